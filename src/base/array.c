@@ -1,0 +1,25 @@
+/* array.c - growth by half again, so that a million appends copy little and waste little.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/array.h"
+
+#include "base/error.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+void *cairn_array_reserve(void *items, size_t *capacity, size_t needed, size_t size)
+{
+	if (needed <= *capacity)
+		return items;
+	size_t grown = *capacity + *capacity / 2 + 16;
+	if (grown < needed)
+		grown = needed;
+	size_t total;
+	if (__builtin_mul_overflow(grown, size, &total))
+		cairn_out_of_memory(SIZE_MAX);
+	items = realloc(items, total);
+	if (!items)
+		cairn_out_of_memory(total);
+	*capacity = grown;
+	return items;
+}

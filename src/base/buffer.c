@@ -1,0 +1,115 @@
+/* buffer.c - growable bytes.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/buffer.h"
+
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct cairn_buffer cairn_buffer(size_t maximum)
+{
+	return (struct cairn_buffer){.maximum = maximum};
+}
+
+char *cairn_buffer_room(struct cairn_buffer *buffer, size_t length)
+{
+	if (length <= buffer->capacity - buffer->length)
+		return buffer->data + buffer->length;
+	if (length > buffer->maximum - buffer->length) {
+		buffer->failed = true;
+		return NULL;
+	}
+	size_t grown = buffer->capacity < 128 ? 256 : buffer->capacity * 2;
+	if (grown < buffer->length + length)
+		grown = buffer->length + length;
+	if (grown > buffer->maximum)
+		grown = buffer->maximum;
+	char *data = realloc(buffer->data, grown);
+	if (!data)
+		cairn_out_of_memory(grown);
+	buffer->data = data;
+	buffer->capacity = grown;
+	return data + buffer->length;
+}
+
+void cairn_buffer_append(struct cairn_buffer *buffer, const void *data, size_t length)
+{
+	size_t fits = buffer->maximum - buffer->length;
+	if (length > fits) {
+		buffer->failed = true;
+		length = fits;
+	}
+	if (length == 0)
+		return;
+	char *room = cairn_buffer_room(buffer, length);
+	memcpy(room, data, length);
+	buffer->length += length;
+}
+
+void cairn_buffer_text(struct cairn_buffer *buffer, const char *text)
+{
+	cairn_buffer_append(buffer, text, strlen(text));
+}
+
+void cairn_buffer_byte(struct cairn_buffer *buffer, char byte)
+{
+	cairn_buffer_append(buffer, &byte, 1);
+}
+
+void cairn_buffer_format(struct cairn_buffer *buffer, const char *format, ...)
+{
+	char small[256];
+	va_list arguments;
+	va_start(arguments, format);
+	int length = vsnprintf(small, sizeof small, format, arguments);
+	va_end(arguments);
+	if (length < 0)
+		return;
+	if ((size_t)length < sizeof small) {
+		cairn_buffer_append(buffer, small, (size_t)length);
+		return;
+	}
+	char *large = malloc((size_t)length + 1);
+	if (!large)
+		cairn_out_of_memory((size_t)length + 1);
+	va_start(arguments, format);
+	vsnprintf(large, (size_t)length + 1, format, arguments);
+	va_end(arguments);
+	cairn_buffer_append(buffer, large, (size_t)length);
+	free(large);
+}
+
+void cairn_buffer_number(struct cairn_buffer *buffer, int64_t value)
+{
+	char digits[24];
+	size_t at = sizeof digits;
+	uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+	do {
+		digits[--at] = (char)('0' + rest % 10);
+		rest /= 10;
+	} while (rest);
+	if (value < 0)
+		digits[--at] = '-';
+	cairn_buffer_append(buffer, digits + at, sizeof digits - at);
+}
+
+void cairn_buffer_hex(struct cairn_buffer *buffer, uint64_t value)
+{
+	char digits[18];
+	size_t at = sizeof digits;
+	do {
+		digits[--at] = "0123456789abcdef"[value & 15];
+		value >>= 4;
+	} while (value);
+	digits[--at] = 'x';
+	digits[--at] = '0';
+	cairn_buffer_append(buffer, digits + at, sizeof digits - at);
+}
+
+void cairn_buffer_free(struct cairn_buffer *buffer)
+{
+	free(buffer->data);
+	*buffer = cairn_buffer(buffer->maximum);
+}

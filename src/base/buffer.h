@@ -1,0 +1,42 @@
+/* buffer.h - growable text or bytes with a mandatory maximum.
+ *
+ * Appending past the maximum keeps what fits, sets `failed` and drops the rest: one check at the end is enough.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_BASE_BUFFER_H
+#define CAIRN_BASE_BUFFER_H
+
+#include "base/bytes.h"
+
+struct cairn_buffer {
+	char *data; /* owned; not terminated */
+	size_t length;
+	size_t capacity;
+	size_t maximum;
+	bool failed;
+};
+
+/* An empty buffer that will hold at most MAXIMUM bytes. Costs nothing until something is appended. */
+struct cairn_buffer cairn_buffer(size_t maximum);
+
+void cairn_buffer_append(struct cairn_buffer *buffer, const void *data, size_t length);
+void cairn_buffer_text(struct cairn_buffer *buffer, const char *text);
+void cairn_buffer_byte(struct cairn_buffer *buffer, char byte);
+void cairn_buffer_format(struct cairn_buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* VALUE in decimal; the printf of hot loops. */
+void cairn_buffer_number(struct cairn_buffer *buffer, int64_t value);
+/* VALUE as 0x and lower-case digits. */
+void cairn_buffer_hex(struct cairn_buffer *buffer, uint64_t value);
+
+/* Room for LENGTH more bytes, or NULL (and `failed`) past the maximum. Borrowed until the next call; the caller adds
+ * what it wrote to `length`. */
+char *cairn_buffer_room(struct cairn_buffer *buffer, size_t length);
+
+static inline struct cairn_bytes cairn_buffer_bytes(const struct cairn_buffer *buffer)
+{
+	return (struct cairn_bytes){buffer->data, buffer->length};
+}
+
+void cairn_buffer_free(struct cairn_buffer *buffer);
+
+#endif

@@ -1,0 +1,54 @@
+/* error.c - composing error sentences.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool cairn_fail(struct cairn_error *error, const char *format, ...)
+{
+	if (!error)
+		return false;
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(error->text, sizeof error->text, format, arguments);
+	va_end(arguments);
+	return false;
+}
+
+bool cairn_fail_errno(struct cairn_error *error, const char *format, ...)
+{
+	int code = errno;
+	if (!error)
+		return false;
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(error->text, sizeof error->text, format, arguments);
+	va_end(arguments);
+	size_t used = strlen(error->text);
+	snprintf(error->text + used, sizeof error->text - used, ": %s", strerror(code));
+	return false;
+}
+
+bool cairn_fail_within(struct cairn_error *error, const char *format, ...)
+{
+	if (!error)
+		return false;
+	struct cairn_error inner = *error;
+	va_list arguments;
+	va_start(arguments, format);
+	int used = vsnprintf(error->text, sizeof error->text, format, arguments);
+	va_end(arguments);
+	if (used >= 0 && (size_t)used < sizeof error->text)
+		snprintf(error->text + used, sizeof error->text - (size_t)used, "%s", inner.text);
+	return false;
+}
+
+void cairn_out_of_memory(size_t size)
+{
+	fprintf(stderr, "cairn: out of memory (%zu bytes asked for)\n", size);
+	exit(3);
+}

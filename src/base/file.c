@@ -1,0 +1,199 @@
+/* file.c - mapping input, and output by temporary file and rename.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/file.h"
+
+#include "base/buffer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A pipe has no length; this bounds what one may pour into us. */
+static const size_t largest_stream = (size_t)64 << 30;
+
+static bool read_stream(struct cairn_file *file, int descriptor, const char *name, struct cairn_error *error)
+{
+	struct cairn_buffer buffer = cairn_buffer(largest_stream);
+	for (;;) {
+		size_t wanted = buffer.capacity - buffer.length;
+		if (wanted < 65536)
+			wanted = 65536;
+		char *room = cairn_buffer_room(&buffer, wanted);
+		if (!room) {
+			cairn_buffer_free(&buffer);
+			return cairn_fail(error, "%s: more than %zu GiB of input", name, largest_stream >> 30);
+		}
+		ssize_t got = read(descriptor, room, wanted);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0) {
+			cairn_fail_errno(error, "%s", name);
+			cairn_buffer_free(&buffer);
+			return false;
+		}
+		if (got == 0)
+			break;
+		buffer.length += (size_t)got;
+	}
+	file->bytes = cairn_buffer_bytes(&buffer);
+	if (!file->bytes.data)
+		file->bytes.data = calloc(1, 1);
+	return true;
+}
+
+bool cairn_file_read(struct cairn_file *file, const char *path, struct cairn_error *error)
+{
+	*file = (struct cairn_file){0};
+	if (strcmp(path, "-") == 0)
+		return read_stream(file, STDIN_FILENO, "standard input", error);
+	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	if (descriptor < 0)
+		return cairn_fail_errno(error, "%s", path);
+	struct stat status;
+	bool good = false;
+	if (fstat(descriptor, &status) != 0) {
+		cairn_fail_errno(error, "%s", path);
+	} else if (S_ISDIR(status.st_mode)) {
+		cairn_fail(error, "%s: is a directory, not a file", path);
+	} else {
+		file->modified_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
+		if (S_ISREG(status.st_mode) && status.st_size > 0) {
+			void *data = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+			good = data != MAP_FAILED;
+			if (good) {
+				file->bytes = (struct cairn_bytes){data, (size_t)status.st_size};
+				file->mapped = true;
+			} else {
+				cairn_fail_errno(error, "%s", path);
+			}
+		} else {
+			good = read_stream(file, descriptor, path, error);
+		}
+	}
+	close(descriptor);
+	return good;
+}
+
+void cairn_file_close(struct cairn_file *file)
+{
+	if (file->mapped)
+		munmap((void *)(uintptr_t)file->bytes.data, file->bytes.length);
+	else
+		free((void *)(uintptr_t)file->bytes.data);
+	*file = (struct cairn_file){0};
+}
+
+/* Follows PATH if it is a link, so that a rename replaces what it points to and not the link. */
+static char *resolve(const char *path)
+{
+	char *real = realpath(path, NULL);
+	return real ? real : strdup(path);
+}
+
+static bool open_temporary(struct cairn_output *output, struct cairn_error *error)
+{
+	char *real = resolve(output->path);
+	size_t size = (real ? strlen(real) : 0) + sizeof ".XXXXXX";
+	output->temporary = real ? malloc(size) : NULL;
+	if (!output->temporary)
+		cairn_out_of_memory(size);
+	snprintf(output->temporary, size, "%s.XXXXXX", real);
+	free(real);
+	output->descriptor = mkostemp(output->temporary, O_CLOEXEC);
+	if (output->descriptor < 0) {
+		free(output->temporary);
+		output->temporary = NULL;
+		return cairn_fail_errno(error, "cannot write %s", output->path);
+	}
+	mode_t mask = umask(0);
+	umask(mask);
+	fchmod(output->descriptor, 0666 & ~mask);
+	return true;
+}
+
+bool cairn_output_open(struct cairn_output *output, const char *path, struct cairn_error *error)
+{
+	*output = (struct cairn_output){.path = path, .descriptor = -1};
+	if (!path || strcmp(path, "-") == 0) {
+		output->path = NULL;
+		output->descriptor = STDOUT_FILENO;
+		return true;
+	}
+	struct stat status;
+	if (stat(path, &status) != 0 || S_ISREG(status.st_mode))
+		return open_temporary(output, error);
+	if (S_ISDIR(status.st_mode))
+		return cairn_fail(error, "cannot write %s: it is a directory", path);
+	output->descriptor = open(path, O_WRONLY | O_CLOEXEC);
+	return output->descriptor >= 0 || cairn_fail_errno(error, "cannot write %s", path);
+}
+
+static const char *output_name(const struct cairn_output *output)
+{
+	return output->path ? output->path : "standard output";
+}
+
+bool cairn_output_write(struct cairn_output *output, struct cairn_bytes bytes, struct cairn_error *error)
+{
+	while (bytes.length > 0) {
+		ssize_t done = write(output->descriptor, bytes.data, bytes.length);
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return cairn_fail_errno(error, "cannot write %s", output_name(output));
+		bytes = cairn_bytes_skip(bytes, (size_t)done);
+	}
+	return true;
+}
+
+bool cairn_output_commit(struct cairn_output *output, struct cairn_error *error)
+{
+	if (!output->path)
+		return true;
+	int descriptor = output->descriptor;
+	output->descriptor = -1;
+	if (output->temporary && fsync(descriptor) != 0 && errno != EINVAL && errno != EROFS) {
+		cairn_fail_errno(error, "cannot write %s", output->path);
+		close(descriptor);
+		return false;
+	}
+	if (close(descriptor) != 0)
+		return cairn_fail_errno(error, "cannot write %s", output->path);
+	if (!output->temporary)
+		return true;
+	char *real = resolve(output->path);
+	bool good = real && rename(output->temporary, real) == 0;
+	if (!good)
+		cairn_fail_errno(error, "cannot write %s", output->path);
+	free(real);
+	if (good) {
+		free(output->temporary);
+		output->temporary = NULL;
+	}
+	return good;
+}
+
+void cairn_output_abandon(struct cairn_output *output)
+{
+	if (output->path && output->descriptor >= 0)
+		close(output->descriptor);
+	output->descriptor = -1;
+	if (output->temporary) {
+		unlink(output->temporary);
+		free(output->temporary);
+		output->temporary = NULL;
+	}
+}
+
+bool cairn_file_write(const char *path, struct cairn_bytes bytes, struct cairn_error *error)
+{
+	struct cairn_output output;
+	bool good = cairn_output_open(&output, path, error) && cairn_output_write(&output, bytes, error) &&
+		    cairn_output_commit(&output, error);
+	cairn_output_abandon(&output);
+	return good;
+}

@@ -1,0 +1,58 @@
+/* hash.h - hashing, and two small open-addressing tables over it.
+ *
+ * A *map* goes from a 64-bit key to a 32-bit number. An *index* goes from a hash to 32-bit numbers of things the caller
+ * keeps elsewhere and compares itself. Neither ever shrinks; both double when three quarters full.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_BASE_HASH_H
+#define CAIRN_BASE_HASH_H
+
+#include "base/bytes.h"
+
+#define CAIRN_NONE UINT32_MAX
+
+/* A good 64-bit hash of DATA. Stable within a process only. */
+uint64_t cairn_hash_bytes(const void *data, size_t length);
+
+static inline uint64_t cairn_hash_mix(uint64_t value)
+{
+	value ^= value >> 32;
+	value *= 0x9e3779b97f4a7c15u;
+	value ^= value >> 29;
+	value *= 0xbf58476d1ce4e5b9u;
+	return value ^ (value >> 32);
+}
+
+/* All zeroes is an empty map. */
+struct cairn_map {
+	struct cairn_map_slot {
+		uint64_t key;
+		uint32_t value;
+		uint32_t used;
+	} *slots;
+	size_t count;
+	size_t capacity;
+};
+
+/* The value stored for KEY, or CAIRN_NONE. */
+uint32_t cairn_map_get(const struct cairn_map *map, uint64_t key);
+/* Where KEY's value is kept, added as CAIRN_NONE when it was not there. Borrowed until the next call. */
+uint32_t *cairn_map_at(struct cairn_map *map, uint64_t key);
+void cairn_map_free(struct cairn_map *map);
+
+/* All zeroes is an empty index. */
+struct cairn_index {
+	struct cairn_index_slot {
+		uint32_t hash;
+		uint32_t id_plus_one; /* 0 is an empty slot */
+	} *slots;
+	size_t count;
+	size_t capacity;
+};
+
+/* Walks the ids that were added under HASH: start with *POSITION = 0, end at CAIRN_NONE. Ids of other hashes may come
+ * by too (half of the hash is compared), so the caller compares the things themselves. */
+uint32_t cairn_index_next(const struct cairn_index *index, uint64_t hash, size_t *position);
+void cairn_index_add(struct cairn_index *index, uint64_t hash, uint32_t id);
+void cairn_index_free(struct cairn_index *index);
+
+#endif

@@ -1,0 +1,98 @@
+/* json.c - the JSON writer (RFC 8259).
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/json.h"
+
+#include "base/utf8.h"
+
+#include <math.h>
+
+struct cairn_json cairn_json(struct cairn_buffer *out)
+{
+	return (struct cairn_json){out, false};
+}
+
+static void quote(struct cairn_buffer *out, struct cairn_bytes text)
+{
+	cairn_buffer_byte(out, '"');
+	while (text.length > 0) {
+		size_t plain = 0;
+		while (plain < text.length && (unsigned char)text.data[plain] >= 0x20 && (unsigned char)text.data[plain] < 0x7f &&
+		       text.data[plain] != '"' && text.data[plain] != '\\')
+			plain++;
+		cairn_buffer_append(out, text.data, plain);
+		text = cairn_bytes_skip(text, plain);
+		if (text.length == 0)
+			break;
+		unsigned char byte = (unsigned char)text.data[0];
+		size_t length = cairn_utf8_length(text);
+		if (byte == '"' || byte == '\\')
+			cairn_buffer_format(out, "\\%c", byte);
+		else if (byte < 0x20 || byte == 0x7f)
+			cairn_buffer_format(out, "\\u%04x", byte);
+		else if (length == 0)
+			cairn_buffer_text(out, "\xef\xbf\xbd");
+		else
+			cairn_buffer_append(out, text.data, length);
+		text = cairn_bytes_skip(text, length ? length : 1);
+	}
+	cairn_buffer_byte(out, '"');
+}
+
+static void begin(struct cairn_json *json, const char *key)
+{
+	if (json->comma)
+		cairn_buffer_byte(json->out, ',');
+	json->comma = true;
+	if (key) {
+		quote(json->out, cairn_bytes_of(key));
+		cairn_buffer_byte(json->out, ':');
+	}
+}
+
+void cairn_json_open(struct cairn_json *json, const char *key, char bracket)
+{
+	begin(json, key);
+	cairn_buffer_byte(json->out, bracket);
+	json->comma = false;
+}
+
+void cairn_json_close(struct cairn_json *json, char bracket)
+{
+	cairn_buffer_byte(json->out, bracket);
+	json->comma = true;
+}
+
+void cairn_json_text(struct cairn_json *json, const char *key, struct cairn_bytes text)
+{
+	begin(json, key);
+	quote(json->out, text);
+}
+
+void cairn_json_integer(struct cairn_json *json, const char *key, int64_t value)
+{
+	begin(json, key);
+	cairn_buffer_number(json->out, value);
+}
+
+void cairn_json_number(struct cairn_json *json, const char *key, double value)
+{
+	begin(json, key);
+	if (!isfinite(value))
+		cairn_buffer_text(json->out, "null");
+	else if (value == nearbyint(value) && fabs(value) < 0x1p63)
+		cairn_buffer_number(json->out, (int64_t)value);
+	else
+		cairn_buffer_format(json->out, "%.17g", value);
+}
+
+void cairn_json_bool(struct cairn_json *json, const char *key, bool value)
+{
+	begin(json, key);
+	cairn_buffer_text(json->out, value ? "true" : "false");
+}
+
+void cairn_json_null(struct cairn_json *json, const char *key)
+{
+	begin(json, key);
+	cairn_buffer_text(json->out, "null");
+}

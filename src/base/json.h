@@ -1,0 +1,27 @@
+/* json.h - writing JSON onto a buffer: commas, escapes and nesting are taken care of.
+ *
+ * Text that is not valid UTF-8 is written with U+FFFD in place of each wrong byte, so that every reader accepts it.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_BASE_JSON_H
+#define CAIRN_BASE_JSON_H
+
+#include "base/buffer.h"
+
+struct cairn_json {
+	struct cairn_buffer *out;
+	bool comma; /* the next value at this level needs one before it */
+};
+
+struct cairn_json cairn_json(struct cairn_buffer *out);
+
+/* KEY is NULL inside an array and for the outermost value. */
+void cairn_json_open(struct cairn_json *json, const char *key, char bracket);
+void cairn_json_close(struct cairn_json *json, char bracket);
+void cairn_json_text(struct cairn_json *json, const char *key, struct cairn_bytes text);
+void cairn_json_integer(struct cairn_json *json, const char *key, int64_t value);
+/* A finite number with up to 17 digits, integers without a point; anything else is null. */
+void cairn_json_number(struct cairn_json *json, const char *key, double value);
+void cairn_json_bool(struct cairn_json *json, const char *key, bool value);
+void cairn_json_null(struct cairn_json *json, const char *key);
+
+#endif

@@ -1,0 +1,148 @@
+/* text.c - small text readers.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+bool cairn_text_line(struct cairn_bytes *rest, struct cairn_bytes *line, bool *complete)
+{
+	if (rest->length == 0)
+		return false;
+	const char *end = memchr(rest->data, '\n', rest->length);
+	if (complete)
+		*complete = end != NULL;
+	size_t length = end ? (size_t)(end - rest->data) : rest->length;
+	*line = (struct cairn_bytes){rest->data, length};
+	*rest = cairn_bytes_skip(*rest, length + 1);
+	if (line->length > 0 && line->data[line->length - 1] == '\r')
+		line->length--;
+	return true;
+}
+
+static bool is_space(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+struct cairn_bytes cairn_text_trim(struct cairn_bytes text)
+{
+	while (text.length > 0 && is_space(text.data[0]))
+		text = cairn_bytes_skip(text, 1);
+	while (text.length > 0 && is_space(text.data[text.length - 1]))
+		text.length--;
+	return text;
+}
+
+bool cairn_text_decimal(struct cairn_bytes *rest, uint64_t *value)
+{
+	uint64_t result = 0;
+	size_t at = 0;
+	for (; at < rest->length && rest->data[at] >= '0' && rest->data[at] <= '9'; at++)
+		if (__builtin_mul_overflow(result, (uint64_t)10, &result) ||
+		    __builtin_add_overflow(result, (uint64_t)(rest->data[at] - '0'), &result))
+			return false;
+	if (at == 0)
+		return false;
+	*value = result;
+	*rest = cairn_bytes_skip(*rest, at);
+	return true;
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}
+
+bool cairn_text_hex(struct cairn_bytes *rest, uint64_t *value)
+{
+	size_t at = cairn_bytes_start_with(*rest, "0x") || cairn_bytes_start_with(*rest, "0X") ? 2 : 0;
+	size_t first = at;
+	uint64_t result = 0;
+	for (int digit; at < rest->length && (digit = hex_digit(rest->data[at])) >= 0; at++) {
+		if (result >> 60)
+			return false;
+		result = result << 4 | (uint64_t)digit;
+	}
+	if (at == first)
+		return false;
+	*value = result;
+	*rest = cairn_bytes_skip(*rest, at);
+	return true;
+}
+
+bool cairn_text_take(struct cairn_bytes *rest, const char *prefix)
+{
+	if (!cairn_bytes_start_with(*rest, prefix))
+		return false;
+	*rest = cairn_bytes_skip(*rest, strlen(prefix));
+	return true;
+}
+
+bool cairn_text_size(const char *text, uint64_t *value)
+{
+	if (*text < '0' || *text > '9')
+		return false;
+	char *end;
+	double number = strtod(text, &end);
+	static const char units[] = "KMGTP";
+	const char *unit = *end ? strchr(units, *end == 'k' ? 'K' : *end) : NULL;
+	if (unit) {
+		number = ldexp(number, 10 * (int)(unit - units + 1));
+		end++;
+		if (*end == 'i')
+			end++;
+	}
+	if (*end == 'B')
+		end++;
+	if (*end || !(number < 0x1p63))
+		return false;
+	*value = (uint64_t)number;
+	return true;
+}
+
+char *cairn_text_human(double bytes, char *out)
+{
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+	size_t unit = 0;
+	double size = fabs(bytes);
+	while (size >= 1023.95 && unit + 1 < sizeof units / sizeof *units) {
+		size /= 1024;
+		unit++;
+	}
+	snprintf(out, 24, unit ? "%s%.1f %s" : "%s%.0f %s", bytes < 0 && size >= 0.5 ? "-" : "", size, units[unit]);
+	return out;
+}
+
+unsigned cairn_text_distance(const char *a, const char *b)
+{
+	enum { longest = 31 };
+	size_t a_length = strlen(a), b_length = strlen(b);
+	if (a_length > longest || b_length > longest)
+		return longest;
+	unsigned row[longest + 1];
+	for (unsigned j = 0; j <= b_length; j++)
+		row[j] = j;
+	for (unsigned i = 1; i <= a_length; i++) {
+		unsigned diagonal = row[0];
+		row[0] = i;
+		for (unsigned j = 1; j <= b_length; j++) {
+			unsigned above = row[j];
+			unsigned best = diagonal + (a[i - 1] != b[j - 1]);
+			if (above + 1 < best)
+				best = above + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			diagonal = above;
+			row[j] = best;
+		}
+	}
+	return row[b_length];
+}

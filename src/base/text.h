@@ -1,0 +1,33 @@
+/* text.h - reading text: lines, numbers, sizes as people write them.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_BASE_TEXT_H
+#define CAIRN_BASE_TEXT_H
+
+#include "base/bytes.h"
+
+/* Takes the next line off REST, without its line end (LF or CR LF). False at the end. *COMPLETE, when asked for, says
+ * whether the line had an end at all: the last line of a file cut short has none. */
+bool cairn_text_line(struct cairn_bytes *rest, struct cairn_bytes *line, bool *complete);
+
+struct cairn_bytes cairn_text_trim(struct cairn_bytes text);
+
+/* An unsigned decimal number at the start of REST, which moves past it. False, and REST unmoved, where there is no digit or
+ * the number does not fit. */
+bool cairn_text_decimal(struct cairn_bytes *rest, uint64_t *value);
+
+/* Hexadecimal digits at the start of REST, with or without 0x. The same rules. */
+bool cairn_text_hex(struct cairn_bytes *rest, uint64_t *value);
+
+/* Moves past PREFIX if REST starts with it. */
+bool cairn_text_take(struct cairn_bytes *rest, const char *prefix);
+
+/* All of TEXT as a size: a number and an optional K, M, G, T (powers of 1024, also KiB, kB, …) or B. */
+bool cairn_text_size(const char *text, uint64_t *value);
+
+/* BYTES as a person reads it: "17 B", "1.5 KiB", "-3.2 MiB". Returns OUT, which holds at least 24 bytes. */
+char *cairn_text_human(double bytes, char *out);
+
+/* How many single-letter edits turn A into B, up to a small limit; for "did you mean". */
+unsigned cairn_text_distance(const char *a, const char *b);
+
+#endif

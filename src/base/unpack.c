@@ -1,0 +1,208 @@
+/* unpack.c - gzip, zstd and xz by their libraries. Streams go through zlib, zstd and liblzma, which can salvage a file
+ * cut short; sections of known size go through libdeflate, which is faster.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/unpack.h"
+
+#include "base/buffer.h"
+
+#include <libdeflate.h>
+#include <lzma.h>
+#include <stdlib.h>
+#include <zlib.h>
+#include <zstd.h>
+
+/* Profiles and symbol tables shrink 5 to 50 times. Below the floor any ratio goes; above it, this one. */
+static const size_t bomb_floor = (size_t)256 << 20;
+enum { bomb_ratio = 100, step_bytes = 256 << 10 };
+
+enum cairn_packing cairn_unpack_sniff(struct cairn_bytes input)
+{
+	if (cairn_bytes_start_with(input, "\x1f\x8b"))
+		return CAIRN_PACKED_GZIP;
+	if (cairn_bytes_start_with(input, "\x28\xb5\x2f\xfd"))
+		return CAIRN_PACKED_ZSTD;
+	if (cairn_bytes_start_with(input, "\xfd" "7zXZ"))
+		return CAIRN_PACKED_XZ;
+	return CAIRN_PACKED_NOT;
+}
+
+enum outcome { whole, short_input, damaged, too_large };
+
+static size_t next_step(const struct cairn_buffer *out)
+{
+	size_t free_bytes = out->capacity - out->length;
+	return free_bytes > step_bytes ? free_bytes : step_bytes;
+}
+
+static enum outcome gunzip(struct cairn_bytes input, struct cairn_buffer *out)
+{
+	z_stream stream = {.next_in = (unsigned char *)(uintptr_t)input.data};
+	size_t left = input.length;
+	if (inflateInit2(&stream, 15 + 16) != Z_OK)
+		cairn_out_of_memory(0);
+	enum outcome outcome = short_input;
+	for (;;) {
+		if (stream.avail_in == 0) {
+			stream.avail_in = left > (1u << 30) ? 1u << 30 : (unsigned)left;
+			left -= stream.avail_in;
+		}
+		size_t step = next_step(out);
+		char *room = cairn_buffer_room(out, step);
+		if (!room) {
+			outcome = too_large;
+			break;
+		}
+		if (step > (1u << 30))
+			step = 1u << 30;
+		stream.next_out = (unsigned char *)room;
+		stream.avail_out = (unsigned)step;
+		int result = inflate(&stream, Z_NO_FLUSH);
+		out->length += step - stream.avail_out;
+		if (result == Z_STREAM_END) {
+			struct cairn_bytes rest = {(const char *)stream.next_in, stream.avail_in + left};
+			if (cairn_unpack_sniff(rest) != CAIRN_PACKED_GZIP) {
+				outcome = whole;
+				break;
+			}
+			inflateReset(&stream);
+		} else if (result == Z_BUF_ERROR || (result == Z_OK && stream.avail_in + left == 0 && stream.avail_out)) {
+			break;
+		} else if (result != Z_OK) {
+			outcome = damaged;
+			break;
+		}
+	}
+	inflateEnd(&stream);
+	return outcome;
+}
+
+static enum outcome unzstd(struct cairn_bytes input, struct cairn_buffer *out)
+{
+	ZSTD_DStream *stream = ZSTD_createDStream();
+	if (!stream)
+		cairn_out_of_memory(0);
+	ZSTD_inBuffer in = {input.data, input.length, 0};
+	enum outcome outcome = whole;
+	for (;;) {
+		size_t step = next_step(out);
+		char *room = cairn_buffer_room(out, step);
+		if (!room) {
+			outcome = too_large;
+			break;
+		}
+		ZSTD_outBuffer piece = {room, step, 0};
+		size_t result = ZSTD_decompressStream(stream, &piece, &in);
+		out->length += piece.pos;
+		if (ZSTD_isError(result)) {
+			outcome = damaged;
+			break;
+		}
+		if (in.pos == in.size && piece.pos < piece.size) {
+			outcome = result == 0 ? whole : short_input;
+			break;
+		}
+	}
+	ZSTD_freeDStream(stream);
+	return outcome;
+}
+
+static enum outcome unxz(struct cairn_bytes input, struct cairn_buffer *out)
+{
+	lzma_stream stream = LZMA_STREAM_INIT;
+	if (lzma_stream_decoder(&stream, (uint64_t)1 << 30, LZMA_CONCATENATED) != LZMA_OK)
+		cairn_out_of_memory(0);
+	stream.next_in = (const uint8_t *)input.data;
+	stream.avail_in = input.length;
+	enum outcome outcome = short_input;
+	for (;;) {
+		size_t step = next_step(out);
+		char *room = cairn_buffer_room(out, step);
+		if (!room) {
+			outcome = too_large;
+			break;
+		}
+		stream.next_out = (uint8_t *)room;
+		stream.avail_out = step;
+		lzma_ret result = lzma_code(&stream, LZMA_FINISH);
+		out->length += step - stream.avail_out;
+		if (result == LZMA_STREAM_END)
+			outcome = whole;
+		else if (result == LZMA_BUF_ERROR)
+			outcome = short_input;
+		else if (result != LZMA_OK)
+			outcome = damaged;
+		if (result != LZMA_OK)
+			break;
+	}
+	lzma_end(&stream);
+	return outcome;
+}
+
+bool cairn_unpack(struct cairn_bytes input, char **data, size_t *length, bool *cut, struct cairn_error *error)
+{
+	size_t limit = input.length > bomb_floor / bomb_ratio ? input.length * bomb_ratio : bomb_floor;
+	struct cairn_buffer out = cairn_buffer(limit);
+	const char *name = "";
+	enum outcome outcome = damaged;
+	switch (cairn_unpack_sniff(input)) {
+	case CAIRN_PACKED_GZIP:
+		name = "gzip";
+		outcome = gunzip(input, &out);
+		break;
+	case CAIRN_PACKED_ZSTD:
+		name = "zstd";
+		outcome = unzstd(input, &out);
+		break;
+	case CAIRN_PACKED_XZ:
+		name = "xz";
+		outcome = unxz(input, &out);
+		break;
+	case CAIRN_PACKED_NOT:
+		return cairn_fail(error, "not gzip, zstd or xz data");
+	}
+	*cut = outcome != whole;
+	if (outcome == too_large)
+		cairn_fail(error, "%s data unpacks to more than %zu MiB from %zu bytes: refused", name, limit >> 20, input.length);
+	else if (*cut && out.length == 0)
+		cairn_fail(error, "%s data is %s", name, outcome == damaged ? "damaged" : "cut short before anything could be read");
+	else {
+		if (!out.data)
+			out.data = calloc(1, 1);
+		*data = out.data;
+		*length = out.length;
+		return true;
+	}
+	cairn_buffer_free(&out);
+	return false;
+}
+
+bool cairn_unpack_zlib(struct cairn_bytes input, char *out, size_t length)
+{
+	struct libdeflate_decompressor *decompressor = libdeflate_alloc_decompressor();
+	if (!decompressor)
+		cairn_out_of_memory(0);
+	size_t actual;
+	enum libdeflate_result result =
+		libdeflate_zlib_decompress(decompressor, input.data, input.length, out, length, &actual);
+	libdeflate_free_decompressor(decompressor);
+	return result == LIBDEFLATE_SUCCESS && actual == length;
+}
+
+bool cairn_unpack_zstd(struct cairn_bytes input, char *out, size_t length)
+{
+	size_t actual = ZSTD_decompress(out, length, input.data, input.length);
+	return !ZSTD_isError(actual) && actual == length;
+}
+
+char *cairn_pack_gzip(struct cairn_bytes data, size_t *length)
+{
+	struct libdeflate_compressor *compressor = libdeflate_alloc_compressor(6);
+	if (!compressor)
+		return NULL;
+	size_t bound = libdeflate_gzip_compress_bound(compressor, data.length);
+	char *out = malloc(bound);
+	if (out)
+		*length = libdeflate_gzip_compress(compressor, data.data, data.length, out, bound);
+	libdeflate_free_compressor(compressor);
+	return out;
+}

@@ -1,0 +1,28 @@
+/* unpack.h - decompression of whole buffers, with a limit against bombs.
+ *
+ * The result is a malloc'ed buffer the caller frees. A ratio no honest file reaches, or more than the limit, is an
+ * error, so a small hostile file cannot claim memory out of proportion.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_BASE_UNPACK_H
+#define CAIRN_BASE_UNPACK_H
+
+#include "base/bytes.h"
+#include "base/error.h"
+
+enum cairn_packing { CAIRN_PACKED_NOT, CAIRN_PACKED_GZIP, CAIRN_PACKED_ZSTD, CAIRN_PACKED_XZ };
+
+/* How INPUT is packed, by its first bytes. */
+enum cairn_packing cairn_unpack_sniff(struct cairn_bytes input);
+
+/* INPUT unpacked; several gzip members or zstd frames are one stream. When the input is cut short, what could be read is
+ * kept, *CUT is set and the call succeeds as long as there is something. */
+bool cairn_unpack(struct cairn_bytes input, char **data, size_t *length, bool *cut, struct cairn_error *error);
+
+/* Bare zlib or zstd data into OUT, which must be filled exactly: for ELF sections, whose size is known. */
+bool cairn_unpack_zlib(struct cairn_bytes input, char *out, size_t length);
+bool cairn_unpack_zstd(struct cairn_bytes input, char *out, size_t length);
+
+/* DATA as one gzip member. Free the result; NULL when memory ran out. */
+char *cairn_pack_gzip(struct cairn_bytes data, size_t *length);
+
+#endif

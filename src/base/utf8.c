@@ -1,0 +1,39 @@
+/* utf8.c - well-formedness after table 3-7 of the Unicode standard.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/utf8.h"
+
+size_t cairn_utf8_length(struct cairn_bytes text)
+{
+	const unsigned char *at = (const unsigned char *)text.data;
+	unsigned char first = at[0], low = 0x80, high = 0xbf;
+	if (first < 0x80)
+		return 1;
+	size_t length = first >= 0xc2 && first <= 0xdf ? 2 : first >= 0xe0 && first <= 0xef ? 3 : first >= 0xf0 && first <= 0xf4 ? 4 : 0;
+	if (length == 0 || text.length < length)
+		return 0;
+	if (first == 0xe0)
+		low = 0xa0;
+	else if (first == 0xed)
+		high = 0x9f;
+	else if (first == 0xf0)
+		low = 0x90;
+	else if (first == 0xf4)
+		high = 0x8f;
+	if (at[1] < low || at[1] > high)
+		return 0;
+	for (size_t i = 2; i < length; i++)
+		if ((at[i] & 0xc0) != 0x80)
+			return 0;
+	return length;
+}
+
+bool cairn_utf8_valid(struct cairn_bytes text)
+{
+	while (text.length > 0) {
+		size_t length = cairn_utf8_length(text);
+		if (length == 0)
+			return false;
+		text = cairn_bytes_skip(text, length);
+	}
+	return true;
+}

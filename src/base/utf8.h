@@ -1,0 +1,14 @@
+/* utf8.h - telling valid UTF-8 from other bytes.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_BASE_UTF8_H
+#define CAIRN_BASE_UTF8_H
+
+#include "base/bytes.h"
+
+/* The length of the well-formed character at the start of TEXT (1 to 4), or 0 when the first byte begins none:
+ * overlong forms, surrogates and values past U+10FFFF are not well formed. TEXT is not empty. */
+size_t cairn_utf8_length(struct cairn_bytes text);
+
+bool cairn_utf8_valid(struct cairn_bytes text);
+
+#endif

@@ -1,0 +1,240 @@
+/* profile.c - building a profile piece by piece, and small questions about it.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "profile/profile.h"
+
+#include "base/array.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void cairn_profile_init(struct cairn_profile *profile)
+{
+	*profile = (struct cairn_profile){.format = ""};
+	cairn_array_room(profile->label_sets, 0, profile->label_set_capacity);
+	profile->label_sets[0] = (struct cairn_label_set){0};
+	profile->label_set_count = 1;
+}
+
+void cairn_profile_free(struct cairn_profile *profile)
+{
+	cairn_strings_free(&profile->strings);
+	free(profile->modules);
+	free(profile->mappings);
+	free(profile->functions);
+	free(profile->frames);
+	free(profile->locations);
+	free(profile->stacks);
+	free(profile->samples);
+	free(profile->values);
+	free(profile->sampled);
+	free(profile->labels);
+	free(profile->label_sets);
+	free(profile->threads);
+	free(profile->comments);
+	free(profile->warnings);
+	cairn_index_free(&profile->function_index);
+	cairn_index_free(&profile->label_index);
+	cairn_index_free(&profile->location_index);
+	*profile = (struct cairn_profile){.format = ""};
+}
+
+void cairn_profile_warn(struct cairn_profile *profile, const char *format, ...)
+{
+	char text[512];
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(text, sizeof text, format, arguments);
+	va_end(arguments);
+	uint32_t id = cairn_profile_text(profile, text);
+	for (size_t i = 0; i < profile->warning_count; i++)
+		if (profile->warnings[i] == id)
+			return;
+	cairn_array_room(profile->warnings, profile->warning_count, profile->warning_capacity);
+	profile->warnings[profile->warning_count++] = id;
+}
+
+uint32_t cairn_profile_text(struct cairn_profile *profile, const char *text)
+{
+	return cairn_strings_add_text(&profile->strings, text);
+}
+
+void cairn_profile_add_value_type(struct cairn_profile *profile, const char *type, const char *unit)
+{
+	if (profile->value_count < CAIRN_VALUES_MAX)
+		profile->value_types[profile->value_count++] =
+			(struct cairn_value_type){cairn_profile_text(profile, type), cairn_profile_text(profile, unit)};
+}
+
+uint32_t cairn_profile_add_module(struct cairn_profile *profile, uint32_t path, uint32_t build_id)
+{
+	/* Newest first: the lines of one file follow each other in a maps section. */
+	for (size_t i = profile->module_count; i-- > 0;)
+		if (profile->modules[i].path == path && profile->modules[i].build_id == build_id)
+			return (uint32_t)i;
+	cairn_array_room(profile->modules, profile->module_count, profile->module_capacity);
+	profile->modules[profile->module_count] = (struct cairn_module){.path = path, .build_id = build_id};
+	return (uint32_t)profile->module_count++;
+}
+
+uint32_t cairn_profile_add_mapping(struct cairn_profile *profile, const struct cairn_mapping *mapping)
+{
+	cairn_array_room(profile->mappings, profile->mapping_count, profile->mapping_capacity);
+	profile->mappings[profile->mapping_count] = *mapping;
+	return (uint32_t)profile->mapping_count++;
+}
+
+uint32_t cairn_profile_add_function(struct cairn_profile *profile, const struct cairn_function *function)
+{
+	uint64_t hash = cairn_hash_bytes(function, sizeof *function);
+	size_t position = 0;
+	uint32_t id;
+	while ((id = cairn_index_next(&profile->function_index, hash, &position)) != CAIRN_NONE)
+		if (memcmp(&profile->functions[id], function, sizeof *function) == 0)
+			return id;
+	cairn_array_room(profile->functions, profile->function_count, profile->function_capacity);
+	id = (uint32_t)profile->function_count++;
+	profile->functions[id] = *function;
+	cairn_index_add(&profile->function_index, hash, id);
+	return id;
+}
+
+uint32_t cairn_profile_new_location(struct cairn_profile *profile, const struct cairn_location *location)
+{
+	cairn_array_room(profile->locations, profile->location_count, profile->location_capacity);
+	profile->locations[profile->location_count] = *location;
+	return (uint32_t)profile->location_count++;
+}
+
+uint32_t cairn_profile_add_location(struct cairn_profile *profile, uint64_t address, uint32_t mapping, bool is_call)
+{
+	uint64_t hash = cairn_hash_mix(address * 2 + is_call + cairn_hash_mix(mapping));
+	size_t position = 0;
+	uint32_t id;
+	while ((id = cairn_index_next(&profile->location_index, hash, &position)) != CAIRN_NONE) {
+		const struct cairn_location *known = &profile->locations[id];
+		if (known->address == address && known->mapping == mapping && known->is_call == is_call)
+			return id;
+	}
+	id = cairn_profile_new_location(profile, &(struct cairn_location){.address = address, .mapping = mapping, .is_call = is_call});
+	cairn_index_add(&profile->location_index, hash, id);
+	return id;
+}
+
+void cairn_profile_set_frames(struct cairn_profile *profile, uint32_t location, const struct cairn_frame *frames, size_t count)
+{
+	profile->frames = cairn_array_reserve(profile->frames, &profile->frame_capacity, profile->frame_count + count, sizeof *profile->frames);
+	profile->locations[location].first_frame = (uint32_t)profile->frame_count;
+	profile->locations[location].frame_count = (uint32_t)count;
+	if (count)
+		memcpy(profile->frames + profile->frame_count, frames, count * sizeof *frames);
+	profile->frame_count += count;
+}
+
+static bool same_label(const struct cairn_label *a, const struct cairn_label *b)
+{
+	return a->key == b->key && a->text == b->text && a->unit == b->unit && a->is_number == b->is_number && a->number == b->number;
+}
+
+uint32_t cairn_profile_add_labels(struct cairn_profile *profile, const struct cairn_label *labels, size_t count)
+{
+	if (count == 0)
+		return 0;
+	uint64_t hash = count;
+	for (size_t i = 0; i < count; i++)
+		hash = cairn_hash_mix(hash ^ cairn_hash_mix(((uint64_t)labels[i].key << 32 | labels[i].text) + (uint64_t)labels[i].number));
+	size_t position = 0;
+	uint32_t id;
+	while ((id = cairn_index_next(&profile->label_index, hash, &position)) != CAIRN_NONE) {
+		const struct cairn_label_set *set = &profile->label_sets[id];
+		size_t same = 0;
+		while (set->count == count && same < count && same_label(&profile->labels[set->first + same], &labels[same]))
+			same++;
+		if (same == count)
+			return id;
+	}
+	profile->labels = cairn_array_reserve(profile->labels, &profile->label_capacity, profile->label_count + count, sizeof *labels);
+	memcpy(profile->labels + profile->label_count, labels, count * sizeof *labels);
+	cairn_array_room(profile->label_sets, profile->label_set_count, profile->label_set_capacity);
+	id = (uint32_t)profile->label_set_count++;
+	profile->label_sets[id] = (struct cairn_label_set){(uint32_t)profile->label_count, (uint32_t)count};
+	profile->label_count += count;
+	cairn_index_add(&profile->label_index, hash, id);
+	return id;
+}
+
+uint32_t *cairn_profile_stack_room(struct cairn_profile *profile, size_t depth)
+{
+	profile->stacks = cairn_array_reserve(profile->stacks, &profile->stack_capacity, profile->stack_count + depth, sizeof *profile->stacks);
+	return profile->stacks + profile->stack_count;
+}
+
+size_t cairn_profile_add_sample(struct cairn_profile *profile, size_t depth, uint32_t labels, const double *values)
+{
+	size_t sample = profile->sample_count++, width = profile->value_count;
+	profile->samples = cairn_array_reserve(profile->samples, &profile->sample_capacity, sample + 1, sizeof *profile->samples);
+	profile->samples[sample] = (struct cairn_sample){(uint32_t)profile->stack_count, (uint32_t)depth, labels};
+	profile->stack_count += depth;
+	profile->values = cairn_array_reserve(profile->values, &profile->value_capacity, (sample + 1) * width, sizeof *profile->values);
+	memcpy(profile->values + sample * width, values, width * sizeof *values);
+	return sample;
+}
+
+const struct cairn_module *cairn_profile_module(const struct cairn_profile *profile, const struct cairn_location *location)
+{
+	if (location->mapping == CAIRN_NONE)
+		return NULL;
+	return &profile->modules[profile->mappings[location->mapping].module];
+}
+
+uint64_t cairn_profile_file_offset(const struct cairn_profile *profile, const struct cairn_location *location)
+{
+	if (location->mapping == CAIRN_NONE)
+		return location->address;
+	const struct cairn_mapping *mapping = &profile->mappings[location->mapping];
+	return location->address - mapping->start + mapping->offset;
+}
+
+uint32_t cairn_profile_find_value(const struct cairn_profile *profile, const char *name)
+{
+	for (uint32_t i = 0; i < profile->value_count; i++)
+		if (strcmp(cairn_profile_string(profile, profile->value_types[i].type), name) == 0)
+			return i;
+	return CAIRN_NONE;
+}
+
+double cairn_profile_total(const struct cairn_profile *profile, uint32_t value)
+{
+	double total = 0;
+	for (size_t i = 0; i < profile->sample_count; i++)
+		total += profile->values[i * profile->value_count + value];
+	return total;
+}
+
+void cairn_profile_drop_value(struct cairn_profile *profile, uint32_t value)
+{
+	uint32_t width = profile->value_count;
+	double *to = profile->values;
+	for (size_t i = 0; i < profile->sample_count * width; i++)
+		if (i % width != value)
+			*to++ = profile->values[i];
+	memmove(&profile->value_types[value], &profile->value_types[value + 1], (width - value - 1) * sizeof *profile->value_types);
+	profile->value_count--;
+	if (profile->default_value > value || profile->default_value == profile->value_count)
+		profile->default_value -= profile->default_value > 0;
+}
+
+void cairn_profile_keep_samples(struct cairn_profile *profile, const bool *keep)
+{
+	size_t to = 0, width = profile->value_count;
+	for (size_t from = 0; from < profile->sample_count; from++) {
+		if (!keep[from])
+			continue;
+		profile->samples[to] = profile->samples[from];
+		memmove(profile->values + to * width, profile->values + from * width, width * sizeof *profile->values);
+		if (profile->sampled)
+			profile->sampled[to] = profile->sampled[from];
+		to++;
+	}
+	profile->sample_count = to;
+}

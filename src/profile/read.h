@@ -1,0 +1,40 @@
+/* read.h - from bytes to a profile, whatever format the bytes are in.
+ *
+ * Formats are told apart by content, never by file name, and may be packed in gzip, zstd or xz. One reader per format;
+ * each is in the file of its name and is reached only from here.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_PROFILE_READ_H
+#define CAIRN_PROFILE_READ_H
+
+#include "profile/profile.h"
+
+struct cairn_read_options {
+	/* Make one sample for each thread of a stack, labelled `thread` and `thread_id`, instead of one for the whole stack.
+	 * Each thread's line of a jemalloc dump is rounded on its own, so their sum differs a little from the stack's. */
+	bool split_threads;
+};
+
+/* Reads INPUT into PROFILE, which the caller has initialised and frees in either case. NAME says in messages where the
+ * bytes came from. Damaged input gives what could be read and a warning in the profile; nothing usable is a failure. */
+bool cairn_profile_read(struct cairn_profile *profile, struct cairn_bytes input, const char *name,
+			const struct cairn_read_options *options, struct cairn_error *error);
+
+/* What every reader is given. TEXT borrows; readers copy what they keep. */
+struct cairn_reader {
+	struct cairn_profile *profile;
+	const char *name;
+	struct cairn_read_options options;
+};
+
+/* The readers. Each takes the whole text of its format, header included, and leaves `format` set. */
+bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struct cairn_error *error);
+bool cairn_flat_read(struct cairn_reader *reader, struct cairn_bytes text, struct cairn_error *error);
+bool cairn_symbolized_read(struct cairn_reader *reader, struct cairn_bytes text, struct cairn_error *error);
+bool cairn_cpu_read(struct cairn_reader *reader, struct cairn_bytes data, struct cairn_error *error);
+bool cairn_folded_read(struct cairn_reader *reader, struct cairn_bytes text, struct cairn_error *error);
+bool cairn_pprof_read(struct cairn_reader *reader, struct cairn_bytes data, struct cairn_error *error);
+
+/* INPUT is not packed any more: sniffs it and calls the reader. For the symbolized reader, which holds another profile. */
+bool cairn_profile_read_plain(struct cairn_reader *reader, struct cairn_bytes input, struct cairn_error *error);
+
+#endif

@@ -1,0 +1,74 @@
+/* tap.h - a test program prints TAP and `prove` reads it.
+ *
+ * Use: int main(void) { test_this(); test_that(); return tap_done(); }
+ * with checks inside: ok(condition, "what must hold"), is_int, is_text, is_near.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_TESTS_TAP_H
+#define CAIRN_TESTS_TAP_H
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static int tap_count, tap_failures;
+
+__attribute__((unused, format(printf, 4, 5))) static bool tap_check(bool good, const char *file, int line, const char *format, ...)
+{
+	va_list arguments;
+	va_start(arguments, format);
+	printf("%sok %d - ", good ? "" : "not ", ++tap_count);
+	vprintf(format, arguments);
+	printf("\n");
+	va_end(arguments);
+	if (!good) {
+		printf("# failed at %s:%d\n", file, line);
+		tap_failures++;
+	}
+	fflush(stdout);
+	return good;
+}
+
+#define ok(condition, ...) tap_check((condition), __FILE__, __LINE__, __VA_ARGS__)
+
+#define is_int(got, want, ...)                                                                                         \
+	do {                                                                                                           \
+		long long tap_got = (long long)(got), tap_want = (long long)(want);                                    \
+		if (!tap_check(tap_got == tap_want, __FILE__, __LINE__, __VA_ARGS__))                                  \
+			printf("#   got %lld, wanted %lld\n", tap_got, tap_want);                                      \
+	} while (0)
+
+#define is_near(got, want, slack, ...)                                                                                 \
+	do {                                                                                                           \
+		double tap_got = (got), tap_want = (want);                                                             \
+		if (!tap_check(fabs(tap_got - tap_want) <= (slack), __FILE__, __LINE__, __VA_ARGS__))                  \
+			printf("#   got %.17g, wanted %.17g\n", tap_got, tap_want);                                    \
+	} while (0)
+
+#define is_text(got, want, ...)                                                                                        \
+	do {                                                                                                           \
+		const char *tap_got = (got), *tap_want = (want);                                                       \
+		if (!tap_check(tap_got && strcmp(tap_got, tap_want) == 0, __FILE__, __LINE__, __VA_ARGS__))            \
+			printf("#   got '%s', wanted '%s'\n", tap_got ? tap_got : "(none)", tap_want);                 \
+	} while (0)
+
+#define like_text(got, part, ...)                                                                                      \
+	do {                                                                                                           \
+		const char *tap_got = (got), *tap_part = (part);                                                       \
+		if (!tap_check(tap_got && strstr(tap_got, tap_part), __FILE__, __LINE__, __VA_ARGS__))                 \
+			printf("#   '%s' is not in '%s'\n", tap_part, tap_got ? tap_got : "(none)");                   \
+	} while (0)
+
+__attribute__((unused)) static void tap_skip(const char *what, const char *reason)
+{
+	printf("ok %d - %s # SKIP %s\n", ++tap_count, what, reason);
+}
+
+__attribute__((unused)) static int tap_done(void)
+{
+	printf("1..%d\n", tap_count);
+	return tap_failures != 0;
+}
+
+#endif

@@ -1,0 +1,255 @@
+/* base_test.c - the small things everything stands on.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/cursor.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/pattern.h"
+#include "base/pool.h"
+#include "base/strings.h"
+#include "base/text.h"
+#include "base/unpack.h"
+#include "base/utf8.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void test_error(void)
+{
+	struct cairn_error error;
+	ok(!cairn_fail(&error, "line %d", 7), "a failure is false");
+	is_text(error.text, "line 7", "and says why");
+	cairn_fail_within(&error, "%s: ", "dump.heap");
+	is_text(error.text, "dump.heap: line 7", "context goes in front");
+	errno = ENOENT;
+	cairn_fail_errno(&error, "x");
+	is_text(error.text, "x: No such file or directory", "errno in words");
+	ok(!cairn_fail(NULL, "nobody listens"), "NULL is accepted");
+}
+
+static void test_arena(void)
+{
+	struct cairn_arena arena = {0};
+	char *small = cairn_arena_alloc(&arena, 3);
+	char *large = cairn_arena_alloc(&arena, 5 << 20);
+	char *after = cairn_arena_alloc(&arena, 3);
+	memset(large, 1, 5 << 20);
+	ok((uintptr_t)small % 16 == 0 && (uintptr_t)large % 16 == 0 && (uintptr_t)after % 16 == 0, "aligned");
+	is_text(cairn_arena_format(&arena, "%s-%d", "a", 5), "a-5", "formats");
+	is_text(cairn_arena_text(&arena, (struct cairn_bytes){"hello", 4}), "hell", "copies and terminates");
+	cairn_arena_free(&arena);
+	ok(arena.blocks == NULL, "freed whole");
+}
+
+static void test_buffer(void)
+{
+	struct cairn_buffer buffer = cairn_buffer(10);
+	cairn_buffer_text(&buffer, "12345");
+	cairn_buffer_number(&buffer, -42);
+	ok(!buffer.failed && buffer.length == 8, "fits");
+	cairn_buffer_text(&buffer, "abcdef");
+	ok(buffer.failed && buffer.length == 10 && memcmp(buffer.data, "12345-42ab", 10) == 0, "stops at its maximum");
+	cairn_buffer_free(&buffer);
+	buffer = cairn_buffer(SIZE_MAX);
+	cairn_buffer_number(&buffer, INT64_MIN);
+	cairn_buffer_hex(&buffer, UINT64_MAX);
+	cairn_buffer_hex(&buffer, 0);
+	cairn_buffer_format(&buffer, "%300d", 5);
+	ok(buffer.length == 20 + 18 + 3 + 300 && memcmp(buffer.data, "-92233720368547758080xffffffffffffffff0x0", 41) == 0, "numbers");
+	cairn_buffer_free(&buffer);
+}
+
+static void test_hash(void)
+{
+	struct cairn_map map = {0};
+	for (uint64_t i = 0; i < 10000; i++)
+		*cairn_map_at(&map, i << 12) = (uint32_t)i;
+	bool right = true;
+	for (uint64_t i = 0; i < 10000; i++)
+		right &= cairn_map_get(&map, i << 12) == i;
+	ok(right && cairn_map_get(&map, 1) == CAIRN_NONE, "a map finds what was put, and nothing else");
+	cairn_map_free(&map);
+	struct cairn_strings strings = {0};
+	uint32_t a = cairn_strings_add_text(&strings, "a"), b = cairn_strings_add_text(&strings, "b");
+	ok(a != b && a == cairn_strings_add_text(&strings, "a") && cairn_strings_add_text(&strings, "") == 0, "strings are kept once");
+	for (int i = 0; i < 5000; i++) {
+		char text[16];
+		snprintf(text, sizeof text, "name%d", i);
+		cairn_strings_add_text(&strings, text);
+	}
+	is_text(cairn_strings_text(&strings, cairn_strings_find(&strings, cairn_bytes_of("name4999"))), "name4999", "found by content");
+	is_int(cairn_strings_find(&strings, cairn_bytes_of("nobody")), CAIRN_NONE, "absent is absent");
+	cairn_strings_free(&strings);
+}
+
+static void test_cursor(void)
+{
+	struct cairn_cursor in = cairn_cursor((struct cairn_bytes){"\x01\x02\x03\x04\xe5\x8e\x26\x7f" "abc\0z", 13});
+	is_int(cairn_cursor_u8(&in), 1, "byte");
+	is_int(cairn_cursor_u16(&in), 0x0302, "little-endian");
+	is_int(cairn_cursor_uleb(&in), 4, "short uleb");
+	is_int(cairn_cursor_uleb(&in), 624485, "long uleb");
+	is_int(cairn_cursor_sleb(&in), -1, "sleb");
+	is_text(cairn_cursor_text(&in).data, "abc", "text");
+	is_int(cairn_cursor_u32(&in), 0, "past the end: zero");
+	ok(in.failed, "and failed");
+	is_int(cairn_cursor_u8(&in), 0, "for good");
+}
+
+static void test_text(void)
+{
+	struct cairn_bytes rest = cairn_bytes_of("one\r\ntwo\n\nlast"), line;
+	bool complete;
+	cairn_text_line(&rest, &line, &complete);
+	ok(line.length == 3 && complete, "CR LF is a line end");
+	cairn_text_line(&rest, &line, &complete);
+	cairn_text_line(&rest, &line, &complete);
+	is_int(line.length, 0, "an empty line");
+	cairn_text_line(&rest, &line, &complete);
+	ok(line.length == 4 && !complete && !cairn_text_line(&rest, &line, NULL), "a last line without end");
+	uint64_t value;
+	rest = cairn_bytes_of("18446744073709551615:");
+	ok(cairn_text_decimal(&rest, &value) && value == UINT64_MAX && rest.length == 1, "the largest number");
+	rest = cairn_bytes_of("18446744073709551616");
+	ok(!cairn_text_decimal(&rest, &value) && rest.length == 20, "one more does not fit");
+	rest = cairn_bytes_of("0xFFFFffffFFFFffff ");
+	ok(cairn_text_hex(&rest, &value) && value == UINT64_MAX && rest.length == 1, "hex");
+	rest = cairn_bytes_of("0x1ffffffffffffffff");
+	ok(!cairn_text_hex(&rest, &value), "hex that does not fit");
+	ok(cairn_text_size("512K", &value) && value == 524288, "512K");
+	ok(cairn_text_size("1.5GiB", &value) && value == 1610612736, "1.5GiB");
+	ok(!cairn_text_size("5 apples", &value) && !cairn_text_size("-1", &value) && !cairn_text_size("", &value), "not sizes");
+	char out[24];
+	is_text(cairn_text_human(1536, out), "1.5 KiB", "human");
+	is_text(cairn_text_human(-3.2 * 1048576, out), "-3.2 MiB", "human, negative");
+	is_text(cairn_text_human(1048575, out), "1.0 MiB", "no 1024.0 KiB");
+	is_text(cairn_text_human(-0.2, out), "0 B", "no minus zero");
+	is_int(cairn_text_distance("topp", "top"), 1, "edit distance");
+}
+
+static void test_json(void)
+{
+	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
+	struct cairn_json json = cairn_json(&out);
+	cairn_json_open(&json, NULL, '{');
+	cairn_json_text(&json, "a\"", (struct cairn_bytes){"x\n\xff\xc3\xa9", 5});
+	cairn_json_open(&json, "b", '[');
+	cairn_json_integer(&json, NULL, -1);
+	cairn_json_number(&json, NULL, 0.5);
+	cairn_json_number(&json, NULL, INFINITY);
+	cairn_json_close(&json, ']');
+	cairn_json_bool(&json, "c", true);
+	cairn_json_close(&json, '}');
+	cairn_buffer_byte(&out, '\0');
+	is_text(out.data, "{\"a\\\"\":\"x\\u000a\xef\xbf\xbd\xc3\xa9\",\"b\":[-1,0.5,null],\"c\":true}", "JSON");
+	cairn_buffer_free(&out);
+}
+
+static void test_utf8(void)
+{
+	ok(cairn_utf8_valid(cairn_bytes_of("aé€😀")), "valid");
+	static const char *const wrong[] = {"\x80", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82", "\xff"};
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+		ok(!cairn_utf8_valid(cairn_bytes_of(wrong[i])), "invalid %zu", i);
+}
+
+static void test_pattern(void)
+{
+	struct cairn_error error = {0};
+	struct cairn_pattern *pattern = cairn_pattern_compile("^std::(vec|map)\\b.*push", &error);
+	ok(cairn_pattern_match(pattern, cairn_bytes_of("std::vec<int>::push_back")), "matches");
+	ok(!cairn_pattern_match(pattern, cairn_bytes_of("my::std::vec push")), "does not match");
+	ok(!cairn_pattern_match(pattern, (struct cairn_bytes){"std::\xff", 6}), "survives bytes that are not UTF-8");
+	cairn_pattern_free(pattern);
+	ok(!cairn_pattern_compile("a(b", &error), "a wrong pattern is refused");
+	like_text(error.text, "'a(b'", "and shown");
+}
+
+static void add_item(void *context, size_t item, unsigned worker)
+{
+	(void)worker;
+	atomic_fetch_add((atomic_size_t *)context, item);
+}
+
+static void test_pool(void)
+{
+	atomic_size_t sum = 0;
+	cairn_pool_run(1000, add_item, &sum);
+	is_int(sum, 999 * 1000 / 2, "every item once");
+	cairn_pool_run(0, add_item, &sum);
+	is_int(sum, 999 * 1000 / 2, "no items, no work");
+}
+
+static void test_unpack(void)
+{
+	struct cairn_buffer text = cairn_buffer(SIZE_MAX);
+	for (int i = 0; i < 20000; i++)
+		cairn_buffer_format(&text, "line %d\n", i);
+	size_t packed_length, length;
+	char *packed = cairn_pack_gzip(cairn_buffer_bytes(&text), &packed_length), *plain;
+	bool cut;
+	struct cairn_error error;
+	ok(cairn_unpack((struct cairn_bytes){packed, packed_length}, &plain, &length, &cut, &error) && !cut &&
+		   length == text.length && memcmp(plain, text.data, length) == 0, "gzip, there and back");
+	free(plain);
+	ok(cairn_unpack((struct cairn_bytes){packed, packed_length / 2}, &plain, &length, &cut, &error) && cut && length > 1000 &&
+		   memcmp(plain, text.data, length) == 0, "half of it gives half of it");
+	free(plain);
+	ok(!cairn_unpack((struct cairn_bytes){"\x1f\x8b\x08", 3}, &plain, &length, &cut, &error), "nothing gives an error");
+	free(packed);
+	cairn_buffer_free(&text);
+}
+
+static void test_file(void)
+{
+	char folder[] = "/tmp/cairn-test-XXXXXX", path[64], link_path[64];
+	struct cairn_error error = {0};
+	struct cairn_file file;
+	ok(mkdtemp(folder) != NULL, "a folder to work in");
+	snprintf(path, sizeof path, "%s/out", folder);
+	snprintf(link_path, sizeof link_path, "%s/link", folder);
+	ok(!cairn_file_read(&file, path, &error), "a missing file");
+	like_text(error.text, "No such file", "is said to be missing");
+	ok(!cairn_file_read(&file, folder, &error), "a folder is no file");
+	ok(cairn_file_write(path, cairn_bytes_of("hello"), &error), "written");
+	ok(symlink("out", link_path) == 0 && cairn_file_write(link_path, cairn_bytes_of("world"), &error), "through a link");
+	ok(cairn_file_read(&file, path, &error) && cairn_bytes_equal(file.bytes, cairn_bytes_of("world")), "reaches what it points to");
+	cairn_file_close(&file);
+	struct cairn_output output;
+	cairn_output_open(&output, path, &error);
+	cairn_output_write(&output, cairn_bytes_of("half"), &error);
+	cairn_output_abandon(&output);
+	ok(cairn_file_read(&file, path, &error) && cairn_bytes_equal(file.bytes, cairn_bytes_of("world")), "abandoned output changes nothing");
+	cairn_file_close(&file);
+	ok(cairn_file_write("/dev/null", cairn_bytes_of("x"), &error), "a device is written directly");
+	struct stat status;
+	ok(stat("/dev/null", &status) == 0 && S_ISCHR(status.st_mode), "and is still a device");
+	ok(!cairn_file_write("/dev/full", cairn_bytes_of("x"), &error), "a full disk");
+	like_text(error.text, "No space left", "is said to be full");
+	unlink(link_path);
+	unlink(path);
+	ok(rmdir(folder) == 0, "nothing is left behind");
+}
+
+int main(void)
+{
+	test_error();
+	test_arena();
+	test_buffer();
+	test_hash();
+	test_cursor();
+	test_text();
+	test_json();
+	test_utf8();
+	test_pattern();
+	test_pool();
+	test_unpack();
+	test_file();
+	return tap_done();
+}
