@@ -33,6 +33,7 @@ void cairn_profile_free(struct cairn_profile *profile)
 	free(profile->threads);
 	free(profile->comments);
 	free(profile->warnings);
+	cairn_index_free(&profile->module_index);
 	cairn_index_free(&profile->function_index);
 	cairn_index_free(&profile->label_index);
 	cairn_index_free(&profile->location_index);
@@ -68,13 +69,17 @@ void cairn_profile_add_value_type(struct cairn_profile *profile, const char *typ
 
 uint32_t cairn_profile_add_module(struct cairn_profile *profile, uint32_t path, uint32_t build_id)
 {
-	/* Newest first: the lines of one file follow each other in a maps section. */
-	for (size_t i = profile->module_count; i-- > 0;)
-		if (profile->modules[i].path == path && profile->modules[i].build_id == build_id)
-			return (uint32_t)i;
+	uint64_t hash = cairn_hash_mix((uint64_t)path << 32 | build_id);
+	size_t position = 0;
+	uint32_t id;
+	while ((id = cairn_index_next(&profile->module_index, hash, &position)) != CAIRN_NONE)
+		if (profile->modules[id].path == path && profile->modules[id].build_id == build_id)
+			return id;
 	cairn_array_room(profile->modules, profile->module_count, profile->module_capacity);
-	profile->modules[profile->module_count] = (struct cairn_module){.path = path, .build_id = build_id};
-	return (uint32_t)profile->module_count++;
+	id = (uint32_t)profile->module_count++;
+	profile->modules[id] = (struct cairn_module){.path = path, .build_id = build_id};
+	cairn_index_add(&profile->module_index, hash, id);
+	return id;
 }
 
 uint32_t cairn_profile_add_mapping(struct cairn_profile *profile, const struct cairn_mapping *mapping)
@@ -178,6 +183,12 @@ size_t cairn_profile_add_sample(struct cairn_profile *profile, size_t depth, uin
 	profile->values = cairn_array_reserve(profile->values, &profile->value_capacity, (sample + 1) * width, sizeof *profile->values);
 	memcpy(profile->values + sample * width, values, width * sizeof *values);
 	return sample;
+}
+
+void cairn_profile_set_sampled(struct cairn_profile *profile, size_t sample, double count)
+{
+	profile->sampled = cairn_array_reserve(profile->sampled, &profile->sampled_capacity, sample + 1, sizeof *profile->sampled);
+	profile->sampled[sample] = count;
 }
 
 const struct cairn_module *cairn_profile_module(const struct cairn_profile *profile, const struct cairn_location *location)

@@ -149,8 +149,8 @@ struct cairn_profile {
 	uint32_t *warnings;
 	size_t warning_count, warning_capacity;
 
-	/* For building: equal functions, label sets and locations are kept once. */
-	struct cairn_index function_index, label_index, location_index;
+	/* For building: equal modules, functions, label sets and locations are kept once. */
+	struct cairn_index module_index, function_index, label_index, location_index;
 };
 
 void cairn_profile_init(struct cairn_profile *profile);
@@ -183,6 +183,8 @@ uint32_t *cairn_profile_stack_room(struct cairn_profile *profile, size_t depth);
 /* Adds a sample whose stack is the last DEPTH locations put in the room above. VALUES has value_count entries.
  * Returns the sample's index. False values are kept: an all-zero sample is a sample. */
 size_t cairn_profile_add_sample(struct cairn_profile *profile, size_t depth, uint32_t labels, const double *values);
+/* Says how many samples the sample just added rests on. A reader calls it for every sample or for none. */
+void cairn_profile_set_sampled(struct cairn_profile *profile, size_t sample, double count);
 
 /* Reading. */
 
