@@ -50,3 +50,5 @@ profile = json.load(open(sys.argv[1]))
 negative = sum(-r["flat"] for r in profile["rows"] if r["flat"] < 0)
 print("shrunk by", negative, "of", profile["total"])
 sys.exit(not (profile["total"] > 0 and negative < 0.2 * profile["total"]))
+E
+done_testing
