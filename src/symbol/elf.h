@@ -39,6 +39,7 @@ struct cairn_elf_section {
 struct cairn_elf {
 	char *path; /* as it was opened, for messages */
 	struct cairn_file file;
+	bool owns_file; /* opened here, not lent */
 	uint16_t machine; /* EM_X86_64, EM_AARCH64, … of <elf.h> */
 	uint16_t type;    /* ET_EXEC, ET_DYN, ET_REL */
 	char build_id[2 * 64 + 1]; /* lower-case hex; empty when there is none */
