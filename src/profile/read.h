@@ -8,6 +8,23 @@
 
 #include "profile/profile.h"
 
+enum cairn_format {
+	CAIRN_FORMAT_UNKNOWN,
+	CAIRN_FORMAT_EMPTY,
+	CAIRN_FORMAT_PACKED,     /* gzip, zstd or xz; what is inside is not known yet */
+	CAIRN_FORMAT_HEAP,       /* jemalloc's heap_v2 */
+	CAIRN_FORMAT_FLAT,       /* "heap profile:", growth */
+	CAIRN_FORMAT_SYMBOLIZED, /* "--- symbol" */
+	CAIRN_FORMAT_SECTION,    /* a "--- heap" line, then another format */
+	CAIRN_FORMAT_CONTENTION, /* known, not read */
+	CAIRN_FORMAT_CPU,        /* gperftools' binary */
+	CAIRN_FORMAT_PPROF,
+	CAIRN_FORMAT_FOLDED,
+};
+
+/* What INPUT looks like; its first few kilobytes are enough. */
+enum cairn_format cairn_profile_sniff(struct cairn_bytes input);
+
 struct cairn_read_options {
 	/* Make one sample for each thread of a stack, labelled `thread` and `thread_id`, instead of one for the whole stack.
 	 * Each thread's line of a jemalloc dump is rounded on its own, so their sum differs a little from the stack's. */
@@ -24,6 +41,7 @@ struct cairn_reader {
 	struct cairn_profile *profile;
 	const char *name;
 	struct cairn_read_options options;
+	unsigned nesting; /* of formats that hold another */
 };
 
 /* The readers. Each takes the whole text of its format, header included, and leaves `format` set. */

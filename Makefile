@@ -1,0 +1,48 @@
+# The door to Cairn's build; Meson does the work. `make help` lists what there is.
+# Each target first finds what is missing on this machine and installs it (see scripts/require).
+BUILD ?= build
+PREFIX ?= /usr/local
+MESON_OPTIONS ?=
+
+.PHONY: all help demo check check-all bench install sanitize fuzz clean require-build
+
+all: require-build  ## build build/cairn and build/libcairn.so
+	@[ -f $(BUILD)/build.ninja ] || meson setup $(BUILD) --prefix $(PREFIX) $(MESON_OPTIONS) >$(BUILD).log || { cat $(BUILD).log; exit 1; }
+	@rm -f $(BUILD).log
+	@ninja -C $(BUILD) --quiet
+
+require-build:
+	@scripts/require build
+
+help:  ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
+
+demo: all  ## run a leaking service under jemalloc's profiler and show where its memory is
+	@scripts/require demo
+	@scripts/demo $(BUILD)
+
+check: all  ## the tests: a few minutes, small packages only
+	@scripts/require check
+	@scripts/check $(BUILD) tests/e2e
+
+check-all: all  ## the tests that need big packages or long minutes: peers, browser, sanitizers, soaks
+	@scripts/require check check-all
+	@scripts/check $(BUILD) tests/e2e-all
+
+bench: all  ## ours and the peers on the same work in the same run, and the ratios
+	@scripts/require check bench
+	@scripts/bench $(BUILD)
+
+sanitize: require-build  ## the unit tests under ASan and UBSan, then under TSan
+	@scripts/require sanitize
+	@scripts/sanitize
+
+fuzz: require-build  ## every fuzz target for FUZZ_SECONDS (60) seconds
+	@scripts/require sanitize
+	@scripts/fuzz
+
+install: all  ## install under PREFIX (/usr/local), staged in DESTDIR
+	@meson configure $(BUILD) --prefix $(PREFIX) && meson install -C $(BUILD) --no-rebuild
+
+clean:  ## remove what was built
+	rm -rf $(BUILD) build-*

@@ -1,0 +1,104 @@
+/* leaky.c - a small service that leaks, to try a heap profiler on.
+ *
+ * Four threads serve made-up requests. Each request allocates and frees a scratch area (busy, but it comes back), looks
+ * a page up in a cache that fills and then stays (large, but it stops growing), and opens a session. One session in eight
+ * is never closed: that is the leak, and it is in remember_session.
+ *
+ * Usage: leaky [SECONDS], 5 unless told.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { workers = 4, cache_pages = 4096, page_bytes = 8192, session_bytes = 1024, scratch_bytes = 16384 };
+
+static char *cache[cache_pages];
+static pthread_mutex_t cache_lock = PTHREAD_MUTEX_INITIALIZER;
+
+struct session {
+	struct session *next;
+	char state[session_bytes];
+};
+
+static struct session *open_sessions;
+static pthread_mutex_t session_lock = PTHREAD_MUTEX_INITIALIZER;
+
+__attribute__((noinline)) static char *load_page(unsigned number)
+{
+	char *page = malloc(page_bytes);
+	if (page)
+		memset(page, (int)number, page_bytes);
+	return page;
+}
+
+__attribute__((noinline)) static unsigned look_up_page(unsigned number)
+{
+	pthread_mutex_lock(&cache_lock);
+	if (!cache[number])
+		cache[number] = load_page(number);
+	unsigned value = cache[number] ? (unsigned char)cache[number][0] : 0;
+	pthread_mutex_unlock(&cache_lock);
+	return value;
+}
+
+__attribute__((noinline)) static struct session *remember_session(void)
+{
+	struct session *session = calloc(1, sizeof *session);
+	if (!session)
+		return NULL;
+	pthread_mutex_lock(&session_lock);
+	session->next = open_sessions;
+	open_sessions = session;
+	pthread_mutex_unlock(&session_lock);
+	return session;
+}
+
+__attribute__((noinline)) static unsigned render_answer(unsigned seed)
+{
+	char *scratch = malloc(scratch_bytes);
+	if (!scratch)
+		return 0;
+	memset(scratch, (int)seed, scratch_bytes);
+	unsigned sum = 0;
+	for (unsigned i = 0; i < scratch_bytes; i += 64)
+		sum += (unsigned char)scratch[i];
+	free(scratch);
+	return sum;
+}
+
+__attribute__((noinline)) static unsigned serve_request(unsigned *random)
+{
+	unsigned sum = render_answer(rand_r(random)) + look_up_page((unsigned)rand_r(random) % cache_pages);
+	if (rand_r(random) % 8 == 0)
+		sum += remember_session() != NULL;
+	return sum;
+}
+
+static time_t deadline;
+
+static void *worker(void *argument)
+{
+	unsigned random = (unsigned)(size_t)argument, sum = 0;
+	while (time(NULL) < deadline) {
+		for (int i = 0; i < 20; i++)
+			sum += serve_request(&random);
+		usleep(1000);
+	}
+	return (void *)(size_t)sum;
+}
+
+int main(int argc, char **argv)
+{
+	int seconds = argc > 1 ? atoi(argv[1]) : 5;
+	deadline = time(NULL) + (seconds > 0 ? seconds : 5);
+	pthread_t threads[workers];
+	for (size_t i = 0; i < workers; i++)
+		if (pthread_create(&threads[i], NULL, worker, (void *)(i + 1)) != 0)
+			return 1;
+	for (size_t i = 0; i < workers; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}

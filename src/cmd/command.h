@@ -1,0 +1,30 @@
+/* command.h - every command of the program, and what they share in talking to a person.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_CMD_COMMAND_H
+#define CAIRN_CMD_COMMAND_H
+
+#include "cmd/option.h"
+
+/* Exit codes: what was asked was done; it could not be done; it was asked wrongly. */
+enum { CAIRN_EXIT_DONE = 0, CAIRN_EXIT_FAILED = 1, CAIRN_EXIT_USAGE = 2 };
+
+/* The commands, in the order `cairn help` shows them; ends with NULL. */
+extern const struct cairn_command *const cairn_commands[];
+
+extern const struct cairn_command cairn_command_top;
+extern const struct cairn_command cairn_command_raw;
+extern const struct cairn_command cairn_command_collapsed;
+extern const struct cairn_command cairn_command_addr2line;
+extern const struct cairn_command cairn_command_completion;
+extern const struct cairn_command cairn_command_manual;
+
+/* "cairn: TEXT" on standard error, in red on a terminal. Returns CAIRN_EXIT_FAILED. */
+int cairn_say_error(const char *text);
+/* "cairn: note: TEXT" on standard error. */
+void cairn_say_note(const char *text);
+
+/* Writes BYTES to PATH (NULL or "-" is standard output), saying what went wrong if it did. A reader that went away
+ * (a closed pipe) is no error. Returns the exit code. */
+int cairn_say_output(const char *path, struct cairn_bytes bytes);
+
+#endif

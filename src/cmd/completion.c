@@ -1,0 +1,131 @@
+/* completion.c - `cairn completion SHELL`: completions for bash, zsh and fish, from the option tables.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/command.h"
+
+#include <stdio.h>
+
+/* The commands a person is told of, from *I on; NULL at the end. */
+static const struct cairn_command *next_command(size_t *i)
+{
+	while (cairn_commands[*i] && !cairn_commands[*i]->summary)
+		++*i;
+	return cairn_commands[*i] ? cairn_commands[(*i)++] : NULL;
+}
+
+typedef void option_visitor(const struct cairn_command *command, const struct cairn_option *option, struct cairn_buffer *out);
+
+static void each_option(const struct cairn_command *command, option_visitor *visit, struct cairn_buffer *out)
+{
+	struct cairn_option_walk walk = {0};
+	const struct cairn_option *option;
+	while ((option = cairn_options_next(command, &walk)))
+		if (option->help)
+			visit(command, option, out);
+}
+
+static void bash_option(const struct cairn_command *command, const struct cairn_option *option, struct cairn_buffer *out)
+{
+	(void)command;
+	cairn_buffer_format(out, " --%s", option->name);
+}
+
+static void write_bash(struct cairn_buffer *out)
+{
+	const struct cairn_command *command;
+	cairn_buffer_text(out, "_cairn() {\n\tlocal word=${COMP_WORDS[COMP_CWORD]} words=\n\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\twords='help");
+	for (size_t i = 0; (command = next_command(&i));)
+		cairn_buffer_format(out, " %s", command->name);
+	cairn_buffer_text(out, " --version --help'\n\telse\n\t\tcase ${COMP_WORDS[1]} in\n");
+	for (size_t i = 0; (command = next_command(&i));) {
+		cairn_buffer_format(out, "\t\t%s) words='--help", command->name);
+		each_option(command, bash_option, out);
+		cairn_buffer_text(out, "' ;;\n");
+	}
+	cairn_buffer_text(out, "\t\tesac\n\tfi\n\tif [ \"$COMP_CWORD\" -eq 1 ] || [[ $word == -* ]]; then\n"
+			       "\t\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n\telse\n"
+			       "\t\tmapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n\tfi\n}\ncomplete -o filenames -F _cairn cairn\n");
+}
+
+/* Help texts are our own and hold no quote of the shell they go to; this keeps it so. */
+static void quoted(const char *text, struct cairn_buffer *out)
+{
+	for (; *text; text++)
+		if (*text != '\'' && *text != '[' && *text != ']' && *text != ':')
+			cairn_buffer_byte(out, *text);
+}
+
+static void zsh_option(const struct cairn_command *command, const struct cairn_option *option, struct cairn_buffer *out)
+{
+	(void)command;
+	cairn_buffer_format(out, " '--%s%s[", option->name, option->argument ? "=" : "");
+	quoted(option->help, out);
+	cairn_buffer_format(out, "]%s'", option->argument ? ":value:_files" : "");
+}
+
+static void write_zsh(struct cairn_buffer *out)
+{
+	const struct cairn_command *command;
+	cairn_buffer_text(out, "#compdef cairn\n_cairn() {\n\tif (( CURRENT == 2 )); then\n\t\tlocal -a commands=(");
+	for (size_t i = 0; (command = next_command(&i));) {
+		cairn_buffer_format(out, " '%s:", command->name);
+		quoted(command->summary, out);
+		cairn_buffer_text(out, "'");
+	}
+	cairn_buffer_text(out, ")\n\t\t_describe command commands\n\t\treturn\n\tfi\n\tlocal name=$words[2]\n\tshift words; (( CURRENT-- ))\n\tcase $name in\n");
+	for (size_t i = 0; (command = next_command(&i));) {
+		cairn_buffer_format(out, "\t%s) _arguments '--help[show the options]'", command->name);
+		each_option(command, zsh_option, out);
+		cairn_buffer_text(out, " '*:source:_files' ;;\n");
+	}
+	cairn_buffer_text(out, "\tesac\n}\ncompdef _cairn cairn\n");
+}
+
+static void fish_option(const struct cairn_command *command, const struct cairn_option *option, struct cairn_buffer *out)
+{
+	cairn_buffer_format(out, "complete -c cairn -n '__fish_seen_subcommand_from %s' -l %s", command->name, option->name);
+	if (option->letter)
+		cairn_buffer_format(out, " -s %c", option->letter);
+	cairn_buffer_format(out, "%s -d '", option->argument ? " -r" : "");
+	quoted(option->help, out);
+	cairn_buffer_text(out, "'\n");
+}
+
+static void write_fish(struct cairn_buffer *out)
+{
+	const struct cairn_command *command;
+	for (size_t i = 0; (command = next_command(&i));) {
+		cairn_buffer_format(out, "complete -c cairn -n __fish_use_subcommand -f -a %s -d '", command->name);
+		quoted(command->summary, out);
+		cairn_buffer_text(out, "'\n");
+	}
+	for (size_t i = 0; (command = next_command(&i));)
+		each_option(command, fish_option, out);
+}
+
+static int run(const void *options, int operand_count, char **operands)
+{
+	(void)options;
+	const char *shell = operand_count == 1 ? operands[0] : "";
+	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
+	if (strcmp(shell, "bash") == 0)
+		write_bash(&out);
+	else if (strcmp(shell, "zsh") == 0)
+		write_zsh(&out);
+	else if (strcmp(shell, "fish") == 0)
+		write_fish(&out);
+	else {
+		cairn_say_error("completion needs one shell: bash, zsh or fish");
+		return CAIRN_EXIT_USAGE;
+	}
+	int code = cairn_say_output(NULL, cairn_buffer_bytes(&out));
+	cairn_buffer_free(&out);
+	return code;
+}
+
+const struct cairn_command cairn_command_completion = {
+	.name = "completion",
+	.summary = "print completions for bash, zsh or fish",
+	.arguments = "bash|zsh|fish",
+	.detail = "For bash: source <(cairn completion bash)",
+	.run = run,
+};

@@ -1,0 +1,142 @@
+/* main.c - from the name of a command to the command; also by the name the program was started under.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/file.h"
+#include "base/text.h"
+#include "cmd/command.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+const struct cairn_command *const cairn_commands[] = {
+	&cairn_command_top,
+	&cairn_command_raw,
+	&cairn_command_collapsed,
+	&cairn_command_addr2line,
+	&cairn_command_completion,
+	&cairn_command_manual,
+	NULL,
+};
+
+static const struct cairn_command *find_command(const char *name)
+{
+	for (size_t i = 0; cairn_commands[i]; i++)
+		if (strcmp(cairn_commands[i]->name, name) == 0)
+			return cairn_commands[i];
+	return NULL;
+}
+
+static void say(const char *kind, const char *text)
+{
+	bool colour = isatty(STDERR_FILENO) && !getenv("NO_COLOR") && *kind == '\0';
+	fprintf(stderr, "%scairn: %s%s%s\n", colour ? "\033[31m" : "", kind, text, colour ? "\033[0m" : "");
+}
+
+int cairn_say_error(const char *text)
+{
+	say("", text);
+	return CAIRN_EXIT_FAILED;
+}
+
+void cairn_say_note(const char *text)
+{
+	say("note: ", text);
+}
+
+int cairn_say_output(const char *path, struct cairn_bytes bytes)
+{
+	struct cairn_error error;
+	errno = 0;
+	if (cairn_file_write(path, bytes, &error) || (errno == EPIPE && !path))
+		return CAIRN_EXIT_DONE;
+	return cairn_say_error(error.text);
+}
+
+static int usage_error(const struct cairn_error *error)
+{
+	cairn_say_error(error->text);
+	return CAIRN_EXIT_USAGE;
+}
+
+static int run_command(const struct cairn_command *command, int argc, char **argv)
+{
+	if (command->run_arguments)
+		return command->run_arguments(argc, argv);
+	struct cairn_error error;
+	bool help;
+	void *options = calloc(1, command->options_size + 1);
+	if (!options)
+		cairn_out_of_memory(command->options_size);
+	int operand_count = argc - 1, code;
+	if (!cairn_options_parse(command, options, &operand_count, argv + 1, &help, &error)) {
+		code = usage_error(&error);
+	} else if (help) {
+		struct cairn_buffer out = cairn_buffer(SIZE_MAX);
+		cairn_options_help(command, &out);
+		code = cairn_say_output(NULL, cairn_buffer_bytes(&out));
+		cairn_buffer_free(&out);
+	} else {
+		code = command->run(options, operand_count, argv + 1);
+	}
+	free(options);
+	return code;
+}
+
+static int show_help(void)
+{
+	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
+	cairn_buffer_text(&out, "cairn - where the memory of a service is, how that changes, and why\n\nusage: cairn COMMAND [options] ...\n\n");
+	for (size_t i = 0; cairn_commands[i]; i++)
+		if (cairn_commands[i]->summary)
+			cairn_buffer_format(&out, "  %-12s %s\n", cairn_commands[i]->name, cairn_commands[i]->summary);
+	cairn_buffer_text(&out, "\n'cairn COMMAND --help' tells more; 'cairn --version' the version.\n");
+	int code = cairn_say_output(NULL, cairn_buffer_bytes(&out));
+	cairn_buffer_free(&out);
+	return code;
+}
+
+static int unknown_command(const char *name)
+{
+	struct cairn_error error;
+	const struct cairn_command *nearest = NULL;
+	unsigned best = 3;
+	for (size_t i = 0; cairn_commands[i]; i++) {
+		unsigned distance = cairn_text_distance(name, cairn_commands[i]->name);
+		if (distance < best) {
+			best = distance;
+			nearest = cairn_commands[i];
+		}
+	}
+	if (nearest)
+		cairn_fail(&error, "no command '%s'; did you mean '%s'?", name, nearest->name);
+	else
+		cairn_fail(&error, "no command '%s'; 'cairn help' lists them", name);
+	return usage_error(&error);
+}
+
+int main(int argc, char **argv)
+{
+	signal(SIGPIPE, SIG_IGN);
+	const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
+	const char *name = argc > 0 ? (slash ? slash + 1 : argv[0]) : "cairn";
+	const struct cairn_command *command = find_command(name);
+	if (command && command->run_arguments)
+		return run_command(command, argc, argv);
+	if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+		return argc < 2 ? (show_help(), CAIRN_EXIT_USAGE) : show_help();
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+		puts("cairn " CAIRN_VERSION);
+		return CAIRN_EXIT_DONE;
+	}
+	if (strcmp(argv[1], "help") == 0) {
+		if (argc == 2)
+			return show_help();
+		command = find_command(argv[2]);
+		char help[] = "--help";
+		return command ? run_command(command, 2, (char *[]){argv[2], help, NULL}) : unknown_command(argv[2]);
+	}
+	command = find_command(argv[1]);
+	return command ? run_command(command, argc - 1, argv + 1) : unknown_command(argv[1]);
+}

@@ -1,0 +1,236 @@
+/* option.c - parsing by table: -x, --name value, --name=value, unique abbreviations, options before and after operands.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/option.h"
+
+#include "base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct match {
+	const struct cairn_option *option;
+	void *value;
+	unsigned hits;
+};
+
+static bool same_letter(char a, char b)
+{
+	return a == b || (a == '-' && b == '_') || (a == '_' && b == '-');
+}
+
+/* 2 when TYPED is NAME, 1 when it is the beginning of it, else 0. */
+static int compare_name(const char *name, struct cairn_bytes typed)
+{
+	for (size_t i = 0; i < typed.length; i++)
+		if (!name[i] || !same_letter(name[i], typed.data[i]))
+			return 0;
+	return name[typed.length] ? 1 : 2;
+}
+
+const struct cairn_option *cairn_options_next(const struct cairn_command *command, struct cairn_option_walk *walk)
+{
+	while (command->groups && command->groups[walk->group].options) {
+		const struct cairn_option *option = &command->groups[walk->group].options[walk->option++];
+		if (option->name)
+			return option;
+		walk->group++;
+		walk->option = 0;
+	}
+	return NULL;
+}
+
+static struct match find_long(const struct cairn_command *command, void *values, struct cairn_bytes typed)
+{
+	struct match match = {0};
+	struct cairn_option_walk walk = {0};
+	const struct cairn_option *option;
+	while ((option = cairn_options_next(command, &walk))) {
+		int rank = compare_name(option->name, typed);
+		void *value = (char *)values + command->groups[walk.group].offset + option->offset;
+		if (rank == 2)
+			return (struct match){option, value, 1};
+		if (rank == 1) {
+			match.hits += !match.option || match.value != value || match.option->choice != option->choice;
+			match.option = option;
+			match.value = value;
+		}
+	}
+	return match;
+}
+
+static struct match find_letter(const struct cairn_command *command, void *values, char letter)
+{
+	struct cairn_option_walk walk = {0};
+	const struct cairn_option *option;
+	while ((option = cairn_options_next(command, &walk)))
+		if (option->letter == letter)
+			return (struct match){option, (char *)values + command->groups[walk.group].offset + option->offset, 1};
+	return (struct match){0};
+}
+
+static bool unknown_option(const struct cairn_command *command, struct cairn_bytes typed, struct cairn_error *error)
+{
+	char name[64];
+	size_t length = typed.length < sizeof name - 1 ? typed.length : sizeof name - 1;
+	memcpy(name, typed.data, length);
+	name[length] = '\0';
+	const struct cairn_option *option, *nearest = NULL;
+	struct cairn_option_walk walk = {0};
+	unsigned best = 3;
+	while ((option = cairn_options_next(command, &walk))) {
+		unsigned distance = cairn_text_distance(name, option->name);
+		if (option->help && distance < best) {
+			best = distance;
+			nearest = option;
+		}
+	}
+	if (nearest)
+		return cairn_fail(error, "no option --%s; did you mean --%s?", name, nearest->name);
+	return cairn_fail(error, "no option --%s; 'cairn %s --help' lists them", name, command->name);
+}
+
+static bool set_value(const struct match *match, const char *text, struct cairn_error *error)
+{
+	const struct cairn_option *option = match->option;
+	switch (option->kind) {
+	case CAIRN_OPTION_FLAG:
+		*(bool *)match->value = true;
+		return true;
+	case CAIRN_OPTION_CHOICE:
+		*(int *)match->value = option->choice;
+		return true;
+	case CAIRN_OPTION_TEXT:
+		*(const char **)match->value = text;
+		return true;
+	case CAIRN_OPTION_LIST: {
+		struct cairn_option_list *list = match->value;
+		if (list->count == CAIRN_OPTION_LIST_MAX)
+			return cairn_fail(error, "--%s more than %d times", option->name, CAIRN_OPTION_LIST_MAX);
+		list->items[list->count++] = text;
+		return true;
+	}
+	case CAIRN_OPTION_COUNT: {
+		struct cairn_bytes rest = cairn_bytes_of(text);
+		if (cairn_text_decimal(&rest, match->value) && rest.length == 0)
+			return true;
+		return cairn_fail(error, "--%s takes a whole number, not '%s'", option->name, text);
+	}
+	case CAIRN_OPTION_SIZE:
+		if (cairn_text_size(text, match->value))
+			return true;
+		return cairn_fail(error, "--%s takes a size such as 512K or 4G, not '%s'", option->name, text);
+	case CAIRN_OPTION_NUMBER: {
+		char *end;
+		double number = strtod(text, &end);
+		if (end == text || *end || !(number >= 0))
+			return cairn_fail(error, "--%s takes a number, not '%s'", option->name, text);
+		*(double *)match->value = number;
+		return true;
+	}
+	}
+	return false;
+}
+
+struct parser {
+	const struct cairn_command *command;
+	void *values;
+	int argc;
+	char **argv;
+	int at;
+	bool *help;
+};
+
+static bool parse_long(struct parser *parser, const char *word, struct cairn_error *error)
+{
+	const char *equals = strchr(word, '=');
+	struct cairn_bytes typed = {word, equals ? (size_t)(equals - word) : strlen(word)};
+	if (cairn_bytes_equal(typed, cairn_bytes_of("help"))) {
+		*parser->help = true;
+		return true;
+	}
+	struct match match = find_long(parser->command, parser->values, typed);
+	if (!match.option)
+		return unknown_option(parser->command, typed, error);
+	if (match.hits > 1)
+		return cairn_fail(error, "--%.*s could be several options; write it out", (int)typed.length, typed.data);
+	if (!match.option->argument)
+		return equals ? cairn_fail(error, "--%s takes no value", match.option->name) : set_value(&match, NULL, error);
+	if (equals)
+		return set_value(&match, equals + 1, error);
+	if (parser->at + 1 >= parser->argc)
+		return cairn_fail(error, "--%s needs its %s", match.option->name, match.option->argument);
+	return set_value(&match, parser->argv[++parser->at], error);
+}
+
+static bool parse_letters(struct parser *parser, const char *letters, struct cairn_error *error)
+{
+	for (; *letters; letters++) {
+		if (*letters == 'h') {
+			*parser->help = true;
+			continue;
+		}
+		struct match match = find_letter(parser->command, parser->values, *letters);
+		if (!match.option)
+			return cairn_fail(error, "no option -%c; 'cairn %s --help' lists them", *letters, parser->command->name);
+		if (!match.option->argument) {
+			if (!set_value(&match, NULL, error))
+				return false;
+			continue;
+		}
+		if (letters[1])
+			return set_value(&match, letters + 1, error);
+		if (parser->at + 1 >= parser->argc)
+			return cairn_fail(error, "-%c needs its %s", *letters, match.option->argument);
+		return set_value(&match, parser->argv[++parser->at], error);
+	}
+	return true;
+}
+
+bool cairn_options_parse(const struct cairn_command *command, void *values, int *argc, char **argv, bool *help,
+			 struct cairn_error *error)
+{
+	struct parser parser = {command, values, *argc, argv, 0, help};
+	int operands = 0;
+	*help = false;
+	for (; parser.at < parser.argc; parser.at++) {
+		char *word = argv[parser.at];
+		if (strcmp(word, "--") == 0) {
+			while (++parser.at < parser.argc)
+				argv[operands++] = argv[parser.at];
+			break;
+		}
+		if (word[0] != '-' || !word[1])
+			argv[operands++] = word;
+		else if (!(word[1] == '-' ? parse_long(&parser, word + 2, error) : parse_letters(&parser, word + 1, error)))
+			return false;
+	}
+	*argc = operands;
+	return true;
+}
+
+static void help_option(const struct cairn_option *option, struct cairn_buffer *out)
+{
+	enum { column = 30 };
+	char left[80];
+	char letter[8] = "    ";
+	if (option->letter)
+		snprintf(letter, sizeof letter, "-%c, ", option->letter);
+	int width = snprintf(left, sizeof left, "  %s--%s%s%s", letter, option->name, option->argument ? " " : "",
+			     option->argument ? option->argument : "");
+	cairn_buffer_format(out, width < column ? "%-*s" : "%-*s\n%30s", column, left, "");
+	cairn_buffer_format(out, "%s\n", option->help);
+}
+
+void cairn_options_help(const struct cairn_command *command, struct cairn_buffer *out)
+{
+	cairn_buffer_format(out, "cairn %s - %s\n\nusage: cairn %s [options] %s\n", command->name, command->summary,
+			    command->name, command->arguments);
+	for (const struct cairn_option_group *group = command->groups; group && group->options; group++) {
+		cairn_buffer_format(out, "\n%s:\n", group->title ? group->title : "options");
+		for (const struct cairn_option *option = group->options; option->name; option++)
+			if (option->help)
+				help_option(option, out);
+	}
+	if (command->detail)
+		cairn_buffer_format(out, "\n%s\n", command->detail);
+}

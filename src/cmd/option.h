@@ -1,0 +1,73 @@
+/* option.h - one option table per command; parsing, --help and completions all come from it.
+ *
+ * A command's options live in one struct of its own. A table says where in it each value goes. Tables are put together
+ * in groups, so that commands which share options share their table and their struct.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_CMD_OPTION_H
+#define CAIRN_CMD_OPTION_H
+
+#include "base/buffer.h"
+#include "base/error.h"
+
+enum cairn_option_kind {
+	CAIRN_OPTION_FLAG,   /* bool, set to true */
+	CAIRN_OPTION_CHOICE, /* int, set to `choice`; the last of several wins */
+	CAIRN_OPTION_TEXT,   /* const char *, borrowed from argv */
+	CAIRN_OPTION_LIST,   /* struct cairn_option_list; may be given several times */
+	CAIRN_OPTION_COUNT,  /* uint64_t, decimal */
+	CAIRN_OPTION_SIZE,   /* uint64_t, with K, M, G */
+	CAIRN_OPTION_NUMBER, /* double, not negative */
+};
+
+enum { CAIRN_OPTION_LIST_MAX = 64 };
+
+struct cairn_option_list {
+	const char *items[CAIRN_OPTION_LIST_MAX];
+	size_t count;
+};
+
+struct cairn_option {
+	char letter;          /* 0 for none */
+	const char *name;     /* without dashes; "-" and "_" are the same in what a person types */
+	const char *argument; /* what --help calls it; NULL for a flag or choice */
+	const char *help;     /* NULL keeps a spelling out of --help that is only understood for compatibility */
+	enum cairn_option_kind kind;
+	size_t offset; /* of the value within the group's struct */
+	int choice;
+};
+
+struct cairn_option_group {
+	const char *title; /* NULL for the command's own */
+	const struct cairn_option *options; /* ends with one whose name is NULL */
+	size_t offset; /* of the group's struct within the command's */
+};
+
+struct cairn_command {
+	const char *name;
+	const char *summary;   /* one line, lower case, no full stop; NULL keeps the command out of help and completions */
+	const char *arguments; /* "SOURCE..." */
+	const char *detail;    /* paragraphs after the options in --help; NULL for none */
+	const struct cairn_option_group *groups; /* ends with one whose options are NULL; may be NULL */
+	size_t options_size; /* of the struct that `run` is given, cleared and then filled from the command line */
+	/* OPERANDS are what was not an option. Returns the exit code. */
+	int (*run)(const void *options, int operand_count, char **operands);
+	/* Commands that keep another program's command line parse it themselves and have this instead. */
+	int (*run_arguments)(int argc, char **argv);
+};
+
+/* Parses ARGV (without the command's name) into VALUES, and moves the operands to the front of ARGV. *HELP is set when
+ * --help was among them. */
+bool cairn_options_parse(const struct cairn_command *command, void *values, int *argc, char **argv, bool *help,
+			 struct cairn_error *error);
+
+/* Walks all options of COMMAND: start with a zeroed walk; NULL at the end. */
+struct cairn_option_walk {
+	size_t group;
+	size_t option;
+};
+const struct cairn_option *cairn_options_next(const struct cairn_command *command, struct cairn_option_walk *walk);
+
+/* The text of --help. */
+void cairn_options_help(const struct cairn_command *command, struct cairn_buffer *out);
+
+#endif

@@ -1,0 +1,51 @@
+/* raw.c - `cairn raw`: everything a profile holds, as plain text.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/command.h"
+#include "cmd/source.h"
+#include "report/raw.h"
+
+struct options {
+	struct cairn_source_options source;
+	bool threads;
+};
+
+static const struct cairn_option table[] = {
+	{0, "threads", NULL, "one sample for each thread of a stack", CAIRN_OPTION_FLAG, offsetof(struct options, threads), 0},
+	{0},
+};
+
+static const struct cairn_option_group groups[] = {
+	{NULL, table, 0},
+	{"sources", cairn_source_option_table, offsetof(struct options, source)},
+	{0},
+};
+
+static int run(const void *values, int operand_count, char **operands)
+{
+	const struct options *options = values;
+	struct cairn_source_options source = options->source;
+	source.split_threads = options->threads;
+	struct cairn_error error;
+	struct cairn_profile profile;
+	int code;
+	if (!cairn_source_load(&profile, &source, operand_count, operands, &error)) {
+		code = cairn_say_error(error.text);
+	} else {
+		struct cairn_buffer out = cairn_buffer(SIZE_MAX);
+		cairn_raw_text(&profile, &out);
+		code = cairn_say_output(NULL, cairn_buffer_bytes(&out));
+		cairn_buffer_free(&out);
+	}
+	cairn_profile_free(&profile);
+	return code;
+}
+
+const struct cairn_command cairn_command_raw = {
+	.name = "raw",
+	.summary = "everything a profile holds, as plain text",
+	.arguments = "SOURCE...",
+	.detail = "The listing is described in doc/formats.md.",
+	.groups = groups,
+	.options_size = sizeof(struct options),
+	.run = run,
+};

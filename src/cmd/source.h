@@ -1,0 +1,32 @@
+/* source.h - from what a person names on the command line to one profile: files, folders, standard input.
+ *
+ * Every report and picture command takes the same sources and the same options for them.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_CMD_SOURCE_H
+#define CAIRN_CMD_SOURCE_H
+
+#include "cmd/option.h"
+#include "profile/profile.h"
+
+struct cairn_source_options {
+	bool sum;
+	struct cairn_option_list base;
+	const char *thread;
+	bool split_threads; /* not an option of its own: set by commands that show threads */
+	struct cairn_option_list binary;
+	struct cairn_option_list symbols;
+	const char *sysroot;
+	bool debuginfod;
+	bool no_cache;
+	bool no_symbols;
+};
+
+/* For a command's groups; they go with a struct cairn_source_options. */
+extern const struct cairn_option cairn_source_option_table[];
+
+/* Loads the sources into PROFILE, which it initialises and the caller frees: the newest dump of several, or their sum; less
+ * the base; only the wanted thread; with names. Notes go to standard error, and what could not be named and why. Fails with a sentence, also where there is no sample. */
+bool cairn_source_load(struct cairn_profile *profile, const struct cairn_source_options *options, int count, char **names,
+		       struct cairn_error *error);
+
+#endif

@@ -1,0 +1,323 @@
+/* combine.c - sums and differences of profiles.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "profile/combine.h"
+
+#include "base/array.h"
+
+#include <stdlib.h>
+
+/* Where things of the part being added are in the sum. */
+struct translation {
+	uint32_t *strings;   /* CAIRN_NONE until asked for */
+	uint32_t *modules;
+	uint32_t *mappings;  /* CAIRN_NONE until asked for */
+	uint32_t *functions; /* CAIRN_NONE until asked for */
+	uint32_t *locations; /* CAIRN_NONE until asked for */
+	uint32_t *labels;    /* label sets; CAIRN_NONE until asked for */
+};
+
+static uint32_t *unknown(size_t count)
+{
+	uint32_t *table = malloc((count + 1) * sizeof *table);
+	if (!table)
+		cairn_out_of_memory(count * sizeof *table);
+	memset(table, 0xff, (count + 1) * sizeof *table);
+	return table;
+}
+
+static uint32_t string(struct cairn_combine *combine, const struct cairn_profile *part, struct translation *to, uint32_t id)
+{
+	if (to->strings[id] == CAIRN_NONE)
+		to->strings[id] = cairn_strings_add(&combine->sum->strings, cairn_strings_bytes(&part->strings, id));
+	return to->strings[id];
+}
+
+/* A build-id tells a file apart wherever it lies; without one, its path has to. */
+static uint32_t add_module(struct cairn_combine *combine, uint32_t path, uint32_t build_id)
+{
+	if (!build_id)
+		return cairn_profile_add_module(combine->sum, path, 0);
+	uint64_t hash = cairn_hash_mix(build_id);
+	size_t position = 0;
+	uint32_t id;
+	while ((id = cairn_index_next(&combine->modules, hash, &position)) != CAIRN_NONE)
+		if (combine->sum->modules[id].build_id == build_id)
+			return id;
+	id = cairn_profile_add_module(combine->sum, path, build_id);
+	cairn_index_add(&combine->modules, hash, id);
+	return id;
+}
+
+static void add_modules(struct cairn_combine *combine, const struct cairn_profile *part, struct translation *to)
+{
+	for (size_t i = 0; i < part->module_count; i++) {
+		const struct cairn_module *module = &part->modules[i];
+		to->modules[i] = add_module(combine, string(combine, part, to, module->path), string(combine, part, to, module->build_id));
+		combine->sum->modules[to->modules[i]].deleted |= module->deleted;
+	}
+}
+
+static uint32_t add_mapping(struct cairn_combine *combine, const struct cairn_profile *part, struct translation *to, uint32_t id)
+{
+	if (to->mappings[id] != CAIRN_NONE)
+		return to->mappings[id];
+	struct cairn_profile *sum = combine->sum;
+	struct cairn_mapping mapping = part->mappings[id];
+	mapping.module = to->modules[mapping.module];
+	bool has_file = sum->modules[mapping.module].path != 0;
+	uint64_t size = mapping.limit - mapping.start;
+	uint64_t hash = cairn_hash_mix(mapping.offset ^ cairn_hash_mix(size + ((uint64_t)mapping.module << 40)));
+	size_t position = 0;
+	uint32_t known;
+	while ((known = cairn_index_next(&combine->mappings, hash, &position)) != CAIRN_NONE) {
+		const struct cairn_mapping *other = &sum->mappings[known];
+		if (other->module == mapping.module && other->offset == mapping.offset && other->limit - other->start == size &&
+		    (has_file || other->start == mapping.start))
+			return to->mappings[id] = known;
+	}
+	known = cairn_profile_add_mapping(sum, &mapping);
+	cairn_index_add(&combine->mappings, hash, known);
+	return to->mappings[id] = known;
+}
+
+static uint32_t add_function(struct cairn_combine *combine, const struct cairn_profile *part, struct translation *to, uint32_t id)
+{
+	if (to->functions[id] == CAIRN_NONE) {
+		struct cairn_function function = part->functions[id];
+		function.name = string(combine, part, to, function.name);
+		function.system_name = string(combine, part, to, function.system_name);
+		function.file = string(combine, part, to, function.file);
+		to->functions[id] = cairn_profile_add_function(combine->sum, &function);
+	}
+	return to->functions[id];
+}
+
+/* What makes a location itself: its place in a file; or, outside of files, its address and the names it came with. */
+static uint64_t location_hash(const struct cairn_location *location, uint64_t offset, uint32_t module, const struct cairn_frame *frames)
+{
+	uint64_t hash = cairn_hash_mix(offset * 2 + location->is_call) ^ cairn_hash_mix(module);
+	if (module == CAIRN_NONE)
+		hash ^= cairn_hash_bytes(frames, location->frame_count * sizeof *frames);
+	return cairn_hash_mix(hash);
+}
+
+static bool same_location(const struct cairn_profile *sum, uint32_t known, const struct cairn_location *location, uint64_t offset,
+			  uint32_t module, const struct cairn_frame *frames)
+{
+	const struct cairn_location *other = &sum->locations[known];
+	const struct cairn_module *other_module = cairn_profile_module(sum, other);
+	if (other->is_call != location->is_call || cairn_profile_file_offset(sum, other) != offset)
+		return false;
+	if (module != CAIRN_NONE)
+		return other_module == &sum->modules[module];
+	return !other_module && other->frame_count == location->frame_count &&
+	       (location->frame_count == 0 ||
+		memcmp(sum->frames + other->first_frame, frames, location->frame_count * sizeof *frames) == 0);
+}
+
+static uint32_t add_location(struct cairn_combine *combine, const struct cairn_profile *part, struct translation *to, uint32_t id)
+{
+	if (to->locations[id] != CAIRN_NONE)
+		return to->locations[id];
+	struct cairn_profile *sum = combine->sum;
+	struct cairn_location location = part->locations[id];
+	uint64_t offset = cairn_profile_file_offset(part, &location);
+	uint32_t module = CAIRN_NONE;
+	struct cairn_frame *frames = calloc(location.frame_count + 1, sizeof *frames);
+	if (!frames)
+		cairn_out_of_memory(location.frame_count * sizeof *frames);
+	for (uint32_t i = 0; i < location.frame_count; i++) {
+		frames[i] = part->frames[location.first_frame + i];
+		frames[i].function = add_function(combine, part, to, frames[i].function);
+	}
+	if (location.mapping != CAIRN_NONE) {
+		location.mapping = add_mapping(combine, part, to, location.mapping);
+		const struct cairn_mapping *mapping = &sum->mappings[location.mapping];
+		module = mapping->module;
+		location.address = offset - mapping->offset + mapping->start;
+	}
+	uint64_t hash = location_hash(&location, offset, module, frames);
+	size_t position = 0;
+	uint32_t known;
+	while ((known = cairn_index_next(&combine->locations, hash, &position)) != CAIRN_NONE)
+		if (same_location(sum, known, &location, offset, module, frames))
+			break;
+	if (known == CAIRN_NONE) {
+		known = cairn_profile_new_location(sum, &location);
+		cairn_profile_set_frames(sum, known, frames, location.frame_count);
+		cairn_index_add(&combine->locations, hash, known);
+	}
+	free(frames);
+	return to->locations[id] = known;
+}
+
+static uint32_t add_labels(struct cairn_combine *combine, const struct cairn_profile *part, struct translation *to, uint32_t id)
+{
+	if (id == 0 || to->labels[id] != CAIRN_NONE)
+		return id ? to->labels[id] : 0;
+	struct cairn_label_set set = part->label_sets[id];
+	struct cairn_label *labels = malloc((set.count + 1) * sizeof *labels);
+	if (!labels)
+		cairn_out_of_memory(set.count * sizeof *labels);
+	for (uint32_t i = 0; i < set.count; i++) {
+		labels[i] = part->labels[set.first + i];
+		labels[i].key = string(combine, part, to, labels[i].key);
+		labels[i].text = string(combine, part, to, labels[i].text);
+		labels[i].unit = string(combine, part, to, labels[i].unit);
+	}
+	to->labels[id] = cairn_profile_add_labels(combine->sum, labels, set.count);
+	free(labels);
+	return to->labels[id];
+}
+
+static uint32_t find_sample(const struct cairn_combine *combine, uint64_t hash, const uint32_t *stack, uint32_t depth, uint32_t labels)
+{
+	const struct cairn_profile *sum = combine->sum;
+	size_t position = 0;
+	uint32_t known;
+	while ((known = cairn_index_next(&combine->samples, hash, &position)) != CAIRN_NONE) {
+		const struct cairn_sample *sample = &sum->samples[known];
+		if (sample->depth == depth && sample->labels == labels &&
+		    (depth == 0 || memcmp(sum->stacks + sample->stack, stack, depth * sizeof *stack) == 0))
+			return known;
+	}
+	return CAIRN_NONE;
+}
+
+/* COLUMNS says for each value of the sum which value of the part it is. */
+static void add_samples(struct cairn_combine *combine, const struct cairn_profile *part, struct translation *to,
+			const uint32_t *columns, double factor)
+{
+	struct cairn_profile *sum = combine->sum;
+	for (size_t i = 0; i < part->sample_count; i++) {
+		const struct cairn_sample *sample = &part->samples[i];
+		const double *from = cairn_profile_values(part, i);
+		uint32_t *stack = cairn_profile_stack_room(sum, sample->depth);
+		for (uint32_t d = 0; d < sample->depth; d++)
+			stack[d] = add_location(combine, part, to, part->stacks[sample->stack + d]);
+		uint32_t labels = add_labels(combine, part, to, sample->labels);
+		uint64_t hash = cairn_hash_mix(cairn_hash_bytes(stack, sample->depth * sizeof *stack) + labels);
+		size_t known = find_sample(combine, hash, stack, sample->depth, labels);
+		if (known == CAIRN_NONE) {
+			static const double zeros[CAIRN_VALUES_MAX];
+			known = cairn_profile_add_sample(sum, sample->depth, labels, zeros);
+			if (part->sampled || sum->sampled)
+				cairn_profile_set_sampled(sum, known, 0);
+			cairn_index_add(&combine->samples, hash, (uint32_t)known);
+		}
+		for (uint32_t v = 0; v < sum->value_count; v++) {
+			double amount = factor * from[columns[v]];
+			if (factor < 0)
+				cairn_profile_subtract(sum, known, v, -amount);
+			else
+				sum->values[known * sum->value_count + v] += amount;
+		}
+		if (part->sampled && sum->sampled)
+			sum->sampled[known] += part->sampled[i];
+	}
+}
+
+static void take_facts(struct cairn_combine *combine, const struct cairn_profile *part, struct translation *to)
+{
+	struct cairn_profile *sum = combine->sum;
+	sum->kind = part->kind;
+	sum->format = part->format;
+	sum->period = part->period;
+	sum->mixed_periods = part->mixed_periods;
+	sum->time_ns = part->time_ns;
+	sum->duration_ns = part->duration_ns;
+	sum->process = string(combine, part, to, part->process);
+	sum->process_id = part->process_id;
+	sum->value_count = part->value_count;
+	sum->default_value = part->default_value;
+	sum->period_type.type = string(combine, part, to, part->period_type.type);
+	sum->period_type.unit = string(combine, part, to, part->period_type.unit);
+	sum->drop_frames = string(combine, part, to, part->drop_frames);
+	sum->keep_frames = string(combine, part, to, part->keep_frames);
+	sum->doc_url = string(combine, part, to, part->doc_url);
+	for (uint32_t v = 0; v < part->value_count; v++)
+		sum->value_types[v] = (struct cairn_value_type){string(combine, part, to, part->value_types[v].type),
+								string(combine, part, to, part->value_types[v].unit)};
+}
+
+static void take_lists(struct cairn_combine *combine, const struct cairn_profile *part, struct translation *to)
+{
+	struct cairn_profile *sum = combine->sum;
+	for (size_t i = 0; i < part->thread_count; i++) {
+		cairn_array_room(sum->threads, sum->thread_count, sum->thread_capacity);
+		sum->threads[sum->thread_count++] = (struct cairn_thread){part->threads[i].uid, string(combine, part, to, part->threads[i].name)};
+	}
+	for (size_t i = 0; i < part->comment_count; i++) {
+		cairn_array_room(sum->comments, sum->comment_count, sum->comment_capacity);
+		sum->comments[sum->comment_count++] = string(combine, part, to, part->comments[i]);
+	}
+	for (size_t i = 0; i < part->warning_count; i++)
+		cairn_profile_warn(sum, "%s", cairn_profile_string(part, part->warnings[i]));
+}
+
+/* Leaves in the sum only the values that PART has too, and finds them in it. */
+static bool match_values(struct cairn_profile *sum, const struct cairn_profile *part, uint32_t *columns, struct cairn_error *error)
+{
+	if (sum->kind != part->kind)
+		return cairn_fail(error, "a %s profile and a %s profile cannot be put together", sum->format, part->format);
+	for (uint32_t v = 0; v < sum->value_count;) {
+		columns[v] = cairn_profile_find_value(part, cairn_profile_string(sum, sum->value_types[v].type));
+		if (columns[v] != CAIRN_NONE)
+			v++;
+		else if (sum->value_count > 1)
+			cairn_profile_drop_value(sum, v);
+		else
+			return cairn_fail(error, "the profiles have no value in common (%s is only in one)",
+					  cairn_profile_string(sum, sum->value_types[v].type));
+	}
+	return true;
+}
+
+void cairn_combine_start(struct cairn_combine *combine, struct cairn_profile *sum)
+{
+	*combine = (struct cairn_combine){.sum = sum};
+}
+
+bool cairn_combine_add(struct cairn_combine *combine, const struct cairn_profile *part, double factor, struct cairn_error *error)
+{
+	struct cairn_profile *sum = combine->sum;
+	struct translation to = {
+		.strings = unknown(part->strings.count + 1),
+		.modules = unknown(part->module_count),
+		.mappings = unknown(part->mapping_count),
+		.functions = unknown(part->function_count),
+		.locations = unknown(part->location_count),
+		.labels = unknown(part->label_set_count),
+	};
+	bool first = sum->value_count == 0;
+	if (first)
+		take_facts(combine, part, &to);
+	uint32_t columns[CAIRN_VALUES_MAX];
+	bool good = match_values(sum, part, columns, error);
+	if (good) {
+		if (part->period != sum->period && part->period > 0)
+			sum->mixed_periods = true;
+		if (part->period > sum->period)
+			sum->period = part->period;
+		take_lists(combine, part, &to);
+		add_modules(combine, part, &to);
+		for (uint32_t i = 0; first && i < part->mapping_count; i++)
+			add_mapping(combine, part, &to, i);
+		add_samples(combine, part, &to, columns, factor);
+	}
+	free(to.strings);
+	free(to.modules);
+	free(to.mappings);
+	free(to.functions);
+	free(to.locations);
+	free(to.labels);
+	return good;
+}
+
+void cairn_combine_finish(struct cairn_combine *combine)
+{
+	cairn_index_free(&combine->samples);
+	cairn_index_free(&combine->locations);
+	cairn_index_free(&combine->mappings);
+	cairn_index_free(&combine->modules);
+}

@@ -1,0 +1,105 @@
+/* filter.c - choosing samples.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "profile/filter.h"
+
+#include "base/buffer.h"
+
+#include <stdlib.h>
+
+static bool *flags(size_t count)
+{
+	bool *result = calloc(count + 1, sizeof *result);
+	if (!result)
+		cairn_out_of_memory(count);
+	return result;
+}
+
+static bool set_has_thread(const struct cairn_profile *profile, const struct cairn_label_set *set, uint32_t thread)
+{
+	for (uint32_t i = 0; i < set->count; i++) {
+		const struct cairn_label *label = &profile->labels[set->first + i];
+		const char *key = cairn_profile_string(profile, label->key);
+		if (label->text == thread && (strcmp(key, "thread") == 0 || strcmp(key, "thread_id") == 0))
+			return true;
+	}
+	return false;
+}
+
+static bool no_such_thread(const struct cairn_profile *profile, const char *thread, struct cairn_error *error)
+{
+	struct cairn_buffer known = cairn_buffer(300);
+	for (size_t i = 0; i < profile->thread_count; i++) {
+		const struct cairn_thread *item = &profile->threads[i];
+		cairn_buffer_format(&known, "%s%llu", i ? ", " : "", (unsigned long long)item->uid);
+		if (item->name)
+			cairn_buffer_format(&known, " (%s)", cairn_profile_string(profile, item->name));
+	}
+	if (profile->thread_count == 0)
+		cairn_fail(error, "no samples of thread '%s': the profile does not tell its threads apart", thread);
+	else
+		cairn_fail(error, "no samples of thread '%s'; there are %.*s%s", thread, (int)known.length, known.data, known.failed ? " …" : "");
+	cairn_buffer_free(&known);
+	return false;
+}
+
+bool cairn_filter_thread(struct cairn_profile *profile, const char *thread, struct cairn_error *error)
+{
+	uint32_t wanted = cairn_strings_find(&profile->strings, cairn_bytes_of(thread));
+	bool *set_matches = flags(profile->label_set_count), *keep = flags(profile->sample_count), any = false;
+	for (size_t i = 1; wanted != CAIRN_NONE && i < profile->label_set_count; i++)
+		set_matches[i] = set_has_thread(profile, &profile->label_sets[i], wanted);
+	for (size_t i = 0; i < profile->sample_count; i++)
+		any |= keep[i] = set_matches[profile->samples[i].labels];
+	if (any)
+		cairn_profile_keep_samples(profile, keep);
+	free(set_matches);
+	free(keep);
+	return any || no_such_thread(profile, thread, error);
+}
+
+/* A string is matched once, however many functions and locations share it. */
+struct matcher {
+	const struct cairn_profile *profile;
+	const struct cairn_pattern *pattern;
+	signed char *known; /* by string: 0 not asked yet, 1 matches, -1 does not */
+};
+
+static bool string_matches(struct matcher *matcher, uint32_t id)
+{
+	if (!matcher->known[id])
+		matcher->known[id] = cairn_pattern_match(matcher->pattern, cairn_strings_bytes(&matcher->profile->strings, id)) ? 1 : -1;
+	return matcher->known[id] > 0;
+}
+
+void cairn_filter_locations(const struct cairn_profile *profile, const struct cairn_pattern *pattern, bool *matches)
+{
+	struct matcher matcher = {profile, pattern, calloc(profile->strings.count + 1, 1)};
+	if (!matcher.known)
+		cairn_out_of_memory(profile->strings.count);
+	for (size_t i = 0; i < profile->location_count; i++) {
+		const struct cairn_location *location = &profile->locations[i];
+		const struct cairn_module *module = cairn_profile_module(profile, location);
+		matches[i] = module && string_matches(&matcher, module->path);
+		for (uint32_t f = 0; f < location->frame_count && !matches[i]; f++) {
+			const struct cairn_function *function = &profile->functions[profile->frames[location->first_frame + f].function];
+			matches[i] = string_matches(&matcher, function->name) || string_matches(&matcher, function->file);
+		}
+	}
+	free(matcher.known);
+}
+
+void cairn_filter_stacks(struct cairn_profile *profile, const struct cairn_pattern *pattern, bool wanted)
+{
+	bool *matches = flags(profile->location_count), *keep = flags(profile->sample_count);
+	cairn_filter_locations(profile, pattern, matches);
+	for (size_t i = 0; i < profile->sample_count; i++) {
+		const struct cairn_sample *sample = &profile->samples[i];
+		bool any = false;
+		for (uint32_t d = 0; d < sample->depth && !any; d++)
+			any = matches[profile->stacks[sample->stack + d]];
+		keep[i] = any == wanted;
+	}
+	cairn_profile_keep_samples(profile, keep);
+	free(matches);
+	free(keep);
+}

@@ -1,0 +1,308 @@
+/* heap.c - jemalloc's own dump, "heap_v2": a header, stacks with counts per thread, the memory map.
+ *
+ *     heap_v2/524288
+ *       t*: 28: 151552 [0: 0]
+ *       t3: 28: 151552 [0: 0] worker
+ *     @ 0x5581 0x5592 0x55a3
+ *       t*: 13: 6688 [0: 0]
+ *       t3: 13: 6688 [0: 0]
+ *
+ *     MAPPED_LIBRARIES:
+ *     5580-55ff r-xp 00000000 fd:01 1234 /usr/bin/service
+ *
+ * Numbers are un-sampled line by line. A stack's own line (t*) is the truth; those of its threads are rounded each for
+ * itself and are read only when asked for.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/array.h"
+#include "base/text.h"
+#include "profile/maps.h"
+#include "profile/read.h"
+#include "profile/unsample.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { alloc_objects, alloc_space, inuse_objects, inuse_space };
+
+/* One "tN: a: b [c: d] name" line. */
+struct counts {
+	uint64_t thread;
+	bool is_all; /* t* */
+	uint64_t numbers[4]; /* live objects, live bytes, all objects, all bytes */
+	struct cairn_bytes name;
+};
+
+struct parser {
+	struct cairn_reader *reader;
+	struct cairn_profile *profile;
+	const char *at;
+	const char *end;
+	size_t line_number;
+	struct cairn_map locations; /* dump address -> location */
+	double header_bytes; /* the header's own total, un-sampled */
+	size_t depth;        /* of the stack being read */
+	bool in_stack;       /* an @ line was read and stands at the end of `stacks` */
+	bool stack_counted;  /* and has given a sample */
+	size_t bad_lines;
+	size_t first_bad_line;
+	size_t uncounted;    /* stacks without a count line */
+	uint32_t thread_key, thread_id_key;
+};
+
+static void skip_space(struct parser *in)
+{
+	while (in->at < in->end && (*in->at == ' ' || *in->at == '\t'))
+		in->at++;
+}
+
+static bool take(struct parser *in, char wanted)
+{
+	skip_space(in);
+	if (in->at == in->end || *in->at != wanted)
+		return false;
+	in->at++;
+	return true;
+}
+
+/* Within a line only: END is the end of the line while it is read. */
+static bool take_number(struct parser *in, uint64_t *value)
+{
+	skip_space(in);
+	const char *first = in->at;
+	uint64_t result = 0;
+	for (; in->at < in->end && (unsigned char)(*in->at - '0') < 10; in->at++)
+		if (__builtin_mul_overflow(result, (uint64_t)10, &result) ||
+		    __builtin_add_overflow(result, (uint64_t)(*in->at - '0'), &result))
+			return false;
+	*value = result;
+	return in->at > first;
+}
+
+static bool parse_counts(struct parser *in, struct counts *counts)
+{
+	*counts = (struct counts){0};
+	if (!take(in, 't'))
+		return false;
+	counts->is_all = in->at < in->end && *in->at == '*';
+	if (counts->is_all)
+		in->at++;
+	else if (!take_number(in, &counts->thread))
+		return false;
+	if (!take(in, ':') || !take_number(in, &counts->numbers[0]) || !take(in, ':') || !take_number(in, &counts->numbers[1]) ||
+	    !take(in, '[') || !take_number(in, &counts->numbers[2]) || !take(in, ':') || !take_number(in, &counts->numbers[3]) ||
+	    !take(in, ']'))
+		return false;
+	counts->name = cairn_text_trim((struct cairn_bytes){in->at, (size_t)(in->end - in->at)});
+	return true;
+}
+
+static void estimate(const struct parser *in, const struct counts *counts, double values[4])
+{
+	values[inuse_objects] = (double)counts->numbers[0];
+	values[inuse_space] = (double)counts->numbers[1];
+	values[alloc_objects] = (double)counts->numbers[2];
+	values[alloc_space] = (double)counts->numbers[3];
+	cairn_unsample(CAIRN_UNSAMPLE_POISSON, in->profile->period, &values[inuse_objects], &values[inuse_space]);
+	cairn_unsample(CAIRN_UNSAMPLE_POISSON, in->profile->period, &values[alloc_objects], &values[alloc_space]);
+}
+
+static void read_header_counts(struct parser *in, const struct counts *counts)
+{
+	double values[4];
+	estimate(in, counts, values);
+	if (counts->is_all) {
+		in->header_bytes = values[inuse_space];
+		return;
+	}
+	struct cairn_profile *profile = in->profile;
+	profile->threads = cairn_array_reserve(profile->threads, &profile->thread_capacity, profile->thread_count + 1, sizeof *profile->threads);
+	profile->threads[profile->thread_count++] =
+		(struct cairn_thread){counts->thread, cairn_strings_add(&profile->strings, counts->name)};
+}
+
+static uint32_t thread_labels(struct parser *in, uint64_t uid)
+{
+	char number[24];
+	snprintf(number, sizeof number, "%llu", (unsigned long long)uid);
+	struct cairn_profile *profile = in->profile;
+	struct cairn_label labels[2] = {{.key = in->thread_id_key, .text = cairn_profile_text(profile, number)}};
+	for (size_t i = 0; i < profile->thread_count; i++)
+		if (profile->threads[i].uid == uid && profile->threads[i].name) {
+			labels[1] = (struct cairn_label){.key = in->thread_key, .text = profile->threads[i].name};
+			return cairn_profile_add_labels(profile, labels, 2);
+		}
+	return cairn_profile_add_labels(profile, labels, 1);
+}
+
+/* The stack stands at the end of `stacks`; a second sample of the same stack gets a copy of it. */
+static void add_sample(struct parser *in, const struct counts *counts)
+{
+	struct cairn_profile *profile = in->profile;
+	if (in->stack_counted && in->depth) {
+		uint32_t *copy = cairn_profile_stack_room(profile, in->depth);
+		memcpy(copy, copy - in->depth, in->depth * sizeof *copy);
+	}
+	double values[4];
+	estimate(in, counts, values);
+	size_t sample = cairn_profile_add_sample(profile, in->depth, counts->is_all ? 0 : thread_labels(in, counts->thread), values);
+	cairn_profile_set_sampled(profile, sample, (double)counts->numbers[0]);
+	in->stack_counted = true;
+}
+
+static void read_counts(struct parser *in)
+{
+	struct counts counts;
+	const char *start = in->at;
+	if (!parse_counts(in, &counts)) {
+		in->at = start;
+		if (!in->bad_lines++)
+			in->first_bad_line = in->line_number;
+	} else if (!in->in_stack) {
+		read_header_counts(in, &counts);
+	} else if (counts.is_all != in->reader->options.split_threads) {
+		add_sample(in, &counts);
+	}
+}
+
+static const unsigned char hex_values[256] = {
+	['0'] = 1, ['1'] = 2, ['2'] = 3, ['3'] = 4, ['4'] = 5, ['5'] = 6, ['6'] = 7, ['7'] = 8, ['8'] = 9, ['9'] = 10,
+	['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
+	['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
+};
+
+static uint32_t location_of(struct parser *in, uint64_t address)
+{
+	uint32_t *known = cairn_map_at(&in->locations, address);
+	if (*known == CAIRN_NONE)
+		*known = cairn_profile_new_location(in->profile, &(struct cairn_location){
+			.address = address ? address - 1 : 0, .mapping = CAIRN_NONE, .is_call = address != 0});
+	return *known;
+}
+
+/* The addresses of an @ line, leaf first. False when one of them is not an address. */
+static bool read_stack(struct parser *in)
+{
+	in->at++;
+	/* "0x1 " is the shortest an address can be, so this is room enough. */
+	uint32_t *stack = cairn_profile_stack_room(in->profile, (size_t)(in->end - in->at) / 4 + 1);
+	size_t depth = 0;
+	for (;;) {
+		skip_space(in);
+		if (in->at == in->end)
+			break;
+		if (in->end - in->at < 3 || in->at[0] != '0' || in->at[1] != 'x')
+			return false;
+		in->at += 2;
+		const char *first = in->at;
+		uint64_t address = 0;
+		for (unsigned digit; in->at < in->end && (digit = hex_values[(unsigned char)*in->at]); in->at++)
+			address = address << 4 | (digit - 1);
+		if (in->at == first || in->at - first > 16)
+			return false;
+		stack[depth++] = location_of(in, address);
+	}
+	in->depth = depth;
+	return true;
+}
+
+static void end_stack(struct parser *in)
+{
+	if (in->in_stack && !in->stack_counted)
+		in->uncounted++;
+	in->in_stack = false;
+	in->stack_counted = false;
+}
+
+/* Reads lines up to the memory map and returns the map's text, which is empty when there is none. */
+static struct cairn_bytes read_lines(struct parser *in, struct cairn_bytes rest, bool *cut)
+{
+	static const char maps[] = "MAPPED_LIBRARIES:";
+	struct cairn_bytes line;
+	bool complete = true;
+	while (cairn_text_line(&rest, &line, &complete)) {
+		in->line_number++;
+		in->at = line.data;
+		in->end = line.data + line.length;
+		skip_space(in);
+		if (in->at == in->end)
+			continue;
+		if (*in->at == 't' && complete) {
+			read_counts(in);
+		} else if (*in->at == '@' && complete) {
+			end_stack(in);
+			in->in_stack = read_stack(in);
+			if (!in->in_stack && !in->bad_lines++)
+				in->first_bad_line = in->line_number;
+		} else if (cairn_bytes_start_with(line, maps)) {
+			end_stack(in);
+			return rest;
+		} else if (complete && !in->bad_lines++) {
+			in->first_bad_line = in->line_number;
+		}
+	}
+	end_stack(in);
+	*cut = true;
+	return (struct cairn_bytes){"", 0};
+}
+
+static void check_total(const struct parser *in)
+{
+	double total = cairn_profile_total(in->profile, inuse_space);
+	if (in->header_bytes > 0 && !in->reader->options.split_threads && in->profile->sample_count > 0 &&
+	    fabs(total - in->header_bytes) > 0.01 * in->header_bytes) {
+		char found[24], said[24];
+		cairn_profile_warn(in->profile, "%s: its stacks add up to %s but its header says %s", in->reader->name,
+				   cairn_text_human(total, found), cairn_text_human(in->header_bytes, said));
+	}
+}
+
+static bool read_header(struct parser *in, struct cairn_bytes *text, struct cairn_error *error)
+{
+	struct cairn_bytes line = {"", 0};
+	cairn_text_line(text, &line, NULL);
+	in->line_number = 1;
+	uint64_t period;
+	struct cairn_bytes rest = cairn_text_trim(line);
+	if (!cairn_text_take(&rest, "heap_v2/") || !cairn_text_decimal(&rest, &period) || rest.length > 0)
+		return cairn_fail(error, "%s:1: a jemalloc dump begins with heap_v2/PERIOD, this one with '%.*s'", in->reader->name,
+				  (int)(line.length < 40 ? line.length : 40), line.data);
+	in->profile->period = (double)period;
+	return true;
+}
+
+bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struct cairn_error *error)
+{
+	struct cairn_profile *profile = reader->profile;
+	struct parser in = {.reader = reader, .profile = profile};
+	profile->format = "jemalloc heap_v2";
+	profile->kind = CAIRN_PROFILE_HEAP;
+	if (!read_header(&in, &text, error))
+		return false;
+	cairn_profile_add_value_type(profile, "alloc_objects", "count");
+	cairn_profile_add_value_type(profile, "alloc_space", "bytes");
+	cairn_profile_add_value_type(profile, "inuse_objects", "count");
+	cairn_profile_add_value_type(profile, "inuse_space", "bytes");
+	profile->default_value = inuse_space;
+	profile->period_type = (struct cairn_value_type){cairn_profile_text(profile, "space"), cairn_profile_text(profile, "bytes")};
+	in.thread_key = cairn_profile_text(profile, "thread");
+	in.thread_id_key = cairn_profile_text(profile, "thread_id");
+
+	bool cut = false;
+	struct cairn_bytes maps = read_lines(&in, text, &cut);
+	cairn_map_free(&in.locations);
+	cairn_maps_read(profile, maps);
+	cairn_maps_attach(profile);
+
+	if (in.bad_lines)
+		cairn_profile_warn(profile, "%s: %zu lines could not be read, the first at line %zu", reader->name, in.bad_lines, in.first_bad_line);
+	if (in.uncounted)
+		cairn_profile_warn(profile, "%s: %zu stacks without a count were left out", reader->name, in.uncounted);
+	if (cut)
+		cairn_profile_warn(profile, "%s: it ends before its memory map, as a dump does that was cut short; addresses cannot be named", reader->name);
+	check_total(&in);
+	if (cairn_profile_total(profile, alloc_space) == 0 && cairn_profile_total(profile, alloc_objects) == 0) {
+		cairn_profile_drop_value(profile, alloc_space);
+		cairn_profile_drop_value(profile, alloc_objects);
+	}
+	return true;
+}

@@ -1,0 +1,242 @@
+/* maps.c - reading memory maps, and finding the mapping of every address.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "profile/maps.h"
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+
+/* One line of a map. OFFSET is where in the file the range starts; PATH is empty for memory without a file. */
+struct range {
+	uint64_t start;
+	uint64_t limit;
+	uint64_t offset;
+	struct cairn_bytes path;
+	bool executable;
+	bool deleted;
+};
+
+static bool take_space(struct cairn_bytes *rest)
+{
+	size_t before = rest->length;
+	while (rest->length > 0 && (rest->data[0] == ' ' || rest->data[0] == '\t'))
+		*rest = cairn_bytes_skip(*rest, 1);
+	return rest->length < before;
+}
+
+static struct cairn_bytes take_word(struct cairn_bytes *rest)
+{
+	size_t length = 0;
+	while (length < rest->length && rest->data[length] != ' ' && rest->data[length] != '\t')
+		length++;
+	struct cairn_bytes word = {rest->data, length};
+	*rest = cairn_bytes_skip(*rest, length);
+	take_space(rest);
+	return word;
+}
+
+/* Memory that shows no file although the kernel gives it a name. */
+static bool is_anonymous(struct cairn_bytes path)
+{
+	return cairn_bytes_start_with(path, "//anon") || cairn_bytes_start_with(path, "/anon_hugepage") ||
+	       cairn_bytes_start_with(path, "[anon");
+}
+
+static void set_path(struct range *range, struct cairn_bytes path)
+{
+	static const char suffix[] = " (deleted)";
+	size_t length = sizeof suffix - 1;
+	path = cairn_text_trim(path);
+	if (path.length > length && memcmp(path.data + path.length - length, suffix, length) == 0) {
+		path.length -= length;
+		range->deleted = true;
+	}
+	range->path = is_anonymous(path) ? (struct cairn_bytes){"", 0} : path;
+}
+
+/* FreeBSD: start end resident private object access refs shadows flags copy need type path uid. */
+static bool parse_freebsd(struct cairn_bytes line, struct range *range)
+{
+	struct cairn_bytes word[13];
+	size_t count = 0;
+	while (count < 13 && line.length > 0)
+		word[count++] = take_word(&line);
+	if (count < 13 || word[5].length < 3 || !cairn_text_hex(&word[0], &range->start) || !cairn_text_hex(&word[1], &range->limit))
+		return false;
+	range->executable = word[5].data[2] == 'x';
+	set_path(range, word[12]);
+	return true;
+}
+
+static bool parse_line(struct cairn_bytes line, struct range *range)
+{
+	*range = (struct range){.path = {"", 0}};
+	line = cairn_text_trim(line);
+	struct cairn_bytes whole = line;
+	if (!cairn_text_hex(&line, &range->start))
+		return false;
+	if (!cairn_text_take(&line, "-"))
+		return cairn_bytes_start_with(whole, "0x") && parse_freebsd(whole, range);
+	if (!cairn_text_hex(&line, &range->limit) || range->limit <= range->start)
+		return false;
+	if (cairn_text_take(&line, ":")) {
+		/* gperftools and macOS list executable images only. */
+		range->executable = true;
+		set_path(range, line);
+		return range->path.length > 0;
+	}
+	if (!take_space(&line))
+		return false;
+	struct cairn_bytes access = take_word(&line), offset = take_word(&line);
+	if (access.length < 3 || !cairn_text_hex(&offset, &range->offset))
+		return false;
+	range->executable = access.data[2] == 'x';
+	take_word(&line); /* device */
+	take_word(&line); /* inode */
+	set_path(range, line);
+	return true;
+}
+
+/* "build=/home/me" lets the paths of later lines begin with $build. */
+struct definition {
+	struct cairn_bytes name, value;
+};
+
+static void note_definition(struct definition *definition, struct cairn_bytes line)
+{
+	line = cairn_text_trim(line);
+	const char *equals = line.length ? memchr(line.data, '=', line.length) : NULL;
+	if (equals && equals > line.data) {
+		definition->name = (struct cairn_bytes){line.data, (size_t)(equals - line.data)};
+		definition->value = cairn_bytes_skip(line, definition->name.length + 1);
+	}
+}
+
+/* Puts the value of DEFINITION in front of a path that begins with its name. */
+static void expand(struct cairn_profile *profile, const struct definition *definition, struct range *range)
+{
+	struct cairn_bytes name = definition->name, tail = cairn_bytes_skip(range->path, 1 + name.length);
+	if (name.length == 0 || range->path.length <= name.length || range->path.data[0] != '$' ||
+	    memcmp(range->path.data + 1, name.data, name.length) != 0)
+		return;
+	struct cairn_buffer whole = cairn_buffer(SIZE_MAX);
+	cairn_buffer_append(&whole, definition->value.data, definition->value.length);
+	cairn_buffer_append(&whole, tail.data, tail.length);
+	range->path = cairn_strings_bytes(&profile->strings, cairn_strings_add(&profile->strings, cairn_buffer_bytes(&whole)));
+	cairn_buffer_free(&whole);
+}
+
+/* The kernel writes a newline in a path as \012. */
+static uint32_t add_path(struct cairn_profile *profile, struct cairn_bytes path)
+{
+	if (!path.length || !memmem(path.data, path.length, "\\012", 4))
+		return cairn_strings_add(&profile->strings, path);
+	char *plain = malloc(path.length);
+	if (!plain)
+		cairn_out_of_memory(path.length);
+	size_t length = 0;
+	for (size_t i = 0; i < path.length; i++) {
+		bool newline = path.length - i >= 4 && memcmp(path.data + i, "\\012", 4) == 0;
+		plain[length++] = newline ? '\n' : path.data[i];
+		i += newline ? 3 : 0;
+	}
+	uint32_t id = cairn_strings_add(&profile->strings, (struct cairn_bytes){plain, length});
+	free(plain);
+	return id;
+}
+
+static void add_range(struct cairn_profile *profile, const struct range *range)
+{
+	uint32_t module = cairn_profile_add_module(profile, add_path(profile, range->path), 0);
+	profile->modules[module].deleted |= range->deleted;
+	cairn_profile_add_mapping(profile, &(struct cairn_mapping){
+		.start = range->start, .limit = range->limit, .offset = range->offset, .module = module});
+}
+
+/* Text that was copied to huge pages has lost its file, but the lines around it still show the same one. */
+static void adopt(struct range *lost, const struct range *before, const struct range *after)
+{
+	if (lost->path.length > 0 || before->path.length == 0 || !cairn_bytes_equal(before->path, after->path))
+		return;
+	if (before->limit != lost->start || lost->limit != after->start ||
+	    after->offset - before->offset != after->start - before->start)
+		return;
+	lost->path = before->path;
+	lost->deleted = before->deleted;
+	lost->offset = before->offset + (lost->start - before->start);
+}
+
+static void note_process(struct cairn_profile *profile, const struct range *range)
+{
+	if (!profile->process && range->executable && range->path.length > 0 && range->path.data[0] == '/' &&
+	    !memmem(range->path.data, range->path.length, ".so", 3))
+		profile->process = add_path(profile, range->path);
+}
+
+void cairn_maps_read(struct cairn_profile *profile, struct cairn_bytes text)
+{
+	/* A window of three lines: a line is kept once the one after it is known. */
+	struct range before = {.path = {"", 0}}, current = before, after;
+	struct definition definition = {0};
+	struct cairn_bytes line;
+	bool more = true;
+	while (more) {
+		more = cairn_text_line(&text, &line, NULL);
+		if (more && !parse_line(line, &after)) {
+			note_definition(&definition, line);
+			continue;
+		}
+		if (!more)
+			after = (struct range){.path = {"", 0}};
+		expand(profile, &definition, &after);
+		if (current.executable) {
+			adopt(&current, &before, &after);
+			add_range(profile, &current);
+			note_process(profile, &current);
+		}
+		before = current;
+		current = after;
+	}
+}
+
+struct entry {
+	uint64_t start;
+	uint32_t mapping;
+};
+
+static int compare_entries(const void *a, const void *b)
+{
+	const struct entry *left = a, *right = b;
+	if (left->start != right->start)
+		return left->start < right->start ? -1 : 1;
+	return left->mapping < right->mapping ? -1 : left->mapping > right->mapping;
+}
+
+void cairn_maps_attach(struct cairn_profile *profile)
+{
+	size_t count = profile->mapping_count;
+	if (count == 0)
+		return;
+	struct entry *entries = malloc(count * sizeof *entries);
+	if (!entries)
+		cairn_out_of_memory(count * sizeof *entries);
+	for (size_t i = 0; i < count; i++)
+		entries[i] = (struct entry){profile->mappings[i].start, (uint32_t)i};
+	qsort(entries, count, sizeof *entries, compare_entries);
+	for (size_t i = 0; i < profile->location_count; i++) {
+		struct cairn_location *location = &profile->locations[i];
+		size_t low = 0, high = count; /* entries below LOW start at or before the address */
+		while (low < high) {
+			size_t middle = low + (high - low) / 2;
+			if (entries[middle].start <= location->address)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		if (low > 0 && location->address < profile->mappings[entries[low - 1].mapping].limit)
+			location->mapping = entries[low - 1].mapping;
+	}
+	free(entries);
+}

@@ -1,0 +1,183 @@
+/* read.c - unpacking, telling formats apart, and handing over to the reader of each.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "profile/read.h"
+
+#include "base/cursor.h"
+#include "base/text.h"
+#include "base/unpack.h"
+
+#include <stdlib.h>
+
+/* Whether DATA walks as top-level fields of a protobuf message with pprof's field numbers. A message cut short still
+ * counts when enough of it walked. */
+static bool looks_like_pprof(struct cairn_bytes data)
+{
+	struct cairn_cursor in = cairn_cursor(data);
+	for (unsigned fields = 0; fields < 64; fields++) {
+		if (cairn_cursor_left(&in) == 0)
+			return fields > 0;
+		uint64_t tag = cairn_cursor_uleb(&in), field = tag >> 3;
+		if (in.failed || field < 1 || field > 15 || ((tag & 7) != 0 && (tag & 7) != 2))
+			return false;
+		uint64_t value = cairn_cursor_uleb(&in);
+		if ((tag & 7) == 2)
+			cairn_cursor_skip(&in, value);
+		if (in.failed)
+			return fields >= 2;
+	}
+	return true;
+}
+
+/* The binary CPU profile begins with a zero word, then the number of header words after it: 3 or a little more. */
+static bool looks_like_cpu(struct cairn_bytes data)
+{
+	if (data.length < 20)
+		return false;
+	static const char zeros[8];
+	bool wide = memcmp(data.data, zeros, 8) == 0;
+	return wide || memcmp(data.data, zeros, 4) == 0;
+}
+
+static bool is_binary(struct cairn_bytes data)
+{
+	size_t length = data.length < 512 ? data.length : 512;
+	for (size_t i = 0; i < length; i++) {
+		unsigned char byte = (unsigned char)data.data[i];
+		if (byte < 0x20 && byte != '\n' && byte != '\r' && byte != '\t')
+			return true;
+	}
+	return false;
+}
+
+/* "frames 123": folded text ends its lines in a number. The first few lines that say anything decide. */
+static bool looks_like_folded(struct cairn_bytes text)
+{
+	struct cairn_bytes line;
+	unsigned good = 0, bad = 0;
+	while (good + bad < 8 && cairn_text_line(&text, &line, NULL)) {
+		line = cairn_text_trim(line);
+		if (line.length == 0 || line.data[0] == '#')
+			continue;
+		size_t digits = 0;
+		while (digits < line.length && strchr("0123456789.", line.data[line.length - 1 - digits]))
+			digits++;
+		bool number = digits > 0 && digits < line.length && strchr(" \t-", line.data[line.length - 1 - digits]);
+		*(number ? &good : &bad) += 1;
+	}
+	return good > bad;
+}
+
+static struct cairn_bytes skip_comments(struct cairn_reader *reader, struct cairn_bytes text)
+{
+	while (text.length > 0 && text.data[0] == '%') {
+		struct cairn_bytes line;
+		cairn_text_line(&text, &line, NULL);
+		if (cairn_text_take(&line, "%warn"))
+			cairn_profile_warn(reader->profile, "%s: the dump warns: %.*s", reader->name, (int)(line.length < 200 ? line.length : 200), line.data);
+	}
+	return text;
+}
+
+static bool unknown_format(const struct cairn_reader *reader, struct cairn_bytes input, struct cairn_error *error)
+{
+	const char *what = "it is not a profile Cairn knows (jemalloc, gperftools or tcmalloc heap dumps, pprof, folded stacks)";
+	if (cairn_bytes_start_with(input, "\x7f" "ELF"))
+		what = "it is a program or library, not a profile; name the dump (and the program with --binary)";
+	else if (cairn_bytes_start_with(input, "<"))
+		what = "it is a web page or picture, not a profile; perhaps a server answered with an error page";
+	else if (cairn_bytes_start_with(input, "{"))
+		what = "it is JSON, not a profile";
+	return cairn_fail(error, "%s: %s", reader->name, what);
+}
+
+/* "--- heap" and its like: a line that says what follows. */
+static enum cairn_format sniff_section(struct cairn_bytes text)
+{
+	struct cairn_bytes line;
+	cairn_text_line(&text, &line, NULL);
+	line = cairn_text_trim(cairn_bytes_skip(line, 3));
+	if (cairn_bytes_start_with(line, "symbol"))
+		return CAIRN_FORMAT_SYMBOLIZED;
+	if (cairn_bytes_start_with(line, "heap") || cairn_bytes_start_with(line, "growth"))
+		return CAIRN_FORMAT_SECTION;
+	if (cairn_bytes_start_with(line, "profile"))
+		return CAIRN_FORMAT_SECTION;
+	if (cairn_bytes_start_with(line, "contention") || cairn_bytes_start_with(line, "Stacks"))
+		return CAIRN_FORMAT_CONTENTION;
+	return CAIRN_FORMAT_UNKNOWN;
+}
+
+enum cairn_format cairn_profile_sniff(struct cairn_bytes text)
+{
+	if (text.length == 0)
+		return CAIRN_FORMAT_EMPTY;
+	if (cairn_unpack_sniff(text) != CAIRN_PACKED_NOT)
+		return CAIRN_FORMAT_PACKED;
+	if (looks_like_cpu(text))
+		return CAIRN_FORMAT_CPU;
+	if (cairn_bytes_start_with(text, "---"))
+		return sniff_section(text);
+	if (cairn_bytes_start_with(text, "heap profile:"))
+		return CAIRN_FORMAT_FLAT;
+	if (cairn_bytes_start_with(text, "heap_v"))
+		return CAIRN_FORMAT_HEAP;
+	if (looks_like_pprof(text))
+		return CAIRN_FORMAT_PPROF;
+	if (!is_binary(text) && text.data[0] != '<' && text.data[0] != '{' && looks_like_folded(text))
+		return CAIRN_FORMAT_FOLDED;
+	return CAIRN_FORMAT_UNKNOWN;
+}
+
+bool cairn_profile_read_plain(struct cairn_reader *reader, struct cairn_bytes input, struct cairn_error *error)
+{
+	enum { deepest = 4 }; /* "--- symbol" holds "--- heap" holds "heap profile:" */
+	if (reader->nesting++ == deepest)
+		return cairn_fail(error, "%s: profiles within profiles within profiles: refused", reader->name);
+	struct cairn_bytes text = skip_comments(reader, input), line;
+	switch (cairn_profile_sniff(text)) {
+	case CAIRN_FORMAT_EMPTY:
+		return cairn_fail(error, "%s: it is empty; was the process killed while it wrote it, or the disk full?", reader->name);
+	case CAIRN_FORMAT_CPU:
+		return cairn_cpu_read(reader, text, error);
+	case CAIRN_FORMAT_SYMBOLIZED:
+		return cairn_symbolized_read(reader, text, error);
+	case CAIRN_FORMAT_SECTION:
+		cairn_text_line(&text, &line, NULL);
+		return cairn_profile_read_plain(reader, text, error);
+	case CAIRN_FORMAT_CONTENTION:
+		return cairn_fail(error, "%s: a contention profile tells of locks, not of memory; Cairn does not read it", reader->name);
+	case CAIRN_FORMAT_FLAT:
+		return cairn_flat_read(reader, text, error);
+	case CAIRN_FORMAT_HEAP:
+		return cairn_heap_read(reader, text, error);
+	case CAIRN_FORMAT_PPROF:
+		return cairn_pprof_read(reader, text, error);
+	case CAIRN_FORMAT_FOLDED:
+		return cairn_folded_read(reader, text, error);
+	case CAIRN_FORMAT_PACKED:
+		return cairn_fail(error, "%s: it is packed twice; unpack it once by hand", reader->name);
+	case CAIRN_FORMAT_UNKNOWN:
+		break;
+	}
+	return unknown_format(reader, text, error);
+}
+
+bool cairn_profile_read(struct cairn_profile *profile, struct cairn_bytes input, const char *name,
+			const struct cairn_read_options *options, struct cairn_error *error)
+{
+	struct cairn_reader reader = {.profile = profile, .name = name};
+	if (options)
+		reader.options = *options;
+	if (input.length == 0 || cairn_unpack_sniff(input) == CAIRN_PACKED_NOT)
+		return cairn_profile_read_plain(&reader, input, error);
+	char *data;
+	size_t length;
+	bool cut;
+	if (!cairn_unpack(input, &data, &length, &cut, error))
+		return cairn_fail_within(error, "%s: ", name);
+	if (cut)
+		cairn_profile_warn(profile, "%s: its compressed data is damaged or cut short; this is what could be unpacked", name);
+	bool good = cairn_profile_read_plain(&reader, (struct cairn_bytes){data, length}, error);
+	free(data);
+	return good;
+}

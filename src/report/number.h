@@ -1,0 +1,16 @@
+/* number.h - how reports print values.
+ *
+ * An estimate has a fraction; whole units are shown and the fraction is dropped, as jeprof does.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_REPORT_NUMBER_H
+#define CAIRN_REPORT_NUMBER_H
+
+#include <stdbool.h>
+
+/* VALUE in binary units when HUMAN, else as an integer. Returns OUT, which holds at least 32 bytes. */
+char *cairn_number_text(double value, bool human, char *out);
+
+/* VALUE in percent of TOTAL; 0 of nothing is 0. */
+double cairn_number_percent(double value, double total);
+
+#endif

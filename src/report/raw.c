@@ -1,0 +1,114 @@
+/* raw.c - the complete listing.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "report/raw.h"
+
+static const char *const kinds[] = {"heap", "growth", "cpu", "other"};
+
+static const char *text(const struct cairn_profile *profile, uint32_t id)
+{
+	return cairn_profile_string(profile, id);
+}
+
+static void write_type(const struct cairn_profile *profile, struct cairn_value_type type, struct cairn_buffer *out)
+{
+	cairn_buffer_format(out, "%s/%s", text(profile, type.type), text(profile, type.unit));
+}
+
+static void write_header(const struct cairn_profile *profile, struct cairn_buffer *out)
+{
+	cairn_buffer_format(out, "format: %s\nkind: %s\n", profile->format, kinds[profile->kind]);
+	if (profile->process)
+		cairn_buffer_format(out, "process: %s\n", text(profile, profile->process));
+	if (profile->process_id)
+		cairn_buffer_format(out, "pid: %llu\n", (unsigned long long)profile->process_id);
+	if (profile->period > 0) {
+		cairn_buffer_format(out, "period: %.17g ", profile->period);
+		write_type(profile, profile->period_type, out);
+		cairn_buffer_text(out, profile->mixed_periods ? " mixed\n" : "\n");
+	}
+	if (profile->duration_ns)
+		cairn_buffer_format(out, "duration: %lld ns\n", (long long)profile->duration_ns);
+	cairn_buffer_text(out, "values:");
+	for (uint32_t v = 0; v < profile->value_count; v++) {
+		cairn_buffer_byte(out, ' ');
+		write_type(profile, profile->value_types[v], out);
+		if (v == profile->default_value)
+			cairn_buffer_byte(out, '*');
+	}
+	cairn_buffer_byte(out, '\n');
+	for (size_t i = 0; i < profile->comment_count; i++)
+		cairn_buffer_format(out, "comment: %s\n", text(profile, profile->comments[i]));
+	for (size_t i = 0; i < profile->thread_count; i++)
+		cairn_buffer_format(out, "thread: %llu %s\n", (unsigned long long)profile->threads[i].uid, text(profile, profile->threads[i].name));
+	for (size_t i = 0; i < profile->warning_count; i++)
+		cairn_buffer_format(out, "warning: %s\n", text(profile, profile->warnings[i]));
+}
+
+static void write_labels(const struct cairn_profile *profile, const struct cairn_label_set *set, struct cairn_buffer *out)
+{
+	for (uint32_t i = 0; i < set->count; i++) {
+		const struct cairn_label *label = &profile->labels[set->first + i];
+		cairn_buffer_format(out, " %s=", text(profile, label->key));
+		if (label->is_number)
+			cairn_buffer_format(out, "%lld%s%s", (long long)label->number, label->unit ? " " : "", text(profile, label->unit));
+		else
+			cairn_buffer_text(out, text(profile, label->text));
+	}
+}
+
+static void write_samples(const struct cairn_profile *profile, struct cairn_buffer *out)
+{
+	cairn_buffer_format(out, "samples: %zu\n", profile->sample_count);
+	for (size_t i = 0; i < profile->sample_count; i++) {
+		const struct cairn_sample *sample = &profile->samples[i];
+		const double *values = cairn_profile_values(profile, i);
+		for (uint32_t v = 0; v < profile->value_count; v++)
+			cairn_buffer_format(out, " %.17g", values[v]);
+		if (profile->sampled)
+			cairn_buffer_format(out, " ~%.17g", profile->sampled[i]);
+		cairn_buffer_byte(out, ':');
+		for (uint32_t d = 0; d < sample->depth; d++) {
+			cairn_buffer_byte(out, ' ');
+			cairn_buffer_number(out, (int64_t)profile->stacks[sample->stack + d] + 1);
+		}
+		if (sample->labels) {
+			cairn_buffer_text(out, " |");
+			write_labels(profile, &profile->label_sets[sample->labels], out);
+		}
+		cairn_buffer_byte(out, '\n');
+	}
+}
+
+static void write_locations(const struct cairn_profile *profile, struct cairn_buffer *out)
+{
+	cairn_buffer_format(out, "locations: %zu\n", profile->location_count);
+	for (size_t i = 0; i < profile->location_count; i++) {
+		const struct cairn_location *location = &profile->locations[i];
+		cairn_buffer_format(out, " %zu: 0x%llx%s", i + 1, (unsigned long long)location->address, location->is_call ? "+1" : "");
+		if (location->mapping != CAIRN_NONE)
+			cairn_buffer_format(out, " M%u", location->mapping + 1);
+		for (uint32_t f = 0; f < location->frame_count; f++) {
+			const struct cairn_frame *frame = &profile->frames[location->first_frame + f];
+			const struct cairn_function *function = &profile->functions[frame->function];
+			cairn_buffer_format(out, "%s %s", f ? " <-" : "", text(profile, function->name));
+			if (function->file)
+				cairn_buffer_format(out, " %s:%u", text(profile, function->file), frame->line);
+		}
+		cairn_buffer_byte(out, '\n');
+	}
+}
+
+void cairn_raw_text(const struct cairn_profile *profile, struct cairn_buffer *out)
+{
+	write_header(profile, out);
+	write_samples(profile, out);
+	write_locations(profile, out);
+	cairn_buffer_format(out, "mappings: %zu\n", profile->mapping_count);
+	for (size_t i = 0; i < profile->mapping_count; i++) {
+		const struct cairn_mapping *mapping = &profile->mappings[i];
+		const struct cairn_module *module = &profile->modules[mapping->module];
+		cairn_buffer_format(out, " %zu: 0x%llx/0x%llx/0x%llx %s%s%s%s\n", i + 1, (unsigned long long)mapping->start,
+				    (unsigned long long)mapping->limit, (unsigned long long)mapping->offset, text(profile, module->path),
+				    module->build_id ? " build-id " : "", text(profile, module->build_id), module->deleted ? " (deleted)" : "");
+	}
+}

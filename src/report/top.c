@@ -1,0 +1,106 @@
+/* top.c - the flat table.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "report/top.h"
+
+#include "base/text.h"
+#include "report/number.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct order {
+	const struct cairn_view *view;
+	bool by_cum;
+};
+
+static int compare_rows(const void *a, const void *b, void *context)
+{
+	const struct cairn_top_row *left = a, *right = b;
+	const struct order *order = context;
+	double l = fabs(order->by_cum ? left->cum : left->flat), r = fabs(order->by_cum ? right->cum : right->flat);
+	if (l != r)
+		return l > r ? -1 : 1;
+	l = fabs(order->by_cum ? left->flat : left->cum);
+	r = fabs(order->by_cum ? right->flat : right->cum);
+	if (l != r)
+		return l > r ? -1 : 1;
+	struct cairn_bytes x = cairn_view_name(order->view, left->entry), y = cairn_view_name(order->view, right->entry);
+	return strcmp(x.data, y.data);
+}
+
+void cairn_top_make(struct cairn_top *top, struct cairn_view *view, bool by_cum)
+{
+	size_t count = view->entry_count;
+	*top = (struct cairn_top){.rows = calloc(count + 1, sizeof *top->rows)};
+	/* The last sample (plus one) that counted for an entry, so that recursion counts once. */
+	uint32_t *last = calloc(count + 1, sizeof *last);
+	if (!top->rows || !last)
+		cairn_out_of_memory(count * sizeof *top->rows);
+	for (size_t i = 0; i < view->sample_count; i++) {
+		size_t depth;
+		const uint32_t *stack = cairn_view_stack(view, i, &depth);
+		double value = cairn_view_value(view, i);
+		if (depth == 0 || view->entries[stack[0]].function == CAIRN_NONE)
+			top->unnamed += value;
+		if (depth > 0)
+			top->rows[stack[0]].flat += value;
+		for (size_t d = 0; d < depth; d++)
+			if (last[stack[d]] != (uint32_t)i + 1) {
+				last[stack[d]] = (uint32_t)i + 1;
+				top->rows[stack[d]].cum += value;
+			}
+	}
+	for (size_t e = 0; e < count; e++)
+		if (last[e]) {
+			top->rows[top->count] = top->rows[e];
+			top->rows[top->count++].entry = (uint32_t)e;
+		}
+	free(last);
+	qsort_r(top->rows, top->count, sizeof *top->rows, compare_rows, &(struct order){view, by_cum});
+}
+
+void cairn_top_free(struct cairn_top *top)
+{
+	free(top->rows);
+	*top = (struct cairn_top){0};
+}
+
+static size_t shown(const struct cairn_top *top, const struct cairn_top_options *options)
+{
+	return options->limit && options->limit < top->count ? (size_t)options->limit : top->count;
+}
+
+void cairn_top_text(const struct cairn_top *top, const struct cairn_view *view, const struct cairn_top_options *options, struct cairn_buffer *out)
+{
+	bool human = cairn_view_in_bytes(view) && !options->bytes;
+	double sum = 0;
+	cairn_buffer_format(out, "%12s %7s %7s %12s %7s  %s\n", "flat", "flat%", "sum%", "cum", "cum%", "name");
+	for (size_t i = 0; i < shown(top, options); i++) {
+		const struct cairn_top_row *row = &top->rows[i];
+		sum += row->flat;
+		char flat[32], cum[32];
+		cairn_buffer_format(out, "%12s %6.2f%% %6.2f%% %12s %6.2f%%  ", cairn_number_text(row->flat, human, flat),
+				    cairn_number_percent(row->flat, view->total), cairn_number_percent(sum, view->total),
+				    cairn_number_text(row->cum, human, cum), cairn_number_percent(row->cum, view->total));
+		struct cairn_bytes name = cairn_view_name(view, row->entry);
+		cairn_buffer_append(out, name.data, name.length);
+		cairn_buffer_byte(out, '\n');
+	}
+	size_t rest = top->count - shown(top, options);
+	if (rest)
+		cairn_buffer_format(out, "%12s and %zu more; -n 0 shows all\n", "…", rest);
+}
+
+void cairn_top_json(const struct cairn_top *top, const struct cairn_view *view, const struct cairn_top_options *options, struct cairn_json *json)
+{
+	cairn_json_open(json, "rows", '[');
+	for (size_t i = 0; i < shown(top, options); i++) {
+		const struct cairn_top_row *row = &top->rows[i];
+		cairn_json_open(json, NULL, '{');
+		cairn_json_text(json, "name", cairn_view_name(view, row->entry));
+		cairn_json_number(json, "flat", trunc(row->flat));
+		cairn_json_number(json, "cum", trunc(row->cum));
+		cairn_json_close(json, '}');
+	}
+	cairn_json_close(json, ']');
+}

@@ -1,0 +1,35 @@
+/* top.h - who holds the memory: one row for each entry, with what it holds itself and what passes through it.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_REPORT_TOP_H
+#define CAIRN_REPORT_TOP_H
+
+#include "base/json.h"
+#include "report/view.h"
+
+struct cairn_top_row {
+	uint32_t entry;
+	double flat; /* of samples that end here */
+	double cum;  /* of samples that pass through here, each counted once however often it does */
+};
+
+struct cairn_top {
+	struct cairn_top_row *rows; /* all of them, largest first */
+	size_t count;
+	double unnamed; /* of samples whose leaf has no name */
+};
+
+/* Adds the samples up, sorted by flat or by cum; equal rows by name. */
+void cairn_top_make(struct cairn_top *top, struct cairn_view *view, bool by_cum);
+void cairn_top_free(struct cairn_top *top);
+
+struct cairn_top_options {
+	bool bytes;     /* plain integers instead of KiB and MiB */
+	uint64_t limit; /* rows; 0 is all */
+};
+
+/* The table for a person. */
+void cairn_top_text(const struct cairn_top *top, const struct cairn_view *view, const struct cairn_top_options *options, struct cairn_buffer *out);
+/* Adds the member "rows". */
+void cairn_top_json(const struct cairn_top *top, const struct cairn_view *view, const struct cairn_top_options *options, struct cairn_json *json);
+
+#endif

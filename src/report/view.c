@@ -1,0 +1,262 @@
+/* view.c - choosing the value, and naming what is shown.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "report/view.h"
+
+#include "base/array.h"
+#include "symbol/shorten.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static bool choose_value(struct cairn_view *view, struct cairn_error *error)
+{
+	const struct cairn_profile *profile = view->profile;
+	const struct cairn_view_options *options = &view->options;
+	view->value = profile->default_value;
+	const char *wanted = options->value;
+	if (!wanted && options->alloc)
+		wanted = options->objects ? "alloc_objects" : "alloc_space";
+	if (!wanted && options->objects)
+		wanted = "inuse_objects";
+	if (!wanted)
+		return true;
+	view->value = cairn_profile_find_value(profile, wanted);
+	if (view->value != CAIRN_NONE)
+		return true;
+	if (strncmp(wanted, "alloc_", 6) == 0 && profile->kind == CAIRN_PROFILE_HEAP)
+		return cairn_fail(error, "the profile has no %s: jemalloc counts what was freed only with prof_accum:true in MALLOC_CONF", wanted);
+	struct cairn_buffer known = cairn_buffer(200);
+	for (uint32_t i = 0; i < profile->value_count; i++)
+		cairn_buffer_format(&known, "%s%s", i ? ", " : "", cairn_profile_string(profile, profile->value_types[i].type));
+	cairn_fail(error, "the profile has no %s; it has %.*s", wanted, (int)known.length, known.data);
+	cairn_buffer_free(&known);
+	return false;
+}
+
+static uint32_t add_entry(struct cairn_view *view, struct cairn_bytes name, uint32_t function, uint32_t line, uint32_t location)
+{
+	uint32_t id = cairn_strings_add(&view->names, name);
+	uint64_t hash = cairn_hash_mix(id);
+	size_t position = 0;
+	uint32_t entry;
+	while ((entry = cairn_index_next(&view->entry_index, hash, &position)) != CAIRN_NONE)
+		if (view->entries[entry].name == id)
+			return entry;
+	cairn_array_room(view->entries, view->entry_count, view->entry_capacity);
+	entry = (uint32_t)view->entry_count++;
+	view->entries[entry] = (struct cairn_entry){id, function, line, location};
+	cairn_index_add(&view->entry_index, hash, entry);
+	return entry;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* A place without a name: module+0xoffset, or the dump's own number where there is no module. */
+static void unnamed_place(const struct cairn_view *view, const struct cairn_location *location, struct cairn_buffer *out)
+{
+	const struct cairn_profile *profile = view->profile;
+	const struct cairn_module *module = cairn_profile_module(profile, location);
+	if (!module) {
+		cairn_buffer_hex(out, location->address + location->is_call);
+	} else if (!module->path) {
+		cairn_buffer_text(out, "[code without a file]");
+	} else {
+		cairn_buffer_text(out, base_name(cairn_profile_string(profile, module->path)));
+		if (view->options.granularity != CAIRN_BY_FILE) {
+			cairn_buffer_byte(out, '+');
+			cairn_buffer_hex(out, cairn_profile_file_offset(profile, location));
+		}
+	}
+}
+
+static void file_and_line(const struct cairn_profile *profile, uint32_t file, uint32_t line, struct cairn_buffer *out)
+{
+	cairn_buffer_text(out, file ? cairn_profile_string(profile, file) : "??");
+	if (line) {
+		cairn_buffer_byte(out, ':');
+		cairn_buffer_number(out, line);
+	}
+}
+
+/* The short form of a name that was demangled; each function's is made once. Other names are as somebody wrote them. */
+static const char *function_name(struct cairn_view *view, uint32_t id)
+{
+	const struct cairn_profile *profile = view->profile;
+	const struct cairn_function *function = &profile->functions[id];
+	const char *name = cairn_profile_string(profile, function->name);
+	if (view->options.full_names || !function->system_name || function->system_name == function->name)
+		return name;
+	if (!view->short_names)
+		view->short_names = cairn_arena_zero(&view->arena, profile->function_count, sizeof *view->short_names);
+	if (!view->short_names[id])
+		view->short_names[id] = cairn_name_shorten(&view->arena, name);
+	return view->short_names[id];
+}
+
+static uint32_t name_frame(struct cairn_view *view, uint32_t location_id, uint32_t frame_id, struct cairn_buffer *out)
+{
+	const struct cairn_profile *profile = view->profile;
+	const struct cairn_location *location = &profile->locations[location_id];
+	out->length = 0;
+	if (view->options.granularity == CAIRN_BY_ADDRESS && location->mapping != CAIRN_NONE) {
+		cairn_buffer_format(out, "0x%016llx ", (unsigned long long)(location->address + location->is_call));
+	}
+	if (frame_id == CAIRN_NONE) {
+		unnamed_place(view, location, out);
+		return add_entry(view, cairn_buffer_bytes(out), CAIRN_NONE, 0, location_id);
+	}
+	const struct cairn_frame *frame = &profile->frames[frame_id];
+	const struct cairn_function *function = &profile->functions[frame->function];
+	if (view->options.granularity == CAIRN_BY_FILE) {
+		cairn_buffer_text(out, function->file ? cairn_profile_string(profile, function->file) : "??");
+	} else {
+		cairn_buffer_text(out, function_name(view, frame->function));
+		if (view->options.granularity == CAIRN_BY_LINE || (view->options.granularity == CAIRN_BY_ADDRESS && function->file)) {
+			cairn_buffer_byte(out, ' ');
+			file_and_line(profile, function->file, frame->line, out);
+		}
+	}
+	return add_entry(view, cairn_buffer_bytes(out), frame->function, frame->line, location_id);
+}
+
+static void name_locations(struct cairn_view *view)
+{
+	const struct cairn_profile *profile = view->profile;
+	struct cairn_buffer out = cairn_buffer(1 << 20);
+	view->first = cairn_array_reserve(NULL, &(size_t){0}, profile->location_count + 1, sizeof *view->first);
+	for (size_t i = 0; i < profile->location_count; i++) {
+		const struct cairn_location *location = &profile->locations[i];
+		uint32_t count = location->frame_count ? location->frame_count : 1, from = view->options.no_inlines ? count - 1 : 0;
+		view->first[i] = (uint32_t)view->location_entry_count;
+		for (uint32_t f = from; f < count; f++) {
+			uint32_t entry = name_frame(view, (uint32_t)i, location->frame_count ? location->first_frame + f : CAIRN_NONE, &out);
+			cairn_array_room(view->location_entries, view->location_entry_count, view->location_entry_capacity);
+			cairn_array_room(view->location_frames, view->location_entry_count, view->location_frame_capacity);
+			view->location_frames[view->location_entry_count] = location->frame_count ? location->first_frame + f : CAIRN_NONE;
+			view->location_entries[view->location_entry_count++] = entry;
+		}
+	}
+	view->first[profile->location_count] = (uint32_t)view->location_entry_count;
+	cairn_buffer_free(&out);
+}
+
+static size_t deepest_stack(const struct cairn_view *view)
+{
+	const struct cairn_profile *profile = view->profile;
+	size_t deepest = 1;
+	for (size_t i = 0; i < view->sample_count; i++) {
+		const struct cairn_sample *sample = &profile->samples[view->samples[i]];
+		size_t depth = 0;
+		for (uint32_t d = 0; d < sample->depth; d++) {
+			uint32_t location = profile->stacks[sample->stack + d];
+			depth += view->first[location + 1] - view->first[location];
+		}
+		if (depth > deepest)
+			deepest = depth;
+	}
+	return deepest;
+}
+
+/* The value that counts the objects of the bytes that are shown. */
+static uint32_t find_objects(const struct cairn_view *view)
+{
+	const char *type = cairn_profile_string(view->profile, view->profile->value_types[view->value].type);
+	if (strcmp(type, "inuse_space") == 0)
+		return cairn_profile_find_value(view->profile, "inuse_objects");
+	if (strcmp(type, "alloc_space") == 0)
+		return cairn_profile_find_value(view->profile, "alloc_objects");
+	return CAIRN_NONE;
+}
+
+static void add_up(struct cairn_view *view, double *total, double *whole)
+{
+	*total = *whole = 0;
+	for (size_t i = 0; i < view->sample_count; i++) {
+		*total += cairn_view_value(view, i);
+		*whole += fabs(cairn_view_value(view, i));
+	}
+}
+
+static void take_samples(struct cairn_view *view)
+{
+	const struct cairn_profile *profile = view->profile;
+	view->samples = cairn_array_reserve(NULL, &(size_t){0}, profile->sample_count + 1, sizeof *view->samples);
+	for (size_t i = 0; i < profile->sample_count; i++)
+		if (!view->options.drop_negative || cairn_profile_values(profile, i)[view->value] >= 0)
+			view->samples[view->sample_count++] = (uint32_t)i;
+}
+
+bool cairn_view_make(struct cairn_view *view, const struct cairn_profile *profile, const struct cairn_view_options *options,
+		     struct cairn_error *error)
+{
+	*view = (struct cairn_view){.profile = profile, .options = *options};
+	if (!choose_value(view, error))
+		return false;
+	view->objects = find_objects(view);
+	name_locations(view);
+	take_samples(view);
+	add_up(view, &view->total, &view->whole);
+	view->stack = cairn_array_reserve(NULL, &(size_t){0}, deepest_stack(view), sizeof *view->stack);
+	if (!cairn_filter_view(view, error))
+		return false;
+	double whole;
+	add_up(view, &view->shown, &whole);
+	if (options->relative_percentages) {
+		view->total = view->shown;
+		view->whole = whole;
+	}
+	return true;
+}
+
+void cairn_view_free(struct cairn_view *view)
+{
+	cairn_strings_free(&view->names);
+	cairn_arena_free(&view->arena);
+	cairn_index_free(&view->entry_index);
+	free(view->entries);
+	free(view->first);
+	free(view->location_entries);
+	free(view->location_frames);
+	free(view->roots);
+	free(view->samples);
+	free(view->stack);
+	*view = (struct cairn_view){0};
+}
+
+const uint32_t *cairn_view_stack(struct cairn_view *view, size_t sample, size_t *depth)
+{
+	const struct cairn_profile *profile = view->profile;
+	const struct cairn_sample *at = &profile->samples[view->samples[sample]];
+	size_t count = 0, root = 0;
+	for (uint32_t d = 0; d < at->depth; d++) {
+		uint32_t location = profile->stacks[at->stack + d];
+		for (uint32_t e = view->first[location]; e < view->first[location + 1]; e++) {
+			view->stack[count++] = view->location_entries[e];
+			if (view->roots && view->roots[e])
+				root = count;
+		}
+	}
+	*depth = view->roots ? root : count;
+	return view->stack;
+}
+
+bool cairn_view_in_bytes(const struct cairn_view *view)
+{
+	return strcmp(cairn_profile_string(view->profile, view->profile->value_types[view->value].unit), "bytes") == 0;
+}
+
+double cairn_view_unnamed(struct cairn_view *view)
+{
+	double unnamed = 0;
+	for (size_t i = 0; i < view->sample_count; i++) {
+		size_t depth;
+		const uint32_t *stack = cairn_view_stack(view, i, &depth);
+		if (depth == 0 || view->entries[stack[0]].function == CAIRN_NONE)
+			unnamed += cairn_view_value(view, i);
+	}
+	return unnamed;
+}
