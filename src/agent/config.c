@@ -275,6 +275,6 @@ const char *cairn_config_show(const struct cairn_config *config, unsigned index,
 
 const char *cairn_config_origin_name(enum cairn_config_origin origin)
 {
-	static const char *const names[] = {"default", "cairn_start", "file", "CAIRN_CONF"};
+	static const char *const names[] = {"default", "cairn_start", "file", "environment"};
 	return names[origin];
 }

@@ -15,12 +15,12 @@
 
 enum { tries_maximum = 100000 };
 
-static const char *prefix_of(struct cairn_agent *agent)
+static void prefix_of(struct cairn_agent *agent, char *out, size_t size)
 {
 	const char *prefix = "";
 	if (agent->profiler.jemalloc.mallctl)
 		cairn_jemalloc_get_text(&agent->profiler.jemalloc, "opt.prof_prefix", &prefix);
-	return prefix;
+	snprintf(out, size, "%s", prefix);
 }
 
 /* The folder of PATH, "." when it names none. */
@@ -32,10 +32,12 @@ static void folder_of(const char *path, char *out, size_t size)
 
 void cairn_dumps_folder(struct cairn_agent *agent, char *out, size_t size)
 {
+	char prefix[512];
+	prefix_of(agent, prefix, sizeof prefix);
 	if (agent->config.dumps[0])
 		snprintf(out, size, "%s", agent->config.dumps);
 	else
-		folder_of(prefix_of(agent), out, size);
+		folder_of(prefix, out, size);
 }
 
 /* Says what is wrong with PATH's folder rather than with PATH. */
@@ -114,7 +116,8 @@ bool cairn_dumps_write(struct cairn_agent *agent, const struct cairn_snapshot *s
 bool cairn_dumps_write_numbered(struct cairn_agent *agent, const struct cairn_snapshot *snapshot, char *path, size_t size,
 				struct cairn_error *error)
 {
-	const char *prefix = prefix_of(agent);
+	char prefix[512];
+	prefix_of(agent, prefix, sizeof prefix);
 	if (!prefix[0])
 		return cairn_fail(error, "prof_prefix is empty, so jemalloc dumps have no name; set it in MALLOC_CONF");
 	for (unsigned number = 0; number < tries_maximum; number++) {

@@ -33,15 +33,15 @@ static bool claim_folder(const char *path)
 void cairn_listen_folder(struct cairn_listen *place, const char *runtime)
 {
 	*place = (struct cairn_listen){.folder_descriptor = -1};
-	char tried[3][96] = {"", "", ""};
+	char tried[3][sizeof place->folder] = {"", "", ""};
 	if (runtime && runtime[0] == '/')
-		snprintf(tried[0], sizeof tried[0], "%.80s/cairn", runtime);
+		snprintf(tried[0], sizeof tried[0], "%.60s/cairn", runtime);
 	if (geteuid() == 0)
 		snprintf(tried[1], sizeof tried[1], "/run/cairn");
 	snprintf(tried[2], sizeof tried[2], "/tmp/cairn-%u", geteuid());
 	for (int i = 0; i < 3; i++)
 		if (tried[i][0] && claim_folder(tried[i])) {
-			snprintf(place->folder, sizeof place->folder, "%s", tried[i]);
+			memcpy(place->folder, tried[i], sizeof place->folder);
 			return;
 		}
 	snprintf(place->local_problem, sizeof place->local_problem, "no folder for a socket: %s is not ours alone or cannot be made", tried[2]);

@@ -11,7 +11,7 @@
 #include "base/error.h"
 
 struct cairn_listen {
-	char folder[96];  /* of the socket */
+	char folder[72];  /* of the socket */
 	char path[108];   /* of the socket; "" when there is none */
 	char name[32];    /* its last part */
 	int folder_descriptor; /* by which the socket is removed, wherever the process's root is by then; -1 */
