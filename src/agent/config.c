@@ -128,10 +128,8 @@ static void skip_space(struct toml *in, bool lines)
 	while (in->rest.length > 0) {
 		char c = in->rest.data[0];
 		if (c == '#') {
-			struct cairn_bytes line;
 			const char *end = memchr(in->rest.data, '\n', in->rest.length);
-			line = in->rest;
-			in->rest = cairn_bytes_skip(in->rest, end ? (size_t)(end - line.data) : line.length);
+			in->rest = cairn_bytes_skip(in->rest, end ? (size_t)(end - in->rest.data) : in->rest.length);
 		} else if (c == ' ' || c == '\t' || c == '\r' || (lines && c == '\n')) {
 			in->rest = cairn_bytes_skip(in->rest, 1);
 		} else {
@@ -183,7 +181,8 @@ static void skip_brackets(struct toml *in)
 			depth += (c == '[' || c == '{') - (c == ']' || c == '}');
 			in->rest = cairn_bytes_skip(in->rest, 1);
 		}
-		skip_space(in, true);
+		if (depth > 0)
+			skip_space(in, true);
 	} while (depth > 0 && in->rest.length > 0);
 }
 
