@@ -46,6 +46,7 @@ struct cairn_mapping {
 	uint64_t limit;
 	uint64_t offset;
 	uint32_t module;
+	uint64_t link_bias; /* link-time address = file offset + this; 0 until the file was seen, and for most files */
 	/* What a pprof file said it had already resolved; kept so that reading and writing lose nothing. */
 	bool has_functions, has_filenames, has_line_numbers, has_inline_frames;
 };
@@ -132,7 +133,8 @@ struct cairn_profile {
 	struct cairn_sample *samples;
 	double *values;  /* value_count for each sample */
 	double *sampled; /* how many samples the default value of each sample rests on; NULL when the format has none */
-	size_t sample_count, sample_capacity, value_capacity, sampled_capacity;
+	double *base;    /* what was subtracted from the values, laid out as they are; NULL when nothing was */
+	size_t sample_count, sample_capacity, value_capacity, sampled_capacity, base_count, base_capacity;
 
 	struct cairn_label *labels;
 	size_t label_count, label_capacity;
@@ -172,6 +174,8 @@ uint32_t cairn_profile_add_function(struct cairn_profile *profile, const struct 
 uint32_t cairn_profile_add_location(struct cairn_profile *profile, uint64_t address, uint32_t mapping, bool is_call);
 /* A location of its own, never shared: for formats that number their locations themselves. */
 uint32_t cairn_profile_new_location(struct cairn_profile *profile, const struct cairn_location *location);
+/* Gives LOCATION room for COUNT frames, which the caller fills. Borrowed until the next call. */
+struct cairn_frame *cairn_profile_frame_room(struct cairn_profile *profile, uint32_t location, size_t count);
 /* Gives LOCATION its frames, which are copied. */
 void cairn_profile_set_frames(struct cairn_profile *profile, uint32_t location, const struct cairn_frame *frames, size_t count);
 /* Label sets are unique by their labels in order. */
@@ -186,6 +190,9 @@ size_t cairn_profile_add_sample(struct cairn_profile *profile, size_t depth, uin
 /* Says how many samples the sample just added rests on. A reader calls it for every sample or for none. */
 void cairn_profile_set_sampled(struct cairn_profile *profile, size_t sample, double count);
 
+/* Takes AMOUNT from VALUE of SAMPLE, and remembers it as that sample's base. */
+void cairn_profile_subtract(struct cairn_profile *profile, size_t sample, uint32_t value, double amount);
+
 /* Reading. */
 
 static inline const char *cairn_profile_string(const struct cairn_profile *profile, uint32_t id)
@@ -196,6 +203,13 @@ static inline const char *cairn_profile_string(const struct cairn_profile *profi
 static inline const double *cairn_profile_values(const struct cairn_profile *profile, size_t sample)
 {
 	return profile->values + sample * profile->value_count;
+}
+
+/* How much was subtracted from VALUE of SAMPLE. */
+static inline double cairn_profile_base(const struct cairn_profile *profile, size_t sample, uint32_t value)
+{
+	size_t at = sample * profile->value_count + value;
+	return at < profile->base_count ? profile->base[at] : 0;
 }
 
 /* The module of a location, or NULL. */

@@ -1,0 +1,11 @@
+/* status.h - the agent's account of itself, in JSON and for Prometheus.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_AGENT_STATUS_H
+#define CAIRN_AGENT_STATUS_H
+
+#include "agent/agent.h"
+
+void cairn_status_json(struct cairn_agent *agent, struct cairn_buffer *out);
+void cairn_status_metrics(struct cairn_agent *agent, struct cairn_buffer *out);
+
+#endif
