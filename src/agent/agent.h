@@ -25,6 +25,7 @@ struct cairn_counters {
 struct cairn_agent {
 	struct cairn_config config;
 	struct cairn_profiler profiler;
+	struct cairn_error unwinder_problem; /* why jemalloc's own unwinder stays */
 	struct cairn_snapshots snapshots;
 	struct cairn_work work;
 	struct cairn_listen listen;

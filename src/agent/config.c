@@ -29,6 +29,8 @@ static const struct key {
 	{"seconds", NULL, offsetof(struct cairn_config, seconds), 0, SIZE, {0}, 1, 3600},
 	{"tool_seconds", NULL, offsetof(struct cairn_config, tool_seconds), 0, SIZE, {0}, 1, 3600},
 	{"tool_memory", NULL, offsetof(struct cairn_config, tool_memory), 0, SIZE, {0}, 64 << 20, (uint64_t)1 << 46},
+	{"unwinder", NULL, offsetof(struct cairn_config, unwinder), 0, CHOICE, {"jemalloc", "cairn", NULL}},
+	{"depth", NULL, offsetof(struct cairn_config, depth), 0, SIZE, {0}, 8, 4096},
 };
 
 void cairn_config_default(struct cairn_config *config)
@@ -39,6 +41,8 @@ void cairn_config_default(struct cairn_config *config)
 		.seconds = 10,
 		.tool_seconds = 120,
 		.tool_memory = (uint64_t)8 << 30,
+		.unwinder = 1,
+		.depth = 1024,
 	};
 }
 

@@ -1,52 +1,18 @@
-/* rule_cache.c - short rules, and four to a cache line in a table of fixed size.
+/* rule_cache.c - making short rules, and keeping them.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/rule_cache.h"
 
 #include "base/cursor.h"
 
-#include <stdatomic.h>
-
-enum { ways = 4, lines_log2 = 13 }; /* 32,768 rules in 512 KiB, of which only the touched pages exist */
-
-struct line {
-	struct {
-		_Atomic uint64_t key_and_rule; /* the one xor the other */
-		_Atomic uint64_t rule;
-	} entries[ways];
-} __attribute__((aligned(64)));
-
-static struct line lines[1 << lines_log2];
-
-/* Addresses of user space leave the upper 16 bits free. */
-static uint64_t make_key(uint64_t pc, uint16_t tag)
-{
-	return pc ^ (uint64_t)tag << 48;
-}
-
-static uint64_t mix(uint64_t key)
-{
-	return key * 0x9e3779b97f4a7c15u;
-}
-
-cairn_short_rule cairn_rule_cache_get(uint64_t pc, uint16_t tag)
-{
-	uint64_t key = make_key(pc, tag);
-	struct line *line = &lines[mix(key) >> (64 - lines_log2)];
-	for (unsigned i = 0; i < ways; i++) {
-		uint64_t rule = atomic_load_explicit(&line->entries[i].rule, memory_order_relaxed);
-		if ((atomic_load_explicit(&line->entries[i].key_and_rule, memory_order_relaxed) ^ rule) == key)
-			return rule;
-	}
-	return 0;
-}
+struct cairn_rule_line cairn_rule_lines[1 << CAIRN_RULE_LINES_LOG2];
 
 /* A full line loses one entry, chosen by the key's own bits. */
 void cairn_rule_cache_put(uint64_t pc, uint16_t tag, cairn_short_rule rule)
 {
-	uint64_t key = make_key(pc, tag);
-	struct line *line = &lines[mix(key) >> (64 - lines_log2)];
-	unsigned place = mix(key) >> 20 & (ways - 1);
-	for (unsigned i = 0; i < ways; i++) {
+	uint64_t key = cairn_rule_key(pc, tag);
+	struct cairn_rule_line *line = cairn_rule_line_of(key);
+	unsigned place = (unsigned)(key >> 4) % CAIRN_RULE_WAYS;
+	for (unsigned i = 0; i < CAIRN_RULE_WAYS; i++) {
 		if (atomic_load_explicit(&line->entries[i].rule, memory_order_relaxed) == 0) {
 			place = i;
 			break;

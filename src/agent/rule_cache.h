@@ -9,6 +9,8 @@
 
 #include "agent/eh_frame.h"
 
+#include <stdatomic.h>
+
 /* Bits, from the lowest: kind 3, uses_fp 1, saves_fp 1, cfa offset 23 (signed), return offset 18 (signed, in words), fp
  * offset 18 (signed, in words). Never 0. */
 typedef uint64_t cairn_short_rule;
@@ -61,8 +63,42 @@ static inline cairn_short_rule cairn_short_rule_of(enum cairn_short_kind kind)
 /* RULES in short, or CAIRN_SHORT_NEEDS_ALL. */
 cairn_short_rule cairn_short_rule_make(const struct cairn_image *image, const struct cairn_frame_rules *rules);
 
+enum { CAIRN_RULE_WAYS = 4, CAIRN_RULE_LINES_LOG2 = 13 }; /* 32,768 rules in 512 KiB, of which only the touched pages exist */
+
+/* One cache line of the table. */
+struct cairn_rule_line {
+	struct {
+		_Atomic uint64_t key_and_rule; /* the one xor the other */
+		_Atomic uint64_t rule;
+	} entries[CAIRN_RULE_WAYS];
+} __attribute__((aligned(64)));
+
+extern struct cairn_rule_line cairn_rule_lines[1 << CAIRN_RULE_LINES_LOG2];
+
+/* Addresses of user space leave the upper 16 bits free. */
+static inline uint64_t cairn_rule_key(uint64_t pc, uint16_t tag)
+{
+	return pc ^ (uint64_t)tag << 48;
+}
+
+static inline struct cairn_rule_line *cairn_rule_line_of(uint64_t key)
+{
+	return &cairn_rule_lines[key * 0x9e3779b97f4a7c15u >> (64 - CAIRN_RULE_LINES_LOG2)];
+}
+
 /* The rule kept for PC in an object with that tag; 0 when there is none. */
-cairn_short_rule cairn_rule_cache_get(uint64_t pc, uint16_t tag);
+static inline cairn_short_rule cairn_rule_cache_get(uint64_t pc, uint16_t tag)
+{
+	uint64_t key = cairn_rule_key(pc, tag);
+	struct cairn_rule_line *line = cairn_rule_line_of(key);
+	for (unsigned i = 0; i < CAIRN_RULE_WAYS; i++) {
+		uint64_t rule = atomic_load_explicit(&line->entries[i].rule, memory_order_relaxed);
+		if ((atomic_load_explicit(&line->entries[i].key_and_rule, memory_order_relaxed) ^ rule) == key)
+			return rule;
+	}
+	return 0;
+}
+
 void cairn_rule_cache_put(uint64_t pc, uint16_t tag, cairn_short_rule rule);
 
 #endif

@@ -10,6 +10,7 @@
 #include "agent/clock.h"
 #include "agent/environment.h"
 #include "agent/facts.h"
+#include "agent/hook.h"
 #include "agent/route.h"
 #include "agent/thread.h"
 #include "base/descriptor.h"
@@ -316,6 +317,8 @@ static void settle_profiler(struct cairn_agent *agent)
 	} else if (state >= CAIRN_PROFILER_INACTIVE && agent->config.activate != 2) {
 		cairn_profiler_activate(&agent->profiler, agent->config.activate == 1, NULL);
 	}
+	if (state >= CAIRN_PROFILER_INACTIVE && agent->config.unwinder == 1)
+		cairn_hook_install(&agent->profiler.jemalloc, (unsigned)agent->config.depth, &agent->unwinder_problem);
 }
 
 bool cairn_service_start(const struct cairn_config *config, bool only_live, struct cairn_error *error)
@@ -357,4 +360,5 @@ void cairn_service_stop(void)
 	atomic_store(&agent->stop, true);
 	cairn_work_stop(&agent->work);
 	pthread_join(agent->thread, NULL);
+	cairn_hook_remove(&agent->profiler.jemalloc);
 }

@@ -13,6 +13,7 @@ struct walk {
 	uint64_t pc, sp, fp;
 	bool exact; /* the pc is where the thread stands; otherwise the call is before it */
 	struct cairn_stack stack;
+	const struct cairn_code *code;       /* the object of the last frame, in `codes` */
 	struct cairn_code codes[codes_kept]; /* objects met; while their frames are on the stack they stay loaded */
 	unsigned code_count;
 	const struct cairn_unwind_ranges *leave_out; /* NULL once a frame was outside of them */
@@ -46,16 +47,35 @@ static uint64_t inside(const struct walk *walk)
 	return walk->pc - !walk->exact;
 }
 
-static const struct cairn_code *find_code(struct walk *walk, uint64_t pc)
+static bool is_in(const struct cairn_code *code, uint64_t pc)
+{
+	return pc - code->start < code->end - code->start;
+}
+
+__attribute__((noinline)) static const struct cairn_code *find_other_code(struct walk *walk, uint64_t pc)
 {
 	for (unsigned i = 0; i < walk->code_count && i < codes_kept; i++)
-		if (pc - walk->codes[i].start < walk->codes[i].end - walk->codes[i].start)
+		if (is_in(&walk->codes[i], pc))
 			return &walk->codes[i];
-	struct cairn_code *code = &walk->codes[walk->code_count++ % codes_kept];
-	if (cairn_code_find(pc, code))
-		return code;
-	*code = (struct cairn_code){0};
-	return NULL;
+	struct cairn_code *code = &walk->codes[walk->code_count % codes_kept];
+	if (!cairn_code_find(pc, code)) {
+		*code = (struct cairn_code){0};
+		return NULL;
+	}
+	walk->code_count++;
+	return code;
+}
+
+/* The loaded object that covers PC, or NULL. Callers are mostly in the same one. */
+static const struct cairn_code *find_code(struct walk *walk, uint64_t pc)
+{
+	if (!is_in(walk->code, pc)) {
+		const struct cairn_code *code = find_other_code(walk, pc);
+		if (!code)
+			return NULL;
+		walk->code = code;
+	}
+	return walk->code;
 }
 
 static bool is_left_out(const struct cairn_unwind_ranges *leave_out, uint64_t pc)
@@ -71,13 +91,13 @@ static bool is_left_out(const struct cairn_unwind_ranges *leave_out, uint64_t pc
 	return low > 0 && pc < leave_out->ranges[low - 1].end;
 }
 
-/* Notes the frame; false when there is no room for it. While frames are left out each takes the place of the one before. */
+/* Notes the frame; false when there is no room for it. A frame that is left out takes the place of all before it. */
 static bool record(struct walk *walk)
 {
 	if (walk->leave_out && walk->count > 0) {
 		if (is_left_out(walk->leave_out, inside(walk)))
 			walk->count = 0;
-		else
+		else if (walk->count > walk->leave_out->gap)
 			walk->leave_out = NULL;
 	}
 	if (walk->count == walk->most)
@@ -128,8 +148,18 @@ static enum cairn_unwind_end step_by_frame_pointer(struct walk *walk)
 	return CAIRN_UNWIND_COMPLETE;
 }
 
-/* The rule of the frame, from the table or worked out. The innermost pc of an interrupted thread can be anywhere and is
- * seldom seen twice, so it is not kept. */
+__attribute__((noinline)) static cairn_short_rule make_short_rule(const struct cairn_code *code, uint64_t pc)
+{
+	struct cairn_image image = image_of(code);
+	struct cairn_frame_rules rules;
+	cairn_short_rule rule = cairn_short_rule_of(CAIRN_SHORT_NO_RULE);
+	if (find_rules(code, pc, &rules))
+		rule = cairn_short_rule_make(&image, &rules);
+	cairn_rule_cache_put(pc, code->tag, rule);
+	return rule;
+}
+
+/* The rule of the frame, from the table or worked out. */
 static cairn_short_rule find_short_rule(struct walk *walk)
 {
 	uint64_t pc = inside(walk);
@@ -137,14 +167,7 @@ static cairn_short_rule find_short_rule(struct walk *walk)
 	if (!code)
 		return cairn_short_rule_of(CAIRN_SHORT_NO_CODE);
 	cairn_short_rule rule = cairn_rule_cache_get(pc, code->tag);
-	if (rule)
-		return rule;
-	struct cairn_image image = image_of(code);
-	struct cairn_frame_rules rules;
-	rule = find_rules(code, pc, &rules) ? cairn_short_rule_make(&image, &rules) : cairn_short_rule_of(CAIRN_SHORT_NO_RULE);
-	if (!walk->exact)
-		cairn_rule_cache_put(pc, code->tag, rule);
-	return rule;
+	return rule ? rule : make_short_rule(code, pc);
 }
 
 /* One step of the fast walk by a rule that names a CFA. */
@@ -314,6 +337,8 @@ enum cairn_unwind_end cairn_unwind(const struct cairn_registers *registers, cons
 	walk.pcs = pcs;
 	walk.most = most;
 	walk.code_count = 0;
+	walk.codes[0] = (struct cairn_code){0};
+	walk.code = walk.codes;
 	start(&walk, registers, leave_out);
 	bool needs_all = false;
 	enum cairn_unwind_end end = walk_fast(&walk, &needs_all);

@@ -32,12 +32,13 @@ enum cairn_unwind_end {
 
 const char *cairn_unwind_end_name(enum cairn_unwind_end end);
 
-/* Address ranges; frames of the innermost calls that lie in one are left out, all but the last of them. */
+/* Code whose frames are left out when they are the innermost, all but the last of them. */
 struct cairn_unwind_ranges {
-	const struct cairn_unwind_range {
+	struct cairn_unwind_range {
 		uintptr_t start, end;
-	} *ranges; /* sorted */
+	} ranges[32]; /* sorted */
 	unsigned count;
+	unsigned gap; /* so many frames outside may come between two inside, and are left out too */
 };
 
 /* Fills PCS with the frames of REGISTERS, innermost first, at most MOST (1 or more), and sets *COUNT. LEAVE_OUT may be
