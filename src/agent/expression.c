@@ -83,7 +83,9 @@ static uint64_t divide(struct machine *machine, uint64_t left, uint64_t right)
 /* Operations that take two values and leave one. */
 static bool run_binary(struct machine *machine, uint8_t opcode)
 {
-	uint64_t right = pick(machine, 0), left = pick(machine, 1), result;
+	if (opcode < OP_AND || opcode > OP_NE || opcode == OP_NEG || opcode == OP_NOT || opcode == OP_PLUS_UCONST || opcode == OP_BRA)
+		return false;
+	uint64_t right = pop(machine), left = pop(machine), result = 0;
 	switch (opcode) {
 	case OP_AND: result = left & right; break;
 	case OP_DIV: result = divide(machine, left, right); break;
@@ -105,10 +107,7 @@ static bool run_binary(struct machine *machine, uint8_t opcode)
 	case OP_LE: result = (int64_t)left <= (int64_t)right; break;
 	case OP_LT: result = (int64_t)left < (int64_t)right; break;
 	case OP_NE: result = left != right; break;
-	default: return false;
 	}
-	pop(machine);
-	pop(machine);
 	push(machine, result);
 	return true;
 }

@@ -25,11 +25,12 @@ static uintptr_t page_of(uintptr_t address)
 }
 
 /* rt_sigprocmask reads the new mask before it looks at what to do with it, and there is no action of that number: EFAULT
- * tells an unreadable address, EINVAL any other, and nothing is changed. Needs no descriptor and no permission. */
+ * tells an unreadable address, EINVAL any other (but NULL, which is no mask), and nothing is changed. Needs no descriptor
+ * and no permission. */
 static bool is_readable(uintptr_t address)
 {
 	int saved = errno;
-	bool readable = syscall(SYS_rt_sigprocmask, ~0, address, NULL, 8) == 0 || errno != EFAULT;
+	bool readable = address != 0 && syscall(SYS_rt_sigprocmask, ~0, address, NULL, 8) == -1 && errno == EINVAL;
 	errno = saved;
 	return readable;
 }
@@ -60,7 +61,7 @@ static bool grow(struct cairn_stack *stack, uintptr_t limit)
 
 static bool grow_over(struct cairn_stack *stack, uintptr_t address)
 {
-	if (!grow(stack, page_of(address) + page_size))
+	if (address > UINTPTR_MAX - 2 * page_size || !grow(stack, page_of(address) + page_size))
 		return false;
 	/* What lies between here and the known part of the own stack is needed sooner or later. */
 	if (own.low > stack->high && own.low - stack->high <= gap_most * page_size)
@@ -78,15 +79,14 @@ struct cairn_stack cairn_stack_at(uintptr_t stack_pointer)
 	if (stack_pointer >= own.low && stack_pointer < own.high)
 		return (struct cairn_stack){own.low, own.high};
 	struct cairn_stack stack = {page_of(stack_pointer), page_of(stack_pointer)};
-	if (stack_pointer <= UINTPTR_MAX - 2 * page_size)
-		grow_over(&stack, stack_pointer);
+	grow_over(&stack, stack_pointer);
 	return stack;
 }
 
 bool cairn_stack_reach(struct cairn_stack *stack, uintptr_t address)
 {
-	if (address >= stack->high && address - stack->high < gap_most * page_size)
-		return grow_over(stack, address);
+	if (address >= stack->high && address - stack->high < gap_most * page_size && grow_over(stack, address))
+		return true;
 	*stack = cairn_stack_at(address);
 	return address < stack->high;
 }
