@@ -6,6 +6,8 @@
 #include "agent/rule_cache.h"
 #include "agent/stack.h"
 
+#include <signal.h>
+
 enum { codes_kept = 4 };
 
 /* One walk under way. */
@@ -133,19 +135,19 @@ static uint64_t plain_address(uint64_t address)
 
 /* Code without rules, in a loaded object: the frame pointer is believed if it points into the stack above this frame, the
  * one it saves is above itself (or the last), and the return address is in a loaded object. */
-static enum cairn_unwind_end step_by_frame_pointer(struct walk *walk)
+static bool step_by_frame_pointer(struct walk *walk)
 {
 	uint64_t fp = walk->fp, next_fp, next_pc;
 	if (fp <= walk->sp || !cairn_stack_read(&walk->stack, fp, &next_fp) || !cairn_stack_read(&walk->stack, fp + 8, &next_pc))
-		return CAIRN_UNWIND_NO_RULE;
+		return false;
 	next_pc = plain_address(next_pc);
 	if ((next_fp <= fp && next_fp != 0) || !find_code(walk, next_pc - 1))
-		return CAIRN_UNWIND_NO_RULE;
+		return false;
 	walk->sp = fp + 16;
 	walk->fp = next_fp;
 	walk->pc = next_pc;
 	walk->exact = false;
-	return CAIRN_UNWIND_COMPLETE;
+	return true;
 }
 
 __attribute__((noinline)) static cairn_short_rule make_short_rule(const struct cairn_code *code, uint64_t pc)
@@ -192,6 +194,56 @@ static bool step(struct walk *walk, cairn_short_rule rule)
 	return true;
 }
 
+/* SIZE bytes, up to 8, that do not cross a word. */
+static bool read_memory(void *context, uint64_t address, unsigned size, uint64_t *value)
+{
+	struct cairn_stack *stack = context;
+	uint64_t word, shift = address % 8;
+	if (shift + size > 8 || !cairn_stack_read(stack, address - shift, &word))
+		return false;
+	word >>= shift * 8;
+	*value = size == 8 ? word : word & ((UINT64_C(1) << size * 8) - 1);
+	return true;
+}
+
+/* On aarch64 a signal handler returns to a stub of the kernel's that has no rules; its two instructions tell it, and the
+ * registers of the interrupted code lie above a siginfo on the stack. On x86_64 libc has a stub with rules. */
+#if defined(__aarch64__)
+static bool is_signal_return(uint64_t pc)
+{
+	enum { load_number = 0xd2801168, call_kernel = 0xd4000001 }; /* mov x8, #139; svc #0 */
+	struct cairn_stack code = cairn_stack_at(pc);
+	uint64_t first, second;
+	return read_memory(&code, pc, 4, &first) && read_memory(&code, pc + 4, 4, &second) && first == load_number && second == call_kernel;
+}
+
+static bool leave_signal(struct walk *walk, struct cairn_registers *registers)
+{
+	uint64_t saved = walk->sp + sizeof(siginfo_t) + offsetof(ucontext_t, uc_mcontext.regs);
+	for (unsigned i = 0; i < CAIRN_REGISTERS; i++) /* x0 to x30 and sp lie in the order of their numbers */
+		if (!cairn_stack_read(&walk->stack, saved + i * 8, &registers->values[i]))
+			return false;
+	if (!cairn_stack_read(&walk->stack, saved + CAIRN_REGISTERS * 8, &walk->pc))
+		return false;
+	walk->exact = true;
+	walk->sp = registers->values[CAIRN_REGISTER_SP];
+	walk->fp = registers->values[CAIRN_REGISTER_FP];
+	return true;
+}
+#else
+static bool is_signal_return(uint64_t pc)
+{
+	(void)pc;
+	return false;
+}
+
+static bool leave_signal(struct walk *walk, struct cairn_registers *registers)
+{
+	(void)walk, (void)registers;
+	return false;
+}
+#endif
+
 /* The fast walk; *NEEDS_ALL is set when a frame needs more than three registers. */
 static enum cairn_unwind_end walk_fast(struct walk *walk, bool *needs_all)
 {
@@ -206,26 +258,18 @@ static enum cairn_unwind_end walk_fast(struct walk *walk, bool *needs_all)
 				return CAIRN_UNWIND_UNREADABLE;
 			break;
 		case CAIRN_SHORT_OUTERMOST: return CAIRN_UNWIND_COMPLETE;
-		case CAIRN_SHORT_NO_CODE: return CAIRN_UNWIND_NO_CODE;
+		case CAIRN_SHORT_NO_CODE:
+			*needs_all = is_signal_return(walk->pc);
+			return CAIRN_UNWIND_NO_CODE;
 		case CAIRN_SHORT_NO_RULE:
-			if (step_by_frame_pointer(walk) != CAIRN_UNWIND_COMPLETE)
+			*needs_all = is_signal_return(walk->pc);
+			if (*needs_all || !step_by_frame_pointer(walk))
 				return CAIRN_UNWIND_NO_RULE;
 			break;
 		case CAIRN_SHORT_NEEDS_ALL: *needs_all = true; return CAIRN_UNWIND_NO_RULE;
 		}
 	}
 	return CAIRN_UNWIND_COMPLETE;
-}
-
-static bool read_for_expression(void *context, uint64_t address, unsigned size, uint64_t *value)
-{
-	struct cairn_stack *stack = context;
-	uint64_t word, shift = address % 8;
-	if (shift + size > 8 || !cairn_stack_read(stack, address - shift, &word))
-		return false;
-	word >>= shift * 8;
-	*value = size == 8 ? word : word & ((UINT64_C(1) << size * 8) - 1);
-	return true;
 }
 
 struct frame {
@@ -268,23 +312,22 @@ static bool find_register(struct frame *frame, unsigned number, uint64_t *value)
 
 /* One step with all registers: a register that cannot be found does not matter unless a later frame asks for it, and is 0
  * then; the return address must be found. */
-static bool step_all(struct walk *walk, struct cairn_registers *registers, const struct frame *template)
+static bool step_all(struct walk *walk, struct cairn_registers *registers, struct frame *frame)
 {
-	struct frame frame = *template;
 	struct cairn_registers caller;
-	unsigned return_register = frame.rules.return_register;
-	if (!find_cfa(&frame) || (frame.cfa < walk->sp && !frame.rules.is_signal) || !find_register(&frame, return_register, &caller.pc))
+	unsigned return_register = frame->rules.return_register;
+	if (!find_cfa(frame) || (frame->cfa < walk->sp && !frame->rules.is_signal) || !find_register(frame, return_register, &caller.pc))
 		return false;
 	caller.pc = plain_address(caller.pc);
 	for (unsigned i = 0; i < CAIRN_REGISTERS; i++)
-		if (!find_register(&frame, i, &caller.values[i]))
+		if (!find_register(frame, i, &caller.values[i]))
 			caller.values[i] = 0;
-	if (frame.rules.registers[CAIRN_REGISTER_SP].kind == CAIRN_RULE_SAME)
-		caller.values[CAIRN_REGISTER_SP] = frame.cfa;
+	if (frame->rules.registers[CAIRN_REGISTER_SP].kind == CAIRN_RULE_SAME)
+		caller.values[CAIRN_REGISTER_SP] = frame->cfa;
 	if (caller.pc == walk->pc && caller.values[CAIRN_REGISTER_SP] == walk->sp)
 		return false;
 	*registers = caller;
-	walk->exact = frame.rules.is_signal;
+	walk->exact = frame->rules.is_signal;
 	walk->pc = caller.pc;
 	walk->sp = caller.values[CAIRN_REGISTER_SP];
 	walk->fp = caller.values[CAIRN_REGISTER_FP];
@@ -297,22 +340,20 @@ static enum cairn_unwind_end walk_all(struct walk *walk, struct cairn_registers 
 		if (!record(walk))
 			return CAIRN_UNWIND_TRUNCATED;
 		const struct cairn_code *code = find_code(walk, inside(walk));
-		if (!code)
-			return CAIRN_UNWIND_NO_CODE;
 		struct frame frame = {
-			.image = image_of(code),
-			.world = {registers->values, CAIRN_REGISTERS, read_for_expression, &walk->stack},
+			.world = {registers->values, CAIRN_REGISTERS, read_memory, &walk->stack},
 			.stack = &walk->stack,
 		};
 		if (CAIRN_RETURN_IS_PC)
 			registers->values[CAIRN_REGISTER_RETURN] = walk->pc;
-		if (!find_rules(code, inside(walk), &frame.rules)) {
-			if (step_by_frame_pointer(walk) != CAIRN_UNWIND_COMPLETE)
-				return CAIRN_UNWIND_NO_RULE;
+		if (!code || !find_rules(code, inside(walk), &frame.rules)) {
+			if (is_signal_return(walk->pc) ? !leave_signal(walk, registers) : !code || !step_by_frame_pointer(walk))
+				return code ? CAIRN_UNWIND_NO_RULE : CAIRN_UNWIND_NO_CODE;
 			registers->values[CAIRN_REGISTER_SP] = walk->sp;
 			registers->values[CAIRN_REGISTER_FP] = walk->fp;
 			continue;
 		}
+		frame.image = image_of(code);
 		if (frame.rules.registers[frame.rules.return_register].kind == CAIRN_RULE_UNDEFINED)
 			return CAIRN_UNWIND_COMPLETE;
 		if (!step_all(walk, registers, &frame))
