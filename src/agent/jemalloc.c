@@ -50,14 +50,18 @@ void cairn_jemalloc_refresh(const struct cairn_jemalloc *jemalloc)
 	jemalloc->mallctl("epoch", &epoch, &size, &epoch, sizeof epoch);
 }
 
-bool cairn_jemalloc_is_live(const struct cairn_jemalloc *jemalloc)
+bool cairn_jemalloc_is_live(struct cairn_jemalloc *jemalloc)
 {
+	/* What an idle jemalloc has allocated for itself and for two threads is well below this. */
+	enum { own_allocations = 256 << 10 };
 	if (jemalloc->is_malloc || jemalloc->handed_over)
 		return true;
-	size_t allocated;
+	size_t allocated, before = jemalloc->seen_allocated;
 	cairn_jemalloc_refresh(jemalloc);
-	/* Built without statistics it cannot say; then its being there has to do. */
-	return cairn_jemalloc_get_size(jemalloc, "stats.allocated", &allocated) != 0 || allocated > 0;
+	if (cairn_jemalloc_get_size(jemalloc, "stats.allocated", &allocated) != 0)
+		return true; /* built without statistics it cannot say; then its being there has to do */
+	jemalloc->seen_allocated = allocated;
+	return allocated > own_allocations || (before && allocated != before);
 }
 
 void cairn_jemalloc_variable(const struct cairn_jemalloc *jemalloc, char *out, size_t size)
