@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/environment.h"
 
-#include "agent/module.h"
+#include "agent/object.h"
 
 #include <stdio.h>
 #include <sys/mman.h>
@@ -46,10 +46,10 @@ struct own {
 	size_t size;
 };
 
-static bool find_own(void *context, const struct cairn_module *module)
+static bool find_own(void *context, const struct cairn_object *module)
 {
 	struct own *own = context;
-	if (!cairn_module_executes(module, (uintptr_t)find_own))
+	if (!cairn_object_executes(module, (uintptr_t)find_own))
 		return false;
 	snprintf(own->out, own->size, "%s", module->program ? "" : module->path);
 	return true;
@@ -71,7 +71,7 @@ void cairn_environment_find_tool(const char *configured, const char *search, cha
 		snprintf(out, size, "%s", access(configured, X_OK) == 0 ? configured : "");
 		return;
 	}
-	cairn_modules_visit(find_own, &(struct own){library, sizeof library});
+	cairn_objects_visit(find_own, &(struct own){library, sizeof library});
 	const char *slash = strrchr(library, '/');
 	size_t folder = slash ? (size_t)(slash - library) : 0;
 	if (slash && (try_tool(library, folder, "/cairn", out, size) || try_tool(library, folder, "/../bin/cairn", out, size) ||

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/jemalloc.h"
 
-#include "agent/module.h"
+#include "agent/object.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -50,14 +50,18 @@ void cairn_jemalloc_refresh(const struct cairn_jemalloc *jemalloc)
 	jemalloc->mallctl("epoch", &epoch, &size, &epoch, sizeof epoch);
 }
 
-bool cairn_jemalloc_is_live(const struct cairn_jemalloc *jemalloc)
+bool cairn_jemalloc_is_live(struct cairn_jemalloc *jemalloc)
 {
+	/* What an idle jemalloc has allocated for itself and for two threads is well below this. */
+	enum { own_allocations = 256 << 10 };
 	if (jemalloc->is_malloc || jemalloc->handed_over)
 		return true;
-	size_t allocated;
+	size_t allocated, before = jemalloc->seen_allocated;
 	cairn_jemalloc_refresh(jemalloc);
-	/* Built without statistics it cannot say; then its being there has to do. */
-	return cairn_jemalloc_get_size(jemalloc, "stats.allocated", &allocated) != 0 || allocated > 0;
+	if (cairn_jemalloc_get_size(jemalloc, "stats.allocated", &allocated) != 0)
+		return true; /* built without statistics it cannot say; then its being there has to do */
+	jemalloc->seen_allocated = allocated;
+	return allocated > own_allocations || (before && allocated != before);
 }
 
 void cairn_jemalloc_variable(const struct cairn_jemalloc *jemalloc, char *out, size_t size)
@@ -106,38 +110,38 @@ struct search {
 	bool local;
 };
 
-static bool see_stats_print(void *context, const struct cairn_module *module, const char *name, uintptr_t address)
+static bool see_stats_print(void *context, const struct cairn_object *module, const char *name, uintptr_t address)
 {
 	struct cairn_jemalloc *candidate = context;
 	size_t length = strlen(name) - strlen("malloc_stats_print");
 	if (length != strlen(candidate->prefix) || memcmp(name, candidate->prefix, length) != 0 ||
-	    !cairn_module_executes(module, address))
+	    !cairn_object_executes(module, address))
 		return false;
 	candidate->stats_print = (cairn_stats_print *)address;
 	return true;
 }
 
-static bool see_mallctl(void *context, const struct cairn_module *module, const char *name, uintptr_t address)
+static bool see_mallctl(void *context, const struct cairn_object *module, const char *name, uintptr_t address)
 {
 	struct search *search = context;
 	struct cairn_jemalloc *candidate = &search->candidates[search->count];
 	size_t length = strlen(name) - strlen("mallctl");
-	if (length >= sizeof candidate->prefix || !cairn_module_executes(module, address))
+	if (length >= sizeof candidate->prefix || !cairn_object_executes(module, address))
 		return false;
 	*candidate = (struct cairn_jemalloc){.mallctl = (cairn_mallctl *)address, .exported = !search->local};
 	memcpy(candidate->prefix, name, length);
 	ssize_t size = module->program ? readlink(module->path, candidate->module, sizeof candidate->module - 1) : -1;
 	if (size < 0)
 		snprintf(candidate->module, sizeof candidate->module, "%s", module->path);
-	if ((search->local ? cairn_module_local : cairn_module_exported)(module, "malloc_stats_print", see_stats_print, candidate))
+	if ((search->local ? cairn_object_local : cairn_object_exported)(module, "malloc_stats_print", see_stats_print, candidate))
 		search->count++;
 	return search->count == candidates_maximum;
 }
 
-static bool search_module(void *context, const struct cairn_module *module)
+static bool search_module(void *context, const struct cairn_object *module)
 {
 	struct search *search = context;
-	return (search->local ? cairn_module_local : cairn_module_exported)(module, "mallctl", see_mallctl, search);
+	return (search->local ? cairn_object_local : cairn_object_exported)(module, "mallctl", see_mallctl, search);
 }
 
 /* The one in use: what malloc() calls, else the first with a prefix. IDLE is told of any other. */
@@ -165,7 +169,7 @@ bool cairn_jemalloc_find(struct cairn_jemalloc *jemalloc, struct cairn_error *er
 	for (int local = 0; local <= 1 && !chosen; local++) {
 		search.count = 0;
 		search.local = local;
-		cairn_modules_visit(search_module, &search);
+		cairn_objects_visit(search_module, &search);
 		chosen = choose(&search, &idle);
 	}
 	if (chosen) {

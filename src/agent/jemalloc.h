@@ -22,6 +22,7 @@ struct cairn_jemalloc {
 	char prefix[32];    /* of its names: "", "je_", "_rjem_", … */
 	char module[256];   /* the file it is in */
 	char version[64];
+	size_t seen_allocated; /* when is_live was last asked */
 };
 
 /* Looks through all modules. False, with the reason, when no jemalloc is in use; `module` and `version` then tell of one
@@ -32,8 +33,9 @@ bool cairn_jemalloc_find(struct cairn_jemalloc *jemalloc, struct cairn_error *er
 bool cairn_jemalloc_take(struct cairn_jemalloc *jemalloc, cairn_mallctl *mallctl, cairn_stats_print *stats_print,
 			 struct cairn_error *error);
 
-/* Whether anything has been allocated from it yet: a jemalloc with a prefix is in use once this is true. */
-bool cairn_jemalloc_is_live(const struct cairn_jemalloc *jemalloc);
+/* Whether the program allocates from it: a jemalloc with a prefix is in use once this is true. Ask from one thread, and again
+ * after a while. */
+bool cairn_jemalloc_is_live(struct cairn_jemalloc *jemalloc);
 
 /* Typed reads and writes; the result is mallctl's errno number, 0 for success. Reads of a failed name leave *VALUE 0. */
 int cairn_jemalloc_get_bool(const struct cairn_jemalloc *jemalloc, const char *name, bool *value);

@@ -58,7 +58,7 @@ const struct cairn_route cairn_routes[] = {
 	{"GET", BASES "/pprof/{contention,pmuprofile,wall,filteredprofile,censusprofile}", cairn_pprof_missing,
 	 CAIRN_ROUTE_LAST, small, NULL},
 	/* Cairn */
-	{"GET", "/cairn/status", cairn_control_status, 0, small, "everything about the profiler and the agent, in JSON"},
+	{"GET", "/cairn/status", cairn_control_status, 0, small, "everything about the profiler and the agent, in JSON; ?format=text"},
 	{"POST", "/cairn/activate", cairn_control_activate, 0, small, "start sampling"},
 	{"POST", "/cairn/deactivate", cairn_control_deactivate, 0, small, "stop sampling"},
 	{"POST", "/cairn/reset", cairn_control_reset, work, small, "throw all samples away; ?period=BYTES"},

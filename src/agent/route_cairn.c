@@ -13,8 +13,11 @@ static int status_of(struct cairn_call *call)
 
 void cairn_control_status(struct cairn_call *call)
 {
-	cairn_response_start(call->response, 200, CAIRN_JSON);
-	cairn_status_json(call->agent, &call->response->body);
+	char format[16] = "json";
+	cairn_query_get(call->request->query, "format", format, sizeof format);
+	bool text = strcmp(format, "text") == 0;
+	cairn_response_start(call->response, 200, text ? CAIRN_TEXT : CAIRN_JSON);
+	(text ? cairn_status_text : cairn_status_json)(call->agent, &call->response->body);
 }
 
 void cairn_control_metrics(struct cairn_call *call)

@@ -130,6 +130,59 @@ void cairn_status_json(struct cairn_agent *agent, struct cairn_buffer *out)
 	cairn_json_close(&json, '}');
 }
 
+static void add_line(struct cairn_buffer *out, const char *key, const char *value)
+{
+	if (value[0])
+		cairn_buffer_format(out, "%s: %s\n", key, value);
+}
+
+/* As 2026-11-15T04:10:02Z. */
+static void add_time(struct cairn_buffer *out, const char *key, int64_t ns)
+{
+	struct tm date;
+	time_t seconds = (time_t)(ns / 1000000000);
+	gmtime_r(&seconds, &date);
+	if (ns)
+		cairn_buffer_format(out, "%s: %04d-%02d-%02dT%02d:%02d:%02dZ\n", key, date.tm_year + 1900, date.tm_mon + 1, date.tm_mday,
+				    date.tm_hour, date.tm_min, date.tm_sec);
+}
+
+void cairn_status_text(struct cairn_agent *agent, struct cairn_buffer *out)
+{
+	struct cairn_profiler *profiler = &agent->profiler;
+	struct cairn_snapshots *snapshots = &agent->snapshots;
+	struct cairn_facts facts;
+	struct cairn_error why;
+	cairn_facts_get(&facts);
+	cairn_profiler_explain(profiler, why.text, sizeof why.text);
+	cairn_buffer_format(out, "pid: %d\n", facts.pid);
+	add_line(out, "command", facts.command);
+	add_line(out, "executable", facts.executable);
+	add_line(out, "host", facts.host);
+	add_time(out, "start", facts.start_ns);
+	add_line(out, "state", cairn_profiler_state_name(cairn_profiler_state(profiler)));
+	add_line(out, "why", why.text);
+	add_time(out, "active since", atomic_load(&profiler->active_since));
+	add_time(out, "reset at", atomic_load(&profiler->reset_at));
+	cairn_buffer_format(out, "period: %llu\ngdump: %s\n", (unsigned long long)cairn_profiler_period(profiler),
+			    cairn_profiler_gdump_is_active(profiler) ? "on" : "off");
+	add_line(out, "jemalloc", profiler->jemalloc.version);
+	add_line(out, "prefix", profiler->jemalloc.prefix);
+	add_line(out, "module", profiler->jemalloc.module);
+	cairn_buffer_format(out, "snapshots: %u taken, %u shared, %u failed\n", atomic_load(&snapshots->taken), atomic_load(&snapshots->shared),
+			    atomic_load(&snapshots->failed));
+	add_time(out, "last snapshot", atomic_load(&snapshots->last_time_ns));
+	cairn_buffer_format(out, "samples: %llu\n", (unsigned long long)atomic_load(&snapshots->last_samples));
+	add_line(out, "socket", agent->listen.path);
+	add_line(out, "socket problem", agent->listen.local_problem);
+	add_line(out, "listen", agent->listen.tcp_shown);
+	add_line(out, "listen problem", agent->listen.tcp_problem);
+	add_line(out, "tool", agent->tool);
+	add_line(out, "config problems", agent->config.problems);
+	cairn_buffer_format(out, "dropped: %u\n", atomic_load(&agent->counters.busy));
+	add_line(out, "agent", CAIRN_VERSION);
+}
+
 static void write_metric(struct cairn_buffer *out, const char *name, const char *type, const char *help, double value)
 {
 	cairn_buffer_format(out, "# HELP %s %s\n# TYPE %s %s\n%s %.17g\n", name, help, name, type, name, value);

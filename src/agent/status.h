@@ -6,6 +6,8 @@
 #include "agent/agent.h"
 
 void cairn_status_json(struct cairn_agent *agent, struct cairn_buffer *out);
+/* The main of it as lines `key: value`, for people and scripts; what is not known is left out. */
+void cairn_status_text(struct cairn_agent *agent, struct cairn_buffer *out);
 void cairn_status_metrics(struct cairn_agent *agent, struct cairn_buffer *out);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "agent/clock.h"
 #include "agent/facts.h"
-#include "agent/module.h"
+#include "agent/object.h"
 #include "base/pages.h"
 #include "base/text.h"
 
@@ -196,11 +196,11 @@ struct listing {
 	bool as_maps; /* lines like those of /proc/self/maps, else lines of the trailer */
 };
 
-static bool list_module(void *context, const struct cairn_module *module)
+static bool list_module(void *context, const struct cairn_object *module)
 {
 	struct listing *listing = context;
 	const char *path = module->program ? listing->executable : module->path[0] ? module->path : "[vdso]";
-	struct cairn_bytes id = cairn_module_build_id(module);
+	struct cairn_bytes id = cairn_object_build_id(module);
 	for (size_t i = 0; i < module->headers_count; i++) {
 		const ElfW(Phdr) *header = &module->headers[i];
 		if (header->p_type != PT_LOAD || !(header->p_flags & PF_X))
@@ -226,7 +226,7 @@ void cairn_trailer_write(struct cairn_buffer *out, struct cairn_profiler *profil
 	cairn_facts_get(&facts);
 	if (with_maps) {
 		cairn_buffer_text(out, "\nMAPPED_LIBRARIES:\n");
-		cairn_modules_visit(list_module, &(struct listing){out, facts.executable, true});
+		cairn_objects_visit(list_module, &(struct listing){out, facts.executable, true});
 	}
 	cairn_buffer_text(out, "# cairn trailer 1\n");
 	write_text(out, "version", CAIRN_VERSION);
@@ -234,6 +234,6 @@ void cairn_trailer_write(struct cairn_buffer *out, struct cairn_profiler *profil
 	write_options(out, profiler);
 	write_statistics(out, &profiler->jemalloc);
 	write_memory(out);
-	cairn_modules_visit(list_module, &(struct listing){out, facts.executable, false});
+	cairn_objects_visit(list_module, &(struct listing){out, facts.executable, false});
 	cairn_buffer_text(out, "# cairn end\n");
 }

@@ -1,6 +1,6 @@
-/* module.c - ELF in memory: PT_DYNAMIC, symbol tables, notes.
+/* object.c - ELF in memory: PT_DYNAMIC, symbol tables, notes.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/module.h"
+#include "agent/object.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 struct visit {
-	bool (*visit)(void *context, const struct cairn_module *module);
+	bool (*visit)(void *context, const struct cairn_object *module);
 	void *context;
 	bool first;
 };
@@ -20,7 +20,7 @@ static int visit_one(struct dl_phdr_info *info, size_t size, void *opaque)
 	struct visit *visit = opaque;
 	bool program = visit->first; /* the loader lists the program first */
 	visit->first = false;
-	struct cairn_module module = {
+	struct cairn_object module = {
 		.path = program ? "/proc/self/exe" : info->dlpi_name ? info->dlpi_name : "",
 		.program = program,
 		.bias = (uintptr_t)info->dlpi_addr,
@@ -30,12 +30,12 @@ static int visit_one(struct dl_phdr_info *info, size_t size, void *opaque)
 	return visit->visit(visit->context, &module);
 }
 
-bool cairn_modules_visit(bool (*visit)(void *context, const struct cairn_module *module), void *context)
+bool cairn_objects_visit(bool (*visit)(void *context, const struct cairn_object *module), void *context)
 {
 	return dl_iterate_phdr(visit_one, &(struct visit){visit, context, true}) != 0;
 }
 
-bool cairn_module_executes(const struct cairn_module *module, uintptr_t address)
+bool cairn_object_executes(const struct cairn_object *module, uintptr_t address)
 {
 	for (size_t i = 0; i < module->headers_count; i++) {
 		const ElfW(Phdr) *header = &module->headers[i];
@@ -72,7 +72,7 @@ static size_t count_symbols(const uint32_t *gnu, const uint32_t *sysv)
 	return (size_t)last + 1;
 }
 
-bool cairn_module_exported(const struct cairn_module *module, const char *suffix, cairn_symbol_visitor *see, void *context)
+bool cairn_object_exported(const struct cairn_object *module, const char *suffix, cairn_symbol_visitor *see, void *context)
 {
 	const ElfW(Dyn) *dynamic = NULL;
 	for (size_t i = 0; i < module->headers_count; i++)
@@ -122,7 +122,7 @@ static struct cairn_bytes find_note(const char *at, size_t length)
 	return (struct cairn_bytes){"", 0};
 }
 
-struct cairn_bytes cairn_module_build_id(const struct cairn_module *module)
+struct cairn_bytes cairn_object_build_id(const struct cairn_object *module)
 {
 	for (size_t i = 0; i < module->headers_count; i++) {
 		const ElfW(Phdr) *header = &module->headers[i];
@@ -137,7 +137,7 @@ struct cairn_bytes cairn_module_build_id(const struct cairn_module *module)
 
 /* The file is the one that was loaded: same program headers, same build-id. A library that was upgraded on disk while the
  * process runs must not lend us its addresses. */
-static bool is_same_file(const struct cairn_module *module, struct cairn_bytes file)
+static bool is_same_file(const struct cairn_object *module, struct cairn_bytes file)
 {
 	const ElfW(Ehdr) *elf = (const ElfW(Ehdr) *)(const void *)file.data;
 	size_t size = module->headers_count * sizeof(ElfW(Phdr));
@@ -154,7 +154,7 @@ static bool is_same_file(const struct cairn_module *module, struct cairn_bytes f
 	return true;
 }
 
-static bool search_symtab(const struct cairn_module *module, struct cairn_bytes file, const char *suffix,
+static bool search_symtab(const struct cairn_object *module, struct cairn_bytes file, const char *suffix,
 			  cairn_symbol_visitor *see, void *context)
 {
 	const ElfW(Ehdr) *elf = (const ElfW(Ehdr) *)(const void *)file.data;
@@ -186,7 +186,7 @@ static bool search_symtab(const struct cairn_module *module, struct cairn_bytes 
 	return false;
 }
 
-bool cairn_module_local(const struct cairn_module *module, const char *suffix, cairn_symbol_visitor *see, void *context)
+bool cairn_object_local(const struct cairn_object *module, const char *suffix, cairn_symbol_visitor *see, void *context)
 {
 	if (!module->path[0])
 		return false;
