@@ -24,6 +24,8 @@ struct cairn_call {
 	int64_t arrived_ns;
 	int64_t due_ns;                /* set by a handler that wants to be called again then */
 	struct cairn_snapshot *base;   /* of the first look; released with the call */
+	void *held;                    /* whatever else a handler keeps between two looks, and */
+	void (*release)(void *held);   /* what is done with it when the call ends, also early; NULL for nothing */
 	void (*finish)(struct cairn_call *call);
 	void *owner;                   /* for `finish` */
 	struct cairn_call *next;

@@ -3,7 +3,7 @@
 #include "agent/hook.h"
 
 #include "agent/clock.h"
-#include "agent/module.h"
+#include "agent/object.h"
 
 #include <stdatomic.h>
 
@@ -118,32 +118,32 @@ static bool is_entry(const char *name, const char *prefix)
 	return false;
 }
 
-static bool see_function(void *context, const struct cairn_module *module, const char *name, uintptr_t address)
+static bool see_function(void *context, const struct cairn_object *object, const char *name, uintptr_t address)
 {
 	struct search *search = context;
-	if (is_entry(name, search->jemalloc->prefix) && cairn_module_executes(module, address))
+	if (is_entry(name, search->jemalloc->prefix) && cairn_object_executes(object, address))
 		add_function(search->found, address);
 	return false;
 }
 
 /* A library that is jemalloc and nothing else is left out whole. In anything else jemalloc was linked in, and only the
  * functions that programs call are known by name: a stack is left out up to the last of them. */
-static bool see_module(void *context, const struct cairn_module *module)
+static bool see_object(void *context, const struct cairn_object *object)
 {
 	enum { frames_inside = 12 };
 	struct search *search = context;
 	uintptr_t inside = (uintptr_t)search->jemalloc->mallctl;
 	struct cairn_code code;
-	if (!cairn_module_executes(module, inside))
+	if (!cairn_object_executes(object, inside))
 		return false;
-	const char *slash = strrchr(module->path, '/');
-	if (!module->program && strstr(slash ? slash : module->path, "jemalloc") && cairn_code_find(inside, &code)) {
+	const char *slash = strrchr(object->path, '/');
+	if (!object->program && strstr(slash ? slash : object->path, "jemalloc") && cairn_code_find(inside, &code)) {
 		add_range(search->found, code.start, code.end);
 		return true;
 	}
 	search->found->gap = frames_inside;
-	if (!cairn_module_local(module, "", see_function, search))
-		cairn_module_exported(module, "", see_function, search);
+	if (!cairn_object_local(object, "", see_function, search))
+		cairn_object_exported(object, "", see_function, search);
 	return true;
 }
 
@@ -160,7 +160,7 @@ bool cairn_hook_install(const struct cairn_jemalloc *jemalloc, unsigned depth, s
 		return true;
 	if (!cairn_code_is_live())
 		cairn_code_refresh();
-	cairn_modules_visit(see_module, &(struct search){jemalloc, &hook.allocator});
+	cairn_objects_visit(see_object, &(struct search){jemalloc, &hook.allocator});
 	if (set_hook(jemalloc, backtrace, &hook.before) != 0)
 		return cairn_fail(why, "jemalloc %s has no hook for stacks (5.3 has); its own unwinder stays", jemalloc->version);
 	atomic_store(&hook.installed, true);

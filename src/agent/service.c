@@ -8,6 +8,7 @@
 #include "agent/service.h"
 
 #include "agent/clock.h"
+#include "agent/cpu.h"
 #include "agent/environment.h"
 #include "agent/facts.h"
 #include "agent/hook.h"
@@ -275,6 +276,7 @@ static void after_fork_in_child(void)
 	if (!atomic_load(&cairn_agent.started))
 		return;
 	cairn_descriptors_abandon();
+	cairn_cpu_forget();
 	cairn_agent.forked = true;
 	atomic_store(&cairn_agent.started, start_parts(&cairn_agent));
 }
