@@ -14,6 +14,7 @@ extern const struct cairn_command *const cairn_commands[];
 extern const struct cairn_command cairn_command_top;
 extern const struct cairn_command cairn_command_raw;
 extern const struct cairn_command cairn_command_collapsed;
+extern const struct cairn_command cairn_command_leaks;
 extern const struct cairn_command cairn_command_addr2line;
 extern const struct cairn_command cairn_command_completion;
 extern const struct cairn_command cairn_command_manual;

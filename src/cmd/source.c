@@ -46,7 +46,7 @@ static struct cairn_symbolize_options symbolize_options(const struct cairn_sourc
 	};
 }
 
-static bool read_one(struct cairn_profile *profile, const char *path, const struct cairn_source_options *options, struct cairn_error *error)
+bool cairn_source_read(struct cairn_profile *profile, const char *path, const struct cairn_source_options *options, struct cairn_error *error)
 {
 	struct cairn_file file;
 	struct cairn_dump_name name;
@@ -71,7 +71,7 @@ static bool read_one(struct cairn_profile *profile, const char *path, const stru
 static bool add_one(struct cairn_combine *combine, const char *path, double factor, const struct cairn_source_options *options, struct cairn_error *error)
 {
 	struct cairn_profile part;
-	bool good = read_one(&part, path, options, error);
+	bool good = cairn_source_read(&part, path, options, error);
 	if (good && factor < 0 && part.period != combine->sum->period)
 		cairn_profile_warn(combine->sum, "%s: its sampling period is %.0f, the profile's %.0f; each was un-sampled with its own",
 				   path, part.period, combine->sum->period);
@@ -85,7 +85,7 @@ static bool read_chosen(struct cairn_profile *profile, const struct cairn_dump_f
 {
 	bool several = options->sum && list->count > 1;
 	if (!several && !options->base.count)
-		return read_one(profile, cairn_files_newest(list)->path, options, error);
+		return cairn_source_read(profile, cairn_files_newest(list)->path, options, error);
 	struct cairn_combine combine;
 	cairn_profile_init(profile);
 	cairn_combine_start(&combine, profile);
@@ -119,12 +119,13 @@ static void show_progress(void *context, size_t done, size_t total, const char *
 		fprintf(stderr, "\r\033[Knaming addresses: %zu of %zu, %.60s", done, total, what);
 }
 
-/* Names the locations, and says what could not be named where it matters. */
-static void name_locations(struct cairn_profile *profile, const struct cairn_source_options *options)
+void cairn_source_name(struct cairn_profile *profile, const struct cairn_source_options *options)
 {
 	static const double worth_saying = 0.01;
 	struct cairn_symbolize_options symbolize = symbolize_options(options);
 	struct cairn_symbolize_report report;
+	if (options->no_symbols)
+		return;
 	if (isatty(STDERR_FILENO))
 		symbolize.progress = show_progress;
 	cairn_symbolize(profile, &symbolize, &report);
@@ -150,8 +151,8 @@ bool cairn_source_load(struct cairn_profile *profile, const struct cairn_source_
 	}
 	if (good && profile->sample_count == 0)
 		good = explain_empty(profile, error);
-	if (good && !options->no_symbols)
-		name_locations(profile, options);
+	if (good)
+		cairn_source_name(profile, options);
 	for (size_t i = 0; i < profile->warning_count; i++)
 		cairn_say_note(cairn_profile_string(profile, profile->warnings[i]));
 	cairn_files_free(&list);
