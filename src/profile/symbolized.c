@@ -21,6 +21,7 @@ struct names {
 	struct cairn_map by_address; /* to lines */
 	struct cairn_bytes *lines;   /* "outer--inner", borrowed from the input */
 	size_t count, capacity;
+	size_t odd_lines;
 };
 
 /* Writers put the address itself where they had no name. */
@@ -48,9 +49,8 @@ static bool read_names(struct cairn_reader *reader, struct cairn_bytes *rest, st
 			*cairn_map_at(&names->by_address, address) = (uint32_t)names->count;
 			cairn_array_room(names->lines, names->count, names->capacity);
 			names->lines[names->count++] = line;
-		} else if (line.length > 0) {
-			cairn_profile_warn(reader->profile, "a line of the symbol section is neither a name nor known: \"%.*s\"",
-					   (int)(line.length < 80 ? line.length : 80), line.data);
+		} else {
+			names->odd_lines += line.length > 0;
 		}
 	}
 	return false;
@@ -115,6 +115,8 @@ bool cairn_symbolized_read(struct cairn_reader *reader, struct cairn_bytes text,
 	good = good && cairn_profile_read_plain(reader, text, error);
 	if (good) {
 		attach_names(profile, &names);
+		if (names.odd_lines)
+			cairn_profile_warn(profile, "%zu lines of the symbol section are no names", names.odd_lines);
 		if (process)
 			profile->process = process;
 		profile->format = profile->kind == CAIRN_PROFILE_CPU	  ? "symbolized CPU profile"
