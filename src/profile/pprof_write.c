@@ -181,6 +181,8 @@ static int64_t whole(struct writer *writer, uint32_t type, double value)
 static void encode_label(struct writer *writer, const struct cairn_label *label)
 {
 	struct cairn_buffer *to = &writer->line;
+	if (!label->key)
+		return; /* strict readers refuse the whole file */
 	/* A number that is 0 and has no unit would read as no label at all. */
 	uint32_t unit = label->is_number && label->number == 0 && !label->unit ? label->key : label->unit;
 	add_number(to, PPROF_LABEL_KEY, string_number(writer, label->key));

@@ -134,6 +134,20 @@ static void test_budget(void)
 	cairn_buffer_free(&text);
 }
 
+static void test_labels(void)
+{
+	read_before("main 1\n");
+	uint32_t key = cairn_profile_text(&before, "size");
+	struct cairn_label labels[] = {{.text = key}, {.key = key, .is_number = true}, {.key = key, .is_number = true, .number = -7}};
+	before.samples[0].labels = cairn_profile_add_labels(&before, labels, 3);
+	ok(rewrite((struct cairn_pprof_options){0}), "labels");
+	const struct cairn_label_set *set = &after.label_sets[after.samples[0].labels];
+	const struct cairn_label *label = &after.labels[set->first];
+	is_int(set->count, 2, "one without a key is not written");
+	ok(label[0].is_number && label[0].number == 0, "a number that is 0 is");
+	ok(label[1].is_number && label[1].number == -7 && !label[1].unit, "no unit is made up where none is needed");
+}
+
 static void test_empty(void)
 {
 	read_before("heap profile: 0: 0 [0: 0] @ heap_v2/4096\n");
@@ -152,6 +166,7 @@ int main(void)
 	test_names();
 	test_rounding();
 	test_budget();
+	test_labels();
 	test_empty();
 	cairn_profile_free(&before);
 	cairn_profile_free(&after);
