@@ -1,0 +1,236 @@
+/* trend.c - slopes and verdicts.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "series/trend.h"
+
+#include <math.h>
+
+/* More points than this are averaged in order, so that the number of pairs stays bounded. */
+enum { most_points = 64 };
+
+/* The chance that any of all the paths looked at is called growing although none is. */
+static const double false_alarm = 0.01;
+/* How many standard deviations the later half must grow by itself. */
+static const double late_sigma = 2;
+/* A later half slower than this share of the whole has stopped growing. */
+static const double late_share = 0.25;
+
+const char *cairn_verdict_name(enum cairn_verdict verdict)
+{
+	static const char *const names[] = {"growing", "shrinking", "sawtooth", "plateaued"};
+	return names[verdict];
+}
+
+size_t cairn_trend_scratch(size_t count)
+{
+	size_t points = count < most_points ? count : most_points;
+	return points * (points - (points > 0)) / 2 + points + 1;
+}
+
+static void swap(double *a, double *b)
+{
+	double kept = *a;
+	*a = *b;
+	*b = kept;
+}
+
+/* The median of COUNT values, which are put in another order; 0 of none. */
+static double median(double *values, size_t count)
+{
+	if (count == 0)
+		return 0;
+	size_t low = 0, high = count - 1, middle = count / 2;
+	while (low < high) {
+		double pivot = values[low + (high - low) / 2];
+		size_t left = low, right = high;
+		for (;;) {
+			while (values[left] < pivot)
+				left++;
+			while (values[right] > pivot)
+				right--;
+			if (left >= right)
+				break;
+			swap(&values[left++], &values[right--]);
+		}
+		if (middle <= right)
+			high = right;
+		else
+			low = right + 1;
+	}
+	if (count % 2)
+		return values[middle];
+	double below = values[0];
+	for (size_t i = 1; i < middle; i++)
+		if (values[i] > below)
+			below = values[i];
+	return (below + values[middle]) / 2;
+}
+
+struct line {
+	double slope;
+	double error; /* of the slope */
+};
+
+static double median_slope(const struct cairn_trend_point *points, size_t count, double *scratch)
+{
+	size_t pairs = 0;
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = i + 1; j < count && points[j].run == points[i].run; j++)
+			if (points[j].hours > points[i].hours)
+				scratch[pairs++] = (points[j].value - points[i].value) / (points[j].hours - points[i].hours);
+	return median(scratch, pairs);
+}
+
+/* How far the points lie from lines of that slope, one line for each run: a robust standard deviation. */
+static double scatter(const struct cairn_trend_point *points, size_t count, double slope, double *scratch)
+{
+	double *rests = scratch, *work = scratch + count;
+	for (size_t start = 0, end; start < count; start = end) {
+		for (end = start; end < count && points[end].run == points[start].run; end++)
+			work[end - start] = points[end].value - slope * points[end].hours;
+		double level = median(work, end - start);
+		for (size_t i = start; i < end; i++)
+			rests[i] = fabs(points[i].value - slope * points[i].hours - level);
+	}
+	return 1.4826 * median(rests, count);
+}
+
+/* The sum over runs of the squared distances in time from the run's middle: what a slope can lean on. */
+static double leverage(const struct cairn_trend_point *points, size_t count)
+{
+	double sum = 0;
+	for (size_t start = 0, end; start < count; start = end) {
+		double mean = 0;
+		for (end = start; end < count && points[end].run == points[start].run; end++)
+			mean += points[end].hours;
+		mean /= (double)(end - start);
+		for (size_t i = start; i < end; i++)
+			sum += (points[i].hours - mean) * (points[i].hours - mean);
+	}
+	return sum;
+}
+
+static struct line fit(const struct cairn_trend_point *points, size_t count, double *scratch)
+{
+	struct line line = {.slope = median_slope(points, count, scratch)};
+	double noise = scatter(points, count, line.slope, scratch);
+	for (size_t i = 0; i < count; i++)
+		scratch[i] = points[i].error;
+	double sampling = median(scratch, count);
+	double support = leverage(points, count);
+	line.error = support > 0 ? (noise > sampling ? noise : sampling) / sqrt(support) : INFINITY;
+	return line;
+}
+
+/* How often the series turns, counting only swings that are more than sampling and small change. */
+static size_t count_legs(const struct cairn_trend_point *points, size_t count, size_t *falls)
+{
+	double largest = 0, error = 0;
+	for (size_t i = 0; i < count; i++) {
+		largest = fmax(largest, fabs(points[i].value));
+		error = fmax(error, points[i].error);
+	}
+	double threshold = fmax(5 * error, 0.1 * largest), low = points[0].value, high = points[0].value;
+	int direction = 0;
+	size_t legs = 0;
+	*falls = 0;
+	for (size_t i = 1; i < count; i++) {
+		double value = points[i].value;
+		if (points[i].run != points[i - 1].run) {
+			low = high = value;
+			direction = 0;
+		}
+		low = fmin(low, value);
+		high = fmax(high, value);
+		if (direction >= 0 && high - value > threshold) {
+			direction = -1;
+			low = value;
+			legs++;
+			++*falls;
+		} else if (direction <= 0 && value - low > threshold) {
+			direction = 1;
+			high = value;
+			legs++;
+		}
+	}
+	return legs;
+}
+
+/* The chance that pure noise gives a slope so many standard deviations up. */
+static double tail(double sigmas)
+{
+	return 0.5 * erfc(sigmas / sqrt(2));
+}
+
+static size_t average(const struct cairn_trend_point *points, size_t count, struct cairn_trend_point *out)
+{
+	size_t made = 0, each = (count + most_points - 1) / most_points;
+	for (size_t start = 0, end; start < count && made < most_points; start = end) {
+		struct cairn_trend_point sum = {.run = points[start].run};
+		for (end = start; end < count && end - start < each && points[end].run == points[start].run; end++) {
+			sum.hours += points[end].hours;
+			sum.value += points[end].value;
+			sum.error += points[end].error;
+		}
+		double share = 1 / (double)(end - start);
+		out[made++] = (struct cairn_trend_point){sum.hours * share, sum.value * share, sum.error * share, sum.run};
+	}
+	return made;
+}
+
+/* The later half of the longest run: what is left when warming up is over. */
+static const struct cairn_trend_point *later_half(const struct cairn_trend_point *points, size_t count, size_t *length)
+{
+	size_t best = 0, longest = 0;
+	for (size_t start = 0, end; start < count; start = end) {
+		for (end = start; end < count && points[end].run == points[start].run;)
+			end++;
+		if (end - start >= longest) {
+			longest = end - start;
+			best = start;
+		}
+	}
+	*length = longest - longest / 2;
+	return points + best + longest / 2;
+}
+
+void cairn_trend_judge(struct cairn_trend *trend, const struct cairn_trend_point *points, size_t count, size_t comparisons, double *scratch)
+{
+	enum { halves_worth_it = 6 };
+	struct cairn_trend_point averaged[most_points];
+	if (count > most_points) {
+		count = average(points, count, averaged);
+		points = averaged;
+	}
+	*trend = (struct cairn_trend){.verdict = CAIRN_PLATEAUED};
+	if (count < 2)
+		return;
+	struct line whole = fit(points, count, scratch), late = whole;
+	size_t falls, legs = count_legs(points, count, &falls), late_count = 0;
+	/* Points within one swing say the same thing; what counts is how many swings there are. */
+	if (falls > 1)
+		whole.error *= sqrt((double)count / (double)(legs + 1));
+	const struct cairn_trend_point *half = later_half(points, count, &late_count);
+	if (late_count >= halves_worth_it / 2 && count >= halves_worth_it)
+		late = fit(half, late_count, scratch);
+
+	double sign = whole.slope < 0 ? -1 : 1;
+	double sigmas = whole.error > 0 ? fabs(whole.slope) / whole.error : whole.slope != 0 ? INFINITY : 0;
+	double chance = fmin(1, 2 * tail(sigmas) * (double)(comparisons ? comparisons : 1));
+	bool moves = chance < false_alarm;
+	bool still = sign * late.slope > late_share * fabs(whole.slope) && sign * late.slope >= late_sigma * late.error;
+	trend->warmed_up = moves && fabs(whole.slope) > 1.5 * fabs(late.slope);
+	trend->per_hour = moves && trend->warmed_up ? late.slope : whole.slope;
+	trend->error = trend->warmed_up ? late.error : whole.error;
+	if (moves && still) {
+		trend->verdict = sign > 0 ? CAIRN_GROWING : CAIRN_SHRINKING;
+		trend->confidence = 1 - chance;
+		return;
+	}
+	/* How sure that it does not move: the chance that noise would have shown a tenth of its size over the whole time. */
+	double mean = 0;
+	for (size_t i = 0; i < count; i++)
+		mean += points[i].value / (double)count;
+	double span = points[count - 1].hours - points[0].hours, slack = span > 0 ? 0.1 * fabs(mean) / span : 0;
+	trend->verdict = falls > 1 ? CAIRN_SAWTOOTH : CAIRN_PLATEAUED;
+	trend->confidence = late.error > 0 ? 1 - tail((slack - sign * late.slope) / late.error) : 1;
+}
