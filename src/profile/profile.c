@@ -154,7 +154,7 @@ uint32_t cairn_profile_add_labels(struct cairn_profile *profile, const struct ca
 		return 0;
 	uint64_t hash = count;
 	for (size_t i = 0; i < count; i++)
-		hash = cairn_hash_mix(hash ^ cairn_hash_mix(((uint64_t)labels[i].key << 32 | labels[i].text) + (uint64_t)labels[i].number));
+		hash = cairn_hash_mix(hash ^ cairn_hash_mix(((uint64_t)labels[i].key << 32 | labels[i].text) + (uint64_t)labels[i].number) ^ labels[i].unit);
 	size_t position = 0;
 	uint32_t id;
 	while ((id = cairn_index_next(&profile->label_index, hash, &position)) != CAIRN_NONE) {
