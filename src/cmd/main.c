@@ -16,6 +16,7 @@ const struct cairn_command *const cairn_commands[] = {
 	&cairn_command_collapsed,
 	&cairn_command_leaks,
 	&cairn_command_addr2line,
+	&cairn_command_cache,
 	&cairn_command_completion,
 	&cairn_command_manual,
 	NULL,
