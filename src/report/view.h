@@ -47,6 +47,8 @@ struct cairn_view {
 	double total; /* of the profile, or with relative_percentages of what the filters left */
 	double whole; /* what percentages are of: the total, taking each sample for positive */
 	double shown; /* of what the filters left */
+	struct cairn_arena arena;
+	const char **short_names; /* per function of the profile, NULL until asked for */
 	struct cairn_strings names;
 	struct cairn_entry *entries;
 	size_t entry_count, entry_capacity;
@@ -99,7 +101,7 @@ static inline struct cairn_bytes cairn_view_name(const struct cairn_view *view, 
 }
 
 /* The display name of a function of the profile, without file and line. */
-struct cairn_bytes cairn_view_function(const struct cairn_view *view, uint32_t function);
+const char *cairn_view_function(struct cairn_view *view, uint32_t function);
 
 /* Whether the values are bytes, and so shown in KiB and MiB. */
 bool cairn_view_in_bytes(const struct cairn_view *view);
