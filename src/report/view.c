@@ -132,18 +132,14 @@ static void name_locations(struct cairn_view *view)
 	for (size_t i = 0; i < profile->location_count; i++) {
 		const struct cairn_location *location = &profile->locations[i];
 		uint32_t count = location->frame_count ? location->frame_count : 1, from = view->options.no_inlines ? count - 1 : 0;
-		view->first[i] = (uint32_t)view->location_entry_count;
+		view->first[i] = (uint32_t)view->slot_count;
 		for (uint32_t f = from; f < count; f++) {
-			uint32_t entry = name_frame(view, (uint32_t)i, location->frame_count ? location->first_frame + f : CAIRN_NONE, &out);
-			cairn_array_room(view->location_entries, view->location_entry_count, view->location_entry_capacity);
-			cairn_array_room(view->location_frames, view->location_entry_count, view->location_frame_capacity);
-			view->location_frames[view->location_entry_count] = location->frame_count ? location->first_frame + f : CAIRN_NONE;
-			cairn_array_room(view->location_inlined, view->location_entry_count, view->location_inlined_capacity);
-			view->location_inlined[view->location_entry_count] = f + 1 < count;
-			view->location_entries[view->location_entry_count++] = entry;
+			uint32_t frame = location->frame_count ? location->first_frame + f : CAIRN_NONE;
+			cairn_array_room(view->slots, view->slot_count, view->slot_capacity);
+			view->slots[view->slot_count++] = (struct cairn_slot){.entry = name_frame(view, (uint32_t)i, frame, &out), .frame = frame, .inlined = f + 1 < count};
 		}
 	}
-	view->first[profile->location_count] = (uint32_t)view->location_entry_count;
+	view->first[profile->location_count] = (uint32_t)view->slot_count;
 	cairn_buffer_free(&out);
 }
 
@@ -224,10 +220,7 @@ void cairn_view_free(struct cairn_view *view)
 	cairn_index_free(&view->entry_index);
 	free(view->entries);
 	free(view->first);
-	free(view->location_entries);
-	free(view->location_frames);
-	free(view->location_inlined);
-	free(view->roots);
+	free(view->slots);
 	free(view->inlined);
 	free(view->samples);
 	free(view->stack);
@@ -241,14 +234,14 @@ const uint32_t *cairn_view_stack(struct cairn_view *view, size_t sample, size_t 
 	size_t count = 0, root = 0;
 	for (uint32_t d = 0; d < at->depth; d++) {
 		uint32_t location = profile->stacks[at->stack + d];
-		for (uint32_t e = view->first[location]; e < view->first[location + 1]; e++) {
-			view->inlined[count] = view->location_inlined[e];
-			view->stack[count++] = view->location_entries[e];
-			if (view->roots && view->roots[e])
+		for (uint32_t s = view->first[location]; s < view->first[location + 1]; s++) {
+			view->inlined[count] = view->slots[s].inlined;
+			view->stack[count++] = view->slots[s].entry;
+			if (view->slots[s].root)
 				root = count;
 		}
 	}
-	*depth = view->roots ? root : count;
+	*depth = view->cuts_roots ? root : count;
 	return view->stack;
 }
 
