@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/list.h"
 
+#include "base/array.h"
 #include "report/code.h"
 #include "report/head.h"
 #include "report/number.h"
@@ -33,28 +34,13 @@ static int compare_lines(const void *a, const void *b, void *context)
 	return order ? order : left->line < right->line ? -1 : left->line > right->line;
 }
 
-static bool matches(struct cairn_view *view, const struct cairn_pattern *pattern, uint32_t function)
-{
-	const struct cairn_profile *profile = view->profile;
-	return function != CAIRN_NONE && (cairn_pattern_match(pattern, cairn_bytes_of(cairn_view_function(view, function))) ||
-					  cairn_pattern_match(pattern, cairn_strings_bytes(&profile->strings, profile->functions[function].name)));
-}
-
-static void *zeros(size_t count, size_t size)
-{
-	void *items = calloc(count + 1, size);
-	if (!items)
-		cairn_out_of_memory(count * size);
-	return items;
-}
-
 /* Cuts the sorted lines into routines and adds each of them up. */
 static void make_routines(struct cairn_list *list, struct cairn_view *view)
 {
-	uint32_t *groups = zeros(view->entry_count, sizeof *groups);
+	uint32_t *groups = cairn_array_zero(view->entry_count, sizeof *groups);
 	for (size_t e = 0; e < view->entry_count; e++)
 		groups[e] = CAIRN_NONE;
-	list->routines = zeros(list->line_count, sizeof *list->routines);
+	list->routines = cairn_array_zero(list->line_count, sizeof *list->routines);
 	for (size_t i = 0; i < list->line_count; i++) {
 		uint32_t entry = list->lines[i].entry;
 		if (i == 0 || compare_routines(view, list->lines[i - 1].entry, entry) != 0)
@@ -64,7 +50,7 @@ static void make_routines(struct cairn_list *list, struct cairn_view *view)
 		routine->count++;
 		groups[entry] = list->lines[i].routine = (uint32_t)(list->routine_count - 1);
 	}
-	struct cairn_top_row *rows = zeros(list->routine_count, sizeof *rows);
+	struct cairn_top_row *rows = cairn_array_zero(list->routine_count, sizeof *rows);
 	cairn_top_groups(view, groups, list->routine_count, rows);
 	for (size_t r = 0; r < list->routine_count; r++) {
 		list->routines[r].flat = rows[r].flat;
@@ -78,11 +64,11 @@ bool cairn_list_make(struct cairn_list *list, struct cairn_view *view, const str
 {
 	struct cairn_top top;
 	cairn_top_make(&top, view, &(struct cairn_shape){0});
-	*list = (struct cairn_list){.lines = zeros(top.count, sizeof *list->lines)};
+	*list = (struct cairn_list){.lines = cairn_array_zero(top.count, sizeof *list->lines)};
 	for (size_t i = 0; i < top.count; i++) {
 		const struct cairn_top_row *row = &top.rows[i];
 		const struct cairn_entry *entry = &view->entries[row->entry];
-		if (matches(view, pattern, entry->function))
+		if (cairn_view_match(view, entry->function, pattern))
 			list->lines[list->line_count++] = (struct cairn_list_line){row->entry, entry->line, row->flat, row->cum, 0};
 	}
 	cairn_top_free(&top);

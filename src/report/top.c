@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/top.h"
 
+#include "base/array.h"
 #include "report/head.h"
 #include "report/number.h"
 
@@ -42,9 +43,7 @@ static size_t choose_shown(struct cairn_top *top, const struct cairn_view *view,
 void cairn_top_groups(struct cairn_view *view, const uint32_t *groups, size_t group_count, struct cairn_top_row *rows)
 {
 	/* The last sample (plus one) that counted for a group, so that recursion counts once. */
-	uint32_t *last = calloc(group_count + 1, sizeof *last);
-	if (!last)
-		cairn_out_of_memory(group_count * sizeof *last);
+	uint32_t *last = cairn_array_zero(group_count, sizeof *last);
 	memset(rows, 0, group_count * sizeof *rows);
 	for (size_t i = 0; i < view->sample_count; i++) {
 		size_t depth;
@@ -67,9 +66,7 @@ void cairn_top_groups(struct cairn_view *view, const uint32_t *groups, size_t gr
 
 void cairn_top_make(struct cairn_top *top, struct cairn_view *view, const struct cairn_shape *shape)
 {
-	*top = (struct cairn_top){.rows = calloc(view->entry_count + 1, sizeof *top->rows)};
-	if (!top->rows)
-		cairn_out_of_memory(view->entry_count * sizeof *top->rows);
+	*top = (struct cairn_top){.rows = cairn_array_zero(view->entry_count, sizeof *top->rows)};
 	cairn_top_groups(view, NULL, view->entry_count, top->rows);
 	for (size_t e = 0; e < view->entry_count; e++)
 		if (top->rows[e].flat != 0 || top->rows[e].cum != 0) {
