@@ -20,6 +20,7 @@
 
 const struct cairn_option cairn_source_option_table[] = {
 	{0, "base", "FILE", "subtract this profile; may be given several times", CAIRN_OPTION_LIST, AT(base), 0},
+	{0, "normalize", NULL, "scale the profile to the total of the base", CAIRN_OPTION_FLAG, AT(normalize), 0},
 	{0, "sum", NULL, "add several profiles up instead of showing the newest", CAIRN_OPTION_FLAG, AT(sum), 0},
 	{0, "thread", "NAME|ID", "only this thread, by its name or jemalloc's number", CAIRN_OPTION_TEXT, AT(thread), 0},
 	{0, "binary", "FILE", "a program or library of the profile that lies elsewhere now", CAIRN_OPTION_LIST, AT(binary), 0},
@@ -98,6 +99,8 @@ static bool read_chosen(struct cairn_profile *profile, const struct cairn_dump_f
 	for (size_t i = 0; good && i < options->base.count; i++)
 		good = add_one(&combine, options->base.items[i], -1, options, error);
 	cairn_combine_finish(&combine);
+	if (good && options->normalize)
+		cairn_combine_normalize(profile);
 	return good;
 }
 
@@ -145,6 +148,8 @@ bool cairn_source_load(struct cairn_profile *profile, const struct cairn_source_
 	struct cairn_dump_files list = {0};
 	cairn_profile_init(profile);
 	bool good = cairn_files_list(&list, count, names, error);
+	if (good && options->normalize && !options->base.count)
+		good = cairn_fail(error, "--normalize scales to a base; name it with --base");
 	if (good) {
 		cairn_profile_free(profile);
 		good = read_chosen(profile, &list, options, error);

@@ -11,6 +11,7 @@
 struct cairn_source_options {
 	bool sum;
 	struct cairn_option_list base;
+	bool normalize; /* to the total of the base */
 	const char *thread;
 	bool split_threads; /* not an option of its own: set by commands that show threads */
 	struct cairn_option_list binary;
