@@ -129,7 +129,8 @@ uint32_t cairn_profile_add_location(struct cairn_profile *profile, uint64_t addr
 
 struct cairn_frame *cairn_profile_frame_room(struct cairn_profile *profile, uint32_t location, size_t count)
 {
-	profile->frames = cairn_array_reserve(profile->frames, &profile->frame_capacity, profile->frame_count + count, sizeof *profile->frames);
+	profile->frames =
+		cairn_array_reserve(profile->frames, &profile->frame_capacity, profile->frame_count + count + 1, sizeof *profile->frames);
 	profile->locations[location].first_frame = (uint32_t)profile->frame_count;
 	profile->locations[location].frame_count = (uint32_t)count;
 	profile->frame_count += count;
