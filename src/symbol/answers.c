@@ -19,7 +19,7 @@ struct header {
 	uint32_t checksum; /* CRC-32 of the whole block with 0 here */
 	uint64_t size;     /* of all that follows the header */
 	uint32_t address_count, probe_count, frame_count, function_count, string_count, string_size;
-	uint32_t key, options, note, unused;
+	uint32_t key, options, note, damaged;
 };
 
 /* How many bytes follow a header with these counts; they are 32 bits each, so the sum cannot overflow. */
@@ -76,7 +76,7 @@ bool cairn_answers_parse(struct cairn_answers *answers, struct cairn_bytes block
 		return false;
 	*answers = (struct cairn_answers){.address_count = header.address_count, .function_count = header.function_count,
 					  .string_count = header.string_count, .probe_count = header.probe_count,
-					  .key = header.key, .options = header.options, .note = header.note};
+					  .key = header.key, .options = header.options, .note = header.note, .damaged = header.damaged != 0};
 	answers->addresses = (const void *)at;
 	answers->probes = (const void *)(answers->addresses + header.address_count);
 	answers->first = (const void *)(answers->probes + header.probe_count);
@@ -224,6 +224,7 @@ bool cairn_answers_write(struct cairn_answers_builder *builder, const struct cai
 	header.key = cairn_strings_add_text(strings, origin->key);
 	header.options = cairn_strings_add_text(strings, origin->options);
 	header.note = cairn_strings_add_text(strings, origin->note ? origin->note : "");
+	header.damaged = origin->damaged;
 	struct cairn_answer_probe *probes = cairn_arena_zero(&strings->arena, origin->probe_count, sizeof *probes);
 	for (size_t i = 0; i < origin->probe_count; i++)
 		probes[i] = (struct cairn_answer_probe){origin->probes[i].size, origin->probes[i].inode, origin->probes[i].modified_ns,

@@ -36,7 +36,9 @@ static struct cairn_buffer block_of(const struct cairn_cache_key *key, const cha
 		probes[1] = cairn_probe_now(probe);
 	for (size_t i = 0; i < addresses; i++)
 		cairn_answers_add(&builder, 0x1000 + i * 16, &(struct cairn_symbol){&frame, 1, CAIRN_SYMBOL_DWARF});
-	cairn_answers_write(&builder, &(struct cairn_answers_origin){key->text, key->options, probe ? "no debug file" : NULL, probes, probe ? 2 : 1}, &out);
+	struct cairn_answers_origin origin = {.key = key->text, .options = key->options, .note = probe ? "no debug file" : NULL,
+					      .probes = probes, .probe_count = probe ? 2 : 1};
+	cairn_answers_write(&builder, &origin, &out);
 	cairn_answers_builder_free(&builder);
 	return out;
 }
