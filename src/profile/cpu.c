@@ -1,0 +1,165 @@
+/* cpu.c - gperftools' binary CPU profile (its cpuprofile-fileformat document).
+ *
+ * Words of the writing machine's size and order. Header: 0, number of header words that follow (3 or more), version 0,
+ * period in microseconds, 0. Records: how often, depth, that many addresses, leaf first. The record (0, 1, 0) ends
+ * them; the memory map follows as text.
+ *
+ * The leaf is where the thread stood, all others are return addresses. Two artefacts of taking a stack in a signal
+ * handler are undone as pprof does: a second frame that nearly all stacks share, up to twice, and a leaf that was
+ * recorded twice.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "profile/maps.h"
+#include "profile/read.h"
+
+#include "base/cursor.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum { header_words_most = 1 << 16, depth_most = 1 << 16 };
+
+struct words {
+	struct cairn_cursor in;
+	bool wide; /* 64 bits */
+	bool swapped;
+};
+
+static uint64_t next_word(struct words *words)
+{
+	if (words->wide) {
+		uint64_t word = cairn_cursor_u64(&words->in);
+		return words->swapped ? __builtin_bswap64(word) : word;
+	}
+	uint32_t word = cairn_cursor_u32(&words->in);
+	return words->swapped ? __builtin_bswap32(word) : word;
+}
+
+/* Reads the header as words of one size and order; only the right one makes sense of it. */
+static bool try_header(struct words *words, uint64_t *version, uint64_t *period_us)
+{
+	uint64_t zero = next_word(words), follow = next_word(words);
+	if (zero != 0 || follow < 3 || follow >= header_words_most)
+		return false;
+	*version = next_word(words);
+	*period_us = next_word(words);
+	uint64_t padding = next_word(words);
+	cairn_cursor_skip(&words->in, (follow - 3) * (words->wide ? 8 : 4));
+	return !words->in.failed && padding == 0 && *period_us > 0;
+}
+
+static bool read_header(struct cairn_reader *reader, struct words *words, struct cairn_bytes data, struct cairn_error *error)
+{
+	uint64_t version, period_us;
+	for (int form = 0; form < 4; form++) {
+		*words = (struct words){cairn_cursor(data), form & 1, form & 2};
+		if (!try_header(words, &version, &period_us))
+			continue;
+		if (version != 0)
+			return cairn_fail(error, "%s: a binary CPU profile of version %" PRIu64 "; only version 0 (C and C++) can be read",
+					  reader->name, version);
+		reader->profile->period = (double)period_us * 1000;
+		return true;
+	}
+	return cairn_fail(error, "%s: not a binary CPU profile: its header makes no sense in any word size and byte order", reader->name);
+}
+
+static void add_record(struct cairn_profile *profile, struct words *words, uint64_t count, size_t depth)
+{
+	uint32_t *room = cairn_profile_stack_room(profile, depth);
+	for (size_t i = 0; i < depth; i++) {
+		uint64_t pc = next_word(words);
+		bool is_call = i > 0 && pc > 0;
+		room[i] = cairn_profile_add_location(profile, pc - is_call, CAIRN_NONE, is_call);
+	}
+	cairn_profile_add_sample(profile, depth, 0, (double[]){(double)count, (double)count * profile->period});
+}
+
+static void read_records(struct cairn_profile *profile, struct words *words)
+{
+	while (cairn_cursor_left(&words->in) > 0) {
+		uint64_t count = next_word(words), depth = next_word(words);
+		if (words->in.failed || depth > depth_most || depth * (words->wide ? 8 : 4) > cairn_cursor_left(&words->in))
+			break;
+		if (count == 0 && depth == 1) {
+			struct words ahead = *words;
+			if (next_word(&ahead) == 0) {
+				*words = ahead;
+				return;
+			}
+		}
+		add_record(profile, words, count, (size_t)depth);
+	}
+	cairn_profile_warn(profile, "the CPU profile has no end mark: it was cut short after %zu stacks", profile->sample_count);
+	cairn_cursor_fail(&words->in);
+}
+
+/* Takes the second frame out, by moving the leaf up into its place. */
+static void drop_second(struct cairn_profile *profile, struct cairn_sample *sample)
+{
+	profile->stacks[sample->stack + 1] = profile->stacks[sample->stack];
+	sample->stack++;
+	sample->depth--;
+}
+
+/* The second frame of all samples but one in 32, or CAIRN_NONE. */
+static uint32_t common_second(const struct cairn_profile *profile)
+{
+	uint32_t common = CAIRN_NONE;
+	size_t needed = profile->sample_count - profile->sample_count / 32;
+	size_t *counts = calloc(profile->location_count + 1, sizeof *counts);
+	if (!counts)
+		cairn_out_of_memory(profile->location_count * sizeof *counts);
+	for (size_t i = 0; i < profile->sample_count && common == CAIRN_NONE; i++) {
+		const struct cairn_sample *sample = &profile->samples[i];
+		if (sample->depth > 1 && ++counts[profile->stacks[sample->stack + 1]] >= needed)
+			common = profile->stacks[sample->stack + 1];
+	}
+	free(counts);
+	return common;
+}
+
+static void drop_handler_frames(struct cairn_profile *profile)
+{
+	for (int round = 0; round < 2; round++) {
+		uint32_t common = common_second(profile);
+		if (common == CAIRN_NONE)
+			return;
+		for (size_t i = 0; i < profile->sample_count; i++) {
+			struct cairn_sample *sample = &profile->samples[i];
+			if (sample->depth > 1 && profile->stacks[sample->stack + 1] == common)
+				drop_second(profile, sample);
+		}
+		cairn_profile_warn(profile, "the second frame of nearly all stacks, 0x%" PRIx64 ", was taken for the signal handler's and left out",
+				   profile->locations[common].address);
+	}
+}
+
+static void drop_repeated_leaves(struct cairn_profile *profile)
+{
+	for (size_t i = 0; i < profile->sample_count; i++) {
+		struct cairn_sample *sample = &profile->samples[i];
+		const uint32_t *stack = profile->stacks + sample->stack;
+		if (sample->depth > 1 && profile->locations[stack[0]].address == profile->locations[stack[1]].address + 1)
+			drop_second(profile, sample);
+	}
+}
+
+bool cairn_cpu_read(struct cairn_reader *reader, struct cairn_bytes data, struct cairn_error *error)
+{
+	struct cairn_profile *profile = reader->profile;
+	struct words words;
+	if (!read_header(reader, &words, data, error))
+		return false;
+	profile->kind = CAIRN_PROFILE_CPU;
+	profile->format = "gperftools CPU profile";
+	cairn_profile_add_value_type(profile, "samples", "count");
+	cairn_profile_add_value_type(profile, "cpu", "nanoseconds");
+	profile->default_value = 1;
+	profile->period_type = profile->value_types[1];
+	read_records(profile, &words);
+	drop_handler_frames(profile);
+	drop_repeated_leaves(profile);
+	cairn_maps_read(profile, cairn_bytes_skip(data, cairn_cursor_offset(&words.in)));
+	cairn_maps_attach(profile);
+	return true;
+}

@@ -1,0 +1,160 @@
+/* folded.c - collapsed stacks as text: "root;caller;leaf 123", the input of flame graph tools.
+ *
+ * The text does not say what it counts: the value is called "samples" in "count", and who knows better says so in the
+ * report. A file all of whose lines end in two numbers is the difference of two profiles as difffolded.pl writes it; it
+ * gets the values "before" and "after", of which "after" is the default, as it is the one such graphs draw. Numbers may have
+ * a sign, a fraction and an exponent. Frame names are taken as they are: blanks, numbers and marks such as _[i]
+ * belong to them. Each name is one location without an address.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "profile/read.h"
+
+#include "base/array.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+
+struct folded {
+	struct cairn_profile *profile;
+	uint32_t *location_of; /* by the name's string id; CAIRN_NONE where that string is no frame yet */
+	size_t known, capacity;
+	size_t line_number;
+	size_t bad_lines, first_bad_line;
+};
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* All of TOKEN as a number: digits, at most with what strtod takes around them. */
+static bool parse_number(struct cairn_bytes token, double *number)
+{
+	uint64_t whole;
+	struct cairn_bytes rest = token;
+	if (cairn_text_decimal(&rest, &whole) && rest.length == 0) {
+		*number = (double)whole;
+		return true;
+	}
+	char text[64];
+	if (token.length == 0 || token.length >= sizeof text)
+		return false;
+	bool digit = false;
+	for (size_t i = 0; i < token.length; i++) {
+		char c = token.data[i];
+		digit |= is_digit(c);
+		if (!is_digit(c) && c != '.' && c != '-' && c != '+' && (!digit || (c != 'e' && c != 'E')))
+			return false;
+	}
+	memcpy(text, token.data, token.length);
+	text[token.length] = 0;
+	char *end;
+	*number = strtod(text, &end);
+	return digit && *end == 0 && *number - *number == 0;
+}
+
+/* Takes a number, and the blanks before it, off the end of LINE. */
+static bool take_last_number(struct cairn_bytes *line, double *number)
+{
+	size_t start = line->length;
+	while (start > 0 && line->data[start - 1] != ' ' && line->data[start - 1] != '\t')
+		start--;
+	if (start == 0 || !parse_number(cairn_bytes_skip(*line, start), number))
+		return false;
+	*line = cairn_text_trim((struct cairn_bytes){line->data, start});
+	return true;
+}
+
+/* Whether every line that ends in a number ends in two. Ends at the first that does not, in most files at once. */
+static bool is_difference(struct cairn_bytes text)
+{
+	struct cairn_bytes line;
+	bool found = false;
+	while (cairn_text_line(&text, &line, NULL)) {
+		double number;
+		line = cairn_text_trim(line);
+		if (!take_last_number(&line, &number))
+			continue;
+		if (!take_last_number(&line, &number))
+			return false;
+		found = true;
+	}
+	return found;
+}
+
+static uint32_t new_location(struct cairn_profile *profile, uint32_t name)
+{
+	uint32_t function = cairn_profile_add_function(profile, &(struct cairn_function){.name = name, .system_name = name});
+	uint32_t location = cairn_profile_new_location(profile, &(struct cairn_location){.mapping = CAIRN_NONE});
+	cairn_profile_set_frames(profile, location, &(struct cairn_frame){.function = function}, 1);
+	return location;
+}
+
+static uint32_t location_of(struct folded *folded, struct cairn_bytes name)
+{
+	uint32_t id = cairn_strings_add(&folded->profile->strings, name);
+	if (id >= folded->known) {
+		folded->location_of = cairn_array_reserve(folded->location_of, &folded->capacity, (size_t)id + 1, sizeof *folded->location_of);
+		while (folded->known <= id)
+			folded->location_of[folded->known++] = CAIRN_NONE;
+	}
+	if (folded->location_of[id] == CAIRN_NONE)
+		folded->location_of[id] = new_location(folded->profile, id);
+	return folded->location_of[id];
+}
+
+/* From the end to the front, since stacks are leaf first. */
+static size_t read_frames(struct folded *folded, struct cairn_bytes stack)
+{
+	size_t depth = 0;
+	while (stack.length > 0 && stack.data[stack.length - 1] == ';')
+		stack.length--;
+	while (stack.length > 0) {
+		const char *mark = memrchr(stack.data, ';', stack.length);
+		size_t start = mark ? (size_t)(mark - stack.data) + 1 : 0;
+		uint32_t location = location_of(folded, cairn_bytes_skip(stack, start));
+		cairn_profile_stack_room(folded->profile, depth + 1)[depth] = location;
+		depth++;
+		stack.length = mark ? start - 1 : 0;
+	}
+	return depth;
+}
+
+static bool read_line(struct folded *folded, struct cairn_bytes line)
+{
+	double values[2];
+	for (size_t i = folded->profile->value_count; i-- > 0;)
+		if (!take_last_number(&line, &values[i]))
+			return false;
+	cairn_profile_add_sample(folded->profile, read_frames(folded, line), 0, values);
+	return true;
+}
+
+bool cairn_folded_read(struct cairn_reader *reader, struct cairn_bytes text, struct cairn_error *error)
+{
+	struct cairn_profile *profile = reader->profile;
+	struct folded folded = {.profile = profile};
+	profile->kind = CAIRN_PROFILE_OTHER;
+	profile->format = "folded text";
+	if (is_difference(text)) {
+		cairn_profile_add_value_type(profile, "before", "count");
+		cairn_profile_add_value_type(profile, "after", "count");
+	} else {
+		cairn_profile_add_value_type(profile, "samples", "count");
+	}
+	profile->default_value = profile->value_count - 1;
+
+	struct cairn_bytes line;
+	while (cairn_text_line(&text, &line, NULL)) {
+		folded.line_number++;
+		line = cairn_text_trim(line);
+		if (line.length > 0 && !read_line(&folded, line) && folded.bad_lines++ == 0)
+			folded.first_bad_line = folded.line_number;
+	}
+	free(folded.location_of);
+	if (profile->sample_count == 0)
+		return cairn_fail(error, "%s: no line has the form \"root;caller;leaf 123\"", reader->name);
+	if (folded.bad_lines)
+		cairn_profile_warn(profile, "%zu line%s (the first is line %zu) did not end in a number and %s left out", folded.bad_lines,
+				   folded.bad_lines == 1 ? "" : "s", folded.first_bad_line, folded.bad_lines == 1 ? "was" : "were");
+	return true;
+}

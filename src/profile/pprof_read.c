@@ -1,0 +1,447 @@
+/* pprof_read.c - pprof's profile.proto, already unpacked from its gzip.
+ *
+ * Fields may come in any order and strings are named by index, so the message is walked once for the string table, the plain
+ * numbers and where each kind of message lies, and then once per kind, those first that others refer to. What pprof
+ * itself would refuse (an id that leads nowhere, a sample with too few values) is left out here, and said.
+ *
+ * Addresses are as in the file: its writer has already taken one off return addresses.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "profile/pprof_fields.h"
+#include "profile/read.h"
+
+#include "base/array.h"
+#include "base/cursor.h"
+
+#include <stdlib.h>
+
+enum { top_fields = PPROF_DOC_URL + 1 };
+
+static const int64_t exact_most = (int64_t)1 << 53; /* integers up to here survive in a double */
+
+/* From the file's ids to our indices. Nearly all writers number from 1 on; others go by the map. */
+struct ids {
+	uint32_t *dense;
+	size_t dense_count;
+	struct cairn_map sparse;
+};
+
+struct span {
+	size_t begin, end; /* offsets of the first message of a kind and past the last */
+	size_t count;
+};
+
+struct pprof {
+	struct cairn_profile *profile;
+	struct cairn_bytes data;
+	struct span spans[top_fields];
+	uint64_t numbers[top_fields]; /* the last value of each plain field */
+	uint32_t *strings;            /* our string ids by index in the string table */
+	size_t string_count, string_capacity;
+	struct ids mappings, functions, locations;
+	uint32_t declared_values; /* may be more than a profile holds */
+
+	struct cairn_label *labels;
+	size_t label_capacity;
+	struct cairn_frame *frames;
+	size_t frame_capacity;
+
+	size_t times, empty_strings, repeated_ids;
+	size_t bad_samples, bad_locations, bad_functions, bad_strings, inexact_values;
+};
+
+struct field {
+	uint64_t number;
+	enum cairn_wire wire;
+	uint64_t value;           /* of a varint */
+	struct cairn_bytes bytes; /* of a length-delimited field; of a varint, those it is made of */
+};
+
+/* The next field of a message; false at its end, and where it is damaged. */
+static bool next_field(struct cairn_cursor *in, struct field *field)
+{
+	if (cairn_cursor_left(in) == 0)
+		return false;
+	uint64_t key = cairn_cursor_uleb(in);
+	field->number = key >> 3;
+	field->wire = (enum cairn_wire)(key & 7);
+	switch (field->wire) {
+	case CAIRN_WIRE_VARINT:
+		field->bytes.data = (const char *)in->at;
+		field->value = cairn_cursor_uleb(in);
+		field->bytes.length = (size_t)((const char *)in->at - field->bytes.data);
+		break;
+	case CAIRN_WIRE_BYTES:
+		field->bytes = cairn_cursor_bytes(in, cairn_cursor_uleb(in));
+		break;
+	case CAIRN_WIRE_FIXED64:
+		cairn_cursor_skip(in, 8);
+		break;
+	case CAIRN_WIRE_FIXED32:
+		cairn_cursor_skip(in, 4);
+		break;
+	default:
+		cairn_cursor_fail(in);
+	}
+	return !in->failed;
+}
+
+/* Calls READ for each field of one kind. */
+static void each(struct pprof *pprof, unsigned number, enum cairn_wire wire, void (*read)(struct pprof *, struct cairn_bytes bytes))
+{
+	const struct span *span = &pprof->spans[number];
+	struct cairn_cursor in = cairn_cursor((struct cairn_bytes){pprof->data.data + span->begin, span->end - span->begin});
+	struct field field;
+	while (next_field(&in, &field))
+		if (field.number == number && field.wire == wire)
+			read(pprof, field.bytes);
+}
+
+/* Reads the plain numbers of a message, which has no fields past COUNT - 1 that matter, into VALUES. */
+static void read_numbers(struct cairn_bytes message, uint64_t *values, size_t count)
+{
+	struct cairn_cursor in = cairn_cursor(message);
+	struct field field;
+	while (next_field(&in, &field))
+		if (field.wire == CAIRN_WIRE_VARINT && field.number < count)
+			values[field.number] = field.value;
+}
+
+static void ids_start(struct ids *ids, size_t count)
+{
+	ids->dense_count = count + 1;
+	ids->dense = malloc(ids->dense_count * sizeof *ids->dense);
+	if (!ids->dense)
+		cairn_out_of_memory(ids->dense_count * sizeof *ids->dense);
+	memset(ids->dense, 0xff, ids->dense_count * sizeof *ids->dense);
+}
+
+static uint32_t ids_get(const struct ids *ids, uint64_t id)
+{
+	return id < ids->dense_count ? ids->dense[id] : cairn_map_get(&ids->sparse, id);
+}
+
+static void ids_add(struct pprof *pprof, struct ids *ids, uint64_t id, uint32_t index)
+{
+	uint32_t *slot = id < ids->dense_count ? &ids->dense[id] : cairn_map_at(&ids->sparse, id);
+	pprof->repeated_ids += *slot != CAIRN_NONE;
+	*slot = index;
+}
+
+static void ids_free(struct ids *ids)
+{
+	free(ids->dense);
+	cairn_map_free(&ids->sparse);
+}
+
+static uint32_t text_at(struct pprof *pprof, uint64_t index)
+{
+	if (index < pprof->string_count)
+		return pprof->strings[index];
+	pprof->bad_strings += index != 0;
+	return 0;
+}
+
+/* Line numbers and the like: what cannot be one is none. */
+static uint32_t small(uint64_t value)
+{
+	return value <= UINT32_MAX ? (uint32_t)value : 0;
+}
+
+static void add_string(struct pprof *pprof, struct cairn_bytes text)
+{
+	cairn_array_room(pprof->strings, pprof->string_count, pprof->string_capacity);
+	pprof->strings[pprof->string_count++] = cairn_strings_add(&pprof->profile->strings, text);
+	pprof->empty_strings += text.length == 0;
+}
+
+static void survey(struct pprof *pprof)
+{
+	struct cairn_cursor in = cairn_cursor(pprof->data);
+	struct field field;
+	size_t begin = 0;
+	for (; next_field(&in, &field); begin = cairn_cursor_offset(&in)) {
+		if (field.number >= top_fields)
+			continue;
+		struct span *span = &pprof->spans[field.number];
+		if (span->count++ == 0)
+			span->begin = begin;
+		span->end = cairn_cursor_offset(&in);
+		if (field.number == PPROF_STRING_TABLE && field.wire == CAIRN_WIRE_BYTES)
+			add_string(pprof, field.bytes);
+		else if (field.wire == CAIRN_WIRE_VARINT)
+			pprof->numbers[field.number] = field.value;
+		if (field.number == PPROF_TIME_NANOS && field.wire == CAIRN_WIRE_VARINT)
+			pprof->times += field.value != 0;
+	}
+	if (in.failed)
+		cairn_profile_warn(pprof->profile, "the profile is damaged or cut short after %zu bytes; what came before is shown", begin);
+}
+
+static struct cairn_value_type value_type(struct pprof *pprof, struct cairn_bytes message)
+{
+	uint64_t values[PPROF_TYPE_UNIT + 1] = {0};
+	read_numbers(message, values, PPROF_TYPE_UNIT + 1);
+	return (struct cairn_value_type){text_at(pprof, values[PPROF_TYPE_NAME]), text_at(pprof, values[PPROF_TYPE_UNIT])};
+}
+
+static void read_sample_type(struct pprof *pprof, struct cairn_bytes message)
+{
+	struct cairn_profile *profile = pprof->profile;
+	struct cairn_value_type type = value_type(pprof, message);
+	pprof->declared_values++;
+	if (profile->value_count < CAIRN_VALUES_MAX)
+		profile->value_types[profile->value_count++] = type;
+}
+
+static void read_period_type(struct pprof *pprof, struct cairn_bytes message)
+{
+	pprof->profile->period_type = value_type(pprof, message);
+}
+
+static void read_mapping(struct pprof *pprof, struct cairn_bytes message)
+{
+	static const char deleted_mark[] = " (deleted)";
+	const size_t mark_length = sizeof deleted_mark - 1;
+	struct cairn_profile *profile = pprof->profile;
+	uint64_t values[PPROF_MAPPING_HAS_INLINE_FRAMES + 1] = {0};
+	read_numbers(message, values, PPROF_MAPPING_HAS_INLINE_FRAMES + 1);
+	struct cairn_bytes path = cairn_strings_bytes(&profile->strings, text_at(pprof, values[PPROF_MAPPING_FILE]));
+	bool deleted = path.length > mark_length && memcmp(path.data + path.length - mark_length, deleted_mark, mark_length) == 0;
+	if (deleted)
+		path.length -= mark_length;
+	uint32_t module = cairn_profile_add_module(profile, cairn_strings_add(&profile->strings, path),
+						   text_at(pprof, values[PPROF_MAPPING_BUILD_ID]));
+	profile->modules[module].deleted |= deleted;
+	uint32_t mapping = cairn_profile_add_mapping(profile, &(struct cairn_mapping){
+								      .start = values[PPROF_MAPPING_START],
+								      .limit = values[PPROF_MAPPING_LIMIT],
+								      .offset = values[PPROF_MAPPING_OFFSET],
+								      .module = module,
+								      .has_functions = values[PPROF_MAPPING_HAS_FUNCTIONS],
+								      .has_filenames = values[PPROF_MAPPING_HAS_FILENAMES],
+								      .has_line_numbers = values[PPROF_MAPPING_HAS_LINE_NUMBERS],
+								      .has_inline_frames = values[PPROF_MAPPING_HAS_INLINE_FRAMES],
+							      });
+	ids_add(pprof, &pprof->mappings, values[PPROF_MAPPING_ID], mapping);
+}
+
+static void read_function(struct pprof *pprof, struct cairn_bytes message)
+{
+	uint64_t values[PPROF_FUNCTION_START_LINE + 1] = {0};
+	read_numbers(message, values, PPROF_FUNCTION_START_LINE + 1);
+	uint32_t function = cairn_profile_add_function(pprof->profile, &(struct cairn_function){
+									       .name = text_at(pprof, values[PPROF_FUNCTION_NAME]),
+									       .system_name = text_at(pprof, values[PPROF_FUNCTION_SYSTEM_NAME]),
+									       .file = text_at(pprof, values[PPROF_FUNCTION_FILE]),
+									       .start_line = small(values[PPROF_FUNCTION_START_LINE]),
+								       });
+	ids_add(pprof, &pprof->functions, values[PPROF_FUNCTION_ID], function);
+}
+
+/* Adds a line of a location to the COUNT frames already there, and returns how many there are now. */
+static size_t read_line(struct pprof *pprof, struct cairn_bytes message, size_t count)
+{
+	uint64_t values[PPROF_LINE_COLUMN + 1] = {0};
+	read_numbers(message, values, PPROF_LINE_COLUMN + 1);
+	uint32_t function = ids_get(&pprof->functions, values[PPROF_LINE_FUNCTION]);
+	if (function == CAIRN_NONE) {
+		pprof->bad_functions++;
+		return count;
+	}
+	cairn_array_room(pprof->frames, count, pprof->frame_capacity);
+	pprof->frames[count] = (struct cairn_frame){function, small(values[PPROF_LINE_LINE]), small(values[PPROF_LINE_COLUMN])};
+	return count + 1;
+}
+
+static void read_location(struct pprof *pprof, struct cairn_bytes message)
+{
+	uint64_t values[PPROF_LOCATION_IS_FOLDED + 1] = {0};
+	struct cairn_cursor in = cairn_cursor(message);
+	struct field field;
+	size_t frames = 0;
+	while (next_field(&in, &field)) {
+		if (field.number == PPROF_LOCATION_LINE && field.wire == CAIRN_WIRE_BYTES)
+			frames = read_line(pprof, field.bytes, frames);
+		else if (field.wire == CAIRN_WIRE_VARINT && field.number <= PPROF_LOCATION_IS_FOLDED)
+			values[field.number] = field.value;
+	}
+	uint32_t location = cairn_profile_new_location(pprof->profile, &(struct cairn_location){
+									       .address = values[PPROF_LOCATION_ADDRESS],
+									       .mapping = ids_get(&pprof->mappings, values[PPROF_LOCATION_MAPPING]),
+									       .is_folded = values[PPROF_LOCATION_IS_FOLDED],
+								       });
+	if (frames)
+		cairn_profile_set_frames(pprof->profile, location, pprof->frames, frames);
+	ids_add(pprof, &pprof->locations, values[PPROF_LOCATION_ID], location);
+}
+
+/* A repeated number comes packed, many in one field, or as a field each. Either way its bytes are varints. */
+static bool is_number(const struct field *field)
+{
+	return field->wire == CAIRN_WIRE_VARINT || field->wire == CAIRN_WIRE_BYTES;
+}
+
+static size_t read_stack(struct pprof *pprof, struct cairn_bytes ids, size_t depth)
+{
+	struct cairn_cursor in = cairn_cursor(ids);
+	/* Each id takes a byte at least. */
+	uint32_t *room = cairn_profile_stack_room(pprof->profile, depth + cairn_cursor_left(&in));
+	while (cairn_cursor_left(&in) > 0) {
+		uint32_t location = ids_get(&pprof->locations, cairn_cursor_uleb(&in));
+		if (location == CAIRN_NONE)
+			pprof->bad_locations++;
+		else
+			room[depth++] = location;
+	}
+	return depth;
+}
+
+static size_t read_values(struct pprof *pprof, struct cairn_bytes numbers, double *values, size_t count)
+{
+	struct cairn_cursor in = cairn_cursor(numbers);
+	while (cairn_cursor_left(&in) > 0) {
+		int64_t value = (int64_t)cairn_cursor_uleb(&in);
+		pprof->inexact_values += value > exact_most || value < -exact_most;
+		if (count < CAIRN_VALUES_MAX)
+			values[count] = (double)value;
+		count++;
+	}
+	return count;
+}
+
+static struct cairn_label read_label(struct pprof *pprof, struct cairn_bytes message)
+{
+	uint64_t values[PPROF_LABEL_UNIT + 1] = {0};
+	read_numbers(message, values, PPROF_LABEL_UNIT + 1);
+	struct cairn_label label = {.key = text_at(pprof, values[PPROF_LABEL_KEY]), .text = text_at(pprof, values[PPROF_LABEL_TEXT])};
+	if (!values[PPROF_LABEL_TEXT]) {
+		label.is_number = values[PPROF_LABEL_NUMBER] || values[PPROF_LABEL_UNIT];
+		label.number = (int64_t)values[PPROF_LABEL_NUMBER];
+		label.unit = text_at(pprof, values[PPROF_LABEL_UNIT]);
+	}
+	return label;
+}
+
+static void read_sample(struct pprof *pprof, struct cairn_bytes message)
+{
+	double values[CAIRN_VALUES_MAX];
+	size_t depth = 0, value_count = 0, label_count = 0;
+	struct cairn_cursor in = cairn_cursor(message);
+	struct field field;
+	while (next_field(&in, &field)) {
+		if (field.number == PPROF_SAMPLE_LOCATION && is_number(&field)) {
+			depth = read_stack(pprof, field.bytes, depth);
+		} else if (field.number == PPROF_SAMPLE_VALUE && is_number(&field)) {
+			value_count = read_values(pprof, field.bytes, values, value_count);
+		} else if (field.number == PPROF_SAMPLE_LABEL && field.wire == CAIRN_WIRE_BYTES) {
+			cairn_array_room(pprof->labels, label_count, pprof->label_capacity);
+			pprof->labels[label_count++] = read_label(pprof, field.bytes);
+		}
+	}
+	if (value_count != pprof->declared_values || in.failed) {
+		pprof->bad_samples++;
+		return;
+	}
+	cairn_profile_add_sample(pprof->profile, depth, cairn_profile_add_labels(pprof->profile, pprof->labels, label_count), values);
+}
+
+static void read_comments(struct pprof *pprof, struct cairn_bytes numbers)
+{
+	struct cairn_profile *profile = pprof->profile;
+	for (struct cairn_cursor in = cairn_cursor(numbers); cairn_cursor_left(&in) > 0;) {
+		cairn_array_room(profile->comments, profile->comment_count, profile->comment_capacity);
+		profile->comments[profile->comment_count++] = text_at(pprof, cairn_cursor_uleb(&in));
+	}
+}
+
+static enum cairn_profile_kind kind_of(const struct cairn_profile *profile)
+{
+	static const char *const heap_types[] = {"inuse_space", "inuse_objects", "alloc_space", "alloc_objects", "space"};
+	for (size_t i = 0; i < sizeof heap_types / sizeof *heap_types; i++)
+		if (cairn_profile_find_value(profile, heap_types[i]) != CAIRN_NONE)
+			return CAIRN_PROFILE_HEAP;
+	return cairn_profile_find_value(profile, "cpu") != CAIRN_NONE ? CAIRN_PROFILE_CPU : CAIRN_PROFILE_OTHER;
+}
+
+/* What is not in a table: the numbers, and the texts they name. */
+static void read_head(struct pprof *pprof)
+{
+	struct cairn_profile *profile = pprof->profile;
+	profile->drop_frames = text_at(pprof, pprof->numbers[PPROF_DROP_FRAMES]);
+	profile->keep_frames = text_at(pprof, pprof->numbers[PPROF_KEEP_FRAMES]);
+	profile->doc_url = text_at(pprof, pprof->numbers[PPROF_DOC_URL]);
+	profile->time_ns = (int64_t)pprof->numbers[PPROF_TIME_NANOS];
+	profile->duration_ns = (int64_t)pprof->numbers[PPROF_DURATION_NANOS];
+	profile->period = (double)(int64_t)pprof->numbers[PPROF_PERIOD];
+	each(pprof, PPROF_COMMENT, CAIRN_WIRE_VARINT, read_comments);
+	each(pprof, PPROF_COMMENT, CAIRN_WIRE_BYTES, read_comments);
+	uint32_t shown = text_at(pprof, pprof->numbers[PPROF_DEFAULT_SAMPLE_TYPE]);
+	profile->default_value = profile->value_count - 1;
+	for (uint32_t i = 0; shown && i < profile->value_count; i++)
+		if (profile->value_types[i].type == shown)
+			profile->default_value = i;
+	profile->kind = kind_of(profile);
+	profile->format = "pprof";
+}
+
+static void warn_of(struct cairn_profile *profile, size_t count, const char *what)
+{
+	if (count)
+		cairn_profile_warn(profile, "%zu %s", count, what);
+}
+
+static void say_what_is_wrong(struct pprof *pprof)
+{
+	struct cairn_profile *profile = pprof->profile;
+	if (pprof->declared_values > CAIRN_VALUES_MAX)
+		cairn_profile_warn(profile, "of %u sample types the first %d are kept", (unsigned)pprof->declared_values, CAIRN_VALUES_MAX);
+	warn_of(profile, pprof->bad_samples, "samples were damaged or had not one value for each sample type, and were left out");
+	warn_of(profile, pprof->bad_locations, "frames name a location that is not in the file, and were left out");
+	warn_of(profile, pprof->bad_functions, "lines name a function that is not in the file, and were left out");
+	warn_of(profile, pprof->bad_strings, "names lie outside the string table and are shown empty");
+	warn_of(profile, pprof->repeated_ids, "ids are used twice; the last use counts");
+	warn_of(profile, pprof->inexact_values, "values are above 2^53 and lose their lowest bits");
+}
+
+static bool read_tables(struct pprof *pprof, const char *name, struct cairn_error *error)
+{
+	struct cairn_profile *profile = pprof->profile;
+	survey(pprof);
+	if (pprof->times > 1)
+		return cairn_fail(error, "%s: %zu pprof profiles one after the other; give them as files of their own", name, pprof->times);
+	each(pprof, PPROF_SAMPLE_TYPE, CAIRN_WIRE_BYTES, read_sample_type);
+	if (profile->value_count == 0)
+		return cairn_fail(error, "%s: a pprof profile without sample types", name);
+	if (profile->value_types[profile->value_count - 1].type == 0)
+		return cairn_fail(error, "%s: the sample types have no names: the string table is missing or cut off", name);
+	each(pprof, PPROF_PERIOD_TYPE, CAIRN_WIRE_BYTES, read_period_type);
+	ids_start(&pprof->mappings, pprof->spans[PPROF_MAPPING].count);
+	ids_start(&pprof->functions, pprof->spans[PPROF_FUNCTION].count);
+	ids_start(&pprof->locations, pprof->spans[PPROF_LOCATION].count);
+	each(pprof, PPROF_MAPPING, CAIRN_WIRE_BYTES, read_mapping);
+	/* Id 0 is "no mapping", whatever the file says. */
+	pprof->mappings.dense[0] = CAIRN_NONE;
+	each(pprof, PPROF_FUNCTION, CAIRN_WIRE_BYTES, read_function);
+	each(pprof, PPROF_LOCATION, CAIRN_WIRE_BYTES, read_location);
+	if (pprof->repeated_ids && pprof->empty_strings > 1)
+		return cairn_fail(error, "%s: several pprof profiles one after the other; give them as files of their own", name);
+	read_head(pprof);
+	each(pprof, PPROF_SAMPLE, CAIRN_WIRE_BYTES, read_sample);
+	if (profile->mapping_count)
+		profile->process = profile->modules[profile->mappings[0].module].path;
+	say_what_is_wrong(pprof);
+	return true;
+}
+
+bool cairn_pprof_read(struct cairn_reader *reader, struct cairn_bytes data, struct cairn_error *error)
+{
+	struct pprof pprof = {.profile = reader->profile, .data = data};
+	bool good = read_tables(&pprof, reader->name, error);
+	ids_free(&pprof.mappings);
+	ids_free(&pprof.functions);
+	ids_free(&pprof.locations);
+	free(pprof.strings);
+	free(pprof.labels);
+	free(pprof.frames);
+	return good;
+}

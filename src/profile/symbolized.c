@@ -1,0 +1,127 @@
+/* symbolized.c - a profile that carries its names with it, as `jeprof --raw` and ClickHouse write.
+ *
+ *	--- symbol
+ *	binary=/usr/bin/service
+ *	0x000000000042ecc2 main--inlined_into_main
+ *	---
+ *	--- heap
+ *	(any profile)
+ *
+ * Names are outermost first. Writers disagree whether the address of a leaf is the dump's own number or one less, so a
+ * location that is not found by its address is looked up by its neighbour.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "profile/read.h"
+
+#include "base/array.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+
+struct names {
+	struct cairn_map by_address; /* to lines */
+	struct cairn_bytes *lines;   /* "outer--inner", borrowed from the input */
+	size_t count, capacity;
+};
+
+/* Writers put the address itself where they had no name. */
+static bool is_no_name(struct cairn_bytes name)
+{
+	uint64_t number;
+	return name.length == 0 || (cairn_bytes_start_with(name, "0x") && cairn_text_hex(&name, &number) && name.length == 0);
+}
+
+/* Reads the symbol section off REST, up to and with the line of three dashes that ends it. */
+static bool read_names(struct cairn_reader *reader, struct cairn_bytes *rest, struct names *names)
+{
+	struct cairn_bytes line;
+	while (cairn_text_line(rest, &line, NULL)) {
+		line = cairn_text_trim(line);
+		uint64_t address;
+		if (cairn_bytes_start_with(line, "---"))
+			return true;
+		if (cairn_text_take(&line, "binary=")) {
+			reader->profile->process = cairn_strings_add(&reader->profile->strings, cairn_text_trim(line));
+		} else if (cairn_bytes_start_with(line, "0x") && cairn_text_hex(&line, &address)) {
+			line = cairn_text_trim(line);
+			if (is_no_name(line))
+				continue;
+			*cairn_map_at(&names->by_address, address) = (uint32_t)names->count;
+			cairn_array_room(names->lines, names->count, names->capacity);
+			names->lines[names->count++] = line;
+		} else if (line.length > 0) {
+			cairn_profile_warn(reader->profile, "a line of the symbol section is neither a name nor known: \"%.*s\"",
+					   (int)(line.length < 80 ? line.length : 80), line.data);
+		}
+	}
+	return false;
+}
+
+/* Takes the innermost name off the end of LINE. The dashes of C++'s operator-- part nothing. */
+static struct cairn_bytes take_innermost(struct cairn_bytes *line)
+{
+	static const char operator_name[] = "operator";
+	const size_t operator_length = sizeof operator_name - 1;
+	for (size_t at = line->length; at >= 2; at--) {
+		if (memcmp(line->data + at - 2, "--", 2) != 0)
+			continue;
+		size_t before = at - 2;
+		if (before >= operator_length && memcmp(line->data + before - operator_length, operator_name, operator_length) == 0)
+			continue;
+		struct cairn_bytes name = cairn_bytes_skip(*line, at);
+		line->length = before;
+		return name;
+	}
+	struct cairn_bytes name = *line;
+	line->length = 0;
+	return name;
+}
+
+static void set_names(struct cairn_profile *profile, uint32_t location, struct cairn_bytes line)
+{
+	struct cairn_frame *frames = NULL;
+	size_t count = 0, capacity = 0;
+	while (line.length > 0) {
+		uint32_t name = cairn_strings_add(&profile->strings, take_innermost(&line));
+		cairn_array_room(frames, count, capacity);
+		frames[count++] = (struct cairn_frame){
+			.function = cairn_profile_add_function(profile, &(struct cairn_function){.name = name, .system_name = name})};
+	}
+	cairn_profile_set_frames(profile, location, frames, count);
+	free(frames);
+}
+
+static void attach_names(struct cairn_profile *profile, const struct names *names)
+{
+	for (size_t i = 0; i < profile->location_count; i++) {
+		const struct cairn_location *location = &profile->locations[i];
+		uint32_t line = cairn_map_get(&names->by_address, location->address);
+		if (line == CAIRN_NONE)
+			line = cairn_map_get(&names->by_address, location->is_call ? location->address + 1 : location->address - 1);
+		if (line != CAIRN_NONE && location->frame_count == 0)
+			set_names(profile, (uint32_t)i, names->lines[line]);
+	}
+}
+
+bool cairn_symbolized_read(struct cairn_reader *reader, struct cairn_bytes text, struct cairn_error *error)
+{
+	struct cairn_profile *profile = reader->profile;
+	struct cairn_bytes line = {0};
+	cairn_text_line(&text, &line, NULL);
+	if (!cairn_text_take(&line, "---") || !cairn_bytes_start_with(cairn_text_trim(line), "symbol"))
+		return cairn_fail(error, "%s: not a symbolized profile: \"--- symbol\" is missing", reader->name);
+	struct names names = {0};
+	bool good = read_names(reader, &text, &names) || cairn_fail(error, "%s: cut short in its symbol section", reader->name);
+	uint32_t process = profile->process;
+	good = good && cairn_profile_read_plain(reader, text, error);
+	if (good) {
+		attach_names(profile, &names);
+		if (process)
+			profile->process = process;
+		profile->format = profile->kind == CAIRN_PROFILE_CPU	  ? "symbolized CPU profile"
+				  : profile->kind == CAIRN_PROFILE_GROWTH ? "symbolized growth profile"
+									  : "symbolized heap profile";
+	}
+	cairn_map_free(&names.by_address);
+	free(names.lines);
+	return good;
+}
