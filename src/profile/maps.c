@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "profile/maps.h"
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/text.h"
 
@@ -98,6 +99,35 @@ static bool parse_line(struct cairn_bytes line, struct range *range)
 	return true;
 }
 
+/* "build=/home/me" lets the paths of later lines begin with $build. */
+struct definition {
+	struct cairn_bytes name, value;
+};
+
+static void note_definition(struct definition *definition, struct cairn_bytes line)
+{
+	line = cairn_text_trim(line);
+	const char *equals = line.length ? memchr(line.data, '=', line.length) : NULL;
+	if (equals && equals > line.data) {
+		definition->name = (struct cairn_bytes){line.data, (size_t)(equals - line.data)};
+		definition->value = cairn_bytes_skip(line, definition->name.length + 1);
+	}
+}
+
+/* Puts the value of DEFINITION in front of a path that begins with its name. */
+static void expand(struct cairn_profile *profile, const struct definition *definition, struct range *range)
+{
+	struct cairn_bytes name = definition->name, tail = cairn_bytes_skip(range->path, 1 + name.length);
+	if (name.length == 0 || range->path.length <= name.length || range->path.data[0] != '$' ||
+	    memcmp(range->path.data + 1, name.data, name.length) != 0)
+		return;
+	struct cairn_buffer whole = cairn_buffer(SIZE_MAX);
+	cairn_buffer_append(&whole, definition->value.data, definition->value.length);
+	cairn_buffer_append(&whole, tail.data, tail.length);
+	range->path = cairn_strings_bytes(&profile->strings, cairn_strings_add(&profile->strings, cairn_buffer_bytes(&whole)));
+	cairn_buffer_free(&whole);
+}
+
 /* The kernel writes a newline in a path as \012. */
 static uint32_t add_path(struct cairn_profile *profile, struct cairn_bytes path)
 {
@@ -149,14 +179,18 @@ void cairn_maps_read(struct cairn_profile *profile, struct cairn_bytes text)
 {
 	/* A window of three lines: a line is kept once the one after it is known. */
 	struct range before = {.path = {"", 0}}, current = before, after;
+	struct definition definition = {0};
 	struct cairn_bytes line;
 	bool more = true;
 	while (more) {
 		more = cairn_text_line(&text, &line, NULL);
-		if (more && !parse_line(line, &after))
+		if (more && !parse_line(line, &after)) {
+			note_definition(&definition, line);
 			continue;
+		}
 		if (!more)
 			after = (struct range){.path = {"", 0}};
+		expand(profile, &definition, &after);
 		if (current.executable) {
 			adopt(&current, &before, &after);
 			add_range(profile, &current);

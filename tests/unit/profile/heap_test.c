@@ -1,0 +1,125 @@
+/* heap_test.c - jemalloc dumps: right ones, odd ones, cut and hostile ones.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/buffer.h"
+#include "profile/read.h"
+#include "tap.h"
+
+#include <stdlib.h>
+
+static struct cairn_profile profile;
+static struct cairn_error error;
+
+static bool read_text(const char *text, bool split)
+{
+	cairn_profile_free(&profile);
+	cairn_profile_init(&profile);
+	return cairn_profile_read(&profile, cairn_bytes_of(text), "x.heap", &(struct cairn_read_options){.split_threads = split}, &error);
+}
+
+static bool warned(const char *part)
+{
+	for (size_t i = 0; i < profile.warning_count; i++)
+		if (strstr(cairn_profile_string(&profile, profile.warnings[i]), part))
+			return true;
+	return false;
+}
+
+static const char whole[] = "heap_v2/524288\n"
+			    "  t*: 3: 13000 [0: 0]\n"
+			    "  t0: 1: 5000 [0: 0]\n"
+			    "  t7: 2: 8000 [0: 0] io thread [1]: @x\n"
+			    "@ 0x401010 0x402020\n"
+			    "  t*: 2: 8000 [0: 0]\n"
+			    "  t7: 2: 8000 [0: 0]\n"
+			    "@ 0x401010\n"
+			    "  t*: 1: 5000 [0: 0]\n"
+			    "  t0: 1: 5000 [0: 0]\n"
+			    "\nMAPPED_LIBRARIES:\n"
+			    "00400000-00401000 r--p 00000000 08:01 99   /opt/my service\n"
+			    "00401000-00403000 r-xp 00001000 08:01 99   /opt/my service\n";
+
+static void test_whole(void)
+{
+	ok(read_text(whole, false), "a dump is read");
+	is_int(profile.sample_count, 2, "a sample for each stack");
+	is_int(profile.value_count, 2, "no accumulated counts, no such values");
+	is_text(cairn_profile_string(&profile, profile.value_types[profile.default_value].type), "inuse_space", "live bytes by default");
+	double mean = 4000, factor = 1 / (1 - exp(-mean / 524288));
+	is_near(cairn_profile_values(&profile, 0)[0], 2 * factor, 1e-6, "objects un-sampled");
+	is_near(cairn_profile_values(&profile, 0)[1], 8000 * factor, 1e-6, "bytes un-sampled");
+	is_near(profile.sampled[0], 2, 0, "and the samples kept");
+	is_int(profile.thread_count, 2, "threads");
+	is_text(cairn_profile_string(&profile, profile.threads[1].name), "io thread [1]: @x", "a name may hold anything");
+	is_int(profile.location_count, 2, "addresses are kept once");
+	const struct cairn_location *location = &profile.locations[0];
+	ok(location->address == 0x40100f && location->is_call, "a return address points into its call");
+	is_int(cairn_profile_file_offset(&profile, location), 0x100f, "offset in the file");
+	is_text(cairn_profile_string(&profile, cairn_profile_module(&profile, location)->path), "/opt/my service", "a path with a space");
+	is_text(cairn_profile_string(&profile, profile.process), "/opt/my service", "the program");
+	is_int(profile.warning_count, 0, "nothing to warn of");
+}
+
+static void test_threads(void)
+{
+	ok(read_text("heap_v2/1\n t*: 3: 300 [0: 0]\n t1: 1: 100 [0: 0] a\n t2: 2: 200 [0: 0]\n"
+		     "@ 0x10 0x20\n t*: 3: 300 [0: 0]\n t1: 1: 100 [0: 0]\n t2: 1: 100 [0: 0]\n t2: 1: 100 [0: 0]\n\nMAPPED_LIBRARIES:\n", true),
+	   "a dump is read thread by thread");
+	is_int(profile.sample_count, 3, "a sample for each thread line, twice for one that was reset");
+	ok(profile.samples[0].depth == 2 && profile.samples[2].depth == 2 &&
+		   profile.stacks[profile.samples[2].stack + 1] == profile.stacks[profile.samples[0].stack + 1], "each with the stack");
+	const struct cairn_label_set *set = &profile.label_sets[profile.samples[0].labels];
+	is_int(set->count, 2, "number and name");
+	is_text(cairn_profile_string(&profile, profile.labels[set->first + 1].text), "a", "the name from the header");
+	ok(profile.samples[1].labels == profile.samples[2].labels, "equal labels are one set");
+}
+
+static void test_accumulated(void)
+{
+	ok(read_text("heap_v2/1\n t*: 1: 100 [5: 500]\n@ 0x10\n t*: 1: 100 [5: 500]\n@ 0x20\n t*: 0: 0 [2: 50]\n\nMAPPED_LIBRARIES:\n", false), "prof_accum");
+	is_int(profile.value_count, 4, "all four values");
+	is_near(cairn_profile_total(&profile, cairn_profile_find_value(&profile, "alloc_space")), 550, 1e-6, "allocated");
+	is_near(cairn_profile_total(&profile, cairn_profile_find_value(&profile, "inuse_space")), 100, 1e-6, "live");
+}
+
+static void test_odd(void)
+{
+	ok(read_text("heap_v2/9223372036854775808\r\n  t*: 1: 16 [0: 0]\r\n@\r\n  t*: 1: 16 [0: 0]\r\n\r\nMAPPED_LIBRARIES:\r\n", false), "CR LF, a huge period, no addresses");
+	ok(profile.sample_count == 1 && profile.samples[0].depth == 0, "a stack of no frames is a stack");
+	ok(isfinite(cairn_profile_total(&profile, 1)), "its estimate is finite");
+	ok(read_text("heap_v2/1\n t*: 1: 0 [0: 0]\n@ 0x10\n t*: 1: 0 [0: 0]\n@ 0x20\n t*: 0: 5 [0: 0]\n\nMAPPED_LIBRARIES:\n", false), "objects without bytes and the reverse");
+	is_near(cairn_profile_total(&profile, 1), 5, 0, "are taken as they are");
+	ok(read_text("heap_v2/1\n@ 0x10 0xffffffffffffffff 0x0\n t*: 1: 5 [0: 0]\n\nMAPPED_LIBRARIES:\n", false), "extreme addresses");
+	ok(profile.locations[1].address == 0xfffffffffffffffe && profile.locations[2].address == 0, "do not wrap");
+}
+
+static void test_damaged(void)
+{
+	char *text = strdup(whole);
+	for (size_t length = strlen(whole); length-- > 0;) {
+		text[length] = '\0';
+		read_text(text, length % 2);
+	}
+	free(text);
+	ok(true, "every prefix of a dump is survived");
+	read_text("heap_v2/524288\n t*: 3: 13000 [0: 0]\n@ 0x10\n t*: 2: 8000 [0: 0]\n@ 0x20\n t*: 1: 50", false);
+	ok(profile.sample_count == 1 && warned("ends before its memory map") && warned("1 stacks without a count"), "a cut dump keeps what was whole, and says so");
+	read_text("heap_v2/1\n@ 0x10\n t*: 99999999999999999999: 1 [0: 0]\n@ 0x20 junk\n t*: 1: 1 [0: 0]\n@ 0x30\n t*: 1: 1 [0: 0]\n\nMAPPED_LIBRARIES:\n", false);
+	ok(profile.sample_count == 1 && warned("could not be read, the first at line 3"), "numbers that do not fit and broken lines are left out, and said");
+	read_text("heap_v2/524288\n t*: 90: 13000 [0: 0]\n@ 0x10\n t*: 2: 8000 [0: 0]\n\nMAPPED_LIBRARIES:\n", false);
+	ok(warned("header says"), "stacks that do not add up to the header are pointed out");
+	ok(!read_text("heap_v2/\n", false), "no period");
+	ok(!read_text("heap_v3/1\n", false), "another version");
+	like_text(error.text, "x.heap:1:", "with the place");
+}
+
+int main(void)
+{
+	cairn_profile_init(&profile);
+	test_whole();
+	test_threads();
+	test_accumulated();
+	test_odd();
+	test_damaged();
+	cairn_profile_free(&profile);
+	return tap_done();
+}
