@@ -48,10 +48,11 @@ static void *new_slots(size_t capacity, size_t size)
 	return slots;
 }
 
-static struct cairn_map_slot *map_slot(const struct cairn_map *map, uint64_t key)
+static inline struct cairn_map_slot *map_slot(const struct cairn_map *map, uint64_t key)
 {
+	/* One multiplication spreads addresses well enough, and this is the innermost step of reading a dump. */
 	size_t mask = map->capacity - 1;
-	for (size_t at = cairn_hash_mix(key) & mask;; at = (at + 1) & mask)
+	for (size_t at = (key * 0x9e3779b97f4a7c15u) >> map->shift;; at = (at + 1) & mask)
 		if (!map->slots[at].used || map->slots[at].key == key)
 			return &map->slots[at];
 }
@@ -68,6 +69,7 @@ static void map_grow(struct cairn_map *map)
 {
 	struct cairn_map old = *map;
 	map->capacity = old.capacity ? old.capacity * 2 : 64;
+	map->shift = old.capacity ? old.shift - 1 : 64 - 6;
 	map->slots = new_slots(map->capacity, sizeof *map->slots);
 	for (size_t i = 0; i < old.capacity; i++)
 		if (old.slots[i].used)

@@ -31,6 +31,7 @@ struct cairn_map {
 	} *slots;
 	size_t count;
 	size_t capacity;
+	unsigned shift; /* 64 less the bits of the capacity */
 };
 
 /* The value stored for KEY, or CAIRN_NONE. */

@@ -15,6 +15,7 @@ extern const struct cairn_command cairn_command_top;
 extern const struct cairn_command cairn_command_raw;
 extern const struct cairn_command cairn_command_collapsed;
 extern const struct cairn_command cairn_command_completion;
+extern const struct cairn_command cairn_command_manual;
 
 /* "cairn: TEXT" on standard error, in red on a terminal. Returns CAIRN_EXIT_FAILED. */
 int cairn_say_error(const char *text);

@@ -4,6 +4,14 @@
 
 #include <stdio.h>
 
+/* The commands a person is told of, from *I on; NULL at the end. */
+static const struct cairn_command *next_command(size_t *i)
+{
+	while (cairn_commands[*i] && !cairn_commands[*i]->summary)
+		++*i;
+	return cairn_commands[*i] ? cairn_commands[(*i)++] : NULL;
+}
+
 typedef void option_visitor(const struct cairn_command *command, const struct cairn_option *option, struct cairn_buffer *out);
 
 static void each_option(const struct cairn_command *command, option_visitor *visit, struct cairn_buffer *out)
@@ -23,13 +31,14 @@ static void bash_option(const struct cairn_command *command, const struct cairn_
 
 static void write_bash(struct cairn_buffer *out)
 {
+	const struct cairn_command *command;
 	cairn_buffer_text(out, "_cairn() {\n\tlocal word=${COMP_WORDS[COMP_CWORD]} words=\n\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\twords='help");
-	for (size_t i = 0; cairn_commands[i]; i++)
-		cairn_buffer_format(out, " %s", cairn_commands[i]->name);
+	for (size_t i = 0; (command = next_command(&i));)
+		cairn_buffer_format(out, " %s", command->name);
 	cairn_buffer_text(out, " --version --help'\n\telse\n\t\tcase ${COMP_WORDS[1]} in\n");
-	for (size_t i = 0; cairn_commands[i]; i++) {
-		cairn_buffer_format(out, "\t\t%s) words='--help", cairn_commands[i]->name);
-		each_option(cairn_commands[i], bash_option, out);
+	for (size_t i = 0; (command = next_command(&i));) {
+		cairn_buffer_format(out, "\t\t%s) words='--help", command->name);
+		each_option(command, bash_option, out);
 		cairn_buffer_text(out, "' ;;\n");
 	}
 	cairn_buffer_text(out, "\t\tesac\n\tfi\n\tif [ \"$COMP_CWORD\" -eq 1 ] || [[ $word == -* ]]; then\n"
@@ -55,16 +64,17 @@ static void zsh_option(const struct cairn_command *command, const struct cairn_o
 
 static void write_zsh(struct cairn_buffer *out)
 {
+	const struct cairn_command *command;
 	cairn_buffer_text(out, "#compdef cairn\n_cairn() {\n\tif (( CURRENT == 2 )); then\n\t\tlocal -a commands=(");
-	for (size_t i = 0; cairn_commands[i]; i++) {
-		cairn_buffer_format(out, " '%s:", cairn_commands[i]->name);
-		quoted(cairn_commands[i]->summary, out);
+	for (size_t i = 0; (command = next_command(&i));) {
+		cairn_buffer_format(out, " '%s:", command->name);
+		quoted(command->summary, out);
 		cairn_buffer_text(out, "'");
 	}
 	cairn_buffer_text(out, ")\n\t\t_describe command commands\n\t\treturn\n\tfi\n\tlocal name=$words[2]\n\tshift words; (( CURRENT-- ))\n\tcase $name in\n");
-	for (size_t i = 0; cairn_commands[i]; i++) {
-		cairn_buffer_format(out, "\t%s) _arguments '--help[show the options]'", cairn_commands[i]->name);
-		each_option(cairn_commands[i], zsh_option, out);
+	for (size_t i = 0; (command = next_command(&i));) {
+		cairn_buffer_format(out, "\t%s) _arguments '--help[show the options]'", command->name);
+		each_option(command, zsh_option, out);
 		cairn_buffer_text(out, " '*:source:_files' ;;\n");
 	}
 	cairn_buffer_text(out, "\tesac\n}\ncompdef _cairn cairn\n");
@@ -82,13 +92,14 @@ static void fish_option(const struct cairn_command *command, const struct cairn_
 
 static void write_fish(struct cairn_buffer *out)
 {
-	for (size_t i = 0; cairn_commands[i]; i++) {
-		cairn_buffer_format(out, "complete -c cairn -n __fish_use_subcommand -f -a %s -d '", cairn_commands[i]->name);
-		quoted(cairn_commands[i]->summary, out);
+	const struct cairn_command *command;
+	for (size_t i = 0; (command = next_command(&i));) {
+		cairn_buffer_format(out, "complete -c cairn -n __fish_use_subcommand -f -a %s -d '", command->name);
+		quoted(command->summary, out);
 		cairn_buffer_text(out, "'\n");
 	}
-	for (size_t i = 0; cairn_commands[i]; i++)
-		each_option(cairn_commands[i], fish_option, out);
+	for (size_t i = 0; (command = next_command(&i));)
+		each_option(command, fish_option, out);
 }
 
 static int run(const void *options, int operand_count, char **operands)

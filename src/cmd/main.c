@@ -15,6 +15,7 @@ const struct cairn_command *const cairn_commands[] = {
 	&cairn_command_raw,
 	&cairn_command_collapsed,
 	&cairn_command_completion,
+	&cairn_command_manual,
 	NULL,
 };
 
@@ -87,7 +88,8 @@ static int show_help(void)
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 	cairn_buffer_text(&out, "cairn - where the memory of a service is, how that changes, and why\n\nusage: cairn COMMAND [options] ...\n\n");
 	for (size_t i = 0; cairn_commands[i]; i++)
-		cairn_buffer_format(&out, "  %-12s %s\n", cairn_commands[i]->name, cairn_commands[i]->summary);
+		if (cairn_commands[i]->summary)
+			cairn_buffer_format(&out, "  %-12s %s\n", cairn_commands[i]->name, cairn_commands[i]->summary);
 	cairn_buffer_text(&out, "\n'cairn COMMAND --help' tells more; 'cairn --version' the version.\n");
 	int code = cairn_say_output(NULL, cairn_buffer_bytes(&out));
 	cairn_buffer_free(&out);

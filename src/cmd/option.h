@@ -44,7 +44,7 @@ struct cairn_option_group {
 
 struct cairn_command {
 	const char *name;
-	const char *summary;   /* one line, lower case, no full stop */
+	const char *summary;   /* one line, lower case, no full stop; NULL keeps the command out of help and completions */
 	const char *arguments; /* "SOURCE..." */
 	const char *detail;    /* paragraphs after the options in --help; NULL for none */
 	const struct cairn_option_group *groups; /* ends with one whose options are NULL; may be NULL */

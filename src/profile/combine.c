@@ -205,8 +205,13 @@ static void add_samples(struct cairn_combine *combine, const struct cairn_profil
 				cairn_profile_set_sampled(sum, known, 0);
 			cairn_index_add(&combine->samples, hash, (uint32_t)known);
 		}
-		for (uint32_t v = 0; v < sum->value_count; v++)
-			sum->values[known * sum->value_count + v] += factor * from[columns[v]];
+		for (uint32_t v = 0; v < sum->value_count; v++) {
+			double amount = factor * from[columns[v]];
+			if (factor < 0)
+				cairn_profile_subtract(sum, known, v, -amount);
+			else
+				sum->values[known * sum->value_count + v] += amount;
+		}
 		if (part->sampled && sum->sampled)
 			sum->sampled[known] += part->sampled[i];
 	}

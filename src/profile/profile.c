@@ -28,6 +28,7 @@ void cairn_profile_free(struct cairn_profile *profile)
 	free(profile->samples);
 	free(profile->values);
 	free(profile->sampled);
+	free(profile->base);
 	free(profile->labels);
 	free(profile->label_sets);
 	free(profile->threads);
@@ -185,6 +186,18 @@ size_t cairn_profile_add_sample(struct cairn_profile *profile, size_t depth, uin
 	return sample;
 }
 
+void cairn_profile_subtract(struct cairn_profile *profile, size_t sample, uint32_t value, double amount)
+{
+	size_t needed = (sample + 1) * profile->value_count;
+	if (profile->base_count < needed) {
+		profile->base = cairn_array_reserve(profile->base, &profile->base_capacity, needed, sizeof *profile->base);
+		memset(profile->base + profile->base_count, 0, (needed - profile->base_count) * sizeof *profile->base);
+		profile->base_count = needed;
+	}
+	profile->base[sample * profile->value_count + value] += amount;
+	profile->values[sample * profile->value_count + value] -= amount;
+}
+
 void cairn_profile_set_sampled(struct cairn_profile *profile, size_t sample, double count)
 {
 	profile->sampled = cairn_array_reserve(profile->sampled, &profile->sampled_capacity, sample + 1, sizeof *profile->sampled);
@@ -222,13 +235,21 @@ double cairn_profile_total(const struct cairn_profile *profile, uint32_t value)
 	return total;
 }
 
+/* Closes the gap that column VALUE of COUNT numbers leaves, WIDTH of them in a row; returns how many stay. */
+static size_t drop_column(double *numbers, size_t count, uint32_t width, uint32_t value)
+{
+	size_t to = 0;
+	for (size_t i = 0; i < count; i++)
+		if (i % width != value)
+			numbers[to++] = numbers[i];
+	return to;
+}
+
 void cairn_profile_drop_value(struct cairn_profile *profile, uint32_t value)
 {
 	uint32_t width = profile->value_count;
-	double *to = profile->values;
-	for (size_t i = 0; i < profile->sample_count * width; i++)
-		if (i % width != value)
-			*to++ = profile->values[i];
+	drop_column(profile->values, profile->sample_count * width, width, value);
+	profile->base_count = drop_column(profile->base, profile->base_count, width, value);
 	memmove(&profile->value_types[value], &profile->value_types[value + 1], (width - value - 1) * sizeof *profile->value_types);
 	profile->value_count--;
 	if (profile->default_value > value || profile->default_value == profile->value_count)
@@ -245,7 +266,11 @@ void cairn_profile_keep_samples(struct cairn_profile *profile, const bool *keep)
 		memmove(profile->values + to * width, profile->values + from * width, width * sizeof *profile->values);
 		if (profile->sampled)
 			profile->sampled[to] = profile->sampled[from];
+		for (size_t v = 0; v < width && to * width < profile->base_count; v++)
+			profile->base[to * width + v] = cairn_profile_base(profile, from, (uint32_t)v);
 		to++;
 	}
 	profile->sample_count = to;
+	if (profile->base_count > to * width)
+		profile->base_count = to * width;
 }

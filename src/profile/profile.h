@@ -132,7 +132,8 @@ struct cairn_profile {
 	struct cairn_sample *samples;
 	double *values;  /* value_count for each sample */
 	double *sampled; /* how many samples the default value of each sample rests on; NULL when the format has none */
-	size_t sample_count, sample_capacity, value_capacity, sampled_capacity;
+	double *base;    /* what was subtracted from the values, laid out as they are; NULL when nothing was */
+	size_t sample_count, sample_capacity, value_capacity, sampled_capacity, base_count, base_capacity;
 
 	struct cairn_label *labels;
 	size_t label_count, label_capacity;
@@ -186,6 +187,9 @@ size_t cairn_profile_add_sample(struct cairn_profile *profile, size_t depth, uin
 /* Says how many samples the sample just added rests on. A reader calls it for every sample or for none. */
 void cairn_profile_set_sampled(struct cairn_profile *profile, size_t sample, double count);
 
+/* Takes AMOUNT from VALUE of SAMPLE, and remembers it as that sample's base. */
+void cairn_profile_subtract(struct cairn_profile *profile, size_t sample, uint32_t value, double amount);
+
 /* Reading. */
 
 static inline const char *cairn_profile_string(const struct cairn_profile *profile, uint32_t id)
@@ -196,6 +200,13 @@ static inline const char *cairn_profile_string(const struct cairn_profile *profi
 static inline const double *cairn_profile_values(const struct cairn_profile *profile, size_t sample)
 {
 	return profile->values + sample * profile->value_count;
+}
+
+/* How much was subtracted from VALUE of SAMPLE. */
+static inline double cairn_profile_base(const struct cairn_profile *profile, size_t sample, uint32_t value)
+{
+	size_t at = sample * profile->value_count + value;
+	return at < profile->base_count ? profile->base[at] : 0;
 }
 
 /* The module of a location, or NULL. */

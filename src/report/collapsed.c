@@ -62,7 +62,7 @@ static struct cairn_bytes *clean_names(const struct cairn_view *view, struct cai
 void cairn_collapsed_text(struct cairn_view *view, struct cairn_buffer *out)
 {
 	struct folded folded = {0};
-	for (size_t i = 0; i < view->profile->sample_count; i++) {
+	for (size_t i = 0; i < view->sample_count; i++) {
 		size_t depth;
 		const uint32_t *stack = cairn_view_stack(view, i, &depth);
 		find_line(&folded, stack, depth)->value += cairn_view_value(view, i);

@@ -36,7 +36,7 @@ void cairn_top_make(struct cairn_top *top, struct cairn_view *view, bool by_cum)
 	uint32_t *last = calloc(count + 1, sizeof *last);
 	if (!top->rows || !last)
 		cairn_out_of_memory(count * sizeof *top->rows);
-	for (size_t i = 0; i < view->profile->sample_count; i++) {
+	for (size_t i = 0; i < view->sample_count; i++) {
 		size_t depth;
 		const uint32_t *stack = cairn_view_stack(view, i, &depth);
 		double value = cairn_view_value(view, i);

@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static bool choose_value(struct cairn_view *view, struct cairn_error *error)
@@ -118,6 +119,8 @@ static void name_locations(struct cairn_view *view)
 		for (uint32_t f = from; f < count; f++) {
 			uint32_t entry = name_frame(view, (uint32_t)i, location->frame_count ? location->first_frame + f : CAIRN_NONE, &out);
 			cairn_array_room(view->location_entries, view->location_entry_count, view->location_entry_capacity);
+			cairn_array_room(view->location_frames, view->location_entry_count, view->location_frame_capacity);
+			view->location_frames[view->location_entry_count] = location->frame_count ? location->first_frame + f : CAIRN_NONE;
 			view->location_entries[view->location_entry_count++] = entry;
 		}
 	}
@@ -129,8 +132,8 @@ static size_t deepest_stack(const struct cairn_view *view)
 {
 	const struct cairn_profile *profile = view->profile;
 	size_t deepest = 1;
-	for (size_t i = 0; i < profile->sample_count; i++) {
-		const struct cairn_sample *sample = &profile->samples[i];
+	for (size_t i = 0; i < view->sample_count; i++) {
+		const struct cairn_sample *sample = &profile->samples[view->samples[i]];
 		size_t depth = 0;
 		for (uint32_t d = 0; d < sample->depth; d++) {
 			uint32_t location = profile->stacks[sample->stack + d];
@@ -142,15 +145,54 @@ static size_t deepest_stack(const struct cairn_view *view)
 	return deepest;
 }
 
+/* The value that counts the objects of the bytes that are shown. */
+static uint32_t find_objects(const struct cairn_view *view)
+{
+	const char *type = cairn_profile_string(view->profile, view->profile->value_types[view->value].type);
+	if (strcmp(type, "inuse_space") == 0)
+		return cairn_profile_find_value(view->profile, "inuse_objects");
+	if (strcmp(type, "alloc_space") == 0)
+		return cairn_profile_find_value(view->profile, "alloc_objects");
+	return CAIRN_NONE;
+}
+
+static void add_up(struct cairn_view *view, double *total, double *whole)
+{
+	*total = *whole = 0;
+	for (size_t i = 0; i < view->sample_count; i++) {
+		*total += cairn_view_value(view, i);
+		*whole += fabs(cairn_view_value(view, i));
+	}
+}
+
+static void take_samples(struct cairn_view *view)
+{
+	const struct cairn_profile *profile = view->profile;
+	view->samples = cairn_array_reserve(NULL, &(size_t){0}, profile->sample_count + 1, sizeof *view->samples);
+	for (size_t i = 0; i < profile->sample_count; i++)
+		if (!view->options.drop_negative || cairn_profile_values(profile, i)[view->value] >= 0)
+			view->samples[view->sample_count++] = (uint32_t)i;
+}
+
 bool cairn_view_make(struct cairn_view *view, const struct cairn_profile *profile, const struct cairn_view_options *options,
 		     struct cairn_error *error)
 {
 	*view = (struct cairn_view){.profile = profile, .options = *options};
 	if (!choose_value(view, error))
 		return false;
-	view->total = cairn_profile_total(profile, view->value);
+	view->objects = find_objects(view);
 	name_locations(view);
+	take_samples(view);
+	add_up(view, &view->total, &view->whole);
 	view->stack = cairn_array_reserve(NULL, &(size_t){0}, deepest_stack(view), sizeof *view->stack);
+	if (!cairn_filter_view(view, error))
+		return false;
+	double whole;
+	add_up(view, &view->shown, &whole);
+	if (options->relative_percentages) {
+		view->total = view->shown;
+		view->whole = whole;
+	}
 	return true;
 }
 
@@ -161,6 +203,9 @@ void cairn_view_free(struct cairn_view *view)
 	free(view->entries);
 	free(view->first);
 	free(view->location_entries);
+	free(view->location_frames);
+	free(view->roots);
+	free(view->samples);
 	free(view->stack);
 	*view = (struct cairn_view){0};
 }
@@ -168,14 +213,17 @@ void cairn_view_free(struct cairn_view *view)
 const uint32_t *cairn_view_stack(struct cairn_view *view, size_t sample, size_t *depth)
 {
 	const struct cairn_profile *profile = view->profile;
-	const struct cairn_sample *at = &profile->samples[sample];
-	size_t count = 0;
+	const struct cairn_sample *at = &profile->samples[view->samples[sample]];
+	size_t count = 0, root = 0;
 	for (uint32_t d = 0; d < at->depth; d++) {
 		uint32_t location = profile->stacks[at->stack + d];
-		for (uint32_t e = view->first[location]; e < view->first[location + 1]; e++)
+		for (uint32_t e = view->first[location]; e < view->first[location + 1]; e++) {
 			view->stack[count++] = view->location_entries[e];
+			if (view->roots && view->roots[e])
+				root = count;
+		}
 	}
-	*depth = count;
+	*depth = view->roots ? root : count;
 	return view->stack;
 }
 
@@ -187,7 +235,7 @@ bool cairn_view_in_bytes(const struct cairn_view *view)
 double cairn_view_unnamed(struct cairn_view *view)
 {
 	double unnamed = 0;
-	for (size_t i = 0; i < view->profile->sample_count; i++) {
+	for (size_t i = 0; i < view->sample_count; i++) {
 		size_t depth;
 		const uint32_t *stack = cairn_view_stack(view, i, &depth);
 		if (depth == 0 || view->entries[stack[0]].function == CAIRN_NONE)

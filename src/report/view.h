@@ -9,6 +9,7 @@
 
 #include "base/buffer.h"
 #include "profile/profile.h"
+#include "report/filter.h"
 
 enum cairn_granularity { CAIRN_BY_FUNCTION, CAIRN_BY_FILE, CAIRN_BY_LINE, CAIRN_BY_ADDRESS };
 
@@ -20,6 +21,9 @@ struct cairn_view_options {
 	bool objects;    /* count objects, not bytes */
 	bool alloc;      /* everything allocated so far, not what lives */
 	const char *value; /* a value type by its name, before the two above; NULL for the default */
+	struct cairn_filter_options filter;
+	bool drop_negative;        /* leave out stacks that shrank */
+	bool relative_percentages; /* percent of what the filters left, not of the whole profile */
 };
 
 struct cairn_entry {
@@ -32,15 +36,22 @@ struct cairn_entry {
 struct cairn_view {
 	const struct cairn_profile *profile; /* borrowed */
 	struct cairn_view_options options;
-	uint32_t value; /* which value of each sample is shown */
-	double total;
+	uint32_t value;   /* which value of each sample is shown */
+	uint32_t objects; /* which value counts the objects that go with it; CAIRN_NONE when none does */
+	uint32_t *samples; /* those of the profile that the filters left */
+	size_t sample_count;
+	double total; /* of the profile, or with relative_percentages of what the filters left */
+	double whole; /* what percentages are of: the total, taking each sample for positive */
+	double shown; /* of what the filters left */
 	struct cairn_strings names;
 	struct cairn_entry *entries;
 	size_t entry_count, entry_capacity;
 	struct cairn_index entry_index;
 	uint32_t *first;          /* per location, where its entries begin in `location_entries`; one more at the end */
 	uint32_t *location_entries; /* innermost first */
-	size_t location_entry_count, location_entry_capacity;
+	uint32_t *location_frames;  /* beside each, its frame in the profile; CAIRN_NONE without a name */
+	size_t location_entry_count, location_entry_capacity, location_frame_capacity;
+	bool *roots; /* beside each, whether stacks may begin there; NULL when they begin at their own root */
 	uint32_t *stack; /* room for the deepest stack */
 };
 
@@ -49,12 +60,25 @@ bool cairn_view_make(struct cairn_view *view, const struct cairn_profile *profil
 		     struct cairn_error *error);
 void cairn_view_free(struct cairn_view *view);
 
-/* The entries of SAMPLE's stack, leaf first. Borrowed until the next call. */
+/* The entries of the stack of the view's SAMPLE, leaf first. Borrowed until the next call. */
 const uint32_t *cairn_view_stack(struct cairn_view *view, size_t sample, size_t *depth);
 
 static inline double cairn_view_value(const struct cairn_view *view, size_t sample)
 {
-	return view->profile->values[sample * view->profile->value_count + view->value];
+	return view->profile->values[(size_t)view->samples[sample] * view->profile->value_count + view->value];
+}
+
+/* How many objects make that up; 0 when the profile does not say. */
+static inline double cairn_view_objects(const struct cairn_view *view, size_t sample)
+{
+	const struct cairn_profile *profile = view->profile;
+	return view->objects == CAIRN_NONE ? 0 : profile->values[(size_t)view->samples[sample] * profile->value_count + view->objects];
+}
+
+/* What was subtracted to get the value: the value of the base. */
+static inline double cairn_view_base(const struct cairn_view *view, size_t sample)
+{
+	return cairn_profile_base(view->profile, view->samples[sample], view->value);
 }
 
 static inline struct cairn_bytes cairn_view_name(const struct cairn_view *view, uint32_t entry)

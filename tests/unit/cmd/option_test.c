@@ -3,7 +3,7 @@
 #include "cmd/option.h"
 #include "tap.h"
 
-enum shape { round, square };
+enum shape { shape_round, shape_square };
 
 struct options {
 	bool loud;
@@ -17,8 +17,8 @@ struct options {
 
 static const struct cairn_option table[] = {
 	{'l', "loud", NULL, "louder", CAIRN_OPTION_FLAG, offsetof(struct options, loud), 0},
-	{0, "round", NULL, "round", CAIRN_OPTION_CHOICE, offsetof(struct options, shape), round},
-	{0, "square", NULL, "square", CAIRN_OPTION_CHOICE, offsetof(struct options, shape), square},
+	{0, "round", NULL, "round", CAIRN_OPTION_CHOICE, offsetof(struct options, shape), shape_round},
+	{0, "square", NULL, "square", CAIRN_OPTION_CHOICE, offsetof(struct options, shape), shape_square},
 	{'n', "name", "TEXT", "a name", CAIRN_OPTION_TEXT, offsetof(struct options, name), 0},
 	{0, "list-of", "ITEM", "items", CAIRN_OPTION_LIST, offsetof(struct options, list), 0},
 	{'c', "count", "N", "how many", CAIRN_OPTION_COUNT, offsetof(struct options, count), 0},
@@ -52,7 +52,7 @@ int main(void)
 	ok(options.loud && strcmp(options.name, "x") == 0 && options.count == 7 && options.size == 4096 && options.part == 0.5, "values");
 	ok(options.list.count == 2 && strcmp(options.list.items[1], "q") == 0, "a list, spelt with - or _");
 	ok(parse("-lc5", "-n", "y") && options.loud && options.count == 5 && strcmp(options.name, "y") == 0, "letters together");
-	ok(parse("--square", "--round") && options.shape == round, "the last choice wins");
+	ok(parse("--square", "--round") && options.shape == shape_round, "the last choice wins");
 	ok(parse("--lou") && options.loud, "a unique beginning is enough");
 	ok(parse("--", "--loud", "-") && operand_count == 2 && !options.loud, "-- ends options");
 	ok(parse("-") && operand_count == 1, "- is an operand");

@@ -1,0 +1,258 @@
+/* filter.c - applying the filters: each expression is tried once for each function, entry and module, never for each frame.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "report/filter.h"
+
+#include "base/pattern.h"
+#include "report/label.h"
+#include "report/view.h"
+
+#include <stdlib.h>
+
+enum { untried, no, yes };
+
+struct matcher {
+	const struct cairn_view *view;
+	struct cairn_pattern *pattern; /* NULL when the option is not given */
+	unsigned char *functions, *entries, *modules; /* untried, no or yes */
+	bool matched; /* anything at all */
+};
+
+static bool matcher_start(struct matcher *matcher, const struct cairn_view *view, const char *option, const char *text,
+			  struct cairn_error *error)
+{
+	*matcher = (struct matcher){.view = view};
+	if (!text)
+		return true;
+	matcher->pattern = cairn_pattern_compile(text, error);
+	if (!matcher->pattern)
+		return cairn_fail_within(error, "--%s: ", option);
+	matcher->functions = calloc(view->profile->function_count + 1, 1);
+	matcher->entries = calloc(view->entry_count + 1, 1);
+	matcher->modules = calloc(view->profile->module_count + 1, 1);
+	if (!matcher->functions || !matcher->entries || !matcher->modules)
+		cairn_out_of_memory(view->entry_count);
+	return true;
+}
+
+static void matcher_end(struct matcher *matcher)
+{
+	cairn_pattern_free(matcher->pattern);
+	free(matcher->functions);
+	free(matcher->entries);
+	free(matcher->modules);
+}
+
+static bool match_text(const struct matcher *matcher, uint32_t id)
+{
+	return id && cairn_pattern_match(matcher->pattern, cairn_strings_bytes(&matcher->view->profile->strings, id));
+}
+
+static bool match_entry(struct matcher *matcher, uint32_t entry)
+{
+	if (matcher->entries[entry] == untried)
+		matcher->entries[entry] = cairn_pattern_match(matcher->pattern, cairn_view_name(matcher->view, entry)) ? yes : no;
+	return matcher->entries[entry] == yes;
+}
+
+static bool match_function(struct matcher *matcher, uint32_t id)
+{
+	const struct cairn_function *function = &matcher->view->profile->functions[id];
+	if (matcher->functions[id] == untried)
+		matcher->functions[id] = match_text(matcher, function->name) || match_text(matcher, function->file) ? yes : no;
+	return matcher->functions[id] == yes;
+}
+
+static bool match_module(struct matcher *matcher, uint32_t mapping)
+{
+	if (mapping == CAIRN_NONE)
+		return false;
+	uint32_t module = matcher->view->profile->mappings[mapping].module;
+	if (matcher->modules[module] == untried)
+		matcher->modules[module] = match_text(matcher, matcher->view->profile->modules[module].path) ? yes : no;
+	return matcher->modules[module] == yes;
+}
+
+/* Whether the pattern matches the frame at SLOT of location_entries, which belongs to LOCATION. */
+static bool match_frame(struct matcher *matcher, size_t location, size_t slot)
+{
+	const struct cairn_view *view = matcher->view;
+	uint32_t frame = view->location_frames[slot];
+	bool matches = match_entry(matcher, view->location_entries[slot]) ||
+		       (frame != CAIRN_NONE && match_function(matcher, view->profile->frames[frame].function)) ||
+		       match_module(matcher, view->profile->locations[location].mapping);
+	matcher->matched |= matches;
+	return matches;
+}
+
+/* The same by the function's name alone. */
+static bool match_name(struct matcher *matcher, size_t location, size_t slot)
+{
+	(void)location;
+	const struct cairn_profile *profile = matcher->view->profile;
+	uint32_t frame = matcher->view->location_frames[slot];
+	bool matches = match_entry(matcher, matcher->view->location_entries[slot]) ||
+		       (frame != CAIRN_NONE && match_text(matcher, profile->functions[profile->frames[frame].function].name));
+	matcher->matched |= matches;
+	return matches;
+}
+
+/* Takes away the frames that DROP matches and those that KEEP does not. */
+static void drop_frames(struct cairn_view *view, struct matcher *drop, struct matcher *keep,
+			bool (*match)(struct matcher *matcher, size_t location, size_t slot))
+{
+	if (!drop->pattern && !keep->pattern)
+		return;
+	uint32_t to = 0;
+	for (size_t location = 0; location < view->profile->location_count; location++) {
+		uint32_t from = view->first[location], end = view->first[location + 1];
+		view->first[location] = to;
+		for (; from < end; from++) {
+			if ((drop->pattern && match(drop, location, from)) || (keep->pattern && !match(keep, location, from)))
+				continue;
+			view->location_entries[to] = view->location_entries[from];
+			view->location_frames[to++] = view->location_frames[from];
+		}
+	}
+	view->first[view->profile->location_count] = to;
+	view->location_entry_count = to;
+}
+
+enum { neutral, focused, ignored };
+
+/* What each location does to the stacks it is in. */
+static unsigned char *judge_locations(struct cairn_view *view, struct matcher *focus, struct matcher *ignore)
+{
+	if (!focus->pattern && !ignore->pattern)
+		return NULL;
+	unsigned char *verdicts = calloc(view->profile->location_count + 1, 1);
+	if (!verdicts)
+		cairn_out_of_memory(view->profile->location_count);
+	for (size_t location = 0; location < view->profile->location_count; location++)
+		for (uint32_t slot = view->first[location]; slot < view->first[location + 1]; slot++) {
+			if (ignore->pattern && match_frame(ignore, location, slot))
+				verdicts[location] = ignored;
+			else if (verdicts[location] == neutral && (!focus->pattern || match_frame(focus, location, slot)))
+				verdicts[location] = focused;
+		}
+	return verdicts;
+}
+
+static void mark_roots(struct cairn_view *view, struct matcher *from)
+{
+	if (!from->pattern)
+		return;
+	view->roots = calloc(view->location_entry_count + 1, sizeof *view->roots);
+	if (!view->roots)
+		cairn_out_of_memory(view->location_entry_count);
+	for (size_t location = 0; location < view->profile->location_count; location++)
+		for (uint32_t slot = view->first[location]; slot < view->first[location + 1]; slot++)
+			view->roots[slot] = match_frame(from, location, slot);
+}
+
+static bool stack_passes(const struct cairn_view *view, uint32_t sample, const unsigned char *verdicts)
+{
+	const struct cairn_sample *at = &view->profile->samples[sample];
+	bool found = false;
+	for (uint32_t d = 0; d < at->depth; d++) {
+		unsigned char verdict = verdicts[view->profile->stacks[at->stack + d]];
+		if (verdict == ignored)
+			return false;
+		found |= verdict == focused;
+	}
+	return found;
+}
+
+struct filters {
+	struct matcher focus, ignore, hide, show, show_from, exclude, retain;
+	struct cairn_label_filter *tag_focus, *tag_ignore;
+	bool tag_focus_matched;
+};
+
+static void keep_samples(struct cairn_view *view, struct filters *filters, const unsigned char *verdicts)
+{
+	bool frames = verdicts || filters->hide.pattern || filters->show.pattern || filters->show_from.pattern ||
+		      filters->exclude.pattern || filters->retain.pattern;
+	size_t kept = 0;
+	for (size_t i = 0; i < view->sample_count; i++) {
+		size_t depth = 1;
+		if (verdicts && !stack_passes(view, view->samples[i], verdicts))
+			continue;
+		if (frames)
+			cairn_view_stack(view, i, &depth);
+		bool tagged = !filters->tag_focus || cairn_label_filter_match(filters->tag_focus, view, i);
+		filters->tag_focus_matched |= tagged;
+		if (depth > 0 && tagged && !(filters->tag_ignore && cairn_label_filter_match(filters->tag_ignore, view, i)))
+			view->samples[kept++] = view->samples[i];
+	}
+	view->sample_count = kept;
+}
+
+static bool start(struct filters *filters, const struct cairn_view *view, struct cairn_error *error)
+{
+	const struct cairn_filter_options *options = &view->options.filter;
+	if (!matcher_start(&filters->focus, view, "focus", options->focus, error) ||
+	    !matcher_start(&filters->ignore, view, "ignore", options->ignore, error) ||
+	    !matcher_start(&filters->hide, view, "hide", options->hide, error) ||
+	    !matcher_start(&filters->show, view, "show", options->show, error) ||
+	    !matcher_start(&filters->show_from, view, "show-from", options->show_from, error) ||
+	    !matcher_start(&filters->exclude, view, "exclude", options->exclude, error) ||
+	    !matcher_start(&filters->retain, view, "retain", options->retain, error))
+		return false;
+	if (options->tag_focus && !(filters->tag_focus = cairn_label_filter_compile(options->tag_focus, error)))
+		return cairn_fail_within(error, "--tagfocus: ");
+	if (options->tag_ignore && !(filters->tag_ignore = cairn_label_filter_compile(options->tag_ignore, error)))
+		return cairn_fail_within(error, "--tagignore: ");
+	return true;
+}
+
+static void end(struct filters *filters)
+{
+	matcher_end(&filters->focus);
+	matcher_end(&filters->ignore);
+	matcher_end(&filters->hide);
+	matcher_end(&filters->show);
+	matcher_end(&filters->show_from);
+	matcher_end(&filters->exclude);
+	matcher_end(&filters->retain);
+	cairn_label_filter_free(filters->tag_focus);
+	cairn_label_filter_free(filters->tag_ignore);
+}
+
+static bool explain_nothing(const struct cairn_view *view, const struct filters *filters, struct cairn_error *error)
+{
+	const struct cairn_filter_options *options = &view->options.filter;
+	const struct {
+		const char *option, *text;
+		const struct matcher *matcher;
+	} wanted[] = {
+		{"focus", options->focus, &filters->focus},
+		{"show", options->show, &filters->show},
+		{"show-from", options->show_from, &filters->show_from},
+		{"retain", options->retain, &filters->retain},
+	};
+	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+		if (wanted[i].matcher->pattern && !wanted[i].matcher->matched)
+			return cairn_fail(error, "--%s '%s' matches no function, file or module of the profile; 'cairn top' lists the functions",
+					  wanted[i].option, wanted[i].text);
+	if (filters->tag_focus && !filters->tag_focus_matched)
+		return cairn_fail(error, "--tagfocus '%s' matches no label of the profile; 'cairn tags' lists them", options->tag_focus);
+	return cairn_fail(error, "the filters leave no stack; take one of them away");
+}
+
+bool cairn_filter_view(struct cairn_view *view, struct cairn_error *error)
+{
+	struct filters filters = {0};
+	size_t before = view->sample_count;
+	bool good = start(&filters, view, error);
+	if (good) {
+		drop_frames(view, &filters.exclude, &filters.retain, match_name);
+		unsigned char *verdicts = judge_locations(view, &filters.focus, &filters.ignore);
+		drop_frames(view, &filters.hide, &filters.show, match_frame);
+		mark_roots(view, &filters.show_from);
+		keep_samples(view, &filters, verdicts);
+		free(verdicts);
+		good = view->sample_count > 0 || before == 0 || explain_nothing(view, &filters, error);
+	}
+	end(&filters);
+	return good;
+}

@@ -1,0 +1,31 @@
+/* label.h - the labels of a view's samples, and choosing among samples by them.
+ *
+ * Beside the labels that a profile has, a heap sample without a size has one derived: `bytes`, the mean size of its objects.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_REPORT_LABEL_H
+#define CAIRN_REPORT_LABEL_H
+
+#include "report/view.h"
+
+struct cairn_view_label {
+	struct cairn_bytes key;
+	struct cairn_bytes text; /* of a text label */
+	bool is_number;
+	int64_t number;
+	struct cairn_bytes unit; /* of a number; may be empty */
+};
+
+/* The label number INDEX of the view's SAMPLE; false past the last. Borrowed from the profile. */
+bool cairn_view_label(const struct cairn_view *view, size_t sample, size_t index, struct cairn_view_label *label);
+
+/* The value of LABEL as a person reads it, at most ROOM bytes with the terminator. Returns OUT. */
+char *cairn_label_text(const struct cairn_view_label *label, char *out, size_t room);
+
+struct cairn_label_filter;
+
+/* Compiles a tag filter, or fails with a sentence. Freed by cairn_label_filter_free. */
+struct cairn_label_filter *cairn_label_filter_compile(const char *text, struct cairn_error *error);
+bool cairn_label_filter_match(const struct cairn_label_filter *filter, const struct cairn_view *view, size_t sample);
+void cairn_label_filter_free(struct cairn_label_filter *filter);
+
+#endif

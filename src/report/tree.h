@@ -1,0 +1,55 @@
+/* tree.h - one weighted call tree, made from a view, for every table and picture that shows calls in their place.
+ *
+ * Node 0 is the root: it has no entry, and its total is that of all samples. Below it each node stands for one entry as called
+ * along one path: from the root of the stacks to their leaves, or, reversed, from the leaves to their callers. A child
+ * always has a higher number than its parent, so one sweep over the nodes, up or down, does what would else be recursion
+ * (stacks may be deeper than C's own).
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_REPORT_TREE_H
+#define CAIRN_REPORT_TREE_H
+
+#include "report/view.h"
+
+/* SELF is of samples that end at the node, TOTAL of those that pass through it. */
+struct cairn_weight {
+	double self;
+	double total;
+};
+
+struct cairn_tree_node {
+	uint32_t entry;        /* of the view; CAIRN_NONE for the root */
+	uint32_t parent;       /* CAIRN_NONE for the root */
+	uint32_t first_child;  /* CAIRN_NONE for a leaf */
+	uint32_t next_sibling; /* CAIRN_NONE for the last */
+	struct cairn_weight value;
+	struct cairn_weight objects; /* all zero unless has_objects */
+	struct cairn_weight base;    /* of the subtracted profile; value + base is what there is now. All zero unless has_base */
+};
+
+enum cairn_tree_order {
+	CAIRN_TREE_BY_NAME,  /* as flame graphs are drawn: equal trees look equal */
+	CAIRN_TREE_BY_VALUE, /* the largest total first, equal ones by name */
+};
+
+struct cairn_tree_options {
+	bool reversed; /* the leaves are the root's children */
+	enum cairn_tree_order order;
+};
+
+struct cairn_tree {
+	const struct cairn_view *view; /* borrowed */
+	struct cairn_tree_node *nodes;
+	size_t count, capacity;
+	size_t depth; /* levels below the root */
+	bool has_objects;
+	bool has_base;
+};
+
+/* Makes the tree of all samples of VIEW, which outlives it. OPTIONS may be NULL. */
+void cairn_tree_make(struct cairn_tree *tree, struct cairn_view *view, const struct cairn_tree_options *options);
+void cairn_tree_free(struct cairn_tree *tree);
+
+/* The display name of NODE; "root" for the root. Borrowed from the view. */
+struct cairn_bytes cairn_tree_name(const struct cairn_tree *tree, uint32_t node);
+
+#endif

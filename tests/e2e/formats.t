@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Every way a dump may be named and packed, and what is said of what is no dump.
+. tests/e2e/lib.sh
+need python3 gzip zstd xz
+
+dump=tests/fixtures/small.heap
+total() { "$cairn" top --json "$@" 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["total"])'; }
+said() { "$cairn" "$@" 2>&1 >/dev/null; }
+
+want=$(total $dump)
+like "$want" '[1-9]*' "a dump has a total ($want)"
+for tool in gzip zstd xz; do
+	$tool -qc $dump >"$scratch/packed" 2>/dev/null
+	is "$(total "$scratch/packed")" "$want" "the same inside $tool, whatever the file is called"
+done
+is "$(total - <$dump)" "$want" 'the same from standard input'
+is "$(cat $dump | total -)" "$want" 'the same from a pipe'
+
+mkdir "$scratch/series"
+for i in 1 2 3; do sed "s/t\\*: /t*: $i/" $dump >"$scratch/series/svc.77.$i.m$i.heap"; done
+touch -d '1 hour ago' "$scratch/series/svc.77.3.m3.heap"
+echo 'not a dump' >"$scratch/series/notes.txt"
+like "$(said top "$scratch/series")" '*3 dumps; showing the newest, *svc.77.3.m3.heap*' 'of a series the newest is shown, by its number'
+is "$(total "$scratch/series")" "$(total "$scratch/series/svc.77.3.m3.heap")" 'and it is that one'
+sum=$(total --sum $dump $dump)
+is "$sum" "$((want * 2))" '--sum adds up'
+is "$(total --base $dump $dump)" 0 'a profile less itself is nothing'
+
+for case in 'empty::*it is empty*' 'header:heap_v2/524288\n:*no samples*prof_active*' 'letter:Dear all,\nhow are you\n:*not a profile Cairn knows*' \
+	'page:<html>404</html>:*web page*'; do
+	IFS=: read -r name text pattern <<<"$case"
+	printf "$text" >"$scratch/$name"
+	like "$(said top "$scratch/$name")" "cairn: $pattern" "$name: a sentence"
+	"$cairn" top "$scratch/$name" >/dev/null 2>&1
+	is $? 1 "$name: exit code 1"
+done
+like "$(said top /nonexistent/x.heap)" '*No such file*' 'a missing file'
+like "$(said top /bin/true)" '*program or library*' 'a program in place of a dump'
+like "$(said top)" '*name a heap dump*' 'nothing named'
+mkdir "$scratch/nothing"
+like "$(said top "$scratch/nothing")" '*no heap dump in this folder*' 'an empty folder'
+if [ "$(id -u)" = 0 ]; then skip 'an unreadable file' 'root can read everything'; else
+	install -m 0 $dump "$scratch/secret"
+	like "$(said top "$scratch/secret")" '*Permission denied*' 'an unreadable file'
+fi
+head -c $(($(stat -c %s $dump) / 2)) $dump >"$scratch/half"
+like "$(said top "$scratch/half")" '*ends before its memory map*' 'half a dump gives half the answer, and says so'
+like "$("$cairn" top "$scratch/half" 2>/dev/null)" '*flat*cum*name*0x*' 'and the half is shown'
+like "$(said top --alloc $dump)" '*prof_accum:true*' '--alloc without accumulated counts'
+like "$(said top --thread nobody $dump)" "*no samples of thread 'nobody'; there are *" 'a thread that is not there'
+sed 's,heap_v2/.*,heap_v2/4096,' $dump >"$scratch/other-period"
+like "$(said top --base "$scratch/other-period" $dump)" '*each was un-sampled with its own*' 'a base with another period'
+"$cairn" tpo 2>"$scratch/err"
+is $? 2 'a mistyped command'
+like "$(cat "$scratch/err")" "*did you mean 'top'?*" 'is guessed'
+like "$(said top --colum $dump)" '*no option --colum*' 'a mistyped option'
+is "$("$cairn" --version)" "cairn $(sed -n "s/.*version: '\(.*\)',/\1/p" meson.build | head -1)" 'the version'
+"$cairn" top $dump >/dev/full 2>"$scratch/err"
+is $? 1 'a full disk is an error'
+"$cairn" raw $dump | head -n 1 >/dev/null
+is "${PIPESTATUS[0]}" 0 'a closed pipe is not'
+done_testing

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# The rules of the source tree that a script can hold.
+. tests/e2e/lib.sh
+holds 'a folder includes only from folders before it' scripts/check-includes
+holds 'every source file says its licence' bash -c '! grep -rL "SPDX-License-Identifier: Apache-2.0" src include tests/unit tests/fuzz tests/bench --include="*.[ch]" | grep .'
+holds 'no file has more than 900 lines' bash -c '! find src include -name "*.[ch]" | xargs wc -l | awk "\$2 != \"total\" && \$1 > 900" | grep .'
+missing=
+for command in $("$cairn" help | awk '/^  [a-z0-9]/{print $1}'); do
+	page=${CAIRN_BUILD:-build}/doc/cairn-$command.1
+	[ -s "$page" ] || { missing+="no page for $command; "; continue; }
+	for option in $("$cairn" "$command" --help 2>/dev/null | grep -oE '^ +(-., )?--[a-z0-9-]+' | grep -oE '\-\-[a-z0-9-]+'); do
+		sed 's/\\-/-/g; s/\\f[A-Z]//g' "$page" | grep -qF -- "$option" || missing+="$command $option; "
+	done
+done
+is "$missing" '' 'every command has a man page and every option is in it'
+for shell in bash zsh fish; do
+	"$cairn" completion $shell >"$scratch/completion"
+	if command -v $shell >/dev/null; then holds "$shell takes its completions" $shell -n "$scratch/completion"; else skip "$shell takes its completions" "no $shell here"; fi
+done
+done_testing

@@ -1,0 +1,82 @@
+# lib.sh - what every end-to-end test starts with: TAP, a scratch folder, and where the programs are.
+# Run from the repository's root. A test ends with `done_testing`.
+set -u
+cairn=$PWD/${CAIRN_BUILD:-build}/cairn
+library=$PWD/${CAIRN_BUILD:-build}/libcairn.so
+shared=$PWD/../shared
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/cairn-test.XXXXXX")
+children=()
+export XDG_CACHE_HOME=$scratch/cache
+trap 'for child in "${children[@]}"; do kill "$child" 2>/dev/null; done; wait 2>/dev/null; rm -rf "$scratch"' EXIT
+
+tap_count=0 tap_failed=0
+
+# ok STATUS NAME: holds when STATUS is 0
+ok() {
+	tap_count=$((tap_count + 1))
+	if [ "$1" -eq 0 ]; then echo "ok $tap_count - $2"; else
+		echo "not ok $tap_count - $2"
+		tap_failed=$((tap_failed + 1))
+	fi
+}
+
+# holds NAME COMMAND...: the command succeeds
+holds() {
+	local name=$1
+	shift
+	"$@" >"$scratch/.holds" 2>&1
+	local status=$?
+	ok $status "$name"
+	[ $status -eq 0 ] || sed 's/^/#   /' "$scratch/.holds" | head -n 5
+}
+
+# is GOT WANTED NAME
+is() {
+	[ "$1" = "$2" ]
+	ok $? "$3"
+	[ "$1" = "$2" ] || printf '#   got:    %s\n#   wanted: %s\n' "${1:0:300}" "${2:0:300}"
+}
+
+# like GOT PATTERN NAME: a bash pattern
+like() {
+	[[ $1 == $2 ]]
+	ok $? "$3"
+	[[ $1 == $2 ]] || printf '#   got:      %s\n#   not like: %s\n' "${1:0:300}" "$2"
+}
+
+# skip NAME REASON
+skip() {
+	tap_count=$((tap_count + 1))
+	echo "ok $tap_count - $1 # SKIP $2"
+}
+
+# skip_all REASON: the whole file cannot run here
+skip_all() {
+	echo "1..0 # SKIP $1"
+	exit 0
+}
+
+# need COMMAND...: skip the whole file where one is missing
+need() {
+	for tool; do command -v "$tool" >/dev/null || skip_all "no $tool here"; done
+}
+
+# free_port: a port nobody listens on
+free_port() {
+	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+# wait_for SECONDS COMMAND...: until the command succeeds
+wait_for() {
+	local deadline=$((SECONDS + $1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ $SECONDS -lt $deadline ] || return 1
+		sleep 0.1
+	done
+}
+
+done_testing() {
+	echo "1..$tap_count"
+	exit $((tap_failed > 0))
+}
