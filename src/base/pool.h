@@ -8,9 +8,10 @@
 /* How many threads work is spread over: the processors this process may use, or CAIRN_THREADS when that is set. */
 unsigned cairn_pool_width(void);
 
-/* Calls WORK(context, item, worker) once for each item from 0 to COUNT - 1, in no order, on up to cairn_pool_width()
- * threads including this one, and returns when all are done. WORKER is below cairn_pool_width(): an index for
- * per-thread arenas. Where threads cannot be had the caller does all the work. */
+/* Calls WORK(context, item, worker) once for each item from 0 to COUNT - 1, on up to cairn_pool_width() threads including
+ * this one, and returns when all are done. Items are begun in order, so that one may wait for what an earlier one makes.
+ * WORKER is below cairn_pool_width(): an index for per-thread arenas. Where threads cannot be had the caller does all the
+ * work. */
 void cairn_pool_run(size_t count, void (*work)(void *context, size_t item, unsigned worker), void *context);
 
 #endif

@@ -191,6 +191,8 @@ static void encode_label(struct writer *writer, const struct cairn_label *label)
 static struct cairn_bytes labels_of(struct writer *writer, uint32_t set)
 {
 	struct label_bytes *bytes = &writer->label_bytes[set];
+	if (set == 0)
+		return (struct cairn_bytes){0};
 	if (!bytes->encoded) {
 		const struct cairn_label_set *labels = &writer->profile->label_sets[set];
 		bytes->offset = (uint32_t)writer->label_data.length;

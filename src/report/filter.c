@@ -110,7 +110,8 @@ static void drop_frames(struct cairn_view *view, struct matcher *drop, struct ma
 			if ((drop->pattern && match(drop, location, from)) || (keep->pattern && !match(keep, location, from)))
 				continue;
 			view->location_entries[to] = view->location_entries[from];
-			view->location_frames[to++] = view->location_frames[from];
+			view->location_frames[to] = view->location_frames[from];
+			view->location_inlined[to++] = view->location_inlined[from];
 		}
 	}
 	view->first[view->profile->location_count] = to;

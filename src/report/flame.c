@@ -1,4 +1,4 @@
-/* flame.c - two sweeps over the tree: weights from the leaves up, places from the root down.
+/* flame.c - one sweep over the tree, from the root down.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/flame.h"
 
@@ -7,80 +7,67 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Past this, doubles are not whole numbers one by one, and sums of a few could overflow. */
-static const double largest = 0x1p53;
-
-static int64_t whole(double value)
-{
-	return isnan(value) ? 0 : (int64_t)(value > largest ? largest : value < -largest ? -largest : value);
-}
-
-/* What a stack that ends at NODE weighs. */
-static int64_t stack_weight(const struct cairn_tree *tree, const struct cairn_tree_node *node, int widths)
-{
-	if (!tree->has_base || widths == CAIRN_WIDTHS_CHANGE)
-		return llabs(whole(node->value.self));
-	int64_t after = whole(node->value.self + node->base.self);
-	if (after <= 0 && widths == CAIRN_WIDTHS_AFTER)
-		return llabs(whole(node->base.self));
-	return after > 0 ? after : 0;
-}
-
 struct place {
-	int64_t weight;
-	int64_t start; /* -1 until the caller was placed, and for ever if it was left out */
+	double start; /* negative until the caller was placed, and for ever if that was left out */
 	uint32_t depth;
 };
 
-static struct place *weigh(const struct cairn_tree *tree, struct cairn_flame *flame, int widths)
+/* Past this, doubles are not whole numbers one by one. */
+static int64_t whole(double value)
 {
-	struct place *places = cairn_array_reserve(NULL, &(size_t){0}, tree->count, sizeof *places);
-	for (size_t n = 0; n < tree->count; n++) {
-		const struct cairn_tree_node *node = &tree->nodes[n];
-		int64_t change = whole(node->value.self);
-		places[n] = (struct place){stack_weight(tree, node, widths), -1, 0};
+	return (int64_t)rint(fmin(value, 0x1p53));
+}
+
+/* Whatever node of a pruned tree was not told apart counts with its sum. */
+static void add_changes(struct cairn_flame *flame)
+{
+	for (size_t n = 0; n < flame->tree->count; n++) {
+		const struct cairn_tree_node *node = &flame->tree->nodes[n];
+		double change = node->first_child == CAIRN_NONE ? node->value.total : node->value.self;
 		flame->is_change |= change < 0;
-		*(change < 0 ? &flame->shrunk : &flame->grown) += llabs(change);
+		*(change < 0 ? &flame->shrunk : &flame->grown) += fabs(change);
 	}
-	for (size_t n = tree->count; n-- > 1;)
-		places[tree->nodes[n].parent].weight += places[n].weight;
-	return places;
+	if (!flame->is_change)
+		flame->grown = flame->shrunk = 0;
 }
 
 static void add_frame(struct cairn_flame *flame, uint32_t node, const struct place *place)
 {
 	cairn_array_room(flame->frames, flame->count, flame->capacity);
-	flame->frames[flame->count++] = (struct cairn_flame_frame){node, place->depth, place->start, place->weight};
+	int64_t start = whole(place->start), end = whole(place->start + flame->tree->nodes[node].size.total);
+	flame->frames[flame->count++] = (struct cairn_flame_frame){node, place->depth, start, end - start};
 	if (place->depth > flame->depth)
 		flame->depth = place->depth;
 }
 
-static void place_callees(const struct cairn_tree *tree, struct place *places, uint32_t caller, int widths)
+static void place_callees(const struct cairn_tree *tree, struct place *places, uint32_t caller)
 {
-	int64_t at = places[caller].start + stack_weight(tree, &tree->nodes[caller], widths);
+	double at = places[caller].start + tree->nodes[caller].size.self;
 	for (uint32_t child = tree->nodes[caller].first_child; child != CAIRN_NONE; child = tree->nodes[child].next_sibling) {
-		places[child].start = at;
-		places[child].depth = places[caller].depth + 1;
-		at += places[child].weight;
+		places[child] = (struct place){at, places[caller].depth + 1};
+		at += tree->nodes[child].size.total;
 	}
 }
 
 void cairn_flame_make(struct cairn_flame *flame, const struct cairn_tree *tree, const struct cairn_flame_options *options)
 {
 	*flame = (struct cairn_flame){.tree = tree, .is_change = tree->has_base};
-	struct place *places = weigh(tree, flame, options->widths);
-	if (!flame->is_change)
-		flame->grown = flame->shrunk = 0;
-	flame->total = options->total > places[0].weight ? options->total : places[0].weight;
-	double least = fmax(options->least_weight, options->least_part * (double)flame->total);
-	places[0].start = 0;
+	add_changes(flame);
+	flame->total = whole(tree->nodes[0].size.total);
+	if (options->total > flame->total)
+		flame->total = options->total;
+	double least = options->least_part * (double)flame->total;
+	struct place *places = cairn_array_reserve(NULL, &(size_t){0}, tree->count, sizeof *places);
+	for (size_t n = 0; n < tree->count; n++)
+		places[n] = (struct place){n ? -1 : 0, 0};
 	for (uint32_t n = 0; n < tree->count; n++) {
-		if (places[n].start < 0 || (n > 0 && (places[n].weight == 0 || (double)places[n].weight < least)))
+		double size = tree->nodes[n].size.total;
+		if (places[n].start < 0 || (n > 0 && (size == 0 || size < least)))
 			continue;
-		/* In a tree in the order of time, a node without an entry is what its caller held itself for a while. */
+		/* What a node holds itself for a while, in a tree in the order of time, has no frame of its own. */
 		if (n == 0 || tree->nodes[n].entry != CAIRN_NONE)
 			add_frame(flame, n, &places[n]);
-		place_callees(tree, places, n, options->widths);
+		place_callees(tree, places, n);
 	}
 	flame->frames[0].weight = flame->total;
 	free(places);

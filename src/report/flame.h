@@ -1,27 +1,17 @@
-/* flame.h - the layout of a flame graph: every frame's place in whole units of weight, before anything is drawn.
+/* flame.h - the layout of a flame graph: every frame's place in whole units, before anything is drawn.
  *
- * A stack weighs its value with the fraction dropped, as it does in folded text; a frame weighs what its own stack and its
- * callees weigh together. It starts where its caller does, after what the caller holds itself and after its elder siblings.
- * So starts and weights are integers that add up, and a picture drawn from folded text and one drawn from the dump behind it
- * hold the same tree.
+ * A frame starts where its caller does, after what the caller holds itself and after its elder siblings. Starts and ends are
+ * rounded to whole units; a frame weighs the difference. So starts and weights are integers that nest and add up, exact
+ * where the values are integers, as in folded text, and within one unit where they are estimates.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_REPORT_FLAME_H
 #define CAIRN_REPORT_FLAME_H
 
 #include "report/tree.h"
 
-/* What the weight of a stack is when a base was subtracted. */
-enum cairn_flame_widths {
-	CAIRN_WIDTHS_CHANGE, /* how much it changed, in either direction */
-	CAIRN_WIDTHS_AFTER,  /* what it holds now; one that has vanished weighs what it held before */
-	CAIRN_WIDTHS_NOW,    /* what it holds now; one that has vanished is not shown */
-};
-
 struct cairn_flame_options {
-	int widths;
-	int64_t total;       /* the whole, where it is more than the sum of the stacks; 0 for the sum */
-	double least_weight; /* frames that weigh less are left out, and so are their callees */
-	double least_part;   /* the same, as a part of the whole */
+	int64_t total;     /* the whole, where it is more than the sum of the stacks; 0 for the sum */
+	double least_part; /* frames smaller than this part of the whole are left out, and so are their callees */
 };
 
 struct cairn_flame_frame {
@@ -35,11 +25,11 @@ struct cairn_flame {
 	const struct cairn_tree *tree; /* borrowed */
 	struct cairn_flame_frame *frames; /* callers before their callees; the root is the first */
 	size_t count, capacity;
-	uint32_t depth;  /* of the deepest frame */
-	int64_t total;   /* what the width of the picture stands for */
-	int64_t grown;   /* the sum of the stacks that grew, of those that shrank: 0 unless something is negative or there is a base */
-	int64_t shrunk;
-	bool is_change; /* weights or colours are of changes */
+	uint32_t depth; /* of the deepest frame */
+	int64_t total;  /* what the width of the picture stands for */
+	bool is_change; /* something is negative, or a base was subtracted */
+	double grown;   /* the sum of the stacks that grew, and of those that shrank; 0 unless is_change */
+	double shrunk;
 };
 
 /* Lays out TREE, which outlives the layout. Without any weight there is the root alone, with a total of 0. */

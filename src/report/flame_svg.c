@@ -185,9 +185,9 @@ static void add_title(const struct drawing *drawing, struct cairn_buffer *out)
 	if (!flame->is_change)
 		return;
 	cairn_buffer_text(out, ": grown by ");
-	add_value(drawing, (double)flame->grown * drawing->options->factor, out);
+	add_value(drawing, flame->grown * drawing->options->factor, out);
 	cairn_buffer_text(out, ", shrunk by ");
-	add_value(drawing, (double)flame->shrunk * drawing->options->factor, out);
+	add_value(drawing, flame->shrunk * drawing->options->factor, out);
 }
 
 static void write_caption(struct drawing *drawing, const char *id, const char *class, double x, double y)

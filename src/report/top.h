@@ -4,6 +4,7 @@
 #define CAIRN_REPORT_TOP_H
 
 #include "base/json.h"
+#include "report/shape.h"
 #include "report/view.h"
 
 struct cairn_top_row {
@@ -13,23 +14,18 @@ struct cairn_top_row {
 };
 
 struct cairn_top {
-	struct cairn_top_row *rows; /* all of them, largest first */
-	size_t count;
-	double unnamed; /* of samples whose leaf has no name */
+	struct cairn_top_row *rows; /* largest first */
+	size_t shown;               /* so many of them, as the shape asks for */
+	size_t count;               /* so many there are in all */
 };
 
 /* Adds the samples up, sorted by flat or by cum; equal rows by name. */
-void cairn_top_make(struct cairn_top *top, struct cairn_view *view, bool by_cum);
+void cairn_top_make(struct cairn_top *top, struct cairn_view *view, const struct cairn_shape *shape);
 void cairn_top_free(struct cairn_top *top);
 
-struct cairn_top_options {
-	bool bytes;     /* plain integers instead of KiB and MiB */
-	uint64_t limit; /* rows; 0 is all */
-};
-
 /* The table for a person. */
-void cairn_top_text(const struct cairn_top *top, const struct cairn_view *view, const struct cairn_top_options *options, struct cairn_buffer *out);
+void cairn_top_text(const struct cairn_top *top, const struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out);
 /* Adds the member "rows". */
-void cairn_top_json(const struct cairn_top *top, const struct cairn_view *view, const struct cairn_top_options *options, struct cairn_json *json);
+void cairn_top_json(const struct cairn_top *top, const struct cairn_view *view, struct cairn_json *json);
 
 #endif

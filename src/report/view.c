@@ -12,7 +12,8 @@ static bool choose_value(struct cairn_view *view, struct cairn_error *error)
 	const struct cairn_profile *profile = view->profile;
 	const struct cairn_view_options *options = &view->options;
 	view->value = profile->default_value;
-	const char *wanted = options->value;
+	static const char *const metrics[] = {NULL, "inuse_space", "inuse_objects", "alloc_space", "alloc_objects"};
+	const char *wanted = options->value ? options->value : metrics[options->metric];
 	if (!wanted && options->alloc)
 		wanted = options->objects ? "alloc_objects" : "alloc_space";
 	if (!wanted && options->objects)
@@ -72,6 +73,11 @@ static void unnamed_place(const struct cairn_view *view, const struct cairn_loca
 	}
 }
 
+struct cairn_bytes cairn_view_function(const struct cairn_view *view, uint32_t function)
+{
+	return cairn_strings_bytes(&view->profile->strings, view->profile->functions[function].name);
+}
+
 static void file_and_line(const struct cairn_profile *profile, uint32_t file, uint32_t line, struct cairn_buffer *out)
 {
 	cairn_buffer_text(out, file ? cairn_profile_string(profile, file) : "??");
@@ -98,7 +104,8 @@ static uint32_t name_frame(struct cairn_view *view, uint32_t location_id, uint32
 	if (view->options.granularity == CAIRN_BY_FILE) {
 		cairn_buffer_text(out, function->file ? cairn_profile_string(profile, function->file) : "??");
 	} else {
-		cairn_buffer_text(out, cairn_profile_string(profile, function->name));
+		struct cairn_bytes name = cairn_view_function(view, frame->function);
+		cairn_buffer_append(out, name.data, name.length);
 		if (view->options.granularity == CAIRN_BY_LINE || (view->options.granularity == CAIRN_BY_ADDRESS && function->file)) {
 			cairn_buffer_byte(out, ' ');
 			file_and_line(profile, function->file, frame->line, out);
@@ -121,6 +128,8 @@ static void name_locations(struct cairn_view *view)
 			cairn_array_room(view->location_entries, view->location_entry_count, view->location_entry_capacity);
 			cairn_array_room(view->location_frames, view->location_entry_count, view->location_frame_capacity);
 			view->location_frames[view->location_entry_count] = location->frame_count ? location->first_frame + f : CAIRN_NONE;
+			cairn_array_room(view->location_inlined, view->location_entry_count, view->location_inlined_capacity);
+			view->location_inlined[view->location_entry_count] = f + 1 < count;
 			view->location_entries[view->location_entry_count++] = entry;
 		}
 	}
@@ -184,7 +193,9 @@ bool cairn_view_make(struct cairn_view *view, const struct cairn_profile *profil
 	name_locations(view);
 	take_samples(view);
 	add_up(view, &view->total, &view->whole);
-	view->stack = cairn_array_reserve(NULL, &(size_t){0}, deepest_stack(view), sizeof *view->stack);
+	size_t deepest = deepest_stack(view);
+	view->stack = cairn_array_reserve(NULL, &(size_t){0}, deepest, sizeof *view->stack);
+	view->inlined = cairn_array_reserve(NULL, &(size_t){0}, deepest, sizeof *view->inlined);
 	if (!cairn_filter_view(view, error))
 		return false;
 	double whole;
@@ -204,7 +215,9 @@ void cairn_view_free(struct cairn_view *view)
 	free(view->first);
 	free(view->location_entries);
 	free(view->location_frames);
+	free(view->location_inlined);
 	free(view->roots);
+	free(view->inlined);
 	free(view->samples);
 	free(view->stack);
 	*view = (struct cairn_view){0};
@@ -218,6 +231,7 @@ const uint32_t *cairn_view_stack(struct cairn_view *view, size_t sample, size_t 
 	for (uint32_t d = 0; d < at->depth; d++) {
 		uint32_t location = profile->stacks[at->stack + d];
 		for (uint32_t e = view->first[location]; e < view->first[location + 1]; e++) {
+			view->inlined[count] = view->location_inlined[e];
 			view->stack[count++] = view->location_entries[e];
 			if (view->roots && view->roots[e])
 				root = count;

@@ -1,18 +1,15 @@
-/* heap_fuzz.c - jemalloc dumps, both ways of reading threads.
+/* heap_fuzz.c - any bytes to the reader in src/profile/heap.c, whole stacks and thread by thread.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "profile/read.h"
+#include "reader.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+static bool read_threads(struct cairn_reader *reader, struct cairn_bytes bytes, struct cairn_error *error)
+{
+	reader->options.split_threads = true;
+	return cairn_heap_read(reader, bytes, error);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	for (int split = 0; split < 2; split++) {
-		struct cairn_error error;
-		struct cairn_profile profile;
-		cairn_profile_init(&profile);
-		struct cairn_reader reader = {.profile = &profile, .name = "fuzz", .options = {.split_threads = split}};
-		cairn_heap_read(&reader, (struct cairn_bytes){(const char *)data, size}, &error);
-		cairn_profile_free(&profile);
-	}
-	return 0;
+	check_reader(cairn_heap_read, data, size);
+	return check_reader(read_threads, data, size);
 }

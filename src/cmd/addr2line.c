@@ -1,0 +1,346 @@
+/* addr2line.c - `cairn addr2line`, or the program under the name addr2line: GNU addr2line's command line and output.
+ *
+ * Addresses that are there together are answered together: all arguments, or as much of standard input as can be read
+ * without waiting. So a file of addresses is one batch, and a person or program that writes one line and waits for its
+ * answer gets it.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/pool.h"
+#include "base/text.h"
+#include "cmd/command.h"
+#include "symbol/demangle.h"
+#include "symbol/lookup.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct options {
+	const char *executable;
+	const char *section; /* addresses are offsets in it */
+	bool addresses, basenames, demangle, functions, inlines, pretty;
+};
+
+/* Names already demangled, by the place of the mangled one. */
+struct demangler {
+	struct cairn_map index;
+	const char **names; /* mangled, until demangled */
+	size_t count, capacity;
+	size_t done; /* so many are demangled */
+	struct cairn_arena *arenas; /* one for each thread */
+};
+
+struct session {
+	struct options options;
+	struct cairn_elf *elf;
+	struct cairn_symbols *symbols;
+	const struct cairn_elf_section *section;
+	struct demangler demangler;
+};
+
+static const char usage[] =
+	"Usage: addr2line [option(s)] [addr(s)]\n"
+	" Convert addresses into line number/file name pairs.\n"
+	" If no addresses are specified on the command line, they will be read from stdin\n"
+	" The options are:\n"
+	"  -a --addresses         Show addresses\n"
+	"  -b --target=<bfdname>  Accepted and ignored: only ELF files are read\n"
+	"  -e --exe=<executable>  Set the input file name (default is a.out)\n"
+	"  -i --inlines           Unwind inlined functions\n"
+	"  -j --section=<name>    Read section-relative offsets instead of addresses\n"
+	"  -p --pretty-print      Make the output easier to read for humans\n"
+	"  -s --basenames         Strip directory names\n"
+	"  -f --functions         Show function names\n"
+	"  -C --demangle[=style]  Demangle function names\n"
+	"  -R --recurse-limit     Accepted: demangling is always bounded\n"
+	"  -r --no-recurse-limit  Accepted and ignored\n"
+	"  -h --help              Display this information\n"
+	"  -v --version           Display the program's version\n";
+
+/* Parses into OPTIONS; the exit code when there is nothing more to do, else -1. */
+static int parse(struct options *options, int argc, char **argv)
+{
+	static const struct option long_options[] = {
+		{"addresses", no_argument, NULL, 'a'},
+		{"basenames", no_argument, NULL, 's'},
+		{"demangle", optional_argument, NULL, 'C'},
+		{"exe", required_argument, NULL, 'e'},
+		{"functions", no_argument, NULL, 'f'},
+		{"inlines", no_argument, NULL, 'i'},
+		{"pretty-print", no_argument, NULL, 'p'},
+		{"recurse-limit", no_argument, NULL, 'R'},
+		{"no-recurse-limit", no_argument, NULL, 'r'},
+		{"section", required_argument, NULL, 'j'},
+		{"target", required_argument, NULL, 'b'},
+		{"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'v'},
+		{0},
+	};
+	*options = (struct options){.executable = "a.out"};
+	optind = 0;
+	int letter;
+	while ((letter = getopt_long(argc, argv, "ab:Ce:rRsfHhij:pVv", long_options, NULL)) != -1) {
+		switch (letter) {
+		case 'a':
+			options->addresses = true;
+			break;
+		case 'C':
+			options->demangle = true;
+			break;
+		case 'e':
+			options->executable = optarg;
+			break;
+		case 's':
+			options->basenames = true;
+			break;
+		case 'f':
+			options->functions = true;
+			break;
+		case 'i':
+			options->inlines = true;
+			break;
+		case 'j':
+			options->section = optarg;
+			break;
+		case 'p':
+			options->pretty = true;
+			break;
+		case 'b':
+		case 'r':
+		case 'R':
+			break;
+		case 'h':
+		case 'H':
+			fputs(usage, stdout);
+			return CAIRN_EXIT_DONE;
+		case 'v':
+		case 'V':
+			puts("addr2line (cairn " CAIRN_VERSION ")");
+			return CAIRN_EXIT_DONE;
+		default:
+			fputs(usage, stderr);
+			return CAIRN_EXIT_FAILED;
+		}
+	}
+	return -1;
+}
+
+static void demangle_some(void *context, size_t item, unsigned worker)
+{
+	enum { chunk = 64 };
+	struct demangler *demangler = context;
+	size_t first = demangler->done + item * chunk;
+	for (size_t i = first; i < first + chunk && i < demangler->count; i++) {
+		const char *full = cairn_demangle(&demangler->arenas[worker], demangler->names[i]);
+		if (full)
+			demangler->names[i] = full;
+	}
+}
+
+/* Demangles every name of RESULTS that is new. */
+static void demangle_all(struct demangler *demangler, const struct cairn_symbol *results, size_t count)
+{
+	enum { chunk = 64 };
+	for (size_t i = 0; i < count; i++) {
+		for (uint32_t k = 0; k < results[i].count; k++) {
+			const struct cairn_symbol_frame *frame = &results[i].frames[k];
+			if (!frame->function || !frame->mangled)
+				continue;
+			uint32_t *known = cairn_map_at(&demangler->index, (uint64_t)(uintptr_t)frame->function);
+			if (*known != CAIRN_NONE)
+				continue;
+			*known = (uint32_t)demangler->count;
+			cairn_array_room(demangler->names, demangler->count, demangler->capacity);
+			demangler->names[demangler->count++] = frame->function;
+		}
+	}
+	cairn_pool_run((demangler->count - demangler->done + chunk - 1) / chunk, demangle_some, demangler);
+	demangler->done = demangler->count;
+}
+
+static const char *function_name(const struct session *session, const struct cairn_symbol_frame *frame)
+{
+	if (!frame->function || !frame->function[0])
+		return "??";
+	if (!session->options.demangle || !frame->mangled)
+		return frame->function;
+	return session->demangler.names[cairn_map_get(&session->demangler.index, (uint64_t)(uintptr_t)frame->function)];
+}
+
+static void print_frame(const struct session *session, const struct cairn_symbol_frame *frame, struct cairn_buffer *out)
+{
+	const char *file = frame->file ? frame->file : "??";
+	const char *slash = session->options.basenames ? strrchr(file, '/') : NULL;
+	if (session->options.functions) {
+		cairn_buffer_text(out, function_name(session, frame));
+		cairn_buffer_text(out, session->options.pretty ? " at " : "\n");
+	}
+	cairn_buffer_text(out, slash ? slash + 1 : file);
+	cairn_buffer_byte(out, ':');
+	if (frame->line)
+		cairn_buffer_number(out, frame->line);
+	else
+		cairn_buffer_byte(out, '?');
+	cairn_buffer_byte(out, '\n');
+}
+
+static void print_result(const struct session *session, uint64_t address, const struct cairn_symbol *result, struct cairn_buffer *out)
+{
+	const struct options *options = &session->options;
+	if (options->addresses)
+		cairn_buffer_format(out, "0x%016llx%s", (unsigned long long)address, options->pretty ? ": " : "\n");
+	if (result->count == 0) {
+		if (options->functions)
+			cairn_buffer_text(out, options->pretty ? "?? " : "??\n");
+		cairn_buffer_text(out, "??:0\n");
+	}
+	for (uint32_t i = 0; i < (options->inlines || result->count == 0 ? result->count : 1); i++) {
+		if (i > 0 && options->pretty)
+			cairn_buffer_text(out, " (inlined by) ");
+		print_frame(session, &result->frames[i], out);
+	}
+}
+
+/* Answers COUNT addresses. False when nobody reads the answers any more. */
+static bool answer(struct session *session, uint64_t *addresses, size_t count)
+{
+	struct cairn_symbol *results = calloc(count + 1, sizeof *results);
+	if (!results)
+		cairn_out_of_memory(count * sizeof *results);
+	for (size_t i = 0; session->section && i < count; i++)
+		addresses[i] += session->section->address;
+	cairn_symbols_lookup(session->symbols, addresses, count, results);
+	if (session->options.demangle && session->options.functions)
+		demangle_all(&session->demangler, results, count);
+	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
+	for (size_t i = 0; i < count; i++)
+		print_result(session, addresses[i], &results[i], &out);
+	bool good = cairn_say_output(NULL, cairn_buffer_bytes(&out)) == CAIRN_EXIT_DONE;
+	cairn_buffer_free(&out);
+	free(results);
+	return good;
+}
+
+/* Hexadecimal digits, with or without 0x; what is not a number is address 0, as it has always been. */
+static uint64_t parse_address(struct cairn_bytes text)
+{
+	uint64_t address = 0;
+	text = cairn_text_trim(text);
+	return cairn_text_hex(&text, &address) ? address : 0;
+}
+
+/* Whether more input comes without waiting. One that sends lines by the dozen is about to send more; one that sends a line
+ * is waiting for its answer. */
+static bool more_is_coming(const struct cairn_buffer *input)
+{
+	enum { many_bytes = 512, moment_ms = 2 };
+	struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
+	return poll(&in, 1, input->length >= many_bytes ? moment_ms : 0) > 0;
+}
+
+/* Answers the complete lines of INPUT, and keeps the rest of it; at the end of the input the rest is a line too. */
+static bool answer_lines(struct session *session, struct cairn_buffer *input, bool at_end)
+{
+	struct cairn_bytes rest = cairn_buffer_bytes(input), line;
+	uint64_t *addresses = NULL;
+	size_t count = 0, capacity = 0, used = 0;
+	bool complete;
+	while (cairn_text_line(&rest, &line, &complete) && (complete || at_end)) {
+		cairn_array_room(addresses, count, capacity);
+		addresses[count++] = parse_address(line);
+		used = input->length - rest.length;
+	}
+	memmove(input->data, input->data + used, input->length - used);
+	input->length -= used;
+	bool good = count == 0 || answer(session, addresses, count);
+	free(addresses);
+	return good;
+}
+
+static int answer_input(struct session *session)
+{
+	enum { step = 1 << 16, batch_bytes = 64 << 20 };
+	struct cairn_buffer input = cairn_buffer(SIZE_MAX);
+	bool at_end = false, good = true;
+	while (!at_end && good) {
+		do {
+			ssize_t got = read(STDIN_FILENO, cairn_buffer_room(&input, step), step);
+			if (got < 0 && errno == EINTR)
+				continue;
+			at_end = got <= 0;
+			input.length += got > 0 ? (size_t)got : 0;
+		} while (!at_end && input.length < batch_bytes && more_is_coming(&input));
+		if (input.length)
+			good = answer_lines(session, &input, at_end);
+	}
+	cairn_buffer_free(&input);
+	return good ? CAIRN_EXIT_DONE : CAIRN_EXIT_FAILED;
+}
+
+static int answer_arguments(struct session *session, int count, char **arguments)
+{
+	uint64_t *addresses = calloc((size_t)count, sizeof *addresses);
+	if (!addresses)
+		cairn_out_of_memory((size_t)count * sizeof *addresses);
+	for (int i = 0; i < count; i++)
+		addresses[i] = parse_address(cairn_bytes_of(arguments[i]));
+	bool good = answer(session, addresses, (size_t)count);
+	free(addresses);
+	return good ? CAIRN_EXIT_DONE : CAIRN_EXIT_FAILED;
+}
+
+static bool open_session(struct session *session, struct cairn_error *error)
+{
+	session->elf = cairn_elf_open(session->options.executable, error);
+	if (!session->elf)
+		return false;
+	if (session->options.section) {
+		session->section = cairn_elf_section(session->elf, session->options.section);
+		if (!session->section)
+			return cairn_fail(error, "%s: no section %s", session->options.executable, session->options.section);
+	}
+	session->symbols = cairn_symbols_open(&(struct cairn_symbols_files){.binary = session->elf});
+	session->demangler.arenas = calloc(cairn_pool_width(), sizeof *session->demangler.arenas);
+	if (!session->demangler.arenas)
+		cairn_out_of_memory(0);
+	return true;
+}
+
+static void close_session(struct session *session)
+{
+	for (unsigned i = 0; session->demangler.arenas && i < cairn_pool_width(); i++)
+		cairn_arena_free(&session->demangler.arenas[i]);
+	free(session->demangler.arenas);
+	free(session->demangler.names);
+	cairn_map_free(&session->demangler.index);
+	cairn_symbols_close(session->symbols);
+	cairn_elf_close(session->elf);
+}
+
+static int run(int argc, char **argv)
+{
+	struct session session = {0};
+	struct cairn_error error;
+	int code = parse(&session.options, argc, argv);
+	if (code >= 0)
+		return code;
+	if (!open_session(&session, &error))
+		code = cairn_say_error(error.text);
+	else if (optind < argc)
+		code = answer_arguments(&session, argc - optind, argv + optind);
+	else
+		code = answer_input(&session);
+	close_session(&session);
+	return code;
+}
+
+const struct cairn_command cairn_command_addr2line = {
+	.name = "addr2line",
+	.summary = "functions and lines of addresses; takes GNU addr2line's options",
+	.arguments = "[ADDRESS...]",
+	.run_arguments = run,
+};

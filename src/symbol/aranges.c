@@ -1,0 +1,89 @@
+/* aranges.c - reading .debug_aranges (DWARF 5, 6.1.2).
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "symbol/aranges.h"
+
+#include "base/array.h"
+
+#include <stdlib.h>
+
+/* The pairs of one set; they end with two zeros, or with the set. */
+static bool read_pairs(struct cairn_aranges *aranges, const struct cairn_dwarf *dwarf, struct cairn_cursor *in, uint64_t unit,
+	const uint64_t *addresses, size_t count)
+{
+	bool any = false;
+	while (cairn_cursor_left(in) >= 16) {
+		uint64_t low = cairn_cursor_u64(in), length = cairn_cursor_u64(in);
+		if (low == 0 && length == 0)
+			break;
+		if (cairn_dwarf_is_tombstone(dwarf, low) || low + length < low)
+			continue;
+		any = true;
+		struct cairn_touch touch = {.unit = unit};
+		touch.first = cairn_addresses_within(addresses, count, (struct cairn_range){low, low + length}, &touch.count);
+		if (touch.count == 0)
+			continue;
+		cairn_array_room(aranges->touches, aranges->touch_count, aranges->touch_capacity);
+		aranges->touches[aranges->touch_count++] = touch;
+	}
+	return any;
+}
+
+/* One set: a header, and the pairs of one unit. False at the end. */
+static bool read_set(struct cairn_aranges *aranges, const struct cairn_dwarf *dwarf, struct cairn_cursor *in,
+	const uint64_t *addresses, size_t count)
+{
+	size_t start = cairn_cursor_offset(in);
+	uint64_t length = cairn_cursor_u32(in);
+	bool wide = length == UINT32_MAX;
+	if (wide)
+		length = cairn_cursor_u64(in);
+	struct cairn_cursor set = *in;
+	cairn_cursor_skip(in, length);
+	if (in->failed || length == 0)
+		return false;
+	set.end = in->at;
+	uint16_t version = cairn_cursor_u16(&set);
+	uint64_t unit = wide ? cairn_cursor_u64(&set) : cairn_cursor_u32(&set);
+	uint8_t address_size = cairn_cursor_u8(&set), segment_size = cairn_cursor_u8(&set);
+	if (set.failed || version != 2 || address_size != 8 || segment_size != 0)
+		return true;
+	/* Pairs are aligned to their own size, from the start of the set. */
+	cairn_cursor_skip(&set, -(cairn_cursor_offset(&set) - start) & 15);
+	if (!read_pairs(aranges, dwarf, &set, unit, addresses, count))
+		return true;
+	cairn_array_room(aranges->units, aranges->unit_count, aranges->unit_capacity);
+	aranges->units[aranges->unit_count++] = unit;
+	return true;
+}
+
+static int by_unit(const void *a, const void *b)
+{
+	const struct cairn_touch *left = a, *right = b;
+	if (left->unit != right->unit)
+		return left->unit < right->unit ? -1 : 1;
+	return (left->first > right->first) - (left->first < right->first);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+	return (left > right) - (left < right);
+}
+
+void cairn_aranges_match(struct cairn_aranges *aranges, const struct cairn_dwarf *dwarf, const uint64_t *addresses, size_t count)
+{
+	*aranges = (struct cairn_aranges){0};
+	struct cairn_cursor in = cairn_cursor(cairn_elf_named(dwarf->elf, ".debug_aranges"));
+	while (cairn_cursor_left(&in) > 0 && read_set(aranges, dwarf, &in, addresses, count))
+		;
+	if (aranges->touch_count)
+		qsort(aranges->touches, aranges->touch_count, sizeof *aranges->touches, by_unit);
+	if (aranges->unit_count)
+		qsort(aranges->units, aranges->unit_count, sizeof *aranges->units, by_number);
+}
+
+void cairn_aranges_free(struct cairn_aranges *aranges)
+{
+	free(aranges->touches);
+	free(aranges->units);
+}

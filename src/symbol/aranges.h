@@ -1,0 +1,29 @@
+/* aranges.h - .debug_aranges: which unit has which addresses, without reading the units.
+ *
+ * An accelerator only: clang and rustc write none, and a file may have it for some of its units. What it does not cover is
+ * looked for in the units themselves.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_SYMBOL_ARANGES_H
+#define CAIRN_SYMBOL_ARANGES_H
+
+#include "symbol/ranges.h"
+
+/* Some of the addresses asked for, given by their places in the sorted array, are in the unit at UNIT of .debug_info. */
+struct cairn_touch {
+	uint64_t unit;
+	size_t first;
+	size_t count;
+};
+
+struct cairn_aranges {
+	struct cairn_touch *touches; /* by unit */
+	size_t touch_count, touch_capacity;
+	uint64_t *units; /* sorted: those of which the section speaks */
+	size_t unit_count, unit_capacity;
+};
+
+/* Finds ADDRESSES, which are sorted, in the section of DWARF's file. Free with cairn_aranges_free. */
+void cairn_aranges_match(struct cairn_aranges *aranges, const struct cairn_dwarf *dwarf, const uint64_t *addresses, size_t count);
+void cairn_aranges_free(struct cairn_aranges *aranges);
+
+#endif

@@ -1,0 +1,59 @@
+/* dwarf.c - finding the DWARF sections of a file.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "symbol/dwarf.h"
+
+#include "base/inflate.h"
+
+#include <elf.h>
+#include <stdio.h>
+
+static const char *const section_names[CAIRN_DWARF_SECTIONS] = {
+	[CAIRN_DWARF_INFO] = ".debug_info",
+	[CAIRN_DWARF_ABBREV] = ".debug_abbrev",
+	[CAIRN_DWARF_LINE] = ".debug_line",
+	[CAIRN_DWARF_LINE_STR] = ".debug_line_str",
+	[CAIRN_DWARF_STR] = ".debug_str",
+	[CAIRN_DWARF_STR_OFFSETS] = ".debug_str_offsets",
+	[CAIRN_DWARF_ADDR] = ".debug_addr",
+	[CAIRN_DWARF_RANGES] = ".debug_ranges",
+	[CAIRN_DWARF_RNGLISTS] = ".debug_rnglists",
+};
+
+void cairn_dwarf_open(struct cairn_dwarf *dwarf, struct cairn_elf *elf, bool split)
+{
+	*dwarf = (struct cairn_dwarf){.elf = elf, .split = split};
+	dwarf->zero_is_code = elf->type == ET_REL || cairn_elf_is_code(elf, 0);
+	for (int i = 0; i < CAIRN_DWARF_SECTIONS; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "%s%s", section_names[i], split ? ".dwo" : "");
+		const struct cairn_elf_section *section = cairn_elf_section(elf, name);
+		dwarf->sections[i] = (struct cairn_bytes){"", 0};
+		if (!section)
+			continue;
+		dwarf->inflates[i] = section->inflate;
+		dwarf->sections[i] = section->inflate ? cairn_inflate_bytes(section->inflate) : section->bytes;
+	}
+}
+
+bool cairn_dwarf_await(const struct cairn_dwarf *dwarf, uint64_t end)
+{
+	if (end > dwarf->sections[CAIRN_DWARF_INFO].length)
+		return false;
+	struct cairn_inflate *inflate = dwarf->inflates[CAIRN_DWARF_INFO];
+	return !inflate || cairn_inflate_wait(inflate, (size_t)end);
+}
+
+void cairn_dwarf_await_others(const struct cairn_dwarf *dwarf)
+{
+	for (int i = 0; i < CAIRN_DWARF_SECTIONS; i++)
+		if (i != CAIRN_DWARF_INFO && dwarf->inflates[i])
+			cairn_inflate_wait(dwarf->inflates[i], dwarf->sections[i].length);
+}
+
+const char *cairn_dwarf_string(const struct cairn_dwarf *dwarf, enum cairn_dwarf_section section, uint64_t offset)
+{
+	struct cairn_bytes bytes = dwarf->sections[section];
+	if (offset >= bytes.length || !memchr(bytes.data + offset, 0, bytes.length - (size_t)offset))
+		return NULL;
+	return bytes.data + offset;
+}

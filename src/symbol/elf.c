@@ -1,0 +1,365 @@
+/* elf.c - the ELF reader. Follows the System V gABI, chapter 4 (headers, sections, compressed sections, symbols) and
+ * chapter 5 (program headers, notes).
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "symbol/elf.h"
+
+#include "base/cursor.h"
+#include "base/inflate.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+bool cairn_elf_is(struct cairn_bytes bytes)
+{
+	return cairn_bytes_start_with(bytes, ELFMAG);
+}
+
+/* LENGTH bytes at OFFSET of the file, empty where they are not all there. */
+static struct cairn_bytes slice(const struct cairn_elf *elf, uint64_t offset, uint64_t length)
+{
+	struct cairn_bytes whole = elf->file.bytes;
+	if (offset > whole.length || length > whole.length - offset)
+		return (struct cairn_bytes){"", 0};
+	return (struct cairn_bytes){whole.data + offset, (size_t)length};
+}
+
+/* A string table up to its last terminator, so that every string in it has one. */
+static struct cairn_bytes string_table(struct cairn_bytes table)
+{
+	const char *last = table.length ? memrchr(table.data, 0, table.length) : NULL;
+	return (struct cairn_bytes){table.data, last ? (size_t)(last - table.data) + 1 : 0};
+}
+
+static const char *string_at(struct cairn_bytes table, uint64_t offset)
+{
+	return offset < table.length ? table.data + offset : "";
+}
+
+/* Chapter 5, "Note Section": name and descriptor are each padded to the alignment of the section or segment. */
+static void read_build_id(struct cairn_elf *elf, struct cairn_bytes notes, uint64_t alignment)
+{
+	uint64_t mask = alignment == 8 ? 7 : 3;
+	struct cairn_cursor in = cairn_cursor(notes);
+	while (!in.failed && cairn_cursor_left(&in) >= 12 && !elf->build_id[0]) {
+		uint32_t name_length = cairn_cursor_u32(&in), length = cairn_cursor_u32(&in), type = cairn_cursor_u32(&in);
+		struct cairn_bytes name = cairn_cursor_bytes(&in, name_length);
+		cairn_cursor_skip(&in, -cairn_cursor_offset(&in) & mask);
+		struct cairn_bytes id = cairn_cursor_bytes(&in, length);
+		if (!in.failed && type == NT_GNU_BUILD_ID && cairn_bytes_equal(name, (struct cairn_bytes){"GNU", 4}) &&
+		    id.length <= (sizeof elf->build_id - 1) / 2)
+			for (size_t i = 0; i < id.length; i++)
+				snprintf(elf->build_id + 2 * i, 3, "%02x", (unsigned char)id.data[i]);
+		if (cairn_cursor_left(&in) > mask)
+			cairn_cursor_skip(&in, -cairn_cursor_offset(&in) & mask);
+	}
+}
+
+static bool read_segments(struct cairn_elf *elf, const Elf64_Ehdr *header, struct cairn_error *error)
+{
+	struct cairn_bytes table = slice(elf, header->e_phoff, (uint64_t)header->e_phnum * sizeof(Elf64_Phdr));
+	if (header->e_phnum && (table.length == 0 || header->e_phentsize != sizeof(Elf64_Phdr)))
+		return cairn_fail(error, "%s: its program headers lie outside the file", elf->path);
+	elf->segments = calloc(header->e_phnum + 1u, sizeof *elf->segments);
+	if (!elf->segments)
+		cairn_out_of_memory(header->e_phnum * sizeof *elf->segments);
+	for (size_t i = 0; i < header->e_phnum; i++) {
+		Elf64_Phdr entry;
+		memcpy(&entry, table.data + i * sizeof entry, sizeof entry);
+		if (entry.p_type == PT_LOAD)
+			elf->segments[elf->segment_count++] = (struct cairn_elf_segment){
+				entry.p_offset, entry.p_vaddr, entry.p_filesz, entry.p_memsz, (entry.p_flags & PF_X) != 0};
+		else if (entry.p_type == PT_NOTE)
+			read_build_id(elf, slice(elf, entry.p_offset, entry.p_filesz), entry.p_align);
+	}
+	return true;
+}
+
+/* The older form of compression: the section is called .zdebug_… and starts with "ZLIB" and the size, big-endian. */
+static void prepare_zdebug(struct cairn_elf_section *section)
+{
+	if (section->bytes.length < 12 || !cairn_bytes_start_with(section->bytes, "ZLIB"))
+		return;
+	uint64_t size;
+	memcpy(&size, section->bytes.data + 4, sizeof size);
+	section->inflate = cairn_inflate_new(cairn_bytes_skip(section->bytes, 12), CAIRN_INFLATE_ZLIB, __builtin_bswap64(size));
+	if (!section->inflate)
+		section->bytes.length = 0;
+}
+
+static void prepare_compressed(struct cairn_elf_section *section)
+{
+	Elf64_Chdr header = {0};
+	if (section->bytes.length >= sizeof header)
+		memcpy(&header, section->bytes.data, sizeof header);
+	struct cairn_bytes packed = cairn_bytes_skip(section->bytes, sizeof header);
+	enum { compressed_by_zstd = 2 }; /* ELFCOMPRESS_ZSTD, which older headers lack */
+	if (header.ch_type == ELFCOMPRESS_ZLIB)
+		section->inflate = cairn_inflate_new(packed, CAIRN_INFLATE_ZLIB, header.ch_size);
+	else if (header.ch_type == compressed_by_zstd)
+		section->inflate = cairn_inflate_new(packed, CAIRN_INFLATE_ZSTD, header.ch_size);
+	if (!section->inflate)
+		section->bytes.length = 0;
+}
+
+static void read_section(struct cairn_elf *elf, const Elf64_Shdr *entry, struct cairn_bytes names, struct cairn_elf_section *section)
+{
+	*section = (struct cairn_elf_section){
+		.name = string_at(names, entry->sh_name),
+		.type = entry->sh_type,
+		.link = entry->sh_link,
+		.flags = entry->sh_flags,
+		.address = entry->sh_addr,
+		.size = entry->sh_size,
+		.bytes = {"", 0},
+	};
+	if (entry->sh_type != SHT_NOBITS && entry->sh_type != SHT_NULL)
+		section->bytes = slice(elf, entry->sh_offset, entry->sh_size);
+	if (entry->sh_type == SHT_NOTE)
+		read_build_id(elf, section->bytes, entry->sh_addralign);
+	if (section->bytes.length == 0)
+		return;
+	if (entry->sh_flags & SHF_COMPRESSED)
+		prepare_compressed(section);
+	else if (strncmp(section->name, ".zdebug_", 8) == 0)
+		prepare_zdebug(section);
+}
+
+static bool read_sections(struct cairn_elf *elf, const Elf64_Ehdr *header, struct cairn_error *error)
+{
+	if (header->e_shoff == 0)
+		return true;
+	Elf64_Shdr entry;
+	struct cairn_bytes first = slice(elf, header->e_shoff, sizeof entry);
+	if (first.length == 0 || header->e_shentsize != sizeof entry)
+		return cairn_fail(error, "%s: its section headers lie outside the file; is it cut short?", elf->path);
+	memcpy(&entry, first.data, sizeof entry);
+	uint64_t count = header->e_shnum ? header->e_shnum : entry.sh_size;
+	uint64_t names_index = header->e_shstrndx == SHN_XINDEX ? entry.sh_link : header->e_shstrndx;
+	struct cairn_bytes table = {"", 0};
+	if (count <= elf->file.bytes.length / sizeof entry)
+		table = slice(elf, header->e_shoff, count * sizeof entry);
+	if (table.length == 0)
+		return cairn_fail(error, "%s: its section headers lie outside the file; is it cut short?", elf->path);
+	struct cairn_bytes names = {"", 0};
+	if (names_index < count) {
+		memcpy(&entry, table.data + names_index * sizeof entry, sizeof entry);
+		names = string_table(slice(elf, entry.sh_offset, entry.sh_size));
+	}
+	elf->sections = calloc((size_t)count, sizeof *elf->sections);
+	if (!elf->sections)
+		cairn_out_of_memory((size_t)count * sizeof *elf->sections);
+	elf->section_count = (size_t)count;
+	for (size_t i = 0; i < elf->section_count; i++) {
+		memcpy(&entry, table.data + i * sizeof entry, sizeof entry);
+		read_section(elf, &entry, names, &elf->sections[i]);
+	}
+	return true;
+}
+
+static bool read_all(struct cairn_elf *elf, struct cairn_error *error)
+{
+	struct cairn_bytes bytes = elf->file.bytes;
+	Elf64_Ehdr header;
+	if (!cairn_elf_is(bytes) || bytes.length < EI_NIDENT)
+		return cairn_fail(error, "%s: not an ELF file", elf->path);
+	if (bytes.data[EI_CLASS] != ELFCLASS64 || bytes.data[EI_DATA] != ELFDATA2LSB)
+		return cairn_fail(error, "%s: a %s-bit %s-endian ELF file; only 64-bit little-endian ones are read", elf->path,
+			bytes.data[EI_CLASS] == ELFCLASS32 ? "32" : "64", bytes.data[EI_DATA] == ELFDATA2MSB ? "big" : "little");
+	if (bytes.length < sizeof header)
+		return cairn_fail(error, "%s: cut short in the ELF header", elf->path);
+	memcpy(&header, bytes.data, sizeof header);
+	elf->machine = header.e_machine;
+	elf->type = header.e_type;
+	return read_segments(elf, &header, error) && read_sections(elf, &header, error);
+}
+
+static struct cairn_elf *new_elf(const char *path)
+{
+	struct cairn_elf *elf = calloc(1, sizeof *elf);
+	if (elf)
+		elf->path = strdup(path);
+	if (!elf || !elf->path)
+		cairn_out_of_memory(sizeof *elf);
+	return elf;
+}
+
+struct cairn_elf *cairn_elf_open(const char *path, struct cairn_error *error)
+{
+	struct cairn_elf *elf = new_elf(path);
+	elf->owns_file = true;
+	if (cairn_file_read(&elf->file, path, error) && read_all(elf, error))
+		return elf;
+	cairn_elf_close(elf);
+	return NULL;
+}
+
+struct cairn_elf *cairn_elf_open_bytes(struct cairn_bytes bytes, const char *name, struct cairn_error *error)
+{
+	struct cairn_elf *elf = new_elf(name);
+	elf->file.bytes = bytes;
+	if (read_all(elf, error))
+		return elf;
+	cairn_elf_close(elf);
+	return NULL;
+}
+
+void cairn_elf_close(struct cairn_elf *elf)
+{
+	if (!elf)
+		return;
+	for (size_t i = 0; i < elf->section_count; i++)
+		cairn_inflate_free(elf->sections[i].inflate);
+	if (elf->owns_file)
+		cairn_file_close(&elf->file);
+	free(elf->sections);
+	free(elf->segments);
+	free(elf->path);
+	free(elf);
+}
+
+bool cairn_elf_address_of(const struct cairn_elf *elf, uint64_t offset, uint64_t *address)
+{
+	const struct cairn_elf_segment *best = NULL;
+	for (size_t i = 0; i < elf->segment_count; i++) {
+		const struct cairn_elf_segment *segment = &elf->segments[i];
+		if (offset >= segment->offset && offset - segment->offset < segment->file_size && (!best || segment->executable))
+			best = segment;
+	}
+	if (best)
+		*address = best->address + (offset - best->offset);
+	return best != NULL;
+}
+
+bool cairn_elf_offset_of(const struct cairn_elf *elf, uint64_t address, uint64_t *offset)
+{
+	for (size_t i = 0; i < elf->segment_count; i++) {
+		const struct cairn_elf_segment *segment = &elf->segments[i];
+		if (address >= segment->address && address - segment->address < segment->file_size) {
+			*offset = segment->offset + (address - segment->address);
+			return true;
+		}
+	}
+	return false;
+}
+
+bool cairn_elf_is_code(const struct cairn_elf *elf, uint64_t address)
+{
+	for (size_t i = 0; i < elf->segment_count; i++) {
+		const struct cairn_elf_segment *segment = &elf->segments[i];
+		if (segment->executable && address >= segment->address && address - segment->address < segment->memory_size)
+			return true;
+	}
+	for (size_t i = 0; elf->segment_count == 0 && i < elf->section_count; i++) {
+		const struct cairn_elf_section *section = &elf->sections[i];
+		if ((section->flags & SHF_EXECINSTR) && address >= section->address && address - section->address < section->size)
+			return true;
+	}
+	return false;
+}
+
+struct cairn_elf_section *cairn_elf_section(const struct cairn_elf *elf, const char *name)
+{
+	static const char debug[] = ".debug_", packed_debug[] = ".zdebug_";
+	bool is_debug = strncmp(name, debug, strlen(debug)) == 0;
+	for (size_t i = 0; i < elf->section_count; i++) {
+		const char *other = elf->sections[i].name;
+		if (strcmp(other, name) == 0 || (is_debug && strncmp(other, packed_debug, strlen(packed_debug)) == 0 &&
+						 strcmp(other + strlen(packed_debug), name + strlen(debug)) == 0))
+			return &elf->sections[i];
+	}
+	return NULL;
+}
+
+struct cairn_bytes cairn_elf_contents(struct cairn_elf_section *section)
+{
+	if (!section)
+		return (struct cairn_bytes){"", 0};
+	if (!section->inflate)
+		return section->bytes;
+	struct cairn_bytes bytes = cairn_inflate_bytes(section->inflate);
+	return cairn_inflate_wait(section->inflate, bytes.length) ? bytes : (struct cairn_bytes){"", 0};
+}
+
+struct cairn_bytes cairn_elf_named(const struct cairn_elf *elf, const char *name)
+{
+	return cairn_elf_contents(cairn_elf_section(elf, name));
+}
+
+/* Both link sections start with a terminated file name. */
+static const char *link_name(struct cairn_bytes link)
+{
+	return link.length && memchr(link.data, 0, link.length) && link.data[0] ? link.data : NULL;
+}
+
+bool cairn_elf_debuglink(const struct cairn_elf *elf, const char **name, uint32_t *crc)
+{
+	struct cairn_bytes link = cairn_elf_named(elf, ".gnu_debuglink");
+	*name = link_name(link);
+	if (!*name)
+		return false;
+	size_t at = (strlen(*name) + 1 + 3) & ~(size_t)3;
+	if (link.length < at + sizeof *crc)
+		return false;
+	memcpy(crc, link.data + at, sizeof *crc);
+	return true;
+}
+
+bool cairn_elf_altlink(const struct cairn_elf *elf, const char **name, char *build_id)
+{
+	struct cairn_bytes link = cairn_elf_named(elf, ".gnu_debugaltlink");
+	*name = link_name(link);
+	if (!*name)
+		return false;
+	struct cairn_bytes id = cairn_bytes_skip(link, strlen(*name) + 1);
+	if (id.length == 0 || id.length > 64)
+		return false;
+	for (size_t i = 0; i < id.length; i++)
+		snprintf(build_id + 2 * i, 3, "%02x", (unsigned char)id.data[i]);
+	return true;
+}
+
+struct cairn_bytes cairn_elf_debugdata(const struct cairn_elf *elf)
+{
+	return cairn_elf_named(elf, ".gnu_debugdata");
+}
+
+static bool has_contents(const struct cairn_elf *elf, const char *name)
+{
+	const struct cairn_elf_section *section = cairn_elf_section(elf, name);
+	return section && section->bytes.length > 0;
+}
+
+bool cairn_elf_has_dwarf(const struct cairn_elf *elf)
+{
+	return has_contents(elf, ".debug_info");
+}
+
+bool cairn_elf_has_symtab(const struct cairn_elf *elf)
+{
+	return has_contents(elf, ".symtab");
+}
+
+struct cairn_elf_symbols cairn_elf_symbols(const struct cairn_elf *elf, const char *table)
+{
+	struct cairn_elf_section *section = cairn_elf_section(elf, table);
+	if (!section || section->link >= elf->section_count)
+		return (struct cairn_elf_symbols){{"", 0}, {"", 0}};
+	return (struct cairn_elf_symbols){
+		cairn_elf_contents(section), string_table(cairn_elf_contents(&elf->sections[section->link]))};
+}
+
+bool cairn_elf_symbols_next(struct cairn_elf_symbols *symbols, struct cairn_elf_symbol *symbol)
+{
+	Elf64_Sym entry;
+	while (symbols->entries.length >= sizeof entry) {
+		memcpy(&entry, symbols->entries.data, sizeof entry);
+		symbols->entries = cairn_bytes_skip(symbols->entries, sizeof entry);
+		if (entry.st_shndx == SHN_UNDEF || entry.st_name == 0)
+			continue;
+		*symbol = (struct cairn_elf_symbol){string_at(symbols->names, entry.st_name), entry.st_value, entry.st_size,
+			ELF64_ST_TYPE(entry.st_info), ELF64_ST_BIND(entry.st_info)};
+		return true;
+	}
+	return false;
+}

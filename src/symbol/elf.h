@@ -1,0 +1,112 @@
+/* elf.h - one ELF file: its identity, where its parts lie, its sections and symbols.
+ *
+ * Read are 64-bit little-endian files; others are refused with a sentence. The file is mapped, nothing is copied, and a
+ * section that was compressed (SHF_COMPRESSED by zlib or zstd, or the older .zdebug_ names) is unpacked when it is first
+ * asked for. Every offset and size in the file is checked against its length when it is opened, so what is handed out
+ * can be read without further care. All returned strings and bytes are borrowed: they live until cairn_elf_close.
+ *
+ * Addresses are *link-time* addresses: those of the file's own program headers, before it was loaded anywhere.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_SYMBOL_ELF_H
+#define CAIRN_SYMBOL_ELF_H
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/file.h"
+
+struct cairn_inflate;
+
+/* A PT_LOAD program header. */
+struct cairn_elf_segment {
+	uint64_t offset;      /* in the file */
+	uint64_t address;     /* link-time */
+	uint64_t file_size;   /* 0 in a separate debug file, which holds no code */
+	uint64_t memory_size;
+	bool executable;
+};
+
+struct cairn_elf_section {
+	const char *name;
+	uint32_t type;
+	uint32_t link;
+	uint64_t flags;
+	uint64_t address;
+	uint64_t size;              /* as loaded; the packed size when compressed */
+	struct cairn_bytes bytes;   /* as in the file; empty for NOBITS */
+	struct cairn_inflate *inflate; /* how its contents are unpacked; NULL when they are not compressed */
+};
+
+struct cairn_elf {
+	char *path; /* as it was opened, for messages */
+	struct cairn_file file;
+	bool owns_file; /* opened here, not lent */
+	uint16_t machine; /* EM_X86_64, EM_AARCH64, … of <elf.h> */
+	uint16_t type;    /* ET_EXEC, ET_DYN, ET_REL */
+	char build_id[2 * 64 + 1]; /* lower-case hex; empty when there is none */
+	struct cairn_elf_segment *segments;
+	size_t segment_count;
+	struct cairn_elf_section *sections;
+	size_t section_count;
+};
+
+/* Opens the file at PATH. Free with cairn_elf_close. */
+struct cairn_elf *cairn_elf_open(const char *path, struct cairn_error *error);
+
+/* The same over BYTES, which are borrowed and must outlive the result; NAME stands for the path in messages. */
+struct cairn_elf *cairn_elf_open_bytes(struct cairn_bytes bytes, const char *name, struct cairn_error *error);
+
+void cairn_elf_close(struct cairn_elf *elf);
+
+/* Whether the file is ELF at all, by its first bytes. */
+bool cairn_elf_is(struct cairn_bytes bytes);
+
+/* Where the byte at file OFFSET, as a loaded executable would show it, lies in memory at link time; and back. In a separate
+ * debug file the segments' offsets are those of the binary it was made from in most but not all cases: ask the binary. */
+bool cairn_elf_address_of(const struct cairn_elf *elf, uint64_t offset, uint64_t *address);
+bool cairn_elf_offset_of(const struct cairn_elf *elf, uint64_t address, uint64_t *offset);
+
+/* Whether ADDRESS is in a segment (or, where there are none, a section) that is executable. */
+bool cairn_elf_is_code(const struct cairn_elf *elf, uint64_t address);
+
+/* The section called NAME, or NULL. ".debug_info" finds ".zdebug_info" too. */
+struct cairn_elf_section *cairn_elf_section(const struct cairn_elf *elf, const char *name);
+
+/* The contents of SECTION, unpacked on the first call (by whichever thread comes first; others wait). Empty when SECTION
+ * is NULL, holds nothing, or cannot be unpacked. */
+struct cairn_bytes cairn_elf_contents(struct cairn_elf_section *section);
+
+/* The contents of the section called NAME: the two above together. */
+struct cairn_bytes cairn_elf_named(const struct cairn_elf *elf, const char *name);
+
+/* .gnu_debuglink: the file name of the separate debug file and the CRC-32 of its contents. False when there is none. */
+bool cairn_elf_debuglink(const struct cairn_elf *elf, const char **name, uint32_t *crc);
+
+/* .gnu_debugaltlink: path (absolute or relative to this file) and build-id in hex of the file that dwz put shared parts in.
+ * BUILD_ID holds at least 129 bytes. */
+bool cairn_elf_altlink(const struct cairn_elf *elf, const char **name, char *build_id);
+
+/* .gnu_debugdata: an xz-compressed ELF file that holds the mini symbol table; empty when there is none. */
+struct cairn_bytes cairn_elf_debugdata(const struct cairn_elf *elf);
+
+/* Whether the file has anything the line and function reader can use (.debug_info), or a full symbol table. */
+bool cairn_elf_has_dwarf(const struct cairn_elf *elf);
+bool cairn_elf_has_symtab(const struct cairn_elf *elf);
+
+/* A defined symbol. */
+struct cairn_elf_symbol {
+	const char *name;
+	uint64_t address;
+	uint64_t size;
+	uint8_t type;    /* STT_FUNC, … */
+	uint8_t binding; /* STB_GLOBAL, … */
+};
+
+/* Walks the defined symbols of ".symtab" or ".dynsym" in file order. */
+struct cairn_elf_symbols {
+	struct cairn_bytes entries;
+	struct cairn_bytes names;
+};
+struct cairn_elf_symbols cairn_elf_symbols(const struct cairn_elf *elf, const char *table);
+bool cairn_elf_symbols_next(struct cairn_elf_symbols *symbols, struct cairn_elf_symbol *symbol);
+
+#endif

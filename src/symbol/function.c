@@ -1,0 +1,134 @@
+/* function.c - the walk over a unit's tree.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "symbol/function.h"
+
+#include "symbol/ranges.h"
+
+/* Compilers nest some dozens deep. */
+enum { deepest = 1024 };
+
+struct walk {
+	const struct cairn_unit *unit;
+	const struct cairn_abbrevs *table;
+	struct cairn_names *names;
+	struct cairn_arena *arena;
+	const uint64_t *addresses;
+	size_t count;
+	const struct cairn_call **calls;
+	bool thorough;
+	struct cairn_cursor in;
+	unsigned depth;
+	const struct cairn_call *around[deepest]; /* the call each level of the tree is inside of; NULL outside of any asked for */
+};
+
+/* The call ENTRY describes, when any of the addresses is in its ranges: it is then theirs, until a later entry further in
+ * takes them over. */
+static const struct cairn_call *match(struct walk *walk, const struct cairn_entry *entry, const struct cairn_call *caller)
+{
+	struct cairn_call *call = NULL;
+	struct cairn_ranges ranges = cairn_ranges(walk->unit, &entry->low, &entry->high, &entry->ranges);
+	struct cairn_range range;
+	while (cairn_ranges_next(&ranges, &range)) {
+		size_t found, first = cairn_addresses_within(walk->addresses, walk->count, range, &found);
+		if (found && !call)
+			call = cairn_arena_alloc(walk->arena, sizeof *call);
+		for (size_t i = first; i < first + found; i++)
+			walk->calls[i] = call;
+	}
+	if (call)
+		*call = (struct cairn_call){caller, cairn_names_of(walk->names, walk->unit, entry), entry->call_file, entry->call_line,
+			entry->call_column};
+	return call;
+}
+
+static void descend(struct walk *walk, const struct cairn_abbrev *abbrev, const struct cairn_call *call)
+{
+	if (!abbrev->has_children)
+		return;
+	if (++walk->depth >= deepest)
+		cairn_cursor_fail(&walk->in);
+	else
+		walk->around[walk->depth] = call;
+}
+
+/* Goes to the entry after the one whose attributes have just been read and everything below it, when SIBLING says where
+ * that is. A place behind us would be a circle. */
+static bool jump(struct walk *walk, uint32_t sibling)
+{
+	uint64_t target = walk->unit->offset + sibling;
+	if (walk->thorough || target < cairn_cursor_offset(&walk->in) || target > walk->unit->end)
+		return false;
+	walk->in.at = walk->in.start + target;
+	return true;
+}
+
+/* An entry that is of no interest, nor is anything below it. */
+static void step_over(struct walk *walk, const struct cairn_abbrev *abbrev)
+{
+	struct cairn_cursor *in = &walk->in;
+	if (!abbrev->has_children) {
+		cairn_abbrev_skip(walk->table, abbrev, in);
+		return;
+	}
+	uint32_t sibling = 0;
+	if (abbrev->has_sibling) {
+		if (cairn_cursor_left(in) >= abbrev->sibling + sizeof sibling)
+			memcpy(&sibling, in->at + abbrev->sibling, sizeof sibling);
+		cairn_abbrev_skip(walk->table, abbrev, in);
+	} else {
+		struct cairn_entry entry;
+		cairn_entry_read(&entry, walk->table, abbrev, in);
+		sibling = entry.sibling;
+	}
+	if (!jump(walk, sibling))
+		descend(walk, abbrev, NULL);
+}
+
+static void visit(struct walk *walk, const struct cairn_abbrev *abbrev)
+{
+	const struct cairn_call *around = walk->around[walk->depth];
+	enum cairn_entry_role role = abbrev->role;
+	if (role == CAIRN_ENTRY_SCOPE || (role == CAIRN_ENTRY_BLOCK && around)) {
+		cairn_abbrev_skip(walk->table, abbrev, &walk->in);
+		descend(walk, abbrev, around);
+	} else if (role == CAIRN_ENTRY_FUNCTION || (role == CAIRN_ENTRY_INLINED && around)) {
+		struct cairn_entry entry;
+		cairn_entry_read(&entry, walk->table, abbrev, &walk->in);
+		const struct cairn_call *call = match(walk, &entry, role == CAIRN_ENTRY_INLINED ? around : NULL);
+		if (call || !abbrev->has_children || !jump(walk, entry.sibling))
+			descend(walk, abbrev, call);
+	} else {
+		step_over(walk, abbrev);
+	}
+}
+
+void cairn_functions_match(const struct cairn_unit *unit, struct cairn_names *names, struct cairn_arena *arena,
+	const uint64_t *addresses, size_t count, const struct cairn_call **calls, bool thorough)
+{
+	struct walk walk = {
+		.unit = unit,
+		.table = cairn_abbrevs_at(
+			&names->abbrevs, unit->dwarf->sections[CAIRN_DWARF_ABBREV], unit->abbrev_offset, unit->encoding),
+		.names = names,
+		.arena = arena,
+		.addresses = addresses,
+		.count = count,
+		.calls = calls,
+		.thorough = thorough,
+		.in = cairn_unit_cursor(unit, unit->first_entry),
+	};
+	if (!walk.table->has_functions)
+		return;
+	do {
+		uint64_t code = cairn_cursor_uleb(&walk.in);
+		if (code == 0) {
+			if (walk.depth > 0)
+				walk.depth--;
+			continue;
+		}
+		const struct cairn_abbrev *abbrev = cairn_abbrevs_find(walk.table, code);
+		if (!abbrev)
+			return;
+		visit(&walk, abbrev);
+	} while (walk.depth > 0 && walk.in.at < walk.in.end);
+}

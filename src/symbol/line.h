@@ -1,0 +1,53 @@
+/* line.h - line number programs: which source line each address came from.
+ *
+ * A unit's program is run once for all of the unit's addresses, in the order of the program, without building a table of
+ * its rows: an address belongs to the last row at or before it within a sequence (DWARF 5, 6.2).
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_SYMBOL_LINE_H
+#define CAIRN_SYMBOL_LINE_H
+
+#include "symbol/unit.h"
+
+struct cairn_line_file {
+	const char *name;
+	uint64_t directory;
+	const char *path; /* once asked for */
+};
+
+struct cairn_lines {
+	const struct cairn_unit *unit;
+	struct cairn_encoding encoding; /* of the program, which may differ from the unit's */
+	uint8_t minimum_instruction;
+	uint8_t maximum_operations;
+	int8_t line_base;
+	uint8_t line_range;
+	uint8_t opcode_base;
+	const unsigned char *operand_counts; /* of standard opcodes, from opcode 1 */
+	struct cairn_cursor program;
+	const char **directories;
+	size_t directory_count, directory_capacity;
+	struct cairn_line_file *files;
+	size_t file_count, file_capacity;
+};
+
+/* Where an address came from. */
+struct cairn_line_row {
+	uint64_t file; /* as cairn_lines_path takes it */
+	uint32_t line;
+	uint32_t column;
+	bool found;
+};
+
+/* Reads the header of UNIT's program and its tables of files. False when there is none that can be read; what was read of
+ * the tables can be used all the same. Free with cairn_lines_close. */
+bool cairn_lines_open(struct cairn_lines *lines, const struct cairn_unit *unit);
+void cairn_lines_close(struct cairn_lines *lines);
+
+/* Fills ROWS, all zeroes at first, for ADDRESSES, which are sorted. */
+void cairn_lines_match(struct cairn_lines *lines, const uint64_t *addresses, size_t count, struct cairn_line_row *rows);
+
+/* The path of the file with that number, absolute where the directory it was compiled in is known; NULL when there is no
+ * such file. Kept in ARENA. */
+const char *cairn_lines_path(struct cairn_lines *lines, uint64_t file, struct cairn_arena *arena);
+
+#endif

@@ -1,0 +1,45 @@
+/* name.h - entries, and the names of functions, which may be several references away.
+ *
+ * An inlined call refers to the function it is a copy of, which refers to its declaration in a class, which has the name:
+ * in the same unit, in another, or in the file dwz made for several programs (DWARF 5, 3.3.8.2).
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_SYMBOL_NAME_H
+#define CAIRN_SYMBOL_NAME_H
+
+#include "symbol/unit.h"
+
+/* What is read of an entry. */
+struct cairn_entry {
+	struct cairn_value low, high, ranges;
+	struct cairn_value name, linkage_name;
+	struct cairn_value origin; /* DW_AT_abstract_origin, else DW_AT_specification */
+	uint64_t call_file;
+	uint32_t call_line, call_column;
+	uint32_t line; /* DW_AT_decl_line */
+	uint32_t sibling; /* from the start of the unit; 0 when absent */
+};
+
+/* Reads the attributes of an entry of ABBREV at IN. */
+void cairn_entry_read(
+	struct cairn_entry *entry, const struct cairn_abbrevs *table, const struct cairn_abbrev *abbrev, struct cairn_cursor *in);
+
+struct cairn_name {
+	const char *text; /* NULL when not known; owned by the file's sections */
+	uint32_t line;    /* where the function is declared */
+	bool mangled;     /* a linkage name */
+};
+
+/* One thread's abbreviations and the names it has met. All zeroes is empty. */
+struct cairn_names {
+	struct cairn_abbrev_cache abbrevs;
+	struct cairn_map index;
+	struct cairn_name *items;
+	size_t count, capacity;
+};
+
+/* The name of ENTRY, which is in UNIT: the first linkage name along its references, else the first name. */
+struct cairn_name cairn_names_of(struct cairn_names *names, const struct cairn_unit *unit, const struct cairn_entry *entry);
+
+void cairn_names_free(struct cairn_names *names);
+
+#endif

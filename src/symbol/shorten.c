@@ -1,0 +1,307 @@
+/* shorten.c - one pass over a demangled name that copies what is kept.
+ *
+ * Outside of all brackets a C++ name reads [return type] [scope::]name[<arguments>][(parameters)][qualifiers], and a
+ * parameter list may be followed by :: again when something local to the function is meant. A space outside of brackets
+ * therefore ends a return type, but only a name that has parameters has one: else the space belongs to a name that is
+ * neither C++ nor Rust.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "symbol/shorten.h"
+
+#include "base/error.h"
+
+#include <stdlib.h>
+
+struct shortening {
+	const char *at;
+	char *out;
+	size_t length;
+	unsigned qualified; /* how many of Rust's <Type as Trait> are open here */
+	bool spaced;        /* a space outside of brackets was passed since the last parameter list */
+	bool strange;       /* not a name of this kind */
+};
+
+static bool starts_with(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static bool is_word(char byte)
+{
+	return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') || byte == '_' || byte == '$' ||
+	       (byte & 0x80);
+}
+
+static void put(struct shortening *s, const char *text, size_t length)
+{
+	memcpy(s->out + s->length, text, length);
+	s->length += length;
+}
+
+/* Copies COUNT bytes, or as many as there are. */
+static void keep(struct shortening *s, size_t count)
+{
+	count = strnlen(s->at, count);
+	put(s, s->at, count);
+	s->at += count;
+}
+
+static char last(const struct shortening *s)
+{
+	return s->length ? s->out[s->length - 1] : '\0';
+}
+
+/* The place after a character literal such as '<' in a Rust const argument, or after the quote alone: a lifetime has
+ * no second one. */
+static const char *skip_quoted(const char *at)
+{
+	if (at[1] == '\\' && at[2] && at[3] == '\'')
+		return at + 4;
+	return at[1] && at[1] != '\\' && at[2] == '\'' ? at + 3 : at + 1;
+}
+
+/* The place after the bracket that closes the one at AT, or NULL. Between round, square and curly brackets a < may be an
+ * operator and is not counted; neither is the one of -> anywhere. */
+static const char *skip_group(const char *at)
+{
+	size_t angles = 0, others = 0;
+	while (*at) {
+		switch (*at) {
+		case '\'':
+			at = skip_quoted(at);
+			continue;
+		case '(':
+		case '[':
+		case '{':
+			others++;
+			break;
+		case ')':
+		case ']':
+		case '}':
+			if (others == 0)
+				return NULL;
+			others--;
+			break;
+		case '<':
+			angles += others == 0;
+			break;
+		case '>':
+			if (others == 0 && at[-1] != '-') {
+				if (angles == 0)
+					return NULL;
+				angles--;
+			}
+			break;
+		}
+		at++;
+		if (angles == 0 && others == 0)
+			return at;
+	}
+	return NULL;
+}
+
+static void drop_group(struct shortening *s)
+{
+	const char *end = skip_group(s->at);
+	s->strange |= !end;
+	s->at = end ? end : s->at + strlen(s->at);
+}
+
+static void keep_group(struct shortening *s)
+{
+	const char *start = s->at;
+	drop_group(s);
+	put(s, start, (size_t)(s->at - start));
+}
+
+/* What may stand between a parameter list and the end or the next ::. */
+static void drop_qualifiers(struct shortening *s)
+{
+	static const char *const words[] = {" const", " volatile", " &&", " &", " noexcept", " restrict", " __restrict"};
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (starts_with(s->at, words[i]) && !is_word(s->at[strlen(words[i])])) {
+			s->at += strlen(words[i]);
+			i = (size_t)-1;
+		}
+}
+
+/* At the token after the word `operator`: a symbol, new, delete, a literal suffix, or the type it converts to. */
+static void keep_operator(struct shortening *s)
+{
+	static const char *const symbols[] = {"<=>", "<<=", ">>=", "->*", "()", "[]", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "++", "--",
+					      "->", "+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=", "<", ">", "=", "!", "+", "-", "*", "/", "%",
+					      "^", "&", "|", "~", ",", "\"\""};
+	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
+		if (starts_with(s->at, symbols[i])) {
+			keep(s, strlen(symbols[i]));
+			if (s->at[0] == ' ' && (s->at[1] == '<' || symbols[i][0] == '"'))
+				s->at++;
+			while (is_word(*s->at))
+				keep(s, 1);
+			if (*s->at == '<')
+				drop_group(s);
+			return;
+		}
+	if (starts_with(s->at, " new[]") || starts_with(s->at, " delete[]")) {
+		keep(s, (size_t)(strchr(s->at, ']') + 1 - s->at));
+		return;
+	}
+	while (*s->at && *s->at != '(' && !s->strange) {
+		if (*s->at == '<') {
+			drop_group(s);
+			put(s, "<...>", 5);
+		} else {
+			keep(s, 1);
+		}
+	}
+}
+
+/* At a < : arguments of what stands before it, or the beginning of Rust's <Type as Trait>, or GCC's <lambda(...)>. */
+static void take_angle(struct shortening *s)
+{
+	if (s->length == 0 || strchr("<&( [*", last(s)) || starts_with(s->at, "<impl ") || starts_with(s->at, "<lambda(")) {
+		s->qualified++;
+		keep(s, 1);
+	} else {
+		drop_group(s);
+		put(s, "<...>", 5);
+	}
+}
+
+/* At a ( outside of <Type as Trait>. */
+static void take_parenthesis(struct shortening *s)
+{
+	static const char anonymous[] = "(anonymous namespace)";
+	if (starts_with(s->at, anonymous)) {
+		keep(s, sizeof anonymous - 1);
+	} else if (last(s) == '.') {
+		keep_group(s); /* the receiver of a Go method */
+	} else {
+		s->strange |= s->length == 0 && !s->spaced; /* decltype (…) f(…) has one after a space */
+		drop_group(s);
+		drop_qualifiers(s);
+		s->spaced = false;
+		if (*s->at && !starts_with(s->at, "::") && !starts_with(s->at, "[abi:") && *s->at != ' ')
+			s->strange = true;
+	}
+}
+
+/* {lambda(int)#1}, {{closure}}, {unnamed type#2}: all but parameters. */
+static void take_brace(struct shortening *s)
+{
+	const char *end = skip_group(s->at);
+	s->strange |= !end;
+	while (end && s->at < end) {
+		if (*s->at == '(')
+			drop_group(s);
+		else
+			keep(s, 1);
+	}
+}
+
+static void take_space(struct shortening *s)
+{
+	if (starts_with(s->at, " [clone ")) {
+		s->at += strlen(s->at);
+	} else {
+		s->length = 0;
+		s->spaced = true;
+		s->at++;
+	}
+}
+
+/* GCC and LLVM mark copies they made of a function: f.constprop.0, f.part.3.cold, f.llvm.123. */
+static bool at_clone_suffix(const struct shortening *s)
+{
+	static const char *const suffixes[] = {".constprop", ".isra", ".part", ".cold", ".lto_priv", ".llvm", ".localalias", ".clone"};
+	for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+		if (starts_with(s->at, suffixes[i]) && !is_word(s->at[strlen(suffixes[i])]))
+			return true;
+	return false;
+}
+
+/* Whether WORD, and not the end of a longer one, was just copied. */
+static bool after_word(const struct shortening *s, const char *word)
+{
+	size_t length = strlen(word);
+	return s->length >= length && !is_word(*s->at) && memcmp(s->out + s->length - length, word, length) == 0 &&
+	       (s->length == length || !is_word(s->out[s->length - length - 1]));
+}
+
+static void step(struct shortening *s)
+{
+	if (after_word(s, "operator") && (*s->at != '(' || s->at[1] == ')')) {
+		keep_operator(s);
+		return;
+	}
+	switch (*s->at) {
+	case '<':
+		take_angle(s);
+		break;
+	case '>':
+		if (last(s) != '-')
+			s->strange |= s->qualified-- == 0;
+		keep(s, 1);
+		break;
+	case '(':
+		if (!s->qualified)
+			take_parenthesis(s);
+		else if (after_word(s, "lambda"))
+			drop_group(s);
+		else
+			keep(s, 1);
+		break;
+	case '{':
+		take_brace(s);
+		break;
+	case '[':
+		if (starts_with(s->at, "[abi:"))
+			drop_group(s);
+		else
+			keep(s, 1);
+		break;
+	case ' ':
+		if (s->qualified)
+			keep(s, 1);
+		else
+			take_space(s);
+		break;
+	case '.':
+		if (s->length && at_clone_suffix(s))
+			s->at += strlen(s->at);
+		else
+			keep(s, 1);
+		break;
+	default:
+		keep(s, 1);
+	}
+}
+
+/* An elided <> grows from two bytes to five; nothing else grows. */
+static size_t room_for(const char *name)
+{
+	size_t room = 1;
+	for (; *name; name++)
+		room += *name == '<' ? 4 : 1;
+	return room;
+}
+
+const char *cairn_name_shorten(struct cairn_arena *arena, const char *name)
+{
+	/* Nearly all names of C have nothing to leave out. */
+	if (!name[strcspn(name, "<({[ .")])
+		return name;
+	char usual[1024];
+	size_t room = room_for(name);
+	char *out = room <= sizeof usual ? usual : malloc(room);
+	if (!out)
+		cairn_out_of_memory(room);
+	struct shortening s = {.at = name, .out = out};
+	while (*s.at && !s.strange)
+		step(&s);
+	const char *result = name;
+	if (!s.strange && !s.spaced && !s.qualified && s.length > 0)
+		result = cairn_arena_text(arena, (struct cairn_bytes){out, s.length});
+	if (out != usual)
+		free(out);
+	return result;
+}

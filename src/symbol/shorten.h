@@ -1,0 +1,20 @@
+/* shorten.h - the short form of a function's name: what a person calls it.
+ *
+ * Parameters, return types, qualifiers and clone suffixes go; template and generic arguments become <...>, so that it
+ * stays visible what was generic. What Rust puts in front of a method stays, since without it the name says nothing:
+ *
+ *   std::vector<int, std::allocator<int> >::push_back(int const&)   std::vector<...>::push_back
+ *   <alloc::vec::Vec<T> as core::clone::Clone>::clone               <alloc::vec::Vec<...> as core::clone::Clone>::clone
+ *   void (anonymous namespace)::f<int>(int) [clone .cold]           (anonymous namespace)::f<...>
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_SYMBOL_SHORTEN_H
+#define CAIRN_SYMBOL_SHORTEN_H
+
+#include "base/arena.h"
+
+/* The short form of NAME, which is demangled already: NAME itself where nothing is to be left out, else in ARENA. Names
+ * that make no sense as C++ or Rust (Go, Python, anything) come back as they are. Takes time linear in its length. */
+const char *cairn_name_shorten(struct cairn_arena *arena, const char *name);
+
+#endif

@@ -1,0 +1,217 @@
+/* split.c - finding .dwo files, and the package index of .dwp files (DWARF 5, 7.3.5.3).
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "symbol/split.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+/* One opened .dwo, or one unit's part of the package. */
+struct part {
+	struct cairn_dwarf dwarf;
+	struct cairn_elf *elf; /* owned; NULL for a part of the package */
+	struct part *older;
+	uint64_t id;
+};
+
+struct cairn_split {
+	struct cairn_elf *package;
+	const char *sysroot;
+	const char *binary;
+	pthread_mutex_t lock;
+	struct part *parts;
+	uint32_t count;
+};
+
+struct cairn_split *cairn_split_new(struct cairn_elf *package, const char *sysroot, const char *binary)
+{
+	struct cairn_split *split = calloc(1, sizeof *split);
+	if (!split)
+		cairn_out_of_memory(sizeof *split);
+	split->package = package;
+	split->sysroot = sysroot;
+	split->binary = binary;
+	pthread_mutex_init(&split->lock, NULL);
+	return split;
+}
+
+void cairn_split_free(struct cairn_split *split)
+{
+	while (split->parts) {
+		struct part *part = split->parts;
+		split->parts = part->older;
+		cairn_elf_close(part->elf);
+		free(part);
+	}
+	pthread_mutex_destroy(&split->lock);
+	free(split);
+}
+
+/* Section identifiers of the index: the same numbers mean different sections in version 2 (GNU) and version 5. */
+static int section_of(uint32_t version, uint32_t identifier)
+{
+	static const int8_t gnu[] = {-1, CAIRN_DWARF_INFO, -1, CAIRN_DWARF_ABBREV, CAIRN_DWARF_LINE, -1, CAIRN_DWARF_STR_OFFSETS, -1, -1};
+	static const int8_t standard[] = {
+		-1, CAIRN_DWARF_INFO, -1, CAIRN_DWARF_ABBREV, CAIRN_DWARF_LINE, -1, CAIRN_DWARF_STR_OFFSETS, -1, CAIRN_DWARF_RNGLISTS};
+	if (identifier >= sizeof gnu)
+		return -1;
+	return version == 5 ? standard[identifier] : gnu[identifier];
+}
+
+struct package_index {
+	struct cairn_bytes bytes;
+	uint32_t version, columns, units, slots;
+};
+
+static uint64_t read_at(const struct package_index *index, uint64_t offset, unsigned size)
+{
+	struct cairn_cursor in = cairn_cursor(index->bytes);
+	cairn_cursor_seek(&in, offset);
+	return size == 8 ? cairn_cursor_u64(&in) : cairn_cursor_u32(&in);
+}
+
+static bool open_index(struct package_index *index, struct cairn_bytes bytes)
+{
+	struct cairn_cursor in = cairn_cursor(bytes);
+	*index = (struct package_index){.bytes = bytes};
+	index->version = cairn_cursor_u32(&in); /* in version 5 two bytes of it are padding, and zero */
+	index->columns = cairn_cursor_u32(&in);
+	index->units = cairn_cursor_u32(&in);
+	index->slots = cairn_cursor_u32(&in);
+	uint64_t tables = (uint64_t)index->slots * 12 + ((uint64_t)index->units * 2 + 1) * index->columns * 4;
+	return !in.failed && (index->version == 2 || index->version == 5) && index->columns <= 8 && index->slots &&
+	       (index->slots & (index->slots - 1)) == 0 && tables <= cairn_cursor_left(&in);
+}
+
+/* The row of ID, from 1; 0 when it is not there. */
+static uint32_t find_row(const struct package_index *index, uint64_t id)
+{
+	uint64_t mask = index->slots - 1, slot = id & mask, step = ((id >> 32) & mask) | 1;
+	for (uint32_t tried = 0; tried < index->slots; tried++) {
+		uint64_t signature = read_at(index, 16 + slot * 8, 8);
+		uint32_t row = (uint32_t)read_at(index, 16 + (uint64_t)index->slots * 8 + slot * 4, 4);
+		if (row == 0)
+			return 0;
+		if (signature == id)
+			return row <= index->units ? row : 0;
+		slot = (slot + step) & mask;
+	}
+	return 0;
+}
+
+/* Narrows the sections of PART to the contributions of its row. */
+static bool narrow(struct part *part, const struct package_index *index, uint32_t row)
+{
+	uint64_t titles = 16 + (uint64_t)index->slots * 12;
+	uint64_t row_bytes = (uint64_t)index->columns * 4;
+	uint64_t offsets = titles + row * row_bytes;
+	uint64_t sizes = offsets + index->units * row_bytes;
+	for (uint32_t column = 0; column < index->columns; column++) {
+		int section = section_of(index->version, (uint32_t)read_at(index, titles + column * 4, 4));
+		if (section < 0)
+			continue;
+		struct cairn_bytes *bytes = &part->dwarf.sections[section];
+		uint64_t offset = read_at(index, offsets + column * 4, 4), size = read_at(index, sizes + column * 4, 4);
+		if (offset > bytes->length || size > bytes->length - offset)
+			return false;
+		*bytes = (struct cairn_bytes){bytes->data + offset, (size_t)size};
+	}
+	return true;
+}
+
+static void await_all(struct cairn_dwarf *dwarf)
+{
+	cairn_dwarf_await(dwarf, dwarf->sections[CAIRN_DWARF_INFO].length);
+	cairn_dwarf_await_others(dwarf);
+	memset(dwarf->inflates, 0, sizeof dwarf->inflates);
+}
+
+static bool open_from_package(struct cairn_split *split, struct part *part)
+{
+	struct package_index index;
+	if (!split->package || !open_index(&index, cairn_elf_named(split->package, ".debug_cu_index")))
+		return false;
+	uint32_t row = find_row(&index, part->id);
+	if (!row)
+		return false;
+	cairn_dwarf_open(&part->dwarf, split->package, true);
+	await_all(&part->dwarf);
+	return narrow(part, &index, row);
+}
+
+/* The folder of the binary, with a slash at its end; empty for the current one. */
+static struct cairn_bytes binary_folder(const struct cairn_split *split)
+{
+	const char *slash = split->binary ? strrchr(split->binary, '/') : NULL;
+	return slash ? (struct cairn_bytes){split->binary, (size_t)(slash - split->binary) + 1} : (struct cairn_bytes){"", 0};
+}
+
+static struct cairn_elf *open_file(const struct cairn_split *split, const struct cairn_unit *skeleton)
+{
+	const char *name = skeleton->dwo_name, *slash = strrchr(name, '/'), *last = slash ? slash + 1 : name;
+	bool absolute = name[0] == '/' || !skeleton->directory;
+	const char *directory = absolute ? "" : skeleton->directory, *joint = absolute ? "" : "/";
+	struct cairn_bytes folder = binary_folder(split);
+	struct cairn_arena arena = {0};
+	const char *const candidates[] = {
+		cairn_arena_format(&arena, "%s%s%s", directory, joint, name),
+		split->sysroot ? cairn_arena_format(&arena, "%s/%s%s%s", split->sysroot, directory, joint, name) : NULL,
+		cairn_arena_format(&arena, "%.*s%s", (int)folder.length, folder.data, name[0] == '/' ? last : name),
+		cairn_arena_format(&arena, "%.*s%s", (int)folder.length, folder.data, last),
+	};
+	struct cairn_elf *elf = NULL;
+	for (size_t i = 0; i < sizeof candidates / sizeof *candidates && !elf; i++)
+		if (candidates[i])
+			elf = cairn_elf_open(candidates[i], NULL);
+	cairn_arena_free(&arena);
+	return elf;
+}
+
+/* The part with the skeleton's id, opened when it is met first. An id that leads nowhere is remembered too. */
+static struct part *find_part(struct cairn_split *split, const struct cairn_unit *skeleton)
+{
+	pthread_mutex_lock(&split->lock);
+	struct part *part = split->parts;
+	while (part && part->id != skeleton->dwo_id)
+		part = part->older;
+	if (!part) {
+		part = calloc(1, sizeof *part);
+		if (!part)
+			cairn_out_of_memory(sizeof *part);
+		part->id = skeleton->dwo_id;
+		if (!open_from_package(split, part)) {
+			part->dwarf = (struct cairn_dwarf){0};
+			part->elf = open_file(split, skeleton);
+			if (part->elf) {
+				cairn_dwarf_open(&part->dwarf, part->elf, true);
+				await_all(&part->dwarf);
+			}
+		}
+		part->dwarf.zero_is_code = skeleton->dwarf->zero_is_code;
+		part->dwarf.number = 2 + split->count++;
+		part->older = split->parts;
+		split->parts = part;
+	}
+	pthread_mutex_unlock(&split->lock);
+	return part;
+}
+
+const struct cairn_unit *cairn_split_unit(struct cairn_split *split, const struct cairn_unit *skeleton, struct cairn_unit *unit,
+	struct cairn_abbrev_cache *cache, struct cairn_error *error)
+{
+	struct part *part = find_part(split, skeleton);
+	uint64_t offset = 0, next;
+	if (!part->dwarf.elf) {
+		cairn_fail(error, "%s: not found; functions of that unit have no names", skeleton->dwo_name);
+		return NULL;
+	}
+	do {
+		bool good = cairn_unit_read(unit, &part->dwarf, offset, &next);
+		unit->skeleton = skeleton;
+		if (good && cairn_unit_has_code(unit) && cairn_unit_read_root(unit, cache) && unit->has_dwo_id &&
+		    unit->dwo_id == skeleton->dwo_id)
+			return unit;
+		offset = next;
+	} while (next);
+	cairn_fail(error, "%s: made for another build of this program; functions of that unit have no names", skeleton->dwo_name);
+	return NULL;
+}

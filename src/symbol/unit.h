@@ -1,0 +1,65 @@
+/* unit.h - compilation units: their headers, what their first entry says of them, and finding one by offset.
+ *
+ * A unit is a tree of entries in .debug_info. Its header and its root entry are all that is needed to know whether an
+ * address can be in it; everything below is walked only for addresses that are (function.h). Some values can only be
+ * understood with the unit they are in: strings and addresses by index, addresses relative to the unit's base.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_SYMBOL_UNIT_H
+#define CAIRN_SYMBOL_UNIT_H
+
+#include "symbol/dwarf.h"
+#include "symbol/form.h"
+
+struct cairn_unit {
+	struct cairn_dwarf *dwarf;
+	uint64_t offset; /* of the header in .debug_info */
+	uint64_t end;
+	uint64_t first_entry; /* offset of the root */
+	uint64_t abbrev_offset;
+	struct cairn_encoding encoding;
+	uint8_t type; /* DW_UT_…; made up for versions before 5 */
+	uint16_t tag; /* of the root; 0 when it could not be read */
+
+	const char *directory; /* DW_AT_comp_dir, or NULL */
+	const char *dwo_name;
+	bool has_dwo_id;
+	uint64_t dwo_id;
+	bool has_lines;
+	uint64_t lines; /* offset in .debug_line */
+	struct cairn_value low, high, ranges; /* of the root */
+	uint64_t base;                        /* address that ranges start from: the root's low_pc, or 0 */
+	uint64_t str_offsets_base, addr_base, rnglists_base;
+	uint64_t ranges_base; /* GNU split DWARF 4: added to offsets of .debug_ranges in the .dwo */
+	/* In a split unit: the skeleton, whose file holds .debug_addr (and .debug_ranges in version 4). */
+	const struct cairn_unit *skeleton;
+};
+
+/* Reads the header at OFFSET. False at the end of the section, and where the header makes no sense: *NEXT is then 0 when
+ * nothing after it can be found. Otherwise *NEXT is where the next unit starts. Waits until the unit is unpacked. */
+bool cairn_unit_read(struct cairn_unit *unit, struct cairn_dwarf *dwarf, uint64_t offset, uint64_t *next);
+
+/* Reads the root entry. False when it cannot be read. */
+bool cairn_unit_read_root(struct cairn_unit *unit, struct cairn_abbrev_cache *cache);
+
+/* Whether the unit can hold code: neither types only nor parts other units import. */
+static inline bool cairn_unit_has_code(const struct cairn_unit *unit)
+{
+	return unit->type != DW_UT_type && unit->type != DW_UT_split_type && unit->type != DW_UT_partial;
+}
+
+/* What VALUE means in UNIT. NULL or false where it is absent, or leads nowhere. */
+const char *cairn_unit_text(const struct cairn_unit *unit, const struct cairn_value *value);
+bool cairn_unit_address(const struct cairn_unit *unit, const struct cairn_value *value, uint64_t *address);
+
+/* A cursor over the unit's bytes whose offsets count from the start of .debug_info, placed at OFFSET. */
+struct cairn_cursor cairn_unit_cursor(const struct cairn_unit *unit, uint64_t offset);
+
+/* The units of DWARF, for references from one into another. Any thread may use it. Owned by the caller. */
+struct cairn_units *cairn_units_new(struct cairn_dwarf *dwarf);
+void cairn_units_free(struct cairn_units *units);
+
+/* The unit that OFFSET of .debug_info lies in, its root read, or NULL. Borrowed: lives as long as UNITS. Waits until
+ * everything before it is unpacked. */
+const struct cairn_unit *cairn_units_find(struct cairn_units *units, uint64_t offset);
+
+#endif

@@ -1,0 +1,58 @@
+/* demangle_test.c - mangled names of every kind, and hostile ones.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "symbol/demangle.h"
+
+#include "tap.h"
+
+static struct cairn_arena arena;
+
+static void test_names(void)
+{
+	static const char *const pairs[][2] = {
+		{"_ZN4ceph6buffer7v15_2_04list6appendEPKcj", "ceph::buffer::v15_2_0::list::append(char const*, unsigned int)"},
+		{"_Znwm", "operator new(unsigned long)"},
+		{"_ZSt4sortIPiEvT_S1_", "void std::sort<int*>(int*, int*)"},
+		{"_Z3foov.constprop.0", "foo() [clone .constprop.0]"},
+		{"_ZZ4mainENKUlvE_clEv", "main::{lambda()#1}::operator()() const"},
+		{"_ZN5alloc7raw_vec19RawVec$LT$T$C$A$GT$8grow_one17h0123456789abcdefE", "alloc::raw_vec::RawVec<T,A>::grow_one"},
+		{"_ZN4core3ops8function6FnOnce40call_once$u7b$$u7b$vtable.shim$u7d$$u7d$17h0123456789abcdefE",
+		 "core::ops::function::FnOnce::call_once{{vtable.shim}}"},
+		{"_RNvCs15kBYyAo9fc_7mycrate7example", "mycrate::example"},
+		{"_RNvMNtCs1234_7mycrate3barNtB2_3Foo3new", "<mycrate::bar::Foo>::new"},
+		{"_RINvCs1234_7mycrate3foohE", "mycrate::foo::<u8>"},
+		{"_GLOBAL__I__Z1fv", "global constructors keyed to f()"},
+	};
+	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+		is_text(cairn_demangle(&arena, pairs[i][0]), pairs[i][1], "%s", pairs[i][1]);
+}
+
+static void test_plain(void)
+{
+	static const char *const plain[] = {"", "_", "main", "_start", "malloc", "_rjem_malloc", "f", "_Z", "_R", "_ZN", "_Zzzzzzz", "__libc_start_main",
+					    "ZN4core3fmt5write17h0123456789abcdefE"};
+	for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+		ok(!cairn_demangle(&arena, plain[i]), "'%s' is not mangled", plain[i]);
+}
+
+/* pair<pair<pair<…>>> of itself, each level twice the one before: the 40th alone has 2^40 parts. */
+static void test_bomb(void)
+{
+	char name[512];
+	size_t used = (size_t)snprintf(name, sizeof name, "_Z1fSt4pairIiiES_IS0_S0_E");
+	for (char level = '1'; level <= '9'; level++)
+		used += (size_t)snprintf(name + used, sizeof name - used, "S_IS%c_S%c_E", level, level);
+	for (char level = 'A'; level <= 'Z'; level++)
+		used += (size_t)snprintf(name + used, sizeof name - used, "S_IS%c_S%c_E", level, level);
+	ok(!cairn_demangle(&arena, name), "a name that unfolds to terabytes is left as it is");
+	ok(arena.total_bytes < 1 << 20, "and costs no memory");
+	is_text(cairn_demangle(&arena, "_Z1fv"), "f()", "the next name is demangled as ever");
+}
+
+int main(void)
+{
+	test_names();
+	test_plain();
+	test_bomb();
+	cairn_arena_free(&arena);
+	return tap_done();
+}
