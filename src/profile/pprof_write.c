@@ -165,12 +165,14 @@ static uint32_t location_number(struct writer *writer, uint32_t location)
 	return writer->location_numbers[location];
 }
 
-/* VALUE as an integer. What rounding takes off or adds is carried to the next sample, so the sum stays right; a value
- * that is an integer comes out as it is. */
+/* VALUE as an integer: itself when it is one, else rounded, and what that takes off or adds is carried to the next sample,
+ * so that the sum stays right. */
 static int64_t whole(struct writer *writer, uint32_t type, double value)
 {
-	if (!(fabs(value) < 0x1p53))
-		return value >= 0x1p63 ? INT64_MAX : value < -0x1p63 ? INT64_MIN : isnan(value) ? 0 : (int64_t)value;
+	if (!(fabs(value) < 0x1p63))
+		return isnan(value) ? 0 : value > 0 ? INT64_MAX : INT64_MIN;
+	if (value == floor(value))
+		return (int64_t)value;
 	double exact = value + writer->residual[type], rounded = floor(exact + 0.5);
 	writer->residual[type] = exact - rounded;
 	return (int64_t)rounded;

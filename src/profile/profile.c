@@ -171,7 +171,7 @@ uint32_t cairn_profile_add_labels(struct cairn_profile *profile, const struct ca
 
 uint32_t *cairn_profile_stack_room(struct cairn_profile *profile, size_t depth)
 {
-	profile->stacks = cairn_array_reserve(profile->stacks, &profile->stack_capacity, profile->stack_count + depth, sizeof *profile->stacks);
+	profile->stacks = cairn_array_reserve(profile->stacks, &profile->stack_capacity, profile->stack_count + depth + 1, sizeof *profile->stacks);
 	return profile->stacks + profile->stack_count;
 }
 

@@ -70,6 +70,16 @@ char *cairn_label_text(const struct cairn_view_label *label, char *out, size_t r
 	return out;
 }
 
+void cairn_label_json(const struct cairn_view_label *label, struct cairn_json *json)
+{
+	if (label->is_number) {
+		cairn_json_integer(json, "number", label->number);
+		cairn_json_text(json, "unit", label->unit);
+	} else {
+		cairn_json_text(json, "text", label->text);
+	}
+}
+
 struct cairn_label_filter {
 	char *key; /* NULL for any */
 	char *text; /* without the key */

@@ -3,6 +3,7 @@
 #include "report/view.h"
 
 #include "base/array.h"
+#include "symbol/shorten.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -73,11 +74,6 @@ static void unnamed_place(const struct cairn_view *view, const struct cairn_loca
 	}
 }
 
-struct cairn_bytes cairn_view_function(const struct cairn_view *view, uint32_t function)
-{
-	return cairn_strings_bytes(&view->profile->strings, view->profile->functions[function].name);
-}
-
 static void file_and_line(const struct cairn_profile *profile, uint32_t file, uint32_t line, struct cairn_buffer *out)
 {
 	cairn_buffer_text(out, file ? cairn_profile_string(profile, file) : "??");
@@ -85,6 +81,21 @@ static void file_and_line(const struct cairn_profile *profile, uint32_t file, ui
 		cairn_buffer_byte(out, ':');
 		cairn_buffer_number(out, line);
 	}
+}
+
+/* The short form of a name that was demangled; each function's is made once. Other names are as somebody wrote them. */
+const char *cairn_view_function(struct cairn_view *view, uint32_t id)
+{
+	const struct cairn_profile *profile = view->profile;
+	const struct cairn_function *function = &profile->functions[id];
+	const char *name = cairn_profile_string(profile, function->name);
+	if (view->options.full_names || !function->system_name || function->system_name == function->name)
+		return name;
+	if (!view->short_names)
+		view->short_names = cairn_arena_zero(&view->arena, profile->function_count, sizeof *view->short_names);
+	if (!view->short_names[id])
+		view->short_names[id] = cairn_name_shorten(&view->arena, name);
+	return view->short_names[id];
 }
 
 static uint32_t name_frame(struct cairn_view *view, uint32_t location_id, uint32_t frame_id, struct cairn_buffer *out)
@@ -104,8 +115,7 @@ static uint32_t name_frame(struct cairn_view *view, uint32_t location_id, uint32
 	if (view->options.granularity == CAIRN_BY_FILE) {
 		cairn_buffer_text(out, function->file ? cairn_profile_string(profile, function->file) : "??");
 	} else {
-		struct cairn_bytes name = cairn_view_function(view, frame->function);
-		cairn_buffer_append(out, name.data, name.length);
+		cairn_buffer_text(out, cairn_view_function(view, frame->function));
 		if (view->options.granularity == CAIRN_BY_LINE || (view->options.granularity == CAIRN_BY_ADDRESS && function->file)) {
 			cairn_buffer_byte(out, ' ');
 			file_and_line(profile, function->file, frame->line, out);
@@ -122,18 +132,14 @@ static void name_locations(struct cairn_view *view)
 	for (size_t i = 0; i < profile->location_count; i++) {
 		const struct cairn_location *location = &profile->locations[i];
 		uint32_t count = location->frame_count ? location->frame_count : 1, from = view->options.no_inlines ? count - 1 : 0;
-		view->first[i] = (uint32_t)view->location_entry_count;
+		view->first[i] = (uint32_t)view->slot_count;
 		for (uint32_t f = from; f < count; f++) {
-			uint32_t entry = name_frame(view, (uint32_t)i, location->frame_count ? location->first_frame + f : CAIRN_NONE, &out);
-			cairn_array_room(view->location_entries, view->location_entry_count, view->location_entry_capacity);
-			cairn_array_room(view->location_frames, view->location_entry_count, view->location_frame_capacity);
-			view->location_frames[view->location_entry_count] = location->frame_count ? location->first_frame + f : CAIRN_NONE;
-			cairn_array_room(view->location_inlined, view->location_entry_count, view->location_inlined_capacity);
-			view->location_inlined[view->location_entry_count] = f + 1 < count;
-			view->location_entries[view->location_entry_count++] = entry;
+			uint32_t frame = location->frame_count ? location->first_frame + f : CAIRN_NONE;
+			cairn_array_room(view->slots, view->slot_count, view->slot_capacity);
+			view->slots[view->slot_count++] = (struct cairn_slot){.entry = name_frame(view, (uint32_t)i, frame, &out), .frame = frame, .inlined = f + 1 < count};
 		}
 	}
-	view->first[profile->location_count] = (uint32_t)view->location_entry_count;
+	view->first[profile->location_count] = (uint32_t)view->slot_count;
 	cairn_buffer_free(&out);
 }
 
@@ -210,13 +216,11 @@ bool cairn_view_make(struct cairn_view *view, const struct cairn_profile *profil
 void cairn_view_free(struct cairn_view *view)
 {
 	cairn_strings_free(&view->names);
+	cairn_arena_free(&view->arena);
 	cairn_index_free(&view->entry_index);
 	free(view->entries);
 	free(view->first);
-	free(view->location_entries);
-	free(view->location_frames);
-	free(view->location_inlined);
-	free(view->roots);
+	free(view->slots);
 	free(view->inlined);
 	free(view->samples);
 	free(view->stack);
@@ -230,14 +234,14 @@ const uint32_t *cairn_view_stack(struct cairn_view *view, size_t sample, size_t 
 	size_t count = 0, root = 0;
 	for (uint32_t d = 0; d < at->depth; d++) {
 		uint32_t location = profile->stacks[at->stack + d];
-		for (uint32_t e = view->first[location]; e < view->first[location + 1]; e++) {
-			view->inlined[count] = view->location_inlined[e];
-			view->stack[count++] = view->location_entries[e];
-			if (view->roots && view->roots[e])
+		for (uint32_t s = view->first[location]; s < view->first[location + 1]; s++) {
+			view->inlined[count] = view->slots[s].inlined;
+			view->stack[count++] = view->slots[s].entry;
+			if (view->slots[s].root)
 				root = count;
 		}
 	}
-	*depth = view->roots ? root : count;
+	*depth = view->cuts_roots ? root : count;
 	return view->stack;
 }
 

@@ -37,6 +37,14 @@ struct cairn_entry {
 	uint32_t location; /* the first one it was made for */
 };
 
+/* One frame of a location, as it is shown. */
+struct cairn_slot {
+	uint32_t entry;
+	uint32_t frame; /* of the profile; CAIRN_NONE when it has no name */
+	bool inlined;   /* into the next */
+	bool root;      /* stacks may begin here, where the view cuts them */
+};
+
 struct cairn_view {
 	const struct cairn_profile *profile; /* borrowed */
 	struct cairn_view_options options;
@@ -47,16 +55,16 @@ struct cairn_view {
 	double total; /* of the profile, or with relative_percentages of what the filters left */
 	double whole; /* what percentages are of: the total, taking each sample for positive */
 	double shown; /* of what the filters left */
+	struct cairn_arena arena;
+	const char **short_names; /* per function of the profile, NULL until asked for */
 	struct cairn_strings names;
 	struct cairn_entry *entries;
 	size_t entry_count, entry_capacity;
 	struct cairn_index entry_index;
-	uint32_t *first;          /* per location, where its entries begin in `location_entries`; one more at the end */
-	uint32_t *location_entries; /* innermost first */
-	uint32_t *location_frames;  /* beside each, its frame in the profile; CAIRN_NONE without a name */
-	size_t location_entry_count, location_entry_capacity, location_frame_capacity, location_inlined_capacity;
-	bool *location_inlined;     /* and whether it was inlined into the next */
-	bool *roots; /* beside each, whether stacks may begin there; NULL when they begin at their own root */
+	uint32_t *first; /* per location, where its slots begin; one more at the end */
+	struct cairn_slot *slots; /* innermost first */
+	size_t slot_count, slot_capacity;
+	bool cuts_roots; /* stacks end at their outermost `root` slot */
 	uint32_t *stack; /* room for the deepest stack */
 	bool *inlined;   /* beside it */
 };
@@ -99,7 +107,7 @@ static inline struct cairn_bytes cairn_view_name(const struct cairn_view *view, 
 }
 
 /* The display name of a function of the profile, without file and line. */
-struct cairn_bytes cairn_view_function(const struct cairn_view *view, uint32_t function);
+const char *cairn_view_function(struct cairn_view *view, uint32_t function);
 
 /* Whether the values are bytes, and so shown in KiB and MiB. */
 bool cairn_view_in_bytes(const struct cairn_view *view);
