@@ -65,7 +65,7 @@ static bool parse_number(struct cairn_bytes token, double *number)
 	return digit && *end == 0 && *number - *number == 0;
 }
 
-/* Takes a number, and the blanks before it, off the end of LINE. */
+/* Takes a number, and the blank before it, off the end of LINE. A second blank belongs to the last frame. */
 static bool take_last_number(struct cairn_bytes *line, double *number)
 {
 	size_t start = line->length;
@@ -73,7 +73,7 @@ static bool take_last_number(struct cairn_bytes *line, double *number)
 		start--;
 	if (start == 0 || !parse_number(cairn_bytes_skip(*line, start), number))
 		return false;
-	*line = cairn_text_trim((struct cairn_bytes){line->data, start});
+	line->length = start - 1;
 	return true;
 }
 

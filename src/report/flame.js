@@ -35,6 +35,7 @@
 	const number = (element, name) => Number(element.getAttributeNS(FG, name));
 	const left = number(canvas, "left"), width = number(canvas, "width"), row = number(canvas, "row");
 	const letter = number(canvas, "letter"), upward = number(canvas, "inverted") === 0;
+	const kind = canvas.getAttributeNS(FG, "kind") || "";
 
 	/** @type {Frame[]} */
 	const frames = [];
@@ -161,7 +162,7 @@
 
 	/** @param {Frame | null} frame */
 	function show(frame) {
-		details.textContent = frame ? frame.title.split("\n").join(" \u00b7 ") : "";
+		details.textContent = frame ? (kind && kind + " ") + frame.title.split("\n").join(" \u00b7 ") : "";
 	}
 
 	/* The address: #zoom=START.DEPTH&search=TERM. */

@@ -32,10 +32,12 @@ struct cairn_flame_svg_options cairn_flame_svg_defaults(void)
 		.width = 1200,
 		.row_height = 16,
 		.factor = 1,
+		.least_width = 0.1,
 	};
 }
 
-double cairn_flame_svg_room(const struct cairn_flame_svg_options *options)
+/* The width of a frame that holds everything. */
+static double frame_room(const struct cairn_flame_svg_options *options)
 {
 	return options->width > 2 * side + 1 ? options->width - 2 * side : 1;
 }
@@ -408,14 +410,16 @@ bool cairn_flame_svg_write(const struct cairn_flame *flame, const struct cairn_f
 	drawing.top = options->font_size * (options->subtitle ? 5 : 3);
 	drawing.bottom = options->font_size * 2 + 10;
 	drawing.height = drawing.top + drawing.bottom + (flame->depth + 1.0) * options->row_height;
-	drawing.scale = cairn_flame_svg_room(options) / (flame->total ? (double)flame->total : 1);
+	drawing.scale = frame_room(options) / (flame->total ? (double)flame->total : 1);
 	drawing.change_most = flame->is_change ? largest_change(flame) : 0;
 	write_head(options, drawing.height, out);
 	write_style(&drawing, &background);
 	cairn_buffer_text(out, "<rect width=\"100%\" height=\"100%\" fill=\"url(#background)\"/>\n");
 	write_captions(&drawing);
-	cairn_buffer_format(out, "<g id=\"frames\" fg:left=\"%d\" fg:width=\"%g\" fg:row=\"%g\" fg:letter=\"%g\" fg:inverted=\"%d\">\n", side,
-			    cairn_flame_svg_room(options), options->row_height, options->font_size * options->letter_width, options->inverted);
+	cairn_buffer_format(out, "<g id=\"frames\" fg:left=\"%d\" fg:width=\"%g\" fg:row=\"%g\" fg:letter=\"%g\" fg:inverted=\"%d\" fg:kind=\"", side,
+			    frame_room(options), options->row_height, options->font_size * options->letter_width, options->inverted);
+	add_text(out, options->name_type ? options->name_type : "");
+	cairn_buffer_text(out, "\">\n");
 	for (size_t i = 0; i < flame->count; i++)
 		write_frame(&drawing, &flame->frames[i]);
 	cairn_buffer_text(out, "</g>\n<script><![CDATA[\n");
@@ -423,6 +427,21 @@ bool cairn_flame_svg_write(const struct cairn_flame *flame, const struct cairn_f
 	cairn_buffer_text(out, "]]></script>\n</svg>\n");
 	cairn_buffer_free(&drawing.label);
 	return true;
+}
+
+bool cairn_flame_svg_view(struct cairn_view *view, const struct cairn_tree_options *tree_options, const struct cairn_flame_svg_options *options,
+			  struct cairn_buffer *out, struct cairn_error *error)
+{
+	struct cairn_tree_options growing = *tree_options;
+	growing.least_part = fmax(options->least_part, options->least_width / frame_room(options));
+	struct cairn_tree tree;
+	struct cairn_flame flame;
+	cairn_tree_make(&tree, view, &growing);
+	cairn_flame_make(&flame, &tree, &(struct cairn_flame_options){options->total, growing.least_part});
+	bool good = flame.total > 0 ? cairn_flame_svg_write(&flame, options, out, error) : cairn_fail(error, "nothing to draw: all values are 0");
+	cairn_flame_free(&flame);
+	cairn_tree_free(&tree);
+	return good;
 }
 
 void cairn_flame_svg_message(const char *message, const struct cairn_flame_svg_options *options, struct cairn_buffer *out)

@@ -31,17 +31,22 @@ struct cairn_flame_svg_options {
 	bool negate;     /* grown is blue */
 	bool self_change; /* a frame's colour shows the change of its own stack, not of all that passes through it */
 	double factor;   /* numbers are shown times this */
+	double least_width; /* pixels; narrower frames are left out */
+	double least_part;  /* the same, as a part of the whole */
+	int64_t total;      /* what the whole width stands for, where that is more than the sum; 0 for the sum */
 };
 
 /* The options as `cairn flame` has them when nothing is asked for. */
 struct cairn_flame_svg_options cairn_flame_svg_defaults(void);
 
-/* The width of a frame that holds everything, in pixels. */
-double cairn_flame_svg_room(const struct cairn_flame_svg_options *options);
-
-/* Fails, with a sentence, for a background that is none. */
+/* Draws a layout. Fails, with a sentence, for a background that is none. */
 bool cairn_flame_svg_write(const struct cairn_flame *flame, const struct cairn_flame_svg_options *options, struct cairn_buffer *out,
 			   struct cairn_error *error);
+
+/* From a view to its picture: tree, layout, drawing. TREE says how the tree is made, but for what is too narrow to be drawn.
+ * Fails also where there is nothing to draw. */
+bool cairn_flame_svg_view(struct cairn_view *view, const struct cairn_tree_options *tree, const struct cairn_flame_svg_options *options,
+			  struct cairn_buffer *out, struct cairn_error *error);
 
 /* A picture that only says MESSAGE, for those who wait for a picture. */
 void cairn_flame_svg_message(const char *message, const struct cairn_flame_svg_options *options, struct cairn_buffer *out);
