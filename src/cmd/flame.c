@@ -119,8 +119,7 @@ static const char *subheading(const struct cairn_view *view, struct cairn_arena 
 	char period[24];
 	if (profile->period <= 1 || profile->kind != CAIRN_PROFILE_HEAP)
 		return NULL;
-	return cairn_arena_format(arena, "%s%.0llu, one sample per %s", profile->process_id ? "process " : profile->format,
-				  (unsigned long long)profile->process_id, cairn_text_human(profile->period, period));
+	return cairn_arena_format(arena, "%s, one sample per %s", profile->format, cairn_text_human(profile->period, period));
 }
 
 static void keep_told(double *value, double untold)

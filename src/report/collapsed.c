@@ -4,7 +4,6 @@
 
 #include "base/array.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 /* Stacks of entries, each kept once. */
@@ -15,6 +14,7 @@ struct folded {
 		size_t first;
 		size_t depth;
 		double value;
+		double base;
 	} *lines;
 	size_t count, capacity;
 	struct cairn_index index;
@@ -35,7 +35,7 @@ static struct line *find_line(struct folded *folded, const uint32_t *stack, size
 		memcpy(folded->entries + folded->entry_count, stack, depth * sizeof *stack);
 	cairn_array_room(folded->lines, folded->count, folded->capacity);
 	struct line *line = &folded->lines[folded->count];
-	*line = (struct line){folded->entry_count, depth, 0};
+	*line = (struct line){folded->entry_count, depth, 0, 0};
 	cairn_index_add(&folded->index, hash, (uint32_t)folded->count++);
 	folded->entry_count += depth;
 	return line;
@@ -59,19 +59,36 @@ static struct cairn_bytes *clean_names(const struct cairn_view *view, struct cai
 	return names;
 }
 
-void cairn_collapsed_text(struct cairn_view *view, struct cairn_buffer *out)
+/* The numbers of LINE. Returns how many there are; 0 when all are 0. */
+static int line_numbers(const struct line *line, enum cairn_collapsed_columns columns, int64_t numbers[2])
+{
+	if (columns == CAIRN_COLLAPSED_VALUE) {
+		numbers[0] = (int64_t)line->value;
+		return numbers[0] != 0;
+	}
+	numbers[0] = (int64_t)line->base;
+	/* What was added and subtracted again may be off by the last digit. */
+	numbers[1] = (int64_t)(line->value + line->base + 1e-6);
+	return numbers[0] || numbers[1] ? 2 : 0;
+}
+
+void cairn_collapsed_text(struct cairn_view *view, enum cairn_collapsed_columns columns, struct cairn_buffer *out)
 {
 	struct folded folded = {0};
 	for (size_t i = 0; i < view->sample_count; i++) {
 		size_t depth;
 		const uint32_t *stack = cairn_view_stack(view, i, &depth);
-		find_line(&folded, stack, depth)->value += cairn_view_value(view, i);
+		struct line *line = find_line(&folded, stack, depth);
+		line->value += cairn_view_value(view, i);
+		line->base += cairn_view_base(view, i);
 	}
 	struct cairn_arena arena = {0};
 	struct cairn_bytes *names = clean_names(view, &arena);
 	for (size_t i = 0; i < folded.count; i++) {
 		const struct line *line = &folded.lines[i];
-		if (trunc(line->value) == 0)
+		int64_t numbers[2];
+		int count = line_numbers(line, columns, numbers);
+		if (count == 0)
 			continue;
 		for (size_t d = line->depth; d-- > 0;) {
 			struct cairn_bytes name = names[folded.entries[line->first + d]];
@@ -84,7 +101,11 @@ void cairn_collapsed_text(struct cairn_view *view, struct cairn_buffer *out)
 		}
 		if (line->depth == 0)
 			cairn_buffer_text(out, "[no stack] ");
-		cairn_buffer_number(out, (int64_t)line->value);
+		cairn_buffer_number(out, numbers[0]);
+		if (count == 2) {
+			cairn_buffer_byte(out, ' ');
+			cairn_buffer_number(out, numbers[1]);
+		}
 		cairn_buffer_byte(out, '\n');
 	}
 	cairn_arena_free(&arena);

@@ -75,10 +75,10 @@
 	/** What fits in COUNT letters: the name, its last parts, or its beginning. @param {string} name @param {number} count */
 	function shorten(name, count) {
 		const letters = [...name];
-		if (count < 3)
-			return "";
 		if (letters.length <= count)
 			return name;
+		if (count < 6)
+			return "";
 		let nesting = 0, own = 0;
 		for (let i = 0; i < letters.length; i++) {
 			if ("<([{".includes(letters[i]))
@@ -98,7 +98,7 @@
 	function place(frame, x, wide) {
 		frame.rect.setAttribute("x", x.toFixed(1));
 		frame.rect.setAttribute("width", wide.toFixed(1));
-		const label = frame === whole ? "" : shorten(frame.name.replace(/_\[[kwij]\]$/, ""), Math.floor((wide - 6) / letter));
+		const label = shorten(frame.name.replace(/_\[[kwij]\]$/, ""), Math.floor((wide - 6) / letter));
 		if (label && !frame.text) {
 			frame.text = document.createElementNS(SVG, "text");
 			frame.text.setAttribute("y", String(Number(frame.rect.getAttribute("y")) + row - 5));

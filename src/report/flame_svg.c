@@ -120,9 +120,9 @@ static bool is_color(const char *text)
 	return text[0] == '#' && strlen(text) == 7 && strspn(text + 1, "0123456789abcdefABCDEF") == 6;
 }
 
-static bool find_background(const struct cairn_flame_svg_options *options, struct background *found, struct cairn_error *error)
+static bool find_background(const struct cairn_flame_svg_options *options, bool is_change, struct background *found, struct cairn_error *error)
 {
-	const char *name = options->background ? options->background : default_background(options->palette);
+	const char *name = options->background ? options->background : is_change ? "grey" : default_background(options->palette);
 	for (size_t i = 0; i < sizeof backgrounds / sizeof *backgrounds; i++)
 		if (strcmp(backgrounds[i].name, name) == 0) {
 			*found = backgrounds[i];
@@ -148,8 +148,8 @@ static void write_style(struct drawing *drawing, const struct background *backgr
 	double size = drawing->options->font_size;
 	cairn_buffer_format(out,
 			    "<defs><linearGradient id=\"background\" x1=\"0\" y1=\"0\" x2=\"0\" y2=\"1\"><stop class=\"from\" offset=\"5%%\" "
-			    "stop-color=\"%s\"/><stop class=\"to\" offset=\"95%%\" stop-color=\"%s\"/></linearGradient></defs>\n<style>\ntext{font-family:",
-			    background->from, background->to);
+			    "stop-color=\"%s\"/><stop class=\"to\" offset=\"95%%\" stop-color=\"%s\"/></linearGradient></defs>\n<style>\n:root{background:%s}text{font-family:",
+			    background->from, background->to, background->to);
 	add_font(out, drawing->options->font);
 	cairn_buffer_text(out, ";font-size:");
 	add_length(out, size);
@@ -162,7 +162,7 @@ static void write_style(struct drawing *drawing, const struct background *backgr
 			  "#frames>*{cursor:pointer}#frames>*:focus{outline:none}#frames>*:hover rect{stroke:#000;stroke-width:.5}"
 			  "#frames>*:focus rect{stroke:#06f;stroke-width:2}\n"
 			  ".match rect{fill:#e600e6}.parent{opacity:.5}.hide{display:none}\n"
-			  "@media(prefers-color-scheme:dark){text{fill:#ddd}.from,.to{stop-color:#1e1f22}#frames text{fill:#000}"
+			  "@media(prefers-color-scheme:dark){:root{background:#1e1f22}text{fill:#ddd}.from,.to{stop-color:#1e1f22}#frames text{fill:#000}"
 			  "#frames rect{fill-opacity:.82}#frames>*:hover rect{stroke:#fff}#frames>*:focus rect{stroke:#6cf}}\n</style>\n");
 }
 
@@ -251,6 +251,12 @@ static void add_facts(const struct drawing *drawing, const struct cairn_tree_nod
 	const struct cairn_profile *profile = tree->view->profile;
 	const struct cairn_entry *entry = &tree->view->entries[node->entry];
 	char text[24];
+	if (tree->has_base) {
+		cairn_buffer_text(out, "\nbefore ");
+		add_value(drawing, node->base.total, out);
+		cairn_buffer_text(out, ", now ");
+		add_value(drawing, node->value.total + node->base.total, out);
+	}
 	if (tree->has_objects && trunc(node->objects.total) != 0) {
 		cairn_buffer_text(out, "\n");
 		add_count(out, trunc(node->objects.total));
@@ -309,10 +315,10 @@ static uint32_t color_of(const struct drawing *drawing, const struct cairn_flame
 	if (cairn_bytes_equal(name, cairn_bytes_of("-")))
 		return 0xc8c8c8;
 	if (drawing->flame->is_change && frame->depth == 0)
-		return cairn_palette_change(0);
+		return cairn_palette_change(0, name);
 	if (drawing->flame->is_change) {
 		double most = options->self_change ? drawing->change_most : (double)frame->weight;
-		return cairn_palette_change(change_of(drawing, node) / most * (options->negate ? -1 : 1));
+		return cairn_palette_change(change_of(drawing, node) / most * (options->negate ? -1 : 1), name);
 	}
 	uint32_t color = cairn_palette_color(options->palette, options->spread, name,
 					     frame->depth ? module_of(drawing->flame->tree, node) : (struct cairn_bytes){"", 0});
@@ -330,7 +336,7 @@ static void write_label(struct drawing *drawing, struct cairn_bytes name, double
 	const struct cairn_flame_svg_options *options = drawing->options;
 	double letters = (width - 6) / (options->font_size * options->letter_width);
 	drawing->label.length = 0;
-	if (letters >= 3)
+	if (letters >= 1)
 		cairn_flame_label(without_mark(name), (size_t)letters, &drawing->label);
 	if (drawing->label.length == 0)
 		return;
@@ -367,8 +373,7 @@ static void write_frame(struct drawing *drawing, const struct cairn_flame_frame 
 	cairn_buffer_text(out, "\" fg:w=\"");
 	cairn_buffer_number(out, frame->weight);
 	cairn_buffer_text(out, "\"/>");
-	if (!is_root)
-		write_label(drawing, name, x, y, right - x);
+	write_label(drawing, is_root ? cairn_bytes_of("all") : name, x, y, right - x);
 	cairn_buffer_format(out, "</%s>\n", element);
 }
 
@@ -404,7 +409,7 @@ bool cairn_flame_svg_write(const struct cairn_flame *flame, const struct cairn_f
 			   struct cairn_error *error)
 {
 	struct background background;
-	if (!find_background(options, &background, error))
+	if (!find_background(options, flame->is_change, &background, error))
 		return false;
 	struct drawing drawing = {.flame = flame, .options = options, .out = out, .label = cairn_buffer(SIZE_MAX)};
 	drawing.top = options->font_size * (options->subtitle ? 5 : 3);
@@ -481,12 +486,12 @@ static struct cairn_bytes first_letters(struct cairn_bytes text, size_t count)
 
 void cairn_flame_label(struct cairn_bytes name, size_t count, struct cairn_buffer *out)
 {
-	if (count < 3)
-		return;
 	if (count_letters(name, count) <= count) {
 		cairn_buffer_append(out, name.data, name.length);
 		return;
 	}
+	if (count < 6)
+		return;
 	/* The name a function has itself is after the last "::" that is not inside brackets. */
 	struct cairn_bytes own = name;
 	int nesting = 0;

@@ -51,7 +51,8 @@ bool cairn_flame_svg_view(struct cairn_view *view, const struct cairn_tree_optio
 /* A picture that only says MESSAGE, for those who wait for a picture. */
 void cairn_flame_svg_message(const char *message, const struct cairn_flame_svg_options *options, struct cairn_buffer *out);
 
-/* What fits of NAME in COUNT letters: all of it, its last parts after "..", or its beginning. Appended to OUT as it is. */
+/* What fits of NAME in COUNT letters: all of it, its last parts after "..", its beginning, or nothing where that would be too
+ * little to read. Appended to OUT as it is. */
 void cairn_flame_label(struct cairn_bytes name, size_t count, struct cairn_buffer *out);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static const char *const palette_names[] = {
@@ -165,11 +166,18 @@ static double prefix_number(struct cairn_bytes name, bool from_end)
 	return 1 - sum / most;
 }
 
-/* NAME without a module written before a backquote; the module's first character stays. */
+/* NAME without a module written before a backquote. */
 static struct cairn_bytes without_module(struct cairn_bytes name)
 {
 	const char *mark = name.length > 1 ? memchr(name.data + 1, '`', name.length - 1) : NULL;
 	return mark ? cairn_bytes_skip(name, (size_t)(mark - name.data) + 1) : name;
+}
+
+/* The module before a backquote where there is one: what prefix_number looks at from the end. */
+static struct cairn_bytes without_function(struct cairn_bytes name)
+{
+	const char *mark = name.length > 1 ? memrchr(name.data, '`', name.length - 1) : NULL;
+	return mark ? (struct cairn_bytes){name.data, (size_t)(mark - name.data)} : name;
 }
 
 static uint32_t pack(unsigned red, unsigned green, unsigned blue)
@@ -221,27 +229,27 @@ uint32_t cairn_palette_color(enum cairn_palette_kind kind, enum cairn_palette_sp
 	if (kind == CAIRN_PALETTE_MODULE)
 		return module_color(name, module);
 	if (kind == CAIRN_PALETTE_DIFF)
-		return cairn_palette_change(0);
+		return cairn_palette_change(0, name);
 	double first, second;
 	if (spread == CAIRN_SPREAD_RANDOM) {
 		first = drand48();
 		second = drand48();
 	} else if (spread == CAIRN_SPREAD_PREFIX) {
 		first = prefix_number(without_module(name), false);
-		second = prefix_number(name, true);
+		second = prefix_number(without_function(name), true);
 	} else {
 		first = second = sum_number(name);
 	}
 	return pick(&ranges[plain_kind(kind, name)], first, second);
 }
 
-uint32_t cairn_palette_change(double change)
+uint32_t cairn_palette_change(double change, struct cairn_bytes name)
 {
-	unsigned other = 255;
-	double size = change < 0 ? -change : change;
-	if (size > 0)
-		other = size < 1 ? (unsigned)(210 * (1 - size)) + 25 : 25;
-	return change < 0 ? pack(other, other, 255) : pack(255, other, other);
+	double size = fmin(fabs(change), 1), shade = size ? sum_number(name) * 24 : 0;
+	unsigned other = (unsigned)(245 - 145 * size - shade), middle = (unsigned)(245 - (change < 0 ? 105 : 145) * size - shade);
+	if (change == 0 || isnan(change))
+		return pack(240, 240, 240);
+	return change < 0 ? pack(other, middle, 255) : pack(255, middle, other);
 }
 
 static void map_set(struct cairn_palette_map *map, uint32_t id, uint32_t color)

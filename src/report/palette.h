@@ -45,8 +45,9 @@ enum cairn_palette_spread {
 uint32_t cairn_palette_color(enum cairn_palette_kind kind, enum cairn_palette_spread spread, struct cairn_bytes name,
 			     struct cairn_bytes module);
 
-/* From red, through white at 0, to blue: CHANGE is 1 for the most grown and -1 for the most shrunk. */
-uint32_t cairn_palette_change(double change);
+/* From red, through white at 0, to blue: CHANGE is 1 for the most grown and -1 for the most shrunk. The shade differs a little
+ * by NAME, so that neighbours can be told apart. */
+uint32_t cairn_palette_change(double change, struct cairn_bytes name);
 
 /* Colours chosen before, kept in a file of lines "name->rgb(1,2,3)" so that later pictures use them too. All zeroes is empty. */
 struct cairn_palette_map {
