@@ -11,7 +11,7 @@
 __attribute__((unused)) static void put(struct cairn_buffer *out, uint64_t value, unsigned size)
 {
 	for (unsigned i = 0; i < size; i++)
-		cairn_buffer_byte(out, (char)(value >> (8 * i)));
+		cairn_buffer_byte(out, i < 8 ? (char)(value >> (8 * i)) : 0);
 }
 
 __attribute__((unused)) static void put_uleb(struct cairn_buffer *out, uint64_t value)
