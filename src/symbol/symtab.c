@@ -41,6 +41,8 @@ void cairn_symtab_match(const struct cairn_elf *elf, const char *table, const ui
 {
 	struct cairn_elf_symbols symbols = cairn_elf_symbols(elf, table);
 	struct cairn_elf_symbol symbol;
+	/* An address has a dozen names at most; a hostile table could give each a million. */
+	size_t left = 1000 * count + symbols.entries.length;
 	const char *file = NULL;
 	while (cairn_elf_symbols_next(&symbols, &symbol)) {
 		/* The private symbols of a file come after its name; the public ones of all files at the end. */
@@ -50,6 +52,9 @@ void cairn_symtab_match(const struct cairn_elf *elf, const char *table, const ui
 		if (range.low >= range.high)
 			continue;
 		size_t found, first = cairn_addresses_within(addresses, count, range, &found);
+		if (found > left)
+			break;
+		left -= found;
 		uint8_t rank = rank_of(&symbol);
 		for (size_t i = first; i < first + found; i++)
 			if (is_better(&symbol, rank, &matches[i]))
