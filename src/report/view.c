@@ -5,7 +5,6 @@
 #include "base/array.h"
 #include "symbol/shorten.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 static bool choose_value(struct cairn_view *view, struct cairn_error *error)
