@@ -19,13 +19,17 @@ def run(*command):
     return done.stdout if done.returncode == 0 else None
 
 
+run("go", "tool", "pprof", "-help")  # newer Go builds the tool the first time
+pprof = run("go", "tool", "-n", "pprof").strip()
+
+
 def ours(view, options, operands=()):
     text = run(cairn, view, *operands, "--json", "--full-names", "--all-frames", *options, profile)
     return json.loads(text) if text else None
 
 
 def theirs(view, options):
-    return run("go", "tool", "pprof", "-symbolize=none", "-unit=B", "-nodecount=0", "-nodefraction=0", "-edgefraction=0",
+    return run(pprof, "-symbolize=none", "-unit=B", "-nodecount=0", "-nodefraction=0", "-edgefraction=0",
                *options, "-" + view, profile)
 
 

@@ -3,7 +3,7 @@
 . tests/e2e/lib.sh
 PATH=$PATH:/usr/local/go/bin
 need go python3
-export HOME=$scratch GOCACHE=$scratch/go PPROF_TMPDIR=$scratch GOFLAGS=-mod=mod
+export PPROF_TMPDIR=$scratch GOFLAGS=-mod=mod
 
 compare() {
 	local name=$1
