@@ -20,7 +20,7 @@
 
 const struct cairn_option cairn_source_option_table[] = {
 	{0, "base", "FILE", "subtract this profile; may be given several times", CAIRN_OPTION_LIST, AT(base), 0},
-	{0, "normalize", NULL, "scale the profile to the total of the base", CAIRN_OPTION_FLAG, AT(normalize), 0},
+	{0, "normalize", NULL, "scale the base to the profile's total before subtracting it", CAIRN_OPTION_FLAG, AT(normalize), 0},
 	{0, "sum", NULL, "add several profiles up instead of showing the newest", CAIRN_OPTION_FLAG, AT(sum), 0},
 	{0, "thread", "NAME|ID", "only this thread, by its name or jemalloc's number", CAIRN_OPTION_TEXT, AT(thread), 0},
 	{0, "binary", "FILE", "a program or library of the profile that lies elsewhere now", CAIRN_OPTION_LIST, AT(binary), 0},
@@ -55,7 +55,8 @@ bool cairn_source_read(struct cairn_profile *profile, const char *path, const st
 	if (!cairn_file_read(&file, path, error))
 		return false;
 	const char *shown = strcmp(path, "-") == 0 ? "standard input" : path;
-	bool good = cairn_profile_read(profile, file.bytes, shown, &(struct cairn_read_options){.split_threads = options->thread || options->split_threads}, error);
+	struct cairn_read_options reading = {.split_threads = options->thread || options->split_threads, .mapped = file.mapped};
+	bool good = cairn_profile_read(profile, file.bytes, shown, &reading, error);
 	if (good && !profile->time_ns)
 		profile->time_ns = file.modified_ns;
 	if (good && !profile->process_id && cairn_dump_name_parse(path, &name))
@@ -104,6 +105,16 @@ static bool read_chosen(struct cairn_profile *profile, const struct cairn_dump_f
 	return good;
 }
 
+/* Folded text with two numbers on each line, before and after, is a difference. */
+static void subtract_column(struct cairn_profile *profile)
+{
+	uint32_t before = cairn_profile_find_value(profile, "before"), after = cairn_profile_find_value(profile, "after");
+	if (before == CAIRN_NONE || after == CAIRN_NONE)
+		return;
+	for (size_t i = 0; i < profile->sample_count; i++)
+		cairn_profile_subtract(profile, i, after, cairn_profile_values(profile, i)[before]);
+}
+
 static bool explain_empty(const struct cairn_profile *profile, struct cairn_error *error)
 {
 	char period[24];
@@ -147,6 +158,11 @@ bool cairn_source_load(struct cairn_profile *profile, const struct cairn_source_
 {
 	struct cairn_dump_files list = {0};
 	cairn_profile_init(profile);
+	static char standard_input[] = "-";
+	if (count == 0 && options->reads_standard_input && !isatty(STDIN_FILENO)) {
+		count = 1;
+		names = (char *[]){standard_input};
+	}
 	bool good = cairn_files_list(&list, count, names, error);
 	if (good && options->normalize && !options->base.count)
 		good = cairn_fail(error, "--normalize scales to a base; name it with --base");
@@ -154,6 +170,8 @@ bool cairn_source_load(struct cairn_profile *profile, const struct cairn_source_
 		cairn_profile_free(profile);
 		good = read_chosen(profile, &list, options, error);
 	}
+	if (good && options->columns_compare && !profile->base)
+		subtract_column(profile);
 	if (good && profile->sample_count == 0)
 		good = explain_empty(profile, error);
 	if (good)

@@ -11,9 +11,12 @@
 struct cairn_source_options {
 	bool sum;
 	struct cairn_option_list base;
-	bool normalize; /* to the total of the base */
+	bool normalize; /* the base to the total of what there is now */
 	const char *thread;
-	bool split_threads; /* not an option of its own: set by commands that show threads */
+	/* Not options of their own, but set by commands. */
+	bool split_threads;        /* by those that show threads */
+	bool reads_standard_input; /* by those for which no name means standard input, unless that is a terminal */
+	bool columns_compare;      /* by those that show differences: the two columns of folded text are one */
 	struct cairn_option_list binary;
 	struct cairn_option_list symbols;
 	const char *sysroot;

@@ -333,10 +333,10 @@ void cairn_combine_normalize(struct cairn_profile *sum)
 			before += cairn_profile_base(sum, i, v);
 			now += cairn_profile_values(sum, i)[v] + cairn_profile_base(sum, i, v);
 		}
-		double ratio = now != 0 ? before / now : 0;
-		for (size_t i = 0; i < sum->sample_count; i++) {
-			double *value = &sum->values[i * sum->value_count + v], base = cairn_profile_base(sum, i, v);
-			*value = (*value + base) * ratio - base;
+		double ratio = before != 0 ? now / before : 0;
+		for (size_t at = v; at < sum->base_count; at += sum->value_count) {
+			sum->values[at] += sum->base[at] * (1 - ratio);
+			sum->base[at] *= ratio;
 		}
 	}
 }

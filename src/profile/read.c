@@ -173,6 +173,7 @@ bool cairn_profile_read(struct cairn_profile *profile, struct cairn_bytes input,
 	char *data;
 	size_t length;
 	bool cut;
+	reader.options.mapped = false;
 	if (!cairn_unpack(input, &data, &length, &cut, error))
 		return cairn_fail_within(error, "%s: ", name);
 	if (cut)
