@@ -99,7 +99,8 @@ void cairn_top_text(const struct cairn_top *top, const struct cairn_view *view, 
 		cairn_buffer_byte(out, '\n');
 	}
 	if (top->shown < top->count)
-		cairn_buffer_format(out, "%12s and %zu more; -n 0 shows all\n", "…", top->count - top->shown);
+		cairn_buffer_format(out, "%12s and %zu more; -n 0%s shows all\n", "…", top->count - top->shown,
+				    shape->node_fraction > 0 ? " --nodefraction 0" : "");
 }
 
 void cairn_top_json(const struct cairn_top *top, const struct cairn_view *view, struct cairn_json *json)
