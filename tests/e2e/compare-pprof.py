@@ -3,6 +3,8 @@
 figure; prints TAP. Known differences, each with its reason:
 - a place without a name is "module+0xoffset" here, so that two places are two rows; pprof calls all of a module "[module]".
 - by files, pprof counts a stack once for each function of a file, not once for the file; that granularity is not compared.
+- --normalize scales the base to the profile, so that what there is now keeps its bytes; pprof scales the profile to the base.
+  Every figure differs by that one factor, and is compared after applying it.
 - the total of a function above `list` counts a stack once; pprof adds its lines up and counts recursion several times."""
 import json
 import re
@@ -147,10 +149,15 @@ def listing(options, pattern):
     return want, have
 
 
+def total(path):
+    return json.loads(run(cairn, "top", "--json", path))["total"]
+
+
 def near(a, b):
-    """Equal, where pprof rounded each of a handful of samples to a whole number after scaling it and we did not."""
+    """Equal but for normalizing, and for pprof having rounded each of a handful of samples."""
+    factor = total(base) / total(profile)
     numbers = [(x if isinstance(x, (list, tuple)) else [x]) for x in (a, b)]
-    return len(numbers[0]) == len(numbers[1]) and all(x == y or abs(x - y) <= 8 for x, y in zip(*numbers))
+    return len(numbers[0]) == len(numbers[1]) and all(abs(x - factor * y) <= 8 for x, y in zip(*numbers))
 
 
 def same(title, want, have):

@@ -48,7 +48,7 @@ int main(void)
 	cairn_view_free(&view);
 	cairn_combine_normalize(&sum);
 	is_near(cairn_profile_total(&sum, 0), 0, 1e-9, "normalized, nothing is left in all");
-	is_near(sum.values[0], 15 * 29.0 / 36 - 10, 1e-9, "and each is scaled");
+	is_near(sum.values[0], 15 - 10 * 36.0 / 29, 1e-9, "the base is scaled to what there is now");
 	cairn_profile_free(&before);
 	cairn_profile_free(&now);
 	cairn_profile_free(&sum);
