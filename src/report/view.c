@@ -6,7 +6,6 @@
 #include "symbol/allocator.h"
 #include "symbol/shorten.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 static bool choose_value(struct cairn_view *view, struct cairn_error *error)
