@@ -16,6 +16,8 @@ const struct cairn_command *const cairn_commands[] = {
 	&cairn_command_tree,
 	&cairn_command_peek,
 	&cairn_command_traces,
+	&cairn_command_list,
+	&cairn_command_disasm,
 	&cairn_command_tags,
 	&cairn_command_diff,
 	&cairn_command_raw,

@@ -23,7 +23,7 @@
 
 const struct cairn_option cairn_source_option_table[] = {
 	{0, "base", "FILE", "subtract this profile; may be given several times", CAIRN_OPTION_LIST, AT(base), 0},
-	{0, "normalize", NULL, "scale the base to the profile's total before subtracting it", CAIRN_OPTION_FLAG, AT(normalize), 0},
+	{0, "normalize", NULL, "scale the profile and the base to one total", CAIRN_OPTION_FLAG, AT(normalize), 0},
 	{0, "sum", NULL, "add several profiles up instead of showing the newest", CAIRN_OPTION_FLAG, AT(sum), 0},
 	{0, "thread", "NAME|ID", "only this thread, by its name or jemalloc's number", CAIRN_OPTION_TEXT, AT(thread), 0},
 	{0, "binary", "FILE", "a program or library of the profile that lies elsewhere now", CAIRN_OPTION_LIST, AT(binary), 0},
@@ -194,38 +194,6 @@ static bool add_one(struct cairn_combine *combine, const char *path, double fact
 	return good;
 }
 
-/* Scales each value of BASE to the same total as in WHOLE. */
-static void scale_to(struct cairn_profile *base, const struct cairn_profile *whole)
-{
-	for (uint32_t v = 0; v < base->value_count; v++) {
-		uint32_t same = cairn_profile_find_value(whole, cairn_profile_string(base, base->value_types[v].type));
-		double total = cairn_profile_total(base, v);
-		if (same == CAIRN_NONE || total == 0)
-			continue;
-		double factor = cairn_profile_total(whole, same) / total;
-		for (size_t i = 0; i < base->sample_count; i++)
-			base->values[i * base->value_count + v] *= factor;
-	}
-}
-
-static bool subtract_scaled(struct cairn_combine *combine, const struct cairn_source_options *options, struct cairn_error *error)
-{
-	struct cairn_profile base;
-	struct cairn_combine bases;
-	bool good = true;
-	cairn_profile_init(&base);
-	cairn_combine_start(&bases, &base);
-	for (size_t i = 0; good && i < options->base.count; i++)
-		good = add_one(&bases, options->base.items[i], 1, options, error);
-	cairn_combine_finish(&bases);
-	if (good) {
-		scale_to(&base, combine->sum);
-		good = cairn_combine_add(combine, &base, -1, error);
-	}
-	cairn_profile_free(&base);
-	return good;
-}
-
 static bool read_chosen(struct cairn_profile *profile, const struct candidates *list, const struct cairn_source_options *options, struct cairn_error *error)
 {
 	bool several = options->sum && list->count > 1;
@@ -240,12 +208,11 @@ static bool read_chosen(struct cairn_profile *profile, const struct candidates *
 			good = add_one(&combine, list->items[i].path, 1, options, error);
 	else
 		good = add_one(&combine, choose_newest(list)->path, 1, options, error);
-	if (good && options->normalize && options->base.count)
-		good = subtract_scaled(&combine, options, error);
-	else
-		for (size_t i = 0; good && i < options->base.count; i++)
-			good = add_one(&combine, options->base.items[i], -1, options, error);
+	for (size_t i = 0; good && i < options->base.count; i++)
+		good = add_one(&combine, options->base.items[i], -1, options, error);
 	cairn_combine_finish(&combine);
+	if (good && options->normalize)
+		cairn_combine_normalize(profile, options->scales_base);
 	return good;
 }
 
@@ -307,6 +274,8 @@ bool cairn_source_load(struct cairn_profile *profile, const struct cairn_source_
 		names = (char *[]){standard_input};
 	}
 	bool good = count > 0 || cairn_fail(error, "name a heap dump, a folder of them, or - for standard input");
+	if (good && options->normalize && !options->base.count)
+		good = cairn_fail(error, "--normalize scales to a base; name it with --base");
 	for (int i = 0; good && i < count; i++)
 		good = add_name(&list, names[i], error);
 	if (good) {

@@ -16,6 +16,7 @@ struct cairn_source_options {
 	/* Not options of their own, but set by commands. */
 	bool split_threads;        /* by those that show threads */
 	bool reads_standard_input; /* by those for which no name means standard input, unless that is a terminal */
+	bool scales_base;          /* by those for which --normalize changes the base, and what there is now stays */
 	bool columns_compare;      /* by those that show differences: the two columns of folded text are one */
 	struct cairn_option_list binary;
 	struct cairn_option_list symbols;

@@ -321,3 +321,22 @@ void cairn_combine_finish(struct cairn_combine *combine)
 	cairn_index_free(&combine->mappings);
 	cairn_index_free(&combine->modules);
 }
+
+void cairn_combine_normalize(struct cairn_profile *sum, bool scale_base)
+{
+	for (uint32_t v = 0; v < sum->value_count; v++) {
+		double before = 0, now = 0;
+		for (size_t i = 0; i < sum->sample_count; i++) {
+			before += cairn_profile_base(sum, i, v);
+			now += cairn_profile_values(sum, i)[v] + cairn_profile_base(sum, i, v);
+		}
+		double ratio = scale_base ? (before != 0 ? now / before : 1) : now != 0 ? before / now : 0;
+		for (size_t i = 0; i < sum->sample_count; i++) {
+			double *value = &sum->values[i * sum->value_count + v], base = cairn_profile_base(sum, i, v);
+			if (scale_base)
+				cairn_profile_subtract(sum, i, v, base * (ratio - 1));
+			else
+				*value = (*value + base) * ratio - base;
+		}
+	}
+}

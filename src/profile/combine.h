@@ -26,4 +26,8 @@ bool cairn_combine_add(struct cairn_combine *combine, const struct cairn_profile
 
 void cairn_combine_finish(struct cairn_combine *combine);
 
+/* Scales what there is now so that each value's total equals that of the base which was subtracted, or with SCALE_BASE the
+ * other way round: what is left is how the shares changed. */
+void cairn_combine_normalize(struct cairn_profile *sum, bool scale_base);
+
 #endif

@@ -52,10 +52,8 @@ static enum cairn_diff_kind classify(const struct cairn_diff_row *row)
 void cairn_diff_make(struct cairn_diff *diff, struct cairn_view *view, const struct cairn_shape *shape)
 {
 	*diff = (struct cairn_diff){0};
-	struct cairn_diff_row *rows = calloc(view->entry_count + 1, sizeof *rows);
-	uint32_t *last = calloc(view->entry_count + 1, sizeof *last);
-	if (!rows || !last)
-		cairn_out_of_memory(view->entry_count * sizeof *rows);
+	struct cairn_diff_row *rows = cairn_array_zero(view->entry_count, sizeof *rows);
+	uint32_t *last = cairn_array_zero(view->entry_count, sizeof *last);
 	for (size_t i = 0; i < view->sample_count; i++) {
 		diff->before += cairn_view_base(view, i);
 		diff->after += cairn_view_value(view, i) + cairn_view_base(view, i);

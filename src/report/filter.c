@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/filter.h"
 
+#include "base/array.h"
 #include "base/pattern.h"
 #include "report/label.h"
 #include "report/view.h"
@@ -26,11 +27,9 @@ static bool matcher_start(struct matcher *matcher, const struct cairn_view *view
 	matcher->pattern = cairn_pattern_compile(text, error);
 	if (!matcher->pattern)
 		return cairn_fail_within(error, "--%s: ", option);
-	matcher->functions = calloc(view->profile->function_count + 1, 1);
-	matcher->entries = calloc(view->entry_count + 1, 1);
-	matcher->modules = calloc(view->profile->module_count + 1, 1);
-	if (!matcher->functions || !matcher->entries || !matcher->modules)
-		cairn_out_of_memory(view->entry_count);
+	matcher->functions = cairn_array_zero(view->profile->function_count, 1);
+	matcher->entries = cairn_array_zero(view->entry_count, 1);
+	matcher->modules = cairn_array_zero(view->profile->module_count, 1);
 	return true;
 }
 
@@ -123,9 +122,7 @@ static unsigned char *judge_locations(struct cairn_view *view, struct matcher *f
 {
 	if (!focus->pattern && !ignore->pattern)
 		return NULL;
-	unsigned char *verdicts = calloc(view->profile->location_count + 1, 1);
-	if (!verdicts)
-		cairn_out_of_memory(view->profile->location_count);
+	unsigned char *verdicts = cairn_array_zero(view->profile->location_count, 1);
 	for (size_t location = 0; location < view->profile->location_count; location++)
 		for (uint32_t slot = view->first[location]; slot < view->first[location + 1]; slot++) {
 			if (ignore->pattern && match_frame(ignore, location, slot))

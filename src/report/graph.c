@@ -21,14 +21,6 @@ struct build {
 	size_t edge_seen_capacity;
 };
 
-static void *zeros(size_t count, size_t size)
-{
-	void *items = calloc(count + 1, size);
-	if (!items)
-		cairn_out_of_memory(count * size);
-	return items;
-}
-
 static void add_edge(struct build *build, uint32_t from, uint32_t to, uint32_t stamp, double value, bool residual, bool inlined)
 {
 	struct cairn_graph *graph = build->graph;
@@ -118,8 +110,8 @@ static int compare_edges(const void *a, const void *b, void *context)
 /* The edges of each node beside each other, largest first. */
 static void link_edges(struct cairn_graph *graph, const struct cairn_view *view)
 {
-	graph->in_edges = zeros(graph->edge_count, sizeof *graph->in_edges);
-	graph->out_edges = zeros(graph->edge_count, sizeof *graph->out_edges);
+	graph->in_edges = cairn_array_zero(graph->edge_count, sizeof *graph->in_edges);
+	graph->out_edges = cairn_array_zero(graph->edge_count, sizeof *graph->out_edges);
 	for (size_t e = 0; e < graph->edge_count; e++) {
 		graph->nodes[graph->edges[e].to].in_count++;
 		graph->nodes[graph->edges[e].from].out_count++;
@@ -150,8 +142,8 @@ static void build_graph(struct cairn_graph *graph, struct cairn_view *view, cons
 {
 	*graph = (struct cairn_graph){0};
 	struct build build = {.graph = graph, .view = view, .kept = kept};
-	build.nodes = zeros(view->entry_count, sizeof *build.nodes);
-	build.node_seen = zeros(view->entry_count, sizeof *build.node_seen);
+	build.nodes = cairn_array_zero(view->entry_count, sizeof *build.nodes);
+	build.node_seen = cairn_array_zero(view->entry_count, sizeof *build.node_seen);
 	for (size_t i = 0; i < view->sample_count; i++)
 		add_sample(&build, i);
 	for (uint32_t e = 0; e < view->entry_count; e++)
@@ -169,7 +161,7 @@ static void build_graph(struct cairn_graph *graph, struct cairn_view *view, cons
 /* From entries to nodes; drops the edges below CUTOFF and those whose nodes have gone. */
 static void settle_edges(struct cairn_graph *graph, const struct cairn_view *view, double cutoff)
 {
-	uint32_t *node_of = zeros(view->entry_count, sizeof *node_of);
+	uint32_t *node_of = cairn_array_zero(view->entry_count, sizeof *node_of);
 	for (uint32_t n = 0; n < graph->count; n++)
 		node_of[graph->nodes[n].entry] = n + 1;
 	size_t kept = 0;
@@ -188,7 +180,7 @@ static void settle_edges(struct cairn_graph *graph, const struct cairn_view *vie
 /* Makes the graph again of its first nodes that have at least CUTOFF passing through, LIMIT of them at most. */
 static void keep_nodes(struct cairn_graph *graph, struct cairn_view *view, double cutoff, size_t limit, bool by_cum)
 {
-	bool *kept = zeros(view->entry_count, sizeof *kept);
+	bool *kept = cairn_array_zero(view->entry_count, sizeof *kept);
 	size_t count = 0, all_count = graph->all_count;
 	for (size_t n = 0; n < graph->count && count < limit; n++)
 		if (fabs(graph->nodes[n].cum) >= cutoff) {

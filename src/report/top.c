@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/top.h"
 
+#include "base/array.h"
 #include "report/head.h"
 #include "report/number.h"
 
@@ -39,32 +40,39 @@ static size_t choose_shown(struct cairn_top *top, const struct cairn_view *view,
 	return shape->node_count && shape->node_count < kept ? (size_t)shape->node_count : kept;
 }
 
-void cairn_top_make(struct cairn_top *top, struct cairn_view *view, const struct cairn_shape *shape)
+void cairn_top_groups(struct cairn_view *view, const uint32_t *groups, size_t group_count, struct cairn_top_row *rows)
 {
-	size_t count = view->entry_count;
-	*top = (struct cairn_top){.rows = calloc(count + 1, sizeof *top->rows)};
-	/* The last sample (plus one) that counted for an entry, so that recursion counts once. */
-	uint32_t *last = calloc(count + 1, sizeof *last);
-	if (!top->rows || !last)
-		cairn_out_of_memory(count * sizeof *top->rows);
+	/* The last sample (plus one) that counted for a group, so that recursion counts once. */
+	uint32_t *last = cairn_array_zero(group_count, sizeof *last);
+	memset(rows, 0, group_count * sizeof *rows);
 	for (size_t i = 0; i < view->sample_count; i++) {
 		size_t depth;
 		const uint32_t *stack = cairn_view_stack(view, i, &depth);
 		double value = cairn_view_value(view, i);
-		if (depth > 0)
-			top->rows[stack[0]].flat += value;
-		for (size_t d = 0; d < depth; d++)
-			if (last[stack[d]] != (uint32_t)i + 1) {
-				last[stack[d]] = (uint32_t)i + 1;
-				top->rows[stack[d]].cum += value;
+		for (size_t d = 0; d < depth; d++) {
+			uint32_t group = groups ? groups[stack[d]] : stack[d];
+			if (group == CAIRN_NONE)
+				continue;
+			if (d == 0)
+				rows[group].flat += value;
+			if (last[group] != (uint32_t)i + 1) {
+				last[group] = (uint32_t)i + 1;
+				rows[group].cum += value;
 			}
+		}
 	}
-	for (size_t e = 0; e < count; e++)
-		if (last[e]) {
+	free(last);
+}
+
+void cairn_top_make(struct cairn_top *top, struct cairn_view *view, const struct cairn_shape *shape)
+{
+	*top = (struct cairn_top){.rows = cairn_array_zero(view->entry_count, sizeof *top->rows)};
+	cairn_top_groups(view, NULL, view->entry_count, top->rows);
+	for (size_t e = 0; e < view->entry_count; e++)
+		if (top->rows[e].flat != 0 || top->rows[e].cum != 0) {
 			top->rows[top->count] = top->rows[e];
 			top->rows[top->count++].entry = (uint32_t)e;
 		}
-	free(last);
 	qsort_r(top->rows, top->count, sizeof *top->rows, compare_rows, &(struct order){view, shape->by_cum});
 	top->shown = choose_shown(top, view, shape);
 }

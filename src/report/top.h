@@ -19,9 +19,14 @@ struct cairn_top {
 	size_t count;               /* so many there are in all */
 };
 
-/* Adds the samples up, sorted by flat or by cum; equal rows by name. */
+/* Adds the samples up, sorted by flat or by cum; equal rows by name. Entries that come to nothing have no row. */
 void cairn_top_make(struct cairn_top *top, struct cairn_view *view, const struct cairn_shape *shape);
 void cairn_top_free(struct cairn_top *top);
+
+/* Adds the samples up by groups of entries: GROUPS says of each entry in which it is, or CAIRN_NONE; NULL is each entry for
+ * itself. ROWS has room for
+ * GROUP_COUNT; their `entry` is not used. */
+void cairn_top_groups(struct cairn_view *view, const uint32_t *groups, size_t group_count, struct cairn_top_row *rows);
 
 /* The table for a person. */
 void cairn_top_text(const struct cairn_top *top, const struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out);

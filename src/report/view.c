@@ -245,6 +245,13 @@ const uint32_t *cairn_view_stack(struct cairn_view *view, size_t sample, size_t 
 	return view->stack;
 }
 
+bool cairn_view_match(struct cairn_view *view, uint32_t function, const struct cairn_pattern *pattern)
+{
+	const struct cairn_profile *profile = view->profile;
+	return function != CAIRN_NONE && (cairn_pattern_match(pattern, cairn_bytes_of(cairn_view_function(view, function))) ||
+					  cairn_pattern_match(pattern, cairn_strings_bytes(&profile->strings, profile->functions[function].name)));
+}
+
 bool cairn_view_in_bytes(const struct cairn_view *view)
 {
 	return strcmp(cairn_profile_string(view->profile, view->profile->value_types[view->value].unit), "bytes") == 0;

@@ -8,6 +8,7 @@
 #define CAIRN_REPORT_VIEW_H
 
 #include "base/buffer.h"
+#include "base/pattern.h"
 #include "profile/profile.h"
 #include "report/filter.h"
 
@@ -108,6 +109,9 @@ static inline struct cairn_bytes cairn_view_name(const struct cairn_view *view, 
 
 /* The display name of a function of the profile, without file and line. */
 const char *cairn_view_function(struct cairn_view *view, uint32_t function);
+
+/* Whether PATTERN matches the name of a function of the profile, as it is displayed or in full; not for CAIRN_NONE. */
+bool cairn_view_match(struct cairn_view *view, uint32_t function, const struct cairn_pattern *pattern);
 
 /* Whether the values are bytes, and so shown in KiB and MiB. */
 bool cairn_view_in_bytes(const struct cairn_view *view);
