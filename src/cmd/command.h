@@ -23,7 +23,9 @@ extern const struct cairn_command cairn_command_raw;
 extern const struct cairn_command cairn_command_collapsed;
 extern const struct cairn_command cairn_command_flame;
 extern const struct cairn_command cairn_command_flamegraph;
+extern const struct cairn_command cairn_command_leaks;
 extern const struct cairn_command cairn_command_addr2line;
+extern const struct cairn_command cairn_command_cache;
 extern const struct cairn_command cairn_command_completion;
 extern const struct cairn_command cairn_command_manual;
 

@@ -34,4 +34,10 @@ extern const struct cairn_option cairn_source_option_table[];
 bool cairn_source_load(struct cairn_profile *profile, const struct cairn_source_options *options, int count, char **names,
 		       struct cairn_error *error);
 
+/* One file into PROFILE, which it initialises and the caller frees in either case: no names yet. Any thread may call it. */
+bool cairn_source_read(struct cairn_profile *profile, const char *path, const struct cairn_source_options *options, struct cairn_error *error);
+
+/* Names what has no name yet, unless OPTIONS say not to. A note says what could not be named where it matters. */
+void cairn_source_name(struct cairn_profile *profile, const struct cairn_source_options *options);
+
 #endif

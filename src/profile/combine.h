@@ -15,6 +15,8 @@ struct cairn_combine {
 	struct cairn_index locations;
 	struct cairn_index mappings;
 	struct cairn_index modules;
+	uint32_t *places; /* for each sample of the part added last, its sample in the sum */
+	size_t place_capacity;
 };
 
 /* Starts a sum in SUM, an initialised and empty profile that outlives the combine. */

@@ -106,7 +106,8 @@ static uint32_t new_location(struct cairn_profile *profile, uint32_t name)
 static uint32_t location_of(struct folded *folded, uint32_t id)
 {
 	if (id >= folded->known) {
-		folded->location_of = cairn_array_reserve(folded->location_of, &folded->capacity, (size_t)id + 1, sizeof *folded->location_of);
+		folded->location_of =
+			cairn_array_reserve(folded->location_of, &folded->capacity, (size_t)id + 1, sizeof *folded->location_of);
 		while (folded->known <= id)
 			folded->location_of[folded->known++] = CAIRN_NONE;
 	}
@@ -203,7 +204,8 @@ bool cairn_folded_read(struct cairn_reader *reader, struct cairn_bytes text, str
 	if (profile->sample_count == 0)
 		return cairn_fail(error, "%s: no line has the form \"root;caller;leaf 123\"", reader->name);
 	if (folded.bad_lines)
-		cairn_profile_warn(profile, "%zu line%s (the first is line %zu) did not end in a number and %s left out", folded.bad_lines,
-				   folded.bad_lines == 1 ? "" : "s", folded.first_bad_line, folded.bad_lines == 1 ? "was" : "were");
+		cairn_profile_warn(profile, "%zu line%s (the first is line %zu) did not end in a number and %s left out",
+				   folded.bad_lines, folded.bad_lines == 1 ? "" : "s", folded.first_bad_line,
+				   folded.bad_lines == 1 ? "was" : "were");
 	return true;
 }

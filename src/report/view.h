@@ -44,6 +44,7 @@ struct cairn_slot {
 	uint32_t frame; /* of the profile; CAIRN_NONE when it has no name */
 	bool inlined;   /* into the next */
 	bool root;      /* stacks may begin here, where the view cuts them */
+	uint8_t allocator; /* enum cairn_allocator_kind: what is the allocator's own is taken off the leaf of a stack */
 };
 
 struct cairn_view {
