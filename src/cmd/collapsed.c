@@ -27,7 +27,6 @@ static void prepare(void *values)
 {
 	struct options *options = values;
 	options->setup.source.columns_compare = options->two_columns;
-	options->setup.source.scales_base = true;
 }
 
 static bool show(const void *values, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)

@@ -82,7 +82,6 @@ static void prepare(void *values)
 	struct options *options = values;
 	options->setup.source.reads_standard_input = true;
 	options->setup.source.columns_compare = true;
-	options->setup.source.scales_base = true;
 }
 
 /* What the numbers count, in a word. */

@@ -20,7 +20,7 @@
 
 const struct cairn_option cairn_source_option_table[] = {
 	{0, "base", "FILE", "subtract this profile; may be given several times", CAIRN_OPTION_LIST, AT(base), 0},
-	{0, "normalize", NULL, "scale the profile and the base to one total", CAIRN_OPTION_FLAG, AT(normalize), 0},
+	{0, "normalize", NULL, "scale the base to the profile's total before subtracting it", CAIRN_OPTION_FLAG, AT(normalize), 0},
 	{0, "sum", NULL, "add several profiles up instead of showing the newest", CAIRN_OPTION_FLAG, AT(sum), 0},
 	{0, "thread", "NAME|ID", "only this thread, by its name or jemalloc's number", CAIRN_OPTION_TEXT, AT(thread), 0},
 	{0, "binary", "FILE", "a program or library of the profile that lies elsewhere now", CAIRN_OPTION_LIST, AT(binary), 0},
@@ -101,7 +101,7 @@ static bool read_chosen(struct cairn_profile *profile, const struct cairn_dump_f
 		good = add_one(&combine, options->base.items[i], -1, options, error);
 	cairn_combine_finish(&combine);
 	if (good && options->normalize)
-		cairn_combine_normalize(profile, options->scales_base);
+		cairn_combine_normalize(profile);
 	return good;
 }
 

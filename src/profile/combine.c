@@ -325,7 +325,7 @@ void cairn_combine_finish(struct cairn_combine *combine)
 	free(combine->places);
 }
 
-void cairn_combine_normalize(struct cairn_profile *sum, bool scale_base)
+void cairn_combine_normalize(struct cairn_profile *sum)
 {
 	for (uint32_t v = 0; v < sum->value_count; v++) {
 		double before = 0, now = 0;
@@ -333,13 +333,10 @@ void cairn_combine_normalize(struct cairn_profile *sum, bool scale_base)
 			before += cairn_profile_base(sum, i, v);
 			now += cairn_profile_values(sum, i)[v] + cairn_profile_base(sum, i, v);
 		}
-		double ratio = scale_base ? (before != 0 ? now / before : 1) : now != 0 ? before / now : 0;
-		for (size_t i = 0; i < sum->sample_count; i++) {
-			double *value = &sum->values[i * sum->value_count + v], base = cairn_profile_base(sum, i, v);
-			if (scale_base)
-				cairn_profile_subtract(sum, i, v, base * (ratio - 1));
-			else
-				*value = (*value + base) * ratio - base;
+		double ratio = before != 0 ? now / before : 0;
+		for (size_t at = v; at < sum->base_count; at += sum->value_count) {
+			sum->values[at] += sum->base[at] * (1 - ratio);
+			sum->base[at] *= ratio;
 		}
 	}
 }
