@@ -29,6 +29,16 @@ extern const struct cairn_command cairn_command_pprof;
 extern const struct cairn_command cairn_command_export;
 extern const struct cairn_command cairn_command_addr2line;
 extern const struct cairn_command cairn_command_cache;
+extern const struct cairn_command cairn_command_run;
+extern const struct cairn_command cairn_command_ps;
+extern const struct cairn_command cairn_command_status;
+extern const struct cairn_command cairn_command_activate;
+extern const struct cairn_command cairn_command_deactivate;
+extern const struct cairn_command cairn_command_reset;
+extern const struct cairn_command cairn_command_gdump;
+extern const struct cairn_command cairn_command_dump;
+extern const struct cairn_command cairn_command_stats;
+extern const struct cairn_command cairn_command_symbols;
 extern const struct cairn_command cairn_command_completion;
 extern const struct cairn_command cairn_command_manual;
 
