@@ -6,6 +6,7 @@
 #include "agent/cpu_stacks.h"
 #include "agent/facts.h"
 #include "agent/tasks.h"
+#include "agent/trailer.h"
 #include "agent/unwind.h"
 
 #include <errno.h>
@@ -289,14 +290,14 @@ static void write_records(const struct cairn_cpu *cpu, struct cairn_buffer *out,
 	}
 	write_words(out, (uint64_t[]){0, 1, 0}, 3);
 	cairn_facts_read("/proc/self/maps", out);
-	cairn_buffer_format(out, "# cairn trailer 1\n# cairn version %s\n# cairn pid %d\n# cairn cpu.period %ld\n", CAIRN_VERSION, (int)getpid(),
-			    1000000000L / (long)cpu->frequency);
+	cairn_trailer_begin(out);
+	cairn_buffer_format(out, "# cairn cpu.period %ld\n", 1000000000L / (long)cpu->frequency);
 	for (unsigned i = 0; i < cpu->thread_count; i++) {
 		uint32_t records = ends[i] - (i ? ends[i - 1] : 0);
 		if (records > 0)
 			cairn_buffer_format(out, "# cairn cpu.thread %u %d %s\n", records, cpu->threads[i].tid, cpu->threads[i].name);
 	}
-	cairn_buffer_text(out, "# cairn end\n");
+	cairn_trailer_end(out);
 }
 
 /* The records of a thread come one after another, so that a line behind the map can say whose they are. */

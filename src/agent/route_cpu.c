@@ -66,7 +66,7 @@ static enum progress sample(struct cairn_call *call, const struct request *reque
 /* Sends PROFILE as the cairn command makes it of it. */
 static int render(struct cairn_call *call, const char *output, const struct cairn_buffer *profile, struct cairn_error *error)
 {
-	static const char *const pprof[] = {"pprof", "-", NULL}, *const flame[] = {"flame", "-", NULL}, *const text[] = {"collapsed", "-", NULL};
+	static const char *const pprof[] = {"pprof", "--uncompressed", "-", NULL}, *const flame[] = {"flame", "-", NULL}, *const text[] = {"collapsed", "-", NULL};
 	bool is_flame = strcmp(output, "flamegraph") == 0, is_text = strcmp(output, "text") == 0;
 	const char *type = call->agent->config.old_contract ? CAIRN_OCTETS : is_flame ? CAIRN_SVG : is_text ? CAIRN_TEXT : CAIRN_OCTETS;
 	return cairn_answer_render_text(call, is_flame ? flame : is_text ? text : pprof, cairn_buffer_bytes(profile), type, error);
