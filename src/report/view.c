@@ -54,8 +54,7 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* A place without a name: module+0xoffset, or the dump's own number where there is no module. */
-static void unnamed_place(const struct cairn_view *view, const struct cairn_location *location, struct cairn_buffer *out)
+void cairn_view_place(const struct cairn_view *view, const struct cairn_location *location, struct cairn_buffer *out)
 {
 	const struct cairn_profile *profile = view->profile;
 	const struct cairn_module *module = cairn_profile_module(profile, location);
@@ -86,11 +85,16 @@ static uint32_t name_frame(struct cairn_view *view, uint32_t location_id, uint32
 	const struct cairn_profile *profile = view->profile;
 	const struct cairn_location *location = &profile->locations[location_id];
 	out->length = 0;
+	if (view->options.name) {
+		view->options.name(view, location_id, frame_id, out);
+		const struct cairn_frame *named = frame_id == CAIRN_NONE ? NULL : &profile->frames[frame_id];
+		return add_entry(view, cairn_buffer_bytes(out), named ? named->function : CAIRN_NONE, named ? named->line : 0, location_id);
+	}
 	if (view->options.granularity == CAIRN_BY_ADDRESS && location->mapping != CAIRN_NONE) {
 		cairn_buffer_format(out, "0x%016llx ", (unsigned long long)(location->address + location->is_call));
 	}
 	if (frame_id == CAIRN_NONE) {
-		unnamed_place(view, location, out);
+		cairn_view_place(view, location, out);
 		return add_entry(view, cairn_buffer_bytes(out), CAIRN_NONE, 0, location_id);
 	}
 	const struct cairn_frame *frame = &profile->frames[frame_id];
@@ -225,6 +229,26 @@ const uint32_t *cairn_view_stack(struct cairn_view *view, size_t sample, size_t 
 	}
 	*depth = view->roots ? root : count;
 	return view->stack;
+}
+
+void cairn_view_drop(struct cairn_view *view, const bool *dropped)
+{
+	uint32_t to = 0;
+	for (size_t location = 0; location < view->profile->location_count; location++) {
+		uint32_t from = view->first[location], end = view->first[location + 1];
+		view->first[location] = to;
+		for (; from < end && !dropped[location]; from++) {
+			view->location_entries[to] = view->location_entries[from];
+			view->location_frames[to++] = view->location_frames[from];
+		}
+	}
+	view->first[view->profile->location_count] = to;
+	view->location_entry_count = to;
+	size_t kept = 0, depth;
+	for (size_t i = 0; i < view->sample_count; i++)
+		if (cairn_view_stack(view, i, &depth), depth > 0)
+			view->samples[kept++] = view->samples[i];
+	view->sample_count = kept;
 }
 
 bool cairn_view_in_bytes(const struct cairn_view *view)

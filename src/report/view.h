@@ -11,6 +11,11 @@
 #include "profile/profile.h"
 #include "report/filter.h"
 
+struct cairn_view;
+
+/* Appends to OUT what stands for FRAME of LOCATION, or for LOCATION itself where FRAME is CAIRN_NONE. */
+typedef void cairn_view_namer(const struct cairn_view *view, uint32_t location, uint32_t frame, struct cairn_buffer *out);
+
 enum cairn_granularity { CAIRN_BY_FUNCTION, CAIRN_BY_FILE, CAIRN_BY_LINE, CAIRN_BY_ADDRESS };
 
 struct cairn_view_options {
@@ -21,6 +26,8 @@ struct cairn_view_options {
 	bool objects;    /* count objects, not bytes */
 	bool alloc;      /* everything allocated so far, not what lives */
 	const char *value; /* a value type by its name, before the two above; NULL for the default */
+	cairn_view_namer *name; /* NULL for the usual names */
+	const void *name_context;
 	struct cairn_filter_options filter;
 	bool drop_negative;        /* leave out stacks that shrank */
 	bool relative_percentages; /* percent of what the filters left, not of the whole profile */
@@ -85,6 +92,13 @@ static inline struct cairn_bytes cairn_view_name(const struct cairn_view *view, 
 {
 	return cairn_strings_bytes(&view->names, view->entries[entry].name);
 }
+
+/* A place without a name: module+0xoffset, or the dump's own number where there is no module. Appended to OUT. */
+void cairn_view_place(const struct cairn_view *view, const struct cairn_location *location, struct cairn_buffer *out);
+
+/* Takes the frames of the locations for which dropped[location] is true out of every stack, and leaves out the samples that
+ * have lost all of theirs. */
+void cairn_view_drop(struct cairn_view *view, const bool *dropped);
 
 /* Whether the values are bytes, and so shown in KiB and MiB. */
 bool cairn_view_in_bytes(const struct cairn_view *view);
