@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cmd/command.h"
 #include "symbol/demangle.h"
+#include "symbol/find.h"
 #include "symbol/lookup.h"
 
 #include <errno.h>
@@ -36,7 +37,9 @@ struct demangler {
 
 struct session {
 	struct options options;
-	struct cairn_elf *elf;
+	struct cairn_find_options find;
+	struct cairn_finder finder;
+	struct cairn_debug debug;
 	struct cairn_symbols *symbols;
 	const struct cairn_elf_section *section;
 	struct demangler demangler;
@@ -295,15 +298,20 @@ static int answer_arguments(struct session *session, int count, char **arguments
 
 static bool open_session(struct session *session, struct cairn_error *error)
 {
-	session->elf = cairn_elf_open(session->options.executable, error);
-	if (!session->elf)
+	const char *path = session->options.executable;
+	struct cairn_binary binary = {.path = path};
+	session->finder.options = &session->find;
+	if (!cairn_identity_read(&binary.identity, &session->finder.arena, path, error))
 		return false;
+	cairn_find_debug(&session->finder, &binary, &session->debug);
+	if (!session->debug.files.binary)
+		return cairn_fail(error, "%s", session->debug.note);
 	if (session->options.section) {
-		session->section = cairn_elf_section(session->elf, session->options.section);
+		session->section = cairn_elf_section(session->debug.files.binary, session->options.section);
 		if (!session->section)
-			return cairn_fail(error, "%s: no section %s", session->options.executable, session->options.section);
+			return cairn_fail(error, "%s: no section %s", path, session->options.section);
 	}
-	session->symbols = cairn_symbols_open(&(struct cairn_symbols_files){.binary = session->elf});
+	session->symbols = cairn_symbols_open(&session->debug.files);
 	session->demangler.arenas = calloc(cairn_pool_width(), sizeof *session->demangler.arenas);
 	if (!session->demangler.arenas)
 		cairn_out_of_memory(0);
@@ -318,7 +326,8 @@ static void close_session(struct session *session)
 	free(session->demangler.names);
 	cairn_map_free(&session->demangler.index);
 	cairn_symbols_close(session->symbols);
-	cairn_elf_close(session->elf);
+	cairn_debug_close(&session->debug);
+	cairn_finder_free(&session->finder);
 }
 
 static int run(int argc, char **argv)

@@ -10,17 +10,27 @@
 #include "profile/filter.h"
 #include "profile/name.h"
 #include "profile/read.h"
+#include "symbol/symbolize.h"
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define AT(member) offsetof(struct cairn_source_options, member)
+
 const struct cairn_option cairn_source_option_table[] = {
-	{0, "base", "FILE", "subtract this profile; may be given several times", CAIRN_OPTION_LIST, offsetof(struct cairn_source_options, base), 0},
-	{0, "sum", NULL, "add several profiles up instead of showing the newest", CAIRN_OPTION_FLAG, offsetof(struct cairn_source_options, sum), 0},
-	{0, "thread", "NAME|ID", "only this thread, by its name or jemalloc's number", CAIRN_OPTION_TEXT, offsetof(struct cairn_source_options, thread), 0},
+	{0, "base", "FILE", "subtract this profile; may be given several times", CAIRN_OPTION_LIST, AT(base), 0},
+	{0, "sum", NULL, "add several profiles up instead of showing the newest", CAIRN_OPTION_FLAG, AT(sum), 0},
+	{0, "thread", "NAME|ID", "only this thread, by its name or jemalloc's number", CAIRN_OPTION_TEXT, AT(thread), 0},
+	{0, "binary", "FILE", "a program or library of the profile that lies elsewhere now", CAIRN_OPTION_LIST, AT(binary), 0},
+	{0, "symbols", "DIR", "look for debug files in this folder too", CAIRN_OPTION_LIST, AT(symbols), 0},
+	{0, "sysroot", "DIR", "where the files of the profiled machine are", CAIRN_OPTION_TEXT, AT(sysroot), 0},
+	{0, "debuginfod", NULL, "ask the servers of DEBUGINFOD_URLS for debug files", CAIRN_OPTION_FLAG, AT(debuginfod), 0},
+	{0, "no-cache", NULL, "neither read nor write the cache of names", CAIRN_OPTION_FLAG, AT(no_cache), 0},
+	{0, "no-symbols", NULL, "leave addresses without names", CAIRN_OPTION_FLAG, AT(no_symbols), 0},
 	{0},
 };
 
@@ -132,6 +142,21 @@ static const struct candidate *choose_newest(const struct candidates *list)
 	return newest;
 }
 
+static struct cairn_symbolize_options symbolize_options(const struct cairn_source_options *options)
+{
+	return (struct cairn_symbolize_options){
+		.find = {
+			.binaries = options->binary.items,
+			.binary_count = options->binary.count,
+			.symbols = options->symbols.items,
+			.symbols_count = options->symbols.count,
+			.sysroot = options->sysroot,
+			.debuginfod = options->debuginfod,
+		},
+		.no_cache = options->no_cache,
+	};
+}
+
 static bool read_one(struct cairn_profile *profile, const char *path, const struct cairn_source_options *options, struct cairn_error *error)
 {
 	struct cairn_file file;
@@ -146,6 +171,11 @@ static bool read_one(struct cairn_profile *profile, const char *path, const stru
 	if (good && !profile->process_id && cairn_dump_name_parse(path, &name))
 		profile->process_id = name.process_id;
 	cairn_file_close(&file);
+	/* What lies where is known by build-id, so that profiles of different runs can be put together. */
+	if (good && (options->sum || options->base.count)) {
+		struct cairn_symbolize_options symbolize = symbolize_options(options);
+		cairn_modules_identify(profile, &symbolize.find);
+	}
 	return good && (!options->thread || cairn_filter_thread(profile, options->thread, error));
 }
 
@@ -191,6 +221,34 @@ static bool explain_empty(const struct cairn_profile *profile, struct cairn_erro
 	return cairn_fail(error, "the profile has no samples");
 }
 
+static void show_progress(void *context, size_t done, size_t total, const char *what)
+{
+	(void)context;
+	if (done == total)
+		fprintf(stderr, "\r\033[K");
+	else
+		fprintf(stderr, "\r\033[Knaming addresses: %zu of %zu, %.60s", done, total, what);
+}
+
+/* Names the locations, and says what could not be named where it matters. */
+static void name_locations(struct cairn_profile *profile, const struct cairn_source_options *options)
+{
+	static const double worth_saying = 0.01;
+	struct cairn_symbolize_options symbolize = symbolize_options(options);
+	struct cairn_symbolize_report report;
+	if (isatty(STDERR_FILENO))
+		symbolize.progress = show_progress;
+	cairn_symbolize(profile, &symbolize, &report);
+	cairn_symbolize_weigh(profile, &report);
+	struct cairn_buffer text = cairn_buffer(1 << 16);
+	cairn_symbolize_explain(profile, &report, worth_saying, &text);
+	struct cairn_bytes rest = cairn_buffer_bytes(&text), line;
+	while (cairn_text_line(&rest, &line, NULL))
+		cairn_say_note(cairn_arena_text(&report.arena, line));
+	cairn_buffer_free(&text);
+	cairn_symbolize_report_free(&report);
+}
+
 bool cairn_source_load(struct cairn_profile *profile, const struct cairn_source_options *options, int count, char **names,
 		       struct cairn_error *error)
 {
@@ -203,10 +261,12 @@ bool cairn_source_load(struct cairn_profile *profile, const struct cairn_source_
 		cairn_profile_free(profile);
 		good = read_chosen(profile, &list, options, error);
 	}
-	for (size_t i = 0; i < profile->warning_count; i++)
-		cairn_say_note(cairn_profile_string(profile, profile->warnings[i]));
 	if (good && profile->sample_count == 0)
 		good = explain_empty(profile, error);
+	if (good && !options->no_symbols)
+		name_locations(profile, options);
+	for (size_t i = 0; i < profile->warning_count; i++)
+		cairn_say_note(cairn_profile_string(profile, profile->warnings[i]));
 	free(list.items);
 	cairn_arena_free(&list.arena);
 	return good;

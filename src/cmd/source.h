@@ -13,13 +13,19 @@ struct cairn_source_options {
 	struct cairn_option_list base;
 	const char *thread;
 	bool split_threads; /* not an option of its own: set by commands that show threads */
+	struct cairn_option_list binary;
+	struct cairn_option_list symbols;
+	const char *sysroot;
+	bool debuginfod;
+	bool no_cache;
+	bool no_symbols;
 };
 
 /* For a command's groups; they go with a struct cairn_source_options. */
 extern const struct cairn_option cairn_source_option_table[];
 
 /* Loads the sources into PROFILE, which it initialises and the caller frees: the newest dump of several, or their sum; less
- * the base; only the wanted thread. Notes go to standard error. Fails with a sentence, also where there is no sample. */
+ * the base; only the wanted thread; with names. Notes go to standard error, and what could not be named and why. Fails with a sentence, also where there is no sample. */
 bool cairn_source_load(struct cairn_profile *profile, const struct cairn_source_options *options, int count, char **names,
 		       struct cairn_error *error);
 

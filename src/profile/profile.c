@@ -127,14 +127,20 @@ uint32_t cairn_profile_add_location(struct cairn_profile *profile, uint64_t addr
 	return id;
 }
 
-void cairn_profile_set_frames(struct cairn_profile *profile, uint32_t location, const struct cairn_frame *frames, size_t count)
+struct cairn_frame *cairn_profile_frame_room(struct cairn_profile *profile, uint32_t location, size_t count)
 {
 	profile->frames = cairn_array_reserve(profile->frames, &profile->frame_capacity, profile->frame_count + count, sizeof *profile->frames);
 	profile->locations[location].first_frame = (uint32_t)profile->frame_count;
 	profile->locations[location].frame_count = (uint32_t)count;
-	if (count)
-		memcpy(profile->frames + profile->frame_count, frames, count * sizeof *frames);
 	profile->frame_count += count;
+	return profile->frames + profile->frame_count - count;
+}
+
+void cairn_profile_set_frames(struct cairn_profile *profile, uint32_t location, const struct cairn_frame *frames, size_t count)
+{
+	struct cairn_frame *room = cairn_profile_frame_room(profile, location, count);
+	if (count)
+		memcpy(room, frames, count * sizeof *frames);
 }
 
 static bool same_label(const struct cairn_label *a, const struct cairn_label *b)

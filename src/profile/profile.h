@@ -46,6 +46,7 @@ struct cairn_mapping {
 	uint64_t limit;
 	uint64_t offset;
 	uint32_t module;
+	uint64_t link_bias; /* link-time address = file offset + this; 0 until the file was seen, and for most files */
 	/* What a pprof file said it had already resolved; kept so that reading and writing lose nothing. */
 	bool has_functions, has_filenames, has_line_numbers, has_inline_frames;
 };
@@ -173,6 +174,8 @@ uint32_t cairn_profile_add_function(struct cairn_profile *profile, const struct 
 uint32_t cairn_profile_add_location(struct cairn_profile *profile, uint64_t address, uint32_t mapping, bool is_call);
 /* A location of its own, never shared: for formats that number their locations themselves. */
 uint32_t cairn_profile_new_location(struct cairn_profile *profile, const struct cairn_location *location);
+/* Gives LOCATION room for COUNT frames, which the caller fills. Borrowed until the next call. */
+struct cairn_frame *cairn_profile_frame_room(struct cairn_profile *profile, uint32_t location, size_t count);
 /* Gives LOCATION its frames, which are copied. */
 void cairn_profile_set_frames(struct cairn_profile *profile, uint32_t location, const struct cairn_frame *frames, size_t count);
 /* Label sets are unique by their labels in order. */

@@ -3,6 +3,7 @@
 #include "report/view.h"
 
 #include "base/array.h"
+#include "symbol/shorten.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -80,6 +81,21 @@ static void file_and_line(const struct cairn_profile *profile, uint32_t file, ui
 	}
 }
 
+/* The short form of a name that was demangled; each function's is made once. Other names are as somebody wrote them. */
+static const char *function_name(struct cairn_view *view, uint32_t id)
+{
+	const struct cairn_profile *profile = view->profile;
+	const struct cairn_function *function = &profile->functions[id];
+	const char *name = cairn_profile_string(profile, function->name);
+	if (view->options.full_names || !function->system_name || function->system_name == function->name)
+		return name;
+	if (!view->short_names)
+		view->short_names = cairn_arena_zero(&view->arena, profile->function_count, sizeof *view->short_names);
+	if (!view->short_names[id])
+		view->short_names[id] = cairn_name_shorten(&view->arena, name);
+	return view->short_names[id];
+}
+
 static uint32_t name_frame(struct cairn_view *view, uint32_t location_id, uint32_t frame_id, struct cairn_buffer *out)
 {
 	const struct cairn_profile *profile = view->profile;
@@ -102,7 +118,7 @@ static uint32_t name_frame(struct cairn_view *view, uint32_t location_id, uint32
 	if (view->options.granularity == CAIRN_BY_FILE) {
 		cairn_buffer_text(out, function->file ? cairn_profile_string(profile, function->file) : "??");
 	} else {
-		cairn_buffer_text(out, cairn_profile_string(profile, function->name));
+		cairn_buffer_text(out, function_name(view, frame->function));
 		if (view->options.granularity == CAIRN_BY_LINE || (view->options.granularity == CAIRN_BY_ADDRESS && function->file)) {
 			cairn_buffer_byte(out, ' ');
 			file_and_line(profile, function->file, frame->line, out);
@@ -203,6 +219,7 @@ bool cairn_view_make(struct cairn_view *view, const struct cairn_profile *profil
 void cairn_view_free(struct cairn_view *view)
 {
 	cairn_strings_free(&view->names);
+	cairn_arena_free(&view->arena);
 	cairn_index_free(&view->entry_index);
 	free(view->entries);
 	free(view->first);

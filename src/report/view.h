@@ -50,6 +50,8 @@ struct cairn_view {
 	double total; /* of the profile, or with relative_percentages of what the filters left */
 	double whole; /* what percentages are of: the total, taking each sample for positive */
 	double shown; /* of what the filters left */
+	struct cairn_arena arena;
+	const char **short_names; /* per function of the profile, NULL until asked for */
 	struct cairn_strings names;
 	struct cairn_entry *entries;
 	size_t entry_count, entry_capacity;

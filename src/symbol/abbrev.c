@@ -182,11 +182,16 @@ static enum cairn_entry_role role_of(uint64_t tag, bool has_code)
 	case DW_TAG_with_stmt:
 		return CAIRN_ENTRY_BLOCK;
 	case DW_TAG_subprogram:
-		return has_code ? CAIRN_ENTRY_FUNCTION : CAIRN_ENTRY_OTHER;
+		return has_code ? CAIRN_ENTRY_FUNCTION : CAIRN_ENTRY_TYPE;
 	case DW_TAG_inlined_subroutine:
 		return has_code ? CAIRN_ENTRY_INLINED : CAIRN_ENTRY_BLOCK;
+	case DW_TAG_class_type:
+	case DW_TAG_structure_type:
+	case DW_TAG_union_type:
+	case DW_TAG_interface_type:
+		return CAIRN_ENTRY_TYPE;
 	default:
-		return CAIRN_ENTRY_OTHER;
+		return CAIRN_ENTRY_CLOSED;
 	}
 }
 

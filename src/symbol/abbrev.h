@@ -20,7 +20,8 @@ struct cairn_encoding {
 
 /* What a walk does with an entry. */
 enum cairn_entry_role {
-	CAIRN_ENTRY_OTHER,    /* stepped over with everything below it */
+	CAIRN_ENTRY_CLOSED,   /* never holds functions: stepped over with everything below it */
+	CAIRN_ENTRY_TYPE,     /* a type, or a function without code; may hold functions, but seldom does */
 	CAIRN_ENTRY_SCOPE,    /* may hold functions: a unit, namespace, module */
 	CAIRN_ENTRY_BLOCK,    /* part of a function's body: may hold inlined calls */
 	CAIRN_ENTRY_FUNCTION, /* has code */

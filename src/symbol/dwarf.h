@@ -52,14 +52,18 @@ static inline bool cairn_dwarf_is_tombstone(const struct cairn_dwarf *dwarf, uin
 }
 
 enum cairn_dw_tag {
+	DW_TAG_class_type = 0x02,
 	DW_TAG_lexical_block = 0x0b,
 	DW_TAG_compile_unit = 0x11,
+	DW_TAG_structure_type = 0x13,
+	DW_TAG_union_type = 0x17,
 	DW_TAG_inlined_subroutine = 0x1d,
 	DW_TAG_module = 0x1e,
 	DW_TAG_with_stmt = 0x22,
 	DW_TAG_catch_block = 0x25,
 	DW_TAG_subprogram = 0x2e,
 	DW_TAG_try_block = 0x32,
+	DW_TAG_interface_type = 0x38,
 	DW_TAG_namespace = 0x39,
 	DW_TAG_partial_unit = 0x3c,
 	DW_TAG_skeleton_unit = 0x4a,

@@ -1,4 +1,8 @@
 /* function.c - the walk over a unit's tree.
+ *
+ * Functions of classes that are local to a function are inside that function, inside the class. To look for them
+ * everywhere would mean to read everything, so a first walk does not; a second, thorough one does, when an address has
+ * not been found and only for those.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/function.h"
 
@@ -15,7 +19,8 @@ struct walk {
 	const uint64_t *addresses;
 	size_t count;
 	const struct cairn_call **calls;
-	bool thorough;
+	bool thorough; /* look for functions inside of types and of other functions */
+	bool jumped;   /* something has been stepped over unread */
 	struct cairn_cursor in;
 	unsigned depth;
 	const struct cairn_call *around[deepest]; /* the call each level of the tree is inside of; NULL outside of any asked for */
@@ -56,13 +61,14 @@ static void descend(struct walk *walk, const struct cairn_abbrev *abbrev, const 
 static bool jump(struct walk *walk, uint32_t sibling)
 {
 	uint64_t target = walk->unit->offset + sibling;
-	if (walk->thorough || target < cairn_cursor_offset(&walk->in) || target > walk->unit->end)
+	if (target < cairn_cursor_offset(&walk->in) || target > walk->unit->end)
 		return false;
 	walk->in.at = walk->in.start + target;
+	walk->jumped = true;
 	return true;
 }
 
-/* An entry that is of no interest, nor is anything below it. */
+/* An entry that is of no interest, nor, unless the walk is thorough, is anything below it. */
 static void step_over(struct walk *walk, const struct cairn_abbrev *abbrev)
 {
 	struct cairn_cursor *in = &walk->in;
@@ -71,7 +77,8 @@ static void step_over(struct walk *walk, const struct cairn_abbrev *abbrev)
 		return;
 	}
 	uint32_t sibling = 0;
-	if (abbrev->has_sibling) {
+	bool may_hold = walk->thorough && abbrev->role != CAIRN_ENTRY_CLOSED;
+	if (abbrev->has_sibling || may_hold) {
 		if (cairn_cursor_left(in) >= abbrev->sibling + sizeof sibling)
 			memcpy(&sibling, in->at + abbrev->sibling, sizeof sibling);
 		cairn_abbrev_skip(walk->table, abbrev, in);
@@ -80,7 +87,7 @@ static void step_over(struct walk *walk, const struct cairn_abbrev *abbrev)
 		cairn_entry_read(&entry, walk->table, abbrev, in);
 		sibling = entry.sibling;
 	}
-	if (!jump(walk, sibling))
+	if (may_hold || !jump(walk, sibling))
 		descend(walk, abbrev, NULL);
 }
 
@@ -95,15 +102,57 @@ static void visit(struct walk *walk, const struct cairn_abbrev *abbrev)
 		struct cairn_entry entry;
 		cairn_entry_read(&entry, walk->table, abbrev, &walk->in);
 		const struct cairn_call *call = match(walk, &entry, role == CAIRN_ENTRY_INLINED ? around : NULL);
-		if (call || !abbrev->has_children || !jump(walk, entry.sibling))
+		if (call || walk->thorough || !abbrev->has_children || !jump(walk, entry.sibling))
 			descend(walk, abbrev, call);
 	} else {
 		step_over(walk, abbrev);
 	}
 }
 
+static void walk_tree(struct walk *walk)
+{
+	walk->in = cairn_unit_cursor(walk->unit, walk->unit->first_entry);
+	walk->depth = 0;
+	do {
+		uint64_t code = cairn_cursor_uleb(&walk->in);
+		if (code == 0) {
+			if (walk->depth > 0)
+				walk->depth--;
+			continue;
+		}
+		const struct cairn_abbrev *abbrev = cairn_abbrevs_find(walk->table, code);
+		if (!abbrev)
+			return;
+		visit(walk, abbrev);
+	} while (walk->depth > 0 && walk->in.at < walk->in.end);
+}
+
+/* The second walk, for addresses that the first one did not find. */
+static void walk_thoroughly(struct walk *walk)
+{
+	const uint64_t *addresses = walk->addresses;
+	const struct cairn_call **calls = walk->calls;
+	size_t count = walk->count, missing = 0;
+	for (size_t i = 0; i < count; i++)
+		missing += !calls[i];
+	if (!missing)
+		return;
+	uint64_t *left = cairn_arena_alloc(walk->arena, missing * sizeof *left);
+	walk->calls = cairn_arena_zero(walk->arena, missing, sizeof *walk->calls);
+	walk->count = 0;
+	for (size_t i = 0; i < count; i++)
+		if (!calls[i])
+			left[walk->count++] = addresses[i];
+	walk->addresses = left;
+	walk->thorough = true;
+	walk_tree(walk);
+	for (size_t i = 0, k = 0; i < count; i++)
+		if (!calls[i])
+			calls[i] = walk->calls[k++];
+}
+
 void cairn_functions_match(const struct cairn_unit *unit, struct cairn_names *names, struct cairn_arena *arena,
-	const uint64_t *addresses, size_t count, const struct cairn_call **calls, bool thorough)
+	const uint64_t *addresses, size_t count, const struct cairn_call **calls)
 {
 	struct walk walk = {
 		.unit = unit,
@@ -114,21 +163,10 @@ void cairn_functions_match(const struct cairn_unit *unit, struct cairn_names *na
 		.addresses = addresses,
 		.count = count,
 		.calls = calls,
-		.thorough = thorough,
-		.in = cairn_unit_cursor(unit, unit->first_entry),
 	};
 	if (!walk.table->has_functions)
 		return;
-	do {
-		uint64_t code = cairn_cursor_uleb(&walk.in);
-		if (code == 0) {
-			if (walk.depth > 0)
-				walk.depth--;
-			continue;
-		}
-		const struct cairn_abbrev *abbrev = cairn_abbrevs_find(walk.table, code);
-		if (!abbrev)
-			return;
-		visit(&walk, abbrev);
-	} while (walk.depth > 0 && walk.in.at < walk.in.end);
+	walk_tree(&walk);
+	if (walk.jumped)
+		walk_thoroughly(&walk);
 }

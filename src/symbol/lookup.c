@@ -307,7 +307,7 @@ static void walk_unit(struct batch *batch, struct worker *worker, struct job *jo
 			warn(symbols, error.text);
 	}
 	if (tree)
-		cairn_functions_match(tree, &worker->names, &scratch, addresses, job->count, findings.calls, false);
+		cairn_functions_match(tree, &worker->names, &scratch, addresses, job->count, findings.calls);
 	if (cairn_lines_open(&findings.lines, unit))
 		cairn_lines_match(&findings.lines, addresses, job->count, findings.rows);
 	keep_answers(batch, worker, job, &findings);

@@ -1,0 +1,247 @@
+/* cache.c - the folder: names in it, loading, storing by rename, and keeping it small.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "symbol/cache.h"
+
+#include "base/array.h"
+#include "base/text.h"
+#include "symbol/search.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libdeflate.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static const uint64_t usual_limit = (uint64_t)512 << 20;
+/* A file used within this time is not marked as used again: that would write to disk at every run. */
+static const int64_t mark_after_s = 3600;
+
+bool cairn_cache_open(struct cairn_cache *cache, struct cairn_arena *arena)
+{
+	const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME"), *limit = getenv("CAIRN_CACHE_LIMIT");
+	*cache = (struct cairn_cache){.limit_bytes = usual_limit};
+	if (limit && !cairn_text_size(limit, &cache->limit_bytes))
+		cache->limit_bytes = usual_limit;
+	if (base && base[0] == '/')
+		cache->folder = cairn_arena_format(arena, "%s/cairn", base);
+	else if (home && home[0] == '/')
+		cache->folder = cairn_arena_format(arena, "%s/.cache/cairn", home);
+	return cache->folder != NULL;
+}
+
+static const char *describe_options(struct cairn_arena *arena, const struct cairn_find_options *options)
+{
+	if (!options->sysroot && !options->symbols_count && !options->debuginfod)
+		return "";
+	const char *text = cairn_arena_format(arena, "debuginfod=%d\nsysroot=%s", options->debuginfod, options->sysroot ? options->sysroot : "");
+	for (size_t i = 0; i < options->symbols_count; i++)
+		text = cairn_arena_format(arena, "%s\nsymbols=%s", text, options->symbols[i]);
+	return text;
+}
+
+struct cairn_cache_key cairn_cache_key(struct cairn_arena *arena, const struct cairn_binary *binary, const struct cairn_find_options *options)
+{
+	const struct cairn_identity *identity = &binary->identity;
+	struct cairn_cache_key key = {.text = identity->build_id, .options = describe_options(arena, options)};
+	if (*identity->build_id) {
+		key.file = cairn_arena_format(arena, "%s.v%d", identity->build_id, CAIRN_ANSWERS_VERSION);
+		return key;
+	}
+	char *real = realpath(binary->path, NULL);
+	const char *path = real ? real : binary->path;
+	key.text = cairn_arena_format(arena, "%s %llu %llu %lld", path, (unsigned long long)identity->size, (unsigned long long)identity->inode,
+				      (long long)identity->modified_ns);
+	key.file = cairn_arena_format(arena, "%.100s-%08x.v%d", cairn_base_name(path), libdeflate_crc32(0, key.text, strlen(key.text)),
+				      CAIRN_ANSWERS_VERSION);
+	free(real);
+	return key;
+}
+
+/* Whether looking again would find what was found then. What had everything needs no second look; what missed something
+ * has to have missed it for the same binary, with the same options, with nothing new in any of the places looked at. */
+static bool still_holds(const struct cairn_answers *answers, const struct cairn_cache_key *key, const struct cairn_binary *binary)
+{
+	if (strcmp(cairn_answers_string(answers, answers->key).data, key->text) != 0)
+		return false;
+	if (!answers->note)
+		return true;
+	if (strcmp(cairn_answers_string(answers, answers->options).data, key->options) != 0 || answers->probe_count == 0 ||
+	    answers->probes[0].size != binary->identity.size || answers->probes[0].modified_ns != binary->identity.modified_ns)
+		return false;
+	for (size_t i = 1; i < answers->probe_count; i++) {
+		const struct cairn_answer_probe *then = &answers->probes[i];
+		struct cairn_probe now = cairn_probe_now(cairn_answers_string(answers, then->path).data);
+		if (now.size != then->size || now.inode != then->inode || now.modified_ns != then->modified_ns)
+			return false;
+	}
+	return true;
+}
+
+/* FOLDER/NAME and what is appended to it; free() it. */
+static char *file_path(const struct cairn_cache *cache, const char *name, const char *suffix)
+{
+	size_t size = strlen(cache->folder) + strlen(name) + strlen(suffix) + 2;
+	char *path = malloc(size);
+	if (!path)
+		cairn_out_of_memory(size);
+	snprintf(path, size, "%s/%s%s", cache->folder, name, suffix);
+	return path;
+}
+
+bool cairn_cache_load(const struct cairn_cache *cache, const struct cairn_cache_key *key, const struct cairn_binary *binary,
+		      struct cairn_file *file, struct cairn_answers *answers)
+{
+	char *path = file_path(cache, key->file, "");
+	bool good = cairn_file_read(file, path, NULL);
+	if (good && !(cairn_answers_parse(answers, file->bytes) && still_holds(answers, key, binary))) {
+		cairn_file_close(file);
+		good = false;
+	}
+	if (good && (int64_t)time(NULL) - file->modified_ns / 1000000000 > mark_after_s)
+		utimensat(AT_FDCWD, path, NULL, 0);
+	free(path);
+	return good;
+}
+
+struct cached_file {
+	char name[256];
+	uint64_t size;
+	int64_t used_ns;
+};
+
+struct listing {
+	struct cached_file *files;
+	size_t count, capacity;
+	uint64_t bytes;
+};
+
+/* Writers that were killed leave their temporary files; after an hour nobody is writing them any more. */
+static bool is_abandoned(const char *name, const struct stat *status)
+{
+	return strstr(name, ".writing.") && (int64_t)time(NULL) - status->st_mtim.tv_sec > 3600;
+}
+
+static struct listing list_folder(const struct cairn_cache *cache)
+{
+	struct listing listing = {0};
+	DIR *entries = opendir(cache->folder);
+	for (struct dirent *entry; entries && (entry = readdir(entries));) {
+		struct stat status;
+		if (entry->d_name[0] == '.' || fstatat(dirfd(entries), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode))
+			continue;
+		cairn_array_room(listing.files, listing.count, listing.capacity);
+		struct cached_file *file = &listing.files[listing.count++];
+		snprintf(file->name, sizeof file->name, "%s", entry->d_name);
+		file->size = (uint64_t)status.st_size;
+		file->used_ns = is_abandoned(entry->d_name, &status) ? 0 : (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
+		listing.bytes += file->size;
+	}
+	if (entries)
+		closedir(entries);
+	return listing;
+}
+
+static int oldest_first(const void *a, const void *b)
+{
+	const struct cached_file *x = a, *y = b;
+	return (x->used_ns > y->used_ns) - (x->used_ns < y->used_ns);
+}
+
+static bool remove_file(const struct cairn_cache *cache, const char *name)
+{
+	char *path = file_path(cache, name, "");
+	bool good = unlink(path) == 0 || errno == ENOENT;
+	free(path);
+	return good;
+}
+
+/* Removes the files used least recently until the rest fits, but never KEEP. */
+static void evict(const struct cairn_cache *cache, const char *keep)
+{
+	struct listing listing = list_folder(cache);
+	if (listing.bytes > cache->limit_bytes)
+		qsort(listing.files, listing.count, sizeof *listing.files, oldest_first);
+	for (size_t i = 0; i < listing.count && listing.bytes > cache->limit_bytes; i++)
+		if (strcmp(listing.files[i].name, keep) != 0 && remove_file(cache, listing.files[i].name))
+			listing.bytes -= listing.files[i].size;
+	free(listing.files);
+}
+
+/* The folder with its parents; only for us, since it tells what we looked at. */
+static bool make_folder(const struct cairn_cache *cache)
+{
+	char *path = file_path(cache, "", "");
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		mkdir(path, 0700);
+		*slash = '/';
+	}
+	bool good = access(path, W_OK | X_OK) == 0;
+	free(path);
+	return good;
+}
+
+static bool write_all(int descriptor, struct cairn_bytes bytes)
+{
+	while (bytes.length > 0) {
+		ssize_t done = write(descriptor, bytes.data, bytes.length);
+		if (done < 0 && errno != EINTR)
+			return false;
+		bytes = cairn_bytes_skip(bytes, done < 0 ? 0 : (size_t)done);
+	}
+	return true;
+}
+
+/* Not by cairn_output: that waits for the disk, and a block torn by a crash is told by its checksum. */
+bool cairn_cache_store(const struct cairn_cache *cache, const struct cairn_cache_key *key, struct cairn_bytes block, struct cairn_error *error)
+{
+	if (block.length > cache->limit_bytes)
+		return cairn_fail(error, "%s: %zu bytes of names do not fit in the cache's limit", cache->folder, block.length);
+	if (!make_folder(cache))
+		return cairn_fail_errno(error, "cannot keep names in %s", cache->folder);
+	char *path = file_path(cache, key->file, ""), *temporary = file_path(cache, key->file, ".writing.XXXXXX");
+	int descriptor = mkostemp(temporary, O_CLOEXEC);
+	bool good = descriptor >= 0 && write_all(descriptor, block);
+	if (descriptor >= 0)
+		good = close(descriptor) == 0 && good;
+	if (good)
+		good = rename(temporary, path) == 0;
+	if (!good) {
+		cairn_fail_errno(error, "cannot keep names in %s", cache->folder);
+		if (descriptor >= 0)
+			unlink(temporary);
+	} else {
+		evict(cache, key->file);
+	}
+	free(temporary);
+	free(path);
+	return good;
+}
+
+struct cairn_cache_use cairn_cache_measure(const struct cairn_cache *cache)
+{
+	struct listing listing = list_folder(cache);
+	free(listing.files);
+	return (struct cairn_cache_use){listing.count, listing.bytes};
+}
+
+bool cairn_cache_clear(const struct cairn_cache *cache, struct cairn_cache_use *removed, struct cairn_error *error)
+{
+	struct listing listing = list_folder(cache);
+	bool good = true;
+	*removed = (struct cairn_cache_use){0};
+	for (size_t i = 0; i < listing.count; i++) {
+		if (remove_file(cache, listing.files[i].name)) {
+			removed->files++;
+			removed->bytes += listing.files[i].size;
+		} else if (good) {
+			good = cairn_fail_errno(error, "%s/%s", cache->folder, listing.files[i].name);
+		}
+	}
+	free(listing.files);
+	return good;
+}

@@ -1,0 +1,194 @@
+/* debug.c - the files that describe a binary: opened, checked, and noted for the cache.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/array.h"
+#include "base/unpack.h"
+#include "symbol/debuginfod.h"
+#include "symbol/search.h"
+
+#include <libdeflate.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+struct cairn_probe cairn_probe_now(const char *path)
+{
+	struct stat status;
+	if (stat(path, &status) != 0)
+		return (struct cairn_probe){.path = path};
+	return (struct cairn_probe){path, (uint64_t)status.st_size, status.st_ino,
+				    (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec};
+}
+
+/* Notes that PATH was looked at. False when nothing is there. */
+static bool look(struct cairn_debug *debug, const char *path)
+{
+	cairn_array_room(debug->probes, debug->probe_count, debug->probe_capacity);
+	debug->probes[debug->probe_count] = cairn_probe_now(path);
+	return debug->probes[debug->probe_count++].inode != 0;
+}
+
+static struct cairn_elf *open_build(const char *path, const char *build_id)
+{
+	struct cairn_elf *elf = cairn_elf_open(path, NULL);
+	if (elf && strcmp(elf->build_id, build_id) == 0)
+		return elf;
+	if (elf)
+		cairn_elf_close(elf);
+	return NULL;
+}
+
+/* A debug file that has anything the binary lacks. */
+static bool take_debug(struct cairn_debug *debug, struct cairn_elf *elf, const char *path)
+{
+	if (!elf)
+		return false;
+	if (!cairn_elf_has_dwarf(elf) && !cairn_elf_has_symtab(elf)) {
+		cairn_elf_close(elf);
+		return false;
+	}
+	debug->files.debug = elf;
+	debug->debug_path = path;
+	return true;
+}
+
+static bool find_by_build_id(struct cairn_finder *finder, struct cairn_debug *debug, const char *build_id)
+{
+	const char *path;
+	if (!cairn_build_id_valid(build_id))
+		return false;
+	for (size_t i = 0; (path = cairn_search_build_id(&finder->arena, finder->options, build_id, i)); i++)
+		if (look(debug, path) && take_debug(debug, open_build(path, build_id), path))
+			return true;
+	return false;
+}
+
+/* A file found by its name alone must have the binary's build-id or, where either has none, the checksum of the link. */
+static struct cairn_elf *open_linked(const char *path, const struct cairn_elf *binary, uint32_t checksum)
+{
+	struct cairn_elf *elf = cairn_elf_open(path, NULL);
+	if (!elf)
+		return NULL;
+	bool right = *elf->build_id && *binary->build_id
+			     ? strcmp(elf->build_id, binary->build_id) == 0
+			     : libdeflate_crc32(0, elf->file.bytes.data, elf->file.bytes.length) == checksum;
+	if (right)
+		return elf;
+	cairn_elf_close(elf);
+	return NULL;
+}
+
+static bool find_by_link(struct cairn_finder *finder, struct cairn_debug *debug, const struct cairn_binary *binary)
+{
+	const char *name, *path;
+	uint32_t checksum;
+	if (!cairn_elf_debuglink(debug->files.binary, &name, &checksum) || strchr(name, '/') || !*name)
+		return false;
+	for (size_t i = 0; (path = cairn_search_link(&finder->arena, finder->options, binary->path, name, i)); i++)
+		if (look(debug, path) && take_debug(debug, open_linked(path, debug->files.binary, checksum), path))
+			return true;
+	return false;
+}
+
+static bool find_by_server(struct cairn_finder *finder, struct cairn_debug *debug, const char *build_id)
+{
+	if (!finder->options->debuginfod || !cairn_build_id_valid(build_id))
+		return false;
+	const char *path = cairn_debuginfod_fetch(&finder->arena, build_id, false, NULL);
+	return path && take_debug(debug, open_build(path, build_id), path);
+}
+
+/* What dwz moved to a file shared by several; OWNER, at PATH, is the file that has the DWARF. */
+static void find_alt(struct cairn_finder *finder, struct cairn_debug *debug, const struct cairn_elf *owner, const char *owner_path)
+{
+	char build_id[2 * 64 + 1];
+	const char *name, *path;
+	if (!cairn_elf_altlink(owner, &name, build_id) || !*name)
+		return;
+	for (size_t i = 0; !debug->files.alt && (path = cairn_search_alt(&finder->arena, finder->options, owner_path, name, i)); i++)
+		if (look(debug, path))
+			debug->files.alt = open_build(path, build_id);
+	if (!debug->files.alt && cairn_build_id_valid(build_id))
+		for (size_t i = 0; !debug->files.alt && (path = cairn_search_build_id(&finder->arena, finder->options, build_id, i)); i++)
+			if (look(debug, path))
+				debug->files.alt = open_build(path, build_id);
+	if (!debug->files.alt && finder->options->debuginfod && cairn_build_id_valid(build_id) &&
+	    (path = cairn_debuginfod_fetch(&finder->arena, build_id, false, NULL)))
+		debug->files.alt = open_build(path, build_id);
+	if (!debug->files.alt)
+		debug->note = cairn_arena_format(&finder->arena, "%s, which it shares debug information with, is not here", name);
+}
+
+/* FILE.dwp beside the binary, or FILE.dwp or FILE.debug's beside the debug file. */
+static void find_package(struct cairn_finder *finder, struct cairn_debug *debug, const struct cairn_binary *binary)
+{
+	const char *paths[3] = {cairn_arena_format(&finder->arena, "%s.dwp", binary->path)};
+	size_t count = 1;
+	if (debug->debug_path) {
+		size_t length = strlen(debug->debug_path);
+		paths[count++] = cairn_arena_format(&finder->arena, "%s.dwp", debug->debug_path);
+		if (length > 6 && strcmp(debug->debug_path + length - 6, ".debug") == 0)
+			paths[count++] = cairn_arena_format(&finder->arena, "%.*s.dwp", (int)(length - 6), debug->debug_path);
+	}
+	for (size_t i = 0; i < count && !debug->files.package; i++)
+		if (look(debug, paths[i]))
+			debug->files.package = cairn_elf_open(paths[i], NULL);
+}
+
+static void find_mini(struct cairn_debug *debug, const char *path)
+{
+	struct cairn_bytes packed = cairn_elf_debugdata(debug->files.binary);
+	size_t length;
+	bool cut;
+	if (packed.length && cairn_unpack(packed, &debug->mini_bytes, &length, &cut, NULL))
+		debug->files.mini = cairn_elf_open_bytes((struct cairn_bytes){debug->mini_bytes, length}, path, NULL);
+}
+
+/* What a person is told when there is no DWARF: what was looked for, and what names there will be. */
+static const char *explain(struct cairn_finder *finder, const struct cairn_debug *debug)
+{
+	const struct cairn_elf *binary = debug->files.binary;
+	bool symtab = cairn_elf_has_symtab(binary) || debug->files.debug;
+	const char *names = symtab ? "function names only" : debug->files.mini ? "a mini symbol table only" : "stripped, dynamic symbols only";
+	if (*binary->build_id)
+		return cairn_arena_format(&finder->arena, "no debug file for build-id %s (%s)", binary->build_id, names);
+	return cairn_arena_format(&finder->arena, "no debug file, and no build-id to find one by (%s)", names);
+}
+
+void cairn_find_debug(struct cairn_finder *finder, const struct cairn_binary *binary, struct cairn_debug *debug)
+{
+	struct cairn_error error;
+	*debug = (struct cairn_debug){.files.sysroot = finder->options->sysroot};
+	look(debug, binary->path);
+	struct cairn_elf *elf = debug->files.binary = cairn_elf_open(binary->path, &error);
+	if (!elf) {
+		debug->note = cairn_arena_text(&finder->arena, cairn_bytes_of(error.text));
+		return;
+	}
+	const struct cairn_elf *owner = elf;
+	const char *owner_path = binary->path;
+	if (!cairn_elf_has_dwarf(elf)) {
+		if (find_by_build_id(finder, debug, elf->build_id) || find_by_link(finder, debug, binary) ||
+		    find_by_server(finder, debug, elf->build_id)) {
+			owner = debug->files.debug;
+			owner_path = debug->debug_path;
+		}
+		if (!cairn_elf_has_symtab(elf) && !debug->files.debug)
+			find_mini(debug, binary->path);
+	}
+	if (!cairn_elf_has_dwarf(owner)) {
+		debug->note = explain(finder, debug);
+	} else {
+		find_alt(finder, debug, owner, owner_path);
+		find_package(finder, debug, binary);
+	}
+}
+
+void cairn_debug_close(struct cairn_debug *debug)
+{
+	struct cairn_elf *files[] = {debug->files.binary, debug->files.debug, debug->files.alt, debug->files.package, debug->files.mini};
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+		if (files[i])
+			cairn_elf_close(files[i]);
+	free(debug->mini_bytes);
+	free(debug->probes);
+	*debug = (struct cairn_debug){0};
+}

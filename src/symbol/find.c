@@ -1,0 +1,235 @@
+/* find.c - which binary: candidates in order of how much they are worth, each checked by its build-id.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "symbol/find.h"
+
+#include "base/array.h"
+#include "symbol/debuginfod.h"
+#include "symbol/search.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* A file a person named with --binary. */
+struct cairn_named_file {
+	const char *path;
+	struct cairn_identity identity;
+	const char *problem; /* NULL when IDENTITY is filled */
+};
+
+/* One search under way. */
+struct search {
+	struct cairn_finder *finder;
+	const struct cairn_profile *profile;
+	const struct cairn_module *module;
+	const char *path;   /* the module's */
+	const char *wanted; /* its build-id; empty when the profile has none */
+	struct cairn_binary *binary;
+};
+
+void cairn_finder_free(struct cairn_finder *finder)
+{
+	cairn_arena_free(&finder->arena);
+	*finder = (struct cairn_finder){0};
+}
+
+bool cairn_module_has_file(const char *path)
+{
+	static const char *const pseudo[] = {"//anon", "/memfd:", "/dev/", "/SYSV", "/anon_hugepage", "/i915", "/proc/"};
+	if (path[0] == '\0' || path[0] == '[')
+		return false;
+	for (size_t i = 0; i < sizeof pseudo / sizeof *pseudo; i++)
+		if (strncmp(path, pseudo[i], strlen(pseudo[i])) == 0)
+			return false;
+	return true;
+}
+
+static void read_named_files(struct cairn_finder *finder)
+{
+	const struct cairn_find_options *options = finder->options;
+	if (finder->binaries || !options->binary_count)
+		return;
+	finder->binaries = cairn_arena_zero(&finder->arena, options->binary_count, sizeof *finder->binaries);
+	for (size_t i = 0; i < options->binary_count; i++) {
+		struct cairn_error error;
+		finder->binaries[i].path = options->binaries[i];
+		if (!cairn_identity_read(&finder->binaries[i].identity, &finder->arena, options->binaries[i], &error))
+			finder->binaries[i].problem = cairn_arena_text(&finder->arena, cairn_bytes_of(error.text));
+	}
+}
+
+static bool is_debug_file(const struct cairn_identity *identity)
+{
+	for (size_t i = 0; i < identity->segment_count; i++)
+		if (identity->segments[i].executable && identity->segments[i].file_size > 0)
+			return false;
+	return true;
+}
+
+static bool take(struct search *search, const char *path, const struct cairn_identity *identity)
+{
+	search->binary->path = path;
+	search->binary->identity = *identity;
+	search->binary->is_debug_file = is_debug_file(identity);
+	search->binary->reason = NULL;
+	return true;
+}
+
+static bool refuse(struct search *search, const char *path, const char *found)
+{
+	search->binary->reason = cairn_arena_format(&search->finder->arena, "%s is another build: its build-id is %s, the profile's is %s", path,
+						    *found ? found : "missing", search->wanted);
+	return false;
+}
+
+/* Takes PATH if it is there and is the build that is wanted. */
+static bool try_path(struct search *search, const char *path)
+{
+	struct cairn_identity identity;
+	struct cairn_error error;
+	errno = 0;
+	if (!cairn_identity_read(&identity, &search->finder->arena, path, &error)) {
+		if (errno != ENOENT && errno != ENOTDIR && !search->binary->reason)
+			search->binary->reason = cairn_arena_text(&search->finder->arena, cairn_bytes_of(error.text));
+		return false;
+	}
+	if (*search->wanted && strcmp(identity.build_id, search->wanted) != 0)
+		return refuse(search, path, identity.build_id);
+	return take(search, path, &identity);
+}
+
+/* The program is the first module that has a file, and no shared library. */
+static bool is_program(const struct search *search)
+{
+	const struct cairn_profile *profile = search->profile;
+	for (size_t i = 0; i < profile->module_count; i++)
+		if (cairn_module_has_file(cairn_profile_string(profile, profile->modules[i].path)))
+			return &profile->modules[i] == search->module && !strstr(cairn_base_name(search->path), ".so");
+	return false;
+}
+
+static bool named_for_another(const struct search *search, const char *name)
+{
+	const struct cairn_profile *profile = search->profile;
+	for (size_t i = 0; i < profile->module_count; i++)
+		if (strcmp(cairn_base_name(cairn_profile_string(profile, profile->modules[i].path)), name) == 0)
+			return &profile->modules[i] != search->module;
+	return false;
+}
+
+/* A file that was pointed at stands for the module with its build-id, wherever it lies. Where the profile has no
+ * build-ids, for the module of its name; a name no module has means the program itself. */
+static bool try_named(struct search *search)
+{
+	read_named_files(search->finder);
+	for (size_t i = 0; i < search->finder->options->binary_count; i++) {
+		const struct cairn_named_file *file = &search->finder->binaries[i];
+		const char *name = cairn_base_name(file->path);
+		bool same_name = strcmp(name, cairn_base_name(search->path)) == 0;
+		bool meant = same_name || (is_program(search) && !named_for_another(search, name));
+		if (file->problem) {
+			if (meant)
+				search->binary->reason = file->problem;
+		} else if (*search->wanted) {
+			if (strcmp(file->identity.build_id, search->wanted) == 0)
+				return take(search, file->path, &file->identity);
+			if (meant)
+				refuse(search, file->path, file->identity.build_id);
+		} else if (meant) {
+			return take(search, file->path, &file->identity);
+		}
+	}
+	return false;
+}
+
+/* Folders a person pointed at: the file by name there is taken even when the profile cannot prove it. */
+static bool try_folders(struct search *search)
+{
+	const struct cairn_find_options *options = search->finder->options;
+	struct cairn_arena *arena = &search->finder->arena;
+	if (options->sysroot && try_path(search, cairn_arena_format(arena, "%s/%s", options->sysroot, search->path)))
+		return true;
+	for (size_t i = 0; i < options->symbols_count; i++)
+		if (try_path(search, cairn_arena_format(arena, "%s/%s", options->symbols[i], cairn_base_name(search->path))) ||
+		    try_path(search, cairn_arena_format(arena, "%s/%s", options->symbols[i], search->path)))
+			return true;
+	return false;
+}
+
+static bool try_own_path(struct search *search)
+{
+	if (*search->wanted)
+		return try_path(search, search->path);
+	if (search->finder->options->sysroot)
+		return false; /* the path is one of another machine */
+	if (search->module->deleted) {
+		search->binary->reason = "it was deleted or replaced while it ran, and the profile has no build-id to know it by";
+		return false;
+	}
+	if (!try_path(search, search->path))
+		return false;
+	if (search->profile->time_ns && search->binary->identity.modified_ns > search->profile->time_ns)
+		search->binary->warning = cairn_arena_format(&search->finder->arena,
+			"%s is newer than the profile; if it was rebuilt since, its names are wrong", search->path);
+	return true;
+}
+
+static bool try_debuginfod(struct search *search)
+{
+	struct cairn_error error;
+	for (int executable = 0; executable <= 1; executable++) {
+		const char *path = cairn_debuginfod_fetch(&search->finder->arena, search->wanted, executable, &error);
+		if (path && try_path(search, path))
+			return true;
+	}
+	if (!search->binary->reason)
+		search->binary->reason = cairn_arena_format(&search->finder->arena, "no file for build-id %s (%s)", search->wanted, error.text);
+	return false;
+}
+
+/* Only the name is left: a debug file knows the code as well as the binary did. */
+static bool try_build_id(struct search *search)
+{
+	struct cairn_finder *finder = search->finder;
+	if (!cairn_build_id_valid(search->wanted))
+		return false;
+	const char *path;
+	for (size_t i = 0; (path = cairn_search_build_id(&finder->arena, finder->options, search->wanted, i)); i++)
+		if (try_path(search, path))
+			return true;
+	return finder->options->debuginfod && try_debuginfod(search);
+}
+
+void cairn_find_binary(struct cairn_finder *finder, const struct cairn_profile *profile, const struct cairn_module *module,
+		       struct cairn_binary *binary)
+{
+	*binary = (struct cairn_binary){0};
+	struct search search = {finder, profile, module, cairn_profile_string(profile, module->path),
+				cairn_profile_string(profile, module->build_id), binary};
+	if (!cairn_module_has_file(search.path)) {
+		binary->reason = "it has no file";
+		return;
+	}
+	if (try_named(&search) || try_folders(&search) || try_own_path(&search) || try_build_id(&search))
+		return;
+	if (!binary->reason)
+		binary->reason = *search.wanted ? cairn_arena_format(&finder->arena, "the file is gone, and there is no debug file for build-id %s",
+								     search.wanted)
+						: "the file is gone";
+}
+
+void cairn_modules_identify(struct cairn_profile *profile, const struct cairn_find_options *options)
+{
+	struct cairn_finder finder = {.options = options};
+	for (size_t i = 0; i < profile->module_count; i++) {
+		struct cairn_module *module = &profile->modules[i];
+		struct cairn_binary binary;
+		if (module->build_id)
+			continue;
+		cairn_find_binary(&finder, profile, module, &binary);
+		if (binary.warning)
+			cairn_profile_warn(profile, "%s", binary.warning);
+		if (binary.path && *binary.identity.build_id)
+			module->build_id = cairn_profile_text(profile, binary.identity.build_id);
+	}
+	cairn_finder_free(&finder);
+}

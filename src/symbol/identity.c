@@ -1,0 +1,140 @@
+/* identity.c - ELF program headers and notes by pread, never more than asked for.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "symbol/identity.h"
+
+#include "base/cursor.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { head_size = 4096, most_headers = 1024, largest_note = 64 * 1024 };
+
+/* The part of a file that was read ahead, and the file for the rest. */
+struct source {
+	int descriptor;
+	struct cairn_arena *arena;
+	char head[head_size];
+	size_t head_length;
+};
+
+/* LENGTH bytes at OFFSET; empty when they are not all there. */
+static struct cairn_bytes part(struct source *source, uint64_t offset, size_t length)
+{
+	if (offset <= source->head_length && length <= source->head_length - offset)
+		return (struct cairn_bytes){source->head + offset, length};
+	if (offset > INT64_MAX - length)
+		return (struct cairn_bytes){"", 0};
+	char *data = cairn_arena_alloc(source->arena, length);
+	ssize_t got = pread(source->descriptor, data, length, (off_t)offset);
+	return (struct cairn_bytes){data, got == (ssize_t)length ? length : 0};
+}
+
+bool cairn_build_id_valid(const char *text)
+{
+	size_t length = strspn(text, "0123456789abcdef");
+	return text[length] == '\0' && length >= 4 && length <= 128 && length % 2 == 0;
+}
+
+bool cairn_build_id_find(struct cairn_bytes notes, char *text)
+{
+	struct cairn_cursor in = cairn_cursor(notes);
+	while (cairn_cursor_left(&in) >= sizeof(Elf64_Nhdr)) {
+		uint32_t name_size = cairn_cursor_u32(&in), size = cairn_cursor_u32(&in), type = cairn_cursor_u32(&in);
+		struct cairn_bytes name = cairn_cursor_bytes(&in, name_size);
+		cairn_cursor_skip(&in, -(uint64_t)name_size & 3);
+		struct cairn_bytes description = cairn_cursor_bytes(&in, size);
+		if (in.failed)
+			break;
+		if (type == NT_GNU_BUILD_ID && cairn_bytes_equal(name, (struct cairn_bytes){"GNU", 4}) && size >= 2 && size <= 64) {
+			for (size_t i = 0; i < size; i++) {
+				text[2 * i] = "0123456789abcdef"[(unsigned char)description.data[i] >> 4];
+				text[2 * i + 1] = "0123456789abcdef"[description.data[i] & 15];
+			}
+			text[2 * size] = '\0';
+			return true;
+		}
+		if (cairn_cursor_left(&in) >= (-(uint64_t)size & 3))
+			cairn_cursor_skip(&in, -(uint64_t)size & 3);
+	}
+	return false;
+}
+
+static bool read_headers(struct cairn_identity *identity, struct source *source, const char *path, struct cairn_error *error)
+{
+	Elf64_Ehdr header;
+	if (source->head_length < sizeof header || !cairn_elf_is((struct cairn_bytes){source->head, source->head_length}))
+		return cairn_fail(error, "%s: not an ELF file", path);
+	memcpy(&header, source->head, sizeof header);
+	if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB)
+		return cairn_fail(error, "%s: not a 64-bit little-endian ELF file", path);
+	size_t count = header.e_phnum;
+	if (header.e_phentsize != sizeof(Elf64_Phdr) || count > most_headers)
+		return cairn_fail(error, "%s: its program headers make no sense", path);
+	struct cairn_bytes table = part(source, header.e_phoff, count * sizeof(Elf64_Phdr));
+	identity->segments = cairn_arena_zero(source->arena, count + 1, sizeof *identity->segments);
+	for (size_t i = 0; i < table.length / sizeof(Elf64_Phdr); i++) {
+		Elf64_Phdr entry;
+		memcpy(&entry, table.data + i * sizeof entry, sizeof entry);
+		if (entry.p_type == PT_LOAD)
+			identity->segments[identity->segment_count++] = (struct cairn_elf_segment){
+				.offset = entry.p_offset, .address = entry.p_vaddr, .file_size = entry.p_filesz,
+				.memory_size = entry.p_memsz, .executable = entry.p_flags & PF_X};
+		else if (entry.p_type == PT_NOTE && !identity->build_id[0] && entry.p_filesz <= largest_note)
+			cairn_build_id_find(part(source, entry.p_offset, entry.p_filesz), identity->build_id);
+	}
+	return true;
+}
+
+bool cairn_identity_read(struct cairn_identity *identity, struct cairn_arena *arena, const char *path, struct cairn_error *error)
+{
+	*identity = (struct cairn_identity){0};
+	struct source source = {.descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), .arena = arena};
+	struct stat status;
+	if (source.descriptor < 0)
+		return cairn_fail_errno(error, "%s", path);
+	ssize_t got = -1;
+	errno = EINVAL;
+	if (fstat(source.descriptor, &status) == 0 && S_ISREG(status.st_mode))
+		got = pread(source.descriptor, source.head, sizeof source.head, 0);
+	bool good = got >= 0 || cairn_fail_errno(error, "%s", path);
+	if (good) {
+		source.head_length = (size_t)got;
+		identity->size = (uint64_t)status.st_size;
+		identity->inode = status.st_ino;
+		identity->modified_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
+		good = read_headers(identity, &source, path, error);
+	}
+	close(source.descriptor);
+	return good;
+}
+
+bool cairn_identity_address(const struct cairn_identity *identity, uint64_t offset, uint64_t *address)
+{
+	for (size_t i = 0; i < identity->segment_count; i++) {
+		const struct cairn_elf_segment *segment = &identity->segments[i];
+		if (offset >= segment->offset && offset - segment->offset < segment->file_size) {
+			*address = offset - segment->offset + segment->address;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool cairn_identity_address_from_start(const struct cairn_identity *identity, uint64_t distance, uint64_t *address)
+{
+	const struct cairn_elf_segment *code = NULL;
+	for (size_t i = 0; i < identity->segment_count; i++) {
+		if (!identity->segments[i].executable)
+			continue;
+		if (code)
+			return false;
+		code = &identity->segments[i];
+	}
+	if (!code || distance - (code->address & 0xfff) >= code->memory_size)
+		return false;
+	*address = (code->address & ~(uint64_t)0xfff) + distance;
+	return true;
+}

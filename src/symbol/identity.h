@@ -1,0 +1,36 @@
+/* identity.h - which file this is, from its first kilobytes: build-id, and where its parts are loaded.
+ *
+ * Enough to tell two builds apart and to turn a place in the file into a link-time address, at the price of one read. All
+ * that a run with a warm cache ever sees of a binary.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_SYMBOL_IDENTITY_H
+#define CAIRN_SYMBOL_IDENTITY_H
+
+#include "base/arena.h"
+#include "symbol/elf.h"
+
+struct cairn_identity {
+	char build_id[2 * 64 + 1]; /* lower-case hex; empty when there is none */
+	uint64_t size, inode;
+	int64_t modified_ns;
+	struct cairn_elf_segment *segments; /* of type PT_LOAD, in ARENA */
+	size_t segment_count;
+};
+
+/* Reads what PATH is. Fails with a sentence for what is missing, unreadable or not a 64-bit little-endian ELF file. */
+bool cairn_identity_read(struct cairn_identity *identity, struct cairn_arena *arena, const char *path, struct cairn_error *error);
+
+/* The link-time address of the byte at OFFSET of the file; false when no segment loads it. */
+bool cairn_identity_address(const struct cairn_identity *identity, uint64_t offset, uint64_t *address);
+
+/* The same for a separate debug file, whose headers no longer say where code lies in the binary: right as long as one
+ * segment is executable and the memory at START was its beginning. DISTANCE is how far beyond START the byte was seen. */
+bool cairn_identity_address_from_start(const struct cairn_identity *identity, uint64_t distance, uint64_t *address);
+
+/* Finds the build-id among NOTES, an ELF note segment or section. TEXT holds at least 129 bytes. */
+bool cairn_build_id_find(struct cairn_bytes notes, char *text);
+
+/* Whether TEXT can be a build-id: an even number of lower-case hexadecimal digits, at least two bytes of them. */
+bool cairn_build_id_valid(const char *text);
+
+#endif

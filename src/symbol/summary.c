@@ -1,0 +1,69 @@
+/* summary.c - what could not be named, how much of the profile that is, and why.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "symbol/search.h"
+#include "symbol/symbolize.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static int heaviest_first(const void *a, const void *b)
+{
+	const struct cairn_symbolize_module *x = a, *y = b;
+	if (x->unnamed_weight != y->unnamed_weight)
+		return x->unnamed_weight < y->unnamed_weight ? 1 : -1;
+	return (x->unnamed < y->unnamed) - (x->unnamed > y->unnamed);
+}
+
+/* Adds each sample's value once to every module it has an unnamed location in. SLOT_OF has a module's place in the
+ * report, with one more place at the end for locations in no module. */
+static void add_weights(const struct cairn_profile *profile, struct cairn_symbolize_report *report, const uint32_t *slot_of)
+{
+	size_t *last_sample = cairn_arena_zero(&report->arena, report->module_count, sizeof *last_sample);
+	for (size_t i = 0; i < profile->sample_count; i++) {
+		const struct cairn_sample *sample = &profile->samples[i];
+		for (uint32_t d = 0; d < sample->depth; d++) {
+			const struct cairn_location *location = &profile->locations[profile->stacks[sample->stack + d]];
+			if (location->frame_count)
+				continue;
+			size_t module = location->mapping == CAIRN_NONE ? profile->module_count : profile->mappings[location->mapping].module;
+			uint32_t slot = slot_of[module];
+			if (slot == CAIRN_NONE || last_sample[slot] == i + 1)
+				continue;
+			last_sample[slot] = i + 1;
+			report->modules[slot].unnamed_weight += profile->values[i * profile->value_count + profile->default_value];
+		}
+	}
+}
+
+void cairn_symbolize_weigh(const struct cairn_profile *profile, struct cairn_symbolize_report *report)
+{
+	if (!report->unnamed || !profile->value_count)
+		return;
+	uint32_t *slot_of = cairn_arena_alloc(&report->arena, (profile->module_count + 1) * sizeof *slot_of);
+	memset(slot_of, 0xff, (profile->module_count + 1) * sizeof *slot_of);
+	for (size_t i = 0; i < report->module_count; i++) {
+		report->modules[i].unnamed_weight = 0;
+		slot_of[report->modules[i].module == CAIRN_NONE ? profile->module_count : report->modules[i].module] = (uint32_t)i;
+	}
+	add_weights(profile, report, slot_of);
+	qsort(report->modules, report->module_count, sizeof *report->modules, heaviest_first);
+}
+
+void cairn_symbolize_explain(const struct cairn_profile *profile, const struct cairn_symbolize_report *report, double share,
+			     struct cairn_buffer *out)
+{
+	double total = profile->value_count ? cairn_profile_total(profile, profile->default_value) : 0;
+	const char *unit = profile->value_count ? cairn_profile_string(profile, profile->value_types[profile->default_value].unit) : "";
+	for (size_t i = 0; i < report->module_count; i++) {
+		const struct cairn_symbolize_module *module = &report->modules[i];
+		double part = total != 0 ? fabs(module->unnamed_weight / total) : 0;
+		if (!module->unnamed || part < share)
+			continue;
+		const char *path = module->module == CAIRN_NONE ? "" : cairn_profile_string(profile, profile->modules[module->module].path);
+		cairn_buffer_text(out, *path ? cairn_base_name(path) : "code without a file");
+		cairn_buffer_format(out, ": %s", module->reason);
+		if (total != 0)
+			cairn_buffer_format(out, ", %.1f %% of %s", 100 * part, *unit ? unit : "all");
+		cairn_buffer_format(out, " (%zu of %zu addresses)\n", module->unnamed, module->locations);
+	}
+}

@@ -1,0 +1,379 @@
+/* symbolize.c - a job for each module: cheap ones are answered from the cache, the rest by all processors.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "symbol/symbolize.h"
+
+#include "base/buffer.h"
+#include "base/pool.h"
+#include "symbol/answers.h"
+#include "symbol/cache.h"
+#include "symbol/search.h"
+#include "symbol/ticker.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* One module's work. Arrays are parallel: a location, its link-time address. */
+struct job {
+	uint32_t module;
+	size_t count;        /* of locations whose address is known */
+	size_t outside;      /* of those that lie in no segment of the file */
+	uint32_t *locations;
+	uint64_t *addresses;
+	uint64_t *missing; /* addresses the cache does not know, ascending, each once */
+	size_t missing_count;
+	struct cairn_binary binary;
+	struct cairn_cache_key key;
+	bool has_answers;
+	struct cairn_answers answers; /* from `cached`, then from `block` */
+	struct cairn_file cached;
+	struct cairn_buffer block;
+	struct cairn_strings warnings;
+	struct cairn_arena arena; /* what a worker makes */
+	const char *problem;
+	const char *cache_problem;
+};
+
+struct work {
+	struct cairn_profile *profile;
+	const struct cairn_symbolize_options *options;
+	struct cairn_symbolize_report *report;
+	struct cairn_finder finder;
+	struct cairn_cache cache;
+	bool has_cache;
+	struct job *jobs;
+	size_t job_count;
+	struct job **slow; /* jobs with something missing, the largest first */
+	size_t slow_count;
+	struct cairn_ticker ticker;
+};
+
+/* Sorts the locations that need a name into jobs by module. Those in no module at all are only counted. */
+static size_t collect(struct work *work)
+{
+	const struct cairn_profile *profile = work->profile;
+	struct cairn_arena *arena = &work->finder.arena;
+	size_t modules = profile->module_count, homeless = 0;
+	size_t *counts = cairn_arena_zero(arena, modules + 1, sizeof *counts);
+	uint32_t *job_of = cairn_arena_zero(arena, modules + 1, sizeof *job_of);
+	for (size_t i = 0; i < profile->location_count; i++) {
+		const struct cairn_location *location = &profile->locations[i];
+		if (location->frame_count)
+			continue;
+		if (location->mapping == CAIRN_NONE)
+			homeless++;
+		else
+			counts[profile->mappings[location->mapping].module]++;
+	}
+	work->jobs = cairn_arena_zero(arena, modules + 1, sizeof *work->jobs);
+	for (size_t i = 0; i < modules; i++) {
+		if (!counts[i])
+			continue;
+		job_of[i] = (uint32_t)work->job_count;
+		struct job *job = &work->jobs[work->job_count++];
+		job->module = (uint32_t)i;
+		job->locations = cairn_arena_alloc(arena, counts[i] * sizeof *job->locations);
+	}
+	for (size_t i = 0; i < profile->location_count; i++) {
+		const struct cairn_location *location = &profile->locations[i];
+		if (location->frame_count || location->mapping == CAIRN_NONE)
+			continue;
+		struct job *job = &work->jobs[job_of[profile->mappings[location->mapping].module]];
+		job->locations[job->count++] = (uint32_t)i;
+	}
+	return homeless;
+}
+
+/* Where the module's code begins, as far as the profile knows: the lowest place of it that was mapped. */
+static uint64_t lowest_offset(const struct cairn_profile *profile, uint32_t module)
+{
+	uint64_t lowest = UINT64_MAX;
+	for (size_t i = 0; i < profile->mapping_count; i++)
+		if (profile->mappings[i].module == module && profile->mappings[i].offset < lowest)
+			lowest = profile->mappings[i].offset;
+	return lowest;
+}
+
+/* Turns file offsets into link-time addresses, and drops locations that have none. */
+static void place(struct work *work, struct job *job)
+{
+	struct cairn_profile *profile = work->profile;
+	const struct cairn_identity *identity = &job->binary.identity;
+	uint64_t code_start = job->binary.is_debug_file ? lowest_offset(profile, job->module) : 0;
+	size_t kept = 0;
+	job->addresses = cairn_arena_alloc(&work->finder.arena, job->count * sizeof *job->addresses);
+	for (size_t i = 0; i < job->count; i++) {
+		const struct cairn_location *location = &profile->locations[job->locations[i]];
+		uint64_t offset = cairn_profile_file_offset(profile, location), address;
+		bool known = job->binary.is_debug_file ? cairn_identity_address_from_start(identity, offset - code_start, &address)
+						       : cairn_identity_address(identity, offset, &address);
+		if (!known) {
+			job->outside++;
+			continue;
+		}
+		profile->mappings[location->mapping].link_bias = address - offset;
+		job->locations[kept] = job->locations[i];
+		job->addresses[kept++] = address;
+	}
+	job->count = kept;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return (x > y) - (x < y);
+}
+
+/* What the cache does not know. */
+static void list_missing(struct work *work, struct job *job)
+{
+	size_t count = 0, kept = 0;
+	for (size_t i = 0; i < job->count; i++) {
+		if (job->has_answers && cairn_answers_find(&job->answers, job->addresses[i]) != CAIRN_NONE)
+			continue;
+		if (!job->missing)
+			job->missing = cairn_arena_alloc(&work->finder.arena, (job->count - i) * sizeof *job->missing);
+		job->missing[count++] = job->addresses[i];
+	}
+	work->report->from_cache += job->count - count;
+	if (count)
+		qsort(job->missing, count, sizeof *job->missing, by_value);
+	for (size_t i = 0; i < count; i++)
+		if (kept == 0 || job->missing[kept - 1] != job->missing[i])
+			job->missing[kept++] = job->missing[i];
+	job->missing_count = kept;
+}
+
+static void prepare(struct work *work, struct job *job)
+{
+	struct cairn_profile *profile = work->profile;
+	cairn_find_binary(&work->finder, profile, &profile->modules[job->module], &job->binary);
+	if (job->binary.warning)
+		cairn_profile_warn(profile, "%s", job->binary.warning);
+	if (!job->binary.path) {
+		job->problem = job->binary.reason;
+		return;
+	}
+	place(work, job);
+	if (!job->count)
+		return;
+	job->key = cairn_cache_key(&work->finder.arena, &job->binary, &work->options->find);
+	job->has_answers = work->has_cache && cairn_cache_load(&work->cache, &job->key, &job->binary, &job->cached, &job->answers);
+	list_missing(work, job);
+}
+
+static const char *remember(struct job *job, const char *text)
+{
+	return cairn_arena_text(&job->arena, cairn_bytes_of(text));
+}
+
+/* Looks the missing addresses up and makes a new block of the old answers and theirs. */
+static void look_up(struct job *job, const struct cairn_debug *debug)
+{
+	struct cairn_symbols *symbols = cairn_symbols_open(&debug->files);
+	struct cairn_symbol *results = calloc(job->missing_count, sizeof *results);
+	if (!results)
+		cairn_out_of_memory(job->missing_count * sizeof *results);
+	cairn_symbols_lookup(symbols, job->missing, job->missing_count, results);
+
+	struct cairn_answers_builder builder = {0};
+	if (job->has_answers)
+		cairn_answers_add_all(&builder, &job->answers);
+	for (size_t i = 0; i < job->missing_count; i++)
+		cairn_answers_add(&builder, job->missing[i], &results[i]);
+	free(results);
+
+	size_t warning_count;
+	const char *const *warnings = cairn_symbols_warnings(symbols, &warning_count);
+	for (size_t i = 0; i < warning_count; i++)
+		cairn_strings_add_text(&job->warnings, warnings[i]);
+	struct cairn_answers_origin origin = {.key = job->key.text, .options = job->key.options, .probes = debug->probes, .probe_count = debug->probe_count,
+					      .note = debug->note ? debug->note : warning_count ? warnings[0] : NULL};
+	job->block = cairn_buffer(SIZE_MAX);
+	bool good = cairn_answers_write(&builder, &origin, &job->block) && cairn_answers_parse(&job->answers, cairn_buffer_bytes(&job->block));
+	job->has_answers = good;
+	if (!good)
+		job->problem = "it has more names than can be kept";
+	cairn_answers_builder_free(&builder);
+	cairn_symbols_close(symbols);
+}
+
+/* Answers that miss something a server may have tomorrow are not kept: no probe would tell. */
+static bool is_worth_keeping(const struct work *work, const struct job *job)
+{
+	return job->has_answers && work->has_cache && !(work->options->find.debuginfod && job->answers.note);
+}
+
+static void run_slow(void *context, size_t item, unsigned worker)
+{
+	(void)worker;
+	struct work *work = context;
+	struct job *job = work->slow[item];
+	struct cairn_finder finder = {.options = &work->options->find};
+	struct cairn_debug debug;
+	struct cairn_error error;
+	cairn_ticker_say(&work->ticker, job->binary.path);
+	cairn_find_debug(&finder, &job->binary, &debug);
+	if (debug.files.binary) {
+		look_up(job, &debug);
+		if (is_worth_keeping(work, job) && !cairn_cache_store(&work->cache, &job->key, cairn_buffer_bytes(&job->block), &error))
+			job->cache_problem = remember(job, error.text);
+	} else {
+		job->problem = remember(job, debug.note);
+	}
+	cairn_debug_close(&debug);
+	cairn_finder_free(&finder);
+	cairn_ticker_add(&work->ticker, job->missing_count);
+}
+
+static int largest_first(const void *a, const void *b)
+{
+	const struct job *x = *(struct job *const *)a, *y = *(struct job *const *)b;
+	return (x->missing_count < y->missing_count) - (x->missing_count > y->missing_count);
+}
+
+static void run_all_slow(struct work *work)
+{
+	size_t total = 0;
+	work->slow = cairn_arena_alloc(&work->finder.arena, work->job_count * sizeof *work->slow);
+	for (size_t i = 0; i < work->job_count; i++) {
+		if (!work->jobs[i].missing_count)
+			continue;
+		work->slow[work->slow_count++] = &work->jobs[i];
+		total += work->jobs[i].missing_count;
+	}
+	if (!work->slow_count)
+		return;
+	qsort(work->slow, work->slow_count, sizeof *work->slow, largest_first);
+	cairn_ticker_start(&work->ticker, total, work->options->progress, work->options->progress_context);
+	cairn_pool_run(work->slow_count, run_slow, work);
+	cairn_ticker_stop(&work->ticker);
+}
+
+/* Numbers of a block -> numbers of the profile; CAIRN_NONE where not asked for yet. */
+struct translation {
+	struct cairn_profile *profile;
+	const struct job *job;
+	uint32_t *strings, *functions;
+};
+
+static uint32_t profile_string(struct translation *to, uint32_t id)
+{
+	if (to->strings[id] == CAIRN_NONE)
+		to->strings[id] = cairn_strings_add(&to->profile->strings, cairn_answers_string(&to->job->answers, id));
+	return to->strings[id];
+}
+
+/* A place whose line is known but not its function is called by where it lies. */
+static uint32_t nameless_function(struct translation *to, struct cairn_function *function, uint64_t address)
+{
+	struct cairn_profile *profile = to->profile;
+	char name[256];
+	snprintf(name, sizeof name, "%.200s+0x%llx", cairn_base_name(cairn_profile_string(profile, profile->modules[to->job->module].path)),
+		 (unsigned long long)address);
+	function->name = function->system_name = cairn_profile_text(profile, name);
+	return cairn_profile_add_function(profile, function);
+}
+
+static uint32_t profile_function(struct translation *to, uint32_t id, uint64_t address)
+{
+	if (to->functions[id] != CAIRN_NONE)
+		return to->functions[id];
+	const struct cairn_answer_function *known = &to->job->answers.functions[id];
+	struct cairn_function function = {.name = profile_string(to, known->name), .system_name = profile_string(to, known->system_name),
+					  .file = profile_string(to, known->file), .start_line = known->start_line};
+	if (!function.name)
+		return nameless_function(to, &function, address);
+	return to->functions[id] = cairn_profile_add_function(to->profile, &function);
+}
+
+static void name_location(struct translation *to, uint32_t location, uint64_t address, uint32_t answer)
+{
+	const struct cairn_answers *answers = &to->job->answers;
+	struct cairn_profile *profile = to->profile;
+	uint32_t first = answers->first[answer], count = answers->first[answer + 1] - first;
+	if (!count)
+		return;
+	struct cairn_frame *frames = cairn_profile_frame_room(profile, location, count);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct cairn_answer_frame *frame = &answers->frames[first + i];
+		frames[i] = (struct cairn_frame){profile_function(to, frame->function, address), frame->line, frame->column};
+	}
+}
+
+/* Gives the job's locations their names. Returns how many have none. */
+static size_t fill(struct work *work, struct job *job)
+{
+	if (!job->has_answers)
+		return job->count + job->outside;
+	size_t strings = job->answers.string_count + 1, unnamed = job->outside;
+	struct translation to = {work->profile, job, malloc((strings + job->answers.function_count) * sizeof *to.strings), NULL};
+	if (!to.strings)
+		cairn_out_of_memory(strings * sizeof *to.strings);
+	to.functions = to.strings + strings;
+	memset(to.strings, 0xff, (strings + job->answers.function_count) * sizeof *to.strings);
+	for (size_t i = 0; i < job->count; i++) {
+		uint32_t answer = cairn_answers_find(&job->answers, job->addresses[i]);
+		if (answer != CAIRN_NONE)
+			name_location(&to, job->locations[i], job->addresses[i], answer);
+		unnamed += work->profile->locations[job->locations[i]].frame_count == 0;
+	}
+	free(to.strings);
+	return unnamed;
+}
+
+static void report_job(struct work *work, struct job *job, size_t unnamed)
+{
+	struct cairn_symbolize_report *report = work->report;
+	const char *reason = job->problem;
+	if (!reason && job->has_answers && job->answers.note)
+		reason = cairn_answers_string(&job->answers, job->answers.note).data;
+	if (!reason)
+		reason = job->outside ? "the addresses lie outside of the file" : "no symbol covers the addresses";
+	report->modules[report->module_count++] = (struct cairn_symbolize_module){
+		.module = job->module, .locations = job->count + job->outside, .unnamed = unnamed,
+		.reason = unnamed ? cairn_arena_text(&report->arena, cairn_bytes_of(reason)) : NULL};
+	report->locations += job->count + job->outside;
+	report->unnamed += unnamed;
+	if (job->cache_problem && !report->cache_problem)
+		report->cache_problem = cairn_arena_text(&report->arena, cairn_bytes_of(job->cache_problem));
+	for (uint32_t i = 1; i <= job->warnings.count; i++)
+		cairn_profile_warn(work->profile, "%s", cairn_strings_text(&job->warnings, i));
+}
+
+static void finish(struct job *job)
+{
+	if (job->cached.bytes.data)
+		cairn_file_close(&job->cached);
+	cairn_buffer_free(&job->block);
+	cairn_strings_free(&job->warnings);
+	cairn_arena_free(&job->arena);
+}
+
+void cairn_symbolize(struct cairn_profile *profile, const struct cairn_symbolize_options *options, struct cairn_symbolize_report *report)
+{
+	*report = (struct cairn_symbolize_report){0};
+	struct work work = {.profile = profile, .options = options, .report = report, .finder = {.options = &options->find}};
+	work.has_cache = !options->no_cache && cairn_cache_open(&work.cache, &work.finder.arena);
+	size_t homeless = collect(&work);
+	report->modules = cairn_arena_zero(&report->arena, work.job_count + 1, sizeof *report->modules);
+	for (size_t i = 0; i < work.job_count; i++)
+		prepare(&work, &work.jobs[i]);
+	run_all_slow(&work);
+	for (size_t i = 0; i < work.job_count; i++)
+		report_job(&work, &work.jobs[i], fill(&work, &work.jobs[i]));
+	if (homeless) {
+		report->modules[report->module_count++] = (struct cairn_symbolize_module){
+			.module = CAIRN_NONE, .locations = homeless, .unnamed = homeless, .reason = "no file was mapped there"};
+		report->locations += homeless;
+		report->unnamed += homeless;
+	}
+	for (size_t i = 0; i < work.job_count; i++)
+		finish(&work.jobs[i]);
+	cairn_finder_free(&work.finder);
+}
+
+void cairn_symbolize_report_free(struct cairn_symbolize_report *report)
+{
+	cairn_arena_free(&report->arena);
+	*report = (struct cairn_symbolize_report){0};
+}

@@ -1,0 +1,79 @@
+/* ticker.c - a thread that sleeps, looks, and tells.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "symbol/ticker.h"
+
+#include <time.h>
+
+enum { first_wait_ms = 500, next_wait_ms = 100 };
+
+static struct timespec after_ms(long wait_ms)
+{
+	struct timespec at;
+	clock_gettime(CLOCK_REALTIME, &at);
+	at.tv_nsec += wait_ms * 1000000;
+	at.tv_sec += at.tv_nsec / 1000000000;
+	at.tv_nsec %= 1000000000;
+	return at;
+}
+
+static void *tell(void *argument)
+{
+	struct cairn_ticker *ticker = argument;
+	bool told = false;
+	pthread_mutex_lock(&ticker->lock);
+	while (!ticker->stopping) {
+		struct timespec until = after_ms(told ? next_wait_ms : first_wait_ms);
+		while (!ticker->stopping && pthread_cond_timedwait(&ticker->changed, &ticker->lock, &until) == 0)
+			;
+		if (ticker->stopping)
+			break;
+		told = true;
+		ticker->progress(ticker->context, ticker->done, ticker->total, ticker->what ? ticker->what : "");
+	}
+	if (told)
+		ticker->progress(ticker->context, ticker->total, ticker->total, ticker->what ? ticker->what : "");
+	pthread_mutex_unlock(&ticker->lock);
+	return NULL;
+}
+
+void cairn_ticker_start(struct cairn_ticker *ticker, size_t total, void (*progress)(void *, size_t, size_t, const char *), void *context)
+{
+	*ticker = (struct cairn_ticker){.progress = progress, .context = context, .total = total};
+	if (!progress)
+		return;
+	pthread_mutex_init(&ticker->lock, NULL);
+	pthread_cond_init(&ticker->changed, NULL);
+	if (pthread_create(&ticker->thread, NULL, tell, ticker) != 0)
+		ticker->progress = NULL;
+}
+
+void cairn_ticker_say(struct cairn_ticker *ticker, const char *what)
+{
+	if (!ticker->progress)
+		return;
+	pthread_mutex_lock(&ticker->lock);
+	ticker->what = what;
+	pthread_mutex_unlock(&ticker->lock);
+}
+
+void cairn_ticker_add(struct cairn_ticker *ticker, size_t done)
+{
+	if (!ticker->progress)
+		return;
+	pthread_mutex_lock(&ticker->lock);
+	ticker->done += done;
+	pthread_mutex_unlock(&ticker->lock);
+}
+
+void cairn_ticker_stop(struct cairn_ticker *ticker)
+{
+	if (!ticker->progress)
+		return;
+	pthread_mutex_lock(&ticker->lock);
+	ticker->stopping = true;
+	pthread_cond_signal(&ticker->changed);
+	pthread_mutex_unlock(&ticker->lock);
+	pthread_join(ticker->thread, NULL);
+	pthread_mutex_destroy(&ticker->lock);
+	pthread_cond_destroy(&ticker->changed);
+}
