@@ -12,6 +12,13 @@ enum { CAIRN_EXIT_DONE = 0, CAIRN_EXIT_FAILED = 1, CAIRN_EXIT_USAGE = 2 };
 extern const struct cairn_command *const cairn_commands[];
 
 extern const struct cairn_command cairn_command_top;
+extern const struct cairn_command cairn_command_tree;
+extern const struct cairn_command cairn_command_peek;
+extern const struct cairn_command cairn_command_traces;
+extern const struct cairn_command cairn_command_list;
+extern const struct cairn_command cairn_command_disasm;
+extern const struct cairn_command cairn_command_tags;
+extern const struct cairn_command cairn_command_diff;
 extern const struct cairn_command cairn_command_raw;
 extern const struct cairn_command cairn_command_collapsed;
 extern const struct cairn_command cairn_command_addr2line;

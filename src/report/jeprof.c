@@ -178,7 +178,7 @@ void cairn_jeprof_text(struct cairn_jeprof *jeprof, bool by_cum, size_t limit, s
 {
 	struct cairn_top top;
 	double total = 0, sum = 0;
-	cairn_top_make(&top, &jeprof->view, by_cum);
+	cairn_top_make(&top, &jeprof->view, &(struct cairn_shape){0});
 	qsort_r(top.rows, top.count, sizeof *top.rows, compare_rows, &(struct order){&jeprof->view, by_cum});
 	for (size_t i = 0; i < top.count; i++)
 		total += top.rows[i].flat;

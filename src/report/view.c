@@ -13,7 +13,8 @@ static bool choose_value(struct cairn_view *view, struct cairn_error *error)
 	const struct cairn_profile *profile = view->profile;
 	const struct cairn_view_options *options = &view->options;
 	view->value = profile->default_value;
-	const char *wanted = options->value;
+	static const char *const metrics[] = {NULL, "inuse_space", "inuse_objects", "alloc_space", "alloc_objects"};
+	const char *wanted = options->value ? options->value : metrics[options->metric];
 	if (!wanted && options->alloc)
 		wanted = options->objects ? "alloc_objects" : "alloc_space";
 	if (!wanted && options->objects)
@@ -82,7 +83,7 @@ static void file_and_line(const struct cairn_profile *profile, uint32_t file, ui
 }
 
 /* The short form of a name that was demangled; each function's is made once. Other names are as somebody wrote them. */
-static const char *function_name(struct cairn_view *view, uint32_t id)
+const char *cairn_view_function(struct cairn_view *view, uint32_t id)
 {
 	const struct cairn_profile *profile = view->profile;
 	const struct cairn_function *function = &profile->functions[id];
@@ -103,8 +104,8 @@ static uint32_t name_frame(struct cairn_view *view, uint32_t location_id, uint32
 	out->length = 0;
 	if (view->options.name) {
 		view->options.name(view, location_id, frame_id, out);
-		const struct cairn_frame *named = frame_id == CAIRN_NONE ? NULL : &profile->frames[frame_id];
-		return add_entry(view, cairn_buffer_bytes(out), named ? named->function : CAIRN_NONE, named ? named->line : 0, location_id);
+		const struct cairn_frame named = frame_id == CAIRN_NONE ? (struct cairn_frame){.function = CAIRN_NONE} : profile->frames[frame_id];
+		return add_entry(view, cairn_buffer_bytes(out), named.function, named.line, location_id);
 	}
 	if (view->options.granularity == CAIRN_BY_ADDRESS && location->mapping != CAIRN_NONE) {
 		cairn_buffer_format(out, "0x%016llx ", (unsigned long long)(location->address + location->is_call));
@@ -118,7 +119,7 @@ static uint32_t name_frame(struct cairn_view *view, uint32_t location_id, uint32
 	if (view->options.granularity == CAIRN_BY_FILE) {
 		cairn_buffer_text(out, function->file ? cairn_profile_string(profile, function->file) : "??");
 	} else {
-		cairn_buffer_text(out, function_name(view, frame->function));
+		cairn_buffer_text(out, cairn_view_function(view, frame->function));
 		if (view->options.granularity == CAIRN_BY_LINE || (view->options.granularity == CAIRN_BY_ADDRESS && function->file)) {
 			cairn_buffer_byte(out, ' ');
 			file_and_line(profile, function->file, frame->line, out);
@@ -135,16 +136,14 @@ static void name_locations(struct cairn_view *view)
 	for (size_t i = 0; i < profile->location_count; i++) {
 		const struct cairn_location *location = &profile->locations[i];
 		uint32_t count = location->frame_count ? location->frame_count : 1, from = view->options.no_inlines ? count - 1 : 0;
-		view->first[i] = (uint32_t)view->location_entry_count;
+		view->first[i] = (uint32_t)view->slot_count;
 		for (uint32_t f = from; f < count; f++) {
-			uint32_t entry = name_frame(view, (uint32_t)i, location->frame_count ? location->first_frame + f : CAIRN_NONE, &out);
-			cairn_array_room(view->location_entries, view->location_entry_count, view->location_entry_capacity);
-			cairn_array_room(view->location_frames, view->location_entry_count, view->location_frame_capacity);
-			view->location_frames[view->location_entry_count] = location->frame_count ? location->first_frame + f : CAIRN_NONE;
-			view->location_entries[view->location_entry_count++] = entry;
+			uint32_t frame = location->frame_count ? location->first_frame + f : CAIRN_NONE;
+			cairn_array_room(view->slots, view->slot_count, view->slot_capacity);
+			view->slots[view->slot_count++] = (struct cairn_slot){.entry = name_frame(view, (uint32_t)i, frame, &out), .frame = frame, .inlined = f + 1 < count};
 		}
 	}
-	view->first[profile->location_count] = (uint32_t)view->location_entry_count;
+	view->first[profile->location_count] = (uint32_t)view->slot_count;
 	cairn_buffer_free(&out);
 }
 
@@ -204,7 +203,9 @@ bool cairn_view_make(struct cairn_view *view, const struct cairn_profile *profil
 	name_locations(view);
 	take_samples(view);
 	add_up(view, &view->total, &view->whole);
-	view->stack = cairn_array_reserve(NULL, &(size_t){0}, deepest_stack(view), sizeof *view->stack);
+	size_t deepest = deepest_stack(view);
+	view->stack = cairn_array_reserve(NULL, &(size_t){0}, deepest, sizeof *view->stack);
+	view->inlined = cairn_array_reserve(NULL, &(size_t){0}, deepest, sizeof *view->inlined);
 	if (!cairn_filter_view(view, error))
 		return false;
 	double whole;
@@ -223,9 +224,8 @@ void cairn_view_free(struct cairn_view *view)
 	cairn_index_free(&view->entry_index);
 	free(view->entries);
 	free(view->first);
-	free(view->location_entries);
-	free(view->location_frames);
-	free(view->roots);
+	free(view->slots);
+	free(view->inlined);
 	free(view->samples);
 	free(view->stack);
 	*view = (struct cairn_view){0};
@@ -238,13 +238,14 @@ const uint32_t *cairn_view_stack(struct cairn_view *view, size_t sample, size_t 
 	size_t count = 0, root = 0;
 	for (uint32_t d = 0; d < at->depth; d++) {
 		uint32_t location = profile->stacks[at->stack + d];
-		for (uint32_t e = view->first[location]; e < view->first[location + 1]; e++) {
-			view->stack[count++] = view->location_entries[e];
-			if (view->roots && view->roots[e])
+		for (uint32_t s = view->first[location]; s < view->first[location + 1]; s++) {
+			view->inlined[count] = view->slots[s].inlined;
+			view->stack[count++] = view->slots[s].entry;
+			if (view->slots[s].root)
 				root = count;
 		}
 	}
-	*depth = view->roots ? root : count;
+	*depth = view->cuts_roots ? root : count;
 	return view->stack;
 }
 
@@ -254,18 +255,23 @@ void cairn_view_drop(struct cairn_view *view, const bool *dropped)
 	for (size_t location = 0; location < view->profile->location_count; location++) {
 		uint32_t from = view->first[location], end = view->first[location + 1];
 		view->first[location] = to;
-		for (; from < end && !dropped[location]; from++) {
-			view->location_entries[to] = view->location_entries[from];
-			view->location_frames[to++] = view->location_frames[from];
-		}
+		for (; from < end && !dropped[location]; from++)
+			view->slots[to++] = view->slots[from];
 	}
 	view->first[view->profile->location_count] = to;
-	view->location_entry_count = to;
+	view->slot_count = to;
 	size_t kept = 0, depth;
 	for (size_t i = 0; i < view->sample_count; i++)
 		if (cairn_view_stack(view, i, &depth), depth > 0)
 			view->samples[kept++] = view->samples[i];
 	view->sample_count = kept;
+}
+
+bool cairn_view_match(struct cairn_view *view, uint32_t function, const struct cairn_pattern *pattern)
+{
+	const struct cairn_profile *profile = view->profile;
+	return function != CAIRN_NONE && (cairn_pattern_match(pattern, cairn_bytes_of(cairn_view_function(view, function))) ||
+					  cairn_pattern_match(pattern, cairn_strings_bytes(&profile->strings, profile->functions[function].name)));
 }
 
 bool cairn_view_in_bytes(const struct cairn_view *view)
