@@ -30,6 +30,13 @@ const char *cairn_jeprof_unit(const struct cairn_jeprof *jeprof);
 /* The table: all rows, or LIMIT of them where that is not 0. */
 void cairn_jeprof_text(struct cairn_jeprof *jeprof, bool by_cum, size_t limit, struct cairn_buffer *out);
 
+/* Source code of the functions that the expression WANTED matches, with what each line holds; the view was made by lines and
+ * without inlined functions. */
+bool cairn_jeprof_list(struct cairn_jeprof *jeprof, const char *wanted, struct cairn_buffer *out, struct cairn_error *error);
+
+/* Machine code the same way; the view was made by addresses and without inlined functions. */
+bool cairn_jeprof_disasm(struct cairn_jeprof *jeprof, const char *wanted, struct cairn_buffer *out, struct cairn_error *error);
+
 /* Calls between lines, for kcachegrind. */
 void cairn_jeprof_callgrind(struct cairn_jeprof *jeprof, struct cairn_buffer *out);
 
