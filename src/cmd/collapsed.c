@@ -4,18 +4,38 @@
 #include "cmd/view.h"
 #include "report/collapsed.h"
 
+struct options {
+	struct cairn_view_setup setup;
+	bool two_columns;
+};
+
+static const struct cairn_option table[] = {
+	{0, "two-columns", NULL, "with a base: its value and the profile's on each line, not the change", CAIRN_OPTION_FLAG, offsetof(struct options, two_columns), 0},
+	{0},
+};
+
 static const struct cairn_option_group groups[] = {
 	{NULL, cairn_output_option_table, 0},
+	{"lines", table, 0},
 	{"what is shown", cairn_view_option_table, 0},
 	{"filters", cairn_filter_option_table, 0},
 	{"sources", cairn_source_option_table, offsetof(struct cairn_view_setup, source)},
 	{0},
 };
 
-static bool show(const void *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)
+static void prepare(void *values)
 {
-	(void)options, (void)json, (void)error;
-	cairn_collapsed_text(view, out);
+	struct options *options = values;
+	options->setup.source.columns_compare = options->two_columns;
+}
+
+static bool show(const void *values, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)
+{
+	(void)json;
+	const struct options *options = values;
+	if (options->two_columns && !view->profile->base)
+		return cairn_fail(error, "--two-columns needs a --base to compare with");
+	cairn_collapsed_text(view, options->two_columns ? CAIRN_COLLAPSED_BEFORE_AFTER : CAIRN_COLLAPSED_VALUE, out);
 	return true;
 }
 
@@ -24,6 +44,6 @@ const struct cairn_command cairn_command_collapsed = {
 	.summary = "folded text, one line for each stack, root to leaf",
 	.arguments = "SOURCE...",
 	.groups = groups,
-	.options_size = sizeof(struct cairn_view_setup),
-	.view = &(const struct cairn_view_command){.bare = true, .show = show},
+	.options_size = sizeof(struct options),
+	.view = &(const struct cairn_view_command){.bare = true, .prepare = prepare, .show = show},
 };

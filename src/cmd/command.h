@@ -21,9 +21,13 @@ extern const struct cairn_command cairn_command_tags;
 extern const struct cairn_command cairn_command_diff;
 extern const struct cairn_command cairn_command_raw;
 extern const struct cairn_command cairn_command_collapsed;
+extern const struct cairn_command cairn_command_leaks;
+extern const struct cairn_command cairn_command_flame;
+extern const struct cairn_command cairn_command_flamegraph;
 extern const struct cairn_command cairn_command_shell;
 extern const struct cairn_command cairn_command_jeprof;
 extern const struct cairn_command cairn_command_addr2line;
+extern const struct cairn_command cairn_command_cache;
 extern const struct cairn_command cairn_command_completion;
 extern const struct cairn_command cairn_command_manual;
 

@@ -108,7 +108,8 @@ static bool load(struct run *run, struct cairn_error *error)
 		cairn_fail_within(&why, "the server does not name its addresses, so files here have to: ");
 		cairn_say_note(why.text);
 		run->source.no_symbols = false;
-		cairn_profile_free(&run->profile);
+		cairn_source_name(&run->profile, &run->source);
+		return true;
 	}
 	return cairn_source_load(&run->profile, &run->source, (int)names->count, operands, error);
 }
@@ -169,7 +170,7 @@ static bool write_view(struct run *run, struct cairn_jeprof *jeprof, const char 
 	case CAIRN_JEPROF_DISASM:
 		return cairn_jeprof_disasm(jeprof, options->disasm, &run->out, error);
 	case CAIRN_JEPROF_COLLAPSED:
-		cairn_collapsed_text(&jeprof->view, &run->out);
+		cairn_collapsed_text(&jeprof->view, CAIRN_COLLAPSED_VALUE, &run->out);
 		return true;
 	case CAIRN_JEPROF_CALLGRIND:
 		cairn_jeprof_callgrind(jeprof, &run->out);

@@ -23,7 +23,7 @@ const struct cairn_option cairn_view_option_table[] = {
 	{0, "noinlines", NULL, NULL, CAIRN_OPTION_FLAG, AT(view.no_inlines), 0},
 	{0, "full-names", NULL, "names with template and call arguments", CAIRN_OPTION_FLAG, AT(view.full_names), 0},
 	{0, "all-frames", NULL, "keep the allocator's own frames", CAIRN_OPTION_FLAG, AT(view.all_frames), 0},
-	{0, "drop-negative", NULL, "with --base: leave out stacks that shrank", CAIRN_OPTION_FLAG, AT(view.drop_negative), 0},
+	{0, "drop-negative", NULL, "leave out stacks that shrank from the base", CAIRN_OPTION_FLAG, AT(view.drop_negative), 0},
 	{0, "relative-percentages", NULL, "percent of what the filters left, not of the whole", CAIRN_OPTION_FLAG, AT(view.relative_percentages), 0},
 	{0},
 };

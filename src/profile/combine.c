@@ -189,6 +189,7 @@ static void add_samples(struct cairn_combine *combine, const struct cairn_profil
 			const uint32_t *columns, double factor)
 {
 	struct cairn_profile *sum = combine->sum;
+	combine->places = cairn_array_reserve(combine->places, &combine->place_capacity, part->sample_count, sizeof *combine->places);
 	for (size_t i = 0; i < part->sample_count; i++) {
 		const struct cairn_sample *sample = &part->samples[i];
 		const double *from = cairn_profile_values(part, i);
@@ -205,6 +206,7 @@ static void add_samples(struct cairn_combine *combine, const struct cairn_profil
 				cairn_profile_set_sampled(sum, known, 0);
 			cairn_index_add(&combine->samples, hash, (uint32_t)known);
 		}
+		combine->places[i] = (uint32_t)known;
 		for (uint32_t v = 0; v < sum->value_count; v++) {
 			double amount = factor * from[columns[v]];
 			if (factor < 0)
@@ -320,4 +322,21 @@ void cairn_combine_finish(struct cairn_combine *combine)
 	cairn_index_free(&combine->locations);
 	cairn_index_free(&combine->mappings);
 	cairn_index_free(&combine->modules);
+	free(combine->places);
+}
+
+void cairn_combine_normalize(struct cairn_profile *sum)
+{
+	for (uint32_t v = 0; v < sum->value_count; v++) {
+		double before = 0, now = 0;
+		for (size_t i = 0; i < sum->sample_count; i++) {
+			before += cairn_profile_base(sum, i, v);
+			now += cairn_profile_values(sum, i)[v] + cairn_profile_base(sum, i, v);
+		}
+		double ratio = before != 0 ? now / before : 0;
+		for (size_t at = v; at < sum->base_count; at += sum->value_count) {
+			sum->values[at] += sum->base[at] * (1 - ratio);
+			sum->base[at] *= ratio;
+		}
+	}
 }

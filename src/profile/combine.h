@@ -15,6 +15,8 @@ struct cairn_combine {
 	struct cairn_index locations;
 	struct cairn_index mappings;
 	struct cairn_index modules;
+	uint32_t *places; /* for each sample of the part added last, its sample in the sum */
+	size_t place_capacity;
 };
 
 /* Starts a sum in SUM, an initialised and empty profile that outlives the combine. */
@@ -25,5 +27,9 @@ void cairn_combine_start(struct cairn_combine *combine, struct cairn_profile *su
 bool cairn_combine_add(struct cairn_combine *combine, const struct cairn_profile *part, double factor, struct cairn_error *error);
 
 void cairn_combine_finish(struct cairn_combine *combine);
+
+/* Scales the base that was subtracted so that each value's total equals that of what there is now: what is left is how the
+ * shares changed. */
+void cairn_combine_normalize(struct cairn_profile *sum);
 
 #endif

@@ -80,24 +80,24 @@ static void add_call(struct graph *graph, uint32_t caller, uint32_t callee, doub
 
 static void add_stacks(struct graph *graph, struct cairn_jeprof *jeprof)
 {
-	const struct cairn_view *view = &jeprof->view;
+	struct cairn_view *view = &jeprof->view;
 	const struct cairn_profile *profile = view->profile;
 	uint32_t *places = malloc((profile->location_count + 1) * sizeof *places);
 	if (!places)
 		cairn_out_of_memory(profile->location_count);
 	struct cairn_buffer scratch = cairn_buffer(SIZE_MAX);
 	for (size_t i = 0; i < profile->location_count; i++)
-		places[i] = view->first[i] < view->first[i + 1] ? place_of(graph, jeprof, (uint32_t)i, &scratch) : CAIRN_NONE;
+		places[i] = place_of(graph, jeprof, (uint32_t)i, &scratch);
 	cairn_buffer_free(&scratch);
 	for (size_t i = 0; i < view->sample_count; i++) {
-		const struct cairn_sample *sample = &profile->samples[view->samples[i]];
-		double value = cairn_view_value(view, i);
+		size_t depth;
 		uint32_t callee = CAIRN_NONE;
-		for (uint32_t d = 0; d < sample->depth; d++) {
-			uint32_t caller = places[profile->stacks[sample->stack + d]];
-			if (caller == CAIRN_NONE)
+		cairn_view_stack(view, i, &depth);
+		for (size_t d = 0; d < depth; d++) {
+			if (cairn_view_inlined(view)[d])
 				continue;
-			add_call(graph, caller, callee, value);
+			uint32_t caller = places[cairn_view_locations(view)[d]];
+			add_call(graph, caller, callee, cairn_view_value(view, i));
 			callee = caller;
 		}
 	}

@@ -3,43 +3,9 @@
 #include "report/collapsed.h"
 
 #include "base/array.h"
+#include "report/paths.h"
 
-#include <math.h>
 #include <stdlib.h>
-
-/* Stacks of entries, each kept once. */
-struct folded {
-	uint32_t *entries;
-	size_t entry_count, entry_capacity;
-	struct line {
-		size_t first;
-		size_t depth;
-		double value;
-	} *lines;
-	size_t count, capacity;
-	struct cairn_index index;
-};
-
-static struct line *find_line(struct folded *folded, const uint32_t *stack, size_t depth)
-{
-	uint64_t hash = cairn_hash_bytes(stack, depth * sizeof *stack);
-	size_t position = 0;
-	uint32_t id;
-	while ((id = cairn_index_next(&folded->index, hash, &position)) != CAIRN_NONE) {
-		struct line *line = &folded->lines[id];
-		if (line->depth == depth && (depth == 0 || memcmp(folded->entries + line->first, stack, depth * sizeof *stack) == 0))
-			return line;
-	}
-	folded->entries = cairn_array_reserve(folded->entries, &folded->entry_capacity, folded->entry_count + depth, sizeof *stack);
-	if (depth)
-		memcpy(folded->entries + folded->entry_count, stack, depth * sizeof *stack);
-	cairn_array_room(folded->lines, folded->count, folded->capacity);
-	struct line *line = &folded->lines[folded->count];
-	*line = (struct line){folded->entry_count, depth, 0};
-	cairn_index_add(&folded->index, hash, (uint32_t)folded->count++);
-	folded->entry_count += depth;
-	return line;
-}
 
 /* Each name once, as it may stand in a line. */
 static struct cairn_bytes *clean_names(const struct cairn_view *view, struct cairn_arena *arena)
@@ -59,22 +25,48 @@ static struct cairn_bytes *clean_names(const struct cairn_view *view, struct cai
 	return names;
 }
 
-void cairn_collapsed_text(struct cairn_view *view, struct cairn_buffer *out)
+/* What the samples of one path come to. */
+struct sums {
+	double value;
+	double base;
+};
+
+/* The numbers of a line. Returns how many there are; 0 when all are 0. */
+static int line_numbers(const struct sums *sums, enum cairn_collapsed_columns columns, int64_t numbers[2])
 {
-	struct folded folded = {0};
+	if (columns == CAIRN_COLLAPSED_VALUE) {
+		numbers[0] = (int64_t)sums->value;
+		return numbers[0] != 0;
+	}
+	numbers[0] = (int64_t)sums->base;
+	/* What was added and subtracted again may be off by the last digit. */
+	numbers[1] = (int64_t)(sums->value + sums->base + 1e-6);
+	return numbers[0] || numbers[1] ? 2 : 0;
+}
+
+void cairn_collapsed_text(struct cairn_view *view, enum cairn_collapsed_columns columns, struct cairn_buffer *out)
+{
+	struct cairn_paths paths = {0};
+	struct sums *sums = cairn_array_reserve(NULL, &(size_t){0}, view->sample_count + 1, sizeof *sums);
 	for (size_t i = 0; i < view->sample_count; i++) {
-		size_t depth;
+		size_t depth, known = paths.count;
 		const uint32_t *stack = cairn_view_stack(view, i, &depth);
-		find_line(&folded, stack, depth)->value += cairn_view_value(view, i);
+		uint32_t path = cairn_paths_add(&paths, stack, depth);
+		if (path == known)
+			sums[path] = (struct sums){0};
+		sums[path].value += cairn_view_value(view, i);
+		sums[path].base += cairn_view_base(view, i);
 	}
 	struct cairn_arena arena = {0};
 	struct cairn_bytes *names = clean_names(view, &arena);
-	for (size_t i = 0; i < folded.count; i++) {
-		const struct line *line = &folded.lines[i];
-		if (trunc(line->value) == 0)
+	for (size_t i = 0; i < paths.count; i++) {
+		const struct cairn_path *path = &paths.items[i];
+		int64_t numbers[2];
+		int count = line_numbers(&sums[i], columns, numbers);
+		if (count == 0)
 			continue;
-		for (size_t d = line->depth; d-- > 0;) {
-			struct cairn_bytes name = names[folded.entries[line->first + d]];
+		for (size_t d = path->depth; d-- > 0;) {
+			struct cairn_bytes name = names[paths.entries[path->first + d]];
 			char *room = cairn_buffer_room(out, name.length + 1);
 			if (!room)
 				break;
@@ -82,13 +74,16 @@ void cairn_collapsed_text(struct cairn_view *view, struct cairn_buffer *out)
 			room[name.length] = d ? ';' : ' ';
 			out->length += name.length + 1;
 		}
-		if (line->depth == 0)
+		if (path->depth == 0)
 			cairn_buffer_text(out, "[no stack] ");
-		cairn_buffer_number(out, (int64_t)line->value);
+		cairn_buffer_number(out, numbers[0]);
+		if (count == 2) {
+			cairn_buffer_byte(out, ' ');
+			cairn_buffer_number(out, numbers[1]);
+		}
 		cairn_buffer_byte(out, '\n');
 	}
 	cairn_arena_free(&arena);
-	free(folded.entries);
-	free(folded.lines);
-	cairn_index_free(&folded.index);
+	cairn_paths_free(&paths);
+	free(sums);
 }

@@ -93,12 +93,11 @@ static bool choose_stacks(struct cairn_jeprof *jeprof, const char *option, const
 	struct cairn_view *view = &jeprof->view;
 	size_t kept = 0;
 	for (size_t i = 0; i < view->sample_count; i++) {
-		const struct cairn_sample *sample = &view->profile->samples[view->samples[i]];
+		size_t depth;
 		bool found = false;
-		for (uint32_t d = 0; d < sample->depth && !found; d++) {
-			uint32_t location = view->profile->stacks[sample->stack + d];
-			found = matches[location] && view->first[location] < view->first[location + 1];
-		}
+		cairn_view_stack(view, i, &depth);
+		for (size_t d = 0; d < depth && !found; d++)
+			found = matches[cairn_view_locations(view)[d]];
 		if (found == wanted)
 			view->samples[kept++] = view->samples[i];
 	}

@@ -104,7 +104,7 @@ static void line_text(const struct cairn_view *view, const struct cairn_shape *s
 		      struct cairn_buffer *out)
 {
 	char left[32], right[32];
-	cairn_buffer_format(out, "%12s %12s %6u: ", number_or_dot(view, shape, flat, left), number_or_dot(view, shape, cum, right), line);
+	cairn_buffer_format(out, "%12s %12s %6u:%s", number_or_dot(view, shape, flat, left), number_or_dot(view, shape, cum, right), line, code.length ? " " : "");
 	cairn_buffer_append(out, code.data, code.length);
 	cairn_buffer_byte(out, '\n');
 }

@@ -3,6 +3,7 @@
 #include "report/view.h"
 
 #include "base/array.h"
+#include "symbol/allocator.h"
 #include "symbol/shorten.h"
 
 #include <math.h>
@@ -132,6 +133,10 @@ static void name_locations(struct cairn_view *view)
 {
 	const struct cairn_profile *profile = view->profile;
 	struct cairn_buffer out = cairn_buffer(1 << 20);
+	struct cairn_allocator allocator = {0};
+	bool cuts = !view->options.all_frames && (profile->kind == CAIRN_PROFILE_HEAP || profile->kind == CAIRN_PROFILE_GROWTH);
+	if (cuts)
+		cairn_allocator_learn(&allocator, profile);
 	view->first = cairn_array_reserve(NULL, &(size_t){0}, profile->location_count + 1, sizeof *view->first);
 	for (size_t i = 0; i < profile->location_count; i++) {
 		const struct cairn_location *location = &profile->locations[i];
@@ -140,11 +145,18 @@ static void name_locations(struct cairn_view *view)
 		for (uint32_t f = from; f < count; f++) {
 			uint32_t frame = location->frame_count ? location->first_frame + f : CAIRN_NONE;
 			cairn_array_room(view->slots, view->slot_count, view->slot_capacity);
-			view->slots[view->slot_count++] = (struct cairn_slot){.entry = name_frame(view, (uint32_t)i, frame, &out), .frame = frame, .inlined = f + 1 < count};
+			view->slots[view->slot_count++] = (struct cairn_slot){
+				.entry = name_frame(view, (uint32_t)i, frame, &out),
+				.frame = frame,
+				.inlined = f + 1 < count,
+				.allocator = (uint8_t)(cuts ? cairn_allocator_frame(&allocator, (uint32_t)i, frame) : CAIRN_ALLOCATOR_NOT),
+			};
 		}
 	}
 	view->first[profile->location_count] = (uint32_t)view->slot_count;
 	cairn_buffer_free(&out);
+	if (cuts)
+		cairn_allocator_free(&allocator);
 }
 
 static size_t deepest_stack(const struct cairn_view *view)
@@ -206,6 +218,7 @@ bool cairn_view_make(struct cairn_view *view, const struct cairn_profile *profil
 	size_t deepest = deepest_stack(view);
 	view->stack = cairn_array_reserve(NULL, &(size_t){0}, deepest, sizeof *view->stack);
 	view->inlined = cairn_array_reserve(NULL, &(size_t){0}, deepest, sizeof *view->inlined);
+	view->locations = cairn_array_reserve(NULL, &(size_t){0}, deepest, sizeof *view->locations);
 	if (!cairn_filter_view(view, error))
 		return false;
 	double whole;
@@ -226,6 +239,7 @@ void cairn_view_free(struct cairn_view *view)
 	free(view->first);
 	free(view->slots);
 	free(view->inlined);
+	free(view->locations);
 	free(view->samples);
 	free(view->stack);
 	*view = (struct cairn_view){0};
@@ -235,15 +249,31 @@ const uint32_t *cairn_view_stack(struct cairn_view *view, size_t sample, size_t 
 {
 	const struct cairn_profile *profile = view->profile;
 	const struct cairn_sample *at = &profile->samples[view->samples[sample]];
+	const struct cairn_slot *cut = NULL;
+	uint32_t cut_location = CAIRN_NONE;
 	size_t count = 0, root = 0;
 	for (uint32_t d = 0; d < at->depth; d++) {
 		uint32_t location = profile->stacks[at->stack + d];
 		for (uint32_t s = view->first[location]; s < view->first[location + 1]; s++) {
-			view->inlined[count] = view->slots[s].inlined;
-			view->stack[count++] = view->slots[s].entry;
-			if (view->slots[s].root)
+			const struct cairn_slot *slot = &view->slots[s];
+			/* All up to here is the allocator's: an entry to it always, its inner frames while nothing else came by. */
+			if (slot->allocator == CAIRN_ALLOCATOR_ENTRY || (slot->allocator == CAIRN_ALLOCATOR_INNER && count == 0)) {
+				cut = slot;
+				cut_location = location;
+				count = root = 0;
+				continue;
+			}
+			view->inlined[count] = slot->inlined;
+			view->locations[count] = location;
+			view->stack[count++] = slot->entry;
+			if (slot->root)
 				root = count;
 		}
+	}
+	if (count == 0 && cut && !view->drops) {
+		view->inlined[0] = false;
+		view->locations[0] = cut_location;
+		view->stack[count++] = cut->entry;
 	}
 	*depth = view->cuts_roots ? root : count;
 	return view->stack;
@@ -260,6 +290,7 @@ void cairn_view_drop(struct cairn_view *view, const bool *dropped)
 	}
 	view->first[view->profile->location_count] = to;
 	view->slot_count = to;
+	view->drops = true;
 	size_t kept = 0, depth;
 	for (size_t i = 0; i < view->sample_count; i++)
 		if (cairn_view_stack(view, i, &depth), depth > 0)

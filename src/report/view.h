@@ -51,6 +51,7 @@ struct cairn_slot {
 	uint32_t frame; /* of the profile; CAIRN_NONE when it has no name */
 	bool inlined;   /* into the next */
 	bool root;      /* stacks may begin here, where the view cuts them */
+	uint8_t allocator; /* enum cairn_allocator_kind: what is the allocator's own is taken off the leaf of a stack */
 };
 
 struct cairn_view {
@@ -75,6 +76,8 @@ struct cairn_view {
 	bool cuts_roots; /* stacks end at their outermost `root` slot */
 	uint32_t *stack; /* room for the deepest stack */
 	bool *inlined;   /* beside it */
+	uint32_t *locations; /* and that */
+	bool drops; /* frames were taken out: a stack may be left with nothing but the allocator's, and then is empty */
 };
 
 /* Makes the view. Fails with a sentence when PROFILE does not have the value that is asked for. */
@@ -89,6 +92,12 @@ const uint32_t *cairn_view_stack(struct cairn_view *view, size_t sample, size_t 
 static inline const bool *cairn_view_inlined(const struct cairn_view *view)
 {
 	return view->inlined;
+}
+
+/* The location of each entry of the stack last asked for. */
+static inline const uint32_t *cairn_view_locations(const struct cairn_view *view)
+{
+	return view->locations;
 }
 
 static inline double cairn_view_value(const struct cairn_view *view, size_t sample)

@@ -110,9 +110,8 @@ static inline void cairn_abbrev_skip(const struct cairn_abbrevs *table, const st
 		cairn_cursor_skip(in, abbrev->size);
 		return;
 	}
-	const struct cairn_step *step = table->steps + abbrev->first_step, *end = step + abbrev->step_count;
-	for (; step < end; step++)
-		cairn_step_skip(step, table->encoding, in);
+	for (uint32_t i = 0; i < abbrev->step_count; i++)
+		cairn_step_skip(&table->steps[abbrev->first_step + i], table->encoding, in);
 }
 
 #endif

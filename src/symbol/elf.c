@@ -355,7 +355,7 @@ bool cairn_elf_symbols_next(struct cairn_elf_symbols *symbols, struct cairn_elf_
 	while (symbols->entries.length >= sizeof entry) {
 		memcpy(&entry, symbols->entries.data, sizeof entry);
 		symbols->entries = cairn_bytes_skip(symbols->entries, sizeof entry);
-		if (entry.st_shndx == SHN_UNDEF || entry.st_name == 0)
+		if (entry.st_shndx == SHN_UNDEF)
 			continue;
 		*symbol = (struct cairn_elf_symbol){string_at(symbols->names, entry.st_name), entry.st_value, entry.st_size,
 			ELF64_ST_TYPE(entry.st_info), ELF64_ST_BIND(entry.st_info)};

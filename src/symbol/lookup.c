@@ -383,6 +383,29 @@ static void match_dwarf(struct batch *batch)
 	cairn_aranges_free(&batch->aranges);
 }
 
+/* A function DWARF knows of but has no name for can still get one. */
+static bool is_named(const struct cairn_symbol *symbol)
+{
+	return symbol->count && symbol->frames[symbol->count - 1].function;
+}
+
+static void add_symbol(struct cairn_symbol *symbol, struct cairn_arena *arena, const struct cairn_symtab_match *match,
+	enum cairn_symbol_source source)
+{
+	uint32_t count = symbol->count ? symbol->count : 1;
+	struct cairn_symbol_frame *frames = cairn_arena_zero(arena, count, sizeof *frames);
+	if (symbol->count)
+		memcpy(frames, symbol->frames, count * sizeof *frames);
+	else
+		frames[0].file = match->file;
+	/* Tables of debug files write a symbol's version behind its name. */
+	size_t length = strcspn(match->name, "@");
+	frames[count - 1].function =
+		match->name[length] ? cairn_arena_text(arena, (struct cairn_bytes){match->name, length}) : match->name;
+	frames[count - 1].mangled = true;
+	*symbol = (struct cairn_symbol){frames, count, source};
+}
+
 /* Gives answers without a function the name of a symbol of TABLE that covers them. */
 static void match_symbols(struct batch *batch, const struct cairn_elf *elf, const char *table, enum cairn_symbol_source source)
 {
@@ -390,27 +413,20 @@ static void match_symbols(struct batch *batch, const struct cairn_elf *elf, cons
 		return;
 	struct cairn_arena scratch = {0}, *kept = &batch->symbols->workers[0].kept;
 	uint64_t *addresses = cairn_arena_alloc(&scratch, batch->count * sizeof *addresses);
-	struct answer **answers = cairn_arena_alloc(&scratch, batch->count * sizeof *answers);
+	struct cairn_symbol **symbols = cairn_arena_alloc(&scratch, batch->count * sizeof *symbols);
 	size_t count = 0;
 	for (size_t i = 0; i < batch->count; i++) {
-		if (batch->answers[i].symbol.count && batch->answers[i].symbol.source != CAIRN_SYMBOL_NONE)
+		if (is_named(&batch->answers[i].symbol))
 			continue;
 		addresses[count] = batch->addresses[i];
-		answers[count++] = &batch->answers[i];
+		symbols[count++] = &batch->answers[i].symbol;
 	}
 	struct cairn_symtab_match *matches = cairn_arena_zero(&scratch, count, sizeof *matches);
 	if (count)
 		cairn_symtab_match(elf, table, addresses, count, matches);
-	for (size_t i = 0; i < count; i++) {
-		if (!matches[i].name)
-			continue;
-		struct cairn_symbol_frame *frame = cairn_arena_zero(kept, 1, sizeof *frame);
-		if (answers[i]->symbol.count)
-			*frame = answers[i]->symbol.frames[0];
-		frame->function = matches[i].name;
-		frame->mangled = true;
-		answers[i]->symbol = (struct cairn_symbol){frame, 1, source};
-	}
+	for (size_t i = 0; i < count; i++)
+		if (matches[i].name)
+			add_symbol(symbols[i], kept, &matches[i], source);
 	cairn_arena_free(&scratch);
 }
 

@@ -37,7 +37,8 @@ struct cairn_names {
 	size_t count, capacity;
 };
 
-/* The name of ENTRY, which is in UNIT: the first linkage name along its references, else the first name. */
+/* The name of ENTRY, which is in UNIT: the first linkage name along its references, else the first name. In C a linkage name
+ * is a second name of the function, such as a private one within a library, and the plain one is preferred. */
 struct cairn_name cairn_names_of(struct cairn_names *names, const struct cairn_unit *unit, const struct cairn_entry *entry);
 
 void cairn_names_free(struct cairn_names *names);

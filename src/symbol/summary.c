@@ -1,5 +1,6 @@
 /* summary.c - what could not be named, how much of the profile that is, and why.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "symbol/allocator.h"
 #include "symbol/search.h"
 #include "symbol/symbolize.h"
 
@@ -60,6 +61,8 @@ void cairn_symbolize_explain(const struct cairn_profile *profile, const struct c
 		if (!module->unnamed || part < share)
 			continue;
 		const char *path = module->module == CAIRN_NONE ? "" : cairn_profile_string(profile, profile->modules[module->module].path);
+		if (cairn_allocator_is_module(path))
+			continue;
 		cairn_buffer_text(out, *path ? cairn_base_name(path) : "code without a file");
 		cairn_buffer_format(out, ": %s", module->reason);
 		if (total != 0)

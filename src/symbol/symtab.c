@@ -6,7 +6,8 @@
 
 #include <elf.h>
 
-/* Of several names for one place: a function's before an untyped one, what others link to before what is private. */
+/* Of several names for one place: a function's before an untyped one, what others link to before what is private; and of
+ * equals the one with fewer underscores, which is the one people know. */
 static uint8_t rank_of(const struct cairn_elf_symbol *symbol)
 {
 	uint8_t rank = symbol->type == STT_NOTYPE ? 1 : 4;
@@ -19,7 +20,9 @@ static bool is_better(const struct cairn_elf_symbol *symbol, uint8_t rank, const
 {
 	if (!match->name)
 		return true;
-	return symbol->address != match->address ? symbol->address > match->address : rank > match->rank;
+	if (symbol->address != match->address || rank != match->rank)
+		return symbol->address != match->address ? symbol->address > match->address : rank > match->rank;
+	return strspn(symbol->name, "_") < strspn(match->name, "_");
 }
 
 void cairn_symtab_match(const struct cairn_elf *elf, const char *table, const uint64_t *addresses, size_t count,
@@ -27,7 +30,11 @@ void cairn_symtab_match(const struct cairn_elf *elf, const char *table, const ui
 {
 	struct cairn_elf_symbols symbols = cairn_elf_symbols(elf, table);
 	struct cairn_elf_symbol symbol;
+	const char *file = NULL;
 	while (cairn_elf_symbols_next(&symbols, &symbol)) {
+		/* The private symbols of a file come after its name; the public ones of all files at the end. */
+		if (symbol.type == STT_FILE)
+			file = symbol.name[0] ? symbol.name : NULL;
 		if (symbol.size == 0 || symbol.address + symbol.size < symbol.address || !symbol.name[0] ||
 		    (symbol.type != STT_FUNC && symbol.type != STT_GNU_IFUNC && symbol.type != STT_NOTYPE))
 			continue;
@@ -36,6 +43,7 @@ void cairn_symtab_match(const struct cairn_elf *elf, const char *table, const ui
 		uint8_t rank = rank_of(&symbol);
 		for (size_t i = first; i < first + found; i++)
 			if (is_better(&symbol, rank, &matches[i]))
-				matches[i] = (struct cairn_symtab_match){symbol.name, symbol.address, rank};
+				matches[i] = (struct cairn_symtab_match){
+					symbol.name, symbol.binding == STB_LOCAL ? file : NULL, symbol.address, rank};
 	}
 }

@@ -10,6 +10,7 @@
 
 struct cairn_symtab_match {
 	const char *name; /* NULL when no symbol covers the address */
+	const char *file; /* of a private symbol, the source or object file it is from, where the table says so; else NULL */
 	uint64_t address; /* where that symbol starts */
 	uint8_t rank;     /* between symbols of one place, the higher one is preferred */
 };

@@ -1,0 +1,125 @@
+/* files.c - dumps by file and folder.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/files.h"
+
+#include "base/array.h"
+#include "cmd/command.h"
+#include "profile/read.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void add_file(struct cairn_dump_files *list, const char *path, int64_t modified_ns)
+{
+	cairn_array_room(list->items, list->count, list->capacity);
+	struct cairn_dump_file *item = &list->items[list->count++];
+	*item = (struct cairn_dump_file){.path = path, .modified_ns = modified_ns};
+	item->named = cairn_dump_name_parse(path, &item->name);
+}
+
+/* Whether the file begins like a profile. Folded text is left to those who name it: too much else looks like it. */
+static bool is_dump(const char *path)
+{
+	char head[4096];
+	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t length = descriptor >= 0 ? read(descriptor, head, sizeof head) : -1;
+	if (descriptor >= 0)
+		close(descriptor);
+	if (length <= 0)
+		return false;
+	enum cairn_format format = cairn_profile_sniff((struct cairn_bytes){head, (size_t)length});
+	return format != CAIRN_FORMAT_UNKNOWN && format != CAIRN_FORMAT_FOLDED && format != CAIRN_FORMAT_CONTENTION;
+}
+
+static int64_t modified_ns(const struct stat *status)
+{
+	return (int64_t)status->st_mtim.tv_sec * 1000000000 + status->st_mtim.tv_nsec;
+}
+
+static bool add_folder(struct cairn_dump_files *list, const char *folder, struct cairn_error *error)
+{
+	DIR *entries = opendir(folder);
+	if (!entries)
+		return cairn_fail_errno(error, "%s", folder);
+	size_t before = list->count;
+	for (struct dirent *entry; (entry = readdir(entries));) {
+		if (entry->d_name[0] == '.')
+			continue;
+		const char *path = cairn_arena_format(&list->arena, "%s/%s", folder, entry->d_name);
+		struct stat status;
+		if (stat(path, &status) == 0 && S_ISREG(status.st_mode) && is_dump(path))
+			add_file(list, path, modified_ns(&status));
+	}
+	closedir(entries);
+	return list->count > before || cairn_fail(error, "%s: no heap dump in this folder", folder);
+}
+
+static bool add_name(struct cairn_dump_files *list, const char *name, struct cairn_error *error)
+{
+	struct stat status;
+	if (strcmp(name, "-") == 0) {
+		add_file(list, name, 0);
+		return true;
+	}
+	if (stat(name, &status) != 0)
+		return cairn_fail_errno(error, "%s", name);
+	if (S_ISDIR(status.st_mode))
+		return add_folder(list, name, error);
+	add_file(list, name, modified_ns(&status));
+	return true;
+}
+
+bool cairn_files_same_process(const struct cairn_dump_file *a, const struct cairn_dump_file *b)
+{
+	if (!a->named || !b->named)
+		return a->named == b->named;
+	return a->name.process_id == b->name.process_id && cairn_bytes_equal(a->name.prefix, b->name.prefix);
+}
+
+/* Within one process the sequence number is certain; between processes the file's time has to do. */
+static bool is_newer(const struct cairn_dump_file *a, const struct cairn_dump_file *b)
+{
+	if (a->named && b->named && cairn_files_same_process(a, b))
+		return a->name.sequence > b->name.sequence;
+	if (a->modified_ns != b->modified_ns)
+		return a->modified_ns > b->modified_ns;
+	return strcmp(a->path, b->path) > 0;
+}
+
+const struct cairn_dump_file *cairn_files_newest(const struct cairn_dump_files *list)
+{
+	const struct cairn_dump_file *newest = &list->items[0];
+	size_t others = 0;
+	for (size_t i = 1; i < list->count; i++)
+		if (is_newer(&list->items[i], newest))
+			newest = &list->items[i];
+	for (size_t i = 0; i < list->count; i++)
+		others += !cairn_files_same_process(&list->items[i], newest);
+	if (list->count > 1) {
+		struct cairn_error note;
+		cairn_fail(&note, "%zu dumps%s; showing the newest, %s (--sum adds them up)", list->count,
+			   others ? " of more than one process" : "", newest->path);
+		cairn_say_note(note.text);
+	}
+	return newest;
+}
+
+bool cairn_files_list(struct cairn_dump_files *list, int count, char **names, struct cairn_error *error)
+{
+	if (count == 0)
+		return cairn_fail(error, "name a heap dump, a folder of them, or - for standard input");
+	for (int i = 0; i < count; i++)
+		if (!add_name(list, names[i], error))
+			return false;
+	return true;
+}
+
+void cairn_files_free(struct cairn_dump_files *list)
+{
+	free(list->items);
+	cairn_arena_free(&list->arena);
+	*list = (struct cairn_dump_files){0};
+}

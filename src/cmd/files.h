@@ -1,0 +1,36 @@
+/* files.h - the dump files behind what a person named: files, folders, standard input.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_CMD_FILES_H
+#define CAIRN_CMD_FILES_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "profile/name.h"
+
+struct cairn_dump_file {
+	const char *path; /* "-" is standard input */
+	int64_t modified_ns;
+	struct cairn_dump_name name;
+	bool named; /* NAME is filled: the file is called as jemalloc calls its dumps */
+};
+
+/* All zeroes is an empty list. */
+struct cairn_dump_files {
+	struct cairn_dump_file *items;
+	size_t count, capacity;
+	struct cairn_arena arena;
+};
+
+/* Adds what NAMES stand for to LIST: files as they are, of folders the files that begin like a profile. NAMES outlive the
+ * list. Fails with a sentence about the first that cannot be read, or when there is none. */
+bool cairn_files_list(struct cairn_dump_files *list, int count, char **names, struct cairn_error *error);
+
+/* Whether two files are, by their names, of one process; files named otherwise count as one. */
+bool cairn_files_same_process(const struct cairn_dump_file *a, const struct cairn_dump_file *b);
+
+/* The newest of a list that is not empty; of several, a note says which it is. */
+const struct cairn_dump_file *cairn_files_newest(const struct cairn_dump_files *list);
+
+void cairn_files_free(struct cairn_dump_files *list);
+
+#endif

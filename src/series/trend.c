@@ -1,0 +1,251 @@
+/* trend.c - slopes and verdicts.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "series/trend.h"
+
+#include <math.h>
+
+/* More points than this are averaged in order, so that the number of pairs stays bounded. */
+enum { most_points = 64 };
+
+/* The chance that any of all the paths looked at is called growing although none is. */
+static const double false_alarm = 0.01;
+/* How many standard deviations the later half must be slower to call the first one warming up. */
+static const double slowing_sigmas = 3;
+/* A later half slower than this share of the whole has stopped growing. */
+static const double late_share = 0.25;
+
+const char *cairn_verdict_name(enum cairn_verdict verdict)
+{
+	static const char *const names[] = {"growing", "shrinking", "sawtooth", "plateaued"};
+	return names[verdict];
+}
+
+size_t cairn_trend_scratch(size_t count)
+{
+	size_t points = count < most_points ? count : most_points;
+	return points * (points - (points > 0)) / 2 + points + 1;
+}
+
+static void swap(double *a, double *b)
+{
+	double kept = *a;
+	*a = *b;
+	*b = kept;
+}
+
+/* The median of COUNT values, which are put in another order; 0 of none. */
+static double median(double *values, size_t count)
+{
+	if (count == 0)
+		return 0;
+	size_t low = 0, high = count - 1, middle = count / 2;
+	while (low < high) {
+		double pivot = values[low + (high - low) / 2];
+		size_t left = low, right = high;
+		for (;;) {
+			while (values[left] < pivot)
+				left++;
+			while (values[right] > pivot)
+				right--;
+			if (left >= right)
+				break;
+			swap(&values[left++], &values[right--]);
+		}
+		if (middle <= right)
+			high = right;
+		else
+			low = right + 1;
+	}
+	if (count % 2)
+		return values[middle];
+	double below = values[0];
+	for (size_t i = 1; i < middle; i++)
+		if (values[i] > below)
+			below = values[i];
+	return (below + values[middle]) / 2;
+}
+
+struct line {
+	double slope;
+	double error; /* of the slope */
+};
+
+static double median_slope(const struct cairn_trend_point *points, size_t count, double *scratch)
+{
+	size_t pairs = 0;
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = i + 1; j < count && points[j].run == points[i].run; j++)
+			if (points[j].hours > points[i].hours)
+				scratch[pairs++] = (points[j].value - points[i].value) / (points[j].hours - points[i].hours);
+	return median(scratch, pairs);
+}
+
+/* How far the points lie from lines of that slope, one line for each run: a robust standard deviation. */
+static double scatter(const struct cairn_trend_point *points, size_t count, double slope, double *scratch)
+{
+	double *rests = scratch, *work = scratch + count;
+	for (size_t start = 0, end; start < count; start = end) {
+		for (end = start; end < count && points[end].run == points[start].run; end++)
+			work[end - start] = points[end].value - slope * points[end].hours;
+		double level = median(work, end - start);
+		for (size_t i = start; i < end; i++)
+			rests[i] = fabs(points[i].value - slope * points[i].hours - level);
+	}
+	return 1.4826 * median(rests, count);
+}
+
+/* The sum over runs of the squared distances in time from the run's middle: what a slope can lean on. */
+static double leverage(const struct cairn_trend_point *points, size_t count)
+{
+	double sum = 0;
+	for (size_t start = 0, end; start < count; start = end) {
+		double mean = 0;
+		for (end = start; end < count && points[end].run == points[start].run; end++)
+			mean += points[end].hours;
+		mean /= (double)(end - start);
+		for (size_t i = start; i < end; i++)
+			sum += (points[i].hours - mean) * (points[i].hours - mean);
+	}
+	return sum;
+}
+
+static struct line fit(const struct cairn_trend_point *points, size_t count, double *scratch)
+{
+	struct line line = {.slope = median_slope(points, count, scratch)};
+	double noise = scatter(points, count, line.slope, scratch);
+	for (size_t i = 0; i < count; i++)
+		scratch[i] = points[i].error;
+	double sampling = median(scratch, count);
+	double support = leverage(points, count);
+	line.error = support > 0 ? (noise > sampling ? noise : sampling) / sqrt(support) : INFINITY;
+	return line;
+}
+
+/* How often the series turns, counting only swings that are more than sampling and small change. */
+static size_t count_legs(const struct cairn_trend_point *points, size_t count, size_t *falls)
+{
+	double largest = 0, error = 0;
+	for (size_t i = 0; i < count; i++) {
+		largest = fmax(largest, fabs(points[i].value));
+		error = fmax(error, points[i].error);
+	}
+	double threshold = fmax(5 * error, 0.1 * largest), low = points[0].value, high = points[0].value;
+	int direction = 0;
+	size_t legs = 0;
+	*falls = 0;
+	for (size_t i = 1; i < count; i++) {
+		double value = points[i].value;
+		if (points[i].run != points[i - 1].run) {
+			low = high = value;
+			direction = 0;
+		}
+		low = fmin(low, value);
+		high = fmax(high, value);
+		if (direction >= 0 && high - value > threshold) {
+			direction = -1;
+			low = value;
+			legs++;
+			++*falls;
+		} else if (direction <= 0 && value - low > threshold) {
+			direction = 1;
+			high = value;
+			legs++;
+		}
+	}
+	return legs;
+}
+
+/* The chance that pure noise gives a slope so many standard deviations up. */
+static double tail(double sigmas)
+{
+	return 0.5 * erfc(sigmas / sqrt(2));
+}
+
+static size_t average(const struct cairn_trend_point *points, size_t count, struct cairn_trend_point *out)
+{
+	size_t made = 0, each = (count + most_points - 1) / most_points;
+	for (size_t start = 0, end; start < count && made < most_points; start = end) {
+		struct cairn_trend_point sum = {.run = points[start].run};
+		for (end = start; end < count && end - start < each && points[end].run == points[start].run; end++) {
+			sum.hours += points[end].hours;
+			sum.value += points[end].value;
+			sum.error += points[end].error;
+		}
+		double share = 1 / (double)(end - start);
+		out[made++] = (struct cairn_trend_point){sum.hours * share, sum.value * share, sum.error * share, sum.run};
+	}
+	return made;
+}
+
+/* The longest run is where warming up can be told from growing. */
+static const struct cairn_trend_point *longest_run(const struct cairn_trend_point *points, size_t count, size_t *length)
+{
+	size_t best = 0;
+	*length = 0;
+	for (size_t start = 0, end; start < count; start = end) {
+		for (end = start; end < count && points[end].run == points[start].run;)
+			end++;
+		if (end - start >= *length) {
+			*length = end - start;
+			best = start;
+		}
+	}
+	return points + best;
+}
+
+/* How sure that it does not move: the chance that noise would have shown a tenth of its size over the whole time. */
+static double steadiness(const struct cairn_trend_point *points, size_t count, struct line late, double sign)
+{
+	double mean = 0;
+	for (size_t i = 0; i < count; i++)
+		mean += points[i].value / (double)count;
+	double span = points[count - 1].hours - points[0].hours, slack = span > 0 ? 0.1 * fabs(mean) / span : 0;
+	return late.error > 0 ? 1 - tail((slack - sign * late.slope) / late.error) : 1;
+}
+
+static double chance_of(struct line line, double sign, size_t comparisons)
+{
+	double sigmas = line.error > 0 ? sign * line.slope / line.error : sign * line.slope > 0 ? INFINITY : 0;
+	return fmin(1, 2 * tail(sigmas) * (double)(comparisons ? comparisons : 1));
+}
+
+void cairn_trend_judge(struct cairn_trend *trend, const struct cairn_trend_point *points, size_t count, size_t comparisons, double *scratch)
+{
+	enum { halves_worth_it = 6 };
+	struct cairn_trend_point averaged[most_points];
+	if (count > most_points) {
+		count = average(points, count, averaged);
+		points = averaged;
+	}
+	*trend = (struct cairn_trend){.verdict = CAIRN_PLATEAUED};
+	if (count < 2)
+		return;
+	struct line whole = fit(points, count, scratch), early = whole, late = whole;
+	size_t falls, legs = count_legs(points, count, &falls), length;
+	/* Points within one swing say the same thing; what counts is how many swings there are. */
+	if (falls > 1)
+		whole.error *= sqrt((double)count / (double)(legs + 1));
+	const struct cairn_trend_point *run = longest_run(points, count, &length);
+	if (length >= halves_worth_it) {
+		early = fit(run, length / 2, scratch);
+		late = fit(run + length / 2, length - length / 2, scratch);
+	}
+
+	double sign = whole.slope < 0 ? -1 : 1, chance = chance_of(whole, sign, comparisons);
+	bool moves = chance < false_alarm && sign * late.slope > late_share * fabs(whole.slope);
+	/* What clearly slowed down must have enough left in its later half alone. */
+	trend->warmed_up = sign * (early.slope - late.slope) > slowing_sigmas * hypot(early.error, late.error);
+	if (trend->warmed_up) {
+		chance = chance_of(late, sign, comparisons);
+		moves = moves && chance < false_alarm;
+	}
+	trend->per_hour = trend->warmed_up ? late.slope : whole.slope;
+	trend->error = trend->warmed_up ? late.error : whole.error;
+	if (moves) {
+		trend->verdict = sign > 0 ? CAIRN_GROWING : CAIRN_SHRINKING;
+		trend->confidence = 1 - chance;
+	} else {
+		trend->verdict = falls > 1 ? CAIRN_SAWTOOTH : CAIRN_PLATEAUED;
+		trend->confidence = steadiness(points, count, late, sign);
+	}
+}
