@@ -200,25 +200,27 @@ static bool report(struct run *run, const char *thread, const char *only, struct
 
 static int compare_numbers(const void *a, const void *b)
 {
-	int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
 	return (left > right) - (left < right);
 }
 
 static bool report_each_thread(struct run *run, struct cairn_error *error)
 {
 	const struct cairn_profile *profile = &run->profile;
-	int64_t *threads = cairn_arena_zero(&run->arena, profile->label_count + 1, sizeof *threads);
+	uint64_t *threads = cairn_arena_zero(&run->arena, profile->label_count + 1, sizeof *threads);
 	size_t count = 0;
-	for (size_t i = 0; i < profile->label_count; i++)
-		if (profile->labels[i].is_number && strcmp(cairn_profile_string(profile, profile->labels[i].key), "thread_id") == 0)
-			threads[count++] = profile->labels[i].number;
+	for (size_t i = 0; i < profile->label_count; i++) {
+		struct cairn_bytes number = cairn_strings_bytes(&profile->strings, profile->labels[i].text);
+		if (strcmp(cairn_profile_string(profile, profile->labels[i].key), "thread_id") == 0 && cairn_text_decimal(&number, &threads[count]))
+			count++;
+	}
 	qsort(threads, count, sizeof *threads, compare_numbers);
-	bool good = true;
+	bool good = count > 0 || cairn_fail(error, "--thread: the profile does not tell threads apart; only jemalloc's own dumps do");
 	for (size_t i = 0; good && i < count; i++) {
 		if (i && threads[i] == threads[i - 1])
 			continue;
-		const char *name = cairn_arena_format(&run->arena, "%lld", (long long)threads[i]);
-		good = report(run, name, cairn_arena_format(&run->arena, "thread_id=%s:%s", name, name), error);
+		const char *name = cairn_arena_format(&run->arena, "%llu", (unsigned long long)threads[i]);
+		good = report(run, name, cairn_arena_format(&run->arena, "thread_id=^%s$", name), error);
 	}
 	return good;
 }

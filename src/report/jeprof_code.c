@@ -137,12 +137,14 @@ static void write_source(struct disassembly *disassembly, uint32_t entry_id, dou
 
 static void write_instruction(void *context, const struct cairn_disasm_instruction *instruction)
 {
+	enum { narrowest = 6 };
 	struct disassembly *disassembly = context;
 	char left[32], right[32];
 	if (instruction->entry != CAIRN_NONE)
 		write_source(disassembly, instruction->entry, instruction->flat, instruction->cum);
 	cairn_buffer_format(disassembly->out, "%6s %6s    %8llx: ", number_or_dot(disassembly->jeprof, instruction->flat, left),
 			    number_or_dot(disassembly->jeprof, instruction->cum, right), (unsigned long long)instruction->address);
+	cairn_buffer_format(disassembly->out, "%*s", instruction->text.length < narrowest ? narrowest - (int)instruction->text.length : 0, "");
 	cairn_buffer_append(disassembly->out, instruction->text.data, instruction->text.length);
 	cairn_buffer_byte(disassembly->out, '\n');
 }
