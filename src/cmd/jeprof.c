@@ -37,7 +37,7 @@ static bool is_profile(const char *path)
 	return format != CAIRN_FORMAT_UNKNOWN && format != CAIRN_FORMAT_EMPTY && format != CAIRN_FORMAT_FOLDED;
 }
 
-/* jeprof announces each file it takes. */
+/* jeprof announces each file it takes, the last profile first. */
 static void announce(const char *name)
 {
 	if (!cairn_jeprof_is_remote(name))
@@ -267,7 +267,7 @@ static int run_profiles(struct run *run, struct cairn_error *error)
 	struct cairn_jeprof_options *options = &run->options;
 	if (options->mode == CAIRN_JEPROF_PICTURE && !draw(options, error))
 		return cairn_say_error(error->text);
-	for (size_t i = 0; i < options->profiles.count; i++)
+	for (size_t i = options->profiles.count; i-- > 0;)
 		announce(options->profiles.items[i]);
 	set_sources(run);
 	if (!cairn_jeprof_fetch(options, &run->arena, error) || !load(run, error))
