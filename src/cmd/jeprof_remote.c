@@ -140,7 +140,7 @@ static bool download_one(struct download *download, struct cairn_error *error)
 {
 	struct cairn_http_answer answer;
 	uint64_t seconds = download->remote.timed ? download->options->seconds : 0;
-	unsigned wait_ms = seconds > UINT32_MAX / 2000 ? UINT32_MAX / 2 : (unsigned)(seconds * 1010 + 60000);
+	unsigned wait_ms = seconds > UINT32_MAX / 4000 ? UINT32_MAX / 4 : (unsigned)(seconds * 1010) + cairn_http_silence_ms();
 	struct cairn_http_call call = {.url = download->url, .silence_ms = wait_ms};
 	if (download->alone && isatty(STDERR_FILENO)) {
 		call.progress = show_progress;

@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* What we use of the library. */
 static struct {
@@ -50,6 +51,21 @@ static void load_library(void)
 	library_ready = library.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
 }
 
+unsigned cairn_http_silence_ms(void)
+{
+	const char *text = getenv("CAIRN_HTTP_TIMEOUT");
+	struct cairn_bytes rest = cairn_bytes_of(text ? text : "");
+	uint64_t seconds;
+	return cairn_text_decimal(&rest, &seconds) && rest.length == 0 && seconds > 0 && seconds < 1000000 ? (unsigned)seconds * 1000 : 60000;
+}
+
+static uint64_t usual_limit(void)
+{
+	const char *text = getenv("CAIRN_HTTP_LIMIT");
+	uint64_t bytes;
+	return text && cairn_text_size(text, &bytes) && bytes > 0 ? bytes : 1 << 30;
+}
+
 struct exchange {
 	const struct cairn_http_call *call;
 	struct cairn_http_answer *answer;
@@ -77,7 +93,7 @@ static void set_limits(const struct exchange *exchange)
 {
 	const struct cairn_http_call *call = exchange->call;
 	CURL *handle = exchange->handle;
-	unsigned silence = call->silence_ms ? call->silence_ms : 60000;
+	unsigned silence = call->silence_ms ? call->silence_ms : cairn_http_silence_ms();
 	library.set(handle, CURLOPT_CONNECTTIMEOUT_MS, (long)(call->connect_ms ? call->connect_ms : 10000));
 	library.set(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
 	library.set(handle, CURLOPT_LOW_SPEED_TIME, (long)((silence + 999) / 1000));
@@ -125,7 +141,7 @@ static bool explain_failure(const struct exchange *exchange, CURLcode code, stru
 	long status = 0;
 	library.get(exchange->handle, CURLINFO_RESPONSE_CODE, &status);
 	if (exchange->answer->body.failed)
-		return cairn_fail(error, "%s: the answer is larger than %s; nothing was kept", call->url,
+		return cairn_fail(error, "%s: the answer is larger than %s, so nothing was kept; CAIRN_HTTP_LIMIT=4G would take more", call->url,
 				  cairn_text_human((double)exchange->answer->body.maximum, size));
 	switch (code) {
 	case CURLE_COULDNT_RESOLVE_HOST:
@@ -133,9 +149,9 @@ static bool explain_failure(const struct exchange *exchange, CURLcode code, stru
 	case CURLE_COULDNT_CONNECT:
 		return cairn_fail(error, "%s: nobody answers there: %s", call->socket ? call->socket : call->url, exchange->reason);
 	case CURLE_OPERATION_TIMEDOUT:
-		return cairn_fail(error, status ? "%s: the server stopped in the middle of its answer, %s in"
-					     : "%s: the server took the request and did not answer in time, %s in", call->url,
-				  cairn_text_human((double)exchange->answer->body.length, size));
+		return status ? cairn_fail(error, "%s: the server fell silent in the middle of its answer, after %s", call->url,
+					   cairn_text_human((double)exchange->answer->body.length, size))
+			      : cairn_fail(error, "%s: the server took the request and did not answer; CAIRN_HTTP_TIMEOUT=300 would wait 300 seconds", call->url);
 	case CURLE_TOO_MANY_REDIRECTS:
 		return cairn_fail(error, "%s: redirected more than %d times; name the page itself", call->url, CAIRN_HTTP_REDIRECTIONS);
 	case CURLE_PARTIAL_FILE:
@@ -160,7 +176,7 @@ static void read_head(const struct exchange *exchange)
 
 bool cairn_http_ask(const struct cairn_http_call *call, struct cairn_http_answer *answer, struct cairn_error *error)
 {
-	*answer = (struct cairn_http_answer){.body = cairn_buffer(call->limit_bytes ? call->limit_bytes : CAIRN_HTTP_LIMIT)};
+	*answer = (struct cairn_http_answer){.body = cairn_buffer(call->limit_bytes ? call->limit_bytes : usual_limit())};
 	pthread_once(&library_once, load_library);
 	if (!library_ready)
 		return cairn_fail(error, "%s: fetching needs libcurl, which is not installed (Debian: libcurl4)", call->url);

@@ -16,16 +16,16 @@ struct cairn_http_call {
 	const char *method;         /* NULL is GET, or POST where there is a body */
 	struct cairn_bytes body;
 	const char *const *headers; /* lines such as "Authorization: Bearer …", ending with NULL; may be NULL */
-	uint64_t limit_bytes;       /* of the answer; 0 is CAIRN_HTTP_LIMIT */
+	uint64_t limit_bytes;       /* of the answer; 0 is 1 GiB, or what CAIRN_HTTP_LIMIT says */
 	unsigned connect_ms;        /* until there is a connection; 0 is 10 seconds */
-	unsigned silence_ms;        /* the longest the server may send nothing; 0 is 60 seconds */
+	unsigned silence_ms;        /* the longest the server may send nothing; 0 is cairn_http_silence_ms() */
 	unsigned total_ms;          /* for all of it; 0 is as long as something comes */
 	/* Called now and then with how much has come; may be NULL. */
 	void (*progress)(void *context, uint64_t received);
 	void *context;
 };
 
-enum { CAIRN_HTTP_LIMIT = 1 << 30, CAIRN_HTTP_REDIRECTIONS = 5 };
+enum { CAIRN_HTTP_REDIRECTIONS = 5 };
 
 struct cairn_http_answer {
 	int status;
@@ -40,6 +40,9 @@ bool cairn_http_ask(const struct cairn_http_call *call, struct cairn_http_answer
 /* The same for callers who want a page and nothing else: statuses other than 200 to 299 are failures too, with what the server
  * wrote about it. */
 bool cairn_http_fetch(const struct cairn_http_call *call, struct cairn_http_answer *answer, struct cairn_error *error);
+
+/* How long a server may be silent: a minute, or the seconds that CAIRN_HTTP_TIMEOUT says. */
+unsigned cairn_http_silence_ms(void);
 
 void cairn_http_answer_free(struct cairn_http_answer *answer);
 
