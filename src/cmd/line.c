@@ -27,6 +27,7 @@ static struct {
 	__typeof__(&rl_completion_matches) matches;
 	rl_completion_func_t **complete;
 	int *complete_over;
+	int *append;
 	char **buffer;
 } editor;
 
@@ -47,6 +48,7 @@ static bool load_library(void)
 		{&editor.save, "write_history"}, {&editor.limit, "stifle_history"},
 		{&editor.matches, "rl_completion_matches"}, {&editor.complete, "rl_attempted_completion_function"},
 		{&editor.complete_over, "rl_attempted_completion_over"}, {&editor.buffer, "rl_line_buffer"},
+		{&editor.append, "rl_completion_append_character"},
 		{&editor.read, "readline"}, /* last, so that it says whether all is there */
 	};
 	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
@@ -92,7 +94,11 @@ static char **complete(const char *word, int start, int end)
 	word_start = start;
 	/* After > comes a file, which the library knows best. */
 	*editor.complete_over = !memchr(*editor.buffer, '>', (size_t)start);
-	return *editor.complete_over ? editor.matches(word, generate) : NULL;
+	char **matches = *editor.complete_over ? editor.matches(word, generate) : NULL;
+	/* After "focus=" comes its value, not a blank. */
+	size_t length = matches && matches[0] ? strlen(matches[0]) : 0;
+	*editor.append = length && matches[0][length - 1] == '=' ? '\0' : ' ';
+	return matches;
 }
 
 void cairn_line_open(const struct cairn_line_options *options)

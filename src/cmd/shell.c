@@ -181,15 +181,18 @@ static void show_options(struct shell *shell, struct cairn_buffer *out)
 		cairn_buffer_format(out, "  %s\n", shell->extras[i] + 2);
 }
 
-static void show_help(const struct shell *shell, struct cairn_buffer *out)
+static void show_help(struct cairn_buffer *out)
 {
 	cairn_buffer_text(out, "Commands:\n");
-	for (size_t i = 0; cairn_commands[i]; i++)
-		if (find_view(cairn_commands[i]->name))
-			cairn_buffer_format(out, "  %-22s %s\n", cairn_arena_format(&((struct shell *)(uintptr_t)shell)->arena, "%s%s", cairn_commands[i]->name,
-										  cairn_commands[i]->view->takes_pattern ? " REGEX" : ""),
-					    cairn_commands[i]->summary);
+	for (size_t i = 0; cairn_commands[i]; i++) {
+		if (!find_view(cairn_commands[i]->name))
+			continue;
+		bool regex = cairn_commands[i]->view->takes_pattern;
+		int width = 22 - (int)strlen(cairn_commands[i]->name);
+		cairn_buffer_format(out, "  %s%-*s %s\n", cairn_commands[i]->name, width, regex ? " REGEX" : "", cairn_commands[i]->summary);
+	}
 	cairn_buffer_text(out, "  top20                  the first 20 rows; any number\n"
+			       "  web, gv, evince, svg   the call graph, written to a file\n"
 			       "  callgrind [FILE]       calls between lines, written to FILE for kcachegrind\n"
 			       "  options                every option and its value\n"
 			       "  NAME=VALUE, NAME       set an option: focus=malloc, lines, cum\n"
@@ -226,6 +229,12 @@ static bool split(const char *text, struct line *line, struct cairn_error *error
 			line->words[line->count++] = copy;
 	}
 	return !to_file || line->file || cairn_fail(error, "after > comes the name of a file");
+}
+
+/* Whether what COMMAND writes is for another program to show, and so goes to a file. */
+static bool is_picture(const struct cairn_command *command)
+{
+	return strcmp(command->name, "flame") == 0 || strcmp(command->name, "graph") == 0;
 }
 
 /* A terminal gets more than fits by a pager. */
@@ -344,6 +353,8 @@ static void run_view(struct shell *shell, const struct cairn_command *command, s
 		good = cairn_view_show(command, setup, shell->profile, &out, &error);
 	if (setup->output && !line->file)
 		line->file = setup->output;
+	if (!line->file && is_picture(command) && !help)
+		line->file = cairn_arena_format(&line->arena, "cairn.%d.%u.svg", (int)getpid(), shell->pictures++);
 	if (good)
 		deliver(line, cairn_buffer_bytes(&out));
 	else
@@ -384,6 +395,21 @@ static const struct cairn_command *find_command(char *word, uint64_t *rows)
 	return find_view(strcmp(word, "text") == 0 ? "top" : word);
 }
 
+/* jeprof's words for a call graph in a window: here a file, for whatever shows files. */
+static void draw(struct shell *shell, struct line *line)
+{
+	const struct cairn_command *graph = find_view("graph");
+	if (graph)
+		run_view(shell, graph, line, 0);
+	else
+		fprintf(stderr, "this cairn draws no call graphs; 'flame' writes a flame graph\n");
+}
+
+static bool is_graph_word(const char *word)
+{
+	return strcmp(word, "web") == 0 || strcmp(word, "gv") == 0 || strcmp(word, "evince") == 0 || strcmp(word, "svg") == 0;
+}
+
 /* False when the person is done. */
 static bool run_line(struct shell *shell, struct line *line)
 {
@@ -395,7 +421,7 @@ static bool run_line(struct shell *shell, struct line *line)
 	if (strcmp(word, "quit") == 0 || strcmp(word, "exit") == 0 || strcmp(word, "q") == 0)
 		return false;
 	if (strcmp(word, "help") == 0)
-		show_help(shell, &out);
+		show_help(&out);
 	else if (strcmp(word, "options") == 0)
 		show_options(shell, &out);
 	if (out.length) {
@@ -409,6 +435,8 @@ static bool run_line(struct shell *shell, struct line *line)
 		run_view(shell, command, line, rows);
 	else if (strcmp(word, "callgrind") == 0)
 		write_callgrind(shell, line);
+	else if (is_graph_word(word))
+		draw(shell, line);
 	else if (line->count > 1 || !set_option(shell, word))
 		fprintf(stderr, "no command or option '%s'; 'help' lists them\n", word);
 	return true;
@@ -447,7 +475,7 @@ static void add_names(struct shell *shell)
 
 static void add_candidates(struct shell *shell)
 {
-	static const char *const own[] = {"help", "options", "quit", "callgrind"};
+	static const char *const own[] = {"help", "options", "quit", "callgrind", "web"};
 	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
 		add_candidate(shell, own[i]);
 	for (size_t i = 0; cairn_commands[i]; i++)
