@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/target.h"
 
+#include "base/arena.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "http/client.h"
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 enum { answer_seconds = 120, status_seconds = 5, snapshot_maximum = 1 << 30 };
@@ -89,10 +91,13 @@ static bool belongs_to(const char *path, int pid)
 {
 	struct ucred peer;
 	socklen_t size = sizeof peer;
-	int descriptor = cairn_fetch_connect(path);
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int descriptor = strlen(path) < sizeof address.sun_path ? socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0) : -1;
 	if (descriptor < 0)
 		return false;
-	bool own = getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid == pid;
+	strcpy(address.sun_path, path);
+	bool own = connect(descriptor, (struct sockaddr *)&address, sizeof address) == 0 &&
+		   getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid == pid;
 	close(descriptor);
 	return own;
 }
@@ -182,29 +187,35 @@ static void take_words(struct cairn_bytes body, char *out, size_t size)
 static bool fetch(const struct cairn_target *target, const char *method, const char *path, struct cairn_buffer *body, struct cairn_error *error)
 {
 	char base[512] = "";
+	struct cairn_arena arena = {0};
 	size_t length = target->url ? strlen(target->url) : 0;
 	while (length > 0 && target->url[length - 1] == '/')
 		length--;
 	snprintf(base, sizeof base, "%.*s", (int)length, target->url ? target->url : "");
-	int status = cairn_fetch(&(struct cairn_fetch){
-		.method = method,
+	/* Over a socket the host of the URL is only what the agent is told. */
+	const char *url = cairn_arena_format(&arena, "%s%s", target->socket[0] ? "http://localhost" : base, path);
+	const char *const headers[] = {target->token ? cairn_arena_format(&arena, "Authorization: Bearer %s", target->token) : NULL, NULL};
+	bool quick = strncmp(path, "/cairn/status", 13) == 0;
+	struct cairn_http_answer answer = {0};
+	bool good = cairn_http_ask(&(struct cairn_http_call){
+		.url = url,
 		.socket = target->socket[0] ? target->socket : NULL,
-		.url = base,
-		.target = path,
-		.token = target->token,
-		.seconds = strncmp(path, "/cairn/status", 13) == 0 ? status_seconds : answer_seconds,
-		.maximum = snapshot_maximum,
-	}, body, error);
-	if (status == 200)
-		return true;
-	if (status > 0) {
+		.method = method,
+		.headers = headers,
+		.limit_bytes = snapshot_maximum,
+		.silence_ms = 1000 * (quick ? status_seconds : answer_seconds),
+	}, &answer, error);
+	if (good && answer.status != 200) {
 		char words[400];
-		take_words(cairn_buffer_bytes(body), words, sizeof words);
-		cairn_fail(error, words[0] ? "%s answers %d: %s" : "%s answers %d", target->url ? target->url : target->socket, status, words);
+		take_words(cairn_buffer_bytes(&answer.body), words, sizeof words);
 		if (target->pid && words[0])
-			cairn_fail(error, "process %d: %s", target->pid, words);
+			good = cairn_fail(error, "process %d: %s", target->pid, words);
+		else
+			good = cairn_fail(error, words[0] ? "%s answers %d: %s" : "%s answers %d", target->url ? target->url : target->socket, answer.status, words);
 	}
-	return false;
+	*body = answer.body;
+	cairn_arena_free(&arena);
+	return good;
 }
 
 bool cairn_target_ask(const struct cairn_target *target, const char *method, const char *path, struct cairn_buffer *body,
