@@ -37,8 +37,7 @@ struct cairn_symbols {
 /* What is known of one address so far. */
 struct answer {
 	struct cairn_symbol symbol;
-	uint64_t unit;   /* where that is from */
-	uint8_t quality; /* 0 nothing, 1 a line, 2 a function */
+	uint64_t unit; /* where that is from */
 };
 
 struct batch {
@@ -153,27 +152,21 @@ static struct cairn_symbol make_symbol(struct worker *worker, struct findings *f
 	return (struct cairn_symbol){frames, count, findings->calls[i] ? CAIRN_SYMBOL_DWARF : CAIRN_SYMBOL_NONE};
 }
 
-/* Two units may claim an address. The one that knows its function has it, then the first in the file: so the outcome does not
- * depend on which was walked first. */
-static bool is_better(const struct answer *answer, const struct answer *other)
-{
-	return answer->quality != other->quality ? answer->quality > other->quality : answer->unit < other->unit;
-}
-
+/* Two units may claim an address: a linker that keeps one copy of a function may leave the other's description as it is. The
+ * first in the file has it, whichever was walked first. */
 static void keep_answers(struct batch *batch, struct worker *worker, const struct cairn_job *job, struct findings *findings)
 {
 	struct cairn_arena scratch = {0};
-	struct answer *answers = cairn_arena_zero(&scratch, job->count, sizeof *answers);
-	for (size_t i = 0; i < job->count; i++) {
-		answers[i].unit = job->unit.offset;
-		answers[i].quality = findings->calls[i] ? 2 : findings->rows[i].found ? 1 : 0;
-		if (answers[i].quality)
-			answers[i].symbol = make_symbol(worker, findings, i);
-	}
-	pthread_mutex_lock(&batch->symbols->lock);
+	struct cairn_symbol *symbols = cairn_arena_zero(&scratch, job->count, sizeof *symbols);
 	for (size_t i = 0; i < job->count; i++)
-		if (answers[i].quality && is_better(&answers[i], &batch->answers[job->places[i]]))
-			batch->answers[job->places[i]] = answers[i];
+		if (findings->calls[i] || findings->rows[i].found)
+			symbols[i] = make_symbol(worker, findings, i);
+	pthread_mutex_lock(&batch->symbols->lock);
+	for (size_t i = 0; i < job->count; i++) {
+		struct answer *answer = &batch->answers[job->places[i]];
+		if (symbols[i].count && (!answer->symbol.count || job->unit.offset < answer->unit))
+			*answer = (struct answer){symbols[i], job->unit.offset};
+	}
 	pthread_mutex_unlock(&batch->symbols->lock);
 	cairn_arena_free(&scratch);
 }
