@@ -67,7 +67,7 @@ static bool is_debug_file(const struct cairn_identity *identity)
 
 static bool take(struct search *search, const char *path, const struct cairn_identity *identity)
 {
-	search->binary->path = path;
+	search->binary->path = cairn_arena_text(&search->finder->arena, cairn_bytes_of(path));
 	search->binary->identity = *identity;
 	search->binary->is_debug_file = is_debug_file(identity);
 	search->binary->reason = NULL;
