@@ -62,8 +62,9 @@ bool cairn_source_read(struct cairn_profile *profile, const char *path, const st
 	if (good && !profile->process_id && cairn_dump_name_parse(path, &name))
 		profile->process_id = name.process_id;
 	cairn_file_close(&file);
-	/* What lies where is known by build-id, so that profiles of different runs can be put together. */
-	if (good && (options->sum || options->base.count)) {
+	/* What lies where is known by build-id, so that profiles of different runs can be put together, and somebody else can name
+	 * what is written without names. */
+	if (good && (options->sum || options->base.count || options->no_symbols)) {
 		struct cairn_symbolize_options symbolize = symbolize_options(options);
 		cairn_modules_identify(profile, &symbolize.find);
 	}

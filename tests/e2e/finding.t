@@ -81,6 +81,22 @@ touch -d 'next year' "$program"
 like "$(lines)" "$both" 'a file newer than the profile is taken'
 like "$(cat "$scratch/notes")" '*program is newer than the profile; if it was rebuilt since, its names are wrong*' 'with a warning'
 
+# A profile that has build-ids proves which file is meant.
+fresh
+"$cairn" pprof --no-symbols -o "$scratch/program.pb.gz" "$heap" 2>/dev/null
+heap=$scratch/program.pb.gz
+like "$(lines)" "$both" 'a profile with build-ids'
+cc -O1 -g -rdynamic -DANOTHER -Wl,-z,separate-code -Wl,--hash-style=sysv tests/e2e/finding.c -o "$program"
+[[ $(lines) != *hold_in_* ]]
+ok $? 'a program replaced by another build is refused'
+like "$(cat "$scratch/notes")" "*program: $program is another build: its build-id is ?*, the profile's is $id*" 'and the note says so'
+like "$(lines --binary "$scratch/elsewhere")" "$both" '--binary: the right build by its build-id'
+[[ $(lines --binary "$program") != *hold_in_* ]]
+ok $? '--binary: another build is refused'
+rm -r "$scratch/symbols" && mkdir -p "$scratch/symbols/.build-id/$first" && cp "$scratch/keep/program.debug" "$scratch/symbols/.build-id/$first/$rest.debug"
+like "$(lines --symbols "$scratch/symbols")" "$both" '--symbols: the debug file alone, by build-id, when the binary was replaced'
+heap=$scratch/keep/plain.heap
+
 # Without a build-id the checksum of the link decides.
 which=nameless heap=$scratch/keep/nameless.heap
 profile nameless -g -Wl,--build-id=none
