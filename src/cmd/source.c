@@ -82,8 +82,9 @@ bool cairn_source_read(struct cairn_profile *profile, const char *name, const st
 	struct cairn_read_options reading = {.split_threads = options->thread || options->split_threads};
 	cairn_profile_init(profile);
 	bool good = cairn_target_is(name) ? read_live(profile, name, options, &reading, error) : read_file(profile, name, &reading, error);
-	/* What lies where is known by build-id, so that profiles of different runs can be put together. */
-	if (good && (options->sum || options->base.count)) {
+	/* What lies where is known by build-id, so that profiles of different runs can be put together, and somebody else can name
+	 * what is written without names. */
+	if (good && (options->sum || options->base.count || options->no_symbols)) {
 		struct cairn_symbolize_options symbolize = symbolize_options(options);
 		cairn_modules_identify(profile, &symbolize.find);
 	}
