@@ -31,7 +31,7 @@ static void test_recursion(void)
 	struct fixture fixture;
 	struct cairn_graph graph;
 	fixture_make(&fixture, "main;f;g;f;g 10\nmain;f;f 1\n", NULL);
-	cairn_graph_make(&graph, &fixture.view, &(struct cairn_shape){0});
+	cairn_graph_make(&graph, &fixture.view, &(struct cairn_shape){0}, NULL);
 	is_near(node(&graph, &fixture.view, "f")->cum, 11, 0, "a stack counts once for a node");
 	is_near(node(&graph, &fixture.view, "g")->flat, 10, 0, "flat is of the leaf");
 	is_near(edge(&graph, &fixture.view, "f", "g", NULL), 10, 0, "and once for an edge");
@@ -47,7 +47,7 @@ static void test_left_out(void)
 	struct cairn_graph graph;
 	bool residual = false;
 	fixture_make(&fixture, "main;a;big 100\nmain;b;big 20\nmain;small 1\n", NULL);
-	cairn_graph_make(&graph, &fixture.view, &(struct cairn_shape){.node_fraction = 0.5, .by_cum = true});
+	cairn_graph_make(&graph, &fixture.view, &(struct cairn_shape){.node_fraction = 0.5, .by_cum = true}, NULL);
 	is_int(graph.count, 3, "nodes below the fraction are left out");
 	is_int(graph.all_count, 5, "and counted");
 	is_near(edge(&graph, &fixture.view, "main", "big", &residual), 20, 0, "an edge leads over what was left out");
@@ -56,10 +56,10 @@ static void test_left_out(void)
 	ok(!residual, "as they were");
 	is_near(node(&graph, &fixture.view, "main")->flat, 0, 0, "a stack that ends in one left out is nobody's own");
 	cairn_graph_free(&graph);
-	cairn_graph_make(&graph, &fixture.view, &(struct cairn_shape){.node_count = 2, .by_cum = true});
+	cairn_graph_make(&graph, &fixture.view, &(struct cairn_shape){.node_count = 2, .by_cum = true}, NULL);
 	is_int(graph.count, 2, "a number of nodes");
 	cairn_graph_free(&graph);
-	cairn_graph_make(&graph, &fixture.view, &(struct cairn_shape){.edge_fraction = 0.5});
+	cairn_graph_make(&graph, &fixture.view, &(struct cairn_shape){.edge_fraction = 0.5}, NULL);
 	is_int(graph.edge_count, 2, "edges below the fraction are left out");
 	const struct cairn_graph_node *big = node(&graph, &fixture.view, "big");
 	is_int(big->in_count, 1, "the callers of a node are beside it");
@@ -72,7 +72,15 @@ static void test_order(void)
 	struct fixture fixture;
 	struct cairn_graph graph;
 	fixture_make(&fixture, "x;callee 1\ny;callee 5\nz;callee 3\n", NULL);
-	cairn_graph_make(&graph, &fixture.view, &(struct cairn_shape){0});
+	cairn_graph_make(&graph, &fixture.view, &(struct cairn_shape){0}, NULL);
+	cairn_graph_free(&graph);
+	struct cairn_pattern *pattern = cairn_pattern_compile("^y$", NULL);
+	cairn_graph_make(&graph, &fixture.view, &(struct cairn_shape){0}, pattern);
+	is_int(graph.count, 4, "with a pattern all nodes");
+	is_int(graph.edge_count, 1, "but only its edges");
+	cairn_pattern_free(pattern);
+	cairn_graph_free(&graph);
+	cairn_graph_make(&graph, &fixture.view, &(struct cairn_shape){0}, NULL);
 	const struct cairn_graph_node *callee = node(&graph, &fixture.view, "callee");
 	is_int(callee->in_count, 3, "three callers");
 	is_near(graph.edges[graph.in_edges[callee->first_in]].value, 5, 0, "the largest first");
