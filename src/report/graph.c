@@ -140,7 +140,7 @@ static bool *match_nodes(const struct cairn_graph *graph, const struct cairn_vie
 	return wanted;
 }
 
-void cairn_graph_make(struct cairn_graph *graph, struct cairn_view *view, const struct cairn_shape *shape, const struct cairn_pattern *pattern)
+void cairn_graph_make_around(struct cairn_graph *graph, struct cairn_view *view, const struct cairn_shape *shape, const struct cairn_pattern *pattern)
 {
 	*graph = (struct cairn_graph){0};
 	make_nodes(graph, view, shape);
@@ -159,6 +159,11 @@ void cairn_graph_make(struct cairn_graph *graph, struct cairn_view *view, const 
 	cairn_map_free(&build.map);
 	drop_edges(graph, view, fabs(view->shown * shape->edge_fraction));
 	link_edges(graph, view);
+}
+
+void cairn_graph_make(struct cairn_graph *graph, struct cairn_view *view, const struct cairn_shape *shape)
+{
+	cairn_graph_make_around(graph, view, shape, NULL);
 }
 
 void cairn_graph_free(struct cairn_graph *graph)
