@@ -39,10 +39,10 @@ static bool find_symbol(const struct cairn_symbols_files *files, uint64_t addres
 	return false;
 }
 
-static void note(struct cairn_disasm *disasm, const char *format, const char *path, const char *why)
+static void note(struct cairn_disasm *disasm, const char *path, const char *why)
 {
 	struct cairn_error error;
-	cairn_fail(&error, format, path, why);
+	cairn_fail(&error, "%s: %s", path, why);
 	cairn_strings_add_text(&disasm->notes, error.text);
 }
 
@@ -68,7 +68,7 @@ static struct module *open_module(struct search *search, struct cairn_disasm *di
 		if (module->binary.path && !module->binary.is_debug_file)
 			cairn_find_debug(&search->finder, &module->binary, &module->debug);
 		else
-			note(disasm, "%s: %s", cairn_profile_string(search->profile, search->profile->modules[id].path),
+			note(disasm, cairn_profile_string(search->profile, search->profile->modules[id].path),
 			     module->binary.path ? "only its debug file is here, which holds no code" : module->binary.reason);
 	}
 	return module->debug.files.binary ? module : NULL;
@@ -81,7 +81,7 @@ static bool find_place(struct cairn_disasm *disasm, struct search *search, const
 	const struct cairn_profile *profile = search->profile;
 	const struct cairn_location *location = &profile->locations[entry->location];
 	if (location->mapping == CAIRN_NONE) {
-		note(disasm, "%s%s", "a part of the profile has no memory map, so its code cannot be found", "");
+		note(disasm, "code without a file", "the profile has no memory map there");
 		return false;
 	}
 	uint32_t id = profile->mappings[location->mapping].module;
@@ -93,7 +93,7 @@ static bool find_place(struct cairn_disasm *disasm, struct search *search, const
 	if (cairn_elf_address_of(module->debug.files.binary, cairn_profile_file_offset(profile, location), address) &&
 	    find_symbol(&module->debug.files, *address, &routine->start, &routine->end))
 		return true;
-	note(disasm, "%s: %s", module->binary.path, "no symbol covers a matching address; it may be stripped");
+	note(disasm, module->binary.path, "no symbol covers a matching address; it may be stripped");
 	return false;
 }
 
@@ -171,7 +171,7 @@ bool cairn_disasm_make(struct cairn_disasm *disasm, struct cairn_view *view, con
 	cairn_finder_free(&search.finder);
 	if (disasm->routine_count > 0)
 		return true;
-	return matched ? cairn_fail(error, "nothing can be disassembled: %s", disasm->notes.count ? disasm->notes.items[0].data : "no code")
+	return matched ? cairn_fail(error, "nothing can be disassembled: %s (--binary names where a file lies now)", disasm->notes.count ? disasm->notes.items[0].data : "no code")
 		       : cairn_fail(error, "no function with a name matches; 'cairn top' lists the names");
 }
 
