@@ -34,19 +34,21 @@ const struct cairn_option cairn_source_option_table[] = {
 	{0},
 };
 
+struct cairn_find_options cairn_source_find(const struct cairn_source_options *options)
+{
+	return (struct cairn_find_options){
+		.binaries = options->binary.items,
+		.binary_count = options->binary.count,
+		.symbols = options->symbols.items,
+		.symbols_count = options->symbols.count,
+		.sysroot = options->sysroot,
+		.debuginfod = options->debuginfod,
+	};
+}
+
 static struct cairn_symbolize_options symbolize_options(const struct cairn_source_options *options)
 {
-	return (struct cairn_symbolize_options){
-		.find = {
-			.binaries = options->binary.items,
-			.binary_count = options->binary.count,
-			.symbols = options->symbols.items,
-			.symbols_count = options->symbols.count,
-			.sysroot = options->sysroot,
-			.debuginfod = options->debuginfod,
-		},
-		.no_cache = options->no_cache,
-	};
+	return (struct cairn_symbolize_options){.find = cairn_source_find(options), .no_cache = options->no_cache};
 }
 
 /* Asks the live process that NAME stands for. */

@@ -8,6 +8,7 @@
 
 #include "cmd/option.h"
 #include "profile/profile.h"
+#include "symbol/find.h"
 
 struct cairn_source_options {
 	bool sum;
@@ -27,6 +28,9 @@ struct cairn_source_options {
 	bool no_symbols;
 	const char *token;
 };
+
+/* Where OPTIONS say that binaries and debug files are. Borrows from OPTIONS. */
+struct cairn_find_options cairn_source_find(const struct cairn_source_options *options);
 
 /* For a command's groups; they go with a struct cairn_source_options. */
 extern const struct cairn_option cairn_source_option_table[];
