@@ -41,6 +41,14 @@ static void serve(void)
 	}
 }
 
+/* Allocates at the start only. */
+static void idle(void)
+{
+	for (unsigned round = 0; round < 64; round++)
+		allocate_some(round);
+	sleep(120);
+}
+
 static void on_chld(int number)
 {
 	(void)number;
@@ -246,7 +254,9 @@ int main(int argc, char **argv)
 	const char *mode = argc > 1 ? argv[1] : "serve";
 	pthread_t thread;
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (strcmp(mode, "children") == 0)
+	if (strcmp(mode, "idle") == 0)
+		idle();
+	else if (strcmp(mode, "children") == 0)
 		watch_children();
 	else if (strcmp(mode, "threads") == 0)
 		many_threads();
