@@ -23,3 +23,11 @@ void *cairn_array_reserve(void *items, size_t *capacity, size_t needed, size_t s
 	*capacity = grown;
 	return items;
 }
+
+void *cairn_array_zero(size_t count, size_t size)
+{
+	void *items = calloc(count ? count : 1, size);
+	if (!items)
+		cairn_out_of_memory(count * size);
+	return items;
+}

@@ -9,6 +9,9 @@
  * New room is not cleared. ITEMS is NULL or came from here; free() it. Never NULL while NEEDED is not 0. */
 void *cairn_array_reserve(void *items, size_t *capacity, size_t needed, size_t size);
 
+/* COUNT elements of SIZE bytes, cleared. free() it. Never NULL. */
+void *cairn_array_zero(size_t count, size_t size);
+
 /* Room in ARRAY for one element more than COUNT; yields nothing. For `struct thing *array; size_t count, capacity`. */
 #define cairn_array_room(array, count, capacity)                                                                       \
 	((array) = cairn_array_reserve((array), &(capacity), (size_t)(count) + 1, sizeof *(array)))

@@ -87,6 +87,14 @@ void cairn_file_close(struct cairn_file *file)
 	*file = (struct cairn_file){0};
 }
 
+void cairn_file_release(struct cairn_bytes part)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)part.data / page * page;
+	uintptr_t end = ((uintptr_t)part.data + part.length) / page * page;
+	if (end > start)
+		madvise((void *)start, end - start, MADV_DONTNEED);
+}
+
 /* Follows PATH if it is a link, so that a rename replaces what it points to and not the link. */
 static char *resolve(const char *path)
 {

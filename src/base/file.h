@@ -18,6 +18,9 @@ struct cairn_file {
 bool cairn_file_read(struct cairn_file *file, const char *path, struct cairn_error *error);
 void cairn_file_close(struct cairn_file *file);
 
+/* Lets PART of a mapped file leave memory. It stays readable: what is read again comes back from the file. */
+void cairn_file_release(struct cairn_bytes part);
+
 /* Output that appears whole or not at all. A regular file is written under a temporary name beside PATH and renamed by
  * commit; anything else that exists already (a pipe, /dev/null, a terminal) is written directly; NULL or "-" is
  * standard output. */

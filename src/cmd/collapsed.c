@@ -1,47 +1,42 @@
 /* collapsed.c - `cairn collapsed`: folded text for flame graph tools.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/command.h"
-#include "cmd/source.h"
 #include "cmd/view.h"
 #include "report/collapsed.h"
 
 struct options {
-	struct cairn_source_options source;
-	struct cairn_view_options view;
-	const char *output;
+	struct cairn_view_setup setup;
+	bool two_columns;
 };
 
 static const struct cairn_option table[] = {
-	{'o', "output", "FILE", "write to FILE instead of standard output", CAIRN_OPTION_TEXT, offsetof(struct options, output), 0},
+	{0, "two-columns", NULL, "with a base: its value and the profile's on each line, not the change", CAIRN_OPTION_FLAG, offsetof(struct options, two_columns), 0},
 	{0},
 };
 
 static const struct cairn_option_group groups[] = {
-	{NULL, table, 0},
-	{"what is shown", cairn_view_option_table, offsetof(struct options, view)},
-	{"sources", cairn_source_option_table, offsetof(struct options, source)},
+	{NULL, cairn_output_option_table, 0},
+	{"lines", table, 0},
+	{"what is shown", cairn_view_option_table, 0},
+	{"filters", cairn_filter_option_table, 0},
+	{"sources", cairn_source_option_table, offsetof(struct cairn_view_setup, source)},
 	{0},
 };
 
-static int run(const void *values, int operand_count, char **operands)
+static void prepare(void *values)
 {
+	struct options *options = values;
+	options->setup.source.columns_compare = options->two_columns;
+}
+
+static bool show(const void *values, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)
+{
+	(void)json;
 	const struct options *options = values;
-	struct cairn_error error;
-	struct cairn_profile profile;
-	struct cairn_view view = {0};
-	int code;
-	if (!cairn_source_load(&profile, &options->source, operand_count, operands, &error) ||
-	    !cairn_view_make(&view, &profile, &options->view, &error)) {
-		code = cairn_say_error(error.text);
-	} else {
-		struct cairn_buffer out = cairn_buffer(SIZE_MAX);
-		cairn_collapsed_text(&view, &out);
-		code = cairn_say_output(options->output, cairn_buffer_bytes(&out));
-		cairn_buffer_free(&out);
-	}
-	cairn_view_free(&view);
-	cairn_profile_free(&profile);
-	return code;
+	if (options->two_columns && !view->profile->base)
+		return cairn_fail(error, "--two-columns needs a --base to compare with");
+	cairn_collapsed_text(view, options->two_columns ? CAIRN_COLLAPSED_BEFORE_AFTER : CAIRN_COLLAPSED_VALUE, out);
+	return true;
 }
 
 const struct cairn_command cairn_command_collapsed = {
@@ -50,5 +45,5 @@ const struct cairn_command cairn_command_collapsed = {
 	.arguments = "SOURCE...",
 	.groups = groups,
 	.options_size = sizeof(struct options),
-	.run = run,
+	.view = &(const struct cairn_view_command){.bare = true, .prepare = prepare, .show = show},
 };

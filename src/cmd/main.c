@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cmd/command.h"
+#include "cmd/view.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -12,9 +13,23 @@
 
 const struct cairn_command *const cairn_commands[] = {
 	&cairn_command_top,
+	&cairn_command_tree,
+	&cairn_command_peek,
+	&cairn_command_traces,
+	&cairn_command_list,
+	&cairn_command_disasm,
+	&cairn_command_tags,
+	&cairn_command_diff,
 	&cairn_command_raw,
 	&cairn_command_collapsed,
+	&cairn_command_leaks,
+	&cairn_command_flame,
+	&cairn_command_flamegraph,
+	&cairn_command_gallery,
+	&cairn_command_pprof,
+	&cairn_command_export,
 	&cairn_command_addr2line,
+	&cairn_command_cache,
 	&cairn_command_run,
 	&cairn_command_ps,
 	&cairn_command_status,
@@ -79,6 +94,8 @@ static int run_command(const struct cairn_command *command, int argc, char **arg
 	void *options = calloc(1, command->options_size + 1);
 	if (!options)
 		cairn_out_of_memory(command->options_size);
+	if (command->view)
+		cairn_view_untold(options);
 	int operand_count = argc - 1, code;
 	if (!cairn_options_parse(command, options, &operand_count, argv + 1, &help, &error)) {
 		code = usage_error(&error);
@@ -88,7 +105,7 @@ static int run_command(const struct cairn_command *command, int argc, char **arg
 		code = cairn_say_output(NULL, cairn_buffer_bytes(&out));
 		cairn_buffer_free(&out);
 	} else {
-		code = command->run(options, operand_count, argv + 1);
+		code = command->view ? cairn_view_run(command, options, operand_count, argv + 1) : command->run(options, operand_count, argv + 1);
 	}
 	free(options);
 	return code;

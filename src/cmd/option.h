@@ -42,6 +42,8 @@ struct cairn_option_group {
 	size_t offset; /* of the group's struct within the command's */
 };
 
+struct cairn_view_command;
+
 struct cairn_command {
 	const char *name;
 	const char *summary;   /* one line, lower case, no full stop; NULL keeps the command out of help and completions */
@@ -52,6 +54,8 @@ struct cairn_command {
 	size_t options_size; /* of the struct that `run` is given, cleared and then filled from the command line */
 	/* OPERANDS are what was not an option. Returns the exit code. */
 	int (*run)(const void *options, int operand_count, char **operands);
+	/* Commands that show a view of a profile have this instead (cmd/view.h); their options begin with the shared ones. */
+	const struct cairn_view_command *view;
 	/* Commands that keep another program's command line parse it themselves and have this instead. */
 	int (*run_arguments)(int argc, char **argv);
 };

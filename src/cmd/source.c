@@ -20,6 +20,7 @@
 
 const struct cairn_option cairn_source_option_table[] = {
 	{0, "base", "FILE", "subtract this profile; may be given several times", CAIRN_OPTION_LIST, AT(base), 0},
+	{0, "normalize", NULL, "scale the base to the profile's total before subtracting it", CAIRN_OPTION_FLAG, AT(normalize), 0},
 	{0, "sum", NULL, "add several profiles up instead of showing the newest", CAIRN_OPTION_FLAG, AT(sum), 0},
 	{0, "thread", "NAME|ID", "only this thread, by its name or jemalloc's number", CAIRN_OPTION_TEXT, AT(thread), 0},
 	{0, "binary", "FILE", "a program or library of the profile that lies elsewhere now", CAIRN_OPTION_LIST, AT(binary), 0},
@@ -46,7 +47,7 @@ static struct cairn_symbolize_options symbolize_options(const struct cairn_sourc
 	};
 }
 
-static bool read_one(struct cairn_profile *profile, const char *path, const struct cairn_source_options *options, struct cairn_error *error)
+bool cairn_source_read(struct cairn_profile *profile, const char *path, const struct cairn_source_options *options, struct cairn_error *error)
 {
 	struct cairn_file file;
 	struct cairn_dump_name name;
@@ -54,7 +55,8 @@ static bool read_one(struct cairn_profile *profile, const char *path, const stru
 	if (!cairn_file_read(&file, path, error))
 		return false;
 	const char *shown = strcmp(path, "-") == 0 ? "standard input" : path;
-	bool good = cairn_profile_read(profile, file.bytes, shown, &(struct cairn_read_options){.split_threads = options->thread || options->split_threads}, error);
+	struct cairn_read_options reading = {.split_threads = options->thread || options->split_threads, .mapped = file.mapped};
+	bool good = cairn_profile_read(profile, file.bytes, shown, &reading, error);
 	if (good && !profile->time_ns)
 		profile->time_ns = file.modified_ns;
 	if (good && !profile->process_id && cairn_dump_name_parse(path, &name))
@@ -71,7 +73,7 @@ static bool read_one(struct cairn_profile *profile, const char *path, const stru
 static bool add_one(struct cairn_combine *combine, const char *path, double factor, const struct cairn_source_options *options, struct cairn_error *error)
 {
 	struct cairn_profile part;
-	bool good = read_one(&part, path, options, error);
+	bool good = cairn_source_read(&part, path, options, error);
 	if (good && factor < 0 && part.period != combine->sum->period)
 		cairn_profile_warn(combine->sum, "%s: its sampling period is %.0f, the profile's %.0f; each was un-sampled with its own",
 				   path, part.period, combine->sum->period);
@@ -85,7 +87,7 @@ static bool read_chosen(struct cairn_profile *profile, const struct cairn_dump_f
 {
 	bool several = options->sum && list->count > 1;
 	if (!several && !options->base.count)
-		return read_one(profile, cairn_files_newest(list)->path, options, error);
+		return cairn_source_read(profile, cairn_files_newest(list)->path, options, error);
 	struct cairn_combine combine;
 	cairn_profile_init(profile);
 	cairn_combine_start(&combine, profile);
@@ -98,7 +100,19 @@ static bool read_chosen(struct cairn_profile *profile, const struct cairn_dump_f
 	for (size_t i = 0; good && i < options->base.count; i++)
 		good = add_one(&combine, options->base.items[i], -1, options, error);
 	cairn_combine_finish(&combine);
+	if (good && options->normalize)
+		cairn_combine_normalize(profile);
 	return good;
+}
+
+/* Folded text with two numbers on each line, before and after, is a difference. */
+static void subtract_column(struct cairn_profile *profile)
+{
+	uint32_t before = cairn_profile_find_value(profile, "before"), after = cairn_profile_find_value(profile, "after");
+	if (before == CAIRN_NONE || after == CAIRN_NONE)
+		return;
+	for (size_t i = 0; i < profile->sample_count; i++)
+		cairn_profile_subtract(profile, i, after, cairn_profile_values(profile, i)[before]);
 }
 
 static bool explain_empty(const struct cairn_profile *profile, struct cairn_error *error)
@@ -119,20 +133,21 @@ static void show_progress(void *context, size_t done, size_t total, const char *
 		fprintf(stderr, "\r\033[Knaming addresses: %zu of %zu, %.60s", done, total, what);
 }
 
-/* Names the locations, and says what could not be named where it matters. */
-static void name_locations(struct cairn_profile *profile, const struct cairn_source_options *options)
+void cairn_source_name(struct cairn_profile *profile, const struct cairn_source_options *options)
 {
 	static const double worth_saying = 0.01;
 	struct cairn_symbolize_options symbolize = symbolize_options(options);
 	struct cairn_symbolize_report report;
-	if (isatty(STDERR_FILENO))
+	if (options->no_symbols)
+		return;
+	if (isatty(STDERR_FILENO) && !options->quiet)
 		symbolize.progress = show_progress;
 	cairn_symbolize(profile, &symbolize, &report);
 	cairn_symbolize_weigh(profile, &report);
 	struct cairn_buffer text = cairn_buffer(1 << 16);
 	cairn_symbolize_explain(profile, &report, worth_saying, &text);
 	struct cairn_bytes rest = cairn_buffer_bytes(&text), line;
-	while (cairn_text_line(&rest, &line, NULL))
+	while (!options->quiet && cairn_text_line(&rest, &line, NULL))
 		cairn_say_note(cairn_arena_text(&report.arena, line));
 	cairn_buffer_free(&text);
 	cairn_symbolize_report_free(&report);
@@ -143,15 +158,24 @@ bool cairn_source_load(struct cairn_profile *profile, const struct cairn_source_
 {
 	struct cairn_dump_files list = {0};
 	cairn_profile_init(profile);
+	static char dash[] = "-", *standard_input[] = {dash};
+	if (count == 0 && options->reads_standard_input && !isatty(STDIN_FILENO)) {
+		count = 1;
+		names = standard_input;
+	}
 	bool good = cairn_files_list(&list, count, names, error);
+	if (good && options->normalize && !options->base.count)
+		good = cairn_fail(error, "--normalize scales to a base; name it with --base");
 	if (good) {
 		cairn_profile_free(profile);
 		good = read_chosen(profile, &list, options, error);
 	}
+	if (good && options->columns_compare && !profile->base)
+		subtract_column(profile);
 	if (good && profile->sample_count == 0)
 		good = explain_empty(profile, error);
-	if (good && !options->no_symbols)
-		name_locations(profile, options);
+	if (good)
+		cairn_source_name(profile, options);
 	for (size_t i = 0; i < profile->warning_count; i++)
 		cairn_say_note(cairn_profile_string(profile, profile->warnings[i]));
 	cairn_files_free(&list);

@@ -11,8 +11,13 @@
 struct cairn_source_options {
 	bool sum;
 	struct cairn_option_list base;
+	bool normalize; /* the base to the total of what there is now */
 	const char *thread;
-	bool split_threads; /* not an option of its own: set by commands that show threads */
+	/* Not options of their own, but set by commands. */
+	bool quiet;                /* by those that load many: naming says nothing */
+	bool split_threads;        /* by those that show threads */
+	bool reads_standard_input; /* by those for which no name means standard input, unless that is a terminal */
+	bool columns_compare;      /* by those that show differences: the two columns of folded text are one */
 	struct cairn_option_list binary;
 	struct cairn_option_list symbols;
 	const char *sysroot;
@@ -28,5 +33,11 @@ extern const struct cairn_option cairn_source_option_table[];
  * the base; only the wanted thread; with names. Notes go to standard error, and what could not be named and why. Fails with a sentence, also where there is no sample. */
 bool cairn_source_load(struct cairn_profile *profile, const struct cairn_source_options *options, int count, char **names,
 		       struct cairn_error *error);
+
+/* One file into PROFILE, which it initialises and the caller frees in either case: no names yet. Any thread may call it. */
+bool cairn_source_read(struct cairn_profile *profile, const char *path, const struct cairn_source_options *options, struct cairn_error *error);
+
+/* Names what has no name yet, unless OPTIONS say not to. A note says what could not be named where it matters. */
+void cairn_source_name(struct cairn_profile *profile, const struct cairn_source_options *options);
 
 #endif

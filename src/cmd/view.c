@@ -1,19 +1,162 @@
-/* view.c - the table of view options.
+/* view.c - the options of views, and running the commands that show them.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/view.h"
 
-#define AT(member) offsetof(struct cairn_view_options, member)
+#include "cmd/command.h"
+#include "report/head.h"
+
+#define AT(member) offsetof(struct cairn_view_setup, member)
 
 const struct cairn_option cairn_view_option_table[] = {
-	{0, "objects", NULL, "count objects instead of bytes", CAIRN_OPTION_FLAG, AT(objects), 0},
-	{0, "alloc", NULL, "everything allocated so far, not only what lives (needs prof_accum:true)", CAIRN_OPTION_FLAG, AT(alloc), 0},
-	{0, "value", "TYPE", "show this value of the profile, such as alloc_space or cpu", CAIRN_OPTION_TEXT, AT(value), 0},
-	{0, "functions", NULL, "one row for each function (the default)", CAIRN_OPTION_CHOICE, AT(granularity), CAIRN_BY_FUNCTION},
-	{0, "files", NULL, "one row for each source file", CAIRN_OPTION_CHOICE, AT(granularity), CAIRN_BY_FILE},
-	{0, "lines", NULL, "one row for each source line", CAIRN_OPTION_CHOICE, AT(granularity), CAIRN_BY_LINE},
-	{0, "addresses", NULL, "one row for each address", CAIRN_OPTION_CHOICE, AT(granularity), CAIRN_BY_ADDRESS},
-	{0, "no-inlines", NULL, "leave inlined functions out", CAIRN_OPTION_FLAG, AT(no_inlines), 0},
-	{0, "full-names", NULL, "names with template and call arguments", CAIRN_OPTION_FLAG, AT(full_names), 0},
-	{0, "all-frames", NULL, "keep the allocator's own frames", CAIRN_OPTION_FLAG, AT(all_frames), 0},
+	{0, "objects", NULL, "count objects instead of bytes", CAIRN_OPTION_FLAG, AT(view.objects), 0},
+	{0, "alloc", NULL, "everything allocated so far, not only what lives (needs prof_accum:true)", CAIRN_OPTION_FLAG, AT(view.alloc), 0},
+	{0, "inuse-space", NULL, "bytes that live", CAIRN_OPTION_CHOICE, AT(view.metric), CAIRN_INUSE_SPACE},
+	{0, "inuse-objects", NULL, "objects that live", CAIRN_OPTION_CHOICE, AT(view.metric), CAIRN_INUSE_OBJECTS},
+	{0, "alloc-space", NULL, "bytes allocated so far", CAIRN_OPTION_CHOICE, AT(view.metric), CAIRN_ALLOC_SPACE},
+	{0, "alloc-objects", NULL, "objects allocated so far", CAIRN_OPTION_CHOICE, AT(view.metric), CAIRN_ALLOC_OBJECTS},
+	{0, "value", "TYPE", "show this value of the profile, such as alloc_space or cpu", CAIRN_OPTION_TEXT, AT(view.value), 0},
+	{0, "functions", NULL, "one row for each function (the default)", CAIRN_OPTION_CHOICE, AT(view.granularity), CAIRN_BY_FUNCTION},
+	{0, "files", NULL, "one row for each source file", CAIRN_OPTION_CHOICE, AT(view.granularity), CAIRN_BY_FILE},
+	{0, "lines", NULL, "one row for each source line", CAIRN_OPTION_CHOICE, AT(view.granularity), CAIRN_BY_LINE},
+	{0, "addresses", NULL, "one row for each address", CAIRN_OPTION_CHOICE, AT(view.granularity), CAIRN_BY_ADDRESS},
+	{0, "no-inlines", NULL, "leave inlined functions out", CAIRN_OPTION_FLAG, AT(view.no_inlines), 0},
+	{0, "noinlines", NULL, NULL, CAIRN_OPTION_FLAG, AT(view.no_inlines), 0},
+	{0, "full-names", NULL, "names with template and call arguments", CAIRN_OPTION_FLAG, AT(view.full_names), 0},
+	{0, "all-frames", NULL, "keep the allocator's own frames", CAIRN_OPTION_FLAG, AT(view.all_frames), 0},
+	{0, "drop-negative", NULL, "leave out stacks that shrank from the base", CAIRN_OPTION_FLAG, AT(view.drop_negative), 0},
+	{0, "relative-percentages", NULL, "percent of what the filters left, not of the whole", CAIRN_OPTION_FLAG, AT(view.relative_percentages), 0},
 	{0},
 };
+
+const struct cairn_option cairn_filter_option_table[] = {
+	{0, "focus", "REGEX", "only stacks with a match in a function, file or module", CAIRN_OPTION_TEXT, AT(view.filter.focus), 0},
+	{0, "ignore", "REGEX", "no stacks with a match", CAIRN_OPTION_TEXT, AT(view.filter.ignore), 0},
+	{0, "hide", "REGEX", "take matching frames out of their stacks", CAIRN_OPTION_TEXT, AT(view.filter.hide), 0},
+	{0, "show", "REGEX", "keep only matching frames in their stacks", CAIRN_OPTION_TEXT, AT(view.filter.show), 0},
+	{0, "show-from", "REGEX", "only stacks with a match, without the callers of the outermost one", CAIRN_OPTION_TEXT, AT(view.filter.show_from), 0},
+	{0, "exclude", "REGEX", "as --hide, by the function's name alone, and before --focus", CAIRN_OPTION_TEXT, AT(view.filter.exclude), 0},
+	{0, "retain", "REGEX", "as --show, by the function's name alone, and before --focus", CAIRN_OPTION_TEXT, AT(view.filter.retain), 0},
+	{0, "tagfocus", "TAG", "only samples with this label: [key=]REGEX or [key=]low:high, such as thread=worker or bytes=4K:",
+	 CAIRN_OPTION_TEXT, AT(view.filter.tag_focus), 0},
+	{0, "tagignore", "TAG", "no samples with this label", CAIRN_OPTION_TEXT, AT(view.filter.tag_ignore), 0},
+	{0},
+};
+
+const struct cairn_option cairn_report_option_table[] = {
+	{0, "cum", NULL, "sort by what passes through, not by what is held", CAIRN_OPTION_FLAG, AT(shape.by_cum), 0},
+	{'n', "nodecount", "N", "show N rows; 0 shows all", CAIRN_OPTION_COUNT, AT(shape.node_count), 0},
+	{0, "rows", "N", NULL, CAIRN_OPTION_COUNT, AT(shape.node_count), 0},
+	{0, "nodefraction", "F", "leave out rows with less than this part of the total", CAIRN_OPTION_NUMBER, AT(shape.node_fraction), 0},
+	{0, "edgefraction", "F", "leave out calls with less than this part of the total", CAIRN_OPTION_NUMBER, AT(shape.edge_fraction), 0},
+	{0, "bytes", NULL, "print plain integers", CAIRN_OPTION_FLAG, AT(shape.bytes), 0},
+	{0, "json", NULL, "one JSON object instead of text; doc/formats.md describes it", CAIRN_OPTION_FLAG, AT(json), 0},
+	{0},
+};
+
+const struct cairn_option cairn_output_option_table[] = {
+	{'o', "output", "FILE", "write to FILE instead of standard output", CAIRN_OPTION_TEXT, AT(output), 0},
+	{0},
+};
+
+const struct cairn_option_group cairn_report_groups[] = {
+	{NULL, cairn_report_option_table, 0},
+	{"what is shown", cairn_view_option_table, 0},
+	{"filters", cairn_filter_option_table, 0},
+	{"sources", cairn_source_option_table, AT(source)},
+	{"output", cairn_output_option_table, 0},
+	{0},
+};
+
+static const uint64_t untold_count = UINT64_MAX;
+static const double untold_fraction = -1;
+
+void cairn_view_untold(struct cairn_view_setup *setup)
+{
+	setup->shape.node_count = untold_count;
+	setup->shape.node_fraction = setup->shape.edge_fraction = untold_fraction;
+}
+
+struct cairn_shape cairn_view_shape(const struct cairn_view_setup *setup, uint64_t node_count, double node_fraction, double edge_fraction)
+{
+	struct cairn_shape shape = setup->shape;
+	if (shape.node_count == untold_count)
+		shape.node_count = setup->json ? 0 : node_count;
+	if (shape.node_fraction < 0)
+		shape.node_fraction = setup->json ? 0 : node_fraction;
+	if (shape.edge_fraction < 0)
+		shape.edge_fraction = setup->json ? 0 : edge_fraction;
+	return shape;
+}
+
+static bool write_json(const struct cairn_command *command, const void *options, struct cairn_view *view, struct cairn_buffer *out,
+		       struct cairn_error *error)
+{
+	struct cairn_json json = cairn_json(out);
+	cairn_json_open(&json, NULL, '{');
+	cairn_head_json(view, &json);
+	bool good = command->view->show(options, view, out, &json, error);
+	cairn_json_close(&json, '}');
+	cairn_buffer_byte(out, '\n');
+	return good;
+}
+
+bool cairn_view_show(const struct cairn_command *command, void *options, const struct cairn_profile *profile, struct cairn_buffer *out,
+		     struct cairn_error *error)
+{
+	struct cairn_view_setup *setup = options;
+	struct cairn_view view = {0};
+	if (command->view->prepare)
+		command->view->prepare(options);
+	bool good = cairn_view_make(&view, profile, &setup->view, error);
+	if (good && setup->json) {
+		good = write_json(command, options, &view, out, error);
+	} else if (good) {
+		if (!command->view->bare)
+			cairn_head_text(&view, &setup->shape, out);
+		good = command->view->show(options, &view, out, NULL, error);
+	}
+	cairn_view_free(&view);
+	return good;
+}
+
+/* Takes what is no source off the front of the operands. */
+static bool take_operands(const struct cairn_command *command, struct cairn_view_setup *setup, int *count, char ***operands, struct cairn_error *error)
+{
+	if (command->view->takes_pattern) {
+		if (*count == 0)
+			return cairn_fail(error, "name what to show: cairn %s REGEX SOURCE", command->name);
+		setup->pattern = *(*operands)++;
+		--*count;
+	}
+	if (command->view->compares) {
+		if (*count != 2)
+			return cairn_fail(error, "name two dumps: cairn %s BEFORE AFTER", command->name);
+		if (setup->source.base.count == CAIRN_OPTION_LIST_MAX)
+			return cairn_fail(error, "too many bases");
+		setup->source.base.items[setup->source.base.count++] = *(*operands)++;
+		--*count;
+	}
+	return true;
+}
+
+int cairn_view_run(const struct cairn_command *command, void *options, int operand_count, char **operands)
+{
+	struct cairn_view_setup *setup = options;
+	struct cairn_error error;
+	struct cairn_profile profile;
+	if (!take_operands(command, setup, &operand_count, &operands, &error)) {
+		cairn_say_error(error.text);
+		return CAIRN_EXIT_USAGE;
+	}
+	if (command->view->prepare)
+		command->view->prepare(options);
+	setup->source.split_threads |= setup->view.filter.tag_focus || setup->view.filter.tag_ignore;
+	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
+	int code = cairn_source_load(&profile, &setup->source, operand_count, operands, &error) &&
+				   cairn_view_show(command, options, &profile, &out, &error)
+			   ? cairn_say_output(setup->output, cairn_buffer_bytes(&out))
+			   : cairn_say_error(error.text);
+	cairn_buffer_free(&out);
+	cairn_profile_free(&profile);
+	return code;
+}

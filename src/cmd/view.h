@@ -1,12 +1,57 @@
-/* view.h - the options that shape a view, for every command that shows one.
+/* view.h - commands that show a view of a profile: the options they share, and how they run.
+ *
+ * Such a command has a struct of options that begins with a struct cairn_view_setup, and one function that writes its report.
+ * Reading the sources, making the view and printing are done here, once.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_VIEW_H
 #define CAIRN_CMD_VIEW_H
 
+#include "base/json.h"
 #include "cmd/option.h"
+#include "cmd/source.h"
+#include "report/shape.h"
 #include "report/view.h"
 
-/* For a command's groups; they go with a struct cairn_view_options. */
-extern const struct cairn_option cairn_view_option_table[];
+struct cairn_view_setup {
+	struct cairn_source_options source;
+	struct cairn_view_options view;
+	struct cairn_shape shape; /* with what cairn_view_untold puts there until the person tells */
+	const char *pattern;      /* the REGEX operand, for commands that take one */
+	const char *output;
+	bool json;
+};
+
+/* For a command's groups; all go with a struct cairn_view_setup. */
+extern const struct cairn_option cairn_report_option_table[]; /* rows, numbers and JSON */
+extern const struct cairn_option cairn_view_option_table[];   /* what is shown */
+extern const struct cairn_option cairn_filter_option_table[]; /* what is left out */
+extern const struct cairn_option cairn_output_option_table[]; /* where it is written */
+
+/* All of them and the sources': the groups of a command that has no options of its own. */
+extern const struct cairn_option_group cairn_report_groups[];
+
+struct cairn_view_command {
+	bool takes_pattern; /* a REGEX stands before the sources */
+	bool compares;      /* there are two sources, and the first is the base of the second */
+	/* Sets what the command insists on, before anything is read and again before it is shown; may be NULL. */
+	void (*prepare)(void *options);
+	bool bare; /* what is written is a format of its own: no head above it, and no JSON */
+	/* Appends the report to OUT as text or, where JSON is not NULL, its members to the object that is open. */
+	bool (*show)(const void *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json,
+		     struct cairn_error *error);
+};
+
+/* Marks the members of SETUP for which zero would be an answer as not told. Call it before parsing. */
+void cairn_view_untold(struct cairn_view_setup *setup);
+
+/* The shape a person asked for, with these defaults for a table; JSON is not cut unless that is asked for. */
+struct cairn_shape cairn_view_shape(const struct cairn_view_setup *setup, uint64_t node_count, double node_fraction, double edge_fraction);
+
+/* Runs COMMAND, one with `view`: reads the sources, shows the view, writes the output. Returns the exit code. */
+int cairn_view_run(const struct cairn_command *command, void *options, int operand_count, char **operands);
+
+/* The part of it that comes after reading: COMMAND's report of PROFILE, head and all, appended to OUT. */
+bool cairn_view_show(const struct cairn_command *command, void *options, const struct cairn_profile *profile, struct cairn_buffer *out,
+		     struct cairn_error *error);
 
 #endif

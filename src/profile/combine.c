@@ -324,3 +324,19 @@ void cairn_combine_finish(struct cairn_combine *combine)
 	cairn_index_free(&combine->modules);
 	free(combine->places);
 }
+
+void cairn_combine_normalize(struct cairn_profile *sum)
+{
+	for (uint32_t v = 0; v < sum->value_count; v++) {
+		double before = 0, now = 0;
+		for (size_t i = 0; i < sum->sample_count; i++) {
+			before += cairn_profile_base(sum, i, v);
+			now += cairn_profile_values(sum, i)[v] + cairn_profile_base(sum, i, v);
+		}
+		double ratio = before != 0 ? now / before : 0;
+		for (size_t at = v; at < sum->base_count; at += sum->value_count) {
+			sum->values[at] += sum->base[at] * (1 - ratio);
+			sum->base[at] *= ratio;
+		}
+	}
+}

@@ -28,4 +28,8 @@ bool cairn_combine_add(struct cairn_combine *combine, const struct cairn_profile
 
 void cairn_combine_finish(struct cairn_combine *combine);
 
+/* Scales the base that was subtracted so that each value's total equals that of what there is now: what is left is how the
+ * shares changed. */
+void cairn_combine_normalize(struct cairn_profile *sum);
+
 #endif

@@ -55,12 +55,14 @@ static bool read_header(struct cairn_reader *reader, struct words *words, struct
 		if (!try_header(words, &version, &period_us))
 			continue;
 		if (version != 0)
-			return cairn_fail(error, "%s: a binary CPU profile of version %" PRIu64 "; only version 0 (C and C++) can be read",
-					  reader->name, version);
+			return cairn_fail(
+				error, "%s: a binary CPU profile of version %" PRIu64 "; only version 0 (C and C++) can be read",
+				reader->name, version);
 		reader->profile->period = (double)period_us * 1000;
 		return true;
 	}
-	return cairn_fail(error, "%s: not a binary CPU profile: its header makes no sense in any word size and byte order", reader->name);
+	return cairn_fail(error, "%s: not a binary CPU profile: its header makes no sense in any word size and byte order",
+			  reader->name);
 }
 
 static void add_record(struct cairn_profile *profile, struct words *words, uint64_t count, size_t depth)
@@ -129,7 +131,9 @@ static void drop_handler_frames(struct cairn_profile *profile)
 			if (sample->depth > 1 && profile->stacks[sample->stack + 1] == common)
 				drop_second(profile, sample);
 		}
-		cairn_profile_warn(profile, "the second frame of nearly all stacks, 0x%" PRIx64 ", was taken for the signal handler's and left out",
+		cairn_profile_warn(profile,
+				   "the second frame of nearly all stacks, 0x%" PRIx64
+				   ", was taken for the signal handler's and left out",
 				   profile->locations[common].address);
 	}
 }

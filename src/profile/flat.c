@@ -33,8 +33,8 @@ struct counts {
 struct flat {
 	struct cairn_profile *profile;
 	enum cairn_unsampling method;
-	uint32_t bytes_word;  /* "bytes": both the key and the unit of the size label */
-	bool total_differs;   /* somewhere the second pair says more than the first */
+	uint32_t bytes_word; /* "bytes": both the key and the unit of the size label */
+	bool total_differs;  /* somewhere the second pair says more than the first */
 	size_t line_number;
 	size_t bad_lines, first_bad_line;
 };
@@ -64,8 +64,9 @@ static bool take_mark(struct cairn_bytes *rest, const char *mark)
 
 static bool take_counts(struct cairn_bytes *rest, struct counts *live, struct counts *total)
 {
-	return take_number(rest, &live->objects) && take_mark(rest, ":") && take_number(rest, &live->bytes) && take_mark(rest, "[") &&
-	       take_number(rest, &total->objects) && take_mark(rest, ":") && take_number(rest, &total->bytes) && take_mark(rest, "]");
+	return take_number(rest, &live->objects) && take_mark(rest, ":") && take_number(rest, &live->bytes) &&
+	       take_mark(rest, "[") && take_number(rest, &total->objects) && take_mark(rest, ":") &&
+	       take_number(rest, &total->bytes) && take_mark(rest, "]");
 }
 
 static bool differs(const struct counts *live, const struct counts *total)
@@ -122,7 +123,8 @@ static bool read_header(struct flat *flat, struct cairn_bytes line)
 			type.length++;
 		line = cairn_bytes_skip(line, type.length);
 		if (cairn_text_take(&line, "/") && line.length > 0 && !cairn_text_decimal(&line, &period))
-			cairn_profile_warn(flat->profile, "the sampling period in the header is not a number that fits; 128 KiB is assumed");
+			cairn_profile_warn(flat->profile,
+					   "the sampling period in the header is not a number that fits; 128 KiB is assumed");
 	}
 	flat->total_differs = differs(&live, &total);
 	choose_method(flat, type, (double)period, live.objects == total.objects && live.bytes == total.bytes);
@@ -211,13 +213,15 @@ bool cairn_flat_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 	struct cairn_bytes header = {0};
 	cairn_text_line(&text, &header, NULL);
 	if (!read_header(&flat, cairn_text_trim(header)))
-		return cairn_fail(error, "%s:1: not a heap profile's header; \"heap profile: 1: 2 [3: 4] @ heap_v2/524288\" would be one",
-				  reader->name);
+		return cairn_fail(
+			error, "%s:1: not a heap profile's header; \"heap profile: 1: 2 [3: 4] @ heap_v2/524288\" would be one",
+			reader->name);
 	declare_values(&flat);
 	read_stacks(&flat, &text);
 	if (flat.bad_lines)
-		cairn_profile_warn(profile, "%zu line%s (the first is line %zu) could not be read and %s left out", flat.bad_lines,
-				   flat.bad_lines == 1 ? "" : "s", flat.first_bad_line, flat.bad_lines == 1 ? "was" : "were");
+		cairn_profile_warn(profile, "%zu line%s (the first is line %zu) could not be read and %s left out",
+				   flat.bad_lines, flat.bad_lines == 1 ? "" : "s", flat.first_bad_line,
+				   flat.bad_lines == 1 ? "was" : "were");
 	if (profile->kind == CAIRN_PROFILE_HEAP && !flat.total_differs) {
 		cairn_profile_drop_value(profile, 0);
 		cairn_profile_drop_value(profile, 0);

@@ -9,16 +9,29 @@
 #include "profile/read.h"
 
 #include "base/array.h"
+#include "base/file.h"
 #include "base/text.h"
 
 #include <stdlib.h>
+
+/* How much of a mapped file is read before it is let go of. */
+enum { release_step = 2 << 20 };
 
 struct folded {
 	struct cairn_profile *profile;
 	uint32_t *location_of; /* by the name's string id; CAIRN_NONE where that string is no frame yet */
 	size_t known, capacity;
+	struct guess *guesses; /* by location + 1; 0 is for the leaf */
+	size_t guess_count, guess_capacity;
 	size_t line_number;
 	size_t bad_lines, first_bad_line;
+};
+
+/* The frame that was read after a certain other the last time, its caller. Mostly it is there again, and then its text needs only
+ * to be compared: no search for its end, no hash, no table. */
+struct guess {
+	struct cairn_bytes name;
+	uint32_t location;
 };
 
 static bool is_digit(char c)
@@ -52,7 +65,7 @@ static bool parse_number(struct cairn_bytes token, double *number)
 	return digit && *end == 0 && *number - *number == 0;
 }
 
-/* Takes a number, and the blanks before it, off the end of LINE. */
+/* Takes a number, and the blank before it, off the end of LINE. A second blank belongs to the last frame. */
 static bool take_last_number(struct cairn_bytes *line, double *number)
 {
 	size_t start = line->length;
@@ -60,7 +73,7 @@ static bool take_last_number(struct cairn_bytes *line, double *number)
 		start--;
 	if (start == 0 || !parse_number(cairn_bytes_skip(*line, start), number))
 		return false;
-	*line = cairn_text_trim((struct cairn_bytes){line->data, start});
+	line->length = start - 1;
 	return true;
 }
 
@@ -89,11 +102,12 @@ static uint32_t new_location(struct cairn_profile *profile, uint32_t name)
 	return location;
 }
 
-static uint32_t location_of(struct folded *folded, struct cairn_bytes name)
+/* ID is the name's, among the strings. */
+static uint32_t location_of(struct folded *folded, uint32_t id)
 {
-	uint32_t id = cairn_strings_add(&folded->profile->strings, name);
 	if (id >= folded->known) {
-		folded->location_of = cairn_array_reserve(folded->location_of, &folded->capacity, (size_t)id + 1, sizeof *folded->location_of);
+		folded->location_of =
+			cairn_array_reserve(folded->location_of, &folded->capacity, (size_t)id + 1, sizeof *folded->location_of);
 		while (folded->known <= id)
 			folded->location_of[folded->known++] = CAIRN_NONE;
 	}
@@ -102,19 +116,47 @@ static uint32_t location_of(struct folded *folded, struct cairn_bytes name)
 	return folded->location_of[id];
 }
 
+/* Whether STACK ends in the guessed frame. */
+static bool is_right(const struct guess *guess, struct cairn_bytes stack)
+{
+	size_t length = guess->name.length;
+	return length > 0 && stack.length >= length && (stack.length == length || stack.data[stack.length - length - 1] == ';') &&
+	       memcmp(stack.data + stack.length - length, guess->name.data, length) == 0;
+}
+
+/* Takes the last frame off STACK. PREVIOUS is the place of the guess. */
+static uint32_t take_frame(struct folded *folded, struct cairn_bytes *stack, size_t previous)
+{
+	struct guess *guess = &folded->guesses[previous];
+	if (is_right(guess, *stack)) {
+		stack->length -= guess->name.length + (stack->length > guess->name.length);
+		return guess->location;
+	}
+	const char *mark = memrchr(stack->data, ';', stack->length);
+	size_t start = mark ? (size_t)(mark - stack->data) + 1 : 0;
+	uint32_t name = cairn_strings_add(&folded->profile->strings, cairn_bytes_skip(*stack, start));
+	uint32_t location = location_of(folded, name);
+	stack->length = mark ? start - 1 : 0;
+	if (location + 2 > folded->guess_count) {
+		folded->guesses = cairn_array_reserve(folded->guesses, &folded->guess_capacity, (size_t)location + 2, sizeof *guess);
+		while (folded->guess_count < (size_t)location + 2)
+			folded->guesses[folded->guess_count++] = (struct guess){{"", 0}, 0};
+	}
+	folded->guesses[previous] = (struct guess){cairn_strings_bytes(&folded->profile->strings, name), location};
+	return location;
+}
+
 /* From the end to the front, since stacks are leaf first. */
 static size_t read_frames(struct folded *folded, struct cairn_bytes stack)
 {
-	size_t depth = 0;
+	size_t depth = 0, previous = 0;
 	while (stack.length > 0 && stack.data[stack.length - 1] == ';')
 		stack.length--;
 	while (stack.length > 0) {
-		const char *mark = memrchr(stack.data, ';', stack.length);
-		size_t start = mark ? (size_t)(mark - stack.data) + 1 : 0;
-		uint32_t location = location_of(folded, cairn_bytes_skip(stack, start));
+		uint32_t location = take_frame(folded, &stack, previous);
 		cairn_profile_stack_room(folded->profile, depth + 1)[depth] = location;
 		depth++;
-		stack.length = mark ? start - 1 : 0;
+		previous = (size_t)location + 1;
 	}
 	return depth;
 }
@@ -133,6 +175,8 @@ bool cairn_folded_read(struct cairn_reader *reader, struct cairn_bytes text, str
 {
 	struct cairn_profile *profile = reader->profile;
 	struct folded folded = {.profile = profile};
+	cairn_array_room(folded.guesses, folded.guess_count, folded.guess_capacity);
+	folded.guesses[folded.guess_count++] = (struct guess){{"", 0}, 0};
 	profile->kind = CAIRN_PROFILE_OTHER;
 	profile->format = "folded text";
 	if (is_difference(text)) {
@@ -144,17 +188,24 @@ bool cairn_folded_read(struct cairn_reader *reader, struct cairn_bytes text, str
 	profile->default_value = profile->value_count - 1;
 
 	struct cairn_bytes line;
+	const char *released = text.data;
 	while (cairn_text_line(&text, &line, NULL)) {
 		folded.line_number++;
+		if (reader->options.mapped && (size_t)(line.data - released) >= release_step) {
+			cairn_file_release((struct cairn_bytes){released, (size_t)(line.data - released)});
+			released = line.data;
+		}
 		line = cairn_text_trim(line);
 		if (line.length > 0 && !read_line(&folded, line) && folded.bad_lines++ == 0)
 			folded.first_bad_line = folded.line_number;
 	}
 	free(folded.location_of);
+	free(folded.guesses);
 	if (profile->sample_count == 0)
 		return cairn_fail(error, "%s: no line has the form \"root;caller;leaf 123\"", reader->name);
 	if (folded.bad_lines)
-		cairn_profile_warn(profile, "%zu line%s (the first is line %zu) did not end in a number and %s left out", folded.bad_lines,
-				   folded.bad_lines == 1 ? "" : "s", folded.first_bad_line, folded.bad_lines == 1 ? "was" : "were");
+		cairn_profile_warn(profile, "%zu line%s (the first is line %zu) did not end in a number and %s left out",
+				   folded.bad_lines, folded.bad_lines == 1 ? "" : "s", folded.first_bad_line,
+				   folded.bad_lines == 1 ? "was" : "were");
 	return true;
 }

@@ -86,7 +86,8 @@ static bool next_field(struct cairn_cursor *in, struct field *field)
 }
 
 /* Calls READ for each field of one kind. */
-static void each(struct pprof *pprof, unsigned number, enum cairn_wire wire, void (*read)(struct pprof *, struct cairn_bytes bytes))
+static void each(struct pprof *pprof, unsigned number, enum cairn_wire wire,
+		 void (*read)(struct pprof *, struct cairn_bytes bytes))
 {
 	const struct span *span = &pprof->spans[number];
 	struct cairn_cursor in = cairn_cursor((struct cairn_bytes){pprof->data.data + span->begin, span->end - span->begin});
@@ -174,7 +175,7 @@ static void survey(struct pprof *pprof)
 			pprof->times += field.value != 0;
 	}
 	if (in.failed)
-		cairn_profile_warn(pprof->profile, "the profile is damaged or cut short after %zu bytes; what came before is shown", begin);
+		cairn_profile_warn(pprof->profile, "damaged or cut short after %zu bytes; what came before is shown", begin);
 }
 
 static struct cairn_value_type value_type(struct pprof *pprof, struct cairn_bytes message)
@@ -212,30 +213,30 @@ static void read_mapping(struct pprof *pprof, struct cairn_bytes message)
 	uint32_t module = cairn_profile_add_module(profile, cairn_strings_add(&profile->strings, path),
 						   text_at(pprof, values[PPROF_MAPPING_BUILD_ID]));
 	profile->modules[module].deleted |= deleted;
-	uint32_t mapping = cairn_profile_add_mapping(profile, &(struct cairn_mapping){
-								      .start = values[PPROF_MAPPING_START],
-								      .limit = values[PPROF_MAPPING_LIMIT],
-								      .offset = values[PPROF_MAPPING_OFFSET],
-								      .module = module,
-								      .has_functions = values[PPROF_MAPPING_HAS_FUNCTIONS],
-								      .has_filenames = values[PPROF_MAPPING_HAS_FILENAMES],
-								      .has_line_numbers = values[PPROF_MAPPING_HAS_LINE_NUMBERS],
-								      .has_inline_frames = values[PPROF_MAPPING_HAS_INLINE_FRAMES],
-							      });
-	ids_add(pprof, &pprof->mappings, values[PPROF_MAPPING_ID], mapping);
+	struct cairn_mapping mapping = {
+		.start = values[PPROF_MAPPING_START],
+		.limit = values[PPROF_MAPPING_LIMIT],
+		.offset = values[PPROF_MAPPING_OFFSET],
+		.module = module,
+		.has_functions = values[PPROF_MAPPING_HAS_FUNCTIONS],
+		.has_filenames = values[PPROF_MAPPING_HAS_FILENAMES],
+		.has_line_numbers = values[PPROF_MAPPING_HAS_LINE_NUMBERS],
+		.has_inline_frames = values[PPROF_MAPPING_HAS_INLINE_FRAMES],
+	};
+	ids_add(pprof, &pprof->mappings, values[PPROF_MAPPING_ID], cairn_profile_add_mapping(profile, &mapping));
 }
 
 static void read_function(struct pprof *pprof, struct cairn_bytes message)
 {
 	uint64_t values[PPROF_FUNCTION_START_LINE + 1] = {0};
 	read_numbers(message, values, PPROF_FUNCTION_START_LINE + 1);
-	uint32_t function = cairn_profile_add_function(pprof->profile, &(struct cairn_function){
-									       .name = text_at(pprof, values[PPROF_FUNCTION_NAME]),
-									       .system_name = text_at(pprof, values[PPROF_FUNCTION_SYSTEM_NAME]),
-									       .file = text_at(pprof, values[PPROF_FUNCTION_FILE]),
-									       .start_line = small(values[PPROF_FUNCTION_START_LINE]),
-								       });
-	ids_add(pprof, &pprof->functions, values[PPROF_FUNCTION_ID], function);
+	struct cairn_function function = {
+		.name = text_at(pprof, values[PPROF_FUNCTION_NAME]),
+		.system_name = text_at(pprof, values[PPROF_FUNCTION_SYSTEM_NAME]),
+		.file = text_at(pprof, values[PPROF_FUNCTION_FILE]),
+		.start_line = small(values[PPROF_FUNCTION_START_LINE]),
+	};
+	ids_add(pprof, &pprof->functions, values[PPROF_FUNCTION_ID], cairn_profile_add_function(pprof->profile, &function));
 }
 
 /* Adds a line of a location to the COUNT frames already there, and returns how many there are now. */
@@ -265,14 +266,15 @@ static void read_location(struct pprof *pprof, struct cairn_bytes message)
 		else if (field.wire == CAIRN_WIRE_VARINT && field.number <= PPROF_LOCATION_IS_FOLDED)
 			values[field.number] = field.value;
 	}
-	uint32_t location = cairn_profile_new_location(pprof->profile, &(struct cairn_location){
-									       .address = values[PPROF_LOCATION_ADDRESS],
-									       .mapping = ids_get(&pprof->mappings, values[PPROF_LOCATION_MAPPING]),
-									       .is_folded = values[PPROF_LOCATION_IS_FOLDED],
-								       });
+	struct cairn_location location = {
+		.address = values[PPROF_LOCATION_ADDRESS],
+		.mapping = ids_get(&pprof->mappings, values[PPROF_LOCATION_MAPPING]),
+		.is_folded = values[PPROF_LOCATION_IS_FOLDED],
+	};
+	uint32_t index = cairn_profile_new_location(pprof->profile, &location);
 	if (frames)
-		cairn_profile_set_frames(pprof->profile, location, pprof->frames, frames);
-	ids_add(pprof, &pprof->locations, values[PPROF_LOCATION_ID], location);
+		cairn_profile_set_frames(pprof->profile, index, pprof->frames, frames);
+	ids_add(pprof, &pprof->locations, values[PPROF_LOCATION_ID], index);
 }
 
 /* A repeated number comes packed, many in one field, or as a field each. Either way its bytes are varints. */
@@ -313,7 +315,8 @@ static struct cairn_label read_label(struct pprof *pprof, struct cairn_bytes mes
 {
 	uint64_t values[PPROF_LABEL_UNIT + 1] = {0};
 	read_numbers(message, values, PPROF_LABEL_UNIT + 1);
-	struct cairn_label label = {.key = text_at(pprof, values[PPROF_LABEL_KEY]), .text = text_at(pprof, values[PPROF_LABEL_TEXT])};
+	struct cairn_label label = {.key = text_at(pprof, values[PPROF_LABEL_KEY]),
+				    .text = text_at(pprof, values[PPROF_LABEL_TEXT])};
 	if (!values[PPROF_LABEL_TEXT]) {
 		label.is_number = values[PPROF_LABEL_NUMBER] || values[PPROF_LABEL_UNIT];
 		label.number = (int64_t)values[PPROF_LABEL_NUMBER];
@@ -342,7 +345,8 @@ static void read_sample(struct pprof *pprof, struct cairn_bytes message)
 		pprof->bad_samples++;
 		return;
 	}
-	cairn_profile_add_sample(pprof->profile, depth, cairn_profile_add_labels(pprof->profile, pprof->labels, label_count), values);
+	uint32_t labels = cairn_profile_add_labels(pprof->profile, pprof->labels, label_count);
+	cairn_profile_add_sample(pprof->profile, depth, labels, values);
 }
 
 static void read_comments(struct pprof *pprof, struct cairn_bytes numbers)
@@ -394,7 +398,8 @@ static void say_what_is_wrong(struct pprof *pprof)
 {
 	struct cairn_profile *profile = pprof->profile;
 	if (pprof->declared_values > CAIRN_VALUES_MAX)
-		cairn_profile_warn(profile, "of %u sample types the first %d are kept", (unsigned)pprof->declared_values, CAIRN_VALUES_MAX);
+		cairn_profile_warn(profile, "of %u sample types the first %d are kept", (unsigned)pprof->declared_values,
+				   CAIRN_VALUES_MAX);
 	warn_of(profile, pprof->bad_samples, "samples were damaged or had not one value for each sample type, and were left out");
 	warn_of(profile, pprof->bad_locations, "frames name a location that is not in the file, and were left out");
 	warn_of(profile, pprof->bad_functions, "lines name a function that is not in the file, and were left out");
@@ -408,7 +413,8 @@ static bool read_tables(struct pprof *pprof, const char *name, struct cairn_erro
 	struct cairn_profile *profile = pprof->profile;
 	survey(pprof);
 	if (pprof->times > 1)
-		return cairn_fail(error, "%s: %zu pprof profiles one after the other; give them as files of their own", name, pprof->times);
+		return cairn_fail(error, "%s: %zu pprof profiles one after the other; give them as files of their own", name,
+				  pprof->times);
 	each(pprof, PPROF_SAMPLE_TYPE, CAIRN_WIRE_BYTES, read_sample_type);
 	if (profile->value_count == 0)
 		return cairn_fail(error, "%s: a pprof profile without sample types", name);

@@ -181,6 +181,8 @@ static int64_t whole(struct writer *writer, uint32_t type, double value)
 static void encode_label(struct writer *writer, const struct cairn_label *label)
 {
 	struct cairn_buffer *to = &writer->line;
+	if (!label->key)
+		return; /* strict readers refuse the whole file */
 	/* A number that is 0 and has no unit would read as no label at all. */
 	uint32_t unit = label->is_number && label->number == 0 && !label->unit ? label->key : label->unit;
 	add_number(to, PPROF_LABEL_KEY, string_number(writer, label->key));
@@ -207,7 +209,8 @@ static struct cairn_bytes labels_of(struct writer *writer, uint32_t set)
 }
 
 /* STACK holds location numbers. The only loop over all frames of a profile, hence by hand. */
-static void write_sample(struct writer *writer, const uint32_t *stack, size_t depth, const double *values, struct cairn_bytes labels)
+static void write_sample(struct writer *writer, const uint32_t *stack, size_t depth, const double *values,
+			 struct cairn_bytes labels)
 {
 	uint32_t width = writer->profile->value_count;
 	int64_t numbers[CAIRN_VALUES_MAX];
@@ -292,8 +295,9 @@ static void look_at_names(struct writer *writer)
 
 static bool may_be_program(struct cairn_bytes path)
 {
-	return path.length > 0 && path.data[0] != '[' && !memmem(path.data, path.length, ".so", 3) && !cairn_bytes_start_with(path, "//anon") &&
-	       !cairn_bytes_start_with(path, "/anon_hugepage") && !cairn_bytes_start_with(path, "/memfd:");
+	return path.length > 0 && path.data[0] != '[' && !memmem(path.data, path.length, ".so", 3) &&
+	       !cairn_bytes_start_with(path, "//anon") && !cairn_bytes_start_with(path, "/anon_hugepage") &&
+	       !cairn_bytes_start_with(path, "/memfd:");
 }
 
 /* Readers take the first mapping for the program. */
@@ -327,7 +331,8 @@ static void write_mapping(struct writer *writer, size_t index)
 	add_number(to, PPROF_MAPPING_HAS_FUNCTIONS, complete || (with_names && mapping->has_functions));
 	add_number(to, PPROF_MAPPING_HAS_FILENAMES, (complete && named->files) || (with_names && mapping->has_filenames));
 	add_number(to, PPROF_MAPPING_HAS_LINE_NUMBERS, (complete && named->lines) || (with_names && mapping->has_line_numbers));
-	add_number(to, PPROF_MAPPING_HAS_INLINE_FRAMES, (complete && named->inlines) || (with_names && mapping->has_inline_frames));
+	add_number(to, PPROF_MAPPING_HAS_INLINE_FRAMES,
+		   (complete && named->inlines) || (with_names && mapping->has_inline_frames));
 	add_message(&writer->out, PPROF_MAPPING, to);
 	writer->mapping_numbers[index] = writer->mapping_count;
 }
@@ -352,7 +357,8 @@ static uint32_t made_up_function(struct writer *writer, const struct cairn_locat
 	const char *slash = strrchr(path, '/');
 	struct cairn_buffer name = cairn_buffer(SIZE_MAX);
 	if (*path)
-		cairn_buffer_format(&name, "%s+0x%" PRIx64, slash ? slash + 1 : path, cairn_profile_file_offset(writer->profile, location));
+		cairn_buffer_format(&name, "%s+0x%" PRIx64, slash ? slash + 1 : path,
+				    cairn_profile_file_offset(writer->profile, location));
 	else
 		cairn_buffer_format(&name, "0x%" PRIx64, location->address + location->is_call);
 	cairn_buffer_byte(&name, 0);
@@ -376,7 +382,8 @@ static void write_location(struct writer *writer, uint32_t number, const struct 
 	enum cairn_pprof_names names = writer->options->names;
 	add_number(to, PPROF_LOCATION_ID, number);
 	if (location) {
-		add_number(to, PPROF_LOCATION_MAPPING, location->mapping == CAIRN_NONE ? 0 : writer->mapping_numbers[location->mapping]);
+		add_number(to, PPROF_LOCATION_MAPPING,
+			   location->mapping == CAIRN_NONE ? 0 : writer->mapping_numbers[location->mapping]);
 		add_number(to, PPROF_LOCATION_ADDRESS, location->address);
 		/* Text without addresses has nothing but its names. */
 		bool has_address = location->mapping != CAIRN_NONE || location->address != 0;
@@ -419,7 +426,8 @@ static void write_head(struct writer *writer)
 		add_varint(to, string_number(writer, profile->comments[i]));
 	}
 	if (profile->value_count)
-		add_number(to, PPROF_DEFAULT_SAMPLE_TYPE, string_number(writer, profile->value_types[profile->default_value].type));
+		add_number(to, PPROF_DEFAULT_SAMPLE_TYPE,
+			   string_number(writer, profile->value_types[profile->default_value].type));
 	add_number(to, PPROF_DOC_URL, string_number(writer, profile->doc_url));
 }
 
@@ -433,7 +441,8 @@ static void write_all(struct writer *writer, const bool *keep)
 	look_at_names(writer);
 	write_mappings(writer);
 	for (uint32_t i = 0; i < writer->location_count; i++)
-		write_location(writer, i + 1, writer->locations[i] == CAIRN_NONE ? NULL : &profile->locations[writer->locations[i]]);
+		write_location(writer, i + 1,
+			       writer->locations[i] == CAIRN_NONE ? NULL : &profile->locations[writer->locations[i]]);
 	cairn_buffer_append(&writer->out, writer->functions.data, writer->functions.length);
 	write_head(writer);
 	cairn_buffer_append(&writer->out, writer->strings.data, writer->strings.length);
@@ -445,7 +454,8 @@ static void attempt(const struct cairn_profile *profile, const struct cairn_ppro
 {
 	struct writer writer = {.profile = profile, .options = options, .out = *encoded};
 	struct cairn_arena *arena = &writer.arena;
-	struct cairn_buffer *const parts[] = {&writer.message, &writer.line, &writer.functions, &writer.strings, &writer.label_data};
+	struct cairn_buffer *const parts[] = {&writer.message, &writer.line, &writer.functions, &writer.strings,
+					      &writer.label_data};
 	const size_t part_count = sizeof parts / sizeof *parts;
 	for (size_t i = 0; i < part_count; i++)
 		*parts[i] = cairn_buffer(SIZE_MAX);

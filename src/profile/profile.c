@@ -129,7 +129,8 @@ uint32_t cairn_profile_add_location(struct cairn_profile *profile, uint64_t addr
 
 struct cairn_frame *cairn_profile_frame_room(struct cairn_profile *profile, uint32_t location, size_t count)
 {
-	profile->frames = cairn_array_reserve(profile->frames, &profile->frame_capacity, profile->frame_count + count, sizeof *profile->frames);
+	profile->frames =
+		cairn_array_reserve(profile->frames, &profile->frame_capacity, profile->frame_count + count + 1, sizeof *profile->frames);
 	profile->locations[location].first_frame = (uint32_t)profile->frame_count;
 	profile->locations[location].frame_count = (uint32_t)count;
 	profile->frame_count += count;
@@ -154,7 +155,7 @@ uint32_t cairn_profile_add_labels(struct cairn_profile *profile, const struct ca
 		return 0;
 	uint64_t hash = count;
 	for (size_t i = 0; i < count; i++)
-		hash = cairn_hash_mix(hash ^ cairn_hash_mix(((uint64_t)labels[i].key << 32 | labels[i].text) + (uint64_t)labels[i].number));
+		hash = cairn_hash_mix(hash ^ cairn_hash_mix(((uint64_t)labels[i].key << 32 | labels[i].text) + (uint64_t)labels[i].number) ^ labels[i].unit);
 	size_t position = 0;
 	uint32_t id;
 	while ((id = cairn_index_next(&profile->label_index, hash, &position)) != CAIRN_NONE) {

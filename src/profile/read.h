@@ -29,6 +29,7 @@ struct cairn_read_options {
 	/* Make one sample for each thread of a stack, labelled `thread` and `thread_id`, instead of one for the whole stack.
 	 * Each thread's line of a jemalloc dump is rounded on its own, so their sum differs a little from the stack's. */
 	bool split_threads;
+	bool mapped; /* the input is a mapped file: a reader may let go of what it has read (cairn_file_release) */
 };
 
 /* Reads INPUT into PROFILE, which the caller has initialised and frees in either case. NAME says in messages where the

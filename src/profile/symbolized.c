@@ -21,6 +21,7 @@ struct names {
 	struct cairn_map by_address; /* to lines */
 	struct cairn_bytes *lines;   /* "outer--inner", borrowed from the input */
 	size_t count, capacity;
+	size_t odd_lines;
 };
 
 /* Writers put the address itself where they had no name. */
@@ -48,9 +49,8 @@ static bool read_names(struct cairn_reader *reader, struct cairn_bytes *rest, st
 			*cairn_map_at(&names->by_address, address) = (uint32_t)names->count;
 			cairn_array_room(names->lines, names->count, names->capacity);
 			names->lines[names->count++] = line;
-		} else if (line.length > 0) {
-			cairn_profile_warn(reader->profile, "a line of the symbol section is neither a name nor known: \"%.*s\"",
-					   (int)(line.length < 80 ? line.length : 80), line.data);
+		} else {
+			names->odd_lines += line.length > 0;
 		}
 	}
 	return false;
@@ -65,7 +65,8 @@ static struct cairn_bytes take_innermost(struct cairn_bytes *line)
 		if (memcmp(line->data + at - 2, "--", 2) != 0)
 			continue;
 		size_t before = at - 2;
-		if (before >= operator_length && memcmp(line->data + before - operator_length, operator_name, operator_length) == 0)
+		if (before >= operator_length &&
+		    memcmp(line->data + before - operator_length, operator_name, operator_length) == 0)
 			continue;
 		struct cairn_bytes name = cairn_bytes_skip(*line, at);
 		line->length = before;
@@ -83,8 +84,9 @@ static void set_names(struct cairn_profile *profile, uint32_t location, struct c
 	while (line.length > 0) {
 		uint32_t name = cairn_strings_add(&profile->strings, take_innermost(&line));
 		cairn_array_room(frames, count, capacity);
-		frames[count++] = (struct cairn_frame){
-			.function = cairn_profile_add_function(profile, &(struct cairn_function){.name = name, .system_name = name})};
+		frames[count++] =
+			(struct cairn_frame){.function = cairn_profile_add_function(
+						     profile, &(struct cairn_function){.name = name, .system_name = name})};
 	}
 	cairn_profile_set_frames(profile, location, frames, count);
 	free(frames);
@@ -96,7 +98,8 @@ static void attach_names(struct cairn_profile *profile, const struct names *name
 		const struct cairn_location *location = &profile->locations[i];
 		uint32_t line = cairn_map_get(&names->by_address, location->address);
 		if (line == CAIRN_NONE)
-			line = cairn_map_get(&names->by_address, location->is_call ? location->address + 1 : location->address - 1);
+			line = cairn_map_get(&names->by_address,
+					     location->is_call ? location->address + 1 : location->address - 1);
 		if (line != CAIRN_NONE && location->frame_count == 0)
 			set_names(profile, (uint32_t)i, names->lines[line]);
 	}
@@ -115,9 +118,11 @@ bool cairn_symbolized_read(struct cairn_reader *reader, struct cairn_bytes text,
 	good = good && cairn_profile_read_plain(reader, text, error);
 	if (good) {
 		attach_names(profile, &names);
+		if (names.odd_lines)
+			cairn_profile_warn(profile, "%zu lines of the symbol section are no names", names.odd_lines);
 		if (process)
 			profile->process = process;
-		profile->format = profile->kind == CAIRN_PROFILE_CPU	  ? "symbolized CPU profile"
+		profile->format = profile->kind == CAIRN_PROFILE_CPU      ? "symbolized CPU profile"
 				  : profile->kind == CAIRN_PROFILE_GROWTH ? "symbolized growth profile"
 									  : "symbolized heap profile";
 	}

@@ -5,8 +5,13 @@
 
 #include "report/view.h"
 
+enum cairn_collapsed_columns {
+	CAIRN_COLLAPSED_VALUE,        /* with a base: the change, with its sign */
+	CAIRN_COLLAPSED_BEFORE_AFTER, /* two numbers: what the base has, and what there is now */
+};
+
 /* Appends the lines to OUT. Stacks that read the same are one line; those that come to nothing are left out. Semicolons
  * and line ends in names become colons and spaces, since the format has no escape for them. */
-void cairn_collapsed_text(struct cairn_view *view, struct cairn_buffer *out);
+void cairn_collapsed_text(struct cairn_view *view, enum cairn_collapsed_columns columns, struct cairn_buffer *out);
 
 #endif

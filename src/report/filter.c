@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/filter.h"
 
+#include "base/array.h"
 #include "base/pattern.h"
 #include "report/label.h"
 #include "report/view.h"
@@ -26,11 +27,9 @@ static bool matcher_start(struct matcher *matcher, const struct cairn_view *view
 	matcher->pattern = cairn_pattern_compile(text, error);
 	if (!matcher->pattern)
 		return cairn_fail_within(error, "--%s: ", option);
-	matcher->functions = calloc(view->profile->function_count + 1, 1);
-	matcher->entries = calloc(view->entry_count + 1, 1);
-	matcher->modules = calloc(view->profile->module_count + 1, 1);
-	if (!matcher->functions || !matcher->entries || !matcher->modules)
-		cairn_out_of_memory(view->entry_count);
+	matcher->functions = cairn_array_zero(view->profile->function_count, 1);
+	matcher->entries = cairn_array_zero(view->entry_count, 1);
+	matcher->modules = cairn_array_zero(view->profile->module_count, 1);
 	return true;
 }
 
@@ -72,12 +71,12 @@ static bool match_module(struct matcher *matcher, uint32_t mapping)
 	return matcher->modules[module] == yes;
 }
 
-/* Whether the pattern matches the frame at SLOT of location_entries, which belongs to LOCATION. */
+/* Whether the pattern matches SLOT of the view, which belongs to LOCATION. */
 static bool match_frame(struct matcher *matcher, size_t location, size_t slot)
 {
 	const struct cairn_view *view = matcher->view;
-	uint32_t frame = view->location_frames[slot];
-	bool matches = match_entry(matcher, view->location_entries[slot]) ||
+	uint32_t frame = view->slots[slot].frame;
+	bool matches = match_entry(matcher, view->slots[slot].entry) ||
 		       (frame != CAIRN_NONE && match_function(matcher, view->profile->frames[frame].function)) ||
 		       match_module(matcher, view->profile->locations[location].mapping);
 	matcher->matched |= matches;
@@ -89,8 +88,8 @@ static bool match_name(struct matcher *matcher, size_t location, size_t slot)
 {
 	(void)location;
 	const struct cairn_profile *profile = matcher->view->profile;
-	uint32_t frame = matcher->view->location_frames[slot];
-	bool matches = match_entry(matcher, matcher->view->location_entries[slot]) ||
+	uint32_t frame = matcher->view->slots[slot].frame;
+	bool matches = match_entry(matcher, matcher->view->slots[slot].entry) ||
 		       (frame != CAIRN_NONE && match_text(matcher, profile->functions[profile->frames[frame].function].name));
 	matcher->matched |= matches;
 	return matches;
@@ -109,12 +108,11 @@ static void drop_frames(struct cairn_view *view, struct matcher *drop, struct ma
 		for (; from < end; from++) {
 			if ((drop->pattern && match(drop, location, from)) || (keep->pattern && !match(keep, location, from)))
 				continue;
-			view->location_entries[to] = view->location_entries[from];
-			view->location_frames[to++] = view->location_frames[from];
+			view->slots[to++] = view->slots[from];
 		}
 	}
 	view->first[view->profile->location_count] = to;
-	view->location_entry_count = to;
+	view->slot_count = to;
 }
 
 enum { neutral, focused, ignored };
@@ -124,14 +122,13 @@ static unsigned char *judge_locations(struct cairn_view *view, struct matcher *f
 {
 	if (!focus->pattern && !ignore->pattern)
 		return NULL;
-	unsigned char *verdicts = calloc(view->profile->location_count + 1, 1);
-	if (!verdicts)
-		cairn_out_of_memory(view->profile->location_count);
+	unsigned char *verdicts = cairn_array_zero(view->profile->location_count, 1);
 	for (size_t location = 0; location < view->profile->location_count; location++)
 		for (uint32_t slot = view->first[location]; slot < view->first[location + 1]; slot++) {
+			bool wanted = !focus->pattern || match_frame(focus, location, slot);
 			if (ignore->pattern && match_frame(ignore, location, slot))
 				verdicts[location] = ignored;
-			else if (verdicts[location] == neutral && (!focus->pattern || match_frame(focus, location, slot)))
+			else if (wanted && verdicts[location] == neutral)
 				verdicts[location] = focused;
 		}
 	return verdicts;
@@ -141,12 +138,10 @@ static void mark_roots(struct cairn_view *view, struct matcher *from)
 {
 	if (!from->pattern)
 		return;
-	view->roots = calloc(view->location_entry_count + 1, sizeof *view->roots);
-	if (!view->roots)
-		cairn_out_of_memory(view->location_entry_count);
+	view->cuts_roots = true;
 	for (size_t location = 0; location < view->profile->location_count; location++)
 		for (uint32_t slot = view->first[location]; slot < view->first[location + 1]; slot++)
-			view->roots[slot] = match_frame(from, location, slot);
+			view->slots[slot].root = match_frame(from, location, slot);
 }
 
 static bool stack_passes(const struct cairn_view *view, uint32_t sample, const unsigned char *verdicts)

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/label.h"
 
+#include "base/array.h"
 #include "base/pattern.h"
 #include "base/text.h"
 
@@ -70,6 +71,16 @@ char *cairn_label_text(const struct cairn_view_label *label, char *out, size_t r
 	return out;
 }
 
+void cairn_label_json(const struct cairn_view_label *label, struct cairn_json *json)
+{
+	if (label->is_number) {
+		cairn_json_integer(json, "number", label->number);
+		cairn_json_text(json, "unit", label->unit);
+	} else {
+		cairn_json_text(json, "text", label->text);
+	}
+}
+
 struct cairn_label_filter {
 	char *key; /* NULL for any */
 	char *text; /* without the key */
@@ -135,10 +146,10 @@ static bool compile_patterns(struct cairn_label_filter *filter, const char *text
 
 struct cairn_label_filter *cairn_label_filter_compile(const char *text, struct cairn_error *error)
 {
-	struct cairn_label_filter *filter = calloc(1, sizeof *filter);
+	struct cairn_label_filter *filter = cairn_array_zero(1, sizeof *filter);
 	const char *equals = strchr(text, '=');
-	if (!filter || (equals && !(filter->key = strndup(text, (size_t)(equals - text)))))
-		cairn_out_of_memory(sizeof *filter);
+	if (equals && !(filter->key = strndup(text, (size_t)(equals - text))))
+		cairn_out_of_memory((size_t)(equals - text));
 	text = equals ? equals + 1 : text;
 	if (!(filter->text = strdup(text)))
 		cairn_out_of_memory(strlen(text));

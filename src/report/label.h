@@ -5,6 +5,7 @@
 #ifndef CAIRN_REPORT_LABEL_H
 #define CAIRN_REPORT_LABEL_H
 
+#include "base/json.h"
 #include "report/view.h"
 
 struct cairn_view_label {
@@ -20,6 +21,9 @@ bool cairn_view_label(const struct cairn_view *view, size_t sample, size_t index
 
 /* The value of LABEL as a person reads it, at most ROOM bytes with the terminator. Returns OUT. */
 char *cairn_label_text(const struct cairn_view_label *label, char *out, size_t room);
+
+/* Adds the value as "text", or as "number" and "unit". */
+void cairn_label_json(const struct cairn_view_label *label, struct cairn_json *json);
 
 struct cairn_label_filter;
 

@@ -17,5 +17,6 @@ char *cairn_number_text(double value, bool human, char *out)
 
 double cairn_number_percent(double value, double total)
 {
-	return total != 0 ? 100 * value / total : 0;
+	double percent = total != 0 ? 100 * value / total : 0;
+	return fabs(percent) < 0.005 ? 0 : percent; /* and so never "-0.00" */
 }

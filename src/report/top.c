@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/top.h"
 
-#include "base/text.h"
+#include "base/array.h"
+#include "report/head.h"
 #include "report/number.h"
 
 #include <math.h>
@@ -28,35 +29,52 @@ static int compare_rows(const void *a, const void *b, void *context)
 	return strcmp(x.data, y.data);
 }
 
-void cairn_top_make(struct cairn_top *top, struct cairn_view *view, bool by_cum)
+/* Drops the rows that are too small for the shape, and says how many of the rest it leaves. */
+static size_t choose_shown(struct cairn_top *top, const struct cairn_view *view, const struct cairn_shape *shape)
 {
-	size_t count = view->entry_count;
-	*top = (struct cairn_top){.rows = calloc(count + 1, sizeof *top->rows)};
-	/* The last sample (plus one) that counted for an entry, so that recursion counts once. */
-	uint32_t *last = calloc(count + 1, sizeof *last);
-	if (!top->rows || !last)
-		cairn_out_of_memory(count * sizeof *top->rows);
+	double cutoff = fabs(view->shown * shape->node_fraction);
+	size_t kept = 0;
+	for (size_t i = 0; i < top->count; i++)
+		if (fabs(top->rows[i].cum) >= cutoff)
+			top->rows[kept++] = top->rows[i];
+	return shape->node_count && shape->node_count < kept ? (size_t)shape->node_count : kept;
+}
+
+void cairn_top_groups(struct cairn_view *view, const uint32_t *groups, size_t group_count, struct cairn_top_row *rows)
+{
+	/* The last sample (plus one) that counted for a group, so that recursion counts once. */
+	uint32_t *last = cairn_array_zero(group_count, sizeof *last);
+	memset(rows, 0, group_count * sizeof *rows);
 	for (size_t i = 0; i < view->sample_count; i++) {
 		size_t depth;
 		const uint32_t *stack = cairn_view_stack(view, i, &depth);
 		double value = cairn_view_value(view, i);
-		if (depth == 0 || view->entries[stack[0]].function == CAIRN_NONE)
-			top->unnamed += value;
-		if (depth > 0)
-			top->rows[stack[0]].flat += value;
-		for (size_t d = 0; d < depth; d++)
-			if (last[stack[d]] != (uint32_t)i + 1) {
-				last[stack[d]] = (uint32_t)i + 1;
-				top->rows[stack[d]].cum += value;
+		for (size_t d = 0; d < depth; d++) {
+			uint32_t group = groups ? groups[stack[d]] : stack[d];
+			if (group == CAIRN_NONE)
+				continue;
+			if (d == 0)
+				rows[group].flat += value;
+			if (last[group] != (uint32_t)i + 1) {
+				last[group] = (uint32_t)i + 1;
+				rows[group].cum += value;
 			}
+		}
 	}
-	for (size_t e = 0; e < count; e++)
-		if (last[e]) {
+	free(last);
+}
+
+void cairn_top_make(struct cairn_top *top, struct cairn_view *view, const struct cairn_shape *shape)
+{
+	*top = (struct cairn_top){.rows = cairn_array_zero(view->entry_count, sizeof *top->rows)};
+	cairn_top_groups(view, NULL, view->entry_count, top->rows);
+	for (size_t e = 0; e < view->entry_count; e++)
+		if (!cairn_view_is_nothing(view, top->rows[e].flat) || !cairn_view_is_nothing(view, top->rows[e].cum)) {
 			top->rows[top->count] = top->rows[e];
 			top->rows[top->count++].entry = (uint32_t)e;
 		}
-	free(last);
-	qsort_r(top->rows, top->count, sizeof *top->rows, compare_rows, &(struct order){view, by_cum});
+	qsort_r(top->rows, top->count, sizeof *top->rows, compare_rows, &(struct order){view, shape->by_cum});
+	top->shown = choose_shown(top, view, shape);
 }
 
 void cairn_top_free(struct cairn_top *top)
@@ -65,36 +83,30 @@ void cairn_top_free(struct cairn_top *top)
 	*top = (struct cairn_top){0};
 }
 
-static size_t shown(const struct cairn_top *top, const struct cairn_top_options *options)
+void cairn_top_text(const struct cairn_top *top, const struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out)
 {
-	return options->limit && options->limit < top->count ? (size_t)options->limit : top->count;
-}
-
-void cairn_top_text(const struct cairn_top *top, const struct cairn_view *view, const struct cairn_top_options *options, struct cairn_buffer *out)
-{
-	bool human = cairn_view_in_bytes(view) && !options->bytes;
 	double sum = 0;
 	cairn_buffer_format(out, "%12s %7s %7s %12s %7s  %s\n", "flat", "flat%", "sum%", "cum", "cum%", "name");
-	for (size_t i = 0; i < shown(top, options); i++) {
+	for (size_t i = 0; i < top->shown; i++) {
 		const struct cairn_top_row *row = &top->rows[i];
 		sum += row->flat;
 		char flat[32], cum[32];
-		cairn_buffer_format(out, "%12s %6.2f%% %6.2f%% %12s %6.2f%%  ", cairn_number_text(row->flat, human, flat),
-				    cairn_number_percent(row->flat, view->total), cairn_number_percent(sum, view->total),
-				    cairn_number_text(row->cum, human, cum), cairn_number_percent(row->cum, view->total));
+		cairn_buffer_format(out, "%12s %6.2f%% %6.2f%% %12s %6.2f%%  ", cairn_head_number(view, shape, row->flat, flat),
+				    cairn_number_percent(row->flat, view->whole), cairn_number_percent(sum, view->whole),
+				    cairn_head_number(view, shape, row->cum, cum), cairn_number_percent(row->cum, view->whole));
 		struct cairn_bytes name = cairn_view_name(view, row->entry);
 		cairn_buffer_append(out, name.data, name.length);
 		cairn_buffer_byte(out, '\n');
 	}
-	size_t rest = top->count - shown(top, options);
-	if (rest)
-		cairn_buffer_format(out, "%12s and %zu more; -n 0 shows all\n", "…", rest);
+	if (top->shown < top->count)
+		cairn_buffer_format(out, "%12s and %zu more; -n 0%s shows all\n", "…", top->count - top->shown,
+				    shape->node_fraction > 0 ? " --nodefraction 0" : "");
 }
 
-void cairn_top_json(const struct cairn_top *top, const struct cairn_view *view, const struct cairn_top_options *options, struct cairn_json *json)
+void cairn_top_json(const struct cairn_top *top, const struct cairn_view *view, struct cairn_json *json)
 {
 	cairn_json_open(json, "rows", '[');
-	for (size_t i = 0; i < shown(top, options); i++) {
+	for (size_t i = 0; i < top->shown; i++) {
 		const struct cairn_top_row *row = &top->rows[i];
 		cairn_json_open(json, NULL, '{');
 		cairn_json_text(json, "name", cairn_view_name(view, row->entry));

@@ -4,6 +4,7 @@
 #define CAIRN_REPORT_TOP_H
 
 #include "base/json.h"
+#include "report/shape.h"
 #include "report/view.h"
 
 struct cairn_top_row {
@@ -13,23 +14,23 @@ struct cairn_top_row {
 };
 
 struct cairn_top {
-	struct cairn_top_row *rows; /* all of them, largest first */
-	size_t count;
-	double unnamed; /* of samples whose leaf has no name */
+	struct cairn_top_row *rows; /* largest first */
+	size_t shown;               /* so many of them, as the shape asks for */
+	size_t count;               /* so many there are in all */
 };
 
-/* Adds the samples up, sorted by flat or by cum; equal rows by name. */
-void cairn_top_make(struct cairn_top *top, struct cairn_view *view, bool by_cum);
+/* Adds the samples up, sorted by flat or by cum; equal rows by name. Entries that come to nothing have no row. */
+void cairn_top_make(struct cairn_top *top, struct cairn_view *view, const struct cairn_shape *shape);
 void cairn_top_free(struct cairn_top *top);
 
-struct cairn_top_options {
-	bool bytes;     /* plain integers instead of KiB and MiB */
-	uint64_t limit; /* rows; 0 is all */
-};
+/* Adds the samples up by groups of entries: GROUPS says of each entry in which it is, or CAIRN_NONE; NULL is each entry for
+ * itself. ROWS has room for
+ * GROUP_COUNT; their `entry` is not used. */
+void cairn_top_groups(struct cairn_view *view, const uint32_t *groups, size_t group_count, struct cairn_top_row *rows);
 
 /* The table for a person. */
-void cairn_top_text(const struct cairn_top *top, const struct cairn_view *view, const struct cairn_top_options *options, struct cairn_buffer *out);
+void cairn_top_text(const struct cairn_top *top, const struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out);
 /* Adds the member "rows". */
-void cairn_top_json(const struct cairn_top *top, const struct cairn_view *view, const struct cairn_top_options *options, struct cairn_json *json);
+void cairn_top_json(const struct cairn_top *top, const struct cairn_view *view, struct cairn_json *json);
 
 #endif

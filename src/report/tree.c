@@ -1,4 +1,7 @@
-/* tree.c - growing the call tree, summing it up and putting its branches in order.
+/* tree.c - making the call tree by parting the samples: those of one node by the entry that comes next, and so on down.
+ *
+ * The samples of a node lie side by side in one array. Parting them puts the samples of each child side by side within that
+ * stretch, in the order of the children, so no table of nodes is needed to find a path again.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/tree.h"
 
@@ -7,115 +10,298 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A tree that grows, with what is needed to find a child by its entry. */
-struct growth {
+/* Samples of one node that are still to be parted; all agree on the first LEVEL entries of their stacks. */
+struct group {
+	uint32_t node;
+	uint32_t level;
+	size_t first, count; /* in order */
+};
+
+/* What the entries that come next in a group have. By entry; all zero between groups. */
+struct next {
+	uint32_t count;
+	bool has_end; /* a sample ends there */
+	double size;
+};
+
+struct making {
 	struct cairn_tree *tree;
-	struct cairn_map children; /* by parent and entry */
-	/* The path of the stack before: neighbours share much of theirs, and what is shared need not be looked up. */
-	uint32_t *path_entries, *path_nodes;
-	size_t path_depth, path_entry_capacity, path_node_capacity;
+	struct cairn_view *view;
+	const struct cairn_tree_options *options;
+	/* Stacks of entries in the direction of the tree, one after the other; sample i of the tree has stacks[start[i]] up to
+	 * stacks[start[i + 1]]. */
+	uint32_t *stacks;
+	size_t stack_count, stack_capacity;
+	size_t *start;
+	uint32_t *samples; /* of the view, those that come to something */
+	size_t sample_count;
+	uint32_t *order, *scratch; /* the samples, as they are parted */
+	struct next *next;
+	uint32_t *found; /* the entries that come next in a group */
+	uint32_t *ranks; /* of each entry's name: with something below it, and at the end of a stack */
+	struct group *groups;
+	size_t group_count, group_capacity;
+	double least;
 };
 
 static uint32_t add_node(struct cairn_tree *tree, uint32_t parent, uint32_t entry)
 {
 	cairn_array_room(tree->nodes, tree->count, tree->capacity);
 	uint32_t node = (uint32_t)tree->count++;
-	tree->nodes[node] = (struct cairn_tree_node){entry, parent, CAIRN_NONE, CAIRN_NONE, {0}, {0}, {0}};
-	if (parent != CAIRN_NONE) {
-		tree->nodes[node].next_sibling = tree->nodes[parent].first_child;
-		tree->nodes[parent].first_child = node;
-	}
+	tree->nodes[node] = (struct cairn_tree_node){.entry = entry, .parent = parent, .first_child = CAIRN_NONE, .next_sibling = CAIRN_NONE};
 	return node;
 }
 
-static uint32_t find_child(struct growth *growth, uint32_t parent, uint32_t entry)
+/* VALUE and BASE are of one stack. */
+static double size_of(enum cairn_tree_sizes sizes, double value, double base)
 {
-	uint32_t *child = cairn_map_at(&growth->children, (uint64_t)parent << 32 | entry);
-	if (*child == CAIRN_NONE)
-		*child = add_node(growth->tree, parent, entry);
-	return *child;
+	if (sizes == CAIRN_SIZE_VALUE)
+		return fabs(value);
+	double now = value + base;
+	if (now <= 0 && sizes == CAIRN_SIZE_AFTER)
+		return fabs(base);
+	return now > 0 ? now : 0;
 }
 
-/* The node at the end of STACK, whose entry for level L below the root is at stack[REVERSED ? L : DEPTH - 1 - L]. */
-static uint32_t find_path(struct growth *growth, const uint32_t *stack, size_t depth, bool reversed)
+static double sample_size(const struct making *making, uint32_t sample)
 {
-	growth->path_entries = cairn_array_reserve(growth->path_entries, &growth->path_entry_capacity, depth + 1, sizeof *stack);
-	growth->path_nodes = cairn_array_reserve(growth->path_nodes, &growth->path_node_capacity, depth + 1, sizeof *stack);
-	uint32_t node = 0;
-	bool shared = true;
-	for (size_t level = 0; level < depth; level++) {
-		uint32_t entry = stack[reversed ? level : depth - 1 - level];
-		shared = shared && level < growth->path_depth && growth->path_entries[level] == entry;
-		node = shared ? growth->path_nodes[level] : find_child(growth, node, entry);
-		growth->path_entries[level] = entry;
-		growth->path_nodes[level] = node;
+	uint32_t of_view = making->samples[sample];
+	return size_of(making->options->sizes, cairn_view_value(making->view, of_view), cairn_view_base(making->view, of_view));
+}
+
+static void add_self(const struct making *making, struct cairn_tree_node *node, uint32_t sample)
+{
+	uint32_t of_view = making->samples[sample];
+	node->value.self += cairn_view_value(making->view, of_view);
+	node->objects.self += cairn_view_objects(making->view, of_view);
+	node->base.self += cairn_view_base(making->view, of_view);
+}
+
+static void take_stacks(struct making *making)
+{
+	struct cairn_view *view = making->view;
+	making->start = cairn_array_reserve(NULL, &(size_t){0}, view->sample_count + 1, sizeof *making->start);
+	making->samples = cairn_array_reserve(NULL, &(size_t){0}, view->sample_count + 1, sizeof *making->samples);
+	for (size_t i = 0; i < view->sample_count; i++) {
+		if (cairn_view_value(view, i) == 0 && cairn_view_objects(view, i) == 0 && cairn_view_base(view, i) == 0)
+			continue;
+		size_t depth;
+		const uint32_t *stack = cairn_view_stack(view, i, &depth);
+		making->stacks = cairn_array_reserve(making->stacks, &making->stack_capacity, making->stack_count + depth + 1, sizeof *stack);
+		uint32_t *to = making->stacks + making->stack_count;
+		for (size_t d = 0; d < depth; d++)
+			to[d] = stack[making->options->reversed ? d : depth - 1 - d];
+		making->start[making->sample_count] = making->stack_count;
+		making->samples[making->sample_count++] = (uint32_t)i;
+		making->stack_count += depth;
 	}
-	growth->path_depth = depth;
-	if (depth > growth->tree->depth)
-		growth->tree->depth = depth;
-	return node;
+	making->start[making->sample_count] = making->stack_count;
+}
+
+/* Ranks. Lines of folded text sort by name and what follows it: ";" when there is a callee, a blank when there is none. */
+
+static int compare_ends(const void *a, const void *b, void *context)
+{
+	uint32_t left_key = *(const uint32_t *)a, right_key = *(const uint32_t *)b;
+	struct cairn_bytes left = cairn_view_name(context, left_key / 2), right = cairn_view_name(context, right_key / 2);
+	size_t shorter = left.length < right.length ? left.length : right.length;
+	int order = shorter ? memcmp(left.data, right.data, shorter) : 0;
+	if (order)
+		return order;
+	unsigned char left_next = left.length > shorter ? (unsigned char)left.data[shorter] : left_key % 2 ? ' ' : ';';
+	unsigned char right_next = right.length > shorter ? (unsigned char)right.data[shorter] : right_key % 2 ? ' ' : ';';
+	if (left_next != right_next)
+		return left_next < right_next ? -1 : 1;
+	return left.length < right.length ? -1 : left.length > right.length;
+}
+
+static uint32_t *rank_names(struct cairn_view *view)
+{
+	size_t count = view->entry_count * 2;
+	uint32_t *keys = cairn_array_reserve(NULL, &(size_t){0}, count + 1, sizeof *keys);
+	uint32_t *ranks = cairn_array_reserve(NULL, &(size_t){0}, count + 1, sizeof *ranks);
+	for (size_t k = 0; k < count; k++)
+		keys[k] = (uint32_t)k;
+	qsort_r(keys, count, sizeof *keys, compare_ends, view);
+	for (size_t i = 0; i < count; i++)
+		ranks[keys[i]] = (uint32_t)i;
+	free(keys);
+	return ranks;
+}
+
+static int compare_found(const void *a, const void *b, void *context)
+{
+	const struct making *making = context;
+	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+	return making->ranks[left * 2 + making->next[left].has_end] < making->ranks[right * 2 + making->next[right].has_end] ? -1 : 1;
+}
+
+/* Parting. */
+
+/* Counts which entries come next. Samples that end at the group's node are added to it and leave the group. */
+static size_t find_next(struct making *making, struct group *group)
+{
+	uint32_t *order = making->order + group->first;
+	size_t found = 0, left = 0;
+	for (size_t i = 0; i < group->count; i++) {
+		uint32_t sample = order[i];
+		size_t at = making->start[sample] + group->level, end = making->start[sample + 1];
+		if (at == end) {
+			add_self(making, &making->tree->nodes[group->node], sample);
+			continue;
+		}
+		uint32_t entry = making->stacks[at];
+		struct next *next = &making->next[entry];
+		if (next->count++ == 0)
+			making->found[found++] = entry;
+		next->has_end |= at + 1 == end;
+		next->size += sample_size(making, sample);
+		order[left++] = sample;
+	}
+	group->count = left;
+	return found;
+}
+
+static void scatter(struct making *making, const struct group *group, size_t found)
+{
+	uint32_t *order = making->order + group->first, place = 0;
+	for (size_t i = 0; i < found; i++) {
+		struct next *next = &making->next[making->found[i]];
+		uint32_t count = next->count;
+		next->count = place; /* where its next sample goes; in the end, where its stretch ends */
+		place += count;
+	}
+	for (size_t i = 0; i < group->count; i++)
+		making->scratch[making->next[making->stacks[making->start[order[i]] + group->level]].count++] = order[i];
+	memcpy(order, making->scratch, group->count * sizeof *order);
+}
+
+/* A node whose samples are not told apart. */
+static void close_node(const struct making *making, const struct group *group)
+{
+	struct cairn_tree_node *node = &making->tree->nodes[group->node];
+	for (size_t i = 0; i < group->count; i++) {
+		uint32_t sample = making->order[group->first + i];
+		add_self(making, node, sample);
+		node->size.total += sample_size(making, sample);
+	}
+	node->value.total = node->value.self;
+	node->objects.total = node->objects.self;
+	node->base.total = node->base.self;
+	node->value.self = node->objects.self = node->base.self = 0;
+}
+
+static void part(struct making *making, struct group group)
+{
+	struct cairn_tree *tree = making->tree;
+	size_t found = find_next(making, &group);
+	if (found > 1) {
+		qsort_r(making->found, found, sizeof *making->found, compare_found, making);
+		scatter(making, &group, found);
+	}
+	size_t first = group.first;
+	uint32_t elder = CAIRN_NONE;
+	for (size_t i = 0; i < found; i++) {
+		uint32_t entry = making->found[i], node = add_node(tree, group.node, entry);
+		size_t end = found > 1 ? group.first + making->next[entry].count : group.first + group.count;
+		struct group child = {node, group.level + 1, first, end - first};
+		*(elder == CAIRN_NONE ? &tree->nodes[group.node].first_child : &tree->nodes[elder].next_sibling) = node;
+		if (making->next[entry].size < making->least) {
+			close_node(making, &child);
+		} else {
+			cairn_array_room(making->groups, making->group_count, making->group_capacity);
+			making->groups[making->group_count++] = child;
+		}
+		making->next[entry] = (struct next){0};
+		elder = node;
+		first = end;
+	}
+}
+
+static void part_all(struct making *making)
+{
+	size_t entries = making->view->entry_count + 1, count = making->sample_count;
+	making->order = cairn_array_reserve(NULL, &(size_t){0}, count + 1, sizeof *making->order);
+	making->scratch = cairn_array_reserve(NULL, &(size_t){0}, count + 1, sizeof *making->scratch);
+	making->found = cairn_array_reserve(NULL, &(size_t){0}, entries, sizeof *making->found);
+	making->next = cairn_array_reserve(NULL, &(size_t){0}, entries, sizeof *making->next);
+	memset(making->next, 0, entries * sizeof *making->next);
+	making->ranks = rank_names(making->view);
+	double whole = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		making->order[i] = i;
+		whole += sample_size(making, i);
+	}
+	making->least = making->options->least_part * whole;
+	part(making, (struct group){.count = count});
+	while (making->group_count > 0)
+		part(making, making->groups[--making->group_count]);
+	free(making->order);
+	free(making->scratch);
+	free(making->found);
+	free(making->next);
+	free(making->ranks);
+	free(making->groups);
+}
+
+/* In the order of time a stack goes on from the one before as far as they agree. PATH has the last child at each level. */
+static void follow(struct making *making)
+{
+	struct cairn_tree *tree = making->tree;
+	uint32_t *path = NULL;
+	size_t known = 0, capacity = 0;
+	for (uint32_t i = 0; i < making->sample_count; i++) {
+		size_t depth = making->start[i + 1] - making->start[i];
+		uint32_t node = 0;
+		bool shared = true;
+		path = cairn_array_reserve(path, &capacity, depth + 1, sizeof *path);
+		for (size_t level = 0; level <= depth; level++) {
+			uint32_t entry = level < depth ? making->stacks[making->start[i] + level] : CAIRN_NONE;
+			uint32_t last = shared && level < known ? path[level] : CAIRN_NONE;
+			shared = last != CAIRN_NONE && tree->nodes[last].entry == entry;
+			if (!shared) {
+				uint32_t child = add_node(tree, node, entry);
+				*(last == CAIRN_NONE ? &tree->nodes[node].first_child : &tree->nodes[last].next_sibling) = child;
+				path[level] = child;
+			}
+			node = path[level];
+		}
+		known = depth + 1;
+		add_self(making, &tree->nodes[node], i);
+	}
+	free(path);
 }
 
 /* From what ends at each node to what passes through it. */
-static void sum_up(struct cairn_tree *tree)
+static void sum_up(struct cairn_tree *tree, enum cairn_tree_sizes sizes)
 {
 	for (size_t n = tree->count; n-- > 0;) {
 		struct cairn_tree_node *node = &tree->nodes[n];
+		node->size.self = size_of(sizes, node->value.self, node->base.self);
 		node->value.total += node->value.self;
 		node->objects.total += node->objects.self;
 		node->base.total += node->base.self;
-		if (n > 0) {
-			struct cairn_tree_node *parent = &tree->nodes[node->parent];
-			parent->value.total += node->value.total;
-			parent->objects.total += node->objects.total;
-			parent->base.total += node->base.total;
-		}
+		node->size.total += node->size.self;
+		if (n == 0)
+			break;
+		struct cairn_tree_node *parent = &tree->nodes[node->parent];
+		parent->value.total += node->value.total;
+		parent->objects.total += node->objects.total;
+		parent->base.total += node->base.total;
+		parent->size.total += node->size.total;
 	}
 }
 
-struct ranks {
-	const struct cairn_view *view;
-	const struct cairn_tree *tree;
-	uint32_t *rank; /* of each entry among all, by name */
-	enum cairn_tree_order order;
-};
-
-static int compare_names(const void *a, const void *b, void *context)
+/* Siblings were numbered by name, so that decides between equals. */
+static int compare_values(const void *a, const void *b, void *nodes)
 {
-	const struct ranks *ranks = context;
-	struct cairn_bytes left = cairn_view_name(ranks->view, *(const uint32_t *)a), right = cairn_view_name(ranks->view, *(const uint32_t *)b);
-	size_t shorter = left.length < right.length ? left.length : right.length;
-	int order = shorter ? memcmp(left.data, right.data, shorter) : 0;
-	return order ? order : left.length < right.length ? -1 : left.length > right.length;
+	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+	double l = fabs(((struct cairn_tree_node *)nodes)[left].value.total), r = fabs(((struct cairn_tree_node *)nodes)[right].value.total);
+	return l != r ? (l > r ? -1 : 1) : (left > right) - (left < right);
 }
 
-static int compare_nodes(const void *a, const void *b, void *context)
+static void sort_by_value(struct cairn_tree *tree)
 {
-	const struct ranks *ranks = context;
-	const struct cairn_tree_node *left = &ranks->tree->nodes[*(const uint32_t *)a], *right = &ranks->tree->nodes[*(const uint32_t *)b];
-	double l = fabs(left->value.total), r = fabs(right->value.total);
-	if (ranks->order == CAIRN_TREE_BY_VALUE && l != r)
-		return l > r ? -1 : 1;
-	return ranks->rank[left->entry] < ranks->rank[right->entry] ? -1 : 1;
-}
-
-static uint32_t *rank_names(const struct cairn_view *view)
-{
-	size_t count = view->entry_count;
-	uint32_t *order = cairn_array_reserve(NULL, &(size_t){0}, count + 1, sizeof *order);
-	uint32_t *rank = cairn_array_reserve(NULL, &(size_t){0}, count + 1, sizeof *rank);
-	for (size_t e = 0; e < count; e++)
-		order[e] = (uint32_t)e;
-	qsort_r(order, count, sizeof *order, compare_names, &(struct ranks){.view = view});
-	for (size_t i = 0; i < count; i++)
-		rank[order[i]] = (uint32_t)i;
-	free(order);
-	return rank;
-}
-
-static void sort_children(struct cairn_tree *tree, const struct cairn_view *view, enum cairn_tree_order order)
-{
-	struct ranks ranks = {view, tree, rank_names(view), order};
 	uint32_t *children = NULL;
 	size_t capacity = 0;
 	for (size_t n = 0; n < tree->count; n++) {
@@ -126,37 +312,31 @@ static void sort_children(struct cairn_tree *tree, const struct cairn_view *view
 		}
 		if (count < 2)
 			continue;
-		qsort_r(children, count, sizeof *children, compare_nodes, &ranks);
+		qsort_r(children, count, sizeof *children, compare_values, tree->nodes);
 		tree->nodes[n].first_child = children[0];
 		for (size_t i = 0; i < count; i++)
 			tree->nodes[children[i]].next_sibling = i + 1 < count ? children[i + 1] : CAIRN_NONE;
 	}
 	free(children);
-	free(ranks.rank);
 }
 
 void cairn_tree_make(struct cairn_tree *tree, struct cairn_view *view, const struct cairn_tree_options *options)
 {
 	static const struct cairn_tree_options plain;
-	if (!options)
-		options = &plain;
 	*tree = (struct cairn_tree){.view = view, .has_objects = view->objects != CAIRN_NONE, .has_base = view->profile->base != NULL};
-	struct growth growth = {.tree = tree};
+	struct making making = {.tree = tree, .view = view, .options = options ? options : &plain};
 	add_node(tree, CAIRN_NONE, CAIRN_NONE);
-	for (size_t i = 0; i < view->sample_count; i++) {
-		size_t depth;
-		const uint32_t *stack = cairn_view_stack(view, i, &depth);
-		uint32_t end = find_path(&growth, stack, depth, options->reversed);
-		struct cairn_tree_node *node = &tree->nodes[end];
-		node->value.self += cairn_view_value(view, i);
-		node->objects.self += cairn_view_objects(view, i);
-		node->base.self += cairn_view_base(view, i);
-	}
-	cairn_map_free(&growth.children);
-	free(growth.path_entries);
-	free(growth.path_nodes);
-	sum_up(tree);
-	sort_children(tree, view, options->order);
+	take_stacks(&making);
+	if (making.options->order == CAIRN_TREE_BY_TIME)
+		follow(&making);
+	else
+		part_all(&making);
+	free(making.stacks);
+	free(making.start);
+	free(making.samples);
+	sum_up(tree, making.options->sizes);
+	if (making.options->order == CAIRN_TREE_BY_VALUE)
+		sort_by_value(tree);
 }
 
 void cairn_tree_free(struct cairn_tree *tree)

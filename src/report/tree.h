@@ -24,28 +24,41 @@ struct cairn_tree_node {
 	struct cairn_weight value;
 	struct cairn_weight objects; /* all zero unless has_objects */
 	struct cairn_weight base;    /* of the subtracted profile; value + base is what there is now. All zero unless has_base */
+	struct cairn_weight size;    /* the room it takes in a picture; never negative */
 };
 
+/* The order of siblings. */
 enum cairn_tree_order {
-	CAIRN_TREE_BY_NAME,  /* as flame graphs are drawn: equal trees look equal */
+	CAIRN_TREE_BY_NAME,  /* as the lines of folded text would sort: equal trees look equal */
 	CAIRN_TREE_BY_VALUE, /* the largest total first, equal ones by name */
+	CAIRN_TREE_BY_TIME,  /* as the samples come. Only neighbours are merged, and what a node holds itself between its
+	                      * children is a child too, without an entry */
+};
+
+/* What the size of a stack is. */
+enum cairn_tree_sizes {
+	CAIRN_SIZE_VALUE, /* its value, without the sign: where a base was subtracted, how much it changed */
+	CAIRN_SIZE_AFTER, /* what it holds now; one that has vanished has the size of its base */
+	CAIRN_SIZE_NOW,   /* what it holds now; nothing for one that has vanished */
 };
 
 struct cairn_tree_options {
 	bool reversed; /* the leaves are the root's children */
 	enum cairn_tree_order order;
+	enum cairn_tree_sizes sizes;
+	double least_part; /* nodes smaller than this part of the whole have a total but no children: their stacks are not told
+	                    * apart. Most stacks of a big profile end there, and cost nothing */
 };
 
 struct cairn_tree {
 	const struct cairn_view *view; /* borrowed */
 	struct cairn_tree_node *nodes;
 	size_t count, capacity;
-	size_t depth; /* levels below the root */
 	bool has_objects;
 	bool has_base;
 };
 
-/* Makes the tree of all samples of VIEW, which outlives it. OPTIONS may be NULL. */
+/* Makes the tree of all samples of VIEW, which outlives it; samples that come to nothing are left out. OPTIONS may be NULL. */
 void cairn_tree_make(struct cairn_tree *tree, struct cairn_view *view, const struct cairn_tree_options *options);
 void cairn_tree_free(struct cairn_tree *tree);
 

@@ -3,9 +3,9 @@
 #include "report/view.h"
 
 #include "base/array.h"
+#include "symbol/allocator.h"
 #include "symbol/shorten.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 static bool choose_value(struct cairn_view *view, struct cairn_error *error)
@@ -13,7 +13,8 @@ static bool choose_value(struct cairn_view *view, struct cairn_error *error)
 	const struct cairn_profile *profile = view->profile;
 	const struct cairn_view_options *options = &view->options;
 	view->value = profile->default_value;
-	const char *wanted = options->value;
+	static const char *const metrics[] = {NULL, "inuse_space", "inuse_objects", "alloc_space", "alloc_objects"};
+	const char *wanted = options->value ? options->value : metrics[options->metric];
 	if (!wanted && options->alloc)
 		wanted = options->objects ? "alloc_objects" : "alloc_space";
 	if (!wanted && options->objects)
@@ -83,7 +84,7 @@ static void file_and_line(const struct cairn_profile *profile, uint32_t file, ui
 }
 
 /* The short form of a name that was demangled; each function's is made once. Other names are as somebody wrote them. */
-static const char *function_name(struct cairn_view *view, uint32_t id)
+const char *cairn_view_function(struct cairn_view *view, uint32_t id)
 {
 	const struct cairn_profile *profile = view->profile;
 	const struct cairn_function *function = &profile->functions[id];
@@ -114,7 +115,7 @@ static uint32_t name_frame(struct cairn_view *view, uint32_t location_id, uint32
 	if (view->options.granularity == CAIRN_BY_FILE) {
 		cairn_buffer_text(out, function->file ? cairn_profile_string(profile, function->file) : "??");
 	} else {
-		cairn_buffer_text(out, function_name(view, frame->function));
+		cairn_buffer_text(out, cairn_view_function(view, frame->function));
 		if (view->options.granularity == CAIRN_BY_LINE || (view->options.granularity == CAIRN_BY_ADDRESS && function->file)) {
 			cairn_buffer_byte(out, ' ');
 			file_and_line(profile, function->file, frame->line, out);
@@ -123,25 +124,62 @@ static uint32_t name_frame(struct cairn_view *view, uint32_t location_id, uint32
 	return add_entry(view, cairn_buffer_bytes(out), frame->function, frame->line, location_id);
 }
 
+/* Naming under way. */
+struct naming {
+	struct cairn_view *view;
+	struct cairn_allocator allocator; /* all zero where no frame is the allocator's */
+	struct cairn_buffer out;
+};
+
+static uint8_t allocator_kind(const struct naming *naming, uint32_t location, uint32_t frame)
+{
+	return (uint8_t)(naming->allocator.profile ? cairn_allocator_frame(&naming->allocator, location, frame) : CAIRN_ALLOCATOR_NOT);
+}
+
+static void add_slot(struct naming *naming, uint32_t location, uint32_t frame, bool inlined)
+{
+	struct cairn_view *view = naming->view;
+	cairn_array_room(view->slots, view->slot_count, view->slot_capacity);
+	view->slots[view->slot_count++] = (struct cairn_slot){
+		.entry = name_frame(view, location, frame, &naming->out),
+		.frame = frame,
+		.inlined = inlined,
+		.allocator = allocator_kind(naming, location, frame),
+	};
+}
+
+static void add_slots(struct naming *naming, uint32_t id)
+{
+	const struct cairn_location *location = &naming->view->profile->locations[id];
+	uint32_t first = location->first_frame, last = first + location->frame_count - 1;
+	if (location->frame_count == 0) {
+		add_slot(naming, id, CAIRN_NONE, false);
+	} else if (naming->view->options.granularity == CAIRN_BY_ADDRESS) {
+		/* One row for each address, named by the innermost function that is not the allocator's. */
+		while (first < last && allocator_kind(naming, id, first) != CAIRN_ALLOCATOR_NOT)
+			first++;
+		add_slot(naming, id, naming->view->options.no_inlines ? last : first, false);
+	} else {
+		for (uint32_t frame = naming->view->options.no_inlines ? last : first; frame <= last; frame++)
+			add_slot(naming, id, frame, frame < last);
+	}
+}
+
 static void name_locations(struct cairn_view *view)
 {
 	const struct cairn_profile *profile = view->profile;
-	struct cairn_buffer out = cairn_buffer(1 << 20);
+	struct naming naming = {.view = view, .out = cairn_buffer(1 << 20)};
+	if (!view->options.all_frames && (profile->kind == CAIRN_PROFILE_HEAP || profile->kind == CAIRN_PROFILE_GROWTH))
+		cairn_allocator_learn(&naming.allocator, profile);
 	view->first = cairn_array_reserve(NULL, &(size_t){0}, profile->location_count + 1, sizeof *view->first);
 	for (size_t i = 0; i < profile->location_count; i++) {
-		const struct cairn_location *location = &profile->locations[i];
-		uint32_t count = location->frame_count ? location->frame_count : 1, from = view->options.no_inlines ? count - 1 : 0;
-		view->first[i] = (uint32_t)view->location_entry_count;
-		for (uint32_t f = from; f < count; f++) {
-			uint32_t entry = name_frame(view, (uint32_t)i, location->frame_count ? location->first_frame + f : CAIRN_NONE, &out);
-			cairn_array_room(view->location_entries, view->location_entry_count, view->location_entry_capacity);
-			cairn_array_room(view->location_frames, view->location_entry_count, view->location_frame_capacity);
-			view->location_frames[view->location_entry_count] = location->frame_count ? location->first_frame + f : CAIRN_NONE;
-			view->location_entries[view->location_entry_count++] = entry;
-		}
+		view->first[i] = (uint32_t)view->slot_count;
+		add_slots(&naming, (uint32_t)i);
 	}
-	view->first[profile->location_count] = (uint32_t)view->location_entry_count;
-	cairn_buffer_free(&out);
+	view->first[profile->location_count] = (uint32_t)view->slot_count;
+	cairn_buffer_free(&naming.out);
+	if (naming.allocator.profile)
+		cairn_allocator_free(&naming.allocator);
 }
 
 static size_t deepest_stack(const struct cairn_view *view)
@@ -200,7 +238,9 @@ bool cairn_view_make(struct cairn_view *view, const struct cairn_profile *profil
 	name_locations(view);
 	take_samples(view);
 	add_up(view, &view->total, &view->whole);
-	view->stack = cairn_array_reserve(NULL, &(size_t){0}, deepest_stack(view), sizeof *view->stack);
+	size_t deepest = deepest_stack(view);
+	view->stack = cairn_array_reserve(NULL, &(size_t){0}, deepest, sizeof *view->stack);
+	view->inlined = cairn_array_reserve(NULL, &(size_t){0}, deepest, sizeof *view->inlined);
 	if (!cairn_filter_view(view, error))
 		return false;
 	double whole;
@@ -219,9 +259,8 @@ void cairn_view_free(struct cairn_view *view)
 	cairn_index_free(&view->entry_index);
 	free(view->entries);
 	free(view->first);
-	free(view->location_entries);
-	free(view->location_frames);
-	free(view->roots);
+	free(view->slots);
+	free(view->inlined);
 	free(view->samples);
 	free(view->stack);
 	*view = (struct cairn_view){0};
@@ -231,17 +270,37 @@ const uint32_t *cairn_view_stack(struct cairn_view *view, size_t sample, size_t 
 {
 	const struct cairn_profile *profile = view->profile;
 	const struct cairn_sample *at = &profile->samples[view->samples[sample]];
+	const struct cairn_slot *cut = NULL;
 	size_t count = 0, root = 0;
 	for (uint32_t d = 0; d < at->depth; d++) {
 		uint32_t location = profile->stacks[at->stack + d];
-		for (uint32_t e = view->first[location]; e < view->first[location + 1]; e++) {
-			view->stack[count++] = view->location_entries[e];
-			if (view->roots && view->roots[e])
+		for (uint32_t s = view->first[location]; s < view->first[location + 1]; s++) {
+			const struct cairn_slot *slot = &view->slots[s];
+			/* All up to here is the allocator's: an entry to it always, its inner frames while nothing else came by. */
+			if (slot->allocator == CAIRN_ALLOCATOR_ENTRY || (slot->allocator == CAIRN_ALLOCATOR_INNER && count == 0)) {
+				cut = slot;
+				count = root = 0;
+				continue;
+			}
+			view->inlined[count] = slot->inlined;
+			view->stack[count++] = slot->entry;
+			if (slot->root)
 				root = count;
 		}
 	}
-	*depth = view->roots ? root : count;
+	if (count == 0 && cut) {
+		view->inlined[0] = false;
+		view->stack[count++] = cut->entry;
+	}
+	*depth = view->cuts_roots ? root : count;
 	return view->stack;
+}
+
+bool cairn_view_match(struct cairn_view *view, uint32_t function, const struct cairn_pattern *pattern)
+{
+	const struct cairn_profile *profile = view->profile;
+	return function != CAIRN_NONE && (cairn_pattern_match(pattern, cairn_bytes_of(cairn_view_function(view, function))) ||
+					  cairn_pattern_match(pattern, cairn_strings_bytes(&profile->strings, profile->functions[function].name)));
 }
 
 bool cairn_view_in_bytes(const struct cairn_view *view)

@@ -8,8 +8,14 @@
 #define CAIRN_REPORT_VIEW_H
 
 #include "base/buffer.h"
+#include "base/pattern.h"
 #include "profile/profile.h"
 #include "report/filter.h"
+
+#include <math.h>
+
+/* What is counted: nothing asked for is the profile's own default. */
+enum cairn_metric { CAIRN_METRIC_DEFAULT, CAIRN_INUSE_SPACE, CAIRN_INUSE_OBJECTS, CAIRN_ALLOC_SPACE, CAIRN_ALLOC_OBJECTS };
 
 enum cairn_granularity { CAIRN_BY_FUNCTION, CAIRN_BY_FILE, CAIRN_BY_LINE, CAIRN_BY_ADDRESS };
 
@@ -20,7 +26,8 @@ struct cairn_view_options {
 	bool all_frames; /* the allocator's own too */
 	bool objects;    /* count objects, not bytes */
 	bool alloc;      /* everything allocated so far, not what lives */
-	const char *value; /* a value type by its name, before the two above; NULL for the default */
+	int metric;        /* before the two above */
+	const char *value; /* a value type by its name, before all of them; NULL for none */
 	struct cairn_filter_options filter;
 	bool drop_negative;        /* leave out stacks that shrank */
 	bool relative_percentages; /* percent of what the filters left, not of the whole profile */
@@ -31,6 +38,15 @@ struct cairn_entry {
 	uint32_t function; /* of the profile; CAIRN_NONE when it has no name */
 	uint32_t line;
 	uint32_t location; /* the first one it was made for */
+};
+
+/* One frame of a location, as it is shown. */
+struct cairn_slot {
+	uint32_t entry;
+	uint32_t frame; /* of the profile; CAIRN_NONE when it has no name */
+	bool inlined;   /* into the next */
+	bool root;      /* stacks may begin here, where the view cuts them */
+	uint8_t allocator; /* enum cairn_allocator_kind: what is the allocator's own is taken off the leaf of a stack */
 };
 
 struct cairn_view {
@@ -49,12 +65,12 @@ struct cairn_view {
 	struct cairn_entry *entries;
 	size_t entry_count, entry_capacity;
 	struct cairn_index entry_index;
-	uint32_t *first;          /* per location, where its entries begin in `location_entries`; one more at the end */
-	uint32_t *location_entries; /* innermost first */
-	uint32_t *location_frames;  /* beside each, its frame in the profile; CAIRN_NONE without a name */
-	size_t location_entry_count, location_entry_capacity, location_frame_capacity;
-	bool *roots; /* beside each, whether stacks may begin there; NULL when they begin at their own root */
+	uint32_t *first; /* per location, where its slots begin; one more at the end */
+	struct cairn_slot *slots; /* innermost first */
+	size_t slot_count, slot_capacity;
+	bool cuts_roots; /* stacks end at their outermost `root` slot */
 	uint32_t *stack; /* room for the deepest stack */
+	bool *inlined;   /* beside it */
 };
 
 /* Makes the view. Fails with a sentence when PROFILE does not have the value that is asked for. */
@@ -64,6 +80,12 @@ void cairn_view_free(struct cairn_view *view);
 
 /* The entries of the stack of the view's SAMPLE, leaf first. Borrowed until the next call. */
 const uint32_t *cairn_view_stack(struct cairn_view *view, size_t sample, size_t *depth);
+
+/* Whether each entry of the stack last asked for was inlined into the next. */
+static inline const bool *cairn_view_inlined(const struct cairn_view *view)
+{
+	return view->inlined;
+}
 
 static inline double cairn_view_value(const struct cairn_view *view, size_t sample)
 {
@@ -86,6 +108,18 @@ static inline double cairn_view_base(const struct cairn_view *view, size_t sampl
 static inline struct cairn_bytes cairn_view_name(const struct cairn_view *view, uint32_t entry)
 {
 	return cairn_strings_bytes(&view->names, view->entries[entry].name);
+}
+
+/* The display name of a function of the profile, without file and line. */
+const char *cairn_view_function(struct cairn_view *view, uint32_t function);
+
+/* Whether PATTERN matches the name of a function of the profile, as it is displayed or in full; not for CAIRN_NONE. */
+bool cairn_view_match(struct cairn_view *view, uint32_t function, const struct cairn_pattern *pattern);
+
+/* Whether VALUE, a sum of the view's values, is no more than what rounding leaves of numbers that cancel each other out. */
+static inline bool cairn_view_is_nothing(const struct cairn_view *view, double value)
+{
+	return fabs(value) <= view->whole * 1e-12;
 }
 
 /* Whether the values are bytes, and so shown in KiB and MiB. */

@@ -9,8 +9,8 @@ enum { most_points = 64 };
 
 /* The chance that any of all the paths looked at is called growing although none is. */
 static const double false_alarm = 0.01;
-/* How many standard deviations the later half must grow by itself. */
-static const double late_sigma = 2;
+/* How many standard deviations the later half must be slower to call the first one warming up. */
+static const double slowing_sigmas = 3;
 /* A later half slower than this share of the whole has stopped growing. */
 static const double late_share = 0.25;
 
@@ -177,20 +177,36 @@ static size_t average(const struct cairn_trend_point *points, size_t count, stru
 	return made;
 }
 
-/* The later half of the longest run: what is left when warming up is over. */
-static const struct cairn_trend_point *later_half(const struct cairn_trend_point *points, size_t count, size_t *length)
+/* The longest run is where warming up can be told from growing. */
+static const struct cairn_trend_point *longest_run(const struct cairn_trend_point *points, size_t count, size_t *length)
 {
-	size_t best = 0, longest = 0;
+	size_t best = 0;
+	*length = 0;
 	for (size_t start = 0, end; start < count; start = end) {
 		for (end = start; end < count && points[end].run == points[start].run;)
 			end++;
-		if (end - start >= longest) {
-			longest = end - start;
+		if (end - start >= *length) {
+			*length = end - start;
 			best = start;
 		}
 	}
-	*length = longest - longest / 2;
-	return points + best + longest / 2;
+	return points + best;
+}
+
+/* How sure that it does not move: the chance that noise would have shown a tenth of its size over the whole time. */
+static double steadiness(const struct cairn_trend_point *points, size_t count, struct line late, double sign)
+{
+	double mean = 0;
+	for (size_t i = 0; i < count; i++)
+		mean += points[i].value / (double)count;
+	double span = points[count - 1].hours - points[0].hours, slack = span > 0 ? 0.1 * fabs(mean) / span : 0;
+	return late.error > 0 ? 1 - tail((slack - sign * late.slope) / late.error) : 1;
+}
+
+static double chance_of(struct line line, double sign, size_t comparisons)
+{
+	double sigmas = line.error > 0 ? sign * line.slope / line.error : sign * line.slope > 0 ? INFINITY : 0;
+	return fmin(1, 2 * tail(sigmas) * (double)(comparisons ? comparisons : 1));
 }
 
 void cairn_trend_judge(struct cairn_trend *trend, const struct cairn_trend_point *points, size_t count, size_t comparisons, double *scratch)
@@ -204,33 +220,32 @@ void cairn_trend_judge(struct cairn_trend *trend, const struct cairn_trend_point
 	*trend = (struct cairn_trend){.verdict = CAIRN_PLATEAUED};
 	if (count < 2)
 		return;
-	struct line whole = fit(points, count, scratch), late = whole;
-	size_t falls, legs = count_legs(points, count, &falls), late_count = 0;
+	struct line whole = fit(points, count, scratch), early = whole, late = whole;
+	size_t falls, legs = count_legs(points, count, &falls), length;
 	/* Points within one swing say the same thing; what counts is how many swings there are. */
 	if (falls > 1)
 		whole.error *= sqrt((double)count / (double)(legs + 1));
-	const struct cairn_trend_point *half = later_half(points, count, &late_count);
-	if (late_count >= halves_worth_it / 2 && count >= halves_worth_it)
-		late = fit(half, late_count, scratch);
+	const struct cairn_trend_point *run = longest_run(points, count, &length);
+	if (length >= halves_worth_it) {
+		early = fit(run, length / 2, scratch);
+		late = fit(run + length / 2, length - length / 2, scratch);
+	}
 
-	double sign = whole.slope < 0 ? -1 : 1;
-	double sigmas = whole.error > 0 ? fabs(whole.slope) / whole.error : whole.slope != 0 ? INFINITY : 0;
-	double chance = fmin(1, 2 * tail(sigmas) * (double)(comparisons ? comparisons : 1));
-	bool moves = chance < false_alarm;
-	bool still = sign * late.slope > late_share * fabs(whole.slope) && sign * late.slope >= late_sigma * late.error;
-	trend->warmed_up = moves && fabs(whole.slope) > 1.5 * fabs(late.slope);
-	trend->per_hour = moves && trend->warmed_up ? late.slope : whole.slope;
+	double sign = whole.slope < 0 ? -1 : 1, chance = chance_of(whole, sign, comparisons);
+	bool moves = chance < false_alarm && sign * late.slope > late_share * fabs(whole.slope);
+	/* What clearly slowed down must have enough left in its later half alone. */
+	trend->warmed_up = sign * (early.slope - late.slope) > slowing_sigmas * hypot(early.error, late.error);
+	if (trend->warmed_up) {
+		chance = chance_of(late, sign, comparisons);
+		moves = moves && chance < false_alarm;
+	}
+	trend->per_hour = trend->warmed_up ? late.slope : whole.slope;
 	trend->error = trend->warmed_up ? late.error : whole.error;
-	if (moves && still) {
+	if (moves) {
 		trend->verdict = sign > 0 ? CAIRN_GROWING : CAIRN_SHRINKING;
 		trend->confidence = 1 - chance;
-		return;
+	} else {
+		trend->verdict = falls > 1 ? CAIRN_SAWTOOTH : CAIRN_PLATEAUED;
+		trend->confidence = steadiness(points, count, late, sign);
 	}
-	/* How sure that it does not move: the chance that noise would have shown a tenth of its size over the whole time. */
-	double mean = 0;
-	for (size_t i = 0; i < count; i++)
-		mean += points[i].value / (double)count;
-	double span = points[count - 1].hours - points[0].hours, slack = span > 0 ? 0.1 * fabs(mean) / span : 0;
-	trend->verdict = falls > 1 ? CAIRN_SAWTOOTH : CAIRN_PLATEAUED;
-	trend->confidence = late.error > 0 ? 1 - tail((slack - sign * late.slope) / late.error) : 1;
 }

@@ -16,10 +16,10 @@ static const char magic[8] = "cairnsym";
 struct header {
 	char magic[8];
 	uint32_t version;
-	uint32_t checksum; /* CRC-32 of all that follows the header */
+	uint32_t checksum; /* CRC-32 of the whole block with 0 here */
 	uint64_t size;     /* of all that follows the header */
 	uint32_t address_count, probe_count, frame_count, function_count, string_count, string_size;
-	uint32_t key, options, note, unused;
+	uint32_t key, options, note, damaged;
 };
 
 /* How many bytes follow a header with these counts; they are 32 bits each, so the sum cannot overflow. */
@@ -28,6 +28,12 @@ static uint64_t body_size(const struct header *header)
 	return (uint64_t)header->address_count * 8 + (uint64_t)header->probe_count * sizeof(struct cairn_answer_probe) +
 	       ((uint64_t)header->address_count + 1) * 4 + (uint64_t)header->frame_count * sizeof(struct cairn_answer_frame) +
 	       (uint64_t)header->function_count * sizeof(struct cairn_answer_function) + (uint64_t)header->string_count * 4 + header->string_size;
+}
+
+static uint32_t checksum(struct header header, const char *body, size_t length)
+{
+	header.checksum = 0;
+	return libdeflate_crc32(libdeflate_crc32(0, &header, sizeof header), body, length);
 }
 
 static bool strings_are_whole(const struct cairn_answers *answers, uint32_t size)
@@ -66,11 +72,11 @@ bool cairn_answers_parse(struct cairn_answers *answers, struct cairn_bytes block
 	const char *at = block.data + sizeof header;
 	size_t length = block.length - sizeof header;
 	if (memcmp(header.magic, magic, sizeof magic) != 0 || header.version != CAIRN_ANSWERS_VERSION || header.size != length ||
-	    body_size(&header) != length || libdeflate_crc32(0, at, length) != header.checksum)
+	    body_size(&header) != length || checksum(header, at, length) != header.checksum)
 		return false;
 	*answers = (struct cairn_answers){.address_count = header.address_count, .function_count = header.function_count,
 					  .string_count = header.string_count, .probe_count = header.probe_count,
-					  .key = header.key, .options = header.options, .note = header.note};
+					  .key = header.key, .options = header.options, .note = header.note, .damaged = header.damaged != 0};
 	answers->addresses = (const void *)at;
 	answers->probes = (const void *)(answers->addresses + header.address_count);
 	answers->first = (const void *)(answers->probes + header.probe_count);
@@ -195,7 +201,8 @@ static void write_entries(const struct cairn_answers_builder *builder, const str
 	}
 	cairn_buffer_append(out, &first, 4);
 	for (size_t i = 0; i < builder->entry_count; i++)
-		cairn_buffer_append(out, builder->frames + builder->entries[i].first, builder->entries[i].count * sizeof *builder->frames);
+		if (builder->entries[i].count)
+			cairn_buffer_append(out, builder->frames + builder->entries[i].first, builder->entries[i].count * sizeof *builder->frames);
 	cairn_buffer_append(out, builder->functions, builder->function_count * sizeof *builder->functions);
 }
 
@@ -218,6 +225,7 @@ bool cairn_answers_write(struct cairn_answers_builder *builder, const struct cai
 	header.key = cairn_strings_add_text(strings, origin->key);
 	header.options = cairn_strings_add_text(strings, origin->options);
 	header.note = cairn_strings_add_text(strings, origin->note ? origin->note : "");
+	header.damaged = origin->damaged;
 	struct cairn_answer_probe *probes = cairn_arena_zero(&strings->arena, origin->probe_count, sizeof *probes);
 	for (size_t i = 0; i < origin->probe_count; i++)
 		probes[i] = (struct cairn_answer_probe){origin->probes[i].size, origin->probes[i].inode, origin->probes[i].modified_ns,
@@ -241,7 +249,7 @@ bool cairn_answers_write(struct cairn_answers_builder *builder, const struct cai
 	cairn_buffer_append(out, &header, sizeof header);
 	write_entries(builder, &header, probes, out);
 	write_strings(strings, out);
-	header.checksum = libdeflate_crc32(0, out->data + sizeof header, out->length - sizeof header);
+	header.checksum = checksum(header, out->data + sizeof header, out->length - sizeof header);
 	memcpy(out->data, &header, sizeof header);
 	return !out->failed;
 }

@@ -50,6 +50,7 @@ struct cairn_answers {
 	const char *string_bytes;
 	size_t address_count, function_count, string_count, probe_count;
 	uint32_t key, options, note;
+	bool damaged;
 };
 
 /* Checks BLOCK. False when it is not a whole block of this version. */
@@ -96,6 +97,7 @@ struct cairn_answers_origin {
 	const char *key;     /* which module */
 	const char *options; /* where a person pointed */
 	const char *note;    /* NULL when nothing was missing */
+	bool damaged;        /* the note is about debug information that is there but not whole: worth a word in any case */
 	const struct cairn_probe *probes;
 	size_t probe_count;
 };

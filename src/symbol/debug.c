@@ -113,8 +113,10 @@ static void find_alt(struct cairn_finder *finder, struct cairn_debug *debug, con
 	if (!debug->files.alt && finder->options->debuginfod && cairn_build_id_valid(build_id) &&
 	    (path = cairn_debuginfod_fetch(&finder->arena, build_id, false, NULL)))
 		debug->files.alt = open_build(path, build_id);
-	if (!debug->files.alt)
-		debug->note = cairn_arena_format(&finder->arena, "%s, which it shares debug information with, is not here", name);
+	if (debug->files.alt)
+		return;
+	debug->note = cairn_arena_format(&finder->arena, "%s, which it shares debug information with, is not here", name);
+	debug->damaged = true;
 }
 
 /* FILE.dwp beside the binary, or FILE.dwp or FILE.debug's beside the debug file. */

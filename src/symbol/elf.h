@@ -94,7 +94,7 @@ bool cairn_elf_has_symtab(const struct cairn_elf *elf);
 
 /* A defined symbol. */
 struct cairn_elf_symbol {
-	const char *name;
+	const char *name; /* empty when it has none */
 	uint64_t address;
 	uint64_t size;
 	uint8_t type;    /* STT_FUNC, … */

@@ -64,6 +64,7 @@ struct cairn_debug {
 	struct cairn_symbols_files files; /* `binary` is NULL when it could not be opened */
 	const char *debug_path;
 	const char *note; /* why names or lines will be missing: the end of a sentence; NULL when there is DWARF, whole */
+	bool damaged;     /* the note is about DWARF that is there but not whole */
 	struct cairn_probe *probes; /* of everything that could have been better */
 	size_t probe_count, probe_capacity;
 	char *mini_bytes;

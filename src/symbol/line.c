@@ -305,12 +305,12 @@ const char *cairn_lines_path(struct cairn_lines *lines, uint64_t number, struct 
 	if (file->path || !file->name)
 		return file->path;
 	const char *directory = file->directory < lines->directory_count ? lines->directories[file->directory] : NULL;
-	const char *root = lines->unit->directory;
+	const char *root = lines->unit->directory; /* which directory 0 is, too */
 	if (file->name[0] == '/' || !directory)
 		file->path = file->name;
-	else if (directory[0] == '/' || !root || directory == root)
-		file->path = cairn_arena_format(arena, "%s/%s", directory, file->name);
+	else if (directory[0] == '/' || !root || file->directory == 0)
+		file->path = cairn_arena_format(arena, "%.4096s/%.4096s", directory, file->name);
 	else
-		file->path = cairn_arena_format(arena, "%s/%s/%s", root, directory, file->name);
+		file->path = cairn_arena_format(arena, "%.4096s/%.4096s/%.4096s", root, directory, file->name);
 	return file->path;
 }

@@ -13,8 +13,8 @@ void cairn_entry_read(
 	struct cairn_entry *entry, const struct cairn_abbrevs *table, const struct cairn_abbrev *abbrev, struct cairn_cursor *in)
 {
 	*entry = (struct cairn_entry){0};
-	const struct cairn_step *step = table->steps + abbrev->first_step, *end = step + abbrev->step_count;
-	for (; step < end; step++) {
+	for (uint32_t i = 0; i < abbrev->step_count; i++) {
+		const struct cairn_step *step = &table->steps[abbrev->first_step + i];
 		if (!step->attribute) {
 			cairn_step_skip(step, table->encoding, in);
 			continue;
@@ -107,14 +107,14 @@ static bool take_name(struct cairn_name *name, const struct cairn_unit *unit, co
 {
 	if (!name->line)
 		name->line = entry->line;
-	const char *linkage = cairn_unit_text(unit, &entry->linkage_name);
-	if (linkage) {
+	const char *linkage = cairn_unit_text(unit, &entry->linkage_name), *plain = cairn_unit_text(unit, &entry->name);
+	if (linkage && !(plain && unit->is_c)) {
 		name->text = linkage;
 		name->mangled = true;
 		return true;
 	}
 	if (!name->text)
-		name->text = cairn_unit_text(unit, &entry->name);
+		name->text = plain;
 	return false;
 }
 
@@ -139,7 +139,7 @@ struct cairn_name cairn_names_of(struct cairn_names *names, const struct cairn_u
 		return name;
 	uint64_t place = entry->origin.number + (entry->origin.kind == CAIRN_VALUE_UNIT_REFERENCE ? unit->offset : 0);
 	uint64_t file = unit->dwarf->number * 2u + (entry->origin.kind == CAIRN_VALUE_ALT_REFERENCE);
-	uint32_t *known = cairn_map_at(&names->index, place | file << 48);
+	uint32_t *known = cairn_map_at(&names->index, cairn_hash_mix(file) ^ place);
 	if (*known == CAIRN_NONE) {
 		*known = (uint32_t)names->count;
 		cairn_array_room(names->items, names->count, names->capacity);

@@ -27,7 +27,6 @@ struct job {
 	struct cairn_answers answers; /* from `cached`, then from `block` */
 	struct cairn_file cached;
 	struct cairn_buffer block;
-	struct cairn_strings warnings;
 	struct cairn_arena arena; /* what a worker makes */
 	const char *problem;
 	const char *cache_problem;
@@ -184,10 +183,13 @@ static void look_up(struct job *job, const struct cairn_debug *debug)
 
 	size_t warning_count;
 	const char *const *warnings = cairn_symbols_warnings(symbols, &warning_count);
-	for (size_t i = 0; i < warning_count; i++)
-		cairn_strings_add_text(&job->warnings, warnings[i]);
-	struct cairn_answers_origin origin = {.key = job->key.text, .options = job->key.options, .probes = debug->probes, .probe_count = debug->probe_count,
-					      .note = debug->note ? debug->note : warning_count ? warnings[0] : NULL};
+	struct cairn_answers_origin origin = {.key = job->key.text, .options = job->key.options, .note = debug->note, .damaged = debug->damaged,
+					      .probes = debug->probes, .probe_count = debug->probe_count};
+	if (!origin.note && warning_count) {
+		origin.note = warning_count == 1 ? warnings[0]
+						 : cairn_arena_format(&job->arena, "%s, and %zu more such", warnings[0], warning_count - 1);
+		origin.damaged = true;
+	}
 	job->block = cairn_buffer(SIZE_MAX);
 	bool good = cairn_answers_write(&builder, &origin, &job->block) && cairn_answers_parse(&job->answers, cairn_buffer_bytes(&job->block));
 	job->has_answers = good;
@@ -336,8 +338,8 @@ static void report_job(struct work *work, struct job *job, size_t unnamed)
 	report->unnamed += unnamed;
 	if (job->cache_problem && !report->cache_problem)
 		report->cache_problem = cairn_arena_text(&report->arena, cairn_bytes_of(job->cache_problem));
-	for (uint32_t i = 1; i <= job->warnings.count; i++)
-		cairn_profile_warn(work->profile, "%s", cairn_strings_text(&job->warnings, i));
+	if (job->has_answers && job->answers.damaged && job->answers.note)
+		cairn_profile_warn(work->profile, "%s: %s", cairn_profile_string(work->profile, work->profile->modules[job->module].path), reason);
 }
 
 static void finish(struct job *job)
@@ -345,7 +347,6 @@ static void finish(struct job *job)
 	if (job->cached.bytes.data)
 		cairn_file_close(&job->cached);
 	cairn_buffer_free(&job->block);
-	cairn_strings_free(&job->warnings);
 	cairn_arena_free(&job->arena);
 }
 

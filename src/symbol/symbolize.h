@@ -44,8 +44,8 @@ void cairn_symbolize(struct cairn_profile *profile, const struct cairn_symbolize
 /* Fills unnamed_weight, and sorts the modules by it, largest first. */
 void cairn_symbolize_weigh(const struct cairn_profile *profile, struct cairn_symbolize_report *report);
 
-/* One line for each module with unnamed locations: "libfoo.so: no debug file for build-id …, 12.0 % of bytes". Modules
- * with less than SHARE (0 to 1) of the total are left out. */
+/* One line for each module with unnamed locations: "libfoo.so: no debug file for build-id …, 12.0 % of bytes". Left out are
+ * modules with less than SHARE (0 to 1) of the total, and allocators, whose frames nobody asks for. */
 void cairn_symbolize_explain(const struct cairn_profile *profile, const struct cairn_symbolize_report *report, double share,
 			     struct cairn_buffer *out);
 

@@ -1,7 +1,7 @@
 /* symtab.h - names from symbol tables, for what DWARF does not name.
  *
  * A symbol names an address only inside its size: the nearest symbol below an address is often a neighbour's, and a wrong
- * name is worse than none.
+ * name is worse than none. One without a size names the very address it is at.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SYMBOL_SYMTAB_H
 #define CAIRN_SYMBOL_SYMTAB_H
@@ -10,6 +10,7 @@
 
 struct cairn_symtab_match {
 	const char *name; /* NULL when no symbol covers the address */
+	const char *file; /* of a private symbol, the source or object file it is from, where the table says so; else NULL */
 	uint64_t address; /* where that symbol starts */
 	uint8_t rank;     /* between symbols of one place, the higher one is preferred */
 };

@@ -86,6 +86,12 @@ struct root_texts {
 	struct cairn_value directory, dwo_name;
 };
 
+static bool is_c(uint64_t language)
+{
+	enum { c89 = 0x01, c = 0x02, c99 = 0x0c, c11 = 0x1d, c17 = 0x2c, assembler = 0x8001 };
+	return language == c89 || language == c || language == c99 || language == c11 || language == c17 || language == assembler;
+}
+
 static void take_root_value(struct cairn_unit *unit, struct root_texts *texts, uint16_t attribute, struct cairn_value value)
 {
 	switch (attribute) {
@@ -101,6 +107,9 @@ static void take_root_value(struct cairn_unit *unit, struct root_texts *texts, u
 	case DW_AT_stmt_list:
 		unit->lines = value.number;
 		unit->has_lines = true;
+		break;
+	case DW_AT_language:
+		unit->is_c = is_c(value.number);
 		break;
 	case DW_AT_comp_dir:
 		texts->directory = value;

@@ -46,7 +46,7 @@ fi
 objcopy --only-keep-debug "$scratch/plain" "$scratch/plain.debug" && cp "$scratch/plain" "$scratch/stripped" &&
 	strip "$scratch/stripped" && objcopy --add-gnu-debuglink="$scratch/plain.debug" "$scratch/stripped" &&
 	agrees 'separate debug file' "$scratch/stripped" "$scratch/plain"
-for flags in '-gdwarf64' '-fdebug-types-section' '-gdwarf-2 -gstrict-dwarf' '-gdwarf-3 -gstrict-dwarf' '-ffunction-sections -Wl,--gc-sections' '-static'; do
+for flags in '-gdwarf64' '-fdebug-types-section' '-gdwarf-2' '-gdwarf-3 -gstrict-dwarf' '-ffunction-sections -Wl,--gc-sections'; do
 	build sample g++ -O2 -g $flags && agrees "g++ $flags" "$scratch/sample"
 done
 have ld.lld && build sample clang++ -O2 -g -ffunction-sections -fuse-ld=lld -Wl,--gc-sections && agrees 'clang++ --gc-sections by lld' "$scratch/sample"

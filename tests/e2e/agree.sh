@@ -15,7 +15,7 @@ agrees() {
 	if [ -n "${CAIRN_JUDGES:-}" ]; then
 		addr2line -a -f -i -C -e "$twin" <"$scratch/addresses" >"$scratch/gnu" 2>/dev/null && others+=("$scratch/gnu")
 	fi
-	python3 tests/e2e/agree.py compare "$scratch/ours" "$scratch/theirs" "${others[@]}" >"$scratch/said"
+	python3 tests/e2e/agree.py compare "$twin" "$scratch/ours" "$scratch/theirs" "${others[@]}" >"$scratch/said"
 	ok $? "$name"
 	cat "$scratch/said"
 }

@@ -23,7 +23,8 @@ static void must(bool condition)
 
 static void check_indices(const struct cairn_profile *profile)
 {
-	must(profile->value_count > 0 && profile->value_count <= CAIRN_VALUES_MAX && profile->default_value < profile->value_count);
+	must(profile->value_count > 0 && profile->value_count <= CAIRN_VALUES_MAX &&
+	     profile->default_value < profile->value_count);
 	for (size_t i = 0; i < profile->sample_count; i++) {
 		const struct cairn_sample *sample = &profile->samples[i];
 		must((size_t)sample->stack + sample->depth <= profile->stack_count && sample->labels < profile->label_set_count);

@@ -87,7 +87,8 @@ static void picture_of_profile(const struct cairn_profile *profile, struct pictu
 	add_line(&picture->period, &line);
 	bool has_totals = cairn_profile_find_value(profile, "alloc_space") != CAIRN_NONE;
 	for (uint32_t i = 0; i < profile->value_count; i++)
-		cairn_buffer_format(&line, " %s/%s", plain_type(cairn_profile_string(profile, profile->value_types[i].type), has_totals),
+		cairn_buffer_format(&line, " %s/%s",
+				    plain_type(cairn_profile_string(profile, profile->value_types[i].type), has_totals),
 				    cairn_profile_string(profile, profile->value_types[i].unit));
 	add_line(&picture->types, &line);
 	for (size_t i = 0; i < profile->sample_count; i++) {
@@ -102,14 +103,15 @@ static void picture_of_profile(const struct cairn_profile *profile, struct pictu
 		}
 		const struct cairn_label_set *labels = &profile->label_sets[sample->labels];
 		for (uint32_t label = 0; label < labels->count; label++)
-			cairn_buffer_format(&line, " %s:[%" PRId64 "]", cairn_profile_string(profile, profile->labels[labels->first + label].key),
+			cairn_buffer_format(&line, " %s:[%" PRId64 "]",
+					    cairn_profile_string(profile, profile->labels[labels->first + label].key),
 					    profile->labels[labels->first + label].number);
 		add_line(&picture->samples, &line);
 	}
 	for (size_t i = 0; i < profile->mapping_count; i++) {
 		const struct cairn_mapping *mapping = &profile->mappings[i];
-		cairn_buffer_format(&line, "0x%" PRIx64 "/0x%" PRIx64 "/0x%" PRIx64 " %s", mapping->start, mapping->limit, mapping->offset,
-				    cairn_profile_string(profile, profile->modules[mapping->module].path));
+		cairn_buffer_format(&line, "0x%" PRIx64 "/0x%" PRIx64 "/0x%" PRIx64 " %s", mapping->start, mapping->limit,
+				    mapping->offset, cairn_profile_string(profile, profile->modules[mapping->module].path));
 		add_line(&picture->mappings, &line);
 	}
 	cairn_buffer_free(&line);
@@ -118,10 +120,10 @@ static void picture_of_profile(const struct cairn_profile *profile, struct pictu
 enum section { HEAD, SAMPLES, LOCATIONS, MAPPINGS };
 
 struct golden {
-	struct lines stacks;        /* "values: ids labels" */
-	uint64_t address[1 << 12];  /* by location id */
-	unsigned mapping[1 << 12];  /* the same */
-	uint64_t start[1 << 8];     /* by mapping id */
+	struct lines stacks;       /* "values: ids labels" */
+	uint64_t address[1 << 12]; /* by location id */
+	unsigned mapping[1 << 12]; /* the same */
+	uint64_t start[1 << 8];    /* by mapping id */
 };
 
 static void read_golden_mapping(struct golden *golden, const char *text, struct picture *picture)
@@ -193,7 +195,8 @@ static void finish_golden(struct golden *golden, struct picture *picture)
 				cairn_buffer_format(&line, " %s", word);
 			} else {
 				unsigned id = (unsigned)atoi(word);
-				cairn_buffer_format(&line, " 0x%" PRIx64 "@0x%" PRIx64, golden->address[id], golden->start[golden->mapping[id]]);
+				cairn_buffer_format(&line, " 0x%" PRIx64 "@0x%" PRIx64, golden->address[id],
+						    golden->start[golden->mapping[id]]);
 			}
 		}
 		add_line(&picture->samples, &line);

@@ -21,7 +21,7 @@ static void add_words(struct cairn_buffer *to, struct form form, const uint64_t 
 			cairn_buffer_byte(to, (char)(words[i] >> 8 * (form.big ? form.width - 1 - byte : byte)));
 }
 
-#define words(to, form, ...)                                                                                           \
+#define words(to, form, ...)                                                                                                     \
 	add_words((to), (form), (const uint64_t[]){__VA_ARGS__}, sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
 
 static bool read_bytes(struct cairn_buffer *bytes)
@@ -68,13 +68,15 @@ static void test_artefacts(void)
 {
 	const struct form form = {8, false};
 	struct cairn_buffer bytes = cairn_buffer(4096);
-	words(&bytes, form, 0, 3, 0, 1000, 0, 1, 3, 0x10, 0x901, 0x21, 1, 3, 0x11, 0x901, 0x31, 1, 1, 0x12, 1, 4, 0x13, 0x901, 0x41, 0x51, 0, 1, 0);
+	words(&bytes, form, 0, 3, 0, 1000, 0, 1, 3, 0x10, 0x901, 0x21, 1, 3, 0x11, 0x901, 0x31, 1, 1, 0x12, 1, 4, 0x13, 0x901,
+	      0x41, 0x51, 0, 1, 0);
 	ok(read_bytes(&bytes), "a second frame that not all stacks have");
 	ok(profile.samples[0].depth == 3 && profile.warning_count == 0, "stays");
 
 	words(&bytes, form, 0, 3, 0, 1000, 0, 1, 3, 0x10, 0x901, 0x21, 1, 3, 0x11, 0x901, 0x31, 0, 1, 0);
 	ok(read_bytes(&bytes), "one that all stacks share");
-	ok(profile.samples[0].depth == 2 && address(0, 0) == 0x10 && address(0, 1) == 0x20 && warned("0x900"), "is the signal handler's, and said");
+	ok(profile.samples[0].depth == 2 && address(0, 0) == 0x10 && address(0, 1) == 0x20 && warned("0x900"),
+	   "is the signal handler's, and said");
 
 	words(&bytes, form, 0, 3, 0, 1000, 0, 1, 3, 0x10, 0x10, 0x21, 1, 3, 0x11, 0x91, 0x31, 0, 1, 0);
 	ok(read_bytes(&bytes), "a leaf recorded twice");

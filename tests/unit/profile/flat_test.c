@@ -53,7 +53,8 @@ static void test_rules(void)
 	is_near(live_under(" @ heap_v2/0", "2: 1000 [3: 1500]"), poisson(1000, 500, 131072), 1e-5, "a period of 0 is 128 KiB");
 	is_near(live_under(" @ heap_v2", "2: 1000 [3: 1500]"), poisson(1000, 500, 131072), 1e-5, "so is none");
 	is_near(live_under(" @ heap_v2/1", "2: 1000 [3: 1500]"), 1000, 0, "a period of 1 records everything");
-	is_near(live_under(" @ heap/4096", "2: 1000 [3: 1500]"), poisson(1000, 500, 2048), 1e-6, "heap: Go's, which prints twice its rate");
+	is_near(live_under(" @ heap/4096", "2: 1000 [3: 1500]"), poisson(1000, 500, 2048), 1e-6,
+		"heap: Go's, which prints twice its rate");
 	is_near(live_under(" @ heapz/4096", "2: 1000 [3: 1500]"), 1000 * 2048.0 / 500, 1e-6, "heapz: by ratio, half the period");
 	is_near(live_under("", "2: 1000 [2: 1000]"), 1000 * 131072.0 / 500, 1e-6, "no type, equal pairs: by ratio with 128 KiB");
 	is_near(live_under("", "2: 1000 [3: 1500]"), 1000, 0, "no type, other pairs: as it is");
@@ -70,17 +71,22 @@ static void test_values(void)
 	ok(read_text("heap profile: 3: 30 [ 3: 30] @ heapprofile\n 3: 30 [ 3: 30] @ 0x10\n"), "totals that say nothing");
 	ok(profile.value_count == 2 && profile.default_value == 1, "are left out");
 	is_text(cairn_profile_string(&profile, profile.value_types[1].type), "inuse_space", "live bytes stay");
-	ok(read_text("heap profile: 3: 30 [ 0: 0] @ heapprofile\n 3: 30 [ 0: 0] @ 0x10\n") && profile.value_count == 2, "so are totals of zero");
-	ok(read_text("heap profile: 0: 0 [ 0: 0] @ heapprofile\n 3: 30 [ 9: 90] @ 0x10\n") && profile.value_count == 4, "a line may know more than the header");
+	ok(read_text("heap profile: 3: 30 [ 0: 0] @ heapprofile\n 3: 30 [ 0: 0] @ 0x10\n") && profile.value_count == 2,
+	   "so are totals of zero");
+	ok(read_text("heap profile: 0: 0 [ 0: 0] @ heapprofile\n 3: 30 [ 9: 90] @ 0x10\n") && profile.value_count == 4,
+	   "a line may know more than the header");
 	ok(read_text("heap profile: 1: 5 [ 1: 5] @ growthz\n 1: 5 [ 1: 5] @ 0x10\n 1: 5 [ 1: 5] @ 0x10\n"), "growth");
-	ok(profile.kind == CAIRN_PROFILE_GROWTH && profile.sample_count == 2 && value(0, "space") == 5, "each request is a sample");
-	ok(read_text("heap profile: 1: 5 [ 1: 5] @ heapprofile\n -1: -50 [ 3: 90] @ 0x10\n") && value(0, "inuse_space") == -50, "less than nothing");
+	ok(profile.kind == CAIRN_PROFILE_GROWTH && profile.sample_count == 2 && value(0, "space") == 5,
+	   "each request is a sample");
+	ok(read_text("heap profile: 1: 5 [ 1: 5] @ heapprofile\n -1: -50 [ 3: 90] @ 0x10\n") && value(0, "inuse_space") == -50,
+	   "less than nothing");
 }
 
 static void test_stacks(void)
 {
-	ok(read_text("heap profile: 1: 5 [ 1: 5] @ heapprofile\r\n 1: 5 [ 1: 5] @ 0x00401010 0x402020\r\n   2:    6 [  2:   6] @\r\n"
-		     "\r\nMAPPED_LIBRARIES:\r\n00401000-00403000 r-xp 00001000 08:01 99   /opt/service\r\n"),
+	ok(read_text(
+		   "heap profile: 1: 5 [ 1: 5] @ heapprofile\r\n 1: 5 [ 1: 5] @ 0x00401010 0x402020\r\n   2:    6 [  2:   6] @\r\n"
+		   "\r\nMAPPED_LIBRARIES:\r\n00401000-00403000 r-xp 00001000 08:01 99   /opt/service\r\n"),
 	   "a dump with CR LF");
 	is_int(profile.sample_count, 2, "samples");
 	ok(profile.samples[0].depth == 2 && profile.samples[1].depth == 0, "a stack may be empty");
@@ -91,7 +97,8 @@ static void test_stacks(void)
 	ok(label->is_number && label->number == 3, "the mean size is a label");
 	ok(read_text("heap profile: 0: 0 [ 1: 5] @ heapprofile\n 0: 0 [ 2: 50] @ 0x1\n"), "nothing lives");
 	is_int(profile.labels[profile.label_sets[profile.samples[0].labels].first].number, 25, "the size of what lived");
-	ok(read_text("heap profile: 1: 5 [ 1: 5] @ heapprofile\n 1: 5 [ 1: 5] @ 0x1\n--- Memory map: ---\n  source=/home\n  00000000-00001000: $source/x\n"),
+	ok(read_text(
+		   "heap profile: 1: 5 [ 1: 5] @ heapprofile\n 1: 5 [ 1: 5] @ 0x1\n--- Memory map: ---\n  source=/home\n  00000000-00001000: $source/x\n"),
 	   "a map in the old form");
 	is_text(cairn_profile_string(&profile, profile.modules[0].path), "/home/x", "with a name for a part of the path");
 }
@@ -102,12 +109,14 @@ static void test_broken(void)
 	like_text(error.text, "x.heap:1: not a heap profile's header", "is refused");
 	ok(read_text("heap profile: 1: 5 [ 1: 5] @ heapprofile\n"), "a header alone is a profile");
 	is_int(profile.sample_count, 0, "without samples");
-	ok(read_text("heap profile: 1: 5 [ 1: 5] @ heapprofile\n 1: 5 [ 1: 5] @ 0x10\n what?\n 99999999999999999999: 1 [1: 1] @ 0x1\n 1: 5 [1: 5] @ 0xzz\n"),
+	ok(read_text(
+		   "heap profile: 1: 5 [ 1: 5] @ heapprofile\n 1: 5 [ 1: 5] @ 0x10\n what?\n 99999999999999999999: 1 [1: 1] @ 0x1\n 1: 5 [1: 5] @ 0xzz\n"),
 	   "lines that make no sense");
 	ok(profile.sample_count == 1 && warned("3 lines (the first is line 3)"), "are counted and left out");
 	ok(read_text("heap profile: 1: 5 [ 1: 5] @ heapprofile\n 1: 5 [ 1: 5] @ 0x10 0x2"), "a file cut in a stack");
 	ok(profile.sample_count == 1 && warned("cut short"), "gives what is there, and says so");
-	ok(read_text("heap profile: 1: 0 [ 0: 7] @ heap_v2/4096\n 1: 0 [ 0: 7] @ 0x10\n"), "objects without bytes, bytes without objects");
+	ok(read_text("heap profile: 1: 0 [ 0: 7] @ heap_v2/4096\n 1: 0 [ 0: 7] @ 0x10\n"),
+	   "objects without bytes, bytes without objects");
 	ok(value(0, "inuse_objects") == 1 && value(0, "alloc_space") == 7, "stay as they are");
 }
 

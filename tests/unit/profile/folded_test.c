@@ -32,11 +32,13 @@ static const char *stack(size_t sample)
 
 static void test_lines(void)
 {
-	ok(read_text("main;f;g 12\r\nmain;f 3\n\n  main;operator new [](unsigned long);a 7 b_[i] 0.5\nmain\t-4\nx 1e3\na;;b; 2"), "lines of all kinds");
+	ok(read_text("main;f;g 12\r\nmain;f 3\n\n  main;operator new [](unsigned long);a 7 b_[i] 0.5\nmain\t-4\nx 1e3\na;;b; 2"),
+	   "lines of all kinds");
 	is_int(profile.sample_count, 6, "each is a sample");
 	is_text(stack(0), "g<f<main", "leaf first");
 	is_text(stack(2), "a 7 b_[i]<operator new [](unsigned long)<main", "names keep their blanks, numbers and marks");
-	ok(profile.values[0] == 12 && profile.values[2] == 0.5 && profile.values[3] == -4 && profile.values[4] == 1000, "numbers of all kinds");
+	ok(profile.values[0] == 12 && profile.values[2] == 0.5 && profile.values[3] == -4 && profile.values[4] == 1000,
+	   "numbers of all kinds");
 	is_text(stack(5), "b<<a", "a frame may have no name; nothing follows the last semicolon");
 	is_int(profile.location_count, 9, "each name is one location");
 	ok(profile.locations[0].mapping == CAIRN_NONE && profile.value_count == 1, "without an address");

@@ -43,12 +43,13 @@ static void message(struct cairn_buffer *to, unsigned field, const uint64_t *pai
 	cairn_buffer_free(&body);
 }
 
-#define message(to, field, ...)                                                                                        \
+#define message(to, field, ...)                                                                                                  \
 	message((to), (field), (const uint64_t[]){__VA_ARGS__}, sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
 
 enum { objects = 1, count, space, byte_unit, program, build_id, name_a, name_b, file, thread, worker, comment, memory, last };
-static const char *const texts[] = {"",	 "inuse_objects", "count",  "inuse_space", "bytes",   "/bin/service (deleted)", "abcd",
-				    "f", "_Zf",		  "file.c", "thread",	   "worker1", "a remark",		"space"};
+static const char *const texts[] = {
+	"",       "inuse_objects", "count",   "inuse_space", "bytes", "/bin/service (deleted)", "abcd", "f", "_Zf",
+	"file.c", "thread",        "worker1", "a remark",    "space"};
 
 static void strings(struct cairn_buffer *to)
 {
@@ -123,26 +124,39 @@ static const char *text(uint32_t id)
 
 static void check_whole(const char *order)
 {
-	ok(profile.sample_count == 2 && profile.value_count == 2 && profile.warning_count == 0, "%s: two samples of two values", order);
-	ok(profile.values[0] == 2 && profile.values[1] == 1024 && profile.values[2] == -1 && profile.values[3] == -4096, "%s: the values", order);
-	ok(profile.stacks[0] == 1 && profile.stacks[1] == 0 && profile.stacks[2] == 0 && profile.samples[1].depth == 2, "%s: the stacks", order);
+	ok(profile.sample_count == 2 && profile.value_count == 2 && profile.warning_count == 0, "%s: two samples of two values",
+	   order);
+	ok(profile.values[0] == 2 && profile.values[1] == 1024 && profile.values[2] == -1 && profile.values[3] == -4096,
+	   "%s: the values", order);
+	ok(profile.stacks[0] == 1 && profile.stacks[1] == 0 && profile.stacks[2] == 0 && profile.samples[1].depth == 2,
+	   "%s: the stacks", order);
 	const struct cairn_location *location = &profile.locations[0];
-	ok(location->address == 0x401000 && location->mapping == 0 && location->is_folded && location->frame_count == 2, "%s: a location", order);
-	ok(profile.locations[1].address == 0x77 && profile.locations[1].mapping == CAIRN_NONE, "%s: one without a mapping", order);
+	ok(location->address == 0x401000 && location->mapping == 0 && location->is_folded && location->frame_count == 2,
+	   "%s: a location", order);
+	ok(profile.locations[1].address == 0x77 && profile.locations[1].mapping == CAIRN_NONE, "%s: one without a mapping",
+	   order);
 	const struct cairn_frame *frame = &profile.frames[location->first_frame];
 	const struct cairn_function *function = &profile.functions[frame->function];
 	ok(frame->line == 15 && frame->column == 7 && frame[1].line == 30, "%s: lines, innermost first", order);
-	ok(!strcmp(text(function->name), "f") && !strcmp(text(function->system_name), "_Zf") && !strcmp(text(function->file), "file.c") && function->start_line == 12,
+	ok(!strcmp(text(function->name), "f") && !strcmp(text(function->system_name), "_Zf") &&
+		   !strcmp(text(function->file), "file.c") && function->start_line == 12,
 	   "%s: a function", order);
 	const struct cairn_module *module = &profile.modules[0];
-	ok(!strcmp(text(module->path), "/bin/service") && module->deleted && !strcmp(text(module->build_id), "abcd"), "%s: a module", order);
-	ok(profile.mappings[0].has_functions && !profile.mappings[0].has_filenames && profile.mappings[0].offset == 0x1000, "%s: a mapping", order);
+	ok(!strcmp(text(module->path), "/bin/service") && module->deleted && !strcmp(text(module->build_id), "abcd"),
+	   "%s: a module", order);
+	ok(profile.mappings[0].has_functions && !profile.mappings[0].has_filenames && profile.mappings[0].offset == 0x1000,
+	   "%s: a mapping", order);
 	const struct cairn_label_set *set = &profile.label_sets[profile.samples[0].labels];
 	const struct cairn_label *label = &profile.labels[set->first];
-	ok(set->count == 2 && label->is_number && label->number == 512 && !strcmp(text(label->unit), "bytes") && !strcmp(text(label[1].text), "worker1"), "%s: labels",
-	   order);
-	ok(profile.default_value == 0 && profile.period == 524288 && profile.time_ns == 1700000000000000000 && profile.duration_ns == 5, "%s: the head", order);
-	ok(profile.kind == CAIRN_PROFILE_HEAP && !strcmp(text(profile.comments[0]), "a remark") && !strcmp(text(profile.process), "/bin/service"), "%s: the rest", order);
+	ok(set->count == 2 && label->is_number && label->number == 512 && !strcmp(text(label->unit), "bytes") &&
+		   !strcmp(text(label[1].text), "worker1"),
+	   "%s: labels", order);
+	ok(profile.default_value == 0 && profile.period == 524288 && profile.time_ns == 1700000000000000000 &&
+		   profile.duration_ns == 5,
+	   "%s: the head", order);
+	ok(profile.kind == CAIRN_PROFILE_HEAP && !strcmp(text(profile.comments[0]), "a remark") &&
+		   !strcmp(text(profile.process), "/bin/service"),
+	   "%s: the rest", order);
 }
 
 static void test_order(void)
@@ -152,7 +166,9 @@ static void test_order(void)
 	if (ok(read_buffer(&input), "strings first"))
 		check_whole("strings first");
 	samples(&input), tables(&input), head(&input);
-	static const char unknown[] = "\x82\x7d\x03xyz\xa9\x7d" "12345678\xad\x7d" "1234";
+	static const char unknown[] = "\x82\x7d\x03xyz\xa9\x7d"
+				      "12345678\xad\x7d"
+				      "1234";
 	cairn_buffer_append(&input, unknown, sizeof unknown - 1);
 	strings(&input);
 	if (ok(read_buffer(&input), "strings last, and unknown fields"))
@@ -187,7 +203,8 @@ static void test_broken(void)
 	message(&input, PPROF_LOCATION, 1, 1, 3, 5);
 	ok(read_buffer(&input), "ids that lead nowhere");
 	ok(profile.sample_count == 2 && profile.samples[0].depth == 0, "what can be kept is");
-	ok(warned("1 samples") && warned("1 frames") && warned("1 names") && warned("1 ids") && warned("2^53"), "and each thing is said");
+	ok(warned("1 samples") && warned("1 frames") && warned("1 names") && warned("1 ids") && warned("2^53"),
+	   "and each thing is said");
 	cairn_buffer_free(&input);
 }
 

@@ -48,7 +48,9 @@ static const char *path_of(size_t mapping)
 static const char *name_of(uint32_t location, uint32_t frame)
 {
 	const struct cairn_location *at = &after.locations[location];
-	return frame < at->frame_count ? cairn_profile_string(&after, after.functions[after.frames[at->first_frame + frame].function].name) : NULL;
+	return frame < at->frame_count
+		       ? cairn_profile_string(&after, after.functions[after.frames[at->first_frame + frame].function].name)
+		       : NULL;
 }
 
 static void name_location(uint32_t location, const char *name)
@@ -62,10 +64,12 @@ static void test_addresses(void)
 {
 	read_before(dump);
 	ok(rewrite((struct cairn_pprof_options){.names = CAIRN_PPROF_NAMES_NONE}), "addresses only");
-	ok(after.sample_count == 2 && after.mapping_count == 3 && after.location_count == 4 && after.function_count == 0, "nothing is named");
+	ok(after.sample_count == 2 && after.mapping_count == 3 && after.location_count == 4 && after.function_count == 0,
+	   "nothing is named");
 	is_text(path_of(0), "/bin/service", "the program's mapping is first");
 	is_text(path_of(1), "/lib/lib\\xff.so.6", "bytes that are no UTF-8 are escaped");
-	ok(after.locations[0].address == 0x7f0000000010 && after.locations[0].mapping == 1, "one before the return address, in its mapping");
+	ok(after.locations[0].address == 0x7f0000000010 && after.locations[0].mapping == 1,
+	   "one before the return address, in its mapping");
 	ok(!after.mappings[0].has_functions && !after.mappings[1].has_functions, "and nothing claims to be");
 	is_text(cairn_profile_string(&after, after.value_types[after.default_value].type), "inuse_space", "the default value");
 	is_near(after.period, 4096, 0, "the period");
@@ -84,7 +88,8 @@ static void test_names(void)
 	ok(rewrite((struct cairn_pprof_options){.names = CAIRN_PPROF_NAMES_ALL}), "names for all");
 	is_text(name_of(1, 0), "service+0x2010", "module and offset");
 	is_text(name_of(3, 0), "0x5", "or the address as in the dump");
-	ok(after.mappings[0].has_functions && after.mappings[1].has_functions && !after.mappings[2].has_functions, "mappings with locations are done");
+	ok(after.mappings[0].has_functions && after.mappings[1].has_functions && !after.mappings[2].has_functions,
+	   "mappings with locations are done");
 	ok(after.mappings[1].has_line_numbers && !after.mappings[0].has_line_numbers, "lines are claimed where there are");
 	read_before("main;f 5\nmain 7\n");
 	ok(rewrite((struct cairn_pprof_options){.names = CAIRN_PPROF_NAMES_NONE}), "text without addresses");
@@ -124,14 +129,30 @@ static void test_budget(void)
 	ok(out.length <= 20000 && out.length > 10000, "which are used well (%zu)", out.length);
 	is_near(cairn_profile_total(&after, 0), cairn_profile_total(&before, 0), 0, "with the same sum");
 	out.length = 0;
-	ok(!cairn_pprof_write(&before, &(struct cairn_pprof_options){.bytes_most = 10}, &out) && out.length == 0, "10 bytes are too few, and nothing is written");
+	ok(!cairn_pprof_write(&before, &(struct cairn_pprof_options){.bytes_most = 10}, &out) && out.length == 0,
+	   "10 bytes are too few, and nothing is written");
 	cairn_buffer_free(&text);
+}
+
+static void test_labels(void)
+{
+	read_before("main 1\n");
+	uint32_t key = cairn_profile_text(&before, "size");
+	struct cairn_label labels[] = {{.text = key}, {.key = key, .is_number = true}, {.key = key, .is_number = true, .number = -7}};
+	before.samples[0].labels = cairn_profile_add_labels(&before, labels, 3);
+	ok(rewrite((struct cairn_pprof_options){0}), "labels");
+	const struct cairn_label_set *set = &after.label_sets[after.samples[0].labels];
+	const struct cairn_label *label = &after.labels[set->first];
+	is_int(set->count, 2, "one without a key is not written");
+	ok(label[0].is_number && label[0].number == 0, "a number that is 0 is");
+	ok(label[1].is_number && label[1].number == -7 && !label[1].unit, "no unit is made up where none is needed");
 }
 
 static void test_empty(void)
 {
 	read_before("heap profile: 0: 0 [0: 0] @ heap_v2/4096\n");
-	ok(rewrite((struct cairn_pprof_options){.drop_frames = CAIRN_PPROF_ALLOCATOR_FRAMES}), "a profile without samples is a profile");
+	ok(rewrite((struct cairn_pprof_options){.drop_frames = CAIRN_PPROF_ALLOCATOR_FRAMES}),
+	   "a profile without samples is a profile");
 	is_int(after.value_count, 2, "with its value types");
 	is_text(cairn_profile_string(&after, after.drop_frames), CAIRN_PPROF_ALLOCATOR_FRAMES, "and the frames to drop");
 }
@@ -145,6 +166,7 @@ int main(void)
 	test_names();
 	test_rounding();
 	test_budget();
+	test_labels();
 	test_empty();
 	cairn_profile_free(&before);
 	cairn_profile_free(&after);

@@ -25,6 +25,8 @@ static void test_sniff(void)
 	is_int(cairn_profile_sniff(cairn_bytes_of("--- symbol\nbinary=x\n")), CAIRN_FORMAT_SYMBOLIZED, "symbolized");
 	is_int(cairn_profile_sniff(cairn_bytes_of("---  heap\n")), CAIRN_FORMAT_SECTION, "a section line");
 	is_int(cairn_profile_sniff(cairn_bytes_of("main;f 12\nmain;g h 7\n")), CAIRN_FORMAT_FOLDED, "folded");
+	is_int(cairn_profile_sniff(cairn_bytes_of("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx 1\n")),
+	       CAIRN_FORMAT_FOLDED, "folded, though it would walk as pprof");
 	is_int(cairn_profile_sniff((struct cairn_bytes){"\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 24}), CAIRN_FORMAT_CPU, "CPU");
 	is_int(cairn_profile_sniff((struct cairn_bytes){"\x0a\x04\x08\x01\x10\x02\x32\x00\x32\x01\x61", 11}), CAIRN_FORMAT_PPROF, "pprof");
 	is_int(cairn_profile_sniff(cairn_bytes_of("Dear reader,\nthis is a letter.\n")), CAIRN_FORMAT_UNKNOWN, "a letter");

@@ -18,13 +18,16 @@ static bool read_text(const char *text)
 static const char *name(uint32_t location, uint32_t frame)
 {
 	const struct cairn_location *at = &profile.locations[location];
-	return frame < at->frame_count ? cairn_profile_string(&profile, profile.functions[profile.frames[at->first_frame + frame].function].name) : NULL;
+	return frame < at->frame_count
+		       ? cairn_profile_string(&profile, profile.functions[profile.frames[at->first_frame + frame].function].name)
+		       : NULL;
 }
 
 static void test_names(void)
 {
-	ok(read_text("--- symbol\nbinary=/usr/bin/my service\n0x0000000000000041 outer--mid<a, b>--It::operator--(int)\n0x50 caller\n0x0061 0x0061\nodd line\n---\n"
-		     "--- heap\nheap profile: 1: 5 [ 1: 5] @ heapprofile\n 1: 5 [ 1: 5] @ 0x42 0x51 0x50 0x62 0x99\n"),
+	ok(read_text(
+		   "--- symbol\nbinary=/usr/bin/my service\n0x0000000000000041 outer--mid<a, b>--It::operator--(int)\n0x50 caller\n0x0061 0x0061\nodd line\n---\n"
+		   "--- heap\nheap profile: 1: 5 [ 1: 5] @ heapprofile\n 1: 5 [ 1: 5] @ 0x42 0x51 0x50 0x62 0x99\n"),
 	   "a flat heap profile with names");
 	is_text(profile.format, "symbolized heap profile", "what it is");
 	is_text(cairn_profile_string(&profile, profile.process), "/usr/bin/my service", "the program");
@@ -41,11 +44,14 @@ static void test_names(void)
 
 static void test_others(void)
 {
-	ok(read_text("--- symbol\nbinary=a\n0x41 f\n---\n--- heap\nheap_v2/524288\n  t*: 1: 100 [0: 0]\n@ 0x42\n  t*: 1: 100 [0: 0]\n"), "around a jemalloc dump");
+	ok(read_text(
+		   "--- symbol\nbinary=a\n0x41 f\n---\n--- heap\nheap_v2/524288\n  t*: 1: 100 [0: 0]\n@ 0x42\n  t*: 1: 100 [0: 0]\n"),
+	   "around a jemalloc dump");
 	is_text(name(0, 0), "f", "with its name");
 	ok(!read_text("--- symbol\nbinary=a\n0x41 f\n"), "cut in the names");
 	like_text(error.text, "cut short in its symbol section", "is refused");
-	ok(!read_text("--- symbol\n---\n--- symbol\n---\n--- symbol\n---\n--- symbol\n---\n--- symbol\n---\n"), "names within names");
+	ok(!read_text("--- symbol\n---\n--- symbol\n---\n--- symbol\n---\n--- symbol\n---\n--- symbol\n---\n"),
+	   "names within names");
 	ok(!read_text("--- symbol\n---\n--- contention\n1 2 @ 0x1\n"), "around a contention profile");
 }
 

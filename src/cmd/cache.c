@@ -1,0 +1,85 @@
+/* cache.c - `cairn cache`: what is kept on disk, and forgetting it.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/json.h"
+#include "base/text.h"
+#include "cmd/command.h"
+#include "symbol/cache.h"
+
+struct options {
+	bool clear;
+	bool json;
+};
+
+static const struct cairn_option table[] = {
+	{0, "clear", NULL, "remove everything in it", CAIRN_OPTION_FLAG, offsetof(struct options, clear), 0},
+	{0, "json", NULL, "answer in JSON", CAIRN_OPTION_FLAG, offsetof(struct options, json), 0},
+	{0},
+};
+
+static const struct cairn_option_group groups[] = {
+	{NULL, table, 0},
+	{0},
+};
+
+static void describe(const struct cairn_cache *cache, const struct cairn_cache_use *use, bool cleared, struct cairn_buffer *out)
+{
+	char bytes[24], limit[24];
+	cairn_text_human((double)use->bytes, bytes);
+	cairn_text_human((double)cache->limit_bytes, limit);
+	if (cleared)
+		cairn_buffer_format(out, "removed %zu files with %s from %s\n", use->files, bytes, cache->folder);
+	else
+		cairn_buffer_format(out, "folder  %s\nfiles   %zu\nbytes   %s\nlimit   %s\n", cache->folder, use->files, bytes, limit);
+}
+
+static void describe_json(const struct cairn_cache *cache, const struct cairn_cache_use *use, bool cleared, struct cairn_buffer *out)
+{
+	struct cairn_json json = cairn_json(out);
+	cairn_json_open(&json, NULL, '{');
+	cairn_json_text(&json, "folder", cairn_bytes_of(cache->folder));
+	cairn_json_integer(&json, cleared ? "removed_files" : "files", (int64_t)use->files);
+	cairn_json_integer(&json, cleared ? "removed_bytes" : "bytes", (int64_t)use->bytes);
+	cairn_json_integer(&json, "limit", (int64_t)cache->limit_bytes);
+	cairn_json_close(&json, '}');
+	cairn_buffer_byte(out, '\n');
+}
+
+static int run(const void *values, int operand_count, char **operands)
+{
+	const struct options *options = values;
+	struct cairn_arena arena = {0};
+	struct cairn_buffer out = cairn_buffer(1 << 16);
+	struct cairn_cache cache;
+	struct cairn_cache_use use;
+	struct cairn_error error;
+	int code = CAIRN_EXIT_DONE;
+	if (operand_count > 0) {
+		cairn_fail(&error, "cairn cache takes no '%s'", operands[0]);
+		cairn_say_error(error.text);
+		return CAIRN_EXIT_USAGE;
+	}
+	if (!cairn_cache_open(&cache, &arena)) {
+		code = cairn_say_error("there is no cache: neither XDG_CACHE_HOME nor HOME names a folder");
+	} else if (options->clear && !cairn_cache_clear(&cache, &use, &error)) {
+		code = cairn_say_error(error.text);
+	} else {
+		if (!options->clear)
+			use = cairn_cache_measure(&cache);
+		(options->json ? describe_json : describe)(&cache, &use, options->clear, &out);
+		code = cairn_say_output(NULL, cairn_buffer_bytes(&out));
+	}
+	cairn_buffer_free(&out);
+	cairn_arena_free(&arena);
+	return code;
+}
+
+const struct cairn_command cairn_command_cache = {
+	.name = "cache",
+	.summary = "what is kept on disk to name addresses at once",
+	.arguments = "",
+	.detail = "Names that were looked up are kept in $XDG_CACHE_HOME/cairn, or ~/.cache/cairn, by build-id. The files used least\n"
+		  "recently go when there are more than 512 MiB, or than CAIRN_CACHE_LIMIT says.",
+	.groups = groups,
+	.options_size = sizeof(struct options),
+	.run = run,
+};

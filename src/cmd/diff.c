@@ -1,0 +1,31 @@
+/* diff.c - `cairn diff`: what grew, shrank, came and went between two dumps.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/command.h"
+#include "cmd/view.h"
+#include "report/diff.h"
+
+enum { default_rows = 10 };
+
+static bool show(const void *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)
+{
+	(void)error;
+	struct cairn_shape shape = cairn_view_shape(options, default_rows, 0, 0);
+	struct cairn_diff diff;
+	cairn_diff_make(&diff, view, &shape);
+	if (json)
+		cairn_diff_json(&diff, view, &shape, json);
+	else
+		cairn_diff_text(&diff, view, &shape, out);
+	cairn_diff_free(&diff);
+	return true;
+}
+
+const struct cairn_command cairn_command_diff = {
+	.name = "diff",
+	.summary = "what grew, shrank, came and went between two dumps",
+	.arguments = "BEFORE AFTER",
+	.detail = "Compares what each function holds itself, or with --cum what passes through it. 10 rows of each section unless told.",
+	.groups = cairn_report_groups,
+	.options_size = sizeof(struct cairn_view_setup),
+	.view = &(const struct cairn_view_command){.compares = true, .show = show},
+};

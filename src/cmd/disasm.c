@@ -1,0 +1,37 @@
+/* disasm.c - `cairn disasm`: machine code with what each instruction holds.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/command.h"
+#include "cmd/view.h"
+#include "report/disasm.h"
+
+static void prepare(void *options)
+{
+	struct cairn_view_setup *setup = options;
+	setup->view.granularity = CAIRN_BY_ADDRESS;
+	setup->view.no_inlines = true;
+}
+
+static bool show(const void *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)
+{
+	const struct cairn_view_setup *setup = options;
+	struct cairn_shape shape = cairn_view_shape(setup, 0, 0, 0);
+	struct cairn_disasm disasm;
+	struct cairn_pattern *pattern = cairn_pattern_compile(setup->pattern, error);
+	if (!pattern)
+		return false;
+	bool good = cairn_disasm_make(&disasm, view, pattern, error) &&
+		    (json ? cairn_disasm_json(&disasm, view, json, error) : cairn_disasm_text(&disasm, view, &shape, out, error));
+	cairn_disasm_free(&disasm);
+	cairn_pattern_free(pattern);
+	return good;
+}
+
+const struct cairn_command cairn_command_disasm = {
+	.name = "disasm",
+	.summary = "machine code with what each instruction holds",
+	.arguments = "REGEX SOURCE...",
+	.detail = "The code is disassembled by objdump from the module's file; a value stands beside the call that allocated or led there.",
+	.groups = cairn_report_groups,
+	.options_size = sizeof(struct cairn_view_setup),
+	.view = &(const struct cairn_view_command){.takes_pattern = true, .prepare = prepare, .show = show},
+};

@@ -1,0 +1,326 @@
+/* flame.c - `cairn flame`: the profile as a flame graph; and flamegraph.pl, by that name.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/file.h"
+#include "base/text.h"
+#include "cmd/command.h"
+#include "cmd/flame.h"
+#include "cmd/view.h"
+#include "report/flame_svg.h"
+#include "report/head.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+struct options {
+	struct cairn_view_setup setup;
+	struct cairn_flame_svg_options svg; /* what is zero or NULL was not told */
+	const char *color;
+	const char *least;
+	const char *widths;
+	const char *attributes;
+	const char *encoding; /* understood; pictures are always UTF-8 */
+	uint64_t total;
+	bool by_module;
+	bool reverse;
+	bool flamechart;
+	bool keep_palette;
+	bool as_script; /* stands in for flamegraph.pl */
+};
+
+#define AT(member) offsetof(struct options, member)
+
+static const struct cairn_option table[] = {
+	{0, "inverted", NULL, "an icicle graph: the root above", CAIRN_OPTION_FLAG, AT(svg.inverted), 0},
+	{0, "icicle", NULL, NULL, CAIRN_OPTION_FLAG, AT(svg.inverted), 0},
+	{0, "reverse", NULL, "merge stacks from their leaves, where memory is allocated", CAIRN_OPTION_FLAG, AT(reverse), 0},
+	{0, "widths", "WHAT", "with a base: what a width shows, change (the default) or after", CAIRN_OPTION_TEXT, AT(widths), 0},
+	{0, "color", "PALETTE", "mem, hot, module, diff, io, java, js, perl, red, green, blue, ...", CAIRN_OPTION_TEXT, AT(color), 0},
+	{0, "colors", "PALETTE", NULL, CAIRN_OPTION_TEXT, AT(color), 0},
+	{0, "colors-by-module", NULL, "one colour for each program, library or namespace", CAIRN_OPTION_FLAG, AT(by_module), 0},
+	{0, "title", "TEXT", "the heading", CAIRN_OPTION_TEXT, AT(svg.title), 0},
+	{0, "subtitle", "TEXT", "a line below it", CAIRN_OPTION_TEXT, AT(svg.subtitle), 0},
+	{0, "width", "PIXELS", "of the picture (1200)", CAIRN_OPTION_NUMBER, AT(svg.width), 0},
+	{0, "height", "PIXELS", "of each frame (16)", CAIRN_OPTION_NUMBER, AT(svg.row_height), 0},
+	{0, "min-width", "PIXELS|N%", "leave out narrower frames (0.1)", CAIRN_OPTION_TEXT, AT(least), 0},
+	{0, "minwidth", "PIXELS|N%", NULL, CAIRN_OPTION_TEXT, AT(least), 0},
+	{0, "count-name", "TEXT", "what is counted, such as bytes", CAIRN_OPTION_TEXT, AT(svg.count_name), 0},
+	{0, "countname", "TEXT", NULL, CAIRN_OPTION_TEXT, AT(svg.count_name), 0},
+	{0, "name-type", "TEXT", "what the names are", CAIRN_OPTION_TEXT, AT(svg.name_type), 0},
+	{0, "nametype", "TEXT", NULL, CAIRN_OPTION_TEXT, AT(svg.name_type), 0},
+	{0, "font-type", "FONT", "font family", CAIRN_OPTION_TEXT, AT(svg.font), 0},
+	{0, "fonttype", "FONT", NULL, CAIRN_OPTION_TEXT, AT(svg.font), 0},
+	{0, "font-size", "PIXELS", "size of letters (12)", CAIRN_OPTION_NUMBER, AT(svg.font_size), 0},
+	{0, "fontsize", "PIXELS", NULL, CAIRN_OPTION_NUMBER, AT(svg.font_size), 0},
+	{0, "font-width", "PART", "mean width of a letter, as a part of its size", CAIRN_OPTION_NUMBER, AT(svg.letter_width), 0},
+	{0, "fontwidth", "PART", NULL, CAIRN_OPTION_NUMBER, AT(svg.letter_width), 0},
+	{0, "background", "COLOR", "yellow, blue, green, grey or #rrggbb", CAIRN_OPTION_TEXT, AT(svg.background), 0},
+	{0, "bgcolors", "COLOR", NULL, CAIRN_OPTION_TEXT, AT(svg.background), 0},
+	{0, "hash", NULL, "like names get like colours", CAIRN_OPTION_CHOICE, AT(svg.spread), CAIRN_SPREAD_PREFIX},
+	{0, "random", NULL, "colours at random", CAIRN_OPTION_CHOICE, AT(svg.spread), CAIRN_SPREAD_RANDOM},
+	{0, "cp", NULL, "keep the colours of names in the file palette.map", CAIRN_OPTION_FLAG, AT(keep_palette), 0},
+	{0, "flamechart", NULL, "in the order of time; merge neighbours only", CAIRN_OPTION_FLAG, AT(flamechart), 0},
+	{0, "negate", NULL, "blue for what grew, red for what shrank", CAIRN_OPTION_FLAG, AT(svg.negate), 0},
+	{0, "notes", "TEXT", "a comment in the file", CAIRN_OPTION_TEXT, AT(svg.notes), 0},
+	{0, "nameattr", "FILE", "titles and links for single functions", CAIRN_OPTION_TEXT, AT(attributes), 0},
+	{0, "total", "N", "what the whole width stands for", CAIRN_OPTION_COUNT, AT(total), 0},
+	{0, "factor", "N", "show numbers times N", CAIRN_OPTION_NUMBER, AT(svg.factor), 0},
+	{0, "encoding", "NAME", NULL, CAIRN_OPTION_TEXT, AT(encoding), 0},
+	{0},
+};
+
+static const struct cairn_option_group groups[] = {
+	{NULL, cairn_output_option_table, 0},
+	{"the picture", table, 0},
+	{"what is shown", cairn_view_option_table, 0},
+	{"filters", cairn_filter_option_table, 0},
+	{"sources", cairn_source_option_table, offsetof(struct cairn_view_setup, source)},
+	{0},
+};
+
+static void prepare(void *values)
+{
+	struct options *options = values;
+	options->setup.source.reads_standard_input = true;
+	options->setup.source.columns_compare = true;
+}
+
+/* What the numbers count, in a word. */
+static const char *count_name(const struct cairn_view *view)
+{
+	const struct cairn_profile *profile = view->profile;
+	if (strstr(cairn_head_type(view), "objects"))
+		return "objects";
+	const char *unit = cairn_profile_string(profile, profile->value_types[view->value].unit);
+	return strcmp(unit, "count") == 0 || !*unit ? "samples" : unit;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* A heading that says of what, for profiles that know. */
+static const char *heading(const struct cairn_view *view, struct cairn_arena *arena)
+{
+	const struct cairn_profile *profile = view->profile;
+	char number[32];
+	if (!profile->process)
+		return NULL;
+	const char *process = base_name(cairn_profile_string(profile, profile->process));
+	if (profile->base)
+		return cairn_arena_format(arena, "%s: change of %s", process, cairn_head_type(view));
+	return cairn_arena_format(arena, "%s: %s of %s", process, cairn_head_number(view, &(struct cairn_shape){0}, view->shown, number), cairn_head_type(view));
+}
+
+/* How it was measured, for sampled profiles. */
+static const char *subheading(const struct cairn_view *view, struct cairn_arena *arena)
+{
+	const struct cairn_profile *profile = view->profile;
+	char period[24];
+	if (profile->period <= 1 || profile->kind != CAIRN_PROFILE_HEAP)
+		return NULL;
+	return cairn_arena_format(arena, "%s, one sample per %s", profile->format, cairn_text_human(profile->period, period));
+}
+
+static void keep_told(double *value, double untold)
+{
+	if (*value == 0)
+		*value = untold;
+}
+
+static void fill_defaults(struct cairn_flame_svg_options *svg, const struct options *options, const struct cairn_view *view, struct cairn_arena *arena)
+{
+	struct cairn_flame_svg_options defaults = cairn_flame_svg_defaults();
+	keep_told(&svg->font_size, defaults.font_size);
+	keep_told(&svg->letter_width, options->as_script ? 0.59 : defaults.letter_width);
+	keep_told(&svg->width, defaults.width);
+	keep_told(&svg->row_height, defaults.row_height);
+	keep_told(&svg->factor, defaults.factor);
+	svg->least_width = defaults.least_width;
+	svg->total = options->total > INT64_MAX ? INT64_MAX : (int64_t)options->total;
+	if (!svg->count_name)
+		svg->count_name = options->as_script ? "samples" : count_name(view);
+	if (options->as_script && !svg->font)
+		svg->font = "Verdana";
+	if (options->as_script && !svg->name_type)
+		svg->name_type = "Function:";
+	if (!svg->title && options->flamechart)
+		svg->title = "Flame Chart";
+	if (!svg->title && !options->as_script)
+		svg->title = heading(view, arena);
+	if (!svg->subtitle && !options->as_script)
+		svg->subtitle = subheading(view, arena);
+}
+
+static bool parse_least(const char *text, struct cairn_flame_svg_options *svg, struct cairn_error *error)
+{
+	char *end;
+	double number = strtod(text, &end);
+	bool percent = *end == '%';
+	if (end == text || end[percent] || !(number >= 0))
+		return cairn_fail(error, "--min-width takes pixels or a percentage, not '%s'", text);
+	svg->least_width = percent ? 0 : number;
+	svg->least_part = percent ? number / 100 : 0;
+	return true;
+}
+
+static bool choose_colors(struct cairn_flame_svg_options *svg, const struct options *options, const struct cairn_view *view, struct cairn_error *error)
+{
+	if (svg->spread == CAIRN_SPREAD_RANDOM)
+		srand48((long)getpid());
+	if (options->by_module) {
+		svg->palette = CAIRN_PALETTE_MODULE;
+		return true;
+	}
+	svg->palette = view->profile->kind == CAIRN_PROFILE_HEAP ? CAIRN_PALETTE_MEM : CAIRN_PALETTE_HOT;
+	return !options->color || cairn_palette_find(options->color, &svg->palette, error);
+}
+
+/* Two columns are drawn as they always were, by what is there now and coloured by each frame's own change. */
+static bool choose_sizes(struct cairn_tree_options *tree, const struct options *options, const struct cairn_view *view, struct cairn_error *error)
+{
+	bool columns = view->profile->base && options->setup.source.base.count == 0;
+	if (!options->widths)
+		tree->sizes = columns ? CAIRN_SIZE_NOW : CAIRN_SIZE_VALUE;
+	else if (strcmp(options->widths, "after") == 0)
+		tree->sizes = CAIRN_SIZE_AFTER;
+	else if (strcmp(options->widths, "change") != 0)
+		return cairn_fail(error, "--widths takes change or after, not '%s'", options->widths);
+	return true;
+}
+
+static const char palette_file[] = "palette.map";
+
+static bool draw(struct cairn_view *view, const struct cairn_tree_options *tree, struct cairn_flame_svg_options *svg, struct cairn_buffer *out,
+		 bool keep_palette, struct cairn_error *error)
+{
+	if (!keep_palette)
+		return cairn_flame_svg_view(view, tree, svg, out, error);
+	struct cairn_palette_map map = {0};
+	struct cairn_file file = {0};
+	bool good = access(palette_file, F_OK) != 0 || cairn_file_read(&file, palette_file, error);
+	if (good) {
+		cairn_palette_map_read(&map, file.bytes);
+		cairn_file_close(&file);
+		svg->palette_map = &map;
+		good = cairn_flame_svg_view(view, tree, svg, out, error);
+	}
+	struct cairn_buffer text = cairn_buffer(SIZE_MAX);
+	cairn_palette_map_write(&map, &text);
+	good = good && cairn_file_write(palette_file, cairn_buffer_bytes(&text), error);
+	cairn_buffer_free(&text);
+	cairn_palette_map_free(&map);
+	return good;
+}
+
+static bool show(const void *values, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)
+{
+	(void)json;
+	const struct options *options = values;
+	struct cairn_flame_svg_options svg = options->svg;
+	struct cairn_tree_options tree = {.reversed = options->reverse, .order = options->flamechart ? CAIRN_TREE_BY_TIME : CAIRN_TREE_BY_NAME};
+	struct cairn_arena arena = {0};
+	struct cairn_flame_attributes *attributes = NULL;
+	struct cairn_file file = {0};
+	fill_defaults(&svg, options, view, &arena);
+	bool good = (!options->least || parse_least(options->least, &svg, error)) && choose_colors(&svg, options, view, error) &&
+		    choose_sizes(&tree, options, view, error);
+	svg.self_change = tree.sizes == CAIRN_SIZE_NOW;
+	if (good && options->attributes) {
+		good = cairn_file_read(&file, options->attributes, error);
+		attributes = good ? cairn_flame_attributes_read(file.bytes, error) : NULL;
+		good = good && (attributes || cairn_fail_within(error, "%s: ", options->attributes));
+		svg.attributes = attributes;
+	}
+	good = good && draw(view, &tree, &svg, out, options->keep_palette, error);
+	cairn_flame_attributes_free(attributes);
+	if (file.bytes.data)
+		cairn_file_close(&file);
+	cairn_arena_free(&arena);
+	return good;
+}
+
+bool cairn_flame_picture(struct cairn_view *view, const char *title, struct cairn_buffer *out, struct cairn_error *error)
+{
+	struct options options = {.svg.title = title, .widths = "change"};
+	return show(&options, view, out, NULL, error);
+}
+
+const struct cairn_command cairn_command_flame = {
+	.name = "flame",
+	.summary = "a flame graph, as one SVG file that needs nothing else",
+	.arguments = "[SOURCE...]",
+	.detail = "Without a SOURCE, standard input is read: folded text or any other profile. With --base the picture shows what changed,\n"
+		  "red for what grew and blue for what shrank. All options of flamegraph.pl are understood.",
+	.groups = groups,
+	.options_size = sizeof(struct options),
+	.view = &(const struct cairn_view_command){.bare = true, .prepare = prepare, .show = show},
+};
+
+/* flamegraph.pl. */
+
+static const struct cairn_option_group script_groups[] = {{NULL, table, 0}, {0}};
+
+static const struct cairn_command script = {
+	.name = "flamegraph.pl",
+	.summary = "a flame graph from folded text, on standard output",
+	.arguments = "[FILE...]",
+	.groups = script_groups,
+	.options_size = sizeof(struct options),
+	.view = &(const struct cairn_view_command){.bare = true, .prepare = prepare, .show = show},
+};
+
+/* There is no picture: says why, and prints one that says so, for those who wait for a picture. */
+static int script_error(const struct cairn_error *error)
+{
+	struct cairn_flame_svg_options svg = cairn_flame_svg_defaults();
+	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
+	cairn_say_error(error->text);
+	cairn_flame_svg_message("ERROR: No valid input provided to flamegraph.pl.", &svg, &out);
+	cairn_say_output(NULL, cairn_buffer_bytes(&out));
+	cairn_buffer_free(&out);
+	return CAIRN_EXIT_USAGE;
+}
+
+/* Perl takes long options with one dash too. */
+static char **with_two_dashes(int argc, char **argv, struct cairn_arena *arena)
+{
+	char **words = cairn_arena_zero(arena, (size_t)argc + 1, sizeof *words);
+	for (int i = 0; i < argc; i++) {
+		bool one = argv[i][0] == '-' && argv[i][1] && argv[i][1] != '-' && argv[i][2];
+		words[i] = one ? cairn_arena_format(arena, "-%s", argv[i]) : argv[i];
+	}
+	return words;
+}
+
+static int run_script(int argc, char **argv)
+{
+	struct cairn_arena arena = {0};
+	struct cairn_error error;
+	struct options options = {.as_script = true};
+	struct cairn_profile profile;
+	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
+	int count = argc - 1, code;
+	char **words = with_two_dashes(count, argv + 1, &arena);
+	bool help;
+	if (!cairn_options_parse(&script, &options, &count, words, &help, &error) || help) {
+		if (!help)
+			cairn_say_error(error.text);
+		cairn_options_help(&script, &out);
+		cairn_file_write("/dev/stderr", cairn_buffer_bytes(&out), &error);
+		code = CAIRN_EXIT_FAILED;
+	} else {
+		prepare(&options);
+		options.setup.source.sum = count > 1;
+		options.setup.source.no_symbols = true;
+		bool good = cairn_source_load(&profile, &options.setup.source, count, words, &error) && cairn_view_show(&script, &options, &profile, &out, &error);
+		code = good ? cairn_say_output(NULL, cairn_buffer_bytes(&out)) : script_error(&error);
+		cairn_profile_free(&profile);
+	}
+	cairn_buffer_free(&out);
+	cairn_arena_free(&arena);
+	return code;
+}
+
+const struct cairn_command cairn_command_flamegraph = {.name = "flamegraph.pl", .run_arguments = run_script};

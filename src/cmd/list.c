@@ -1,0 +1,59 @@
+/* list.c - `cairn list`: source code with what each line of it holds.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/command.h"
+#include "cmd/view.h"
+#include "report/list.h"
+
+struct options {
+	struct cairn_view_setup setup;
+	const char *source_path;
+};
+
+static const struct cairn_option table[] = {
+	{0, "source-path", "FOLDERS", "where source files are looked for, separated by colons (the current folder unless told)", CAIRN_OPTION_TEXT,
+	 offsetof(struct options, source_path), 0},
+	{0},
+};
+
+static const struct cairn_option_group groups[] = {
+	{NULL, table, 0},
+	{NULL, cairn_report_option_table, 0},
+	{"what is shown", cairn_view_option_table, 0},
+	{"filters", cairn_filter_option_table, 0},
+	{"sources", cairn_source_option_table, offsetof(struct cairn_view_setup, source)},
+	{"output", cairn_output_option_table, 0},
+	{0},
+};
+
+static void prepare(void *values)
+{
+	struct options *options = values;
+	options->setup.view.granularity = CAIRN_BY_LINE;
+}
+
+static bool show(const void *values, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)
+{
+	const struct options *options = values;
+	struct cairn_shape shape = cairn_view_shape(&options->setup, 0, 0, 0);
+	struct cairn_list list;
+	struct cairn_pattern *pattern = cairn_pattern_compile(options->setup.pattern, error);
+	if (!pattern)
+		return false;
+	bool any = cairn_list_make(&list, view, pattern);
+	if (json)
+		cairn_list_json(&list, view, options->source_path, json);
+	else
+		cairn_list_text(&list, view, options->source_path, &shape, out);
+	cairn_list_free(&list);
+	cairn_pattern_free(pattern);
+	return any || cairn_fail(error, "no function with a name matches '%s'; 'cairn top' lists the names", options->setup.pattern);
+}
+
+const struct cairn_command cairn_command_list = {
+	.name = "list",
+	.summary = "source code with what each line of it holds",
+	.arguments = "REGEX SOURCE...",
+	.groups = groups,
+	.options_size = sizeof(struct options),
+	.view = &(const struct cairn_view_command){.takes_pattern = true, .prepare = prepare, .show = show},
+};

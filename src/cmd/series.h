@@ -1,0 +1,15 @@
+/* series.h - from files and folders to a series of dumps, for the commands that look at time.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_CMD_SERIES_H
+#define CAIRN_CMD_SERIES_H
+
+#include "cmd/source.h"
+#include "series/series.h"
+
+/* Loads the dumps that NAMES stand for into SERIES, in the order of time and with names; the caller frees it. Of several
+ * services in one folder the one with the most dumps is taken. Notes say what was left out. Fails, with a sentence, where
+ * fewer than LEAST dumps can be used. */
+bool cairn_source_series(struct cairn_series *series, const struct cairn_source_options *options, size_t least, int count, char **names,
+			 struct cairn_error *error);
+
+#endif

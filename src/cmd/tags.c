@@ -1,0 +1,30 @@
+/* tags.c - `cairn tags`: how much is of which thread and of which size.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/command.h"
+#include "cmd/view.h"
+#include "report/tags.h"
+
+enum { default_rows = 30 };
+
+static void prepare(void *options)
+{
+	struct cairn_view_setup *setup = options;
+	setup->source.split_threads = true;
+}
+
+static bool show(const void *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)
+{
+	struct cairn_shape shape = cairn_view_shape(options, default_rows, 0, 0);
+	bool any = json ? cairn_tags_json(view, &shape, json) : cairn_tags_text(view, &shape, out);
+	return any || cairn_fail(error, "the profile has no labels: neither threads nor sizes are known");
+}
+
+const struct cairn_command cairn_command_tags = {
+	.name = "tags",
+	.summary = "how much is of which thread and of which size",
+	.arguments = "SOURCE...",
+	.detail = "A table for each label. 'bytes' is the mean size of a stack's objects where the profile has no sizes of its own. 30 rows of each unless told.",
+	.groups = cairn_report_groups,
+	.options_size = sizeof(struct cairn_view_setup),
+	.view = &(const struct cairn_view_command){.prepare = prepare, .show = show},
+};

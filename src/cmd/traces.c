@@ -1,0 +1,26 @@
+/* traces.c - `cairn traces`: every stack.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/command.h"
+#include "cmd/view.h"
+#include "report/traces.h"
+
+static bool show(const void *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)
+{
+	(void)error;
+	struct cairn_shape shape = cairn_view_shape(options, 0, 0, 0);
+	if (json)
+		cairn_traces_json(view, &shape, json);
+	else
+		cairn_traces_text(view, &shape, out);
+	return true;
+}
+
+const struct cairn_command cairn_command_traces = {
+	.name = "traces",
+	.summary = "every stack with its value and its labels",
+	.arguments = "SOURCE...",
+	.detail = "The largest first, each from the function that allocated to the outermost caller.",
+	.groups = cairn_report_groups,
+	.options_size = sizeof(struct cairn_view_setup),
+	.view = &(const struct cairn_view_command){.show = show},
+};

@@ -1,0 +1,57 @@
+/* tree.c - `cairn tree` and `cairn peek`: each function between its callers and its callees.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/pattern.h"
+#include "cmd/command.h"
+#include "cmd/view.h"
+#include "report/peek.h"
+
+enum { default_rows = 80 };
+static const double default_node_fraction = 0.005, default_edge_fraction = 0.001;
+
+static bool show_tree(const void *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)
+{
+	(void)error;
+	struct cairn_shape shape = cairn_view_shape(options, default_rows, default_node_fraction, default_edge_fraction);
+	struct cairn_graph graph;
+	cairn_graph_make(&graph, view, &shape);
+	if (json)
+		cairn_peek_json(&graph, view, NULL, json);
+	else
+		cairn_peek_text(&graph, view, NULL, &shape, out);
+	cairn_graph_free(&graph);
+	return true;
+}
+
+static bool show_peek(const void *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)
+{
+	const struct cairn_view_setup *setup = options;
+	struct cairn_shape shape = cairn_view_shape(setup, 0, 0, 0);
+	struct cairn_graph graph;
+	struct cairn_pattern *pattern = cairn_pattern_compile(setup->pattern, error);
+	if (!pattern)
+		return false;
+	cairn_graph_make(&graph, view, &shape);
+	bool any = json ? cairn_peek_json(&graph, view, pattern, json) : cairn_peek_text(&graph, view, pattern, &shape, out);
+	cairn_graph_free(&graph);
+	cairn_pattern_free(pattern);
+	return any || cairn_fail(error, "nothing with a value matches '%s'; 'cairn top' lists the names", setup->pattern);
+}
+
+const struct cairn_command cairn_command_tree = {
+	.name = "tree",
+	.summary = "each function between its callers and its callees",
+	.arguments = "SOURCE...",
+	.detail = "80 rows, without those below 0.005 and calls below 0.001 of the total, unless told.",
+	.groups = cairn_report_groups,
+	.options_size = sizeof(struct cairn_view_setup),
+	.view = &(const struct cairn_view_command){.show = show_tree},
+};
+
+const struct cairn_command cairn_command_peek = {
+	.name = "peek",
+	.summary = "callers and callees of the functions that match",
+	.arguments = "REGEX SOURCE...",
+	.groups = cairn_report_groups,
+	.options_size = sizeof(struct cairn_view_setup),
+	.view = &(const struct cairn_view_command){.takes_pattern = true, .show = show_peek},
+};

@@ -1,0 +1,149 @@
+/* diff.c - comparing entry by entry.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "report/diff.h"
+
+#include "base/array.h"
+#include "report/head.h"
+#include "report/number.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const char *const titles[] = {"grown", "shrunk", "new", "gone"};
+
+static double change(const struct cairn_diff_row *row)
+{
+	return row->after - row->before;
+}
+
+static int compare_rows(const void *a, const void *b, void *context)
+{
+	const struct cairn_diff_row *left = a, *right = b;
+	double l = fabs(change(left)), r = fabs(change(right));
+	if (l != r)
+		return l > r ? -1 : 1;
+	return strcmp(cairn_view_name(context, left->entry).data, cairn_view_name(context, right->entry).data);
+}
+
+static void add_sample(struct cairn_diff_row *rows, uint32_t *last, struct cairn_view *view, size_t sample, bool by_cum)
+{
+	size_t depth;
+	const uint32_t *stack = cairn_view_stack(view, sample, &depth);
+	double base = cairn_view_base(view, sample), now = cairn_view_value(view, sample) + base;
+	for (size_t d = 0; d < depth && (d == 0 || by_cum); d++) {
+		if (last[stack[d]] == (uint32_t)sample + 1)
+			continue;
+		last[stack[d]] = (uint32_t)sample + 1;
+		rows[stack[d]].before += base;
+		rows[stack[d]].after += now;
+	}
+}
+
+/* Estimates are fractions: what is less than one unit is nothing. */
+static enum cairn_diff_kind classify(const struct cairn_diff_row *row)
+{
+	if (fabs(row->before) < 1)
+		return CAIRN_DIFF_NEW;
+	if (fabs(row->after) < 1)
+		return CAIRN_DIFF_GONE;
+	return change(row) > 0 ? CAIRN_DIFF_GROWN : CAIRN_DIFF_SHRUNK;
+}
+
+void cairn_diff_make(struct cairn_diff *diff, struct cairn_view *view, const struct cairn_shape *shape)
+{
+	*diff = (struct cairn_diff){0};
+	struct cairn_diff_row *rows = cairn_array_zero(view->entry_count, sizeof *rows);
+	uint32_t *last = cairn_array_zero(view->entry_count, sizeof *last);
+	for (size_t i = 0; i < view->sample_count; i++) {
+		diff->before += cairn_view_base(view, i);
+		diff->after += cairn_view_value(view, i) + cairn_view_base(view, i);
+		add_sample(rows, last, view, i, shape->by_cum);
+	}
+	double cutoff = fmax(1, fabs(diff->before * shape->node_fraction));
+	for (uint32_t e = 0; e < view->entry_count; e++) {
+		rows[e].entry = e;
+		if (fabs(change(&rows[e])) < cutoff)
+			continue;
+		struct cairn_diff_section *section = &diff->sections[classify(&rows[e])];
+		cairn_array_room(section->rows, section->count, section->capacity);
+		section->rows[section->count++] = rows[e];
+		section->total += change(&rows[e]);
+	}
+	for (size_t s = 0; s < CAIRN_DIFF_KINDS; s++)
+		qsort_r(diff->sections[s].rows, diff->sections[s].count, sizeof *rows, compare_rows, view);
+	free(rows);
+	free(last);
+}
+
+void cairn_diff_free(struct cairn_diff *diff)
+{
+	for (size_t s = 0; s < CAIRN_DIFF_KINDS; s++)
+		free(diff->sections[s].rows);
+	*diff = (struct cairn_diff){0};
+}
+
+static size_t shown(const struct cairn_diff_section *section, const struct cairn_shape *shape)
+{
+	return shape->node_count && shape->node_count < section->count ? (size_t)shape->node_count : section->count;
+}
+
+/* VALUE with its sign, also where that is a plus. */
+static char *signed_number(const struct cairn_view *view, const struct cairn_shape *shape, double value, char *out)
+{
+	out[0] = '+';
+	cairn_head_number(view, shape, value, out + (value > 0));
+	return out;
+}
+
+static void section_text(const struct cairn_diff_section *section, const struct cairn_view *view, const struct cairn_shape *shape,
+			 struct cairn_buffer *out)
+{
+	for (size_t i = 0; i < shown(section, shape); i++) {
+		const struct cairn_diff_row *row = &section->rows[i];
+		char before[32], after[32], difference[33];
+		cairn_buffer_format(out, "%13s %12s %12s  ", signed_number(view, shape, change(row), difference),
+				    cairn_head_number(view, shape, row->before, before), cairn_head_number(view, shape, row->after, after));
+		struct cairn_bytes name = cairn_view_name(view, row->entry);
+		cairn_buffer_append(out, name.data, name.length);
+		cairn_buffer_byte(out, '\n');
+	}
+	if (shown(section, shape) < section->count)
+		cairn_buffer_format(out, "%13s and %zu more; -n 0 shows all\n", "…", section->count - shown(section, shape));
+}
+
+void cairn_diff_text(const struct cairn_diff *diff, const struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out)
+{
+	char before[32], after[32], difference[33];
+	cairn_buffer_format(out, "%s before, %s after: %s\n", cairn_head_number(view, shape, diff->before, before),
+			    cairn_head_number(view, shape, diff->after, after), signed_number(view, shape, diff->after - diff->before, difference));
+	cairn_buffer_format(out, "\n%13s %12s %12s  %s\n", "change", "before", "after", "name");
+	for (size_t s = 0; s < CAIRN_DIFF_KINDS; s++) {
+		const struct cairn_diff_section *section = &diff->sections[s];
+		cairn_buffer_format(out, "%s: %zu, %s in all\n", titles[s], section->count, signed_number(view, shape, section->total, difference));
+		section_text(section, view, shape, out);
+	}
+}
+
+void cairn_diff_json(const struct cairn_diff *diff, const struct cairn_view *view, const struct cairn_shape *shape, struct cairn_json *json)
+{
+	cairn_json_number(json, "before", trunc(diff->before));
+	cairn_json_number(json, "after", trunc(diff->after));
+	cairn_json_number(json, "change", trunc(diff->after - diff->before));
+	for (size_t s = 0; s < CAIRN_DIFF_KINDS; s++) {
+		const struct cairn_diff_section *section = &diff->sections[s];
+		cairn_json_open(json, titles[s], '{');
+		cairn_json_integer(json, "count", (int64_t)section->count);
+		cairn_json_number(json, "total", trunc(section->total));
+		cairn_json_open(json, "rows", '[');
+		for (size_t i = 0; i < shown(section, shape); i++) {
+			cairn_json_open(json, NULL, '{');
+			cairn_json_text(json, "name", cairn_view_name(view, section->rows[i].entry));
+			cairn_json_number(json, "before", trunc(section->rows[i].before));
+			cairn_json_number(json, "after", trunc(section->rows[i].after));
+			cairn_json_number(json, "change", trunc(change(&section->rows[i])));
+			cairn_json_close(json, '}');
+		}
+		cairn_json_close(json, ']');
+		cairn_json_close(json, '}');
+	}
+}

@@ -1,0 +1,37 @@
+/* diff.h - what grew, shrank, came and went between a base and what there is now.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_REPORT_DIFF_H
+#define CAIRN_REPORT_DIFF_H
+
+#include "base/json.h"
+#include "report/shape.h"
+#include "report/view.h"
+
+enum cairn_diff_kind { CAIRN_DIFF_GROWN, CAIRN_DIFF_SHRUNK, CAIRN_DIFF_NEW, CAIRN_DIFF_GONE, CAIRN_DIFF_KINDS };
+
+struct cairn_diff_row {
+	uint32_t entry;
+	double before;
+	double after;
+};
+
+struct cairn_diff {
+	double before, after; /* of everything the filters left */
+	struct cairn_diff_section {
+		struct cairn_diff_row *rows; /* the largest change first */
+		size_t count, capacity;
+		double total; /* the sum of the changes */
+	} sections[CAIRN_DIFF_KINDS];
+};
+
+/* Compares by what entries hold themselves or, with SHAPE's by_cum, by what passes through them. What did not change by a whole
+ * unit is in no section. */
+void cairn_diff_make(struct cairn_diff *diff, struct cairn_view *view, const struct cairn_shape *shape);
+void cairn_diff_free(struct cairn_diff *diff);
+
+/* SHAPE's node_count bounds the rows of each section. */
+void cairn_diff_text(const struct cairn_diff *diff, const struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out);
+/* Adds "before", "after", "change" and one member for each section. */
+void cairn_diff_json(const struct cairn_diff *diff, const struct cairn_view *view, const struct cairn_shape *shape, struct cairn_json *json);
+
+#endif

@@ -1,0 +1,308 @@
+/* disasm.c - finding routines in their files, and putting values beside objdump's lines.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "report/disasm.h"
+
+#include "base/array.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "report/head.h"
+#include "report/number.h"
+#include "report/top.h"
+#include "symbol/elf.h"
+
+#include <elf.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The symbol that covers ADDRESS in either table. */
+static bool find_symbol(const struct cairn_elf *elf, uint64_t address, uint64_t *start, uint64_t *end)
+{
+	static const char *const tables[] = {".symtab", ".dynsym"};
+	for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
+		struct cairn_elf_symbols symbols = cairn_elf_symbols(elf, tables[t]);
+		struct cairn_elf_symbol symbol;
+		while (cairn_elf_symbols_next(&symbols, &symbol))
+			if ((symbol.type == STT_FUNC || symbol.type == STT_GNU_IFUNC) && address >= symbol.address && address - symbol.address < symbol.size) {
+				*start = symbol.address;
+				*end = symbol.address + symbol.size;
+				return true;
+			}
+	}
+	return false;
+}
+
+static void note(struct cairn_disasm *disasm, const char *text)
+{
+	cairn_strings_add_text(&disasm->notes, text);
+}
+
+/* Files by module, opened when first asked for. */
+struct files {
+	const struct cairn_profile *profile;
+	struct cairn_elf **items;
+	bool *tried;
+};
+
+static struct cairn_elf *open_module(struct files *files, struct cairn_disasm *disasm, uint32_t module)
+{
+	struct cairn_error error;
+	const char *path = cairn_profile_string(files->profile, files->profile->modules[module].path);
+	if (!files->tried[module]) {
+		files->tried[module] = true;
+		files->items[module] = cairn_elf_open(path, &error);
+		if (!files->items[module])
+			note(disasm, error.text);
+	}
+	return files->items[module];
+}
+
+/* Where the location of ENTRY lies in its file, and the routine around it. */
+static bool find_place(struct cairn_disasm *disasm, struct files *files, const struct cairn_entry *entry, uint64_t *address,
+		       struct cairn_disasm_routine *routine)
+{
+	const struct cairn_profile *profile = files->profile;
+	const struct cairn_location *location = &profile->locations[entry->location];
+	if (location->mapping == CAIRN_NONE) {
+		note(disasm, "a part of the profile has no memory map, so its code cannot be found");
+		return false;
+	}
+	routine->module = profile->mappings[location->mapping].module;
+	struct cairn_elf *elf = open_module(files, disasm, routine->module);
+	if (!elf)
+		return false;
+	const char *build_id = cairn_profile_string(profile, profile->modules[routine->module].build_id);
+	if (*build_id && *elf->build_id && strcmp(build_id, elf->build_id) != 0) {
+		note(disasm, "the program's file is not the one that ran: its build-id is another");
+		return false;
+	}
+	if (cairn_elf_address_of(elf, cairn_profile_file_offset(profile, location), address) &&
+	    find_symbol(elf, *address, &routine->start, &routine->end))
+		return true;
+	struct cairn_error error;
+	cairn_fail(&error, "%s: no symbol covers a matching address; it may be stripped", elf->path);
+	note(disasm, error.text);
+	return false;
+}
+
+static int compare_places(const void *a, const void *b, void *context)
+{
+	const struct cairn_disasm_place *left = a, *right = b;
+	const struct cairn_disasm_routine *routines = context;
+	uint32_t l = routines[left->routine].module, r = routines[right->routine].module;
+	if (l != r)
+		return l < r ? -1 : 1;
+	return left->address < right->address ? -1 : left->address > right->address;
+}
+
+/* Each place has a routine of its own so far: makes those with the same range one, and adds them up. */
+static void join_routines(struct cairn_disasm *disasm, struct cairn_view *view)
+{
+	qsort_r(disasm->places, disasm->place_count, sizeof *disasm->places, compare_places, disasm->routines);
+	uint32_t *groups = cairn_array_zero(view->entry_count, sizeof *groups);
+	struct cairn_disasm_routine *joined = cairn_array_zero(disasm->place_count, sizeof *joined);
+	for (size_t e = 0; e < view->entry_count; e++)
+		groups[e] = CAIRN_NONE;
+	size_t count = 0;
+	for (size_t i = 0; i < disasm->place_count; i++) {
+		struct cairn_disasm_routine routine = disasm->routines[disasm->places[i].routine];
+		if (count == 0 || joined[count - 1].module != routine.module || joined[count - 1].start != routine.start) {
+			joined[count] = routine;
+			joined[count++].first = i;
+		}
+		joined[count - 1].count++;
+		groups[disasm->places[i].entry] = disasm->places[i].routine = (uint32_t)count - 1;
+	}
+	free(disasm->routines);
+	disasm->routines = joined;
+	disasm->routine_count = count;
+	struct cairn_top_row *rows = cairn_array_zero(count, sizeof *rows);
+	cairn_top_groups(view, groups, count, rows);
+	for (size_t r = 0; r < count; r++) {
+		joined[r].flat = rows[r].flat;
+		joined[r].cum = rows[r].cum;
+	}
+	free(rows);
+	free(groups);
+}
+
+bool cairn_disasm_make(struct cairn_disasm *disasm, struct cairn_view *view, const struct cairn_pattern *pattern, struct cairn_error *error)
+{
+	const struct cairn_profile *profile = view->profile;
+	struct files files = {profile, cairn_array_zero(profile->module_count, sizeof *files.items), cairn_array_zero(profile->module_count, sizeof *files.tried)};
+	struct cairn_top top;
+	bool matched = false;
+	cairn_top_make(&top, view, &(struct cairn_shape){0});
+	*disasm = (struct cairn_disasm){.places = cairn_array_zero(top.count, sizeof *disasm->places), .routines = cairn_array_zero(top.count, sizeof *disasm->routines)};
+	for (size_t i = 0; i < top.count; i++) {
+		const struct cairn_top_row *row = &top.rows[i];
+		const struct cairn_entry *entry = &view->entries[row->entry];
+		struct cairn_disasm_routine routine = {.entry = row->entry};
+		uint64_t address;
+		if (!cairn_view_match(view, entry->function, pattern))
+			continue;
+		matched = true;
+		if (!find_place(disasm, &files, entry, &address, &routine))
+			continue;
+		disasm->routines[disasm->place_count] = routine;
+		disasm->places[disasm->place_count] =
+			(struct cairn_disasm_place){address, row->entry, (uint32_t)disasm->place_count, row->flat, row->cum};
+		disasm->place_count++;
+	}
+	join_routines(disasm, view);
+	cairn_top_free(&top);
+	for (size_t m = 0; m < profile->module_count; m++)
+		cairn_elf_close(files.items[m]);
+	free(files.items);
+	free(files.tried);
+	if (disasm->routine_count > 0)
+		return true;
+	return matched ? cairn_fail(error, "nothing can be disassembled: %s", disasm->notes.count ? disasm->notes.items[0].data : "no code")
+		       : cairn_fail(error, "no function with a name matches; 'cairn top' lists the names");
+}
+
+void cairn_disasm_free(struct cairn_disasm *disasm)
+{
+	free(disasm->places);
+	free(disasm->routines);
+	cairn_strings_free(&disasm->notes);
+	*disasm = (struct cairn_disasm){0};
+}
+
+/* What objdump says of ROUTINE. */
+static bool run_objdump(const struct cairn_view *view, const struct cairn_disasm_routine *routine, struct cairn_buffer *out, struct cairn_error *error)
+{
+	char start[48], end[48];
+	const char *path = cairn_profile_string(view->profile, view->profile->modules[routine->module].path);
+	snprintf(start, sizeof start, "--start-address=0x%llx", (unsigned long long)routine->start);
+	snprintf(end, sizeof end, "--stop-address=0x%llx", (unsigned long long)routine->end);
+	const char *const arguments[] = {"objdump", "--disassemble", "--demangle", "--no-show-raw-insn", start, end, "--", path, NULL};
+	return cairn_process_read(arguments, out, error) ||
+	       cairn_fail(error, "objdump cannot disassemble %s; it comes with the package binutils", path);
+}
+
+/* Takes the next instruction off REST: "  401136:	push   %rbp". */
+static bool next_instruction(struct cairn_bytes *rest, uint64_t *address, struct cairn_bytes *text)
+{
+	struct cairn_bytes line;
+	while (cairn_text_line(rest, &line, NULL)) {
+		line = cairn_text_trim(line);
+		if (cairn_text_hex(&line, address) && cairn_text_take(&line, ":\t")) {
+			*text = cairn_text_trim(line);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Walks the instructions of one routine together with the places in it. */
+struct walk {
+	const struct cairn_disasm *disasm;
+	const struct cairn_disasm_routine *routine;
+	struct cairn_bytes rest;
+	size_t place;
+	uint64_t next_address;
+	struct cairn_bytes next_text;
+	bool more;
+};
+
+static struct walk walk_start(const struct cairn_disasm *disasm, const struct cairn_disasm_routine *routine, struct cairn_bytes listing)
+{
+	struct walk walk = {.disasm = disasm, .routine = routine, .rest = listing};
+	walk.more = next_instruction(&walk.rest, &walk.next_address, &walk.next_text);
+	return walk;
+}
+
+/* A value belongs to the instruction its address lies in. */
+static bool walk_next(struct walk *walk, uint64_t *address, struct cairn_bytes *text, double *flat, double *cum)
+{
+	if (!walk->more)
+		return false;
+	*address = walk->next_address;
+	*text = walk->next_text;
+	*flat = *cum = 0;
+	walk->more = next_instruction(&walk->rest, &walk->next_address, &walk->next_text);
+	for (; walk->place < walk->routine->count; walk->place++) {
+		const struct cairn_disasm_place *place = &walk->disasm->places[walk->routine->first + walk->place];
+		if (walk->more && place->address >= walk->next_address)
+			break;
+		*flat += place->flat;
+		*cum += place->cum;
+	}
+	return true;
+}
+
+static const char *routine_name(struct cairn_view *view, const struct cairn_disasm_routine *routine)
+{
+	return cairn_view_function(view, view->entries[routine->entry].function);
+}
+
+static const char *routine_path(const struct cairn_view *view, const struct cairn_disasm_routine *routine)
+{
+	return cairn_profile_string(view->profile, view->profile->modules[routine->module].path);
+}
+
+enum { largest_listing = 256 << 20 };
+
+bool cairn_disasm_text(const struct cairn_disasm *disasm, struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out,
+		       struct cairn_error *error)
+{
+	bool good = true;
+	for (size_t i = 0; i < disasm->notes.count; i++)
+		cairn_buffer_format(out, "%s\n\n", disasm->notes.items[i].data);
+	for (size_t r = 0; good && r < disasm->routine_count; r++) {
+		const struct cairn_disasm_routine *routine = &disasm->routines[r];
+		struct cairn_buffer listing = cairn_buffer(largest_listing);
+		good = run_objdump(view, routine, &listing, error);
+		struct walk walk = walk_start(disasm, routine, cairn_buffer_bytes(&listing));
+		struct cairn_bytes text;
+		uint64_t address;
+		double flat, cum;
+		char left[32], right[32];
+		cairn_buffer_format(out, "%sROUTINE ======================== %s in %s\n", r ? "\n" : "", routine_name(view, routine), routine_path(view, routine));
+		cairn_buffer_format(out, "%12s %12s (flat, cum) %.2f%% of the total\n", cairn_head_number(view, shape, routine->flat, left),
+				    cairn_head_number(view, shape, routine->cum, right), cairn_number_percent(routine->cum, view->whole));
+		while (walk_next(&walk, &address, &text, &flat, &cum)) {
+			cairn_buffer_format(out, "%12s %12s %10llx: ", flat != 0 ? cairn_head_number(view, shape, flat, left) : ".",
+					    cum != 0 ? cairn_head_number(view, shape, cum, right) : ".", (unsigned long long)address);
+			cairn_buffer_append(out, text.data, text.length);
+			cairn_buffer_byte(out, '\n');
+		}
+		cairn_buffer_free(&listing);
+	}
+	return good;
+}
+
+bool cairn_disasm_json(const struct cairn_disasm *disasm, struct cairn_view *view, struct cairn_json *json, struct cairn_error *error)
+{
+	bool good = true;
+	cairn_json_open(json, "routines", '[');
+	for (size_t r = 0; good && r < disasm->routine_count; r++) {
+		const struct cairn_disasm_routine *routine = &disasm->routines[r];
+		struct cairn_buffer listing = cairn_buffer(largest_listing);
+		good = run_objdump(view, routine, &listing, error);
+		struct walk walk = walk_start(disasm, routine, cairn_buffer_bytes(&listing));
+		struct cairn_bytes text;
+		uint64_t address;
+		double flat, cum;
+		cairn_json_open(json, NULL, '{');
+		cairn_json_text(json, "name", cairn_bytes_of(routine_name(view, routine)));
+		cairn_json_text(json, "module", cairn_bytes_of(routine_path(view, routine)));
+		cairn_json_number(json, "flat", trunc(routine->flat));
+		cairn_json_number(json, "cum", trunc(routine->cum));
+		cairn_json_open(json, "instructions", '[');
+		while (walk_next(&walk, &address, &text, &flat, &cum)) {
+			cairn_json_open(json, NULL, '{');
+			cairn_json_integer(json, "address", (int64_t)address);
+			cairn_json_text(json, "text", text);
+			cairn_json_number(json, "flat", trunc(flat));
+			cairn_json_number(json, "cum", trunc(cum));
+			cairn_json_close(json, '}');
+		}
+		cairn_json_close(json, ']');
+		cairn_json_close(json, '}');
+		cairn_buffer_free(&listing);
+	}
+	cairn_json_close(json, ']');
+	return good;
+}

@@ -1,0 +1,44 @@
+/* disasm.h - machine code with what each instruction holds, disassembled by objdump.
+ *
+ * A routine is the symbol that covers a matching address in its module's file; an address that no symbol covers cannot be
+ * shown, since where its function begins is not known.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_REPORT_DISASM_H
+#define CAIRN_REPORT_DISASM_H
+
+#include "base/json.h"
+#include "base/pattern.h"
+#include "report/shape.h"
+#include "report/view.h"
+
+struct cairn_disasm {
+	struct cairn_disasm_place {
+		uint64_t address; /* link-time, inside the instruction */
+		uint32_t entry;
+		uint32_t routine;
+		double flat, cum;
+	} *places; /* those of a routine beside each other, by address */
+	size_t place_count;
+	struct cairn_disasm_routine {
+		uint32_t module;
+		uint64_t start, end; /* link-time */
+		uint32_t entry;      /* the first that matched, for its function's name */
+		double flat, cum;
+		size_t first, count; /* of the places */
+	} *routines; /* by module and address */
+	size_t routine_count;
+	struct cairn_strings notes; /* sentences about what could not be shown */
+};
+
+/* Finds the routines whose name, short or full, PATTERN matches in VIEW, which must have been made by addresses and without
+ * inlined functions. False with a sentence when there is none, or none of them can be found in its file. */
+bool cairn_disasm_make(struct cairn_disasm *disasm, struct cairn_view *view, const struct cairn_pattern *pattern, struct cairn_error *error);
+void cairn_disasm_free(struct cairn_disasm *disasm);
+
+/* Both run objdump, and fail with a sentence when it is not installed. */
+bool cairn_disasm_text(const struct cairn_disasm *disasm, struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out,
+		       struct cairn_error *error);
+/* Adds the member "routines". */
+bool cairn_disasm_json(const struct cairn_disasm *disasm, struct cairn_view *view, struct cairn_json *json, struct cairn_error *error);
+
+#endif

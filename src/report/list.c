@@ -1,0 +1,183 @@
+/* list.c - gathering the lines of functions, and putting them beside their source.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "report/list.h"
+
+#include "base/array.h"
+#include "report/code.h"
+#include "report/head.h"
+#include "report/number.h"
+#include "report/top.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+enum { margin = 5 }; /* lines shown before the first and after the last that hold something */
+
+
+static const char *file_name(const struct cairn_view *view, uint32_t entry)
+{
+	const struct cairn_profile *profile = view->profile;
+	return cairn_profile_string(profile, profile->functions[view->entries[entry].function].file);
+}
+
+static int compare_routines(struct cairn_view *view, uint32_t left, uint32_t right)
+{
+	int order = strcmp(cairn_view_function(view, view->entries[left].function), cairn_view_function(view, view->entries[right].function));
+	return order ? order : strcmp(file_name(view, left), file_name(view, right));
+}
+
+static int compare_lines(const void *a, const void *b, void *context)
+{
+	const struct cairn_list_line *left = a, *right = b;
+	int order = compare_routines(context, left->entry, right->entry);
+	return order ? order : left->line < right->line ? -1 : left->line > right->line;
+}
+
+/* Cuts the sorted lines into routines and adds each of them up. */
+static void make_routines(struct cairn_list *list, struct cairn_view *view)
+{
+	uint32_t *groups = cairn_array_zero(view->entry_count, sizeof *groups);
+	for (size_t e = 0; e < view->entry_count; e++)
+		groups[e] = CAIRN_NONE;
+	list->routines = cairn_array_zero(list->line_count, sizeof *list->routines);
+	for (size_t i = 0; i < list->line_count; i++) {
+		uint32_t entry = list->lines[i].entry;
+		if (i == 0 || compare_routines(view, list->lines[i - 1].entry, entry) != 0)
+			list->routines[list->routine_count++] = (struct cairn_list_routine){
+				.name = cairn_view_function(view, view->entries[entry].function), .file = file_name(view, entry), .first = i};
+		struct cairn_list_routine *routine = &list->routines[list->routine_count - 1];
+		routine->count++;
+		groups[entry] = list->lines[i].routine = (uint32_t)(list->routine_count - 1);
+	}
+	struct cairn_top_row *rows = cairn_array_zero(list->routine_count, sizeof *rows);
+	cairn_top_groups(view, groups, list->routine_count, rows);
+	for (size_t r = 0; r < list->routine_count; r++) {
+		list->routines[r].flat = rows[r].flat;
+		list->routines[r].cum = rows[r].cum;
+	}
+	free(rows);
+	free(groups);
+}
+
+bool cairn_list_make(struct cairn_list *list, struct cairn_view *view, const struct cairn_pattern *pattern)
+{
+	struct cairn_top top;
+	cairn_top_make(&top, view, &(struct cairn_shape){0});
+	*list = (struct cairn_list){.lines = cairn_array_zero(top.count, sizeof *list->lines)};
+	for (size_t i = 0; i < top.count; i++) {
+		const struct cairn_top_row *row = &top.rows[i];
+		const struct cairn_entry *entry = &view->entries[row->entry];
+		if (cairn_view_match(view, entry->function, pattern))
+			list->lines[list->line_count++] = (struct cairn_list_line){row->entry, entry->line, row->flat, row->cum, 0};
+	}
+	cairn_top_free(&top);
+	qsort_r(list->lines, list->line_count, sizeof *list->lines, compare_lines, view);
+	make_routines(list, view);
+	return list->line_count > 0;
+}
+
+void cairn_list_free(struct cairn_list *list)
+{
+	free(list->lines);
+	free(list->routines);
+	*list = (struct cairn_list){0};
+}
+
+/* Whether the source changed after the program that ROUTINE is in was made. */
+static bool is_newer(const struct cairn_list *list, const struct cairn_view *view, const struct cairn_list_routine *routine, const struct cairn_code *code)
+{
+	const struct cairn_profile *profile = view->profile;
+	const struct cairn_entry *entry = &view->entries[list->lines[routine->first].entry];
+	const struct cairn_module *module = cairn_profile_module(profile, &profile->locations[entry->location]);
+	struct stat status;
+	return module && module->path && stat(cairn_profile_string(profile, module->path), &status) == 0 &&
+	       code->file.modified_ns > (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
+}
+
+static char *number_or_dot(const struct cairn_view *view, const struct cairn_shape *shape, double value, char *out)
+{
+	return value == 0 ? strcpy(out, ".") : cairn_head_number(view, shape, value, out);
+}
+
+static void line_text(const struct cairn_view *view, const struct cairn_shape *shape, double flat, double cum, uint32_t line, struct cairn_bytes code,
+		      struct cairn_buffer *out)
+{
+	char left[32], right[32];
+	cairn_buffer_format(out, "%12s %12s %6u:%s", number_or_dot(view, shape, flat, left), number_or_dot(view, shape, cum, right), line, code.length ? " " : "");
+	cairn_buffer_append(out, code.data, code.length);
+	cairn_buffer_byte(out, '\n');
+}
+
+/* The lines that hold something, and with CODE those around and between them. */
+static void routine_lines(const struct cairn_list *list, const struct cairn_view *view, const struct cairn_list_routine *routine,
+			  const struct cairn_code *code, const struct cairn_shape *shape, struct cairn_buffer *out)
+{
+	const struct cairn_list_line *lines = list->lines + routine->first;
+	uint32_t last = code ? lines[routine->count - 1].line : 0, at = lines[0].line > margin ? lines[0].line - margin : 1;
+	for (size_t i = 0; i < routine->count; i++) {
+		for (; code && at < lines[i].line && at <= code->count; at++)
+			line_text(view, shape, 0, 0, at, cairn_code_line(code, at), out);
+		line_text(view, shape, lines[i].flat, lines[i].cum, lines[i].line,
+			  code ? cairn_code_line(code, lines[i].line) : (struct cairn_bytes){"", 0}, out);
+		at = lines[i].line + 1;
+	}
+	for (; code && at <= code->count && at - last <= margin; at++)
+		line_text(view, shape, 0, 0, at, cairn_code_line(code, at), out);
+}
+
+void cairn_list_text(const struct cairn_list *list, const struct cairn_view *view, const char *search, const struct cairn_shape *shape,
+		     struct cairn_buffer *out)
+{
+	for (size_t r = 0; r < list->routine_count; r++) {
+		const struct cairn_list_routine *routine = &list->routines[r];
+		char flat[32], cum[32];
+		cairn_buffer_format(out, "%sROUTINE ======================== %s in %s\n", r ? "\n" : "", routine->name, *routine->file ? routine->file : "??");
+		cairn_buffer_format(out, "%12s %12s (flat, cum) %.2f%% of the total\n", cairn_head_number(view, shape, routine->flat, flat),
+				    cairn_head_number(view, shape, routine->cum, cum), cairn_number_percent(routine->cum, view->whole));
+		struct cairn_code code;
+		bool found = *routine->file && cairn_code_open(&code, routine->file, search);
+		if (!found)
+			cairn_buffer_text(out, *routine->file ? "the source is not here; --source-path names the folder that it lies below\n"
+							      : "no source is known for it; its debug information is missing\n");
+		else if (is_newer(list, view, routine, &code))
+			cairn_buffer_format(out, "%s is newer than the program: lines may have moved; give the source it was built from with --source-path\n",
+					    code.path);
+		routine_lines(list, view, routine, found ? &code : NULL, shape, out);
+		if (found)
+			cairn_code_close(&code);
+	}
+}
+
+void cairn_list_json(const struct cairn_list *list, const struct cairn_view *view, const char *search, struct cairn_json *json)
+{
+	cairn_json_open(json, "routines", '[');
+	for (size_t r = 0; r < list->routine_count; r++) {
+		const struct cairn_list_routine *routine = &list->routines[r];
+		struct cairn_code code;
+		bool found = *routine->file && cairn_code_open(&code, routine->file, search);
+		cairn_json_open(json, NULL, '{');
+		cairn_json_text(json, "name", cairn_bytes_of(routine->name));
+		cairn_json_text(json, "file", cairn_bytes_of(routine->file));
+		cairn_json_bool(json, "found", found);
+		cairn_json_bool(json, "newer", found && is_newer(list, view, routine, &code));
+		cairn_json_number(json, "flat", trunc(routine->flat));
+		cairn_json_number(json, "cum", trunc(routine->cum));
+		cairn_json_open(json, "lines", '[');
+		for (size_t i = routine->first; i < routine->first + routine->count; i++) {
+			const struct cairn_list_line *line = &list->lines[i];
+			cairn_json_open(json, NULL, '{');
+			cairn_json_integer(json, "line", line->line);
+			cairn_json_number(json, "flat", trunc(line->flat));
+			cairn_json_number(json, "cum", trunc(line->cum));
+			if (found)
+				cairn_json_text(json, "code", cairn_code_line(&code, line->line));
+			cairn_json_close(json, '}');
+		}
+		cairn_json_close(json, ']');
+		cairn_json_close(json, '}');
+		if (found)
+			cairn_code_close(&code);
+	}
+	cairn_json_close(json, ']');
+}

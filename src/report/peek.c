@@ -1,0 +1,118 @@
+/* peek.c - callers above, the entry itself, callees below.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "report/peek.h"
+
+#include "report/head.h"
+#include "report/number.h"
+
+#include <math.h>
+
+static const char rule[] = "------------------------------------------------------------------------+------------------------\n";
+
+struct table {
+	const struct cairn_graph *graph;
+	const struct cairn_view *view;
+	const struct cairn_pattern *pattern;
+	const struct cairn_shape *shape;
+	struct cairn_buffer *out;
+};
+
+static bool wanted(const struct cairn_view *view, const struct cairn_pattern *pattern, const struct cairn_graph_node *node)
+{
+	return !pattern || cairn_pattern_match(pattern, cairn_view_name(view, node->entry));
+}
+
+static void write_name(const struct table *table, uint32_t entry, const char *after)
+{
+	struct cairn_bytes name = cairn_view_name(table->view, entry);
+	cairn_buffer_append(table->out, name.data, name.length);
+	cairn_buffer_text(table->out, after);
+}
+
+/* The node at the other end of EDGE; a call of the node to itself is no news. */
+static void write_edge(const struct table *table, const struct cairn_graph_edge *edge, uint32_t other, double cum)
+{
+	char number[32];
+	if (edge->from == edge->to)
+		return;
+	cairn_buffer_format(table->out, "%63s %6.2f%% |   ", cairn_head_number(table->view, table->shape, edge->value, number),
+			    cairn_number_percent(edge->value, cum));
+	write_name(table, table->graph->nodes[other].entry, edge->inlined ? " (inline)\n" : "\n");
+}
+
+static void write_node(const struct table *table, const struct cairn_graph_node *node, double *sum)
+{
+	const struct cairn_graph *graph = table->graph;
+	double whole = table->view->whole;
+	char flat[32], cum[32];
+	cairn_buffer_text(table->out, rule);
+	for (uint32_t i = 0; i < node->in_count; i++) {
+		const struct cairn_graph_edge *edge = &graph->edges[graph->in_edges[node->first_in + i]];
+		write_edge(table, edge, edge->from, node->cum);
+	}
+	*sum += node->flat;
+	cairn_buffer_format(table->out, "%12s %6.2f%% %6.2f%% %12s %6.2f%% %21s | ", cairn_head_number(table->view, table->shape, node->flat, flat),
+			    cairn_number_percent(node->flat, whole), cairn_number_percent(*sum, whole),
+			    cairn_head_number(table->view, table->shape, node->cum, cum), cairn_number_percent(node->cum, whole), "");
+	write_name(table, node->entry, "\n");
+	for (uint32_t i = 0; i < node->out_count; i++) {
+		const struct cairn_graph_edge *edge = &graph->edges[graph->out_edges[node->first_out + i]];
+		write_edge(table, edge, edge->to, node->cum);
+	}
+}
+
+bool cairn_peek_text(const struct cairn_graph *graph, const struct cairn_view *view, const struct cairn_pattern *pattern,
+		     const struct cairn_shape *shape, struct cairn_buffer *out)
+{
+	struct table table = {graph, view, pattern, shape, out};
+	double sum = 0;
+	bool any = false;
+	cairn_buffer_format(out, "%12s %7s %7s %12s %7s %13s %7s |\n", "flat", "flat%", "sum%", "cum", "cum%", "calls", "calls%");
+	for (size_t n = 0; n < graph->count; n++)
+		if (wanted(view, pattern, &graph->nodes[n])) {
+			write_node(&table, &graph->nodes[n], &sum);
+			any = true;
+		}
+	cairn_buffer_text(out, rule);
+	if (graph->count < graph->all_count)
+		cairn_buffer_format(out, "%12s and %zu more; -n 0%s shows all\n", "…", graph->all_count - graph->count,
+				    shape->node_fraction > 0 ? " --nodefraction 0" : "");
+	return any;
+}
+
+static void edges_json(const struct cairn_graph *graph, const struct cairn_view *view, const uint32_t *edges, uint32_t count, bool callers,
+		       struct cairn_json *json)
+{
+	cairn_json_open(json, callers ? "callers" : "callees", '[');
+	for (uint32_t i = 0; i < count; i++) {
+		const struct cairn_graph_edge *edge = &graph->edges[edges[i]];
+		cairn_json_open(json, NULL, '{');
+		cairn_json_text(json, "name", cairn_view_name(view, graph->nodes[callers ? edge->from : edge->to].entry));
+		cairn_json_number(json, "value", trunc(edge->value));
+		cairn_json_bool(json, "inlined", edge->inlined);
+		cairn_json_close(json, '}');
+	}
+	cairn_json_close(json, ']');
+}
+
+bool cairn_peek_json(const struct cairn_graph *graph, const struct cairn_view *view, const struct cairn_pattern *pattern,
+		     struct cairn_json *json)
+{
+	bool any = false;
+	cairn_json_open(json, "rows", '[');
+	for (size_t n = 0; n < graph->count; n++) {
+		const struct cairn_graph_node *node = &graph->nodes[n];
+		if (!wanted(view, pattern, node))
+			continue;
+		any = true;
+		cairn_json_open(json, NULL, '{');
+		cairn_json_text(json, "name", cairn_view_name(view, node->entry));
+		cairn_json_number(json, "flat", trunc(node->flat));
+		cairn_json_number(json, "cum", trunc(node->cum));
+		edges_json(graph, view, graph->in_edges + node->first_in, node->in_count, true, json);
+		edges_json(graph, view, graph->out_edges + node->first_out, node->out_count, false, json);
+		cairn_json_close(json, '}');
+	}
+	cairn_json_close(json, ']');
+	return any;
+}

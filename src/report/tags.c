@@ -1,0 +1,169 @@
+/* tags.c - adding samples up by label.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "report/tags.h"
+
+#include "base/array.h"
+#include "report/head.h"
+#include "report/label.h"
+#include "report/number.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* One value of one key. */
+struct tag {
+	struct cairn_view_label label;
+	uint32_t key; /* in `keys` */
+	double value;
+};
+
+struct key {
+	struct cairn_bytes name;
+	double total;
+	size_t first, count; /* of the tags, once sorted */
+};
+
+struct tags {
+	struct tag *items;
+	size_t count, capacity;
+	struct cairn_index index;
+	struct key *keys;
+	size_t key_count, key_capacity;
+};
+
+static uint32_t find_key(struct tags *tags, struct cairn_bytes name)
+{
+	for (size_t k = 0; k < tags->key_count; k++)
+		if (cairn_bytes_equal(tags->keys[k].name, name))
+			return (uint32_t)k;
+	cairn_array_room(tags->keys, tags->key_count, tags->key_capacity);
+	tags->keys[tags->key_count] = (struct key){.name = name};
+	return (uint32_t)tags->key_count++;
+}
+
+static bool same_label(const struct cairn_view_label *a, const struct cairn_view_label *b)
+{
+	if (a->is_number != b->is_number || !cairn_bytes_equal(a->key, b->key))
+		return false;
+	return a->is_number ? a->number == b->number && cairn_bytes_equal(a->unit, b->unit) : cairn_bytes_equal(a->text, b->text);
+}
+
+static void add_label(struct tags *tags, const struct cairn_view_label *label, double value)
+{
+	uint64_t hash = cairn_hash_bytes(label->key.data, label->key.length) +
+			(label->is_number ? cairn_hash_mix((uint64_t)label->number) : cairn_hash_bytes(label->text.data, label->text.length));
+	size_t position = 0;
+	uint32_t id;
+	while ((id = cairn_index_next(&tags->index, hash, &position)) != CAIRN_NONE)
+		if (same_label(&tags->items[id].label, label))
+			break;
+	if (id == CAIRN_NONE) {
+		cairn_array_room(tags->items, tags->count, tags->capacity);
+		id = (uint32_t)tags->count++;
+		tags->items[id] = (struct tag){.label = *label, .key = find_key(tags, label->key)};
+		cairn_index_add(&tags->index, hash, id);
+	}
+	tags->items[id].value += value;
+	tags->keys[tags->items[id].key].total += value;
+}
+
+static int compare_bytes(struct cairn_bytes a, struct cairn_bytes b)
+{
+	size_t shorter = a.length < b.length ? a.length : b.length;
+	int order = shorter ? memcmp(a.data, b.data, shorter) : 0;
+	return order ? order : a.length < b.length ? -1 : a.length > b.length;
+}
+
+static int compare_tags(const void *a, const void *b, void *context)
+{
+	const struct tags *tags = context;
+	const struct tag *left = a, *right = b;
+	if (left->key != right->key)
+		return compare_bytes(tags->keys[left->key].name, tags->keys[right->key].name);
+	if (fabs(left->value) != fabs(right->value))
+		return fabs(left->value) > fabs(right->value) ? -1 : 1;
+	if (left->label.is_number && right->label.is_number && left->label.number != right->label.number)
+		return left->label.number < right->label.number ? -1 : 1;
+	return compare_bytes(left->label.text, right->label.text);
+}
+
+static void gather(struct tags *tags, struct cairn_view *view)
+{
+	*tags = (struct tags){0};
+	for (size_t i = 0; i < view->sample_count; i++) {
+		struct cairn_view_label label;
+		for (size_t l = 0; cairn_view_label(view, i, l, &label); l++)
+			add_label(tags, &label, cairn_view_value(view, i));
+	}
+	qsort_r(tags->items, tags->count, sizeof *tags->items, compare_tags, tags);
+	for (size_t i = tags->count; i-- > 0;) {
+		tags->keys[tags->items[i].key].first = i;
+		tags->keys[tags->items[i].key].count++;
+	}
+}
+
+static void release(struct tags *tags)
+{
+	free(tags->items);
+	free(tags->keys);
+	cairn_index_free(&tags->index);
+}
+
+/* The key whose tags begin at AT, and how many of them are shown. */
+static const struct key *key_at(const struct tags *tags, size_t at, const struct cairn_shape *shape, size_t *shown)
+{
+	const struct key *key = &tags->keys[tags->items[at].key];
+	*shown = shape->node_count && shape->node_count < key->count ? (size_t)shape->node_count : key->count;
+	return key;
+}
+
+bool cairn_tags_text(struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out)
+{
+	struct tags tags;
+	char number[32], text[256];
+	gather(&tags, view);
+	for (size_t at = 0; at < tags.count;) {
+		size_t shown;
+		const struct key *key = key_at(&tags, at, shape, &shown);
+		cairn_buffer_format(out, "%s%.*s: %s (%.2f%%)\n", at ? "\n" : "", (int)(key->name.length < 256 ? key->name.length : 256), key->name.data,
+				    cairn_head_number(view, shape, key->total, number), cairn_number_percent(key->total, view->whole));
+		for (size_t i = at; i < at + shown; i++)
+			cairn_buffer_format(out, "%12s %6.2f%%  %s\n", cairn_head_number(view, shape, tags.items[i].value, number),
+					    cairn_number_percent(tags.items[i].value, view->whole),
+					    cairn_label_text(&tags.items[i].label, text, sizeof text));
+		if (shown < key->count)
+			cairn_buffer_format(out, "%12s and %zu more; -n 0 shows all\n", "…", key->count - shown);
+		at += key->count;
+	}
+	bool any = tags.count > 0;
+	release(&tags);
+	return any;
+}
+
+bool cairn_tags_json(struct cairn_view *view, const struct cairn_shape *shape, struct cairn_json *json)
+{
+	struct tags tags;
+	gather(&tags, view);
+	cairn_json_open(json, "tags", '[');
+	for (size_t at = 0; at < tags.count;) {
+		size_t shown;
+		const struct key *key = key_at(&tags, at, shape, &shown);
+		cairn_json_open(json, NULL, '{');
+		cairn_json_text(json, "key", key->name);
+		cairn_json_number(json, "total", trunc(key->total));
+		cairn_json_open(json, "values", '[');
+		for (size_t i = at; i < at + shown; i++) {
+			cairn_json_open(json, NULL, '{');
+			cairn_label_json(&tags.items[i].label, json);
+			cairn_json_number(json, "value", trunc(tags.items[i].value));
+			cairn_json_close(json, '}');
+		}
+		cairn_json_close(json, ']');
+		cairn_json_close(json, '}');
+		at += key->count;
+	}
+	cairn_json_close(json, ']');
+	bool any = tags.count > 0;
+	release(&tags);
+	return any;
+}

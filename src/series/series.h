@@ -1,0 +1,49 @@
+/* series.h - several dumps of one service as a film: what every stack held at every instant.
+ *
+ * Dumps are added in any order; a *point* is one dump. The stacks of all dumps are put together in one profile, whose
+ * samples are the *rows*; a *cell* is what one row held at one point. Dumps of several runs of the service (restarts) are
+ * one series: stacks are matched by place in the file, and each point says of which run it is.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_SERIES_SERIES_H
+#define CAIRN_SERIES_SERIES_H
+
+#include "profile/combine.h"
+
+struct cairn_series_point {
+	int64_t time_ns;
+	uint64_t process_id; /* 0 when not known */
+	uint32_t run;        /* counts the runs of the service, from 0 */
+	double total;        /* of the default value */
+	const char *path;    /* owned by the series */
+};
+
+struct cairn_series_cell {
+	uint32_t row;
+	uint32_t point;
+	double value;
+	double objects;
+	double sampled; /* samples it rests on; 0 when not known */
+};
+
+struct cairn_series {
+	struct cairn_profile profile; /* the sum over all points; name its locations before showing rows */
+	struct cairn_arena arena;
+	struct cairn_combine combine;
+	struct cairn_series_point *points; /* after finish: in the order of time */
+	size_t point_count, point_capacity;
+	struct cairn_series_cell *cells; /* after finish: by row, then by point */
+	size_t cell_count, cell_capacity;
+	size_t *first; /* per row, its first cell; one more at the end */
+};
+
+void cairn_series_start(struct cairn_series *series);
+
+/* Adds one dump. PART's time_ns must be known. False, with a sentence, when it does not fit the others; the series can go
+ * on without it. */
+bool cairn_series_add(struct cairn_series *series, const struct cairn_profile *part, const char *path, struct cairn_error *error);
+
+/* Puts points and cells in order. A dump that is there twice counts once; *DUPLICATES says how many were dropped. */
+void cairn_series_finish(struct cairn_series *series, size_t *duplicates);
+void cairn_series_free(struct cairn_series *series);
+
+#endif

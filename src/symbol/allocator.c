@@ -1,0 +1,236 @@
+/* allocator.c - lists of names, and the prefixes they come with.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "symbol/allocator.h"
+
+#include "symbol/search.h"
+
+#include <stdlib.h>
+
+enum { most_prefixes = 16 };
+
+/* Functions that hand out memory or take it back. With any prefix below these are entries. Sorted. */
+static const char *const entries[] = {
+	"aligned_alloc", "calloc", "cfree", "dallocx", "free", "free_aligned_sized", "free_sized", "malloc", "mallocx", "memalign", "posix_memalign",
+	"pvalloc", "rallocx", "realloc", "reallocarray", "reallocf", "sdallocx", "sdallocx_noflags", "smallocx", "valloc", "xallocx",
+};
+
+/* Entries that have no prefix. Sorted. */
+static const char *const fixed_entries[] = {
+	"DoSampledAllocation", "__builtin_delete", "__builtin_new", "__builtin_vec_delete", "__builtin_vec_new", "__rdl_alloc", "__rdl_alloc_zeroed",
+	"__rdl_dealloc", "__rdl_realloc", "__rg_alloc", "__rg_alloc_zeroed", "__rg_dealloc", "__rg_realloc", "__rust_alloc", "__rust_alloc_zeroed",
+	"__rust_dealloc", "__rust_realloc", "do_malloc", "do_malloc_or_cpp_alloc", "do_malloc_pages", "do_memalign", "malloc_zone_calloc",
+	"malloc_zone_malloc", "malloc_zone_memalign", "malloc_zone_realloc", "malloc_zone_valloc", "mi_calloc", "mi_malloc", "mi_malloc_aligned",
+	"mi_new", "mi_new_aligned", "mi_realloc", "mi_zalloc", "tc_calloc", "tc_delete", "tc_deletearray", "tc_free", "tc_malloc", "tc_memalign",
+	"tc_new", "tc_new_nothrow", "tc_newarray", "tc_newarray_nothrow", "tc_posix_memalign", "tc_pvalloc", "tc_realloc", "tc_valloc",
+};
+
+/* What jemalloc, and glibc, are made of, as far as it is ever seen below an entry. Sorted. */
+static const char *const inner[] = {
+	"_int_malloc", "_int_memalign", "_int_realloc", "arena_malloc", "arena_malloc_hard", "arena_malloc_small", "arena_palloc", "arena_ralloc",
+	"do_arena_malloc", "do_rallocx", "fallbackNewImpl", "fallback_impl", "ialloc", "iallocztm", "iallocztm_explicit_slab", "imalloc",
+	"imalloc_body", "imalloc_fastpath", "imalloc_no_sample", "imalloc_nosample", "imalloc_sample", "inallocx", "ipallocztm", "iralloct",
+	"irallocx_prof", "irallocx_prof_sample", "ixallocx_prof", "large_malloc", "large_palloc", "large_ralloc", "malloc_default", "newImpl",
+	"prof_alloc_prep", "prof_alloc_prep_impl", "prof_backtrace", "prof_backtrace_impl", "prof_malloc_sample_object", "prof_realloc",
+	"prof_sample_malloc", "prof_tctx_create", "prof_unwind_init", "sysmalloc", "tcache_alloc_large", "tcache_alloc_small",
+	"tcache_alloc_small_hard", "tcache_malloc", "te_event_trigger", "te_malloc",
+};
+
+/* jemalloc prefixes seen in the wild, and those of libc. */
+static const char *const known_prefixes[] = {"je_", "_rjem_", "_rjem_je_", "je", "_", "__libc_", "__", "__GI___libc_"};
+
+struct prefixes {
+	struct cairn_bytes items[most_prefixes];
+	size_t count;
+};
+
+static int compare_name(const void *key, const void *item)
+{
+	const struct cairn_bytes *name = key;
+	const char *text = *(const char *const *)item;
+	int order = strncmp(name->data, text, name->length);
+	return order ? order : -(text[name->length] != '\0');
+}
+
+static bool is_listed(struct cairn_bytes name, const char *const *list, size_t count)
+{
+	return bsearch(&name, list, count, sizeof *list, compare_name) != NULL;
+}
+#define IS_LISTED(name, list) is_listed(name, list, sizeof(list) / sizeof *(list))
+
+/* The name of a C function without what compilers and demanglers put behind and before it: clone suffixes, parameters, and
+ * the type jemalloc's C++ helpers return. Empty for names that have a scope. */
+static struct cairn_bytes plain_name(const char *name)
+{
+	if (strncmp(name, "void* ", 6) == 0)
+		name += 6;
+	size_t length = strcspn(name, ":.(<[ ");
+	return (struct cairn_bytes){name, name[length] == ':' ? 0 : length};
+}
+
+static void add_prefix(struct prefixes *prefixes, struct cairn_bytes prefix)
+{
+	for (size_t i = 0; i < prefixes->count; i++)
+		if (cairn_bytes_equal(prefixes->items[i], prefix))
+			return;
+	if (prefixes->count < most_prefixes)
+		prefixes->items[prefixes->count++] = prefix;
+}
+
+/* jemalloc's internal functions are called PREFIXje_NAME; where one of those shows up, PREFIX is its. */
+static void learn_prefix(struct prefixes *prefixes, const char *name)
+{
+	static const char *const tells[] = {"je_prof_backtrace", "je_prof_tctx_create", "je_prof_alloc_prep", "je_malloc_default",
+					    "je_tcache_alloc_small_hard", "je_arena_malloc_hard", "je_large_malloc"};
+	struct cairn_bytes plain = plain_name(name);
+	for (size_t i = 0; i < sizeof tells / sizeof *tells; i++) {
+		size_t length = strlen(tells[i]);
+		if (plain.length < length || memcmp(plain.data + plain.length - length, tells[i], length) != 0)
+			continue;
+		add_prefix(prefixes, (struct cairn_bytes){plain.data, plain.length - length});
+		add_prefix(prefixes, (struct cairn_bytes){plain.data, plain.length - length + 3});
+	}
+}
+
+static enum cairn_allocator_kind plain_kind(const struct prefixes *prefixes, struct cairn_bytes name)
+{
+	if (IS_LISTED(name, entries) || IS_LISTED(name, fixed_entries))
+		return CAIRN_ALLOCATOR_ENTRY;
+	if (IS_LISTED(name, inner))
+		return CAIRN_ALLOCATOR_INNER;
+	for (size_t i = 0; i < prefixes->count; i++) {
+		struct cairn_bytes prefix = prefixes->items[i];
+		if (name.length <= prefix.length || memcmp(name.data, prefix.data, prefix.length) != 0)
+			continue;
+		struct cairn_bytes rest = cairn_bytes_skip(name, prefix.length);
+		if (IS_LISTED(rest, entries))
+			return CAIRN_ALLOCATOR_ENTRY;
+		if (IS_LISTED(rest, inner))
+			return CAIRN_ALLOCATOR_INNER;
+	}
+	return CAIRN_ALLOCATOR_NOT;
+}
+
+static bool starts_with(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static bool ends_with(const char *text, size_t length, const char *suffix)
+{
+	size_t tail = strlen(suffix);
+	return length >= tail && memcmp(text + length - tail, suffix, tail) == 0;
+}
+
+/* Rust: the trait of whatever the program made its global allocator, and what std puts between that and its containers. */
+static enum cairn_allocator_kind rust_kind(const char *name)
+{
+	static const char *const methods[] = {"GlobalAlloc>::alloc", "GlobalAlloc>::alloc_zeroed", "GlobalAlloc>::realloc", "GlobalAlloc>::dealloc"};
+	static const char *const wrappers[] = {"alloc::alloc::", "alloc::raw_vec::", "<alloc::alloc::Global as ", "<alloc::raw_vec::", "<alloc::alloc::Global>::"};
+	for (size_t i = 0; i < sizeof wrappers / sizeof *wrappers; i++)
+		if (starts_with(name, wrappers[i]))
+			return CAIRN_ALLOCATOR_INNER;
+	if (starts_with(name, "__rustc"))
+		return strstr(name, "::__rust_") || strstr(name, "::__rdl_") || strstr(name, "::__rg_") ? CAIRN_ALLOCATOR_ENTRY : CAIRN_ALLOCATOR_NOT;
+	size_t length = name[0] == '<' ? strlen(name) : 0;
+	for (size_t i = 0; length && i < sizeof methods / sizeof *methods; i++)
+		if (ends_with(name, length, methods[i]))
+			return CAIRN_ALLOCATOR_ENTRY;
+	return CAIRN_ALLOCATOR_NOT;
+}
+
+/* Whether the last part of NAME, a method of a template, is one of those that only pass a request on. */
+static bool hands_out_memory(const char *name)
+{
+	static const char *const makers[] = {">::allocate", ">::_M_allocate", ">::_M_allocate_node", ">::_M_get_node", ">::_M_allocate_map"};
+	for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
+		const char *at = strstr(name, makers[i]);
+		if (at && strchr("(<", at[strlen(makers[i])]))
+			return true;
+	}
+	return false;
+}
+
+/* C++: the operators that are not a class's own, tcmalloc's namespace, and the standard allocator's thin layers. */
+static enum cairn_allocator_kind cpp_kind(const char *name)
+{
+	static const char *const layers[] = {"std::allocator<", "std::__new_allocator<", "__gnu_cxx::new_allocator<", "std::allocator_traits<",
+					     "std::_Vector_base<", "std::_Deque_base<", "std::_Rb_tree<", "std::__detail::_Hashtable_alloc<"};
+	if (starts_with(name, "operator new") || starts_with(name, "operator delete"))
+		return CAIRN_ALLOCATOR_ENTRY;
+	if (starts_with(name, "tcmalloc::") || starts_with(name, "(anonymous namespace)::do_malloc"))
+		return CAIRN_ALLOCATOR_ENTRY;
+	for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
+		if (starts_with(name, layers[i]))
+			return hands_out_memory(name) ? CAIRN_ALLOCATOR_INNER : CAIRN_ALLOCATOR_NOT;
+	return CAIRN_ALLOCATOR_NOT;
+}
+
+static enum cairn_allocator_kind name_kind(const struct prefixes *prefixes, const char *name)
+{
+	switch (name[0]) {
+	case 'o':
+	case 's':
+	case 't':
+	case '(':
+	case '_':
+	case '<':
+	case 'a': {
+		enum cairn_allocator_kind cpp = cpp_kind(name), rust = rust_kind(name);
+		if (cpp || rust)
+			return cpp > rust ? cpp : rust;
+	}
+	}
+	struct cairn_bytes plain = plain_name(name);
+	return plain.length ? plain_kind(prefixes, plain) : CAIRN_ALLOCATOR_NOT;
+}
+
+bool cairn_allocator_is_module(const char *path)
+{
+	static const char *const names[] = {"libjemalloc", "libtcmalloc", "libmimalloc", "libcairn"};
+	const char *base = cairn_base_name(path);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (starts_with(base, names[i]) && strchr("._-2", base[strlen(names[i])]))
+			return true;
+	return false;
+}
+
+void cairn_allocator_learn(struct cairn_allocator *allocator, const struct cairn_profile *profile)
+{
+	*allocator = (struct cairn_allocator){.profile = profile};
+	struct prefixes prefixes = {0};
+	for (size_t i = 0; i < sizeof known_prefixes / sizeof *known_prefixes; i++)
+		add_prefix(&prefixes, cairn_bytes_of(known_prefixes[i]));
+	for (size_t i = 0; i < profile->function_count; i++)
+		learn_prefix(&prefixes, cairn_profile_string(profile, profile->functions[i].name));
+	allocator->functions = cairn_arena_zero(&allocator->arena, profile->function_count + 1, 1);
+	for (size_t i = 0; i < profile->function_count; i++)
+		allocator->functions[i] = (uint8_t)name_kind(&prefixes, cairn_profile_string(profile, profile->functions[i].name));
+	allocator->modules = cairn_arena_zero(&allocator->arena, profile->module_count + 1, 1);
+	for (size_t i = 0; i < profile->module_count; i++)
+		allocator->modules[i] = cairn_allocator_is_module(cairn_profile_string(profile, profile->modules[i].path)) ? CAIRN_ALLOCATOR_INNER
+															    : CAIRN_ALLOCATOR_NOT;
+}
+
+void cairn_allocator_free(struct cairn_allocator *allocator)
+{
+	cairn_arena_free(&allocator->arena);
+	*allocator = (struct cairn_allocator){0};
+}
+
+enum cairn_allocator_kind cairn_allocator_frame(const struct cairn_allocator *allocator, uint32_t location, uint32_t frame)
+{
+	const struct cairn_profile *profile = allocator->profile;
+	uint32_t mapping = profile->locations[location].mapping;
+	uint8_t by_module = mapping == CAIRN_NONE ? CAIRN_ALLOCATOR_NOT : allocator->modules[profile->mappings[mapping].module];
+	uint8_t by_name = frame == CAIRN_NONE ? CAIRN_ALLOCATOR_NOT : allocator->functions[profile->frames[frame].function];
+	return by_name > by_module ? by_name : by_module;
+}
+
+size_t cairn_allocator_cut(const uint8_t *kinds, size_t depth)
+{
+	size_t cut = 0;
+	for (size_t i = 0; i < depth; i++)
+		if (kinds[i] == CAIRN_ALLOCATOR_ENTRY || (kinds[i] == CAIRN_ALLOCATOR_INNER && cut == i))
+			cut = i + 1;
+	return cut == depth && depth ? depth - 1 : cut;
+}

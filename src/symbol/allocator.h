@@ -1,0 +1,39 @@
+/* allocator.h - telling the allocator's own frames from the code that wanted memory.
+ *
+ * At the leaf of every stack of a heap profile lie frames that are the same for all: the profiler, malloc, operator new,
+ * Rust's shims. An *entry* is a function programs call to get memory: it and all below it is the allocator's, whatever
+ * that is called. An *inner* frame (jemalloc's own functions, code of libjemalloc.so, wrappers such as RawVec's growth) counts
+ * only in an unbroken run from the leaf.
+ *
+ * jemalloc may be built with any prefix (je_, _rjem_, one a vendor made up); the prefixes in use are learnt from the
+ * profile's own names, so that zmalloc or my_malloc of a program stay what they are: callers.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_SYMBOL_ALLOCATOR_H
+#define CAIRN_SYMBOL_ALLOCATOR_H
+
+#include "profile/profile.h"
+
+/* Ordered: of two that apply the larger one holds. */
+enum cairn_allocator_kind { CAIRN_ALLOCATOR_NOT, CAIRN_ALLOCATOR_INNER, CAIRN_ALLOCATOR_ENTRY };
+
+struct cairn_allocator {
+	const struct cairn_profile *profile; /* borrowed */
+	struct cairn_arena arena;
+	uint8_t *functions; /* kind of each function of the profile */
+	uint8_t *modules;   /* kind of each module */
+};
+
+/* Looks at all names of PROFILE, once it is named. */
+void cairn_allocator_learn(struct cairn_allocator *allocator, const struct cairn_profile *profile);
+void cairn_allocator_free(struct cairn_allocator *allocator);
+
+/* The kind of a frame of LOCATION; FRAME is its index in the profile's frames, CAIRN_NONE for a location without names. */
+enum cairn_allocator_kind cairn_allocator_frame(const struct cairn_allocator *allocator, uint32_t location, uint32_t frame);
+
+/* How many frames to take off the leaf of a stack whose frames are of these KINDS, leaf first. Never all of them. */
+size_t cairn_allocator_cut(const uint8_t *kinds, size_t depth);
+
+/* Whether a file of that path is an allocator's, and nothing else: libjemalloc.so.2, libtcmalloc_minimal.so.4. */
+bool cairn_allocator_is_module(const char *path);
+
+#endif

@@ -1,0 +1,135 @@
+#!/usr/bin/env bash
+# Where debug information may lie: every place is found, and a file of another build is refused with a sentence.
+. tests/e2e/lib.sh
+need cc objcopy strip readelf nm xz
+
+jemalloc=$(ldconfig -p | sed -n 's/.*libjemalloc\.so\.2 .*=> //p' | head -n 1)
+[ -n "$jemalloc" ] || skip_all 'no libjemalloc.so.2 here'
+mkdir -p "$scratch/run" "$scratch/keep"
+program=$scratch/run/program
+
+# profile NAME FLAGS...: builds the program, and keeps it and a dump of it as NAME
+profile() {
+	local name=$1
+	shift
+	cc -O1 -rdynamic "$@" tests/e2e/finding.c -o "$program" || return 1
+	(cd "$scratch/run" && LD_PRELOAD=$jemalloc MALLOC_CONF=prof:true,lg_prof_sample:0,prof_final:true,prof_prefix:$scratch/run/je "$program")
+	mv "$scratch"/run/je.*.f.heap "$scratch/keep/$name.heap" && cp "$program" "$scratch/keep/$name"
+}
+# lines OPTION...: what is under main in the dump, by line, without a cache
+lines() { "$cairn" collapsed --lines --no-cache "$@" "$heap" 2>"$scratch/notes" | grep -o ';main [^ ]*[ ;].*' | tr '\n' ' '; }
+# fresh: the folder has nothing but the program as it is in the dump
+fresh() { rm -rf "$scratch/run" && mkdir "$scratch/run" && cp -p "$scratch/keep/$which" "$program"; }
+both='*hold_in_static */finding.c:9*hold_in_exported */finding.c:15*'
+
+which=plain heap=$scratch/keep/plain.heap
+profile plain -g || skip_all 'the program cannot be built'
+[ -s "$heap" ] || skip_all 'this jemalloc has no profiler'
+like "$(lines)" "$both" 'DWARF in the file itself'
+
+id=$(readelf -n "$program" | sed -n 's/.*Build ID: //p') first=${id:0:2} rest=${id:2}
+objcopy --only-keep-debug "$program" "$scratch/keep/program.debug"
+strip -g "$program"
+like "$(lines)" '*hold_in_static*hold_in_exported*' 'a symbol table alone names functions'
+[[ $(lines) != *finding.c* ]]
+ok $? 'but no lines'
+
+stripped() { fresh && strip "$program"; }
+stripped
+[[ $(lines) == *program+0x*hold_in_exported* && $(lines) != *hold_in_static* ]]
+ok $? 'stripped: what is exported has a name, the rest none'
+like "$(cat "$scratch/notes")" "*program: no debug file for build-id $id (stripped, dynamic symbols only)*% of bytes*" 'and the note says why, and how much that is'
+
+objcopy --add-gnu-debuglink="$scratch/keep/program.debug" "$program"
+cp "$program" "$scratch/keep/linked"
+[[ $(lines) != *finding.c* ]]
+ok $? 'a debug link to a file that is not there'
+cp "$scratch/keep/program.debug" "$scratch/run/program.debug"
+like "$(lines)" "$both" 'the debug file beside it, by debug link'
+mkdir "$scratch/run/.debug" && mv "$scratch/run/program.debug" "$scratch/run/.debug/"
+like "$(lines)" "$both" 'the debug file in .debug'
+rm -r "$scratch/run/.debug"
+mkdir -p "$scratch/symbols" && cp "$scratch/keep/program.debug" "$scratch/symbols/"
+like "$(lines --symbols "$scratch/symbols")" "$both" '--symbols: by debug link'
+stripped
+rm -r "$scratch/symbols" && mkdir -p "$scratch/symbols/.build-id/$first" && cp "$scratch/keep/program.debug" "$scratch/symbols/.build-id/$first/$rest.debug"
+like "$(lines --symbols "$scratch/symbols")" "$both" '--symbols: .build-id/xx/yyyy.debug'
+mv "$scratch/symbols/.build-id/$first" "$scratch/symbols/"
+like "$(lines --symbols "$scratch/symbols")" "$both" '--symbols: xx/yyyy.debug'
+rm -r "$scratch/symbols" && mkdir "$scratch/symbols" && cp "$scratch/keep/plain" "$scratch/symbols/program"
+like "$(lines --symbols "$scratch/symbols")" "$both" '--symbols: the unstripped binary by its name'
+mkdir -p "$scratch/root$scratch/run" "$scratch/root/usr/lib/debug/.build-id/$first" && cp "$program" "$scratch/root$program"
+cp "$scratch/keep/program.debug" "$scratch/root/usr/lib/debug/.build-id/$first/$rest.debug"
+rm "$program"
+like "$(lines --sysroot "$scratch/root")" "$both" '--sysroot: binary and debug file of another machine'
+[[ $(lines) != *hold_in_* ]]
+ok $? 'a binary that is gone has no names'
+like "$(cat "$scratch/notes")" '*program: the file is gone*' 'and the note says so'
+cp "$scratch/keep/plain" "$scratch/elsewhere"
+like "$(lines --binary "$scratch/elsewhere")" "$both" '--binary: a copy under another name stands for the program'
+like "$(lines --binary "$scratch/keep/program.debug")" "$both" '--binary: so does its debug file alone'
+
+fresh
+sed 's|\(/run/program\)$|\1 (deleted)|' "$heap" >"$scratch/deleted.heap"
+heap=$scratch/deleted.heap
+[[ $(lines) != *hold_in_* ]]
+ok $? 'a program deleted while it ran: the file of its name may be another, so it is not taken'
+like "$(cat "$scratch/notes")" '*program: it was deleted or replaced while it ran, and the profile has no build-id to know it by*' 'and the note says so'
+like "$(lines --binary "$scratch/elsewhere")" "$both" 'unless a person points at it'
+heap=$scratch/keep/plain.heap
+touch -d 'next year' "$program"
+like "$(lines)" "$both" 'a file newer than the profile is taken'
+like "$(cat "$scratch/notes")" '*program is newer than the profile; if it was rebuilt since, its names are wrong*' 'with a warning'
+
+# Without a build-id the checksum of the link decides.
+which=nameless heap=$scratch/keep/nameless.heap
+profile nameless -g -Wl,--build-id=none
+objcopy --only-keep-debug "$program" "$scratch/run/program.debug"
+strip "$program" && (cd "$scratch/run" && objcopy --add-gnu-debuglink=program.debug program)
+like "$(lines)" "$both" 'no build-id: the debug link with its checksum'
+printf x >>"$scratch/run/program.debug"
+[[ $(lines) != *finding.c* ]]
+ok $? 'a debug file with another checksum is refused'
+like "$(cat "$scratch/notes")" '*program: no debug file, and no build-id to find one by*' 'and the note says what is missing'
+
+# A mini symbol table, as Fedora puts into its binaries.
+which=plain heap=$scratch/keep/plain.heap
+fresh
+nm -D "$program" --format=posix --defined-only | awk '{print $1}' | sort >"$scratch/dynamic"
+nm "$program" --format=posix --defined-only | awk '$2 == "t" || $2 == "T" {print $1}' | sort | comm -13 "$scratch/dynamic" - >"$scratch/wanted"
+objcopy -S --remove-section .comment --keep-symbols="$scratch/wanted" "$scratch/keep/program.debug" "$scratch/mini" 2>/dev/null
+xz -f "$scratch/mini" && strip "$program" && objcopy --add-section .gnu_debugdata="$scratch/mini.xz" "$program"
+like "$(lines)" '*hold_in_static*' 'a mini symbol table in .gnu_debugdata'
+
+if command -v dwz >/dev/null; then
+	fresh
+	cp "$program" "$scratch/run/twin"
+	cc -O1 -g -DTWIN tests/e2e/finding.c -o "$scratch/run/twin"
+	if (cd "$scratch/run" && dwz -m shared.debug -r program twin 2>"$scratch/dwz") && [ -s "$scratch/run/shared.debug" ]; then
+		like "$(lines)" "$both" 'shared parts in a file of dwz'
+		rm "$scratch/run/shared.debug"
+		lines >/dev/null
+		like "$(cat "$scratch/notes")" '*shared.debug, which it shares debug information with, is not here*' 'a note when that file is missing'
+	else
+		skip 'shared parts in a file of dwz' "dwz would not: $(head -n 1 "$scratch/dwz")"
+	fi
+else
+	skip 'shared parts in a file of dwz' 'no dwz here'
+fi
+if command -v dwp >/dev/null; then
+	which=split heap=$scratch/keep/split.heap
+	root=$PWD
+	(cd "$scratch/run" && cp "$root/tests/e2e/finding.c" . && cc -O1 -rdynamic -gdwarf-4 -gsplit-dwarf -c finding.c && cc -rdynamic finding.o -o program &&
+		LD_PRELOAD=$jemalloc MALLOC_CONF=prof:true,lg_prof_sample:0,prof_final:true,prof_prefix:$scratch/run/je ./program)
+	mv "$scratch"/run/je.*.f.heap "$heap"
+	like "$(lines)" "$both" 'split DWARF in .dwo files'
+	if (cd "$scratch/run" && dwp -e program -o program.dwp 2>"$scratch/dwp"); then
+		rm "$scratch"/run/*.dwo
+		like "$(lines)" "$both" 'split DWARF in FILE.dwp'
+	else
+		skip 'split DWARF in FILE.dwp' "dwp would not: $(head -n 1 "$scratch/dwp")"
+	fi
+else
+	skip 'split DWARF in FILE.dwp' 'no dwp here'
+fi
+done_testing

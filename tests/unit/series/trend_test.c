@@ -1,0 +1,130 @@
+/* trend_test.c - verdicts on made-up services whose truth is known, a hundred of each kind.
+ *
+ * Every point is drawn as a sampling profiler would see it: live bytes in objects of one size, each seen with a small chance.
+ * Two worlds: one where every dump samples anew, one where the samples persist as they do in a real process.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "series/trend.h"
+#include "tap.h"
+
+#include <stdlib.h>
+
+enum { points = 24, paths = 40, seeds = 100 };
+static const double period = 524288, size = 4096;
+
+static double uniform(void)
+{
+	return drand48();
+}
+
+static double normal(void)
+{
+	return sqrt(-2 * log(1 - uniform())) * cos(2 * M_PI * uniform());
+}
+
+/* How many of COUNT objects are seen. */
+static double seen(double count, double chance)
+{
+	double mean = count * chance;
+	if (mean > 50)
+		return fmax(0, round(mean + sqrt(mean * (1 - chance)) * normal()));
+	double hits = 0;
+	for (double i = 0; i < count; i++)
+		hits += uniform() < chance;
+	return hits;
+}
+
+typedef double truth(double step, double scale);
+
+static double constant(double step, double scale) { (void)step; return scale; }
+static double leak(double step, double scale) { return scale + 6e6 * step; }
+static double cache(double step, double scale) { return scale * (1 - exp(-step / 3)); }
+static double sawtooth(double step, double scale) { return scale + 0.6 * scale * fmod(step, 4) / 3; }
+static double shrink(double step, double scale) { return scale - 6e6 * step; }
+
+static void draw(struct cairn_trend_point *series, truth *live, double scale, bool persists, int restart_at)
+{
+	double chance = 1 - exp(-size / period), kept = 0, before = 0;
+	for (int i = 0; i < points; i++) {
+		double step = restart_at && i >= restart_at ? i - restart_at : i;
+		double objects = floor(live(step, scale) / size);
+		if (!persists || step == 0)
+			kept = seen(objects, chance);
+		else if (objects > before)
+			kept += seen(objects - before, chance);
+		else
+			kept -= round(kept * (before - objects) / fmax(before, 1));
+		before = objects;
+		series[i] = (struct cairn_trend_point){.hours = i / 6.0, .value = kept * size / chance, .error = sqrt(fmax(kept, 1) * (1 - chance)) * size / chance,
+						       .run = restart_at && i >= restart_at};
+	}
+}
+
+static struct cairn_trend judge(truth *live, double scale, bool persists, int restart_at)
+{
+	struct cairn_trend_point series[points];
+	struct cairn_trend trend;
+	double *scratch = malloc(cairn_trend_scratch(points) * sizeof *scratch);
+	draw(series, live, scale, persists, restart_at);
+	cairn_trend_judge(&trend, series, points, paths, scratch);
+	free(scratch);
+	return trend;
+}
+
+static void test_kind(const char *name, truth *live, double scale, enum cairn_verdict wanted, int restart_at, int least)
+{
+	for (int persists = 0; persists < 2; persists++) {
+		int right = 0, rate = 0;
+		for (int seed = 0; seed < seeds; seed++) {
+			srand48(seed);
+			struct cairn_trend trend = judge(live, scale, persists, restart_at);
+			right += trend.verdict == wanted;
+			rate += fabs(fabs(trend.per_hour) - 36e6) < 9e6;
+		}
+		ok(right >= least, "%s, %s samples: %d of %d are called %s", name, persists ? "lasting" : "fresh", right, seeds, cairn_verdict_name(wanted));
+		if (wanted == CAIRN_GROWING || wanted == CAIRN_SHRINKING)
+			ok(rate >= least, "%s, %s samples: the rate is within a quarter in %d of %d", name, persists ? "lasting" : "fresh", rate, seeds);
+	}
+}
+
+/* A service in which nothing grows: how often is anything called growing? */
+static void test_noise(void)
+{
+	for (int persists = 0; persists < 2; persists++) {
+		int alarms = 0;
+		for (int seed = 0; seed < seeds; seed++) {
+			srand48(seed);
+			bool alarm = false;
+			for (int path = 0; path < paths; path++)
+				alarm |= judge(constant, 5e6 + 75e6 * uniform(), persists, 0).verdict == CAIRN_GROWING;
+			alarms += alarm;
+		}
+		ok(alarms <= 5, "noise alone, %s samples: %d of %d services raise an alarm", persists ? "lasting" : "fresh", alarms, seeds);
+	}
+}
+
+static void test_small(void)
+{
+	double scratch[8];
+	struct cairn_trend trend;
+	struct cairn_trend_point two[] = {{.hours = 0, .value = 1}, {.hours = 1, .value = 5}};
+	cairn_trend_judge(&trend, two, 0, 1, scratch);
+	is_int(trend.verdict, CAIRN_PLATEAUED, "no points, no verdict");
+	cairn_trend_judge(&trend, two, 2, 1, scratch);
+	is_near(trend.per_hour, 4, 1e-9, "two points have a slope");
+	struct cairn_trend_point same[] = {{.hours = 1, .value = 1}, {.hours = 1, .value = 2}, {.hours = 1, .value = 3}};
+	cairn_trend_judge(&trend, same, 3, 1, scratch);
+	ok(trend.verdict != CAIRN_GROWING, "three points at one instant are no growth");
+}
+
+int main(void)
+{
+	test_kind("a leak", leak, 200e6, CAIRN_GROWING, 0, 95);
+	test_kind("a leak across a restart", leak, 200e6, CAIRN_GROWING, 11, 90);
+	test_kind("a cache that fills", cache, 900e6, CAIRN_PLATEAUED, 0, 95);
+	test_kind("a sawtooth", sawtooth, 300e6, CAIRN_SAWTOOTH, 0, 95);
+	test_kind("a path that shrinks", shrink, 400e6, CAIRN_SHRINKING, 0, 95);
+	test_kind("a steady path", constant, 80e6, CAIRN_PLATEAUED, 0, 95);
+	test_noise();
+	test_small();
+	return tap_done();
+}
