@@ -198,6 +198,11 @@ bool cairn_options_parse(const struct cairn_command *command, void *values, int 
 				argv[operands++] = argv[parser.at];
 			break;
 		}
+		if ((word[0] != '-' || !word[1]) && command->runs_another) {
+			while (parser.at < parser.argc)
+				argv[operands++] = argv[parser.at++];
+			break;
+		}
 		if (word[0] != '-' || !word[1])
 			argv[operands++] = word;
 		else if (!(word[1] == '-' ? parse_long(&parser, word + 2, error) : parse_letters(&parser, word + 1, error)))

@@ -50,6 +50,7 @@ struct cairn_command {
 	const char *arguments; /* "SOURCE..." */
 	const char *detail;    /* paragraphs after the options in --help; NULL for none */
 	const struct cairn_option_group *groups; /* ends with one whose options are NULL; may be NULL */
+	bool runs_another; /* options end at the first operand: what follows belongs to the program it names */
 	size_t options_size; /* of the struct that `run` is given, cleared and then filled from the command line */
 	/* OPERANDS are what was not an option. Returns the exit code. */
 	int (*run)(const void *options, int operand_count, char **operands);

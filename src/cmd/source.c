@@ -140,14 +140,14 @@ void cairn_source_name(struct cairn_profile *profile, const struct cairn_source_
 	struct cairn_symbolize_report report;
 	if (options->no_symbols)
 		return;
-	if (isatty(STDERR_FILENO))
+	if (isatty(STDERR_FILENO) && !options->quiet)
 		symbolize.progress = show_progress;
 	cairn_symbolize(profile, &symbolize, &report);
 	cairn_symbolize_weigh(profile, &report);
 	struct cairn_buffer text = cairn_buffer(1 << 16);
 	cairn_symbolize_explain(profile, &report, worth_saying, &text);
 	struct cairn_bytes rest = cairn_buffer_bytes(&text), line;
-	while (cairn_text_line(&rest, &line, NULL))
+	while (!options->quiet && cairn_text_line(&rest, &line, NULL))
 		cairn_say_note(cairn_arena_text(&report.arena, line));
 	cairn_buffer_free(&text);
 	cairn_symbolize_report_free(&report);
@@ -158,10 +158,10 @@ bool cairn_source_load(struct cairn_profile *profile, const struct cairn_source_
 {
 	struct cairn_dump_files list = {0};
 	cairn_profile_init(profile);
-	static char standard_input[] = "-";
+	static char dash[] = "-", *standard_input[] = {dash};
 	if (count == 0 && options->reads_standard_input && !isatty(STDIN_FILENO)) {
 		count = 1;
-		names = (char *[]){standard_input};
+		names = standard_input;
 	}
 	bool good = cairn_files_list(&list, count, names, error);
 	if (good && options->normalize && !options->base.count)

@@ -14,6 +14,7 @@ struct cairn_source_options {
 	bool normalize; /* the base to the total of what there is now */
 	const char *thread;
 	/* Not options of their own, but set by commands. */
+	bool quiet;                /* by those that load many: naming says nothing */
 	bool split_threads;        /* by those that show threads */
 	bool reads_standard_input; /* by those for which no name means standard input, unless that is a terminal */
 	bool columns_compare;      /* by those that show differences: the two columns of folded text are one */

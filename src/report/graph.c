@@ -147,7 +147,7 @@ static void build_graph(struct cairn_graph *graph, struct cairn_view *view, cons
 	for (size_t i = 0; i < view->sample_count; i++)
 		add_sample(&build, i);
 	for (uint32_t e = 0; e < view->entry_count; e++)
-		if (build.node_seen[e] && (build.nodes[e].flat != 0 || build.nodes[e].cum != 0)) {
+		if (!cairn_view_is_nothing(view, build.nodes[e].flat) || !cairn_view_is_nothing(view, build.nodes[e].cum)) {
 			build.nodes[graph->count] = build.nodes[e];
 			build.nodes[graph->count++].entry = e;
 		}
@@ -167,7 +167,7 @@ static void settle_edges(struct cairn_graph *graph, const struct cairn_view *vie
 	size_t kept = 0;
 	for (size_t e = 0; e < graph->edge_count; e++) {
 		struct cairn_graph_edge edge = graph->edges[e];
-		if (fabs(edge.value) < cutoff || edge.value == 0 || !node_of[edge.from] || !node_of[edge.to])
+		if (fabs(edge.value) < cutoff || cairn_view_is_nothing(view, edge.value) || !node_of[edge.from] || !node_of[edge.to])
 			continue;
 		edge.from = node_of[edge.from] - 1;
 		edge.to = node_of[edge.to] - 1;

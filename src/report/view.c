@@ -6,7 +6,6 @@
 #include "symbol/allocator.h"
 #include "symbol/shorten.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 static bool choose_value(struct cairn_view *view, struct cairn_error *error)
@@ -129,34 +128,62 @@ static uint32_t name_frame(struct cairn_view *view, uint32_t location_id, uint32
 	return add_entry(view, cairn_buffer_bytes(out), frame->function, frame->line, location_id);
 }
 
+/* Naming under way. */
+struct naming {
+	struct cairn_view *view;
+	struct cairn_allocator allocator; /* all zero where no frame is the allocator's */
+	struct cairn_buffer out;
+};
+
+static uint8_t allocator_kind(const struct naming *naming, uint32_t location, uint32_t frame)
+{
+	return (uint8_t)(naming->allocator.profile ? cairn_allocator_frame(&naming->allocator, location, frame) : CAIRN_ALLOCATOR_NOT);
+}
+
+static void add_slot(struct naming *naming, uint32_t location, uint32_t frame, bool inlined)
+{
+	struct cairn_view *view = naming->view;
+	cairn_array_room(view->slots, view->slot_count, view->slot_capacity);
+	view->slots[view->slot_count++] = (struct cairn_slot){
+		.entry = name_frame(view, location, frame, &naming->out),
+		.frame = frame,
+		.inlined = inlined,
+		.allocator = allocator_kind(naming, location, frame),
+	};
+}
+
+static void add_slots(struct naming *naming, uint32_t id)
+{
+	const struct cairn_location *location = &naming->view->profile->locations[id];
+	uint32_t first = location->first_frame, last = first + location->frame_count - 1;
+	if (location->frame_count == 0) {
+		add_slot(naming, id, CAIRN_NONE, false);
+	} else if (naming->view->options.granularity == CAIRN_BY_ADDRESS) {
+		/* One row for each address, named by the innermost function that is not the allocator's. */
+		while (first < last && allocator_kind(naming, id, first) != CAIRN_ALLOCATOR_NOT)
+			first++;
+		add_slot(naming, id, naming->view->options.no_inlines ? last : first, false);
+	} else {
+		for (uint32_t frame = naming->view->options.no_inlines ? last : first; frame <= last; frame++)
+			add_slot(naming, id, frame, frame < last);
+	}
+}
+
 static void name_locations(struct cairn_view *view)
 {
 	const struct cairn_profile *profile = view->profile;
-	struct cairn_buffer out = cairn_buffer(1 << 20);
-	struct cairn_allocator allocator = {0};
-	bool cuts = !view->options.all_frames && (profile->kind == CAIRN_PROFILE_HEAP || profile->kind == CAIRN_PROFILE_GROWTH);
-	if (cuts)
-		cairn_allocator_learn(&allocator, profile);
+	struct naming naming = {.view = view, .out = cairn_buffer(1 << 20)};
+	if (!view->options.all_frames && (profile->kind == CAIRN_PROFILE_HEAP || profile->kind == CAIRN_PROFILE_GROWTH))
+		cairn_allocator_learn(&naming.allocator, profile);
 	view->first = cairn_array_reserve(NULL, &(size_t){0}, profile->location_count + 1, sizeof *view->first);
 	for (size_t i = 0; i < profile->location_count; i++) {
-		const struct cairn_location *location = &profile->locations[i];
-		uint32_t count = location->frame_count ? location->frame_count : 1, from = view->options.no_inlines ? count - 1 : 0;
 		view->first[i] = (uint32_t)view->slot_count;
-		for (uint32_t f = from; f < count; f++) {
-			uint32_t frame = location->frame_count ? location->first_frame + f : CAIRN_NONE;
-			cairn_array_room(view->slots, view->slot_count, view->slot_capacity);
-			view->slots[view->slot_count++] = (struct cairn_slot){
-				.entry = name_frame(view, (uint32_t)i, frame, &out),
-				.frame = frame,
-				.inlined = f + 1 < count,
-				.allocator = (uint8_t)(cuts ? cairn_allocator_frame(&allocator, (uint32_t)i, frame) : CAIRN_ALLOCATOR_NOT),
-			};
-		}
+		add_slots(&naming, (uint32_t)i);
 	}
 	view->first[profile->location_count] = (uint32_t)view->slot_count;
-	cairn_buffer_free(&out);
-	if (cuts)
-		cairn_allocator_free(&allocator);
+	cairn_buffer_free(&naming.out);
+	if (naming.allocator.profile)
+		cairn_allocator_free(&naming.allocator);
 }
 
 static size_t deepest_stack(const struct cairn_view *view)

@@ -12,6 +12,7 @@
 #include "profile/profile.h"
 #include "report/filter.h"
 
+#include <math.h>
 struct cairn_view;
 
 /* Appends to OUT what stands for FRAME of LOCATION, or for LOCATION itself where FRAME is CAIRN_NONE. */
@@ -135,6 +136,12 @@ const char *cairn_view_function(struct cairn_view *view, uint32_t function);
 
 /* Whether PATTERN matches the name of a function of the profile, as it is displayed or in full; not for CAIRN_NONE. */
 bool cairn_view_match(struct cairn_view *view, uint32_t function, const struct cairn_pattern *pattern);
+
+/* Whether VALUE, a sum of the view's values, is no more than what rounding leaves of numbers that cancel each other out. */
+static inline bool cairn_view_is_nothing(const struct cairn_view *view, double value)
+{
+	return fabs(value) <= view->whole * 1e-12;
+}
 
 /* Whether the values are bytes, and so shown in KiB and MiB. */
 bool cairn_view_in_bytes(const struct cairn_view *view);

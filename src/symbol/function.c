@@ -35,6 +35,10 @@ static const struct cairn_call *match(struct walk *walk, const struct cairn_entr
 	struct cairn_range range;
 	while (cairn_ranges_next(&ranges, &range)) {
 		size_t found, first = cairn_addresses_within(walk->addresses, walk->count, range, &found);
+		if (!cairn_names_spend(walk->names, 1 + found)) {
+			cairn_cursor_fail(&walk->in);
+			break;
+		}
 		if (found && !call)
 			call = cairn_arena_alloc(walk->arena, sizeof *call);
 		for (size_t i = first; i < first + found; i++)
@@ -111,6 +115,8 @@ static void visit(struct walk *walk, const struct cairn_abbrev *abbrev)
 
 static void walk_tree(struct walk *walk)
 {
+	if (!cairn_names_spend(walk->names, walk->unit->end - walk->unit->offset))
+		return;
 	walk->in = cairn_unit_cursor(walk->unit, walk->unit->first_entry);
 	walk->depth = 0;
 	do {

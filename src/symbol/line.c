@@ -309,8 +309,8 @@ const char *cairn_lines_path(struct cairn_lines *lines, uint64_t number, struct 
 	if (file->name[0] == '/' || !directory)
 		file->path = file->name;
 	else if (directory[0] == '/' || !root || file->directory == 0)
-		file->path = cairn_arena_format(arena, "%s/%s", directory, file->name);
+		file->path = cairn_arena_format(arena, "%.4096s/%.4096s", directory, file->name);
 	else
-		file->path = cairn_arena_format(arena, "%s/%s/%s", root, directory, file->name);
+		file->path = cairn_arena_format(arena, "%.4096s/%.4096s/%.4096s", root, directory, file->name);
 	return file->path;
 }

@@ -63,9 +63,17 @@ struct batch {
 	size_t inflate_count;
 };
 
-/* A unit and the places of the addresses that may be in it. */
+/* Some of the sorted addresses: COUNT of them from FIRST on. */
+struct span {
+	size_t first;
+	size_t count;
+};
+
+/* A unit and the addresses that may be in it: first as spans, in any order and overlapping, then as places, each once. */
 struct job {
 	struct cairn_unit unit;
+	struct span *spans;
+	size_t span_count, span_capacity;
 	size_t *places;
 	size_t count, capacity;
 };
@@ -124,10 +132,11 @@ const char *const *cairn_symbols_warnings(const struct cairn_symbols *symbols, s
 
 static void warn(struct cairn_symbols *symbols, const char *text)
 {
+	enum { most_warnings = 16 };
 	pthread_mutex_lock(&symbols->lock);
 	size_t before = symbols->warning_texts.count;
 	uint32_t id = cairn_strings_add_text(&symbols->warning_texts, text);
-	if (symbols->warning_texts.count > before) {
+	if (symbols->warning_texts.count > before && symbols->warning_count < most_warnings) {
 		cairn_array_room(symbols->warnings, symbols->warning_count, symbols->warning_capacity);
 		symbols->warnings[symbols->warning_count++] = cairn_strings_text(&symbols->warning_texts, id);
 	}
@@ -136,27 +145,32 @@ static void warn(struct cairn_symbols *symbols, const char *text)
 
 /* The feed. */
 
-static int by_place(const void *a, const void *b)
+static int by_first(const void *a, const void *b)
 {
-	size_t left = *(const size_t *)a, right = *(const size_t *)b;
-	return (left > right) - (left < right);
+	const struct span *left = a, *right = b;
+	return (left->first > right->first) - (left->first < right->first);
 }
 
-static void add_places(struct job *job, size_t first, size_t count)
+static void add_span(struct job *job, size_t first, size_t count)
 {
-	job->places = cairn_array_reserve(job->places, &job->capacity, job->count + count, sizeof *job->places);
-	for (size_t i = 0; i < count; i++)
-		job->places[job->count++] = first + i;
+	if (count == 0)
+		return;
+	cairn_array_room(job->spans, job->span_count, job->span_capacity);
+	job->spans[job->span_count++] = (struct span){first, count};
 }
 
-static void sort_places(struct job *job)
+static void set_places(struct job *job)
 {
-	qsort(job->places, job->count, sizeof *job->places, by_place);
-	size_t kept = 0;
-	for (size_t i = 0; i < job->count; i++)
-		if (kept == 0 || job->places[kept - 1] != job->places[i])
-			job->places[kept++] = job->places[i];
-	job->count = kept;
+	qsort(job->spans, job->span_count, sizeof *job->spans, by_first);
+	size_t next = 0;
+	job->count = 0;
+	for (size_t i = 0; i < job->span_count; i++) {
+		size_t first = job->spans[i].first, end = first + job->spans[i].count;
+		for (next = next > first ? next : first; next < end; next++) {
+			cairn_array_room(job->places, job->count, job->capacity);
+			job->places[job->count++] = next;
+		}
+	}
 }
 
 /* Takes what .debug_aranges found for the unit at OFFSET, if it is the next one there. */
@@ -165,7 +179,7 @@ static void take_touches(struct batch *batch, struct job *job, uint64_t offset)
 	const struct cairn_aranges *aranges = &batch->aranges;
 	for (; batch->next_touch < aranges->touch_count && aranges->touches[batch->next_touch].unit <= offset; batch->next_touch++)
 		if (aranges->touches[batch->next_touch].unit == offset)
-			add_places(job, aranges->touches[batch->next_touch].first, aranges->touches[batch->next_touch].count);
+			add_span(job, aranges->touches[batch->next_touch].first, aranges->touches[batch->next_touch].count);
 }
 
 static bool is_known(struct batch *batch, uint64_t offset)
@@ -184,14 +198,14 @@ static void take_ranges(struct batch *batch, struct job *job)
 		return;
 	cairn_abbrev_cache_trim(&batch->feed_abbrevs);
 	if (unit->ranges.kind == CAIRN_VALUE_NONE && unit->high.kind == CAIRN_VALUE_NONE) {
-		add_places(job, 0, batch->count);
+		add_span(job, 0, batch->count);
 		return;
 	}
 	struct cairn_ranges ranges = cairn_ranges(unit, &unit->low, &unit->high, &unit->ranges);
 	struct cairn_range range;
 	while (cairn_ranges_next(&ranges, &range)) {
 		size_t found, first = cairn_addresses_within(batch->addresses, batch->count, range, &found);
-		add_places(job, first, found);
+		add_span(job, first, found);
 	}
 }
 
@@ -207,7 +221,7 @@ static bool next_of_all(struct batch *batch, struct job *job)
 			take_touches(batch, job, offset);
 		else
 			take_ranges(batch, job);
-		if (job->count)
+		if (job->span_count)
 			return true;
 	}
 	return false;
@@ -217,7 +231,7 @@ static bool next_of_all(struct batch *batch, struct job *job)
 static bool next_job(struct batch *batch, struct job *job)
 {
 	bool found;
-	job->count = 0;
+	job->span_count = 0;
 	pthread_mutex_lock(&batch->feed_lock);
 	if (batch->all_units) {
 		found = next_of_all(batch, job);
@@ -230,7 +244,7 @@ static bool next_job(struct batch *batch, struct job *job)
 	}
 	pthread_mutex_unlock(&batch->feed_lock);
 	if (found)
-		sort_places(job);
+		set_places(job);
 	return found;
 }
 
@@ -308,12 +322,22 @@ static void walk_unit(struct batch *batch, struct worker *worker, struct job *jo
 	}
 	if (tree)
 		cairn_functions_match(tree, &worker->names, &scratch, addresses, job->count, findings.calls);
-	if (cairn_lines_open(&findings.lines, unit))
+	if (cairn_lines_open(&findings.lines, unit) && cairn_names_spend(&worker->names, cairn_cursor_left(&findings.lines.program)))
 		cairn_lines_match(&findings.lines, addresses, job->count, findings.rows);
 	keep_answers(batch, worker, job, &findings);
 	cairn_lines_close(&findings.lines);
 	cairn_arena_free(&scratch);
 	cairn_abbrev_cache_trim(&worker->names.abbrevs);
+}
+
+/* Each part may be read a few times by each thread, and each address be found some hundred levels deep. */
+static void allow_effort(const struct batch *batch, struct cairn_names *names)
+{
+	uint64_t total = 1 << 20;
+	for (int i = 0; i < CAIRN_DWARF_SECTIONS; i++)
+		total += batch->symbols->main.sections[i].length;
+	names->spent = 0;
+	names->limit = 8 * total + 1000 * (uint64_t)batch->count;
 }
 
 static void work_off(struct batch *batch, struct worker *worker)
@@ -322,14 +346,20 @@ static void work_off(struct batch *batch, struct worker *worker)
 	cairn_dwarf_await_others(&batch->symbols->main);
 	if (batch->symbols->main.alt)
 		cairn_dwarf_await_others(&batch->symbols->alt);
+	allow_effort(batch, &worker->names);
 	while (next_job(batch, &job)) {
 		uint64_t next;
+		if (!cairn_names_spend(&worker->names, 0)) {
+			warn(batch->symbols, "debug information refers to the same parts over and over; some of it was left out");
+			break;
+		}
 		if (!batch->all_units && !cairn_unit_read(&job.unit, &batch->symbols->main, job.unit.offset, &next))
 			continue;
 		if (cairn_unit_read_root(&job.unit, &worker->names.abbrevs))
 			walk_unit(batch, worker, &job);
 	}
 	free(job.places);
+	free(job.spans);
 }
 
 /* Items are unpackings first, then one loop over the feed for each thread. */
@@ -352,19 +382,15 @@ static void add_inflates(struct batch *batch, const struct cairn_dwarf *dwarf)
 
 static bool covers_all(const struct batch *batch)
 {
-	bool *covered = calloc(batch->count, sizeof *covered);
-	if (!covered)
-		cairn_out_of_memory(batch->count);
-	size_t count = 0;
-	for (size_t i = 0; i < batch->aranges.touch_count; i++) {
-		const struct cairn_touch *touch = &batch->aranges.touches[i];
-		for (size_t k = touch->first; k < touch->first + touch->count; k++) {
-			count += !covered[k];
-			covered[k] = true;
-		}
-	}
-	free(covered);
-	return count == batch->count;
+	struct job all = {0};
+	for (size_t i = 0; i < batch->aranges.touch_count; i++)
+		add_span(&all, batch->aranges.touches[i].first, batch->aranges.touches[i].count);
+	if (all.span_count)
+		set_places(&all);
+	bool covers = all.count == batch->count;
+	free(all.spans);
+	free(all.places);
+	return covers;
 }
 
 static void match_dwarf(struct batch *batch)

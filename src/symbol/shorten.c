@@ -16,6 +16,7 @@ struct shortening {
 	char *out;
 	size_t length;
 	unsigned qualified; /* how many of Rust's <Type as Trait> are open here */
+	size_t opened;      /* where in OUT the outermost of them begins */
 	bool spaced;        /* a space outside of brackets was passed since the last parameter list */
 	bool strange;       /* not a name of this kind */
 };
@@ -159,12 +160,40 @@ static void keep_operator(struct shortening *s)
 static void take_angle(struct shortening *s)
 {
 	if (s->length == 0 || strchr("<&( [*", last(s)) || starts_with(s->at, "<impl ") || starts_with(s->at, "<lambda(")) {
-		s->qualified++;
+		if (s->qualified++ == 0)
+			s->opened = s->length;
 		keep(s, 1);
 	} else {
 		drop_group(s);
 		put(s, "<...>", 5);
 	}
+}
+
+/* Rust writes the methods of a type <path::Type>::method in one mangling and path::Type::method in the other; the plain
+ * form is the one people write. Here the bracket that closed stands at the end of what was copied, and began it. */
+static void unwrap_type(struct shortening *s)
+{
+	size_t length = s->length - 2;
+	bool is_path = false;
+	for (size_t i = 1; i <= length; i++) {
+		if (!is_word(s->out[i]) && !strchr(":<>.{}#", s->out[i]))
+			return;
+		is_path |= s->out[i] == ':';
+	}
+	if (is_path) {
+		memmove(s->out, s->out + 1, length);
+		s->length = length;
+	}
+}
+
+static void take_closing(struct shortening *s)
+{
+	bool arrow = last(s) == '-';
+	if (!arrow)
+		s->strange |= s->qualified-- == 0;
+	keep(s, 1);
+	if (!arrow && s->qualified == 0 && s->out[0] == '<' && s->opened == 0 && starts_with(s->at, "::"))
+		unwrap_type(s);
 }
 
 /* At a ( outside of <Type as Trait>. */
@@ -238,9 +267,7 @@ static void step(struct shortening *s)
 		take_angle(s);
 		break;
 	case '>':
-		if (last(s) != '-')
-			s->strange |= s->qualified-- == 0;
-		keep(s, 1);
+		take_closing(s);
 		break;
 	case '(':
 		if (!s->qualified)
