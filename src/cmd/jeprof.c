@@ -7,8 +7,8 @@
 #include "base/unpack.h"
 #include "cmd/command.h"
 #include "cmd/shell.h"
+#include "profile/flat_write.h"
 #include "profile/read.h"
-#include "profile/symbolized_write.h"
 #include "report/collapsed.h"
 #include "report/jeprof.h"
 
@@ -127,27 +127,42 @@ static void choose_value(const struct cairn_profile *profile, struct cairn_view_
 		view->value = "objects";
 }
 
+/* The one file of the profile, unpacked into UNPACKED where it was packed; empty where there are several, or none to read twice. */
+static bool read_original(const struct cairn_jeprof_options *options, struct cairn_file *file, char **unpacked, struct cairn_bytes *original,
+			  struct cairn_error *error)
+{
+	size_t length;
+	bool cut;
+	if (options->profiles.count != 1 || options->base || strcmp(options->profiles.items[0], "-") == 0)
+		return true;
+	if (!cairn_file_read(file, options->profiles.items[0], error))
+		return false;
+	*original = file->bytes;
+	if (cairn_unpack_sniff(*original) == CAIRN_PACKED_NOT)
+		return true;
+	if (!cairn_unpack(*original, unpacked, &length, &cut, error))
+		return false;
+	*original = (struct cairn_bytes){*unpacked, length};
+	return true;
+}
+
 static bool write_raw(struct run *run, struct cairn_error *error)
 {
-	const struct cairn_jeprof_options *options = &run->options;
 	struct cairn_file file = {0};
 	char *unpacked = NULL;
-	size_t length = 0;
-	bool cut, good = true;
 	struct cairn_bytes original = {0};
-	if (options->profiles.count == 1 && !options->base && strcmp(options->profiles.items[0], "-") != 0) {
-		if (!cairn_file_read(&file, options->profiles.items[0], error))
-			return false;
-		original = file.bytes;
-		if (cairn_unpack_sniff(original) != CAIRN_PACKED_NOT && (good = cairn_unpack(original, &unpacked, &length, &cut, error)))
-			original = (struct cairn_bytes){unpacked, length};
-	}
+	bool good = read_original(&run->options, &file, &unpacked, &original, error);
 	enum cairn_format format = cairn_profile_sniff(original);
-	if (good && format == CAIRN_FORMAT_SYMBOLIZED)
+	if (good && (!original.length || format == CAIRN_FORMAT_PPROF || format == CAIRN_FORMAT_FOLDED)) {
+		good = cairn_symbolized_write(&run->profile, &run->out, error);
+	} else if (good) {
+		enum cairn_profile_kind kind = run->profile.kind;
+		if (format != CAIRN_FORMAT_SYMBOLIZED) {
+			cairn_symbolized_names(&run->profile, run->options.program, &run->out);
+			cairn_buffer_text(&run->out, kind == CAIRN_PROFILE_GROWTH ? "--- growth\n" : kind == CAIRN_PROFILE_CPU ? "--- profile\n" : "--- heap\n");
+		}
 		cairn_buffer_append(&run->out, original.data, original.length);
-	else if (good)
-		good = cairn_symbolized_write(&run->profile, options->program,
-					      format == CAIRN_FORMAT_PPROF || format == CAIRN_FORMAT_FOLDED ? (struct cairn_bytes){0} : original, &run->out, error);
+	}
 	cairn_file_close(&file);
 	free(unpacked);
 	return good;

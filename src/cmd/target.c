@@ -86,18 +86,34 @@ static void runtime_folder(int pid, char *out, size_t size)
 	cairn_file_close(&file);
 }
 
+/* Connects to the socket at PATH; the descriptor, or -1 with errno. */
+static int connect_socket(const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	if (strlen(path) >= sizeof address.sun_path) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	memcpy(address.sun_path, path, strlen(path));
+	int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (descriptor >= 0 && connect(descriptor, (struct sockaddr *)&address, sizeof address) != 0) {
+		int code = errno;
+		close(descriptor);
+		errno = code;
+		return -1;
+	}
+	return descriptor;
+}
+
 /* The socket at PATH is answered by process PID. */
 static bool belongs_to(const char *path, int pid)
 {
 	struct ucred peer;
 	socklen_t size = sizeof peer;
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int descriptor = strlen(path) < sizeof address.sun_path ? socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0) : -1;
+	int descriptor = connect_socket(path);
 	if (descriptor < 0)
 		return false;
-	strcpy(address.sun_path, path);
-	bool own = connect(descriptor, (struct sockaddr *)&address, sizeof address) == 0 &&
-		   getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid == pid;
+	bool own = getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid == pid;
 	close(descriptor);
 	return own;
 }
@@ -186,36 +202,34 @@ static void take_words(struct cairn_bytes body, char *out, size_t size)
 
 static bool fetch(const struct cairn_target *target, const char *method, const char *path, struct cairn_buffer *body, struct cairn_error *error)
 {
-	char base[512] = "";
 	struct cairn_arena arena = {0};
-	size_t length = target->url ? strlen(target->url) : 0;
-	while (length > 0 && target->url[length - 1] == '/')
+	const char *base = target->url ? target->url : "http://localhost";
+	size_t length = strlen(base);
+	while (length > 0 && base[length - 1] == '/')
 		length--;
-	snprintf(base, sizeof base, "%.*s", (int)length, target->url ? target->url : "");
-	/* Over a socket the host of the URL is only what the agent is told. */
-	const char *url = cairn_arena_format(&arena, "%s%s", target->socket[0] ? "http://localhost" : base, path);
 	const char *const headers[] = {target->token ? cairn_arena_format(&arena, "Authorization: Bearer %s", target->token) : NULL, NULL};
-	bool quick = strncmp(path, "/cairn/status", 13) == 0;
-	struct cairn_http_answer answer = {0};
-	bool good = cairn_http_ask(&(struct cairn_http_call){
-		.url = url,
-		.socket = target->socket[0] ? target->socket : NULL,
+	struct cairn_http_answer answer;
+	bool came = cairn_http_ask(&(struct cairn_http_call){
 		.method = method,
+		.socket = target->socket[0] ? target->socket : NULL,
+		.url = cairn_arena_format(&arena, "%.*s%s", (int)length, base, path),
 		.headers = headers,
+		.silence_ms = 1000 * (strncmp(path, "/cairn/status", 13) == 0 ? status_seconds : answer_seconds),
 		.limit_bytes = snapshot_maximum,
-		.silence_ms = 1000 * (quick ? status_seconds : answer_seconds),
 	}, &answer, error);
-	if (good && answer.status != 200) {
-		char words[400];
-		take_words(cairn_buffer_bytes(&answer.body), words, sizeof words);
-		if (target->pid && words[0])
-			good = cairn_fail(error, "process %d: %s", target->pid, words);
-		else
-			good = cairn_fail(error, words[0] ? "%s answers %d: %s" : "%s answers %d", target->url ? target->url : target->socket, answer.status, words);
-	}
+	int status = came ? answer.status : 0;
 	*body = answer.body;
 	cairn_arena_free(&arena);
-	return good;
+	if (status == 200)
+		return true;
+	if (status > 0) {
+		char words[400];
+		take_words(cairn_buffer_bytes(body), words, sizeof words);
+		cairn_fail(error, words[0] ? "%s answers %d: %s" : "%s answers %d", target->url ? target->url : target->socket, status, words);
+		if (target->pid && words[0])
+			cairn_fail(error, "process %d: %s", target->pid, words);
+	}
+	return false;
 }
 
 bool cairn_target_ask(const struct cairn_target *target, const char *method, const char *path, struct cairn_buffer *body,

@@ -113,11 +113,10 @@ static void set_request(struct exchange *exchange)
 	library.set(handle, CURLOPT_URL, call->url);
 	if (call->socket)
 		library.set(handle, CURLOPT_UNIX_SOCKET_PATH, call->socket);
-	if (call->body.data) {
+	if (call->body.data || (call->method && strcmp(call->method, "POST") == 0)) {
 		library.set(handle, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)call->body.length);
-		library.set(handle, CURLOPT_POSTFIELDS, call->body.data);
-	}
-	if (call->method)
+		library.set(handle, CURLOPT_POSTFIELDS, call->body.data ? call->body.data : "");
+	} else if (call->method)
 		library.set(handle, CURLOPT_CUSTOMREQUEST, call->method);
 	for (size_t i = 0; call->headers && call->headers[i]; i++)
 		exchange->headers = library.list_append(exchange->headers, call->headers[i]);
@@ -136,31 +135,31 @@ static void set_request(struct exchange *exchange)
 
 static bool explain_failure(const struct exchange *exchange, CURLcode code, struct cairn_error *error)
 {
-	const struct cairn_http_call *call = exchange->call;
+	const char *name = exchange->call->socket ? exchange->call->socket : exchange->call->url;
 	char size[24];
 	long status = 0;
 	library.get(exchange->handle, CURLINFO_RESPONSE_CODE, &status);
 	if (exchange->answer->body.failed)
-		return cairn_fail(error, "%s: the answer is larger than %s, so nothing was kept; CAIRN_HTTP_LIMIT=4G would take more", call->url,
+		return cairn_fail(error, "%s: the answer is larger than %s, so nothing was kept; CAIRN_HTTP_LIMIT=4G would take more", name,
 				  cairn_text_human((double)exchange->answer->body.maximum, size));
 	switch (code) {
 	case CURLE_COULDNT_RESOLVE_HOST:
-		return cairn_fail(error, "%s: there is no host of that name", call->url);
+		return cairn_fail(error, "%s: there is no host of that name", name);
 	case CURLE_COULDNT_CONNECT:
-		return cairn_fail(error, "%s: nobody answers there: %s", call->socket ? call->socket : call->url, exchange->reason);
+		return cairn_fail(error, "%s: nobody answers there: %s", name, exchange->reason);
 	case CURLE_OPERATION_TIMEDOUT:
-		return status ? cairn_fail(error, "%s: the server fell silent in the middle of its answer, after %s", call->url,
+		return status ? cairn_fail(error, "%s: the server fell silent in the middle of its answer, after %s", name,
 					   cairn_text_human((double)exchange->answer->body.length, size))
-			      : cairn_fail(error, "%s: the server took the request and did not answer; CAIRN_HTTP_TIMEOUT=300 would wait 300 seconds", call->url);
+			      : cairn_fail(error, "%s: the server took the request and did not answer; CAIRN_HTTP_TIMEOUT=300 would wait 300 seconds", name);
 	case CURLE_TOO_MANY_REDIRECTS:
-		return cairn_fail(error, "%s: redirected more than %d times; name the page itself", call->url, CAIRN_HTTP_REDIRECTIONS);
+		return cairn_fail(error, "%s: redirected more than %d times; name the page itself", name, CAIRN_HTTP_REDIRECTIONS);
 	case CURLE_PARTIAL_FILE:
 	case CURLE_RECV_ERROR:
 	case CURLE_GOT_NOTHING:
-		return cairn_fail(error, "%s: the server closed the connection before its answer was whole, %s in", call->url,
+		return cairn_fail(error, "%s: the server closed the connection before its answer was whole, %s in", name,
 				  cairn_text_human((double)exchange->answer->body.length, size));
 	default:
-		return cairn_fail(error, "%s: %s", call->url, *exchange->reason ? exchange->reason : library.explain(code));
+		return cairn_fail(error, "%s: %s", name, *exchange->reason ? exchange->reason : library.explain(code));
 	}
 }
 

@@ -3,11 +3,7 @@
 . tests/e2e/lib.sh
 need jeprof python3 addr2line nm objdump
 cd "$scratch" || exit 1
-root=$OLDPWD
-${CC:-cc} -O2 -g -pthread "$root/examples/leaky/leaky.c" -o leaky -ljemalloc 2>"$scratch/log" || skip_all 'no jemalloc to link with'
-MALLOC_CONF=prof:true,prof_accum:true,lg_prof_sample:12,lg_prof_interval:22,prof_final:true,prof_prefix:$scratch/je ./leaky 1 >/dev/null
-mv je.*.f.heap now.heap && mv "$(ls -v je.*.i*.heap | sed -n 3p)" before.heap
-[ -s now.heap ] && [ -s before.heap ] || skip_all 'jemalloc here has no profiler'
+demo_dumps
 ln -s "$cairn" jeprof
 
 # same KIND ARGUMENTS...: both exit alike, say the same files, and print the same fields. Stock jeprof is slow, so its runs go side

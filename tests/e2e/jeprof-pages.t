@@ -3,12 +3,9 @@
 # demo service for a program. Those that draw a call graph run where `cairn graph` is there.
 . tests/e2e/lib.sh
 need python3 curl
-root=$PWD
 cd "$scratch" || exit 1
 mkdir -p bin target/debug target/release build/services build/samples home
-${CC:-cc} -O2 -g -pthread "$root/examples/leaky/leaky.c" -o leaky -ljemalloc 2>log || skip_all 'no jemalloc to link with'
-MALLOC_CONF=prof:true,lg_prof_sample:12,lg_prof_interval:22,prof_final:true,prof_prefix:$scratch/je ./leaky 1 >/dev/null
-mv je.*.f.heap now.heap && mv "$(ls -v je.*.i*.heap | sed -n 3p)" before.heap || skip_all 'jemalloc here has no profiler'
+demo_dumps
 for name in target/debug/databend-query target/debug/databend-meta target/release/databend-query target/release/risingwave \
 	build/services/userver-sample build/samples/userver-sample greptime compute-node; do cp leaky $name; done
 cp now.heap jeprof.198272.1283.i1283.heap && cp now.heap jeprof.5503.1.m1.heap && cp now.heap heap.prof && cp before.heap a.prof && cp now.heap b.prof

@@ -2,11 +2,8 @@
 # Profiles from servers: jeprof's page rules, names from /pprof/symbol, where files are kept, and every way a server can fail.
 . tests/e2e/lib.sh
 need python3 jeprof curl
-root=$PWD
 cd "$scratch" || exit 1
-${CC:-cc} -O2 -g -pthread "$root/examples/leaky/leaky.c" -o leaky -ljemalloc 2>log || skip_all 'no jemalloc to link with'
-MALLOC_CONF=prof:true,lg_prof_sample:12,prof_final:true,prof_prefix:$scratch/je ./leaky 1 >/dev/null
-mv je.*.f.heap now.heap || skip_all 'jemalloc here has no profiler'
+demo_dumps
 ln -s "$cairn" jeprof
 # What the server will call its addresses: some plain, some mangled, one with an inlined function.
 ./jeprof --raw leaky now.heap 2>/dev/null | sed -n '/^0x/p' | sed 's/ load_page$/ _ZN4page4loadEj/; s/ serve_request$/ serve_request--inlined_part/' >names

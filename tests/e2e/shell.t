@@ -2,11 +2,8 @@
 # The shell, driven through a terminal as a person would: commands, options that stay set, completion, history, files, the pager.
 . tests/e2e/lib.sh
 need tmux python3
-root=$PWD
 cd "$scratch" || exit 1
-${CC:-cc} -O2 -g -pthread "$root/examples/leaky/leaky.c" -o leaky -ljemalloc 2>log || skip_all 'no jemalloc to link with'
-MALLOC_CONF=prof:true,prof_accum:true,lg_prof_sample:12,prof_final:true,prof_prefix:$scratch/je ./leaky 1 >/dev/null
-mv je.*.f.heap now.heap || skip_all 'jemalloc here has no profiler'
+demo_dumps
 export HOME=$scratch/home XDG_STATE_HOME=
 mkdir -p home
 tmux() { command tmux -S "$scratch/tmux" -f /dev/null "$@"; }

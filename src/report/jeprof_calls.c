@@ -1,4 +1,4 @@
-/* jeprof_callgrind.c - calls between source lines in callgrind's format, as jeprof counts them.
+/* jeprof_calls.c - calls between source lines in callgrind's format, as jeprof counts them.
  *
  * A *place* is a line of the function that was compiled at an address. A stack adds its value to the place of its leaf, and to
  * each call on it.
