@@ -20,6 +20,7 @@ struct cairn_call {
 	const struct cairn_request *request;
 	struct cairn_response *response;
 	const atomic_bool *gone;       /* the client has left; NULL when it cannot */
+	const atomic_bool *half_closed; /* it has left, or half of it; NULL when it cannot */
 	struct cairn_bytes rest;       /* what the route's `*` stands for */
 	int64_t arrived_ns;
 	int64_t due_ns;                /* set by a handler that wants to be called again then */

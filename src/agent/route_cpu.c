@@ -50,6 +50,12 @@ static enum progress sample(struct cairn_call *call, const struct request *reque
 	} else {
 		cairn_cpu_collect(call->held);
 	}
+	/* Over TCP one cannot tell a client that left from one that closed its own side only; the threads of the host are not
+	 * interrupted for somebody who is most likely not there. */
+	if (call->half_closed && atomic_load(call->half_closed)) {
+		cairn_fail(error, "the client closed its side of the connection; a CPU profile needs it open");
+		return FAILED;
+	}
 	if (now < call->arrived_ns) {
 		int64_t next = now + look_ms * 1000000;
 		call->due_ns = next < call->arrived_ns ? next : call->arrived_ns;

@@ -111,7 +111,7 @@ static void finish_exchange(struct cairn_call *call)
 
 /* Answers at once (true), or hands CALL over to the workers (false). */
 static bool begin_call(struct cairn_agent *agent, const struct cairn_request *request, struct cairn_response *response,
-		       const atomic_bool *gone, void (*finish)(struct cairn_call *call), void *owner)
+		       struct cairn_exchange *exchange, void (*finish)(struct cairn_call *call), void *owner)
 {
 	struct cairn_bytes rest;
 	atomic_fetch_add(&agent->counters.requests, 1);
@@ -123,7 +123,8 @@ static bool begin_call(struct cairn_agent *agent, const struct cairn_request *re
 		.route = route,
 		.request = request,
 		.response = response,
-		.gone = gone,
+		.gone = exchange ? &exchange->gone : NULL,
+		.half_closed = exchange ? &exchange->half_closed : NULL,
 		.rest = rest,
 		.arrived_ns = cairn_clock_ns(),
 		.finish = finish,
@@ -149,7 +150,7 @@ static bool begin_call(struct cairn_agent *agent, const struct cairn_request *re
 
 static bool handle(void *context, struct cairn_exchange *exchange)
 {
-	return begin_call(context, &exchange->request, &exchange->response, &exchange->gone, finish_exchange, exchange);
+	return begin_call(context, &exchange->request, &exchange->response, exchange, finish_exchange, exchange);
 }
 
 /* For a thread of the host that waits for its answer. */
