@@ -181,10 +181,14 @@ void cairn_service_answer(const struct cairn_request *request, struct cairn_resp
 	pthread_mutex_unlock(&waiting.mutex);
 }
 
-/* A port may become free, in a daemon whose parent still holds it for instance. */
+/* Every second. A port may become free, in a daemon whose parent still holds it for instance. */
 static void tick(void *context)
 {
 	struct cairn_agent *agent = context;
+	if (!cairn_code_is_live())
+		cairn_code_refresh();
+	if (agent->profiler.jemalloc.mallctl)
+		cairn_budget_look(&agent->budget, &agent->profiler, (double)agent->config.budget / 1e6);
 	if (!agent->config.listen[0] || agent->listen.tcp_shown[0])
 		return;
 	struct cairn_server *server = atomic_load(&agent->server);
@@ -265,6 +269,7 @@ static bool start_parts(struct cairn_agent *agent)
 	agent->snapshots = (struct cairn_snapshots){.profiler = &agent->profiler, .folder = agent->listen.folder};
 	pthread_mutex_init(&agent->snapshots.mutex, NULL);
 	memset(&agent->counters, 0, sizeof agent->counters);
+	memset(&agent->budget, 0, sizeof agent->budget);
 	atomic_store(&agent->server, NULL);
 	atomic_store(&agent->stop, false);
 	atomic_store(&agent->tikv_interval, 0);

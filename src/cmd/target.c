@@ -215,7 +215,7 @@ static bool fetch(const struct cairn_target *target, const char *method, const c
 		.socket = target->socket[0] ? target->socket : NULL,
 		.url = cairn_arena_format(&arena, "%.*s%s", (int)length, base, path),
 		.headers = headers,
-		.silence_ms = 1000 * (int)seconds,
+		.silence_ms = 1000 * seconds,
 		.limit_bytes = snapshot_maximum,
 	}, &answer, error);
 	int status = came ? answer.status : 0;
