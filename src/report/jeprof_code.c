@@ -155,7 +155,7 @@ bool cairn_jeprof_disasm(struct cairn_jeprof *jeprof, const char *wanted, struct
 	struct cairn_pattern *pattern = cairn_pattern_compile(wanted, error);
 	if (!pattern)
 		return cairn_fail_within(error, "--disasm: ");
-	bool good = cairn_disasm_make(&disasm, &jeprof->view, pattern, error);
+	bool good = cairn_disasm_make(&disasm, &jeprof->view, pattern, &jeprof->find, error);
 	double total = 0;
 	for (size_t i = 0; i < jeprof->view.sample_count; i++)
 		total += cairn_view_value(&jeprof->view, i);
