@@ -27,6 +27,8 @@ extern const struct cairn_command cairn_command_flamegraph;
 extern const struct cairn_command cairn_command_gallery;
 extern const struct cairn_command cairn_command_pprof;
 extern const struct cairn_command cairn_command_export;
+extern const struct cairn_command cairn_command_shell;
+extern const struct cairn_command cairn_command_jeprof;
 extern const struct cairn_command cairn_command_addr2line;
 extern const struct cairn_command cairn_command_cache;
 extern const struct cairn_command cairn_command_run;

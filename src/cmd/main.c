@@ -28,6 +28,8 @@ const struct cairn_command *const cairn_commands[] = {
 	&cairn_command_gallery,
 	&cairn_command_pprof,
 	&cairn_command_export,
+	&cairn_command_shell,
+	&cairn_command_jeprof,
 	&cairn_command_addr2line,
 	&cairn_command_cache,
 	&cairn_command_run,
@@ -94,7 +96,7 @@ static int run_command(const struct cairn_command *command, int argc, char **arg
 	void *options = calloc(1, command->options_size + 1);
 	if (!options)
 		cairn_out_of_memory(command->options_size);
-	if (command->view)
+	if (command->view || command->groups == cairn_report_groups)
 		cairn_view_untold(options);
 	int operand_count = argc - 1, code;
 	if (!cairn_options_parse(command, options, &operand_count, argv + 1, &help, &error)) {

@@ -65,6 +65,9 @@ struct cairn_command {
 bool cairn_options_parse(const struct cairn_command *command, void *values, int *argc, char **argv, bool *help,
 			 struct cairn_error *error);
 
+/* Sets what OPTION stands for, at VALUE, from TEXT (NULL for a flag or choice). Fails with a sentence where TEXT does not fit. */
+bool cairn_option_set(const struct cairn_option *option, void *value, const char *text, struct cairn_error *error);
+
 /* Walks all options of COMMAND: start with a zeroed walk; NULL at the end. */
 struct cairn_option_walk {
 	size_t group;

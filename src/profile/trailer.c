@@ -117,3 +117,26 @@ bool cairn_trailer_next_module(const struct cairn_trailer *trailer, size_t *posi
 	}
 	return false;
 }
+
+static void take_build_id(struct cairn_profile *profile, const struct cairn_trailer_module *from)
+{
+	uint32_t path = cairn_strings_find(&profile->strings, from->path);
+	if (path == CAIRN_NONE || path == 0 || from->build_id.length == 0)
+		return;
+	uint32_t module = cairn_profile_add_module(profile, path, 0);
+	if (!profile->modules[module].build_id)
+		profile->modules[module].build_id = cairn_strings_add(&profile->strings, from->build_id);
+}
+
+void cairn_trailer_apply(const struct cairn_trailer *trailer, struct cairn_profile *profile)
+{
+	struct cairn_trailer_module module;
+	for (size_t position = 0; cairn_trailer_next_module(trailer, &position, &module);)
+		take_build_id(profile, &module);
+	if (trailer->executable.length)
+		profile->process = cairn_strings_add(&profile->strings, trailer->executable);
+	if (trailer->pid > 0)
+		profile->process_id = (uint64_t)trailer->pid;
+	if (trailer->time_ns > 0)
+		profile->time_ns = trailer->time_ns;
+}

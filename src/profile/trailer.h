@@ -3,7 +3,7 @@
 #ifndef CAIRN_PROFILE_TRAILER_H
 #define CAIRN_PROFILE_TRAILER_H
 
-#include "base/bytes.h"
+#include "profile/profile.h"
 
 struct cairn_trailer {
 	struct cairn_bytes text; /* from its first line to its last */
@@ -31,5 +31,8 @@ struct cairn_trailer_module {
 
 /* Walks the modules: start with *POSITION = 0; false at the end. */
 bool cairn_trailer_next_module(const struct cairn_trailer *trailer, size_t *position, struct cairn_trailer_module *module);
+
+/* Takes over into PROFILE what the trailer knows better than the dump: the process, the time, the build-ids of modules. */
+void cairn_trailer_apply(const struct cairn_trailer *trailer, struct cairn_profile *profile);
 
 #endif
