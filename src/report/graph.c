@@ -14,6 +14,7 @@ struct build {
 	struct cairn_graph *graph;
 	struct cairn_view *view;
 	const bool *kept; /* by entry; NULL for all */
+	bool direct;
 	struct cairn_graph_node *nodes;
 	uint32_t *node_seen; /* the sample (plus one) that counted last, so that each counts once */
 	struct cairn_map edges;
@@ -49,6 +50,7 @@ static void add_sample(struct build *build, size_t sample)
 	double value = cairn_view_value(build->view, sample);
 	if (value == 0)
 		return;
+	build->graph->total += value;
 	uint32_t stamp = (uint32_t)sample + 1, caller = CAIRN_NONE;
 	bool residual = false;
 	for (size_t d = depth; d-- > 0;) {
@@ -61,7 +63,7 @@ static void add_sample(struct build *build, size_t sample)
 			build->node_seen[entry] = stamp;
 			build->nodes[entry].cum += value;
 		}
-		if (caller != CAIRN_NONE)
+		if (caller != CAIRN_NONE && !(residual && build->direct))
 			add_edge(build, caller, entry, stamp, value, residual, inlined[d]);
 		caller = entry;
 		residual = false;
@@ -138,10 +140,10 @@ static void link_edges(struct cairn_graph *graph, const struct cairn_view *view)
 }
 
 /* Makes the graph of the entries in KEPT, without order among its edges. */
-static void build_graph(struct cairn_graph *graph, struct cairn_view *view, const bool *kept, bool by_cum)
+static void build_graph(struct cairn_graph *graph, struct cairn_view *view, const bool *kept, const struct cairn_shape *shape)
 {
 	*graph = (struct cairn_graph){0};
-	struct build build = {.graph = graph, .view = view, .kept = kept};
+	struct build build = {.graph = graph, .view = view, .kept = kept, .direct = shape->direct};
 	build.nodes = cairn_array_zero(view->entry_count, sizeof *build.nodes);
 	build.node_seen = cairn_array_zero(view->entry_count, sizeof *build.node_seen);
 	for (size_t i = 0; i < view->sample_count; i++)
@@ -152,7 +154,7 @@ static void build_graph(struct cairn_graph *graph, struct cairn_view *view, cons
 			build.nodes[graph->count++].entry = e;
 		}
 	graph->nodes = build.nodes;
-	qsort_r(graph->nodes, graph->count, sizeof *graph->nodes, compare_nodes, &(struct order){.view = view, .by_cum = by_cum});
+	qsort_r(graph->nodes, graph->count, sizeof *graph->nodes, compare_nodes, &(struct order){.view = view, .by_cum = shape->by_cum});
 	free(build.node_seen);
 	free(build.edge_seen);
 	cairn_map_free(&build.edges);
@@ -178,7 +180,7 @@ static void settle_edges(struct cairn_graph *graph, const struct cairn_view *vie
 }
 
 /* Makes the graph again of its first nodes that have at least CUTOFF passing through, LIMIT of them at most. */
-static void keep_nodes(struct cairn_graph *graph, struct cairn_view *view, double cutoff, size_t limit, bool by_cum)
+static void keep_nodes(struct cairn_graph *graph, struct cairn_view *view, double cutoff, size_t limit, const struct cairn_shape *shape)
 {
 	bool *kept = cairn_array_zero(view->entry_count, sizeof *kept);
 	size_t count = 0, all_count = graph->all_count;
@@ -189,7 +191,7 @@ static void keep_nodes(struct cairn_graph *graph, struct cairn_view *view, doubl
 		}
 	if (count < graph->count) {
 		cairn_graph_free(graph);
-		build_graph(graph, view, kept, by_cum);
+		build_graph(graph, view, kept, shape);
 		graph->all_count = all_count;
 	}
 	free(kept);
@@ -197,12 +199,12 @@ static void keep_nodes(struct cairn_graph *graph, struct cairn_view *view, doubl
 
 void cairn_graph_make(struct cairn_graph *graph, struct cairn_view *view, const struct cairn_shape *shape)
 {
-	build_graph(graph, view, NULL, shape->by_cum);
+	build_graph(graph, view, NULL, shape);
 	graph->all_count = graph->count;
-	keep_nodes(graph, view, fabs(view->shown * shape->node_fraction), SIZE_MAX, shape->by_cum);
+	keep_nodes(graph, view, fabs(graph->total * shape->node_fraction), SIZE_MAX, shape);
 	if (shape->node_count)
-		keep_nodes(graph, view, 0, (size_t)shape->node_count, shape->by_cum);
-	settle_edges(graph, view, fabs(view->shown * shape->edge_fraction));
+		keep_nodes(graph, view, 0, (size_t)shape->node_count, shape);
+	settle_edges(graph, view, fabs(graph->total * shape->edge_fraction));
 	link_edges(graph, view);
 }
 
