@@ -24,6 +24,7 @@ extern const struct cairn_command cairn_command_collapsed;
 extern const struct cairn_command cairn_command_leaks;
 extern const struct cairn_command cairn_command_flame;
 extern const struct cairn_command cairn_command_flamegraph;
+extern const struct cairn_command cairn_command_html;
 extern const struct cairn_command cairn_command_graph;
 extern const struct cairn_command cairn_command_addr2line;
 extern const struct cairn_command cairn_command_cache;

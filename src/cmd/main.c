@@ -25,6 +25,7 @@ const struct cairn_command *const cairn_commands[] = {
 	&cairn_command_leaks,
 	&cairn_command_flame,
 	&cairn_command_flamegraph,
+	&cairn_command_html,
 	&cairn_command_graph,
 	&cairn_command_addr2line,
 	&cairn_command_cache,
