@@ -14,7 +14,7 @@ struct options {
 
 static const struct cairn_option table[] = {
 	{0, "title", "TEXT", "the heading, instead of the process", CAIRN_OPTION_TEXT, AT(title), 0},
-	{0, "nodes", "N", "keep the N largest nodes of the call tree in the file (400000)", CAIRN_OPTION_COUNT, AT(node_most), 0},
+	{0, "nodes", "N", "keep the N largest nodes of the call tree in the file (1000000)", CAIRN_OPTION_COUNT, AT(node_most), 0},
 	{0},
 };
 

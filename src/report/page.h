@@ -13,7 +13,7 @@ struct cairn_page_options {
 	size_t node_most;  /* nodes of the call tree in the file; 0 is CAIRN_PAGE_NODES */
 };
 
-enum { CAIRN_PAGE_NODES = 400000 };
+enum { CAIRN_PAGE_NODES = 1000000 };
 
 /* Appends the page of VIEW to OUT. */
 void cairn_page_write(struct cairn_view *view, const struct cairn_page_options *options, struct cairn_buffer *out);

@@ -14,7 +14,7 @@ enum { name_most = 4096, thread_most = 4000 };
 
 /* Up to so many frames in all stacks a whole tree is made; of more, only what reaches this part of the total is told apart. */
 static const size_t whole_frames = 3000000;
-static const double least_part = 1e-5;
+static const double least_part = 1e-6;
 
 /* What a node, a function or a part of one holds. */
 struct weight {

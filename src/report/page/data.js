@@ -200,6 +200,16 @@ function signed(value) {
 	return facts.change && value > 0 && !/^0(\.0)? /.test(text) && text !== "0" ? "+" + text : text;
 }
 
+/** What is there now; value and base were rounded one by one. @param {number} value @param {number} base */
+function present(value, base) {
+	return Math.abs(value + base) < 3 ? 0 : value + base;
+}
+
+/** @param {number} count */
+function humanObjects(count) {
+	return humanCount(count) + (Math.abs(Math.round(count)) === 1 ? " object" : " objects");
+}
+
 /** @param {number} value @param {number} whole */
 function percent(value, whole) {
 	const share = whole ? (100 * value) / whole : 0;

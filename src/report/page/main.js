@@ -322,7 +322,7 @@ class Page {
 		const figures = facts.change ? [["Change", signed(box.value)], ["Share", percent(box.size, whole)]]
 			: [["Total", human(box.value)], ["Share", percent(box.size, whole)]];
 		if (facts.base)
-			figures.push(["Before", human(box.base)], ["Now", human(box.value + box.base)]);
+			figures.push(["Before", human(box.base)], ["Now", human(present(box.value, box.base))]);
 		if (box.selfValue)
 			figures.push([facts.change ? "Its own change" : "Self", signed(box.selfValue)]);
 		if (facts.objects && box.objects)
@@ -410,7 +410,7 @@ function showHead(page) {
 	const what = {inuse_space: "live memory", inuse_objects: "live objects", alloc_space: "allocated so far", alloc_objects: "objects allocated so far"}[facts.type] ?? facts.type;
 	total.append(facts.base ? ` change of ${what}, from ${human(base)} to ${human(base + facts.shown)}` : ` ${what}`);
 	if (facts.objects && !facts.change)
-		total.append(` in ${humanCount(tree.total.objects[0])} objects`);
+		total.append(` in ${humanObjects(tree.total.objects[0])}`);
 	/** @type {[string, string][]} */
 	const list = [["Process", facts.process + (facts.pid ? `, ${facts.pid}` : "")], ["Format", facts.format]];
 	if (facts.period > 1)
@@ -449,7 +449,7 @@ function showGlance(page, data) {
 		const item = make("li"), button = make("button"), value = self.value[func], share = value / whole;
 		const caller = aroundBoxes(page.tree, func).up.children()[0], objects = self.objects[func];
 		const parts = facts.base ? `${human(self.base[func])} before, ${human(value + self.base[func])} now`
-			: facts.objects && objects > 0 ? `${humanCount(objects)} objects of ${humanBytes(value / objects)}` : "";
+			: facts.objects && objects > 0 ? `${humanObjects(objects)} of ${humanBytes(value / objects)}` : "";
 		const from = caller && caller.func ? `called from ${data.functions[caller.func].name}` : "";
 		button.append(make("span", "name", data.functions[func].name), make("span", facts.change ? "amount up" : "amount", signed(value)),
 			make("span", "share", percent(value, whole)), make("span", "more", [parts, from].filter(Boolean).join(" · ")), makeBar(share));

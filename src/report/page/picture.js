@@ -354,7 +354,7 @@ class Picture {
 
 /** Whether nothing is left of what was there. @param {Box} box */
 function isGone(box) {
-	return box.base > 0 && box.value + box.base < 0.5 + box.base * 1e-9;
+	return box.base > 0 && present(box.value, box.base) === 0;
 }
 
 /** @param {string} text */

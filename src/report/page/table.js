@@ -58,7 +58,7 @@ class FunctionTable {
 		];
 		if (facts.base)
 			columns.push(
-				{key: "now", title: "Now", hint: "what the function itself holds", of: (f) => self.value[f] + self.base[f], text: name},
+				{key: "now", title: "Now", hint: "what the function itself holds", of: (f) => present(self.value[f], self.base[f]), text: name},
 				{key: "before", title: "Before", hint: "what it held in the base", of: (f) => self.base[f], text: name});
 		if (facts.objects)
 			columns.push(
@@ -142,7 +142,7 @@ class FunctionTable {
 			cell.append(make("span", "file", file.slice(file.lastIndexOf("/") + 1) + (line ? ":" + line : "")));
 		row.append(cell);
 		for (const column of columns) {
-			const value = column.of(func), number = make("td");
+			const value = column.of(func), number = make("td", value ? "" : "blank");
 			const text = column.text(value);
 			number.append(value ? make("span", facts.change && column.bar ? (value < 0 ? "down" : "up") : "", text) : make("span", "none", "–"));
 			number.setAttribute("data-title", column.title);
@@ -178,7 +178,7 @@ function fillParts(list, parts, empty) {
 		track.append(makeBar(part.value / most));
 		row.append(make("span", "label", part.label), track, make("span", "number", signed(part.value)),
 			make("span", "number share", percent(Math.abs(part.value), whole)),
-			make("span", "number objects", facts.objects ? humanCount(part.objects) + " objects" : ""));
+			make("span", "number objects", facts.objects ? humanObjects(part.objects) : ""));
 		row.addEventListener("click", part.pick);
 		return row;
 	}));

@@ -19,8 +19,8 @@ class Tree {
 		this.firstChild = new Int32Array(this.count).fill(-1);
 		this.nextSibling = new Int32Array(this.count).fill(-1);
 		for (let i = 0; i < this.count; i++) {
-			const value = self.value[i], now = value + self.base[i];
-			this.size[i] = byChange || !facts.base ? Math.abs(value) : now > 0.5 ? now : self.base[i];
+			const value = self.value[i], now = present(value, self.base[i]);
+			this.size[i] = byChange || !facts.base ? Math.abs(value) : now > 0 ? now : self.base[i];
 		}
 		this.selfSize = this.size.slice();
 		for (let i = this.count - 1; i > 0; i--) {
