@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cmd/command.h"
+#include "cmd/flame.h"
 #include "cmd/view.h"
 #include "report/flame_svg.h"
 #include "report/head.h"
@@ -238,6 +239,12 @@ static bool show(const void *values, struct cairn_view *view, struct cairn_buffe
 		cairn_file_close(&file);
 	cairn_arena_free(&arena);
 	return good;
+}
+
+bool cairn_flame_picture(struct cairn_view *view, const char *title, struct cairn_buffer *out, struct cairn_error *error)
+{
+	struct options options = {.svg.title = title, .widths = "change"};
+	return show(&options, view, out, NULL, error);
 }
 
 const struct cairn_command cairn_command_flame = {

@@ -20,7 +20,7 @@ enum cairn_pprof_names {
 #define CAIRN_PPROF_ALLOCATOR_FRAMES                                                                                   \
 	"(je_|_rjem_|tc_)?(malloc|calloc|realloc|reallocarray|memalign|aligned_alloc|posix_memalign|p?valloc|[a-z]*allocx)|" \
 	"(je_|_rjem_)?(je_)?prof_(backtrace|alloc_prep|tctx_create|sample).*|imalloc.*|operator new(\\[\\])?|tc_new.*|"    \
-	"__rust_(re)?alloc.*|__libc_(m|c|re)alloc"
+	"__rust_(re)?alloc.*|__libc_(m|c|re)alloc|lib(je|tc)malloc[^+]*\\+0x[0-9a-f]+"
 
 /* All zeroes writes everything. */
 struct cairn_pprof_options {

@@ -25,57 +25,60 @@ static struct cairn_bytes *clean_names(const struct cairn_view *view, struct cai
 	return names;
 }
 
-/* What the samples of one path come to. */
-struct sums {
-	double value;
-	double base;
+/* What all samples of one path come to. */
+struct sum {
+	double value, base;
 };
 
 /* The numbers of a line. Returns how many there are; 0 when all are 0. */
-static int line_numbers(const struct sums *sums, enum cairn_collapsed_columns columns, int64_t numbers[2])
+static int line_numbers(const struct sum *sum, enum cairn_collapsed_columns columns, int64_t numbers[2])
 {
 	if (columns == CAIRN_COLLAPSED_VALUE) {
-		numbers[0] = (int64_t)sums->value;
+		numbers[0] = (int64_t)sum->value;
 		return numbers[0] != 0;
 	}
-	numbers[0] = (int64_t)sums->base;
-	/* What was added and subtracted again may be off by the last digit. */
-	numbers[1] = (int64_t)(sums->value + sums->base + 1e-6);
+	numbers[0] = (int64_t)sum->base;
+	/* What was subtracted and added again may be off in the last digit. */
+	numbers[1] = (int64_t)(sum->value + sum->base + 1e-6);
 	return numbers[0] || numbers[1] ? 2 : 0;
+}
+
+static void write_names(const struct cairn_paths *paths, const struct cairn_path *path, const struct cairn_bytes *names, struct cairn_buffer *out)
+{
+	for (size_t d = path->depth; d-- > 0;) {
+		struct cairn_bytes name = names[paths->entries[path->first + d]];
+		char *room = cairn_buffer_room(out, name.length + 1);
+		if (!room)
+			return;
+		memcpy(room, name.data, name.length);
+		room[name.length] = d ? ';' : ' ';
+		out->length += name.length + 1;
+	}
+	if (path->depth == 0)
+		cairn_buffer_text(out, "[no stack] ");
 }
 
 void cairn_collapsed_text(struct cairn_view *view, enum cairn_collapsed_columns columns, struct cairn_buffer *out)
 {
 	struct cairn_paths paths = {0};
-	struct sums *sums = cairn_array_reserve(NULL, &(size_t){0}, view->sample_count + 1, sizeof *sums);
+	struct sum *sums = cairn_array_reserve(NULL, &(size_t){0}, view->sample_count + 1, sizeof *sums);
 	for (size_t i = 0; i < view->sample_count; i++) {
 		size_t depth, known = paths.count;
 		const uint32_t *stack = cairn_view_stack(view, i, &depth);
-		uint32_t path = cairn_paths_add(&paths, stack, depth);
-		if (path == known)
-			sums[path] = (struct sums){0};
-		sums[path].value += cairn_view_value(view, i);
-		sums[path].base += cairn_view_base(view, i);
+		struct sum *sum = &sums[cairn_paths_add(&paths, stack, depth)];
+		if (paths.count > known)
+			*sum = (struct sum){0, 0};
+		sum->value += cairn_view_value(view, i);
+		sum->base += cairn_view_base(view, i);
 	}
 	struct cairn_arena arena = {0};
 	struct cairn_bytes *names = clean_names(view, &arena);
 	for (size_t i = 0; i < paths.count; i++) {
-		const struct cairn_path *path = &paths.items[i];
 		int64_t numbers[2];
 		int count = line_numbers(&sums[i], columns, numbers);
 		if (count == 0)
 			continue;
-		for (size_t d = path->depth; d-- > 0;) {
-			struct cairn_bytes name = names[paths.entries[path->first + d]];
-			char *room = cairn_buffer_room(out, name.length + 1);
-			if (!room)
-				break;
-			memcpy(room, name.data, name.length);
-			room[name.length] = d ? ';' : ' ';
-			out->length += name.length + 1;
-		}
-		if (path->depth == 0)
-			cairn_buffer_text(out, "[no stack] ");
+		write_names(&paths, &paths.items[i], names, out);
 		cairn_buffer_number(out, numbers[0]);
 		if (count == 2) {
 			cairn_buffer_byte(out, ' ');

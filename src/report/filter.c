@@ -125,9 +125,10 @@ static unsigned char *judge_locations(struct cairn_view *view, struct matcher *f
 	unsigned char *verdicts = cairn_array_zero(view->profile->location_count, 1);
 	for (size_t location = 0; location < view->profile->location_count; location++)
 		for (uint32_t slot = view->first[location]; slot < view->first[location + 1]; slot++) {
+			bool wanted = !focus->pattern || match_frame(focus, location, slot);
 			if (ignore->pattern && match_frame(ignore, location, slot))
 				verdicts[location] = ignored;
-			else if (verdicts[location] == neutral && (!focus->pattern || match_frame(focus, location, slot)))
+			else if (wanted && verdicts[location] == neutral)
 				verdicts[location] = focused;
 		}
 	return verdicts;

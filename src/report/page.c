@@ -86,6 +86,33 @@ static void write_filters(const struct cairn_filter_options *filter, struct cair
 	cairn_json_close(json, ']');
 }
 
+static void write_series(const struct cairn_page_series *series, struct cairn_json *json)
+{
+	cairn_json_open(json, "series", '{');
+	cairn_json_open(json, "seconds", '[');
+	for (size_t i = 0; i < series->count; i++)
+		cairn_json_number(json, NULL, series->seconds[i]);
+	cairn_json_close(json, ']');
+	cairn_json_open(json, "totals", '[');
+	for (size_t i = 0; i < series->count; i++)
+		cairn_json_number(json, NULL, trunc(series->totals[i]));
+	cairn_json_close(json, ']');
+	cairn_json_open(json, "growth", '[');
+	for (size_t i = 0; i < series->growth_count; i++) {
+		const struct cairn_page_growth *growth = &series->growth[i];
+		cairn_json_open(json, NULL, '{');
+		cairn_json_text(json, "name", growth->name);
+		cairn_json_text(json, "caller", growth->caller);
+		cairn_json_number(json, "perHour", growth->per_hour);
+		cairn_json_number(json, "share", growth->share);
+		cairn_json_number(json, "confidence", growth->confidence);
+		cairn_json_number(json, "now", trunc(growth->now));
+		cairn_json_close(json, '}');
+	}
+	cairn_json_close(json, ']');
+	cairn_json_close(json, '}');
+}
+
 static void write_members(const struct page *page, struct cairn_json *json)
 {
 	const struct cairn_profile *profile = page->view->profile;
@@ -105,6 +132,8 @@ static void write_members(const struct page *page, struct cairn_json *json)
 		cairn_json_text(json, NULL, cairn_strings_bytes(&profile->strings, profile->warnings[i]));
 	cairn_json_close(json, ']');
 	write_filters(&page->view->options.filter, json);
+	if (page->options->series)
+		write_series(page->options->series, json);
 	cairn_json_close(json, '}');
 }
 

@@ -201,7 +201,8 @@ static void write_entries(const struct cairn_answers_builder *builder, const str
 	}
 	cairn_buffer_append(out, &first, 4);
 	for (size_t i = 0; i < builder->entry_count; i++)
-		cairn_buffer_append(out, builder->frames + builder->entries[i].first, builder->entries[i].count * sizeof *builder->frames);
+		if (builder->entries[i].count)
+			cairn_buffer_append(out, builder->frames + builder->entries[i].first, builder->entries[i].count * sizeof *builder->frames);
 	cairn_buffer_append(out, builder->functions, builder->function_count * sizeof *builder->functions);
 }
 

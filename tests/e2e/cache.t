@@ -14,7 +14,7 @@ folded() { "$cairn" collapsed --lines "$@" "$heap" 2>"$scratch/notes"; }
 kept=$XDG_CACHE_HOME/cairn/$id.v1
 
 folded --no-cache >"$scratch/truth"
-grep -q 'hold_in_static .*finding.c:9' "$scratch/truth"
+grep -q 'hold_in_static .*finding.c:10' "$scratch/truth"
 ok $? 'without a cache there are names'
 [ ! -e "$XDG_CACHE_HOME/cairn" ]
 ok $? '--no-cache leaves nothing behind'

@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
-"""flame-tree.py A.svg B.svg: whether two flame graphs hold the same tree: name, depth, start and weight of every frame.
+"""flame-tree.py [--colors] A.svg B.svg: whether two flame graphs hold the same tree: name, depth, start and weight of every frame.
 
 Start and weight are read from fg:x and fg:w where both have them. A picture of flamegraph.pl has pixels and a number in its title
-instead: then weights are compared as that number and starts within 0.15 pixels."""
+instead: then weights are compared as that number and starts within 0.15 pixels. With --colors only the colour of each name is compared."""
 import re
 import sys
 import xml.etree.ElementTree as tree
 
 SVG = "{http://www.w3.org/2000/svg}"
 FG = "{http://github.com/jonhoo/inferno}"
+
+
+def color(fill):
+    numbers = re.fullmatch(r"rgb\((\d+),(\d+),(\d+)\)", fill)
+    return "#%02x%02x%02x" % tuple(map(int, numbers.groups())) if numbers else fill
 
 
 def frames(path):
@@ -22,7 +27,7 @@ def frames(path):
         found.append({
             "name": match[1].strip(), "count": int(match[2].replace(",", "")), "y": float(rect.get("y")),
             "x": None if x.endswith("%") else float(x),
-            "start": rect.get(FG + "x"), "weight": rect.get(FG + "w"),
+            "color": color(rect.get("fill")), "start": rect.get(FG + "x"), "weight": rect.get(FG + "w"),
         })
     rows = sorted({frame["y"] for frame in found})
     root = next(frame["y"] for frame in found if frame["name"] == "all")
@@ -31,7 +36,12 @@ def frames(path):
     return found
 
 
-first, second = frames(sys.argv[1]), frames(sys.argv[2])
+first, second = frames(sys.argv[-2]), frames(sys.argv[-1])
+if sys.argv[1] == "--colors":
+    one, two = ({frame["name"]: frame["color"] for frame in side} for side in (first, second))
+    different = [(name, one[name], two.get(name)) for name in one if one[name] != two.get(name)]
+    print(f"{len(one)} names, {len(different)} differ: {different[:5]}")
+    sys.exit(len(different) > 0)
 exact = all(frame["start"] is not None for frame in first + second)
 if exact:
     def key(frame):

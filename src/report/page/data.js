@@ -27,7 +27,10 @@
  * @property {{name: string, id: string}[]} threads
  * @property {string[]} warnings
  * @property {string[]} filters
+ * @property {Series} [series] where the page was made from several dumps
  */
+
+/** @typedef {{seconds: number[], totals: number[], growth: {name: string, caller: string, perHour: number, share: number, confidence: number, now: number}[]}} Series */
 
 /**
  * What nodes, functions or parts of them hold: one number for each, by index.
@@ -203,6 +206,19 @@ function signed(value) {
 /** What is there now; value and base were rounded one by one. @param {number} value @param {number} base */
 function present(value, base) {
 	return Math.abs(value + base) < 3 ? 0 : value + base;
+}
+
+/** @param {number} seconds */
+function humanTime(seconds) {
+	const units = /** @type {const} */ ([["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]]);
+	const [name, length] = units.find((unit) => seconds >= 2 * unit[1]) ?? units[3];
+	const count = Math.round(seconds / length);
+	return count + " " + name + (count === 1 ? "" : "s");
+}
+
+/** A rate in the unit of time that suits how long was watched. @param {number} perHour @param {number} seconds */
+function humanRate(perHour, seconds) {
+	return seconds < 300 ? human(perHour / 3600) + " a second" : seconds < 18000 ? human(perHour / 60) + " a minute" : human(perHour) + " an hour";
 }
 
 /** @param {number} count */

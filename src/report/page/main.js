@@ -67,6 +67,7 @@ class Page {
 		this.tree = refine(data, null, [], true);
 		this.treeKey = "[]change";
 		this.found = /** @type {Uint8Array | null} */ (null);
+		this.searchKey = this.treeKey;
 		this.sums = data.sums ?? this.tree.sums(data.functions.length);
 		this.wholeSums = this.sums;
 		this.menuBox = /** @type {Box | null} */ (null);
@@ -176,6 +177,9 @@ class Page {
 		const {search} = this.state, input = /** @type {HTMLInputElement} */ (element("search"));
 		if (input.value !== search)
 			input.value = search;
+		if (search + this.treeKey === this.searchKey)
+			return;
+		this.searchKey = search + this.treeKey;
 		this.found = search ? matching(this.data.functions, search) : null;
 		this.picture.found = this.found;
 		this.picture.paint();
@@ -438,25 +442,69 @@ function showHead(page) {
 	showGlance(page, data);
 }
 
-/** The three functions that matter most, in a sentence each. @param {Page} page @param {Data} data */
+/** @typedef {{func: number, name: string, amount: string, share: number, more: string[]}} Glance */
+
+/** What keeps growing, by several dumps; else what grew most, or who holds most. @param {Page} page @param {Data} data */
 function showGlance(page, data) {
-	const {self} = page.wholeSums, most = 3, worth = 0.02, whole = page.tree.size[0];
-	const order = Array.from(self.value.keys()).slice(1).filter((func) => self.value[func] > worth * whole)
-		.sort((a, b) => self.value[b] - self.value[a]).slice(0, most);
-	element("glance").hidden = order.length === 0;
-	element("glance-title").textContent = facts.change ? "What grew most" : "Who holds most";
-	element("glance-list").append(...order.map((func) => {
-		const item = make("li"), button = make("button"), value = self.value[func], share = value / whole;
-		const caller = aroundBoxes(page.tree, func).up.children()[0], objects = self.objects[func];
-		const parts = facts.base ? `${human(self.base[func])} before, ${human(value + self.base[func])} now`
-			: facts.objects && objects > 0 ? `${humanObjects(objects)} of ${humanBytes(value / objects)}` : "";
-		const from = caller && caller.func ? `called from ${data.functions[caller.func].name}` : "";
-		button.append(make("span", "name", data.functions[func].name), make("span", facts.change ? "amount up" : "amount", signed(value)),
-			make("span", "share", percent(value, whole)), make("span", "more", [parts, from].filter(Boolean).join(" · ")), makeBar(share));
-		button.addEventListener("click", () => page.go({selected: func, view: "around", zoom: []}));
+	const growth = facts.series?.growth ?? [], glances = growth.length ? growingGlances(data) : largestGlances(page, data);
+	element("glance").hidden = glances.length === 0 && !facts.series;
+	element("glance-title").textContent = growth.length ? `What keeps growing, by ${facts.series?.totals.length} dumps in ${humanTime(facts.series?.seconds.at(-1) ?? 0)}`
+		: facts.change ? "What grew most" : "Who holds most";
+	element("glance-list").append(...glances.map((glance) => {
+		const item = make("li"), button = make("button");
+		button.append(make("span", "name", glance.name), make("span", growth.length || facts.change ? "amount up" : "amount", glance.amount),
+			make("span", "share", percent(glance.share, 1)), make("span", "more", glance.more.filter(Boolean).join(" · ")), makeBar(glance.share));
+		button.addEventListener("click", () => page.go({selected: glance.func, view: "around", zoom: []}));
 		item.append(button);
 		return item;
 	}));
+	if (facts.series)
+		element("glance-list").append(makeTimeline(facts.series, growth.length > 0));
+}
+
+/** @param {Data} data @returns {Glance[]} */
+function growingGlances(data) {
+	const seconds = facts.series?.seconds.at(-1) ?? 0;
+	return (facts.series?.growth ?? []).map((growth) => ({
+		func: data.functions.findIndex((func, i) => i > 0 && func.name === growth.name), name: growth.name,
+		amount: "+" + humanRate(growth.perHour, seconds), share: growth.share,
+		more: [`${human(growth.now)} now`, growth.caller && `called from ${growth.caller}`, `${(100 * growth.confidence).toFixed(growth.confidence > 0.999 ? 2 : 0)} % sure`],
+	}));
+}
+
+/** @param {Page} page @param {Data} data @returns {Glance[]} */
+function largestGlances(page, data) {
+	const {self} = page.wholeSums, most = 3, worth = 0.02, whole = page.tree.size[0];
+	const order = Array.from(self.value.keys()).slice(1).filter((func) => self.value[func] > worth * whole)
+		.sort((a, b) => self.value[b] - self.value[a]).slice(0, most);
+	return order.map((func) => {
+		const value = self.value[func], objects = self.objects[func], caller = aroundBoxes(page.tree, func).up.children()[0];
+		return {func, name: data.functions[func].name, amount: signed(value), share: value / whole, more: [
+			facts.base ? `${human(self.base[func])} before, ${human(present(value, self.base[func]))} now`
+				: facts.objects && objects > 0 ? `${humanObjects(objects)} of ${humanBytes(value / objects)}` : "",
+			caller && caller.func ? `called from ${data.functions[caller.func].name}` : "",
+		]};
+	});
+}
+
+/** All memory over time, as a line. @param {Series} series @param {boolean} grows */
+function makeTimeline(series, grows) {
+	const width = 300, height = 64, most = Math.max(...series.totals, 1), end = series.seconds.at(-1) || 1;
+	/** @param {string} tag @param {Record<string, string | number>} attributes */
+	const draw = (tag, attributes) => {
+		const shape = document.createElementNS("http://www.w3.org/2000/svg", tag);
+		Object.entries(attributes).forEach(([name, value]) => shape.setAttribute(name, String(value)));
+		return shape;
+	};
+	const points = series.totals.map((total, i) => `${((series.seconds[i] / end) * width).toFixed(1)},${(height - (total / most) * (height - 4)).toFixed(1)}`);
+	const first = human(series.totals[0]), last = human(series.totals[series.totals.length - 1]);
+	const picture = draw("svg", {viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", role: "img", "aria-label": `All memory over time: from ${first} to ${last}`});
+	picture.append(draw("polygon", {points: `0,${height} ${points.join(" ")} ${width},${height}`, class: "area"}),
+		draw("polyline", {points: points.join(" "), class: "line"}));
+	const item = make("li", grows ? "timeline grows" : "timeline"), caption = make("p");
+	caption.append(make("span", "", "All memory"), make("span", "number", `${first} → ${last}`));
+	item.append(caption, picture);
+	return item;
 }
 
 async function start() {

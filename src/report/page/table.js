@@ -70,12 +70,16 @@ class FunctionTable {
 
 	/** @param {{self: Weights, total: Weights}} sums @param {number} whole @param {Uint8Array | null} found @param {string} key @param {number} selected */
 	show(sums, whole, found, key, selected) {
+		const same = this.sums === sums && this.whole === whole && this.found === found && this.key === key;
 		this.sums = sums;
 		this.whole = whole;
 		this.found = found;
 		this.key = key;
 		this.selected = selected;
-		this.fill();
+		if (same)
+			this.table.querySelectorAll("tbody tr").forEach((row) => row.classList.toggle("selected", Number(row.getAttribute("data-func")) === selected));
+		else
+			this.fill();
 	}
 
 	/** The functions that have something, as the table is sorted. */
@@ -135,6 +139,7 @@ class FunctionTable {
 	makeRow(func, columns, most) {
 		const {name, file, line} = this.functions[func], row = make("tr", func === this.selected ? "selected" : "");
 		const cell = make("th", "name"), button = make("button", "", name);
+		row.setAttribute("data-func", String(func));
 		cell.setAttribute("scope", "row");
 		button.title = name + (file ? "\n" + file + (line ? ":" + line : "") : "");
 		cell.append(button);

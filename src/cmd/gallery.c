@@ -1,0 +1,310 @@
+/* gallery.c - `cairn gallery`: every dump of a folder as folded text and as a picture, what changed from one to the next, and a
+ * page that shows them all.
+ *
+ * The files have the names that GreptimeDB's gen_flamegraph.sh gives them, in the folder `flamegraphs` of the dumps.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/file.h"
+#include "base/text.h"
+#include "base/xml.h"
+#include "cmd/command.h"
+#include "cmd/files.h"
+#include "cmd/flame.h"
+#include "cmd/source.h"
+#include "cmd/view.h"
+#include "profile/combine.h"
+#include "report/collapsed.h"
+#include "report/flame_svg.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+struct options {
+	struct cairn_view_setup setup;
+};
+
+static const struct cairn_option_group groups[] = {
+	{"what is shown", cairn_view_option_table, 0},
+	{"sources", cairn_source_option_table, offsetof(struct cairn_view_setup, source)},
+	{0},
+};
+
+/* One dump of the gallery. */
+struct picture {
+	const char *path;
+	const char *name; /* of the files made from it, without ending */
+	int64_t modified_ns;
+	bool drawn;
+	double total;
+	bool in_bytes;
+	const char *change; /* the name of the files that compare it with the one before; NULL for none */
+};
+
+struct gallery {
+	const struct options *options;
+	struct cairn_arena arena;
+	const char *folder;
+	struct picture *pictures;
+	size_t count, failures;
+};
+
+static const char *name_of(struct cairn_arena *arena, const char *path)
+{
+	static const char *const endings[] = {".gprof", ".heap", ".prof", ".pb.gz", ".gz", ".zst", ".xz"};
+	const char *slash = strrchr(path, '/');
+	struct cairn_bytes name = cairn_bytes_of(slash ? slash + 1 : path);
+	for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+		size_t length = strlen(endings[i]);
+		if (name.length > length && memcmp(name.data + name.length - length, endings[i], length) == 0)
+			name.length -= length;
+	}
+	return cairn_arena_text(arena, name);
+}
+
+/* Names hold a time or a number; in the order of those. */
+static int compare_files(const void *a, const void *b)
+{
+	return strverscmp(((const struct cairn_dump_file *)a)->path, ((const struct cairn_dump_file *)b)->path);
+}
+
+static void show_progress(const struct gallery *gallery, size_t done)
+{
+	enum { width = 30 };
+	static const char bar[] = "##############################..............................";
+	if (!isatty(STDERR_FILENO))
+		return;
+	if (done == gallery->count)
+		fprintf(stderr, "\r\033[K");
+	else
+		fprintf(stderr, "\r\033[K[%.*s] %zu of %zu, %.60s", width, bar + width - done * width / gallery->count, done, gallery->count,
+			gallery->pictures[done].name);
+}
+
+static void say_failure(struct gallery *gallery, const char *what, const struct cairn_error *error)
+{
+	struct cairn_error full = *error;
+	cairn_fail_within(&full, "%s: ", what);
+	cairn_say_error(full.text);
+	gallery->failures++;
+}
+
+static bool write_file(const struct gallery *gallery, const char *name, const char *ending, const struct cairn_buffer *out, struct cairn_error *error)
+{
+	struct cairn_arena arena = {0};
+	bool good = cairn_file_write(cairn_arena_format(&arena, "%s/%s%s", gallery->folder, name, ending), cairn_buffer_bytes(out), error);
+	cairn_arena_free(&arena);
+	return good;
+}
+
+/* NAME.collapse and NAME.svg. A profile with nothing to draw, such as a change of nothing, gets a picture that says so. */
+static bool draw(struct gallery *gallery, const struct cairn_profile *profile, const char *name, struct picture *picture, struct cairn_error *error)
+{
+	struct cairn_view view = {0};
+	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
+	bool good = cairn_view_make(&view, profile, &gallery->options->setup.view, error);
+	if (good) {
+		cairn_collapsed_text(&view, CAIRN_COLLAPSED_VALUE, &out);
+		good = write_file(gallery, name, ".collapse", &out, error);
+		out.length = 0;
+		if (picture) {
+			picture->total = view.total;
+			picture->in_bytes = cairn_view_in_bytes(&view);
+		}
+	}
+	if (good) {
+		struct cairn_error reason;
+		struct cairn_flame_svg_options plain = cairn_flame_svg_defaults();
+		if (!cairn_flame_picture(&view, name, &out, &reason))
+			cairn_flame_svg_message(reason.text, &plain, &out);
+		good = write_file(gallery, name, ".svg", &out, error);
+	}
+	cairn_buffer_free(&out);
+	cairn_view_free(&view);
+	return good;
+}
+
+static bool draw_change(struct gallery *gallery, const struct cairn_profile *before, const struct cairn_profile *after, const char *name,
+			struct cairn_error *error)
+{
+	struct cairn_profile change;
+	struct cairn_combine combine;
+	cairn_profile_init(&change);
+	cairn_combine_start(&combine, &change);
+	bool good = cairn_combine_add(&combine, after, 1, error) && cairn_combine_add(&combine, before, -1, error);
+	cairn_combine_finish(&combine);
+	good = good && draw(gallery, &change, name, NULL, error);
+	cairn_profile_free(&change);
+	return good;
+}
+
+static void draw_all(struct gallery *gallery)
+{
+	struct cairn_profile profiles[2];
+	struct picture *before = NULL;
+	unsigned at = 0;
+	cairn_profile_init(&profiles[1]);
+	for (size_t i = 0; i < gallery->count; i++) {
+		struct picture *picture = &gallery->pictures[i];
+		struct cairn_source_options source = gallery->options->setup.source;
+		struct cairn_error error;
+		source.sum = true; /* so that dumps of different runs can be compared */
+		source.quiet = i > 0;
+		show_progress(gallery, i);
+		picture->drawn = cairn_source_read(&profiles[at], picture->path, &source, &error);
+		if (picture->drawn) {
+			cairn_source_name(&profiles[at], &source);
+			picture->drawn = draw(gallery, &profiles[at], picture->name, picture, &error);
+		}
+		if (!picture->drawn) {
+			say_failure(gallery, picture->path, &error);
+			cairn_profile_free(&profiles[at]);
+			continue;
+		}
+		if (before) {
+			picture->change = cairn_arena_format(&gallery->arena, "%s_vs_%s_diff", before->name, picture->name);
+			if (!draw_change(gallery, &profiles[!at], &profiles[at], picture->change, &error)) {
+				say_failure(gallery, picture->change, &error);
+				picture->change = NULL;
+			}
+		}
+		cairn_profile_free(&profiles[!at]);
+		cairn_profile_init(&profiles[!at]);
+		before = picture;
+		at = !at;
+	}
+	cairn_profile_free(&profiles[!at]);
+	show_progress(gallery, gallery->count);
+}
+
+/* The page. */
+
+/* NAME as a part of an address. */
+static void add_link(struct cairn_buffer *out, const char *name, const char *ending)
+{
+	for (; *name; name++) {
+		unsigned char byte = (unsigned char)*name;
+		if ((byte >= '0' && byte <= '9') || ((byte | 32) >= 'a' && (byte | 32) <= 'z') || strchr("-._~", byte))
+			cairn_buffer_byte(out, (char)byte);
+		else
+			cairn_buffer_format(out, "%%%02X", byte);
+	}
+	cairn_buffer_text(out, ending);
+}
+
+static void add_figure(struct cairn_buffer *out, const char *name, const char *caption)
+{
+	cairn_buffer_text(out, "<figure><figcaption>");
+	cairn_buffer_text(out, caption);
+	cairn_buffer_text(out, " <a href=\"");
+	add_link(out, name, ".svg");
+	cairn_buffer_text(out, "\">open</a> <a href=\"");
+	add_link(out, name, ".collapse");
+	cairn_buffer_text(out, "\">folded text</a></figcaption><a href=\"");
+	add_link(out, name, ".svg");
+	cairn_buffer_text(out, "\"><img loading=\"lazy\" src=\"");
+	add_link(out, name, ".svg");
+	cairn_buffer_text(out, "\" alt=\"Flame graph of ");
+	cairn_xml_text(out, cairn_bytes_of(name));
+	cairn_buffer_text(out, "\"></a></figure>\n");
+}
+
+static void add_picture(const struct picture *picture, const struct picture *before, double largest, struct cairn_buffer *out)
+{
+	char time[40] = "", total[24];
+	time_t seconds = (time_t)(picture->modified_ns / 1000000000);
+	struct tm parts;
+	if (seconds && gmtime_r(&seconds, &parts))
+		strftime(time, sizeof time, "%Y-%m-%d %H:%M:%S UTC", &parts);
+	cairn_buffer_text(out, "<section><h2>");
+	cairn_xml_text(out, cairn_bytes_of(picture->name));
+	cairn_buffer_format(out, "</h2><p>%s <meter max=\"%.0f\" value=\"%.0f\"></meter> ", time, largest, picture->total);
+	if (picture->in_bytes)
+		cairn_buffer_text(out, cairn_text_human(picture->total, total));
+	else
+		cairn_buffer_format(out, "%.0f", picture->total);
+	if (before && picture->in_bytes)
+		cairn_buffer_format(out, ", %s%s since the one before", picture->total > before->total ? "+" : "",
+				    cairn_text_human(picture->total - before->total, total));
+	cairn_buffer_text(out, "</p>\n");
+	add_figure(out, picture->name, "All of it:");
+	if (picture->change)
+		add_figure(out, picture->change, "What changed since the one before:");
+	cairn_buffer_text(out, "</section>\n");
+}
+
+static bool write_index(const struct gallery *gallery, struct cairn_error *error)
+{
+	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
+	double largest = 1;
+	const struct picture *before = NULL;
+	for (size_t i = 0; i < gallery->count; i++)
+		if (gallery->pictures[i].drawn && gallery->pictures[i].total > largest)
+			largest = gallery->pictures[i].total;
+	cairn_buffer_text(&out,
+			  "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Heap over time</title>"
+			  "<meta name=\"viewport\" content=\"width=device-width\">\n<style>:root{color-scheme:light dark}"
+			  "body{font:15px/1.4 system-ui,sans-serif;margin:1.5em auto;max-width:1220px;padding:0 1em}"
+			  "h2{font-size:1.1em;margin:2em 0 0;overflow-wrap:anywhere}p{margin:.2em 0}figure{margin:.6em 0}img{max-width:100%}"
+			  "meter{width:12em}</style></head>\n<body><h1>Heap over time</h1>\n");
+	for (size_t i = 0; i < gallery->count; i++) {
+		if (!gallery->pictures[i].drawn)
+			continue;
+		add_picture(&gallery->pictures[i], before, largest, &out);
+		before = &gallery->pictures[i];
+	}
+	cairn_buffer_text(&out, "</body></html>\n");
+	bool good = write_file(gallery, "index", ".html", &out, error);
+	cairn_buffer_free(&out);
+	return good;
+}
+
+static void take_files(struct gallery *gallery, struct cairn_dump_files *files)
+{
+	qsort(files->items, files->count, sizeof *files->items, compare_files);
+	gallery->count = files->count;
+	gallery->pictures = cairn_arena_zero(&gallery->arena, files->count, sizeof *gallery->pictures);
+	for (size_t i = 0; i < files->count; i++)
+		gallery->pictures[i] = (struct picture){.path = files->items[i].path, .name = name_of(&gallery->arena, files->items[i].path),
+							.modified_ns = files->items[i].modified_ns};
+}
+
+static int run(const void *values, int operand_count, char **operands)
+{
+	struct gallery gallery = {.options = values};
+	struct cairn_dump_files files = {0};
+	struct cairn_error error;
+	if (operand_count != 1) {
+		cairn_say_error("name one folder of dumps: cairn gallery DIR");
+		return CAIRN_EXIT_USAGE;
+	}
+	gallery.folder = cairn_arena_format(&gallery.arena, "%s/flamegraphs", operands[0]);
+	bool good = cairn_files_list(&files, operand_count, operands, &error);
+	if (good && mkdir(gallery.folder, 0777) != 0 && errno != EEXIST)
+		good = cairn_fail_errno(&error, "%s", gallery.folder);
+	if (good) {
+		take_files(&gallery, &files);
+		draw_all(&gallery);
+		good = write_index(&gallery, &error);
+	}
+	if (!good)
+		cairn_say_error(error.text);
+	else
+		printf("%s/index.html\n", gallery.folder);
+	cairn_files_free(&files);
+	cairn_arena_free(&gallery.arena);
+	return good && !gallery.failures ? CAIRN_EXIT_DONE : CAIRN_EXIT_FAILED;
+}
+
+const struct cairn_command cairn_command_gallery = {
+	.name = "gallery",
+	.summary = "all dumps of a folder as pictures, and what changed between them",
+	.arguments = "DIR",
+	.detail = "For each dump NAME there are DIR/flamegraphs/NAME.collapse and NAME.svg, from the second on also PREVIOUS_vs_NAME_diff.collapse\n"
+		  "and .svg, and DIR/flamegraphs/index.html shows all of them in the order of time.",
+	.groups = groups,
+	.options_size = sizeof(struct options),
+	.run = run,
+};

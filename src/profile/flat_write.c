@@ -1,0 +1,163 @@
+/* flat_write.c - see flat.c and symbolized.c, which read what is written here.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "profile/flat_write.h"
+
+#include "base/array.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct writer {
+	const struct cairn_profile *profile;
+	struct cairn_buffer *out;
+	uint32_t columns[4]; /* live objects and bytes, all objects and bytes; CAIRN_NONE for what the profile does not have */
+};
+
+static bool find_columns(struct writer *writer, struct cairn_error *error)
+{
+	static const char *const types[4] = {"inuse_objects", "inuse_space", "alloc_objects", "alloc_space"};
+	for (int i = 0; i < 4; i++)
+		writer->columns[i] = cairn_profile_find_value(writer->profile, types[i]);
+	if (writer->columns[1] == CAIRN_NONE && writer->columns[3] == CAIRN_NONE)
+		return cairn_fail(error, "this format holds heap profiles only, and the profile is of something else");
+	return true;
+}
+
+static void write_counts(const struct writer *writer, const double *values)
+{
+	int64_t counts[4];
+	for (int i = 0; i < 4; i++)
+		counts[i] = writer->columns[i] == CAIRN_NONE ? 0 : (int64_t)rint(values[writer->columns[i]]);
+	/* Without counts of all there ever was, what lives stands for it. */
+	bool has_all = writer->columns[3] != CAIRN_NONE;
+	cairn_buffer_format(writer->out, "%7lld: %8lld [%7lld: %8lld] @", (long long)counts[0], (long long)counts[1],
+			    (long long)counts[has_all ? 2 : 0], (long long)counts[has_all ? 3 : 1]);
+}
+
+/* The dump's own number of a location. Where there was none, one that no program has. */
+static uint64_t location_number(const struct cairn_profile *profile, uint32_t index)
+{
+	const struct cairn_location *location = &profile->locations[index];
+	return location->address ? location->address + location->is_call : UINT64_C(0xca14000000000000) + (uint64_t)index * 16 + 1;
+}
+
+static void write_maps(const struct writer *writer)
+{
+	const struct cairn_profile *profile = writer->profile;
+	cairn_buffer_text(writer->out, "\nMAPPED_LIBRARIES:\n");
+	for (size_t i = 0; i < profile->mapping_count; i++) {
+		const struct cairn_mapping *mapping = &profile->mappings[i];
+		const struct cairn_module *module = &profile->modules[mapping->module];
+		cairn_buffer_format(writer->out, "%llx-%llx r-xp %08llx 00:00 0 %s%s\n", (unsigned long long)mapping->start,
+				    (unsigned long long)mapping->limit, (unsigned long long)mapping->offset,
+				    cairn_profile_string(profile, module->path), module->deleted ? " (deleted)" : "");
+	}
+}
+
+static void write_profile(const struct writer *writer)
+{
+	const struct cairn_profile *profile = writer->profile;
+	double totals[CAIRN_VALUES_MAX];
+	for (uint32_t v = 0; v < profile->value_count; v++)
+		totals[v] = cairn_profile_total(profile, v);
+	cairn_buffer_text(writer->out, "heap profile: ");
+	write_counts(writer, totals);
+	cairn_buffer_text(writer->out, " heapprofile\n");
+	for (size_t i = 0; i < profile->sample_count; i++) {
+		const struct cairn_sample *sample = &profile->samples[i];
+		write_counts(writer, cairn_profile_values(profile, i));
+		for (uint32_t d = 0; d < sample->depth; d++) {
+			cairn_buffer_byte(writer->out, ' ');
+			cairn_buffer_hex(writer->out, location_number(profile, profile->stacks[sample->stack + d]));
+		}
+		cairn_buffer_byte(writer->out, '\n');
+	}
+	write_maps(writer);
+}
+
+static bool has_addresses(const struct cairn_profile *profile)
+{
+	for (size_t i = 0; i < profile->location_count; i++)
+		if (profile->locations[i].address)
+			return true;
+	return false;
+}
+
+bool cairn_flat_write(const struct cairn_profile *profile, struct cairn_buffer *out, struct cairn_error *error)
+{
+	struct writer writer = {.profile = profile, .out = out};
+	if (!find_columns(&writer, error))
+		return false;
+	if (!has_addresses(profile))
+		return cairn_fail(error, "this format holds addresses, and the profile has names only");
+	write_profile(&writer);
+	return true;
+}
+
+/* A line end would end the name, two dashes part names. C++'s operator-- is known to the readers. */
+static void write_name(struct cairn_buffer *out, struct cairn_bytes name)
+{
+	for (size_t i = 0; i < name.length; i++) {
+		bool dashes = name.data[i] == '-' && i + 1 < name.length && name.data[i + 1] == '-';
+		if (dashes && !(i >= 8 && memcmp(name.data + i - 8, "operator", 8) == 0))
+			cairn_buffer_text(out, "- ");
+		else if (dashes)
+			cairn_buffer_text(out, "--"), i++;
+		else
+			cairn_buffer_byte(out, name.data[i] == '\n' || name.data[i] == '\r' ? ' ' : name.data[i]);
+	}
+}
+
+static void write_symbol(const struct writer *writer, uint64_t key, const struct cairn_location *location)
+{
+	const struct cairn_profile *profile = writer->profile;
+	cairn_buffer_format(writer->out, "0x%016llx ", (unsigned long long)key);
+	for (uint32_t f = location->frame_count; f-- > 0;) {
+		uint32_t function = profile->frames[location->first_frame + f].function;
+		write_name(writer->out, cairn_strings_bytes(&profile->strings, profile->functions[function].name));
+		cairn_buffer_text(writer->out, f ? "--" : "\n");
+	}
+}
+
+/* Readers look up the number of a leaf as it is and of a caller less one. */
+static void write_symbols(const struct writer *writer)
+{
+	const struct cairn_profile *profile = writer->profile;
+	enum { as_leaf = 1, as_caller = 2 };
+	unsigned char *used = calloc(profile->location_count + 1, 1);
+	if (!used)
+		cairn_out_of_memory(profile->location_count);
+	for (size_t i = 0; i < profile->sample_count; i++)
+		for (uint32_t d = 0; d < profile->samples[i].depth; d++)
+			used[profile->stacks[profile->samples[i].stack + d]] |= d ? as_caller : as_leaf;
+	for (uint32_t i = 0; i < profile->location_count; i++) {
+		const struct cairn_location *location = &profile->locations[i];
+		if (location->frame_count == 0)
+			continue;
+		if (used[i] & as_leaf)
+			write_symbol(writer, location_number(profile, i), location);
+		if (used[i] & as_caller)
+			write_symbol(writer, location_number(profile, i) - 1, location);
+	}
+	free(used);
+}
+
+void cairn_symbolized_names(const struct cairn_profile *profile, const char *program, struct cairn_buffer *out)
+{
+	if (!program)
+		program = profile->process ? cairn_profile_string(profile, profile->process) : "unknown";
+	cairn_buffer_format(out, "--- symbol\nbinary=%s\n", program);
+	write_symbols(&(struct writer){.profile = profile, .out = out});
+	cairn_buffer_text(out, "---\n");
+}
+
+bool cairn_symbolized_write(const struct cairn_profile *profile, struct cairn_buffer *out, struct cairn_error *error)
+{
+	struct writer writer = {.profile = profile, .out = out};
+	if (!find_columns(&writer, error))
+		return false;
+	cairn_symbolized_names(profile, NULL, out);
+	cairn_buffer_text(out, "--- heap\n");
+	write_profile(&writer);
+	return true;
+}
