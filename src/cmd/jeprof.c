@@ -203,6 +203,7 @@ static bool report(struct run *run, const char *thread, const char *only, struct
 	view.filter.tag_focus = only;
 	bool good = cairn_jeprof_make(&jeprof, &run->profile, &view, error);
 	jeprof.show_bytes = run->options.show_bytes;
+	jeprof.find = cairn_source_find(&run->source);
 	good = good && write_view(run, &jeprof, thread, error);
 	cairn_jeprof_free(&jeprof);
 	return good;
