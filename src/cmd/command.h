@@ -24,6 +24,8 @@ extern const struct cairn_command cairn_command_collapsed;
 extern const struct cairn_command cairn_command_leaks;
 extern const struct cairn_command cairn_command_flame;
 extern const struct cairn_command cairn_command_flamegraph;
+extern const struct cairn_command cairn_command_html;
+extern const struct cairn_command cairn_command_graph;
 extern const struct cairn_command cairn_command_gallery;
 extern const struct cairn_command cairn_command_pprof;
 extern const struct cairn_command cairn_command_export;

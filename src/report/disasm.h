@@ -50,7 +50,7 @@ typedef void cairn_disasm_visitor(void *context, const struct cairn_disasm_instr
 
 /* Calls VISIT for each instruction of ROUTINE, in order. All from here on run objdump, and fail with a sentence when it is not
  * installed. */
-bool cairn_disasm_each(const struct cairn_disasm *disasm, const struct cairn_view *view, const struct cairn_disasm_routine *routine,
+bool cairn_disasm_each(const struct cairn_disasm *disasm, const struct cairn_disasm_routine *routine,
 		       cairn_disasm_visitor *visit, void *context, struct cairn_error *error);
 
 bool cairn_disasm_text(const struct cairn_disasm *disasm, struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out,

@@ -168,7 +168,7 @@ bool cairn_jeprof_disasm(struct cairn_jeprof *jeprof, const char *wanted, struct
 		cairn_buffer_append(out, name.data, name.length);
 		cairn_buffer_format(out, "\n%6s %6s %s (flat, cumulative) %.1f%% of total\n", cairn_jeprof_number(jeprof, routine->flat, flat),
 				    cairn_jeprof_number(jeprof, routine->cum, cum), cairn_jeprof_unit(jeprof), total != 0 ? routine->cum * 100 / total : 0);
-		good = cairn_disasm_each(&disasm, &jeprof->view, routine, write_instruction, &disassembly, error);
+		good = cairn_disasm_each(&disasm, routine, write_instruction, &disassembly, error);
 		if (disassembly.open)
 			cairn_code_close(&disassembly.code);
 	}
