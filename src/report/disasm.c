@@ -210,40 +210,31 @@ static bool next_instruction(struct cairn_bytes *rest, uint64_t *address, struct
 	return false;
 }
 
-/* Walks the instructions of one routine together with the places in it. */
-struct walk {
-	const struct cairn_disasm *disasm;
-	const struct cairn_disasm_routine *routine;
-	struct cairn_bytes rest;
-	size_t place;
-	uint64_t next_address;
-	struct cairn_bytes next_text;
-	bool more;
-};
-
-static struct walk walk_start(const struct cairn_disasm *disasm, const struct cairn_disasm_routine *routine, struct cairn_bytes listing)
+bool cairn_disasm_each(const struct cairn_disasm *disasm, const struct cairn_disasm_routine *routine,
+		       cairn_disasm_visitor *visit, void *context, struct cairn_error *error)
 {
-	struct walk walk = {.disasm = disasm, .routine = routine, .rest = listing};
-	walk.more = next_instruction(&walk.rest, &walk.next_address, &walk.next_text);
-	return walk;
-}
-
-/* A value belongs to the instruction its address lies in. */
-static bool walk_next(struct walk *walk, uint64_t *address, struct cairn_bytes *text, double *flat, double *cum)
-{
-	if (!walk->more)
+	enum { largest_listing = 256 << 20 };
+	struct cairn_buffer listing = cairn_buffer(largest_listing);
+	if (!run_objdump(disasm, routine, &listing, error)) {
+		cairn_buffer_free(&listing);
 		return false;
-	*address = walk->next_address;
-	*text = walk->next_text;
-	*flat = *cum = 0;
-	walk->more = next_instruction(&walk->rest, &walk->next_address, &walk->next_text);
-	for (; walk->place < walk->routine->count; walk->place++) {
-		const struct cairn_disasm_place *place = &walk->disasm->places[walk->routine->first + walk->place];
-		if (walk->more && place->address >= walk->next_address)
-			break;
-		*flat += place->flat;
-		*cum += place->cum;
 	}
+	struct cairn_bytes rest = cairn_buffer_bytes(&listing), next_text;
+	uint64_t next_address;
+	size_t place = routine->first, end = routine->first + routine->count;
+	bool more = next_instruction(&rest, &next_address, &next_text);
+	while (more) {
+		struct cairn_disasm_instruction instruction = {.address = next_address, .text = next_text, .entry = CAIRN_NONE};
+		more = next_instruction(&rest, &next_address, &next_text);
+		/* A value belongs to the instruction its address lies in. */
+		for (; place < end && !(more && disasm->places[place].address >= next_address); place++) {
+			instruction.flat += disasm->places[place].flat;
+			instruction.cum += disasm->places[place].cum;
+			instruction.entry = disasm->places[place].entry;
+		}
+		visit(context, &instruction);
+	}
+	cairn_buffer_free(&listing);
 	return true;
 }
 
@@ -252,35 +243,50 @@ static const char *routine_name(struct cairn_view *view, const struct cairn_disa
 	return cairn_view_function(view, view->entries[routine->entry].function);
 }
 
-enum { largest_listing = 256 << 20 };
+struct text_context {
+	const struct cairn_view *view;
+	const struct cairn_shape *shape;
+	struct cairn_buffer *out;
+};
+
+static void instruction_text(void *context, const struct cairn_disasm_instruction *instruction)
+{
+	const struct text_context *text = context;
+	char flat[32], cum[32];
+	cairn_buffer_format(text->out, "%12s %12s %10llx: ", instruction->flat != 0 ? cairn_head_number(text->view, text->shape, instruction->flat, flat) : ".",
+			    instruction->cum != 0 ? cairn_head_number(text->view, text->shape, instruction->cum, cum) : ".",
+			    (unsigned long long)instruction->address);
+	cairn_buffer_append(text->out, instruction->text.data, instruction->text.length);
+	cairn_buffer_byte(text->out, '\n');
+}
 
 bool cairn_disasm_text(const struct cairn_disasm *disasm, struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out,
 		       struct cairn_error *error)
 {
+	struct text_context context = {view, shape, out};
 	bool good = true;
 	for (size_t i = 0; i < disasm->notes.count; i++)
 		cairn_buffer_format(out, "%s\n\n", disasm->notes.items[i].data);
 	for (size_t r = 0; good && r < disasm->routine_count; r++) {
 		const struct cairn_disasm_routine *routine = &disasm->routines[r];
-		struct cairn_buffer listing = cairn_buffer(largest_listing);
-		good = run_objdump(disasm, routine, &listing, error);
-		struct walk walk = walk_start(disasm, routine, cairn_buffer_bytes(&listing));
-		struct cairn_bytes text;
-		uint64_t address;
-		double flat, cum;
-		char left[32], right[32];
+		char flat[32], cum[32];
 		cairn_buffer_format(out, "%sROUTINE ======================== %s in %s\n", r ? "\n" : "", routine_name(view, routine), cairn_strings_text(&disasm->paths, routine->path));
-		cairn_buffer_format(out, "%12s %12s (flat, cum) %.2f%% of the total\n", cairn_head_number(view, shape, routine->flat, left),
-				    cairn_head_number(view, shape, routine->cum, right), cairn_number_percent(routine->cum, view->whole));
-		while (walk_next(&walk, &address, &text, &flat, &cum)) {
-			cairn_buffer_format(out, "%12s %12s %10llx: ", flat != 0 ? cairn_head_number(view, shape, flat, left) : ".",
-					    cum != 0 ? cairn_head_number(view, shape, cum, right) : ".", (unsigned long long)address);
-			cairn_buffer_append(out, text.data, text.length);
-			cairn_buffer_byte(out, '\n');
-		}
-		cairn_buffer_free(&listing);
+		cairn_buffer_format(out, "%12s %12s (flat, cum) %.2f%% of the total\n", cairn_head_number(view, shape, routine->flat, flat),
+				    cairn_head_number(view, shape, routine->cum, cum), cairn_number_percent(routine->cum, view->whole));
+		good = cairn_disasm_each(disasm, routine, instruction_text, &context, error);
 	}
 	return good;
+}
+
+static void instruction_json(void *context, const struct cairn_disasm_instruction *instruction)
+{
+	struct cairn_json *json = context;
+	cairn_json_open(json, NULL, '{');
+	cairn_json_integer(json, "address", (int64_t)instruction->address);
+	cairn_json_text(json, "text", instruction->text);
+	cairn_json_number(json, "flat", trunc(instruction->flat));
+	cairn_json_number(json, "cum", trunc(instruction->cum));
+	cairn_json_close(json, '}');
 }
 
 bool cairn_disasm_json(const struct cairn_disasm *disasm, struct cairn_view *view, struct cairn_json *json, struct cairn_error *error)
@@ -289,29 +295,15 @@ bool cairn_disasm_json(const struct cairn_disasm *disasm, struct cairn_view *vie
 	cairn_json_open(json, "routines", '[');
 	for (size_t r = 0; good && r < disasm->routine_count; r++) {
 		const struct cairn_disasm_routine *routine = &disasm->routines[r];
-		struct cairn_buffer listing = cairn_buffer(largest_listing);
-		good = run_objdump(disasm, routine, &listing, error);
-		struct walk walk = walk_start(disasm, routine, cairn_buffer_bytes(&listing));
-		struct cairn_bytes text;
-		uint64_t address;
-		double flat, cum;
 		cairn_json_open(json, NULL, '{');
 		cairn_json_text(json, "name", cairn_bytes_of(routine_name(view, routine)));
 		cairn_json_text(json, "module", cairn_bytes_of(cairn_strings_text(&disasm->paths, routine->path)));
 		cairn_json_number(json, "flat", trunc(routine->flat));
 		cairn_json_number(json, "cum", trunc(routine->cum));
 		cairn_json_open(json, "instructions", '[');
-		while (walk_next(&walk, &address, &text, &flat, &cum)) {
-			cairn_json_open(json, NULL, '{');
-			cairn_json_integer(json, "address", (int64_t)address);
-			cairn_json_text(json, "text", text);
-			cairn_json_number(json, "flat", trunc(flat));
-			cairn_json_number(json, "cum", trunc(cum));
-			cairn_json_close(json, '}');
-		}
+		good = cairn_disasm_each(disasm, routine, instruction_json, json, error);
 		cairn_json_close(json, ']');
 		cairn_json_close(json, '}');
-		cairn_buffer_free(&listing);
 	}
 	cairn_json_close(json, ']');
 	return good;

@@ -39,7 +39,20 @@ bool cairn_disasm_make(struct cairn_disasm *disasm, struct cairn_view *view, con
 		       const struct cairn_find_options *find, struct cairn_error *error);
 void cairn_disasm_free(struct cairn_disasm *disasm);
 
-/* Both run objdump, and fail with a sentence when it is not installed. */
+struct cairn_disasm_instruction {
+	uint64_t address; /* link-time */
+	struct cairn_bytes text;
+	double flat, cum;
+	uint32_t entry; /* of a place in it; CAIRN_NONE where there is none */
+};
+
+typedef void cairn_disasm_visitor(void *context, const struct cairn_disasm_instruction *instruction);
+
+/* Calls VISIT for each instruction of ROUTINE, in order. All from here on run objdump, and fail with a sentence when it is not
+ * installed. */
+bool cairn_disasm_each(const struct cairn_disasm *disasm, const struct cairn_disasm_routine *routine,
+		       cairn_disasm_visitor *visit, void *context, struct cairn_error *error);
+
 bool cairn_disasm_text(const struct cairn_disasm *disasm, struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out,
 		       struct cairn_error *error);
 /* Adds the member "routines". */
