@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/target.h"
 
+#include "base/arena.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "http/client.h"
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 enum { answer_seconds = 120, status_seconds = 5, snapshot_maximum = 1 << 30 };
@@ -84,12 +86,31 @@ static void runtime_folder(int pid, char *out, size_t size)
 	cairn_file_close(&file);
 }
 
+/* Connects to the socket at PATH; the descriptor, or -1 with errno. */
+static int connect_socket(const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	if (strlen(path) >= sizeof address.sun_path) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	memcpy(address.sun_path, path, strlen(path));
+	int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (descriptor >= 0 && connect(descriptor, (struct sockaddr *)&address, sizeof address) != 0) {
+		int code = errno;
+		close(descriptor);
+		errno = code;
+		return -1;
+	}
+	return descriptor;
+}
+
 /* The socket at PATH is answered by process PID. */
 static bool belongs_to(const char *path, int pid)
 {
 	struct ucred peer;
 	socklen_t size = sizeof peer;
-	int descriptor = cairn_fetch_connect(path);
+	int descriptor = connect_socket(path);
 	if (descriptor < 0)
 		return false;
 	bool own = getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid == pid;
@@ -179,22 +200,27 @@ static void take_words(struct cairn_bytes body, char *out, size_t size)
 	out[length] = 0;
 }
 
-static bool fetch(const struct cairn_target *target, const char *method, const char *path, struct cairn_buffer *body, struct cairn_error *error)
+static bool fetch(const struct cairn_target *target, const char *method, const char *path, unsigned seconds, struct cairn_buffer *body,
+		  struct cairn_error *error)
 {
-	char base[512] = "";
-	size_t length = target->url ? strlen(target->url) : 0;
-	while (length > 0 && target->url[length - 1] == '/')
+	struct cairn_arena arena = {0};
+	const char *base = target->url ? target->url : "http://localhost";
+	size_t length = strlen(base);
+	while (length > 0 && base[length - 1] == '/')
 		length--;
-	snprintf(base, sizeof base, "%.*s", (int)length, target->url ? target->url : "");
-	int status = cairn_fetch(&(struct cairn_fetch){
+	const char *const headers[] = {target->token ? cairn_arena_format(&arena, "Authorization: Bearer %s", target->token) : NULL, NULL};
+	struct cairn_http_answer answer;
+	bool came = cairn_http_ask(&(struct cairn_http_call){
 		.method = method,
 		.socket = target->socket[0] ? target->socket : NULL,
-		.url = base,
-		.target = path,
-		.token = target->token,
-		.seconds = strncmp(path, "/cairn/status", 13) == 0 ? status_seconds : answer_seconds,
-		.maximum = snapshot_maximum,
-	}, body, error);
+		.url = cairn_arena_format(&arena, "%.*s%s", (int)length, base, path),
+		.headers = headers,
+		.silence_ms = 1000 * seconds,
+		.limit_bytes = snapshot_maximum,
+	}, &answer, error);
+	int status = came ? answer.status : 0;
+	*body = answer.body;
+	cairn_arena_free(&arena);
 	if (status == 200)
 		return true;
 	if (status > 0) {
@@ -210,7 +236,7 @@ static bool fetch(const struct cairn_target *target, const char *method, const c
 bool cairn_target_ask(const struct cairn_target *target, const char *method, const char *path, struct cairn_buffer *body,
 		      struct cairn_error *error)
 {
-	return fetch(target, method, path, body, error);
+	return fetch(target, method, path, strncmp(path, "/cairn/status", 13) == 0 ? status_seconds : answer_seconds, body, error);
 }
 
 bool cairn_target_snapshot(const struct cairn_target *target, struct cairn_buffer *body, struct cairn_error *error)
@@ -218,8 +244,15 @@ bool cairn_target_snapshot(const struct cairn_target *target, struct cairn_buffe
 	const char *host = target->url ? strstr(target->url, "://") + 3 : "";
 	const char *path = strchr(host, '/');
 	if (target->url && path && path[1])
-		return fetch(target, "GET", "", body, error);
-	return fetch(target, "GET", "/cairn/snapshot", body, error);
+		return fetch(target, "GET", "", answer_seconds, body, error);
+	return fetch(target, "GET", "/cairn/snapshot", answer_seconds, body, error);
+}
+
+bool cairn_target_cpu(const struct cairn_target *target, unsigned seconds, unsigned frequency, struct cairn_buffer *body, struct cairn_error *error)
+{
+	char path[100];
+	snprintf(path, sizeof path, "/cairn/pprof/profile?seconds=%u&frequency=%u", seconds, frequency);
+	return fetch(target, "GET", path, seconds + answer_seconds, body, error);
 }
 
 void cairn_target_field(struct cairn_bytes status, const char *key, char *out, size_t size)

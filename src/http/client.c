@@ -1,274 +1,213 @@
-/* client.c - connecting, asking, reading the answer.
+/* client.c - HTTP by libcurl, loaded when first needed.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "http/client.h"
 
 #include "base/text.h"
-#include "http/request.h"
 
+#include <curl/curl.h>
 #include <dlfcn.h>
-#include <errno.h>
-#include <netdb.h>
-#include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
-#include <strings.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
+#include <stdlib.h>
 
-int cairn_fetch_connect(const char *path)
+/* What we use of the library. */
+static struct {
+	__typeof__(&curl_global_init) global_init;
+	__typeof__(&curl_easy_init) init;
+	CURLcode (*set)(CURL *handle, CURLoption option, ...);
+	CURLcode (*get)(CURL *handle, CURLINFO info, ...);
+	__typeof__(&curl_easy_perform) perform;
+	__typeof__(&curl_easy_strerror) explain;
+	__typeof__(&curl_easy_cleanup) cleanup;
+	__typeof__(&curl_slist_append) list_append;
+	__typeof__(&curl_slist_free_all) list_free;
+} library;
+static bool library_ready;
+static pthread_once_t library_once = PTHREAD_ONCE_INIT;
+
+static void load_library(void)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	if (strlen(path) >= sizeof address.sun_path) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	memcpy(address.sun_path, path, strlen(path));
-	int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (descriptor >= 0 && connect(descriptor, (struct sockaddr *)&address, sizeof address) != 0) {
-		int code = errno;
-		close(descriptor);
-		errno = code;
-		return -1;
-	}
-	return descriptor;
-}
-
-struct address {
-	char host[256];
-	char port[8];
-	const char *path;
-};
-
-static bool split_url(const char *url, struct address *address, struct cairn_error *error)
-{
-	const char *rest = url + strlen("http://");
-	size_t length = strcspn(rest, "/?");
-	address->path = rest + length;
-	const char *end = rest + length, *colon = NULL;
-	if (rest[0] == '[') {
-		const char *bracket = memchr(rest, ']', length);
-		if (!bracket)
-			return cairn_fail(error, "%s: no ] behind the address", url);
-		colon = bracket + 1 < end && bracket[1] == ':' ? bracket + 1 : NULL;
-		snprintf(address->host, sizeof address->host, "%.*s", (int)(bracket - rest - 1), rest + 1);
-	} else {
-		colon = memchr(rest, ':', length);
-		snprintf(address->host, sizeof address->host, "%.*s", (int)((colon ? colon : end) - rest), rest);
-	}
-	snprintf(address->port, sizeof address->port, "%.*s", colon ? (int)(end - colon - 1) : 2, colon ? colon + 1 : "80");
-	return address->host[0] ? true : cairn_fail(error, "%s: no host in it", url);
-}
-
-static int connect_tcp(const char *url, const struct address *address, struct cairn_error *error)
-{
-	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found;
-	int code = getaddrinfo(address->host, address->port, &hints, &found);
-	if (code != 0) {
-		cairn_fail(error, "%s: %s", url, gai_strerror(code));
-		return -1;
-	}
-	int descriptor = -1;
-	for (struct addrinfo *at = found; at && descriptor < 0; at = at->ai_next) {
-		descriptor = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-		if (descriptor >= 0 && connect(descriptor, at->ai_addr, at->ai_addrlen) != 0) {
-			code = errno;
-			close(descriptor);
-			errno = code;
-			descriptor = -1;
-		}
-	}
-	if (descriptor < 0)
-		cairn_fail_errno(error, "%s", url);
-	freeaddrinfo(found);
-	return descriptor;
-}
-
-int cairn_fetch_parse(char *data, size_t length, bool closed, struct cairn_bytes *body)
-{
-	struct cairn_bytes rest = {data, length}, line;
-	const char *end = length ? memmem(data, length, "\r\n\r\n", 4) : NULL;
-	if (!end)
-		return closed || length > 64 << 10 ? -1 : 0;
-	rest.length = (size_t)(end - data) + 2;
-	uint64_t status, size = 0;
-	bool has_length = false, chunked = false;
-	if (!cairn_text_line(&rest, &line, NULL) || !cairn_text_take(&line, "HTTP/1.") || line.length < 6 ||
-	    !(line = cairn_bytes_skip(line, 2), cairn_text_decimal(&line, &status)) || status < 100 || status > 599)
-		return -1;
-	while (cairn_text_line(&rest, &line, NULL)) {
-		const char *colon = memchr(line.data, ':', line.length);
-		size_t name = colon ? (size_t)(colon - line.data) : 0;
-		struct cairn_bytes value = cairn_text_trim(cairn_bytes_skip(line, name + 1));
-		if (name == 14 && strncasecmp(line.data, "content-length", 14) == 0)
-			has_length = cairn_text_decimal(&value, &size);
-		else if (name == 17 && strncasecmp(line.data, "transfer-encoding", 17) == 0)
-			chunked = value.length == 7 && strncasecmp(value.data, "chunked", 7) == 0;
-	}
-	size_t head = (size_t)(end - data) + 4;
-	if (status == 100) /* an interim answer; the real one follows */
-		return cairn_fetch_parse(data + head, length - head, closed, body);
-	*body = (struct cairn_bytes){data + head, length - head};
-	if (chunked) {
-		if (!closed) /* decoded in place once, so only when all is there: we asked for the connection to be closed */
-			return 0;
-		struct cairn_chunks chunks = {0};
-		if (cairn_chunks_decode(&chunks, data + head, body->length) != 200)
-			return -1;
-		body->length = chunks.written;
-	} else if (has_length) {
-		if (body->length < size)
-			return closed ? -1 : 0;
-		body->length = (size_t)size;
-	} else if (!closed) {
-		return 0;
-	}
-	return (int)status;
-}
-
-static bool send_all(int descriptor, struct cairn_bytes bytes)
-{
-	while (bytes.length > 0) {
-		ssize_t part = send(descriptor, bytes.data, bytes.length, MSG_NOSIGNAL);
-		if (part < 0 && errno == EINTR)
-			continue;
-		if (part <= 0)
-			return false;
-		bytes = cairn_bytes_skip(bytes, (size_t)part);
-	}
-	return true;
-}
-
-static int converse(int descriptor, const struct cairn_fetch *fetch, struct cairn_bytes request, const char *name,
-		    struct cairn_buffer *in, struct cairn_error *error)
-{
-	if (!send_all(descriptor, request))
-		return cairn_fail_errno(error, "%s", name);
-	for (;;) {
-		struct pollfd ready = {.fd = descriptor, .events = POLLIN};
-		int count = poll(&ready, 1, (int)fetch->seconds * 1000);
-		if (count < 0 && errno == EINTR)
-			continue;
-		if (count == 0)
-			return cairn_fail(error, "%s: no answer within %u seconds", name, fetch->seconds);
-		char *room = cairn_buffer_room(in, 64 << 10);
-		if (!room)
-			return cairn_fail(error, "%s: the answer is longer than %zu bytes", name, fetch->maximum);
-		ssize_t length = recv(descriptor, room, 64 << 10, 0);
-		if (length < 0 && errno == EINTR)
-			continue;
-		if (length < 0)
-			return cairn_fail_errno(error, "%s", name);
-		in->length += (size_t)length;
-		struct cairn_bytes body;
-		int status = cairn_fetch_parse(in->data, in->length, length == 0, &body);
-		if (status > 0) {
-			memmove(in->data, body.data, body.length);
-			in->length = body.length;
-			return status;
-		}
-		if (status < 0)
-			return cairn_fail(error, "%s: the answer is not HTTP or was cut short", name);
-	}
-}
-
-static size_t append_curl(char *data, size_t size, size_t count, void *context)
-{
-	struct cairn_buffer *body = context;
-	cairn_buffer_append(body, data, size * count);
-	return body->failed ? 0 : size * count;
-}
-
-/* The part of libcurl's easy interface that is used. */
-struct curl {
-	void *(*easy_init)(void);
-	int (*easy_setopt)(void *curl, int option, ...);
-	int (*easy_perform)(void *curl);
-	int (*easy_getinfo)(void *curl, int information, ...);
-	void (*easy_cleanup)(void *curl);
-	const char *(*easy_strerror)(int code);
-	void *(*slist_append)(void *list, const char *text);
-	void (*slist_free_all)(void *list);
-};
-
-static bool load_curl(struct curl *curl)
-{
-	static const char *const names[] = {"curl_easy_init", "curl_easy_setopt", "curl_easy_perform", "curl_easy_getinfo", "curl_easy_cleanup",
-					    "curl_easy_strerror", "curl_slist_append", "curl_slist_free_all"};
-	_Static_assert(sizeof *curl == sizeof names, "a name for each function");
-	void *library = dlopen("libcurl.so.4", RTLD_NOW);
-	if (!library)
-		library = dlopen("libcurl-gnutls.so.4", RTLD_NOW);
-	for (size_t i = 0; library && i < sizeof names / sizeof *names; i++) {
-		void *function = dlsym(library, names[i]);
+	void *handle = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+	if (!handle)
+		handle = dlopen("libcurl-gnutls.so.4", RTLD_NOW | RTLD_LOCAL);
+	if (!handle)
+		return;
+	const struct {
+		void *function;
+		const char *name;
+	} wanted[] = {
+		{&library.global_init, "curl_global_init"},   {&library.init, "curl_easy_init"},
+		{&library.set, "curl_easy_setopt"},	      {&library.get, "curl_easy_getinfo"},
+		{&library.perform, "curl_easy_perform"},      {&library.explain, "curl_easy_strerror"},
+		{&library.cleanup, "curl_easy_cleanup"},      {&library.list_append, "curl_slist_append"},
+		{&library.list_free, "curl_slist_free_all"},
+	};
+	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+		void *function = dlsym(handle, wanted[i].name);
 		if (!function)
-			return false;
-		memcpy((char *)curl + i * sizeof function, &function, sizeof function);
+			return;
+		memcpy(wanted[i].function, &function, sizeof function);
 	}
-	return library != NULL;
+	library_ready = library.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
 }
 
-/* By the numbers libcurl documents for its options. */
-static int fetch_by_curl(const struct cairn_fetch *fetch, const char *url, struct cairn_buffer *body, struct cairn_error *error)
+unsigned cairn_http_silence_ms(void)
 {
-	enum { write_data = 10001, url_option = 10002, http_header = 10023, custom_request = 10036, write_function = 20011, follow_location = 52,
-	       low_speed_limit = 19, low_speed_time = 20, no_signal = 99, response_code = 0x200002 };
-	struct curl curl;
-	char authorization[512];
-	if (!load_curl(&curl))
-		return cairn_fail(error, "%s: https needs libcurl.so.4, which is not installed", url);
-	void *handle = curl.easy_init(), *headers = NULL;
-	if (fetch->token) {
-		snprintf(authorization, sizeof authorization, "Authorization: Bearer %s", fetch->token);
-		headers = curl.slist_append(NULL, authorization);
-	}
-	curl.easy_setopt(handle, url_option, url);
-	curl.easy_setopt(handle, custom_request, fetch->method);
-	curl.easy_setopt(handle, http_header, headers);
-	curl.easy_setopt(handle, write_function, append_curl);
-	curl.easy_setopt(handle, write_data, body);
-	curl.easy_setopt(handle, follow_location, (long)!fetch->token); /* a token goes nowhere but where it was meant to */
-	curl.easy_setopt(handle, no_signal, 1L);
-	curl.easy_setopt(handle, low_speed_limit, 1L);
-	curl.easy_setopt(handle, low_speed_time, (long)fetch->seconds);
+	const char *text = getenv("CAIRN_HTTP_TIMEOUT");
+	struct cairn_bytes rest = cairn_bytes_of(text ? text : "");
+	uint64_t seconds;
+	return cairn_text_decimal(&rest, &seconds) && rest.length == 0 && seconds > 0 && seconds < 1000000 ? (unsigned)seconds * 1000 : 60000;
+}
+
+static uint64_t usual_limit(void)
+{
+	const char *text = getenv("CAIRN_HTTP_LIMIT");
+	uint64_t bytes;
+	return text && cairn_text_size(text, &bytes) && bytes > 0 ? bytes : 1 << 30;
+}
+
+struct exchange {
+	const struct cairn_http_call *call;
+	struct cairn_http_answer *answer;
+	CURL *handle;
+	struct curl_slist *headers;
+	char reason[CURL_ERROR_SIZE];
+};
+
+static size_t receive(char *data, size_t size, size_t count, void *context)
+{
+	struct exchange *exchange = context;
+	cairn_buffer_append(&exchange->answer->body, data, size * count);
+	return exchange->answer->body.failed ? 0 : size * count;
+}
+
+static int report_progress(void *context, curl_off_t total, curl_off_t received, curl_off_t upload_total, curl_off_t uploaded)
+{
+	(void)total, (void)upload_total, (void)uploaded;
+	const struct exchange *exchange = context;
+	exchange->call->progress(exchange->call->context, (uint64_t)received);
+	return 0;
+}
+
+static void set_limits(const struct exchange *exchange)
+{
+	const struct cairn_http_call *call = exchange->call;
+	CURL *handle = exchange->handle;
+	unsigned silence = call->silence_ms ? call->silence_ms : cairn_http_silence_ms();
+	library.set(handle, CURLOPT_CONNECTTIMEOUT_MS, (long)(call->connect_ms ? call->connect_ms : 10000));
+	library.set(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
+	library.set(handle, CURLOPT_LOW_SPEED_TIME, (long)((silence + 999) / 1000));
+	library.set(handle, CURLOPT_TIMEOUT_MS, (long)call->total_ms);
+	library.set(handle, CURLOPT_NOSIGNAL, 1L);
+	library.set(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+	library.set(handle, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+	library.set(handle, CURLOPT_FOLLOWLOCATION, 1L);
+	library.set(handle, CURLOPT_MAXREDIRS, (long)CAIRN_HTTP_REDIRECTIONS);
+	library.set(handle, CURLOPT_POSTREDIR, (long)CURL_REDIR_POST_ALL);
+}
+
+static void set_request(struct exchange *exchange)
+{
+	const struct cairn_http_call *call = exchange->call;
+	CURL *handle = exchange->handle;
+	library.set(handle, CURLOPT_URL, call->url);
+	if (call->socket)
+		library.set(handle, CURLOPT_UNIX_SOCKET_PATH, call->socket);
+	if (call->body.data || (call->method && strcmp(call->method, "POST") == 0)) {
+		library.set(handle, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)call->body.length);
+		library.set(handle, CURLOPT_POSTFIELDS, call->body.data ? call->body.data : "");
+	} else if (call->method)
+		library.set(handle, CURLOPT_CUSTOMREQUEST, call->method);
+	for (size_t i = 0; call->headers && call->headers[i]; i++)
+		exchange->headers = library.list_append(exchange->headers, call->headers[i]);
+	/* libcurl would else wait a second for a server to agree to a large body. */
+	exchange->headers = library.list_append(exchange->headers, "Expect:");
+	library.set(handle, CURLOPT_HTTPHEADER, exchange->headers);
+	library.set(handle, CURLOPT_USERAGENT, "cairn/" CAIRN_VERSION);
+	library.set(handle, CURLOPT_ACCEPT_ENCODING, "");
+	library.set(handle, CURLOPT_ERRORBUFFER, exchange->reason);
+	library.set(handle, CURLOPT_WRITEFUNCTION, receive);
+	library.set(handle, CURLOPT_WRITEDATA, exchange);
+	library.set(handle, CURLOPT_NOPROGRESS, call->progress ? 0L : 1L);
+	library.set(handle, CURLOPT_XFERINFOFUNCTION, report_progress);
+	library.set(handle, CURLOPT_XFERINFODATA, exchange);
+}
+
+static bool explain_failure(const struct exchange *exchange, CURLcode code, struct cairn_error *error)
+{
+	const char *name = exchange->call->socket ? exchange->call->socket : exchange->call->url;
+	char size[24];
 	long status = 0;
-	int code = curl.easy_perform(handle);
-	if (code == 0)
-		curl.easy_getinfo(handle, response_code, &status);
-	else
-		cairn_fail(error, "%s: %s", url, curl.easy_strerror(code));
-	curl.slist_free_all(headers);
-	curl.easy_cleanup(handle);
-	return (int)status;
+	library.get(exchange->handle, CURLINFO_RESPONSE_CODE, &status);
+	if (exchange->answer->body.failed)
+		return cairn_fail(error, "%s: the answer is larger than %s, so nothing was kept; CAIRN_HTTP_LIMIT=4G would take more", name,
+				  cairn_text_human((double)exchange->answer->body.maximum, size));
+	switch (code) {
+	case CURLE_COULDNT_RESOLVE_HOST:
+		return cairn_fail(error, "%s: there is no host of that name", name);
+	case CURLE_COULDNT_CONNECT:
+		return cairn_fail(error, "%s: nobody answers there: %s", name, exchange->reason);
+	case CURLE_OPERATION_TIMEDOUT:
+		return status ? cairn_fail(error, "%s: the server fell silent in the middle of its answer, after %s", name,
+					   cairn_text_human((double)exchange->answer->body.length, size))
+			      : cairn_fail(error, "%s: the server took the request and did not answer; CAIRN_HTTP_TIMEOUT=300 would wait 300 seconds", name);
+	case CURLE_TOO_MANY_REDIRECTS:
+		return cairn_fail(error, "%s: redirected more than %d times; name the page itself", name, CAIRN_HTTP_REDIRECTIONS);
+	case CURLE_PARTIAL_FILE:
+	case CURLE_RECV_ERROR:
+	case CURLE_GOT_NOTHING:
+		return cairn_fail(error, "%s: the server closed the connection before its answer was whole, %s in", name,
+				  cairn_text_human((double)exchange->answer->body.length, size));
+	default:
+		return cairn_fail(error, "%s: %s", name, *exchange->reason ? exchange->reason : library.explain(code));
+	}
 }
 
-int cairn_fetch(const struct cairn_fetch *fetch, struct cairn_buffer *body, struct cairn_error *error)
+static void read_head(const struct exchange *exchange)
 {
-	struct cairn_buffer request = cairn_buffer(64 << 10);
-	struct address address = {.host = "localhost", .path = ""};
-	const char *name = fetch->socket ? fetch->socket : fetch->url;
-	int descriptor = -1, status = 0;
-	*body = cairn_buffer(fetch->maximum);
-	if (!fetch->socket && strncmp(fetch->url, "https://", 8) == 0) {
-		cairn_buffer_format(&request, "%s%s%c", fetch->url, fetch->target, 0);
-		status = fetch_by_curl(fetch, request.data, body, error);
-	} else if (fetch->socket) {
-		descriptor = cairn_fetch_connect(fetch->socket);
-		if (descriptor < 0)
-			cairn_fail_errno(error, "%s", fetch->socket);
-	} else if (split_url(fetch->url, &address, error)) {
-		descriptor = connect_tcp(fetch->url, &address, error);
-	}
-	if (descriptor >= 0) {
-		bool v6 = strchr(address.host, ':') != NULL, slash = !address.path[0] && !fetch->target[0];
-		cairn_buffer_format(&request, "%s %s%s%s HTTP/1.1\r\nHost: %s%s%s%s%s\r\nUser-Agent: cairn/" CAIRN_VERSION "\r\nConnection: close\r\n",
-				    fetch->method, slash ? "/" : "", address.path, fetch->target, v6 ? "[" : "", address.host, v6 ? "]" : "",
-				    address.port[0] ? ":" : "", address.port);
-		if (fetch->token)
-			cairn_buffer_format(&request, "Authorization: Bearer %s\r\n", fetch->token);
-		cairn_buffer_text(&request, "Content-Length: 0\r\n\r\n");
-		status = converse(descriptor, fetch, cairn_buffer_bytes(&request), name, body, error);
-		close(descriptor);
-	}
-	cairn_buffer_free(&request);
-	return status;
+	long status = 0;
+	const char *type = NULL;
+	library.get(exchange->handle, CURLINFO_RESPONSE_CODE, &status);
+	library.get(exchange->handle, CURLINFO_CONTENT_TYPE, &type);
+	exchange->answer->status = (int)status;
+	snprintf(exchange->answer->type, sizeof exchange->answer->type, "%s", type ? type : "");
+}
+
+bool cairn_http_ask(const struct cairn_http_call *call, struct cairn_http_answer *answer, struct cairn_error *error)
+{
+	*answer = (struct cairn_http_answer){.body = cairn_buffer(call->limit_bytes ? call->limit_bytes : usual_limit())};
+	pthread_once(&library_once, load_library);
+	if (!library_ready)
+		return cairn_fail(error, "%s: fetching needs libcurl, which is not installed (Debian: libcurl4)", call->url);
+	struct exchange exchange = {.call = call, .answer = answer, .handle = library.init()};
+	if (!exchange.handle)
+		return cairn_fail(error, "%s: libcurl would not start", call->url);
+	set_limits(&exchange);
+	set_request(&exchange);
+	CURLcode code = library.perform(exchange.handle);
+	bool good = code == CURLE_OK || explain_failure(&exchange, code, error);
+	read_head(&exchange);
+	library.list_free(exchange.headers);
+	library.cleanup(exchange.handle);
+	return good;
+}
+
+bool cairn_http_fetch(const struct cairn_http_call *call, struct cairn_http_answer *answer, struct cairn_error *error)
+{
+	if (!cairn_http_ask(call, answer, error))
+		return false;
+	if (answer->status >= 200 && answer->status < 300)
+		return true;
+	/* What the server wrote, where it is a sentence and not a page. */
+	struct cairn_bytes rest = cairn_buffer_bytes(&answer->body), line = {"", 0};
+	cairn_text_line(&rest, &line, NULL);
+	line = cairn_text_trim(line);
+	bool plain = line.length > 0 && line.length < 200 && line.data[0] != '<';
+	return cairn_fail(error, "%s: the server answers %d%s%.*s", call->url, answer->status, plain ? ": " : "",
+			  plain ? (int)line.length : 0, line.data);
+}
+
+void cairn_http_answer_free(struct cairn_http_answer *answer)
+{
+	cairn_buffer_free(&answer->body);
 }

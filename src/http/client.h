@@ -1,6 +1,7 @@
-/* client.h - one request to an agent, over its unix socket or by a URL (the command only; nothing in a host uses it).
+/* client.h - one HTTP exchange with a server, over TCP, TLS or a unix socket.
  *
- * Unix sockets and plain http are spoken here; https is left to libcurl, loaded when it is asked for.
+ * Done by libcurl, which is loaded at the first call: commands that fetch nothing start without it. Every exchange is bounded
+ * in time, in size and in redirections, so that no server can hold a command or fill its memory.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_HTTP_CLIENT_H
 #define CAIRN_HTTP_CLIENT_H
@@ -8,24 +9,41 @@
 #include "base/buffer.h"
 #include "base/error.h"
 
-struct cairn_fetch {
-	const char *method; /* "GET", "POST" */
-	const char *socket; /* the path of a unix socket, or NULL */
-	const char *url;    /* http://host[:port][/path] when there is no socket; `target` is put behind it */
-	const char *target; /* "/cairn/status"; may be "" behind a URL */
-	const char *token;  /* sent as a bearer token; NULL for none */
-	unsigned seconds;   /* without a byte before giving up */
-	size_t maximum;     /* of the body */
+/* What to ask. All zeroes but the URL is a GET with the limits below. Everything is borrowed for the call. */
+struct cairn_http_call {
+	const char *url;            /* http:// or https://; with a socket its host is only what the server is told */
+	const char *socket;         /* path of a unix socket to speak through; NULL for the URL's own host */
+	const char *method;         /* NULL is GET, or POST where there is a body */
+	struct cairn_bytes body;
+	const char *const *headers; /* lines such as "Authorization: Bearer …", ending with NULL; may be NULL */
+	uint64_t limit_bytes;       /* of the answer; 0 is 1 GiB, or what CAIRN_HTTP_LIMIT says */
+	unsigned connect_ms;        /* until there is a connection; 0 is 10 seconds */
+	unsigned silence_ms;        /* the longest the server may send nothing; 0 is cairn_http_silence_ms() */
+	unsigned total_ms;          /* for all of it; 0 is as long as something comes */
+	/* Called now and then with how much has come; may be NULL. */
+	void (*progress)(void *context, uint64_t received);
+	void *context;
 };
 
-/* Does it and fills BODY, a fresh buffer the caller frees. Returns the HTTP status, or 0 with the reason. */
-int cairn_fetch(const struct cairn_fetch *fetch, struct cairn_buffer *body, struct cairn_error *error);
+enum { CAIRN_HTTP_REDIRECTIONS = 5 };
 
-/* Connects to a unix socket; the descriptor, or -1 with errno. */
-int cairn_fetch_connect(const char *path);
+struct cairn_http_answer {
+	int status;
+	char type[64];            /* the content type; empty when there was none */
+	struct cairn_buffer body; /* unpacked where the transfer was packed */
+};
 
-/* Splits a response into status and body. LENGTH bytes have arrived and no more will when CLOSED. Returns 0 for more, the
- * status when it is whole, or -1 for what is no response; *BODY borrows from DATA, which is decoded in place. */
-int cairn_fetch_parse(char *data, size_t length, bool closed, struct cairn_bytes *body);
+/* Does the exchange. False, with a sentence, when there was no whole answer; an answer of any status is an answer. ANSWER is
+ * freed by the caller in either case. Any thread may call it. */
+bool cairn_http_ask(const struct cairn_http_call *call, struct cairn_http_answer *answer, struct cairn_error *error);
+
+/* The same for callers who want a page and nothing else: statuses other than 200 to 299 are failures too, with what the server
+ * wrote about it. */
+bool cairn_http_fetch(const struct cairn_http_call *call, struct cairn_http_answer *answer, struct cairn_error *error);
+
+/* How long a server may be silent: a minute, or the seconds that CAIRN_HTTP_TIMEOUT says. */
+unsigned cairn_http_silence_ms(void);
+
+void cairn_http_answer_free(struct cairn_http_answer *answer);
 
 #endif
