@@ -27,6 +27,7 @@ struct build {
 	struct cairn_view *view;
 	uint32_t *node_of;    /* each entry's node; CAIRN_NONE for those left out */
 	const bool *wanted;   /* by node: whether its edges are; NULL for all */
+	bool direct;
 	struct cairn_map map; /* by caller and callee */
 	uint32_t *seen;       /* per edge, the sample (plus one) that counted last, so that each counts once */
 	size_t seen_capacity;
@@ -60,13 +61,14 @@ static void add_sample(struct build *build, size_t sample)
 	double value = cairn_view_value(build->view, sample);
 	uint32_t caller = CAIRN_NONE;
 	bool residual = false;
+	build->graph->total += value;
 	for (size_t d = depth; d-- > 0 && value != 0;) {
 		uint32_t node = build->node_of[stack[d]];
 		if (node == CAIRN_NONE) {
 			residual = true;
 			continue;
 		}
-		if (caller != CAIRN_NONE && (!build->wanted || build->wanted[caller] || build->wanted[node]))
+		if (caller != CAIRN_NONE && !(residual && build->direct) && (!build->wanted || build->wanted[caller] || build->wanted[node]))
 			add_edge(build, caller, node, (uint32_t)sample + 1, value, residual, inlined[d]);
 		caller = node;
 		residual = false;
@@ -145,7 +147,7 @@ void cairn_graph_make_around(struct cairn_graph *graph, struct cairn_view *view,
 	*graph = (struct cairn_graph){0};
 	make_nodes(graph, view, shape);
 	bool *wanted = match_nodes(graph, view, pattern);
-	struct build build = {.graph = graph, .view = view, .wanted = wanted};
+	struct build build = {.graph = graph, .view = view, .wanted = wanted, .direct = shape->direct};
 	build.node_of = cairn_array_zero(view->entry_count, sizeof *build.node_of);
 	for (size_t e = 0; e < view->entry_count; e++)
 		build.node_of[e] = CAIRN_NONE;

@@ -28,6 +28,7 @@ struct cairn_graph {
 	struct cairn_graph_node *nodes; /* sorted as the shape asks for */
 	size_t count;
 	size_t all_count; /* before any was left out */
+	double total; /* of all stacks */
 	struct cairn_graph_edge *edges;
 	size_t edge_count, edge_capacity;
 	uint32_t *in_edges, *out_edges; /* numbers of edges */
