@@ -149,7 +149,8 @@ bool cairn_symbolized_write(const struct cairn_profile *profile, struct cairn_bu
 		return false;
 	cairn_buffer_format(out, "--- symbol\nbinary=%s\n", profile->process ? cairn_profile_string(profile, profile->process) : "unknown");
 	write_symbols(&writer);
-	cairn_buffer_text(out, "---\n--- heap\n");
+	/* Some write a line "--- heap" here; gperftools' own reader does not know it, and all others do without. */
+	cairn_buffer_text(out, "---\n");
 	write_profile(&writer);
 	return true;
 }
