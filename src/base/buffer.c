@@ -8,9 +8,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+static bool heap_resize(struct cairn_buffer *buffer, size_t capacity)
+{
+	if (capacity == 0) {
+		free(buffer->data);
+		buffer->data = NULL;
+	} else {
+		char *data = realloc(buffer->data, capacity);
+		if (!data)
+			cairn_out_of_memory(capacity);
+		buffer->data = data;
+	}
+	buffer->capacity = capacity;
+	return true;
+}
+
 struct cairn_buffer cairn_buffer(size_t maximum)
 {
-	return (struct cairn_buffer){.maximum = maximum};
+	return (struct cairn_buffer){.maximum = maximum, .resize = heap_resize};
 }
 
 char *cairn_buffer_room(struct cairn_buffer *buffer, size_t length)
@@ -26,12 +41,11 @@ char *cairn_buffer_room(struct cairn_buffer *buffer, size_t length)
 		grown = buffer->length + length;
 	if (grown > buffer->maximum)
 		grown = buffer->maximum;
-	char *data = realloc(buffer->data, grown);
-	if (!data)
-		cairn_out_of_memory(grown);
-	buffer->data = data;
-	buffer->capacity = grown;
-	return data + buffer->length;
+	if (!buffer->resize(buffer, grown)) {
+		buffer->failed = true;
+		return NULL;
+	}
+	return buffer->data + buffer->length;
 }
 
 void cairn_buffer_append(struct cairn_buffer *buffer, const void *data, size_t length)
@@ -44,6 +58,8 @@ void cairn_buffer_append(struct cairn_buffer *buffer, const void *data, size_t l
 	if (length == 0)
 		return;
 	char *room = cairn_buffer_room(buffer, length);
+	if (!room)
+		return;
 	memcpy(room, data, length);
 	buffer->length += length;
 }
@@ -71,14 +87,13 @@ void cairn_buffer_format(struct cairn_buffer *buffer, const char *format, ...)
 		cairn_buffer_append(buffer, small, (size_t)length);
 		return;
 	}
-	char *large = malloc((size_t)length + 1);
-	if (!large)
-		cairn_out_of_memory((size_t)length + 1);
+	char *room = cairn_buffer_room(buffer, (size_t)length + 1);
+	if (!room)
+		return;
 	va_start(arguments, format);
-	vsnprintf(large, (size_t)length + 1, format, arguments);
+	vsnprintf(room, (size_t)length + 1, format, arguments);
 	va_end(arguments);
-	cairn_buffer_append(buffer, large, (size_t)length);
-	free(large);
+	buffer->length += (size_t)length;
 }
 
 void cairn_buffer_number(struct cairn_buffer *buffer, int64_t value)
@@ -110,6 +125,8 @@ void cairn_buffer_hex(struct cairn_buffer *buffer, uint64_t value)
 
 void cairn_buffer_free(struct cairn_buffer *buffer)
 {
-	free(buffer->data);
-	*buffer = cairn_buffer(buffer->maximum);
+	if (buffer->data)
+		buffer->resize(buffer, 0);
+	buffer->length = 0;
+	buffer->failed = false;
 }

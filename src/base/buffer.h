@@ -12,10 +12,13 @@ struct cairn_buffer {
 	size_t length;
 	size_t capacity;
 	size_t maximum;
+	/* Moves the data to room for CAPACITY bytes or a little more, or gives all of it back for 0; false where there is no
+	 * memory. The heap's for cairn_buffer, whole pages for cairn_pages (base/pages.h). */
+	bool (*resize)(struct cairn_buffer *buffer, size_t capacity);
 	bool failed;
 };
 
-/* An empty buffer that will hold at most MAXIMUM bytes. Costs nothing until something is appended. */
+/* An empty buffer on the heap that will hold at most MAXIMUM bytes. Costs nothing until something is appended. */
 struct cairn_buffer cairn_buffer(size_t maximum);
 
 void cairn_buffer_append(struct cairn_buffer *buffer, const void *data, size_t length);
@@ -28,7 +31,7 @@ void cairn_buffer_number(struct cairn_buffer *buffer, int64_t value);
 /* VALUE as 0x and lower-case digits. */
 void cairn_buffer_hex(struct cairn_buffer *buffer, uint64_t value);
 
-/* Room for LENGTH more bytes, or NULL (and `failed`) past the maximum. Borrowed until the next call; the caller adds
+/* Room for LENGTH more bytes, or NULL (and `failed`) past the maximum or out of pages. Borrowed until the next call; the caller adds
  * what it wrote to `length`. */
 char *cairn_buffer_room(struct cairn_buffer *buffer, size_t length);
 

@@ -79,7 +79,7 @@ void cairn_json_number(struct cairn_json *json, const char *key, double value)
 	begin(json, key);
 	if (!isfinite(value))
 		cairn_buffer_text(json->out, "null");
-	else if (value == nearbyint(value) && fabs(value) < 0x1p63)
+	else if (fabs(value) < 0x1p63 && value == (double)(int64_t)value)
 		cairn_buffer_number(json->out, (int64_t)value);
 	else
 		cairn_buffer_format(json->out, "%.17g", value);

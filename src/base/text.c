@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,14 +94,14 @@ bool cairn_text_size(const char *text, uint64_t *value)
 	char *end;
 	double number = strtod(text, &end);
 	static const char units[] = "KMGTP";
-	const char *unit = *end ? strchr(units, *end == 'k' ? 'K' : *end) : NULL;
+	const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
 	if (unit) {
 		number = ldexp(number, 10 * (int)(unit - units + 1));
 		end++;
 		if (*end == 'i')
 			end++;
 	}
-	if (*end == 'B')
+	if (*end == 'B' || *end == 'b')
 		end++;
 	if (*end || !(number < 0x1p63))
 		return false;

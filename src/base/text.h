@@ -21,7 +21,7 @@ bool cairn_text_hex(struct cairn_bytes *rest, uint64_t *value);
 /* Moves past PREFIX if REST starts with it. */
 bool cairn_text_take(struct cairn_bytes *rest, const char *prefix);
 
-/* All of TEXT as a size: a number and an optional K, M, G, T (powers of 1024, also KiB, kB, …) or B. */
+/* All of TEXT as a size: a number and an optional K, M, G, T (powers of 1024, also KiB, kb, …) or B, in either case. */
 bool cairn_text_size(const char *text, uint64_t *value);
 
 /* BYTES as a person reads it: "17 B", "1.5 KiB", "-3.2 MiB". Returns OUT, which holds at least 24 bytes. */

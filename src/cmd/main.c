@@ -25,11 +25,26 @@ const struct cairn_command *const cairn_commands[] = {
 	&cairn_command_leaks,
 	&cairn_command_flame,
 	&cairn_command_flamegraph,
+	&cairn_command_html,
+	&cairn_command_graph,
 	&cairn_command_gallery,
 	&cairn_command_pprof,
 	&cairn_command_export,
+	&cairn_command_shell,
+	&cairn_command_jeprof,
 	&cairn_command_addr2line,
 	&cairn_command_cache,
+	&cairn_command_run,
+	&cairn_command_ps,
+	&cairn_command_status,
+	&cairn_command_activate,
+	&cairn_command_deactivate,
+	&cairn_command_reset,
+	&cairn_command_gdump,
+	&cairn_command_dump,
+	&cairn_command_cpu,
+	&cairn_command_stats,
+	&cairn_command_symbols,
 	&cairn_command_completion,
 	&cairn_command_manual,
 	NULL,
@@ -84,7 +99,7 @@ static int run_command(const struct cairn_command *command, int argc, char **arg
 	void *options = calloc(1, command->options_size + 1);
 	if (!options)
 		cairn_out_of_memory(command->options_size);
-	if (command->view)
+	if (command->view || command->groups == cairn_report_groups)
 		cairn_view_untold(options);
 	int operand_count = argc - 1, code;
 	if (!cairn_options_parse(command, options, &operand_count, argv + 1, &help, &error)) {
@@ -95,7 +110,7 @@ static int run_command(const struct cairn_command *command, int argc, char **arg
 		code = cairn_say_output(NULL, cairn_buffer_bytes(&out));
 		cairn_buffer_free(&out);
 	} else {
-		code = command->view ? cairn_view_run(command, options, operand_count, argv + 1) : command->run(options, operand_count, argv + 1);
+		code = command->run ? command->run(options, operand_count, argv + 1) : cairn_view_run(command, options, operand_count, argv + 1);
 	}
 	free(options);
 	return code;

@@ -89,21 +89,20 @@ static bool unknown_option(const struct cairn_command *command, struct cairn_byt
 	return cairn_fail(error, "no option --%s; 'cairn %s --help' lists them", name, command->name);
 }
 
-static bool set_value(const struct match *match, const char *text, struct cairn_error *error)
+bool cairn_option_set(const struct cairn_option *option, void *value, const char *text, struct cairn_error *error)
 {
-	const struct cairn_option *option = match->option;
 	switch (option->kind) {
 	case CAIRN_OPTION_FLAG:
-		*(bool *)match->value = true;
+		*(bool *)value = true;
 		return true;
 	case CAIRN_OPTION_CHOICE:
-		*(int *)match->value = option->choice;
+		*(int *)value = option->choice;
 		return true;
 	case CAIRN_OPTION_TEXT:
-		*(const char **)match->value = text;
+		*(const char **)value = text;
 		return true;
 	case CAIRN_OPTION_LIST: {
-		struct cairn_option_list *list = match->value;
+		struct cairn_option_list *list = value;
 		if (list->count == CAIRN_OPTION_LIST_MAX)
 			return cairn_fail(error, "--%s more than %d times", option->name, CAIRN_OPTION_LIST_MAX);
 		list->items[list->count++] = text;
@@ -111,12 +110,12 @@ static bool set_value(const struct match *match, const char *text, struct cairn_
 	}
 	case CAIRN_OPTION_COUNT: {
 		struct cairn_bytes rest = cairn_bytes_of(text);
-		if (cairn_text_decimal(&rest, match->value) && rest.length == 0)
+		if (cairn_text_decimal(&rest, value) && rest.length == 0)
 			return true;
 		return cairn_fail(error, "--%s takes a whole number, not '%s'", option->name, text);
 	}
 	case CAIRN_OPTION_SIZE:
-		if (cairn_text_size(text, match->value))
+		if (cairn_text_size(text, value))
 			return true;
 		return cairn_fail(error, "--%s takes a size such as 512K or 4G, not '%s'", option->name, text);
 	case CAIRN_OPTION_NUMBER: {
@@ -124,7 +123,7 @@ static bool set_value(const struct match *match, const char *text, struct cairn_
 		double number = strtod(text, &end);
 		if (end == text || *end || !(number >= 0))
 			return cairn_fail(error, "--%s takes a number, not '%s'", option->name, text);
-		*(double *)match->value = number;
+		*(double *)value = number;
 		return true;
 	}
 	}
@@ -154,12 +153,12 @@ static bool parse_long(struct parser *parser, const char *word, struct cairn_err
 	if (match.hits > 1)
 		return cairn_fail(error, "--%.*s could be several options; write it out", (int)typed.length, typed.data);
 	if (!match.option->argument)
-		return equals ? cairn_fail(error, "--%s takes no value", match.option->name) : set_value(&match, NULL, error);
+		return equals ? cairn_fail(error, "--%s takes no value", match.option->name) : cairn_option_set(match.option, match.value, NULL, error);
 	if (equals)
-		return set_value(&match, equals + 1, error);
+		return cairn_option_set(match.option, match.value, equals + 1, error);
 	if (parser->at + 1 >= parser->argc)
 		return cairn_fail(error, "--%s needs its %s", match.option->name, match.option->argument);
-	return set_value(&match, parser->argv[++parser->at], error);
+	return cairn_option_set(match.option, match.value, parser->argv[++parser->at], error);
 }
 
 static bool parse_letters(struct parser *parser, const char *letters, struct cairn_error *error)
@@ -173,15 +172,15 @@ static bool parse_letters(struct parser *parser, const char *letters, struct cai
 		if (!match.option)
 			return cairn_fail(error, "no option -%c; 'cairn %s --help' lists them", *letters, parser->command->name);
 		if (!match.option->argument) {
-			if (!set_value(&match, NULL, error))
+			if (!cairn_option_set(match.option, match.value, NULL, error))
 				return false;
 			continue;
 		}
 		if (letters[1])
-			return set_value(&match, letters + 1, error);
+			return cairn_option_set(match.option, match.value, letters + 1, error);
 		if (parser->at + 1 >= parser->argc)
 			return cairn_fail(error, "-%c needs its %s", *letters, match.option->argument);
-		return set_value(&match, parser->argv[++parser->at], error);
+		return cairn_option_set(match.option, match.value, parser->argv[++parser->at], error);
 	}
 	return true;
 }
@@ -197,6 +196,11 @@ bool cairn_options_parse(const struct cairn_command *command, void *values, int 
 		if (strcmp(word, "--") == 0) {
 			while (++parser.at < parser.argc)
 				argv[operands++] = argv[parser.at];
+			break;
+		}
+		if ((word[0] != '-' || !word[1]) && command->runs_another) {
+			while (parser.at < parser.argc)
+				argv[operands++] = argv[parser.at++];
 			break;
 		}
 		if (word[0] != '-' || !word[1])

@@ -50,10 +50,12 @@ struct cairn_command {
 	const char *arguments; /* "SOURCE..." */
 	const char *detail;    /* paragraphs after the options in --help; NULL for none */
 	const struct cairn_option_group *groups; /* ends with one whose options are NULL; may be NULL */
+	bool runs_another; /* options end at the first operand: what follows belongs to the program it names */
 	size_t options_size; /* of the struct that `run` is given, cleared and then filled from the command line */
 	/* OPERANDS are what was not an option. Returns the exit code. */
 	int (*run)(const void *options, int operand_count, char **operands);
-	/* Commands that show a view of a profile have this instead (cmd/view.h); their options begin with the shared ones. */
+	/* Commands that show a view of a profile have this (cmd/view.h); their options begin with the shared ones. They are run by
+	 * cairn_view_run, or call it themselves where they have `run` too. */
 	const struct cairn_view_command *view;
 	/* Commands that keep another program's command line parse it themselves and have this instead. */
 	int (*run_arguments)(int argc, char **argv);
@@ -63,6 +65,9 @@ struct cairn_command {
  * --help was among them. */
 bool cairn_options_parse(const struct cairn_command *command, void *values, int *argc, char **argv, bool *help,
 			 struct cairn_error *error);
+
+/* Sets what OPTION stands for, at VALUE, from TEXT (NULL for a flag or choice). Fails with a sentence where TEXT does not fit. */
+bool cairn_option_set(const struct cairn_option *option, void *value, const char *text, struct cairn_error *error);
 
 /* Walks all options of COMMAND: start with a zeroed walk; NULL at the end. */
 struct cairn_option_walk {

@@ -142,15 +142,22 @@ static void write_symbols(const struct writer *writer)
 	free(used);
 }
 
+void cairn_symbolized_names(const struct cairn_profile *profile, const char *program, struct cairn_buffer *out)
+{
+	if (!program)
+		program = profile->process ? cairn_profile_string(profile, profile->process) : "unknown";
+	cairn_buffer_format(out, "--- symbol\nbinary=%s\n", program);
+	write_symbols(&(struct writer){.profile = profile, .out = out});
+	cairn_buffer_text(out, "---\n");
+}
+
 bool cairn_symbolized_write(const struct cairn_profile *profile, struct cairn_buffer *out, struct cairn_error *error)
 {
 	struct writer writer = {.profile = profile, .out = out};
 	if (!find_columns(&writer, error))
 		return false;
-	cairn_buffer_format(out, "--- symbol\nbinary=%s\n", profile->process ? cairn_profile_string(profile, profile->process) : "unknown");
-	write_symbols(&writer);
 	/* Some write a line "--- heap" here; gperftools' own reader does not know it, and all others do without. */
-	cairn_buffer_text(out, "---\n");
+	cairn_symbolized_names(profile, NULL, out);
 	write_profile(&writer);
 	return true;
 }

@@ -15,4 +15,7 @@ bool cairn_flat_write(const struct cairn_profile *profile, struct cairn_buffer *
 /* The same after a section that names each address: readable anywhere, without the program. Names without an address get one. */
 bool cairn_symbolized_write(const struct cairn_profile *profile, struct cairn_buffer *out, struct cairn_error *error);
 
+/* That section alone, for what PROFILE was read from to follow. PROGRAM is NULL for what the profile calls it. */
+void cairn_symbolized_names(const struct cairn_profile *profile, const char *program, struct cairn_buffer *out);
+
 #endif

@@ -53,6 +53,10 @@ bool cairn_cpu_read(struct cairn_reader *reader, struct cairn_bytes data, struct
 bool cairn_folded_read(struct cairn_reader *reader, struct cairn_bytes text, struct cairn_error *error);
 bool cairn_pprof_read(struct cairn_reader *reader, struct cairn_bytes data, struct cairn_error *error);
 
+/* Gives the locations of PROFILE that have no name the ones in TEXT: lines of "0xaddress name--inlined", as in the symbol section
+ * of a symbolized profile or from a server. Returns how many got one. */
+size_t cairn_symbolized_attach(struct cairn_profile *profile, struct cairn_bytes text);
+
 /* INPUT is not packed any more: sniffs it and calls the reader. For the symbolized reader, which holds another profile. */
 bool cairn_profile_read_plain(struct cairn_reader *reader, struct cairn_bytes input, struct cairn_error *error);
 

@@ -32,7 +32,7 @@ static bool is_no_name(struct cairn_bytes name)
 }
 
 /* Reads the symbol section off REST, up to and with the line of three dashes that ends it. */
-static bool read_names(struct cairn_reader *reader, struct cairn_bytes *rest, struct names *names)
+static bool read_names(struct cairn_profile *profile, struct cairn_bytes *rest, struct names *names)
 {
 	struct cairn_bytes line;
 	while (cairn_text_line(rest, &line, NULL)) {
@@ -41,7 +41,7 @@ static bool read_names(struct cairn_reader *reader, struct cairn_bytes *rest, st
 		if (cairn_bytes_start_with(line, "---"))
 			return true;
 		if (cairn_text_take(&line, "binary=")) {
-			reader->profile->process = cairn_strings_add(&reader->profile->strings, cairn_text_trim(line));
+			profile->process = cairn_strings_add(&profile->strings, cairn_text_trim(line));
 		} else if (cairn_bytes_start_with(line, "0x") && cairn_text_hex(&line, &address)) {
 			line = cairn_text_trim(line);
 			if (is_no_name(line))
@@ -92,17 +92,36 @@ static void set_names(struct cairn_profile *profile, uint32_t location, struct c
 	free(frames);
 }
 
-static void attach_names(struct cairn_profile *profile, const struct names *names)
+/* Returns how many locations got a name. */
+static size_t attach_names(struct cairn_profile *profile, const struct names *names)
 {
+	size_t named = 0;
 	for (size_t i = 0; i < profile->location_count; i++) {
 		const struct cairn_location *location = &profile->locations[i];
 		uint32_t line = cairn_map_get(&names->by_address, location->address);
 		if (line == CAIRN_NONE)
-			line = cairn_map_get(&names->by_address,
-					     location->is_call ? location->address + 1 : location->address - 1);
-		if (line != CAIRN_NONE && location->frame_count == 0)
-			set_names(profile, (uint32_t)i, names->lines[line]);
+			line = cairn_map_get(&names->by_address, location->is_call ? location->address + 1 : location->address - 1);
+		if (line == CAIRN_NONE || location->frame_count)
+			continue;
+		set_names(profile, (uint32_t)i, names->lines[line]);
+		named++;
 	}
+	return named;
+}
+
+static void free_names(struct names *names)
+{
+	cairn_map_free(&names->by_address);
+	free(names->lines);
+}
+
+size_t cairn_symbolized_attach(struct cairn_profile *profile, struct cairn_bytes text)
+{
+	struct names names = {0};
+	read_names(profile, &text, &names);
+	size_t named = attach_names(profile, &names);
+	free_names(&names);
+	return named;
 }
 
 bool cairn_symbolized_read(struct cairn_reader *reader, struct cairn_bytes text, struct cairn_error *error)
@@ -113,7 +132,7 @@ bool cairn_symbolized_read(struct cairn_reader *reader, struct cairn_bytes text,
 	if (!cairn_text_take(&line, "---") || !cairn_bytes_start_with(cairn_text_trim(line), "symbol"))
 		return cairn_fail(error, "%s: not a symbolized profile: \"--- symbol\" is missing", reader->name);
 	struct names names = {0};
-	bool good = read_names(reader, &text, &names) || cairn_fail(error, "%s: cut short in its symbol section", reader->name);
+	bool good = read_names(profile, &text, &names) || cairn_fail(error, "%s: cut short in its symbol section", reader->name);
 	uint32_t process = profile->process;
 	good = good && cairn_profile_read_plain(reader, text, error);
 	if (good) {
@@ -126,7 +145,6 @@ bool cairn_symbolized_read(struct cairn_reader *reader, struct cairn_bytes text,
 				  : profile->kind == CAIRN_PROFILE_GROWTH ? "symbolized growth profile"
 									  : "symbolized heap profile";
 	}
-	cairn_map_free(&names.by_address);
-	free(names.lines);
+	free_names(&names);
 	return good;
 }

@@ -15,73 +15,85 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The symbol that covers ADDRESS in either table. */
-static bool find_symbol(const struct cairn_elf *elf, uint64_t address, uint64_t *start, uint64_t *end)
+/* The function symbol of TABLE that covers ADDRESS. */
+static bool find_in_table(const struct cairn_elf *elf, const char *table, uint64_t address, uint64_t *start, uint64_t *end)
 {
-	static const char *const tables[] = {".symtab", ".dynsym"};
-	for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
-		struct cairn_elf_symbols symbols = cairn_elf_symbols(elf, tables[t]);
-		struct cairn_elf_symbol symbol;
-		while (cairn_elf_symbols_next(&symbols, &symbol))
-			if ((symbol.type == STT_FUNC || symbol.type == STT_GNU_IFUNC) && address >= symbol.address && address - symbol.address < symbol.size) {
-				*start = symbol.address;
-				*end = symbol.address + symbol.size;
-				return true;
-			}
-	}
+	struct cairn_elf_symbols symbols = cairn_elf_symbols(elf, table);
+	struct cairn_elf_symbol symbol;
+	while (cairn_elf_symbols_next(&symbols, &symbol))
+		if ((symbol.type == STT_FUNC || symbol.type == STT_GNU_IFUNC) && address >= symbol.address && address - symbol.address < symbol.size) {
+			*start = symbol.address;
+			*end = symbol.address + symbol.size;
+			return true;
+		}
 	return false;
 }
 
-static void note(struct cairn_disasm *disasm, const char *text)
+/* The same in any file that describes the binary. */
+static bool find_symbol(const struct cairn_symbols_files *files, uint64_t address, uint64_t *start, uint64_t *end)
 {
-	cairn_strings_add_text(&disasm->notes, text);
+	const struct cairn_elf *const all[] = {files->binary, files->debug, files->mini};
+	for (size_t f = 0; f < sizeof all / sizeof *all; f++)
+		if (all[f] && (find_in_table(all[f], ".symtab", address, start, end) || find_in_table(all[f], ".dynsym", address, start, end)))
+			return true;
+	return false;
 }
 
-/* Files by module, opened when first asked for. */
-struct files {
-	const struct cairn_profile *profile;
-	struct cairn_elf **items;
-	bool *tried;
-};
-
-static struct cairn_elf *open_module(struct files *files, struct cairn_disasm *disasm, uint32_t module)
+static void note(struct cairn_disasm *disasm, const char *path, const char *why)
 {
 	struct cairn_error error;
-	const char *path = cairn_profile_string(files->profile, files->profile->modules[module].path);
-	if (!files->tried[module]) {
-		files->tried[module] = true;
-		files->items[module] = cairn_elf_open(path, &error);
-		if (!files->items[module])
-			note(disasm, error.text);
+	cairn_fail(&error, "%s: %s", path, why);
+	cairn_strings_add_text(&disasm->notes, error.text);
+}
+
+/* The files of one module, looked for when they are first asked for. */
+struct module {
+	bool tried;
+	struct cairn_binary binary;
+	struct cairn_debug debug;
+};
+
+struct search {
+	const struct cairn_profile *profile;
+	struct cairn_finder finder;
+	struct module *modules;
+};
+
+static struct module *open_module(struct search *search, struct cairn_disasm *disasm, uint32_t id)
+{
+	struct module *module = &search->modules[id];
+	if (!module->tried) {
+		module->tried = true;
+		cairn_find_binary(&search->finder, search->profile, &search->profile->modules[id], &module->binary);
+		if (module->binary.path && !module->binary.is_debug_file)
+			cairn_find_debug(&search->finder, &module->binary, &module->debug);
+		else
+			note(disasm, cairn_profile_string(search->profile, search->profile->modules[id].path),
+			     module->binary.path ? "only its debug file is here, which holds no code" : module->binary.reason);
 	}
-	return files->items[module];
+	return module->debug.files.binary ? module : NULL;
 }
 
 /* Where the location of ENTRY lies in its file, and the routine around it. */
-static bool find_place(struct cairn_disasm *disasm, struct files *files, const struct cairn_entry *entry, uint64_t *address,
+static bool find_place(struct cairn_disasm *disasm, struct search *search, const struct cairn_entry *entry, uint64_t *address,
 		       struct cairn_disasm_routine *routine)
 {
-	const struct cairn_profile *profile = files->profile;
+	const struct cairn_profile *profile = search->profile;
 	const struct cairn_location *location = &profile->locations[entry->location];
 	if (location->mapping == CAIRN_NONE) {
-		note(disasm, "a part of the profile has no memory map, so its code cannot be found");
+		note(disasm, "code without a file", "the profile has no memory map there");
 		return false;
 	}
-	routine->module = profile->mappings[location->mapping].module;
-	struct cairn_elf *elf = open_module(files, disasm, routine->module);
-	if (!elf)
+	uint32_t id = profile->mappings[location->mapping].module;
+	struct module *module = open_module(search, disasm, id);
+	if (!module)
 		return false;
-	const char *build_id = cairn_profile_string(profile, profile->modules[routine->module].build_id);
-	if (*build_id && *elf->build_id && strcmp(build_id, elf->build_id) != 0) {
-		note(disasm, "the program's file is not the one that ran: its build-id is another");
-		return false;
-	}
-	if (cairn_elf_address_of(elf, cairn_profile_file_offset(profile, location), address) &&
-	    find_symbol(elf, *address, &routine->start, &routine->end))
+	routine->module = id;
+	routine->path = cairn_strings_add_text(&disasm->paths, module->binary.path);
+	if (cairn_elf_address_of(module->debug.files.binary, cairn_profile_file_offset(profile, location), address) &&
+	    find_symbol(&module->debug.files, *address, &routine->start, &routine->end))
 		return true;
-	struct cairn_error error;
-	cairn_fail(&error, "%s: no symbol covers a matching address; it may be stripped", elf->path);
-	note(disasm, error.text);
+	note(disasm, module->binary.path, "no symbol covers a matching address; it may be stripped");
 	return false;
 }
 
@@ -126,10 +138,11 @@ static void join_routines(struct cairn_disasm *disasm, struct cairn_view *view)
 	free(groups);
 }
 
-bool cairn_disasm_make(struct cairn_disasm *disasm, struct cairn_view *view, const struct cairn_pattern *pattern, struct cairn_error *error)
+bool cairn_disasm_make(struct cairn_disasm *disasm, struct cairn_view *view, const struct cairn_pattern *pattern,
+		       const struct cairn_find_options *find, struct cairn_error *error)
 {
 	const struct cairn_profile *profile = view->profile;
-	struct files files = {profile, cairn_array_zero(profile->module_count, sizeof *files.items), cairn_array_zero(profile->module_count, sizeof *files.tried)};
+	struct search search = {profile, {.options = find}, cairn_array_zero(profile->module_count, sizeof *search.modules)};
 	struct cairn_top top;
 	bool matched = false;
 	cairn_top_make(&top, view, &(struct cairn_shape){0});
@@ -142,7 +155,7 @@ bool cairn_disasm_make(struct cairn_disasm *disasm, struct cairn_view *view, con
 		if (!cairn_view_match(view, entry->function, pattern))
 			continue;
 		matched = true;
-		if (!find_place(disasm, &files, entry, &address, &routine))
+		if (!find_place(disasm, &search, entry, &address, &routine))
 			continue;
 		disasm->routines[disasm->place_count] = routine;
 		disasm->places[disasm->place_count] =
@@ -152,12 +165,13 @@ bool cairn_disasm_make(struct cairn_disasm *disasm, struct cairn_view *view, con
 	join_routines(disasm, view);
 	cairn_top_free(&top);
 	for (size_t m = 0; m < profile->module_count; m++)
-		cairn_elf_close(files.items[m]);
-	free(files.items);
-	free(files.tried);
+		if (search.modules[m].tried)
+			cairn_debug_close(&search.modules[m].debug);
+	free(search.modules);
+	cairn_finder_free(&search.finder);
 	if (disasm->routine_count > 0)
 		return true;
-	return matched ? cairn_fail(error, "nothing can be disassembled: %s", disasm->notes.count ? disasm->notes.items[0].data : "no code")
+	return matched ? cairn_fail(error, "nothing can be disassembled: %s (--binary names where a file lies now)", disasm->notes.count ? disasm->notes.items[0].data : "no code")
 		       : cairn_fail(error, "no function with a name matches; 'cairn top' lists the names");
 }
 
@@ -166,14 +180,15 @@ void cairn_disasm_free(struct cairn_disasm *disasm)
 	free(disasm->places);
 	free(disasm->routines);
 	cairn_strings_free(&disasm->notes);
+	cairn_strings_free(&disasm->paths);
 	*disasm = (struct cairn_disasm){0};
 }
 
 /* What objdump says of ROUTINE. */
-static bool run_objdump(const struct cairn_view *view, const struct cairn_disasm_routine *routine, struct cairn_buffer *out, struct cairn_error *error)
+static bool run_objdump(const struct cairn_disasm *disasm, const struct cairn_disasm_routine *routine, struct cairn_buffer *out, struct cairn_error *error)
 {
 	char start[48], end[48];
-	const char *path = cairn_profile_string(view->profile, view->profile->modules[routine->module].path);
+	const char *path = cairn_strings_text(&disasm->paths, routine->path);
 	snprintf(start, sizeof start, "--start-address=0x%llx", (unsigned long long)routine->start);
 	snprintf(end, sizeof end, "--stop-address=0x%llx", (unsigned long long)routine->end);
 	const char *const arguments[] = {"objdump", "--disassemble", "--demangle", "--no-show-raw-insn", start, end, "--", path, NULL};
@@ -195,40 +210,31 @@ static bool next_instruction(struct cairn_bytes *rest, uint64_t *address, struct
 	return false;
 }
 
-/* Walks the instructions of one routine together with the places in it. */
-struct walk {
-	const struct cairn_disasm *disasm;
-	const struct cairn_disasm_routine *routine;
-	struct cairn_bytes rest;
-	size_t place;
-	uint64_t next_address;
-	struct cairn_bytes next_text;
-	bool more;
-};
-
-static struct walk walk_start(const struct cairn_disasm *disasm, const struct cairn_disasm_routine *routine, struct cairn_bytes listing)
+bool cairn_disasm_each(const struct cairn_disasm *disasm, const struct cairn_disasm_routine *routine,
+		       cairn_disasm_visitor *visit, void *context, struct cairn_error *error)
 {
-	struct walk walk = {.disasm = disasm, .routine = routine, .rest = listing};
-	walk.more = next_instruction(&walk.rest, &walk.next_address, &walk.next_text);
-	return walk;
-}
-
-/* A value belongs to the instruction its address lies in. */
-static bool walk_next(struct walk *walk, uint64_t *address, struct cairn_bytes *text, double *flat, double *cum)
-{
-	if (!walk->more)
+	enum { largest_listing = 256 << 20 };
+	struct cairn_buffer listing = cairn_buffer(largest_listing);
+	if (!run_objdump(disasm, routine, &listing, error)) {
+		cairn_buffer_free(&listing);
 		return false;
-	*address = walk->next_address;
-	*text = walk->next_text;
-	*flat = *cum = 0;
-	walk->more = next_instruction(&walk->rest, &walk->next_address, &walk->next_text);
-	for (; walk->place < walk->routine->count; walk->place++) {
-		const struct cairn_disasm_place *place = &walk->disasm->places[walk->routine->first + walk->place];
-		if (walk->more && place->address >= walk->next_address)
-			break;
-		*flat += place->flat;
-		*cum += place->cum;
 	}
+	struct cairn_bytes rest = cairn_buffer_bytes(&listing), next_text;
+	uint64_t next_address;
+	size_t place = routine->first, end = routine->first + routine->count;
+	bool more = next_instruction(&rest, &next_address, &next_text);
+	while (more) {
+		struct cairn_disasm_instruction instruction = {.address = next_address, .text = next_text, .entry = CAIRN_NONE};
+		more = next_instruction(&rest, &next_address, &next_text);
+		/* A value belongs to the instruction its address lies in. */
+		for (; place < end && !(more && disasm->places[place].address >= next_address); place++) {
+			instruction.flat += disasm->places[place].flat;
+			instruction.cum += disasm->places[place].cum;
+			instruction.entry = disasm->places[place].entry;
+		}
+		visit(context, &instruction);
+	}
+	cairn_buffer_free(&listing);
 	return true;
 }
 
@@ -237,40 +243,50 @@ static const char *routine_name(struct cairn_view *view, const struct cairn_disa
 	return cairn_view_function(view, view->entries[routine->entry].function);
 }
 
-static const char *routine_path(const struct cairn_view *view, const struct cairn_disasm_routine *routine)
-{
-	return cairn_profile_string(view->profile, view->profile->modules[routine->module].path);
-}
+struct text_context {
+	const struct cairn_view *view;
+	const struct cairn_shape *shape;
+	struct cairn_buffer *out;
+};
 
-enum { largest_listing = 256 << 20 };
+static void instruction_text(void *context, const struct cairn_disasm_instruction *instruction)
+{
+	const struct text_context *text = context;
+	char flat[32], cum[32];
+	cairn_buffer_format(text->out, "%12s %12s %10llx: ", instruction->flat != 0 ? cairn_head_number(text->view, text->shape, instruction->flat, flat) : ".",
+			    instruction->cum != 0 ? cairn_head_number(text->view, text->shape, instruction->cum, cum) : ".",
+			    (unsigned long long)instruction->address);
+	cairn_buffer_append(text->out, instruction->text.data, instruction->text.length);
+	cairn_buffer_byte(text->out, '\n');
+}
 
 bool cairn_disasm_text(const struct cairn_disasm *disasm, struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out,
 		       struct cairn_error *error)
 {
+	struct text_context context = {view, shape, out};
 	bool good = true;
 	for (size_t i = 0; i < disasm->notes.count; i++)
 		cairn_buffer_format(out, "%s\n\n", disasm->notes.items[i].data);
 	for (size_t r = 0; good && r < disasm->routine_count; r++) {
 		const struct cairn_disasm_routine *routine = &disasm->routines[r];
-		struct cairn_buffer listing = cairn_buffer(largest_listing);
-		good = run_objdump(view, routine, &listing, error);
-		struct walk walk = walk_start(disasm, routine, cairn_buffer_bytes(&listing));
-		struct cairn_bytes text;
-		uint64_t address;
-		double flat, cum;
-		char left[32], right[32];
-		cairn_buffer_format(out, "%sROUTINE ======================== %s in %s\n", r ? "\n" : "", routine_name(view, routine), routine_path(view, routine));
-		cairn_buffer_format(out, "%12s %12s (flat, cum) %.2f%% of the total\n", cairn_head_number(view, shape, routine->flat, left),
-				    cairn_head_number(view, shape, routine->cum, right), cairn_number_percent(routine->cum, view->whole));
-		while (walk_next(&walk, &address, &text, &flat, &cum)) {
-			cairn_buffer_format(out, "%12s %12s %10llx: ", flat != 0 ? cairn_head_number(view, shape, flat, left) : ".",
-					    cum != 0 ? cairn_head_number(view, shape, cum, right) : ".", (unsigned long long)address);
-			cairn_buffer_append(out, text.data, text.length);
-			cairn_buffer_byte(out, '\n');
-		}
-		cairn_buffer_free(&listing);
+		char flat[32], cum[32];
+		cairn_buffer_format(out, "%sROUTINE ======================== %s in %s\n", r ? "\n" : "", routine_name(view, routine), cairn_strings_text(&disasm->paths, routine->path));
+		cairn_buffer_format(out, "%12s %12s (flat, cum) %.2f%% of the total\n", cairn_head_number(view, shape, routine->flat, flat),
+				    cairn_head_number(view, shape, routine->cum, cum), cairn_number_percent(routine->cum, view->whole));
+		good = cairn_disasm_each(disasm, routine, instruction_text, &context, error);
 	}
 	return good;
+}
+
+static void instruction_json(void *context, const struct cairn_disasm_instruction *instruction)
+{
+	struct cairn_json *json = context;
+	cairn_json_open(json, NULL, '{');
+	cairn_json_integer(json, "address", (int64_t)instruction->address);
+	cairn_json_text(json, "text", instruction->text);
+	cairn_json_number(json, "flat", trunc(instruction->flat));
+	cairn_json_number(json, "cum", trunc(instruction->cum));
+	cairn_json_close(json, '}');
 }
 
 bool cairn_disasm_json(const struct cairn_disasm *disasm, struct cairn_view *view, struct cairn_json *json, struct cairn_error *error)
@@ -279,29 +295,15 @@ bool cairn_disasm_json(const struct cairn_disasm *disasm, struct cairn_view *vie
 	cairn_json_open(json, "routines", '[');
 	for (size_t r = 0; good && r < disasm->routine_count; r++) {
 		const struct cairn_disasm_routine *routine = &disasm->routines[r];
-		struct cairn_buffer listing = cairn_buffer(largest_listing);
-		good = run_objdump(view, routine, &listing, error);
-		struct walk walk = walk_start(disasm, routine, cairn_buffer_bytes(&listing));
-		struct cairn_bytes text;
-		uint64_t address;
-		double flat, cum;
 		cairn_json_open(json, NULL, '{');
 		cairn_json_text(json, "name", cairn_bytes_of(routine_name(view, routine)));
-		cairn_json_text(json, "module", cairn_bytes_of(routine_path(view, routine)));
+		cairn_json_text(json, "module", cairn_bytes_of(cairn_strings_text(&disasm->paths, routine->path)));
 		cairn_json_number(json, "flat", trunc(routine->flat));
 		cairn_json_number(json, "cum", trunc(routine->cum));
 		cairn_json_open(json, "instructions", '[');
-		while (walk_next(&walk, &address, &text, &flat, &cum)) {
-			cairn_json_open(json, NULL, '{');
-			cairn_json_integer(json, "address", (int64_t)address);
-			cairn_json_text(json, "text", text);
-			cairn_json_number(json, "flat", trunc(flat));
-			cairn_json_number(json, "cum", trunc(cum));
-			cairn_json_close(json, '}');
-		}
+		good = cairn_disasm_each(disasm, routine, instruction_json, json, error);
 		cairn_json_close(json, ']');
 		cairn_json_close(json, '}');
-		cairn_buffer_free(&listing);
 	}
 	cairn_json_close(json, ']');
 	return good;

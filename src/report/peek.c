@@ -75,7 +75,8 @@ bool cairn_peek_text(const struct cairn_graph *graph, const struct cairn_view *v
 		}
 	cairn_buffer_text(out, rule);
 	if (graph->count < graph->all_count)
-		cairn_buffer_format(out, "%12s and %zu more; -n 0 --nodefraction 0 shows all\n", "…", graph->all_count - graph->count);
+		cairn_buffer_format(out, "%12s and %zu more; -n 0%s shows all\n", "…", graph->all_count - graph->count,
+				    shape->node_fraction > 0 ? " --nodefraction 0" : "");
 	return any;
 }
 

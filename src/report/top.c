@@ -69,7 +69,7 @@ void cairn_top_make(struct cairn_top *top, struct cairn_view *view, const struct
 	*top = (struct cairn_top){.rows = cairn_array_zero(view->entry_count, sizeof *top->rows)};
 	cairn_top_groups(view, NULL, view->entry_count, top->rows);
 	for (size_t e = 0; e < view->entry_count; e++)
-		if (top->rows[e].flat != 0 || top->rows[e].cum != 0) {
+		if (!cairn_view_is_nothing(view, top->rows[e].flat) || !cairn_view_is_nothing(view, top->rows[e].cum)) {
 			top->rows[top->count] = top->rows[e];
 			top->rows[top->count++].entry = (uint32_t)e;
 		}
@@ -99,7 +99,8 @@ void cairn_top_text(const struct cairn_top *top, const struct cairn_view *view, 
 		cairn_buffer_byte(out, '\n');
 	}
 	if (top->shown < top->count)
-		cairn_buffer_format(out, "%12s and %zu more; -n 0 shows all\n", "…", top->count - top->shown);
+		cairn_buffer_format(out, "%12s and %zu more; -n 0%s shows all\n", "…", top->count - top->shown,
+				    shape->node_fraction > 0 ? " --nodefraction 0" : "");
 }
 
 void cairn_top_json(const struct cairn_top *top, const struct cairn_view *view, struct cairn_json *json)

@@ -6,7 +6,6 @@
 #include "symbol/allocator.h"
 #include "symbol/shorten.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 static bool choose_value(struct cairn_view *view, struct cairn_error *error)
@@ -57,8 +56,7 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* A place without a name: module+0xoffset, or the dump's own number where there is no module. */
-static void unnamed_place(const struct cairn_view *view, const struct cairn_location *location, struct cairn_buffer *out)
+void cairn_view_place(const struct cairn_view *view, const struct cairn_location *location, struct cairn_buffer *out)
 {
 	const struct cairn_profile *profile = view->profile;
 	const struct cairn_module *module = cairn_profile_module(profile, location);
@@ -104,11 +102,16 @@ static uint32_t name_frame(struct cairn_view *view, uint32_t location_id, uint32
 	const struct cairn_profile *profile = view->profile;
 	const struct cairn_location *location = &profile->locations[location_id];
 	out->length = 0;
+	if (view->options.name) {
+		view->options.name(view, location_id, frame_id, out);
+		const struct cairn_frame named = frame_id == CAIRN_NONE ? (struct cairn_frame){.function = CAIRN_NONE} : profile->frames[frame_id];
+		return add_entry(view, cairn_buffer_bytes(out), named.function, named.line, location_id);
+	}
 	if (view->options.granularity == CAIRN_BY_ADDRESS && location->mapping != CAIRN_NONE) {
 		cairn_buffer_format(out, "0x%016llx ", (unsigned long long)(location->address + location->is_call));
 	}
 	if (frame_id == CAIRN_NONE) {
-		unnamed_place(view, location, out);
+		cairn_view_place(view, location, out);
 		return add_entry(view, cairn_buffer_bytes(out), CAIRN_NONE, 0, location_id);
 	}
 	const struct cairn_frame *frame = &profile->frames[frame_id];
@@ -125,34 +128,62 @@ static uint32_t name_frame(struct cairn_view *view, uint32_t location_id, uint32
 	return add_entry(view, cairn_buffer_bytes(out), frame->function, frame->line, location_id);
 }
 
+/* Naming under way. */
+struct naming {
+	struct cairn_view *view;
+	struct cairn_allocator allocator; /* all zero where no frame is the allocator's */
+	struct cairn_buffer out;
+};
+
+static uint8_t allocator_kind(const struct naming *naming, uint32_t location, uint32_t frame)
+{
+	return (uint8_t)(naming->allocator.profile ? cairn_allocator_frame(&naming->allocator, location, frame) : CAIRN_ALLOCATOR_NOT);
+}
+
+static void add_slot(struct naming *naming, uint32_t location, uint32_t frame, bool inlined)
+{
+	struct cairn_view *view = naming->view;
+	cairn_array_room(view->slots, view->slot_count, view->slot_capacity);
+	view->slots[view->slot_count++] = (struct cairn_slot){
+		.entry = name_frame(view, location, frame, &naming->out),
+		.frame = frame,
+		.inlined = inlined,
+		.allocator = allocator_kind(naming, location, frame),
+	};
+}
+
+static void add_slots(struct naming *naming, uint32_t id)
+{
+	const struct cairn_location *location = &naming->view->profile->locations[id];
+	uint32_t first = location->first_frame, last = first + location->frame_count - 1;
+	if (location->frame_count == 0) {
+		add_slot(naming, id, CAIRN_NONE, false);
+	} else if (naming->view->options.granularity == CAIRN_BY_ADDRESS) {
+		/* One row for each address, named by the innermost function that is not the allocator's. */
+		while (first < last && allocator_kind(naming, id, first) != CAIRN_ALLOCATOR_NOT)
+			first++;
+		add_slot(naming, id, naming->view->options.no_inlines ? last : first, false);
+	} else {
+		for (uint32_t frame = naming->view->options.no_inlines ? last : first; frame <= last; frame++)
+			add_slot(naming, id, frame, frame < last);
+	}
+}
+
 static void name_locations(struct cairn_view *view)
 {
 	const struct cairn_profile *profile = view->profile;
-	struct cairn_buffer out = cairn_buffer(1 << 20);
-	struct cairn_allocator allocator = {0};
-	bool cuts = !view->options.all_frames && (profile->kind == CAIRN_PROFILE_HEAP || profile->kind == CAIRN_PROFILE_GROWTH);
-	if (cuts)
-		cairn_allocator_learn(&allocator, profile);
+	struct naming naming = {.view = view, .out = cairn_buffer(1 << 20)};
+	if (!view->options.all_frames && (profile->kind == CAIRN_PROFILE_HEAP || profile->kind == CAIRN_PROFILE_GROWTH))
+		cairn_allocator_learn(&naming.allocator, profile);
 	view->first = cairn_array_reserve(NULL, &(size_t){0}, profile->location_count + 1, sizeof *view->first);
 	for (size_t i = 0; i < profile->location_count; i++) {
-		const struct cairn_location *location = &profile->locations[i];
-		uint32_t count = location->frame_count ? location->frame_count : 1, from = view->options.no_inlines ? count - 1 : 0;
 		view->first[i] = (uint32_t)view->slot_count;
-		for (uint32_t f = from; f < count; f++) {
-			uint32_t frame = location->frame_count ? location->first_frame + f : CAIRN_NONE;
-			cairn_array_room(view->slots, view->slot_count, view->slot_capacity);
-			view->slots[view->slot_count++] = (struct cairn_slot){
-				.entry = name_frame(view, (uint32_t)i, frame, &out),
-				.frame = frame,
-				.inlined = f + 1 < count,
-				.allocator = (uint8_t)(cuts ? cairn_allocator_frame(&allocator, (uint32_t)i, frame) : CAIRN_ALLOCATOR_NOT),
-			};
-		}
+		add_slots(&naming, (uint32_t)i);
 	}
 	view->first[profile->location_count] = (uint32_t)view->slot_count;
-	cairn_buffer_free(&out);
-	if (cuts)
-		cairn_allocator_free(&allocator);
+	cairn_buffer_free(&naming.out);
+	if (naming.allocator.profile)
+		cairn_allocator_free(&naming.allocator);
 }
 
 static size_t deepest_stack(const struct cairn_view *view)
@@ -214,6 +245,7 @@ bool cairn_view_make(struct cairn_view *view, const struct cairn_profile *profil
 	size_t deepest = deepest_stack(view);
 	view->stack = cairn_array_reserve(NULL, &(size_t){0}, deepest, sizeof *view->stack);
 	view->inlined = cairn_array_reserve(NULL, &(size_t){0}, deepest, sizeof *view->inlined);
+	view->locations = cairn_array_reserve(NULL, &(size_t){0}, deepest, sizeof *view->locations);
 	if (!cairn_filter_view(view, error))
 		return false;
 	double whole;
@@ -234,6 +266,7 @@ void cairn_view_free(struct cairn_view *view)
 	free(view->first);
 	free(view->slots);
 	free(view->inlined);
+	free(view->locations);
 	free(view->samples);
 	free(view->stack);
 	*view = (struct cairn_view){0};
@@ -244,6 +277,7 @@ const uint32_t *cairn_view_stack(struct cairn_view *view, size_t sample, size_t 
 	const struct cairn_profile *profile = view->profile;
 	const struct cairn_sample *at = &profile->samples[view->samples[sample]];
 	const struct cairn_slot *cut = NULL;
+	uint32_t cut_location = CAIRN_NONE;
 	size_t count = 0, root = 0;
 	for (uint32_t d = 0; d < at->depth; d++) {
 		uint32_t location = profile->stacks[at->stack + d];
@@ -252,21 +286,43 @@ const uint32_t *cairn_view_stack(struct cairn_view *view, size_t sample, size_t 
 			/* All up to here is the allocator's: an entry to it always, its inner frames while nothing else came by. */
 			if (slot->allocator == CAIRN_ALLOCATOR_ENTRY || (slot->allocator == CAIRN_ALLOCATOR_INNER && count == 0)) {
 				cut = slot;
+				cut_location = location;
 				count = root = 0;
 				continue;
 			}
 			view->inlined[count] = slot->inlined;
+			view->locations[count] = location;
 			view->stack[count++] = slot->entry;
 			if (slot->root)
 				root = count;
 		}
 	}
-	if (count == 0 && cut) {
+	if (count == 0 && cut && !view->drops) {
 		view->inlined[0] = false;
+		view->locations[0] = cut_location;
 		view->stack[count++] = cut->entry;
 	}
 	*depth = view->cuts_roots ? root : count;
 	return view->stack;
+}
+
+void cairn_view_drop(struct cairn_view *view, const bool *dropped)
+{
+	uint32_t to = 0;
+	for (size_t location = 0; location < view->profile->location_count; location++) {
+		uint32_t from = view->first[location], end = view->first[location + 1];
+		view->first[location] = to;
+		for (; from < end && !dropped[location]; from++)
+			view->slots[to++] = view->slots[from];
+	}
+	view->first[view->profile->location_count] = to;
+	view->slot_count = to;
+	view->drops = true;
+	size_t kept = 0, depth;
+	for (size_t i = 0; i < view->sample_count; i++)
+		if (cairn_view_stack(view, i, &depth), depth > 0)
+			view->samples[kept++] = view->samples[i];
+	view->sample_count = kept;
 }
 
 bool cairn_view_match(struct cairn_view *view, uint32_t function, const struct cairn_pattern *pattern)

@@ -12,6 +12,13 @@
 #include "profile/profile.h"
 #include "report/filter.h"
 
+#include <math.h>
+
+struct cairn_view;
+
+/* Appends to OUT what stands for FRAME of LOCATION, or for LOCATION itself where FRAME is CAIRN_NONE. */
+typedef void cairn_view_namer(const struct cairn_view *view, uint32_t location, uint32_t frame, struct cairn_buffer *out);
+
 /* What is counted: nothing asked for is the profile's own default. */
 enum cairn_metric { CAIRN_METRIC_DEFAULT, CAIRN_INUSE_SPACE, CAIRN_INUSE_OBJECTS, CAIRN_ALLOC_SPACE, CAIRN_ALLOC_OBJECTS };
 
@@ -24,6 +31,8 @@ struct cairn_view_options {
 	bool all_frames; /* the allocator's own too */
 	bool objects;    /* count objects, not bytes */
 	bool alloc;      /* everything allocated so far, not what lives */
+	cairn_view_namer *name; /* NULL for the usual names */
+	const void *name_context;
 	int metric;        /* before the two above */
 	const char *value; /* a value type by its name, before all of them; NULL for none */
 	struct cairn_filter_options filter;
@@ -69,6 +78,8 @@ struct cairn_view {
 	bool cuts_roots; /* stacks end at their outermost `root` slot */
 	uint32_t *stack; /* room for the deepest stack */
 	bool *inlined;   /* beside it */
+	uint32_t *locations; /* and that */
+	bool drops; /* frames were taken out: a stack may be left with nothing but the allocator's, and then is empty */
 };
 
 /* Makes the view. Fails with a sentence when PROFILE does not have the value that is asked for. */
@@ -83,6 +94,12 @@ const uint32_t *cairn_view_stack(struct cairn_view *view, size_t sample, size_t 
 static inline const bool *cairn_view_inlined(const struct cairn_view *view)
 {
 	return view->inlined;
+}
+
+/* The location of each entry of the stack last asked for. */
+static inline const uint32_t *cairn_view_locations(const struct cairn_view *view)
+{
+	return view->locations;
 }
 
 static inline double cairn_view_value(const struct cairn_view *view, size_t sample)
@@ -108,11 +125,24 @@ static inline struct cairn_bytes cairn_view_name(const struct cairn_view *view, 
 	return cairn_strings_bytes(&view->names, view->entries[entry].name);
 }
 
+/* A place without a name: module+0xoffset, or the dump's own number where there is no module. Appended to OUT. */
+void cairn_view_place(const struct cairn_view *view, const struct cairn_location *location, struct cairn_buffer *out);
+
+/* Takes the frames of the locations for which dropped[location] is true out of every stack, and leaves out the samples that
+ * have lost all of theirs. */
+void cairn_view_drop(struct cairn_view *view, const bool *dropped);
+
 /* The display name of a function of the profile, without file and line. */
 const char *cairn_view_function(struct cairn_view *view, uint32_t function);
 
 /* Whether PATTERN matches the name of a function of the profile, as it is displayed or in full; not for CAIRN_NONE. */
 bool cairn_view_match(struct cairn_view *view, uint32_t function, const struct cairn_pattern *pattern);
+
+/* Whether VALUE, a sum of the view's values, is no more than what rounding leaves of numbers that cancel each other out. */
+static inline bool cairn_view_is_nothing(const struct cairn_view *view, double value)
+{
+	return fabs(value) <= view->whole * 1e-12;
+}
 
 /* Whether the values are bytes, and so shown in KiB and MiB. */
 bool cairn_view_in_bytes(const struct cairn_view *view);

@@ -10,6 +10,8 @@
 
 /* The tables of one thread's units take a few megabytes; past this they are rebuilt when needed again. */
 static const size_t cache_limit = (size_t)16 << 20;
+static const uint64_t compile_floor = (uint64_t)64 << 20;
+enum { compile_ratio = 16 };
 
 bool cairn_step_of_form(uint64_t form, struct cairn_encoding encoding, struct cairn_step *step)
 {
@@ -301,8 +303,10 @@ static struct cairn_abbrevs *compile(struct cairn_abbrev_cache *cache, struct ca
 	struct builder builder = {.encoding = encoding};
 	struct cairn_cursor in = cairn_cursor(section);
 	cairn_cursor_seek(&in, offset);
-	while (read_abbrev(&builder, &in))
-		;
+	if (cache->compiled_bytes < compile_floor + compile_ratio * (uint64_t)section.length)
+		while (read_abbrev(&builder, &in))
+			;
+	cache->compiled_bytes += offset < cairn_cursor_offset(&in) ? cairn_cursor_offset(&in) - offset : 0;
 	struct cairn_abbrevs *table = cairn_arena_zero(&cache->arena, 1, sizeof *table);
 	table->items = keep(&cache->arena, builder.items, builder.count * sizeof *builder.items);
 	table->count = builder.count;
@@ -346,7 +350,7 @@ void cairn_abbrev_cache_free(struct cairn_abbrev_cache *cache)
 	free(cache->items);
 	cairn_map_free(&cache->index);
 	cairn_arena_free(&cache->arena);
-	*cache = (struct cairn_abbrev_cache){0};
+	*cache = (struct cairn_abbrev_cache){.compiled_bytes = cache->compiled_bytes};
 }
 
 void cairn_abbrev_cache_trim(struct cairn_abbrev_cache *cache)

@@ -77,9 +77,11 @@ struct cairn_abbrev_cache {
 	size_t count, capacity;
 	struct cairn_map **maps; /* of sparse tables, to be freed */
 	size_t map_count, map_capacity;
+	uint64_t compiled_bytes; /* ever; a hostile file could have every unit use its own view of one large table */
 };
 
-/* The table at OFFSET of SECTION, for units of ENCODING. Never NULL; where the section is damaged the table ends there.
+/* The table at OFFSET of SECTION, for units of ENCODING. Never NULL; where the section is damaged the table ends there, and
+ * when far more has been compiled than there is, it is empty.
  * Borrowed until the cache is trimmed or freed. */
 const struct cairn_abbrevs *cairn_abbrevs_at(
 	struct cairn_abbrev_cache *cache, struct cairn_bytes section, uint64_t offset, struct cairn_encoding encoding);

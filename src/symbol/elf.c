@@ -1,10 +1,10 @@
 /* elf.c - the ELF reader. Follows the System V gABI, chapter 4 (headers, sections, compressed sections, symbols) and
- * chapter 5 (program headers, notes).
+ * chapter 5 (program headers).
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/elf.h"
 
-#include "base/cursor.h"
 #include "base/inflate.h"
+#include "symbol/identity.h"
 
 #include <elf.h>
 #include <stdio.h>
@@ -36,23 +36,10 @@ static const char *string_at(struct cairn_bytes table, uint64_t offset)
 	return offset < table.length ? table.data + offset : "";
 }
 
-/* Chapter 5, "Note Section": name and descriptor are each padded to the alignment of the section or segment. */
-static void read_build_id(struct cairn_elf *elf, struct cairn_bytes notes, uint64_t alignment)
+static void read_build_id(struct cairn_elf *elf, struct cairn_bytes notes)
 {
-	uint64_t mask = alignment == 8 ? 7 : 3;
-	struct cairn_cursor in = cairn_cursor(notes);
-	while (!in.failed && cairn_cursor_left(&in) >= 12 && !elf->build_id[0]) {
-		uint32_t name_length = cairn_cursor_u32(&in), length = cairn_cursor_u32(&in), type = cairn_cursor_u32(&in);
-		struct cairn_bytes name = cairn_cursor_bytes(&in, name_length);
-		cairn_cursor_skip(&in, -cairn_cursor_offset(&in) & mask);
-		struct cairn_bytes id = cairn_cursor_bytes(&in, length);
-		if (!in.failed && type == NT_GNU_BUILD_ID && cairn_bytes_equal(name, (struct cairn_bytes){"GNU", 4}) &&
-		    id.length <= (sizeof elf->build_id - 1) / 2)
-			for (size_t i = 0; i < id.length; i++)
-				snprintf(elf->build_id + 2 * i, 3, "%02x", (unsigned char)id.data[i]);
-		if (cairn_cursor_left(&in) > mask)
-			cairn_cursor_skip(&in, -cairn_cursor_offset(&in) & mask);
-	}
+	if (!elf->build_id[0])
+		cairn_build_id_find(notes, elf->build_id);
 }
 
 static bool read_segments(struct cairn_elf *elf, const Elf64_Ehdr *header, struct cairn_error *error)
@@ -70,7 +57,7 @@ static bool read_segments(struct cairn_elf *elf, const Elf64_Ehdr *header, struc
 			elf->segments[elf->segment_count++] = (struct cairn_elf_segment){
 				entry.p_offset, entry.p_vaddr, entry.p_filesz, entry.p_memsz, (entry.p_flags & PF_X) != 0};
 		else if (entry.p_type == PT_NOTE)
-			read_build_id(elf, slice(elf, entry.p_offset, entry.p_filesz), entry.p_align);
+			read_build_id(elf, slice(elf, entry.p_offset, entry.p_filesz));
 	}
 	return true;
 }
@@ -116,7 +103,7 @@ static void read_section(struct cairn_elf *elf, const Elf64_Shdr *entry, struct 
 	if (entry->sh_type != SHT_NOBITS && entry->sh_type != SHT_NULL)
 		section->bytes = slice(elf, entry->sh_offset, entry->sh_size);
 	if (entry->sh_type == SHT_NOTE)
-		read_build_id(elf, section->bytes, entry->sh_addralign);
+		read_build_id(elf, section->bytes);
 	if (section->bytes.length == 0)
 		return;
 	if (entry->sh_flags & SHF_COMPRESSED)

@@ -58,7 +58,8 @@ void cairn_symbols_close(struct cairn_symbols *symbols);
  * calls reuse what was unpacked by earlier ones. */
 void cairn_symbols_lookup(struct cairn_symbols *symbols, const uint64_t *addresses, size_t count, struct cairn_symbol *results);
 
-/* Sentences about damage met while reading (a unit that is cut short, a .dwo that is missing), each once.
+/* Sentences about damage met while reading (a .dwo that is missing, lists that go in circles), each once
+ * and no more than a screenful.
  * *COUNT of them; borrowed until the next lookup. */
 const char *const *cairn_symbols_warnings(const struct cairn_symbols *symbols, size_t *count);
 

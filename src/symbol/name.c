@@ -139,7 +139,7 @@ struct cairn_name cairn_names_of(struct cairn_names *names, const struct cairn_u
 		return name;
 	uint64_t place = entry->origin.number + (entry->origin.kind == CAIRN_VALUE_UNIT_REFERENCE ? unit->offset : 0);
 	uint64_t file = unit->dwarf->number * 2u + (entry->origin.kind == CAIRN_VALUE_ALT_REFERENCE);
-	uint32_t *known = cairn_map_at(&names->index, place | file << 48);
+	uint32_t *known = cairn_map_at(&names->index, cairn_hash_mix(file) ^ place);
 	if (*known == CAIRN_NONE) {
 		*known = (uint32_t)names->count;
 		cairn_array_room(names->items, names->count, names->capacity);

@@ -35,7 +35,17 @@ struct cairn_names {
 	struct cairn_map index;
 	struct cairn_name *items;
 	size_t count, capacity;
+	/* How much has been read, in bytes and list entries, and how much may be (0 for no limit). Every part of an honest file is
+	 * read a few times at most; a hostile one can have all of its units use the same long list. */
+	uint64_t spent, limit;
 };
+
+/* Counts AMOUNT as read; false when it is too much. */
+static inline bool cairn_names_spend(struct cairn_names *names, uint64_t amount)
+{
+	names->spent += amount;
+	return names->limit == 0 || names->spent <= names->limit;
+}
 
 /* The name of ENTRY, which is in UNIT: the first linkage name along its references, else the first name. In C a linkage name
  * is a second name of the function, such as a private one within a library, and the plain one is preferred. */

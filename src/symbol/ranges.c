@@ -160,9 +160,9 @@ size_t cairn_addresses_find(const uint64_t *addresses, size_t count, uint64_t ad
 
 size_t cairn_addresses_within(const uint64_t *addresses, size_t count, struct cairn_range range, size_t *found)
 {
-	size_t first = cairn_addresses_find(addresses, count, range.low), end = first;
-	while (end < count && addresses[end] < range.high)
-		end++;
-	*found = end - first;
+	size_t first = cairn_addresses_find(addresses, count, range.low);
+	*found = 0;
+	if (first < count && addresses[first] < range.high)
+		*found = cairn_addresses_find(addresses + first, count - first, range.high);
 	return first;
 }

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/split.h"
 
+#include "base/array.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -9,17 +11,20 @@
 struct part {
 	struct cairn_dwarf dwarf;
 	struct cairn_elf *elf; /* owned; NULL for a part of the package */
-	struct part *older;
 	uint64_t id;
 };
+
+/* More than any program has units; each is a file to look for. */
+enum { most_parts = 1 << 18 };
 
 struct cairn_split {
 	struct cairn_elf *package;
 	const char *sysroot;
 	const char *binary;
 	pthread_mutex_t lock;
-	struct part *parts;
-	uint32_t count;
+	struct cairn_map index; /* from id to part */
+	struct part **parts;
+	size_t count, capacity;
 };
 
 struct cairn_split *cairn_split_new(struct cairn_elf *package, const char *sysroot, const char *binary)
@@ -36,12 +41,12 @@ struct cairn_split *cairn_split_new(struct cairn_elf *package, const char *sysro
 
 void cairn_split_free(struct cairn_split *split)
 {
-	while (split->parts) {
-		struct part *part = split->parts;
-		split->parts = part->older;
-		cairn_elf_close(part->elf);
-		free(part);
+	for (size_t i = 0; i < split->count; i++) {
+		cairn_elf_close(split->parts[i]->elf);
+		free(split->parts[i]);
 	}
+	free(split->parts);
+	cairn_map_free(&split->index);
 	pthread_mutex_destroy(&split->lock);
 	free(split);
 }
@@ -166,30 +171,37 @@ static struct cairn_elf *open_file(const struct cairn_split *split, const struct
 	return elf;
 }
 
-/* The part with the skeleton's id, opened when it is met first. An id that leads nowhere is remembered too. */
+static struct part *open_part(struct cairn_split *split, const struct cairn_unit *skeleton)
+{
+	struct part *part = calloc(1, sizeof *part);
+	if (!part)
+		cairn_out_of_memory(sizeof *part);
+	part->id = skeleton->dwo_id;
+	if (!open_from_package(split, part)) {
+		part->dwarf = (struct cairn_dwarf){0};
+		part->elf = open_file(split, skeleton);
+		if (part->elf) {
+			cairn_dwarf_open(&part->dwarf, part->elf, true);
+			await_all(&part->dwarf);
+		}
+	}
+	part->dwarf.zero_is_code = skeleton->dwarf->zero_is_code;
+	part->dwarf.number = 2 + (uint32_t)split->count;
+	return part;
+}
+
+/* The part with the skeleton's id, opened when it is met first. An id that leads nowhere is remembered too. NULL when there have
+ * been too many. */
 static struct part *find_part(struct cairn_split *split, const struct cairn_unit *skeleton)
 {
 	pthread_mutex_lock(&split->lock);
-	struct part *part = split->parts;
-	while (part && part->id != skeleton->dwo_id)
-		part = part->older;
-	if (!part) {
-		part = calloc(1, sizeof *part);
-		if (!part)
-			cairn_out_of_memory(sizeof *part);
-		part->id = skeleton->dwo_id;
-		if (!open_from_package(split, part)) {
-			part->dwarf = (struct cairn_dwarf){0};
-			part->elf = open_file(split, skeleton);
-			if (part->elf) {
-				cairn_dwarf_open(&part->dwarf, part->elf, true);
-				await_all(&part->dwarf);
-			}
-		}
-		part->dwarf.zero_is_code = skeleton->dwarf->zero_is_code;
-		part->dwarf.number = 2 + split->count++;
-		part->older = split->parts;
-		split->parts = part;
+	uint32_t known = cairn_map_get(&split->index, skeleton->dwo_id);
+	struct part *part = known == CAIRN_NONE ? NULL : split->parts[known];
+	if (!part && split->count < most_parts) {
+		part = open_part(split, skeleton);
+		*cairn_map_at(&split->index, skeleton->dwo_id) = (uint32_t)split->count;
+		cairn_array_room(split->parts, split->count, split->capacity);
+		split->parts[split->count++] = part;
 	}
 	pthread_mutex_unlock(&split->lock);
 	return part;
@@ -200,7 +212,7 @@ const struct cairn_unit *cairn_split_unit(struct cairn_split *split, const struc
 {
 	struct part *part = find_part(split, skeleton);
 	uint64_t offset = 0, next;
-	if (!part->dwarf.elf) {
+	if (!part || !part->dwarf.elf) {
 		cairn_fail(error, "%s: not found; functions of that unit have no names", skeleton->dwo_name);
 		return NULL;
 	}

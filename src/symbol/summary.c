@@ -31,7 +31,7 @@ static void add_weights(const struct cairn_profile *profile, struct cairn_symbol
 			if (slot == CAIRN_NONE || last_sample[slot] == i + 1)
 				continue;
 			last_sample[slot] = i + 1;
-			report->modules[slot].unnamed_weight += profile->values[i * profile->value_count + profile->default_value];
+			report->modules[slot].unnamed_weight += fabs(profile->values[i * profile->value_count + profile->default_value]);
 		}
 	}
 }
@@ -53,11 +53,13 @@ void cairn_symbolize_weigh(const struct cairn_profile *profile, struct cairn_sym
 void cairn_symbolize_explain(const struct cairn_profile *profile, const struct cairn_symbolize_report *report, double share,
 			     struct cairn_buffer *out)
 {
-	double total = profile->value_count ? cairn_profile_total(profile, profile->default_value) : 0;
+	double total = 0; /* of absolute values: a difference may come to nothing */
+	for (size_t i = 0; profile->value_count && i < profile->sample_count; i++)
+		total += fabs(profile->values[i * profile->value_count + profile->default_value]);
 	const char *unit = profile->value_count ? cairn_profile_string(profile, profile->value_types[profile->default_value].unit) : "";
 	for (size_t i = 0; i < report->module_count; i++) {
 		const struct cairn_symbolize_module *module = &report->modules[i];
-		double part = total != 0 ? fabs(module->unnamed_weight / total) : 0;
+		double part = total != 0 ? module->unnamed_weight / total : 0;
 		if (!module->unnamed || part < share)
 			continue;
 		const char *path = module->module == CAIRN_NONE ? "" : cairn_profile_string(profile, profile->modules[module->module].path);

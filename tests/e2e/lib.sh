@@ -4,6 +4,7 @@ set -u
 cairn=$PWD/${CAIRN_BUILD:-build}/cairn
 library=$PWD/${CAIRN_BUILD:-build}/libcairn.so
 shared=$PWD/../shared
+root=$PWD
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/cairn-test.XXXXXX")
 children=()
 export XDG_CACHE_HOME=$scratch/cache
@@ -74,6 +75,20 @@ wait_for() {
 		[ $SECONDS -lt $deadline ] || return 1
 		sleep 0.1
 	done
+}
+
+# demo_dumps: the demo service as ./leaky, and two dumps of one run of it, before.heap and now.heap; without jemalloc's profiler the
+# whole file is skipped. A busy machine may leave a short run nothing to show, so it is tried again.
+demo_dumps() {
+	${CC:-cc} -O2 -g -pthread "$root/examples/leaky/leaky.c" -o leaky -ljemalloc 2>"$scratch/log" || skip_all 'no jemalloc to link with'
+	for _ in 1 2 3 4 5; do
+		rm -f je.*.heap
+		MALLOC_CONF=prof:true,prof_accum:true,lg_prof_sample:12,lg_prof_interval:22,prof_final:true,prof_prefix:je ./leaky 1 >/dev/null
+		set -- $(ls -v je.*.i*.heap 2>/dev/null)
+		[ $# -ge 4 ] && [ "$(grep -c '^@' je.*.f.heap)" -ge 4 ] && break
+	done
+	[ $# -ge 4 ] || skip_all 'jemalloc here has no profiler'
+	cp "$3" before.heap && mv je.*.f.heap now.heap && rm -f je.*.heap
 }
 
 done_testing() {

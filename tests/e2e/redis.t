@@ -24,7 +24,8 @@ program=$(command -v redis-server)
 for metric in inuse_space inuse_objects alloc_space alloc_objects; do
 	"$cairn" top --addresses --json --value $metric "$scratch/after.heap" >"$scratch/ours" 2>/dev/null
 	jeprof --text --addresses --show_bytes --$metric "$program" "$scratch/after.heap" >"$scratch/theirs" 2>/dev/null
-	holds "$metric: every address as jeprof has it" python3 tests/e2e/compare-jeprof.py "$scratch/ours" "$scratch/theirs"
+	"$cairn" raw "$scratch/after.heap" >"$scratch/raw" 2>/dev/null
+	holds "$metric: every address as jeprof has it" python3 tests/e2e/compare-jeprof.py "$scratch/ours" "$scratch/theirs" "$scratch/raw" $metric
 done
 
 # jeprof subtracts by absolute address, so its base must be a dump of the same process.
@@ -40,7 +41,8 @@ first=$(ls -v "$scratch"/one.*.i0.heap) last=$(ls -v "$scratch"/one.*.f.heap)
 for metric in inuse_space alloc_objects; do
 	"$cairn" top --addresses --json --value $metric --base "$first" "$last" >"$scratch/ours" 2>/dev/null
 	jeprof --text --addresses --show_bytes --$metric --base "$first" "$program" "$last" >"$scratch/theirs" 2>/dev/null
-	holds "$metric less a base: every address as jeprof has it" python3 tests/e2e/compare-jeprof.py "$scratch/ours" "$scratch/theirs"
+	"$cairn" raw --base "$first" "$last" >"$scratch/raw" 2>/dev/null
+	holds "$metric less a base: every address as jeprof has it" python3 tests/e2e/compare-jeprof.py "$scratch/ours" "$scratch/theirs" "$scratch/raw" $metric
 done
 # Where jeprof is wrong: two runs lie at different addresses, so it finds nothing in common; ours must.
 "$cairn" top --json --base "$scratch/before.heap" "$scratch/after.heap" >"$scratch/ours" 2>/dev/null

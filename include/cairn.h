@@ -1,0 +1,125 @@
+/* cairn.h - heap profiling for a service on jemalloc, inside the service.
+ *
+ * Two ways in. Without touching the service:
+ *
+ *     LD_PRELOAD=libcairn.so MALLOC_CONF=prof:true ./service
+ *
+ * Or linked (`pkg-config --cflags --libs cairn`) and started by a call:
+ *
+ *     struct cairn_options options = {.size = sizeof options, .listen = "127.0.0.1:4000"};
+ *     char error[256];
+ *     if (!cairn_start(&options, error, sizeof error))
+ *         log("no heap profiling: %s", error);
+ *
+ * Either way the process gets a unix socket of its own, which the `cairn` command finds by PID (`cairn top PID`), and the
+ * control routes of GreptimeDB, Databend, userver, RisingWave, TiKV, Go and jeprof; `GET /` lists them. A service that has
+ * an HTTP server already mounts the same routes in it with cairn_answer.
+ *
+ * The agent never aborts, prints, or allocates from the service's malloc while it works; it has one thread for requests and
+ * up to two for work that takes time, with all signals blocked. Snapshots are taken on those threads, never on the caller's.
+ * After fork, a child that lives longer than a moment has an agent and a socket of its own.
+ *
+ * Configuration, later wins: `struct cairn_options`, the TOML file named by CAIRN_CONFIG, CAIRN_CONF
+ * (`listen:127.0.0.1:4000,token:secret`). GET /cairn/status shows what came out of it.
+ *
+ * Every function may be called from any thread, except from a signal handler. ERROR receives a sentence, terminated, cut to
+ * SIZE; it may be NULL.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_H
+#define CAIRN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CAIRN_API __attribute__((visibility("default")))
+
+/* All zeroes but `size` is right for most services. Strings are copied. */
+struct cairn_options {
+	/* sizeof(struct cairn_options), so that a program and a library of different versions understand each other. */
+	size_t size;
+	/* TCP address to listen on besides the unix socket: "127.0.0.1:4000", ":4000", "[::1]:4000". NULL: none. An address
+	 * that is not loopback needs a token. */
+	const char *listen;
+	/* Asked of every TCP client as `Authorization: Bearer TOKEN`. NULL: none. */
+	const char *token;
+	/* The folder for dump files. NULL: the folder of jemalloc's prof_prefix. */
+	const char *dumps;
+	/* The cairn command, which names and draws. NULL: beside libcairn.so, else on PATH. */
+	const char *tool;
+	/* 1 starts sampling now, -1 leaves it off, 0 keeps what MALLOC_CONF says. */
+	int heap_profiling;
+	/* jemalloc's mallctl and malloc_stats_print, for a program that is linked statically and stripped, where they cannot be
+	 * found. NULL: they are looked for under any prefix. */
+	int (*mallctl)(const char *name, void *old_value, size_t *old_size, void *new_value, size_t new_size);
+	void (*malloc_stats_print)(void (*write)(void *context, const char *text), void *context, const char *options);
+};
+
+/* Starts the agent. True when it runs, also when it did already (a preloaded agent keeps its own options). It runs in a process
+ * without jemalloc too, where it has no socket and every answer says what is missing. False in a setuid process and where
+ * no thread can be had. OPTIONS may be NULL. */
+CAIRN_API bool cairn_start(const struct cairn_options *options, char *error, size_t size);
+
+/* Stops the agent, its threads and its sockets; returns when they are gone. Sampling goes on as it was. */
+CAIRN_API void cairn_stop(void);
+
+/* What the profiler can do and does. */
+enum cairn_state {
+	CAIRN_NO_JEMALLOC,  /* no jemalloc in the process, or not the one in use */
+	CAIRN_NOT_BUILT,    /* jemalloc was built without profiling */
+	CAIRN_NOT_ENABLED,  /* started without prof:true; only a restart changes that */
+	CAIRN_INACTIVE,     /* ready, not sampling */
+	CAIRN_ACTIVE
+};
+CAIRN_API enum cairn_state cairn_state(void);
+
+/* The body of GET /cairn/status, terminated and cut to SIZE. Returns its whole length, as snprintf does. */
+CAIRN_API size_t cairn_status(char *json, size_t size);
+
+/* Starts and stops sampling. Samples of live memory stay when it stops. */
+CAIRN_API bool cairn_activate(char *error, size_t size);
+CAIRN_API bool cairn_deactivate(char *error, size_t size);
+
+/* Throws all samples away, so that memory allocated before now is no longer seen, and sets the mean distance of samples to
+ * PERIOD bytes (a power of two, rounded down; 0 keeps it). */
+CAIRN_API bool cairn_reset(uint64_t period, char *error, size_t size);
+
+/* Whether jemalloc writes a dump whenever memory in use reaches a new high. It does so without limit on their number. */
+CAIRN_API bool cairn_gdump(bool active, char *error, size_t size);
+
+/* Writes a heap profile of now, with Cairn's trailer, to an open descriptor, or to a new file at PATH, which appears whole or
+ * not at all and never replaces another. */
+CAIRN_API bool cairn_snapshot_to(int descriptor, char *error, size_t size);
+CAIRN_API bool cairn_snapshot_file(const char *path, char *error, size_t size);
+
+/* jemalloc's statistics, as malloc_stats_print gives them with OPTIONS (NULL for text, "J" for JSON), passed to WRITE piece by
+ * piece on the calling thread. False when there is no jemalloc. */
+CAIRN_API bool cairn_statistics(void (*write)(void *context, const char *text), void *context, const char *options);
+
+/* An answer to a request. Everything in it lives until cairn_reply_free. */
+struct cairn_reply {
+	int status;          /* 200, 404, … */
+	const char *type;    /* Content-Type */
+	const char *headers; /* further header lines, each ended by CR LF; may be empty */
+	const void *body;
+	size_t length;
+	void *owner; /* the library's */
+};
+
+/* Answers a request that came in through the service's own HTTP server: METHOD and TARGET as in the request line ("POST",
+ * "/debug/prof/mem?output=proto"), CONTENT_TYPE of the body or NULL. Waits until the answer is there; snapshots and drawings
+ * are made on the agent's threads meanwhile. Who may ask is the service's to decide: no token is looked at here. False only
+ * where there is no memory for a reply. */
+CAIRN_API bool cairn_answer(const char *method, const char *target, const char *content_type, const void *body, size_t length,
+			    struct cairn_reply *reply);
+CAIRN_API void cairn_reply_free(struct cairn_reply *reply);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

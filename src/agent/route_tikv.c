@@ -1,0 +1,192 @@
+/* route_tikv.c - TiKV's heap_activate, heap_deactivate, heap_list and heap?name=, all of them GET.
+ *
+ * With an interval its dumps are `000001.heap` and so on in the dump folder, written by a call that puts itself back into
+ * the queue until it is told to end; heap_deactivate removes them.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/answer.h"
+#include "agent/clock.h"
+#include "agent/dumps.h"
+#include "base/descriptor.h"
+#include "base/pages.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { numbers_maximum = 999999, list_maximum = 256 };
+
+static void write_regularly(struct cairn_call *call)
+{
+	struct cairn_agent *agent = call->agent;
+	struct cairn_error error;
+	unsigned seconds = atomic_load(&agent->tikv_interval);
+	call->arrived_ns = cairn_clock_ns();
+	if (seconds == 0)
+		return;
+	struct cairn_snapshot *snapshot = cairn_answer_take(call, &error);
+	if (snapshot) {
+		char folder[300], path[340];
+		cairn_dumps_folder(agent, folder, sizeof folder);
+		for (unsigned number = 1; number <= numbers_maximum; number++) {
+			snprintf(path, sizeof path, "%s/%06u.heap", folder, number);
+			if (cairn_dumps_write(agent, snapshot, path, &error) || errno != EEXIST)
+				break;
+		}
+		cairn_snapshot_release(snapshot);
+	}
+	call->due_ns = cairn_clock_ns() + (int64_t)seconds * 1000000000;
+}
+
+static void finish_regular(struct cairn_call *call)
+{
+	cairn_call_free(&call->agent->work, call);
+}
+
+static bool start_regular(struct cairn_agent *agent, unsigned seconds)
+{
+	static const struct cairn_route regular = {.handle = write_regularly};
+	struct cairn_call *call = cairn_call_new(&agent->work);
+	if (!call)
+		return false;
+	call->agent = agent;
+	call->route = &regular;
+	call->finish = finish_regular;
+	call->due_ns = cairn_clock_ns() + (int64_t)seconds * 1000000000;
+	atomic_store(&agent->tikv_interval, seconds);
+	if (cairn_call_enqueue(&agent->work, call))
+		return true;
+	cairn_call_free(&agent->work, call);
+	return false;
+}
+
+void cairn_tikv_activate(struct cairn_call *call)
+{
+	struct cairn_error error;
+	char text[32] = "0";
+	uint64_t seconds;
+	cairn_query_get(call->request->query, "interval", text, sizeof text);
+	struct cairn_bytes rest = cairn_bytes_of(text);
+	if (!cairn_text_decimal(&rest, &seconds) || rest.length > 0 || seconds > 1000000) {
+		cairn_response_text(call->response, 400, CAIRN_TEXT, "invalid interval: a number of seconds is meant");
+		return;
+	}
+	if (cairn_profiler_state(&call->agent->profiler) == CAIRN_PROFILER_ACTIVE)
+		cairn_response_text(call->response, 500, CAIRN_TEXT, "Already in Profiling");
+	else if (!cairn_profiler_activate(&call->agent->profiler, true, &error))
+		cairn_response_text(call->response, 500, CAIRN_TEXT, "%s", error.text);
+	else if (seconds > 0 && !start_regular(call->agent, (unsigned)seconds))
+		cairn_response_text(call->response, 503, CAIRN_TEXT, "too much is under way");
+	else
+		cairn_response_text(call->response, 200, CAIRN_TEXT, "activate heap profile success");
+}
+
+static bool is_numbered(const char *name)
+{
+	return strlen(name) == 11 && strspn(name, "0123456789") == 6 && strcmp(name + 6, ".heap") == 0;
+}
+
+/* The numbered dumps, newest first. */
+struct found {
+	struct cairn_agent *agent;
+	size_t count;
+	struct {
+		char name[12];
+		int64_t time;
+	} files[list_maximum];
+};
+
+static void find_numbered(void *context, const char *name)
+{
+	struct found *found = context;
+	char folder[300], path[340];
+	struct stat status;
+	if (!is_numbered(name) || found->count == list_maximum)
+		return;
+	cairn_dumps_folder(found->agent, folder, sizeof folder);
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	if (stat(path, &status) != 0)
+		return;
+	size_t at = found->count++;
+	for (; at > 0 && strcmp(found->files[at - 1].name, name) < 0; at--)
+		found->files[at] = found->files[at - 1];
+	snprintf(found->files[at].name, sizeof found->files[at].name, "%s", name);
+	found->files[at].time = status.st_mtime;
+}
+
+void cairn_tikv_deactivate(struct cairn_call *call)
+{
+	struct cairn_error error;
+	struct cairn_agent *agent = call->agent;
+	if (cairn_profiler_state(&agent->profiler) != CAIRN_PROFILER_ACTIVE) {
+		cairn_response_text(call->response, 200, CAIRN_TEXT, "no heap profile is running");
+		return;
+	}
+	if (!cairn_profiler_activate(&agent->profiler, false, &error)) {
+		cairn_response_text(call->response, 500, CAIRN_TEXT, "%s", error.text);
+		return;
+	}
+	if (atomic_exchange(&agent->tikv_interval, 0) > 0) {
+		struct found found = {.agent = agent};
+		char folder[300], path[340];
+		cairn_dumps_folder(agent, folder, sizeof folder);
+		cairn_dumps_list(agent, find_numbered, &found, &error);
+		for (size_t i = 0; i < found.count; i++) {
+			snprintf(path, sizeof path, "%s/%s", folder, found.files[i].name);
+			unlink(path);
+		}
+	}
+	cairn_response_text(call->response, 200, CAIRN_TEXT, "deactivate heap profile success");
+}
+
+void cairn_tikv_list(struct cairn_call *call)
+{
+	struct cairn_error error;
+	struct found found = {.agent = call->agent};
+	if (!cairn_dumps_list(call->agent, find_numbered, &found, &error)) {
+		cairn_response_text(call->response, 500, CAIRN_TEXT, "%s", error.text);
+		return;
+	}
+	cairn_response_start(call->response, 200, CAIRN_TEXT);
+	for (size_t i = 0; i < found.count; i++) {
+		struct tm date;
+		time_t local = (time_t)found.files[i].time + call->agent->utc_offset;
+		gmtime_r(&local, &date);
+		cairn_buffer_format(&call->response->body, "%s%s\t\t%04d-%02d-%02d %02d:%02d:%02d", i ? "\n" : "", found.files[i].name,
+				    date.tm_year + 1900, date.tm_mon + 1, date.tm_mday, date.tm_hour, date.tm_min, date.tm_sec);
+	}
+}
+
+bool cairn_tikv_heap(struct cairn_call *call)
+{
+	struct cairn_error error = {0};
+	char name[64], picture[8] = "";
+	bool named = cairn_query_get(call->request->query, "name", name, sizeof name);
+	cairn_query_get(call->request->query, "jeprof", picture, sizeof picture);
+	bool drawn = strcmp(picture, "true") == 0;
+	if (!named && !drawn)
+		return false;
+	static const char *const flame[] = {"flame", "-", NULL};
+	struct cairn_snapshot *snapshot = named ? NULL : cairn_answer_take(call, &error);
+	int descriptor = named ? cairn_dumps_open(call->agent, name, &error) : snapshot ? snapshot->descriptor : -1;
+	int status = descriptor < 0 ? 500 : 200;
+	if (status == 200 && drawn) {
+		status = cairn_answer_render(call, flame, descriptor, -1, CAIRN_SVG, &error);
+	} else if (status == 200) {
+		cairn_response_start(call->response, 200, CAIRN_OCTETS);
+		for (char *room; (room = cairn_buffer_room(&call->response->body, 64 << 10));) {
+			ssize_t length = read(descriptor, room, 64 << 10);
+			if (length <= 0)
+				break;
+			call->response->body.length += (size_t)length;
+		}
+	}
+	if (status != 200)
+		cairn_response_text(call->response, status, CAIRN_TEXT, "%s", error.text);
+	if (named)
+		cairn_descriptor_close(descriptor);
+	if (snapshot)
+		cairn_snapshot_release(snapshot);
+	return true;
+}

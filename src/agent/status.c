@@ -1,0 +1,302 @@
+/* status.c - GET /cairn/status and GET /metrics.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/status.h"
+
+#include "agent/clock.h"
+#include "agent/cpu.h"
+#include "agent/hook.h"
+#include "agent/facts.h"
+#include "base/descriptor.h"
+#include "base/json.h"
+
+#include <stdio.h>
+
+static void write_text(struct cairn_json *json, const char *key, const char *value)
+{
+	if (value && value[0])
+		cairn_json_text(json, key, cairn_bytes_of(value));
+	else
+		cairn_json_null(json, key);
+}
+
+/* Seconds since 1970, to the millisecond; null for never. */
+static void write_time(struct cairn_json *json, const char *key, int64_t ns)
+{
+	if (ns)
+		cairn_json_number(json, key, (double)(ns / 1000000) / 1000);
+	else
+		cairn_json_null(json, key);
+}
+
+static void write_profiler(struct cairn_json *json, struct cairn_agent *agent)
+{
+	struct cairn_profiler *profiler = &agent->profiler;
+	struct cairn_jemalloc *jemalloc = &profiler->jemalloc;
+	enum cairn_profiler_state state = cairn_profiler_state(profiler);
+	struct cairn_error why;
+	cairn_profiler_explain(profiler, why.text, sizeof why.text);
+	cairn_json_text(json, "state", cairn_bytes_of(cairn_profiler_state_name(state)));
+	cairn_json_bool(json, "active", state == CAIRN_PROFILER_ACTIVE);
+	write_time(json, "active_since", atomic_load(&profiler->active_since));
+	write_text(json, "why", why.text);
+	cairn_json_integer(json, "period", (int64_t)cairn_profiler_period(profiler));
+	write_time(json, "reset_at", atomic_load(&profiler->reset_at));
+	cairn_json_bool(json, "gdump", cairn_profiler_gdump_is_active(profiler));
+	cairn_json_open(json, "jemalloc", '{');
+	write_text(json, "version", jemalloc->version);
+	cairn_json_text(json, "prefix", cairn_bytes_of(jemalloc->prefix));
+	write_text(json, "module", jemalloc->module);
+	cairn_json_text(json, "found", cairn_bytes_of(jemalloc->handed_over ? "handed over" : !jemalloc->mallctl ? "not" :
+						      jemalloc->exported ? "exported" : "symtab"));
+	cairn_json_bool(json, "is_malloc", jemalloc->is_malloc);
+	if (jemalloc->mallctl) {
+		const char *prefix;
+		cairn_jemalloc_get_text(jemalloc, "opt.prof_prefix", &prefix);
+		write_text(json, "prof_prefix", prefix);
+		bool accumulates;
+		cairn_jemalloc_get_bool(jemalloc, "opt.prof_accum", &accumulates);
+		cairn_json_bool(json, "prof_accum", accumulates);
+	}
+	cairn_json_close(json, '}');
+}
+
+/* Which unwinder takes the stacks, how it fares and what profiling costs. */
+static void write_unwinder(struct cairn_json *json, struct cairn_agent *agent)
+{
+	struct cairn_hook_counts hook;
+	cairn_hook_count(&hook);
+	cairn_json_open(json, "unwinder", '{');
+	cairn_json_text(json, "name", cairn_bytes_of(hook.installed ? "cairn" : "jemalloc"));
+	write_text(json, "why", hook.installed ? "" : agent->unwinder_problem.text);
+	write_text(json, "warning", hook.installed || cairn_code_is_live() ? "" :
+		   "glibc before 2.35: jemalloc's own unwinder takes the loader's lock and may wait for ever in a process that loads libraries");
+	cairn_json_integer(json, "stacks", (int64_t)hook.stacks);
+	for (int i = CAIRN_UNWIND_TRUNCATED; i < CAIRN_UNWIND_ENDS; i++) {
+		char key[32];
+		snprintf(key, sizeof key, "%s", cairn_unwind_end_name((enum cairn_unwind_end)i));
+		for (char *space; (space = strchr(key, ' '));)
+			*space = '_';
+		cairn_json_integer(json, key, (int64_t)hook.ends[i]);
+	}
+	cairn_json_number(json, "frames_per_stack", hook.frames_per_stack);
+	cairn_json_number(json, "ns_per_stack", hook.ns_per_stack);
+	cairn_json_close(json, '}');
+}
+
+static void write_cost(struct cairn_json *json, struct cairn_agent *agent)
+{
+	struct cairn_budget *budget = &agent->budget;
+	cairn_json_open(json, "cost", '{');
+	cairn_json_number(json, "samples_per_second", atomic_load(&budget->samples_per_second));
+	cairn_json_number(json, "ns_per_sample", atomic_load(&budget->ns_per_sample));
+	cairn_json_number(json, "cpu_share", atomic_load(&budget->share));
+	cairn_json_integer(json, "memory_bytes", (int64_t)cairn_budget_memory(atomic_load(&agent->snapshots.last_samples)));
+	if (agent->config.budget)
+		cairn_json_number(json, "budget", (double)agent->config.budget / 1e6);
+	else
+		cairn_json_null(json, "budget");
+	cairn_json_integer(json, "period_changes", atomic_load(&budget->changes));
+	cairn_json_integer(json, "previous_period", (int64_t)atomic_load(&budget->previous_period));
+	write_time(json, "changed_at", atomic_load(&budget->changed_at));
+	cairn_json_close(json, '}');
+}
+
+static void write_cpu(struct cairn_json *json)
+{
+	struct cairn_cpu_counts cpu;
+	cairn_cpu_count(&cpu);
+	cairn_json_open(json, "cpu", '{');
+	cairn_json_bool(json, "running", cpu.running);
+	cairn_json_integer(json, "runs", (int64_t)cpu.runs);
+	cairn_json_integer(json, "samples", (int64_t)cpu.samples);
+	cairn_json_integer(json, "dropped", (int64_t)cpu.dropped);
+	cairn_json_close(json, '}');
+}
+
+static void write_snapshots(struct cairn_json *json, struct cairn_agent *agent)
+{
+	struct cairn_snapshots *snapshots = &agent->snapshots;
+	cairn_json_open(json, "snapshots", '{');
+	cairn_json_integer(json, "taken", atomic_load(&snapshots->taken));
+	cairn_json_integer(json, "shared", atomic_load(&snapshots->shared));
+	cairn_json_integer(json, "failed", atomic_load(&snapshots->failed));
+	cairn_json_open(json, "last", '{');
+	write_time(json, "time", atomic_load(&snapshots->last_time_ns));
+	cairn_json_number(json, "milliseconds", (double)atomic_load(&snapshots->last_duration_ns) / 1e6);
+	cairn_json_integer(json, "samples", (int64_t)atomic_load(&snapshots->last_samples));
+	cairn_json_integer(json, "sampled_bytes", (int64_t)atomic_load(&snapshots->last_bytes));
+	cairn_json_integer(json, "size", (int64_t)atomic_load(&snapshots->last_size));
+	cairn_json_close(json, '}');
+	cairn_json_close(json, '}');
+}
+
+static void write_config(struct cairn_json *json, const struct cairn_config *config)
+{
+	cairn_json_open(json, "config", '{');
+	for (unsigned i = 0; i < CAIRN_CONFIG_KEYS; i++) {
+		char value[300];
+		const char *key = cairn_config_show(config, i, value, sizeof value);
+		cairn_json_open(json, key, '{');
+		cairn_json_text(json, "value", cairn_bytes_of(value));
+		cairn_json_text(json, "from", cairn_bytes_of(cairn_config_origin_name(config->origins[i])));
+		cairn_json_close(json, '}');
+	}
+	cairn_json_close(json, '}');
+	write_text(json, "config_problems", config->problems);
+}
+
+static void write_agent(struct cairn_json *json, struct cairn_agent *agent)
+{
+	struct cairn_counters *counters = &agent->counters;
+	cairn_json_open(json, "agent", '{');
+	cairn_json_text(json, "version", cairn_bytes_of(CAIRN_VERSION));
+	write_time(json, "started", agent->started_ns);
+	write_text(json, "socket", agent->listen.path);
+	write_text(json, "socket_problem", agent->listen.local_problem);
+	write_text(json, "listen", agent->listen.tcp_shown);
+	write_text(json, "listen_problem", agent->listen.tcp_problem);
+	write_text(json, "tool", agent->tool);
+	cairn_json_integer(json, "requests", atomic_load(&counters->requests));
+	cairn_json_integer(json, "refused", atomic_load(&counters->refused));
+	cairn_json_integer(json, "dropped", atomic_load(&counters->busy));
+	cairn_json_integer(json, "children", atomic_load(&counters->children));
+	cairn_json_integer(json, "children_failed", atomic_load(&counters->children_bad));
+	cairn_json_integer(json, "dumps", atomic_load(&counters->dumps));
+	cairn_json_integer(json, "restarts", atomic_load(&counters->restarts));
+	cairn_json_integer(json, "descriptors", cairn_descriptors_count());
+	cairn_json_close(json, '}');
+}
+
+void cairn_status_json(struct cairn_agent *agent, struct cairn_buffer *out)
+{
+	struct cairn_json json = cairn_json(out);
+	struct cairn_facts facts;
+	cairn_facts_get(&facts);
+	cairn_json_open(&json, NULL, '{');
+	cairn_json_integer(&json, "pid", facts.pid);
+	write_text(&json, "command", facts.command);
+	write_text(&json, "executable", facts.executable);
+	write_text(&json, "host", facts.host);
+	write_time(&json, "start", facts.start_ns);
+	write_profiler(&json, agent);
+	write_unwinder(&json, agent);
+	write_cost(&json, agent);
+	write_cpu(&json);
+	write_snapshots(&json, agent);
+	write_agent(&json, agent);
+	write_config(&json, &agent->config);
+	cairn_json_close(&json, '}');
+}
+
+static void add_line(struct cairn_buffer *out, const char *key, const char *value)
+{
+	if (value[0])
+		cairn_buffer_format(out, "%s: %s\n", key, value);
+}
+
+/* As 2026-11-15T04:10:02Z. */
+static void add_time(struct cairn_buffer *out, const char *key, int64_t ns)
+{
+	struct tm date;
+	time_t seconds = (time_t)(ns / 1000000000);
+	gmtime_r(&seconds, &date);
+	if (ns)
+		cairn_buffer_format(out, "%s: %04d-%02d-%02dT%02d:%02d:%02dZ\n", key, date.tm_year + 1900, date.tm_mon + 1, date.tm_mday,
+				    date.tm_hour, date.tm_min, date.tm_sec);
+}
+
+void cairn_status_text(struct cairn_agent *agent, struct cairn_buffer *out)
+{
+	struct cairn_profiler *profiler = &agent->profiler;
+	struct cairn_snapshots *snapshots = &agent->snapshots;
+	struct cairn_facts facts;
+	struct cairn_error why;
+	cairn_facts_get(&facts);
+	cairn_profiler_explain(profiler, why.text, sizeof why.text);
+	cairn_buffer_format(out, "pid: %d\n", facts.pid);
+	add_line(out, "command", facts.command);
+	add_line(out, "executable", facts.executable);
+	add_line(out, "host", facts.host);
+	add_time(out, "start", facts.start_ns);
+	add_line(out, "state", cairn_profiler_state_name(cairn_profiler_state(profiler)));
+	add_line(out, "why", why.text);
+	add_time(out, "active since", atomic_load(&profiler->active_since));
+	add_time(out, "reset at", atomic_load(&profiler->reset_at));
+	cairn_buffer_format(out, "period: %llu\ngdump: %s\n", (unsigned long long)cairn_profiler_period(profiler),
+			    cairn_profiler_gdump_is_active(profiler) ? "on" : "off");
+	add_line(out, "jemalloc", profiler->jemalloc.version);
+	add_line(out, "prefix", profiler->jemalloc.prefix);
+	add_line(out, "module", profiler->jemalloc.module);
+	cairn_buffer_format(out, "snapshots: %u taken, %u shared, %u failed\n", atomic_load(&snapshots->taken), atomic_load(&snapshots->shared),
+			    atomic_load(&snapshots->failed));
+	add_time(out, "last snapshot", atomic_load(&snapshots->last_time_ns));
+	cairn_buffer_format(out, "samples: %llu\n", (unsigned long long)atomic_load(&snapshots->last_samples));
+	add_line(out, "socket", agent->listen.path);
+	add_line(out, "socket problem", agent->listen.local_problem);
+	add_line(out, "listen", agent->listen.tcp_shown);
+	add_line(out, "listen problem", agent->listen.tcp_problem);
+	add_line(out, "tool", agent->tool);
+	add_line(out, "config problems", agent->config.problems);
+	cairn_buffer_format(out, "dropped: %u\n", atomic_load(&agent->counters.busy));
+	add_line(out, "agent", CAIRN_VERSION);
+}
+
+static void write_metric(struct cairn_buffer *out, const char *name, const char *type, const char *help, double value)
+{
+	cairn_buffer_format(out, "# HELP %s %s\n# TYPE %s %s\n%s %.17g\n", name, help, name, type, name, value);
+}
+
+void cairn_status_metrics(struct cairn_agent *agent, struct cairn_buffer *out)
+{
+	static const struct {
+		const char *statistic, *name, *help;
+	} gauges[] = {
+		{"stats.allocated", "jemalloc_allocated_bytes", "Bytes in live allocations of the application."},
+		{"stats.active", "jemalloc_active_bytes", "Bytes in pages that hold live allocations."},
+		{"stats.metadata", "jemalloc_metadata_bytes", "Bytes the allocator uses for itself."},
+		{"stats.resident", "jemalloc_resident_bytes", "Bytes of the allocator's pages that are in physical memory, at most."},
+		{"stats.mapped", "jemalloc_mapped_bytes", "Bytes of address space in extents the allocator has mapped."},
+		{"stats.retained", "jemalloc_retained_bytes", "Bytes of address space kept after their memory was given back."},
+		{"stats.resident", "sys_jemalloc_resident", "Bytes of the allocator's pages that are in physical memory, at most."},
+		{"stats.allocated", "sys_jemalloc_allocated", "Bytes in live allocations of the application."},
+	};
+	struct cairn_jemalloc *jemalloc = &agent->profiler.jemalloc;
+	if (jemalloc->mallctl)
+		cairn_jemalloc_refresh(jemalloc);
+	for (size_t i = 0; i < sizeof gauges / sizeof *gauges; i++) {
+		size_t value;
+		if (jemalloc->mallctl && cairn_jemalloc_get_size(jemalloc, gauges[i].statistic, &value) == 0)
+			write_metric(out, gauges[i].name, "gauge", gauges[i].help, (double)value);
+	}
+	struct cairn_profiler *profiler = &agent->profiler;
+	enum cairn_profiler_state state = cairn_profiler_state(profiler);
+	cairn_buffer_text(out, "# HELP cairn_profiler_state The state of the heap profiler: 1 for the one it is in.\n# TYPE cairn_profiler_state gauge\n");
+	for (int i = CAIRN_PROFILER_NO_JEMALLOC; i <= CAIRN_PROFILER_ACTIVE; i++)
+		cairn_buffer_format(out, "cairn_profiler_state{state=\"%s\"} %d\n", cairn_profiler_state_name((enum cairn_profiler_state)i), (int)state == i);
+	struct cairn_hook_counts hook;
+	struct cairn_cpu_counts cpu;
+	cairn_hook_count(&hook);
+	cairn_cpu_count(&cpu);
+	cairn_buffer_text(out, "# HELP cairn_stacks_total Stacks of sampled allocations taken by Cairn's unwinder, by how they ended.\n# TYPE cairn_stacks_total counter\n");
+	for (int i = 0; i < CAIRN_UNWIND_ENDS; i++)
+		cairn_buffer_format(out, "cairn_stacks_total{end=\"%s\"} %llu\n", cairn_unwind_end_name((enum cairn_unwind_end)i), (unsigned long long)hook.ends[i]);
+	write_metric(out, "cairn_stack_seconds", "gauge", "Mean time to take a stack.", hook.ns_per_stack / 1e9);
+	write_metric(out, "cairn_profiling_samples_per_second", "gauge", "Sampled allocations per second.", atomic_load(&agent->budget.samples_per_second));
+	write_metric(out, "cairn_profiling_cpu_share", "gauge", "Share of the process's CPU time that heap profiling costs.", atomic_load(&agent->budget.share));
+	write_metric(out, "cairn_profiling_memory_bytes", "gauge", "Memory that sampled objects of the last snapshot take beyond their size, at most.",
+		     (double)cairn_budget_memory(atomic_load(&agent->snapshots.last_samples)));
+	write_metric(out, "cairn_period_changes_total", "counter", "Changes of the sampling period made to stay within the budget.", atomic_load(&agent->budget.changes));
+	write_metric(out, "cairn_cpu_samples_total", "counter", "CPU samples taken.", (double)cpu.samples);
+	write_metric(out, "cairn_cpu_samples_dropped_total", "counter", "CPU samples dropped because the ring was full.", (double)cpu.dropped);
+	struct cairn_snapshots *snapshots = &agent->snapshots;
+	write_metric(out, "cairn_sampling_period_bytes", "gauge", "Mean distance of samples, in allocated bytes.", (double)cairn_profiler_period(profiler));
+	write_metric(out, "cairn_last_snapshot_samples", "gauge", "Sampled live objects in the last snapshot.", (double)atomic_load(&snapshots->last_samples));
+	write_metric(out, "cairn_last_snapshot_seconds", "gauge", "How long jemalloc took to write the last snapshot.",
+		     (double)atomic_load(&snapshots->last_duration_ns) / 1e9);
+	write_metric(out, "cairn_snapshots_total", "counter", "Snapshots taken.", atomic_load(&snapshots->taken));
+	write_metric(out, "cairn_snapshots_failed_total", "counter", "Snapshots that failed.", atomic_load(&snapshots->failed));
+	write_metric(out, "cairn_requests_total", "counter", "Requests the agent has answered.", atomic_load(&agent->counters.requests));
+	write_metric(out, "cairn_requests_refused_total", "counter", "Requests refused for their Host, Origin or token.", atomic_load(&agent->counters.refused));
+	write_metric(out, "cairn_dropped_total", "counter", "Requests turned away because too much was under way.", atomic_load(&agent->counters.busy));
+	write_metric(out, "cairn_children_failed_total", "counter", "Children for naming and drawing that failed.", atomic_load(&agent->counters.children_bad));
+}

@@ -1,0 +1,53 @@
+/* pages.c - memory by mmap.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/pages.h"
+
+#include <sys/mman.h>
+
+enum { page_size = 4096 };
+
+void *cairn_pages_map(size_t size)
+{
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED)
+		return NULL;
+	madvise(memory, size, MADV_DONTFORK);
+	return memory;
+}
+
+void cairn_pages_unmap(void *memory, size_t size)
+{
+	if (memory)
+		munmap(memory, size);
+}
+
+static bool pages_resize(struct cairn_buffer *buffer, size_t capacity)
+{
+	if (capacity == 0) {
+		cairn_pages_unmap(buffer->data, buffer->capacity);
+		buffer->data = NULL;
+		buffer->capacity = 0;
+		return true;
+	}
+	if (capacity > SIZE_MAX - page_size)
+		return false;
+	capacity = (capacity + page_size - 1) & ~(size_t)(page_size - 1);
+	char *data;
+	if (!buffer->data) {
+		data = cairn_pages_map(capacity);
+		if (!data)
+			return false;
+	} else {
+		data = mremap(buffer->data, buffer->capacity, capacity, MREMAP_MAYMOVE);
+		if (data == MAP_FAILED)
+			return false;
+	}
+	buffer->data = data;
+	buffer->capacity = capacity;
+	return true;
+}
+
+struct cairn_buffer cairn_pages(size_t maximum)
+{
+	return (struct cairn_buffer){.maximum = maximum, .resize = pages_resize};
+}

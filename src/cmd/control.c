@@ -1,0 +1,285 @@
+/* control.c - `cairn status`, `activate`, `deactivate`, `reset`, `gdump`, `dump`, `cpu` and `stats`: a command to one agent.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/file.h"
+#include "base/text.h"
+#include "cmd/command.h"
+#include "cmd/target.h"
+#include "profile/trailer.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
+
+struct options {
+	struct cairn_target_options target;
+	bool json;
+	uint64_t period;
+	const char *output;
+	uint64_t seconds, frequency;
+};
+
+static const struct cairn_option json_table[] = {
+	{0, "json", NULL, "as JSON", CAIRN_OPTION_FLAG, offsetof(struct options, json), 0},
+	{0},
+};
+
+static const struct cairn_option period_table[] = {
+	{0, "period", "SIZE", "sample once in so many bytes from now on, such as 512K", CAIRN_OPTION_SIZE, offsetof(struct options, period), 0},
+	{0},
+};
+
+static const struct cairn_option output_table[] = {
+	{'o', "output", "FILE", "the file or folder to write to; a name is made up otherwise", CAIRN_OPTION_TEXT, offsetof(struct options, output), 0},
+	{0},
+};
+
+static const struct cairn_option cpu_table[] = {
+	{0, "seconds", "N", "for how long, 20 otherwise", CAIRN_OPTION_SIZE, offsetof(struct options, seconds), 0},
+	{0, "frequency", "N", "samples per second of each thread's CPU time, 99 otherwise", CAIRN_OPTION_SIZE, offsetof(struct options, frequency), 0},
+	{0},
+};
+
+#define TARGET_GROUP {"target", cairn_target_option_table, offsetof(struct options, target)}
+static const struct cairn_option_group target_groups[] = {TARGET_GROUP, {0}};
+static const struct cairn_option_group json_groups[] = {{NULL, json_table, 0}, TARGET_GROUP, {0}};
+static const struct cairn_option_group period_groups[] = {{NULL, period_table, 0}, TARGET_GROUP, {0}};
+static const struct cairn_option_group output_groups[] = {{NULL, output_table, 0}, TARGET_GROUP, {0}};
+
+static const struct cairn_option_group cpu_groups[] = {{NULL, cpu_table, 0}, {NULL, output_table, 0}, TARGET_GROUP, {0}};
+
+static int usage(const char *text)
+{
+	cairn_say_error(text);
+	return CAIRN_EXIT_USAGE;
+}
+
+static bool find(struct cairn_target *target, const struct options *options, const char *name, struct cairn_error *error)
+{
+	return cairn_target_find(target, name, options->target.token, error);
+}
+
+/* One request to the one operand, and its answer on standard output. */
+static int ask_and_print(const struct options *options, int count, char **operands, const char *method, const char *path)
+{
+	struct cairn_target target;
+	struct cairn_error error;
+	struct cairn_buffer body = cairn_buffer(0);
+	if (count != 1)
+		return usage("one TARGET is meant: a PID, a socket or a URL");
+	int code = find(&target, options, operands[0], &error) && cairn_target_ask(&target, method, path, &body, &error)
+			   ? cairn_say_output(NULL, cairn_buffer_bytes(&body))
+			   : cairn_say_error(error.text);
+	cairn_buffer_free(&body);
+	return code;
+}
+
+static int run_status(const void *values, int count, char **operands)
+{
+	const struct options *options = values;
+	return ask_and_print(options, count, operands, "GET", options->json ? "/cairn/status" : "/cairn/status?format=text");
+}
+
+static int run_stats(const void *values, int count, char **operands)
+{
+	const struct options *options = values;
+	return ask_and_print(options, count, operands, "GET", options->json ? "/cairn/stats?format=json" : "/cairn/stats");
+}
+
+/* One command, and the sentence that says it was done. */
+static int command(const struct options *options, const char *name, const char *path, const char *done)
+{
+	struct cairn_target target;
+	struct cairn_error error;
+	struct cairn_buffer body = cairn_buffer(0);
+	bool good = find(&target, options, name, &error) && cairn_target_ask(&target, "POST", path, &body, &error);
+	cairn_buffer_free(&body);
+	if (!good)
+		return cairn_say_error(error.text);
+	printf("%s: %s\n", name, done);
+	return CAIRN_EXIT_DONE;
+}
+
+static int run_activate(const void *values, int count, char **operands)
+{
+	return count == 1 ? command(values, operands[0], "/cairn/activate", "sampling") : usage("one TARGET is meant");
+}
+
+static int run_deactivate(const void *values, int count, char **operands)
+{
+	return count == 1 ? command(values, operands[0], "/cairn/deactivate", "not sampling any more; samples of live memory are kept")
+			  : usage("one TARGET is meant");
+}
+
+static int run_reset(const void *values, int count, char **operands)
+{
+	const struct options *options = values;
+	char path[64] = "/cairn/reset";
+	if (options->period)
+		snprintf(path, sizeof path, "/cairn/reset?period=%llu", (unsigned long long)options->period);
+	return count == 1 ? command(options, operands[0], path, "all samples were thrown away; memory allocated before now is no longer seen")
+			  : usage("one TARGET is meant");
+}
+
+static int run_gdump(const void *values, int count, char **operands)
+{
+	bool on = count == 2 && strcmp(operands[1], "on") == 0;
+	if (count != 2 || (!on && strcmp(operands[1], "off") != 0))
+		return usage("a TARGET and 'on' or 'off' are meant");
+	return command(values, operands[0], on ? "/cairn/gdump?activate=true" : "/cairn/gdump?activate=false",
+		       on ? "jemalloc writes a dump at each new high of memory in use" : "no dumps at new highs");
+}
+
+/* redis-server-4242-host-20261115T041002Z-1.5M.heap: what, which, where, when and how much is live. A CPU profile ends in
+ * .cpu instead. */
+static void make_name(struct cairn_bytes dump, bool is_cpu, char *out, size_t size)
+{
+	struct cairn_trailer trailer;
+	bool known = cairn_trailer_read(dump, &trailer);
+	time_t seconds = known && trailer.time_ns ? (time_t)(trailer.time_ns / 1000000000) : time(NULL);
+	struct tm date;
+	gmtime_r(&seconds, &date);
+	const char *program = is_cpu ? "cpu" : "heap";
+	char host[65] = "", live[24];
+	if (known && trailer.executable.length) {
+		const char *slash = memrchr(trailer.command.data, '/', strcspn(trailer.command.data, " \n"));
+		program = slash ? slash + 1 : trailer.command.data;
+	}
+	if (known)
+		snprintf(host, sizeof host, "%.*s", (int)trailer.host.length, trailer.host.data);
+	cairn_text_human(known ? (double)cairn_trailer_number(&trailer, "stats.allocated") : (double)dump.length, live);
+	for (char *space; (space = strchr(live, ' '));)
+		memmove(space, space + 1, strlen(space));
+	snprintf(out, size, "%.*s-%d-%s-%04d%02d%02dT%02d%02d%02dZ%s%s.%s", (int)strcspn(program, " \n:"), program, known ? trailer.pid : 0, host,
+		 date.tm_year + 1900, date.tm_mon + 1, date.tm_mday, date.tm_hour, date.tm_min, date.tm_sec, is_cpu ? "" : "-", is_cpu ? "" : live,
+		 is_cpu ? "cpu" : "heap");
+	for (char *c = out; *c; c++)
+		if (!isalnum((unsigned char)*c) && !strchr("-_.", *c))
+			*c = '_';
+}
+
+/* Writes a profile where --output says, or under a name made up, and prints the path. */
+static int save(const struct options *options, struct cairn_bytes profile, bool is_cpu)
+{
+	char name[200], path[4096];
+	struct stat status;
+	make_name(profile, is_cpu, name, sizeof name);
+	bool folder = !options->output || (stat(options->output, &status) == 0 && S_ISDIR(status.st_mode));
+	if (!folder)
+		snprintf(path, sizeof path, "%s", options->output);
+	else
+		snprintf(path, sizeof path, "%s%s%s", options->output ? options->output : "", options->output ? "/" : "", name);
+	int code = cairn_say_output(path, profile);
+	if (code == CAIRN_EXIT_DONE && strcmp(path, "-") != 0)
+		puts(path);
+	return code;
+}
+
+static int run_dump(const void *values, int count, char **operands)
+{
+	const struct options *options = values;
+	struct cairn_target target;
+	struct cairn_error error;
+	struct cairn_buffer body = cairn_buffer(0);
+	if (count != 1)
+		return usage("one TARGET is meant: a PID, a socket or a URL");
+	bool good = find(&target, options, operands[0], &error) && cairn_target_snapshot(&target, &body, &error);
+	int code = good ? save(options, cairn_buffer_bytes(&body), false) : cairn_say_error(error.text);
+	cairn_buffer_free(&body);
+	return code;
+}
+
+static int run_cpu(const void *values, int count, char **operands)
+{
+	const struct options *options = values;
+	struct cairn_target target;
+	struct cairn_error error;
+	struct cairn_buffer body = cairn_buffer(0);
+	unsigned seconds = options->seconds ? (unsigned)options->seconds : 20, frequency = options->frequency ? (unsigned)options->frequency : 99;
+	if (count != 1)
+		return usage("one TARGET is meant: a PID, a socket or a URL");
+	bool good = find(&target, options, operands[0], &error) && cairn_target_cpu(&target, seconds, frequency, &body, &error);
+	int code = good ? save(options, cairn_buffer_bytes(&body), true) : cairn_say_error(error.text);
+	cairn_buffer_free(&body);
+	return code;
+}
+
+const struct cairn_command cairn_command_status = {
+	.name = "status",
+	.summary = "what the profiler of a running process does, and why not",
+	.arguments = "TARGET",
+	.detail = "TARGET is a PID, the socket of an agent, or a URL.",
+	.groups = json_groups,
+	.options_size = sizeof(struct options),
+	.run = run_status,
+};
+
+const struct cairn_command cairn_command_activate = {
+	.name = "activate",
+	.summary = "start sampling in a running process",
+	.arguments = "TARGET",
+	.detail = "TARGET is a PID, the socket of an agent, or a URL.",
+	.groups = target_groups,
+	.options_size = sizeof(struct options),
+	.run = run_activate,
+};
+
+const struct cairn_command cairn_command_deactivate = {
+	.name = "deactivate",
+	.summary = "stop sampling in a running process",
+	.arguments = "TARGET",
+	.detail = "TARGET is a PID, the socket of an agent, or a URL.",
+	.groups = target_groups,
+	.options_size = sizeof(struct options),
+	.run = run_deactivate,
+};
+
+const struct cairn_command cairn_command_reset = {
+	.name = "reset",
+	.summary = "throw all samples of a running process away",
+	.arguments = "TARGET",
+	.detail = "What was allocated before is no longer seen. It is the only way to change the period of a running process.",
+	.groups = period_groups,
+	.options_size = sizeof(struct options),
+	.run = run_reset,
+};
+
+const struct cairn_command cairn_command_gdump = {
+	.name = "gdump",
+	.summary = "switch the dumps jemalloc writes at each new high",
+	.arguments = "TARGET on|off",
+	.detail = "jemalloc writes them to its prof_prefix, without limit on their number.",
+	.groups = target_groups,
+	.options_size = sizeof(struct options),
+	.run = run_gdump,
+};
+
+const struct cairn_command cairn_command_dump = {
+	.name = "dump",
+	.summary = "write a heap profile of a running process to a file",
+	.arguments = "TARGET",
+	.detail = "The name of the file says program, PID, host, time and live bytes; it is printed.",
+	.groups = output_groups,
+	.options_size = sizeof(struct options),
+	.run = run_dump,
+};
+
+const struct cairn_command cairn_command_stats = {
+	.name = "stats",
+	.summary = "the allocator's statistics of a running process",
+	.arguments = "TARGET",
+	.detail = "TARGET is a PID, the socket of an agent, or a URL.",
+	.groups = json_groups,
+	.options_size = sizeof(struct options),
+	.run = run_stats,
+};
+
+const struct cairn_command cairn_command_cpu = {
+	.name = "cpu",
+	.summary = "write a CPU profile of a running process to a file",
+	.arguments = "TARGET",
+	.detail = "Every view, picture and export reads it: cairn flame $(cairn cpu 4242) for instance. Threads that do not run cost nothing.",
+	.groups = cpu_groups,
+	.options_size = sizeof(struct options),
+	.run = run_cpu,
+};

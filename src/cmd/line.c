@@ -1,0 +1,145 @@
+/* line.c - libedit by dlopen; plain getline without it.
+ *
+ * The history is in $XDG_STATE_HOME/cairn/history, else ~/.local/state/cairn/history.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/line.h"
+
+#include "base/arena.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <editline/readline.h>
+
+enum { history_lines = 1000 };
+
+/* What we use of the library; `read` is NULL where it is not. */
+static struct {
+	__typeof__(&readline) read;
+	__typeof__(&add_history) add;
+	__typeof__(&read_history) load;
+	__typeof__(&write_history) save;
+	__typeof__(&stifle_history) limit;
+	__typeof__(&rl_completion_matches) matches;
+	rl_completion_func_t **complete;
+	int *complete_over;
+	int *append;
+	char **buffer;
+} editor;
+
+static struct cairn_line_options reader;
+static struct cairn_arena arena;
+static const char *history_path;
+static size_t next_candidate;
+static int word_start;
+
+static bool load_library(void)
+{
+	void *handle = dlopen("libedit.so.2", RTLD_NOW | RTLD_LOCAL);
+	const struct {
+		void *at;
+		const char *name;
+	} wanted[] = {
+		{&editor.add, "add_history"},	{&editor.load, "read_history"},
+		{&editor.save, "write_history"}, {&editor.limit, "stifle_history"},
+		{&editor.matches, "rl_completion_matches"}, {&editor.complete, "rl_attempted_completion_function"},
+		{&editor.complete_over, "rl_attempted_completion_over"}, {&editor.buffer, "rl_line_buffer"},
+		{&editor.append, "rl_completion_append_character"},
+		{&editor.read, "readline"}, /* last, so that it says whether all is there */
+	};
+	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+		void *found = handle ? dlsym(handle, wanted[i].name) : NULL;
+		if (!found)
+			return false;
+		memcpy(wanted[i].at, &found, sizeof found);
+	}
+	return true;
+}
+
+/* Where the history is kept, its folder made; NULL where there is no home. */
+static const char *find_history(void)
+{
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	if ((!state || !*state) && (!home || !*home))
+		return NULL;
+	char *path = state && *state ? cairn_arena_format(&arena, "%s/cairn/history", state)
+				     : cairn_arena_format(&arena, "%s/.local/state/cairn/history", home);
+	for (char *slash = path; (slash = strchr(slash + 1, '/'));) {
+		*slash = '\0';
+		mkdir(path, 0700);
+		*slash = '/';
+	}
+	return path;
+}
+
+static char *generate(const char *word, int state)
+{
+	size_t length = strlen(word);
+	if (state == 0)
+		next_candidate = 0;
+	const char *candidate;
+	while ((candidate = reader.candidate(reader.context, *editor.buffer, (size_t)word_start, next_candidate++)))
+		if (strncmp(candidate, word, length) == 0)
+			return strdup(candidate);
+	return NULL;
+}
+
+static char **complete(const char *word, int start, int end)
+{
+	(void)end;
+	word_start = start;
+	/* After > comes a file, which the library knows best. */
+	*editor.complete_over = !memchr(*editor.buffer, '>', (size_t)start);
+	char **matches = *editor.complete_over ? editor.matches(word, generate) : NULL;
+	/* After "focus=" comes its value, not a blank. */
+	size_t length = matches && matches[0] ? strlen(matches[0]) : 0;
+	*editor.append = length && matches[0][length - 1] == '=' ? '\0' : ' ';
+	return matches;
+}
+
+void cairn_line_open(const struct cairn_line_options *options)
+{
+	reader = *options;
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || !load_library()) {
+		editor.read = NULL;
+		return;
+	}
+	*editor.complete = complete;
+	editor.limit(history_lines);
+	history_path = find_history();
+	if (history_path)
+		editor.load(history_path);
+}
+
+char *cairn_line_read(void)
+{
+	char *line = NULL;
+	size_t room = 0;
+	if (editor.read) {
+		line = editor.read(reader.prompt);
+		if (line && line[strspn(line, " \t")])
+			editor.add(line);
+		return line;
+	}
+	if (reader.prompt_always || isatty(STDIN_FILENO))
+		fputs(reader.prompt, stderr);
+	ssize_t length = getline(&line, &room, stdin);
+	if (length < 0) {
+		free(line);
+		return NULL;
+	}
+	line[strcspn(line, "\r\n")] = '\0';
+	return line;
+}
+
+void cairn_line_close(void)
+{
+	if (editor.read && history_path)
+		editor.save(history_path);
+	cairn_arena_free(&arena);
+	history_path = NULL;
+}

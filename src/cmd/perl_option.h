@@ -1,0 +1,14 @@
+/* perl_option.h - a command line read the way Perl's Getopt::Long reads it, by the same tables as every other command.
+ *
+ * One dash or two; any case; --name value or --name=value; unique beginnings; --noname and --no-name for flags; options among
+ * the operands; -- ends them. What has an argument takes the next word, whatever it begins with.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_CMD_PERL_OPTION_H
+#define CAIRN_CMD_PERL_OPTION_H
+
+#include "cmd/option.h"
+
+/* Parses ARGV (without the command's name) into VALUES, and moves the operands to the front of ARGV. */
+bool cairn_perl_options_parse(const struct cairn_command *command, void *values, int *argc, char **argv, struct cairn_error *error);
+
+#endif

@@ -1,0 +1,553 @@
+/* shell.c - `cairn shell`: every view of one profile at a prompt, with options that stay set.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/shell.h"
+
+#include "base/array.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "cmd/command.h"
+#include "cmd/line.h"
+#include "report/jeprof.h"
+#include "symbol/shorten.h"
+
+#include <ctype.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { words_most = 64, jeprof_rows = 10 };
+
+struct shell {
+	const struct cairn_profile *profile;
+	struct cairn_view_setup setup; /* what stays set */
+	bool jeprof;
+	struct cairn_arena arena; /* of texts that stay set */
+	/* Options of single commands, such as list's --source-path: "--name=value". */
+	const char *extras[words_most];
+	size_t extra_count;
+	const char **candidates; /* for completion: commands, options and then names of functions */
+	size_t candidate_count, candidate_capacity, first_name;
+	unsigned pictures; /* written so far */
+};
+
+/* One line, taken apart. */
+struct line {
+	char *words[words_most + 1];
+	int count;
+	const char *file; /* after >; NULL for none */
+	struct cairn_arena arena;
+};
+
+static const struct cairn_command *find_view(const char *name)
+{
+	for (size_t i = 0; cairn_commands[i]; i++)
+		if (cairn_commands[i]->view && !cairn_commands[i]->view->compares && strcmp(cairn_commands[i]->name, name) == 0)
+			return cairn_commands[i];
+	return NULL;
+}
+
+/* Whether the groups of a command's source options begin here: they are settled when the shell starts. */
+static bool is_settled(const struct cairn_option_group *group)
+{
+	return group->options == cairn_source_option_table || group->options == cairn_output_option_table;
+}
+
+static bool same_name(const char *name, const char *typed)
+{
+	for (; *name && *typed; name++, typed++)
+		if (*name != *typed && !(strchr("-_", *name) && strchr("-_", *typed)))
+			return false;
+	return *name == *typed;
+}
+
+/* The option of that name of COMMAND, and where its value lies in a struct of the command's at VALUES. */
+static const struct cairn_option *find_option(const struct cairn_option_group *groups, void *values, const char *name, void **value)
+{
+	for (const struct cairn_option_group *group = groups; group && group->options; group++)
+		for (const struct cairn_option *option = is_settled(group) ? NULL : group->options; option && option->name; option++)
+			if (same_name(option->name, name)) {
+				*value = (char *)values + group->offset + option->offset;
+				return option;
+			}
+	return NULL;
+}
+
+static void say(const struct cairn_error *error)
+{
+	fprintf(stderr, "%s\n", error->text);
+}
+
+/* Takes an option back to what it is when nobody says anything. */
+static void reset_option(const struct cairn_option *option, void *value)
+{
+	struct cairn_view_setup untold = {0};
+	void *fresh;
+	cairn_view_untold(&untold);
+	if (!find_option(cairn_report_groups, &untold, option->name, &fresh))
+		return;
+	size_t size = option->kind == CAIRN_OPTION_FLAG ? sizeof(bool) : option->kind == CAIRN_OPTION_CHOICE ? sizeof(int)
+		      : option->kind == CAIRN_OPTION_TEXT ? sizeof(char *) : sizeof(uint64_t);
+	memcpy(value, fresh, size);
+}
+
+static bool is_no(const char *text)
+{
+	return strcmp(text, "false") == 0 || strcmp(text, "no") == 0 || strcmp(text, "0") == 0 || strcmp(text, "off") == 0;
+}
+
+/* An option that only some commands have is kept as it was typed, for those. */
+static bool keep_extra(struct shell *shell, const char *name, const char *text)
+{
+	void *value;
+	bool known = false;
+	for (size_t i = 0; cairn_commands[i] && !known; i++)
+		known = cairn_commands[i]->view && find_option(cairn_commands[i]->groups, NULL, name, &value);
+	if (!known)
+		return false;
+	size_t at = 0, length = strlen(name);
+	while (at < shell->extra_count && !(strncmp(shell->extras[at] + 2, name, length) == 0 && shell->extras[at][2 + length] == '='))
+		at++;
+	if (at == words_most)
+		return false;
+	if (at == shell->extra_count)
+		shell->extra_count++;
+	shell->extras[at] = cairn_arena_format(&shell->arena, "--%s=%s", name, text ? text : "");
+	return true;
+}
+
+/* "name=value", "name=" to take it back, or "name" for a flag. False when there is no such option. */
+static bool set_option(struct shell *shell, const char *word)
+{
+	const char *equals = strchr(word, '=');
+	const char *name = cairn_arena_text(&shell->arena, equals ? (struct cairn_bytes){word, (size_t)(equals - word)} : cairn_bytes_of(word));
+	const char *text = equals ? cairn_arena_text(&shell->arena, cairn_bytes_of(equals + 1)) : NULL;
+	void *value;
+	struct cairn_error error;
+	const struct cairn_option *option = find_option(cairn_report_groups, &shell->setup, name, &value);
+	if (!option)
+		return keep_extra(shell, name, text);
+	if ((text && !*text) || (text && !option->argument && is_no(text)))
+		reset_option(option, value);
+	else if (option->argument && !text)
+		fprintf(stderr, "%s=%s sets it, %s= takes it back\n", option->name, option->argument, option->name);
+	else if (!cairn_option_set(option, value, text, &error))
+		say(&error);
+	return true;
+}
+
+static void show_value(const struct cairn_option *option, const void *value, struct cairn_buffer *out)
+{
+	const char *text;
+	uint64_t count;
+	double number;
+	switch (option->kind) {
+	case CAIRN_OPTION_FLAG:
+		cairn_buffer_text(out, *(const bool *)value ? "yes" : "no");
+		break;
+	case CAIRN_OPTION_CHOICE:
+		cairn_buffer_text(out, *(const int *)value == option->choice ? "yes" : "no");
+		break;
+	case CAIRN_OPTION_TEXT:
+		text = *(const char *const *)value;
+		cairn_buffer_text(out, text ? text : "");
+		break;
+	case CAIRN_OPTION_NUMBER:
+		number = *(const double *)value;
+		if (number >= 0)
+			cairn_buffer_format(out, "%g", number);
+		break;
+	default:
+		count = *(const uint64_t *)value;
+		if (count != UINT64_MAX)
+			cairn_buffer_format(out, "%llu", (unsigned long long)count);
+	}
+}
+
+static void show_options(struct shell *shell, struct cairn_buffer *out)
+{
+	for (const struct cairn_option_group *group = cairn_report_groups; group->options; group++)
+		for (const struct cairn_option *option = is_settled(group) ? NULL : group->options; option && option->name; option++) {
+			if (!option->help)
+				continue;
+			struct cairn_buffer value = cairn_buffer(1 << 16);
+			show_value(option, (const char *)&shell->setup + group->offset + option->offset, &value);
+			cairn_buffer_byte(&value, '\0');
+			cairn_buffer_format(out, "  %-22s = %-12s %s\n", option->name, value.data, option->help);
+			cairn_buffer_free(&value);
+		}
+	for (size_t i = 0; i < shell->extra_count; i++)
+		cairn_buffer_format(out, "  %s\n", shell->extras[i] + 2);
+}
+
+static void show_help(struct cairn_buffer *out)
+{
+	cairn_buffer_text(out, "Commands:\n");
+	for (size_t i = 0; cairn_commands[i]; i++) {
+		if (!find_view(cairn_commands[i]->name))
+			continue;
+		bool regex = cairn_commands[i]->view->takes_pattern;
+		int width = 22 - (int)strlen(cairn_commands[i]->name);
+		cairn_buffer_format(out, "  %s%-*s %s\n", cairn_commands[i]->name, width, regex ? " REGEX" : "", cairn_commands[i]->summary);
+	}
+	cairn_buffer_text(out, "  top20                  the first 20 rows; any number\n"
+			       "  web, gv, evince, svg   the call graph, written to a file\n"
+			       "  callgrind [FILE]       calls between lines, written to FILE for kcachegrind\n"
+			       "  options                every option and its value\n"
+			       "  NAME=VALUE, NAME       set an option: focus=malloc, lines, cum\n"
+			       "  NAME=                  take it back\n"
+			       "  quit                   end; so does control-D\n\n"
+			       "After a command: --NAME=VALUE is for this command alone; a word REGEX keeps the stacks that match, -REGEX leaves them out;\n"
+			       "> FILE writes there. Tab completes commands, options and functions.\n");
+}
+
+/* Splits TEXT at blanks; quotes keep them together. */
+static bool split(const char *text, struct line *line, struct cairn_error *error)
+{
+	bool to_file = false;
+	while (*(text += strspn(text, " \t"))) {
+		if (*text == '>') {
+			to_file = true;
+			text++;
+			continue;
+		}
+		struct cairn_buffer word = cairn_buffer(1 << 16);
+		for (char quote = 0; *text && (quote || (!isspace((unsigned char)*text) && *text != '>')); text++) {
+			if (quote ? *text == quote : *text == '"' || *text == '\'')
+				quote = quote ? 0 : *text;
+			else
+				cairn_buffer_byte(&word, *text);
+		}
+		char *copy = cairn_arena_text(&line->arena, cairn_buffer_bytes(&word));
+		cairn_buffer_free(&word);
+		if (to_file)
+			line->file = copy;
+		else if (line->count == words_most)
+			return cairn_fail(error, "more than %d words", words_most);
+		else
+			line->words[line->count++] = copy;
+	}
+	return !to_file || line->file || cairn_fail(error, "after > comes the name of a file");
+}
+
+/* Whether what COMMAND writes is for another program to show, and so goes to a file. */
+static bool is_picture(const struct cairn_command *command)
+{
+	return strcmp(command->name, "flame") == 0 || strcmp(command->name, "graph") == 0;
+}
+
+/* A terminal gets more than fits by a pager. */
+static void show(struct cairn_bytes text)
+{
+	struct winsize size;
+	size_t lines = 0;
+	for (size_t i = 0; i < text.length; i++)
+		lines += text.data[i] == '\n';
+	if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && lines >= size.ws_row) {
+		const char *pager = getenv("PAGER");
+		FILE *pipe = popen(pager && *pager ? pager : "less -FRX", "w");
+		if (pipe) {
+			fwrite(text.data, 1, text.length, pipe);
+			if (pclose(pipe) == 0)
+				return;
+		}
+	}
+	fwrite(text.data, 1, text.length, stdout);
+	fflush(stdout);
+}
+
+static void deliver(const struct line *line, struct cairn_bytes text)
+{
+	struct cairn_error error;
+	if (!line->file)
+		show(text);
+	else if (cairn_file_write(line->file, text, &error))
+		printf("wrote %s\n", line->file);
+	else
+		say(&error);
+}
+
+static const char *either(struct line *line, const char *before, const char *word)
+{
+	return before ? cairn_arena_format(&line->arena, "%s|%s", before, word) : word;
+}
+
+/* The words after a command that are no options: the pattern where it takes one, what to focus on, and -what to ignore. Options
+ * are moved to ARGUMENTS. */
+static int sort_words(const struct cairn_command *command, struct line *line, struct cairn_view_setup *setup, char **arguments)
+{
+	struct cairn_filter_options *filter = &setup->view.filter;
+	const char *focus = NULL, *ignore = NULL;
+	int count = 0;
+	void *value;
+	for (int i = 1; i < line->count; i++) {
+		char *word = line->words[i];
+		if (word[0] == '-' && (word[1] == '-' || find_option(command->groups, NULL, word + 1, &value)))
+			arguments[count++] = word[1] == '-' ? word : cairn_arena_format(&line->arena, "-%s", word);
+		else if (word[0] == '-' && word[1])
+			ignore = either(line, ignore, word + 1);
+		else if (command->view->takes_pattern && !setup->pattern)
+			setup->pattern = word;
+		else
+			focus = either(line, focus, word);
+	}
+	if (ignore)
+		filter->ignore = either(line, filter->ignore, ignore);
+	if (focus)
+		filter->focus = focus;
+	return count;
+}
+
+/* What jeprof prints in its own way. False when COMMAND is not among that. */
+static bool show_as_jeprof(struct shell *shell, const struct cairn_command *command, const struct cairn_view_setup *setup, struct cairn_buffer *out,
+			   bool *good, struct cairn_error *error)
+{
+	bool is_top = command == &cairn_command_top, is_list = command == &cairn_command_list, is_disasm = command == &cairn_command_disasm;
+	if (!shell->jeprof || setup->json || !(is_top || is_list || is_disasm))
+		return false;
+	struct cairn_jeprof jeprof;
+	struct cairn_view_options view = setup->view;
+	char total[32];
+	if (!is_top) {
+		view.granularity = is_list ? CAIRN_BY_LINE : CAIRN_BY_ADDRESS;
+		view.no_inlines = true;
+	}
+	*good = cairn_jeprof_make(&jeprof, shell->profile, &view, error);
+	jeprof.show_bytes = setup->shape.bytes;
+	jeprof.find = cairn_source_find(&setup->source);
+	if (*good) {
+		cairn_buffer_format(out, "Total: %s %s\n", cairn_jeprof_number(&jeprof, jeprof.total, total), cairn_jeprof_unit(&jeprof));
+		if (is_top)
+			cairn_jeprof_text(&jeprof, setup->shape.by_cum, cairn_view_shape(setup, jeprof_rows, 0, 0).node_count, out);
+		else
+			*good = (is_list ? cairn_jeprof_list : cairn_jeprof_disasm)(&jeprof, setup->pattern, out, error);
+	}
+	cairn_jeprof_free(&jeprof);
+	return true;
+}
+
+static void run_view(struct shell *shell, const struct cairn_command *command, struct line *line, uint64_t rows)
+{
+	struct cairn_error error;
+	char *arguments[2 * words_most + 2] = {0};
+	struct cairn_view_setup *setup = cairn_arena_zero(&line->arena, 1, command->options_size + 1);
+	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
+	bool help = false, good;
+	void *value;
+	*setup = shell->setup;
+	if (rows)
+		setup->shape.node_count = rows;
+	int count = sort_words(command, line, setup, arguments);
+	for (size_t i = 0; i < shell->extra_count; i++) {
+		const char *name = cairn_arena_text(&line->arena, (struct cairn_bytes){shell->extras[i] + 2, strcspn(shell->extras[i] + 2, "=")});
+		if (find_option(command->groups, NULL, name, &value))
+			arguments[count++] = cairn_arena_text(&line->arena, cairn_bytes_of(shell->extras[i]));
+	}
+	if (command->view->takes_pattern && !setup->pattern)
+		good = cairn_fail(&error, "name what to show: %s REGEX", command->name);
+	else
+		good = cairn_options_parse(command, setup, &count, arguments, &help, &error);
+	if (good && help)
+		cairn_options_help(command, &out);
+	else if (good && !show_as_jeprof(shell, command, setup, &out, &good, &error))
+		good = cairn_view_show(command, setup, shell->profile, &out, &error);
+	if (setup->output && !line->file)
+		line->file = setup->output;
+	if (!line->file && is_picture(command) && !help)
+		line->file = cairn_arena_format(&line->arena, "cairn.%d.%u.svg", (int)getpid(), shell->pictures++);
+	if (good)
+		deliver(line, cairn_buffer_bytes(&out));
+	else
+		say(&error);
+	cairn_buffer_free(&out);
+}
+
+static void write_callgrind(struct shell *shell, struct line *line)
+{
+	struct cairn_error error;
+	struct cairn_jeprof jeprof;
+	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
+	if (line->count > 1)
+		line->file = line->words[1];
+	if (!line->file)
+		line->file = cairn_arena_format(&line->arena, "cairn.%d.%u.callgrind", (int)getpid(), shell->pictures++);
+	if (cairn_jeprof_make(&jeprof, shell->profile, &shell->setup.view, &error)) {
+		cairn_jeprof_callgrind(&jeprof, &out);
+		deliver(line, cairn_buffer_bytes(&out));
+	} else {
+		say(&error);
+	}
+	cairn_jeprof_free(&jeprof);
+	cairn_buffer_free(&out);
+}
+
+/* "top20" is top with 20 rows; "text" is what jeprof calls top as well. */
+static const struct cairn_command *find_command(char *word, uint64_t *rows)
+{
+	size_t letters = strlen(word);
+	while (letters > 0 && isdigit((unsigned char)word[letters - 1]))
+		letters--;
+	struct cairn_bytes digits = cairn_bytes_of(word + letters);
+	*rows = 0;
+	if (digits.length && !cairn_text_decimal(&digits, rows))
+		return NULL;
+	word[letters] = '\0';
+	return find_view(strcmp(word, "text") == 0 ? "top" : word);
+}
+
+/* jeprof's words for a call graph in a window: here a file, for whatever shows files. */
+static void draw(struct shell *shell, struct line *line)
+{
+	const struct cairn_command *graph = find_view("graph");
+	if (graph)
+		run_view(shell, graph, line, 0);
+	else
+		fprintf(stderr, "this cairn draws no call graphs; 'flame' writes a flame graph\n");
+}
+
+static bool is_graph_word(const char *word)
+{
+	return strcmp(word, "web") == 0 || strcmp(word, "gv") == 0 || strcmp(word, "evince") == 0 || strcmp(word, "svg") == 0;
+}
+
+/* False when the person is done. */
+static bool run_line(struct shell *shell, struct line *line)
+{
+	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
+	const char *word = line->words[0];
+	uint64_t rows;
+	if (line->count == 0)
+		return true;
+	if (strcmp(word, "quit") == 0 || strcmp(word, "exit") == 0 || strcmp(word, "q") == 0)
+		return false;
+	if (strcmp(word, "help") == 0)
+		show_help(&out);
+	else if (strcmp(word, "options") == 0)
+		show_options(shell, &out);
+	if (out.length) {
+		deliver(line, cairn_buffer_bytes(&out));
+		cairn_buffer_free(&out);
+		return true;
+	}
+	char *copy = cairn_arena_text(&line->arena, cairn_bytes_of(word));
+	const struct cairn_command *command = find_command(copy, &rows);
+	if (command)
+		run_view(shell, command, line, rows);
+	else if (strcmp(word, "callgrind") == 0)
+		write_callgrind(shell, line);
+	else if (is_graph_word(word))
+		draw(shell, line);
+	else if (line->count > 1 || !set_option(shell, word))
+		fprintf(stderr, "no command or option '%s'; 'help' lists them\n", word);
+	return true;
+}
+
+static void add_candidate(struct shell *shell, const char *text)
+{
+	cairn_array_room(shell->candidates, shell->candidate_count, shell->candidate_capacity);
+	shell->candidates[shell->candidate_count++] = text;
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Names of functions up to the first letter that means something else in an expression. */
+static void add_names(struct shell *shell)
+{
+	const struct cairn_profile *profile = shell->profile;
+	shell->first_name = shell->candidate_count;
+	for (size_t i = 0; i < profile->function_count; i++) {
+		const char *name = cairn_name_shorten(&shell->arena, cairn_profile_string(profile, profile->functions[i].name));
+		size_t length = strcspn(name, " (<[{*+");
+		if (length)
+			add_candidate(shell, cairn_arena_text(&shell->arena, (struct cairn_bytes){name, length}));
+	}
+	size_t count = shell->candidate_count - shell->first_name, kept = shell->first_name;
+	if (count)
+		qsort(shell->candidates + shell->first_name, count, sizeof *shell->candidates, compare_texts);
+	for (size_t i = shell->first_name; i < shell->candidate_count; i++)
+		if (i == shell->first_name || strcmp(shell->candidates[i], shell->candidates[kept - 1]) != 0)
+			shell->candidates[kept++] = shell->candidates[i];
+	shell->candidate_count = kept;
+}
+
+static void add_candidates(struct shell *shell)
+{
+	static const char *const own[] = {"help", "options", "quit", "callgrind", "web"};
+	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+		add_candidate(shell, own[i]);
+	for (size_t i = 0; cairn_commands[i]; i++)
+		if (find_view(cairn_commands[i]->name))
+			add_candidate(shell, cairn_commands[i]->name);
+	for (const struct cairn_option_group *group = cairn_report_groups; group->options; group++)
+		for (const struct cairn_option *option = is_settled(group) ? NULL : group->options; option && option->name; option++)
+			if (option->help) {
+				add_candidate(shell, cairn_arena_format(&shell->arena, "%s%s", option->name, option->argument ? "=" : ""));
+				add_candidate(shell, cairn_arena_format(&shell->arena, "--%s%s", option->name, option->argument ? "=" : ""));
+			}
+	add_names(shell);
+}
+
+/* A first word is a command or an option; a later one an option or a function. */
+static const char *candidate(void *context, const char *line, size_t start, size_t index)
+{
+	const struct shell *shell = context;
+	bool first = strspn(line, " \t") >= start, option = !first && line[start] == '-';
+	if (!first && !option)
+		index += shell->first_name;
+	size_t end = first || option ? shell->first_name : shell->candidate_count;
+	return index < end ? shell->candidates[index] : NULL;
+}
+
+int cairn_shell_run(const struct cairn_profile *profile, const struct cairn_view_setup *setup, bool jeprof)
+{
+	struct shell shell = {.profile = profile, .setup = *setup, .jeprof = jeprof};
+	signal(SIGINT, SIG_IGN);
+	if (isatty(STDIN_FILENO))
+		add_candidates(&shell);
+	if (jeprof)
+		fprintf(stderr, "Welcome to jeprof!  For help, type 'help'.\n");
+	cairn_line_open(&(struct cairn_line_options){.prompt = jeprof ? "(jeprof) " : "(cairn) ", .prompt_always = jeprof, .candidate = candidate, .context = &shell});
+	bool more = true;
+	for (char *text; more && (text = cairn_line_read());) {
+		struct line line = {0};
+		struct cairn_error error;
+		if (split(text, &line, &error))
+			more = run_line(&shell, &line);
+		else
+			say(&error);
+		cairn_arena_free(&line.arena);
+		free(text);
+	}
+	if (more)
+		fputc('\n', stderr);
+	cairn_line_close();
+	free(shell.candidates);
+	cairn_arena_free(&shell.arena);
+	return CAIRN_EXIT_DONE;
+}
+
+static int run(const void *options, int operand_count, char **operands)
+{
+	const struct cairn_view_setup *setup = options;
+	struct cairn_profile profile;
+	struct cairn_error error;
+	struct cairn_source_options source = setup->source;
+	int code = cairn_source_load(&profile, &source, operand_count, operands, &error) ? cairn_shell_run(&profile, setup, false)
+										     : cairn_say_error(error.text);
+	cairn_profile_free(&profile);
+	return code;
+}
+
+const struct cairn_command cairn_command_shell = {
+	.name = "shell",
+	.summary = "all views of one profile at a prompt",
+	.arguments = "SOURCE...",
+	.detail = "The profile is read once. 'help' at the prompt lists the commands, 'options' what can be set.",
+	.groups = cairn_report_groups,
+	.options_size = sizeof(struct cairn_view_setup),
+	.run = run,
+};

@@ -1,0 +1,72 @@
+/* symbols.c - `cairn symbols -`: names of addresses for the agent's symbol routes.
+ *
+ * Standard input is a memory map and then lines `0xADDRESS`; the answer is a line `0xADDRESS<tab>NAME` for each address that
+ * has a name, in the order first asked. Functions inlined there are joined by `--`, outermost first, as jeprof's protocol
+ * has it. Nobody types this, so it is not in `cairn help`.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/file.h"
+#include "base/text.h"
+#include "cmd/command.h"
+#include "profile/maps.h"
+#include "symbol/symbolize.h"
+
+static void read_addresses(struct cairn_profile *profile, struct cairn_bytes text)
+{
+	struct cairn_bytes line;
+	while (cairn_text_line(&text, &line, NULL)) {
+		uint64_t address;
+		if (cairn_bytes_start_with(line, "0x") && cairn_text_hex(&line, &address) && line.length == 0)
+			cairn_profile_add_location(profile, address, CAIRN_NONE, false);
+	}
+}
+
+static void write_names(const struct cairn_profile *profile, struct cairn_buffer *out)
+{
+	for (size_t i = 0; i < profile->location_count; i++) {
+		const struct cairn_location *location = &profile->locations[i];
+		if (location->frame_count == 0)
+			continue;
+		cairn_buffer_hex(out, location->address);
+		cairn_buffer_byte(out, '\t');
+		for (uint32_t frame = location->frame_count; frame-- > 0;) {
+			const struct cairn_frame *at = &profile->frames[location->first_frame + frame];
+			cairn_buffer_text(out, cairn_profile_string(profile, profile->functions[at->function].name));
+			cairn_buffer_text(out, frame > 0 ? "--" : "\n");
+		}
+	}
+}
+
+static int run(const void *options, int count, char **operands)
+{
+	(void)options;
+	struct cairn_file input;
+	struct cairn_error error;
+	if (count != 1) {
+		cairn_say_error("one file is meant: a memory map and addresses, or - for standard input");
+		return CAIRN_EXIT_USAGE;
+	}
+	if (!cairn_file_read(&input, operands[0], &error))
+		return cairn_say_error(error.text);
+	struct cairn_profile profile;
+	struct cairn_symbolize_report report;
+	struct cairn_symbolize_options symbolize = {0};
+	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
+	cairn_profile_init(&profile);
+	cairn_maps_read(&profile, input.bytes);
+	read_addresses(&profile, input.bytes);
+	cairn_maps_attach(&profile);
+	cairn_symbolize(&profile, &symbolize, &report);
+	write_names(&profile, &out);
+	int code = cairn_say_output(NULL, cairn_buffer_bytes(&out));
+	cairn_buffer_free(&out);
+	cairn_symbolize_report_free(&report);
+	cairn_profile_free(&profile);
+	cairn_file_close(&input);
+	return code;
+}
+
+const struct cairn_command cairn_command_symbols = {
+	.name = "symbols",
+	.arguments = "FILE",
+	.run = run,
+};

@@ -1,0 +1,267 @@
+/* target.c - finding agents and asking them.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/target.h"
+
+#include "base/arena.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "http/client.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { answer_seconds = 120, status_seconds = 5, snapshot_maximum = 1 << 30 };
+
+const struct cairn_option cairn_target_option_table[] = {
+	{0, "token", "TOKEN", "the token of an agent reached over TCP ($CAIRN_TOKEN)", CAIRN_OPTION_TEXT, offsetof(struct cairn_target_options, token), 0},
+	{0},
+};
+
+static bool is_url(const char *name)
+{
+	return strncmp(name, "http://", 7) == 0 || strncmp(name, "https://", 8) == 0;
+}
+
+static bool is_number(const char *name)
+{
+	return name[0] && strlen(name) < 10 && strspn(name, "0123456789") == strlen(name);
+}
+
+static bool is_socket(const char *name)
+{
+	struct stat status;
+	return stat(name, &status) == 0 && S_ISSOCK(status.st_mode);
+}
+
+bool cairn_target_is(const char *name)
+{
+	struct stat status;
+	return is_url(name) || is_socket(name) || (is_number(name) && stat(name, &status) != 0);
+}
+
+static bool read_proc(int pid, const char *name, struct cairn_file *file)
+{
+	char path[64];
+	snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
+	return cairn_file_read(file, path, NULL);
+}
+
+/* The process's number in its own namespace: the last of NSpid. */
+static int inner_pid(int pid)
+{
+	struct cairn_file file;
+	int inner = pid;
+	if (!read_proc(pid, "status", &file))
+		return pid;
+	struct cairn_bytes rest = file.bytes, line;
+	while (cairn_text_line(&rest, &line, NULL)) {
+		if (!cairn_text_take(&line, "NSpid:"))
+			continue;
+		uint64_t number;
+		for (line = cairn_text_trim(line); cairn_text_decimal(&line, &number); line = cairn_text_trim(line))
+			inner = (int)number;
+	}
+	cairn_file_close(&file);
+	return inner;
+}
+
+/* $XDG_RUNTIME_DIR of the process when it started; "" when it cannot be known. */
+static void runtime_folder(int pid, char *out, size_t size)
+{
+	struct cairn_file file;
+	out[0] = 0;
+	if (!read_proc(pid, "environ", &file))
+		return;
+	static const char name[] = "XDG_RUNTIME_DIR=";
+	const char *at = file.bytes.data, *end = at + file.bytes.length;
+	for (; at < end; at += strnlen(at, (size_t)(end - at)) + 1)
+		if ((size_t)(end - at) > sizeof name && strncmp(at, name, sizeof name - 1) == 0)
+			snprintf(out, size, "%.*s", (int)strnlen(at + sizeof name - 1, (size_t)(end - at) - sizeof name + 1), at + sizeof name - 1);
+	cairn_file_close(&file);
+}
+
+/* Connects to the socket at PATH; the descriptor, or -1 with errno. */
+static int connect_socket(const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	if (strlen(path) >= sizeof address.sun_path) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	memcpy(address.sun_path, path, strlen(path));
+	int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (descriptor >= 0 && connect(descriptor, (struct sockaddr *)&address, sizeof address) != 0) {
+		int code = errno;
+		close(descriptor);
+		errno = code;
+		return -1;
+	}
+	return descriptor;
+}
+
+/* The socket at PATH is answered by process PID. */
+static bool belongs_to(const char *path, int pid)
+{
+	struct ucred peer;
+	socklen_t size = sizeof peer;
+	int descriptor = connect_socket(path);
+	if (descriptor < 0)
+		return false;
+	bool own = getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid == pid;
+	close(descriptor);
+	return own;
+}
+
+/* Looks in FOLDER as the process sees it. */
+static bool try_folder(struct cairn_target *target, int inner, const char *folder, bool *forbidden)
+{
+	for (int i = 1; i < 16; i++) {
+		char name[40];
+		snprintf(name, sizeof name, i > 1 ? "%d-%d.sock" : "%d.sock", inner, i);
+		snprintf(target->socket, sizeof target->socket, "/proc/%d/root%.128s/%s", target->pid, folder, name);
+		if (access(target->socket, F_OK) != 0) {
+			*forbidden = *forbidden || errno == EACCES || errno == EPERM;
+			/* Without the right to look through another's root, the same path in ours may do. */
+			snprintf(target->socket, sizeof target->socket, "%.128s/%s", folder, name);
+			if (access(target->socket, F_OK) != 0) {
+				*forbidden = *forbidden || errno == EACCES;
+				break;
+			}
+		}
+		if (belongs_to(target->socket, target->pid))
+			return true;
+		*forbidden = *forbidden || errno == EACCES;
+	}
+	target->socket[0] = 0;
+	return false;
+}
+
+static bool find_process(struct cairn_target *target, struct cairn_error *error)
+{
+	char path[64], folders[4][128] = {"", "/run/cairn", "", ""};
+	struct stat status;
+	snprintf(path, sizeof path, "/proc/%d", target->pid);
+	if (stat(path, &status) != 0)
+		return cairn_fail(error, "no process %d", target->pid);
+	runtime_folder(target->pid, folders[0], sizeof folders[0] - 6);
+	if (folders[0][0])
+		memcpy(folders[0] + strlen(folders[0]), "/cairn", 7);
+	snprintf(folders[2], sizeof folders[2], "/tmp/cairn-%u", status.st_uid);
+	snprintf(folders[3], sizeof folders[3], "/run/user/%u/cairn", status.st_uid);
+	int inner = inner_pid(target->pid);
+	bool forbidden = false;
+	for (int i = 0; i < 4; i++)
+		if (folders[i][0] && try_folder(target, inner, folders[i], &forbidden))
+			return true;
+	if (forbidden && geteuid() != 0 && geteuid() != status.st_uid)
+		return cairn_fail(error, "process %d belongs to another user; its agent answers only to that user and root", target->pid);
+	return cairn_fail(error, "process %d has no agent; start it with 'cairn run -- COMMAND', or with LD_PRELOAD=libcairn.so", target->pid);
+}
+
+bool cairn_target_find(struct cairn_target *target, const char *name, const char *token, struct cairn_error *error)
+{
+	*target = (struct cairn_target){.token = token ? token : getenv("CAIRN_TOKEN")};
+	if (is_url(name)) {
+		target->url = name;
+		return true;
+	}
+	if (is_socket(name)) {
+		if (strlen(name) >= sizeof target->socket)
+			return cairn_fail(error, "%s: too long for a socket", name);
+		snprintf(target->socket, sizeof target->socket, "%s", name);
+		return true;
+	}
+	if (!is_number(name))
+		return cairn_fail(error, "%s: a process is named by its PID, the socket of its agent, or a URL", name);
+	target->pid = atoi(name);
+	return find_process(target, error);
+}
+
+/* The agent's own words for a refusal: the "error" of its JSON, or its text. */
+static void take_words(struct cairn_bytes body, char *out, size_t size)
+{
+	static const char key[] = "\"error\":";
+	const char *at = body.length ? memmem(body.data, body.length, key, sizeof key - 1) : NULL;
+	body = cairn_text_trim(at ? cairn_bytes_skip(body, (size_t)(at - body.data) + sizeof key - 1) : body);
+	size_t length = 0;
+	if (at && body.length > 0)
+		body = cairn_bytes_skip(body, 1);
+	for (size_t i = 0; i < body.length && length + 1 < size && !(at && body.data[i] == '"') && body.data[i] != '\n'; i++) {
+		if (at && body.data[i] == '\\' && i + 1 < body.length)
+			i++;
+		out[length++] = body.data[i];
+	}
+	out[length] = 0;
+}
+
+static bool fetch(const struct cairn_target *target, const char *method, const char *path, unsigned seconds, struct cairn_buffer *body,
+		  struct cairn_error *error)
+{
+	struct cairn_arena arena = {0};
+	const char *base = target->url ? target->url : "http://localhost";
+	size_t length = strlen(base);
+	while (length > 0 && base[length - 1] == '/')
+		length--;
+	const char *const headers[] = {target->token ? cairn_arena_format(&arena, "Authorization: Bearer %s", target->token) : NULL, NULL};
+	struct cairn_http_answer answer;
+	bool came = cairn_http_ask(&(struct cairn_http_call){
+		.method = method,
+		.socket = target->socket[0] ? target->socket : NULL,
+		.url = cairn_arena_format(&arena, "%.*s%s", (int)length, base, path),
+		.headers = headers,
+		.silence_ms = 1000 * seconds,
+		.limit_bytes = snapshot_maximum,
+	}, &answer, error);
+	int status = came ? answer.status : 0;
+	*body = answer.body;
+	cairn_arena_free(&arena);
+	if (status == 200)
+		return true;
+	if (status > 0) {
+		char words[400];
+		take_words(cairn_buffer_bytes(body), words, sizeof words);
+		cairn_fail(error, words[0] ? "%s answers %d: %s" : "%s answers %d", target->url ? target->url : target->socket, status, words);
+		if (target->pid && words[0])
+			cairn_fail(error, "process %d: %s", target->pid, words);
+	}
+	return false;
+}
+
+bool cairn_target_ask(const struct cairn_target *target, const char *method, const char *path, struct cairn_buffer *body,
+		      struct cairn_error *error)
+{
+	return fetch(target, method, path, strncmp(path, "/cairn/status", 13) == 0 ? status_seconds : answer_seconds, body, error);
+}
+
+bool cairn_target_snapshot(const struct cairn_target *target, struct cairn_buffer *body, struct cairn_error *error)
+{
+	const char *host = target->url ? strstr(target->url, "://") + 3 : "";
+	const char *path = strchr(host, '/');
+	if (target->url && path && path[1])
+		return fetch(target, "GET", "", answer_seconds, body, error);
+	return fetch(target, "GET", "/cairn/snapshot", answer_seconds, body, error);
+}
+
+bool cairn_target_cpu(const struct cairn_target *target, unsigned seconds, unsigned frequency, struct cairn_buffer *body, struct cairn_error *error)
+{
+	char path[100];
+	snprintf(path, sizeof path, "/cairn/pprof/profile?seconds=%u&frequency=%u", seconds, frequency);
+	return fetch(target, "GET", path, seconds + answer_seconds, body, error);
+}
+
+void cairn_target_field(struct cairn_bytes status, const char *key, char *out, size_t size)
+{
+	struct cairn_bytes line;
+	out[0] = 0;
+	while (cairn_text_line(&status, &line, NULL))
+		if (cairn_text_take(&line, key) && cairn_text_take(&line, ": ")) {
+			snprintf(out, size, "%.*s", (int)line.length, line.data);
+			return;
+		}
+}

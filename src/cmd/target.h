@@ -1,0 +1,47 @@
+/* target.h - a live process with an agent, as a person names it: a PID, a unix socket, or a URL.
+ *
+ * A PID is found through /proc: the agent's socket is looked for where that process would have put it, in its own view of
+ * the file system, so that containers and other users work as far as permissions go, and the socket must be the process's
+ * own.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_CMD_TARGET_H
+#define CAIRN_CMD_TARGET_H
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "cmd/option.h"
+
+/* For a command's groups. */
+struct cairn_target_options {
+	const char *token;
+};
+extern const struct cairn_option cairn_target_option_table[];
+
+struct cairn_target {
+	int pid;           /* 0 when it was not named by PID */
+	char socket[256];  /* "" for a URL */
+	const char *url;   /* borrowed from the name; NULL for a socket */
+	const char *token; /* borrowed; NULL for none */
+};
+
+/* Whether NAME looks like a target rather than a file: http:// or https://, a socket, or digits that are no file. */
+bool cairn_target_is(const char *name);
+
+/* Finds it. The message of a failure says what to do. TOKEN may be NULL; then $CAIRN_TOKEN is taken. */
+bool cairn_target_find(struct cairn_target *target, const char *name, const char *token, struct cairn_error *error);
+
+/* Sends METHOD PATH to the agent and takes the body of a 200; any other answer is a failure with the agent's own words.
+ * BODY is the caller's to free in either case. */
+bool cairn_target_ask(const struct cairn_target *target, const char *method, const char *path, struct cairn_buffer *body,
+		      struct cairn_error *error);
+
+/* A heap profile of now: from the agent, or from a URL that has a path of its own whatever it answers. */
+bool cairn_target_snapshot(const struct cairn_target *target, struct cairn_buffer *body, struct cairn_error *error);
+
+/* A CPU profile of the next SECONDS, with FREQUENCY samples per second of CPU time of each thread. */
+bool cairn_target_cpu(const struct cairn_target *target, unsigned seconds, unsigned frequency, struct cairn_buffer *body, struct cairn_error *error);
+
+/* The value of KEY in the text of /cairn/status?format=text, copied to OUT; empty when it is not there. */
+void cairn_target_field(struct cairn_bytes status, const char *key, char *out, size_t size);
+
+#endif

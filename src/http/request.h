@@ -1,0 +1,63 @@
+/* request.h - parsing HTTP/1.1 requests (RFC 9112), in place and without allocating.
+ *
+ * Strict where leniency has been used to smuggle requests (two lengths, length with chunks, spaces before the colon,
+ * folded lines), lenient only about a bare LF as line end. Everything a request holds borrows from the bytes it was
+ * parsed from.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_HTTP_REQUEST_H
+#define CAIRN_HTTP_REQUEST_H
+
+#include "base/bytes.h"
+
+enum {
+	CAIRN_REQUEST_HEAD_MAXIMUM = 16 << 10,
+	CAIRN_REQUEST_TARGET_MAXIMUM = 8 << 10,
+};
+
+struct cairn_request {
+	struct cairn_bytes method;
+	struct cairn_bytes path;  /* as sent, not decoded; starts with a slash */
+	struct cairn_bytes query; /* after the question mark, as sent */
+	struct cairn_bytes host;
+	struct cairn_bytes origin;
+	struct cairn_bytes authorization;
+	struct cairn_bytes content_type;
+	struct cairn_bytes fetch_site; /* Sec-Fetch-Site: what a browser says about where the request comes from */
+	struct cairn_bytes body;       /* set by whoever reads the body */
+	uint64_t content_length;
+	bool has_length;
+	bool chunked;
+	bool keep_alive;
+	bool expect_continue;
+};
+
+/* Parses the head at the start of INPUT. Returns 0 when more bytes are needed, 200 when the head is complete (*USED is
+ * its length), or the status to refuse it with. */
+int cairn_request_parse(struct cairn_request *request, struct cairn_bytes input, size_t *used);
+
+/* Splits TARGET (origin form, or absolute form as sent to proxies) into path and query. False when it is neither. */
+bool cairn_request_target(struct cairn_request *request, struct cairn_bytes target);
+
+bool cairn_request_is(const struct cairn_request *request, const char *method);
+
+/* The value of NAME in TEXT (a query, or a form body), decoded and terminated in OUT. False when it is not there; a
+ * value that does not fit is cut. */
+bool cairn_query_get(struct cairn_bytes text, const char *name, char *out, size_t size);
+
+/* Decodes %XX in TEXT (and + as a space when PLUS) into OUT, terminated, cut when it does not fit. Returns its length. */
+size_t cairn_query_decode(struct cairn_bytes text, bool plus, char *out, size_t size);
+
+/* A chunked body being decoded in place: data[0, written) is body, data[read, …) is still to be looked at. All zeroes is
+ * the start. */
+struct cairn_chunks {
+	int state;
+	uint64_t left;
+	size_t read;
+	size_t written;
+};
+
+/* Decodes what arrived: DATA holds LENGTH bytes. Returns 0 for more, 200 at the end (data after `read` belongs to the next
+ * request), 400 for bad chunks. */
+int cairn_chunks_decode(struct cairn_chunks *chunks, char *data, size_t length);
+
+#endif

@@ -1,0 +1,89 @@
+/* server.h - an HTTP/1.1 server on one thread, for a process that is not ours.
+ *
+ * One epoll loop over a fixed table of connections. Each connection has one *exchange* at a time: a parsed request and the
+ * response to it. The handler answers an exchange at once, or lets another thread fill in the response and call
+ * cairn_exchange_finish; the loop never waits for either. All memory is pages of its own, descriptors are kept
+ * by base/descriptor.h, and every limit below is a hard one: a client that is slow, silent or greedy loses its connection, and when the table is
+ * full the connection that has waited longest without a complete request makes room.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_HTTP_SERVER_H
+#define CAIRN_HTTP_SERVER_H
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "http/request.h"
+
+#include <stdatomic.h>
+
+struct cairn_response {
+	int status;
+	const char *type; /* content type; a string that lives as long as the program */
+	struct cairn_buffer body;
+	/* Content kept elsewhere, sent in place of `body` when `release` is set; release(owner) is called once it is sent. */
+	struct cairn_bytes content;
+	void (*release)(void *owner);
+	void *owner;
+	char headers[512]; /* further header lines, each with its line end */
+};
+
+struct cairn_exchange {
+	struct cairn_request request;
+	struct cairn_response response;
+	bool local;       /* came through a listener that was added as local */
+	atomic_bool gone; /* the client has left: work on the answer may stop */
+	atomic_bool half_closed; /* it will send no more: it has left, or waits with its own side closed */
+};
+
+struct cairn_server_options {
+	unsigned connections;    /* how many at a time */
+	unsigned seconds;        /* for a request to arrive, for an idle connection, and for each stretch of sending */
+	size_t body_maximum;     /* of any request */
+	size_t input_maximum;    /* of all requests together */
+	size_t response_maximum; /* of `response.body` */
+	/* Looks at a request whose head has arrived and lowers *BODY_MAXIMUM to what this one may send; false refuses it with
+	 * the response it has filled in. Called on the server's thread, and before `handle`. */
+	bool (*admit)(void *context, struct cairn_exchange *exchange, size_t *body_maximum);
+	/* Answers EXCHANGE: true when the response is complete, false when another thread will finish it. Called on the server's
+	 * thread. */
+	bool (*handle)(void *context, struct cairn_exchange *exchange);
+	/* Called about once a second on the server's thread. */
+	void (*tick)(void *context);
+	void *context;
+	const atomic_bool *stop; /* run returns within a second of its turning true */
+};
+
+struct cairn_server;
+
+/* A server with no listeners yet, or NULL where the process has no descriptors or memory left. */
+struct cairn_server *cairn_server_open(const struct cairn_server_options *options, struct cairn_error *error);
+
+/* Accepts connections from LISTENER, a listening socket the server owns from now on. Up to 4. */
+bool cairn_server_listen(struct cairn_server *server, int listener, bool local, struct cairn_error *error);
+
+/* Serves until `stop` (true), or until its descriptors turn out to be closed under it, as a daemon does that
+ * closes all it can find (false: close the server and open another). */
+bool cairn_server_run(struct cairn_server *server);
+
+/* Closes everything. No exchange may be with another thread any more. */
+void cairn_server_close(struct cairn_server *server);
+
+/* The response to an exchange that `handle` left to another thread is complete; the exchange is the server's again. */
+void cairn_exchange_finish(struct cairn_exchange *exchange);
+
+/* Sets status and type and empties the body; what handlers start with. */
+void cairn_response_start(struct cairn_response *response, int status, const char *type);
+
+/* The same with the whole body as formatted text. */
+void cairn_response_text(struct cairn_response *response, int status, const char *type, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* Adds a header line. VALUE must not hold line ends; what does not fit is left out whole. */
+void cairn_response_header(struct cairn_response *response, const char *name, const char *value);
+
+/* The bytes that will be sent. */
+struct cairn_bytes cairn_response_content(const struct cairn_response *response);
+
+/* Lets go of body and content. */
+void cairn_response_free(struct cairn_response *response);
+
+#endif

@@ -1,0 +1,178 @@
+/* jeprof_code.c - source and machine code in jeprof's layout.
+ *
+ * jeprof takes the lines of a function from its disassembly. Ours begin where the debug information says, and end at the closing
+ * brace below the last line that holds something: the first line no deeper indented than the function's own.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "report/jeprof.h"
+
+#include "report/code.h"
+#include "report/disasm.h"
+#include "report/list.h"
+
+#include <ctype.h>
+#include <stdio.h>
+
+enum { margin = 5 };
+
+static char *number_or_dot(const struct cairn_jeprof *jeprof, double value, char *out)
+{
+	return value == 0 ? strcpy(out, ".") : cairn_jeprof_number(jeprof, value, out);
+}
+
+/* How deep a line is indented; -1 for an empty one. */
+static int indentation(struct cairn_bytes line)
+{
+	for (size_t i = 0; i < line.length; i++)
+		if (!isspace((unsigned char)line.data[i]))
+			return (int)i;
+	return -1;
+}
+
+static uint32_t last_line(const struct cairn_code *code, uint32_t first, uint32_t last)
+{
+	int depth = indentation(cairn_code_line(code, first));
+	for (uint32_t line = last > first ? last : first + 1; line <= code->count; line++) {
+		int found = indentation(cairn_code_line(code, line));
+		if (found >= 0 && found <= depth)
+			return line > last ? line : last;
+	}
+	return last;
+}
+
+static void write_routine(const struct cairn_jeprof *jeprof, const struct cairn_list *list, const struct cairn_list_routine *routine,
+			  const struct cairn_code *code, struct cairn_buffer *out)
+{
+	const struct cairn_view *view = &jeprof->view;
+	const struct cairn_list_line *lines = list->lines + routine->first;
+	uint32_t function = view->entries[lines[0].entry].function, start = view->profile->functions[function].start_line;
+	uint32_t first = start && start <= lines[0].line ? start : lines[0].line;
+	uint32_t last = last_line(code, first, lines[routine->count - 1].line);
+	size_t next = 0;
+	for (uint32_t at = first > margin ? first - margin : 1; at <= code->count && at <= last + margin; at++) {
+		double flat = 0, cum = 0;
+		char left[32], right[32];
+		for (; next < routine->count && lines[next].line <= at; next++) {
+			flat += lines[next].flat;
+			cum += lines[next].cum;
+		}
+		if (at == first)
+			cairn_buffer_text(out, "---\n");
+		cairn_buffer_format(out, "%6s %6s %4u: ", number_or_dot(jeprof, flat, left), number_or_dot(jeprof, cum, right), at);
+		struct cairn_bytes text = cairn_code_line(code, at);
+		cairn_buffer_append(out, text.data, text.length);
+		cairn_buffer_byte(out, '\n');
+		if (at == last)
+			cairn_buffer_text(out, "---\n");
+	}
+}
+
+bool cairn_jeprof_list(struct cairn_jeprof *jeprof, const char *wanted, struct cairn_buffer *out, struct cairn_error *error)
+{
+	struct cairn_list list;
+	struct cairn_pattern *pattern = cairn_pattern_compile(wanted, error);
+	if (!pattern)
+		return cairn_fail_within(error, "--list: ");
+	bool any = cairn_list_make(&list, &jeprof->view, pattern);
+	for (size_t r = 0; r < list.routine_count; r++) {
+		const struct cairn_list_routine *routine = &list.routines[r];
+		uint32_t function = jeprof->view.entries[list.lines[routine->first].entry].function;
+		struct cairn_code code;
+		char flat[32], cum[32];
+		cairn_buffer_text(out, "ROUTINE ====================== ");
+		struct cairn_bytes name = cairn_jeprof_name(&jeprof->names, function);
+		cairn_buffer_append(out, name.data, name.length);
+		cairn_buffer_format(out, " in %s\n%6s %6s Total %s (flat / cumulative)\n", *routine->file ? routine->file : "??",
+				    cairn_jeprof_number(jeprof, routine->flat, flat), cairn_jeprof_number(jeprof, routine->cum, cum), cairn_jeprof_unit(jeprof));
+		if (*routine->file && cairn_code_open(&code, routine->file, NULL)) {
+			write_routine(jeprof, &list, routine, &code, out);
+			cairn_code_close(&code);
+			continue;
+		}
+		/* Without the source, the lines that hold something by their numbers. */
+		for (size_t i = 0; i < routine->count; i++) {
+			const struct cairn_list_line *line = &list.lines[routine->first + i];
+			cairn_buffer_format(out, "%6s %6s %4u: \n", number_or_dot(jeprof, line->flat, flat), number_or_dot(jeprof, line->cum, cum), line->line);
+		}
+	}
+	cairn_list_free(&list);
+	cairn_pattern_free(pattern);
+	return any || cairn_fail(error, "--list '%s' matches no function that holds anything; --text lists them", wanted);
+}
+
+struct disassembly {
+	struct cairn_jeprof *jeprof;
+	struct cairn_buffer *out;
+	const char *file; /* the one whose name was written last */
+	struct cairn_code code;
+	bool open;
+};
+
+/* Where an instruction holds something its source line stands above it. */
+static void write_source(struct disassembly *disassembly, uint32_t entry_id, double flat, double cum)
+{
+	const struct cairn_profile *profile = disassembly->jeprof->view.profile;
+	const struct cairn_entry *entry = &disassembly->jeprof->view.entries[entry_id];
+	const char *file = entry->function == CAIRN_NONE ? "" : cairn_profile_string(profile, profile->functions[entry->function].file);
+	char left[32], right[32];
+	if (!*file)
+		return;
+	if (!disassembly->file || strcmp(disassembly->file, file) != 0) {
+		if (disassembly->open)
+			cairn_code_close(&disassembly->code);
+		disassembly->file = file;
+		disassembly->open = cairn_code_open(&disassembly->code, file, NULL);
+		size_t length = strlen(file);
+		cairn_buffer_format(disassembly->out, "-------------------- %s%s\n", length >= 58 ? "..." : "", length >= 58 ? file + length - 55 : file);
+	}
+	if (!disassembly->open)
+		return;
+	struct cairn_bytes line = cairn_code_line(&disassembly->code, entry->line);
+	while (line.length && isspace((unsigned char)line.data[0]))
+		line = cairn_bytes_skip(line, 1);
+	cairn_buffer_format(disassembly->out, "%6s %6s %5u: ", number_or_dot(disassembly->jeprof, flat, left),
+			    number_or_dot(disassembly->jeprof, cum, right), entry->line);
+	cairn_buffer_append(disassembly->out, line.data, line.length);
+	cairn_buffer_byte(disassembly->out, '\n');
+}
+
+static void write_instruction(void *context, const struct cairn_disasm_instruction *instruction)
+{
+	enum { narrowest = 6 };
+	struct disassembly *disassembly = context;
+	char left[32], right[32];
+	if (instruction->entry != CAIRN_NONE)
+		write_source(disassembly, instruction->entry, instruction->flat, instruction->cum);
+	cairn_buffer_format(disassembly->out, "%6s %6s    %8llx: ", number_or_dot(disassembly->jeprof, instruction->flat, left),
+			    number_or_dot(disassembly->jeprof, instruction->cum, right), (unsigned long long)instruction->address);
+	cairn_buffer_format(disassembly->out, "%*s", instruction->text.length < narrowest ? narrowest - (int)instruction->text.length : 0, "");
+	cairn_buffer_append(disassembly->out, instruction->text.data, instruction->text.length);
+	cairn_buffer_byte(disassembly->out, '\n');
+}
+
+bool cairn_jeprof_disasm(struct cairn_jeprof *jeprof, const char *wanted, struct cairn_buffer *out, struct cairn_error *error)
+{
+	struct cairn_disasm disasm;
+	struct cairn_pattern *pattern = cairn_pattern_compile(wanted, error);
+	if (!pattern)
+		return cairn_fail_within(error, "--disasm: ");
+	bool good = cairn_disasm_make(&disasm, &jeprof->view, pattern, &jeprof->find, error);
+	double total = 0;
+	for (size_t i = 0; i < jeprof->view.sample_count; i++)
+		total += cairn_view_value(&jeprof->view, i);
+	for (size_t r = 0; good && r < disasm.routine_count; r++) {
+		const struct cairn_disasm_routine *routine = &disasm.routines[r];
+		struct disassembly disassembly = {.jeprof = jeprof, .out = out};
+		struct cairn_bytes name = cairn_jeprof_name(&jeprof->names, jeprof->view.entries[routine->entry].function);
+		char flat[32], cum[32];
+		cairn_buffer_text(out, "ROUTINE ====================== ");
+		cairn_buffer_append(out, name.data, name.length);
+		cairn_buffer_format(out, "\n%6s %6s %s (flat, cumulative) %.1f%% of total\n", cairn_jeprof_number(jeprof, routine->flat, flat),
+				    cairn_jeprof_number(jeprof, routine->cum, cum), cairn_jeprof_unit(jeprof), total != 0 ? routine->cum * 100 / total : 0);
+		good = cairn_disasm_each(&disasm, routine, write_instruction, &disassembly, error);
+		if (disassembly.open)
+			cairn_code_close(&disassembly.code);
+	}
+	cairn_disasm_free(&disasm);
+	cairn_pattern_free(pattern);
+	return good;
+}

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# A Rust service on tikv-jemallocator, whose jemalloc is prefixed and built in: names, generics, and the allocator's frames.
+. tests/e2e/lib.sh
+need cargo rustc cc make
+
+cp -r tests/e2e-all/rust "$scratch/rust"
+dump() { # dump NAME FLAGS: builds with RUSTFLAGS and keeps the program and its dump as NAME
+	(cd "$scratch/rust" && RUSTFLAGS=$2 cargo build --release --quiet) >"$scratch/cargo.log" 2>&1 || return 1
+	cp "$scratch/rust/target/release/rust-service" "$scratch/$1"
+	_RJEM_MALLOC_CONF=prof:true,lg_prof_sample:12,prof_final:true,prof_prefix:$scratch/je "$scratch/$1" >/dev/null
+	mv "$scratch"/je.*.f.heap "$scratch/$1.heap"
+}
+dump legacy '' || skip_all "cargo cannot build it: $(grep -m 1 -E 'error|warning' "$scratch/cargo.log")"
+dump v0 '-C symbol-mangling-version=v0'
+
+for name in legacy v0; do
+	"$cairn" collapsed --full-names --all-frames "$scratch/$name.heap" >"$scratch/full" 2>"$scratch/notes"
+	"$cairn" collapsed "$scratch/$name.heap" >"$scratch/short" 2>/dev/null
+	holds "$name: a plain function" grep -q 'rust_service::boxed_pages' "$scratch/full"
+	holds "$name: a generic one" grep -q 'rust_service::repeated' "$scratch/full"
+	holds "$name: a trait's method, with type and trait" grep -qE '<rust_service::Table<.*> as rust_service::Store>::keep' "$scratch/full"
+	holds "$name: a closure" grep -qE 'rust_service::main::\{+closure' "$scratch/full"
+	holds "$name: the short form keeps type and trait too" grep -q '<rust_service::Table<...> as rust_service::Store>::keep' "$scratch/short"
+	! grep -qE '::h[0-9a-f]{16}|_ZN|_RNv' "$scratch/full"
+	ok $? "$name: nothing is left mangled, no hash"
+	holds "$name: --all-frames has jemalloc's own" grep -qE 'prof_backtrace|_rjem_' "$scratch/full"
+	! grep -qE '_rjem_|prof_backtrace|imalloc|__rust_alloc|__rg_|GlobalAlloc|alloc::alloc::|raw_vec' "$scratch/short"
+	ok $? "$name: by default the allocator's frames are gone"
+	! grep -q rust-service+0x "$scratch/short"
+	ok $? "$name: every address of the program has a name"
+done
+done_testing

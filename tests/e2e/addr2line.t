@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# `cairn addr2line` beside GNU addr2line: the same options, the same bytes, behind a pipe and under its name.
+. tests/e2e/lib.sh
+fixtures=$PWD/tests/fixtures/symbol
+need gcc addr2line nm python3
+
+cd "$scratch" && cp "$fixtures/plain.c" . && cat >main.c <<'C'
+int plain_sum(const int *numbers, int count);
+int plain_outer(int depth);
+int main(void) { int numbers[] = {3, 1, 2}; return plain_sum(numbers, 3) + plain_outer(1) > 0; }
+C
+gcc -O1 -g -o a.out plain.c main.c || skip_all 'gcc could not build the sample'
+strip -o stripped a.out
+mapfile -t addresses < <(nm -S --defined-only a.out | awk '$3 ~ /[tT]/ && NF == 4 && $4 !~ /^_/ { print $1 }')
+text=$(readelf -SW a.out | awk '{ for (i = 1; i < NF; i++) if ($i == ".text") print $(i + 2) }')
+many=("${addresses[@]}" 0 1 zz 0xffffffffffffffff 7fffffffffffffff)
+printf '%s\n' "${many[@]}" >list
+
+# GNU adds a discriminator to some lines; nobody else does
+gnu() { command addr2line "$@" 2>/dev/null | sed 's/ (discriminator [0-9]*)//'; }
+same() { is "$("$cairn" addr2line "$@" 2>/dev/null)" "$(gnu "$@")" "addr2line ${*:0:6}"; }
+
+for options in '' -f -i -a -p -s '-f -i' '-a -f -p' '-a -f -i -p -s' '-f -C' '-afipsC' '-r -f' '-R -f' '--functions --inlines' '--exe=a.out --addresses' \
+	'--pretty-print --functions --demangle=gnu-v3 --basenames'; do
+	same $options "${many[@]}"
+done
+same -e a.out -f "${addresses[0]}"
+same -f -j .text $(printf '%x ' $((0x${addresses[0]} - 0x$text)) $((0x${addresses[1]} - 0x$text)))
+is "$("$cairn" addr2line -f -i -a <list)" "$(gnu -f -i -a <list)" 'addresses from a file on standard input'
+is "$(cat list | "$cairn" addr2line -f -i)" "$(gnu -f -i <list)" 'from a pipe'
+is "$(printf '%s' "${addresses[0]}" | "$cairn" addr2line)" "$(gnu "${addresses[0]}")" 'a last line without an end'
+is "$("$cairn" addr2line -f </dev/null)" '' 'no address, no answer'
+echo "-f -s ${addresses[0]}" >words
+same @words
+is "$("$cairn" addr2line -f -e stripped "${addresses[0]}" | tr '\n' ' ')" '?? ??:0 ' 'a stripped program'
+
+# One line in, its answer out, while the pipe stays open
+python3 - "$cairn" "${addresses[@]:0:3}" <<'P' >answers 2>&1
+import subprocess, sys, select
+program = subprocess.Popen([sys.argv[1], "addr2line", "-f"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+for address in sys.argv[2:]:
+    program.stdin.write(address + "\n")
+    program.stdin.flush()
+    assert select.select([program.stdout], [], [], 10)[0], "no answer within ten seconds"
+    print(program.stdout.readline(), program.stdout.readline(), sep="", end="")
+program.stdin.close()
+assert program.wait(10) == 0
+P
+is "$(cat answers)" "$(gnu -f "${addresses[@]:0:3}")" 'each line is answered while the writer waits'
+
+ln -s "$cairn" addr2line
+is "$(./addr2line -f "${addresses[0]}")" "$(gnu -f "${addresses[0]}")" 'linked as addr2line it is that program'
+"$cairn" addr2line -e missing 1 >out 2>err
+is $? 1 'a missing file: exit code 1'
+like "$(cat err)" '*missing*No such file*' 'and a sentence'
+like "$("$cairn" addr2line -e list 1 2>&1)" '*not an ELF file*' 'a file that is no program'
+like "$("$cairn" addr2line -j .nothing 1 2>&1)" '*no section .nothing*' 'a section that is not there'
+"$cairn" addr2line --no-such-option 2>/dev/null
+is $? 1 'an unknown option: exit code 1'
+like "$("$cairn" addr2line --help)" '*--exe=*' '--help'
+like "$("$cairn" addr2line -v)" '*cairn*' '--version'
+
+# Stock jeprof with our program as its tool names the functions of a real dump. Naming one tool, jeprof wants to be told where the others are.
+jeprof=$(command -v jeprof || true)
+if [ -n "$jeprof" ] && ldconfig -p | grep -q libjemalloc.so.2; then
+	cat >leak.c <<'C'
+#include <stdlib.h>
+__attribute__((noinline)) static char *leak_some(size_t size) { return malloc(size); }
+int main(void) { volatile char *kept = 0; for (int i = 0; i < 1000; i++) kept = leak_some(10000); return kept == 0; }
+C
+	gcc -O1 -g -o leak leak.c
+	LD_PRELOAD=libjemalloc.so.2 MALLOC_CONF=prof:true,lg_prof_sample:0,prof_final:true,prof_prefix:leak ./leak
+	tools=addr2line:$PWD/addr2line,$(dirname "$(command -v nm)")/
+	like "$("$jeprof" --tools="$tools" --text ./leak leak.*.heap 2>/dev/null)" '*leak_some*' 'stock jeprof works with it'
+	is "$("$jeprof" --tools="$tools" --lines --text ./leak leak.*.heap 2>/dev/null | grep leak.c)" \
+		"$("$jeprof" --lines --text ./leak leak.*.heap 2>/dev/null | sed 's| (discriminator [0-9]*)||' | grep leak.c)" 'and prints what it prints with GNU addr2line'
+else
+	skip 'stock jeprof' 'no jeprof with libjemalloc here'
+fi
+cd - >/dev/null
+done_testing

@@ -1,0 +1,131 @@
+#!/usr/bin/env bash
+# Hosts of every kind: jemalloc in a library or inside the program, exported or not, C and C++, daemons, pre-forking servers; and
+# programs without jemalloc, which must not notice.
+. tests/e2e/lib.sh
+need redis-server curl python3 cc c++
+. tests/e2e/agent.sh
+cc=${CC:-cc}
+jemalloc_a=$($cc -print-file-name=libjemalloc.a)
+export MALLOC_CONF=prof:true,lg_prof_sample:12 CAIRN_TOOL=$stand_in
+
+# ask PID PATH [curl options]: over the socket of the process
+ask() { local pid=$1 path=$2; shift 2; curl -s --unix-socket "$sockets/$pid.sock" "$@" "http://localhost$path"; }
+socket_field() { ask "$1" "/cairn/status?format=text" | sed -n "s/^$2: //p"; }
+socket_samples() { ask "$1" /pprof/heap | sed -n '2s/ *t\*: \([0-9]*\):.*/\1/p'; }
+sampled() { local count; count=$(socket_samples "$1"); [ "${count:-0}" -gt 0 ]; ok $? "$2: ${count:-no} samples"; }
+# start NAME COMMAND...: sets `pid`
+start() { local name=$1; shift; LD_PRELOAD=$library "$@" >"$scratch/$name.out" 2>&1 & pid=$!; children+=($pid); }
+
+$cc -O2 -w tests/e2e/host.c -o "$scratch/dynamic" -ljemalloc -pthread || { ok 1 "the test host builds"; done_testing; }
+$cc -O2 -w tests/e2e/host.c -o "$scratch/static" "$jemalloc_a" -lstdc++ -lm -pthread
+$cc -O2 -w tests/e2e/host.c -o "$scratch/plain" -pthread
+
+start dynamic "$scratch/dynamic"
+wait_for 5 ask $pid /cairn/status
+sampled $pid "jemalloc in a library"
+is "$(stat -c '%a %F' "$sockets" "$sockets/$pid.sock" | tr '\n' ' ')" "700 directory 600 socket " "the socket and its folder are for us alone"
+is "$(ls /proc/$pid/task | wc -l)" 3 "one thread more for requests, one for the work it had" # the host's own, cairn, cairn-work
+grep -h SigBlk /proc/$pid/task/*/status | sort | uniq -c >"$scratch/masks"
+is "$(grep -c 'f[0-9a-f]*$' "$scratch/masks")" 1 "all signals are blocked in them"
+kill $pid; wait $pid 2>/dev/null
+wait_for 2 test ! -e "$sockets/$pid.sock" || true
+start swept "$scratch/dynamic"
+wait_for 5 ask $pid /cairn/status
+is "$(ls "$sockets" | wc -l)" 1 "a socket left behind by a killed process is swept away by the next"
+
+start static "$scratch/static"
+wait_for 5 ask $pid /cairn/status
+sampled $pid "jemalloc inside the program, not exported"
+like "$(socket_field $pid module)" "$scratch/static" "found in .symtab of the program"
+cp "$scratch/static" "$scratch/stripped" && strip "$scratch/stripped"
+start stripped "$scratch/stripped"
+sleep 0.5
+[ ! -e "$sockets/$pid.sock" ]
+ok $? "a stripped one cannot be found, and nothing is opened"
+# Debian's jemalloc with all its public names changed, as a build with a prefix has them.
+nm -g --defined-only "$jemalloc_a" 2>/dev/null | awk '$2 ~ /[TW]/ && $3 !~ /^(je_|_Z)/ {print $3, "odd_" $3}' | sort -u >"$scratch/names"
+objcopy --redefine-syms="$scratch/names" "$jemalloc_a" "$scratch/libodd.a"
+cat >"$scratch/prefixed.c" <<'C'
+#include <stdlib.h>
+#include <unistd.h>
+void *odd_malloc(size_t);
+int main(void) { for (int i = 0; i < 20000; i++) { if (i > 500) odd_malloc(2000); usleep(1000); } }
+C
+$cc -O2 -w "$scratch/prefixed.c" -o "$scratch/prefixed" "$scratch/libodd.a" -lstdc++ -lm -pthread
+start prefixed "$scratch/prefixed"
+sleep 0.3
+[ ! -e "$sockets/$pid.sock" ]
+ok $? "a jemalloc that nothing was allocated from yet is not in use"
+wait_for 5 ask $pid /cairn/status
+is "$(socket_field $pid prefix)" "odd_" "an unknown prefix is found by its suffix once it is used"
+sleep 0.5
+sampled $pid "a jemalloc with a prefix"
+
+cat >"$scratch/host.cc" <<'C'
+#include <chrono>
+#include <map>
+#include <string>
+#include <thread>
+int main() { std::map<int, std::string> kept; for (int i = 0; i < 20000; i++) { kept[i % 5000] = std::string(2000, 'x'); try { if (i % 7 == 0) throw i; } catch (int) {} std::this_thread::sleep_for(std::chrono::milliseconds(1)); } }
+C
+c++ -O2 "$scratch/host.cc" -o "$scratch/cxx" -ljemalloc -pthread
+start cxx "$scratch/cxx"
+wait_for 5 ask $pid /cairn/status
+sleep 0.3
+sampled $pid "a C++ program with exceptions"
+
+# Without jemalloc: nothing happens.
+start plain "$scratch/plain"
+sleep 0.5
+descriptors=$(ls /proc/$pid/fd | wc -l)
+[ ! -e "$sockets/$pid.sock" ] && [ "$(ls /proc/$pid/task | wc -l)" = 1 ]
+ok $? "a program without jemalloc has no socket and no thread more"
+"$scratch/plain" >/dev/null 2>&1 &
+children+=($!)
+is "$descriptors" "$(ls /proc/$!/fd | wc -l)" "nor a descriptor"
+is "$(LD_PRELOAD=$library sh -c 'echo hello; ls /proc/self/fd | wc -l' | tr '\n' ' ')" "$(sh -c 'echo hello; ls /proc/self/fd | wc -l' | tr '\n' ' ')" "a shell passes the variable on and takes nothing"
+
+# Forking.
+start prefork "$scratch/dynamic" prefork
+wait_for 5 test "$(grep -c child "$scratch/prefork.out")" = 3
+for child in $pid $(sed -n 's/child //p' "$scratch/prefork.out"); do
+	children+=($child)
+	wait_for 5 ask $child /cairn/status
+	is "$(socket_field $child pid)" $child "each process of a pre-forking server has a socket of its own"
+	sampled $child "process $child of it"
+done
+(cd "$scratch" && start daemon "$scratch/dynamic" daemon)
+wait_for 5 test -s "$scratch/daemon.pid"
+daemon=$(cat "$scratch/daemon.pid")
+children+=($daemon)
+wait_for 5 ask "$daemon" /cairn/status
+sampled "$daemon" "a daemon that closes all descriptors"
+
+port=$(free_port) agent=$(free_port)
+LD_PRELOAD=$library CAIRN_CONF=listen:127.0.0.1:$agent redis-server --port $port --save "" --dir "$scratch" --daemonize yes --pidfile "$scratch/redis.pid" >/dev/null
+wait_for 5 test -s "$scratch/redis.pid"
+redis=$(cat "$scratch/redis.pid")
+children+=($redis)
+wait_for 5 curl -sf "http://127.0.0.1:$agent/cairn/status"
+load $port
+is "$(field "http://127.0.0.1:$agent" pid)" "$redis" "redis-server --daemonize yes: the port goes over to the daemon"
+has_samples "http://127.0.0.1:$agent" "and it is sampled"
+redis-cli -p $port bgsave >/dev/null
+wait_for 5 test -s "$scratch/dump.rdb"
+ok $? "redis saves in the background with the agent inside"
+redis-cli -p $port shutdown nosave 2>/dev/null
+wait_for 5 test ! -e "$sockets/$redis.sock"
+ok $? "a process that ends by itself removes its socket"
+
+# Two at once on one port.
+CONF=seconds:5 start_redis first
+LD_PRELOAD=$library CAIRN_CONF=listen:${url_first#http://} redis-server --port "$(free_port)" --save "" --dir "$scratch" >/dev/null 2>&1 &
+second=$!
+children+=($second)
+wait_for 5 ask $second /cairn/status
+like "$(socket_field $second 'listen problem')" "*in use*" "a port that is taken is shown"
+kill "$pid_first"
+wait "$pid_first" 2>/dev/null
+wait_for 5 curl -sf "$url_first/cairn/status"
+is "$(field "$url_first" pid)" $second "and tried again until it is free"
+done_testing

@@ -1,0 +1,161 @@
+#!/usr/bin/env bash
+# Every family of routes against an unchanged redis-server: path, method, parameters, status, type and body as the contracts have them.
+. tests/e2e/lib.sh
+need redis-server redis-benchmark curl python3 jeprof
+. tests/e2e/agent.sh
+
+dumps=$scratch/dumps
+mkdir "$dumps"
+MALLOC=prof:true,prof_active:false,lg_prof_sample:12,prof_prefix:$dumps/je start_redis on || { ok 1 "redis-server starts"; done_testing; }
+newline=$'\n'
+
+table "$url_on" <<'T'
+GET /debug/prof/mem/status             | 200 | application/json | {"active": false} |
+POST /debug/prof/mem/activate          | 200 | text/plain* | Heap profiling activated |
+GET /debug/prof/mem/status             | 200 | application/json | {"active": true} |
+T
+load "$port_on"
+has_samples "$url_on" "redis is sampled"
+
+table "$url_on" <<T
+POST /debug/prof/mem                   | 200 | text/plain* | heap_v2/4096↵* |
+POST /debug/prof/mem?output=text       | 200 | text/plain* | heap_v2/* |
+POST /debug/prof/mem?output=proto      | 200 | application/octet-stream | pprof pprof - heap_v2/↵ |
+POST /debug/prof/mem?output=flamegraph | 200 | image/svg+xml | <svg>flame - heap_v2/</svg>↵ |
+POST /debug/prof/mem?output=png        | 400 | text/plain* | Failed to deserialize query string: *\`png\`* |
+GET /debug/prof/mem                    | 405 | text/plain* | * |
+GET /debug/prof/mem/activate           | 405 | text/plain* | * |
+POST /debug/prof/mem/status            | 405 | text/plain* | * |
+GET /debug/prof/mem/gdump              | 200 | application/json | {"active": false} |
+POST /debug/prof/mem/gdump             | 200 | text/plain* | gdump activated | -d activate=true
+GET /debug/prof/mem/gdump              | 200 | application/json | {"active": true} |
+POST /debug/prof/mem/gdump             | 200 | text/plain* | gdump deactivated | -d activate=false
+POST /debug/prof/mem/gdump             | 415 | text/plain* | Form requests must have \`Content-Type: application/x-www-form-urlencoded\` | -H Content-Type:text/plain -d activate=true
+POST /debug/prof/mem/gdump             | 422 | text/plain* | Failed to deserialize form body: *activate* | -d active=true
+POST /debug/prof/mem/gdump             | 422 | text/plain* | Failed to deserialize form body: *true* | -d activate=yes
+POST /debug/prof/mem/symbol            | 200 | image/svg+xml | <svg>flame - heap_v2/</svg>↵ | --data-binary heap_v2/1
+POST /debug/prof/mem/symbol            | 400 | application/json | {"error":* |
+GET /debug/home                        | 200 | text/html* | *href="/debug/pprof/profile?seconds=5"* |
+GET /debug/mem/pprof/profile           | 200 | application/octet-stream | heap_v2/* |
+GET /debug/mem/pprof/profile?seconds=0 | 200 | application/octet-stream | heap_v2/* |
+GET /debug/mem/pprof/profile?seconds=30 | 200 | application/octet-stream | heap_v2/* |
+GET /debug/mem/pprof/heap              | 200 | text/plain* | heap_v2/* |
+POST /service/jemalloc/prof/disable    | 200 | text/plain* | OK↵ |
+POST /service/jemalloc/prof/stat       | 200 | text/plain* | *Begin jemalloc statistics* |
+POST /service/jemalloc/prof/enable     | 200 | text/plain* | OK↵ |
+GET /service/jemalloc/prof/enable      | 405 | text/plain* | Unsupported method for this command: GET↵ |
+POST /service/jemalloc/pprof/enable    | 200 | text/plain* | OK↵ |
+POST /service/jemalloc/prof/dump       | 200 | text/plain* | OK↵ |
+POST /service/jemalloc/prof/dump       | 200 | text/plain* | OK↵ |
+GET /service/jemalloc/pprof/heap       | 200 | application/octet-stream | heap_v2/* |
+POST /service/jemalloc/pprof/heap      | 405 | text/plain* | Unsupported method for this command: POST↵ |
+GET /service/jemalloc/pprof/symbol     | 200 | text/plain* | num_symbols: 1↵ |
+POST /service/jemalloc/pprof/symbol    | 200 | text/plain* | 0x10 name of 0x10↵0x20 name of 0x20↵ | -d 0x10+0x20
+POST /service/jemalloc/pprof/symbol    | 400 | text/plain* | Request body contains an invalid address↵ | -d 0x10+x
+POST /service/jemalloc/pprof/symbol    | 400 | text/plain* | Request body contains an invalid address↵ | -d 0x0
+POST /service/jemalloc/pprof/symbol    | 400 | text/plain* | Request body contains an invalid address↵ |
+GET /service/jemalloc/pprof/cmdline    | 200 | text/plain* | redis-server* |
+POST /service/jemalloc/prof/bg_threads_set_max | 400 | text/plain* | missing 'count' argument |
+POST /service/jemalloc/prof/bg_threads_set_max?count=x | 400 | text/plain* | invalid 'count' value: x |
+POST /service/jemalloc/prof/bg_threads_set_max?count=2 | 200 | text/plain* | OK↵ |
+POST /service/jemalloc/prof/bg_threads_enable  | 200 | text/plain* | OK↵ |
+POST /service/jemalloc/prof/bg_threads_disable | 200 | text/plain* | OK↵ |
+POST /service/jemalloc/prof/unknown    | 404 | text/plain* | Unsupported command. Supported commands are: * |
+GET /api/monitor/dump_heap_profile/0   | 200 | application/json | {} |
+GET /api/monitor/list_heap_profile/0   | 200 | application/json | {"dir":"$dumps","nameManually":\["*.manual.heap"\]} |
+GET /api/monitor/list_heap_profile/7   | 500 | application/json | {"error":"worker node not found"* |
+GET /api/monitor/analyze/0/L2V0Yy9wYXNzd2Q= | 500 | application/json | {"error":"the path is not in the dump folder"* |
+GET /api/monitor/analyze/0/Li4vLi4vZXRjL3Bhc3N3ZA | 500 | application/json | {"error":* |
+GET /debug/pprof/heap                  | 200 | application/octet-stream | pprof pprof - heap_v2/↵ |
+GET /debug/pprof/heap?seconds=1        | 200 | application/octet-stream | pprof pprof --since /dev/fd/3 - heap_v2/ base heap_v2/↵ |
+GET /debug/pprof/heap?seconds=x        | 400 | text/plain* | * |
+GET /debug/pprof/heap?debug=1          | 200 | text/plain* | heap_v2/* |
+GET /debug/pprof/allocs                | 200 | application/octet-stream | pprof pprof --default-type alloc_space - heap_v2/↵ |
+GET /debug/pprof/cmdline               | 200 | text/plain* | redis-server* |
+GET /debug/pprof/symbol                | 200 | text/plain* | num_symbols: 1↵ |
+GET /debug/pprof/                      | 200 | text/html* | *heap* |
+GET /debug/pprof/heap_activate         | 500 | text/plain* | Already in Profiling |
+GET /debug/pprof/heap_deactivate       | 200 | text/plain* | deactivate heap profile success |
+GET /debug/pprof/heap_deactivate       | 200 | text/plain* | no heap profile is running |
+GET /debug/pprof/heap_activate?interval=x | 400 | text/plain* | * |
+GET /debug/pprof/heap_activate?interval=1 | 200 | text/plain* | activate heap profile success |
+GET /debug/pprof/heap?jeprof=true      | 200 | image/svg+xml | <svg>flame - heap_v2/</svg>↵ |
+GET /debug/pprof/heap?name=../x        | 500 | text/plain* | * |
+GET /pprof/heap                        | 200 | text/plain* | heap_v2/* |
+GET /pprof/growth                      | 200 | text/plain* | heap_v2/* |
+GET /pprof/contention                  | 501 | text/plain* | * |
+GET /pprof/symbol                      | 200 | text/plain* | num_symbols: 1↵ |
+POST /pprof/symbol                     | 200 | text/plain* | 0x10 name of 0x10↵ | -d 0x10
+GET /cairn/snapshot                    | 200 | text/plain* | heap_v2/* |
+POST /cairn/snapshot                   | 405 | text/plain* | * |
+POST /cairn/dump                       | 200 | application/json | {"path":"$dumps/*.manual.heap","bytes":*} |
+POST /cairn/gdump?activate=maybe       | 400 | application/json | {"error":* |
+GET /cairn/stats                       | 200 | text/plain* | *Begin jemalloc statistics* |
+GET /cairn/stats?format=json           | 200 | application/json | {"jemalloc":* |
+GET /                                  | 200 | text/html* | *<table>* |
+GET /nothing                           | 404 | text/plain* | * |
+T
+
+body=$(curl -s -X POST "$url_on/service/jemalloc/prof/stat" | grep ' prof.active:')
+is "$body" "  prof.active: true" "the page's grep finds ' prof.active:'"
+ls "$dumps" | grep -cE "^je\.$pid_on\.[0-9]+\.m[0-9]+\.heap$" >"$scratch/count"
+is "$(cat "$scratch/count")" 2 "userver's dumps are where the page looks for them, none overwritten"
+touch "$dumps/je.$pid_on.2.m2.heap"
+curl -s -X POST "$url_on/service/jemalloc/prof/dump" >/dev/null
+[ ! -s "$dumps/je.$pid_on.2.m2.heap" ] && [ -s "$dumps/je.$pid_on.3.m3.heap" ]
+ok $? "a file that is in the way is left alone"
+
+name=$(ls "$dumps" | grep -m1 manual.heap)
+path=$(printf %s "$dumps/$name" | base64 -w0 | tr '+/' '-_')
+like "$(curl -s "$url_on/api/monitor/analyze/0/$path")" 'main;work *' "RisingWave's analyze takes a path from its list"
+wait_for 5 test -s "$dumps/000001.heap"
+like "$(curl -s "$url_on/debug/pprof/heap_list")" '0000*.heap*' "TiKV's regular dumps are listed"
+like "$(curl -s "$url_on/debug/pprof/heap?name=000001.heap")" 'heap_v2/*' "and fetched by name"
+curl -s "$url_on/debug/pprof/heap_deactivate" >/dev/null
+[ ! -e "$dumps/000001.heap" ]
+ok $? "and removed by heap_deactivate"
+python3 -c 'print("+".join(hex(i + 1) for i in range(39999)), end="")' >"$scratch/many"
+like "$(curl -s -d "@$scratch/many" "$url_on/service/jemalloc/pprof/symbol" -w ' %{http_code}')" "*32768*413" "userver's limit on addresses"
+head -c 1100000 /dev/zero | tr '\0' 0 >"$scratch/big"
+like "$(curl -s --data-binary "@$scratch/big" "$url_on/service/jemalloc/pprof/symbol" -w ' %{http_code}')" "Request body is too large: 1100000 > 1048576 bytes*413" "and on the body"
+
+metrics=$(curl -s "$url_on/metrics")
+for gauge in jemalloc_allocated_bytes jemalloc_resident_bytes sys_jemalloc_resident sys_jemalloc_allocated cairn_snapshots_total; do
+	[[ $metrics =~ (^|$newline)$gauge\ [1-9] ]]
+	ok $? "metric $gauge"
+done
+like "$metrics" '*# HELP sys_jemalloc_allocated Bytes in live allocations*' "GreptimeDB's HELP texts are not swapped here"
+if command -v promtool >/dev/null; then
+	holds "promtool checks the metrics" promtool check metrics <<<"$metrics"
+else
+	skip "promtool checks the metrics" "no promtool here"
+fi
+is "$(curl -s -o /dev/null -w '%{http_code}' -I "$url_on/cairn/status")" 200 "HEAD"
+
+# The real command names addresses; stock jeprof with and without the binary.
+MALLOC=prof:true,lg_prof_sample:12 TOOL=$cairn start_redis real
+load "$port_real"
+has_samples "$url_real" "the second redis is sampled"
+export JEPROF_TMPDIR=$scratch/jeprof
+text=$(jeprof --text "$url_real/pprof/heap" 2>&1)
+like "$text" '*Total: *zmalloc*' "jeprof without the binary, by our symbol route"
+like "$(jeprof --text "$(command -v redis-server)" "$url_real/pprof/heap" 2>&1)" '*Total: *' "jeprof with the binary"
+like "$(jeprof --text "$(command -v redis-server)" "$url_real/debug/mem" 2>&1)" '*Total: *' "jeprof on Databend's URL without a page"
+curl -s "$url_real/pprof/heap" >"$scratch/with"
+sed '/^# cairn /d' "$scratch/with" >"$scratch/without"
+is "$(jeprof --text "$(command -v redis-server)" "$scratch/with" 2>/dev/null)" "$(jeprof --text "$(command -v redis-server)" "$scratch/without" 2>/dev/null)" \
+	"jeprof reads the same with and without the trailer"
+for key in version time host pid start executable command jemalloc period opt.prof stats.allocated stats.resident smaps.rss module end; do
+	grep -q "^# cairn $key" "$scratch/with"
+	ok $? "the trailer has $key"
+done
+
+# Old contracts, on request.
+CONF=compat:old MALLOC=prof:false start_redis old
+table "$url_old" <<T
+GET /debug/prof/mem/status            | 200 | text/plain* | {"active": false} |
+POST /service/jemalloc/prof/enable    | 200 | text/plain* | mallctl() returned error: No such file or directory↵ |
+POST /service/jemalloc/prof/unknown   | 200 | text/plain* | Unsupported command |
+POST /service/jemalloc/prof/disable   | 200 | text/plain* | OK↵ |
+T
+done_testing

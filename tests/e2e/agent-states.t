@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# The states told apart, and every refusal with its cause: not enabled, built without profiling, no jemalloc, handed over.
+. tests/e2e/lib.sh
+need redis-server curl python3 cc
+. tests/e2e/agent.sh
+
+MALLOC='' start_redis off || { ok 1 "redis-server starts"; done_testing; }
+is "$(field "$url_off" state)" "not enabled" "started without prof:true"
+like "$(field "$url_off" why)" "*MALLOC_CONF=prof:true*" "and the line that fixes it"
+table "$url_off" <<T
+GET /debug/prof/mem/status          | 200 | application/json | {"active": false} |
+GET /debug/prof/mem/gdump           | 200 | application/json | {"active": false} |
+POST /debug/prof/mem                | 400 | application/json | {"error":"Memory profiling is not enabled","cause":"*MALLOC_CONF=prof:true*"} |
+POST /debug/prof/mem/activate       | 400 | application/json | {"error":"Memory profiling is not enabled"* |
+POST /debug/prof/mem/deactivate     | 400 | application/json | {"error":"Memory profiling is not enabled"* |
+POST /debug/prof/mem/gdump          | 400 | application/json | {"error":"Memory profiling is not enabled"* | -d activate=true
+GET /debug/mem/pprof/profile        | 500 | text/plain* | *opt.prof is not ON,*MALLOC_CONF=prof:true* |
+POST /service/jemalloc/prof/enable  | 503 | text/plain* | 'jemalloc' profiling is not available because the service was not started with a 'MALLOC_CONF' environment variable that contain 'prof:true'↵* |
+POST /service/jemalloc/prof/disable | 200 | text/plain* | OK↵ |
+GET /service/jemalloc/pprof/heap    | 503 | text/plain* | * |
+POST /service/jemalloc/prof/stat    | 200 | text/plain* | * prof.active: false* |
+GET /api/monitor/dump_heap_profile/0 | 500 | application/json | {"error":"Jemalloc profiling is not enabled on the node. Try start the node with \`MALLOC_CONF=prof:true\`"* |
+GET /pprof/heap                     | 503 | text/plain* | *MALLOC_CONF=prof:true* |
+GET /debug/pprof/heap               | 503 | text/plain* | *MALLOC_CONF=prof:true* |
+GET /cairn/snapshot                 | 409 | application/json | *MALLOC_CONF=prof:true* |
+POST /cairn/activate                | 409 | application/json | *MALLOC_CONF=prof:true* |
+T
+
+# A missing folder is named, never "Bad address".
+MALLOC=prof:true,prof_prefix:$scratch/missing/je start_redis folder
+table "$url_folder" <<T
+POST /service/jemalloc/prof/dump     | 500 | text/plain* | mallctl() returned error: the folder $scratch/missing does not exist* |
+GET /api/monitor/list_heap_profile/0 | 500 | application/json | {"error":"the dump folder $scratch/missing cannot be read: No such file or directory"} |
+T
+
+# Configuration: the file, the environment over it, and what is wrong in either.
+cat >"$scratch/service.toml" <<T
+[http]
+addr = "127.0.0.1:1"
+[memory]
+enable_heap_profiling = true
+[cairn]
+seconds = 9
+nonsense = 1
+T
+export CAIRN_CONFIG=$scratch/service.toml
+MALLOC=prof:true,prof_active:false start_redis file
+is "$(field "$url_file" state)" active "enable_heap_profiling = true activates at the start"
+is "$(field "$url_file" config seconds value) $(field "$url_file" config seconds from)" "9 file" "a value from the file, and that it is from there"
+like "$(field "$url_file" config_problems)" "*nonsense*" "an unknown key is shown"
+sed -i 's/= true/= false/' "$scratch/service.toml"
+CONF=seconds:8 start_redis file2
+is "$(field "$url_file2" state)" inactive "false really leaves it off, whatever MALLOC_CONF says"
+is "$(field "$url_file2" config seconds value)" 8 "CAIRN_CONF wins over the file"
+unset CAIRN_CONFIG
+start_redis plain
+is "$(field "$url_plain" state)" active "without the key what MALLOC_CONF says stands"
+like "$(field "$url_plain" active_since)" "[1-9]*" "active since the start"
+
+# A tool that is not there, crashes, or takes too long.
+TOOL=/nonexistent/cairn start_redis none
+like "$(curl -s -X POST "$url_none/debug/prof/mem?output=proto" -w ' %{http_code}')" '*CAIRN_TOOL* 501' "501 where there is no tool"
+is "$(curl -s "$url_none/pprof/symbol")" "num_symbols: 0" "and no promise of symbols"
+printf '#!/bin/sh\necho half; kill -SEGV $$\n' >"$scratch/crashing" && printf '#!/bin/sh\nsleep 60\n' >"$scratch/slow" && chmod +x "$scratch/crashing" "$scratch/slow"
+TOOL=$scratch/crashing start_redis crash
+like "$(curl -s -X POST "$url_crash/debug/prof/mem?output=proto" -w ' %{http_code}')" '*signal 11* 500' "a child that crashes is an error, not half an answer"
+CONF=tool_seconds:1 TOOL=$scratch/slow start_redis late
+like "$(curl -s -X POST "$url_late/debug/prof/mem?output=proto" -w ' %{http_code}')" '*took too long* 504' "a child that takes too long is ended"
+pgrep -f "$scratch/slow" >/dev/null
+ok $((! $?)) "and is gone"
+is "$(redis-cli -p "$port_crash" ping)" PONG "the host goes on"
+done_testing

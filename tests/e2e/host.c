@@ -1,0 +1,283 @@
+/* host.c - a service of many troubles, for tests of the agent: allocates all the time and does what its argument says.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void *keep[4096];
+static volatile sig_atomic_t chld;
+
+__attribute__((noinline)) static void allocate_some(unsigned round)
+{
+	for (int i = 0; i < 64; i++) {
+		unsigned at = (round * 64 + (unsigned)i) % 4096;
+		free(keep[at]);
+		keep[at] = malloc(1000 + at);
+		if (keep[at])
+			memset(keep[at], 1, 100);
+	}
+}
+
+/* The life of a service: some work every millisecond, until the pipe to its test is closed or a minute is over. */
+static void serve(void)
+{
+	for (unsigned round = 0; round < 60000; round++) {
+		allocate_some(round);
+		usleep(1000);
+	}
+}
+
+/* Allocates at the start only. */
+static void idle(void)
+{
+	for (unsigned round = 0; round < 64; round++)
+		allocate_some(round);
+	sleep(120);
+}
+
+static void on_chld(int number)
+{
+	(void)number;
+	chld++;
+}
+
+/* Counts SIGCHLD and children that are not its own; prints both when told to end. */
+static void watch_children(void)
+{
+	signal(SIGCHLD, on_chld);
+	int strangers = 0;
+	for (unsigned round = 0; access("stop", F_OK) != 0 && round < 30000; round++) {
+		allocate_some(round);
+		if (waitpid(-1, NULL, WNOHANG) > 0)
+			strangers++;
+		usleep(1000);
+	}
+	printf("sigchld %d strangers %d\n", (int)chld, strangers);
+}
+
+static void *short_life(void *context)
+{
+	free(malloc(5000));
+	return context;
+}
+
+static void many_threads(void)
+{
+	for (unsigned round = 0; round < 60000; round++) {
+		pthread_t threads[8];
+		for (int i = 0; i < 8; i++)
+			if (pthread_create(&threads[i], NULL, short_life, NULL) != 0)
+				exit(3);
+		for (int i = 0; i < 8; i++)
+			pthread_join(threads[i], NULL);
+		allocate_some(round);
+	}
+}
+
+static void load_and_unload(void)
+{
+	static const char *const names[] = {"libz.so.1", "liblzma.so.5", "libm.so.6", "libzstd.so.1"};
+	for (unsigned round = 0; round < 600000; round++) {
+		void *library = dlopen(names[round % 4], RTLD_NOW);
+		allocate_some(round);
+		if (library)
+			dlclose(library);
+	}
+}
+
+static void prefork(void)
+{
+	for (int i = 0; i < 3; i++) {
+		pid_t pid = fork();
+		if (pid == 0) {
+			serve();
+			_exit(0);
+		}
+		printf("child %d\n", pid);
+	}
+	fflush(stdout);
+	serve();
+}
+
+/* As daemons do: fork, leave the session, close everything that is open. */
+static void become_daemon(void)
+{
+	usleep(300000); /* the agent of the parent is up by then */
+	if (fork() > 0)
+		_exit(0);
+	setsid();
+	for (int i = 0; i < 2048; i++)
+		close(i);
+	int first = open("/dev/null", O_RDWR);
+	dup(first);
+	dup(first);
+	FILE *file = fopen("daemon.pid", "w");
+	if (file) {
+		fprintf(file, "%d\n", getpid());
+		fclose(file);
+	}
+	serve();
+}
+
+/* Closes all descriptors of a process whose agent is up, then opens its own and checks that they stay its own. */
+static void close_under_it(void)
+{
+	usleep(500000);
+	for (int i = 3; i < 2048; i++)
+		close(i);
+	int own[64];
+	for (int i = 0; i < 64; i++)
+		own[i] = open("/dev/zero", O_RDONLY);
+	for (unsigned round = 0; round < 30000; round++) {
+		char byte = 1;
+		allocate_some(round);
+		if (read(own[round % 64], &byte, 1) != 1 || byte != 0) {
+			printf("descriptor %d was taken from us\n", own[round % 64]);
+			exit(4);
+		}
+		usleep(1000);
+	}
+}
+
+/* Forks children that list their descriptors after exec. */
+static void list_descriptors(void)
+{
+	usleep(500000);
+	pid_t pid = fork();
+	if (pid == 0) {
+		execl("/bin/ls", "ls", "-l", "/proc/self/fd", (char *)NULL);
+		_exit(1);
+	}
+	waitpid(pid, NULL, 0);
+	serve();
+}
+
+static void forbid_memfd(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_memfd_create, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof code / sizeof *code, code};
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) != 0)
+		perror("seccomp");
+	serve();
+}
+
+static void few_descriptors(void)
+{
+	usleep(500000);
+	struct rlimit limit = {64, 64};
+	setrlimit(RLIMIT_NOFILE, &limit);
+	while (open("/dev/null", O_RDONLY) >= 0)
+		;
+	serve();
+}
+
+static void change_root(const char *folder)
+{
+	usleep(500000);
+	if (chroot(folder) != 0 || chdir("/") != 0)
+		perror("chroot");
+	serve();
+}
+
+static void *exit_soon(void *context)
+{
+	usleep(1500000);
+	exit(0);
+	return context;
+}
+
+static void *signal_storm(void *context)
+{
+	pid_t self = getpid();
+	for (;;) {
+		kill(self, SIGUSR1);
+		usleep(200);
+	}
+	return context;
+}
+
+static void with_signals(void)
+{
+	static char stack[65536];
+	pthread_t thread;
+	stack_t alternate = {.ss_sp = stack, .ss_size = sizeof stack};
+	sigaltstack(&alternate, NULL);
+	struct sigaction action = {.sa_handler = on_chld, .sa_flags = SA_ONSTACK};
+	sigaction(SIGUSR1, &action, NULL);
+	pthread_create(&thread, NULL, signal_storm, NULL);
+	serve();
+}
+
+/* One allocation of many bytes, written to all over again and again: had somebody forked, each page would fault once more. */
+static void be_big(size_t megabytes)
+{
+	size_t size = megabytes << 20;
+	char *memory = malloc(size);
+	struct rusage before, after;
+	for (unsigned round = 0; memory && access("stop", F_OK) != 0 && round < 100000; round++) {
+		for (size_t i = 0; i < size; i += 4096)
+			memory[i]++;
+		if (round == 0)
+			getrusage(RUSAGE_SELF, &before);
+	}
+	getrusage(RUSAGE_SELF, &after);
+	printf("faults %ld of %zu pages\n", after.ru_minflt - before.ru_minflt, size / 4096);
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc > 1 ? argv[1] : "serve";
+	pthread_t thread;
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (strcmp(mode, "idle") == 0)
+		idle();
+	else if (strcmp(mode, "children") == 0)
+		watch_children();
+	else if (strcmp(mode, "threads") == 0)
+		many_threads();
+	else if (strcmp(mode, "dlopen") == 0)
+		load_and_unload();
+	else if (strcmp(mode, "prefork") == 0)
+		prefork();
+	else if (strcmp(mode, "daemon") == 0)
+		become_daemon();
+	else if (strcmp(mode, "closeall") == 0)
+		close_under_it();
+	else if (strcmp(mode, "exec") == 0)
+		list_descriptors();
+	else if (strcmp(mode, "seccomp") == 0)
+		forbid_memfd();
+	else if (strcmp(mode, "nofile") == 0)
+		few_descriptors();
+	else if (strcmp(mode, "chroot") == 0)
+		change_root(argv[2]);
+	else if (strcmp(mode, "signals") == 0)
+		with_signals();
+	else if (strcmp(mode, "big") == 0)
+		be_big((size_t)atoi(argv[2]));
+	else if (strcmp(mode, "exit") == 0 && pthread_create(&thread, NULL, exit_soon, NULL) == 0)
+		serve();
+	else
+		serve();
+	return 0;
+}

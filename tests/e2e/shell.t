@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# The shell, driven through a terminal as a person would: commands, options that stay set, completion, history, files, the pager.
+. tests/e2e/lib.sh
+need tmux python3
+cd "$scratch" || exit 1
+demo_dumps
+export HOME=$scratch/home XDG_STATE_HOME=
+mkdir -p home
+tmux() { command tmux -S "$scratch/tmux" -f /dev/null "$@"; }
+trap 'tmux kill-server 2>/dev/null; rm -rf "$scratch"' EXIT
+
+# start COMMAND: in a terminal of 100 columns and 30 rows
+start() {
+	tmux kill-server 2>/dev/null
+	tmux new-session -d -x 100 -y 30 "$1; echo ended; sleep 60"
+	wait_for 10 shows "$2"
+}
+screen() { tmux capture-pane -p; }
+shows() { screen | grep -qF -- "$1"; }
+# types TEXT: and return, on an empty screen
+types() {
+	tmux send-keys C-l
+	tmux clear-history
+	tmux send-keys -l -- "$1"
+	tmux send-keys Enter
+}
+# answers TEXT PATTERN NAME: what is typed brings what matches
+answers() {
+	types "$1"
+	wait_for 5 shows "$2"
+	ok $? "$3"
+	shows "$2" || screen | sed 's/^/#   /' | head -n 20
+}
+
+start "PAGER='tee pager.out' $cairn shell now.heap" '(cairn)'
+is $? 0 'a prompt'
+answers top2 'more; -n 0 shows all' 'top2 shows two rows'
+answers 'top3 --cum' 'cum%' 'an option for one command'
+answers 'focus=look_up' '(cairn)' 'focus is set'
+answers top 'of it shown' 'and the next command keeps to it'
+screen | grep -q remember_session
+is $? 1 'what does not match is gone'
+answers options 'focus                  = look_up' 'options shows it'
+answers 'focus=' '(cairn)' 'it is taken back'
+answers top remember_session 'and the rest is back'
+answers 'list look_up_page' 'cache[number] = load_page(number);' 'list shows the source'
+answers 'peek load_page' 'look_up_page' 'peek shows callers'
+answers 'tree' 'serve_request' 'tree'
+answers 'traces' 'remember_session' 'traces'
+answers 'tags' 'bytes' 'tags'
+answers 'disasm remember_session' 'calloc' 'disasm shows instructions'
+answers 'top -look_up' 'remember_session' 'a word with a dash is left out'
+answers 'top (' 'closing parenthesis' 'a wrong expression is a sentence'
+answers 'alloc-space' '(cairn)' 'a flag'
+answers 'top1' 'alloc_space' 'changes what is counted'
+answers 'alloc-space=' '(cairn)' 'and is taken back'
+answers 'nonsense' "no command or option 'nonsense'" 'nonsense is said to be nonsense'
+answers 'top2 > table.txt' 'wrote table.txt' '> writes a file'
+like "$(cat table.txt)" '*load_page*' 'which has the table'
+answers 'flame' 'wrote cairn.' 'a picture goes to a file, which is named'
+like "$(head -c 100 cairn.*.svg)" '*<?xml*' 'and is an SVG'
+answers 'callgrind calls.out' 'wrote calls.out' 'callgrind'
+like "$(head -n 1 calls.out)" 'events: Hits' 'is in its format'
+answers options 'tagignore' 'long output'
+[ -s pager.out ]
+is $? 0 'goes through the pager'
+# Completion, and history.
+tmux send-keys C-l
+tmux send-keys -l 'list remember_s'
+tmux send-keys Tab
+wait_for 5 shows 'list remember_session'
+is $? 0 'tab completes a function'
+tmux send-keys Enter
+wait_for 5 shows 'open_sessions = session'
+is $? 0 'which is then listed'
+tmux send-keys C-l
+tmux send-keys -l 'opti'
+tmux send-keys Tab
+wait_for 5 shows '(cairn) options'
+is $? 0 'tab completes a command'
+tmux send-keys C-u
+tmux send-keys -l 'foc'
+tmux send-keys Tab
+tmux send-keys -l 'look_up_p'
+tmux send-keys Tab
+wait_for 5 shows 'focus=look_up_page'
+is $? 0 'tab completes an option and its value'
+tmux send-keys C-u C-l
+tmux send-keys Up
+wait_for 5 shows '(cairn) list remember_session'
+is $? 0 'up brings the last command back'
+tmux send-keys C-u
+answers quit ended 'quit ends it'
+start "$cairn shell now.heap" '(cairn)'
+tmux send-keys Up
+wait_for 5 shows '(cairn) quit'
+is $? 0 'the history is there the next time'
+tmux send-keys C-u
+tmux send-keys C-d
+wait_for 5 shows ended
+is $? 0 'so does control-D'
+
+# jeprof with no kind of output, on a terminal.
+ln -s "$cairn" jeprof
+start './jeprof leaky now.heap' '(jeprof)'
+is $? 0 'jeprof on a terminal is a shell'
+shows "Welcome to jeprof!  For help, type 'help'."
+is $? 0 'with its greeting'
+answers top 'Total: ' 'top there has the total'
+like "$(screen)" '*'"$(./jeprof --text leaky now.heap 2>/dev/null | sed -n 2p)"'*' 'and the rows of --text'
+answers 'top2 --cum' 'clone3' 'with --cum'
+answers 'list look_up' 'ROUTINE ====================== look_up_page in' 'list is as jeprof has it'
+answers help 'callgrind' 'help'
+answers quit ended 'quit ends it'
+
+# Without a terminal it reads commands as well.
+is "$(printf 'bytes\ntop1\n' | "$cairn" shell now.heap 2>/dev/null | grep -c load_page)" 1 'commands from a pipe'
+"$cairn" shell missing.heap </dev/null >/dev/null 2>&1
+is $? 1 'no dump, no shell'
+done_testing

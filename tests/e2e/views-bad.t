@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# What is said where a view cannot be shown: one sentence that says what to do, on standard error, and nothing on standard output.
+. tests/e2e/lib.sh
+fixtures=tests/fixtures/views
+now=$fixtures/now.pb dump=tests/fixtures/small.heap
+
+# bad CODE PATTERN ARGUMENTS...
+bad() {
+	local code=$1 pattern=$2
+	shift 2
+	"$cairn" "$@" >"$scratch/out" 2>"$scratch/err"
+	is $? "$code" "cairn $*: exit code $code"
+	like "$(tail -n 1 "$scratch/err")" "cairn: $pattern" "cairn $*: a sentence"
+	is "$(cat "$scratch/out")" '' "cairn $*: nothing on standard output"
+}
+
+for option in focus ignore hide show show-from exclude retain tagfocus tagignore; do
+	bad 1 "--$option: the regular expression '(a' is wrong at character *" top --$option '(a' $now
+done
+for view in peek list disasm; do
+	bad 1 "the regular expression '\[' is wrong*" $view '[' $now
+	bad 2 "name what to show: cairn $view REGEX SOURCE" $view
+	bad 1 "no* matches*" $view 'nothing_is_called_this' $now
+done
+bad 1 "--focus 'absent' matches no function, file or module*" tree --focus absent $now
+bad 1 "--show 'absent' matches no function*" traces --show absent $now
+bad 1 "--tagfocus 'absent' matches no label*'cairn tags'*" top --tagfocus absent $now
+bad 1 "the filters leave no stack*" top --focus main --ignore main $now
+bad 1 "the profile has no alloc_space: *prof_accum:true*" top --alloc-space $dump
+bad 1 "the profile has no alloc_objects: *prof_accum:true*" tags --alloc-objects $dump
+bad 1 "--normalize scales to a base; name it with --base" top --normalize $now
+bad 2 "name two dumps: cairn diff BEFORE AFTER" diff $now
+bad 2 "name two dumps: cairn diff BEFORE AFTER" diff $now $now $now
+bad 2 "--nodecount takes a whole number, not 'many'" top -n many $now
+bad 2 "--nodefraction takes a number, not 'x'" top --nodefraction x $now
+bad 1 "nothing can be disassembled: /srv/shop: the file is gone*--binary*" disasm put $now
+
+need cc objdump
+cp $fixtures/shop.c "$scratch/shop.c"
+cc -g -O0 -w -o "$scratch/shop" "$scratch/shop.c"
+touch -d '1 hour' "$scratch/shop.c"
+address=$(nm "$scratch/shop" | awk '$3 == "cache_put" {print "0x" $1}')
+call=$(objdump -d --no-show-raw-insn "$scratch/shop" | awk '/<cache_put>:/ {on = 1} on && /call/ {getline; sub(":", "", $1); print "0x" $1; exit}')
+cat >"$scratch/shop.heap" <<DUMP
+heap_v2/1
+  t*: 2: 131072 [0: 0]
+@ $(printf '0x%x' $((0x10000000 + call)))
+  t*: 2: 131072 [0: 0]
+
+MAPPED_LIBRARIES:
+10000000-10001000 r--p 00000000 00:00 1 $scratch/shop
+$(printf '%x-%x r-xp %08x' $((0x10001000)) $((0x10002000)) $((0x1000))) 00:00 1 $scratch/shop
+DUMP
+"$cairn" disasm cache_put --bytes "$scratch/shop.heap" >"$scratch/out" 2>"$scratch/err"
+is $? 0 'disasm of a program that is there'
+like "$(grep -E '^ +131072 +131072 +[0-9a-f]+: ' "$scratch/out")" '*call*malloc*' 'the value stands beside the call that allocated'
+is "$(grep -cE '^ +\. +\. ' "$scratch/out" | awk '{print ($1 > 3)}')" 1 'and the other instructions have none'
+like "$("$cairn" list cache_put --source-path "$scratch" "$scratch/shop.heap" 2>&1)" "*newer than the program*64 \* 1024*" 'a source that changed since is shown with a note'
+PATH=/nonexistent "$cairn" disasm cache_put "$scratch/shop.heap" >/dev/null 2>"$scratch/err"
+like "$(tail -n 1 "$scratch/err")" '*objdump*binutils*' 'without objdump: which package has it'
+done_testing

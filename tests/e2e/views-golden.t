@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Every view of the fixture, as text and as JSON, compared with what it printed when somebody last looked it over.
+# GOLDEN=write tests/e2e/views-golden.t writes them anew; look at the difference before committing it.
+. tests/e2e/lib.sh
+fixtures=tests/fixtures/views
+now=$fixtures/now.pb base=$fixtures/base.pb
+
+golden() {
+	local name=$1
+	shift
+	"$cairn" "$@" >"$scratch/out" 2>"$scratch/err" || echo "exit code $?" >>"$scratch/out"
+	cat "$scratch/err" >>"$scratch/out"
+	if [ "${GOLDEN:-}" = write ]; then cp "$scratch/out" "$fixtures/golden/$name"; fi
+	holds "cairn $*" diff -u "$fixtures/golden/$name" "$scratch/out"
+}
+
+for view in top tree traces tags; do
+	golden $view.txt $view $now
+	golden $view.json $view --json $now
+done
+golden peek.txt peek 'json|put' $now
+golden peek.json peek 'json|put' --json $now
+golden list.txt list 'json|put|main' --source-path $fixtures $now
+golden list.json list 'json|put|main' --source-path $fixtures --json $now
+golden list-without-source.txt list 'cache' --source-path /nonexistent $now
+golden diff.txt diff $base $now
+golden diff.json diff --json $base $now
+golden diff-cum.txt diff --cum --bytes $base $now
+golden collapsed.txt collapsed $now
+
+golden top-base.txt top --base $base $now
+golden top-base-positive.txt top --base $base --drop-negative $now
+golden top-base-normalized.txt top --base $base --normalize --bytes $now
+golden top-relative.txt top --focus json --relative-percentages $now
+golden top-focus.txt top --focus json $now
+golden top-lines.txt top --lines --bytes $now
+golden top-files.txt top --files --objects $now
+golden top-addresses.txt top --addresses --no-inlines $now
+golden top-few.txt top --cum -n 2 $now
+golden top-fraction.txt top --nodefraction 0.05 $now
+golden top-exclude.txt top --exclude 'grow|put' --alloc-objects $now
+golden top-retain.txt top --retain 'main|put' --alloc-space $now
+golden tree-few.txt tree -n 3 --edgefraction 0.5 $now
+golden traces-from.txt traces --show-from handle --hide put --tagignore idle $now
+golden tags-large.txt tags --tagfocus bytes=4K: $now
+done_testing

@@ -1,0 +1,77 @@
+/* symtab_test.c - which symbol names an address.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "symbol/symtab.h"
+
+#include "assemble.h"
+#include "tap.h"
+
+static struct cairn_buffer names, symbols;
+
+static void add(const char *name, unsigned type, unsigned binding, uint64_t address, uint64_t size)
+{
+	Elf64_Sym symbol = {.st_name = (uint32_t)names.length, .st_info = (unsigned char)ELF64_ST_INFO(binding, type), .st_shndx = 1, .st_value = address,
+		.st_size = size};
+	put_text(&names, name);
+	cairn_buffer_append(&symbols, &symbol, sizeof symbol);
+}
+
+int main(void)
+{
+	names = cairn_buffer(1000);
+	symbols = cairn_buffer(10000);
+	add("a.c", STT_FILE, STB_LOCAL, 0, 0);
+	add("private", STT_FUNC, STB_LOCAL, 0x1000, 0x10);
+	add("", STT_FILE, STB_LOCAL, 0, 0);
+	add("nobody", STT_FUNC, STB_LOCAL, 0x1100, 0x10);
+	add("label", STT_NOTYPE, STB_GLOBAL, 0x1200, 0);
+	add("table", STT_OBJECT, STB_GLOBAL, 0x1300, 0x10);
+	add("__alias", STT_FUNC, STB_GLOBAL, 0x1400, 0x10);
+	add("alias", STT_FUNC, STB_GLOBAL, 0x1400, 0x10);
+	add("weak", STT_FUNC, STB_WEAK, 0x1400, 0x10);
+	add("wide", STT_FUNC, STB_GLOBAL, 0x1500, 0x100);
+	add("narrow", STT_FUNC, STB_LOCAL, 0x1540, 0x10);
+	add("endless", STT_FUNC, STB_GLOBAL, 0x1600, UINT64_MAX);
+	struct cairn_buffer file;
+	const struct elf_part parts[] = {
+		{".symtab", cairn_buffer_bytes(&symbols), SHT_SYMTAB, 0, 2},
+		{".strtab", cairn_buffer_bytes(&names), SHT_STRTAB, 0, 0},
+	};
+	make_elf(&file, parts, 2);
+	struct cairn_elf *elf = cairn_elf_open_bytes(cairn_buffer_bytes(&file), "made", NULL);
+	static const struct {
+		uint64_t address;
+		const char *name;
+		const char *what;
+	} cases[] = {
+		{0xfff, "", "before"},
+		{0x100f, "private", "the last byte"},
+		{0x1010, "", "behind the last byte"},
+		{0x1105, "nobody", "a private symbol of no file"},
+		{0x1200, "label", "a label without size, at its very address"},
+		{0x1201, "", "behind a label without size"},
+		{0x1305, "", "data"},
+		{0x1400, "alias", "of aliases the public one with fewer underscores"},
+		{0x1530, "wide", "around a smaller one"},
+		{0x1545, "narrow", "inside the smaller one"},
+		{0x1560, "wide", "behind the smaller one"},
+		{0x1605, "", "a size past the end of memory"},
+	};
+	enum { count = sizeof cases / sizeof *cases };
+	uint64_t addresses[count];
+	struct cairn_symtab_match matches[count] = {{0}};
+	for (size_t i = 0; i < count; i++)
+		addresses[i] = cases[i].address;
+	cairn_symtab_match(elf, ".symtab", addresses, count, matches);
+	for (size_t i = 0; i < count; i++)
+		is_text(matches[i].name ? matches[i].name : "", cases[i].name, "%s", cases[i].what);
+	is_text(matches[1].file, "a.c", "a private symbol has its file");
+	ok(!matches[3].file && !matches[7].file, "others have none");
+	struct cairn_symtab_match none[count] = {{0}};
+	cairn_symtab_match(elf, ".dynsym", addresses, count, none);
+	ok(!none[1].name, "a table that is not there names nothing");
+	cairn_elf_close(elf);
+	cairn_buffer_free(&file);
+	cairn_buffer_free(&names);
+	cairn_buffer_free(&symbols);
+	return tap_done();
+}
