@@ -325,7 +325,11 @@ static void settle_profiler(struct cairn_agent *agent)
 	} else if (state >= CAIRN_PROFILER_INACTIVE && agent->config.activate != 2) {
 		cairn_profiler_activate(&agent->profiler, agent->config.activate == 1, NULL);
 	}
-	if (state >= CAIRN_PROFILER_INACTIVE && agent->config.unwinder == 1)
+	if (agent->config.unwinder != 1)
+		cairn_fail(&agent->unwinder_problem, "the configuration says unwinder:jemalloc");
+	else if (state < CAIRN_PROFILER_INACTIVE)
+		cairn_profiler_explain(&agent->profiler, agent->unwinder_problem.text, sizeof agent->unwinder_problem.text);
+	else
 		cairn_hook_install(&agent->profiler.jemalloc, (unsigned)agent->config.depth, &agent->unwinder_problem);
 }
 
