@@ -32,6 +32,7 @@ void *cairn_arena_alloc(struct cairn_arena *arena, size_t size)
 {
 	if (size > SIZE_MAX / 2)
 		cairn_out_of_memory(size);
+	size += size == 0; /* nothing has an address too */
 	size = (size + alignment - 1) & ~(size_t)(alignment - 1);
 	arena->total_bytes += size;
 	if (size > arena->left) {

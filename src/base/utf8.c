@@ -27,6 +27,17 @@ size_t cairn_utf8_length(struct cairn_bytes text)
 	return length;
 }
 
+size_t cairn_utf8_printable(struct cairn_bytes text)
+{
+	size_t length = cairn_utf8_length(text);
+	const unsigned char *at = (const unsigned char *)text.data;
+	bool control = (length == 1 && (at[0] < 0x20 || at[0] == 0x7f)) || (length == 2 && at[0] == 0xc2 && at[1] < 0xa0);
+	bool reorders = length == 3 && at[0] == 0xe2 &&
+			((at[1] == 0x80 && at[2] >= 0xaa && at[2] <= 0xae) || (at[1] == 0x81 && at[2] >= 0xa6 && at[2] <= 0xa9));
+	bool none = length == 3 && at[0] == 0xef && at[1] == 0xbf && at[2] >= 0xbe;
+	return control || reorders || none ? 0 : length;
+}
+
 bool cairn_utf8_valid(struct cairn_bytes text)
 {
 	while (text.length > 0) {

@@ -9,6 +9,10 @@
  * overlong forms, surrogates and values past U+10FFFF are not well formed. TEXT is not empty. */
 size_t cairn_utf8_length(struct cairn_bytes text);
 
+/* The same for a character that may stand in a text for people: 0 for control characters too, for those that reorder the text
+ * around them (U+202A to U+202E, U+2066 to U+2069), and for U+FFFE and U+FFFF. */
+size_t cairn_utf8_printable(struct cairn_bytes text);
+
 bool cairn_utf8_valid(struct cairn_bytes text);
 
 #endif

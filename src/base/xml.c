@@ -12,15 +12,6 @@ static bool is_plain(unsigned char byte)
 	return byte >= 0x20 && byte < 0x7f && byte != '<' && byte != '>' && byte != '&' && byte != '"' && byte != '\'';
 }
 
-/* U+202A to U+202E, U+2066 to U+2069 (direction overrides and isolates), U+FFFE and U+FFFF (no characters). AT is one
- * well-formed character of three bytes. */
-static bool is_unwelcome(const unsigned char *at)
-{
-	if (at[0] == 0xe2)
-		return (at[1] == 0x80 && at[2] >= 0xaa && at[2] <= 0xae) || (at[1] == 0x81 && at[2] >= 0xa6 && at[2] <= 0xa9);
-	return at[0] == 0xef && at[1] == 0xbf && at[2] >= 0xbe;
-}
-
 static const char *entity(unsigned char byte)
 {
 	switch (byte) {
@@ -53,14 +44,12 @@ void cairn_xml_text(struct cairn_buffer *out, struct cairn_bytes text)
 		text = cairn_bytes_skip(text, plain);
 		if (text.length == 0)
 			break;
-		const unsigned char *at = (const unsigned char *)text.data;
-		size_t length = cairn_utf8_length(text);
-		if (length == 1)
-			cairn_buffer_text(out, entity(*at) ? entity(*at) : replacement);
-		else if (length == 0 || (length == 2 && at[0] == 0xc2 && at[1] < 0xa0) || (length == 3 && is_unwelcome(at)))
-			cairn_buffer_text(out, replacement);
+		const char *special = entity((unsigned char)*text.data);
+		size_t length = special ? 1 : cairn_utf8_printable(text);
+		if (special || length == 0)
+			cairn_buffer_text(out, special ? special : replacement);
 		else
 			cairn_buffer_append(out, text.data, length);
-		text = cairn_bytes_skip(text, length ? length : 1);
+		text = cairn_bytes_skip(text, length ? length : cairn_utf8_length(text) ? cairn_utf8_length(text) : 1);
 	}
 }

@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <libiberty/libiberty.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,6 +51,7 @@ static const char usage[] =
 	" Convert addresses into line number/file name pairs.\n"
 	" If no addresses are specified on the command line, they will be read from stdin\n"
 	" The options are:\n"
+	"  @<file>                Read options from <file>\n"
 	"  -a --addresses         Show addresses\n"
 	"  -b --target=<bfdname>  Accepted and ignored: only ELF files are read\n"
 	"  -e --exe=<executable>  Set the input file name (default is a.out)\n"
@@ -334,6 +336,7 @@ static int run(int argc, char **argv)
 {
 	struct session session = {0};
 	struct cairn_error error;
+	expandargv(&argc, &argv); /* @FILE becomes the words in it */
 	int code = parse(&session.options, argc, argv);
 	if (code >= 0)
 		return code;

@@ -19,7 +19,8 @@ static bool show(const void *options, struct cairn_view *view, struct cairn_buff
 	struct cairn_pattern *pattern = cairn_pattern_compile(setup->pattern, error);
 	if (!pattern)
 		return false;
-	bool good = cairn_disasm_make(&disasm, view, pattern, error) &&
+	struct cairn_find_options find = cairn_source_find(&setup->source);
+	bool good = cairn_disasm_make(&disasm, view, pattern, &find, error) &&
 		    (json ? cairn_disasm_json(&disasm, view, json, error) : cairn_disasm_text(&disasm, view, &shape, out, error));
 	cairn_disasm_free(&disasm);
 	cairn_pattern_free(pattern);

@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "cmd/command.h"
+#include "cmd/target.h"
 #include "profile/read.h"
 
 #include <dirent.h>
@@ -60,7 +61,7 @@ static bool add_folder(struct cairn_dump_files *list, const char *folder, struct
 static bool add_name(struct cairn_dump_files *list, const char *name, struct cairn_error *error)
 {
 	struct stat status;
-	if (strcmp(name, "-") == 0) {
+	if (strcmp(name, "-") == 0 || cairn_target_is(name)) {
 		add_file(list, name, 0);
 		return true;
 	}
@@ -110,7 +111,7 @@ const struct cairn_dump_file *cairn_files_newest(const struct cairn_dump_files *
 bool cairn_files_list(struct cairn_dump_files *list, int count, char **names, struct cairn_error *error)
 {
 	if (count == 0)
-		return cairn_fail(error, "name a heap dump, a folder of them, or - for standard input");
+		return cairn_fail(error, "name a heap dump, a folder of them, - for standard input, or a live process");
 	for (int i = 0; i < count; i++)
 		if (!add_name(list, names[i], error))
 			return false;

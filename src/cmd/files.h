@@ -8,7 +8,7 @@
 #include "profile/name.h"
 
 struct cairn_dump_file {
-	const char *path; /* "-" is standard input */
+	const char *path; /* "-" is standard input; a PID, socket or URL a live process */
 	int64_t modified_ns;
 	struct cairn_dump_name name;
 	bool named; /* NAME is filled: the file is called as jemalloc calls its dumps */

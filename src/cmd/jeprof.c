@@ -168,13 +168,6 @@ static bool write_raw(struct run *run, struct cairn_error *error)
 	return good;
 }
 
-/* Call graphs are drawn by another command, and every way to show one comes through here. */
-static bool draw(const struct cairn_jeprof_options *options, struct cairn_error *error)
-{
-	return cairn_fail(error, "--%s draws a call graph, which this cairn cannot; --text, --collapsed and --callgrind show the calls in other ways",
-			  options->picture);
-}
-
 static bool write_view(struct run *run, struct cairn_jeprof *jeprof, const char *thread, struct cairn_error *error)
 {
 	const struct cairn_jeprof_options *options = &run->options;
@@ -190,6 +183,8 @@ static bool write_view(struct run *run, struct cairn_jeprof *jeprof, const char 
 	case CAIRN_JEPROF_CALLGRIND:
 		cairn_jeprof_callgrind(jeprof, &run->out);
 		return true;
+	case CAIRN_JEPROF_PICTURE:
+		return cairn_jeprof_picture(options, jeprof, &run->out, error);
 	default:
 		if (jeprof->total != 0)
 			cairn_buffer_format(&run->out, "Total%s%s%s: %s %s\n", thread ? " (t" : "", thread ? thread : "", thread ? ")" : "",
@@ -208,6 +203,7 @@ static bool report(struct run *run, const char *thread, const char *only, struct
 	view.filter.tag_focus = only;
 	bool good = cairn_jeprof_make(&jeprof, &run->profile, &view, error);
 	jeprof.show_bytes = run->options.show_bytes;
+	jeprof.find = cairn_source_find(&run->source);
 	good = good && write_view(run, &jeprof, thread, error);
 	cairn_jeprof_free(&jeprof);
 	return good;
@@ -280,8 +276,6 @@ static int run_loaded(struct run *run, struct cairn_error *error)
 static int run_profiles(struct run *run, struct cairn_error *error)
 {
 	struct cairn_jeprof_options *options = &run->options;
-	if (options->mode == CAIRN_JEPROF_PICTURE && !draw(options, error))
-		return cairn_say_error(error->text);
 	for (size_t i = options->profiles.count; i-- > 0;)
 		announce(options->profiles.items[i]);
 	set_sources(run);

@@ -5,7 +5,7 @@
 
 #include "cmd/option.h"
 #include "profile/profile.h"
-#include "report/view.h"
+#include "report/jeprof.h"
 
 enum cairn_jeprof_mode {
 	CAIRN_JEPROF_TEXT,
@@ -52,6 +52,10 @@ bool cairn_jeprof_fetch(struct cairn_jeprof_options *options, struct cairn_arena
 
 /* Names the locations of PROFILE by asking the `service`. False, with a sentence, where that names nothing. */
 bool cairn_jeprof_ask_names(const struct cairn_jeprof_options *options, struct cairn_profile *profile, struct cairn_error *error);
+
+/* The call graph as the `picture` asks for: appended to OUT, or written to a file and shown by a viewer. */
+bool cairn_jeprof_picture(const struct cairn_jeprof_options *options, struct cairn_jeprof *jeprof, struct cairn_buffer *out,
+			  struct cairn_error *error);
 
 /* --symbols: a memory map and addresses on standard input, the name of each address on standard output. PROGRAM is where
  * addresses that the map does not cover lie. Returns the exit code. */

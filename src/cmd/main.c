@@ -25,6 +25,8 @@ const struct cairn_command *const cairn_commands[] = {
 	&cairn_command_leaks,
 	&cairn_command_flame,
 	&cairn_command_flamegraph,
+	&cairn_command_html,
+	&cairn_command_graph,
 	&cairn_command_gallery,
 	&cairn_command_pprof,
 	&cairn_command_export,
@@ -40,6 +42,7 @@ const struct cairn_command *const cairn_commands[] = {
 	&cairn_command_reset,
 	&cairn_command_gdump,
 	&cairn_command_dump,
+	&cairn_command_cpu,
 	&cairn_command_stats,
 	&cairn_command_symbols,
 	&cairn_command_completion,
@@ -107,7 +110,7 @@ static int run_command(const struct cairn_command *command, int argc, char **arg
 		code = cairn_say_output(NULL, cairn_buffer_bytes(&out));
 		cairn_buffer_free(&out);
 	} else {
-		code = command->view ? cairn_view_run(command, options, operand_count, argv + 1) : command->run(options, operand_count, argv + 1);
+		code = command->run ? command->run(options, operand_count, argv + 1) : cairn_view_run(command, options, operand_count, argv + 1);
 	}
 	free(options);
 	return code;

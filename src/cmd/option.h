@@ -54,7 +54,8 @@ struct cairn_command {
 	size_t options_size; /* of the struct that `run` is given, cleared and then filled from the command line */
 	/* OPERANDS are what was not an option. Returns the exit code. */
 	int (*run)(const void *options, int operand_count, char **operands);
-	/* Commands that show a view of a profile have this instead (cmd/view.h); their options begin with the shared ones. */
+	/* Commands that show a view of a profile have this (cmd/view.h); their options begin with the shared ones. They are run by
+	 * cairn_view_run, or call it themselves where they have `run` too. */
 	const struct cairn_view_command *view;
 	/* Commands that keep another program's command line parse it themselves and have this instead. */
 	int (*run_arguments)(int argc, char **argv);

@@ -315,6 +315,7 @@ static bool show_as_jeprof(struct shell *shell, const struct cairn_command *comm
 	}
 	*good = cairn_jeprof_make(&jeprof, shell->profile, &view, error);
 	jeprof.show_bytes = setup->shape.bytes;
+	jeprof.find = cairn_source_find(&setup->source);
 	if (*good) {
 		cairn_buffer_format(out, "Total: %s %s\n", cairn_jeprof_number(&jeprof, jeprof.total, total), cairn_jeprof_unit(&jeprof));
 		if (is_top)

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cmd/command.h"
 #include "cmd/files.h"
+#include "cmd/target.h"
 #include "profile/combine.h"
 #include "profile/filter.h"
 #include "profile/name.h"
@@ -29,41 +30,63 @@ const struct cairn_option cairn_source_option_table[] = {
 	{0, "debuginfod", NULL, "ask the servers of DEBUGINFOD_URLS for debug files", CAIRN_OPTION_FLAG, AT(debuginfod), 0},
 	{0, "no-cache", NULL, "neither read nor write the cache of names", CAIRN_OPTION_FLAG, AT(no_cache), 0},
 	{0, "no-symbols", NULL, "leave addresses without names", CAIRN_OPTION_FLAG, AT(no_symbols), 0},
+	{0, "token", "TOKEN", "of an agent reached by URL (or set CAIRN_TOKEN)", CAIRN_OPTION_TEXT, AT(token), 0},
 	{0},
 };
 
-static struct cairn_symbolize_options symbolize_options(const struct cairn_source_options *options)
+struct cairn_find_options cairn_source_find(const struct cairn_source_options *options)
 {
-	return (struct cairn_symbolize_options){
-		.find = {
-			.binaries = options->binary.items,
-			.binary_count = options->binary.count,
-			.symbols = options->symbols.items,
-			.symbols_count = options->symbols.count,
-			.sysroot = options->sysroot,
-			.debuginfod = options->debuginfod,
-		},
-		.no_cache = options->no_cache,
+	return (struct cairn_find_options){
+		.binaries = options->binary.items,
+		.binary_count = options->binary.count,
+		.symbols = options->symbols.items,
+		.symbols_count = options->symbols.count,
+		.sysroot = options->sysroot,
+		.debuginfod = options->debuginfod,
 	};
 }
 
-bool cairn_source_read(struct cairn_profile *profile, const char *path, const struct cairn_source_options *options, struct cairn_error *error)
+static struct cairn_symbolize_options symbolize_options(const struct cairn_source_options *options)
+{
+	return (struct cairn_symbolize_options){.find = cairn_source_find(options), .no_cache = options->no_cache};
+}
+
+/* Asks the live process that NAME stands for. */
+static bool read_live(struct cairn_profile *profile, const char *name, const struct cairn_source_options *options,
+		      const struct cairn_read_options *reading, struct cairn_error *error)
+{
+	struct cairn_target target;
+	struct cairn_buffer body = {0};
+	bool good = cairn_target_find(&target, name, options->token, error) && cairn_target_snapshot(&target, &body, error) &&
+		    cairn_profile_read(profile, cairn_buffer_bytes(&body), name, reading, error);
+	cairn_buffer_free(&body);
+	return good;
+}
+
+static bool read_file(struct cairn_profile *profile, const char *path, struct cairn_read_options *reading, struct cairn_error *error)
 {
 	struct cairn_file file;
 	struct cairn_dump_name name;
-	cairn_profile_init(profile);
 	if (!cairn_file_read(&file, path, error))
 		return false;
-	const char *shown = strcmp(path, "-") == 0 ? "standard input" : path;
-	struct cairn_read_options reading = {.split_threads = options->thread || options->split_threads, .mapped = file.mapped};
-	bool good = cairn_profile_read(profile, file.bytes, shown, &reading, error);
+	reading->mapped = file.mapped;
+	bool good = cairn_profile_read(profile, file.bytes, strcmp(path, "-") == 0 ? "standard input" : path, reading, error);
 	if (good && !profile->time_ns)
 		profile->time_ns = file.modified_ns;
 	if (good && !profile->process_id && cairn_dump_name_parse(path, &name))
 		profile->process_id = name.process_id;
 	cairn_file_close(&file);
-	/* What lies where is known by build-id, so that profiles of different runs can be put together. */
-	if (good && (options->sum || options->base.count)) {
+	return good;
+}
+
+bool cairn_source_read(struct cairn_profile *profile, const char *name, const struct cairn_source_options *options, struct cairn_error *error)
+{
+	struct cairn_read_options reading = {.split_threads = options->thread || options->split_threads};
+	cairn_profile_init(profile);
+	bool good = cairn_target_is(name) ? read_live(profile, name, options, &reading, error) : read_file(profile, name, &reading, error);
+	/* What lies where is known by build-id, so that profiles of different runs can be put together, and somebody else can name
+	 * what is written without names. */
+	if (good && (options->sum || options->base.count || options->no_symbols)) {
 		struct cairn_symbolize_options symbolize = symbolize_options(options);
 		cairn_modules_identify(profile, &symbolize.find);
 	}

@@ -1,4 +1,5 @@
-/* source.h - from what a person names on the command line to one profile: files, folders, standard input.
+/* source.h - from what a person names on the command line to one profile: files, folders, standard input,
+ * live processes.
  *
  * Every report and picture command takes the same sources and the same options for them.
  * SPDX-License-Identifier: Apache-2.0 */
@@ -7,6 +8,7 @@
 
 #include "cmd/option.h"
 #include "profile/profile.h"
+#include "symbol/find.h"
 
 struct cairn_source_options {
 	bool sum;
@@ -24,7 +26,11 @@ struct cairn_source_options {
 	bool debuginfod;
 	bool no_cache;
 	bool no_symbols;
+	const char *token;
 };
+
+/* Where OPTIONS say that binaries and debug files are. Borrows from OPTIONS. */
+struct cairn_find_options cairn_source_find(const struct cairn_source_options *options);
 
 /* For a command's groups; they go with a struct cairn_source_options. */
 extern const struct cairn_option cairn_source_option_table[];
@@ -34,8 +40,8 @@ extern const struct cairn_option cairn_source_option_table[];
 bool cairn_source_load(struct cairn_profile *profile, const struct cairn_source_options *options, int count, char **names,
 		       struct cairn_error *error);
 
-/* One file into PROFILE, which it initialises and the caller frees in either case: no names yet. Any thread may call it. */
-bool cairn_source_read(struct cairn_profile *profile, const char *path, const struct cairn_source_options *options, struct cairn_error *error);
+/* One file or live process into PROFILE, which it initialises and the caller frees in either case: no names yet. Any thread may call it. */
+bool cairn_source_read(struct cairn_profile *profile, const char *name, const struct cairn_source_options *options, struct cairn_error *error);
 
 /* Names what has no name yet, unless OPTIONS say not to. A note says what could not be named where it matters. */
 void cairn_source_name(struct cairn_profile *profile, const struct cairn_source_options *options);

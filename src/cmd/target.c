@@ -200,7 +200,8 @@ static void take_words(struct cairn_bytes body, char *out, size_t size)
 	out[length] = 0;
 }
 
-static bool fetch(const struct cairn_target *target, const char *method, const char *path, struct cairn_buffer *body, struct cairn_error *error)
+static bool fetch(const struct cairn_target *target, const char *method, const char *path, unsigned seconds, struct cairn_buffer *body,
+		  struct cairn_error *error)
 {
 	struct cairn_arena arena = {0};
 	const char *base = target->url ? target->url : "http://localhost";
@@ -214,7 +215,7 @@ static bool fetch(const struct cairn_target *target, const char *method, const c
 		.socket = target->socket[0] ? target->socket : NULL,
 		.url = cairn_arena_format(&arena, "%.*s%s", (int)length, base, path),
 		.headers = headers,
-		.silence_ms = 1000 * (strncmp(path, "/cairn/status", 13) == 0 ? status_seconds : answer_seconds),
+		.silence_ms = 1000 * seconds,
 		.limit_bytes = snapshot_maximum,
 	}, &answer, error);
 	int status = came ? answer.status : 0;
@@ -235,7 +236,7 @@ static bool fetch(const struct cairn_target *target, const char *method, const c
 bool cairn_target_ask(const struct cairn_target *target, const char *method, const char *path, struct cairn_buffer *body,
 		      struct cairn_error *error)
 {
-	return fetch(target, method, path, body, error);
+	return fetch(target, method, path, strncmp(path, "/cairn/status", 13) == 0 ? status_seconds : answer_seconds, body, error);
 }
 
 bool cairn_target_snapshot(const struct cairn_target *target, struct cairn_buffer *body, struct cairn_error *error)
@@ -243,8 +244,15 @@ bool cairn_target_snapshot(const struct cairn_target *target, struct cairn_buffe
 	const char *host = target->url ? strstr(target->url, "://") + 3 : "";
 	const char *path = strchr(host, '/');
 	if (target->url && path && path[1])
-		return fetch(target, "GET", "", body, error);
-	return fetch(target, "GET", "/cairn/snapshot", body, error);
+		return fetch(target, "GET", "", answer_seconds, body, error);
+	return fetch(target, "GET", "/cairn/snapshot", answer_seconds, body, error);
+}
+
+bool cairn_target_cpu(const struct cairn_target *target, unsigned seconds, unsigned frequency, struct cairn_buffer *body, struct cairn_error *error)
+{
+	char path[100];
+	snprintf(path, sizeof path, "/cairn/pprof/profile?seconds=%u&frequency=%u", seconds, frequency);
+	return fetch(target, "GET", path, seconds + answer_seconds, body, error);
 }
 
 void cairn_target_field(struct cairn_bytes status, const char *key, char *out, size_t size)

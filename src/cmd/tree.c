@@ -30,7 +30,7 @@ static bool show_peek(const void *options, struct cairn_view *view, struct cairn
 	struct cairn_pattern *pattern = cairn_pattern_compile(setup->pattern, error);
 	if (!pattern)
 		return false;
-	cairn_graph_make(&graph, view, &shape);
+	cairn_graph_make_around(&graph, view, &shape, pattern);
 	bool any = json ? cairn_peek_json(&graph, view, pattern, json) : cairn_peek_text(&graph, view, pattern, &shape, out);
 	cairn_graph_free(&graph);
 	cairn_pattern_free(pattern);

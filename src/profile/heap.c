@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "profile/maps.h"
 #include "profile/read.h"
+#include "profile/trailer.h"
 #include "profile/unsample.h"
 
 #include <math.h>
@@ -292,6 +293,9 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 	cairn_map_free(&in.locations);
 	cairn_maps_read(profile, maps);
 	cairn_maps_attach(profile);
+	struct cairn_trailer trailer;
+	if (cairn_trailer_read(maps, &trailer))
+		cairn_trailer_apply(&trailer, profile);
 
 	if (in.bad_lines)
 		cairn_profile_warn(profile, "%s: %zu lines could not be read, the first at line %zu", reader->name, in.bad_lines, in.first_bad_line);

@@ -121,10 +121,10 @@ enum cairn_format cairn_profile_sniff(struct cairn_bytes text)
 		return CAIRN_FORMAT_FLAT;
 	if (cairn_bytes_start_with(text, "heap_v"))
 		return CAIRN_FORMAT_HEAP;
-	if (is_binary(text) && looks_like_pprof(text))
-		return CAIRN_FORMAT_PPROF;
-	/* Names may hold and begin with anything, but pages, programs and JSON do not end their lines in numbers. */
-	return looks_like_folded(text) ? CAIRN_FORMAT_FOLDED : CAIRN_FORMAT_UNKNOWN;
+	/* Names may hold and begin with anything, but nothing else ends its lines in numbers. */
+	if (looks_like_folded(text))
+		return CAIRN_FORMAT_FOLDED;
+	return is_binary(text) && looks_like_pprof(text) ? CAIRN_FORMAT_PPROF : CAIRN_FORMAT_UNKNOWN;
 }
 
 bool cairn_profile_read_plain(struct cairn_reader *reader, struct cairn_bytes input, struct cairn_error *error)

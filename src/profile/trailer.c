@@ -80,13 +80,22 @@ bool cairn_trailer_read(struct cairn_bytes dump, struct cairn_trailer *trailer)
 	return true;
 }
 
+bool cairn_trailer_next(const struct cairn_trailer *trailer, size_t *position, const char *name, struct cairn_bytes *value)
+{
+	struct cairn_bytes rest = cairn_bytes_skip(trailer->text, *position), key;
+	while (next_line(&rest, &key, value)) {
+		*position = trailer->text.length - rest.length;
+		if (cairn_bytes_equal(key, cairn_bytes_of(name)))
+			return true;
+	}
+	return false;
+}
+
 struct cairn_bytes cairn_trailer_value(const struct cairn_trailer *trailer, const char *name)
 {
-	struct cairn_bytes rest = trailer->text, key, value;
-	while (next_line(&rest, &key, &value))
-		if (cairn_bytes_equal(key, cairn_bytes_of(name)))
-			return value;
-	return (struct cairn_bytes){"", 0};
+	size_t position = 0;
+	struct cairn_bytes value;
+	return cairn_trailer_next(trailer, &position, name, &value) ? value : (struct cairn_bytes){"", 0};
 }
 
 uint64_t cairn_trailer_number(const struct cairn_trailer *trailer, const char *key)
@@ -98,11 +107,8 @@ uint64_t cairn_trailer_number(const struct cairn_trailer *trailer, const char *k
 
 bool cairn_trailer_next_module(const struct cairn_trailer *trailer, size_t *position, struct cairn_trailer_module *module)
 {
-	struct cairn_bytes rest = cairn_bytes_skip(trailer->text, *position), key, value;
-	while (next_line(&rest, &key, &value)) {
-		*position = trailer->text.length - rest.length;
-		if (!cairn_bytes_equal(key, cairn_bytes_of("module")))
-			continue;
+	struct cairn_bytes value;
+	while (cairn_trailer_next(trailer, position, "module", &value)) {
 		if (!cairn_text_hex(&value, &module->start) || !cairn_text_take(&value, "-") || !cairn_text_hex(&value, &module->end) ||
 		    !cairn_text_take(&value, " ") || !cairn_text_hex(&value, &module->offset) || !cairn_text_take(&value, " "))
 			continue;
@@ -116,4 +122,27 @@ bool cairn_trailer_next_module(const struct cairn_trailer *trailer, size_t *posi
 		return true;
 	}
 	return false;
+}
+
+static void take_build_id(struct cairn_profile *profile, const struct cairn_trailer_module *from)
+{
+	uint32_t path = cairn_strings_find(&profile->strings, from->path);
+	if (path == CAIRN_NONE || path == 0 || from->build_id.length == 0)
+		return;
+	uint32_t module = cairn_profile_add_module(profile, path, 0);
+	if (!profile->modules[module].build_id)
+		profile->modules[module].build_id = cairn_strings_add(&profile->strings, from->build_id);
+}
+
+void cairn_trailer_apply(const struct cairn_trailer *trailer, struct cairn_profile *profile)
+{
+	struct cairn_trailer_module module;
+	for (size_t position = 0; cairn_trailer_next_module(trailer, &position, &module);)
+		take_build_id(profile, &module);
+	if (trailer->executable.length)
+		profile->process = cairn_strings_add(&profile->strings, trailer->executable);
+	if (trailer->pid > 0)
+		profile->process_id = (uint64_t)trailer->pid;
+	if (trailer->time_ns > 0)
+		profile->time_ns = trailer->time_ns;
 }

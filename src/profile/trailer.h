@@ -3,7 +3,7 @@
 #ifndef CAIRN_PROFILE_TRAILER_H
 #define CAIRN_PROFILE_TRAILER_H
 
-#include "base/bytes.h"
+#include "profile/profile.h"
 
 struct cairn_trailer {
 	struct cairn_bytes text; /* from its first line to its last */
@@ -22,6 +22,9 @@ struct cairn_bytes cairn_trailer_value(const struct cairn_trailer *trailer, cons
 /* The same as a number, 0 when it is not there or not one. */
 uint64_t cairn_trailer_number(const struct cairn_trailer *trailer, const char *key);
 
+/* The value of the next line with KEY: start with *POSITION = 0; false after the last. */
+bool cairn_trailer_next(const struct cairn_trailer *trailer, size_t *position, const char *key, struct cairn_bytes *value);
+
 /* One executable range of one module. */
 struct cairn_trailer_module {
 	uint64_t start, end, offset;
@@ -31,5 +34,8 @@ struct cairn_trailer_module {
 
 /* Walks the modules: start with *POSITION = 0; false at the end. */
 bool cairn_trailer_next_module(const struct cairn_trailer *trailer, size_t *position, struct cairn_trailer_module *module);
+
+/* Takes over into PROFILE what the trailer knows better than the dump: the process, the time, the build-ids of modules. */
+void cairn_trailer_apply(const struct cairn_trailer *trailer, struct cairn_profile *profile);
 
 #endif

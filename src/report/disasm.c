@@ -15,73 +15,85 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The symbol that covers ADDRESS in either table. */
-static bool find_symbol(const struct cairn_elf *elf, uint64_t address, uint64_t *start, uint64_t *end)
+/* The function symbol of TABLE that covers ADDRESS. */
+static bool find_in_table(const struct cairn_elf *elf, const char *table, uint64_t address, uint64_t *start, uint64_t *end)
 {
-	static const char *const tables[] = {".symtab", ".dynsym"};
-	for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
-		struct cairn_elf_symbols symbols = cairn_elf_symbols(elf, tables[t]);
-		struct cairn_elf_symbol symbol;
-		while (cairn_elf_symbols_next(&symbols, &symbol))
-			if ((symbol.type == STT_FUNC || symbol.type == STT_GNU_IFUNC) && address >= symbol.address && address - symbol.address < symbol.size) {
-				*start = symbol.address;
-				*end = symbol.address + symbol.size;
-				return true;
-			}
-	}
+	struct cairn_elf_symbols symbols = cairn_elf_symbols(elf, table);
+	struct cairn_elf_symbol symbol;
+	while (cairn_elf_symbols_next(&symbols, &symbol))
+		if ((symbol.type == STT_FUNC || symbol.type == STT_GNU_IFUNC) && address >= symbol.address && address - symbol.address < symbol.size) {
+			*start = symbol.address;
+			*end = symbol.address + symbol.size;
+			return true;
+		}
 	return false;
 }
 
-static void note(struct cairn_disasm *disasm, const char *text)
+/* The same in any file that describes the binary. */
+static bool find_symbol(const struct cairn_symbols_files *files, uint64_t address, uint64_t *start, uint64_t *end)
 {
-	cairn_strings_add_text(&disasm->notes, text);
+	const struct cairn_elf *const all[] = {files->binary, files->debug, files->mini};
+	for (size_t f = 0; f < sizeof all / sizeof *all; f++)
+		if (all[f] && (find_in_table(all[f], ".symtab", address, start, end) || find_in_table(all[f], ".dynsym", address, start, end)))
+			return true;
+	return false;
 }
 
-/* Files by module, opened when first asked for. */
-struct files {
-	const struct cairn_profile *profile;
-	struct cairn_elf **items;
-	bool *tried;
-};
-
-static struct cairn_elf *open_module(struct files *files, struct cairn_disasm *disasm, uint32_t module)
+static void note(struct cairn_disasm *disasm, const char *path, const char *why)
 {
 	struct cairn_error error;
-	const char *path = cairn_profile_string(files->profile, files->profile->modules[module].path);
-	if (!files->tried[module]) {
-		files->tried[module] = true;
-		files->items[module] = cairn_elf_open(path, &error);
-		if (!files->items[module])
-			note(disasm, error.text);
+	cairn_fail(&error, "%s: %s", path, why);
+	cairn_strings_add_text(&disasm->notes, error.text);
+}
+
+/* The files of one module, looked for when they are first asked for. */
+struct module {
+	bool tried;
+	struct cairn_binary binary;
+	struct cairn_debug debug;
+};
+
+struct search {
+	const struct cairn_profile *profile;
+	struct cairn_finder finder;
+	struct module *modules;
+};
+
+static struct module *open_module(struct search *search, struct cairn_disasm *disasm, uint32_t id)
+{
+	struct module *module = &search->modules[id];
+	if (!module->tried) {
+		module->tried = true;
+		cairn_find_binary(&search->finder, search->profile, &search->profile->modules[id], &module->binary);
+		if (module->binary.path && !module->binary.is_debug_file)
+			cairn_find_debug(&search->finder, &module->binary, &module->debug);
+		else
+			note(disasm, cairn_profile_string(search->profile, search->profile->modules[id].path),
+			     module->binary.path ? "only its debug file is here, which holds no code" : module->binary.reason);
 	}
-	return files->items[module];
+	return module->debug.files.binary ? module : NULL;
 }
 
 /* Where the location of ENTRY lies in its file, and the routine around it. */
-static bool find_place(struct cairn_disasm *disasm, struct files *files, const struct cairn_entry *entry, uint64_t *address,
+static bool find_place(struct cairn_disasm *disasm, struct search *search, const struct cairn_entry *entry, uint64_t *address,
 		       struct cairn_disasm_routine *routine)
 {
-	const struct cairn_profile *profile = files->profile;
+	const struct cairn_profile *profile = search->profile;
 	const struct cairn_location *location = &profile->locations[entry->location];
 	if (location->mapping == CAIRN_NONE) {
-		note(disasm, "a part of the profile has no memory map, so its code cannot be found");
+		note(disasm, "code without a file", "the profile has no memory map there");
 		return false;
 	}
-	routine->module = profile->mappings[location->mapping].module;
-	struct cairn_elf *elf = open_module(files, disasm, routine->module);
-	if (!elf)
+	uint32_t id = profile->mappings[location->mapping].module;
+	struct module *module = open_module(search, disasm, id);
+	if (!module)
 		return false;
-	const char *build_id = cairn_profile_string(profile, profile->modules[routine->module].build_id);
-	if (*build_id && *elf->build_id && strcmp(build_id, elf->build_id) != 0) {
-		note(disasm, "the program's file is not the one that ran: its build-id is another");
-		return false;
-	}
-	if (cairn_elf_address_of(elf, cairn_profile_file_offset(profile, location), address) &&
-	    find_symbol(elf, *address, &routine->start, &routine->end))
+	routine->module = id;
+	routine->path = cairn_strings_add_text(&disasm->paths, module->binary.path);
+	if (cairn_elf_address_of(module->debug.files.binary, cairn_profile_file_offset(profile, location), address) &&
+	    find_symbol(&module->debug.files, *address, &routine->start, &routine->end))
 		return true;
-	struct cairn_error error;
-	cairn_fail(&error, "%s: no symbol covers a matching address; it may be stripped", elf->path);
-	note(disasm, error.text);
+	note(disasm, module->binary.path, "no symbol covers a matching address; it may be stripped");
 	return false;
 }
 
@@ -126,10 +138,11 @@ static void join_routines(struct cairn_disasm *disasm, struct cairn_view *view)
 	free(groups);
 }
 
-bool cairn_disasm_make(struct cairn_disasm *disasm, struct cairn_view *view, const struct cairn_pattern *pattern, struct cairn_error *error)
+bool cairn_disasm_make(struct cairn_disasm *disasm, struct cairn_view *view, const struct cairn_pattern *pattern,
+		       const struct cairn_find_options *find, struct cairn_error *error)
 {
 	const struct cairn_profile *profile = view->profile;
-	struct files files = {profile, cairn_array_zero(profile->module_count, sizeof *files.items), cairn_array_zero(profile->module_count, sizeof *files.tried)};
+	struct search search = {profile, {.options = find}, cairn_array_zero(profile->module_count, sizeof *search.modules)};
 	struct cairn_top top;
 	bool matched = false;
 	cairn_top_make(&top, view, &(struct cairn_shape){0});
@@ -142,7 +155,7 @@ bool cairn_disasm_make(struct cairn_disasm *disasm, struct cairn_view *view, con
 		if (!cairn_view_match(view, entry->function, pattern))
 			continue;
 		matched = true;
-		if (!find_place(disasm, &files, entry, &address, &routine))
+		if (!find_place(disasm, &search, entry, &address, &routine))
 			continue;
 		disasm->routines[disasm->place_count] = routine;
 		disasm->places[disasm->place_count] =
@@ -152,12 +165,13 @@ bool cairn_disasm_make(struct cairn_disasm *disasm, struct cairn_view *view, con
 	join_routines(disasm, view);
 	cairn_top_free(&top);
 	for (size_t m = 0; m < profile->module_count; m++)
-		cairn_elf_close(files.items[m]);
-	free(files.items);
-	free(files.tried);
+		if (search.modules[m].tried)
+			cairn_debug_close(&search.modules[m].debug);
+	free(search.modules);
+	cairn_finder_free(&search.finder);
 	if (disasm->routine_count > 0)
 		return true;
-	return matched ? cairn_fail(error, "nothing can be disassembled: %s", disasm->notes.count ? disasm->notes.items[0].data : "no code")
+	return matched ? cairn_fail(error, "nothing can be disassembled: %s (--binary names where a file lies now)", disasm->notes.count ? disasm->notes.items[0].data : "no code")
 		       : cairn_fail(error, "no function with a name matches; 'cairn top' lists the names");
 }
 
@@ -166,14 +180,15 @@ void cairn_disasm_free(struct cairn_disasm *disasm)
 	free(disasm->places);
 	free(disasm->routines);
 	cairn_strings_free(&disasm->notes);
+	cairn_strings_free(&disasm->paths);
 	*disasm = (struct cairn_disasm){0};
 }
 
 /* What objdump says of ROUTINE. */
-static bool run_objdump(const struct cairn_view *view, const struct cairn_disasm_routine *routine, struct cairn_buffer *out, struct cairn_error *error)
+static bool run_objdump(const struct cairn_disasm *disasm, const struct cairn_disasm_routine *routine, struct cairn_buffer *out, struct cairn_error *error)
 {
 	char start[48], end[48];
-	const char *path = cairn_profile_string(view->profile, view->profile->modules[routine->module].path);
+	const char *path = cairn_strings_text(&disasm->paths, routine->path);
 	snprintf(start, sizeof start, "--start-address=0x%llx", (unsigned long long)routine->start);
 	snprintf(end, sizeof end, "--stop-address=0x%llx", (unsigned long long)routine->end);
 	const char *const arguments[] = {"objdump", "--disassemble", "--demangle", "--no-show-raw-insn", start, end, "--", path, NULL};
@@ -195,12 +210,12 @@ static bool next_instruction(struct cairn_bytes *rest, uint64_t *address, struct
 	return false;
 }
 
-bool cairn_disasm_each(const struct cairn_disasm *disasm, const struct cairn_view *view, const struct cairn_disasm_routine *routine,
+bool cairn_disasm_each(const struct cairn_disasm *disasm, const struct cairn_disasm_routine *routine,
 		       cairn_disasm_visitor *visit, void *context, struct cairn_error *error)
 {
 	enum { largest_listing = 256 << 20 };
 	struct cairn_buffer listing = cairn_buffer(largest_listing);
-	if (!run_objdump(view, routine, &listing, error)) {
+	if (!run_objdump(disasm, routine, &listing, error)) {
 		cairn_buffer_free(&listing);
 		return false;
 	}
@@ -226,11 +241,6 @@ bool cairn_disasm_each(const struct cairn_disasm *disasm, const struct cairn_vie
 static const char *routine_name(struct cairn_view *view, const struct cairn_disasm_routine *routine)
 {
 	return cairn_view_function(view, view->entries[routine->entry].function);
-}
-
-static const char *routine_path(const struct cairn_view *view, const struct cairn_disasm_routine *routine)
-{
-	return cairn_profile_string(view->profile, view->profile->modules[routine->module].path);
 }
 
 struct text_context {
@@ -260,10 +270,10 @@ bool cairn_disasm_text(const struct cairn_disasm *disasm, struct cairn_view *vie
 	for (size_t r = 0; good && r < disasm->routine_count; r++) {
 		const struct cairn_disasm_routine *routine = &disasm->routines[r];
 		char flat[32], cum[32];
-		cairn_buffer_format(out, "%sROUTINE ======================== %s in %s\n", r ? "\n" : "", routine_name(view, routine), routine_path(view, routine));
+		cairn_buffer_format(out, "%sROUTINE ======================== %s in %s\n", r ? "\n" : "", routine_name(view, routine), cairn_strings_text(&disasm->paths, routine->path));
 		cairn_buffer_format(out, "%12s %12s (flat, cum) %.2f%% of the total\n", cairn_head_number(view, shape, routine->flat, flat),
 				    cairn_head_number(view, shape, routine->cum, cum), cairn_number_percent(routine->cum, view->whole));
-		good = cairn_disasm_each(disasm, view, routine, instruction_text, &context, error);
+		good = cairn_disasm_each(disasm, routine, instruction_text, &context, error);
 	}
 	return good;
 }
@@ -287,11 +297,11 @@ bool cairn_disasm_json(const struct cairn_disasm *disasm, struct cairn_view *vie
 		const struct cairn_disasm_routine *routine = &disasm->routines[r];
 		cairn_json_open(json, NULL, '{');
 		cairn_json_text(json, "name", cairn_bytes_of(routine_name(view, routine)));
-		cairn_json_text(json, "module", cairn_bytes_of(routine_path(view, routine)));
+		cairn_json_text(json, "module", cairn_bytes_of(cairn_strings_text(&disasm->paths, routine->path)));
 		cairn_json_number(json, "flat", trunc(routine->flat));
 		cairn_json_number(json, "cum", trunc(routine->cum));
 		cairn_json_open(json, "instructions", '[');
-		good = cairn_disasm_each(disasm, view, routine, instruction_json, json, error);
+		good = cairn_disasm_each(disasm, routine, instruction_json, json, error);
 		cairn_json_close(json, ']');
 		cairn_json_close(json, '}');
 	}

@@ -1,7 +1,7 @@
 /* disasm.h - machine code with what each instruction holds, disassembled by objdump.
  *
- * A routine is the symbol that covers a matching address in its module's file; an address that no symbol covers cannot be
- * shown, since where its function begins is not known.
+ * A routine is the symbol, of the module's file or of what describes it, that covers a matching address; an address that no
+ * symbol covers cannot be shown, since where its function begins is not known.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_REPORT_DISASM_H
 #define CAIRN_REPORT_DISASM_H
@@ -10,6 +10,7 @@
 #include "base/pattern.h"
 #include "report/shape.h"
 #include "report/view.h"
+#include "symbol/find.h"
 
 struct cairn_disasm {
 	struct cairn_disasm_place {
@@ -21,18 +22,21 @@ struct cairn_disasm {
 	size_t place_count;
 	struct cairn_disasm_routine {
 		uint32_t module;
+		uint32_t path; /* of its file, in `paths` */
 		uint64_t start, end; /* link-time */
 		uint32_t entry;      /* the first that matched, for its function's name */
 		double flat, cum;
 		size_t first, count; /* of the places */
 	} *routines; /* by module and address */
 	size_t routine_count;
+	struct cairn_strings paths;
 	struct cairn_strings notes; /* sentences about what could not be shown */
 };
 
 /* Finds the routines whose name, short or full, PATTERN matches in VIEW, which must have been made by addresses and without
- * inlined functions. False with a sentence when there is none, or none of them can be found in its file. */
-bool cairn_disasm_make(struct cairn_disasm *disasm, struct cairn_view *view, const struct cairn_pattern *pattern, struct cairn_error *error);
+ * inlined functions; FIND says where their files may be. False with a sentence when there is none, or none of them can be found in its file. */
+bool cairn_disasm_make(struct cairn_disasm *disasm, struct cairn_view *view, const struct cairn_pattern *pattern,
+		       const struct cairn_find_options *find, struct cairn_error *error);
 void cairn_disasm_free(struct cairn_disasm *disasm);
 
 struct cairn_disasm_instruction {
@@ -46,7 +50,7 @@ typedef void cairn_disasm_visitor(void *context, const struct cairn_disasm_instr
 
 /* Calls VISIT for each instruction of ROUTINE, in order. All from here on run objdump, and fail with a sentence when it is not
  * installed. */
-bool cairn_disasm_each(const struct cairn_disasm *disasm, const struct cairn_view *view, const struct cairn_disasm_routine *routine,
+bool cairn_disasm_each(const struct cairn_disasm *disasm, const struct cairn_disasm_routine *routine,
 		       cairn_disasm_visitor *visit, void *context, struct cairn_error *error);
 
 bool cairn_disasm_text(const struct cairn_disasm *disasm, struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out,

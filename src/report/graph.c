@@ -1,41 +1,53 @@
-/* graph.c - adding up nodes and edges, and leaving out the small ones.
+/* graph.c - the rows of the flat table as nodes, and one more pass over the samples for the edges between them.
  *
- * Leaving nodes out changes the edges and the flat values of those that stay, so the samples are gone through again each time.
+ * What a node holds does not depend on which others are shown, so nodes are chosen before edges are looked at.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/graph.h"
 
 #include "base/array.h"
+#include "report/top.h"
 
-#include <math.h>
 #include <stdlib.h>
 
-/* A graph under way: nodes are numbered as entries until the end. */
+static void make_nodes(struct cairn_graph *graph, struct cairn_view *view, const struct cairn_shape *shape)
+{
+	struct cairn_top top;
+	cairn_top_make(&top, view, shape);
+	graph->nodes = cairn_array_zero(top.shown, sizeof *graph->nodes);
+	graph->count = top.shown;
+	graph->all_count = top.count;
+	for (size_t n = 0; n < top.shown; n++)
+		graph->nodes[n] = (struct cairn_graph_node){.entry = top.rows[n].entry, .flat = top.rows[n].flat, .cum = top.rows[n].cum};
+	cairn_top_free(&top);
+}
+
+/* Edges under way. */
 struct build {
 	struct cairn_graph *graph;
 	struct cairn_view *view;
-	const bool *kept; /* by entry; NULL for all */
-	struct cairn_graph_node *nodes;
-	uint32_t *node_seen; /* the sample (plus one) that counted last, so that each counts once */
-	struct cairn_map edges;
-	uint32_t *edge_seen;
-	size_t edge_seen_capacity;
+	uint32_t *node_of;    /* each entry's node; CAIRN_NONE for those left out */
+	const bool *wanted;   /* by node: whether its edges are; NULL for all */
+	bool direct;
+	struct cairn_map map; /* by caller and callee */
+	uint32_t *seen;       /* per edge, the sample (plus one) that counted last, so that each counts once */
+	size_t seen_capacity;
 };
 
 static void add_edge(struct build *build, uint32_t from, uint32_t to, uint32_t stamp, double value, bool residual, bool inlined)
 {
 	struct cairn_graph *graph = build->graph;
-	uint32_t *found = cairn_map_at(&build->edges, (uint64_t)from << 32 | to);
+	uint32_t *found = cairn_map_at(&build->map, (uint64_t)from << 32 | to);
 	if (*found == CAIRN_NONE) {
 		*found = (uint32_t)graph->edge_count;
 		cairn_array_room(graph->edges, graph->edge_count, graph->edge_capacity);
-		cairn_array_room(build->edge_seen, graph->edge_count, build->edge_seen_capacity);
-		build->edge_seen[graph->edge_count] = 0;
+		cairn_array_room(build->seen, graph->edge_count, build->seen_capacity);
+		build->seen[graph->edge_count] = 0;
 		graph->edges[graph->edge_count++] = (struct cairn_graph_edge){.from = from, .to = to, .inlined = true};
 	}
 	struct cairn_graph_edge *edge = &graph->edges[*found];
-	if (build->edge_seen[*found] == stamp)
+	if (build->seen[*found] == stamp)
 		return;
-	build->edge_seen[*found] = stamp;
+	build->seen[*found] = stamp;
 	edge->value += value;
 	edge->residual |= residual;
 	edge->inlined &= inlined;
@@ -47,54 +59,37 @@ static void add_sample(struct build *build, size_t sample)
 	const uint32_t *stack = cairn_view_stack(build->view, sample, &depth);
 	const bool *inlined = cairn_view_inlined(build->view);
 	double value = cairn_view_value(build->view, sample);
-	if (value == 0)
-		return;
-	uint32_t stamp = (uint32_t)sample + 1, caller = CAIRN_NONE;
+	uint32_t caller = CAIRN_NONE;
 	bool residual = false;
-	for (size_t d = depth; d-- > 0;) {
-		uint32_t entry = stack[d];
-		if (build->kept && !build->kept[entry]) {
+	build->graph->total += value;
+	for (size_t d = depth; d-- > 0 && value != 0;) {
+		uint32_t node = build->node_of[stack[d]];
+		if (node == CAIRN_NONE) {
 			residual = true;
 			continue;
 		}
-		if (build->node_seen[entry] != stamp) {
-			build->node_seen[entry] = stamp;
-			build->nodes[entry].cum += value;
-		}
-		if (caller != CAIRN_NONE)
-			add_edge(build, caller, entry, stamp, value, residual, inlined[d]);
-		caller = entry;
+		if (caller != CAIRN_NONE && !(residual && build->direct) && (!build->wanted || build->wanted[caller] || build->wanted[node]))
+			add_edge(build, caller, node, (uint32_t)sample + 1, value, residual, inlined[d]);
+		caller = node;
 		residual = false;
 	}
-	if (caller != CAIRN_NONE && !residual)
-		build->nodes[caller].flat += value;
+}
+
+/* Drops the edges below CUTOFF and those that come to nothing. */
+static void drop_edges(struct cairn_graph *graph, const struct cairn_view *view, double cutoff)
+{
+	size_t kept = 0;
+	for (size_t e = 0; e < graph->edge_count; e++)
+		if (fabs(graph->edges[e].value) >= cutoff && !cairn_view_is_nothing(view, graph->edges[e].value))
+			graph->edges[kept++] = graph->edges[e];
+	graph->edge_count = kept;
 }
 
 struct order {
 	const struct cairn_view *view;
 	const struct cairn_graph *graph;
-	bool by_cum;
 	bool by_caller;
 };
-
-static int compare_text(const struct cairn_view *view, uint32_t left, uint32_t right)
-{
-	return strcmp(cairn_view_name(view, left).data, cairn_view_name(view, right).data);
-}
-
-static int compare_nodes(const void *a, const void *b, void *context)
-{
-	const struct cairn_graph_node *left = a, *right = b;
-	const struct order *order = context;
-	double l = fabs(order->by_cum ? left->cum : left->flat), r = fabs(order->by_cum ? right->cum : right->flat);
-	if (l != r)
-		return l > r ? -1 : 1;
-	l = fabs(order->by_cum ? left->flat : left->cum);
-	r = fabs(order->by_cum ? right->flat : right->cum);
-	if (l != r)
-		return l > r ? -1 : 1;
-	return compare_text(order->view, left->entry, right->entry);
-}
 
 static int compare_edges(const void *a, const void *b, void *context)
 {
@@ -103,8 +98,8 @@ static int compare_edges(const void *a, const void *b, void *context)
 	const struct cairn_graph_edge *left = &order->graph->edges[*(const uint32_t *)a], *right = &order->graph->edges[*(const uint32_t *)b];
 	if (fabs(left->value) != fabs(right->value))
 		return fabs(left->value) > fabs(right->value) ? -1 : 1;
-	return order->by_caller ? compare_text(order->view, nodes[left->from].entry, nodes[right->from].entry)
-				: compare_text(order->view, nodes[left->to].entry, nodes[right->to].entry);
+	uint32_t l = nodes[order->by_caller ? left->from : left->to].entry, r = nodes[order->by_caller ? right->from : right->to].entry;
+	return strcmp(cairn_view_name(order->view, l).data, cairn_view_name(order->view, r).data);
 }
 
 /* The edges of each node beside each other, largest first. */
@@ -132,78 +127,45 @@ static void link_edges(struct cairn_graph *graph, const struct cairn_view *view)
 	}
 	for (size_t n = 0; n < graph->count; n++) {
 		const struct cairn_graph_node *node = &graph->nodes[n];
-		qsort_r(graph->in_edges + node->first_in, node->in_count, sizeof(uint32_t), compare_edges, &(struct order){view, graph, false, true});
-		qsort_r(graph->out_edges + node->first_out, node->out_count, sizeof(uint32_t), compare_edges, &(struct order){view, graph, false, false});
+		qsort_r(graph->in_edges + node->first_in, node->in_count, sizeof(uint32_t), compare_edges, &(struct order){view, graph, true});
+		qsort_r(graph->out_edges + node->first_out, node->out_count, sizeof(uint32_t), compare_edges, &(struct order){view, graph, false});
 	}
 }
 
-/* Makes the graph of the entries in KEPT, without order among its edges. */
-static void build_graph(struct cairn_graph *graph, struct cairn_view *view, const bool *kept, bool by_cum)
+static bool *match_nodes(const struct cairn_graph *graph, const struct cairn_view *view, const struct cairn_pattern *pattern)
+{
+	if (!pattern)
+		return NULL;
+	bool *wanted = cairn_array_zero(graph->count, sizeof *wanted);
+	for (size_t n = 0; n < graph->count; n++)
+		wanted[n] = cairn_pattern_match(pattern, cairn_view_name(view, graph->nodes[n].entry));
+	return wanted;
+}
+
+void cairn_graph_make_around(struct cairn_graph *graph, struct cairn_view *view, const struct cairn_shape *shape, const struct cairn_pattern *pattern)
 {
 	*graph = (struct cairn_graph){0};
-	struct build build = {.graph = graph, .view = view, .kept = kept};
-	build.nodes = cairn_array_zero(view->entry_count, sizeof *build.nodes);
-	build.node_seen = cairn_array_zero(view->entry_count, sizeof *build.node_seen);
+	make_nodes(graph, view, shape);
+	bool *wanted = match_nodes(graph, view, pattern);
+	struct build build = {.graph = graph, .view = view, .wanted = wanted, .direct = shape->direct};
+	build.node_of = cairn_array_zero(view->entry_count, sizeof *build.node_of);
+	for (size_t e = 0; e < view->entry_count; e++)
+		build.node_of[e] = CAIRN_NONE;
+	for (uint32_t n = 0; n < graph->count; n++)
+		build.node_of[graph->nodes[n].entry] = n;
 	for (size_t i = 0; i < view->sample_count; i++)
 		add_sample(&build, i);
-	for (uint32_t e = 0; e < view->entry_count; e++)
-		if (!cairn_view_is_nothing(view, build.nodes[e].flat) || !cairn_view_is_nothing(view, build.nodes[e].cum)) {
-			build.nodes[graph->count] = build.nodes[e];
-			build.nodes[graph->count++].entry = e;
-		}
-	graph->nodes = build.nodes;
-	qsort_r(graph->nodes, graph->count, sizeof *graph->nodes, compare_nodes, &(struct order){.view = view, .by_cum = by_cum});
-	free(build.node_seen);
-	free(build.edge_seen);
-	cairn_map_free(&build.edges);
-}
-
-/* From entries to nodes; drops the edges below CUTOFF and those whose nodes have gone. */
-static void settle_edges(struct cairn_graph *graph, const struct cairn_view *view, double cutoff)
-{
-	uint32_t *node_of = cairn_array_zero(view->entry_count, sizeof *node_of);
-	for (uint32_t n = 0; n < graph->count; n++)
-		node_of[graph->nodes[n].entry] = n + 1;
-	size_t kept = 0;
-	for (size_t e = 0; e < graph->edge_count; e++) {
-		struct cairn_graph_edge edge = graph->edges[e];
-		if (fabs(edge.value) < cutoff || cairn_view_is_nothing(view, edge.value) || !node_of[edge.from] || !node_of[edge.to])
-			continue;
-		edge.from = node_of[edge.from] - 1;
-		edge.to = node_of[edge.to] - 1;
-		graph->edges[kept++] = edge;
-	}
-	graph->edge_count = kept;
-	free(node_of);
-}
-
-/* Makes the graph again of its first nodes that have at least CUTOFF passing through, LIMIT of them at most. */
-static void keep_nodes(struct cairn_graph *graph, struct cairn_view *view, double cutoff, size_t limit, bool by_cum)
-{
-	bool *kept = cairn_array_zero(view->entry_count, sizeof *kept);
-	size_t count = 0, all_count = graph->all_count;
-	for (size_t n = 0; n < graph->count && count < limit; n++)
-		if (fabs(graph->nodes[n].cum) >= cutoff) {
-			kept[graph->nodes[n].entry] = true;
-			count++;
-		}
-	if (count < graph->count) {
-		cairn_graph_free(graph);
-		build_graph(graph, view, kept, by_cum);
-		graph->all_count = all_count;
-	}
-	free(kept);
+	free(build.node_of);
+	free(build.seen);
+	free(wanted);
+	cairn_map_free(&build.map);
+	drop_edges(graph, view, fabs(view->shown * shape->edge_fraction));
+	link_edges(graph, view);
 }
 
 void cairn_graph_make(struct cairn_graph *graph, struct cairn_view *view, const struct cairn_shape *shape)
 {
-	build_graph(graph, view, NULL, shape->by_cum);
-	graph->all_count = graph->count;
-	keep_nodes(graph, view, fabs(view->shown * shape->node_fraction), SIZE_MAX, shape->by_cum);
-	if (shape->node_count)
-		keep_nodes(graph, view, 0, (size_t)shape->node_count, shape->by_cum);
-	settle_edges(graph, view, fabs(view->shown * shape->edge_fraction));
-	link_edges(graph, view);
+	cairn_graph_make_around(graph, view, shape, NULL);
 }
 
 void cairn_graph_free(struct cairn_graph *graph)

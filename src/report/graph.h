@@ -1,8 +1,7 @@
 /* graph.h - who calls whom: one node for each entry, one edge for each pair of caller and callee.
  *
  * A stack counts once for a node and once for an edge, however often it passes there. An entry that calls itself has an edge to
- * itself. Where entries are left out, the edges of their stacks lead over them and are called residual; a stack that
- * ends in one that is left out is nobody's flat value.
+ * itself. Where entries are left out, the edges of their stacks lead over them and are called residual.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_REPORT_GRAPH_H
 #define CAIRN_REPORT_GRAPH_H
@@ -29,6 +28,7 @@ struct cairn_graph {
 	struct cairn_graph_node *nodes; /* sorted as the shape asks for */
 	size_t count;
 	size_t all_count; /* before any was left out */
+	double total; /* of all stacks */
 	struct cairn_graph_edge *edges;
 	size_t edge_count, edge_capacity;
 	uint32_t *in_edges, *out_edges; /* numbers of edges */
@@ -36,6 +36,8 @@ struct cairn_graph {
 
 /* Makes the graph of VIEW with the nodes and edges that SHAPE leaves. Nodes that come to nothing are not in it. */
 void cairn_graph_make(struct cairn_graph *graph, struct cairn_view *view, const struct cairn_shape *shape);
+/* The same with only those edges that begin or end at a node whose name PATTERN matches. */
+void cairn_graph_make_around(struct cairn_graph *graph, struct cairn_view *view, const struct cairn_shape *shape, const struct cairn_pattern *pattern);
 void cairn_graph_free(struct cairn_graph *graph);
 
 #endif

@@ -119,8 +119,13 @@ bool cairn_jeprof_make(struct cairn_jeprof *jeprof, const struct cairn_profile *
 	if (!cairn_view_make(&jeprof->view, profile, &ours, error))
 		return false;
 	jeprof->total = jeprof->view.shown;
-	return drop_frames(jeprof, "retain", filter->retain, true, error) && drop_frames(jeprof, "exclude", filter->exclude, false, error) &&
-	       choose_stacks(jeprof, "focus", filter->focus, true, error) && choose_stacks(jeprof, "ignore", filter->ignore, false, error);
+	if (!drop_frames(jeprof, "retain", filter->retain, true, error) || !drop_frames(jeprof, "exclude", filter->exclude, false, error) ||
+	    !choose_stacks(jeprof, "focus", filter->focus, true, error) || !choose_stacks(jeprof, "ignore", filter->ignore, false, error))
+		return false;
+	jeprof->view.shown = 0;
+	for (size_t i = 0; i < jeprof->view.sample_count; i++)
+		jeprof->view.shown += cairn_view_value(&jeprof->view, i);
+	return true;
 }
 
 void cairn_jeprof_free(struct cairn_jeprof *jeprof)

@@ -8,12 +8,14 @@
 
 #include "report/jeprof_name.h"
 #include "report/top.h"
+#include "symbol/find.h"
 
 struct cairn_jeprof {
 	struct cairn_view view;
 	struct cairn_jeprof_names names;
 	double total; /* before the filters */
 	bool show_bytes;
+	struct cairn_find_options find; /* where programs may be, for --disasm */
 };
 
 /* Makes the view of PROFILE; of the filters in OPTIONS the four above are jeprof's. Fails with a sentence where an expression

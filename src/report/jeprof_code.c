@@ -155,7 +155,7 @@ bool cairn_jeprof_disasm(struct cairn_jeprof *jeprof, const char *wanted, struct
 	struct cairn_pattern *pattern = cairn_pattern_compile(wanted, error);
 	if (!pattern)
 		return cairn_fail_within(error, "--disasm: ");
-	bool good = cairn_disasm_make(&disasm, &jeprof->view, pattern, error);
+	bool good = cairn_disasm_make(&disasm, &jeprof->view, pattern, &jeprof->find, error);
 	double total = 0;
 	for (size_t i = 0; i < jeprof->view.sample_count; i++)
 		total += cairn_view_value(&jeprof->view, i);
@@ -168,7 +168,7 @@ bool cairn_jeprof_disasm(struct cairn_jeprof *jeprof, const char *wanted, struct
 		cairn_buffer_append(out, name.data, name.length);
 		cairn_buffer_format(out, "\n%6s %6s %s (flat, cumulative) %.1f%% of total\n", cairn_jeprof_number(jeprof, routine->flat, flat),
 				    cairn_jeprof_number(jeprof, routine->cum, cum), cairn_jeprof_unit(jeprof), total != 0 ? routine->cum * 100 / total : 0);
-		good = cairn_disasm_each(&disasm, &jeprof->view, routine, write_instruction, &disassembly, error);
+		good = cairn_disasm_each(&disasm, routine, write_instruction, &disassembly, error);
 		if (disassembly.open)
 			cairn_code_close(&disassembly.code);
 	}

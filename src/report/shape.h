@@ -12,6 +12,7 @@ struct cairn_shape {
 	uint64_t node_count;  /* rows at most; 0 is all */
 	double node_fraction; /* leave out rows with less than this part of the total */
 	double edge_fraction; /* the same of calls from one row to another */
+	bool direct;          /* only calls between neighbours: none that lead over rows that were left out */
 };
 
 #endif

@@ -48,7 +48,7 @@ static void write_text(struct cairn_view *view, size_t sample, const struct cair
 	for (size_t d = 0; d < depth; d++) {
 		struct cairn_bytes name = cairn_view_name(view, stack[d]);
 		if (d)
-			cairn_buffer_format(out, "%15s", "");
+			cairn_buffer_text(out, "               ");
 		cairn_buffer_append(out, name.data, name.length);
 		cairn_buffer_text(out, inlined[d] ? " (inline)\n" : "\n");
 	}

@@ -75,6 +75,8 @@ static void add_self(const struct making *making, struct cairn_tree_node *node, 
 	node->value.self += cairn_view_value(making->view, of_view);
 	node->objects.self += cairn_view_objects(making->view, of_view);
 	node->base.self += cairn_view_base(making->view, of_view);
+	if (making->tree->ends)
+		making->tree->ends[of_view] = (uint32_t)(node - making->tree->nodes);
 }
 
 static void take_stacks(struct making *making)
@@ -326,6 +328,10 @@ void cairn_tree_make(struct cairn_tree *tree, struct cairn_view *view, const str
 	*tree = (struct cairn_tree){.view = view, .has_objects = view->objects != CAIRN_NONE, .has_base = view->profile->base != NULL};
 	struct making making = {.tree = tree, .view = view, .options = options ? options : &plain};
 	add_node(tree, CAIRN_NONE, CAIRN_NONE);
+	if (making.options->wants_ends) {
+		tree->ends = cairn_array_zero(view->sample_count, sizeof *tree->ends);
+		memset(tree->ends, 0xff, view->sample_count * sizeof *tree->ends);
+	}
 	take_stacks(&making);
 	if (making.options->order == CAIRN_TREE_BY_TIME)
 		follow(&making);
@@ -342,6 +348,7 @@ void cairn_tree_make(struct cairn_tree *tree, struct cairn_view *view, const str
 void cairn_tree_free(struct cairn_tree *tree)
 {
 	free(tree->nodes);
+	free(tree->ends);
 	*tree = (struct cairn_tree){0};
 }
 

@@ -48,6 +48,7 @@ struct cairn_tree_options {
 	enum cairn_tree_sizes sizes;
 	double least_part; /* nodes smaller than this part of the whole have a total but no children: their stacks are not told
 	                    * apart. Most stacks of a big profile end there, and cost nothing */
+	bool wants_ends; /* fill the tree's `ends`; not in the order of time */
 };
 
 struct cairn_tree {
@@ -56,6 +57,7 @@ struct cairn_tree {
 	size_t count, capacity;
 	bool has_objects;
 	bool has_base;
+	uint32_t *ends; /* of each sample of the view, the node it ends at; CAIRN_NONE where it came to nothing. NULL unless asked for */
 };
 
 /* Makes the tree of all samples of VIEW, which outlives it; samples that come to nothing are left out. OPTIONS may be NULL. */

@@ -13,6 +13,7 @@
 #include "report/filter.h"
 
 #include <math.h>
+
 struct cairn_view;
 
 /* Appends to OUT what stands for FRAME of LOCATION, or for LOCATION itself where FRAME is CAIRN_NONE. */

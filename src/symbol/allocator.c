@@ -125,7 +125,8 @@ static bool ends_with(const char *text, size_t length, const char *suffix)
 static enum cairn_allocator_kind rust_kind(const char *name)
 {
 	static const char *const methods[] = {"GlobalAlloc>::alloc", "GlobalAlloc>::alloc_zeroed", "GlobalAlloc>::realloc", "GlobalAlloc>::dealloc"};
-	static const char *const wrappers[] = {"alloc::alloc::", "alloc::raw_vec::", "<alloc::alloc::Global as ", "<alloc::raw_vec::", "<alloc::alloc::Global>::"};
+	static const char *const wrappers[] = {"alloc::alloc::", "alloc::raw_vec::", "<alloc::alloc::Global as ", "<alloc::raw_vec::", "<alloc::alloc::Global>::",
+					       "alloc::boxed::box_new", "hashbrown::raw::alloc::inner::"};
 	for (size_t i = 0; i < sizeof wrappers / sizeof *wrappers; i++)
 		if (starts_with(name, wrappers[i]))
 			return CAIRN_ALLOCATOR_INNER;

@@ -7,7 +7,8 @@
 #include "symbol/search.h"
 
 #include <errno.h>
-#include <stdlib.h>
+#include <stdio.h>
+#include <unistd.h>
 
 /* A file a person named with --binary. */
 struct cairn_named_file {
@@ -67,7 +68,7 @@ static bool is_debug_file(const struct cairn_identity *identity)
 
 static bool take(struct search *search, const char *path, const struct cairn_identity *identity)
 {
-	search->binary->path = path;
+	search->binary->path = cairn_arena_text(&search->finder->arena, cairn_bytes_of(path));
 	search->binary->identity = *identity;
 	search->binary->is_debug_file = is_debug_file(identity);
 	search->binary->reason = NULL;
@@ -155,6 +156,34 @@ static bool try_folders(struct search *search)
 	return false;
 }
 
+/* While the process still runs, the kernel hands out the very file it mapped, although it may be deleted or of another mount
+ * namespace. That the same memory shows the same path tells that it is the process, and not one that got its number. */
+static bool try_process(struct search *search)
+{
+	static const char deleted[] = " (deleted)";
+	const struct cairn_profile *profile = search->profile;
+	if (!profile->process_id || search->finder->options->sysroot)
+		return false;
+	for (size_t i = 0; i < profile->mapping_count; i++) {
+		const struct cairn_mapping *mapping = &profile->mappings[i];
+		char link[80], target[4096];
+		if (&profile->modules[mapping->module] != search->module)
+			continue;
+		snprintf(link, sizeof link, "/proc/%llu/map_files/%llx-%llx", (unsigned long long)profile->process_id,
+			 (unsigned long long)mapping->start, (unsigned long long)mapping->limit);
+		ssize_t length = readlink(link, target, sizeof target - 1);
+		if (length < 0)
+			return false;
+		target[length] = '\0';
+		char *mark = strstr(target, deleted);
+		if (mark && mark[sizeof deleted - 1] == '\0')
+			*mark = '\0';
+		if (strcmp(target, search->path) == 0 && try_path(search, link))
+			return true;
+	}
+	return false;
+}
+
 static bool try_own_path(struct search *search)
 {
 	if (*search->wanted)
@@ -209,7 +238,7 @@ void cairn_find_binary(struct cairn_finder *finder, const struct cairn_profile *
 		binary->reason = "it has no file";
 		return;
 	}
-	if (try_named(&search) || try_folders(&search) || try_own_path(&search) || try_build_id(&search))
+	if (try_named(&search) || try_folders(&search) || try_process(&search) || try_own_path(&search) || try_build_id(&search))
 		return;
 	if (!binary->reason)
 		binary->reason = *search.wanted ? cairn_arena_format(&finder->arena, "the file is gone, and there is no debug file for build-id %s",

@@ -19,10 +19,12 @@ struct walk {
 	const uint64_t *addresses;
 	size_t count;
 	const struct cairn_call **calls;
+	size_t left;   /* addresses that no function has been found for */
 	bool thorough; /* look for functions inside of types and of other functions */
 	bool jumped;   /* something has been stepped over unread */
 	struct cairn_cursor in;
 	unsigned depth;
+	unsigned inside; /* the depth of the outermost function asked for that we are in; 0 in none */
 	const struct cairn_call *around[deepest]; /* the call each level of the tree is inside of; NULL outside of any asked for */
 };
 
@@ -41,8 +43,10 @@ static const struct cairn_call *match(struct walk *walk, const struct cairn_entr
 		}
 		if (found && !call)
 			call = cairn_arena_alloc(walk->arena, sizeof *call);
-		for (size_t i = first; i < first + found; i++)
+		for (size_t i = first; i < first + found; i++) {
+			walk->left -= walk->calls[i] == NULL;
 			walk->calls[i] = call;
+		}
 	}
 	if (call)
 		*call = (struct cairn_call){caller, cairn_names_of(walk->names, walk->unit, entry), entry->call_file, entry->call_line,
@@ -58,6 +62,8 @@ static void descend(struct walk *walk, const struct cairn_abbrev *abbrev, const 
 		cairn_cursor_fail(&walk->in);
 	else
 		walk->around[walk->depth] = call;
+	if (call && !walk->inside)
+		walk->inside = walk->depth;
 }
 
 /* Goes to the entry after the one whose attributes have just been read and everything below it, when SIBLING says where
@@ -118,19 +124,22 @@ static void walk_tree(struct walk *walk)
 	if (!cairn_names_spend(walk->names, walk->unit->end - walk->unit->offset))
 		return;
 	walk->in = cairn_unit_cursor(walk->unit, walk->unit->first_entry);
-	walk->depth = 0;
+	walk->depth = walk->inside = 0;
 	do {
 		uint64_t code = cairn_cursor_uleb(&walk->in);
 		if (code == 0) {
 			if (walk->depth > 0)
 				walk->depth--;
+			if (walk->depth < walk->inside)
+				walk->inside = 0;
 			continue;
 		}
 		const struct cairn_abbrev *abbrev = cairn_abbrevs_find(walk->table, code);
 		if (!abbrev)
 			return;
 		visit(walk, abbrev);
-	} while (walk->depth > 0 && walk->in.at < walk->in.end);
+		/* Once every address has its function, and the last of those has been left, there is nothing more to find. */
+	} while (walk->depth > 0 && walk->in.at < walk->in.end && (walk->left || walk->inside));
 }
 
 /* The second walk, for addresses that the first one did not find. */
@@ -138,18 +147,14 @@ static void walk_thoroughly(struct walk *walk)
 {
 	const uint64_t *addresses = walk->addresses;
 	const struct cairn_call **calls = walk->calls;
-	size_t count = walk->count, missing = 0;
-	for (size_t i = 0; i < count; i++)
-		missing += !calls[i];
-	if (!missing)
-		return;
-	uint64_t *left = cairn_arena_alloc(walk->arena, missing * sizeof *left);
-	walk->calls = cairn_arena_zero(walk->arena, missing, sizeof *walk->calls);
+	size_t count = walk->count;
+	uint64_t *missing = cairn_arena_alloc(walk->arena, walk->left * sizeof *missing);
+	walk->calls = cairn_arena_zero(walk->arena, walk->left, sizeof *walk->calls);
 	walk->count = 0;
 	for (size_t i = 0; i < count; i++)
 		if (!calls[i])
-			left[walk->count++] = addresses[i];
-	walk->addresses = left;
+			missing[walk->count++] = addresses[i];
+	walk->addresses = missing;
 	walk->thorough = true;
 	walk_tree(walk);
 	for (size_t i = 0, k = 0; i < count; i++)
@@ -169,10 +174,11 @@ void cairn_functions_match(const struct cairn_unit *unit, struct cairn_names *na
 		.addresses = addresses,
 		.count = count,
 		.calls = calls,
+		.left = count,
 	};
 	if (!walk.table->has_functions)
 		return;
 	walk_tree(&walk);
-	if (walk.jumped)
+	if (walk.jumped && walk.left)
 		walk_thoroughly(&walk);
 }

@@ -149,6 +149,7 @@ struct machine {
 	const uint64_t *addresses;
 	size_t count;
 	struct cairn_line_row *rows;
+	size_t left;     /* addresses without an answer */
 	size_t next;     /* the first address not before the last row */
 	uint64_t target; /* addresses[next]; all ones when there is none */
 	uint64_t address;
@@ -171,8 +172,10 @@ static void find_target(struct machine *machine)
 static void answer(struct machine *machine)
 {
 	for (; machine->next < machine->count && machine->addresses[machine->next] < machine->address; machine->next++)
-		if (!machine->rows[machine->next].found)
+		if (!machine->rows[machine->next].found) {
 			machine->rows[machine->next] = machine->last_row;
+			machine->left--;
+		}
 	machine->target = machine->next < machine->count ? machine->addresses[machine->next] : UINT64_MAX;
 }
 
@@ -249,7 +252,7 @@ static void run_standard(struct machine *machine, struct cairn_cursor *in, uint8
 		machine->row.line += (uint32_t)cairn_cursor_sleb(in);
 		break;
 	case DW_LNS_set_file:
-		machine->row.file = cairn_cursor_uleb(in);
+		machine->row.file = (uint32_t)cairn_cursor_uleb(in);
 		break;
 	case DW_LNS_set_column:
 		machine->row.column = (uint32_t)cairn_cursor_uleb(in);
@@ -273,7 +276,7 @@ static void run_standard(struct machine *machine, struct cairn_cursor *in, uint8
 
 void cairn_lines_match(struct cairn_lines *lines, const uint64_t *addresses, size_t count, struct cairn_line_row *rows)
 {
-	struct machine machine = {.lines = lines, .addresses = addresses, .count = count, .rows = rows};
+	struct machine machine = {.lines = lines, .addresses = addresses, .count = count, .left = count, .rows = rows};
 	struct cairn_cursor in = lines->program;
 	struct {
 		uint8_t operations;
@@ -285,7 +288,7 @@ void cairn_lines_match(struct cairn_lines *lines, const uint64_t *addresses, siz
 		special[opcode].line = (int16_t)(lines->line_base + (int)(adjusted % lines->line_range));
 	}
 	reset(&machine);
-	while (in.at < in.end) {
+	while (in.at < in.end && machine.left) {
 		uint8_t opcode = *in.at++;
 		if (opcode < lines->opcode_base) {
 			run_standard(&machine, &in, opcode);

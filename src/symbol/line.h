@@ -32,7 +32,7 @@ struct cairn_lines {
 
 /* Where an address came from. */
 struct cairn_line_row {
-	uint64_t file; /* as cairn_lines_path takes it */
+	uint32_t file; /* as cairn_lines_path takes it */
 	uint32_t line;
 	uint32_t column;
 	bool found;
@@ -43,7 +43,7 @@ struct cairn_line_row {
 bool cairn_lines_open(struct cairn_lines *lines, const struct cairn_unit *unit);
 void cairn_lines_close(struct cairn_lines *lines);
 
-/* Fills ROWS, all zeroes at first, for ADDRESSES, which are sorted. */
+/* Fills ROWS, all zeroes at first, for ADDRESSES, which are sorted. The program is run until all are found. */
 void cairn_lines_match(struct cairn_lines *lines, const uint64_t *addresses, size_t count, struct cairn_line_row *rows);
 
 /* The path of the file with that number, absolute where the directory it was compiled in is known; NULL when there is no

@@ -1,8 +1,4 @@
 /* lookup.c - a batch of addresses through the units of a module, on all processors.
- *
- * Workers take units from a *feed* in the order of .debug_info, which is the order in which it is unpacked when it is
- * compressed: unpacking and walking go on side by side. The feed knows units by .debug_aranges; only when some address
- * is not in there does it go through the units themselves.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/lookup.h"
 
@@ -10,7 +6,7 @@
 #include "base/inflate.h"
 #include "base/pool.h"
 #include "base/strings.h"
-#include "symbol/aranges.h"
+#include "symbol/feed.h"
 #include "symbol/function.h"
 #include "symbol/line.h"
 #include "symbol/split.h"
@@ -41,8 +37,7 @@ struct cairn_symbols {
 /* What is known of one address so far. */
 struct answer {
 	struct cairn_symbol symbol;
-	uint64_t unit; /* of two units that know as much, the first in the file is taken, whichever was walked first */
-	uint8_t quality; /* 0 nothing, 1 a line, 2 a function */
+	uint64_t unit; /* where that is from */
 };
 
 struct batch {
@@ -50,32 +45,9 @@ struct batch {
 	const uint64_t *addresses; /* sorted, each once */
 	size_t count;
 	struct answer *answers;
-
-	struct cairn_aranges aranges;
-	size_t next_touch, next_known;
-	bool all_units;     /* go through the units themselves */
-	uint64_t next_unit; /* where the next one starts */
-	bool ended;
-	pthread_mutex_t feed_lock;
-	struct cairn_abbrev_cache feed_abbrevs;
-
+	struct cairn_feed *feed;
 	struct cairn_inflate *inflates[2 * CAIRN_DWARF_SECTIONS];
 	size_t inflate_count;
-};
-
-/* Some of the sorted addresses: COUNT of them from FIRST on. */
-struct span {
-	size_t first;
-	size_t count;
-};
-
-/* A unit and the addresses that may be in it: first as spans, in any order and overlapping, then as places, each once. */
-struct job {
-	struct cairn_unit unit;
-	struct span *spans;
-	size_t span_count, span_capacity;
-	size_t *places;
-	size_t count, capacity;
 };
 
 struct cairn_symbols *cairn_symbols_open(const struct cairn_symbols_files *files)
@@ -94,7 +66,7 @@ struct cairn_symbols *cairn_symbols_open(const struct cairn_symbols_files *files
 	if (symbols->has_dwarf) {
 		cairn_dwarf_open(&symbols->main, source, false);
 		symbols->main.units = cairn_units_new(&symbols->main);
-		symbols->split = cairn_split_new(files->package, files->sysroot, files->binary->path);
+		symbols->split = cairn_split_new(files->package, files->sysroot, (files->binary ? files->binary : source)->path);
 	}
 	if (symbols->has_dwarf && files->alt) {
 		cairn_dwarf_open(&symbols->alt, files->alt, false);
@@ -143,113 +115,7 @@ static void warn(struct cairn_symbols *symbols, const char *text)
 	pthread_mutex_unlock(&symbols->lock);
 }
 
-/* The feed. */
-
-static int by_first(const void *a, const void *b)
-{
-	const struct span *left = a, *right = b;
-	return (left->first > right->first) - (left->first < right->first);
-}
-
-static void add_span(struct job *job, size_t first, size_t count)
-{
-	if (count == 0)
-		return;
-	cairn_array_room(job->spans, job->span_count, job->span_capacity);
-	job->spans[job->span_count++] = (struct span){first, count};
-}
-
-static void set_places(struct job *job)
-{
-	qsort(job->spans, job->span_count, sizeof *job->spans, by_first);
-	size_t next = 0;
-	job->count = 0;
-	for (size_t i = 0; i < job->span_count; i++) {
-		size_t first = job->spans[i].first, end = first + job->spans[i].count;
-		for (next = next > first ? next : first; next < end; next++) {
-			cairn_array_room(job->places, job->count, job->capacity);
-			job->places[job->count++] = next;
-		}
-	}
-}
-
-/* Takes what .debug_aranges found for the unit at OFFSET, if it is the next one there. */
-static void take_touches(struct batch *batch, struct job *job, uint64_t offset)
-{
-	const struct cairn_aranges *aranges = &batch->aranges;
-	for (; batch->next_touch < aranges->touch_count && aranges->touches[batch->next_touch].unit <= offset; batch->next_touch++)
-		if (aranges->touches[batch->next_touch].unit == offset)
-			add_span(job, aranges->touches[batch->next_touch].first, aranges->touches[batch->next_touch].count);
-}
-
-static bool is_known(struct batch *batch, uint64_t offset)
-{
-	const struct cairn_aranges *aranges = &batch->aranges;
-	while (batch->next_known < aranges->unit_count && aranges->units[batch->next_known] < offset)
-		batch->next_known++;
-	return batch->next_known < aranges->unit_count && aranges->units[batch->next_known] == offset;
-}
-
-/* Which addresses the root of a unit says it has. Where it says nothing, its functions have to: all addresses are tried. */
-static void take_ranges(struct batch *batch, struct job *job)
-{
-	struct cairn_unit *unit = &job->unit;
-	if (!cairn_unit_has_code(unit) || !cairn_unit_read_root(unit, &batch->feed_abbrevs) || !cairn_unit_has_code(unit))
-		return;
-	cairn_abbrev_cache_trim(&batch->feed_abbrevs);
-	if (unit->ranges.kind == CAIRN_VALUE_NONE && unit->high.kind == CAIRN_VALUE_NONE) {
-		add_span(job, 0, batch->count);
-		return;
-	}
-	struct cairn_ranges ranges = cairn_ranges(unit, &unit->low, &unit->high, &unit->ranges);
-	struct cairn_range range;
-	while (cairn_ranges_next(&ranges, &range)) {
-		size_t found, first = cairn_addresses_within(batch->addresses, batch->count, range, &found);
-		add_span(job, first, found);
-	}
-}
-
-static bool next_of_all(struct batch *batch, struct job *job)
-{
-	while (!batch->ended) {
-		uint64_t offset = batch->next_unit;
-		bool good = cairn_unit_read(&job->unit, &batch->symbols->main, offset, &batch->next_unit);
-		batch->ended = batch->next_unit == 0;
-		if (!good)
-			continue;
-		if (is_known(batch, offset))
-			take_touches(batch, job, offset);
-		else
-			take_ranges(batch, job);
-		if (job->span_count)
-			return true;
-	}
-	return false;
-}
-
-/* The next unit that some address is in. */
-static bool next_job(struct batch *batch, struct job *job)
-{
-	bool found;
-	job->span_count = 0;
-	pthread_mutex_lock(&batch->feed_lock);
-	if (batch->all_units) {
-		found = next_of_all(batch, job);
-	} else {
-		found = batch->next_touch < batch->aranges.touch_count;
-		if (found) {
-			job->unit.offset = batch->aranges.touches[batch->next_touch].unit;
-			take_touches(batch, job, job->unit.offset);
-		}
-	}
-	pthread_mutex_unlock(&batch->feed_lock);
-	if (found)
-		set_places(job);
-	return found;
-}
-
-/* The work on one unit. */
-
+/* What is found out about the addresses of one unit. */
 struct findings {
 	const struct cairn_call **calls;
 	struct cairn_line_row *rows;
@@ -265,7 +131,7 @@ static void set_place(struct cairn_symbol_frame *frame, struct worker *worker, s
 }
 
 /* A function's own place comes from the line program; that of the function it is inlined into is where it is called. */
-static void make_frames(struct worker *worker, struct findings *findings, size_t i, struct answer *answer)
+static struct cairn_symbol make_symbol(struct worker *worker, struct findings *findings, size_t i)
 {
 	const struct cairn_call *call = findings->calls[i];
 	const struct cairn_line_row *row = &findings->rows[i];
@@ -283,25 +149,29 @@ static void make_frames(struct worker *worker, struct findings *findings, size_t
 		if (call->caller)
 			set_place(&frames[k + 1], worker, &findings->lines, call->file, call->line, call->column);
 	}
-	answer->symbol = (struct cairn_symbol){frames, count, findings->calls[i] ? CAIRN_SYMBOL_DWARF : CAIRN_SYMBOL_NONE};
+	return (struct cairn_symbol){frames, count, findings->calls[i] ? CAIRN_SYMBOL_DWARF : CAIRN_SYMBOL_NONE};
 }
 
-static void keep_answers(struct batch *batch, struct worker *worker, const struct job *job, struct findings *findings)
+/* Two units may claim an address: a linker that keeps one copy of a function may leave the other's description as it is. The
+ * first in the file has it, whichever was walked first. */
+static void keep_answers(struct batch *batch, struct worker *worker, const struct cairn_job *job, struct findings *findings)
 {
+	struct cairn_arena scratch = {0};
+	struct cairn_symbol *symbols = cairn_arena_zero(&scratch, job->count, sizeof *symbols);
+	for (size_t i = 0; i < job->count; i++)
+		if (findings->calls[i] || findings->rows[i].found)
+			symbols[i] = make_symbol(worker, findings, i);
 	pthread_mutex_lock(&batch->symbols->lock);
 	for (size_t i = 0; i < job->count; i++) {
 		struct answer *answer = &batch->answers[job->places[i]];
-		uint8_t quality = findings->calls[i] ? 2 : findings->rows[i].found ? 1 : 0;
-		if (quality < answer->quality || quality == 0 || (quality == answer->quality && answer->unit < job->unit.offset))
-			continue;
-		answer->quality = quality;
-		answer->unit = job->unit.offset;
-		make_frames(worker, findings, i, answer);
+		if (symbols[i].count && (!answer->symbol.count || job->unit.offset < answer->unit))
+			*answer = (struct answer){symbols[i], job->unit.offset};
 	}
 	pthread_mutex_unlock(&batch->symbols->lock);
+	cairn_arena_free(&scratch);
 }
 
-static void walk_unit(struct batch *batch, struct worker *worker, struct job *job)
+static void walk_unit(struct batch *batch, struct worker *worker, struct cairn_job *job)
 {
 	struct cairn_symbols *symbols = batch->symbols;
 	struct cairn_unit *unit = &job->unit, split_unit;
@@ -342,24 +212,19 @@ static void allow_effort(const struct batch *batch, struct cairn_names *names)
 
 static void work_off(struct batch *batch, struct worker *worker)
 {
-	struct job job = {0};
+	struct cairn_job job = {0};
 	cairn_dwarf_await_others(&batch->symbols->main);
 	if (batch->symbols->main.alt)
 		cairn_dwarf_await_others(&batch->symbols->alt);
 	allow_effort(batch, &worker->names);
-	while (next_job(batch, &job)) {
-		uint64_t next;
-		if (!cairn_names_spend(&worker->names, 0)) {
+	while (cairn_feed_next(batch->feed, &job, &worker->names.abbrevs)) {
+		if (!cairn_names_spend(&worker->names, job.count)) {
 			warn(batch->symbols, "debug information refers to the same parts over and over; some of it was left out");
 			break;
 		}
-		if (!batch->all_units && !cairn_unit_read(&job.unit, &batch->symbols->main, job.unit.offset, &next))
-			continue;
-		if (cairn_unit_read_root(&job.unit, &worker->names.abbrevs))
-			walk_unit(batch, worker, &job);
+		walk_unit(batch, worker, &job);
 	}
-	free(job.places);
-	free(job.spans);
+	cairn_job_free(&job);
 }
 
 /* Items are unpackings first, then one loop over the feed for each thread. */
@@ -380,33 +245,16 @@ static void add_inflates(struct batch *batch, const struct cairn_dwarf *dwarf)
 			batch->inflates[batch->inflate_count++] = dwarf->inflates[i];
 }
 
-static bool covers_all(const struct batch *batch)
-{
-	struct job all = {0};
-	for (size_t i = 0; i < batch->aranges.touch_count; i++)
-		add_span(&all, batch->aranges.touches[i].first, batch->aranges.touches[i].count);
-	if (all.span_count)
-		set_places(&all);
-	bool covers = all.count == batch->count;
-	free(all.spans);
-	free(all.places);
-	return covers;
-}
-
 static void match_dwarf(struct batch *batch)
 {
 	struct cairn_symbols *symbols = batch->symbols;
-	cairn_aranges_match(&batch->aranges, &symbols->main, batch->addresses, batch->count);
-	batch->all_units = !covers_all(batch);
+	batch->feed = cairn_feed_new(&symbols->main, batch->addresses, batch->count);
 	add_inflates(batch, &symbols->main);
 	if (symbols->main.alt)
 		add_inflates(batch, &symbols->alt);
-	pthread_mutex_init(&batch->feed_lock, NULL);
 	size_t loops = batch->count < symbols->width ? batch->count : symbols->width;
 	cairn_pool_run(batch->inflate_count + loops, run_item, batch);
-	pthread_mutex_destroy(&batch->feed_lock);
-	cairn_abbrev_cache_free(&batch->feed_abbrevs);
-	cairn_aranges_free(&batch->aranges);
+	cairn_feed_free(batch->feed);
 }
 
 /* A function DWARF knows of but has no name for can still get one. */

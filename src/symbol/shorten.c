@@ -32,16 +32,19 @@ static bool is_word(char byte)
 	       (byte & 0x80);
 }
 
+/* What has to be looked at between brackets that are left out, which is most of a long name. */
+static const bool stops[256] = {['\0'] = true, ['\''] = true, ['('] = true, [')'] = true, ['['] = true,
+				[']'] = true,  ['{'] = true,  ['}'] = true, ['<'] = true, ['>'] = true};
+
 static void put(struct shortening *s, const char *text, size_t length)
 {
 	memcpy(s->out + s->length, text, length);
 	s->length += length;
 }
 
-/* Copies COUNT bytes, or as many as there are. */
+/* Copies COUNT bytes, which are there. */
 static void keep(struct shortening *s, size_t count)
 {
-	count = strnlen(s->at, count);
 	put(s, s->at, count);
 	s->at += count;
 }
@@ -65,8 +68,12 @@ static const char *skip_quoted(const char *at)
 static const char *skip_group(const char *at)
 {
 	size_t angles = 0, others = 0;
-	while (*at) {
+	for (;;) {
+		while (!stops[(unsigned char)*at])
+			at++;
 		switch (*at) {
+		case '\0':
+			return NULL;
 		case '\'':
 			at = skip_quoted(at);
 			continue;
@@ -97,7 +104,6 @@ static const char *skip_group(const char *at)
 		if (angles == 0 && others == 0)
 			return at;
 	}
-	return NULL;
 }
 
 static void drop_group(struct shortening *s)
@@ -117,10 +123,10 @@ static void keep_group(struct shortening *s)
 /* What may stand between a parameter list and the end or the next ::. */
 static void drop_qualifiers(struct shortening *s)
 {
-	static const char *const words[] = {" const", " volatile", " &&", " &", " noexcept", " restrict", " __restrict"};
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-		if (starts_with(s->at, words[i]) && !is_word(s->at[strlen(words[i])])) {
-			s->at += strlen(words[i]);
+	static const char *const qualifiers[] = {" const", " volatile", " &&", " &", " noexcept", " restrict", " __restrict"};
+	for (size_t i = 0; i < sizeof qualifiers / sizeof *qualifiers; i++)
+		if (starts_with(s->at, qualifiers[i]) && !is_word(s->at[strlen(qualifiers[i])])) {
+			s->at += strlen(qualifiers[i]);
 			i = (size_t)-1;
 		}
 }
@@ -256,8 +262,21 @@ static bool after_word(const struct shortening *s, const char *word)
 	       (s->length == length || !is_word(s->out[s->length - length - 1]));
 }
 
+/* Copies the name's words and the colons between them up to what needs a closer look. */
+static void keep_words(struct shortening *s)
+{
+	size_t length = 0;
+	while (is_word(s->at[length]) || s->at[length] == ':')
+		length++;
+	put(s, s->at, length);
+	s->at += length;
+}
+
 static void step(struct shortening *s)
 {
+	keep_words(s);
+	if (!*s->at)
+		return;
 	if (after_word(s, "operator") && (*s->at != '(' || s->at[1] == ')')) {
 		keep_operator(s);
 		return;
@@ -303,22 +322,13 @@ static void step(struct shortening *s)
 	}
 }
 
-/* An elided <> grows from two bytes to five; nothing else grows. */
-static size_t room_for(const char *name)
-{
-	size_t room = 1;
-	for (; *name; name++)
-		room += *name == '<' ? 4 : 1;
-	return room;
-}
-
 const char *cairn_name_shorten(struct cairn_arena *arena, const char *name)
 {
 	/* Nearly all names of C have nothing to leave out. */
 	if (!name[strcspn(name, "<({[ .")])
 		return name;
-	char usual[1024];
-	size_t room = room_for(name);
+	char usual[4096];
+	size_t room = strlen(name) * 5 / 2 + 8; /* an elided <> grows from two bytes to five; nothing else grows */
 	char *out = room <= sizeof usual ? usual : malloc(room);
 	if (!out)
 		cairn_out_of_memory(room);

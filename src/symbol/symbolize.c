@@ -152,6 +152,9 @@ static void prepare(struct work *work, struct job *job)
 		job->problem = job->binary.reason;
 		return;
 	}
+	struct cairn_module *module = &profile->modules[job->module];
+	if (!module->build_id)
+		module->build_id = cairn_profile_text(profile, job->binary.identity.build_id);
 	place(work, job);
 	if (!job->count)
 		return;

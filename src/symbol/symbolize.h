@@ -37,7 +37,7 @@ struct cairn_symbolize_report {
 	const char *cache_problem; /* why nothing was kept; NULL when all is well. Worth a word only when asked to be talkative */
 };
 
-/* Names what can be named. What is doubtful becomes a warning of the profile. REPORT is filled for the caller to free.
+/* Names what can be named, and gives modules the build-id of their file. What is doubtful becomes a warning of the profile. REPORT is filled for the caller to free.
  * It cannot fail: at worst nothing has a name. */
 void cairn_symbolize(struct cairn_profile *profile, const struct cairn_symbolize_options *options, struct cairn_symbolize_report *report);
 

@@ -29,11 +29,11 @@ like "$(folded --no-cache)" '*program+0x*hold_in_exported*' 'without --debuginfo
 is "$(requests)" "$before" 'and the server is not asked'
 like "$(DEBUGINFOD_URLS='' folded --no-cache --debuginfod)" '*program+0x*' '--debuginfod without DEBUGINFOD_URLS asks nobody'
 is "$(requests)" "$before" 'indeed'
-like "$(folded --debuginfod)" '*hold_in_static */finding.c:9*hold_in_exported */finding.c:15*' '--debuginfod names everything, with lines'
+like "$(folded --debuginfod)" '*hold_in_static */finding.c:10*hold_in_exported */finding.c:16*' '--debuginfod names everything, with lines'
 [ "$(requests)" -gt "$before" ]
 ok $? 'by asking the server'
 before=$(requests)
-like "$(folded)" '*hold_in_static */finding.c:9*' 'which is in our cache now, for everybody'
+like "$(folded)" '*hold_in_static */finding.c:10*' 'which is in our cache now, for everybody'
 is "$(requests)" "$before" 'and the server is asked no more'
 
 # The binary itself may be gone: a profile with build-ids (here pprof) is enough.
@@ -42,7 +42,7 @@ if "$cairn" help pprof >/dev/null 2>&1; then
 	"$cairn" pprof --no-symbols -o "$scratch/program.pb.gz" "$heap" 2>/dev/null
 	mv "$program" "$program.away"
 	heap=$scratch/program.pb.gz
-	like "$(folded --debuginfod)" '*hold_in_static */finding.c:9*' 'the binary is gone: by the build-id in the profile'
+	like "$(folded --debuginfod)" '*hold_in_static */finding.c:10*' 'the binary is gone: by the build-id in the profile'
 	mv "$program.away" "$program"
 	heap=$scratch/program.heap
 else

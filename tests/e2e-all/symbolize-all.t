@@ -19,14 +19,13 @@ for compiler in g++ clang++; do
 		build plain $compiler -O2 -gdwarf-$version
 		build split $compiler -O2 -gdwarf-$version -gsplit-dwarf
 		agrees "$compiler -gdwarf-$version, split, .dwo files" "$scratch/split" "$scratch/plain"
-		packer=llvm-dwp
-		[ $compiler = g++ ] && packer=dwp
-		if have $packer && (cd "$scratch/split.parts" && $packer -e ../split -o ../split.dwp) >/dev/null 2>&1; then
+		pack() { have "$1" && (cd "$scratch/split.parts" && "$1" -e ../split -o ../split.dwp) >/dev/null 2>&1; }
+		if pack dwp || pack llvm-dwp; then
 			rm -f "$scratch"/split.parts/*.dwo
 			agrees "$compiler -gdwarf-$version, split, .dwp package" "$scratch/split" "$scratch/plain"
 			rm -f "$scratch/split.dwp"
 		else
-			skip "$compiler -gdwarf-$version, split, .dwp package" "no $packer that can make one"
+			skip "$compiler -gdwarf-$version, split, .dwp package" 'no dwp here that can make one'
 		fi
 	done
 done

@@ -32,24 +32,24 @@ start_redis() {
 	printf -v "pid_$name" %s $!
 	printf -v "port_$name" %s "$port"
 	printf -v "url_$name" %s "http://127.0.0.1:$agent"
-	wait_for 10 curl -sf "http://127.0.0.1:$agent/cairn/status" || { sed 's/^/# /' "$scratch/$name.log"; return 1; }
+	wait_for 10 redis-cli -p "$port" ping && wait_for 10 curl -s "http://127.0.0.1:$agent/cairn/status" || { sed 's/^/# /' "$scratch/$name.log"; return 1; }
 }
 
 # load PORT: something to sample
-load() { redis-benchmark -p "$1" -n 20000 -r 100000 -d 200 -t set,lpush -q >/dev/null; }
+load() { wait_for 10 redis-cli -p "$1" ping; timeout 60 redis-benchmark -p "$1" -n 20000 -r 100000 -d 200 -t set,lpush -q >/dev/null; }
 
 # field URL KEY...: a member of the status
 field() {
 	local url=$1
 	shift
-	curl -s "$url/cairn/status" | python3 -c 'import json, sys
+	curl -s --max-time 20 "$url/cairn/status" | python3 -c 'import json, sys
 value = json.load(sys.stdin)
 for key in sys.argv[1:]: value = value[key]
 print("" if value is None else str(value).lower() if isinstance(value, bool) else value)' "$@"
 }
 
 # samples URL: how many samples a fresh snapshot holds
-samples() { curl -s "$1/pprof/heap" | sed -n '2s/ *t\*: \([0-9]*\):.*/\1/p'; }
+samples() { curl -s --max-time 20 "$1/pprof/heap" | sed -n '2s/ *t\*: \([0-9]*\):.*/\1/p'; }
 
 # has_samples URL NAME
 has_samples() {
@@ -66,7 +66,7 @@ table() {
 		request=$(echo $request) status=$(echo $status) type=$(echo $type) pattern=${pattern# } pattern=${pattern% }
 		[ -n "$request" ] || continue
 		eval "set -- $options"
-		got=$(curl -s -X "${request%% *}" -o "$scratch/body" -w '%{http_code} %{content_type}' "$@" "$url${request#* }")
+		got=$(curl -s --max-time 30 -X "${request%% *}" -o "$scratch/body" -w '%{http_code} %{content_type}' "$@" "$url${request#* }")
 		local body
 		body=$(head -c 4000 "$scratch/body" | tr -d '\0' && echo x) body=${body%x} body=${body//$'\n'/↵}
 		if [ "${got%% *}" = "$status" ] && [[ ${got#* } == $type ]] && [[ $body == $pattern ]]; then

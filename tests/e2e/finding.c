@@ -1,6 +1,7 @@
 /* finding.c - a program that holds memory in two functions, one of them known to its symbol tables only by name.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
+#include <unistd.h>
 
 void *held[64];
 
@@ -22,5 +23,7 @@ int main(void)
 		hold_in_static(i);
 	for (int i = 32; i < 64; i++)
 		hold_in_exported(i);
+	if (getenv("FINDING_WAITS"))
+		pause();
 	return 0;
 }

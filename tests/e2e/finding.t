@@ -20,7 +20,7 @@ profile() {
 lines() { "$cairn" collapsed --lines --no-cache "$@" "$heap" 2>"$scratch/notes" | grep -o ';main [^ ]*[ ;].*' | tr '\n' ' '; }
 # fresh: the folder has nothing but the program as it is in the dump
 fresh() { rm -rf "$scratch/run" && mkdir "$scratch/run" && cp -p "$scratch/keep/$which" "$program"; }
-both='*hold_in_static */finding.c:9*hold_in_exported */finding.c:15*'
+both='*hold_in_static */finding.c:10*hold_in_exported */finding.c:16*'
 
 which=plain heap=$scratch/keep/plain.heap
 profile plain -g || skip_all 'the program cannot be built'
@@ -81,6 +81,22 @@ touch -d 'next year' "$program"
 like "$(lines)" "$both" 'a file newer than the profile is taken'
 like "$(cat "$scratch/notes")" '*program is newer than the profile; if it was rebuilt since, its names are wrong*' 'with a warning'
 
+# A profile that has build-ids proves which file is meant.
+fresh
+"$cairn" pprof --no-symbols -o "$scratch/program.pb.gz" "$heap" 2>/dev/null
+heap=$scratch/program.pb.gz
+like "$(lines)" "$both" 'a profile with build-ids'
+cc -O1 -g -rdynamic -DANOTHER -Wl,-z,separate-code -Wl,--hash-style=sysv tests/e2e/finding.c -o "$program"
+[[ $(lines) != *hold_in_* ]]
+ok $? 'a program replaced by another build is refused'
+like "$(cat "$scratch/notes")" "*program: $program is another build: its build-id is ?*, the profile's is $id*" 'and the note says so'
+like "$(lines --binary "$scratch/elsewhere")" "$both" '--binary: the right build by its build-id'
+[[ $(lines --binary "$program") != *hold_in_* ]]
+ok $? '--binary: another build is refused'
+rm -r "$scratch/symbols" && mkdir -p "$scratch/symbols/.build-id/$first" && cp "$scratch/keep/program.debug" "$scratch/symbols/.build-id/$first/$rest.debug"
+like "$(lines --symbols "$scratch/symbols")" "$both" '--symbols: the debug file alone, by build-id, when the binary was replaced'
+heap=$scratch/keep/plain.heap
+
 # Without a build-id the checksum of the link decides.
 which=nameless heap=$scratch/keep/nameless.heap
 profile nameless -g -Wl,--build-id=none
@@ -91,6 +107,23 @@ printf x >>"$scratch/run/program.debug"
 [[ $(lines) != *finding.c* ]]
 ok $? 'a debug file with another checksum is refused'
 like "$(cat "$scratch/notes")" '*program: no debug file, and no build-id to find one by*' 'and the note says what is missing'
+
+# A process that still runs has its files, whatever became of their names.
+which=plain
+fresh
+FINDING_WAITS=1 LD_PRELOAD=$jemalloc MALLOC_CONF=prof:true,lg_prof_sample:0,lg_prof_interval:19,prof_prefix:$scratch/run/je "$program" &
+children+=($!)
+dumped() { heap=$(ls -v "$scratch"/run/je.*.heap | tail -n 1) && grep -q '/run/program$' "$heap"; }
+if wait_for 10 dumped && readlink "/proc/${children[0]}/map_files/"* >/dev/null 2>&1; then
+	rm "$program"
+	like "$(lines)" '*hold_in_static */finding.c:10*' 'a program that was deleted, but still runs'
+else
+	skip 'a program that was deleted, but still runs' 'its files cannot be reached through /proc here'
+fi
+kill "${children[0]}" && wait "${children[0]}" 2>/dev/null
+children=()
+[[ $(lines) != *hold_in_static* ]]
+ok $? 'once it has ended, its file is gone'
 
 # A mini symbol table, as Fedora puts into its binaries.
 which=plain heap=$scratch/keep/plain.heap

@@ -33,7 +33,7 @@ bad 2 "name two dumps: cairn diff BEFORE AFTER" diff $now
 bad 2 "name two dumps: cairn diff BEFORE AFTER" diff $now $now $now
 bad 2 "--nodecount takes a whole number, not 'many'" top -n many $now
 bad 2 "--nodefraction takes a number, not 'x'" top --nodefraction x $now
-bad 1 "nothing can be disassembled: /srv/shop: No such file*" disasm put $now
+bad 1 "nothing can be disassembled: /srv/shop: the file is gone*--binary*" disasm put $now
 
 need cc objdump
 cp $fixtures/shop.c "$scratch/shop.c"

@@ -73,6 +73,14 @@ static void test_order(void)
 	struct cairn_graph graph;
 	fixture_make(&fixture, "x;callee 1\ny;callee 5\nz;callee 3\n", NULL);
 	cairn_graph_make(&graph, &fixture.view, &(struct cairn_shape){0});
+	cairn_graph_free(&graph);
+	struct cairn_pattern *pattern = cairn_pattern_compile("^y$", NULL);
+	cairn_graph_make_around(&graph, &fixture.view, &(struct cairn_shape){0}, pattern);
+	is_int(graph.count, 4, "with a pattern all nodes");
+	is_int(graph.edge_count, 1, "but only its edges");
+	cairn_pattern_free(pattern);
+	cairn_graph_free(&graph);
+	cairn_graph_make(&graph, &fixture.view, &(struct cairn_shape){0});
 	const struct cairn_graph_node *callee = node(&graph, &fixture.view, "callee");
 	is_int(callee->in_count, 3, "three callers");
 	is_near(graph.edges[graph.in_edges[callee->first_in]].value, 5, 0, "the largest first");

@@ -147,6 +147,9 @@ static void test_tree(void)
 	match(addresses, 9, calls);
 	for (size_t i = 0; i < 9; i++)
 		is_text(spell(calls[i]), wanted[i], "0x%llx", (unsigned long long)addresses[i]);
+	const struct cairn_call *alone[1] = {NULL};
+	match((const uint64_t[]){0x1080}, 1, alone);
+	is_text(spell(alone[0]), wanted[5], "a call behind others of its function, asked for alone");
 	ok(calls[2]->name.mangled && !calls[1]->name.mangled, "which names are mangled");
 	is_int(calls[2]->name.line, 19, "the line of the nearest declaration");
 	is_int(calls[2]->column, 3, "the column of the call");

@@ -1,0 +1,90 @@
+/* graph.c - `cairn graph`: who calls whom, as a picture.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/command.h"
+#include "cmd/view.h"
+#include "report/dot.h"
+#include "report/graphviz.h"
+
+#include <strings.h>
+
+struct options {
+	struct cairn_view_setup setup;
+	const char *format;
+	uint64_t max_degree;
+};
+
+enum { default_nodes = 80, default_degree = 64 };
+static const double default_node_fraction = 0.005, default_edge_fraction = 0.001;
+
+#define AT(member) offsetof(struct options, member)
+
+static const struct cairn_option table[] = {
+	{0, "format", "NAME", "dot, svg, pdf, png, ps or gif; else by the name of the output, or dot", CAIRN_OPTION_TEXT, AT(format), 0},
+	{'n', "nodecount", "N", "draw N functions at most (80); 0 draws all", CAIRN_OPTION_COUNT, AT(setup.shape.node_count), 0},
+	{0, "nodefraction", "F", "leave out functions with less than this part of the total (0.005)", CAIRN_OPTION_NUMBER, AT(setup.shape.node_fraction), 0},
+	{0, "edgefraction", "F", "leave out calls with less than this part of the total (0.001)", CAIRN_OPTION_NUMBER, AT(setup.shape.edge_fraction), 0},
+	{0, "maxdegree", "N", "draw N callers and N callees of a function at most (64)", CAIRN_OPTION_COUNT, AT(max_degree), 0},
+	{0, "bytes", NULL, "write plain integers", CAIRN_OPTION_FLAG, AT(setup.shape.bytes), 0},
+	{0},
+};
+
+static const struct cairn_option_group groups[] = {
+	{NULL, cairn_output_option_table, 0},
+	{"the picture", table, 0},
+	{"what is shown", cairn_view_option_table, 0},
+	{"filters", cairn_filter_option_table, 0},
+	{"sources", cairn_source_option_table, offsetof(struct cairn_view_setup, source)},
+	{0},
+};
+
+/* Graphviz's name for what is wanted; "dot" for the text itself. */
+static const char *find_format(const struct options *options)
+{
+	const char *name = options->format;
+	if (!name && options->setup.output) {
+		const char *point = strrchr(options->setup.output, '.');
+		name = point && !strchr(point, '/') ? point + 1 : NULL;
+	}
+	if (!name || strcasecmp(name, "gv") == 0)
+		return "dot";
+	return strcasecmp(name, "ps") == 0 ? "ps2" : name;
+}
+
+static bool is_known(const char *format)
+{
+	static const char *const known[] = {"dot", "svg", "svgz", "pdf", "png", "ps2", "eps", "gif", "jpg", "jpeg", "webp"};
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (strcasecmp(format, known[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool show(const void *values, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)
+{
+	(void)json;
+	const struct options *options = values;
+	const char *format = find_format(options);
+	struct cairn_dot_options dot = {
+		.shape = cairn_view_shape(&options->setup, default_nodes, default_node_fraction, default_edge_fraction),
+		.max_degree = options->max_degree ? options->max_degree : default_degree,
+	};
+	if (!is_known(format))
+		return cairn_fail(error, "no picture is called '%s'; use --format with dot, svg, pdf, png, ps or gif", format);
+	if (strcasecmp(format, "dot") == 0)
+		return cairn_dot_text(view, &dot, out, error);
+	struct cairn_buffer text = cairn_buffer(SIZE_MAX);
+	bool good = cairn_dot_text(view, &dot, &text, error) && cairn_graphviz_render(cairn_buffer_bytes(&text), format, out, error);
+	cairn_buffer_free(&text);
+	return good;
+}
+
+const struct cairn_command cairn_command_graph = {
+	.name = "graph",
+	.summary = "the call graph: dot text, SVG, PDF or PNG",
+	.arguments = "SOURCE...",
+	.detail = "The format is that of the output's name: out.svg, out.pdf, out.png, out.dot. Pictures are drawn by Graphviz's library (package\n"
+		  "graphviz); dot text needs nothing.",
+	.groups = groups,
+	.options_size = sizeof(struct options),
+	.view = &(const struct cairn_view_command){.bare = true, .show = show},
+};

@@ -1,0 +1,134 @@
+/* html.c - `cairn html`: the profile as a page to look around in, in one file.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/command.h"
+#include "cmd/files.h"
+#include "cmd/series.h"
+#include "cmd/view.h"
+#include "report/page.h"
+#include "series/leaks.h"
+
+struct options {
+	struct cairn_view_setup setup;
+	const char *title;
+	uint64_t node_most;
+	const struct cairn_page_series *series; /* not an option: what several dumps show */
+};
+
+enum { least_dumps = 3, growth_most = 3 };
+
+#define AT(member) offsetof(struct options, member)
+
+static const struct cairn_option table[] = {
+	{0, "title", "TEXT", "the heading, instead of the process", CAIRN_OPTION_TEXT, AT(title), 0},
+	{0, "nodes", "N", "keep the N largest nodes of the call tree in the file (500000)", CAIRN_OPTION_COUNT, AT(node_most), 0},
+	{0},
+};
+
+static const struct cairn_option_group groups[] = {
+	{NULL, cairn_output_option_table, 0},
+	{"the page", table, 0},
+	{"what is shown", cairn_view_option_table, 0},
+	{"filters", cairn_filter_option_table, 0},
+	{"sources", cairn_source_option_table, offsetof(struct cairn_view_setup, source)},
+	{0},
+};
+
+static void prepare(void *values)
+{
+	struct options *options = values;
+	options->setup.source.split_threads = true;
+	options->setup.source.columns_compare = true;
+}
+
+static bool show(const void *values, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)
+{
+	(void)json, (void)error;
+	const struct options *options = values;
+	cairn_page_write(view, &(struct cairn_page_options){options->title, (size_t)options->node_most, options->series}, out);
+	return true;
+}
+
+/* Several dumps, of which the page is of the newest: the others say what keeps growing. */
+
+static bool is_series(const struct options *options, int count, char **operands)
+{
+	struct cairn_dump_files files = {0};
+	struct cairn_error error;
+	const struct cairn_source_options *source = &options->setup.source;
+	bool several = !source->sum && source->base.count == 0 && cairn_files_list(&files, count, operands, &error) && files.count >= least_dumps;
+	cairn_files_free(&files);
+	return several;
+}
+
+static struct cairn_bytes name_at(const struct cairn_leaks *leaks, const struct cairn_view *view, const struct cairn_leak *leak, size_t level)
+{
+	const struct cairn_path *path = &leaks->paths.items[leak->path];
+	return level < path->depth ? cairn_view_name(view, leaks->paths.entries[path->first + level]) : (struct cairn_bytes){"", 0};
+}
+
+static struct cairn_page_growth *list_growth(const struct cairn_leaks *leaks, const struct cairn_view *view, size_t count, struct cairn_arena *arena)
+{
+	struct cairn_page_growth *growth = cairn_arena_zero(arena, count + 1, sizeof *growth);
+	for (size_t i = 0; i < count; i++) {
+		const struct cairn_leak *leak = &leaks->rows[i];
+		growth[i] = (struct cairn_page_growth){
+			.name = name_at(leaks, view, leak, 0),
+			.caller = name_at(leaks, view, leak, 1),
+			.per_hour = leak->trend.per_hour,
+			.share = leak->share,
+			.confidence = leak->trend.confidence,
+			.now = leak->now,
+		};
+	}
+	return growth;
+}
+
+static void describe(struct cairn_page_series *page, const struct cairn_series *series, const struct cairn_leaks *leaks, const struct cairn_view *view,
+		     struct cairn_arena *arena)
+{
+	double *seconds = cairn_arena_zero(arena, series->point_count, sizeof *seconds), *totals = cairn_arena_zero(arena, series->point_count, sizeof *totals);
+	for (size_t i = 0; i < series->point_count; i++) {
+		seconds[i] = (double)(series->points[i].time_ns - series->points[0].time_ns) / 1e9;
+		totals[i] = series->points[i].total;
+	}
+	size_t growing = leaks->growing < growth_most ? leaks->growing : growth_most;
+	*page = (struct cairn_page_series){seconds, totals, series->point_count, list_growth(leaks, view, growing, arena), growing};
+}
+
+static int run(const void *values, int count, char **operands)
+{
+	struct options options = *(const struct options *)values;
+	struct cairn_page_series page;
+	struct cairn_series series = {0};
+	struct cairn_leaks leaks = {0};
+	struct cairn_view view = {0};
+	struct cairn_arena arena = {0};
+	struct cairn_error error;
+	bool several = is_series(&options, count, operands);
+	/* Where the dumps do not go together there is still the newest of them. */
+	if (several && cairn_source_series(&series, &options.setup.source, least_dumps, count, operands, &error) &&
+	    cairn_view_make(&view, &series.profile, &options.setup.view, &error)) {
+		cairn_leaks_rank(&leaks, &series, &view);
+		describe(&page, &series, &leaks, &view, &arena);
+		options.series = &page;
+	}
+	int code = cairn_view_run(&cairn_command_html, &options, count, operands);
+	cairn_leaks_free(&leaks);
+	cairn_view_free(&view);
+	if (several)
+		cairn_series_free(&series);
+	cairn_arena_free(&arena);
+	return code;
+}
+
+const struct cairn_command cairn_command_html = {
+	.name = "html",
+	.summary = "one HTML file to look around in: flame graph, table, callers, threads",
+	.arguments = "SOURCE...",
+	.detail = "The file needs nothing else: no network, no server. With --base it shows what changed, red for what grew and blue for what\n"
+		  "shrank. Of several dumps the newest is shown, and what keeps growing over all of them.",
+	.groups = groups,
+	.options_size = sizeof(struct options),
+	.run = run,
+	.view = &(const struct cairn_view_command){.bare = true, .prepare = prepare, .show = show},
+};

@@ -1,0 +1,104 @@
+/* graphviz.c - libgvc and libcgraph, loaded when first needed.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "report/graphviz.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+
+/* What we use of the two libraries; their structs are opaque to us. */
+struct context;
+struct graph;
+
+static struct {
+	struct graph *(*read)(const char *text);
+	int (*close)(struct graph *graph);
+	int (*set_least_level)(int level);
+	int (*(*set_error_writer)(int (*write)(char *text)))(char *text);
+	struct context *(*context)(void);
+	int (*layout)(struct context *context, struct graph *graph, const char *engine);
+	int (*free_layout)(struct context *context, struct graph *graph);
+	int (*render)(struct context *context, struct graph *graph, const char *format, char **data, unsigned *length);
+	void (*free_data)(char *data);
+	int (*free_context)(struct context *context);
+} library;
+static bool library_ready;
+
+static bool load(void)
+{
+	if (library_ready)
+		return true;
+	void *cgraph = dlopen("libcgraph.so.6", RTLD_NOW | RTLD_GLOBAL), *gvc = dlopen("libgvc.so.6", RTLD_NOW | RTLD_GLOBAL);
+	if (!cgraph || !gvc)
+		return false;
+	const struct {
+		void *function;
+		void *handle;
+		const char *name;
+	} wanted[] = {
+		{&library.read, cgraph, "agmemread"},
+		{&library.close, cgraph, "agclose"},
+		{&library.set_least_level, cgraph, "agseterr"},
+		{&library.set_error_writer, cgraph, "agseterrf"},
+		{&library.context, gvc, "gvContext"},
+		{&library.layout, gvc, "gvLayout"},
+		{&library.free_layout, gvc, "gvFreeLayout"},
+		{&library.render, gvc, "gvRenderData"},
+		{&library.free_data, gvc, "gvFreeRenderData"},
+		{&library.free_context, gvc, "gvFreeContext"},
+	};
+	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+		void *function = dlsym(wanted[i].handle, wanted[i].name);
+		if (!function)
+			return false;
+		memcpy(wanted[i].function, &function, sizeof function);
+	}
+	return library_ready = true;
+}
+
+/* The library prints what it dislikes; only the first of it goes into our own sentence. */
+static char complaint[200];
+
+static int keep_complaint(char *text)
+{
+	size_t length = strlen(complaint);
+	snprintf(complaint + length, sizeof complaint - length, "%s", text);
+	return 0;
+}
+
+static bool draw(struct context *context, struct graph *graph, const char *format, struct cairn_buffer *out)
+{
+	char *data = NULL;
+	unsigned length = 0;
+	if (library.layout(context, graph, "dot") != 0)
+		return false;
+	bool good = library.render(context, graph, format, &data, &length) == 0 && data;
+	if (good)
+		cairn_buffer_append(out, data, length);
+	if (data)
+		library.free_data(data);
+	library.free_layout(context, graph);
+	return good;
+}
+
+bool cairn_graphviz_render(struct cairn_bytes dot, const char *format, struct cairn_buffer *out, struct cairn_error *error)
+{
+	enum { only_errors = 1 };
+	if (!load())
+		return cairn_fail(error, "Graphviz is not installed (package graphviz), which draws call graphs; dot text can be written without it");
+	complaint[0] = 0;
+	library.set_least_level(only_errors);
+	library.set_error_writer(keep_complaint);
+	struct cairn_buffer text = cairn_buffer(SIZE_MAX);
+	cairn_buffer_append(&text, dot.data, dot.length);
+	cairn_buffer_byte(&text, '\0');
+	struct context *context = library.context();
+	struct graph *graph = context ? library.read(text.data) : NULL;
+	bool good = graph && draw(context, graph, format, out);
+	if (graph)
+		library.close(graph);
+	if (context)
+		library.free_context(context);
+	cairn_buffer_free(&text);
+	complaint[strcspn(complaint, "\n")] = 0;
+	return good || cairn_fail(error, "Graphviz cannot draw this as %s%s%s", format, complaint[0] ? ": " : "", complaint);
+}

@@ -1,0 +1,522 @@
+// @ts-check
+/* main.js - the page: its state, which lives in the address, and everything a person can do to it.
+ *
+ * Every action changes the state and shows it; the back button shows an earlier one. Names are only ever written as text.
+ * SPDX-License-Identifier: Apache-2.0 */
+
+/**
+ * @typedef {object} State
+ * @property {"calls" | "leaves" | "around"} view
+ * @property {number} selected a function, 0 for none
+ * @property {number[]} zoom functions from the outermost box to the one that is zoomed
+ * @property {string} search
+ * @property {Filter[]} filters
+ * @property {"change" | "now"} widths
+ * @property {"functions" | "threads" | "sizes"} tab
+ * @property {string} sort
+ */
+
+/** @template {HTMLElement} [T=HTMLElement] @param {string} id @returns {T} */
+const element = (id) => /** @type {T} */ (document.getElementById(id));
+
+/** @returns {State} */
+function readState() {
+	const query = new URLSearchParams(location.hash.slice(1)), view = query.get("view"), tab = query.get("tab");
+	const kinds = ["focus", "ignore", "hide", "thread", "size"];
+	return {
+		view: view === "leaves" || view === "around" ? view : "calls",
+		selected: Number(query.get("fn")) || 0,
+		zoom: (query.get("zoom") ?? "").split(".").filter(Boolean).map(Number),
+		search: query.get("q") ?? "",
+		filters: query.getAll("f").map((text) => /** @type {Filter} */ ({kind: text.slice(0, text.indexOf(":")), text: text.slice(text.indexOf(":") + 1)}))
+			.filter((filter) => kinds.includes(filter.kind) && filter.text),
+		widths: query.get("widths") === "now" ? "now" : "change",
+		tab: tab === "threads" || tab === "sizes" ? tab : "functions",
+		sort: query.get("sort") ?? "self",
+	};
+}
+
+/** @param {State} state */
+function writeState(state) {
+	const query = new URLSearchParams();
+	if (state.view !== "calls")
+		query.set("view", state.view);
+	if (state.selected)
+		query.set("fn", String(state.selected));
+	if (state.zoom.length)
+		query.set("zoom", state.zoom.join("."));
+	if (state.search)
+		query.set("q", state.search);
+	state.filters.forEach((filter) => query.append("f", filter.kind + ":" + filter.text));
+	if (state.widths !== "change")
+		query.set("widths", state.widths);
+	if (state.tab !== "functions")
+		query.set("tab", state.tab);
+	if (state.sort !== "self")
+		query.set("sort", state.sort);
+	return "#" + query.toString();
+}
+
+class Page {
+	/** @param {Data} data */
+	constructor(data) {
+		this.data = data;
+		this.state = readState();
+		this.shown = /** @type {string | null} */ (null);
+		this.split = /** @type {Split | null} */ (null);
+		this.tree = refine(data, null, [], true);
+		this.treeKey = "[]change";
+		this.found = /** @type {Uint8Array | null} */ (null);
+		this.searchKey = this.treeKey;
+		this.sums = data.sums ?? this.tree.sums(data.functions.length);
+		this.wholeSums = this.sums;
+		this.menuBox = /** @type {Box | null} */ (null);
+		this.box = /** @type {Box} */ (callsBox(this.tree));
+		this.boxKey = "";
+		this.root = this.box;
+		this.up = /** @type {Box | null} */ (null);
+		this.picture = new Picture(element("scroller"), element("sheet"), element("picture"), data.functions, {
+			zoom: (box) => this.zoom(box),
+			point: (box) => this.detail(box ?? this.box),
+			menu: (box, x, y) => this.openMenu(box, x, y),
+			name: (box) => this.name(box),
+		});
+		this.table = new FunctionTable(element("functions"), element("more"), data.functions, {
+			select: (func) => this.go({selected: func, zoom: this.state.view === "around" ? [] : this.state.zoom}),
+			around: (func) => this.go({selected: func, view: "around", zoom: []}),
+			point: (func) => {
+				this.picture.pointed = func > 0 ? new Box(this.tree, null, func) : null;
+				this.picture.paint();
+			},
+			sort: (key) => this.go({sort: key}),
+		});
+		this.listen();
+	}
+
+	/** @param {Box} box */
+	name(box) {
+		return box.func || box.above ? this.data.functions[box.func].name : facts.change ? "all changes" : "everything";
+	}
+
+	/* State. */
+
+	/** @param {Partial<State>} changes @param {boolean} [replace] without a step for the back button */
+	go(changes, replace) {
+		const next = {...this.state, ...changes}, address = writeState(next);
+		if (address === (location.hash || "#"))
+			return;
+		if (replace)
+			history.replaceState(null, "", address);
+		else
+			history.pushState(null, "", address);
+		this.show(next);
+	}
+
+	/** @param {State} state */
+	async show(state) {
+		this.state = state;
+		const wanted = writeState(state), needsSplit = state.tab !== "functions" || state.filters.some((filter) => filter.kind === "thread" || filter.kind === "size");
+		if (needsSplit && !this.split)
+			this.split = await readSplit(this.data.parent.length);
+		if (wanted !== writeState(this.state))
+			return;
+		this.showTree();
+		this.showPicture();
+		this.showSearch();
+		this.showControls();
+		this.showTable();
+	}
+
+	showTree() {
+		const {state} = this, key = JSON.stringify(state.filters) + state.widths;
+		if (key === this.treeKey)
+			return;
+		this.treeKey = key;
+		this.tree = refine(this.data, this.split, state.filters, state.widths === "change");
+		this.sums = state.filters.length ? this.tree.sums(this.data.functions.length) : this.wholeSums;
+	}
+
+	showPicture() {
+		const {state} = this, around = state.view === "around" && state.selected > 0;
+		const boxKey = this.treeKey + state.view + (around ? state.selected : "");
+		const fresh = boxKey !== this.boxKey;
+		if (fresh) {
+			this.boxKey = boxKey;
+			this.up = null;
+			if (around) {
+				const {down, up} = aroundBoxes(this.tree, state.selected);
+				this.root = down;
+				this.up = up;
+			} else {
+				this.root = state.view === "leaves" ? leavesBox(this.tree) : callsBox(this.tree);
+			}
+		}
+		let box = this.root;
+		if (!around)
+			for (const func of state.zoom) {
+				const next = box.children().find((child) => child.func === func);
+				if (!next)
+					break;
+				box = next;
+			}
+		this.picture.selected = around ? -1 : state.selected;
+		if (fresh || box !== this.box || this.shown === null)
+			this.picture.show(box, this.up);
+		else
+			this.picture.paint();
+		this.box = box;
+		this.shown = boxKey;
+		const nothing = element("nothing");
+		nothing.hidden = this.root.size > 0;
+		nothing.textContent = state.filters.length ? "The filters leave nothing. Remove one of them to see more."
+			: facts.change ? "Nothing changed between the two profiles." : "There is no memory in this profile.";
+		this.detail(box);
+	}
+
+	showSearch() {
+		const {search} = this.state, input = /** @type {HTMLInputElement} */ (element("search"));
+		if (input.value !== search)
+			input.value = search;
+		if (search + this.treeKey === this.searchKey)
+			return;
+		this.searchKey = search + this.treeKey;
+		this.found = search ? matching(this.data.functions, search) : null;
+		this.picture.found = this.found;
+		this.picture.paint();
+		const size = this.found ? this.tree.matched(this.found) : 0, whole = this.tree.size[0];
+		element("matched").textContent = this.found ? `${percent(size, whole)} matched, ${human(size)}` : "";
+		element("search-actions").hidden = !this.found;
+	}
+
+	showControls() {
+		const {state} = this;
+		/** @param {string} attribute @param {string} value */
+		const press = (attribute, value) => document.querySelectorAll(`button[data-${attribute}]`).forEach((button) =>
+			button.setAttribute(attribute === "tab" ? "aria-selected" : "aria-pressed", String(button.getAttribute("data-" + attribute) === value)));
+		press("view", state.view === "around" && !state.selected ? "calls" : state.view);
+		press("widths", state.widths);
+		press("tab", state.tab);
+		const around = /** @type {HTMLButtonElement} */ (document.querySelector('[data-view="around"]'));
+		around.disabled = !state.selected;
+		around.title = state.selected ? "All callers and callees of " + this.data.functions[state.selected]?.name : "Select a function first";
+		element("reset").hidden = state.zoom.length === 0;
+		for (const tab of ["functions", "threads", "sizes"])
+			element("panel-" + tab).hidden = tab !== state.tab;
+		const pills = element("pills");
+		pills.hidden = state.filters.length === 0;
+		pills.replaceChildren(...state.filters.map((filter) => this.makePill(filter)));
+	}
+
+	/** @param {Filter} filter */
+	makePill(filter) {
+		const words = {focus: "only", ignore: "without", hide: "hidden", thread: "thread", size: "objects"}[filter.kind];
+		const text = filter.kind === "thread" ? this.threadName(Number(filter.text)) : filter.kind === "size" ? sizeName(Number(filter.text))
+			: filter.text.replace(/^\^(.*)\$$/, "$1").replace(/\\(.)/g, "$1");
+		const item = make("li", "pill"), remove = make("button", "", "×");
+		remove.setAttribute("aria-label", `Remove the filter: ${words} ${text}`);
+		remove.addEventListener("click", () => this.go({filters: this.state.filters.filter((other) => other !== filter)}));
+		item.append(make("span", "kind", words), make("span", "text", text), remove);
+		return item;
+	}
+
+	/** @param {number} thread */
+	threadName(thread) {
+		const at = facts.threads[thread] ?? {name: "", id: ""};
+		return at.name ? at.name + (at.id ? " (" + at.id + ")" : "") : at.id || "not known";
+	}
+
+	showTable() {
+		const {state} = this;
+		if (state.tab === "functions") {
+			this.table.show(this.sums, this.tree.size[0], this.found, state.sort, state.selected);
+			return;
+		}
+		const kind = state.tab === "threads" ? "thread" : "size", parts = this.parts(kind);
+		fillParts(element(state.tab), parts.map(({key, value, objects}) => ({
+			label: kind === "thread" ? this.threadName(key) : sizeName(key), value, objects,
+			active: state.filters.some((filter) => filter.kind === kind && filter.text === String(key)),
+			pick: () => this.toggle({kind, text: String(key)}),
+		})), kind === "thread" ? "The profile does not say which thread allocated what." : "The profile does not say how large objects are.");
+	}
+
+	/** What each thread or size has, under all filters but those of its own kind. @param {"thread" | "size"} kind */
+	parts(kind) {
+		const {split, data, state} = this, other = kind === "thread" ? "size" : "thread";
+		if (!split)
+			return [];
+		const passed = passing(data, state.filters), wanted = state.filters.filter((filter) => filter.kind === other).map((filter) => Number(filter.text));
+		/** @type {Map<number, {key: number, value: number, objects: number}>} */
+		const sums = new Map();
+		for (let node = 0; node < passed.length; node++)
+			for (let at = split.first[node]; passed[node] && at < split.first[node + 1]; at++) {
+				const group = split.group[at], key = split[kind][group];
+				if (wanted.length && !wanted.includes(split[other][group]))
+					continue;
+				const sum = sums.get(key) ?? {key, value: 0, objects: 0};
+				sum.value += split.weights.value[at];
+				sum.objects += split.weights.objects[at];
+				sums.set(key, sum);
+			}
+		const known = [...sums.values()].filter(({key, value}) => value && (kind === "size" ? key > 0 : facts.threads[key]?.name || facts.threads[key]?.id));
+		return known.sort((a, b) => kind === "size" ? a.key - b.key : Math.abs(b.value) - Math.abs(a.value));
+	}
+
+	/* Actions. */
+
+	/** @param {Box} box */
+	zoom(box) {
+		if (this.state.view === "around" && this.state.selected)
+			this.go({selected: box.func || this.state.selected});
+		else
+			this.go({zoom: box.path(), selected: box.func || this.state.selected});
+	}
+
+	/** @param {Filter} filter */
+	toggle(filter) {
+		const {filters} = this.state, same = filters.filter((other) => other.kind !== filter.kind || other.text !== filter.text);
+		this.go({filters: same.length < filters.length ? same : [...filters, filter]});
+	}
+
+	/** @param {string | null} action @param {number} func @param {Box | null} box */
+	act(action, func, box) {
+		if (action === "zoom" && box)
+			this.zoom(box);
+		else if (action === "around")
+			this.go({view: "around", selected: func, zoom: []});
+		else if (action === "copy" && box)
+			this.copy(box);
+		else if (action === "focus" || action === "ignore" || action === "hide")
+			this.go({filters: [...this.state.filters, {kind: action, text: exactly(this.data.functions[func].name)}], zoom: [],
+				selected: action === "focus" ? func : 0, view: this.state.view === "around" && action !== "focus" ? "calls" : this.state.view});
+	}
+
+	/** The stack as text, the callee first. @param {Box} box */
+	copy(box) {
+		const names = box.path().map((func) => this.data.functions[func].name), text = (box instanceof UpBox ? names : names.reverse()).join("\n");
+		navigator.clipboard?.writeText(text).catch(() => undefined);
+	}
+
+	/** @param {Box} box @param {number} x @param {number} y */
+	openMenu(box, x, y) {
+		const menu = element("menu");
+		this.menuBox = box;
+		element("menu-name").textContent = this.name(box);
+		menu.hidden = false;
+		menu.style.left = Math.max(8, Math.min(x, innerWidth - menu.offsetWidth - 8)) + "px";
+		menu.style.top = Math.max(8, Math.min(y, innerHeight - menu.offsetHeight - 8)) + "px";
+		menu.querySelector("button")?.focus();
+	}
+
+	closeMenu() {
+		const menu = element("menu"), inside = menu.contains(document.activeElement);
+		menu.hidden = true;
+		if (inside)
+			element("picture").focus();
+	}
+
+	/* Details. */
+
+	/** @param {Box} box */
+	detail(box) {
+		const func = this.data.functions[box.func], whole = this.tree.size[0], real = box.func > 0;
+		element("detail-name").textContent = this.name(box);
+		element("detail-place").textContent = real ? [func.file && func.file + (func.line ? ":" + func.line : ""), func.module].filter(Boolean).join(" · ")
+			: box.above ? "Stacks that are too small to be told apart on this page." : "Point at a box to see its figures, click to zoom, right-click for more.";
+		/** @type {[string, string][]} */
+		const figures = facts.change ? [["Change", signed(box.value)], ["Share", percent(box.size, whole)]]
+			: [["Total", human(box.value)], ["Share", percent(box.size, whole)]];
+		if (facts.base)
+			figures.push(["Before", human(box.base)], ["Now", human(present(box.value, box.base))]);
+		if (box.selfValue)
+			figures.push([facts.change ? "Its own change" : "Self", signed(box.selfValue)]);
+		if (facts.objects && box.objects)
+			figures.push(["Objects", humanCount(box.objects)], ["Mean size", box.value / box.objects > 0 ? humanBytes(box.value / box.objects) : "–"]);
+		element("detail-figures").replaceChildren(...figures.map(([name, value]) => {
+			const item = make("div");
+			item.append(make("dt", "", name), make("dd", "", value));
+			return item;
+		}));
+		element("detail-actions").hidden = !this.state.selected;
+	}
+
+	/* Listening. */
+
+	listen() {
+		/** @param {string} selector @param {(button: HTMLElement) => void} act */
+		const each = (selector, act) => document.querySelectorAll(selector).forEach((button) =>
+			button.addEventListener("click", () => act(/** @type {HTMLElement} */ (button))));
+		each("[data-view]", (button) => this.go({view: /** @type {State["view"]} */ (button.dataset.view), zoom: []}));
+		each("[data-widths]", (button) => this.go({widths: /** @type {State["widths"]} */ (button.dataset.widths)}));
+		each("[data-tab]", (button) => this.go({tab: /** @type {State["tab"]} */ (button.dataset.tab)}));
+		each("#detail-actions [data-action]", (button) => this.act(button.dataset.action ?? null, this.state.selected, null));
+		each("#menu [data-action]", (button) => {
+			const box = this.menuBox;
+			this.closeMenu();
+			if (box)
+				this.act(button.dataset.action ?? null, box.func, box);
+		});
+		each("#search-actions [data-kind]", (button) => this.go({search: "", zoom: [],
+			filters: [...this.state.filters, {kind: /** @type {Filter["kind"]} */ (button.dataset.kind), text: this.state.search}]}));
+		each("#reset", () => this.go({zoom: []}));
+		each("#help-button", () => /** @type {HTMLDialogElement} */ (element("help")).showModal());
+		const input = /** @type {HTMLInputElement} */ (element("search"));
+		input.addEventListener("input", () => this.go({search: input.value}, true));
+		addEventListener("popstate", () => this.show(readState()));
+		document.addEventListener("pointerdown", (event) => {
+			if (!element("menu").hidden && !element("menu").contains(/** @type {Node} */ (event.target)))
+				this.closeMenu();
+		});
+		document.addEventListener("keydown", (event) => this.key(event));
+	}
+
+	/** @param {KeyboardEvent} event */
+	key(event) {
+		const target = /** @type {HTMLElement} */ (event.target), typing = target instanceof HTMLInputElement, menu = element("menu");
+		if (event.ctrlKey || event.metaKey || event.altKey || /** @type {HTMLDialogElement} */ (element("help")).open)
+			return;
+		if (event.key === "Escape") {
+			if (!menu.hidden)
+				this.closeMenu();
+			else if (this.state.search)
+				this.go({search: ""});
+			else if (this.state.zoom.length)
+				this.go({zoom: this.state.zoom.slice(0, -1)});
+			else
+				return;
+		} else if (!menu.hidden && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
+			const items = [...menu.querySelectorAll("button")], at = items.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
+			items[(at + (event.key === "ArrowDown" ? 1 : items.length - 1)) % items.length].focus();
+		} else if (typing) {
+			return;
+		} else if (event.key === "/") {
+			element("search").focus();
+		} else if (event.key === "?") {
+			/** @type {HTMLDialogElement} */ (element("help")).showModal();
+		} else if (["1", "2", "3"].includes(event.key)) {
+			const view = /** @type {const} */ (["calls", "leaves", "around"])[Number(event.key) - 1];
+			if (view !== "around" || this.state.selected)
+				this.go({view, zoom: []});
+		} else {
+			return;
+		}
+		event.preventDefault();
+	}
+}
+
+/* What stands above the picture, once and for all. */
+
+/** @param {Page} page */
+function showHead(page) {
+	const {tree, data} = page, base = tree.total.base[0], process = facts.process.slice(facts.process.lastIndexOf("/") + 1);
+	element("title").textContent = facts.title || process || "Memory profile";
+	const total = element("total");
+	total.append(make("strong", facts.change ? (facts.shown < 0 ? "down" : "up") : "", signed(facts.shown)));
+	const what = {inuse_space: "live memory", inuse_objects: "live objects", alloc_space: "allocated so far", alloc_objects: "objects allocated so far"}[facts.type] ?? facts.type;
+	total.append(facts.base ? ` change of ${what}, from ${human(base)} to ${human(base + facts.shown)}` : ` ${what}`);
+	if (facts.objects && !facts.change)
+		total.append(` in ${humanObjects(tree.total.objects[0])}`);
+	/** @type {[string, string][]} */
+	const list = [["Process", facts.process + (facts.pid ? `, ${facts.pid}` : "")], ["Format", facts.format]];
+	if (facts.period > 1)
+		list.push(["Sampling", `one sample per ${facts.unit === "bytes" ? humanBytes(facts.period, true) : humanCount(facts.period)}${facts.mixedPeriods ? ", several periods" : ""}`]);
+	if (facts.samples)
+		list.push(["Samples", "about " + humanCount(facts.samples)]);
+	if (facts.time)
+		list.push(["Taken", new Date(facts.time).toISOString().slice(0, 19).replace("T", " ") + " UTC"]);
+	if (facts.shown !== facts.total)
+		list.push(["Shown", `${human(facts.shown)} of ${human(facts.total)}`]);
+	list.push(["Without a name", facts.unnamed ? `${human(facts.unnamed)} (${percent(facts.unnamed, tree.size[0])})` : "nothing"]);
+	if (facts.folded)
+		list.push(["Smaller stacks", percent(facts.folded, tree.size[0]) + " not told apart"]);
+	facts.filters.forEach((text) => list.push(["Filter", text]));
+	element("facts-list").append(...list.filter(([, value]) => value).map(([name, value]) => {
+		const item = make("div");
+		item.append(make("dt", "", name), make("dd", "", value));
+		return item;
+	}));
+	element("warnings").hidden = facts.warnings.length === 0;
+	element("warnings").append(...facts.warnings.map((text) => make("p", "notice", text)));
+	element("widths").hidden = element("legend").hidden = !facts.base;
+	element("help-change").hidden = !facts.change;
+	element("footer").textContent = `Made by Cairn ${facts.version}. Everything is in this file; it asks nobody for anything.`;
+	showGlance(page, data);
+}
+
+/** @typedef {{func: number, name: string, amount: string, share: number, more: string[]}} Glance */
+
+/** What keeps growing, by several dumps; else what grew most, or who holds most. @param {Page} page @param {Data} data */
+function showGlance(page, data) {
+	const growth = facts.series?.growth ?? [], glances = growth.length ? growingGlances(data) : largestGlances(page, data);
+	element("glance").hidden = glances.length === 0 && !facts.series;
+	element("glance-title").textContent = growth.length ? `What keeps growing, by ${facts.series?.totals.length} dumps in ${humanTime(facts.series?.seconds.at(-1) ?? 0)}`
+		: facts.change ? "What grew most" : "Who holds most";
+	element("glance-list").append(...glances.map((glance) => {
+		const item = make("li"), button = make("button");
+		button.append(make("span", "name", glance.name), make("span", growth.length || facts.change ? "amount up" : "amount", glance.amount),
+			make("span", "share", percent(glance.share, 1)), make("span", "more", glance.more.filter(Boolean).join(" · ")), makeBar(glance.share));
+		button.addEventListener("click", () => page.go({selected: glance.func, view: "around", zoom: []}));
+		item.append(button);
+		return item;
+	}));
+	if (facts.series)
+		element("glance-list").append(makeTimeline(facts.series, growth.length > 0));
+}
+
+/** @param {Data} data @returns {Glance[]} */
+function growingGlances(data) {
+	const seconds = facts.series?.seconds.at(-1) ?? 0;
+	return (facts.series?.growth ?? []).map((growth) => ({
+		func: data.functions.findIndex((func, i) => i > 0 && func.name === growth.name), name: growth.name,
+		amount: "+" + humanRate(growth.perHour, seconds), share: growth.share,
+		more: [`${human(growth.now)} now`, growth.caller && `called from ${growth.caller}`, `${(100 * growth.confidence).toFixed(growth.confidence > 0.999 ? 2 : 0)} % sure`],
+	}));
+}
+
+/** @param {Page} page @param {Data} data @returns {Glance[]} */
+function largestGlances(page, data) {
+	const {self} = page.wholeSums, most = 3, worth = 0.02, whole = page.tree.size[0];
+	const order = Array.from(self.value.keys()).slice(1).filter((func) => self.value[func] > worth * whole)
+		.sort((a, b) => self.value[b] - self.value[a]).slice(0, most);
+	return order.map((func) => {
+		const value = self.value[func], objects = self.objects[func], caller = aroundBoxes(page.tree, func).up.children()[0];
+		return {func, name: data.functions[func].name, amount: signed(value), share: value / whole, more: [
+			facts.base ? `${human(self.base[func])} before, ${human(present(value, self.base[func]))} now`
+				: facts.objects && objects > 0 ? `${humanObjects(objects)} of ${humanBytes(value / objects)}` : "",
+			caller && caller.func ? `called from ${data.functions[caller.func].name}` : "",
+		]};
+	});
+}
+
+/** All memory over time, as a line. @param {Series} series @param {boolean} grows */
+function makeTimeline(series, grows) {
+	const width = 300, height = 64, most = Math.max(...series.totals, 1), end = series.seconds.at(-1) || 1;
+	/** @param {string} tag @param {Record<string, string | number>} attributes */
+	const draw = (tag, attributes) => {
+		const shape = document.createElementNS("http://www.w3.org/2000/svg", tag);
+		Object.entries(attributes).forEach(([name, value]) => shape.setAttribute(name, String(value)));
+		return shape;
+	};
+	const points = series.totals.map((total, i) => `${((series.seconds[i] / end) * width).toFixed(1)},${(height - (total / most) * (height - 4)).toFixed(1)}`);
+	const first = human(series.totals[0]), last = human(series.totals[series.totals.length - 1]);
+	const picture = draw("svg", {viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", role: "img", "aria-label": `All memory over time: from ${first} to ${last}`});
+	picture.append(draw("polygon", {points: `0,${height} ${points.join(" ")} ${width},${height}`, class: "area"}),
+		draw("polyline", {points: points.join(" "), class: "line"}));
+	const item = make("li", grows ? "timeline grows" : "timeline"), caption = make("p");
+	caption.append(make("span", "", "All memory"), make("span", "number", `${first} → ${last}`));
+	item.append(caption, picture);
+	return item;
+}
+
+async function start() {
+	if (typeof DecompressionStream === "undefined")
+		throw new Error("This page needs a browser of 2023 or later.");
+	const page = new Page(await readTree());
+	showHead(page);
+	await page.show(page.state);
+	document.documentElement.dataset.ready = "yes";
+}
+
+start().catch((error) => {
+	const notice = make("p", "notice", String(error instanceof Error ? error.message : error));
+	document.body.prepend(notice);
+});

@@ -1,0 +1,183 @@
+#!/usr/bin/env bash
+# What a host must survive, each fault by itself: the service goes on, the agent answers or says why not, nothing leaks.
+. tests/e2e/lib.sh
+need redis-server curl python3 cc
+. tests/e2e/agent.sh
+cc=${CC:-cc}
+export MALLOC_CONF=prof:true,lg_prof_sample:12 CAIRN_TOOL=$stand_in
+
+ask() { local pid=$1 path=$2; shift 2; curl -s --max-time 20 --unix-socket "$sockets/$pid.sock" "$@" "http://localhost$path"; }
+snapshot_samples() { ask "$1" /pprof/heap | sed -n '2s/ *t\*: \([0-9]*\):.*/\1/p'; }
+sampled() { local count; count=$(snapshot_samples "$1"); [ "${count:-0}" -gt 0 ]; ok $? "$2: ${count:-no} samples"; }
+start() { local name=$1; shift; LD_PRELOAD=$library "$@" >"$scratch/$name.out" 2>&1 & pid=$!; children+=($pid); }
+alive() { kill -0 "$1" 2>/dev/null; ok $? "$2"; }
+hammer() { for _ in $(seq "$2"); do ask "$1" /pprof/heap >/dev/null; done; }
+
+$cc -O2 -w tests/e2e/host.c -o "$scratch/host" -ljemalloc -pthread || { ok 1 "the test host builds"; done_testing; }
+
+for mode in threads dlopen signals; do
+	start $mode "$scratch/host" $mode
+	wait_for 5 ask $pid /cairn/status
+	hammer $pid 30
+	sampled $pid "$mode during snapshots"
+	alive $pid "$mode: the host goes on"
+	kill $pid
+done
+
+(cd "$scratch" && exec env LD_PRELOAD="$library" ./host children >"$scratch/children.out" 2>&1) &
+pid=$!
+children+=($pid)
+wait_for 5 ask $pid /cairn/status
+for _ in 1 2 3; do like "$(ask $pid '/debug/prof/mem?output=proto' -X POST)" 'pprof *' "a child answers"; done
+touch "$scratch/stop"
+wait $pid
+rm "$scratch/stop"
+is "$(cat "$scratch/children.out")" "sigchld 0 strangers 0" "the host's SIGCHLD handler and its wait() never meet our children"
+
+start closeall "$scratch/host" closeall
+wait_for 5 ask $pid /cairn/status
+sleep 1
+wait_for 5 ask $pid /cairn/status
+sampled $pid "all descriptors closed under it"
+like "$(ask $pid '/cairn/status?format=text')" "pid: $pid*" "the server is back"
+alive $pid "and the host's descriptors stay its own"
+
+start exec "$scratch/host" exec
+"$scratch/host" exec >"$scratch/bare.out" 2>&1 &
+children+=($!)
+wait_for 5 grep -q ' 2 ->' "$scratch/exec.out"
+wait_for 5 grep -q ' 2 ->' "$scratch/bare.out"
+sleep 0.2
+numbers() { awk '/->/ {print $9}' "$1" | sort -n | tr '\n' ' '; }
+is "$(numbers "$scratch/exec.out")" "$(numbers "$scratch/bare.out")" "no descriptor leaks into what the host executes"
+
+start seccomp "$scratch/host" seccomp
+wait_for 5 ask $pid /cairn/status
+sampled $pid "a sandbox without memfd_create"
+is "$(find /dev/shm /tmp "$XDG_RUNTIME_DIR" -maxdepth 2 -name '.cairn-*' 2>/dev/null | wc -l)" 0 "and no file is left behind"
+
+start nofile "$scratch/host" nofile
+wait_for 5 ask $pid /cairn/status
+sleep 1
+alive $pid "RLIMIT_NOFILE reached: the host goes on"
+ticks() { awk '{print $14 + $15}' "/proc/$1/stat"; }
+before=$(ticks $pid)
+timeout 3 curl -s --max-time 2 --unix-socket "$sockets/$pid.sock" http://localhost/cairn/status >/dev/null
+sleep 1
+[ $(($(ticks $pid) - before)) -lt 100 ]
+ok $? "and the agent does not spin on the connection it cannot accept"
+
+if [ "$(id -u)" = 0 ]; then
+	mkdir -p "$scratch/jail/tmp"
+	start chroot "$scratch/host" chroot "$scratch/jail"
+	wait_for 5 ask $pid /cairn/status
+	sleep 1
+	sampled $pid "in a chroot without /proc"
+	ask $pid /pprof/heap >"$scratch/jailed"
+	grep -q '^MAPPED_LIBRARIES:' "$scratch/jailed" && grep -q 'r-xp.*libjemalloc' "$scratch/jailed"
+	ok $? "its maps come from the loader instead"
+	is "$(find "$scratch/jail" -name '.cairn-*' | wc -l)" 0 "and no file is left behind"
+	kill $pid
+
+	setpriv=$(command -v setpriv)
+	if [ -n "$setpriv" ]; then
+		chmod 755 "$scratch"
+		mkdir -m 777 "$scratch/theirs"
+		LD_PRELOAD=$library XDG_RUNTIME_DIR=$scratch/theirs setpriv --reuid=65534 --clear-groups "$scratch/host" >/dev/null 2>&1 &
+		pid=$!
+		children+=($pid)
+		wait_for 5 test -S "$scratch/theirs/cairn/$pid.sock"
+		is "$(stat -c %U "$scratch/theirs/cairn/$pid.sock")" nobody "a service of another user has its own socket"
+		like "$("$cairn" ps)" "* $pid *host*" "which root sees in 'cairn ps'"
+		kill $pid
+	fi
+	cp "$scratch/host" "$scratch/setuid" && chown nobody "$scratch/setuid" && chmod 4755 "$scratch/setuid"
+	$cc -w -O1 -Iinclude -o "$scratch/embedded" -x c - -x none "$library" -Wl,-rpath,"$(dirname "$library")" <<'C'
+#include <cairn.h>
+#include <stdio.h>
+int main(void) { char error[200] = ""; bool started = cairn_start(NULL, error, sizeof error); printf("%d %s\n", started, error); }
+C
+	chown nobody "$scratch/embedded" && chmod 4755 "$scratch/embedded"
+	like "$("$scratch/embedded")" "0 *setuid*" "a setuid program is refused"
+else
+	skip "chroot, other users, setuid" "not root"
+fi
+
+if unshare --mount true 2>/dev/null; then
+	# A root file system that cannot be written, and no folder for a socket: TCP still answers.
+	port=$(free_port)
+	cp "$scratch/host" "$PWD/${CAIRN_BUILD:-build}/host-readonly"
+	LD_PRELOAD=$library CAIRN_CONF=listen:127.0.0.1:$port XDG_RUNTIME_DIR= unshare --mount sh -c "mount -t tmpfs -o ro none /tmp; mount -t tmpfs -o ro none /run; mount -t tmpfs -o ro none /dev/shm; cd /; exec $PWD/${CAIRN_BUILD:-build}/host-readonly" >/dev/null 2>&1 &
+	pid=$!
+	children+=($pid)
+	wait_for 5 curl -sf "http://127.0.0.1:$port/cairn/status"
+	like "$(field "http://127.0.0.1:$port" agent socket_problem)" "no folder for a socket*" "nowhere to put a socket: status says so"
+	has_samples "http://127.0.0.1:$port" "and snapshots need no folder"
+	kill $pid
+	rm -f "$PWD/${CAIRN_BUILD:-build}/host-readonly"
+	# A full disk.
+	mkdir "$scratch/full"
+	if mount -t tmpfs -o size=64k none "$scratch/full" 2>/dev/null; then
+		MALLOC=prof:true,lg_prof_sample:6,prof_prefix:$scratch/full/je start_redis full
+		load "$port_full"
+		head -c 60000 /dev/zero >"$scratch/full/filler"
+		like "$(curl -s -X POST "$url_full/service/jemalloc/prof/dump")" "*no space left in $scratch/full*" "a full disk is named"
+		is "$(ls "$scratch/full")" filler "and nothing half-written is left"
+		has_samples "$url_full" "while snapshots over HTTP go on"
+		kill "$pid_full"
+		wait "$pid_full" 2>/dev/null
+		umount "$scratch/full"
+	else
+		skip "a full disk" "no tmpfs can be mounted"
+	fi
+else
+	skip "read-only root and full disk" "no mount namespace can be made"
+fi
+
+start exit "$scratch/host" exit
+wait_for 5 ask $pid /cairn/status
+(for _ in $(seq 400); do ask $pid /pprof/heap >/dev/null || break; done) 2>/dev/null &
+wait $pid
+is $? 0 "a host that exits during snapshots ends as it meant to"
+wait_for 3 test ! -e "$sockets/$pid.sock"
+ok $? "and its socket is gone"
+
+for _ in 1 2 3; do
+	start killed "$scratch/host"
+	wait_for 5 ask $pid /cairn/status
+	ask $pid /pprof/heap >/dev/null &
+	kill -9 $pid
+	wait $pid 2>/dev/null
+done
+start after "$scratch/host"
+wait_for 5 ask $pid /cairn/status
+sampled $pid "after three SIGKILLs"
+
+# Nothing grows: descriptors, threads, memory.
+start idle "$scratch/host" idle
+wait_for 5 ask $pid /cairn/status
+hammer $pid 50
+count() { ls /proc/$1/fd | wc -l; }
+rss() { awk '/^VmRSS/{print $2}' /proc/$1/status; }
+fds=$(count $pid) threads=$(ls /proc/$pid/task | wc -l) memory=$(rss $pid)
+hammer $pid 300
+for _ in $(seq 20); do ask $pid '/debug/prof/mem?output=proto' -X POST >/dev/null; done
+is "$(count $pid) $(ls /proc/$pid/task | wc -l)" "$fds $threads" "300 snapshots and 20 children later: the same descriptors and threads"
+[ $(($(rss $pid) - memory)) -lt 500 ]
+ok $? "and the same memory ($memory kB, then $(rss $pid) kB)"
+
+# Starting a child copies nothing of a big host: no page of it has to be copied when it is written to next.
+(cd "$scratch" && exec env LD_PRELOAD="$library" ./host big 512 >"$scratch/big.out" 2>&1) &
+pid=$!
+children+=($pid)
+wait_for 20 ask $pid /cairn/status
+wait_for 20 test "$(rss $pid)" -gt 520000
+sleep 0.5
+for _ in 1 2 3 4 5; do ask $pid /pprof/symbol -d 0x1234 >/dev/null; done
+sleep 0.5
+touch "$scratch/stop"
+wait $pid
+faults=$(sed -n 's/faults \([0-9]*\) .*/\1/p' "$scratch/big.out")
+[ "${faults:-999999}" -lt 5000 ]
+ok $? "five children of a host of 512 MB: $(cat "$scratch/big.out") had to be copied"
+done_testing

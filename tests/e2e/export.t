@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# Profiles in the formats of other tools: the same figures come back, by our own readers and by theirs.
+. tests/e2e/lib.sh
+need python3
+dump=tests/fixtures/small.heap
+total() { "$cairn" top --bytes --json --no-symbols "$@" 2>/dev/null | python3 -c 'import json, sys; print(int(json.load(sys.stdin)["total"]))'; }
+near() { awk "BEGIN { d = ($1) - ($2); exit !((d < 0 ? -d : d) <= ${3:-2} + 0.0005 * ($2)) }"; }
+want=$(total "$dump")
+
+for format in pprof gperftools symbolized; do
+	"$cairn" export --format $format "$dump" -o "$scratch/a.$format" 2>/dev/null
+	holds "$format: written" test -s "$scratch/a.$format"
+	got=$(total "$scratch/a.$format")
+	near "$got" "$want"
+	ok $? "$format: read again it has the same total ($got, $want)"
+	is "$("$cairn" collapsed "$scratch/a.$format" 2>/dev/null | sed 's/ [0-9]*$//' | sort | md5sum)" "$("$cairn" collapsed "$dump" 2>/dev/null | sed 's/ [0-9]*$//' | sort | md5sum)" "$format: and the same stacks"
+done
+"$cairn" pprof "$dump" -o "$scratch/b.pb.gz" 2>/dev/null
+"$cairn" pprof "$scratch/b.pb.gz" -o "$scratch/c.pb.gz" 2>/dev/null
+cmp -s <(gzip -dc "$scratch/b.pb.gz") <(gzip -dc "$scratch/c.pb.gz")
+ok $? 'pprof read and written again is the same, byte for byte'
+"$cairn" pprof "$dump" -o "$scratch/b.pb" 2>/dev/null
+cmp -s "$scratch/b.pb" <(gzip -dc "$scratch/b.pb.gz")
+ok $? 'a .pb file is not packed'
+"$cairn" pprof --no-symbols --max-samples 2 "$dump" -o "$scratch/small.pb.gz" 2>/dev/null
+near "$(total "$scratch/small.pb.gz")" "$want"
+ok $? 'a budget of samples keeps the total'
+is "$("$cairn" raw "$scratch/small.pb.gz" 2>/dev/null | sed -n 's/^samples: //p')" 2 'and is kept'
+"$cairn" pprof --max-bytes 10 "$dump" -o "$scratch/none.pb.gz" 2>"$scratch/error"
+is "$? $([ -e "$scratch/none.pb.gz" ] && echo there)" '1 ' 'a budget that nothing fits is an error and leaves no file'
+"$cairn" export "$dump" -o "$scratch/x.speedscope.json" 2>/dev/null
+holds 'the ending of a file names the format; speedscope weights are the total' python3 -c '
+import json, sys
+profile = json.load(open(sys.argv[1]))
+shown = profile["profiles"][profile["activeProfileIndex"]]
+assert shown["unit"] == "bytes" and len(shown["samples"]) == len(shown["weights"])
+assert shown["endValue"] == sum(shown["weights"]) and abs(shown["endValue"] - int(sys.argv[2])) < 100, shown["endValue"]
+assert all(0 <= f < len(profile["shared"]["frames"]) for s in shown["samples"] for f in s)' "$scratch/x.speedscope.json" "$want"
+"$cairn" export --format nosuch "$dump" 2>"$scratch/error"
+like "$? $(cat "$scratch/error")" "1 *no format 'nosuch'; there are pprof, speedscope,*" 'a format that is none is a clear error'
+printf 'a;b 5\n' >"$scratch/folded"
+"$cairn" export --format gperftools "$scratch/folded" 2>"$scratch/error" >/dev/null
+like "$? $(cat "$scratch/error")" '1 *heap profiles only*' 'what a format cannot hold is a clear error'
+
+# Names of all kinds.
+python3 - "$scratch/hostile.folded" <<'END'
+import sys
+names = [b'"quoted"', b'back\\slash', b'\x01\x1b[31m\x7f', b'\xff\xfe\xc0\x80', 'שלום\u202e'.encode(), b'x' * 100000, b'a--b', b'operator--', b'(1) name', b'fn=(2)']
+open(sys.argv[1], 'wb').write(b''.join(b'root;' + name + b' 10\n' for name in names) + b';'.join([b'deep'] * 4000) + b' 5\n')
+END
+"$cairn" export --format speedscope "$scratch/hostile.folded" -o "$scratch/hostile.json" && python3 -c 'import json, sys; p = json.load(open(sys.argv[1], encoding="utf-8")); sys.exit(sum(p["profiles"][0]["weights"]) != 105)' "$scratch/hostile.json"
+ok $? 'hostile names give JSON in UTF-8'
+"$cairn" pprof "$scratch/hostile.folded" -o "$scratch/hostile.pb.gz" && is "$(total "$scratch/hostile.pb.gz")" 105 'and a pprof that can be read'
+"$cairn" export --format callgrind "$scratch/hostile.folded" -o "$scratch/hostile.callgrind"
+is "$(grep -c '^events: samples$' "$scratch/hostile.callgrind") $(LC_ALL=C grep -cP '[\x00-\x08\x0b-\x1f]' "$scratch/hostile.callgrind")" '1 0' 'and callgrind text without control characters'
+
+if command -v go >/dev/null && "$cairn" pprof "$dump" -o "$scratch/go.pb.gz" 2>/dev/null; then
+	for report in top cum tree traces raw; do
+		options=-$report
+		[ $report = cum ] && options='-top -cum'
+		holds "go tool pprof $options reads it" go tool pprof $options "$scratch/go.pb.gz"
+	done
+	got=$(go tool pprof -sample_index=inuse_space -unit=B -top "$scratch/go.pb.gz" 2>/dev/null | sed -n 's/.* of \([0-9]*\)B total.*/\1/p')
+	near "$got" "$want"
+	ok $? "and shows our total ($got, $want)"
+	holds 'it reads the gperftools text too' go tool pprof -top "$scratch/a.gperftools"
+	holds 'and hostile names' go tool pprof -top "$scratch/hostile.pb.gz"
+else
+	skip 'go tool pprof' 'no go here'
+fi
+if command -v protoc >/dev/null; then
+	holds 'protoc decodes it' bash -c 'gzip -dc "$0" | protoc --decode_raw >/dev/null' "$scratch/b.pb.gz"
+else
+	skip 'protoc decodes it' 'no protoc here'
+fi
+done_testing

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# A folder of dumps as pictures: names, changes, the page, and what cannot be read.
+. tests/e2e/lib.sh
+need python3
+mkdir "$scratch/dumps"
+for i in 1 2 10; do sed "s/^  t\*: /&$i/" tests/fixtures/small.heap >"$scratch/dumps/service-$i.gprof"; done
+echo 'not a dump' >"$scratch/dumps/notes.txt"
+"$cairn" gallery "$scratch/dumps" >"$scratch/out" 2>/dev/null
+is "$?" 0 'a folder of dumps'
+is "$(ls "$scratch/dumps/flamegraphs" | sort -V | paste -sd' ')" 'index.html service-1.collapse service-1.svg service-1_vs_service-2_diff.collapse service-1_vs_service-2_diff.svg service-2.collapse service-2.svg service-2_vs_service-10_diff.collapse service-2_vs_service-10_diff.svg service-10.collapse service-10.svg' 'has the files of gen_flamegraph.sh and a page'
+is "$(cat "$scratch/out")" "$scratch/dumps/flamegraphs/index.html" 'and the page is named'
+bad=
+for picture in "$scratch"/dumps/flamegraphs/*.svg; do python3 -c 'import sys, xml.etree.ElementTree as t; t.parse(sys.argv[1])' "$picture" || bad+="$picture "; done
+is "$bad" '' 'every picture is XML'
+is "$("$cairn" collapsed "$scratch/dumps/service-2.gprof" 2>/dev/null | sort)" "$(sort "$scratch/dumps/flamegraphs/service-2.collapse")" 'the folded text is that of cairn collapsed'
+is "$("$cairn" collapsed --base "$scratch/dumps/service-1.gprof" "$scratch/dumps/service-2.gprof" 2>/dev/null | sort)" "$(sort "$scratch/dumps/flamegraphs/service-1_vs_service-2_diff.collapse")" 'and so is that of a change'
+is "$(grep -o '<h2>[^<]*' "$scratch/dumps/flamegraphs/index.html" | paste -sd' ')" '<h2>service-1 <h2>service-2 <h2>service-10' 'the page is in the order of time'
+mkdir "$scratch/odd" && cp tests/fixtures/small.heap "$scratch/odd/a<b>\"&.heap" && printf 'heap_v2/524288\nbroken' >"$scratch/odd/cut.heap"
+"$cairn" gallery "$scratch/odd" >/dev/null 2>"$scratch/error"
+holds 'odd names are escaped on the page' grep -q '<h2>a&lt;b&gt;&quot;&amp;</h2>' "$scratch/odd/flamegraphs/index.html"
+holds 'and in links' grep -q 'href="a%3Cb%3E%22%26.svg"' "$scratch/odd/flamegraphs/index.html"
+mkdir "$scratch/empty"
+"$cairn" gallery "$scratch/empty" 2>"$scratch/error"
+like "$? $(cat "$scratch/error")" '1 *no heap dump in this folder*' 'an empty folder is a clear error'
+"$cairn" gallery 2>/dev/null
+is "$?" 2 'no folder is a wrong use'
+done_testing
