@@ -507,12 +507,15 @@ function makeTimeline(series, grows) {
 	return item;
 }
 
+/** The page, for those who look at it from outside: a person at the console, a test. @type {Page} */
+let livePage;
+
 async function start() {
 	if (typeof DecompressionStream === "undefined")
 		throw new Error("This page needs a browser of 2023 or later.");
-	const page = new Page(await readTree());
-	showHead(page);
-	await page.show(page.state);
+	livePage = new Page(await readTree());
+	showHead(livePage);
+	await livePage.show(livePage.state);
 	document.documentElement.dataset.ready = "yes";
 }
 
