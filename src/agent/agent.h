@@ -6,6 +6,7 @@
 #ifndef CAIRN_AGENT_AGENT_H
 #define CAIRN_AGENT_AGENT_H
 
+#include "agent/budget.h"
 #include "agent/call.h"
 #include "agent/config.h"
 #include "agent/listen.h"
@@ -25,6 +26,8 @@ struct cairn_counters {
 struct cairn_agent {
 	struct cairn_config config;
 	struct cairn_profiler profiler;
+	struct cairn_error unwinder_problem; /* why jemalloc's own unwinder stays */
+	struct cairn_budget budget;
 	struct cairn_snapshots snapshots;
 	struct cairn_work work;
 	struct cairn_listen listen;

@@ -137,6 +137,8 @@ void cairn_call_free(struct cairn_work *work, struct cairn_call *call)
 {
 	if (call->base)
 		cairn_snapshot_release(call->base);
+	if (call->release)
+		call->release(call->held);
 	pthread_mutex_lock(&work->mutex);
 	call->used = false;
 	pthread_mutex_unlock(&work->mutex);

@@ -20,10 +20,13 @@ struct cairn_call {
 	const struct cairn_request *request;
 	struct cairn_response *response;
 	const atomic_bool *gone;       /* the client has left; NULL when it cannot */
+	const atomic_bool *half_closed; /* it has left, or half of it; NULL when it cannot */
 	struct cairn_bytes rest;       /* what the route's `*` stands for */
 	int64_t arrived_ns;
 	int64_t due_ns;                /* set by a handler that wants to be called again then */
 	struct cairn_snapshot *base;   /* of the first look; released with the call */
+	void *held;                    /* whatever else a handler keeps between two looks, and */
+	void (*release)(void *held);   /* what is done with it when the call ends, also early; NULL for nothing */
 	void (*finish)(struct cairn_call *call);
 	void *owner;                   /* for `finish` */
 	struct cairn_call *next;

@@ -5,8 +5,9 @@
 #include "base/text.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
-enum kind { TEXT, SIZE, CHOICE };
+enum kind { TEXT, SIZE, CHOICE, SHARE };
 
 /* Every key: its name in CAIRN_CONF and in the file's [cairn] section, where it goes, and what it may be. */
 static const struct key {
@@ -29,6 +30,9 @@ static const struct key {
 	{"seconds", NULL, offsetof(struct cairn_config, seconds), 0, SIZE, {0}, 1, 3600},
 	{"tool_seconds", NULL, offsetof(struct cairn_config, tool_seconds), 0, SIZE, {0}, 1, 3600},
 	{"tool_memory", NULL, offsetof(struct cairn_config, tool_memory), 0, SIZE, {0}, 64 << 20, (uint64_t)1 << 46},
+	{"unwinder", NULL, offsetof(struct cairn_config, unwinder), 0, CHOICE, {"jemalloc", "cairn", NULL}},
+	{"depth", NULL, offsetof(struct cairn_config, depth), 0, SIZE, {0}, 8, 4096},
+	{"budget", NULL, offsetof(struct cairn_config, budget), 0, SHARE},
 };
 
 void cairn_config_default(struct cairn_config *config)
@@ -39,6 +43,8 @@ void cairn_config_default(struct cairn_config *config)
 		.seconds = 10,
 		.tool_seconds = 120,
 		.tool_memory = (uint64_t)8 << 30,
+		.unwinder = 1,
+		.depth = 1024,
 	};
 }
 
@@ -77,6 +83,15 @@ static void set(struct cairn_config *config, const struct key *key, struct cairn
 			return;
 		}
 		memcpy(field, &choice, sizeof choice);
+	} else if (key->kind == SHARE) {
+		char *end;
+		double percent = strtod(text, &end);
+		if (end == text || strcmp(end, "%") != 0 || !(percent >= 0 && percent <= 100)) {
+			problem(config, "%s is a share such as 1%%, not '%.40s'", key->name, text);
+			return;
+		}
+		uint64_t millionths = (uint64_t)(percent * 10000);
+		memcpy(field, &millionths, sizeof millionths);
 	} else {
 		uint64_t size;
 		if (!cairn_text_size(text, &size) || size < key->least || size > key->most) {
@@ -265,6 +280,8 @@ const char *cairn_config_show(const struct cairn_config *config, unsigned index,
 		memcpy(&number, field, sizeof number);
 	if (key->kind == SIZE)
 		snprintf(out, size, "%llu", (unsigned long long)number);
+	else if (key->kind == SHARE)
+		snprintf(out, size, number ? "%.6g%%" : "none", (double)number / 10000);
 	else if (key->kind == CHOICE)
 		snprintf(out, size, "%s", key->choices[number] ? key->choices[number] : "as MALLOC_CONF says");
 	else

@@ -19,6 +19,7 @@ const struct cairn_route cairn_routes[] = {
 	{"GET", "/debug/prof/mem/gdump", cairn_greptime_gdump_status, 0, small, "is gdump on?"},
 	{"POST", "/debug/prof/mem/gdump", cairn_greptime_gdump, 0, small, "switch gdump; activate=true|false in a form"},
 	{"POST", "/debug/prof/mem/symbol", cairn_greptime_symbol, work, upload, "a flame graph of the dump in the body"},
+	{"POST", "/debug/prof/cpu", cairn_cpu_greptime, work, small, "a CPU profile; ?seconds=5&frequency=99&output=proto|text|flamegraph"},
 	/* Databend */
 	{"GET", "/debug/home", cairn_databend_home, 0, small, "a page of links"},
 	{"GET", "/debug/mem/pprof/profile", cairn_databend_profile, work, small, "the heap profile"},
@@ -47,11 +48,14 @@ const struct cairn_route cairn_routes[] = {
 	{"GET", "/debug/pprof/", cairn_go_index, 0, small, "a page of links"},
 	{"GET", "/debug/pprof/heap", cairn_go_heap, work, small, "the heap profile for pprof; ?seconds=N, ?debug=1"},
 	{"GET", "/debug/pprof/allocs", cairn_go_allocs, work, small, "the same, showing all allocations first"},
+	{"GET", "/debug/pprof/profile", cairn_cpu_pprof, work, small, "a CPU profile for pprof; ?seconds=5&frequency=99"},
 	{"GET", "/debug/pprof/cmdline", cairn_pprof_cmdline, 0, small, "the command line"},
 	{"GET", "/debug/pprof/symbol", cairn_pprof_symbol_count, 0, small, "can addresses be named?"},
 	{"POST", "/debug/pprof/symbol", cairn_pprof_symbol, work, addresses, "names of the addresses in the body"},
 	/* jeprof and gperftools */
 	{"GET", BASES "/pprof/{heap,growth}", cairn_pprof_heap, work, small, "the heap profile for jeprof"},
+	{"GET", "/debug/prof/mem/pprof/profile", cairn_pprof_heap, work, small, "the same: what jeprof asks of a URL without a page"},
+	{"GET", "{,/cairn}/pprof/profile", cairn_cpu_gperftools, work, small, "a CPU profile for jeprof; ?seconds=30&frequency=99"},
 	{"GET", BASES "/pprof/cmdline", cairn_pprof_cmdline, 0, small, "the command line"},
 	{"GET", BASES "/pprof/symbol", cairn_pprof_symbol_count, 0, small, "can addresses be named?"},
 	{"POST", BASES "/pprof/symbol", cairn_pprof_symbol, work, addresses, "names of the addresses in the body"},

@@ -80,6 +80,10 @@ void cairn_go_index(struct cairn_call *call);
 void cairn_go_heap(struct cairn_call *call);
 void cairn_go_allocs(struct cairn_call *call);
 
+void cairn_cpu_greptime(struct cairn_call *call);
+void cairn_cpu_pprof(struct cairn_call *call);
+void cairn_cpu_gperftools(struct cairn_call *call);
+
 void cairn_tikv_activate(struct cairn_call *call);
 void cairn_tikv_deactivate(struct cairn_call *call);
 void cairn_tikv_list(struct cairn_call *call);

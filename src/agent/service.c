@@ -8,8 +8,10 @@
 #include "agent/service.h"
 
 #include "agent/clock.h"
+#include "agent/cpu.h"
 #include "agent/environment.h"
 #include "agent/facts.h"
+#include "agent/hook.h"
 #include "agent/route.h"
 #include "agent/thread.h"
 #include "base/descriptor.h"
@@ -109,7 +111,7 @@ static void finish_exchange(struct cairn_call *call)
 
 /* Answers at once (true), or hands CALL over to the workers (false). */
 static bool begin_call(struct cairn_agent *agent, const struct cairn_request *request, struct cairn_response *response,
-		       const atomic_bool *gone, void (*finish)(struct cairn_call *call), void *owner)
+		       struct cairn_exchange *exchange, void (*finish)(struct cairn_call *call), void *owner)
 {
 	struct cairn_bytes rest;
 	atomic_fetch_add(&agent->counters.requests, 1);
@@ -121,7 +123,8 @@ static bool begin_call(struct cairn_agent *agent, const struct cairn_request *re
 		.route = route,
 		.request = request,
 		.response = response,
-		.gone = gone,
+		.gone = exchange ? &exchange->gone : NULL,
+		.half_closed = exchange ? &exchange->half_closed : NULL,
 		.rest = rest,
 		.arrived_ns = cairn_clock_ns(),
 		.finish = finish,
@@ -147,7 +150,7 @@ static bool begin_call(struct cairn_agent *agent, const struct cairn_request *re
 
 static bool handle(void *context, struct cairn_exchange *exchange)
 {
-	return begin_call(context, &exchange->request, &exchange->response, &exchange->gone, finish_exchange, exchange);
+	return begin_call(context, &exchange->request, &exchange->response, exchange, finish_exchange, exchange);
 }
 
 /* For a thread of the host that waits for its answer. */
@@ -178,10 +181,14 @@ void cairn_service_answer(const struct cairn_request *request, struct cairn_resp
 	pthread_mutex_unlock(&waiting.mutex);
 }
 
-/* A port may become free, in a daemon whose parent still holds it for instance. */
+/* Every second. A port may become free, in a daemon whose parent still holds it for instance. */
 static void tick(void *context)
 {
 	struct cairn_agent *agent = context;
+	if (!cairn_code_is_live())
+		cairn_code_refresh();
+	if (agent->profiler.jemalloc.mallctl)
+		cairn_budget_look(&agent->budget, &agent->profiler, (double)agent->config.budget / 1e6);
 	if (!agent->config.listen[0] || agent->listen.tcp_shown[0])
 		return;
 	struct cairn_server *server = atomic_load(&agent->server);
@@ -262,6 +269,7 @@ static bool start_parts(struct cairn_agent *agent)
 	agent->snapshots = (struct cairn_snapshots){.profiler = &agent->profiler, .folder = agent->listen.folder};
 	pthread_mutex_init(&agent->snapshots.mutex, NULL);
 	memset(&agent->counters, 0, sizeof agent->counters);
+	memset(&agent->budget, 0, sizeof agent->budget);
 	atomic_store(&agent->server, NULL);
 	atomic_store(&agent->stop, false);
 	atomic_store(&agent->tikv_interval, 0);
@@ -274,6 +282,7 @@ static void after_fork_in_child(void)
 	if (!atomic_load(&cairn_agent.started))
 		return;
 	cairn_descriptors_abandon();
+	cairn_cpu_forget();
 	cairn_agent.forked = true;
 	atomic_store(&cairn_agent.started, start_parts(&cairn_agent));
 }
@@ -316,6 +325,12 @@ static void settle_profiler(struct cairn_agent *agent)
 	} else if (state >= CAIRN_PROFILER_INACTIVE && agent->config.activate != 2) {
 		cairn_profiler_activate(&agent->profiler, agent->config.activate == 1, NULL);
 	}
+	if (agent->config.unwinder != 1)
+		cairn_fail(&agent->unwinder_problem, "the configuration says unwinder:jemalloc");
+	else if (state < CAIRN_PROFILER_INACTIVE)
+		cairn_profiler_explain(&agent->profiler, agent->unwinder_problem.text, sizeof agent->unwinder_problem.text);
+	else
+		cairn_hook_install(&agent->profiler.jemalloc, (unsigned)agent->config.depth, &agent->unwinder_problem);
 }
 
 bool cairn_service_start(const struct cairn_config *config, bool only_live, struct cairn_error *error)
@@ -357,4 +372,5 @@ void cairn_service_stop(void)
 	atomic_store(&agent->stop, true);
 	cairn_work_stop(&agent->work);
 	pthread_join(agent->thread, NULL);
+	cairn_hook_remove(&agent->profiler.jemalloc);
 }

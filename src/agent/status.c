@@ -3,6 +3,8 @@
 #include "agent/status.h"
 
 #include "agent/clock.h"
+#include "agent/cpu.h"
+#include "agent/hook.h"
 #include "agent/facts.h"
 #include "base/descriptor.h"
 #include "base/json.h"
@@ -55,6 +57,59 @@ static void write_profiler(struct cairn_json *json, struct cairn_agent *agent)
 		cairn_jemalloc_get_bool(jemalloc, "opt.prof_accum", &accumulates);
 		cairn_json_bool(json, "prof_accum", accumulates);
 	}
+	cairn_json_close(json, '}');
+}
+
+/* Which unwinder takes the stacks, how it fares and what profiling costs. */
+static void write_unwinder(struct cairn_json *json, struct cairn_agent *agent)
+{
+	struct cairn_hook_counts hook;
+	cairn_hook_count(&hook);
+	cairn_json_open(json, "unwinder", '{');
+	cairn_json_text(json, "name", cairn_bytes_of(hook.installed ? "cairn" : "jemalloc"));
+	write_text(json, "why", hook.installed ? "" : agent->unwinder_problem.text);
+	write_text(json, "warning", hook.installed || cairn_code_is_live() ? "" :
+		   "glibc before 2.35: jemalloc's own unwinder takes the loader's lock and may wait for ever in a process that loads libraries");
+	cairn_json_integer(json, "stacks", (int64_t)hook.stacks);
+	for (int i = CAIRN_UNWIND_TRUNCATED; i < CAIRN_UNWIND_ENDS; i++) {
+		char key[32];
+		snprintf(key, sizeof key, "%s", cairn_unwind_end_name((enum cairn_unwind_end)i));
+		for (char *space; (space = strchr(key, ' '));)
+			*space = '_';
+		cairn_json_integer(json, key, (int64_t)hook.ends[i]);
+	}
+	cairn_json_number(json, "frames_per_stack", hook.frames_per_stack);
+	cairn_json_number(json, "ns_per_stack", hook.ns_per_stack);
+	cairn_json_close(json, '}');
+}
+
+static void write_cost(struct cairn_json *json, struct cairn_agent *agent)
+{
+	struct cairn_budget *budget = &agent->budget;
+	cairn_json_open(json, "cost", '{');
+	cairn_json_number(json, "samples_per_second", atomic_load(&budget->samples_per_second));
+	cairn_json_number(json, "ns_per_sample", atomic_load(&budget->ns_per_sample));
+	cairn_json_number(json, "cpu_share", atomic_load(&budget->share));
+	cairn_json_integer(json, "memory_bytes", (int64_t)cairn_budget_memory(atomic_load(&agent->snapshots.last_samples)));
+	if (agent->config.budget)
+		cairn_json_number(json, "budget", (double)agent->config.budget / 1e6);
+	else
+		cairn_json_null(json, "budget");
+	cairn_json_integer(json, "period_changes", atomic_load(&budget->changes));
+	cairn_json_integer(json, "previous_period", (int64_t)atomic_load(&budget->previous_period));
+	write_time(json, "changed_at", atomic_load(&budget->changed_at));
+	cairn_json_close(json, '}');
+}
+
+static void write_cpu(struct cairn_json *json)
+{
+	struct cairn_cpu_counts cpu;
+	cairn_cpu_count(&cpu);
+	cairn_json_open(json, "cpu", '{');
+	cairn_json_bool(json, "running", cpu.running);
+	cairn_json_integer(json, "runs", (int64_t)cpu.runs);
+	cairn_json_integer(json, "samples", (int64_t)cpu.samples);
+	cairn_json_integer(json, "dropped", (int64_t)cpu.dropped);
 	cairn_json_close(json, '}');
 }
 
@@ -124,6 +179,9 @@ void cairn_status_json(struct cairn_agent *agent, struct cairn_buffer *out)
 	write_text(&json, "host", facts.host);
 	write_time(&json, "start", facts.start_ns);
 	write_profiler(&json, agent);
+	write_unwinder(&json, agent);
+	write_cost(&json, agent);
+	write_cpu(&json);
 	write_snapshots(&json, agent);
 	write_agent(&json, agent);
 	write_config(&json, &agent->config);
@@ -215,6 +273,21 @@ void cairn_status_metrics(struct cairn_agent *agent, struct cairn_buffer *out)
 	cairn_buffer_text(out, "# HELP cairn_profiler_state The state of the heap profiler: 1 for the one it is in.\n# TYPE cairn_profiler_state gauge\n");
 	for (int i = CAIRN_PROFILER_NO_JEMALLOC; i <= CAIRN_PROFILER_ACTIVE; i++)
 		cairn_buffer_format(out, "cairn_profiler_state{state=\"%s\"} %d\n", cairn_profiler_state_name((enum cairn_profiler_state)i), (int)state == i);
+	struct cairn_hook_counts hook;
+	struct cairn_cpu_counts cpu;
+	cairn_hook_count(&hook);
+	cairn_cpu_count(&cpu);
+	cairn_buffer_text(out, "# HELP cairn_stacks_total Stacks of sampled allocations taken by Cairn's unwinder, by how they ended.\n# TYPE cairn_stacks_total counter\n");
+	for (int i = 0; i < CAIRN_UNWIND_ENDS; i++)
+		cairn_buffer_format(out, "cairn_stacks_total{end=\"%s\"} %llu\n", cairn_unwind_end_name((enum cairn_unwind_end)i), (unsigned long long)hook.ends[i]);
+	write_metric(out, "cairn_stack_seconds", "gauge", "Mean time to take a stack.", hook.ns_per_stack / 1e9);
+	write_metric(out, "cairn_profiling_samples_per_second", "gauge", "Sampled allocations per second.", atomic_load(&agent->budget.samples_per_second));
+	write_metric(out, "cairn_profiling_cpu_share", "gauge", "Share of the process's CPU time that heap profiling costs.", atomic_load(&agent->budget.share));
+	write_metric(out, "cairn_profiling_memory_bytes", "gauge", "Memory that sampled objects of the last snapshot take beyond their size, at most.",
+		     (double)cairn_budget_memory(atomic_load(&agent->snapshots.last_samples)));
+	write_metric(out, "cairn_period_changes_total", "counter", "Changes of the sampling period made to stay within the budget.", atomic_load(&agent->budget.changes));
+	write_metric(out, "cairn_cpu_samples_total", "counter", "CPU samples taken.", (double)cpu.samples);
+	write_metric(out, "cairn_cpu_samples_dropped_total", "counter", "CPU samples dropped because the ring was full.", (double)cpu.dropped);
 	struct cairn_snapshots *snapshots = &agent->snapshots;
 	write_metric(out, "cairn_sampling_period_bytes", "gauge", "Mean distance of samples, in allocated bytes.", (double)cairn_profiler_period(profiler));
 	write_metric(out, "cairn_last_snapshot_samples", "gauge", "Sampled live objects in the last snapshot.", (double)atomic_load(&snapshots->last_samples));

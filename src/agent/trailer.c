@@ -220,20 +220,32 @@ static bool list_module(void *context, const struct cairn_object *module)
 	return false;
 }
 
-void cairn_trailer_write(struct cairn_buffer *out, struct cairn_profiler *profiler, bool with_maps)
+void cairn_trailer_begin(struct cairn_buffer *out)
 {
-	struct cairn_facts facts;
-	cairn_facts_get(&facts);
-	if (with_maps) {
-		cairn_buffer_text(out, "\nMAPPED_LIBRARIES:\n");
-		cairn_objects_visit(list_module, &(struct listing){out, facts.executable, true});
-	}
 	cairn_buffer_text(out, "# cairn trailer 1\n");
 	write_text(out, "version", CAIRN_VERSION);
 	write_process(out);
+}
+
+void cairn_trailer_end(struct cairn_buffer *out)
+{
+	struct cairn_facts facts;
+	cairn_facts_get(&facts);
+	cairn_objects_visit(list_module, &(struct listing){out, facts.executable, false});
+	cairn_buffer_text(out, "# cairn end\n");
+}
+
+void cairn_trailer_write(struct cairn_buffer *out, struct cairn_profiler *profiler, bool with_maps)
+{
+	if (with_maps) {
+		struct cairn_facts facts;
+		cairn_facts_get(&facts);
+		cairn_buffer_text(out, "\nMAPPED_LIBRARIES:\n");
+		cairn_objects_visit(list_module, &(struct listing){out, facts.executable, true});
+	}
+	cairn_trailer_begin(out);
 	write_options(out, profiler);
 	write_statistics(out, &profiler->jemalloc);
 	write_memory(out);
-	cairn_objects_visit(list_module, &(struct listing){out, facts.executable, false});
-	cairn_buffer_text(out, "# cairn end\n");
+	cairn_trailer_end(out);
 }

@@ -12,4 +12,8 @@
  * /proc is not there. */
 void cairn_trailer_write(struct cairn_buffer *out, struct cairn_profiler *profiler, bool with_maps);
 
+/* The parts that a profile of another kind has too: first line, version and process; and modules and last line. */
+void cairn_trailer_begin(struct cairn_buffer *out);
+void cairn_trailer_end(struct cairn_buffer *out);
+
 #endif

@@ -1,4 +1,4 @@
-/* control.c - `cairn status`, `activate`, `deactivate`, `reset`, `gdump`, `dump` and `stats`: a command to one agent.
+/* control.c - `cairn status`, `activate`, `deactivate`, `reset`, `gdump`, `dump`, `cpu` and `stats`: a command to one agent.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/file.h"
 #include "base/text.h"
@@ -16,6 +16,7 @@ struct options {
 	bool json;
 	uint64_t period;
 	const char *output;
+	uint64_t seconds, frequency;
 };
 
 static const struct cairn_option json_table[] = {
@@ -33,11 +34,19 @@ static const struct cairn_option output_table[] = {
 	{0},
 };
 
+static const struct cairn_option cpu_table[] = {
+	{0, "seconds", "N", "for how long, 20 otherwise", CAIRN_OPTION_SIZE, offsetof(struct options, seconds), 0},
+	{0, "frequency", "N", "samples per second of each thread's CPU time, 99 otherwise", CAIRN_OPTION_SIZE, offsetof(struct options, frequency), 0},
+	{0},
+};
+
 #define TARGET_GROUP {"target", cairn_target_option_table, offsetof(struct options, target)}
 static const struct cairn_option_group target_groups[] = {TARGET_GROUP, {0}};
 static const struct cairn_option_group json_groups[] = {{NULL, json_table, 0}, TARGET_GROUP, {0}};
 static const struct cairn_option_group period_groups[] = {{NULL, period_table, 0}, TARGET_GROUP, {0}};
 static const struct cairn_option_group output_groups[] = {{NULL, output_table, 0}, TARGET_GROUP, {0}};
+
+static const struct cairn_option_group cpu_groups[] = {{NULL, cpu_table, 0}, {NULL, output_table, 0}, TARGET_GROUP, {0}};
 
 static int usage(const char *text)
 {
@@ -121,15 +130,16 @@ static int run_gdump(const void *values, int count, char **operands)
 		       on ? "jemalloc writes a dump at each new high of memory in use" : "no dumps at new highs");
 }
 
-/* redis-server-4242-host-20261115T041002Z-1.5M.heap: what, which, where, when and how much is live. */
-static void make_name(struct cairn_bytes dump, char *out, size_t size)
+/* redis-server-4242-host-20261115T041002Z-1.5M.heap: what, which, where, when and how much is live. A CPU profile ends in
+ * .cpu instead. */
+static void make_name(struct cairn_bytes dump, bool is_cpu, char *out, size_t size)
 {
 	struct cairn_trailer trailer;
 	bool known = cairn_trailer_read(dump, &trailer);
 	time_t seconds = known && trailer.time_ns ? (time_t)(trailer.time_ns / 1000000000) : time(NULL);
 	struct tm date;
 	gmtime_r(&seconds, &date);
-	const char *program = "heap";
+	const char *program = is_cpu ? "cpu" : "heap";
 	char host[65] = "", live[24];
 	if (known && trailer.executable.length) {
 		const char *slash = memrchr(trailer.command.data, '/', strcspn(trailer.command.data, " \n"));
@@ -140,11 +150,29 @@ static void make_name(struct cairn_bytes dump, char *out, size_t size)
 	cairn_text_human(known ? (double)cairn_trailer_number(&trailer, "stats.allocated") : (double)dump.length, live);
 	for (char *space; (space = strchr(live, ' '));)
 		memmove(space, space + 1, strlen(space));
-	snprintf(out, size, "%.*s-%d-%s-%04d%02d%02dT%02d%02d%02dZ-%s.heap", (int)strcspn(program, " \n:"), program, known ? trailer.pid : 0, host,
-		 date.tm_year + 1900, date.tm_mon + 1, date.tm_mday, date.tm_hour, date.tm_min, date.tm_sec, live);
+	snprintf(out, size, "%.*s-%d-%s-%04d%02d%02dT%02d%02d%02dZ%s%s.%s", (int)strcspn(program, " \n:"), program, known ? trailer.pid : 0, host,
+		 date.tm_year + 1900, date.tm_mon + 1, date.tm_mday, date.tm_hour, date.tm_min, date.tm_sec, is_cpu ? "" : "-", is_cpu ? "" : live,
+		 is_cpu ? "cpu" : "heap");
 	for (char *c = out; *c; c++)
 		if (!isalnum((unsigned char)*c) && !strchr("-_.", *c))
 			*c = '_';
+}
+
+/* Writes a profile where --output says, or under a name made up, and prints the path. */
+static int save(const struct options *options, struct cairn_bytes profile, bool is_cpu)
+{
+	char name[200], path[4096];
+	struct stat status;
+	make_name(profile, is_cpu, name, sizeof name);
+	bool folder = !options->output || (stat(options->output, &status) == 0 && S_ISDIR(status.st_mode));
+	if (!folder)
+		snprintf(path, sizeof path, "%s", options->output);
+	else
+		snprintf(path, sizeof path, "%s%s%s", options->output ? options->output : "", options->output ? "/" : "", name);
+	int code = cairn_say_output(path, profile);
+	if (code == CAIRN_EXIT_DONE && strcmp(path, "-") != 0)
+		puts(path);
+	return code;
 }
 
 static int run_dump(const void *values, int count, char **operands)
@@ -155,21 +183,23 @@ static int run_dump(const void *values, int count, char **operands)
 	struct cairn_buffer body = cairn_buffer(0);
 	if (count != 1)
 		return usage("one TARGET is meant: a PID, a socket or a URL");
-	if (!find(&target, options, operands[0], &error) || !cairn_target_snapshot(&target, &body, &error)) {
-		cairn_buffer_free(&body);
-		return cairn_say_error(error.text);
-	}
-	char name[200], path[4096];
-	struct stat status;
-	make_name(cairn_buffer_bytes(&body), name, sizeof name);
-	bool folder = !options->output || (stat(options->output, &status) == 0 && S_ISDIR(status.st_mode));
-	if (!folder)
-		snprintf(path, sizeof path, "%s", options->output);
-	else
-		snprintf(path, sizeof path, "%s%s%s", options->output ? options->output : "", options->output ? "/" : "", name);
-	int code = cairn_say_output(path, cairn_buffer_bytes(&body));
-	if (code == CAIRN_EXIT_DONE && strcmp(path, "-") != 0)
-		puts(path);
+	bool good = find(&target, options, operands[0], &error) && cairn_target_snapshot(&target, &body, &error);
+	int code = good ? save(options, cairn_buffer_bytes(&body), false) : cairn_say_error(error.text);
+	cairn_buffer_free(&body);
+	return code;
+}
+
+static int run_cpu(const void *values, int count, char **operands)
+{
+	const struct options *options = values;
+	struct cairn_target target;
+	struct cairn_error error;
+	struct cairn_buffer body = cairn_buffer(0);
+	unsigned seconds = options->seconds ? (unsigned)options->seconds : 20, frequency = options->frequency ? (unsigned)options->frequency : 99;
+	if (count != 1)
+		return usage("one TARGET is meant: a PID, a socket or a URL");
+	bool good = find(&target, options, operands[0], &error) && cairn_target_cpu(&target, seconds, frequency, &body, &error);
+	int code = good ? save(options, cairn_buffer_bytes(&body), true) : cairn_say_error(error.text);
 	cairn_buffer_free(&body);
 	return code;
 }
@@ -242,4 +272,14 @@ const struct cairn_command cairn_command_stats = {
 	.groups = json_groups,
 	.options_size = sizeof(struct options),
 	.run = run_stats,
+};
+
+const struct cairn_command cairn_command_cpu = {
+	.name = "cpu",
+	.summary = "write a CPU profile of a running process to a file",
+	.arguments = "TARGET",
+	.detail = "Every view, picture and export reads it: cairn flame $(cairn cpu 4242) for instance. Threads that do not run cost nothing.",
+	.groups = cpu_groups,
+	.options_size = sizeof(struct options),
+	.run = run_cpu,
 };

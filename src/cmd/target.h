@@ -1,8 +1,8 @@
 /* target.h - a live process with an agent, as a person names it: a PID, a unix socket, or a URL.
  *
- * A PID is found through /proc: the agent's socket is looked for where that process would have put it, in its own view of
- * the file system, so that containers and other users work as far as permissions go, and the socket must be the process's
- * own.
+ * A PID is found through /proc: the kernel's list of sockets in that process's network, and the path there in its own view of
+ * the file system, so that containers and other users work as far as permissions go; and the socket must be answered by
+ * that very process.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_TARGET_H
 #define CAIRN_CMD_TARGET_H
@@ -37,6 +37,9 @@ bool cairn_target_ask(const struct cairn_target *target, const char *method, con
 
 /* A heap profile of now: from the agent, or from a URL that has a path of its own whatever it answers. */
 bool cairn_target_snapshot(const struct cairn_target *target, struct cairn_buffer *body, struct cairn_error *error);
+
+/* A CPU profile of the next SECONDS, with FREQUENCY samples per second of CPU time of each thread. */
+bool cairn_target_cpu(const struct cairn_target *target, unsigned seconds, unsigned frequency, struct cairn_buffer *body, struct cairn_error *error);
 
 /* The value of KEY in the text of /cairn/status?format=text, copied to OUT; empty when it is not there. */
 void cairn_target_field(struct cairn_bytes status, const char *key, char *out, size_t size);

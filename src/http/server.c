@@ -332,6 +332,7 @@ static void dispatch(struct connection *connection)
 {
 	struct cairn_server *server = connection->server;
 	atomic_store(&connection->state, WORKING);
+	atomic_store(&connection->exchange.half_closed, false);
 	watch_connection(connection, EPOLLRDHUP);
 	if (server->options.handle(server->options.context, &connection->exchange))
 		respond(connection);
@@ -461,6 +462,7 @@ static void connection_event(struct connection *connection, uint32_t events)
 			atomic_store(&connection->exchange.gone, true);
 			epoll_ctl(connection->server->epoll, EPOLL_CTL_DEL, connection->socket, NULL);
 		} else {
+			atomic_store(&connection->exchange.half_closed, true);
 			watch_connection(connection, 0);
 		}
 		break;

@@ -31,6 +31,7 @@ struct cairn_exchange {
 	struct cairn_response response;
 	bool local;       /* came through a listener that was added as local */
 	atomic_bool gone; /* the client has left: work on the answer may stop */
+	atomic_bool half_closed; /* it will send no more: it has left, or waits with its own side closed */
 };
 
 struct cairn_server_options {

@@ -6,12 +6,15 @@
  *
  * The leaf is where the thread stood, all others are return addresses. Two artefacts of taking a stack in a signal
  * handler are undone as pprof does: a second frame that nearly all stacks share, up to twice, and a leaf that was
- * recorded twice.
+ * recorded twice. A profile of Cairn's agent has neither of them; its trailer names the period to the nanosecond and the
+ * thread of each record.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "profile/maps.h"
 #include "profile/read.h"
+#include "profile/trailer.h"
 
 #include "base/cursor.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -148,6 +151,35 @@ static void drop_repeated_leaves(struct cairn_profile *profile)
 	}
 }
 
+/* `cpu.thread RECORDS TID NAME`: so many records, one after another, are of that thread. */
+static void label_threads(struct cairn_profile *profile, const struct cairn_trailer *trailer)
+{
+	const uint32_t thread_key = cairn_profile_text(profile, "thread"), id_key = cairn_profile_text(profile, "thread_id");
+	size_t position = 0, sample = 0;
+	for (struct cairn_bytes value; cairn_trailer_next(trailer, &position, "cpu.thread", &value);) {
+		uint64_t records;
+		if (!cairn_text_decimal(&value, &records) || !cairn_text_take(&value, " "))
+			return;
+		const char *space = value.length ? memchr(value.data, ' ', value.length) : NULL;
+		struct cairn_bytes id = {value.data, space ? (size_t)(space - value.data) : value.length};
+		struct cairn_label labels[2] = {
+			{.key = id_key, .text = cairn_strings_add(&profile->strings, id)},
+			{.key = thread_key, .text = cairn_strings_add(&profile->strings, cairn_bytes_skip(value, id.length + 1))},
+		};
+		uint32_t set = cairn_profile_add_labels(profile, labels, 2);
+		for (; records > 0 && sample < profile->sample_count; records--)
+			profile->samples[sample++].labels = set;
+	}
+}
+
+/* Time again from how often, by the period in nanoseconds: the header has it in microseconds. */
+static void correct_period(struct cairn_profile *profile, uint64_t period_ns)
+{
+	profile->period = (double)period_ns;
+	for (size_t i = 0; i < profile->sample_count; i++)
+		profile->values[2 * i + 1] = profile->values[2 * i] * profile->period;
+}
+
 bool cairn_cpu_read(struct cairn_reader *reader, struct cairn_bytes data, struct cairn_error *error)
 {
 	struct cairn_profile *profile = reader->profile;
@@ -161,8 +193,15 @@ bool cairn_cpu_read(struct cairn_reader *reader, struct cairn_bytes data, struct
 	profile->default_value = 1;
 	profile->period_type = profile->value_types[1];
 	read_records(profile, &words);
-	drop_handler_frames(profile);
-	drop_repeated_leaves(profile);
+	struct cairn_trailer trailer;
+	uint64_t period_ns = cairn_trailer_read(data, &trailer) ? cairn_trailer_number(&trailer, "cpu.period") : 0;
+	if (period_ns) {
+		correct_period(profile, period_ns);
+		label_threads(profile, &trailer);
+	} else {
+		drop_handler_frames(profile);
+		drop_repeated_leaves(profile);
+	}
 	cairn_maps_read(profile, cairn_bytes_skip(data, cairn_cursor_offset(&words.in)));
 	cairn_maps_attach(profile);
 	return true;

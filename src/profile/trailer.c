@@ -80,13 +80,22 @@ bool cairn_trailer_read(struct cairn_bytes dump, struct cairn_trailer *trailer)
 	return true;
 }
 
+bool cairn_trailer_next(const struct cairn_trailer *trailer, size_t *position, const char *name, struct cairn_bytes *value)
+{
+	struct cairn_bytes rest = cairn_bytes_skip(trailer->text, *position), key;
+	while (next_line(&rest, &key, value)) {
+		*position = trailer->text.length - rest.length;
+		if (cairn_bytes_equal(key, cairn_bytes_of(name)))
+			return true;
+	}
+	return false;
+}
+
 struct cairn_bytes cairn_trailer_value(const struct cairn_trailer *trailer, const char *name)
 {
-	struct cairn_bytes rest = trailer->text, key, value;
-	while (next_line(&rest, &key, &value))
-		if (cairn_bytes_equal(key, cairn_bytes_of(name)))
-			return value;
-	return (struct cairn_bytes){"", 0};
+	size_t position = 0;
+	struct cairn_bytes value;
+	return cairn_trailer_next(trailer, &position, name, &value) ? value : (struct cairn_bytes){"", 0};
 }
 
 uint64_t cairn_trailer_number(const struct cairn_trailer *trailer, const char *key)
@@ -98,11 +107,8 @@ uint64_t cairn_trailer_number(const struct cairn_trailer *trailer, const char *k
 
 bool cairn_trailer_next_module(const struct cairn_trailer *trailer, size_t *position, struct cairn_trailer_module *module)
 {
-	struct cairn_bytes rest = cairn_bytes_skip(trailer->text, *position), key, value;
-	while (next_line(&rest, &key, &value)) {
-		*position = trailer->text.length - rest.length;
-		if (!cairn_bytes_equal(key, cairn_bytes_of("module")))
-			continue;
+	struct cairn_bytes value;
+	while (cairn_trailer_next(trailer, position, "module", &value)) {
 		if (!cairn_text_hex(&value, &module->start) || !cairn_text_take(&value, "-") || !cairn_text_hex(&value, &module->end) ||
 		    !cairn_text_take(&value, " ") || !cairn_text_hex(&value, &module->offset) || !cairn_text_take(&value, " "))
 			continue;

@@ -22,6 +22,9 @@ struct cairn_bytes cairn_trailer_value(const struct cairn_trailer *trailer, cons
 /* The same as a number, 0 when it is not there or not one. */
 uint64_t cairn_trailer_number(const struct cairn_trailer *trailer, const char *key);
 
+/* The value of the next line with KEY: start with *POSITION = 0; false after the last. */
+bool cairn_trailer_next(const struct cairn_trailer *trailer, size_t *position, const char *key, struct cairn_bytes *value);
+
 /* One executable range of one module. */
 struct cairn_trailer_module {
 	uint64_t start, end, offset;

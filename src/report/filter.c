@@ -1,4 +1,4 @@
-/* filter.c - applying the filters: each expression is tried once for each function, entry and module, never for each frame.
+/* filter.c - applying the filters: each expression is tried once for each name, file and path, never for each frame.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/filter.h"
 
@@ -14,7 +14,8 @@ enum { untried, no, yes };
 struct matcher {
 	const struct cairn_view *view;
 	struct cairn_pattern *pattern; /* NULL when the option is not given */
-	unsigned char *functions, *entries, *modules; /* untried, no or yes */
+	unsigned char *strings; /* by string of the profile: untried, no or yes */
+	unsigned char *entries; /* by entry, the same */
 	bool matched; /* anything at all */
 };
 
@@ -27,23 +28,23 @@ static bool matcher_start(struct matcher *matcher, const struct cairn_view *view
 	matcher->pattern = cairn_pattern_compile(text, error);
 	if (!matcher->pattern)
 		return cairn_fail_within(error, "--%s: ", option);
-	matcher->functions = cairn_array_zero(view->profile->function_count, 1);
+	matcher->strings = cairn_array_zero(view->profile->strings.count + 1, 1);
 	matcher->entries = cairn_array_zero(view->entry_count, 1);
-	matcher->modules = cairn_array_zero(view->profile->module_count, 1);
 	return true;
 }
 
 static void matcher_end(struct matcher *matcher)
 {
 	cairn_pattern_free(matcher->pattern);
-	free(matcher->functions);
+	free(matcher->strings);
 	free(matcher->entries);
-	free(matcher->modules);
 }
 
-static bool match_text(const struct matcher *matcher, uint32_t id)
+static bool match_string(struct matcher *matcher, uint32_t id)
 {
-	return id && cairn_pattern_match(matcher->pattern, cairn_strings_bytes(&matcher->view->profile->strings, id));
+	if (matcher->strings[id] == untried)
+		matcher->strings[id] = id && cairn_pattern_match(matcher->pattern, cairn_strings_bytes(&matcher->view->profile->strings, id)) ? yes : no;
+	return matcher->strings[id] == yes;
 }
 
 static bool match_entry(struct matcher *matcher, uint32_t entry)
@@ -53,44 +54,27 @@ static bool match_entry(struct matcher *matcher, uint32_t entry)
 	return matcher->entries[entry] == yes;
 }
 
-static bool match_function(struct matcher *matcher, uint32_t id)
-{
-	const struct cairn_function *function = &matcher->view->profile->functions[id];
-	if (matcher->functions[id] == untried)
-		matcher->functions[id] = match_text(matcher, function->name) || match_text(matcher, function->file) ? yes : no;
-	return matcher->functions[id] == yes;
-}
-
-static bool match_module(struct matcher *matcher, uint32_t mapping)
-{
-	if (mapping == CAIRN_NONE)
-		return false;
-	uint32_t module = matcher->view->profile->mappings[mapping].module;
-	if (matcher->modules[module] == untried)
-		matcher->modules[module] = match_text(matcher, matcher->view->profile->modules[module].path) ? yes : no;
-	return matcher->modules[module] == yes;
-}
-
-/* Whether the pattern matches SLOT of the view, which belongs to LOCATION. */
-static bool match_frame(struct matcher *matcher, size_t location, size_t slot)
-{
-	const struct cairn_view *view = matcher->view;
-	uint32_t frame = view->slots[slot].frame;
-	bool matches = match_entry(matcher, view->slots[slot].entry) ||
-		       (frame != CAIRN_NONE && match_function(matcher, view->profile->frames[frame].function)) ||
-		       match_module(matcher, view->profile->locations[location].mapping);
-	matcher->matched |= matches;
-	return matches;
-}
-
-/* The same by the function's name alone. */
+/* Whether the pattern matches the name of SLOT of the view, as shown or in full. */
 static bool match_name(struct matcher *matcher, size_t location, size_t slot)
 {
 	(void)location;
 	const struct cairn_profile *profile = matcher->view->profile;
 	uint32_t frame = matcher->view->slots[slot].frame;
 	bool matches = match_entry(matcher, matcher->view->slots[slot].entry) ||
-		       (frame != CAIRN_NONE && match_text(matcher, profile->functions[profile->frames[frame].function].name));
+		       (frame != CAIRN_NONE && match_string(matcher, profile->functions[profile->frames[frame].function].name));
+	matcher->matched |= matches;
+	return matches;
+}
+
+/* The same, or its file, or the module of LOCATION, which it belongs to. */
+static bool match_frame(struct matcher *matcher, size_t location, size_t slot)
+{
+	const struct cairn_profile *profile = matcher->view->profile;
+	uint32_t frame = matcher->view->slots[slot].frame;
+	const struct cairn_module *module = cairn_profile_module(profile, &profile->locations[location]);
+	bool matches = match_name(matcher, location, slot) ||
+		       (frame != CAIRN_NONE && match_string(matcher, profile->functions[profile->frames[frame].function].file)) ||
+		       (module && match_string(matcher, module->path));
 	matcher->matched |= matches;
 	return matches;
 }

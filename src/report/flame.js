@@ -207,9 +207,11 @@
 	/** @type {SVGForeignObjectElement | null} */
 	let box = null;
 
+	/** Removing it takes the focus from it, which closes it: then it is closed already. */
 	function closeBox() {
-		box?.remove();
+		const open = box;
 		box = null;
+		open?.remove();
 	}
 
 	function openBox() {

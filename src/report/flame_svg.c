@@ -276,7 +276,7 @@ static void add_frame_title(const struct drawing *drawing, const struct cairn_fl
 {
 	const struct cairn_flame_svg_options *options = drawing->options;
 	struct cairn_buffer *out = drawing->out;
-	double total = drawing->flame->total ? (double)drawing->flame->total : 1, factor = options->factor ? options->factor : 1;
+	double total = drawing->flame->total ? (double)drawing->flame->total : 1, factor = options->factor != 0 ? options->factor : 1;
 	name = without_mark(name);
 	bool cut = name.length > name_most;
 	name.length = cut ? name_most : name.length;

@@ -245,7 +245,7 @@ uint32_t cairn_palette_color(enum cairn_palette_kind kind, enum cairn_palette_sp
 
 uint32_t cairn_palette_change(double change, struct cairn_bytes name)
 {
-	double size = fmin(fabs(change), 1), shade = size ? sum_number(name) * 24 : 0;
+	double size = fmin(fabs(change), 1), shade = size > 0 ? sum_number(name) * 24 : 0;
 	unsigned other = (unsigned)(245 - 145 * size - shade), middle = (unsigned)(245 - (change < 0 ? 105 : 145) * size - shade);
 	if (change == 0 || isnan(change))
 		return pack(240, 240, 240);

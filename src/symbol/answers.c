@@ -121,6 +121,15 @@ static uint32_t add_demangled(struct cairn_answers_builder *builder, uint32_t ma
 	return *id;
 }
 
+/* A name as the source has it, of a function the linker never saw, has no other form. What stands before its template
+ * arguments serves as one: that the two differ tells everybody that the name is the full one, and can be shortened. */
+static uint32_t add_plain(struct cairn_answers_builder *builder, uint32_t name)
+{
+	struct cairn_bytes text = cairn_strings_bytes(&builder->strings, name);
+	size_t length = strcspn(text.data, "<");
+	return length > 0 && length < text.length ? cairn_strings_add(&builder->strings, (struct cairn_bytes){text.data, length}) : name;
+}
+
 static uint32_t add_function(struct cairn_answers_builder *builder, const struct cairn_answer_function *function)
 {
 	uint64_t hash = cairn_hash_bytes(function, sizeof *function);
@@ -148,9 +157,10 @@ void cairn_answers_add(struct cairn_answers_builder *builder, uint64_t address, 
 	add_entry(builder, address, symbol->count);
 	for (uint32_t i = 0; i < symbol->count; i++) {
 		const struct cairn_symbol_frame *frame = &symbol->frames[i];
-		struct cairn_answer_function function = {.system_name = add_text(builder, frame->function), .file = add_text(builder, frame->file),
-							 .start_line = frame->function_line};
-		function.name = frame->mangled ? add_demangled(builder, function.system_name) : function.system_name;
+		uint32_t found = add_text(builder, frame->function);
+		struct cairn_answer_function function = {.name = frame->mangled ? add_demangled(builder, found) : found,
+							 .system_name = frame->mangled ? found : add_plain(builder, found),
+							 .file = add_text(builder, frame->file), .start_line = frame->function_line};
 		builder->frames[builder->frame_count++] = (struct cairn_answer_frame){add_function(builder, &function), frame->line, frame->column};
 	}
 }

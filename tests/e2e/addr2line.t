@@ -30,6 +30,8 @@ is "$("$cairn" addr2line -f -i -a <list)" "$(gnu -f -i -a <list)" 'addresses fro
 is "$(cat list | "$cairn" addr2line -f -i)" "$(gnu -f -i <list)" 'from a pipe'
 is "$(printf '%s' "${addresses[0]}" | "$cairn" addr2line)" "$(gnu "${addresses[0]}")" 'a last line without an end'
 is "$("$cairn" addr2line -f </dev/null)" '' 'no address, no answer'
+echo "-f -s ${addresses[0]}" >words
+same @words
 is "$("$cairn" addr2line -f -e stripped "${addresses[0]}" | tr '\n' ' ')" '?? ??:0 ' 'a stripped program'
 
 # One line in, its answer out, while the pipe stays open

@@ -32,7 +32,7 @@ start_redis() {
 	printf -v "pid_$name" %s $!
 	printf -v "port_$name" %s "$port"
 	printf -v "url_$name" %s "http://127.0.0.1:$agent"
-	wait_for 10 redis-cli -p "$port" ping && wait_for 10 curl -sf "http://127.0.0.1:$agent/cairn/status" || { sed 's/^/# /' "$scratch/$name.log"; return 1; }
+	wait_for 10 redis-cli -p "$port" ping && wait_for 10 curl -s "http://127.0.0.1:$agent/cairn/status" || { sed 's/^/# /' "$scratch/$name.log"; return 1; }
 }
 
 # load PORT: something to sample

@@ -46,6 +46,8 @@ def leaf(name):
     """The last component of a name without templates, arguments and suffixes; None where demanglers spell it differently."""
     if name.startswith(("_Z", "_R")) or re.search(r"operator ?[<>]", name):
         return None
+    if "$" in name:  # Rust's escapes, which some leave in
+        name = re.sub(r"\$(LT|GT|u20|RF|BP|C)\$", lambda m: {"LT": "<", "GT": ">", "u20": " ", "RF": "&", "BP": "*", "C": ","}[m[1]], name).replace("..", "::")
     name = name.replace("(anonymous namespace)", "{anon}").replace("operator()", "operatorcall").replace("->", "~~")
     kept, depth = [], 0
     for character in name:

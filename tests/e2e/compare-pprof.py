@@ -2,6 +2,7 @@
 """compare-pprof.py CAIRN SOURCE-FOLDER PROFILE [BASE]: every view of cairn and of `go tool pprof` on the same profile, figure by
 figure; prints TAP. Known differences, each with its reason:
 - a place without a name is "module+0xoffset" here, so that two places are two rows; pprof calls all of a module "[module]".
+- `bytes` is derived from values where samples have no such label; it is not compared then.
 - by files, pprof counts a stack once for each function of a file, not once for the file; that granularity is not compared.
 - --normalize scales the base to the profile, so that what there is now keeps its bytes; pprof scales the profile to the base.
   Every figure differs by that one factor, and is compared after applying it.
@@ -125,6 +126,8 @@ def tags(options):
             want[key, row.group(2)] = value(row.group(1))
     have = {}
     for tag in got["tags"]:
+        if tag["key"] == "bytes" and ("bytes", "total") not in want:
+            continue  # the mean size, which is derived here where the profile has none
         have[tag["key"], "total"] = tag["total"]
         for v in tag["values"]:
             have[tag["key"], v.get("text", f"{v.get('number')}B")] = v["value"]
@@ -170,6 +173,9 @@ def check(title, pair):
     global count, failed
     count += 1
     want, have = pair
+    if not want and not have:
+        print(f"ok {count} - {title} # SKIP the profile has none")
+        return
     good = bool(want) and same(title, want, have)
     failed += not good
     print(f"{'ok' if good else 'not ok'} {count} - {title}{f': {len(want)} figures' if want else ''}")

@@ -101,15 +101,6 @@ static void test_filter(void)
 	ok(cairn_filter_thread(&profile, "net", &error), "by name");
 	is_near(cairn_profile_total(&profile, profile.default_value), 100, 1e-6, "its bytes");
 	cairn_profile_free(&profile);
-
-	profile = dump(first_run);
-	struct cairn_pattern *pattern = cairn_pattern_compile("bin/app", &error);
-	cairn_filter_stacks(&profile, pattern, true);
-	is_int(profile.sample_count, 2, "a module matches");
-	cairn_filter_stacks(&profile, pattern, false);
-	is_int(profile.sample_count, 0, "and can be ignored");
-	cairn_pattern_free(pattern);
-	cairn_profile_free(&profile);
 }
 
 int main(void)

@@ -11,6 +11,7 @@ static const struct cairn_symbol_frame inlined[] = {
 	{.function = "main", .file = "/src/main.cc", .line = 40, .function_line = 30},
 };
 static const struct cairn_symbol_frame plain[] = {{.function = "main", .file = "/src/main.cc", .line = 41, .function_line = 30}};
+static const struct cairn_symbol_frame template[] = {{.function = "fill<int, char>", .file = "/src/main.cc", .line = 50}};
 static const struct cairn_symbol_frame nameless[] = {{.file = "/src/start.S", .line = 7}};
 
 static const struct cairn_probe probes[] = {{"/bin/a", 100, 7, 123456789}, {"/usr/lib/debug/a", 0, 0, 0}};
@@ -24,6 +25,7 @@ static struct cairn_buffer make(void)
 	cairn_answers_add(&builder, 0x1000, &(struct cairn_symbol){inlined, 2, CAIRN_SYMBOL_DWARF});
 	cairn_answers_add(&builder, 0x3000, &(struct cairn_symbol){NULL, 0, CAIRN_SYMBOL_NONE});
 	cairn_answers_add(&builder, 0x1800, &(struct cairn_symbol){nameless, 1, CAIRN_SYMBOL_DWARF});
+	cairn_answers_add(&builder, 0x1900, &(struct cairn_symbol){template, 1, CAIRN_SYMBOL_DWARF});
 	ok(cairn_answers_write(&builder, &origin, &out), "a block is written");
 	cairn_answers_builder_free(&builder);
 	return out;
@@ -46,6 +48,9 @@ static void check_contents(const struct cairn_answers *answers, const char *when
 	is_text(inner ? cairn_answers_string(answers, inner->file).data : NULL, "/src/queue.h", "%s: its file", when);
 	ok(outer && outer == function_at(answers, 0x2000, 0), "%s: one function is kept once", when);
 	is_int(answers->frames[answers->first[cairn_answers_find(answers, 0x2000)]].line, 41, "%s: the line is the frame's", when);
+	const struct cairn_answer_function *full = function_at(answers, 0x1900, 0);
+	is_text(full ? cairn_answers_string(answers, full->name).data : NULL, "fill<int, char>", "%s: a name as the source has it", when);
+	is_text(full ? cairn_answers_string(answers, full->system_name).data : NULL, "fill", "%s: and without its arguments", when);
 	ok(function_at(answers, 0x1800, 0) && function_at(answers, 0x1800, 0)->name == 0, "%s: a line without a function", when);
 	ok(cairn_answers_find(answers, 0x3000) != CAIRN_NONE && !function_at(answers, 0x3000, 0), "%s: nothing known is an answer too", when);
 	is_int(cairn_answers_find(answers, 0x1001), CAIRN_NONE, "%s: an address that was not asked has none", when);
@@ -78,7 +83,7 @@ static void test_adding(void)
 	ok(cairn_answers_write(&builder, &(struct cairn_answers_origin){.key = "abcd", .options = ""}, &second) &&
 		   cairn_answers_parse(&answers, cairn_buffer_bytes(&second)), "old answers and a new one make a block");
 	check_contents(&answers, "after adding");
-	is_int(answers.address_count, 5, "all are there");
+	is_int(answers.address_count, 6, "all are there");
 	is_int(answers.function_count, older.function_count, "a function both have is kept once");
 	is_int(answers.note, 0, "no note");
 	cairn_answers_builder_free(&builder);

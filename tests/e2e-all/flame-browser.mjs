@@ -1,0 +1,115 @@
+// Flame graphs in a real browser: flame-browser.mjs CHROMIUM FOLDER, where FOLDER has small.svg, hostile.svg, change.svg and large.svg.
+// Prints TAP.
+// SPDX-License-Identifier: Apache-2.0
+import {chromium} from "playwright-core";
+
+const [executablePath, folder] = process.argv.slice(2);
+let count = 0;
+const ok = (good, name, detail = "") => console.log(`${good ? "" : "not "}ok ${++count} - ${name}${good ? "" : "\n#   " + JSON.stringify(detail)}`);
+const is = (got, want, name) => ok(JSON.stringify(got) === JSON.stringify(want), name, {got, want});
+
+const browser = await chromium.launch({executablePath, args: ["--no-sandbox"]});
+const context = await browser.newContext({viewport: {width: 1300, height: 800}, colorScheme: "light"});
+const page = await context.newPage();
+const problems = [];
+page.on("pageerror", (error) => problems.push(String(error)));
+page.on("dialog", (dialog) => (problems.push("dialog"), dialog.dismiss()));
+page.on("request", (request) => request.url().startsWith("file:") || problems.push(request.url()));
+
+const frame = (name) => page.locator("#frames > g").filter({has: page.locator("title", {hasText: new RegExp("^" + name + " \\(")})});
+const width = (name) => frame(name).locator("rect").evaluate((rect) => Number(rect.getAttribute("width")));
+const hidden = (name) => frame(name).evaluate((group) => group.classList.contains("hide"));
+const text = (id) => page.locator("#" + id).textContent();
+const labels = () => page.locator("#frames text").allTextContents();
+const hash = () => page.evaluate(() => location.hash);
+
+await page.goto(`file://${folder}/small.svg`);
+const whole = await width("all"), first = await width("beta"), drawn = await labels();
+ok(first < whole, "a frame is narrower than the whole", {first, whole});
+await frame("beta").click();
+is(await width("beta"), whole, "a click zooms: the frame is as wide as the whole");
+is(await hidden("delta"), true, "what is beside it is gone");
+ok(await frame("alpha").evaluate((group) => group.classList.contains("parent")), "its caller is faded");
+ok((await hash()).startsWith("#zoom="), "the address says where", await hash());
+ok(await page.locator("#unzoom").isVisible(), "there is a way out");
+const shared = page.url();
+await page.goBack();
+is(await width("beta"), first, "the back button leads out");
+is(await labels(), drawn, "and every label is as it was drawn");
+await page.goForward();
+is(await width("beta"), whole, "and forward in again");
+await page.locator("#unzoom").click();
+is([await width("beta"), await hidden("delta")], [first, false], "so does Reset zoom");
+await frame("gamma").hover();
+ok((await text("details")).includes("gamma (5 samples, 31.25%)"), "the line below tells what is under the pointer", await text("details"));
+
+await page.keyboard.press("/");
+await page.keyboard.type("gam|del");
+is(await page.locator("#frames > .match").count(), 2, "search marks what it found");
+is(await text("matched"), "Matched: 50.0% in 2 frames", "and says how much that is");
+ok((await hash()).includes("search=gam"), "the address remembers the search", await hash());
+await page.keyboard.press("Enter");
+await frame("beta").click();
+is(await text("matched"), "Matched: 50.0% in 2 frames", "zoomed, the part is of what is shown");
+await page.keyboard.press("Escape");
+is([await page.locator("#frames > .match").count(), await text("matched")], [0, ""], "Escape ends the search");
+await page.keyboard.press("Escape");
+is(await width("beta"), first, "and then the zoom");
+await page.keyboard.press("/");
+await page.keyboard.type("(");
+ok(problems.length === 0, "half a regular expression is no error", problems);
+await page.keyboard.press("Escape");
+
+await page.goto("about:blank");
+await page.goto(`file://${folder}/small.svg`);
+for (let i = 0; i < 4 && !(await page.evaluate(() => document.activeElement?.closest("#frames"))); i++)
+	await page.keyboard.press("Tab");
+const focused = () => page.evaluate(() => document.activeElement?.querySelector("title")?.textContent.split(" (")[0]);
+is(await focused(), "all", "Tab reaches the frames");
+await page.keyboard.press("ArrowUp");
+is(await focused(), "alpha", "an arrow goes to the widest callee");
+await page.keyboard.press("ArrowUp");
+await page.keyboard.press("ArrowRight");
+is(await focused(), "delta", "and to the side");
+await page.keyboard.press("Enter");
+is(await width("delta"), whole, "Enter zooms");
+await page.keyboard.press("ArrowDown");
+is(await focused(), "alpha", "and down to the caller");
+
+await page.goto("about:blank");
+await page.goto(shared);
+is(await width("beta"), whole, "a link opens where it was taken");
+
+const shade = () => page.locator(".from").evaluate((stop) => getComputedStyle(stop).stopColor);
+const light = await shade();
+await page.emulateMedia({colorScheme: "dark"});
+const dark = await shade();
+ok(light !== dark && dark === "rgb(30, 31, 34)", "dark where the viewer wants it", {light, dark});
+await page.emulateMedia({colorScheme: "light"});
+
+await page.goto(`file://${folder}/change.svg`);
+const fill = async (name) => (await frame(name).locator("rect").evaluate((rect) => getComputedStyle(rect).fill)).match(/\d+/g).map(Number);
+const [grown, gone] = [await fill("grow"), await fill("gone")];
+ok(grown[0] > grown[2] && gone[2] > gone[0], "grown is red, shrunk is blue, and what vanished is there", {grown, gone});
+
+await page.goto(`file://${folder}/hostile.svg`);
+await page.locator("#frames > g").first().click();
+await page.keyboard.press("/");
+await page.keyboard.type("script");
+ok(await page.locator("#frames > .match").count() > 0, "hostile names are only text");
+ok(await page.evaluate(() => !("pwned" in window)), "and nothing of them runs");
+
+await page.goto("about:blank");
+await page.goto(`file://${folder}/large.svg`);
+const milliseconds = await page.evaluate(async () => {
+	const groups = document.querySelectorAll("#frames > g");
+	const start = performance.now();
+	groups[Math.floor(groups.length / 100)].dispatchEvent(new MouseEvent("click", {bubbles: true}));
+	await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+	return [groups.length, performance.now() - start];
+});
+console.log(`# ${milliseconds[0]} frames, a zoom takes ${milliseconds[1].toFixed(0)} ms`);
+ok(milliseconds[1] < 1500, "a zoom in a picture of thousands of frames is drawn soon", milliseconds);
+is(problems, [], "no error, no dialog, no network");
+console.log(`1..${count}`);
+await browser.close();

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Flame graphs in headless Chromium: zoom, search, keyboard, address, dark mode, colours of change, hostile names. And the types of our script.
+. tests/e2e/lib.sh
+need node npm python3
+browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || skip_all 'no chromium here'
+modules=$PWD/${CAIRN_BUILD:-build}/node
+mkdir -p "$modules"
+[ -d "$modules/node_modules/playwright-core" ] && [ -d "$modules/node_modules/typescript" ] ||
+	(cd "$modules" && npm install --silent --no-fund --no-audit playwright-core@1 typescript@5 >/dev/null 2>&1) || skip_all 'npm cannot fetch playwright-core'
+printf 'alpha;beta;gamma 5\nalpha;beta 5\nalpha;delta 3\nalpha 3\n' | "$cairn" flame -o "$scratch/small.svg"
+printf 'm;w;grow 100\nm;w;gone 300\n' >"$scratch/before"
+printf 'm;w;grow 700\n' >"$scratch/after"
+"$cairn" flame --base "$scratch/before" "$scratch/after" -o "$scratch/change.svg"
+printf 'r;<script>pwned=1</script> 5\nr;"onclick="pwned=1 5\nr;</title><script>pwned=1</script> 5\n' | "$cairn" flame -o "$scratch/hostile.svg"
+python3 tests/bench/make-folded.py 40 | "$cairn" flame --min-width 0.5 -o "$scratch/large.svg"
+cp tests/e2e-all/flame-browser.mjs "$modules/flame-browser.mjs"
+node "$modules/flame-browser.mjs" "$browser" "$scratch" >"$scratch/tap" 2>"$scratch/error"
+sed '/^1\.\./d' "$scratch/tap"
+tap_count=$(grep -c '^\(not \)\?ok' "$scratch/tap") tap_failed=$(grep -c '^not ok' "$scratch/tap")
+grep -q '^1\.\.' "$scratch/tap"
+ok $? 'the browser test came to its end'
+sed 's/^/# /' "$scratch/error" | head -n 5
+holds 'the script of pictures has the types its comments say' "$modules/node_modules/.bin/tsc" --noEmit --allowJs --checkJs --strict --target es2022 --lib es2022,dom,dom.iterable src/report/flame.js
+done_testing

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# The unwind rules of every function of libc, libstdc++, redis-server and jemalloc are readelf's; on aarch64 too, under qemu.
+. tests/e2e/lib.sh
+need python3 readelf
+frames=$PWD/${CAIRN_BUILD:-build}/tests/frames
+library_path() { ldconfig -p | awk -v name="$1" '$1 == name { print $NF; exit }'; }
+for file in "$(library_path libc.so.6)" "$(library_path libstdc++.so.6)" "$(library_path libjemalloc.so.2)" "$(command -v redis-server)"; do
+	[ -n "$file" ] || { skip 'a file that is not installed' 'not here'; continue; }
+	holds "$(basename "$file"): $(python3 tests/unwind/compare-frames.py "$frames" "$file" | head -n 1)" python3 tests/unwind/compare-frames.py "$frames" "$file"
+done
+
+sysroot=/usr/aarch64-linux-gnu
+if command -v aarch64-linux-gnu-gcc >/dev/null && command -v qemu-aarch64 >/dev/null && [ -e $sysroot/lib/libc.so.6 ]; then
+	cross() { aarch64-linux-gnu-gcc -O2 -g -std=gnu17 -D_GNU_SOURCE -Isrc -Itests "$@" -pthread -ldl; }
+	holds 'the reader is built for aarch64' cross tests/unwind/frames.c src/agent/eh_frame.c -o "$scratch/frames"
+	printf '#!/bin/sh\nexec qemu-aarch64 -L %s "%s" "$@"\n' $sysroot "$scratch/frames" >"$scratch/frames-qemu"
+	chmod +x "$scratch/frames-qemu"
+	holds "aarch64 libc: $(python3 tests/unwind/compare-frames.py "$scratch/frames-qemu" $sysroot/lib/libc.so.6 | head -n 1)" \
+		python3 tests/unwind/compare-frames.py "$scratch/frames-qemu" $sysroot/lib/libc.so.6
+	holds 'the unwinder is built for aarch64' cross tests/unit/agent/unwind_test.c src/agent/{unwind,stack,code,eh_frame,expression,rule_cache}.c -o "$scratch/unwind_test"
+	qemu-aarch64 -L $sysroot "$scratch/unwind_test" >"$scratch/unwind.tap" 2>&1
+	ok $? "aarch64: $(grep -c ^ok "$scratch/unwind.tap") tests of the unwinder hold"
+	grep -A2 '^not ok' "$scratch/unwind.tap" | sed 's/^/#   /' | head -n 6
+else
+	skip 'aarch64' 'no gcc-aarch64-linux-gnu, libc6-dev-arm64-cross or qemu-user here'
+fi
+done_testing

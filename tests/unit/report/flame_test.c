@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/read.h"
+#include "report/flame_svg.h"
+#include "tap.h"
+
+struct drawn {
+	struct cairn_profile profile;
+	struct cairn_view view;
+	struct cairn_tree tree;
+	struct cairn_flame flame;
+};
+
+static void lay_out(struct drawn *drawn, const char *text, struct cairn_tree_options options, double least_part)
+{
+	struct cairn_error error;
+	cairn_profile_init(&drawn->profile);
+	if (!cairn_profile_read(&drawn->profile, cairn_bytes_of(text), "test", NULL, &error) ||
+	    !cairn_view_make(&drawn->view, &drawn->profile, &(struct cairn_view_options){0}, &error))
+		printf("# %s\n", error.text);
+	options.least_part = least_part;
+	cairn_tree_make(&drawn->tree, &drawn->view, &options);
+	cairn_flame_make(&drawn->flame, &drawn->tree, &(struct cairn_flame_options){.least_part = least_part});
+}
+
+static void clear(struct drawn *drawn)
+{
+	cairn_flame_free(&drawn->flame);
+	cairn_tree_free(&drawn->tree);
+	cairn_view_free(&drawn->view);
+	cairn_profile_free(&drawn->profile);
+}
+
+/* "name@depth:start+weight" of all frames, in the order of the layout. */
+static const char *describe(const struct drawn *drawn)
+{
+	static char text[2048];
+	struct cairn_buffer out = cairn_buffer(sizeof text - 1);
+	for (size_t i = 0; i < drawn->flame.count; i++) {
+		const struct cairn_flame_frame *frame = &drawn->flame.frames[i];
+		struct cairn_bytes name = cairn_tree_name(&drawn->tree, frame->node);
+		cairn_buffer_format(&out, "%s%.*s@%u:%lld+%lld", i ? " " : "", (int)name.length, name.data, frame->depth, (long long)frame->start,
+				    (long long)frame->weight);
+	}
+	memcpy(text, out.data, out.length);
+	text[out.length] = 0;
+	cairn_buffer_free(&out);
+	return text;
+}
+
+static void test_layout(void)
+{
+	struct drawn drawn;
+	lay_out(&drawn, "a;b 1\na;c 2\na 4\nd 8\na;b 16\n", (struct cairn_tree_options){0}, 0);
+	is_text(describe(&drawn), "root@0:0+31 a@1:0+23 d@1:23+8 b@2:4+17 c@2:21+2", "a caller's own part comes first, then callees by name");
+	ok(!drawn.flame.is_change, "nothing is a change");
+	clear(&drawn);
+
+	lay_out(&drawn, "a;b 1\na;c 2\na 4\nd 8\na;b 16\n", (struct cairn_tree_options){0}, 0.2);
+	is_text(describe(&drawn), "root@0:0+31 a@1:0+23 d@1:23+8 b@2:4+17", "what is too small is left out, and nothing moves");
+	clear(&drawn);
+
+	lay_out(&drawn, "a;b 5\nc;b 6\n", (struct cairn_tree_options){.reversed = true}, 0);
+	is_text(describe(&drawn), "root@0:0+11 b@1:0+11 a@2:0+5 c@2:5+6", "reversed, callers stand on what they call");
+	clear(&drawn);
+
+	lay_out(&drawn, "a;b 5\na 1\nc 2\na;b 3\n", (struct cairn_tree_options){.order = CAIRN_TREE_BY_TIME}, 0);
+	is_text(describe(&drawn), "root@0:0+11 a@1:0+6 b@2:0+5 c@1:6+2 a@1:8+3 b@2:8+3", "in the order of time only neighbours are one");
+	clear(&drawn);
+
+	lay_out(&drawn, "a 1\nb 9\nc 5\n", (struct cairn_tree_options){.order = CAIRN_TREE_BY_VALUE}, 0);
+	is_text(describe(&drawn), "root@0:0+15 a@1:14+1 b@1:0+9 c@1:9+5", "by value the largest is first");
+	clear(&drawn);
+
+	lay_out(&drawn, "a 0\nb;c 0\n", (struct cairn_tree_options){0}, 0);
+	is_int(drawn.flame.total, 0, "no weight gives a total of 0");
+	clear(&drawn);
+}
+
+static void test_order(void)
+{
+	struct drawn drawn;
+	lay_out(&drawn, "f 1\nf(int) 1\ng;x 1\ng::h 1\n", (struct cairn_tree_options){0}, 0);
+	is_text(describe(&drawn), "root@0:0+4 f@1:0+1 f(int)@1:1+1 g::h@1:2+1 g@1:3+1 x@2:3+1",
+		"siblings are in the order of their lines: a blank before a bracket, a colon before a semicolon");
+	clear(&drawn);
+}
+
+static void test_change(void)
+{
+	struct drawn drawn;
+	lay_out(&drawn, "a;up 7\na;down -5\n", (struct cairn_tree_options){0}, 0);
+	is_text(describe(&drawn), "root@0:0+12 a@1:0+12 down@2:0+5 up@2:5+7", "a change is as wide as it is large");
+	ok(drawn.flame.is_change, "and is known for one");
+	is_near(drawn.flame.grown, 7, 0, "what grew");
+	is_near(drawn.flame.shrunk, 5, 0, "what shrank");
+	clear(&drawn);
+}
+
+static void test_fractions(void)
+{
+	struct drawn drawn;
+	lay_out(&drawn, "a;x 0.4\na;y 0.4\na;z 0.4\n", (struct cairn_tree_options){0}, 0);
+	is_text(describe(&drawn), "root@0:0+1 a@1:0+1 x@2:0+0 y@2:0+1 z@2:1+0", "fractions are rounded where frames begin and end, so they still add up");
+	clear(&drawn);
+}
+
+static void is_label(const char *name, size_t count, const char *want)
+{
+	struct cairn_buffer out = cairn_buffer(1024);
+	cairn_flame_label(cairn_bytes_of(name), count, &out);
+	cairn_buffer_byte(&out, 0);
+	is_text(out.data, want, "%s in %zu letters", name, count);
+	cairn_buffer_free(&out);
+}
+
+static void test_labels(void)
+{
+	is_label("main", 4, "main");
+	is_label("main", 3, "");
+	is_label("processCommand", 8, "proces..");
+	is_label("db::Table::insert", 15, "..Table::insert");
+	is_label("db::Table::insert", 10, "..insert");
+	is_label("db::Table::insert_many_rows", 10, "insert_m..");
+	is_label("std::vector<a::b>::push(c::d)", 14, "..push(c::d)");
+	is_label("\xc3\xa4\xc3\xb6\xc3\xbc", 3, "\xc3\xa4\xc3\xb6\xc3\xbc");
+	is_label("\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4", 6, "\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4..");
+}
+
+static void test_deep(void)
+{
+	struct cairn_buffer text = cairn_buffer(1 << 20);
+	for (int i = 0; i < 4000; i++)
+		cairn_buffer_text(&text, i ? ";f" : "f");
+	cairn_buffer_text(&text, " 3\n");
+	cairn_buffer_byte(&text, 0);
+	struct drawn drawn;
+	lay_out(&drawn, text.data, (struct cairn_tree_options){0}, 0);
+	is_int(drawn.flame.depth, 4000, "4,000 frames deep");
+	clear(&drawn);
+	cairn_buffer_free(&text);
+}
+
+int main(void)
+{
+	test_layout();
+	test_order();
+	test_change();
+	test_fractions();
+	test_labels();
+	test_deep();
+	return tap_done();
+}
