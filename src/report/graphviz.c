@@ -11,7 +11,6 @@ struct graph;
 
 static struct {
 	struct graph *(*read)(const char *text);
-	int (*close)(struct graph *graph);
 	int (*set_least_level)(int level);
 	int (*(*set_error_writer)(int (*write)(char *text)))(char *text);
 	struct context *(*context)(void);
@@ -36,7 +35,6 @@ static bool load(void)
 		const char *name;
 	} wanted[] = {
 		{&library.read, cgraph, "agmemread"},
-		{&library.close, cgraph, "agclose"},
 		{&library.set_least_level, cgraph, "agseterr"},
 		{&library.set_error_writer, cgraph, "agseterrf"},
 		{&library.context, gvc, "gvContext"},
@@ -94,8 +92,7 @@ bool cairn_graphviz_render(struct cairn_bytes dot, const char *format, struct ca
 	struct context *context = library.context();
 	struct graph *graph = context ? library.read(text.data) : NULL;
 	bool good = graph && draw(context, graph, format, out);
-	if (graph)
-		library.close(graph);
+	/* The graph stays open: Graphviz remembers the last font by a pointer into it, and looks there when it draws the next one. */
 	if (context)
 		library.free_context(context);
 	cairn_buffer_free(&text);
