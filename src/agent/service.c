@@ -23,7 +23,8 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-enum { fork_pause_ms = 200, live_pause_ms = 20, retry_ms = 1000, body_maximum = 64 << 20, input_maximum = 128 << 20, response_maximum = 512 << 20 };
+enum { fork_pause_ms = 200, live_pause_ms = 20, retry_ms = 1000 };
+enum { body_maximum = 64 << 20, input_maximum = 128 << 20, response_maximum = 512 << 20 };
 
 struct cairn_agent cairn_agent;
 
@@ -325,7 +326,11 @@ static void settle_profiler(struct cairn_agent *agent)
 	} else if (state >= CAIRN_PROFILER_INACTIVE && agent->config.activate != 2) {
 		cairn_profiler_activate(&agent->profiler, agent->config.activate == 1, NULL);
 	}
-	if (state >= CAIRN_PROFILER_INACTIVE && agent->config.unwinder == 1)
+	if (agent->config.unwinder != 1)
+		cairn_fail(&agent->unwinder_problem, "the configuration says unwinder:jemalloc");
+	else if (state < CAIRN_PROFILER_INACTIVE)
+		cairn_profiler_explain(&agent->profiler, agent->unwinder_problem.text, sizeof agent->unwinder_problem.text);
+	else
 		cairn_hook_install(&agent->profiler.jemalloc, (unsigned)agent->config.depth, &agent->unwinder_problem);
 }
 

@@ -150,6 +150,15 @@ static bool step_by_frame_pointer(struct walk *walk)
 	return true;
 }
 
+/* No call returns to the first instruction of a function: such a return address was put there by makecontext or its like, and
+ * the frame is the last. */
+static bool starts_function(const struct cairn_code *code, uint64_t pc)
+{
+	struct cairn_image image = image_of(code);
+	struct cairn_fde fde;
+	return code->unwind_header && cairn_eh_frame_find(&image, code->unwind_header, pc, &fde) && fde.start == pc;
+}
+
 __attribute__((noinline)) static cairn_short_rule make_short_rule(const struct cairn_code *code, uint64_t pc)
 {
 	struct cairn_image image = image_of(code);
@@ -157,6 +166,8 @@ __attribute__((noinline)) static cairn_short_rule make_short_rule(const struct c
 	cairn_short_rule rule = cairn_short_rule_of(CAIRN_SHORT_NO_RULE);
 	if (find_rules(code, pc, &rules))
 		rule = cairn_short_rule_make(&image, &rules);
+	else if (starts_function(code, pc + 1))
+		rule = cairn_short_rule_of(CAIRN_SHORT_OUTERMOST);
 	cairn_rule_cache_put(pc, code->tag, rule);
 	return rule;
 }

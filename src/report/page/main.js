@@ -159,7 +159,7 @@ class Page {
 					break;
 				box = next;
 			}
-		this.picture.selected = around ? -1 : state.selected;
+		this.picture.selected = state.selected;
 		if (fresh || box !== this.box || this.shown === null)
 			this.picture.show(box, this.up);
 		else
@@ -222,7 +222,7 @@ class Page {
 	/** @param {number} thread */
 	threadName(thread) {
 		const at = facts.threads[thread] ?? {name: "", id: ""};
-		return at.name ? at.name + (at.id ? " (" + at.id + ")" : "") : at.id || "not known";
+		return at.name ? at.name + (at.id ? " (" + at.id + ")" : "") : at.id ? "number " + at.id : "not known";
 	}
 
 	showTable() {
@@ -453,7 +453,7 @@ function showGlance(page, data) {
 	element("glance-list").append(...glances.map((glance) => {
 		const item = make("li"), button = make("button");
 		button.append(make("span", "name", glance.name), make("span", growth.length || facts.change ? "amount up" : "amount", glance.amount),
-			make("span", "share", percent(glance.share, 1)), make("span", "more", glance.more.filter(Boolean).join(" · ")), makeBar(glance.share));
+			make("span", "share", percent(glance.share, 1) + (growth.length ? " of the growth" : "")), make("span", "more", glance.more.filter(Boolean).join(" · ")), makeBar(glance.share, growth.length > 0 || facts.change));
 		button.addEventListener("click", () => page.go({selected: glance.func, view: "around", zoom: []}));
 		item.append(button);
 		return item;
@@ -468,7 +468,7 @@ function growingGlances(data) {
 	return (facts.series?.growth ?? []).map((growth) => ({
 		func: data.functions.findIndex((func, i) => i > 0 && func.name === growth.name), name: growth.name,
 		amount: "+" + humanRate(growth.perHour, seconds), share: growth.share,
-		more: [`${human(growth.now)} now`, growth.caller && `called from ${growth.caller}`, `${(100 * growth.confidence).toFixed(growth.confidence > 0.999 ? 2 : 0)} % sure`],
+		more: [`${human(growth.now)} now`, growth.caller && `called from ${growth.caller}`, growth.confidence > 0.999 ? "more than 99.9 % sure" : `${(100 * growth.confidence).toFixed(0)} % sure`],
 	}));
 }
 
@@ -507,12 +507,15 @@ function makeTimeline(series, grows) {
 	return item;
 }
 
+/** The page, for those who look at it from outside: a person at the console, a test. @type {Page} */
+let livePage;
+
 async function start() {
 	if (typeof DecompressionStream === "undefined")
 		throw new Error("This page needs a browser of 2023 or later.");
-	const page = new Page(await readTree());
-	showHead(page);
-	await page.show(page.state);
+	livePage = new Page(await readTree());
+	showHead(livePage);
+	await livePage.show(livePage.state);
 	document.documentElement.dataset.ready = "yes";
 }
 

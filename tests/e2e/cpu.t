@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# CPU profiles of a program whose split of work is known, by every door, and what a run leaves behind.
+. tests/e2e/lib.sh
+need gcc curl python3
+[ -e "$library" ] || skip_all 'no libcairn.so'
+gcc -O2 -g -D_GNU_SOURCE -pthread tests/e2e/busy.c -o "$scratch/busy" -ljemalloc || skip_all 'no jemalloc to link with'
+port=$(free_port)
+url=http://127.0.0.1:$port
+
+# begin ARGUMENTS...: the program with an agent
+begin() {
+	LD_PRELOAD=$library CAIRN_CONF=listen:127.0.0.1:$port CAIRN_TOOL=$cairn "$scratch/busy" "$@" >"$scratch/said" 2>&1 &
+	pid=$!
+	children+=("$pid")
+	wait_for 10 curl -sf "$url/cairn/status" -o /dev/null
+}
+timers() { grep -c '^ID' "/proc/$pid/timers"; }
+without_timers() { [ "$(timers)" -eq 0 ]; }
+# share OF VALUE TOTAL LOW HIGH
+between() { awk -v value="$1" -v total="$2" -v low="$3" -v high="$4" 'BEGIN { exit !(total > 0 && value / total >= low && value / total <= high) }'; }
+
+begin
+before=$(grep -h '^Sig' "/proc/$pid/status")
+holds 'cairn cpu writes a file' "$cairn" cpu "$pid" --seconds 4 --frequency 199 -o "$scratch/busy.cpu"
+"$cairn" top --json "$scratch/busy.cpu" >"$scratch/top.json" 2>/dev/null
+read -r total three one spin < <(python3 - "$scratch/top.json" <<'P'
+import json, sys
+top = json.load(open(sys.argv[1])); rows = {r["name"]: r for r in top["rows"]}
+print(top["total"], *(rows.get(n, {"cum": 0})["cum"] for n in ("three", "one", "spin")))
+P
+)
+# 3 to 1 with a few hundred samples: the share of `three` has a standard error of about 2 %.
+between "$three" "$total" 0.66 0.84
+ok $? "three of four parts are in three: $three of $total ns"
+between $((three + one)) "$total" 0.98 1
+ok $? 'and the rest in one'
+between "$spin" "$total" 0.98 1
+ok $? 'all under spin, which both call'
+"$cairn" tags "$scratch/busy.cpu" >"$scratch/tags" 2>/dev/null
+holds 'the threads are named' bash -c "grep -q alpha '$scratch/tags' && grep -q beta '$scratch/tags'"
+holds 'the one that waits is not there' bash -c "! grep -q idle '$scratch/tags'"
+used=$(awk '{ print $14 + $15 }' "/proc/$pid/stat")
+curl -sf "$url/pprof/profile?seconds=3" -o "$scratch/raw.prof"
+spent=$(($(awk '{ print $14 + $15 }' "/proc/$pid/stat") - used))
+sampled=$("$cairn" top --json "$scratch/raw.prof" 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["total"])')
+between "$sampled" $((spent * 10000000)) 0.85 1.15
+ok $? "the time sampled is the time spent: $sampled ns of $((spent * 10)) ms"
+if command -v jeprof >/dev/null; then
+	like "$(jeprof --text "$scratch/busy" "$scratch/raw.prof" 2>/dev/null)" '*three*' 'stock jeprof reads it'
+else
+	skip 'stock jeprof reads it' 'no jeprof here'
+fi
+holds 'as a flame graph' bash -c "'$cairn' flame '$scratch/raw.prof' 2>/dev/null | grep -q '<svg'"
+
+like "$(curl -s -X POST "$url/debug/prof/cpu?seconds=1&output=flamegraph" | head -c 500)" '*<svg*' 'POST /debug/prof/cpu as a flame graph'
+like "$(curl -s -X POST "$url/debug/prof/cpu?seconds=1&output=text")" '*three;spin*' 'and as text'
+curl -s -X POST "$url/debug/prof/cpu?seconds=1" -o "$scratch/greptime.pb"
+curl -s "$url/debug/pprof/profile?seconds=1" -o "$scratch/go.pb"
+for file in greptime go; do
+	like "$("$cairn" top "$scratch/$file.pb" 2>/dev/null)" '*spin*' "$file's profile is a pprof profile"
+	if command -v go >/dev/null; then
+		like "$(go tool pprof -top "$scratch/$file.pb" 2>/dev/null)" '*spin*' "go tool pprof reads $file's"
+	else
+		skip "go tool pprof reads $file's" 'no go here'
+	fi
+done
+is "$(curl -s -o /dev/null -w '%{http_code}' -X POST "$url/debug/prof/cpu?seconds=0")" 400 'no seconds are refused'
+is "$(curl -s -o /dev/null -w '%{http_code}' -X POST "$url/debug/prof/cpu?frequency=x")" 400 'and a frequency that is none'
+
+curl -s "$url/pprof/profile?seconds=3" -o "$scratch/first.prof" &
+wait_for 3 bash -c "[ \"\$(grep -c '^ID' /proc/$pid/timers)\" -gt 0 ]"
+is "$(curl -s -w ' %{http_code}' "$url/debug/pprof/profile?seconds=1")" $'a CPU profile is under way already\n 409' 'one run at a time'
+like "$(curl -s -w ' %{http_code}' -X POST "$url/debug/prof/cpu?seconds=1")" '{"error":"Pprof error: *"} 409' "in GreptimeDB's words"
+wait $!
+holds 'the first goes on undisturbed' [ -s "$scratch/first.prof" ]
+
+timeout 1 curl -s "$url/pprof/profile?seconds=60" -o /dev/null
+holds 'a client that leaves ends the run' wait_for 3 without_timers
+is "$(grep -h '^Sig[^Q]' "/proc/$pid/status")" "$(grep '^Sig[^Q]' <<<"$before")" 'no handler and no signal stays behind'
+curl -s "$url/pprof/profile?seconds=1" -o /dev/null &
+sleep 0.5
+kill -TERM "$pid"
+wait "$pid"
+is "$?" 0 'a program that ends in a run ends as ever'
+wait
+
+begin itself
+holds 'a host that handles SIGPROF itself is profiled too' "$cairn" cpu "$pid" --seconds 2 -o "$scratch/own.cpu"
+like "$("$cairn" top "$scratch/own.cpu" 2>/dev/null)" '*spin*' 'by another signal'
+kill -TERM "$pid"
+wait "$pid"
+like "$(cat "$scratch/said")" '[1-9]* own, 0 foreign' 'and gets its own signals and no other'
+done_testing
