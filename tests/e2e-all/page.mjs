@@ -88,6 +88,7 @@ const color = async (page, name) => {
 	await page.locator('[data-view="leaves"]').click();
 	ok(Math.abs((await place(page, "buffer")).width / whole - 0.1) < 0.01, "inverted: what is allocated in two places is one box");
 	await page.locator("#functions tbody button", {hasText: "buffer"}).click();
+	ok((await text(page, "#detail-name")) === "buffer" && (await text(page, "#detail-figures")).includes("10.0 %"), "a function chosen in the table has its figures over all callers", await text(page, "#detail"));
 	await page.keyboard.press("3");
 	const up = await place(page, "parse"), down = await place(page, "buffer");
 	ok(up && down && up.y < down.y && Math.abs(up.width / down.width - 0.8) < 0.01, "callers stand above, with their shares", [up, down]);
