@@ -69,7 +69,7 @@ const color = async (page, name) => {
 	ok((await color(page, "buffer"))[2] < 150, "and it is marked in the picture", await color(page, "buffer"));
 	await page.locator('#search-actions [data-kind="focus"]').click();
 	ok((await text(page, "#pills")).includes("only") && (await place(page, "cache")) === null, "a search becomes a filter", await text(page, "#pills"));
-	ok((await text(page, "#detail-figures")).includes("100"), "what is left is the whole", await text(page, "#detail-figures"));
+	ok((await page.evaluate(() => livePage.root.value)) === 100, "what is left is the whole", await page.evaluate(() => livePage.root.value));
 	await page.locator("#pills button").click();
 	ok((await place(page, "cache")) !== null && (await page.locator("#pills").isHidden()), "the pill takes it away");
 	await page.keyboard.press("/");
