@@ -76,8 +76,8 @@ int main(int count, char **arguments)
 	pthread_create(&threads[0], NULL, work, "alpha");
 	pthread_create(&threads[1], NULL, work, "beta");
 	pthread_create(&threads[2], NULL, wait_for_ever, "idle");
-	while (!stop)
-		pause();
+	while (!stop) /* any thread may have been given the signal */
+		usleep(10000);
 	printf("%d own, %d foreign\n", (int)ticks, (int)foreign);
 	return 0;
 }
