@@ -69,7 +69,7 @@ const color = async (page, name) => {
 	ok((await color(page, "buffer"))[2] < 150, "and it is marked in the picture", await color(page, "buffer"));
 	await page.locator('#search-actions [data-kind="focus"]').click();
 	ok((await text(page, "#pills")).includes("only") && (await place(page, "cache")) === null, "a search becomes a filter", await text(page, "#pills"));
-	ok((await text(page, "#detail-figures")).includes("100"), "what is left is the whole", await text(page, "#detail-figures"));
+	ok((await page.evaluate(() => livePage.root.value)) === 100, "what is left is the whole", await page.evaluate(() => livePage.root.value));
 	await page.locator("#pills button").click();
 	ok((await place(page, "cache")) !== null && (await page.locator("#pills").isHidden()), "the pill takes it away");
 	await page.keyboard.press("/");
@@ -88,6 +88,7 @@ const color = async (page, name) => {
 	await page.locator('[data-view="leaves"]').click();
 	ok(Math.abs((await place(page, "buffer")).width / whole - 0.1) < 0.01, "inverted: what is allocated in two places is one box");
 	await page.locator("#functions tbody button", {hasText: "buffer"}).click();
+	ok((await text(page, "#detail-name")) === "buffer" && (await text(page, "#detail-figures")).includes("10.0 %"), "a function chosen in the table has its figures over all callers", await text(page, "#detail"));
 	await page.keyboard.press("3");
 	const up = await place(page, "parse"), down = await place(page, "buffer");
 	ok(up && down && up.y < down.y && Math.abs(up.width / down.width - 0.8) < 0.01, "callers stand above, with their shares", [up, down]);

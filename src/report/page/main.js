@@ -75,9 +75,11 @@ class Page {
 		this.boxKey = "";
 		this.root = this.box;
 		this.up = /** @type {Box | null} */ (null);
+		this.rest = this.box;
+		this.restKey = "";
 		this.picture = new Picture(element("scroller"), element("sheet"), element("picture"), data.functions, {
 			zoom: (box) => this.zoom(box),
-			point: (box) => this.detail(box ?? this.box),
+			point: (box) => this.detail(box ?? this.resting()),
 			menu: (box, x, y) => this.openMenu(box, x, y),
 			name: (box) => this.name(box),
 		});
@@ -170,7 +172,19 @@ class Page {
 		nothing.hidden = this.root.size > 0;
 		nothing.textContent = state.filters.length ? "The filters leave nothing. Remove one of them to see more."
 			: facts.change ? "Nothing changed between the two profiles." : "There is no memory in this profile.";
-		this.detail(box);
+		this.detail(this.resting());
+	}
+
+	/** What the details are of while nothing is pointed at: the zoomed box, or the function that was selected elsewhere. */
+	resting() {
+		const {selected} = this.state, key = this.treeKey + selected;
+		if (!selected || this.box.func === selected)
+			return this.box;
+		if (this.restKey !== key) {
+			this.restKey = key;
+			this.rest = aroundBoxes(this.tree, selected).down;
+		}
+		return this.rest;
 	}
 
 	showSearch() {
@@ -292,7 +306,8 @@ class Page {
 
 	/** The stack as text, the callee first. @param {Box} box */
 	copy(box) {
-		const names = box.path().map((func) => this.data.functions[func].name), text = (box instanceof UpBox ? names : names.reverse()).join("\n");
+		const path = this.root.func ? [this.root.func, ...box.path()] : box.path(), names = path.map((func) => this.data.functions[func].name);
+		const text = (box instanceof UpBox ? names : names.reverse()).join("\n");
 		navigator.clipboard?.writeText(text).catch(() => undefined);
 	}
 
@@ -408,7 +423,7 @@ class Page {
 /** @param {Page} page */
 function showHead(page) {
 	const {tree, data} = page, base = tree.total.base[0], process = facts.process.slice(facts.process.lastIndexOf("/") + 1);
-	element("title").textContent = facts.title || process || "Memory profile";
+	element("title").textContent = facts.title || process || (/space|objects/.test(facts.type) ? "Memory profile" : "Profile");
 	const total = element("total");
 	total.append(make("strong", facts.change ? (facts.shown < 0 ? "down" : "up") : "", signed(facts.shown)));
 	const what = {inuse_space: "live memory", inuse_objects: "live objects", alloc_space: "allocated so far", alloc_objects: "objects allocated so far"}[facts.type] ?? facts.type;
