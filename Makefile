@@ -9,7 +9,7 @@ MESON_OPTIONS ?=
 all: require-build  ## build build/cairn and build/libcairn.so
 	@[ -f $(BUILD)/build.ninja ] || meson setup $(BUILD) --prefix $(PREFIX) $(MESON_OPTIONS) >$(BUILD).log || { cat $(BUILD).log; exit 1; }
 	@rm -f $(BUILD).log
-	@ninja -C $(BUILD) --quiet
+	@out=$$(ninja -C $(BUILD) 2>&1) || { printf '%s\n' "$$out"; exit 1; }
 
 require-build:
 	@scripts/require build

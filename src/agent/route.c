@@ -124,7 +124,8 @@ const struct cairn_route *cairn_route_find(struct cairn_bytes method, struct cai
 			return route;
 		other = route;
 		size_t used = strlen(allow);
-		snprintf(allow + used, sizeof allow - used, "%s%s", used ? ", " : "", strcmp(route->methods, "GET POST") == 0 ? "GET, POST" : route->methods);
+		bool both = strcmp(route->methods, "GET POST") == 0;
+		snprintf(allow + used, sizeof allow - used, "%s%s", used ? ", " : "", both ? "GET, POST" : route->methods);
 	}
 	if (!other) {
 		cairn_response_text(response, 404, CAIRN_TEXT, "nothing here; / lists what there is\n");
@@ -133,7 +134,8 @@ const struct cairn_route *cairn_route_find(struct cairn_bytes method, struct cai
 	if (other->flags & CAIRN_ROUTE_USERVER)
 		cairn_userver_wrong_method(response, method);
 	else
-		cairn_response_text(response, 405, CAIRN_TEXT, "%s answers %s, not %.*s\n", other->path, allow, (int)(method.length < 20 ? method.length : 20), method.data);
+		cairn_response_text(response, 405, CAIRN_TEXT, "%s answers %s, not %.*s\n", other->path, allow,
+				    (int)(method.length < 20 ? method.length : 20), method.data);
 	cairn_response_header(response, "Allow", allow);
 	return NULL;
 }

@@ -106,7 +106,8 @@ static void answer_go(struct cairn_call *call, bool allocs)
 	if (status != 200)
 		cairn_response_text(call->response, status, CAIRN_TEXT, "%s\n", error.text);
 	else
-		cairn_response_header(call->response, "Content-Disposition", allocs ? "attachment; filename=\"allocs\"" : "attachment; filename=\"heap\"");
+		cairn_response_header(call->response, "Content-Disposition",
+				      allocs ? "attachment; filename=\"allocs\"" : "attachment; filename=\"heap\"");
 }
 
 void cairn_go_heap(struct cairn_call *call)

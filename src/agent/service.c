@@ -23,7 +23,8 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-enum { fork_pause_ms = 200, live_pause_ms = 20, retry_ms = 1000, body_maximum = 64 << 20, input_maximum = 128 << 20, response_maximum = 512 << 20 };
+enum { fork_pause_ms = 200, live_pause_ms = 20, retry_ms = 1000 };
+enum { body_maximum = 64 << 20, input_maximum = 128 << 20, response_maximum = 512 << 20 };
 
 struct cairn_agent cairn_agent;
 

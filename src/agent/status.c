@@ -1,4 +1,4 @@
-/* status.c - GET /cairn/status and GET /metrics.
+/* status.c - GET /cairn/status.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/status.h"
 
@@ -239,64 +239,4 @@ void cairn_status_text(struct cairn_agent *agent, struct cairn_buffer *out)
 	add_line(out, "config problems", agent->config.problems);
 	cairn_buffer_format(out, "dropped: %u\n", atomic_load(&agent->counters.busy));
 	add_line(out, "agent", CAIRN_VERSION);
-}
-
-static void write_metric(struct cairn_buffer *out, const char *name, const char *type, const char *help, double value)
-{
-	cairn_buffer_format(out, "# HELP %s %s\n# TYPE %s %s\n%s %.17g\n", name, help, name, type, name, value);
-}
-
-void cairn_status_metrics(struct cairn_agent *agent, struct cairn_buffer *out)
-{
-	static const struct {
-		const char *statistic, *name, *help;
-	} gauges[] = {
-		{"stats.allocated", "jemalloc_allocated_bytes", "Bytes in live allocations of the application."},
-		{"stats.active", "jemalloc_active_bytes", "Bytes in pages that hold live allocations."},
-		{"stats.metadata", "jemalloc_metadata_bytes", "Bytes the allocator uses for itself."},
-		{"stats.resident", "jemalloc_resident_bytes", "Bytes of the allocator's pages that are in physical memory, at most."},
-		{"stats.mapped", "jemalloc_mapped_bytes", "Bytes of address space in extents the allocator has mapped."},
-		{"stats.retained", "jemalloc_retained_bytes", "Bytes of address space kept after their memory was given back."},
-		{"stats.resident", "sys_jemalloc_resident", "Bytes of the allocator's pages that are in physical memory, at most."},
-		{"stats.allocated", "sys_jemalloc_allocated", "Bytes in live allocations of the application."},
-	};
-	struct cairn_jemalloc *jemalloc = &agent->profiler.jemalloc;
-	if (jemalloc->mallctl)
-		cairn_jemalloc_refresh(jemalloc);
-	for (size_t i = 0; i < sizeof gauges / sizeof *gauges; i++) {
-		size_t value;
-		if (jemalloc->mallctl && cairn_jemalloc_get_size(jemalloc, gauges[i].statistic, &value) == 0)
-			write_metric(out, gauges[i].name, "gauge", gauges[i].help, (double)value);
-	}
-	struct cairn_profiler *profiler = &agent->profiler;
-	enum cairn_profiler_state state = cairn_profiler_state(profiler);
-	cairn_buffer_text(out, "# HELP cairn_profiler_state The state of the heap profiler: 1 for the one it is in.\n# TYPE cairn_profiler_state gauge\n");
-	for (int i = CAIRN_PROFILER_NO_JEMALLOC; i <= CAIRN_PROFILER_ACTIVE; i++)
-		cairn_buffer_format(out, "cairn_profiler_state{state=\"%s\"} %d\n", cairn_profiler_state_name((enum cairn_profiler_state)i), (int)state == i);
-	struct cairn_hook_counts hook;
-	struct cairn_cpu_counts cpu;
-	cairn_hook_count(&hook);
-	cairn_cpu_count(&cpu);
-	cairn_buffer_text(out, "# HELP cairn_stacks_total Stacks of sampled allocations taken by Cairn's unwinder, by how they ended.\n# TYPE cairn_stacks_total counter\n");
-	for (int i = 0; i < CAIRN_UNWIND_ENDS; i++)
-		cairn_buffer_format(out, "cairn_stacks_total{end=\"%s\"} %llu\n", cairn_unwind_end_name((enum cairn_unwind_end)i), (unsigned long long)hook.ends[i]);
-	write_metric(out, "cairn_stack_seconds", "gauge", "Mean time to take a stack.", hook.ns_per_stack / 1e9);
-	write_metric(out, "cairn_profiling_samples_per_second", "gauge", "Sampled allocations per second.", atomic_load(&agent->budget.samples_per_second));
-	write_metric(out, "cairn_profiling_cpu_share", "gauge", "Share of the process's CPU time that heap profiling costs.", atomic_load(&agent->budget.share));
-	write_metric(out, "cairn_profiling_memory_bytes", "gauge", "Memory that sampled objects of the last snapshot take beyond their size, at most.",
-		     (double)cairn_budget_memory(atomic_load(&agent->snapshots.last_samples)));
-	write_metric(out, "cairn_period_changes_total", "counter", "Changes of the sampling period made to stay within the budget.", atomic_load(&agent->budget.changes));
-	write_metric(out, "cairn_cpu_samples_total", "counter", "CPU samples taken.", (double)cpu.samples);
-	write_metric(out, "cairn_cpu_samples_dropped_total", "counter", "CPU samples dropped because the ring was full.", (double)cpu.dropped);
-	struct cairn_snapshots *snapshots = &agent->snapshots;
-	write_metric(out, "cairn_sampling_period_bytes", "gauge", "Mean distance of samples, in allocated bytes.", (double)cairn_profiler_period(profiler));
-	write_metric(out, "cairn_last_snapshot_samples", "gauge", "Sampled live objects in the last snapshot.", (double)atomic_load(&snapshots->last_samples));
-	write_metric(out, "cairn_last_snapshot_seconds", "gauge", "How long jemalloc took to write the last snapshot.",
-		     (double)atomic_load(&snapshots->last_duration_ns) / 1e9);
-	write_metric(out, "cairn_snapshots_total", "counter", "Snapshots taken.", atomic_load(&snapshots->taken));
-	write_metric(out, "cairn_snapshots_failed_total", "counter", "Snapshots that failed.", atomic_load(&snapshots->failed));
-	write_metric(out, "cairn_requests_total", "counter", "Requests the agent has answered.", atomic_load(&agent->counters.requests));
-	write_metric(out, "cairn_requests_refused_total", "counter", "Requests refused for their Host, Origin or token.", atomic_load(&agent->counters.refused));
-	write_metric(out, "cairn_dropped_total", "counter", "Requests turned away because too much was under way.", atomic_load(&agent->counters.busy));
-	write_metric(out, "cairn_children_failed_total", "counter", "Children for naming and drawing that failed.", atomic_load(&agent->counters.children_bad));
 }

@@ -47,24 +47,21 @@ struct session {
 };
 
 static const char usage[] =
-	"Usage: addr2line [option(s)] [addr(s)]\n"
-	" Convert addresses into line number/file name pairs.\n"
-	" If no addresses are specified on the command line, they will be read from stdin\n"
-	" The options are:\n"
-	"  @<file>                Read options from <file>\n"
-	"  -a --addresses         Show addresses\n"
-	"  -b --target=<bfdname>  Accepted and ignored: only ELF files are read\n"
-	"  -e --exe=<executable>  Set the input file name (default is a.out)\n"
-	"  -i --inlines           Unwind inlined functions\n"
-	"  -j --section=<name>    Read section-relative offsets instead of addresses\n"
-	"  -p --pretty-print      Make the output easier to read for humans\n"
-	"  -s --basenames         Strip directory names\n"
-	"  -f --functions         Show function names\n"
-	"  -C --demangle[=style]  Demangle function names\n"
-	"  -R --recurse-limit     Accepted: demangling is always bounded\n"
-	"  -r --no-recurse-limit  Accepted and ignored\n"
-	"  -h --help              Display this information\n"
-	"  -v --version           Display the program's version\n";
+	"cairn addr2line - where addresses are in the source\n\n"
+	"usage: addr2line [options] [ADDRESS...]\n\n"
+	"Addresses that are not named here come from standard input, one on a line.\n\n"
+	"  -e, --exe FILE        the program or library (a.out unless told)\n"
+	"  -f, --functions       the function too\n"
+	"  -i, --inlines         and the functions inlined there, innermost first\n"
+	"  -C, --demangle        names as they are written in C++ and Rust\n"
+	"  -a, --addresses       the address before each answer\n"
+	"  -p, --pretty-print    each answer on one line\n"
+	"  -s, --basenames       files without their folders\n"
+	"  -j, --section NAME    addresses are offsets in this section\n"
+	"  -b, --target, -r, -R  understood and ignored\n"
+	"  @FILE                 options from a file\n"
+	"  -h, --help            this text\n"
+	"  -v, --version         the version\n";
 
 /* Parses into OPTIONS; the exit code when there is nothing more to do, else -1. */
 static int parse(struct options *options, int argc, char **argv)

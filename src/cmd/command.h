@@ -27,6 +27,7 @@ extern const struct cairn_command cairn_command_flamegraph;
 extern const struct cairn_command cairn_command_html;
 extern const struct cairn_command cairn_command_graph;
 extern const struct cairn_command cairn_command_gallery;
+extern const struct cairn_command cairn_command_gen_flamegraph;
 extern const struct cairn_command cairn_command_pprof;
 extern const struct cairn_command cairn_command_export;
 extern const struct cairn_command cairn_command_shell;

@@ -19,6 +19,8 @@ struct options {
 	uint64_t bytes_most;
 	bool threads;
 	bool plain; /* not packed by gzip */
+	const char *since;
+	const char *default_type;
 };
 
 static bool ends_with(const char *text, const char *end)
@@ -29,9 +31,28 @@ static bool ends_with(const char *text, const char *end)
 
 /* Formats. */
 
+/* PROFILE with Go's meaning of a difference over time: what was allocated since the base, and what is in use at the end. The
+ * base was taken from every value, so those in use get it back. */
+static struct cairn_profile since_base(const struct cairn_profile *profile)
+{
+	struct cairn_profile result = *profile;
+	for (uint32_t value = 0; value < profile->value_count; value++) {
+		if (strncmp(cairn_profile_string(profile, profile->value_types[value].type), "inuse_", 6) != 0)
+			continue;
+		for (size_t i = 0; i < profile->sample_count; i++)
+			result.values[i * profile->value_count + value] += cairn_profile_base(profile, i, value);
+	}
+	result.base_count = 0;
+	return result;
+}
+
 static bool write_pprof(const struct options *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_error *error)
 {
-	const struct cairn_profile *profile = view->profile;
+	struct cairn_profile shown = options->since ? since_base(view->profile) : *view->profile;
+	const struct cairn_profile *profile = &shown;
+	uint32_t first = options->default_type ? cairn_profile_find_value(profile, options->default_type) : CAIRN_NONE;
+	if (first != CAIRN_NONE)
+		shown.default_value = first;
 	struct cairn_pprof_options writing = {
 		.names = options->setup.source.no_symbols ? CAIRN_PPROF_NAMES_NONE : CAIRN_PPROF_NAMES_ALL,
 		.drop_frames = profile->kind == CAIRN_PROFILE_HEAP && !options->setup.view.all_frames ? CAIRN_PPROF_ALLOCATOR_FRAMES : NULL,
@@ -145,6 +166,9 @@ static void prepare(void *values)
 	struct options *options = values;
 	options->setup.source.split_threads |= options->threads;
 	options->plain |= options->setup.output && ends_with(options->setup.output, ".pb");
+	struct cairn_option_list *base = &options->setup.source.base;
+	if (options->since && base->count < CAIRN_OPTION_LIST_MAX)
+		base->items[base->count++] = options->since;
 }
 
 /* Options. */
@@ -161,6 +185,8 @@ static const struct cairn_option pprof_table[] = {
 	{0, "max-bytes", "SIZE", "the same until the unpacked profile is no larger", CAIRN_OPTION_SIZE, AT(bytes_most), 0},
 	{0, "threads", NULL, "a sample for each thread of a stack, with its name as a label", CAIRN_OPTION_FLAG, AT(threads), 0},
 	{0, "uncompressed", NULL, "without gzip", CAIRN_OPTION_FLAG, AT(plain), 0},
+	{0, "since", "FILE", "what was allocated since this profile, and what is in use now", CAIRN_OPTION_TEXT, AT(since), 0},
+	{0, "default-type", "NAME", "the value a viewer shows first, such as alloc_space", CAIRN_OPTION_TEXT, AT(default_type), 0},
 	{0},
 };
 

@@ -308,3 +308,16 @@ const struct cairn_command cairn_command_gallery = {
 	.options_size = sizeof(struct options),
 	.run = run,
 };
+
+/* GreptimeDB's script of that name: the program, then the folder. */
+static int run_script(int argc, char **argv)
+{
+	if (argc != 3) {
+		fprintf(stderr, "Usage: %s <binary_path> <gprof_directory>\n", argv[0]);
+		return CAIRN_EXIT_FAILED;
+	}
+	struct options options = {.setup.source.binary = {.items = {argv[1]}, .count = 1}};
+	return run(&options, 1, argv + 2);
+}
+
+const struct cairn_command cairn_command_gen_flamegraph = {.name = "gen_flamegraph.sh", .run_arguments = run_script};

@@ -98,6 +98,7 @@ static bool load(struct run *run, struct cairn_error *error)
 	char **operands = cairn_arena_zero(&run->arena, names->count + 1, sizeof *operands);
 	for (size_t i = 0; i < names->count; i++)
 		operands[i] = cairn_arena_text(&run->arena, cairn_bytes_of(names->items[i]));
+	cairn_profile_free(&run->profile); /* which the loader initialises */
 	if (run->options.service) {
 		struct cairn_error why;
 		run->source.no_symbols = true;

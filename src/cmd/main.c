@@ -28,6 +28,7 @@ const struct cairn_command *const cairn_commands[] = {
 	&cairn_command_html,
 	&cairn_command_graph,
 	&cairn_command_gallery,
+	&cairn_command_gen_flamegraph,
 	&cairn_command_pprof,
 	&cairn_command_export,
 	&cairn_command_shell,

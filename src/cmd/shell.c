@@ -192,7 +192,7 @@ static void show_help(struct cairn_buffer *out)
 		cairn_buffer_format(out, "  %s%-*s %s\n", cairn_commands[i]->name, width, regex ? " REGEX" : "", cairn_commands[i]->summary);
 	}
 	cairn_buffer_text(out, "  top20                  the first 20 rows; any number\n"
-			       "  web, gv, evince, svg   the call graph, written to a file\n"
+			       "  web, svg, pdf, png     the call graph, written to a file\n"
 			       "  callgrind [FILE]       calls between lines, written to FILE for kcachegrind\n"
 			       "  options                every option and its value\n"
 			       "  NAME=VALUE, NAME       set an option: focus=malloc, lines, cum\n"
@@ -231,10 +231,23 @@ static bool split(const char *text, struct line *line, struct cairn_error *error
 	return !to_file || line->file || cairn_fail(error, "after > comes the name of a file");
 }
 
-/* Whether what COMMAND writes is for another program to show, and so goes to a file. */
-static bool is_picture(const struct cairn_command *command)
+/* What is for another program to show goes to a file, whose ending also says which format it is to be. */
+static const struct picture {
+	const char *word;
+	const char *command;
+	const char *ending;
+} pictures[] = {
+	{"flame", "flame", "svg"}, {"html", "html", "html"}, {"pprof", "pprof", "pb.gz"}, {"export", "export", "pb.gz"}, {"graph", "graph", "svg"},
+	{"web", "graph", "svg"},   {"svg", "graph", "svg"},  {"gv", "graph", "ps"},	 {"ps", "graph", "ps"},	 {"evince", "graph", "pdf"},
+	{"pdf", "graph", "pdf"},   {"png", "graph", "png"},  {"gif", "graph", "gif"},	 {"dot", "graph", "dot"},
+};
+
+static const struct picture *find_picture(const char *word)
 {
-	return strcmp(command->name, "flame") == 0 || strcmp(command->name, "graph") == 0;
+	for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++)
+		if (strcmp(pictures[i].word, word) == 0)
+			return &pictures[i];
+	return NULL;
 }
 
 /* A terminal gets more than fits by a pager. */
@@ -344,18 +357,19 @@ static void run_view(struct shell *shell, const struct cairn_command *command, s
 		if (find_option(command->groups, NULL, name, &value))
 			arguments[count++] = cairn_arena_text(&line->arena, cairn_bytes_of(shell->extras[i]));
 	}
+	const struct picture *picture = find_picture(line->words[0]);
+	if (!line->file && picture)
+		line->file = cairn_arena_format(&line->arena, "cairn.%d.%u.%s", (int)getpid(), shell->pictures++, picture->ending);
+	setup->output = line->file;
 	if (command->view->takes_pattern && !setup->pattern)
 		good = cairn_fail(&error, "name what to show: %s REGEX", command->name);
 	else
 		good = cairn_options_parse(command, setup, &count, arguments, &help, &error);
+	line->file = help ? NULL : setup->output;
 	if (good && help)
 		cairn_options_help(command, &out);
 	else if (good && !show_as_jeprof(shell, command, setup, &out, &good, &error))
 		good = cairn_view_show(command, setup, shell->profile, &out, &error);
-	if (setup->output && !line->file)
-		line->file = setup->output;
-	if (!line->file && is_picture(command) && !help)
-		line->file = cairn_arena_format(&line->arena, "cairn.%d.%u.svg", (int)getpid(), shell->pictures++);
 	if (good)
 		deliver(line, cairn_buffer_bytes(&out));
 	else
@@ -393,22 +407,8 @@ static const struct cairn_command *find_command(char *word, uint64_t *rows)
 	if (digits.length && !cairn_text_decimal(&digits, rows))
 		return NULL;
 	word[letters] = '\0';
-	return find_view(strcmp(word, "text") == 0 ? "top" : word);
-}
-
-/* jeprof's words for a call graph in a window: here a file, for whatever shows files. */
-static void draw(struct shell *shell, struct line *line)
-{
-	const struct cairn_command *graph = find_view("graph");
-	if (graph)
-		run_view(shell, graph, line, 0);
-	else
-		fprintf(stderr, "this cairn draws no call graphs; 'flame' writes a flame graph\n");
-}
-
-static bool is_graph_word(const char *word)
-{
-	return strcmp(word, "web") == 0 || strcmp(word, "gv") == 0 || strcmp(word, "evince") == 0 || strcmp(word, "svg") == 0;
+	const struct picture *picture = find_picture(word);
+	return find_view(strcmp(word, "text") == 0 ? "top" : picture ? picture->command : word);
 }
 
 /* False when the person is done. */
@@ -436,8 +436,6 @@ static bool run_line(struct shell *shell, struct line *line)
 		run_view(shell, command, line, rows);
 	else if (strcmp(word, "callgrind") == 0)
 		write_callgrind(shell, line);
-	else if (is_graph_word(word))
-		draw(shell, line);
 	else if (line->count > 1 || !set_option(shell, word))
 		fprintf(stderr, "no command or option '%s'; 'help' lists them\n", word);
 	return true;

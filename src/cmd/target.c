@@ -19,7 +19,8 @@
 enum { answer_seconds = 120, status_seconds = 5, snapshot_maximum = 1 << 30 };
 
 const struct cairn_option cairn_target_option_table[] = {
-	{0, "token", "TOKEN", "the token of an agent reached over TCP ($CAIRN_TOKEN)", CAIRN_OPTION_TEXT, offsetof(struct cairn_target_options, token), 0},
+	{0, "token", "TOKEN", "the token of an agent reached over TCP ($CAIRN_TOKEN)", CAIRN_OPTION_TEXT,
+	 offsetof(struct cairn_target_options, token), 0},
 	{0},
 };
 
@@ -71,21 +72,6 @@ static int inner_pid(int pid)
 	return inner;
 }
 
-/* $XDG_RUNTIME_DIR of the process when it started; "" when it cannot be known. */
-static void runtime_folder(int pid, char *out, size_t size)
-{
-	struct cairn_file file;
-	out[0] = 0;
-	if (!read_proc(pid, "environ", &file))
-		return;
-	static const char name[] = "XDG_RUNTIME_DIR=";
-	const char *at = file.bytes.data, *end = at + file.bytes.length;
-	for (; at < end; at += strnlen(at, (size_t)(end - at)) + 1)
-		if ((size_t)(end - at) > sizeof name && strncmp(at, name, sizeof name - 1) == 0)
-			snprintf(out, size, "%.*s", (int)strnlen(at + sizeof name - 1, (size_t)(end - at) - sizeof name + 1), at + sizeof name - 1);
-	cairn_file_close(&file);
-}
-
 /* Connects to the socket at PATH; the descriptor, or -1 with errno. */
 static int connect_socket(const char *path)
 {
@@ -118,47 +104,68 @@ static bool belongs_to(const char *path, int pid)
 	return own;
 }
 
-/* Looks in FOLDER as the process sees it. */
-static bool try_folder(struct cairn_target *target, int inner, const char *folder, bool *forbidden)
+/* Tries the socket at PATH as the process sees it, and as we do where we may not look through its root. */
+static bool try_path(struct cairn_target *target, const char *path, bool *forbidden)
 {
-	for (int i = 1; i < 16; i++) {
-		char name[40];
-		snprintf(name, sizeof name, i > 1 ? "%d-%d.sock" : "%d.sock", inner, i);
-		snprintf(target->socket, sizeof target->socket, "/proc/%d/root%.128s/%s", target->pid, folder, name);
-		if (access(target->socket, F_OK) != 0) {
-			*forbidden = *forbidden || errno == EACCES || errno == EPERM;
-			/* Without the right to look through another's root, the same path in ours may do. */
-			snprintf(target->socket, sizeof target->socket, "%.128s/%s", folder, name);
-			if (access(target->socket, F_OK) != 0) {
-				*forbidden = *forbidden || errno == EACCES;
-				break;
-			}
-		}
+	for (int own = 0; own < 2; own++) {
+		if (own)
+			snprintf(target->socket, sizeof target->socket, "%.200s", path);
+		else
+			snprintf(target->socket, sizeof target->socket, "/proc/%d/root%.200s", target->pid, path);
 		if (belongs_to(target->socket, target->pid))
 			return true;
-		*forbidden = *forbidden || errno == EACCES;
+		*forbidden = *forbidden || errno == EACCES || errno == EPERM;
 	}
 	target->socket[0] = 0;
 	return false;
 }
 
+/* Whether PATH is that of an agent's socket for process INNER: /…cairn…/INNER.sock, or INNER-2.sock and so on. */
+static bool is_agent_path(struct cairn_bytes path, int inner)
+{
+	uint64_t number;
+	const char *slash = path.length ? memrchr(path.data, '/', path.length) : NULL;
+	if (!slash || path.data[0] != '/' || !memmem(path.data, (size_t)(slash - path.data), "/cairn", 6))
+		return false;
+	struct cairn_bytes name = cairn_bytes_skip(path, (size_t)(slash - path.data) + 1);
+	if (!cairn_text_decimal(&name, &number) || number != (uint64_t)inner)
+		return false;
+	if (cairn_text_take(&name, "-") && !cairn_text_decimal(&name, &number))
+		return false;
+	return cairn_bytes_equal(name, cairn_bytes_of(".sock"));
+}
+
+/* The kernel's list of unix sockets says where the agent's is, whatever the process's environment was. */
+static bool find_listed(struct cairn_target *target, int inner, bool *forbidden)
+{
+	struct cairn_file file;
+	bool found = false;
+	if (!read_proc(target->pid, "net/unix", &file))
+		return false;
+	struct cairn_bytes rest = file.bytes, line;
+	while (!found && cairn_text_line(&rest, &line, NULL)) {
+		const char *slash = line.length ? memchr(line.data, '/', line.length) : NULL;
+		struct cairn_bytes path = slash ? cairn_bytes_skip(line, (size_t)(slash - line.data)) : (struct cairn_bytes){"", 0};
+		char text[108];
+		if (path.length >= sizeof text || !is_agent_path(path, inner))
+			continue;
+		snprintf(text, sizeof text, "%.*s", (int)path.length, path.data);
+		found = try_path(target, text, forbidden);
+	}
+	cairn_file_close(&file);
+	return found;
+}
+
 static bool find_process(struct cairn_target *target, struct cairn_error *error)
 {
-	char path[64], folders[4][128] = {"", "/run/cairn", "", ""};
+	char path[64];
 	struct stat status;
 	snprintf(path, sizeof path, "/proc/%d", target->pid);
 	if (stat(path, &status) != 0)
 		return cairn_fail(error, "no process %d", target->pid);
-	runtime_folder(target->pid, folders[0], sizeof folders[0] - 6);
-	if (folders[0][0])
-		memcpy(folders[0] + strlen(folders[0]), "/cairn", 7);
-	snprintf(folders[2], sizeof folders[2], "/tmp/cairn-%u", status.st_uid);
-	snprintf(folders[3], sizeof folders[3], "/run/user/%u/cairn", status.st_uid);
-	int inner = inner_pid(target->pid);
 	bool forbidden = false;
-	for (int i = 0; i < 4; i++)
-		if (folders[i][0] && try_folder(target, inner, folders[i], &forbidden))
-			return true;
+	if (find_listed(target, inner_pid(target->pid), &forbidden))
+		return true;
 	if (forbidden && geteuid() != 0 && geteuid() != status.st_uid)
 		return cairn_fail(error, "process %d belongs to another user; its agent answers only to that user and root", target->pid);
 	return cairn_fail(error, "process %d has no agent; start it with 'cairn run -- COMMAND', or with LD_PRELOAD=libcairn.so", target->pid);

@@ -1,8 +1,8 @@
 /* target.h - a live process with an agent, as a person names it: a PID, a unix socket, or a URL.
  *
- * A PID is found through /proc: the agent's socket is looked for where that process would have put it, in its own view of
- * the file system, so that containers and other users work as far as permissions go, and the socket must be the process's
- * own.
+ * A PID is found through /proc: the kernel's list of sockets in that process's network, and the path there in its own view of
+ * the file system, so that containers and other users work as far as permissions go; and the socket must be answered by
+ * that very process.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_TARGET_H
 #define CAIRN_CMD_TARGET_H

@@ -156,8 +156,8 @@ bool cairn_symbolized_write(const struct cairn_profile *profile, struct cairn_bu
 	struct writer writer = {.profile = profile, .out = out};
 	if (!find_columns(&writer, error))
 		return false;
+	/* Some write a line "--- heap" here; gperftools' own reader does not know it, and all others do without. */
 	cairn_symbolized_names(profile, NULL, out);
-	cairn_buffer_text(out, "--- heap\n");
 	write_profile(&writer);
 	return true;
 }

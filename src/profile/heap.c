@@ -44,6 +44,8 @@ struct parser {
 	size_t depth;        /* of the stack being read */
 	bool in_stack;       /* an @ line was read and stands at the end of `stacks` */
 	bool stack_counted;  /* and has given a sample */
+	struct counts all;   /* where threads are told apart: what the stack has in all, for one that names none */
+	bool has_all;
 	size_t bad_lines;
 	size_t first_bad_line;
 	size_t uncounted;    /* stacks without a count line */
@@ -162,6 +164,9 @@ static void read_counts(struct parser *in)
 		read_header_counts(in, &counts);
 	} else if (counts.is_all != in->reader->options.split_threads) {
 		add_sample(in, &counts);
+	} else if (counts.is_all) {
+		in->all = counts;
+		in->has_all = true;
 	}
 }
 
@@ -208,10 +213,11 @@ static bool read_stack(struct parser *in)
 
 static void end_stack(struct parser *in)
 {
+	if (in->in_stack && !in->stack_counted && in->has_all)
+		add_sample(in, &in->all);
 	if (in->in_stack && !in->stack_counted)
 		in->uncounted++;
-	in->in_stack = false;
-	in->stack_counted = false;
+	in->in_stack = in->stack_counted = in->has_all = false;
 }
 
 /* Reads lines up to the memory map and returns the map's text, which is empty when there is none. */

@@ -70,7 +70,8 @@ void cairn_diff_make(struct cairn_diff *diff, struct cairn_view *view, const str
 		section->total += change(&rows[e]);
 	}
 	for (size_t s = 0; s < CAIRN_DIFF_KINDS; s++)
-		qsort_r(diff->sections[s].rows, diff->sections[s].count, sizeof *rows, compare_rows, view);
+		if (diff->sections[s].count > 0)
+			qsort_r(diff->sections[s].rows, diff->sections[s].count, sizeof *rows, compare_rows, view);
 	free(rows);
 	free(last);
 }

@@ -95,8 +95,10 @@ static void write_node(const struct drawing *drawing, size_t n)
 	cairn_buffer_format(drawing->out, "\\n%s (%.1f%%)", number(drawing, node->flat, flat), cairn_number_percent(node->flat, total));
 	if (node->flat != node->cum)
 		cairn_buffer_format(drawing->out, "%sof %s (%.1f%%)", plain ? "\\r" : "\\n", number(drawing, node->cum, cum), cairn_number_percent(node->cum, total));
-	cairn_buffer_format(drawing->out, "%s\", shape=box, fontsize=%.1f", plain ? "\\r" : "", plain ? 8 + 50 * sqrt(part(drawing, node->flat)) : 9 + 20 * sqrt(part(drawing, node->flat)));
-	if (!plain) {
+	if (plain) {
+		cairn_buffer_format(drawing->out, "\\r\",shape=box,fontsize=%.1f", 8 + 50 * sqrt(part(drawing, node->flat)));
+	} else {
+		cairn_buffer_format(drawing->out, "\", shape=box, fontsize=%.1f", 9 + 20 * sqrt(part(drawing, node->flat)));
 		write_color(drawing, "fillcolor", node->cum, 0.03, 0.5, 1);
 		write_color(drawing, "color", node->cum, 0.25, 0.9, 0.7);
 		cairn_buffer_text(drawing->out, ", tooltip=\"");
@@ -122,14 +124,14 @@ static void write_edge(const struct drawing *drawing, const struct cairn_graph_e
 {
 	static const double weight_most = 100000; /* Graphviz breaks on larger ones */
 	char value[32];
-	bool plain = drawing->options->plain;
-	double share = part(drawing, edge->value), weight = fmin(pow(fabs(edge->value), 0.7), weight_most);
-	cairn_buffer_format(drawing->out, "N%u -> N%u [label=\"%s%s\", weight=%.0f", edge->from + 1, edge->to + 1, plain ? "" : " ",
-			    number(drawing, edge->value, value), plain ? floor(weight) : 1 + 100 * share);
-	if (plain) {
-		cairn_buffer_format(drawing->out, ", style=\"setlinewidth(%f)%s\"];\n", 2 * fmin(1, 3 * share), edge->inlined ? ",dashed" : "");
+	double share = part(drawing, edge->value);
+	cairn_buffer_format(drawing->out, "N%u -> N%u [label=", edge->from + 1, edge->to + 1);
+	if (drawing->options->plain) {
+		cairn_buffer_format(drawing->out, "%s, weight=%.0f, style=\"setlinewidth(%f)%s\"];\n", number(drawing, edge->value, value),
+				    floor(fmin(pow(fabs(edge->value), 0.7), weight_most)), 2 * fmin(1, 3 * share), edge->inlined ? ",dashed" : "");
 		return;
 	}
+	cairn_buffer_format(drawing->out, "\" %s\", weight=%.0f", number(drawing, edge->value, value), 1 + 100 * share);
 	cairn_buffer_format(drawing->out, ", penwidth=%.2f", 1 + 4 * share);
 	if (edge->residual)
 		cairn_buffer_text(drawing->out, ", style=dashed");
@@ -183,7 +185,7 @@ static void write_plain_legend(const struct drawing *drawing, const char *progra
 {
 	const struct cairn_dot_options *options = drawing->options;
 	char text[32];
-	cairn_buffer_text(drawing->out, "node [width=0.375, height=0.25];\nLegend [shape=plaintext, fontsize=24, label=\"");
+	cairn_buffer_text(drawing->out, "node [width=0.375,height=0.25];\nLegend [shape=box,fontsize=24,shape=plaintext,label=\"");
 	write_literal(drawing, program);
 	cairn_buffer_format(drawing->out, "\\lTotal %s: %s\\lFocusing on: %s\\l", options->unit, number(drawing, options->total, text),
 			    number(drawing, drawing->graph->total, text));

@@ -14,18 +14,18 @@ static struct {
 	int (*close)(struct graph *graph);
 	int (*set_least_level)(int level);
 	int (*(*set_error_writer)(int (*write)(char *text)))(char *text);
-	struct context *(*context)(void);
-	int (*layout)(struct context *context, struct graph *graph, const char *engine);
-	int (*free_layout)(struct context *context, struct graph *graph);
-	int (*render)(struct context *context, struct graph *graph, const char *format, char **data, unsigned *length);
+	struct context *(*open)(void);
+	int (*layout)(struct context *of, struct graph *graph, const char *engine);
+	int (*free_layout)(struct context *of, struct graph *graph);
+	int (*render)(struct context *of, struct graph *graph, const char *format, char **data, unsigned *length);
 	void (*free_data)(char *data);
-	int (*free_context)(struct context *context);
 } library;
-static bool library_ready;
+/* One for all pictures, never freed: Graphviz remembers the last font by a pointer into it. */
+static struct context *context;
 
 static bool load(void)
 {
-	if (library_ready)
+	if (context)
 		return true;
 	void *cgraph = dlopen("libcgraph.so.6", RTLD_NOW | RTLD_GLOBAL), *gvc = dlopen("libgvc.so.6", RTLD_NOW | RTLD_GLOBAL);
 	if (!cgraph || !gvc)
@@ -39,12 +39,11 @@ static bool load(void)
 		{&library.close, cgraph, "agclose"},
 		{&library.set_least_level, cgraph, "agseterr"},
 		{&library.set_error_writer, cgraph, "agseterrf"},
-		{&library.context, gvc, "gvContext"},
+		{&library.open, gvc, "gvContext"},
 		{&library.layout, gvc, "gvLayout"},
 		{&library.free_layout, gvc, "gvFreeLayout"},
 		{&library.render, gvc, "gvRenderData"},
 		{&library.free_data, gvc, "gvFreeRenderData"},
-		{&library.free_context, gvc, "gvFreeContext"},
 	};
 	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
 		void *function = dlsym(wanted[i].handle, wanted[i].name);
@@ -52,7 +51,8 @@ static bool load(void)
 			return false;
 		memcpy(wanted[i].function, &function, sizeof function);
 	}
-	return library_ready = true;
+	context = library.open();
+	return context != NULL;
 }
 
 /* The library prints what it dislikes; only the first of it goes into our own sentence. */
@@ -65,7 +65,7 @@ static int keep_complaint(char *text)
 	return 0;
 }
 
-static bool draw(struct context *context, struct graph *graph, const char *format, struct cairn_buffer *out)
+static bool draw(struct graph *graph, const char *format, struct cairn_buffer *out)
 {
 	char *data = NULL;
 	unsigned length = 0;
@@ -91,13 +91,10 @@ bool cairn_graphviz_render(struct cairn_bytes dot, const char *format, struct ca
 	struct cairn_buffer text = cairn_buffer(SIZE_MAX);
 	cairn_buffer_append(&text, dot.data, dot.length);
 	cairn_buffer_byte(&text, '\0');
-	struct context *context = library.context();
-	struct graph *graph = context ? library.read(text.data) : NULL;
-	bool good = graph && draw(context, graph, format, out);
+	struct graph *graph = library.read(text.data);
+	bool good = graph && draw(graph, format, out);
 	if (graph)
 		library.close(graph);
-	if (context)
-		library.free_context(context);
 	cairn_buffer_free(&text);
 	complaint[strcspn(complaint, "\n")] = 0;
 	return good || cairn_fail(error, "Graphviz cannot draw this as %s%s%s", format, complaint[0] ? ": " : "", complaint);

@@ -95,7 +95,8 @@ static void gather(struct tags *tags, struct cairn_view *view)
 		for (size_t l = 0; cairn_view_label(view, i, l, &label); l++)
 			add_label(tags, &label, cairn_view_value(view, i));
 	}
-	qsort_r(tags->items, tags->count, sizeof *tags->items, compare_tags, tags);
+	if (tags->count > 0)
+		qsort_r(tags->items, tags->count, sizeof *tags->items, compare_tags, tags);
 	for (size_t i = tags->count; i-- > 0;) {
 		tags->keys[tags->items[i].key].first = i;
 		tags->keys[tags->items[i].key].count++;

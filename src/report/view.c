@@ -68,7 +68,7 @@ void cairn_view_place(const struct cairn_view *view, const struct cairn_location
 		cairn_buffer_text(out, base_name(cairn_profile_string(profile, module->path)));
 		if (view->options.granularity != CAIRN_BY_FILE) {
 			cairn_buffer_byte(out, '+');
-			cairn_buffer_hex(out, cairn_profile_file_offset(profile, location));
+			cairn_buffer_hex(out, cairn_profile_file_offset(profile, location) + profile->mappings[location->mapping].link_bias);
 		}
 	}
 }

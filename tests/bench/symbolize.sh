@@ -2,8 +2,9 @@
 # Names for addresses: cairn addr2line against gimli's, llvm-symbolizer and GNU's, inlines on, all addresses in one run.
 . tests/bench/lib.sh
 
-# Peers. gimli's program is built once where cargo is, with debug information of its own: it is the Rust program measured below.
-gimli=$bench/gimli/bin/addr2line
+# Peers. gimli's program (CAIRN_GIMLI, when it is there already) is built once where cargo is, with debug information of its own: it is
+# the Rust program measured below.
+gimli=${CAIRN_GIMLI:-$bench/gimli/bin/addr2line}
 if [ ! -x "$gimli" ] && command -v cargo >/dev/null; then
 	CARGO_PROFILE_RELEASE_DEBUG=2 CARGO_PROFILE_RELEASE_STRIP=none cargo install -q --root "$bench/gimli" addr2line --features bin >/dev/null 2>&1
 fi

@@ -83,6 +83,42 @@ def compare_text():
     return len(shared)
 
 
+def by_address(lines):
+    table, total = {}, None
+    for line in lines:
+        words = line.split()
+        if line.startswith("Total"):
+            total = line
+        elif len(words) > 5:
+            table.setdefault(words[5], set()).add((words[0], words[1], words[3], words[4]))
+    return table, total
+
+
+def compare_addresses():
+    theirs, their_total = by_address(read(theirs_path))
+    ours, our_total = by_address(read(ours_path))
+    if their_total != our_total:
+        bad.append(f"totals: theirs {their_total}, ours {our_total}")
+    # The allocator's own frames stay where jeprof has no name for them; with us they are cut off, and the caller holds what they held.
+    missing = [address for address in theirs if address not in ours]
+    # An allocation function that was inlined: jeprof cuts the whole address, we the inlined part; its caller's flat moves there.
+    moved = {figure[0] for address in ours if address not in theirs for figure in ours[address] if figure[0] == figure[2]}
+    for address in ours:
+        if address not in theirs:
+            continue
+        (their_flat, *_), (our_flat, *_) = min(theirs[address]), min(ours[address])
+        if {f[2:] for f in theirs[address]} == {f[2:] for f in ours[address]} and float(our_flat) == 0 and their_flat in moved:
+            continue
+        if not ours[address] & theirs[address]:
+            bad.append(f"{address}: theirs {theirs[address]}, ours {ours[address]}")
+    print(f"{len(ours)} addresses, {len(missing)} only theirs")
+    if len(moved) > 2:
+        bad.append(f"only ours: {moved}")
+    if len(missing) > 8:
+        bad.append(f"only theirs: {missing[:8]}")
+    return len(ours)
+
+
 def folded(path):
     stacks = Counter()
     for line in read(path):
@@ -167,6 +203,6 @@ def compare_calls():
     return len(considered)
 
 
-compared = {"text": compare_text, "folded": compare_folded, "listing": compare_listing, "calls": compare_calls}[kind]()
+compared = {"text": compare_text, "addresses": compare_addresses, "folded": compare_folded, "listing": compare_listing, "calls": compare_calls}[kind]()
 print("\n".join(bad[:8]))
 sys.exit(bool(bad) or compared == 0)

@@ -15,6 +15,9 @@ is "$bad" '' 'every picture is XML'
 is "$("$cairn" collapsed "$scratch/dumps/service-2.gprof" 2>/dev/null | sort)" "$(sort "$scratch/dumps/flamegraphs/service-2.collapse")" 'the folded text is that of cairn collapsed'
 is "$("$cairn" collapsed --base "$scratch/dumps/service-1.gprof" "$scratch/dumps/service-2.gprof" 2>/dev/null | sort)" "$(sort "$scratch/dumps/flamegraphs/service-1_vs_service-2_diff.collapse")" 'and so is that of a change'
 is "$(grep -o '<h2>[^<]*' "$scratch/dumps/flamegraphs/index.html" | paste -sd' ')" '<h2>service-1 <h2>service-2 <h2>service-10' 'the page is in the order of time'
+rm -r "$scratch/dumps/flamegraphs" && ln -s "$cairn" "$scratch/gen_flamegraph.sh"
+"$scratch/gen_flamegraph.sh" /bin/true "$scratch/dumps" >/dev/null 2>&1
+is "$? $(ls "$scratch/dumps/flamegraphs" | wc -l)" '0 11' 'under the name gen_flamegraph.sh it takes a program and a folder'
 mkdir "$scratch/odd" && cp tests/fixtures/small.heap "$scratch/odd/a<b>\"&.heap" && printf 'heap_v2/524288\nbroken' >"$scratch/odd/cut.heap"
 "$cairn" gallery "$scratch/odd" >/dev/null 2>"$scratch/error"
 holds 'odd names are escaped on the page' grep -q '<h2>a&lt;b&gt;&quot;&amp;</h2>' "$scratch/odd/flamegraphs/index.html"

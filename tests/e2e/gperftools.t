@@ -13,7 +13,7 @@ agrees() {
 	shift 4
 	"$cairn" raw "$file" >"$scratch/raw" 2>"$scratch/err" || sed 's/^/# /' "$scratch/err"
 	google-pprof --text --addresses --show_bytes "$@" "$program" "$file" >"$scratch/text" 2>/dev/null
-	python3 tests/e2e/compare-pprof.py "$scratch/raw" "$value" "$scratch/text" "$scale" >"$scratch/differences"
+	python3 tests/e2e/compare-google-pprof.py "$scratch/raw" "$value" "$scratch/text" "$scale" >"$scratch/differences"
 	ok $? "$name ($(head -n 1 "$scratch/differences"))"
 	sed '1d; s/^/#   /' "$scratch/differences"
 }

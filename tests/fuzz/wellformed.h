@@ -33,10 +33,10 @@ static bool xml_entity(const char *at, const char *end)
 /* Tags nest, attributes are quoted, text holds no bare mark. */
 __attribute__((unused)) static bool xml_wellformed(struct cairn_bytes text)
 {
+	if (text.length == 0 || !xml_characters(text))
+		return text.length == 0;
 	const char *at = text.data, *end = text.data + text.length;
 	int depth = 0;
-	if (!xml_characters(text))
-		return false;
 	while (at < end) {
 		if (*at == '&' && !xml_entity(at, end))
 			return false;

@@ -218,7 +218,7 @@ function humanTime(seconds) {
 
 /** A rate in the unit of time that suits how long was watched. @param {number} perHour @param {number} seconds */
 function humanRate(perHour, seconds) {
-	return seconds < 300 ? human(perHour / 3600) + " a second" : seconds < 18000 ? human(perHour / 60) + " a minute" : human(perHour) + " an hour";
+	return seconds < 300 ? human(perHour / 3600) + "/s" : seconds < 18000 ? human(perHour / 60) + "/min" : human(perHour) + "/h";
 }
 
 /** @param {number} count */

@@ -75,9 +75,11 @@ class Page {
 		this.boxKey = "";
 		this.root = this.box;
 		this.up = /** @type {Box | null} */ (null);
+		this.rest = this.box;
+		this.restKey = "";
 		this.picture = new Picture(element("scroller"), element("sheet"), element("picture"), data.functions, {
 			zoom: (box) => this.zoom(box),
-			point: (box) => this.detail(box ?? this.box),
+			point: (box) => this.detail(box ?? this.resting()),
 			menu: (box, x, y) => this.openMenu(box, x, y),
 			name: (box) => this.name(box),
 		});
@@ -159,7 +161,7 @@ class Page {
 					break;
 				box = next;
 			}
-		this.picture.selected = around ? -1 : state.selected;
+		this.picture.selected = state.selected;
 		if (fresh || box !== this.box || this.shown === null)
 			this.picture.show(box, this.up);
 		else
@@ -170,7 +172,19 @@ class Page {
 		nothing.hidden = this.root.size > 0;
 		nothing.textContent = state.filters.length ? "The filters leave nothing. Remove one of them to see more."
 			: facts.change ? "Nothing changed between the two profiles." : "There is no memory in this profile.";
-		this.detail(box);
+		this.detail(this.resting());
+	}
+
+	/** What the details are of while nothing is pointed at: the zoomed box, or the function that was selected elsewhere. */
+	resting() {
+		const {selected} = this.state, key = this.treeKey + selected;
+		if (!selected || this.box.func === selected)
+			return this.box;
+		if (this.restKey !== key) {
+			this.restKey = key;
+			this.rest = aroundBoxes(this.tree, selected).down;
+		}
+		return this.rest;
 	}
 
 	showSearch() {
@@ -222,7 +236,7 @@ class Page {
 	/** @param {number} thread */
 	threadName(thread) {
 		const at = facts.threads[thread] ?? {name: "", id: ""};
-		return at.name ? at.name + (at.id ? " (" + at.id + ")" : "") : at.id || "not known";
+		return at.name ? at.name + (at.id ? " (" + at.id + ")" : "") : at.id ? "number " + at.id : "not known";
 	}
 
 	showTable() {
@@ -292,7 +306,8 @@ class Page {
 
 	/** The stack as text, the callee first. @param {Box} box */
 	copy(box) {
-		const names = box.path().map((func) => this.data.functions[func].name), text = (box instanceof UpBox ? names : names.reverse()).join("\n");
+		const path = this.root.func ? [this.root.func, ...box.path()] : box.path(), names = path.map((func) => this.data.functions[func].name);
+		const text = (box instanceof UpBox ? names : names.reverse()).join("\n");
 		navigator.clipboard?.writeText(text).catch(() => undefined);
 	}
 
@@ -408,7 +423,7 @@ class Page {
 /** @param {Page} page */
 function showHead(page) {
 	const {tree, data} = page, base = tree.total.base[0], process = facts.process.slice(facts.process.lastIndexOf("/") + 1);
-	element("title").textContent = facts.title || process || "Memory profile";
+	element("title").textContent = facts.title || process || (/space|objects/.test(facts.type) ? "Memory profile" : "Profile");
 	const total = element("total");
 	total.append(make("strong", facts.change ? (facts.shown < 0 ? "down" : "up") : "", signed(facts.shown)));
 	const what = {inuse_space: "live memory", inuse_objects: "live objects", alloc_space: "allocated so far", alloc_objects: "objects allocated so far"}[facts.type] ?? facts.type;
@@ -453,7 +468,7 @@ function showGlance(page, data) {
 	element("glance-list").append(...glances.map((glance) => {
 		const item = make("li"), button = make("button");
 		button.append(make("span", "name", glance.name), make("span", growth.length || facts.change ? "amount up" : "amount", glance.amount),
-			make("span", "share", percent(glance.share, 1)), make("span", "more", glance.more.filter(Boolean).join(" · ")), makeBar(glance.share));
+			make("span", "share", percent(glance.share, 1) + (growth.length ? " of the growth" : "")), make("span", "more", glance.more.filter(Boolean).join(" · ")), makeBar(glance.share, growth.length > 0 || facts.change));
 		button.addEventListener("click", () => page.go({selected: glance.func, view: "around", zoom: []}));
 		item.append(button);
 		return item;
@@ -468,7 +483,7 @@ function growingGlances(data) {
 	return (facts.series?.growth ?? []).map((growth) => ({
 		func: data.functions.findIndex((func, i) => i > 0 && func.name === growth.name), name: growth.name,
 		amount: "+" + humanRate(growth.perHour, seconds), share: growth.share,
-		more: [`${human(growth.now)} now`, growth.caller && `called from ${growth.caller}`, `${(100 * growth.confidence).toFixed(growth.confidence > 0.999 ? 2 : 0)} % sure`],
+		more: [`${human(growth.now)} now`, growth.caller && `called from ${growth.caller}`, growth.confidence > 0.999 ? "more than 99.9 % sure" : `${(100 * growth.confidence).toFixed(0)} % sure`],
 	}));
 }
 
@@ -507,12 +522,15 @@ function makeTimeline(series, grows) {
 	return item;
 }
 
+/** The page, for those who look at it from outside: a person at the console, a test. @type {Page} */
+let livePage;
+
 async function start() {
 	if (typeof DecompressionStream === "undefined")
 		throw new Error("This page needs a browser of 2023 or later.");
-	const page = new Page(await readTree());
-	showHead(page);
-	await page.show(page.state);
+	livePage = new Page(await readTree());
+	showHead(livePage);
+	await livePage.show(livePage.state);
 	document.documentElement.dataset.ready = "yes";
 }
 

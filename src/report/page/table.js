@@ -12,9 +12,9 @@ function make(tag, className, text) {
 	return element;
 }
 
-/** A bar under a number: SHARE of 1, to the left of its cell where it is negative. @param {number} share */
-function makeBar(share) {
-	const bar = make("span", share < 0 ? "bar shrank" : facts.change ? "bar grew" : "bar");
+/** A bar under a number: SHARE of 1. @param {number} share @param {boolean} [grows] */
+function makeBar(share, grows = facts.change) {
+	const bar = make("span", share < 0 ? "bar shrank" : grows ? "bar grew" : "bar");
 	bar.style.width = Math.max(0, Math.min(100, Math.abs(share) * 100)).toFixed(1) + "%";
 	bar.setAttribute("aria-hidden", "true");
 	return bar;

@@ -65,10 +65,25 @@ static void test_broken(void)
 	like_text(error.text, "root;caller;leaf 123", "that says what would be right");
 }
 
+/* A frame is first guessed to be the one that came after its callee the last time. */
+static void test_guesses(void)
+{
+	ok(read_text("r;a;x 1\nr;b;x 2\nr;b;x 3\nr;ab;x 4\nb;x 5\nx 6\nr; 7\nr;  8\n"), "callers that are alike");
+	is_text(stack(0), "x<a<r", "the first");
+	is_text(stack(1), "x<b<r", "another caller");
+	is_text(stack(2), "x<b<r", "the same again");
+	is_text(stack(3), "x<ab<r", "one whose name ends in the last one's");
+	is_text(stack(4), "x<b", "the same without its own caller");
+	is_text(stack(5), "x", "none at all");
+	is_text(stack(6), "r", "an empty frame is none");
+	is_text(stack(7), " <r", "a frame may be a blank");
+}
+
 int main(void)
 {
 	cairn_profile_init(&profile);
 	test_lines();
+	test_guesses();
 	test_difference();
 	test_broken();
 	cairn_profile_free(&profile);

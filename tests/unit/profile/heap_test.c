@@ -112,8 +112,18 @@ static void test_damaged(void)
 	like_text(error.text, "x.heap:1:", "with the place");
 }
 
+static void test_no_threads(void)
+{
+	ok(read_text("heap_v2/1\n  t*: 3: 300 [0: 0]\n@ 0x11 0x21\n  t*: 1: 100 [0: 0]\n@ 0x31\n  t*: 2: 200 [0: 0]\n  t4: 2: 200 [0: 0]\n\nMAPPED_LIBRARIES:\n", true),
+	   "a dump in which a stack names no thread");
+	is_int(profile.sample_count, 2, "every stack is there");
+	is_near(cairn_profile_total(&profile, profile.default_value), 300, 0, "with all its bytes");
+	is_int(profile.samples[0].labels, 0, "the one without a thread has no label");
+}
+
 int main(void)
 {
+	test_no_threads();
 	cairn_profile_init(&profile);
 	test_whole();
 	test_threads();

@@ -1,0 +1,150 @@
+#!/usr/bin/env bash
+# The command's side: run, ps, status, activate, deactivate, reset, dump, gdump, stats; live targets; services that embed the agent.
+. tests/e2e/lib.sh
+need redis-server curl python3 cc c++
+. tests/e2e/agent.sh
+cc=${CC:-cc}
+
+MALLOC=prof:true,prof_active:false,lg_prof_sample:12 TOOL=$cairn start_redis live || { ok 1 "redis-server starts"; done_testing; }
+like "$("$cairn" ps)" "*$pid_live  inactive*redis-server*" "ps"
+is "$("$cairn" ps --json | python3 -c "import json,sys; print([p['state'] for p in json.load(sys.stdin) if p['pid'] == $pid_live][0])")" inactive "ps --json"
+holds "activate" "$cairn" activate "$pid_live"
+load "$port_live"
+has_samples "$url_live" "redis is sampled"
+like "$("$cairn" status "$pid_live")" "*state: active*active since: 2*period: 4096*" "status by PID"
+like "$("$cairn" status "$sockets/$pid_live.sock")" "pid: $pid_live*" "by socket"
+like "$("$cairn" status "$url_live/")" "pid: $pid_live*" "by URL"
+"$cairn" status --json "$pid_live" | python3 -c 'import json, sys; json.load(sys.stdin)'
+ok $? "status --json is JSON"
+like "$("$cairn" stats "$pid_live")" "*Begin jemalloc statistics*" "stats"
+"$cairn" stats --json "$pid_live" | python3 -c 'import json, sys; json.load(sys.stdin)'
+ok $? "stats --json is JSON"
+name=$(cd "$scratch" && "$cairn" dump "$pid_live")
+[[ $name =~ ^redis-server-$pid_live-.*-[0-9]{8}T[0-9]{6}Z-[0-9.]+[KMGiB]+\.heap$ ]] && head -c 8 "$scratch/$name" | grep -q heap_v2/
+ok $? "dump names the file by program, PID, host, time and size: $name"
+like "$("$cairn" dump -o "$scratch/my.heap" "$pid_live")" "$scratch/my.heap" "or as told"
+[ "$(grep -c '^# cairn end' "$scratch/my.heap")" = 1 ]
+ok $? "with its trailer"
+like "$("$cairn" top "$pid_live" 2>/dev/null)" "*process $pid_live*zmalloc*" "top of a live process"
+like "$("$cairn" collapsed "$url_live" 2>/dev/null)" "*;*" "collapsed of a URL"
+like "$("$cairn" top "$scratch/my.heap" 2>/dev/null)" "*zmalloc*" "a snapshot with its trailer is a dump like any other"
+holds "gdump on" "$cairn" gdump "$pid_live" on
+is "$(curl -s "$url_live/debug/prof/mem/gdump")" '{"active": true}' "is on"
+holds "gdump off" "$cairn" gdump "$pid_live" off
+like "$("$cairn" reset --period 64K "$pid_live")" "*thrown away*" "reset says what is lost"
+like "$("$cairn" status "$pid_live")" "*reset at: 2*period: 65536*" "and sets the period"
+like "$("$cairn" deactivate "$pid_live")" "*not sampling*" "deactivate"
+fails() { "$cairn" "${@:2}" >/dev/null 2>"$scratch/err"; [ $? -ne 0 ] && grep -q -- "$1" "$scratch/err"; ok $? "cairn ${*:2}: $1"; }
+fails "no process 4194999" status 4194999
+fails "has no agent; start it with" status $$
+fails "PID" activate nonsense
+fails "nobody answers" status "http://127.0.0.1:1"
+like "$(curl -s -X POST "$url_live/debug/prof/mem/activate")" "Heap profiling activated" "sampled again"
+load "$port_live"
+like "$(curl -s -X POST "$url_live/debug/prof/mem?output=flamegraph" | head -c 400)" "*<svg*" "the real command draws"
+curl -s -X POST "$url_live/debug/prof/mem?output=proto" >"$scratch/p.pb.gz"
+like "$("$cairn" top "$scratch/p.pb.gz" 2>/dev/null)" "*zmalloc*" "and writes pprof"
+curl -s "$url_live/debug/pprof/heap?seconds=1" >"$scratch/delta.pb.gz"
+holds "also of a difference over a second" "$cairn" raw "$scratch/delta.pb.gz"
+
+# run
+$cc -O2 -w tests/e2e/host.c -o "$scratch/host" -ljemalloc -pthread
+$cc -O2 -w tests/e2e/host.c -o "$scratch/plain" -pthread
+cat >"$scratch/short.c" <<'C'
+#include <stdlib.h>
+#include <string.h>
+int main(void) { for (int i = 0; i < 20000; i++) memset(malloc(4000), 1, 4000); return 5; }
+C
+$cc -O1 -g -w "$scratch/short.c" -o "$scratch/short"
+export TMPDIR=$scratch
+out=$("$cairn" run --active --period 16K -- "$scratch/short" 2>&1)
+is $? 5 "run passes the exit code through"
+like "$out" "*short has no jemalloc; it runs on*libjemalloc.so.2*ended with code 5*at most*main*" "adds a jemalloc and says so, and reports where the memory was"
+is "$(find "$scratch" -maxdepth 1 -name 'cairn-run.*' | wc -l)" 0 "and leaves nothing behind"
+"$cairn" run --active --interval 16M --prefix "$scratch/dumps-" -- "$scratch/short" >/dev/null 2>&1
+[ "$(ls "$scratch" | grep -cE '^dumps-\.[0-9]+\.[0-9]+\.i[0-9]+\.heap$')" -ge 2 ]
+ok $? "--interval and --prefix leave dumps"
+(mkdir "$scratch/rise" && cd "$scratch/rise" && cp ../short compute-node && RISEDEV_ENABLE_HEAP_PROFILE=1 "$cairn" run -q --interval 16M ./compute-node 2>/dev/null)
+ls "$scratch/rise" | grep -qE '^compute-node\.[0-9]+\.[0-9]+\.i[0-9]+\.heap$'
+ok $? "RISEDEV_ENABLE_HEAP_PROFILE leaves compute-node.PID.N.iN.heap"
+"$cairn" run -q -- sh -c 'kill -9 $$' 2>/dev/null
+is $? 137 "a command that is killed"
+"$cairn" run -q -- "$scratch/nosuch" 2>/dev/null
+is $? 127 "a command that is not there"
+port=$(free_port)
+"$cairn" run -q --listen 127.0.0.1:$port -- "$scratch/host" --some --options 2>/dev/null &
+runner=$!
+children+=($runner)
+wait_for 10 curl -sf "http://127.0.0.1:$port/cairn/status"
+ok $? "--listen"
+service=$(field "http://127.0.0.1:$port" pid)
+like "$(tr '\0' ' ' </proc/$service/cmdline)" "*--some --options*" "the command keeps its own options"
+kill -TERM $runner
+wait $runner
+is $? 143 "a signal goes to the command, and its end comes back"
+kill -0 "$service" 2>/dev/null
+ok $((! $?)) "which is gone"
+
+# Services that embed the agent.
+build=$(dirname "$library")
+export MALLOC_CONF=prof:true,lg_prof_sample:12
+holds "the C example builds" $cc -O2 -Wall -Werror -Iinclude examples/embed/embed.c -o "$scratch/embed" "$library" -Wl,-rpath,"$build" -ljemalloc
+port=$(free_port)
+"$scratch/embed" $port >/dev/null 2>&1 &
+children+=($!)
+wait_for 5 curl -sf "http://127.0.0.1:$port/debug/prof/mem/status"
+is "$(curl -s "http://127.0.0.1:$port/debug/prof/mem/status")" '{"active": true}' "its own server answers our routes"
+has_samples "http://127.0.0.1:$port" "and is sampled"
+is "$(curl -s -o /dev/null -w '%{http_code}' -X POST "http://127.0.0.1:$port/debug/prof/mem/status")" 405 "with our refusals"
+holds "the C example builds with the static library" $cc -O2 -Iinclude examples/embed/embed.c -o "$scratch/embed-static" "$build/libcairn.a" -ljemalloc -pthread
+port=$(free_port)
+"$scratch/embed-static" $port >/dev/null 2>&1 &
+children+=($!)
+wait_for 5 curl -sf "http://127.0.0.1:$port/debug/prof/mem/status"
+has_samples "http://127.0.0.1:$port" "and is sampled too"
+holds "the C++ example builds" c++ -O2 -Wall -Werror -Iinclude examples/embed/embed.cc -o "$scratch/embed-cxx" "$library" -Wl,-rpath,"$build" -ljemalloc
+rm -f "$scratch/words.heap"
+holds "and writes a snapshot" "$scratch/embed-cxx" "$scratch/words.heap"
+like "$("$cairn" top "$scratch/words.heap" 2>/dev/null)" "*main*" "that names its functions"
+"$scratch/embed-cxx" "$scratch/words.heap" >/dev/null 2>"$scratch/err"
+is $? 1 "and not over an older one"
+cat >"$scratch/handed.c" <<'C'
+#include <cairn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int mallctl(const char *, void *, size_t *, void *, size_t);
+void malloc_stats_print(void (*)(void *, const char *), void *, const char *);
+int main(void)
+{
+	struct cairn_options options = {.size = sizeof options, .mallctl = mallctl, .malloc_stats_print = malloc_stats_print};
+	char error[256] = "", json[9000];
+	bool started = cairn_start(&options, error, sizeof error);
+	for (int i = 0; i < 2000; i++)
+		memset(malloc(5000), 1, 5000);
+	cairn_status(json, sizeof json);
+	struct cairn_reply reply;
+	cairn_answer("GET", "/pprof/heap", NULL, NULL, 0, &reply);
+	printf("%d %d %s %d %.8s\n", started, cairn_state() == CAIRN_ACTIVE, strstr(json, "handed over") ? "handed over" : json, reply.status, (const char *)reply.body);
+	cairn_reply_free(&reply);
+	cairn_stop();
+	return 0;
+}
+C
+$cc -O2 -w -Iinclude "$scratch/handed.c" -o "$scratch/handed" "$build/libcairn.a" "$($cc -print-file-name=libjemalloc.a)" -lstdc++ -lm -pthread && strip "$scratch/handed"
+is "$("$scratch/handed")" "1 1 handed over 200 heap_v2/" "a stripped static program hands jemalloc over"
+cat >"$scratch/without.c" <<'C'
+#include <cairn.h>
+#include <stdio.h>
+int main(void)
+{
+	struct cairn_reply reply;
+	printf("%d", cairn_start(NULL, NULL, 0));
+	cairn_answer("POST", "/service/jemalloc/prof/enable", NULL, NULL, 0, &reply);
+	printf(" %d %d %.*s", cairn_state(), reply.status, (int)reply.length, (const char *)reply.body);
+	cairn_reply_free(&reply);
+}
+C
+$cc -O2 -w -Iinclude "$scratch/without.c" -o "$scratch/without" "$library" -Wl,-rpath,"$build"
+like "$("$scratch/without")" "1 0 501 'jemalloc' profiling is not available.*no jemalloc in this process*" "a program without jemalloc is told so"
+done_testing

@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# cairn html: one file with the right figures in it, safe to open whatever the names are.
+. tests/e2e/lib.sh
+need python3 cc
+
+# page SOURCE...: makes the page and reads it back
+page() {
+	rm -f "$scratch/page.html"
+	"$cairn" html -o "$scratch/page.html" "$@" 2>"$scratch/said" && python3 tests/e2e/read-page.py "$scratch/page.html" >"$scratch/page.json"
+}
+# says EXPRESSION: of the page just read, P
+says() { python3 -c "import json, sys; P = json.load(open('$scratch/page.json')); sys.exit(not ($1))"; }
+
+cc -O2 -g -pthread examples/leaky/leaky.c -o "$scratch/leaky" -ljemalloc 2>"$scratch/said" || skip_all 'no jemalloc to link with here'
+mkdir "$scratch/dumps"
+MALLOC_CONF=prof:true,lg_prof_sample:13,lg_prof_interval:25,prof_final:true,prof_prefix:$scratch/dumps/leaky "$scratch/leaky" 2 2>/dev/null
+newest=$(ls -v "$scratch"/dumps/*.heap | tail -n 1) first=$(ls -v "$scratch"/dumps/*.heap | head -n 1)
+[ -s "$newest" ] || skip_all 'this jemalloc has no profiler'
+
+# The page tells threads apart. jemalloc rounds each thread's line on its own, so the table is made of the same lines.
+holds 'a page is made of a dump, and is what it should be' page "$newest"
+"$cairn" top --json -n 0 --tagfocus thread_id=. "$newest" >"$scratch/top.json" 2>/dev/null
+compare() {
+	python3 - "$scratch" <<-'E'
+		import json, sys
+		page, top = (json.load(open(f"{sys.argv[1]}/{name}.json")) for name in ("page", "top"))
+		bad = [r for r in top["rows"] for f in [page["functions"].get(r["name"], {"self": 0, "total": 0})]
+		       if abs(f["self"] - r["flat"]) > 8 or abs(f["total"] - r["cum"]) > 8]
+		print(len(top["rows"]), "functions, different:", [(r, page["functions"].get(r["name"])) for r in bad[:3]])
+		sys.exit(bool(bad) or not top["rows"] or abs(page["total"] - top["total"]) > 8)
+	E
+}
+holds 'self and total of every function are those of cairn top' compare
+holds 'threads and sizes add up to the total' says 'all(abs(sum(P[k].values()) - P["total"]) <= 8 for k in ("threads", "sizes")) and len(P["threads"]) > 3'
+holds 'it says of what and how' says 'P["facts"]["process"].endswith("/leaky") and P["facts"]["period"] == 8192 and P["facts"]["samples"] > 100 and "leaky" in P["title"]'
+holds 'and where functions are' says 'any(f.endswith("leaky.c") for f in P["files"])'
+
+holds 'a page of what changed' page --base "$first" "$newest"
+"$cairn" top --json -n 0 --tagfocus thread_id=. --base "$first" "$newest" >"$scratch/top.json" 2>/dev/null
+holds 'the changes are those of cairn top' compare
+holds 'and what there was before is known' says 'P["facts"]["base"] and P["functions"]["remember_session"]["base"] > 0'
+
+holds 'a page of a folder' page "$scratch/dumps"
+holds 'names the leak first' says 'P["facts"]["series"]["growth"][0]["name"] == "remember_session"'
+
+holds 'a small page tells the large nodes apart' page --nodes 4 "$newest"
+holds 'all of it is still there' says 'P["nodes"] < 12 and abs(P["total"] - P["facts"]["total"]) <= 8 and P["facts"]["folded"] > 0'
+"$cairn" top --json -n 0 --tagfocus thread_id=. "$newest" >"$scratch/top.json" 2>/dev/null
+holds 'and every function keeps its figures' python3 - "$scratch" <<'E'
+import json, sys
+page, top = (json.load(open(f"{sys.argv[1]}/{name}.json")) for name in ("page", "top"))
+rows = {r["name"]: r for r in top["rows"] if r["flat"] > 0.01 * top["total"]}
+sys.exit(not rows or any(abs(page["exact"][n]["self"] - r["flat"]) > 8 or abs(page["exact"][n]["total"] - r["cum"]) > 8 for n, r in rows.items()))
+import json, sys
+page, top = (json.load(open(f"{sys.argv[1]}/{name}.json")) for name in ("page", "top"))
+rows = {r["name"]: r for r in top["rows"] if r["flat"] > 0.01 * top["total"]}
+sys.exit(not rows or any(abs(page["exact"][n]["self"] - r["flat"]) > 8 or abs(page["exact"][n]["total"] - r["cum"]) > 8 for n, r in rows.items()))
+E
+
+# Names from strangers.
+python3 - "$scratch" <<'E'
+import sys
+names = ['</script><script>alert(1)</script>', '"><img src=x onerror=alert(1)>', "'quoted'&amp:&lt:", '<!--', ']]>', 'caf\u00e9 \u202egnp.exe', '\u2028line', '@FACTS@']
+lines = [";".join(names) + " 10"] + [n + " %d" % (i + 1) for i, n in enumerate(names)]
+open(sys.argv[1] + "/hostile.folded", "w").write("\n".join(lines) + "\n")
+open(sys.argv[1] + "/bytes.folded", "wb").write(b"a;b\xff\xfe\xc0;c\xed\xa0\x80 7\n")
+open(sys.argv[1] + "/long.folded", "w").write("main;" + "n" * 100000 + " 3\n")
+open(sys.argv[1] + "/deep.folded", "w").write(";".join("f%d" % i for i in range(4000)) + " 5\n")
+open(sys.argv[1] + "/negative.folded", "w").write("a;b -4\na;c -6\n")
+open(sys.argv[1] + "/title", "w").write('</title><script>x</script>"&')
+E
+holds 'names that look like HTML' page "$scratch/hostile.folded"
+holds 'are names and nothing else' says '"</script><script>alert(1)</script>" in P["functions"] and P["total"] == 46'
+holds 'characters that turn text around are not kept' says 'not any("\u202e" in name for name in P["functions"])'
+holds 'bytes that are not UTF-8' page "$scratch/bytes.folded"
+holds 'a name of 100 KB' page "$scratch/long.folded"
+holds 'is cut' says 'max(map(len, P["functions"])) < 5000'
+holds 'a stack 4,000 deep' page "$scratch/deep.folded"
+holds 'keeps every level' says 'P["depth"] == 4000'
+holds 'only negative values' page "$scratch/negative.folded"
+holds 'are a change' says 'P["total"] == -10 and P["facts"]["change"]'
+holds 'a title that looks like HTML' page --title "$(cat "$scratch/title")" "$scratch/hostile.folded"
+holds 'is a title' says 'P["facts"]["title"].startswith("</title>") and P["title"].startswith("</title>")'
+
+# Output.
+"$cairn" html -o "$scratch/none/page.html" "$newest" 2>"$scratch/said"
+is $? 1 'a folder that is not there is an error'
+like "$(cat "$scratch/said")" '*none*' 'which names it'
+"$cairn" html -o /dev/null "$newest" 2>/dev/null && [ -c /dev/null ]
+is $? 0 '/dev/null stays what it is'
+printf 'heap_v2/524288\n  t*: 0: 0 [0: 0]\n' >"$scratch/empty.heap"
+"$cairn" html -o "$scratch/empty.html" "$scratch/empty.heap" 2>"$scratch/said"
+is $? 1 'a dump without samples is an error'
+[ ! -e "$scratch/empty.html" ]
+is $? 0 'and leaves no half file'
+done_testing

@@ -1,0 +1,176 @@
+/* server_test.c - the server with answers at once and from other threads, many clients at a time, and its limits.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/descriptor.h"
+#include "http/server.h"
+#include "tap.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { clients = 12, rounds = 20 };
+
+static char path[] = "/tmp/cairn-server-test.XXXXXX";
+static atomic_bool stop;
+static atomic_int ticks;
+
+static void *answer_later(void *context)
+{
+	struct cairn_exchange *exchange = context;
+	usleep(2000);
+	cairn_response_text(&exchange->response, 200, "text/plain", "later %.*s", (int)exchange->request.body.length,
+			    exchange->request.body.length ? exchange->request.body.data : "");
+	cairn_exchange_finish(exchange);
+	return NULL;
+}
+
+static bool admit(void *context, struct cairn_exchange *exchange, size_t *maximum)
+{
+	(void)context;
+	*maximum = 100000;
+	if (!cairn_bytes_start_with(exchange->request.path, "/closed"))
+		return true;
+	cairn_response_text(&exchange->response, 403, "text/plain", "not for you");
+	return false;
+}
+
+static bool handle(void *context, struct cairn_exchange *exchange)
+{
+	(void)context;
+	pthread_t thread;
+	if (cairn_bytes_start_with(exchange->request.path, "/later") && pthread_create(&thread, NULL, answer_later, exchange) == 0) {
+		pthread_detach(thread);
+		return false;
+	}
+	cairn_response_text(&exchange->response, 200, "text/plain", "now %s", exchange->local ? "local" : "far");
+	return true;
+}
+
+static void tick(void *context)
+{
+	(void)context;
+	atomic_fetch_add(&ticks, 1);
+}
+
+static void *serve(void *server)
+{
+	return cairn_server_run(server) ? server : NULL;
+}
+
+static int dial(void)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	snprintf(address.sun_path, sizeof address.sun_path, "%s/socket", path);
+	int descriptor = socket(AF_UNIX, SOCK_STREAM, 0);
+	struct timeval limit = {.tv_sec = 10};
+	setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+	if (connect(descriptor, (struct sockaddr *)&address, sizeof address) != 0) {
+		close(descriptor);
+		return -1;
+	}
+	return descriptor;
+}
+
+/* Sends REQUEST and reads until the other side closes; the answer, terminated. */
+static char *ask(const char *request, size_t length, char *out, size_t size)
+{
+	int descriptor = dial();
+	size_t got = 0;
+	for (size_t sent = 0; descriptor >= 0 && sent < length;) {
+		ssize_t part = send(descriptor, request + sent, length - sent, MSG_NOSIGNAL);
+		if (part <= 0)
+			break;
+		sent += (size_t)part;
+	}
+	for (ssize_t part; descriptor >= 0 && got + 1 < size && (part = recv(descriptor, out + got, size - got - 1, 0)) > 0;)
+		got += (size_t)part;
+	out[got] = 0;
+	close(descriptor);
+	return out;
+}
+
+#define CLOSE "Host: x\r\nConnection: close\r\n"
+
+static char *ask_text(const char *request, char *out, size_t size)
+{
+	return ask(request, strlen(request), out, size);
+}
+
+static void *be_client(void *context)
+{
+	int good = 0;
+	char out[1024];
+	for (int i = 0; i < rounds; i++) {
+		good += strstr(ask_text("GET /now HTTP/1.1\r\n" CLOSE "\r\n", out, sizeof out), "\r\n\r\nnow local") != NULL;
+		good += strstr(ask_text("POST /later HTTP/1.1\r\n" CLOSE "Content-Length: 5\r\n\r\nhello", out, sizeof out), "\r\n\r\nlater hello") != NULL;
+	}
+	return good == 2 * rounds ? context : NULL;
+}
+
+static void test_clients(void)
+{
+	pthread_t threads[clients];
+	int good = 0;
+	for (int i = 0; i < clients; i++)
+		pthread_create(&threads[i], NULL, be_client, path);
+	for (int i = 0; i < clients; i++) {
+		void *result;
+		pthread_join(threads[i], &result);
+		good += result != NULL;
+	}
+	is_int(good, clients, "%d clients with %d requests each, answered at once and later", clients, 2 * rounds);
+}
+
+static void test_limits(void)
+{
+	static char out[4096], large[200000];
+	like_text(ask_text("GET /closed HTTP/1.1\r\n" CLOSE "\r\n", out, sizeof out), "403 Forbidden", "who is not admitted");
+	like_text(ask_text("POST /x HTTP/1.1\r\n" CLOSE "Content-Length: 100001\r\n\r\n", out, sizeof out), "413", "a body that is announced too long");
+	like_text(ask_text("nonsense\r\n\r\n", out, sizeof out), "400 Bad Request", "what is no request");
+	int length = snprintf(large, sizeof large, "POST /later HTTP/1.1\r\n" CLOSE "Transfer-Encoding: chunked\r\n\r\n186A0\r\n");
+	memset(large + length, 'x', 100000);
+	memcpy(large + length + 100000, "\r\n0\r\n\r\n", 7);
+	like_text(ask(large, (size_t)length + 100007, out, sizeof out), "\r\n\r\nlater xxx", "a body of chunks up to the limit");
+	memcpy(large + length - 7, "186A1", 5);
+	memcpy(large + length + 100001, "\r\n0\r\n\r\n", 7);
+	like_text(ask(large, (size_t)length + 100008, out, sizeof out), "413", "and one byte past it");
+	like_text(ask_text("GET / HT", out, sizeof out), "408 Request Timeout", "half a request, after its time");
+	is_text(ask_text("HEAD /now HTTP/1.0\r\n\r\n", out, sizeof out) + strlen(out) - 4, "\r\n\r\n", "HEAD has no body");
+	int idle[40];
+	for (int i = 0; i < 40; i++)
+		idle[i] = dial();
+	like_text(ask_text("GET /now HTTP/1.1\r\n" CLOSE "\r\n", out, sizeof out), "200 OK", "idle connections make room");
+	for (int i = 0; i < 40; i++)
+		close(idle[i]);
+}
+
+int main(void)
+{
+	struct cairn_error error = {0};
+	struct cairn_server *server = cairn_server_open(&(struct cairn_server_options){
+		.connections = 16, .seconds = 1, .body_maximum = 1 << 20, .input_maximum = 16 << 20, .response_maximum = 1 << 20,
+		.admit = admit, .handle = handle, .tick = tick, .stop = &stop,
+	}, &error);
+	ok(server && mkdtemp(path), "a server");
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	snprintf(address.sun_path, sizeof address.sun_path, "%s/socket", path);
+	int listener = cairn_descriptor_adopt(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0));
+	ok(bind(listener, (struct sockaddr *)&address, sizeof address) == 0 && listen(listener, 64) == 0 &&
+	   cairn_server_listen(server, listener, true, &error), "listens");
+	pthread_t thread;
+	void *result;
+	pthread_create(&thread, NULL, serve, server);
+	test_clients();
+	test_limits();
+	atomic_store(&stop, true);
+	pthread_join(thread, &result);
+	ok(result == server, "stops when it is told to");
+	ok(atomic_load(&ticks) > 0, "and had time for other things");
+	cairn_server_close(server);
+	is_int(cairn_descriptors_count(), 0, "nothing stays open");
+	unlink(address.sun_path);
+	rmdir(path);
+	return tap_done();
+}
