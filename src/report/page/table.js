@@ -45,7 +45,7 @@ class FunctionTable {
 
 	/** @returns {Column[]} */
 	columns() {
-		const {self, total} = this.sums, name = facts.unit === "bytes" ? humanBytes : humanCount;
+		const {self, total} = this.sums;
 		/** @param {number} func */
 		const mean = (func) => self.objects[func] ? self.value[func] / self.objects[func] : 0;
 		/** @type {Column[]} */
@@ -53,13 +53,13 @@ class FunctionTable {
 			{key: "self", title: "Change", hint: "what the function itself holds more or less than before", of: (f) => self.value[f], text: signed, bar: true},
 			{key: "total", title: "With callees", hint: "the change of all stacks that pass through it", of: (f) => total.value[f], text: signed},
 		] : [
-			{key: "self", title: "Self", hint: "what the function itself holds", of: (f) => self.value[f], text: name, bar: true},
-			{key: "total", title: "Total", hint: "what it and all it calls hold", of: (f) => total.value[f], text: name},
+			{key: "self", title: "Self", hint: "what the function itself holds", of: (f) => self.value[f], text: human, bar: true},
+			{key: "total", title: "Total", hint: "what it and all it calls hold", of: (f) => total.value[f], text: human},
 		];
 		if (facts.base)
 			columns.push(
-				{key: "now", title: "Now", hint: "what the function itself holds", of: (f) => present(self.value[f], self.base[f]), text: name},
-				{key: "before", title: "Before", hint: "what it held in the base", of: (f) => self.base[f], text: name});
+				{key: "now", title: "Now", hint: "what the function itself holds", of: (f) => present(self.value[f], self.base[f]), text: human},
+				{key: "before", title: "Before", hint: "what it held in the base", of: (f) => self.base[f], text: human});
 		if (facts.objects)
 			columns.push(
 				{key: "objects", title: "Objects", hint: facts.change ? "objects more or fewer than before" : "how many objects the function itself holds", of: (f) => self.objects[f],
