@@ -30,7 +30,8 @@
  * @property {Series} [series] where the page was made from several dumps
  */
 
-/** @typedef {{seconds: number[], totals: number[], growth: {name: string, caller: string, perHour: number, share: number, confidence: number, now: number}[]}} Series */
+/** @typedef {{name: string, caller: string, perHour: number, share: number, confidence: number, now: number}} Growth */
+/** @typedef {{seconds: number[], totals: number[], growth: Growth[]}} Series */
 
 /**
  * What nodes, functions or parts of them hold: one number for each, by index.
@@ -44,7 +45,9 @@
  * @typedef {{thread: Int32Array, size: Int32Array, first: Int32Array, group: Int32Array, weights: Weights}} Split
  */
 
-/** @typedef {{functions: Func[], parent: Int32Array, func: Int32Array, self: Weights, sums: {self: Weights, total: Weights} | null}} Data */
+/** What functions hold themselves, and with all they call. @typedef {{self: Weights, total: Weights}} Sums */
+
+/** @typedef {{functions: Func[], parent: Int32Array, func: Int32Array, self: Weights, sums: Sums | null}} Data */
 
 const facts = /** @type {Facts} */ (JSON.parse(document.getElementById("facts")?.textContent ?? "{}"));
 
