@@ -80,7 +80,7 @@ static const struct cairn_code *find_code(struct walk *walk, uint64_t pc)
 	return walk->code;
 }
 
-static bool is_left_out(const struct cairn_unwind_ranges *leave_out, uint64_t pc)
+__attribute__((noinline)) static bool is_left_out(const struct cairn_unwind_ranges *leave_out, uint64_t pc)
 {
 	unsigned low = 0, high = leave_out->count;
 	while (low < high) {
@@ -94,7 +94,7 @@ static bool is_left_out(const struct cairn_unwind_ranges *leave_out, uint64_t pc
 }
 
 /* Notes the frame; false when there is no room for it. A frame that is left out takes the place of all before it. */
-static bool record(struct walk *walk)
+__attribute__((always_inline)) static inline bool record(struct walk *walk)
 {
 	if (walk->leave_out && walk->count > 0) {
 		if (is_left_out(walk->leave_out, inside(walk)))

@@ -25,12 +25,14 @@ static const struct cairn_option json_table[] = {
 };
 
 static const struct cairn_option period_table[] = {
-	{0, "period", "SIZE", "sample once in so many bytes from now on, such as 512K", CAIRN_OPTION_SIZE, offsetof(struct options, period), 0},
+	{0, "period", "SIZE", "sample once in so many bytes from now on, such as 512K", CAIRN_OPTION_SIZE,
+	 offsetof(struct options, period), 0},
 	{0},
 };
 
 static const struct cairn_option output_table[] = {
-	{'o', "output", "FILE", "the file or folder to write to; a name is made up otherwise", CAIRN_OPTION_TEXT, offsetof(struct options, output), 0},
+	{'o', "output", "FILE", "the file or folder to write to; a name is made up otherwise", CAIRN_OPTION_TEXT,
+	 offsetof(struct options, output), 0},
 	{0},
 };
 

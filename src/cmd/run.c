@@ -284,7 +284,8 @@ static void show_top(const char *path)
 			;
 }
 
-static void report(const char *name, pid_t pid, int status, double seconds, const struct rusage *usage, const char *prefix, bool active, bool kept)
+static void report(const char *name, pid_t pid, int status, double seconds, const struct rusage *usage, const char *prefix, bool active,
+		   bool kept)
 {
 	char text[path_size + 300], peak[24], ending[64];
 	struct dumps dumps;

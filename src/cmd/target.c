@@ -19,7 +19,8 @@
 enum { answer_seconds = 120, status_seconds = 5, snapshot_maximum = 1 << 30 };
 
 const struct cairn_option cairn_target_option_table[] = {
-	{0, "token", "TOKEN", "the token of an agent reached over TCP ($CAIRN_TOKEN)", CAIRN_OPTION_TEXT, offsetof(struct cairn_target_options, token), 0},
+	{0, "token", "TOKEN", "the token of an agent reached over TCP ($CAIRN_TOKEN)", CAIRN_OPTION_TEXT,
+	 offsetof(struct cairn_target_options, token), 0},
 	{0},
 };
 

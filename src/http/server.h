@@ -2,9 +2,9 @@
  *
  * One epoll loop over a fixed table of connections. Each connection has one *exchange* at a time: a parsed request and the
  * response to it. The handler answers an exchange at once, or lets another thread fill in the response and call
- * cairn_exchange_finish; the loop never waits for either. All memory is pages of its own, descriptors are kept
- * by base/descriptor.h, and every limit below is a hard one: a client that is slow, silent or greedy loses its connection, and when the table is
- * full the connection that has waited longest without a complete request makes room.
+ * cairn_exchange_finish; the loop never waits for either. All memory is pages of its own, descriptors are kept by
+ * base/descriptor.h, and every limit below is a hard one: a client that is slow, silent or greedy loses its connection, and
+ * when the table is full the connection that has waited longest without a complete request makes room.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_HTTP_SERVER_H
 #define CAIRN_HTTP_SERVER_H

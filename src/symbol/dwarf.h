@@ -69,6 +69,9 @@ enum cairn_dw_tag {
 	DW_TAG_skeleton_unit = 0x4a,
 };
 
+/* The one language that is told from others by name; C's are in unit.c. */
+enum { DW_LANG_assembler = 0x8001 };
+
 enum cairn_dw_at {
 	DW_AT_sibling = 0x01,
 	DW_AT_name = 0x03,

@@ -113,7 +113,7 @@ static bool take_name(struct cairn_name *name, const struct cairn_unit *unit, co
 		name->mangled = true;
 		return true;
 	}
-	if (!name->text)
+	if (!name->text && !unit->is_assembler)
 		name->text = plain;
 	return false;
 }

@@ -88,8 +88,8 @@ struct root_texts {
 
 static bool is_c(uint64_t language)
 {
-	enum { c89 = 0x01, c = 0x02, c99 = 0x0c, c11 = 0x1d, c17 = 0x2c, assembler = 0x8001 };
-	return language == c89 || language == c || language == c99 || language == c11 || language == c17 || language == assembler;
+	enum { c89 = 0x01, c = 0x02, c99 = 0x0c, c11 = 0x1d, c17 = 0x2c };
+	return language == c89 || language == c || language == c99 || language == c11 || language == c17;
 }
 
 static void take_root_value(struct cairn_unit *unit, struct root_texts *texts, uint16_t attribute, struct cairn_value value)
@@ -110,6 +110,7 @@ static void take_root_value(struct cairn_unit *unit, struct root_texts *texts, u
 		break;
 	case DW_AT_language:
 		unit->is_c = is_c(value.number);
+		unit->is_assembler = value.number == DW_LANG_assembler;
 		break;
 	case DW_AT_comp_dir:
 		texts->directory = value;

@@ -20,7 +20,8 @@ struct cairn_unit {
 	uint8_t type; /* DW_UT_…; made up for versions before 5 */
 	uint16_t tag; /* of the root; 0 when it could not be read */
 
-	bool is_c;    /* or assembler: names are not mangled */
+	bool is_c;    /* names are not mangled */
+	bool is_assembler; /* the assembler made the entries up: the symbol table knows the names people use */
 	const char *directory; /* DW_AT_comp_dir, or NULL */
 	const char *dwo_name;
 	bool has_dwo_id;

@@ -155,14 +155,13 @@ static void test_signals(void)
 	sigaction(SIGUSR1, &action, NULL);
 	recurse(10, raise_signal);
 	check_equal("a signal handler");
-	stack_t alternate = {.ss_sp = malloc(65536), .ss_size = 65536};
-	sigaltstack(&alternate, NULL);
+	stack_t alternate = {.ss_sp = malloc(65536), .ss_size = 65536}, before;
+	sigaltstack(&alternate, &before);
 	action.sa_flags = SA_ONSTACK;
 	sigaction(SIGUSR1, &action, NULL);
 	recurse(10, raise_signal);
 	check_equal("a signal handler on its own stack");
-	alternate.ss_flags = SS_DISABLE;
-	sigaltstack(&alternate, NULL);
+	sigaltstack(&before, NULL);
 	free(alternate.ss_sp);
 }
 
@@ -349,10 +348,11 @@ __attribute__((noinline)) static int recurse_for_ever(volatile int *counter)
 static void *run_over_the_end(void *context)
 {
 	static char alternate_memory[65536];
-	stack_t alternate = {.ss_sp = alternate_memory, .ss_size = sizeof alternate_memory};
-	sigaltstack(&alternate, NULL);
+	stack_t alternate = {.ss_sp = alternate_memory, .ss_size = sizeof alternate_memory}, before;
+	sigaltstack(&alternate, &before);
 	if (sigsetjmp(after_fault, 1) == 0)
 		recurse_for_ever(context);
+	sigaltstack(&before, NULL);
 	return NULL;
 }
 
@@ -404,6 +404,18 @@ static void handle_random(int signal, siginfo_t *info, void *context)
 	errno = saved;
 }
 
+static void print_different(void)
+{
+	for (int side = 0; side < 2; side++) {
+		for (unsigned i = 0; i < different[side].count; i++) {
+			Dl_info info;
+			bool known = dladdr(different[side].pcs[i], &info);
+			printf("#   %s %p %s %s+%lx\n", side ? "theirs" : "ours", different[side].pcs[i], known ? info.dli_fname : "", known && info.dli_sname ? info.dli_sname : "",
+			       known ? (unsigned long)((char *)different[side].pcs[i] - (char *)info.dli_fbase) : 0);
+		}
+	}
+}
+
 static void *run_random(void *context)
 {
 	atomic_bool *stop = context;
@@ -441,14 +453,14 @@ static void test_random_instants(void)
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
 	signal(SIGPROF, SIG_IGN);
-	for (int side = 0; side < 2; side++) {
-		for (unsigned i = 0; i < different[side].count; i++) {
-			Dl_info info;
-			bool known = dladdr(different[side].pcs[i], &info);
-			printf("#   %s %p %s %s+%lx\n", side ? "theirs" : "ours", different[side].pcs[i], known ? info.dli_fname : "", known && info.dli_sname ? info.dli_sname : "",
-			       known ? (unsigned long)((char *)different[side].pcs[i] - (char *)info.dli_fbase) : 0);
-		}
-	}
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+	ok(random_taken > 50, "signals at random instants: %u taken", random_taken);
+	tap_skip("and equal to libgcc's", "ThreadSanitizer delivers signals later, with the registers of before");
+	return;
+#endif
+#endif
+	print_different();
 	ok(random_taken > 50 && random_equal + random_further >= random_taken - random_taken / 1000 && random_further <= random_taken / 10,
 	   "signals at random instants: %u of %u stacks as libgcc's, %u go further", random_equal, random_taken, random_further);
 }

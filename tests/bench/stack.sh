@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# What a sampled allocation costs with our unwinder and with jemalloc's own, what sampling costs a service, and CPU profiles.
+. tests/bench/lib.sh
+library=$PWD/$build/libcairn.so
+jemalloc=$(ldconfig -p | awk '$1 == "libjemalloc.so.2" { print $NF; exit }')
+heading 'Stacks (ns for a sampled malloc and free; every allocation sampled; stock is jemalloc with libgcc)'
+if [ -z "$jemalloc" ] || [ ! -e "$library" ]; then
+	without 'stacks' 'no libjemalloc.so.2 or no libcairn.so'
+	exit 0
+fi
+conf=prof:true,prof_active:true,lg_prof_sample:0,prof_final:true,prof_prefix:$scratch/dump
+
+# cost LIBRARIES PROGRAM DEPTH: one run
+cost() { LD_PRELOAD=$1 MALLOC_CONF=$conf "$2" "$3"; }
+least() { sort -g | head -n 1; }
+# whole PROGRAM DEPTH: whether the last dump has all frames of the chain, by name
+whole() {
+	"$cairn" collapsed --binary "$1" "$scratch"/dump.*.heap 2>/dev/null | awk -v depth="$2" '/keep_under/ { n = gsub(/keep_under/, ""); if (n > depth && /main/) found = 1 } END { exit !found }'
+}
+for frames in omit no-omit; do
+	program=$scratch/stack-$frames
+	${CC:-cc} -O2 -g -f$frames-frame-pointer tests/bench/stack.c -o "$program"
+	for depth in 20 60; do
+		wanted=$([ $depth = 20 ] && echo 0.35 || echo 0.25)
+		# Both in turn, and the best of each: what else the machine does only ever adds.
+		for _ in 1 2 3 4 5; do
+			cost "$jemalloc" "$program" $depth >>"$scratch/stock"
+			rm -f "$scratch"/dump.*.heap
+			cost "$library $jemalloc" "$program" $depth >>"$scratch/ours"
+		done
+		stock=$(least <"$scratch/stock") ours=$(least <"$scratch/ours")
+		seen=$(whole "$program" $depth && echo 'the whole stack in the dump' || echo 'NOT the whole stack in the dump')
+		awk -v what="-f$frames-frame-pointer, $depth frames" -v stock="$stock" -v ours="$ours" -v wanted="$wanted" -v seen="$seen" 'BEGIN {
+			printf "%-44s %9.0f ns  stock %9.0f ns  %7.2f  (wanted at most %s: %s), %s\n", what, ours, stock, ours / stock, wanted, ours / stock <= wanted ? "met" : "NOT MET", seen }'
+		rm -f "$scratch"/dump.*.heap "$scratch/stock" "$scratch/ours"
+	done
+done
+"$build/tests/walk" | awk '{ printf "%-44s %9.1f ns cached, %.1f ns cold, libgcc %.1f ns\n", "per frame", $1, $2, $3 }'
+
+# cpu_ms COMMAND...: CPU time it used, in milliseconds
+cpu_ms() {
+	/usr/bin/time -f '%U %S' -o "$scratch/time" "$@" >/dev/null 2>&1
+	tail -n 1 "$scratch/time" | awk '{ printf "%d", ($1 + $2) * 1000 }'
+}
+# pairs WHAT WANTED COMMAND...: the median ratio of CPU time with sampling at 512 KiB to without, in interleaved pairs
+pairs() {
+	local what=$1 wanted=$2
+	shift 2
+	for _ in 1 2 3 4 5 6 7 8 9; do
+		off=$(MALLOC_CONF=prof:true,prof_active:false "$@")
+		on=$(MALLOC_CONF=prof:true,prof_active:true,lg_prof_sample:19 "$@")
+		awk "BEGIN { print $on / $off }"
+	done | sort -g | sed -n 5p | awk -v what="$what" -v wanted="$wanted" '{ printf "%-44s %9.3f of off  (wanted at most %s: %s)\n", what, $1, wanted, $1 <= wanted ? "met" : "NOT MET" }'
+}
+${CXX:-c++} -std=c++17 -O2 -fomit-frame-pointer -pthread tests/unwind/templates.cpp -o "$scratch/templates" 2>/dev/null
+allocate() { LD_PRELOAD="$library $jemalloc" cpu_ms bash -c "for i in 1 2 3 4 5 6 7 8; do '$scratch/templates'; done"; }
+[ -x "$scratch/templates" ] && pairs 'period 512 KiB, an allocating C++ program' 1.02 allocate || without 'an allocating C++ program' 'no C++ compiler'
+
+# serve: CPU nanoseconds of a redis-server for a fixed number of requests
+serve() {
+	local port=$((20000 + RANDOM % 20000)) pid used
+	LD_PRELOAD=$library redis-server --port $port --save '' --dir "$scratch" >/dev/null 2>&1 &
+	pid=$!
+	until redis-cli -p $port ping >/dev/null 2>&1; do sleep 0.05; done
+	redis-benchmark -p $port -n 200000 -r 100000 -d 300 -P 16 -t set,lpush -q >/dev/null 2>&1
+	used=$(cut -d ' ' -f 1 /proc/$pid/schedstat) # of the main thread, which does all the work
+	redis-cli -p $port shutdown nosave >/dev/null 2>&1
+	wait $pid 2>/dev/null
+	echo $used
+}
+if command -v redis-server >/dev/null; then
+	pairs 'period 512 KiB, redis-server per request' 1.02 serve
+else
+	without 'redis-server' 'not installed'
+fi
+
+# A CPU profile at 99 Hz: the same work with a profile under way and without.
+profiled() {
+	local port=$((20000 + RANDOM % 20000)) pid used
+	LD_PRELOAD=$library CAIRN_CONF=listen:127.0.0.1:$((port + 1)) MALLOC_CONF=prof:true,prof_active:false redis-server --port $port --save '' --dir "$scratch" >/dev/null 2>&1 &
+	pid=$!
+	until redis-cli -p $port ping >/dev/null 2>&1; do sleep 0.05; done
+	[ "$1" = no ] || { curl -s "http://127.0.0.1:$((port + 1))/pprof/profile?seconds=3600" -o /dev/null & }
+	redis-benchmark -p $port -n 200000 -r 100000 -d 300 -P 16 -t set,lpush -q >/dev/null 2>&1
+	used=$(cut -d ' ' -f 1 /proc/$pid/schedstat)
+	redis-cli -p $port shutdown nosave >/dev/null 2>&1
+	wait
+	echo $used
+}
+if command -v redis-server >/dev/null && command -v curl >/dev/null; then
+	for _ in 1 2 3 4 5 6 7 8 9; do
+		off=$(profiled no)
+		on=$(profiled yes)
+		awk "BEGIN { print $on / $off }"
+	done | sort -g | sed -n 5p | awk '{ printf "%-44s %9.3f of none  (wanted at most 1.01: %s)\n", "a CPU profile at 99 Hz, redis-server", $1, $1 <= 1.01 ? "met" : "NOT MET" }'
+fi
