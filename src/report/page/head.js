@@ -67,7 +67,7 @@ function showGlance(page, data) {
 function growingGlances(data) {
 	const seconds = facts.series?.seconds.at(-1) ?? 0;
 	return (facts.series?.growth ?? []).map((growth) => ({
-		func: data.functions.findIndex((func, i) => i > 0 && func.name === growth.name), name: growth.name,
+		func: Math.max(0, data.functions.findIndex((func, i) => i > 0 && func.name === growth.name)), name: growth.name,
 		amount: "+" + humanRate(growth.perHour, seconds), share: growth.share,
 		more: [`${human(growth.now)} now`, growth.caller && `called from ${growth.caller}`,
 			growth.confidence > 0.999 ? "more than 99.9 % sure" : `${(100 * growth.confidence).toFixed(0)} % sure`],
