@@ -2,6 +2,7 @@
 // C++ program built with -O2 and without frame pointers.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <future>
 #include <map>
@@ -49,12 +50,13 @@ static void work(int rounds)
 	}
 }
 
-int main()
+int main(int count, char **arguments)
 {
+	const int rounds = count > 1 ? std::atoi(arguments[1]) : 60;
 	std::vector<std::thread> threads;
 	for (int i = 0; i < 3; i++)
-		threads.emplace_back(work, 60);
+		threads.emplace_back(work, rounds);
 	for (auto &thread : threads)
 		thread.join();
-	std::async(std::launch::async, work, 40).get();
+	std::async(std::launch::async, work, rounds).get();
 }

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/time.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 #include <unwind.h>
@@ -430,6 +431,9 @@ static void *run_random(void *context)
 		if (library)
 			dlclose(library);
 		free(malloc(round % 5000));
+		struct timespec now;
+		for (int i = 0; i < 500; i++) /* in the vdso */
+			clock_gettime(CLOCK_MONOTONIC, &now);
 	}
 	return NULL;
 }

@@ -100,12 +100,40 @@ static void test_broken(void)
 	ok(read_bytes(&bytes) && profile.sample_count == 0, "a depth beyond all reason takes no memory");
 }
 
+static const char *label(size_t sample, size_t index)
+{
+	const struct cairn_label_set *set = &profile.label_sets[profile.samples[sample].labels];
+	return index < set->count ? cairn_profile_string(&profile, profile.labels[set->first + index].text) : NULL;
+}
+
+/* What Cairn's agent writes: threads and the exact period behind the map, and stacks without artefacts. */
+static void test_trailer(void)
+{
+	const struct form form = {8, false};
+	struct cairn_buffer bytes = cairn_buffer(4096);
+	words(&bytes, form, 0, 3, 0, 10101, 0);
+	for (uint64_t i = 0; i < 40; i++)
+		words(&bytes, form, 1, 3, 0x401000 + i, 0x402000, 0x403000);
+	words(&bytes, form, 0, 1, 0);
+	cairn_buffer_text(&bytes, "00400000-00500000 r-xp 00001000 08:01 99 /opt/service\n# cairn trailer 1\n# cairn cpu.period 10101010\n"
+				  "# cairn cpu.thread 30 77 main loop\n# cairn cpu.thread 9 78 io\n# cairn end\n");
+	ok(read_bytes(&bytes), "a profile with a trailer");
+	is_near(profile.period, 10101010, 0, "its period is exact");
+	is_near(profile.values[1], 10101010, 0, "and so is the time");
+	is_int(profile.samples[0].depth, 3, "a second frame that all stacks share stays");
+	is_text(label(0, 0), "77", "the first record's thread");
+	is_text(label(29, 1), "main loop", "by name");
+	is_text(label(30, 1), "io", "the next one's");
+	ok(label(39, 0) == NULL, "a record that no line speaks of has none");
+}
+
 int main(void)
 {
 	cairn_profile_init(&profile);
 	test_forms();
 	test_artefacts();
 	test_broken();
+	test_trailer();
 	cairn_profile_free(&profile);
 	return tap_done();
 }
