@@ -7,6 +7,8 @@
 #include "report/page.h"
 #include "series/leaks.h"
 
+#include <sys/stat.h>
+
 struct options {
 	struct cairn_view_setup setup;
 	const char *title;
@@ -50,12 +52,27 @@ static bool show(const void *values, struct cairn_view *view, struct cairn_buffe
 
 /* Several dumps, of which the page is of the newest: the others say what keeps growing. */
 
+/* All dumps of a series are in memory at once; a page is not worth more than this. */
+static const int64_t series_most_bytes = (int64_t)2 << 30;
+
+static bool fits_memory(const struct cairn_dump_files *files)
+{
+	int64_t bytes = 0;
+	struct stat status;
+	for (size_t i = 0; i < files->count; i++)
+		bytes += stat(files->items[i].path, &status) == 0 ? status.st_size : 0;
+	if (bytes > series_most_bytes)
+		cairn_say_note("the dumps are too large to look for growth on the way; 'cairn leaks' does");
+	return bytes <= series_most_bytes;
+}
+
 static bool is_series(const struct options *options, int count, char **operands)
 {
 	struct cairn_dump_files files = {0};
 	struct cairn_error error;
 	const struct cairn_source_options *source = &options->setup.source;
-	bool several = !source->sum && source->base.count == 0 && cairn_files_list(&files, count, operands, &error) && files.count >= least_dumps;
+	bool several = !source->sum && source->base.count == 0 && cairn_files_list(&files, count, operands, &error) && files.count >= least_dumps &&
+		       fits_memory(&files);
 	cairn_files_free(&files);
 	return several;
 }

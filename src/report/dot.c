@@ -24,7 +24,9 @@ struct drawing {
 static char *number(const struct drawing *drawing, double value, char *out)
 {
 	const struct cairn_dot_options *options = drawing->options;
-	return options->number ? options->number(options->number_context, value, out) : cairn_head_number(drawing->view, &options->shape, value, out);
+	if (options->number)
+		return options->number(options->number_context, value, out);
+	return cairn_head_number(drawing->view, &options->shape, value, out);
 }
 
 static double part(const struct drawing *drawing, double value)
@@ -77,10 +79,12 @@ static void write_literal(const struct drawing *drawing, const char *text)
 }
 
 /* Warm and stronger the larger the part; of a change red where it grew and blue where it shrank. */
-static void write_color(const struct drawing *drawing, const char *attribute, double value, double lightest, double strongest, double brightness)
+static void write_color(const struct drawing *drawing, const char *attribute, double value, double lightest, double strongest,
+			double brightness)
 {
 	double hue = !drawing->is_change ? 0.08 : value < 0 ? 0.6 : 0.0;
-	cairn_buffer_format(drawing->out, ", %s=\"%.3f %.3f %.3f\"", attribute, hue, lightest + (strongest - lightest) * sqrt(part(drawing, value)), brightness);
+	double strength = lightest + (strongest - lightest) * sqrt(part(drawing, value));
+	cairn_buffer_format(drawing->out, ", %s=\"%.3f %.3f %.3f\"", attribute, hue, strength, brightness);
 }
 
 static void write_node(const struct drawing *drawing, size_t n)
@@ -94,7 +98,8 @@ static void write_node(const struct drawing *drawing, size_t n)
 	write_text(drawing, name, name_most, true);
 	cairn_buffer_format(drawing->out, "\\n%s (%.1f%%)", number(drawing, node->flat, flat), cairn_number_percent(node->flat, total));
 	if (node->flat != node->cum)
-		cairn_buffer_format(drawing->out, "%sof %s (%.1f%%)", plain ? "\\r" : "\\n", number(drawing, node->cum, cum), cairn_number_percent(node->cum, total));
+		cairn_buffer_format(drawing->out, "%sof %s (%.1f%%)", plain ? "\\r" : "\\n", number(drawing, node->cum, cum),
+				    cairn_number_percent(node->cum, total));
 	if (plain) {
 		cairn_buffer_format(drawing->out, "\\r\",shape=box,fontsize=%.1f", 8 + 50 * sqrt(part(drawing, node->flat)));
 	} else {
@@ -189,8 +194,8 @@ static void write_plain_legend(const struct drawing *drawing, const char *progra
 	write_literal(drawing, program);
 	cairn_buffer_format(drawing->out, "\\lTotal %s: %s\\lFocusing on: %s\\l", options->unit, number(drawing, options->total, text),
 			    number(drawing, drawing->graph->total, text));
-	cairn_buffer_format(drawing->out, "Dropped nodes with <= %s abs(%s)\\l", number(drawing, fabs(drawing->graph->total * options->shape.node_fraction), text),
-			    options->unit);
+	double cutoff = fabs(drawing->graph->total * options->shape.node_fraction);
+	cairn_buffer_format(drawing->out, "Dropped nodes with <= %s abs(%s)\\l", number(drawing, cutoff, text), options->unit);
 	cairn_buffer_format(drawing->out, "Dropped edges with <= %s %s\\l\"];\n", number(drawing, drawing->edge_cutoff, text), options->unit);
 }
 
@@ -199,7 +204,8 @@ static void write_legend(const struct drawing *drawing)
 	const struct cairn_graph *graph = drawing->graph;
 	const struct cairn_profile *profile = drawing->view->profile;
 	char text[32];
-	cairn_buffer_text(drawing->out, "Legend [shape=note, fontsize=13, fillcolor=\"#f6f6f4\", color=\"#b8b8b4\", margin=0.15, tooltip=\"legend\", label=\"");
+	cairn_buffer_text(drawing->out, "Legend [shape=note, fontsize=13, fillcolor=\"#f6f6f4\", color=\"#b8b8b4\", margin=0.15, tooltip=\"legend\", "
+					"label=\"");
 	write_literal(drawing, profile->process ? cairn_profile_string(profile, profile->process) : "unknown process");
 	if (profile->process_id)
 		cairn_buffer_format(drawing->out, ", process %llu", (unsigned long long)profile->process_id);
@@ -210,7 +216,8 @@ static void write_legend(const struct drawing *drawing)
 	if (graph->total != drawing->view->total)
 		cairn_buffer_format(drawing->out, ", %s of it shown", number(drawing, graph->total, text));
 	end_line(drawing);
-	cairn_buffer_format(drawing->out, "%zu of %zu functions; calls of %s and more\\l", graph->count, graph->all_count, number(drawing, drawing->edge_cutoff, text));
+	cairn_buffer_format(drawing->out, "%zu of %zu functions; calls of %s and more\\l", graph->count, graph->all_count,
+			    number(drawing, drawing->edge_cutoff, text));
 	cairn_buffer_text(drawing->out, "letters: held itself; arrows: passing through\\ldashed: functions between are left out\\l");
 	if (drawing->is_change)
 		cairn_buffer_text(drawing->out, "red: grew; blue: shrank\\l");

@@ -23,6 +23,7 @@ struct cairn_dot_options {
 };
 
 /* Appends the graph of VIEW to OUT. Fails with a sentence where no box is left. */
-bool cairn_dot_text(struct cairn_view *view, const struct cairn_dot_options *options, struct cairn_buffer *out, struct cairn_error *error);
+bool cairn_dot_text(struct cairn_view *view, const struct cairn_dot_options *options, struct cairn_buffer *out,
+		    struct cairn_error *error);
 
 #endif

@@ -236,7 +236,8 @@ static struct cairn_bytes entry_file(const struct making *making, const struct c
 static struct cairn_bytes entry_module(const struct making *making, const struct cairn_entry *entry)
 {
 	const struct cairn_profile *profile = making->view->profile;
-	const struct cairn_module *module = entry->location == CAIRN_NONE ? NULL : cairn_profile_module(profile, &profile->locations[entry->location]);
+	bool placed = entry->location != CAIRN_NONE;
+	const struct cairn_module *module = placed ? cairn_profile_module(profile, &profile->locations[entry->location]) : NULL;
 	return cairn_strings_bytes(&profile->strings, module ? module->path : 0);
 }
 
@@ -388,7 +389,8 @@ static uint32_t find_thread(struct cairn_page_data *data, const struct cairn_pag
 	if (data->thread_count == thread_most)
 		return thread_most - 1;
 	cairn_array_room(data->threads, data->thread_count, data->thread_capacity);
-	data->threads[data->thread_count] = data->thread_count == thread_most - 1 ? (struct cairn_page_thread){cairn_bytes_of("other threads"), {"", 0}} : *thread;
+	const struct cairn_page_thread others = {cairn_bytes_of("other threads"), {"", 0}};
+	data->threads[data->thread_count] = data->thread_count == thread_most - 1 ? others : *thread;
 	return (uint32_t)data->thread_count++;
 }
 

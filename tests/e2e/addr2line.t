@@ -57,7 +57,7 @@ like "$("$cairn" addr2line -e list 1 2>&1)" '*not an ELF file*' 'a file that is 
 like "$("$cairn" addr2line -j .nothing 1 2>&1)" '*no section .nothing*' 'a section that is not there'
 "$cairn" addr2line --no-such-option 2>/dev/null
 is $? 1 'an unknown option: exit code 1'
-like "$("$cairn" addr2line --help)" '*--exe=*' '--help'
+like "$("$cairn" addr2line --help)" '*--exe FILE*' '--help'
 like "$("$cairn" addr2line -v)" '*cairn*' '--version'
 
 # Stock jeprof with our program as its tool names the functions of a real dump. Naming one tool, jeprof wants to be told where the others are.

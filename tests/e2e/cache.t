@@ -11,7 +11,7 @@ LD_PRELOAD=$jemalloc MALLOC_CONF=prof:true,lg_prof_sample:0,prof_final:true,prof
 mv "$scratch"/je.*.f.heap "$heap" || skip_all 'this jemalloc has no profiler'
 id=$(readelf -n "$program" | sed -n 's/.*Build ID: //p')
 folded() { "$cairn" collapsed --lines "$@" "$heap" 2>"$scratch/notes"; }
-kept=$XDG_CACHE_HOME/cairn/$id.v2
+kept=$XDG_CACHE_HOME/cairn/$id.v$(sed -n 's/.*CAIRN_ANSWERS_VERSION = \([0-9]*\).*/\1/p' src/symbol/answers.h)
 
 folded --no-cache >"$scratch/truth"
 grep -q 'hold_in_static .*finding.c:10' "$scratch/truth"

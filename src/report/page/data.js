@@ -30,7 +30,8 @@
  * @property {Series} [series] where the page was made from several dumps
  */
 
-/** @typedef {{seconds: number[], totals: number[], growth: {name: string, caller: string, perHour: number, share: number, confidence: number, now: number}[]}} Series */
+/** @typedef {{name: string, caller: string, perHour: number, share: number, confidence: number, now: number}} Growth */
+/** @typedef {{seconds: number[], totals: number[], growth: Growth[]}} Series */
 
 /**
  * What nodes, functions or parts of them hold: one number for each, by index.
@@ -44,7 +45,9 @@
  * @typedef {{thread: Int32Array, size: Int32Array, first: Int32Array, group: Int32Array, weights: Weights}} Split
  */
 
-/** @typedef {{functions: Func[], parent: Int32Array, func: Int32Array, self: Weights, sums: {self: Weights, total: Weights} | null}} Data */
+/** What functions hold themselves, and with all they call. @typedef {{self: Weights, total: Weights}} Sums */
+
+/** @typedef {{functions: Func[], parent: Int32Array, func: Int32Array, self: Weights, sums: Sums | null}} Data */
 
 const facts = /** @type {Facts} */ (JSON.parse(document.getElementById("facts")?.textContent ?? "{}"));
 
@@ -192,15 +195,22 @@ function humanCount(count) {
 	return (count < 0 && text !== "0" ? "−" : "") + text;
 }
 
+/** @param {number} nanoseconds */
+function humanDuration(nanoseconds) {
+	const units = /** @type {const} */ ([["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]]), size = Math.abs(nanoseconds);
+	const [name, length] = units.find((unit) => size >= unit[1]) ?? units[3];
+	return (nanoseconds < 0 ? "−" : "") + (size / length).toFixed(length > 1 ? 2 : 0) + " " + name;
+}
+
 /** A value of the profile. @param {number} value */
 function human(value) {
-	return facts.unit === "bytes" ? humanBytes(value) : humanCount(value);
+	return facts.unit === "bytes" ? humanBytes(value) : facts.unit === "nanoseconds" ? humanDuration(value) : humanCount(value);
 }
 
 /** The same with a sign where it is of a change. @param {number} value */
 function signed(value) {
 	const text = human(value);
-	return facts.change && value > 0 && !/^0(\.0)? /.test(text) && text !== "0" ? "+" + text : text;
+	return facts.change && value > 0 && !/^0(\.0+)? /.test(text) && text !== "0" ? "+" + text : text;
 }
 
 /** What is there now; value and base were rounded one by one. @param {number} value @param {number} base */

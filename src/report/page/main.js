@@ -19,6 +19,12 @@
 /** @template {HTMLElement} [T=HTMLElement] @param {string} id @returns {T} */
 const element = (id) => /** @type {T} */ (document.getElementById(id));
 
+/** @param {string} text @returns {Filter} */
+function readFilter(text) {
+	const colon = text.indexOf(":");
+	return {kind: /** @type {Filter["kind"]} */ (text.slice(0, colon)), text: text.slice(colon + 1)};
+}
+
 /** @returns {State} */
 function readState() {
 	const query = new URLSearchParams(location.hash.slice(1)), view = query.get("view"), tab = query.get("tab");
@@ -28,8 +34,7 @@ function readState() {
 		selected: Number(query.get("fn")) || 0,
 		zoom: (query.get("zoom") ?? "").split(".").filter(Boolean).map(Number),
 		search: query.get("q") ?? "",
-		filters: query.getAll("f").map((text) => /** @type {Filter} */ ({kind: text.slice(0, text.indexOf(":")), text: text.slice(text.indexOf(":") + 1)}))
-			.filter((filter) => kinds.includes(filter.kind) && filter.text),
+		filters: query.getAll("f").map(readFilter).filter((filter) => kinds.includes(filter.kind) && filter.text),
 		widths: query.get("widths") === "now" ? "now" : "change",
 		tab: tab === "threads" || tab === "sizes" ? tab : "functions",
 		sort: query.get("sort") ?? "self",
@@ -117,7 +122,8 @@ class Page {
 	/** @param {State} state */
 	async show(state) {
 		this.state = state;
-		const wanted = writeState(state), needsSplit = state.tab !== "functions" || state.filters.some((filter) => filter.kind === "thread" || filter.kind === "size");
+		const wanted = writeState(state);
+		const needsSplit = state.tab !== "functions" || state.filters.some((filter) => filter.kind === "thread" || filter.kind === "size");
 		if (needsSplit && !this.split)
 			this.split = await readSplit(this.data.parent.length);
 		if (wanted !== writeState(this.state))
@@ -205,8 +211,10 @@ class Page {
 	showControls() {
 		const {state} = this;
 		/** @param {string} attribute @param {string} value */
-		const press = (attribute, value) => document.querySelectorAll(`button[data-${attribute}]`).forEach((button) =>
-			button.setAttribute(attribute === "tab" ? "aria-selected" : "aria-pressed", String(button.getAttribute("data-" + attribute) === value)));
+		const press = (attribute, value) => document.querySelectorAll(`button[data-${attribute}]`).forEach((button) => {
+			const pressed = button.getAttribute("data-" + attribute) === value;
+			button.setAttribute(attribute === "tab" ? "aria-selected" : "aria-pressed", String(pressed));
+		});
 		press("view", state.view === "around" && !state.selected ? "calls" : state.view);
 		press("widths", state.widths);
 		press("tab", state.tab);
@@ -258,7 +266,8 @@ class Page {
 		const {split, data, state} = this, other = kind === "thread" ? "size" : "thread";
 		if (!split)
 			return [];
-		const passed = passing(data, state.filters), wanted = state.filters.filter((filter) => filter.kind === other).map((filter) => Number(filter.text));
+		const passed = passing(data, state.filters);
+		const wanted = state.filters.filter((filter) => filter.kind === other).map((filter) => Number(filter.text));
 		/** @type {Map<number, {key: number, value: number, objects: number}>} */
 		const sums = new Map();
 		for (let node = 0; node < passed.length; node++)
@@ -271,7 +280,8 @@ class Page {
 				sum.objects += split.weights.objects[at];
 				sums.set(key, sum);
 			}
-		const known = [...sums.values()].filter(({key, value}) => value && (kind === "size" ? key > 0 : facts.threads[key]?.name || facts.threads[key]?.id));
+		const known = [...sums.values()].filter(({key, value}) =>
+			value && (kind === "size" ? key > 0 : facts.threads[key]?.name || facts.threads[key]?.id));
 		return known.sort((a, b) => kind === "size" ? a.key - b.key : Math.abs(b.value) - Math.abs(a.value));
 	}
 
@@ -335,8 +345,10 @@ class Page {
 	detail(box) {
 		const func = this.data.functions[box.func], whole = this.tree.size[0], real = box.func > 0;
 		element("detail-name").textContent = this.name(box);
-		element("detail-place").textContent = real ? [func.file && func.file + (func.line ? ":" + func.line : ""), func.module].filter(Boolean).join(" · ")
-			: box.above ? "Stacks that are too small to be told apart on this page." : "Point at a box to see its figures, click to zoom, right-click for more.";
+		element("detail-place").textContent = real
+			? [func.file && func.file + (func.line ? ":" + func.line : ""), func.module].filter(Boolean).join(" · ")
+			: box.above ? "Stacks that are too small to be told apart on this page."
+				: "Point at a box to see its figures, click to zoom, right-click for more.";
 		/** @type {[string, string][]} */
 		const figures = facts.change ? [["Change", signed(box.value)], ["Share", percent(box.size, whole)]]
 			: [["Total", human(box.value)], ["Share", percent(box.size, whole)]];
@@ -345,7 +357,8 @@ class Page {
 		if (box.selfValue)
 			figures.push([facts.change ? "Its own change" : "Self", signed(box.selfValue)]);
 		if (facts.objects && box.objects)
-			figures.push(["Objects", humanCount(box.objects)], ["Mean size", box.value / box.objects > 0 ? humanBytes(box.value / box.objects) : "–"]);
+			figures.push(["Objects", humanCount(box.objects)],
+				["Mean size", box.value / box.objects > 0 ? humanBytes(box.value / box.objects) : "–"]);
 		element("detail-figures").replaceChildren(...figures.map(([name, value]) => {
 			const item = make("div");
 			item.append(make("dt", "", name), make("dd", "", value));
@@ -416,110 +429,6 @@ class Page {
 		}
 		event.preventDefault();
 	}
-}
-
-/* What stands above the picture, once and for all. */
-
-/** @param {Page} page */
-function showHead(page) {
-	const {tree, data} = page, base = tree.total.base[0], process = facts.process.slice(facts.process.lastIndexOf("/") + 1);
-	element("title").textContent = facts.title || process || (/space|objects/.test(facts.type) ? "Memory profile" : "Profile");
-	const total = element("total");
-	total.append(make("strong", facts.change ? (facts.shown < 0 ? "down" : "up") : "", signed(facts.shown)));
-	const what = {inuse_space: "live memory", inuse_objects: "live objects", alloc_space: "allocated so far", alloc_objects: "objects allocated so far"}[facts.type] ?? facts.type;
-	total.append(facts.base ? ` change of ${what}, from ${human(base)} to ${human(base + facts.shown)}` : ` ${what}`);
-	if (facts.objects && !facts.change)
-		total.append(` in ${humanObjects(tree.total.objects[0])}`);
-	/** @type {[string, string][]} */
-	const list = [["Process", facts.process + (facts.pid ? `, ${facts.pid}` : "")], ["Format", facts.format]];
-	if (facts.period > 1)
-		list.push(["Sampling", `one sample per ${facts.unit === "bytes" ? humanBytes(facts.period, true) : humanCount(facts.period)}${facts.mixedPeriods ? ", several periods" : ""}`]);
-	if (facts.samples)
-		list.push(["Samples", "about " + humanCount(facts.samples)]);
-	if (facts.time)
-		list.push(["Taken", new Date(facts.time).toISOString().slice(0, 19).replace("T", " ") + " UTC"]);
-	if (facts.shown !== facts.total)
-		list.push(["Shown", `${human(facts.shown)} of ${human(facts.total)}`]);
-	list.push(["Without a name", facts.unnamed ? `${human(facts.unnamed)} (${percent(facts.unnamed, tree.size[0])})` : "nothing"]);
-	if (facts.folded)
-		list.push(["Smaller stacks", percent(facts.folded, tree.size[0]) + " not told apart"]);
-	facts.filters.forEach((text) => list.push(["Filter", text]));
-	element("facts-list").append(...list.filter(([, value]) => value).map(([name, value]) => {
-		const item = make("div");
-		item.append(make("dt", "", name), make("dd", "", value));
-		return item;
-	}));
-	element("warnings").hidden = facts.warnings.length === 0;
-	element("warnings").append(...facts.warnings.map((text) => make("p", "notice", text)));
-	element("widths").hidden = element("legend").hidden = !facts.base;
-	element("help-change").hidden = !facts.change;
-	element("footer").textContent = `Made by Cairn ${facts.version}. Everything is in this file; it asks nobody for anything.`;
-	showGlance(page, data);
-}
-
-/** @typedef {{func: number, name: string, amount: string, share: number, more: string[]}} Glance */
-
-/** What keeps growing, by several dumps; else what grew most, or who holds most. @param {Page} page @param {Data} data */
-function showGlance(page, data) {
-	const growth = facts.series?.growth ?? [], glances = growth.length ? growingGlances(data) : largestGlances(page, data);
-	element("glance").hidden = glances.length === 0 && !facts.series;
-	element("glance-title").textContent = growth.length ? `What keeps growing, by ${facts.series?.totals.length} dumps in ${humanTime(facts.series?.seconds.at(-1) ?? 0)}`
-		: facts.change ? "What grew most" : "Who holds most";
-	element("glance-list").append(...glances.map((glance) => {
-		const item = make("li"), button = make("button");
-		button.append(make("span", "name", glance.name), make("span", growth.length || facts.change ? "amount up" : "amount", glance.amount),
-			make("span", "share", percent(glance.share, 1) + (growth.length ? " of the growth" : "")), make("span", "more", glance.more.filter(Boolean).join(" · ")), makeBar(glance.share, growth.length > 0 || facts.change));
-		button.addEventListener("click", () => page.go({selected: glance.func, view: "around", zoom: []}));
-		item.append(button);
-		return item;
-	}));
-	if (facts.series)
-		element("glance-list").append(makeTimeline(facts.series, growth.length > 0));
-}
-
-/** @param {Data} data @returns {Glance[]} */
-function growingGlances(data) {
-	const seconds = facts.series?.seconds.at(-1) ?? 0;
-	return (facts.series?.growth ?? []).map((growth) => ({
-		func: data.functions.findIndex((func, i) => i > 0 && func.name === growth.name), name: growth.name,
-		amount: "+" + humanRate(growth.perHour, seconds), share: growth.share,
-		more: [`${human(growth.now)} now`, growth.caller && `called from ${growth.caller}`, growth.confidence > 0.999 ? "more than 99.9 % sure" : `${(100 * growth.confidence).toFixed(0)} % sure`],
-	}));
-}
-
-/** @param {Page} page @param {Data} data @returns {Glance[]} */
-function largestGlances(page, data) {
-	const {self} = page.wholeSums, most = 3, worth = 0.02, whole = page.tree.size[0];
-	const order = Array.from(self.value.keys()).slice(1).filter((func) => self.value[func] > worth * whole)
-		.sort((a, b) => self.value[b] - self.value[a]).slice(0, most);
-	return order.map((func) => {
-		const value = self.value[func], objects = self.objects[func], caller = aroundBoxes(page.tree, func).up.children()[0];
-		return {func, name: data.functions[func].name, amount: signed(value), share: value / whole, more: [
-			facts.base ? `${human(self.base[func])} before, ${human(present(value, self.base[func]))} now`
-				: facts.objects && objects > 0 ? `${humanObjects(objects)} of ${humanBytes(value / objects)}` : "",
-			caller && caller.func ? `called from ${data.functions[caller.func].name}` : "",
-		]};
-	});
-}
-
-/** All memory over time, as a line. @param {Series} series @param {boolean} grows */
-function makeTimeline(series, grows) {
-	const width = 300, height = 64, most = Math.max(...series.totals, 1), end = series.seconds.at(-1) || 1;
-	/** @param {string} tag @param {Record<string, string | number>} attributes */
-	const draw = (tag, attributes) => {
-		const shape = document.createElementNS("http://www.w3.org/2000/svg", tag);
-		Object.entries(attributes).forEach(([name, value]) => shape.setAttribute(name, String(value)));
-		return shape;
-	};
-	const points = series.totals.map((total, i) => `${((series.seconds[i] / end) * width).toFixed(1)},${(height - (total / most) * (height - 4)).toFixed(1)}`);
-	const first = human(series.totals[0]), last = human(series.totals[series.totals.length - 1]);
-	const picture = draw("svg", {viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", role: "img", "aria-label": `All memory over time: from ${first} to ${last}`});
-	picture.append(draw("polygon", {points: `0,${height} ${points.join(" ")} ${width},${height}`, class: "area"}),
-		draw("polyline", {points: points.join(" "), class: "line"}));
-	const item = make("li", grows ? "timeline grows" : "timeline"), caption = make("p");
-	caption.append(make("span", "", "All memory"), make("span", "number", `${first} → ${last}`));
-	item.append(caption, picture);
-	return item;
 }
 
 /** The page, for those who look at it from outside: a person at the console, a test. @type {Page} */

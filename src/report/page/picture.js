@@ -17,7 +17,13 @@
  */
 
 class Picture {
-	/** @param {HTMLElement} scroller @param {HTMLElement} sheet @param {HTMLCanvasElement} canvas @param {Func[]} functions @param {PictureEvents} events */
+	/**
+	 * @param {HTMLElement} scroller
+	 * @param {HTMLElement} sheet
+	 * @param {HTMLCanvasElement} canvas
+	 * @param {Func[]} functions
+	 * @param {PictureEvents} events
+	 */
 	constructor(scroller, sheet, canvas, functions, events) {
 		this.scroller = scroller;
 		this.sheet = sheet;
@@ -88,7 +94,11 @@ class Picture {
 		});
 	}
 
-	/** Shows the box ZOOMED over the whole width, its callers above; or, with UP, all who call it. @param {Box} zoomed @param {Box | null} up */
+	/**
+	 * Shows the box ZOOMED over the whole width, its callers above; or, with UP, all who call it.
+	 * @param {Box} zoomed
+	 * @param {Box | null} up
+	 */
 	show(zoomed, up) {
 		this.zoomed = zoomed;
 		this.up = up;
@@ -131,7 +141,14 @@ class Picture {
 		this.sheet.style.height = this.rows.length * this.rowHeight + 1 + "px";
 	}
 
-	/** Rectangles of START and what lies beyond it. @param {Box} start @param {Rect[]} rects @param {number} row @param {number} step @param {Box | null} leftOut */
+	/**
+	 * Rectangles of START and what lies beyond it.
+	 * @param {Box} start
+	 * @param {Rect[]} rects
+	 * @param {number} row
+	 * @param {number} step
+	 * @param {Box | null} leftOut
+	 */
 	spread(start, rects, row, step, leftOut) {
 		const least = 0.7, scale = (this.width ?? 0) / (start.size || 1);
 		/** @type {Rect[]} */
@@ -155,7 +172,8 @@ class Picture {
 	paint() {
 		if (!this.zoomed)
 			return;
-		const {pen, canvas, rowHeight} = this, width = this.scroller.clientWidth, height = this.scroller.clientHeight, ratio = devicePixelRatio || 1;
+		const {pen, canvas, rowHeight} = this, ratio = devicePixelRatio || 1;
+		const width = this.scroller.clientWidth, height = this.scroller.clientHeight;
 		if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
 			canvas.width = Math.round(width * ratio);
 			canvas.height = Math.round(height * ratio);
@@ -225,7 +243,8 @@ class Picture {
 			pen.lineWidth = width;
 			pen.strokeStyle = this.accent ?? "";
 			pen.beginPath();
-			pen.roundRect(rect.x + width / 2, rect.row * rowHeight - top + width / 2, Math.max(rect.width - 1 - width, 1), rowHeight - 1 - width, 2.5);
+			pen.roundRect(rect.x + width / 2, rect.row * rowHeight - top + width / 2,
+				Math.max(rect.width - 1 - width, 1), rowHeight - 1 - width, 2.5);
 			pen.stroke();
 		};
 		const first = Math.floor(top / rowHeight), last = Math.ceil((top + this.scroller.clientHeight) / rowHeight);

@@ -20,10 +20,34 @@ function makeBar(share, grows = facts.change) {
 	return bar;
 }
 
-/** @typedef {{key: string, title: string, hint: string, of: (func: number) => number, text: (value: number) => string, bar?: boolean}} Column */
+/**
+ * @typedef {object} Column
+ * @property {string} key
+ * @property {string} title
+ * @property {string} hint
+ * @property {(func: number) => number} of
+ * @property {(value: number) => string} text
+ * @property {boolean} [bar]
+ */
+
+/**
+ * What the table tells the page; -1 is no function.
+ * @typedef {object} TableEvents
+ * @property {(func: number) => void} select
+ * @property {(func: number) => void} around
+ * @property {(func: number) => void} point
+ * @property {(key: string) => void} sort
+ */
+
+/** @typedef {{label: string, value: number, objects: number, active: boolean, pick: () => void}} Part */
 
 class FunctionTable {
-	/** @param {HTMLTableElement} table @param {HTMLButtonElement} more @param {Func[]} functions @param {{select: (func: number) => void, around: (func: number) => void, point: (func: number) => void, sort: (key: string) => void}} events */
+	/**
+	 * @param {HTMLTableElement} table
+	 * @param {HTMLButtonElement} more
+	 * @param {Func[]} functions
+	 * @param {TableEvents} events
+	 */
 	constructor(table, more, functions, events) {
 		this.table = table;
 		this.more = more;
@@ -31,7 +55,7 @@ class FunctionTable {
 		this.events = events;
 		this.limit = 60;
 		this.selected = -1;
-		/** @type {{self: Weights, total: Weights}} */
+		/** @type {Sums} */
 		this.sums = {self: emptyWeights(0), total: emptyWeights(0)};
 		this.whole = 1;
 		this.key = "self";
@@ -45,30 +69,38 @@ class FunctionTable {
 
 	/** @returns {Column[]} */
 	columns() {
-		const {self, total} = this.sums, name = facts.unit === "bytes" ? humanBytes : humanCount;
+		const {self, total} = this.sums;
 		/** @param {number} func */
 		const mean = (func) => self.objects[func] ? self.value[func] / self.objects[func] : 0;
 		/** @type {Column[]} */
 		const columns = facts.change ? [
-			{key: "self", title: "Change", hint: "what the function itself holds more or less than before", of: (f) => self.value[f], text: signed, bar: true},
+			{key: "self", title: "Change", hint: "what the function itself holds more or less than before", of: (f) => self.value[f], text: signed,
+				bar: true},
 			{key: "total", title: "With callees", hint: "the change of all stacks that pass through it", of: (f) => total.value[f], text: signed},
 		] : [
-			{key: "self", title: "Self", hint: "what the function itself holds", of: (f) => self.value[f], text: name, bar: true},
-			{key: "total", title: "Total", hint: "what it and all it calls hold", of: (f) => total.value[f], text: name},
+			{key: "self", title: "Self", hint: "what the function itself holds", of: (f) => self.value[f], text: human, bar: true},
+			{key: "total", title: "Total", hint: "what it and all it calls hold", of: (f) => total.value[f], text: human},
 		];
 		if (facts.base)
 			columns.push(
-				{key: "now", title: "Now", hint: "what the function itself holds", of: (f) => present(self.value[f], self.base[f]), text: name},
-				{key: "before", title: "Before", hint: "what it held in the base", of: (f) => self.base[f], text: name});
+				{key: "now", title: "Now", hint: "what the function itself holds", of: (f) => present(self.value[f], self.base[f]), text: human},
+				{key: "before", title: "Before", hint: "what it held in the base", of: (f) => self.base[f], text: human});
 		if (facts.objects)
 			columns.push(
-				{key: "objects", title: "Objects", hint: facts.change ? "objects more or fewer than before" : "how many objects the function itself holds", of: (f) => self.objects[f],
+				{key: "objects", title: "Objects", of: (f) => self.objects[f],
+					hint: facts.change ? "objects more or fewer than before" : "how many objects the function itself holds",
 					text: (value) => (facts.change && value > 0 ? "+" : "") + humanCount(value)},
 				{key: "mean", title: "Mean size", hint: "of one object", of: mean, text: (value) => value > 0 ? humanBytes(value) : "–"});
 		return columns;
 	}
 
-	/** @param {{self: Weights, total: Weights}} sums @param {number} whole @param {Uint8Array | null} found @param {string} key @param {number} selected */
+	/**
+	 * @param {Sums} sums
+	 * @param {number} whole
+	 * @param {Uint8Array | null} found
+	 * @param {string} key
+	 * @param {number} selected
+	 */
 	show(sums, whole, found, key, selected) {
 		const same = this.sums === sums && this.whole === whole && this.found === found && this.key === key;
 		this.sums = sums;
@@ -77,7 +109,8 @@ class FunctionTable {
 		this.key = key;
 		this.selected = selected;
 		if (same)
-			this.table.querySelectorAll("tbody tr").forEach((row) => row.classList.toggle("selected", Number(row.getAttribute("data-func")) === selected));
+			this.table.querySelectorAll("tbody tr").forEach((row) =>
+				row.classList.toggle("selected", Number(row.getAttribute("data-func")) === selected));
 		else
 			this.fill();
 	}
@@ -167,7 +200,7 @@ class FunctionTable {
 
 /**
  * A list of bars: how much is of which thread, or of which size.
- * @param {HTMLElement} list @param {{label: string, value: number, objects: number, active: boolean, pick: () => void}[]} parts @param {string} empty
+ * @param {HTMLElement} list @param {Part[]} parts @param {string} empty
  */
 function fillParts(list, parts, empty) {
 	const most = parts.reduce((largest, part) => Math.max(largest, Math.abs(part.value)), 0) || 1;

@@ -8,7 +8,12 @@
 /** @typedef {{kind: "focus" | "ignore" | "hide" | "thread" | "size", text: string}} Filter */
 
 class Tree {
-	/** @param {Int32Array} parent @param {Int32Array} func @param {Weights} self @param {boolean} byChange sizes are of change, not of what there is now */
+	/**
+	 * @param {Int32Array} parent
+	 * @param {Int32Array} func
+	 * @param {Weights} self
+	 * @param {boolean} byChange sizes are of change, not of what there is now
+	 */
 	constructor(parent, func, self, byChange) {
 		this.count = parent.length;
 		this.parent = parent;
@@ -34,7 +39,11 @@ class Tree {
 		}
 	}
 
-	/** Calls ENTER for each node on the way down and LEAVE on the way up. @param {(node: number) => void} enter @param {(node: number) => void} leave */
+	/**
+	 * Calls ENTER for each node on the way down and LEAVE on the way up.
+	 * @param {(node: number) => void} enter
+	 * @param {(node: number) => void} leave
+	 */
 	walk(enter, leave) {
 		for (let node = 0; node >= 0;) {
 			enter(node);
@@ -162,7 +171,13 @@ function passing(data, filters) {
 	return passed;
 }
 
-/** The nodes' own weights in some threads and size classes; none of them means all. @param {Data} data @param {Split} split @param {number[]} threads @param {number[]} sizes */
+/**
+ * The nodes' own weights in some threads and size classes; none of them means all.
+ * @param {Data} data
+ * @param {Split} split
+ * @param {number[]} threads
+ * @param {number[]} sizes
+ */
 function chosen(data, split, threads, sizes) {
 	const self = emptyWeights(data.parent.length);
 	const wanted = Array.from(split.thread, (thread, group) =>
@@ -177,7 +192,13 @@ function chosen(data, split, threads, sizes) {
 	return self;
 }
 
-/** The tree without the hidden functions: what they call is called by their callers. @param {Data} data @param {Weights} self @param {Uint8Array[]} hide @param {boolean} byChange */
+/**
+ * The tree without the hidden functions: what they call is called by their callers.
+ * @param {Data} data
+ * @param {Weights} self
+ * @param {Uint8Array[]} hide
+ * @param {boolean} byChange
+ */
 function without(data, self, hide, byChange) {
 	const count = data.parent.length, place = new Int32Array(count);
 	/** @type {Map<number, number>} */
@@ -288,7 +309,12 @@ class DownBox extends Box {
 
 /** Goes from callees to callers: for each node it stands for, NEXT is the caller that comes next. */
 class UpBox extends Box {
-	/** @param {Tree} tree @param {Box | null} above @param {number} func @param {boolean} ofSelf counts what nodes hold themselves */
+	/**
+	 * @param {Tree} tree
+	 * @param {Box | null} above
+	 * @param {number} func
+	 * @param {boolean} ofSelf counts what nodes hold themselves
+	 */
 	constructor(tree, above, func, ofSelf) {
 		super(tree, above, func);
 		this.ofSelf = ofSelf;

@@ -1,0 +1,112 @@
+// @ts-check
+/* head.js - what stands above the picture: the facts, the functions that matter most, and all memory over time.
+ * SPDX-License-Identifier: Apache-2.0 */
+
+/** @param {Page} page */
+function showHead(page) {
+	const {tree, data} = page, base = tree.total.base[0], process = facts.process.slice(facts.process.lastIndexOf("/") + 1);
+	element("title").textContent = facts.title || process || (/space|objects/.test(facts.type) ? "Memory profile" : "Profile");
+	const total = element("total");
+	total.append(make("strong", facts.change ? (facts.shown < 0 ? "down" : "up") : "", signed(facts.shown)));
+	const words = {inuse_space: "live memory", inuse_objects: "live objects", alloc_space: "allocated so far", alloc_objects: "objects allocated so far"};
+	const what = /** @type {Record<string, string>} */ (words)[facts.type] ?? facts.type;
+	total.append(facts.base ? ` change of ${what}, from ${human(base)} to ${human(base + facts.shown)}` : ` ${what}`);
+	if (facts.objects && !facts.change)
+		total.append(` in ${humanObjects(tree.total.objects[0])}`);
+	/** @type {[string, string][]} */
+	const list = [["Process", facts.process + (facts.pid ? `, ${facts.pid}` : "")], ["Format", facts.format]];
+	const period = facts.unit === "bytes" ? humanBytes(facts.period, true) : human(facts.period);
+	if (facts.period > 1)
+		list.push(["Sampling", `one sample per ${period}${facts.mixedPeriods ? ", several periods" : ""}`]);
+	if (facts.samples)
+		list.push(["Samples", "about " + humanCount(facts.samples)]);
+	if (facts.time)
+		list.push(["Taken", new Date(facts.time).toISOString().slice(0, 19).replace("T", " ") + " UTC"]);
+	if (facts.shown !== facts.total)
+		list.push(["Shown", `${human(facts.shown)} of ${human(facts.total)}`]);
+	list.push(["Without a name", facts.unnamed ? `${human(facts.unnamed)} (${percent(facts.unnamed, tree.size[0])})` : "nothing"]);
+	if (facts.folded)
+		list.push(["Smaller stacks", percent(facts.folded, tree.size[0]) + " not told apart"]);
+	facts.filters.forEach((text) => list.push(["Filter", text]));
+	element("facts-list").append(...list.filter(([, value]) => value).map(([name, value]) => {
+		const item = make("div");
+		item.append(make("dt", "", name), make("dd", "", value));
+		return item;
+	}));
+	element("warnings").hidden = facts.warnings.length === 0;
+	element("warnings").append(...facts.warnings.map((text) => make("p", "notice", text)));
+	element("widths").hidden = element("legend").hidden = !facts.base;
+	element("help-change").hidden = !facts.change;
+	element("footer").textContent = `Made by Cairn ${facts.version}. Everything is in this file; it asks nobody for anything.`;
+	showGlance(page, data);
+}
+
+/** @typedef {{func: number, name: string, amount: string, share: number, more: string[]}} Glance */
+
+/** What keeps growing, by several dumps; else what grew most, or who holds most. @param {Page} page @param {Data} data */
+function showGlance(page, data) {
+	const growth = facts.series?.growth ?? [], glances = growth.length ? growingGlances(data) : largestGlances(page, data);
+	element("glance").hidden = glances.length === 0 && !facts.series;
+	const watched = `${facts.series?.totals.length} dumps in ${humanTime(facts.series?.seconds.at(-1) ?? 0)}`;
+	element("glance-title").textContent = growth.length ? "What keeps growing, by " + watched
+		: facts.change ? "What grew most" : facts.unit === "nanoseconds" ? "Where most of it is spent" : "Who holds most";
+	element("glance-list").append(...glances.map((glance) => {
+		const item = make("li"), button = make("button");
+		button.append(make("span", "name", glance.name), make("span", growth.length || facts.change ? "amount up" : "amount", glance.amount),
+			make("span", "share", percent(glance.share, 1) + (growth.length ? " of the growth" : "")),
+			make("span", "more", glance.more.filter(Boolean).join(" · ")), makeBar(glance.share, growth.length > 0 || facts.change));
+		button.addEventListener("click", () => page.go({selected: glance.func, view: "around", zoom: []}));
+		item.append(button);
+		return item;
+	}));
+	if (facts.series)
+		element("glance-list").append(makeTimeline(facts.series, growth.length > 0));
+}
+
+/** @param {Data} data @returns {Glance[]} */
+function growingGlances(data) {
+	const seconds = facts.series?.seconds.at(-1) ?? 0;
+	return (facts.series?.growth ?? []).map((growth) => ({
+		func: Math.max(0, data.functions.findIndex((func, i) => i > 0 && func.name === growth.name)), name: growth.name,
+		amount: "+" + humanRate(growth.perHour, seconds), share: growth.share,
+		more: [`${human(growth.now)} now`, growth.caller && `called from ${growth.caller}`,
+			growth.confidence > 0.999 ? "more than 99.9 % sure" : `${(100 * growth.confidence).toFixed(0)} % sure`],
+	}));
+}
+
+/** @param {Page} page @param {Data} data @returns {Glance[]} */
+function largestGlances(page, data) {
+	const {self} = page.wholeSums, most = 3, worth = 0.02, whole = page.tree.size[0];
+	const order = Array.from(self.value.keys()).slice(1).filter((func) => self.value[func] > worth * whole)
+		.sort((a, b) => self.value[b] - self.value[a]).slice(0, most);
+	return order.map((func) => {
+		const value = self.value[func], objects = self.objects[func], caller = aroundBoxes(page.tree, func).up.children()[0];
+		return {func, name: data.functions[func].name, amount: signed(value), share: value / whole, more: [
+			facts.base ? `${human(self.base[func])} before, ${human(present(value, self.base[func]))} now`
+				: facts.objects && objects > 0 ? `${humanObjects(objects)} of ${humanBytes(value / objects)}` : "",
+			caller && caller.func ? `called from ${data.functions[caller.func].name}` : "",
+		]};
+	});
+}
+
+/** All memory over time, as a line. @param {Series} series @param {boolean} grows */
+function makeTimeline(series, grows) {
+	const width = 300, height = 64, most = Math.max(...series.totals, 1), end = series.seconds.at(-1) || 1;
+	/** @param {string} tag @param {Record<string, string | number>} attributes */
+	const draw = (tag, attributes) => {
+		const shape = document.createElementNS("http://www.w3.org/2000/svg", tag);
+		Object.entries(attributes).forEach(([name, value]) => shape.setAttribute(name, String(value)));
+		return shape;
+	};
+	const points = series.totals.map((total, i) =>
+		`${((series.seconds[i] / end) * width).toFixed(1)},${(height - (total / most) * (height - 4)).toFixed(1)}`);
+	const first = human(series.totals[0]), last = human(series.totals[series.totals.length - 1]);
+	const picture = draw("svg", {viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", role: "img",
+		"aria-label": `All memory over time: from ${first} to ${last}`});
+	picture.append(draw("polygon", {points: `0,${height} ${points.join(" ")} ${width},${height}`, class: "area"}),
+		draw("polyline", {points: points.join(" "), class: "line"}));
+	const item = make("li", grows ? "timeline grows" : "timeline"), caption = make("p");
+	caption.append(make("span", "", "All memory"), make("span", "number", `${first} → ${last}`));
+	item.append(caption, picture);
+	return item;
+}
