@@ -20,7 +20,8 @@
  * After fork, a child that lives longer than a moment has an agent and a socket of its own.
  *
  * Configuration, later wins: `struct cairn_options`, the TOML file named by CAIRN_CONFIG, CAIRN_CONF
- * (`listen:127.0.0.1:4000,token:secret`). GET /cairn/status shows what came out of it.
+ * (`listen:127.0.0.1:4000,token:secret`). GET /cairn/status shows what came out of it. `unwinder:jemalloc` leaves jemalloc its
+ * own unwinder, `depth:64` cuts stacks at so many frames, `budget:1%` lets heap profiling take so much of the CPU time at most.
  *
  * Every function may be called from any thread, except from a signal handler. ERROR receives a sentence, terminated, cut to
  * SIZE; it may be NULL.
