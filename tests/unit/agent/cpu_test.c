@@ -1,0 +1,151 @@
+/* cpu_test.c - CPU runs from start to end: one at a time, threads that come and go, forks, and nothing left behind.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cpu.h"
+#include "agent/cpu_stacks.h"
+#include "profile/read.h"
+#include "tap.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static atomic_bool stop;
+
+static void *spin(void *context)
+{
+	(void)context;
+	while (!stop)
+		for (int i = 0; i < 1000; i++)
+			__asm__ volatile("");
+	return NULL;
+}
+
+static void *spin_a_little(void *context)
+{
+	(void)context;
+	for (int i = 0; i < 2000000; i++)
+		__asm__ volatile("");
+	return NULL;
+}
+
+static void wait_ms(long milliseconds)
+{
+	nanosleep(&(struct timespec){milliseconds / 1000, milliseconds % 1000 * 1000000}, NULL);
+}
+
+static int timers_left(void)
+{
+	FILE *file = fopen("/proc/self/timers", "r");
+	char line[256];
+	int count = 0;
+	while (file && fgets(line, sizeof line, file))
+		count += strncmp(line, "ID:", 3) == 0;
+	if (file)
+		fclose(file);
+	return count;
+}
+
+static bool is_default(int number)
+{
+	struct sigaction action;
+	return sigaction(number, NULL, &action) == 0 && !(action.sa_flags & SA_SIGINFO) && action.sa_handler == SIG_DFL;
+}
+
+static void test_run(void)
+{
+	struct cairn_error error;
+	bool busy;
+	pthread_t threads[2], short_lived;
+	for (int i = 0; i < 2; i++)
+		pthread_create(&threads[i], NULL, spin, NULL);
+	struct cairn_cpu *cpu = cairn_cpu_start(500, &busy, &error);
+	if (!ok(cpu != NULL, "a run starts"))
+		return;
+	ok(!cairn_cpu_start(99, &busy, &error) && busy, "a second is refused: %s", error.text);
+	ok(timers_left() >= 3, "every thread has a timer");
+	for (int i = 0; i < 10; i++) {
+		pthread_create(&short_lived, NULL, spin_a_little, NULL);
+		wait_ms(50);
+		cairn_cpu_collect(cpu);
+		pthread_join(short_lived, NULL);
+	}
+	pid_t child = fork();
+	if (child == 0) {
+		cairn_cpu_forget();
+		wait_ms(20);
+		_exit(is_default(SIGPROF) && timers_left() == 0 ? 0 : 1);
+	}
+	int status;
+	waitpid(child, &status, 0);
+	ok(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a forked child has nothing of it");
+	cairn_cpu_stop(cpu);
+	is_int(timers_left(), 0, "no timer is left");
+	ok(is_default(SIGPROF), "nor a handler");
+	struct cairn_buffer out = cairn_pages(64 << 20);
+	cairn_cpu_write(cpu, &out);
+	struct cairn_profile profile;
+	cairn_profile_init(&profile);
+	ok(cairn_profile_read(&profile, cairn_buffer_bytes(&out), "cpu", NULL, &error), "the profile can be read");
+	double samples = 0;
+	for (size_t i = 0; i < profile.sample_count; i++)
+		samples += profile.values[2 * i];
+	struct cairn_cpu_counts counts;
+	cairn_cpu_count(&counts);
+	ok(samples > 0 && samples == (double)counts.samples, "and has every sample: %.0f of %llu", samples, (unsigned long long)counts.samples);
+	cairn_profile_free(&profile);
+	cairn_buffer_free(&out);
+	cairn_cpu_free(cpu);
+	stop = true;
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static void ignore_it(int number)
+{
+	(void)number;
+}
+
+/* Runs that are broken off at once, with the signal in use by somebody else. */
+static void test_again(void)
+{
+	struct cairn_error error;
+	bool busy, all = true;
+	signal(SIGPROF, ignore_it);
+	for (int i = 0; i < 20 && all; i++) {
+		struct cairn_cpu *cpu = cairn_cpu_start(1000, &busy, &error);
+		all = cpu != NULL;
+		if (cpu)
+			cairn_cpu_free(cpu);
+	}
+	ok(all && timers_left() == 0 && is_default(SIGRTMAX), "twenty runs one after another, by another signal");
+	struct sigaction action;
+	sigaction(SIGPROF, NULL, &action);
+	ok(action.sa_handler == ignore_it, "the one who handles SIGPROF still does");
+}
+
+static void test_stacks(void)
+{
+	struct cairn_cpu_stacks stacks;
+	ok(cairn_cpu_stacks_open(&stacks), "a table");
+	for (unsigned round = 0; round < 2; round++)
+		for (uint64_t i = 0; i < 20000; i++)
+			cairn_cpu_stacks_add(&stacks, (uint32_t)(i % 3), 2, (const uint64_t[]){i, i * 7, 5}, 1 + i % 3);
+	is_int(stacks.count, 20000, "equal stacks are one");
+	size_t seen = 0, right = 0;
+	for (const struct cairn_cpu_stack *stack = NULL; (stack = cairn_cpu_stacks_next(&stacks, stack)); seen++)
+		right += stack->times == 4 && stack->thread == stack->pcs[0] % 3 && stack->depth == 1 + stack->pcs[0] % 3;
+	ok(seen == 20000 && right == seen, "each counted, by thread");
+	cairn_cpu_stacks_close(&stacks);
+}
+
+int main(void)
+{
+	test_stacks();
+	test_run();
+	test_again();
+	return tap_done();
+}
