@@ -55,7 +55,9 @@ int main(void)
 	ok(run("echo $WORD; cat; cat <&3; ulimit -v", file, file, 10, text, sizeof text, &error), "a command: %s", error.text);
 	is_text(text, "hello\ncontentcontent1048576\n", "its environment, both inputs from their start, its limit");
 	ok(run("ls /proc/self/fd | wc -l", file, -1, 10, text, sizeof text, &error) && atoi(text) == 4, "no other descriptor is passed on");
-	ok(run("grep -c 'SigBlk:\\s*0*$' /proc/self/status; grep -c 'SigIgn:\\s*0*$' /proc/self/status", file, -1, 10, text, sizeof text, &error), "it runs");
+	/* 32 and 33 are the C library's own: make passes them on ignored, and nobody can reset them by sigaction. */
+	ok(run("grep -c 'SigBlk:\\s*0*$' /proc/self/status; grep -cE 'SigIgn:\\s*0*(180000000)?$' /proc/self/status", file, -1, 10, text,
+	       sizeof text, &error), "it runs");
 	is_text(text, "1\n1\n", "and no signal is blocked or ignored in it");
 	ok(!run("echo half; echo because >&2; exit 3", -1, -1, 10, text, sizeof text, &error), "a failure");
 	like_text(error.text, "code 3: because", "with its code and its words");

@@ -123,10 +123,10 @@ static void test_no_threads(void)
 
 int main(void)
 {
-	test_no_threads();
 	cairn_profile_init(&profile);
 	test_whole();
 	test_threads();
+	test_no_threads();
 	test_accumulated();
 	test_odd();
 	test_damaged();
