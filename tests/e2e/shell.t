@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The shell, driven through a terminal as a person would: commands, options that stay set, completion, history, files, the pager.
 . tests/e2e/lib.sh
+export LC_ALL=C.UTF-8 # tmux refuses to start in a locale without it
 need tmux python3
 cd "$scratch" || exit 1
 demo_dumps
