@@ -1,18 +1,20 @@
 #!/usr/bin/env bash
 # The shell, driven through a terminal as a person would: commands, options that stay set, completion, history, files, the pager.
 . tests/e2e/lib.sh
-export LC_ALL=C.UTF-8 # tmux refuses to start in a locale without it
 need tmux python3
 cd "$scratch" || exit 1
 demo_dumps
 export HOME=$scratch/home XDG_STATE_HOME=
 mkdir -p home
-tmux() { command tmux -S "$scratch/tmux" -f /dev/null "$@"; }
+export LC_ALL=C.UTF-8 # tmux refuses to start in a locale without it
+terminals=0
+tmux() { command tmux -S "$scratch/tmux.$terminals" -f /dev/null "$@"; }
 trap 'tmux kill-server 2>/dev/null; rm -rf "$scratch"' EXIT
 
 # start COMMAND: in a terminal of 100 columns and 30 rows
 start() {
 	tmux kill-server 2>/dev/null
+	terminals=$((terminals + 1)) # a server that is still ending takes no new session
 	tmux new-session -d -x 100 -y 30 "$1; echo ended; sleep 60"
 	wait_for 10 shows "$2"
 }
