@@ -106,15 +106,17 @@ fi
 if unshare --mount true 2>/dev/null; then
 	# A root file system that cannot be written, and no folder for a socket: TCP still answers.
 	port=$(free_port)
-	cp "$scratch/host" "$PWD/${CAIRN_BUILD:-build}/host-readonly"
-	LD_PRELOAD=$library CAIRN_CONF=listen:127.0.0.1:$port XDG_RUNTIME_DIR= unshare --mount sh -c "mount -t tmpfs -o ro none /tmp; mount -t tmpfs -o ro none /run; mount -t tmpfs -o ro none /dev/shm; cd /; exec $PWD/${CAIRN_BUILD:-build}/host-readonly" >/dev/null 2>&1 &
+	aside=$(mktemp -d /var/tmp/cairn-test.XXXXXX) # what runs must not lie under what is covered
+	cp "$scratch/host" "$library" "$aside"
+	LD_PRELOAD=$aside/libcairn.so CAIRN_CONF=listen:127.0.0.1:$port XDG_RUNTIME_DIR= unshare --mount sh -c "
+		mount -t tmpfs -o ro none /tmp; mount -t tmpfs -o ro none /run; mount -t tmpfs -o ro none /dev/shm; cd /; exec $aside/host" >/dev/null 2>&1 &
 	pid=$!
 	children+=($pid)
 	wait_for 5 curl -sf "http://127.0.0.1:$port/cairn/status"
 	like "$(field "http://127.0.0.1:$port" agent socket_problem)" "no folder for a socket*" "nowhere to put a socket: status says so"
 	has_samples "http://127.0.0.1:$port" "and snapshots need no folder"
 	kill $pid
-	rm -f "$PWD/${CAIRN_BUILD:-build}/host-readonly"
+	rm -r "$aside"
 	# A full disk.
 	mkdir "$scratch/full"
 	if mount -t tmpfs -o size=64k none "$scratch/full" 2>/dev/null; then
