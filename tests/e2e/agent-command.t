@@ -67,6 +67,7 @@ ok $? "--interval and --prefix leave dumps"
 (mkdir "$scratch/rise" && cd "$scratch/rise" && cp ../short compute-node && RISEDEV_ENABLE_HEAP_PROFILE=1 "$cairn" run -q --interval 16M ./compute-node 2>/dev/null)
 ls "$scratch/rise" | grep -qE '^compute-node\.[0-9]+\.[0-9]+\.i[0-9]+\.heap$'
 ok $? "RISEDEV_ENABLE_HEAP_PROFILE leaves compute-node.PID.N.iN.heap"
+is "$("$cairn" run -q --active --period 16K -- printf '<%s>' one --two '' 2>/dev/null)" '<one><--two><>' "run passes the arguments on, and nothing else"
 "$cairn" run -q -- sh -c 'kill -9 $$' 2>/dev/null
 is $? 137 "a command that is killed"
 "$cairn" run -q -- "$scratch/nosuch" 2>/dev/null
