@@ -4,15 +4,21 @@
 # cannot leave the page's words or order; then it runs it with what is different here put in its place: ports and paths, by the sed
 # commands in `here`. The old tools are Cairn, by links of their names on PATH.
 
+# old_tools FOLDER: what is installed as libexec/cairn, and cairn itself
+old_tools() {
+	mkdir -p "$1"
+	for name in jeprof flamegraph.pl addr2line gen_flamegraph.sh cairn; do ln -s "$cairn" "$1/$name"; done
+	for script in "$root"/data/compat/*.sh; do ln -s "$script" "$1/"; done
+}
+
 # follow NUMBER: the page ../shared/seeds/NUMBER_*.txt, in a scratch folder of its own with the old tools on PATH
 follow() {
 	set -- "$shared"/seeds/"$1"_*.txt
 	[ -f "$1" ] || skip_all 'no ../shared/seeds here'
 	text=$(cat "$1")
 	here=()
-	mkdir -p "$scratch/compat" "$scratch/home" "$scratch/page"
-	for name in jeprof flamegraph.pl addr2line gen_flamegraph.sh cairn; do ln -s "$cairn" "$scratch/compat/$name"; done
-	for script in "$root"/data/compat/*.sh; do ln -s "$script" "$scratch/compat/"; done
+	mkdir -p "$scratch/home" "$scratch/page"
+	old_tools "$scratch/compat"
 	export PATH=$scratch/compat:$PATH HOME=$scratch/home
 	cd "$scratch/page" || exit 1
 }
