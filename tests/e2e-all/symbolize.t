@@ -4,7 +4,7 @@
 . tests/e2e/agree.sh
 need g++ objcopy llvm-symbolizer python3 nm
 
-for flags in '-O2 -gdwarf-2' '-O2 -gdwarf-3 -gstrict-dwarf' '-O0 -gdwarf-4' '-O2 -gdwarf-5' '-O3 -flto -gdwarf-5' '-O2 -g -static'; do
+for flags in '-O0 -gdwarf-4' '-O2 -gdwarf-5' '-O3 -flto -gdwarf-5' '-O2 -g -static'; do
 	build sample g++ $flags && agrees "g++ $flags" "$scratch/sample"
 done
 build plain g++ -O2 -g
