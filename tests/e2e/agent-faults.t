@@ -51,6 +51,12 @@ sleep 0.2
 numbers() { awk '/->/ {print $9}' "$1" | sort -n | tr '\n' ' '; }
 is "$(numbers "$scratch/exec.out")" "$(numbers "$scratch/bare.out")" "no descriptor leaks into what the host executes"
 
+start unheard "$scratch/host" unheard
+wait_for 10 grep -q unheard "$scratch/unheard.out"
+is "$(cat "$scratch/unheard.out")" "unheard 20" "children by _Fork and by a bare clone end as they should"
+sampled $pid "and take nothing from their parent"
+kill $pid
+
 start seccomp "$scratch/host" seccomp
 wait_for 5 ask $pid /cairn/status
 sampled $pid "a sandbox without memfd_create"
