@@ -472,6 +472,8 @@ static void test_random_instants(void)
 
 int main(void)
 {
+	if (!cairn_code_is_live()) /* as the agent does on an older C library */
+		cairn_code_refresh();
 	test_shapes();
 	test_signals();
 	test_threads();
