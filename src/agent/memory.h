@@ -35,7 +35,6 @@ enum { CAIRN_MEMORY_PATH = 512 };
 struct cairn_memory {
 	const char *root;      /* before /proc; borrowed */
 	int pid;               /* 0 for this process */
-	uint64_t start;        /* when it started, in clock ticks since the machine did; with the PID it names a process for good */
 	int statm, events, pressure;
 	bool version_one;      /* of the groups */
 	char group[CAIRN_MEMORY_PATH]; /* folder of the process's group; "" where there is none */
@@ -56,8 +55,5 @@ bool cairn_memory_read(struct cairn_memory *memory, int64_t now, struct cairn_me
 bool cairn_memory_was_short(const struct cairn_memory *memory);
 
 void cairn_memory_close(struct cairn_memory *memory);
-
-/* When process PID started, in clock ticks since the machine did; 0 when there is none. */
-uint64_t cairn_memory_start(const char *root, int pid);
 
 #endif

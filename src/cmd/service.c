@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/service.h"
 
-#include "agent/memory.h"
+#include "agent/life.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cmd/target.h"
@@ -15,24 +15,19 @@
 enum { most = 256, path_size = 512 };
 
 struct candidates {
-	struct candidate {
-		int pid;
-		uint64_t start;
-	} items[most];
+	struct cairn_life items[most];
 	size_t count;
 };
 
 static void add(struct candidates *candidates, int pid)
 {
-	uint64_t start = pid != getpid() ? cairn_memory_start("", pid) : 0;
-	if (start && candidates->count < most)
-		candidates->items[candidates->count++] = (struct candidate){pid, start};
+	if (pid != getpid() && candidates->count < most && cairn_life_of(pid, &candidates->items[candidates->count]))
+		candidates->count++;
 }
 
 static int by_start(const void *a, const void *b)
 {
-	const struct candidate *x = a, *y = b;
-	return x->start != y->start ? (x->start > y->start) - (x->start < y->start) : x->pid - y->pid;
+	return cairn_life_compare(a, b);
 }
 
 /* The processes in FOLDER's group, and in those one level below: where a unit delegates, the service is in one of them. */
