@@ -171,6 +171,21 @@ static void read_line(struct reading *reading, struct cairn_bytes line)
 	}
 }
 
+static void read_lines(struct reading *reading, struct cairn_bytes text)
+{
+	struct cairn_bytes line;
+	while (cairn_text_line(&text, &line, NULL))
+		read_line(reading, line);
+}
+
+void cairn_smaps_parse(struct cairn_smaps *smaps, struct cairn_bytes text)
+{
+	struct reading reading = {.smaps = smaps};
+	*smaps = (struct cairn_smaps){0};
+	read_lines(&reading, text);
+	finish(&reading);
+}
+
 /* Reads what there is now behind the KEPT bytes of an unfinished line; 0 at the end, -1 with errno. */
 static ssize_t read_piece(int descriptor, struct cairn_buffer *piece, size_t kept)
 {
@@ -194,12 +209,10 @@ static bool read_all(struct reading *reading, int descriptor, struct cairn_buffe
 		ssize_t length = read_piece(descriptor, piece, kept);
 		if (length < 0)
 			return false;
-		struct cairn_bytes rest = {piece->data, kept + (size_t)length}, line;
+		struct cairn_bytes rest = {piece->data, kept + (size_t)length};
 		const char *end = rest.length ? memrchr(rest.data, '\n', rest.length) : NULL;
 		size_t whole = end ? (size_t)(end - rest.data) + 1 : 0;
-		struct cairn_bytes lines = {rest.data, whole};
-		while (cairn_text_line(&lines, &line, NULL))
-			read_line(reading, line);
+		read_lines(reading, (struct cairn_bytes){rest.data, whole});
 		if (length == 0)
 			break;
 		kept = rest.length - whole;

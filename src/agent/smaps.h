@@ -42,6 +42,9 @@ struct cairn_smaps {
 /* Reads the mappings of process PID, 0 for the calling one. False with errno where they cannot be read. */
 bool cairn_smaps_read(struct cairn_smaps *smaps, int pid);
 
+/* The same from the TEXT of such a file. */
+void cairn_smaps_parse(struct cairn_smaps *smaps, struct cairn_bytes text);
+
 /* "noreserve", "anonymous", … */
 const char *cairn_smaps_kind_name(enum cairn_smaps_kind kind);
 

@@ -32,23 +32,26 @@ static uint64_t number(const struct cairn_trailer *trailer, const char *key)
 	return least_of(cairn_trailer_number(trailer, key), most);
 }
 
-/* Lines `class SIZE OBJECTS REQUESTED COUNT`: of each class, what COUNT sampled objects were asked for as. */
+/* Lines `class SIZE OBJECTS REQUESTED COUNT`: of each class, what COUNT sampled objects were asked for as. Of objects larger than
+ * four pages what nobody asked for is whole pages at their end, for the most part. */
 static void read_classes(struct cairn_bill_facts *facts, const struct cairn_trailer *trailer)
 {
 	struct cairn_bytes value;
-	double all = 0, wasted = 0;
+	double all = 0, wasted = 0, pages_wasted = 0;
 	for (size_t position = 0; cairn_trailer_next(trailer, &position, "class", &value);) {
 		uint64_t size, objects, requested, count;
 		if (!cairn_text_decimal(&value, &size) || !cairn_text_take(&value, " ") || !cairn_text_decimal(&value, &objects) ||
 		    !cairn_text_take(&value, " ") || !cairn_text_decimal(&value, &requested) || !cairn_text_take(&value, " ") ||
 		    !cairn_text_decimal(&value, &count) || count == 0 || size == 0)
 			continue;
-		double used = fmin(1, (double)requested / ((double)count * (double)size));
-		all += (double)objects * (double)size;
-		wasted += (double)objects * (double)size * (1 - used);
+		double bytes = (double)objects * (double)size, idle = bytes * (1 - fmin(1, (double)requested / ((double)count * (double)size)));
+		all += bytes;
+		wasted += idle;
+		pages_wasted += size > 4 * facts->page ? idle : 0;
 	}
 	facts->has_classes = all > 0;
 	facts->slack = all > 0 ? wasted / all : 0;
+	facts->slack_pages = all > 0 ? pages_wasted / all : 0;
 }
 
 bool cairn_bill_facts_read(struct cairn_bill_facts *facts, const struct cairn_trailer *trailer, struct cairn_error *error)
@@ -167,13 +170,19 @@ static void split_allocator(struct cairn_bill *bill, const struct cairn_bill_fac
 	bill->untouched = less(missing, pool.swap);
 	take_off(bill, CAIRN_BILL_SAMPLED, from_number(facts->sampled_size - facts->sampled_touched), &missing);
 	take_off(bill, CAIRN_BILL_METADATA, sparse_metadata(facts, pool.size), &missing);
+	take_off(bill, CAIRN_BILL_SLACK, from_number((double)facts->allocated * facts->slack_pages), &missing);
 	for (size_t i = 0; i < sizeof takeable / sizeof *takeable; i++)
 		take_off(bill, takeable[i], most, &missing);
 	uint64_t other = least_of(surplus, foreign);
 	bill->lines[CAIRN_BILL_ANONYMOUS] += other;
 	bill->uncertain = least_of(foreign - other, bill->untouched);
-	if (facts->smaps.huge)
+	if (facts->smaps.huge) {
+		/* A huge page is resident as a whole: it brings what lies beside touched memory, given back or not yet used for metadata. */
+		uint64_t metadata = less(facts->mapped, facts->active + facts->dirty + facts->muzzy);
 		bill->lines[CAIRN_BILL_RETAINED] = least_of(surplus - other, facts->retained);
+		surplus -= other + bill->lines[CAIRN_BILL_RETAINED];
+		bill->lines[CAIRN_BILL_METADATA] += least_of(surplus, less(metadata, bill->lines[CAIRN_BILL_METADATA]));
+	}
 	bill->retained = less(facts->retained, bill->lines[CAIRN_BILL_RETAINED]);
 }
 

@@ -44,7 +44,8 @@ struct cairn_bill_facts {
 	bool has_allocator; /* jemalloc's statistics are known: */
 	uint64_t allocated, active, mapped, retained, resident, base, internal, cache, dirty, muzzy, page;
 	bool has_classes; /* what was asked for is known (prof_stats:true): */
-	double slack;     /* the part of live objects that nobody asked for */
+	double slack;       /* the part of live objects that nobody asked for */
+	double slack_pages; /* the part of it that is whole pages, touched only by who looks beyond what he asked for */
 	bool has_profile;
 	double profile_bytes, profile_error; /* its estimate of live objects, and the standard deviation of that */
 	/* A sampled small object has pages to itself: how much they are, how much of that is touched, how much is the objects. */
