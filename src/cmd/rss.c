@@ -79,8 +79,9 @@ static bool take_process(struct account *account, int pid, const struct cairn_er
 {
 	char path[32];
 	if (!cairn_smaps_read(&account->facts.smaps, pid))
-		return errno == ESRCH || errno == ENOENT ? cairn_fail(error, "process %d has no memory: it has ended, or is a thread of the kernel", pid)
-							 : cairn_fail_errno(error, "the mappings of process %d cannot be read", pid);
+		return errno == ENOENT ? cairn_fail(error, "%s", why->text) :
+		       errno == ESRCH ? cairn_fail(error, "process %d has no memory: it has ended, or is a thread of the kernel", pid) :
+					cairn_fail_errno(error, "the mappings of process %d cannot be read", pid);
 	account->pid = pid;
 	account->time_ns = (int64_t)time(NULL) * 1000000000;
 	snprintf(path, sizeof path, "/proc/%d/exe", pid);
