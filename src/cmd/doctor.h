@@ -65,8 +65,7 @@ cairn_check_look cairn_check_dump_start;
 cairn_check_look cairn_check_dump_totals;
 cairn_check_look cairn_check_dump_names;
 
-/* Judges how much of the LIVE bytes that the allocator counts a profile with TRAILER shows, and what its samples tell; shared by process and dump. */
+/* How many samples PROFILE rests on, and how much it shows of what the allocator counts. TRAILER may be NULL. */
 void cairn_check_profile_coverage(const struct cairn_profile *profile, const struct cairn_trailer *trailer, struct cairn_finding *finding);
-double cairn_check_profile_samples(const struct cairn_profile *profile);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cmd/doctor.h"
 
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -29,7 +30,7 @@ static const char *needed(const struct cairn_elf *elf, const char *part)
 		uint64_t entry[2];
 		memcpy(entry, entries.data, sizeof entry);
 		struct cairn_bytes name = cairn_bytes_skip(names, (size_t)entry[1]);
-		if (entry[0] == 1 && name.length && memchr(name.data, 0, name.length) && strstr(name.data, part))
+		if (entry[0] == DT_NEEDED && name.length && memchr(name.data, 0, name.length) && strstr(name.data, part))
 			return name.data;
 	}
 	return NULL;
@@ -65,7 +66,7 @@ void cairn_check_allocator(struct cairn_patient *patient, struct cairn_finding *
 	} else if (library && patient->kind == CAIRN_PATIENT_BINARY) {
 		cairn_finding_say(finding, RIGHT, "jemalloc comes with %s, which the loader finds; 'cairn doctor' on that file tells more", library);
 	} else {
-		bool is_static = !cairn_elf_section(program->elf, ".interp") && program->elf->type != 3;
+		bool is_static = !cairn_elf_section(program->elf, ".interp") && program->elf->type == ET_EXEC;
 		cairn_finding_say(finding, WRONG, "there is no jemalloc: memory comes from another allocator, which Cairn cannot profile");
 		finding->fix = is_static ? "link the program with jemalloc (-ljemalloc, or tikv-jemallocator in Rust)"
 					 : "LD_PRELOAD=libjemalloc.so.2 MALLOC_CONF=prof:true COMMAND, or link it with jemalloc";
@@ -226,7 +227,8 @@ void cairn_check_enabled(struct cairn_patient *patient, struct cairn_finding *fi
 			cairn_finding_say(finding, RIGHT, "profiling is on from the start: prof:true is compiled in");
 		else
 			cairn_finding_say(finding, NOTE, "profiling is off unless it is started with prof:true");
-		finding->fix = enabled == YES ? NULL : cairn_arena_format(&patient->arena, "%s %s", line, patient->name);
+		bool runs = patient->modules[0].elf && cairn_elf_section(patient->modules[0].elf, ".interp");
+		finding->fix = enabled == YES ? NULL : cairn_arena_format(&patient->arena, "%s %s", line, runs ? patient->name : "COMMAND");
 	} else if (enabled == YES) {
 		cairn_finding_say(finding, RIGHT, "profiling is enabled: %s", how);
 	} else if (enabled == MAYBE) {

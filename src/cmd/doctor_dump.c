@@ -2,10 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
 #include "cmd/doctor.h"
+#include "series/bill.h"
 #include "symbol/find.h"
-
-#include <math.h>
-#include <stdio.h>
 
 #define RIGHT CAIRN_FINDING_RIGHT
 #define NOTE CAIRN_FINDING_NOTE
@@ -14,7 +12,7 @@
 
 enum { few_samples = 100 };
 
-double cairn_check_profile_samples(const struct cairn_profile *profile)
+static double sum_samples(const struct cairn_profile *profile)
 {
 	double sum = 0;
 	for (size_t i = 0; profile->sampled && i < profile->sample_count; i++)
@@ -24,25 +22,25 @@ double cairn_check_profile_samples(const struct cairn_profile *profile)
 
 void cairn_check_profile_coverage(const struct cairn_profile *profile, const struct cairn_trailer *trailer, struct cairn_finding *finding)
 {
-	uint32_t space = cairn_profile_find_value(profile, "inuse_space");
-	double samples = cairn_check_profile_samples(profile), seen = space == CAIRN_NONE ? 0 : cairn_profile_total(profile, space);
-	double there = trailer ? (double)cairn_trailer_number(trailer, "stats.allocated") - (double)cairn_trailer_number(trailer, "stats.tcache_bytes") : 0;
-	char a[24], b[24];
-	cairn_text_human(seen, a);
-	cairn_text_human(there, b);
-	/* Sampled small objects are counted as whole pages by the allocator, and few samples are far off by chance. */
-	double doubt = samples > 0 ? 3 / sqrt(samples) : 1;
-	if (there > 0 && seen < (0.8 - doubt) * there) {
-		cairn_finding_say(finding, WRONG, "%.0f samples show %s of %s that are allocated: the rest was allocated before sampling began, or while it was off, or samples were thrown away", samples,
-				  a, b);
+	struct cairn_bill_facts facts = {0};
+	if (trailer)
+		cairn_bill_facts_read(&facts, trailer, NULL);
+	cairn_bill_facts_profile(&facts, profile, trailer);
+	double samples = sum_samples(profile), there = facts.has_allocator ? (double)cairn_bill_live(&facts) : 0;
+	char seen[24], live[24];
+	cairn_text_human(facts.profile_bytes, seen);
+	cairn_text_human(there, live);
+	if (facts.profile_bytes + 3 * facts.profile_error < 0.8 * there) {
+		cairn_finding_say(finding, WRONG, "%.0f samples show %s of %s that are live: the rest was allocated before sampling began, or while it was off, or samples were thrown away", samples,
+				  seen, live);
 		finding->fix = "prof:true without prof_active:false when it is started, so that nothing is missed";
 	} else if (samples > 0 && samples < few_samples) {
-		cairn_finding_say(finding, NOTE, "%.0f samples are few: numbers are off by a tenth and more (%s)", samples, a);
+		cairn_finding_say(finding, NOTE, "%.0f samples are few: numbers are off by a tenth and more (%s)", samples, seen);
 		finding->fix = "lg_prof_sample:16 gives eight times as many as the default";
 	} else if (there > 0) {
-		cairn_finding_say(finding, RIGHT, "%.0f samples show %s of %s that are allocated", samples, a, b);
+		cairn_finding_say(finding, RIGHT, "%.0f samples show %s of %s that are live", samples, seen, live);
 	} else {
-		cairn_finding_say(finding, RIGHT, "%.0f samples show %s", samples, a);
+		cairn_finding_say(finding, RIGHT, "%.0f samples show %s", samples, seen);
 	}
 }
 

@@ -57,6 +57,17 @@ void cairn_check_build_id(struct cairn_patient *patient, struct cairn_finding *f
 	finding->fix = "-Wl,--build-id, when it is linked";
 }
 
+/* Functions that the file offers to others keep their names whatever is stripped. */
+static size_t count_exported(const struct cairn_elf *elf)
+{
+	struct cairn_elf_symbols symbols = cairn_elf_symbols(elf, ".dynsym");
+	struct cairn_elf_symbol symbol;
+	size_t count = 0;
+	while (cairn_elf_symbols_next(&symbols, &symbol))
+		count += symbol.type == STT_FUNC;
+	return count;
+}
+
 void cairn_check_names(struct cairn_patient *patient, struct cairn_finding *finding)
 {
 	const struct cairn_patient_module *program = program_of(patient);
@@ -75,7 +86,12 @@ void cairn_check_names(struct cairn_patient *patient, struct cairn_finding *find
 		cairn_finding_say(finding, NOTE, "functions have names, but no lines, and inlined ones are not seen: there is no debug information");
 		finding->fix = "-g, when it is compiled (debug = 1 in Cargo.toml); or install its debug package, or --debuginfod";
 	} else {
-		cairn_finding_say(finding, WRONG, "%s is stripped, and its debug file is not here: its functions have no names", program->path);
+		enum { some = 10 };
+		size_t exported = count_exported(program->elf);
+		if (exported >= some)
+			cairn_finding_say(finding, NOTE, "%s is stripped, and its debug file is not here: only the %zu functions it exports have names", program->path, exported);
+		else
+			cairn_finding_say(finding, WRONG, "%s is stripped, and its debug file is not here: its functions have no names", program->path);
 		finding->fix = program->elf->build_id[0] ? cairn_arena_format(&patient->arena, "put its debug file at /usr/lib/debug/.build-id/%.2s/%s.debug, or name its folder with --symbols DIR",
 									       program->elf->build_id, program->elf->build_id + 2)
 							 : "keep the binary that was not stripped, and name it with --binary FILE";

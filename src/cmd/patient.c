@@ -109,6 +109,79 @@ static void list_modules(struct cairn_patient *patient)
 		add_line(patient, line);
 }
 
+/* Up to SIZE bytes of the process's memory at ADDRESS; how many, 0 where there are none to be had. */
+static size_t read_memory(const struct cairn_patient *patient, uint64_t address, void *out, size_t size)
+{
+	char path[32];
+	snprintf(path, sizeof path, "/proc/%d/mem", patient->pid);
+	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t length = descriptor < 0 ? -1 : pread(descriptor, out, size, (off_t)address);
+	if (descriptor >= 0)
+		close(descriptor);
+	return length > 0 ? (size_t)length : 0;
+}
+
+/* Where the link-time ADDRESS of MODULE is in the process. */
+static bool loaded_address(const struct cairn_patient_module *module, uint64_t *address)
+{
+	uint64_t code;
+	if (!module->elf || !module->start || !cairn_elf_address_of(module->elf, module->offset, &code))
+		return false;
+	*address += module->start - code;
+	return true;
+}
+
+bool cairn_patient_peek(const struct cairn_patient *patient, const char *name, void *out, size_t size)
+{
+	const struct cairn_patient_module *allocator = patient->allocator;
+	uint64_t address;
+	return allocator && allocator->elf && cairn_elf_jemalloc_symbol(allocator->elf, &allocator->jemalloc, name, &address) &&
+	       loaded_address(allocator, &address) && read_memory(patient, address, out, size) == size;
+}
+
+/* The variables that VECTOR, in the process, points to. */
+static struct cairn_bytes read_vector(struct cairn_patient *patient, uint64_t vector)
+{
+	enum { variables_most = 1000, text_most = 4096 };
+	uint64_t *pointers = cairn_arena_zero(&patient->arena, variables_most + 1, sizeof *pointers);
+	struct cairn_buffer text = cairn_buffer(1 << 20);
+	for (size_t have = 0; have < variables_most && (have == 0 || pointers[have - 1]); have++)
+		if (read_memory(patient, vector + 8 * have, &pointers[have], 8) != 8)
+			break;
+	for (size_t i = 0; pointers[i] && !text.failed; i++) {
+		char *room = cairn_buffer_room(&text, text_most);
+		size_t length = room ? read_memory(patient, pointers[i], room, text_most) : 0;
+		size_t whole = strnlen(room ? room : "", length);
+		text.length += whole;
+		cairn_buffer_byte(&text, 0);
+	}
+	struct cairn_bytes copy = {cairn_arena_text(&patient->arena, cairn_buffer_bytes(&text)), text.length};
+	cairn_buffer_free(&text);
+	return copy;
+}
+
+/* A program that shows a title of its own writes it over its environment. libc still knows where that is now. */
+static void recover_environment(struct cairn_patient *patient)
+{
+	if (patient->environment.length > 0 && patient->environment.data[0] && memchr(patient->environment.data, '=', strnlen(patient->environment.data, patient->environment.length)))
+		return;
+	patient->has_environment = false;
+	for (size_t i = 0; i < patient->module_count && !patient->has_environment; i++) {
+		struct cairn_patient_module *module = &patient->modules[i];
+		struct cairn_elf_symbols symbols = module->elf ? cairn_elf_symbols(module->elf, ".dynsym") : (struct cairn_elf_symbols){0};
+		struct cairn_elf_symbol symbol;
+		uint64_t vector = 0;
+		while (cairn_elf_symbols_next(&symbols, &symbol)) {
+			uint64_t address = symbol.address;
+			if (strcmp(symbol.name, "environ") != 0 || !loaded_address(module, &address) || read_memory(patient, address, &vector, sizeof vector) != sizeof vector || !vector)
+				continue;
+			patient->environment = read_vector(patient, vector);
+			patient->has_environment = patient->environment.length > 0;
+			break;
+		}
+	}
+}
+
 const char *cairn_patient_variable(const struct cairn_patient *patient, const char *name)
 {
 	struct cairn_bytes rest = patient->environment;
@@ -169,22 +242,6 @@ static void read_conf(struct cairn_patient *patient)
 		cairn_malloc_conf_add(&patient->conf, value);
 }
 
-bool cairn_patient_peek(const struct cairn_patient *patient, const char *name, void *out, size_t size)
-{
-	const struct cairn_patient_module *allocator = patient->allocator;
-	uint64_t address, code;
-	if (!allocator || !allocator->start || !cairn_elf_address_of(allocator->elf, allocator->offset, &code) ||
-	    !cairn_elf_jemalloc_symbol(allocator->elf, &allocator->jemalloc, name, &address))
-		return false;
-	char path[32];
-	snprintf(path, sizeof path, "/proc/%d/mem", patient->pid);
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-	bool good = descriptor >= 0 && pread(descriptor, out, size, (off_t)(allocator->start - code + address)) == (ssize_t)size;
-	if (descriptor >= 0)
-		close(descriptor);
-	return good;
-}
-
 /* AT_SECURE of the auxiliary vector. */
 static bool read_secure(struct cairn_patient *patient)
 {
@@ -233,6 +290,7 @@ static bool see_process(struct cairn_patient *patient, struct cairn_error *error
 	list_modules(patient);
 	if (!patient->has_maps && !patient->modules[0].elf && !patient->has_agent)
 		return cairn_fail(error, "process %d cannot be looked at: %s", patient->pid, geteuid() ? "it belongs to another user, or is protected; try as that user or as root" : strerror(EACCES));
+	recover_environment(patient);
 	choose_allocator(patient);
 	read_conf(patient);
 	return true;

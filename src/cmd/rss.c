@@ -133,8 +133,8 @@ static void add_notes(struct account *account)
 	if (bill->has_allocator && !bill->has_classes)
 		cairn_fail(new_note(account), "size-class slack is part of the live objects: jemalloc counts what it hands out, not what was asked for, unless it runs "
 					      "with prof:true,prof_stats:true");
-	double seen = facts->profile_bytes + 3 * facts->profile_error, there = (double)bill->lines[CAIRN_BILL_LIVE] + (double)bill->lines[CAIRN_BILL_SLACK];
-	if (facts->has_profile && seen < 0.9 * there)
+	double seen = facts->profile_bytes + 3 * facts->profile_error, there = (double)cairn_bill_live(facts);
+	if (facts->has_profile && bill->has_allocator && seen < 0.9 * there)
 		cairn_fail(new_note(account), "the profile knows of %s of %s live: sampling began late or was off, or samples were thrown away; see 'cairn doctor'",
 			   cairn_text_human(facts->profile_bytes, a), cairn_text_human(there, b));
 	if (bill->uncertain > bill->total / 100)

@@ -162,6 +162,13 @@ static uint64_t count_allocator(struct cairn_bill *bill, const struct cairn_bill
 	return sum;
 }
 
+uint64_t cairn_bill_live(const struct cairn_bill_facts *facts)
+{
+	struct cairn_bill bill = {0};
+	count_allocator(&bill, facts);
+	return bill.lines[CAIRN_BILL_LIVE] + bill.lines[CAIRN_BILL_SLACK];
+}
+
 /* Splits the mappings that may be the allocator's. */
 static void split_allocator(struct cairn_bill *bill, const struct cairn_bill_facts *facts, struct cairn_smaps_sum pool)
 {

@@ -71,6 +71,9 @@ bool cairn_bill_facts_read(struct cairn_bill_facts *facts, const struct cairn_tr
 /* Adds what PROFILE, of the same instant, estimates. TRAILER may be NULL. */
 void cairn_bill_facts_profile(struct cairn_bill_facts *facts, const struct cairn_profile *profile, const struct cairn_trailer *trailer);
 
+/* What the program holds, touched or not, as the allocator counts it: what a profile should show. */
+uint64_t cairn_bill_live(const struct cairn_bill_facts *facts);
+
 /* Any numbers give a bill that adds up. */
 void cairn_bill_make(struct cairn_bill *bill, const struct cairn_bill_facts *facts);
 
