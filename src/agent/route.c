@@ -69,6 +69,7 @@ const struct cairn_route cairn_routes[] = {
 	{"POST", "/cairn/gdump", cairn_control_gdump, 0, small, "?activate=true|false"},
 	{"GET", "/cairn/snapshot", cairn_control_snapshot, work, small, "the heap profile with its trailer"},
 	{"POST", "/cairn/dump", cairn_control_dump, work, small, "write it to the dump folder"},
+	{"GET", "/cairn/memory", cairn_control_memory, work, small, "what its memory is: the trailer alone"},
 	{"GET", "/cairn/stats", cairn_control_stats, work, small, "the allocator's statistics; ?format=json"},
 	{"GET", "/metrics", cairn_control_metrics, work, small, "for Prometheus"},
 	{"GET", "/", cairn_control_index, 0, small, "this page"},

@@ -44,7 +44,7 @@ bool cairn_trailer_read(struct cairn_bytes dump, struct cairn_trailer *trailer)
 	const char *start = NULL;
 	for (const char *at = dump.data + dump.length; dump.length && (at = memrchr(dump.data, '#', (size_t)(at - dump.data)));) {
 		size_t left = dump.length - (size_t)(at - dump.data);
-		if (left >= sizeof first_line - 2 && memcmp(at, first_line + 1, sizeof first_line - 2) == 0 && at > dump.data && at[-1] == '\n')
+		if (left >= sizeof first_line - 2 && memcmp(at, first_line + 1, sizeof first_line - 2) == 0 && (at == dump.data || at[-1] == '\n'))
 			start = at;
 		else if (left < 8 || memcmp(at, "# cairn ", 8) == 0 || at == dump.data || at[-1] != '\n')
 			continue;
