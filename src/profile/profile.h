@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/strings.h"
+#include "profile/unsample.h"
 
 enum { CAIRN_VALUES_MAX = 16 };
 
@@ -111,6 +112,7 @@ struct cairn_profile {
 
 	struct cairn_value_type period_type;
 	double period;      /* mean distance of samples in its unit; 0 when not known, 1 when everything was recorded */
+	enum cairn_unsampling unsampling; /* how the values were made; what is not known has no errors to show */
 	bool mixed_periods; /* parts with different periods were added up; each was un-sampled with its own */
 	int64_t time_ns;    /* when it was taken, since 1970; 0 when not known */
 	int64_t duration_ns;
