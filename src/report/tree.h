@@ -25,6 +25,8 @@ struct cairn_tree_node {
 	struct cairn_weight objects; /* all zero unless has_objects */
 	struct cairn_weight base;    /* of the subtracted profile; value + base is what there is now. All zero unless has_base */
 	struct cairn_weight size;    /* the room it takes in a picture; never negative */
+	/* How far the values may be off; all zero unless has_errors. */
+	struct cairn_spread self_spread, total_spread;
 };
 
 /* The order of siblings. */
@@ -57,6 +59,7 @@ struct cairn_tree {
 	size_t count, capacity;
 	bool has_objects;
 	bool has_base;
+	bool has_errors; /* a base was subtracted, or the view is to show errors; and they are known */
 	uint32_t *ends; /* of each sample of the view, the node it ends at; CAIRN_NONE where it came to nothing. NULL unless asked for */
 };
 
