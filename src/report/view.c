@@ -8,11 +8,9 @@
 
 #include <stdlib.h>
 
-static bool choose_value(struct cairn_view *view, struct cairn_error *error)
+bool cairn_view_choose(const struct cairn_profile *profile, const struct cairn_view_options *options, uint32_t *value, struct cairn_error *error)
 {
-	const struct cairn_profile *profile = view->profile;
-	const struct cairn_view_options *options = &view->options;
-	view->value = profile->default_value;
+	*value = profile->default_value;
 	static const char *const metrics[] = {NULL, "inuse_space", "inuse_objects", "alloc_space", "alloc_objects"};
 	const char *wanted = options->value ? options->value : metrics[options->metric];
 	if (!wanted && options->alloc)
@@ -21,8 +19,8 @@ static bool choose_value(struct cairn_view *view, struct cairn_error *error)
 		wanted = "inuse_objects";
 	if (!wanted)
 		return true;
-	view->value = cairn_profile_find_value(profile, wanted);
-	if (view->value != CAIRN_NONE)
+	*value = cairn_profile_find_value(profile, wanted);
+	if (*value != CAIRN_NONE)
 		return true;
 	if (strncmp(wanted, "alloc_", 6) == 0 && profile->kind == CAIRN_PROFILE_HEAP)
 		return cairn_fail(error, "the profile has no %s: jemalloc counts what was freed only with prof_accum:true in MALLOC_CONF", wanted);
@@ -203,56 +201,20 @@ static size_t deepest_stack(const struct cairn_view *view)
 	return deepest;
 }
 
-/* The value that goes with the one that is shown: the objects of its bytes, or the bytes of its objects. */
-static uint32_t find_partner(const struct cairn_view *view)
-{
-	static const char *const pairs[][2] = {{"inuse_space", "inuse_objects"}, {"alloc_space", "alloc_objects"}};
-	const char *type = cairn_profile_string(view->profile, view->profile->value_types[view->value].type);
-	for (size_t i = 0; i < 2; i++)
-		for (size_t side = 0; side < 2; side++)
-			if (strcmp(type, pairs[i][side]) == 0)
-				return cairn_profile_find_value(view->profile, pairs[i][1 - side]);
-	return CAIRN_NONE;
-}
-
-static bool knows_errors(const struct cairn_view *view)
-{
-	const struct cairn_profile *profile = view->profile;
-	return profile->unsampling == CAIRN_UNSAMPLE_NONE ||
-	       (profile->unsampling == CAIRN_UNSAMPLE_POISSON && (view->partner != CAIRN_NONE || profile->kind == CAIRN_PROFILE_CPU));
-}
-
-/* The weight of one sample where VALUE and PARTNER are what the view shows and what goes with that. */
-static double sample_weight(const struct cairn_view *view, double value, double partner)
-{
-	const struct cairn_profile *profile = view->profile;
-	bool in_bytes = cairn_view_in_bytes(view);
-	if (profile->kind == CAIRN_PROFILE_CPU)
-		return view->value == profile->default_value ? profile->period : 1;
-	if (!(partner > 0))
-		return 0;
-	double mean = in_bytes ? value / partner : partner / value;
-	return (in_bytes ? mean : 1) * cairn_sample_weight(profile->period, mean);
-}
-
 struct cairn_spread cairn_view_spread(const struct cairn_view *view, size_t sample)
 {
 	const struct cairn_profile *profile = view->profile;
-	struct cairn_spread spread = {0};
-	if (!view->knows_errors || profile->unsampling == CAIRN_UNSAMPLE_NONE)
-		return spread;
 	size_t at = view->samples[sample];
 	const double *values = cairn_profile_values(profile, at);
-	double base = cairn_profile_base(profile, at, view->value), now = values[view->value] + base;
-	double base_partner = 0, now_partner = 0;
+	double base = cairn_profile_base(profile, at, view->value), base_partner = 0, partner = 0;
 	if (view->partner != CAIRN_NONE) {
 		base_partner = cairn_profile_base(profile, at, view->partner);
-		now_partner = values[view->partner] + base_partner;
+		partner = values[view->partner] + base_partner;
 	}
-	if (now > 0)
-		cairn_spread_add(&spread, cairn_spread_of(now, sample_weight(view, now, now_partner)));
-	if (base > 0)
-		cairn_spread_add(&spread, cairn_spread_of(base, sample_weight(view, base, base_partner)));
+	double now = values[view->value] + base;
+	struct cairn_spread spread = cairn_spread_of(now, cairn_profile_weight(profile, view->value, now, partner));
+	if (base != 0)
+		cairn_spread_add(&spread, cairn_spread_of(base, cairn_profile_weight(profile, view->value, base, base_partner)));
 	return spread;
 }
 
@@ -283,11 +245,11 @@ bool cairn_view_make(struct cairn_view *view, const struct cairn_profile *profil
 		     struct cairn_error *error)
 {
 	*view = (struct cairn_view){.profile = profile, .options = *options};
-	if (!choose_value(view, error))
+	if (!cairn_view_choose(profile, options, &view->value, error))
 		return false;
-	view->partner = find_partner(view);
+	view->partner = cairn_profile_partner(profile, view->value);
 	view->objects = cairn_view_in_bytes(view) ? view->partner : CAIRN_NONE;
-	view->knows_errors = knows_errors(view);
+	view->knows_errors = cairn_profile_knows_errors(profile, view->value);
 	name_locations(view);
 	take_samples(view);
 	add_up(view, &view->total, &view->whole);

@@ -85,6 +85,9 @@ struct cairn_view {
 	bool drops; /* frames were taken out: a stack may be left with nothing but the allocator's, and then is empty */
 };
 
+/* Which value of PROFILE is shown. Fails with a sentence where it does not have the one that is asked for. */
+bool cairn_view_choose(const struct cairn_profile *profile, const struct cairn_view_options *options, uint32_t *value, struct cairn_error *error);
+
 /* Makes the view. Fails with a sentence when PROFILE does not have the value that is asked for. */
 bool cairn_view_make(struct cairn_view *view, const struct cairn_profile *profile, const struct cairn_view_options *options,
 		     struct cairn_error *error);
