@@ -29,9 +29,7 @@ static const struct cairn_option table[] = {
 static const struct cairn_option_group groups[] = {
 	{NULL, cairn_output_option_table, 0},
 	{"the page", table, 0},
-	{"what is shown", cairn_view_option_table, 0},
-	{"filters", cairn_filter_option_table, 0},
-	{"sources", cairn_source_option_table, offsetof(struct cairn_view_setup, source)},
+	CAIRN_VIEW_GROUPS,
 	{0},
 };
 
@@ -46,7 +44,7 @@ static bool show(const void *values, struct cairn_view *view, struct cairn_buffe
 {
 	(void)json, (void)error;
 	const struct options *options = values;
-	cairn_page_write(view, &(struct cairn_page_options){options->title, (size_t)options->node_most, options->series}, out);
+	cairn_page_write(view, &(struct cairn_page_options){.title = options->title, .node_most = (size_t)options->node_most, .series = options->series}, out);
 	return true;
 }
 

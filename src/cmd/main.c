@@ -23,6 +23,7 @@ const struct cairn_command *const cairn_commands[] = {
 	&cairn_command_raw,
 	&cairn_command_collapsed,
 	&cairn_command_leaks,
+	&cairn_command_timeline,
 	&cairn_command_flame,
 	&cairn_command_flamegraph,
 	&cairn_command_html,

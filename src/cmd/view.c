@@ -64,9 +64,7 @@ const struct cairn_option cairn_output_option_table[] = {
 
 const struct cairn_option_group cairn_report_groups[] = {
 	{NULL, cairn_report_option_table, 0},
-	{"what is shown", cairn_view_option_table, 0},
-	{"filters", cairn_filter_option_table, 0},
-	{"sources", cairn_source_option_table, AT(source)},
+	CAIRN_VIEW_GROUPS,
 	{"output", cairn_output_option_table, 0},
 	{0},
 };

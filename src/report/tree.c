@@ -332,7 +332,7 @@ void cairn_tree_make(struct cairn_tree *tree, struct cairn_view *view, const str
 {
 	static const struct cairn_tree_options plain;
 	*tree = (struct cairn_tree){.view = view, .has_objects = view->objects != CAIRN_NONE, .has_base = view->profile->base != NULL};
-	tree->has_errors = view->knows_errors && (tree->has_base || view->options.errors);
+	tree->has_errors = view->knows_errors && (tree->has_base || view->options.errors || (options && options->wants_errors));
 	struct making making = {.tree = tree, .view = view, .options = options ? options : &plain};
 	add_node(tree, CAIRN_NONE, CAIRN_NONE);
 	if (making.options->wants_ends) {
