@@ -102,9 +102,9 @@ class Chart {
 				button.addEventListener(event, () => areas.forEach((other) => other.classList.toggle("dim", lit && other !== area)));
 			return item;
 		}).reverse();
-		items.push(entry("total", "All live memory, as sampled", film.totals).item);
+		items.push(entry("total", "All live memory", film.totals).item);
 		if (film.resident.some((value) => value > 0) && facts.unit === "bytes")
-			items.push(entry("resident", "Resident memory of the process", film.resident).item);
+			items.push(entry("resident", "Resident memory", film.resident).item);
 		element("layers").replaceChildren(...items);
 	}
 
