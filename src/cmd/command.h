@@ -22,6 +22,7 @@ extern const struct cairn_command cairn_command_diff;
 extern const struct cairn_command cairn_command_raw;
 extern const struct cairn_command cairn_command_collapsed;
 extern const struct cairn_command cairn_command_leaks;
+extern const struct cairn_command cairn_command_timeline;
 extern const struct cairn_command cairn_command_rss;
 extern const struct cairn_command cairn_command_doctor;
 extern const struct cairn_command cairn_command_flame;

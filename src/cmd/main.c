@@ -25,6 +25,7 @@ const struct cairn_command *const cairn_commands[] = {
 	&cairn_command_leaks,
 	&cairn_command_rss,
 	&cairn_command_doctor,
+	&cairn_command_timeline,
 	&cairn_command_flame,
 	&cairn_command_flamegraph,
 	&cairn_command_html,

@@ -225,6 +225,7 @@ static void take_facts(struct cairn_combine *combine, const struct cairn_profile
 	sum->kind = part->kind;
 	sum->format = part->format;
 	sum->period = part->period;
+	sum->unsampling = part->unsampling;
 	sum->mixed_periods = part->mixed_periods;
 	sum->time_ns = part->time_ns;
 	sum->duration_ns = part->duration_ns;
@@ -275,6 +276,13 @@ static bool match_values(struct cairn_profile *sum, const struct cairn_profile *
 	return true;
 }
 
+/* Of what was put together in part from samples, the errors are those of samples, if they are known at all. */
+static enum cairn_unsampling either_unsampling(enum cairn_unsampling a, enum cairn_unsampling b)
+{
+	return (a == CAIRN_UNSAMPLE_NONE && b == CAIRN_UNSAMPLE_POISSON) || (a == CAIRN_UNSAMPLE_POISSON && b == CAIRN_UNSAMPLE_NONE) ? CAIRN_UNSAMPLE_POISSON
+																      : CAIRN_UNSAMPLE_UNKNOWN;
+}
+
 void cairn_combine_start(struct cairn_combine *combine, struct cairn_profile *sum)
 {
 	*combine = (struct cairn_combine){.sum = sum};
@@ -301,6 +309,8 @@ bool cairn_combine_add(struct cairn_combine *combine, const struct cairn_profile
 			sum->mixed_periods = true;
 		if (part->period > sum->period)
 			sum->period = part->period;
+		if (part->unsampling != sum->unsampling)
+			sum->unsampling = either_unsampling(part->unsampling, sum->unsampling);
 		take_lists(combine, part, &to);
 		add_modules(combine, part, &to);
 		for (uint32_t i = 0; first && i < part->mapping_count; i++)
