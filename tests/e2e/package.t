@@ -32,6 +32,7 @@ usr/share/doc/cairn/changelog.gz
 usr/libexec/cairn/jeprof
 usr/libexec/cairn/flamegraph.pl
 usr/libexec/cairn/addr2line
+usr/libexec/cairn/dump.sh
 usr/libexec/cairn/gen_flamegraph.sh
 usr/libexec/cairn/find_compiled_jeprof.sh
 usr/libexec/cairn/get_flamegraph_tool.sh
