@@ -6,6 +6,7 @@
 #include "base/text.h"
 
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -49,9 +50,22 @@ static int64_t start_ns(void)
 	return result;
 }
 
+/* The start tells one process from the next of the same number, so it is worked out once: later the wall clock may have moved. A
+ * forked child works out its own. */
+static int64_t known_start_ns(void)
+{
+	static _Atomic pid_t known;
+	static _Atomic int64_t start;
+	if (known != getpid()) {
+		start = start_ns();
+		known = getpid();
+	}
+	return start;
+}
+
 void cairn_facts_get(struct cairn_facts *facts)
 {
-	*facts = (struct cairn_facts){.pid = getpid(), .start_ns = start_ns()};
+	*facts = (struct cairn_facts){.pid = getpid(), .start_ns = known_start_ns()};
 	gethostname(facts->host, sizeof facts->host - 1);
 	ssize_t length = readlink("/proc/self/exe", facts->executable, sizeof facts->executable - 1);
 	facts->executable[length > 0 ? length : 0] = 0;

@@ -23,6 +23,7 @@ name=$(cd "$scratch" && "$cairn" dump "$pid_live")
 [[ $name =~ ^redis-server-$pid_live-.*-[0-9]{8}T[0-9]{6}Z-[0-9.]+[KMGiB]+\.heap$ ]] && head -c 8 "$scratch/$name" | grep -q heap_v2/
 ok $? "dump names the file by program, PID, host, time and size: $name"
 like "$("$cairn" dump -o "$scratch/my.heap" "$pid_live")" "$scratch/my.heap" "or as told"
+is "$(for _ in 1 2 3 4 5 6 7 8; do curl -s "$url_live/cairn/snapshot" | grep -a '^# cairn start'; done | sort -u | wc -l)" 1 "every snapshot gives the same start of the process"
 [ "$(grep -c '^# cairn end' "$scratch/my.heap")" = 1 ]
 ok $? "with its trailer"
 like "$("$cairn" top "$pid_live" 2>/dev/null)" "*process $pid_live*zmalloc*" "top of a live process"
