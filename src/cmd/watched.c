@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 static const int64_t grid = 50000000, longest = 500000000; /* nanoseconds, as all here */
-static const int64_t numbers_soonest = 1000000000, numbers_latest = 30000000000, elsewhere_pause = 5000000000, agent_pause = 200000000;
+static const int64_t numbers_soonest = 1000000000, numbers_latest = 15000000000, elsewhere_pause = 5000000000, agent_pause = 200000000;
 
 /* What the process was started as, without its path: of `/usr/bin/redis-server *:6379` the middle. */
 static void read_program(int pid, char *out, size_t size)
@@ -43,8 +43,15 @@ static bool begin_here(struct cairn_watched *watched, int pid, struct cairn_erro
 
 bool cairn_watched_begin(struct cairn_watched *watched, int pid, struct cairn_error *error)
 {
-	*watched = (struct cairn_watched){.name = watched->name, .service = watched->service, .running = true, .pidfd = -1,
-					  .memory = {.statm = -1, .events = -1, .pressure = -1}};
+	*watched = (struct cairn_watched){
+		.name = watched->name,
+		.service = watched->service,
+		.said = watched->said,
+		.said_ns = watched->said_ns,
+		.running = true,
+		.pidfd = -1,
+		.memory = {.statm = -1, .events = -1, .pressure = -1},
+	};
 	if (pid)
 		watched->running = begin_here(watched, pid, error);
 	else
