@@ -46,6 +46,8 @@ static void write_allocator(struct cairn_buffer *out, struct cairn_jemalloc *jem
 		if (cairn_jemalloc_get_size(jemalloc, gauges[i].statistic, &value) == 0)
 			write_all(out, &(struct metric){gauges[i].name, "gauge", gauges[i].help, (double)value}, 1);
 	}
+	write_all(out, &(struct metric){"jemalloc_allocated_bytes_total", "counter", "Bytes allocated since the start, freed or not.",
+					(double)cairn_jemalloc_total(jemalloc)}, 1);
 }
 
 /* Those that come in several, told apart by a label. */

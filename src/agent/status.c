@@ -227,6 +227,8 @@ void cairn_status_text(struct cairn_agent *agent, struct cairn_buffer *out)
 	add_line(out, "jemalloc", profiler->jemalloc.version);
 	add_line(out, "prefix", profiler->jemalloc.prefix);
 	add_line(out, "module", profiler->jemalloc.module);
+	if (profiler->jemalloc.mallctl)
+		cairn_buffer_format(out, "allocated in all: %llu\n", (unsigned long long)cairn_jemalloc_total(&profiler->jemalloc));
 	cairn_buffer_format(out, "snapshots: %u taken, %u shared, %u failed\n", atomic_load(&snapshots->taken), atomic_load(&snapshots->shared),
 			    atomic_load(&snapshots->failed));
 	add_time(out, "last snapshot", atomic_load(&snapshots->last_time_ns));

@@ -37,7 +37,9 @@ static void write_process(struct cairn_buffer *out)
 	cairn_facts_get(&facts);
 	write_time(out, "time", cairn_clock_wall_ns());
 	write_text(out, "host", facts.host);
+	char life[CAIRN_LIFE_TEXT];
 	write_number(out, "pid", (uint64_t)facts.pid);
+	write_text(out, "process", cairn_life_text(&facts.life, life));
 	if (facts.start_ns)
 		write_time(out, "start", facts.start_ns);
 	write_text(out, "executable", facts.executable);
