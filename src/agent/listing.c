@@ -3,6 +3,7 @@
 #include "agent/listing.h"
 
 #include "agent/clock.h"
+#include "agent/memory.h"
 #include "base/descriptor.h"
 #include "base/pages.h"
 #include "base/sort.h"
@@ -203,6 +204,39 @@ void cairn_listing_mark(struct cairn_listing *listing)
 	}
 }
 
+/* The number of kills of LAST's group when something else is next known of it: at the first dump of a later process there,
+ * else now. False when it is not known. */
+static bool next_kills(const struct cairn_listing *listing, int folder, const struct cairn_dump *last, uint64_t *kills)
+{
+	const struct cairn_dump *next = NULL;
+	for (size_t i = 0; i < listing->count; i++) {
+		const struct cairn_dump *other = &listing->dumps[i];
+		if ((other->marks & CAIRN_DUMP_FIRST) && other->group == last->group && other->time_ns > last->time_ns &&
+		    !cairn_life_equal(&other->process, &last->process) && (!next || other->time_ns < next->time_ns))
+			next = other;
+	}
+	if (next) {
+		*kills = next->kills;
+		return true;
+	}
+	char group[CAIRN_MEMORY_PATH];
+	int descriptor = cairn_descriptor_adopt(openat(folder, last->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+	bool found = descriptor >= 0 && cairn_dump_find_group(descriptor, group, sizeof group) && cairn_memory_group_kills(group, kills);
+	cairn_descriptor_close(descriptor);
+	return found;
+}
+
+static void mark_fates(struct cairn_listing *listing, int folder)
+{
+	for (size_t i = 0; i < listing->count; i++) {
+		struct cairn_dump *dump = &listing->dumps[i];
+		uint64_t kills;
+		if ((dump->marks & (CAIRN_DUMP_NEWEST | CAIRN_DUMP_ALIVE)) == CAIRN_DUMP_NEWEST && dump->group &&
+		    next_kills(listing, folder, dump, &kills) && kills > dump->kills)
+			dump->marks |= CAIRN_DUMP_OOM;
+	}
+}
+
 bool cairn_listing_read(struct cairn_listing *listing, int descriptor, struct cairn_error *error)
 {
 	*listing = (struct cairn_listing){.room = cairn_pages((size_t)dumps_maximum * sizeof *listing->dumps)};
@@ -219,6 +253,7 @@ bool cairn_listing_read(struct cairn_listing *listing, int descriptor, struct ca
 	cairn_sort(listing->dumps, listing->count, sizeof *listing->dumps, compare); /* lives that are not known come first */
 	settle_lives(listing);
 	cairn_listing_mark(listing);
+	mark_fates(listing, descriptor);
 	return true;
 }
 

@@ -12,12 +12,16 @@
 static const int64_t tidy_every_ns = 10 * (int64_t)1000000000, tidy_at_least_ns = 600 * (int64_t)1000000000;
 enum { idle_ms = 1000, dumping_ms = 20 };
 
+void cairn_lookout_clear(struct cairn_lookout *lookout)
+{
+	memset(lookout, 0, sizeof *lookout);
+	pthread_mutex_init(&lookout->mutex, NULL);
+}
+
 void cairn_lookout_open(struct cairn_agent *agent)
 {
 	struct cairn_lookout *lookout = &agent->lookout;
 	struct cairn_folder_limits limits;
-	memset(lookout, 0, sizeof *lookout);
-	pthread_mutex_init(&lookout->mutex, NULL);
 	if (!agent->profiler.jemalloc.mallctl)
 		return;
 	cairn_config_limits(&agent->config, &limits);

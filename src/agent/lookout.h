@@ -41,6 +41,9 @@ struct cairn_lookout {
 	struct cairn_error problem; /* of the last dump that failed, or why memory cannot be read */
 };
 
+/* Makes LOOKOUT one that does nothing. */
+void cairn_lookout_clear(struct cairn_lookout *lookout);
+
 /* Begins, when the configuration has rules or limits. Nothing is held or done otherwise. */
 void cairn_lookout_open(struct cairn_agent *agent);
 

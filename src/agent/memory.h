@@ -57,6 +57,9 @@ bool cairn_memory_was_short(const struct cairn_memory *memory);
 
 void cairn_memory_close(struct cairn_memory *memory);
 
+/* How many processes of the group whose folder is GROUP the kernel has killed for want of memory. False when it does not say. */
+bool cairn_memory_group_kills(const char *group, uint64_t *kills);
+
 /* When process PID started, in clock ticks since the machine did; 0 when there is none. */
 uint64_t cairn_memory_start(const char *root, int pid);
 

@@ -285,6 +285,7 @@ static bool start_parts(struct cairn_agent *agent)
 	pthread_mutex_init(&agent->snapshots.mutex, NULL);
 	memset(&agent->counters, 0, sizeof agent->counters);
 	memset(&agent->budget, 0, sizeof agent->budget);
+	cairn_lookout_clear(&agent->lookout);
 	agent->chores_ns = 0;
 	atomic_store(&agent->server, NULL);
 	atomic_store(&agent->stop, false);
