@@ -3,23 +3,44 @@
 #include "agent/life.h"
 
 #include "agent/clock.h"
-#include "agent/memory.h"
 #include "base/text.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
-static uint32_t this_boot(void)
+/* The start of the file PATH, on the caller's stack. */
+static struct cairn_bytes read_start(const char *path, char *room, size_t size)
 {
-	char digits[8];
-	uint64_t boot = 0;
-	int descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-	ssize_t length = descriptor < 0 ? 0 : read(descriptor, digits, sizeof digits);
+	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t length = descriptor < 0 ? -1 : read(descriptor, room, size);
 	if (descriptor >= 0)
 		close(descriptor);
-	struct cairn_bytes text = {digits, length > 0 ? (size_t)length : 0};
+	return (struct cairn_bytes){room, length > 0 ? (size_t)length : 0};
+}
+
+static uint32_t this_boot(void)
+{
+	char room[64];
+	uint64_t boot = 0;
+	struct cairn_bytes text = read_start("/proc/sys/kernel/random/boot_id", room, 8);
 	return cairn_text_hex(&text, &boot) ? (uint32_t)boot : 0;
+}
+
+/* The name in the second field may hold anything, so fields are counted from its end. */
+static uint64_t ticks_of(int pid)
+{
+	char path[32], room[1024];
+	uint64_t ticks = 0;
+	snprintf(path, sizeof path, "/proc/%d/stat", pid);
+	struct cairn_bytes rest = read_start(path, room, sizeof room);
+	const char *end = rest.length ? memrchr(rest.data, ')', rest.length) : NULL;
+	if (!end)
+		return 0;
+	rest = cairn_bytes_skip(rest, (size_t)(end - rest.data) + 1);
+	for (int field = 2; field < 22 && rest.length > 0; rest = cairn_bytes_skip(rest, 1))
+		field += rest.data[0] == ' ';
+	return cairn_text_decimal(&rest, &ticks) ? ticks : 0;
 }
 
 bool cairn_life_of(int pid, struct cairn_life *life)
@@ -27,7 +48,7 @@ bool cairn_life_of(int pid, struct cairn_life *life)
 	*life = (struct cairn_life){.pid = pid};
 	if (pid <= 0)
 		return false;
-	life->ticks = cairn_memory_start("", pid);
+	life->ticks = ticks_of(pid);
 	if (life->ticks)
 		life->boot = this_boot();
 	return life->ticks > 0;

@@ -62,20 +62,6 @@ static struct cairn_bytes take_word(struct cairn_bytes *rest)
 	return word;
 }
 
-uint64_t cairn_memory_start(const char *root, int pid)
-{
-	char path[path_size], text[piece];
-	struct cairn_bytes rest = read_path(process_path(root, pid, "stat", path), text, sizeof text);
-	const char *end = rest.length ? memrchr(rest.data, ')', rest.length) : NULL; /* the name before it may hold anything */
-	if (!end)
-		return 0;
-	rest = cairn_bytes_skip(rest, (size_t)(end - rest.data) + 2);
-	uint64_t ticks;
-	for (int field = 3; field < 22; field++)
-		take_word(&rest);
-	return cairn_text_decimal(&rest, &ticks) ? ticks : 0;
-}
-
 /* Whether WORD is among WORDS, which have commas between them. */
 static bool has_word(struct cairn_bytes words, const char *word)
 {
@@ -343,13 +329,9 @@ bool cairn_memory_open(struct cairn_memory *memory, const char *root, int pid, s
 {
 	char path[path_size];
 	*memory = (struct cairn_memory){.root = root, .pid = pid, .statm = -1, .events = -1, .pressure = -1, .refreshed_ns = INT64_MIN};
-	memory->start = cairn_memory_start(root, pid);
 	memory->statm = open_kept(memory, process_path(root, pid, "statm", path));
-	/* The number may have gone to another process between the two, so the start is read on both sides of the open. */
-	if (memory->statm < 0 || memory->start == 0 || memory->start != cairn_memory_start(root, pid)) {
-		cairn_memory_close(memory);
+	if (memory->statm < 0)
 		return cairn_fail(error, "no process %d", pid);
-	}
 	find_group(memory);
 	memory->group_kills = count_group_kills(memory);
 	memory->host_kills = count_host_kills(memory);

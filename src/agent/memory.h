@@ -35,7 +35,6 @@ enum { CAIRN_MEMORY_PATH = 512 };
 struct cairn_memory {
 	const char *root;      /* before /proc; borrowed */
 	int pid;               /* 0 for this process */
-	uint64_t start;        /* when it started, in clock ticks since the machine did; with the PID it names a process for good */
 	int statm, events, pressure;
 	bool version_one;      /* of the groups */
 	char group[CAIRN_MEMORY_PATH]; /* folder of the process's group; "" where there is none */
@@ -59,8 +58,5 @@ void cairn_memory_close(struct cairn_memory *memory);
 
 /* How many processes of the group whose folder is GROUP the kernel has killed for want of memory. False when it does not say. */
 bool cairn_memory_group_kills(const char *group, uint64_t *kills);
-
-/* When process PID started, in clock ticks since the machine did; 0 when there is none. */
-uint64_t cairn_memory_start(const char *root, int pid);
 
 #endif

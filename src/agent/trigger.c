@@ -229,13 +229,13 @@ void cairn_trigger_explain(const struct cairn_trigger *trigger, const struct cai
 			snprintf(out, size, "the group ran into its limit of %s", cairn_text_human((double)reading->limit, text));
 		break;
 	case CAIRN_TRIGGER_START:
-		snprintf(out, size, "the start");
+		snprintf(out, size, "the first look");
 		break;
 	case CAIRN_TRIGGER_GROW:
-		snprintf(out, size, "grew %s in %s", cairn_text_human((double)trigger->grown, text), cairn_text_span(trigger->grown_within, other));
+		snprintf(out, size, "%s more in %s", cairn_text_human((double)trigger->grown, text), cairn_text_span(trigger->grown_within, other));
 		break;
 	case CAIRN_TRIGGER_HIGH:
-		snprintf(out, size, "a new high by %s", cairn_text_human(memory - (double)trigger->highest, text));
+		snprintf(out, size, "%s above the highest dump", cairn_text_human(memory - (double)trigger->highest, text));
 		break;
 	case CAIRN_TRIGGER_INTERVAL:
 		snprintf(out, size, "%s allocated", cairn_text_human((double)(reading->allocated - trigger->allocated), text));

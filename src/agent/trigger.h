@@ -98,7 +98,8 @@ int64_t cairn_trigger_pause(const struct cairn_trigger *trigger, const struct ca
 /* "start", "grow", …; "" for none. */
 const char *cairn_trigger_name(enum cairn_trigger_reason reason);
 
-/* The reason as a person reads it, from the last look: "grew 21.3 MiB in 4.0 min", "91% of the limit of 512.0 MiB". */
+/* What there is to say behind the reason's name, from the last look: "21.3 MiB more in 4 min", "91% of the group's limit of
+ * 512.0 MiB". */
 void cairn_trigger_explain(const struct cairn_trigger *trigger, const struct cairn_trigger_rules *rules, const struct cairn_memory_reading *reading,
 			   enum cairn_trigger_reason reason, char *out, size_t size);
 

@@ -37,7 +37,6 @@ static void begin(void)
 	snprintf(command, sizeof command, "rm -rf %.60s/*", root);
 	if (system(command) != 0)
 		printf("# cannot clean %s\n", root);
-	put("/proc/42/stat", "42 (a) b) (c) S 1 42 42 0 -1 4194560 1 0 0 0 5 6 0 0 20 0 1 0 987654 123 30 1 2 3\n");
 	put("/proc/42/statm", "100 30 10 1 0 50 0\n");
 	put("/proc/meminfo", "MemTotal:       16384 kB\nMemFree: 1 kB\nMemAvailable:    8192 kB\n");
 	put("/proc/vmstat", "nr_free_pages 1\noom_kill 7\n");
@@ -71,8 +70,6 @@ static void test_no_group(void)
 	ok(!reading.limit_of_group, "and said to be");
 	is_int(reading.host_available, 8192 << 10, "what is available");
 	is_near(reading.pressure, 0.1234, 1e-9, "the machine's pressure");
-	is_int(cairn_memory_start(root, 42), 987654, "the start, behind a name with brackets");
-	is_int(cairn_memory_start(root, 43), 0, "no start of nobody");
 }
 
 static void test_version_two(void)

@@ -263,7 +263,7 @@ static void test_explain(void)
 	reading.anonymous = mib(466);
 	cairn_trigger_look(&trigger, &cairn_trigger_usual, &reading, 240 * second);
 	cairn_trigger_explain(&trigger, &cairn_trigger_usual, &reading, CAIRN_TRIGGER_GROW, text, sizeof text);
-	is_text(text, "grew 456.0 MiB in 4 min", "growth");
+	is_text(text, "456.0 MiB more in 4 min", "growth");
 	cairn_trigger_explain(&trigger, &cairn_trigger_usual, &reading, CAIRN_TRIGGER_SHARE, text, sizeof text);
 	is_text(text, "91% of the group's limit of 512.0 MiB", "share");
 	for (int reason = 0; reason < CAIRN_TRIGGER_REASONS; reason++) {
