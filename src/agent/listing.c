@@ -135,6 +135,7 @@ static void remove_where(struct cairn_listing *listing, unsigned mark, bool set)
 	}
 	listing->changed |= kept != listing->count;
 	listing->count = kept;
+	listing->room.length = kept * sizeof *listing->dumps;
 }
 
 static int compare(const void *a, const void *b)
