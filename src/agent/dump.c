@@ -89,6 +89,8 @@ static void see_trailer(struct scan *scan, struct cairn_bytes line)
 		scan->complete = scan->trailer;
 	else if (cairn_text_take(&line, "time ") && parse_time(line))
 		dump->time_ns = parse_time(line);
+	else if (cairn_text_take(&line, "uptime "))
+		dump->uptime_ns = parse_time(line);
 	else if (cairn_text_take(&line, "pid ") && cairn_text_decimal(&line, &number) && number <= INT32_MAX && !dump->process.ticks)
 		dump->process = (struct cairn_life){.pid = (int)number};
 	else if (cairn_text_take(&line, "process "))
@@ -199,6 +201,7 @@ bool cairn_dump_scan(int descriptor, int64_t now_ns, struct cairn_dump *dump)
 	struct scan scan = {.dump = dump};
 	dump->process = (struct cairn_life){0};
 	dump->time_ns = dump->modified_ns;
+	dump->uptime_ns = 0;
 	dump->memory = dump->sampled = dump->group = dump->kills = 0;
 	dump->reason[0] = 0;
 	read_name(dump);
@@ -220,9 +223,9 @@ bool cairn_dump_find_group(int descriptor, char *out, size_t size)
 void cairn_dump_write_line(const struct cairn_dump *dump, struct cairn_buffer *out)
 {
 	char line[640], life[CAIRN_LIFE_TEXT];
-	int length = snprintf(line, sizeof line, "%s\t%llu\t%lld\t%lld\t%s\t%llu\t%llu\t%llu\t%llu\t%s", dump->name,
+	int length = snprintf(line, sizeof line, "%s\t%llu\t%lld\t%lld\t%lld\t%s\t%llu\t%llu\t%llu\t%llu\t%s", dump->name,
 			      (unsigned long long)dump->size, (long long)dump->modified_ns, (long long)dump->time_ns,
-			      cairn_life_text(&dump->process, life), (unsigned long long)dump->memory, (unsigned long long)dump->sampled,
+			      (long long)dump->uptime_ns, cairn_life_text(&dump->process, life), (unsigned long long)dump->memory, (unsigned long long)dump->sampled,
 			      (unsigned long long)dump->group, (unsigned long long)dump->kills, dump->reason);
 	if (length > 0 && (size_t)length < sizeof line)
 		cairn_buffer_format(out, "%016llx\t%s\n", (unsigned long long)checksum((struct cairn_bytes){line, (size_t)length}), line);
@@ -245,18 +248,20 @@ static bool take_number(struct cairn_bytes *rest, uint64_t most, uint64_t *value
 
 bool cairn_dump_read_line(struct cairn_bytes line, struct cairn_dump *dump)
 {
-	uint64_t sum, modified, time;
+	uint64_t sum, modified, time, uptime;
 	struct cairn_bytes field = take_field(&line);
 	*dump = (struct cairn_dump){0};
 	if (field.length != 16 || !cairn_text_hex(&field, &sum) || field.length > 0 || sum != checksum(line))
 		return false;
 	if (!copy_text(take_field(&line), dump->name, sizeof dump->name) || !cairn_dump_is_name(dump->name) ||
 	    !take_number(&line, UINT64_MAX, &dump->size) || !take_number(&line, INT64_MAX, &modified) || !take_number(&line, INT64_MAX, &time) ||
+	    !take_number(&line, INT64_MAX, &uptime) ||
 	    !cairn_life_parse(take_field(&line), &dump->process) || !take_number(&line, UINT64_MAX, &dump->memory) ||
 	    !take_number(&line, UINT64_MAX, &dump->sampled) || !take_number(&line, UINT64_MAX, &dump->group) ||
 	    !take_number(&line, UINT64_MAX, &dump->kills))
 		return false;
 	dump->modified_ns = (int64_t)modified;
 	dump->time_ns = (int64_t)time;
+	dump->uptime_ns = (int64_t)uptime;
 	return copy_text(line, dump->reason, sizeof dump->reason);
 }

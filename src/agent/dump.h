@@ -25,7 +25,8 @@ struct cairn_dump {
 	char name[256];
 	char reason[96];          /* why it was written: a trigger's word first; "" when unknown */
 	struct cairn_life process;
-	int64_t time_ns;          /* when it was taken, since 1970 */
+	int64_t time_ns;          /* when it was taken, since 1970; by the clock as it is now, if that is known */
+	int64_t uptime_ns;        /* the same on the clock that no one sets, since the machine's start; 0 when unknown */
 	uint64_t memory;          /* anonymous memory of the process then, in bytes; 0 when unknown */
 	uint64_t sampled;         /* bytes of the sampled objects in it */
 	uint64_t group;           /* a hash of the control group's folder; 0 when unknown */

@@ -147,6 +147,18 @@ static int compare(const void *a, const void *b)
 	return x->time_ns != y->time_ns ? x->time_ns < y->time_ns ? -1 : 1 : strcmp(x->name, y->name);
 }
 
+/* Times of this boot are put as the clock of now would have it, so that a clock that was set does not change what came first. */
+static void settle_times(struct cairn_listing *listing)
+{
+	uint32_t boot = cairn_life_boot();
+	int64_t booted = cairn_clock_wall_ns() - cairn_clock_read(CLOCK_BOOTTIME);
+	for (size_t i = 0; i < listing->count; i++) {
+		struct cairn_dump *dump = &listing->dumps[i];
+		if (dump->uptime_ns && boot && dump->process.boot == boot)
+			dump->time_ns = booted + dump->uptime_ns;
+	}
+}
+
 /* jemalloc's own files name a process but not its start: it is the one of that number that runs since before, else the
  * one of that number which wrote other dumps last before (or else first after) them. */
 static void settle_lives(struct cairn_listing *listing)
@@ -251,6 +263,7 @@ bool cairn_listing_read(struct cairn_listing *listing, int descriptor, struct ca
 	remove_where(listing, CAIRN_DUMP_SEEN, false);
 	if (listing->room.failed)
 		return cairn_fail(error, "no memory to list the dump folder");
+	settle_times(listing);
 	cairn_sort(listing->dumps, listing->count, sizeof *listing->dumps, compare); /* lives that are not known come first */
 	settle_lives(listing);
 	cairn_listing_mark(listing);

@@ -37,6 +37,7 @@ static void write_process(struct cairn_buffer *out)
 	struct cairn_facts facts;
 	cairn_facts_get(&facts);
 	write_time(out, "time", cairn_clock_wall_ns());
+	write_time(out, "uptime", cairn_clock_read(CLOCK_BOOTTIME));
 	write_text(out, "host", facts.host);
 	char life[CAIRN_LIFE_TEXT];
 	write_number(out, "pid", (uint64_t)facts.pid);
