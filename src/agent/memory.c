@@ -374,3 +374,20 @@ void cairn_memory_close(struct cairn_memory *memory)
 	close_kept(memory, &memory->events);
 	close_kept(memory, &memory->pressure);
 }
+
+bool cairn_memory_group_kills(const char *group, uint64_t *kills)
+{
+	static const char *const names[] = {"memory.events", "memory.oom_control"};
+	for (int i = 0; i < 2; i++) {
+		char path[path_size], text[piece];
+		snprintf(path, sizeof path, "%.*s/%s", CAIRN_MEMORY_PATH, group, names[i]);
+		int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC); /* GROUP may come from anybody's file */
+		struct cairn_bytes lines = read_again(descriptor, text, sizeof text);
+		if (descriptor >= 0)
+			close(descriptor);
+		*kills = number_of(lines, "oom_kill");
+		if (lines.length > 0)
+			return true;
+	}
+	return false;
+}

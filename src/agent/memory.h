@@ -56,4 +56,7 @@ bool cairn_memory_was_short(const struct cairn_memory *memory);
 
 void cairn_memory_close(struct cairn_memory *memory);
 
+/* How many processes of the group whose folder is GROUP the kernel has killed for want of memory. False when it does not say. */
+bool cairn_memory_group_kills(const char *group, uint64_t *kills);
+
 #endif
