@@ -115,10 +115,11 @@ static struct cairn_json open_event(struct cairn_buffer *out, const char *event,
 static void tell_dump(const struct loop *loop, const struct cairn_watched *watched)
 {
 	const struct cairn_errand *errand = &watched->errand;
-	const char *folder = loop->options->folder, *slash = folder ? "/" : "";
+	const char *folder = loop->options->folder ? loop->options->folder : "";
+	const char *slash = folder[0] && folder[strlen(folder) - 1] != '/' ? "/" : "";
 	struct cairn_buffer line = cairn_buffer(1 << 16);
 	char path[600];
-	snprintf(path, sizeof path, "%s%s%s", folder ? folder : "", slash, errand->file);
+	snprintf(path, sizeof path, "%s%s%s", folder, slash, errand->file);
 	if (loop->options->json) {
 		struct cairn_json json = open_event(&line, "dump", watched);
 		cairn_json_integer(&json, "memory", (int64_t)errand->reading.anonymous);

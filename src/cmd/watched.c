@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/watched.h"
 
+#include "agent/clock.h"
+
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -26,17 +28,15 @@ static void read_program(int pid, char *out, size_t size)
 
 static bool begin_here(struct cairn_watched *watched, int pid, struct cairn_error *error)
 {
-	struct cairn_life life;
-	if (!cairn_life_of(pid, &life))
-		return cairn_fail(error, "no process %d", pid);
 	if (!cairn_memory_open(&watched->memory, "", pid, error))
 		return false;
 	watched->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (!cairn_life_goes_on(&life)) { /* meanwhile the number may have gone to another process */
+	bool known = cairn_life_of(pid, &watched->life);
+	/* As long as this one runs the number was not another's in between. */
+	if (!known || !cairn_memory_read(&watched->memory, cairn_clock_ns(), &watched->reading)) {
 		cairn_watched_close(watched);
 		return cairn_fail(error, "no process %d", pid);
 	}
-	watched->life = life;
 	read_program(pid, watched->program, sizeof watched->program);
 	return true;
 }
