@@ -26,9 +26,29 @@ bool cairn_dump_is_temporary(const char *name)
 	return length > 4 && strcmp(name + length - 4, ".tmp") == 0;
 }
 
+/* FNV-1a, 64 bits. */
+static uint64_t checksum(struct cairn_bytes bytes)
+{
+	uint64_t sum = 0xcbf29ce484222325u;
+	for (size_t i = 0; i < bytes.length; i++)
+		sum = (sum ^ (unsigned char)bytes.data[i]) * 0x100000001b3u;
+	return sum;
+}
+
+static bool copy_text(struct cairn_bytes text, char *out, size_t size)
+{
+	if (text.length >= size || (text.length && memchr(text.data, 0, text.length)))
+		return false;
+	memcpy(out, text.data, text.length);
+	out[text.length] = 0;
+	return true;
+}
+
 /* The file's parts that were seen so far. */
 struct scan {
 	struct cairn_dump *dump;
+	char *group; /* where to put the control group's folder, NULL for nowhere */
+	size_t group_size;
 	unsigned line;
 	bool heap, maps, trailer, complete;
 };
@@ -52,6 +72,13 @@ static void set_reason(struct cairn_dump *dump, struct cairn_bytes text)
 	dump->reason[length] = 0;
 }
 
+static void see_group(struct scan *scan, struct cairn_bytes path)
+{
+	scan->dump->group = checksum(path);
+	if (scan->group && !copy_text(path, scan->group, scan->group_size))
+		scan->group[0] = 0;
+}
+
 static void see_trailer(struct scan *scan, struct cairn_bytes line)
 {
 	struct cairn_dump *dump = scan->dump;
@@ -62,12 +89,18 @@ static void see_trailer(struct scan *scan, struct cairn_bytes line)
 		scan->complete = scan->trailer;
 	else if (cairn_text_take(&line, "time ") && parse_time(line))
 		dump->time_ns = parse_time(line);
+	else if (cairn_text_take(&line, "uptime "))
+		dump->uptime_ns = parse_time(line);
 	else if (cairn_text_take(&line, "pid ") && cairn_text_decimal(&line, &number) && number <= INT32_MAX && !dump->process.ticks)
 		dump->process = (struct cairn_life){.pid = (int)number};
 	else if (cairn_text_take(&line, "process "))
 		cairn_life_parse(line, &dump->process);
 	else if ((cairn_text_take(&line, "smaps.anonymous ") || cairn_text_take(&line, "memory ")) && cairn_text_decimal(&line, &number))
 		dump->memory = number;
+	else if (cairn_text_take(&line, "group.oom_kill ") && cairn_text_decimal(&line, &number))
+		dump->kills = number;
+	else if (cairn_text_take(&line, "group "))
+		see_group(scan, line);
 	else if (cairn_text_take(&line, "reason "))
 		set_reason(dump, line);
 }
@@ -155,20 +188,24 @@ static void read_name(struct cairn_dump *dump)
 	}
 }
 
+static bool scan_file(struct scan *scan, int descriptor)
+{
+	char *piece = cairn_pages_map(piece_size);
+	bool ended = piece && scan_lines(scan, descriptor, piece);
+	cairn_pages_unmap(piece, piece_size);
+	return ended && scan->heap;
+}
+
 bool cairn_dump_scan(int descriptor, int64_t now_ns, struct cairn_dump *dump)
 {
 	struct scan scan = {.dump = dump};
-	char *piece = cairn_pages_map(piece_size);
-	if (!piece)
-		return false;
 	dump->process = (struct cairn_life){0};
 	dump->time_ns = dump->modified_ns;
-	dump->memory = dump->sampled = 0;
+	dump->uptime_ns = 0;
+	dump->memory = dump->sampled = dump->group = dump->kills = 0;
 	dump->reason[0] = 0;
 	read_name(dump);
-	bool ended = scan_lines(&scan, descriptor, piece);
-	cairn_pages_unmap(piece, piece_size);
-	if (!scan.heap || !ended)
+	if (!scan_file(&scan, descriptor))
 		return false;
 	if (scan.trailer)
 		return scan.complete;
@@ -176,21 +213,20 @@ bool cairn_dump_scan(int descriptor, int64_t now_ns, struct cairn_dump *dump)
 	return scan.maps && settled;
 }
 
-/* FNV-1a, 64 bits. */
-static uint64_t checksum(struct cairn_bytes bytes)
+bool cairn_dump_find_group(int descriptor, char *out, size_t size)
 {
-	uint64_t sum = 0xcbf29ce484222325u;
-	for (size_t i = 0; i < bytes.length; i++)
-		sum = (sum ^ (unsigned char)bytes.data[i]) * 0x100000001b3u;
-	return sum;
+	struct cairn_dump dump = {0};
+	out[0] = 0;
+	return scan_file(&(struct scan){.dump = &dump, .group = out, .group_size = size}, descriptor) && out[0];
 }
 
 void cairn_dump_write_line(const struct cairn_dump *dump, struct cairn_buffer *out)
 {
 	char line[640], life[CAIRN_LIFE_TEXT];
-	int length = snprintf(line, sizeof line, "%s\t%llu\t%lld\t%lld\t%s\t%llu\t%llu\t%s", dump->name, (unsigned long long)dump->size,
-			      (long long)dump->modified_ns, (long long)dump->time_ns, cairn_life_text(&dump->process, life),
-			      (unsigned long long)dump->memory, (unsigned long long)dump->sampled, dump->reason);
+	int length = snprintf(line, sizeof line, "%s\t%llu\t%lld\t%lld\t%lld\t%s\t%llu\t%llu\t%llu\t%llu\t%s", dump->name,
+			      (unsigned long long)dump->size, (long long)dump->modified_ns, (long long)dump->time_ns,
+			      (long long)dump->uptime_ns, cairn_life_text(&dump->process, life), (unsigned long long)dump->memory, (unsigned long long)dump->sampled,
+			      (unsigned long long)dump->group, (unsigned long long)dump->kills, dump->reason);
 	if (length > 0 && (size_t)length < sizeof line)
 		cairn_buffer_format(out, "%016llx\t%s\n", (unsigned long long)checksum((struct cairn_bytes){line, (size_t)length}), line);
 }
@@ -210,28 +246,22 @@ static bool take_number(struct cairn_bytes *rest, uint64_t most, uint64_t *value
 	return cairn_text_decimal(&field, value) && field.length == 0 && *value <= most;
 }
 
-static bool copy_text(struct cairn_bytes text, char *out, size_t size)
-{
-	if (text.length >= size || (text.length && memchr(text.data, 0, text.length)))
-		return false;
-	memcpy(out, text.data, text.length);
-	out[text.length] = 0;
-	return true;
-}
-
 bool cairn_dump_read_line(struct cairn_bytes line, struct cairn_dump *dump)
 {
-	uint64_t sum, modified, time;
+	uint64_t sum, modified, time, uptime;
 	struct cairn_bytes field = take_field(&line);
 	*dump = (struct cairn_dump){0};
 	if (field.length != 16 || !cairn_text_hex(&field, &sum) || field.length > 0 || sum != checksum(line))
 		return false;
 	if (!copy_text(take_field(&line), dump->name, sizeof dump->name) || !cairn_dump_is_name(dump->name) ||
 	    !take_number(&line, UINT64_MAX, &dump->size) || !take_number(&line, INT64_MAX, &modified) || !take_number(&line, INT64_MAX, &time) ||
+	    !take_number(&line, INT64_MAX, &uptime) ||
 	    !cairn_life_parse(take_field(&line), &dump->process) || !take_number(&line, UINT64_MAX, &dump->memory) ||
-	    !take_number(&line, UINT64_MAX, &dump->sampled))
+	    !take_number(&line, UINT64_MAX, &dump->sampled) || !take_number(&line, UINT64_MAX, &dump->group) ||
+	    !take_number(&line, UINT64_MAX, &dump->kills))
 		return false;
 	dump->modified_ns = (int64_t)modified;
 	dump->time_ns = (int64_t)time;
+	dump->uptime_ns = (int64_t)uptime;
 	return copy_text(line, dump->reason, sizeof dump->reason);
 }

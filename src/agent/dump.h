@@ -18,15 +18,19 @@ enum cairn_dump_marks {
 	CAIRN_DUMP_KEPT = 16,  /* thinning leaves it */
 	CAIRN_DUMP_DROP = 32,  /* thinning takes it away */
 	CAIRN_DUMP_SEEN = 64,  /* the file is there */
+	CAIRN_DUMP_OOM = 128,  /* the process's last; the kernel then killed a process of its group for want of memory */
 };
 
 struct cairn_dump {
 	char name[256];
 	char reason[96];          /* why it was written: a trigger's word first; "" when unknown */
 	struct cairn_life process;
-	int64_t time_ns;          /* when it was taken, since 1970 */
+	int64_t time_ns;          /* when it was taken, since 1970; by the clock as it is now, if that is known */
+	int64_t uptime_ns;        /* the same on the clock that no one sets, since the machine's start; 0 when unknown */
 	uint64_t memory;          /* anonymous memory of the process then, in bytes; 0 when unknown */
 	uint64_t sampled;         /* bytes of the sampled objects in it */
+	uint64_t group;           /* a hash of the control group's folder; 0 when unknown */
+	uint64_t kills;           /* for want of memory, that the group had seen by then */
 	uint64_t size;            /* of the file */
 	int64_t modified_ns;      /* the file's time of change */
 	unsigned marks;
@@ -41,6 +45,9 @@ bool cairn_dump_is_temporary(const char *name);
 /* Reads the open file into DUMP, whose name, size and time of change are filled in. False for what is no heap dump, and for
  * one that is not complete (yet): without its end, or changed less than a second before NOW_NS when jemalloc writes it. */
 bool cairn_dump_scan(int descriptor, int64_t now_ns, struct cairn_dump *dump);
+
+/* Finds the control group that a dump names, for one whose `group` is not 0. */
+bool cairn_dump_find_group(int descriptor, char *out, size_t size);
 
 /* One line of the index: tab-separated, with a checksum in front. */
 void cairn_dump_write_line(const struct cairn_dump *dump, struct cairn_buffer *out);

@@ -277,7 +277,7 @@ static void complete_trailer(struct cairn_buffer *out, bool trailer, const struc
 static int open_or_make(const struct cairn_folder *folder, const char *name, struct cairn_error *error)
 {
 	int descriptor = open_folder(folder->path);
-	if (descriptor < 0 && errno == ENOENT && (mkdir(folder->path, 0700) == 0 || errno == EEXIST))
+	if (descriptor < 0 && errno == ENOENT && !folder->must_exist && (mkdir(folder->path, 0700) == 0 || errno == EEXIST))
 		descriptor = open_folder(folder->path);
 	if (descriptor < 0)
 		fail_to_create(folder->path, name, error);

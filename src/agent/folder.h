@@ -15,6 +15,7 @@
 struct cairn_folder {
 	char path[300];
 	struct cairn_folder_limits limits;
+	bool must_exist; /* not made where it is missing */
 };
 
 /* What is known about a dump that it may not say itself. All of it may be left out. */

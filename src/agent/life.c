@@ -5,7 +5,6 @@
 #include "agent/clock.h"
 #include "base/text.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -20,7 +19,7 @@ static struct cairn_bytes read_start(const char *path, char *room, size_t size)
 	return (struct cairn_bytes){room, length > 0 ? (size_t)length : 0};
 }
 
-static uint32_t this_boot(void)
+uint32_t cairn_life_boot(void)
 {
 	char room[64];
 	uint64_t boot = 0;
@@ -51,7 +50,7 @@ bool cairn_life_of(int pid, struct cairn_life *life)
 		return false;
 	life->ticks = ticks_of(pid);
 	if (life->ticks)
-		life->boot = this_boot();
+		life->boot = cairn_life_boot();
 	return life->ticks > 0;
 }
 

@@ -27,6 +27,9 @@ bool cairn_life_goes_on(const struct cairn_life *life);
 /* When it began, since 1970 by the clock as it is now; 0 when unknown. */
 int64_t cairn_life_start_ns(const struct cairn_life *life);
 
+/* Which boot it is now, as in a life; 0 when unknown. */
+uint32_t cairn_life_boot(void);
+
 bool cairn_life_equal(const struct cairn_life *a, const struct cairn_life *b);
 
 /* Negative, zero or positive: by boot, then by start, then by number. */

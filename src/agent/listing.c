@@ -3,6 +3,7 @@
 #include "agent/listing.h"
 
 #include "agent/clock.h"
+#include "agent/memory.h"
 #include "base/descriptor.h"
 #include "base/pages.h"
 #include "base/sort.h"
@@ -134,6 +135,7 @@ static void remove_where(struct cairn_listing *listing, unsigned mark, bool set)
 	}
 	listing->changed |= kept != listing->count;
 	listing->count = kept;
+	listing->room.length = kept * sizeof *listing->dumps;
 }
 
 static int compare(const void *a, const void *b)
@@ -143,6 +145,18 @@ static int compare(const void *a, const void *b)
 	if (lives)
 		return lives;
 	return x->time_ns != y->time_ns ? x->time_ns < y->time_ns ? -1 : 1 : strcmp(x->name, y->name);
+}
+
+/* Times of this boot are put as the clock of now would have it, so that a clock that was set does not change what came first. */
+static void settle_times(struct cairn_listing *listing)
+{
+	uint32_t boot = cairn_life_boot();
+	int64_t booted = cairn_clock_wall_ns() - cairn_clock_read(CLOCK_BOOTTIME);
+	for (size_t i = 0; i < listing->count; i++) {
+		struct cairn_dump *dump = &listing->dumps[i];
+		if (dump->uptime_ns && boot && dump->process.boot == boot)
+			dump->time_ns = booted + dump->uptime_ns;
+	}
 }
 
 /* jemalloc's own files name a process but not its start: it is the one of that number that runs since before, else the
@@ -203,6 +217,39 @@ void cairn_listing_mark(struct cairn_listing *listing)
 	}
 }
 
+/* The number of kills of LAST's group when something else is next known of it: at the first dump of a later process there,
+ * else now. False when it is not known. */
+static bool next_kills(const struct cairn_listing *listing, int folder, const struct cairn_dump *last, uint64_t *kills)
+{
+	const struct cairn_dump *next = NULL;
+	for (size_t i = 0; i < listing->count; i++) {
+		const struct cairn_dump *other = &listing->dumps[i];
+		if ((other->marks & CAIRN_DUMP_FIRST) && other->group == last->group && other->time_ns > last->time_ns &&
+		    !cairn_life_equal(&other->process, &last->process) && (!next || other->time_ns < next->time_ns))
+			next = other;
+	}
+	if (next) {
+		*kills = next->kills;
+		return true;
+	}
+	char group[CAIRN_MEMORY_PATH];
+	int descriptor = cairn_descriptor_adopt(openat(folder, last->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+	bool found = descriptor >= 0 && cairn_dump_find_group(descriptor, group, sizeof group) && cairn_memory_group_kills(group, kills);
+	cairn_descriptor_close(descriptor);
+	return found;
+}
+
+static void mark_fates(struct cairn_listing *listing, int folder)
+{
+	for (size_t i = 0; i < listing->count; i++) {
+		struct cairn_dump *dump = &listing->dumps[i];
+		uint64_t kills;
+		if ((dump->marks & (CAIRN_DUMP_NEWEST | CAIRN_DUMP_ALIVE)) == CAIRN_DUMP_NEWEST && dump->group &&
+		    next_kills(listing, folder, dump, &kills) && kills > dump->kills)
+			dump->marks |= CAIRN_DUMP_OOM;
+	}
+}
+
 bool cairn_listing_read(struct cairn_listing *listing, int descriptor, struct cairn_error *error)
 {
 	*listing = (struct cairn_listing){.room = cairn_pages((size_t)dumps_maximum * sizeof *listing->dumps)};
@@ -216,9 +263,11 @@ bool cairn_listing_read(struct cairn_listing *listing, int descriptor, struct ca
 	remove_where(listing, CAIRN_DUMP_SEEN, false);
 	if (listing->room.failed)
 		return cairn_fail(error, "no memory to list the dump folder");
+	settle_times(listing);
 	cairn_sort(listing->dumps, listing->count, sizeof *listing->dumps, compare); /* lives that are not known come first */
 	settle_lives(listing);
 	cairn_listing_mark(listing);
+	mark_fates(listing, descriptor);
 	return true;
 }
 

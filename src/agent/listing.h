@@ -50,4 +50,8 @@ void cairn_listing_mark(struct cairn_listing *listing);
 /* Calls SEE for each name in the folder open as DESCRIPTOR, hidden ones too; it may remove them. */
 void cairn_listing_visit(int descriptor, void (*see)(void *context, const char *name), void *context);
 
+/* The listing as JSON (doc/formats.md), and as a person reads it, with times moved by UTC_OFFSET seconds. PATH is the folder's. */
+void cairn_listing_json(const struct cairn_listing *listing, const char *path, struct cairn_buffer *out);
+void cairn_listing_text(const struct cairn_listing *listing, const char *path, int utc_offset, struct cairn_buffer *out);
+
 #endif

@@ -5,6 +5,7 @@
 #include "base/descriptor.h"
 #include "base/text.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -331,7 +332,7 @@ bool cairn_memory_open(struct cairn_memory *memory, const char *root, int pid, s
 	*memory = (struct cairn_memory){.root = root, .pid = pid, .statm = -1, .events = -1, .pressure = -1, .refreshed_ns = INT64_MIN};
 	memory->statm = open_kept(memory, process_path(root, pid, "statm", path));
 	if (memory->statm < 0)
-		return cairn_fail(error, "no process %d", pid);
+		return errno == ENOENT ? cairn_fail(error, "no process %d", pid) : cairn_fail_errno(error, "%s", path);
 	find_group(memory);
 	memory->group_kills = count_group_kills(memory);
 	memory->host_kills = count_host_kills(memory);
@@ -373,4 +374,21 @@ void cairn_memory_close(struct cairn_memory *memory)
 	close_kept(memory, &memory->statm);
 	close_kept(memory, &memory->events);
 	close_kept(memory, &memory->pressure);
+}
+
+bool cairn_memory_group_kills(const char *group, uint64_t *kills)
+{
+	static const char *const names[] = {"memory.events", "memory.oom_control"};
+	for (int i = 0; i < 2; i++) {
+		char path[path_size], text[piece];
+		snprintf(path, sizeof path, "%.*s/%s", CAIRN_MEMORY_PATH, group, names[i]);
+		int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC); /* GROUP may come from anybody's file */
+		struct cairn_bytes lines = read_again(descriptor, text, sizeof text);
+		if (descriptor >= 0)
+			close(descriptor);
+		*kills = number_of(lines, "oom_kill");
+		if (lines.length > 0)
+			return true;
+	}
+	return false;
 }

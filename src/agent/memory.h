@@ -45,7 +45,8 @@ struct cairn_memory {
 	uint64_t group_kills, host_kills; /* by the kernel for want of memory, when opened */
 };
 
-/* Begins with process PID; 0 is the calling one. ROOT is "" but in tests. Fails where there is no such process. */
+/* Begins with process PID; 0 is the calling one. ROOT is "" but in tests. Fails where there is no such process, or no
+ * descriptor left. */
 bool cairn_memory_open(struct cairn_memory *memory, const char *root, int pid, struct cairn_error *error);
 
 /* Its memory at the monotonic time NOW. False once the process has ended (a zombie has, too). */
@@ -55,5 +56,8 @@ bool cairn_memory_read(struct cairn_memory *memory, int64_t now, struct cairn_me
 bool cairn_memory_was_short(const struct cairn_memory *memory);
 
 void cairn_memory_close(struct cairn_memory *memory);
+
+/* How many processes of the group whose folder is GROUP the kernel has killed for want of memory. False when it does not say. */
+bool cairn_memory_group_kills(const char *group, uint64_t *kills);
 
 #endif

@@ -46,6 +46,7 @@ extern const struct cairn_command cairn_command_deactivate;
 extern const struct cairn_command cairn_command_reset;
 extern const struct cairn_command cairn_command_gdump;
 extern const struct cairn_command cairn_command_dump;
+extern const struct cairn_command cairn_command_dumps;
 extern const struct cairn_command cairn_command_cpu;
 extern const struct cairn_command cairn_command_stats;
 extern const struct cairn_command cairn_command_symbols;

@@ -63,7 +63,7 @@ static bool write_dump(struct cairn_errand *errand, struct cairn_bytes body)
 	struct cairn_folder_facts facts = {errand->life, (int64_t)errand->time * second, errand->reading.anonymous, reason};
 	bool heap = cairn_bytes_start_with(body, "heap_v2/"), good = false;
 	struct cairn_error error;
-	snprintf(reason, sizeof reason, "%s %s", names.reason, errand->why);
+	snprintf(reason, sizeof reason, "%s: %s", names.reason, errand->why);
 	errno = EEXIST;
 	for (unsigned number = 1; !good && errno == EEXIST && number < names_tried; number++) {
 		cairn_template_name(watch->pattern, &names, number, errand->file);

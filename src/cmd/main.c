@@ -47,6 +47,7 @@ const struct cairn_command *const cairn_commands[] = {
 	&cairn_command_reset,
 	&cairn_command_gdump,
 	&cairn_command_dump,
+	&cairn_command_dumps,
 	&cairn_command_cpu,
 	&cairn_command_stats,
 	&cairn_command_symbols,

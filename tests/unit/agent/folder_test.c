@@ -12,6 +12,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static char root[] = "/tmp/cairn-folder-XXXXXX";
@@ -285,6 +286,35 @@ static void test_facts(void)
 	cairn_listing_free(&listing);
 }
 
+/* Set back by an hour between two dumps: the second is still the newer, and neither is an hour old. */
+static void test_clock(void)
+{
+	struct cairn_error error;
+	struct cairn_listing listing;
+	struct cairn_life self;
+	struct timespec wall, up;
+	char text[2][400];
+	cairn_life_of(getpid(), &self);
+	clock_gettime(CLOCK_REALTIME, &wall);
+	clock_gettime(CLOCK_BOOTTIME, &up);
+	start("clock", (struct cairn_folder_limits){0});
+	for (int i = 0; i < 2; i++) {
+		char life[CAIRN_LIFE_TEXT], name[16];
+		snprintf(text[i], sizeof text[i],
+			 "heap_v2/1\n t*: 1: 8 [0: 0]\n\nMAPPED_LIBRARIES:\n# cairn trailer 1\n# cairn time %lld.000000000\n"
+			 "# cairn uptime %lld.000000000\n# cairn process %s\n# cairn end\n", (long long)wall.tv_sec - i * 3600, (long long)up.tv_sec - 10 + i,
+			 cairn_life_text(&self, life));
+		snprintf(name, sizeof name, "%d.heap", i);
+		ok(cairn_folder_write(&folder, name, cairn_bytes_of(text[i]), &manual, &error), "dump %d", i);
+	}
+	ok(cairn_folder_list(&folder, &listing, &error) && listing.count == 2, "listed");
+	is_text(listing.dumps[1].name, "1.heap", "the second is the newer although the clock says otherwise");
+	ok(listing.dumps[1].marks & CAIRN_DUMP_NEWEST && listing.dumps[0].marks & CAIRN_DUMP_FIRST, "and marked so");
+	ok(listing.dumps[0].marks & CAIRN_DUMP_ALIVE, "their process runs: it is this one");
+	is_near((double)listing.dumps[1].time_ns / 1e9, (double)wall.tv_sec - 9, 2, "its time is by the clock of now");
+	cairn_listing_free(&listing);
+}
+
 static void test_limits(void)
 {
 	struct cairn_error error;
@@ -317,6 +347,7 @@ int main(void)
 	test_many_writers();
 	test_trouble();
 	test_facts();
+	test_clock();
 	test_limits();
 	char command[64];
 	snprintf(command, sizeof command, "rm -rf %s", root);
