@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 /* A guard page is small; an arena of glibc's malloc is a reservation of that size, and begins at a multiple of it. */
+static const uint64_t line_most = (uint64_t)1 << 34; /* kilobytes that a mapping may have */
+
 enum { guard_most = 64 << 10, arena_size = 64 << 20, region_bits = 30, piece_size = 32 << 10 };
 
 struct mapping {
@@ -162,7 +164,7 @@ static void read_line(struct reading *reading, struct cairn_bytes line)
 		if (!cairn_text_take(&line, fields[i].name))
 			continue;
 		line = cairn_text_trim(line);
-		if (!cairn_text_decimal(&line, &kilobytes))
+		if (!cairn_text_decimal(&line, &kilobytes) || kilobytes > line_most)
 			return;
 		*fields[i].total += kilobytes << 10;
 		if (fields[i].own)

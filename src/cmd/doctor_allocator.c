@@ -61,8 +61,8 @@ void cairn_check_allocator(struct cairn_patient *patient, struct cairn_finding *
 			finding->level = WRONG;
 			finding->fix = "keep the symbol table (strip --strip-debug instead of strip), or call cairn_start with the service's mallctl";
 		}
-	} else if (!program->elf) {
-		cairn_finding_say(finding, UNKNOWN, "%s cannot be read", program->path[0] ? program->path : "the program");
+	} else if (patient->unread) {
+		cairn_finding_say(finding, UNKNOWN, "there is no jemalloc in the files that can be read, but %s cannot", patient->unread[0] ? patient->unread : "the program");
 	} else if (library && patient->kind == CAIRN_PATIENT_BINARY) {
 		cairn_finding_say(finding, RIGHT, "jemalloc comes with %s, which the loader finds; 'cairn doctor' on that file tells more", library);
 	} else {

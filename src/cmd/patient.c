@@ -48,26 +48,51 @@ static bool exports(const struct cairn_elf *elf, const char *name)
 	return false;
 }
 
-static void open_module(struct cairn_patient_module *module)
+static void open_module(struct cairn_patient *patient, struct cairn_patient_module *module)
 {
 	module->elf = module->reachable ? cairn_elf_open(module->reachable, NULL) : NULL;
-	if (!module->elf)
+	if (!module->elf) {
+		patient->unread = module->path;
 		return;
+	}
 	module->has_jemalloc = cairn_elf_jemalloc(module->elf, &module->jemalloc);
 	module->exports_malloc = exports(module->elf, "malloc");
 }
 
-/* A file of which a part with code is in memory. Adjacent lines of one file are one module. */
+/* Where the file that is mapped at RANGE can be opened. The kernel shows its path as seen from our root where it can, else as the process sees
+ * it; of several files the one with the same INODE is it. The last resort is only open to root. */
+static const char *reach(struct cairn_patient *patient, const char *path, uint64_t inode, struct cairn_bytes range)
+{
+	const char *const places[] = {
+		cairn_arena_format(&patient->arena, "%s%s", patient->root, path),
+		path,
+		cairn_arena_format(&patient->arena, "/proc/%d/map_files/%.*s", patient->pid, (int)range.length, range.data),
+	};
+	const char *there = NULL;
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+		struct stat status;
+		if (stat(places[i], &status) != 0 || !S_ISREG(status.st_mode))
+			continue;
+		if (status.st_ino == inode)
+			return places[i];
+		there = there ? there : places[i];
+	}
+	return there;
+}
+
+/* A file of which a part with code is in memory. All lines of one file are one module. */
 static void add_line(struct cairn_patient *patient, struct cairn_bytes line)
 {
 	static const char deleted[] = " (deleted)";
-	uint64_t start, end, offset;
+	uint64_t start, end, offset, device, inode;
 	const char *slash = line.length ? memchr(line.data, '/', line.length) : NULL;
-	struct cairn_bytes head = line;
-	if (!slash || !cairn_text_hex(&head, &start) || !cairn_text_take(&head, "-") || !cairn_text_hex(&head, &end) || head.length < 6 || head.data[3] != 'x')
+	struct cairn_bytes rest = line;
+	if (!slash || !cairn_text_hex(&rest, &start) || !cairn_text_take(&rest, "-") || !cairn_text_hex(&rest, &end) || rest.length < 6 || rest.data[3] != 'x')
 		return;
-	struct cairn_bytes rest = cairn_bytes_skip(head, 6), path = cairn_bytes_skip(line, (size_t)(slash - line.data));
-	if (!cairn_text_hex(&rest, &offset))
+	struct cairn_bytes range = {line.data, line.length - rest.length}, path = cairn_bytes_skip(line, (size_t)(slash - line.data));
+	rest = cairn_bytes_skip(rest, 6);
+	if (!cairn_text_hex(&rest, &offset) || !cairn_text_take(&rest, " ") || !cairn_text_hex(&rest, &device) || !cairn_text_take(&rest, ":") ||
+	    !cairn_text_hex(&rest, &device) || !cairn_text_take(&rest, " ") || !cairn_text_decimal(&rest, &inode))
 		return;
 	bool gone = path.length > sizeof deleted && memcmp(path.data + path.length - (sizeof deleted - 1), deleted, sizeof deleted - 1) == 0;
 	path.length -= gone ? sizeof deleted - 1 : 0;
@@ -82,11 +107,8 @@ static void add_line(struct cairn_patient *patient, struct cairn_bytes line)
 	cairn_array_room(patient->modules, patient->module_count, patient->module_capacity);
 	struct cairn_patient_module *module = &patient->modules[patient->module_count++];
 	*module = (struct cairn_patient_module){.path = cairn_arena_text(&patient->arena, path), .deleted = gone, .start = start, .offset = offset};
-	if (gone)
-		module->reachable = cairn_arena_format(&patient->arena, "/proc/%d/map_files/%llx-%llx", patient->pid, (unsigned long long)start, (unsigned long long)end);
-	else
-		module->reachable = cairn_arena_format(&patient->arena, "%s%s", patient->root, module->path);
-	open_module(module);
+	module->reachable = reach(patient, module->path, inode, range);
+	open_module(patient, module);
 }
 
 /* The program first, then what else is mapped. */
@@ -103,7 +125,7 @@ static void list_modules(struct cairn_patient *patient)
 		.reachable = path ? exe : NULL,
 		.deleted = gone,
 	};
-	open_module(program);
+	open_module(patient, program);
 	struct cairn_bytes rest = read_proc(patient, "maps", &patient->has_maps), line;
 	while (cairn_text_line(&rest, &line, NULL))
 		add_line(patient, line);
@@ -321,7 +343,7 @@ static void see_binary(struct cairn_patient *patient)
 	patient->root = "";
 	cairn_array_room(patient->modules, patient->module_count, patient->module_capacity);
 	patient->modules[patient->module_count++] = (struct cairn_patient_module){.path = patient->name, .reachable = patient->name};
-	open_module(&patient->modules[0]);
+	open_module(patient, &patient->modules[0]);
 	choose_allocator(patient);
 	read_conf(patient);
 }

@@ -33,6 +33,7 @@ struct cairn_patient {
 	/* A process, or a binary. The first module is the program. */
 	struct cairn_patient_module *modules;
 	size_t module_count, module_capacity;
+	const char *unread; /* one of them that could not be read; NULL when all could */
 	const struct cairn_patient_module *allocator; /* the jemalloc that serves it, as far as can be told; NULL for none */
 	size_t jemalloc_count;
 	struct cairn_malloc_conf conf; /* compiled in, by symbolic link and by environment, in that order */

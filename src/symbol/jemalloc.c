@@ -6,10 +6,13 @@
 #include <elf.h>
 #include <stdio.h>
 
+/* Symbols of a hostile file may all share one endless name, or all look like jemalloc's. */
+enum { name_most = 256, tries_most = 16 };
+
 static bool ends_with(const char *text, const char *end, size_t *before)
 {
-	size_t length = strlen(text), end_length = strlen(end);
-	if (length < end_length || memcmp(text + length - end_length, end, end_length) != 0)
+	size_t length = strnlen(text, name_most + 1), end_length = strlen(end);
+	if (length < end_length || length > name_most || memcmp(text + length - end_length, end, end_length) != 0)
 		return false;
 	*before = length - end_length;
 	return true;
@@ -32,9 +35,10 @@ static bool find_symbols(const struct cairn_elf *elf, const char *table, struct 
 	struct cairn_elf_symbols symbols = cairn_elf_symbols(elf, table);
 	struct cairn_elf_symbol symbol;
 	size_t length;
-	while (cairn_elf_symbols_next(&symbols, &symbol)) {
+	for (int tries = 0; tries < tries_most && cairn_elf_symbols_next(&symbols, &symbol);) {
 		if (symbol.type != STT_FUNC || !ends_with(symbol.name, "mallctl", &length) || length >= sizeof jemalloc->prefix)
 			continue;
+		tries++;
 		snprintf(jemalloc->prefix, sizeof jemalloc->prefix, "%.*s", (int)length, symbol.name);
 		if (has_function(elf, table, jemalloc->prefix, "malloc_stats_print"))
 			return true;
@@ -65,8 +69,8 @@ static void find_name(struct cairn_bytes text, const char *end, size_t end_size,
 	}
 }
 
-/* "5.3.0-0-g54eaed1d8b56…", or 0.0.0-… of a build without git: digits and points, a count, and a hash. */
-static void find_version(struct cairn_bytes text, char *out)
+/* "5.3.0-0-g54eaed1d8b56…": digits and points, a count, and a hash, of which other programs have a short one. */
+static void find_version(struct cairn_bytes text, ptrdiff_t hash_least, char *out)
 {
 	out[0] = 0;
 	for (const char *at = text.data; text.length && (at = memmem(at, text.length - (size_t)(at - text.data), "-g", 2)); at += 2) {
@@ -75,7 +79,7 @@ static void find_version(struct cairn_bytes text, char *out)
 			start--;
 		while (end < text.data + text.length && isxdigit((unsigned char)*end))
 			end++;
-		if (end - at == 42 && at - start >= 7 && isdigit((unsigned char)*start) && (start == text.data || start[-1] == 0)) {
+		if (end - at - 2 >= hash_least && at - start >= 7 && isdigit((unsigned char)*start) && (start == text.data || start[-1] == 0)) {
 			snprintf(out, CAIRN_JEMALLOC_TEXT, "%.*s", (int)(end - start), start);
 			return;
 		}
@@ -89,14 +93,16 @@ bool cairn_elf_jemalloc(const struct cairn_elf *elf, struct cairn_elf_jemalloc *
 	struct cairn_bytes text = cairn_elf_named(elf, ".rodata");
 	jemalloc->exported = find_symbols(elf, ".dynsym", jemalloc);
 	jemalloc->has_symbols = jemalloc->exported || find_symbols(elf, ".symtab", jemalloc);
-	/* A library that merely calls jemalloc has no such texts; one that was stripped still has them. */
-	if (!contains(text, "<jemalloc>: "))
+	find_version(text, 40, jemalloc->version);
+	if (!jemalloc->version[0])
+		find_version(text, 6, jemalloc->version);
+	/* What merely calls jemalloc, or speaks of it, has no such texts; what was stripped still has them. */
+	if (!contains(text, "<jemalloc>: ") || (!jemalloc->has_symbols && !jemalloc->version[0]))
 		return false;
 	/* Without profiling the code that writes dumps is not there, and neither is the first line of a dump. */
 	jemalloc->profiles = contains(text, "heap_v2/%");
 	find_name(text, variable, sizeof variable, jemalloc->variable);
 	find_name(text, link, sizeof link, jemalloc->link);
-	find_version(text, jemalloc->version);
 	return true;
 }
 

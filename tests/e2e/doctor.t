@@ -76,12 +76,15 @@ sees 0 "*right dump folder *$scratch/dumps/je*" 'a folder beside the working dir
 if [ "$(id -u)" = 0 ]; then
 	lone MALLOC_CONF=prof:true,lg_prof_sample:16
 	chmod 755 "$scratch"
-	as_other=$(setpriv --reuid=65534 --regid=65534 --clear-groups "$cairn" doctor "$pid" 2>&1)
+	cp "$cairn" "$scratch/cairn"
+	as_other=$(setpriv --reuid=65534 --regid=65534 --clear-groups "$scratch/cairn" doctor "$pid" 2>&1)
 	is $? 2 "another user's process cannot be looked at"
 	like "$as_other" '*belongs to another user*' 'and it is said why'
 else
 	skip "another user's process" 'not root'
 fi
+lone LD_PRELOAD=/nowhere/libcairn.so MALLOC_CONF=prof:true,lg_prof_sample:16
+sees 1 "*wrong agent *was not loaded*-> ls -l /proc/$pid/root/nowhere/libcairn.so*" 'an agent that is not there' "$pid"
 (ulimit -f 8; exec sleep 60) &
 children+=($!)
 sees 1 '*wrong limits *files of at most*-> ulimit -f unlimited*' 'a limit on the size of files' $!
@@ -132,6 +135,28 @@ if ${CC:-cc} -O2 -g "$scratch/service.c" -o "$scratch/dynamic" -ljemalloc 2>/dev
 	pid=$!
 	children+=("$pid")
 	wait_for 10 grep -q ready "$scratch/out"
+	if [ "$(id -u)" = 0 ]; then
+		install -o 65534 -m 4755 "$scratch/dynamic" "$scratch/privileged"
+		MALLOC_CONF=prof:true "$scratch/privileged" >"$scratch/out2" &
+		children+=($!)
+		wait_for 10 grep -q ready "$scratch/out2"
+		if [ "$(od -An -tu8 -w16 "/proc/$!/auxv" | awk '$1 == 23 {print $2}')" = 1 ]; then
+			sees 1 '*wrong privileges *not trusted*-> ln -s prof:true /etc/malloc.conf*wrong enabled *' 'a program with the privileges of another user' $!
+		else
+			skip 'a program with the privileges of another user' 'set-user-ID has no effect here'
+		fi
+		mkdir -p "$scratch/jail"
+		if chroot / true 2>/dev/null && ldd "$scratch/dynamic" | awk '/=> \//{print $3} /^\t\//{print $1}' | xargs -I{} cp --parents {} "$scratch/jail" && cp "$scratch/dynamic" "$scratch/jail/"; then
+			MALLOC_CONF=prof:true,lg_prof_sample:14 chroot "$scratch/jail" /dynamic >"$scratch/out3" &
+			children+=($!)
+			wait_for 10 grep -q ready "$scratch/out3"
+			sees 0 '*right allocator *right enabled *note container *a file system of its own*right on disk */dynamic*right names *' 'a program in a root of its own' $!
+		else
+			skip 'a program in a root of its own' 'chroot is not allowed'
+		fi
+	else
+		skip 'privileged programs' 'not root'
+	fi
 	cp "$scratch/nameless" "$scratch/other"
 	mv "$scratch/other" "$scratch/leaving"
 	sees 1 "*wrong on disk *replaced*another build*-> cp /proc/$pid/exe*" 'a program replaced while it runs' "$pid"
