@@ -124,7 +124,7 @@ static void make_series(struct cairn_series *series, const char *special, bool p
 /* What was found of one service: the kinds of the paths that grow, the fastest first. */
 struct found {
 	char growing[steady + kinds_of_path + 1];
-	double first_rate;
+	double first_rate, first_error;
 };
 
 static struct found look(const char *special, int seed, bool persists, int restart_at)
@@ -141,6 +141,7 @@ static struct found look(const char *special, int seed, bool persists, int resta
 	for (size_t i = 0; i < leaks.growing; i++)
 		found.growing[i] = cairn_leak_name(&leaks, &view, &leaks.rows[i], 0).data[0];
 	found.first_rate = leaks.rows[0].trend.per_hour;
+	found.first_error = leaks.rows[0].trend.error;
 	cairn_leaks_free(&leaks);
 	cairn_view_free(&view);
 	cairn_series_free(&series);
@@ -153,7 +154,7 @@ enum world { fresh_samples, lasting_samples };
 static void test_service(const char *what, const char *special, const char *wanted, double rate, int restart_at, enum world first_world)
 {
 	for (enum world persists = first_world; persists <= lasting_samples; persists++) {
-		int first = 0, all = 0, others = 0, rates = 0;
+		int first = 0, all = 0, others = 0, rates = 0, covered = 0;
 		const char *samples = persists ? "lasting" : "fresh";
 		for (int seed = 0; seed < seeds; seed++) {
 			struct found found = look(special, seed, persists, restart_at);
@@ -161,10 +162,12 @@ static void test_service(const char *what, const char *special, const char *want
 			all += strncmp(found.growing, wanted, strlen(wanted)) == 0;
 			others += strlen(found.growing) > strlen(wanted);
 			rates += fabs(found.first_rate - rate) < rate / 4;
+			covered += fabs(found.first_rate - rate) <= 1.96 * found.first_error;
 		}
 		if (*wanted) {
 			ok(first >= 95, "%s, %s samples: the leak is first in %d of %d", what, samples, first, seeds);
 			ok(rates >= 95, "%s, %s samples: its rate is right within a quarter in %d", what, samples, rates);
+			ok(covered >= 88, "%s, %s samples: and within its interval in %d", what, samples, covered);
 		}
 		if (strlen(wanted) > 1)
 			ok(all >= 95, "%s, %s samples: both are found, the faster first, in %d", what, samples, all);
