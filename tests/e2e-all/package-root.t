@@ -2,6 +2,7 @@
 # The Debian package on a fresh Debian: a root made by debootstrap, apt-get for what the package depends on, and the first minutes of a
 # newcomer.
 . tests/e2e/lib.sh
+. tests/e2e/layer.sh
 need debootstrap dpkg-deb chroot
 [ "$(id -u)" = 0 ] || skip_all 'debootstrap wants root'
 CAIRN_NO_INSTALL=1 scripts/require build deb >"$scratch/log" 2>&1 || skip_all "$(head -n 1 "$scratch/log")"
@@ -17,13 +18,6 @@ inside() { chroot "$fresh" env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 LANG=C.
 holds 'apt-get install ./cairn.deb, with what it depends on' inside sh -c 'apt-get update -qq && apt-get install -y -qq /tmp/cairn.deb'
 holds 'and on top of it a compiler and redis' inside sh -c 'apt-get install -y -qq --no-install-recommends gcc libc6-dev pkg-config libjemalloc-dev curl redis-server procps'
 inside timeout 300 bash /tmp/package-smoke >"$scratch/smoke" 2>&1
-while IFS= read -r line; do
-	case $line in
-	'ok '*) ok 0 "fresh: ${line#ok }" ;;
-	'not ok '*) ok 1 "fresh: ${line#not ok }" ;;
-	'skip '*) ok 1 "fresh: ${line#skip } was left out" ;;
-	*) echo "#   $line" ;;
-	esac
-done <"$scratch/smoke"
-is "$(tail -n 1 "$scratch/smoke")" 'end' 'the smoke test came to its end'
+report_steps fresh "$scratch/smoke"
+is "$(grep -c ^skip "$scratch/smoke")" 0 'and nothing was left out'
 done_testing

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The Debian package: what is in it, and that it works where it is installed: by dpkg, in a layer over this machine's root.
 . tests/e2e/lib.sh
+. tests/e2e/layer.sh
 need dpkg-deb dpkg-shlibdeps
 CAIRN_NO_INSTALL=1 scripts/require build deb >"$scratch/log" 2>&1 || skip_all "$(head -n 1 "$scratch/log")"
 package=$root/$(scripts/deb "${CAIRN_BUILD:-build}" 2>"$scratch/log")
@@ -29,6 +30,7 @@ usr/share/fish/vendor_completions.d/cairn.fish
 usr/share/zsh/vendor-completions/_cairn
 usr/share/doc/cairn/copyright
 usr/share/doc/cairn/changelog.gz
+usr/lib/systemd/system/cairn-watch@.service
 usr/libexec/cairn/jeprof
 usr/libexec/cairn/flamegraph.pl
 usr/libexec/cairn/addr2line
@@ -49,34 +51,12 @@ else
 	skip 'lintian has nothing to say of it' 'no lintian here'
 fi
 
-# Installed for real. Nothing of this machine changes: all writes go to a layer of their own, which goes with the namespace.
-enough=$(df --output=avail -k "$scratch" | tail -n 1)
-mkdir "$scratch"/{upper,work,new}
-layer() {
-	unshare -m sh -euc '
-		mount -t overlay overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" "$1/new"
-		for folder in proc dev; do mount --rbind "/$folder" "$1/new/$folder"; done
-		mount -t tmpfs tmpfs "$1/new/tmp"
-		cp "$2" "$1/new/tmp/cairn.deb" && cp -r examples tests/e2e/package-smoke "$1/new/tmp/"
-		[ "$#" -gt 2 ] || exit 0
-		shift 2
-		exec chroot "$scratch/new" "$@"' layer "$scratch" "$package" "$@"
-}
-export scratch
-if ! layer 2>"$scratch/log"; then
-	skip 'the package installs and works' "no layer over the root can be made here: $(head -n 1 "$scratch/log")"
-elif [ "$enough" -lt 50000 ]; then
-	skip 'the package installs and works' 'no room for a layer'
-else
+# Installed for real.
+cp "$package" "$carry/cairn.deb" && cp -r examples tests/e2e/package-smoke "$carry/"
+if layer true 2>"$scratch/log"; then
 	layer timeout 300 bash /tmp/package-smoke >"$scratch/smoke" 2>&1
-	while IFS= read -r line; do
-		case $line in
-		'ok '*) ok 0 "installed: ${line#ok }" ;;
-		'not ok '*) ok 1 "installed: ${line#not ok }" ;;
-		'skip '*) skip "installed: ${line#skip }" 'not on this machine' ;;
-		*) echo "#   $line" ;;
-		esac
-	done <"$scratch/smoke"
-	is "$(tail -n 1 "$scratch/smoke")" 'end' 'the smoke test came to its end'
+	report_steps installed "$scratch/smoke"
+else
+	skip 'the package installs and works' "no layer over the root can be made here: $(head -n 1 "$scratch/log")"
 fi
 done_testing
