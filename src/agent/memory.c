@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -330,7 +331,7 @@ bool cairn_memory_open(struct cairn_memory *memory, const char *root, int pid, s
 	*memory = (struct cairn_memory){.root = root, .pid = pid, .statm = -1, .events = -1, .pressure = -1, .refreshed_ns = INT64_MIN};
 	memory->statm = open_kept(memory, process_path(root, pid, "statm", path));
 	if (memory->statm < 0)
-		return cairn_fail(error, "no process %d", pid);
+		return errno == ENOENT ? cairn_fail(error, "no process %d", pid) : cairn_fail_errno(error, "%s", path);
 	find_group(memory);
 	memory->group_kills = count_group_kills(memory);
 	memory->host_kills = count_host_kills(memory);

@@ -14,15 +14,21 @@
 #include <unistd.h>
 
 static const int64_t second = 1000000000, young = 5 * (int64_t)1000000000;
-enum { names_tried = 1000 };
+enum { names_tried = 1000, lists_read = 4 };
 
-/* The agent of the process as it is now. One that has just begun may not have it yet. */
+/* The agent of the process as it is now. One that has just begun may not have it yet; and the kernel's list of sockets leaves
+ * some out that are there when many come and go while it is read, so it is read a few times. */
 static bool find_agent(struct cairn_errand *errand, struct cairn_target *target)
 {
 	char pid[16];
 	snprintf(pid, sizeof pid, "%d", errand->life.pid);
-	if (cairn_target_find(target, errand->life.pid ? pid : errand->name, errand->watch->token, &errand->error))
-		return true;
+	for (int i = 0; i < lists_read; i++) {
+		if (cairn_target_find(target, errand->life.pid ? pid : errand->name, errand->watch->token, &errand->error)) {
+			errand->error.text[0] = 0;
+			return true;
+		}
+		nanosleep(&(struct timespec){0, 50000000}, NULL);
+	}
 	errand->early = errand->life.pid && cairn_clock_wall_ns() - cairn_life_start_ns(&errand->life) < young;
 	errand->hopeless = !errand->early && cairn_life_goes_on(&errand->life);
 	if (errand->hopeless)
@@ -57,7 +63,7 @@ static bool write_dump(struct cairn_errand *errand, struct cairn_bytes body)
 	struct cairn_folder_facts facts = {errand->life, (int64_t)errand->time * second, errand->reading.anonymous, reason};
 	bool heap = cairn_bytes_start_with(body, "heap_v2/"), good = false;
 	struct cairn_error error;
-	snprintf(reason, sizeof reason, "%s %s", names.reason, errand->why);
+	snprintf(reason, sizeof reason, "%s: %s", names.reason, errand->why);
 	errno = EEXIST;
 	for (unsigned number = 1; !good && errno == EEXIST && number < names_tried; number++) {
 		cairn_template_name(watch->pattern, &names, number, errand->file);

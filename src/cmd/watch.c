@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 enum { errands_maximum = 8, patience_ms = 3000, events_at_once = 64 };
-static const int64_t service_pause = 1000000000;
+static const int64_t service_pause = 1000000000, problem_pause = 60000000000;
 static const char usual_pattern[] = "%n-%p-%h-%T-%r.heap";
 
 struct options {
@@ -115,10 +115,11 @@ static struct cairn_json open_event(struct cairn_buffer *out, const char *event,
 static void tell_dump(const struct loop *loop, const struct cairn_watched *watched)
 {
 	const struct cairn_errand *errand = &watched->errand;
-	const char *folder = loop->options->folder, *slash = folder ? "/" : "";
+	const char *folder = loop->options->folder ? loop->options->folder : "";
+	const char *slash = folder[0] && folder[strlen(folder) - 1] != '/' ? "/" : "";
 	struct cairn_buffer line = cairn_buffer(1 << 16);
 	char path[600];
-	snprintf(path, sizeof path, "%s%s%s", folder ? folder : "", slash, errand->file);
+	snprintf(path, sizeof path, "%s%s%s", folder, slash, errand->file);
 	if (loop->options->json) {
 		struct cairn_json json = open_event(&line, "dump", watched);
 		cairn_json_integer(&json, "memory", (int64_t)errand->reading.anonymous);
@@ -144,12 +145,15 @@ static void tell_dump(const struct loop *loop, const struct cairn_watched *watch
 	say_line(&line);
 }
 
-/* Says TEXT on standard error, once as long as nothing else went wrong with WATCHED. */
+/* Says TEXT on standard error: the same once until things are well again, another (it may be the same with other numbers) after a
+ * while. */
 static void tell_problem(struct cairn_watched *watched, const char *text, bool note)
 {
-	if (strcmp(watched->said.text, text) == 0)
+	int64_t now = cairn_clock_ns();
+	if (watched->said.text[0] && (strcmp(watched->said.text, text) == 0 || now - watched->said_ns < problem_pause))
 		return;
 	snprintf(watched->said.text, sizeof watched->said.text, "%s", text);
+	watched->said_ns = now;
 	if (note)
 		cairn_say_note(text);
 	else
@@ -191,10 +195,8 @@ static void tell_end(const struct loop *loop, struct cairn_watched *watched)
 
 static bool begin(struct loop *loop, struct cairn_watched *watched, int pid, struct cairn_error *error)
 {
-	struct cairn_error said = watched->said;
 	if (!cairn_watched_begin(watched, pid, error))
 		return false;
-	watched->said = said;
 	struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT, .data.ptr = watched};
 	if (watched->pidfd >= 0)
 		epoll_ctl(loop->epoll, EPOLL_CTL_ADD, watched->pidfd, &event);

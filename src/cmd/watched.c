@@ -2,12 +2,14 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/watched.h"
 
+#include "agent/clock.h"
+
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 static const int64_t grid = 50000000, longest = 500000000; /* nanoseconds, as all here */
-static const int64_t numbers_soonest = 1000000000, numbers_latest = 30000000000, elsewhere_pause = 5000000000, agent_pause = 200000000;
+static const int64_t numbers_soonest = 1000000000, numbers_latest = 15000000000, elsewhere_pause = 5000000000, agent_pause = 200000000;
 
 /* What the process was started as, without its path: of `/usr/bin/redis-server *:6379` the middle. */
 static void read_program(int pid, char *out, size_t size)
@@ -26,25 +28,30 @@ static void read_program(int pid, char *out, size_t size)
 
 static bool begin_here(struct cairn_watched *watched, int pid, struct cairn_error *error)
 {
-	struct cairn_life life;
-	if (!cairn_life_of(pid, &life))
-		return cairn_fail(error, "no process %d", pid);
 	if (!cairn_memory_open(&watched->memory, "", pid, error))
 		return false;
 	watched->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (!cairn_life_goes_on(&life)) { /* meanwhile the number may have gone to another process */
+	bool known = cairn_life_of(pid, &watched->life);
+	/* As long as this one runs the number was not another's in between. */
+	if (!known || !cairn_memory_read(&watched->memory, cairn_clock_ns(), &watched->reading)) {
 		cairn_watched_close(watched);
 		return cairn_fail(error, "no process %d", pid);
 	}
-	watched->life = life;
 	read_program(pid, watched->program, sizeof watched->program);
 	return true;
 }
 
 bool cairn_watched_begin(struct cairn_watched *watched, int pid, struct cairn_error *error)
 {
-	*watched = (struct cairn_watched){.name = watched->name, .service = watched->service, .running = true, .pidfd = -1,
-					  .memory = {.statm = -1, .events = -1, .pressure = -1}};
+	*watched = (struct cairn_watched){
+		.name = watched->name,
+		.service = watched->service,
+		.said = watched->said,
+		.said_ns = watched->said_ns,
+		.running = true,
+		.pidfd = -1,
+		.memory = {.statm = -1, .events = -1, .pressure = -1},
+	};
 	if (pid)
 		watched->running = begin_here(watched, pid, error);
 	else
