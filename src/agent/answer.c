@@ -39,14 +39,8 @@ void cairn_answer_snapshot(struct cairn_call *call, struct cairn_snapshot *snaps
 
 void cairn_answer_file(struct cairn_call *call, int descriptor, const char *type)
 {
-	enum { piece = 64 << 10 };
 	cairn_response_start(call->response, 200, type);
-	for (char *room; (room = cairn_buffer_room(&call->response->body, piece));) {
-		ssize_t length = read(descriptor, room, piece);
-		if (length <= 0)
-			break;
-		call->response->body.length += (size_t)length;
-	}
+	cairn_buffer_read(&call->response->body, descriptor);
 }
 
 int cairn_answer_render(struct cairn_call *call, const char *const *arguments, int input, int base, const char *type,

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/dump.h"
 
+#include "base/hash.h"
 #include "base/pages.h"
 #include "base/text.h"
 
@@ -26,15 +27,6 @@ bool cairn_dump_is_temporary(const char *name)
 	return length > 4 && strcmp(name + length - 4, ".tmp") == 0;
 }
 
-/* FNV-1a, 64 bits. */
-static uint64_t checksum(struct cairn_bytes bytes)
-{
-	uint64_t sum = 0xcbf29ce484222325u;
-	for (size_t i = 0; i < bytes.length; i++)
-		sum = (sum ^ (unsigned char)bytes.data[i]) * 0x100000001b3u;
-	return sum;
-}
-
 static bool copy_text(struct cairn_bytes text, char *out, size_t size)
 {
 	if (text.length >= size || (text.length && memchr(text.data, 0, text.length)))
@@ -53,16 +45,6 @@ struct scan {
 	bool heap, maps, trailer, complete;
 };
 
-/* Seconds with nine digits of fraction, as nanoseconds. */
-static int64_t parse_time(struct cairn_bytes text)
-{
-	uint64_t seconds, fraction;
-	if (!cairn_text_decimal(&text, &seconds) || seconds >= INT64_MAX / 1000000000 || !cairn_text_take(&text, ".") || text.length != 9 ||
-	    !cairn_text_decimal(&text, &fraction))
-		return 0;
-	return (int64_t)(seconds * 1000000000 + fraction);
-}
-
 /* Cut to its room, and without anything that could end a line of the index. */
 static void set_reason(struct cairn_dump *dump, struct cairn_bytes text)
 {
@@ -74,7 +56,7 @@ static void set_reason(struct cairn_dump *dump, struct cairn_bytes text)
 
 static void see_group(struct scan *scan, struct cairn_bytes path)
 {
-	scan->dump->group = checksum(path);
+	scan->dump->group = cairn_hash_text(path);
 	if (scan->group && !copy_text(path, scan->group, scan->group_size))
 		scan->group[0] = 0;
 }
@@ -87,10 +69,10 @@ static void see_trailer(struct scan *scan, struct cairn_bytes line)
 		scan->trailer = true;
 	else if (cairn_text_take(&line, "end"))
 		scan->complete = scan->trailer;
-	else if (cairn_text_take(&line, "time ") && parse_time(line))
-		dump->time_ns = parse_time(line);
+	else if (cairn_text_take(&line, "time "))
+		cairn_text_seconds(line, &dump->time_ns);
 	else if (cairn_text_take(&line, "uptime "))
-		dump->uptime_ns = parse_time(line);
+		cairn_text_seconds(line, &dump->uptime_ns);
 	else if (cairn_text_take(&line, "pid ") && cairn_text_decimal(&line, &number) && number <= INT32_MAX && !dump->process.ticks)
 		dump->process = (struct cairn_life){.pid = (int)number};
 	else if (cairn_text_take(&line, "process "))
@@ -228,7 +210,7 @@ void cairn_dump_write_line(const struct cairn_dump *dump, struct cairn_buffer *o
 			      (long long)dump->uptime_ns, cairn_life_text(&dump->process, life), (unsigned long long)dump->memory, (unsigned long long)dump->sampled,
 			      (unsigned long long)dump->group, (unsigned long long)dump->kills, dump->reason);
 	if (length > 0 && (size_t)length < sizeof line)
-		cairn_buffer_format(out, "%016llx\t%s\n", (unsigned long long)checksum((struct cairn_bytes){line, (size_t)length}), line);
+		cairn_buffer_format(out, "%016llx\t%s\n", (unsigned long long)cairn_hash_text((struct cairn_bytes){line, (size_t)length}), line);
 }
 
 /* What is before the next tab, which goes too; all of the rest before none. */
@@ -251,7 +233,7 @@ bool cairn_dump_read_line(struct cairn_bytes line, struct cairn_dump *dump)
 	uint64_t sum, modified, time, uptime;
 	struct cairn_bytes field = take_field(&line);
 	*dump = (struct cairn_dump){0};
-	if (field.length != 16 || !cairn_text_hex(&field, &sum) || field.length > 0 || sum != checksum(line))
+	if (field.length != 16 || !cairn_text_hex(&field, &sum) || field.length > 0 || sum != cairn_hash_text(line))
 		return false;
 	if (!copy_text(take_field(&line), dump->name, sizeof dump->name) || !cairn_dump_is_name(dump->name) ||
 	    !take_number(&line, UINT64_MAX, &dump->size) || !take_number(&line, INT64_MAX, &modified) || !take_number(&line, INT64_MAX, &time) ||

@@ -15,13 +15,7 @@ bool cairn_facts_read(const char *path, struct cairn_buffer *out)
 	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
 	if (descriptor < 0)
 		return false;
-	for (;;) {
-		char *room = cairn_buffer_room(out, 4096);
-		ssize_t length = room ? read(descriptor, room, out->capacity - out->length) : 0;
-		if (length <= 0)
-			break;
-		out->length += (size_t)length;
-	}
+	cairn_buffer_read(out, descriptor);
 	close(descriptor);
 	return true;
 }

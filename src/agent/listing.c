@@ -5,6 +5,7 @@
 #include "agent/clock.h"
 #include "agent/memory.h"
 #include "base/descriptor.h"
+#include "base/hash.h"
 #include "base/pages.h"
 #include "base/sort.h"
 #include "base/text.h"
@@ -45,9 +46,7 @@ struct reading {
 
 static uint32_t *slot_of(struct reading *reading, const char *name)
 {
-	uint64_t hash = 0xcbf29ce484222325u;
-	for (const char *at = name; *at; at++)
-		hash = (hash ^ (unsigned char)*at) * 0x100000001b3u;
+	uint64_t hash = cairn_hash_text(cairn_bytes_of(name));
 	size_t mask = reading->names.capacity - 1;
 	for (size_t i = (hash ^ hash >> 32) & mask;; i = (i + 1) & mask) {
 		uint32_t *slot = &reading->names.slots[i];
@@ -79,12 +78,8 @@ static void read_index(struct reading *reading)
 {
 	struct cairn_buffer text = cairn_pages(index_maximum);
 	int descriptor = cairn_descriptor_adopt(openat(reading->folder, CAIRN_INDEX_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-	for (char *room; descriptor >= 0 && (room = cairn_buffer_room(&text, 64 << 10));) {
-		ssize_t length = read(descriptor, room, 64 << 10);
-		if (length <= 0)
-			break;
-		text.length += (size_t)length;
-	}
+	if (descriptor >= 0)
+		cairn_buffer_read(&text, descriptor);
 	cairn_descriptor_close(descriptor);
 	struct cairn_bytes rest = cairn_buffer_bytes(&text), line;
 	while (cairn_text_line(&rest, &line, NULL)) {

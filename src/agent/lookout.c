@@ -18,6 +18,17 @@ void cairn_lookout_clear(struct cairn_lookout *lookout)
 	pthread_mutex_init(&lookout->mutex, NULL);
 }
 
+static bool open_memory(struct cairn_lookout *lookout)
+{
+	struct cairn_error error;
+	if (cairn_memory_open(&lookout->memory, "", 0, &error))
+		return true;
+	pthread_mutex_lock(&lookout->mutex);
+	lookout->problem = error;
+	pthread_mutex_unlock(&lookout->mutex);
+	return false;
+}
+
 void cairn_lookout_open(struct cairn_agent *agent)
 {
 	struct cairn_lookout *lookout = &agent->lookout;
@@ -26,7 +37,7 @@ void cairn_lookout_open(struct cairn_agent *agent)
 		return;
 	cairn_config_limits(&agent->config, &limits);
 	lookout->keeping = limits.count || limits.bytes || limits.age_seconds;
-	lookout->watching = cairn_config_rules(&agent->config, &lookout->rules) && cairn_memory_open(&lookout->memory, "", 0, &lookout->problem);
+	lookout->watching = cairn_config_rules(&agent->config, &lookout->rules) && open_memory(lookout);
 }
 
 void cairn_lookout_close(struct cairn_agent *agent)
@@ -149,7 +160,7 @@ int cairn_lookout_look(struct cairn_agent *agent)
 		return idle_ms;
 	if (!cairn_memory_read(&lookout->memory, now, &lookout->reading)) { /* a daemon closed our descriptors */
 		cairn_memory_close(&lookout->memory);
-		cairn_memory_open(&lookout->memory, "", 0, &lookout->problem);
+		open_memory(lookout);
 		return idle_ms;
 	}
 	if (lookout->rules.interval)

@@ -3,6 +3,7 @@
 #include "agent/memory.h"
 
 #include "base/descriptor.h"
+#include "base/hash.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -207,10 +208,8 @@ static void find_group(struct cairn_memory *memory)
 {
 	char path[path_size], text[piece];
 	struct place places[2] = {0};
-	uint64_t membership = 14695981039346656037u; /* FNV-1a */
 	struct cairn_bytes lines = read_path(process_path(memory->root, memory->pid, "cgroup", path), text, sizeof text), line;
-	for (size_t i = 0; i < lines.length; i++)
-		membership = (membership ^ (unsigned char)lines.data[i]) * 1099511628211u;
+	uint64_t membership = cairn_hash_text(lines);
 	if (membership == memory->membership)
 		return;
 	memory->membership = membership;

@@ -195,3 +195,19 @@ unsigned cairn_text_distance(const char *a, const char *b)
 	}
 	return row[b_length];
 }
+
+bool cairn_text_seconds(struct cairn_bytes text, int64_t *ns)
+{
+	uint64_t seconds, fraction = 0;
+	if (!cairn_text_decimal(&text, &seconds) || seconds > INT64_MAX / 1000000000 - 1)
+		return false;
+	if (cairn_text_take(&text, ".")) {
+		size_t digits = text.length;
+		if (digits > 9 || !cairn_text_decimal(&text, &fraction))
+			return false;
+		for (; digits < 9; digits++)
+			fraction *= 10;
+	}
+	*ns = (int64_t)(seconds * 1000000000 + fraction);
+	return text.length == 0;
+}

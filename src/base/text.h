@@ -27,6 +27,9 @@ bool cairn_text_size(const char *text, uint64_t *value);
 /* All of TEXT as a span of time: a number and ms, s, m, h or d; seconds without. */
 bool cairn_text_duration(const char *text, int64_t *ns);
 
+/* All of TEXT as seconds with up to nine digits of fraction, in nanoseconds. */
+bool cairn_text_seconds(struct cairn_bytes text, int64_t *ns);
+
 /* All of TEXT as a share: a percentage such as 90%, or a number from 0 to 1. */
 bool cairn_text_share(const char *text, double *share);
 

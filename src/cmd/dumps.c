@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 #include <time.h>
-#include <unistd.h>
+
 
 struct options {
 	struct cairn_target_options target;
@@ -57,17 +57,12 @@ static bool read_limits(const struct options *options, struct cairn_folder_limit
 
 static bool read_dump(const struct cairn_folder *folder, const char *name, struct cairn_buffer *out, struct cairn_error *error)
 {
-	enum { piece = 64 << 10 };
 	int descriptor = cairn_folder_open_file(folder, name, error);
 	if (descriptor < 0)
 		return false;
-	ssize_t length = 1;
-	for (char *room; length > 0 && (room = cairn_buffer_room(out, piece));) {
-		length = read(descriptor, room, piece);
-		out->length += length > 0 ? (size_t)length : 0;
-	}
+	bool good = cairn_buffer_read(out, descriptor) || cairn_fail_errno(error, "cannot read %s", name);
 	cairn_descriptor_close(descriptor);
-	return length == 0 || cairn_fail_errno(error, "cannot read %s", name);
+	return good;
 }
 
 /* What was asked for, of a folder on this machine, in OUT. */

@@ -110,8 +110,8 @@ ends 0 "--for ends it"
 holds "--time 1s: three or four dumps and the first" sh -c "[ \$(ls time | grep -c time.heap) -ge 3 ] && [ \$(ls time | grep -c time.heap) -le 4 ] && [ \$(ls time | grep -c start.heap) = 1 ]"
 is "$(cat time.out time.err)" "" "--quiet says nothing"
 watch interval --interval 20M --distance 0 "$pid_db"
-wait_for 10 has_lines interval 1 && sleep 2.5
-timeout 30 redis-benchmark -p "$port_db" -n 10000 -d 10000 -r 10 -t set -q >/dev/null
+wait_for 10 has_lines interval 1
+timeout 60 redis-benchmark -p "$port_db" -n 40000 -d 10000 -r 10 -t set -q >/dev/null
 wait_for 40 has_lines interval 2
 like "$(tail -n 1 interval.out)" "*interval: * allocated *" "--interval counts what was freed, too"
 kill $watcher

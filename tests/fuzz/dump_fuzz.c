@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/dump.h"
 
+#include "base/hash.h"
 #include "base/pages.h"
 #include "base/text.h"
 
@@ -32,10 +33,7 @@ static void read_twice(struct cairn_bytes line)
 static void read_with_checksum(struct cairn_bytes line)
 {
 	struct cairn_buffer out = cairn_pages(1 << 20);
-	uint64_t sum = 0xcbf29ce484222325u;
-	for (size_t i = 0; i < line.length; i++)
-		sum = (sum ^ (unsigned char)line.data[i]) * 0x100000001b3u;
-	cairn_buffer_format(&out, "%016llx\t", (unsigned long long)sum);
+	cairn_buffer_format(&out, "%016llx\t", (unsigned long long)cairn_hash_text(line));
 	cairn_buffer_append(&out, line.data, line.length);
 	read_twice(cairn_buffer_bytes(&out));
 	cairn_buffer_free(&out);

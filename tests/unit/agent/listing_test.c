@@ -106,7 +106,7 @@ static void check_plan(struct cairn_listing *listing, const struct cairn_folder_
 		for (size_t i = start; i < end; i++) {
 			const struct cairn_dump *dump = &listing->dumps[i];
 			bool drop = dump->marks & CAIRN_DUMP_DROP, part = (dump->marks & story) && (lives || recent);
-			bool old = limits->age_seconds && now - dump->time_ns > (int64_t)(limits->age_seconds + 1) * second;
+			bool old = limits->age_seconds && now - dump->time_ns >= (int64_t)(limits->age_seconds + 1) * second;
 			broken.kept += drop && part;
 			broken.age += old && !part && !drop;
 			free_to_go += !part && !drop;
@@ -190,7 +190,6 @@ static void test_large(void)
 	cairn_listing_free(&listing);
 }
 
-/* Of the processes in one control group, the ones between whose last dump and the next known count a kill lies. */
 static void test_text(void)
 {
 	struct cairn_listing listing = make();
