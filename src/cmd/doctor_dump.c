@@ -92,8 +92,10 @@ void cairn_check_dump_maps(struct cairn_patient *patient, struct cairn_finding *
 
 void cairn_check_dump_trailer(struct cairn_patient *patient, struct cairn_finding *finding)
 {
+	if (patient->profile.kind != CAIRN_PROFILE_HEAP)
+		return;
 	if (!patient->has_trailer) {
-		cairn_finding_say(finding, NOTE, "written by jemalloc alone: when, by which build, and what the process weighed is not known");
+		cairn_finding_say(finding, NOTE, "it has no trailer of Cairn's: when it was made, by which build, and what the process weighed is not known");
 		finding->fix = "cairn dump TARGET, or the agent's own dumps";
 	} else if (!patient->trailer.complete) {
 		cairn_finding_say(finding, WRONG, "the dump is cut short: its last line is missing");

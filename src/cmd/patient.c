@@ -143,14 +143,20 @@ static size_t read_memory(const struct cairn_patient *patient, uint64_t address,
 	return length > 0 ? (size_t)length : 0;
 }
 
-/* Where the link-time ADDRESS of MODULE is in the process. */
+/* Where the link-time ADDRESS of MODULE is in the process. A mapping begins at the page its segment begins in, which may hold the end of the
+ * segment before it, too: the executable one is meant. */
 static bool loaded_address(const struct cairn_patient_module *module, uint64_t *address)
 {
-	uint64_t code;
-	if (!module->elf || !module->start || !cairn_elf_address_of(module->elf, module->offset, &code))
-		return false;
-	*address += module->start - code;
-	return true;
+	uint64_t within = (uint64_t)sysconf(_SC_PAGESIZE) - 1;
+	for (size_t i = 0; module->elf && module->start && i < module->elf->segment_count; i++) {
+		const struct cairn_elf_segment *segment = &module->elf->segments[i];
+		uint64_t first = segment->offset & ~within;
+		if (!segment->executable || module->offset < first || module->offset - first >= (segment->offset & within) + segment->file_size)
+			continue;
+		*address += module->start - ((segment->address & ~within) + (module->offset - first));
+		return true;
+	}
+	return false;
 }
 
 bool cairn_patient_peek(const struct cairn_patient *patient, const char *name, void *out, size_t size)
@@ -337,8 +343,13 @@ static bool see_target(struct cairn_patient *patient, const char *name, const ch
 	return patient->pid ? see_process(patient, error) : true;
 }
 
-static void see_binary(struct cairn_patient *patient)
+static bool see_binary(struct cairn_patient *patient, struct cairn_error *error)
 {
+	cairn_buffer_free(&patient->dump);
+	struct cairn_elf *readable = cairn_elf_open(patient->name, error);
+	if (!readable)
+		return false;
+	cairn_elf_close(readable);
 	patient->kind = CAIRN_PATIENT_BINARY;
 	patient->root = "";
 	cairn_array_room(patient->modules, patient->module_count, patient->module_capacity);
@@ -346,6 +357,7 @@ static void see_binary(struct cairn_patient *patient)
 	open_module(patient, &patient->modules[0]);
 	choose_allocator(patient);
 	read_conf(patient);
+	return true;
 }
 
 static bool see_dump(struct cairn_patient *patient, struct cairn_error *error)
@@ -361,21 +373,10 @@ bool cairn_patient_see(struct cairn_patient *patient, const char *name, const ch
 	*patient = (struct cairn_patient){.name = name, .kind = CAIRN_PATIENT_PROCESS};
 	if (cairn_target_is(name))
 		return see_target(patient, name, token, error);
-	struct cairn_file file;
-	if (!cairn_file_read(&file, name, error))
-		return false;
-	bool elf = cairn_elf_is(file.bytes);
-	cairn_file_close(&file);
-	if (elf) {
-		struct cairn_elf *readable = cairn_elf_open(name, error);
-		if (!readable)
-			return false;
-		cairn_elf_close(readable);
-		see_binary(patient);
-		return true;
-	}
 	patient->dump = cairn_buffer(SIZE_MAX);
-	return cairn_files_text(name, &patient->dump, error) && see_dump(patient, error);
+	if (!cairn_files_text(name, &patient->dump, error))
+		return false;
+	return cairn_elf_is(cairn_buffer_bytes(&patient->dump)) ? see_binary(patient, error) : see_dump(patient, error);
 }
 
 void cairn_patient_free(struct cairn_patient *patient)

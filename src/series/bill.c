@@ -63,7 +63,7 @@ bool cairn_bill_facts_read(struct cairn_bill_facts *facts, const struct cairn_tr
 		*value = number(trailer, name);
 	facts->rss = number(trailer, "status.rss");
 	if (facts->smaps.rss == 0)
-		return cairn_fail(error, "the trailer says nothing of resident memory; the process had no /proc");
+		return cairn_fail(error, "the trailer says nothing of resident memory: the process had no /proc, or it is of a CPU profile");
 	facts->has_allocator = cairn_trailer_value(trailer, "stats.active").length > 0;
 	if (!facts->has_allocator)
 		return true;
