@@ -88,8 +88,8 @@ static void write_text(const struct cairn_finding *findings, struct cairn_buffer
 		const struct cairn_finding *finding = &findings[i];
 		if (finding->level == CAIRN_FINDING_NONE)
 			continue;
-		cairn_buffer_format(out, "%s%-11s%s  %-16s  %s\n", color ? level_colors[finding->level] : "", level_words[finding->level], color ? "\033[0m" : "", checks[i].name,
-				    finding->text.text);
+		cairn_buffer_format(out, "%s%-11s%s  %-16s  %s\n", color ? level_colors[finding->level] : "", level_words[finding->level],
+				    color ? "\033[0m" : "", checks[i].name, finding->text.text);
 		if (finding->fix)
 			cairn_buffer_format(out, "%11s  %16s  -> %s\n", "", "", finding->fix);
 	}
