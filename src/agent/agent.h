@@ -10,6 +10,7 @@
 #include "agent/call.h"
 #include "agent/config.h"
 #include "agent/listen.h"
+#include "agent/lookout.h"
 #include "agent/profiler.h"
 #include "agent/snapshot.h"
 
@@ -31,6 +32,7 @@ struct cairn_agent {
 	struct cairn_snapshots snapshots;
 	struct cairn_work work;
 	struct cairn_listen listen;
+	struct cairn_lookout lookout;
 	struct cairn_counters counters;
 	struct cairn_server *_Atomic server;
 	pthread_t thread;
@@ -40,10 +42,10 @@ struct cairn_agent {
 	int owner;                /* the process whose agent this is */
 	char runtime[128];        /* $XDG_RUNTIME_DIR at the start */
 	int64_t started_ns;       /* since 1970 */
+	int64_t chores_ns;        /* when the server's thread does what it does every second */
 	int utc_offset;           /* seconds, for names with local time in them */
 	char **environment;       /* for children; see environment.c */
 	char tool[256];           /* the cairn command, "" when there is none */
-	atomic_uint dump_number;
 	atomic_uint tikv_interval; /* seconds between TiKV's dumps; 0 for none */
 };
 

@@ -37,6 +37,12 @@ void cairn_answer_snapshot(struct cairn_call *call, struct cairn_snapshot *snaps
 	call->response->owner = snapshot;
 }
 
+void cairn_answer_file(struct cairn_call *call, int descriptor, const char *type)
+{
+	cairn_response_start(call->response, 200, type);
+	cairn_buffer_read(&call->response->body, descriptor);
+}
+
 int cairn_answer_render(struct cairn_call *call, const char *const *arguments, int input, int base, const char *type,
 			struct cairn_error *error)
 {

@@ -16,6 +16,9 @@ struct cairn_snapshot *cairn_answer_take(struct cairn_call *call, struct cairn_e
 /* Answers with SNAPSHOT as it is; the response holds it from now on. */
 void cairn_answer_snapshot(struct cairn_call *call, struct cairn_snapshot *snapshot, const char *type);
 
+/* Answers with what can be read from DESCRIPTOR, as far as a response holds it. */
+void cairn_answer_file(struct cairn_call *call, int descriptor, const char *type);
+
 /* Appends to the body what `cairn ARGUMENTS…` makes of the file INPUT, with BASE as its /dev/fd/3 (-1 for none). Returns 200,
  * or the status to fail with: 501 where there is no cairn command, 504 when it took too long, 500 otherwise. */
 int cairn_answer_render(struct cairn_call *call, const char *const *arguments, int input, int base, const char *type,

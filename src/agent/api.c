@@ -171,8 +171,9 @@ bool cairn_snapshot_file(const char *path, char *error, size_t size)
 	struct cairn_error inner;
 	if (!get_snapshot(&reply, &inner))
 		return pass_on(false, &inner, error, size);
-	struct cairn_snapshot snapshot = {.text = {reply.body, reply.length}};
-	bool good = cairn_dumps_write(&cairn_agent, &snapshot, path, &inner);
+	bool good = cairn_folder_write_file(path, (struct cairn_bytes){reply.body, reply.length}, &inner);
+	if (good)
+		atomic_fetch_add(&cairn_agent.counters.dumps, 1);
 	cairn_reply_free(&reply);
 	return pass_on(good, &inner, error, size);
 }

@@ -19,12 +19,12 @@ void cairn_work_open(struct cairn_work *work, void (*begin)(void))
 	pthread_condattr_destroy(&attributes);
 }
 
-/* The next call whose time has come; waits for it. NULL to stop. Called with the mutex held. */
-static struct cairn_call *next_call(struct cairn_work *work)
+/* The next call whose time has come, or the next urgent one; waits for it. NULL to stop. Called with the mutex held. */
+static struct cairn_call *next_call(struct cairn_work *work, bool urgent)
 {
 	while (!work->stop) {
 		struct cairn_call *call = work->queue;
-		if (!call) {
+		if (!call || (urgent && call->due_ns != CAIRN_URGENT)) {
 			pthread_cond_wait(&work->changed, &work->mutex);
 		} else if (call->due_ns > cairn_clock_ns()) {
 			struct timespec until = {.tv_sec = call->due_ns / 1000000000, .tv_nsec = call->due_ns % 1000000000};
@@ -55,7 +55,7 @@ static void *work_on_calls(void *context)
 	if (work->begin)
 		work->begin();
 	pthread_mutex_lock(&work->mutex);
-	for (struct cairn_call *call; (call = next_call(work));) {
+	for (struct cairn_call *call; (call = next_call(work, false));) {
 		work->running++;
 		pthread_mutex_unlock(&work->mutex);
 		run_call(work, call);
@@ -66,9 +66,28 @@ static void *work_on_calls(void *context)
 	return NULL;
 }
 
-/* One more thread when all are at work; with the mutex held. Whether there is any. */
-static bool ensure_worker(struct cairn_work *work)
+static void *work_on_urgent_calls(void *context)
 {
+	struct cairn_work *work = context;
+	if (work->begin)
+		work->begin();
+	pthread_mutex_lock(&work->mutex);
+	for (struct cairn_call *call; (call = next_call(work, true));) {
+		pthread_mutex_unlock(&work->mutex);
+		run_call(work, call);
+		pthread_mutex_lock(&work->mutex);
+	}
+	pthread_mutex_unlock(&work->mutex);
+	return NULL;
+}
+
+/* One more thread when all are at work; with the mutex held. Whether there is any. */
+static bool ensure_worker(struct cairn_work *work, bool urgent)
+{
+	if (urgent && !work->reserved)
+		work->reserved = cairn_thread_start(&work->reserve, work_on_urgent_calls, work, "cairn-dump");
+	if (urgent && work->reserved)
+		return true;
 	if (work->running == work->workers && work->workers < CAIRN_WORKERS &&
 	    cairn_thread_start(&work->threads[work->workers], work_on_calls, work, "cairn-work"))
 		work->workers++;
@@ -83,7 +102,10 @@ void cairn_work_stop(struct cairn_work *work)
 	pthread_mutex_unlock(&work->mutex);
 	for (unsigned i = 0; i < work->workers; i++)
 		pthread_join(work->threads[i], NULL);
+	if (work->reserved)
+		pthread_join(work->reserve, NULL);
 	work->workers = 0;
+	work->reserved = false;
 	while (work->queue) {
 		struct cairn_call *call = work->queue;
 		work->queue = call->next;
@@ -119,7 +141,7 @@ struct cairn_call *cairn_call_new(struct cairn_work *work)
 bool cairn_call_enqueue(struct cairn_work *work, struct cairn_call *call)
 {
 	pthread_mutex_lock(&work->mutex);
-	if (!ensure_worker(work)) {
+	if (!ensure_worker(work, call->due_ns == CAIRN_URGENT)) {
 		pthread_mutex_unlock(&work->mutex);
 		return false;
 	}

@@ -3,7 +3,8 @@
  * A request comes from the agent's own server or from cairn_answer; both make a call. Quick routes are answered on the
  * thread that brought the call; the others wait in a queue for one of two workers, so that a slow snapshot or drawing
  * never keeps a status waiting. A route that wants to look twice (a difference over N seconds) sets `due_ns` and is called
- * again then, with no thread held in between.
+ * again then, with no thread held in between. A dump that a rule asks for may be the last this process writes: it goes first
+ * and has a thread in reserve, which does nothing else, should the workers be busy.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_AGENT_CALL_H
 #define CAIRN_AGENT_CALL_H
@@ -23,7 +24,7 @@ struct cairn_call {
 	const atomic_bool *half_closed; /* it has left, or half of it; NULL when it cannot */
 	struct cairn_bytes rest;       /* what the route's `*` stands for */
 	int64_t arrived_ns;
-	int64_t due_ns;                /* set by a handler that wants to be called again then */
+	int64_t due_ns;                /* set by a handler that wants to be called again then; CAIRN_URGENT goes before all */
 	struct cairn_snapshot *base;   /* of the first look; released with the call */
 	void *held;                    /* whatever else a handler keeps between two looks, and */
 	void (*release)(void *held);   /* what is done with it when the call ends, also early; NULL for nothing */
@@ -33,16 +34,16 @@ struct cairn_call {
 	bool used;
 };
 
-enum { CAIRN_WORKERS = 2, CAIRN_CALLS = 64 };
+enum { CAIRN_WORKERS = 2, CAIRN_CALLS = 64, CAIRN_URGENT = -1 };
 
 struct cairn_work {
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
 	struct cairn_call *queue; /* by due_ns, earliest first */
-	bool stop;
+	bool stop, reserved;
 	unsigned running, workers;
 	void (*begin)(void);
-	pthread_t threads[CAIRN_WORKERS];
+	pthread_t threads[CAIRN_WORKERS], reserve;
 	struct cairn_call calls[CAIRN_CALLS];
 };
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum kind { TEXT, SIZE, CHOICE, SHARE };
+enum kind { TEXT, SIZE, CHOICE, SHARE, SECONDS, RULE };
 
 /* Every key: its name in CAIRN_CONF and in the file's [cairn] section, where it goes, and what it may be. */
 static const struct key {
@@ -33,6 +33,20 @@ static const struct key {
 	{"unwinder", NULL, offsetof(struct cairn_config, unwinder), 0, CHOICE, {"jemalloc", "cairn", NULL}},
 	{"depth", NULL, offsetof(struct cairn_config, depth), 0, SIZE, {0}, 8, 4096},
 	{"budget", NULL, offsetof(struct cairn_config, budget), 0, SHARE},
+	{"auto", "server.heap_profiling.enable_auto", offsetof(struct cairn_config, automatic), 0, CHOICE, {"false", "true", NULL}},
+	{"start", NULL, 0, 0, RULE},
+	{"grow", NULL, 0, 0, RULE},
+	{"every", NULL, 0, 0, RULE},
+	{"high", NULL, 0, 0, RULE},
+	{"share", "server.heap_profiling.threshold_auto", 0, 0, RULE},
+	{"pressure", NULL, 0, 0, RULE},
+	{"time", NULL, 0, 0, RULE},
+	{"interval", NULL, 0, 0, RULE},
+	{"distance", NULL, 0, 0, RULE},
+	{"keep_count", NULL, offsetof(struct cairn_config, keep.count), 0, SIZE, {0}, 0, UINT32_MAX},
+	{"keep_bytes", NULL, offsetof(struct cairn_config, keep.bytes), 0, SIZE, {0}, 0, (uint64_t)1 << 60},
+	{"keep_age", NULL, offsetof(struct cairn_config, keep.age_seconds), 0, SECONDS},
+	{"keep_free", NULL, offsetof(struct cairn_config, keep.free_bytes), 0, SIZE, {0}, 0, (uint64_t)1 << 60},
 };
 
 void cairn_config_default(struct cairn_config *config)
@@ -45,6 +59,9 @@ void cairn_config_default(struct cairn_config *config)
 		.tool_memory = (uint64_t)8 << 30,
 		.unwinder = 1,
 		.depth = 1024,
+		.automatic = 2,
+		.rules = {.every = cairn_trigger_usual.every, .distance = cairn_trigger_usual.distance},
+		.keep = {.count = 100, .bytes = (uint64_t)1 << 30, .free_bytes = CAIRN_FREE_DEFAULT},
 	};
 }
 
@@ -59,6 +76,25 @@ __attribute__((format(printf, 2, 3))) static void problem(struct cairn_config *c
 	__builtin_va_start(arguments, format);
 	vsnprintf(config->problems + used, sizeof config->problems - used, format, arguments);
 	__builtin_va_end(arguments);
+}
+
+bool cairn_config_rules(const struct cairn_config *config, struct cairn_trigger_rules *rules)
+{
+	*rules = config->rules;
+	if (config->automatic == 0)
+		rules->share = 0;
+	else if (config->automatic == 1 && rules->share <= 0)
+		rules->share = cairn_trigger_usual.share;
+	return rules->start || rules->grow || rules->high || rules->share > 0 || rules->pressure > 0 || rules->time || rules->interval;
+}
+
+void cairn_config_limits(const struct cairn_config *config, struct cairn_folder_limits *limits)
+{
+	struct cairn_trigger_rules rules;
+	bool given = cairn_config_rules(config, &rules);
+	for (unsigned i = 0; i < CAIRN_CONFIG_KEYS; i++)
+		given |= config->origins[i] != CAIRN_CONFIG_DEFAULT && strncmp(keys[i].name, "keep_", 5) == 0 && strcmp(keys[i].name, "keep_free") != 0;
+	*limits = given ? config->keep : (struct cairn_folder_limits){.free_bytes = config->keep.free_bytes};
 }
 
 static void set(struct cairn_config *config, const struct key *key, struct cairn_bytes value, enum cairn_config_origin origin)
@@ -92,6 +128,20 @@ static void set(struct cairn_config *config, const struct key *key, struct cairn
 		}
 		uint64_t millionths = (uint64_t)(percent * 10000);
 		memcpy(field, &millionths, sizeof millionths);
+	} else if (key->kind == SECONDS) {
+		int64_t ns;
+		if (!cairn_text_duration(text, &ns)) {
+			problem(config, "%s is a time such as 12h or 7d, not '%.40s'", key->name, text);
+			return;
+		}
+		uint64_t seconds = (uint64_t)ns / 1000000000;
+		memcpy(field, &seconds, sizeof seconds);
+	} else if (key->kind == RULE) {
+		struct cairn_error error;
+		if (!cairn_trigger_set(&config->rules, key->name, text, &error)) {
+			problem(config, "%s", error.text);
+			return;
+		}
 	} else {
 		uint64_t size;
 		if (!cairn_text_size(text, &size) || size < key->least || size > key->most) {
@@ -104,14 +154,18 @@ static void set(struct cairn_config *config, const struct key *key, struct cairn
 	config->origins[key - keys] = origin;
 }
 
-void cairn_config_set(struct cairn_config *config, const char *name, struct cairn_bytes value, enum cairn_config_origin origin)
+void cairn_config_set(struct cairn_config *config, const char *given, struct cairn_bytes value, enum cairn_config_origin origin)
 {
+	char name[64];
+	snprintf(name, sizeof name, "%s", given);
+	for (char *dash; (dash = strchr(name, '-'));)
+		*dash = '_';
 	for (unsigned i = 0; i < CAIRN_CONFIG_KEYS; i++)
 		if (strcmp(keys[i].name, name) == 0) {
 			set(config, &keys[i], value, origin);
 			return;
 		}
-	problem(config, "unknown key '%.40s'", name);
+	problem(config, "unknown key '%.40s'", given);
 }
 
 void cairn_config_environment(struct cairn_config *config, struct cairn_bytes text)
@@ -276,14 +330,20 @@ const char *cairn_config_show(const struct cairn_config *config, unsigned index,
 	const struct key *key = &keys[index];
 	const char *field = (const char *)config + key->offset;
 	uint64_t number = 0;
-	if (key->kind != TEXT)
+	if (key->kind != TEXT && key->kind != RULE)
 		memcpy(&number, field, sizeof number);
-	if (key->kind == SIZE)
+	if (key->kind == RULE)
+		cairn_trigger_show(&config->rules, key->name, out, size);
+	else if (key->kind == SIZE && number == CAIRN_FREE_DEFAULT)
+		snprintf(out, size, "a twentieth of the disk, at most 1 GiB");
+	else if (key->kind == SECONDS)
+		snprintf(out, size, "%llus", (unsigned long long)number);
+	else if (key->kind == SIZE)
 		snprintf(out, size, "%llu", (unsigned long long)number);
 	else if (key->kind == SHARE)
 		snprintf(out, size, number ? "%.6g%%" : "none", (double)number / 10000);
 	else if (key->kind == CHOICE)
-		snprintf(out, size, "%s", key->choices[number] ? key->choices[number] : "as MALLOC_CONF says");
+		snprintf(out, size, "%s", key->choices[number] ? key->choices[number] : key->offset ? "as the rules say" : "as MALLOC_CONF says");
 	else
 		snprintf(out, size, "%s", strcmp(key->name, "token") == 0 && field[0] ? "set" : field);
 	return key->name;

@@ -8,11 +8,12 @@
 #ifndef CAIRN_AGENT_CONFIG_H
 #define CAIRN_AGENT_CONFIG_H
 
-#include "base/bytes.h"
+#include "agent/listing.h"
+#include "agent/trigger.h"
 
 enum cairn_config_origin { CAIRN_CONFIG_DEFAULT, CAIRN_CONFIG_API, CAIRN_CONFIG_FILE, CAIRN_CONFIG_ENVIRONMENT };
 
-enum { CAIRN_CONFIG_KEYS = 14 };
+enum { CAIRN_CONFIG_KEYS = 28 };
 
 struct cairn_config {
 	uint64_t activate;     /* 0 leave off, 1 activate, 2 as MALLOC_CONF says */
@@ -29,13 +30,22 @@ struct cairn_config {
 	uint64_t unwinder;     /* 0 jemalloc's own, 1 Cairn's */
 	uint64_t depth;        /* frames of a stack, at most */
 	uint64_t budget;       /* what profiling may cost, in millionths of the process's CPU time; 0 for no limit */
+	uint64_t automatic;    /* 0 no dump near the limit, 1 at 90 % unless `share` says otherwise, 2 as the rules say */
+	struct cairn_trigger_rules rules;
+	struct cairn_folder_limits keep;
 	enum cairn_config_origin origins[CAIRN_CONFIG_KEYS];
 	char problems[512];
 };
 
 void cairn_config_default(struct cairn_config *config);
 
-/* Sets one key; a wrong key or value becomes a problem. */
+/* The rules for dumps without being asked, as all keys together make them; false when there are none. */
+bool cairn_config_rules(const struct cairn_config *config, struct cairn_trigger_rules *rules);
+
+/* The limits of the dump folder. Without any rule or limit given, only the free space counts and nothing is ever removed. */
+void cairn_config_limits(const struct cairn_config *config, struct cairn_folder_limits *limits);
+
+/* Sets one key, in which - is the same as _; a wrong key or value becomes a problem. */
 void cairn_config_set(struct cairn_config *config, const char *key, struct cairn_bytes value, enum cairn_config_origin origin);
 
 /* Reads `key:value,…`. */

@@ -7,7 +7,6 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 bool cairn_facts_read(const char *path, struct cairn_buffer *out)
@@ -15,43 +14,16 @@ bool cairn_facts_read(const char *path, struct cairn_buffer *out)
 	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
 	if (descriptor < 0)
 		return false;
-	for (;;) {
-		char *room = cairn_buffer_room(out, 4096);
-		ssize_t length = room ? read(descriptor, room, out->capacity - out->length) : 0;
-		if (length <= 0)
-			break;
-		out->length += (size_t)length;
-	}
+	cairn_buffer_read(out, descriptor);
 	close(descriptor);
 	return true;
 }
 
-/* Field 22 of /proc/self/stat, in clock ticks since the machine started; the name in field 2 may hold anything. */
-static int64_t start_ns(void)
-{
-	struct cairn_buffer text = cairn_pages(4096);
-	cairn_facts_read("/proc/self/stat", &text);
-	const char *end = text.length ? memrchr(text.data, ')', text.length) : NULL;
-	int64_t result = 0;
-	if (end) {
-		struct cairn_bytes rest = cairn_bytes_skip(cairn_buffer_bytes(&text), (size_t)(end - text.data) + 1);
-		for (int field = 2; field < 22 && rest.length > 0; rest = cairn_bytes_skip(rest, 1))
-			field += rest.data[0] == ' ';
-		uint64_t ticks;
-		struct timespec boot, wall;
-		if (cairn_text_decimal(&rest, &ticks) && clock_gettime(CLOCK_BOOTTIME, &boot) == 0) {
-			clock_gettime(CLOCK_REALTIME, &wall);
-			int64_t booted = ((int64_t)wall.tv_sec - boot.tv_sec) * 1000000000 + wall.tv_nsec - boot.tv_nsec;
-			result = booted + (int64_t)(ticks * (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK)));
-		}
-	}
-	cairn_buffer_free(&text);
-	return result;
-}
-
 void cairn_facts_get(struct cairn_facts *facts)
 {
-	*facts = (struct cairn_facts){.pid = getpid(), .start_ns = start_ns()};
+	*facts = (struct cairn_facts){.pid = getpid()};
+	cairn_life_of(facts->pid, &facts->life);
+	facts->start_ns = cairn_life_start_ns(&facts->life);
 	gethostname(facts->host, sizeof facts->host - 1);
 	ssize_t length = readlink("/proc/self/exe", facts->executable, sizeof facts->executable - 1);
 	facts->executable[length > 0 ? length : 0] = 0;

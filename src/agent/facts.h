@@ -5,6 +5,7 @@
 #ifndef CAIRN_AGENT_FACTS_H
 #define CAIRN_AGENT_FACTS_H
 
+#include "agent/life.h"
 #include "base/buffer.h"
 
 /* Appends the contents of PATH, at most what the buffer holds. False with errno when it cannot be read. */
@@ -12,6 +13,7 @@ bool cairn_facts_read(const char *path, struct cairn_buffer *out);
 
 struct cairn_facts {
 	int pid;
+	struct cairn_life life;
 	int64_t start_ns;       /* since 1970; 0 when unknown */
 	char host[65];
 	char executable[256];

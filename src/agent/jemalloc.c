@@ -64,6 +64,37 @@ bool cairn_jemalloc_is_live(struct cairn_jemalloc *jemalloc)
 	return allocated > own_allocations || (before && allocated != before);
 }
 
+/* Of the classes that jemalloc calls KIND ("bin", "lextent"), which are COUNT in number. 4096 is its name for all arenas together. */
+static uint64_t total_of(const struct cairn_jemalloc *jemalloc, const char *kind, const char *count_name)
+{
+	unsigned count = 0;
+	size_t length = sizeof count;
+	uint64_t total = 0;
+	if (jemalloc->mallctl(count_name, &count, &length, NULL, 0) != 0)
+		return 0;
+	for (unsigned i = 0; i < count; i++) {
+		char name[64];
+		uint64_t requests = 0;
+		size_t size;
+		length = sizeof requests;
+		snprintf(name, sizeof name, "stats.arenas.4096.%ss.%u.nrequests", kind, i);
+		if (jemalloc->mallctl(name, &requests, &length, NULL, 0) != 0)
+			return 0;
+		if (requests == 0)
+			continue;
+		snprintf(name, sizeof name, "arenas.%s.%u.size", kind, i);
+		if (cairn_jemalloc_get_size(jemalloc, name, &size) == 0)
+			total += requests * size;
+	}
+	return total;
+}
+
+uint64_t cairn_jemalloc_total(const struct cairn_jemalloc *jemalloc)
+{
+	cairn_jemalloc_refresh(jemalloc);
+	return total_of(jemalloc, "bin", "arenas.nbins") + total_of(jemalloc, "lextent", "arenas.nlextents");
+}
+
 void cairn_jemalloc_variable(const struct cairn_jemalloc *jemalloc, char *out, size_t size)
 {
 	snprintf(out, size, "%sMALLOC_CONF", jemalloc->prefix);

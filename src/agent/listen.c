@@ -12,10 +12,12 @@
 #include <netinet/in.h>
 #include <stdio.h>
 #include <strings.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { backlog = 64 };
@@ -59,12 +61,12 @@ static bool answers(const char *path)
 	return !refused;
 }
 
-/* Sockets of processes that were killed; nothing else in the folder is touched. */
-static void sweep(struct cairn_listen *place)
+/* Sockets of processes that were killed; nothing else in the folder is touched. One that another agent has just bound and does
+ * not listen on yet looks the same, so the folder is locked against that, and not swept while an agent is about to. */
+static void sweep(const struct cairn_listen *place, int folder)
 {
 	_Alignas(struct dirent64) char entries[2048];
-	int folder = open(place->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (folder < 0)
+	if (flock(folder, LOCK_EX | LOCK_NB) != 0)
 		return;
 	for (long length; (length = syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0;)
 		for (long at = 0; at < length;) {
@@ -75,14 +77,24 @@ static void sweep(struct cairn_listen *place)
 				unlink(path);
 			at += entry->d_reclen;
 		}
-	close(folder);
+}
+
+/* Keeps others from sweeping. Whoever sweeps takes milliseconds; one that was stopped in the middle of it is not waited for. */
+static void hold(int folder)
+{
+	for (int i = 0; i < 50 && flock(folder, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK; i++)
+		nanosleep(&(struct timespec){0, 10000000}, NULL);
 }
 
 int cairn_listen_local(struct cairn_listen *place)
 {
 	if (!place->folder[0])
 		return -1;
-	sweep(place);
+	int folder = open(place->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder >= 0) {
+		sweep(place, folder);
+		hold(folder);
+	}
 	int descriptor = cairn_descriptor_adopt(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	bool bound = false;
@@ -95,8 +107,12 @@ int cairn_listen_local(struct cairn_listen *place)
 		if (!bound && errno != EADDRINUSE)
 			break;
 	}
-	if (!bound || listen(descriptor, backlog) != 0) {
-		snprintf(place->local_problem, sizeof place->local_problem, "%s: %s", address.sun_path, cairn_errno_text(errno));
+	bool listening = bound && listen(descriptor, backlog) == 0;
+	int code = errno;
+	if (folder >= 0)
+		close(folder);
+	if (!listening) {
+		snprintf(place->local_problem, sizeof place->local_problem, "%s: %s", address.sun_path, cairn_errno_text(code));
 		cairn_descriptor_close(descriptor);
 		return -1;
 	}

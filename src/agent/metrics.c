@@ -46,11 +46,18 @@ static void write_allocator(struct cairn_buffer *out, struct cairn_jemalloc *jem
 		if (cairn_jemalloc_get_size(jemalloc, gauges[i].statistic, &value) == 0)
 			write_all(out, &(struct metric){gauges[i].name, "gauge", gauges[i].help, (double)value}, 1);
 	}
+	write_all(out, &(struct metric){"jemalloc_allocated_bytes_total", "counter", "Bytes allocated since the start, freed or not.",
+					(double)cairn_jemalloc_total(jemalloc)}, 1);
 }
 
 /* Those that come in several, told apart by a label. */
-static void write_labelled(struct cairn_buffer *out, enum cairn_profiler_state state, const struct cairn_hook_counts *hook)
+static void write_labelled(struct cairn_buffer *out, enum cairn_profiler_state state, const struct cairn_hook_counts *hook,
+			   struct cairn_lookout *lookout)
 {
+	write_head(out, "cairn_trigger_dumps_total", "counter", "Dumps written because a rule asked for them, by rule.");
+	for (int i = CAIRN_TRIGGER_NONE + 1; i < CAIRN_TRIGGER_REASONS; i++)
+		cairn_buffer_format(out, "cairn_trigger_dumps_total{rule=\"%s\"} %u\n", cairn_trigger_name((enum cairn_trigger_reason)i),
+				    atomic_load(&lookout->dumps[i]));
 	write_head(out, "cairn_profiler_state", "gauge", "The state of the heap profiler: 1 for the one it is in.");
 	for (int i = CAIRN_PROFILER_NO_JEMALLOC; i <= CAIRN_PROFILER_ACTIVE; i++)
 		cairn_buffer_format(out, "cairn_profiler_state{state=\"%s\"} %d\n", cairn_profiler_state_name((enum cairn_profiler_state)i),
@@ -59,6 +66,14 @@ static void write_labelled(struct cairn_buffer *out, enum cairn_profiler_state s
 	for (int i = 0; i < CAIRN_UNWIND_ENDS; i++)
 		cairn_buffer_format(out, "cairn_stacks_total{end=\"%s\"} %llu\n", cairn_unwind_end_name((enum cairn_unwind_end)i),
 				    (unsigned long long)hook->ends[i]);
+}
+
+static double last_dump(struct cairn_lookout *lookout)
+{
+	pthread_mutex_lock(&lookout->mutex);
+	double seconds = (double)(lookout->last_ns / 1000000) / 1000;
+	pthread_mutex_unlock(&lookout->mutex);
+	return seconds;
 }
 
 void cairn_status_metrics(struct cairn_agent *agent, struct cairn_buffer *out)
@@ -72,7 +87,7 @@ void cairn_status_metrics(struct cairn_agent *agent, struct cairn_buffer *out)
 	cairn_cpu_count(&cpu);
 	uint64_t samples = atomic_load(&snapshots->last_samples);
 	write_allocator(out, &profiler->jemalloc);
-	write_labelled(out, cairn_profiler_state(profiler), &hook);
+	write_labelled(out, cairn_profiler_state(profiler), &hook, &agent->lookout);
 	const struct metric metrics[] = {
 		{"cairn_stack_seconds", "gauge", "Mean time to take a stack.", hook.ns_per_stack / 1e9},
 		{"cairn_profiling_samples_per_second", "gauge", "Sampled allocations per second.", atomic_load(&agent->budget.samples_per_second)},
@@ -90,6 +105,12 @@ void cairn_status_metrics(struct cairn_agent *agent, struct cairn_buffer *out)
 		 (double)atomic_load(&snapshots->last_duration_ns) / 1e9},
 		{"cairn_snapshots_total", "counter", "Snapshots taken.", atomic_load(&snapshots->taken)},
 		{"cairn_snapshots_failed_total", "counter", "Snapshots that failed.", atomic_load(&snapshots->failed)},
+		{"cairn_dumps_total", "counter", "Dump files written.", atomic_load(&counters->dumps)},
+		{"cairn_trigger_dumps_failed_total", "counter", "Dumps that a rule asked for and that could not be written.",
+		 atomic_load(&agent->lookout.failed)},
+		{"cairn_last_trigger_dump_time_seconds", "gauge", "When the last of them was written, since 1970.", last_dump(&agent->lookout)},
+		{"cairn_dumps_thinned_total", "counter", "Dump files removed to stay within limits, beside those removed for a new one.",
+		 atomic_load(&agent->lookout.thinned)},
 		{"cairn_requests_total", "counter", "Requests the agent has answered.", atomic_load(&counters->requests)},
 		{"cairn_requests_refused_total", "counter", "Requests refused for their Host, Origin or token.", atomic_load(&counters->refused)},
 		{"cairn_dropped_total", "counter", "Requests turned away because too much was under way.", atomic_load(&counters->busy)},

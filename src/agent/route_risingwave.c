@@ -34,7 +34,8 @@ void cairn_risingwave_dump(struct cairn_call *call)
 		return;
 	}
 	struct cairn_snapshot *snapshot = cairn_answer_take(call, &error);
-	bool written = snapshot && cairn_dumps_write_dated(call->agent, snapshot, "manual", path, sizeof path, &error);
+	bool written = snapshot && cairn_dumps_write_dated(call->agent, snapshot, "manual", &(struct cairn_folder_facts){.reason = "manual"}, path,
+								   sizeof path, &error);
 	if (snapshot)
 		cairn_snapshot_release(snapshot);
 	if (written)
@@ -66,19 +67,19 @@ void cairn_risingwave_list(struct cairn_call *call)
 {
 	struct cairn_error error;
 	struct cairn_bytes rest;
-	char folder[300];
+	struct cairn_folder folder;
 	if (!take_worker(call, &rest))
 		return;
-	cairn_dumps_folder(call->agent, folder, sizeof folder);
+	cairn_dumps_folder(call->agent, &folder);
 	cairn_response_start(call->response, 200, CAIRN_JSON);
 	struct listing listing = {.json = cairn_json(&call->response->body)};
 	cairn_json_open(&listing.json, NULL, '{');
-	cairn_json_text(&listing.json, "dir", cairn_bytes_of(folder));
+	cairn_json_text(&listing.json, "dir", cairn_bytes_of(folder.path));
 	static const char *const lists[2][2] = {{"manual.heap", "nameManually"}, {"auto.heap", "nameAuto"}};
 	for (int i = 0; i < 2; i++) {
 		listing.kind = lists[i][0];
 		listing.key = lists[i][1];
-		if (!cairn_dumps_list(call->agent, list_name, &listing, &error)) {
+		if (!cairn_folder_visit(&folder, list_name, &listing, &error)) {
 			cairn_answer_error(call, 500, error.text, NULL);
 			return;
 		}
@@ -134,16 +135,16 @@ void cairn_risingwave_analyze(struct cairn_call *call)
 		cairn_answer_error(call, 500, "the path is not base64", NULL);
 		return;
 	}
-	char folder[300];
-	cairn_dumps_folder(call->agent, folder, sizeof folder);
+	struct cairn_folder folder;
+	cairn_dumps_folder(call->agent, &folder);
 	const char *name = strrchr(path, '/');
-	size_t length = strlen(folder);
-	if (name && (strncmp(path, folder, length) != 0 || path + length != name)) {
-		cairn_answer_error(call, 500, "the path is not in the dump folder", folder);
+	size_t length = strlen(folder.path);
+	if (name && (strncmp(path, folder.path, length) != 0 || path + length != name)) {
+		cairn_answer_error(call, 500, "the path is not in the dump folder", folder.path);
 		return;
 	}
 	static const char *const collapsed[] = {"collapsed", "-", NULL};
-	int descriptor = cairn_dumps_open(call->agent, name ? name + 1 : path, &error);
+	int descriptor = cairn_folder_open_file(&folder, name ? name + 1 : path, &error);
 	int status = descriptor < 0 ? 500 : cairn_answer_render(call, collapsed, descriptor, -1, CAIRN_OCTETS, &error);
 	cairn_descriptor_close(descriptor);
 	if (status != 200)

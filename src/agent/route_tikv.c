@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { numbers_maximum = 999999, list_maximum = 256 };
+enum { list_maximum = 256 };
 
 static void write_regularly(struct cairn_call *call)
 {
@@ -27,13 +27,7 @@ static void write_regularly(struct cairn_call *call)
 		return;
 	struct cairn_snapshot *snapshot = cairn_answer_take(call, &error);
 	if (snapshot) {
-		char folder[300], path[340];
-		cairn_dumps_folder(agent, folder, sizeof folder);
-		for (unsigned number = 1; number <= numbers_maximum; number++) {
-			snprintf(path, sizeof path, "%s/%06u.heap", folder, number);
-			if (cairn_dumps_write(agent, snapshot, path, &error) || errno != EEXIST)
-				break;
-		}
+		cairn_dumps_write_counted(agent, snapshot, &error);
 		cairn_snapshot_release(snapshot);
 	}
 	call->due_ns = cairn_clock_ns() + (int64_t)seconds * 1000000000;
@@ -89,7 +83,7 @@ static bool is_numbered(const char *name)
 
 /* The numbered dumps, newest first. */
 struct found {
-	struct cairn_agent *agent;
+	struct cairn_folder folder;
 	size_t count;
 	struct {
 		char name[12];
@@ -100,12 +94,11 @@ struct found {
 static void find_numbered(void *context, const char *name)
 {
 	struct found *found = context;
-	char folder[300], path[340];
+	char path[340];
 	struct stat status;
 	if (!is_numbered(name) || found->count == list_maximum)
 		return;
-	cairn_dumps_folder(found->agent, folder, sizeof folder);
-	snprintf(path, sizeof path, "%s/%s", folder, name);
+	snprintf(path, sizeof path, "%s/%s", found->folder.path, name);
 	if (stat(path, &status) != 0)
 		return;
 	size_t at = found->count++;
@@ -128,14 +121,11 @@ void cairn_tikv_deactivate(struct cairn_call *call)
 		return;
 	}
 	if (atomic_exchange(&agent->tikv_interval, 0) > 0) {
-		struct found found = {.agent = agent};
-		char folder[300], path[340];
-		cairn_dumps_folder(agent, folder, sizeof folder);
-		cairn_dumps_list(agent, find_numbered, &found, &error);
-		for (size_t i = 0; i < found.count; i++) {
-			snprintf(path, sizeof path, "%s/%s", folder, found.files[i].name);
-			unlink(path);
-		}
+		struct found found = {0};
+		cairn_dumps_folder(agent, &found.folder);
+		cairn_folder_visit(&found.folder, find_numbered, &found, &error);
+		for (size_t i = 0; i < found.count; i++)
+			cairn_folder_remove(&found.folder, found.files[i].name, &error);
 	}
 	cairn_response_text(call->response, 200, CAIRN_TEXT, "deactivate heap profile success");
 }
@@ -143,8 +133,9 @@ void cairn_tikv_deactivate(struct cairn_call *call)
 void cairn_tikv_list(struct cairn_call *call)
 {
 	struct cairn_error error;
-	struct found found = {.agent = call->agent};
-	if (!cairn_dumps_list(call->agent, find_numbered, &found, &error)) {
+	struct found found = {0};
+	cairn_dumps_folder(call->agent, &found.folder);
+	if (!cairn_folder_visit(&found.folder, find_numbered, &found, &error)) {
 		cairn_response_text(call->response, 500, CAIRN_TEXT, "%s", error.text);
 		return;
 	}
@@ -168,19 +159,15 @@ bool cairn_tikv_heap(struct cairn_call *call)
 	if (!named && !drawn)
 		return false;
 	static const char *const flame[] = {"flame", "-", NULL};
+	struct cairn_folder folder;
+	cairn_dumps_folder(call->agent, &folder);
 	struct cairn_snapshot *snapshot = named ? NULL : cairn_answer_take(call, &error);
-	int descriptor = named ? cairn_dumps_open(call->agent, name, &error) : snapshot ? snapshot->descriptor : -1;
+	int descriptor = named ? cairn_folder_open_file(&folder, name, &error) : snapshot ? snapshot->descriptor : -1;
 	int status = descriptor < 0 ? 500 : 200;
 	if (status == 200 && drawn) {
 		status = cairn_answer_render(call, flame, descriptor, -1, CAIRN_SVG, &error);
 	} else if (status == 200) {
-		cairn_response_start(call->response, 200, CAIRN_OCTETS);
-		for (char *room; (room = cairn_buffer_room(&call->response->body, 64 << 10));) {
-			ssize_t length = read(descriptor, room, 64 << 10);
-			if (length <= 0)
-				break;
-			call->response->body.length += (size_t)length;
-		}
+		cairn_answer_file(call, descriptor, CAIRN_OCTETS);
 	}
 	if (status != 200)
 		cairn_response_text(call->response, status, CAIRN_TEXT, "%s", error.text);

@@ -182,14 +182,9 @@ void cairn_service_answer(const struct cairn_request *request, struct cairn_resp
 	pthread_mutex_unlock(&waiting.mutex);
 }
 
-/* Every second. A port may become free, in a daemon whose parent still holds it for instance. */
-static void tick(void *context)
+/* A port may become free, in a daemon whose parent still holds it for instance. */
+static void retry_listening(struct cairn_agent *agent)
 {
-	struct cairn_agent *agent = context;
-	if (!cairn_code_is_live())
-		cairn_code_refresh();
-	if (agent->profiler.jemalloc.mallctl)
-		cairn_budget_look(&agent->budget, &agent->profiler, (double)agent->config.budget / 1e6);
 	if (!agent->config.listen[0] || agent->listen.tcp_shown[0])
 		return;
 	struct cairn_server *server = atomic_load(&agent->server);
@@ -198,6 +193,23 @@ static void tick(void *context)
 		agent->listen.tcp_shown[0] = 0;
 		cairn_descriptor_close(listener);
 	}
+}
+
+/* What there is to do every second; memory is looked at more often when a rule may soon be met. */
+static int tick(void *context)
+{
+	struct cairn_agent *agent = context;
+	int next_ms = cairn_lookout_look(agent);
+	int64_t now = cairn_clock_ns();
+	if (now < agent->chores_ns)
+		return next_ms;
+	agent->chores_ns = now + (int64_t)1000000000;
+	if (!cairn_code_is_live())
+		cairn_code_refresh();
+	if (agent->profiler.jemalloc.mallctl)
+		cairn_budget_look(&agent->budget, &agent->profiler, (double)agent->config.budget / 1e6);
+	retry_listening(agent);
+	return next_ms;
 }
 
 static struct cairn_server *open_server(struct cairn_agent *agent)
@@ -256,8 +268,10 @@ static void *serve(void *context)
 	     !cairn_jemalloc_is_live(&agent->profiler.jemalloc); wait = wait < retry_ms ? wait * 2 : retry_ms)
 		pause_ms(wait);
 	cairn_listen_folder(&agent->listen, agent->runtime);
+	cairn_lookout_open(agent);
 	while (!atomic_load(&agent->stop))
 		serve_once(agent);
+	cairn_lookout_close(agent);
 	return NULL;
 }
 
@@ -271,6 +285,8 @@ static bool start_parts(struct cairn_agent *agent)
 	pthread_mutex_init(&agent->snapshots.mutex, NULL);
 	memset(&agent->counters, 0, sizeof agent->counters);
 	memset(&agent->budget, 0, sizeof agent->budget);
+	cairn_lookout_clear(&agent->lookout);
+	agent->chores_ns = 0;
 	atomic_store(&agent->server, NULL);
 	atomic_store(&agent->stop, false);
 	atomic_store(&agent->tikv_interval, 0);

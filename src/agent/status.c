@@ -4,6 +4,7 @@
 
 #include "agent/clock.h"
 #include "agent/cpu.h"
+#include "agent/dumps.h"
 #include "agent/hook.h"
 #include "agent/facts.h"
 #include "base/descriptor.h"
@@ -130,6 +131,38 @@ static void write_snapshots(struct cairn_json *json, struct cairn_agent *agent)
 	cairn_json_close(json, '}');
 }
 
+/* The rules for dumps that nobody asks for, and what became of them. */
+static void write_dumps(struct cairn_json *json, struct cairn_agent *agent)
+{
+	struct cairn_lookout *lookout = &agent->lookout;
+	struct cairn_folder folder;
+	char value[32];
+	cairn_dumps_folder(agent, &folder);
+	cairn_json_open(json, "dumps", '{');
+	write_text(json, "folder", folder.path);
+	cairn_json_bool(json, "watching", lookout->watching);
+	cairn_json_open(json, "rules", '{');
+	for (unsigned i = 0; lookout->watching && cairn_trigger_word(i); i++) {
+		cairn_trigger_show(&lookout->rules, cairn_trigger_word(i), value, sizeof value);
+		cairn_json_text(json, cairn_trigger_word(i), cairn_bytes_of(value));
+	}
+	cairn_json_close(json, '}');
+	cairn_json_integer(json, "written", atomic_load(&agent->counters.dumps));
+	cairn_json_open(json, "by_rule", '{');
+	for (int i = CAIRN_TRIGGER_NONE + 1; i < CAIRN_TRIGGER_REASONS; i++)
+		cairn_json_integer(json, cairn_trigger_name((enum cairn_trigger_reason)i), atomic_load(&lookout->dumps[i]));
+	cairn_json_close(json, '}');
+	cairn_json_integer(json, "failed", atomic_load(&lookout->failed));
+	cairn_json_integer(json, "thinned", atomic_load(&lookout->thinned));
+	pthread_mutex_lock(&lookout->mutex);
+	write_time(json, "last_time", lookout->last_ns);
+	write_text(json, "last_path", lookout->last_path);
+	write_text(json, "last_reason", lookout->last_reason);
+	write_text(json, "problem", lookout->problem.text);
+	pthread_mutex_unlock(&lookout->mutex);
+	cairn_json_close(json, '}');
+}
+
 static void write_config(struct cairn_json *json, const struct cairn_config *config)
 {
 	cairn_json_open(json, "config", '{');
@@ -183,6 +216,7 @@ void cairn_status_json(struct cairn_agent *agent, struct cairn_buffer *out)
 	write_cost(&json, agent);
 	write_cpu(&json);
 	write_snapshots(&json, agent);
+	write_dumps(&json, agent);
 	write_agent(&json, agent);
 	write_config(&json, &agent->config);
 	cairn_json_close(&json, '}');
@@ -203,6 +237,22 @@ static void add_time(struct cairn_buffer *out, const char *key, int64_t ns)
 	if (ns)
 		cairn_buffer_format(out, "%s: %04d-%02d-%02dT%02d:%02d:%02dZ\n", key, date.tm_year + 1900, date.tm_mon + 1, date.tm_mday,
 				    date.tm_hour, date.tm_min, date.tm_sec);
+}
+
+static void add_dumps(struct cairn_buffer *out, struct cairn_lookout *lookout)
+{
+	unsigned dumps = 0;
+	for (int i = 0; i < CAIRN_TRIGGER_REASONS; i++)
+		dumps += atomic_load(&lookout->dumps[i]);
+	if (!lookout->watching && !lookout->problem.text[0])
+		return;
+	cairn_buffer_format(out, "dumps by rules: %u written, %u failed\n", dumps, atomic_load(&lookout->failed));
+	pthread_mutex_lock(&lookout->mutex);
+	add_time(out, "last dump", lookout->last_ns);
+	add_line(out, "last dump is", lookout->last_path);
+	add_line(out, "last dump for", lookout->last_reason);
+	add_line(out, "dump problem", lookout->problem.text);
+	pthread_mutex_unlock(&lookout->mutex);
 }
 
 void cairn_status_text(struct cairn_agent *agent, struct cairn_buffer *out)
@@ -227,6 +277,8 @@ void cairn_status_text(struct cairn_agent *agent, struct cairn_buffer *out)
 	add_line(out, "jemalloc", profiler->jemalloc.version);
 	add_line(out, "prefix", profiler->jemalloc.prefix);
 	add_line(out, "module", profiler->jemalloc.module);
+	if (profiler->jemalloc.mallctl)
+		cairn_buffer_format(out, "allocated in all: %llu\n", (unsigned long long)cairn_jemalloc_total(&profiler->jemalloc));
 	cairn_buffer_format(out, "snapshots: %u taken, %u shared, %u failed\n", atomic_load(&snapshots->taken), atomic_load(&snapshots->shared),
 			    atomic_load(&snapshots->failed));
 	add_time(out, "last snapshot", atomic_load(&snapshots->last_time_ns));
@@ -237,6 +289,7 @@ void cairn_status_text(struct cairn_agent *agent, struct cairn_buffer *out)
 	add_line(out, "listen problem", agent->listen.tcp_problem);
 	add_line(out, "tool", agent->tool);
 	add_line(out, "config problems", agent->config.problems);
+	add_dumps(out, &agent->lookout);
 	cairn_buffer_format(out, "dropped: %u\n", atomic_load(&agent->counters.busy));
 	add_line(out, "agent", CAIRN_VERSION);
 }

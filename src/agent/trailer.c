@@ -4,6 +4,7 @@
 
 #include "agent/clock.h"
 #include "agent/facts.h"
+#include "agent/memory.h"
 #include "agent/object.h"
 #include "agent/smaps.h"
 #include "base/pages.h"
@@ -33,8 +34,11 @@ static void write_process(struct cairn_buffer *out)
 	struct cairn_facts facts;
 	cairn_facts_get(&facts);
 	write_time(out, "time", cairn_clock_wall_ns());
+	write_time(out, "uptime", cairn_clock_read(CLOCK_BOOTTIME));
 	write_text(out, "host", facts.host);
+	char life[CAIRN_LIFE_TEXT];
 	write_number(out, "pid", (uint64_t)facts.pid);
+	write_text(out, "process", cairn_life_text(&facts.life, life));
 	if (facts.start_ns)
 		write_time(out, "start", facts.start_ns);
 	write_text(out, "executable", facts.executable);
@@ -168,6 +172,27 @@ static void write_memory(struct cairn_buffer *out)
 	write_huge_pages(out);
 }
 
+/* How much the process may have, and how often its group ran out of it. */
+static void write_limit(struct cairn_buffer *out)
+{
+	struct cairn_memory memory;
+	struct cairn_memory_reading reading;
+	struct cairn_error error;
+	if (!cairn_memory_open(&memory, "", 0, &error))
+		return;
+	if (cairn_memory_read(&memory, cairn_clock_ns(), &reading)) {
+		if (reading.limit)
+			write_number(out, "limit", reading.limit);
+		if (memory.group[0]) {
+			write_text(out, "group", memory.group);
+			write_number(out, "group.oom_kill", reading.events.oom_kill);
+		}
+		if (reading.limit_of_group)
+			write_number(out, "group.usage", reading.usage);
+	}
+	cairn_memory_close(&memory);
+}
+
 struct listing {
 	struct cairn_buffer *out;
 	const char *executable;
@@ -228,5 +253,6 @@ void cairn_trailer_write(struct cairn_buffer *out, struct cairn_profiler *profil
 		write_classes(out, &profiler->jemalloc);
 	}
 	write_memory(out);
+	write_limit(out);
 	cairn_trailer_end(out);
 }

@@ -4,9 +4,11 @@
 
 #include "base/error.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static bool heap_resize(struct cairn_buffer *buffer, size_t capacity)
 {
@@ -129,4 +131,20 @@ void cairn_buffer_free(struct cairn_buffer *buffer)
 		buffer->resize(buffer, 0);
 	buffer->length = 0;
 	buffer->failed = false;
+}
+
+bool cairn_buffer_read(struct cairn_buffer *buffer, int descriptor)
+{
+	enum { piece = 64 << 10 };
+	while (buffer->length < buffer->maximum) {
+		size_t left = buffer->maximum - buffer->length, wanted = left < piece ? left : piece;
+		char *room = cairn_buffer_room(buffer, wanted);
+		ssize_t length = room ? read(descriptor, room, wanted) : 0;
+		if (length < 0 && errno == EINTR)
+			continue;
+		if (length <= 0)
+			return length == 0;
+		buffer->length += (size_t)length;
+	}
+	return true;
 }

@@ -35,6 +35,9 @@ void cairn_buffer_hex(struct cairn_buffer *buffer, uint64_t value);
  * what it wrote to `length`. */
 char *cairn_buffer_room(struct cairn_buffer *buffer, size_t length);
 
+/* Appends all that can be read from DESCRIPTOR, up to the maximum. False with errno when reading fails. */
+bool cairn_buffer_read(struct cairn_buffer *buffer, int descriptor);
+
 static inline struct cairn_bytes cairn_buffer_bytes(const struct cairn_buffer *buffer)
 {
 	return (struct cairn_bytes){buffer->data, buffer->length};

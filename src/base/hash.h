@@ -13,6 +13,15 @@
 /* A good 64-bit hash of DATA. Stable within a process only. */
 uint64_t cairn_hash_bytes(const void *data, size_t length);
 
+/* FNV-1a, for checksums of short text: the same for ever and everywhere. */
+static inline uint64_t cairn_hash_text(struct cairn_bytes text)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+	for (size_t i = 0; i < text.length; i++)
+		hash = (hash ^ (unsigned char)text.data[i]) * 0x100000001b3u;
+	return hash;
+}
+
 static inline uint64_t cairn_hash_mix(uint64_t value)
 {
 	value ^= value >> 32;

@@ -109,6 +109,54 @@ bool cairn_text_size(const char *text, uint64_t *value)
 	return true;
 }
 
+bool cairn_text_duration(const char *text, int64_t *ns)
+{
+	static const struct {
+		const char *name;
+		double ns;
+	} units[] = {{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}, {"d", 86400e9}};
+	if (*text < '0' || *text > '9')
+		return false;
+	char *end;
+	double number = strtod(text, &end);
+	for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+		if (strcmp(end, units[i].name) == 0 && number * units[i].ns < 0x1p62) {
+			*ns = (int64_t)(number * units[i].ns);
+			return true;
+		}
+	return false;
+}
+
+bool cairn_text_share(const char *text, double *share)
+{
+	if (*text < '0' || *text > '9')
+		return false;
+	char *end;
+	double number = strtod(text, &end);
+	if (*end == '%') {
+		number /= 100;
+		end++;
+	}
+	if (*end || !(number >= 0 && number <= 1))
+		return false;
+	*share = number;
+	return true;
+}
+
+char *cairn_text_span(int64_t ns, char *out)
+{
+	static const struct {
+		const char *name;
+		double ns;
+	} units[] = {{"ms", 1e6}, {"s", 1e9}, {"min", 60e9}, {"h", 3600e9}, {"days", 86400e9}};
+	size_t unit = 0;
+	while (unit + 1 < sizeof units / sizeof *units && (double)ns >= (unit == 3 ? 2 : 1) * units[unit + 1].ns)
+		unit++;
+	double number = (double)ns / units[unit].ns;
+	snprintf(out, 24, number == (double)(int64_t)number || unit == 0 ? "%.0f %s" : "%.1f %s", number, units[unit].name);
+	return out;
+}
+
 char *cairn_text_human(double bytes, char *out)
 {
 	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
@@ -146,4 +194,20 @@ unsigned cairn_text_distance(const char *a, const char *b)
 		}
 	}
 	return row[b_length];
+}
+
+bool cairn_text_seconds(struct cairn_bytes text, int64_t *ns)
+{
+	uint64_t seconds, fraction = 0;
+	if (!cairn_text_decimal(&text, &seconds) || seconds > INT64_MAX / 1000000000 - 1)
+		return false;
+	if (cairn_text_take(&text, ".")) {
+		size_t digits = text.length;
+		if (digits > 9 || !cairn_text_decimal(&text, &fraction))
+			return false;
+		for (; digits < 9; digits++)
+			fraction *= 10;
+	}
+	*ns = (int64_t)(seconds * 1000000000 + fraction);
+	return text.length == 0;
 }

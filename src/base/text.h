@@ -24,6 +24,18 @@ bool cairn_text_take(struct cairn_bytes *rest, const char *prefix);
 /* All of TEXT as a size: a number and an optional K, M, G, T (powers of 1024, also KiB, kb, …) or B, in either case. */
 bool cairn_text_size(const char *text, uint64_t *value);
 
+/* All of TEXT as a span of time: a number and ms, s, m, h or d; seconds without. */
+bool cairn_text_duration(const char *text, int64_t *ns);
+
+/* All of TEXT as seconds with up to nine digits of fraction, in nanoseconds. */
+bool cairn_text_seconds(struct cairn_bytes text, int64_t *ns);
+
+/* All of TEXT as a share: a percentage such as 90%, or a number from 0 to 1. */
+bool cairn_text_share(const char *text, double *share);
+
+/* NS as a person reads it: "50 ms", "1.5 s", "10 min", "2.5 h", "3.0 days". Returns OUT, which holds at least 24 bytes. */
+char *cairn_text_span(int64_t ns, char *out);
+
 /* BYTES as a person reads it: "17 B", "1.5 KiB", "-3.2 MiB". Returns OUT, which holds at least 24 bytes. */
 char *cairn_text_human(double bytes, char *out);
 

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cmd/command.h"
+#include "cmd/own_dumps.h"
 
 #include <dirent.h>
 #include <elf.h>
@@ -239,35 +240,6 @@ static int run_and_wait(char **command, pid_t *started, struct rusage *usage)
 	return status;
 }
 
-/* What PREFIX's dumps of process PID are, and which of them is the last. */
-struct dumps {
-	size_t count;
-	char last[path_size];
-	long last_number;
-};
-
-static void find_dumps(const char *prefix, pid_t pid, struct dumps *dumps)
-{
-	char folder[path_size], head[path_size];
-	const char *slash = strrchr(prefix, '/');
-	snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - prefix) + 1 : 1, slash ? prefix : ".");
-	int length = snprintf(head, sizeof head, "%s.%d.", slash ? slash + 1 : prefix, pid);
-	*dumps = (struct dumps){.last_number = -1};
-	DIR *entries = opendir(folder);
-	for (struct dirent *entry; entries && (entry = readdir(entries));) {
-		if (strncmp(entry->d_name, head, (size_t)length) != 0 || !strstr(entry->d_name, ".heap"))
-			continue;
-		dumps->count++;
-		long number = strtol(entry->d_name + length, NULL, 10);
-		if (number > dumps->last_number) {
-			dumps->last_number = number;
-			snprintf(dumps->last, sizeof dumps->last, "%.3800s%.255s", slash ? folder : "", entry->d_name);
-		}
-	}
-	if (entries)
-		closedir(entries);
-}
-
 static void show_top(const char *path)
 {
 	char rows[8];
@@ -288,8 +260,8 @@ static void report(const char *name, pid_t pid, int status, double seconds, cons
 		   bool kept)
 {
 	char text[path_size + 300], peak[24], ending[64];
-	struct dumps dumps;
-	find_dumps(prefix, pid, &dumps);
+	struct cairn_own_dumps dumps;
+	cairn_own_dumps_find(prefix, pid, &dumps);
 	cairn_text_human((double)usage->ru_maxrss * 1024, peak);
 	if (WIFSIGNALED(status))
 		snprintf(ending, sizeof ending, "was ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));

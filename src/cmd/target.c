@@ -91,17 +91,17 @@ static int connect_socket(const char *path)
 	return descriptor;
 }
 
-/* The socket at PATH is answered by process PID. */
-static bool belongs_to(const char *path, int pid)
+/* The process that answers the socket at PATH; 0 for none, with errno. */
+static int answering(const char *path)
 {
 	struct ucred peer;
 	socklen_t size = sizeof peer;
 	int descriptor = connect_socket(path);
 	if (descriptor < 0)
-		return false;
-	bool own = getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid == pid;
+		return 0;
+	int pid = getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : 0;
 	close(descriptor);
-	return own;
+	return pid;
 }
 
 /* Tries the socket at PATH as the process sees it, and as we do where we may not look through its root. */
@@ -112,7 +112,7 @@ static bool try_path(struct cairn_target *target, const char *path, bool *forbid
 			snprintf(target->socket, sizeof target->socket, "%.200s", path);
 		else
 			snprintf(target->socket, sizeof target->socket, "/proc/%d/root%.200s", target->pid, path);
-		if (belongs_to(target->socket, target->pid))
+		if (answering(target->socket) == target->pid)
 			return true;
 		*forbidden = *forbidden || errno == EACCES || errno == EPERM;
 	}
@@ -190,6 +190,11 @@ bool cairn_target_find(struct cairn_target *target, const char *name, const char
 	return find_process(target, error);
 }
 
+int cairn_target_process(const struct cairn_target *target)
+{
+	return target->pid ? target->pid : target->socket[0] ? answering(target->socket) : 0;
+}
+
 /* The agent's own words for a refusal: the "error" of its JSON, or its text. */
 static void take_words(struct cairn_bytes body, char *out, size_t size)
 {
@@ -207,8 +212,9 @@ static void take_words(struct cairn_bytes body, char *out, size_t size)
 	out[length] = 0;
 }
 
-static bool fetch(const struct cairn_target *target, const char *method, const char *path, unsigned seconds, struct cairn_buffer *body,
-		  struct cairn_error *error)
+/* The status of the answer, 0 where there was none. Any but 200 fails. */
+static int exchange(const struct cairn_target *target, const char *method, const char *path, unsigned seconds, struct cairn_buffer *body,
+		    struct cairn_error *error)
 {
 	struct cairn_arena arena = {0};
 	const char *base = target->url ? target->url : "http://localhost";
@@ -228,16 +234,20 @@ static bool fetch(const struct cairn_target *target, const char *method, const c
 	int status = came ? answer.status : 0;
 	*body = answer.body;
 	cairn_arena_free(&arena);
-	if (status == 200)
-		return true;
-	if (status > 0) {
+	if (status > 0 && status != 200) {
 		char words[400];
 		take_words(cairn_buffer_bytes(body), words, sizeof words);
 		cairn_fail(error, words[0] ? "%s answers %d: %s" : "%s answers %d", target->url ? target->url : target->socket, status, words);
 		if (target->pid && words[0])
 			cairn_fail(error, "process %d: %s", target->pid, words);
 	}
-	return false;
+	return status;
+}
+
+static bool fetch(const struct cairn_target *target, const char *method, const char *path, unsigned seconds, struct cairn_buffer *body,
+		  struct cairn_error *error)
+{
+	return exchange(target, method, path, seconds, body, error) == 200;
 }
 
 bool cairn_target_ask(const struct cairn_target *target, const char *method, const char *path, struct cairn_buffer *body,
@@ -250,8 +260,13 @@ bool cairn_target_snapshot(const struct cairn_target *target, struct cairn_buffe
 {
 	const char *host = target->url ? strstr(target->url, "://") + 3 : "";
 	const char *path = strchr(host, '/');
-	if (target->url && path && path[1])
-		return fetch(target, "GET", "", answer_seconds, body, error);
+	if (target->url && path && path[1]) {
+		int status = exchange(target, "GET", "", answer_seconds, body, error);
+		if (status != 405)
+			return status == 200;
+		cairn_buffer_free(body); /* GreptimeDB takes POST alone */
+		return fetch(target, "POST", "", answer_seconds, body, error);
+	}
 	return fetch(target, "GET", "/cairn/snapshot", answer_seconds, body, error);
 }
 

@@ -30,6 +30,9 @@ bool cairn_target_is(const char *name);
 /* Finds it. The message of a failure says what to do. TOKEN may be NULL; then $CAIRN_TOKEN is taken. */
 bool cairn_target_find(struct cairn_target *target, const char *name, const char *token, struct cairn_error *error);
 
+/* The PID of the process behind it, as it is numbered here; 0 for a URL. */
+int cairn_target_process(const struct cairn_target *target);
+
 /* Sends METHOD PATH to the agent and takes the body of a 200; any other answer is a failure with the agent's own words.
  * BODY is the caller's to free in either case. */
 bool cairn_target_ask(const struct cairn_target *target, const char *method, const char *path, struct cairn_buffer *body,

@@ -503,7 +503,8 @@ bool cairn_server_run(struct cairn_server *server)
 {
 	struct epoll_event events[events_maximum];
 	while (!atomic_load(server->options.stop)) {
-		int count = epoll_wait(server->epoll, events, events_maximum, tick_ms);
+		int64_t wait = server->tick_ms - now_ms();
+		int count = epoll_wait(server->epoll, events, events_maximum, wait <= 0 ? 0 : wait < tick_ms ? (int)wait : tick_ms);
 		if (count < 0 && errno != EINTR)
 			return false;
 		for (int i = 0; i < count; i++) {
@@ -519,10 +520,9 @@ bool cairn_server_run(struct cairn_server *server)
 		if (server->accept_again_ms && now >= server->accept_again_ms)
 			resume_listeners(server);
 		if (now >= server->tick_ms) {
-			server->tick_ms = now + tick_ms;
+			int next = server->options.tick ? server->options.tick(server->options.context) : tick_ms;
+			server->tick_ms = now + (next > 0 && next < tick_ms ? next : tick_ms);
 			expire(server, now);
-			if (server->options.tick)
-				server->options.tick(server->options.context);
 		}
 	}
 	return true;

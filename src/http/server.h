@@ -46,8 +46,8 @@ struct cairn_server_options {
 	/* Answers EXCHANGE: true when the response is complete, false when another thread will finish it. Called on the server's
 	 * thread. */
 	bool (*handle)(void *context, struct cairn_exchange *exchange);
-	/* Called about once a second on the server's thread. */
-	void (*tick)(void *context);
+	/* Called on the server's thread about once a second, or sooner: as many milliseconds after the last time as that returned. */
+	int (*tick)(void *context);
 	void *context;
 	const atomic_bool *stop; /* run returns within a second of its turning true */
 };

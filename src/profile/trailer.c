@@ -21,22 +21,6 @@ static bool next_line(struct cairn_bytes *rest, struct cairn_bytes *key, struct 
 	return false;
 }
 
-/* Seconds with a fraction, as nanoseconds. */
-static int64_t parse_time(struct cairn_bytes text)
-{
-	uint64_t seconds, fraction = 0;
-	if (!cairn_text_decimal(&text, &seconds) || seconds > INT64_MAX / 1000000000 - 1)
-		return 0;
-	if (cairn_text_take(&text, ".")) {
-		size_t digits = text.length;
-		if (!cairn_text_decimal(&text, &fraction) || digits > 9)
-			return 0;
-		for (; digits < 9; digits++)
-			fraction *= 10;
-	}
-	return (int64_t)(seconds * 1000000000 + fraction);
-}
-
 bool cairn_trailer_read(struct cairn_bytes dump, struct cairn_trailer *trailer)
 {
 	*trailer = (struct cairn_trailer){0};
@@ -71,7 +55,7 @@ bool cairn_trailer_read(struct cairn_bytes dump, struct cairn_trailer *trailer)
 				*(struct cairn_bytes *)(void *)((char *)trailer + texts[i].offset) = value;
 		for (size_t i = 0; i < sizeof times / sizeof *times; i++)
 			if (cairn_bytes_equal(key, cairn_bytes_of(times[i].key)))
-				*(int64_t *)(void *)((char *)trailer + times[i].offset) = parse_time(value);
+				cairn_text_seconds(value, (int64_t *)(void *)((char *)trailer + times[i].offset));
 		if (cairn_bytes_equal(key, cairn_bytes_of("end")))
 			trailer->complete = true;
 	}

@@ -1,5 +1,6 @@
 /* host.c - a service of many troubles, for tests of the agent: allocates all the time and does what its argument says.
  * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>

@@ -56,8 +56,49 @@ static void test_file(void)
 	is_int(config.activate, 0, "a dotted key; a file cut short is read as far as it goes");
 }
 
+static void test_rules(void)
+{
+	struct cairn_config config;
+	struct cairn_trigger_rules rules;
+	struct cairn_folder_limits limits;
+	char value[64];
+	cairn_config_default(&config);
+	ok(!cairn_config_rules(&config, &rules), "nothing configured is no rule");
+	cairn_config_limits(&config, &limits);
+	ok(limits.count == 0 && limits.bytes == 0 && limits.age_seconds == 0 && limits.free_bytes == CAIRN_FREE_DEFAULT, "and nothing is removed");
+	cairn_config_environment(&config, cairn_bytes_of("grow:20M,every:5m,share:80%,time:1h,distance:30s,keep-age:7d"));
+	is_text(config.problems, "", "rules are keys, - is _");
+	ok(cairn_config_rules(&config, &rules), "now there are rules");
+	ok(rules.grow == 20 << 20 && rules.every == 300000000000 && rules.time == 3600000000000 && rules.distance == 30000000000, "as written");
+	is_near(rules.share, 0.8, 1e-9, "a share");
+	cairn_config_limits(&config, &limits);
+	ok(limits.count == 100 && limits.bytes == 1 << 30 && limits.age_seconds == 7 * 86400, "and limits, those not given too");
+	cairn_config_environment(&config, cairn_bytes_of("keep_count:0,grow:lots"));
+	cairn_config_limits(&config, &limits);
+	is_int(limits.count, 0, "0 is no limit");
+	like_text(config.problems, "grow takes a size such as 20M or 4G, not 'lots'", "a wrong rule is named");
+	for (unsigned i = 0; i < CAIRN_CONFIG_KEYS; i++)
+		if (strcmp(cairn_config_show(&config, i, value, sizeof value), "keep_age") == 0)
+			is_text(value, "604800s", "a time is shown");
+	cairn_config_default(&config);
+	cairn_config_environment(&config, cairn_bytes_of("keep_count:7"));
+	cairn_config_limits(&config, &limits);
+	is_int(limits.count, 7, "a limit alone counts");
+	cairn_config_default(&config);
+	cairn_config_file(&config, cairn_bytes_of("[server.heap_profiling]\nenable_auto = true\nthreshold_auto = 0.85\n"));
+	ok(cairn_config_rules(&config, &rules), "RisingWave's keys are rules");
+	is_near(rules.share, 0.85, 1e-9, "its threshold is the share");
+	cairn_config_file(&config, cairn_bytes_of("[server.heap_profiling]\nenable_auto = false\n"));
+	ok(!cairn_config_rules(&config, &rules), "and can be switched off");
+	cairn_config_default(&config);
+	cairn_config_file(&config, cairn_bytes_of("[server.heap_profiling]\nenable_auto = true\n"));
+	ok(cairn_config_rules(&config, &rules), "switched on alone");
+	is_near(rules.share, 0.9, 1e-9, "it is nine tenths");
+}
+
 int main(void)
 {
+	test_rules();
 	test_environment();
 	test_file();
 	return tap_done();

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/pattern.h"
 #include "base/pool.h"
+#include "base/sort.h"
 #include "base/strings.h"
 #include "base/text.h"
 #include "base/unpack.h"
@@ -100,6 +101,56 @@ static void test_cursor(void)
 	is_int(cairn_cursor_u32(&in), 0, "past the end: zero");
 	ok(in.failed, "and failed");
 	is_int(cairn_cursor_u8(&in), 0, "for good");
+}
+
+static int compare_words(const void *a, const void *b)
+{
+	const unsigned *x = a, *y = b;
+	return (x[0] > y[0]) - (x[0] < y[0]);
+}
+
+static void test_sort(void)
+{
+	enum { most = 200, words = 23 }; /* items larger than what is moved at a time */
+	static unsigned items[most][words];
+	unsigned wrong = 0;
+	for (unsigned count = 0; count <= most; count += count < 20 ? 1 : 17) {
+		for (unsigned i = 0; i < count; i++)
+			for (unsigned j = 0; j < words; j++)
+				items[i][j] = (i * 7919 + 13) % 101 + (j ? 1000 : 0);
+		cairn_sort(items, count, sizeof *items, compare_words);
+		for (unsigned i = 0; i < count; i++)
+			wrong += (i > 0 && items[i][0] < items[i - 1][0]) || items[i][words - 1] != items[i][0] + 1000;
+	}
+	is_int(wrong, 0, "sorted, with each item in one piece");
+}
+
+static void test_read(void)
+{
+	int ends[2];
+	struct cairn_buffer all = cairn_buffer(1 << 20), some = cairn_buffer(5);
+	for (int i = 0; i < 2; i++) {
+		if (pipe(ends) != 0 || write(ends[1], "0123456789", 10) != 10)
+			ok(false, "a pipe");
+		close(ends[1]);
+		ok(cairn_buffer_read(i ? &some : &all, ends[0]), "read from a descriptor");
+		close(ends[0]);
+	}
+	ok(all.length == 10 && memcmp(all.data, "0123456789", 10) == 0, "all of it");
+	ok(some.length == 5 && memcmp(some.data, "01234", 5) == 0, "or what fits");
+	ok(!cairn_buffer_read(&all, -1), "a closed one fails");
+	cairn_buffer_free(&all);
+	cairn_buffer_free(&some);
+}
+
+static void test_seconds(void)
+{
+	int64_t ns;
+	ok(cairn_text_seconds(cairn_bytes_of("1794717771.807039451"), &ns) && ns == 1794717771807039451, "nine digits of fraction");
+	ok(cairn_text_seconds(cairn_bytes_of("2.5"), &ns) && ns == 2500000000, "one digit");
+	ok(cairn_text_seconds(cairn_bytes_of("7"), &ns) && ns == 7000000000, "none");
+	ok(!cairn_text_seconds(cairn_bytes_of("7."), &ns) && !cairn_text_seconds(cairn_bytes_of("7.1234567890"), &ns) &&
+	   !cairn_text_seconds(cairn_bytes_of("7s"), &ns) && !cairn_text_seconds(cairn_bytes_of("99999999999"), &ns), "not seconds");
 }
 
 static void test_text(void)
@@ -245,6 +296,9 @@ int main(void)
 	test_hash();
 	test_cursor();
 	test_text();
+	test_sort();
+	test_read();
+	test_seconds();
 	test_json();
 	test_utf8();
 	test_pattern();

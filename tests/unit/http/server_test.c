@@ -48,10 +48,11 @@ static bool handle(void *context, struct cairn_exchange *exchange)
 	return true;
 }
 
-static void tick(void *context)
+static int tick(void *context)
 {
 	(void)context;
 	atomic_fetch_add(&ticks, 1);
+	return 100;
 }
 
 static void *serve(void *server)

@@ -1,0 +1,100 @@
+/* life.c - lives from /proc.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/life.h"
+
+#include "agent/clock.h"
+#include "base/text.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* The start of the file PATH, on the caller's stack. */
+static struct cairn_bytes read_start(const char *path, char *room, size_t size)
+{
+	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t length = descriptor < 0 ? -1 : read(descriptor, room, size);
+	if (descriptor >= 0)
+		close(descriptor);
+	return (struct cairn_bytes){room, length > 0 ? (size_t)length : 0};
+}
+
+uint32_t cairn_life_boot(void)
+{
+	char room[64];
+	uint64_t boot = 0;
+	struct cairn_bytes text = read_start("/proc/sys/kernel/random/boot_id", room, 8);
+	return cairn_text_hex(&text, &boot) ? (uint32_t)boot : 0;
+}
+
+/* The name in the second field may hold anything, so fields are counted from its end. */
+static uint64_t ticks_of(int pid)
+{
+	char path[32], room[1024];
+	uint64_t ticks = 0;
+	snprintf(path, sizeof path, "/proc/%d/stat", pid);
+	struct cairn_bytes rest = read_start(path, room, sizeof room);
+	const char *end = rest.length ? memrchr(rest.data, ')', rest.length) : NULL;
+	if (!end)
+		return 0;
+	rest = cairn_bytes_skip(rest, (size_t)(end - rest.data) + 1);
+	for (int field = 2; field < 22 && rest.length > 0; rest = cairn_bytes_skip(rest, 1))
+		field += rest.data[0] == ' ';
+	return cairn_text_decimal(&rest, &ticks) ? ticks : 0;
+}
+
+bool cairn_life_of(int pid, struct cairn_life *life)
+{
+	*life = (struct cairn_life){.pid = pid};
+	if (pid <= 0)
+		return false;
+	life->ticks = ticks_of(pid);
+	if (life->ticks)
+		life->boot = cairn_life_boot();
+	return life->ticks > 0;
+}
+
+bool cairn_life_goes_on(const struct cairn_life *life)
+{
+	struct cairn_life now;
+	return cairn_life_of(life->pid, &now) && cairn_life_equal(life, &now);
+}
+
+int64_t cairn_life_start_ns(const struct cairn_life *life)
+{
+	if (!life->ticks)
+		return 0;
+	int64_t booted = cairn_clock_wall_ns() - cairn_clock_read(CLOCK_BOOTTIME);
+	return booted + (int64_t)(life->ticks * (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK)));
+}
+
+bool cairn_life_equal(const struct cairn_life *a, const struct cairn_life *b)
+{
+	return a->pid == b->pid && a->ticks == b->ticks && a->boot == b->boot;
+}
+
+int cairn_life_compare(const struct cairn_life *a, const struct cairn_life *b)
+{
+	if (a->boot != b->boot)
+		return a->boot < b->boot ? -1 : 1;
+	if (a->ticks != b->ticks)
+		return a->ticks < b->ticks ? -1 : 1;
+	return (a->pid > b->pid) - (a->pid < b->pid);
+}
+
+char *cairn_life_text(const struct cairn_life *life, char out[CAIRN_LIFE_TEXT])
+{
+	snprintf(out, CAIRN_LIFE_TEXT, "%d.%llu.%08x", life->pid, (unsigned long long)life->ticks, life->boot);
+	return out;
+}
+
+bool cairn_life_parse(struct cairn_bytes text, struct cairn_life *life)
+{
+	uint64_t pid, ticks, boot;
+	*life = (struct cairn_life){0};
+	if (!cairn_text_decimal(&text, &pid) || pid > INT32_MAX || !cairn_text_take(&text, ".") || !cairn_text_decimal(&text, &ticks) ||
+	    !cairn_text_take(&text, ".") || !cairn_text_hex(&text, &boot) || boot > UINT32_MAX || text.length > 0)
+		return false;
+	*life = (struct cairn_life){.pid = (int)pid, .ticks = ticks, .boot = (uint32_t)boot};
+	return true;
+}

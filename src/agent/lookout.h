@@ -1,0 +1,56 @@
+/* lookout.h - the agent's watch over its own process: it looks at memory on the server's thread and has a dump written when a
+ * rule of the configuration says so.
+ *
+ * A look is one read of /proc and some arithmetic; what takes time (the snapshot, the disk) is urgent work of another thread.
+ * The state of the rules belongs to the server's thread; a dump under way reports back through `state`.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_AGENT_LOOKOUT_H
+#define CAIRN_AGENT_LOOKOUT_H
+
+#include "agent/memory.h"
+#include "agent/trigger.h"
+#include "base/buffer.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct cairn_agent;
+
+enum cairn_lookout_state { CAIRN_LOOKOUT_IDLE, CAIRN_LOOKOUT_DUMPING, CAIRN_LOOKOUT_DUMPED, CAIRN_LOOKOUT_FAILED };
+
+struct cairn_lookout {
+	bool watching;  /* there are rules, and memory can be read */
+	bool keeping;   /* the folder has limits */
+	struct cairn_trigger_rules rules;
+	struct cairn_memory memory;
+	struct cairn_memory_reading reading; /* of the last look */
+	struct cairn_trigger trigger;
+	_Atomic enum cairn_lookout_state state;
+	/* What is being dumped, written before `state` says so. */
+	enum cairn_trigger_reason reason;
+	struct cairn_memory_reading due; /* what made the dump due */
+	char explained[96];
+	int64_t tidy_ns;        /* when the folder is to be thinned next */
+	atomic_bool tidying;
+	int64_t seen_folder_ns; /* its time of change when last thinned; of the thread that thins */
+	/* For the status. */
+	atomic_uint dumps[CAIRN_TRIGGER_REASONS], failed, thinned;
+	pthread_mutex_t mutex; /* for the rest */
+	int64_t last_ns;       /* since 1970; 0 for never */
+	char last_path[340], last_reason[96];
+	struct cairn_error problem; /* of the last dump that failed, or why memory cannot be read */
+};
+
+/* Makes LOOKOUT one that does nothing. */
+void cairn_lookout_clear(struct cairn_lookout *lookout);
+
+/* Begins, when the configuration has rules or limits. Nothing is held or done otherwise. */
+void cairn_lookout_open(struct cairn_agent *agent);
+
+/* Lets go of what open took. No dump may be under way. */
+void cairn_lookout_close(struct cairn_agent *agent);
+
+/* Looks once. Returns after how many milliseconds to look again. On the server's thread. */
+int cairn_lookout_look(struct cairn_agent *agent);
+
+#endif

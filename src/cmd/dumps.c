@@ -1,0 +1,153 @@
+/* dumps.c - `cairn dumps`: the dump folder of a service, on disk or through its agent: listed, fetched from, thinned.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/folder.h"
+#include "base/descriptor.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "cmd/command.h"
+#include "cmd/target.h"
+
+#include <stdio.h>
+#include <time.h>
+
+
+struct options {
+	struct cairn_target_options target;
+	bool json, thin;
+	const char *fetch, *remove, *output;
+	const char *count, *bytes, *age;
+};
+
+static const struct cairn_option table[] = {
+	{0, "json", NULL, "as JSON", CAIRN_OPTION_FLAG, offsetof(struct options, json), 0},
+	{0, "fetch", "NAME", "take that dump out of the folder's agent, or copy it", CAIRN_OPTION_TEXT, offsetof(struct options, fetch), 0},
+	{'o', "output", "FILE", "where to put it; standard output otherwise", CAIRN_OPTION_TEXT, offsetof(struct options, output), 0},
+	{0, "remove", "NAME", "remove that dump", CAIRN_OPTION_TEXT, offsetof(struct options, remove), 0},
+	{0, "thin", NULL, "remove what is past the limits, then list what is left", CAIRN_OPTION_FLAG, offsetof(struct options, thin), 0},
+	{0},
+};
+
+static const struct cairn_option limit_table[] = {
+	{0, "keep-count", "N", "how many dumps stay", CAIRN_OPTION_TEXT, offsetof(struct options, count), 0},
+	{0, "keep-bytes", "SIZE", "how much they take together, such as 1G", CAIRN_OPTION_TEXT, offsetof(struct options, bytes), 0},
+	{0, "keep-age", "TIME", "how old they get, such as 12h or 7d", CAIRN_OPTION_TEXT, offsetof(struct options, age), 0},
+	{0},
+};
+
+static const struct cairn_option_group groups[] = {
+	{NULL, table, 0},
+	{"limits for --thin", limit_table, 0},
+	{"target", cairn_target_option_table, offsetof(struct options, target)},
+	{0},
+};
+
+static bool read_limits(const struct options *options, struct cairn_folder_limits *limits, struct cairn_error *error)
+{
+	int64_t age = 0;
+	*limits = (struct cairn_folder_limits){0};
+	if (options->count && !cairn_text_size(options->count, &limits->count))
+		return cairn_fail(error, "--keep-count takes a number, not '%.40s'", options->count);
+	if (options->bytes && !cairn_text_size(options->bytes, &limits->bytes))
+		return cairn_fail(error, "--keep-bytes takes a size such as 1G, not '%.40s'", options->bytes);
+	if (options->age && !cairn_text_duration(options->age, &age))
+		return cairn_fail(error, "--keep-age takes a time such as 12h or 7d, not '%.40s'", options->age);
+	limits->age_seconds = (uint64_t)age / 1000000000;
+	return true;
+}
+
+static bool read_dump(const struct cairn_folder *folder, const char *name, struct cairn_buffer *out, struct cairn_error *error)
+{
+	int descriptor = cairn_folder_open_file(folder, name, error);
+	if (descriptor < 0)
+		return false;
+	bool good = cairn_buffer_read(out, descriptor) || cairn_fail_errno(error, "cannot read %s", name);
+	cairn_descriptor_close(descriptor);
+	return good;
+}
+
+/* What was asked for, of a folder on this machine, in OUT. */
+static bool do_here(const char *path, const struct options *options, const struct cairn_folder_limits *limits, struct cairn_buffer *out,
+		    struct cairn_error *error)
+{
+	struct cairn_folder folder;
+	struct cairn_listing listing = {0};
+	if (!cairn_folder_open(&folder, path, limits, error))
+		return false;
+	if (options->fetch)
+		return read_dump(&folder, options->fetch, out, error);
+	if ((options->remove && !cairn_folder_remove(&folder, options->remove, error)) || (options->thin && !cairn_folder_thin(&folder, NULL, error)))
+		return false;
+	bool good = cairn_folder_list(&folder, &listing, error);
+	time_t now = time(NULL);
+	struct tm local;
+	if (good && options->json)
+		cairn_listing_json(&listing, path, out);
+	else if (good)
+		cairn_listing_text(&listing, path, localtime_r(&now, &local) ? (int)local.tm_gmtoff : 0, out);
+	cairn_listing_free(&listing);
+	return good;
+}
+
+/* Appends NAME to a URL's path, with all but plain characters escaped. */
+static void append_escaped(struct cairn_buffer *out, const char *name)
+{
+	for (; *name; name++) {
+		if ((*name >= 'a' && *name <= 'z') || (*name >= 'A' && *name <= 'Z') || (*name >= '0' && *name <= '9') || strchr("-._", *name))
+			cairn_buffer_byte(out, *name);
+		else
+			cairn_buffer_format(out, "%%%02X", (unsigned char)*name);
+	}
+}
+
+/* The same through an agent. */
+static bool do_there(const char *name, const struct options *options, struct cairn_buffer *out, struct cairn_error *error)
+{
+	struct cairn_target target;
+	struct cairn_buffer path = cairn_buffer(4096);
+	const char *file = options->fetch ? options->fetch : options->remove;
+	cairn_buffer_text(&path, file ? "/cairn/dumps/" : "/cairn/dumps");
+	if (file)
+		append_escaped(&path, file);
+	cairn_buffer_format(&path, "?format=%s", options->json ? "json" : "text");
+	const char *const limits[][2] = {{"keep_count", options->count}, {"keep_bytes", options->bytes}, {"keep_age", options->age}};
+	for (size_t i = 0; options->thin && i < sizeof limits / sizeof *limits; i++)
+		if (limits[i][1])
+			cairn_buffer_format(&path, "&%s=%s", limits[i][0], limits[i][1]);
+	cairn_buffer_byte(&path, 0);
+	const char *method = options->remove ? "DELETE" : options->thin ? "POST" : "GET";
+	bool good = cairn_target_find(&target, name, options->target.token, error) && cairn_target_ask(&target, method, path.data, out, error);
+	cairn_buffer_free(&path);
+	return good;
+}
+
+static int run(const void *values, int count, char **operands)
+{
+	const struct options *options = values;
+	struct cairn_folder_limits limits;
+	struct cairn_error error = {0};
+	const char *name = count > 0 ? operands[0] : ".";
+	bool limited = options->count || options->bytes || options->age;
+	if (count > 1 || (options->fetch != NULL) + (options->remove != NULL) + options->thin > 1 || (options->output && !options->fetch) ||
+	    (limited && !options->thin) || !read_limits(options, &limits, &error)) {
+		cairn_say_error(error.text[0] ? error.text : count > 1 ? "one FOLDER or TARGET is meant" :
+				limited && !options->thin ? "limits go with --thin" :
+				options->output && !options->fetch ? "--output goes with --fetch" : "one of --fetch, --remove and --thin at a time");
+		return CAIRN_EXIT_USAGE;
+	}
+	bool there = cairn_target_is(name);
+	struct cairn_buffer out = cairn_buffer(there ? 0 : SIZE_MAX);
+	bool good = there ? do_there(name, options, &out, &error) : do_here(name, options, &limits, &out, &error);
+	int code = good ? cairn_say_output(options->fetch ? options->output : NULL, cairn_buffer_bytes(&out)) : cairn_say_error(error.text);
+	cairn_buffer_free(&out);
+	return code;
+}
+
+const struct cairn_command cairn_command_dumps = {
+	.name = "dumps",
+	.summary = "the dumps that were kept, and which is the last of a dead process",
+	.arguments = "[FOLDER|TARGET]",
+	.detail = "FOLDER is a folder of dumps, this one unless told; TARGET is a PID, a socket or a URL, and means the folder of that agent.",
+	.groups = groups,
+	.options_size = sizeof(struct options),
+	.run = run,
+};

@@ -1,0 +1,52 @@
+/* errand.h - asking an agent for something, on a thread of its own, for `cairn watch`.
+ *
+ * An agent may take long or not answer at all, and the loop that watches many processes waits for none. So an errand holds
+ * all it needs, belongs to its thread from cairn_errand_send on, and comes back by its address through a pipe.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_CMD_ERRAND_H
+#define CAIRN_CMD_ERRAND_H
+
+#include "agent/folder.h"
+#include "agent/trigger.h"
+#include "cmd/template.h"
+
+/* What is the same for all that are watched. */
+struct cairn_watch {
+	struct cairn_trigger_rules rules;
+	struct cairn_folder folder;
+	const char *pattern; /* of file names */
+	const char *token;
+	char host[65];
+	int back; /* the end of a pipe that takes the address of an errand which is done */
+};
+
+enum cairn_errand_kind {
+	CAIRN_ERRAND_NONE,
+	CAIRN_ERRAND_DUMP,    /* a heap profile into the folder */
+	CAIRN_ERRAND_NUMBERS, /* what the process has allocated in all; of one elsewhere, its memory too */
+};
+
+struct cairn_errand {
+	const struct cairn_watch *watch;
+	enum cairn_errand_kind kind;
+	const char *name;       /* of the target, as a person gave it; what is asked where there is no process here */
+	struct cairn_life life; /* of the process; PID 0 for one elsewhere */
+	char program[64];
+	bool first;             /* it has not been asked for a dump yet */
+	enum cairn_trigger_reason reason;
+	char why[100];
+	struct cairn_memory_reading reading; /* before the dump; for numbers, the answer */
+	/* What came of it. */
+	bool good;
+	bool early;    /* there is no agent, but the process has just begun */
+	bool hopeless; /* there is no agent, or no profile can be had from it */
+	time_t time;
+	char file[CAIRN_TEMPLATE_NAME];
+	uint64_t bytes;
+	struct cairn_error error; /* also something to tell when it is good; "" for nothing */
+};
+
+/* Sends it, with all above `good` filled in. False where there is no thread to be had. */
+bool cairn_errand_send(struct cairn_errand *errand);
+
+#endif

@@ -1,0 +1,77 @@
+/* own_dumps.c - finding them in a folder.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/own_dumps.h"
+
+#include "base/file.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { path_size = CAIRN_OWN_DUMPS_PATH };
+
+void cairn_own_dumps_find(const char *prefix, pid_t pid, struct cairn_own_dumps *dumps)
+{
+	char folder[path_size], head[path_size];
+	long last = -1;
+	const char *slash = strrchr(prefix, '/');
+	snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - prefix) + 1 : 1, slash ? prefix : ".");
+	int length = snprintf(head, sizeof head, "%s.%d.", slash ? slash + 1 : prefix, pid);
+	*dumps = (struct cairn_own_dumps){0};
+	DIR *entries = opendir(folder);
+	for (struct dirent *entry; entries && (entry = readdir(entries));) {
+		if (strncmp(entry->d_name, head, (size_t)length) != 0 || !strstr(entry->d_name, ".heap"))
+			continue;
+		dumps->count++;
+		long number = strtol(entry->d_name + length, NULL, 10);
+		if (number > last) {
+			last = number;
+			snprintf(dumps->last, sizeof dumps->last, "%.3800s%.255s", slash ? folder : "", entry->d_name);
+		}
+	}
+	if (entries)
+		closedir(entries);
+}
+
+/* The value of prof_prefix in the …MALLOC_CONF of process PID, `jeprof` where it says none. */
+static void read_prefix(pid_t pid, char *out, size_t size)
+{
+	static const char key[] = "prof_prefix:";
+	struct cairn_file file;
+	char path[64];
+	snprintf(out, size, "jeprof");
+	snprintf(path, sizeof path, "/proc/%d/environ", pid);
+	if (!cairn_file_read(&file, path, NULL))
+		return;
+	for (struct cairn_bytes rest = file.bytes; rest.length > 0;) {
+		struct cairn_bytes variable = {rest.data, strnlen(rest.data, rest.length)};
+		rest = cairn_bytes_skip(rest, variable.length + 1);
+		const char *conf = memmem(variable.data, variable.length, "MALLOC_CONF=", 12);
+		const char *at = conf ? memmem(variable.data, variable.length, key, sizeof key - 1) : NULL;
+		if (!at)
+			continue;
+		struct cairn_bytes value = cairn_bytes_skip(variable, (size_t)(at - variable.data) + sizeof key - 1);
+		const char *comma = value.length ? memchr(value.data, ',', value.length) : NULL;
+		snprintf(out, size, "%.*s", comma ? (int)(comma - value.data) : (int)value.length, value.data);
+	}
+	cairn_file_close(&file);
+}
+
+void cairn_own_dumps_mention(pid_t pid, struct cairn_error *error)
+{
+	char prefix[1024], path[path_size], text[sizeof error->text];
+	struct cairn_own_dumps dumps;
+	read_prefix(pid, prefix, sizeof prefix);
+	/* As the process sees it: in its folder, or in its view of the file system. */
+	snprintf(path, sizeof path, prefix[0] == '/' ? "/proc/%d/root%s" : "/proc/%d/cwd/%s", pid, prefix);
+	cairn_own_dumps_find(path, pid, &dumps);
+	if (dumps.count == 0)
+		return;
+	char folder[path_size], *slash = strrchr(dumps.last, '/');
+	*slash = 0;
+	ssize_t length = readlink(dumps.last, folder, sizeof folder - 1);
+	snprintf(text, sizeof text, "%s", error->text);
+	cairn_fail(error, "%s (jemalloc itself has written %zu dump%s for it, the last is %.*s/%s)", text, dumps.count, dumps.count == 1 ? "" : "s",
+		   length > 0 ? (int)length : (int)strlen(dumps.last), length > 0 ? folder : dumps.last, slash + 1);
+}

@@ -1,0 +1,462 @@
+/* watch.c - `cairn watch`: keep the dumps that matter of many processes, in one loop.
+ *
+ * The loop sleeps until a look is due, a process ends (its pidfd says so at once), an errand is back or a signal comes.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/clock.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "cmd/command.h"
+#include "cmd/ending.h"
+#include "cmd/service.h"
+#include "cmd/target.h"
+#include "cmd/watched.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { errands_maximum = 8, patience_ms = 3000, events_at_once = 64 };
+static const int64_t service_pause = 1000000000, problem_pause = 60000000000;
+static const char usual_pattern[] = "%n-%p-%h-%T-%r.heap";
+
+struct options {
+	struct cairn_target_options target;
+	const char *words[9]; /* in the order of cairn_trigger_word */
+	const char *folder, *file_name, *keep_age, *duration;
+	uint64_t keep_count, keep_bytes, keep_free;
+	struct cairn_option_list services;
+	bool once, quiet, json;
+};
+
+/* The place of a rule's word among them. */
+enum { START, GROW, EVERY, HIGH, SHARE, PRESSURE, TIME, INTERVAL, DISTANCE };
+#define WORD(word) offsetof(struct options, words) + (word) * sizeof(const char *)
+
+static const struct cairn_option rule_table[] = {
+	{0, "grow", "SIZE", "a dump when memory grew by more than this (20M) within --every", CAIRN_OPTION_TEXT, WORD(GROW), 0},
+	{0, "every", "TIME", "the span for --grow (10m)", CAIRN_OPTION_TEXT, WORD(EVERY), 0},
+	{0, "high", "SIZE", "when memory is this much above the highest dump", CAIRN_OPTION_TEXT, WORD(HIGH), 0},
+	{0, "share", "SHARE", "when its own memory reaches this share of its limit (90%)", CAIRN_OPTION_TEXT, WORD(SHARE), 0},
+	{0, "pressure", "SHARE", "when waiting for memory takes this share of the time", CAIRN_OPTION_TEXT, WORD(PRESSURE), 0},
+	{0, "time", "TIME", "when the last dump is this old", CAIRN_OPTION_TEXT, WORD(TIME), 0},
+	{0, "interval", "SIZE", "each time this much was allocated, freed or not", CAIRN_OPTION_TEXT, WORD(INTERVAL), 0},
+	{0, "start", "BOOL", "whether there is a dump at the start (true)", CAIRN_OPTION_TEXT, WORD(START), 0},
+	{0, "distance", "TIME", "the least time between two dumps for one reason (10s)", CAIRN_OPTION_TEXT, WORD(DISTANCE), 0},
+	{0},
+};
+
+static const struct cairn_option folder_table[] = {
+	{'o', "folder", "DIR", "where dumps go (here)", CAIRN_OPTION_TEXT, offsetof(struct options, folder), 0},
+	{0, "file-name", "NAME", "with %t time, %T in UTC, %n program, %p PID, %h host, %r reason", CAIRN_OPTION_TEXT, offsetof(struct options, file_name), 0},
+	{0, "keep-count", "N", "thin the folder to so many dumps", CAIRN_OPTION_COUNT, offsetof(struct options, keep_count), 0},
+	{0, "keep-bytes", "SIZE", "or to so much", CAIRN_OPTION_SIZE, offsetof(struct options, keep_bytes), 0},
+	{0, "keep-age", "TIME", "remove dumps older than this", CAIRN_OPTION_TEXT, offsetof(struct options, keep_age), 0},
+	{0, "keep-free", "SIZE", "leave so much of the disk free (a twentieth of it, at most 1G)", CAIRN_OPTION_SIZE, offsetof(struct options, keep_free), 0},
+	{0},
+};
+
+static const struct cairn_option table[] = {
+	{0, "service", "NAME", "follow a systemd service, or a program of that name, across restarts", CAIRN_OPTION_LIST, offsetof(struct options, services), 0},
+	{0, "once", NULL, "end after the first dump of each", CAIRN_OPTION_FLAG, offsetof(struct options, once), 0},
+	{0, "for", "TIME", "end after this time", CAIRN_OPTION_TEXT, offsetof(struct options, duration), 0},
+	{'q', "quiet", NULL, "tell only what went wrong", CAIRN_OPTION_FLAG, offsetof(struct options, quiet), 0},
+	{0, "json", NULL, "a JSON object a line instead of text", CAIRN_OPTION_FLAG, offsetof(struct options, json), 0},
+	{0},
+};
+
+static const struct cairn_option_group groups[] = {
+	{NULL, table, 0},
+	{"rules (any given replace the usual: --grow 20M --share 90%)", rule_table, 0},
+	{"dumps", folder_table, 0},
+	{"target", cairn_target_option_table, offsetof(struct options, target)},
+	{0},
+};
+
+struct loop {
+	const struct options *options;
+	struct cairn_watch watch;
+	struct cairn_watched *items;
+	size_t count;
+	int epoll, signals, back; /* back: the end of the pipe that errands come out of */
+	unsigned errands;         /* under way */
+	bool stop;
+};
+
+static void say_line(struct cairn_buffer *line)
+{
+	cairn_buffer_byte(line, '\n');
+	if (write(STDOUT_FILENO, line->data, line->length) < 0)
+		errno = 0; /* a reader that went away is no reason to stop dumping */
+	cairn_buffer_free(line);
+}
+
+static struct cairn_json open_event(struct cairn_buffer *out, const char *event, const struct cairn_watched *watched)
+{
+	struct cairn_json json = cairn_json(out);
+	cairn_json_open(&json, NULL, '{');
+	cairn_json_text(&json, "event", cairn_bytes_of(event));
+	cairn_json_number(&json, "time", (double)(cairn_clock_wall_ns() / 1000000) / 1000);
+	cairn_json_text(&json, "target", cairn_bytes_of(watched->name));
+	if (watched->life.pid)
+		cairn_json_integer(&json, "pid", watched->life.pid);
+	cairn_json_text(&json, "program", cairn_bytes_of(watched->program));
+	return json;
+}
+
+static void tell_dump(const struct loop *loop, const struct cairn_watched *watched)
+{
+	const struct cairn_errand *errand = &watched->errand;
+	const char *folder = loop->options->folder ? loop->options->folder : "";
+	const char *slash = folder[0] && folder[strlen(folder) - 1] != '/' ? "/" : "";
+	struct cairn_buffer line = cairn_buffer(1 << 16);
+	char path[600];
+	snprintf(path, sizeof path, "%s%s%s", folder, slash, errand->file);
+	if (loop->options->json) {
+		struct cairn_json json = open_event(&line, "dump", watched);
+		cairn_json_integer(&json, "memory", (int64_t)errand->reading.anonymous);
+		cairn_json_integer(&json, "limit", (int64_t)errand->reading.limit);
+		cairn_json_text(&json, "reason", cairn_bytes_of(cairn_trigger_name(errand->reason)));
+		cairn_json_text(&json, "why", cairn_bytes_of(errand->why));
+		cairn_json_text(&json, "file", cairn_bytes_of(path));
+		cairn_json_integer(&json, "bytes", (int64_t)errand->bytes);
+		cairn_json_close(&json, '}');
+	} else if (!loop->options->quiet) {
+		struct tm date;
+		char text[32], memory[24];
+		localtime_r(&errand->time, &date);
+		strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &date);
+		cairn_buffer_format(&line, "%s  %s", text, watched->program);
+		if (watched->life.pid)
+			cairn_buffer_format(&line, " %d", watched->life.pid);
+		cairn_buffer_format(&line, "  %s  %s: %s  %s", cairn_text_human((double)errand->reading.anonymous, memory),
+				    cairn_trigger_name(errand->reason), errand->why, path);
+	} else {
+		return;
+	}
+	say_line(&line);
+}
+
+/* Says TEXT on standard error: the same once until things are well again, another (it may be the same with other numbers) after a
+ * while. */
+static void tell_problem(struct cairn_watched *watched, const char *text, bool note)
+{
+	int64_t now = cairn_clock_ns();
+	if (watched->said.text[0] && (strcmp(watched->said.text, text) == 0 || now - watched->said_ns < problem_pause))
+		return;
+	snprintf(watched->said.text, sizeof watched->said.text, "%s", text);
+	watched->said_ns = now;
+	if (note)
+		cairn_say_note(text);
+	else
+		cairn_say_error(text);
+}
+
+/* Takes leave of a process that has ended. */
+static void tell_end(const struct loop *loop, struct cairn_watched *watched)
+{
+	struct cairn_ending ending = {.short_of_memory = watched->short_of_memory};
+	char how[200], most[24], dumps[CAIRN_TEMPLATE_NAME + 64];
+	struct cairn_error text;
+	cairn_ending_read(&watched->life, watched->pidfd, &ending);
+	cairn_ending_tell(&ending, how, sizeof how);
+	if (watched->dumps == 0)
+		snprintf(dumps, sizeof dumps, "no dump of it was taken");
+	else
+		snprintf(dumps, sizeof dumps, "%zu dump%s, the last is %s", watched->dumps, watched->dumps == 1 ? "" : "s", watched->last);
+	cairn_fail(&text, "process %d (%s) %s; at most %s were seen, %s", watched->life.pid, watched->program, how,
+		   cairn_text_human((double)watched->most, most), dumps);
+	if (loop->options->json) {
+		struct cairn_buffer line = cairn_buffer(1 << 16);
+		struct cairn_json json = open_event(&line, "end", watched);
+		cairn_json_text(&json, "text", cairn_bytes_of(text.text));
+		if (ending.known && WIFEXITED(ending.status))
+			cairn_json_integer(&json, "code", WEXITSTATUS(ending.status));
+		if (ending.known && WIFSIGNALED(ending.status))
+			cairn_json_integer(&json, "signal", WTERMSIG(ending.status));
+		cairn_json_bool(&json, "short_of_memory", ending.short_of_memory);
+		cairn_json_integer(&json, "most", (int64_t)watched->most);
+		cairn_json_integer(&json, "dumps", (int64_t)watched->dumps);
+		cairn_json_text(&json, "last", cairn_bytes_of(watched->last));
+		cairn_json_close(&json, '}');
+		say_line(&line);
+	} else if (!loop->options->quiet) {
+		cairn_say_note(text.text);
+	}
+}
+
+static bool begin(struct loop *loop, struct cairn_watched *watched, int pid, struct cairn_error *error)
+{
+	if (!cairn_watched_begin(watched, pid, error))
+		return false;
+	struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT, .data.ptr = watched};
+	if (watched->pidfd >= 0)
+		epoll_ctl(loop->epoll, EPOLL_CTL_ADD, watched->pidfd, &event);
+	return true;
+}
+
+/* Lets go of the process, and of the target unless it is a service, which may come back. */
+static void leave(struct cairn_watched *watched, int64_t now)
+{
+	cairn_watched_close(watched);
+	watched->done = !watched->service;
+	watched->next_ns = now + service_pause;
+}
+
+static void await_service(struct loop *loop, struct cairn_watched *watched, int64_t now)
+{
+	struct cairn_error error = {0};
+	int pid = cairn_service_process(watched->name, &error);
+	watched->next_ns = now + service_pause;
+	if (!(pid && begin(loop, watched, pid, &error)) && !loop->options->quiet)
+		tell_problem(watched, error.text, true);
+}
+
+static void look(struct loop *loop, struct cairn_watched *watched, int64_t now)
+{
+	if (!watched->running) {
+		await_service(loop, watched, now);
+		return;
+	}
+	bool out = watched->errand.kind != CAIRN_ERRAND_NONE;
+	cairn_watched_look(watched, &loop->watch, now, loop->errands < errands_maximum);
+	if (watched->errand.kind != CAIRN_ERRAND_NONE && !out)
+		loop->errands++;
+	if (watched->ended && !out) {
+		tell_end(loop, watched);
+		leave(watched, now);
+	}
+}
+
+static void settle(struct loop *loop, struct cairn_watched *watched, int64_t now)
+{
+	struct cairn_errand *errand = &watched->errand;
+	bool dump = errand->kind == CAIRN_ERRAND_DUMP;
+	loop->errands--;
+	if (errand->good && dump)
+		tell_dump(loop, watched);
+	if (errand->error.text[0] && !errand->early && !watched->ended)
+		tell_problem(watched, errand->error.text, errand->good);
+	else if (errand->good && dump)
+		watched->said.text[0] = 0;
+	cairn_watched_settle(watched, &loop->watch, now);
+	loop->errands += errand->kind != CAIRN_ERRAND_NONE;
+	if (errand->hopeless && !watched->ended) {
+		watched->failed = !watched->service;
+		leave(watched, now);
+	} else if (loop->options->once && watched->dumps > 0) {
+		leave(watched, now);
+		watched->done = true;
+	} else if (watched->ended) {
+		watched->next_ns = now;
+	}
+}
+
+/* When the loop is to wake by itself. */
+static int64_t next_look(const struct loop *loop, int64_t end)
+{
+	int64_t next = end;
+	for (size_t i = 0; i < loop->count; i++)
+		if (!loop->items[i].done && loop->items[i].next_ns < next)
+			next = loop->items[i].next_ns;
+	return next;
+}
+
+static bool is_done(const struct loop *loop)
+{
+	for (size_t i = 0; i < loop->count; i++)
+		if (!loop->items[i].done)
+			return false;
+	return true;
+}
+
+/* Takes one errand that is back, if there is one within WAIT_MS. */
+static bool take_back(struct loop *loop, int wait_ms)
+{
+	struct cairn_errand *errand;
+	struct pollfd ready = {.fd = loop->back, .events = POLLIN};
+	if (poll(&ready, 1, wait_ms) <= 0 || read(loop->back, &errand, sizeof errand) != sizeof errand)
+		return false;
+	settle(loop, (struct cairn_watched *)(void *)((char *)errand - offsetof(struct cairn_watched, errand)), cairn_clock_ns());
+	return true;
+}
+
+static void run_loop(struct loop *loop, int64_t end)
+{
+	while (!loop->stop && !is_done(loop)) {
+		struct epoll_event events[events_at_once];
+		int64_t now = cairn_clock_ns(), wait = next_look(loop, end) - now;
+		int wait_ms = wait <= 0 ? 0 : wait > 3600000000000 ? 3600000 : (int)((wait + 999999) / 1000000);
+		int count = epoll_wait(loop->epoll, events, events_at_once, wait_ms);
+		now = cairn_clock_ns();
+		for (int i = 0; i < count; i++) {
+			struct cairn_watched *watched = events[i].data.ptr;
+			if (events[i].data.ptr == &loop->signals)
+				loop->stop = true;
+			else if (events[i].data.ptr != &loop->back)
+				watched->next_ns = now; /* it has ended */
+		}
+		while (take_back(loop, 0))
+			;
+		for (size_t i = 0; i < loop->count && !loop->stop; i++)
+			if (!loop->items[i].done && loop->items[i].next_ns <= now)
+				look(loop, &loop->items[i], now);
+		loop->stop = loop->stop || now >= end;
+	}
+	/* What is under way may still become a dump; whoever does not answer is left behind. */
+	while (loop->errands > 0 && take_back(loop, patience_ms))
+		;
+}
+
+static bool open_loop(struct loop *loop, struct cairn_error *error)
+{
+	int ends[2];
+	sigset_t signals;
+	struct rlimit files;
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) { /* up to four descriptors a process */
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, &signals, NULL);
+	loop->epoll = epoll_create1(EPOLL_CLOEXEC);
+	loop->signals = signalfd(-1, &signals, SFD_CLOEXEC);
+	if (loop->epoll < 0 || loop->signals < 0 || pipe2(ends, O_CLOEXEC) != 0)
+		return cairn_fail_errno(error, "no descriptors for the loop");
+	loop->back = ends[0];
+	loop->watch.back = ends[1];
+	struct epoll_event signal_event = {.events = EPOLLIN, .data.ptr = &loop->signals}, back_event = {.events = EPOLLIN, .data.ptr = &loop->back};
+	return (epoll_ctl(loop->epoll, EPOLL_CTL_ADD, loop->signals, &signal_event) == 0 &&
+		epoll_ctl(loop->epoll, EPOLL_CTL_ADD, loop->back, &back_event) == 0) ||
+	       cairn_fail_errno(error, "no descriptors for the loop");
+}
+
+/* Rules: those that were given, with start and distance as usual; all the usual ones where none was. */
+static bool read_rules(const struct options *options, struct cairn_trigger_rules *rules, struct cairn_error *error)
+{
+	bool given = false;
+	for (unsigned i = GROW; i < DISTANCE; i++)
+		given = given || options->words[i];
+	*rules = cairn_trigger_usual;
+	if (given)
+		*rules = (struct cairn_trigger_rules){.start = rules->start, .every = rules->every, .distance = rules->distance,
+						      .grow = options->words[EVERY] ? rules->grow : 0};
+	for (unsigned i = 0; cairn_trigger_word(i); i++)
+		if (options->words[i] && !cairn_trigger_set(rules, cairn_trigger_word(i), options->words[i], error))
+			return cairn_fail_within(error, "--");
+	return true;
+}
+
+static bool read_folder(const struct options *options, struct cairn_folder *folder, struct cairn_error *error)
+{
+	int64_t age = 0;
+	if (options->keep_age && !cairn_text_duration(options->keep_age, &age))
+		return cairn_fail(error, "--keep-age takes a time such as 30s, 10m or 7d, not '%s'", options->keep_age);
+	return cairn_folder_open(folder, options->folder ? options->folder : ".", &(struct cairn_folder_limits){
+		.count = options->keep_count,
+		.bytes = options->keep_bytes,
+		.age_seconds = (uint64_t)(age / 1000000000),
+		.free_bytes = options->keep_free ? options->keep_free : CAIRN_FREE_DEFAULT,
+	}, error);
+}
+
+static bool check_folder(const char *path, struct cairn_error *error)
+{
+	struct stat status;
+	if (mkdir(path, 0700) != 0 && errno != EEXIST)
+		return cairn_fail_errno(error, "the folder %s cannot be made", path);
+	if (stat(path, &status) == 0 && !S_ISDIR(status.st_mode))
+		return cairn_fail(error, "%s is not a folder", path);
+	return access(path, W_OK | X_OK) == 0 || cairn_fail_errno(error, "dumps cannot be written to %s", path);
+}
+
+/* Begins with what OPERAND names. */
+static void begin_operand(struct loop *loop, struct cairn_watched *watched, const char *operand)
+{
+	struct cairn_target target = {0};
+	struct cairn_error error;
+	bool number = operand[0] && strlen(operand) < 10 && strspn(operand, "0123456789") == strlen(operand);
+	watched->name = operand;
+	bool good = number || cairn_target_find(&target, operand, loop->watch.token, &error);
+	int pid = number ? atoi(operand) : good ? cairn_target_process(&target) : 0;
+	if (good && !target.url && pid <= 0)
+		good = cairn_fail(&error, number ? "no process %s" : "%s: nobody answers there", operand);
+	if (good && begin(loop, watched, pid, &error))
+		return;
+	cairn_say_error(error.text);
+	watched->done = watched->failed = true;
+}
+
+static int watch_all(struct loop *loop, int64_t duration, int count, char **operands)
+{
+	struct cairn_error error;
+	if (!open_loop(loop, &error))
+		return cairn_say_error(error.text);
+	const struct cairn_option_list *services = &loop->options->services;
+	loop->count = (size_t)count + services->count;
+	loop->items = calloc(loop->count, sizeof *loop->items);
+	if (!loop->items)
+		cairn_out_of_memory(loop->count * sizeof *loop->items);
+	for (int i = 0; i < count; i++)
+		begin_operand(loop, &loop->items[i], operands[i]);
+	for (size_t i = 0; i < services->count; i++) {
+		loop->items[(size_t)count + i].name = services->items[i];
+		loop->items[(size_t)count + i].service = true;
+	}
+	int64_t now = cairn_clock_ns();
+	run_loop(loop, duration ? now + duration : INT64_MAX);
+	bool failed = false;
+	for (size_t i = 0; i < loop->count; i++) {
+		struct cairn_watched *watched = &loop->items[i];
+		failed = failed || watched->failed || (watched->running && watched->dumps == 0 && watched->said.text[0]);
+		if (watched->running && watched->errand.kind == CAIRN_ERRAND_NONE)
+			cairn_watched_close(watched);
+	}
+	if (loop->errands == 0) /* else a thread still has one of them */
+		free(loop->items);
+	return failed ? CAIRN_EXIT_FAILED : CAIRN_EXIT_DONE;
+}
+
+static int run(const void *values, int count, char **operands)
+{
+	const struct options *options = values;
+	struct loop loop = {.options = options, .watch = {.token = options->target.token}};
+	struct cairn_error error;
+	int64_t duration = 0;
+	loop.watch.pattern = options->file_name ? options->file_name : usual_pattern;
+	gethostname(loop.watch.host, sizeof loop.watch.host - 1);
+	if (options->duration && (!cairn_text_duration(options->duration, &duration) || duration == 0))
+		cairn_fail(&error, "--for takes a time such as 30s, 10m or 1h, not '%s'", options->duration);
+	else if (count + (int)options->services.count == 0)
+		cairn_fail(&error, "a TARGET is meant: a PID, a socket or a URL; or --service NAME");
+	else if (read_rules(options, &loop.watch.rules, &error) && read_folder(options, &loop.watch.folder, &error) &&
+		 cairn_template_check(loop.watch.pattern, &error)) {
+		if (!check_folder(loop.watch.folder.path, &error))
+			return cairn_say_error(error.text);
+		return watch_all(&loop, duration, count, operands);
+	}
+	cairn_say_error(error.text);
+	return CAIRN_EXIT_USAGE;
+}
+
+const struct cairn_command cairn_command_watch = {
+	.name = "watch",
+	.summary = "keep the dumps that matter of running processes, and no more",
+	.arguments = "TARGET...",
+	.detail = "TARGET is a PID, the socket of an agent, or a URL. A line is printed for each dump; the end of a process is told.\n"
+		  "GreptimeDB's dump.sh is: cairn watch --grow 20M --every 10m --file-name 'greptime-%t.gprof' PID",
+	.groups = groups,
+	.options_size = sizeof(struct options),
+	.run = run,
+};
