@@ -50,6 +50,7 @@ static const struct check {
 	{"dump folder", process, cairn_check_folder},
 	{"unwinder", process, cairn_check_unwinder},
 	{"limits", process, cairn_check_limits},
+	{"memory", process, cairn_check_memory},
 	{"sandbox", process, cairn_check_sandbox},
 	{"container", process, cairn_check_container},
 	{"on disk", process, cairn_check_on_disk},

@@ -1,5 +1,7 @@
 /* doctor_process.c - is the process one whose profile can be had, and does it show something?
  * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/clock.h"
+#include "agent/memory.h"
 #include "base/text.h"
 #include "cmd/doctor.h"
 #include "profile/read.h"
@@ -92,6 +94,35 @@ void cairn_check_limits(struct cairn_patient *patient, struct cairn_finding *fin
 static bool status_has(const struct cairn_patient *patient, const char *text)
 {
 	return memmem(patient->status.data, patient->status.length, text, strlen(text)) != NULL;
+}
+
+/* How close the process is to the memory it may have, and whether its group has hit that before. */
+void cairn_check_memory(struct cairn_patient *patient, struct cairn_finding *finding)
+{
+	struct cairn_memory memory;
+	struct cairn_memory_reading reading;
+	struct cairn_error error;
+	char used[24], limit[24];
+	if (!patient->pid || !cairn_memory_open(&memory, "", patient->pid, &error))
+		return;
+	bool known = cairn_memory_read(&memory, cairn_clock_ns(), &reading) && reading.limit > 0;
+	cairn_memory_close(&memory);
+	if (!known)
+		return;
+	double share = (double)reading.anonymous / (double)reading.limit;
+	cairn_text_human((double)reading.anonymous, used);
+	cairn_text_human((double)reading.limit, limit);
+	const char *whose = reading.limit_of_group ? "its control group's limit" : "the machine's memory";
+	if (share > 0.9) {
+		cairn_finding_say(finding, WRONG, "%s of %s of %s are used: it may be killed before a dump is made", used, limit, whose);
+		finding->fix = cairn_arena_format(&patient->arena, "cairn dump %s, now", patient->name);
+	} else if (reading.events.oom_kill) {
+		cairn_finding_say(finding, NOTE, "%s of %s of %s are used; in its group %llu processes were killed for want of memory", used, limit,
+				  whose, (unsigned long long)reading.events.oom_kill);
+		finding->fix = "cairn watch, or the agent's own triggers, leave a dump of the next one";
+	} else {
+		cairn_finding_say(finding, RIGHT, "%s of %s of %s are used", used, limit, whose);
+	}
 }
 
 void cairn_check_sandbox(struct cairn_patient *patient, struct cairn_finding *finding)

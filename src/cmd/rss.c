@@ -1,5 +1,7 @@
 /* rss.c - `cairn rss`: resident memory, split until it adds up.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/clock.h"
+#include "agent/memory.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "cmd/command.h"
@@ -43,6 +45,7 @@ struct account {
 	int pid;
 	int64_t time_ns;
 	char huge_pages[16];
+	uint64_t limit; /* that the process may have, of its control group or the machine; 0 when unknown */
 	struct cairn_error notes[notes_most];
 	size_t note_count;
 };
@@ -71,6 +74,7 @@ static bool take_text(struct account *account, struct cairn_bytes text, const ch
 		 trailer.executable.data ? trailer.executable.data : "");
 	struct cairn_bytes huge = cairn_trailer_value(&trailer, "huge_pages");
 	snprintf(account->huge_pages, sizeof account->huge_pages, "%.*s", (int)huge.length, huge.data);
+	account->limit = cairn_trailer_number(&trailer, "limit");
 	struct cairn_profile profile;
 	cairn_profile_init(&profile);
 	if (cairn_profile_sniff(text) == CAIRN_FORMAT_HEAP &&
@@ -78,6 +82,18 @@ static bool take_text(struct account *account, struct cairn_bytes text, const ch
 		cairn_bill_facts_profile(&account->facts, &profile, &trailer);
 	cairn_profile_free(&profile);
 	return true;
+}
+
+static uint64_t limit_of(int pid)
+{
+	struct cairn_memory memory;
+	struct cairn_memory_reading reading = {0};
+	struct cairn_error error;
+	if (!cairn_memory_open(&memory, "", pid, &error))
+		return 0;
+	cairn_memory_read(&memory, cairn_clock_ns(), &reading);
+	cairn_memory_close(&memory);
+	return reading.limit;
 }
 
 /* A process without an agent: what the kernel says of it. */
@@ -89,6 +105,7 @@ static bool take_process(struct account *account, int pid, const struct cairn_er
 		       : errno == ESRCH ? cairn_fail(error, "process %d has no memory: it has ended, or is a thread of the kernel", pid)
 					: cairn_fail_errno(error, "the mappings of process %d cannot be read", pid);
 	account->pid = pid;
+	account->limit = limit_of(pid);
 	account->time_ns = (int64_t)time(NULL) * 1000000000;
 	snprintf(path, sizeof path, "/proc/%d/exe", pid);
 	char *target = realpath(path, NULL);
@@ -204,7 +221,10 @@ static void write_text(const struct account *account, struct cairn_buffer *out)
 	const struct cairn_bill *bill = &account->bill;
 	char head[name_room + 80], size[24], other[24];
 	describe(account, head, sizeof head);
-	cairn_buffer_format(out, "%s\n%s resident\n\n", head, cairn_text_human((double)bill->total, size));
+	cairn_buffer_format(out, "%s\n%s resident", head, cairn_text_human((double)bill->total, size));
+	if (account->limit)
+		cairn_buffer_format(out, ", of %s it may have", cairn_text_human((double)account->limit, size));
+	cairn_buffer_text(out, "\n\n");
 	for (int i = 0; i < CAIRN_BILL_LINES; i++) {
 		if (bill->lines[i] == 0 && i != CAIRN_BILL_REST)
 			continue;
@@ -230,6 +250,10 @@ static void write_json(const struct account *account, struct cairn_buffer *out)
 	cairn_json_integer(&json, "pid", account->pid);
 	cairn_json_number(&json, "time", (double)(account->time_ns / 1000000) / 1000);
 	cairn_json_integer(&json, "total", (int64_t)bill->total);
+	if (account->limit)
+		cairn_json_integer(&json, "limit", (int64_t)account->limit);
+	else
+		cairn_json_null(&json, "limit");
 	cairn_json_bool(&json, "allocator", bill->has_allocator);
 	cairn_json_open(&json, "lines", '[');
 	for (int i = 0; i < CAIRN_BILL_LINES; i++) {
