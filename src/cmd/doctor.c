@@ -35,6 +35,7 @@ static const struct check {
 	cairn_check_look *look;
 } checks[] = {
 	{"agent", process, cairn_check_agent},
+	{"agent's settings", process, cairn_check_settings},
 	{"allocator", process | binary, cairn_check_allocator},
 	{"in use", process, cairn_check_use},
 	{"one allocator", process | binary, cairn_check_single},

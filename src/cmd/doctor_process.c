@@ -30,6 +30,8 @@ void cairn_check_agent(struct cairn_patient *patient, struct cairn_finding *find
 	cairn_patient_field(patient, "agent", version, sizeof version);
 	if (patient->has_agent) {
 		cairn_finding_say(finding, RIGHT, "the agent %s answers", version);
+	} else if (find_module(patient, "libcairn") && !patient->allocator) {
+		cairn_finding_say(finding, NOTE, "the agent is loaded, but takes no notice of a process without jemalloc");
 	} else if (find_module(patient, "libcairn")) {
 		cairn_finding_say(finding, WRONG, "the agent is loaded but does not answer here: %.300s", patient->agent_problem.text);
 	} else if (preload && strstr(preload, "libcairn") && patient->has_maps) {
@@ -40,6 +42,20 @@ void cairn_check_agent(struct cairn_patient *patient, struct cairn_finding *find
 	} else {
 		cairn_finding_say(finding, NOTE, "no agent: it cannot be asked while it runs, but dumps that jemalloc writes can be read");
 		finding->fix = "cairn run -- COMMAND, or LD_PRELOAD=libcairn.so";
+	}
+}
+
+/* What the agent itself complains of. */
+void cairn_check_settings(struct cairn_patient *patient, struct cairn_finding *finding)
+{
+	static const char *const complaints[] = {"config problems", "socket problem", "listen problem", "dump problem"};
+	for (size_t i = 0; i < sizeof complaints / sizeof *complaints; i++) {
+		char text[400];
+		cairn_patient_field(patient, complaints[i], text, sizeof text);
+		if (text[0]) {
+			cairn_finding_say(finding, WRONG, "the agent's %s: %s", complaints[i], text);
+			return;
+		}
 	}
 }
 
