@@ -62,7 +62,8 @@ static enum cairn_smaps_kind named_kind(struct cairn_bytes name, const struct ma
 static enum cairn_smaps_kind unnamed_kind(const struct mapping *mapping, const struct mapping *before)
 {
 	bool behind = before->end == mapping->start;
-	bool behind_guard = behind && !before->readable && !before->writable && !before->executable && before->end - before->start <= guard_most;
+	bool behind_guard = behind && !before->readable && !before->writable && !before->executable &&
+			    before->end - before->start <= guard_most;
 	if (mapping->shared)
 		return CAIRN_SMAPS_SHARED;
 	if (mapping->noreserve)
@@ -96,7 +97,8 @@ static void finish(struct reading *reading)
 	mapping->sum.size = mapping->end - mapping->start;
 	mapping->kind = mapping->named ? mapping->by_name : unnamed_kind(mapping, before);
 	bool reserve = !mapping->readable && !mapping->writable && before->end == mapping->start;
-	if (reserve && before->kind == CAIRN_SMAPS_NORESERVE && before->start % arena_size == 0 && mapping->end == before->start + arena_size) {
+	if (reserve && before->kind == CAIRN_SMAPS_NORESERVE && before->start % arena_size == 0 &&
+	    mapping->end == before->start + arena_size) {
 		add(reading->smaps, before, CAIRN_SMAPS_NORESERVE, UINT64_MAX);
 		add(reading->smaps, before, CAIRN_SMAPS_ARENA, 1);
 		mapping->kind = CAIRN_SMAPS_ARENA;
@@ -147,9 +149,14 @@ static void read_line(struct reading *reading, struct cairn_bytes line)
 		const char *name;
 		uint64_t *total, *own;
 	} fields[] = {
-		{"Rss:", &smaps->rss, &sum->rss}, {"Pss:", &smaps->pss, NULL}, {"Anonymous:", &smaps->anonymous, NULL},
-		{"Swap:", &smaps->swap, &sum->swap}, {"AnonHugePages:", &smaps->huge, NULL}, {"LazyFree:", &smaps->lazy, NULL},
-		{"Private_Hugetlb:", &smaps->hugetlb, NULL}, {"Shared_Hugetlb:", &smaps->hugetlb, NULL},
+		{"Rss:", &smaps->rss, &sum->rss},
+		{"Pss:", &smaps->pss, NULL},
+		{"Anonymous:", &smaps->anonymous, NULL},
+		{"Swap:", &smaps->swap, &sum->swap},
+		{"AnonHugePages:", &smaps->huge, NULL},
+		{"LazyFree:", &smaps->lazy, NULL},
+		{"Private_Hugetlb:", &smaps->hugetlb, NULL},
+		{"Shared_Hugetlb:", &smaps->hugetlb, NULL},
 	};
 	if (line.length > 0 && (line.data[0] < 'A' || line.data[0] > 'Z')) {
 		begin(reading, line);
@@ -259,8 +266,8 @@ bool cairn_smaps_number(struct cairn_smaps *smaps, unsigned index, char *name, u
 		const char *name;
 		uint64_t *value;
 	} totals[] = {
-		{"rss", &smaps->rss}, {"pss", &smaps->pss}, {"swap", &smaps->swap}, {"anonymous", &smaps->anonymous}, {"huge", &smaps->huge},
-		{"lazy", &smaps->lazy}, {"hugetlb", &smaps->hugetlb}, {"regions", &smaps->regions},
+		{"rss", &smaps->rss}, {"pss", &smaps->pss}, {"swap", &smaps->swap}, {"anonymous", &smaps->anonymous},
+		{"huge", &smaps->huge}, {"lazy", &smaps->lazy}, {"hugetlb", &smaps->hugetlb}, {"regions", &smaps->regions},
 	};
 	static const char *const sums[] = {"size", "rss", "swap"};
 	enum { total_count = sizeof totals / sizeof *totals, sum_count = 3 };

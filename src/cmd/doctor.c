@@ -35,6 +35,7 @@ static const struct check {
 	cairn_check_look *look;
 } checks[] = {
 	{"agent", process, cairn_check_agent},
+	{"agent's settings", process, cairn_check_settings},
 	{"allocator", process | binary, cairn_check_allocator},
 	{"in use", process, cairn_check_use},
 	{"one allocator", process | binary, cairn_check_single},
@@ -50,6 +51,7 @@ static const struct check {
 	{"dump folder", process, cairn_check_folder},
 	{"unwinder", process, cairn_check_unwinder},
 	{"limits", process, cairn_check_limits},
+	{"memory", process, cairn_check_memory},
 	{"sandbox", process, cairn_check_sandbox},
 	{"container", process, cairn_check_container},
 	{"on disk", process, cairn_check_on_disk},
@@ -88,8 +90,8 @@ static void write_text(const struct cairn_finding *findings, struct cairn_buffer
 		const struct cairn_finding *finding = &findings[i];
 		if (finding->level == CAIRN_FINDING_NONE)
 			continue;
-		cairn_buffer_format(out, "%s%-11s%s  %-16s  %s\n", color ? level_colors[finding->level] : "", level_words[finding->level], color ? "\033[0m" : "", checks[i].name,
-				    finding->text.text);
+		cairn_buffer_format(out, "%s%-11s%s  %-16s  %s\n", color ? level_colors[finding->level] : "", level_words[finding->level],
+				    color ? "\033[0m" : "", checks[i].name, finding->text.text);
 		if (finding->fix)
 			cairn_buffer_format(out, "%11s  %16s  -> %s\n", "", "", finding->fix);
 	}

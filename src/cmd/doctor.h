@@ -41,8 +41,10 @@ cairn_check_look cairn_check_folder;
 
 /* Of the process around it: doctor_process.c. */
 cairn_check_look cairn_check_agent;
+cairn_check_look cairn_check_settings;
 cairn_check_look cairn_check_privileges;
 cairn_check_look cairn_check_limits;
+cairn_check_look cairn_check_memory;
 cairn_check_look cairn_check_sandbox;
 cairn_check_look cairn_check_container;
 cairn_check_look cairn_check_unwinder;

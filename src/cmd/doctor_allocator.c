@@ -55,16 +55,21 @@ void cairn_check_allocator(struct cairn_patient *patient, struct cairn_finding *
 		check_remote_allocator(patient, finding);
 	} else if (patient->allocator) {
 		const struct cairn_elf_jemalloc *jemalloc = &patient->allocator->jemalloc;
-		cairn_finding_say(finding, RIGHT, "jemalloc %s in %s%s%s%s", jemalloc->version[0] ? jemalloc->version : "of unknown version", patient->allocator->path,
-				  jemalloc->prefix[0] ? ", its names begin with " : "", jemalloc->prefix, jemalloc->has_symbols ? "" : ", without symbols: Cairn's agent must be handed its mallctl");
+		cairn_finding_say(finding, RIGHT, "jemalloc %s in %s%s%s%s",
+				  jemalloc->version[0] ? jemalloc->version : "of unknown version", patient->allocator->path,
+				  jemalloc->prefix[0] ? ", its names begin with " : "", jemalloc->prefix,
+				  jemalloc->has_symbols ? "" : ", without symbols: Cairn's agent must be handed its mallctl");
 		if (!jemalloc->has_symbols) {
 			finding->level = WRONG;
-			finding->fix = "keep the symbol table (strip --strip-debug instead of strip), or call cairn_start with the service's mallctl";
+			finding->fix = "keep the symbol table (strip --strip-debug instead of strip), or call cairn_start with the "
+				       "service's mallctl";
 		}
 	} else if (patient->unread) {
-		cairn_finding_say(finding, UNKNOWN, "there is no jemalloc in the files that can be read, but %s cannot", patient->unread[0] ? patient->unread : "the program");
+		cairn_finding_say(finding, UNKNOWN, "there is no jemalloc in the files that can be read, but %s cannot",
+				  patient->unread[0] ? patient->unread : "the program");
 	} else if (library && patient->kind == CAIRN_PATIENT_BINARY) {
-		cairn_finding_say(finding, RIGHT, "jemalloc comes with %s, which the loader finds; 'cairn doctor' on that file tells more", library);
+		cairn_finding_say(finding, RIGHT, "jemalloc comes with %s, which the loader finds; 'cairn doctor' on that file tells more",
+				  library);
 	} else {
 		bool is_static = !cairn_elf_section(program->elf, ".interp") && program->elf->type == ET_EXEC;
 		cairn_finding_say(finding, WRONG, "there is no jemalloc: memory comes from another allocator, which Cairn cannot profile");
@@ -106,7 +111,8 @@ void cairn_check_use(struct cairn_patient *patient, struct cairn_finding *findin
 	else if (patient->allocator->exports_malloc)
 		cairn_finding_say(finding, UNKNOWN, "jemalloc and %s both offer malloc; the one loaded first wins", other);
 	else
-		cairn_finding_say(finding, UNKNOWN, "jemalloc is called by names of its own, if it is; only memory that is allocated by them is seen");
+		cairn_finding_say(finding, UNKNOWN,
+				  "jemalloc is called by names of its own, if it is; only memory that is allocated by them is seen");
 	if (finding->level == UNKNOWN)
 		finding->fix = "start it with 'cairn run -- COMMAND': the agent sees which allocator is called";
 }
@@ -115,7 +121,8 @@ void cairn_check_single(struct cairn_patient *patient, struct cairn_finding *fin
 {
 	const char *other = other_malloc(patient);
 	if (patient->jemalloc_count > 1)
-		cairn_finding_say(finding, NOTE, "there are %zu jemallocs; only that of %s is profiled", patient->jemalloc_count, patient->allocator->path);
+		cairn_finding_say(finding, NOTE, "there are %zu jemallocs; only that of %s is profiled", patient->jemalloc_count,
+				  patient->allocator->path);
 	else if (patient->allocator && other)
 		cairn_finding_say(finding, NOTE, "%s offers malloc, too; what is allocated by it is not in the profile", other);
 }
@@ -124,16 +131,17 @@ void cairn_check_built(struct cairn_patient *patient, struct cairn_finding *find
 {
 	char state[40];
 	cairn_patient_field(patient, "state", state, sizeof state);
-	bool told = patient->has_agent && state[0] && strcmp(state, "no jemalloc") != 0, built = told ? strcmp(state, "built without profiling") != 0 : false;
+	bool told = patient->has_agent && state[0] && strcmp(state, "no jemalloc") != 0;
 	if (!told && !patient->allocator)
 		return;
-	if (told ? built : patient->allocator->jemalloc.profiles) {
+	if (told ? strcmp(state, "built without profiling") != 0 : patient->allocator->jemalloc.profiles) {
 		cairn_finding_say(finding, RIGHT, "jemalloc was built with profiling");
 		return;
 	}
 	cairn_finding_say(finding, WRONG, "jemalloc was built without profiling: it ignores prof:true");
-	finding->fix = patient->allocator && strcmp(patient->allocator->jemalloc.prefix, "_rjem_") == 0 ? "tikv-jemallocator = { version = \"0.6\", features = [\"profiling\"] }"
-													 : "./configure --enable-prof, when jemalloc is built";
+	finding->fix = patient->allocator && strcmp(patient->allocator->jemalloc.prefix, "_rjem_") == 0
+			       ? "tikv-jemallocator = { version = \"0.6\", features = [\"profiling\"] }"
+			       : "./configure --enable-prof, when jemalloc is built";
 }
 
 /* A variable that somebody may have taken for the one that is read. */
@@ -145,7 +153,8 @@ static const char *mistaken_variable(struct cairn_patient *patient, const char *
 		if (!equals)
 			continue;
 		char *name = cairn_arena_text(&patient->arena, (struct cairn_bytes){rest.data, (size_t)(equals - rest.data)});
-		bool alike = strstr(name, "MALLOC_CONF") || strstr(name, "malloc_conf") || cairn_text_distance(name, variable_of(patient)) <= 2;
+		bool alike = strstr(name, "MALLOC_CONF") || strstr(name, "malloc_conf") ||
+			     cairn_text_distance(name, variable_of(patient)) <= 2;
 		if (alike && strcmp(name, variable_of(patient)) != 0) {
 			*value = equals + 1;
 			return name;
@@ -191,7 +200,9 @@ void cairn_check_options(struct cairn_patient *patient, struct cairn_finding *fi
 		if (conf->right)
 			finding->fix = cairn_arena_format(&patient->arena, "%s=%s", variable_of(patient), conf->right);
 	} else if (conf->count > 0) {
-		cairn_finding_say(finding, RIGHT, patient->kind == CAIRN_PATIENT_BINARY ? "%zu options are compiled in, of which jemalloc knows all" : "jemalloc knows all of the %zu options",
+		cairn_finding_say(finding, RIGHT,
+				  patient->kind == CAIRN_PATIENT_BINARY ? "%zu options are compiled in, of which jemalloc knows all"
+									: "jemalloc knows all of the %zu options",
 				  conf->count);
 	}
 }
@@ -235,7 +246,8 @@ void cairn_check_enabled(struct cairn_patient *patient, struct cairn_finding *fi
 		cairn_finding_say(finding, UNKNOWN, "whether it was started with prof:true cannot be told without its environment");
 		finding->fix = line;
 	} else {
-		cairn_finding_say(finding, WRONG, "it was started without prof:true (%s), and that cannot be made up for while it runs", how);
+		cairn_finding_say(finding, WRONG, "it was started without prof:true (%s), and that cannot be made up for while it runs",
+				  how);
 		finding->fix = cairn_arena_format(&patient->arena, "%s, in its environment when it is started again", line);
 	}
 }
@@ -261,10 +273,14 @@ void cairn_check_active(struct cairn_patient *patient, struct cairn_finding *fin
 	if (active)
 		cairn_finding_say(finding, RIGHT, "allocations are being sampled: %s", said);
 	else
-		cairn_finding_say(finding, known ? WRONG : UNKNOWN, "%s", known ? "sampling is off: what is allocated now is not seen" : "it was started with prof_active:false; whether sampling was turned on since only an agent can tell");
+		cairn_finding_say(
+			finding, known ? WRONG : UNKNOWN, "%s",
+			known ? "sampling is off: what is allocated now is not seen"
+			      : "it was started with prof_active:false; whether sampling was turned on since only an agent can tell");
 	if (!active)
 		finding->fix = patient->has_agent ? cairn_arena_format(&patient->arena, "cairn activate %s", patient->name)
-						  : cairn_arena_format(&patient->arena, "%s=prof:true, without prof_active:false", variable_of(patient));
+						  : cairn_arena_format(&patient->arena, "%s=prof:true, without prof_active:false",
+								       variable_of(patient));
 }
 
 void cairn_check_threads(struct cairn_patient *patient, struct cairn_finding *finding)
@@ -290,10 +306,13 @@ void cairn_check_period(struct cairn_patient *patient, struct cairn_finding *fin
 	cairn_text_human(period, human);
 	cairn_text_human((double)patient->resident, memory);
 	if (period < 4096) {
-		cairn_finding_say(finding, NOTE, "a sample every %s of allocation is dense: it costs time, and pages of memory for each sampled object", human);
+		cairn_finding_say(finding, NOTE,
+				  "a sample every %s of allocation is dense: it costs time, and pages of memory for each sampled object",
+				  human);
 		finding->fix = "lg_prof_sample:19 is a sample every 512 KiB";
 	} else if (patient->resident && (double)patient->resident / period < few) {
-		cairn_finding_say(finding, period > (1 << 20) ? WRONG : NOTE, "a sample every %s is coarse for %s of memory: about %.0f samples, and errors to match", human, memory,
+		cairn_finding_say(finding, period > (1 << 20) ? WRONG : NOTE,
+				  "a sample every %s is coarse for %s of memory: about %.0f samples, and errors to match", human, memory,
 				  (double)patient->resident / period);
 		finding->fix = "lg_prof_sample:16 is a sample every 64 KiB";
 	} else {
@@ -320,23 +339,28 @@ void cairn_check_folder(struct cairn_patient *patient, struct cairn_finding *fin
 	prefix = prefix ? prefix : "jeprof";
 	const char *slash = strrchr(prefix, '/');
 	size_t length = slash ? (size_t)(slash - prefix) : 0;
-	const char *folder = cairn_arena_format(&patient->arena, "%s%s%.*s", prefix[0] == '/' ? "" : patient->folder ? patient->folder : "", prefix[0] == '/' ? "" : "/", (int)length, prefix);
+	const char *within = prefix[0] == '/' ? "" : cairn_arena_format(&patient->arena, "%s/", patient->folder ? patient->folder : "");
+	const char *folder = cairn_arena_format(&patient->arena, "%s%.*s", within, (int)length, prefix);
 	const char *reachable = cairn_arena_format(&patient->arena, "%s%s", patient->root, folder);
 	struct stat status;
 	struct statvfs space;
 	enum cairn_finding_level bad = by_itself ? WRONG : NOTE;
 	if (!patient->folder && prefix[0] != '/') {
-		cairn_finding_say(finding, UNKNOWN, "where it writes its dumps (%s) cannot be told: its working directory cannot be read", prefix);
+		cairn_finding_say(finding, UNKNOWN, "where it writes its dumps (%s) cannot be told: its working directory cannot be read",
+				  prefix);
 	} else if (stat(reachable, &status) != 0 || !S_ISDIR(status.st_mode)) {
-		cairn_finding_say(finding, bad, "%s, where jemalloc is to write its dumps, is not there: it fails with \"Bad address\"", folder);
+		cairn_finding_say(finding, bad, "%s, where jemalloc is to write its dumps, is not there: it fails with \"Bad address\"",
+				  folder);
 		finding->fix = cairn_arena_format(&patient->arena, "mkdir -p %s%s", folder, patient->pid ? ", as the process sees it" : "");
 	} else if (!may_write(patient, &status) || (statvfs(reachable, &space) == 0 && space.f_flag & ST_RDONLY)) {
-		cairn_finding_say(finding, bad, "user %u may not write to %s, where jemalloc is to write its dumps", (unsigned)patient->user, folder);
+		cairn_finding_say(finding, bad, "user %u may not write to %s, where jemalloc is to write its dumps",
+				  (unsigned)patient->user, folder);
 		finding->fix = "prof_prefix:/tmp/jeprof, or another place it may write to";
 	} else if (statvfs(reachable, &space) == 0 && (uint64_t)space.f_bavail * space.f_frsize < least_free) {
 		cairn_finding_say(finding, WRONG, "the disk of %s is full: dumps are cut short", folder);
 		finding->fix = "make room, or prof_prefix: on another disk";
 	} else {
-		cairn_finding_say(finding, RIGHT, "jemalloc writes its dumps as %s%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/", slash ? slash + 1 : prefix);
+		cairn_finding_say(finding, RIGHT, "jemalloc writes its dumps as %s%s%s", folder,
+				  folder[strlen(folder) - 1] == '/' ? "" : "/", slash ? slash + 1 : prefix);
 	}
 }

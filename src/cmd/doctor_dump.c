@@ -31,8 +31,10 @@ void cairn_check_profile_coverage(const struct cairn_profile *profile, const str
 	cairn_text_human(facts.profile_bytes, seen);
 	cairn_text_human(there, live);
 	if (facts.profile_bytes + 3 * facts.profile_error < 0.8 * there) {
-		cairn_finding_say(finding, WRONG, "%.0f samples show %s of %s that are live: the rest was allocated before sampling began, or while it was off, or samples were thrown away", samples,
-				  seen, live);
+		cairn_finding_say(finding, WRONG,
+				  "%.0f samples show %s of %s that are live: the rest was allocated before sampling began, or while it was "
+				  "off, or samples were thrown away",
+				  samples, seen, live);
 		finding->fix = "prof:true without prof_active:false when it is started, so that nothing is missed";
 	} else if (samples > 0 && samples < few_samples) {
 		cairn_finding_say(finding, NOTE, "%.0f samples are few: numbers are off by a tenth and more (%s)", samples, seen);
@@ -49,8 +51,10 @@ void cairn_check_dump_samples(struct cairn_patient *patient, struct cairn_findin
 	char human[24];
 	const struct cairn_profile *profile = &patient->profile;
 	if (profile->sample_count == 0) {
-		cairn_finding_say(finding, WRONG, "there are no samples: profiling was not active (prof_active:false), or less was allocated than the period of %s",
-				  cairn_text_human(profile->period, human));
+		cairn_finding_say(
+			finding, WRONG,
+			"there are no samples: profiling was not active (prof_active:false), or less was allocated than the period of %s",
+			cairn_text_human(profile->period, human));
 		finding->fix = "MALLOC_CONF=prof:true,prof_active:true,lg_prof_sample:16";
 	} else if (profile->kind == CAIRN_PROFILE_HEAP) {
 		cairn_check_profile_coverage(profile, NULL, finding);
@@ -85,21 +89,30 @@ void cairn_check_dump_maps(struct cairn_patient *patient, struct cairn_finding *
 		cairn_finding_say(finding, RIGHT, "every address belongs to a file, or has a name");
 		return;
 	}
-	cairn_finding_say(finding, profile->mapping_count ? NOTE : WRONG, profile->mapping_count ? "%zu of %zu addresses belong to no file of the memory map: generated code, or a library that was unloaded" :
-			  "no memory map (MAPPED_LIBRARIES), so none of %zu of %zu addresses has a name: the dump was cut short, or the process could not read /proc/self/maps", bare,
-			  profile->location_count);
+	cairn_finding_say(
+		finding, profile->mapping_count ? NOTE : WRONG,
+		profile->mapping_count
+			? "%zu of %zu addresses belong to no file of the memory map: generated code, or a library that was unloaded"
+			: "no memory map (MAPPED_LIBRARIES), so none of %zu of %zu addresses has a name: the dump was cut short, or the "
+			  "process could not read /proc/self/maps",
+		bare, profile->location_count);
 }
 
 void cairn_check_dump_trailer(struct cairn_patient *patient, struct cairn_finding *finding)
 {
+	if (patient->profile.kind != CAIRN_PROFILE_HEAP)
+		return;
 	if (!patient->has_trailer) {
-		cairn_finding_say(finding, NOTE, "written by jemalloc alone: when, by which build, and what the process weighed is not known");
+		cairn_finding_say(
+			finding, NOTE,
+			"it has no trailer of Cairn's: when it was made, by which build, and what the process weighed is not known");
 		finding->fix = "cairn dump TARGET, or the agent's own dumps";
 	} else if (!patient->trailer.complete) {
 		cairn_finding_say(finding, WRONG, "the dump is cut short: its last line is missing");
 	} else {
-		cairn_finding_say(finding, RIGHT, "whole, of process %d on %.*s, jemalloc %.*s", patient->trailer.pid, (int)patient->trailer.host.length, patient->trailer.host.data,
-				  (int)strcspn(patient->trailer.jemalloc.length ? patient->trailer.jemalloc.data : "?", "-\n"), patient->trailer.jemalloc.length ? patient->trailer.jemalloc.data : "?");
+		struct cairn_bytes host = patient->trailer.host, version = patient->trailer.jemalloc;
+		cairn_finding_say(finding, RIGHT, "whole, of process %d on %.*s, jemalloc %.*s", patient->trailer.pid, (int)host.length, host.data,
+				  (int)version.length, version.data);
 	}
 }
 
@@ -116,17 +129,23 @@ void cairn_check_dump_start(struct cairn_patient *patient, struct cairn_finding 
 		return;
 	double late = trailer->active_since_ns && trailer->start_ns ? (double)(trailer->active_since_ns - trailer->start_ns) / 1e9 : 0;
 	if (cairn_bytes_equal(cairn_trailer_value(trailer, "prof.active"), cairn_bytes_of("false")))
-		cairn_finding_say(finding, NOTE, "sampling was off when the dump was made: it shows what is left of what was sampled before");
+		cairn_finding_say(finding, NOTE,
+				  "sampling was off when the dump was made: it shows what is left of what was sampled before");
 	else if (trailer->reset_ns)
-		cairn_finding_say(finding, NOTE, "samples were thrown away %.0f seconds before: what was allocated earlier is not in it", (double)(trailer->time_ns - trailer->reset_ns) / 1e9);
+		cairn_finding_say(finding, NOTE, "samples were thrown away %.0f seconds before: what was allocated earlier is not in it",
+				  (double)(trailer->time_ns - trailer->reset_ns) / 1e9);
 	else if (late > 10)
-		cairn_finding_say(finding, NOTE, "the agent has seen sampling since %.0f seconds after the process started; what was allocated earlier may be missing", late);
+		cairn_finding_say(finding, NOTE,
+				  "the agent has seen sampling since %.0f seconds after the process started; what was allocated earlier "
+				  "may be missing",
+				  late);
 }
 
 void cairn_check_dump_totals(struct cairn_patient *patient, struct cairn_finding *finding)
 {
 	uint32_t space = cairn_profile_find_value(&patient->profile, "alloc_space");
-	if (patient->profile.sample_count && patient->profile.kind == CAIRN_PROFILE_HEAP && space != CAIRN_NONE && !(cairn_profile_total(&patient->profile, space) > 0)) {
+	if (patient->profile.sample_count && patient->profile.kind == CAIRN_PROFILE_HEAP && space != CAIRN_NONE &&
+	    !(cairn_profile_total(&patient->profile, space) > 0)) {
 		cairn_finding_say(finding, NOTE, "what was allocated and freed again (alloc_space) is not recorded");
 		finding->fix = "prof_accum:true records it, at the price of memory that grows";
 	}
@@ -151,9 +170,11 @@ void cairn_check_dump_names(struct cairn_patient *patient, struct cairn_finding 
 			cairn_finding_say(finding, WRONG, "%.200s: %.250s", path, binary.reason);
 	}
 	if (missing > 0) {
-		finding->fix = "--binary FILE for a file that lies elsewhere, --sysroot DIR for the files of another machine, --symbols DIR for debug files";
+		finding->fix = "--binary FILE for a file that lies elsewhere, --sysroot DIR for the files of another machine, --symbols "
+			       "DIR for debug files";
 	} else if (files > 0) {
-		cairn_finding_say(finding, RIGHT, "all of its %zu files are here, and of the same build as far as their build-ids tell", files);
+		cairn_finding_say(finding, RIGHT, "all of its %zu files are here, and of the same build as far as their build-ids tell",
+				  files);
 	}
 	cairn_finder_free(&finder);
 }

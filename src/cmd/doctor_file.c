@@ -33,11 +33,16 @@ void cairn_check_on_disk(struct cairn_patient *patient, struct cairn_finding *fi
 		bool same = now && now->build_id[0] && strcmp(now->build_id, program->elf->build_id) == 0;
 		cairn_finding_say(finding, same ? NOTE : WRONG, "%s was %s while it runs%s", program->path, now ? "replaced" : "removed",
 				  same ? ", by the same build" : now ? ", by another build: its names would be wrong, and are not used" : "");
-		finding->fix = same ? NULL : cairn_arena_format(&patient->arena, "cp /proc/%d/exe /tmp/program && cairn top %s --binary /tmp/program", patient->pid, patient->name);
+		finding->fix = same ? NULL
+				    : cairn_arena_format(&patient->arena,
+							 "cp /proc/%d/exe /tmp/program && cairn top %s --binary /tmp/program", patient->pid,
+							 patient->name);
 		if (now)
 			cairn_elf_close(now);
 	} else if (deleted) {
-		cairn_finding_say(finding, WRONG, "%zu of its libraries were removed or replaced while it runs, such as %s: what they do has no names", deleted, library);
+		cairn_finding_say(finding, WRONG,
+				  "%zu of its libraries were removed or replaced while it runs, such as %s: what they do has no names",
+				  deleted, library);
 		finding->fix = "start it again";
 	} else {
 		cairn_finding_say(finding, RIGHT, "%s and its libraries are the files that run", program->path);
@@ -53,7 +58,9 @@ void cairn_check_build_id(struct cairn_patient *patient, struct cairn_finding *f
 		cairn_finding_say(finding, RIGHT, "build-id %s", program->elf->build_id);
 		return;
 	}
-	cairn_finding_say(finding, NOTE, "%s has no build-id: another build under its name cannot be told from it, nor its debug file be found", program->path);
+	cairn_finding_say(finding, NOTE,
+			  "%s has no build-id: another build under its name cannot be told from it, nor its debug file be found",
+			  program->path);
 	finding->fix = "-Wl,--build-id, when it is linked";
 }
 
@@ -81,20 +88,28 @@ void cairn_check_names(struct cairn_patient *patient, struct cairn_finding *find
 	bool lines = cairn_elf_has_dwarf(program->elf) || (other && cairn_elf_has_dwarf(other));
 	bool functions = cairn_elf_has_symtab(program->elf) || (other && cairn_elf_has_symtab(other)) || debug.files.mini;
 	if (lines) {
-		cairn_finding_say(finding, RIGHT, "functions and lines are known%s%s", other ? ", from " : "", other ? debug.debug_path : "");
+		cairn_finding_say(finding, RIGHT, "functions and lines are known%s%s", other ? ", from " : "",
+				  other ? debug.debug_path : "");
 	} else if (functions) {
-		cairn_finding_say(finding, NOTE, "functions have names, but no lines, and inlined ones are not seen: there is no debug information");
+		cairn_finding_say(finding, NOTE,
+				  "functions have names, but no lines, and inlined ones are not seen: there is no debug information");
 		finding->fix = "-g, when it is compiled (debug = 1 in Cargo.toml); or install its debug package, or --debuginfod";
 	} else {
 		enum { some = 10 };
 		size_t exported = count_exported(program->elf);
 		if (exported >= some)
-			cairn_finding_say(finding, NOTE, "%s is stripped, and its debug file is not here: only the %zu functions it exports have names", program->path, exported);
+			cairn_finding_say(finding, NOTE,
+					  "%s is stripped, and its debug file is not here: only the %zu functions it exports have names",
+					  program->path, exported);
 		else
-			cairn_finding_say(finding, WRONG, "%s is stripped, and its debug file is not here: its functions have no names", program->path);
-		finding->fix = program->elf->build_id[0] ? cairn_arena_format(&patient->arena, "put its debug file at /usr/lib/debug/.build-id/%.2s/%s.debug, or name its folder with --symbols DIR",
-									       program->elf->build_id, program->elf->build_id + 2)
-							 : "keep the binary that was not stripped, and name it with --binary FILE";
+			cairn_finding_say(finding, WRONG, "%s is stripped, and its debug file is not here: its functions have no names",
+					  program->path);
+		finding->fix = program->elf->build_id[0]
+				       ? cairn_arena_format(&patient->arena,
+							    "put its debug file at /usr/lib/debug/.build-id/%.2s/%s.debug, or name its "
+							    "folder with --symbols DIR",
+							    program->elf->build_id, program->elf->build_id + 2)
+				       : "keep the binary that was not stripped, and name it with --binary FILE";
 	}
 	cairn_debug_close(&debug);
 	cairn_finder_free(&finder);
@@ -110,8 +125,10 @@ void cairn_check_stacks(struct cairn_patient *patient, struct cairn_finding *fin
 		cairn_finding_say(finding, RIGHT, "it has unwind tables: stacks are whole with or without frame pointers");
 		return;
 	}
-	cairn_finding_say(finding, WRONG, "it has no unwind tables (%s): stacks end in it unless it was compiled with frame pointers, which the file does not say",
-			  frames && frames->size > 64 ? ".eh_frame_hdr is missing" : ".eh_frame is missing");
+	cairn_finding_say(
+		finding, WRONG,
+		"it has no unwind tables (%s): stacks end in it unless it was compiled with frame pointers, which the file does not say",
+		frames && frames->size > 64 ? ".eh_frame_hdr is missing" : ".eh_frame is missing");
 	finding->fix = "-fasynchronous-unwind-tables, or -fno-omit-frame-pointer, when it is compiled";
 }
 

@@ -1,5 +1,7 @@
 /* doctor_process.c - is the process one whose profile can be had, and does it show something?
  * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/clock.h"
+#include "agent/memory.h"
 #include "base/text.h"
 #include "cmd/doctor.h"
 #include "profile/read.h"
@@ -28,10 +30,14 @@ void cairn_check_agent(struct cairn_patient *patient, struct cairn_finding *find
 	cairn_patient_field(patient, "agent", version, sizeof version);
 	if (patient->has_agent) {
 		cairn_finding_say(finding, RIGHT, "the agent %s answers", version);
+	} else if (find_module(patient, "libcairn") && !patient->allocator) {
+		cairn_finding_say(finding, NOTE, "the agent is loaded, but takes no notice of a process without jemalloc");
 	} else if (find_module(patient, "libcairn")) {
 		cairn_finding_say(finding, WRONG, "the agent is loaded but does not answer here: %.300s", patient->agent_problem.text);
 	} else if (preload && strstr(preload, "libcairn") && patient->has_maps) {
-		cairn_finding_say(finding, WRONG, "LD_PRELOAD names the agent, but it was not loaded: the file is not there for the process, or the program is static or privileged");
+		cairn_finding_say(finding, WRONG,
+				  "LD_PRELOAD names the agent, but it was not loaded: the file is not there for the process, or the "
+				  "program is static or privileged");
 		finding->fix = cairn_arena_format(&patient->arena, "ls -l %s%.*s", patient->root, (int)strcspn(preload, ": "), preload);
 	} else {
 		cairn_finding_say(finding, NOTE, "no agent: it cannot be asked while it runs, but dumps that jemalloc writes can be read");
@@ -39,13 +45,31 @@ void cairn_check_agent(struct cairn_patient *patient, struct cairn_finding *find
 	}
 }
 
+/* What the agent itself complains of. */
+void cairn_check_settings(struct cairn_patient *patient, struct cairn_finding *finding)
+{
+	static const char *const complaints[] = {"config problems", "socket problem", "listen problem", "dump problem"};
+	for (size_t i = 0; i < sizeof complaints / sizeof *complaints; i++) {
+		char text[400];
+		cairn_patient_field(patient, complaints[i], text, sizeof text);
+		if (text[0]) {
+			cairn_finding_say(finding, WRONG, "the agent's %s: %s", complaints[i], text);
+			return;
+		}
+	}
+}
+
 void cairn_check_privileges(struct cairn_patient *patient, struct cairn_finding *finding)
 {
 	if (!patient->is_secure)
 		return;
-	cairn_finding_say(finding, WRONG, "it runs with the privileges of another user (set-user-ID or file capabilities): its environment is not trusted, and neither LD_PRELOAD nor %s is read",
+	cairn_finding_say(finding, WRONG,
+			  "it runs with the privileges of another user (set-user-ID or file capabilities): its environment is not trusted, "
+			  "and neither LD_PRELOAD nor %s is read",
 			  patient->variable ? patient->variable : "MALLOC_CONF");
-	finding->fix = cairn_arena_format(&patient->arena, "ln -s prof:true %s", patient->allocator && patient->allocator->jemalloc.link[0] ? patient->allocator->jemalloc.link : "/etc/malloc.conf");
+	finding->fix = cairn_arena_format(&patient->arena, "ln -s prof:true %s",
+					  patient->allocator && patient->allocator->jemalloc.link[0] ? patient->allocator->jemalloc.link
+												     : "/etc/malloc.conf");
 }
 
 /* The soft limit in the line of /proc/PID/limits that begins with NAME; false when it is unlimited or not there. */
@@ -66,14 +90,18 @@ void cairn_check_limits(struct cairn_patient *patient, struct cairn_finding *fin
 	uint64_t value;
 	char human[24];
 	if (soft_limit(patient, "Max file size", &value) && value < least_file) {
-		cairn_finding_say(finding, WRONG, "it may write files of at most %s: larger dumps are cut short, or end it", cairn_text_human((double)value, human));
+		cairn_finding_say(finding, WRONG, "it may write files of at most %s: larger dumps are cut short, or end it",
+				  cairn_text_human((double)value, human));
 		finding->fix = "ulimit -f unlimited, before it is started";
 	} else if (soft_limit(patient, "Max open files", &value) && value < least_descriptors) {
-		cairn_finding_say(finding, WRONG, "it may open %llu files, too few to write a dump besides its own", (unsigned long long)value);
+		cairn_finding_say(finding, WRONG, "it may open %llu files, too few to write a dump besides its own",
+				  (unsigned long long)value);
 		finding->fix = "ulimit -n 1024, before it is started";
 	} else if (soft_limit(patient, "Max address space", &value)) {
-		cairn_finding_say(finding, NOTE, "its address space is limited to %s; jemalloc keeps addresses it has given back the memory of, and they count",
-				  cairn_text_human((double)value, human));
+		cairn_finding_say(
+			finding, NOTE,
+			"its address space is limited to %s; jemalloc keeps addresses it has given back the memory of, and they count",
+			cairn_text_human((double)value, human));
 	} else if (patient->limits.length) {
 		cairn_finding_say(finding, RIGHT, "its limits (ulimit) leave room for dumps");
 	}
@@ -84,6 +112,35 @@ static bool status_has(const struct cairn_patient *patient, const char *text)
 	return memmem(patient->status.data, patient->status.length, text, strlen(text)) != NULL;
 }
 
+/* How close the process is to the memory it may have, and whether its group has hit that before. */
+void cairn_check_memory(struct cairn_patient *patient, struct cairn_finding *finding)
+{
+	struct cairn_memory memory;
+	struct cairn_memory_reading reading;
+	struct cairn_error error;
+	char used[24], limit[24];
+	if (!patient->pid || !cairn_memory_open(&memory, "", patient->pid, &error))
+		return;
+	bool known = cairn_memory_read(&memory, cairn_clock_ns(), &reading) && reading.limit > 0;
+	cairn_memory_close(&memory);
+	if (!known)
+		return;
+	double share = (double)reading.anonymous / (double)reading.limit;
+	cairn_text_human((double)reading.anonymous, used);
+	cairn_text_human((double)reading.limit, limit);
+	const char *whose = reading.limit_of_group ? "its control group's limit" : "the machine's memory";
+	if (share > 0.9) {
+		cairn_finding_say(finding, WRONG, "%s of %s of %s are used: it may be killed before a dump is made", used, limit, whose);
+		finding->fix = cairn_arena_format(&patient->arena, "cairn dump %s, now", patient->name);
+	} else if (reading.events.oom_kill) {
+		cairn_finding_say(finding, NOTE, "%s of %s of %s are used; in its group %llu processes were killed for want of memory", used, limit,
+				  whose, (unsigned long long)reading.events.oom_kill);
+		finding->fix = "cairn watch, or the agent's own triggers, leave a dump of the next one";
+	} else {
+		cairn_finding_say(finding, RIGHT, "%s of %s of %s are used", used, limit, whose);
+	}
+}
+
 void cairn_check_sandbox(struct cairn_patient *patient, struct cairn_finding *finding)
 {
 	if (!status_has(patient, "\nSeccomp:\t2") && !status_has(patient, "\nSeccomp:\t1"))
@@ -91,7 +148,8 @@ void cairn_check_sandbox(struct cairn_patient *patient, struct cairn_finding *fi
 	if (patient->has_agent)
 		cairn_finding_say(finding, RIGHT, "its system calls are filtered (seccomp), and the agent answers all the same");
 	else
-		cairn_finding_say(finding, UNKNOWN, "its system calls are filtered (seccomp); whether the agent's are among those allowed cannot be told");
+		cairn_finding_say(finding, UNKNOWN,
+				  "its system calls are filtered (seccomp); whether the agent's are among those allowed cannot be told");
 }
 
 void cairn_check_container(struct cairn_patient *patient, struct cairn_finding *finding)
@@ -100,7 +158,10 @@ void cairn_check_container(struct cairn_patient *patient, struct cairn_finding *
 	if (!patient->pid || stat("/", &ours) != 0 || stat(cairn_arena_format(&patient->arena, "%s/.", patient->root), &theirs) != 0)
 		return;
 	if (ours.st_dev != theirs.st_dev || ours.st_ino != theirs.st_ino)
-		cairn_finding_say(finding, NOTE, "it has a file system of its own (a container, or chroot): paths here are as it sees them; from outside they are under %s", patient->root);
+		cairn_finding_say(finding, NOTE,
+				  "it has a file system of its own (a container, or chroot): paths here are as it sees them; from outside "
+				  "they are under %s",
+				  patient->root);
 }
 
 /* "release version 2.36" in libc's own text; 0 when it is not there. */
@@ -131,12 +192,16 @@ void cairn_check_unwinder(struct cairn_patient *patient, struct cairn_finding *f
 		cairn_finding_say(finding, WRONG, "jemalloc's own unwinder may wait for ever on musl: it allocates while jemalloc starts");
 		finding->fix = "jemalloc 5.3 and Cairn's agent, which takes stacks itself";
 	} else if (minor && minor < 35) {
-		cairn_finding_say(finding, WRONG, "glibc 2.%u: jemalloc's own unwinder takes the loader's lock and may wait for ever in a process that loads libraries", minor);
+		cairn_finding_say(finding, WRONG,
+				  "glibc 2.%u: jemalloc's own unwinder takes the loader's lock and may wait for ever in a process that "
+				  "loads libraries",
+				  minor);
 		finding->fix = "jemalloc 5.3 and Cairn's agent, which takes stacks without locks; or glibc 2.35";
 	} else if (minor) {
 		cairn_finding_say(finding, RIGHT, "glibc 2.%u finds unwind tables without a lock", minor);
 	} else {
-		cairn_finding_say(finding, UNKNOWN, "the version of libc cannot be read; before glibc 2.35 jemalloc's own unwinder may wait for ever");
+		cairn_finding_say(finding, UNKNOWN,
+				  "the version of libc cannot be read; before glibc 2.35 jemalloc's own unwinder may wait for ever");
 	}
 }
 

@@ -9,17 +9,18 @@
 
 /* Those of profiling, whose values are checked; a name that ends in an equals sign is not true or false. */
 static const char *const profiling[] = {
-	"prof", "prof_accum", "prof_active", "prof_bt_max=", "prof_final", "prof_gdump", "prof_leak", "prof_leak_error", "prof_log", "prof_pid_namespace",
-	"prof_prefix=", "prof_recent_alloc_max=", "prof_stats", "prof_sys_thread_name", "prof_thread_active_init", "prof_time_resolution=", "prof_unbias",
-	"lg_prof_sample=", "lg_prof_interval=",
+	"prof", "prof_accum", "prof_active", "prof_bt_max=", "prof_final", "prof_gdump", "prof_leak", "prof_leak_error",
+	"prof_log", "prof_pid_namespace", "prof_prefix=", "prof_recent_alloc_max=", "prof_stats", "prof_sys_thread_name",
+	"prof_thread_active_init", "prof_time_resolution=", "prof_unbias", "lg_prof_sample=", "lg_prof_interval=",
 };
 
 static const char *const others[] = {
-	"abort", "abort_conf", "background_thread", "bin_shards", "cache_oblivious", "confirm_conf", "debug_double_free_max_scan", "dirty_decay_ms",
-	"disable_large_size_classes", "dss", "hpa", "junk", "lg_chunk", "lg_dirty_mult", "lg_extent_max_active_fit", "lg_tcache_max", "max_background_threads",
-	"metadata_thp", "mutex_max_spin", "muzzy_decay_ms", "narenas", "oversize_threshold", "percpu_arena", "purge", "quarantine", "redzone", "retain",
-	"slab_sizes", "stats_interval", "stats_interval_opts", "stats_print", "stats_print_opts", "tcache", "tcache_max", "tcache_ncached_max", "thp",
-	"trust_madvise", "utrace", "xmalloc", "zero", "zero_realloc",
+	"abort", "abort_conf", "background_thread", "bin_shards", "cache_oblivious", "confirm_conf",
+	"debug_double_free_max_scan", "dirty_decay_ms", "disable_large_size_classes", "dss", "hpa", "junk", "lg_chunk",
+	"lg_dirty_mult", "lg_extent_max_active_fit", "lg_tcache_max", "max_background_threads", "metadata_thp",
+	"mutex_max_spin", "muzzy_decay_ms", "narenas", "oversize_threshold", "percpu_arena", "purge", "quarantine", "redzone",
+	"retain", "slab_sizes", "stats_interval", "stats_interval_opts", "stats_print", "stats_print_opts", "tcache",
+	"tcache_max", "tcache_ncached_max", "thp", "trust_madvise", "utrace", "xmalloc", "zero", "zero_realloc",
 };
 
 static bool same_key(const char *known, const char *key)
@@ -67,14 +68,17 @@ static void put_right(struct cairn_buffer *right, const char *key, const char *v
 /* One pair as jemalloc takes it; what it should have been goes to RIGHT. */
 static void add_pair(struct cairn_malloc_conf *conf, const char *key, const char *value, struct cairn_buffer *right)
 {
-	const char *known = find_profiling(key, 0), *meant = known ? known : find_profiling(strncmp(key, "opt.", 4) == 0 ? key + 4 : key, 2);
-	bool truth = meant && !strchr(meant, '='), is_true = strcasecmp(value, "true") == 0 || strcmp(value, "1") == 0 || strcasecmp(value, "on") == 0;
+	const char *known = find_profiling(key, 0),
+		   *meant = known ? known : find_profiling(strncmp(key, "opt.", 4) == 0 ? key + 4 : key, 2);
+	bool truth = meant && !strchr(meant, '='),
+	     is_true = strcasecmp(value, "true") == 0 || strcmp(value, "1") == 0 || strcasecmp(value, "on") == 0;
 	const char *right_value = truth && strcmp(value, "true") != 0 && strcmp(value, "false") != 0 ? (is_true ? "true" : "false") : value;
 	if (!known && is_other(key))
 		meant = key;
 	put_right(right, meant ? meant : key, right_value);
 	if (!known && !is_other(key))
-		complain(conf, cairn_arena_format(conf->arena, "jemalloc has no option '%s'%s", key, meant ? "" : " as far as Cairn knows; it ignores what it does not know"));
+		complain(conf, cairn_arena_format(conf->arena, "jemalloc has no option '%s'%s", key,
+						  meant ? "" : " as far as Cairn knows; it ignores what it does not know"));
 	else if (known && right_value != value)
 		complain(conf, cairn_arena_format(conf->arena, "'%s' is true or false, not '%s', and so stays as it was", key, value));
 	else if (conf->count < CAIRN_MALLOC_CONF_PAIRS) {
@@ -100,7 +104,10 @@ void cairn_malloc_conf_add(struct cairn_malloc_conf *conf, const char *text)
 		char mark = separator(pair), *value = mark ? strchr(pair, mark) : pair + strlen(pair);
 		bool spaced = at[0] == ' ' || (length && at[length - 1] == ' ');
 		if (mark != ':' || at[length] == ';' || spaced) {
-			complain(conf, cairn_arena_format(conf->arena, "'%s' is malformed: a pair is key:value, with commas between pairs and no spaces; jemalloc reads no further", pair));
+			complain(conf, cairn_arena_format(conf->arena,
+							  "'%s' is malformed: a pair is key:value, with commas between pairs and no "
+							  "spaces; jemalloc reads no further",
+							  pair));
 			broken = true;
 		}
 		if (mark)

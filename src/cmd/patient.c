@@ -87,14 +87,17 @@ static void add_line(struct cairn_patient *patient, struct cairn_bytes line)
 	uint64_t start, end, offset, device, inode;
 	const char *slash = line.length ? memchr(line.data, '/', line.length) : NULL;
 	struct cairn_bytes rest = line;
-	if (!slash || !cairn_text_hex(&rest, &start) || !cairn_text_take(&rest, "-") || !cairn_text_hex(&rest, &end) || rest.length < 6 || rest.data[3] != 'x')
+	if (!slash || !cairn_text_hex(&rest, &start) || !cairn_text_take(&rest, "-") || !cairn_text_hex(&rest, &end) || rest.length < 6 ||
+	    rest.data[3] != 'x')
 		return;
 	struct cairn_bytes range = {line.data, line.length - rest.length}, path = cairn_bytes_skip(line, (size_t)(slash - line.data));
 	rest = cairn_bytes_skip(rest, 6);
-	if (!cairn_text_hex(&rest, &offset) || !cairn_text_take(&rest, " ") || !cairn_text_hex(&rest, &device) || !cairn_text_take(&rest, ":") ||
-	    !cairn_text_hex(&rest, &device) || !cairn_text_take(&rest, " ") || !cairn_text_decimal(&rest, &inode))
+	if (!cairn_text_hex(&rest, &offset) || !cairn_text_take(&rest, " ") || !cairn_text_hex(&rest, &device) ||
+	    !cairn_text_take(&rest, ":") || !cairn_text_hex(&rest, &device) || !cairn_text_take(&rest, " ") ||
+	    !cairn_text_decimal(&rest, &inode))
 		return;
-	bool gone = path.length > sizeof deleted && memcmp(path.data + path.length - (sizeof deleted - 1), deleted, sizeof deleted - 1) == 0;
+	bool gone = path.length > sizeof deleted &&
+		    memcmp(path.data + path.length - (sizeof deleted - 1), deleted, sizeof deleted - 1) == 0;
 	path.length -= gone ? sizeof deleted - 1 : 0;
 	for (size_t i = 0; i < patient->module_count; i++)
 		if (cairn_bytes_equal(path, cairn_bytes_of(patient->modules[i].path))) {
@@ -106,7 +109,8 @@ static void add_line(struct cairn_patient *patient, struct cairn_bytes line)
 		}
 	cairn_array_room(patient->modules, patient->module_count, patient->module_capacity);
 	struct cairn_patient_module *module = &patient->modules[patient->module_count++];
-	*module = (struct cairn_patient_module){.path = cairn_arena_text(&patient->arena, path), .deleted = gone, .start = start, .offset = offset};
+	*module = (struct cairn_patient_module){
+		.path = cairn_arena_text(&patient->arena, path), .deleted = gone, .start = start, .offset = offset};
 	module->reachable = reach(patient, module->path, inode, range);
 	open_module(patient, module);
 }
@@ -143,14 +147,21 @@ static size_t read_memory(const struct cairn_patient *patient, uint64_t address,
 	return length > 0 ? (size_t)length : 0;
 }
 
-/* Where the link-time ADDRESS of MODULE is in the process. */
+/* Where the link-time ADDRESS of MODULE is in the process. A mapping begins at the page its segment begins in, which may hold the end of the
+ * segment before it, too: the executable one is meant. */
 static bool loaded_address(const struct cairn_patient_module *module, uint64_t *address)
 {
-	uint64_t code;
-	if (!module->elf || !module->start || !cairn_elf_address_of(module->elf, module->offset, &code))
-		return false;
-	*address += module->start - code;
-	return true;
+	uint64_t within = (uint64_t)sysconf(_SC_PAGESIZE) - 1;
+	for (size_t i = 0; module->elf && module->start && i < module->elf->segment_count; i++) {
+		const struct cairn_elf_segment *segment = &module->elf->segments[i];
+		uint64_t first = segment->offset & ~within;
+		if (!segment->executable || module->offset < first ||
+		    module->offset - first >= (segment->offset & within) + segment->file_size)
+			continue;
+		*address += module->start - ((segment->address & ~within) + (module->offset - first));
+		return true;
+	}
+	return false;
 }
 
 bool cairn_patient_peek(const struct cairn_patient *patient, const char *name, void *out, size_t size)
@@ -185,7 +196,8 @@ static struct cairn_bytes read_vector(struct cairn_patient *patient, uint64_t ve
 /* A program that shows a title of its own writes it over its environment. libc still knows where that is now. */
 static void recover_environment(struct cairn_patient *patient)
 {
-	if (patient->environment.length > 0 && patient->environment.data[0] && memchr(patient->environment.data, '=', strnlen(patient->environment.data, patient->environment.length)))
+	if (patient->environment.length > 0 && patient->environment.data[0] &&
+	    memchr(patient->environment.data, '=', strnlen(patient->environment.data, patient->environment.length)))
 		return;
 	patient->has_environment = false;
 	for (size_t i = 0; i < patient->module_count && !patient->has_environment; i++) {
@@ -195,7 +207,8 @@ static void recover_environment(struct cairn_patient *patient)
 		uint64_t vector = 0;
 		while (cairn_elf_symbols_next(&symbols, &symbol)) {
 			uint64_t address = symbol.address;
-			if (strcmp(symbol.name, "environ") != 0 || !loaded_address(module, &address) || read_memory(patient, address, &vector, sizeof vector) != sizeof vector || !vector)
+			if (strcmp(symbol.name, "environ") != 0 || !loaded_address(module, &address) ||
+			    read_memory(patient, address, &vector, sizeof vector) != sizeof vector || !vector)
 				continue;
 			patient->environment = read_vector(patient, vector);
 			patient->has_environment = patient->environment.length > 0;
@@ -256,7 +269,8 @@ static void read_conf(struct cairn_patient *patient)
 	read_compiled(patient);
 	if (patient->kind != CAIRN_PATIENT_PROCESS)
 		return;
-	const char *link = patient->allocator->jemalloc.link, *value = patient->variable ? cairn_patient_variable(patient, patient->variable) : NULL;
+	const char *link = patient->allocator->jemalloc.link,
+		   *value = patient->variable ? cairn_patient_variable(patient, patient->variable) : NULL;
 	const char *linked = link[0] ? read_link(patient, cairn_arena_format(&patient->arena, "%s%s", patient->root, link)) : NULL;
 	if (linked)
 		cairn_malloc_conf_add(&patient->conf, linked);
@@ -311,7 +325,9 @@ static bool see_process(struct cairn_patient *patient, struct cairn_error *error
 		return cairn_fail(error, "process %d has ended, or is a thread of the kernel", patient->pid);
 	list_modules(patient);
 	if (!patient->has_maps && !patient->modules[0].elf && !patient->has_agent)
-		return cairn_fail(error, "process %d cannot be looked at: %s", patient->pid, geteuid() ? "it belongs to another user, or is protected; try as that user or as root" : strerror(EACCES));
+		return cairn_fail(error, "process %d cannot be looked at: %s", patient->pid,
+				  geteuid() ? "it belongs to another user, or is protected; try as that user or as root"
+					    : strerror(EACCES));
 	recover_environment(patient);
 	choose_allocator(patient);
 	read_conf(patient);
@@ -323,7 +339,8 @@ static bool see_target(struct cairn_patient *patient, const char *name, const ch
 	char text[16];
 	patient->kind = CAIRN_PATIENT_PROCESS;
 	patient->has_agent = cairn_target_find(&patient->target, name, token, &patient->agent_problem) &&
-			     cairn_target_ask(&patient->target, "GET", "/cairn/status?format=text", &patient->agent, &patient->agent_problem);
+			     cairn_target_ask(&patient->target, "GET", "/cairn/status?format=text", &patient->agent,
+					      &patient->agent_problem);
 	patient->pid = patient->target.pid;
 	if (!patient->pid && !patient->has_agent) {
 		*error = patient->agent_problem;
@@ -337,8 +354,22 @@ static bool see_target(struct cairn_patient *patient, const char *name, const ch
 	return patient->pid ? see_process(patient, error) : true;
 }
 
-static void see_binary(struct cairn_patient *patient)
+static bool is_program(const char *name)
 {
+	struct cairn_file file;
+	if (strcmp(name, "-") == 0 || !cairn_file_read(&file, name, NULL))
+		return false;
+	bool elf = cairn_elf_is(file.bytes);
+	cairn_file_close(&file);
+	return elf;
+}
+
+static bool see_binary(struct cairn_patient *patient, struct cairn_error *error)
+{
+	struct cairn_elf *readable = cairn_elf_open(patient->name, error);
+	if (!readable)
+		return false;
+	cairn_elf_close(readable);
 	patient->kind = CAIRN_PATIENT_BINARY;
 	patient->root = "";
 	cairn_array_room(patient->modules, patient->module_count, patient->module_capacity);
@@ -346,14 +377,19 @@ static void see_binary(struct cairn_patient *patient)
 	open_module(patient, &patient->modules[0]);
 	choose_allocator(patient);
 	read_conf(patient);
+	return true;
 }
 
 static bool see_dump(struct cairn_patient *patient, struct cairn_error *error)
 {
 	patient->kind = CAIRN_PATIENT_DUMP;
+	patient->dump = cairn_buffer(SIZE_MAX);
 	cairn_profile_init(&patient->profile);
+	if (!cairn_files_text(patient->name, &patient->dump, error))
+		return false;
 	patient->has_trailer = cairn_trailer_read(cairn_buffer_bytes(&patient->dump), &patient->trailer);
-	return cairn_profile_read(&patient->profile, cairn_buffer_bytes(&patient->dump), patient->name, &(struct cairn_read_options){0}, error);
+	return cairn_profile_read(&patient->profile, cairn_buffer_bytes(&patient->dump), patient->name, &(struct cairn_read_options){0},
+				  error);
 }
 
 bool cairn_patient_see(struct cairn_patient *patient, const char *name, const char *token, struct cairn_error *error)
@@ -361,21 +397,7 @@ bool cairn_patient_see(struct cairn_patient *patient, const char *name, const ch
 	*patient = (struct cairn_patient){.name = name, .kind = CAIRN_PATIENT_PROCESS};
 	if (cairn_target_is(name))
 		return see_target(patient, name, token, error);
-	struct cairn_file file;
-	if (!cairn_file_read(&file, name, error))
-		return false;
-	bool elf = cairn_elf_is(file.bytes);
-	cairn_file_close(&file);
-	if (elf) {
-		struct cairn_elf *readable = cairn_elf_open(name, error);
-		if (!readable)
-			return false;
-		cairn_elf_close(readable);
-		see_binary(patient);
-		return true;
-	}
-	patient->dump = cairn_buffer(SIZE_MAX);
-	return cairn_files_text(name, &patient->dump, error) && see_dump(patient, error);
+	return is_program(name) ? see_binary(patient, error) : see_dump(patient, error);
 }
 
 void cairn_patient_free(struct cairn_patient *patient)

@@ -1,5 +1,7 @@
 /* rss.c - `cairn rss`: resident memory, split until it adds up.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/clock.h"
+#include "agent/memory.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "cmd/command.h"
@@ -21,7 +23,8 @@ struct options {
 };
 
 static const struct cairn_option table[] = {
-	{'o', "output", "FILE", "a picture, by the ending of FILE: .svg or .html; else the text goes there", CAIRN_OPTION_TEXT, offsetof(struct options, output), 0},
+	{'o', "output", "FILE", "a picture, by the ending of FILE: .svg or .html; else the text goes there", CAIRN_OPTION_TEXT,
+	 offsetof(struct options, output), 0},
 	{0, "json", NULL, "one JSON object instead of a table", CAIRN_OPTION_FLAG, offsetof(struct options, json), 0},
 	{0},
 };
@@ -42,6 +45,7 @@ struct account {
 	int pid;
 	int64_t time_ns;
 	char huge_pages[16];
+	uint64_t limit; /* that the process may have, of its control group or the machine; 0 when unknown */
 	struct cairn_error notes[notes_most];
 	size_t note_count;
 };
@@ -56,22 +60,40 @@ static bool take_text(struct account *account, struct cairn_bytes text, const ch
 {
 	struct cairn_trailer trailer;
 	if (!cairn_trailer_read(text, &trailer))
-		return cairn_fail(error, "%s: no trailer of Cairn's, which says what the process's memory was; dumps made by 'cairn dump' and by the agent have one", name);
+		return cairn_fail(error,
+				  "%s: no trailer of Cairn's, which says what the process's memory was; dumps made by 'cairn dump' and by "
+				  "the agent have one",
+				  name);
 	if (!cairn_bill_facts_read(&account->facts, &trailer, error))
 		return cairn_fail_within(error, "%s: ", name);
 	if (!trailer.complete)
 		cairn_fail(new_note(account), "the trailer is cut short; what is missing counts as nothing");
 	account->pid = trailer.pid;
 	account->time_ns = trailer.time_ns;
-	snprintf(account->process, sizeof account->process, "%.*s", (int)trailer.executable.length, trailer.executable.data ? trailer.executable.data : "");
+	snprintf(account->process, sizeof account->process, "%.*s", (int)trailer.executable.length,
+		 trailer.executable.data ? trailer.executable.data : "");
 	struct cairn_bytes huge = cairn_trailer_value(&trailer, "huge_pages");
 	snprintf(account->huge_pages, sizeof account->huge_pages, "%.*s", (int)huge.length, huge.data);
+	account->limit = cairn_trailer_number(&trailer, "limit");
 	struct cairn_profile profile;
 	cairn_profile_init(&profile);
-	if (cairn_profile_sniff(text) == CAIRN_FORMAT_HEAP && cairn_profile_read(&profile, text, name, &(struct cairn_read_options){0}, NULL))
+	if (cairn_profile_sniff(text) == CAIRN_FORMAT_HEAP &&
+	    cairn_profile_read(&profile, text, name, &(struct cairn_read_options){0}, NULL))
 		cairn_bill_facts_profile(&account->facts, &profile, &trailer);
 	cairn_profile_free(&profile);
 	return true;
+}
+
+static uint64_t limit_of(int pid)
+{
+	struct cairn_memory memory;
+	struct cairn_memory_reading reading = {0};
+	struct cairn_error error;
+	if (!cairn_memory_open(&memory, "", pid, &error))
+		return 0;
+	cairn_memory_read(&memory, cairn_clock_ns(), &reading);
+	cairn_memory_close(&memory);
+	return reading.limit;
 }
 
 /* A process without an agent: what the kernel says of it. */
@@ -79,10 +101,11 @@ static bool take_process(struct account *account, int pid, const struct cairn_er
 {
 	char path[32];
 	if (!cairn_smaps_read(&account->facts.smaps, pid))
-		return errno == ENOENT ? cairn_fail(error, "%s", why->text) :
-		       errno == ESRCH ? cairn_fail(error, "process %d has no memory: it has ended, or is a thread of the kernel", pid) :
-					cairn_fail_errno(error, "the mappings of process %d cannot be read", pid);
+		return errno == ENOENT  ? cairn_fail(error, "%s", why->text)
+		       : errno == ESRCH ? cairn_fail(error, "process %d has no memory: it has ended, or is a thread of the kernel", pid)
+					: cairn_fail_errno(error, "the mappings of process %d cannot be read", pid);
 	account->pid = pid;
+	account->limit = limit_of(pid);
 	account->time_ns = (int64_t)time(NULL) * 1000000000;
 	snprintf(path, sizeof path, "/proc/%d/exe", pid);
 	char *target = realpath(path, NULL);
@@ -131,17 +154,21 @@ static void add_notes(struct account *account)
 	const struct cairn_bill_facts *facts = &account->facts;
 	char a[24], b[24];
 	if (bill->has_allocator && !bill->has_classes)
-		cairn_fail(new_note(account), "size-class slack is part of the live objects: jemalloc counts what it hands out, not what was asked for, unless it runs "
+		cairn_fail(new_note(account), "size-class slack is part of the live objects: jemalloc counts what it hands out, not what "
+					      "was asked for, unless it runs "
 					      "with prof:true,prof_stats:true");
 	double seen = facts->profile_bytes + 3 * facts->profile_error, there = (double)cairn_bill_live(facts);
 	if (facts->has_profile && bill->has_allocator && seen < 0.9 * there)
-		cairn_fail(new_note(account), "the profile knows of %s of %s live: sampling began late or was off, or samples were thrown away; see 'cairn doctor'",
+		cairn_fail(new_note(account),
+			   "the profile knows of %s of %s live: sampling began late or was off, or samples were thrown away; see 'cairn "
+			   "doctor'",
 			   cairn_text_human(facts->profile_bytes, a), cairn_text_human(there, b));
 	if (bill->uncertain > bill->total / 100)
-		cairn_fail(new_note(account), "up to %s of the allocator's lines may be other anonymous memory; mappings here do not tell", cairn_text_human((double)bill->uncertain, a));
+		cairn_fail(new_note(account), "up to %s of the allocator's lines may be other anonymous memory; mappings here do not tell",
+			   cairn_text_human((double)bill->uncertain, a));
 	if (facts->smaps.huge > bill->total / 100)
-		cairn_fail(new_note(account), "%s are in transparent huge pages%s%s", cairn_text_human((double)facts->smaps.huge, a), account->huge_pages[0] ? ", which are set to " : "",
-			   account->huge_pages);
+		cairn_fail(new_note(account), "%s are in transparent huge pages%s%s", cairn_text_human((double)facts->smaps.huge, a),
+			   account->huge_pages[0] ? ", which are set to " : "", account->huge_pages);
 }
 
 static double interval(const struct cairn_bill_facts *facts)
@@ -162,7 +189,8 @@ static char *show_time(int64_t ns, char *out, size_t size)
 static void describe(const struct account *account, char *out, size_t size)
 {
 	char date[40];
-	snprintf(out, size, "%s (%d), %s", account->process[0] ? account->process : "unknown process", account->pid, show_time(account->time_ns, date, sizeof date));
+	snprintf(out, size, "%s (%d), %s", account->process[0] ? account->process : "unknown process", account->pid,
+		 show_time(account->time_ns, date, sizeof date));
 }
 
 /* Beside the lines: what is counted somewhere but not resident. */
@@ -193,12 +221,15 @@ static void write_text(const struct account *account, struct cairn_buffer *out)
 	const struct cairn_bill *bill = &account->bill;
 	char head[name_room + 80], size[24], other[24];
 	describe(account, head, sizeof head);
-	cairn_buffer_format(out, "%s\n%s resident\n\n", head, cairn_text_human((double)bill->total, size));
+	cairn_buffer_format(out, "%s\n%s resident", head, cairn_text_human((double)bill->total, size));
+	if (account->limit)
+		cairn_buffer_format(out, ", of %s it may have", cairn_text_human((double)account->limit, size));
+	cairn_buffer_text(out, "\n\n");
 	for (int i = 0; i < CAIRN_BILL_LINES; i++) {
 		if (bill->lines[i] == 0 && i != CAIRN_BILL_REST)
 			continue;
-		cairn_buffer_format(out, "%12s  %5.1f%%  %s", cairn_text_human((double)bill->lines[i], size), 100 * (double)bill->lines[i] / fmax(1, (double)bill->total),
-				    cairn_bill_name((enum cairn_bill_line)i));
+		cairn_buffer_format(out, "%12s  %5.1f%%  %s", cairn_text_human((double)bill->lines[i], size),
+				    100 * (double)bill->lines[i] / fmax(1, (double)bill->total), cairn_bill_name((enum cairn_bill_line)i));
 		if (i == CAIRN_BILL_LIVE && account->facts.has_profile)
 			cairn_buffer_format(out, "  (the profile estimates %s ± %s)", cairn_text_human(account->facts.profile_bytes, size),
 					    cairn_text_human(interval(&account->facts), other));
@@ -219,6 +250,10 @@ static void write_json(const struct account *account, struct cairn_buffer *out)
 	cairn_json_integer(&json, "pid", account->pid);
 	cairn_json_number(&json, "time", (double)(account->time_ns / 1000000) / 1000);
 	cairn_json_integer(&json, "total", (int64_t)bill->total);
+	if (account->limit)
+		cairn_json_integer(&json, "limit", (int64_t)account->limit);
+	else
+		cairn_json_null(&json, "limit");
 	cairn_json_bool(&json, "allocator", bill->has_allocator);
 	cairn_json_open(&json, "lines", '[');
 	for (int i = 0; i < CAIRN_BILL_LINES; i++) {
@@ -268,8 +303,9 @@ static void write_picture(const struct account *account, bool page, struct cairn
 	snprintf(title, sizeof title, "%s resident", cairn_text_human((double)bill->total, size));
 	describe(account, head, sizeof head);
 	if (bill->has_allocator || bill->swap)
-		snprintf(note, sizeof note, "Not resident: %s retained by the allocator, %s never touched, %s swapped out.", cairn_text_human((double)bill->retained, retained),
-			 cairn_text_human((double)bill->untouched, size), cairn_text_human((double)bill->swap, swap));
+		snprintf(note, sizeof note, "Not resident: %s retained by the allocator, %s never touched, %s swapped out.",
+			 cairn_text_human((double)bill->retained, retained), cairn_text_human((double)bill->untouched, size),
+			 cairn_text_human((double)bill->swap, swap));
 	(page ? cairn_bill_html : cairn_bill_svg)(bill, &(struct cairn_bill_picture){title, head, note}, out);
 }
 
@@ -285,7 +321,8 @@ static int run(const void *values, int count, char **operands)
 	if (!account)
 		cairn_out_of_memory(sizeof *account);
 	int code;
-	if (!(cairn_target_is(operands[0]) ? take_target(account, operands[0], options->target.token, &error) : take_file(account, operands[0], &error))) {
+	if (!(cairn_target_is(operands[0]) ? take_target(account, operands[0], options->target.token, &error)
+					   : take_file(account, operands[0], &error))) {
 		code = cairn_say_error(error.text);
 	} else {
 		struct cairn_buffer out = cairn_buffer(SIZE_MAX);

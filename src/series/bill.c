@@ -44,7 +44,8 @@ static void read_classes(struct cairn_bill_facts *facts, const struct cairn_trai
 		    !cairn_text_take(&value, " ") || !cairn_text_decimal(&value, &requested) || !cairn_text_take(&value, " ") ||
 		    !cairn_text_decimal(&value, &count) || count == 0 || size == 0)
 			continue;
-		double bytes = (double)objects * (double)size, idle = bytes * (1 - fmin(1, (double)requested / ((double)count * (double)size)));
+		double bytes = (double)objects * (double)size,
+		       idle = bytes * (1 - fmin(1, (double)requested / ((double)count * (double)size)));
 		all += bytes;
 		wasted += idle;
 		pages_wasted += size > 4 * facts->page ? idle : 0;
@@ -63,7 +64,8 @@ bool cairn_bill_facts_read(struct cairn_bill_facts *facts, const struct cairn_tr
 		*value = number(trailer, name);
 	facts->rss = number(trailer, "status.rss");
 	if (facts->smaps.rss == 0)
-		return cairn_fail(error, "the trailer says nothing of resident memory; the process had no /proc");
+		return cairn_fail(error,
+				  "the trailer says nothing of resident memory: the process had no /proc, or it is of a CPU profile");
 	facts->has_allocator = cairn_trailer_value(trailer, "stats.active").length > 0;
 	if (!facts->has_allocator)
 		return true;
@@ -121,7 +123,8 @@ void cairn_bill_facts_profile(struct cairn_bill_facts *facts, const struct cairn
 
 /* Lines that what is missing may be taken off. */
 static const enum cairn_bill_line takeable[] = {
-	CAIRN_BILL_LIVE, CAIRN_BILL_UNUSED, CAIRN_BILL_SLACK, CAIRN_BILL_DIRTY, CAIRN_BILL_CACHE, CAIRN_BILL_SAMPLED, CAIRN_BILL_METADATA, CAIRN_BILL_MUZZY,
+	CAIRN_BILL_LIVE, CAIRN_BILL_UNUSED, CAIRN_BILL_SLACK, CAIRN_BILL_DIRTY, CAIRN_BILL_CACHE, CAIRN_BILL_SAMPLED,
+	CAIRN_BILL_METADATA, CAIRN_BILL_MUZZY,
 };
 
 static void take_off(struct cairn_bill *bill, enum cairn_bill_line line, uint64_t at_most, uint64_t *missing)

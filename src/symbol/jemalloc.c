@@ -79,7 +79,8 @@ static void find_version(struct cairn_bytes text, ptrdiff_t hash_least, char *ou
 			start--;
 		while (end < text.data + text.length && isxdigit((unsigned char)*end))
 			end++;
-		if (end - at - 2 >= hash_least && at - start >= 7 && isdigit((unsigned char)*start) && (start == text.data || start[-1] == 0)) {
+		if (end - at - 2 >= hash_least && at - start >= 7 && isdigit((unsigned char)*start) &&
+		    (start == text.data || start[-1] == 0)) {
 			snprintf(out, CAIRN_JEMALLOC_TEXT, "%.*s", (int)(end - start), start);
 			return;
 		}

@@ -47,7 +47,8 @@ curl -s -X POST "$url_good/cairn/activate" >/dev/null
 redis-cli -p "$port_good" set one 1 >/dev/null
 for i in $(seq 40); do redis-cli -p "$port_good" set "key$i" "$(printf %4000d 1)"; done >/dev/null
 sees 1 '*wrong samples *samples show*before sampling began*' 'sampling that began late is told by what the allocator counts' "$pid_good"
-MALLOC=prof:false start_redis off
+CONF=budgett:1 MALLOC=prof:false start_redis off
+sees 1 "*wrong agent's settings *budgett*" 'a setting of the agent misspelt' "$pid_off"
 sees 1 '*wrong enabled *-> MALLOC_CONF=prof:true,*' 'started without prof:true, with an agent' "$pid_off"
 
 lone MALLOC_CONF=prof:true,lg_prof_sample:16
@@ -85,6 +86,10 @@ else
 fi
 lone LD_PRELOAD=/nowhere/libcairn.so MALLOC_CONF=prof:true,lg_prof_sample:16
 sees 1 "*wrong agent *was not loaded*-> ls -l /proc/$pid/root/nowhere/libcairn.so*" 'an agent that is not there' "$pid"
+LD_PRELOAD=$library sleep 60 &
+children+=($!)
+wait_for 10 grep -q libcairn "/proc/$!/maps"
+sees 1 '*note agent *takes no notice*wrong allocator *no jemalloc*' "an agent in a process on libc's malloc" $!
 (ulimit -f 8; exec sleep 60) &
 children+=($!)
 sees 1 '*wrong limits *files of at most*-> ulimit -f unlimited*' 'a limit on the size of files' $!

@@ -20,8 +20,15 @@ static bool adds_up(const struct cairn_bill *bill)
 static struct cairn_bill_facts service(void)
 {
 	struct cairn_bill_facts facts = {
-		.has_allocator = true, .allocated = 100 * megabyte, .active = 130 * megabyte, .dirty = 10 * megabyte, .resident = 144 * megabyte, .cache = 20 * megabyte,
-		.mapped = 144 * megabyte, .retained = 50 * megabyte, .page = 4096,
+		.has_allocator = true,
+		.allocated = 100 * megabyte,
+		.active = 130 * megabyte,
+		.dirty = 10 * megabyte,
+		.resident = 144 * megabyte,
+		.cache = 20 * megabyte,
+		.mapped = 144 * megabyte,
+		.retained = 50 * megabyte,
+		.page = 4096,
 	};
 	facts.smaps.kinds[CAIRN_SMAPS_NORESERVE] = (struct cairn_smaps_sum){194 * megabyte, 144 * megabyte, 0};
 	facts.smaps.kinds[CAIRN_SMAPS_FILE].rss = 6 * megabyte;
@@ -56,7 +63,8 @@ static void test_untouched(void)
 	ok(adds_up(&bill) && bill.total == 106 * megabyte && bill.lines[CAIRN_BILL_REST] == 0, "it adds up");
 	facts.smaps.regions = 1;
 	cairn_bill_make(&bill, &facts);
-	ok(bill.lines[CAIRN_BILL_METADATA] > 2 * megabyte && bill.lines[CAIRN_BILL_METADATA] < 3 * megabyte, "the sparse tree of addresses goes first");
+	ok(bill.lines[CAIRN_BILL_METADATA] > 2 * megabyte && bill.lines[CAIRN_BILL_METADATA] < 3 * megabyte,
+	   "the sparse tree of addresses goes first");
 	facts.smaps.kinds[CAIRN_SMAPS_NORESERVE].swap = facts.smaps.swap = 44 * megabyte;
 	cairn_bill_make(&bill, &facts);
 	ok(bill.untouched == 0 && bill.swap == 44 * megabyte, "unless it is swapped out");
@@ -97,10 +105,12 @@ static void test_other_hosts(void)
 	facts.smaps.kinds[CAIRN_SMAPS_ANONYMOUS] = facts.smaps.kinds[CAIRN_SMAPS_NORESERVE];
 	facts.smaps.kinds[CAIRN_SMAPS_NORESERVE] = (struct cairn_smaps_sum){0};
 	cairn_bill_make(&bill, &facts);
-	ok(adds_up(&bill) && bill.lines[CAIRN_BILL_LIVE] == 80 * megabyte && bill.lines[CAIRN_BILL_ANONYMOUS] == 0, "a machine that never overcommits: the same bill");
+	ok(adds_up(&bill) && bill.lines[CAIRN_BILL_LIVE] == 80 * megabyte && bill.lines[CAIRN_BILL_ANONYMOUS] == 0,
+	   "a machine that never overcommits: the same bill");
 	facts.has_allocator = false;
 	cairn_bill_make(&bill, &facts);
-	ok(adds_up(&bill) && bill.lines[CAIRN_BILL_ANONYMOUS] == 144 * megabyte && bill.lines[CAIRN_BILL_LIVE] == 0, "without the allocator's side it is anonymous memory");
+	ok(adds_up(&bill) && bill.lines[CAIRN_BILL_ANONYMOUS] == 144 * megabyte && bill.lines[CAIRN_BILL_LIVE] == 0,
+	   "without the allocator's side it is anonymous memory");
 }
 
 static void test_trailer(void)
@@ -109,17 +119,23 @@ static void test_trailer(void)
 	struct cairn_bill_facts facts;
 	struct cairn_bill bill;
 	struct cairn_error error;
-	ok(cairn_trailer_read(cairn_bytes_of("# cairn trailer 1\n# cairn jemalloc 5.3.0-0-g1\n# cairn arenas.page 4096\n# cairn stats.allocated 1000000\n# cairn stats.active 1200000\n"
-					     "# cairn stats.resident 1300000\n# cairn stats.pdirty 2\n# cairn stats.mapped 1400000\n# cairn class 100 5000 400 5\n# cairn class x\n"
-					     "# cairn class 1 1 1 0\n# cairn smaps.rss 2000000\n# cairn smaps.rss.noreserve 1300000\n# cairn smaps.size.noreserve 1400000\n"
-					     "# cairn smaps.rss.file 700000\n# cairn end\n"), &trailer), "a trailer alone");
+	ok(cairn_trailer_read(cairn_bytes_of("# cairn trailer 1\n# cairn jemalloc 5.3.0-0-g1\n# cairn arenas.page 4096\n# cairn "
+					     "stats.allocated 1000000\n# cairn stats.active 1200000\n"
+					     "# cairn stats.resident 1300000\n# cairn stats.pdirty 2\n# cairn stats.mapped 1400000\n# "
+					     "cairn class 100 5000 400 5\n# cairn class x\n"
+					     "# cairn class 1 1 1 0\n# cairn smaps.rss 2000000\n# cairn smaps.rss.noreserve 1300000\n# "
+					     "cairn smaps.size.noreserve 1400000\n"
+					     "# cairn smaps.rss.file 700000\n# cairn end\n"),
+			      &trailer),
+	   "a trailer alone");
 	ok(cairn_bill_facts_read(&facts, &trailer, &error) && facts.dirty == 8192 && facts.has_classes, "its facts");
 	is_near(facts.slack, 0.2, 1e-9, "a fifth of each object was not asked for");
 	cairn_bill_make(&bill, &facts);
 	ok(adds_up(&bill) && bill.total == 2000000, "its bill");
 	is_near((double)bill.lines[CAIRN_BILL_SLACK], 200000, 1, "the slack");
-	ok(cairn_trailer_read(cairn_bytes_of("# cairn trailer 1\n# cairn pid 1\n"), &trailer) && !cairn_bill_facts_read(&facts, &trailer, &error), "one that knows nothing of memory: %s",
-	   error.text);
+	ok(cairn_trailer_read(cairn_bytes_of("# cairn trailer 1\n# cairn pid 1\n"), &trailer) &&
+		   !cairn_bill_facts_read(&facts, &trailer, &error),
+	   "one that knows nothing of memory: %s", error.text);
 }
 
 /* A number that is likely to break something. */
@@ -144,11 +160,16 @@ static void test_hostile(void)
 	uint64_t state = 1;
 	int bad = 0;
 	for (int i = 0; i < 200000; i++) {
-		struct cairn_bill_facts facts = {.has_allocator = i % 8 != 0, .has_classes = i % 3 == 0, .slack = (double)(hostile(&state) % 1000) / 999,
-						 .slack_pages = (double)(hostile(&state) % 1000) / 999, .has_profile = true, .sampled_size = (double)hostile(&state),
-						 .sampled_touched = (double)hostile(&state), .sampled_objects = (double)hostile(&state)};
-		uint64_t *const numbers[] = {&facts.rss, &facts.allocated, &facts.active, &facts.mapped, &facts.retained, &facts.resident, &facts.base, &facts.internal, &facts.cache,
-					     &facts.dirty, &facts.muzzy, &facts.page};
+		struct cairn_bill_facts facts = {.has_allocator = i % 8 != 0,
+						 .has_classes = i % 3 == 0,
+						 .slack = (double)(hostile(&state) % 1000) / 999,
+						 .slack_pages = (double)(hostile(&state) % 1000) / 999,
+						 .has_profile = true,
+						 .sampled_size = (double)hostile(&state),
+						 .sampled_touched = (double)hostile(&state),
+						 .sampled_objects = (double)hostile(&state)};
+		uint64_t *const numbers[] = {&facts.rss,  &facts.allocated, &facts.active, &facts.mapped, &facts.retained, &facts.resident,
+					     &facts.base, &facts.internal,  &facts.cache,  &facts.dirty,  &facts.muzzy,	   &facts.page};
 		for (size_t j = 0; j < sizeof numbers / sizeof *numbers; j++)
 			*numbers[j] = hostile(&state);
 		char name[40];
