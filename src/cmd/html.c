@@ -97,7 +97,7 @@ static void describe(struct cairn_page_series *page, const struct cairn_series *
 {
 	double *seconds = cairn_arena_zero(arena, series->point_count, sizeof *seconds), *totals = cairn_arena_zero(arena, series->point_count, sizeof *totals);
 	for (size_t i = 0; i < series->point_count; i++) {
-		seconds[i] = (double)(series->points[i].time_ns - series->points[0].time_ns) / 1e9;
+		seconds[i] = (double)(series->points[i].origin.time_ns - series->points[0].origin.time_ns) / 1e9;
 		totals[i] = series->points[i].total;
 	}
 	size_t growing = leaks->growing < growth_most ? leaks->growing : growth_most;

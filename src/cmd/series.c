@@ -49,7 +49,7 @@ static void note_choice(const struct cairn_choice *choice, const struct cairn_ca
 		     name.data, choice->other_services);
 	if (choice->other_processes)
 		note("dumps of several processes that ran at the same time; taking those of process %llu and leaving %zu others out",
-		     (unsigned long long)service->process_id, choice->other_processes);
+		     (unsigned long long)service->origin.process_id, choice->other_processes);
 }
 
 /* Adds the dumps of the service that has the most of them. */
@@ -69,9 +69,7 @@ static void add_dumps(struct cairn_series *series, struct reading *reading)
 		candidates[usable++] = (struct cairn_candidate){
 			.prefix = file->named ? file->name.prefix : (struct cairn_bytes){"", 0},
 			.program = cairn_strings_bytes(&profile->strings, profile->process),
-			.process_id = profile->process_id,
-			.start_ns = profile->start_ns,
-			.time_ns = profile->time_ns,
+			.origin = {profile->process_id, profile->start_ns, profile->time_ns},
 		};
 	}
 	if (usable > 0) {

@@ -92,9 +92,9 @@ static void points_json(const struct cairn_timeline *timeline, double limit, str
 		const struct cairn_series_point *point = &timeline->series->points[i];
 		cairn_json_open(json, NULL, '{');
 		cairn_json_text(json, "file", cairn_bytes_of(point->path));
-		cairn_json_number(json, "time", (double)point->time_ns / 1e9);
+		cairn_json_number(json, "time", (double)point->origin.time_ns / 1e9);
 		cairn_json_integer(json, "run", point->run);
-		cairn_json_integer(json, "pid", (int64_t)point->process_id);
+		cairn_json_integer(json, "pid", (int64_t)point->origin.process_id);
 		known_json(json, "resident", point->resident);
 		known_json(json, "limit", cairn_timeline_limit(timeline, i, limit));
 		cairn_json_close(json, '}');
@@ -174,7 +174,7 @@ static void write_page(struct cairn_view *view, const struct cairn_timeline *tim
 	}
 	cairn_timeline_svg(timeline, &(struct cairn_timeline_svg_options){.limit = (double)options->limit, .inside = true}, &chart);
 	struct cairn_page_film film = {
-		.start_ns = series->points[0].time_ns,
+		.start_ns = series->points[0].origin.time_ns,
 		.points = page_points,
 		.layers = page_layers,
 		.layer_count = layers,

@@ -131,5 +131,5 @@ void cairn_trailer_apply(const struct cairn_trailer *trailer, struct cairn_profi
 		profile->time_ns = trailer->time_ns;
 	profile->start_ns = trailer->start_ns;
 	profile->resident_bytes = (double)cairn_trailer_number(trailer, "smaps.rss");
-	profile->limit_bytes = (double)cairn_trailer_number(trailer, "memory.limit");
+	profile->limit_bytes = (double)cairn_trailer_number(trailer, "limit");
 }

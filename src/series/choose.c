@@ -18,9 +18,10 @@ static bool same_service(const struct cairn_candidate *a, const struct cairn_can
 	return cairn_bytes_equal(a->prefix, b->prefix) && cairn_bytes_equal(base_name(a->program), base_name(b->program));
 }
 
-static bool same_process(const struct cairn_candidate *a, const struct cairn_candidate *b)
+bool cairn_origin_same(struct cairn_origin a, struct cairn_origin b)
 {
-	return a->process_id == b->process_id && a->start_ns == b->start_ns;
+	const struct cairn_origin *later = a.time_ns > b.time_ns ? &a : &b, *earlier = later == &a ? &b : &a;
+	return a.process_id == b.process_id && later->start_ns <= earlier->time_ns;
 }
 
 /* The dump whose service has the most. */
@@ -62,14 +63,14 @@ static size_t list_lives(const struct cairn_candidate *dumps, size_t count, stru
 		if (!dumps[i].chosen)
 			continue;
 		size_t at = 0;
-		while (at < known && !same_process(&dumps[lives[at].dump], &dumps[i]))
+		while (at < known && !cairn_origin_same(dumps[lives[at].dump].origin, dumps[i].origin))
 			at++;
 		if (at == known)
-			lives[known++] = (struct life){.dump = i, .first = dumps[i].time_ns, .last = dumps[i].time_ns};
+			lives[known++] = (struct life){.dump = i, .first = dumps[i].origin.time_ns, .last = dumps[i].origin.time_ns};
 		struct life *life = &lives[at];
 		life->count++;
-		life->first = dumps[i].time_ns < life->first ? dumps[i].time_ns : life->first;
-		life->last = dumps[i].time_ns > life->last ? dumps[i].time_ns : life->last;
+		life->first = dumps[i].origin.time_ns < life->first ? dumps[i].origin.time_ns : life->first;
+		life->last = dumps[i].origin.time_ns > life->last ? dumps[i].origin.time_ns : life->last;
 	}
 	return known;
 }
@@ -98,7 +99,7 @@ struct cairn_choice cairn_series_choose(struct cairn_candidate *dumps, size_t co
 	choice.service = lives[0].dump;
 	for (size_t i = 0; i < count; i++)
 		for (size_t l = 0; dumps[i].chosen && l < life_count; l++)
-			if (!lives[l].chosen && same_process(&dumps[lives[l].dump], &dumps[i])) {
+			if (!lives[l].chosen && cairn_origin_same(dumps[lives[l].dump].origin, dumps[i].origin)) {
 				dumps[i].chosen = false;
 				choice.other_processes++;
 			}

@@ -9,12 +9,20 @@
 
 #include "base/bytes.h"
 
+/* Of which process a dump is, and when it was taken. */
+struct cairn_origin {
+	uint64_t process_id; /* 0 when not known */
+	int64_t start_ns;    /* when the process started, as exactly as two clocks tell; 0 when not known */
+	int64_t time_ns;
+};
+
+/* Whether two dumps are of one process. One whose number was used before started after the earlier dump. */
+bool cairn_origin_same(struct cairn_origin a, struct cairn_origin b);
+
 struct cairn_candidate {
 	struct cairn_bytes prefix;  /* of the file's name; empty where it is named otherwise */
 	struct cairn_bytes program; /* its path; empty when not known */
-	uint64_t process_id;        /* 0 when not known */
-	int64_t start_ns;           /* when the process started; 0 when not known */
-	int64_t time_ns;
+	struct cairn_origin origin;
 	bool chosen; /* out */
 };
 

@@ -33,9 +33,7 @@ bool cairn_series_add(struct cairn_series *series, const struct cairn_profile *p
 	}
 	cairn_array_room(series->points, series->point_count, series->point_capacity);
 	series->points[series->point_count++] = (struct cairn_series_point){
-		.time_ns = part->time_ns,
-		.process_id = part->process_id,
-		.start_ns = part->start_ns,
+		.origin = {part->process_id, part->start_ns, part->time_ns},
 		.total = total,
 		.resident = part->resident_bytes,
 		.limit = part->limit_bytes,
@@ -47,14 +45,14 @@ bool cairn_series_add(struct cairn_series *series, const struct cairn_profile *p
 static int by_time(const void *a, const void *b, void *context)
 {
 	const struct cairn_series_point *points = context, *left = &points[*(const uint32_t *)a], *right = &points[*(const uint32_t *)b];
-	if (left->time_ns != right->time_ns)
-		return left->time_ns < right->time_ns ? -1 : 1;
+	if (left->origin.time_ns != right->origin.time_ns)
+		return left->origin.time_ns < right->origin.time_ns ? -1 : 1;
 	return strcmp(left->path, right->path);
 }
 
 static bool same_point(const struct cairn_series_point *a, const struct cairn_series_point *b)
 {
-	return a->time_ns == b->time_ns && a->process_id == b->process_id && a->total == b->total;
+	return a->origin.time_ns == b->origin.time_ns && a->origin.process_id == b->origin.process_id && a->total == b->total;
 }
 
 static uint32_t *numbers(size_t count)
@@ -82,7 +80,7 @@ static size_t sort_points(struct cairn_series *series, uint32_t *place)
 			place[order[i]] = CAIRN_NONE;
 			continue;
 		}
-		if (kept && (point.process_id != sorted[kept - 1].process_id || point.start_ns != sorted[kept - 1].start_ns))
+		if (kept && !cairn_origin_same(sorted[kept - 1].origin, point.origin))
 			run++;
 		point.run = run;
 		place[order[i]] = (uint32_t)kept;

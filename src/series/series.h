@@ -8,11 +8,10 @@
 #define CAIRN_SERIES_SERIES_H
 
 #include "profile/combine.h"
+#include "series/choose.h"
 
 struct cairn_series_point {
-	int64_t time_ns;
-	uint64_t process_id; /* 0 when not known */
-	int64_t start_ns;    /* when that process started; 0 when not known */
+	struct cairn_origin origin;
 	uint32_t run;        /* counts the runs of the service, from 0 */
 	double total;        /* of the default value */
 	double resident;     /* what the process weighed; 0 when not known */

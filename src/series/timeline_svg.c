@@ -129,7 +129,7 @@ static void write_time_axis(const struct drawing *drawing)
 {
 	static const int64_t steps[] = {1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800, 1209600, 2592000};
 	const size_t count = sizeof steps / sizeof *steps;
-	double start = (double)point_at(drawing, 0)->time_ns / 1e9;
+	double start = (double)point_at(drawing, 0)->origin.time_ns / 1e9;
 	size_t s = 0;
 	while (s + 1 < count && drawing->seconds / (double)steps[s] > 9)
 		s++;

@@ -41,5 +41,5 @@ for i in range(count):
         if kind == "weighed":
             weight = int(1.25 * sum(f(age) for f, _ in paths.values()))
             out.write(f"7f0000000000-7f0000001000 r-xp 00000000 00:00 1 /srv/svc\n# cairn trailer 1\n# cairn time {START + STEP * i}.000000000\n# cairn pid {pid}\n# cairn start {START - 60}.000000000\n"
-                      f"# cairn smaps.rss {weight}\n# cairn memory.limit {5 << 30}\n# cairn end\n")
+                      f"# cairn smaps.rss {weight}\n# cairn limit {5 << 30}\n# cairn end\n")
     os.utime(path, (START + STEP * i,) * 2)

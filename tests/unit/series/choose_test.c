@@ -5,20 +5,19 @@
 
 enum { most = 16 };
 
-/* "prefix program pid time" for each dump, with "-" for what is not known; returns which were chosen as a row of x and dots. */
+/* "prefix program pid time [start]" for each dump, with "-" for what is not known; returns which were chosen as a row of x and dots. */
 static const char *choose(const char *const *lines, struct cairn_choice *choice)
 {
 	static char row[most + 1], words[most][2][32];
 	struct cairn_candidate dumps[most] = {0};
 	size_t count = 0;
 	for (; lines[count]; count++) {
-		int process, time;
-		sscanf(lines[count], "%31s %31s %d %d", words[count][0], words[count][1], &process, &time);
+		int process, time, start = 0;
+		sscanf(lines[count], "%31s %31s %d %d %d", words[count][0], words[count][1], &process, &time, &start);
 		dumps[count] = (struct cairn_candidate){
 			.prefix = cairn_bytes_of(words[count][0][0] == '-' ? "" : words[count][0]),
 			.program = cairn_bytes_of(words[count][1][0] == '-' ? "" : words[count][1]),
-			.process_id = (uint64_t)process,
-			.time_ns = time,
+			.origin = {(uint64_t)process, start, time},
 		};
 	}
 	*choice = cairn_series_choose(dumps, count);
@@ -45,6 +44,10 @@ int main(void)
 	is_text(choose(DUMPS("a - 1 1", "a - 2 2", "a - 1 3", "a - 2 4", "a - 1 5"), &choice), "x.x.x", "of two at the same time, the one with the most");
 	is_int(choice.other_processes, 2, "the other's dumps are counted");
 	is_text(choose(DUMPS("a - 1 1", "a - 2 2", "a - 1 3", "a - 3 4", "a - 3 5", "a - 1 3"), &choice), "x.xxxx", "one at the same time and one after it");
+	is_text(choose(DUMPS("a - 1 10 5", "a - 1 20 6", "a - 1 15 4"), &choice), "xxx", "a start that two clocks tell differently");
+	is_int(cairn_origin_same((struct cairn_origin){1, 5, 10}, (struct cairn_origin){1, 6, 20}), 1, "is of one process");
+	is_int(cairn_origin_same((struct cairn_origin){1, 5, 10}, (struct cairn_origin){1, 15, 20}), 0, "the same number after a restart is of another");
+	is_int(cairn_origin_same((struct cairn_origin){1, 15, 20}, (struct cairn_origin){1, 5, 10}), 0, "in either order");
 	is_text(choose(DUMPS("- - 0 1", "- - 0 2", "- - 0 2"), &choice), "xxx", "nothing known, one service");
 	return tap_done();
 }
