@@ -43,6 +43,14 @@ ${CC:-cc} -O2 -g -pthread -DLEAKY_SECONDS=120 examples/leaky/leaky.c -o "$scratc
 mkdir -p "$scratch/run" && chmod 700 "$scratch/run"
 export XDG_RUNTIME_DIR=$scratch/run CAIRN_TOOL=$cairn
 old_tools "$scratch/compat"
+# Other tests run services of these names too: only those of the page's own folder are meant.
+cat >"$scratch/compat/pgrep" <<'SCRIPT'
+#!/bin/sh
+for pid in $(PATH=${PATH#*:} pgrep -x "$2"); do
+	[ "$(readlink "/proc/$pid/cwd")" != "$PWD" ] || echo "$pid"
+done
+SCRIPT
+chmod +x "$scratch/compat/pgrep"
 export PATH=$scratch/compat:$PATH
 run_page() { # run_page FILE PORT PROGRAM...
 	local page=$1 port=$2 other folder=$scratch/${1##*/} block number=0
