@@ -153,8 +153,7 @@ static void draw_all(struct gallery *gallery)
 {
 	struct cairn_profile profiles[2];
 	struct picture *before = NULL;
-	unsigned at = 0;
-	cairn_profile_init(&profiles[1]);
+	unsigned at = 0; /* where the next one goes; the one before is in the other place */
 	for (size_t i = 0; i < gallery->count; i++) {
 		struct picture *picture = &gallery->pictures[i];
 		struct cairn_source_options source = gallery->options->setup.source;
@@ -180,13 +179,13 @@ static void draw_all(struct gallery *gallery)
 				say_failure(gallery, picture->change, &error);
 				picture->change = NULL;
 			}
+			cairn_profile_free(&profiles[!at]);
 		}
-		cairn_profile_free(&profiles[!at]);
-		cairn_profile_init(&profiles[!at]);
 		before = picture;
 		at = !at;
 	}
-	cairn_profile_free(&profiles[!at]);
+	if (before)
+		cairn_profile_free(&profiles[!at]);
 	show_progress(gallery, gallery->count);
 }
 
