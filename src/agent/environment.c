@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static bool is_kept(const char *variable)
@@ -55,10 +56,16 @@ static bool find_own(void *context, const struct cairn_object *module)
 	return true;
 }
 
+static bool is_program(const char *path)
+{
+	struct stat status;
+	return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
+}
+
 static bool try_tool(const char *folder, size_t length, const char *tail, char *out, size_t size)
 {
 	int written = snprintf(out, size, "%.*s%s", (int)length, folder, tail);
-	if (written > 0 && (size_t)written < size && out[0] == '/' && access(out, X_OK) == 0)
+	if (written > 0 && (size_t)written < size && out[0] == '/' && is_program(out))
 		return true;
 	out[0] = 0;
 	return false;
@@ -68,7 +75,7 @@ void cairn_environment_find_tool(const char *configured, const char *search, cha
 {
 	char library[256] = "";
 	if (configured && configured[0]) {
-		snprintf(out, size, "%s", access(configured, X_OK) == 0 ? configured : "");
+		snprintf(out, size, "%s", is_program(configured) ? configured : "");
 		return;
 	}
 	cairn_objects_visit(find_own, &(struct own){library, sizeof library});

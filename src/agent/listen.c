@@ -112,8 +112,7 @@ int cairn_listen_local(struct cairn_listen *place)
 	if (folder >= 0)
 		close(folder);
 	if (!listening) {
-		errno = code;
-		snprintf(place->local_problem, sizeof place->local_problem, "%s: %s", address.sun_path, strerrordesc_np(errno));
+		snprintf(place->local_problem, sizeof place->local_problem, "%s: %s", address.sun_path, cairn_errno_text(code));
 		cairn_descriptor_close(descriptor);
 		return -1;
 	}
@@ -205,10 +204,10 @@ int cairn_listen_tcp(struct cairn_listen *place, const struct cairn_config *conf
 		return refuse_tcp(place, config->listen, "not a loopback address; set a token to listen there");
 	int descriptor = cairn_descriptor_adopt(socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 	if (descriptor < 0)
-		return refuse_tcp(place, config->listen, strerrordesc_np(errno));
+		return refuse_tcp(place, config->listen, cairn_errno_text(errno));
 	setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
 	if (bind(descriptor, &address.any, size) != 0 || listen(descriptor, backlog) != 0) {
-		refuse_tcp(place, config->listen, strerrordesc_np(errno));
+		refuse_tcp(place, config->listen, cairn_errno_text(errno));
 		cairn_descriptor_close(descriptor);
 		return -1;
 	}

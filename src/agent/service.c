@@ -319,7 +319,7 @@ static void read_config(struct cairn_config *config)
 		if (cairn_facts_read(path, &file))
 			cairn_config_file(config, cairn_buffer_bytes(&file));
 		else
-			snprintf(config->problems, sizeof config->problems, "CAIRN_CONFIG: %.200s: %s", path, strerrordesc_np(errno));
+			snprintf(config->problems, sizeof config->problems, "CAIRN_CONFIG: %.200s: %s", path, cairn_errno_text(errno));
 		cairn_buffer_free(&file);
 	}
 	if (folder && folder[0])

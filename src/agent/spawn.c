@@ -32,6 +32,10 @@ struct launch {
 	char stacks[2][stack_size] __attribute__((aligned(16)));
 };
 
+#if !defined(SYS_close_range) /* the C library may be older than the kernel */
+#define SYS_close_range 436
+#endif
+
 static void close_all_from(unsigned first)
 {
 	if (syscall(SYS_close_range, first, ~0u, 0) == 0)

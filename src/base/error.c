@@ -19,6 +19,16 @@ bool cairn_fail(struct cairn_error *error, const char *format, ...)
 	return false;
 }
 
+const char *cairn_errno_text(int code)
+{
+#if __GLIBC_PREREQ(2, 32)
+	const char *text = strerrordesc_np(code);
+#else
+	const char *text = code >= 0 && code < sys_nerr ? sys_errlist[code] : NULL;
+#endif
+	return text ? text : "unknown error";
+}
+
 bool cairn_fail_errno(struct cairn_error *error, const char *format, ...)
 {
 	int code = errno;
@@ -29,7 +39,7 @@ bool cairn_fail_errno(struct cairn_error *error, const char *format, ...)
 	vsnprintf(error->text, sizeof error->text, format, arguments);
 	va_end(arguments);
 	size_t used = strlen(error->text);
-	snprintf(error->text + used, sizeof error->text - used, ": %s", strerror(code));
+	snprintf(error->text + used, sizeof error->text - used, ": %s", cairn_errno_text(code));
 	return false;
 }
 

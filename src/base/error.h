@@ -19,6 +19,9 @@ bool cairn_fail(struct cairn_error *error, const char *format, ...) __attribute_
 /* The same, followed by ": " and what errno says. */
 bool cairn_fail_errno(struct cairn_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* What errno CODE means, in English: no locale, no allocation. */
+const char *cairn_errno_text(int code);
+
 /* Puts a formatted prefix in front of the message that is already there. Returns false. */
 bool cairn_fail_within(struct cairn_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

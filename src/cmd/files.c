@@ -32,7 +32,7 @@ static bool is_dump(const char *path)
 	if (length <= 0)
 		return false;
 	enum cairn_format format = cairn_profile_sniff((struct cairn_bytes){head, (size_t)length});
-	return format != CAIRN_FORMAT_UNKNOWN && format != CAIRN_FORMAT_FOLDED && format != CAIRN_FORMAT_CONTENTION;
+	return format != CAIRN_FORMAT_UNKNOWN && format != CAIRN_FORMAT_FOLDED;
 }
 
 static int64_t modified_ns(const struct stat *status)

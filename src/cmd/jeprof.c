@@ -115,8 +115,17 @@ static bool load(struct run *run, struct cairn_error *error)
 	return cairn_source_load(&run->profile, &run->source, (int)names->count, operands, error);
 }
 
+/* What a wait took on average, stack by stack: jeprof adds these up as it does sums. */
+static void average_delays(struct cairn_profile *profile)
+{
+	for (size_t i = 0; i < profile->sample_count; i++) {
+		double *values = &profile->values[i * profile->value_count];
+		values[1] = values[0] != 0 ? values[1] / values[0] : 0;
+	}
+}
+
 /* What jeprof calls the values of a profile that is no heap's. */
-static void choose_value(const struct cairn_profile *profile, struct cairn_view_options *view)
+static void choose_value(const struct cairn_profile *profile, const struct cairn_jeprof_options *options, struct cairn_view_options *view)
 {
 	if (profile->kind == CAIRN_PROFILE_HEAP)
 		return;
@@ -126,6 +135,8 @@ static void choose_value(const struct cairn_profile *profile, struct cairn_view_
 		view->value = "samples";
 	if (profile->kind == CAIRN_PROFILE_GROWTH && objects)
 		view->value = "objects";
+	if (profile->kind == CAIRN_PROFILE_CONTENTION && options->contentions && !options->total_delay)
+		view->value = "contentions";
 }
 
 /* The one file of the profile, unpacked into UNPACKED where it was packed; empty where there are several, or none to read twice. */
@@ -160,7 +171,8 @@ static bool write_raw(struct run *run, struct cairn_error *error)
 		enum cairn_profile_kind kind = run->profile.kind;
 		if (format != CAIRN_FORMAT_SYMBOLIZED) {
 			cairn_symbolized_names(&run->profile, run->options.program, &run->out);
-			cairn_buffer_text(&run->out, kind == CAIRN_PROFILE_GROWTH ? "--- growth\n" : kind == CAIRN_PROFILE_CPU ? "--- profile\n" : "--- heap\n");
+			if (kind != CAIRN_PROFILE_CONTENTION) /* whose own first line says it */
+				cairn_buffer_text(&run->out, kind == CAIRN_PROFILE_GROWTH ? "--- growth\n" : kind == CAIRN_PROFILE_CPU ? "--- profile\n" : "--- heap\n");
 		}
 		cairn_buffer_append(&run->out, original.data, original.length);
 	}
@@ -200,7 +212,7 @@ static bool report(struct run *run, const char *thread, const char *only, struct
 {
 	struct cairn_view_options view = cairn_jeprof_view_options(&run->options);
 	struct cairn_jeprof jeprof;
-	choose_value(&run->profile, &view);
+	choose_value(&run->profile, &run->options, &view);
 	view.filter.tag_focus = only;
 	bool good = cairn_jeprof_make(&jeprof, &run->profile, &view, error);
 	jeprof.show_bytes = run->options.show_bytes;
@@ -251,7 +263,7 @@ static int run_shell(struct run *run)
 {
 	struct cairn_view_setup setup = {.source = run->source, .view = cairn_jeprof_view_options(&run->options)};
 	cairn_view_untold(&setup);
-	choose_value(&run->profile, &setup.view);
+	choose_value(&run->profile, &run->options, &setup.view);
 	setup.shape.bytes = run->options.show_bytes;
 	setup.shape.by_cum = run->options.cum;
 	return cairn_shell_run(&run->profile, &setup, true);
@@ -262,6 +274,8 @@ static int run_loaded(struct run *run, struct cairn_error *error)
 	const struct cairn_jeprof_options *options = &run->options;
 	if (!refuse_lines(options, &run->profile, error))
 		return cairn_say_error(error->text);
+	if (run->profile.kind == CAIRN_PROFILE_CONTENTION && options->mean_delay && !options->total_delay && !options->contentions)
+		average_delays(&run->profile);
 	bool good;
 	if (options->mode == CAIRN_JEPROF_INTERACTIVE)
 		return run_shell(run);

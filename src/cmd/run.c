@@ -312,9 +312,10 @@ static int run(const void *values, int count, char **operands)
 	}
 	if (!find_program(operands[0], program)) {
 		struct cairn_error error;
-		cairn_fail(&error, "%s: no such program", operands[0]);
+		bool there = strchr(operands[0], '/') && access(operands[0], F_OK) == 0;
+		cairn_fail(&error, there ? "%s: no program, or not one you may run" : "%s: no such program", operands[0]);
 		cairn_say_error(error.text);
-		return exit_not_found;
+		return there ? exit_not_started : exit_not_found;
 	}
 	if (options.prefix) {
 		snprintf(prefix, sizeof prefix, "%s", options.prefix);

@@ -24,6 +24,7 @@ enum cairn_profile_kind {
 	CAIRN_PROFILE_HEAP,   /* live, and perhaps all, allocations */
 	CAIRN_PROFILE_GROWTH, /* memory obtained from the system; never given back */
 	CAIRN_PROFILE_CPU,
+	CAIRN_PROFILE_CONTENTION, /* waiting for locks */
 	CAIRN_PROFILE_OTHER, /* folded text, or a pprof of something else */
 };
 

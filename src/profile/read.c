@@ -144,7 +144,7 @@ bool cairn_profile_read_plain(struct cairn_reader *reader, struct cairn_bytes in
 		cairn_text_line(&text, &line, NULL);
 		return cairn_profile_read_plain(reader, text, error);
 	case CAIRN_FORMAT_CONTENTION:
-		return cairn_fail(error, "%s: a contention profile tells of locks, not of memory; Cairn does not read it", reader->name);
+		return cairn_contention_read(reader, text, error);
 	case CAIRN_FORMAT_FLAT:
 		return cairn_flat_read(reader, text, error);
 	case CAIRN_FORMAT_HEAP:

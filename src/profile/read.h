@@ -16,7 +16,7 @@ enum cairn_format {
 	CAIRN_FORMAT_FLAT,       /* "heap profile:", growth */
 	CAIRN_FORMAT_SYMBOLIZED, /* "--- symbol" */
 	CAIRN_FORMAT_SECTION,    /* a "--- heap" line, then another format */
-	CAIRN_FORMAT_CONTENTION, /* known, not read */
+	CAIRN_FORMAT_CONTENTION, /* "--- contention", "--- Stacks:" */
 	CAIRN_FORMAT_CPU,        /* gperftools' binary */
 	CAIRN_FORMAT_PPROF,
 	CAIRN_FORMAT_FOLDED,
@@ -50,6 +50,7 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 bool cairn_flat_read(struct cairn_reader *reader, struct cairn_bytes text, struct cairn_error *error);
 bool cairn_symbolized_read(struct cairn_reader *reader, struct cairn_bytes text, struct cairn_error *error);
 bool cairn_cpu_read(struct cairn_reader *reader, struct cairn_bytes data, struct cairn_error *error);
+bool cairn_contention_read(struct cairn_reader *reader, struct cairn_bytes text, struct cairn_error *error);
 bool cairn_folded_read(struct cairn_reader *reader, struct cairn_bytes text, struct cairn_error *error);
 bool cairn_pprof_read(struct cairn_reader *reader, struct cairn_bytes data, struct cairn_error *error);
 

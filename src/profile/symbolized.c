@@ -141,9 +141,14 @@ bool cairn_symbolized_read(struct cairn_reader *reader, struct cairn_bytes text,
 			cairn_profile_warn(profile, "%zu lines of the symbol section are no names", names.odd_lines);
 		if (process)
 			profile->process = process;
-		profile->format = profile->kind == CAIRN_PROFILE_CPU      ? "symbolized CPU profile"
-				  : profile->kind == CAIRN_PROFILE_GROWTH ? "symbolized growth profile"
-									  : "symbolized heap profile";
+		static const char *const formats[] = {
+			[CAIRN_PROFILE_HEAP] = "symbolized heap profile",
+			[CAIRN_PROFILE_GROWTH] = "symbolized growth profile",
+			[CAIRN_PROFILE_CPU] = "symbolized CPU profile",
+			[CAIRN_PROFILE_CONTENTION] = "symbolized contention profile",
+			[CAIRN_PROFILE_OTHER] = "symbolized profile",
+		};
+		profile->format = formats[profile->kind];
 	}
 	free_names(&names);
 	return good;

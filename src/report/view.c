@@ -283,8 +283,7 @@ const uint32_t *cairn_view_stack(struct cairn_view *view, size_t sample, size_t 
 		uint32_t location = profile->stacks[at->stack + d];
 		for (uint32_t s = view->first[location]; s < view->first[location + 1]; s++) {
 			const struct cairn_slot *slot = &view->slots[s];
-			/* All up to here is the allocator's: an entry to it always, its inner frames while nothing else came by. */
-			if (slot->allocator == CAIRN_ALLOCATOR_ENTRY || (slot->allocator == CAIRN_ALLOCATOR_INNER && count == 0)) {
+			if (cairn_allocator_cuts(slot->allocator, count)) {
 				cut = slot;
 				cut_location = location;
 				count = root = 0;

@@ -227,11 +227,7 @@ enum cairn_allocator_kind cairn_allocator_frame(const struct cairn_allocator *al
 	return by_name > by_module ? by_name : by_module;
 }
 
-size_t cairn_allocator_cut(const uint8_t *kinds, size_t depth)
+bool cairn_allocator_cuts(enum cairn_allocator_kind kind, size_t kept)
 {
-	size_t cut = 0;
-	for (size_t i = 0; i < depth; i++)
-		if (kinds[i] == CAIRN_ALLOCATOR_ENTRY || (kinds[i] == CAIRN_ALLOCATOR_INNER && cut == i))
-			cut = i + 1;
-	return cut == depth && depth ? depth - 1 : cut;
+	return kind == CAIRN_ALLOCATOR_ENTRY || (kind == CAIRN_ALLOCATOR_INNER && kept == 0);
 }

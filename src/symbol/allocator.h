@@ -30,8 +30,9 @@ void cairn_allocator_free(struct cairn_allocator *allocator);
 /* The kind of a frame of LOCATION; FRAME is its index in the profile's frames, CAIRN_NONE for a location without names. */
 enum cairn_allocator_kind cairn_allocator_frame(const struct cairn_allocator *allocator, uint32_t location, uint32_t frame);
 
-/* How many frames to take off the leaf of a stack whose frames are of these KINDS, leaf first. Never all of them. */
-size_t cairn_allocator_cut(const uint8_t *kinds, size_t depth);
+/* From the leaf up, with KEPT frames kept so far: whether a frame of KIND shows that all up to it is the allocator's. An entry
+ * to it always does, its inner frames while nothing else came by. A caller keeps the last frame of a stack that is all cut. */
+bool cairn_allocator_cuts(enum cairn_allocator_kind kind, size_t kept);
 
 /* Whether a file of that path is an allocator's, and nothing else: libjemalloc.so.2, libtcmalloc_minimal.so.4. */
 bool cairn_allocator_is_module(const char *path);

@@ -50,7 +50,7 @@ const char *cairn_debuginfod_fetch(struct cairn_arena *arena, const char *build_
 	int descriptor = (executable ? library.find_executable : library.find_debuginfo)(library.client, (const unsigned char *)build_id, 0, &path);
 	pthread_mutex_unlock(&one_at_a_time);
 	if (descriptor < 0) {
-		cairn_fail(error, "debuginfod: %s", strerror(-descriptor));
+		cairn_fail(error, "debuginfod: %s", cairn_errno_text(-descriptor));
 		return NULL;
 	}
 	close(descriptor);

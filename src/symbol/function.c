@@ -28,6 +28,14 @@ struct walk {
 	const struct cairn_call *around[deepest]; /* the call each level of the tree is inside of; NULL outside of any asked for */
 };
 
+static struct cairn_call *new_call(struct walk *walk, const struct cairn_entry *entry, const struct cairn_call *caller)
+{
+	struct cairn_call *call = cairn_arena_alloc(walk->arena, sizeof *call);
+	*call = (struct cairn_call){caller, cairn_names_of(walk->names, walk->unit, entry), entry->call_file, entry->call_line,
+		entry->call_column};
+	return call;
+}
+
 /* The call ENTRY describes, when any of the addresses is in its ranges: it is then theirs, until a later entry further in
  * takes them over. */
 static const struct cairn_call *match(struct walk *walk, const struct cairn_entry *entry, const struct cairn_call *caller)
@@ -42,15 +50,15 @@ static const struct cairn_call *match(struct walk *walk, const struct cairn_entr
 			break;
 		}
 		if (found && !call)
-			call = cairn_arena_alloc(walk->arena, sizeof *call);
+			call = new_call(walk, entry, caller);
 		for (size_t i = first; i < first + found; i++) {
 			walk->left -= walk->calls[i] == NULL;
 			walk->calls[i] = call;
 		}
 	}
-	if (call)
-		*call = (struct cairn_call){caller, cairn_names_of(walk->names, walk->unit, entry), entry->call_file, entry->call_line,
-			entry->call_column};
+	/* DWARF 2 cannot write ranges: of code in several pieces it has the first, and what is inlined in the others lies outside. */
+	if (!call && caller && walk->unit->encoding.version == 2 && cairn_names_spend(walk->names, 1))
+		call = new_call(walk, entry, caller);
 	return call;
 }
 

@@ -22,13 +22,14 @@ serve() {
 	socket[$name]=$scratch/cairn/${pid[$name]}.sock
 	until redis-cli -p "${port[$name]}" ping >/dev/null 2>&1; do sleep 0.1; done
 }
-ticks() { awk '{print $14 + $15}' "/proc/$1/stat"; }
-# cost NAME: CPU microseconds per request over one load
+# spent PID: CPU time of all its threads, in nanoseconds
+spent() { cat "/proc/$1/task/"*/schedstat | awk '{sum += $1} END {printf "%.0f", sum}'; }
+# cost NAME: CPU time of one load
 cost() {
 	local before after
-	before=$(ticks "${pid[$1]}")
+	before=$(spent "${pid[$1]}")
 	redis-benchmark -p "${port[$1]}" -n "$requests" -r 100000 -d 100 -t set -q >/dev/null 2>&1
-	after=$(ticks "${pid[$1]}")
+	after=$(spent "${pid[$1]}")
 	echo $((after - before)) >>"$scratch/cost.$1"
 }
 middle() { sort -g "$1" | awk '{a[NR] = $1} END {print a[int((NR + 1) / 2)]}'; }
@@ -44,7 +45,7 @@ serve snapshots $profiling LD_PRELOAD="$library"
 (while sleep 1; do curl -s -o "$scratch/ours.heap" --unix-socket "${socket[snapshots]}" http://localhost/pprof/heap; done) &
 pid[poller]=$!
 for _ in $(seq "$pairs"); do for name in plain stock agent dumping snapshots; do cost $name; done; done
-per() { awk "BEGIN {printf \"%.2f\", $(middle "$scratch/cost.$1") * 10000 / $requests}"; }
+per() { awk "BEGIN {printf \"%.3f\", $(middle "$scratch/cost.$1") / 1000 / $requests}"; }
 printf 'agent: CPU us per request: plain %s, profiling %s, with the idle agent %s; a dump a second: stock %s, agent %s (medians of %s)\n' \
 	"$(per plain)" "$(per stock)" "$(per agent)" "$(per dumping)" "$(per snapshots)" "$pairs"
 printf 'agent: idle agent / profiling without it: %s (at most 1.02); a snapshot a second / stock dumps: %s (at most 1.03)\n' "$(compare stock agent)" "$(compare dumping snapshots)"

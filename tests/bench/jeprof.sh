@@ -40,4 +40,4 @@ compare '--base' --text --base "$base"
 
 heading 'The shell on that dump (wanted: each under 0.1 s)'
 python3 tests/bench/shell.py "$cairn" "$dump" top20 'list BlueStore::_open_db' 'peek BlueStore::mkfs' tree traces tags 'top --lines --cum' 'top --focus=rocksdb' \
-	flame collapsed options
+	'disasm BlueStore::_open_db' callgrind flame collapsed options

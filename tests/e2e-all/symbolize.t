@@ -4,7 +4,7 @@
 . tests/e2e/agree.sh
 need g++ objcopy llvm-symbolizer python3 nm
 
-for flags in '-O0 -gdwarf-4' '-O2 -gdwarf-5' '-O3 -flto -gdwarf-5'; do
+for flags in '-O0 -gdwarf-4' '-O2 -gdwarf-5' '-O3 -flto -gdwarf-5' '-O2 -g -static'; do
 	build sample g++ $flags && agrees "g++ $flags" "$scratch/sample"
 done
 build plain g++ -O2 -g
@@ -16,7 +16,7 @@ else
 	skip 'sections compressed by zstd' 'this objcopy cannot write them'
 fi
 objcopy --remove-section=.debug_aranges "$scratch/plain" "$scratch/bare" && agrees 'without .debug_aranges' "$scratch/bare" "$scratch/plain"
-# llvm-symbolizer does not look for .dwo files beside the program; it reads the twin that is not split.
+# In the split program llvm-symbolizer 14 shows no inlined frames of plain.c; it reads the twin that is not split.
 build split g++ -O2 -g -gsplit-dwarf && agrees 'split DWARF 5 in .dwo files' "$scratch/split" "$scratch/plain"
 build plain4 g++ -O2 -gdwarf-4 && build split4 g++ -O2 -gdwarf-4 -gsplit-dwarf &&
 	agrees 'split DWARF 4 in .dwo files' "$scratch/split4" "$scratch/plain4"

@@ -36,18 +36,21 @@ curl -s --max-time 2 "http://127.0.0.1:$port/cairn/status" >/dev/null
 ok $((! $?)) "and is not listened on"
 
 cat >"$scratch/clients.py" <<'P'
-import socket, sys, threading, time
+import socket, sys, time
 host, port = sys.argv[2].split("//")[1].split(":")
 address = (host, int(port))
 def connect():
     s = socket.create_connection(address); s.settimeout(15); return s
-def get(path, method=b"GET", extra=b""):
-    s = connect(); s.sendall(method + b" " + path + b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" + extra + b"\r\n")
+def ask(s, path):
+    s.sendall(b"GET " + path + b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+def answer(s):
     data = b""
     while True:
         part = s.recv(65536)
         if not part: return data
         data += part
+def get(path):
+    s = connect(); ask(s, path); return answer(s)
 what = sys.argv[1]
 if what == "slow":       # half a request, for longer than allowed
     s = connect(); s.sendall(b"GET / HTTP/1.1\r\nHo"); began = time.time(); data = s.recv(1000)
@@ -77,9 +80,9 @@ elif what == "chunked":
     for part in (b"8\r\nactivate\r\n", b"6\r\n=false\r\n", b"0\r\n\r\n"): s.sendall(part); time.sleep(0.05)
     print(s.recv(4096).split(b"\r\n\r\n")[1].decode())
 elif what == "share":    # many at once
-    results = []
-    threads = [threading.Thread(target=lambda: results.append(get(b"/pprof/heap").count(b"heap_v2/"))) for _ in range(6)]
-    [t.start() for t in threads]; [t.join() for t in threads]; print(sum(results))
+    clients = [connect() for _ in range(6)]
+    for s in clients: ask(s, b"/pprof/heap")
+    print(sum(answer(s).count(b"heap_v2/") for s in clients))
 elif what == "garbage":
     import os
     for _ in range(300):

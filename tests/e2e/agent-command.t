@@ -71,6 +71,8 @@ ok $? "RISEDEV_ENABLE_HEAP_PROFILE leaves compute-node.PID.N.iN.heap"
 is $? 137 "a command that is killed"
 "$cairn" run -q -- "$scratch/nosuch" 2>/dev/null
 is $? 127 "a command that is not there"
+"$cairn" run -- "$root/README.md" >/dev/null 2>&1
+is $? 126 "a file that is no program"
 port=$(free_port)
 "$cairn" run -q --listen 127.0.0.1:$port -- "$scratch/host" --some --options 2>/dev/null &
 runner=$!

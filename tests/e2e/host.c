@@ -1,5 +1,6 @@
 /* host.c - a service of many troubles, for tests of the agent: allocates all the time and does what its argument says.
  * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -110,6 +111,22 @@ static void prefork(void)
 		printf("child %d\n", pid);
 	}
 	fflush(stdout);
+	serve();
+}
+
+/* Children that no handler hears of, and that end with everything a process does at its end: by _Fork, and past libc. */
+static void fork_unheard(void)
+{
+	int good = 0;
+	usleep(300000); /* the agent is up by then */
+	for (int i = 0; i < 20; i++) {
+		int status;
+		pid_t pid = i % 2 ? _Fork() : (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+		if (pid == 0)
+			exit(0);
+		good += waitpid(pid, &status, 0) == pid && status == 0;
+	}
+	printf("unheard %d\n", good);
 	serve();
 }
 
@@ -259,6 +276,8 @@ int main(int argc, char **argv)
 		load_and_unload();
 	else if (strcmp(mode, "prefork") == 0)
 		prefork();
+	else if (strcmp(mode, "unheard") == 0)
+		fork_unheard();
 	else if (strcmp(mode, "daemon") == 0)
 		become_daemon();
 	else if (strcmp(mode, "closeall") == 0)

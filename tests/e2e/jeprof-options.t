@@ -70,6 +70,20 @@ same calls --callgrind leaky now.heap
 same text --heapcheck --scale=2 --maxdegree=4 --nodecount=3 --nodefraction=.1 --edgefraction=.1 --text leaky now.heap
 same text --lib_prefix=/nowhere,/usr --add_lib=leaky --tools=/usr/bin/ --debug-syms-by-id --seconds=5 --total_delay leaky now.heap
 JEPROF_TOOLS=/usr/bin/ same text --text leaky now.heap
+# Waiting for locks, at the places of the heap dump.
+locks() { # locks HEADER: a contention profile with these first lines
+	printf '%s\n' "$@"
+	awk '/^@/ { n++; printf "%.0f %d %s\n", 7654321 * n % 99999937 * 1000, n % 7 + 1, $0 } /^MAPPED/ { maps = 1; next } maps' now.heap
+}
+locks '--- contention:' 'cycles/second = 3000000000' 'sampling period = 100' 'ms since reset = 60000' >locks
+locks '--- Stacks:' 'sampling period = 10' 'discarded samples = 3' >old-locks
+same text --text leaky locks
+same text --cum --total_delay --lines leaky locks
+same text --contentions leaky locks
+same text --mean_delay leaky locks
+same text --text leaky old-locks
+same text --base old-locks leaky locks
+same listing --list=remember leaky locks
 
 compare_all
 

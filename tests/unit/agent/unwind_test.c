@@ -377,7 +377,8 @@ static void test_guard_page(void)
  * libgcc, which has the handler's frames before it, ends with ours. In code without unwind information (_init and _fini of
  * any library) libgcc stops, and ours may go on by the frame pointer. */
 static atomic_uint random_taken, random_equal, random_further;
-static struct stack different[2]; /* the first pair that is not equal */
+static struct stack different[2]; /* a pair that is not equal: that of whoever sets the flag */
+static atomic_flag different_taken = ATOMIC_FLAG_INIT;
 
 static void handle_random(int signal, siginfo_t *info, void *context)
 {
@@ -398,7 +399,7 @@ static void handle_random(int signal, siginfo_t *info, void *context)
 		random_equal++;
 	} else if (as_far) {
 		random_further++;
-	} else if (different[0].count == 0) {
+	} else if (!atomic_flag_test_and_set(&different_taken)) {
 		different[0] = ours;
 		different[1] = theirs;
 	}
@@ -471,6 +472,8 @@ static void test_random_instants(void)
 
 int main(void)
 {
+	if (!cairn_code_is_live()) /* as the agent does on an older C library */
+		cairn_code_refresh();
 	test_shapes();
 	test_signals();
 	test_threads();

@@ -52,7 +52,7 @@ static void test_others(void)
 	like_text(error.text, "cut short in its symbol section", "is refused");
 	ok(!read_text("--- symbol\n---\n--- symbol\n---\n--- symbol\n---\n--- symbol\n---\n--- symbol\n---\n"),
 	   "names within names");
-	ok(!read_text("--- symbol\n---\n--- contention\n1 2 @ 0x1\n"), "around a contention profile");
+	ok(read_text("--- symbol\n0x1 lock\n---\n--- contention\n1 2 @ 0x1\n"), "around a contention profile");
 }
 
 int main(void)
