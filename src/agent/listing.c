@@ -99,8 +99,7 @@ static void see_file(void *context, const char *name)
 {
 	struct reading *reading = context;
 	struct stat status;
-	if (!cairn_dump_is_name(name) || cairn_dump_is_temporary(name) ||
-	    fstatat(reading->folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode))
+	if (!cairn_dump_is_name(name) || fstatat(reading->folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode))
 		return;
 	uint32_t number = *slot_of(reading, name);
 	struct cairn_dump *known = number ? &reading->listing->dumps[number - 1] : NULL;

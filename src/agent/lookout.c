@@ -165,6 +165,12 @@ int cairn_lookout_look(struct cairn_agent *agent)
 	}
 	if (lookout->rules.interval)
 		lookout->reading.allocated = cairn_jemalloc_total(&agent->profiler.jemalloc);
+	if (agent->forked && !lookout->trigger.seen) {
+		/* What a child has from its parent is the parent's to report: its own story begins here. */
+		cairn_trigger_look(&lookout->trigger, &lookout->rules, &lookout->reading, now);
+		cairn_trigger_dumped(&lookout->trigger, &lookout->rules, &lookout->reading, CAIRN_TRIGGER_NONE, true);
+		return idle_ms;
+	}
 	enum cairn_lookout_state state = atomic_load(&lookout->state);
 	if (state == CAIRN_LOOKOUT_DUMPED || state == CAIRN_LOOKOUT_FAILED) {
 		cairn_trigger_dumped(&lookout->trigger, &lookout->rules, &lookout->due, lookout->reason, state == CAIRN_LOOKOUT_DUMPED);
