@@ -200,8 +200,9 @@ void cairn_dump_write_line(const struct cairn_dump *dump, struct cairn_buffer *o
 	char line[640], life[CAIRN_LIFE_TEXT];
 	int length = snprintf(line, sizeof line, "%s\t%llu\t%lld\t%lld\t%lld\t%s\t%llu\t%llu\t%llu\t%llu\t%s", dump->name,
 			      (unsigned long long)dump->size, (long long)dump->modified_ns, (long long)dump->time_ns,
-			      (long long)dump->uptime_ns, cairn_life_text(&dump->process, life), (unsigned long long)dump->memory, (unsigned long long)dump->sampled,
-			      (unsigned long long)dump->group, (unsigned long long)dump->kills, dump->reason);
+			      (long long)dump->uptime_ns, cairn_life_text(&dump->process, life), (unsigned long long)dump->memory,
+			      (unsigned long long)dump->sampled, (unsigned long long)dump->group, (unsigned long long)dump->kills,
+			      dump->reason);
 	if (length > 0 && (size_t)length < sizeof line)
 		cairn_buffer_format(out, "%016llx\t%s\n", (unsigned long long)cairn_hash_text((struct cairn_bytes){line, (size_t)length}), line);
 }

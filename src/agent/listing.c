@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 enum { dumps_maximum = 1 << 16, index_maximum = 32 << 20, ended_processes_kept = 8 };
+static const int64_t uptime_most_ns = (int64_t)1 << 60; /* some 36 years */
 
 /* getdents64 by hand: opendir would allocate. */
 void cairn_listing_visit(int descriptor, void (*see)(void *context, const char *name), void *context)
@@ -90,9 +91,10 @@ static void read_index(struct reading *reading)
 	cairn_buffer_free(&text);
 }
 
+/* Anybody may give a file any time; one before 1970 or past 2255 counts as 1970. */
 static int64_t time_of(const struct timespec *time)
 {
-	return (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
+	return time->tv_sec < 0 || time->tv_sec > (int64_t)9000000000 ? 0 : (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
 }
 
 static void see_file(void *context, const char *name)
@@ -148,7 +150,7 @@ static void settle_times(struct cairn_listing *listing)
 	int64_t booted = cairn_clock_wall_ns() - cairn_clock_read(CLOCK_BOOTTIME);
 	for (size_t i = 0; i < listing->count; i++) {
 		struct cairn_dump *dump = &listing->dumps[i];
-		if (dump->uptime_ns && boot && dump->process.boot == boot)
+		if (dump->uptime_ns > 0 && dump->uptime_ns < uptime_most_ns && boot && dump->process.boot == boot)
 			dump->time_ns = booted + dump->uptime_ns;
 	}
 }

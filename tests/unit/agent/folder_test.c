@@ -387,6 +387,22 @@ static void test_clock(void)
 		snprintf(name, sizeof name, "%d.heap", i);
 		ok(cairn_folder_write(&folder, name, cairn_bytes_of(text[i]), &manual, &error), "dump %d", i);
 	}
+	static const char never[] = "heap_v2/1\n\nMAPPED_LIBRARIES:\n# cairn trailer 1\n# cairn time 9223372035.999999999\n"
+				    "# cairn uptime 9223372035.999999999\n# cairn process 1.1.%08x\n# cairn end\n";
+	snprintf(text[0], sizeof text[0], never, self.boot);
+	write_plain("never.heap", text[0], strlen(text[0]));
+	static const char *const strange[] = {"before.heap", "far.heap"};
+	for (int i = 0; i < 2; i++) {
+		struct timespec times[2] = {{.tv_sec = i ? (time_t)1 << 40 : -5}, {.tv_sec = i ? (time_t)1 << 40 : -5}};
+		write_plain(strange[i], "heap_v2/1\n\nMAPPED_LIBRARIES:\n", 29);
+		utimensat(AT_FDCWD, path_of(strange[i]), times, 0);
+	}
+	ok(cairn_folder_list(&folder, &listing, &error) && listing.count == 5, "times that nobody can mean do no harm");
+	cairn_listing_plan(&listing, &(struct cairn_folder_limits){.count = 1, .age_seconds = 1}, (int64_t)wall.tv_sec * 1000000000, 0);
+	cairn_listing_free(&listing);
+	unlink(path_of("never.heap"));
+	unlink(path_of("before.heap"));
+	unlink(path_of("far.heap"));
 	ok(cairn_folder_list(&folder, &listing, &error) && listing.count == 2, "listed");
 	is_text(listing.dumps[1].name, "1.heap", "the second is the newer although the clock says otherwise");
 	ok(listing.dumps[1].marks & CAIRN_DUMP_NEWEST && listing.dumps[0].marks & CAIRN_DUMP_FIRST, "and marked so");
