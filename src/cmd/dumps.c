@@ -2,14 +2,11 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/folder.h"
 #include "base/descriptor.h"
-#include "base/file.h"
 #include "base/text.h"
 #include "cmd/command.h"
 #include "cmd/target.h"
 
-#include <stdio.h>
 #include <time.h>
-
 
 struct options {
 	struct cairn_target_options target;
