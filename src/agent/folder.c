@@ -207,16 +207,6 @@ static bool thin(int descriptor, const struct cairn_folder *folder, uint64_t spa
 	return good;
 }
 
-bool cairn_folder_thin(const struct cairn_folder *folder, size_t *removed, struct cairn_error *error)
-{
-	if (removed)
-		*removed = 0;
-	int descriptor = open_existing(folder, error);
-	bool good = descriptor >= 0 && thin(descriptor, folder, 0, removed, error);
-	cairn_descriptor_close(descriptor);
-	return good;
-}
-
 static bool has_limits(const struct cairn_folder *folder)
 {
 	return folder->limits.count || folder->limits.bytes || folder->limits.age_seconds;
@@ -236,6 +226,17 @@ static uint64_t lacking(int descriptor, const struct cairn_folder *folder, uint6
 		*floor = share < (uint64_t)1 << 30 ? share : (uint64_t)1 << 30;
 	}
 	return size + *floor > *available ? size + *floor - *available : 0;
+}
+
+bool cairn_folder_thin(const struct cairn_folder *folder, size_t *removed, struct cairn_error *error)
+{
+	if (removed)
+		*removed = 0;
+	int descriptor = open_existing(folder, error);
+	uint64_t available, floor, spare = descriptor >= 0 && has_limits(folder) ? lacking(descriptor, folder, 0, &available, &floor) : 0;
+	bool good = descriptor >= 0 && thin(descriptor, folder, spare, removed, error);
+	cairn_descriptor_close(descriptor);
+	return good;
 }
 
 static bool make_room(int descriptor, const struct cairn_folder *folder, const char *name, uint64_t size, struct cairn_error *error)

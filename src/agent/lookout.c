@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-static const int64_t tidy_every_ns = 10 * (int64_t)1000000000, tidy_at_least_ns = 600 * (int64_t)1000000000;
+static const int64_t second = 1000000000;
+static const int64_t tidy_every_ns = 10 * second, tidy_busy_ns = second, tidy_at_least_ns = 600 * second;
 enum { idle_ms = 1000, dumping_ms = 20 };
 
 void cairn_lookout_clear(struct cairn_lookout *lookout)
@@ -113,8 +114,8 @@ static void start_dump(struct cairn_agent *agent, enum cairn_trigger_reason reas
 	}
 }
 
-/* Others write into the folder too, jemalloc's gdump thousands of files. It is thinned when it has changed, not while files
- * are so young that their writers may be at it, and from time to time for what has become old. */
+/* Others write into the folder too, jemalloc's gdump thousands of files. It is thinned when it has changed, every second while there is
+ * something to remove, and from time to time for what has become old. Files so young that their writers may be at it are left for later. */
 static void tidy(struct cairn_call *call)
 {
 	struct cairn_lookout *lookout = &call->agent->lookout;
@@ -131,7 +132,8 @@ static void tidy(struct cairn_call *call)
 	lookout->tidied_ns = cairn_clock_ns();
 	cairn_folder_thin(&folder, &removed, &error);
 	atomic_fetch_add(&lookout->thinned, (unsigned)removed);
-	bool settled = now - changed > 2 * (int64_t)1000000000;
+	atomic_store(&lookout->busy, removed > 0);
+	bool settled = now - changed > 2 * second;
 	lookout->seen_folder_ns = settled && stat(folder.path, &status) == 0 ?
 				  (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec : 0;
 }
@@ -148,7 +150,7 @@ static void look_at_folder(struct cairn_agent *agent, int64_t now)
 	struct cairn_lookout *lookout = &agent->lookout;
 	if (now < lookout->tidy_ns || atomic_exchange(&lookout->tidying, true))
 		return;
-	lookout->tidy_ns = now + tidy_every_ns;
+	lookout->tidy_ns = now + (atomic_load(&lookout->busy) ? tidy_busy_ns : tidy_every_ns);
 	if (!enqueue(agent, &thin, 0, finish_tidy))
 		atomic_store(&lookout->tidying, false);
 }

@@ -32,6 +32,7 @@ struct cairn_lookout {
 	char explained[96];
 	int64_t tidy_ns;        /* when the folder is to be thinned next */
 	atomic_bool tidying;
+	atomic_bool busy;       /* the last time there was something to remove */
 	int64_t tidied_ns;      /* when that was done last, and */
 	int64_t seen_folder_ns; /* the folder's time of change then; both of the thread that thins */
 	/* For the status. */
