@@ -70,6 +70,15 @@ MALLOC=prof:false start_redis off
 "$cairn" watch "$pid_off" >out 2>err
 is $? 1 "a process that cannot be profiled"
 like "$(cat err)" "cairn: $pid_off: *prof:true*" "is told, with the line that changes it"
+MALLOC=prof:true,prof_active:false start_redis idle
+"$cairn" watch --once -o idle-dumps "$pid_idle" >out 2>err
+is "$? $(ls idle-dumps | wc -l)" "0 1" "a process that does not sample"
+like "$(cat err)" "cairn: note: $pid_idle: sampling is off*'cairn activate $pid_idle' turns it on" "is told of, and dumped"
+(exec sleep 2) &
+short=$!
+"$cairn" watch $short >out 2>err
+is "$?" 1 "a process that ends before an agent was found"
+like "$(cat err)" "*process $short (sleep) ended with code 0; at most*no dump of it was taken" "is told so"
 "$cairn" watch --once "$pid_off" 4000000 "$pid_db" >out 2>err
 is "$? $(grep -c ' start: ' out) $(grep -c cairn: err)" "1 1 2" "one that can is watched though two others cannot"
 for bad in "--grow x" "--share 200%" "--every 5q" "--for 0" "--for soon" "--file-name a/b" "--file-name %q" "--keep-age x" "--start maybe"; do
@@ -181,7 +190,10 @@ unit=
 for mount in /sys/fs/cgroup /sys/fs/cgroup/systemd; do
 	[ -z "$unit" ] && [ -e $mount/cgroup.procs ] && mkdir -p $mount/system.slice/cairn-test-$$.service 2>/dev/null && unit=$mount/system.slice/cairn-test-$$.service
 done
-if [ -n "$unit" ] && sleep 60 & outer=$! && [ -n "$unit" ] && echo $outer >"$unit/cgroup.procs" 2>/dev/null; then
+sleep 60 &
+outer=$!
+children+=($outer)
+if [ -n "$unit" ] && echo $outer >"$unit/cgroup.procs" 2>/dev/null; then
 	leak 60
 	echo "$leaky" >"$unit/cgroup.procs"
 	"$cairn" watch --once --service cairn-test-$$ -o unit >out 2>err
@@ -192,7 +204,6 @@ if [ -n "$unit" ] && sleep 60 & outer=$! && [ -n "$unit" ] && echo $outer >"$uni
 else
 	skip "a systemd unit" "no control group can be made here"
 fi
-kill $outer 2>/dev/null
 
 # Limits. Each version of groups where it is.
 group=
