@@ -16,13 +16,13 @@ enum { piece = 4096, path_size = CAIRN_MEMORY_PATH + 64 };
 static const int64_t refresh_ns = 2000000000;
 static const uint64_t no_limit = (uint64_t)1 << 62; /* version 1 writes a number near 2^63 where there is none */
 
-/* /proc/PID/NAME, or /proc/self/NAME. */
+/* /proc/PID/NAME. Of this process the calling thread's: /proc/self is empty where the first thread has ended before the others. */
 static const char *process_path(const char *root, int pid, const char *name, char out[path_size])
 {
 	if (pid)
 		snprintf(out, path_size, "%s/proc/%d/%s", root, pid, name);
 	else
-		snprintf(out, path_size, "%s/proc/self/%s", root, name);
+		snprintf(out, path_size, "%s/proc/thread-self/%s", root, name);
 	return out;
 }
 
