@@ -37,6 +37,7 @@ static bool begin_here(struct cairn_watched *watched, int pid, struct cairn_erro
 		cairn_watched_close(watched);
 		return cairn_fail(error, "no process %d", pid);
 	}
+	watched->most = watched->reading.anonymous;
 	read_program(pid, watched->program, sizeof watched->program);
 	return true;
 }
