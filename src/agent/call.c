@@ -88,7 +88,10 @@ static bool ensure_worker(struct cairn_work *work, bool urgent)
 		work->reserved = cairn_thread_start(&work->reserve, work_on_urgent_calls, work, "cairn-dump");
 	if (urgent && work->reserved)
 		return true;
-	if (work->running == work->workers && work->workers < CAIRN_WORKERS &&
+	unsigned busy = work->running; /* or soon: a worker may not have come to take its call yet */
+	for (const struct cairn_call *waiting = work->queue; waiting; waiting = waiting->next)
+		busy++;
+	if (busy >= work->workers && work->workers < CAIRN_WORKERS &&
 	    cairn_thread_start(&work->threads[work->workers], work_on_calls, work, "cairn-work"))
 		work->workers++;
 	return work->workers > 0;

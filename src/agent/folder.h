@@ -52,7 +52,7 @@ int cairn_folder_open_file(const struct cairn_folder *folder, const char *name, 
 /* Removes the dump NAME. */
 bool cairn_folder_remove(const struct cairn_folder *folder, const char *name, struct cairn_error *error);
 
-/* Takes in what others wrote, removes what is past the limits and what dead writers left, and brings the index up to date.
+/* Takes in what others wrote, removes what is past the limits (for more room too, where less is free than should be) and what dead writers left, and brings the index up to date.
  * REMOVED, when asked for, receives how many dumps went. */
 bool cairn_folder_thin(const struct cairn_folder *folder, size_t *removed, struct cairn_error *error);
 

@@ -3,27 +3,17 @@
 #include "agent/life.h"
 
 #include "agent/clock.h"
+#include "base/peek.h"
 #include "base/text.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
-
-/* The start of the file PATH, on the caller's stack. */
-static struct cairn_bytes read_start(const char *path, char *room, size_t size)
-{
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t length = descriptor < 0 ? -1 : read(descriptor, room, size);
-	if (descriptor >= 0)
-		close(descriptor);
-	return (struct cairn_bytes){room, length > 0 ? (size_t)length : 0};
-}
 
 uint32_t cairn_life_boot(void)
 {
 	char room[64];
 	uint64_t boot = 0;
-	struct cairn_bytes text = read_start("/proc/sys/kernel/random/boot_id", room, 8);
+	struct cairn_bytes text = cairn_peek("/proc/sys/kernel/random/boot_id", room, 8);
 	return cairn_text_hex(&text, &boot) ? (uint32_t)boot : 0;
 }
 
@@ -33,7 +23,7 @@ static uint64_t ticks_of(int pid)
 	char path[32], room[1024];
 	uint64_t ticks = 0;
 	snprintf(path, sizeof path, "/proc/%d/stat", pid);
-	struct cairn_bytes rest = read_start(path, room, sizeof room);
+	struct cairn_bytes rest = cairn_peek(path, room, sizeof room);
 	const char *end = rest.length ? memrchr(rest.data, ')', rest.length) : NULL;
 	if (!end)
 		return 0;

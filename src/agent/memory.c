@@ -4,6 +4,7 @@
 
 #include "base/descriptor.h"
 #include "base/hash.h"
+#include "base/peek.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -15,29 +16,13 @@ enum { piece = 4096, path_size = CAIRN_MEMORY_PATH + 64 };
 static const int64_t refresh_ns = 2000000000;
 static const uint64_t no_limit = (uint64_t)1 << 62; /* version 1 writes a number near 2^63 where there is none */
 
-/* What is at PATH of what fits in OUT; empty where it cannot be read. */
-static struct cairn_bytes read_path(const char *path, char *out, size_t size)
-{
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t length = descriptor >= 0 ? read(descriptor, out, size) : 0;
-	if (descriptor >= 0)
-		close(descriptor);
-	return (struct cairn_bytes){out, length > 0 ? (size_t)length : 0};
-}
-
-static struct cairn_bytes read_again(int descriptor, char *out, size_t size)
-{
-	ssize_t length = descriptor >= 0 ? pread(descriptor, out, size, 0) : 0;
-	return (struct cairn_bytes){out, length > 0 ? (size_t)length : 0};
-}
-
-/* /proc/PID/NAME, or /proc/self/NAME. */
+/* /proc/PID/NAME. Of this process the calling thread's: /proc/self is empty where the first thread has ended before the others. */
 static const char *process_path(const char *root, int pid, const char *name, char out[path_size])
 {
 	if (pid)
 		snprintf(out, path_size, "%s/proc/%d/%s", root, pid, name);
 	else
-		snprintf(out, path_size, "%s/proc/self/%s", root, name);
+		snprintf(out, path_size, "%s/proc/thread-self/%s", root, name);
 	return out;
 }
 
@@ -208,7 +193,7 @@ static void find_group(struct cairn_memory *memory)
 {
 	char path[path_size], text[piece];
 	struct place places[2] = {0};
-	struct cairn_bytes lines = read_path(process_path(memory->root, memory->pid, "cgroup", path), text, sizeof text), line;
+	struct cairn_bytes lines = cairn_peek(process_path(memory->root, memory->pid, "cgroup", path), text, sizeof text), line;
 	uint64_t membership = cairn_hash_text(lines);
 	if (membership == memory->membership)
 		return;
@@ -235,7 +220,7 @@ static uint64_t read_number(const char *folder, size_t length, const char *name,
 	char path[path_size], text[64];
 	uint64_t value;
 	snprintf(path, sizeof path, "%.*s/%s", (int)length, folder, name);
-	struct cairn_bytes rest = cairn_text_trim(read_path(path, text, sizeof text));
+	struct cairn_bytes rest = cairn_text_trim(cairn_peek(path, text, sizeof text));
 	return cairn_text_decimal(&rest, &value) && rest.length == 0 ? value : none;
 }
 
@@ -267,7 +252,7 @@ static void read_limits(struct cairn_memory *memory)
 static void read_events(const struct cairn_memory *memory, struct cairn_memory_events *events)
 {
 	char text[piece];
-	struct cairn_bytes lines = read_again(memory->events, text, sizeof text);
+	struct cairn_bytes lines = cairn_peek_again(memory->events, text, sizeof text);
 	if (lines.length == 0)
 		return;
 	events->oom_kill = number_of(lines, "oom_kill");
@@ -284,7 +269,7 @@ static void read_events(const struct cairn_memory *memory, struct cairn_memory_e
 static double read_pressure(int descriptor)
 {
 	char text[256];
-	struct cairn_bytes rest = read_again(descriptor, text, sizeof text);
+	struct cairn_bytes rest = cairn_peek_again(descriptor, text, sizeof text);
 	uint64_t whole, part = 0;
 	if (!cairn_text_take(&rest, "some avg10=") || !cairn_text_decimal(&rest, &whole))
 		return 0;
@@ -298,7 +283,7 @@ static void refresh(struct cairn_memory *memory)
 	char path[path_size], text[piece];
 	struct cairn_memory_reading *slow = &memory->slow;
 	snprintf(path, sizeof path, "%s/proc/meminfo", memory->root);
-	struct cairn_bytes lines = read_path(path, text, sizeof text);
+	struct cairn_bytes lines = cairn_peek(path, text, sizeof text);
 	slow->host_total = number_of(lines, "MemTotal:") << 10;
 	slow->host_available = number_of(lines, "MemAvailable:") << 10;
 	find_group(memory);
@@ -315,14 +300,14 @@ static void refresh(struct cairn_memory *memory)
 static uint64_t count_group_kills(const struct cairn_memory *memory)
 {
 	char text[piece];
-	return number_of(read_again(memory->events, text, sizeof text), "oom_kill");
+	return number_of(cairn_peek_again(memory->events, text, sizeof text), "oom_kill");
 }
 
 static uint64_t count_host_kills(const struct cairn_memory *memory)
 {
 	char path[path_size], text[piece * 4];
 	snprintf(path, sizeof path, "%s/proc/vmstat", memory->root);
-	return number_of(read_path(path, text, sizeof text), "oom_kill");
+	return number_of(cairn_peek(path, text, sizeof text), "oom_kill");
 }
 
 bool cairn_memory_open(struct cairn_memory *memory, const char *root, int pid, struct cairn_error *error)
@@ -341,7 +326,7 @@ bool cairn_memory_open(struct cairn_memory *memory, const char *root, int pid, s
 bool cairn_memory_read(struct cairn_memory *memory, int64_t now, struct cairn_memory_reading *reading)
 {
 	char text[128];
-	struct cairn_bytes rest = read_again(memory->statm, text, sizeof text);
+	struct cairn_bytes rest = cairn_peek_again(memory->statm, text, sizeof text);
 	uint64_t pages[3];
 	for (int i = 0; i < 3; i++) {
 		if (!cairn_text_decimal(&rest, &pages[i]))
@@ -364,7 +349,7 @@ bool cairn_memory_read(struct cairn_memory *memory, int64_t now, struct cairn_me
 bool cairn_memory_was_short(const struct cairn_memory *memory)
 {
 	char text[1];
-	bool has_group = read_again(memory->events, text, sizeof text).length > 0; /* a group may be removed with its last process */
+	bool has_group = cairn_peek_again(memory->events, text, sizeof text).length > 0; /* a group may be removed with its last process */
 	return has_group ? count_group_kills(memory) > memory->group_kills : count_host_kills(memory) > memory->host_kills;
 }
 
@@ -382,7 +367,7 @@ bool cairn_memory_group_kills(const char *group, uint64_t *kills)
 		char path[path_size], text[piece];
 		snprintf(path, sizeof path, "%.*s/%s", CAIRN_MEMORY_PATH, group, names[i]);
 		int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC); /* GROUP may come from anybody's file */
-		struct cairn_bytes lines = read_again(descriptor, text, sizeof text);
+		struct cairn_bytes lines = cairn_peek_again(descriptor, text, sizeof text);
 		if (descriptor >= 0)
 			close(descriptor);
 		*kills = number_of(lines, "oom_kill");

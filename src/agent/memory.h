@@ -45,7 +45,7 @@ struct cairn_memory {
 	uint64_t group_kills, host_kills; /* by the kernel for want of memory, when opened */
 };
 
-/* Begins with process PID; 0 is the calling one. ROOT is "" but in tests. Fails where there is no such process, or no
+/* Begins with process PID; 0 is the calling one, to be read on the thread that opened it. ROOT is "" but in tests. Fails where there is no such process, or no
  * descriptor left. */
 bool cairn_memory_open(struct cairn_memory *memory, const char *root, int pid, struct cairn_error *error);
 

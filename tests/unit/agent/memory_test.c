@@ -4,6 +4,7 @@
 #include "tap.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -76,7 +77,7 @@ static void test_version_two(void)
 {
 	begin();
 	put("/proc/42/cgroup", "0::/system.slice/db.service/inner\n");
-	put("/proc/self/mountinfo", mounts_two);
+	put("/proc/thread-self/mountinfo", mounts_two);
 	put("/sys/fs/cgroup/system.slice/db.service/inner/memory.max", "max\n");
 	put("/sys/fs/cgroup/system.slice/db.service/inner/memory.high", "max\n");
 	put("/sys/fs/cgroup/system.slice/db.service/inner/memory.events", "low 0\nhigh 1\nmax 2\noom 3\noom_kill 4\noom_group_kill 5\n");
@@ -102,13 +103,16 @@ static void test_version_one(void)
 {
 	begin();
 	put("/proc/42/cgroup", "9:name=systemd:/\n4:memory:/docker/abc\n3:cpuset,cpu:/\n0::/else\n");
-	put("/proc/self/mountinfo", mounts_one);
+	put("/proc/thread-self/mountinfo", mounts_one);
 	put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
 	put("/sys/fs/cgroup/memory/docker/memory.limit_in_bytes", "9223372036854771712\n");
 	put("/sys/fs/cgroup/memory/docker/abc/memory.limit_in_bytes", "9223372036854771712\n");
 	put("/sys/fs/cgroup/memory/docker/abc/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n");
 	put("/sys/fs/cgroup/memory/docker/abc/memory.failcnt", "11\n");
 	is_int(look().limit, 16384 << 10, "no limit in version 1 is a large number");
+	put("/proc/meminfo", "");
+	is_int(look().limit, 0, "and no limit where the machine tells none either");
+	put("/proc/meminfo", "MemTotal:       16384 kB\n");
 	put("/sys/fs/cgroup/memory/docker/memory.limit_in_bytes", "4194304\n");
 	put("/sys/fs/cgroup/memory/docker/memory.usage_in_bytes", "4000000\n");
 	struct cairn_memory_reading reading = look();
@@ -124,13 +128,14 @@ static void test_container(void)
 {
 	begin();
 	put("/proc/42/cgroup", "4:memory:/kubepods/pod1/abc/inner\n");
-	put("/proc/self/mountinfo", "36 31 0:32 /kubepods/pod1/abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n");
+	put("/proc/thread-self/mountinfo", "36 31 0:32 /kubepods/pod1/abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n");
 	put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "3000000\n");
 	put("/sys/fs/cgroup/memory/inner/memory.limit_in_bytes", "2000000\n");
 	is_int(look().limit, 2000000, "the mounted part of the path is taken off");
 	put("/proc/42/cgroup", "4:memory:/kubepods/pod1/abcdef\n");
+	put("/sys/fs/cgroup/memorydef/memory.limit_in_bytes", "1000000\n");
 	is_int(look().limit, 3000000, "a group outside of the mount stands for the mount");
-	put("/proc/self/mountinfo", mounts_two);
+	put("/proc/thread-self/mountinfo", mounts_two);
 	put("/proc/42/cgroup", "0::/../../other\n");
 	put("/sys/fs/cgroup/memory.max", "2500000\n");
 	is_int(look().limit, 2500000, "so does one outside of the namespace");
@@ -145,7 +150,7 @@ static void test_hostile(void)
 	static const char *const texts[] = {"", "\n", "maxi\n", "-1\n", "0\n", "12x\n", "99999999999999999999999999\n", "0x10\n", "1 2\n", "1e9\n"};
 	begin();
 	put("/proc/42/cgroup", "0::/a\n");
-	put("/proc/self/mountinfo", mounts_two);
+	put("/proc/thread-self/mountinfo", mounts_two);
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
 		put("/sys/fs/cgroup/a/memory.max", texts[i]);
 		is_int(look().limit, 16384 << 10, "a limit of '%.*s' is none", (int)strcspn(texts[i], "\n"), texts[i]);
@@ -172,7 +177,7 @@ static void test_hostile(void)
 	snprintf(mounts + length + 12000, 7000, " rw - overlay overlay rw\n%s", mounts_two);
 	begin();
 	put("/proc/42/cgroup", "0::/a\n");
-	put("/proc/self/mountinfo", mounts);
+	put("/proc/thread-self/mountinfo", mounts);
 	put("/sys/fs/cgroup/a/memory.max", "1234567\n");
 	is_int(look().limit, 1234567, "a line that is too long hides no other");
 }
@@ -184,7 +189,7 @@ static void test_change(void)
 	struct cairn_error error;
 	begin();
 	put("/proc/42/cgroup", "0::/a\n");
-	put("/proc/self/mountinfo", mounts_two);
+	put("/proc/thread-self/mountinfo", mounts_two);
 	put("/sys/fs/cgroup/a/memory.max", "1000000\n");
 	put("/sys/fs/cgroup/a/memory.events", "oom_kill 0\n");
 	put("/sys/fs/cgroup/b/memory.max", "3000000\n");
@@ -220,6 +225,28 @@ static int count_descriptors(void)
 	for (int i = 0; i < 2048; i++)
 		count += fcntl(i, F_GETFD) >= 0;
 	return count;
+}
+
+static void *read_later(void *unused)
+{
+	struct cairn_memory memory;
+	struct cairn_memory_reading reading;
+	usleep(100000);
+	_exit(unused || !cairn_memory_open(&memory, "", 0, NULL) || !cairn_memory_read(&memory, 0, &reading) || reading.anonymous == 0);
+}
+
+/* A service may end its first thread and go on with the others. */
+static void test_first_thread(void)
+{
+	pid_t child = fork();
+	if (child == 0) {
+		pthread_t thread;
+		pthread_create(&thread, NULL, read_later, NULL);
+		pthread_exit(NULL);
+	}
+	int status = -1;
+	waitpid(child, &status, 0);
+	is_int(status, 0, "a process without its first thread reads its own memory");
 }
 
 static void test_real(void)
@@ -268,6 +295,7 @@ int main(void)
 	test_hostile();
 	test_change();
 	test_real();
+	test_first_thread();
 	begin();
 	char command[100];
 	snprintf(command, sizeof command, "rm -rf %.60s", root);

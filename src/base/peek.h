@@ -1,0 +1,28 @@
+/* peek.h - the start of a small file, in the caller's own memory: for /proc and /sys, where nothing is to be allocated.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_BASE_PEEK_H
+#define CAIRN_BASE_PEEK_H
+
+#include "base/bytes.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+/* What one read of PATH gives, in ROOM; empty where it cannot be read. */
+static inline struct cairn_bytes cairn_peek(const char *path, char *room, size_t size)
+{
+	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t length = descriptor < 0 ? -1 : read(descriptor, room, size);
+	if (descriptor >= 0)
+		close(descriptor);
+	return (struct cairn_bytes){room, length > 0 ? (size_t)length : 0};
+}
+
+/* The same of the open DESCRIPTOR, always from its beginning; -1 is empty. */
+static inline struct cairn_bytes cairn_peek_again(int descriptor, char *room, size_t size)
+{
+	ssize_t length = descriptor < 0 ? -1 : pread(descriptor, room, size, 0);
+	return (struct cairn_bytes){room, length > 0 ? (size_t)length : 0};
+}
+
+#endif

@@ -1,0 +1,82 @@
+/* call_test.c - the queue: work in the order it is due, what is urgent before all and however busy the workers are.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/call.h"
+
+#include "agent/clock.h"
+#include "agent/route.h"
+#include "tap.h"
+
+#include <stdatomic.h>
+#include <unistd.h>
+
+static struct cairn_work work;
+static atomic_int started, urgent, later, finished;
+static atomic_bool go_on;
+
+static void pause_ms(unsigned milliseconds)
+{
+	usleep(milliseconds * 1000);
+}
+
+static bool reaches(atomic_int *counter, int value)
+{
+	for (int i = 0; i < 2000 && atomic_load(counter) < value; i++)
+		pause_ms(1);
+	return atomic_load(counter) >= value;
+}
+
+static void hold(struct cairn_call *call)
+{
+	(void)call;
+	atomic_fetch_add(&started, 1);
+	while (!atomic_load(&go_on))
+		pause_ms(1);
+}
+
+static void count_urgent(struct cairn_call *call)
+{
+	(void)call;
+	atomic_fetch_add(&urgent, 1);
+}
+
+/* Wants to be called again once. */
+static void come_again(struct cairn_call *call)
+{
+	if (atomic_fetch_add(&later, 1) == 0)
+		call->due_ns = cairn_clock_ns() + 20000000;
+}
+
+static void finish(struct cairn_call *call)
+{
+	cairn_call_free(&work, call);
+	atomic_fetch_add(&finished, 1);
+}
+
+static bool enqueue(const struct cairn_route *route, int64_t due_ns)
+{
+	struct cairn_call *call = cairn_call_new(&work);
+	if (!call)
+		return false;
+	call->route = route;
+	call->finish = finish;
+	call->due_ns = due_ns;
+	return cairn_call_enqueue(&work, call);
+}
+
+int main(void)
+{
+	static const struct cairn_route slow = {.handle = hold}, quick = {.handle = count_urgent}, twice = {.handle = come_again};
+	cairn_work_open(&work, NULL);
+	ok(enqueue(&slow, 0) && enqueue(&slow, 0) && reaches(&started, CAIRN_WORKERS), "all workers are busy");
+	ok(enqueue(&slow, 0), "more waits");
+	ok(enqueue(&quick, CAIRN_URGENT) && reaches(&urgent, 1), "what is urgent does not wait for them");
+	ok(enqueue(&quick, CAIRN_URGENT) && reaches(&urgent, 2), "nor does the next");
+	pause_ms(20);
+	is_int(atomic_load(&started), CAIRN_WORKERS, "and the thread in reserve takes nothing else");
+	atomic_store(&go_on, true);
+	ok(reaches(&finished, 5), "the others go on when they can");
+	ok(enqueue(&twice, 0) && reaches(&later, 2) && reaches(&finished, 6), "a call may put itself off");
+	cairn_work_stop(&work);
+	ok(!cairn_call_new(&work), "a stopped queue takes nothing");
+	return tap_done();
+}
