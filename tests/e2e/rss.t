@@ -57,6 +57,8 @@ if ${CXX:-c++} -O2 -pthread tests/e2e/bill.cc -o "$scratch/service" -ljemalloc 2
 	kill "$pid"
 	service prof:true,prof_stats:true 300 1 && bill 'C++, slack known' "$pid" 256 slack=5-80
 	kill "$pid"
+	service prof:true,dss:primary 300 1 && bill 'C++, with jemalloc on the heap' "$pid" 256 live=290 heap=0-1
+	kill "$pid"
 	service prof:false 300 1 && bill 'C++, not profiled' "$pid" 256 live=290
 	like "$("$cairn" rss "$pid")" '*note: without a profile: *MALLOC_CONF=prof:true*' 'and why there is no estimate'
 	kill "$pid"
