@@ -21,12 +21,6 @@ bool cairn_dump_is_name(const char *name)
 	return length > 0 && length < sizeof ((struct cairn_dump *)0)->name && name[0] != '.';
 }
 
-bool cairn_dump_is_temporary(const char *name)
-{
-	size_t length = strlen(name);
-	return length > 4 && strcmp(name + length - 4, ".tmp") == 0;
-}
-
 static bool copy_text(struct cairn_bytes text, char *out, size_t size)
 {
 	if (text.length >= size || (text.length && memchr(text.data, 0, text.length)))
@@ -42,7 +36,7 @@ struct scan {
 	char *group; /* where to put the control group's folder, NULL for nowhere */
 	size_t group_size;
 	unsigned line;
-	bool heap, maps, trailer, complete;
+	bool maps, trailer, complete;
 };
 
 /* Cut to its room, and without anything that could end a line of the index. */
@@ -90,8 +84,6 @@ static void see_trailer(struct scan *scan, struct cairn_bytes line)
 static void see_line(struct scan *scan, struct cairn_bytes line)
 {
 	unsigned number = scan->line++;
-	if (number == 0)
-		scan->heap = cairn_bytes_start_with(line, "heap_v2/");
 	if (line.length == 0)
 		return;
 	if (number > 0 && number < 3 && !scan->dump->sampled) {
@@ -128,8 +120,6 @@ static bool scan_lines(struct scan *scan, int descriptor, char *piece)
 			if (!inside)
 				see_line(scan, line);
 			inside = false;
-			if (!scan->heap)
-				return false;
 		}
 		if (rest.length == piece_size) {
 			if (!inside)
@@ -172,10 +162,13 @@ static void read_name(struct cairn_dump *dump)
 
 static bool scan_file(struct scan *scan, int descriptor)
 {
+	char start[8];
+	if (pread(descriptor, start, sizeof start, 0) != sizeof start || memcmp(start, "heap_v2/", sizeof start) != 0)
+		return false; /* most files that are no dumps */
 	char *piece = cairn_pages_map(piece_size);
 	bool ended = piece && scan_lines(scan, descriptor, piece);
 	cairn_pages_unmap(piece, piece_size);
-	return ended && scan->heap;
+	return ended;
 }
 
 bool cairn_dump_scan(int descriptor, int64_t now_ns, struct cairn_dump *dump)
@@ -207,8 +200,9 @@ void cairn_dump_write_line(const struct cairn_dump *dump, struct cairn_buffer *o
 	char line[640], life[CAIRN_LIFE_TEXT];
 	int length = snprintf(line, sizeof line, "%s\t%llu\t%lld\t%lld\t%lld\t%s\t%llu\t%llu\t%llu\t%llu\t%s", dump->name,
 			      (unsigned long long)dump->size, (long long)dump->modified_ns, (long long)dump->time_ns,
-			      (long long)dump->uptime_ns, cairn_life_text(&dump->process, life), (unsigned long long)dump->memory, (unsigned long long)dump->sampled,
-			      (unsigned long long)dump->group, (unsigned long long)dump->kills, dump->reason);
+			      (long long)dump->uptime_ns, cairn_life_text(&dump->process, life), (unsigned long long)dump->memory,
+			      (unsigned long long)dump->sampled, (unsigned long long)dump->group, (unsigned long long)dump->kills,
+			      dump->reason);
 	if (length > 0 && (size_t)length < sizeof line)
 		cairn_buffer_format(out, "%016llx\t%s\n", (unsigned long long)cairn_hash_text((struct cairn_bytes){line, (size_t)length}), line);
 }

@@ -39,9 +39,6 @@ struct cairn_dump {
 /* Whether NAME is a plain file name: no slash, no control character, not hidden, of a length that fits. */
 bool cairn_dump_is_name(const char *name);
 
-/* Whether NAME is one under which a file is written before it is complete. */
-bool cairn_dump_is_temporary(const char *name);
-
 /* Reads the open file into DUMP, whose name, size and time of change are filled in. False for what is no heap dump, and for
  * one that is not complete (yet): without its end, or changed less than a second before NOW_NS when jemalloc writes it. */
 bool cairn_dump_scan(int descriptor, int64_t now_ns, struct cairn_dump *dump);

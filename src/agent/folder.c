@@ -19,7 +19,7 @@
 
 enum { tries_maximum = 100, index_maximum = 32 << 20, trailer_maximum = 4096 };
 
-static const char end_line[] = "# cairn end\n";
+static const char end_line[] = "# cairn end\n", temporary_start[] = ".cairn-tmp-";
 
 bool cairn_folder_open(struct cairn_folder *folder, const char *path, const struct cairn_folder_limits *limits, struct cairn_error *error)
 {
@@ -78,12 +78,12 @@ static bool write_all(int descriptor, struct cairn_bytes bytes)
 
 /* A new file under a temporary name, locked until its descriptor is closed. Whoever cleans up may have taken it for a
  * leftover before the lock was on it; then it is not there any more, and another one is made. */
-static int create_temporary(int folder, const char *name, char *temporary, size_t size)
+static int create_temporary(int folder, char *temporary, size_t size)
 {
 	static atomic_uint number;
 	for (int i = 0; i < tries_maximum; i++) {
 		struct stat status;
-		snprintf(temporary, size, ".%.200s.%d-%u.tmp", name, getpid(), atomic_fetch_add(&number, 1));
+		snprintf(temporary, size, "%s%d-%u.tmp", temporary_start, getpid(), atomic_fetch_add(&number, 1));
 		int descriptor = cairn_descriptor_adopt(openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
 		if (descriptor < 0 && errno == EEXIST)
 			continue;
@@ -111,13 +111,13 @@ static bool publish(int folder, const char *temporary, const char *name)
 /* Writes the PARTS, up to one with no data, as the file NAME: over nothing, flushed to the disk with its name, or REPLACING. */
 static bool put(int folder, const char *name, const struct cairn_bytes *parts, bool replacing)
 {
-	char temporary[256];
+	char temporary[48];
 	struct stat status;
 	if (!replacing && fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0) {
 		errno = EEXIST;
 		return false;
 	}
-	int descriptor = create_temporary(folder, name, temporary, sizeof temporary);
+	int descriptor = create_temporary(folder, temporary, sizeof temporary);
 	if (descriptor < 0)
 		return false;
 	bool good = true;
@@ -160,11 +160,13 @@ bool cairn_folder_write_file(const char *path, struct cairn_bytes bytes, struct 
 static void remove_leftover(void *context, const char *name)
 {
 	int folder = *(int *)context;
-	if (!cairn_dump_is_temporary(name))
-		return;
-	int descriptor = cairn_descriptor_adopt(openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
 	struct stat status;
-	if (descriptor >= 0 && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+	if (strncmp(name, temporary_start, sizeof temporary_start - 1) != 0 || fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+	    !S_ISREG(status.st_mode))
+		return;
+	/* For writing, since over NFS only such a descriptor can be locked. */
+	int descriptor = cairn_descriptor_adopt(openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+	if (descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) == 0)
 		unlinkat(folder, name, 0);
 	cairn_descriptor_close(descriptor);
 }
@@ -289,7 +291,7 @@ bool cairn_folder_write(const struct cairn_folder *folder, const char *name, str
 {
 	size_t end = sizeof end_line - 1;
 	bool trailer = dump.length > end && memcmp(dump.data + dump.length - end, end_line, end) == 0;
-	if (!cairn_dump_is_name(name) || cairn_dump_is_temporary(name)) {
+	if (!cairn_dump_is_name(name)) {
 		errno = EINVAL;
 		return cairn_fail(error, "'%.100s' is not a name for a dump", name);
 	}

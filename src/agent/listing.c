@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 enum { dumps_maximum = 1 << 16, index_maximum = 32 << 20, ended_processes_kept = 8 };
+static const int64_t uptime_most_ns = (int64_t)1 << 60; /* some 36 years */
 
 /* getdents64 by hand: opendir would allocate. */
 void cairn_listing_visit(int descriptor, void (*see)(void *context, const char *name), void *context)
@@ -90,17 +91,17 @@ static void read_index(struct reading *reading)
 	cairn_buffer_free(&text);
 }
 
+/* Anybody may give a file any time; one before 1970 or past 2255 counts as 1970. */
 static int64_t time_of(const struct timespec *time)
 {
-	return (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
+	return time->tv_sec < 0 || time->tv_sec > (int64_t)9000000000 ? 0 : (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
 }
 
 static void see_file(void *context, const char *name)
 {
 	struct reading *reading = context;
 	struct stat status;
-	if (!cairn_dump_is_name(name) || cairn_dump_is_temporary(name) ||
-	    fstatat(reading->folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode))
+	if (!cairn_dump_is_name(name) || fstatat(reading->folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode))
 		return;
 	uint32_t number = *slot_of(reading, name);
 	struct cairn_dump *known = number ? &reading->listing->dumps[number - 1] : NULL;
@@ -149,7 +150,7 @@ static void settle_times(struct cairn_listing *listing)
 	int64_t booted = cairn_clock_wall_ns() - cairn_clock_read(CLOCK_BOOTTIME);
 	for (size_t i = 0; i < listing->count; i++) {
 		struct cairn_dump *dump = &listing->dumps[i];
-		if (dump->uptime_ns && boot && dump->process.boot == boot)
+		if (dump->uptime_ns > 0 && dump->uptime_ns < uptime_most_ns && boot && dump->process.boot == boot)
 			dump->time_ns = booted + dump->uptime_ns;
 	}
 }

@@ -63,7 +63,7 @@ static void write_process(const struct cairn_dump *dumps, size_t count, struct c
 		cairn_buffer_format(out, "\nprocess %d, running\n", last->process.pid);
 	else
 		cairn_buffer_format(out, "\nprocess %d, %s\n", last->process.pid,
-				    last->marks & CAIRN_DUMP_OOM ? "killed by the kernel for want of memory" : "gone");
+				    last->marks & CAIRN_DUMP_OOM ? "gone when its group ran out of memory" : "gone");
 }
 
 /* What makes it worth keeping, in words. */

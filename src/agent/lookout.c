@@ -18,10 +18,12 @@ void cairn_lookout_clear(struct cairn_lookout *lookout)
 	pthread_mutex_init(&lookout->mutex, NULL);
 }
 
-static bool open_memory(struct cairn_lookout *lookout)
+static bool open_memory(struct cairn_lookout *lookout, struct cairn_profiler *profiler)
 {
 	struct cairn_error error;
-	if (cairn_memory_open(&lookout->memory, "", 0, &error))
+	if (cairn_profiler_state(profiler) < CAIRN_PROFILER_INACTIVE)
+		cairn_profiler_explain(profiler, error.text, sizeof error.text);
+	else if (cairn_memory_open(&lookout->memory, "", 0, &error))
 		return true;
 	pthread_mutex_lock(&lookout->mutex);
 	lookout->problem = error;
@@ -37,7 +39,7 @@ void cairn_lookout_open(struct cairn_agent *agent)
 		return;
 	cairn_config_limits(&agent->config, &limits);
 	lookout->keeping = limits.count || limits.bytes || limits.age_seconds;
-	lookout->watching = cairn_config_rules(&agent->config, &lookout->rules) && open_memory(lookout);
+	lookout->watching = cairn_config_rules(&agent->config, &lookout->rules) && open_memory(lookout, &agent->profiler);
 }
 
 void cairn_lookout_close(struct cairn_agent *agent)
@@ -124,8 +126,9 @@ static void tidy(struct cairn_call *call)
 	if (stat(folder.path, &status) != 0)
 		return;
 	int64_t changed = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec, now = cairn_clock_wall_ns();
-	if (changed == lookout->seen_folder_ns && now - changed < tidy_at_least_ns)
+	if (changed == lookout->seen_folder_ns && cairn_clock_ns() < lookout->tidied_ns + tidy_at_least_ns)
 		return;
+	lookout->tidied_ns = cairn_clock_ns();
 	cairn_folder_thin(&folder, &removed, &error);
 	atomic_fetch_add(&lookout->thinned, (unsigned)removed);
 	bool settled = now - changed > 2 * (int64_t)1000000000;
@@ -160,11 +163,17 @@ int cairn_lookout_look(struct cairn_agent *agent)
 		return idle_ms;
 	if (!cairn_memory_read(&lookout->memory, now, &lookout->reading)) { /* a daemon closed our descriptors */
 		cairn_memory_close(&lookout->memory);
-		open_memory(lookout);
+		open_memory(lookout, &agent->profiler);
 		return idle_ms;
 	}
 	if (lookout->rules.interval)
 		lookout->reading.allocated = cairn_jemalloc_total(&agent->profiler.jemalloc);
+	if (agent->forked && !lookout->trigger.seen) {
+		/* What a child has from its parent is the parent's to report: its own story begins here. */
+		cairn_trigger_look(&lookout->trigger, &lookout->rules, &lookout->reading, now);
+		cairn_trigger_dumped(&lookout->trigger, &lookout->rules, &lookout->reading, CAIRN_TRIGGER_NONE, true);
+		return idle_ms;
+	}
 	enum cairn_lookout_state state = atomic_load(&lookout->state);
 	if (state == CAIRN_LOOKOUT_DUMPED || state == CAIRN_LOOKOUT_FAILED) {
 		cairn_trigger_dumped(&lookout->trigger, &lookout->rules, &lookout->due, lookout->reason, state == CAIRN_LOOKOUT_DUMPED);

@@ -19,7 +19,7 @@ struct cairn_agent;
 enum cairn_lookout_state { CAIRN_LOOKOUT_IDLE, CAIRN_LOOKOUT_DUMPING, CAIRN_LOOKOUT_DUMPED, CAIRN_LOOKOUT_FAILED };
 
 struct cairn_lookout {
-	bool watching;  /* there are rules, and memory can be read */
+	bool watching;  /* there are rules, dumps can be taken, and memory can be read */
 	bool keeping;   /* the folder has limits */
 	struct cairn_trigger_rules rules;
 	struct cairn_memory memory;
@@ -32,7 +32,8 @@ struct cairn_lookout {
 	char explained[96];
 	int64_t tidy_ns;        /* when the folder is to be thinned next */
 	atomic_bool tidying;
-	int64_t seen_folder_ns; /* its time of change when last thinned; of the thread that thins */
+	int64_t tidied_ns;      /* when that was done last, and */
+	int64_t seen_folder_ns; /* the folder's time of change then; both of the thread that thins */
 	/* For the status. */
 	atomic_uint dumps[CAIRN_TRIGGER_REASONS], failed, thinned;
 	pthread_mutex_t mutex; /* for the rest */

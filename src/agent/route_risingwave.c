@@ -54,8 +54,7 @@ static void list_name(void *context, const char *name)
 {
 	struct listing *listing = context;
 	size_t length = strlen(name);
-	if (!strstr(name, listing->kind) || (length >= 9 && strcmp(name + length - 9, "collapsed") == 0) ||
-	    (length >= 4 && strcmp(name + length - 4, ".tmp") == 0))
+	if (!strstr(name, listing->kind) || (length >= 9 && strcmp(name + length - 9, "collapsed") == 0))
 		return;
 	if (listing->key)
 		cairn_json_open(&listing->json, listing->key, '[');

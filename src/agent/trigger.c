@@ -122,12 +122,11 @@ static void begin(struct cairn_trigger *trigger, const struct cairn_memory_readi
 {
 	*trigger = (struct cairn_trigger){
 		.seen = true,
-		.now = now,
+		.clock = now,
 		.memory = reading->anonymous,
 		.highest = reading->anonymous,
 		.allocated = reading->allocated,
 		.events = reading->events,
-		.dumped_at = now,
 	};
 }
 
@@ -136,7 +135,8 @@ enum cairn_trigger_reason cairn_trigger_look(struct cairn_trigger *trigger, cons
 {
 	if (!trigger->seen)
 		begin(trigger, reading, now);
-	int64_t elapsed = now > trigger->now ? now - trigger->now : 0, span = span_of(rules);
+	int64_t elapsed = now > trigger->clock ? now - trigger->clock : 0, span = span_of(rules);
+	trigger->clock = now;
 	trigger->now += elapsed;
 	if (!trigger->allocated) /* it may become known late */
 		trigger->allocated = reading->allocated;

@@ -16,7 +16,7 @@
  * - and _ are the same. Memory is anonymous memory (memory.h): what the page cache does is nobody's leak.
  *
  * A trigger is the state of these rules for one process. It only computes: the caller reads, takes the dump and says whether
- * that went well. Times are of a clock that never goes back; one that does is held at the latest time seen.
+ * that went well. Times are of a clock that never goes back; one that does only loses the step.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_AGENT_TRIGGER_H
 #define CAIRN_AGENT_TRIGGER_H
@@ -60,7 +60,8 @@ struct cairn_trigger_low {
 /* All zeroes is one that has seen nothing. */
 struct cairn_trigger {
 	bool seen;
-	int64_t now;                      /* of the last look */
+	int64_t clock;                    /* as the caller gave it at the last look, */
+	int64_t now;                      /* and by our own count, from the first look on */
 	uint64_t memory;                  /* then */
 	double speed;                     /* of its growth, bytes a second */
 	struct cairn_trigger_low lows[CAIRN_TRIGGER_PARTS];

@@ -33,7 +33,7 @@ bool cairn_text_seconds(struct cairn_bytes text, int64_t *ns);
 /* All of TEXT as a share: a percentage such as 90%, or a number from 0 to 1. */
 bool cairn_text_share(const char *text, double *share);
 
-/* NS as a person reads it: "50 ms", "1.5 s", "10 min", "2.5 h", "3.0 days". Returns OUT, which holds at least 24 bytes. */
+/* NS as a person reads it: "50 ms", "1.5 s", "10 min", "2.5 h", "3 days". Returns OUT, which holds at least 24 bytes. */
 char *cairn_text_span(int64_t ns, char *out);
 
 /* BYTES as a person reads it: "17 B", "1.5 KiB", "-3.2 MiB". Returns OUT, which holds at least 24 bytes. */

@@ -20,7 +20,7 @@ struct options {
 
 static const struct cairn_option table[] = {
 	{0, "json", NULL, "as JSON", CAIRN_OPTION_FLAG, offsetof(struct options, json), 0},
-	{0, "fetch", "NAME", "take that dump out of the folder's agent, or copy it", CAIRN_OPTION_TEXT, offsetof(struct options, fetch), 0},
+	{0, "fetch", "NAME", "fetch that dump", CAIRN_OPTION_TEXT, offsetof(struct options, fetch), 0},
 	{'o', "output", "FILE", "where to put it; standard output otherwise", CAIRN_OPTION_TEXT, offsetof(struct options, output), 0},
 	{0, "remove", "NAME", "remove that dump", CAIRN_OPTION_TEXT, offsetof(struct options, remove), 0},
 	{0, "thin", NULL, "remove what is past the limits, then list what is left", CAIRN_OPTION_FLAG, offsetof(struct options, thin), 0},
@@ -40,20 +40,6 @@ static const struct cairn_option_group groups[] = {
 	{"target", cairn_target_option_table, offsetof(struct options, target)},
 	{0},
 };
-
-static bool read_limits(const struct options *options, struct cairn_folder_limits *limits, struct cairn_error *error)
-{
-	int64_t age = 0;
-	*limits = (struct cairn_folder_limits){0};
-	if (options->count && !cairn_text_size(options->count, &limits->count))
-		return cairn_fail(error, "--keep-count takes a number, not '%.40s'", options->count);
-	if (options->bytes && !cairn_text_size(options->bytes, &limits->bytes))
-		return cairn_fail(error, "--keep-bytes takes a size such as 1G, not '%.40s'", options->bytes);
-	if (options->age && !cairn_text_duration(options->age, &age))
-		return cairn_fail(error, "--keep-age takes a time such as 12h or 7d, not '%.40s'", options->age);
-	limits->age_seconds = (uint64_t)age / 1000000000;
-	return true;
-}
 
 static bool read_dump(const struct cairn_folder *folder, const char *name, struct cairn_buffer *out, struct cairn_error *error)
 {
@@ -120,24 +106,47 @@ static bool do_there(const char *name, const struct options *options, struct cai
 	return good;
 }
 
+static bool read_limits(const struct options *options, struct cairn_folder_limits *limits, struct cairn_error *error)
+{
+	int64_t age = 0;
+	*limits = (struct cairn_folder_limits){0};
+	if (options->count && !cairn_text_size(options->count, &limits->count))
+		return cairn_fail(error, "--keep-count takes a number, not '%.40s'", options->count);
+	if (options->bytes && !cairn_text_size(options->bytes, &limits->bytes))
+		return cairn_fail(error, "--keep-bytes takes a size such as 1G, not '%.40s'", options->bytes);
+	if (options->age && !cairn_text_duration(options->age, &age))
+		return cairn_fail(error, "--keep-age takes a time such as 12h or 7d, not '%.40s'", options->age);
+	limits->age_seconds = (uint64_t)age / 1000000000;
+	return true;
+}
+
+/* Whether what was asked for makes sense together. */
+static bool check(const struct options *options, int count, struct cairn_error *error)
+{
+	bool limited = options->count || options->bytes || options->age;
+	if (count > 1)
+		return cairn_fail(error, "one FOLDER or TARGET is meant");
+	if ((options->fetch != NULL) + (options->remove != NULL) + options->thin > 1)
+		return cairn_fail(error, "one of --fetch, --remove and --thin at a time");
+	if (options->output && !options->fetch)
+		return cairn_fail(error, "--output goes with --fetch");
+	return !limited || options->thin || cairn_fail(error, "limits go with --thin");
+}
+
 static int run(const void *values, int count, char **operands)
 {
 	const struct options *options = values;
 	struct cairn_folder_limits limits;
-	struct cairn_error error = {0};
-	const char *name = count > 0 ? operands[0] : ".";
-	bool limited = options->count || options->bytes || options->age;
-	if (count > 1 || (options->fetch != NULL) + (options->remove != NULL) + options->thin > 1 || (options->output && !options->fetch) ||
-	    (limited && !options->thin) || !read_limits(options, &limits, &error)) {
-		cairn_say_error(error.text[0] ? error.text : count > 1 ? "one FOLDER or TARGET is meant" :
-				limited && !options->thin ? "limits go with --thin" :
-				options->output && !options->fetch ? "--output goes with --fetch" : "one of --fetch, --remove and --thin at a time");
+	struct cairn_error error;
+	if (!check(options, count, &error) || !read_limits(options, &limits, &error)) {
+		cairn_say_error(error.text);
 		return CAIRN_EXIT_USAGE;
 	}
+	const char *name = count > 0 ? operands[0] : ".";
 	bool there = cairn_target_is(name);
 	struct cairn_buffer out = cairn_buffer(there ? 0 : SIZE_MAX);
 	bool good = there ? do_there(name, options, &out, &error) : do_here(name, options, &limits, &out, &error);
-	int code = good ? cairn_say_output(options->fetch ? options->output : NULL, cairn_buffer_bytes(&out)) : cairn_say_error(error.text);
+	int code = good ? cairn_say_output(options->output, cairn_buffer_bytes(&out)) : cairn_say_error(error.text);
 	cairn_buffer_free(&out);
 	return code;
 }

@@ -232,6 +232,7 @@ static void look(struct loop *loop, struct cairn_watched *watched, int64_t now)
 		loop->errands++;
 	if (watched->ended && !out) {
 		tell_end(loop, watched);
+		watched->failed = watched->dumps == 0 && !watched->service;
 		leave(watched, now);
 	}
 }

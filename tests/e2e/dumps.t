@@ -56,6 +56,16 @@ ok $? "a dump is removed on request"
 is "$("$cairn" dumps "$pid_service" --thin --keep-count 3 --json | listing 'len(dumps)')" 3 "and the rest thinned"
 printf 'rubbish\n' >"$folder/.cairn-index"
 is "$("$cairn" dumps "$folder" --json | listing 'len(dumps)')" 3 "the index may be damaged"
+# A child that redis forks to save has an agent of its own, but what it holds is its parent's.
+redis-cli -p "$port_service" config set rdb-key-save-delay 100 >/dev/null
+redis-cli -p "$port_service" bgsave >/dev/null
+sleep 2.5
+child=$(pgrep -P "$pid_service")
+[ -n "$child" ] && [ -S "$sockets/$child.sock" ]
+ok $? "a forked child lives, with an agent of its own"
+is "$("$cairn" dumps "$folder" --json | listing 'set(d["pid"] for d in dumps)')" "{$pid_service}" "and writes no dump of what it has from its parent"
+kill "$child" 2>/dev/null
+redis-cli -p "$port_service" config set rdb-key-save-delay 0 >/dev/null
 rm -rf "$folder"
 before=$(field "$url_service" dumps written)
 fill "$port_service"

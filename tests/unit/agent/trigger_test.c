@@ -122,8 +122,9 @@ static void test_high_and_time(void)
 static void test_clock(void)
 {
 	const struct cairn_trigger_rules rules = {.grow = mib(20), .every = 600 * second, .time = 3600 * second, .distance = 10 * second};
-	run_table("a clock that goes back stands still until it has caught up", &rules, (const struct step[]){
-		{1000, 10, 0, NONE}, {1001, 40, 0, GROW}, {500, 40, 0, NONE}, {400, 70, 0, NONE}, {1010, 70, 0, NONE}, {1011, 70, 0, GROW}, END});
+	run_table("a clock that goes back loses the step and goes on", &rules, (const struct step[]){
+		{1000, 10, 0, NONE}, {1001, 40, 0, GROW}, {500, 40, 0, NONE}, {505, 70, 0, NONE}, {509, 70, 0, NONE}, {510, 70, 0, GROW},
+		{100, 70, 0, NONE}, {3699, 70, 0, NONE}, {3700, 70, 0, TIME}, END});
 	run_table("one that leaps ahead loses the span, not the rules", &rules, (const struct step[]){
 		{0, 10, 0, NONE}, {100000, 40, 0, TIME}, {100001, 61, 0, GROW}, END});
 	struct cairn_trigger trigger = {0};

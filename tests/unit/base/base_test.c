@@ -153,6 +153,29 @@ static void test_seconds(void)
 	   !cairn_text_seconds(cairn_bytes_of("7s"), &ns) && !cairn_text_seconds(cairn_bytes_of("99999999999"), &ns), "not seconds");
 }
 
+static void test_spans(void)
+{
+	int64_t ns;
+	double share;
+	char text[24];
+	static const struct {
+		const char *text;
+		int64_t ns;
+		const char *shown;
+	} spans[] = {{"0", 0, "0 ms"}, {"250ms", 250000000, "250 ms"}, {"1.5s", 1500000000, "1.5 s"}, {"90", 90000000000, "1.5 min"},
+		     {"10m", 600000000000, "10 min"}, {"10min", 600000000000, "10 min"}, {"36h", 129600000000000, "36 h"}, {"3d", 259200000000000, "3 days"}};
+	for (size_t i = 0; i < sizeof spans / sizeof *spans; i++) {
+		ok(cairn_text_duration(spans[i].text, &ns) && ns == spans[i].ns, "%s", spans[i].text);
+		is_text(cairn_text_span(spans[i].ns, text), spans[i].shown, "as a person reads it");
+	}
+	static const char *const bad[] = {"", "s", "-1s", "1 s", "10q", "1e30d", "inf", "1sm"};
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+		ok(!cairn_text_duration(bad[i], &ns), "'%s' is no span", bad[i]);
+	ok(cairn_text_share("90%", &share) && fabs(share - 0.9) < 1e-12 && cairn_text_share("0.25", &share) && fabs(share - 0.25) < 1e-12, "shares");
+	ok(!cairn_text_share("101%", &share) && !cairn_text_share("90", &share) && !cairn_text_share("%", &share) && !cairn_text_share("-1%", &share) &&
+	   !cairn_text_share("nan", &share), "not shares");
+}
+
 static void test_text(void)
 {
 	struct cairn_bytes rest = cairn_bytes_of("one\r\ntwo\n\nlast"), line;
@@ -295,6 +318,7 @@ int main(void)
 	test_buffer();
 	test_hash();
 	test_cursor();
+	test_spans();
 	test_text();
 	test_sort();
 	test_read();
