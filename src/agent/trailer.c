@@ -90,7 +90,8 @@ static void write_statistics(struct cairn_buffer *out, const struct cairn_jemall
 		{"stats.mapped", NULL}, {"stats.retained", NULL}, {"arenas.page", NULL},
 		{"stats.arenas.4096.pactive", "stats.pactive"}, {"stats.arenas.4096.pdirty", "stats.pdirty"},
 		{"stats.arenas.4096.pmuzzy", "stats.pmuzzy"}, {"stats.arenas.4096.tcache_bytes", "stats.tcache_bytes"},
-		{"stats.arenas.4096.tcache_stashed_bytes", "stats.tcache_stashed_bytes"}, {"stats.arenas.4096.base", "stats.base"}, {"stats.arenas.4096.internal", "stats.internal"},
+		{"stats.arenas.4096.tcache_stashed_bytes", "stats.tcache_stashed_bytes"},
+		{"stats.arenas.4096.base", "stats.base"}, {"stats.arenas.4096.internal", "stats.internal"},
 		{"stats.arenas.4096.small.allocated", "stats.small.allocated"},
 		{"stats.arenas.4096.large.allocated", "stats.large.allocated"},
 	};

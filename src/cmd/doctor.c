@@ -88,7 +88,7 @@ static void write_text(const struct cairn_finding *findings, struct cairn_buffer
 	bool color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
 	for (int i = 0; i < check_count; i++) {
 		const struct cairn_finding *finding = &findings[i];
-		if (finding->level == CAIRN_FINDING_NONE)
+		if (finding->level == CAIRN_NOTHING)
 			continue;
 		cairn_buffer_format(out, "%s%-11s%s  %-16s  %s\n", color ? level_colors[finding->level] : "", level_words[finding->level],
 				    color ? "\033[0m" : "", checks[i].name, finding->text.text);
@@ -108,7 +108,7 @@ static void write_json(const struct cairn_patient *patient, const struct cairn_f
 	cairn_json_open(&json, "findings", '[');
 	for (int i = 0; i < check_count; i++) {
 		const struct cairn_finding *finding = &findings[i];
-		if (finding->level == CAIRN_FINDING_NONE)
+		if (finding->level == CAIRN_NOTHING)
 			continue;
 		cairn_json_open(&json, NULL, '{');
 		cairn_json_text(&json, "check", cairn_bytes_of(checks[i].name));
@@ -132,7 +132,7 @@ static int examine(struct cairn_patient *patient, bool as_json)
 	for (int i = 0; i < check_count; i++) {
 		if (checks[i].kinds & (unsigned)patient->kind)
 			checks[i].look(patient, &findings[i]);
-		good = good && findings[i].level != CAIRN_FINDING_WRONG;
+		good = good && findings[i].level != CAIRN_WRONG;
 	}
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 	if (as_json)

@@ -8,11 +8,11 @@
 #include "cmd/patient.h"
 
 enum cairn_finding_level {
-	CAIRN_FINDING_NONE,    /* the check does not apply */
-	CAIRN_FINDING_RIGHT,
-	CAIRN_FINDING_NOTE,    /* worth knowing, but nothing is wrong */
-	CAIRN_FINDING_UNKNOWN, /* it cannot be told from here */
-	CAIRN_FINDING_WRONG,
+	CAIRN_NOTHING,    /* the check does not apply */
+	CAIRN_RIGHT,
+	CAIRN_NOTE,    /* worth knowing, but nothing is wrong */
+	CAIRN_UNKNOWN, /* it cannot be told from here */
+	CAIRN_WRONG,
 };
 
 struct cairn_finding {
@@ -22,7 +22,8 @@ struct cairn_finding {
 };
 
 /* Fills FINDING. */
-void cairn_finding_say(struct cairn_finding *finding, enum cairn_finding_level level, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void cairn_finding_say(struct cairn_finding *finding, enum cairn_finding_level level, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
 typedef void cairn_check_look(struct cairn_patient *patient, struct cairn_finding *finding);
 

@@ -1,7 +1,7 @@
 /* doctor_allocator.c - is there a jemalloc, can it profile, and was it told to?
  *
- * The agent, where there is one, knows. Without it a variable of jemalloc is read from the process's memory where its symbols are there, and else
- * the configuration tells what it should be.
+ * The agent, where there is one, knows. Without it a variable of jemalloc is read from the process's memory where its symbols are
+ * there, and else the configuration tells what it should be.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
 #include "cmd/doctor.h"
@@ -11,11 +11,6 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-
-#define RIGHT CAIRN_FINDING_RIGHT
-#define NOTE CAIRN_FINDING_NOTE
-#define UNKNOWN CAIRN_FINDING_UNKNOWN
-#define WRONG CAIRN_FINDING_WRONG
 
 static const char *variable_of(const struct cairn_patient *patient)
 {
@@ -42,9 +37,9 @@ static void check_remote_allocator(struct cairn_patient *patient, struct cairn_f
 	cairn_patient_field(patient, "jemalloc", version, sizeof version);
 	cairn_patient_field(patient, "why", why, sizeof why);
 	if (version[0])
-		cairn_finding_say(finding, RIGHT, "jemalloc %s", version);
+		cairn_finding_say(finding, CAIRN_RIGHT, "jemalloc %s", version);
 	else
-		cairn_finding_say(finding, WRONG, "%s", why);
+		cairn_finding_say(finding, CAIRN_WRONG, "%s", why);
 }
 
 void cairn_check_allocator(struct cairn_patient *patient, struct cairn_finding *finding)
@@ -55,24 +50,25 @@ void cairn_check_allocator(struct cairn_patient *patient, struct cairn_finding *
 		check_remote_allocator(patient, finding);
 	} else if (patient->allocator) {
 		const struct cairn_elf_jemalloc *jemalloc = &patient->allocator->jemalloc;
-		cairn_finding_say(finding, RIGHT, "jemalloc %s in %s%s%s%s",
+		cairn_finding_say(finding, CAIRN_RIGHT, "jemalloc %s in %s%s%s%s",
 				  jemalloc->version[0] ? jemalloc->version : "of unknown version", patient->allocator->path,
 				  jemalloc->prefix[0] ? ", its names begin with " : "", jemalloc->prefix,
 				  jemalloc->has_symbols ? "" : ", without symbols: Cairn's agent must be handed its mallctl");
 		if (!jemalloc->has_symbols) {
-			finding->level = WRONG;
+			finding->level = CAIRN_WRONG;
 			finding->fix = "keep the symbol table (strip --strip-debug instead of strip), or call cairn_start with the "
 				       "service's mallctl";
 		}
 	} else if (patient->unread) {
-		cairn_finding_say(finding, UNKNOWN, "there is no jemalloc in the files that can be read, but %s cannot",
+		cairn_finding_say(finding, CAIRN_UNKNOWN, "there is no jemalloc in the files that can be read, but %s cannot",
 				  patient->unread[0] ? patient->unread : "the program");
 	} else if (library && patient->kind == CAIRN_PATIENT_BINARY) {
-		cairn_finding_say(finding, RIGHT, "jemalloc comes with %s, which the loader finds; 'cairn doctor' on that file tells more",
-				  library);
+		cairn_finding_say(finding, CAIRN_RIGHT,
+				  "jemalloc comes with %s, which the loader finds; 'cairn doctor' on that file tells more", library);
 	} else {
 		bool is_static = !cairn_elf_section(program->elf, ".interp") && program->elf->type == ET_EXEC;
-		cairn_finding_say(finding, WRONG, "there is no jemalloc: memory comes from another allocator, which Cairn cannot profile");
+		cairn_finding_say(finding, CAIRN_WRONG,
+				  "there is no jemalloc: memory comes from another allocator, which Cairn cannot profile");
 		finding->fix = is_static ? "link the program with jemalloc (-ljemalloc, or tikv-jemallocator in Rust)"
 					 : "LD_PRELOAD=libjemalloc.so.2 MALLOC_CONF=prof:true COMMAND, or link it with jemalloc";
 	}
@@ -103,17 +99,17 @@ void cairn_check_use(struct cairn_patient *patient, struct cairn_finding *findin
 	if (!patient->allocator && patient->module_count)
 		return;
 	if (patient->has_agent && strcmp(state, "no jemalloc") == 0)
-		cairn_finding_say(finding, WRONG, "%s", why);
+		cairn_finding_say(finding, CAIRN_WRONG, "%s", why);
 	else if (patient->has_agent)
-		cairn_finding_say(finding, RIGHT, "the agent has found it to be the allocator in use");
+		cairn_finding_say(finding, CAIRN_RIGHT, "the agent has found it to be the allocator in use");
 	else if (patient->allocator->exports_malloc && !other)
-		cairn_finding_say(finding, RIGHT, "malloc is jemalloc's, and nobody else's");
+		cairn_finding_say(finding, CAIRN_RIGHT, "malloc is jemalloc's, and nobody else's");
 	else if (patient->allocator->exports_malloc)
-		cairn_finding_say(finding, UNKNOWN, "jemalloc and %s both offer malloc; the one loaded first wins", other);
+		cairn_finding_say(finding, CAIRN_UNKNOWN, "jemalloc and %s both offer malloc; the one loaded first wins", other);
 	else
-		cairn_finding_say(finding, UNKNOWN,
+		cairn_finding_say(finding, CAIRN_UNKNOWN,
 				  "jemalloc is called by names of its own, if it is; only memory that is allocated by them is seen");
-	if (finding->level == UNKNOWN)
+	if (finding->level == CAIRN_UNKNOWN)
 		finding->fix = "start it with 'cairn run -- COMMAND': the agent sees which allocator is called";
 }
 
@@ -121,10 +117,10 @@ void cairn_check_single(struct cairn_patient *patient, struct cairn_finding *fin
 {
 	const char *other = other_malloc(patient);
 	if (patient->jemalloc_count > 1)
-		cairn_finding_say(finding, NOTE, "there are %zu jemallocs; only that of %s is profiled", patient->jemalloc_count,
+		cairn_finding_say(finding, CAIRN_NOTE, "there are %zu jemallocs; only that of %s is profiled", patient->jemalloc_count,
 				  patient->allocator->path);
 	else if (patient->allocator && other)
-		cairn_finding_say(finding, NOTE, "%s offers malloc, too; what is allocated by it is not in the profile", other);
+		cairn_finding_say(finding, CAIRN_NOTE, "%s offers malloc, too; what is allocated by it is not in the profile", other);
 }
 
 void cairn_check_built(struct cairn_patient *patient, struct cairn_finding *finding)
@@ -135,10 +131,10 @@ void cairn_check_built(struct cairn_patient *patient, struct cairn_finding *find
 	if (!told && !patient->allocator)
 		return;
 	if (told ? strcmp(state, "built without profiling") != 0 : patient->allocator->jemalloc.profiles) {
-		cairn_finding_say(finding, RIGHT, "jemalloc was built with profiling");
+		cairn_finding_say(finding, CAIRN_RIGHT, "jemalloc was built with profiling");
 		return;
 	}
-	cairn_finding_say(finding, WRONG, "jemalloc was built without profiling: it ignores prof:true");
+	cairn_finding_say(finding, CAIRN_WRONG, "jemalloc was built without profiling: it ignores prof:true");
 	finding->fix = patient->allocator && strcmp(patient->allocator->jemalloc.prefix, "_rjem_") == 0
 			       ? "tikv-jemallocator = { version = \"0.6\", features = [\"profiling\"] }"
 			       : "./configure --enable-prof, when jemalloc is built";
@@ -169,26 +165,27 @@ void cairn_check_variable(struct cairn_patient *patient, struct cairn_finding *f
 	if (!patient->allocator)
 		return;
 	if (!patient->variable) {
-		cairn_finding_say(finding, UNKNOWN, "the file does not say which environment variable its jemalloc reads");
+		cairn_finding_say(finding, CAIRN_UNKNOWN, "the file does not say which environment variable its jemalloc reads");
 		return;
 	}
 	if (patient->kind == CAIRN_PATIENT_BINARY) {
-		cairn_finding_say(finding, RIGHT, "its options are read from the environment variable %s", patient->variable);
+		cairn_finding_say(finding, CAIRN_RIGHT, "its options are read from the environment variable %s", patient->variable);
 		return;
 	}
 	if (!patient->has_environment) {
-		cairn_finding_say(finding, UNKNOWN, "the process's environment cannot be read; its options are in %s", patient->variable);
+		cairn_finding_say(finding, CAIRN_UNKNOWN, "the process's environment cannot be read; its options are in %s",
+				  patient->variable);
 		return;
 	}
 	value = cairn_patient_variable(patient, patient->variable);
 	mistaken = mistaken_variable(patient, &mistaken_value);
 	if (value) {
-		cairn_finding_say(finding, RIGHT, "%s=%.300s", patient->variable, value);
+		cairn_finding_say(finding, CAIRN_RIGHT, "%s=%.300s", patient->variable, value);
 	} else if (mistaken) {
-		cairn_finding_say(finding, WRONG, "%s is set, but this jemalloc reads %s", mistaken, patient->variable);
+		cairn_finding_say(finding, CAIRN_WRONG, "%s is set, but this jemalloc reads %s", mistaken, patient->variable);
 		finding->fix = cairn_arena_format(&patient->arena, "%s=%s", patient->variable, mistaken_value);
 	} else {
-		cairn_finding_say(finding, NOTE, "%s is not set", patient->variable);
+		cairn_finding_say(finding, CAIRN_NOTE, "%s is not set", patient->variable);
 	}
 }
 
@@ -196,11 +193,11 @@ void cairn_check_options(struct cairn_patient *patient, struct cairn_finding *fi
 {
 	const struct cairn_malloc_conf *conf = &patient->conf;
 	if (conf->problem) {
-		cairn_finding_say(finding, WRONG, "%.400s", conf->problem);
+		cairn_finding_say(finding, CAIRN_WRONG, "%.400s", conf->problem);
 		if (conf->right)
 			finding->fix = cairn_arena_format(&patient->arena, "%s=%s", variable_of(patient), conf->right);
 	} else if (conf->count > 0) {
-		cairn_finding_say(finding, RIGHT,
+		cairn_finding_say(finding, CAIRN_RIGHT,
 				  patient->kind == CAIRN_PATIENT_BINARY ? "%zu options are compiled in, of which jemalloc knows all"
 									: "jemalloc knows all of the %zu options",
 				  conf->count);
@@ -235,19 +232,20 @@ void cairn_check_enabled(struct cairn_patient *patient, struct cairn_finding *fi
 	const char *line = cairn_arena_format(&patient->arena, "%s=prof:true", variable_of(patient));
 	if (patient->kind == CAIRN_PATIENT_BINARY) {
 		if (enabled == YES)
-			cairn_finding_say(finding, RIGHT, "profiling is on from the start: prof:true is compiled in");
+			cairn_finding_say(finding, CAIRN_RIGHT, "profiling is on from the start: prof:true is compiled in");
 		else
-			cairn_finding_say(finding, NOTE, "profiling is off unless it is started with prof:true");
+			cairn_finding_say(finding, CAIRN_NOTE, "profiling is off unless it is started with prof:true");
 		bool runs = patient->modules[0].elf && cairn_elf_section(patient->modules[0].elf, ".interp");
-		finding->fix = enabled == YES ? NULL : cairn_arena_format(&patient->arena, "%s %s", line, runs ? patient->name : "COMMAND");
+		finding->fix = enabled == YES ? NULL
+					      : cairn_arena_format(&patient->arena, "%s %s", line, runs ? patient->name : "COMMAND");
 	} else if (enabled == YES) {
-		cairn_finding_say(finding, RIGHT, "profiling is enabled: %s", how);
+		cairn_finding_say(finding, CAIRN_RIGHT, "profiling is enabled: %s", how);
 	} else if (enabled == MAYBE) {
-		cairn_finding_say(finding, UNKNOWN, "whether it was started with prof:true cannot be told without its environment");
+		cairn_finding_say(finding, CAIRN_UNKNOWN, "whether it was started with prof:true cannot be told without its environment");
 		finding->fix = line;
 	} else {
-		cairn_finding_say(finding, WRONG, "it was started without prof:true (%s), and that cannot be made up for while it runs",
-				  how);
+		cairn_finding_say(finding, CAIRN_WRONG,
+				  "it was started without prof:true (%s), and that cannot be made up for while it runs", how);
 		finding->fix = cairn_arena_format(&patient->arena, "%s, in its environment when it is started again", line);
 	}
 }
@@ -271,10 +269,10 @@ void cairn_check_active(struct cairn_patient *patient, struct cairn_finding *fin
 		said = "by its options";
 	}
 	if (active)
-		cairn_finding_say(finding, RIGHT, "allocations are being sampled: %s", said);
+		cairn_finding_say(finding, CAIRN_RIGHT, "allocations are being sampled: %s", said);
 	else
 		cairn_finding_say(
-			finding, known ? WRONG : UNKNOWN, "%s",
+			finding, known ? CAIRN_WRONG : CAIRN_UNKNOWN, "%s",
 			known ? "sampling is off: what is allocated now is not seen"
 			      : "it was started with prof_active:false; whether sampling was turned on since only an agent can tell");
 	if (!active)
@@ -286,7 +284,8 @@ void cairn_check_active(struct cairn_patient *patient, struct cairn_finding *fin
 void cairn_check_threads(struct cairn_patient *patient, struct cairn_finding *finding)
 {
 	if (!cairn_malloc_conf_true(&patient->conf, "prof_thread_active_init", true)) {
-		cairn_finding_say(finding, WRONG, "with prof_thread_active_init:false no thread is sampled that does not ask for it");
+		cairn_finding_say(finding, CAIRN_WRONG,
+				  "with prof_thread_active_init:false no thread is sampled that does not ask for it");
 		finding->fix = "leave prof_thread_active_init:false out";
 	}
 }
@@ -306,17 +305,17 @@ void cairn_check_period(struct cairn_patient *patient, struct cairn_finding *fin
 	cairn_text_human(period, human);
 	cairn_text_human((double)patient->resident, memory);
 	if (period < 4096) {
-		cairn_finding_say(finding, NOTE,
+		cairn_finding_say(finding, CAIRN_NOTE,
 				  "a sample every %s of allocation is dense: it costs time, and pages of memory for each sampled object",
 				  human);
 		finding->fix = "lg_prof_sample:19 is a sample every 512 KiB";
 	} else if (patient->resident && (double)patient->resident / period < few) {
-		cairn_finding_say(finding, period > (1 << 20) ? WRONG : NOTE,
+		cairn_finding_say(finding, period > (1 << 20) ? CAIRN_WRONG : CAIRN_NOTE,
 				  "a sample every %s is coarse for %s of memory: about %.0f samples, and errors to match", human, memory,
 				  (double)patient->resident / period);
 		finding->fix = "lg_prof_sample:16 is a sample every 64 KiB";
 	} else {
-		cairn_finding_say(finding, RIGHT, "a sample every %s of allocation", human);
+		cairn_finding_say(finding, CAIRN_RIGHT, "a sample every %s of allocation", human);
 	}
 }
 
@@ -344,23 +343,24 @@ void cairn_check_folder(struct cairn_patient *patient, struct cairn_finding *fin
 	const char *reachable = cairn_arena_format(&patient->arena, "%s%s", patient->root, folder);
 	struct stat status;
 	struct statvfs space;
-	enum cairn_finding_level bad = by_itself ? WRONG : NOTE;
+	enum cairn_finding_level bad = by_itself ? CAIRN_WRONG : CAIRN_NOTE;
 	if (!patient->folder && prefix[0] != '/') {
-		cairn_finding_say(finding, UNKNOWN, "where it writes its dumps (%s) cannot be told: its working directory cannot be read",
-				  prefix);
+		cairn_finding_say(finding, CAIRN_UNKNOWN,
+				  "where it writes its dumps (%s) cannot be told: its working directory cannot be read", prefix);
 	} else if (stat(reachable, &status) != 0 || !S_ISDIR(status.st_mode)) {
 		cairn_finding_say(finding, bad, "%s, where jemalloc is to write its dumps, is not there: it fails with \"Bad address\"",
 				  folder);
-		finding->fix = cairn_arena_format(&patient->arena, "mkdir -p %s%s", folder, patient->pid ? ", as the process sees it" : "");
+		finding->fix = cairn_arena_format(&patient->arena, "mkdir -p %s%s", folder,
+						  patient->pid ? ", as the process sees it" : "");
 	} else if (!may_write(patient, &status) || (statvfs(reachable, &space) == 0 && space.f_flag & ST_RDONLY)) {
 		cairn_finding_say(finding, bad, "user %u may not write to %s, where jemalloc is to write its dumps",
 				  (unsigned)patient->user, folder);
 		finding->fix = "prof_prefix:/tmp/jeprof, or another place it may write to";
 	} else if (statvfs(reachable, &space) == 0 && (uint64_t)space.f_bavail * space.f_frsize < least_free) {
-		cairn_finding_say(finding, WRONG, "the disk of %s is full: dumps are cut short", folder);
+		cairn_finding_say(finding, CAIRN_WRONG, "the disk of %s is full: dumps are cut short", folder);
 		finding->fix = "make room, or prof_prefix: on another disk";
 	} else {
-		cairn_finding_say(finding, RIGHT, "jemalloc writes its dumps as %s%s%s", folder,
+		cairn_finding_say(finding, CAIRN_RIGHT, "jemalloc writes its dumps as %s%s%s", folder,
 				  folder[strlen(folder) - 1] == '/' ? "" : "/", slash ? slash + 1 : prefix);
 	}
 }

@@ -366,10 +366,14 @@ static bool is_program(const char *name)
 
 static bool see_binary(struct cairn_patient *patient, struct cairn_error *error)
 {
-	struct cairn_elf *readable = cairn_elf_open(patient->name, error);
-	if (!readable)
+	struct cairn_elf *elf = cairn_elf_open(patient->name, error);
+	if (!elf)
 		return false;
-	cairn_elf_close(readable);
+	struct cairn_elf_section *code = cairn_elf_section(elf, ".text");
+	bool bare = code && code->bytes.length == 0;
+	cairn_elf_close(elf);
+	if (bare)
+		return cairn_fail(error, "%s is a separate debug file: it holds names but no code; the program itself is wanted", patient->name);
 	patient->kind = CAIRN_PATIENT_BINARY;
 	patient->root = "";
 	cairn_array_room(patient->modules, patient->module_count, patient->module_capacity);

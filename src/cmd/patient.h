@@ -61,8 +61,8 @@ struct cairn_patient {
 	struct cairn_profile profile;
 };
 
-/* Learns what there is to learn about NAME: a PID, the socket or URL of an agent, a program or library, or a dump. Fails, with a sentence, where it
- * cannot be looked at. The caller frees PATIENT in either case. */
+/* Learns what there is to learn about NAME: a PID, the socket or URL of an agent, a program or library, or a dump. Fails, with a
+ * sentence, where it cannot be looked at. The caller frees PATIENT in either case. */
 bool cairn_patient_see(struct cairn_patient *patient, const char *name, const char *token, struct cairn_error *error);
 void cairn_patient_free(struct cairn_patient *patient);
 

@@ -198,28 +198,30 @@ static void split_allocator(struct cairn_bill *bill, const struct cairn_bill_fac
 
 void cairn_bill_make(struct cairn_bill *bill, const struct cairn_bill_facts *facts)
 {
+	/* Where the allocator's memory may be, the likeliest first: on a machine that never overcommits jemalloc reserves what it maps, and its
+	 * mappings look like any; with dss:primary it grows the heap. */
 	static const struct {
 		enum cairn_bill_line line;
 		enum cairn_smaps_kind kind;
 	} kinds[] = {
-		{CAIRN_BILL_HEAP, CAIRN_SMAPS_HEAP}, {CAIRN_BILL_ARENA, CAIRN_SMAPS_ARENA}, {CAIRN_BILL_STACK, CAIRN_SMAPS_STACK},
-		{CAIRN_BILL_DATA, CAIRN_SMAPS_DATA}, {CAIRN_BILL_FILE, CAIRN_SMAPS_FILE}, {CAIRN_BILL_SHARED, CAIRN_SMAPS_SHARED},
-		{CAIRN_BILL_KERNEL, CAIRN_SMAPS_KERNEL},
+		{CAIRN_BILL_ANONYMOUS, CAIRN_SMAPS_ANONYMOUS}, {CAIRN_BILL_HEAP, CAIRN_SMAPS_HEAP}, {CAIRN_BILL_ARENA, CAIRN_SMAPS_ARENA},
+		{CAIRN_BILL_STACK, CAIRN_SMAPS_STACK}, {CAIRN_BILL_DATA, CAIRN_SMAPS_DATA}, {CAIRN_BILL_FILE, CAIRN_SMAPS_FILE},
+		{CAIRN_BILL_SHARED, CAIRN_SMAPS_SHARED}, {CAIRN_BILL_KERNEL, CAIRN_SMAPS_KERNEL},
 	};
+	enum { pool_most = 2 };
 	const struct cairn_smaps *smaps = &facts->smaps;
 	struct cairn_smaps_sum pool = smaps->kinds[CAIRN_SMAPS_NORESERVE];
-	const struct cairn_smaps_sum *anonymous = &smaps->kinds[CAIRN_SMAPS_ANONYMOUS];
 	*bill = (struct cairn_bill){.has_allocator = facts->has_allocator, .has_classes = facts->has_classes};
-	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-		bill->lines[kinds[i].line] = smaps->kinds[kinds[i].kind].rss;
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		const struct cairn_smaps_sum *sum = &smaps->kinds[kinds[i].kind];
+		bool missing = facts->has_allocator && pool.size < (facts->mapped + facts->retained) / 2;
+		if (i < pool_most && missing)
+			pool = (struct cairn_smaps_sum){pool.size + sum->size, pool.rss + sum->rss, pool.swap + sum->swap};
+		else
+			bill->lines[kinds[i].line] = sum->rss;
+	}
 	bill->swap = smaps->swap;
 	bill->hugetlb = smaps->hugetlb;
-	/* On a machine that never overcommits jemalloc reserves what it maps, and its mappings look like any. */
-	bool told_apart = !facts->has_allocator || pool.size >= (facts->mapped + facts->retained) / 2;
-	if (told_apart)
-		bill->lines[CAIRN_BILL_ANONYMOUS] = anonymous->rss;
-	else
-		pool = (struct cairn_smaps_sum){pool.size + anonymous->size, pool.rss + anonymous->rss, pool.swap + anonymous->swap};
 	if (facts->has_allocator)
 		split_allocator(bill, facts, pool);
 	else

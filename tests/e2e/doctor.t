@@ -133,6 +133,8 @@ if ${CC:-cc} -O2 -g "$scratch/service.c" -o "$scratch/dynamic" -ljemalloc 2>/dev
 	sees 0 '*right allocator *libjemalloc*right names *functions and lines*right stacks *right loading *' 'a program that loads jemalloc' "$scratch/dynamic"
 	strip -o "$scratch/bare" "$scratch/dynamic"
 	sees 1 '*wrong names *stripped*-> put its debug file at /usr/lib/debug/.build-id/*' 'a stripped one' "$scratch/bare"
+	objcopy --only-keep-debug "$scratch/dynamic" "$scratch/dynamic.debug"
+	sees 2 '*a separate debug file*' 'its debug file alone' "$scratch/dynamic.debug"
 	${CC:-cc} -O2 -Wl,--build-id=none "$scratch/service.c" -o "$scratch/nameless" -ljemalloc
 	sees 0 '*note build-id *-> -Wl,--build-id*note names *no lines*' 'one without a build-id' "$scratch/nameless"
 	${CC:-cc} -O2 -g "$scratch/service.c" -o "$scratch/leaving" -ljemalloc

@@ -107,6 +107,12 @@ static void test_other_hosts(void)
 	cairn_bill_make(&bill, &facts);
 	ok(adds_up(&bill) && bill.lines[CAIRN_BILL_LIVE] == 80 * megabyte && bill.lines[CAIRN_BILL_ANONYMOUS] == 0,
 	   "a machine that never overcommits: the same bill");
+	facts.smaps.kinds[CAIRN_SMAPS_HEAP] = facts.smaps.kinds[CAIRN_SMAPS_ANONYMOUS];
+	facts.smaps.kinds[CAIRN_SMAPS_ANONYMOUS] = (struct cairn_smaps_sum){0};
+	cairn_bill_make(&bill, &facts);
+	ok(adds_up(&bill) && bill.lines[CAIRN_BILL_LIVE] == 80 * megabyte && bill.lines[CAIRN_BILL_HEAP] == 0, "an allocator that grows the heap: the same bill");
+	facts.smaps.kinds[CAIRN_SMAPS_ANONYMOUS] = facts.smaps.kinds[CAIRN_SMAPS_HEAP];
+	facts.smaps.kinds[CAIRN_SMAPS_HEAP] = (struct cairn_smaps_sum){0};
 	facts.has_allocator = false;
 	cairn_bill_make(&bill, &facts);
 	ok(adds_up(&bill) && bill.lines[CAIRN_BILL_ANONYMOUS] == 144 * megabyte && bill.lines[CAIRN_BILL_LIVE] == 0,
