@@ -276,11 +276,9 @@ static bool match_values(struct cairn_profile *sum, const struct cairn_profile *
 	return true;
 }
 
-/* Of what was put together in part from samples, the errors are those of samples, if they are known at all. */
-static enum cairn_unsampling either_unsampling(enum cairn_unsampling a, enum cairn_unsampling b)
+static bool has_known_errors(const struct cairn_profile *profile)
 {
-	return (a == CAIRN_UNSAMPLE_NONE && b == CAIRN_UNSAMPLE_POISSON) || (a == CAIRN_UNSAMPLE_POISSON && b == CAIRN_UNSAMPLE_NONE) ? CAIRN_UNSAMPLE_POISSON
-																      : CAIRN_UNSAMPLE_UNKNOWN;
+	return profile->unsampling == CAIRN_UNSAMPLE_NONE || profile->unsampling == CAIRN_UNSAMPLE_POISSON;
 }
 
 void cairn_combine_start(struct cairn_combine *combine, struct cairn_profile *sum)
@@ -309,8 +307,9 @@ bool cairn_combine_add(struct cairn_combine *combine, const struct cairn_profile
 			sum->mixed_periods = true;
 		if (part->period > sum->period)
 			sum->period = part->period;
+		/* What rests on samples in part has the errors of samples, if they are known at all. */
 		if (part->unsampling != sum->unsampling)
-			sum->unsampling = either_unsampling(part->unsampling, sum->unsampling);
+			sum->unsampling = has_known_errors(part) && has_known_errors(sum) ? CAIRN_UNSAMPLE_POISSON : CAIRN_UNSAMPLE_UNKNOWN;
 		take_lists(combine, part, &to);
 		add_modules(combine, part, &to);
 		for (uint32_t i = 0; first && i < part->mapping_count; i++)

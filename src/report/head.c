@@ -122,7 +122,8 @@ void cairn_head_json(struct cairn_view *view, struct cairn_json *json)
 	const struct cairn_profile *profile = view->profile;
 	cairn_json_number(json, "total", trunc(view->total));
 	cairn_json_number(json, "shown", trunc(view->shown));
-	cairn_head_interval_json(view, json, "shown", view->shown, total_spread(view));
+	if (view->options.errors)
+		cairn_head_interval_json(view, json, "shown", view->shown, total_spread(view));
 	cairn_json_text(json, "unit", cairn_strings_bytes(&profile->strings, profile->value_types[view->value].unit));
 	cairn_json_text(json, "type", cairn_bytes_of(cairn_head_type(view)));
 	cairn_json_number(json, "period", profile->period);

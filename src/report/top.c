@@ -110,6 +110,30 @@ void cairn_top_text(const struct cairn_top *top, const struct cairn_view *view, 
 				    shape->node_fraction > 0 ? " --nodefraction 0" : "");
 }
 
+void cairn_top_row_json(const struct cairn_top_row *row, const struct cairn_view *view, struct cairn_json *json)
+{
+	cairn_json_number(json, "flat", trunc(row->flat));
+	cairn_json_number(json, "cum", trunc(row->cum));
+	cairn_head_interval_json(view, json, "flat", row->flat, row->flat_spread);
+	cairn_head_interval_json(view, json, "cum", row->cum, row->cum_spread);
+}
+
+static void code_column(const struct cairn_view *view, const struct cairn_shape *shape, bool dots, double value, struct cairn_spread spread,
+			struct cairn_buffer *out)
+{
+	char number[32], errors[CAIRN_INTERVAL_TEXT];
+	if (value == 0 && dots)
+		cairn_buffer_format(out, "%12s%*s ", ".", view->options.errors ? CAIRN_INTERVAL_WIDTH + 1 : 0, "");
+	else
+		cairn_buffer_format(out, "%12s%s ", cairn_head_number(view, shape, value, number), cairn_head_interval_column(view, shape, value, spread, errors));
+}
+
+void cairn_top_row_code(const struct cairn_top_row *row, const struct cairn_view *view, const struct cairn_shape *shape, bool dots, struct cairn_buffer *out)
+{
+	code_column(view, shape, dots, row->flat, row->flat_spread, out);
+	code_column(view, shape, dots, row->cum, row->cum_spread, out);
+}
+
 void cairn_top_json(const struct cairn_top *top, const struct cairn_view *view, struct cairn_json *json)
 {
 	cairn_json_open(json, "rows", '[');
@@ -117,10 +141,7 @@ void cairn_top_json(const struct cairn_top *top, const struct cairn_view *view, 
 		const struct cairn_top_row *row = &top->rows[i];
 		cairn_json_open(json, NULL, '{');
 		cairn_json_text(json, "name", cairn_view_name(view, row->entry));
-		cairn_json_number(json, "flat", trunc(row->flat));
-		cairn_json_number(json, "cum", trunc(row->cum));
-		cairn_head_interval_json(view, json, "flat", row->flat, row->flat_spread);
-		cairn_head_interval_json(view, json, "cum", row->cum, row->cum_spread);
+		cairn_top_row_json(row, view, json);
 		cairn_json_close(json, '}');
 	}
 	cairn_json_close(json, ']');

@@ -11,8 +11,10 @@ enum { most_points = 64 };
 static const double false_alarm = 0.01;
 /* How many standard deviations the later half must be slower to call the first one warming up. */
 static const double slowing_sigmas = 3;
-/* A later half slower than this share of the whole has stopped growing. */
+/* A later half slower than this share of the whole has stopped growing; slower than this share of the first one, it may be filling up. */
 static const double late_share = 0.25;
+/* The same of a run so short that what fills up has not had the time to slow down further. */
+static const double short_late_share = 0.5;
 /* How many standard deviations the later half must be faster than what fills up would be. */
 static const double filling_sigmas = 2;
 
@@ -216,8 +218,8 @@ static double chance_of(struct line line, double sign, size_t comparisons)
  * something else goes on. */
 static bool is_filling(const struct cairn_trend_point *run, size_t length, struct line early, struct line late, double sign, double *scratch)
 {
-	enum { quarters_worth_it = 12 };
-	if (late.slope / early.slope > late_share)
+	enum { quarters_worth_it = 8, short_run = 12 };
+	if (late.slope / early.slope > (length < short_run ? short_late_share : late_share))
 		return false;
 	if (length < quarters_worth_it)
 		return true;

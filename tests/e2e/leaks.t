@@ -45,6 +45,17 @@ leaks "$scratch/demo"
 holds 'the demo service: the leak is named, and nothing else' says 'R[0]["name"] == "remember_session" and "serve_request" in R[0]["stack"] and [r["name"] for r in G] == ["remember_session"] and R[0]["confidence"] > 0.99'
 holds 'its cache is not called a leak' says '[r["verdict"] for r in R if r["name"] == "load_page"] == ["plateaued"]'
 
+newest=$(ls -v "$scratch"/demo/*.heap | tail -n 1)
+"$cairn" list remember_session --errors --json --source-path "$root" "$newest" >"$scratch/leaks.json" 2>/dev/null
+holds '--errors in the code: each line has its interval' python3 -c "import json; D = json.load(open('$scratch/leaks.json'))['routines'][0]
+assert D['flat_low'] < D['flat'] < D['flat_high'] and any(l['cum_low'] < l['cum'] < l['cum_high'] for l in D['lines'])"
+like "$("$cairn" list remember_session --errors --source-path "$root" "$newest" 2>/dev/null)" '*MiB to *calloc*' 'in words too'
+if command -v objdump >/dev/null; then
+	like "$("$cairn" disasm remember_session --errors "$newest" 2>/dev/null)" '*MiB to *call*calloc*' 'and each instruction'
+else
+	skip 'and each instruction' 'no objdump here'
+fi
+
 # Redis, once with a keyspace that grows and once with one that stays.
 serve() { # serve NAME KEYS: dumps of a redis-server whose clients write to so many keys
 	local port

@@ -118,7 +118,10 @@ class Page {
 
 	/** Self and total of each function, of everything: as the page says it, where its tree does not hold every stack. */
 	sumUp() {
-		const own = this.tree.sums(this.data.functions.length), {sums} = this.data;
+		const {sums} = this.data;
+		if (sums && !this.film && !facts.errors)
+			return sums;
+		const own = this.tree.sums(this.data.functions.length);
 		return sums && !this.film ? {self: {...sums.self, variance: own.self.variance, skew: own.self.skew}, total: sums.total} : own;
 	}
 

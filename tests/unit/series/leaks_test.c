@@ -12,7 +12,7 @@ enum { dumps = 24, steady = 40, kinds_of_path = 5, seeds = 100 };
 static const double period = 524288;
 
 /* Which paths a service has beside the steady ones; they are called by their letter. */
-enum { leak = 'L', slow_leak = 'S', cache = 'C', sawtooth = 'W', leaking_cache = 'K' };
+enum { leak = 'L', slow_leak = 'S', cache = 'C', sawtooth = 'W', leaking_cache = 'K', leaking_pool = 'P' };
 
 static double live(char path, double level, double age)
 {
@@ -25,6 +25,8 @@ static double live(char path, double level, double age)
 		return 900e6 * (1 - exp(-age / 3));
 	case leaking_cache:
 		return 300e6 * (1 - exp(-age / 3)) + 6e6 * age;
+	case leaking_pool:
+		return 100e6 * (1 - exp(-age / 3)) + 6e6 * age;
 	case sawtooth:
 		return 300e6 + 200e6 * fmod(age, 4) / 3;
 	default:
@@ -182,7 +184,9 @@ int main(void)
 	test_service("a leak across a restart", "LCW", "L", 36e6, 11, fresh_samples);
 	/* Samples drawn anew for every dump scatter too much to tell this from a cache that only fills. */
 	test_service("a cache that fills and leaks", "KCW", "K", 36e6, 0, lasting_samples);
+	test_service("a small pool that fills and leaks", "PCW", "P", 36e6, 0, lasting_samples);
 	test_service("a cache that fills", "C", "", 0, 0, fresh_samples);
+	test_service("a leak across a restart after a short run", "LCW", "L", 36e6, 8, fresh_samples);
 	test_service("a sawtooth", "W", "", 0, 0, fresh_samples);
 	test_service("nothing but noise", "", "", 0, 0, fresh_samples);
 	return tap_done();
