@@ -55,7 +55,7 @@ row=' *[0-9]+\.[0-9] +[0-9]+\.[0-9]% +[0-9]+\.[0-9]% +[0-9]+\.[0-9] +[0-9]+\.[0-
 says '(jeprof) top'
 holds "the page's top has rows of this shape" grep -qxE "$row" <<<"${text%%'(jeprof)'*}"
 holds 'and so has ours' grep -qE "$row" <<<"$said"
-like "$said" '*Total: [0-9]*.[0-9] MB*remember_session*' "under the page's line of the total"
+like "$said" '*Total: [0-9]*.[0-9] MB*load_page*' "under the page's line of the total"
 
 here=("s/localhost:8080/localhost:$port/")
 page "curl 'http://localhost:8080/debug/mem/pprof/profile?seconds=0' > mem.prof"

@@ -68,7 +68,8 @@ holds 'it has a page that shows all of it' grep -q "<h2>$(basename "$first" .gpr
 rm jeprof
 says 'execute `find_compiled_jeprof.sh`'
 find_compiled_jeprof.sh >/dev/null
-folds() { like "$("$1" --collapsed greptime "$first" 2>/dev/null)" '*serve_request;remember_session [0-9]*' "$2"; }
+newest=$(ls ./*.gprof | tail -n 1)
+folds() { like "$("$1" --collapsed greptime "$newest" 2>/dev/null)" '*serve_request;remember_session [0-9]*' "$2"; }
 folds ./jeprof 'after "cargo build": find_compiled_jeprof.sh'
 here=('s/^cargo new \(.*\)/mkdir \1/' 's/^cargo build/true/')
 page 'cargo new get_jeprof
