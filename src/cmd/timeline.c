@@ -143,10 +143,16 @@ static void add_cells(const void *series, uint32_t sample, double *values)
 		values[of->cells[c].point] += of->cells[c].value;
 }
 
+/* How many nodes of the call tree the page holds where nobody said: all of them, unless its stacks times its dumps are too many numbers for
+ * a browser to be quick with. */
+static size_t default_nodes(const struct cairn_view *view, size_t points)
+{
+	static const size_t number_most = 8000000;
+	return view->sample_count <= number_most / points ? CAIRN_PAGE_NODES : number_most / points;
+}
+
 static void write_page(struct cairn_view *view, const struct cairn_timeline *timeline, const struct options *options, struct cairn_buffer *out)
 {
-	/* So many numbers are a few megabytes, whatever the number of dumps. */
-	static const size_t number_most = 4000000;
 	const struct cairn_series *series = timeline->series;
 	size_t points = series->point_count, layers = timeline->layer_count;
 	struct cairn_arena arena = {0};
@@ -181,7 +187,7 @@ static void write_page(struct cairn_view *view, const struct cairn_timeline *tim
 		.chart = cairn_buffer_bytes(&chart),
 		.cells = {add_cells, series, points},
 	};
-	size_t node_most = options->node_most ? (size_t)options->node_most : number_most / points;
+	size_t node_most = options->node_most ? (size_t)options->node_most : default_nodes(view, points);
 	cairn_page_write(view, &(struct cairn_page_options){.title = options->title, .node_most = node_most, .film = &film}, out);
 	cairn_buffer_free(&chart);
 	cairn_arena_free(&arena);

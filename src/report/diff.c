@@ -108,7 +108,8 @@ static void row_text(const struct cairn_diff_row *row, const struct cairn_view *
 	cairn_buffer_format(out, "%s%13s", grey ? "\033[90m" : "", signed_number(view, shape, change(row), difference));
 	if (view->options.errors)
 		cairn_buffer_text(out, cairn_head_interval_column(view, shape, change(row), row->spread, errors));
-	cairn_buffer_format(out, "%c%12s %12s  ", row->noise ? '~' : ' ', cairn_head_number(view, shape, row->before, before), cairn_head_number(view, shape, row->after, after));
+	cairn_buffer_format(out, "%c%12s %12s  ", row->noise ? '~' : ' ', cairn_head_number(view, shape, row->before, before),
+			    cairn_head_number(view, shape, row->after, after));
 	struct cairn_bytes name = cairn_view_name(view, row->entry);
 	cairn_buffer_append(out, name.data, name.length);
 	cairn_buffer_text(out, grey ? "\033[0m\n" : "\n");

@@ -127,7 +127,8 @@ static void write_time(const struct drawing *drawing, int64_t seconds, int64_t s
 
 static void write_time_axis(const struct drawing *drawing)
 {
-	static const int64_t steps[] = {1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800, 1209600, 2592000};
+	static const int64_t steps[] = {1,    2,    5,     10,    15,    30,    60,     120,    300,     600,    900,
+					1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800, 1209600, 2592000};
 	const size_t count = sizeof steps / sizeof *steps;
 	double start = (double)point_at(drawing, 0)->origin.time_ns / 1e9;
 	size_t s = 0;
@@ -332,8 +333,8 @@ static void write_limit(const struct drawing *drawing)
 	bool above = limit > drawing->most;
 	if (!above)
 		write_line(drawing, "limit", limit_at);
-	cairn_buffer_format(drawing->out, "<text class=\"limit-label halo\" x=\"%d\" y=\"%.1f\">limit %s%s</text>\n", width - side - 4, above ? drawing->top + 12 : y_of(drawing, limit) - 5,
-			    number(drawing, limit, text), above ? ", above this picture" : "");
+	cairn_buffer_format(drawing->out, "<text class=\"limit-label halo\" x=\"%d\" y=\"%.1f\">limit %s%s</text>\n", width - side - 4,
+			    above ? drawing->top + 12 : y_of(drawing, limit) - 5, number(drawing, limit, text), above ? ", above this picture" : "");
 }
 
 static void write_restarts(const struct drawing *drawing)
@@ -341,8 +342,8 @@ static void write_restarts(const struct drawing *drawing)
 	for (size_t i = 1; i < drawing->points; i++)
 		if (point_at(drawing, i)->run != point_at(drawing, i - 1)->run) {
 			double x = (x_of(drawing, i) + x_of(drawing, i - 1)) / 2;
-			cairn_buffer_format(drawing->out, "<path class=\"restart\" d=\"M%.1f,%.1fV%.1f\"/><text class=\"restart-label halo\" x=\"%.1f\" y=\"%.1f\">restart</text>\n",
-					    x, drawing->top, drawing->bottom, x, drawing->top + 12);
+			cairn_buffer_format(drawing->out, "<path class=\"restart\" d=\"M%.1f,%.1fV%.1f\"/>", x, drawing->top, drawing->bottom);
+			cairn_buffer_format(drawing->out, "<text class=\"restart-label halo\" x=\"%.1f\" y=\"%.1f\">restart</text>\n", x, drawing->top + 12);
 		}
 }
 
@@ -356,54 +357,64 @@ static void write_dumps(const struct drawing *drawing)
 
 /* The file around it. */
 
-static size_t legend_rows(const struct drawing *drawing)
+/* One line of the legend. */
+struct key {
+	struct cairn_bytes name;
+	const char *color; /* NULL for a line */
+	const char *class;
+	double value;
+	struct cairn_spread spread;
+};
+
+static size_t legend_count(const struct drawing *drawing)
 {
-	size_t lines = 1 + (largest(drawing, resident_at) > 0);
-	return (drawing->timeline->layer_count + lines + 1) / 2;
+	return drawing->timeline->layer_count + 1 + (largest(drawing, resident_at) > 0);
 }
 
-static void write_legend_text(const struct drawing *drawing, size_t row, size_t column, struct cairn_bytes name, double value, struct cairn_spread spread)
+static size_t legend_rows(const struct drawing *drawing)
+{
+	return (legend_count(drawing) + 1) / 2;
+}
+
+/* The layers from the top, then the lines. */
+static struct key find_key(const struct drawing *drawing, size_t place)
+{
+	const struct cairn_timeline *timeline = drawing->timeline;
+	size_t last = drawing->points - 1, layer = timeline->layer_count - 1 - place;
+	if (place < timeline->layer_count)
+		return (struct key){timeline->layers[layer].name, color_of(timeline, layer), NULL, timeline->layers[layer].values[last].value,
+				    timeline->layers[layer].values[last].spread};
+	if (place == timeline->layer_count)
+		return (struct key){cairn_bytes_of("all live memory, as sampled"), NULL, "total", timeline->totals[last].value, timeline->totals[last].spread};
+	return (struct key){cairn_bytes_of("resident memory of the process"), NULL, "resident", resident_at(drawing, last), {0}};
+}
+
+static void write_key(const struct drawing *drawing, const struct key *key, double x, double y)
 {
 	char text[32], errors[CAIRN_INTERVAL_TEXT];
 	const struct cairn_view *view = drawing->timeline->view;
-	struct cairn_buffer short_name = cairn_buffer(1 << 12);
-	double x = side + (double)column * (width - side) / 2, y = drawing->bottom + axis_height + 20 + (double)row * legend_row;
-	cairn_flame_label(name, legend_letters, &short_name);
-	cairn_buffer_format(drawing->out, "<text x=\"%.1f\" y=\"%.1f\">", x + 22, y);
-	cairn_xml_text(drawing->out, cairn_buffer_bytes(&short_name));
-	cairn_buffer_format(drawing->out, "<tspan class=\"amount\"> %s", number(drawing, value, text));
-	if (view->options.errors && spread.variance > 0)
-		cairn_buffer_format(drawing->out, " (%s)", cairn_head_interval(view, &(struct cairn_shape){0}, value, spread, errors));
-	cairn_buffer_text(drawing->out, "</tspan></text>\n");
-	cairn_buffer_free(&short_name);
+	struct cairn_buffer *out = drawing->out, name = cairn_buffer(1 << 12);
+	if (key->color)
+		cairn_buffer_format(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"13\" height=\"13\" rx=\"3\" fill=\"%s\"/>", x, y - 11, key->color);
+	else
+		cairn_buffer_format(out, "<path class=\"%s\" d=\"M%.1f,%.1fh14\"/>", key->class, x, y - 4.5);
+	cairn_flame_label(key->name, legend_letters, &name);
+	cairn_buffer_format(out, "<text x=\"%.1f\" y=\"%.1f\">", x + 22, y);
+	cairn_xml_text(out, cairn_buffer_bytes(&name));
+	cairn_buffer_format(out, "<tspan class=\"amount\"> %s", number(drawing, key->value, text));
+	if (view->options.errors && key->spread.variance > 0)
+		cairn_buffer_format(out, " (%s)", cairn_head_interval(view, &(struct cairn_shape){0}, key->value, key->spread, errors));
+	cairn_buffer_text(out, "</tspan></text>\n");
+	cairn_buffer_free(&name);
 }
 
 static void write_legend(const struct drawing *drawing)
 {
-	const struct cairn_timeline *timeline = drawing->timeline;
-	size_t last = drawing->points - 1, rows = legend_rows(drawing), place = 0;
+	size_t rows = legend_rows(drawing);
 	cairn_buffer_text(drawing->out, "<g class=\"legend\">\n");
-	for (size_t layer = timeline->layer_count; layer-- > 0; place++) {
-		double x = side + (double)(place / rows) * (width - side) / 2, y = drawing->bottom + axis_height + 9 + (double)(place % rows) * legend_row;
-		cairn_buffer_format(drawing->out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"13\" height=\"13\" rx=\"3\" fill=\"%s\"/>", x, y, color_of(timeline, layer));
-		write_legend_text(drawing, place % rows, place / rows, timeline->layers[layer].name, timeline->layers[layer].values[last].value,
-				  timeline->layers[layer].values[last].spread);
-	}
-	const struct {
-		const char *class, *name;
-		double value;
-		struct cairn_spread spread;
-	} lines[] = {
-		{"total", "all live memory, as sampled", timeline->totals[last].value, timeline->totals[last].spread},
-		{"resident", "resident memory of the process", largest(drawing, resident_at) > 0 ? resident_at(drawing, last) : 0, {0}},
-	};
-	for (size_t i = 0; i < 2; i++) {
-		if (i == 1 && largest(drawing, resident_at) <= 0)
-			continue;
-		double x = side + (double)(place / rows) * (width - side) / 2, y = drawing->bottom + axis_height + 15.5 + (double)(place % rows) * legend_row;
-		cairn_buffer_format(drawing->out, "<path class=\"%s\" d=\"M%.1f,%.1fh14\"/>", lines[i].class, x, y);
-		write_legend_text(drawing, place % rows, place / rows, cairn_bytes_of(lines[i].name), lines[i].value, lines[i].spread);
-		place++;
+	for (size_t place = 0; place < legend_count(drawing); place++) {
+		struct key key = find_key(drawing, place);
+		write_key(drawing, &key, side + (double)(place / rows) * (width - side) / 2, drawing->bottom + axis_height + 20 + (double)(place % rows) * legend_row);
 	}
 	cairn_buffer_text(drawing->out, "</g>\n");
 }
@@ -413,12 +424,14 @@ static void write_heading(const struct drawing *drawing)
 	const struct cairn_series *series = drawing->timeline->series;
 	const char *process = cairn_profile_string(&series->profile, series->profile.process), *slash = strrchr(process, '/');
 	char first[32], last[32];
-	const char *title = drawing->options->title ? drawing->options->title : slash && slash[1] ? slash + 1 : *process ? process : "Memory over time";
+	const char *program = slash && slash[1] ? slash + 1 : *process ? process : "Memory over time";
+	const char *title = drawing->options->title ? drawing->options->title : program;
 	cairn_buffer_format(drawing->out, "<text class=\"title\" x=\"%d\" y=\"30\">", side);
 	cairn_xml_text(drawing->out, cairn_bytes_of(title));
-	cairn_buffer_format(drawing->out, "</text>\n<text class=\"subtitle\" x=\"%d\" y=\"51\">%s by call path over time: %zu dumps, %s at first, %s in the end</text>\n", side,
-			    cairn_head_type(drawing->timeline->view), drawing->points, number(drawing, total_at(drawing, 0), first),
-			    number(drawing, total_at(drawing, drawing->points - 1), last));
+	cairn_buffer_format(drawing->out, "</text>\n<text class=\"subtitle\" x=\"%d\" y=\"51\">", side);
+	cairn_xml_text(drawing->out, cairn_bytes_of(cairn_head_type(drawing->timeline->view)));
+	cairn_buffer_format(drawing->out, " by call path over time: %zu dumps, %s at first, %s in the end</text>\n", drawing->points,
+			    number(drawing, total_at(drawing, 0), first), number(drawing, total_at(drawing, drawing->points - 1), last));
 }
 
 static const char style[] =
@@ -441,10 +454,13 @@ static void write_frame(const struct drawing *drawing)
 		cairn_buffer_text(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
 	cairn_buffer_format(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %.0f\"", width, height);
 	if (drawing->options->inside) {
-		cairn_buffer_format(out, " id=\"chart\" role=\"img\" aria-label=\"Memory by call path over time\" data-width=\"%d\" data-left=\"%d\" data-right=\"%d\" data-axis=\"%g\">\n", width, left, width - side, axis_height / height);
+		cairn_buffer_text(out, " id=\"chart\" role=\"img\" aria-label=\"Memory by call path over time\"");
+		cairn_buffer_format(out, " data-width=\"%d\" data-left=\"%d\" data-right=\"%d\" data-axis=\"%g\">\n", width, left, width - side, axis_height / height);
 		return;
 	}
-	cairn_buffer_format(out, " width=\"%d\" height=\"%.0f\">\n%s<rect class=\"sheet\" width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n", width, height, style);
+	cairn_buffer_format(out, " width=\"%d\" height=\"%.0f\">\n", width, height);
+	cairn_buffer_text(out, style);
+	cairn_buffer_text(out, "<rect class=\"sheet\" width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
 	write_heading(drawing);
 }
 
