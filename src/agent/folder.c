@@ -108,12 +108,15 @@ static bool publish(int folder, const char *temporary, const char *name)
 	return linkat(folder, temporary, folder, name, 0) == 0 && unlinkat(folder, temporary, 0) == 0;
 }
 
-/* Writes the PARTS, up to one with no data, as the file NAME: over nothing, flushed to the disk with its name, or REPLACING. */
-static bool put(int folder, const char *name, const struct cairn_bytes *parts, bool replacing)
+/* How a file comes to its name: flushed to the disk before; flushed after; or in place of another and not flushed at all. */
+enum manner { SAFE, URGENT, REPLACING };
+
+/* Writes the PARTS, up to one with no data, as the file NAME; over another only when REPLACING. */
+static bool put(int folder, const char *name, const struct cairn_bytes *parts, enum manner manner)
 {
 	char temporary[48];
 	struct stat status;
-	if (!replacing && fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0) {
+	if (manner != REPLACING && fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0) {
 		errno = EEXIST;
 		return false;
 	}
@@ -123,12 +126,14 @@ static bool put(int folder, const char *name, const struct cairn_bytes *parts, b
 	bool good = true;
 	for (; good && parts->data; parts++)
 		good = write_all(descriptor, *parts);
-	good = good && (replacing || fsync(descriptor) == 0 || errno == EINVAL);
-	good = good && (replacing ? renameat(folder, temporary, folder, name) == 0 : publish(folder, temporary, name));
+	good = good && (manner != SAFE || fsync(descriptor) == 0 || errno == EINVAL);
+	good = good && (manner == REPLACING ? renameat(folder, temporary, folder, name) == 0 : publish(folder, temporary, name));
 	int code = errno;
 	if (!good)
 		unlinkat(folder, temporary, 0);
-	else if (!replacing)
+	if (good && manner == URGENT)
+		fsync(descriptor);
+	if (good && manner != REPLACING)
 		fsync(folder);
 	cairn_descriptor_close(descriptor);
 	errno = code;
@@ -148,7 +153,7 @@ bool cairn_folder_write_file(const char *path, struct cairn_bytes bytes, struct 
 	char folder[512];
 	const char *name = split_path(path, folder, sizeof folder);
 	int descriptor = open_folder(folder);
-	bool good = descriptor >= 0 && put(descriptor, name, (struct cairn_bytes[]){bytes, {0}}, false);
+	bool good = descriptor >= 0 && put(descriptor, name, (struct cairn_bytes[]){bytes, {0}}, SAFE);
 	if (!good)
 		fail_to_create(folder, path, error);
 	int code = errno;
@@ -177,7 +182,7 @@ static void write_index(int folder, const struct cairn_listing *listing)
 	for (size_t i = 0; i < listing->count; i++)
 		cairn_dump_write_line(&listing->dumps[i], &text);
 	if (!text.failed)
-		put(folder, CAIRN_INDEX_NAME, (struct cairn_bytes[]){cairn_buffer_bytes(&text), {0}}, true);
+		put(folder, CAIRN_INDEX_NAME, (struct cairn_bytes[]){cairn_buffer_bytes(&text), {0}}, REPLACING);
 	cairn_buffer_free(&text);
 }
 
@@ -307,7 +312,7 @@ bool cairn_folder_write(const struct cairn_folder *folder, const char *name, str
 	struct cairn_error ignored;
 	bool good = make_room(descriptor, folder, name, dump.length + tail.length, error);
 	if (good) {
-		good = put(descriptor, name, parts, false) || fail_to_create(folder->path, name, error);
+		good = put(descriptor, name, parts, facts->urgent ? URGENT : SAFE) || fail_to_create(folder->path, name, error);
 		int code = errno;
 		if (good)
 			thin(descriptor, folder, 0, NULL, &ignored);
