@@ -367,13 +367,13 @@ int cairn_folder_open_file(const struct cairn_folder *folder, const char *name, 
 	if (descriptor < 0)
 		return -1;
 	int file = cairn_descriptor_adopt(openat(descriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-	struct stat status;
 	if (file < 0)
 		cairn_fail_errno(error, "cannot open the dump %.200s", name);
 	cairn_descriptor_close(descriptor);
-	if (file >= 0 && (fstat(file, &status) != 0 || !S_ISREG(status.st_mode))) {
+	if (file >= 0 && !cairn_dump_is_heap(file)) { /* the folder may be one in which a service keeps other things */
 		cairn_descriptor_close(file);
 		cairn_fail(error, "%.200s is not a dump", name);
+		errno = EINVAL;
 		return -1;
 	}
 	return file;
@@ -381,9 +381,8 @@ int cairn_folder_open_file(const struct cairn_folder *folder, const char *name, 
 
 bool cairn_folder_remove(const struct cairn_folder *folder, const char *name, struct cairn_error *error)
 {
-	if (!cairn_dump_is_name(name))
-		return cairn_fail(error, "'%.100s' is not the name of a file in the dump folder", name);
-	int descriptor = open_existing(folder, error);
+	int file = cairn_folder_open_file(folder, name, error), descriptor = file < 0 ? -1 : open_existing(folder, error);
+	cairn_descriptor_close(file);
 	if (descriptor < 0)
 		return false;
 	struct cairn_error ignored;

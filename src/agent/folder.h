@@ -48,11 +48,11 @@ bool cairn_folder_list(const struct cairn_folder *folder, struct cairn_listing *
 bool cairn_folder_visit(const struct cairn_folder *folder, void (*see)(void *context, const char *name), void *context,
 			struct cairn_error *error);
 
-/* Opens the regular file NAME of the folder, which has no path in it; -1 with the reason. Close it by
+/* Opens the heap dump NAME of the folder, which has no path in it; -1 with the reason, also for any other file. Close it by
  * cairn_descriptor_close. */
 int cairn_folder_open_file(const struct cairn_folder *folder, const char *name, struct cairn_error *error);
 
-/* Removes the dump NAME. */
+/* Removes the heap dump NAME; no other file. */
 bool cairn_folder_remove(const struct cairn_folder *folder, const char *name, struct cairn_error *error);
 
 /* Takes in what others wrote, removes what is past the limits (where less is free than should be, more of it) and what dead

@@ -41,7 +41,11 @@ is "$("$cairn" dumps "$folder" | sed 1d)" "$("$cairn" dumps "$pid_service" | sed
 is "$(field "$url_service" dumps by_rule start)" 1 "the status counts by rule"
 like "$(field "$url_service" dumps last_reason)" "grow: *" "and has the last reason"
 like "$(curl -s "$url_service/metrics")" '*cairn_trigger_dumps_total{rule="start"} 1*' "so have the metrics"
+echo "requirepass secret" >"$folder/redis.conf"
 table "$url_service" <<TABLE
+GET /cairn/dumps/redis.conf             | 404 | application/json | {"error":"redis.conf is not a dump"} |
+DELETE /cairn/dumps/redis.conf          | 404 | application/json | {"error":"redis.conf is not a dump"} |
+GET /debug/pprof/heap?name=redis.conf   | 500 | text/plain* | redis.conf is not a dump |
 GET /cairn/dumps/..%2f..%2fetc%2fpasswd | 404 | application/json | {"error":"*is not the name of a file in the dump folder"}* |
 GET /cairn/dumps/../../etc/passwd       | 404 | application/json | * | --path-as-is
 GET /cairn/dumps/.cairn-index           | 404 | application/json | * |
@@ -51,8 +55,8 @@ POST /cairn/dumps?keep_count=many       | 400 | application/json | * |
 DELETE /cairn/dumps/missing.heap        | 404 | application/json | * |
 DELETE /cairn/dumps/$newest             | 200 | application/json | * |
 TABLE
-[ ! -e "$folder/$newest" ]
-ok $? "a dump is removed on request"
+[ ! -e "$folder/$newest" ] && [ -e "$folder/redis.conf" ]
+ok $? "a dump is removed on request, and nothing but a dump"
 is "$("$cairn" dumps "$pid_service" --thin --keep-count 3 --json | listing 'len(dumps)')" 3 "and the rest thinned"
 printf 'rubbish\n' >"$folder/.cairn-index"
 is "$("$cairn" dumps "$folder" --json | listing 'len(dumps)')" 3 "the index may be damaged"

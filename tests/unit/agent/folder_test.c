@@ -118,6 +118,8 @@ static void test_foreign_files(void)
 	is_int(cairn_folder_open_file(&folder, "link.heap", &error), -1, "a link is not followed");
 	is_int(cairn_folder_open_file(&folder, "pipe.heap", &error), -1, "a pipe is not a dump");
 	is_int(cairn_folder_open_file(&folder, ".cairn-index", &error), -1, "hidden files are not handed out");
+	is_int(cairn_folder_open_file(&folder, "notes.txt", &error), -1, "nor is anything else that is no dump");
+	ok(!cairn_folder_remove(&folder, "notes.txt", &error) && access(path_of("notes.txt"), F_OK) == 0, "or removed");
 	int file = cairn_folder_open_file(&folder, names[0], &error);
 	ok(file >= 0, "a dump is");
 	cairn_descriptor_close(file);
