@@ -26,9 +26,10 @@
  * Dumps that nobody asks for: with `dumps:/var/dumps,share:90%` the agent writes one when the process's own memory reaches nine
  * tenths of its limit (control group or machine), so that it is there after an OOM kill. Further rules, each its own key:
  * `grow:20M` within `every:10m`, `high:100M` above any dump before, `pressure:10%`, `time:1h`, `interval:4G` allocated,
- * `start:true`; `distance:10s` is the least between two dumps of one rule. The folder is then kept within `keep_count:100`,
- * `keep_bytes:1G` and `keep_age:7d`, less the first, the highest and the newest dump of each process, and nothing is written
- * that would leave less than `keep_free:1G` on the disk. Without any of these keys nothing is watched and nothing removed.
+ * `start:true`; `distance:10s` is the least between two dumps of one rule. The folder is then kept within
+ * `keep_count` (100 dumps unless told), `keep_bytes` (1G) and `keep_age` (any age; `7d` for a week), but the first, the highest
+ * and the newest dump of a process stay; and nothing is written that would leave less than `keep_free` on the disk (a
+ * twentieth of it, at most 1G). Without any of these keys nothing is watched and nothing removed.
  * RisingWave's `[server.heap_profiling]` keys `dir`, `enable_auto` and `threshold_auto` are understood.
  *
  * Every function may be called from any thread, except from a signal handler. ERROR receives a sentence, terminated, cut to

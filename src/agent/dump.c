@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { piece_size = 64 << 10, settle_ns = 1000000000 };
@@ -160,11 +161,18 @@ static void read_name(struct cairn_dump *dump)
 	}
 }
 
-static bool scan_file(struct scan *scan, int descriptor)
+bool cairn_dump_is_heap(int descriptor)
 {
 	char start[8];
-	if (pread(descriptor, start, sizeof start, 0) != sizeof start || memcmp(start, "heap_v2/", sizeof start) != 0)
-		return false; /* most files that are no dumps */
+	struct stat status;
+	return fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && pread(descriptor, start, sizeof start, 0) == sizeof start &&
+	       memcmp(start, "heap_v2/", sizeof start) == 0;
+}
+
+static bool scan_file(struct scan *scan, int descriptor)
+{
+	if (!cairn_dump_is_heap(descriptor))
+		return false;
 	char *piece = cairn_pages_map(piece_size);
 	bool ended = piece && scan_lines(scan, descriptor, piece);
 	cairn_pages_unmap(piece, piece_size);

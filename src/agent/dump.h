@@ -39,6 +39,9 @@ struct cairn_dump {
 /* Whether NAME is a plain file name: no slash, no control character, not hidden, of a length that fits. */
 bool cairn_dump_is_name(const char *name);
 
+/* Whether the open file is a regular one and begins as a heap dump does. */
+bool cairn_dump_is_heap(int descriptor);
+
 /* Reads the open file into DUMP, whose name, size and time of change are filled in. False for what is no heap dump, and for
  * one that is not complete (yet): without its end, or changed less than a second before NOW_NS when jemalloc writes it. */
 bool cairn_dump_scan(int descriptor, int64_t now_ns, struct cairn_dump *dump);

@@ -108,12 +108,15 @@ static bool publish(int folder, const char *temporary, const char *name)
 	return linkat(folder, temporary, folder, name, 0) == 0 && unlinkat(folder, temporary, 0) == 0;
 }
 
-/* Writes the PARTS, up to one with no data, as the file NAME: over nothing, flushed to the disk with its name, or REPLACING. */
-static bool put(int folder, const char *name, const struct cairn_bytes *parts, bool replacing)
+/* How a file comes to its name: flushed to the disk before; flushed after; or in place of another and not flushed at all. */
+enum manner { SAFE, URGENT, REPLACING };
+
+/* Writes the PARTS, up to one with no data, as the file NAME; over another only when REPLACING. */
+static bool put(int folder, const char *name, const struct cairn_bytes *parts, enum manner manner)
 {
 	char temporary[48];
 	struct stat status;
-	if (!replacing && fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0) {
+	if (manner != REPLACING && fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0) {
 		errno = EEXIST;
 		return false;
 	}
@@ -123,12 +126,14 @@ static bool put(int folder, const char *name, const struct cairn_bytes *parts, b
 	bool good = true;
 	for (; good && parts->data; parts++)
 		good = write_all(descriptor, *parts);
-	good = good && (replacing || fsync(descriptor) == 0 || errno == EINVAL);
-	good = good && (replacing ? renameat(folder, temporary, folder, name) == 0 : publish(folder, temporary, name));
+	good = good && (manner != SAFE || fsync(descriptor) == 0 || errno == EINVAL);
+	good = good && (manner == REPLACING ? renameat(folder, temporary, folder, name) == 0 : publish(folder, temporary, name));
 	int code = errno;
 	if (!good)
 		unlinkat(folder, temporary, 0);
-	else if (!replacing)
+	if (good && manner == URGENT)
+		fsync(descriptor);
+	if (good && manner != REPLACING)
 		fsync(folder);
 	cairn_descriptor_close(descriptor);
 	errno = code;
@@ -148,7 +153,7 @@ bool cairn_folder_write_file(const char *path, struct cairn_bytes bytes, struct 
 	char folder[512];
 	const char *name = split_path(path, folder, sizeof folder);
 	int descriptor = open_folder(folder);
-	bool good = descriptor >= 0 && put(descriptor, name, (struct cairn_bytes[]){bytes, {0}}, false);
+	bool good = descriptor >= 0 && put(descriptor, name, (struct cairn_bytes[]){bytes, {0}}, SAFE);
 	if (!good)
 		fail_to_create(folder, path, error);
 	int code = errno;
@@ -177,7 +182,7 @@ static void write_index(int folder, const struct cairn_listing *listing)
 	for (size_t i = 0; i < listing->count; i++)
 		cairn_dump_write_line(&listing->dumps[i], &text);
 	if (!text.failed)
-		put(folder, CAIRN_INDEX_NAME, (struct cairn_bytes[]){cairn_buffer_bytes(&text), {0}}, true);
+		put(folder, CAIRN_INDEX_NAME, (struct cairn_bytes[]){cairn_buffer_bytes(&text), {0}}, REPLACING);
 	cairn_buffer_free(&text);
 }
 
@@ -307,7 +312,7 @@ bool cairn_folder_write(const struct cairn_folder *folder, const char *name, str
 	struct cairn_error ignored;
 	bool good = make_room(descriptor, folder, name, dump.length + tail.length, error);
 	if (good) {
-		good = put(descriptor, name, parts, false) || fail_to_create(folder->path, name, error);
+		good = put(descriptor, name, parts, facts->urgent ? URGENT : SAFE) || fail_to_create(folder->path, name, error);
 		int code = errno;
 		if (good)
 			thin(descriptor, folder, 0, NULL, &ignored);
@@ -362,13 +367,13 @@ int cairn_folder_open_file(const struct cairn_folder *folder, const char *name, 
 	if (descriptor < 0)
 		return -1;
 	int file = cairn_descriptor_adopt(openat(descriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-	struct stat status;
 	if (file < 0)
 		cairn_fail_errno(error, "cannot open the dump %.200s", name);
 	cairn_descriptor_close(descriptor);
-	if (file >= 0 && (fstat(file, &status) != 0 || !S_ISREG(status.st_mode))) {
+	if (file >= 0 && !cairn_dump_is_heap(file)) { /* the folder may be one in which a service keeps other things */
 		cairn_descriptor_close(file);
 		cairn_fail(error, "%.200s is not a dump", name);
+		errno = EINVAL;
 		return -1;
 	}
 	return file;
@@ -376,9 +381,8 @@ int cairn_folder_open_file(const struct cairn_folder *folder, const char *name, 
 
 bool cairn_folder_remove(const struct cairn_folder *folder, const char *name, struct cairn_error *error)
 {
-	if (!cairn_dump_is_name(name))
-		return cairn_fail(error, "'%.100s' is not the name of a file in the dump folder", name);
-	int descriptor = open_existing(folder, error);
+	int file = cairn_folder_open_file(folder, name, error), descriptor = file < 0 ? -1 : open_existing(folder, error);
+	cairn_descriptor_close(file);
 	if (descriptor < 0)
 		return false;
 	struct cairn_error ignored;

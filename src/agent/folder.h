@@ -2,8 +2,10 @@
  *
  * A folder is a path and limits, nothing is held open between calls: it may be removed, replaced or filled up by others at
  * any time, and any number of processes may use it at once. A dump is written under a temporary name that is locked while
- * its writer lives, flushed, and renamed; whatever a killed writer left behind is recognised by the lock it no longer holds
- * and removed. After every dump the folder is thinned and its index written anew (see listing.h).
+ * its writer lives, flushed, and renamed, so that it is whole under its name or not there, whatever happens to the process or
+ * the machine. An urgent one is renamed first; a power failure may then cut it short, and it is not listed. What a killed
+ * writer left behind is recognised by the lock it no longer holds, and removed. After every dump the folder is thinned and
+ * its index written anew (see listing.h).
  *
  * No call allocates from the heap: all memory is pages that are given back before it returns. Any thread may call.
  * SPDX-License-Identifier: Apache-2.0 */
@@ -24,6 +26,7 @@ struct cairn_folder_facts {
 	int64_t time_ns;           /* when it was taken, since 1970; 0 for now; for one without a trailer */
 	uint64_t memory;           /* anonymous memory of the process, in bytes; 0 for what the trailer says */
 	const char *reason;        /* why: one word for the trigger, then details if any, such as "grow 20 MiB in 93 s"; NULL for none */
+	bool urgent;               /* the process may be killed any moment: the dump gets its name before the disk has it */
 };
 
 /* Says what FOLDER is and where: PATH is copied. False when it is too long. The folder need not be there. */
@@ -45,14 +48,15 @@ bool cairn_folder_list(const struct cairn_folder *folder, struct cairn_listing *
 bool cairn_folder_visit(const struct cairn_folder *folder, void (*see)(void *context, const char *name), void *context,
 			struct cairn_error *error);
 
-/* Opens the regular file NAME of the folder, which has no path in it; -1 with the reason. Close it by
+/* Opens the heap dump NAME of the folder, which has no path in it; -1 with the reason, also for any other file. Close it by
  * cairn_descriptor_close. */
 int cairn_folder_open_file(const struct cairn_folder *folder, const char *name, struct cairn_error *error);
 
-/* Removes the dump NAME. */
+/* Removes the heap dump NAME; no other file. */
 bool cairn_folder_remove(const struct cairn_folder *folder, const char *name, struct cairn_error *error);
 
-/* Takes in what others wrote, removes what is past the limits (for more room too, where less is free than should be) and what dead writers left, and brings the index up to date.
+/* Takes in what others wrote, removes what is past the limits (where less is free than should be, more of it) and what dead
+ * writers left, and brings the index up to date.
  * REMOVED, when asked for, receives how many dumps went. */
 bool cairn_folder_thin(const struct cairn_folder *folder, size_t *removed, struct cairn_error *error);
 

@@ -75,7 +75,7 @@ static void write_dump(struct cairn_call *call)
 	char path[sizeof lookout->last_path], reason[sizeof lookout->last_reason];
 	snprintf(reason, sizeof reason, "%s: %.80s", cairn_trigger_name(lookout->reason), lookout->explained);
 	struct cairn_snapshot *snapshot = cairn_snapshot_take(&agent->snapshots, call->arrived_ns, &error);
-	const struct cairn_folder_facts facts = {.memory = lookout->due.anonymous, .reason = reason};
+	const struct cairn_folder_facts facts = {.memory = lookout->due.anonymous, .reason = reason, .urgent = true};
 	bool written = snapshot && cairn_dumps_write_dated(agent, snapshot, "auto", &facts, path, sizeof path, &error);
 	if (snapshot)
 		cairn_snapshot_release(snapshot);

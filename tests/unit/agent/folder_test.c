@@ -118,6 +118,8 @@ static void test_foreign_files(void)
 	is_int(cairn_folder_open_file(&folder, "link.heap", &error), -1, "a link is not followed");
 	is_int(cairn_folder_open_file(&folder, "pipe.heap", &error), -1, "a pipe is not a dump");
 	is_int(cairn_folder_open_file(&folder, ".cairn-index", &error), -1, "hidden files are not handed out");
+	is_int(cairn_folder_open_file(&folder, "notes.txt", &error), -1, "nor is anything else that is no dump");
+	ok(!cairn_folder_remove(&folder, "notes.txt", &error) && access(path_of("notes.txt"), F_OK) == 0, "or removed");
 	int file = cairn_folder_open_file(&folder, names[0], &error);
 	ok(file >= 0, "a dump is");
 	cairn_descriptor_close(file);
@@ -195,23 +197,23 @@ static void test_leftovers(void)
 enum { not_allowed = 77 };
 
 /* In a child: a dump that replaces nothing in a folder with room for four, each system call of it a stop for the parent. */
-static void write_traced(void)
+static void write_traced(bool urgent)
 {
 	struct cairn_error error;
 	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
 		_exit(not_allowed);
 	raise(SIGSTOP);
-	cairn_folder_write(&folder, "new.heap", dump_of(5, 6, 200, 9000), &manual, &error);
+	cairn_folder_write(&folder, "new.heap", dump_of(5, 6, 200, 9000), &(struct cairn_folder_facts){.reason = "share", .urgent = urgent}, &error);
 	_exit(0);
 }
 
 /* Lets the child come to its stop number STOP and kills it there; false when it had ended before. */
-static bool kill_at(unsigned stop)
+static bool kill_at(unsigned stop, bool urgent)
 {
 	int status;
 	pid_t child = fork();
 	if (child == 0)
-		write_traced();
+		write_traced(urgent);
 	waitpid(child, &status, 0);
 	if (!WIFSTOPPED(status))
 		return false;
@@ -228,13 +230,13 @@ static bool kill_at(unsigned stop)
 
 /* A writer that is killed before or after any of its system calls leaves a folder in which everything complete is listed and
  * nothing else, and which the next writer finds in order. */
-static void test_killed_anywhere(void)
+static void test_killed_anywhere(bool urgent)
 {
 	struct cairn_error error;
 	unsigned stop = 0, wrong = 0, there = 0, lost = 0, left = 0;
 	for (bool killed = true; killed && stop < 2000; stop++) {
 		char name[32];
-		snprintf(name, sizeof name, "kill-%u", stop);
+		snprintf(name, sizeof name, "kill-%d-%u", urgent, stop);
 		snprintf(folder.path, sizeof folder.path, "%s/%s", root, name);
 		folder.limits = (struct cairn_folder_limits){.count = 4};
 		mkdir(folder.path, 0700);
@@ -244,7 +246,7 @@ static void test_killed_anywhere(void)
 			write_plain(name, dump.data, dump.length);
 		}
 		cairn_folder_thin(&folder, NULL, &error); /* an index */
-		killed = kill_at(stop);
+		killed = kill_at(stop, urgent);
 		struct cairn_listing listing;
 		cairn_folder_list(&folder, &listing, &error);
 		bool present = access(path_of("new.heap"), F_OK) == 0, listed = false;
@@ -264,7 +266,7 @@ static void test_killed_anywhere(void)
 		tap_skip("a writer that is killed anywhere", "no process may be traced here");
 		return;
 	}
-	ok(stop > 40 && there > 0 && there < stop, "a writer was killed at each of its %u system calls, %u times with the dump written", stop, there);
+	ok(stop > 40 && there > 0 && there < stop, "a%s writer was killed at each of its %u system calls, %u times with the dump written", urgent ? "n urgent" : "", stop, there);
 	is_int(wrong, 0, "what was complete was listed, nothing else");
 	is_int(lost, 0, "nothing that was there before was lost");
 	is_int(left, 0, "nothing half-written stayed");
@@ -440,7 +442,8 @@ int main(void)
 	test_foreign_files();
 	test_damaged_index();
 	test_leftovers();
-	test_killed_anywhere();
+	test_killed_anywhere(false);
+	test_killed_anywhere(true);
 	test_many_writers();
 	test_trouble();
 	test_facts();
