@@ -117,16 +117,16 @@ redis-cli -p $port shutdown nosave 2>/dev/null
 wait_for 5 test ! -e "$sockets/$redis.sock"
 ok $? "a process that ends by itself removes its socket"
 
-# What an idle agent takes, all of it: text, tables, stacks of its threads.
-resident() { # resident LIBRARY: kB of a redis-server that has answered and rests
+# What an idle agent takes, all of it: text, tables, stacks of its threads. How much of other libraries is resident is the page cache's whim.
+resident() { # resident LIBRARY: kB of the anonymous memory of a redis-server that has answered and rests, and of the agent's text
 	local port pid
 	port=$(free_port)
-	LD_PRELOAD=$1 redis-server --port "$port" --save "" --dir "$scratch" >/dev/null 2>&1 &
+	MALLOC_CONF=prof:true LD_PRELOAD=$1 redis-server --port "$port" --save "" --dir "$scratch" >/dev/null 2>&1 &
 	pid=$!
 	wait_for 5 redis-cli -p "$port" ping
 	[ -z "$1" ] || wait_for 5 test -S "$sockets/$pid.sock"
 	sleep 1
-	awk '/^VmRSS/ {print $2}' "/proc/$pid/status"
+	awk '/^[0-9a-f]+-/ {ours = /libcairn/} /^Rss:/ {rss = $2} /^Anonymous:/ {sum += ours ? rss : $2} END {print sum}' "/proc/$pid/smaps"
 	kill $pid
 }
 plain=$(resident "") with=$(resident "$library")
