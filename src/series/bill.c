@@ -98,7 +98,8 @@ void cairn_bill_facts_profile(struct cairn_bill_facts *facts, const struct cairn
 {
 	enum { small_most = 14 << 10 };
 	uint32_t space = cairn_profile_find_value(profile, "inuse_space"), objects = cairn_profile_find_value(profile, "inuse_objects");
-	double variance = 0, page = facts->page ? (double)facts->page : 4096, pages = sampled_pages(trailer);
+	struct cairn_spread spread = {0};
+	double page = facts->page ? (double)facts->page : 4096, pages = sampled_pages(trailer);
 	if (space == CAIRN_NONE || objects == CAIRN_NONE)
 		return;
 	facts->has_profile = true;
@@ -106,17 +107,17 @@ void cairn_bill_facts_profile(struct cairn_bill_facts *facts, const struct cairn
 		const double *values = cairn_profile_values(profile, i);
 		double sampled = profile->sampled ? profile->sampled[i] : 0;
 		facts->profile_bytes += values[space];
+		cairn_spread_add(&spread, cairn_spread_of(values[space], cairn_profile_weight(profile, space, values[space], values[objects])));
 		if (!(sampled > 0) || !(values[objects] > 0))
 			continue;
-		double mean = values[space] / values[objects], seen = fmin(1, sampled / values[objects]);
-		variance += values[space] * values[space] / sampled * (1 - seen);
+		double mean = values[space] / values[objects];
 		if (mean > small_most)
 			continue;
 		facts->sampled_size += sampled * pages * page;
 		facts->sampled_touched += sampled * fmin(pages, ceil(mean / page)) * page;
 		facts->sampled_objects += sampled * mean;
 	}
-	facts->profile_error = sqrt(variance);
+	facts->profile_error = sqrt(spread.variance);
 }
 
 /* The bill. */
