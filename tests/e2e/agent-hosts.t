@@ -117,11 +117,12 @@ redis-cli -p $port shutdown nosave 2>/dev/null
 wait_for 5 test ! -e "$sockets/$redis.sock"
 ok $? "a process that ends by itself removes its socket"
 
-# What an idle agent takes, all of it: text, tables, stacks of its threads.
-resident() { # resident LIBRARY: kB of a redis-server that has answered and rests
+# What an idle agent takes, all of it: text, tables, stacks of its threads. At the usual period, so that it is not samples that are measured.
+mkdir "$scratch/empty"
+resident() { # resident LIBRARY: kB of a redis-server that holds nothing, has answered and rests
 	local port pid
 	port=$(free_port)
-	LD_PRELOAD=$1 redis-server --port "$port" --save "" --dir "$scratch" >/dev/null 2>&1 &
+	LD_PRELOAD=$1 MALLOC_CONF=prof:true redis-server --port "$port" --save "" --dir "$scratch/empty" >/dev/null 2>&1 &
 	pid=$!
 	wait_for 5 redis-cli -p "$port" ping
 	[ -z "$1" ] || wait_for 5 test -S "$sockets/$pid.sock"
@@ -129,9 +130,9 @@ resident() { # resident LIBRARY: kB of a redis-server that has answered and rest
 	awk '/^VmRSS/ {print $2}' "/proc/$pid/status"
 	kill $pid
 }
-plain=$(resident "") with=$(resident "$library")
-[ $((with - plain)) -lt 1024 ]
-ok $? "an idle agent in redis-server takes less than 1 MB: $((with - plain)) kB"
+takes=$(for _ in 1 2 3; do echo $((-$(resident "") + $(resident "$library"))); done | sort -n | sed -n 2p) # the middle of three
+[ "$takes" -lt 1024 ]
+ok $? "an idle agent in redis-server takes less than 1 MB: $takes kB"
 
 # Two at once on one port.
 CONF=seconds:5 start_redis first
