@@ -1,10 +1,10 @@
 # The door to Cairn's build; Meson does the work. `make help` lists what there is.
 # Each target first finds what is missing on this machine and installs it (see scripts/require).
 BUILD ?= build
-PREFIX ?= /usr/local
+PREFIX ?= $(or $(prefix),/usr/local)
 MESON_OPTIONS ?=
 
-.PHONY: all help demo check check-all bench install sanitize fuzz clean require-build
+.PHONY: all help demo check check-all bench install deb sanitize fuzz clean require-build
 
 all: require-build  ## build build/cairn and build/libcairn.so
 	@[ -f $(BUILD)/build.ninja ] || meson setup $(BUILD) --prefix $(PREFIX) $(MESON_OPTIONS) >$(BUILD).log || { cat $(BUILD).log; exit 1; }
@@ -42,7 +42,11 @@ fuzz: require-build  ## every fuzz target for FUZZ_SECONDS (60) seconds
 	@scripts/fuzz
 
 install: all  ## install under PREFIX (/usr/local), staged in DESTDIR
-	@meson configure $(BUILD) --prefix $(PREFIX) && meson install -C $(BUILD) --no-rebuild
+	@meson configure $(BUILD) --prefix $(PREFIX) && ninja --quiet -C $(BUILD) >/dev/null && meson install --quiet --no-rebuild -C $(BUILD)
+
+deb: require-build  ## a Debian package, build/cairn_VERSION_ARCHITECTURE.deb
+	@scripts/require deb
+	@scripts/deb $(BUILD)
 
 clean:  ## remove what was built
 	rm -rf $(BUILD) build-*

@@ -6,6 +6,7 @@
 #include "base/text.h"
 
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -19,11 +20,24 @@ bool cairn_facts_read(const char *path, struct cairn_buffer *out)
 	return true;
 }
 
+/* The start tells one process from the next of the same number, so it is worked out once: later the wall clock may have moved. A
+ * forked child works out its own. */
+static int64_t known_start_ns(const struct cairn_life *life)
+{
+	static _Atomic pid_t known;
+	static _Atomic int64_t start;
+	if (known != life->pid) {
+		start = cairn_life_start_ns(life);
+		known = life->pid;
+	}
+	return start;
+}
+
 void cairn_facts_get(struct cairn_facts *facts)
 {
 	*facts = (struct cairn_facts){.pid = getpid()};
 	cairn_life_of(facts->pid, &facts->life);
-	facts->start_ns = cairn_life_start_ns(&facts->life);
+	facts->start_ns = known_start_ns(&facts->life);
 	gethostname(facts->host, sizeof facts->host - 1);
 	ssize_t length = readlink("/proc/self/exe", facts->executable, sizeof facts->executable - 1);
 	facts->executable[length > 0 ? length : 0] = 0;

@@ -69,6 +69,7 @@ const struct cairn_route cairn_routes[] = {
 	{"POST", "/cairn/gdump", cairn_control_gdump, 0, small, "?activate=true|false"},
 	{"GET", "/cairn/snapshot", cairn_control_snapshot, work, small, "the heap profile with its trailer"},
 	{"POST", "/cairn/dump", cairn_control_dump, work, small, "write it to the dump folder"},
+	{"GET", "/cairn/memory", cairn_control_memory, work, small, "what its memory is: the trailer alone"},
 	{"GET", "/cairn/dumps", cairn_dumps_list, work, small, "the dumps there, in JSON; ?format=text"},
 	{"POST", "/cairn/dumps", cairn_dumps_thin, work, small, "thin them; ?keep_count=N&keep_bytes=SIZE&keep_age=TIME"},
 	{"GET", "/cairn/dumps/*", cairn_dumps_fetch, work, small, "one of them, by its name"},

@@ -97,6 +97,7 @@ void cairn_control_reset(struct cairn_call *call);
 void cairn_control_gdump(struct cairn_call *call);
 void cairn_control_snapshot(struct cairn_call *call);
 void cairn_control_dump(struct cairn_call *call);
+void cairn_control_memory(struct cairn_call *call);
 void cairn_dumps_list(struct cairn_call *call);
 void cairn_dumps_fetch(struct cairn_call *call);
 void cairn_dumps_remove(struct cairn_call *call);

@@ -3,6 +3,7 @@
 #include "agent/answer.h"
 #include "agent/dumps.h"
 #include "agent/status.h"
+#include "agent/trailer.h"
 #include "base/text.h"
 
 static int status_of(struct cairn_call *call)
@@ -108,6 +109,12 @@ void cairn_control_dump(struct cairn_call *call)
 	cairn_json_text(&json, "path", cairn_bytes_of(path));
 	cairn_json_integer(&json, "bytes", (int64_t)size);
 	cairn_json_close(&json, '}');
+}
+
+void cairn_control_memory(struct cairn_call *call)
+{
+	cairn_response_start(call->response, 200, CAIRN_TEXT);
+	cairn_trailer_write(&call->response->body, &call->agent->profiler, false);
 }
 
 void cairn_control_stats(struct cairn_call *call)

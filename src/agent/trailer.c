@@ -6,13 +6,10 @@
 #include "agent/facts.h"
 #include "agent/memory.h"
 #include "agent/object.h"
+#include "agent/smaps.h"
 #include "base/pages.h"
-#include "base/text.h"
 
-#include <fcntl.h>
 #include <stdio.h>
-#include <time.h>
-#include <unistd.h>
 
 static void write_text(struct cairn_buffer *out, const char *key, const char *value)
 {
@@ -52,7 +49,10 @@ static void write_process(struct cairn_buffer *out)
 static void write_options(struct cairn_buffer *out, struct cairn_profiler *profiler)
 {
 	static const char *const bools[] = {"opt.prof", "opt.prof_active", "opt.prof_accum", "opt.prof_final", "opt.prof_gdump",
-					    "opt.prof_leak", "opt.prof_thread_active_init", "opt.background_thread", "opt.tcache", "prof.active"};
+					    "opt.prof_leak", "opt.prof_stats", "opt.prof_thread_active_init", "opt.background_thread", "opt.tcache",
+					    "opt.retain", "prof.active"};
+	static const char *const signed_sizes[] = {"opt.lg_prof_interval", "opt.dirty_decay_ms", "opt.muzzy_decay_ms"};
+	static const char *const texts[] = {"opt.prof_prefix", "opt.thp", "opt.metadata_thp"};
 	struct cairn_jemalloc *jemalloc = &profiler->jemalloc;
 	write_text(out, "jemalloc", jemalloc->version);
 	write_text(out, "prefix", jemalloc->prefix[0] ? jemalloc->prefix : "-");
@@ -62,13 +62,17 @@ static void write_options(struct cairn_buffer *out, struct cairn_profiler *profi
 		if (cairn_jemalloc_get_bool(jemalloc, bools[i], &value) == 0)
 			write_text(out, bools[i], value ? "true" : "false");
 	}
-	ssize_t interval;
-	size_t size = sizeof interval;
-	if (jemalloc->mallctl("opt.lg_prof_interval", &interval, &size, NULL, 0) == 0)
-		cairn_buffer_format(out, "# cairn opt.lg_prof_interval %zd\n", interval);
-	const char *text;
-	if (cairn_jemalloc_get_text(jemalloc, "opt.prof_prefix", &text) == 0)
-		write_text(out, "opt.prof_prefix", text);
+	for (size_t i = 0; i < sizeof signed_sizes / sizeof *signed_sizes; i++) {
+		ssize_t value;
+		size_t size = sizeof value;
+		if (jemalloc->mallctl(signed_sizes[i], &value, &size, NULL, 0) == 0)
+			cairn_buffer_format(out, "# cairn %s %zd\n", signed_sizes[i], value);
+	}
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		const char *value;
+		if (cairn_jemalloc_get_text(jemalloc, texts[i], &value) == 0)
+			write_text(out, texts[i], value);
+	}
 	int64_t since = atomic_load(&profiler->active_since), reset = atomic_load(&profiler->reset_at);
 	if (since)
 		write_time(out, "active_since", since);
@@ -86,6 +90,7 @@ static void write_statistics(struct cairn_buffer *out, const struct cairn_jemall
 		{"stats.mapped", NULL}, {"stats.retained", NULL}, {"arenas.page", NULL},
 		{"stats.arenas.4096.pactive", "stats.pactive"}, {"stats.arenas.4096.pdirty", "stats.pdirty"},
 		{"stats.arenas.4096.pmuzzy", "stats.pmuzzy"}, {"stats.arenas.4096.tcache_bytes", "stats.tcache_bytes"},
+		{"stats.arenas.4096.tcache_stashed_bytes", "stats.tcache_stashed_bytes"},
 		{"stats.arenas.4096.base", "stats.base"}, {"stats.arenas.4096.internal", "stats.internal"},
 		{"stats.arenas.4096.small.allocated", "stats.small.allocated"},
 		{"stats.arenas.4096.large.allocated", "stats.large.allocated"},
@@ -98,100 +103,74 @@ static void write_statistics(struct cairn_buffer *out, const struct cairn_jemall
 	}
 }
 
-/* Resident memory by what it backs. */
-struct memory {
-	uint64_t rss, pss, anonymous, swap, huge;
-	uint64_t by_kind[5];
-	int kind;
-};
-
-static const char *const kinds[] = {"anonymous", "file", "shared", "heap", "stack"};
-
-/* The kind of a mapping by the last field of its line, and whether it is shared. */
-static int kind_of(struct cairn_bytes line)
+/* Of one size class: its size, its objects, and what was asked for by how many of the sampled ones. */
+static void write_class(struct cairn_buffer *out, const struct cairn_jemalloc *jemalloc, const char *kind, const char *count, unsigned index)
 {
-	const char *path = memchr(line.data, '/', line.length);
-	bool shared = line.length > 20 && memmem(line.data, line.length < 60 ? line.length : 60, "s ", 2) != NULL;
-	if (memmem(line.data, line.length, "[heap]", 6))
-		return 3;
-	if (memmem(line.data, line.length, "[stack", 6))
-		return 4;
-	if (shared)
-		return 2;
-	return path ? 1 : 0;
+	char name[80];
+	size_t size, objects;
+	struct {
+		uint64_t requested, count;
+	} sampled;
+	size_t length = sizeof sampled;
+	snprintf(name, sizeof name, "arenas.%s.%u.size", kind, index);
+	if (cairn_jemalloc_get_size(jemalloc, name, &size) != 0)
+		return;
+	snprintf(name, sizeof name, "stats.arenas.4096.%ss.%u.%s", kind, index, count);
+	if (cairn_jemalloc_get_size(jemalloc, name, &objects) != 0 || objects == 0)
+		return;
+	snprintf(name, sizeof name, "prof.stats.%ss.%u.live", kind, index);
+	if (jemalloc->mallctl(name, &sampled, &length, NULL, 0) == 0)
+		cairn_buffer_format(out, "# cairn class %zu %zu %llu %llu\n", size, objects, (unsigned long long)sampled.requested,
+				    (unsigned long long)sampled.count);
 }
 
-static void read_memory_line(struct memory *memory, struct cairn_bytes line)
+/* Only a jemalloc that runs with prof_stats:true keeps what was asked for. */
+static void write_classes(struct cairn_buffer *out, const struct cairn_jemalloc *jemalloc)
 {
-	static const struct {
-		const char *name;
-		size_t offset;
-	} fields[] = {
-		{"Rss:", offsetof(struct memory, rss)}, {"Pss:", offsetof(struct memory, pss)},
-		{"Anonymous:", offsetof(struct memory, anonymous)}, {"Swap:", offsetof(struct memory, swap)},
-		{"AnonHugePages:", offsetof(struct memory, huge)},
-	};
-	if (line.length > 0 && (line.data[0] < 'A' || line.data[0] > 'Z')) {
-		memory->kind = kind_of(line);
+	unsigned bins = 0, extents = 0;
+	size_t size = sizeof bins;
+	bool kept;
+	if (cairn_jemalloc_get_bool(jemalloc, "opt.prof_stats", &kept) != 0 || !kept)
 		return;
-	}
-	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-		uint64_t value;
-		if (!cairn_text_take(&line, fields[i].name))
-			continue;
-		line = cairn_text_trim(line);
-		if (!cairn_text_decimal(&line, &value))
-			return;
-		*(uint64_t *)(void *)((char *)memory + fields[i].offset) += value << 10;
-		if (i == 0)
-			memory->by_kind[memory->kind] += value << 10;
-		return;
-	}
+	jemalloc->mallctl("arenas.nbins", &bins, &size, NULL, 0);
+	jemalloc->mallctl("arenas.nlextents", &extents, &size, NULL, 0);
+	for (unsigned i = 0; i < bins; i++)
+		write_class(out, jemalloc, "bin", "curregs", i);
+	for (unsigned i = 0; i < extents; i++)
+		write_class(out, jemalloc, "lextent", "curlextents", i);
 }
 
-/* smaps of a big process is megabytes of text: read in pieces, summed as it comes. */
-static bool read_memory(struct memory *memory, struct cairn_buffer *piece)
+/* The setting in brackets: "always [madvise] never". */
+static void write_huge_pages(struct cairn_buffer *out)
 {
-	int descriptor = open("/proc/self/smaps", O_RDONLY | O_CLOEXEC);
-	if (descriptor < 0)
-		return false;
-	size_t kept = 0;
-	for (;;) {
-		piece->length = kept;
-		char *room = cairn_buffer_room(piece, 32 << 10);
-		ssize_t length = room ? read(descriptor, room, 32 << 10) : 0;
-		if (length <= 0)
-			break;
-		struct cairn_bytes rest = {piece->data, kept + (size_t)length}, line;
-		const char *end = memrchr(rest.data, '\n', rest.length);
-		size_t whole = end ? (size_t)(end - rest.data) + 1 : 0;
-		struct cairn_bytes lines = {rest.data, whole};
-		while (cairn_text_line(&lines, &line, NULL))
-			read_memory_line(memory, line);
-		kept = rest.length - whole;
-		memmove(piece->data, piece->data + whole, kept);
-	}
-	close(descriptor);
-	return memory->rss > 0;
+	struct cairn_buffer text = cairn_pages(4096);
+	cairn_facts_read("/sys/kernel/mm/transparent_hugepage/enabled", &text);
+	const char *open = text.length ? memchr(text.data, '[', text.length) : NULL;
+	const char *close = open ? memchr(open, ']', text.length - (size_t)(open - text.data)) : NULL;
+	if (close)
+		cairn_buffer_format(out, "# cairn huge_pages %.*s\n", (int)(close - open - 1), open + 1);
+	cairn_buffer_free(&text);
+}
+
+static void write_status(struct cairn_buffer *out)
+{
+	struct cairn_buffer text = cairn_pages(16 << 10);
+	if (cairn_facts_read("/proc/self/status", &text))
+		write_number(out, "status.rss", cairn_facts_kilobytes(cairn_buffer_bytes(&text), "VmRSS"));
+	cairn_buffer_free(&text);
 }
 
 static void write_memory(struct cairn_buffer *out)
 {
-	struct memory memory = {0};
-	struct cairn_buffer piece = cairn_pages(64 << 10);
-	if (read_memory(&memory, &piece)) {
-		write_number(out, "smaps.rss", memory.rss);
-		write_number(out, "smaps.pss", memory.pss);
-		write_number(out, "smaps.swap", memory.swap);
-		write_number(out, "smaps.anonymous", memory.anonymous);
-		write_number(out, "smaps.huge", memory.huge);
-		for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-			char key[32];
-			snprintf(key, sizeof key, "smaps.rss.%s", kinds[i]);
-			write_number(out, key, memory.by_kind[i]);
-		}
-	}
-	cairn_buffer_free(&piece);
+	struct cairn_smaps smaps;
+	char name[40];
+	uint64_t *value;
+	if (!cairn_smaps_read(&smaps, 0))
+		return;
+	write_status(out);
+	for (unsigned i = 0; cairn_smaps_number(&smaps, i, name, &value); i++)
+		write_number(out, name, *value);
+	write_huge_pages(out);
 }
 
 /* How much the process may have, and how often its group ran out of it. */
@@ -269,8 +248,11 @@ void cairn_trailer_write(struct cairn_buffer *out, struct cairn_profiler *profil
 		cairn_objects_visit(list_module, &(struct listing){out, facts.executable, true});
 	}
 	cairn_trailer_begin(out);
-	write_options(out, profiler);
-	write_statistics(out, &profiler->jemalloc);
+	if (profiler->jemalloc.mallctl) {
+		write_options(out, profiler);
+		write_statistics(out, &profiler->jemalloc);
+		write_classes(out, &profiler->jemalloc);
+	}
 	write_memory(out);
 	write_limit(out);
 	cairn_trailer_end(out);

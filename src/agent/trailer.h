@@ -9,7 +9,7 @@
 #include "base/buffer.h"
 
 /* Appends the trailer as of now. WITH_MAPS adds a MAPPED_LIBRARIES section before it, for a dump that has none because
- * /proc is not there. */
+ * /proc is not there. Of a process without jemalloc it has no options and statistics. */
 void cairn_trailer_write(struct cairn_buffer *out, struct cairn_profiler *profiler, bool with_maps);
 
 /* The parts that a profile of another kind has too: first line, version and process; and modules and last line. */

@@ -32,6 +32,12 @@ static inline bool cairn_bytes_start_with(struct cairn_bytes bytes, const char *
 	return bytes.length >= length && memcmp(bytes.data, prefix, length) == 0;
 }
 
+static inline bool cairn_bytes_end_with(struct cairn_bytes bytes, const char *suffix)
+{
+	size_t length = strlen(suffix);
+	return bytes.length >= length && memcmp(bytes.data + bytes.length - length, suffix, length) == 0;
+}
+
 /* BYTES without its first COUNT bytes, empty when there are fewer. */
 static inline struct cairn_bytes cairn_bytes_skip(struct cairn_bytes bytes, size_t count)
 {

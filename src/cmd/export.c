@@ -194,9 +194,7 @@ static const struct cairn_option_group export_groups[] = {
 	{NULL, format_table, 0},
 	{"output", cairn_output_option_table, 0},
 	{"pprof", pprof_table, 0},
-	{"what is shown", cairn_view_option_table, 0},
-	{"filters", cairn_filter_option_table, 0},
-	{"sources", cairn_source_option_table, offsetof(struct cairn_view_setup, source)},
+	CAIRN_VIEW_GROUPS,
 	{0},
 };
 

@@ -3,6 +3,8 @@
 #include "cmd/files.h"
 
 #include "base/array.h"
+#include "base/file.h"
+#include "base/unpack.h"
 #include "cmd/command.h"
 #include "cmd/target.h"
 #include "profile/read.h"
@@ -123,4 +125,22 @@ void cairn_files_free(struct cairn_dump_files *list)
 	free(list->items);
 	cairn_arena_free(&list->arena);
 	*list = (struct cairn_dump_files){0};
+}
+
+bool cairn_files_text(const char *path, struct cairn_buffer *out, struct cairn_error *error)
+{
+	struct cairn_file file;
+	if (!cairn_file_read(&file, path, error))
+		return false;
+	char *data = NULL;
+	size_t length;
+	bool cut, packed = cairn_unpack_sniff(file.bytes) != CAIRN_PACKED_NOT;
+	bool good = !packed || cairn_unpack(file.bytes, &data, &length, &cut, error);
+	if (good && packed)
+		cairn_buffer_append(out, data, length);
+	else if (good)
+		cairn_buffer_append(out, file.bytes.data, file.bytes.length);
+	free(data);
+	cairn_file_close(&file);
+	return good;
 }

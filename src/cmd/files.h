@@ -4,6 +4,7 @@
 #define CAIRN_CMD_FILES_H
 
 #include "base/arena.h"
+#include "base/buffer.h"
 #include "base/error.h"
 #include "profile/name.h"
 
@@ -30,6 +31,9 @@ bool cairn_files_same_process(const struct cairn_dump_file *a, const struct cair
 
 /* The newest of a list that is not empty; of several, a note says which it is. */
 const struct cairn_dump_file *cairn_files_newest(const struct cairn_dump_files *list);
+
+/* Appends the contents of the file at PATH ("-" is standard input) to OUT, unpacked where it is packed. */
+bool cairn_files_text(const char *path, struct cairn_buffer *out, struct cairn_error *error);
 
 void cairn_files_free(struct cairn_dump_files *list);
 

@@ -49,6 +49,7 @@ struct gallery {
 	const char *folder;
 	struct picture *pictures;
 	size_t count, failures;
+	bool as_script; /* stands in for gen_flamegraph.sh, and says what that says */
 };
 
 static const char *name_of(struct cairn_arena *arena, const char *path)
@@ -56,11 +57,9 @@ static const char *name_of(struct cairn_arena *arena, const char *path)
 	static const char *const endings[] = {".gprof", ".heap", ".prof", ".pb.gz", ".gz", ".zst", ".xz"};
 	const char *slash = strrchr(path, '/');
 	struct cairn_bytes name = cairn_bytes_of(slash ? slash + 1 : path);
-	for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-		size_t length = strlen(endings[i]);
-		if (name.length > length && memcmp(name.data + name.length - length, endings[i], length) == 0)
-			name.length -= length;
-	}
+	for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+		if (cairn_bytes_end_with(name, endings[i]) && name.length > strlen(endings[i]))
+			name.length -= strlen(endings[i]);
 	return cairn_arena_text(arena, name);
 }
 
@@ -74,7 +73,7 @@ static void show_progress(const struct gallery *gallery, size_t done)
 {
 	enum { width = 30 };
 	static const char bar[] = "##############################..............................";
-	if (!isatty(STDERR_FILENO))
+	if (!isatty(STDERR_FILENO) || gallery->as_script)
 		return;
 	if (done == gallery->count)
 		fprintf(stderr, "\r\033[K");
@@ -126,6 +125,16 @@ static bool draw(struct gallery *gallery, const struct cairn_profile *profile, c
 	return good;
 }
 
+/* The script's lines about one dump, or about the change from BEFORE to it. */
+static void tell(const struct gallery *gallery, const char *kind, const struct picture *before, const struct picture *picture, const char *name)
+{
+	const char *from = before ? before->path : "", *versus = before ? " vs " : "";
+	if (!gallery->as_script)
+		return;
+	printf("Generating %scollapse file for %s%s%s -> %s/%s.collapse\n", kind, from, versus, picture->path, gallery->folder, name);
+	printf("Generating %sflamegraph for %s%s%s -> %s/%s.svg\n", kind, from, versus, picture->path, gallery->folder, name);
+}
+
 static bool draw_change(struct gallery *gallery, const struct cairn_profile *before, const struct cairn_profile *after, const char *name,
 			struct cairn_error *error)
 {
@@ -144,8 +153,7 @@ static void draw_all(struct gallery *gallery)
 {
 	struct cairn_profile profiles[2];
 	struct picture *before = NULL;
-	unsigned at = 0;
-	cairn_profile_init(&profiles[1]);
+	unsigned at = 0; /* where the next one goes; the one before is in the other place */
 	for (size_t i = 0; i < gallery->count; i++) {
 		struct picture *picture = &gallery->pictures[i];
 		struct cairn_source_options source = gallery->options->setup.source;
@@ -156,6 +164,7 @@ static void draw_all(struct gallery *gallery)
 		picture->drawn = cairn_source_read(&profiles[at], picture->path, &source, &error);
 		if (picture->drawn) {
 			cairn_source_name(&profiles[at], &source);
+			tell(gallery, "", NULL, picture, picture->name);
 			picture->drawn = draw(gallery, &profiles[at], picture->name, picture, &error);
 		}
 		if (!picture->drawn) {
@@ -165,17 +174,18 @@ static void draw_all(struct gallery *gallery)
 		}
 		if (before) {
 			picture->change = cairn_arena_format(&gallery->arena, "%s_vs_%s_diff", before->name, picture->name);
+			tell(gallery, "diff ", before, picture, picture->change);
 			if (!draw_change(gallery, &profiles[!at], &profiles[at], picture->change, &error)) {
 				say_failure(gallery, picture->change, &error);
 				picture->change = NULL;
 			}
+			cairn_profile_free(&profiles[!at]);
 		}
-		cairn_profile_free(&profiles[!at]);
-		cairn_profile_init(&profiles[!at]);
 		before = picture;
 		at = !at;
 	}
-	cairn_profile_free(&profiles[!at]);
+	if (before)
+		cairn_profile_free(&profiles[!at]);
 	show_progress(gallery, gallery->count);
 }
 
@@ -271,6 +281,34 @@ static void take_files(struct gallery *gallery, struct cairn_dump_files *files)
 							.modified_ns = files->items[i].modified_ns};
 }
 
+/* Makes DIR/flamegraphs and all in it of FILES. Returns the exit code. */
+static int make(struct gallery *gallery, struct cairn_dump_files *files, const char *dir)
+{
+	struct cairn_error error;
+	gallery->folder = cairn_arena_format(&gallery->arena, "%s/flamegraphs", dir);
+	bool good = mkdir(gallery->folder, 0777) == 0 || errno == EEXIST || cairn_fail_errno(&error, "%s", gallery->folder);
+	if (good && gallery->as_script)
+		printf("Generating flamegraphs in %s\n", gallery->folder);
+	if (good && files->count == 0) { /* of the script alone: the command's list has a file or is an error */
+		printf("No .gprof files found in %s\n", dir);
+		cairn_arena_free(&gallery->arena);
+		return CAIRN_EXIT_DONE;
+	}
+	if (good) {
+		take_files(gallery, files);
+		draw_all(gallery);
+		good = write_index(gallery, &error);
+	}
+	if (!good)
+		cairn_say_error(error.text);
+	else if (gallery->as_script)
+		puts("Flamegraph generation complete.");
+	else
+		printf("%s/index.html\n", gallery->folder);
+	cairn_arena_free(&gallery->arena);
+	return good && !gallery->failures ? CAIRN_EXIT_DONE : CAIRN_EXIT_FAILED;
+}
+
 static int run(const void *values, int operand_count, char **operands)
 {
 	struct gallery gallery = {.options = values};
@@ -280,22 +318,9 @@ static int run(const void *values, int operand_count, char **operands)
 		cairn_say_error("name one folder of dumps: cairn gallery DIR");
 		return CAIRN_EXIT_USAGE;
 	}
-	gallery.folder = cairn_arena_format(&gallery.arena, "%s/flamegraphs", operands[0]);
-	bool good = cairn_files_list(&files, operand_count, operands, &error);
-	if (good && mkdir(gallery.folder, 0777) != 0 && errno != EEXIST)
-		good = cairn_fail_errno(&error, "%s", gallery.folder);
-	if (good) {
-		take_files(&gallery, &files);
-		draw_all(&gallery);
-		good = write_index(&gallery, &error);
-	}
-	if (!good)
-		cairn_say_error(error.text);
-	else
-		printf("%s/index.html\n", gallery.folder);
+	int code = cairn_files_list(&files, operand_count, operands, &error) ? make(&gallery, &files, operands[0]) : cairn_say_error(error.text);
 	cairn_files_free(&files);
-	cairn_arena_free(&gallery.arena);
-	return good && !gallery.failures ? CAIRN_EXIT_DONE : CAIRN_EXIT_FAILED;
+	return code;
 }
 
 const struct cairn_command cairn_command_gallery = {
@@ -309,15 +334,35 @@ const struct cairn_command cairn_command_gallery = {
 	.run = run,
 };
 
-/* GreptimeDB's script of that name: the program, then the folder. */
+/* GreptimeDB's script of that name: the program, then the folder, of which it takes the files called *.gprof. What it says and its exit
+ * codes are the script's, errors on standard output too. */
 static int run_script(int argc, char **argv)
 {
+	struct stat status;
 	if (argc != 3) {
-		fprintf(stderr, "Usage: %s <binary_path> <gprof_directory>\n", argv[0]);
+		printf("Usage: %s <binary_path> <gprof_directory>\n", argv[0]);
+		return CAIRN_EXIT_FAILED;
+	}
+	if (stat(argv[1], &status) != 0 || !S_ISREG(status.st_mode)) {
+		printf("Error: Binary file not found at %s\n", argv[1]);
+		return CAIRN_EXIT_FAILED;
+	}
+	if (stat(argv[2], &status) != 0 || !S_ISDIR(status.st_mode)) {
+		printf("Error: gprof directory not found at %s\n", argv[2]);
 		return CAIRN_EXIT_FAILED;
 	}
 	struct options options = {.setup.source.binary = {.items = {argv[1]}, .count = 1}};
-	return run(&options, 1, argv + 2);
+	struct gallery gallery = {.options = &options, .as_script = true};
+	struct cairn_dump_files files = {0};
+	size_t kept = 0;
+	cairn_files_list(&files, 1, argv + 2, NULL);
+	for (size_t i = 0; i < files.count; i++)
+		if (cairn_bytes_end_with(cairn_bytes_of(files.items[i].path), ".gprof"))
+			files.items[kept++] = files.items[i];
+	files.count = kept;
+	int code = make(&gallery, &files, argv[2]);
+	cairn_files_free(&files);
+	return code;
 }
 
 const struct cairn_command cairn_command_gen_flamegraph = {.name = "gen_flamegraph.sh", .run_arguments = run_script};

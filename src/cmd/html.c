@@ -29,9 +29,7 @@ static const struct cairn_option table[] = {
 static const struct cairn_option_group groups[] = {
 	{NULL, cairn_output_option_table, 0},
 	{"the page", table, 0},
-	{"what is shown", cairn_view_option_table, 0},
-	{"filters", cairn_filter_option_table, 0},
-	{"sources", cairn_source_option_table, offsetof(struct cairn_view_setup, source)},
+	CAIRN_VIEW_GROUPS,
 	{0},
 };
 
@@ -46,7 +44,7 @@ static bool show(const void *values, struct cairn_view *view, struct cairn_buffe
 {
 	(void)json, (void)error;
 	const struct options *options = values;
-	cairn_page_write(view, &(struct cairn_page_options){options->title, (size_t)options->node_most, options->series}, out);
+	cairn_page_write(view, &(struct cairn_page_options){.title = options->title, .node_most = (size_t)options->node_most, .series = options->series}, out);
 	return true;
 }
 
@@ -77,24 +75,18 @@ static bool is_series(const struct options *options, int count, char **operands)
 	return several;
 }
 
-static struct cairn_bytes name_at(const struct cairn_leaks *leaks, const struct cairn_view *view, const struct cairn_leak *leak, size_t level)
-{
-	const struct cairn_path *path = &leaks->paths.items[leak->path];
-	return level < path->depth ? cairn_view_name(view, leaks->paths.entries[path->first + level]) : (struct cairn_bytes){"", 0};
-}
-
 static struct cairn_page_growth *list_growth(const struct cairn_leaks *leaks, const struct cairn_view *view, size_t count, struct cairn_arena *arena)
 {
 	struct cairn_page_growth *growth = cairn_arena_zero(arena, count + 1, sizeof *growth);
 	for (size_t i = 0; i < count; i++) {
 		const struct cairn_leak *leak = &leaks->rows[i];
 		growth[i] = (struct cairn_page_growth){
-			.name = name_at(leaks, view, leak, 0),
-			.caller = name_at(leaks, view, leak, 1),
+			.name = cairn_leak_name(leaks, view, leak, 0),
+			.caller = cairn_leak_name(leaks, view, leak, 1),
 			.per_hour = leak->trend.per_hour,
 			.share = leak->share,
 			.confidence = leak->trend.confidence,
-			.now = leak->now,
+			.now = leak->now.value,
 		};
 	}
 	return growth;
@@ -105,7 +97,7 @@ static void describe(struct cairn_page_series *page, const struct cairn_series *
 {
 	double *seconds = cairn_arena_zero(arena, series->point_count, sizeof *seconds), *totals = cairn_arena_zero(arena, series->point_count, sizeof *totals);
 	for (size_t i = 0; i < series->point_count; i++) {
-		seconds[i] = (double)(series->points[i].time_ns - series->points[0].time_ns) / 1e9;
+		seconds[i] = (double)(series->points[i].origin.time_ns - series->points[0].origin.time_ns) / 1e9;
 		totals[i] = series->points[i].total;
 	}
 	size_t growing = leaks->growing < growth_most ? leaks->growing : growth_most;
@@ -123,7 +115,7 @@ static int run(const void *values, int count, char **operands)
 	struct cairn_error error;
 	bool several = is_series(&options, count, operands);
 	/* Where the dumps do not go together there is still the newest of them. */
-	if (several && cairn_source_series(&series, &options.setup.source, least_dumps, count, operands, &error) &&
+	if (several && cairn_source_series(&series, &options.setup.source, &options.setup.view, least_dumps, count, operands, &error) &&
 	    cairn_view_make(&view, &series.profile, &options.setup.view, &error)) {
 		cairn_leaks_rank(&leaks, &series, &view);
 		describe(&page, &series, &leaks, &view, &arena);

@@ -5,6 +5,7 @@
 #include "cmd/command.h"
 #include "cmd/series.h"
 #include "cmd/view.h"
+#include "report/head.h"
 #include "series/leaks.h"
 
 #include <math.h>
@@ -13,31 +14,38 @@
 enum { default_rows = 10, shown_callers = 5, least_dumps = 3 };
 
 struct options {
-	struct cairn_source_options source;
-	struct cairn_view_options view;
+	struct cairn_view_setup setup;
 	uint64_t rows;
 	uint64_t limit;
-	bool json;
 };
 
 static const struct cairn_option table[] = {
 	{'n', "rows", "N", "show N call paths (10 unless told)", CAIRN_OPTION_COUNT, offsetof(struct options, rows), 0},
-	{0, "limit", "SIZE", "the memory limit, to tell when it will be reached", CAIRN_OPTION_SIZE, offsetof(struct options, limit), 0},
-	{0, "json", NULL, "one JSON object instead of a table", CAIRN_OPTION_FLAG, offsetof(struct options, json), 0},
+	{0, "limit", "SIZE", "the memory limit, to tell when it will be reached, where the dumps do not say", CAIRN_OPTION_SIZE, offsetof(struct options, limit), 0},
+	{0, "json", NULL, "one JSON object instead of a table", CAIRN_OPTION_FLAG, offsetof(struct options, setup.json), 0},
 	{0},
 };
 
 static const struct cairn_option_group groups[] = {
 	{NULL, table, 0},
-	{"what is shown", cairn_view_option_table, offsetof(struct options, view)},
-	{"sources", cairn_source_option_table, offsetof(struct options, source)},
+	CAIRN_VIEW_GROUPS,
 	{0},
 };
 
-static struct cairn_bytes entry_name(const struct cairn_leaks *leaks, const struct cairn_view *view, const struct cairn_leak *leak, size_t depth)
+static size_t depth_of(const struct cairn_leaks *leaks, const struct cairn_leak *leak)
 {
-	const struct cairn_path *path = &leaks->paths.items[leak->path];
-	return depth < path->depth ? cairn_view_name(view, leaks->paths.entries[path->first + depth]) : cairn_bytes_of("[no stack]");
+	return leaks->paths.paths.items[leak->path].depth;
+}
+
+static struct cairn_bytes leaf_name(const struct cairn_leaks *leaks, const struct cairn_view *view, const struct cairn_leak *leak)
+{
+	return depth_of(leaks, leak) ? cairn_leak_name(leaks, view, leak, 0) : cairn_bytes_of("[no stack]");
+}
+
+/* The rate is a slope over all dumps; its error is of that line. */
+static struct cairn_interval rate_interval(const struct cairn_leak *leak)
+{
+	return cairn_spread_change(leak->trend.per_hour, (struct cairn_spread){.variance = leak->trend.error * leak->trend.error});
 }
 
 /* "3.5 hours", "40 minutes", "6.2 seconds". */
@@ -55,101 +63,147 @@ static const char *duration(double hours, char *out, size_t size)
 	return out;
 }
 
-/* Hours until the limit at the present rate; negative when never. */
-static double hours_left(const struct cairn_leaks *leaks, const struct cairn_series *series, uint64_t limit)
+struct report {
+	const struct options *options;
+	const struct cairn_series *series;
+	const struct cairn_leaks *leaks;
+	const struct cairn_view *view;
+	const struct cairn_series_point *last;
+	double limit; /* as told, else as the last dump knew it; 0 for none */
+	struct cairn_buffer *out;
+};
+
+static char *number(const struct report *report, double value, char *out)
 {
-	double now = series->points[series->point_count - 1].total;
-	return limit && leaks->per_hour > 0 ? fmax(0, ((double)limit - now) / leaks->per_hour) : -1;
+	return cairn_head_number(report->view, &report->options->setup.shape, value, out);
 }
 
-static void write_summary(const struct cairn_leaks *leaks, const struct cairn_series *series, uint64_t limit, struct cairn_buffer *out)
+/* The 95 % interval as a column of its own; nothing unless asked for. */
+static const char *interval_column(const struct report *report, struct cairn_interval interval, char *out)
 {
-	char text[24], time[32];
-	const struct cairn_profile *profile = &series->profile;
-	uint32_t runs = series->points[series->point_count - 1].run + 1;
+	char low[32], high[32], text[CAIRN_INTERVAL_TEXT] = "not known";
+	if (!report->view->options.errors)
+		return "";
+	if (report->series->knows_errors)
+		snprintf(text, sizeof text, "%s to %s", number(report, interval.low, low), number(report, interval.high, high));
+	snprintf(out, CAIRN_INTERVAL_TEXT, " %*s", CAIRN_INTERVAL_WIDTH, text);
+	return out;
+}
+
+/* Hours until the limit at the present rate; negative when never. What the process weighs is known better than what its objects do. */
+static double hours_left(const struct report *report)
+{
+	double now = report->last->resident > 0 ? report->last->resident : report->last->total, rate = report->leaks->per_hour;
+	return report->limit > 0 && rate > 0 && cairn_view_in_bytes(report->view) ? fmax(0, (report->limit - now) / rate) : -1;
+}
+
+static void write_summary(const struct report *report)
+{
+	char text[32], time[32];
+	const struct cairn_leaks *leaks = report->leaks;
+	const struct cairn_profile *profile = &report->series->profile;
+	struct cairn_buffer *out = report->out;
 	cairn_buffer_format(out, "%s, %zu dumps over %s", profile->process ? cairn_profile_string(profile, profile->process) : "unknown process",
-			    series->point_count, duration(leaks->hours, time, sizeof time));
-	if (runs > 1)
-		cairn_buffer_format(out, ", %u runs", runs);
-	cairn_buffer_format(out, ", %s now\n", cairn_text_human(series->points[series->point_count - 1].total, text));
+			    report->series->point_count, duration(leaks->hours, time, sizeof time));
+	if (report->last->run > 0)
+		cairn_buffer_format(out, ", %u runs", report->last->run + 1);
+	cairn_buffer_format(out, ", %s now\n", number(report, report->last->total, text));
 	if (leaks->growing == 0)
 		cairn_buffer_format(out, "nothing keeps growing among %zu call paths\n", leaks->count);
 	else
 		cairn_buffer_format(out, "%zu of %zu call paths %s growing, by %s an hour together\n", leaks->growing, leaks->count,
-				    leaks->growing == 1 ? "keeps" : "keep", cairn_text_human(leaks->per_hour, text));
-	double left = hours_left(leaks, series, limit);
+				    leaks->growing == 1 ? "keeps" : "keep", number(report, leaks->per_hour, text));
+	double left = hours_left(report);
 	if (left >= 0)
-		cairn_buffer_format(out, "at this rate the limit of %s is reached in %s\n", cairn_text_human((double)limit, text), duration(left, time, sizeof time));
+		cairn_buffer_format(out, "at this rate the limit of %s is reached in %s\n", cairn_text_human(report->limit, text), duration(left, time, sizeof time));
 	cairn_buffer_byte(out, '\n');
 }
 
-static void write_row(const struct cairn_leaks *leaks, const struct cairn_view *view, const struct cairn_leak *leak, struct cairn_buffer *out)
+static void write_row(const struct report *report, const struct cairn_leak *leak)
 {
-	char rate[24], now[24];
-	struct cairn_bytes name = entry_name(leaks, view, leak, 0);
-	cairn_buffer_format(out, "%11s/h %6.1f%% %11s  %-9s %6.2f%%  ", cairn_text_human(leak->trend.per_hour, rate), 100 * leak->share,
-			    cairn_text_human(leak->now, now), cairn_verdict_name(leak->trend.verdict), 100 * leak->trend.confidence);
+	char rate[32], now[32], rate_errors[CAIRN_INTERVAL_TEXT], now_errors[CAIRN_INTERVAL_TEXT];
+	struct cairn_buffer *out = report->out;
+	struct cairn_bytes name = leaf_name(report->leaks, report->view, leak);
+	size_t start = out->length, depth = depth_of(report->leaks, leak);
+	cairn_buffer_format(out, "%11s/h%s %6.1f%% %11s%s  %-9s %6.2f%%  ", number(report, leak->trend.per_hour, rate),
+			    interval_column(report, rate_interval(leak), rate_errors), 100 * leak->share, number(report, leak->now.value, now),
+			    interval_column(report, cairn_spread_interval(leak->now.value, leak->now.spread), now_errors), cairn_verdict_name(leak->trend.verdict),
+			    100 * leak->trend.confidence);
+	int indent = (int)(out->length - start);
 	cairn_buffer_append(out, name.data, name.length);
 	cairn_buffer_byte(out, '\n');
-	size_t depth = leaks->paths.items[leak->path].depth;
 	for (size_t d = 1; d < depth && d <= shown_callers; d++) {
-		name = entry_name(leaks, view, leak, d);
-		cairn_buffer_format(out, "%54s", "");
+		name = cairn_leak_name(report->leaks, report->view, leak, d);
+		cairn_buffer_format(out, "%*s", indent, "");
 		cairn_buffer_append(out, name.data, name.length);
 		cairn_buffer_byte(out, '\n');
 	}
 	if (depth > shown_callers + 1)
-		cairn_buffer_format(out, "%54s… %zu more\n", "", depth - shown_callers - 1);
+		cairn_buffer_format(out, "%*s… %zu more\n", indent, "", depth - shown_callers - 1);
 }
 
-static void write_text(const struct cairn_leaks *leaks, const struct cairn_series *series, const struct cairn_view *view, const struct options *options,
-		       struct cairn_buffer *out)
+static void write_text(const struct report *report)
 {
-	size_t rows = options->rows ? (size_t)options->rows : default_rows;
-	write_summary(leaks, series, options->limit, out);
-	cairn_buffer_format(out, "%13s %7s %11s  %-9s %7s  %s\n", "rate", "share", "now", "verdict", "sure", "call path");
-	for (size_t i = 0; i < leaks->count && i < rows; i++)
-		write_row(leaks, view, &leaks->rows[i], out);
+	size_t rows = report->options->rows ? (size_t)report->options->rows : default_rows;
+	const char *errors = cairn_head_interval_title(report->view);
+	write_summary(report);
+	cairn_buffer_format(report->out, "%13s%s %7s %11s%s  %-9s %7s  %s\n", "rate", errors, "share", "now", errors, "verdict", "sure", "call path");
+	for (size_t i = 0; i < report->leaks->count && i < rows; i++)
+		write_row(report, &report->leaks->rows[i]);
 }
 
-static void write_json(const struct cairn_leaks *leaks, const struct cairn_series *series, const struct cairn_view *view, const struct options *options,
-		       struct cairn_buffer *out)
+static void interval_json(const struct report *report, struct cairn_json *json, const char *low, const char *high, struct cairn_interval interval)
 {
-	struct cairn_json json = cairn_json(out);
-	const struct cairn_profile *profile = &series->profile;
-	size_t rows = options->rows ? (size_t)options->rows : leaks->count;
+	if (!report->view->options.errors)
+		return;
+	cairn_json_number(json, low, report->series->knows_errors ? interval.low : NAN);
+	cairn_json_number(json, high, report->series->knows_errors ? interval.high : NAN);
+}
+
+static void row_json(const struct report *report, struct cairn_json *json, const struct cairn_leak *leak)
+{
+	cairn_json_open(json, NULL, '{');
+	cairn_json_text(json, "name", leaf_name(report->leaks, report->view, leak));
+	cairn_json_number(json, "bytes_per_hour", leak->trend.per_hour);
+	cairn_json_number(json, "error", leak->trend.error);
+	interval_json(report, json, "bytes_per_hour_low", "bytes_per_hour_high", rate_interval(leak));
+	cairn_json_number(json, "share", leak->share);
+	cairn_json_text(json, "verdict", cairn_bytes_of(cairn_verdict_name(leak->trend.verdict)));
+	cairn_json_number(json, "confidence", leak->trend.confidence);
+	cairn_json_bool(json, "warmed_up", leak->trend.warmed_up);
+	cairn_json_number(json, "now", trunc(leak->now.value));
+	interval_json(report, json, "now_low", "now_high", cairn_spread_interval(leak->now.value, leak->now.spread));
+	cairn_json_open(json, "stack", '[');
+	for (size_t d = 0; d < depth_of(report->leaks, leak); d++)
+		cairn_json_text(json, NULL, cairn_leak_name(report->leaks, report->view, leak, d));
+	cairn_json_close(json, ']');
+	cairn_json_close(json, '}');
+}
+
+static void write_json(const struct report *report)
+{
+	struct cairn_json json = cairn_json(report->out);
+	const struct cairn_leaks *leaks = report->leaks;
+	const struct cairn_profile *profile = &report->series->profile;
+	size_t rows = report->options->rows ? (size_t)report->options->rows : leaks->count;
 	cairn_json_open(&json, NULL, '{');
 	cairn_json_text(&json, "process", cairn_strings_bytes(&profile->strings, profile->process));
-	cairn_json_integer(&json, "dumps", (int64_t)series->point_count);
-	cairn_json_integer(&json, "runs", series->points[series->point_count - 1].run + 1);
+	cairn_json_integer(&json, "dumps", (int64_t)report->series->point_count);
+	cairn_json_integer(&json, "runs", report->last->run + 1);
 	cairn_json_number(&json, "hours", leaks->hours);
-	cairn_json_number(&json, "total", trunc(series->points[series->point_count - 1].total));
+	cairn_json_number(&json, "total", trunc(report->last->total));
+	interval_json(report, &json, "total_low", "total_high", cairn_spread_interval(leaks->now.value, leaks->now.spread));
 	cairn_json_number(&json, "bytes_per_hour", leaks->per_hour);
 	cairn_json_text(&json, "verdict", cairn_bytes_of(cairn_verdict_name(leaks->total.verdict)));
-	double left = hours_left(leaks, series, options->limit);
+	double left = hours_left(report);
 	if (left >= 0)
 		cairn_json_number(&json, "hours_to_limit", left);
 	cairn_json_open(&json, "rows", '[');
-	for (size_t i = 0; i < leaks->count && i < rows; i++) {
-		const struct cairn_leak *leak = &leaks->rows[i];
-		cairn_json_open(&json, NULL, '{');
-		cairn_json_text(&json, "name", entry_name(leaks, view, leak, 0));
-		cairn_json_number(&json, "bytes_per_hour", leak->trend.per_hour);
-		cairn_json_number(&json, "error", leak->trend.error);
-		cairn_json_number(&json, "share", leak->share);
-		cairn_json_text(&json, "verdict", cairn_bytes_of(cairn_verdict_name(leak->trend.verdict)));
-		cairn_json_number(&json, "confidence", leak->trend.confidence);
-		cairn_json_bool(&json, "warmed_up", leak->trend.warmed_up);
-		cairn_json_number(&json, "now", trunc(leak->now));
-		cairn_json_open(&json, "stack", '[');
-		for (size_t d = 0; d < leaks->paths.items[leak->path].depth; d++)
-			cairn_json_text(&json, NULL, entry_name(leaks, view, leak, d));
-		cairn_json_close(&json, ']');
-		cairn_json_close(&json, '}');
-	}
+	for (size_t i = 0; i < leaks->count && i < rows; i++)
+		row_json(report, &json, &leaks->rows[i]);
 	cairn_json_close(&json, ']');
 	cairn_json_close(&json, '}');
-	cairn_buffer_byte(out, '\n');
+	cairn_buffer_byte(report->out, '\n');
 }
 
 static int run(const void *values, int operand_count, char **operands)
@@ -159,14 +213,16 @@ static int run(const void *values, int operand_count, char **operands)
 	struct cairn_series series;
 	struct cairn_view view = {0};
 	int code;
-	if (!cairn_source_series(&series, &options->source, least_dumps, operand_count, operands, &error) ||
-	    !cairn_view_make(&view, &series.profile, &options->view, &error)) {
+	if (!cairn_source_series(&series, &options->setup.source, &options->setup.view, least_dumps, operand_count, operands, &error) ||
+	    !cairn_view_make(&view, &series.profile, &options->setup.view, &error)) {
 		code = cairn_say_error(error.text);
 	} else {
 		struct cairn_leaks leaks;
 		struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 		cairn_leaks_rank(&leaks, &series, &view);
-		(options->json ? write_json : write_text)(&leaks, &series, &view, options, &out);
+		const struct cairn_series_point *last = &series.points[series.point_count - 1];
+		struct report report = {options, &series, &leaks, &view, last, options->limit ? (double)options->limit : last->limit, &out};
+		(options->setup.json ? write_json : write_text)(&report);
 		code = cairn_say_output(NULL, cairn_buffer_bytes(&out));
 		cairn_buffer_free(&out);
 		cairn_leaks_free(&leaks);

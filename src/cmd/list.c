@@ -18,9 +18,7 @@ static const struct cairn_option table[] = {
 static const struct cairn_option_group groups[] = {
 	{NULL, table, 0},
 	{NULL, cairn_report_option_table, 0},
-	{"what is shown", cairn_view_option_table, 0},
-	{"filters", cairn_filter_option_table, 0},
-	{"sources", cairn_source_option_table, offsetof(struct cairn_view_setup, source)},
+	CAIRN_VIEW_GROUPS,
 	{"output", cairn_output_option_table, 0},
 	{0},
 };

@@ -208,6 +208,8 @@ bool cairn_options_parse(const struct cairn_command *command, void *values, int 
 		else if (!(word[1] == '-' ? parse_long(&parser, word + 2, error) : parse_letters(&parser, word + 1, error)))
 			return false;
 	}
+	if (operands < parser.argc)
+		argv[operands] = NULL;
 	*argc = operands;
 	return true;
 }

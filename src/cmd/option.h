@@ -61,8 +61,8 @@ struct cairn_command {
 	int (*run_arguments)(int argc, char **argv);
 };
 
-/* Parses ARGV (without the command's name) into VALUES, and moves the operands to the front of ARGV. *HELP is set when
- * --help was among them. */
+/* Parses ARGV (without the command's name) into VALUES, and moves the operands to the front of ARGV, with NULL
+ * behind them where there is room. *HELP is set when --help was among them. */
 bool cairn_options_parse(const struct cairn_command *command, void *values, int *argc, char **argv, bool *help,
 			 struct cairn_error *error);
 

@@ -2,17 +2,20 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/series.h"
 
+#include "base/array.h"
 #include "base/pool.h"
 #include "cmd/command.h"
 #include "cmd/files.h"
-#include "symbol/symbolize.h"
+#include "series/choose.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 struct reading {
 	const struct cairn_dump_files *files;
 	const struct cairn_source_options *options;
-	const size_t *chosen;
+	const struct cairn_view_options *view;
 	struct cairn_profile *profiles;
 	struct cairn_error *errors;
 	bool *good;
@@ -22,54 +25,67 @@ static void read_dump(void *context, size_t item, unsigned worker)
 {
 	(void)worker;
 	struct reading *reading = context;
-	reading->good[item] = cairn_source_read(&reading->profiles[item], reading->files->items[reading->chosen[item]].path, reading->options, &reading->errors[item]);
+	struct cairn_profile *profile = &reading->profiles[item];
+	reading->good[item] = cairn_source_read(profile, reading->files->items[item].path, reading->options, &reading->errors[item]) &&
+			      cairn_view_choose(profile, reading->view, &profile->default_value, &reading->errors[item]);
 }
 
-/* Dumps of one service have one prefix, whatever the process; dumps named otherwise are taken for one service. */
-static bool same_service(const struct cairn_dump_file *a, const struct cairn_dump_file *b)
+__attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
 {
-	return a->named == b->named && (!a->named || cairn_bytes_equal(a->name.prefix, b->name.prefix));
+	char text[1024];
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(text, sizeof text, format, arguments);
+	va_end(arguments);
+	cairn_say_note(text);
 }
 
-/* The files of the service that has the most of them, in CHOSEN. */
-static size_t choose_service(const struct cairn_dump_files *files, size_t *chosen)
+static void note_choice(const struct cairn_choice *choice, const struct cairn_candidate *dumps)
 {
-	const struct cairn_dump_file *best = &files->items[0];
-	size_t most = 0, count = 0;
-	for (size_t i = 0; i < files->count; i++) {
-		size_t same = 0;
-		for (size_t j = 0; j < files->count; j++)
-			same += same_service(&files->items[i], &files->items[j]);
-		if (same > most) {
-			most = same;
-			best = &files->items[i];
+	const struct cairn_candidate *service = &dumps[choice->service];
+	struct cairn_bytes name = service->prefix.length ? service->prefix : service->program;
+	if (choice->other_services)
+		note("dumps of several services; taking the %zu of %.*s and leaving %zu others out", choice->count + choice->other_processes, (int)name.length,
+		     name.data, choice->other_services);
+	if (choice->other_processes)
+		note("dumps of several processes that ran at the same time; taking those of process %llu and leaving %zu others out",
+		     (unsigned long long)service->origin.process_id, choice->other_processes);
+}
+
+/* Adds the dumps of the service that has the most of them. */
+static void add_dumps(struct cairn_series *series, struct reading *reading)
+{
+	size_t count = reading->files->count, usable = 0;
+	struct cairn_candidate *candidates = cairn_array_zero(count, sizeof *candidates);
+	size_t *item_of = cairn_array_zero(count, sizeof *item_of);
+	for (size_t i = 0; i < count; i++) {
+		const struct cairn_dump_file *file = &reading->files->items[i];
+		const struct cairn_profile *profile = &reading->profiles[i];
+		if (!reading->good[i]) {
+			cairn_say_note(reading->errors[i].text);
+			continue;
 		}
-		if (same == files->count)
-			break;
+		item_of[usable] = i;
+		candidates[usable++] = (struct cairn_candidate){
+			.prefix = file->named ? file->name.prefix : (struct cairn_bytes){"", 0},
+			.program = cairn_strings_bytes(&profile->strings, profile->process),
+			.origin = {profile->process_id, profile->start_ns, profile->time_ns},
+		};
 	}
-	for (size_t i = 0; i < files->count; i++)
-		if (same_service(&files->items[i], best))
-			chosen[count++] = i;
-	if (count < files->count) {
-		struct cairn_error note;
-		cairn_fail(&note, "dumps of several services; taking the %zu of %.*s and leaving %zu others out", count, (int)best->name.prefix.length,
-			   best->named ? best->name.prefix.data : "", files->count - count);
-		cairn_say_note(note.text);
+	if (usable > 0) {
+		struct cairn_choice choice = cairn_series_choose(candidates, usable);
+		note_choice(&choice, candidates);
 	}
-	return count;
+	for (size_t i = 0; i < usable; i++)
+		if (candidates[i].chosen &&
+		    !cairn_series_add(series, &reading->profiles[item_of[i]], reading->files->items[item_of[i]].path, &reading->errors[item_of[i]]))
+			cairn_say_note(reading->errors[item_of[i]].text);
+	free(candidates);
+	free(item_of);
 }
 
-static void note_many(const char *text, size_t count)
-{
-	struct cairn_error note;
-	if (count) {
-		cairn_fail(&note, "%zu %s", count, text);
-		cairn_say_note(note.text);
-	}
-}
-
-bool cairn_source_series(struct cairn_series *series, const struct cairn_source_options *options, size_t least, int count, char **names,
-			 struct cairn_error *error)
+bool cairn_source_series(struct cairn_series *series, const struct cairn_source_options *options, const struct cairn_view_options *view, size_t least,
+			 int count, char **names, struct cairn_error *error)
 {
 	struct cairn_dump_files files = {0};
 	cairn_series_start(series);
@@ -80,27 +96,28 @@ bool cairn_source_series(struct cairn_series *series, const struct cairn_source_
 	/* Dumps of different runs are put together, so each must say by build-id what it saw. */
 	struct cairn_source_options reading_options = *options;
 	reading_options.sum = true;
-	size_t *chosen = calloc(files.count, sizeof *chosen), usable = choose_service(&files, chosen), duplicates = 0;
-	struct reading reading = {&files, &reading_options, chosen, calloc(usable, sizeof *reading.profiles), calloc(usable, sizeof *reading.errors),
-				  calloc(usable, sizeof *reading.good)};
-	if (!chosen || !reading.profiles || !reading.errors || !reading.good)
-		cairn_out_of_memory(files.count * sizeof *reading.profiles);
-	cairn_pool_run(usable, read_dump, &reading);
-	for (size_t i = 0; i < usable; i++) {
-		const char *path = files.items[chosen[i]].path;
-		if (!reading.good[i] || !cairn_series_add(series, &reading.profiles[i], path, &reading.errors[i]))
-			cairn_say_note(reading.errors[i].text);
+	struct reading reading = {
+		.files = &files,
+		.options = &reading_options,
+		.view = view,
+		.profiles = cairn_array_zero(files.count, sizeof *reading.profiles),
+		.errors = cairn_array_zero(files.count, sizeof *reading.errors),
+		.good = cairn_array_zero(files.count, sizeof *reading.good),
+	};
+	cairn_pool_run(files.count, read_dump, &reading);
+	add_dumps(series, &reading);
+	for (size_t i = 0; i < files.count; i++)
 		cairn_profile_free(&reading.profiles[i]);
-	}
+	size_t duplicates;
 	cairn_series_finish(series, &duplicates);
-	note_many("dumps were there twice and count once", duplicates);
-	free(chosen);
+	if (duplicates)
+		note("%zu dumps were there twice and count once", duplicates);
 	free(reading.profiles);
 	free(reading.errors);
 	free(reading.good);
 	cairn_files_free(&files);
 	if (series->point_count < least)
-		return cairn_fail(error, "%zu dumps that can be used; it takes at least %zu to tell a trend", series->point_count, least);
+		return cairn_fail(error, "%zu dumps that can be used; it takes at least %zu", series->point_count, least);
 	cairn_source_name(&series->profile, options);
 	return true;
 }

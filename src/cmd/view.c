@@ -5,6 +5,9 @@
 #include "cmd/command.h"
 #include "report/head.h"
 
+#include <stdlib.h>
+#include <unistd.h>
+
 #define AT(member) offsetof(struct cairn_view_setup, member)
 
 const struct cairn_option cairn_view_option_table[] = {
@@ -23,6 +26,7 @@ const struct cairn_option cairn_view_option_table[] = {
 	{0, "noinlines", NULL, NULL, CAIRN_OPTION_FLAG, AT(view.no_inlines), 0},
 	{0, "full-names", NULL, "names with template and call arguments", CAIRN_OPTION_FLAG, AT(view.full_names), 0},
 	{0, "all-frames", NULL, "keep the allocator's own frames", CAIRN_OPTION_FLAG, AT(view.all_frames), 0},
+	{0, "errors", NULL, "where the truth is with a chance of 95 %, for every sampled number", CAIRN_OPTION_FLAG, AT(view.errors), 0},
 	{0, "drop-negative", NULL, "leave out stacks that shrank from the base", CAIRN_OPTION_FLAG, AT(view.drop_negative), 0},
 	{0, "relative-percentages", NULL, "percent of what the filters left, not of the whole", CAIRN_OPTION_FLAG, AT(view.relative_percentages), 0},
 	{0},
@@ -60,9 +64,7 @@ const struct cairn_option cairn_output_option_table[] = {
 
 const struct cairn_option_group cairn_report_groups[] = {
 	{NULL, cairn_report_option_table, 0},
-	{"what is shown", cairn_view_option_table, 0},
-	{"filters", cairn_filter_option_table, 0},
-	{"sources", cairn_source_option_table, AT(source)},
+	CAIRN_VIEW_GROUPS,
 	{"output", cairn_output_option_table, 0},
 	{0},
 };
@@ -150,6 +152,7 @@ int cairn_view_run(const struct cairn_command *command, void *options, int opera
 	}
 	if (command->view->prepare)
 		command->view->prepare(options);
+	setup->shape.colour = !setup->output && isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
 	setup->source.split_threads |= setup->view.filter.tag_focus || setup->view.filter.tag_ignore;
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 	int code = cairn_source_load(&profile, &setup->source, operand_count, operands, &error) &&

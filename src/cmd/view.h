@@ -27,6 +27,13 @@ extern const struct cairn_option cairn_view_option_table[];   /* what is shown *
 extern const struct cairn_option cairn_filter_option_table[]; /* what is left out */
 extern const struct cairn_option cairn_output_option_table[]; /* where it is written */
 
+/* The groups that every command about a view ends with; its options begin with a struct cairn_view_setup. */
+#define CAIRN_VIEW_GROUPS                                                                                              \
+	{"what is shown", cairn_view_option_table, 0}, {"filters", cairn_filter_option_table, 0},                     \
+	{                                                                                                              \
+		"sources", cairn_source_option_table, offsetof(struct cairn_view_setup, source)                       \
+	}
+
 /* All of them and the sources': the groups of a command that has no options of its own. */
 extern const struct cairn_option_group cairn_report_groups[];
 

@@ -225,6 +225,7 @@ static void take_facts(struct cairn_combine *combine, const struct cairn_profile
 	sum->kind = part->kind;
 	sum->format = part->format;
 	sum->period = part->period;
+	sum->unsampling = part->unsampling;
 	sum->mixed_periods = part->mixed_periods;
 	sum->time_ns = part->time_ns;
 	sum->duration_ns = part->duration_ns;
@@ -275,6 +276,11 @@ static bool match_values(struct cairn_profile *sum, const struct cairn_profile *
 	return true;
 }
 
+static bool has_known_errors(const struct cairn_profile *profile)
+{
+	return profile->unsampling == CAIRN_UNSAMPLE_NONE || profile->unsampling == CAIRN_UNSAMPLE_POISSON;
+}
+
 void cairn_combine_start(struct cairn_combine *combine, struct cairn_profile *sum)
 {
 	*combine = (struct cairn_combine){.sum = sum};
@@ -301,6 +307,9 @@ bool cairn_combine_add(struct cairn_combine *combine, const struct cairn_profile
 			sum->mixed_periods = true;
 		if (part->period > sum->period)
 			sum->period = part->period;
+		/* What rests on samples in part has the errors of samples, if they are known at all. */
+		if (part->unsampling != sum->unsampling)
+			sum->unsampling = has_known_errors(part) && has_known_errors(sum) ? CAIRN_UNSAMPLE_POISSON : CAIRN_UNSAMPLE_UNKNOWN;
 		take_lists(combine, part, &to);
 		add_modules(combine, part, &to);
 		for (uint32_t i = 0; first && i < part->mapping_count; i++)

@@ -191,6 +191,7 @@ bool cairn_cpu_read(struct cairn_reader *reader, struct cairn_bytes data, struct
 	cairn_profile_add_value_type(profile, "samples", "count");
 	cairn_profile_add_value_type(profile, "cpu", "nanoseconds");
 	profile->default_value = 1;
+	profile->unsampling = CAIRN_UNSAMPLE_POISSON;
 	profile->period_type = profile->value_types[1];
 	read_records(profile, &words);
 	struct cairn_trailer trailer;

@@ -107,6 +107,7 @@ static void choose_method(struct flat *flat, struct cairn_bytes type, double per
 		profile->format = profile->kind == CAIRN_PROFILE_GROWTH ? "growth profile" : "flat heap profile";
 	}
 	profile->period = period;
+	profile->unsampling = flat->method;
 }
 
 static bool read_header(struct flat *flat, struct cairn_bytes line)

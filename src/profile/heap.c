@@ -274,6 +274,7 @@ static bool read_header(struct parser *in, struct cairn_bytes *text, struct cair
 		return cairn_fail(error, "%s:1: a jemalloc dump begins with heap_v2/PERIOD, this one with '%.*s'", in->reader->name,
 				  (int)(line.length < 40 ? line.length : 40), line.data);
 	in->profile->period = (double)period;
+	in->profile->unsampling = CAIRN_UNSAMPLE_POISSON;
 	return true;
 }
 

@@ -234,6 +234,42 @@ uint32_t cairn_profile_find_value(const struct cairn_profile *profile, const cha
 	return CAIRN_NONE;
 }
 
+static bool is_in_bytes(const struct cairn_profile *profile, uint32_t value)
+{
+	return strcmp(cairn_profile_string(profile, profile->value_types[value].unit), "bytes") == 0;
+}
+
+uint32_t cairn_profile_partner(const struct cairn_profile *profile, uint32_t value)
+{
+	static const char *const pairs[][2] = {{"inuse_space", "inuse_objects"}, {"alloc_space", "alloc_objects"}};
+	const char *type = cairn_profile_string(profile, profile->value_types[value].type);
+	for (size_t i = 0; i < 2; i++)
+		for (size_t side = 0; side < 2; side++)
+			if (strcmp(type, pairs[i][side]) == 0)
+				return cairn_profile_find_value(profile, pairs[i][1 - side]);
+	return CAIRN_NONE;
+}
+
+bool cairn_profile_knows_errors(const struct cairn_profile *profile, uint32_t value)
+{
+	return profile->unsampling == CAIRN_UNSAMPLE_NONE ||
+	       (profile->unsampling == CAIRN_UNSAMPLE_POISSON &&
+		(profile->kind == CAIRN_PROFILE_CPU || cairn_profile_partner(profile, value) != CAIRN_NONE));
+}
+
+double cairn_profile_weight(const struct cairn_profile *profile, uint32_t value, double amount, double partner)
+{
+	if (profile->unsampling != CAIRN_UNSAMPLE_POISSON || !(amount > 0))
+		return 0;
+	if (profile->kind == CAIRN_PROFILE_CPU)
+		return value == profile->default_value ? profile->period : 1;
+	if (!(partner > 0))
+		return 0;
+	bool in_bytes = is_in_bytes(profile, value);
+	double mean = in_bytes ? amount / partner : partner / amount;
+	return (in_bytes ? mean : 1) * cairn_sample_weight(profile->period, mean);
+}
+
 double cairn_profile_total(const struct cairn_profile *profile, uint32_t value)
 {
 	double total = 0;

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/strings.h"
+#include "profile/unsample.h"
 
 enum { CAIRN_VALUES_MAX = 16 };
 
@@ -112,11 +113,14 @@ struct cairn_profile {
 
 	struct cairn_value_type period_type;
 	double period;      /* mean distance of samples in its unit; 0 when not known, 1 when everything was recorded */
+	enum cairn_unsampling unsampling; /* how the values were made; what is not known has no errors to show */
 	bool mixed_periods; /* parts with different periods were added up; each was un-sampled with its own */
 	int64_t time_ns;    /* when it was taken, since 1970; 0 when not known */
 	int64_t duration_ns;
 	uint32_t process; /* command or program path; 0 when not known */
 	uint64_t process_id;
+	int64_t start_ns; /* when the process started; 0 when not known */
+	double resident_bytes, limit_bytes; /* what the process weighed and might weigh; 0 when not known */
 
 	struct cairn_module *modules;
 	size_t module_count, module_capacity;
@@ -221,6 +225,15 @@ uint64_t cairn_profile_file_offset(const struct cairn_profile *profile, const st
 
 /* The index of the value type called NAME ("inuse_space"), or CAIRN_NONE. */
 uint32_t cairn_profile_find_value(const struct cairn_profile *profile, const char *name);
+
+/* The value that goes with VALUE: the objects of its bytes, or the bytes of its objects; CAIRN_NONE where there is none. */
+uint32_t cairn_profile_partner(const struct cairn_profile *profile, uint32_t value);
+
+/* Whether it is known how far VALUE may be off because of sampling. */
+bool cairn_profile_knows_errors(const struct cairn_profile *profile, uint32_t value);
+
+/* The weight of one sample (unsample.h) where there is AMOUNT of VALUE, and PARTNER of the value that goes with it. */
+double cairn_profile_weight(const struct cairn_profile *profile, uint32_t value, double amount, double partner);
 
 /* The sum of value VALUE over all samples. */
 double cairn_profile_total(const struct cairn_profile *profile, uint32_t value);

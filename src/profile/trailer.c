@@ -28,7 +28,7 @@ bool cairn_trailer_read(struct cairn_bytes dump, struct cairn_trailer *trailer)
 	const char *start = NULL;
 	for (const char *at = dump.data + dump.length; dump.length && (at = memrchr(dump.data, '#', (size_t)(at - dump.data)));) {
 		size_t left = dump.length - (size_t)(at - dump.data);
-		if (left >= sizeof first_line - 2 && memcmp(at, first_line + 1, sizeof first_line - 2) == 0 && at > dump.data && at[-1] == '\n')
+		if (left >= sizeof first_line - 2 && memcmp(at, first_line + 1, sizeof first_line - 2) == 0 && (at == dump.data || at[-1] == '\n'))
 			start = at;
 		else if (left < 8 || memcmp(at, "# cairn ", 8) == 0 || at == dump.data || at[-1] != '\n')
 			continue;
@@ -129,4 +129,7 @@ void cairn_trailer_apply(const struct cairn_trailer *trailer, struct cairn_profi
 		profile->process_id = (uint64_t)trailer->pid;
 	if (trailer->time_ns > 0)
 		profile->time_ns = trailer->time_ns;
+	profile->start_ns = trailer->start_ns;
+	profile->resident_bytes = (double)cairn_trailer_number(trailer, "smaps.rss");
+	profile->limit_bytes = (double)cairn_trailer_number(trailer, "limit");
 }

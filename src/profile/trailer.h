@@ -35,7 +35,7 @@ struct cairn_trailer_module {
 /* Walks the modules: start with *POSITION = 0; false at the end. */
 bool cairn_trailer_next_module(const struct cairn_trailer *trailer, size_t *position, struct cairn_trailer_module *module);
 
-/* Takes over into PROFILE what the trailer knows better than the dump: the process, the time, the build-ids of modules. */
+/* Takes over into PROFILE what the trailer knows better than the dump: the process and its memory, the time, the build-ids of modules. */
 void cairn_trailer_apply(const struct cairn_trailer *trailer, struct cairn_profile *profile);
 
 #endif

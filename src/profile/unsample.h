@@ -1,11 +1,18 @@
-/* unsample.h - from what a sampling profiler saw to an estimate of what was there.
+/* unsample.h - from what a sampling profiler saw to an estimate of what was there, and how far that may be off.
  *
- * Must be applied to each line of a dump before anything is added up: the factor depends on the line's mean size.
+ * Un-sampling must be applied to each line of a dump before anything is added up: the factor depends on the line's mean size.
+ *
+ * An object of x bytes is seen with the chance p = 1 - exp(-x / period) and then stands for x / p bytes. So each object that was
+ * seen adds x² (1 - p) / p² to the variance of the estimate. Of a line only the mean size m is known, and its estimate v has
+ * the variance v w with w = m (1 - p) / p = m / (exp(m / period) - 1), the *weight* of one sample: nearly the period for small objects,
+ * nothing for those much larger than it, which are always seen. Variances of different objects add up, within one dump and
+ * between dumps that were sampled each for itself.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_PROFILE_UNSAMPLE_H
 #define CAIRN_PROFILE_UNSAMPLE_H
 
 enum cairn_unsampling {
+	CAIRN_UNSAMPLE_UNKNOWN, /* the format does not say how its numbers came about */
 	CAIRN_UNSAMPLE_NONE,    /* everything was recorded */
 	CAIRN_UNSAMPLE_POISSON, /* "v2": a byte is a sample with probability 1 / period */
 	CAIRN_UNSAMPLE_RATIO,   /* "v1": very old tcmalloc; objects smaller than the period are scaled up to it */
@@ -13,5 +20,38 @@ enum cairn_unsampling {
 
 /* Scales OBJECTS and BYTES of one line in place. A line with no objects or no bytes stays as it is. */
 void cairn_unsample(enum cairn_unsampling method, double period, double *objects, double *bytes);
+
+/* How far an estimate spreads around the truth. All zeroes is an exact number; spreads of sums are the sums of spreads. */
+struct cairn_spread {
+	double variance;
+	double skew; /* the sum of the variances times their weights: the third moment, if samples come by chance */
+};
+
+/* The weight of a sample of objects of MEAN bytes, in objects; MEAN times that is its weight in bytes. */
+double cairn_sample_weight(double period, double mean);
+
+/* The spread of VALUE, an estimate by samples of this weight. */
+static inline struct cairn_spread cairn_spread_of(double value, double weight)
+{
+	double variance = (value < 0 ? -value : value) * weight;
+	return (struct cairn_spread){variance, variance * weight};
+}
+
+static inline void cairn_spread_add(struct cairn_spread *sum, struct cairn_spread more)
+{
+	sum->variance += more.variance;
+	sum->skew += more.skew;
+}
+
+struct cairn_interval {
+	double low, high;
+};
+
+/* Where the truth is with a chance of 95 %, given an estimate of what there is. Few samples are told by a Poisson law, so the interval
+ * reaches further up than down. */
+struct cairn_interval cairn_spread_interval(double value, struct cairn_spread spread);
+
+/* The same for the difference of two estimates, whose spreads are added up in SPREAD. Where 0 is in it, the change is within the noise. */
+struct cairn_interval cairn_spread_change(double value, struct cairn_spread spread);
 
 #endif

@@ -30,12 +30,14 @@ static void add_sample(struct cairn_diff_row *rows, uint32_t *last, struct cairn
 	size_t depth;
 	const uint32_t *stack = cairn_view_stack(view, sample, &depth);
 	double base = cairn_view_base(view, sample), now = cairn_view_value(view, sample) + base;
+	struct cairn_spread spread = cairn_view_spread(view, sample);
 	for (size_t d = 0; d < depth && (d == 0 || by_cum); d++) {
 		if (last[stack[d]] == (uint32_t)sample + 1)
 			continue;
 		last[stack[d]] = (uint32_t)sample + 1;
 		rows[stack[d]].before += base;
 		rows[stack[d]].after += now;
+		cairn_spread_add(&rows[stack[d]].spread, spread);
 	}
 }
 
@@ -57,11 +59,13 @@ void cairn_diff_make(struct cairn_diff *diff, struct cairn_view *view, const str
 	for (size_t i = 0; i < view->sample_count; i++) {
 		diff->before += cairn_view_base(view, i);
 		diff->after += cairn_view_value(view, i) + cairn_view_base(view, i);
+		cairn_spread_add(&diff->spread, cairn_view_spread(view, i));
 		add_sample(rows, last, view, i, shape->by_cum);
 	}
 	double cutoff = fmax(1, fabs(diff->before * shape->node_fraction));
 	for (uint32_t e = 0; e < view->entry_count; e++) {
 		rows[e].entry = e;
+		rows[e].noise = cairn_view_is_noise(view, change(&rows[e]), rows[e].spread);
 		if (fabs(change(&rows[e])) < cutoff)
 			continue;
 		struct cairn_diff_section *section = &diff->sections[classify(&rows[e])];
@@ -96,18 +100,26 @@ static char *signed_number(const struct cairn_view *view, const struct cairn_sha
 	return out;
 }
 
+/* A change within the noise is grey on a terminal, and has a ~ anywhere. */
+static void row_text(const struct cairn_diff_row *row, const struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out)
+{
+	char before[32], after[32], difference[33], errors[CAIRN_INTERVAL_TEXT];
+	bool grey = row->noise && shape->colour;
+	cairn_buffer_format(out, "%s%13s", grey ? "\033[90m" : "", signed_number(view, shape, change(row), difference));
+	if (view->options.errors)
+		cairn_buffer_text(out, cairn_head_interval_column(view, shape, change(row), row->spread, errors));
+	cairn_buffer_format(out, "%c%12s %12s  ", row->noise ? '~' : ' ', cairn_head_number(view, shape, row->before, before),
+			    cairn_head_number(view, shape, row->after, after));
+	struct cairn_bytes name = cairn_view_name(view, row->entry);
+	cairn_buffer_append(out, name.data, name.length);
+	cairn_buffer_text(out, grey ? "\033[0m\n" : "\n");
+}
+
 static void section_text(const struct cairn_diff_section *section, const struct cairn_view *view, const struct cairn_shape *shape,
 			 struct cairn_buffer *out)
 {
-	for (size_t i = 0; i < shown(section, shape); i++) {
-		const struct cairn_diff_row *row = &section->rows[i];
-		char before[32], after[32], difference[33];
-		cairn_buffer_format(out, "%13s %12s %12s  ", signed_number(view, shape, change(row), difference),
-				    cairn_head_number(view, shape, row->before, before), cairn_head_number(view, shape, row->after, after));
-		struct cairn_bytes name = cairn_view_name(view, row->entry);
-		cairn_buffer_append(out, name.data, name.length);
-		cairn_buffer_byte(out, '\n');
-	}
+	for (size_t i = 0; i < shown(section, shape); i++)
+		row_text(&section->rows[i], view, shape, out);
 	if (shown(section, shape) < section->count)
 		cairn_buffer_format(out, "%13s and %zu more; -n 0 shows all\n", "…", section->count - shown(section, shape));
 }
@@ -115,14 +127,19 @@ static void section_text(const struct cairn_diff_section *section, const struct 
 void cairn_diff_text(const struct cairn_diff *diff, const struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out)
 {
 	char before[32], after[32], difference[33];
+	bool any_noise = false;
 	cairn_buffer_format(out, "%s before, %s after: %s\n", cairn_head_number(view, shape, diff->before, before),
 			    cairn_head_number(view, shape, diff->after, after), signed_number(view, shape, diff->after - diff->before, difference));
-	cairn_buffer_format(out, "\n%13s %12s %12s  %s\n", "change", "before", "after", "name");
+	cairn_buffer_format(out, "\n%13s%s %12s %12s  %s\n", "change", cairn_head_interval_title(view), "before", "after", "name");
 	for (size_t s = 0; s < CAIRN_DIFF_KINDS; s++) {
 		const struct cairn_diff_section *section = &diff->sections[s];
+		for (size_t i = 0; i < shown(section, shape); i++)
+			any_noise |= section->rows[i].noise;
 		cairn_buffer_format(out, "%s: %zu, %s in all\n", titles[s], section->count, signed_number(view, shape, section->total, difference));
 		section_text(section, view, shape, out);
 	}
+	if (any_noise)
+		cairn_buffer_text(out, "\n~ is within the noise: sampling alone may make that change (95 %)\n");
 }
 
 void cairn_diff_json(const struct cairn_diff *diff, const struct cairn_view *view, const struct cairn_shape *shape, struct cairn_json *json)
@@ -130,6 +147,7 @@ void cairn_diff_json(const struct cairn_diff *diff, const struct cairn_view *vie
 	cairn_json_number(json, "before", trunc(diff->before));
 	cairn_json_number(json, "after", trunc(diff->after));
 	cairn_json_number(json, "change", trunc(diff->after - diff->before));
+	cairn_head_interval_json(view, json, "change", diff->after - diff->before, diff->spread);
 	for (size_t s = 0; s < CAIRN_DIFF_KINDS; s++) {
 		const struct cairn_diff_section *section = &diff->sections[s];
 		cairn_json_open(json, titles[s], '{');
@@ -142,6 +160,11 @@ void cairn_diff_json(const struct cairn_diff *diff, const struct cairn_view *vie
 			cairn_json_number(json, "before", trunc(section->rows[i].before));
 			cairn_json_number(json, "after", trunc(section->rows[i].after));
 			cairn_json_number(json, "change", trunc(change(&section->rows[i])));
+			cairn_head_interval_json(view, json, "change", change(&section->rows[i]), section->rows[i].spread);
+			if (view->knows_errors)
+				cairn_json_bool(json, "noise", section->rows[i].noise);
+			else
+				cairn_json_null(json, "noise");
 			cairn_json_close(json, '}');
 		}
 		cairn_json_close(json, ']');

@@ -13,10 +13,13 @@ struct cairn_diff_row {
 	uint32_t entry;
 	double before;
 	double after;
+	struct cairn_spread spread; /* of the change */
+	bool noise; /* the change may be due to sampling alone */
 };
 
 struct cairn_diff {
 	double before, after; /* of everything the filters left */
+	struct cairn_spread spread; /* of the change */
 	struct cairn_diff_section {
 		struct cairn_diff_row *rows; /* the largest change first */
 		size_t count, capacity;

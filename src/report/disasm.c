@@ -123,17 +123,15 @@ static void join_routines(struct cairn_disasm *disasm, struct cairn_view *view)
 			joined[count++].first = i;
 		}
 		joined[count - 1].count++;
-		groups[disasm->places[i].entry] = disasm->places[i].routine = (uint32_t)count - 1;
+		groups[disasm->places[i].row.entry] = disasm->places[i].routine = (uint32_t)count - 1;
 	}
 	free(disasm->routines);
 	disasm->routines = joined;
 	disasm->routine_count = count;
 	struct cairn_top_row *rows = cairn_array_zero(count, sizeof *rows);
 	cairn_top_groups(view, groups, count, rows);
-	for (size_t r = 0; r < count; r++) {
-		joined[r].flat = rows[r].flat;
-		joined[r].cum = rows[r].cum;
-	}
+	for (size_t r = 0; r < count; r++)
+		joined[r].row = rows[r];
 	free(rows);
 	free(groups);
 }
@@ -159,7 +157,7 @@ bool cairn_disasm_make(struct cairn_disasm *disasm, struct cairn_view *view, con
 			continue;
 		disasm->routines[disasm->place_count] = routine;
 		disasm->places[disasm->place_count] =
-			(struct cairn_disasm_place){address, row->entry, (uint32_t)disasm->place_count, row->flat, row->cum};
+			(struct cairn_disasm_place){address, *row, (uint32_t)disasm->place_count};
 		disasm->place_count++;
 	}
 	join_routines(disasm, view);
@@ -224,13 +222,12 @@ bool cairn_disasm_each(const struct cairn_disasm *disasm, const struct cairn_dis
 	size_t place = routine->first, end = routine->first + routine->count;
 	bool more = next_instruction(&rest, &next_address, &next_text);
 	while (more) {
-		struct cairn_disasm_instruction instruction = {.address = next_address, .text = next_text, .entry = CAIRN_NONE};
+		struct cairn_disasm_instruction instruction = {.address = next_address, .text = next_text, .row.entry = CAIRN_NONE};
 		more = next_instruction(&rest, &next_address, &next_text);
 		/* A value belongs to the instruction its address lies in. */
 		for (; place < end && !(more && disasm->places[place].address >= next_address); place++) {
-			instruction.flat += disasm->places[place].flat;
-			instruction.cum += disasm->places[place].cum;
-			instruction.entry = disasm->places[place].entry;
+			cairn_top_add(&instruction.row, &disasm->places[place].row);
+			instruction.row.entry = disasm->places[place].row.entry;
 		}
 		visit(context, &instruction);
 	}
@@ -252,10 +249,8 @@ struct text_context {
 static void instruction_text(void *context, const struct cairn_disasm_instruction *instruction)
 {
 	const struct text_context *text = context;
-	char flat[32], cum[32];
-	cairn_buffer_format(text->out, "%12s %12s %10llx: ", instruction->flat != 0 ? cairn_head_number(text->view, text->shape, instruction->flat, flat) : ".",
-			    instruction->cum != 0 ? cairn_head_number(text->view, text->shape, instruction->cum, cum) : ".",
-			    (unsigned long long)instruction->address);
+	cairn_top_row_code(&instruction->row, text->view, text->shape, true, text->out);
+	cairn_buffer_format(text->out, "%10llx: ", (unsigned long long)instruction->address);
 	cairn_buffer_append(text->out, instruction->text.data, instruction->text.length);
 	cairn_buffer_byte(text->out, '\n');
 }
@@ -269,23 +264,27 @@ bool cairn_disasm_text(const struct cairn_disasm *disasm, struct cairn_view *vie
 		cairn_buffer_format(out, "%s\n\n", disasm->notes.items[i].data);
 	for (size_t r = 0; good && r < disasm->routine_count; r++) {
 		const struct cairn_disasm_routine *routine = &disasm->routines[r];
-		char flat[32], cum[32];
 		cairn_buffer_format(out, "%sROUTINE ======================== %s in %s\n", r ? "\n" : "", routine_name(view, routine), cairn_strings_text(&disasm->paths, routine->path));
-		cairn_buffer_format(out, "%12s %12s (flat, cum) %.2f%% of the total\n", cairn_head_number(view, shape, routine->flat, flat),
-				    cairn_head_number(view, shape, routine->cum, cum), cairn_number_percent(routine->cum, view->whole));
+		cairn_top_row_code(&routine->row, view, shape, false, out);
+		cairn_buffer_format(out, "(flat, cum) %.2f%% of the total\n", cairn_number_percent(routine->row.cum, view->whole));
 		good = cairn_disasm_each(disasm, routine, instruction_text, &context, error);
 	}
 	return good;
 }
 
+struct json_context {
+	const struct cairn_view *view;
+	struct cairn_json *json;
+};
+
 static void instruction_json(void *context, const struct cairn_disasm_instruction *instruction)
 {
-	struct cairn_json *json = context;
+	const struct json_context *into = context;
+	struct cairn_json *json = into->json;
 	cairn_json_open(json, NULL, '{');
 	cairn_json_integer(json, "address", (int64_t)instruction->address);
 	cairn_json_text(json, "text", instruction->text);
-	cairn_json_number(json, "flat", trunc(instruction->flat));
-	cairn_json_number(json, "cum", trunc(instruction->cum));
+	cairn_top_row_json(&instruction->row, into->view, json);
 	cairn_json_close(json, '}');
 }
 
@@ -298,10 +297,9 @@ bool cairn_disasm_json(const struct cairn_disasm *disasm, struct cairn_view *vie
 		cairn_json_open(json, NULL, '{');
 		cairn_json_text(json, "name", cairn_bytes_of(routine_name(view, routine)));
 		cairn_json_text(json, "module", cairn_bytes_of(cairn_strings_text(&disasm->paths, routine->path)));
-		cairn_json_number(json, "flat", trunc(routine->flat));
-		cairn_json_number(json, "cum", trunc(routine->cum));
+		cairn_top_row_json(&routine->row, view, json);
 		cairn_json_open(json, "instructions", '[');
-		good = cairn_disasm_each(disasm, routine, instruction_json, json, error);
+		good = cairn_disasm_each(disasm, routine, instruction_json, &(struct json_context){view, json}, error);
 		cairn_json_close(json, ']');
 		cairn_json_close(json, '}');
 	}

@@ -8,16 +8,14 @@
 
 #include "base/json.h"
 #include "base/pattern.h"
-#include "report/shape.h"
-#include "report/view.h"
+#include "report/top.h"
 #include "symbol/find.h"
 
 struct cairn_disasm {
 	struct cairn_disasm_place {
 		uint64_t address; /* link-time, inside the instruction */
-		uint32_t entry;
+		struct cairn_top_row row;
 		uint32_t routine;
-		double flat, cum;
 	} *places; /* those of a routine beside each other, by address */
 	size_t place_count;
 	struct cairn_disasm_routine {
@@ -25,7 +23,7 @@ struct cairn_disasm {
 		uint32_t path; /* of its file, in `paths` */
 		uint64_t start, end; /* link-time */
 		uint32_t entry;      /* the first that matched, for its function's name */
-		double flat, cum;
+		struct cairn_top_row row; /* has no entry */
 		size_t first, count; /* of the places */
 	} *routines; /* by module and address */
 	size_t routine_count;
@@ -42,8 +40,7 @@ void cairn_disasm_free(struct cairn_disasm *disasm);
 struct cairn_disasm_instruction {
 	uint64_t address; /* link-time */
 	struct cairn_bytes text;
-	double flat, cum;
-	uint32_t entry; /* of a place in it; CAIRN_NONE where there is none */
+	struct cairn_top_row row; /* its entry is of a place in it; CAIRN_NONE where there is none */
 };
 
 typedef void cairn_disasm_visitor(void *context, const struct cairn_disasm_instruction *instruction);

@@ -244,7 +244,14 @@ static double change_of(const struct drawing *drawing, const struct cairn_tree_n
 	return drawing->options->self_change ? node->value.self : node->value.total;
 }
 
-/* A line for each thing that is known beyond the value: objects, and where the function is. */
+/* Whether the change of NODE may be due to sampling alone. */
+static bool is_noise(const struct drawing *drawing, const struct cairn_tree_node *node)
+{
+	const struct cairn_tree *tree = drawing->flame->tree;
+	return tree->has_base && cairn_view_is_noise(tree->view, change_of(drawing, node), drawing->options->self_change ? node->self_spread : node->total_spread);
+}
+
+/* One line for each thing that is known beyond the value: objects, and where the function is. */
 static void add_facts(const struct drawing *drawing, const struct cairn_tree_node *node, struct cairn_buffer *out)
 {
 	const struct cairn_tree *tree = drawing->flame->tree;
@@ -256,6 +263,17 @@ static void add_facts(const struct drawing *drawing, const struct cairn_tree_nod
 		add_value(drawing, node->base.total, out);
 		cairn_buffer_text(out, ", now ");
 		add_value(drawing, node->value.total + node->base.total, out);
+	}
+	if (is_noise(drawing, node))
+		cairn_buffer_text(out, "\nwithin the noise of sampling");
+	if (tree->view->options.errors) {
+		struct cairn_interval interval = cairn_view_interval(tree->view, node->value.total, node->total_spread);
+		cairn_buffer_text(out, tree->has_errors ? "\n95 %: " : "\nits error is not known");
+		if (tree->has_errors) {
+			add_value(drawing, interval.low, out);
+			cairn_buffer_text(out, " to ");
+			add_value(drawing, interval.high, out);
+		}
 	}
 	if (tree->has_objects && trunc(node->objects.total) != 0) {
 		cairn_buffer_text(out, "\n");
@@ -316,6 +334,8 @@ static uint32_t color_of(const struct drawing *drawing, const struct cairn_flame
 		return 0xc8c8c8;
 	if (drawing->flame->is_change && frame->depth == 0)
 		return cairn_palette_change(0, name);
+	if (is_noise(drawing, node))
+		return 0xdcdad6;
 	if (drawing->flame->is_change) {
 		double most = options->self_change ? drawing->change_most : (double)frame->weight;
 		return cairn_palette_change(change_of(drawing, node) / most * (options->negate ? -1 : 1), name);

@@ -17,7 +17,13 @@ static void make_nodes(struct cairn_graph *graph, struct cairn_view *view, const
 	graph->count = top.shown;
 	graph->all_count = top.count;
 	for (size_t n = 0; n < top.shown; n++)
-		graph->nodes[n] = (struct cairn_graph_node){.entry = top.rows[n].entry, .flat = top.rows[n].flat, .cum = top.rows[n].cum};
+		graph->nodes[n] = (struct cairn_graph_node){
+			.entry = top.rows[n].entry,
+			.flat = top.rows[n].flat,
+			.cum = top.rows[n].cum,
+			.flat_spread = top.rows[n].flat_spread,
+			.cum_spread = top.rows[n].cum_spread,
+		};
 	cairn_top_free(&top);
 }
 
@@ -33,7 +39,14 @@ struct build {
 	size_t seen_capacity;
 };
 
-static void add_edge(struct build *build, uint32_t from, uint32_t to, uint32_t stamp, double value, bool residual, bool inlined)
+/* What one sample adds to each edge it passes. */
+struct passing {
+	uint32_t stamp;
+	double value;
+	struct cairn_spread spread;
+};
+
+static void add_edge(struct build *build, uint32_t from, uint32_t to, const struct passing *passing, bool residual, bool inlined)
 {
 	struct cairn_graph *graph = build->graph;
 	uint32_t *found = cairn_map_at(&build->map, (uint64_t)from << 32 | to);
@@ -45,10 +58,11 @@ static void add_edge(struct build *build, uint32_t from, uint32_t to, uint32_t s
 		graph->edges[graph->edge_count++] = (struct cairn_graph_edge){.from = from, .to = to, .inlined = true};
 	}
 	struct cairn_graph_edge *edge = &graph->edges[*found];
-	if (build->seen[*found] == stamp)
+	if (build->seen[*found] == passing->stamp)
 		return;
-	build->seen[*found] = stamp;
-	edge->value += value;
+	build->seen[*found] = passing->stamp;
+	edge->value += passing->value;
+	cairn_spread_add(&edge->spread, passing->spread);
 	edge->residual |= residual;
 	edge->inlined &= inlined;
 }
@@ -58,18 +72,20 @@ static void add_sample(struct build *build, size_t sample)
 	size_t depth;
 	const uint32_t *stack = cairn_view_stack(build->view, sample, &depth);
 	const bool *inlined = cairn_view_inlined(build->view);
-	double value = cairn_view_value(build->view, sample);
+	struct passing passing = {.stamp = (uint32_t)sample + 1, .value = cairn_view_value(build->view, sample)};
 	uint32_t caller = CAIRN_NONE;
 	bool residual = false;
-	build->graph->total += value;
-	for (size_t d = depth; d-- > 0 && value != 0;) {
+	if (build->view->options.errors)
+		passing.spread = cairn_view_spread(build->view, sample);
+	build->graph->total += passing.value;
+	for (size_t d = depth; d-- > 0 && passing.value != 0;) {
 		uint32_t node = build->node_of[stack[d]];
 		if (node == CAIRN_NONE) {
 			residual = true;
 			continue;
 		}
 		if (caller != CAIRN_NONE && !(residual && build->direct) && (!build->wanted || build->wanted[caller] || build->wanted[node]))
-			add_edge(build, caller, node, (uint32_t)sample + 1, value, residual, inlined[d]);
+			add_edge(build, caller, node, &passing, residual, inlined[d]);
 		caller = node;
 		residual = false;
 	}

@@ -12,6 +12,7 @@
 struct cairn_graph_edge {
 	uint32_t from, to; /* nodes: the caller and the callee */
 	double value;
+	struct cairn_spread spread; /* all zero unless the view is to show errors */
 	bool residual; /* at least one stack went over entries that were left out */
 	bool inlined;  /* in every stack the callee was inlined into the caller */
 };
@@ -20,6 +21,7 @@ struct cairn_graph_node {
 	uint32_t entry;
 	double flat;
 	double cum;
+	struct cairn_spread flat_spread, cum_spread; /* all zero unless the view is to show errors */
 	uint32_t first_in, in_count;   /* of in_edges: its callers, largest first */
 	uint32_t first_out, out_count; /* of out_edges: its callees, largest first */
 };

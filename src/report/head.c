@@ -6,10 +6,56 @@
 #include "report/number.h"
 
 #include <math.h>
+#include <stdio.h>
 
 char *cairn_head_number(const struct cairn_view *view, const struct cairn_shape *shape, double value, char *out)
 {
 	return cairn_number_text(value, cairn_view_in_bytes(view) && !shape->bytes, out);
+}
+
+/* What is there is not less than nothing. */
+static struct cairn_interval shown_interval(const struct cairn_view *view, double value, struct cairn_spread spread)
+{
+	struct cairn_interval interval = cairn_view_interval(view, value, spread);
+	if (!view->profile->base && value >= 0)
+		interval.low = fmax(0, interval.low);
+	return interval;
+}
+
+char *cairn_head_interval(const struct cairn_view *view, const struct cairn_shape *shape, double value, struct cairn_spread spread, char *out)
+{
+	if (!view->knows_errors)
+		return strcpy(out, "not known");
+	struct cairn_interval interval = shown_interval(view, value, spread);
+	char low[32], high[32];
+	snprintf(out, CAIRN_INTERVAL_TEXT, "%s to %s", cairn_head_number(view, shape, interval.low, low), cairn_head_number(view, shape, interval.high, high));
+	return out;
+}
+
+char *cairn_head_interval_column(const struct cairn_view *view, const struct cairn_shape *shape, double value, struct cairn_spread spread, char *out)
+{
+	char text[CAIRN_INTERVAL_TEXT];
+	out[0] = '\0';
+	if (view->options.errors)
+		snprintf(out, CAIRN_INTERVAL_TEXT, " %*s", CAIRN_INTERVAL_WIDTH, cairn_head_interval(view, shape, value, spread, text));
+	return out;
+}
+
+const char *cairn_head_interval_title(const struct cairn_view *view)
+{
+	return view->options.errors ? "                    95 %" : "";
+}
+
+void cairn_head_interval_json(const struct cairn_view *view, struct cairn_json *json, const char *name, double value, struct cairn_spread spread)
+{
+	if (!view->options.errors)
+		return;
+	struct cairn_interval interval = shown_interval(view, value, spread);
+	char low[64], high[64];
+	snprintf(low, sizeof low, "%s_low", name);
+	snprintf(high, sizeof high, "%s_high", name);
+	cairn_json_number(json, low, view->knows_errors ? trunc(interval.low) : NAN);
+	cairn_json_number(json, high, view->knows_errors ? trunc(interval.high) : NAN);
 }
 
 const char *cairn_head_type(const struct cairn_view *view)
@@ -24,6 +70,26 @@ static double sample_count(const struct cairn_view *view)
 	for (size_t i = 0; view->profile->sampled && i < view->sample_count; i++)
 		count += view->profile->sampled[view->samples[i]];
 	return count;
+}
+
+static struct cairn_spread total_spread(const struct cairn_view *view)
+{
+	struct cairn_spread spread = {0};
+	for (size_t i = 0; i < view->sample_count; i++)
+		cairn_spread_add(&spread, cairn_view_spread(view, i));
+	return spread;
+}
+
+static void write_errors(const struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out)
+{
+	char text[CAIRN_INTERVAL_TEXT];
+	if (!view->knows_errors)
+		cairn_buffer_format(out, "\nerrors are not known: %s does not say what its numbers rest on", view->profile->format);
+	else if (view->profile->unsampling == CAIRN_UNSAMPLE_NONE)
+		cairn_buffer_text(out, "\neverything was recorded: there is no error of sampling");
+	else
+		cairn_buffer_format(out, "\nsampled: with a chance of 95 %% it is %s",
+				    cairn_head_interval(view, shape, view->shown, total_spread(view), text));
 }
 
 void cairn_head_text(struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out)
@@ -46,6 +112,8 @@ void cairn_head_text(struct cairn_view *view, const struct cairn_shape *shape, s
 	if (unnamed != 0)
 		cairn_buffer_format(out, ", %s (%.1f%%) of it without a name", cairn_head_number(view, shape, unnamed, text),
 				    cairn_number_percent(unnamed, view->whole));
+	if (view->options.errors)
+		write_errors(view, shape, out);
 	cairn_buffer_text(out, "\n\n");
 }
 
@@ -54,6 +122,8 @@ void cairn_head_json(struct cairn_view *view, struct cairn_json *json)
 	const struct cairn_profile *profile = view->profile;
 	cairn_json_number(json, "total", trunc(view->total));
 	cairn_json_number(json, "shown", trunc(view->shown));
+	if (view->options.errors)
+		cairn_head_interval_json(view, json, "shown", view->shown, total_spread(view));
 	cairn_json_text(json, "unit", cairn_strings_bytes(&profile->strings, profile->value_types[view->value].unit));
 	cairn_json_text(json, "type", cairn_bytes_of(cairn_head_type(view)));
 	cairn_json_number(json, "period", profile->period);

@@ -44,7 +44,7 @@ static void write_routine(const struct cairn_jeprof *jeprof, const struct cairn_
 {
 	const struct cairn_view *view = &jeprof->view;
 	const struct cairn_list_line *lines = list->lines + routine->first;
-	uint32_t function = view->entries[lines[0].entry].function, start = view->profile->functions[function].start_line;
+	uint32_t function = view->entries[lines[0].row.entry].function, start = view->profile->functions[function].start_line;
 	uint32_t first = start && start <= lines[0].line ? start : lines[0].line;
 	uint32_t last = last_line(code, first, lines[routine->count - 1].line);
 	size_t next = 0;
@@ -52,8 +52,8 @@ static void write_routine(const struct cairn_jeprof *jeprof, const struct cairn_
 		double flat = 0, cum = 0;
 		char left[32], right[32];
 		for (; next < routine->count && lines[next].line <= at; next++) {
-			flat += lines[next].flat;
-			cum += lines[next].cum;
+			flat += lines[next].row.flat;
+			cum += lines[next].row.cum;
 		}
 		if (at == first)
 			cairn_buffer_text(out, "---\n");
@@ -75,14 +75,14 @@ bool cairn_jeprof_list(struct cairn_jeprof *jeprof, const char *wanted, struct c
 	bool any = cairn_list_make(&list, &jeprof->view, pattern);
 	for (size_t r = 0; r < list.routine_count; r++) {
 		const struct cairn_list_routine *routine = &list.routines[r];
-		uint32_t function = jeprof->view.entries[list.lines[routine->first].entry].function;
+		uint32_t function = jeprof->view.entries[list.lines[routine->first].row.entry].function;
 		struct cairn_code code;
 		char flat[32], cum[32];
 		cairn_buffer_text(out, "ROUTINE ====================== ");
 		struct cairn_bytes name = cairn_jeprof_name(&jeprof->names, function);
 		cairn_buffer_append(out, name.data, name.length);
 		cairn_buffer_format(out, " in %s\n%6s %6s Total %s (flat / cumulative)\n", *routine->file ? routine->file : "??",
-				    cairn_jeprof_number(jeprof, routine->flat, flat), cairn_jeprof_number(jeprof, routine->cum, cum), cairn_jeprof_unit(jeprof));
+				    cairn_jeprof_number(jeprof, routine->row.flat, flat), cairn_jeprof_number(jeprof, routine->row.cum, cum), cairn_jeprof_unit(jeprof));
 		if (*routine->file && cairn_code_open(&code, routine->file, NULL)) {
 			write_routine(jeprof, &list, routine, &code, out);
 			cairn_code_close(&code);
@@ -91,7 +91,7 @@ bool cairn_jeprof_list(struct cairn_jeprof *jeprof, const char *wanted, struct c
 		/* Without the source, the lines that hold something by their numbers. */
 		for (size_t i = 0; i < routine->count; i++) {
 			const struct cairn_list_line *line = &list.lines[routine->first + i];
-			cairn_buffer_format(out, "%6s %6s %4u: \n", number_or_dot(jeprof, line->flat, flat), number_or_dot(jeprof, line->cum, cum), line->line);
+			cairn_buffer_format(out, "%6s %6s %4u: \n", number_or_dot(jeprof, line->row.flat, flat), number_or_dot(jeprof, line->row.cum, cum), line->line);
 		}
 	}
 	cairn_list_free(&list);
@@ -140,10 +140,10 @@ static void write_instruction(void *context, const struct cairn_disasm_instructi
 	enum { narrowest = 6 };
 	struct disassembly *disassembly = context;
 	char left[32], right[32];
-	if (instruction->entry != CAIRN_NONE)
-		write_source(disassembly, instruction->entry, instruction->flat, instruction->cum);
-	cairn_buffer_format(disassembly->out, "%6s %6s    %8llx: ", number_or_dot(disassembly->jeprof, instruction->flat, left),
-			    number_or_dot(disassembly->jeprof, instruction->cum, right), (unsigned long long)instruction->address);
+	if (instruction->row.entry != CAIRN_NONE)
+		write_source(disassembly, instruction->row.entry, instruction->row.flat, instruction->row.cum);
+	cairn_buffer_format(disassembly->out, "%6s %6s    %8llx: ", number_or_dot(disassembly->jeprof, instruction->row.flat, left),
+			    number_or_dot(disassembly->jeprof, instruction->row.cum, right), (unsigned long long)instruction->address);
 	cairn_buffer_format(disassembly->out, "%*s", instruction->text.length < narrowest ? narrowest - (int)instruction->text.length : 0, "");
 	cairn_buffer_append(disassembly->out, instruction->text.data, instruction->text.length);
 	cairn_buffer_byte(disassembly->out, '\n');
@@ -166,8 +166,8 @@ bool cairn_jeprof_disasm(struct cairn_jeprof *jeprof, const char *wanted, struct
 		char flat[32], cum[32];
 		cairn_buffer_text(out, "ROUTINE ====================== ");
 		cairn_buffer_append(out, name.data, name.length);
-		cairn_buffer_format(out, "\n%6s %6s %s (flat, cumulative) %.1f%% of total\n", cairn_jeprof_number(jeprof, routine->flat, flat),
-				    cairn_jeprof_number(jeprof, routine->cum, cum), cairn_jeprof_unit(jeprof), total != 0 ? routine->cum * 100 / total : 0);
+		cairn_buffer_format(out, "\n%6s %6s %s (flat, cumulative) %.1f%% of total\n", cairn_jeprof_number(jeprof, routine->row.flat, flat),
+				    cairn_jeprof_number(jeprof, routine->row.cum, cum), cairn_jeprof_unit(jeprof), total != 0 ? routine->row.cum * 100 / total : 0);
 		good = cairn_disasm_each(&disasm, routine, write_instruction, &disassembly, error);
 		if (disassembly.open)
 			cairn_code_close(&disassembly.code);

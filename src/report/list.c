@@ -30,7 +30,7 @@ static int compare_routines(struct cairn_view *view, uint32_t left, uint32_t rig
 static int compare_lines(const void *a, const void *b, void *context)
 {
 	const struct cairn_list_line *left = a, *right = b;
-	int order = compare_routines(context, left->entry, right->entry);
+	int order = compare_routines(context, left->row.entry, right->row.entry);
 	return order ? order : left->line < right->line ? -1 : left->line > right->line;
 }
 
@@ -42,8 +42,8 @@ static void make_routines(struct cairn_list *list, struct cairn_view *view)
 		groups[e] = CAIRN_NONE;
 	list->routines = cairn_array_zero(list->line_count, sizeof *list->routines);
 	for (size_t i = 0; i < list->line_count; i++) {
-		uint32_t entry = list->lines[i].entry;
-		if (i == 0 || compare_routines(view, list->lines[i - 1].entry, entry) != 0)
+		uint32_t entry = list->lines[i].row.entry;
+		if (i == 0 || compare_routines(view, list->lines[i - 1].row.entry, entry) != 0)
 			list->routines[list->routine_count++] = (struct cairn_list_routine){
 				.name = cairn_view_function(view, view->entries[entry].function), .file = file_name(view, entry), .first = i};
 		struct cairn_list_routine *routine = &list->routines[list->routine_count - 1];
@@ -52,10 +52,8 @@ static void make_routines(struct cairn_list *list, struct cairn_view *view)
 	}
 	struct cairn_top_row *rows = cairn_array_zero(list->routine_count, sizeof *rows);
 	cairn_top_groups(view, groups, list->routine_count, rows);
-	for (size_t r = 0; r < list->routine_count; r++) {
-		list->routines[r].flat = rows[r].flat;
-		list->routines[r].cum = rows[r].cum;
-	}
+	for (size_t r = 0; r < list->routine_count; r++)
+		list->routines[r].row = rows[r];
 	free(rows);
 	free(groups);
 }
@@ -69,7 +67,7 @@ bool cairn_list_make(struct cairn_list *list, struct cairn_view *view, const str
 		const struct cairn_top_row *row = &top.rows[i];
 		const struct cairn_entry *entry = &view->entries[row->entry];
 		if (cairn_view_match(view, entry->function, pattern))
-			list->lines[list->line_count++] = (struct cairn_list_line){row->entry, entry->line, row->flat, row->cum, 0};
+			list->lines[list->line_count++] = (struct cairn_list_line){*row, entry->line, 0};
 	}
 	cairn_top_free(&top);
 	qsort_r(list->lines, list->line_count, sizeof *list->lines, compare_lines, view);
@@ -88,23 +86,18 @@ void cairn_list_free(struct cairn_list *list)
 static bool is_newer(const struct cairn_list *list, const struct cairn_view *view, const struct cairn_list_routine *routine, const struct cairn_code *code)
 {
 	const struct cairn_profile *profile = view->profile;
-	const struct cairn_entry *entry = &view->entries[list->lines[routine->first].entry];
+	const struct cairn_entry *entry = &view->entries[list->lines[routine->first].row.entry];
 	const struct cairn_module *module = cairn_profile_module(profile, &profile->locations[entry->location]);
 	struct stat status;
 	return module && module->path && stat(cairn_profile_string(profile, module->path), &status) == 0 &&
 	       code->file.modified_ns > (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
 }
 
-static char *number_or_dot(const struct cairn_view *view, const struct cairn_shape *shape, double value, char *out)
-{
-	return value == 0 ? strcpy(out, ".") : cairn_head_number(view, shape, value, out);
-}
-
-static void line_text(const struct cairn_view *view, const struct cairn_shape *shape, double flat, double cum, uint32_t line, struct cairn_bytes code,
+static void line_text(const struct cairn_view *view, const struct cairn_shape *shape, const struct cairn_top_row *row, uint32_t line, struct cairn_bytes code,
 		      struct cairn_buffer *out)
 {
-	char left[32], right[32];
-	cairn_buffer_format(out, "%12s %12s %6u:%s", number_or_dot(view, shape, flat, left), number_or_dot(view, shape, cum, right), line, code.length ? " " : "");
+	cairn_top_row_code(row, view, shape, true, out);
+	cairn_buffer_format(out, "%6u:%s", line, code.length ? " " : "");
 	cairn_buffer_append(out, code.data, code.length);
 	cairn_buffer_byte(out, '\n');
 }
@@ -113,17 +106,18 @@ static void line_text(const struct cairn_view *view, const struct cairn_shape *s
 static void routine_lines(const struct cairn_list *list, const struct cairn_view *view, const struct cairn_list_routine *routine,
 			  const struct cairn_code *code, const struct cairn_shape *shape, struct cairn_buffer *out)
 {
+	static const struct cairn_top_row nothing;
 	const struct cairn_list_line *lines = list->lines + routine->first;
 	uint32_t last = code ? lines[routine->count - 1].line : 0, at = lines[0].line > margin ? lines[0].line - margin : 1;
 	for (size_t i = 0; i < routine->count; i++) {
 		for (; code && at < lines[i].line && at <= code->count; at++)
-			line_text(view, shape, 0, 0, at, cairn_code_line(code, at), out);
-		line_text(view, shape, lines[i].flat, lines[i].cum, lines[i].line,
+			line_text(view, shape, &nothing, at, cairn_code_line(code, at), out);
+		line_text(view, shape, &lines[i].row, lines[i].line,
 			  code ? cairn_code_line(code, lines[i].line) : (struct cairn_bytes){"", 0}, out);
 		at = lines[i].line + 1;
 	}
 	for (; code && at <= code->count && at - last <= margin; at++)
-		line_text(view, shape, 0, 0, at, cairn_code_line(code, at), out);
+		line_text(view, shape, &nothing, at, cairn_code_line(code, at), out);
 }
 
 void cairn_list_text(const struct cairn_list *list, const struct cairn_view *view, const char *search, const struct cairn_shape *shape,
@@ -131,10 +125,9 @@ void cairn_list_text(const struct cairn_list *list, const struct cairn_view *vie
 {
 	for (size_t r = 0; r < list->routine_count; r++) {
 		const struct cairn_list_routine *routine = &list->routines[r];
-		char flat[32], cum[32];
 		cairn_buffer_format(out, "%sROUTINE ======================== %s in %s\n", r ? "\n" : "", routine->name, *routine->file ? routine->file : "??");
-		cairn_buffer_format(out, "%12s %12s (flat, cum) %.2f%% of the total\n", cairn_head_number(view, shape, routine->flat, flat),
-				    cairn_head_number(view, shape, routine->cum, cum), cairn_number_percent(routine->cum, view->whole));
+		cairn_top_row_code(&routine->row, view, shape, false, out);
+		cairn_buffer_format(out, "(flat, cum) %.2f%% of the total\n", cairn_number_percent(routine->row.cum, view->whole));
 		struct cairn_code code;
 		bool found = *routine->file && cairn_code_open(&code, routine->file, search);
 		if (!found)
@@ -161,15 +154,13 @@ void cairn_list_json(const struct cairn_list *list, const struct cairn_view *vie
 		cairn_json_text(json, "file", cairn_bytes_of(routine->file));
 		cairn_json_bool(json, "found", found);
 		cairn_json_bool(json, "newer", found && is_newer(list, view, routine, &code));
-		cairn_json_number(json, "flat", trunc(routine->flat));
-		cairn_json_number(json, "cum", trunc(routine->cum));
+		cairn_top_row_json(&routine->row, view, json);
 		cairn_json_open(json, "lines", '[');
 		for (size_t i = routine->first; i < routine->first + routine->count; i++) {
 			const struct cairn_list_line *line = &list->lines[i];
 			cairn_json_open(json, NULL, '{');
 			cairn_json_integer(json, "line", line->line);
-			cairn_json_number(json, "flat", trunc(line->flat));
-			cairn_json_number(json, "cum", trunc(line->cum));
+			cairn_top_row_json(&line->row, view, json);
 			if (found)
 				cairn_json_text(json, "code", cairn_code_line(&code, line->line));
 			cairn_json_close(json, '}');

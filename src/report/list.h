@@ -5,21 +5,19 @@
 
 #include "base/json.h"
 #include "base/pattern.h"
-#include "report/shape.h"
-#include "report/view.h"
+#include "report/top.h"
 
 struct cairn_list {
 	struct cairn_list_line {
-		uint32_t entry;
+		struct cairn_top_row row;
 		uint32_t line; /* 0 when not known */
-		double flat, cum;
 		uint32_t routine; /* in `routines` */
 	} *lines; /* those of a routine beside each other, in their order */
 	size_t line_count;
 	struct cairn_list_routine {
 		const char *name; /* borrowed from the view */
 		const char *file; /* as the compiler knew it; "" when not known */
-		double flat, cum; /* a stack counts once, however often it passes through */
+		struct cairn_top_row row; /* a stack counts once, however often it passes through; has no entry */
 		size_t first, count; /* of the lines */
 	} *routines; /* by name, then by file */
 	size_t routine_count;

@@ -113,6 +113,46 @@ static void write_series(const struct cairn_page_series *series, struct cairn_js
 	cairn_json_close(json, '}');
 }
 
+static void write_film(const struct cairn_page_film *film, struct cairn_json *json)
+{
+	static const struct {
+		const char *name;
+		size_t offset;
+	} columns[] = {
+		{"seconds", offsetof(struct cairn_page_point, seconds)},
+		{"totals", offsetof(struct cairn_page_point, total)},
+		{"resident", offsetof(struct cairn_page_point, resident)},
+		{"limit", offsetof(struct cairn_page_point, limit)},
+	};
+	cairn_json_open(json, "film", '{');
+	cairn_json_number(json, "start", (double)film->start_ns / 1e6);
+	for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
+		cairn_json_open(json, columns[c].name, '[');
+		for (size_t i = 0; i < film->cells.point_count; i++) {
+			double value = *(const double *)(const void *)((const char *)&film->points[i] + columns[c].offset);
+			cairn_json_number(json, NULL, c ? trunc(value) : value);
+		}
+		cairn_json_close(json, ']');
+	}
+	cairn_json_open(json, "runs", '[');
+	for (size_t i = 0; i < film->cells.point_count; i++)
+		cairn_json_integer(json, NULL, film->points[i].run);
+	cairn_json_close(json, ']');
+	cairn_json_open(json, "layers", '[');
+	for (size_t l = 0; l < film->layer_count; l++) {
+		cairn_json_open(json, NULL, '{');
+		cairn_json_text(json, "name", film->layers[l].name);
+		cairn_json_text(json, "leaf", film->layers[l].leaf);
+		cairn_json_open(json, "values", '[');
+		for (size_t i = 0; i < film->cells.point_count; i++)
+			cairn_json_number(json, NULL, trunc(film->layers[l].values[i]));
+		cairn_json_close(json, ']');
+		cairn_json_close(json, '}');
+	}
+	cairn_json_close(json, ']');
+	cairn_json_close(json, '}');
+}
+
 static void write_members(const struct page *page, struct cairn_json *json)
 {
 	const struct cairn_profile *profile = page->view->profile;
@@ -122,9 +162,10 @@ static void write_members(const struct page *page, struct cairn_json *json)
 	cairn_head_json(page->view, json);
 	cairn_json_bool(json, "mixedPeriods", profile->mixed_periods);
 	cairn_json_number(json, "time", trunc((double)profile->time_ns / 1e6));
-	cairn_json_bool(json, "objects", page->view->objects != CAIRN_NONE);
+	cairn_json_bool(json, "objects", page->view->objects != CAIRN_NONE && !page->options->film);
 	cairn_json_bool(json, "change", page->data.is_change);
 	cairn_json_bool(json, "base", profile->base != NULL);
+	cairn_json_bool(json, "errors", page->data.has_errors);
 	cairn_json_number(json, "folded", trunc(page->data.folded));
 	write_threads(&page->data, json);
 	cairn_json_open(json, "warnings", '[');
@@ -134,6 +175,8 @@ static void write_members(const struct page *page, struct cairn_json *json)
 	write_filters(&page->view->options.filter, json);
 	if (page->options->series)
 		write_series(page->options->series, json);
+	if (page->options->film)
+		write_film(page->options->film, json);
 	cairn_json_close(json, '}');
 }
 
@@ -163,7 +206,16 @@ static void write_title(const struct page *page, struct cairn_buffer *out)
 	}
 	cairn_buffer_text(out, profile->base ? "change of " : "");
 	cairn_xml_text(out, cairn_bytes_of(cairn_head_type(page->view)));
-	cairn_buffer_format(out, ", %s", cairn_head_number(page->view, &(struct cairn_shape){0}, page->view->shown, number));
+	if (page->options->film)
+		cairn_buffer_format(out, " over time, %zu dumps", page->options->film->cells.point_count);
+	else
+		cairn_buffer_format(out, ", %s", cairn_head_number(page->view, &(struct cairn_shape){0}, page->view->shown, number));
+}
+
+static void write_chart(const struct page *page, struct cairn_buffer *out)
+{
+	if (page->options->film)
+		cairn_buffer_append(out, page->options->film->chart.data, page->options->film->chart.length);
 }
 
 /* Writes what stands for the marker at the start of TEXT, an @ and a name, and returns the marker's length; 0 for no marker. */
@@ -178,6 +230,10 @@ static size_t fill_marker(const struct page *page, struct cairn_bytes text)
 		write_block(cairn_buffer_bytes(&page->data.tree), out);
 	else if (cairn_bytes_start_with(text, "@SPLIT@"))
 		write_block(cairn_buffer_bytes(&page->data.split), out);
+	else if (cairn_bytes_start_with(text, "@FILM@"))
+		write_block(cairn_buffer_bytes(&page->data.film), out);
+	else if (cairn_bytes_start_with(text, "@CHART@"))
+		write_chart(page, out);
 	else
 		return 0;
 	const char *end = memchr(text.data + 1, '@', text.length - 1);
@@ -187,7 +243,8 @@ static size_t fill_marker(const struct page *page, struct cairn_bytes text)
 void cairn_page_write(struct cairn_view *view, const struct cairn_page_options *options, struct cairn_buffer *out)
 {
 	struct page page = {.view = view, .options = options, .out = out};
-	cairn_page_data_make(&page.data, view, options->node_most ? options->node_most : CAIRN_PAGE_NODES);
+	const struct cairn_page_film *film = options->film;
+	cairn_page_data_make(&page.data, view, options->node_most ? options->node_most : CAIRN_PAGE_NODES, film ? &film->cells : NULL);
 	struct cairn_bytes rest = cairn_bytes_of(cairn_page_text);
 	while (rest.length > 0) {
 		const char *at = memchr(rest.data, '@', rest.length);

@@ -6,7 +6,7 @@
 #ifndef CAIRN_REPORT_PAGE_H
 #define CAIRN_REPORT_PAGE_H
 
-#include "report/view.h"
+#include "report/page_data.h"
 
 /* One call path that keeps growing, as several dumps show it. Names are borrowed. */
 struct cairn_page_growth {
@@ -27,10 +27,37 @@ struct cairn_page_series {
 	size_t growth_count;
 };
 
+/* One dump of a film. */
+struct cairn_page_point {
+	double seconds; /* after the first */
+	double total;
+	double resident, limit; /* what the process weighed and might weigh; 0 when not known */
+	uint32_t run;           /* of the service */
+};
+
+/* One call path of the picture, or all others together. Names are borrowed. */
+struct cairn_page_layer {
+	struct cairn_bytes name;
+	struct cairn_bytes leaf; /* the function that holds it; empty for all others */
+	const double *values;    /* at each point */
+};
+
+/* What several dumps hold, one by one, so that the page can show any of them or what changed from one to another. The view is of their
+ * sum. */
+struct cairn_page_film {
+	int64_t start_ns; /* when the first was taken */
+	const struct cairn_page_point *points;
+	const struct cairn_page_layer *layers; /* from the bottom */
+	size_t layer_count;
+	struct cairn_bytes chart; /* the picture of all that, as an <svg> element */
+	struct cairn_page_cells_source cells;
+};
+
 struct cairn_page_options {
 	const char *title; /* NULL for the name of the process */
 	size_t node_most;  /* nodes of the call tree in the file; 0 is CAIRN_PAGE_NODES */
 	const struct cairn_page_series *series; /* NULL when there is one dump only */
+	const struct cairn_page_film *film;     /* NULL for a page that shows one profile */
 };
 
 enum { CAIRN_PAGE_NODES = 500000 };

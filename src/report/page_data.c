@@ -25,6 +25,7 @@ struct node {
 	uint32_t of_tree; /* CAIRN_NONE for smaller stacks */
 	uint32_t depth;
 	struct weight self;
+	double sample_weight; /* profile/unsample.h */
 };
 
 struct making {
@@ -61,6 +62,12 @@ struct column {
 	double sum, written;
 };
 
+static void put_whole(struct column *column, double whole)
+{
+	column->written += whole;
+	put(column->out, column->is_signed ? (uint64_t)(whole < 0 ? -2 * whole - 1 : 2 * whole) : (uint64_t)whole);
+}
+
 static void put_rounded(struct column *column, double value)
 {
 	static const double most = 0x1p52;
@@ -68,8 +75,7 @@ static void put_rounded(struct column *column, double value)
 	double whole = fmax(-most, fmin(most, round(column->sum - column->written)));
 	if (value == 0 || (whole < 0 && !column->is_signed))
 		whole = 0;
-	column->written += whole;
-	put(column->out, column->is_signed ? (uint64_t)(whole < 0 ? -2 * whole - 1 : 2 * whole) : (uint64_t)whole);
+	put_whole(column, whole);
 }
 
 enum part { part_value, part_objects, part_base };
@@ -135,10 +141,12 @@ static void keep_nodes(struct making *making, size_t most)
 
 /* Laying them out. */
 
-static uint32_t add_node(struct making *making, uint32_t of_tree, uint32_t depth, struct weight self)
+static uint32_t add_node(struct making *making, uint32_t of_tree, uint32_t depth, struct weight self, struct cairn_spread spread)
 {
 	cairn_array_room(making->nodes, making->count, making->capacity);
-	making->nodes[making->count] = (struct node){of_tree, depth, self};
+	/* What there is now and what there was before. */
+	double both = self.value + 2 * self.base;
+	making->nodes[making->count] = (struct node){of_tree, depth, self, both > 0 ? spread.variance / both : 0};
 	return (uint32_t)making->count++;
 }
 
@@ -146,6 +154,7 @@ static uint32_t add_node(struct making *making, uint32_t of_tree, uint32_t depth
 static void fold_children(struct making *making, uint32_t node, uint32_t depth)
 {
 	struct weight sum = {0};
+	struct cairn_spread spread = {0};
 	bool any = false;
 	for (uint32_t child = making->tree.nodes[node].first_child; child != CAIRN_NONE; child = making->tree.nodes[child].next_sibling) {
 		const struct cairn_tree_node *at = &making->tree.nodes[child];
@@ -155,11 +164,12 @@ static void fold_children(struct making *making, uint32_t node, uint32_t depth)
 		sum.value += at->value.total;
 		sum.objects += at->objects.total;
 		sum.base += at->base.total;
+		cairn_spread_add(&spread, at->total_spread);
 		making->data->folded += at->size.total;
 		making->place[child] = (uint32_t)making->count;
 	}
 	if (any)
-		add_node(making, CAIRN_NONE, depth + 1, sum);
+		add_node(making, CAIRN_NONE, depth + 1, sum, spread);
 }
 
 static uint32_t next_kept(const struct making *making, uint32_t node)
@@ -176,7 +186,7 @@ static void walk(struct making *making)
 	making->place = cairn_array_zero(making->tree.count, sizeof *making->place);
 	while (node != CAIRN_NONE) {
 		const struct cairn_tree_node *at = &nodes[node];
-		making->place[node] = add_node(making, node, depth, (struct weight){at->value.self, at->objects.self, at->base.self});
+		making->place[node] = add_node(making, node, depth, (struct weight){at->value.self, at->objects.self, at->base.self}, at->self_spread);
 		fold_children(making, node, depth);
 		uint32_t next = next_kept(making, at->first_child);
 		if (next != CAIRN_NONE)
@@ -340,6 +350,8 @@ static void put_nodes(const struct making *making, struct cairn_buffer *out)
 		put(out, node == CAIRN_NONE || node == 0 ? 0 : making->entry_place[making->tree.nodes[node].entry]);
 	}
 	put_weights(making, &making->nodes->self, sizeof *making->nodes, making->count, out);
+	for (size_t i = 0; making->data->has_errors && i < making->count; i++)
+		put(out, (uint64_t)fmin(0x1p52, round(16 * making->nodes[i].sample_weight)));
 }
 
 static void put_tree(struct making *making)
@@ -483,6 +495,58 @@ static void put_split(struct making *making)
 	cairn_map_free(&splitting.groups);
 }
 
+/* A film. */
+
+/* Values are told in steps so much smaller than one sample weighs that nobody will miss the rest, and short to write. */
+static double film_step(const struct cairn_view *view)
+{
+	static const double steps = 32;
+	return cairn_view_in_bytes(view) && view->profile->unsampling == CAIRN_UNSAMPLE_POISSON ? fmax(1, floor(view->profile->period / steps)) : 1;
+}
+
+/* The view's samples in the order of the nodes they end at: those of node n begin at FIRST[n]. */
+static uint32_t *sort_samples(const struct making *making, size_t *first)
+{
+	const struct cairn_view *view = making->view;
+	uint32_t *sorted = cairn_array_zero(view->sample_count, sizeof *sorted);
+	for (size_t i = 0; i < view->sample_count; i++)
+		if (making->tree.ends[i] != CAIRN_NONE)
+			first[making->place[making->tree.ends[i]] + 2]++;
+	for (size_t n = 0; n < making->count; n++)
+		first[n + 2] += first[n + 1];
+	for (size_t i = 0; i < view->sample_count; i++)
+		if (making->tree.ends[i] != CAIRN_NONE)
+			sorted[first[making->place[making->tree.ends[i]] + 1]++] = (uint32_t)i;
+	return sorted;
+}
+
+static void put_film(struct making *making, const struct cairn_page_cells_source *cells)
+{
+	struct cairn_buffer *out = &making->data->film;
+	size_t *first = cairn_array_zero(making->count + 2, sizeof *first), used = 0, last = 0;
+	uint32_t *sorted = sort_samples(making, first);
+	double *values = cairn_array_zero(cells->point_count, sizeof *values), step = film_step(making->view);
+	for (size_t n = 0; n < making->count; n++)
+		used += first[n] < first[n + 1];
+	put(out, (uint64_t)step);
+	put(out, used);
+	for (size_t n = 0; n < making->count; n++) {
+		if (first[n] == first[n + 1])
+			continue;
+		put(out, n - last);
+		last = n;
+		memset(values, 0, cells->point_count * sizeof *values);
+		for (size_t i = first[n]; i < first[n + 1]; i++)
+			cells->add(cells->context, making->view->samples[sorted[i]], values);
+		struct column column = {.out = out, .is_signed = true};
+		for (size_t p = 0; p < cells->point_count; p++)
+			put_whole(&column, round(values[p] / step) - (p ? round(values[p - 1] / step) : 0));
+	}
+	free(first);
+	free(sorted);
+	free(values);
+}
+
 static size_t count_frames(const struct cairn_view *view)
 {
 	size_t frames = 0;
@@ -499,9 +563,9 @@ static bool has_negative(const struct cairn_view *view)
 	return false;
 }
 
-void cairn_page_data_make(struct cairn_page_data *data, struct cairn_view *view, size_t node_most)
+void cairn_page_data_make(struct cairn_page_data *data, struct cairn_view *view, size_t node_most, const struct cairn_page_cells_source *cells)
 {
-	*data = (struct cairn_page_data){.tree = cairn_buffer(SIZE_MAX), .split = cairn_buffer(SIZE_MAX)};
+	*data = (struct cairn_page_data){.tree = cairn_buffer(SIZE_MAX), .split = cairn_buffer(SIZE_MAX), .film = cairn_buffer(SIZE_MAX)};
 	struct making making = {.data = data, .view = view};
 	bool has_base = view->profile->base != NULL;
 	data->is_change = has_base || has_negative(view);
@@ -509,11 +573,16 @@ void cairn_page_data_make(struct cairn_page_data *data, struct cairn_view *view,
 		.sizes = has_base ? CAIRN_SIZE_AFTER : CAIRN_SIZE_VALUE,
 		.least_part = count_frames(view) > whole_frames ? least_part : 0,
 		.wants_ends = true,
+		.wants_errors = cells != NULL,
 	});
+	data->has_errors = making.tree.has_errors;
 	keep_nodes(&making, node_most);
 	walk(&making);
 	put_tree(&making);
-	put_split(&making);
+	if (cells)
+		put_film(&making, cells);
+	else
+		put_split(&making);
 	data->node_count = making.count;
 	cairn_tree_free(&making.tree);
 	cairn_strings_free(&making.strings);
@@ -528,6 +597,7 @@ void cairn_page_data_free(struct cairn_page_data *data)
 {
 	cairn_buffer_free(&data->tree);
 	cairn_buffer_free(&data->split);
+	cairn_buffer_free(&data->film);
 	free(data->threads);
 	*data = (struct cairn_page_data){0};
 }

@@ -7,7 +7,14 @@
 
 #include <math.h>
 
-static const char rule[] = "------------------------------------------------------------------------+------------------------\n";
+/* The line between entries is as long as the numbers are wide. */
+static void write_rule(const struct cairn_view *view, struct cairn_buffer *out)
+{
+	int width = 72 + (view->options.errors ? 3 * (CAIRN_INTERVAL_WIDTH + 1) : 0);
+	for (int i = 0; i < width; i++)
+		cairn_buffer_byte(out, '-');
+	cairn_buffer_text(out, "+------------------------\n");
+}
 
 struct table {
 	const struct cairn_graph *graph;
@@ -32,11 +39,12 @@ static void write_name(const struct table *table, uint32_t entry, const char *af
 /* The node at the other end of EDGE; a call of the node to itself is no news. */
 static void write_edge(const struct table *table, const struct cairn_graph_edge *edge, uint32_t other, double cum)
 {
-	char number[32];
+	char number[32], errors[CAIRN_INTERVAL_TEXT];
 	if (edge->from == edge->to)
 		return;
-	cairn_buffer_format(table->out, "%63s %6.2f%% |   ", cairn_head_number(table->view, table->shape, edge->value, number),
-			    cairn_number_percent(edge->value, cum));
+	int width = 63 + (table->view->options.errors ? 2 * (CAIRN_INTERVAL_WIDTH + 1) : 0);
+	cairn_buffer_format(table->out, "%*s%s %6.2f%% |   ", width, cairn_head_number(table->view, table->shape, edge->value, number),
+			    cairn_head_interval_column(table->view, table->shape, edge->value, edge->spread, errors), cairn_number_percent(edge->value, cum));
 	write_name(table, table->graph->nodes[other].entry, edge->inlined ? " (inline)\n" : "\n");
 }
 
@@ -44,16 +52,20 @@ static void write_node(const struct table *table, const struct cairn_graph_node 
 {
 	const struct cairn_graph *graph = table->graph;
 	double whole = table->view->whole;
-	char flat[32], cum[32];
-	cairn_buffer_text(table->out, rule);
+	char flat[32], cum[32], flat_errors[CAIRN_INTERVAL_TEXT], cum_errors[CAIRN_INTERVAL_TEXT];
+	write_rule(table->view, table->out);
 	for (uint32_t i = 0; i < node->in_count; i++) {
 		const struct cairn_graph_edge *edge = &graph->edges[graph->in_edges[node->first_in + i]];
 		write_edge(table, edge, edge->from, node->cum);
 	}
 	*sum += node->flat;
-	cairn_buffer_format(table->out, "%12s %6.2f%% %6.2f%% %12s %6.2f%% %21s | ", cairn_head_number(table->view, table->shape, node->flat, flat),
+	int room = 21 + (table->view->options.errors ? CAIRN_INTERVAL_WIDTH + 1 : 0);
+	cairn_buffer_format(table->out, "%12s%s %6.2f%% %6.2f%% %12s%s %6.2f%% %*s | ", cairn_head_number(table->view, table->shape, node->flat, flat),
+			    cairn_head_interval_column(table->view, table->shape, node->flat, node->flat_spread, flat_errors),
 			    cairn_number_percent(node->flat, whole), cairn_number_percent(*sum, whole),
-			    cairn_head_number(table->view, table->shape, node->cum, cum), cairn_number_percent(node->cum, whole), "");
+			    cairn_head_number(table->view, table->shape, node->cum, cum),
+			    cairn_head_interval_column(table->view, table->shape, node->cum, node->cum_spread, cum_errors),
+			    cairn_number_percent(node->cum, whole), room, "");
 	write_name(table, node->entry, "\n");
 	for (uint32_t i = 0; i < node->out_count; i++) {
 		const struct cairn_graph_edge *edge = &graph->edges[graph->out_edges[node->first_out + i]];
@@ -67,13 +79,14 @@ bool cairn_peek_text(const struct cairn_graph *graph, const struct cairn_view *v
 	struct table table = {graph, view, pattern, shape, out};
 	double sum = 0;
 	bool any = false;
-	cairn_buffer_format(out, "%12s %7s %7s %12s %7s %13s %7s |\n", "flat", "flat%", "sum%", "cum", "cum%", "calls", "calls%");
+	const char *errors = cairn_head_interval_title(view);
+	cairn_buffer_format(out, "%12s%s %7s %7s %12s%s %7s %13s%s %7s |\n", "flat", errors, "flat%", "sum%", "cum", errors, "cum%", "calls", errors, "calls%");
 	for (size_t n = 0; n < graph->count; n++)
 		if (wanted(view, pattern, &graph->nodes[n])) {
 			write_node(&table, &graph->nodes[n], &sum);
 			any = true;
 		}
-	cairn_buffer_text(out, rule);
+	write_rule(view, out);
 	if (graph->count < graph->all_count)
 		cairn_buffer_format(out, "%12s and %zu more; -n 0%s shows all\n", "…", graph->all_count - graph->count,
 				    shape->node_fraction > 0 ? " --nodefraction 0" : "");
@@ -89,6 +102,7 @@ static void edges_json(const struct cairn_graph *graph, const struct cairn_view 
 		cairn_json_open(json, NULL, '{');
 		cairn_json_text(json, "name", cairn_view_name(view, graph->nodes[callers ? edge->from : edge->to].entry));
 		cairn_json_number(json, "value", trunc(edge->value));
+		cairn_head_interval_json(view, json, "value", edge->value, edge->spread);
 		cairn_json_bool(json, "inlined", edge->inlined);
 		cairn_json_close(json, '}');
 	}
@@ -109,6 +123,8 @@ bool cairn_peek_json(const struct cairn_graph *graph, const struct cairn_view *v
 		cairn_json_text(json, "name", cairn_view_name(view, node->entry));
 		cairn_json_number(json, "flat", trunc(node->flat));
 		cairn_json_number(json, "cum", trunc(node->cum));
+		cairn_head_interval_json(view, json, "flat", node->flat, node->flat_spread);
+		cairn_head_interval_json(view, json, "cum", node->cum, node->cum_spread);
 		edges_json(graph, view, graph->in_edges + node->first_in, node->in_count, true, json);
 		edges_json(graph, view, graph->out_edges + node->first_out, node->out_count, false, json);
 		cairn_json_close(json, '}');

@@ -15,11 +15,13 @@ struct tag {
 	struct cairn_view_label label;
 	uint32_t key; /* in `keys` */
 	double value;
+	struct cairn_spread spread; /* all zero unless the view is to show errors */
 };
 
 struct key {
 	struct cairn_bytes name;
 	double total;
+	struct cairn_spread spread;
 	size_t first, count; /* of the tags, once sorted */
 };
 
@@ -48,7 +50,7 @@ static bool same_label(const struct cairn_view_label *a, const struct cairn_view
 	return a->is_number ? a->number == b->number && cairn_bytes_equal(a->unit, b->unit) : cairn_bytes_equal(a->text, b->text);
 }
 
-static void add_label(struct tags *tags, const struct cairn_view_label *label, double value)
+static void add_label(struct tags *tags, const struct cairn_view_label *label, double value, struct cairn_spread spread)
 {
 	uint64_t hash = cairn_hash_bytes(label->key.data, label->key.length) +
 			(label->is_number ? cairn_hash_mix((uint64_t)label->number) : cairn_hash_bytes(label->text.data, label->text.length));
@@ -63,8 +65,11 @@ static void add_label(struct tags *tags, const struct cairn_view_label *label, d
 		tags->items[id] = (struct tag){.label = *label, .key = find_key(tags, label->key)};
 		cairn_index_add(&tags->index, hash, id);
 	}
+	struct key *key = &tags->keys[tags->items[id].key];
 	tags->items[id].value += value;
-	tags->keys[tags->items[id].key].total += value;
+	key->total += value;
+	cairn_spread_add(&tags->items[id].spread, spread);
+	cairn_spread_add(&key->spread, spread);
 }
 
 static int compare_bytes(struct cairn_bytes a, struct cairn_bytes b)
@@ -92,8 +97,9 @@ static void gather(struct tags *tags, struct cairn_view *view)
 	*tags = (struct tags){0};
 	for (size_t i = 0; i < view->sample_count; i++) {
 		struct cairn_view_label label;
+		struct cairn_spread spread = view->options.errors ? cairn_view_spread(view, i) : (struct cairn_spread){0};
 		for (size_t l = 0; cairn_view_label(view, i, l, &label); l++)
-			add_label(tags, &label, cairn_view_value(view, i));
+			add_label(tags, &label, cairn_view_value(view, i), spread);
 	}
 	if (tags->count > 0)
 		qsort_r(tags->items, tags->count, sizeof *tags->items, compare_tags, tags);
@@ -121,7 +127,7 @@ static const struct key *key_at(const struct tags *tags, size_t at, const struct
 bool cairn_tags_text(struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out)
 {
 	struct tags tags;
-	char number[32], text[256];
+	char number[32], text[256], errors[CAIRN_INTERVAL_TEXT];
 	gather(&tags, view);
 	for (size_t at = 0; at < tags.count;) {
 		size_t shown;
@@ -129,7 +135,8 @@ bool cairn_tags_text(struct cairn_view *view, const struct cairn_shape *shape, s
 		cairn_buffer_format(out, "%s%.*s: %s (%.2f%%)\n", at ? "\n" : "", (int)(key->name.length < 256 ? key->name.length : 256), key->name.data,
 				    cairn_head_number(view, shape, key->total, number), cairn_number_percent(key->total, view->whole));
 		for (size_t i = at; i < at + shown; i++)
-			cairn_buffer_format(out, "%12s %6.2f%%  %s\n", cairn_head_number(view, shape, tags.items[i].value, number),
+			cairn_buffer_format(out, "%12s%s %6.2f%%  %s\n", cairn_head_number(view, shape, tags.items[i].value, number),
+					    cairn_head_interval_column(view, shape, tags.items[i].value, tags.items[i].spread, errors),
 					    cairn_number_percent(tags.items[i].value, view->whole),
 					    cairn_label_text(&tags.items[i].label, text, sizeof text));
 		if (shown < key->count)
@@ -152,11 +159,13 @@ bool cairn_tags_json(struct cairn_view *view, const struct cairn_shape *shape, s
 		cairn_json_open(json, NULL, '{');
 		cairn_json_text(json, "key", key->name);
 		cairn_json_number(json, "total", trunc(key->total));
+		cairn_head_interval_json(view, json, "total", key->total, key->spread);
 		cairn_json_open(json, "values", '[');
 		for (size_t i = at; i < at + shown; i++) {
 			cairn_json_open(json, NULL, '{');
 			cairn_label_json(&tags.items[i].label, json);
 			cairn_json_number(json, "value", trunc(tags.items[i].value));
+			cairn_head_interval_json(view, json, "value", tags.items[i].value, tags.items[i].spread);
 			cairn_json_close(json, '}');
 		}
 		cairn_json_close(json, ']');

@@ -49,15 +49,19 @@ void cairn_top_groups(struct cairn_view *view, const uint32_t *groups, size_t gr
 		size_t depth;
 		const uint32_t *stack = cairn_view_stack(view, i, &depth);
 		double value = cairn_view_value(view, i);
+		struct cairn_spread spread = view->options.errors ? cairn_view_spread(view, i) : (struct cairn_spread){0};
 		for (size_t d = 0; d < depth; d++) {
 			uint32_t group = groups ? groups[stack[d]] : stack[d];
 			if (group == CAIRN_NONE)
 				continue;
-			if (d == 0)
+			if (d == 0) {
 				rows[group].flat += value;
+				cairn_spread_add(&rows[group].flat_spread, spread);
+			}
 			if (last[group] != (uint32_t)i + 1) {
 				last[group] = (uint32_t)i + 1;
 				rows[group].cum += value;
+				cairn_spread_add(&rows[group].cum_spread, spread);
 			}
 		}
 	}
@@ -86,14 +90,17 @@ void cairn_top_free(struct cairn_top *top)
 void cairn_top_text(const struct cairn_top *top, const struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out)
 {
 	double sum = 0;
-	cairn_buffer_format(out, "%12s %7s %7s %12s %7s  %s\n", "flat", "flat%", "sum%", "cum", "cum%", "name");
+	const char *errors = cairn_head_interval_title(view);
+	cairn_buffer_format(out, "%12s%s %7s %7s %12s%s %7s  %s\n", "flat", errors, "flat%", "sum%", "cum", errors, "cum%", "name");
 	for (size_t i = 0; i < top->shown; i++) {
 		const struct cairn_top_row *row = &top->rows[i];
 		sum += row->flat;
-		char flat[32], cum[32];
-		cairn_buffer_format(out, "%12s %6.2f%% %6.2f%% %12s %6.2f%%  ", cairn_head_number(view, shape, row->flat, flat),
+		char flat[32], cum[32], flat_errors[CAIRN_INTERVAL_TEXT], cum_errors[CAIRN_INTERVAL_TEXT];
+		cairn_buffer_format(out, "%12s%s %6.2f%% %6.2f%% %12s%s %6.2f%%  ", cairn_head_number(view, shape, row->flat, flat),
+				    cairn_head_interval_column(view, shape, row->flat, row->flat_spread, flat_errors),
 				    cairn_number_percent(row->flat, view->whole), cairn_number_percent(sum, view->whole),
-				    cairn_head_number(view, shape, row->cum, cum), cairn_number_percent(row->cum, view->whole));
+				    cairn_head_number(view, shape, row->cum, cum),
+				    cairn_head_interval_column(view, shape, row->cum, row->cum_spread, cum_errors), cairn_number_percent(row->cum, view->whole));
 		struct cairn_bytes name = cairn_view_name(view, row->entry);
 		cairn_buffer_append(out, name.data, name.length);
 		cairn_buffer_byte(out, '\n');
@@ -103,6 +110,30 @@ void cairn_top_text(const struct cairn_top *top, const struct cairn_view *view, 
 				    shape->node_fraction > 0 ? " --nodefraction 0" : "");
 }
 
+void cairn_top_row_json(const struct cairn_top_row *row, const struct cairn_view *view, struct cairn_json *json)
+{
+	cairn_json_number(json, "flat", trunc(row->flat));
+	cairn_json_number(json, "cum", trunc(row->cum));
+	cairn_head_interval_json(view, json, "flat", row->flat, row->flat_spread);
+	cairn_head_interval_json(view, json, "cum", row->cum, row->cum_spread);
+}
+
+static void code_column(const struct cairn_view *view, const struct cairn_shape *shape, bool dots, double value, struct cairn_spread spread,
+			struct cairn_buffer *out)
+{
+	char number[32], errors[CAIRN_INTERVAL_TEXT];
+	if (value == 0 && dots)
+		cairn_buffer_format(out, "%12s%*s ", ".", view->options.errors ? CAIRN_INTERVAL_WIDTH + 1 : 0, "");
+	else
+		cairn_buffer_format(out, "%12s%s ", cairn_head_number(view, shape, value, number), cairn_head_interval_column(view, shape, value, spread, errors));
+}
+
+void cairn_top_row_code(const struct cairn_top_row *row, const struct cairn_view *view, const struct cairn_shape *shape, bool dots, struct cairn_buffer *out)
+{
+	code_column(view, shape, dots, row->flat, row->flat_spread, out);
+	code_column(view, shape, dots, row->cum, row->cum_spread, out);
+}
+
 void cairn_top_json(const struct cairn_top *top, const struct cairn_view *view, struct cairn_json *json)
 {
 	cairn_json_open(json, "rows", '[');
@@ -110,8 +141,7 @@ void cairn_top_json(const struct cairn_top *top, const struct cairn_view *view, 
 		const struct cairn_top_row *row = &top->rows[i];
 		cairn_json_open(json, NULL, '{');
 		cairn_json_text(json, "name", cairn_view_name(view, row->entry));
-		cairn_json_number(json, "flat", trunc(row->flat));
-		cairn_json_number(json, "cum", trunc(row->cum));
+		cairn_top_row_json(row, view, json);
 		cairn_json_close(json, '}');
 	}
 	cairn_json_close(json, ']');

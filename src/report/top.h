@@ -11,7 +11,22 @@ struct cairn_top_row {
 	uint32_t entry;
 	double flat; /* of samples that end here */
 	double cum;  /* of samples that pass through here, each counted once however often it does */
+	struct cairn_spread flat_spread, cum_spread; /* all zero unless the view is to show errors */
 };
+
+/* Adds to SUM what MORE holds and what passes through it. */
+static inline void cairn_top_add(struct cairn_top_row *sum, const struct cairn_top_row *more)
+{
+	sum->flat += more->flat;
+	sum->cum += more->cum;
+	cairn_spread_add(&sum->flat_spread, more->flat_spread);
+	cairn_spread_add(&sum->cum_spread, more->cum_spread);
+}
+
+/* Both numbers of ROW with their intervals, as members "flat" and "cum". */
+void cairn_top_row_json(const struct cairn_top_row *row, const struct cairn_view *view, struct cairn_json *json);
+/* The same as columns of a listing of code; with DOTS nothing is a dot. */
+void cairn_top_row_code(const struct cairn_top_row *row, const struct cairn_view *view, const struct cairn_shape *shape, bool dots, struct cairn_buffer *out);
 
 struct cairn_top {
 	struct cairn_top_row *rows; /* largest first */

@@ -45,6 +45,9 @@ static void write_text(struct cairn_view *view, size_t sample, const struct cair
 	const uint32_t *stack = cairn_view_stack(view, sample, &depth);
 	const bool *inlined = cairn_view_inlined(view);
 	cairn_buffer_format(out, "%12s   ", cairn_head_number(view, shape, cairn_view_value(view, sample), text));
+	if (view->options.errors)
+		cairn_buffer_format(out, "95 %%: %s\n               ",
+				    cairn_head_interval(view, shape, cairn_view_value(view, sample), cairn_view_spread(view, sample), text));
 	for (size_t d = 0; d < depth; d++) {
 		struct cairn_bytes name = cairn_view_name(view, stack[d]);
 		if (d)
@@ -71,6 +74,7 @@ static void write_json(struct cairn_view *view, size_t sample, struct cairn_json
 	struct cairn_view_label label;
 	cairn_json_open(json, NULL, '{');
 	cairn_json_number(json, "value", trunc(cairn_view_value(view, sample)));
+	cairn_head_interval_json(view, json, "value", cairn_view_value(view, sample), cairn_view_spread(view, sample));
 	cairn_json_open(json, "labels", '[');
 	for (size_t i = 0; cairn_view_label(view, sample, i, &label); i++) {
 		cairn_json_open(json, NULL, '{');

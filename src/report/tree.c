@@ -75,6 +75,8 @@ static void add_self(const struct making *making, struct cairn_tree_node *node, 
 	node->value.self += cairn_view_value(making->view, of_view);
 	node->objects.self += cairn_view_objects(making->view, of_view);
 	node->base.self += cairn_view_base(making->view, of_view);
+	if (making->tree->has_errors)
+		cairn_spread_add(&node->self_spread, cairn_view_spread(making->view, of_view));
 	if (making->tree->ends)
 		making->tree->ends[of_view] = (uint32_t)(node - making->tree->nodes);
 }
@@ -190,6 +192,8 @@ static void close_node(const struct making *making, const struct group *group)
 	node->value.total = node->value.self;
 	node->objects.total = node->objects.self;
 	node->base.total = node->base.self;
+	node->total_spread = node->self_spread;
+	node->self_spread = (struct cairn_spread){0};
 	node->value.self = node->objects.self = node->base.self = 0;
 }
 
@@ -283,6 +287,7 @@ static void sum_up(struct cairn_tree *tree, enum cairn_tree_sizes sizes)
 		node->value.total += node->value.self;
 		node->objects.total += node->objects.self;
 		node->base.total += node->base.self;
+		cairn_spread_add(&node->total_spread, node->self_spread);
 		node->size.total += node->size.self;
 		if (n == 0)
 			break;
@@ -290,6 +295,7 @@ static void sum_up(struct cairn_tree *tree, enum cairn_tree_sizes sizes)
 		parent->value.total += node->value.total;
 		parent->objects.total += node->objects.total;
 		parent->base.total += node->base.total;
+		cairn_spread_add(&parent->total_spread, node->total_spread);
 		parent->size.total += node->size.total;
 	}
 }
@@ -326,6 +332,7 @@ void cairn_tree_make(struct cairn_tree *tree, struct cairn_view *view, const str
 {
 	static const struct cairn_tree_options plain;
 	*tree = (struct cairn_tree){.view = view, .has_objects = view->objects != CAIRN_NONE, .has_base = view->profile->base != NULL};
+	tree->has_errors = view->knows_errors && (tree->has_base || view->options.errors || (options && options->wants_errors));
 	struct making making = {.tree = tree, .view = view, .options = options ? options : &plain};
 	add_node(tree, CAIRN_NONE, CAIRN_NONE);
 	if (making.options->wants_ends) {

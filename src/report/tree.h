@@ -25,6 +25,8 @@ struct cairn_tree_node {
 	struct cairn_weight objects; /* all zero unless has_objects */
 	struct cairn_weight base;    /* of the subtracted profile; value + base is what there is now. All zero unless has_base */
 	struct cairn_weight size;    /* the room it takes in a picture; never negative */
+	/* How far the values may be off; all zero unless has_errors. */
+	struct cairn_spread self_spread, total_spread;
 };
 
 /* The order of siblings. */
@@ -48,6 +50,7 @@ struct cairn_tree_options {
 	enum cairn_tree_sizes sizes;
 	double least_part; /* nodes smaller than this part of the whole have a total but no children: their stacks are not told
 	                    * apart. Most stacks of a big profile end there, and cost nothing */
+	bool wants_errors; /* fill the nodes' spreads also where no base was subtracted and nobody asked for errors */
 	bool wants_ends; /* fill the tree's `ends`; not in the order of time */
 };
 
@@ -57,6 +60,7 @@ struct cairn_tree {
 	size_t count, capacity;
 	bool has_objects;
 	bool has_base;
+	bool has_errors; /* errors are wanted, by the view or the options or because a base was subtracted; and they are known */
 	uint32_t *ends; /* of each sample of the view, the node it ends at; CAIRN_NONE where it came to nothing. NULL unless asked for */
 };
 

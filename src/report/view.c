@@ -8,11 +8,9 @@
 
 #include <stdlib.h>
 
-static bool choose_value(struct cairn_view *view, struct cairn_error *error)
+bool cairn_view_choose(const struct cairn_profile *profile, const struct cairn_view_options *options, uint32_t *value, struct cairn_error *error)
 {
-	const struct cairn_profile *profile = view->profile;
-	const struct cairn_view_options *options = &view->options;
-	view->value = profile->default_value;
+	*value = profile->default_value;
 	static const char *const metrics[] = {NULL, "inuse_space", "inuse_objects", "alloc_space", "alloc_objects"};
 	const char *wanted = options->value ? options->value : metrics[options->metric];
 	if (!wanted && options->alloc)
@@ -21,8 +19,8 @@ static bool choose_value(struct cairn_view *view, struct cairn_error *error)
 		wanted = "inuse_objects";
 	if (!wanted)
 		return true;
-	view->value = cairn_profile_find_value(profile, wanted);
-	if (view->value != CAIRN_NONE)
+	*value = cairn_profile_find_value(profile, wanted);
+	if (*value != CAIRN_NONE)
 		return true;
 	if (strncmp(wanted, "alloc_", 6) == 0 && profile->kind == CAIRN_PROFILE_HEAP)
 		return cairn_fail(error, "the profile has no %s: jemalloc counts what was freed only with prof_accum:true in MALLOC_CONF", wanted);
@@ -203,15 +201,26 @@ static size_t deepest_stack(const struct cairn_view *view)
 	return deepest;
 }
 
-/* The value that counts the objects of the bytes that are shown. */
-static uint32_t find_objects(const struct cairn_view *view)
+struct cairn_spread cairn_view_spread(const struct cairn_view *view, size_t sample)
 {
-	const char *type = cairn_profile_string(view->profile, view->profile->value_types[view->value].type);
-	if (strcmp(type, "inuse_space") == 0)
-		return cairn_profile_find_value(view->profile, "inuse_objects");
-	if (strcmp(type, "alloc_space") == 0)
-		return cairn_profile_find_value(view->profile, "alloc_objects");
-	return CAIRN_NONE;
+	const struct cairn_profile *profile = view->profile;
+	size_t at = view->samples[sample];
+	const double *values = cairn_profile_values(profile, at);
+	double base = cairn_profile_base(profile, at, view->value), base_partner = 0, partner = 0;
+	if (view->partner != CAIRN_NONE) {
+		base_partner = cairn_profile_base(profile, at, view->partner);
+		partner = values[view->partner] + base_partner;
+	}
+	double now = values[view->value] + base;
+	struct cairn_spread spread = cairn_spread_of(now, cairn_profile_weight(profile, view->value, now, partner));
+	if (base != 0)
+		cairn_spread_add(&spread, cairn_spread_of(base, cairn_profile_weight(profile, view->value, base, base_partner)));
+	return spread;
+}
+
+struct cairn_interval cairn_view_interval(const struct cairn_view *view, double value, struct cairn_spread spread)
+{
+	return view->profile->base ? cairn_spread_change(value, spread) : cairn_spread_interval(value, spread);
 }
 
 static void add_up(struct cairn_view *view, double *total, double *whole)
@@ -236,9 +245,11 @@ bool cairn_view_make(struct cairn_view *view, const struct cairn_profile *profil
 		     struct cairn_error *error)
 {
 	*view = (struct cairn_view){.profile = profile, .options = *options};
-	if (!choose_value(view, error))
+	if (!cairn_view_choose(profile, options, &view->value, error))
 		return false;
-	view->objects = find_objects(view);
+	view->partner = cairn_profile_partner(profile, view->value);
+	view->objects = cairn_view_in_bytes(view) ? view->partner : CAIRN_NONE;
+	view->knows_errors = cairn_profile_knows_errors(profile, view->value);
 	name_locations(view);
 	take_samples(view);
 	add_up(view, &view->total, &view->whole);

@@ -38,6 +38,7 @@ struct cairn_view_options {
 	struct cairn_filter_options filter;
 	bool drop_negative;        /* leave out stacks that shrank */
 	bool relative_percentages; /* percent of what the filters left, not of the whole profile */
+	bool errors;               /* say of each number where the truth is with a chance of 95 % */
 };
 
 struct cairn_entry {
@@ -61,6 +62,8 @@ struct cairn_view {
 	struct cairn_view_options options;
 	uint32_t value;   /* which value of each sample is shown */
 	uint32_t objects; /* which value counts the objects that go with it; CAIRN_NONE when none does */
+	uint32_t partner; /* the other one of bytes and objects; CAIRN_NONE where there is none */
+	bool knows_errors; /* how far values may be off is known; 0 where everything was recorded */
 	uint32_t *samples; /* those of the profile that the filters left */
 	size_t sample_count;
 	double total; /* of the profile, or with relative_percentages of what the filters left */
@@ -81,6 +84,9 @@ struct cairn_view {
 	uint32_t *locations; /* and that */
 	bool drops; /* frames were taken out: a stack may be left with nothing but the allocator's, and then is empty */
 };
+
+/* Which value of PROFILE is shown. Fails with a sentence where it does not have the one that is asked for. */
+bool cairn_view_choose(const struct cairn_profile *profile, const struct cairn_view_options *options, uint32_t *value, struct cairn_error *error);
 
 /* Makes the view. Fails with a sentence when PROFILE does not have the value that is asked for. */
 bool cairn_view_make(struct cairn_view *view, const struct cairn_profile *profile, const struct cairn_view_options *options,
@@ -118,6 +124,19 @@ static inline double cairn_view_objects(const struct cairn_view *view, size_t sa
 static inline double cairn_view_base(const struct cairn_view *view, size_t sample)
 {
 	return cairn_profile_base(view->profile, view->samples[sample], view->value);
+}
+
+/* How far the value may be off because of sampling, and that of its base where there is one; zero where it is not known. */
+struct cairn_spread cairn_view_spread(const struct cairn_view *view, size_t sample);
+
+/* Where the truth of VALUE, a sum of the view's values with the sum of their spreads, is with a chance of 95 %. */
+struct cairn_interval cairn_view_interval(const struct cairn_view *view, double value, struct cairn_spread spread);
+
+/* Whether VALUE, a sum of changes from the base, may be due to sampling alone. False where that is not known. */
+static inline bool cairn_view_is_noise(const struct cairn_view *view, double value, struct cairn_spread spread)
+{
+	struct cairn_interval interval = cairn_spread_change(value, spread);
+	return view->knows_errors && value != 0 && interval.low <= 0 && interval.high >= 0;
 }
 
 static inline struct cairn_bytes cairn_view_name(const struct cairn_view *view, uint32_t entry)

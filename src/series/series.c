@@ -8,40 +8,35 @@
 
 void cairn_series_start(struct cairn_series *series)
 {
-	*series = (struct cairn_series){0};
+	*series = (struct cairn_series){.knows_errors = true};
 	cairn_profile_init(&series->profile);
 	cairn_combine_start(&series->combine, &series->profile);
-}
-
-/* The value that goes with the default one and counts objects, or CAIRN_NONE. */
-static uint32_t objects_of(const struct cairn_profile *profile)
-{
-	return cairn_profile_find_value(profile, "inuse_objects");
 }
 
 bool cairn_series_add(struct cairn_series *series, const struct cairn_profile *part, const char *path, struct cairn_error *error)
 {
 	if (!cairn_combine_add(&series->combine, part, 1, error))
 		return false;
-	uint32_t point = (uint32_t)series->point_count, objects = objects_of(part);
+	uint32_t point = (uint32_t)series->point_count, value = part->default_value, partner = cairn_profile_partner(part, value);
 	double total = 0;
+	series->knows_errors &= cairn_profile_knows_errors(part, value);
 	series->cells = cairn_array_reserve(series->cells, &series->cell_capacity, series->cell_count + part->sample_count, sizeof *series->cells);
 	for (size_t i = 0; i < part->sample_count; i++) {
 		const double *values = cairn_profile_values(part, i);
-		total += values[part->default_value];
+		total += values[value];
 		series->cells[series->cell_count++] = (struct cairn_series_cell){
 			.row = series->combine.places[i],
 			.point = point,
-			.value = values[part->default_value],
-			.objects = objects == CAIRN_NONE ? 0 : values[objects],
-			.sampled = part->sampled ? part->sampled[i] : 0,
+			.value = values[value],
+			.weight = cairn_profile_weight(part, value, values[value], partner == CAIRN_NONE ? 0 : values[partner]),
 		};
 	}
 	cairn_array_room(series->points, series->point_count, series->point_capacity);
 	series->points[series->point_count++] = (struct cairn_series_point){
-		.time_ns = part->time_ns,
-		.process_id = part->process_id,
+		.origin = {part->process_id, part->start_ns, part->time_ns},
 		.total = total,
+		.resident = part->resident_bytes,
+		.limit = part->limit_bytes,
 		.path = cairn_arena_text(&series->arena, cairn_bytes_of(path)),
 	};
 	return true;
@@ -50,14 +45,14 @@ bool cairn_series_add(struct cairn_series *series, const struct cairn_profile *p
 static int by_time(const void *a, const void *b, void *context)
 {
 	const struct cairn_series_point *points = context, *left = &points[*(const uint32_t *)a], *right = &points[*(const uint32_t *)b];
-	if (left->time_ns != right->time_ns)
-		return left->time_ns < right->time_ns ? -1 : 1;
+	if (left->origin.time_ns != right->origin.time_ns)
+		return left->origin.time_ns < right->origin.time_ns ? -1 : 1;
 	return strcmp(left->path, right->path);
 }
 
 static bool same_point(const struct cairn_series_point *a, const struct cairn_series_point *b)
 {
-	return a->time_ns == b->time_ns && a->process_id == b->process_id && a->total == b->total;
+	return a->origin.time_ns == b->origin.time_ns && a->origin.process_id == b->origin.process_id && a->total == b->total;
 }
 
 static uint32_t *numbers(size_t count)
@@ -85,7 +80,7 @@ static size_t sort_points(struct cairn_series *series, uint32_t *place)
 			place[order[i]] = CAIRN_NONE;
 			continue;
 		}
-		if (kept && point.process_id != sorted[kept - 1].process_id)
+		if (kept && !cairn_origin_same(sorted[kept - 1].origin, point.origin))
 			run++;
 		point.run = run;
 		place[order[i]] = (uint32_t)kept;
@@ -98,12 +93,29 @@ static size_t sort_points(struct cairn_series *series, uint32_t *place)
 	return count - kept;
 }
 
-static int by_row(const void *a, const void *b)
+/* By row, then by point. Cells came dump by dump, so counting the cells of each row is enough but for the order of the points. */
+static int by_point(const void *a, const void *b)
 {
 	const struct cairn_series_cell *left = a, *right = b;
-	if (left->row != right->row)
-		return left->row < right->row ? -1 : 1;
 	return left->point < right->point ? -1 : left->point > right->point;
+}
+
+static void sort_cells(struct cairn_series *series)
+{
+	size_t rows = series->profile.sample_count, count = series->cell_count;
+	struct cairn_series_cell *sorted = cairn_array_zero(count, sizeof *sorted);
+	series->first = cairn_array_zero(rows + 2, sizeof *series->first);
+	for (size_t i = 0; i < count; i++)
+		series->first[series->cells[i].row + 2]++;
+	for (size_t row = 0; row < rows; row++)
+		series->first[row + 2] += series->first[row + 1];
+	for (size_t i = 0; i < count; i++)
+		sorted[series->first[series->cells[i].row + 1]++] = series->cells[i];
+	for (size_t row = 0; row < rows; row++)
+		qsort(sorted + series->first[row], series->first[row + 1] - series->first[row], sizeof *sorted, by_point);
+	free(series->cells);
+	series->cells = sorted;
+	series->cell_capacity = count;
 }
 
 void cairn_series_finish(struct cairn_series *series, size_t *duplicates)
@@ -111,7 +123,7 @@ void cairn_series_finish(struct cairn_series *series, size_t *duplicates)
 	cairn_combine_finish(&series->combine);
 	uint32_t *place = numbers(series->point_count);
 	*duplicates = sort_points(series, place);
-	size_t kept = 0, rows = series->profile.sample_count;
+	size_t kept = 0;
 	for (size_t i = 0; i < series->cell_count; i++) {
 		struct cairn_series_cell cell = series->cells[i];
 		cell.point = place[cell.point];
@@ -120,16 +132,7 @@ void cairn_series_finish(struct cairn_series *series, size_t *duplicates)
 	}
 	series->cell_count = kept;
 	free(place);
-	if (kept)
-		qsort(series->cells, kept, sizeof *series->cells, by_row);
-	series->first = calloc(rows + 2, sizeof *series->first);
-	if (!series->first)
-		cairn_out_of_memory(rows * sizeof *series->first);
-	for (size_t row = 0, cell = 0; row <= rows; row++) {
-		while (cell < kept && series->cells[cell].row < row)
-			cell++;
-		series->first[row] = cell;
-	}
+	sort_cells(series);
 }
 
 void cairn_series_free(struct cairn_series *series)

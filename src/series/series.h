@@ -8,12 +8,14 @@
 #define CAIRN_SERIES_SERIES_H
 
 #include "profile/combine.h"
+#include "series/choose.h"
 
 struct cairn_series_point {
-	int64_t time_ns;
-	uint64_t process_id; /* 0 when not known */
+	struct cairn_origin origin;
 	uint32_t run;        /* counts the runs of the service, from 0 */
 	double total;        /* of the default value */
+	double resident;     /* what the process weighed; 0 when not known */
+	double limit;        /* and might weigh; 0 when not known */
 	const char *path;    /* owned by the series */
 };
 
@@ -21,8 +23,7 @@ struct cairn_series_cell {
 	uint32_t row;
 	uint32_t point;
 	double value;
-	double objects;
-	double sampled; /* samples it rests on; 0 when not known */
+	double weight; /* of one sample (profile/unsample.h): the variance is value times weight */
 };
 
 struct cairn_series {
@@ -34,11 +35,12 @@ struct cairn_series {
 	struct cairn_series_cell *cells; /* after finish: by row, then by point */
 	size_t cell_count, cell_capacity;
 	size_t *first; /* per row, its first cell; one more at the end */
+	bool knows_errors; /* the weights are known, of every dump */
 };
 
 void cairn_series_start(struct cairn_series *series);
 
-/* Adds one dump. PART's time_ns must be known. False, with a sentence, when it does not fit the others; the series can go
+/* Adds one dump, with its default value. PART's time_ns must be known. False, with a sentence, when it does not fit the others; the series can go
  * on without it. */
 bool cairn_series_add(struct cairn_series *series, const struct cairn_profile *part, const char *path, struct cairn_error *error);
 

@@ -11,8 +11,12 @@ enum { most_points = 64 };
 static const double false_alarm = 0.01;
 /* How many standard deviations the later half must be slower to call the first one warming up. */
 static const double slowing_sigmas = 3;
-/* A later half slower than this share of the whole has stopped growing. */
+/* A later half slower than this share of the whole has stopped growing; slower than this share of the first one, it may be filling up. */
 static const double late_share = 0.25;
+/* The same of a run so short that what fills up has not had the time to slow down further. */
+static const double short_late_share = 0.5;
+/* How many standard deviations the later half must be faster than what fills up would be. */
+static const double filling_sigmas = 2;
 
 const char *cairn_verdict_name(enum cairn_verdict verdict)
 {
@@ -209,6 +213,22 @@ static double chance_of(struct line line, double sign, size_t comparisons)
 	return fmin(1, 2 * tail(sigmas) * (double)(comparisons ? comparisons : 1));
 }
 
+/* Whether a RUN that slowed down from EARLY to LATE is on its way to a level. What fills up, fills ever slower, by the same factor from
+ * quarter to quarter; so the first two tell what to expect of the later half. Only one that is clearly faster than that shows that
+ * something else goes on. */
+static bool is_filling(const struct cairn_trend_point *run, size_t length, struct line early, struct line late, double sign, double *scratch)
+{
+	enum { quarters_worth_it = 8, short_run = 12 };
+	if (late.slope / early.slope > (length < short_run ? short_late_share : late_share))
+		return false;
+	if (length < quarters_worth_it)
+		return true;
+	struct line first = fit(run, length / 4, scratch), second = fit(run + length / 4, length / 2 - length / 4, scratch);
+	double factor = fmin(1, fmax(0, second.slope / first.slope)), expected = second.slope * factor * (1 + factor) / 2;
+	double error = hypot(second.error * factor * (1 + 1.5 * factor), first.error * factor * factor * (0.5 + factor));
+	return sign * (late.slope - expected) < filling_sigmas * hypot(late.error, error);
+}
+
 void cairn_trend_judge(struct cairn_trend *trend, const struct cairn_trend_point *points, size_t count, size_t comparisons, double *scratch)
 {
 	enum { halves_worth_it = 6 };
@@ -233,11 +253,11 @@ void cairn_trend_judge(struct cairn_trend *trend, const struct cairn_trend_point
 
 	double sign = whole.slope < 0 ? -1 : 1, chance = chance_of(whole, sign, comparisons);
 	bool moves = chance < false_alarm && sign * late.slope > late_share * fabs(whole.slope);
-	/* What clearly slowed down must have enough left in its later half alone. */
+	/* What clearly slowed down must have enough left in its later half alone, and must not be filling up. */
 	trend->warmed_up = sign * (early.slope - late.slope) > slowing_sigmas * hypot(early.error, late.error);
 	if (trend->warmed_up) {
 		chance = chance_of(late, sign, comparisons);
-		moves = moves && chance < false_alarm;
+		moves = moves && chance < false_alarm && !is_filling(run, length, early, late, sign, scratch);
 	}
 	trend->per_hour = trend->warmed_up ? late.slope : whole.slope;
 	trend->error = trend->warmed_up ? late.error : whole.error;

@@ -4,7 +4,7 @@
  * from the noise, which is the larger of what sampling alone explains and what the series itself scatters: in a real
  * series the same samples persist from dump to dump, so either may be the larger. A call path is *growing* when its
  * slope is above that noise, corrected for the number of paths looked at, and its later half still grows; what grew only
- * at first was warming up and has *plateaued*. What rises and falls again and again is a *sawtooth*.
+ * at first, or fills ever more slowly, was warming up and has *plateaued*. What rises and falls again and again is a *sawtooth*.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SERIES_TREND_H
 #define CAIRN_SERIES_TREND_H

@@ -189,6 +189,73 @@ for (const [what, options] of Object.entries({
 	await page.context().close();
 }
 {
+	const page = await open("film");
+	const chart = async () => page.locator("#chart-sheet").boundingBox();
+	/** Where a dump is on the screen. */
+	const at = async (point) => {
+		const box = await chart(), part = await page.evaluate((wanted) => livePage.chart.place(wanted), point);
+		return {x: box.x + box.width * part, y: box.y + box.height / 2 - 60};
+	};
+	const total = () => page.evaluate(() => livePage.root.value);
+	const dump = (point) => page.evaluate((wanted) => facts.film.totals[wanted], point);
+	/** Within what telling values in steps leaves. */
+	const near = async (got, wanted) => Math.abs((await got) - wanted) < 40 * 524288 / 32;
+	ok(await near(total(), await dump(23) - await dump(0)), "a film opens with what changed in all its time", [await total(), await dump(0), await dump(23)]);
+	ok((await text(page, "#total")).startsWith("+") && (await text(page, "#glance-title")) === "What grew most", "and says so", await text(page, "#total"));
+	const from = await at(5), to = await at(15);
+	await page.mouse.move(from.x, from.y);
+	await page.mouse.down();
+	await page.mouse.move((from.x + to.x) / 2, to.y);
+	await page.mouse.move(to.x, to.y);
+	await page.mouse.up();
+	ok((await hash(page)).includes("range=5-15"), "dragging over the chart chooses a range", await hash(page));
+	ok(await near(total(), await dump(15) - await dump(5)), "the picture is of that range", await total());
+	ok((await page.locator("#functions tbody tr").first().innerText()).includes("+"), "and so is the table", await page.locator("#functions tbody tr").first().innerText());
+	ok((await text(page, "#range-text")).includes("11 dumps"), "in words too", await text(page, "#range-text"));
+	ok((await text(page, "#chart-tip")).includes("All live memory"), "the pointer tells what there was", await text(page, "#chart-tip"));
+	ok((await text(page, "#functions")).includes("~"), "what sampling may explain is marked in the table");
+	const noisy = await page.evaluate(() => livePage.picture.rows.flat().find((rect) => rect.box.func && rect.box.above && rect.box.isNoise() && rect.width > 12)?.box.func ?? 0);
+	const name = await page.evaluate((func) => livePage.data.functions[func].name, noisy), grey = await color(page, name);
+	ok(noisy > 0 && Math.max(...grey) - Math.min(...grey) < 25, "and grey in the picture", grey);
+	const one = await at(10);
+	await page.mouse.click(one.x, one.y);
+	ok((await hash(page)).includes("range=10") && await near(total(), await dump(10)), "a click chooses one dump", [await hash(page), await total()]);
+	ok((await text(page, "#glance-title")) === "Who holds most" && !(await text(page, "#total")).startsWith("+"), "which shows what there was", await text(page, "#total"));
+	await page.goBack();
+	ok(await near(total(), await dump(15) - await dump(5)), "the back button shows the range again", await hash(page));
+	await page.locator("#range-to").focus();
+	await page.keyboard.press("ArrowRight");
+	ok((await hash(page)).includes("range=5-16"), "arrow keys move one end", await hash(page));
+	await page.keyboard.press("Home");
+	ok((await hash(page)).includes("range=0"), "as far as to one dump", await hash(page));
+	await page.keyboard.press("ArrowRight");
+	await page.keyboard.press("ArrowRight");
+	ok((await hash(page)).includes("range=0-2") && (await page.locator("#range-to").getAttribute("aria-valuenow")) === "2", "and those who cannot see are told", await hash(page));
+	await page.locator("#range-last").click();
+	ok(await near(total(), await dump(23)), "a button shows the last dump", await total());
+	await page.keyboard.press("/");
+	await page.locator("#search").fill("0x2000");
+	await page.locator('#search-actions [data-kind="focus"]').click();
+	const kept = await total();
+	await page.locator("#range-whole").click();
+	ok((await text(page, "#pills")).includes("0x2000") && (await total()) > 0 && Math.abs((await total()) - kept) < kept, "filters stay while the range changes", [kept, await total()]);
+	await page.locator("#pills button").click();
+	await page.locator("#layers button", {hasText: "0x1000"}).click();
+	ok((await text(page, "#detail-name")) === "0x1000", "a layer of the legend leads to its function", await text(page, "#detail-name"));
+	await page.reload();
+	await page.waitForSelector("html[data-ready]");
+	ok((await text(page, "#detail-name")) === "0x1000" && (await page.locator("#tab-threads").isHidden()), "a film has its address, and no threads");
+	ok(page.problems.length === 0, "nothing went wrong", page.problems);
+	await page.context().close();
+	const phone = await open("film", {viewport: {width: 360, height: 740}, deviceScaleFactor: 3, hasTouch: true, isMobile: true});
+	ok(await phone.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "a film fits on a phone", await phone.evaluate(() => document.documentElement.scrollWidth));
+	await phone.context().close();
+	const hostile = await open("hostile-film");
+	ok((await hostile.evaluate(() => typeof pwned)) === "undefined" && (await text(hostile, "#layers")).includes("<script>") && hostile.problems.length === 0,
+		"hostile names are names on the chart too", hostile.problems);
+	await hostile.context().close();
+}
+{
 	const page = await open("deep");
 	ok((await page.evaluate(() => livePage.picture.rows.length)) === 4001, "a stack 4,000 deep has all its rows");
 	await page.evaluate(() => { document.getElementById("scroller").scrollTop = 1e9; });

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The one-file page in headless Chromium: zoom, search, keyboard, filters, address, dark mode, colours of change, phone, twice the size, a
-# million stacks, hostile names. And the types of its scripts.
+# million stacks, hostile names, a film of many dumps. And the types of its scripts.
 . tests/e2e/lib.sh
 need node npm python3 flock
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || skip_all 'no chromium here'
@@ -23,6 +23,11 @@ printf 'heap_v2/1\n  t*: 3: 3072 [0: 0]\n  t0: 1: 1024 [0: 0] main\n  t1: 2: 204
 "$cairn" html "$scratch/threads.heap" -o "$scratch/threads.html" 2>/dev/null
 python3 -c 'print(";".join("f%d" % i for i in range(4000)), 5)' >"$scratch/deep.folded"
 "$cairn" html "$scratch/deep.folded" -o "$scratch/deep.html"
+python3 tests/e2e/make-series.py "$scratch/film" leak 1
+"$cairn" timeline "$scratch/film" -o "$scratch/film.html" 2>/dev/null
+cp "$scratch/hostile.folded" "$scratch/later.folded"
+touch -d '+1 hour' "$scratch/later.folded"
+"$cairn" timeline "$scratch/hostile.folded" "$scratch/later.folded" -o "$scratch/hostile-film.html" 2>/dev/null
 million=$PWD/${CAIRN_BUILD:-build}/bench/million.heap
 mkdir -p "${million%/*}"
 [ -s "$million" ] || python3 tests/bench/make-dump.py "$million" 1000000 12

@@ -23,6 +23,7 @@ name=$(cd "$scratch" && "$cairn" dump "$pid_live")
 [[ $name =~ ^redis-server-$pid_live-.*-[0-9]{8}T[0-9]{6}Z-[0-9.]+[KMGiB]+\.heap$ ]] && head -c 8 "$scratch/$name" | grep -q heap_v2/
 ok $? "dump names the file by program, PID, host, time and size: $name"
 like "$("$cairn" dump -o "$scratch/my.heap" "$pid_live")" "$scratch/my.heap" "or as told"
+is "$(for _ in 1 2 3 4 5 6 7 8; do curl -s "$url_live/cairn/snapshot" | grep -a '^# cairn start'; done | sort -u | wc -l)" 1 "every snapshot gives the same start of the process"
 [ "$(grep -c '^# cairn end' "$scratch/my.heap")" = 1 ]
 ok $? "with its trailer"
 like "$("$cairn" top "$pid_live" 2>/dev/null)" "*process $pid_live*zmalloc*" "top of a live process"
@@ -67,6 +68,7 @@ ok $? "--interval and --prefix leave dumps"
 (mkdir "$scratch/rise" && cd "$scratch/rise" && cp ../short compute-node && RISEDEV_ENABLE_HEAP_PROFILE=1 "$cairn" run -q --interval 16M ./compute-node 2>/dev/null)
 ls "$scratch/rise" | grep -qE '^compute-node\.[0-9]+\.[0-9]+\.i[0-9]+\.heap$'
 ok $? "RISEDEV_ENABLE_HEAP_PROFILE leaves compute-node.PID.N.iN.heap"
+is "$("$cairn" run -q --active --period 16K -- printf '<%s>' one --two '' 2>/dev/null)" '<one><--two><>' "run passes the arguments on, and nothing else"
 "$cairn" run -q -- sh -c 'kill -9 $$' 2>/dev/null
 is $? 137 "a command that is killed"
 "$cairn" run -q -- "$scratch/nosuch" 2>/dev/null

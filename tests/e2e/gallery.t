@@ -15,9 +15,32 @@ is "$bad" '' 'every picture is XML'
 is "$("$cairn" collapsed "$scratch/dumps/service-2.gprof" 2>/dev/null | sort)" "$(sort "$scratch/dumps/flamegraphs/service-2.collapse")" 'the folded text is that of cairn collapsed'
 is "$("$cairn" collapsed --base "$scratch/dumps/service-1.gprof" "$scratch/dumps/service-2.gprof" 2>/dev/null | sort)" "$(sort "$scratch/dumps/flamegraphs/service-1_vs_service-2_diff.collapse")" 'and so is that of a change'
 is "$(grep -o '<h2>[^<]*' "$scratch/dumps/flamegraphs/index.html" | paste -sd' ')" '<h2>service-1 <h2>service-2 <h2>service-10' 'the page is in the order of time'
+
+# The script of GreptimeDB, by its name: arguments, lines and exit codes.
 rm -r "$scratch/dumps/flamegraphs" && ln -s "$cairn" "$scratch/gen_flamegraph.sh"
-"$scratch/gen_flamegraph.sh" /bin/true "$scratch/dumps" >/dev/null 2>&1
-is "$? $(ls "$scratch/dumps/flamegraphs" | wc -l)" '0 11' 'under the name gen_flamegraph.sh it takes a program and a folder'
+cp tests/fixtures/small.heap "$scratch/dumps/of-another-tool.heap"
+cd "$scratch" || exit 1
+is "$(./gen_flamegraph.sh /bin/true dumps 2>/dev/null)" "Generating flamegraphs in dumps/flamegraphs
+Generating collapse file for dumps/service-1.gprof -> dumps/flamegraphs/service-1.collapse
+Generating flamegraph for dumps/service-1.gprof -> dumps/flamegraphs/service-1.svg
+Generating collapse file for dumps/service-2.gprof -> dumps/flamegraphs/service-2.collapse
+Generating flamegraph for dumps/service-2.gprof -> dumps/flamegraphs/service-2.svg
+Generating diff collapse file for dumps/service-1.gprof vs dumps/service-2.gprof -> dumps/flamegraphs/service-1_vs_service-2_diff.collapse
+Generating diff flamegraph for dumps/service-1.gprof vs dumps/service-2.gprof -> dumps/flamegraphs/service-1_vs_service-2_diff.svg
+Generating collapse file for dumps/service-10.gprof -> dumps/flamegraphs/service-10.collapse
+Generating flamegraph for dumps/service-10.gprof -> dumps/flamegraphs/service-10.svg
+Generating diff collapse file for dumps/service-2.gprof vs dumps/service-10.gprof -> dumps/flamegraphs/service-2_vs_service-10_diff.collapse
+Generating diff flamegraph for dumps/service-2.gprof vs dumps/service-10.gprof -> dumps/flamegraphs/service-2_vs_service-10_diff.svg
+Flamegraph generation complete." 'gen_flamegraph.sh BINARY DIR says what it makes, of the files called .gprof'
+is "$(ls dumps/flamegraphs | wc -l)" 11 'and that is there'
+script() { ./gen_flamegraph.sh "$@" 2>&1; echo "$?"; }
+mkdir none
+is "$(script)" $'Usage: ./gen_flamegraph.sh <binary_path> <gprof_directory>\n1' 'its usage'
+is "$(script ./nothing dumps)" $'Error: Binary file not found at ./nothing\n1' 'a program that is not there'
+is "$(script /bin/true nowhere)" $'Error: gprof directory not found at nowhere\n1' 'a folder that is not there'
+is "$(script /bin/true none)" $'Generating flamegraphs in none/flamegraphs\nNo .gprof files found in none\n0' 'a folder without such files'
+cd "$root" || exit 1
+
 mkdir "$scratch/odd" && cp tests/fixtures/small.heap "$scratch/odd/a<b>\"&.heap" && printf 'heap_v2/524288\nbroken' >"$scratch/odd/cut.heap"
 "$cairn" gallery "$scratch/odd" >/dev/null 2>"$scratch/error"
 holds 'odd names are escaped on the page' grep -q '<h2>a&lt;b&gt;&quot;&amp;</h2>' "$scratch/odd/flamegraphs/index.html"

@@ -1,5 +1,5 @@
-"""read-page.py FILE: what a page of `cairn html` holds, as JSON: the facts, each function's self and total as its call tree has them, and how
-the values split. Fails where the page is not what it should be: one file, four script elements, a policy that lets only its own script run."""
+"""read-page.py FILE: what a page of `cairn html` or `cairn timeline` holds, as JSON: the facts, each function's self and total as its call tree has them, and how
+the values split. Fails where the page is not what it should be: one file, five script elements, a policy that lets only its own script run."""
 import base64, hashlib, html.parser, json, re, sys, zlib
 
 
@@ -58,10 +58,10 @@ class Numbers:
 page = Page()
 text = open(sys.argv[1], "rb").read().decode("utf-8")
 page.feed(text)
-assert [name for name, _ in page.scripts] == ["facts", "tree", "split", None], page.scripts
-digest = base64.b64encode(hashlib.sha256(page.scripts[3][1].encode()).digest()).decode()
+assert [name for name, _ in page.scripts] == ["facts", "tree", "split", "film", None], page.scripts
+digest = base64.b64encode(hashlib.sha256(page.scripts[4][1].encode()).digest()).decode()
 assert f"script-src 'sha256-{digest}'" in page.policy and "default-src 'none'" in page.policy, page.policy
-assert not re.search(r"url\(|@import|https?://(?!www\.w3\.org/2000/svg)", page.scripts[3][1]), "asks the network for something"
+assert not re.search(r"url\(|@import|https?://(?!www\.w3\.org/2000/svg)", page.scripts[4][1]), "asks the network for something"
 facts = json.loads(page.scripts[0][1])
 
 tree = Numbers(page.scripts[1][1], facts)
@@ -75,6 +75,7 @@ names, files, lines, modules = (tree.column(functions) for _ in range(4))
 nodes = tree.number()
 steps, func = tree.column(nodes), tree.column(nodes)
 value, objects, base = tree.weights(nodes)
+sample = tree.column(nodes) if facts["errors"] else []
 parent, path, depth = [-1], [0], 0
 for i in range(1, nodes):
     depth += 1 - steps[i]
@@ -99,18 +100,33 @@ if facts["folded"]:
     exact = {strings[names[f]]: {"self": selves[0][f], "total": totals[0][f]} for f in range(functions)}
 assert tree.at == len(tree.bytes), "bytes are left over"
 
-split = Numbers(page.scripts[2][1], facts)
-groups = split.number()
-thread, size = split.column(groups), split.column(groups)
-counts = split.column(nodes)
-group = split.column(sum(counts))
-parts = split.weights(sum(counts))[0]
-threads, sizes = {}, {}
-for g, v in zip(group, parts):
-    t = facts["threads"][thread[g]]
-    threads[t["name"] or t["id"]] = threads.get(t["name"] or t["id"], 0) + v
-    sizes[size[g]] = sizes.get(size[g], 0) + v
-assert split.at == len(split.bytes), "bytes are left over"
+threads, sizes, dumps = {}, {}, []
+if "film" in facts:
+    # What each function holds itself at each dump.
+    film, points = Numbers(page.scripts[3][1], facts), len(facts["film"]["seconds"])
+    step, used, node = film.number(), film.number(), 0
+    dumps = [{"total": 0, "functions": {}} for _ in range(points)]
+    for _ in range(used):
+        node += film.number()
+        name, level = strings[names[func[node] - 1]] if func[node] else None, 0
+        for dump, more in zip(dumps, film.column(points)):
+            level += -(more + 1) // 2 if more % 2 else more // 2
+            assert level >= 0, "less than nothing"
+            dump["total"] += level * step
+            dump["functions"][name] = dump["functions"].get(name, 0) + level * step
+    assert film.at == len(film.bytes), "bytes are left over"
+else:
+    split = Numbers(page.scripts[2][1], facts)
+    groups = split.number()
+    thread, size = split.column(groups), split.column(groups)
+    counts = split.column(nodes)
+    group = split.column(sum(counts))
+    parts = split.weights(sum(counts))[0]
+    for g, v in zip(group, parts):
+        t = facts["threads"][thread[g]]
+        threads[t["name"] or t["id"]] = threads.get(t["name"] or t["id"], 0) + v
+        sizes[size[g]] = sizes.get(size[g], 0) + v
+    assert split.at == len(split.bytes), "bytes are left over"
 sums.pop(None, None)
-json.dump({"title": page.title, "facts": facts, "nodes": nodes, "total": total[0], "functions": sums, "exact": exact, "threads": threads, "sizes": sizes,
+json.dump({"title": page.title, "facts": facts, "nodes": nodes, "total": total[0], "functions": sums, "exact": exact, "threads": threads, "sizes": sizes, "dumps": dumps, "sample": sample,
            "depth": max(len(a) for a in above), "files": sorted({strings[f] for f in files})}, sys.stdout)

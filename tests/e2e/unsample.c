@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { small_count = 4000, small_size = 64, large_count = 60, large_size = 5120, mixed_count = 500 };
+enum { small_count = 4000, small_size = 64, large_count = 60, large_size = 5120, few_count = 300, few_size = 96, mixed_count = 500 };
 
-static void *kept[small_count + large_count + 2 * mixed_count];
+static void *kept[small_count + large_count + few_count + 2 * mixed_count];
 static size_t kept_count;
 
 #define SITE __attribute__((noinline, noipa))
@@ -25,6 +25,13 @@ SITE static void allocate_large(void)
 		kept[kept_count++] = malloc(large_size);
 }
 
+/* Seven samples, more or less. */
+SITE static void allocate_few(void)
+{
+	for (int i = 0; i < few_count; i++)
+		kept[kept_count++] = malloc(few_size);
+}
+
 /* Two sizes from one place: where a mean size would mislead. */
 SITE static void allocate_mixed(void)
 {
@@ -35,7 +42,8 @@ SITE static void allocate_mixed(void)
 int main(int argc, char **argv)
 {
 	int trials = argc > 2 ? atoi(argv[2]) : 0;
-	printf("allocate_small %d\nallocate_large %d\nallocate_mixed %d\n", small_count * small_size, large_count * large_size, mixed_count * (32 + 2048));
+	printf("allocate_small %d\nallocate_large %d\nallocate_few %d\nallocate_mixed %d\n", small_count * small_size, large_count * large_size,
+	       few_count * few_size, mixed_count * (32 + 2048));
 	for (int trial = 0; trial < trials; trial++) {
 		char path[4096];
 		const char *name = path;
@@ -45,6 +53,7 @@ int main(int argc, char **argv)
 			return 1;
 		allocate_small();
 		allocate_large();
+		allocate_few();
 		allocate_mixed();
 		if (mallctl("prof.dump", NULL, NULL, &name, sizeof name) != 0)
 			return 1;

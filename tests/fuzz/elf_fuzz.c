@@ -1,5 +1,6 @@
 /* elf_fuzz.c - any bytes as an ELF file, and as a module of which some addresses are asked.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "symbol/jemalloc.h"
 #include "symbol/lookup.h"
 
 #include <stdlib.h>
@@ -17,6 +18,11 @@ static void read_everything(const struct cairn_elf *elf)
 	cairn_elf_debugdata(elf);
 	cairn_elf_address_of(elf, 0x1000, &number);
 	cairn_elf_offset_of(elf, 0x1000, &number);
+	struct cairn_elf_jemalloc jemalloc;
+	cairn_elf_jemalloc(elf, &jemalloc);
+	if (cairn_elf_jemalloc_symbol(elf, &jemalloc, "malloc_conf", &number))
+		cairn_elf_pointed_text(elf, number);
+	cairn_elf_pointed_text(elf, 0x1000);
 	struct cairn_elf_symbols symbols = cairn_elf_symbols(elf, ".dynsym");
 	struct cairn_elf_symbol symbol;
 	size_t letters = 0;

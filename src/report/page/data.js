@@ -23,19 +23,25 @@
  * @property {boolean} objects
  * @property {boolean} change
  * @property {boolean} base
+ * @property {boolean} errors how far numbers may be off is known
  * @property {number} folded
  * @property {{name: string, id: string}[]} threads
  * @property {string[]} warnings
  * @property {string[]} filters
  * @property {Series} [series] where the page was made from several dumps
+ * @property {FilmFacts} [film] where it holds every one of them
  */
 
 /** @typedef {{name: string, caller: string, perHour: number, share: number, confidence: number, now: number}} Growth */
 /** @typedef {{seconds: number[], totals: number[], growth: Growth[]}} Series */
 
+/** @typedef {{name: string, leaf: string, values: number[]}} Layer */
+/** @typedef {{start: number, seconds: number[], totals: number[], resident: number[], limit: number[], runs: number[], layers: Layer[]}} FilmFacts */
+
 /**
- * What nodes, functions or parts of them hold: one number for each, by index.
- * @typedef {{value: Float64Array, objects: Float64Array, base: Float64Array}} Weights
+ * What nodes, functions or parts of them hold: one number for each, by index. Variance and skew say how far the value may be off
+ * (profile/unsample.h); all 0 where that is not known.
+ * @typedef {{value: Float64Array, objects: Float64Array, base: Float64Array, variance: Float64Array, skew: Float64Array}} Weights
  */
 
 /** @typedef {{name: string, file: string, line: number, module: string}} Func */
@@ -47,13 +53,62 @@
 
 /** What functions hold themselves, and with all they call. @typedef {{self: Weights, total: Weights}} Sums */
 
-/** @typedef {{functions: Func[], parent: Int32Array, func: Int32Array, self: Weights, sums: Sums | null}} Data */
+/** SAMPLE is the weight of one sample at each node. @typedef {{functions: Func[], parent: Int32Array, func: Int32Array, self: Weights, sample: Float64Array, sums: Sums | null}} Data */
 
 const facts = /** @type {Facts} */ (JSON.parse(document.getElementById("facts")?.textContent ?? "{}"));
 
 /** @param {number} count @returns {Weights} */
 function emptyWeights(count) {
-	return {value: new Float64Array(count), objects: new Float64Array(count), base: new Float64Array(count)};
+	const column = () => new Float64Array(count);
+	return {value: column(), objects: column(), base: column(), variance: column(), skew: column()};
+}
+
+/** @param {Weights} weights @param {(column: Float64Array) => Float64Array} change @returns {Weights} */
+function mapWeights({value, objects, base, variance, skew}, change) {
+	return {value: change(value), objects: change(objects), base: change(base), variance: change(variance), skew: change(skew)};
+}
+
+/** Adds what MORE has at FROM to what SUM has at TO. @param {Weights} sum @param {number} to @param {Weights} more @param {number} from */
+function addWeights(sum, to, more, from) {
+	sum.value[to] += more.value[from];
+	sum.objects[to] += more.objects[from];
+	sum.base[to] += more.base[from];
+	sum.variance[to] += more.variance[from];
+	sum.skew[to] += more.skew[from];
+}
+
+/** Fills in how far values may be off, by the weight of one sample of each. @param {Weights} weights @param {Float64Array} sample */
+function spread({value, base, variance, skew}, sample) {
+	for (let i = 0; i < sample.length; i++) {
+		variance[i] = (value[i] + 2 * base[i]) * sample[i];
+		skew[i] = variance[i] * sample[i];
+	}
+}
+
+/**
+ * Where the truth of a value is with a chance of 95 %, as profile/unsample.c has it.
+ * @param {number} value @param {number} variance @param {number} skew @returns {[number, number]}
+ */
+function interval(value, variance, skew) {
+	const sigmas = 1.959964, weight = variance > 0 ? skew / variance : 0;
+	if (facts.base) {
+		const reach = sigmas * Math.sqrt(variance + weight * weight);
+		return [value - reach, value + reach];
+	}
+	const count = weight > 0 ? variance / (weight * weight) : Infinity, reach = sigmas * Math.sqrt(variance);
+	if (count > 1e8)
+		return [value - reach, value + reach];
+	const quantile = (/** @type {number} */ at) => {
+		const shape = count + 0.5, root = 1 - 1 / (9 * shape) + at / (3 * Math.sqrt(shape));
+		return root > 0 ? shape * root ** 3 : 0;
+	};
+	return [Math.max(0, value + weight * (quantile(-sigmas) - count)), value + weight * (quantile(sigmas) - count)];
+}
+
+/** Whether a change may be due to sampling alone. @param {number} value @param {number} variance @param {number} skew */
+function isNoise(value, variance, skew) {
+	const [low, high] = interval(value, variance, skew);
+	return facts.base && facts.errors && value !== 0 && low <= 0 && high >= 0;
 }
 
 /** Numbers of seven bits a byte, the lowest first. */
@@ -141,19 +196,19 @@ async function readTree() {
 	}
 	parent[0] = -1;
 	const func = reader.column(new Int32Array(count)), self = reader.weights(count);
+	const sample = facts.errors ? reader.column(new Float64Array(count)).map((weight) => weight / 16) : new Float64Array(count);
+	spread(self, sample);
 	const sums = facts.folded > 0 ? {self: shifted(reader.weights(functionCount)), total: shifted(reader.weights(functionCount))} : null;
-	return {functions, parent, func, self, sums};
+	return {functions, parent, func, self, sample, sums};
 }
 
 /** The same weights one place further on: function 0 is that of smaller stacks. @param {Weights} weights @returns {Weights} */
 function shifted(weights) {
-	/** @param {Float64Array} from */
-	const shift = (from) => {
+	return mapWeights(weights, (from) => {
 		const to = new Float64Array(from.length + 1);
 		to.set(from, 1);
 		return to;
-	};
-	return {value: shift(weights.value), objects: shift(weights.objects), base: shift(weights.base)};
+	});
 }
 
 /** @param {number} nodeCount @returns {Promise<Split>} */

@@ -4,29 +4,27 @@
 
 /** @param {Page} page */
 function showHead(page) {
-	const {tree, data} = page, base = tree.total.base[0], process = facts.process.slice(facts.process.lastIndexOf("/") + 1);
+	const {film} = facts;
+	const {tree} = page, process = facts.process.slice(facts.process.lastIndexOf("/") + 1);
 	element("title").textContent = facts.title || process || (/space|objects/.test(facts.type) ? "Memory profile" : "Profile");
-	const total = element("total");
-	total.append(make("strong", facts.change ? (facts.shown < 0 ? "down" : "up") : "", signed(facts.shown)));
-	const words = {inuse_space: "live memory", inuse_objects: "live objects", alloc_space: "allocated so far", alloc_objects: "objects allocated so far"};
-	const what = /** @type {Record<string, string>} */ (words)[facts.type] ?? facts.type;
-	total.append(facts.base ? ` change of ${what}, from ${human(base)} to ${human(base + facts.shown)}` : ` ${what}`);
-	if (facts.objects && !facts.change)
-		total.append(` in ${humanObjects(tree.total.objects[0])}`);
 	/** @type {[string, string][]} */
-	const list = [["Process", facts.process + (facts.pid ? `, ${facts.pid}` : "")], ["Format", facts.format]];
+	const list = [["Process", [facts.process, facts.pid].filter(Boolean).join(", ")], ["Format", facts.format]];
 	const period = facts.unit === "bytes" ? humanBytes(facts.period, true) : human(facts.period);
 	if (facts.period > 1)
 		list.push(["Sampling", `one sample per ${period}${facts.mixedPeriods ? ", several periods" : ""}`]);
-	if (facts.samples)
+	if (facts.samples && !film)
 		list.push(["Samples", "about " + humanCount(facts.samples)]);
-	if (facts.time)
+	if (film)
+		list.push(["Dumps", `${film.seconds.length} in ${humanTime(film.seconds.at(-1) ?? 0)}` + (film.runs.at(-1) ? `, ${(film.runs.at(-1) ?? 0) + 1} runs` : "")],
+			["First taken", new Date(film.start).toISOString().slice(0, 19).replace("T", " ") + " UTC"]);
+	else if (facts.time)
 		list.push(["Taken", new Date(facts.time).toISOString().slice(0, 19).replace("T", " ") + " UTC"]);
-	if (facts.shown !== facts.total)
+	if (facts.shown !== facts.total && !film)
 		list.push(["Shown", `${human(facts.shown)} of ${human(facts.total)}`]);
-	list.push(["Without a name", facts.unnamed ? `${human(facts.unnamed)} (${percent(facts.unnamed, tree.size[0])})` : "nothing"]);
+	const unnamed = percent(facts.unnamed, film ? facts.total : tree.size[0]);
+	list.push(["Without a name", !facts.unnamed ? "nothing" : film ? unnamed : `${human(facts.unnamed)} (${unnamed})`]);
 	if (facts.folded)
-		list.push(["Smaller stacks", percent(facts.folded, tree.size[0]) + " not told apart"]);
+		list.push(["Smaller stacks", percent(facts.folded, film ? facts.total : tree.size[0]) + " not told apart"]);
 	facts.filters.forEach((text) => list.push(["Filter", text]));
 	element("facts-list").append(...list.filter(([, value]) => value).map(([name, value]) => {
 		const item = make("div");
@@ -35,10 +33,23 @@ function showHead(page) {
 	}));
 	element("warnings").hidden = facts.warnings.length === 0;
 	element("warnings").append(...facts.warnings.map((text) => make("p", "notice", text)));
+	element("help-film").hidden = !film;
+	element("tab-threads").hidden = element("tab-sizes").hidden = film !== undefined;
+	element("footer").textContent = `Made by Cairn ${facts.version}. Everything is in this file; it asks nobody for anything.`;
+}
+
+/** How much there is in all, or by how much it changed: of a film, of what was chosen. @param {Page} page */
+function showTotal(page) {
+	const {tree} = page, base = tree.total.base[0], shown = facts.film ? tree.total.value[0] : facts.shown;
+	const words = {inuse_space: "live memory", inuse_objects: "live objects", alloc_space: "allocated so far", alloc_objects: "objects allocated so far"};
+	const what = /** @type {Record<string, string>} */ (words)[facts.type] ?? facts.type, parts = [];
+	parts.push(facts.base ? ` change of ${what}, from ${human(base)} to ${human(base + shown)}` : ` ${what}`);
+	if (facts.objects && !facts.change)
+		parts.push(` in ${humanObjects(tree.total.objects[0])}`);
+	element("total").replaceChildren(make("strong", facts.change ? (shown < 0 ? "down" : "up") : "", signed(shown)), ...parts);
 	element("widths").hidden = element("legend").hidden = !facts.base;
 	element("help-change").hidden = !facts.change;
-	element("footer").textContent = `Made by Cairn ${facts.version}. Everything is in this file; it asks nobody for anything.`;
-	showGlance(page, data);
+	showGlance(page, page.data);
 }
 
 /** @typedef {{func: number, name: string, amount: string, share: number, more: string[]}} Glance */
@@ -50,7 +61,7 @@ function showGlance(page, data) {
 	const watched = `${facts.series?.totals.length} dumps in ${humanTime(facts.series?.seconds.at(-1) ?? 0)}`;
 	element("glance-title").textContent = growth.length ? "What keeps growing, by " + watched
 		: facts.change ? "What grew most" : facts.unit === "nanoseconds" ? "Where most of it is spent" : "Who holds most";
-	element("glance-list").append(...glances.map((glance) => {
+	element("glance-list").replaceChildren(...glances.map((glance) => {
 		const item = make("li"), button = make("button");
 		button.append(make("span", "name", glance.name), make("span", growth.length || facts.change ? "amount up" : "amount", glance.amount),
 			make("span", "share", percent(glance.share, 1) + (growth.length ? " of the growth" : "")),
@@ -77,7 +88,7 @@ function growingGlances(data) {
 /** @param {Page} page @param {Data} data @returns {Glance[]} */
 function largestGlances(page, data) {
 	const {self} = page.wholeSums, most = 3, worth = 0.02, whole = page.tree.size[0];
-	const order = Array.from(self.value.keys()).slice(1).filter((func) => self.value[func] > worth * whole)
+	const order = Array.from(self.value.keys()).slice(1).filter((func) => self.value[func] > worth * whole && !isNoise(self.value[func], self.variance[func], self.skew[func]))
 		.sort((a, b) => self.value[b] - self.value[a]).slice(0, most);
 	return order.map((func) => {
 		const value = self.value[func], objects = self.objects[func], caller = aroundBoxes(page.tree, func).up.children()[0];

@@ -14,6 +14,7 @@
  * @property {"change" | "now"} widths
  * @property {"functions" | "threads" | "sizes"} tab
  * @property {string} sort
+ * @property {Span | null} range of a film; null for the whole
  */
 
 /** @template {HTMLElement} [T=HTMLElement] @param {string} id @returns {T} */
@@ -23,6 +24,15 @@ const element = (id) => /** @type {T} */ (document.getElementById(id));
 function readFilter(text) {
 	const colon = text.indexOf(":");
 	return {kind: /** @type {Filter["kind"]} */ (text.slice(0, colon)), text: text.slice(colon + 1)};
+}
+
+/** The range "3-17", or the one dump "3", within the dumps there are. @param {string | null} text @returns {Span | null} */
+function readRange(text) {
+	const last = (facts.film?.seconds.length ?? 0) - 1, match = /^(\d+)(?:-(\d+))?$/.exec(text ?? "");
+	if (!match || last < 0)
+		return null;
+	const from = Math.min(last, Number(match[1])), to = Math.min(last, Number(match[2] ?? match[1]));
+	return {from: Math.min(from, to), to: Math.max(from, to)};
 }
 
 /** @returns {State} */
@@ -38,6 +48,7 @@ function readState() {
 		widths: query.get("widths") === "now" ? "now" : "change",
 		tab: tab === "threads" || tab === "sizes" ? tab : "functions",
 		sort: query.get("sort") ?? "self",
+		range: readRange(query.get("range")),
 	};
 }
 
@@ -59,22 +70,27 @@ function writeState(state) {
 		query.set("tab", state.tab);
 	if (state.sort !== "self")
 		query.set("sort", state.sort);
+	if (state.range)
+		query.set("range", state.range.from === state.range.to ? String(state.range.to) : state.range.from + "-" + state.range.to);
 	return "#" + query.toString();
 }
 
 class Page {
-	/** @param {Data} data */
-	constructor(data) {
+	/** @param {Data} data @param {Film | null} film */
+	constructor(data, film) {
 		this.data = data;
+		this.film = film;
+		this.rangeKey = film ? "" : "all";
 		this.state = readState();
 		this.shown = /** @type {string | null} */ (null);
 		this.split = /** @type {Split | null} */ (null);
 		this.tree = refine(data, null, [], true);
-		this.treeKey = "[]change";
+		this.treeKey = "[]change" + this.rangeKey;
 		this.found = /** @type {Uint8Array | null} */ (null);
 		this.searchKey = this.treeKey;
-		this.sums = data.sums ?? this.tree.sums(data.functions.length);
-		this.wholeSums = this.sums;
+		this.wholeSums = this.sumUp();
+		this.sums = this.wholeSums;
+		this.chart = facts.film ? new Chart(facts.film, (range) => this.go({range, zoom: []}), (leaf) => this.selectNamed(leaf)) : null;
 		this.menuBox = /** @type {Box | null} */ (null);
 		this.box = /** @type {Box} */ (callsBox(this.tree));
 		this.boxKey = "";
@@ -98,6 +114,22 @@ class Page {
 			sort: (key) => this.go({sort: key}),
 		});
 		this.listen();
+	}
+
+	/** Self and total of each function, of everything: as the page says it, where its tree does not hold every stack. */
+	sumUp() {
+		const {sums} = this.data;
+		if (sums && !this.film && !facts.errors)
+			return sums;
+		const own = this.tree.sums(this.data.functions.length);
+		return sums && !this.film ? {self: {...sums.self, variance: own.self.variance, skew: own.self.skew}, total: sums.total} : own;
+	}
+
+	/** @param {string} name of a function */
+	selectNamed(name) {
+		const func = this.data.functions.findIndex((at, i) => i > 0 && at.name === name);
+		if (func > 0)
+			this.go({selected: func, view: "around", zoom: []});
 	}
 
 	/** @param {Box} box */
@@ -128,6 +160,7 @@ class Page {
 			this.split = await readSplit(this.data.parent.length);
 		if (wanted !== writeState(this.state))
 			return;
+		this.showRange();
 		this.showTree();
 		this.showPicture();
 		this.showSearch();
@@ -135,8 +168,27 @@ class Page {
 		this.showTable();
 	}
 
+	/** Makes the page one of what is chosen on the chart. */
+	showRange() {
+		const {film, chart, data} = this;
+		if (!film || !chart)
+			return;
+		const range = this.state.range ?? {from: 0, to: film.points - 1}, key = range.from + "-" + range.to;
+		chart.show(range);
+		if (key === this.rangeKey)
+			return;
+		this.rangeKey = key;
+		facts.base = facts.change = range.from !== range.to;
+		film.fill(range, data.self);
+		spread(data.self, data.sample);
+		this.tree = refine(data, null, [], this.state.widths === "change");
+		this.treeKey = "[]" + this.state.widths + key;
+		this.sums = this.wholeSums = this.sumUp();
+		showTotal(this);
+	}
+
 	showTree() {
-		const {state} = this, key = JSON.stringify(state.filters) + state.widths;
+		const {state} = this, key = JSON.stringify(state.filters) + state.widths + this.rangeKey;
 		if (key === this.treeKey)
 			return;
 		this.treeKey = key;
@@ -177,7 +229,7 @@ class Page {
 		const nothing = element("nothing");
 		nothing.hidden = this.root.size > 0;
 		nothing.textContent = state.filters.length ? "The filters leave nothing. Remove one of them to see more."
-			: facts.change ? "Nothing changed between the two profiles." : "There is no memory in this profile.";
+			: facts.change ? "Nothing changed in between." : "There is no memory in this profile.";
 		this.detail(this.resting());
 	}
 
@@ -354,6 +406,12 @@ class Page {
 			: [["Total", human(box.value)], ["Share", percent(box.size, whole)]];
 		if (facts.base)
 			figures.push(["Before", human(box.base)], ["Now", human(present(box.value, box.base))]);
+		if (facts.errors && box.variance > 0) {
+			const [low, high] = interval(box.value, box.variance, box.skew);
+			figures.push(["95 %", `${signed(low)} to ${signed(high)}`]);
+			if (box.isNoise())
+				figures.push(["Noise", "sampling may explain it"]);
+		}
 		if (box.selfValue)
 			figures.push([facts.change ? "Its own change" : "Self", signed(box.selfValue)]);
 		if (facts.objects && box.objects)
@@ -437,8 +495,11 @@ let livePage;
 async function start() {
 	if (typeof DecompressionStream === "undefined")
 		throw new Error("This page needs a browser of 2023 or later.");
-	livePage = new Page(await readTree());
+	const data = await readTree(), film = facts.film ? await readFilm(facts.film) : null;
+	element("timeline").hidden = !film;
+	livePage = new Page(data, film);
 	showHead(livePage);
+	showTotal(livePage);
 	await livePage.show(livePage.state);
 	document.documentElement.dataset.ready = "yes";
 }

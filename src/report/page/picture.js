@@ -276,7 +276,7 @@ class Picture {
 	changeColor(box) {
 		const most = Math.max(Math.abs(box.value + box.base), Math.abs(box.base), 1), strength = Math.min(1, Math.abs(box.value) / most);
 		const hue = box.value < 0 ? 213 : 8, {shade} = this.tone(box.func);
-		if (strength < 0.02)
+		if (strength < 0.02 || box.isNoise())
 			return this.dark ? `hsl(40 4% ${29 + shade}%)` : `hsl(40 10% ${88 + shade / 2}%)`;
 		return this.dark ? `hsl(${hue} ${20 + 40 * strength}% ${30 + shade / 2 + 8 * strength}%)`
 			: `hsl(${hue} ${45 + 40 * strength}% ${91 + shade / 2 - 18 * strength}%)`;

@@ -181,11 +181,11 @@ class FunctionTable {
 		row.append(cell);
 		for (const column of columns) {
 			const value = column.of(func), number = make("td", value ? "" : "blank");
-			const text = column.text(value);
-			number.append(value ? make("span", facts.change && column.bar ? (value < 0 ? "down" : "up") : "", text) : make("span", "none", "–"));
+			const text = column.text(value), noise = column.bar && isNoise(value, this.sums.self.variance[func], this.sums.self.skew[func]);
+			number.append(value ? make("span", noise ? "noise" : facts.change && column.bar ? (value < 0 ? "down" : "up") : "", (noise ? "~ " : "") + text) : make("span", "none", "–"));
 			number.setAttribute("data-title", column.title);
 			if (column.bar && value) {
-				number.title = percent(value, this.whole);
+				number.title = percent(value, this.whole) + (noise ? ", within the noise of sampling" : "");
 				number.append(makeBar(value / most));
 			}
 			row.append(number);

@@ -20,7 +20,7 @@ class Tree {
 		this.func = func;
 		this.self = self;
 		this.size = new Float64Array(this.count);
-		this.total = {value: self.value.slice(), objects: self.objects.slice(), base: self.base.slice()};
+		this.total = mapWeights(self, (column) => column.slice());
 		this.firstChild = new Int32Array(this.count).fill(-1);
 		this.nextSibling = new Int32Array(this.count).fill(-1);
 		for (let i = 0; i < this.count; i++) {
@@ -30,9 +30,7 @@ class Tree {
 		this.selfSize = this.size.slice();
 		for (let i = this.count - 1; i > 0; i--) {
 			const above = parent[i];
-			this.total.value[above] += this.total.value[i];
-			this.total.objects[above] += this.total.objects[i];
-			this.total.base[above] += this.total.base[i];
+			addWeights(this.total, above, this.total, i);
 			this.size[above] += this.size[i];
 			this.nextSibling[i] = this.firstChild[above];
 			this.firstChild[above] = i;
@@ -69,14 +67,9 @@ class Tree {
 		const self = emptyWeights(functionCount), total = emptyWeights(functionCount), active = new Int32Array(functionCount);
 		this.walk((node) => {
 			const func = this.func[node];
-			self.value[func] += this.self.value[node];
-			self.objects[func] += this.self.objects[node];
-			self.base[func] += this.self.base[node];
-			if (active[func]++ === 0) {
-				total.value[func] += this.total.value[node];
-				total.objects[func] += this.total.objects[node];
-				total.base[func] += this.total.base[node];
-			}
+			addWeights(self, func, this.self, node);
+			if (active[func]++ === 0)
+				addWeights(total, func, this.total, node);
 		}, (node) => { active[this.func[node]]--; });
 		return {self, total};
 	}
@@ -144,11 +137,11 @@ function refine(data, split, filters, byChange) {
 	if (filters.length === 0)
 		return new Tree(data.parent, data.func, data.self, byChange);
 	const self = split && (threads.length || sizes.length) ? chosen(data, split, threads, sizes)
-		: {value: data.self.value.slice(), objects: data.self.objects.slice(), base: data.self.base.slice()};
+		: mapWeights(data.self, (column) => column.slice());
 	const passed = passing(data, filters);
 	for (let i = 0; i < passed.length; i++)
 		if (!passed[i])
-			self.value[i] = self.objects[i] = self.base[i] = 0;
+			self.value[i] = self.objects[i] = self.base[i] = self.variance[i] = self.skew[i] = 0;
 	return hide.length ? without(data, self, hide, byChange) : new Tree(data.parent, data.func, self, byChange);
 }
 
@@ -184,11 +177,9 @@ function chosen(data, split, threads, sizes) {
 		(!threads.length || threads.includes(thread)) && (!sizes.length || sizes.includes(split.size[group])));
 	for (let i = 0; i < data.parent.length; i++)
 		for (let at = split.first[i]; at < split.first[i + 1]; at++)
-			if (wanted[split.group[at]]) {
-				self.value[i] += split.weights.value[at];
-				self.objects[i] += split.weights.objects[at];
-				self.base[i] += split.weights.base[at];
-			}
+			if (wanted[split.group[at]])
+				addWeights(self, i, split.weights, at);
+	spread(self, data.sample);
 	return self;
 }
 
@@ -221,13 +212,11 @@ function without(data, self, hide, byChange) {
 				place[i] = node;
 			}
 		}
-		kept.value[place[i]] += self.value[i];
-		kept.objects[place[i]] += self.objects[i];
-		kept.base[place[i]] += self.base[i];
+		addWeights(kept, place[i], self, i);
 	}
 	const length = parent.length;
 	return new Tree(Int32Array.from(parent), Int32Array.from(func),
-		{value: kept.value.subarray(0, length), objects: kept.objects.subarray(0, length), base: kept.base.subarray(0, length)}, byChange);
+		mapWeights(kept, (column) => column.subarray(0, length)), byChange);
 }
 
 /* Boxes. */
@@ -241,9 +230,23 @@ class Box {
 		this.func = func;
 		/** @type {number} */
 		this.depth = above ? above.depth + 1 : 0;
-		this.size = this.value = this.objects = this.base = this.selfValue = 0;
+		this.size = this.value = this.objects = this.base = this.variance = this.skew = this.selfValue = 0;
 		/** @type {Box[] | null} */
 		this.below = null;
+	}
+
+	/** @param {Weights} weights @param {number} node */
+	addWeight(weights, node) {
+		this.value += weights.value[node];
+		this.objects += weights.objects[node];
+		this.base += weights.base[node];
+		this.variance += weights.variance[node];
+		this.skew += weights.skew[node];
+	}
+
+	/** Whether its change may be due to sampling alone. */
+	isNoise() {
+		return isNoise(this.value, this.variance, this.skew);
 	}
 
 	/** The largest first. @returns {Box[]} */
@@ -282,9 +285,7 @@ class DownBox extends Box {
 		const {tree} = this;
 		this.nodes.push(node);
 		this.size += tree.size[node];
-		this.value += tree.total.value[node];
-		this.objects += tree.total.objects[node];
-		this.base += tree.total.base[node];
+		this.addWeight(tree.total, node);
 		this.selfValue += tree.self.value[node];
 	}
 
@@ -326,13 +327,11 @@ class UpBox extends Box {
 
 	/** @param {number} node @param {number} next */
 	add(node, next) {
-		const {tree} = this, weights = this.ofSelf ? tree.self : tree.total;
+		const {tree} = this;
 		this.nodes.push(node);
 		this.next.push(next);
 		this.size += (this.ofSelf ? tree.selfSize : tree.size)[node];
-		this.value += weights.value[node];
-		this.objects += weights.objects[node];
-		this.base += weights.base[node];
+		this.addWeight(this.ofSelf ? tree.self : tree.total, node);
 	}
 
 	/** @override */

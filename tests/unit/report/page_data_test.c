@@ -97,7 +97,7 @@ static void test_tree(void)
 	struct cairn_page_data data;
 	struct page page;
 	fixture_make(&fixture, "main;a 3\nmain;b;c 5\nmain;b 1\nother 2\n", NULL);
-	cairn_page_data_make(&data, &fixture.view, 100);
+	cairn_page_data_make(&data, &fixture.view, 100, NULL);
 	read_page(&page, &data, false);
 	is_text(describe(&page), "main 0|main/a 3|main/b 1|main/b/c 5|other 2", "every node with what it holds itself, callers first");
 	is_int(page.left, 0, "and nothing after them");
@@ -113,7 +113,7 @@ static void test_smaller(void)
 	struct cairn_page_data data;
 	struct page page;
 	fixture_make(&fixture, "main;big;deep 1000\nmain;s1;x 1\nmain;s2 2\nmain;s3;y;z 3\n", NULL);
-	cairn_page_data_make(&data, &fixture.view, 4);
+	cairn_page_data_make(&data, &fixture.view, 4, NULL);
 	read_page(&page, &data, false);
 	is_text(describe(&page), "main 0|main/* 6|main/big 0|main/big/deep 1000", "what is small is one node, and no byte is lost");
 	is_near(data.folded, 6, 0, "it is known how much that is");
@@ -135,7 +135,7 @@ static void test_rounding(void)
 	cairn_buffer_text(&text, "\nMAPPED_LIBRARIES:\n");
 	cairn_buffer_byte(&text, '\0');
 	fixture_make(&fixture, text.data, NULL);
-	cairn_page_data_make(&data, &fixture.view, 100);
+	cairn_page_data_make(&data, &fixture.view, 100, NULL);
 	read_page(&page, &data, false);
 	int64_t sum = 0;
 	for (uint64_t i = 0; i < page.nodes; i++)
@@ -154,7 +154,7 @@ static void test_change(void)
 	struct page page;
 	fixture_make(&fixture, "m;grown 7\nm;gone 1\n", NULL);
 	cairn_profile_subtract(&fixture.profile, 1, 0, 6);
-	cairn_page_data_make(&data, &fixture.view, 100);
+	cairn_page_data_make(&data, &fixture.view, 100, NULL);
 	read_page(&page, &data, true);
 	is_text(describe(&page), "m 0|m/gone -5|m/grown 7", "what shrank is negative");
 	is_int(page.base[2], 6, "and has its base");
@@ -169,7 +169,7 @@ static void test_names(void)
 	struct cairn_page_data data;
 	struct page page;
 	fixture_make(&fixture, "</script>;caf\xc3\xa9;bad\xff;turn\xe2\x80\xae 1\n", NULL);
-	cairn_page_data_make(&data, &fixture.view, 100);
+	cairn_page_data_make(&data, &fixture.view, 100, NULL);
 	read_page(&page, &data, false);
 	is_text(page.names[1], "</script>", "a name is kept as it is");
 	is_text(page.names[2], "caf\xc3\xa9", "UTF-8 too");
@@ -185,7 +185,7 @@ static void test_split(void)
 	struct cairn_page_data data;
 	fixture_make(&fixture, "heap_v2/1\n  t*: 3: 3000 [0: 0]\n  t0: 1: 1000 [0: 0] main\n  t7: 2: 2000 [0: 0] worker\n"
 			       "@ 0x1001 0x2001\n  t*: 3: 3000 [0: 0]\n  t0: 1: 1000 [0: 0]\n  t7: 2: 2000 [0: 0]\n\nMAPPED_LIBRARIES:\n", NULL);
-	cairn_page_data_make(&data, &fixture.view, 100);
+	cairn_page_data_make(&data, &fixture.view, 100, NULL);
 	struct reading in = {cairn_buffer_bytes(&data.split)};
 	is_int(data.thread_count, 2, "two threads");
 	is_text(data.threads[1].name.data, "worker", "with their names");

@@ -1,0 +1,24 @@
+#!/bin/sh
+# dump.sh PID: greptime-TIMESTAMP.gprof in the current directory now and whenever the process's memory grew by 20 MB within ten minutes, as
+# GreptimeDB's script of that name does. It ends with the process. A process without Cairn's agent is taken for GreptimeDB, whose own
+# port has the profile.
+# SPDX-License-Identifier: Apache-2.0
+echo "Starting memory monitoring for 'greptime' process..."
+case $1 in
+'')
+	echo "$(date): PID must be provided as a command-line argument."
+	exit 1
+	;;
+*[!0-9]*)
+	echo "$(date): Invalid PID: '$1'. PID must be a number."
+	exit 1
+	;;
+esac
+if [ ! -d "/proc/$1" ]; then
+	echo "$(date): Failed to get memory usage for PID $1."
+	exit 1
+fi
+cairn=$(command -v cairn) || cairn=$(cd "$(dirname "$0")/../../bin" 2>/dev/null && pwd)/cairn
+target=$1
+"$cairn" status "$1" >/dev/null 2>&1 || target=http://localhost:4000/debug/prof/mem
+exec "$cairn" watch --grow 20M --every 10m --file-name 'greptime-%t.gprof' "$target"

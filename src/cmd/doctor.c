@@ -1,0 +1,174 @@
+/* doctor.c - `cairn doctor`: why there is nothing to see, and the one line that fixes it.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/doctor.h"
+
+#include "base/json.h"
+#include "cmd/command.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct options {
+	struct cairn_target_options target;
+	bool json;
+};
+
+static const struct cairn_option table[] = {
+	{0, "json", NULL, "one JSON object instead of lines", CAIRN_OPTION_FLAG, offsetof(struct options, json), 0},
+	{0},
+};
+
+static const struct cairn_option_group groups[] = {
+	{NULL, table, 0},
+	{"the process", cairn_target_option_table, offsetof(struct options, target)},
+	{0},
+};
+
+enum { process = CAIRN_PATIENT_PROCESS, binary = CAIRN_PATIENT_BINARY, dump = CAIRN_PATIENT_DUMP };
+
+/* In the order in which a person would go about it. */
+static const struct check {
+	const char *name;
+	unsigned kinds; /* of patients */
+	cairn_check_look *look;
+} checks[] = {
+	{"agent", process, cairn_check_agent},
+	{"agent's settings", process, cairn_check_settings},
+	{"allocator", process | binary, cairn_check_allocator},
+	{"in use", process, cairn_check_use},
+	{"one allocator", process | binary, cairn_check_single},
+	{"built to profile", process | binary, cairn_check_built},
+	{"environment", process | binary, cairn_check_variable},
+	{"privileges", process, cairn_check_privileges},
+	{"options", process | binary, cairn_check_options},
+	{"enabled", process | binary, cairn_check_enabled},
+	{"active", process, cairn_check_active},
+	{"threads", process, cairn_check_threads},
+	{"period", process, cairn_check_period},
+	{"samples", process, cairn_check_samples},
+	{"dump folder", process, cairn_check_folder},
+	{"unwinder", process, cairn_check_unwinder},
+	{"limits", process, cairn_check_limits},
+	{"memory", process, cairn_check_memory},
+	{"sandbox", process, cairn_check_sandbox},
+	{"container", process, cairn_check_container},
+	{"on disk", process, cairn_check_on_disk},
+	{"build-id", process | binary, cairn_check_build_id},
+	{"names", process | binary, cairn_check_names},
+	{"stacks", process | binary, cairn_check_stacks},
+	{"loading", process | binary, cairn_check_loading},
+	{"samples", dump, cairn_check_dump_samples},
+	{"period", dump, cairn_check_dump_period},
+	{"memory map", dump, cairn_check_dump_maps},
+	{"trailer", dump, cairn_check_dump_trailer},
+	{"coverage", dump, cairn_check_dump_coverage},
+	{"start", dump, cairn_check_dump_start},
+	{"totals", dump, cairn_check_dump_totals},
+	{"names", dump, cairn_check_dump_names},
+};
+
+enum { check_count = sizeof checks / sizeof *checks };
+
+static const char *const level_words[] = {"", "right", "note", "cannot tell", "wrong"};
+static const char *const level_colors[] = {"", "\033[32m", "\033[36m", "\033[33m", "\033[31m"};
+
+void cairn_finding_say(struct cairn_finding *finding, enum cairn_finding_level level, const char *format, ...)
+{
+	va_list arguments;
+	va_start(arguments, format);
+	finding->level = level;
+	vsnprintf(finding->text.text, sizeof finding->text.text, format, arguments);
+	va_end(arguments);
+}
+
+static void write_text(const struct cairn_finding *findings, struct cairn_buffer *out)
+{
+	bool color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+	for (int i = 0; i < check_count; i++) {
+		const struct cairn_finding *finding = &findings[i];
+		if (finding->level == CAIRN_NOTHING)
+			continue;
+		cairn_buffer_format(out, "%s%-11s%s  %-16s  %s\n", color ? level_colors[finding->level] : "", level_words[finding->level],
+				    color ? "\033[0m" : "", checks[i].name, finding->text.text);
+		if (finding->fix)
+			cairn_buffer_format(out, "%11s  %16s  -> %s\n", "", "", finding->fix);
+	}
+}
+
+static void write_json(const struct cairn_patient *patient, const struct cairn_finding *findings, bool good, struct cairn_buffer *out)
+{
+	static const char *const kinds[] = {[process] = "process", [binary] = "binary", [dump] = "dump"};
+	struct cairn_json json = cairn_json(out);
+	cairn_json_open(&json, NULL, '{');
+	cairn_json_text(&json, "name", cairn_bytes_of(patient->name));
+	cairn_json_text(&json, "kind", cairn_bytes_of(kinds[patient->kind]));
+	cairn_json_bool(&json, "right", good);
+	cairn_json_open(&json, "findings", '[');
+	for (int i = 0; i < check_count; i++) {
+		const struct cairn_finding *finding = &findings[i];
+		if (finding->level == CAIRN_NOTHING)
+			continue;
+		cairn_json_open(&json, NULL, '{');
+		cairn_json_text(&json, "check", cairn_bytes_of(checks[i].name));
+		cairn_json_text(&json, "level", cairn_bytes_of(level_words[finding->level]));
+		cairn_json_text(&json, "text", cairn_bytes_of(finding->text.text));
+		if (finding->fix)
+			cairn_json_text(&json, "fix", cairn_bytes_of(finding->fix));
+		else
+			cairn_json_null(&json, "fix");
+		cairn_json_close(&json, '}');
+	}
+	cairn_json_close(&json, ']');
+	cairn_json_close(&json, '}');
+	cairn_buffer_byte(out, '\n');
+}
+
+static int examine(struct cairn_patient *patient, bool as_json)
+{
+	struct cairn_finding findings[check_count] = {0};
+	bool good = true;
+	for (int i = 0; i < check_count; i++) {
+		if (checks[i].kinds & (unsigned)patient->kind)
+			checks[i].look(patient, &findings[i]);
+		good = good && findings[i].level != CAIRN_WRONG;
+	}
+	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
+	if (as_json)
+		write_json(patient, findings, good, &out);
+	else
+		write_text(findings, &out);
+	int code = cairn_say_output(NULL, cairn_buffer_bytes(&out));
+	cairn_buffer_free(&out);
+	return code != CAIRN_EXIT_DONE ? CAIRN_EXIT_USAGE : good ? CAIRN_EXIT_DONE : CAIRN_EXIT_FAILED;
+}
+
+static int run(const void *values, int count, char **operands)
+{
+	const struct options *options = values;
+	struct cairn_error error;
+	struct cairn_patient patient;
+	if (count != 1) {
+		cairn_say_error("'cairn doctor' takes one process, program, library or dump");
+		return CAIRN_EXIT_USAGE;
+	}
+	int code = CAIRN_EXIT_USAGE;
+	if (cairn_patient_see(&patient, operands[0], options->target.token, &error))
+		code = examine(&patient, options->json);
+	else
+		cairn_say_error(error.text);
+	cairn_patient_free(&patient);
+	return code;
+}
+
+const struct cairn_command cairn_command_doctor = {
+	.name = "doctor",
+	.summary = "why there is nothing to see, and the one line that fixes it",
+	.arguments = "TARGET|BINARY|DUMP",
+	.detail = "TARGET is a PID, with or without an agent, the socket of an agent, or a URL; BINARY a program or library.\n"
+		  "Ends with 0 when all is right, 1 when something is wrong, 2 when it could not look.",
+	.groups = groups,
+	.options_size = sizeof(struct options),
+	.run = run,
+};

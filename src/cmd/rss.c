@@ -1,0 +1,355 @@
+/* rss.c - `cairn rss`: resident memory, split until it adds up.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/clock.h"
+#include "agent/memory.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "cmd/command.h"
+#include "cmd/files.h"
+#include "cmd/target.h"
+#include "profile/read.h"
+#include "series/bill_svg.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+struct options {
+	struct cairn_target_options target;
+	const char *output;
+	bool json;
+};
+
+static const struct cairn_option table[] = {
+	{'o', "output", "FILE", "a picture, by the ending of FILE: .svg or .html; else the text goes there", CAIRN_OPTION_TEXT,
+	 offsetof(struct options, output), 0},
+	{0, "json", NULL, "one JSON object instead of a table", CAIRN_OPTION_FLAG, offsetof(struct options, json), 0},
+	{0},
+};
+
+static const struct cairn_option_group groups[] = {
+	{NULL, table, 0},
+	{"the process", cairn_target_option_table, offsetof(struct options, target)},
+	{0},
+};
+
+enum { notes_most = 8, name_room = 300 };
+
+/* Everything known about the process that was named. */
+struct account {
+	struct cairn_bill_facts facts;
+	struct cairn_bill bill;
+	char process[name_room];
+	int pid;
+	int64_t time_ns;
+	char huge_pages[16];
+	uint64_t limit; /* that the process may have, of its control group or the machine; 0 when unknown */
+	struct cairn_error notes[notes_most];
+	size_t note_count;
+};
+
+static struct cairn_error *new_note(struct account *account)
+{
+	return account->note_count < notes_most ? &account->notes[account->note_count++] : NULL;
+}
+
+/* From the text that the agent, or a dump, has. NAME is for messages. */
+static bool take_text(struct account *account, struct cairn_bytes text, const char *name, struct cairn_error *error)
+{
+	struct cairn_trailer trailer;
+	if (!cairn_trailer_read(text, &trailer))
+		return cairn_fail(error,
+				  "%s: no trailer of Cairn's, which says what the process's memory was; dumps made by 'cairn dump' and by "
+				  "the agent have one",
+				  name);
+	if (!cairn_bill_facts_read(&account->facts, &trailer, error))
+		return cairn_fail_within(error, "%s: ", name);
+	if (!trailer.complete)
+		cairn_fail(new_note(account), "the trailer is cut short; what is missing counts as nothing");
+	account->pid = trailer.pid;
+	account->time_ns = trailer.time_ns;
+	snprintf(account->process, sizeof account->process, "%.*s", (int)trailer.executable.length,
+		 trailer.executable.data ? trailer.executable.data : "");
+	struct cairn_bytes huge = cairn_trailer_value(&trailer, "huge_pages");
+	snprintf(account->huge_pages, sizeof account->huge_pages, "%.*s", (int)huge.length, huge.data);
+	account->limit = cairn_trailer_number(&trailer, "limit");
+	struct cairn_profile profile;
+	cairn_profile_init(&profile);
+	if (cairn_profile_sniff(text) == CAIRN_FORMAT_HEAP &&
+	    cairn_profile_read(&profile, text, name, &(struct cairn_read_options){0}, NULL))
+		cairn_bill_facts_profile(&account->facts, &profile, &trailer);
+	cairn_profile_free(&profile);
+	return true;
+}
+
+static uint64_t limit_of(int pid)
+{
+	struct cairn_memory memory;
+	struct cairn_memory_reading reading = {0};
+	struct cairn_error error;
+	if (!cairn_memory_open(&memory, "", pid, &error))
+		return 0;
+	cairn_memory_read(&memory, cairn_clock_ns(), &reading);
+	cairn_memory_close(&memory);
+	return reading.limit;
+}
+
+/* A process without an agent: what the kernel says of it. */
+static bool take_process(struct account *account, int pid, const struct cairn_error *why, struct cairn_error *error)
+{
+	char path[32];
+	if (!cairn_smaps_read(&account->facts.smaps, pid))
+		return errno == ENOENT  ? cairn_fail(error, "%s", why->text)
+		       : errno == ESRCH ? cairn_fail(error, "process %d has no memory: it has ended, or is a thread of the kernel", pid)
+					: cairn_fail_errno(error, "the mappings of process %d cannot be read", pid);
+	account->pid = pid;
+	account->limit = limit_of(pid);
+	account->time_ns = (int64_t)time(NULL) * 1000000000;
+	snprintf(path, sizeof path, "/proc/%d/exe", pid);
+	char *target = realpath(path, NULL);
+	snprintf(account->process, sizeof account->process, "%s", target ? target : "");
+	free(target);
+	cairn_fail(new_note(account), "only the kernel's side: what the allocator has in its pages only the agent can ask. %s", why->text);
+	return true;
+}
+
+static bool take_target(struct account *account, const char *name, const char *token, struct cairn_error *error)
+{
+	struct cairn_target target;
+	struct cairn_buffer body = {0};
+	if (!cairn_target_find(&target, name, token, error)) {
+		struct cairn_error why = *error;
+		return target.pid > 0 && take_process(account, target.pid, &why, error);
+	}
+	bool good = cairn_target_snapshot(&target, &body, error);
+	if (!good) {
+		struct cairn_error why = *error;
+		cairn_buffer_free(&body);
+		good = cairn_target_ask(&target, "GET", "/cairn/memory", &body, error);
+		if (good)
+			cairn_fail(new_note(account), "without a profile: %s", why.text);
+	}
+	good = good && take_text(account, cairn_buffer_bytes(&body), name, error);
+	cairn_buffer_free(&body);
+	return good;
+}
+
+static bool take_file(struct account *account, char *name, struct cairn_error *error)
+{
+	struct cairn_dump_files list = {0};
+	struct cairn_buffer text = cairn_buffer(SIZE_MAX);
+	bool good = cairn_files_list(&list, 1, &name, error) && cairn_files_text(cairn_files_newest(&list)->path, &text, error) &&
+		    take_text(account, cairn_buffer_bytes(&text), name, error);
+	cairn_buffer_free(&text);
+	cairn_files_free(&list);
+	return good;
+}
+
+/* What a reader should know about the numbers. */
+static void add_notes(struct account *account)
+{
+	const struct cairn_bill *bill = &account->bill;
+	const struct cairn_bill_facts *facts = &account->facts;
+	char a[24], b[24];
+	if (bill->has_allocator && !bill->has_classes)
+		cairn_fail(new_note(account), "size-class slack is part of the live objects: jemalloc counts what it hands out, not what "
+					      "was asked for, unless it runs "
+					      "with prof:true,prof_stats:true");
+	double seen = facts->profile_bytes + 3 * facts->profile_error, there = (double)cairn_bill_live(facts);
+	if (facts->has_profile && bill->has_allocator && seen < 0.9 * there)
+		cairn_fail(new_note(account),
+			   "the profile knows of %s of %s live: sampling began late or was off, or samples were thrown away; see 'cairn "
+			   "doctor'",
+			   cairn_text_human(facts->profile_bytes, a), cairn_text_human(there, b));
+	if (bill->uncertain > bill->total / 100)
+		cairn_fail(new_note(account), "up to %s of the allocator's lines may be other anonymous memory; mappings here do not tell",
+			   cairn_text_human((double)bill->uncertain, a));
+	if (facts->smaps.huge > bill->total / 100)
+		cairn_fail(new_note(account), "%s are in transparent huge pages%s%s", cairn_text_human((double)facts->smaps.huge, a),
+			   account->huge_pages[0] ? ", which are set to " : "", account->huge_pages);
+}
+
+static double interval(const struct cairn_bill_facts *facts)
+{
+	return 1.96 * facts->profile_error;
+}
+
+/* "2026-11-15 07:12:03 UTC". */
+static char *show_time(int64_t ns, char *out, size_t size)
+{
+	time_t seconds = (time_t)(ns / 1000000000);
+	struct tm parts;
+	if (!gmtime_r(&seconds, &parts) || !strftime(out, size, "%Y-%m-%d %H:%M:%S UTC", &parts))
+		out[0] = 0;
+	return out;
+}
+
+static void describe(const struct account *account, char *out, size_t size)
+{
+	char date[40];
+	snprintf(out, size, "%s (%d), %s", account->process[0] ? account->process : "unknown process", account->pid,
+		 show_time(account->time_ns, date, sizeof date));
+}
+
+/* Beside the lines: what is counted somewhere but not resident. */
+static void write_beside(const struct cairn_bill *bill, struct cairn_buffer *out)
+{
+	const struct {
+		uint64_t bytes;
+		const char *text;
+	} beside[] = {
+		{bill->retained, "address space that the allocator keeps (retained)"},
+		{bill->untouched, "handed out or kept by the allocator, but never touched"},
+		{bill->swap, "swapped out"},
+		{bill->hugetlb, "in pages of hugetlbfs, which the kernel does not count as resident"},
+	};
+	bool any = false;
+	for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+		char size[24];
+		if (beside[i].bytes == 0)
+			continue;
+		cairn_buffer_text(out, any ? "" : "\nnot resident:\n");
+		cairn_buffer_format(out, "%12s          %s\n", cairn_text_human((double)beside[i].bytes, size), beside[i].text);
+		any = true;
+	}
+}
+
+static void write_text(const struct account *account, struct cairn_buffer *out)
+{
+	const struct cairn_bill *bill = &account->bill;
+	char head[name_room + 80], size[24], other[24];
+	describe(account, head, sizeof head);
+	cairn_buffer_format(out, "%s\n%s resident", head, cairn_text_human((double)bill->total, size));
+	if (account->limit)
+		cairn_buffer_format(out, ", of %s it may have", cairn_text_human((double)account->limit, size));
+	cairn_buffer_text(out, "\n\n");
+	for (int i = 0; i < CAIRN_BILL_LINES; i++) {
+		if (bill->lines[i] == 0 && i != CAIRN_BILL_REST)
+			continue;
+		cairn_buffer_format(out, "%12s  %5.1f%%  %s", cairn_text_human((double)bill->lines[i], size),
+				    100 * (double)bill->lines[i] / fmax(1, (double)bill->total), cairn_bill_name((enum cairn_bill_line)i));
+		if (i == CAIRN_BILL_LIVE && account->facts.has_profile)
+			cairn_buffer_format(out, "  (the profile estimates %s ± %s)", cairn_text_human(account->facts.profile_bytes, size),
+					    cairn_text_human(interval(&account->facts), other));
+		cairn_buffer_byte(out, '\n');
+	}
+	write_beside(bill, out);
+	for (size_t i = 0; i < account->note_count; i++)
+		cairn_buffer_format(out, "%snote: %s\n", i ? "" : "\n", account->notes[i].text);
+}
+
+static void write_json(const struct account *account, struct cairn_buffer *out)
+{
+	const struct cairn_bill *bill = &account->bill;
+	const struct cairn_bill_facts *facts = &account->facts;
+	struct cairn_json json = cairn_json(out);
+	cairn_json_open(&json, NULL, '{');
+	cairn_json_text(&json, "process", cairn_bytes_of(account->process));
+	cairn_json_integer(&json, "pid", account->pid);
+	cairn_json_number(&json, "time", (double)(account->time_ns / 1000000) / 1000);
+	cairn_json_integer(&json, "total", (int64_t)bill->total);
+	if (account->limit)
+		cairn_json_integer(&json, "limit", (int64_t)account->limit);
+	else
+		cairn_json_null(&json, "limit");
+	cairn_json_bool(&json, "allocator", bill->has_allocator);
+	cairn_json_open(&json, "lines", '[');
+	for (int i = 0; i < CAIRN_BILL_LINES; i++) {
+		cairn_json_open(&json, NULL, '{');
+		cairn_json_text(&json, "key", cairn_bytes_of(cairn_bill_key((enum cairn_bill_line)i)));
+		cairn_json_text(&json, "name", cairn_bytes_of(cairn_bill_name((enum cairn_bill_line)i)));
+		cairn_json_integer(&json, "bytes", (int64_t)bill->lines[i]);
+		cairn_json_number(&json, "share", (double)bill->lines[i] / fmax(1, (double)bill->total));
+		cairn_json_bool(&json, "allocator", cairn_bill_is_allocator((enum cairn_bill_line)i));
+		cairn_json_close(&json, '}');
+	}
+	cairn_json_close(&json, ']');
+	cairn_json_integer(&json, "unexplained", (int64_t)bill->lines[CAIRN_BILL_REST]);
+	cairn_json_open(&json, "not_resident", '{');
+	cairn_json_integer(&json, "retained", (int64_t)bill->retained);
+	cairn_json_integer(&json, "untouched", (int64_t)bill->untouched);
+	cairn_json_integer(&json, "swap", (int64_t)bill->swap);
+	cairn_json_integer(&json, "hugetlb", (int64_t)bill->hugetlb);
+	cairn_json_close(&json, '}');
+	cairn_json_integer(&json, "uncertain", (int64_t)bill->uncertain);
+	if (facts->has_profile) {
+		cairn_json_open(&json, "profile", '{');
+		cairn_json_number(&json, "bytes", trunc(facts->profile_bytes));
+		cairn_json_number(&json, "error", trunc(facts->profile_error));
+		cairn_json_close(&json, '}');
+	} else {
+		cairn_json_null(&json, "profile");
+	}
+	cairn_json_open(&json, "notes", '[');
+	for (size_t i = 0; i < account->note_count; i++)
+		cairn_json_text(&json, NULL, cairn_bytes_of(account->notes[i].text));
+	cairn_json_close(&json, ']');
+	cairn_json_close(&json, '}');
+	cairn_buffer_byte(out, '\n');
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text), end_length = strlen(end);
+	return length >= end_length && strcmp(text + length - end_length, end) == 0;
+}
+
+static void write_picture(const struct account *account, bool page, struct cairn_buffer *out)
+{
+	const struct cairn_bill *bill = &account->bill;
+	char size[24], retained[24], swap[24], title[80], head[name_room + 80], note[160] = "";
+	snprintf(title, sizeof title, "%s resident", cairn_text_human((double)bill->total, size));
+	describe(account, head, sizeof head);
+	if (bill->has_allocator || bill->swap)
+		snprintf(note, sizeof note, "Not resident: %s retained by the allocator, %s never touched, %s swapped out.",
+			 cairn_text_human((double)bill->retained, retained), cairn_text_human((double)bill->untouched, size),
+			 cairn_text_human((double)bill->swap, swap));
+	(page ? cairn_bill_html : cairn_bill_svg)(bill, &(struct cairn_bill_picture){title, head, note}, out);
+}
+
+static int run(const void *values, int count, char **operands)
+{
+	const struct options *options = values;
+	struct cairn_error error;
+	if (count != 1) {
+		cairn_say_error("'cairn rss' takes one process or one dump");
+		return CAIRN_EXIT_USAGE;
+	}
+	struct account *account = calloc(1, sizeof *account);
+	if (!account)
+		cairn_out_of_memory(sizeof *account);
+	int code;
+	if (!(cairn_target_is(operands[0]) ? take_target(account, operands[0], options->target.token, &error)
+					   : take_file(account, operands[0], &error))) {
+		code = cairn_say_error(error.text);
+	} else {
+		struct cairn_buffer out = cairn_buffer(SIZE_MAX);
+		const char *output = options->output;
+		bool svg = output && ends_with(output, ".svg"), page = output && ends_with(output, ".html");
+		cairn_bill_make(&account->bill, &account->facts);
+		add_notes(account);
+		if (options->json)
+			write_json(account, &out);
+		else if (svg || page)
+			write_picture(account, page, &out);
+		else
+			write_text(account, &out);
+		code = cairn_say_output(output, cairn_buffer_bytes(&out));
+		cairn_buffer_free(&out);
+	}
+	free(account);
+	return code;
+}
+
+const struct cairn_command cairn_command_rss = {
+	.name = "rss",
+	.summary = "what the resident memory of a process is, split until it adds up",
+	.arguments = "TARGET|DUMP",
+	.detail = "TARGET is a PID, the socket of an agent, or a URL; DUMP a dump that the agent wrote, or a folder of them.\n"
+		  "Of a process without an agent only the kernel's side is shown.",
+	.groups = groups,
+	.options_size = sizeof(struct options),
+	.run = run,
+};

@@ -1,0 +1,239 @@
+/* timeline.c - `cairn timeline`: memory by call path over time, as a picture or as a page in which a range can be chosen.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/command.h"
+#include "cmd/series.h"
+#include "cmd/view.h"
+#include "report/head.h"
+#include "report/page.h"
+#include "series/timeline.h"
+
+#include <math.h>
+#include <strings.h>
+
+struct options {
+	struct cairn_view_setup setup;
+	const char *format;
+	const char *title;
+	uint64_t layers;
+	uint64_t limit;
+	uint64_t node_most;
+};
+
+enum { default_layers = 8, least_dumps = 2 };
+
+#define AT(member) offsetof(struct options, member)
+
+static const struct cairn_option table[] = {
+	{0, "format", "NAME", "html, svg or json; else by the name of the output, or html", CAIRN_OPTION_TEXT, AT(format), 0},
+	{0, "json", NULL, "one JSON object instead of a picture; doc/formats.md describes it", CAIRN_OPTION_FLAG, AT(setup.json), 0},
+	{0, "title", "TEXT", "the heading, instead of the process", CAIRN_OPTION_TEXT, AT(title), 0},
+	{'n', "layers", "N", "tell the N largest call paths apart (8)", CAIRN_OPTION_COUNT, AT(layers), 0},
+	{0, "limit", "SIZE", "the memory limit, where the dumps do not say", CAIRN_OPTION_SIZE, AT(limit), 0},
+	{0, "nodes", "N", "keep the N largest nodes of the call tree in the page", CAIRN_OPTION_COUNT, AT(node_most), 0},
+	{0},
+};
+
+static const struct cairn_option_group groups[] = {
+	{NULL, cairn_output_option_table, 0},
+	{"the picture", table, 0},
+	CAIRN_VIEW_GROUPS,
+	{0},
+};
+
+enum format { format_html, format_svg, format_json };
+
+static bool find_format(const struct options *options, enum format *format, struct cairn_error *error)
+{
+	static const char *const names[] = {"html", "svg", "json"};
+	const char *name = options->setup.json ? "json" : options->format;
+	if (!name && options->setup.output) {
+		const char *point = strrchr(options->setup.output, '.');
+		name = point && !strchr(point, '/') ? point + 1 : NULL;
+	}
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strcasecmp(name ? name : "html", names[i]) == 0) {
+			*format = (enum format)i;
+			return true;
+		}
+	return cairn_fail(error, "no picture is called '%s'; use --format with html, svg or json", name);
+}
+
+/* JSON. */
+
+static void values_json(const struct cairn_timeline *timeline, struct cairn_json *json, const struct cairn_series_value *values)
+{
+	size_t points = timeline->series->point_count;
+	cairn_json_open(json, "values", '[');
+	for (size_t i = 0; i < points; i++)
+		cairn_json_number(json, NULL, trunc(values[i].value));
+	cairn_json_close(json, ']');
+	for (int high = 0; high < 2 && timeline->view->options.errors; high++) {
+		cairn_json_open(json, high ? "high" : "low", '[');
+		for (size_t i = 0; i < points; i++) {
+			struct cairn_interval interval = cairn_spread_interval(values[i].value, values[i].spread);
+			cairn_json_number(json, NULL, timeline->series->knows_errors ? trunc(high ? interval.high : interval.low) : NAN);
+		}
+		cairn_json_close(json, ']');
+	}
+}
+
+static void known_json(struct cairn_json *json, const char *key, double value)
+{
+	if (value > 0)
+		cairn_json_number(json, key, value);
+	else
+		cairn_json_null(json, key);
+}
+
+static void points_json(const struct cairn_timeline *timeline, double limit, struct cairn_json *json)
+{
+	cairn_json_open(json, "dumps", '[');
+	for (size_t i = 0; i < timeline->series->point_count; i++) {
+		const struct cairn_series_point *point = &timeline->series->points[i];
+		cairn_json_open(json, NULL, '{');
+		cairn_json_text(json, "file", cairn_bytes_of(point->path));
+		cairn_json_number(json, "time", (double)point->origin.time_ns / 1e9);
+		cairn_json_integer(json, "run", point->run);
+		cairn_json_integer(json, "pid", (int64_t)point->origin.process_id);
+		known_json(json, "resident", point->resident);
+		known_json(json, "limit", cairn_timeline_limit(timeline, i, limit));
+		cairn_json_close(json, '}');
+	}
+	cairn_json_close(json, ']');
+}
+
+static void layer_json(const struct cairn_timeline *timeline, const struct cairn_timeline_layer *layer, struct cairn_json *json)
+{
+	cairn_json_open(json, NULL, '{');
+	cairn_json_text(json, "name", layer->name);
+	cairn_json_open(json, "stack", '[');
+	for (size_t d = 0; layer->path != CAIRN_NONE && d < timeline->paths.paths.items[layer->path].depth; d++)
+		cairn_json_text(json, NULL, cairn_series_paths_name(&timeline->paths, timeline->view, layer->path, d));
+	cairn_json_close(json, ']');
+	values_json(timeline, json, layer->values);
+	cairn_json_close(json, '}');
+}
+
+static void write_json(const struct cairn_timeline *timeline, double limit, struct cairn_buffer *out)
+{
+	struct cairn_json json = cairn_json(out);
+	const struct cairn_profile *profile = timeline->view->profile;
+	cairn_json_open(&json, NULL, '{');
+	cairn_json_text(&json, "process", cairn_strings_bytes(&profile->strings, profile->process));
+	cairn_json_text(&json, "type", cairn_bytes_of(cairn_head_type(timeline->view)));
+	cairn_json_text(&json, "unit", cairn_strings_bytes(&profile->strings, profile->value_types[timeline->view->value].unit));
+	points_json(timeline, limit, &json);
+	cairn_json_open(&json, "total", '{');
+	values_json(timeline, &json, timeline->totals);
+	cairn_json_close(&json, '}');
+	cairn_json_open(&json, "layers", '[');
+	for (size_t layer = timeline->layer_count; layer-- > 0;)
+		layer_json(timeline, &timeline->layers[layer], &json);
+	cairn_json_close(&json, ']');
+	cairn_json_close(&json, '}');
+	cairn_buffer_byte(out, '\n');
+}
+
+/* The page. */
+
+static void add_cells(const void *series, uint32_t sample, double *values)
+{
+	const struct cairn_series *of = series;
+	for (size_t c = of->first[sample]; c < of->first[sample + 1]; c++)
+		values[of->cells[c].point] += of->cells[c].value;
+}
+
+/* How many nodes of the call tree the page holds where nobody said: all of them, unless its stacks times its dumps are too many numbers for
+ * a browser to be quick with. */
+static size_t default_nodes(const struct cairn_view *view, size_t points)
+{
+	static const size_t number_most = 8000000;
+	return view->sample_count <= number_most / points ? CAIRN_PAGE_NODES : number_most / points;
+}
+
+static void write_page(struct cairn_view *view, const struct cairn_timeline *timeline, const struct options *options, struct cairn_buffer *out)
+{
+	const struct cairn_series *series = timeline->series;
+	size_t points = series->point_count, layers = timeline->layer_count;
+	struct cairn_arena arena = {0};
+	struct cairn_buffer chart = cairn_buffer(SIZE_MAX);
+	struct cairn_page_point *page_points = cairn_arena_zero(&arena, points, sizeof *page_points);
+	struct cairn_page_layer *page_layers = cairn_arena_zero(&arena, layers, sizeof *page_layers);
+	for (size_t i = 0; i < points; i++)
+		page_points[i] = (struct cairn_page_point){
+			.seconds = cairn_series_hours(series, i) * 3600,
+			.total = timeline->totals[i].value,
+			.resident = series->points[i].resident,
+			.limit = cairn_timeline_limit(timeline, i, (double)options->limit),
+			.run = series->points[i].run,
+		};
+	for (size_t l = 0; l < layers; l++) {
+		double *values = cairn_arena_zero(&arena, points, sizeof *values);
+		for (size_t i = 0; i < points; i++)
+			values[i] = timeline->layers[l].values[i].value;
+		page_layers[l] = (struct cairn_page_layer){
+			.name = timeline->layers[l].name,
+			.leaf = timeline->layers[l].path == CAIRN_NONE ? (struct cairn_bytes){"", 0}
+								       : cairn_series_paths_name(&timeline->paths, view, timeline->layers[l].path, 0),
+			.values = values,
+		};
+	}
+	cairn_timeline_svg(timeline, &(struct cairn_timeline_svg_options){.limit = (double)options->limit, .inside = true}, &chart);
+	struct cairn_page_film film = {
+		.start_ns = series->points[0].origin.time_ns,
+		.points = page_points,
+		.layers = page_layers,
+		.layer_count = layers,
+		.chart = cairn_buffer_bytes(&chart),
+		.cells = {add_cells, series, points},
+	};
+	size_t node_most = options->node_most ? (size_t)options->node_most : default_nodes(view, points);
+	cairn_page_write(view, &(struct cairn_page_options){.title = options->title, .node_most = node_most, .film = &film}, out);
+	cairn_buffer_free(&chart);
+	cairn_arena_free(&arena);
+}
+
+static int run(const void *values, int operand_count, char **operands)
+{
+	const struct options *options = values;
+	struct cairn_error error;
+	struct cairn_series series = {0};
+	struct cairn_view view = {0};
+	enum format format = format_html;
+	if (!find_format(options, &format, &error)) {
+		cairn_say_error(error.text);
+		return CAIRN_EXIT_USAGE;
+	}
+	int code;
+	if (!cairn_source_series(&series, &options->setup.source, &options->setup.view, least_dumps, operand_count, operands, &error) ||
+	    !cairn_view_make(&view, &series.profile, &options->setup.view, &error)) {
+		code = cairn_say_error(error.text);
+	} else {
+		struct cairn_timeline timeline;
+		struct cairn_buffer out = cairn_buffer(SIZE_MAX);
+		cairn_timeline_make(&timeline, &series, &view, options->layers ? (size_t)options->layers : default_layers);
+		if (format == format_json)
+			write_json(&timeline, (double)options->limit, &out);
+		else if (format == format_svg)
+			cairn_timeline_svg(&timeline, &(struct cairn_timeline_svg_options){.title = options->title, .limit = (double)options->limit}, &out);
+		else
+			write_page(&view, &timeline, options, &out);
+		code = cairn_say_output(options->setup.output, cairn_buffer_bytes(&out));
+		cairn_buffer_free(&out);
+		cairn_timeline_free(&timeline);
+	}
+	cairn_view_free(&view);
+	cairn_series_free(&series);
+	return code;
+}
+
+const struct cairn_command cairn_command_timeline = {
+	.name = "timeline",
+	.summary = "memory by call path over time: a page or a picture",
+	.arguments = "SOURCE...",
+	.detail = "SOURCE is a folder of dumps of one service, or the dumps themselves; two at least. In the page (out.html) a range chosen with the mouse\n"
+		  "or the keyboard shows what grew in it; out.svg is the picture alone.",
+	.groups = groups,
+	.options_size = sizeof(struct options),
+	.run = run,
+};

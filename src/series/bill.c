@@ -1,0 +1,273 @@
+/* bill.c - the arithmetic of the bill.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "series/bill.h"
+
+#include "base/text.h"
+
+#include <math.h>
+
+/* Larger than any memory, and small enough that a few hundred of them add up without overflow. */
+static const uint64_t most = (uint64_t)1 << 54;
+
+static uint64_t least_of(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* A - B, or 0. */
+static uint64_t less(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+static uint64_t from_number(double value)
+{
+	return value > 0 ? (uint64_t)fmin(value, (double)most) : 0;
+}
+
+/* The facts. */
+
+static uint64_t number(const struct cairn_trailer *trailer, const char *key)
+{
+	return least_of(cairn_trailer_number(trailer, key), most);
+}
+
+/* Lines `class SIZE OBJECTS REQUESTED COUNT`: of each class, what COUNT sampled objects were asked for as. Of objects larger than
+ * four pages what nobody asked for is whole pages at their end, for the most part. */
+static void read_classes(struct cairn_bill_facts *facts, const struct cairn_trailer *trailer)
+{
+	struct cairn_bytes value;
+	double all = 0, wasted = 0, pages_wasted = 0;
+	for (size_t position = 0; cairn_trailer_next(trailer, &position, "class", &value);) {
+		uint64_t size, objects, requested, count;
+		if (!cairn_text_decimal(&value, &size) || !cairn_text_take(&value, " ") || !cairn_text_decimal(&value, &objects) ||
+		    !cairn_text_take(&value, " ") || !cairn_text_decimal(&value, &requested) || !cairn_text_take(&value, " ") ||
+		    !cairn_text_decimal(&value, &count) || count == 0 || size == 0)
+			continue;
+		double bytes = (double)objects * (double)size,
+		       idle = bytes * (1 - fmin(1, (double)requested / ((double)count * (double)size)));
+		all += bytes;
+		wasted += idle;
+		pages_wasted += size > 4 * facts->page ? idle : 0;
+	}
+	facts->has_classes = all > 0;
+	facts->slack = all > 0 ? wasted / all : 0;
+	facts->slack_pages = all > 0 ? pages_wasted / all : 0;
+}
+
+bool cairn_bill_facts_read(struct cairn_bill_facts *facts, const struct cairn_trailer *trailer, struct cairn_error *error)
+{
+	*facts = (struct cairn_bill_facts){0};
+	char name[40];
+	uint64_t *value;
+	for (unsigned i = 0; cairn_smaps_number(&facts->smaps, i, name, &value); i++)
+		*value = number(trailer, name);
+	facts->rss = number(trailer, "status.rss");
+	if (facts->smaps.rss == 0)
+		return cairn_fail(error,
+				  "the trailer says nothing of resident memory: the process had no /proc, or it is of a CPU profile");
+	facts->has_allocator = cairn_trailer_value(trailer, "stats.active").length > 0;
+	if (!facts->has_allocator)
+		return true;
+	facts->page = number(trailer, "arenas.page");
+	facts->allocated = number(trailer, "stats.allocated");
+	facts->active = number(trailer, "stats.active");
+	facts->mapped = number(trailer, "stats.mapped");
+	facts->retained = number(trailer, "stats.retained");
+	facts->resident = number(trailer, "stats.resident");
+	facts->base = number(trailer, "stats.base");
+	facts->internal = number(trailer, "stats.internal");
+	facts->cache = number(trailer, "stats.tcache_bytes") + number(trailer, "stats.tcache_stashed_bytes");
+	facts->dirty = from_number((double)number(trailer, "stats.pdirty") * (double)facts->page);
+	facts->muzzy = from_number((double)number(trailer, "stats.pmuzzy") * (double)facts->page);
+	read_classes(facts, trailer);
+	return true;
+}
+
+/* Pages of the extent that jemalloc gives a sampled small object: the least large size class up to 5.3.0, one page since. */
+static double sampled_pages(const struct cairn_trailer *trailer)
+{
+	struct cairn_bytes version = trailer ? trailer->jemalloc : (struct cairn_bytes){"", 0};
+	uint64_t part, number = 0;
+	for (int i = 0; i < 3 && cairn_text_decimal(&version, &part); i++, cairn_text_take(&version, "."))
+		number = number * 100 + least_of(part, 99);
+	return number > 50300 ? 1 : 4;
+}
+
+void cairn_bill_facts_profile(struct cairn_bill_facts *facts, const struct cairn_profile *profile, const struct cairn_trailer *trailer)
+{
+	enum { small_most = 14 << 10 };
+	uint32_t space = cairn_profile_find_value(profile, "inuse_space"), objects = cairn_profile_find_value(profile, "inuse_objects");
+	double variance = 0, page = facts->page ? (double)facts->page : 4096, pages = sampled_pages(trailer);
+	if (space == CAIRN_NONE || objects == CAIRN_NONE)
+		return;
+	facts->has_profile = true;
+	for (size_t i = 0; i < profile->sample_count; i++) {
+		const double *values = cairn_profile_values(profile, i);
+		double sampled = profile->sampled ? profile->sampled[i] : 0;
+		facts->profile_bytes += values[space];
+		if (!(sampled > 0) || !(values[objects] > 0))
+			continue;
+		double mean = values[space] / values[objects], seen = fmin(1, sampled / values[objects]);
+		variance += values[space] * values[space] / sampled * (1 - seen);
+		if (mean > small_most)
+			continue;
+		facts->sampled_size += sampled * pages * page;
+		facts->sampled_touched += sampled * fmin(pages, ceil(mean / page)) * page;
+		facts->sampled_objects += sampled * mean;
+	}
+	facts->profile_error = sqrt(variance);
+}
+
+/* The bill. */
+
+/* Lines that what is missing may be taken off. */
+static const enum cairn_bill_line takeable[] = {
+	CAIRN_BILL_LIVE, CAIRN_BILL_UNUSED, CAIRN_BILL_SLACK, CAIRN_BILL_DIRTY, CAIRN_BILL_CACHE, CAIRN_BILL_SAMPLED,
+	CAIRN_BILL_METADATA, CAIRN_BILL_MUZZY,
+};
+
+static void take_off(struct cairn_bill *bill, enum cairn_bill_line line, uint64_t at_most, uint64_t *missing)
+{
+	uint64_t part = least_of(least_of(at_most, bill->lines[line]), *missing);
+	bill->lines[line] -= part;
+	*missing -= part;
+}
+
+/* The allocator's address tree has a node of 2 MiB for every 1 GiB of addresses, of which it touches what it needs: 8 bytes for every
+ * page it has there. What of it is counted but not touched. */
+static uint64_t sparse_metadata(const struct cairn_bill_facts *facts, uint64_t size)
+{
+	enum { node_size = 2 << 20, entries_part = 512 };
+	return less(least_of(facts->smaps.regions, most / node_size) * node_size, size / entries_part);
+}
+
+/* The allocator's lines as jemalloc counts them; the sum. */
+static uint64_t count_allocator(struct cairn_bill *bill, const struct cairn_bill_facts *facts)
+{
+	uint64_t *lines = bill->lines, live = facts->allocated, sum = 0;
+	lines[CAIRN_BILL_CACHE] = least_of(facts->cache, live);
+	live -= lines[CAIRN_BILL_CACHE];
+	uint64_t internal = least_of(facts->internal, live);
+	live -= internal;
+	lines[CAIRN_BILL_SAMPLED] = least_of(from_number(facts->sampled_size - facts->sampled_objects), live);
+	live -= lines[CAIRN_BILL_SAMPLED];
+	lines[CAIRN_BILL_SLACK] = facts->has_classes ? least_of(from_number((double)live * facts->slack), live) : 0;
+	lines[CAIRN_BILL_LIVE] = live - lines[CAIRN_BILL_SLACK];
+	lines[CAIRN_BILL_UNUSED] = less(facts->active, facts->allocated);
+	lines[CAIRN_BILL_DIRTY] = facts->dirty;
+	lines[CAIRN_BILL_MUZZY] = least_of(facts->muzzy, facts->smaps.lazy);
+	/* stats.resident is what lies in active and dirty pages and in pages of metadata. */
+	uint64_t base = less(facts->resident, facts->active + facts->dirty);
+	lines[CAIRN_BILL_METADATA] = (base ? base : facts->base) + internal;
+	for (size_t i = 0; i < sizeof takeable / sizeof *takeable; i++)
+		sum += lines[takeable[i]];
+	return sum;
+}
+
+uint64_t cairn_bill_live(const struct cairn_bill_facts *facts)
+{
+	struct cairn_bill bill = {0};
+	count_allocator(&bill, facts);
+	return bill.lines[CAIRN_BILL_LIVE] + bill.lines[CAIRN_BILL_SLACK];
+}
+
+/* Splits the mappings that may be the allocator's. */
+static void split_allocator(struct cairn_bill *bill, const struct cairn_bill_facts *facts, struct cairn_smaps_sum pool)
+{
+	uint64_t counted = count_allocator(bill, facts), foreign = less(pool.size, facts->mapped + facts->retained);
+	uint64_t missing = less(counted, pool.rss), surplus = less(pool.rss, counted);
+	bill->untouched = less(missing, pool.swap);
+	take_off(bill, CAIRN_BILL_SAMPLED, from_number(facts->sampled_size - facts->sampled_touched), &missing);
+	take_off(bill, CAIRN_BILL_METADATA, sparse_metadata(facts, pool.size), &missing);
+	take_off(bill, CAIRN_BILL_SLACK, from_number((double)facts->allocated * facts->slack_pages), &missing);
+	for (size_t i = 0; i < sizeof takeable / sizeof *takeable; i++)
+		take_off(bill, takeable[i], most, &missing);
+	uint64_t other = least_of(surplus, foreign);
+	bill->lines[CAIRN_BILL_ANONYMOUS] += other;
+	bill->uncertain = least_of(foreign - other, bill->untouched);
+	if (facts->smaps.huge) {
+		/* A huge page is resident as a whole: it brings what lies beside touched memory, given back or not yet used for metadata. */
+		uint64_t metadata = less(facts->mapped, facts->active + facts->dirty + facts->muzzy);
+		bill->lines[CAIRN_BILL_RETAINED] = least_of(surplus - other, facts->retained);
+		surplus -= other + bill->lines[CAIRN_BILL_RETAINED];
+		bill->lines[CAIRN_BILL_METADATA] += least_of(surplus, less(metadata, bill->lines[CAIRN_BILL_METADATA]));
+	}
+	bill->retained = less(facts->retained, bill->lines[CAIRN_BILL_RETAINED]);
+}
+
+void cairn_bill_make(struct cairn_bill *bill, const struct cairn_bill_facts *facts)
+{
+	/* Where the allocator's memory may be, the likeliest first: on a machine that never overcommits jemalloc reserves what it maps, and its
+	 * mappings look like any; with dss:primary it grows the heap. */
+	static const struct {
+		enum cairn_bill_line line;
+		enum cairn_smaps_kind kind;
+	} kinds[] = {
+		{CAIRN_BILL_ANONYMOUS, CAIRN_SMAPS_ANONYMOUS}, {CAIRN_BILL_HEAP, CAIRN_SMAPS_HEAP}, {CAIRN_BILL_ARENA, CAIRN_SMAPS_ARENA},
+		{CAIRN_BILL_STACK, CAIRN_SMAPS_STACK}, {CAIRN_BILL_DATA, CAIRN_SMAPS_DATA}, {CAIRN_BILL_FILE, CAIRN_SMAPS_FILE},
+		{CAIRN_BILL_SHARED, CAIRN_SMAPS_SHARED}, {CAIRN_BILL_KERNEL, CAIRN_SMAPS_KERNEL},
+	};
+	enum { pool_most = 2 };
+	const struct cairn_smaps *smaps = &facts->smaps;
+	struct cairn_smaps_sum pool = smaps->kinds[CAIRN_SMAPS_NORESERVE];
+	*bill = (struct cairn_bill){.has_allocator = facts->has_allocator, .has_classes = facts->has_classes};
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		const struct cairn_smaps_sum *sum = &smaps->kinds[kinds[i].kind];
+		bool missing = facts->has_allocator && pool.size < (facts->mapped + facts->retained) / 2;
+		if (i < pool_most && missing)
+			pool = (struct cairn_smaps_sum){pool.size + sum->size, pool.rss + sum->rss, pool.swap + sum->swap};
+		else
+			bill->lines[kinds[i].line] = sum->rss;
+	}
+	bill->swap = smaps->swap;
+	bill->hugetlb = smaps->hugetlb;
+	if (facts->has_allocator)
+		split_allocator(bill, facts, pool);
+	else
+		bill->lines[CAIRN_BILL_ANONYMOUS] += pool.rss;
+	uint64_t sum = 0;
+	for (int i = 0; i < CAIRN_BILL_LINES; i++)
+		sum += bill->lines[i];
+	uint64_t charged = facts->rss > smaps->rss ? facts->rss : smaps->rss;
+	bill->lines[CAIRN_BILL_REST] = less(charged, sum);
+	bill->total = sum + bill->lines[CAIRN_BILL_REST];
+}
+
+static const struct {
+	const char *key, *name;
+} names[] = {
+	[CAIRN_BILL_LIVE] = {"live", "live objects"},
+	[CAIRN_BILL_SLACK] = {"slack", "size-class slack"},
+	[CAIRN_BILL_SAMPLED] = {"sampled", "pages of sampled objects"},
+	[CAIRN_BILL_CACHE] = {"thread_caches", "thread caches"},
+	[CAIRN_BILL_UNUSED] = {"unused", "unused parts of active pages"},
+	[CAIRN_BILL_DIRTY] = {"dirty", "dirty pages"},
+	[CAIRN_BILL_MUZZY] = {"muzzy", "muzzy pages"},
+	[CAIRN_BILL_RETAINED] = {"retained_resident", "given back, but in huge pages"},
+	[CAIRN_BILL_METADATA] = {"metadata", "allocator metadata"},
+	[CAIRN_BILL_HEAP] = {"heap", "heap by brk"},
+	[CAIRN_BILL_ARENA] = {"libc_arenas", "arenas of libc's malloc"},
+	[CAIRN_BILL_ANONYMOUS] = {"anonymous", "other anonymous memory"},
+	[CAIRN_BILL_STACK] = {"stacks", "stacks"},
+	[CAIRN_BILL_DATA] = {"data", "data of programs and libraries"},
+	[CAIRN_BILL_FILE] = {"files", "code and mapped files"},
+	[CAIRN_BILL_SHARED] = {"shared", "shared memory"},
+	[CAIRN_BILL_KERNEL] = {"kernel", "vdso"},
+	[CAIRN_BILL_REST] = {"rest", "unexplained"},
+};
+
+const char *cairn_bill_key(enum cairn_bill_line line)
+{
+	return names[line].key;
+}
+
+const char *cairn_bill_name(enum cairn_bill_line line)
+{
+	return names[line].name;
+}
+
+bool cairn_bill_is_allocator(enum cairn_bill_line line)
+{
+	return line <= CAIRN_BILL_METADATA;
+}

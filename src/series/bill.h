@@ -1,0 +1,85 @@
+/* bill.h - resident memory, split until it adds up.
+ *
+ * Two sides count the same memory. The kernel knows which pages are there and what kind of mapping each is in, but not what
+ * the allocator keeps in them; jemalloc knows what it has handed out, cached and kept, but not whether those pages
+ * were ever touched. The bill starts from the kernel's side: every line is part of some kind of mapping, and the allocator's
+ * mappings, told from others as agent/smaps.h says, are split by jemalloc's numbers. Where jemalloc counts more than is
+ * resident, the difference was never touched (or is swapped out) and is taken off the lines where that is likeliest; where it counts
+ * less, what is left over is other anonymous memory as far as the allocator's mappings are larger than it says, huge
+ * pages that reach into memory it has given back, or else the rest, which nothing explains. So no line is negative, all
+ * lines add up to the total, and the rest is a measure of how far the two sides agree.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_SERIES_BILL_H
+#define CAIRN_SERIES_BILL_H
+
+#include "agent/smaps.h"
+#include "profile/trailer.h"
+
+enum cairn_bill_line {
+	CAIRN_BILL_LIVE,
+	CAIRN_BILL_SLACK,
+	CAIRN_BILL_SAMPLED,
+	CAIRN_BILL_CACHE,
+	CAIRN_BILL_UNUSED,
+	CAIRN_BILL_DIRTY,
+	CAIRN_BILL_MUZZY,
+	CAIRN_BILL_RETAINED,
+	CAIRN_BILL_METADATA,
+	CAIRN_BILL_HEAP,
+	CAIRN_BILL_ARENA,
+	CAIRN_BILL_ANONYMOUS,
+	CAIRN_BILL_STACK,
+	CAIRN_BILL_DATA,
+	CAIRN_BILL_FILE,
+	CAIRN_BILL_SHARED,
+	CAIRN_BILL_KERNEL,
+	CAIRN_BILL_REST,
+	CAIRN_BILL_LINES,
+};
+
+/* What the bill is made from. */
+struct cairn_bill_facts {
+	struct cairn_smaps smaps;
+	uint64_t rss; /* as the kernel counts it for the process as a whole; 0 when not known */
+	bool has_allocator; /* jemalloc's statistics are known: */
+	uint64_t allocated, active, mapped, retained, resident, base, internal, cache, dirty, muzzy, page;
+	bool has_classes; /* what was asked for is known (prof_stats:true): */
+	double slack;       /* the part of live objects that nobody asked for */
+	double slack_pages; /* the part of it that is whole pages, touched only by who looks beyond what he asked for */
+	bool has_profile;
+	double profile_bytes, profile_error; /* its estimate of live objects, and the standard deviation of that */
+	/* A sampled small object has pages to itself: how much they are, how much of that is touched, how much is the objects. */
+	double sampled_size, sampled_touched, sampled_objects;
+};
+
+struct cairn_bill {
+	uint64_t total;
+	uint64_t lines[CAIRN_BILL_LINES];
+	bool has_allocator, has_classes;
+	/* Beside it: not resident. */
+	uint64_t retained;  /* address space the allocator keeps */
+	uint64_t untouched; /* handed out or kept by the allocator, but never touched */
+	uint64_t swap;
+	uint64_t hugetlb;   /* resident, but charged elsewhere */
+	/* How much of the allocator's lines may be other anonymous memory instead; 0 when they are told apart. */
+	uint64_t uncertain;
+};
+
+/* Takes what TRAILER knows. False, with a sentence, where it does not know even the kernel's side. */
+bool cairn_bill_facts_read(struct cairn_bill_facts *facts, const struct cairn_trailer *trailer, struct cairn_error *error);
+
+/* Adds what PROFILE, of the same instant, estimates. TRAILER may be NULL. */
+void cairn_bill_facts_profile(struct cairn_bill_facts *facts, const struct cairn_profile *profile, const struct cairn_trailer *trailer);
+
+/* What the program holds, touched or not, as the allocator counts it: what a profile should show. */
+uint64_t cairn_bill_live(const struct cairn_bill_facts *facts);
+
+/* Any numbers give a bill that adds up. */
+void cairn_bill_make(struct cairn_bill *bill, const struct cairn_bill_facts *facts);
+
+/* What a line is called in JSON, and by people; and whether it is the allocator's. */
+const char *cairn_bill_key(enum cairn_bill_line line);
+const char *cairn_bill_name(enum cairn_bill_line line);
+bool cairn_bill_is_allocator(enum cairn_bill_line line);
+
+#endif

@@ -1,0 +1,65 @@
+/* paths.c - grouping rows.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "series/paths.h"
+
+#include "base/array.h"
+
+#include <stdlib.h>
+
+/* The path of each row; CAIRN_NONE for rows that the view leaves out. */
+static uint32_t *find_paths(struct cairn_paths *paths, struct cairn_view *view, size_t row_count)
+{
+	uint32_t *path_of = cairn_array_zero(row_count, sizeof *path_of);
+	memset(path_of, 0xff, row_count * sizeof *path_of);
+	for (size_t i = 0; i < view->sample_count; i++) {
+		size_t depth;
+		const uint32_t *stack = cairn_view_stack(view, i, &depth);
+		path_of[view->samples[i]] = cairn_paths_add(paths, stack, depth);
+	}
+	return path_of;
+}
+
+void cairn_series_paths_make(struct cairn_series_paths *paths, const struct cairn_series *series, struct cairn_view *view)
+{
+	*paths = (struct cairn_series_paths){.series = series};
+	size_t row_count = series->profile.sample_count;
+	uint32_t *path_of = find_paths(&paths->paths, view, row_count);
+	size_t count = paths->paths.count;
+	paths->first = cairn_array_zero(count + 2, sizeof *paths->first);
+	paths->rows = cairn_array_zero(row_count, sizeof *paths->rows);
+	for (size_t row = 0; row < row_count; row++)
+		if (path_of[row] != CAIRN_NONE)
+			paths->first[path_of[row] + 2]++;
+	for (size_t p = 0; p < count; p++)
+		paths->first[p + 2] += paths->first[p + 1];
+	for (size_t row = 0; row < row_count; row++)
+		if (path_of[row] != CAIRN_NONE)
+			paths->rows[paths->first[path_of[row] + 1]++] = (uint32_t)row;
+	free(path_of);
+}
+
+void cairn_series_paths_free(struct cairn_series_paths *paths)
+{
+	cairn_paths_free(&paths->paths);
+	free(paths->first);
+	free(paths->rows);
+	*paths = (struct cairn_series_paths){0};
+}
+
+void cairn_series_paths_values(const struct cairn_series_paths *paths, size_t path, struct cairn_series_value *values)
+{
+	const struct cairn_series *series = paths->series;
+	memset(values, 0, series->point_count * sizeof *values);
+	for (size_t r = paths->first[path]; r < paths->first[path + 1]; r++)
+		for (size_t c = series->first[paths->rows[r]]; c < series->first[paths->rows[r] + 1]; c++) {
+			const struct cairn_series_cell *cell = &series->cells[c];
+			values[cell->point].value += cell->value;
+			cairn_spread_add(&values[cell->point].spread, cairn_spread_of(cell->value, cell->weight));
+		}
+}
+
+struct cairn_bytes cairn_series_paths_name(const struct cairn_series_paths *paths, const struct cairn_view *view, size_t path, size_t level)
+{
+	const struct cairn_path *at = &paths->paths.items[path];
+	return level < at->depth ? cairn_view_name(view, paths->paths.entries[at->first + level]) : (struct cairn_bytes){"", 0};
+}

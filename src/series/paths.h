@@ -1,0 +1,39 @@
+/* paths.h - the rows of a series by the call path that a view shows them as.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_SERIES_PATHS_H
+#define CAIRN_SERIES_PATHS_H
+
+#include "report/paths.h"
+#include "report/view.h"
+#include "series/series.h"
+
+struct cairn_series_paths {
+	const struct cairn_series *series; /* borrowed */
+	struct cairn_paths paths;
+	size_t *first;  /* per path, the first of its rows in `rows`; one more at the end */
+	uint32_t *rows;
+};
+
+/* What a path held at one point. */
+struct cairn_series_value {
+	double value;
+	struct cairn_spread spread;
+};
+
+/* Groups the rows of SERIES as VIEW (of the series' profile, already named) shows them; what it leaves out has no path. */
+void cairn_series_paths_make(struct cairn_series_paths *paths, const struct cairn_series *series, struct cairn_view *view);
+void cairn_series_paths_free(struct cairn_series_paths *paths);
+
+/* What PATH held at each point, in VALUES. */
+void cairn_series_paths_values(const struct cairn_series_paths *paths, size_t path, struct cairn_series_value *values);
+
+/* The name of the entry that is so many levels above the leaf of PATH; empty beyond its root. */
+struct cairn_bytes cairn_series_paths_name(const struct cairn_series_paths *paths, const struct cairn_view *view, size_t path, size_t level);
+
+/* When POINT was taken, in hours after the first. */
+static inline double cairn_series_hours(const struct cairn_series *series, size_t point)
+{
+	return (double)(series->points[point].origin.time_ns - series->points[0].origin.time_ns) / 3.6e12;
+}
+
+#endif

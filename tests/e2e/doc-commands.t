@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# The pages for users of other systems: every command in them exists with the options shown, and every block of shell runs, from top to
+# bottom, against the demo service under the names of those pages. Ports are others here, and /usr/libexec/cairn is a folder of links.
+. tests/e2e/lib.sh
+need curl python3 cc pgrep
+. tests/e2e/page.sh
+
+# Options: in README and pages, whatever follows `cairn COMMAND` up to the end of the code.
+python3 - "$cairn" README.md doc/*.md >"$scratch/options" <<'PYTHON'
+import re, subprocess, sys
+cairn, *files = sys.argv[1:]
+helps = {}
+def options(command):
+    if command not in helps:
+        run = subprocess.run([cairn, command, "--help"], capture_output=True, text=True)
+        helps[command] = None if run.returncode else set(re.findall(r"--?[a-z][a-z-]*|-[a-z]\b", run.stdout)) | {"--help"}
+    return helps[command]
+count = 0
+for file in files:
+    text = open(file, encoding="utf-8").read()
+    blocks = re.findall(r"^```[a-z]*\n(.*?)^```", text, re.S | re.M)
+    spans = re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", text, flags=re.S | re.M))
+    for line in [line for block in blocks for line in block.splitlines()] + spans:
+        for use in re.finditer(r"(?:^|[|&;($] *|== .*  )cairn ([a-z0-9]+)((?: [^|;&]*)?)", line):
+            command, rest = use.group(1), use.group(2).split(" -- ")[0]
+            if command in ("help",) or file.endswith("formats.md"):
+                continue
+            count += 1
+            known = options(command)
+            if known is None:
+                print(f"{file}: no command: {line.strip()}")
+            elif command not in ("jeprof", "addr2line"):
+                for option in re.findall(r"(?<= )(--[a-z][a-z-]*|-[a-z])(?= |$|=)", rest):
+                    if option not in known:
+                        print(f"{file}: {command} has no {option}: {line.strip()}")
+print(f"looked at {count}", file=sys.stderr)
+assert count > 50
+PYTHON
+is "$? $(cat "$scratch/options")" '0 ' 'every cairn command shown has the options shown'
+
+# Blocks.
+${CC:-cc} -O2 -g -pthread -DLEAKY_SECONDS=120 examples/leaky/leaky.c -o "$scratch/service" -ljemalloc 2>"$scratch/log" || skip_all 'no jemalloc to link with'
+mkdir -p "$scratch/run" && chmod 700 "$scratch/run"
+export XDG_RUNTIME_DIR=$scratch/run CAIRN_TOOL=$cairn
+old_tools "$scratch/compat"
+# Other tests run services of these names too: only those of the page's own folder are meant.
+cat >"$scratch/compat/pgrep" <<'SCRIPT'
+#!/bin/sh
+for pid in $(PATH=${PATH#*:} pgrep -x "$2"); do
+	[ "$(readlink "/proc/$pid/cwd")" != "$PWD" ] || echo "$pid"
+done
+SCRIPT
+chmod +x "$scratch/compat/pgrep"
+export PATH=$scratch/compat:$PATH
+run_page() { # run_page FILE PORT PROGRAM...
+	local page=$1 port=$2 other folder=$scratch/${1##*/} block number=0
+	shift 2
+	mkdir -p "$folder/tmp" "$folder/blocks"
+	for program; do cp "$scratch/service" "$folder/$program"; done
+	other=$(free_port)
+	awk -v folder="$folder/blocks" '/^```sh$/ { n++; inside = 1; next } /^```/ { inside = 0 } inside { print > sprintf("%s/%02d", folder, n) }' "doc/$page"
+	sed -i "s|/tmp/|$folder/tmp/|g; s/\(localhost\|127.0.0.1\):$port/\1:$other/g; s|/usr/libexec/cairn|$scratch/compat|; s|LD_PRELOAD=libcairn.so.1|LD_PRELOAD=$library|" "$folder"/blocks/*
+	for block in "$folder"/blocks/*; do
+		number=$((number + 1))
+		(cd "$folder" && timeout 90 bash -euo pipefail -c '. "$1"; jobs -p >>pids' - "$block") >"$scratch/out" 2>&1 </dev/null
+		local status=$?
+		ok $status "$page, block $number: $(head -n 1 "$block" | cut -c 1-60)"
+		[ $status -eq 0 ] || { sed 's/^/#   /' "$block" "$scratch/out" | head -n 30; }
+	done
+	xargs -r kill <"$folder/pids" 2>/dev/null
+	[ "$number" -gt 0 ]
+	ok $? "$page has blocks to run"
+}
+run_page from-greptimedb.md 4000 greptime
+run_page from-risingwave.md 5691 compute-node
+run_page from-userver.md 1188 userver-sample
+if command -v dot >/dev/null; then
+	run_page from-databend.md 8080 databend-query databend-meta
+else
+	skip 'from-databend.md' 'no Graphviz here'
+fi
+for picture in from-greptimedb.md/now.svg from-greptimedb.md/grown.svg from-greptimedb.md/output.svg from-risingwave.md/flamegraph.svg; do
+	holds "$picture names the leak" grep -q remember_session "$scratch/$picture"
+done
+done_testing

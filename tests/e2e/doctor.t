@@ -1,0 +1,204 @@
+#!/usr/bin/env bash
+# The doctor on real patients: redis as it should be and in every way people get it wrong, other allocators, static and stripped programs,
+# processes that are gone or belong to others, and dumps.
+. tests/e2e/lib.sh
+need redis-server redis-cli python3 curl
+. tests/e2e/agent.sh
+
+# sees CODE PATTERN NAME OPERAND: the doctor ends with CODE and says what is like PATTERN, each check as "LEVEL CHECK TEXT"
+sees() {
+	report=$("$cairn" doctor "$4" 2>&1)
+	local code=$?
+	report=$(echo "$report" | tr -s ' ')
+	if [ "$code" = "$1" ] && [[ $report == $2 ]]; then ok 0 "$3"; else
+		ok 1 "$3"
+		printf '#   ended with %s:\n' "$code"
+		echo "${report:-(nothing)}" | sed 's/^/#   /'
+	fi
+}
+# lone CONF...: a redis without an agent; `pid` is its number. Its title is written over its environment.
+lone() {
+	local port
+	port=$(free_port)
+	env -u MALLOC_CONF "$@" redis-server --port "$port" --save "" --dir "$scratch" >"$scratch/lone.log" 2>&1 &
+	pid=$!
+	children+=("$pid")
+	wait_for 10 redis-cli -p "$port" ping
+}
+ldd "$(command -v redis-server)" | grep -q libjemalloc || skip_all 'redis here has no libjemalloc.so'
+
+MALLOC=prof:true,lg_prof_sample:12 start_redis good || skip_all 'redis does not start'
+load "$port_good"
+sees 0 '*right agent *right allocator *jemalloc 5*right in use *right enabled *right active *right period *right samples *live*right unwinder *' 'a redis as it should be' "$pid_good"
+sees 0 '*right samples *' 'by the socket of its agent' "$sockets/$pid_good.sock"
+sees 0 '*right agent *right allocator *jemalloc 5*right samples *' 'by its URL' "$url_good"
+holds 'as JSON' python3 - <<P
+import json, subprocess
+answer = json.loads(subprocess.run(["$cairn", "doctor", "--json", "$pid_good"], capture_output=True).stdout)
+assert answer["right"] is True and answer["kind"] == "process"
+assert {"check", "level", "text", "fix"} == set(answer["findings"][0]) and len(answer["findings"]) > 12
+assert not [f for f in answer["findings"] if f["level"] == "wrong"]
+P
+curl -s -X POST "$url_good/cairn/deactivate" >/dev/null
+sees 1 "*wrong active *sampling is off*cairn activate $pid_good*" 'sampling turned off' "$pid_good"
+curl -s -X POST "$url_good/cairn/reset" >/dev/null
+sees 1 '*wrong samples *no samples yet*' 'and nothing sampled' "$pid_good"
+curl -s -X POST "$url_good/cairn/activate" >/dev/null
+redis-cli -p "$port_good" set one 1 >/dev/null
+for i in $(seq 40); do redis-cli -p "$port_good" set "key$i" "$(printf %4000d 1)"; done >/dev/null
+sees 1 '*wrong samples *samples show*before sampling began*' 'sampling that began late is told by what the allocator counts' "$pid_good"
+CONF=budgett:1 MALLOC=prof:false start_redis off
+sees 1 "*wrong agent's settings *budgett*" 'a setting of the agent misspelt' "$pid_off"
+sees 1 '*wrong enabled *-> MALLOC_CONF=prof:true,*' 'started without prof:true, with an agent' "$pid_off"
+
+lone MALLOC_CONF=prof:true,lg_prof_sample:16
+sees 0 '*note agent *cairn run -- COMMAND*right allocator *right in use *right environment *MALLOC_CONF=prof:true*right enabled *by its options*right active *' 'without an agent' "$pid"
+lone A=1
+sees 1 '*note environment *MALLOC_CONF is not set*wrong enabled *without prof:true*-> MALLOC_CONF=prof:true,*' 'without an agent and without prof:true' "$pid"
+lone MALLOC_CONFF=prof:true
+sees 1 '*wrong environment *MALLOC_CONFF is set, but this jemalloc reads MALLOC_CONF*-> MALLOC_CONF=prof:true*' 'a variable misspelt' "$pid"
+lone _RJEM_MALLOC_CONF=prof:true
+sees 1 '*wrong environment *_RJEM_MALLOC_CONF is set, but*-> MALLOC_CONF=prof:true*' 'a variable of another prefix' "$pid"
+lone MALLOC_CONF=prof=true,lg_prof_smaple:16
+sees 1 '*wrong options *malformed*-> MALLOC_CONF=prof:true,lg_prof_sample:16*wrong enabled *' 'equals signs for colons' "$pid"
+lone MALLOC_CONF=opt.prof:true
+sees 1 "*wrong options *no option 'opt.prof'*-> MALLOC_CONF=prof:true*wrong enabled *" 'the name of mallctl for that of the option' "$pid"
+lone MALLOC_CONF=prof:True
+sees 1 "*wrong options *'prof' is true or false, not 'True'*-> MALLOC_CONF=prof:true*wrong enabled *" 'true in capitals' "$pid"
+lone MALLOC_CONF=prof:true,prof:false
+sees 1 '*wrong enabled *' 'the last of two wins' "$pid"
+lone MALLOC_CONF=prof:true,prof_active:false
+sees 0 '*cannot tell active *prof_active:false*' 'what only an agent knows is said to be so' "$pid"
+lone MALLOC_CONF=prof:true,lg_prof_sample:30,prof_thread_active_init:false,prof_final:true,prof_prefix:/nowhere/x
+sees 1 '*wrong threads *wrong period *1.0 GiB is coarse*wrong dump folder */nowhere*-> mkdir -p /nowhere*' 'too coarse, no threads, and no folder for dumps' "$pid"
+lone MALLOC_CONF=prof:true,prof_final:true,prof_prefix:dumps/je,lg_prof_sample:16
+mkdir "$scratch/dumps"
+sees 0 "*right dump folder *$scratch/dumps/je*" 'a folder beside the working directory' "$pid"
+if [ "$(id -u)" = 0 ]; then
+	lone MALLOC_CONF=prof:true,lg_prof_sample:16
+	chmod 755 "$scratch"
+	cp "$cairn" "$scratch/cairn"
+	as_other=$(setpriv --reuid=65534 --regid=65534 --clear-groups "$scratch/cairn" doctor "$pid" 2>&1)
+	is $? 2 "another user's process cannot be looked at"
+	like "$as_other" '*belongs to another user*' 'and it is said why'
+else
+	skip "another user's process" 'not root'
+fi
+lone LD_PRELOAD=/nowhere/libcairn.so MALLOC_CONF=prof:true,lg_prof_sample:16
+sees 1 "*wrong agent *was not loaded*-> ls -l /proc/$pid/root/nowhere/libcairn.so*" 'an agent that is not there' "$pid"
+LD_PRELOAD=$library sleep 60 &
+children+=($!)
+wait_for 10 grep -q libcairn "/proc/$!/maps"
+sees 1 '*note agent *takes no notice*wrong allocator *no jemalloc*' "an agent in a process on libc's malloc" $!
+(ulimit -f 8; exec sleep 60) &
+children+=($!)
+sees 1 '*wrong limits *files of at most*-> ulimit -f unlimited*' 'a limit on the size of files' $!
+sees 1 '*wrong allocator *no jemalloc*-> LD_PRELOAD=libjemalloc.so.2*' "a process on libc's malloc" $!
+
+sees 2 '*no process 999999999*' 'a process that is not there' 999999999
+sleep 0.1 &
+gone=$!
+wait $gone
+sees 2 '*no process*' 'one that has ended' $gone
+python3 -c 'import os, time
+if os.fork() == 0: os._exit(0)
+time.sleep(30)' &
+parent=$!
+children+=("$parent")
+wait_for 5 pgrep -P "$parent"
+sleep 0.3
+sees 2 '*has ended*' 'one that nobody has waited for' "$(pgrep -P "$parent")"
+sees 2 '*' 'a file that is nothing of the kind' /etc/passwd
+sees 2 '*No such file*' 'a file that is not there' "$scratch/nothing"
+
+# Programs.
+cat >"$scratch/service.c" <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#ifdef CONF
+const char *malloc_conf = CONF;
+#endif
+static __attribute__((noinline)) void *keep(size_t size) { char *volatile memory = malloc(size); memory[0] = 1; return memory; }
+int main(void)
+{
+	for (int i = 0; i < 20000; i++)
+		keep(1000);
+	puts("ready");
+	fflush(stdout);
+	pause();
+}
+C
+if ${CC:-cc} -O2 -g "$scratch/service.c" -o "$scratch/dynamic" -ljemalloc 2>/dev/null; then
+	sees 0 '*right allocator *libjemalloc*right names *functions and lines*right stacks *right loading *' 'a program that loads jemalloc' "$scratch/dynamic"
+	strip -o "$scratch/bare" "$scratch/dynamic"
+	sees 1 '*wrong names *stripped*-> put its debug file at /usr/lib/debug/.build-id/*' 'a stripped one' "$scratch/bare"
+	objcopy --only-keep-debug "$scratch/dynamic" "$scratch/dynamic.debug"
+	sees 2 '*a separate debug file*' 'its debug file alone' "$scratch/dynamic.debug"
+	${CC:-cc} -O2 -Wl,--build-id=none "$scratch/service.c" -o "$scratch/nameless" -ljemalloc
+	sees 0 '*note build-id *-> -Wl,--build-id*note names *no lines*' 'one without a build-id' "$scratch/nameless"
+	${CC:-cc} -O2 -g "$scratch/service.c" -o "$scratch/leaving" -ljemalloc
+	MALLOC_CONF=prof:true,lg_prof_sample:14 "$scratch/leaving" >"$scratch/out" &
+	pid=$!
+	children+=("$pid")
+	wait_for 10 grep -q ready "$scratch/out"
+	if [ "$(id -u)" = 0 ]; then
+		install -o 65534 -m 4755 "$scratch/dynamic" "$scratch/privileged"
+		MALLOC_CONF=prof:true "$scratch/privileged" >"$scratch/out2" &
+		children+=($!)
+		wait_for 10 grep -q ready "$scratch/out2"
+		if [ "$(od -An -tu8 -w16 "/proc/$!/auxv" | awk '$1 == 23 {print $2}')" = 1 ]; then
+			sees 1 '*wrong privileges *not trusted*-> ln -s prof:true /etc/malloc.conf*wrong enabled *' 'a program with the privileges of another user' $!
+		else
+			skip 'a program with the privileges of another user' 'set-user-ID has no effect here'
+		fi
+		mkdir -p "$scratch/jail"
+		if chroot / true 2>/dev/null && ldd "$scratch/dynamic" | awk '/=> \//{print $3} /^\t\//{print $1}' | xargs -I{} cp --parents {} "$scratch/jail" && cp "$scratch/dynamic" "$scratch/jail/"; then
+			MALLOC_CONF=prof:true,lg_prof_sample:14 chroot "$scratch/jail" /dynamic >"$scratch/out3" &
+			children+=($!)
+			wait_for 10 grep -q ready "$scratch/out3"
+			sees 0 '*right allocator *right enabled *note container *a file system of its own*right on disk */dynamic*right names *' 'a program in a root of its own' $!
+		else
+			skip 'a program in a root of its own' 'chroot is not allowed'
+		fi
+	else
+		skip 'privileged programs' 'not root'
+	fi
+	cp "$scratch/nameless" "$scratch/other"
+	mv "$scratch/other" "$scratch/leaving"
+	sees 1 "*wrong on disk *replaced*another build*-> cp /proc/$pid/exe*" 'a program replaced while it runs' "$pid"
+	rm "$scratch/leaving"
+	sees 1 '*wrong on disk *removed*' 'and removed' "$pid"
+else
+	skip 'programs on libjemalloc.so' 'no jemalloc to link with'
+fi
+archive=$(${CC:-cc} -print-file-name=libjemalloc.a)
+if [ -e "$archive" ] && ${CC:-cc} -O2 -g '-DCONF="prof:true,lg_prof_sample:14"' "$scratch/service.c" -o "$scratch/inside" "$archive" -lm -lpthread -ldl -lstdc++ 2>"$scratch/log"; then
+	sees 0 '*right allocator *jemalloc 5*inside*right built to profile *right environment *MALLOC_CONF*right options *compiled in*right enabled *compiled in*' 'jemalloc and its options compiled in' "$scratch/inside"
+	"$scratch/inside" >"$scratch/out" &
+	pid=$!
+	children+=("$pid")
+	wait_for 10 grep -q ready "$scratch/out"
+	sees 0 '*right enabled *read from its memory*right active *read from its memory*right period *16.0 KiB*' 'its options are read from its memory' "$pid"
+	strip -o "$scratch/hidden" "$scratch/inside"
+	sees 1 '*wrong allocator *without symbols*right built to profile *right environment *MALLOC_CONF*' 'stripped, it is still found' "$scratch/hidden"
+	if ${CC:-cc} -static -O2 -g "$scratch/service.c" -o "$scratch/static" "$archive" -lm -lpthread -lstdc++ 2>"$scratch/log"; then
+		sees 1 '*right allocator *wrong loading *static program*-> link it with libcairn.a*' 'a static program' "$scratch/static"
+	else
+		skip 'a static program' "it does not link: $(tail -n 1 "$scratch/log")"
+	fi
+else
+	skip 'jemalloc compiled in' "no libjemalloc.a that links: $(tail -n 1 "$scratch/log")"
+fi
+
+# Dumps.
+"$cairn" dump "$pid_good" -o "$scratch/good.heap" >/dev/null
+sees 1 '*right trailer *whole*wrong coverage *' 'a dump that shows part of what is live' "$scratch/good.heap"
+head -c -30 "$scratch/good.heap" >"$scratch/cut.heap"
+sees 1 '*wrong trailer *cut short*' 'a dump cut short' "$scratch/cut.heap"
+printf 'heap_v2/1073741824\n  t*: 0: 0 [0: 0]\n\nMAPPED_LIBRARIES:\n' >"$scratch/empty.heap"
+sees 1 '*wrong samples *no samples*wrong period *1.0 GiB*' 'an empty one, too coarse' "$scratch/empty.heap"
+printf 'heap_v2/524288\n  t*: 200: 4000000 [0: 0]\n@ 0x5555 0x6666\n  t*: 200: 4000000 [0: 0]\n' >"$scratch/bare.heap"
+sees 1 '*wrong memory map *no memory map*' 'one without a memory map' "$scratch/bare.heap"
+sees 1 '*wrong names */srv/leaky: the file is gone*--binary*' 'one whose program is not here' tests/fixtures/small.heap
+done_testing

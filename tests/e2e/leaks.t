@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# cairn leaks: the right verdicts on made-up series, on the demo service and on redis; and folders as people have them.
+. tests/e2e/lib.sh
+need python3 cc
+
+# leaks SOURCE...: the ranking as JSON, and what was said
+leaks() { "$cairn" leaks --json "$@" >"$scratch/leaks.json" 2>"$scratch/said"; }
+# says EXPRESSION: of the ranking just made, D, its rows R and those that grow G
+says() {
+	python3 -c "import json, sys; D = json.load(open('$scratch/leaks.json')); R = D['rows']; G = [r for r in R if r['verdict'] == 'growing']
+name = lambda row: [int(f, 16) for f in row['stack'] if f.startswith('0x')][:1]
+sys.exit(not ($1))" || { head -c 300 "$scratch/leaks.json"; echo; return 1; }
+}
+
+# Made-up series whose truth is known.
+for seed in 1 2 3 4 5; do
+	for kind in leak two-leaks noise restart weighed; do python3 tests/e2e/make-series.py "$scratch/$kind.$seed" $kind $seed; done
+	leaks "$scratch/leak.$seed"
+	holds "seed $seed: the leak alone grows, at its rate" says 'len(G) == 1 and name(R[0]) == [0x1000] and abs(R[0]["bytes_per_hour"] - 36e6) < 9e6 and R[0]["share"] == 1'
+	leaks "$scratch/two-leaks.$seed"
+	holds "seed $seed: of two leaks the faster is first" says '[name(r) for r in G] == [[0x1000], [0x4000]] and abs(R[1]["bytes_per_hour"] - 12e6) < 4e6'
+	leaks "$scratch/noise.$seed"
+	holds "seed $seed: noise alone does not grow" says 'len(G) == 0 and len(R) == 40'
+	leaks "$scratch/restart.$seed"
+	holds "seed $seed: a leak goes on after a restart" says 'name(R[0]) == [0x1000] and R[0]["verdict"] == "growing" and D["runs"] == 2 and len(G) == 1'
+done
+leaks "$scratch/weighed.1"
+holds 'the limit and the weight of the process are in the trailers' says '30 < D["hours_to_limit"] < 45'
+leaks --limit 4G "$scratch/leak.1"
+holds 'or the limit is told' says 'abs(D["hours_to_limit"] - (2 ** 32 - D["total"]) / D["bytes_per_hour"]) < 0.1'
+leaks --errors "$scratch/leak.2"
+holds '--errors: the true rate and the true size are inside' says 'R[0]["bytes_per_hour_low"] < 36e6 < R[0]["bytes_per_hour_high"] and R[0]["now_low"] < 338e6 < R[0]["now_high"] and D["total_low"] < D["total"] < D["total_high"]'
+leaks --objects "$scratch/leak.1"
+holds '--objects counts objects' says 'name(R[0]) == [0x1000] and abs(R[0]["bytes_per_hour"] - 36e6 / 4096) < 9e6 / 4096'
+leaks --focus 0x3000 "$scratch/leak.1"
+holds 'filters work' says 'len(R) == 1 and R[0]["verdict"] == "sawtooth"'
+like "$("$cairn" leaks --errors -n 1 "$scratch/leak.1" 2>/dev/null)" '*95 %*MiB to *growing*0x1000*' 'and as text'
+
+# The demo service, for real.
+cc -O2 -g -pthread examples/leaky/leaky.c -o "$scratch/leaky" -ljemalloc 2>"$scratch/said" || skip_all 'no jemalloc to link with here'
+# A busy machine may leave a short run little to show, so it is tried again, longer.
+for seconds in 4 12 40; do
+	rm -rf "$scratch/demo" && mkdir "$scratch/demo"
+	MALLOC_CONF=prof:true,lg_prof_sample:14,lg_prof_interval:27,prof_final:true,prof_prefix:"$scratch/demo/leaky" "$scratch/leaky" $seconds >/dev/null 2>&1
+	[ -n "$(ls "$scratch/demo")" ] || skip_all 'this jemalloc has no profiler'
+	[ "$(ls "$scratch/demo" | wc -l)" -lt 16 ] || break
+done
+leaks "$scratch/demo"
+holds 'the demo service: the leak is named, and nothing else' says 'R[0]["name"] == "remember_session" and "serve_request" in R[0]["stack"] and [r["name"] for r in G] == ["remember_session"] and R[0]["confidence"] > 0.99'
+holds 'its cache is not called a leak' says '[r["verdict"] for r in R if r["name"] == "load_page"] == ["plateaued"]'
+
+newest=$(ls -v "$scratch"/demo/*.heap | tail -n 1)
+"$cairn" list remember_session --errors --json --source-path "$root" "$newest" >"$scratch/leaks.json" 2>/dev/null
+holds '--errors in the code: each line has its interval' python3 -c "import json; D = json.load(open('$scratch/leaks.json'))['routines'][0]
+assert D['flat_low'] < D['flat'] < D['flat_high'] and any(l['cum_low'] < l['cum'] < l['cum_high'] for l in D['lines'])"
+like "$("$cairn" list remember_session --errors --source-path "$root" "$newest" 2>/dev/null)" '*MiB to *calloc*' 'in words too'
+if command -v objdump >/dev/null; then
+	like "$("$cairn" disasm remember_session --errors "$newest" 2>/dev/null)" '*MiB to *call*calloc*' 'and each instruction'
+else
+	skip 'and each instruction' 'no objdump here'
+fi
+
+# Redis, once with a keyspace that grows and once with one that stays.
+serve() { # serve NAME KEYS: dumps of a redis-server whose clients write to so many keys
+	local port
+	port=$(free_port)
+	mkdir -p "$scratch/$1"
+	MALLOC_CONF=prof:true,lg_prof_sample:14,lg_prof_interval:23,prof_prefix:"$scratch/$1/je" \
+		redis-server --port "$port" --save '' --dir "$scratch" >"$scratch/redis.log" 2>&1 &
+	local server=$!
+	children+=($server)
+	wait_for 10 redis-cli -p "$port" ping || return 1
+	for _ in 1 2 3 4 5 6; do redis-benchmark -p "$port" -n 20000 -r "$2" -d 1000 -t set -q >/dev/null; done
+	redis-cli -p "$port" shutdown nosave >/dev/null 2>&1
+	wait $server
+}
+if command -v redis-server >/dev/null && command -v redis-benchmark >/dev/null && serve growing 100000000 && [ "$(ls "$scratch/growing" | wc -l)" -ge 6 ]; then
+	leaks "$scratch/growing"
+	holds 'redis: a keyspace that grows is growing' says 'D["verdict"] == "growing" and len(G) > 0 and sum(r["share"] for r in G) > 0.99'
+	holds 'by the call paths that make keys and values' says 'any("setGenericCommand" in f or "processMultibulkBuffer" in f or "setCommand" in f for r in G[:3] for f in r["stack"])'
+	serve steady 2000
+	leaks "$scratch/steady"
+	holds 'redis: one that stays is not' says 'D["verdict"] != "growing" and len(G) == 0'
+else
+	skip 'redis: growing and steady' 'no redis-server with a profiler here'
+fi
+
+# Folders as people have them.
+mkdir "$scratch/mixed"
+cp -p "$scratch"/leak.1/*.heap "$scratch/mixed"
+for i in 1 2 3; do sed "s/^@ 0x/@ 0x7/" "$scratch/noise.1/svc.4242.$i.m$i.heap" >"$scratch/mixed/other.99.$i.m$i.heap"; done
+leaks "$scratch/mixed"
+holds 'dumps of two services: the one with more is taken' says 'D["dumps"] == 24 and name(R[0]) == [0x1000]'
+like "$(cat "$scratch/said")" '*several services*24 of *svc*3 others*' 'and that is said'
+rm "$scratch"/mixed/other.*
+for i in $(seq 0 9); do
+	sed 's/^@ 0x1000/@ 0x5000/' "$scratch/leak.2/svc.4242.$i.m$i.heap" >"$scratch/mixed/svc.77.$i.m$i.heap"
+	touch -r "$scratch/leak.1/svc.4242.$i.m$i.heap" -d '+1 minute' "$scratch/mixed/svc.77.$i.m$i.heap"
+done
+leaks "$scratch/mixed"
+holds 'two processes at the same time: the one with more dumps is taken' says 'D["dumps"] == 24 and D["runs"] == 1 and not any(0x5000 in name(r) for r in R)'
+like "$(cat "$scratch/said")" '*ran at the same time*process 4242*10 others*' 'and that is said'
+rm "$scratch"/mixed/svc.77.*
+for i in 3 4; do head -c 700 "$scratch/leak.1/svc.4242.$i.m$i.heap" >"$scratch/mixed/svc.4242.$i.m$i.heap"; done
+printf 'heap_v2/nonsense\n' >"$scratch/mixed/svc.4242.5.m5.heap"
+: >"$scratch/mixed/svc.4242.6.m6.heap"
+for i in 3 4 5 6; do touch -r "$scratch/leak.1/svc.4242.$i.m$i.heap" "$scratch/mixed/svc.4242.$i.m$i.heap"; done
+leaks "$scratch/mixed"
+holds 'damaged dumps: the leak is still first' says 'name(R[0]) == [0x1000] and R[0]["verdict"] == "growing" and D["dumps"] >= 20'
+like "$(cat "$scratch/said")" '*svc.4242.5.m5.heap*' 'what could not be read is said'
+rm "$scratch"/mixed/*
+i=0
+for file in $(ls -v "$scratch"/leak.1/*.heap | shuf --random-source="$cairn"); do cp -p "$file" "$scratch/mixed/dump-$((i++)).heap"; done
+cp -p "$scratch/mixed/dump-7.heap" "$scratch/mixed/copy-of-7.heap"
+cp -p "$scratch/mixed/dump-9.heap" "$scratch/mixed/copy-of-9.heap"
+leaks "$scratch/mixed"
+holds 'named in any order, two of them twice: their time decides' says 'D["dumps"] == 24 and name(R[0]) == [0x1000] and len(G) == 1 and abs(R[0]["bytes_per_hour"] - 36e6) < 9e6'
+like "$(cat "$scratch/said")" '*2 dumps were there twice*' 'and the copies are said'
+leaks "$scratch/leak.1/svc.4242.1.m1.heap" "$scratch/leak.1/svc.4242.2.m2.heap"
+is $? 1 'two dumps are no trend'
+like "$(cat "$scratch/said")" '*at least 3*' 'and it says so'
+leaks "$scratch/nowhere"
+is $? 1 'a folder that is not there'
+done_testing

@@ -1,0 +1,45 @@
+"""make-series.py FOLDER KIND SEED [DUMPS]: a series of heap_v2 dumps with known truth, one every 10 minutes, sampled anew each time.
+
+KIND is leak (one, beside a cache that fills, a sawtooth and steady paths), two-leaks, noise (steady paths only), restart (the leak over two
+processes), weighed (the leak, with trailers that say what the process weighed and might weigh). The leak is at 0x1000 and grows 36 MB an hour, the
+second one at 0x4000 and 12; the cache is at 0x2000, the sawtooth at 0x3000."""
+import math, os, random, sys
+
+folder, kind, seed = sys.argv[1], sys.argv[2], int(sys.argv[3])
+count = int(sys.argv[4]) if len(sys.argv) > 4 else 24
+random.seed(f"{kind} {seed}")
+os.makedirs(folder, exist_ok=True)
+PERIOD, START, STEP = 524288, 1_790_000_000, 600
+
+
+def sampled(live, size):
+    """How many of so many live bytes in objects of one size are seen."""
+    p, n = -math.expm1(-size / PERIOD), int(live // size)
+    mean = n * p
+    return max(0, round(random.gauss(mean, math.sqrt(mean * (1 - p))))) if mean > 50 else sum(random.random() < p for _ in range(n))
+
+
+paths = {0x10000 + 0x100 * k: (lambda i, b=random.uniform(5e6, 80e6): b, random.choice((4096, 16384, 65536))) for k in range(40)}
+if kind != "noise":
+    paths[0x1000] = (lambda i: 200e6 + 6e6 * i, 4096)
+    paths[0x2000] = (lambda i: 900e6 * (1 - math.exp(-i / 3)), 8192)
+    paths[0x3000] = (lambda i: 300e6 + 200e6 * ((i % 4) / 3), 4096)
+if kind == "two-leaks":
+    paths[0x4000] = (lambda i: 100e6 + 2e6 * i, 16384)
+for i in range(count):
+    second = kind == "restart" and i >= count // 2
+    pid, age = (5151, i - count // 2) if second else (4242, i)
+    rows = [(a, size, sampled(f(age), size)) for a, (f, size) in paths.items()]
+    total, live = sum(n for _, _, n in rows), sum(n * size for _, size, n in rows)
+    path = os.path.join(folder, f"svc.{pid}.{age}.m{age}.heap")
+    with open(path, "w") as out:
+        out.write(f"heap_v2/{PERIOD}\n  t*: {total}: {live} [0: 0]\n  t0: {total}: {live} [0: 0]\n")
+        for a, size, n in rows:
+            if n:
+                out.write(f"@ {a:#x} 0xf000\n  t*: {n}: {n * size} [0: 0]\n  t0: {n}: {n * size} [0: 0]\n")
+        out.write("\nMAPPED_LIBRARIES:\n")
+        if kind == "weighed":
+            weight = int(1.25 * sum(f(age) for f, _ in paths.values()))
+            out.write(f"7f0000000000-7f0000001000 r-xp 00000000 00:00 1 /srv/svc\n# cairn trailer 1\n# cairn time {START + STEP * i}.000000000\n# cairn pid {pid}\n# cairn start {START - 60}.000000000\n"
+                      f"# cairn smaps.rss {weight}\n# cairn limit {5 << 30}\n# cairn end\n")
+    os.utime(path, (START + STEP * i,) * 2)

@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# userver's "Memory profiling a production service", step by step, against redis-server, which runs on jemalloc as userver's services
+# do; server::handlers::Jemalloc is the preloaded agent.
+. tests/e2e/lib.sh
+need redis-server redis-cli redis-benchmark curl python3
+. tests/e2e/page.sh
+follow 004
+mkdir tmp build build/services build/samples
+program=$(readlink -f "$(command -v redis-server)")
+for name in build/services/userver-sample build/samples/userver-sample; do ln -s "$program" "$name"; done
+export XDG_RUNTIME_DIR=$scratch
+dumps=$scratch/page/tmp
+
+# The page names the variable, then says "start your service". Sets $pid and the ports, and makes some work.
+service_starts() {
+	monitor=$(free_port) redis=$(free_port)
+	says "$1"
+	(eval "export $(sed "s|/tmp/|$dumps/|" <<<"$1")" && LD_PRELOAD=$library CAIRN_TOOL=$cairn CAIRN_CONF=listen:127.0.0.1:$monitor \
+		exec build/services/userver-sample --port "$redis" --save '' --dir "$scratch" >"$scratch/service.log" 2>&1) &
+	pid=$!
+	children+=("$pid")
+	says 'Start your service'
+	wait_for 20 redis-cli -p "$redis" ping && answers "localhost:$monitor/cairn/status"
+	is "$?" 0 "the service starts with $1"
+	here=("s/localhost:1188/localhost:$monitor/")
+}
+work() { timeout 60 redis-benchmark -p "$redis" -n 20000 -r 100000 -d 200 -t set,lpush -q >/dev/null; }
+stop() { kill "$pid"; wait "$pid" 2>/dev/null; }
+# The page shows what each command answers in the line behind it.
+page_answers() {
+	page "$1"
+	local shown=${text#*$'\n'}
+	is "$said" "$(sed 's/^ *//; q' <<<"$shown" | sed "s/^prof/  prof/")" "$1: $(sed 's/^ *//; q' <<<"$shown")"
+}
+
+# A running service.
+says '## How to profile a running service'
+service_starts 'MALLOC_CONF="prof:true,prof_active:false,lg_prof_sample:14,prof_prefix:/tmp/jeprof-SERVICE"'
+page_answers 'curl -X POST localhost:1188/service/jemalloc/prof/enable'
+page_answers "curl -s -X POST localhost:1188/service/jemalloc/prof/stat | grep ' prof.active:'"
+work
+page_answers 'curl -X POST localhost:1188/service/jemalloc/prof/dump'
+dump=$(ls "$dumps"/jeprof-SERVICE.*.heap)
+like "$dump" "$dumps/jeprof-SERVICE.$pid.*.m*.heap" 'the dump is where prof_prefix says'
+page_answers 'curl -X POST localhost:1188/service/jemalloc/prof/disable'
+page_answers "curl -s -X POST localhost:1188/service/jemalloc/prof/stat | grep ' prof.active:'"
+stop
+
+# From the start.
+says '## How to profile at service start'
+service_starts 'MALLOC_CONF="prof:true,prof_active:true,lg_prof_sample:14,prof_prefix:/tmp/jeprof-SERVICE"'
+page_answers "curl -s -X POST localhost:1188/service/jemalloc/prof/stat | grep ' prof.active:'"
+work
+page_answers 'curl -X POST localhost:1188/service/jemalloc/prof/dump'
+dump=$(ls "$dumps/jeprof-SERVICE.$pid".*.heap)
+like "$dump" "$dumps/jeprof-SERVICE.$pid.*.m*.heap" 'the dump is where prof_prefix says'
+page_answers 'curl -X POST localhost:1188/service/jemalloc/prof/disable'
+page_answers "curl -s -X POST localhost:1188/service/jemalloc/prof/stat | grep ' prof.active:'"
+stop
+
+# The dump. No jeprof is installed: ours is on PATH. Nobody looks at the PDF here, so gnome-open is left out.
+says '## How to analyse the dump'
+says 'apt install libjemalloc-dev'
+here=("s|/tmp/jeprof.5503.1.m1.heap|$dump|")
+if command -v dot >/dev/null; then
+	page 'jeprof --show_bytes --pdf build/services/userver-sample /tmp/jeprof.5503.1.m1.heap> prof.pdf'
+	is "$status $(head -c 5 prof.pdf)" '0 %PDF-' "$name"
+else
+	says 'jeprof --show_bytes --pdf build/services/userver-sample /tmp/jeprof.5503.1.m1.heap> prof.pdf'
+	skip 'jeprof --pdf' 'no Graphviz here'
+fi
+page 'jeprof --show_bytes --text --cum build/samples/userver-sample /tmp/jeprof.5503.1.m1.heap'
+like "$(cat "$scratch/errors")" "Using local file build/samples/userver-sample.
+Using local file $dump.*" "$name: it says which files it uses"
+like "$said" 'Total: [0-9]* B*%*%*%*main*' 'and prints the top'
+
+# FAQ: the one error it has. The answer begins as the page says; what follows is the reason, which the page has to explain.
+says '`mallctl() returned error: '
+says 'directory specified in `prof_prefix`'
+text='MALLOC_CONF="prof:true,prof_prefix:/tmp/nowhere/jeprof-SERVICE" Start your service'
+service_starts 'MALLOC_CONF="prof:true,prof_prefix:/tmp/nowhere/jeprof-SERVICE"'
+said=$(curl -s -X POST "localhost:$monitor/service/jemalloc/prof/dump")
+like "$said" "mallctl() returned error: *$dumps/nowhere does not exist*" 'where the folder of prof_prefix is missing, the answer names it'
+mkdir "$dumps/nowhere"
+is "$(curl -s -X POST "localhost:$monitor/service/jemalloc/prof/dump")" OK "and the page's answer helps: the folder is made"
+done_testing

@@ -1,0 +1,215 @@
+/* bill_test.c - the bill adds up: from a trailer, from two sides that disagree, and from any numbers at all.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "series/bill_svg.h"
+#include "tap.h"
+
+static const uint64_t megabyte = 1 << 20;
+
+static bool adds_up(const struct cairn_bill *bill)
+{
+	uint64_t sum = 0;
+	for (int i = 0; i < CAIRN_BILL_LINES; i++) {
+		if (bill->lines[i] > (uint64_t)1 << 62)
+			return false;
+		sum += bill->lines[i];
+	}
+	return sum == bill->total;
+}
+
+/* A service of which both sides agree: 100 MB handed out, 20 MB of it cached, 30 MB unused in pages, 10 MB dirty, 4 MB metadata. */
+static struct cairn_bill_facts service(void)
+{
+	struct cairn_bill_facts facts = {
+		.has_allocator = true,
+		.allocated = 100 * megabyte,
+		.active = 130 * megabyte,
+		.dirty = 10 * megabyte,
+		.resident = 144 * megabyte,
+		.cache = 20 * megabyte,
+		.mapped = 144 * megabyte,
+		.retained = 50 * megabyte,
+		.page = 4096,
+	};
+	facts.smaps.kinds[CAIRN_SMAPS_NORESERVE] = (struct cairn_smaps_sum){194 * megabyte, 144 * megabyte, 0};
+	facts.smaps.kinds[CAIRN_SMAPS_FILE].rss = 6 * megabyte;
+	facts.smaps.rss = facts.rss = 150 * megabyte;
+	return facts;
+}
+
+static void test_agreement(void)
+{
+	struct cairn_bill_facts facts = service();
+	struct cairn_bill bill;
+	cairn_bill_make(&bill, &facts);
+	ok(adds_up(&bill) && bill.total == 150 * megabyte, "both sides agree: it adds up");
+	is_int(bill.lines[CAIRN_BILL_LIVE] / megabyte, 80, "live objects");
+	is_int(bill.lines[CAIRN_BILL_CACHE] / megabyte, 20, "thread caches");
+	is_int(bill.lines[CAIRN_BILL_UNUSED] / megabyte, 30, "unused");
+	is_int(bill.lines[CAIRN_BILL_DIRTY] / megabyte, 10, "dirty");
+	is_int(bill.lines[CAIRN_BILL_METADATA] / megabyte, 4, "metadata");
+	is_int(bill.lines[CAIRN_BILL_REST], 0, "nothing is unexplained");
+	is_int(bill.retained / megabyte, 50, "retained is beside it");
+}
+
+static void test_untouched(void)
+{
+	struct cairn_bill_facts facts = service();
+	struct cairn_bill bill;
+	facts.smaps.kinds[CAIRN_SMAPS_NORESERVE].rss = 100 * megabyte;
+	facts.smaps.rss = facts.rss = 106 * megabyte;
+	cairn_bill_make(&bill, &facts);
+	is_int(bill.untouched / megabyte, 44, "what was never touched is not resident");
+	is_int(bill.lines[CAIRN_BILL_LIVE] / megabyte, 36, "and taken off the live objects");
+	ok(adds_up(&bill) && bill.total == 106 * megabyte && bill.lines[CAIRN_BILL_REST] == 0, "it adds up");
+	facts.smaps.regions = 1;
+	cairn_bill_make(&bill, &facts);
+	ok(bill.lines[CAIRN_BILL_METADATA] > 2 * megabyte && bill.lines[CAIRN_BILL_METADATA] < 3 * megabyte,
+	   "the sparse tree of addresses goes first");
+	facts.smaps.kinds[CAIRN_SMAPS_NORESERVE].swap = facts.smaps.swap = 44 * megabyte;
+	cairn_bill_make(&bill, &facts);
+	ok(bill.untouched == 0 && bill.swap == 44 * megabyte, "unless it is swapped out");
+	facts.smaps.kinds[CAIRN_SMAPS_NORESERVE].rss = 0;
+	facts.smaps.rss = facts.rss = 6 * megabyte;
+	cairn_bill_make(&bill, &facts);
+	ok(adds_up(&bill) && bill.total == 6 * megabyte && bill.lines[CAIRN_BILL_LIVE] == 0, "all of it");
+}
+
+static void test_surplus(void)
+{
+	struct cairn_bill_facts facts = service();
+	struct cairn_bill bill;
+	facts.smaps.kinds[CAIRN_SMAPS_NORESERVE].rss += 30 * megabyte;
+	facts.smaps.rss += 30 * megabyte;
+	cairn_bill_make(&bill, &facts);
+	is_int(bill.lines[CAIRN_BILL_REST] / megabyte, 30, "what nothing explains is the rest");
+	facts.smaps.huge = 100 * megabyte;
+	cairn_bill_make(&bill, &facts);
+	is_int(bill.lines[CAIRN_BILL_RETAINED] / megabyte, 30, "huge pages explain it: they reach into what was given back");
+	is_int(bill.retained / megabyte, 20, "which then is not all non-resident");
+	facts.smaps.huge = 0;
+	facts.smaps.kinds[CAIRN_SMAPS_NORESERVE].size += 25 * megabyte;
+	cairn_bill_make(&bill, &facts);
+	is_int(bill.lines[CAIRN_BILL_ANONYMOUS] / megabyte, 25, "so does a mapping that is not jemalloc's, as far as it is large");
+	is_int(bill.lines[CAIRN_BILL_REST] / megabyte, 5, "and no further");
+	ok(adds_up(&bill), "it adds up");
+	facts = service();
+	facts.rss += 2 * megabyte;
+	cairn_bill_make(&bill, &facts);
+	is_int(bill.lines[CAIRN_BILL_REST] / megabyte, 2, "what the kernel counts beyond its mappings is unexplained, too");
+}
+
+static void test_other_hosts(void)
+{
+	struct cairn_bill_facts facts = service();
+	struct cairn_bill bill;
+	facts.smaps.kinds[CAIRN_SMAPS_ANONYMOUS] = facts.smaps.kinds[CAIRN_SMAPS_NORESERVE];
+	facts.smaps.kinds[CAIRN_SMAPS_NORESERVE] = (struct cairn_smaps_sum){0};
+	cairn_bill_make(&bill, &facts);
+	ok(adds_up(&bill) && bill.lines[CAIRN_BILL_LIVE] == 80 * megabyte && bill.lines[CAIRN_BILL_ANONYMOUS] == 0,
+	   "a machine that never overcommits: the same bill");
+	facts.smaps.kinds[CAIRN_SMAPS_HEAP] = facts.smaps.kinds[CAIRN_SMAPS_ANONYMOUS];
+	facts.smaps.kinds[CAIRN_SMAPS_ANONYMOUS] = (struct cairn_smaps_sum){0};
+	cairn_bill_make(&bill, &facts);
+	ok(adds_up(&bill) && bill.lines[CAIRN_BILL_LIVE] == 80 * megabyte && bill.lines[CAIRN_BILL_HEAP] == 0, "an allocator that grows the heap: the same bill");
+	facts.smaps.kinds[CAIRN_SMAPS_ANONYMOUS] = facts.smaps.kinds[CAIRN_SMAPS_HEAP];
+	facts.smaps.kinds[CAIRN_SMAPS_HEAP] = (struct cairn_smaps_sum){0};
+	facts.has_allocator = false;
+	cairn_bill_make(&bill, &facts);
+	ok(adds_up(&bill) && bill.lines[CAIRN_BILL_ANONYMOUS] == 144 * megabyte && bill.lines[CAIRN_BILL_LIVE] == 0,
+	   "without the allocator's side it is anonymous memory");
+}
+
+static void test_trailer(void)
+{
+	struct cairn_trailer trailer;
+	struct cairn_bill_facts facts;
+	struct cairn_bill bill;
+	struct cairn_error error;
+	ok(cairn_trailer_read(cairn_bytes_of("# cairn trailer 1\n# cairn jemalloc 5.3.0-0-g1\n# cairn arenas.page 4096\n# cairn "
+					     "stats.allocated 1000000\n# cairn stats.active 1200000\n"
+					     "# cairn stats.resident 1300000\n# cairn stats.pdirty 2\n# cairn stats.mapped 1400000\n# "
+					     "cairn class 100 5000 400 5\n# cairn class x\n"
+					     "# cairn class 1 1 1 0\n# cairn smaps.rss 2000000\n# cairn smaps.rss.noreserve 1300000\n# "
+					     "cairn smaps.size.noreserve 1400000\n"
+					     "# cairn smaps.rss.file 700000\n# cairn end\n"),
+			      &trailer),
+	   "a trailer alone");
+	ok(cairn_bill_facts_read(&facts, &trailer, &error) && facts.dirty == 8192 && facts.has_classes, "its facts");
+	is_near(facts.slack, 0.2, 1e-9, "a fifth of each object was not asked for");
+	cairn_bill_make(&bill, &facts);
+	ok(adds_up(&bill) && bill.total == 2000000, "its bill");
+	is_near((double)bill.lines[CAIRN_BILL_SLACK], 200000, 1, "the slack");
+	ok(cairn_trailer_read(cairn_bytes_of("# cairn trailer 1\n# cairn pid 1\n"), &trailer) &&
+		   !cairn_bill_facts_read(&facts, &trailer, &error),
+	   "one that knows nothing of memory: %s", error.text);
+}
+
+/* A number that is likely to break something. */
+static uint64_t hostile(uint64_t *state)
+{
+	*state = *state * 6364136223846793005u + 1442695040888963407u;
+	uint64_t random = *state >> 11;
+	switch (random % 6) {
+	case 0:
+		return 0;
+	case 1:
+		return (uint64_t)1 << 54;
+	case 2:
+		return random % 4096;
+	default:
+		return random % ((uint64_t)1 << (random % 54));
+	}
+}
+
+static void test_hostile(void)
+{
+	uint64_t state = 1;
+	int bad = 0;
+	for (int i = 0; i < 200000; i++) {
+		struct cairn_bill_facts facts = {.has_allocator = i % 8 != 0,
+						 .has_classes = i % 3 == 0,
+						 .slack = (double)(hostile(&state) % 1000) / 999,
+						 .slack_pages = (double)(hostile(&state) % 1000) / 999,
+						 .has_profile = true,
+						 .sampled_size = (double)hostile(&state),
+						 .sampled_touched = (double)hostile(&state),
+						 .sampled_objects = (double)hostile(&state)};
+		uint64_t *const numbers[] = {&facts.rss,  &facts.allocated, &facts.active, &facts.mapped, &facts.retained, &facts.resident,
+					     &facts.base, &facts.internal,  &facts.cache,  &facts.dirty,  &facts.muzzy,	   &facts.page};
+		for (size_t j = 0; j < sizeof numbers / sizeof *numbers; j++)
+			*numbers[j] = hostile(&state);
+		char name[40];
+		uint64_t *value;
+		for (unsigned j = 0; cairn_smaps_number(&facts.smaps, j, name, &value); j++)
+			*value = hostile(&state);
+		struct cairn_bill bill;
+		cairn_bill_make(&bill, &facts);
+		bad += !adds_up(&bill) || bill.retained > facts.retained || bill.total < facts.smaps.rss;
+	}
+	is_int(bad, 0, "200000 bills of any numbers add up, with no line negative");
+}
+
+static void test_picture(void)
+{
+	struct cairn_bill_facts facts = service();
+	struct cairn_bill bill;
+	struct cairn_buffer out = cairn_buffer(1 << 20);
+	cairn_bill_make(&bill, &facts);
+	cairn_bill_svg(&bill, &(struct cairn_bill_picture){"a <title> & more", "x", "note"}, &out);
+	cairn_buffer_byte(&out, 0);
+	ok(strstr(out.data, "a &lt;title&gt; &amp; more") && !strstr(out.data, "<title> &"), "texts are escaped");
+	ok(strstr(out.data, "data-line=\"live\" data-bytes=\"83886080\""), "a line is there with its bytes");
+	cairn_buffer_free(&out);
+}
+
+int main(void)
+{
+	test_agreement();
+	test_untouched();
+	test_surplus();
+	test_other_hosts();
+	test_trailer();
+	test_hostile();
+	test_picture();
+	return tap_done();
+}
