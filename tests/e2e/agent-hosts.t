@@ -118,10 +118,11 @@ wait_for 5 test ! -e "$sockets/$redis.sock"
 ok $? "a process that ends by itself removes its socket"
 
 # What an idle agent takes, all of it: text, tables, stacks of its threads. How much of other libraries is resident is the page cache's whim.
+mkdir "$scratch/empty"
 resident() { # resident LIBRARY: kB of the anonymous memory of a redis-server that has answered and rests, and of the agent's text
 	local port pid
 	port=$(free_port)
-	MALLOC_CONF=prof:true LD_PRELOAD=$1 redis-server --port "$port" --save "" --dir "$scratch" >/dev/null 2>&1 &
+	MALLOC_CONF=prof:true LD_PRELOAD=$1 redis-server --port "$port" --save "" --dir "$scratch/empty" >/dev/null 2>&1 &
 	pid=$!
 	wait_for 5 redis-cli -p "$port" ping
 	[ -z "$1" ] || wait_for 5 test -S "$sockets/$pid.sock"
