@@ -10,6 +10,7 @@
 #include "profile/read.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -23,11 +24,13 @@ static void add_file(struct cairn_dump_files *list, const char *path, int64_t mo
 	item->named = cairn_dump_name_parse(path, &item->name);
 }
 
-/* Whether the file begins like a profile. Folded text is left to those who name it: too much else looks like it. */
-static bool is_dump(const char *path)
+/* Whether the file begins like a profile. Folded text is left to those who name it: too much else looks like it. Counts what may not
+ * be opened as UNREADABLE. */
+static bool is_dump(const char *path, size_t *unreadable)
 {
 	char head[4096];
 	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	*unreadable += descriptor < 0 && errno == EACCES;
 	ssize_t length = descriptor >= 0 ? read(descriptor, head, sizeof head) : -1;
 	if (descriptor >= 0)
 		close(descriptor);
@@ -42,21 +45,33 @@ static int64_t modified_ns(const struct stat *status)
 	return (int64_t)status->st_mtim.tv_sec * 1000000000 + status->st_mtim.tv_nsec;
 }
 
+/* A note where there are others, else what is wrong. */
+static bool tell_unreadable(const char *folder, size_t count, bool others, struct cairn_error *error)
+{
+	struct cairn_error text;
+	cairn_fail(&text, "%s: %zu file%s may not be read by this user", folder, count, count == 1 ? "" : "s");
+	if (others)
+		cairn_say_note(text.text);
+	return others || cairn_fail(error, "%s", text.text);
+}
+
 static bool add_folder(struct cairn_dump_files *list, const char *folder, struct cairn_error *error)
 {
 	DIR *entries = opendir(folder);
 	if (!entries)
 		return cairn_fail_errno(error, "%s", folder);
-	size_t before = list->count;
+	size_t before = list->count, unreadable = 0;
 	for (struct dirent *entry; (entry = readdir(entries));) {
 		if (entry->d_name[0] == '.')
 			continue;
 		const char *path = cairn_arena_format(&list->arena, "%s/%s", folder, entry->d_name);
 		struct stat status;
-		if (stat(path, &status) == 0 && S_ISREG(status.st_mode) && is_dump(path))
+		if (stat(path, &status) == 0 && S_ISREG(status.st_mode) && is_dump(path, &unreadable))
 			add_file(list, path, modified_ns(&status));
 	}
 	closedir(entries);
+	if (unreadable)
+		return tell_unreadable(folder, unreadable, list->count > before, error);
 	return list->count > before || cairn_fail(error, "%s: no heap dump in this folder", folder);
 }
 
@@ -92,7 +107,7 @@ static bool is_newer(const struct cairn_dump_file *a, const struct cairn_dump_fi
 	return strcmp(a->path, b->path) > 0;
 }
 
-const struct cairn_dump_file *cairn_files_newest(const struct cairn_dump_files *list)
+const struct cairn_dump_file *cairn_files_newest(const struct cairn_dump_files *list, bool may_sum)
 {
 	const struct cairn_dump_file *newest = &list->items[0];
 	size_t others = 0;
@@ -103,8 +118,8 @@ const struct cairn_dump_file *cairn_files_newest(const struct cairn_dump_files *
 		others += !cairn_files_same_process(&list->items[i], newest);
 	if (list->count > 1) {
 		struct cairn_error note;
-		cairn_fail(&note, "%zu dumps%s; showing the newest, %s (--sum adds them up)", list->count,
-			   others ? " of more than one process" : "", newest->path);
+		cairn_fail(&note, "%zu dumps%s; showing the newest, %s%s", list->count, others ? " of more than one process" : "",
+			   newest->path, may_sum ? " (--sum adds them up)" : "");
 		cairn_say_note(note.text);
 	}
 	return newest;

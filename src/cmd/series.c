@@ -117,7 +117,8 @@ bool cairn_source_series(struct cairn_series *series, const struct cairn_source_
 	free(reading.good);
 	cairn_files_free(&files);
 	if (series->point_count < least)
-		return cairn_fail(error, "%zu dumps that can be used; it takes at least %zu", series->point_count, least);
+		return cairn_fail(error, "%zu dump%s can be used, and it takes at least %zu; 'cairn watch TARGET' gathers them", series->point_count,
+				  series->point_count == 1 ? "" : "s", least);
 	cairn_source_name(&series->profile, options);
 	return true;
 }

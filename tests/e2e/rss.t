@@ -22,7 +22,7 @@ seq 0 2 2499999 | sed 's/^/DEL key:/' | redis-cli -p "$port_full" --pipe >/dev/n
 bill 'redis, half deleted' "$pid_full" 256 unused=100 live=120-250
 SOURCE=$scratch/full.heap bill 'from the dump made before that' - 256 live=250
 is "$("$cairn" rss --json "$scratch/full.heap")" "$(gzip -k "$scratch/full.heap" && "$cairn" rss --json "$scratch/full.heap.gz")" 'a packed dump gives the same'
-like "$("$cairn" rss "$pid_full")" '*live objects  (the profile estimates * ± *)*unexplained*retained*prof_stats:true*' 'the text has the estimate, what is not resident, and what cannot be known'
+like "$("$cairn" rss "$pid_full")" '*live objects  (the resident part of * ± *, the profile'\''s estimate of all)*unexplained*retained*prof_stats:true*' 'the text has the estimate, what is not resident, and what cannot be known'
 "$cairn" rss "$pid_full" -o "$scratch/bill.svg" && "$cairn" rss "$pid_full" -o "$scratch/bill.html"
 holds 'the picture is XML whose bars are the bill' python3 - "$scratch/bill.svg" <<'P'
 import sys, xml.etree.ElementTree as tree
