@@ -24,20 +24,26 @@ static void add_file(struct cairn_dump_files *list, const char *path, int64_t mo
 	item->named = cairn_dump_name_parse(path, &item->name);
 }
 
-/* Whether the file begins like a profile. Folded text is left to those who name it: too much else looks like it. Counts what may not
- * be opened as UNREADABLE. */
-static bool is_dump(const char *path, size_t *unreadable)
+/* What a folder has besides dumps that a reader might take for some. */
+struct left_out {
+	size_t unreadable; /* may not be opened */
+	size_t damaged;    /* are named like dumps */
+};
+
+/* Whether the file begins like a profile. Folded text is left to those who name it: too much else looks like it. Counts in
+ * LEFT_OUT what is not but looks so. */
+static bool is_dump(const char *path, struct left_out *left_out)
 {
 	char head[4096];
 	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	*unreadable += descriptor < 0 && errno == EACCES;
+	left_out->unreadable += descriptor < 0 && errno == EACCES;
 	ssize_t length = descriptor >= 0 ? read(descriptor, head, sizeof head) : -1;
 	if (descriptor >= 0)
 		close(descriptor);
-	if (length <= 0)
-		return false;
-	enum cairn_format format = cairn_profile_sniff((struct cairn_bytes){head, (size_t)length});
-	return format != CAIRN_FORMAT_UNKNOWN && format != CAIRN_FORMAT_FOLDED;
+	enum cairn_format format = length > 0 ? cairn_profile_sniff((struct cairn_bytes){head, (size_t)length}) : CAIRN_FORMAT_UNKNOWN;
+	bool dump = format != CAIRN_FORMAT_UNKNOWN && format != CAIRN_FORMAT_FOLDED;
+	left_out->damaged += !dump && length >= 0 && cairn_bytes_end_with(cairn_bytes_of(path), ".heap");
+	return dump;
 }
 
 static int64_t modified_ns(const struct stat *status)
@@ -45,11 +51,13 @@ static int64_t modified_ns(const struct stat *status)
 	return (int64_t)status->st_mtim.tv_sec * 1000000000 + status->st_mtim.tv_nsec;
 }
 
-/* A note where there are others, else what is wrong. */
-static bool tell_unreadable(const char *folder, size_t count, bool others, struct cairn_error *error)
+/* A note where there are dumps besides, else what is wrong. */
+static bool tell_left_out(const char *folder, const struct left_out *left_out, bool others, struct cairn_error *error)
 {
 	struct cairn_error text;
-	cairn_fail(&text, "%s: %zu file%s may not be read by this user", folder, count, count == 1 ? "" : "s");
+	size_t count = left_out->unreadable ? left_out->unreadable : left_out->damaged;
+	cairn_fail(&text, "%s: %zu file%s %s", folder, count, count == 1 ? "" : "s",
+		   left_out->unreadable ? "may not be read by this user" : "named .heap hold no profile: empty, damaged, or of another kind");
 	if (others)
 		cairn_say_note(text.text);
 	return others || cairn_fail(error, "%s", text.text);
@@ -60,18 +68,19 @@ static bool add_folder(struct cairn_dump_files *list, const char *folder, struct
 	DIR *entries = opendir(folder);
 	if (!entries)
 		return cairn_fail_errno(error, "%s", folder);
-	size_t before = list->count, unreadable = 0;
+	size_t before = list->count;
+	struct left_out left_out = {0};
 	for (struct dirent *entry; (entry = readdir(entries));) {
 		if (entry->d_name[0] == '.')
 			continue;
 		const char *path = cairn_arena_format(&list->arena, "%s/%s", folder, entry->d_name);
 		struct stat status;
-		if (stat(path, &status) == 0 && S_ISREG(status.st_mode) && is_dump(path, &unreadable))
+		if (stat(path, &status) == 0 && S_ISREG(status.st_mode) && is_dump(path, &left_out))
 			add_file(list, path, modified_ns(&status));
 	}
 	closedir(entries);
-	if (unreadable)
-		return tell_unreadable(folder, unreadable, list->count > before, error);
+	if (left_out.unreadable || left_out.damaged)
+		return tell_left_out(folder, &left_out, list->count > before, error);
 	return list->count > before || cairn_fail(error, "%s: no heap dump in this folder", folder);
 }
 

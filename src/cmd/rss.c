@@ -300,12 +300,6 @@ static void write_json(const struct account *account, struct cairn_buffer *out)
 	cairn_buffer_byte(out, '\n');
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-	size_t length = strlen(text), end_length = strlen(end);
-	return length >= end_length && strcmp(text + length - end_length, end) == 0;
-}
-
 static void write_picture(const struct account *account, bool page, struct cairn_buffer *out)
 {
 	const struct cairn_bill *bill = &account->bill;
@@ -337,7 +331,7 @@ static int run(const void *values, int count, char **operands)
 	} else {
 		struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 		const char *output = options->output;
-		bool svg = output && ends_with(output, ".svg"), page = output && ends_with(output, ".html");
+		bool svg = output && cairn_bytes_end_with(cairn_bytes_of(output), ".svg"), page = output && cairn_bytes_end_with(cairn_bytes_of(output), ".html");
 		cairn_bill_make(&account->bill, &account->facts);
 		add_notes(account);
 		if (options->json)

@@ -45,8 +45,11 @@ static void note_choice(const struct cairn_choice *choice, const struct cairn_ca
 	const struct cairn_candidate *service = &dumps[choice->service];
 	struct cairn_bytes name = service->prefix.length ? service->prefix : service->program;
 	if (choice->other_services)
-		note("dumps of several services; taking the %zu of %.*s and leaving %zu others out", choice->count + choice->other_processes, (int)name.length,
+		note("dumps of several services; taking the %zu of %.*s and leaving %zu others out", choice->count + choice->unknown + choice->other_processes, (int)name.length,
 		     name.data, choice->other_services);
+	if (choice->unknown)
+		note("leaving out %zu dump%s not say of which process; one that was cut short does not", choice->unknown,
+		     choice->unknown == 1 ? " that does" : "s that do");
 	if (choice->other_processes)
 		note("dumps of several processes that ran at the same time; taking those of process %llu and leaving %zu others out",
 		     (unsigned long long)service->origin.process_id, choice->other_processes);

@@ -24,9 +24,11 @@ static bool next_line(struct cairn_bytes *rest, struct cairn_bytes *key, struct 
 bool cairn_trailer_read(struct cairn_bytes dump, struct cairn_trailer *trailer)
 {
 	*trailer = (struct cairn_trailer){0};
+	if (dump.length == 0)
+		return false;
 	/* Behind the maps, so it is looked for from the end: a dump may be large. */
 	const char *start = NULL;
-	for (const char *at = dump.data + dump.length; dump.length && (at = memrchr(dump.data, '#', (size_t)(at - dump.data)));) {
+	for (const char *at = dump.data + dump.length; (at = memrchr(dump.data, '#', (size_t)(at - dump.data)));) {
 		size_t left = dump.length - (size_t)(at - dump.data);
 		if (left >= sizeof first_line - 2 && memcmp(at, first_line + 1, sizeof first_line - 2) == 0 && (at == dump.data || at[-1] == '\n'))
 			start = at;
