@@ -55,6 +55,33 @@ static void note_choice(const struct cairn_choice *choice, const struct cairn_ca
 		     (unsigned long long)service->origin.process_id, choice->other_processes);
 }
 
+/* Whether the machine's own clock says when PROFILE was taken, in numbers that add up without overflow. */
+static bool has_uptime(const struct cairn_profile *profile)
+{
+	static const int64_t most = (int64_t)1 << 61;
+	return profile->life && profile->uptime_ns > 0 && profile->uptime_ns < most && profile->time_ns > 0 && profile->time_ns < most &&
+	       profile->start_ns >= 0 && profile->start_ns < most;
+}
+
+/* The clock may have been set between two dumps of a process, but the machine's own went on: times are put as the clock of the process's
+ * last dump has them. */
+static void settle_times(struct reading *reading)
+{
+	for (size_t i = 0; i < reading->files->count; i++) {
+		struct cairn_profile *profile = &reading->profiles[i];
+		const struct cairn_profile *last = profile;
+		for (size_t j = 0; reading->good[i] && has_uptime(profile) && j < reading->files->count; j++) {
+			const struct cairn_profile *other = &reading->profiles[j];
+			if (reading->good[j] && has_uptime(other) && other->uptime_ns > last->uptime_ns &&
+			    cairn_bytes_equal(cairn_strings_bytes(&other->strings, other->life), cairn_strings_bytes(&profile->strings, profile->life)))
+				last = other;
+		}
+		int64_t time_ns = last == profile ? profile->time_ns : last->time_ns - last->uptime_ns + profile->uptime_ns;
+		profile->start_ns += profile->start_ns ? time_ns - profile->time_ns : 0;
+		profile->time_ns = time_ns;
+	}
+}
+
 /* Adds the dumps of the service that has the most of them. */
 static void add_dumps(struct cairn_series *series, struct reading *reading)
 {
@@ -108,6 +135,7 @@ bool cairn_source_series(struct cairn_series *series, const struct cairn_source_
 		.good = cairn_array_zero(files.count, sizeof *reading.good),
 	};
 	cairn_pool_run(files.count, read_dump, &reading);
+	settle_times(&reading);
 	add_dumps(series, &reading);
 	for (size_t i = 0; i < files.count; i++)
 		cairn_profile_free(&reading.profiles[i]);

@@ -49,6 +49,7 @@ bool cairn_trailer_read(struct cairn_bytes dump, struct cairn_trailer *trailer)
 	}, times[] = {
 		{"time", offsetof(struct cairn_trailer, time_ns)}, {"start", offsetof(struct cairn_trailer, start_ns)},
 		{"active_since", offsetof(struct cairn_trailer, active_since_ns)}, {"reset_at", offsetof(struct cairn_trailer, reset_ns)},
+		{"uptime", offsetof(struct cairn_trailer, uptime_ns)},
 	};
 	struct cairn_bytes rest = trailer->text, key, value;
 	while (next_line(&rest, &key, &value)) {
@@ -132,6 +133,8 @@ void cairn_trailer_apply(const struct cairn_trailer *trailer, struct cairn_profi
 	if (trailer->time_ns > 0)
 		profile->time_ns = trailer->time_ns;
 	profile->start_ns = trailer->start_ns;
+	profile->uptime_ns = trailer->uptime_ns;
+	profile->life = cairn_strings_add(&profile->strings, cairn_trailer_value(trailer, "process"));
 	profile->resident_bytes = (double)cairn_trailer_number(trailer, "smaps.rss");
 	profile->limit_bytes = (double)cairn_trailer_number(trailer, "limit");
 }
