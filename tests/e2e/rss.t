@@ -76,6 +76,13 @@ like "$("$cairn" rss 999999999 2>&1)" '*no process 999999999*' 'a process that i
 like "$("$cairn" rss tests/fixtures/small.heap 2>&1)" "*no trailer of Cairn's*" 'a dump without a trailer'
 head -c -40 "$scratch/full.heap" >"$scratch/cut.heap"
 like "$("$cairn" rss "$scratch/cut.heap" 2>&1)" '*the trailer is cut short*' 'a trailer that is cut short'
+: >"$scratch/empty.heap"
+like "$("$cairn" rss "$scratch/empty.heap" 2>&1)" '*empty.heap: it is empty' 'an empty dump'
+mkdir "$scratch/names"
+cp "$scratch/full.heap" "$scratch/names/plain.heap"
+cp "$scratch/full.heap" "$scratch/names/"$'z\e[31m\nred.heap'
+touch "$scratch/names/"z*
+is "$("$cairn" rss "$scratch/names" 2>&1 >/dev/null)" "cairn: note: 2 dumps; showing the newest, $scratch/names/z?[31m?red.heap" 'a name that would play with the terminal'
 "$cairn" rss >/dev/null 2>&1
 is $? 2 'without an operand it is asked wrongly'
 done_testing
