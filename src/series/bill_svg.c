@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-enum { width = 1000, side = 20, label_room = 230, value_room = 150, bar_top = 66, bar_height = 30, steps_top = 122, step_height = 24 };
+enum { width = 1000, side = 20, label_room = 230, value_room = 150, percent_room = 56, bar_top = 66, bar_height = 30, steps_top = 122, step_height = 24 };
 
 /* What is in use, what the allocator keeps beyond it, what is not the allocator's, and what nobody knows: each has its hue, of those that
  * the timeline has. Lines of one hue are told apart by how light they are. */
@@ -67,7 +67,7 @@ static double add_steps(struct cairn_buffer *out, const struct cairn_bill *bill)
 	const double left = side + label_room, room = width - 2 * side - label_room - value_room;
 	double before = 0, y = steps_top;
 	for (int i = 0; i < CAIRN_BILL_LINES; i++) {
-		char size[24], value[48];
+		char size[24], percent[24];
 		double share = share_of(bill, (enum cairn_bill_line)i), drawn = share * room < 1 ? 1 : share * room;
 		if (bill->lines[i] == 0 && i != CAIRN_BILL_REST)
 			continue;
@@ -76,8 +76,10 @@ static double add_steps(struct cairn_buffer *out, const struct cairn_bill *bill)
 		add_text(out, left - 10, y + 16, " text-anchor=\"end\"", cairn_bill_name((enum cairn_bill_line)i));
 		if (bill->lines[i])
 			add_bar(out, bill, (enum cairn_bill_line)i, left + before * room, y + 4, drawn, step_height - 8);
-		snprintf(value, sizeof value, "%s  %5.1f%%", cairn_text_human((double)bill->lines[i], size), 100 * share);
-		add_text(out, width - side, y + 16, " text-anchor=\"end\" class=\"number\"", value);
+		snprintf(percent, sizeof percent, "%.1f%%", 100 * share);
+		add_text(out, width - side - percent_room, y + 16, " text-anchor=\"end\" class=\"number\"",
+			 cairn_text_human((double)bill->lines[i], size));
+		add_text(out, width - side, y + 16, " text-anchor=\"end\" class=\"number\"", percent);
 		before += share;
 		y += step_height;
 	}
@@ -95,7 +97,7 @@ void cairn_bill_svg(const struct cairn_bill *bill, const struct cairn_bill_pictu
 			    width, height, width, height);
 	cairn_buffer_text(out,
 			  "<style>svg{font:13px system-ui,-apple-system,Segoe UI,Roboto,Noto Sans,DejaVu Sans,sans-serif;background:#fff;fill:#22252a}"
-			  ".head{font-size:20px;font-weight:650}.less{fill:#686d75}.number{font-variant-numeric:tabular-nums;white-space:pre}"
+			  ".head{font-size:20px;font-weight:650}.less{fill:#686d75}.number{font-variant-numeric:tabular-nums}"
 			  ".grid{stroke:#22252a;opacity:.1}rect{stroke:#fff;stroke-width:.5}"
 			  "@media(prefers-color-scheme:dark){svg{background:#1c1f23;fill:#e7e5e1}.less{fill:#9ba0a7}.grid{stroke:#e7e5e1}"
 			  "rect{stroke:#1c1f23}}</style>\n");
