@@ -56,8 +56,10 @@ static bool tell_left_out(const char *folder, const struct left_out *left_out, b
 {
 	struct cairn_error text;
 	size_t count = left_out->unreadable ? left_out->unreadable : left_out->damaged;
-	cairn_fail(&text, "%s: %zu file%s %s", folder, count, count == 1 ? "" : "s",
-		   left_out->unreadable ? "may not be read by this user" : "named .heap hold no profile: empty, damaged, or of another kind");
+	cairn_fail(&text,
+		   left_out->unreadable ? "%s: %zu file%s may not be read by this user"
+					: "%s: no profile is in %zu file%s named .heap: empty, damaged, or of another kind",
+		   folder, count, count == 1 ? "" : "s");
 	if (others)
 		cairn_say_note(text.text);
 	return others || cairn_fail(error, "%s", text.text);

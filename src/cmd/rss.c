@@ -331,7 +331,8 @@ static int run(const void *values, int count, char **operands)
 	} else {
 		struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 		const char *output = options->output;
-		bool svg = output && cairn_bytes_end_with(cairn_bytes_of(output), ".svg"), page = output && cairn_bytes_end_with(cairn_bytes_of(output), ".html");
+		struct cairn_bytes path = cairn_bytes_of(output ? output : "");
+		bool svg = cairn_bytes_end_with(path, ".svg"), page = cairn_bytes_end_with(path, ".html");
 		cairn_bill_make(&account->bill, &account->facts);
 		add_notes(account);
 		if (options->json)

@@ -45,8 +45,8 @@ static void note_choice(const struct cairn_choice *choice, const struct cairn_ca
 	const struct cairn_candidate *service = &dumps[choice->service];
 	struct cairn_bytes name = service->prefix.length ? service->prefix : service->program;
 	if (choice->other_services)
-		note("dumps of several services; taking the %zu of %.*s and leaving %zu others out", choice->count + choice->unknown + choice->other_processes, (int)name.length,
-		     name.data, choice->other_services);
+		note("dumps of several services; taking the %zu of %.*s and leaving %zu others out",
+		     choice->count + choice->unknown + choice->other_processes, (int)name.length, name.data, choice->other_services);
 	if (choice->unknown)
 		note("leaving out %zu dump%s not say of which process; one that was cut short does not", choice->unknown,
 		     choice->unknown == 1 ? " that does" : "s that do");
@@ -58,9 +58,9 @@ static void note_choice(const struct cairn_choice *choice, const struct cairn_ca
 /* Whether the machine's own clock says when PROFILE was taken, in numbers that add up without overflow. */
 static bool has_uptime(const struct cairn_profile *profile)
 {
-	static const int64_t most = (int64_t)1 << 61;
-	return profile->life && profile->uptime_ns > 0 && profile->uptime_ns < most && profile->time_ns > 0 && profile->time_ns < most &&
-	       profile->start_ns >= 0 && profile->start_ns < most;
+	static const int64_t most = (int64_t)1 << 62;
+	return profile->life && profile->uptime_ns > 0 && profile->uptime_ns < most / 4 && profile->time_ns > profile->uptime_ns &&
+	       profile->time_ns < most && profile->start_ns >= 0 && profile->start_ns <= profile->time_ns;
 }
 
 /* The clock may have been set between two dumps of a process, but the machine's own went on: times are put as the clock of the process's

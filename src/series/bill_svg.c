@@ -7,7 +7,8 @@
 
 #include <stdio.h>
 
-enum { width = 1000, side = 20, label_room = 230, value_room = 150, percent_room = 56, bar_top = 66, bar_height = 30, steps_top = 122, step_height = 24 };
+enum { width = 1000, side = 20, label_room = 230, value_room = 150, percent_room = 56 };
+enum { bar_top = 66, bar_height = 30, steps_top = 122, step_height = 24 };
 
 /* What is in use, what the allocator keeps beyond it, what is not the allocator's, and what nobody knows: each has its hue, of those that
  * the timeline has. Lines of one hue are told apart by how light they are. */

@@ -114,7 +114,7 @@ sed -n '/^# cairn/q; p' "$scratch/weighed.1/svc.4242.7.m7.heap" >"$scratch/cut/t
 : >"$scratch/cut/taken-8.heap"
 leaks "$scratch/cut"
 holds 'a dump that lost its end is no run of its own' says 'D["runs"] == 1 and D["dumps"] == 6 and R[0]["now"] > 0'
-like "$(cat "$scratch/said")" '*1 file named .heap hold*leaving out 1 dump that does not say*' 'and that is said, as is one that is empty'
+like "$(cat "$scratch/said")" '*no profile is in 1 file named .heap*leaving out 1 dump that does not say*' 'and that is said, as is one that is empty'
 for i in 3 4; do head -c 700 "$scratch/leak.1/svc.4242.$i.m$i.heap" >"$scratch/mixed/svc.4242.$i.m$i.heap"; done
 printf 'heap_v2/nonsense\n' >"$scratch/mixed/svc.4242.5.m5.heap"
 : >"$scratch/mixed/svc.4242.6.m6.heap"
