@@ -19,6 +19,13 @@ if [ ! -d "/proc/$1" ]; then
 	exit 1
 fi
 cairn=$(command -v cairn) || cairn=$(cd "$(dirname "$0")/../../bin" 2>/dev/null && pwd)/cairn
-target=$1
-"$cairn" status "$1" >/dev/null 2>&1 || target=http://localhost:4000/debug/prof/mem
-exec "$cairn" watch --grow 20M --every 10m --file-name 'greptime-%t.gprof' "$target"
+watch() { exec "$cairn" watch --grow 20M --every 10m --file-name 'greptime-%t.gprof' "$1"; }
+"$cairn" status "$1" >/dev/null 2>&1 && watch "$1"
+(watch http://localhost:4000/debug/prof/mem) &
+watcher=$!
+trap 'kill $watcher 2>/dev/null; wait $watcher; exit' INT TERM HUP
+while [ -d "/proc/$1" ] && kill -0 $watcher 2>/dev/null; do
+	sleep 1
+done
+kill $watcher 2>/dev/null
+wait $watcher

@@ -11,6 +11,7 @@
 #include "base/text.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -112,6 +113,7 @@ static void see_file(void *context, const char *name)
 	struct cairn_dump dump = {.size = (uint64_t)status.st_size, .modified_ns = time_of(&status.st_mtim), .marks = CAIRN_DUMP_SEEN};
 	memcpy(dump.name, name, strlen(name) + 1);
 	int descriptor = cairn_descriptor_adopt(openat(reading->folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+	reading->listing->unreadable += descriptor < 0 && errno == EACCES;
 	if (descriptor >= 0 && cairn_dump_scan(descriptor, reading->now_ns, &dump) && add(reading, &dump))
 		reading->listing->changed = true;
 	cairn_descriptor_close(descriptor);

@@ -29,6 +29,7 @@ struct cairn_listing {
 	struct cairn_dump *dumps; /* by process (those that began earlier first), then by time */
 	size_t count;
 	uint64_t bytes;           /* of all files */
+	size_t unreadable;        /* files that may not be opened, dumps or not */
 	bool changed;             /* the index does not say the same */
 	struct cairn_buffer room; /* owned */
 };

@@ -28,6 +28,7 @@ void cairn_listing_json(const struct cairn_listing *listing, const char *path, s
 	cairn_json_open(&json, NULL, '{');
 	cairn_json_text(&json, "folder", cairn_bytes_of(path));
 	cairn_json_integer(&json, "size", (int64_t)listing->bytes);
+	cairn_json_integer(&json, "unreadable", (int64_t)listing->unreadable);
 	cairn_json_open(&json, "dumps", '[');
 	for (size_t i = 0; i < listing->count; i++) {
 		const struct cairn_dump *dump = &listing->dumps[i];
@@ -93,8 +94,11 @@ static void write_marks(const struct cairn_dump *dump, struct cairn_buffer *out)
 void cairn_listing_text(const struct cairn_listing *listing, const char *path, int utc_offset, struct cairn_buffer *out)
 {
 	char size[24], memory[24];
-	cairn_buffer_format(out, "%s: %zu dump%s, %s\n", path, listing->count, listing->count == 1 ? "" : "s",
+	cairn_buffer_format(out, "%s: %zu dump%s, %s", path, listing->count, listing->count == 1 ? "" : "s",
 			    cairn_text_human((double)listing->bytes, size));
+	if (listing->unreadable)
+		cairn_buffer_format(out, "; %zu file%s may not be read", listing->unreadable, listing->unreadable == 1 ? "" : "s");
+	cairn_buffer_byte(out, '\n');
 	for (size_t i = 0, shown = 0; i < listing->count; i++) {
 		const struct cairn_dump *dump = &listing->dumps[i];
 		if (i == shown) {

@@ -5,6 +5,8 @@
 #include "base/utf8.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 struct cairn_json cairn_json(struct cairn_buffer *out)
 {
@@ -76,13 +78,19 @@ void cairn_json_integer(struct cairn_json *json, const char *key, int64_t value)
 
 void cairn_json_number(struct cairn_json *json, const char *key, double value)
 {
+	char text[32];
 	begin(json, key);
-	if (!isfinite(value))
+	if (!isfinite(value)) {
 		cairn_buffer_text(json->out, "null");
-	else if (fabs(value) < 0x1p63 && value == (double)(int64_t)value)
+	} else if (fabs(value) < 0x1p63 && value == (double)(int64_t)value) {
 		cairn_buffer_number(json->out, (int64_t)value);
-	else
-		cairn_buffer_format(json->out, "%.17g", value);
+	} else {
+		/* What a person wrote with fewer digits reads so again, and nothing is lost. */
+		snprintf(text, sizeof text, "%.15g", value);
+		if (strtod(text, NULL) != value)
+			snprintf(text, sizeof text, "%.17g", value);
+		cairn_buffer_text(json->out, text);
+	}
 }
 
 void cairn_json_bool(struct cairn_json *json, const char *key, bool value)

@@ -7,6 +7,9 @@
 
 #include "cmd/patient.h"
 
+/* A sample every so many bytes, or more often, is no reason for there being few. */
+enum { CAIRN_PERIOD_FINE = 64 << 10 };
+
 enum cairn_finding_level {
 	CAIRN_NOTHING,    /* the check does not apply */
 	CAIRN_RIGHT,

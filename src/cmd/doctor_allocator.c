@@ -309,7 +309,7 @@ void cairn_check_period(struct cairn_patient *patient, struct cairn_finding *fin
 				  "a sample every %s of allocation is dense: it costs time, and pages of memory for each sampled object",
 				  human);
 		finding->fix = "lg_prof_sample:19 is a sample every 512 KiB";
-	} else if (patient->resident && (double)patient->resident / period < few) {
+	} else if (period > CAIRN_PERIOD_FINE && patient->resident && (double)patient->resident / period < few) {
 		cairn_finding_say(finding, period > (1 << 20) ? CAIRN_WRONG : CAIRN_NOTE,
 				  "a sample every %s is coarse for %s of memory: about %.0f samples, and errors to match", human, memory,
 				  (double)patient->resident / period);
@@ -339,7 +339,7 @@ void cairn_check_folder(struct cairn_patient *patient, struct cairn_finding *fin
 	const char *slash = strrchr(prefix, '/');
 	size_t length = slash ? (size_t)(slash - prefix) : 0;
 	const char *within = prefix[0] == '/' ? "" : cairn_arena_format(&patient->arena, "%s/", patient->folder ? patient->folder : "");
-	const char *folder = cairn_arena_format(&patient->arena, "%s%.*s", within, (int)length, prefix);
+	const char *folder = slash == prefix ? "/" : cairn_arena_format(&patient->arena, "%s%.*s", within, (int)length, prefix);
 	const char *reachable = cairn_arena_format(&patient->arena, "%s%s", patient->root, folder);
 	struct stat status;
 	struct statvfs space;

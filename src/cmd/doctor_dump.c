@@ -34,7 +34,7 @@ void cairn_check_profile_coverage(const struct cairn_profile *profile, const str
 		finding->fix = "prof:true without prof_active:false when it is started, so that nothing is missed";
 	} else if (samples > 0 && samples < few_samples) {
 		cairn_finding_say(finding, CAIRN_NOTE, "%.0f samples are few: numbers are off by a tenth and more (%s)", samples, seen);
-		finding->fix = "lg_prof_sample:16 gives eight times as many as the default";
+		finding->fix = profile->period > CAIRN_PERIOD_FINE ? "lg_prof_sample:16 is a sample every 64 KiB" : NULL;
 	} else if (there > 0) {
 		cairn_finding_say(finding, CAIRN_RIGHT, "%.0f samples show %s of %s that are live", samples, seen, live);
 	} else {

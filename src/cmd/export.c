@@ -23,12 +23,6 @@ struct options {
 	const char *default_type;
 };
 
-static bool ends_with(const char *text, const char *end)
-{
-	size_t length = strlen(text), end_length = strlen(end);
-	return length >= end_length && strcmp(text + length - end_length, end) == 0;
-}
-
 /* Formats. */
 
 /* PROFILE with Go's meaning of a difference over time: what was allocated since the base, and what is in use at the end. The
@@ -130,7 +124,7 @@ static const struct format *format_by_ending(const char *path)
 {
 	for (int i = 0; path && i < format_count; i++)
 		for (int e = 0; e < 4 && formats[i].endings[e]; e++)
-			if (ends_with(path, formats[i].endings[e]))
+			if (cairn_bytes_end_with(cairn_bytes_of(path), formats[i].endings[e]))
 				return &formats[i];
 	return NULL;
 }
@@ -165,7 +159,7 @@ static void prepare(void *values)
 {
 	struct options *options = values;
 	options->setup.source.split_threads |= options->threads;
-	options->plain |= options->setup.output && ends_with(options->setup.output, ".pb");
+	options->plain |= options->setup.output && cairn_bytes_end_with(cairn_bytes_of(options->setup.output), ".pb");
 	struct cairn_option_list *base = &options->setup.source.base;
 	if (options->since && base->count < CAIRN_OPTION_LIST_MAX)
 		base->items[base->count++] = options->since;

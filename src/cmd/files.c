@@ -10,6 +10,7 @@
 #include "profile/read.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -23,23 +24,45 @@ static void add_file(struct cairn_dump_files *list, const char *path, int64_t mo
 	item->named = cairn_dump_name_parse(path, &item->name);
 }
 
-/* Whether the file begins like a profile. Folded text is left to those who name it: too much else looks like it. */
-static bool is_dump(const char *path)
+/* What a folder has besides dumps that a reader might take for some. */
+struct left_out {
+	size_t unreadable; /* may not be opened */
+	size_t damaged;    /* are named like dumps */
+};
+
+/* Whether the file begins like a profile. Folded text is left to those who name it: too much else looks like it. Counts in
+ * LEFT_OUT what is not but looks so. */
+static bool is_dump(const char *path, struct left_out *left_out)
 {
 	char head[4096];
 	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	left_out->unreadable += descriptor < 0 && errno == EACCES;
 	ssize_t length = descriptor >= 0 ? read(descriptor, head, sizeof head) : -1;
 	if (descriptor >= 0)
 		close(descriptor);
-	if (length <= 0)
-		return false;
-	enum cairn_format format = cairn_profile_sniff((struct cairn_bytes){head, (size_t)length});
-	return format != CAIRN_FORMAT_UNKNOWN && format != CAIRN_FORMAT_FOLDED;
+	enum cairn_format format = length > 0 ? cairn_profile_sniff((struct cairn_bytes){head, (size_t)length}) : CAIRN_FORMAT_UNKNOWN;
+	bool dump = format != CAIRN_FORMAT_UNKNOWN && format != CAIRN_FORMAT_FOLDED;
+	left_out->damaged += !dump && length >= 0 && cairn_bytes_end_with(cairn_bytes_of(path), ".heap");
+	return dump;
 }
 
 static int64_t modified_ns(const struct stat *status)
 {
 	return (int64_t)status->st_mtim.tv_sec * 1000000000 + status->st_mtim.tv_nsec;
+}
+
+/* A note where there are dumps besides, else what is wrong. */
+static bool tell_left_out(const char *folder, const struct left_out *left_out, bool others, struct cairn_error *error)
+{
+	struct cairn_error text;
+	size_t count = left_out->unreadable ? left_out->unreadable : left_out->damaged;
+	cairn_fail(&text,
+		   left_out->unreadable ? "%s: %zu file%s may not be read by this user"
+					: "%s: no profile is in %zu file%s named .heap: empty, damaged, or of another kind",
+		   folder, count, count == 1 ? "" : "s");
+	if (others)
+		cairn_say_note(text.text);
+	return others || cairn_fail(error, "%s", text.text);
 }
 
 static bool add_folder(struct cairn_dump_files *list, const char *folder, struct cairn_error *error)
@@ -48,15 +71,18 @@ static bool add_folder(struct cairn_dump_files *list, const char *folder, struct
 	if (!entries)
 		return cairn_fail_errno(error, "%s", folder);
 	size_t before = list->count;
+	struct left_out left_out = {0};
 	for (struct dirent *entry; (entry = readdir(entries));) {
 		if (entry->d_name[0] == '.')
 			continue;
 		const char *path = cairn_arena_format(&list->arena, "%s/%s", folder, entry->d_name);
 		struct stat status;
-		if (stat(path, &status) == 0 && S_ISREG(status.st_mode) && is_dump(path))
+		if (stat(path, &status) == 0 && S_ISREG(status.st_mode) && is_dump(path, &left_out))
 			add_file(list, path, modified_ns(&status));
 	}
 	closedir(entries);
+	if (left_out.unreadable || left_out.damaged)
+		return tell_left_out(folder, &left_out, list->count > before, error);
 	return list->count > before || cairn_fail(error, "%s: no heap dump in this folder", folder);
 }
 
@@ -92,7 +118,7 @@ static bool is_newer(const struct cairn_dump_file *a, const struct cairn_dump_fi
 	return strcmp(a->path, b->path) > 0;
 }
 
-const struct cairn_dump_file *cairn_files_newest(const struct cairn_dump_files *list)
+const struct cairn_dump_file *cairn_files_newest(const struct cairn_dump_files *list, bool may_sum)
 {
 	const struct cairn_dump_file *newest = &list->items[0];
 	size_t others = 0;
@@ -103,8 +129,8 @@ const struct cairn_dump_file *cairn_files_newest(const struct cairn_dump_files *
 		others += !cairn_files_same_process(&list->items[i], newest);
 	if (list->count > 1) {
 		struct cairn_error note;
-		cairn_fail(&note, "%zu dumps%s; showing the newest, %s (--sum adds them up)", list->count,
-			   others ? " of more than one process" : "", newest->path);
+		cairn_fail(&note, "%zu dumps%s; showing the newest, %s%s", list->count, others ? " of more than one process" : "",
+			   newest->path, may_sum ? " (--sum adds them up)" : "");
 		cairn_say_note(note.text);
 	}
 	return newest;

@@ -29,8 +29,8 @@ bool cairn_files_list(struct cairn_dump_files *list, int count, char **names, st
 /* Whether two files are, by their names, of one process; files named otherwise count as one. */
 bool cairn_files_same_process(const struct cairn_dump_file *a, const struct cairn_dump_file *b);
 
-/* The newest of a list that is not empty; of several, a note says which it is. */
-const struct cairn_dump_file *cairn_files_newest(const struct cairn_dump_files *list);
+/* The newest of a list that is not empty; of several, a note says which it is, and how to see all of them where they MAY_SUM. */
+const struct cairn_dump_file *cairn_files_newest(const struct cairn_dump_files *list, bool may_sum);
 
 /* Appends the contents of the file at PATH ("-" is standard input) to OUT, unpacked where it is packed. */
 bool cairn_files_text(const char *path, struct cairn_buffer *out, struct cairn_error *error);

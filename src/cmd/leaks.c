@@ -114,7 +114,9 @@ static void write_summary(const struct report *report)
 		cairn_buffer_format(out, "%zu of %zu call paths %s growing, by %s an hour together\n", leaks->growing, leaks->count,
 				    leaks->growing == 1 ? "keeps" : "keep", number(report, leaks->per_hour, text));
 	double left = hours_left(report);
-	if (left >= 0)
+	if (left == 0)
+		cairn_buffer_format(out, "the limit of %s is reached already\n", cairn_text_human(report->limit, text));
+	else if (left > 0)
 		cairn_buffer_format(out, "at this rate the limit of %s is reached in %s\n", cairn_text_human(report->limit, text), duration(left, time, sizeof time));
 	cairn_buffer_byte(out, '\n');
 }

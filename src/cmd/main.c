@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/file.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "cmd/command.h"
 #include "cmd/view.h"
 
@@ -64,10 +65,20 @@ static const struct cairn_command *find_command(const char *name)
 	return NULL;
 }
 
+/* Names of files and processes are part of what is said, and may hold anything: a terminal gets what is text of it. */
 static void say(const char *kind, const char *text)
 {
 	bool colour = isatty(STDERR_FILENO) && !getenv("NO_COLOR") && *kind == '\0';
-	fprintf(stderr, "%scairn: %s%s%s\n", colour ? "\033[31m" : "", kind, text, colour ? "\033[0m" : "");
+	struct cairn_buffer line = cairn_buffer(SIZE_MAX);
+	cairn_buffer_format(&line, "%scairn: %s", colour ? "\033[31m" : "", kind);
+	for (struct cairn_bytes rest = cairn_bytes_of(text); rest.length;) {
+		size_t length = cairn_utf8_printable(rest);
+		cairn_buffer_append(&line, length ? rest.data : "?", length ? length : 1);
+		rest = cairn_bytes_skip(rest, length ? length : 1);
+	}
+	cairn_buffer_text(&line, colour ? "\033[0m\n" : "\n");
+	fwrite(line.data, 1, line.length, stderr);
+	cairn_buffer_free(&line);
 }
 
 int cairn_say_error(const char *text)

@@ -59,6 +59,8 @@ static struct cairn_error *new_note(struct account *account)
 static bool take_text(struct account *account, struct cairn_bytes text, const char *name, struct cairn_error *error)
 {
 	struct cairn_trailer trailer;
+	if (text.length == 0)
+		return cairn_fail(error, "%s: it is empty", name);
 	if (!cairn_trailer_read(text, &trailer))
 		return cairn_fail(error,
 				  "%s: no trailer of Cairn's, which says what the process's memory was; dumps made by 'cairn dump' and by "
@@ -140,11 +142,18 @@ static bool take_file(struct account *account, char *name, struct cairn_error *e
 {
 	struct cairn_dump_files list = {0};
 	struct cairn_buffer text = cairn_buffer(SIZE_MAX);
-	bool good = cairn_files_list(&list, 1, &name, error) && cairn_files_text(cairn_files_newest(&list)->path, &text, error) &&
+	bool good = cairn_files_list(&list, 1, &name, error) && cairn_files_text(cairn_files_newest(&list, false)->path, &text, error) &&
 		    take_text(account, cairn_buffer_bytes(&text), name, error);
 	cairn_buffer_free(&text);
 	cairn_files_free(&list);
 	return good;
+}
+
+/* Whether the profile knows of clearly less than what lives. */
+static bool has_gaps(const struct cairn_bill_facts *facts)
+{
+	return facts->has_profile && facts->has_allocator &&
+	       facts->profile_bytes + 3 * facts->profile_error < 0.9 * (double)cairn_bill_live(facts);
 }
 
 /* What a reader should know about the numbers. */
@@ -157,23 +166,17 @@ static void add_notes(struct account *account)
 		cairn_fail(new_note(account), "size-class slack is part of the live objects: jemalloc counts what it hands out, not what "
 					      "was asked for, unless it runs "
 					      "with prof:true,prof_stats:true");
-	double seen = facts->profile_bytes + 3 * facts->profile_error, there = (double)cairn_bill_live(facts);
-	if (facts->has_profile && bill->has_allocator && seen < 0.9 * there)
+	if (has_gaps(facts))
 		cairn_fail(new_note(account),
 			   "the profile knows of %s of %s live: sampling began late or was off, or samples were thrown away; see 'cairn "
 			   "doctor'",
-			   cairn_text_human(facts->profile_bytes, a), cairn_text_human(there, b));
+			   cairn_text_human(facts->profile_bytes, a), cairn_text_human((double)cairn_bill_live(facts), b));
 	if (bill->uncertain > bill->total / 100)
 		cairn_fail(new_note(account), "up to %s of the allocator's lines may be other anonymous memory; mappings here do not tell",
 			   cairn_text_human((double)bill->uncertain, a));
 	if (facts->smaps.huge > bill->total / 100)
 		cairn_fail(new_note(account), "%s are in transparent huge pages%s%s", cairn_text_human((double)facts->smaps.huge, a),
 			   account->huge_pages[0] ? ", which are set to " : "", account->huge_pages);
-}
-
-static double interval(const struct cairn_bill_facts *facts)
-{
-	return 1.96 * facts->profile_error;
 }
 
 /* "2026-11-15 07:12:03 UTC". */
@@ -216,10 +219,18 @@ static void write_beside(const struct cairn_bill *bill, struct cairn_buffer *out
 	}
 }
 
+/* The line is what of the live objects is resident; the profile knows of all of them, touched or not. */
+static void write_estimate(const struct cairn_bill_facts *facts, struct cairn_buffer *out)
+{
+	char size[24], error[24];
+	cairn_buffer_format(out, "  (the resident part of %s ± %s, the profile's estimate of all)", cairn_text_human(facts->profile_bytes, size),
+			    cairn_text_human(1.96 * facts->profile_error, error));
+}
+
 static void write_text(const struct account *account, struct cairn_buffer *out)
 {
 	const struct cairn_bill *bill = &account->bill;
-	char head[name_room + 80], size[24], other[24];
+	char head[name_room + 80], size[24];
 	describe(account, head, sizeof head);
 	cairn_buffer_format(out, "%s\n%s resident", head, cairn_text_human((double)bill->total, size));
 	if (account->limit)
@@ -230,9 +241,8 @@ static void write_text(const struct account *account, struct cairn_buffer *out)
 			continue;
 		cairn_buffer_format(out, "%12s  %5.1f%%  %s", cairn_text_human((double)bill->lines[i], size),
 				    100 * (double)bill->lines[i] / fmax(1, (double)bill->total), cairn_bill_name((enum cairn_bill_line)i));
-		if (i == CAIRN_BILL_LIVE && account->facts.has_profile)
-			cairn_buffer_format(out, "  (the profile estimates %s ± %s)", cairn_text_human(account->facts.profile_bytes, size),
-					    cairn_text_human(interval(&account->facts), other));
+		if (i == CAIRN_BILL_LIVE && account->facts.has_profile && !has_gaps(&account->facts))
+			write_estimate(&account->facts, out);
 		cairn_buffer_byte(out, '\n');
 	}
 	write_beside(bill, out);
@@ -290,12 +300,6 @@ static void write_json(const struct account *account, struct cairn_buffer *out)
 	cairn_buffer_byte(out, '\n');
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-	size_t length = strlen(text), end_length = strlen(end);
-	return length >= end_length && strcmp(text + length - end_length, end) == 0;
-}
-
 static void write_picture(const struct account *account, bool page, struct cairn_buffer *out)
 {
 	const struct cairn_bill *bill = &account->bill;
@@ -327,7 +331,8 @@ static int run(const void *values, int count, char **operands)
 	} else {
 		struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 		const char *output = options->output;
-		bool svg = output && ends_with(output, ".svg"), page = output && ends_with(output, ".html");
+		struct cairn_bytes path = cairn_bytes_of(output ? output : "");
+		bool svg = cairn_bytes_end_with(path, ".svg"), page = cairn_bytes_end_with(path, ".html");
 		cairn_bill_make(&account->bill, &account->facts);
 		add_notes(account);
 		if (options->json)

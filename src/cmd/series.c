@@ -45,11 +45,41 @@ static void note_choice(const struct cairn_choice *choice, const struct cairn_ca
 	const struct cairn_candidate *service = &dumps[choice->service];
 	struct cairn_bytes name = service->prefix.length ? service->prefix : service->program;
 	if (choice->other_services)
-		note("dumps of several services; taking the %zu of %.*s and leaving %zu others out", choice->count + choice->other_processes, (int)name.length,
-		     name.data, choice->other_services);
+		note("dumps of several services; taking the %zu of %.*s and leaving %zu others out",
+		     choice->count + choice->unknown + choice->other_processes, (int)name.length, name.data, choice->other_services);
+	if (choice->unknown)
+		note("leaving out %zu dump%s not say of which process; one that was cut short does not", choice->unknown,
+		     choice->unknown == 1 ? " that does" : "s that do");
 	if (choice->other_processes)
 		note("dumps of several processes that ran at the same time; taking those of process %llu and leaving %zu others out",
 		     (unsigned long long)service->origin.process_id, choice->other_processes);
+}
+
+/* Whether the machine's own clock says when PROFILE was taken, in numbers that add up without overflow. */
+static bool has_uptime(const struct cairn_profile *profile)
+{
+	static const int64_t most = (int64_t)1 << 62;
+	return profile->life && profile->uptime_ns > 0 && profile->uptime_ns < most / 4 && profile->time_ns > profile->uptime_ns &&
+	       profile->time_ns < most && profile->start_ns >= 0 && profile->start_ns <= profile->time_ns;
+}
+
+/* The clock may have been set between two dumps of a process, but the machine's own went on: times are put as the clock of the process's
+ * last dump has them. */
+static void settle_times(struct reading *reading)
+{
+	for (size_t i = 0; i < reading->files->count; i++) {
+		struct cairn_profile *profile = &reading->profiles[i];
+		const struct cairn_profile *last = profile;
+		for (size_t j = 0; reading->good[i] && has_uptime(profile) && j < reading->files->count; j++) {
+			const struct cairn_profile *other = &reading->profiles[j];
+			if (reading->good[j] && has_uptime(other) && other->uptime_ns > last->uptime_ns &&
+			    cairn_bytes_equal(cairn_strings_bytes(&other->strings, other->life), cairn_strings_bytes(&profile->strings, profile->life)))
+				last = other;
+		}
+		int64_t time_ns = last == profile ? profile->time_ns : last->time_ns - last->uptime_ns + profile->uptime_ns;
+		profile->start_ns += profile->start_ns ? time_ns - profile->time_ns : 0;
+		profile->time_ns = time_ns;
+	}
 }
 
 /* Adds the dumps of the service that has the most of them. */
@@ -105,6 +135,7 @@ bool cairn_source_series(struct cairn_series *series, const struct cairn_source_
 		.good = cairn_array_zero(files.count, sizeof *reading.good),
 	};
 	cairn_pool_run(files.count, read_dump, &reading);
+	settle_times(&reading);
 	add_dumps(series, &reading);
 	for (size_t i = 0; i < files.count; i++)
 		cairn_profile_free(&reading.profiles[i]);
@@ -117,7 +148,8 @@ bool cairn_source_series(struct cairn_series *series, const struct cairn_source_
 	free(reading.good);
 	cairn_files_free(&files);
 	if (series->point_count < least)
-		return cairn_fail(error, "%zu dumps that can be used; it takes at least %zu", series->point_count, least);
+		return cairn_fail(error, "%zu dump%s can be used, and it takes at least %zu; 'cairn watch TARGET' gathers them", series->point_count,
+				  series->point_count == 1 ? "" : "s", least);
 	cairn_source_name(&series->profile, options);
 	return true;
 }

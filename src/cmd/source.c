@@ -110,7 +110,7 @@ static bool read_chosen(struct cairn_profile *profile, const struct cairn_dump_f
 {
 	bool several = options->sum && list->count > 1;
 	if (!several && !options->base.count)
-		return cairn_source_read(profile, cairn_files_newest(list)->path, options, error);
+		return cairn_source_read(profile, cairn_files_newest(list, true)->path, options, error);
 	struct cairn_combine combine;
 	cairn_profile_init(profile);
 	cairn_combine_start(&combine, profile);
@@ -119,7 +119,7 @@ static bool read_chosen(struct cairn_profile *profile, const struct cairn_dump_f
 		for (size_t i = 0; good && i < list->count; i++)
 			good = add_one(&combine, list->items[i].path, 1, options, error);
 	else
-		good = add_one(&combine, cairn_files_newest(list)->path, 1, options, error);
+		good = add_one(&combine, cairn_files_newest(list, true)->path, 1, options, error);
 	for (size_t i = 0; good && i < options->base.count; i++)
 		good = add_one(&combine, options->base.items[i], -1, options, error);
 	cairn_combine_finish(&combine);

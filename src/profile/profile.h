@@ -120,6 +120,8 @@ struct cairn_profile {
 	uint32_t process; /* command or program path; 0 when not known */
 	uint64_t process_id;
 	int64_t start_ns; /* when the process started; 0 when not known */
+	uint32_t life;     /* of all processes there ever were, which: a text that no other has; 0 when not known */
+	int64_t uptime_ns; /* how long the machine had run when it was taken, by a clock that nobody sets; 0 when not known */
 	double resident_bytes, limit_bytes; /* what the process weighed and might weigh; 0 when not known */
 
 	struct cairn_module *modules;

@@ -24,9 +24,11 @@ static bool next_line(struct cairn_bytes *rest, struct cairn_bytes *key, struct 
 bool cairn_trailer_read(struct cairn_bytes dump, struct cairn_trailer *trailer)
 {
 	*trailer = (struct cairn_trailer){0};
+	if (dump.length == 0)
+		return false;
 	/* Behind the maps, so it is looked for from the end: a dump may be large. */
 	const char *start = NULL;
-	for (const char *at = dump.data + dump.length; dump.length && (at = memrchr(dump.data, '#', (size_t)(at - dump.data)));) {
+	for (const char *at = dump.data + dump.length; (at = memrchr(dump.data, '#', (size_t)(at - dump.data)));) {
 		size_t left = dump.length - (size_t)(at - dump.data);
 		if (left >= sizeof first_line - 2 && memcmp(at, first_line + 1, sizeof first_line - 2) == 0 && (at == dump.data || at[-1] == '\n'))
 			start = at;
@@ -47,6 +49,7 @@ bool cairn_trailer_read(struct cairn_bytes dump, struct cairn_trailer *trailer)
 	}, times[] = {
 		{"time", offsetof(struct cairn_trailer, time_ns)}, {"start", offsetof(struct cairn_trailer, start_ns)},
 		{"active_since", offsetof(struct cairn_trailer, active_since_ns)}, {"reset_at", offsetof(struct cairn_trailer, reset_ns)},
+		{"uptime", offsetof(struct cairn_trailer, uptime_ns)},
 	};
 	struct cairn_bytes rest = trailer->text, key, value;
 	while (next_line(&rest, &key, &value)) {
@@ -130,6 +133,8 @@ void cairn_trailer_apply(const struct cairn_trailer *trailer, struct cairn_profi
 	if (trailer->time_ns > 0)
 		profile->time_ns = trailer->time_ns;
 	profile->start_ns = trailer->start_ns;
+	profile->uptime_ns = trailer->uptime_ns;
+	profile->life = cairn_strings_add(&profile->strings, cairn_trailer_value(trailer, "process"));
 	profile->resident_bytes = (double)cairn_trailer_number(trailer, "smaps.rss");
 	profile->limit_bytes = (double)cairn_trailer_number(trailer, "limit");
 }

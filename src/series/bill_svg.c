@@ -4,20 +4,26 @@
 
 #include "base/text.h"
 #include "base/xml.h"
-#include "report/palette.h"
 
 #include <stdio.h>
 
-enum { width = 1000, side = 20, label_room = 230, value_room = 150, bar_top = 66, bar_height = 30, steps_top = 122, step_height = 24 };
+enum { width = 1000, side = 20, label_room = 230, value_room = 150, percent_room = 56 };
+enum { bar_top = 66, bar_height = 30, steps_top = 122, step_height = 24 };
 
-/* What is in use, what the allocator keeps beyond it, what is not the allocator's, and what nobody knows: each has its hue. */
+/* What is in use, what the allocator keeps beyond it, what is not the allocator's, and what nobody knows: each has its hue, of those that
+ * the timeline has. Lines of one hue are told apart by how light they are. */
 static uint32_t color_of(enum cairn_bill_line line)
 {
-	enum cairn_palette_kind kind = line == CAIRN_BILL_LIVE             ? CAIRN_PALETTE_GREEN
-				       : cairn_bill_is_allocator(line) ? CAIRN_PALETTE_ORANGE
-				       : line == CAIRN_BILL_REST       ? CAIRN_PALETTE_RED
-								       : CAIRN_PALETTE_BLUE;
-	return cairn_palette_color(kind, CAIRN_SPREAD_SUM, cairn_bytes_of(cairn_bill_key(line)), (struct cairn_bytes){"", 0});
+	enum { tints = 8, stride = 3 }; /* a stride without a common factor: neighbours differ, and all eight do */
+	static const uint32_t live = 0x3f9c8c, allocator = 0xe0a33e, others = 0x5b8ec9, rest = 0xd1604a;
+	uint32_t base = line == CAIRN_BILL_LIVE ? live : cairn_bill_is_allocator(line) ? allocator : line == CAIRN_BILL_REST ? rest : others;
+	double tint = base == live || base == rest ? 0 : 0.08 * (line * stride % tints);
+	uint32_t color = 0;
+	for (int shift = 16; shift >= 0; shift -= 8) {
+		uint32_t part = base >> shift & 0xff;
+		color |= (part + (uint32_t)((0xff - part) * tint)) << shift;
+	}
+	return color;
 }
 
 static void add_text(struct cairn_buffer *out, double x, double y, const char *attributes, const char *text)
@@ -62,7 +68,7 @@ static double add_steps(struct cairn_buffer *out, const struct cairn_bill *bill)
 	const double left = side + label_room, room = width - 2 * side - label_room - value_room;
 	double before = 0, y = steps_top;
 	for (int i = 0; i < CAIRN_BILL_LINES; i++) {
-		char size[24], value[48];
+		char size[24], percent[24];
 		double share = share_of(bill, (enum cairn_bill_line)i), drawn = share * room < 1 ? 1 : share * room;
 		if (bill->lines[i] == 0 && i != CAIRN_BILL_REST)
 			continue;
@@ -71,8 +77,10 @@ static double add_steps(struct cairn_buffer *out, const struct cairn_bill *bill)
 		add_text(out, left - 10, y + 16, " text-anchor=\"end\"", cairn_bill_name((enum cairn_bill_line)i));
 		if (bill->lines[i])
 			add_bar(out, bill, (enum cairn_bill_line)i, left + before * room, y + 4, drawn, step_height - 8);
-		snprintf(value, sizeof value, "%s  %5.1f%%", cairn_text_human((double)bill->lines[i], size), 100 * share);
-		add_text(out, width - side, y + 16, " text-anchor=\"end\" class=\"number\"", value);
+		snprintf(percent, sizeof percent, "%.1f%%", 100 * share);
+		add_text(out, width - side - percent_room, y + 16, " text-anchor=\"end\" class=\"number\"",
+			 cairn_text_human((double)bill->lines[i], size));
+		add_text(out, width - side, y + 16, " text-anchor=\"end\" class=\"number\"", percent);
 		before += share;
 		y += step_height;
 	}
@@ -89,10 +97,11 @@ void cairn_bill_svg(const struct cairn_bill *bill, const struct cairn_bill_pictu
 			    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %u\" width=\"%d\" height=\"%u\" role=\"img\">\n",
 			    width, height, width, height);
 	cairn_buffer_text(out,
-			  "<style>svg{font:13px sans-serif;background:#fff;fill:#222}.head{font-size:18px;font-weight:bold}.less{fill:#666}"
-			  ".number{font-family:monospace;white-space:pre}.grid{stroke:#ddd}rect{stroke:#fff;stroke-width:.5}"
-			  "@media(prefers-color-scheme:dark){svg{background:#1c1c1c;fill:#ddd}.less{fill:#999}.grid{stroke:#333}rect{"
-			  "stroke:#1c1c1c}}</style>\n");
+			  "<style>svg{font:13px system-ui,-apple-system,Segoe UI,Roboto,Noto Sans,DejaVu Sans,sans-serif;background:#fff;fill:#22252a}"
+			  ".head{font-size:20px;font-weight:650}.less{fill:#686d75}.number{font-variant-numeric:tabular-nums}"
+			  ".grid{stroke:#22252a;opacity:.1}rect{stroke:#fff;stroke-width:.5}"
+			  "@media(prefers-color-scheme:dark){svg{background:#1c1f23;fill:#e7e5e1}.less{fill:#9ba0a7}.grid{stroke:#e7e5e1}"
+			  "rect{stroke:#1c1f23}}</style>\n");
 	add_text(out, side, 30, " class=\"head\"", picture->title);
 	add_text(out, side, 52, " class=\"less\"", picture->subtitle);
 	add_whole(out, bill);

@@ -85,6 +85,21 @@ static void choose_lives(struct life *lives, size_t count)
 	}
 }
 
+/* Gives up the chosen dumps of no known process if there are more of known ones. */
+static size_t leave_unknown(struct cairn_candidate *dumps, size_t count)
+{
+	size_t known = 0, unknown = 0;
+	for (size_t i = 0; i < count; i++) {
+		known += dumps[i].chosen && dumps[i].origin.process_id;
+		unknown += dumps[i].chosen && !dumps[i].origin.process_id;
+	}
+	if (known <= unknown)
+		return 0;
+	for (size_t i = 0; i < count; i++)
+		dumps[i].chosen = dumps[i].chosen && dumps[i].origin.process_id;
+	return unknown;
+}
+
 struct cairn_choice cairn_series_choose(struct cairn_candidate *dumps, size_t count)
 {
 	struct cairn_choice choice = {0};
@@ -93,6 +108,7 @@ struct cairn_choice cairn_series_choose(struct cairn_candidate *dumps, size_t co
 		dumps[i].chosen = same_service(&dumps[i], &dumps[service]);
 		choice.other_services += !dumps[i].chosen;
 	}
+	choice.unknown = leave_unknown(dumps, count);
 	struct life *lives = cairn_array_zero(count, sizeof *lives);
 	size_t life_count = list_lives(dumps, count, lives);
 	choose_lives(lives, life_count);
@@ -103,7 +119,7 @@ struct cairn_choice cairn_series_choose(struct cairn_candidate *dumps, size_t co
 				dumps[i].chosen = false;
 				choice.other_processes++;
 			}
-	choice.count = count - choice.other_services - choice.other_processes;
+	choice.count = count - choice.other_services - choice.unknown - choice.other_processes;
 	free(lives);
 	return choice;
 }

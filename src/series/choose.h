@@ -2,7 +2,8 @@
  *
  * Dumps are of one service when their files have one prefix and they name the same program. Processes of one service that
  * follow each other are its runs; of processes that ran at the same time one is taken, or their dumps would be taken for
- * memory that comes and goes.
+ * memory that comes and goes. A dump that lost its end lost the name of its process and its time too, so it has no place among those
+ * that have both.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SERIES_CHOOSE_H
 #define CAIRN_SERIES_CHOOSE_H
@@ -30,6 +31,7 @@ struct cairn_choice {
 	size_t service;          /* one of the dumps that were chosen, to name the service by */
 	size_t count;            /* dumps that were chosen */
 	size_t other_services;   /* dumps of other services */
+	size_t unknown;          /* dumps of the service that do not say of which process, where most do: those cut short do not */
 	size_t other_processes;  /* dumps of processes of the service that ran at the same time as a chosen one */
 };
 

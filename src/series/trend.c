@@ -165,18 +165,49 @@ static double tail(double sigmas)
 	return 0.5 * erfc(sigmas / sqrt(2));
 }
 
+/* The first of POINTS behind START that is of another run. */
+static size_t end_of_run(const struct cairn_trend_point *points, size_t count, size_t start)
+{
+	size_t end = start;
+	while (end < count && points[end].run == points[start].run)
+		end++;
+	return end;
+}
+
+static struct cairn_trend_point mean_of(const struct cairn_trend_point *points, size_t count)
+{
+	struct cairn_trend_point mean = {.run = points[0].run};
+	for (size_t i = 0; i < count; i++) {
+		mean.hours += points[i].hours / (double)count;
+		mean.value += points[i].value / (double)count;
+		mean.error += points[i].error / (double)count;
+	}
+	return mean;
+}
+
+/* How many points of a run of LENGTH become one: two stay at least, or the run would have no slope. */
+static size_t group_size(size_t length, size_t wanted)
+{
+	size_t half = (length + 1) / 2;
+	return wanted < half ? wanted : half;
+}
+
+/* Where many short runs still make too many points, the oldest are given up. */
 static size_t average(const struct cairn_trend_point *points, size_t count, struct cairn_trend_point *out)
 {
-	size_t made = 0, each = (count + most_points - 1) / most_points;
-	for (size_t start = 0, end; start < count && made < most_points; start = end) {
-		struct cairn_trend_point sum = {.run = points[start].run};
-		for (end = start; end < count && end - start < each && points[end].run == points[start].run; end++) {
-			sum.hours += points[end].hours;
-			sum.value += points[end].value;
-			sum.error += points[end].error;
-		}
-		double share = 1 / (double)(end - start);
-		out[made++] = (struct cairn_trend_point){sum.hours * share, sum.value * share, sum.error * share, sum.run};
+	size_t made = 0, wanted = (count + most_points - 1) / most_points, groups = 0;
+	for (size_t start = 0, end; start < count; start = end) {
+		end = end_of_run(points, count, start);
+		size_t size = group_size(end - start, wanted);
+		groups += (end - start + size - 1) / size;
+	}
+	size_t skipped = groups > most_points ? groups - most_points : 0, seen = 0;
+	for (size_t start = 0, end; start < count; start = end) {
+		end = end_of_run(points, count, start);
+		size_t size = group_size(end - start, wanted);
+		for (size_t group = start; group < end; group += size)
+			if (seen++ >= skipped)
+				out[made++] = mean_of(points + group, end - group < size ? end - group : size);
 	}
 	return made;
 }
@@ -187,8 +218,7 @@ static const struct cairn_trend_point *longest_run(const struct cairn_trend_poin
 	size_t best = 0;
 	*length = 0;
 	for (size_t start = 0, end; start < count; start = end) {
-		for (end = start; end < count && points[end].run == points[start].run;)
-			end++;
+		end = end_of_run(points, count, start);
 		if (end - start >= *length) {
 			*length = end - start;
 			best = start;

@@ -71,6 +71,8 @@ lone MALLOC_CONF=prof:true,prof_active:false
 sees 0 '*cannot tell active *prof_active:false*' 'what only an agent knows is said to be so' "$pid"
 lone MALLOC_CONF=prof:true,lg_prof_sample:30,prof_thread_active_init:false,prof_final:true,prof_prefix:/nowhere/x
 sees 1 '*wrong threads *wrong period *1.0 GiB is coarse*wrong dump folder */nowhere*-> mkdir -p /nowhere*' 'too coarse, no threads, and no folder for dumps' "$pid"
+lone MALLOC_CONF=prof:true,prof_prefix:/je,lg_prof_sample:16
+sees 0 '*right dump folder *writes its dumps as /je*' 'dumps that go to the root' "$pid"
 lone MALLOC_CONF=prof:true,prof_final:true,prof_prefix:dumps/je,lg_prof_sample:16
 mkdir "$scratch/dumps"
 sees 0 "*right dump folder *$scratch/dumps/je*" 'a folder beside the working directory' "$pid"

@@ -101,6 +101,20 @@ leaks "$scratch/mixed"
 holds 'two processes at the same time: the one with more dumps is taken' says 'D["dumps"] == 24 and D["runs"] == 1 and not any(0x5000 in name(r) for r in R)'
 like "$(cat "$scratch/said")" '*ran at the same time*process 4242*10 others*' 'and that is said'
 rm "$scratch"/mixed/svc.77.*
+mkdir "$scratch/set"
+for i in $(seq 0 23); do # in the middle the clock is set back by an hour and a half
+	sed "s/^# cairn pid.*/&\n# cairn uptime $((1000 + 600 * i)).5\n# cairn process 4242.77.abcdef01/" "$scratch/weighed.1/svc.4242.$i.m$i.heap" |
+		awk -v back=$((i > 11 ? 5400 : 0)) '/^# cairn (time|start)/ { printf "# cairn %s %d.0\n", $3, $4 - back; next } { print }' >"$scratch/set/$i.heap"
+done
+leaks "$scratch/set"
+holds 'a clock that was set back: one run, in its order' says 'D["runs"] == 1 and abs(D["hours"] - 23 / 6) < 0.01 and name(R[0]) == [0x1000] and abs(R[0]["bytes_per_hour"] - 36e6) < 9e6'
+mkdir "$scratch/cut"
+for i in 1 2 3 4 5 6; do cp -p "$scratch/weighed.1/svc.4242.$i.m$i.heap" "$scratch/cut/taken-$i.heap"; done
+sed -n '/^# cairn/q; p' "$scratch/weighed.1/svc.4242.7.m7.heap" >"$scratch/cut/taken-7.heap"
+: >"$scratch/cut/taken-8.heap"
+leaks "$scratch/cut"
+holds 'a dump that lost its end is no run of its own' says 'D["runs"] == 1 and D["dumps"] == 6 and R[0]["now"] > 0'
+like "$(cat "$scratch/said")" '*no profile is in 1 file named .heap*leaving out 1 dump that does not say*' 'and that is said, as is one that is empty'
 for i in 3 4; do head -c 700 "$scratch/leak.1/svc.4242.$i.m$i.heap" >"$scratch/mixed/svc.4242.$i.m$i.heap"; done
 printf 'heap_v2/nonsense\n' >"$scratch/mixed/svc.4242.5.m5.heap"
 : >"$scratch/mixed/svc.4242.6.m6.heap"

@@ -22,7 +22,7 @@ seq 0 2 2499999 | sed 's/^/DEL key:/' | redis-cli -p "$port_full" --pipe >/dev/n
 bill 'redis, half deleted' "$pid_full" 256 unused=100 live=120-250
 SOURCE=$scratch/full.heap bill 'from the dump made before that' - 256 live=250
 is "$("$cairn" rss --json "$scratch/full.heap")" "$(gzip -k "$scratch/full.heap" && "$cairn" rss --json "$scratch/full.heap.gz")" 'a packed dump gives the same'
-like "$("$cairn" rss "$pid_full")" '*live objects  (the profile estimates * ± *)*unexplained*retained*prof_stats:true*' 'the text has the estimate, what is not resident, and what cannot be known'
+like "$("$cairn" rss "$pid_full")" '*live objects  (the resident part of * ± *, the profile'\''s estimate of all)*unexplained*retained*prof_stats:true*' 'the text has the estimate, what is not resident, and what cannot be known'
 "$cairn" rss "$pid_full" -o "$scratch/bill.svg" && "$cairn" rss "$pid_full" -o "$scratch/bill.html"
 holds 'the picture is XML whose bars are the bill' python3 - "$scratch/bill.svg" <<'P'
 import sys, xml.etree.ElementTree as tree
@@ -76,6 +76,13 @@ like "$("$cairn" rss 999999999 2>&1)" '*no process 999999999*' 'a process that i
 like "$("$cairn" rss tests/fixtures/small.heap 2>&1)" "*no trailer of Cairn's*" 'a dump without a trailer'
 head -c -40 "$scratch/full.heap" >"$scratch/cut.heap"
 like "$("$cairn" rss "$scratch/cut.heap" 2>&1)" '*the trailer is cut short*' 'a trailer that is cut short'
+: >"$scratch/empty.heap"
+like "$("$cairn" rss "$scratch/empty.heap" 2>&1)" '*empty.heap: it is empty' 'an empty dump'
+mkdir "$scratch/names"
+cp "$scratch/full.heap" "$scratch/names/plain.heap"
+cp "$scratch/full.heap" "$scratch/names/"$'z\e[31m\nred.heap'
+touch "$scratch/names/"z*
+is "$("$cairn" rss "$scratch/names" 2>&1 >/dev/null)" "cairn: note: 2 dumps; showing the newest, $scratch/names/z?[31m?red.heap" 'a name that would play with the terminal'
 "$cairn" rss >/dev/null 2>&1
 is $? 2 'without an operand it is asked wrongly'
 done_testing

@@ -216,12 +216,13 @@ static void test_json(void)
 	cairn_json_open(&json, "b", '[');
 	cairn_json_integer(&json, NULL, -1);
 	cairn_json_number(&json, NULL, 0.5);
+	cairn_json_number(&json, NULL, 1794733239.126);
 	cairn_json_number(&json, NULL, INFINITY);
 	cairn_json_close(&json, ']');
 	cairn_json_bool(&json, "c", true);
 	cairn_json_close(&json, '}');
 	cairn_buffer_byte(&out, '\0');
-	is_text(out.data, "{\"a\\\"\":\"x\\u000a\xef\xbf\xbd\xc3\xa9\",\"b\":[-1,0.5,null],\"c\":true}", "JSON");
+	is_text(out.data, "{\"a\\\"\":\"x\\u000a\xef\xbf\xbd\xc3\xa9\",\"b\":[-1,0.5,1794733239.126,null],\"c\":true}", "JSON");
 	cairn_buffer_free(&out);
 }
 

@@ -49,5 +49,7 @@ int main(void)
 	is_int(cairn_origin_same((struct cairn_origin){1, 5, 10}, (struct cairn_origin){1, 15, 20}), 0, "the same number after a restart is of another");
 	is_int(cairn_origin_same((struct cairn_origin){1, 15, 20}, (struct cairn_origin){1, 5, 10}), 0, "in either order");
 	is_text(choose(DUMPS("- - 0 1", "- - 0 2", "- - 0 2"), &choice), "xxx", "nothing known, one service");
+	is_text(choose(DUMPS("- /bin/a 1 1", "- /bin/a 0 9", "- /bin/a 1 2"), &choice), "x.x", "one that lost its end has no place among those that did not");
+	is_int(choice.unknown, 1, "and is counted");
 	return tap_done();
 }

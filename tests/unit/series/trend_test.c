@@ -116,6 +116,21 @@ static void test_small(void)
 	ok(trend.verdict != CAIRN_GROWING, "three points at one instant are no growth");
 }
 
+/* A service that restarts so often that every run has a few dumps only, and of late leaks. */
+static void test_many_runs(void)
+{
+	enum { runs = 100, each = 3, began = 50, count = runs * each };
+	struct cairn_trend_point series[count];
+	struct cairn_trend trend;
+	double *scratch = calloc(cairn_trend_scratch(count), sizeof *scratch);
+	for (int i = 0; i < count; i++)
+		series[i] = (struct cairn_trend_point){.hours = i, .value = i / each >= began ? 1e8 + 1e7 * (i % each) : 1e8, .error = 1e5, .run = (unsigned)(i / each)};
+	cairn_trend_judge(&trend, series, count, 1, scratch);
+	is_int(trend.verdict, CAIRN_GROWING, "a hundred runs of three dumps: the leak of the later ones is seen");
+	is_near(trend.per_hour, 1e7, 1e6, "and its rate");
+	free(scratch);
+}
+
 int main(void)
 {
 	test_kind("a leak", leak, 200e6, CAIRN_GROWING, 0, 95);
@@ -126,5 +141,6 @@ int main(void)
 	test_kind("a steady path", constant, 80e6, CAIRN_PLATEAUED, 0, 95);
 	test_noise();
 	test_small();
+	test_many_runs();
 	return tap_done();
 }
