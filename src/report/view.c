@@ -32,9 +32,13 @@ bool cairn_view_choose(const struct cairn_profile *profile, const struct cairn_v
 	return false;
 }
 
-static uint32_t add_entry(struct cairn_view *view, struct cairn_bytes name, uint32_t function, uint32_t line, uint32_t location)
+/* Names come from strangers and go to terminals: they have no control characters. */
+static uint32_t add_entry(struct cairn_view *view, struct cairn_buffer *name, uint32_t function, uint32_t line, uint32_t location)
 {
-	uint32_t id = cairn_strings_add(&view->names, name);
+	for (size_t i = 0; i < name->length; i++)
+		if ((unsigned char)name->data[i] < ' ' || name->data[i] == 0x7f)
+			name->data[i] = '?';
+	uint32_t id = cairn_strings_add(&view->names, cairn_buffer_bytes(name));
 	uint64_t hash = cairn_hash_mix(id);
 	size_t position = 0;
 	uint32_t entry;
@@ -103,14 +107,14 @@ static uint32_t name_frame(struct cairn_view *view, uint32_t location_id, uint32
 	if (view->options.name) {
 		view->options.name(view, location_id, frame_id, out);
 		const struct cairn_frame named = frame_id == CAIRN_NONE ? (struct cairn_frame){.function = CAIRN_NONE} : profile->frames[frame_id];
-		return add_entry(view, cairn_buffer_bytes(out), named.function, named.line, location_id);
+		return add_entry(view, out, named.function, named.line, location_id);
 	}
 	if (view->options.granularity == CAIRN_BY_ADDRESS && location->mapping != CAIRN_NONE) {
 		cairn_buffer_format(out, "0x%016llx ", (unsigned long long)(location->address + location->is_call));
 	}
 	if (frame_id == CAIRN_NONE) {
 		cairn_view_place(view, location, out);
-		return add_entry(view, cairn_buffer_bytes(out), CAIRN_NONE, 0, location_id);
+		return add_entry(view, out, CAIRN_NONE, 0, location_id);
 	}
 	const struct cairn_frame *frame = &profile->frames[frame_id];
 	const struct cairn_function *function = &profile->functions[frame->function];
@@ -123,7 +127,7 @@ static uint32_t name_frame(struct cairn_view *view, uint32_t location_id, uint32
 			file_and_line(profile, function->file, frame->line, out);
 		}
 	}
-	return add_entry(view, cairn_buffer_bytes(out), frame->function, frame->line, location_id);
+	return add_entry(view, out, frame->function, frame->line, location_id);
 }
 
 /* Naming under way. */
