@@ -32,6 +32,13 @@ for mode in threads dlopen signals; do
 	kill $pid
 done
 
+start leave "$scratch/host" leave
+wait_for 5 ask $pid /cairn/status
+sampled $pid "a host whose first thread has ended"
+ask $pid /pprof/heap >"$scratch/leave.heap"
+like "$(sed -n 's/^# cairn //p' "$scratch/leave.heap")" *"executable $scratch/host"*"command $scratch/host leave"*"status.rss "[1-9]*"smaps.rss "[1-9]* "and what /proc says of it is in the trailer"
+kill $pid
+
 (cd "$scratch" && exec env LD_PRELOAD="$library" ./host children >"$scratch/children.out" 2>&1) &
 pid=$!
 children+=($pid)

@@ -245,6 +245,21 @@ static void with_signals(void)
 	serve();
 }
 
+static void *serve_on(void *context)
+{
+	serve();
+	exit(0);
+	return context;
+}
+
+/* Goes on without its first thread; /proc/self is nearly empty then. */
+static void leave_first_thread(void)
+{
+	pthread_t thread;
+	if (pthread_create(&thread, NULL, serve_on, NULL) == 0)
+		pthread_exit(NULL);
+}
+
 /* One allocation of many bytes, written to all over again and again: had somebody forked, each page would fault once more. */
 static void be_big(size_t megabytes)
 {
@@ -292,6 +307,8 @@ int main(int argc, char **argv)
 		change_root(argv[2]);
 	else if (strcmp(mode, "signals") == 0)
 		with_signals();
+	else if (strcmp(mode, "leave") == 0)
+		leave_first_thread();
 	else if (strcmp(mode, "big") == 0)
 		be_big((size_t)atoi(argv[2]));
 	else if (strcmp(mode, "exit") == 0 && pthread_create(&thread, NULL, exit_soon, NULL) == 0)
