@@ -75,7 +75,7 @@ kill $pid
 start seccomp "$scratch/host" seccomp
 wait_for 5 ask $pid /cairn/status
 sampled $pid "a sandbox without memfd_create"
-is "$(find /dev/shm /tmp "$XDG_RUNTIME_DIR" -maxdepth 2 -name '.cairn-*' 2>/dev/null | wc -l)" 0 "and no file is left behind"
+is "$(find /dev/shm /tmp "$XDG_RUNTIME_DIR" -maxdepth 2 -regex '.*/\.cairn-[0-9a-f]*' 2>/dev/null | wc -l)" 0 "and no file is left behind"
 
 start nofile "$scratch/host" nofile
 wait_for 5 ask $pid /cairn/status
