@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <locale.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -281,6 +282,7 @@ int main(int argc, char **argv)
 	const char *mode = argc > 1 ? argv[1] : "serve";
 	pthread_t thread;
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	setlocale(LC_ALL, "");
 	if (strcmp(mode, "idle") == 0)
 		idle();
 	else if (strcmp(mode, "children") == 0)
