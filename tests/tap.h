@@ -14,6 +14,16 @@
 
 static int tap_count, tap_failures;
 
+/* Whether ThreadSanitizer is at work: memory then has a shadow that is resident too, and signals come late. */
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define TAP_THREAD_SANITIZER true
+#endif
+#endif
+#if !defined(TAP_THREAD_SANITIZER)
+#define TAP_THREAD_SANITIZER false
+#endif
+
 __attribute__((unused, format(printf, 4, 5))) static bool tap_check(bool good, const char *file, int line, const char *format, ...)
 {
 	va_list arguments;

@@ -10,6 +10,8 @@
 
 char *cairn_head_number(const struct cairn_view *view, const struct cairn_shape *shape, double value, char *out)
 {
+	if (cairn_view_in_time(view) && !shape->bytes)
+		return cairn_number_time(value, out);
 	return cairn_number_text(value, cairn_view_in_bytes(view) && !shape->bytes, out);
 }
 

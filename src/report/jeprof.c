@@ -134,19 +134,12 @@ void cairn_jeprof_free(struct cairn_jeprof *jeprof)
 	cairn_jeprof_names_free(&jeprof->names);
 }
 
-/* Delays, of which contention profiles tell. */
-static bool in_time(const struct cairn_jeprof *jeprof)
-{
-	const struct cairn_profile *profile = jeprof->view.profile;
-	return strcmp(cairn_profile_string(profile, profile->value_types[jeprof->view.value].unit), "nanoseconds") == 0;
-}
-
 char *cairn_jeprof_number(const struct cairn_jeprof *jeprof, double value, char *out)
 {
 	enum { room = 32 };
 	if (cairn_view_in_bytes(&jeprof->view) && !jeprof->show_bytes)
 		snprintf(out, room, "%.1f", value / 1048576.0);
-	else if (in_time(jeprof))
+	else if (cairn_view_in_time(&jeprof->view)) /* delays, of which contention profiles tell */
 		snprintf(out, room, "%.3f", value / 1e9);
 	else
 		snprintf(out, room, "%.0f", trunc(value) + 0.0); /* adding zero makes no "-0" of small shrinkage */
@@ -158,7 +151,7 @@ const char *cairn_jeprof_unit(const struct cairn_jeprof *jeprof)
 	const struct cairn_profile *profile = jeprof->view.profile;
 	if (cairn_view_in_bytes(&jeprof->view))
 		return jeprof->show_bytes ? "B" : "MB";
-	if (in_time(jeprof))
+	if (cairn_view_in_time(&jeprof->view))
 		return "seconds";
 	return strstr(cairn_profile_string(profile, profile->value_types[jeprof->view.value].type), "objects") ? "objects" : "samples";
 }

@@ -15,6 +15,21 @@ char *cairn_number_text(double value, bool human, char *out)
 	return out;
 }
 
+char *cairn_number_time(double nanoseconds, char *out)
+{
+	static const struct {
+		double length;
+		const char *name;
+	} units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}};
+	for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+		if (fabs(nanoseconds) >= units[i].length) {
+			snprintf(out, 32, "%.2f %s", nanoseconds / units[i].length, units[i].name);
+			return out;
+		}
+	snprintf(out, 32, "%.0f ns", nanoseconds + 0.0);
+	return out;
+}
+
 double cairn_number_percent(double value, double total)
 {
 	double percent = total != 0 ? 100 * value / total : 0;

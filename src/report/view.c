@@ -342,9 +342,19 @@ bool cairn_view_match(struct cairn_view *view, uint32_t function, const struct c
 					  cairn_pattern_match(pattern, cairn_strings_bytes(&profile->strings, profile->functions[function].name)));
 }
 
+static bool is_unit(const struct cairn_view *view, const char *unit)
+{
+	return strcmp(cairn_profile_string(view->profile, view->profile->value_types[view->value].unit), unit) == 0;
+}
+
 bool cairn_view_in_bytes(const struct cairn_view *view)
 {
-	return strcmp(cairn_profile_string(view->profile, view->profile->value_types[view->value].unit), "bytes") == 0;
+	return is_unit(view, "bytes");
+}
+
+bool cairn_view_in_time(const struct cairn_view *view)
+{
+	return is_unit(view, "nanoseconds");
 }
 
 double cairn_view_unnamed(struct cairn_view *view)

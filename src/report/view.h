@@ -165,6 +165,7 @@ static inline bool cairn_view_is_nothing(const struct cairn_view *view, double v
 
 /* Whether the values are bytes, and so shown in KiB and MiB. */
 bool cairn_view_in_bytes(const struct cairn_view *view);
+bool cairn_view_in_time(const struct cairn_view *view); /* in nanoseconds */
 
 /* The sum of the samples whose leaf has no name. */
 double cairn_view_unnamed(struct cairn_view *view);

@@ -45,7 +45,8 @@ is "$?" 0 "$name: it answers"
 # jeprof on a terminal enters its shell. What it says is the page's but for ports and paths, one line after the other.
 here+=('s|^jeprof |printf "top\\nquit\\n" >keys; script -qec "jeprof --seconds=1 |' 's|/debug/mem$|/debug/mem" /dev/null <keys|')
 page 'jeprof ./target/debug/databend-query http://localhost:8080/debug/mem'
-said=$(sed 's/\r$//; s/.*\r\x1b\[K//; s/\x1b\[[0-9;?]*[a-zA-Z]//g; s/\x1b[=>]//g' <<<"$said") # without what is drawn over: the progress
+said=$(sed 's/\r$//; s/.*\r\x1b\[K//; s/\x1b\[[0-9;?]*[a-zA-Z]//g; s/\x1b[=>]//g' <<<"$said" | # without what is drawn over: the progress
+	grep -vxE 'top|quit') # nor what the terminal showed of the keys before somebody read them
 like "$said" "*Using local file ./target/debug/databend-query.
 Gathering CPU profile from http://localhost:$port/debug/mem/pprof/profile?seconds=1 for 1 seconds to*$HOME/jeprof/databend-query.[0-9]*.localhost
 Be patient...

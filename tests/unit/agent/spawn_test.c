@@ -33,19 +33,13 @@ static bool run(const char *script, int input, int base, unsigned seconds, char 
 	return good;
 }
 
-#if defined __has_feature
-#if __has_feature(thread_sanitizer)
-#define UNDER_THREAD_SANITIZER 1
-#endif
-#endif
-
 int main(void)
 {
-#ifdef UNDER_THREAD_SANITIZER
-	/* The shepherd shares this process's memory without being one of its threads, which that sanitizer cannot follow. */
-	tap_skip("running commands", "not under the thread sanitizer");
-	return tap_done();
-#endif
+	if (TAP_THREAD_SANITIZER) {
+		/* The shepherd shares this process's memory without being one of its threads, which that sanitizer cannot follow. */
+		tap_skip("running commands", "not under ThreadSanitizer");
+		return tap_done();
+	}
 	struct cairn_error error = {0};
 	char text[256];
 	signal(SIGCHLD, count_signal);

@@ -19,22 +19,11 @@ static bool render(const char *dot, const char *format, struct cairn_buffer *out
 	return good;
 }
 
-/* Pango starts a thread of its own, which ThreadSanitizer cannot see into. */
-static bool under_thread_sanitizer(void)
-{
-#ifdef __has_feature
-#if __has_feature(thread_sanitizer)
-	return true;
-#endif
-#endif
-	return false;
-}
-
 int main(void)
 {
 	struct cairn_buffer out;
 	struct cairn_error error;
-	if (under_thread_sanitizer()) {
+	if (TAP_THREAD_SANITIZER) {
 		tap_skip("pictures", "the libraries below Graphviz are not built for ThreadSanitizer");
 		return tap_done();
 	}
