@@ -37,16 +37,24 @@ static struct cairn_call *next_call(struct cairn_work *work, bool urgent)
 	return NULL;
 }
 
+/* Ends a call that will not be worked on any more. */
+static void turn_away(struct cairn_call *call)
+{
+	if (call->response)
+		cairn_response_text(call->response, 503, CAIRN_TEXT, "the agent is stopping\n");
+	call->finish(call);
+}
+
 static void run_call(struct cairn_work *work, struct cairn_call *call)
 {
 	bool gone = call->gone && atomic_load(call->gone);
 	call->due_ns = 0;
 	if (!gone)
 		call->route->handle(call);
-	if (call->due_ns)
-		cairn_call_enqueue(work, call);
-	else
+	if (!call->due_ns)
 		call->finish(call);
+	else if (!cairn_call_enqueue(work, call))
+		turn_away(call);
 }
 
 static void *work_on_calls(void *context)
@@ -112,9 +120,7 @@ void cairn_work_stop(struct cairn_work *work)
 	while (work->queue) {
 		struct cairn_call *call = work->queue;
 		work->queue = call->next;
-		if (call->response)
-			cairn_response_text(call->response, 503, CAIRN_TEXT, "the agent is stopping\n");
-		call->finish(call);
+		turn_away(call);
 	}
 }
 
@@ -144,7 +150,7 @@ struct cairn_call *cairn_call_new(struct cairn_work *work)
 bool cairn_call_enqueue(struct cairn_work *work, struct cairn_call *call)
 {
 	pthread_mutex_lock(&work->mutex);
-	if (!ensure_worker(work, call->due_ns == CAIRN_URGENT)) {
+	if (work->stop || !ensure_worker(work, call->due_ns == CAIRN_URGENT)) {
 		pthread_mutex_unlock(&work->mutex);
 		return false;
 	}

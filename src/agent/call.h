@@ -59,7 +59,8 @@ bool cairn_work_is_idle(struct cairn_work *work);
 /* A free call, or NULL when too many are under way. */
 struct cairn_call *cairn_call_new(struct cairn_work *work);
 
-/* Puts CALL in the queue. False, with CALL still the caller's, where no thread can be had to work on it. */
+/* Puts CALL in the queue. False, with CALL still the caller's, where no thread can be had to work on it or the queue
+ * has stopped. */
 bool cairn_call_enqueue(struct cairn_work *work, struct cairn_call *call);
 
 void cairn_call_free(struct cairn_work *work, struct cairn_call *call);

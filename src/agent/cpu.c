@@ -289,7 +289,7 @@ static void write_records(const struct cairn_cpu *cpu, struct cairn_buffer *out,
 		write_words(out, order[i]->pcs, order[i]->depth);
 	}
 	write_words(out, (uint64_t[]){0, 1, 0}, 3);
-	cairn_facts_read("/proc/self/maps", out);
+	cairn_facts_read("/proc/thread-self/maps", out);
 	cairn_trailer_begin(out);
 	cairn_buffer_format(out, "# cairn cpu.period %ld\n", 1000000000L / (long)cpu->frequency);
 	for (unsigned i = 0; i < cpu->thread_count; i++) {

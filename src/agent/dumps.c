@@ -3,43 +3,39 @@
 #include "agent/dumps.h"
 
 #include "agent/clock.h"
+#include "base/date.h"
 
 #include <errno.h>
 #include <stdio.h>
 
 enum { tries_maximum = 100000 };
 
-static void prefix_of(struct cairn_agent *agent, char *out, size_t size)
+/* jemalloc's own: it stays. */
+static const char *prefix_of(struct cairn_agent *agent)
 {
-	const char *prefix = "";
-	if (agent->profiler.jemalloc.mallctl)
-		cairn_jemalloc_get_text(&agent->profiler.jemalloc, "opt.prof_prefix", &prefix);
-	snprintf(out, size, "%s", prefix);
-}
-
-/* The folder of PATH, "." when it names none. */
-static void folder_of(const char *path, char *out, size_t size)
-{
-	const char *slash = strrchr(path, '/');
-	snprintf(out, size, "%.*s", slash ? slash == path ? 1 : (int)(slash - path) : 1, slash ? path : ".");
+	const struct cairn_jemalloc *jemalloc = &agent->profiler.jemalloc;
+	const char *prefix;
+	return jemalloc->mallctl && cairn_jemalloc_get_text(jemalloc, "opt.prof_prefix", &prefix) == 0 ? prefix : "";
 }
 
 void cairn_dumps_folder(struct cairn_agent *agent, struct cairn_folder *folder)
 {
-	char prefix[512];
-	prefix_of(agent, prefix, sizeof prefix);
 	*folder = (struct cairn_folder){0};
 	cairn_config_limits(&agent->config, &folder->limits);
 	if (agent->config.dumps[0])
 		snprintf(folder->path, sizeof folder->path, "%s", agent->config.dumps);
 	else
-		folder_of(prefix, folder->path, sizeof folder->path);
+		cairn_folder_of(prefix_of(agent), folder->path, sizeof folder->path);
 }
 
 /* Writes SNAPSHOT under NAME in FOLDER; PATH receives both. errno is EEXIST when the name is taken. */
 static bool write_dump(struct cairn_agent *agent, const struct cairn_folder *folder, const struct cairn_snapshot *snapshot, const char *name,
 		       const struct cairn_folder_facts *facts, char *path, size_t size, struct cairn_error *error)
 {
+	if (!folder->path[0]) {
+		errno = ENAMETOOLONG;
+		return cairn_fail(error, "the folder of prof_prefix has a path of more than %zu bytes; name another with `dumps`", sizeof folder->path - 1);
+	}
 	snprintf(path, size, "%s/%s", folder->path, name);
 	if (!cairn_folder_write(folder, name, snapshot->text, facts, error))
 		return false;
@@ -51,13 +47,12 @@ bool cairn_dumps_write_numbered(struct cairn_agent *agent, const struct cairn_sn
 				struct cairn_error *error)
 {
 	struct cairn_folder folder;
-	char prefix[512], prefix_folder[sizeof folder.path], name[256];
-	prefix_of(agent, prefix, sizeof prefix);
-	const char *slash = strrchr(prefix, '/');
+	char prefix_folder[sizeof folder.path], name[256];
+	const char *prefix = prefix_of(agent), *slash = strrchr(prefix, '/');
 	if (!prefix[0])
 		return cairn_fail(error, "prof_prefix is empty, so jemalloc dumps have no name; set it in MALLOC_CONF");
 	cairn_dumps_folder(agent, &folder);
-	folder_of(prefix, prefix_folder, sizeof prefix_folder);
+	cairn_folder_of(prefix, prefix_folder, sizeof prefix_folder);
 	if (strcmp(folder.path, prefix_folder) != 0 &&
 	    !cairn_folder_open(&folder, prefix_folder, &(struct cairn_folder_limits){.free_bytes = agent->config.keep.free_bytes}, error))
 		return false;
@@ -78,9 +73,7 @@ bool cairn_dumps_write_dated(struct cairn_agent *agent, const struct cairn_snaps
 			     const struct cairn_folder_facts *facts, char *path, size_t size, struct cairn_error *error)
 {
 	struct cairn_folder folder;
-	struct tm date;
-	time_t local = (time_t)(cairn_clock_wall_ns() / 1000000000) + agent->utc_offset;
-	gmtime_r(&local, &date);
+	struct tm date = cairn_date(cairn_clock_wall_ns() / 1000000000 + agent->utc_offset);
 	cairn_dumps_folder(agent, &folder);
 	for (unsigned number = 1; number < tries_maximum; number++) {
 		char name[96], again[16] = "";

@@ -1,22 +1,22 @@
-/* facts.c - reading /proc/self.
+/* facts.c - reading /proc about this process, as the calling thread: /proc/self is empty once the first thread has ended.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/facts.h"
 
+#include "base/descriptor.h"
 #include "base/pages.h"
 #include "base/text.h"
 
 #include <fcntl.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <unistd.h>
 
 bool cairn_facts_read(const char *path, struct cairn_buffer *out)
 {
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	int descriptor = cairn_descriptor_adopt(open(path, O_RDONLY | O_CLOEXEC));
 	if (descriptor < 0)
 		return false;
 	cairn_buffer_read(out, descriptor);
-	close(descriptor);
+	cairn_descriptor_close(descriptor);
 	return true;
 }
 
@@ -39,10 +39,10 @@ void cairn_facts_get(struct cairn_facts *facts)
 	cairn_life_of(facts->pid, &facts->life);
 	facts->start_ns = known_start_ns(&facts->life);
 	gethostname(facts->host, sizeof facts->host - 1);
-	ssize_t length = readlink("/proc/self/exe", facts->executable, sizeof facts->executable - 1);
+	ssize_t length = readlink("/proc/thread-self/exe", facts->executable, sizeof facts->executable - 1);
 	facts->executable[length > 0 ? length : 0] = 0;
 	struct cairn_buffer command = cairn_pages(4096);
-	cairn_facts_read("/proc/self/cmdline", &command);
+	cairn_facts_read("/proc/thread-self/cmdline", &command);
 	size_t kept = command.length < sizeof facts->command ? command.length : sizeof facts->command - 1;
 	for (size_t i = 0; i < kept; i++)
 		facts->command[i] = (unsigned char)command.data[i] < ' ' ? ' ' : command.data[i];

@@ -105,7 +105,23 @@ static bool publish(int folder, const char *temporary, const char *name)
 		return true;
 	if (errno != EINVAL && errno != ENOSYS)
 		return false;
-	return linkat(folder, temporary, folder, name, 0) == 0 && unlinkat(folder, temporary, 0) == 0;
+	if (linkat(folder, temporary, folder, name, 0) == 0) {
+		unlinkat(folder, temporary, 0);
+		return true;
+	}
+	if (errno == EEXIST)
+		return false;
+	/* No links either, as in a bucket that is mounted: an empty file holds the name for us to rename over. */
+	int held = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (held < 0)
+		return false;
+	close(held);
+	if (renameat(folder, temporary, folder, name) == 0)
+		return true;
+	int code = errno;
+	unlinkat(folder, name, 0);
+	errno = code;
+	return false;
 }
 
 /* How a file comes to its name: flushed to the disk before; flushed after; or in place of another and not flushed at all. */
@@ -140,20 +156,26 @@ static bool put(int folder, const char *name, const struct cairn_bytes *parts, e
 	return good;
 }
 
-/* PATH as its folder ("." when it names none) and its last part. */
-static const char *split_path(const char *path, char *folder, size_t size)
+bool cairn_folder_of(const char *path, char *out, size_t size)
 {
 	const char *slash = strrchr(path, '/');
-	snprintf(folder, size, "%.*s", slash ? slash == path ? 1 : (int)(slash - path) : 1, slash ? path : ".");
-	return slash ? slash + 1 : path;
+	size_t length = slash && slash != path ? (size_t)(slash - path) : 1;
+	out[0] = 0;
+	if (length >= size) {
+		errno = ENAMETOOLONG;
+		return false;
+	}
+	memcpy(out, slash ? path : ".", length);
+	out[length] = 0;
+	return true;
 }
 
 bool cairn_folder_write_file(const char *path, struct cairn_bytes bytes, struct cairn_error *error)
 {
-	char folder[512];
-	const char *name = split_path(path, folder, sizeof folder);
-	int descriptor = open_folder(folder);
-	bool good = descriptor >= 0 && put(descriptor, name, (struct cairn_bytes[]){bytes, {0}}, SAFE);
+	char folder[4096];
+	const char *slash = strrchr(path, '/');
+	int descriptor = cairn_folder_of(path, folder, sizeof folder) ? open_folder(folder) : -1;
+	bool good = descriptor >= 0 && put(descriptor, slash ? slash + 1 : path, (struct cairn_bytes[]){bytes, {0}}, SAFE);
 	if (!good)
 		fail_to_create(folder, path, error);
 	int code = errno;
@@ -310,7 +332,8 @@ bool cairn_folder_write(const struct cairn_folder *folder, const char *name, str
 	const char *line = dump.length == 0 || dump.data[dump.length - 1] == '\n' ? "" : "\n";
 	struct cairn_bytes parts[] = {dump, cairn_bytes_of(line), cairn_buffer_bytes(&tail), {0}};
 	struct cairn_error ignored;
-	bool good = make_room(descriptor, folder, name, dump.length + tail.length, error);
+	bool good = !tail.failed || cairn_fail(error, "no memory for the end of %s", name);
+	good = good && make_room(descriptor, folder, name, dump.length + tail.length, error);
 	if (good) {
 		good = put(descriptor, name, parts, facts->urgent ? URGENT : SAFE) || fail_to_create(folder->path, name, error);
 		int code = errno;

@@ -38,6 +38,9 @@ bool cairn_folder_open(struct cairn_folder *folder, const char *path, const stru
 bool cairn_folder_write(const struct cairn_folder *folder, const char *name, struct cairn_bytes dump, const struct cairn_folder_facts *facts,
 			struct cairn_error *error);
 
+/* The folder of PATH into OUT, "." when it names none; "" and false with errno when it does not fit. */
+bool cairn_folder_of(const char *path, char *out, size_t size);
+
 /* Writes BYTES to PATH, anywhere, in the same way: whole or not at all and over nothing; no folder is made, thinned or indexed. */
 bool cairn_folder_write_file(const char *path, struct cairn_bytes bytes, struct cairn_error *error);
 

@@ -90,7 +90,7 @@ int cairn_listen_local(struct cairn_listen *place)
 {
 	if (!place->folder[0])
 		return -1;
-	int folder = open(place->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int folder = cairn_descriptor_adopt(open(place->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)); /* a child must not inherit the lock */
 	if (folder >= 0) {
 		sweep(place, folder);
 		hold(folder);
@@ -109,8 +109,7 @@ int cairn_listen_local(struct cairn_listen *place)
 	}
 	bool listening = bound && listen(descriptor, backlog) == 0;
 	int code = errno;
-	if (folder >= 0)
-		close(folder);
+	cairn_descriptor_close(folder);
 	if (!listening) {
 		snprintf(place->local_problem, sizeof place->local_problem, "%s: %s", address.sun_path, cairn_errno_text(code));
 		cairn_descriptor_close(descriptor);

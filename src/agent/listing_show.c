@@ -2,11 +2,11 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/listing.h"
 
+#include "base/date.h"
 #include "base/json.h"
 #include "base/text.h"
 
 #include <stdio.h>
-#include <time.h>
 
 /* The last of a process that has ended. */
 static bool is_last(const struct cairn_dump *dump)
@@ -106,9 +106,7 @@ void cairn_listing_text(const struct cairn_listing *listing, const char *path, i
 				shown++;
 			write_process(dump, shown - i, out);
 		}
-		struct tm date;
-		time_t local = (time_t)(dump->time_ns / 1000000000) + utc_offset;
-		gmtime_r(&local, &date);
+		struct tm date = cairn_date(dump->time_ns / 1000000000 + utc_offset);
 		cairn_buffer_format(out, "  %04d-%02d-%02d %02d:%02d:%02d %10s %10s  %s", date.tm_year + 1900, date.tm_mon + 1, date.tm_mday,
 				    date.tm_hour, date.tm_min, date.tm_sec, dump->memory ? cairn_text_human((double)dump->memory, memory) : "-",
 				    cairn_text_human((double)dump->size, size), dump->name);

@@ -163,6 +163,9 @@ int cairn_lookout_look(struct cairn_agent *agent)
 		look_at_folder(agent, now);
 	if (!lookout->watching)
 		return idle_ms;
+	enum cairn_lookout_state state = atomic_load(&lookout->state);
+	if (state == CAIRN_LOOKOUT_DUMPING)
+		return dumping_ms;
 	if (!cairn_memory_read(&lookout->memory, now, &lookout->reading)) { /* a daemon closed our descriptors */
 		cairn_memory_close(&lookout->memory);
 		open_memory(lookout, &agent->profiler);
@@ -176,14 +179,10 @@ int cairn_lookout_look(struct cairn_agent *agent)
 		cairn_trigger_dumped(&lookout->trigger, &lookout->rules, &lookout->reading, CAIRN_TRIGGER_NONE, true);
 		return idle_ms;
 	}
-	enum cairn_lookout_state state = atomic_load(&lookout->state);
-	if (state == CAIRN_LOOKOUT_DUMPED || state == CAIRN_LOOKOUT_FAILED) {
+	if (state != CAIRN_LOOKOUT_IDLE) {
 		cairn_trigger_dumped(&lookout->trigger, &lookout->rules, &lookout->due, lookout->reason, state == CAIRN_LOOKOUT_DUMPED);
 		atomic_store(&lookout->state, CAIRN_LOOKOUT_IDLE);
-		state = CAIRN_LOOKOUT_IDLE;
 	}
-	if (state == CAIRN_LOOKOUT_DUMPING)
-		return dumping_ms;
 	enum cairn_trigger_reason reason = cairn_trigger_look(&lookout->trigger, &lookout->rules, &lookout->reading, now);
 	if (reason != CAIRN_TRIGGER_NONE) {
 		start_dump(agent, reason);

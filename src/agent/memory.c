@@ -115,7 +115,7 @@ static void see_mount(struct place places[2], struct cairn_bytes line)
 static void see_mounts(struct place places[2], const char *path)
 {
 	char text[piece];
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	int descriptor = cairn_descriptor_adopt(open(path, O_RDONLY | O_CLOEXEC));
 	size_t kept = 0;
 	bool skipping = false;
 	for (ssize_t length; descriptor >= 0 && (length = read(descriptor, text + kept, sizeof text - kept)) > 0;) {
@@ -135,8 +135,7 @@ static void see_mounts(struct place places[2], const char *path)
 			kept = 0;
 		}
 	}
-	if (descriptor >= 0)
-		close(descriptor);
+	cairn_descriptor_close(descriptor);
 }
 
 /* The folder of a group, where the mount shows PLACE's path. A path outside of what is mounted (a container that sees its own

@@ -43,8 +43,8 @@ void cairn_pprof_cmdline(struct cairn_call *call)
 {
 	cairn_response_start(call->response, 200, CAIRN_TEXT);
 	struct cairn_buffer *body = &call->response->body;
-	if (!cairn_facts_read("/proc/self/cmdline", body))
-		cairn_response_text(call->response, 500, CAIRN_TEXT, "/proc/self/cmdline cannot be read\n");
+	if (!cairn_facts_read("/proc/thread-self/cmdline", body))
+		cairn_response_text(call->response, 500, CAIRN_TEXT, "/proc/thread-self/cmdline cannot be read\n");
 	/* A program that shows its state there leaves zeroes behind it. */
 	while (body->length > 0 && body->data[body->length - 1] == 0)
 		body->length--;

@@ -6,6 +6,7 @@
 #include "agent/answer.h"
 #include "agent/clock.h"
 #include "agent/dumps.h"
+#include "base/date.h"
 #include "base/descriptor.h"
 #include "base/pages.h"
 #include "base/text.h"
@@ -141,9 +142,7 @@ void cairn_tikv_list(struct cairn_call *call)
 	}
 	cairn_response_start(call->response, 200, CAIRN_TEXT);
 	for (size_t i = 0; i < found.count; i++) {
-		struct tm date;
-		time_t local = (time_t)found.files[i].time + call->agent->utc_offset;
-		gmtime_r(&local, &date);
+		struct tm date = cairn_date(found.files[i].time + call->agent->utc_offset);
 		cairn_buffer_format(&call->response->body, "%s%s\t\t%04d-%02d-%02d %02d:%02d:%02d", i ? "\n" : "", found.files[i].name,
 				    date.tm_year + 1900, date.tm_mon + 1, date.tm_mday, date.tm_hour, date.tm_min, date.tm_sec);
 	}

@@ -18,7 +18,7 @@ static bool open_memory(struct cairn_scratch *scratch)
 	scratch->descriptor = cairn_descriptor_adopt(memfd_create("cairn-snapshot", MFD_CLOEXEC));
 	if (scratch->descriptor < 0)
 		return false;
-	snprintf(scratch->path, sizeof scratch->path, "/proc/self/fd/%d", scratch->descriptor);
+	snprintf(scratch->path, sizeof scratch->path, "/proc/thread-self/fd/%d", scratch->descriptor);
 	int again = open(scratch->path, O_WRONLY | O_CLOEXEC);
 	if (again < 0) {
 		cairn_descriptor_close(scratch->descriptor);

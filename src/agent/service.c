@@ -18,6 +18,7 @@
 #include "base/pages.h"
 
 #include <errno.h>
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
@@ -33,9 +34,17 @@ static void pause_ms(int milliseconds)
 	nanosleep(&(struct timespec){milliseconds / 1000, milliseconds % 1000 * 1000000L}, NULL);
 }
 
+/* Numbers are read and written with a point, whatever locale the host has chosen. libc has this one ready: nothing is allocated.
+ * Returns the thread's own, to go back to. */
+static locale_t use_plain_locale(void)
+{
+	return uselocale(newlocale(LC_ALL_MASK, "C", NULL));
+}
+
 /* Our own few allocations, inside libc, are not to show up in the host's profile. */
 static void begin_thread(void)
 {
+	use_plain_locale();
 	if (cairn_agent.profiler.jemalloc.mallctl && cairn_profiler_state(&cairn_agent.profiler) >= CAIRN_PROFILER_INACTIVE)
 		cairn_jemalloc_set_bool(&cairn_agent.profiler.jemalloc, "thread.prof.active", false);
 }
@@ -133,7 +142,9 @@ static bool begin_call(struct cairn_agent *agent, const struct cairn_request *re
 		.used = true,
 	};
 	if (!(route->flags & CAIRN_ROUTE_WORK)) {
+		locale_t before = use_plain_locale(); /* the thread may be the host's */
 		route->handle(&call);
+		uselocale(before);
 		return true;
 	}
 	struct cairn_call *queued = cairn_call_new(&agent->work);
@@ -362,7 +373,9 @@ bool cairn_service_start(const struct cairn_config *config, bool only_live, stru
 		return false;
 	}
 	agent->config = *config;
+	locale_t before = use_plain_locale();
 	read_config(&agent->config);
+	uselocale(before);
 	settle_profiler(agent);
 	agent->environment = cairn_environment_copy(environ);
 	cairn_environment_find_tool(agent->config.tool, secure_getenv("PATH"), agent->tool, sizeof agent->tool);

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/smaps.h"
 
+#include "base/descriptor.h"
 #include "base/pages.h"
 #include "base/text.h"
 
@@ -233,11 +234,11 @@ static bool read_all(struct reading *reading, int descriptor, struct cairn_buffe
 
 bool cairn_smaps_read(struct cairn_smaps *smaps, int pid)
 {
-	char path[32] = "/proc/self/smaps";
+	char path[32] = "/proc/thread-self/smaps"; /* /proc/self has none once the first thread has ended */
 	if (pid)
 		snprintf(path, sizeof path, "/proc/%d/smaps", pid);
 	*smaps = (struct cairn_smaps){0};
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	int descriptor = cairn_descriptor_adopt(open(path, O_RDONLY | O_CLOEXEC));
 	if (descriptor < 0)
 		return false;
 	struct reading reading = {.smaps = smaps};
@@ -245,7 +246,7 @@ bool cairn_smaps_read(struct cairn_smaps *smaps, int pid)
 	bool good = read_all(&reading, descriptor, &piece);
 	int code = errno;
 	cairn_buffer_free(&piece);
-	close(descriptor);
+	cairn_descriptor_close(descriptor);
 	errno = code;
 	if (good && smaps->rss == 0) {
 		errno = ESRCH; /* a process that has ended, or a thread of the kernel, has no mappings */

@@ -7,6 +7,7 @@
 #include "agent/dumps.h"
 #include "agent/hook.h"
 #include "agent/facts.h"
+#include "base/date.h"
 #include "base/descriptor.h"
 #include "base/json.h"
 
@@ -231,9 +232,7 @@ static void add_line(struct cairn_buffer *out, const char *key, const char *valu
 /* As 2026-11-15T04:10:02Z. */
 static void add_time(struct cairn_buffer *out, const char *key, int64_t ns)
 {
-	struct tm date;
-	time_t seconds = (time_t)(ns / 1000000000);
-	gmtime_r(&seconds, &date);
+	struct tm date = cairn_date(ns / 1000000000);
 	if (ns)
 		cairn_buffer_format(out, "%s: %04d-%02d-%02dT%02d:%02d:%02dZ\n", key, date.tm_year + 1900, date.tm_mon + 1, date.tm_mday,
 				    date.tm_hour, date.tm_min, date.tm_sec);
@@ -244,10 +243,9 @@ static void add_dumps(struct cairn_buffer *out, struct cairn_lookout *lookout)
 	unsigned dumps = 0;
 	for (int i = 0; i < CAIRN_TRIGGER_REASONS; i++)
 		dumps += atomic_load(&lookout->dumps[i]);
-	if (!lookout->watching && !lookout->problem.text[0])
-		return;
-	cairn_buffer_format(out, "dumps by rules: %u written, %u failed\n", dumps, atomic_load(&lookout->failed));
 	pthread_mutex_lock(&lookout->mutex);
+	if (lookout->watching || lookout->problem.text[0])
+		cairn_buffer_format(out, "dumps by rules: %u written, %u failed\n", dumps, atomic_load(&lookout->failed));
 	add_time(out, "last dump", lookout->last_ns);
 	add_line(out, "last dump is", lookout->last_path);
 	add_line(out, "last dump for", lookout->last_reason);

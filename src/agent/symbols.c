@@ -40,7 +40,7 @@ size_t cairn_symbols_parse(struct cairn_bytes body, size_t maximum, struct cairn
 void cairn_symbols_answer(struct cairn_call *call, size_t maximum)
 {
 	struct cairn_buffer input = cairn_pages(input_maximum);
-	cairn_facts_read("/proc/self/maps", &input);
+	cairn_facts_read("/proc/thread-self/maps", &input);
 	size_t count = cairn_symbols_parse(call->request->body, maximum, &input);
 	struct cairn_error error = {0};
 	if (count == 0 || count == SIZE_MAX) {

@@ -155,7 +155,7 @@ static void write_huge_pages(struct cairn_buffer *out)
 static void write_status(struct cairn_buffer *out)
 {
 	struct cairn_buffer text = cairn_pages(16 << 10);
-	if (cairn_facts_read("/proc/self/status", &text))
+	if (cairn_facts_read("/proc/thread-self/status", &text))
 		write_number(out, "status.rss", cairn_facts_kilobytes(cairn_buffer_bytes(&text), "VmRSS"));
 	cairn_buffer_free(&text);
 }

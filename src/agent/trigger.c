@@ -198,7 +198,7 @@ int64_t cairn_trigger_pause(const struct cairn_trigger *trigger, const struct ca
 	int64_t pause = earlier(longest_pause, time_to_share(trigger, rules, reading) / 4);
 	if (pause < shortest_pause)
 		pause = shortest_pause;
-	if (rules->time > 0)
+	if (rules->time > 0 && !(trigger->due & bit(CAIRN_TRIGGER_TIME)))
 		pause = earlier(pause, trigger->dumped_at + rules->time - trigger->now);
 	for (int reason = CAIRN_TRIGGER_NONE + 1; reason < CAIRN_TRIGGER_REASONS; reason++)
 		if (trigger->due & 1U << reason)

@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "http/server.h"
 
+#include "base/date.h"
 #include "base/descriptor.h"
 #include "base/pages.h"
 
@@ -238,9 +239,7 @@ static void write_head(struct connection *connection)
 	struct cairn_response *response = &connection->exchange.response;
 	if (response->body.failed && !response->release)
 		cairn_response_text(response, 500, "text/plain; charset=utf-8", "the answer does not fit in memory\n");
-	struct tm date;
-	time_t now = time(NULL);
-	gmtime_r(&now, &date);
+	struct tm date = cairn_date(time(NULL));
 	static const char days[] = "SunMonTueWedThuFriSat", months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
 	int length = snprintf(connection->head, sizeof connection->head,
 			      "HTTP/1.1 %d %s\r\nDate: %.3s, %02d %.3s %d %02d:%02d:%02d GMT\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"

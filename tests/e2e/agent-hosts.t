@@ -134,6 +134,19 @@ plain=$(resident "") with=$(resident "$library")
 [ $((with - plain)) -lt 1024 ]
 ok $? "an idle agent in redis-server takes less than 1 MB: $((with - plain)) kB"
 
+# A host that writes 1,5 for 1.5.
+if localedef -i de_DE -f UTF-8 "$scratch/de_DE.UTF-8" 2>/dev/null || [ -d "$scratch/de_DE.UTF-8" ]; then
+	LOCPATH=$scratch LC_ALL=de_DE.UTF-8 start comma "$scratch/dynamic"
+	wait_for 5 ask $pid /cairn/status
+	sampled $pid "in a locale with commas in its numbers"
+	ask $pid /cairn/status | python3 -c 'import json, sys; print(json.load(sys.stdin)["start"] % 1 > 0)' >"$scratch/comma" 2>&1
+	is "$(cat "$scratch/comma")" True "the status is JSON nevertheless"
+	is "$(ask $pid /metrics | grep -cE '^[^#].* [0-9]+,')" 0 "and there is no comma in a metric"
+	kill $pid
+else
+	skip "a locale with commas in its numbers" "no localedef here"
+fi
+
 # Two at once on one port.
 CONF=seconds:5 start_redis first
 LD_PRELOAD=$library CAIRN_CONF=listen:${url_first#http://} redis-server --port "$(free_port)" --save "" --dir "$scratch" >/dev/null 2>&1 &

@@ -85,10 +85,11 @@ is "$("$cairn" dumps "$folder" --json | listing '[d["last_of_dead"] for d in dum
 # A disk that fills up.
 mkdir "$scratch/small"
 if mount -t tmpfs -o size=1m none "$scratch/small" 2>/dev/null; then
-	CONF="dumps:$scratch/small/dumps,grow:2M,every:1m,distance:100ms,keep-free:300K" start_redis small
 	head -c 800000 /dev/zero >"$scratch/small/filler"
+	CONF="dumps:$scratch/small/dumps,grow:2M,every:1m,distance:100ms,keep-free:300K" start_redis small
 	fill "$port_small"
-	wait_for 10 test "$(field "$url_small" dumps failed)" -ge 1
+	refused() { [ "$(field "$url_small" dumps failed)" -ge 1 ]; }
+	wait_for 10 refused
 	ok $? "a dump that would fill the disk is not written: $(field "$url_small" dumps failed) refused"
 	like "$(field "$url_small" dumps problem)" "no space left in $scratch/small/dumps for *auto.heap: it takes *are to stay so" "with the reason in the status"
 	is "$(find "$scratch/small/dumps" -name '*.heap' -o -name '*.tmp' | wc -l)" 0 "and nothing is left of it"

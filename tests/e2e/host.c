@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <locale.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -245,6 +246,21 @@ static void with_signals(void)
 	serve();
 }
 
+static void *serve_on(void *context)
+{
+	serve();
+	exit(0);
+	return context;
+}
+
+/* Goes on without its first thread; /proc/self is nearly empty then. */
+static void leave_first_thread(void)
+{
+	pthread_t thread;
+	if (pthread_create(&thread, NULL, serve_on, NULL) == 0)
+		pthread_exit(NULL);
+}
+
 /* One allocation of many bytes, written to all over again and again: had somebody forked, each page would fault once more. */
 static void be_big(size_t megabytes)
 {
@@ -266,6 +282,7 @@ int main(int argc, char **argv)
 	const char *mode = argc > 1 ? argv[1] : "serve";
 	pthread_t thread;
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	setlocale(LC_ALL, "");
 	if (strcmp(mode, "idle") == 0)
 		idle();
 	else if (strcmp(mode, "children") == 0)
@@ -292,6 +309,8 @@ int main(int argc, char **argv)
 		change_root(argv[2]);
 	else if (strcmp(mode, "signals") == 0)
 		with_signals();
+	else if (strcmp(mode, "leave") == 0)
+		leave_first_thread();
 	else if (strcmp(mode, "big") == 0)
 		be_big((size_t)atoi(argv[2]));
 	else if (strcmp(mode, "exit") == 0 && pthread_create(&thread, NULL, exit_soon, NULL) == 0)

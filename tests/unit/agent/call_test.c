@@ -46,6 +46,19 @@ static void come_again(struct cairn_call *call)
 		call->due_ns = cairn_clock_ns() + 20000000;
 }
 
+/* Waits, and then wants to be called again. */
+static void hold_and_come_again(struct cairn_call *call)
+{
+	hold(call);
+	call->due_ns = cairn_clock_ns() + 1;
+}
+
+static void *stop(void *unused)
+{
+	cairn_work_stop(&work);
+	return unused;
+}
+
 static void finish(struct cairn_call *call)
 {
 	cairn_call_free(&work, call);
@@ -65,7 +78,8 @@ static bool enqueue(const struct cairn_route *route, int64_t due_ns)
 
 int main(void)
 {
-	static const struct cairn_route slow = {.handle = hold}, quick = {.handle = count_urgent}, twice = {.handle = come_again};
+	static const struct cairn_route slow = {.handle = hold}, quick = {.handle = count_urgent}, twice = {.handle = come_again},
+					patient = {.handle = hold_and_come_again};
 	cairn_work_open(&work, NULL);
 	ok(enqueue(&slow, 0) && enqueue(&slow, 0) && reaches(&started, CAIRN_WORKERS), "all workers are busy");
 	ok(enqueue(&slow, 0), "more waits");
@@ -76,7 +90,20 @@ int main(void)
 	atomic_store(&go_on, true);
 	ok(reaches(&finished, 5), "the others go on when they can");
 	ok(enqueue(&twice, 0) && reaches(&later, 2) && reaches(&finished, 6), "a call may put itself off");
-	cairn_work_stop(&work);
+	struct cairn_call *late = cairn_call_new(&work), *background = cairn_call_new(&work);
+	late->route = background->route = &patient;
+	late->finish = background->finish = finish;
+	atomic_store(&go_on, false);
+	ok(cairn_call_enqueue(&work, background) && reaches(&started, 4), "a call that will put itself off, after the stop");
+	pthread_t stopper;
+	pthread_create(&stopper, NULL, stop, NULL);
+	while (cairn_call_new(&work))
+		pause_ms(1);
+	atomic_store(&go_on, true);
+	pthread_join(stopper, NULL);
+	is_int(atomic_load(&finished), 7, "it is ended instead");
 	ok(!cairn_call_new(&work), "a stopped queue takes nothing");
+	late->due_ns = CAIRN_URGENT;
+	ok(!cairn_call_enqueue(&work, late) && !work.reserved, "nor what was made before, however urgent; no thread is started for it");
 	return tap_done();
 }

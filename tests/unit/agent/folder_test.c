@@ -7,11 +7,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -351,6 +355,65 @@ static void test_trouble(void)
 	ok(!cairn_folder_open(&folder, longer, &folder.limits, &error), "so is a path");
 }
 
+/* In a child that the kernel refuses the system calls RENAMEAT2 and, when asked to, LINKAT: its exit code. */
+static int write_without(bool links, const char *name)
+{
+	int status = -1;
+	pid_t child = fork();
+	if (child == 0) {
+		struct sock_filter code[] = {
+			BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+			BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_renameat2, 0, 1),
+			BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+			BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, links ? SYS_renameat2 : SYS_linkat, 0, 1),
+			BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+			BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		};
+		struct cairn_error error;
+		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+		if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &(struct sock_fprog){sizeof code / sizeof *code, code}) != 0)
+			_exit(not_allowed);
+		if (!cairn_folder_write(&folder, name, dump_of(1, 1, 1, 1), &manual, &error))
+			_exit(errno == EEXIST ? 2 : 1);
+		_exit(cairn_folder_write(&folder, name, dump_of(1, 1, 1, 1), &manual, &error) || errno != EEXIST);
+	}
+	waitpid(child, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* File systems of networks and buckets: no renaming that spares what is there, no links. */
+static void test_poor_file_systems(void)
+{
+	struct cairn_error error;
+	start("poor", (struct cairn_folder_limits){0});
+	int linked = write_without(true, "linked.heap"), held = write_without(false, "held.heap");
+	if (linked == not_allowed) {
+		tap_skip("poor file systems", "no filter for system calls here");
+		return;
+	}
+	is_int(linked, 0, "a dump by a link, and over nothing");
+	is_int(held, 0, "a dump where there are no links, and over nothing");
+	struct cairn_listing listing;
+	ok(cairn_folder_list(&folder, &listing, &error) && listing.count == 2, "both are whole");
+	cairn_listing_free(&listing);
+	char command[400];
+	snprintf(command, sizeof command, "test -z \"$(find %s -name '*.tmp')\"", folder.path);
+	is_int(system(command), 0, "and nothing else is left");
+}
+
+static void test_paths(void)
+{
+	struct cairn_error error;
+	char out[8], path[5000];
+	ok(cairn_folder_of("name", out, sizeof out) && strcmp(out, ".") == 0, "a name is in this folder");
+	ok(cairn_folder_of("/name", out, sizeof out) && strcmp(out, "/") == 0, "or in the topmost");
+	ok(cairn_folder_of("/folder/name", out, sizeof out) && strcmp(out, "/folder") == 0, "a folder that just fits");
+	ok(!cairn_folder_of("/folders/name", out, sizeof out) && errno == ENAMETOOLONG && !out[0], "one that does not is not cut");
+	memset(path, '/', sizeof path);
+	snprintf(path + sizeof path - 8, 8, "x.heap");
+	ok(!cairn_folder_write_file(path, cairn_bytes_of("x"), &error) && errno == ENAMETOOLONG, "nothing is written to another folder");
+}
+
 /* A dump that has no trailer gets one, so that all that is known about it stays with it. */
 static void test_facts(void)
 {
@@ -446,6 +509,8 @@ int main(void)
 	test_killed_anywhere(true);
 	test_many_writers();
 	test_trouble();
+	test_poor_file_systems();
+	test_paths();
 	test_facts();
 	test_clock();
 	test_limits();

@@ -4,8 +4,10 @@
 #include "tap.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define MAP(range, flags, name, rss, vm_flags) \
@@ -109,11 +111,33 @@ static void test_self(void)
 	ok(!cairn_smaps_read(&after, 999999999) && errno == ENOENT, "a process that is not there");
 }
 
+static void *read_later(void *unused)
+{
+	struct cairn_smaps smaps;
+	usleep(100000);
+	_exit(unused || !cairn_smaps_read(&smaps, 0));
+}
+
+/* A service may end its first thread and go on with the others. */
+static void test_first_thread(void)
+{
+	pid_t child = fork();
+	if (child == 0) {
+		pthread_t thread;
+		pthread_create(&thread, NULL, read_later, NULL);
+		pthread_exit(NULL);
+	}
+	int status = -1;
+	waitpid(child, &status, 0);
+	is_int(status, 0, "a process without its first thread reads its own mappings");
+}
+
 int main(void)
 {
 	test_kinds();
 	test_odd();
 	test_numbers();
 	test_self();
+	test_first_thread();
 	return tap_done();
 }

@@ -225,6 +225,18 @@ static void test_pause(void)
 	is_int(cairn_trigger_pause(&trigger, &rules, &reading), second / 2, "and then there is no hurry");
 	reading.limit = 0;
 	is_int(cairn_trigger_pause(&trigger, &rules, &reading), second / 2, "nor without a limit");
+	/* A rule that is due but has to wait is not asked about again and again. */
+	const struct cairn_trigger_rules time = {.time = 5 * second, .distance = 10 * second};
+	trigger = (struct cairn_trigger){0};
+	cairn_trigger_look(&trigger, &time, &reading, 0);
+	is_int(cairn_trigger_look(&trigger, &time, &reading, 5 * second), TIME, "a dump by the clock");
+	cairn_trigger_dumped(&trigger, &time, &reading, CAIRN_TRIGGER_TIME, true);
+	cairn_trigger_look(&trigger, &time, &reading, 11 * second);
+	is_int(cairn_trigger_pause(&trigger, &time, &reading), second / 2, "the next is late for want of distance: still half a second");
+	cairn_trigger_look(&trigger, &time, &reading, 15 * second);
+	cairn_trigger_dumped(&trigger, &time, &reading, CAIRN_TRIGGER_TIME, false);
+	cairn_trigger_look(&trigger, &time, &reading, 16 * second);
+	is_int(cairn_trigger_pause(&trigger, &time, &reading), second / 2, "nor is one that failed hurried");
 }
 
 static void test_words(void)

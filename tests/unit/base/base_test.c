@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/cursor.h"
+#include "base/date.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/json.h"
@@ -252,6 +253,20 @@ static void add_item(void *context, size_t item, unsigned worker)
 	atomic_fetch_add((atomic_size_t *)context, item);
 }
 
+static void test_date(void)
+{
+	const int64_t edges[] = {0, -1, -86400, 951782399, 951782400, 951868800, 4107542399, 4107542400, 253402300799, -62135596800, 1731650000};
+	int wrong = 0;
+	for (int64_t i = 0; i < 200000; i++) {
+		int64_t seconds = i < 11 ? edges[i] : (i - 100000) * 2600003;
+		struct tm ours = cairn_date(seconds), theirs;
+		gmtime_r(&(time_t){seconds}, &theirs);
+		wrong += ours.tm_year != theirs.tm_year || ours.tm_mon != theirs.tm_mon || ours.tm_mday != theirs.tm_mday || ours.tm_wday != theirs.tm_wday ||
+			 ours.tm_hour != theirs.tm_hour || ours.tm_min != theirs.tm_min || ours.tm_sec != theirs.tm_sec;
+	}
+	is_int(wrong, 0, "200,000 dates are those of libc");
+}
+
 static void test_pool(void)
 {
 	atomic_size_t sum = 0;
@@ -327,6 +342,7 @@ int main(void)
 	test_json();
 	test_utf8();
 	test_pattern();
+	test_date();
 	test_pool();
 	test_unpack();
 	test_file();
