@@ -38,7 +38,7 @@ harm() {
 	1) head -c 2000 /dev/urandom >"dumps/harm-$RANDOM.heap" ;;
 	2) head -c $((RANDOM % 300)) /dev/urandom >dumps/.cairn-index ;;
 	3) rm -f dumps/.cairn-index ;;
-	4) cp "$file" "dumps/harm-copy-$RANDOM.heap" ;;
+	4) cp "dumps/$(pick | grep '^svc')" "dumps/harm-copy-$RANDOM.heap" ;; # the steady process's would be as good a first or highest as its own
 	5) truncate -s 0 "dumps/harm-$RANDOM.heap" ;;
 	esac
 } 2>/dev/null
@@ -95,4 +95,5 @@ for what, some in (("first", mine[:1]), ("highest", [e for e in mine if e["memor
     assert any(os.path.exists(e["file"]) for e in some), (what, some)' "$pid_steady"
 like "$([ $mounted = 1 ] && cat err || echo 'no space left')" "*no space left*" "a full disk was told"
 ok $(($(grep -vc 'note: service' err) > 5 + seconds / 30)) "and not more often than need be: $(grep -vc 'note: service' err) lines"
+[ $(grep -vc "note: service" err) -le $((5 + seconds / 30)) ] || sed "s/^/# /" err >&2
 done_testing
