@@ -171,19 +171,33 @@ static void keep_answers(struct batch *batch, struct worker *worker, const struc
 	cairn_arena_free(&scratch);
 }
 
+/* The addresses of JOB, in their order. */
+static const uint64_t *asked_of(const struct batch *batch, const struct cairn_job *job, struct cairn_arena *scratch)
+{
+	if (job->count == batch->count)
+		return batch->addresses;
+	uint64_t *addresses = cairn_arena_alloc(scratch, job->count * sizeof *addresses);
+	for (size_t i = 0; i < job->count; i++)
+		addresses[i] = batch->addresses[job->places[i]];
+	return addresses;
+}
+
+static bool is_any_found(const struct findings *findings, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (findings->calls[i])
+			return true;
+	return false;
+}
+
 static void walk_unit(struct batch *batch, struct worker *worker, struct cairn_job *job)
 {
 	struct cairn_symbols *symbols = batch->symbols;
 	struct cairn_unit *unit = &job->unit, split_unit;
 	const struct cairn_unit *tree = unit;
 	struct cairn_arena scratch = {0};
-	uint64_t *addresses = cairn_arena_alloc(&scratch, job->count * sizeof *addresses);
-	for (size_t i = 0; i < job->count; i++)
-		addresses[i] = batch->addresses[job->places[i]];
-	struct findings findings = {
-		.calls = cairn_arena_zero(&scratch, job->count, sizeof *findings.calls),
-		.rows = cairn_arena_zero(&scratch, job->count, sizeof *findings.rows),
-	};
+	const uint64_t *addresses = asked_of(batch, job, &scratch);
+	struct findings findings = {.calls = cairn_arena_zero(&scratch, job->count, sizeof *findings.calls)};
 	if (unit->dwo_name && unit->has_dwo_id) {
 		struct cairn_error error;
 		tree = cairn_split_unit(symbols->split, unit, &split_unit, &worker->names.abbrevs, &error);
@@ -192,9 +206,15 @@ static void walk_unit(struct batch *batch, struct worker *worker, struct cairn_j
 	}
 	if (tree)
 		cairn_functions_match(tree, &worker->names, &scratch, addresses, job->count, findings.calls);
-	if (cairn_lines_open(&findings.lines, unit) && cairn_names_spend(&worker->names, cairn_cursor_left(&findings.lines.program)))
-		cairn_lines_match(&findings.lines, addresses, job->count, findings.rows);
-	keep_answers(batch, worker, job, &findings);
+	bool has_lines = cairn_lines_open(&findings.lines, unit) && cairn_cursor_left(&findings.lines.program) > 0 &&
+			 cairn_names_spend(&worker->names, cairn_cursor_left(&findings.lines.program));
+	/* Units of Rust without code say nothing of where they are: of hundreds, tried with every address, nothing comes. */
+	if (has_lines || is_any_found(&findings, job->count)) {
+		findings.rows = cairn_arena_zero(&scratch, job->count, sizeof *findings.rows);
+		if (has_lines)
+			cairn_lines_match(&findings.lines, addresses, job->count, findings.rows);
+		keep_answers(batch, worker, job, &findings);
+	}
 	cairn_lines_close(&findings.lines);
 	cairn_arena_free(&scratch);
 	cairn_abbrev_cache_trim(&worker->names.abbrevs);
