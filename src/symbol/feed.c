@@ -44,10 +44,11 @@ static void set_places(struct cairn_job *job)
 	job->count = 0;
 	for (size_t i = 0; i < job->span_count; i++) {
 		size_t first = job->spans[i].first, end = first + job->spans[i].count;
-		for (next = next > first ? next : first; next < end; next++) {
-			cairn_array_room(job->places, job->count, job->capacity);
-			job->places[job->count++] = next;
-		}
+		next = next > first ? next : first;
+		if (next < end)
+			job->places = cairn_array_reserve(job->places, &job->capacity, job->count + (end - next), sizeof *job->places);
+		while (next < end)
+			job->places[job->count++] = next++;
 	}
 }
 
