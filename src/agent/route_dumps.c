@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <stdio.h>
 
+enum { name_size = 300 };
+
 /* A folder or file that is not there is a 404, all else that goes wrong with it a 500. */
 static void answer_failure(struct cairn_call *call, const struct cairn_error *error)
 {
@@ -35,14 +37,20 @@ void cairn_dumps_list(struct cairn_call *call)
 	cairn_listing_free(&listing);
 }
 
+/* The folder, and the file in it that the path names. What refuses the name itself leaves no errno of its own. */
+static void take_name(struct cairn_call *call, struct cairn_folder *folder, char *name)
+{
+	cairn_dumps_folder(call->agent, folder);
+	cairn_query_decode(call->rest, false, name, name_size);
+	errno = EINVAL;
+}
+
 void cairn_dumps_fetch(struct cairn_call *call)
 {
 	struct cairn_folder folder;
 	struct cairn_error error = {0};
-	char name[300];
-	cairn_dumps_folder(call->agent, &folder);
-	cairn_query_decode(call->rest, false, name, sizeof name);
-	errno = EINVAL;
+	char name[name_size];
+	take_name(call, &folder, name);
 	int descriptor = cairn_folder_open_file(&folder, name, &error);
 	if (descriptor < 0)
 		answer_failure(call, &error);
@@ -55,10 +63,8 @@ void cairn_dumps_remove(struct cairn_call *call)
 {
 	struct cairn_folder folder;
 	struct cairn_error error = {0};
-	char name[300];
-	cairn_dumps_folder(call->agent, &folder);
-	cairn_query_decode(call->rest, false, name, sizeof name);
-	errno = EINVAL;
+	char name[name_size];
+	take_name(call, &folder, name);
 	if (cairn_folder_remove(&folder, name, &error))
 		cairn_dumps_list(call);
 	else
