@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # cairn leaks: the right verdicts on made-up series, on the demo service and on redis; and folders as people have them.
 . tests/e2e/lib.sh
-need python3 cc
+need python3 cc readelf
 
 # leaks SOURCE...: the ranking as JSON, and what was said
 leaks() { "$cairn" leaks --json "$@" >"$scratch/leaks.json" 2>"$scratch/said"; }
@@ -133,6 +133,17 @@ like "$(cat "$scratch/said")" '*2 dumps were there twice*' 'and the copies are s
 leaks "$scratch/leak.1/svc.4242.1.m1.heap" "$scratch/leak.1/svc.4242.2.m2.heap"
 is $? 1 'two dumps are no trend'
 like "$(cat "$scratch/said")" '*at least 3*' 'and it says so'
+
+# A new build takes the old one's place: places in the file are others, names are not.
+mkdir "$scratch/builds" "$scratch/kept"
+for level in 1 2; do
+	cc -O$level -g -Wl,--build-id -pthread examples/leaky/leaky.c -o "$scratch/replaced" -ljemalloc
+	LD_PRELOAD=$library CAIRN_CONF=dumps:$scratch/builds,time:400ms,distance:100ms MALLOC_CONF=prof:true,lg_prof_sample:15 "$scratch/replaced" 4 >/dev/null 2>&1
+	id=$(readelf -n "$scratch/replaced" | awk '/Build ID/ {print $3}')
+	mkdir -p "$scratch/kept/${id::2}" && cp "$scratch/replaced" "$scratch/kept/${id::2}/${id:2}.debug"
+done
+leaks --symbols "$scratch/kept" "$scratch/builds"
+holds 'across two builds the leak is one path, by its name' says 'D["dumps"] > 8 and len(G) == 1 and R[0]["name"] == "remember_session" and sum(r["name"] == "remember_session" for r in R) == 1'
 leaks "$scratch/nowhere"
 is $? 1 'a folder that is not there'
 done_testing
