@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/smaps.h"
 #include "tap.h"
+#include "without_first_thread.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -111,25 +112,10 @@ static void test_self(void)
 	ok(!cairn_smaps_read(&after, 999999999) && errno == ENOENT, "a process that is not there");
 }
 
-static void *read_later(void *unused)
+static bool reads_its_mappings(void)
 {
 	struct cairn_smaps smaps;
-	usleep(100000);
-	_exit(unused || !cairn_smaps_read(&smaps, 0));
-}
-
-/* A service may end its first thread and go on with the others. */
-static void test_first_thread(void)
-{
-	pid_t child = fork();
-	if (child == 0) {
-		pthread_t thread;
-		pthread_create(&thread, NULL, read_later, NULL);
-		pthread_exit(NULL);
-	}
-	int status = -1;
-	waitpid(child, &status, 0);
-	is_int(status, 0, "a process without its first thread reads its own mappings");
+	return cairn_smaps_read(&smaps, 0);
 }
 
 int main(void)
@@ -138,6 +124,6 @@ int main(void)
 	test_odd();
 	test_numbers();
 	test_self();
-	test_first_thread();
+	ok(holds_without_first_thread(reads_its_mappings), "a process without its first thread reads its own mappings");
 	return tap_done();
 }
