@@ -137,6 +137,7 @@ static void see_task(void *context, int tid)
 	}
 }
 
+/* Passes by a handler that has its number but not yet its slot: that sample waits for the ring to come round, or for the last drain. */
 static void drain(struct cairn_cpu *cpu)
 {
 	unsigned head = atomic_load_explicit(&cpu->head, memory_order_relaxed);
@@ -232,6 +233,7 @@ void cairn_cpu_stop(struct cairn_cpu *cpu)
 	atomic_store(&state.current, NULL);
 	while (atomic_load(&state.inside) > 0)
 		sleep_ms(1);
+	cpu->tail = atomic_load(&cpu->head) - slots_count; /* every slot once more: nobody writes now */
 	drain(cpu);
 }
 
