@@ -143,11 +143,20 @@ static void demangle_some(void *context, size_t item, unsigned worker)
 	}
 }
 
+/* Frames lie in the order in which units were walked, results in that of the questions: the memory of one soon to come is asked for. */
+static void fetch_ahead(const struct cairn_symbol *results, size_t count, size_t i)
+{
+	enum { ahead = 8 };
+	if (count - i > ahead)
+		__builtin_prefetch(results[i + ahead].frames);
+}
+
 /* Demangles every name of RESULTS that is new. */
 static void demangle_all(struct demangler *demangler, const struct cairn_symbol *results, size_t count)
 {
 	enum { chunk = 64 };
 	for (size_t i = 0; i < count; i++) {
+		fetch_ahead(results, count, i);
 		for (uint32_t k = 0; k < results[i].count; k++) {
 			const struct cairn_symbol_frame *frame = &results[i].frames[k];
 			if (!frame->function || !frame->mangled)
@@ -219,8 +228,10 @@ static bool answer(struct session *session, uint64_t *addresses, size_t count)
 	if (session->options.demangle && session->options.functions)
 		demangle_all(&session->demangler, results, count);
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
+		fetch_ahead(results, count, i);
 		print_result(session, addresses[i], &results[i], &out);
+	}
 	bool good = cairn_say_output(NULL, cairn_buffer_bytes(&out)) == CAIRN_EXIT_DONE;
 	cairn_buffer_free(&out);
 	free(results);

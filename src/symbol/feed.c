@@ -35,9 +35,13 @@ static void add_span(struct cairn_job *job, size_t first, size_t count)
 	job->spans[job->span_count++] = (struct cairn_span){first, count};
 }
 
-/* The places of all spans, each once. */
+/* The places of all spans, each once. One unit after another may be tried with the same span, that of all addresses. */
 static void set_places(struct cairn_job *job)
 {
+	struct cairn_span only = job->span_count == 1 ? job->spans[0] : (struct cairn_span){0};
+	if (only.count && only.first == job->placed.first && only.count == job->placed.count)
+		return;
+	job->placed = only;
 	if (job->span_count)
 		qsort(job->spans, job->span_count, sizeof *job->spans, by_first);
 	size_t next = 0;

@@ -23,6 +23,7 @@ struct cairn_job {
 	struct cairn_unit unit;
 	size_t *places;
 	size_t count, capacity;
+	struct cairn_span placed; /* all that PLACES has, when that is one span */
 	/* The same before it is sorted: in any order, and overlapping. */
 	struct cairn_span *spans;
 	size_t span_count, span_capacity;

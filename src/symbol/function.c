@@ -170,7 +170,7 @@ static void walk_thoroughly(struct walk *walk)
 			calls[i] = walk->calls[k++];
 }
 
-void cairn_functions_match(const struct cairn_unit *unit, struct cairn_names *names, struct cairn_arena *arena,
+bool cairn_functions_match(const struct cairn_unit *unit, struct cairn_names *names, struct cairn_arena *arena,
 	const uint64_t *addresses, size_t count, const struct cairn_call **calls)
 {
 	struct walk walk = {
@@ -185,8 +185,9 @@ void cairn_functions_match(const struct cairn_unit *unit, struct cairn_names *na
 		.left = count,
 	};
 	if (!walk.table->has_functions)
-		return;
+		return false;
 	walk_tree(&walk);
 	if (walk.jumped && walk.left)
 		walk_thoroughly(&walk);
+	return walk.left < count;
 }

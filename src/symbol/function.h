@@ -18,8 +18,8 @@ struct cairn_call {
 };
 
 /* Sets CALLS[i], all NULL at first, to the innermost call at ADDRESSES[i]; ADDRESSES are sorted. What is found is kept in
- * ARENA. */
-void cairn_functions_match(const struct cairn_unit *unit, struct cairn_names *names, struct cairn_arena *arena,
+ * ARENA. False when nothing was found. */
+bool cairn_functions_match(const struct cairn_unit *unit, struct cairn_names *names, struct cairn_arena *arena,
 	const uint64_t *addresses, size_t count, const struct cairn_call **calls);
 
 #endif

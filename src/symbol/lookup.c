@@ -182,14 +182,6 @@ static const uint64_t *asked_of(const struct batch *batch, const struct cairn_jo
 	return addresses;
 }
 
-static bool is_any_found(const struct findings *findings, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (findings->calls[i])
-			return true;
-	return false;
-}
-
 static void walk_unit(struct batch *batch, struct worker *worker, struct cairn_job *job)
 {
 	struct cairn_symbols *symbols = batch->symbols;
@@ -204,12 +196,11 @@ static void walk_unit(struct batch *batch, struct worker *worker, struct cairn_j
 		if (!tree)
 			warn(symbols, error.text);
 	}
-	if (tree)
-		cairn_functions_match(tree, &worker->names, &scratch, addresses, job->count, findings.calls);
+	bool has_calls = tree && cairn_functions_match(tree, &worker->names, &scratch, addresses, job->count, findings.calls);
 	bool has_lines = cairn_lines_open(&findings.lines, unit) && cairn_cursor_left(&findings.lines.program) > 0 &&
 			 cairn_names_spend(&worker->names, cairn_cursor_left(&findings.lines.program));
 	/* Units of Rust without code say nothing of where they are: of hundreds, tried with every address, nothing comes. */
-	if (has_lines || is_any_found(&findings, job->count)) {
+	if (has_lines || has_calls) {
 		findings.rows = cairn_arena_zero(&scratch, job->count, sizeof *findings.rows);
 		if (has_lines)
 			cairn_lines_match(&findings.lines, addresses, job->count, findings.rows);
