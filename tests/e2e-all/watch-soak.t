@@ -58,10 +58,11 @@ sleep 8
 first_memory=$(memory)
 while running; do
 	harm
-	if [ $mounted = 1 ] && [ $((RANDOM % 5)) = 0 ]; then
+	if [ $mounted = 1 ] && [ $((looks % 5)) = 0 ]; then
 		dd if=/dev/zero of=dumps/ballast bs=64k 2>/dev/null # until the disk is full
 		filled=$((filled + 1))
 		sleep 0.7
+		while running && ! grep -q 'no space left' err; do sleep 0.1; done # a busy machine may need longer for the first
 		rm -f dumps/ballast
 	fi
 	looks=$((looks + 1))
