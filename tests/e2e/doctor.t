@@ -107,8 +107,7 @@ if os.fork() == 0: os._exit(0)
 time.sleep(30)' &
 parent=$!
 children+=("$parent")
-wait_for 5 pgrep -P "$parent"
-sleep 0.3
+wait_for 10 pgrep -P "$parent" --runstates Z
 sees 2 '*has ended*' 'one that nobody has waited for' "$(pgrep -P "$parent")"
 sees 2 '*' 'a file that is nothing of the kind' /etc/passwd
 sees 2 '*No such file*' 'a file that is not there' "$scratch/nothing"
