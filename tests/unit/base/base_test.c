@@ -67,6 +67,35 @@ static void test_buffer(void)
 	cairn_buffer_free(&buffer);
 }
 
+/* The most slots in a row that are in use: what a search may have to walk. */
+static size_t longest_run(const struct cairn_map *map)
+{
+	size_t longest = 0, run = 0;
+	for (size_t i = 0; i < map->capacity; i++) {
+		run = map->slots[i].used ? run + 1 : 0;
+		longest = run > longest ? run : longest;
+	}
+	return longest;
+}
+
+/* Keys and names made with the constants in hash.c at hand. */
+static void test_hostile_hash(void)
+{
+	const uint64_t inverse = UINT64_C(0xf1de83e19937733d); /* of the map's multiplier */
+	struct cairn_map map = {0};
+	for (uint64_t i = 1; i <= 20000; i++)
+		*cairn_map_at(&map, i * inverse) = (uint32_t)i;
+	ok(longest_run(&map) < 2000, "keys made to fall side by side do not");
+	cairn_map_free(&map);
+	struct {
+		uint64_t absorbs, differs;
+		char rest[4];
+	} name = {UINT64_C(0xe7037ed1a0b428db), 0, "end"};
+	uint64_t first = cairn_hash_bytes(&name, 20);
+	name.differs = 1;
+	ok(first != cairn_hash_bytes(&name, 20), "nor do names have one hash that were made to");
+}
+
 static void test_hash(void)
 {
 	struct cairn_map map = {0};
@@ -333,6 +362,7 @@ int main(void)
 	test_arena();
 	test_buffer();
 	test_hash();
+	test_hostile_hash();
 	test_cursor();
 	test_spans();
 	test_text();
