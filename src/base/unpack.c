@@ -82,7 +82,7 @@ static enum outcome unzstd(struct cairn_bytes input, struct cairn_buffer *out)
 	if (!stream)
 		cairn_out_of_memory(0);
 	ZSTD_inBuffer in = {input.data, input.length, 0};
-	enum outcome outcome = whole;
+	enum outcome outcome = short_input;
 	for (;;) {
 		size_t step = next_step(out);
 		char *room = cairn_buffer_room(out, step);
@@ -97,7 +97,8 @@ static enum outcome unzstd(struct cairn_bytes input, struct cairn_buffer *out)
 			outcome = damaged;
 			break;
 		}
-		if (in.pos == in.size && piece.pos < piece.size) {
+		/* At the end of a frame the result is 0, and everything is written; asked again, zstd waits for another frame. */
+		if (in.pos == in.size && (result == 0 || piece.pos < piece.size)) {
 			outcome = result == 0 ? whole : short_input;
 			break;
 		}

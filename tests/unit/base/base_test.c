@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zstd.h>
 
 static void test_error(void)
 {
@@ -325,6 +326,21 @@ static void test_unpack(void)
 	cairn_buffer_free(&text);
 }
 
+/* The room that data is unpacked into grows by steps of 256 KiB. */
+static void test_unpack_full_room(void)
+{
+	enum { room = 256 << 10 };
+	char *zeros = calloc(1, room), *packed = malloc(room), *plain;
+	size_t packed_length = ZSTD_compress(packed, room, zeros, room, 1), length;
+	bool cut;
+	struct cairn_error error;
+	ok(cairn_unpack((struct cairn_bytes){packed, packed_length}, &plain, &length, &cut, &error) && !cut && length == room,
+	   "zstd data that fills the room exactly is whole");
+	free(plain);
+	free(zeros);
+	free(packed);
+}
+
 static void test_file(void)
 {
 	char folder[] = "/tmp/cairn-test-XXXXXX", path[64], link_path[64];
@@ -375,6 +391,7 @@ int main(void)
 	test_date();
 	test_pool();
 	test_unpack();
+	test_unpack_full_room();
 	test_file();
 	return tap_done();
 }
