@@ -105,11 +105,25 @@ static void test_damaged(void)
 	ok(profile.sample_count == 1 && warned("ends before its memory map") && warned("1 stacks without a count"), "a cut dump keeps what was whole, and says so");
 	read_text("heap_v2/1\n@ 0x10\n t*: 99999999999999999999: 1 [0: 0]\n@ 0x20 junk\n t*: 1: 1 [0: 0]\n@ 0x30\n t*: 1: 1 [0: 0]\n\nMAPPED_LIBRARIES:\n", false);
 	ok(profile.sample_count == 1 && warned("could not be read, the first at line 3"), "numbers that do not fit and broken lines are left out, and said");
+	read_text("heap_v2/1\n t*: 2: 200 [0: 0]\n t1: 2: 200 [0: 0]\n@ junk\n t*: 1: 100 [0: 0]\n t1: 1: 100 [0: 0]\n@ 0x30\n t*: 1: 100 [0: 0]\n\nMAPPED_LIBRARIES:\n", false);
+	ok(profile.thread_count == 1 && warned("header says 200 B"), "the counts of a stack that could not be read are not the header's");
 	read_text("heap_v2/524288\n t*: 90: 13000 [0: 0]\n@ 0x10\n t*: 2: 8000 [0: 0]\n\nMAPPED_LIBRARIES:\n", false);
 	ok(warned("header says"), "stacks that do not add up to the header are pointed out");
 	ok(!read_text("heap_v2/\n", false), "no period");
 	ok(!read_text("heap_v3/1\n", false), "another version");
 	like_text(error.text, "x.heap:1:", "with the place");
+}
+
+static void test_many_warnings(void)
+{
+	struct cairn_buffer text = cairn_buffer(SIZE_MAX);
+	for (int i = 0; i < 1000; i++)
+		cairn_buffer_format(&text, "%%warn number %d\n", i);
+	cairn_buffer_text(&text, whole);
+	cairn_buffer_byte(&text, '\0');
+	ok(read_text(text.data, false) && profile.sample_count == 2, "a dump that warns a thousand times is read");
+	is_int(profile.warning_count, 100, "and a hundred of it is kept");
+	cairn_buffer_free(&text);
 }
 
 static void test_no_threads(void)
@@ -130,6 +144,7 @@ int main(void)
 	test_accumulated();
 	test_odd();
 	test_damaged();
+	test_many_warnings();
 	cairn_profile_free(&profile);
 	return tap_done();
 }
