@@ -69,6 +69,13 @@ ok $? "--interval and --prefix leave dumps"
 ls "$scratch/rise" | grep -qE '^compute-node\.[0-9]+\.[0-9]+\.i[0-9]+\.heap$'
 ok $? "RISEDEV_ENABLE_HEAP_PROFILE leaves compute-node.PID.N.iN.heap"
 is "$("$cairn" run -q --active --period 16K -- printf '<%s>' one --two '' 2>/dev/null)" '<one><--two><>' "run passes the arguments on, and nothing else"
+printf '#include <stdio.h>\nint main(int argc, char **argv) { return argc == 2 ? puts(argv[1]) < 0 : puts("without its argument") < 0; }\n' >"$scratch/static.c"
+if $cc -static -w "$scratch/static.c" -o "$scratch/static" 2>/dev/null; then
+	is "$("$cairn" run -q -- "$scratch/static" once 2>"$scratch/err" | tr '\n' ' ')" "once " "a static program runs once"
+	like "$(<"$scratch/err")" "*is a static program, into which nothing can be preloaded; link it with jemalloc and libcairn.a*" "and what it lacks is said"
+else
+	skip "a static program runs once" "no static libc here"
+fi
 "$cairn" run -q -- sh -c 'kill -9 $$' 2>/dev/null
 is $? 137 "a command that is killed"
 "$cairn" run -q -- "$scratch/nosuch" 2>/dev/null
