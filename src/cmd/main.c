@@ -165,9 +165,8 @@ static int unknown_command(const char *name)
 	return usage_error(&error);
 }
 
-int main(int argc, char **argv)
+static int dispatch(int argc, char **argv)
 {
-	signal(SIGPIPE, SIG_IGN);
 	const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
 	const char *name = argc > 0 ? (slash ? slash + 1 : argv[0]) : "cairn";
 	const struct cairn_command *command = find_command(name);
@@ -188,4 +187,17 @@ int main(int argc, char **argv)
 	}
 	command = find_command(argv[1]);
 	return command ? run_command(command, argc - 1, argv + 1) : unknown_command(argv[1]);
+}
+
+/* What was printed line by line is checked here: a full disk must not look like success. Nobody reading any more is no failure. */
+int main(int argc, char **argv)
+{
+	signal(SIGPIPE, SIG_IGN);
+	int code = dispatch(argc, argv);
+	errno = EIO; /* of an earlier write the reason is forgotten */
+	if ((fflush(stdout) == 0 && !ferror(stdout)) || errno == EPIPE)
+		return code;
+	struct cairn_error error;
+	cairn_fail_errno(&error, "cannot write standard output");
+	return code == CAIRN_EXIT_DONE ? cairn_say_error(error.text) : code;
 }
