@@ -71,11 +71,7 @@ static void say(const char *kind, const char *text)
 	bool colour = isatty(STDERR_FILENO) && !getenv("NO_COLOR") && *kind == '\0';
 	struct cairn_buffer line = cairn_buffer(SIZE_MAX);
 	cairn_buffer_format(&line, "%scairn: %s", colour ? "\033[31m" : "", kind);
-	for (struct cairn_bytes rest = cairn_bytes_of(text); rest.length;) {
-		size_t length = cairn_utf8_printable(rest);
-		cairn_buffer_append(&line, length ? rest.data : "?", length ? length : 1);
-		rest = cairn_bytes_skip(rest, length ? length : 1);
-	}
+	cairn_utf8_show(&line, cairn_bytes_of(text));
 	cairn_buffer_text(&line, colour ? "\033[0m\n" : "\n");
 	fwrite(line.data, 1, line.length, stderr);
 	cairn_buffer_free(&line);

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "cmd/command.h"
 #include "cmd/target.h"
 
@@ -84,8 +85,9 @@ static void write_table(const struct rows *rows, struct cairn_buffer *out)
 		char resident[24], period[24];
 		cairn_text_human((double)row->resident, resident);
 		cairn_text_human(strtod(row->period, NULL), period);
-		cairn_buffer_format(out, "%8d  %-12s %10s %10s %8s  %s", row->pid, row->state, resident,
-				    row->period[0] == '0' ? "-" : period, row->samples, row->command);
+		cairn_buffer_format(out, "%8d  %-12s %10s %10s %8s  ", row->pid, row->state, resident, row->period[0] == '0' ? "-" : period,
+				    row->samples);
+		cairn_utf8_show(out, cairn_bytes_of(row->command));
 		cairn_buffer_format(out, row->listen[0] ? "  [%s]\n" : "\n", row->listen);
 	}
 }

@@ -32,11 +32,18 @@ bool cairn_view_choose(const struct cairn_profile *profile, const struct cairn_v
 	return false;
 }
 
+/* Whether a control character begins at AT: those of ASCII, and those after it, which UTF-8 writes in two bytes. */
+static bool is_control(struct cairn_bytes text, size_t at)
+{
+	unsigned char byte = (unsigned char)text.data[at];
+	return byte < ' ' || byte == 0x7f || (byte == 0xc2 && at + 1 < text.length && (unsigned char)text.data[at + 1] < 0xa0);
+}
+
 /* Names come from strangers and go to terminals: they have no control characters. */
 static uint32_t add_entry(struct cairn_view *view, struct cairn_buffer *name, uint32_t function, uint32_t line, uint32_t location)
 {
 	for (size_t i = 0; i < name->length; i++)
-		if ((unsigned char)name->data[i] < ' ' || name->data[i] == 0x7f)
+		if (is_control(cairn_buffer_bytes(name), i))
 			name->data[i] = '?';
 	uint32_t id = cairn_strings_add(&view->names, cairn_buffer_bytes(name));
 	uint64_t hash = cairn_hash_mix(id);

@@ -56,7 +56,7 @@ like "$(cat "$scratch/err")" "*did you mean 'top'?*" 'is guessed'
 like "$(said top --colum $dump)" '*no option --colum*' 'a mistyped option'
 is "$("$cairn" --version)" "cairn $(sed -n "s/.*version: '\(.*\)',/\1/p" meson.build | head -1)" 'the version'
 mkdir "$scratch/one" && cp $dump "$scratch/one"
-for words in "top $dump" "raw $dump" "flame $dump" "html $dump" "pprof $dump" "collapsed $dump" "gallery $scratch/one" 'ps' 'cache' \
+for words in "top $dump" "raw $dump" "flame $dump" "html $dump" "pprof $dump" "collapsed $dump" "gallery $scratch/one" 'cache' \
 	'completion bash' 'manual top' 'help top' '--help' '--version' 'addr2line --version' 'addr2line --help' "addr2line -e $cairn 0x10" 'jeprof --version'; do
 	"$cairn" $words >/dev/full 2>"$scratch/err"
 	is "$?$(grep -c 'cannot write standard output: No space left' "$scratch/err")" 11 "a full disk is an error: ${words/ */}"
