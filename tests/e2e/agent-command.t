@@ -40,6 +40,16 @@ fails "no process 4194999" status 4194999
 fails "has no agent; start it with" status $$
 fails "PID" activate nonsense
 fails "nobody answers" status "http://127.0.0.1:1"
+fails "takes a whole number, not '1m'" cpu --seconds 1m "$pid_live"
+fails "up to 3600" cpu --seconds 4294967297 "$pid_live"
+# A server whose trailer knows the program and not its command.
+printf 'HTTP/1.1 200 OK\r\nContent-Length: 92\r\n\r\nheap_v2/1\n@ 0x1\n t*: 1: 1 [0: 0]\n\nMAPPED_LIBRARIES:\n\n# cairn trailer 1\n# cairn executable /x' >"$scratch/answer"
+python3 -c 'import socket, sys
+server = socket.create_server(("127.0.0.1", 0)); print(server.getsockname()[1], flush=True)
+peer = server.accept()[0]; peer.recv(4096); peer.sendall(open(sys.argv[1], "rb").read()); peer.close()' "$scratch/answer" >"$scratch/port" &
+children+=($!)
+wait_for 20 test -s "$scratch/port"
+like "$(cd "$scratch" && "$cairn" dump "http://127.0.0.1:$(<"$scratch/port")" 2>&1)" "heap-0--2*.heap" "a profile of an unknown command has a name"
 like "$(curl -s -X POST "$url_live/debug/prof/mem/activate")" "Heap profiling activated" "sampled again"
 load "$port_live"
 like "$(curl -s -X POST "$url_live/debug/prof/mem?output=flamegraph" | head -c 400)" "*<svg*" "the real command draws"
