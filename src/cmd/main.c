@@ -1,5 +1,6 @@
 /* main.c - from the name of a command to the command; also by the name the program was started under.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "base/array.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "base/utf8.h"
@@ -109,9 +110,7 @@ static int run_command(const struct cairn_command *command, int argc, char **arg
 		return command->run_arguments(argc, argv);
 	struct cairn_error error;
 	bool help;
-	void *options = calloc(1, command->options_size + 1);
-	if (!options)
-		cairn_out_of_memory(command->options_size);
+	void *options = cairn_array_zero(1, command->options_size + 1);
 	if (command->view || command->groups == cairn_report_groups)
 		cairn_view_untold(options);
 	int operand_count = argc - 1, code;

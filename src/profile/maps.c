@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "profile/maps.h"
 
+#include "base/array.h"
 #include "base/buffer.h"
-#include "base/error.h"
 #include "base/text.h"
 
 #include <stdlib.h>
@@ -133,9 +133,7 @@ static uint32_t add_path(struct cairn_profile *profile, struct cairn_bytes path)
 {
 	if (!path.length || !memmem(path.data, path.length, "\\012", 4))
 		return cairn_strings_add(&profile->strings, path);
-	char *plain = malloc(path.length);
-	if (!plain)
-		cairn_out_of_memory(path.length);
+	char *plain = cairn_array_new(path.length, 1);
 	size_t length = 0;
 	for (size_t i = 0; i < path.length; i++) {
 		bool newline = path.length - i >= 4 && memcmp(path.data + i, "\\012", 4) == 0;
@@ -219,9 +217,7 @@ void cairn_maps_attach(struct cairn_profile *profile)
 	size_t count = profile->mapping_count;
 	if (count == 0)
 		return;
-	struct entry *entries = malloc(count * sizeof *entries);
-	if (!entries)
-		cairn_out_of_memory(count * sizeof *entries);
+	struct entry *entries = cairn_array_new(count, sizeof *entries);
 	for (size_t i = 0; i < count; i++)
 		entries[i] = (struct entry){profile->mappings[i].start, (uint32_t)i};
 	qsort(entries, count, sizeof *entries, compare_entries);

@@ -110,10 +110,7 @@ static void read_numbers(struct cairn_bytes message, uint64_t *values, size_t co
 static void ids_start(struct ids *ids, size_t count)
 {
 	ids->dense_count = count + 1;
-	ids->dense = malloc(ids->dense_count * sizeof *ids->dense);
-	if (!ids->dense)
-		cairn_out_of_memory(ids->dense_count * sizeof *ids->dense);
-	memset(ids->dense, 0xff, ids->dense_count * sizeof *ids->dense);
+	ids->dense = cairn_array_none(ids->dense_count);
 }
 
 static uint32_t ids_get(const struct ids *ids, uint64_t id)

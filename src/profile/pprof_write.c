@@ -488,9 +488,7 @@ static int by_weight(const void *a, const void *b)
 
 static struct ranked *rank(const struct cairn_profile *profile)
 {
-	struct ranked *ranked = NULL;
-	size_t capacity = 0;
-	ranked = cairn_array_reserve(ranked, &capacity, profile->sample_count + 1, sizeof *ranked);
+	struct ranked *ranked = cairn_array_new(profile->sample_count, sizeof *ranked);
 	for (size_t i = 0; i < profile->sample_count; i++)
 		ranked[i] = (struct ranked){fabs(cairn_profile_values(profile, i)[profile->default_value]), i};
 	qsort(ranked, profile->sample_count, sizeof *ranked, by_weight);
@@ -502,9 +500,7 @@ static bool write_largest(const struct cairn_profile *profile, const struct cair
 			  struct cairn_buffer *encoded)
 {
 	struct ranked *ranked = rank(profile);
-	bool *keep = calloc(profile->sample_count + 1, sizeof *keep);
-	if (!keep)
-		cairn_out_of_memory(profile->sample_count);
+	bool *keep = cairn_array_new(profile->sample_count, sizeof *keep);
 	bool fits;
 	for (;;) {
 		memset(keep, 0, profile->sample_count);

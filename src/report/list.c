@@ -37,9 +37,7 @@ static int compare_lines(const void *a, const void *b, void *context)
 /* Cuts the sorted lines into routines and adds each of them up. */
 static void make_routines(struct cairn_list *list, struct cairn_view *view)
 {
-	uint32_t *groups = cairn_array_zero(view->entry_count, sizeof *groups);
-	for (size_t e = 0; e < view->entry_count; e++)
-		groups[e] = CAIRN_NONE;
+	uint32_t *groups = cairn_array_none(view->entry_count);
 	list->routines = cairn_array_zero(list->line_count, sizeof *list->routines);
 	for (size_t i = 0; i < list->line_count; i++) {
 		uint32_t entry = list->lines[i].row.entry;

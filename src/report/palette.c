@@ -301,7 +301,7 @@ static int by_name(const void *a, const void *b, void *names)
 void cairn_palette_map_write(const struct cairn_palette_map *map, struct cairn_buffer *out)
 {
 	size_t count = map->names.count;
-	uint32_t *order = cairn_array_reserve(NULL, &(size_t){0}, count + 1, sizeof *order);
+	uint32_t *order = cairn_array_new(count + 1, sizeof *order);
 	for (uint32_t i = 0; i < count; i++)
 		order[i] = i;
 	qsort_r(order, count, sizeof *order, by_name, map->names.items);

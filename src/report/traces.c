@@ -21,7 +21,7 @@ static int compare_samples(const void *a, const void *b, void *context)
 /* The numbers of the samples to show, in their order. */
 static uint32_t *choose_samples(struct cairn_view *view, const struct cairn_shape *shape, size_t *count)
 {
-	uint32_t *order = cairn_array_reserve(NULL, &(size_t){0}, view->sample_count + 1, sizeof *order);
+	uint32_t *order = cairn_array_new(view->sample_count + 1, sizeof *order);
 	double cutoff = fabs(view->shown * shape->node_fraction);
 	*count = 0;
 	for (size_t i = 0; i < view->sample_count; i++)
