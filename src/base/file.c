@@ -18,31 +18,14 @@ static const size_t largest_stream = (size_t)64 << 30;
 static bool read_stream(struct cairn_file *file, int descriptor, const char *name, struct cairn_error *error)
 {
 	struct cairn_buffer buffer = cairn_buffer(largest_stream);
-	for (;;) {
-		size_t wanted = buffer.capacity - buffer.length;
-		if (wanted < 65536)
-			wanted = 65536;
-		char *room = cairn_buffer_room(&buffer, wanted);
-		if (!room) {
-			cairn_buffer_free(&buffer);
-			return cairn_fail(error, "%s: more than %zu GiB of input", name, largest_stream >> 30);
-		}
-		ssize_t got = read(descriptor, room, wanted);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0) {
-			cairn_fail_errno(error, "%s", name);
-			cairn_buffer_free(&buffer);
-			return false;
-		}
-		if (got == 0)
-			break;
-		buffer.length += (size_t)got;
-	}
-	file->bytes = cairn_buffer_bytes(&buffer);
-	if (!file->bytes.data)
-		file->bytes.data = calloc(1, 1);
-	return true;
+	bool good = cairn_buffer_read(&buffer, descriptor) || cairn_fail_errno(error, "%s", name);
+	if (good && buffer.length == largest_stream)
+		good = cairn_fail(error, "%s: more than %zu GiB of input", name, largest_stream >> 30);
+	if (good)
+		file->bytes = cairn_buffer_bytes(&buffer);
+	else
+		cairn_buffer_free(&buffer);
+	return good;
 }
 
 bool cairn_file_read(struct cairn_file *file, const char *path, struct cairn_error *error)

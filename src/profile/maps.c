@@ -18,14 +18,6 @@ struct range {
 	bool deleted;
 };
 
-static bool take_space(struct cairn_bytes *rest)
-{
-	size_t before = rest->length;
-	while (rest->length > 0 && (rest->data[0] == ' ' || rest->data[0] == '\t'))
-		*rest = cairn_bytes_skip(*rest, 1);
-	return rest->length < before;
-}
-
 static struct cairn_bytes take_word(struct cairn_bytes *rest)
 {
 	size_t length = 0;
@@ -33,7 +25,7 @@ static struct cairn_bytes take_word(struct cairn_bytes *rest)
 		length++;
 	struct cairn_bytes word = {rest->data, length};
 	*rest = cairn_bytes_skip(*rest, length);
-	take_space(rest);
+	cairn_text_skip_blanks(rest);
 	return word;
 }
 
@@ -44,15 +36,19 @@ static bool is_anonymous(struct cairn_bytes path)
 	       cairn_bytes_start_with(path, "[anon");
 }
 
+bool cairn_maps_take_deleted(struct cairn_bytes *path)
+{
+	static const char mark[] = " (deleted)";
+	bool deleted = path->length > sizeof mark - 1 && cairn_bytes_end_with(*path, mark);
+	if (deleted)
+		path->length -= sizeof mark - 1;
+	return deleted;
+}
+
 static void set_path(struct range *range, struct cairn_bytes path)
 {
-	static const char suffix[] = " (deleted)";
-	size_t length = sizeof suffix - 1;
 	path = cairn_text_trim(path);
-	if (path.length > length && memcmp(path.data + path.length - length, suffix, length) == 0) {
-		path.length -= length;
-		range->deleted = true;
-	}
+	range->deleted = cairn_maps_take_deleted(&path);
 	range->path = is_anonymous(path) ? (struct cairn_bytes){"", 0} : path;
 }
 
@@ -87,8 +83,9 @@ static bool parse_line(struct cairn_bytes line, struct range *range)
 		set_path(range, line);
 		return range->path.length > 0;
 	}
-	if (!take_space(&line))
+	if (line.length == 0 || (line.data[0] != ' ' && line.data[0] != '\t'))
 		return false;
+	cairn_text_skip_blanks(&line);
 	struct cairn_bytes access = take_word(&line), offset = take_word(&line);
 	if (access.length < 3 || !cairn_text_hex(&offset, &range->offset))
 		return false;
@@ -169,7 +166,7 @@ static void adopt(struct range *lost, const struct range *before, const struct r
 static void note_process(struct cairn_profile *profile, const struct range *range)
 {
 	if (!profile->process && range->executable && range->path.length > 0 && range->path.data[0] == '/' &&
-	    !memmem(range->path.data, range->path.length, ".so", 3))
+	    !cairn_bytes_contain(range->path, ".so"))
 		profile->process = add_path(profile, range->path);
 }
 

@@ -295,7 +295,7 @@ static void look_at_names(struct writer *writer)
 
 static bool may_be_program(struct cairn_bytes path)
 {
-	return path.length > 0 && path.data[0] != '[' && !memmem(path.data, path.length, ".so", 3) &&
+	return path.length > 0 && path.data[0] != '[' && !cairn_bytes_contain(path, ".so") &&
 	       !cairn_bytes_start_with(path, "//anon") && !cairn_bytes_start_with(path, "/anon_hugepage") &&
 	       !cairn_bytes_start_with(path, "/memfd:");
 }
