@@ -6,6 +6,7 @@
 #include "base/buffer.h"
 #include "base/text.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 /* One line of a map. OFFSET is where in the file the range starts; PATH is empty for memory without a file. */
@@ -96,7 +97,7 @@ static bool parse_line(struct cairn_bytes line, struct range *range)
 	return true;
 }
 
-/* "build=/home/me" lets the paths of later lines begin with $build. */
+/* "build=/home/me" lets the paths of later lines begin with $build. One longer than any path is none: each use of it would cost its length. */
 struct definition {
 	struct cairn_bytes name, value;
 };
@@ -105,7 +106,7 @@ static void note_definition(struct definition *definition, struct cairn_bytes li
 {
 	line = cairn_text_trim(line);
 	const char *equals = line.length ? memchr(line.data, '=', line.length) : NULL;
-	if (equals && equals > line.data) {
+	if (equals && equals > line.data && line.length < PATH_MAX) {
 		definition->name = (struct cairn_bytes){line.data, (size_t)(equals - line.data)};
 		definition->value = cairn_bytes_skip(line, definition->name.length + 1);
 	}
