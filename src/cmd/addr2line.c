@@ -65,6 +65,17 @@ static const char usage[] =
 	"  -h, --help            this text\n"
 	"  -v, --version         the version\n";
 
+/* Answers the letters that ask for a text, and those that nobody knows; the exit code. */
+static int tell(int letter)
+{
+	bool version = letter == 'v' || letter == 'V', help = letter == 'h' || letter == 'H';
+	if (version)
+		puts("addr2line (cairn " CAIRN_VERSION ")");
+	else
+		fputs(usage, help ? stdout : stderr);
+	return version || help ? CAIRN_EXIT_DONE : CAIRN_EXIT_FAILED;
+}
+
 /* Parses into OPTIONS; the exit code when there is nothing more to do, else -1. */
 static int parse(struct options *options, int argc, char **argv)
 {
@@ -85,50 +96,20 @@ static int parse(struct options *options, int argc, char **argv)
 		{0},
 	};
 	*options = (struct options){.executable = "a.out"};
+	bool *const flags[128] = {
+		['a'] = &options->addresses, ['C'] = &options->demangle, ['f'] = &options->functions,
+		['i'] = &options->inlines,   ['p'] = &options->pretty,	 ['s'] = &options->basenames,
+	};
 	optind = 0;
-	int letter;
-	while ((letter = getopt_long(argc, argv, "ab:Ce:rRsfHhij:pVv", long_options, NULL)) != -1) {
-		switch (letter) {
-		case 'a':
-			options->addresses = true;
-			break;
-		case 'C':
-			options->demangle = true;
-			break;
-		case 'e':
+	for (int letter; (letter = getopt_long(argc, argv, "ab:Ce:rRsfHhij:pVv", long_options, NULL)) != -1;) {
+		if (flags[letter])
+			*flags[letter] = true;
+		else if (letter == 'e')
 			options->executable = optarg;
-			break;
-		case 's':
-			options->basenames = true;
-			break;
-		case 'f':
-			options->functions = true;
-			break;
-		case 'i':
-			options->inlines = true;
-			break;
-		case 'j':
+		else if (letter == 'j')
 			options->section = optarg;
-			break;
-		case 'p':
-			options->pretty = true;
-			break;
-		case 'b':
-		case 'r':
-		case 'R':
-			break;
-		case 'h':
-		case 'H':
-			fputs(usage, stdout);
-			return CAIRN_EXIT_DONE;
-		case 'v':
-		case 'V':
-			puts("addr2line (cairn " CAIRN_VERSION ")");
-			return CAIRN_EXIT_DONE;
-		default:
-			fputs(usage, stderr);
-			return CAIRN_EXIT_FAILED;
-		}
+		else if (!strchr("brR", letter))
+			return tell(letter);
 	}
 	return -1;
 }

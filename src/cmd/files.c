@@ -128,12 +128,9 @@ const struct cairn_dump_file *cairn_files_newest(const struct cairn_dump_files *
 			newest = &list->items[i];
 	for (size_t i = 0; i < list->count; i++)
 		others += !same_process(&list->items[i], newest);
-	if (list->count > 1) {
-		struct cairn_error note;
-		cairn_fail(&note, "%zu dumps%s; showing the newest, %s%s", list->count, others ? " of more than one process" : "",
-			   newest->path, may_sum ? " (--sum adds them up)" : "");
-		cairn_say_note(note.text);
-	}
+	if (list->count > 1)
+		cairn_note("%zu dumps%s; showing the newest, %s%s", list->count, others ? " of more than one process" : "", newest->path,
+			   may_sum ? " (--sum adds them up)" : "");
 	return newest;
 }
 

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -87,6 +88,19 @@ int cairn_say_error(const char *text)
 void cairn_say_note(const char *text)
 {
 	say("note: ", text);
+}
+
+void cairn_note(const char *format, ...)
+{
+	char *text;
+	va_list arguments;
+	va_start(arguments, format);
+	int length = vasprintf(&text, format, arguments);
+	va_end(arguments);
+	if (length < 0)
+		cairn_out_of_memory(0);
+	cairn_say_note(text);
+	free(text);
 }
 
 int cairn_say_output(const char *path, struct cairn_bytes bytes)

@@ -32,7 +32,6 @@ struct row {
 struct rows {
 	struct row *items;
 	size_t count, capacity;
-	size_t silent; /* processes with a socket that did not answer */
 };
 
 static uint64_t resident_bytes(int pid)
@@ -56,7 +55,7 @@ static void add_process(struct rows *rows, const char *name)
 	if (!cairn_target_find(&target, name, NULL, &error))
 		return;
 	if (!cairn_target_ask(&target, "GET", "/cairn/status?format=text", &body, &error)) {
-		rows->silent++;
+		cairn_note("the agent of process %d did not answer: %s", target.pid, error.text);
 		cairn_buffer_free(&body);
 		return;
 	}
@@ -116,9 +115,9 @@ static int run(const void *values, int count, char **operands)
 {
 	const struct options *options = values;
 	struct rows rows = {0};
+	(void)operands;
 	if (count > 0) {
 		cairn_say_error("'cairn ps' takes no operands");
-		(void)operands;
 		return CAIRN_EXIT_USAGE;
 	}
 	DIR *processes = opendir("/proc");
@@ -138,8 +137,6 @@ static int run(const void *values, int count, char **operands)
 	int code = cairn_say_output(NULL, cairn_buffer_bytes(&out));
 	if (rows.count == 0 && !options->json)
 		cairn_say_note("no process with an agent here; 'cairn run -- COMMAND' starts one");
-	if (rows.silent > 0)
-		cairn_say_note("an agent did not answer");
 	cairn_buffer_free(&out);
 	free(rows.items);
 	return code;

@@ -14,7 +14,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -171,34 +170,23 @@ static void set_malloc_conf(const struct options *options, const char *prefix)
 	extend("_RJEM_MALLOC_CONF", text, ',', false);
 }
 
-static void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void note(const char *format, ...)
-{
-	char text[2 * path_size + 200];
-	va_list arguments;
-	va_start(arguments, format);
-	vsnprintf(text, sizeof text, format, arguments);
-	va_end(arguments);
-	cairn_say_note(text);
-}
-
 static void set_preload(const char *program)
 {
 	char library[path_size];
 	struct nature nature = study(program);
 	if (nature.is_static) {
-		note("%s is a static program, into which nothing can be preloaded; link it with %s", program,
+		cairn_note("%s is a static program, into which nothing can be preloaded; link it with %s", program,
 		     nature.jemalloc == JEMALLOC_INSIDE ? "libcairn.a" : "jemalloc and libcairn.a");
 	} else if (nature.jemalloc == JEMALLOC_NONE && find_library("libjemalloc.so.2", library)) {
 		extend("LD_PRELOAD", library, ':', true);
-		note("%s has no jemalloc; it runs on %s", program, library);
+		cairn_note("%s has no jemalloc; it runs on %s", program, library);
 	} else if (nature.jemalloc == JEMALLOC_NONE) {
-		note("%s has no jemalloc and libjemalloc.so.2 is not installed, so there is nothing to profile", program);
+		cairn_note("%s has no jemalloc and libjemalloc.so.2 is not installed, so there is nothing to profile", program);
 	}
 	if (find_library("libcairn.so", library) || find_library("libcairn.so.1", library))
 		extend("LD_PRELOAD", library, ':', true);
 	else
-		note("libcairn.so is not beside the command, so the service has no endpoints");
+		cairn_note("libcairn.so is not beside the command, so the service has no endpoints");
 }
 
 static volatile sig_atomic_t child_pid; /* while it runs */
@@ -269,15 +257,15 @@ static void report(const char *name, pid_t pid, int status, double seconds, cons
 		snprintf(ending, sizeof ending, "was ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
 	else
 		snprintf(ending, sizeof ending, "ended with code %d", WEXITSTATUS(status));
-	note("%s (process %d) %s after %.1f s, at most %s resident", name, pid, ending, seconds, peak);
+	cairn_note("%s (process %d) %s after %.1f s, at most %s resident", name, pid, ending, seconds, peak);
 	if (dumps.count > 0 && kept)
-		note("%zu dump%s, the last is %s", dumps.count, dumps.count == 1 ? "" : "s", dumps.last);
+		cairn_note("%zu dump%s, the last is %s", dumps.count, dumps.count == 1 ? "" : "s", dumps.last);
 	if (dumps.count > 0)
 		show_top(dumps.last);
 	else if (!active)
-		note("sampling was not on from the start, so no dump was written; --active turns it on");
+		cairn_note("sampling was not on from the start, so no dump was written; --active turns it on");
 	else
-		note("no dump was left: jemalloc writes its last one when a program ends by itself");
+		cairn_note("no dump was left: jemalloc writes its last one when a program ends by itself");
 }
 
 /* The folder dumps go to when no prefix was asked for; removed with all in it at the end. */
