@@ -125,6 +125,16 @@ void cairn_buffer_hex(struct cairn_buffer *buffer, uint64_t value)
 	cairn_buffer_append(buffer, digits + at, sizeof digits - at);
 }
 
+void cairn_buffer_uleb(struct cairn_buffer *buffer, uint64_t value)
+{
+	char bytes[10];
+	size_t length = 0;
+	for (; value >= 0x80; value >>= 7)
+		bytes[length++] = (char)(value | 0x80);
+	bytes[length++] = (char)value;
+	cairn_buffer_append(buffer, bytes, length);
+}
+
 void cairn_buffer_free(struct cairn_buffer *buffer)
 {
 	if (buffer->data)

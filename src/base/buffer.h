@@ -30,6 +30,8 @@ void cairn_buffer_format(struct cairn_buffer *buffer, const char *format, ...) _
 void cairn_buffer_number(struct cairn_buffer *buffer, int64_t value);
 /* VALUE as 0x and lower-case digits. */
 void cairn_buffer_hex(struct cairn_buffer *buffer, uint64_t value);
+/* VALUE as an unsigned LEB128, what cairn_cursor_uleb reads. */
+void cairn_buffer_uleb(struct cairn_buffer *buffer, uint64_t value);
 
 /* Room for LENGTH more bytes, or NULL (and `failed`) past the maximum or out of pages. Borrowed until the next call; the caller adds
  * what it wrote to `length`. */

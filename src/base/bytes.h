@@ -38,6 +38,11 @@ static inline bool cairn_bytes_end_with(struct cairn_bytes bytes, const char *su
 	return bytes.length >= length && memcmp(bytes.data + bytes.length - length, suffix, length) == 0;
 }
 
+static inline bool cairn_bytes_contain(struct cairn_bytes bytes, const char *part)
+{
+	return bytes.length > 0 && memmem(bytes.data, bytes.length, part, strlen(part)) != NULL;
+}
+
 /* BYTES without its first COUNT bytes, empty when there are fewer. */
 static inline struct cairn_bytes cairn_bytes_skip(struct cairn_bytes bytes, size_t count)
 {

@@ -18,31 +18,14 @@ static const size_t largest_stream = (size_t)64 << 30;
 static bool read_stream(struct cairn_file *file, int descriptor, const char *name, struct cairn_error *error)
 {
 	struct cairn_buffer buffer = cairn_buffer(largest_stream);
-	for (;;) {
-		size_t wanted = buffer.capacity - buffer.length;
-		if (wanted < 65536)
-			wanted = 65536;
-		char *room = cairn_buffer_room(&buffer, wanted);
-		if (!room) {
-			cairn_buffer_free(&buffer);
-			return cairn_fail(error, "%s: more than %zu GiB of input", name, largest_stream >> 30);
-		}
-		ssize_t got = read(descriptor, room, wanted);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0) {
-			cairn_fail_errno(error, "%s", name);
-			cairn_buffer_free(&buffer);
-			return false;
-		}
-		if (got == 0)
-			break;
-		buffer.length += (size_t)got;
-	}
-	file->bytes = cairn_buffer_bytes(&buffer);
-	if (!file->bytes.data)
-		file->bytes.data = calloc(1, 1);
-	return true;
+	bool good = cairn_buffer_read(&buffer, descriptor) || cairn_fail_errno(error, "%s", name);
+	if (good && buffer.length == largest_stream)
+		good = cairn_fail(error, "%s: more than %zu GiB of input", name, largest_stream >> 30);
+	if (good)
+		file->bytes = cairn_buffer_bytes(&buffer);
+	else
+		cairn_buffer_free(&buffer);
+	return good;
 }
 
 bool cairn_file_read(struct cairn_file *file, const char *path, struct cairn_error *error)
@@ -95,6 +78,13 @@ void cairn_file_release(struct cairn_bytes part)
 		madvise((void *)start, end - start, MADV_DONTNEED);
 }
 
+/* A file being written. */
+struct output {
+	const char *path; /* borrowed; NULL for standard output */
+	char *temporary;  /* owned; NULL when written directly */
+	int descriptor;
+};
+
 /* Follows PATH if it is a link, so that a rename replaces what it points to and not the link. */
 static char *resolve(const char *path)
 {
@@ -102,7 +92,7 @@ static char *resolve(const char *path)
 	return real ? real : strdup(path);
 }
 
-static bool open_temporary(struct cairn_output *output, struct cairn_error *error)
+static bool open_temporary(struct output *output, struct cairn_error *error)
 {
 	char *real = resolve(output->path);
 	size_t size = (real ? strlen(real) : 0) + sizeof ".XXXXXX";
@@ -123,9 +113,9 @@ static bool open_temporary(struct cairn_output *output, struct cairn_error *erro
 	return true;
 }
 
-bool cairn_output_open(struct cairn_output *output, const char *path, struct cairn_error *error)
+static bool output_open(struct output *output, const char *path, struct cairn_error *error)
 {
-	*output = (struct cairn_output){.path = path, .descriptor = -1};
+	*output = (struct output){.path = path, .descriptor = -1};
 	if (!path || strcmp(path, "-") == 0) {
 		output->path = NULL;
 		output->descriptor = STDOUT_FILENO;
@@ -140,12 +130,12 @@ bool cairn_output_open(struct cairn_output *output, const char *path, struct cai
 	return output->descriptor >= 0 || cairn_fail_errno(error, "cannot write %s", path);
 }
 
-static const char *output_name(const struct cairn_output *output)
+static const char *output_name(const struct output *output)
 {
 	return output->path ? output->path : "standard output";
 }
 
-bool cairn_output_write(struct cairn_output *output, struct cairn_bytes bytes, struct cairn_error *error)
+static bool output_write(struct output *output, struct cairn_bytes bytes, struct cairn_error *error)
 {
 	while (bytes.length > 0) {
 		ssize_t done = write(output->descriptor, bytes.data, bytes.length);
@@ -158,7 +148,8 @@ bool cairn_output_write(struct cairn_output *output, struct cairn_bytes bytes, s
 	return true;
 }
 
-bool cairn_output_commit(struct cairn_output *output, struct cairn_error *error)
+/* Makes the file appear under its name. After a failure here or before, abandon is still to be called. */
+static bool output_commit(struct output *output, struct cairn_error *error)
 {
 	if (!output->path)
 		return true;
@@ -185,7 +176,8 @@ bool cairn_output_commit(struct cairn_output *output, struct cairn_error *error)
 	return good;
 }
 
-void cairn_output_abandon(struct cairn_output *output)
+/* Removes what was written; nothing after a successful commit. */
+static void output_abandon(struct output *output)
 {
 	if (output->path && output->descriptor >= 0)
 		close(output->descriptor);
@@ -199,9 +191,9 @@ void cairn_output_abandon(struct cairn_output *output)
 
 bool cairn_file_write(const char *path, struct cairn_bytes bytes, struct cairn_error *error)
 {
-	struct cairn_output output;
-	bool good = cairn_output_open(&output, path, error) && cairn_output_write(&output, bytes, error) &&
-		    cairn_output_commit(&output, error);
-	cairn_output_abandon(&output);
+	struct output output;
+	bool good = output_open(&output, path, error) && output_write(&output, bytes, error) &&
+		    output_commit(&output, error);
+	output_abandon(&output);
 	return good;
 }

@@ -21,23 +21,9 @@ void cairn_file_close(struct cairn_file *file);
 /* Lets PART of a mapped file leave memory. It stays readable: what is read again comes back from the file. */
 void cairn_file_release(struct cairn_bytes part);
 
-/* Output that appears whole or not at all. A regular file is written under a temporary name beside PATH and renamed by
- * commit; anything else that exists already (a pipe, /dev/null, a terminal) is written directly; NULL or "-" is
- * standard output. */
-struct cairn_output {
-	const char *path; /* borrowed; NULL for standard output */
-	char *temporary;  /* owned; NULL when written directly */
-	int descriptor;
-};
-
-bool cairn_output_open(struct cairn_output *output, const char *path, struct cairn_error *error);
-bool cairn_output_write(struct cairn_output *output, struct cairn_bytes bytes, struct cairn_error *error);
-/* Makes the file appear under its name. After a failure here or in write, abandon is still the caller's to call. */
-bool cairn_output_commit(struct cairn_output *output, struct cairn_error *error);
-/* Removes what was written; nothing after a successful commit. Call it on every path out. */
-void cairn_output_abandon(struct cairn_output *output);
-
-/* The three together: PATH holds BYTES, or an error says why not. */
+/* Makes PATH hold BYTES, or an error says why not. A regular file appears whole or not at all: it is written under a temporary name beside
+ * PATH and renamed. Anything else that exists already (a pipe, /dev/null, a terminal) is written directly; NULL or "-" is standard
+ * output. */
 bool cairn_file_write(const char *path, struct cairn_bytes bytes, struct cairn_error *error);
 
 #endif

@@ -5,6 +5,16 @@
 #include "base/error.h"
 
 #include <stdlib.h>
+#include <unistd.h>
+
+uint64_t cairn_hash_secret;
+
+/* Where the kernel has nothing to give, the secret is none. */
+__attribute__((constructor)) static void choose_secret(void)
+{
+	if (getentropy(&cairn_hash_secret, sizeof cairn_hash_secret) != 0)
+		cairn_hash_secret = 0;
+}
 
 static uint64_t load64(const unsigned char *at)
 {
@@ -22,7 +32,7 @@ static uint64_t fold(uint64_t a, uint64_t b)
 
 uint64_t cairn_hash_bytes(const void *data, size_t length)
 {
-	const uint64_t k0 = 0xa0761d6478bd642fu, k1 = 0xe7037ed1a0b428dbu;
+	const uint64_t k0 = 0xa0761d6478bd642fu, k1 = 0xe7037ed1a0b428dbu ^ cairn_hash_secret;
 	const unsigned char *at = data;
 	uint64_t state = k0 ^ length;
 	size_t left = length;
@@ -52,7 +62,7 @@ static inline struct cairn_map_slot *map_slot(const struct cairn_map *map, uint6
 {
 	/* One multiplication spreads addresses well enough, and this is the innermost step of reading a dump. */
 	size_t mask = map->capacity - 1;
-	for (size_t at = (key * 0x9e3779b97f4a7c15u) >> map->shift;; at = (at + 1) & mask)
+	for (size_t at = fold(key ^ cairn_hash_secret, 0x9e3779b97f4a7c15u) >> map->shift;; at = (at + 1) & mask)
 		if (!map->slots[at].used || map->slots[at].key == key)
 			return &map->slots[at];
 }

@@ -10,6 +10,10 @@
 
 #define CAIRN_NONE UINT32_MAX
 
+/* Another in each process, so that nobody can write a file whose names or addresses all fall into one slot and keep its reader
+ * searching for ever. */
+extern uint64_t cairn_hash_secret;
+
 /* A good 64-bit hash of DATA. Stable within a process only. */
 uint64_t cairn_hash_bytes(const void *data, size_t length);
 
@@ -22,8 +26,10 @@ static inline uint64_t cairn_hash_text(struct cairn_bytes text)
 	return hash;
 }
 
+/* The same for one number. */
 static inline uint64_t cairn_hash_mix(uint64_t value)
 {
+	value ^= cairn_hash_secret;
 	value ^= value >> 32;
 	value *= 0x9e3779b97f4a7c15u;
 	value ^= value >> 29;

@@ -8,22 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static bool read_all(int descriptor, struct cairn_buffer *out)
-{
-	for (;;) {
-		enum { step = 65536 };
-		char *room = cairn_buffer_room(out, step);
-		if (!room)
-			return false;
-		ssize_t got = read(descriptor, room, step);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got == 0;
-		out->length += (size_t)got;
-	}
-}
-
 static int start(const char *const *arguments, const int pipe_ends[2], pid_t *child)
 {
 	posix_spawn_file_actions_t actions;
@@ -49,7 +33,7 @@ bool cairn_process_read(const char *const *arguments, struct cairn_buffer *out, 
 		close(ends[0]);
 		return false;
 	}
-	bool complete = read_all(ends[0], out);
+	bool complete = cairn_buffer_read(out, ends[0]) && out->length < out->maximum;
 	close(ends[0]); /* a child that still writes ends by the closed pipe */
 	int status;
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)

@@ -36,6 +36,12 @@ struct cairn_bytes cairn_text_trim(struct cairn_bytes text)
 	return text;
 }
 
+void cairn_text_skip_blanks(struct cairn_bytes *rest)
+{
+	while (rest->length > 0 && (rest->data[0] == ' ' || rest->data[0] == '\t'))
+		*rest = cairn_bytes_skip(*rest, 1);
+}
+
 bool cairn_text_decimal(struct cairn_bytes *rest, uint64_t *value)
 {
 	uint64_t result = 0;

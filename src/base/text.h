@@ -11,6 +11,9 @@ bool cairn_text_line(struct cairn_bytes *rest, struct cairn_bytes *line, bool *c
 
 struct cairn_bytes cairn_text_trim(struct cairn_bytes text);
 
+/* Moves REST past the blanks and tabs at its start. */
+void cairn_text_skip_blanks(struct cairn_bytes *rest);
+
 /* An unsigned decimal number at the start of REST, which moves past it. False, and REST unmoved, where there is no digit or
  * the number does not fit. */
 bool cairn_text_decimal(struct cairn_bytes *rest, uint64_t *value);

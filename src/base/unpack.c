@@ -1,5 +1,5 @@
-/* unpack.c - gzip, zstd and xz by their libraries. Streams go through zlib, zstd and liblzma, which can salvage a file
- * cut short; sections of known size go through libdeflate, which is faster.
+/* unpack.c - gzip, zstd and xz by their libraries, zlib, zstd and liblzma, which can salvage a file cut short. What is packed goes through
+ * libdeflate, which is faster.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/unpack.h"
 
@@ -28,10 +28,12 @@ enum cairn_packing cairn_unpack_sniff(struct cairn_bytes input)
 
 enum outcome { whole, short_input, damaged, too_large };
 
-static size_t next_step(const struct cairn_buffer *out)
+/* Where the next bytes go, and how many fit; NULL past the limit. */
+static char *next_room(struct cairn_buffer *out, size_t *step)
 {
 	size_t free_bytes = out->capacity - out->length;
-	return free_bytes > step_bytes ? free_bytes : step_bytes;
+	*step = free_bytes > step_bytes ? free_bytes : step_bytes;
+	return cairn_buffer_room(out, *step);
 }
 
 static enum outcome gunzip(struct cairn_bytes input, struct cairn_buffer *out)
@@ -46,8 +48,8 @@ static enum outcome gunzip(struct cairn_bytes input, struct cairn_buffer *out)
 			stream.avail_in = left > (1u << 30) ? 1u << 30 : (unsigned)left;
 			left -= stream.avail_in;
 		}
-		size_t step = next_step(out);
-		char *room = cairn_buffer_room(out, step);
+		size_t step;
+		char *room = next_room(out, &step);
 		if (!room) {
 			outcome = too_large;
 			break;
@@ -82,10 +84,10 @@ static enum outcome unzstd(struct cairn_bytes input, struct cairn_buffer *out)
 	if (!stream)
 		cairn_out_of_memory(0);
 	ZSTD_inBuffer in = {input.data, input.length, 0};
-	enum outcome outcome = whole;
+	enum outcome outcome = short_input;
 	for (;;) {
-		size_t step = next_step(out);
-		char *room = cairn_buffer_room(out, step);
+		size_t step;
+		char *room = next_room(out, &step);
 		if (!room) {
 			outcome = too_large;
 			break;
@@ -97,7 +99,8 @@ static enum outcome unzstd(struct cairn_bytes input, struct cairn_buffer *out)
 			outcome = damaged;
 			break;
 		}
-		if (in.pos == in.size && piece.pos < piece.size) {
+		/* At the end of a frame the result is 0, and everything is written; asked again, zstd waits for another frame. */
+		if (in.pos == in.size && (result == 0 || piece.pos < piece.size)) {
 			outcome = result == 0 ? whole : short_input;
 			break;
 		}
@@ -115,8 +118,8 @@ static enum outcome unxz(struct cairn_bytes input, struct cairn_buffer *out)
 	stream.avail_in = input.length;
 	enum outcome outcome = short_input;
 	for (;;) {
-		size_t step = next_step(out);
-		char *room = cairn_buffer_room(out, step);
+		size_t step;
+		char *room = next_room(out, &step);
 		if (!room) {
 			outcome = too_large;
 			break;
@@ -174,24 +177,6 @@ bool cairn_unpack(struct cairn_bytes input, char **data, size_t *length, bool *c
 	}
 	cairn_buffer_free(&out);
 	return false;
-}
-
-bool cairn_unpack_zlib(struct cairn_bytes input, char *out, size_t length)
-{
-	struct libdeflate_decompressor *decompressor = libdeflate_alloc_decompressor();
-	if (!decompressor)
-		cairn_out_of_memory(0);
-	size_t actual;
-	enum libdeflate_result result =
-		libdeflate_zlib_decompress(decompressor, input.data, input.length, out, length, &actual);
-	libdeflate_free_decompressor(decompressor);
-	return result == LIBDEFLATE_SUCCESS && actual == length;
-}
-
-bool cairn_unpack_zstd(struct cairn_bytes input, char *out, size_t length)
-{
-	size_t actual = ZSTD_decompress(out, length, input.data, input.length);
-	return !ZSTD_isError(actual) && actual == length;
 }
 
 char *cairn_pack_gzip(struct cairn_bytes data, size_t *length)

@@ -18,10 +18,6 @@ enum cairn_packing cairn_unpack_sniff(struct cairn_bytes input);
  * kept, *CUT is set and the call succeeds as long as there is something. */
 bool cairn_unpack(struct cairn_bytes input, char **data, size_t *length, bool *cut, struct cairn_error *error);
 
-/* Bare zlib or zstd data into OUT, which must be filled exactly: for ELF sections, whose size is known. */
-bool cairn_unpack_zlib(struct cairn_bytes input, char *out, size_t length);
-bool cairn_unpack_zstd(struct cairn_bytes input, char *out, size_t length);
-
 /* DATA as one gzip member. Free the result; NULL when memory ran out. */
 char *cairn_pack_gzip(struct cairn_bytes data, size_t *length);
 

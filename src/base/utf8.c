@@ -38,6 +38,15 @@ size_t cairn_utf8_printable(struct cairn_bytes text)
 	return control || reorders || none ? 0 : length;
 }
 
+void cairn_utf8_show(struct cairn_buffer *out, struct cairn_bytes text)
+{
+	while (text.length > 0) {
+		size_t length = cairn_utf8_printable(text);
+		cairn_buffer_append(out, length ? text.data : "?", length ? length : 1);
+		text = cairn_bytes_skip(text, length ? length : 1);
+	}
+}
+
 bool cairn_utf8_valid(struct cairn_bytes text)
 {
 	while (text.length > 0) {

@@ -5,6 +5,7 @@
  * answer gets it.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/array.h"
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/pool.h"
 #include "base/text.h"
@@ -44,6 +45,7 @@ struct session {
 	struct cairn_symbols *symbols;
 	const struct cairn_elf_section *section;
 	struct demangler demangler;
+	int code; /* what the program ends with */
 };
 
 static const char usage[] =
@@ -62,6 +64,17 @@ static const char usage[] =
 	"  @FILE                 options from a file\n"
 	"  -h, --help            this text\n"
 	"  -v, --version         the version\n";
+
+/* Answers the letters that ask for a text, and those that nobody knows; the exit code. */
+static int tell(int letter)
+{
+	bool version = letter == 'v' || letter == 'V', help = letter == 'h' || letter == 'H';
+	if (version)
+		puts("addr2line (cairn " CAIRN_VERSION ")");
+	else
+		fputs(usage, help ? stdout : stderr);
+	return version || help ? CAIRN_EXIT_DONE : CAIRN_EXIT_FAILED;
+}
 
 /* Parses into OPTIONS; the exit code when there is nothing more to do, else -1. */
 static int parse(struct options *options, int argc, char **argv)
@@ -83,50 +96,20 @@ static int parse(struct options *options, int argc, char **argv)
 		{0},
 	};
 	*options = (struct options){.executable = "a.out"};
+	bool *const flags[128] = {
+		['a'] = &options->addresses, ['C'] = &options->demangle, ['f'] = &options->functions,
+		['i'] = &options->inlines,   ['p'] = &options->pretty,	 ['s'] = &options->basenames,
+	};
 	optind = 0;
-	int letter;
-	while ((letter = getopt_long(argc, argv, "ab:Ce:rRsfHhij:pVv", long_options, NULL)) != -1) {
-		switch (letter) {
-		case 'a':
-			options->addresses = true;
-			break;
-		case 'C':
-			options->demangle = true;
-			break;
-		case 'e':
+	for (int letter; (letter = getopt_long(argc, argv, "ab:Ce:rRsfHhij:pVv", long_options, NULL)) != -1;) {
+		if (flags[letter])
+			*flags[letter] = true;
+		else if (letter == 'e')
 			options->executable = optarg;
-			break;
-		case 's':
-			options->basenames = true;
-			break;
-		case 'f':
-			options->functions = true;
-			break;
-		case 'i':
-			options->inlines = true;
-			break;
-		case 'j':
+		else if (letter == 'j')
 			options->section = optarg;
-			break;
-		case 'p':
-			options->pretty = true;
-			break;
-		case 'b':
-		case 'r':
-		case 'R':
-			break;
-		case 'h':
-		case 'H':
-			fputs(usage, stdout);
-			return CAIRN_EXIT_DONE;
-		case 'v':
-		case 'V':
-			puts("addr2line (cairn " CAIRN_VERSION ")");
-			return CAIRN_EXIT_DONE;
-		default:
-			fputs(usage, stderr);
-			return CAIRN_EXIT_FAILED;
-		}
+		else if (!strchr("brR", letter))
+			return tell(letter);
 	}
 	return -1;
 }
@@ -216,12 +199,10 @@ static void print_result(const struct session *session, uint64_t address, const 
 	}
 }
 
-/* Answers COUNT addresses. False when nobody reads the answers any more. */
+/* Answers COUNT addresses. False when nobody takes the answers any more. */
 static bool answer(struct session *session, uint64_t *addresses, size_t count)
 {
-	struct cairn_symbol *results = calloc(count + 1, sizeof *results);
-	if (!results)
-		cairn_out_of_memory(count * sizeof *results);
+	struct cairn_symbol *results = cairn_array_zero(count, sizeof *results);
 	for (size_t i = 0; session->section && i < count; i++)
 		addresses[i] += session->section->address;
 	cairn_symbols_lookup(session->symbols, addresses, count, results);
@@ -232,7 +213,10 @@ static bool answer(struct session *session, uint64_t *addresses, size_t count)
 		fetch_ahead(results, count, i);
 		print_result(session, addresses[i], &results[i], &out);
 	}
-	bool good = cairn_say_output(NULL, cairn_buffer_bytes(&out)) == CAIRN_EXIT_DONE;
+	struct cairn_error error;
+	bool good = cairn_file_write(NULL, cairn_buffer_bytes(&out), &error);
+	if (!good && errno != EPIPE)
+		session->code = cairn_say_error(error.text);
 	cairn_buffer_free(&out);
 	free(results);
 	return good;
@@ -274,7 +258,7 @@ static bool answer_lines(struct session *session, struct cairn_buffer *input, bo
 	return good;
 }
 
-static int answer_input(struct session *session)
+static void answer_input(struct session *session)
 {
 	enum { step = 1 << 16, batch_bytes = 64 << 20 };
 	struct cairn_buffer input = cairn_buffer(SIZE_MAX);
@@ -291,19 +275,15 @@ static int answer_input(struct session *session)
 			good = answer_lines(session, &input, at_end);
 	}
 	cairn_buffer_free(&input);
-	return good ? CAIRN_EXIT_DONE : CAIRN_EXIT_FAILED;
 }
 
-static int answer_arguments(struct session *session, int count, char **arguments)
+static void answer_arguments(struct session *session, int count, char **arguments)
 {
-	uint64_t *addresses = calloc((size_t)count, sizeof *addresses);
-	if (!addresses)
-		cairn_out_of_memory((size_t)count * sizeof *addresses);
+	uint64_t *addresses = cairn_array_zero((size_t)count, sizeof *addresses);
 	for (int i = 0; i < count; i++)
 		addresses[i] = parse_address(cairn_bytes_of(arguments[i]));
-	bool good = answer(session, addresses, (size_t)count);
+	answer(session, addresses, (size_t)count);
 	free(addresses);
-	return good ? CAIRN_EXIT_DONE : CAIRN_EXIT_FAILED;
 }
 
 static bool open_session(struct session *session, struct cairn_error *error)
@@ -322,9 +302,7 @@ static bool open_session(struct session *session, struct cairn_error *error)
 			return cairn_fail(error, "%s: no section %s", path, session->options.section);
 	}
 	session->symbols = cairn_symbols_open(&session->debug.files);
-	session->demangler.arenas = calloc(cairn_pool_width(), sizeof *session->demangler.arenas);
-	if (!session->demangler.arenas)
-		cairn_out_of_memory(0);
+	session->demangler.arenas = cairn_array_zero(cairn_pool_width(), sizeof *session->demangler.arenas);
 	return true;
 }
 
@@ -349,13 +327,13 @@ static int run(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (!open_session(&session, &error))
-		code = cairn_say_error(error.text);
+		session.code = cairn_say_error(error.text);
 	else if (optind < argc)
-		code = answer_arguments(&session, argc - optind, argv + optind);
+		answer_arguments(&session, argc - optind, argv + optind);
 	else
-		code = answer_input(&session);
+		answer_input(&session);
 	close_session(&session);
-	return code;
+	return session.code;
 }
 
 const struct cairn_command cairn_command_addr2line = {

@@ -57,6 +57,8 @@ extern const struct cairn_command cairn_command_manual;
 int cairn_say_error(const char *text);
 /* "cairn: note: TEXT" on standard error. */
 void cairn_say_note(const char *text);
+/* The same, formatted. */
+void cairn_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Writes BYTES to PATH (NULL or "-" is standard output), saying what went wrong if it did. A reader that went away
  * (a closed pipe) is no error. Returns the exit code. */

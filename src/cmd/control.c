@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
+enum { cpu_seconds_most = 3600, cpu_frequency_most = 10000 };
+
 struct options {
 	struct cairn_target_options target;
 	bool json;
@@ -37,8 +39,8 @@ static const struct cairn_option output_table[] = {
 };
 
 static const struct cairn_option cpu_table[] = {
-	{0, "seconds", "N", "for how long, 20 otherwise", CAIRN_OPTION_SIZE, offsetof(struct options, seconds), 0},
-	{0, "frequency", "N", "samples per second of each thread's CPU time, 99 otherwise", CAIRN_OPTION_SIZE, offsetof(struct options, frequency), 0},
+	{0, "seconds", "N", "for how long, 20 otherwise", CAIRN_OPTION_COUNT, offsetof(struct options, seconds), 0},
+	{0, "frequency", "N", "samples per second of each thread's CPU time, 99 otherwise", CAIRN_OPTION_COUNT, offsetof(struct options, frequency), 0},
 	{0},
 };
 
@@ -56,6 +58,11 @@ static int usage(const char *text)
 	return CAIRN_EXIT_USAGE;
 }
 
+static int usage_one(void)
+{
+	return usage("one TARGET is meant: a PID, a socket or a URL");
+}
+
 static bool find(struct cairn_target *target, const struct options *options, const char *name, struct cairn_error *error)
 {
 	return cairn_target_find(target, name, options->target.token, error);
@@ -68,7 +75,7 @@ static int ask_and_print(const struct options *options, int count, char **operan
 	struct cairn_error error;
 	struct cairn_buffer body = cairn_buffer(0);
 	if (count != 1)
-		return usage("one TARGET is meant: a PID, a socket or a URL");
+		return usage_one();
 	int code = find(&target, options, operands[0], &error) && cairn_target_ask(&target, method, path, &body, &error)
 			   ? cairn_say_output(NULL, cairn_buffer_bytes(&body))
 			   : cairn_say_error(error.text);
@@ -104,13 +111,13 @@ static int command(const struct options *options, const char *name, const char *
 
 static int run_activate(const void *values, int count, char **operands)
 {
-	return count == 1 ? command(values, operands[0], "/cairn/activate", "sampling") : usage("one TARGET is meant");
+	return count == 1 ? command(values, operands[0], "/cairn/activate", "sampling") : usage_one();
 }
 
 static int run_deactivate(const void *values, int count, char **operands)
 {
 	return count == 1 ? command(values, operands[0], "/cairn/deactivate", "not sampling any more; samples of live memory are kept")
-			  : usage("one TARGET is meant");
+			  : usage_one();
 }
 
 static int run_reset(const void *values, int count, char **operands)
@@ -120,7 +127,7 @@ static int run_reset(const void *values, int count, char **operands)
 	if (options->period)
 		snprintf(path, sizeof path, "/cairn/reset?period=%llu", (unsigned long long)options->period);
 	return count == 1 ? command(options, operands[0], path, "all samples were thrown away; memory allocated before now is no longer seen")
-			  : usage("one TARGET is meant");
+			  : usage_one();
 }
 
 static int run_gdump(const void *values, int count, char **operands)
@@ -132,6 +139,22 @@ static int run_gdump(const void *values, int count, char **operands)
 		       on ? "jemalloc writes a dump at each new high of memory in use" : "no dumps at new highs");
 }
 
+/* The file name of the program in a command line: the first word, as far as a blank or colon, after its last slash. */
+static struct cairn_bytes program_name(struct cairn_bytes command)
+{
+	enum { longest = 80 };
+	size_t length = 0, start = 0;
+	for (; length < command.length && command.data[length] != ' '; length++)
+		if (command.data[length] == '/')
+			start = length + 1;
+	struct cairn_bytes name = {command.data + start, length - start};
+	const char *colon = name.length ? memchr(name.data, ':', name.length) : NULL;
+	if (colon)
+		name.length = (size_t)(colon - name.data);
+	name.length = name.length < longest ? name.length : longest;
+	return name;
+}
+
 /* redis-server-4242-host-20261115T041002Z-1.5M.heap: what, which, where, when and how much is live. A CPU profile ends in
  * .cpu instead. */
 static void make_name(struct cairn_bytes dump, bool is_cpu, char *out, size_t size)
@@ -141,18 +164,14 @@ static void make_name(struct cairn_bytes dump, bool is_cpu, char *out, size_t si
 	time_t seconds = known && trailer.time_ns ? (time_t)(trailer.time_ns / 1000000000) : time(NULL);
 	struct tm date;
 	gmtime_r(&seconds, &date);
-	const char *program = is_cpu ? "cpu" : "heap";
+	struct cairn_bytes program = known && trailer.command.length ? program_name(trailer.command) : cairn_bytes_of(is_cpu ? "cpu" : "heap");
 	char host[65] = "", live[24];
-	if (known && trailer.executable.length) {
-		const char *slash = memrchr(trailer.command.data, '/', strcspn(trailer.command.data, " \n"));
-		program = slash ? slash + 1 : trailer.command.data;
-	}
 	if (known)
 		snprintf(host, sizeof host, "%.*s", (int)trailer.host.length, trailer.host.data);
 	cairn_text_human(known ? (double)cairn_trailer_number(&trailer, "stats.allocated") : (double)dump.length, live);
 	for (char *space; (space = strchr(live, ' '));)
 		memmove(space, space + 1, strlen(space));
-	snprintf(out, size, "%.*s-%d-%s-%04d%02d%02dT%02d%02d%02dZ%s%s.%s", (int)strcspn(program, " \n:"), program, known ? trailer.pid : 0, host,
+	snprintf(out, size, "%.*s-%d-%s-%04d%02d%02dT%02d%02d%02dZ%s%s.%s", (int)program.length, program.data, known ? trailer.pid : 0, host,
 		 date.tm_year + 1900, date.tm_mon + 1, date.tm_mday, date.tm_hour, date.tm_min, date.tm_sec, is_cpu ? "" : "-", is_cpu ? "" : live,
 		 is_cpu ? "cpu" : "heap");
 	for (char *c = out; *c; c++)
@@ -184,7 +203,7 @@ static int run_dump(const void *values, int count, char **operands)
 	struct cairn_error error;
 	struct cairn_buffer body = cairn_buffer(0);
 	if (count != 1)
-		return usage("one TARGET is meant: a PID, a socket or a URL");
+		return usage_one();
 	bool good = find(&target, options, operands[0], &error) && cairn_target_snapshot(&target, &body, &error);
 	int code = good ? save(options, cairn_buffer_bytes(&body), false) : cairn_say_error(error.text);
 	cairn_buffer_free(&body);
@@ -197,10 +216,12 @@ static int run_cpu(const void *values, int count, char **operands)
 	struct cairn_target target;
 	struct cairn_error error;
 	struct cairn_buffer body = cairn_buffer(0);
-	unsigned seconds = options->seconds ? (unsigned)options->seconds : 20, frequency = options->frequency ? (unsigned)options->frequency : 99;
+	uint64_t seconds = options->seconds ? options->seconds : 20, frequency = options->frequency ? options->frequency : 99;
 	if (count != 1)
-		return usage("one TARGET is meant: a PID, a socket or a URL");
-	bool good = find(&target, options, operands[0], &error) && cairn_target_cpu(&target, seconds, frequency, &body, &error);
+		return usage_one();
+	if (seconds > cpu_seconds_most || frequency > cpu_frequency_most)
+		return usage("an agent takes up to 3600 for --seconds and 10000 for --frequency");
+	bool good = find(&target, options, operands[0], &error) && cairn_target_cpu(&target, (unsigned)seconds, (unsigned)frequency, &body, &error);
 	int code = good ? save(options, cairn_buffer_bytes(&body), true) : cairn_say_error(error.text);
 	cairn_buffer_free(&body);
 	return code;

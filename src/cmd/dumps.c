@@ -86,7 +86,7 @@ static void append_escaped(struct cairn_buffer *out, const char *name)
 static bool do_there(const char *name, const struct options *options, struct cairn_buffer *out, struct cairn_error *error)
 {
 	struct cairn_target target;
-	struct cairn_buffer path = cairn_buffer(4096);
+	struct cairn_buffer path = cairn_buffer(SIZE_MAX);
 	const char *file = options->fetch ? options->fetch : options->remove;
 	cairn_buffer_text(&path, file ? "/cairn/dumps/" : "/cairn/dumps");
 	if (file)

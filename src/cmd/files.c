@@ -101,7 +101,8 @@ static bool add_name(struct cairn_dump_files *list, const char *name, struct cai
 	return true;
 }
 
-bool cairn_files_same_process(const struct cairn_dump_file *a, const struct cairn_dump_file *b)
+/* By their names; files named otherwise count as of one process. */
+static bool same_process(const struct cairn_dump_file *a, const struct cairn_dump_file *b)
 {
 	if (!a->named || !b->named)
 		return a->named == b->named;
@@ -111,7 +112,7 @@ bool cairn_files_same_process(const struct cairn_dump_file *a, const struct cair
 /* Within one process the sequence number is certain; between processes the file's time has to do. */
 static bool is_newer(const struct cairn_dump_file *a, const struct cairn_dump_file *b)
 {
-	if (a->named && b->named && cairn_files_same_process(a, b))
+	if (a->named && b->named && same_process(a, b))
 		return a->name.sequence > b->name.sequence;
 	if (a->modified_ns != b->modified_ns)
 		return a->modified_ns > b->modified_ns;
@@ -126,13 +127,10 @@ const struct cairn_dump_file *cairn_files_newest(const struct cairn_dump_files *
 		if (is_newer(&list->items[i], newest))
 			newest = &list->items[i];
 	for (size_t i = 0; i < list->count; i++)
-		others += !cairn_files_same_process(&list->items[i], newest);
-	if (list->count > 1) {
-		struct cairn_error note;
-		cairn_fail(&note, "%zu dumps%s; showing the newest, %s%s", list->count, others ? " of more than one process" : "",
-			   newest->path, may_sum ? " (--sum adds them up)" : "");
-		cairn_say_note(note.text);
-	}
+		others += !same_process(&list->items[i], newest);
+	if (list->count > 1)
+		cairn_note("%zu dumps%s; showing the newest, %s%s", list->count, others ? " of more than one process" : "", newest->path,
+			   may_sum ? " (--sum adds them up)" : "");
 	return newest;
 }
 

@@ -26,9 +26,6 @@ struct cairn_dump_files {
  * list. Fails with a sentence about the first that cannot be read, or when there is none. */
 bool cairn_files_list(struct cairn_dump_files *list, int count, char **names, struct cairn_error *error);
 
-/* Whether two files are, by their names, of one process; files named otherwise count as one. */
-bool cairn_files_same_process(const struct cairn_dump_file *a, const struct cairn_dump_file *b);
-
 /* The newest of a list that is not empty; of several, a note says which it is, and how to see all of them where they MAY_SUM. */
 const struct cairn_dump_file *cairn_files_newest(const struct cairn_dump_files *list, bool may_sum);
 

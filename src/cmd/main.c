@@ -1,5 +1,6 @@
 /* main.c - from the name of a command to the command; also by the name the program was started under.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "base/array.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "base/utf8.h"
@@ -8,6 +9,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -71,11 +73,7 @@ static void say(const char *kind, const char *text)
 	bool colour = isatty(STDERR_FILENO) && !getenv("NO_COLOR") && *kind == '\0';
 	struct cairn_buffer line = cairn_buffer(SIZE_MAX);
 	cairn_buffer_format(&line, "%scairn: %s", colour ? "\033[31m" : "", kind);
-	for (struct cairn_bytes rest = cairn_bytes_of(text); rest.length;) {
-		size_t length = cairn_utf8_printable(rest);
-		cairn_buffer_append(&line, length ? rest.data : "?", length ? length : 1);
-		rest = cairn_bytes_skip(rest, length ? length : 1);
-	}
+	cairn_utf8_show(&line, cairn_bytes_of(text));
 	cairn_buffer_text(&line, colour ? "\033[0m\n" : "\n");
 	fwrite(line.data, 1, line.length, stderr);
 	cairn_buffer_free(&line);
@@ -90,6 +88,19 @@ int cairn_say_error(const char *text)
 void cairn_say_note(const char *text)
 {
 	say("note: ", text);
+}
+
+void cairn_note(const char *format, ...)
+{
+	char *text;
+	va_list arguments;
+	va_start(arguments, format);
+	int length = vasprintf(&text, format, arguments);
+	va_end(arguments);
+	if (length < 0)
+		cairn_out_of_memory(0);
+	cairn_say_note(text);
+	free(text);
 }
 
 int cairn_say_output(const char *path, struct cairn_bytes bytes)
@@ -113,9 +124,7 @@ static int run_command(const struct cairn_command *command, int argc, char **arg
 		return command->run_arguments(argc, argv);
 	struct cairn_error error;
 	bool help;
-	void *options = calloc(1, command->options_size + 1);
-	if (!options)
-		cairn_out_of_memory(command->options_size);
+	void *options = cairn_array_zero(1, command->options_size + 1);
 	if (command->view || command->groups == cairn_report_groups)
 		cairn_view_untold(options);
 	int operand_count = argc - 1, code;
@@ -165,9 +174,8 @@ static int unknown_command(const char *name)
 	return usage_error(&error);
 }
 
-int main(int argc, char **argv)
+static int dispatch(int argc, char **argv)
 {
-	signal(SIGPIPE, SIG_IGN);
 	const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
 	const char *name = argc > 0 ? (slash ? slash + 1 : argv[0]) : "cairn";
 	const struct cairn_command *command = find_command(name);
@@ -188,4 +196,17 @@ int main(int argc, char **argv)
 	}
 	command = find_command(argv[1]);
 	return command ? run_command(command, argc - 1, argv + 1) : unknown_command(argv[1]);
+}
+
+/* What was printed line by line is checked here: a full disk must not look like success. Nobody reading any more is no failure. */
+int main(int argc, char **argv)
+{
+	signal(SIGPIPE, SIG_IGN);
+	int code = dispatch(argc, argv);
+	errno = EIO; /* of an earlier write the reason is forgotten */
+	if ((fflush(stdout) == 0 && !ferror(stdout)) || errno == EPIPE)
+		return code;
+	struct cairn_error error;
+	cairn_fail_errno(&error, "cannot write standard output");
+	return code == CAIRN_EXIT_DONE ? cairn_say_error(error.text) : code;
 }

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "cmd/command.h"
 #include "cmd/target.h"
 
@@ -31,7 +32,6 @@ struct row {
 struct rows {
 	struct row *items;
 	size_t count, capacity;
-	size_t silent; /* processes with a socket that did not answer */
 };
 
 static uint64_t resident_bytes(int pid)
@@ -55,7 +55,7 @@ static void add_process(struct rows *rows, const char *name)
 	if (!cairn_target_find(&target, name, NULL, &error))
 		return;
 	if (!cairn_target_ask(&target, "GET", "/cairn/status?format=text", &body, &error)) {
-		rows->silent++;
+		cairn_note("the agent of process %d did not answer: %s", target.pid, error.text);
 		cairn_buffer_free(&body);
 		return;
 	}
@@ -84,8 +84,9 @@ static void write_table(const struct rows *rows, struct cairn_buffer *out)
 		char resident[24], period[24];
 		cairn_text_human((double)row->resident, resident);
 		cairn_text_human(strtod(row->period, NULL), period);
-		cairn_buffer_format(out, "%8d  %-12s %10s %10s %8s  %s", row->pid, row->state, resident,
-				    row->period[0] == '0' ? "-" : period, row->samples, row->command);
+		cairn_buffer_format(out, "%8d  %-12s %10s %10s %8s  ", row->pid, row->state, resident, row->period[0] == '0' ? "-" : period,
+				    row->samples);
+		cairn_utf8_show(out, cairn_bytes_of(row->command));
 		cairn_buffer_format(out, row->listen[0] ? "  [%s]\n" : "\n", row->listen);
 	}
 }
@@ -114,9 +115,9 @@ static int run(const void *values, int count, char **operands)
 {
 	const struct options *options = values;
 	struct rows rows = {0};
+	(void)operands;
 	if (count > 0) {
 		cairn_say_error("'cairn ps' takes no operands");
-		(void)operands;
 		return CAIRN_EXIT_USAGE;
 	}
 	DIR *processes = opendir("/proc");
@@ -136,8 +137,6 @@ static int run(const void *values, int count, char **operands)
 	int code = cairn_say_output(NULL, cairn_buffer_bytes(&out));
 	if (rows.count == 0 && !options->json)
 		cairn_say_note("no process with an agent here; 'cairn run -- COMMAND' starts one");
-	if (rows.silent > 0)
-		cairn_say_note("an agent did not answer");
 	cairn_buffer_free(&out);
 	free(rows.items);
 	return code;

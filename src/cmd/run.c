@@ -5,16 +5,15 @@
  * programs that have none.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/file.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "cmd/command.h"
 #include "cmd/own_dumps.h"
+#include "symbol/elf.h"
 
 #include <dirent.h>
-#include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -63,65 +62,55 @@ static bool find_program(const char *name, char *out)
 	return false;
 }
 
-enum jemalloc_in { JEMALLOC_INSIDE, JEMALLOC_LOADED, JEMALLOC_NONE, JEMALLOC_UNKNOWN };
+/* What PROGRAM is, as far as preloading goes. */
+struct nature {
+	enum { JEMALLOC_UNKNOWN, JEMALLOC_NONE, JEMALLOC_LOADED, JEMALLOC_INSIDE } jemalloc;
+	bool is_static; /* no loader, so that nothing can be preloaded */
+};
 
 /* Asks the loader which libraries it would load. The program itself does not run. */
-static bool loads_jemalloc(const char *program)
+static bool loads_jemalloc(const char *loader, const char *program)
 {
-	char *arguments[] = {(char *)(uintptr_t)program, NULL};
-	char trace[] = "LD_TRACE_LOADED_OBJECTS=1", library_path[path_size];
-	const char *paths = getenv("LD_LIBRARY_PATH");
-	snprintf(library_path, sizeof library_path, "LD_LIBRARY_PATH=%s", paths ? paths : "");
-	char *environment[] = {trace, library_path, NULL};
-	int ends[2];
-	posix_spawn_file_actions_t actions;
-	if (pipe2(ends, O_CLOEXEC) != 0)
-		return false;
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
-	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-	pid_t pid;
-	bool started = posix_spawn(&pid, program, &actions, NULL, arguments, environment) == 0;
-	posix_spawn_file_actions_destroy(&actions);
-	close(ends[1]);
-	struct cairn_buffer text = cairn_buffer(1 << 20);
-	for (char *room; started && (room = cairn_buffer_room(&text, 4096));) {
-		ssize_t length = read(ends[0], room, 4096);
-		if (length <= 0)
-			break;
-		text.length += (size_t)length;
-	}
-	close(ends[0]);
-	if (started)
-		waitpid(pid, NULL, 0);
-	bool found = text.length && memmem(text.data, text.length, "libjemalloc", 11);
-	cairn_buffer_free(&text);
+	struct cairn_buffer list = cairn_buffer(1 << 20);
+	cairn_process_read((const char *const[]){loader, "--list", program, NULL}, &list, NULL);
+	bool found = list.length && memmem(list.data, list.length, "libjemalloc", 11);
+	cairn_buffer_free(&list);
 	return found;
 }
 
-/* Whether PROGRAM brings a jemalloc along. Of a script, its interpreter is asked. */
-static enum jemalloc_in find_jemalloc(const char *program)
+static struct nature study_binary(const struct cairn_elf *elf, const char *program)
+{
+	struct cairn_bytes loader = cairn_elf_named(elf, ".interp");
+	struct nature nature = {JEMALLOC_NONE, .is_static = loader.length == 0};
+	/* jemalloc begins its messages with this, in every build of it. */
+	if (memmem(elf->file.bytes.data, elf->file.bytes.length, "<jemalloc>", 10))
+		nature.jemalloc = JEMALLOC_INSIDE;
+	else if (loader.length && loader.data[loader.length - 1] == '\0' && loads_jemalloc(loader.data, program))
+		nature.jemalloc = JEMALLOC_LOADED;
+	return nature;
+}
+
+/* Of a script, its interpreter is asked. */
+static struct nature study(const char *program)
 {
 	struct cairn_file file;
-	if (!cairn_file_read(&file, program, NULL))
-		return JEMALLOC_UNKNOWN;
-	enum jemalloc_in result = JEMALLOC_UNKNOWN;
+	struct nature nature = {JEMALLOC_UNKNOWN, false};
 	char interpreter[256] = "";
+	if (!cairn_file_read(&file, program, NULL))
+		return nature;
 	if (cairn_bytes_start_with(file.bytes, "#!")) {
-		struct cairn_bytes rest = cairn_bytes_skip(file.bytes, 2), line;
+		struct cairn_bytes rest = cairn_bytes_skip(file.bytes, 2), line = {"", 0};
 		cairn_text_line(&rest, &line, NULL);
 		line = cairn_text_trim(line);
 		snprintf(interpreter, sizeof interpreter, "%.*s", (int)line.length, line.data);
 		interpreter[strcspn(interpreter, " \t")] = 0;
-	} else if (cairn_bytes_start_with(file.bytes, ELFMAG)) {
-		/* jemalloc begins its messages with this, in every build of it. */
-		if (memmem(file.bytes.data, file.bytes.length, "<jemalloc>", 10))
-			result = JEMALLOC_INSIDE;
-		else
-			result = loads_jemalloc(program) ? JEMALLOC_LOADED : JEMALLOC_NONE;
 	}
+	struct cairn_elf *elf = cairn_elf_open_bytes(file.bytes, program, NULL);
+	if (elf)
+		nature = study_binary(elf, program);
+	cairn_elf_close(elf);
 	cairn_file_close(&file);
-	return interpreter[0] && strcmp(interpreter, program) != 0 ? find_jemalloc(interpreter) : result;
+	return interpreter[0] && strcmp(interpreter, program) != 0 ? study(interpreter) : nature;
 }
 
 /* The first of several places where FILE is; false when nowhere. */
@@ -154,7 +143,7 @@ static int log2_of(uint64_t value)
 	return value ? 63 - __builtin_clzll(value) : 0;
 }
 
-/* Puts ADDED behind what the variable NAME holds. */
+/* Puts ADDED behind what the variable NAME holds, or with FRONT before it. */
 static void extend(const char *name, const char *added, char separator, bool front)
 {
 	const char *old = getenv(name);
@@ -183,20 +172,21 @@ static void set_malloc_conf(const struct options *options, const char *prefix)
 
 static void set_preload(const char *program)
 {
-	char library[path_size], note[2 * path_size + 200];
-	enum jemalloc_in has = find_jemalloc(program);
-	if (has == JEMALLOC_NONE && find_library("libjemalloc.so.2", library)) {
+	char library[path_size];
+	struct nature nature = study(program);
+	if (nature.is_static) {
+		cairn_note("%s is a static program, into which nothing can be preloaded; link it with %s", program,
+		     nature.jemalloc == JEMALLOC_INSIDE ? "libcairn.a" : "jemalloc and libcairn.a");
+	} else if (nature.jemalloc == JEMALLOC_NONE && find_library("libjemalloc.so.2", library)) {
 		extend("LD_PRELOAD", library, ':', true);
-		snprintf(note, sizeof note, "%s has no jemalloc; it runs on %s", program, library);
-		cairn_say_note(note);
-	} else if (has == JEMALLOC_NONE) {
-		snprintf(note, sizeof note, "%s has no jemalloc and libjemalloc.so.2 is not installed, so there is nothing to profile", program);
-		cairn_say_note(note);
+		cairn_note("%s has no jemalloc; it runs on %s", program, library);
+	} else if (nature.jemalloc == JEMALLOC_NONE) {
+		cairn_note("%s has no jemalloc and libjemalloc.so.2 is not installed, so there is nothing to profile", program);
 	}
 	if (find_library("libcairn.so", library) || find_library("libcairn.so.1", library))
 		extend("LD_PRELOAD", library, ':', true);
 	else
-		cairn_say_note("libcairn.so is not beside the command, so the service has no endpoints");
+		cairn_note("libcairn.so is not beside the command, so the service has no endpoints");
 }
 
 static volatile sig_atomic_t child_pid; /* while it runs */
@@ -259,7 +249,7 @@ static void show_top(const char *path)
 static void report(const char *name, pid_t pid, int status, double seconds, const struct rusage *usage, const char *prefix, bool active,
 		   bool kept)
 {
-	char text[path_size + 300], peak[24], ending[64];
+	char peak[24], ending[64];
 	struct cairn_own_dumps dumps;
 	cairn_own_dumps_find(prefix, pid, &dumps);
 	cairn_text_human((double)usage->ru_maxrss * 1024, peak);
@@ -267,18 +257,15 @@ static void report(const char *name, pid_t pid, int status, double seconds, cons
 		snprintf(ending, sizeof ending, "was ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
 	else
 		snprintf(ending, sizeof ending, "ended with code %d", WEXITSTATUS(status));
-	snprintf(text, sizeof text, "%s (process %d) %s after %.1f s, at most %s resident", name, pid, ending, seconds, peak);
-	cairn_say_note(text);
-	if (dumps.count > 0 && kept) {
-		snprintf(text, sizeof text, "%zu dump%s, the last is %s", dumps.count, dumps.count == 1 ? "" : "s", dumps.last);
-		cairn_say_note(text);
-	}
+	cairn_note("%s (process %d) %s after %.1f s, at most %s resident", name, pid, ending, seconds, peak);
+	if (dumps.count > 0 && kept)
+		cairn_note("%zu dump%s, the last is %s", dumps.count, dumps.count == 1 ? "" : "s", dumps.last);
 	if (dumps.count > 0)
 		show_top(dumps.last);
 	else if (!active)
-		cairn_say_note("sampling was not on from the start, so no dump was written; --active turns it on");
+		cairn_note("sampling was not on from the start, so no dump was written; --active turns it on");
 	else
-		cairn_say_note("no dump was left: jemalloc writes its last one when a program ends by itself");
+		cairn_note("no dump was left: jemalloc writes its last one when a program ends by itself");
 }
 
 /* The folder dumps go to when no prefix was asked for; removed with all in it at the end. */
@@ -295,70 +282,93 @@ static void remove_folder(const char *folder)
 	rmdir(folder);
 }
 
-static int run(const void *values, int count, char **operands)
+/* What RisingWave's developers' tool means by its variable. */
+static void follow_risedev(struct options *options, const char *name)
 {
-	struct options options = *(const struct options *)values;
-	char program[path_size], folder[path_size] = "", prefix[path_size];
-	if (count == 0) {
-		cairn_say_error("a command is meant: cairn run [options] -- COMMAND...");
-		return CAIRN_EXIT_USAGE;
-	}
-	const char *slash = strrchr(operands[0], '/'), *name = slash ? slash + 1 : operands[0];
 	const char *risedev = getenv("RISEDEV_ENABLE_HEAP_PROFILE");
-	if (risedev && risedev[0]) {
-		options.active = true;
-		options.interval = options.interval ? options.interval : (uint64_t)4 << 30;
-		options.prefix = options.prefix ? options.prefix : name;
-	}
-	if (!find_program(operands[0], program)) {
-		struct cairn_error error;
-		bool there = strchr(operands[0], '/') && access(operands[0], F_OK) == 0;
-		cairn_fail(&error, there ? "%s: no program, or not one you may run" : "%s: no such program", operands[0]);
-		cairn_say_error(error.text);
-		return there ? exit_not_started : exit_not_found;
-	}
-	if (options.prefix) {
-		snprintf(prefix, sizeof prefix, "%s", options.prefix);
-		char *end = strrchr(prefix, '/');
-		struct stat status;
-		if (end && end > prefix) {
-			*end = 0;
-			if (stat(prefix, &status) != 0 || !S_ISDIR(status.st_mode)) {
-				struct cairn_error error;
-				cairn_fail(&error, "--prefix: there is no folder %.400s", prefix);
-				return cairn_say_error(error.text);
-			}
-			*end = '/';
-		}
-	} else {
+	if (!risedev || !risedev[0])
+		return;
+	options->active = true;
+	options->interval = options->interval ? options->interval : (uint64_t)4 << 30;
+	options->prefix = options->prefix ? options->prefix : name;
+}
+
+/* Where dumps go: what --prefix says, or a new FOLDER (empty otherwise) that ends with the run. */
+static bool choose_prefix(const struct options *options, const char *name, char *prefix, char *folder, struct cairn_error *error)
+{
+	folder[0] = '\0';
+	if (!options->prefix) {
 		const char *temporary = getenv("TMPDIR");
-		snprintf(folder, sizeof folder, "%s/cairn-run.XXXXXX", temporary && temporary[0] ? temporary : "/tmp");
+		snprintf(folder, path_size, "%s/cairn-run.XXXXXX", temporary && temporary[0] ? temporary : "/tmp");
 		if (!mkdtemp(folder))
-			return cairn_say_error("no folder for the dumps can be made; set TMPDIR or give --prefix");
-		snprintf(prefix, sizeof prefix, "%.4000s/%.64s", folder, name);
+			return cairn_fail(error, "no folder for the dumps can be made; set TMPDIR or give --prefix");
+		snprintf(prefix, path_size, "%.4000s/%.64s", folder, name);
+		return true;
 	}
-	set_malloc_conf(&options, prefix);
-	set_preload(program);
-	if (options.listen) {
-		char conf[300];
-		snprintf(conf, sizeof conf, "listen:%s", options.listen);
-		extend("CAIRN_CONF", conf, ',', false);
+	struct stat status;
+	snprintf(prefix, path_size, "%s", options->prefix);
+	char *slash = strrchr(prefix, '/');
+	if (slash && slash > prefix) {
+		*slash = '\0';
+		if (stat(prefix, &status) != 0 || !S_ISDIR(status.st_mode))
+			return cairn_fail(error, "--prefix: there is no folder %.400s", prefix);
+		*slash = '/';
 	}
+	return true;
+}
+
+static void listen_too(const char *address)
+{
+	char conf[300];
+	snprintf(conf, sizeof conf, "listen:%s", address);
+	extend("CAIRN_CONF", conf, ',', false);
+}
+
+/* Starts COMMAND as it was set up, and returns its exit code as a shell would. */
+static int run_command(const struct options *options, char **command, const char *name, const char *prefix, bool kept)
+{
 	struct timespec start, end;
 	struct rusage usage = {0};
 	pid_t pid;
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	/* execvp would look in PATH again and find the same; the name stays as it was typed. */
-	int status = run_and_wait(operands, &pid, &usage);
+	int status = run_and_wait(command, &pid, &usage);
 	clock_gettime(CLOCK_MONOTONIC, &end);
-	double seconds = (double)(end.tv_sec - start.tv_sec) + (double)(end.tv_nsec - start.tv_nsec) / 1e9;
-	if (status != -1 && !options.quiet)
-		report(name, pid, status, seconds, &usage, prefix, options.active, !folder[0]);
-	if (folder[0])
-		remove_folder(folder);
 	if (status == -1)
 		return cairn_say_error("no process can be started");
+	double seconds = (double)(end.tv_sec - start.tv_sec) + (double)(end.tv_nsec - start.tv_nsec) / 1e9;
+	if (!options->quiet)
+		report(name, pid, status, seconds, &usage, prefix, options->active, kept);
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static int run(const void *values, int count, char **operands)
+{
+	struct options options = *(const struct options *)values;
+	struct cairn_error error;
+	char program[path_size], folder[path_size], prefix[path_size];
+	if (count == 0) {
+		cairn_say_error("a command is meant: cairn run [options] -- COMMAND...");
+		return CAIRN_EXIT_USAGE;
+	}
+	const char *slash = strrchr(operands[0], '/'), *name = slash ? slash + 1 : operands[0];
+	follow_risedev(&options, name);
+	if (!find_program(operands[0], program)) {
+		bool there = strchr(operands[0], '/') && access(operands[0], F_OK) == 0;
+		cairn_fail(&error, there ? "%s: no program, or not one you may run" : "%s: no such program", operands[0]);
+		cairn_say_error(error.text);
+		return there ? exit_not_started : exit_not_found;
+	}
+	if (!choose_prefix(&options, name, prefix, folder, &error))
+		return cairn_say_error(error.text);
+	set_malloc_conf(&options, prefix);
+	set_preload(program);
+	if (options.listen)
+		listen_too(options.listen);
+	int code = run_command(&options, operands, name, prefix, !folder[0]);
+	if (folder[0])
+		remove_folder(folder);
+	return code;
 }
 
 const struct cairn_command cairn_command_run = {

@@ -8,7 +8,6 @@
 #include "cmd/files.h"
 #include "series/choose.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -30,28 +29,18 @@ static void read_dump(void *context, size_t item, unsigned worker)
 			      cairn_view_choose(profile, reading->view, &profile->default_value, &reading->errors[item]);
 }
 
-__attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
-{
-	char text[1024];
-	va_list arguments;
-	va_start(arguments, format);
-	vsnprintf(text, sizeof text, format, arguments);
-	va_end(arguments);
-	cairn_say_note(text);
-}
-
 static void note_choice(const struct cairn_choice *choice, const struct cairn_candidate *dumps)
 {
 	const struct cairn_candidate *service = &dumps[choice->service];
 	struct cairn_bytes name = service->prefix.length ? service->prefix : service->program;
 	if (choice->other_services)
-		note("dumps of several services; taking the %zu of %.*s and leaving %zu others out",
+		cairn_note("dumps of several services; taking the %zu of %.*s and leaving %zu others out",
 		     choice->count + choice->unknown + choice->other_processes, (int)name.length, name.data, choice->other_services);
 	if (choice->unknown)
-		note("leaving out %zu dump%s not say of which process; one that was cut short does not", choice->unknown,
+		cairn_note("leaving out %zu dump%s not say of which process; one that was cut short does not", choice->unknown,
 		     choice->unknown == 1 ? " that does" : "s that do");
 	if (choice->other_processes)
-		note("dumps of several processes that ran at the same time; taking those of process %llu and leaving %zu others out",
+		cairn_note("dumps of several processes that ran at the same time; taking those of process %llu and leaving %zu others out",
 		     (unsigned long long)service->origin.process_id, choice->other_processes);
 }
 
@@ -142,7 +131,7 @@ bool cairn_source_series(struct cairn_series *series, const struct cairn_source_
 	size_t duplicates;
 	cairn_series_finish(series, &duplicates);
 	if (duplicates)
-		note("%zu dumps were there twice and count once", duplicates);
+		cairn_note("%zu dumps were there twice and count once", duplicates);
 	free(reading.profiles);
 	free(reading.errors);
 	free(reading.good);

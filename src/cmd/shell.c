@@ -30,6 +30,7 @@ struct shell {
 	const char **candidates; /* for completion: commands, options and then names of functions */
 	size_t candidate_count, candidate_capacity, first_name;
 	unsigned pictures; /* written so far */
+	bool failed;       /* standard output took no more */
 };
 
 /* One line, taken apart. */
@@ -251,7 +252,7 @@ static const struct picture *find_picture(const char *word)
 }
 
 /* A terminal gets more than fits by a pager. */
-static void show(struct cairn_bytes text)
+static void show(struct shell *shell, struct cairn_bytes text)
 {
 	struct winsize size;
 	size_t lines = 0;
@@ -266,15 +267,15 @@ static void show(struct cairn_bytes text)
 				return;
 		}
 	}
-	fwrite(text.data, 1, text.length, stdout);
-	fflush(stdout);
+	fflush(stdout); /* what was said before comes before */
+	shell->failed |= cairn_say_output(NULL, text) != CAIRN_EXIT_DONE;
 }
 
-static void deliver(const struct line *line, struct cairn_bytes text)
+static void deliver(struct shell *shell, const struct line *line, struct cairn_bytes text)
 {
 	struct cairn_error error;
 	if (!line->file)
-		show(text);
+		show(shell, text);
 	else if (cairn_file_write(line->file, text, &error))
 		printf("wrote %s\n", line->file);
 	else
@@ -371,7 +372,7 @@ static void run_view(struct shell *shell, const struct cairn_command *command, s
 	else if (good && !show_as_jeprof(shell, command, setup, &out, &good, &error))
 		good = cairn_view_show(command, setup, shell->profile, &out, &error);
 	if (good)
-		deliver(line, cairn_buffer_bytes(&out));
+		deliver(shell, line, cairn_buffer_bytes(&out));
 	else
 		say(&error);
 	cairn_buffer_free(&out);
@@ -388,7 +389,7 @@ static void write_callgrind(struct shell *shell, struct line *line)
 		line->file = cairn_arena_format(&line->arena, "cairn.%d.%u.callgrind", (int)getpid(), shell->pictures++);
 	if (cairn_jeprof_make(&jeprof, shell->profile, &shell->setup.view, &error)) {
 		cairn_jeprof_callgrind(&jeprof, &out);
-		deliver(line, cairn_buffer_bytes(&out));
+		deliver(shell, line, cairn_buffer_bytes(&out));
 	} else {
 		say(&error);
 	}
@@ -426,7 +427,7 @@ static bool run_line(struct shell *shell, struct line *line)
 	else if (strcmp(word, "options") == 0)
 		show_options(shell, &out);
 	if (out.length) {
-		deliver(line, cairn_buffer_bytes(&out));
+		deliver(shell, line, cairn_buffer_bytes(&out));
 		cairn_buffer_free(&out);
 		return true;
 	}
@@ -510,7 +511,7 @@ int cairn_shell_run(const struct cairn_profile *profile, const struct cairn_view
 		fprintf(stderr, "Welcome to jeprof!  For help, type 'help'.\n");
 	cairn_line_open(&(struct cairn_line_options){.prompt = jeprof ? "(jeprof) " : "(cairn) ", .prompt_always = jeprof, .candidate = candidate, .context = &shell});
 	bool more = true;
-	for (char *text; more && (text = cairn_line_read());) {
+	for (char *text; more && !shell.failed && (text = cairn_line_read());) {
 		struct line line = {0};
 		struct cairn_error error;
 		if (split(text, &line, &error))
@@ -520,12 +521,12 @@ int cairn_shell_run(const struct cairn_profile *profile, const struct cairn_view
 		cairn_arena_free(&line.arena);
 		free(text);
 	}
-	if (more)
+	if (more && !shell.failed)
 		fputc('\n', stderr);
 	cairn_line_close();
 	free(shell.candidates);
 	cairn_arena_free(&shell.arena);
-	return CAIRN_EXIT_DONE;
+	return shell.failed ? CAIRN_EXIT_FAILED : CAIRN_EXIT_DONE;
 }
 
 static int run(const void *options, int operand_count, char **operands)

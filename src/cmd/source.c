@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "cmd/command.h"
 #include "cmd/files.h"
 #include "cmd/target.h"
@@ -150,10 +151,13 @@ static bool explain_empty(const struct cairn_profile *profile, struct cairn_erro
 static void show_progress(void *context, size_t done, size_t total, const char *what)
 {
 	(void)context;
+	struct cairn_buffer shown = cairn_buffer(60);
+	cairn_utf8_show(&shown, cairn_bytes_of(what));
 	if (done == total)
 		fprintf(stderr, "\r\033[K");
 	else
-		fprintf(stderr, "\r\033[Knaming addresses: %zu of %zu, %.60s", done, total, what);
+		fprintf(stderr, "\r\033[Knaming addresses: %zu of %zu, %.*s", done, total, (int)shown.length, shown.data);
+	cairn_buffer_free(&shown);
 }
 
 void cairn_source_name(struct cairn_profile *profile, const struct cairn_source_options *options)

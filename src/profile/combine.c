@@ -16,15 +16,6 @@ struct translation {
 	uint32_t *labels;    /* label sets; CAIRN_NONE until asked for */
 };
 
-static uint32_t *unknown(size_t count)
-{
-	uint32_t *table = malloc((count + 1) * sizeof *table);
-	if (!table)
-		cairn_out_of_memory(count * sizeof *table);
-	memset(table, 0xff, (count + 1) * sizeof *table);
-	return table;
-}
-
 static uint32_t string(struct cairn_combine *combine, const struct cairn_profile *part, struct translation *to, uint32_t id)
 {
 	if (to->strings[id] == CAIRN_NONE)
@@ -123,9 +114,7 @@ static uint32_t add_location(struct cairn_combine *combine, const struct cairn_p
 	struct cairn_location location = part->locations[id];
 	uint64_t offset = cairn_profile_file_offset(part, &location);
 	uint32_t module = CAIRN_NONE;
-	struct cairn_frame *frames = calloc(location.frame_count + 1, sizeof *frames);
-	if (!frames)
-		cairn_out_of_memory(location.frame_count * sizeof *frames);
+	struct cairn_frame *frames = cairn_array_new(location.frame_count, sizeof *frames);
 	for (uint32_t i = 0; i < location.frame_count; i++) {
 		frames[i] = part->frames[location.first_frame + i];
 		frames[i].function = add_function(combine, part, to, frames[i].function);
@@ -156,9 +145,7 @@ static uint32_t add_labels(struct cairn_combine *combine, const struct cairn_pro
 	if (id == 0 || to->labels[id] != CAIRN_NONE)
 		return id ? to->labels[id] : 0;
 	struct cairn_label_set set = part->label_sets[id];
-	struct cairn_label *labels = malloc((set.count + 1) * sizeof *labels);
-	if (!labels)
-		cairn_out_of_memory(set.count * sizeof *labels);
+	struct cairn_label *labels = cairn_array_new(set.count, sizeof *labels);
 	for (uint32_t i = 0; i < set.count; i++) {
 		labels[i] = part->labels[set.first + i];
 		labels[i].key = string(combine, part, to, labels[i].key);
@@ -290,12 +277,12 @@ bool cairn_combine_add(struct cairn_combine *combine, const struct cairn_profile
 {
 	struct cairn_profile *sum = combine->sum;
 	struct translation to = {
-		.strings = unknown(part->strings.count + 1),
-		.modules = unknown(part->module_count),
-		.mappings = unknown(part->mapping_count),
-		.functions = unknown(part->function_count),
-		.locations = unknown(part->location_count),
-		.labels = unknown(part->label_set_count),
+		.strings = cairn_array_none(part->strings.count + 1),
+		.modules = cairn_array_none(part->module_count),
+		.mappings = cairn_array_none(part->mapping_count),
+		.functions = cairn_array_none(part->function_count),
+		.locations = cairn_array_none(part->location_count),
+		.labels = cairn_array_none(part->label_set_count),
 	};
 	bool first = sum->value_count == 0;
 	if (first)

@@ -24,13 +24,6 @@ struct contention {
 	double period;
 };
 
-static struct cairn_bytes skip_blanks(struct cairn_bytes text)
-{
-	while (text.length > 0 && (text.data[0] == ' ' || text.data[0] == '\t'))
-		text = cairn_bytes_skip(text, 1);
-	return text;
-}
-
 /* "cycles/second = 2800000000": true for any line of that form. */
 static bool read_setting(struct contention *contention, struct cairn_bytes line)
 {
@@ -57,19 +50,12 @@ static bool read_stack(struct contention *contention, struct cairn_bytes line)
 	uint64_t cycles, count = 1;
 	if (!cairn_text_decimal(&line, &cycles))
 		return false;
-	line = skip_blanks(line);
+	cairn_text_skip_blanks(&line);
 	if (cairn_text_decimal(&line, &count))
-		line = skip_blanks(line);
-	if (!cairn_text_take(&line, "@"))
+		cairn_text_skip_blanks(&line);
+	size_t depth;
+	if (!cairn_text_take(&line, "@") || !cairn_stack_read(profile, line, &depth))
 		return false;
-	size_t depth = 0;
-	for (line = skip_blanks(line); line.length > 0; line = skip_blanks(line)) {
-		uint64_t pc;
-		if (!cairn_text_hex(&line, &pc))
-			return false;
-		uint32_t *room = cairn_profile_stack_room(profile, depth + 1);
-		room[depth++] = cairn_profile_add_location(profile, pc ? pc - 1 : 0, CAIRN_NONE, true);
-	}
 	double values[2] = {(double)count * contention->period, (double)cycles * contention->period};
 	cairn_profile_add_sample(profile, depth, 0, values);
 	return true;

@@ -13,6 +13,7 @@
 #include "profile/read.h"
 #include "profile/trailer.h"
 
+#include "base/array.h"
 #include "base/cursor.h"
 #include "base/text.h"
 
@@ -111,9 +112,7 @@ static uint32_t common_second(const struct cairn_profile *profile)
 {
 	uint32_t common = CAIRN_NONE;
 	size_t needed = profile->sample_count - profile->sample_count / 32;
-	size_t *counts = calloc(profile->location_count + 1, sizeof *counts);
-	if (!counts)
-		cairn_out_of_memory(profile->location_count * sizeof *counts);
+	size_t *counts = cairn_array_zero(profile->location_count, sizeof *counts);
 	for (size_t i = 0; i < profile->sample_count && common == CAIRN_NONE; i++) {
 		const struct cairn_sample *sample = &profile->samples[i];
 		if (sample->depth > 1 && ++counts[profile->stacks[sample->stack + 1]] >= needed)

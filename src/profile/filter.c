@@ -2,17 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "profile/filter.h"
 
+#include "base/array.h"
 #include "base/buffer.h"
 
 #include <stdlib.h>
-
-static bool *flags(size_t count)
-{
-	bool *result = calloc(count + 1, sizeof *result);
-	if (!result)
-		cairn_out_of_memory(count);
-	return result;
-}
 
 static bool set_has_thread(const struct cairn_profile *profile, const struct cairn_label_set *set, uint32_t thread)
 {
@@ -45,7 +38,8 @@ static bool no_such_thread(const struct cairn_profile *profile, const char *thre
 bool cairn_filter_thread(struct cairn_profile *profile, const char *thread, struct cairn_error *error)
 {
 	uint32_t wanted = cairn_strings_find(&profile->strings, cairn_bytes_of(thread));
-	bool *set_matches = flags(profile->label_set_count), *keep = flags(profile->sample_count), any = false;
+	bool *set_matches = cairn_array_zero(profile->label_set_count, sizeof *set_matches);
+	bool *keep = cairn_array_zero(profile->sample_count, sizeof *keep), any = false;
 	for (size_t i = 1; wanted != CAIRN_NONE && i < profile->label_set_count; i++)
 		set_matches[i] = set_has_thread(profile, &profile->label_sets[i], wanted);
 	for (size_t i = 0; i < profile->sample_count; i++)

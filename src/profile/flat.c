@@ -39,16 +39,10 @@ struct flat {
 	size_t bad_lines, first_bad_line;
 };
 
-static void skip_blanks(struct cairn_bytes *rest)
-{
-	while (rest->length > 0 && (rest->data[0] == ' ' || rest->data[0] == '\t'))
-		*rest = cairn_bytes_skip(*rest, 1);
-}
-
 static bool take_number(struct cairn_bytes *rest, int64_t *number)
 {
 	uint64_t magnitude;
-	skip_blanks(rest);
+	cairn_text_skip_blanks(rest);
 	bool negative = cairn_text_take(rest, "-");
 	if (!cairn_text_decimal(rest, &magnitude) || magnitude > INT64_MAX)
 		return false;
@@ -58,7 +52,7 @@ static bool take_number(struct cairn_bytes *rest, int64_t *number)
 
 static bool take_mark(struct cairn_bytes *rest, const char *mark)
 {
-	skip_blanks(rest);
+	cairn_text_skip_blanks(rest);
 	return cairn_text_take(rest, mark);
 }
 
@@ -74,11 +68,6 @@ static bool differs(const struct counts *live, const struct counts *total)
 	return (total->objects != 0 && total->objects != live->objects) || (total->bytes != 0 && total->bytes != live->bytes);
 }
 
-static bool holds(struct cairn_bytes text, const char *part)
-{
-	return memmem(text.data, text.length, part, strlen(part)) != NULL;
-}
-
 static void choose_method(struct flat *flat, struct cairn_bytes type, double period, bool pairs_equal)
 {
 	struct cairn_profile *profile = flat->profile;
@@ -87,12 +76,12 @@ static void choose_method(struct flat *flat, struct cairn_bytes type, double per
 	if (type.length == 0) {
 		flat->method = pairs_equal ? CAIRN_UNSAMPLE_RATIO : CAIRN_UNSAMPLE_NONE;
 		period = default_period;
-	} else if (!holds(type, "heap")) {
+	} else if (!cairn_bytes_contain(type, "heap")) {
 		flat->method = CAIRN_UNSAMPLE_NONE;
 		profile->kind = CAIRN_PROFILE_GROWTH;
 	} else if (cairn_bytes_equal(type, cairn_bytes_of("heapprofile"))) {
 		flat->method = CAIRN_UNSAMPLE_NONE;
-	} else if (holds(type, "_v2")) {
+	} else if (cairn_bytes_contain(type, "_v2")) {
 		flat->method = CAIRN_UNSAMPLE_POISSON;
 	} else {
 		flat->method = cairn_bytes_equal(type, cairn_bytes_of("heap")) ? CAIRN_UNSAMPLE_POISSON : CAIRN_UNSAMPLE_RATIO;
@@ -118,7 +107,7 @@ static bool read_header(struct flat *flat, struct cairn_bytes line)
 	struct cairn_bytes type = {line.data, 0};
 	uint64_t period = 0;
 	if (take_mark(&line, "@")) {
-		skip_blanks(&line);
+		cairn_text_skip_blanks(&line);
 		type.data = line.data;
 		while (type.length < line.length && !strchr("/ \t", line.data[type.length]))
 			type.length++;
@@ -171,14 +160,9 @@ static bool read_stack(struct flat *flat, struct cairn_bytes line)
 	struct counts live, total;
 	if (!take_counts(&line, &live, &total) || !take_mark(&line, "@"))
 		return false;
-	size_t depth = 0;
-	for (skip_blanks(&line); line.length > 0; skip_blanks(&line)) {
-		uint64_t pc;
-		if (!cairn_text_hex(&line, &pc))
-			return false;
-		uint32_t *room = cairn_profile_stack_room(flat->profile, depth + 1);
-		room[depth++] = cairn_profile_add_location(flat->profile, pc ? pc - 1 : 0, CAIRN_NONE, true);
-	}
+	size_t depth;
+	if (!cairn_stack_read(flat->profile, line, &depth))
+		return false;
 	add_sample(flat, live, total, depth);
 	return true;
 }

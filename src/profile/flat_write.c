@@ -124,9 +124,7 @@ static void write_symbols(const struct writer *writer)
 {
 	const struct cairn_profile *profile = writer->profile;
 	enum { as_leaf = 1, as_caller = 2 };
-	unsigned char *used = calloc(profile->location_count + 1, 1);
-	if (!used)
-		cairn_out_of_memory(profile->location_count);
+	unsigned char *used = cairn_array_zero(profile->location_count, 1);
 	for (size_t i = 0; i < profile->sample_count; i++)
 		for (uint32_t d = 0; d < profile->samples[i].depth; d++)
 			used[profile->stacks[profile->samples[i].stack + d]] |= d ? as_caller : as_leaf;

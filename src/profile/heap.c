@@ -40,6 +40,8 @@ struct parser {
 	const char *end;
 	size_t line_number;
 	struct cairn_map locations; /* dump address -> location */
+	struct cairn_map names;     /* thread -> string, from the header */
+	bool past_header;           /* an @ line was met */
 	double header_bytes; /* the header's own total, un-sampled */
 	size_t depth;        /* of the stack being read */
 	bool in_stack;       /* an @ line was read and stands at the end of `stacks` */
@@ -118,9 +120,11 @@ static void read_header_counts(struct parser *in, const struct counts *counts)
 		return;
 	}
 	struct cairn_profile *profile = in->profile;
-	profile->threads = cairn_array_reserve(profile->threads, &profile->thread_capacity, profile->thread_count + 1, sizeof *profile->threads);
-	profile->threads[profile->thread_count++] =
-		(struct cairn_thread){counts->thread, cairn_strings_add(&profile->strings, counts->name)};
+	uint32_t name = cairn_strings_add(&profile->strings, counts->name), *known = cairn_map_at(&in->names, counts->thread);
+	if (name && *known == CAIRN_NONE)
+		*known = name;
+	cairn_array_room(profile->threads, profile->thread_count, profile->thread_capacity);
+	profile->threads[profile->thread_count++] = (struct cairn_thread){counts->thread, name};
 }
 
 static uint32_t thread_labels(struct parser *in, uint64_t uid)
@@ -128,13 +132,10 @@ static uint32_t thread_labels(struct parser *in, uint64_t uid)
 	char number[24];
 	snprintf(number, sizeof number, "%llu", (unsigned long long)uid);
 	struct cairn_profile *profile = in->profile;
-	struct cairn_label labels[2] = {{.key = in->thread_id_key, .text = cairn_profile_text(profile, number)}};
-	for (size_t i = 0; i < profile->thread_count; i++)
-		if (profile->threads[i].uid == uid && profile->threads[i].name) {
-			labels[1] = (struct cairn_label){.key = in->thread_key, .text = profile->threads[i].name};
-			return cairn_profile_add_labels(profile, labels, 2);
-		}
-	return cairn_profile_add_labels(profile, labels, 1);
+	uint32_t name = cairn_map_get(&in->names, uid);
+	struct cairn_label labels[2] = {{.key = in->thread_id_key, .text = cairn_profile_text(profile, number)},
+					{.key = in->thread_key, .text = name}};
+	return cairn_profile_add_labels(profile, labels, name == CAIRN_NONE ? 1 : 2);
 }
 
 /* The stack stands at the end of `stacks`; a second sample of the same stack gets a copy of it. */
@@ -160,8 +161,10 @@ static void read_counts(struct parser *in)
 		in->at = start;
 		if (!in->bad_lines++)
 			in->first_bad_line = in->line_number;
-	} else if (!in->in_stack) {
+	} else if (!in->past_header) {
 		read_header_counts(in, &counts);
+	} else if (!in->in_stack) {
+		return; /* of a stack that could not be read */
 	} else if (counts.is_all != in->reader->options.split_threads) {
 		add_sample(in, &counts);
 	} else if (counts.is_all) {
@@ -237,6 +240,7 @@ static struct cairn_bytes read_lines(struct parser *in, struct cairn_bytes rest,
 			read_counts(in);
 		} else if (*in->at == '@' && complete) {
 			end_stack(in);
+			in->past_header = true;
 			in->in_stack = read_stack(in);
 			if (!in->in_stack && !in->bad_lines++)
 				in->first_bad_line = in->line_number;
@@ -298,6 +302,7 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 	bool cut = false;
 	struct cairn_bytes maps = read_lines(&in, text, &cut);
 	cairn_map_free(&in.locations);
+	cairn_map_free(&in.names);
 	cairn_maps_read(profile, maps);
 	cairn_maps_attach(profile);
 	struct cairn_trailer trailer;

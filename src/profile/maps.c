@@ -2,10 +2,11 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "profile/maps.h"
 
+#include "base/array.h"
 #include "base/buffer.h"
-#include "base/error.h"
 #include "base/text.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 /* One line of a map. OFFSET is where in the file the range starts; PATH is empty for memory without a file. */
@@ -18,14 +19,6 @@ struct range {
 	bool deleted;
 };
 
-static bool take_space(struct cairn_bytes *rest)
-{
-	size_t before = rest->length;
-	while (rest->length > 0 && (rest->data[0] == ' ' || rest->data[0] == '\t'))
-		*rest = cairn_bytes_skip(*rest, 1);
-	return rest->length < before;
-}
-
 static struct cairn_bytes take_word(struct cairn_bytes *rest)
 {
 	size_t length = 0;
@@ -33,7 +26,7 @@ static struct cairn_bytes take_word(struct cairn_bytes *rest)
 		length++;
 	struct cairn_bytes word = {rest->data, length};
 	*rest = cairn_bytes_skip(*rest, length);
-	take_space(rest);
+	cairn_text_skip_blanks(rest);
 	return word;
 }
 
@@ -44,15 +37,19 @@ static bool is_anonymous(struct cairn_bytes path)
 	       cairn_bytes_start_with(path, "[anon");
 }
 
+bool cairn_maps_take_deleted(struct cairn_bytes *path)
+{
+	static const char mark[] = " (deleted)";
+	bool deleted = path->length > sizeof mark - 1 && cairn_bytes_end_with(*path, mark);
+	if (deleted)
+		path->length -= sizeof mark - 1;
+	return deleted;
+}
+
 static void set_path(struct range *range, struct cairn_bytes path)
 {
-	static const char suffix[] = " (deleted)";
-	size_t length = sizeof suffix - 1;
 	path = cairn_text_trim(path);
-	if (path.length > length && memcmp(path.data + path.length - length, suffix, length) == 0) {
-		path.length -= length;
-		range->deleted = true;
-	}
+	range->deleted = cairn_maps_take_deleted(&path);
 	range->path = is_anonymous(path) ? (struct cairn_bytes){"", 0} : path;
 }
 
@@ -87,8 +84,9 @@ static bool parse_line(struct cairn_bytes line, struct range *range)
 		set_path(range, line);
 		return range->path.length > 0;
 	}
-	if (!take_space(&line))
+	if (line.length == 0 || (line.data[0] != ' ' && line.data[0] != '\t'))
 		return false;
+	cairn_text_skip_blanks(&line);
 	struct cairn_bytes access = take_word(&line), offset = take_word(&line);
 	if (access.length < 3 || !cairn_text_hex(&offset, &range->offset))
 		return false;
@@ -99,7 +97,7 @@ static bool parse_line(struct cairn_bytes line, struct range *range)
 	return true;
 }
 
-/* "build=/home/me" lets the paths of later lines begin with $build. */
+/* "build=/home/me" lets the paths of later lines begin with $build. One longer than any path is none: each use of it would cost its length. */
 struct definition {
 	struct cairn_bytes name, value;
 };
@@ -108,7 +106,7 @@ static void note_definition(struct definition *definition, struct cairn_bytes li
 {
 	line = cairn_text_trim(line);
 	const char *equals = line.length ? memchr(line.data, '=', line.length) : NULL;
-	if (equals && equals > line.data) {
+	if (equals && equals > line.data && line.length < PATH_MAX) {
 		definition->name = (struct cairn_bytes){line.data, (size_t)(equals - line.data)};
 		definition->value = cairn_bytes_skip(line, definition->name.length + 1);
 	}
@@ -133,9 +131,7 @@ static uint32_t add_path(struct cairn_profile *profile, struct cairn_bytes path)
 {
 	if (!path.length || !memmem(path.data, path.length, "\\012", 4))
 		return cairn_strings_add(&profile->strings, path);
-	char *plain = malloc(path.length);
-	if (!plain)
-		cairn_out_of_memory(path.length);
+	char *plain = cairn_array_new(path.length, 1);
 	size_t length = 0;
 	for (size_t i = 0; i < path.length; i++) {
 		bool newline = path.length - i >= 4 && memcmp(path.data + i, "\\012", 4) == 0;
@@ -171,7 +167,7 @@ static void adopt(struct range *lost, const struct range *before, const struct r
 static void note_process(struct cairn_profile *profile, const struct range *range)
 {
 	if (!profile->process && range->executable && range->path.length > 0 && range->path.data[0] == '/' &&
-	    !memmem(range->path.data, range->path.length, ".so", 3))
+	    !cairn_bytes_contain(range->path, ".so"))
 		profile->process = add_path(profile, range->path);
 }
 
@@ -219,9 +215,7 @@ void cairn_maps_attach(struct cairn_profile *profile)
 	size_t count = profile->mapping_count;
 	if (count == 0)
 		return;
-	struct entry *entries = malloc(count * sizeof *entries);
-	if (!entries)
-		cairn_out_of_memory(count * sizeof *entries);
+	struct entry *entries = cairn_array_new(count, sizeof *entries);
 	for (size_t i = 0; i < count; i++)
 		entries[i] = (struct entry){profile->mappings[i].start, (uint32_t)i};
 	qsort(entries, count, sizeof *entries, compare_entries);

@@ -6,6 +6,7 @@
  *
  * Addresses are as in the file: its writer has already taken one off return addresses.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "profile/maps.h"
 #include "profile/pprof_fields.h"
 #include "profile/read.h"
 
@@ -110,10 +111,7 @@ static void read_numbers(struct cairn_bytes message, uint64_t *values, size_t co
 static void ids_start(struct ids *ids, size_t count)
 {
 	ids->dense_count = count + 1;
-	ids->dense = malloc(ids->dense_count * sizeof *ids->dense);
-	if (!ids->dense)
-		cairn_out_of_memory(ids->dense_count * sizeof *ids->dense);
-	memset(ids->dense, 0xff, ids->dense_count * sizeof *ids->dense);
+	ids->dense = cairn_array_none(ids->dense_count);
 }
 
 static uint32_t ids_get(const struct ids *ids, uint64_t id)
@@ -201,15 +199,11 @@ static void read_period_type(struct pprof *pprof, struct cairn_bytes message)
 
 static void read_mapping(struct pprof *pprof, struct cairn_bytes message)
 {
-	static const char deleted_mark[] = " (deleted)";
-	const size_t mark_length = sizeof deleted_mark - 1;
 	struct cairn_profile *profile = pprof->profile;
 	uint64_t values[PPROF_MAPPING_HAS_INLINE_FRAMES + 1] = {0};
 	read_numbers(message, values, PPROF_MAPPING_HAS_INLINE_FRAMES + 1);
 	struct cairn_bytes path = cairn_strings_bytes(&profile->strings, text_at(pprof, values[PPROF_MAPPING_FILE]));
-	bool deleted = path.length > mark_length && memcmp(path.data + path.length - mark_length, deleted_mark, mark_length) == 0;
-	if (deleted)
-		path.length -= mark_length;
+	bool deleted = cairn_maps_take_deleted(&path);
 	uint32_t module = cairn_profile_add_module(profile, cairn_strings_add(&profile->strings, path),
 						   text_at(pprof, values[PPROF_MAPPING_BUILD_ID]));
 	profile->modules[module].deleted |= deleted;

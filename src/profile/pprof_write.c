@@ -63,25 +63,19 @@ static char *put_varint(char *at, uint64_t value)
 	return at;
 }
 
-static void add_varint(struct cairn_buffer *to, uint64_t value)
-{
-	char *room = cairn_buffer_room(to, varint_most);
-	to->length += (size_t)(put_varint(room, value) - room);
-}
-
 /* A field that is 0 is left out: so the reader takes it to be. */
 static void add_number(struct cairn_buffer *to, unsigned field, uint64_t value)
 {
 	if (value == 0)
 		return;
-	add_varint(to, field << 3 | CAIRN_WIRE_VARINT);
-	add_varint(to, value);
+	cairn_buffer_uleb(to, field << 3 | CAIRN_WIRE_VARINT);
+	cairn_buffer_uleb(to, value);
 }
 
 static void add_bytes(struct cairn_buffer *to, unsigned field, struct cairn_bytes bytes)
 {
-	add_varint(to, field << 3 | CAIRN_WIRE_BYTES);
-	add_varint(to, bytes.length);
+	cairn_buffer_uleb(to, field << 3 | CAIRN_WIRE_BYTES);
+	cairn_buffer_uleb(to, bytes.length);
 	cairn_buffer_append(to, bytes.data, bytes.length);
 }
 
@@ -295,7 +289,7 @@ static void look_at_names(struct writer *writer)
 
 static bool may_be_program(struct cairn_bytes path)
 {
-	return path.length > 0 && path.data[0] != '[' && !memmem(path.data, path.length, ".so", 3) &&
+	return path.length > 0 && path.data[0] != '[' && !cairn_bytes_contain(path, ".so") &&
 	       !cairn_bytes_start_with(path, "//anon") && !cairn_bytes_start_with(path, "/anon_hugepage") &&
 	       !cairn_bytes_start_with(path, "/memfd:");
 }
@@ -422,8 +416,8 @@ static void write_head(struct writer *writer)
 		write_value_type(writer, PPROF_PERIOD_TYPE, profile->period_type);
 	add_number(to, PPROF_PERIOD, fabs(profile->period) < 0x1p63 ? (uint64_t)llround(profile->period) : 0);
 	for (size_t i = 0; i < profile->comment_count; i++) {
-		add_varint(to, PPROF_COMMENT << 3 | CAIRN_WIRE_VARINT);
-		add_varint(to, string_number(writer, profile->comments[i]));
+		cairn_buffer_uleb(to, PPROF_COMMENT << 3 | CAIRN_WIRE_VARINT);
+		cairn_buffer_uleb(to, string_number(writer, profile->comments[i]));
 	}
 	if (profile->value_count)
 		add_number(to, PPROF_DEFAULT_SAMPLE_TYPE,
@@ -488,9 +482,7 @@ static int by_weight(const void *a, const void *b)
 
 static struct ranked *rank(const struct cairn_profile *profile)
 {
-	struct ranked *ranked = NULL;
-	size_t capacity = 0;
-	ranked = cairn_array_reserve(ranked, &capacity, profile->sample_count + 1, sizeof *ranked);
+	struct ranked *ranked = cairn_array_new(profile->sample_count, sizeof *ranked);
 	for (size_t i = 0; i < profile->sample_count; i++)
 		ranked[i] = (struct ranked){fabs(cairn_profile_values(profile, i)[profile->default_value]), i};
 	qsort(ranked, profile->sample_count, sizeof *ranked, by_weight);
@@ -502,9 +494,7 @@ static bool write_largest(const struct cairn_profile *profile, const struct cair
 			  struct cairn_buffer *encoded)
 {
 	struct ranked *ranked = rank(profile);
-	bool *keep = calloc(profile->sample_count + 1, sizeof *keep);
-	if (!keep)
-		cairn_out_of_memory(profile->sample_count);
+	bool *keep = cairn_array_new(profile->sample_count, sizeof *keep);
 	bool fits;
 	for (;;) {
 		memset(keep, 0, profile->sample_count);

@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* More sentences than a person reads; a dump may bring as many of its own as it likes. */
+enum { warnings_most = 100 };
+
 void cairn_profile_init(struct cairn_profile *profile)
 {
 	*profile = (struct cairn_profile){.format = ""};
@@ -48,6 +51,8 @@ void cairn_profile_warn(struct cairn_profile *profile, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(text, sizeof text, format, arguments);
 	va_end(arguments);
+	if (profile->warning_count == warnings_most)
+		return;
 	uint32_t id = cairn_profile_text(profile, text);
 	for (size_t i = 0; i < profile->warning_count; i++)
 		if (profile->warnings[i] == id)
@@ -207,7 +212,9 @@ void cairn_profile_subtract(struct cairn_profile *profile, size_t sample, uint32
 
 void cairn_profile_set_sampled(struct cairn_profile *profile, size_t sample, double count)
 {
+	size_t before = profile->sampled_capacity;
 	profile->sampled = cairn_array_reserve(profile->sampled, &profile->sampled_capacity, sample + 1, sizeof *profile->sampled);
+	memset(profile->sampled + before, 0, (profile->sampled_capacity - before) * sizeof *profile->sampled);
 	profile->sampled[sample] = count;
 }
 

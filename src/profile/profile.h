@@ -165,7 +165,7 @@ struct cairn_profile {
 void cairn_profile_init(struct cairn_profile *profile);
 void cairn_profile_free(struct cairn_profile *profile);
 
-/* Remembers a sentence for the person who asked. The same sentence is kept once. */
+/* Remembers a sentence for the person who asked. The same sentence is kept once, and no more than a hundred. */
 void cairn_profile_warn(struct cairn_profile *profile, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Building. Each returns an index; equal arguments give equal indices where that is said. */
@@ -194,7 +194,7 @@ uint32_t *cairn_profile_stack_room(struct cairn_profile *profile, size_t depth);
 /* Adds a sample whose stack is the last DEPTH locations put in the room above. VALUES has value_count entries.
  * Returns the sample's index. False values are kept: an all-zero sample is a sample. */
 size_t cairn_profile_add_sample(struct cairn_profile *profile, size_t depth, uint32_t labels, const double *values);
-/* Says how many samples the sample just added rests on. A reader calls it for every sample or for none. */
+/* Says how many samples the sample just added rests on; those it was never said of rest on none. */
 void cairn_profile_set_sampled(struct cairn_profile *profile, size_t sample, double count);
 
 /* Takes AMOUNT from VALUE of SAMPLE, and remembers it as that sample's base. */

@@ -127,6 +127,19 @@ enum cairn_format cairn_profile_sniff(struct cairn_bytes text)
 	return is_binary(text) && looks_like_pprof(text) ? CAIRN_FORMAT_PPROF : CAIRN_FORMAT_UNKNOWN;
 }
 
+bool cairn_stack_read(struct cairn_profile *profile, struct cairn_bytes text, size_t *depth)
+{
+	*depth = 0;
+	for (cairn_text_skip_blanks(&text); text.length > 0; cairn_text_skip_blanks(&text)) {
+		uint64_t pc;
+		if (!cairn_text_hex(&text, &pc))
+			return false;
+		uint32_t *room = cairn_profile_stack_room(profile, *depth + 1);
+		room[(*depth)++] = cairn_profile_add_location(profile, pc ? pc - 1 : 0, CAIRN_NONE, true);
+	}
+	return true;
+}
+
 bool cairn_profile_read_plain(struct cairn_reader *reader, struct cairn_bytes input, struct cairn_error *error)
 {
 	enum { deepest = 4 }; /* "--- symbol" holds "--- heap" holds "heap profile:" */

@@ -61,7 +61,7 @@ static void write_names(const struct cairn_paths *paths, const struct cairn_path
 void cairn_collapsed_text(struct cairn_view *view, enum cairn_collapsed_columns columns, struct cairn_buffer *out)
 {
 	struct cairn_paths paths = {0};
-	struct sum *sums = cairn_array_reserve(NULL, &(size_t){0}, view->sample_count + 1, sizeof *sums);
+	struct sum *sums = cairn_array_new(view->sample_count + 1, sizeof *sums);
 	for (size_t i = 0; i < view->sample_count; i++) {
 		size_t depth, known = paths.count;
 		const uint32_t *stack = cairn_view_stack(view, i, &depth);

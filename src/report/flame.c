@@ -57,7 +57,7 @@ void cairn_flame_make(struct cairn_flame *flame, const struct cairn_tree *tree, 
 	if (options->total > flame->total)
 		flame->total = options->total;
 	double least = options->least_part * (double)flame->total;
-	struct place *places = cairn_array_reserve(NULL, &(size_t){0}, tree->count, sizeof *places);
+	struct place *places = cairn_array_new(tree->count, sizeof *places);
 	for (size_t n = 0; n < tree->count; n++)
 		places[n] = (struct place){n ? -1 : 0, 0};
 	for (uint32_t n = 0; n < tree->count; n++) {

@@ -45,9 +45,7 @@ static void set_pair(struct cairn_flame_attribute *attribute, struct cairn_bytes
 
 struct cairn_flame_attributes *cairn_flame_attributes_read(struct cairn_bytes text, struct cairn_error *error)
 {
-	struct cairn_flame_attributes *attributes = calloc(1, sizeof *attributes);
-	if (!attributes)
-		cairn_out_of_memory(sizeof *attributes);
+	struct cairn_flame_attributes *attributes = cairn_array_zero(1, sizeof *attributes);
 	struct cairn_bytes line;
 	for (size_t number = 1; cairn_text_line(&text, &line, NULL); number++) {
 		size_t before = attributes->names.count;

@@ -3,7 +3,6 @@
 #include "report/flame_svg.h"
 
 #include "base/text.h"
-#include "base/utf8.h"
 #include "base/xml.h"
 
 #include <math.h>
@@ -425,7 +424,7 @@ static double largest_change(const struct cairn_flame *flame)
 	return largest;
 }
 
-bool cairn_flame_svg_write(const struct cairn_flame *flame, const struct cairn_flame_svg_options *options, struct cairn_buffer *out,
+static bool write_picture(const struct cairn_flame *flame, const struct cairn_flame_svg_options *options, struct cairn_buffer *out,
 			   struct cairn_error *error)
 {
 	struct background background;
@@ -463,7 +462,7 @@ bool cairn_flame_svg_view(struct cairn_view *view, const struct cairn_tree_optio
 	struct cairn_flame flame;
 	cairn_tree_make(&tree, view, &growing);
 	cairn_flame_make(&flame, &tree, &(struct cairn_flame_options){options->total, growing.least_part});
-	bool good = flame.total > 0 ? cairn_flame_svg_write(&flame, options, out, error) : cairn_fail(error, "nothing to draw: all values are 0");
+	bool good = flame.total > 0 ? write_picture(&flame, options, out, error) : cairn_fail(error, "nothing to draw: all values are 0");
 	cairn_flame_free(&flame);
 	cairn_tree_free(&tree);
 	return good;
@@ -478,57 +477,4 @@ void cairn_flame_svg_message(const char *message, const struct cairn_flame_svg_o
 	cairn_buffer_text(out, " text-anchor=\"middle\">");
 	add_text(out, message);
 	cairn_buffer_text(out, "</text>\n</svg>\n");
-}
-
-/* Labels. */
-
-static size_t letter_length(struct cairn_bytes text)
-{
-	size_t length = cairn_utf8_length(text);
-	return length ? length : 1;
-}
-
-static size_t count_letters(struct cairn_bytes text, size_t enough)
-{
-	size_t count = 0;
-	for (; text.length > 0 && count <= enough; count++)
-		text = cairn_bytes_skip(text, letter_length(text));
-	return count;
-}
-
-static struct cairn_bytes first_letters(struct cairn_bytes text, size_t count)
-{
-	struct cairn_bytes rest = text;
-	for (; rest.length > 0 && count > 0; count--)
-		rest = cairn_bytes_skip(rest, letter_length(rest));
-	return (struct cairn_bytes){text.data, text.length - rest.length};
-}
-
-void cairn_flame_label(struct cairn_bytes name, size_t count, struct cairn_buffer *out)
-{
-	if (count_letters(name, count) <= count) {
-		cairn_buffer_append(out, name.data, name.length);
-		return;
-	}
-	if (count < 6)
-		return;
-	/* The name a function has itself is after the last "::" that is not inside brackets. */
-	struct cairn_bytes own = name;
-	int nesting = 0;
-	for (size_t i = 0; i < name.length; i++) {
-		char c = name.data[i];
-		nesting += c == '<' || c == '(' || c == '[' || c == '{';
-		nesting -= c == '>' || c == ')' || c == ']' || c == '}';
-		if (nesting != 0 || c != ':' || i + 1 >= name.length || name.data[i + 1] != ':')
-			continue;
-		own = cairn_bytes_skip(name, i + 2);
-		if (count_letters(own, count) + 2 <= count) {
-			cairn_buffer_text(out, "..");
-			cairn_buffer_append(out, own.data, own.length);
-			return;
-		}
-	}
-	own = first_letters(own, count - 2);
-	cairn_buffer_append(out, own.data, own.length);
-	cairn_buffer_text(out, "..");
 }

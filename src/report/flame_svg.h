@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "report/flame.h"
 #include "report/flame_attributes.h"
+#include "report/flame_label.h"
 #include "report/palette.h"
 
 struct cairn_flame_svg_options {
@@ -39,20 +40,12 @@ struct cairn_flame_svg_options {
 /* The options as `cairn flame` has them when nothing is asked for. */
 struct cairn_flame_svg_options cairn_flame_svg_defaults(void);
 
-/* Draws a layout. Fails, with a sentence, for a background that is none. */
-bool cairn_flame_svg_write(const struct cairn_flame *flame, const struct cairn_flame_svg_options *options, struct cairn_buffer *out,
-			   struct cairn_error *error);
-
 /* From a view to its picture: tree, layout, drawing. TREE says how the tree is made, but for what is too narrow to be drawn.
- * Fails also where there is nothing to draw. */
+ * Fails, with a sentence, for a background that is none, and where there is nothing to draw. */
 bool cairn_flame_svg_view(struct cairn_view *view, const struct cairn_tree_options *tree, const struct cairn_flame_svg_options *options,
 			  struct cairn_buffer *out, struct cairn_error *error);
 
 /* A picture that only says MESSAGE, for those who wait for a picture. */
 void cairn_flame_svg_message(const char *message, const struct cairn_flame_svg_options *options, struct cairn_buffer *out);
-
-/* What fits of NAME in COUNT letters: all of it, its last parts after "..", its beginning, or nothing where that would be too
- * little to read. Appended to OUT as it is. */
-void cairn_flame_label(struct cairn_bytes name, size_t count, struct cairn_buffer *out);
 
 #endif

@@ -164,9 +164,7 @@ void cairn_graph_make_around(struct cairn_graph *graph, struct cairn_view *view,
 	make_nodes(graph, view, shape);
 	bool *wanted = match_nodes(graph, view, pattern);
 	struct build build = {.graph = graph, .view = view, .wanted = wanted, .direct = shape->direct};
-	build.node_of = cairn_array_zero(view->entry_count, sizeof *build.node_of);
-	for (size_t e = 0; e < view->entry_count; e++)
-		build.node_of[e] = CAIRN_NONE;
+	build.node_of = cairn_array_none(view->entry_count);
 	for (uint32_t n = 0; n < graph->count; n++)
 		build.node_of[graph->nodes[n].entry] = n;
 	for (size_t i = 0; i < view->sample_count; i++)

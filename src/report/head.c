@@ -3,6 +3,7 @@
 #include "report/head.h"
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "report/number.h"
 
 #include <math.h>
@@ -98,7 +99,7 @@ void cairn_head_text(struct cairn_view *view, const struct cairn_shape *shape, s
 {
 	const struct cairn_profile *profile = view->profile;
 	char text[32];
-	cairn_buffer_text(out, profile->process ? cairn_profile_string(profile, profile->process) : "unknown process");
+	cairn_utf8_show(out, profile->process ? cairn_strings_bytes(&profile->strings, profile->process) : cairn_bytes_of("unknown process"));
 	if (profile->process_id)
 		cairn_buffer_format(out, ", process %llu", (unsigned long long)profile->process_id);
 	cairn_buffer_format(out, ", %s", profile->format);
@@ -106,7 +107,9 @@ void cairn_head_text(struct cairn_view *view, const struct cairn_shape *shape, s
 		cairn_buffer_format(out, ", one sample per %s%s", cairn_text_human(profile->period, text), profile->mixed_periods ? " (several periods)" : "");
 	if (sample_count(view) > 0)
 		cairn_buffer_format(out, ", about %.0f samples", sample_count(view));
-	cairn_buffer_format(out, "\n%s: %s in all", cairn_head_type(view), cairn_head_number(view, shape, view->total, text));
+	cairn_buffer_byte(out, '\n');
+	cairn_utf8_show(out, cairn_bytes_of(cairn_head_type(view)));
+	cairn_buffer_format(out, ": %s in all", cairn_head_number(view, shape, view->total, text));
 	if (view->shown != view->total)
 		cairn_buffer_format(out, ", %s (%.1f%%) of it shown", cairn_head_number(view, shape, view->shown, text),
 				    cairn_number_percent(view->shown, view->whole));

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/jeprof.h"
 
+#include "base/array.h"
 #include "base/pattern.h"
 
 #include <math.h>
@@ -56,9 +57,7 @@ static bool *match_all(const struct cairn_jeprof *jeprof, const char *option, co
 		cairn_fail_within(error, "--%s: ", option);
 		return NULL;
 	}
-	bool *found = calloc(count + 1, sizeof *found);
-	if (!found)
-		cairn_out_of_memory(count);
+	bool *found = cairn_array_zero(count, sizeof *found);
 	struct cairn_buffer scratch = cairn_buffer(SIZE_MAX);
 	for (size_t i = 0; i < count; i++)
 		found[i] = matches(jeprof, pattern, i, &scratch);

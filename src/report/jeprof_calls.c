@@ -82,9 +82,7 @@ static void add_stacks(struct graph *graph, struct cairn_jeprof *jeprof)
 {
 	struct cairn_view *view = &jeprof->view;
 	const struct cairn_profile *profile = view->profile;
-	uint32_t *places = malloc((profile->location_count + 1) * sizeof *places);
-	if (!places)
-		cairn_out_of_memory(profile->location_count);
+	uint32_t *places = cairn_array_new(profile->location_count, sizeof *places);
 	struct cairn_buffer scratch = cairn_buffer(SIZE_MAX);
 	for (size_t i = 0; i < profile->location_count; i++)
 		places[i] = place_of(graph, jeprof, (uint32_t)i, &scratch);
@@ -163,10 +161,8 @@ void cairn_jeprof_callgrind(struct cairn_jeprof *jeprof, struct cairn_buffer *ou
 	add_stacks(&graph, jeprof);
 	qsort_r(graph.calls, graph.call_count, sizeof *graph.calls, compare_calls, &graph);
 	/* Number 0 is no string's (that is the empty one): it counts. */
-	graph.numbers = calloc(graph.strings.count + 1, sizeof *graph.numbers);
-	graph.function_numbers = calloc(graph.strings.count + 1, sizeof *graph.function_numbers);
-	if (!graph.numbers || !graph.function_numbers)
-		cairn_out_of_memory(graph.strings.count);
+	graph.numbers = cairn_array_zero(graph.strings.count + 1, sizeof *graph.numbers);
+	graph.function_numbers = cairn_array_zero(graph.strings.count + 1, sizeof *graph.function_numbers);
 	cairn_buffer_text(out, "events: Hits\n\n");
 	for (size_t i = 0; i < graph.call_count; i++)
 		write_call(&graph, &graph.calls[i], out);

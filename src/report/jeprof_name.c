@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/jeprof_name.h"
 
+#include "base/array.h"
 #include "symbol/shorten.h"
 
 #include <ctype.h>
@@ -16,9 +17,7 @@ static bool is_word(char letter)
 static size_t strip_pairs(char *text, size_t length, char open, char close)
 {
 	size_t to = 0, depth = 0;
-	size_t *opened = malloc((length + 1) * sizeof *opened);
-	if (!opened)
-		cairn_out_of_memory(length);
+	size_t *opened = cairn_array_new(length, sizeof *opened);
 	for (size_t i = 0; i < length; i++) {
 		text[to] = text[i];
 		if (text[i] == close && depth > 0) {
@@ -62,9 +61,7 @@ static bool lost_part(const char *text, size_t length)
 void cairn_jeprof_shorten(const char *name, struct cairn_buffer *out)
 {
 	size_t length = strlen(name);
-	char *text = malloc(length + 1);
-	if (!text)
-		cairn_out_of_memory(length);
+	char *text = cairn_array_new(length, 1);
 	memcpy(text, name, length);
 	length = strip_pairs(text, length, '(', ')');
 	length = strip_pairs(text, length, '<', '>');
@@ -98,10 +95,8 @@ static uint32_t identity(const struct cairn_profile *profile, const struct cairn
 static void tell_apart(struct cairn_jeprof_names *names)
 {
 	const struct cairn_profile *profile = names->profile;
-	uint32_t *first = calloc(names->strings.count + 2, sizeof *first);
-	bool *shared = calloc(names->strings.count + 2, sizeof *shared), *used = calloc(profile->function_count + 1, sizeof *used);
-	if (!first || !shared || !used)
-		cairn_out_of_memory(names->strings.count);
+	uint32_t *first = cairn_array_zero(names->strings.count + 1, sizeof *first);
+	bool *shared = cairn_array_zero(names->strings.count + 1, sizeof *shared), *used = cairn_array_zero(profile->function_count, sizeof *used);
 	for (size_t i = 0; i < profile->location_count; i++) {
 		const struct cairn_location *location = &profile->locations[i];
 		if (!location->frame_count)
@@ -127,10 +122,8 @@ static void tell_apart(struct cairn_jeprof_names *names)
 void cairn_jeprof_names_make(struct cairn_jeprof_names *names, const struct cairn_profile *profile, bool full)
 {
 	*names = (struct cairn_jeprof_names){.profile = profile, .full = full};
-	names->names = calloc(profile->function_count + 1, sizeof *names->names);
-	names->tags = calloc(profile->function_count + 1, sizeof *names->tags);
-	if (!names->names || !names->tags)
-		cairn_out_of_memory(profile->function_count);
+	names->names = cairn_array_zero(profile->function_count, sizeof *names->names);
+	names->tags = cairn_array_zero(profile->function_count, sizeof *names->tags);
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 	for (size_t i = 0; i < profile->function_count; i++) {
 		out.length = 0;

@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/pattern.h"
 #include "base/text.h"
+#include "base/utf8.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -60,14 +61,21 @@ static bool counts_bytes(struct cairn_bytes unit)
 
 char *cairn_label_text(const struct cairn_view_label *label, char *out, size_t room)
 {
+	struct cairn_buffer text = cairn_buffer(room - 1);
 	char human[24];
-	if (!label->is_number)
-		snprintf(out, room, "%.*s", (int)(label->text.length < room ? label->text.length : room), label->text.data);
-	else if (counts_bytes(label->unit))
-		snprintf(out, room, "%s", cairn_text_human((double)label->number, human));
-	else
-		snprintf(out, room, "%lld%s%.*s", (long long)label->number, label->unit.length ? " " : "",
-			 (int)(label->unit.length < 64 ? label->unit.length : 64), label->unit.data);
+	if (!label->is_number) {
+		cairn_utf8_show(&text, label->text);
+	} else if (counts_bytes(label->unit)) {
+		cairn_buffer_text(&text, cairn_text_human((double)label->number, human));
+	} else {
+		cairn_buffer_number(&text, label->number);
+		cairn_buffer_text(&text, label->unit.length ? " " : "");
+		cairn_utf8_show(&text, label->unit);
+	}
+	if (text.length)
+		memcpy(out, text.data, text.length);
+	out[text.length] = '\0';
+	cairn_buffer_free(&text);
 	return out;
 }
 

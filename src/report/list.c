@@ -3,6 +3,7 @@
 #include "report/list.h"
 
 #include "base/array.h"
+#include "base/utf8.h"
 #include "report/code.h"
 #include "report/head.h"
 #include "report/number.h"
@@ -13,7 +14,6 @@
 #include <sys/stat.h>
 
 enum { margin = 5 }; /* lines shown before the first and after the last that hold something */
-
 
 static const char *file_name(const struct cairn_view *view, uint32_t entry)
 {
@@ -37,9 +37,7 @@ static int compare_lines(const void *a, const void *b, void *context)
 /* Cuts the sorted lines into routines and adds each of them up. */
 static void make_routines(struct cairn_list *list, struct cairn_view *view)
 {
-	uint32_t *groups = cairn_array_zero(view->entry_count, sizeof *groups);
-	for (size_t e = 0; e < view->entry_count; e++)
-		groups[e] = CAIRN_NONE;
+	uint32_t *groups = cairn_array_none(view->entry_count);
 	list->routines = cairn_array_zero(list->line_count, sizeof *list->routines);
 	for (size_t i = 0; i < list->line_count; i++) {
 		uint32_t entry = list->lines[i].row.entry;
@@ -125,7 +123,11 @@ void cairn_list_text(const struct cairn_list *list, const struct cairn_view *vie
 {
 	for (size_t r = 0; r < list->routine_count; r++) {
 		const struct cairn_list_routine *routine = &list->routines[r];
-		cairn_buffer_format(out, "%sROUTINE ======================== %s in %s\n", r ? "\n" : "", routine->name, *routine->file ? routine->file : "??");
+		cairn_buffer_format(out, "%sROUTINE ======================== ", r ? "\n" : "");
+		cairn_utf8_show(out, cairn_bytes_of(routine->name));
+		cairn_buffer_text(out, " in ");
+		cairn_utf8_show(out, cairn_bytes_of(*routine->file ? routine->file : "??"));
+		cairn_buffer_byte(out, '\n');
 		cairn_top_row_code(&routine->row, view, shape, false, out);
 		cairn_buffer_format(out, "(flat, cum) %.2f%% of the total\n", cairn_number_percent(routine->row.cum, view->whole));
 		struct cairn_code code;

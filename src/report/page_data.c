@@ -44,17 +44,6 @@ struct making {
 
 /* Numbers. */
 
-static void put(struct cairn_buffer *out, uint64_t value)
-{
-	char bytes[10];
-	size_t length = 0;
-	do {
-		bytes[length++] = (char)((value & 0x7f) | (value > 0x7f ? 0x80 : 0));
-		value >>= 7;
-	} while (value);
-	cairn_buffer_append(out, bytes, length);
-}
-
 /* A column of estimates as whole numbers whose sums are right: what rounding took from one is given to the next. */
 struct column {
 	struct cairn_buffer *out;
@@ -65,7 +54,7 @@ struct column {
 static void put_whole(struct column *column, double whole)
 {
 	column->written += whole;
-	put(column->out, column->is_signed ? (uint64_t)(whole < 0 ? -2 * whole - 1 : 2 * whole) : (uint64_t)whole);
+	cairn_buffer_uleb(column->out, column->is_signed ? (uint64_t)(whole < 0 ? -2 * whole - 1 : 2 * whole) : (uint64_t)whole);
 }
 
 static void put_rounded(struct column *column, double value)
@@ -271,14 +260,14 @@ static void put_functions(struct making *making, struct cairn_buffer *out)
 		columns[2 * count + i] = entry_line(making, entry);
 		columns[3 * count + i] = add_string(making, entry_module(making, entry));
 	}
-	put(out, making->strings.count + 1);
+	cairn_buffer_uleb(out, making->strings.count + 1);
 	for (uint32_t s = 0; s <= making->strings.count; s++)
-		put(out, cairn_strings_bytes(&making->strings, s).length);
+		cairn_buffer_uleb(out, cairn_strings_bytes(&making->strings, s).length);
 	for (uint32_t s = 0; s <= making->strings.count; s++)
 		cairn_buffer_append(out, cairn_strings_bytes(&making->strings, s).data, cairn_strings_bytes(&making->strings, s).length);
-	put(out, count);
+	cairn_buffer_uleb(out, count);
 	for (size_t i = 0; i < 4 * count; i++)
-		put(out, columns[i]);
+		cairn_buffer_uleb(out, columns[i]);
 	free(columns);
 }
 
@@ -342,16 +331,16 @@ static void put_sums(const struct making *making, const struct sums *sums, struc
 
 static void put_nodes(const struct making *making, struct cairn_buffer *out)
 {
-	put(out, making->count);
+	cairn_buffer_uleb(out, making->count);
 	for (size_t i = 0; i < making->count; i++)
-		put(out, i ? making->nodes[i - 1].depth + 1 - making->nodes[i].depth : 0);
+		cairn_buffer_uleb(out, i ? making->nodes[i - 1].depth + 1 - making->nodes[i].depth : 0);
 	for (size_t i = 0; i < making->count; i++) {
 		uint32_t node = making->nodes[i].of_tree;
-		put(out, node == CAIRN_NONE || node == 0 ? 0 : making->entry_place[making->tree.nodes[node].entry]);
+		cairn_buffer_uleb(out, node == CAIRN_NONE || node == 0 ? 0 : making->entry_place[making->tree.nodes[node].entry]);
 	}
 	put_weights(making, &making->nodes->self, sizeof *making->nodes, making->count, out);
 	for (size_t i = 0; making->data->has_errors && i < making->count; i++)
-		put(out, (uint64_t)fmin(0x1p52, round(16 * making->nodes[i].sample_weight)));
+		cairn_buffer_uleb(out, (uint64_t)fmin(0x1p52, round(16 * making->nodes[i].sample_weight)));
 }
 
 static void put_tree(struct making *making)
@@ -465,10 +454,10 @@ static void put_items(const struct making *making, const struct item *items, siz
 		size_t first = at;
 		while (at < count && items[at].node == node)
 			at++;
-		put(out, at - first);
+		cairn_buffer_uleb(out, at - first);
 	}
 	for (size_t i = 0; i < count; i++)
-		put(out, items[i].group);
+		cairn_buffer_uleb(out, items[i].group);
 	put_weights(making, &items->weight, sizeof *items, count, out);
 }
 
@@ -484,10 +473,10 @@ static void put_split(struct making *making)
 			items[count++] = (struct item){making->place[making->tree.ends[i]], find_group(&splitting, making, i), sample_weight(view, i)};
 	qsort(items, count, sizeof *items, compare_items);
 	count = merge_items(items, count);
-	put(out, splitting.group_count / 2);
+	cairn_buffer_uleb(out, splitting.group_count / 2);
 	for (size_t column = 0; column < 2; column++)
 		for (size_t g = column; g < splitting.group_count; g += 2)
-			put(out, splitting.of_group[g]);
+			cairn_buffer_uleb(out, splitting.of_group[g]);
 	put_items(making, items, count, out);
 	free(items);
 	free(splitting.of_group);
@@ -528,12 +517,12 @@ static void put_film(struct making *making, const struct cairn_page_cells_source
 	double *values = cairn_array_zero(cells->point_count, sizeof *values), step = film_step(making->view);
 	for (size_t n = 0; n < making->count; n++)
 		used += first[n] < first[n + 1];
-	put(out, (uint64_t)step);
-	put(out, used);
+	cairn_buffer_uleb(out, (uint64_t)step);
+	cairn_buffer_uleb(out, used);
 	for (size_t n = 0; n < making->count; n++) {
 		if (first[n] == first[n + 1])
 			continue;
-		put(out, n - last);
+		cairn_buffer_uleb(out, n - last);
 		last = n;
 		memset(values, 0, cells->point_count * sizeof *values);
 		for (size_t i = first[n]; i < first[n + 1]; i++)

@@ -53,17 +53,6 @@ bool cairn_palette_find(const char *name, enum cairn_palette_kind *kind, struct 
 	return false;
 }
 
-static bool contains(struct cairn_bytes name, const char *part)
-{
-	return memmem(name.data, name.length, part, strlen(part)) != NULL;
-}
-
-static bool ends_with(struct cairn_bytes name, const char *end)
-{
-	size_t length = strlen(end);
-	return name.length >= length && memcmp(name.data + name.length - length, end, length) == 0;
-}
-
 static bool is_java(struct cairn_bytes name)
 {
 	static const char *const packages[] = {"java/", "javax/", "jdk/", "net/", "org/", "com/", "io/", "sun/"};
@@ -71,45 +60,45 @@ static bool is_java(struct cairn_bytes name)
 	for (size_t i = 0; i < sizeof packages / sizeof *packages; i++)
 		if (cairn_bytes_start_with(bare, packages[i]))
 			return true;
-	return contains(name, ":::");
+	return cairn_bytes_contain(name, ":::");
 }
 
 static enum cairn_palette_kind java_kind(struct cairn_bytes name)
 {
-	if (ends_with(name, "_[j]"))
+	if (cairn_bytes_end_with(name, "_[j]"))
 		return CAIRN_PALETTE_GREEN;
-	if (ends_with(name, "_[i]"))
+	if (cairn_bytes_end_with(name, "_[i]"))
 		return CAIRN_PALETTE_AQUA;
 	if (is_java(name))
 		return CAIRN_PALETTE_GREEN;
-	if (contains(name, "::"))
+	if (cairn_bytes_contain(name, "::"))
 		return CAIRN_PALETTE_YELLOW;
-	return ends_with(name, "_[k]") ? CAIRN_PALETTE_ORANGE : CAIRN_PALETTE_RED;
+	return cairn_bytes_end_with(name, "_[k]") ? CAIRN_PALETTE_ORANGE : CAIRN_PALETTE_RED;
 }
 
 static enum cairn_palette_kind js_kind(struct cairn_bytes name)
 {
-	if (ends_with(name, "_[j]"))
-		return contains(name, "/") ? CAIRN_PALETTE_GREEN : CAIRN_PALETTE_AQUA;
-	if (contains(name, "::"))
+	if (cairn_bytes_end_with(name, "_[j]"))
+		return cairn_bytes_contain(name, "/") ? CAIRN_PALETTE_GREEN : CAIRN_PALETTE_AQUA;
+	if (cairn_bytes_contain(name, "::"))
 		return CAIRN_PALETTE_YELLOW;
 	const char *slash = memchr(name.data, '/', name.length);
-	if (slash && contains(cairn_bytes_skip(name, (size_t)(slash - name.data)), ".js"))
+	if (slash && cairn_bytes_contain(cairn_bytes_skip(name, (size_t)(slash - name.data)), ".js"))
 		return CAIRN_PALETTE_GREEN;
-	if (contains(name, ":"))
+	if (cairn_bytes_contain(name, ":"))
 		return CAIRN_PALETTE_AQUA;
 	if (cairn_bytes_equal(name, cairn_bytes_of(" ")))
 		return CAIRN_PALETTE_GREEN;
-	return contains(name, "_[k]") ? CAIRN_PALETTE_ORANGE : CAIRN_PALETTE_RED;
+	return cairn_bytes_contain(name, "_[k]") ? CAIRN_PALETTE_ORANGE : CAIRN_PALETTE_RED;
 }
 
 static enum cairn_palette_kind perl_kind(struct cairn_bytes name)
 {
-	if (contains(name, "::"))
+	if (cairn_bytes_contain(name, "::"))
 		return CAIRN_PALETTE_YELLOW;
-	if (contains(name, "Perl") || contains(name, ".pl"))
+	if (cairn_bytes_contain(name, "Perl") || cairn_bytes_contain(name, ".pl"))
 		return CAIRN_PALETTE_GREEN;
-	return ends_with(name, "_[k]") ? CAIRN_PALETTE_ORANGE : CAIRN_PALETTE_RED;
+	return cairn_bytes_end_with(name, "_[k]") ? CAIRN_PALETTE_ORANGE : CAIRN_PALETTE_RED;
 }
 
 /* The palettes that choose one of the plain ones for each name. */
@@ -125,7 +114,7 @@ static enum cairn_palette_kind plain_kind(enum cairn_palette_kind kind, struct c
 	case CAIRN_PALETTE_WAKEUP:
 		return CAIRN_PALETTE_AQUA;
 	case CAIRN_PALETTE_CHAIN:
-		return contains(name, "_[w]") ? CAIRN_PALETTE_AQUA : CAIRN_PALETTE_BLUE;
+		return cairn_bytes_contain(name, "_[w]") ? CAIRN_PALETTE_AQUA : CAIRN_PALETTE_BLUE;
 	default:
 		return kind;
 	}
@@ -301,7 +290,7 @@ static int by_name(const void *a, const void *b, void *names)
 void cairn_palette_map_write(const struct cairn_palette_map *map, struct cairn_buffer *out)
 {
 	size_t count = map->names.count;
-	uint32_t *order = cairn_array_reserve(NULL, &(size_t){0}, count + 1, sizeof *order);
+	uint32_t *order = cairn_array_new(count + 1, sizeof *order);
 	for (uint32_t i = 0; i < count; i++)
 		order[i] = i;
 	qsort_r(order, count, sizeof *order, by_name, map->names.items);

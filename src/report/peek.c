@@ -19,7 +19,6 @@ static void write_rule(const struct cairn_view *view, struct cairn_buffer *out)
 struct table {
 	const struct cairn_graph *graph;
 	const struct cairn_view *view;
-	const struct cairn_pattern *pattern;
 	const struct cairn_shape *shape;
 	struct cairn_buffer *out;
 };
@@ -76,7 +75,7 @@ static void write_node(const struct table *table, const struct cairn_graph_node 
 bool cairn_peek_text(const struct cairn_graph *graph, const struct cairn_view *view, const struct cairn_pattern *pattern,
 		     const struct cairn_shape *shape, struct cairn_buffer *out)
 {
-	struct table table = {graph, view, pattern, shape, out};
+	struct table table = {graph, view, shape, out};
 	double sum = 0;
 	bool any = false;
 	const char *errors = cairn_head_interval_title(view);

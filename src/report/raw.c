@@ -2,23 +2,35 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/raw.h"
 
-static const char *const kinds[] = {"heap", "growth", "cpu", "other"};
+#include "base/utf8.h"
 
-static const char *text(const struct cairn_profile *profile, uint32_t id)
+static const char *const kinds[] = {
+	[CAIRN_PROFILE_HEAP] = "heap",
+	[CAIRN_PROFILE_GROWTH] = "growth",
+	[CAIRN_PROFILE_CPU] = "cpu",
+	[CAIRN_PROFILE_CONTENTION] = "contention",
+	[CAIRN_PROFILE_OTHER] = "other",
+};
+
+/* BEFORE, the string ID and AFTER. */
+static void write_text(const struct cairn_profile *profile, const char *before, uint32_t id, const char *after, struct cairn_buffer *out)
 {
-	return cairn_profile_string(profile, id);
+	cairn_buffer_text(out, before);
+	cairn_utf8_show(out, cairn_strings_bytes(&profile->strings, id));
+	cairn_buffer_text(out, after);
 }
 
 static void write_type(const struct cairn_profile *profile, struct cairn_value_type type, struct cairn_buffer *out)
 {
-	cairn_buffer_format(out, "%s/%s", text(profile, type.type), text(profile, type.unit));
+	write_text(profile, "", type.type, "/", out);
+	write_text(profile, "", type.unit, "", out);
 }
 
 static void write_header(const struct cairn_profile *profile, struct cairn_buffer *out)
 {
 	cairn_buffer_format(out, "format: %s\nkind: %s\n", profile->format, kinds[profile->kind]);
 	if (profile->process)
-		cairn_buffer_format(out, "process: %s\n", text(profile, profile->process));
+		write_text(profile, "process: ", profile->process, "\n", out);
 	if (profile->process_id)
 		cairn_buffer_format(out, "pid: %llu\n", (unsigned long long)profile->process_id);
 	if (profile->period > 0) {
@@ -37,22 +49,26 @@ static void write_header(const struct cairn_profile *profile, struct cairn_buffe
 	}
 	cairn_buffer_byte(out, '\n');
 	for (size_t i = 0; i < profile->comment_count; i++)
-		cairn_buffer_format(out, "comment: %s\n", text(profile, profile->comments[i]));
-	for (size_t i = 0; i < profile->thread_count; i++)
-		cairn_buffer_format(out, "thread: %llu %s\n", (unsigned long long)profile->threads[i].uid, text(profile, profile->threads[i].name));
+		write_text(profile, "comment: ", profile->comments[i], "\n", out);
+	for (size_t i = 0; i < profile->thread_count; i++) {
+		cairn_buffer_format(out, "thread: %llu", (unsigned long long)profile->threads[i].uid);
+		write_text(profile, " ", profile->threads[i].name, "\n", out);
+	}
 	for (size_t i = 0; i < profile->warning_count; i++)
-		cairn_buffer_format(out, "warning: %s\n", text(profile, profile->warnings[i]));
+		write_text(profile, "warning: ", profile->warnings[i], "\n", out);
 }
 
 static void write_labels(const struct cairn_profile *profile, const struct cairn_label_set *set, struct cairn_buffer *out)
 {
 	for (uint32_t i = 0; i < set->count; i++) {
 		const struct cairn_label *label = &profile->labels[set->first + i];
-		cairn_buffer_format(out, " %s=", text(profile, label->key));
-		if (label->is_number)
-			cairn_buffer_format(out, "%lld%s%s", (long long)label->number, label->unit ? " " : "", text(profile, label->unit));
-		else
-			cairn_buffer_text(out, text(profile, label->text));
+		write_text(profile, " ", label->key, "=", out);
+		if (label->is_number) {
+			cairn_buffer_number(out, label->number);
+			write_text(profile, label->unit ? " " : "", label->unit, "", out);
+		} else {
+			write_text(profile, "", label->text, "", out);
+		}
 	}
 }
 
@@ -90,9 +106,11 @@ static void write_locations(const struct cairn_profile *profile, struct cairn_bu
 		for (uint32_t f = 0; f < location->frame_count; f++) {
 			const struct cairn_frame *frame = &profile->frames[location->first_frame + f];
 			const struct cairn_function *function = &profile->functions[frame->function];
-			cairn_buffer_format(out, "%s %s", f ? " <-" : "", text(profile, function->name));
-			if (function->file)
-				cairn_buffer_format(out, " %s:%u", text(profile, function->file), frame->line);
+			write_text(profile, f ? " <- " : " ", function->name, "", out);
+			if (function->file) {
+				write_text(profile, " ", function->file, ":", out);
+				cairn_buffer_number(out, frame->line);
+			}
 		}
 		cairn_buffer_byte(out, '\n');
 	}
@@ -107,8 +125,9 @@ void cairn_raw_text(const struct cairn_profile *profile, struct cairn_buffer *ou
 	for (size_t i = 0; i < profile->mapping_count; i++) {
 		const struct cairn_mapping *mapping = &profile->mappings[i];
 		const struct cairn_module *module = &profile->modules[mapping->module];
-		cairn_buffer_format(out, " %zu: 0x%llx/0x%llx/0x%llx %s%s%s%s\n", i + 1, (unsigned long long)mapping->start,
-				    (unsigned long long)mapping->limit, (unsigned long long)mapping->offset, text(profile, module->path),
-				    module->build_id ? " build-id " : "", text(profile, module->build_id), module->deleted ? " (deleted)" : "");
+		cairn_buffer_format(out, " %zu: 0x%llx/0x%llx/0x%llx", i + 1, (unsigned long long)mapping->start, (unsigned long long)mapping->limit,
+				    (unsigned long long)mapping->offset);
+		write_text(profile, " ", module->path, module->build_id ? " build-id " : "", out);
+		write_text(profile, "", module->build_id, module->deleted ? " (deleted)\n" : "\n", out);
 	}
 }

@@ -3,6 +3,7 @@
 #include "report/tags.h"
 
 #include "base/array.h"
+#include "base/utf8.h"
 #include "report/head.h"
 #include "report/label.h"
 #include "report/number.h"
@@ -29,18 +30,20 @@ struct tags {
 	struct tag *items;
 	size_t count, capacity;
 	struct cairn_index index;
-	struct key *keys;
+	struct cairn_strings names; /* of keys */
+	struct key *keys;           /* by number of their names */
 	size_t key_count, key_capacity;
 };
 
 static uint32_t find_key(struct tags *tags, struct cairn_bytes name)
 {
-	for (size_t k = 0; k < tags->key_count; k++)
-		if (cairn_bytes_equal(tags->keys[k].name, name))
-			return (uint32_t)k;
-	cairn_array_room(tags->keys, tags->key_count, tags->key_capacity);
-	tags->keys[tags->key_count] = (struct key){.name = name};
-	return (uint32_t)tags->key_count++;
+	uint32_t id = cairn_strings_add(&tags->names, name);
+	while (tags->key_count <= id) {
+		cairn_array_room(tags->keys, tags->key_count, tags->key_capacity);
+		tags->keys[tags->key_count] = (struct key){.name = cairn_strings_bytes(&tags->names, (uint32_t)tags->key_count)};
+		tags->key_count++;
+	}
+	return id;
 }
 
 static bool same_label(const struct cairn_view_label *a, const struct cairn_view_label *b)
@@ -113,6 +116,7 @@ static void release(struct tags *tags)
 {
 	free(tags->items);
 	free(tags->keys);
+	cairn_strings_free(&tags->names);
 	cairn_index_free(&tags->index);
 }
 
@@ -132,8 +136,9 @@ bool cairn_tags_text(struct cairn_view *view, const struct cairn_shape *shape, s
 	for (size_t at = 0; at < tags.count;) {
 		size_t shown;
 		const struct key *key = key_at(&tags, at, shape, &shown);
-		cairn_buffer_format(out, "%s%.*s: %s (%.2f%%)\n", at ? "\n" : "", (int)(key->name.length < 256 ? key->name.length : 256), key->name.data,
-				    cairn_head_number(view, shape, key->total, number), cairn_number_percent(key->total, view->whole));
+		cairn_buffer_text(out, at ? "\n" : "");
+		cairn_utf8_show(out, key->name);
+		cairn_buffer_format(out, ": %s (%.2f%%)\n", cairn_head_number(view, shape, key->total, number), cairn_number_percent(key->total, view->whole));
 		for (size_t i = at; i < at + shown; i++)
 			cairn_buffer_format(out, "%12s%s %6.2f%%  %s\n", cairn_head_number(view, shape, tags.items[i].value, number),
 					    cairn_head_interval_column(view, shape, tags.items[i].value, tags.items[i].spread, errors),

@@ -21,7 +21,7 @@ static int compare_samples(const void *a, const void *b, void *context)
 /* The numbers of the samples to show, in their order. */
 static uint32_t *choose_samples(struct cairn_view *view, const struct cairn_shape *shape, size_t *count)
 {
-	uint32_t *order = cairn_array_reserve(NULL, &(size_t){0}, view->sample_count + 1, sizeof *order);
+	uint32_t *order = cairn_array_new(view->sample_count + 1, sizeof *order);
 	double cutoff = fabs(view->shown * shape->node_fraction);
 	*count = 0;
 	for (size_t i = 0; i < view->sample_count; i++)
@@ -38,9 +38,11 @@ static void write_text(struct cairn_view *view, size_t sample, const struct cair
 	struct cairn_view_label label;
 	char text[256];
 	cairn_buffer_text(out, rule);
-	for (size_t i = 0; cairn_view_label(view, sample, i, &label); i++)
-		cairn_buffer_format(out, "%12.*s:  %s\n", (int)(label.key.length < 64 ? label.key.length : 64), label.key.data,
-				    cairn_label_text(&label, text, sizeof text));
+	for (size_t i = 0; cairn_view_label(view, sample, i, &label); i++) {
+		struct cairn_view_label key = {.text = label.key};
+		cairn_buffer_format(out, "%12s:  ", cairn_label_text(&key, text, 64));
+		cairn_buffer_format(out, "%s\n", cairn_label_text(&label, text, sizeof text));
+	}
 	size_t depth;
 	const uint32_t *stack = cairn_view_stack(view, sample, &depth);
 	const bool *inlined = cairn_view_inlined(view);

@@ -84,8 +84,8 @@ static void add_self(const struct making *making, struct cairn_tree_node *node, 
 static void take_stacks(struct making *making)
 {
 	struct cairn_view *view = making->view;
-	making->start = cairn_array_reserve(NULL, &(size_t){0}, view->sample_count + 1, sizeof *making->start);
-	making->samples = cairn_array_reserve(NULL, &(size_t){0}, view->sample_count + 1, sizeof *making->samples);
+	making->start = cairn_array_new(view->sample_count + 1, sizeof *making->start);
+	making->samples = cairn_array_new(view->sample_count + 1, sizeof *making->samples);
 	for (size_t i = 0; i < view->sample_count; i++) {
 		if (cairn_view_value(view, i) == 0 && cairn_view_objects(view, i) == 0 && cairn_view_base(view, i) == 0)
 			continue;
@@ -122,8 +122,8 @@ static int compare_ends(const void *a, const void *b, void *context)
 static uint32_t *rank_names(struct cairn_view *view)
 {
 	size_t count = view->entry_count * 2;
-	uint32_t *keys = cairn_array_reserve(NULL, &(size_t){0}, count + 1, sizeof *keys);
-	uint32_t *ranks = cairn_array_reserve(NULL, &(size_t){0}, count + 1, sizeof *ranks);
+	uint32_t *keys = cairn_array_new(count + 1, sizeof *keys);
+	uint32_t *ranks = cairn_array_new(count + 1, sizeof *ranks);
 	for (size_t k = 0; k < count; k++)
 		keys[k] = (uint32_t)k;
 	qsort_r(keys, count, sizeof *keys, compare_ends, view);
@@ -227,11 +227,10 @@ static void part(struct making *making, struct group group)
 static void part_all(struct making *making)
 {
 	size_t entries = making->view->entry_count + 1, count = making->sample_count;
-	making->order = cairn_array_reserve(NULL, &(size_t){0}, count + 1, sizeof *making->order);
-	making->scratch = cairn_array_reserve(NULL, &(size_t){0}, count + 1, sizeof *making->scratch);
-	making->found = cairn_array_reserve(NULL, &(size_t){0}, entries, sizeof *making->found);
-	making->next = cairn_array_reserve(NULL, &(size_t){0}, entries, sizeof *making->next);
-	memset(making->next, 0, entries * sizeof *making->next);
+	making->order = cairn_array_new(count + 1, sizeof *making->order);
+	making->scratch = cairn_array_new(count + 1, sizeof *making->scratch);
+	making->found = cairn_array_new(entries, sizeof *making->found);
+	making->next = cairn_array_zero(entries, sizeof *making->next);
 	making->ranks = rank_names(making->view);
 	double whole = 0;
 	for (uint32_t i = 0; i < count; i++) {
@@ -335,10 +334,8 @@ void cairn_tree_make(struct cairn_tree *tree, struct cairn_view *view, const str
 	tree->has_errors = view->knows_errors && (tree->has_base || view->options.errors || (options && options->wants_errors));
 	struct making making = {.tree = tree, .view = view, .options = options ? options : &plain};
 	add_node(tree, CAIRN_NONE, CAIRN_NONE);
-	if (making.options->wants_ends) {
-		tree->ends = cairn_array_zero(view->sample_count, sizeof *tree->ends);
-		memset(tree->ends, 0xff, view->sample_count * sizeof *tree->ends);
-	}
+	if (making.options->wants_ends)
+		tree->ends = cairn_array_none(view->sample_count);
 	take_stacks(&making);
 	if (making.options->order == CAIRN_TREE_BY_TIME)
 		follow(&making);

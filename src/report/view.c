@@ -32,11 +32,18 @@ bool cairn_view_choose(const struct cairn_profile *profile, const struct cairn_v
 	return false;
 }
 
+/* Whether a control character begins at AT: those of ASCII, and those after it, which UTF-8 writes in two bytes. */
+static bool is_control(struct cairn_bytes text, size_t at)
+{
+	unsigned char byte = (unsigned char)text.data[at];
+	return byte < ' ' || byte == 0x7f || (byte == 0xc2 && at + 1 < text.length && (unsigned char)text.data[at + 1] < 0xa0);
+}
+
 /* Names come from strangers and go to terminals: they have no control characters. */
 static uint32_t add_entry(struct cairn_view *view, struct cairn_buffer *name, uint32_t function, uint32_t line, uint32_t location)
 {
 	for (size_t i = 0; i < name->length; i++)
-		if ((unsigned char)name->data[i] < ' ' || name->data[i] == 0x7f)
+		if (is_control(cairn_buffer_bytes(name), i))
 			name->data[i] = '?';
 	uint32_t id = cairn_strings_add(&view->names, cairn_buffer_bytes(name));
 	uint64_t hash = cairn_hash_mix(id);
@@ -177,7 +184,7 @@ static void name_locations(struct cairn_view *view)
 	struct naming naming = {.view = view, .out = cairn_buffer(1 << 20)};
 	if (!view->options.all_frames && (profile->kind == CAIRN_PROFILE_HEAP || profile->kind == CAIRN_PROFILE_GROWTH))
 		cairn_allocator_learn(&naming.allocator, profile);
-	view->first = cairn_array_reserve(NULL, &(size_t){0}, profile->location_count + 1, sizeof *view->first);
+	view->first = cairn_array_new(profile->location_count + 1, sizeof *view->first);
 	for (size_t i = 0; i < profile->location_count; i++) {
 		view->first[i] = (uint32_t)view->slot_count;
 		add_slots(&naming, (uint32_t)i);
@@ -239,7 +246,7 @@ static void add_up(struct cairn_view *view, double *total, double *whole)
 static void take_samples(struct cairn_view *view)
 {
 	const struct cairn_profile *profile = view->profile;
-	view->samples = cairn_array_reserve(NULL, &(size_t){0}, profile->sample_count + 1, sizeof *view->samples);
+	view->samples = cairn_array_new(profile->sample_count + 1, sizeof *view->samples);
 	for (size_t i = 0; i < profile->sample_count; i++)
 		if (!view->options.drop_negative || cairn_profile_values(profile, i)[view->value] >= 0)
 			view->samples[view->sample_count++] = (uint32_t)i;
@@ -258,9 +265,9 @@ bool cairn_view_make(struct cairn_view *view, const struct cairn_profile *profil
 	take_samples(view);
 	add_up(view, &view->total, &view->whole);
 	size_t deepest = deepest_stack(view);
-	view->stack = cairn_array_reserve(NULL, &(size_t){0}, deepest, sizeof *view->stack);
-	view->inlined = cairn_array_reserve(NULL, &(size_t){0}, deepest, sizeof *view->inlined);
-	view->locations = cairn_array_reserve(NULL, &(size_t){0}, deepest, sizeof *view->locations);
+	view->stack = cairn_array_new(deepest, sizeof *view->stack);
+	view->inlined = cairn_array_new(deepest, sizeof *view->inlined);
+	view->locations = cairn_array_new(deepest, sizeof *view->locations);
 	if (!cairn_filter_view(view, error))
 		return false;
 	double whole;

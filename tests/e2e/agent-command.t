@@ -40,6 +40,16 @@ fails "no process 4194999" status 4194999
 fails "has no agent; start it with" status $$
 fails "PID" activate nonsense
 fails "nobody answers" status "http://127.0.0.1:1"
+fails "takes a whole number, not '1m'" cpu --seconds 1m "$pid_live"
+fails "up to 3600" cpu --seconds 4294967297 "$pid_live"
+# A server whose trailer knows the program and not its command.
+printf 'HTTP/1.1 200 OK\r\nContent-Length: 92\r\n\r\nheap_v2/1\n@ 0x1\n t*: 1: 1 [0: 0]\n\nMAPPED_LIBRARIES:\n\n# cairn trailer 1\n# cairn executable /x' >"$scratch/answer"
+python3 -c 'import socket, sys
+server = socket.create_server(("127.0.0.1", 0)); print(server.getsockname()[1], flush=True)
+peer = server.accept()[0]; peer.recv(4096); peer.sendall(open(sys.argv[1], "rb").read()); peer.close()' "$scratch/answer" >"$scratch/port" &
+children+=($!)
+wait_for 20 test -s "$scratch/port"
+like "$(cd "$scratch" && "$cairn" dump "http://127.0.0.1:$(<"$scratch/port")" 2>&1)" "heap-0--2*.heap" "a profile of an unknown command has a name"
 like "$(curl -s -X POST "$url_live/debug/prof/mem/activate")" "Heap profiling activated" "sampled again"
 load "$port_live"
 like "$(curl -s -X POST "$url_live/debug/prof/mem?output=flamegraph" | head -c 400)" "*<svg*" "the real command draws"
@@ -69,6 +79,13 @@ ok $? "--interval and --prefix leave dumps"
 ls "$scratch/rise" | grep -qE '^compute-node\.[0-9]+\.[0-9]+\.i[0-9]+\.heap$'
 ok $? "RISEDEV_ENABLE_HEAP_PROFILE leaves compute-node.PID.N.iN.heap"
 is "$("$cairn" run -q --active --period 16K -- printf '<%s>' one --two '' 2>/dev/null)" '<one><--two><>' "run passes the arguments on, and nothing else"
+printf '#include <stdio.h>\nint main(int argc, char **argv) { return argc == 2 ? puts(argv[1]) < 0 : puts("without its argument") < 0; }\n' >"$scratch/static.c"
+if $cc -static -w "$scratch/static.c" -o "$scratch/static" 2>/dev/null; then
+	is "$("$cairn" run -q -- "$scratch/static" once 2>"$scratch/err" | tr '\n' ' ')" "once " "a static program runs once"
+	like "$(<"$scratch/err")" "*is a static program, into which nothing can be preloaded; link it with jemalloc and libcairn.a*" "and what it lacks is said"
+else
+	skip "a static program runs once" "no static libc here"
+fi
 "$cairn" run -q -- sh -c 'kill -9 $$' 2>/dev/null
 is $? 137 "a command that is killed"
 "$cairn" run -q -- "$scratch/nosuch" 2>/dev/null

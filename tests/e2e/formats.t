@@ -55,8 +55,15 @@ is $? 2 'a mistyped command'
 like "$(cat "$scratch/err")" "*did you mean 'top'?*" 'is guessed'
 like "$(said top --colum $dump)" '*no option --colum*' 'a mistyped option'
 is "$("$cairn" --version)" "cairn $(sed -n "s/.*version: '\(.*\)',/\1/p" meson.build | head -1)" 'the version'
-"$cairn" top $dump >/dev/full 2>"$scratch/err"
-is $? 1 'a full disk is an error'
+mkdir "$scratch/one" && cp $dump "$scratch/one"
+for words in "top $dump" "raw $dump" "flame $dump" "html $dump" "pprof $dump" "collapsed $dump" "gallery $scratch/one" 'cache' \
+	'completion bash' 'manual top' 'help top' '--help' '--version' 'addr2line --version' 'addr2line --help' "addr2line -e $cairn 0x10" 'jeprof --version'; do
+	"$cairn" $words >/dev/full 2>"$scratch/err"
+	is "$?$(grep -c 'cannot write standard output: No space left' "$scratch/err")" 11 "a full disk is an error: ${words/ */}"
+done
+echo top | "$cairn" shell $dump >/dev/full 2>"$scratch/err"
+is "$?$(grep -c 'cannot write standard output: No space left' "$scratch/err")" 11 'a full disk is an error: shell'
+is "$(yes 0x10 | timeout 60 "$cairn" addr2line -e "$cairn" | head -n 1)" '??:0' 'one who has read enough ends addr2line'
 "$cairn" raw $dump | head -n 1 >/dev/null
 is "${PIPESTATUS[0]}" 0 'a closed pipe is not'
 done_testing

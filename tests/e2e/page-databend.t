@@ -78,13 +78,7 @@ graph='jeprof \
     --base=a.prof \
     b.prof \
     > mem.pdf'
-if command -v dot >/dev/null; then
-	page "$graph"
-	is "$status $(head -c 5 mem.pdf)" '0 %PDF-' "jeprof … --pdf ./target/debug/databend-meta --base=a.prof b.prof"
-else
-	says "$graph"
-	skip 'jeprof --pdf' 'no Graphviz here'
-fi
+page_pdf "$graph" mem.pdf "jeprof … --pdf ./target/debug/databend-meta --base=a.prof b.prof"
 jeprof --show_bytes --text ./target/debug/databend-meta --base=a.prof b.prof 2>/dev/null | sed -n 2p >grown
 holds "the leak is what grew: $(cat grown)" grep -q remember_session grown
 kill "$pid"
@@ -96,13 +90,7 @@ written() { ls jeprof.*.2.i2.heap; }
 wait_for 60 written
 is "$?" 0 "$name: dumps appear"
 cp "$(ls -v jeprof.*.heap | tail -n 1)" heap.prof
-if command -v dot >/dev/null; then
-	page 'jeprof --pdf ./target/release/databend-query heap.prof > heap.pdf'
-	is "$status $(head -c 5 heap.pdf)" '0 %PDF-' "$name"
-else
-	says 'jeprof --pdf ./target/release/databend-query heap.prof > heap.pdf'
-	skip 'jeprof --pdf' 'no Graphviz here'
-fi
+page_pdf 'jeprof --pdf ./target/release/databend-query heap.prof > heap.pdf' heap.pdf
 
 # Fast jeprof: ours needs no other addr2line, and is one.
 here=('s/^git clone .*/true/' 's/^cd .*/true/' 's/^cargo .*/true/' 's|^cp ./target/release/addr2line <.*>|ln -s "$cairn" ./addr2line|')

@@ -62,13 +62,7 @@ stop
 says '## How to analyse the dump'
 says 'apt install libjemalloc-dev'
 here=("s|/tmp/jeprof.5503.1.m1.heap|$dump|")
-if command -v dot >/dev/null; then
-	page 'jeprof --show_bytes --pdf build/services/userver-sample /tmp/jeprof.5503.1.m1.heap> prof.pdf'
-	is "$status $(head -c 5 prof.pdf)" '0 %PDF-' "$name"
-else
-	says 'jeprof --show_bytes --pdf build/services/userver-sample /tmp/jeprof.5503.1.m1.heap> prof.pdf'
-	skip 'jeprof --pdf' 'no Graphviz here'
-fi
+page_pdf 'jeprof --show_bytes --pdf build/services/userver-sample /tmp/jeprof.5503.1.m1.heap> prof.pdf' prof.pdf
 page 'jeprof --show_bytes --text --cum build/samples/userver-sample /tmp/jeprof.5503.1.m1.heap'
 like "$(cat "$scratch/errors")" "Using local file build/samples/userver-sample.
 Using local file $dump.*" "$name: it says which files it uses"

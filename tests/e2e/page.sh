@@ -62,6 +62,17 @@ page_is() { is "$said" "$1" "$name"; }
 page_like() { like "$said" "$1" "$name"; }
 page_picture() { is "$status $(head -c 300 "$1" | grep -o '<svg' | head -n 1) $(tail -c 10 "$1" | grep -o '</svg>')" '0 <svg </svg>' "$name: ${2:-a picture}"; }
 
+# page_pdf LINE FILE [NAME]: a step that leaves a PDF in FILE; without Graphviz the page is only looked at
+page_pdf() {
+	if command -v dot >/dev/null; then
+		page "$1"
+		is "$status $(head -c 5 "$2")" '0 %PDF-' "${3:-$name}"
+	else
+		says "$1"
+		skip "${3:-$1}" 'no Graphviz here'
+	fi
+}
+
 # answers URL: it does, soon
 answers() { wait_for 20 curl -sf -o /dev/null "$1"; }
 

@@ -35,6 +35,22 @@ bad 2 "--nodecount takes a whole number, not 'many'" top -n many $now
 bad 2 "--nodefraction takes a number, not 'x'" top --nodefraction x $now
 bad 1 "nothing can be disassembled: /srv/shop: the file is gone*--binary*" disasm put $now
 
+# Names that would tell a terminal what to do. (C2 9B begins a command too, in one character.)
+evil=$'\033]0;title\007x\302\233y'
+printf 'heap_v2/1\n t*: 1: 9 [0: 0]\n t1: 1: 9 [0: 0] %s\n@ 0x10\n t*: 1: 9 [0: 0]\n t1: 1: 9 [0: 0]\n\nMAPPED_LIBRARIES:\n0-99 r-xp 0 fd:01 1 /bin/%s\n' \
+	"$evil" "$evil" >"$scratch/evil.heap"
+printf 'main;%s 3\n' "$evil" >"$scratch/evil.folded"
+for words in 'top' 'tree' 'tags' 'traces --tagfocus thread' 'raw' 'peek .' 'list .' 'collapsed' 'diff' 'top --thread nobody'; do
+	for file in "$scratch/evil.heap" "$scratch/evil.folded"; do
+		second=
+		[ "$words" = diff ] && second=$file
+		"$cairn" $words "$file" $second >"$scratch/out" 2>&1
+		grep -qaE $'\033|\007|\302\233' "$scratch/out"
+		is $? 1 "${words/ */} of ${file##*.}: what a terminal would obey does not reach it"
+	done
+done
+like "$("$cairn" raw "$scratch/evil.folded" 2>/dev/null)" *kind:\ other* 'raw says what kind folded text is'
+
 need cc objdump
 cp $fixtures/shop.c "$scratch/shop.c"
 cc -g -O0 -w -o "$scratch/shop" "$scratch/shop.c"

@@ -17,10 +17,13 @@
 #include "tap.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zstd.h>
 
 static void test_error(void)
 {
@@ -65,6 +68,35 @@ static void test_buffer(void)
 	cairn_buffer_format(&buffer, "%300d", 5);
 	ok(buffer.length == 20 + 18 + 3 + 300 && memcmp(buffer.data, "-92233720368547758080xffffffffffffffff0x0", 41) == 0, "numbers");
 	cairn_buffer_free(&buffer);
+}
+
+/* The most slots in a row that are in use: what a search may have to walk. */
+static size_t longest_run(const struct cairn_map *map)
+{
+	size_t longest = 0, run = 0;
+	for (size_t i = 0; i < map->capacity; i++) {
+		run = map->slots[i].used ? run + 1 : 0;
+		longest = run > longest ? run : longest;
+	}
+	return longest;
+}
+
+/* Keys and names made with the constants in hash.c at hand. */
+static void test_hostile_hash(void)
+{
+	const uint64_t inverse = UINT64_C(0xf1de83e19937733d); /* of the map's multiplier */
+	struct cairn_map map = {0};
+	for (uint64_t i = 1; i <= 20000; i++)
+		*cairn_map_at(&map, i * inverse) = (uint32_t)i;
+	ok(longest_run(&map) < 2000, "keys made to fall side by side do not");
+	cairn_map_free(&map);
+	struct {
+		uint64_t absorbs, differs;
+		char rest[4];
+	} name = {UINT64_C(0xe7037ed1a0b428db), 0, "end"};
+	uint64_t first = cairn_hash_bytes(&name, 20);
+	name.differs = 1;
+	ok(first != cairn_hash_bytes(&name, 20), "nor do names have one hash that were made to");
 }
 
 static void test_hash(void)
@@ -296,6 +328,21 @@ static void test_unpack(void)
 	cairn_buffer_free(&text);
 }
 
+/* The room that data is unpacked into grows by steps of 256 KiB. */
+static void test_unpack_full_room(void)
+{
+	enum { room = 256 << 10 };
+	char *zeros = calloc(1, room), *packed = malloc(room), *plain;
+	size_t packed_length = ZSTD_compress(packed, room, zeros, room, 1), length;
+	bool cut;
+	struct cairn_error error;
+	ok(cairn_unpack((struct cairn_bytes){packed, packed_length}, &plain, &length, &cut, &error) && !cut && length == room,
+	   "zstd data that fills the room exactly is whole");
+	free(plain);
+	free(zeros);
+	free(packed);
+}
+
 static void test_file(void)
 {
 	char folder[] = "/tmp/cairn-test-XXXXXX", path[64], link_path[64];
@@ -311,11 +358,15 @@ static void test_file(void)
 	ok(symlink("out", link_path) == 0 && cairn_file_write(link_path, cairn_bytes_of("world"), &error), "through a link");
 	ok(cairn_file_read(&file, path, &error) && cairn_bytes_equal(file.bytes, cairn_bytes_of("world")), "reaches what it points to");
 	cairn_file_close(&file);
-	struct cairn_output output;
-	cairn_output_open(&output, path, &error);
-	cairn_output_write(&output, cairn_bytes_of("half"), &error);
-	cairn_output_abandon(&output);
-	ok(cairn_file_read(&file, path, &error) && cairn_bytes_equal(file.bytes, cairn_bytes_of("world")), "abandoned output changes nothing");
+	struct rlimit before;
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &before);
+	struct rlimit short_files = {2, before.rlim_max};
+	setrlimit(RLIMIT_FSIZE, &short_files);
+	ok(!cairn_file_write(path, cairn_bytes_of("half"), &error), "a file that cannot be written to its end");
+	setrlimit(RLIMIT_FSIZE, &before);
+	like_text(error.text, "File too large", "is an error");
+	ok(cairn_file_read(&file, path, &error) && cairn_bytes_equal(file.bytes, cairn_bytes_of("world")), "and changes nothing");
 	cairn_file_close(&file);
 	ok(cairn_file_write("/dev/null", cairn_bytes_of("x"), &error), "a device is written directly");
 	struct stat status;
@@ -333,6 +384,7 @@ int main(void)
 	test_arena();
 	test_buffer();
 	test_hash();
+	test_hostile_hash();
 	test_cursor();
 	test_spans();
 	test_text();
@@ -345,6 +397,7 @@ int main(void)
 	test_date();
 	test_pool();
 	test_unpack();
+	test_unpack_full_room();
 	test_file();
 	return tap_done();
 }

@@ -5,6 +5,8 @@
 #include "profile/read.h"
 #include "tap.h"
 
+#include <stdlib.h>
+
 static struct cairn_error error;
 
 static struct cairn_profile dump(const char *text)
@@ -89,6 +91,37 @@ static void test_values(void)
 	cairn_profile_free(&sum);
 }
 
+/* Leaves memory behind that is not zero, for whoever forgets to clear it. */
+static void dirty_memory(void)
+{
+	void *pieces[16];
+	for (size_t i = 0; i < 16; i++)
+		pieces[i] = memset(malloc(128), 0x41, 128);
+	for (size_t i = 0; i < 16; i++)
+		free(pieces[i]);
+}
+
+static void test_sampled(void)
+{
+	struct cairn_profile a = dump("heap profile: 1: 100 [1: 100] @ heapprofile\n1: 100 [1: 100] @ 0x10\n"
+					"1: 100 [1: 100] @ 0x11\n1: 100 [1: 100] @ 0x12\n\nMAPPED_LIBRARIES:\n"), sum;
+	struct cairn_profile b = dump("heap_v2/1\n@ 0x20\n t*: 2: 100 [0: 0]\n@ 0x10\n t*: 3: 50 [0: 0]\n\nMAPPED_LIBRARIES:\n");
+	struct cairn_combine combine;
+	cairn_profile_init(&sum);
+	cairn_combine_start(&combine, &sum);
+	ok(cairn_combine_add(&combine, &a, 1, &error), "a profile that was not sampled");
+	dirty_memory();
+	ok(cairn_combine_add(&combine, &b, 1, &error), "and one that was");
+	double samples = 0;
+	for (size_t i = 0; i < sum.sample_count; i++)
+		samples += sum.sampled[i];
+	is_near(samples, 5, 0, "rest on the samples of that one");
+	cairn_combine_finish(&combine);
+	cairn_profile_free(&a);
+	cairn_profile_free(&b);
+	cairn_profile_free(&sum);
+}
+
 static void test_filter(void)
 {
 	struct cairn_profile profile;
@@ -108,6 +141,7 @@ int main(void)
 	test_runs();
 	test_identity();
 	test_values();
+	test_sampled();
 	test_filter();
 	return tap_done();
 }

@@ -1,29 +1,9 @@
 /* contention_test.c - waits for locks: cycles, counts, settings, old and damaged files.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "profile/read.h"
-#include "tap.h"
-
-static struct cairn_profile profile;
-static struct cairn_error error;
-
-static bool read_text(const char *text)
-{
-	cairn_profile_free(&profile);
-	cairn_profile_init(&profile);
-	return cairn_profile_read(&profile, cairn_bytes_of(text), "locks", NULL, &error);
-}
-
-static bool warned(const char *part)
-{
-	for (size_t i = 0; i < profile.warning_count; i++)
-		if (strstr(cairn_profile_string(&profile, profile.warnings[i]), part))
-			return true;
-	return false;
-}
+#include "fixture.h"
 
 int main(void)
 {
-	cairn_profile_init(&profile);
 	ok(read_text("--- contention:\ncycles/second = 2000000000\nsampling period = 100\nms since reset = 5\n  4000 3 @ 0x10 0x20\n 6000 1 @ 0x30\n"
 		     "00400000-00500000 r-xp 00000000 00:00 7 /bin/service\n"), "a contention profile");
 	is_int(profile.kind, CAIRN_PROFILE_CONTENTION, "is known as one");

@@ -1,13 +1,9 @@
 /* cpu_test.c - the binary CPU profile in each word size and byte order, its artefacts, and cut files.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/buffer.h"
-#include "profile/read.h"
-#include "tap.h"
+#include "fixture.h"
 
 #include <stdlib.h>
-
-static struct cairn_profile profile;
-static struct cairn_error error;
 
 struct form {
 	size_t width;
@@ -24,21 +20,11 @@ static void add_words(struct cairn_buffer *to, struct form form, const uint64_t 
 #define words(to, form, ...)                                                                                                     \
 	add_words((to), (form), (const uint64_t[]){__VA_ARGS__}, sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
 
-static bool read_bytes(struct cairn_buffer *bytes)
+static bool read_words(struct cairn_buffer *bytes)
 {
-	cairn_profile_free(&profile);
-	cairn_profile_init(&profile);
-	bool good = cairn_profile_read(&profile, cairn_buffer_bytes(bytes), "x.prof", NULL, &error);
+	bool good = read_bytes(cairn_buffer_bytes(bytes), NULL);
 	cairn_buffer_free(bytes);
 	return good;
-}
-
-static bool warned(const char *part)
-{
-	for (size_t i = 0; i < profile.warning_count; i++)
-		if (strstr(cairn_profile_string(&profile, profile.warnings[i]), part))
-			return true;
-	return false;
 }
 
 static uint64_t address(size_t sample, size_t frame)
@@ -53,7 +39,7 @@ static void test_forms(void)
 		struct cairn_buffer bytes = cairn_buffer(4096);
 		words(&bytes, forms[i], 0, 5, 0, 10000, 0, 77, 78, 3, 2, 0x401010, 0x402020, 1, 1, 0x403000, 0, 1, 0);
 		cairn_buffer_text(&bytes, "00400000-00500000 r-xp 00001000 08:01 99 /opt/service\n");
-		ok(read_bytes(&bytes), "%zu-bit words, %s end first", forms[i].width * 8, forms[i].big ? "big" : "little");
+		ok(read_words(&bytes), "%zu-bit words, %s end first", forms[i].width * 8, forms[i].big ? "big" : "little");
 		is_int(profile.sample_count, 2, "two stacks");
 		is_near(profile.period, 1e7, 0, "the period in nanoseconds");
 		ok(profile.values[0] == 3 && profile.values[1] == 3e7, "samples and time");
@@ -70,16 +56,16 @@ static void test_artefacts(void)
 	struct cairn_buffer bytes = cairn_buffer(4096);
 	words(&bytes, form, 0, 3, 0, 1000, 0, 1, 3, 0x10, 0x901, 0x21, 1, 3, 0x11, 0x901, 0x31, 1, 1, 0x12, 1, 4, 0x13, 0x901,
 	      0x41, 0x51, 0, 1, 0);
-	ok(read_bytes(&bytes), "a second frame that not all stacks have");
+	ok(read_words(&bytes), "a second frame that not all stacks have");
 	ok(profile.samples[0].depth == 3 && profile.warning_count == 0, "stays");
 
 	words(&bytes, form, 0, 3, 0, 1000, 0, 1, 3, 0x10, 0x901, 0x21, 1, 3, 0x11, 0x901, 0x31, 0, 1, 0);
-	ok(read_bytes(&bytes), "one that all stacks share");
+	ok(read_words(&bytes), "one that all stacks share");
 	ok(profile.samples[0].depth == 2 && address(0, 0) == 0x10 && address(0, 1) == 0x20 && warned("0x900"),
 	   "is the signal handler's, and said");
 
 	words(&bytes, form, 0, 3, 0, 1000, 0, 1, 3, 0x10, 0x10, 0x21, 1, 3, 0x11, 0x91, 0x31, 0, 1, 0);
-	ok(read_bytes(&bytes), "a leaf recorded twice");
+	ok(read_words(&bytes), "a leaf recorded twice");
 	ok(profile.samples[0].depth == 2 && address(0, 0) == 0x10 && address(0, 1) == 0x20, "is there once");
 	is_int(profile.samples[1].depth, 3, "other stacks keep theirs");
 }
@@ -89,15 +75,15 @@ static void test_broken(void)
 	const struct form form = {8, false};
 	struct cairn_buffer bytes = cairn_buffer(4096);
 	words(&bytes, form, 0, 3, 1, 1000, 0, 0, 1, 0);
-	ok(!read_bytes(&bytes), "Java's version");
+	ok(!read_words(&bytes), "Java's version");
 	like_text(error.text, "version 1", "is refused by name");
 	words(&bytes, form, 0, 2, 0, 1000, 0, 0, 1, 0);
-	ok(!read_bytes(&bytes), "a header that makes no sense");
+	ok(!read_words(&bytes), "a header that makes no sense");
 	words(&bytes, form, 0, 3, 0, 1000, 0, 4, 1, 0x10, 9, 3, 0x10, 0x20);
-	ok(read_bytes(&bytes), "a file cut in a stack");
+	ok(read_words(&bytes), "a file cut in a stack");
 	ok(profile.sample_count == 1 && warned("cut short after 1 stacks"), "gives what came before, and says so");
 	words(&bytes, form, 0, 3, 0, 1000, 0, 1, UINT64_MAX / 2, 0x10);
-	ok(read_bytes(&bytes) && profile.sample_count == 0, "a depth beyond all reason takes no memory");
+	ok(read_words(&bytes) && profile.sample_count == 0, "a depth beyond all reason takes no memory");
 }
 
 static const char *label(size_t sample, size_t index)
@@ -117,7 +103,7 @@ static void test_trailer(void)
 	words(&bytes, form, 0, 1, 0);
 	cairn_buffer_text(&bytes, "00400000-00500000 r-xp 00001000 08:01 99 /opt/service\n# cairn trailer 1\n# cairn cpu.period 10101010\n"
 				  "# cairn cpu.thread 30 77 main loop\n# cairn cpu.thread 9 78 io\n# cairn end\n");
-	ok(read_bytes(&bytes), "a profile with a trailer");
+	ok(read_words(&bytes), "a profile with a trailer");
 	is_near(profile.period, 10101010, 0, "its period is exact");
 	is_near(profile.values[1], 10101010, 0, "and so is the time");
 	is_int(profile.samples[0].depth, 3, "a second frame that all stacks share stays");
@@ -129,7 +115,6 @@ static void test_trailer(void)
 
 int main(void)
 {
-	cairn_profile_init(&profile);
 	test_forms();
 	test_artefacts();
 	test_broken();

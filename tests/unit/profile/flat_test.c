@@ -1,27 +1,8 @@
 /* flat_test.c - the "heap profile:" family: which rule un-samples what, which values there are, odd and broken lines.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "profile/read.h"
-#include "tap.h"
+#include "fixture.h"
 
 #include <stdlib.h>
-
-static struct cairn_profile profile;
-static struct cairn_error error;
-
-static bool read_text(const char *text)
-{
-	cairn_profile_free(&profile);
-	cairn_profile_init(&profile);
-	return cairn_profile_read(&profile, cairn_bytes_of(text), "x.heap", NULL, &error);
-}
-
-static bool warned(const char *part)
-{
-	for (size_t i = 0; i < profile.warning_count; i++)
-		if (strstr(cairn_profile_string(&profile, profile.warnings[i]), part))
-			return true;
-	return false;
-}
 
 static double value(size_t sample, const char *type)
 {
@@ -122,7 +103,6 @@ static void test_broken(void)
 
 int main(void)
 {
-	cairn_profile_init(&profile);
 	test_rules();
 	test_values();
 	test_stacks();

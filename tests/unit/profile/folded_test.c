@@ -1,14 +1,10 @@
 /* folded_test.c - collapsed stacks, with every kind of name and number.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "profile/read.h"
-#include "tap.h"
+#include "fixture.h"
 
 #include <stdlib.h>
 
-static struct cairn_profile profile;
-static struct cairn_error error;
-
-static bool read_text(const char *text)
+static bool read_folded(const char *text)
 {
 	cairn_profile_free(&profile);
 	cairn_profile_init(&profile);
@@ -32,7 +28,7 @@ static const char *stack(size_t sample)
 
 static void test_lines(void)
 {
-	ok(read_text("main;f;g 12\r\nmain;f 3\n\n  main;operator new [](unsigned long);a 7 b_[i] 0.5\nmain\t-4\nx 1e3\na;;b; 2"),
+	ok(read_folded("main;f;g 12\r\nmain;f 3\n\n  main;operator new [](unsigned long);a 7 b_[i] 0.5\nmain\t-4\nx 1e3\na;;b; 2"),
 	   "lines of all kinds");
 	is_int(profile.sample_count, 6, "each is a sample");
 	is_text(stack(0), "g<f<main", "leaf first");
@@ -47,28 +43,28 @@ static void test_lines(void)
 
 static void test_difference(void)
 {
-	ok(read_text("a;b 1 2\nnot a stack\na;c 3.5 0\n"), "two numbers on every line");
+	ok(read_folded("a;b 1 2\nnot a stack\na;c 3.5 0\n"), "two numbers on every line");
 	is_int(profile.value_count, 2, "are two values");
 	ok(profile.values[0] == 1 && profile.values[1] == 2 && profile.default_value == 1, "before and after, after is shown");
 	is_text(stack(1), "c<a", "and not part of the name");
-	ok(read_text("a;b 1 2\na;c 3\n"), "two numbers on some lines");
+	ok(read_folded("a;b 1 2\na;c 3\n"), "two numbers on some lines");
 	is_int(profile.value_count, 1, "are one value");
 	is_text(stack(0), "b 1<a", "and a name that ends in a number");
 }
 
 static void test_broken(void)
 {
-	ok(read_text("a;b 1\nno number\na;b nan\na 0x10\na 1e999\na 1.2.3\n9\n"), "lines without a number");
+	ok(read_folded("a;b 1\nno number\na;b nan\na 0x10\na 1e999\na 1.2.3\n9\n"), "lines without a number");
 	is_int(profile.sample_count, 1, "are left out");
 	like_text(cairn_profile_string(&profile, profile.warnings[0]), "6 lines (the first is line 2)", "and counted");
-	ok(!read_text("no number\n"), "nothing else is a failure");
+	ok(!read_folded("no number\n"), "nothing else is a failure");
 	like_text(error.text, "root;caller;leaf 123", "that says what would be right");
 }
 
 /* A frame is first guessed to be the one that came after its callee the last time. */
 static void test_guesses(void)
 {
-	ok(read_text("r;a;x 1\nr;b;x 2\nr;b;x 3\nr;ab;x 4\nb;x 5\nx 6\nr; 7\nr;  8\n"), "callers that are alike");
+	ok(read_folded("r;a;x 1\nr;b;x 2\nr;b;x 3\nr;ab;x 4\nb;x 5\nx 6\nr; 7\nr;  8\n"), "callers that are alike");
 	is_text(stack(0), "x<a<r", "the first");
 	is_text(stack(1), "x<b<r", "another caller");
 	is_text(stack(2), "x<b<r", "the same again");
@@ -81,7 +77,6 @@ static void test_guesses(void)
 
 int main(void)
 {
-	cairn_profile_init(&profile);
 	test_lines();
 	test_guesses();
 	test_difference();

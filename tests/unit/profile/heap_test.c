@@ -1,27 +1,13 @@
 /* heap_test.c - jemalloc dumps: right ones, odd ones, cut and hostile ones.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/buffer.h"
-#include "profile/read.h"
-#include "tap.h"
+#include "fixture.h"
 
 #include <stdlib.h>
 
-static struct cairn_profile profile;
-static struct cairn_error error;
-
-static bool read_text(const char *text, bool split)
+static bool read_dump(const char *text, bool split)
 {
-	cairn_profile_free(&profile);
-	cairn_profile_init(&profile);
-	return cairn_profile_read(&profile, cairn_bytes_of(text), "x.heap", &(struct cairn_read_options){.split_threads = split}, &error);
-}
-
-static bool warned(const char *part)
-{
-	for (size_t i = 0; i < profile.warning_count; i++)
-		if (strstr(cairn_profile_string(&profile, profile.warnings[i]), part))
-			return true;
-	return false;
+	return read_bytes(cairn_bytes_of(text), &(struct cairn_read_options){.split_threads = split});
 }
 
 static const char whole[] = "heap_v2/524288\n"
@@ -40,7 +26,7 @@ static const char whole[] = "heap_v2/524288\n"
 
 static void test_whole(void)
 {
-	ok(read_text(whole, false), "a dump is read");
+	ok(read_dump(whole, false), "a dump is read");
 	is_int(profile.sample_count, 2, "a sample for each stack");
 	is_int(profile.value_count, 2, "no accumulated counts, no such values");
 	is_text(cairn_profile_string(&profile, profile.value_types[profile.default_value].type), "inuse_space", "live bytes by default");
@@ -61,7 +47,7 @@ static void test_whole(void)
 
 static void test_threads(void)
 {
-	ok(read_text("heap_v2/1\n t*: 3: 300 [0: 0]\n t1: 1: 100 [0: 0] a\n t2: 2: 200 [0: 0]\n"
+	ok(read_dump("heap_v2/1\n t*: 3: 300 [0: 0]\n t1: 1: 100 [0: 0] a\n t2: 2: 200 [0: 0]\n"
 		     "@ 0x10 0x20\n t*: 3: 300 [0: 0]\n t1: 1: 100 [0: 0]\n t2: 1: 100 [0: 0]\n t2: 1: 100 [0: 0]\n\nMAPPED_LIBRARIES:\n", true),
 	   "a dump is read thread by thread");
 	is_int(profile.sample_count, 3, "a sample for each thread line, twice for one that was reset");
@@ -75,7 +61,7 @@ static void test_threads(void)
 
 static void test_accumulated(void)
 {
-	ok(read_text("heap_v2/1\n t*: 1: 100 [5: 500]\n@ 0x10\n t*: 1: 100 [5: 500]\n@ 0x20\n t*: 0: 0 [2: 50]\n\nMAPPED_LIBRARIES:\n", false), "prof_accum");
+	ok(read_dump("heap_v2/1\n t*: 1: 100 [5: 500]\n@ 0x10\n t*: 1: 100 [5: 500]\n@ 0x20\n t*: 0: 0 [2: 50]\n\nMAPPED_LIBRARIES:\n", false), "prof_accum");
 	is_int(profile.value_count, 4, "all four values");
 	is_near(cairn_profile_total(&profile, cairn_profile_find_value(&profile, "alloc_space")), 550, 1e-6, "allocated");
 	is_near(cairn_profile_total(&profile, cairn_profile_find_value(&profile, "inuse_space")), 100, 1e-6, "live");
@@ -83,12 +69,12 @@ static void test_accumulated(void)
 
 static void test_odd(void)
 {
-	ok(read_text("heap_v2/9223372036854775808\r\n  t*: 1: 16 [0: 0]\r\n@\r\n  t*: 1: 16 [0: 0]\r\n\r\nMAPPED_LIBRARIES:\r\n", false), "CR LF, a huge period, no addresses");
+	ok(read_dump("heap_v2/9223372036854775808\r\n  t*: 1: 16 [0: 0]\r\n@\r\n  t*: 1: 16 [0: 0]\r\n\r\nMAPPED_LIBRARIES:\r\n", false), "CR LF, a huge period, no addresses");
 	ok(profile.sample_count == 1 && profile.samples[0].depth == 0, "a stack of no frames is a stack");
 	ok(isfinite(cairn_profile_total(&profile, 1)), "its estimate is finite");
-	ok(read_text("heap_v2/1\n t*: 1: 0 [0: 0]\n@ 0x10\n t*: 1: 0 [0: 0]\n@ 0x20\n t*: 0: 5 [0: 0]\n\nMAPPED_LIBRARIES:\n", false), "objects without bytes and the reverse");
+	ok(read_dump("heap_v2/1\n t*: 1: 0 [0: 0]\n@ 0x10\n t*: 1: 0 [0: 0]\n@ 0x20\n t*: 0: 5 [0: 0]\n\nMAPPED_LIBRARIES:\n", false), "objects without bytes and the reverse");
 	is_near(cairn_profile_total(&profile, 1), 5, 0, "are taken as they are");
-	ok(read_text("heap_v2/1\n@ 0x10 0xffffffffffffffff 0x0\n t*: 1: 5 [0: 0]\n\nMAPPED_LIBRARIES:\n", false), "extreme addresses");
+	ok(read_dump("heap_v2/1\n@ 0x10 0xffffffffffffffff 0x0\n t*: 1: 5 [0: 0]\n\nMAPPED_LIBRARIES:\n", false), "extreme addresses");
 	ok(profile.locations[1].address == 0xfffffffffffffffe && profile.locations[2].address == 0, "do not wrap");
 }
 
@@ -97,24 +83,38 @@ static void test_damaged(void)
 	char *text = strdup(whole);
 	for (size_t length = strlen(whole); length-- > 0;) {
 		text[length] = '\0';
-		read_text(text, length % 2);
+		read_dump(text, length % 2);
 	}
 	free(text);
 	ok(true, "every prefix of a dump is survived");
-	read_text("heap_v2/524288\n t*: 3: 13000 [0: 0]\n@ 0x10\n t*: 2: 8000 [0: 0]\n@ 0x20\n t*: 1: 50", false);
+	read_dump("heap_v2/524288\n t*: 3: 13000 [0: 0]\n@ 0x10\n t*: 2: 8000 [0: 0]\n@ 0x20\n t*: 1: 50", false);
 	ok(profile.sample_count == 1 && warned("ends before its memory map") && warned("1 stacks without a count"), "a cut dump keeps what was whole, and says so");
-	read_text("heap_v2/1\n@ 0x10\n t*: 99999999999999999999: 1 [0: 0]\n@ 0x20 junk\n t*: 1: 1 [0: 0]\n@ 0x30\n t*: 1: 1 [0: 0]\n\nMAPPED_LIBRARIES:\n", false);
+	read_dump("heap_v2/1\n@ 0x10\n t*: 99999999999999999999: 1 [0: 0]\n@ 0x20 junk\n t*: 1: 1 [0: 0]\n@ 0x30\n t*: 1: 1 [0: 0]\n\nMAPPED_LIBRARIES:\n", false);
 	ok(profile.sample_count == 1 && warned("could not be read, the first at line 3"), "numbers that do not fit and broken lines are left out, and said");
-	read_text("heap_v2/524288\n t*: 90: 13000 [0: 0]\n@ 0x10\n t*: 2: 8000 [0: 0]\n\nMAPPED_LIBRARIES:\n", false);
+	read_dump("heap_v2/1\n t*: 2: 200 [0: 0]\n t1: 2: 200 [0: 0]\n@ junk\n t*: 1: 100 [0: 0]\n t1: 1: 100 [0: 0]\n@ 0x30\n t*: 1: 100 [0: 0]\n\nMAPPED_LIBRARIES:\n", false);
+	ok(profile.thread_count == 1 && warned("header says 200 B"), "the counts of a stack that could not be read are not the header's");
+	read_dump("heap_v2/524288\n t*: 90: 13000 [0: 0]\n@ 0x10\n t*: 2: 8000 [0: 0]\n\nMAPPED_LIBRARIES:\n", false);
 	ok(warned("header says"), "stacks that do not add up to the header are pointed out");
-	ok(!read_text("heap_v2/\n", false), "no period");
-	ok(!read_text("heap_v3/1\n", false), "another version");
+	ok(!read_dump("heap_v2/\n", false), "no period");
+	ok(!read_dump("heap_v3/1\n", false), "another version");
 	like_text(error.text, "x.heap:1:", "with the place");
+}
+
+static void test_many_warnings(void)
+{
+	struct cairn_buffer text = cairn_buffer(SIZE_MAX);
+	for (int i = 0; i < 1000; i++)
+		cairn_buffer_format(&text, "%%warn number %d\n", i);
+	cairn_buffer_text(&text, whole);
+	cairn_buffer_byte(&text, '\0');
+	ok(read_dump(text.data, false) && profile.sample_count == 2, "a dump that warns a thousand times is read");
+	is_int(profile.warning_count, 100, "and a hundred of it is kept");
+	cairn_buffer_free(&text);
 }
 
 static void test_no_threads(void)
 {
-	ok(read_text("heap_v2/1\n  t*: 3: 300 [0: 0]\n@ 0x11 0x21\n  t*: 1: 100 [0: 0]\n@ 0x31\n  t*: 2: 200 [0: 0]\n  t4: 2: 200 [0: 0]\n\nMAPPED_LIBRARIES:\n", true),
+	ok(read_dump("heap_v2/1\n  t*: 3: 300 [0: 0]\n@ 0x11 0x21\n  t*: 1: 100 [0: 0]\n@ 0x31\n  t*: 2: 200 [0: 0]\n  t4: 2: 200 [0: 0]\n\nMAPPED_LIBRARIES:\n", true),
 	   "a dump in which a stack names no thread");
 	is_int(profile.sample_count, 2, "every stack is there");
 	is_near(cairn_profile_total(&profile, profile.default_value), 300, 0, "with all its bytes");
@@ -123,13 +123,13 @@ static void test_no_threads(void)
 
 int main(void)
 {
-	cairn_profile_init(&profile);
 	test_whole();
 	test_threads();
 	test_no_threads();
 	test_accumulated();
 	test_odd();
 	test_damaged();
+	test_many_warnings();
 	cairn_profile_free(&profile);
 	return tap_done();
 }

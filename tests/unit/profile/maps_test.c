@@ -108,6 +108,17 @@ static void test_many(void)
 	cairn_buffer_free(&text);
 }
 
+static void test_long_definition(void)
+{
+	uint64_t offset;
+	struct cairn_buffer text = cairn_buffer(SIZE_MAX);
+	cairn_buffer_format(&text, "build=/%05000d\n1000-2000 r-xp 00000000 fd:01 1 $build/app\n", 0);
+	cairn_buffer_byte(&text, '\0');
+	read_maps(text.data);
+	is_text(place(0x1010, &offset), "$build/app", "a definition longer than any path is none");
+	cairn_buffer_free(&text);
+}
+
 int main(void)
 {
 	cairn_profile_init(&profile);
@@ -116,6 +127,7 @@ int main(void)
 	test_huge_pages();
 	test_others();
 	test_many();
+	test_long_definition();
 	cairn_profile_free(&profile);
 	return tap_done();
 }

@@ -2,13 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/buffer.h"
 #include "profile/pprof_fields.h"
-#include "profile/read.h"
-#include "tap.h"
+#include "fixture.h"
 
 #include <stdlib.h>
-
-static struct cairn_profile profile;
-static struct cairn_error error;
 
 /* An encoder of its own, so that the writer's mistakes are not the reader's. */
 
@@ -109,14 +105,6 @@ static bool read_buffer(struct cairn_buffer *input)
 	return good;
 }
 
-static bool warned(const char *part)
-{
-	for (size_t i = 0; i < profile.warning_count; i++)
-		if (strstr(cairn_profile_string(&profile, profile.warnings[i]), part))
-			return true;
-	return false;
-}
-
 static const char *text(uint32_t id)
 {
 	return cairn_profile_string(&profile, id);
@@ -210,7 +198,6 @@ static void test_broken(void)
 
 int main(void)
 {
-	cairn_profile_init(&profile);
 	test_order();
 	test_broken();
 	cairn_profile_free(&profile);

@@ -1,19 +1,8 @@
 /* symbolized_test.c - names that come with the profile.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "profile/read.h"
-#include "tap.h"
+#include "fixture.h"
 
 #include <stdlib.h>
-
-static struct cairn_profile profile;
-static struct cairn_error error;
-
-static bool read_text(const char *text)
-{
-	cairn_profile_free(&profile);
-	cairn_profile_init(&profile);
-	return cairn_profile_read(&profile, cairn_bytes_of(text), "x.sym", NULL, &error);
-}
 
 static const char *name(uint32_t location, uint32_t frame)
 {
@@ -57,7 +46,6 @@ static void test_others(void)
 
 int main(void)
 {
-	cairn_profile_init(&profile);
 	test_names();
 	test_others();
 	cairn_profile_free(&profile);

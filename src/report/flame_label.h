@@ -1,0 +1,12 @@
+/* flame_label.h - the label of a frame, or of anything else that is narrow.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_REPORT_FLAME_LABEL_H
+#define CAIRN_REPORT_FLAME_LABEL_H
+
+#include "base/buffer.h"
+
+/* What fits of NAME in COUNT letters: all of it, its last parts after "..", its beginning, or nothing where that would be too
+ * little to read. Appended to OUT as it is. */
+void cairn_flame_label(struct cairn_bytes name, size_t count, struct cairn_buffer *out);
+
+#endif
