@@ -156,13 +156,13 @@ static void demangle_all(struct demangler *demangler, const struct cairn_symbol 
 	demangler->done = demangler->count;
 }
 
+/* What is mangled lies far apart in the debug information and is not looked at again once it is demangled. */
 static const char *function_name(const struct session *session, const struct cairn_symbol_frame *frame)
 {
-	if (!frame->function || !frame->function[0])
-		return "??";
-	if (!session->options.demangle || !frame->mangled)
-		return frame->function;
-	return session->demangler.names[cairn_map_get(&session->demangler.index, (uint64_t)(uintptr_t)frame->function)];
+	const char *name = frame->function;
+	if (name && frame->mangled && session->options.demangle)
+		name = session->demangler.names[cairn_map_get(&session->demangler.index, (uint64_t)(uintptr_t)name)];
+	return name && name[0] ? name : "??";
 }
 
 static void print_frame(const struct session *session, const struct cairn_symbol_frame *frame, struct cairn_buffer *out)
