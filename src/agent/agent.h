@@ -47,6 +47,7 @@ struct cairn_agent {
 	char **environment;       /* for children; see environment.c */
 	char tool[256];           /* the cairn command, "" when there is none */
 	atomic_uint tikv_interval; /* seconds between TiKV's dumps; 0 for none */
+	atomic_uint tikv_round;    /* counts their beginnings and ends: those of an earlier round write no more */
 };
 
 /* The agent of this process. */
