@@ -114,9 +114,9 @@ static bool admit(void *context, struct cairn_exchange *exchange, size_t *maximu
 
 static void finish_exchange(struct cairn_call *call)
 {
-	struct cairn_exchange *exchange = call->owner;
-	cairn_call_free(&call->agent->work, call);
-	cairn_exchange_finish(exchange);
+	cairn_call_release(call); /* before the answer: who has it may ask for the next CPU profile at once */
+	cairn_exchange_finish(call->owner);
+	cairn_call_free(&call->agent->work, call); /* after it: once no call is under way the server may be closed */
 }
 
 /* Answers at once (true), or hands CALL over to the workers (false). */
