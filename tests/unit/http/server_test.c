@@ -4,6 +4,8 @@
 #include "http/server.h"
 #include "tap.h"
 
+#include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -15,6 +17,7 @@ enum { clients = 12, rounds = 20 };
 static char path[] = "/tmp/cairn-server-test.XXXXXX";
 static atomic_bool stop;
 static atomic_int ticks;
+static int far_listener;
 
 static void *answer_later(void *context)
 {
@@ -124,6 +127,40 @@ static void test_clients(void)
 	is_int(good, clients, "%d clients with %d requests each, answered at once and later", clients, 2 * rounds);
 }
 
+/* Clients that send all they have before they read, over TCP, where bytes that nobody read reset a connection. */
+static void test_early_refusal(void)
+{
+	static char out[4096], large[2 << 20];
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t size = sizeof address;
+	getsockname(far_listener, (struct sockaddr *)&address, &size);
+	int length = snprintf(large, sizeof large, "POST /closed HTTP/1.1\r\n" CLOSE "Content-Length: 2000000\r\n\r\n"), seen = 0;
+	for (int i = 0; i < 20; i++) {
+		int descriptor = socket(AF_INET, SOCK_STREAM, 0);
+		size_t sent = 0, got = 0, all = (size_t)length + 2000000;
+		if (connect(descriptor, (struct sockaddr *)&address, size) == 0) /* the head alone first, as most libraries do */
+			for (ssize_t part; sent < all && (part = send(descriptor, large + sent, sent ? all - sent : (size_t)length, MSG_NOSIGNAL)) > 0;) {
+				sent += (size_t)part;
+				if (sent == (size_t)length)
+					poll(&(struct pollfd){descriptor, POLLIN, 0}, 1, 10000);
+			}
+		for (ssize_t part; got + 1 < sizeof out && (part = recv(descriptor, out + got, sizeof out - got - 1, 0)) > 0;)
+			got += (size_t)part;
+		out[got] = 0;
+		seen += sent == all && strstr(out, "not for you");
+		close(descriptor);
+	}
+	is_int(seen, 20, "a client that sends all of a refused request first is told why");
+	int stuck[40];
+	for (int i = 0; i < 40; i++) {
+		stuck[i] = dial();
+		send(stuck[i], large, (size_t)length + 100, MSG_NOSIGNAL);
+	}
+	like_text(ask_text("GET /now HTTP/1.1\r\n" CLOSE "\r\n", out, sizeof out), "200 OK", "refused clients that never end make room");
+	for (int i = 0; i < 40; i++)
+		close(stuck[i]);
+}
+
 static void test_limits(void)
 {
 	static char out[4096], large[200000];
@@ -160,10 +197,15 @@ int main(void)
 	int listener = cairn_descriptor_adopt(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0));
 	ok(bind(listener, (struct sockaddr *)&address, sizeof address) == 0 && listen(listener, 64) == 0 &&
 	   cairn_server_listen(server, listener, true, &error), "listens");
+	far_listener = cairn_descriptor_adopt(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
+	struct sockaddr_in far = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	ok(bind(far_listener, (struct sockaddr *)&far, sizeof far) == 0 && listen(far_listener, 64) == 0 &&
+	   cairn_server_listen(server, far_listener, false, &error), "also over TCP");
 	pthread_t thread;
 	void *result;
 	pthread_create(&thread, NULL, serve, server);
 	test_clients();
+	test_early_refusal();
 	test_limits();
 	atomic_store(&stop, true);
 	pthread_join(thread, &result);
