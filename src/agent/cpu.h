@@ -38,7 +38,7 @@ void cairn_cpu_free(struct cairn_cpu *cpu);
 void cairn_cpu_forget(void);
 
 struct cairn_cpu_counts {
-	uint64_t runs, samples, dropped; /* dropped: the ring was full */
+	uint64_t runs, samples, dropped; /* of all runs; dropped: the ring was full, or memory ran out */
 	bool running;
 };
 void cairn_cpu_count(struct cairn_cpu_counts *counts);

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -73,6 +74,11 @@ static void test_run(void)
 		cairn_cpu_collect(cpu);
 		pthread_join(short_lived, NULL);
 	}
+	for (int i = 0; i < 2; i++) {
+		wait_ms(250);
+		cairn_cpu_collect(cpu);
+	}
+	is_int(timers_left(), 3, "those of threads that ended are given back");
 	pid_t child = fork();
 	if (child == 0) {
 		cairn_cpu_forget();
@@ -127,6 +133,37 @@ static void test_again(void)
 	ok(action.sa_handler == ignore_it, "the one who handles SIGPROF still does");
 }
 
+/* As a timer of an earlier run would that this thread is late to hear of. */
+static void send_late_signal(void *value)
+{
+	siginfo_t info = {.si_signo = SIGRTMAX, .si_code = SI_TIMER};
+	info.si_value.sival_ptr = value;
+	syscall(SYS_rt_tgsigqueueinfo, getpid(), gettid(), SIGRTMAX, &info);
+}
+
+static void test_late_signals(void)
+{
+	enum { run_size = 4 << 20, further = 1 << 20 };
+	struct cairn_error error;
+	bool busy;
+	struct cairn_cpu *cpu = cairn_cpu_start(1, &busy, &error);
+	for (int at = 0; cpu && at < run_size + further; at += 997)
+		send_late_signal((char *)cpu + at);
+	struct cairn_buffer out = cairn_pages(64 << 20);
+	cairn_cpu_stop(cpu);
+	cairn_cpu_write(cpu, &out);
+	struct cairn_profile profile;
+	cairn_profile_init(&profile);
+	double samples = 0;
+	ok(cairn_profile_read(&profile, cairn_buffer_bytes(&out), "cpu", NULL, &error), "a run that hears of timers of another");
+	for (size_t i = 0; i < profile.sample_count; i++)
+		samples += profile.values[2 * i];
+	ok(samples <= 3, "takes no samples for them: %.0f", samples);
+	cairn_profile_free(&profile);
+	cairn_buffer_free(&out);
+	cairn_cpu_free(cpu);
+}
+
 static void test_stacks(void)
 {
 	struct cairn_cpu_stacks stacks;
@@ -147,5 +184,6 @@ int main(void)
 	test_stacks();
 	test_run();
 	test_again();
+	test_late_signals();
 	return tap_done();
 }
