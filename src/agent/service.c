@@ -311,6 +311,7 @@ static void after_fork_in_child(void)
 		return;
 	cairn_descriptors_abandon();
 	cairn_cpu_forget();
+	cairn_code_forget();
 	cairn_agent.forked = true;
 	atomic_store(&cairn_agent.started, start_parts(&cairn_agent));
 }
