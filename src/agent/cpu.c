@@ -155,7 +155,9 @@ static void see_task(void *context, int tid)
 		return;
 	}
 	struct thread *thread = &cpu->threads[cpu->thread_count];
-	*thread = (struct thread){.scan = cpu->scan};
+	thread->scan = cpu->scan;
+	thread->has_timer = false;
+	thread->name[0] = 0;
 	atomic_store_explicit(&thread->tid, tid, memory_order_relaxed);
 	cairn_task_name(tid, thread->name, sizeof thread->name);
 	if (arm_timer(cpu, thread)) {

@@ -16,7 +16,7 @@ enum { clients = 12, rounds = 20 };
 
 static char path[] = "/tmp/cairn-server-test.XXXXXX";
 static atomic_bool stop;
-static atomic_int ticks;
+static atomic_int ticks, answering;
 static int far_listener;
 
 static void *answer_later(void *context)
@@ -26,6 +26,7 @@ static void *answer_later(void *context)
 	cairn_response_text(&exchange->response, 200, "text/plain", "later %.*s", (int)exchange->request.body.length,
 			    exchange->request.body.length ? exchange->request.body.data : "");
 	cairn_exchange_finish(exchange);
+	atomic_fetch_sub(&answering, 1);
 	return NULL;
 }
 
@@ -43,9 +44,13 @@ static bool handle(void *context, struct cairn_exchange *exchange)
 {
 	(void)context;
 	pthread_t thread;
-	if (cairn_bytes_start_with(exchange->request.path, "/later") && pthread_create(&thread, NULL, answer_later, exchange) == 0) {
-		pthread_detach(thread);
-		return false;
+	if (cairn_bytes_start_with(exchange->request.path, "/later")) {
+		atomic_fetch_add(&answering, 1);
+		if (pthread_create(&thread, NULL, answer_later, exchange) == 0) {
+			pthread_detach(thread);
+			return false;
+		}
+		atomic_fetch_sub(&answering, 1);
 	}
 	cairn_response_text(&exchange->response, 200, "text/plain", "now %s", exchange->local ? "local" : "far");
 	return true;
@@ -211,6 +216,8 @@ int main(void)
 	pthread_join(thread, &result);
 	ok(result == server, "stops when it is told to");
 	ok(atomic_load(&ticks) > 0, "and had time for other things");
+	while (atomic_load(&answering) > 0) /* no exchange may be with another thread when the server is closed */
+		usleep(1000);
 	cairn_server_close(server);
 	is_int(cairn_descriptors_count(), 0, "nothing stays open");
 	unlink(address.sun_path);
