@@ -25,6 +25,7 @@ struct cairn_counters {
 };
 
 struct cairn_agent {
+	pthread_mutex_t life; /* held while the agent is started or stopped: any threads of the host may ask for both at once */
 	struct cairn_config config;
 	struct cairn_profiler profiler;
 	struct cairn_error unwinder_problem; /* why jemalloc's own unwinder stays */

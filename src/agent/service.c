@@ -27,7 +27,7 @@
 enum { fork_pause_ms = 200, live_pause_ms = 20, retry_ms = 1000 };
 enum { body_maximum = 64 << 20, input_maximum = 128 << 20, response_maximum = 512 << 20 };
 
-struct cairn_agent cairn_agent;
+struct cairn_agent cairn_agent = {.life = PTHREAD_MUTEX_INITIALIZER};
 
 static void pause_ms(int milliseconds)
 {
@@ -307,6 +307,7 @@ static bool start_parts(struct cairn_agent *agent)
 
 static void after_fork_in_child(void)
 {
+	pthread_mutex_init(&cairn_agent.life, NULL); /* whoever held it is not here */
 	if (!atomic_load(&cairn_agent.started))
 		return;
 	cairn_descriptors_abandon();
