@@ -13,14 +13,16 @@
 #include "base/pages.h"
 
 #include <errno.h>
+#include <linux/sockios.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { listeners_maximum = 4, events_maximum = 32, accept_pause_ms = 1000, tick_ms = 1000, drained_at_once = 1 << 20 };
+enum { listeners_maximum = 4, events_maximum = 32, accept_pause_ms = 1000, tick_ms = 1000, drained_at_once = 1 << 20, stretch = 16 << 10 };
 
 enum connection_state { EMPTY, READING, WORKING, FINISHED, SENDING, DRAINING };
 
@@ -37,6 +39,7 @@ struct connection {
 	struct cairn_chunks chunks;
 	char head[1024]; /* of the response */
 	size_t head_size, sent;
+	size_t taken; /* by the client, when the deadline was last put off */
 	int64_t deadline_ms;
 	int64_t since_ms;
 };
@@ -319,9 +322,6 @@ static void transmit(struct connection *connection)
 			return;
 		}
 		connection->sent += (size_t)part;
-		/* Only real progress buys time: a client that takes a byte now and then does not keep its connection. */
-		if (!in_head && part >= 16 << 10)
-			connection->deadline_ms = now_ms() + 1000 * (int64_t)connection->server->options.seconds;
 	}
 	complete(connection);
 }
@@ -335,7 +335,7 @@ static void respond(struct connection *connection)
 	if (!connection->exchange.request.keep_alive)
 		connection->closing = true;
 	write_head(connection);
-	connection->sent = 0;
+	connection->sent = connection->taken = 0;
 	connection->deadline_ms = now_ms() + 1000 * (int64_t)connection->server->options.seconds;
 	atomic_store(&connection->state, SENDING);
 	transmit(connection);
@@ -517,12 +517,28 @@ static void collect_finished(struct cairn_server *server)
 	}
 }
 
+/* Puts the deadline off for a client that takes what is sent. Only real progress buys time: one that takes a byte now and then does not
+ * keep its connection. What the kernel has accepted says nothing of that, it may hold megabytes and ask for more only when a third is gone. */
+static bool has_progress(struct connection *connection, int64_t now)
+{
+	int held = 0;
+	ioctl(connection->socket, SIOCOUTQ, &held);
+	size_t taken = held > 0 && (size_t)held < connection->sent ? connection->sent - (size_t)held : held > 0 ? 0 : connection->sent;
+	if (taken < connection->taken + stretch)
+		return false;
+	connection->taken = taken;
+	connection->deadline_ms = now + 1000 * (int64_t)connection->server->options.seconds;
+	return true;
+}
+
 static void expire(struct cairn_server *server, int64_t now)
 {
 	for (unsigned i = 0; i < server->options.connections; i++) {
 		struct connection *connection = &server->connections[i];
 		enum connection_state state = atomic_load(&connection->state);
 		if ((state != READING && state != SENDING && state != DRAINING) || now < connection->deadline_ms)
+			continue;
+		if (state == SENDING && has_progress(connection, now))
 			continue;
 		if (state == READING && connection->input.length > 0)
 			refuse(connection, 408);

@@ -40,10 +40,23 @@ static bool admit(void *context, struct cairn_exchange *exchange, size_t *maximu
 	return false;
 }
 
+static char large_content[8 << 20];
+
+static void keep(void *owner)
+{
+	(void)owner;
+}
+
 static bool handle(void *context, struct cairn_exchange *exchange)
 {
 	(void)context;
 	pthread_t thread;
+	if (cairn_bytes_start_with(exchange->request.path, "/large")) {
+		cairn_response_start(&exchange->response, 200, "text/plain");
+		exchange->response.content = (struct cairn_bytes){large_content, sizeof large_content};
+		exchange->response.release = keep;
+		return true;
+	}
 	if (cairn_bytes_start_with(exchange->request.path, "/later")) {
 		atomic_fetch_add(&answering, 1);
 		if (pthread_create(&thread, NULL, answer_later, exchange) == 0) {
@@ -166,6 +179,40 @@ static void test_early_refusal(void)
 		close(stuck[i]);
 }
 
+static int dial_far(void)
+{
+	struct sockaddr_in address = {0};
+	socklen_t size = sizeof address;
+	getsockname(far_listener, (struct sockaddr *)&address, &size);
+	int descriptor = socket(AF_INET, SOCK_STREAM, 0);
+	setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &(int){2048}, sizeof(int));
+	setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){.tv_sec = 20}, sizeof(struct timeval));
+	return connect(descriptor, (struct sockaddr *)&address, size) == 0 ? descriptor : -1;
+}
+
+/* A client that takes a large answer steadily, but not as fast as the kernel asks for more of it; and one that takes nothing. */
+static void test_slow_client(void)
+{
+	static char out[8192];
+	static const char request[] = "GET /large HTTP/1.1\r\n" CLOSE "\r\n";
+	size_t got = 0;
+	int steady = dial_far(), stuck = dial_far();
+	send(steady, request, sizeof request - 1, MSG_NOSIGNAL);
+	send(stuck, request, sizeof request - 1, MSG_NOSIGNAL);
+	for (ssize_t part, reads = 0; (part = recv(steady, out, sizeof out, 0)) > 0; reads++) {
+		got += (size_t)part;
+		if (reads < 160)
+			usleep(25000);
+	}
+	ok(got > sizeof large_content, "a slow client gets all of a large answer: %zu bytes", got);
+	got = 0;
+	for (ssize_t part; (part = recv(stuck, out, sizeof out, 0)) > 0;)
+		got += (size_t)part;
+	ok(got < sizeof large_content, "one that takes nothing for seconds is cut off: %zu bytes", got);
+	close(steady);
+	close(stuck);
+}
+
 static void test_limits(void)
 {
 	static char out[4096], large[200000];
@@ -211,6 +258,7 @@ int main(void)
 	pthread_create(&thread, NULL, serve, server);
 	test_clients();
 	test_early_refusal();
+	test_slow_client();
 	test_limits();
 	atomic_store(&stop, true);
 	pthread_join(thread, &result);
