@@ -39,7 +39,7 @@ struct connection {
 	struct cairn_chunks chunks;
 	char head[1024]; /* of the response */
 	size_t head_size, sent;
-	size_t taken; /* by the client, when the deadline was last put off */
+	size_t taken; /* of the request by us, or of the response by the client, when the deadline was last put off */
 	int64_t deadline_ms;
 	int64_t since_ms;
 };
@@ -145,6 +145,7 @@ static void begin_request(struct connection *connection, size_t from)
 		cairn_buffer_free(&connection->input);
 	connection->head_done = connection->whole = false;
 	connection->chunks = (struct cairn_chunks){0};
+	connection->taken = 0;
 	connection->since_ms = now_ms();
 	connection->deadline_ms = connection->since_ms + 1000 * (int64_t)connection->server->options.seconds;
 	atomic_store(&connection->state, READING);
@@ -460,6 +461,11 @@ static void receive(struct connection *connection)
 		}
 		if (atomic_load(&connection->state) != READING)
 			return;
+		/* A body that was admitted may come slowly, as long as it comes. */
+		if (connection->head_done && connection->input.length >= connection->taken + stretch) {
+			connection->taken = connection->input.length;
+			connection->deadline_ms = now_ms() + 1000 * (int64_t)connection->server->options.seconds;
+		}
 	}
 }
 

@@ -213,6 +213,26 @@ static void test_slow_client(void)
 	close(stuck);
 }
 
+/* A body that takes longer than the time for a request, but never stands still for long. */
+static void test_slow_body(void)
+{
+	static char out[4096], piece[20000];
+	static const char head[] = "POST /later HTTP/1.1\r\n" CLOSE "Content-Length: 100000\r\n\r\n";
+	int descriptor = dial();
+	size_t got = 0;
+	memset(piece, 'x', sizeof piece);
+	send(descriptor, head, sizeof head - 1, MSG_NOSIGNAL);
+	for (int i = 0; i < 5; i++) {
+		usleep(300000);
+		send(descriptor, piece, sizeof piece, MSG_NOSIGNAL);
+	}
+	for (ssize_t part; got + 1 < sizeof out && (part = recv(descriptor, out + got, sizeof out - got - 1, 0)) > 0;)
+		got += (size_t)part;
+	out[got] = 0;
+	like_text(out, "\r\n\r\nlater xxx", "a body that comes slowly");
+	close(descriptor);
+}
+
 static void test_limits(void)
 {
 	static char out[4096], large[200000];
@@ -259,6 +279,7 @@ int main(void)
 	test_clients();
 	test_early_refusal();
 	test_slow_client();
+	test_slow_body();
 	test_limits();
 	atomic_store(&stop, true);
 	pthread_join(thread, &result);
