@@ -52,6 +52,7 @@ struct cairn_cpu {
 	struct sigaction before;
 	int64_t scanned_ns;
 	bool sampling;
+	bool overtaken; /* the host has begun to handle the signal itself */
 };
 
 /* What the handler sees. `inside` counts handlers that may hold `current`. */
@@ -211,9 +212,19 @@ static void drain(struct cairn_cpu *cpu)
 	}
 }
 
+static bool is_handled_here(const struct cairn_cpu *cpu)
+{
+	struct sigaction now;
+	return sigaction(cpu->signal, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == handle;
+}
+
 void cairn_cpu_collect(struct cairn_cpu *cpu)
 {
 	drain(cpu);
+	if (cpu->sampling && !is_handled_here(cpu)) { /* a profiler of the host's own must not count our signals */
+		cpu->overtaken = true;
+		cairn_cpu_stop(cpu);
+	}
 	int64_t now = cairn_clock_ns();
 	if (cpu->sampling && now - cpu->scanned_ns >= scan_ms * 1000000) {
 		cpu->scanned_ns = now;
@@ -283,8 +294,8 @@ void cairn_cpu_stop(struct cairn_cpu *cpu)
 		cairn_task_name(thread->tid, thread->name, sizeof thread->name);
 	}
 	/* To ignore a signal discards those under way; with its default action the last of them would end the process. */
-	struct sigaction ignore = {.sa_handler = SIG_IGN}, now;
-	if (sigaction(cpu->signal, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == handle) {
+	struct sigaction ignore = {.sa_handler = SIG_IGN};
+	if (is_handled_here(cpu)) {
 		sigaction(cpu->signal, &ignore, NULL);
 		sigaction(cpu->signal, &cpu->before, NULL);
 	}
@@ -357,6 +368,8 @@ static void write_records(const struct cairn_cpu *cpu, struct cairn_buffer *out,
 		cairn_buffer_format(out, "# cairn cpu.dropped %llu\n", (unsigned long long)dropped);
 	if (cpu->unwatched)
 		cairn_buffer_format(out, "# cairn cpu.unwatched %u\n", cpu->unwatched);
+	if (cpu->overtaken)
+		cairn_buffer_text(out, "# cairn cpu.overtaken 1\n");
 	for (unsigned i = 0; i < cpu->thread_count; i++) {
 		uint32_t records = ends[i] - (i ? ends[i - 1] : 0);
 		if (records > 0)

@@ -182,6 +182,8 @@ static void warn_of_losses(struct cairn_reader *reader, const struct cairn_trail
 	if (unwatched)
 		cairn_profile_warn(reader->profile, "%s: up to %llu threads at a time could not be watched (the limit of 8192 in a run, or of pending "
 				   "signals, ulimit -i)", reader->name, (unsigned long long)unwatched);
+	if (cairn_trailer_number(trailer, "cpu.overtaken"))
+		cairn_profile_warn(reader->profile, "%s: it ends early, because the service began to use the profiler's signal itself", reader->name);
 }
 
 /* Time again from how often, by the period in nanoseconds: the header has it in microseconds. */

@@ -116,6 +116,30 @@ static void ignore_it(int number)
 	(void)number;
 }
 
+/* The host begins to profile itself in the middle of a run. */
+static void test_overtaken(void)
+{
+	struct cairn_error error;
+	bool busy;
+	struct sigaction action;
+	struct cairn_cpu *cpu = cairn_cpu_start(100, &busy, &error);
+	if (!ok(cpu && timers_left() > 0, "a run"))
+		return;
+	signal(SIGPROF, ignore_it);
+	cairn_cpu_collect(cpu);
+	is_int(timers_left(), 0, "whose signal the host takes over sends no more");
+	sigaction(SIGPROF, NULL, &action);
+	ok(action.sa_handler == ignore_it, "and leaves it to the host");
+	cairn_cpu_collect(cpu);
+	cairn_cpu_stop(cpu);
+	struct cairn_buffer out = cairn_pages(64 << 20);
+	cairn_cpu_write(cpu, &out);
+	ok(!out.failed && memmem(out.data, out.length, "# cairn cpu.overtaken 1\n", 24), "its profile says so");
+	cairn_buffer_free(&out);
+	cairn_cpu_free(cpu);
+	signal(SIGPROF, SIG_DFL);
+}
+
 /* Runs that are broken off at once, with the signal in use by somebody else. */
 static void test_again(void)
 {
@@ -184,6 +208,7 @@ int main(void)
 {
 	test_stacks();
 	test_run();
+	test_overtaken();
 	test_again();
 	test_late_signals();
 	return tap_done();
