@@ -70,8 +70,8 @@ struct cairn_options {
 };
 
 /* Starts the agent. True when it runs, also when it did already (a preloaded agent keeps its own options). It runs in a process
- * without jemalloc too, where it has no socket and every answer says what is missing. False in a setuid process and where
- * no thread can be had. OPTIONS may be NULL. */
+ * without jemalloc too, where it has no socket and every answer says what is missing. False in a setuid process, where
+ * no thread can be had, and for options without their size. OPTIONS may be NULL. */
 CAIRN_API bool cairn_start(const struct cairn_options *options, char *error, size_t size);
 
 /* Stops the agent, its threads and its sockets; returns when they are gone. Sampling goes on as it was. */

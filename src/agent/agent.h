@@ -25,6 +25,7 @@ struct cairn_counters {
 };
 
 struct cairn_agent {
+	pthread_mutex_t life; /* held while the agent is started or stopped: any threads of the host may ask for both at once */
 	struct cairn_config config;
 	struct cairn_profiler profiler;
 	struct cairn_error unwinder_problem; /* why jemalloc's own unwinder stays */
@@ -47,6 +48,7 @@ struct cairn_agent {
 	char **environment;       /* for children; see environment.c */
 	char tool[256];           /* the cairn command, "" when there is none */
 	atomic_uint tikv_interval; /* seconds between TiKV's dumps; 0 for none */
+	atomic_uint tikv_round;    /* counts their beginnings and ends: those of an earlier round write no more */
 };
 
 /* The agent of this process. */

@@ -6,6 +6,8 @@
 #include "agent/spawn.h"
 #include "base/pages.h"
 
+#include <errno.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 void cairn_answer_error(struct cairn_call *call, int status, const char *text, const char *cause)
@@ -39,8 +41,14 @@ void cairn_answer_snapshot(struct cairn_call *call, struct cairn_snapshot *snaps
 
 void cairn_answer_file(struct cairn_call *call, int descriptor, const char *type)
 {
+	struct stat status;
+	struct cairn_buffer *body = &call->response->body;
 	cairn_response_start(call->response, 200, type);
-	cairn_buffer_read(&call->response->body, descriptor);
+	if (fstat(descriptor, &status) == 0 && (uint64_t)status.st_size > body->maximum)
+		cairn_response_text(call->response, 500, CAIRN_TEXT, "the file has %lld bytes, more than the %zu that can be sent; copy it from its folder\n",
+				    (long long)status.st_size, body->maximum);
+	else if (!cairn_buffer_read(body, descriptor))
+		cairn_response_text(call->response, 500, CAIRN_TEXT, "the file cannot be read: %s\n", cairn_errno_text(errno));
 }
 
 int cairn_answer_render(struct cairn_call *call, const char *const *arguments, int input, int base, const char *type,
@@ -85,6 +93,8 @@ int cairn_answer_render_text(struct cairn_call *call, const char *const *argumen
 	size_t written = 0;
 	while (written < text.length) {
 		ssize_t part = write(scratch.descriptor, text.data + written, text.length - written);
+		if (part < 0 && errno == EINTR)
+			continue;
 		if (part <= 0)
 			break;
 		written += (size_t)part;

@@ -27,11 +27,12 @@ static void take_text(struct cairn_config *config, const char *key, const char *
 		cairn_config_set(config, key, cairn_bytes_of(value), CAIRN_CONFIG_API);
 }
 
-bool cairn_start(const struct cairn_options *given, char *error, size_t size)
+static bool start(const struct cairn_options *given, struct cairn_error *error)
 {
 	struct cairn_options options = {0};
 	struct cairn_config config;
-	struct cairn_error inner = {0};
+	if (given && given->size < offsetof(struct cairn_options, token))
+		return cairn_fail(error, "options.size is %zu; set it to sizeof(struct cairn_options)", given->size);
 	if (given) /* a caller built against an older header knows fewer fields */
 		memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
 	cairn_config_default(&config);
@@ -42,14 +43,25 @@ bool cairn_start(const struct cairn_options *given, char *error, size_t size)
 	if (options.heap_profiling)
 		take_text(&config, "enable_heap_profiling", options.heap_profiling > 0 ? "true" : "false");
 	if (options.mallctl && !atomic_load(&cairn_agent.started) &&
-	    !cairn_jemalloc_take(&cairn_agent.profiler.jemalloc, options.mallctl, options.malloc_stats_print, &inner))
-		return pass_on(false, &inner, error, size);
-	return pass_on(cairn_service_start(&config, false, &inner), &inner, error, size);
+	    !cairn_jemalloc_take(&cairn_agent.profiler.jemalloc, options.mallctl, options.malloc_stats_print, error))
+		return false;
+	return cairn_service_start(&config, false, error);
+}
+
+bool cairn_start(const struct cairn_options *options, char *error, size_t size)
+{
+	struct cairn_error inner = {0};
+	pthread_mutex_lock(&cairn_agent.life);
+	bool started = start(options, &inner);
+	pthread_mutex_unlock(&cairn_agent.life);
+	return pass_on(started, &inner, error, size);
 }
 
 void cairn_stop(void)
 {
+	pthread_mutex_lock(&cairn_agent.life);
 	cairn_service_stop();
+	pthread_mutex_unlock(&cairn_agent.life);
 }
 
 /* The agent's own state is needed by all that follows. */

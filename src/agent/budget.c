@@ -37,9 +37,19 @@ static void move(struct cairn_budget *budget, struct cairn_profiler *profiler, d
 	budget->above = budget->below = 0;
 	if (wanted == period || !cairn_profiler_reset(profiler, wanted, NULL))
 		return;
+	budget->known_period = wanted;
 	atomic_store(&budget->previous_period, period);
 	atomic_store(&budget->changed_at, cairn_clock_wall_ns());
 	atomic_fetch_add(&budget->changes, 1);
+}
+
+/* A period that somebody else has set is where the budget begins anew: it is never moved below what was asked for. */
+static void see_period(struct cairn_budget *budget, uint64_t period)
+{
+	if (period == budget->known_period)
+		return;
+	budget->known_period = budget->first_period = period;
+	budget->above = budget->below = 0;
 }
 
 void cairn_budget_look(struct cairn_budget *budget, struct cairn_profiler *profiler, double limit)
@@ -56,10 +66,9 @@ void cairn_budget_look(struct cairn_budget *budget, struct cairn_profiler *profi
 	budget->looked_ns = now;
 	budget->cpu_ns = cpu;
 	budget->stacks = counts.stacks;
-	if (first) {
-		budget->first_period = cairn_profiler_period(profiler);
+	see_period(budget, cairn_profiler_period(profiler));
+	if (first)
 		return;
-	}
 	double ns_per_sample = counts.ns_per_stack + bookkeeping_ns;
 	double share = used > 0 ? (double)taken * ns_per_sample / (double)used : 0;
 	atomic_store(&budget->samples_per_second, (double)taken * 1e9 / (double)elapsed);

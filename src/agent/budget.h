@@ -20,7 +20,9 @@ struct cairn_budget {
 	atomic_uint changes;
 	/* Only cairn_budget_look uses these. */
 	int64_t looked_ns, cpu_ns;
-	uint64_t stacks, first_period;
+	uint64_t stacks;
+	uint64_t first_period; /* as configured, or as last set by somebody else */
+	uint64_t known_period; /* at the last look */
 	unsigned above, below; /* looks in a row on that side of the limit */
 };
 

@@ -164,12 +164,41 @@ bool cairn_call_enqueue(struct cairn_work *work, struct cairn_call *call)
 	return true;
 }
 
-void cairn_call_free(struct cairn_work *work, struct cairn_call *call)
+void cairn_work_withdraw(struct cairn_work *work, const struct cairn_route *route)
+{
+	struct cairn_call *withdrawn = NULL;
+	pthread_mutex_lock(&work->mutex);
+	for (struct cairn_call **at = &work->queue; *at;) {
+		struct cairn_call *call = *at;
+		if (call->route != route) {
+			at = &call->next;
+			continue;
+		}
+		*at = call->next;
+		call->next = withdrawn;
+		withdrawn = call;
+	}
+	pthread_mutex_unlock(&work->mutex);
+	while (withdrawn) {
+		struct cairn_call *call = withdrawn;
+		withdrawn = call->next;
+		turn_away(call);
+	}
+}
+
+void cairn_call_release(struct cairn_call *call)
 {
 	if (call->base)
 		cairn_snapshot_release(call->base);
 	if (call->release)
 		call->release(call->held);
+	call->base = NULL;
+	call->release = NULL;
+}
+
+void cairn_call_free(struct cairn_work *work, struct cairn_call *call)
+{
+	cairn_call_release(call);
 	pthread_mutex_lock(&work->mutex);
 	call->used = false;
 	pthread_mutex_unlock(&work->mutex);

@@ -63,6 +63,12 @@ struct cairn_call *cairn_call_new(struct cairn_work *work);
  * has stopped. */
 bool cairn_call_enqueue(struct cairn_work *work, struct cairn_call *call);
 
+/* Takes the calls of ROUTE that wait in the queue out of it and ends them; one that is being worked on goes on. */
+void cairn_work_withdraw(struct cairn_work *work, const struct cairn_route *route);
+
+/* Lets go of what CALL holds between two looks; cairn_call_free does it too. */
+void cairn_call_release(struct cairn_call *call);
+
 void cairn_call_free(struct cairn_work *work, struct cairn_call *call);
 
 #endif

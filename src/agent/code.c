@@ -2,9 +2,12 @@
  *
  * The table is written into the one of two buffers that is not published, then published. The buffer a reader looks at
  * is written again only after another was published, so a reader that sees the same number before and after read a whole
- * one; the rare other finds nothing.
+ * one; the rare other finds nothing. An object of the table may have been unloaded since: before anything of it is believed its
+ * header is read through the kernel's eyes and compared.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/code.h"
+
+#include "agent/stack.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -14,6 +17,7 @@ enum { table_most = 1024 };
 
 struct table_entry {
 	_Atomic uintptr_t start, end, unwind_header;
+	_Atomic uint64_t mark; /* see mark_of */
 };
 
 static struct {
@@ -21,17 +25,28 @@ static struct {
 	atomic_uint counts[2];
 	atomic_uint published; /* its lowest bit says which buffer holds */
 	unsigned long long adds, subs;
+	atomic_flag refreshing;
 	atomic_bool use;
-} table;
+} table = {.refreshing = ATOMIC_FLAG_INIT};
 
 /* The header's first words tell one object from another: where its frames are, how many, and the first of them. */
-static uint16_t make_tag(uintptr_t start, uintptr_t unwind_header)
+static uint64_t mark_of(uintptr_t unwind_header)
 {
 	uint64_t words[2] = {0, 0};
 	if (unwind_header)
 		memcpy(words, (const void *)unwind_header, sizeof words);
-	uint64_t hash = (start ^ unwind_header ^ words[0] ^ words[1] * 3) * 0x9e3779b97f4a7c15u;
-	return (uint16_t)(hash >> 48);
+	return words[0] ^ words[1] * 3;
+}
+
+static uint16_t make_tag(uintptr_t start, uintptr_t unwind_header, uint64_t mark)
+{
+	return (uint16_t)((start ^ unwind_header ^ mark) * 0x9e3779b97f4a7c15u >> 48);
+}
+
+static bool is_still_there(const struct cairn_code *code, uint64_t mark)
+{
+	uintptr_t header = code->unwind_header;
+	return !header || (cairn_stack_is_readable(header) && cairn_stack_is_readable(header + 8) && mark_of(header) == mark);
 }
 
 static bool find_in_table(uintptr_t address, struct cairn_code *code)
@@ -51,10 +66,11 @@ static bool find_in_table(uintptr_t address, struct cairn_code *code)
 	code->start = atomic_load_explicit(&entries[low - 1].start, memory_order_relaxed);
 	code->end = atomic_load_explicit(&entries[low - 1].end, memory_order_relaxed);
 	code->unwind_header = atomic_load_explicit(&entries[low - 1].unwind_header, memory_order_relaxed);
+	uint64_t mark = atomic_load_explicit(&entries[low - 1].mark, memory_order_relaxed);
 	atomic_thread_fence(memory_order_acquire);
-	if (atomic_load_explicit(&table.published, memory_order_relaxed) != sequence || address >= code->end)
+	if (atomic_load_explicit(&table.published, memory_order_relaxed) != sequence || address >= code->end || !is_still_there(code, mark))
 		return false;
-	code->tag = make_tag(code->start, code->unwind_header);
+	code->tag = make_tag(code->start, code->unwind_header, mark);
 	return true;
 }
 
@@ -69,7 +85,7 @@ static bool find_by_loader(uintptr_t address, struct cairn_code *code)
 	code->start = (uintptr_t)found.dlfo_map_start;
 	code->end = (uintptr_t)found.dlfo_map_end;
 	code->unwind_header = (uintptr_t)found.dlfo_eh_frame;
-	code->tag = make_tag(code->start ^ (uintptr_t)found.dlfo_link_map, code->unwind_header);
+	code->tag = make_tag(code->start ^ (uintptr_t)found.dlfo_link_map, code->unwind_header, mark_of(code->unwind_header));
 	return true;
 }
 
@@ -131,14 +147,16 @@ static int add_object(struct dl_phdr_info *info, size_t size, void *opaque)
 		entries[place].start = entries[place - 1].start;
 		entries[place].end = entries[place - 1].end;
 		entries[place].unwind_header = entries[place - 1].unwind_header;
+		entries[place].mark = entries[place - 1].mark;
 	}
 	entries[place].start = code.start;
 	entries[place].end = code.end;
 	entries[place].unwind_header = code.unwind_header;
+	entries[place].mark = mark_of(code.unwind_header);
 	return 0;
 }
 
-void cairn_code_refresh(void)
+static void refresh(void)
 {
 	bool changed = true;
 	dl_iterate_phdr(check_change, &changed);
@@ -148,4 +166,18 @@ void cairn_code_refresh(void)
 	dl_iterate_phdr(add_object, &count);
 	atomic_store_explicit(&table.counts[spare], count, memory_order_relaxed);
 	atomic_fetch_add_explicit(&table.published, 1, memory_order_release);
+}
+
+void cairn_code_refresh(void)
+{
+	if (atomic_flag_test_and_set(&table.refreshing))
+		return;
+	refresh();
+	atomic_flag_clear(&table.refreshing);
+}
+
+void cairn_code_forget(void)
+{
+	table.adds = table.subs = 0;
+	atomic_flag_clear(&table.refreshing);
 }

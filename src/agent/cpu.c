@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { slots_count = 4096, depth_most = 125, threads_most = 8192, scan_ms = 200 };
+enum { slots_count = 4096, depth_most = 125, threads_most = 8192, scan_ms = 200, scans_most = 2 };
 
 enum slot_state { SLOT_FREE, SLOT_WRITING, SLOT_READY };
 
@@ -30,9 +30,10 @@ struct slot {
 };
 
 struct thread {
-	int tid;
+	atomic_int tid;
 	int timer;
 	bool has_timer;
+	unsigned scan; /* the last that saw it */
 	char name[16];
 };
 
@@ -42,12 +43,16 @@ struct cairn_cpu {
 	unsigned tail;    /* the next to read */
 	struct thread threads[threads_most];
 	unsigned thread_count;
+	unsigned scan;            /* how often threads were looked for */
+	unsigned missed, unwatched; /* threads without a timer for want of room: in this scan, and in the worst */
+	_Atomic uint64_t dropped;
 	struct cairn_cpu_stacks stacks;
 	unsigned frequency;
 	int signal;
 	struct sigaction before;
 	int64_t scanned_ns;
 	bool sampling;
+	bool overtaken; /* the host has begun to handle the signal itself */
 };
 
 /* What the handler sees. `inside` counts handlers that may hold `current`. */
@@ -58,12 +63,18 @@ static struct {
 	_Atomic uint64_t runs, samples, dropped;
 } state = {.taken = ATOMIC_FLAG_INIT};
 
+static void count_dropped(struct cairn_cpu *cpu, uint32_t times)
+{
+	atomic_fetch_add_explicit(&cpu->dropped, times, memory_order_relaxed);
+	atomic_fetch_add_explicit(&state.dropped, times, memory_order_relaxed);
+}
+
 static void put_sample(struct cairn_cpu *cpu, uint32_t thread, uint32_t times, const ucontext_t *context)
 {
 	struct slot *slot = &cpu->ring[atomic_fetch_add_explicit(&cpu->head, 1, memory_order_relaxed) % slots_count];
 	int expected = SLOT_FREE;
 	if (!atomic_compare_exchange_strong_explicit(&slot->state, &expected, SLOT_WRITING, memory_order_acquire, memory_order_relaxed)) {
-		atomic_fetch_add_explicit(&state.dropped, times, memory_order_relaxed);
+		count_dropped(cpu, times);
 		return;
 	}
 	struct cairn_registers registers;
@@ -74,7 +85,19 @@ static void put_sample(struct cairn_cpu *cpu, uint32_t thread, uint32_t times, c
 	slot->times = times;
 	slot->depth = depth;
 	atomic_store_explicit(&slot->state, SLOT_READY, memory_order_release);
-	atomic_fetch_add_explicit(&state.samples, times, memory_order_relaxed);
+}
+
+/* The thread whose timer the signal is of: the calling one, or NULL. A timer of ours carries the address of its thread's entry, but so did
+ * those of an earlier run, one of whose signals may come late, and to memory that is ours again. */
+static const struct thread *find_thread(struct cairn_cpu *cpu, const siginfo_t *info)
+{
+	if (!cpu || info->si_code != SI_TIMER)
+		return NULL;
+	uintptr_t place = (uintptr_t)info->si_value.sival_ptr - (uintptr_t)cpu->threads;
+	if (place >= sizeof cpu->threads)
+		return NULL;
+	const struct thread *thread = &cpu->threads[place / sizeof *cpu->threads];
+	return atomic_load_explicit(&thread->tid, memory_order_relaxed) == syscall(SYS_gettid) ? thread : NULL;
 }
 
 static void handle(int signal, siginfo_t *info, void *context)
@@ -83,10 +106,9 @@ static void handle(int signal, siginfo_t *info, void *context)
 	int saved = errno;
 	atomic_fetch_add(&state.inside, 1);
 	struct cairn_cpu *cpu = atomic_load(&state.current);
-	/* A timer of ours carries the address of its thread's entry. */
-	uintptr_t place = cpu ? (uintptr_t)info->si_value.sival_ptr - (uintptr_t)cpu->threads : 0;
-	if (cpu && info->si_code == SI_TIMER && place < sizeof cpu->threads)
-		put_sample(cpu, (uint32_t)(place / sizeof *cpu->threads), 1 + (info->si_overrun > 0 ? (uint32_t)info->si_overrun : 0), context);
+	const struct thread *thread = find_thread(cpu, info);
+	if (thread)
+		put_sample(cpu, (uint32_t)(thread - cpu->threads), 1 + (info->si_overrun > 0 ? (uint32_t)info->si_overrun : 0), context);
 	atomic_fetch_sub(&state.inside, 1);
 	errno = saved;
 }
@@ -109,8 +131,10 @@ static bool arm_timer(struct cairn_cpu *cpu, struct thread *thread)
 	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = cpu->signal, .sigev_value.sival_ptr = thread};
 	event._sigev_un._tid = thread->tid;
 	clockid_t clock = (clockid_t)(~(unsigned)thread->tid << 3 | 6); /* the CPU clock of that thread, as the kernel numbers them */
-	if (syscall(SYS_timer_create, clock, &event, &thread->timer) != 0)
+	if (syscall(SYS_timer_create, clock, &event, &thread->timer) != 0) {
+		cpu->missed += errno == EAGAIN; /* RLIMIT_SIGPENDING; any other tells that the thread is gone */
 		return false;
+	}
 	thread->has_timer = true;
 	long period = 1000000000L / (long)cpu->frequency;
 	/* Threads that start together are not to be sampled together for ever. */
@@ -123,18 +147,48 @@ static void see_task(void *context, int tid)
 {
 	struct cairn_cpu *cpu = context;
 	for (unsigned i = 0; i < cpu->thread_count; i++)
-		if (cpu->threads[i].tid == tid)
+		if (cpu->threads[i].has_timer && atomic_load_explicit(&cpu->threads[i].tid, memory_order_relaxed) == tid) {
+			cpu->threads[i].scan = cpu->scan;
 			return;
-	if (cpu->thread_count == threads_most)
+		}
+	if (cpu->thread_count == threads_most) {
+		cpu->missed++;
 		return;
+	}
 	struct thread *thread = &cpu->threads[cpu->thread_count];
-	*thread = (struct thread){.tid = tid};
+	thread->scan = cpu->scan;
+	thread->has_timer = false;
+	thread->name[0] = 0;
+	atomic_store_explicit(&thread->tid, tid, memory_order_relaxed);
 	cairn_task_name(tid, thread->name, sizeof thread->name);
 	if (arm_timer(cpu, thread)) {
 		cpu->thread_count++;
 	} else if (thread->has_timer) {
 		syscall(SYS_timer_delete, thread->timer);
 	}
+}
+
+/* Gives back the timers of threads that have ended: each takes of what the user's processes may have in all, and its number may be another
+ * thread's soon. One that a single scan has not seen may only have been passed by. */
+static void forget_ended(struct cairn_cpu *cpu)
+{
+	for (unsigned i = 0; i < cpu->thread_count; i++) {
+		struct thread *thread = &cpu->threads[i];
+		if (!thread->has_timer || cpu->scan - thread->scan < scans_most)
+			continue;
+		syscall(SYS_timer_delete, thread->timer);
+		thread->has_timer = false;
+	}
+}
+
+static void scan_threads(struct cairn_cpu *cpu)
+{
+	cpu->scan++;
+	cpu->missed = 0;
+	if (cairn_tasks_visit(see_task, cpu))
+		forget_ended(cpu);
+	if (cpu->missed > cpu->unwatched)
+		cpu->unwatched = cpu->missed;
 }
 
 /* Passes by a handler that has its number but not yet its slot: that sample waits for the ring to come round, or for the last drain. */
@@ -151,18 +205,30 @@ static void drain(struct cairn_cpu *cpu)
 		if (now == SLOT_FREE)
 			continue;
 		if (!cairn_cpu_stacks_add(&cpu->stacks, slot->thread, slot->times, (const uint64_t *)(void *)slot->pcs, slot->depth))
-			atomic_fetch_add_explicit(&state.dropped, slot->times, memory_order_relaxed);
+			count_dropped(cpu, slot->times);
+		else
+			atomic_fetch_add_explicit(&state.samples, slot->times, memory_order_relaxed);
 		atomic_store_explicit(&slot->state, SLOT_FREE, memory_order_release);
 	}
+}
+
+static bool is_handled_here(const struct cairn_cpu *cpu)
+{
+	struct sigaction now;
+	return sigaction(cpu->signal, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == handle;
 }
 
 void cairn_cpu_collect(struct cairn_cpu *cpu)
 {
 	drain(cpu);
+	if (cpu->sampling && !is_handled_here(cpu)) { /* a profiler of the host's own must not count our signals */
+		cpu->overtaken = true;
+		cairn_cpu_stop(cpu);
+	}
 	int64_t now = cairn_clock_ns();
 	if (cpu->sampling && now - cpu->scanned_ns >= scan_ms * 1000000) {
 		cpu->scanned_ns = now;
-		cairn_tasks_visit(see_task, cpu);
+		scan_threads(cpu);
 	}
 }
 
@@ -221,12 +287,15 @@ void cairn_cpu_stop(struct cairn_cpu *cpu)
 		return;
 	cpu->sampling = false;
 	for (unsigned i = 0; i < cpu->thread_count; i++) {
-		syscall(SYS_timer_delete, cpu->threads[i].timer);
-		cairn_task_name(cpu->threads[i].tid, cpu->threads[i].name, sizeof cpu->threads[i].name);
+		struct thread *thread = &cpu->threads[i];
+		if (!thread->has_timer)
+			continue;
+		syscall(SYS_timer_delete, thread->timer);
+		cairn_task_name(thread->tid, thread->name, sizeof thread->name);
 	}
 	/* To ignore a signal discards those under way; with its default action the last of them would end the process. */
-	struct sigaction ignore = {.sa_handler = SIG_IGN}, now;
-	if (sigaction(cpu->signal, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == handle) {
+	struct sigaction ignore = {.sa_handler = SIG_IGN};
+	if (is_handled_here(cpu)) {
 		sigaction(cpu->signal, &ignore, NULL);
 		sigaction(cpu->signal, &cpu->before, NULL);
 	}
@@ -294,6 +363,13 @@ static void write_records(const struct cairn_cpu *cpu, struct cairn_buffer *out,
 	cairn_facts_read("/proc/thread-self/maps", out);
 	cairn_trailer_begin(out);
 	cairn_buffer_format(out, "# cairn cpu.period %ld\n", 1000000000L / (long)cpu->frequency);
+	uint64_t dropped = atomic_load(&cpu->dropped);
+	if (dropped)
+		cairn_buffer_format(out, "# cairn cpu.dropped %llu\n", (unsigned long long)dropped);
+	if (cpu->unwatched)
+		cairn_buffer_format(out, "# cairn cpu.unwatched %u\n", cpu->unwatched);
+	if (cpu->overtaken)
+		cairn_buffer_text(out, "# cairn cpu.overtaken 1\n");
 	for (unsigned i = 0; i < cpu->thread_count; i++) {
 		uint32_t records = ends[i] - (i ? ends[i - 1] : 0);
 		if (records > 0)

@@ -5,7 +5,7 @@
  * then, adds equal stacks up and looks for new threads. One run at a time in a process.
  *
  * The signal is SIGPROF where nobody else handles it, and otherwise a real-time signal that nobody uses: a host that
- * profiles itself goes on undisturbed. When a run ends its timers are deleted, signals under way are discarded and the
+ * profiles itself goes on undisturbed; one that begins to during a run ends the sampling. When a run ends its timers are deleted, signals under way are discarded and the
  * signal is left as it was.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_AGENT_CPU_H
@@ -38,7 +38,7 @@ void cairn_cpu_free(struct cairn_cpu *cpu);
 void cairn_cpu_forget(void);
 
 struct cairn_cpu_counts {
-	uint64_t runs, samples, dropped; /* dropped: the ring was full */
+	uint64_t runs, samples, dropped; /* of all runs; dropped: the ring was full, or memory ran out */
 	bool running;
 };
 void cairn_cpu_count(struct cairn_cpu_counts *counts);

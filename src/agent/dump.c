@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 enum { piece_size = 64 << 10, settle_ns = 1000000000 };
+static const int64_t damaged_after_ns = 600 * (int64_t)1000000000;
 
 bool cairn_dump_is_name(const char *name)
 {
@@ -171,12 +172,17 @@ bool cairn_dump_is_heap(int descriptor)
 
 static bool scan_file(struct scan *scan, int descriptor)
 {
-	if (!cairn_dump_is_heap(descriptor))
-		return false;
 	char *piece = cairn_pages_map(piece_size);
 	bool ended = piece && scan_lines(scan, descriptor, piece);
 	cairn_pages_unmap(piece, piece_size);
 	return ended;
+}
+
+static bool is_complete(const struct scan *scan, int64_t now_ns)
+{
+	int64_t modified_ns = scan->dump->modified_ns;
+	bool settled = now_ns - modified_ns > settle_ns || now_ns < modified_ns;
+	return scan->trailer ? scan->complete : scan->maps && settled;
 }
 
 bool cairn_dump_scan(int descriptor, int64_t now_ns, struct cairn_dump *dump)
@@ -188,29 +194,31 @@ bool cairn_dump_scan(int descriptor, int64_t now_ns, struct cairn_dump *dump)
 	dump->memory = dump->sampled = dump->group = dump->kills = 0;
 	dump->reason[0] = 0;
 	read_name(dump);
-	if (!scan_file(&scan, descriptor))
+	if (!cairn_dump_is_heap(descriptor))
 		return false;
-	if (scan.trailer)
-		return scan.complete;
-	bool settled = now_ns - dump->modified_ns > settle_ns || now_ns < dump->modified_ns;
-	return scan.maps && settled;
+	if (scan_file(&scan, descriptor) && is_complete(&scan, now_ns))
+		return true;
+	if (now_ns - dump->modified_ns <= damaged_after_ns)
+		return false;
+	dump->marks |= CAIRN_DUMP_DAMAGED;
+	return true;
 }
 
 bool cairn_dump_find_group(int descriptor, char *out, size_t size)
 {
 	struct cairn_dump dump = {0};
 	out[0] = 0;
-	return scan_file(&(struct scan){.dump = &dump, .group = out, .group_size = size}, descriptor) && out[0];
+	return cairn_dump_is_heap(descriptor) && scan_file(&(struct scan){.dump = &dump, .group = out, .group_size = size}, descriptor) && out[0];
 }
 
 void cairn_dump_write_line(const struct cairn_dump *dump, struct cairn_buffer *out)
 {
 	char line[640], life[CAIRN_LIFE_TEXT];
-	int length = snprintf(line, sizeof line, "%s\t%llu\t%lld\t%lld\t%lld\t%s\t%llu\t%llu\t%llu\t%llu\t%s", dump->name,
+	int length = snprintf(line, sizeof line, "%s\t%llu\t%lld\t%lld\t%lld\t%s\t%llu\t%llu\t%llu\t%llu\t%d\t%s", dump->name,
 			      (unsigned long long)dump->size, (long long)dump->modified_ns, (long long)dump->time_ns,
 			      (long long)dump->uptime_ns, cairn_life_text(&dump->process, life), (unsigned long long)dump->memory,
 			      (unsigned long long)dump->sampled, (unsigned long long)dump->group, (unsigned long long)dump->kills,
-			      dump->reason);
+			      (dump->marks & CAIRN_DUMP_DAMAGED) != 0, dump->reason);
 	if (length > 0 && (size_t)length < sizeof line)
 		cairn_buffer_format(out, "%016llx\t%s\n", (unsigned long long)cairn_hash_text((struct cairn_bytes){line, (size_t)length}), line);
 }
@@ -232,7 +240,7 @@ static bool take_number(struct cairn_bytes *rest, uint64_t most, uint64_t *value
 
 bool cairn_dump_read_line(struct cairn_bytes line, struct cairn_dump *dump)
 {
-	uint64_t sum, modified, time, uptime;
+	uint64_t sum, modified, time, uptime, damaged;
 	struct cairn_bytes field = take_field(&line);
 	*dump = (struct cairn_dump){0};
 	if (field.length != 16 || !cairn_text_hex(&field, &sum) || field.length > 0 || sum != cairn_hash_text(line))
@@ -242,8 +250,9 @@ bool cairn_dump_read_line(struct cairn_bytes line, struct cairn_dump *dump)
 	    !take_number(&line, INT64_MAX, &uptime) ||
 	    !cairn_life_parse(take_field(&line), &dump->process) || !take_number(&line, UINT64_MAX, &dump->memory) ||
 	    !take_number(&line, UINT64_MAX, &dump->sampled) || !take_number(&line, UINT64_MAX, &dump->group) ||
-	    !take_number(&line, UINT64_MAX, &dump->kills))
+	    !take_number(&line, UINT64_MAX, &dump->kills) || !take_number(&line, 1, &damaged))
 		return false;
+	dump->marks = damaged ? CAIRN_DUMP_DAMAGED : 0;
 	dump->modified_ns = (int64_t)modified;
 	dump->time_ns = (int64_t)time;
 	dump->uptime_ns = (int64_t)uptime;

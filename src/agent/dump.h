@@ -19,6 +19,7 @@ enum cairn_dump_marks {
 	CAIRN_DUMP_DROP = 32,  /* thinning takes it away */
 	CAIRN_DUMP_SEEN = 64,  /* the file is there */
 	CAIRN_DUMP_OOM = 128,  /* the process's last; the kernel then killed a process of its group for want of memory */
+	CAIRN_DUMP_DAMAGED = 256, /* cut short: its writer, or the machine, was stopped in the middle of it */
 };
 
 struct cairn_dump {
@@ -43,7 +44,8 @@ bool cairn_dump_is_name(const char *name);
 bool cairn_dump_is_heap(int descriptor);
 
 /* Reads the open file into DUMP, whose name, size and time of change are filled in. False for what is no heap dump, and for
- * one that is not complete (yet): without its end, or changed less than a second before NOW_NS when jemalloc writes it. */
+ * one that is not complete (yet): without its end, or changed less than a second before NOW_NS when jemalloc writes it. One without its
+ * end that nobody has changed for ten minutes will never be complete: true, with the mark. */
 bool cairn_dump_scan(int descriptor, int64_t now_ns, struct cairn_dump *dump);
 
 /* Finds the control group that a dump names, for one whose `group` is not 0. */

@@ -103,7 +103,7 @@ static bool publish(int folder, const char *temporary, const char *name)
 {
 	if (syscall(SYS_renameat2, folder, temporary, folder, name, 1 /* RENAME_NOREPLACE */) == 0)
 		return true;
-	if (errno != EINVAL && errno != ENOSYS)
+	if (errno != EINVAL && errno != ENOSYS && errno != EPERM) /* EPERM from a filter that does not know the call */
 		return false;
 	if (linkat(folder, temporary, folder, name, 0) == 0) {
 		unlinkat(folder, temporary, 0);
@@ -201,7 +201,7 @@ static void remove_leftover(void *context, const char *name)
 static void write_index(int folder, const struct cairn_listing *listing)
 {
 	struct cairn_buffer text = cairn_pages(index_maximum);
-	for (size_t i = 0; i < listing->count; i++)
+	for (size_t i = 0; i < listing->count + listing->damaged; i++)
 		cairn_dump_write_line(&listing->dumps[i], &text);
 	if (!text.failed)
 		put(folder, CAIRN_INDEX_NAME, (struct cairn_bytes[]){cairn_buffer_bytes(&text), {0}}, REPLACING);
@@ -215,7 +215,7 @@ static bool thin(int descriptor, const struct cairn_folder *folder, uint64_t spa
 	bool good = cairn_listing_read(&listing, descriptor, error);
 	if (good) {
 		cairn_listing_plan(&listing, &folder->limits, cairn_clock_wall_ns(), spare);
-		for (size_t i = 0; i < listing.count; i++) {
+		for (size_t i = 0; i < listing.count + listing.damaged; i++) {
 			struct cairn_dump *dump = &listing.dumps[i];
 			if (!(dump->marks & CAIRN_DUMP_DROP))
 				continue;

@@ -36,8 +36,8 @@ void cairn_listen_folder(struct cairn_listen *place, const char *runtime)
 {
 	*place = (struct cairn_listen){.folder_descriptor = -1};
 	char tried[3][sizeof place->folder] = {"", "", ""};
-	if (runtime && runtime[0] == '/')
-		snprintf(tried[0], sizeof tried[0], "%.60s/cairn", runtime);
+	if (runtime && runtime[0] == '/' && strlen(runtime) <= 60) /* with the socket's name it has to fit into an address */
+		snprintf(tried[0], sizeof tried[0], "%s/cairn", runtime);
 	if (geteuid() == 0)
 		snprintf(tried[1], sizeof tried[1], "/run/cairn");
 	snprintf(tried[2], sizeof tried[2], "/tmp/cairn-%u", geteuid());

@@ -107,7 +107,7 @@ static void see_file(void *context, const char *name)
 	uint32_t number = *slot_of(reading, name);
 	struct cairn_dump *known = number ? &reading->listing->dumps[number - 1] : NULL;
 	if (known && known->size == (uint64_t)status.st_size && known->modified_ns == time_of(&status.st_mtim)) {
-		known->marks = CAIRN_DUMP_SEEN;
+		known->marks = CAIRN_DUMP_SEEN | (known->marks & CAIRN_DUMP_DAMAGED);
 		return;
 	}
 	struct cairn_dump dump = {.size = (uint64_t)status.st_size, .modified_ns = time_of(&status.st_mtim), .marks = CAIRN_DUMP_SEEN};
@@ -119,21 +119,44 @@ static void see_file(void *context, const char *name)
 	cairn_descriptor_close(descriptor);
 }
 
-/* Takes out the dumps that have (or lack) MARK. */
+static int compare_damage(const void *a, const void *b)
+{
+	const struct cairn_dump *x = a, *y = b;
+	int difference = ((x->marks & CAIRN_DUMP_DAMAGED) != 0) - ((y->marks & CAIRN_DUMP_DAMAGED) != 0);
+	if (difference)
+		return difference;
+	return x->time_ns != y->time_ns ? x->time_ns < y->time_ns ? -1 : 1 : strcmp(x->name, y->name);
+}
+
+/* Puts those that were cut short behind the others, if there are any. */
+static void set_damaged_apart(struct cairn_listing *listing)
+{
+	listing->bytes = listing->damaged_bytes = listing->damaged = 0;
+	for (size_t i = 0; i < listing->count; i++) {
+		bool damaged = listing->dumps[i].marks & CAIRN_DUMP_DAMAGED;
+		listing->damaged += damaged;
+		*(damaged ? &listing->damaged_bytes : &listing->bytes) += listing->dumps[i].size;
+	}
+	if (listing->damaged)
+		cairn_sort(listing->dumps, listing->count, sizeof *listing->dumps, compare_damage);
+	listing->count -= listing->damaged;
+}
+
+/* Takes out the dumps, damaged ones too, that have (or lack) MARK. */
 static void remove_where(struct cairn_listing *listing, unsigned mark, bool set)
 {
-	size_t kept = 0;
-	listing->bytes = 0;
-	for (size_t i = 0; i < listing->count; i++) {
+	size_t kept = 0, all = listing->count + listing->damaged;
+	for (size_t i = 0; i < all; i++) {
 		if (((listing->dumps[i].marks & mark) != 0) == set)
 			continue;
 		if (kept != i)
 			listing->dumps[kept] = listing->dumps[i];
-		listing->bytes += listing->dumps[kept++].size;
+		kept++;
 	}
-	listing->changed |= kept != listing->count;
+	listing->changed |= kept != all;
 	listing->count = kept;
 	listing->room.length = kept * sizeof *listing->dumps;
+	set_damaged_apart(listing);
 }
 
 static int compare(const void *a, const void *b)
@@ -376,18 +399,22 @@ static bool thin_round(struct cairn_listing *listing, struct balance *balance, s
 
 void cairn_listing_plan(struct cairn_listing *listing, const struct cairn_folder_limits *limits, int64_t now_ns, uint64_t spare)
 {
+	uint64_t bytes = listing->bytes + listing->damaged_bytes;
 	struct balance balance = {
-		.count = listing->count,
-		.bytes = listing->bytes,
+		.count = listing->count + listing->damaged,
+		.bytes = bytes,
 		.count_most = limits->count ? limits->count : UINT64_MAX,
 		.bytes_most = limits->bytes ? limits->bytes : UINT64_MAX,
 	};
-	uint64_t left = listing->bytes > spare ? listing->bytes - spare : 0;
+	uint64_t left = bytes > spare ? bytes - spare : 0;
 	if (spare && left < balance.bytes_most)
 		balance.bytes_most = left;
 	mark_kept(listing);
-	for (size_t i = 0; i < listing->count && limits->age_seconds; i++)
+	for (size_t i = 0; i < listing->count + listing->damaged && limits->age_seconds; i++)
 		if (!(listing->dumps[i].marks & CAIRN_DUMP_KEPT) && (now_ns - listing->dumps[i].time_ns) / 1000000000 > (int64_t)limits->age_seconds)
+			drop(&balance, &listing->dumps[i]);
+	for (size_t i = listing->count; i < listing->count + listing->damaged && is_over(&balance); i++)
+		if (!(listing->dumps[i].marks & CAIRN_DUMP_DROP))
 			drop(&balance, &listing->dumps[i]);
 	struct candidate *candidates = is_over(&balance) ? cairn_pages_map(listing->count * sizeof *candidates) : NULL;
 	while (candidates && is_over(&balance) && thin_round(listing, &balance, candidates))

@@ -5,7 +5,8 @@
  *
  * The first, the highest and the newest dump of a process are what its story needs: where it began, the worst, and the end.
  * They are kept for every process that runs and for the eight that ended last. Of the rest those go first whose
- * neighbours in time are closest, so what stays is spread over the whole life of the process.
+ * neighbours in time are closest, so what stays is spread over the whole life of the process. Dumps that were cut short are not
+ * listed, but they take room: they count, and go before all others.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_AGENT_LISTING_H
 #define CAIRN_AGENT_LISTING_H
@@ -28,7 +29,9 @@ struct cairn_folder_limits {
 struct cairn_listing {
 	struct cairn_dump *dumps; /* by process (those that began earlier first), then by time */
 	size_t count;
-	uint64_t bytes;           /* of all files */
+	uint64_t bytes;           /* of these */
+	size_t damaged;           /* so many more in `dumps`, behind them, that were cut short; the oldest first */
+	uint64_t damaged_bytes;   /* of those */
 	size_t unreadable;        /* files that may not be opened, dumps or not */
 	bool changed;             /* the index does not say the same */
 	struct cairn_buffer room; /* owned */

@@ -29,6 +29,7 @@ void cairn_listing_json(const struct cairn_listing *listing, const char *path, s
 	cairn_json_text(&json, "folder", cairn_bytes_of(path));
 	cairn_json_integer(&json, "size", (int64_t)listing->bytes);
 	cairn_json_integer(&json, "unreadable", (int64_t)listing->unreadable);
+	cairn_json_integer(&json, "damaged", (int64_t)listing->damaged);
 	cairn_json_open(&json, "dumps", '[');
 	for (size_t i = 0; i < listing->count; i++) {
 		const struct cairn_dump *dump = &listing->dumps[i];
@@ -98,6 +99,8 @@ void cairn_listing_text(const struct cairn_listing *listing, const char *path, i
 			    cairn_text_human((double)listing->bytes, size));
 	if (listing->unreadable)
 		cairn_buffer_format(out, "; %zu file%s may not be read", listing->unreadable, listing->unreadable == 1 ? "" : "s");
+	if (listing->damaged)
+		cairn_buffer_format(out, "; %zu more that were cut short, %s", listing->damaged, cairn_text_human((double)listing->damaged_bytes, size));
 	cairn_buffer_byte(out, '\n');
 	for (size_t i = 0, shown = 0; i < listing->count; i++) {
 		const struct cairn_dump *dump = &listing->dumps[i];

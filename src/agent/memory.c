@@ -92,6 +92,19 @@ static void see_group(struct place places[2], struct cairn_bytes line)
 		copy(places[1].path, rest);
 }
 
+/* The same for a path in mountinfo, which has blanks and backslashes as \040 and \134: systemd's names of groups are full of those. */
+static void copy_escaped(char *out, struct cairn_bytes text)
+{
+	size_t length = 0;
+	while (text.length > 0 && length + 1 < CAIRN_MEMORY_PATH) {
+		const char *at = text.data;
+		bool escape = text.length >= 4 && at[0] == '\\' && at[1] >= '0' && at[1] <= '3' && at[2] >= '0' && at[2] <= '7' && at[3] >= '0' && at[3] <= '7';
+		out[length++] = escape ? (char)((at[1] - '0') << 6 | (at[2] - '0') << 3 | (at[3] - '0')) : at[0];
+		text = cairn_bytes_skip(text, escape ? 4 : 1);
+	}
+	out[text.length > 0 ? 0 : length] = 0; /* one that does not fit is none */
+}
+
 /* A line of mountinfo: number, parent, device, ROOT, MOUNT, options, tags, `-`, TYPE, source, OPTIONS. */
 static void see_mount(struct place places[2], struct cairn_bytes line)
 {
@@ -107,8 +120,8 @@ static void see_mount(struct place places[2], struct cairn_bytes line)
 	struct place *place = &places[cairn_bytes_equal(type, cairn_bytes_of("cgroup2"))];
 	if (place->mount[0] || (place == places && !has_word(line, "memory")))
 		return;
-	copy(place->root, words[3]);
-	copy(place->mount, words[4]);
+	copy_escaped(place->root, words[3]);
+	copy_escaped(place->mount, words[4]);
 }
 
 /* Read in pieces, since a host of containers has thousands of mounts; a line longer than a piece is left out. */
@@ -315,7 +328,7 @@ bool cairn_memory_open(struct cairn_memory *memory, const char *root, int pid, s
 	*memory = (struct cairn_memory){.root = root, .pid = pid, .statm = -1, .events = -1, .pressure = -1, .refreshed_ns = INT64_MIN};
 	memory->statm = open_kept(memory, process_path(root, pid, "statm", path));
 	if (memory->statm < 0)
-		return errno == ENOENT ? cairn_fail(error, "no process %d", pid) : cairn_fail_errno(error, "%s", path);
+		return errno == ENOENT && pid ? cairn_fail(error, "no process %d", pid) : cairn_fail_errno(error, "memory cannot be watched: %s", path);
 	find_group(memory);
 	memory->group_kills = count_group_kills(memory);
 	memory->host_kills = count_host_kills(memory);

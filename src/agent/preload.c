@@ -14,5 +14,7 @@ __attribute__((constructor)) static void preloaded(void)
 	struct cairn_config config;
 	struct cairn_error error;
 	cairn_config_default(&config);
+	pthread_mutex_lock(&cairn_agent.life);
 	cairn_service_start(&config, true, &error);
+	pthread_mutex_unlock(&cairn_agent.life);
 }

@@ -63,6 +63,7 @@ static enum progress sample(struct cairn_call *call, const struct request *reque
 	}
 	cairn_cpu_stop(call->held);
 	cairn_cpu_write(call->held, profile);
+	cairn_call_release(call); /* the next run need not wait until this one is drawn */
 	if (!profile->failed)
 		return OVER;
 	cairn_fail(error, "the profile is larger than %d MB", profile_maximum >> 20);

@@ -59,6 +59,7 @@ void cairn_go_index(struct cairn_call *call)
 {
 	cairn_response_text(call->response, 200, CAIRN_HTML,
 			    "<!DOCTYPE html>\n<title>/debug/pprof/</title>\n<a href=\"heap?debug=1\">heap</a><br>\n<a href=\"allocs?debug=1\">allocs</a><br>\n"
+			    "<a href=\"profile?seconds=5\">profile</a><br>\n"
 			    "<a href=\"cmdline\">cmdline</a><br>\n<a href=\"/\">more</a>\n");
 }
 

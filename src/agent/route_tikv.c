@@ -18,36 +18,58 @@
 
 enum { list_maximum = 256 };
 
+/* The call belongs to the round it was made in. */
+static bool is_over(const struct cairn_call *call)
+{
+	return (uintptr_t)call->owner != atomic_load(&call->agent->tikv_round);
+}
+
 static void write_regularly(struct cairn_call *call)
 {
 	struct cairn_agent *agent = call->agent;
 	struct cairn_error error;
 	unsigned seconds = atomic_load(&agent->tikv_interval);
 	call->arrived_ns = cairn_clock_ns();
-	if (seconds == 0)
+	if (seconds == 0 || is_over(call))
 		return;
 	struct cairn_snapshot *snapshot = cairn_answer_take(call, &error);
 	if (snapshot) {
-		cairn_dumps_write_counted(agent, snapshot, &error);
+		if (!is_over(call))
+			cairn_dumps_write_counted(agent, snapshot, &error);
 		cairn_snapshot_release(snapshot);
 	}
 	call->due_ns = cairn_clock_ns() + (int64_t)seconds * 1000000000;
 }
+
+static const struct cairn_route regular = {.handle = write_regularly};
 
 static void finish_regular(struct cairn_call *call)
 {
 	cairn_call_free(&call->agent->work, call);
 }
 
+/* Ends the regular dumps, whoever switched sampling off. The interval they had, 0 when there were none. */
+static unsigned stop_regular(struct cairn_agent *agent)
+{
+	unsigned seconds = atomic_exchange(&agent->tikv_interval, 0);
+	atomic_fetch_add(&agent->tikv_round, 1);
+	cairn_work_withdraw(&agent->work, &regular);
+	return seconds;
+}
+
+/* In place of those there may be; 0 seconds for none. */
 static bool start_regular(struct cairn_agent *agent, unsigned seconds)
 {
-	static const struct cairn_route regular = {.handle = write_regularly};
+	stop_regular(agent);
+	if (seconds == 0)
+		return true;
 	struct cairn_call *call = cairn_call_new(&agent->work);
 	if (!call)
 		return false;
 	call->agent = agent;
 	call->route = &regular;
 	call->finish = finish_regular;
+	call->owner = (void *)(uintptr_t)atomic_load(&agent->tikv_round);
 	call->due_ns = cairn_clock_ns() + (int64_t)seconds * 1000000000;
 	atomic_store(&agent->tikv_interval, seconds);
 	if (cairn_call_enqueue(&agent->work, call))
@@ -71,7 +93,7 @@ void cairn_tikv_activate(struct cairn_call *call)
 		cairn_response_text(call->response, 500, CAIRN_TEXT, "Already in Profiling");
 	else if (!cairn_profiler_activate(&call->agent->profiler, true, &error))
 		cairn_response_text(call->response, 500, CAIRN_TEXT, "%s", error.text);
-	else if (seconds > 0 && !start_regular(call->agent, (unsigned)seconds))
+	else if (!start_regular(call->agent, (unsigned)seconds))
 		cairn_response_text(call->response, 503, CAIRN_TEXT, "too much is under way");
 	else
 		cairn_response_text(call->response, 200, CAIRN_TEXT, "activate heap profile success");
@@ -82,7 +104,7 @@ static bool is_numbered(const char *name)
 	return strlen(name) == 11 && strspn(name, "0123456789") == 6 && strcmp(name + 6, ".heap") == 0;
 }
 
-/* The numbered dumps, newest first. */
+/* The numbered dumps, newest first; where there are too many, the newest of them. */
 struct found {
 	struct cairn_folder folder;
 	size_t count;
@@ -97,37 +119,48 @@ static void find_numbered(void *context, const char *name)
 	struct found *found = context;
 	char path[340];
 	struct stat status;
-	if (!is_numbered(name) || found->count == list_maximum)
+	bool full = found->count == list_maximum;
+	if (!is_numbered(name) || (full && strcmp(found->files[list_maximum - 1].name, name) > 0))
 		return;
 	snprintf(path, sizeof path, "%s/%s", found->folder.path, name);
 	if (stat(path, &status) != 0)
 		return;
-	size_t at = found->count++;
+	size_t at = full ? list_maximum - 1 : found->count++;
 	for (; at > 0 && strcmp(found->files[at - 1].name, name) < 0; at--)
 		found->files[at] = found->files[at - 1];
 	snprintf(found->files[at].name, sizeof found->files[at].name, "%s", name);
 	found->files[at].time = status.st_mtime;
 }
 
+static void remove_numbered(struct cairn_agent *agent)
+{
+	struct cairn_error error;
+	struct found found = {0};
+	size_t removed;
+	cairn_dumps_folder(agent, &found.folder);
+	do {
+		removed = found.count = 0;
+		cairn_folder_visit(&found.folder, find_numbered, &found, &error);
+		for (size_t i = 0; i < found.count; i++)
+			removed += cairn_folder_remove(&found.folder, found.files[i].name, &error);
+	} while (found.count == list_maximum && removed > 0);
+}
+
 void cairn_tikv_deactivate(struct cairn_call *call)
 {
 	struct cairn_error error;
 	struct cairn_agent *agent = call->agent;
-	if (cairn_profiler_state(&agent->profiler) != CAIRN_PROFILER_ACTIVE) {
+	bool active = cairn_profiler_state(&agent->profiler) == CAIRN_PROFILER_ACTIVE, dumping = stop_regular(agent) > 0;
+	if (!active && !dumping) {
 		cairn_response_text(call->response, 200, CAIRN_TEXT, "no heap profile is running");
 		return;
 	}
-	if (!cairn_profiler_activate(&agent->profiler, false, &error)) {
+	if (active && !cairn_profiler_activate(&agent->profiler, false, &error)) {
 		cairn_response_text(call->response, 500, CAIRN_TEXT, "%s", error.text);
 		return;
 	}
-	if (atomic_exchange(&agent->tikv_interval, 0) > 0) {
-		struct found found = {0};
-		cairn_dumps_folder(agent, &found.folder);
-		cairn_folder_visit(&found.folder, find_numbered, &found, &error);
-		for (size_t i = 0; i < found.count; i++)
-			cairn_folder_remove(&found.folder, found.files[i].name, &error);
-	}
+	if (dumping)
+		remove_numbered(agent);
 	cairn_response_text(call->response, 200, CAIRN_TEXT, "deactivate heap profile success");
 }
 

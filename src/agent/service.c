@@ -27,7 +27,7 @@
 enum { fork_pause_ms = 200, live_pause_ms = 20, retry_ms = 1000 };
 enum { body_maximum = 64 << 20, input_maximum = 128 << 20, response_maximum = 512 << 20 };
 
-struct cairn_agent cairn_agent;
+struct cairn_agent cairn_agent = {.life = PTHREAD_MUTEX_INITIALIZER};
 
 static void pause_ms(int milliseconds)
 {
@@ -114,9 +114,9 @@ static bool admit(void *context, struct cairn_exchange *exchange, size_t *maximu
 
 static void finish_exchange(struct cairn_call *call)
 {
-	struct cairn_exchange *exchange = call->owner;
-	cairn_call_free(&call->agent->work, call);
-	cairn_exchange_finish(exchange);
+	cairn_call_release(call); /* before the answer: who has it may ask for the next CPU profile at once */
+	cairn_exchange_finish(call->owner);
+	cairn_call_free(&call->agent->work, call); /* after it: once no call is under way the server may be closed */
 }
 
 /* Answers at once (true), or hands CALL over to the workers (false). */
@@ -307,10 +307,12 @@ static bool start_parts(struct cairn_agent *agent)
 
 static void after_fork_in_child(void)
 {
+	pthread_mutex_init(&cairn_agent.life, NULL); /* whoever held it is not here */
 	if (!atomic_load(&cairn_agent.started))
 		return;
 	cairn_descriptors_abandon();
 	cairn_cpu_forget();
+	cairn_code_forget();
 	cairn_agent.forked = true;
 	atomic_store(&cairn_agent.started, start_parts(&cairn_agent));
 }

@@ -6,7 +6,8 @@
 #include "agent/agent.h"
 
 /* Reads file and environment over what CONFIG holds by now, finds jemalloc (or uses the one already in the agent's profiler),
- * and starts the server's thread. With ONLY_LIVE nothing is started in a process that has no jemalloc in use. */
+ * and starts the server's thread. With ONLY_LIVE nothing is started in a process that has no jemalloc in use. Called with the agent's
+ * `life` held, as is stop. */
 bool cairn_service_start(const struct cairn_config *config, bool only_live, struct cairn_error *error);
 
 void cairn_service_stop(void);

@@ -119,7 +119,7 @@ static int reopen(int descriptor)
 	if (descriptor < 0)
 		return -1;
 	char path[64];
-	snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+	snprintf(path, sizeof path, "/proc/thread-self/fd/%d", descriptor); /* /proc/self has none once the first thread has ended */
 	int again = open(path, O_RDONLY | O_CLOEXEC);
 	if (again < 0) {
 		lseek(descriptor, 0, SEEK_SET);

@@ -27,7 +27,7 @@ static uintptr_t page_of(uintptr_t address)
 /* rt_sigprocmask reads the new mask before it looks at what to do with it, and there is no action of that number: EFAULT
  * tells an unreadable address, EINVAL any other (but NULL, which is no mask), and nothing is changed. Needs no descriptor
  * and no permission. */
-static bool is_readable(uintptr_t address)
+bool cairn_stack_is_readable(uintptr_t address)
 {
 	int saved = errno;
 	bool readable = address != 0 && syscall(SYS_rt_sigprocmask, ~0, address, NULL, 8) == -1 && errno == EINVAL;
@@ -52,7 +52,7 @@ static bool grow(struct cairn_stack *stack, uintptr_t limit)
 			stack->high = own.high;
 			return stack->high >= limit;
 		}
-		if (!is_readable(stack->high))
+		if (!cairn_stack_is_readable(stack->high))
 			return false;
 		stack->high += page_size;
 	}

@@ -15,6 +15,9 @@ struct cairn_stack {
 	uintptr_t low, high; /* everything between can be read */
 };
 
+/* Whether the eight bytes at ADDRESS can be read at this moment; by a system call. */
+bool cairn_stack_is_readable(uintptr_t address);
+
 /* The window around STACK_POINTER, which need not be mapped. */
 struct cairn_stack cairn_stack_at(uintptr_t stack_pointer);
 

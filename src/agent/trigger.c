@@ -8,6 +8,7 @@
 
 static const int64_t second = 1000000000, usual_every = 600 * (int64_t)1000000000;
 static const int64_t longest_pause = 500000000, shortest_pause = 50000000;
+static const int64_t longest_wait = 300 * (int64_t)1000000000; /* for a dump that cannot be written, unless the distance is longer */
 
 /* What of a share is left when the rule is armed again: a little below, so that memory which stays about there fires once. */
 static const double rearm = 0.95;
@@ -151,10 +152,19 @@ enum cairn_trigger_reason cairn_trigger_look(struct cairn_trigger *trigger, cons
 	return CAIRN_TRIGGER_NONE;
 }
 
+static int64_t wait_after(int64_t distance, unsigned failures)
+{
+	int64_t wait = failures && distance < second ? second : distance;
+	for (unsigned i = 1; i < failures && wait < longest_wait; i++)
+		wait = wait * 2 < longest_wait ? wait * 2 : longest_wait;
+	return wait;
+}
+
 void cairn_trigger_dumped(struct cairn_trigger *trigger, const struct cairn_trigger_rules *rules, const struct cairn_memory_reading *reading,
 			  enum cairn_trigger_reason reason, bool success)
 {
-	int64_t wait = !success && rules->distance < second ? second : rules->distance;
+	trigger->failures = success ? 0 : trigger->failures + 1;
+	int64_t wait = wait_after(rules->distance, trigger->failures);
 	for (int i = CAIRN_TRIGGER_NONE + 1; i < CAIRN_TRIGGER_REASONS; i++)
 		if (trigger->due & 1U << i || i == (int)reason) {
 			trigger->tried |= 1U << i;

@@ -73,6 +73,7 @@ struct cairn_trigger {
 	bool share_fired, pressure_fired; /* and not fallen since */
 	bool dumped;                      /* ever */
 	int64_t dumped_at;
+	unsigned failures;                /* in a row */
 	unsigned due;                     /* a bit for each reason, whether or not its distance has passed */
 	unsigned tried;                   /* and one for each that has dumped or failed to, */
 	int64_t tried_at[CAIRN_TRIGGER_REASONS]; /* when, */
@@ -87,7 +88,8 @@ enum cairn_trigger_reason cairn_trigger_look(struct cairn_trigger *trigger, cons
 					     const struct cairn_memory_reading *reading, int64_t now);
 
 /* The dump that the last look asked for was taken (SUCCESS) or not. One that failed is due again after the distance, a
- * second at least. Also for dumps that were taken for another reason, with CAIRN_TRIGGER_NONE. */
+ * second at least, and after twice as long each time it fails once more, up to five minutes: what keeps it from being written, a full disk
+ * for one, is no reason to stop the process for a snapshot again and again. Also for dumps that were taken for another reason, with CAIRN_TRIGGER_NONE. */
 void cairn_trigger_dumped(struct cairn_trigger *trigger, const struct cairn_trigger_rules *rules, const struct cairn_memory_reading *reading,
 			  enum cairn_trigger_reason reason, bool success);
 

@@ -5,9 +5,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <unistd.h>
 
-enum { most = 192, high = 700 };
+enum { most = 192 };
 
 /* Number plus one, so that zero is a free slot. In static memory, because a forked child must be able to read it. */
 static atomic_int slots[most];
@@ -16,11 +17,14 @@ int cairn_descriptor_adopt(int descriptor)
 {
 	if (descriptor < 0)
 		return -1;
-	int moved = fcntl(descriptor, F_DUPFD_CLOEXEC, high);
+	static const int high[] = {700, 200, 50, 10}; /* as high as the limit on descriptors allows */
+	int moved = -1;
+	for (size_t i = 0; moved < 0 && i < sizeof high / sizeof *high; i++)
+		moved = fcntl(descriptor, F_DUPFD_CLOEXEC, high[i]);
 	if (moved >= 0)
 		close(descriptor);
 	else
-		moved = descriptor; /* a low limit on descriptors: stay where we are */
+		moved = descriptor;
 	for (int i = 0; i < most; i++) {
 		int empty = 0;
 		if (atomic_compare_exchange_strong(&slots[i], &empty, moved + 1))

@@ -229,14 +229,45 @@ bool cairn_query_get(struct cairn_bytes text, const char *name, char *out, size_
 	return false;
 }
 
-enum { chunk_size, chunk_extension, chunk_data, chunk_data_end, chunk_trailer, chunk_trailer_line };
+/* Each `…_lf` waits for the line feed of a carriage return that has come. */
+enum { chunk_size, chunk_extension, chunk_size_lf, chunk_data, chunk_data_end, chunk_data_lf, chunk_trailer, chunk_trailer_line, chunk_trailer_lf, chunk_end };
+
+/* The state after the character C between chunks, or -1: their lines end in CR and LF, nothing else will do. */
+static int next_state(struct cairn_chunks *chunks, char c)
+{
+	bool control = (unsigned char)c < ' ' && c != '\t';
+	switch (chunks->state) {
+	case chunk_size:
+		if (hex_digit(c) >= 0) {
+			if (chunks->left >> 48)
+				return -1;
+			/* one more than the value, so that "no digit yet" is zero */
+			uint64_t value = chunks->left ? chunks->left - 1 : 0;
+			chunks->left = (value << 4 | (uint64_t)hex_digit(c)) + 1;
+			return chunk_size;
+		}
+		if (chunks->left == 0)
+			return -1;
+		return c == '\r' ? chunk_size_lf : c == ';' || c == ' ' || c == '\t' ? chunk_extension : -1;
+	case chunk_extension: return c == '\r' ? chunk_size_lf : control ? -1 : chunk_extension;
+	case chunk_size_lf:
+		if (c != '\n')
+			return -1;
+		chunks->left--;
+		return chunks->left ? chunk_data : chunk_trailer;
+	case chunk_data_end: return c == '\r' ? chunk_data_lf : -1;
+	case chunk_data_lf: return c == '\n' ? chunk_size : -1;
+	case chunk_trailer: return c == '\r' ? chunk_end : control ? -1 : chunk_trailer_line;
+	case chunk_trailer_line: return c == '\r' ? chunk_trailer_lf : control ? -1 : chunk_trailer_line;
+	case chunk_trailer_lf: return c == '\n' ? chunk_trailer : -1;
+	}
+	return -1;
+}
 
 int cairn_chunks_decode(struct cairn_chunks *chunks, char *data, size_t length)
 {
 	while (chunks->read < length) {
-		char c = data[chunks->read];
-		switch (chunks->state) {
-		case chunk_data: {
+		if (chunks->state == chunk_data) {
 			size_t part = length - chunks->read;
 			if (part > chunks->left)
 				part = (size_t)chunks->left;
@@ -248,45 +279,12 @@ int cairn_chunks_decode(struct cairn_chunks *chunks, char *data, size_t length)
 				chunks->state = chunk_data_end;
 			continue;
 		}
-		case chunk_size:
-			if (hex_digit(c) >= 0) {
-				if (chunks->left >> 48)
-					return 400;
-				/* one more than the value, so that "no digit yet" is zero */
-				uint64_t value = chunks->left ? chunks->left - 1 : 0;
-				chunks->left = (value << 4 | (uint64_t)hex_digit(c)) + 1;
-				break;
-			}
-			if (chunks->left == 0 || (c != ';' && c != '\r' && c != '\n' && c != ' '))
-				return 400;
-			chunks->state = chunk_extension;
-			continue;
-		case chunk_extension:
-			if (c != '\n')
-				break;
-			chunks->left--;
-			chunks->state = chunks->left ? chunk_data : chunk_trailer;
-			break;
-		case chunk_data_end:
-			if (c == '\n')
-				chunks->state = chunk_size;
-			else if (c != '\r')
-				return 400;
-			break;
-		case chunk_trailer:
-			if (c == '\n') {
-				chunks->read++;
-				return 200;
-			}
-			if (c != '\r')
-				chunks->state = chunk_trailer_line;
-			break;
-		case chunk_trailer_line:
-			if (c == '\n')
-				chunks->state = chunk_trailer;
-			break;
-		}
-		chunks->read++;
+		char c = data[chunks->read++];
+		if (chunks->state == chunk_end)
+			return c == '\n' ? 200 : 400;
+		chunks->state = next_state(chunks, c);
+		if (chunks->state < 0)
+			return 400;
 	}
 	return 0;
 }

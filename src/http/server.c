@@ -1,7 +1,9 @@
 /* server.c - the epoll loop.
  *
- * A connection is always in one of five states: empty slot, reading a request, the handler's (working), finished by the
- * handler, sending. Only the step from working to finished is taken by another thread; it is an atomic store followed by a
+ * A connection is always in one of six states: empty slot, reading a request, the handler's (working), finished by the
+ * handler, sending, draining. The last is that of a client whose request was refused before all of it had arrived: closed at once,
+ * its unread bytes would make the kernel reset the connection, and a client that sends first and reads then would never see why.
+ * Only the step from working to finished is taken by another thread; it is an atomic store followed by a
  * wake-up, and everything else belongs to the loop.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "http/server.h"
@@ -11,16 +13,18 @@
 #include "base/pages.h"
 
 #include <errno.h>
+#include <linux/sockios.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { listeners_maximum = 4, events_maximum = 32, accept_pause_ms = 1000, tick_ms = 1000 };
+enum { listeners_maximum = 4, events_maximum = 32, accept_pause_ms = 1000, tick_ms = 1000, drained_at_once = 1 << 20, stretch = 16 << 10 };
 
-enum connection_state { EMPTY, READING, WORKING, FINISHED, SENDING };
+enum connection_state { EMPTY, READING, WORKING, FINISHED, SENDING, DRAINING };
 
 struct connection {
 	struct cairn_exchange exchange; /* first: a finished exchange is its connection */
@@ -28,12 +32,14 @@ struct connection {
 	_Atomic enum connection_state state;
 	int socket;
 	bool head_done;
+	bool whole;   /* the request has arrived */
 	bool closing; /* after this response */
 	size_t head_length, body_maximum;
 	struct cairn_buffer input;
 	struct cairn_chunks chunks;
 	char head[1024]; /* of the response */
 	size_t head_size, sent;
+	size_t taken; /* of the request by us, or of the response by the client, when the deadline was last put off */
 	int64_t deadline_ms;
 	int64_t since_ms;
 };
@@ -137,14 +143,15 @@ static void begin_request(struct connection *connection, size_t from)
 	connection->input.length = left;
 	if (left == 0 && connection->input.capacity > 64 << 10)
 		cairn_buffer_free(&connection->input);
-	connection->head_done = false;
+	connection->head_done = connection->whole = false;
 	connection->chunks = (struct cairn_chunks){0};
+	connection->taken = 0;
 	connection->since_ms = now_ms();
 	connection->deadline_ms = connection->since_ms + 1000 * (int64_t)connection->server->options.seconds;
 	atomic_store(&connection->state, READING);
 }
 
-/* A slot for a new connection: an empty one, else that of whoever has kept us waiting longest for a request. */
+/* A slot for a new connection: an empty one, else that of whoever has kept us waiting longest for a request or its end. */
 static struct connection *find_slot(struct cairn_server *server)
 {
 	struct connection *oldest = NULL;
@@ -153,7 +160,7 @@ static struct connection *find_slot(struct cairn_server *server)
 		enum connection_state state = atomic_load(&connection->state);
 		if (state == EMPTY)
 			return connection;
-		if (state == READING && (!oldest || connection->since_ms < oldest->since_ms))
+		if ((state == READING || state == DRAINING) && (!oldest || connection->since_ms < oldest->since_ms))
 			oldest = connection;
 	}
 	if (oldest)
@@ -251,12 +258,38 @@ static void write_head(struct connection *connection)
 	connection->head_size = length > 0 && (size_t)length < sizeof connection->head ? (size_t)length : 0;
 }
 
+/* Takes what a refused client still sends, without looking at it, until it ends or its time is over. */
+static void drain(struct connection *connection)
+{
+	char unread[16 << 10];
+	for (size_t taken = 0; taken < drained_at_once;) {
+		ssize_t part = recv(connection->socket, unread, sizeof unread, 0);
+		if (part < 0 && errno == EINTR)
+			continue;
+		if (part < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+			return;
+		if (part <= 0) {
+			drop(connection);
+			return;
+		}
+		taken += (size_t)part;
+	}
+}
+
 /* Everything is sent: the next request, or the end. */
 static void complete(struct connection *connection)
 {
 	if (connection->closing) {
 		shutdown(connection->socket, SHUT_WR);
-		drop(connection);
+		if (connection->whole) {
+			drop(connection);
+			return;
+		}
+		cairn_response_free(&connection->exchange.response);
+		cairn_buffer_free(&connection->input);
+		connection->deadline_ms = now_ms() + 1000 * (int64_t)connection->server->options.seconds;
+		atomic_store(&connection->state, DRAINING);
+		watch_connection(connection, EPOLLIN | EPOLLRDHUP);
 		return;
 	}
 	size_t from = connection->head_length + (connection->exchange.request.chunked
@@ -290,9 +323,6 @@ static void transmit(struct connection *connection)
 			return;
 		}
 		connection->sent += (size_t)part;
-		/* Only real progress buys time: a client that takes a byte now and then does not keep its connection. */
-		if (!in_head && part >= 16 << 10)
-			connection->deadline_ms = now_ms() + 1000 * (int64_t)connection->server->options.seconds;
 	}
 	complete(connection);
 }
@@ -306,7 +336,7 @@ static void respond(struct connection *connection)
 	if (!connection->exchange.request.keep_alive)
 		connection->closing = true;
 	write_head(connection);
-	connection->sent = 0;
+	connection->sent = connection->taken = 0;
 	connection->deadline_ms = now_ms() + 1000 * (int64_t)connection->server->options.seconds;
 	atomic_store(&connection->state, SENDING);
 	transmit(connection);
@@ -330,6 +360,7 @@ void cairn_exchange_finish(struct cairn_exchange *exchange)
 static void dispatch(struct connection *connection)
 {
 	struct cairn_server *server = connection->server;
+	connection->whole = true;
 	atomic_store(&connection->state, WORKING);
 	atomic_store(&connection->exchange.half_closed, false);
 	watch_connection(connection, EPOLLRDHUP);
@@ -430,6 +461,11 @@ static void receive(struct connection *connection)
 		}
 		if (atomic_load(&connection->state) != READING)
 			return;
+		/* A body that was admitted may come slowly, as long as it comes. */
+		if (connection->head_done && connection->input.length >= connection->taken + stretch) {
+			connection->taken = connection->input.length;
+			connection->deadline_ms = now_ms() + 1000 * (int64_t)connection->server->options.seconds;
+		}
 	}
 }
 
@@ -454,6 +490,9 @@ static void connection_event(struct connection *connection, uint32_t events)
 			drop(connection);
 		else
 			transmit(connection);
+		break;
+	case DRAINING:
+		drain(connection);
 		break;
 	case WORKING:
 		/* Half-closed is how many clients send; only a full hang-up means that nobody waits any more. */
@@ -484,12 +523,28 @@ static void collect_finished(struct cairn_server *server)
 	}
 }
 
+/* Puts the deadline off for a client that takes what is sent. Only real progress buys time: one that takes a byte now and then does not
+ * keep its connection. What the kernel has accepted says nothing of that, it may hold megabytes and ask for more only when a third is gone. */
+static bool has_progress(struct connection *connection, int64_t now)
+{
+	int held = 0;
+	ioctl(connection->socket, SIOCOUTQ, &held);
+	size_t taken = held > 0 && (size_t)held < connection->sent ? connection->sent - (size_t)held : held > 0 ? 0 : connection->sent;
+	if (taken < connection->taken + stretch)
+		return false;
+	connection->taken = taken;
+	connection->deadline_ms = now + 1000 * (int64_t)connection->server->options.seconds;
+	return true;
+}
+
 static void expire(struct cairn_server *server, int64_t now)
 {
 	for (unsigned i = 0; i < server->options.connections; i++) {
 		struct connection *connection = &server->connections[i];
 		enum connection_state state = atomic_load(&connection->state);
-		if ((state != READING && state != SENDING) || now < connection->deadline_ms)
+		if ((state != READING && state != SENDING && state != DRAINING) || now < connection->deadline_ms)
+			continue;
+		if (state == SENDING && has_progress(connection, now))
 			continue;
 		if (state == READING && connection->input.length > 0)
 			refuse(connection, 408);

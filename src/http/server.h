@@ -36,7 +36,7 @@ struct cairn_exchange {
 
 struct cairn_server_options {
 	unsigned connections;    /* how many at a time */
-	unsigned seconds;        /* for a request to arrive, for an idle connection, and for each stretch of sending */
+	unsigned seconds;        /* for a request's head to arrive, for an idle connection, and for each stretch (16 KiB) of a body either way */
 	size_t body_maximum;     /* of any request */
 	size_t input_maximum;    /* of all requests together */
 	size_t response_maximum; /* of `response.body` */

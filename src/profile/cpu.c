@@ -171,6 +171,20 @@ static void label_threads(struct cairn_profile *profile, const struct cairn_trai
 	}
 }
 
+/* What the agent lost on the way: the time shown is short of what was used. */
+static void warn_of_losses(struct cairn_reader *reader, const struct cairn_trailer *trailer)
+{
+	uint64_t dropped = cairn_trailer_number(trailer, "cpu.dropped"), unwatched = cairn_trailer_number(trailer, "cpu.unwatched");
+	if (dropped)
+		cairn_profile_warn(reader->profile, "%s: %llu samples were lost because they came too fast; a lower frequency loses none", reader->name,
+				   (unsigned long long)dropped);
+	if (unwatched)
+		cairn_profile_warn(reader->profile, "%s: up to %llu threads at a time could not be watched (the limit of 8192 in a run, or of pending "
+				   "signals, ulimit -i)", reader->name, (unsigned long long)unwatched);
+	if (cairn_trailer_number(trailer, "cpu.overtaken"))
+		cairn_profile_warn(reader->profile, "%s: it ends early, because the service began to use the profiler's signal itself", reader->name);
+}
+
 /* Time again from how often, by the period in nanoseconds: the header has it in microseconds. */
 static void correct_period(struct cairn_profile *profile, uint64_t period_ns)
 {
@@ -198,6 +212,7 @@ bool cairn_cpu_read(struct cairn_reader *reader, struct cairn_bytes data, struct
 	if (period_ns) {
 		correct_period(profile, period_ns);
 		label_threads(profile, &trailer);
+		warn_of_losses(reader, &trailer);
 	} else {
 		drop_handler_frames(profile);
 		drop_repeated_leaves(profile);

@@ -168,4 +168,56 @@ int main(void)
 C
 $cc -O2 -w -Iinclude "$scratch/without.c" -o "$scratch/without" "$library" -Wl,-rpath,"$build"
 like "$("$scratch/without")" "1 0 501 'jemalloc' profiling is not available.*no jemalloc in this process*" "a program without jemalloc is told so"
+cat >"$scratch/many.c" <<'C'
+#include <cairn.h>
+#include <dirent.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+enum { threads = 8, rounds = 10 };
+static pthread_barrier_t together;
+static int servers(void)
+{
+	int count = 0;
+	char path[300], name[32];
+	DIR *folder = opendir("/proc/self/task");
+	for (struct dirent *entry; (entry = readdir(folder));) {
+		snprintf(path, sizeof path, "/proc/self/task/%s/comm", entry->d_name);
+		FILE *file = fopen(path, "r");
+		count += file && fgets(name, sizeof name, file) && strcmp(name, "cairn\n") == 0;
+		if (file)
+			fclose(file);
+	}
+	closedir(folder);
+	return count;
+}
+static void *start_and_stop(void *first)
+{
+	for (int i = 0; i < rounds; i++) {
+		pthread_barrier_wait(&together);
+		cairn_start(NULL, NULL, 0);
+		pthread_barrier_wait(&together);
+		if (first)
+			printf("%d", servers());
+		pthread_barrier_wait(&together);
+		cairn_stop();
+	}
+	return NULL;
+}
+int main(void)
+{
+	pthread_t thread[threads];
+	char error[256] = "";
+	pthread_barrier_init(&together, NULL, threads);
+	for (int i = 0; i < threads; i++)
+		pthread_create(&thread[i], NULL, start_and_stop, i == 0 ? thread : NULL);
+	for (int i = 0; i < threads; i++)
+		pthread_join(thread[i], NULL);
+	printf(" %d %d", servers(), cairn_start(&(struct cairn_options){.listen = "127.0.0.1:1"}, error, sizeof error));
+	printf(" %s\n", error);
+	return 0;
+}
+C
+$cc -O2 -w -Iinclude "$scratch/many.c" -o "$scratch/many" "$library" -Wl,-rpath,"$build" -l:libjemalloc.so.2 -pthread
+is "$("$scratch/many")" "1111111111 0 0 options.size is 0; set it to sizeof(struct cairn_options)" "started and stopped by many threads at once there is one agent, then none; options need their size"
 done_testing

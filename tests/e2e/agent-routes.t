@@ -115,6 +115,19 @@ like "$(curl -s "$url_on/debug/pprof/heap?name=000001.heap")" 'heap_v2/*' "and f
 curl -s "$url_on/debug/pprof/heap_deactivate" >/dev/null
 [ ! -e "$dumps/000001.heap" ]
 ok $? "and removed by heap_deactivate"
+for i in 1 2 3; do
+	curl -s "$url_on/debug/pprof/heap_activate?interval=1" >/dev/null
+	curl -s "$url_on/debug/pprof/heap_deactivate" >/dev/null
+done
+curl -s "$url_on/debug/pprof/heap_activate?interval=1" >/dev/null
+wait_for 10 test -s "$dumps/000002.heap"
+python3 -c 'import os, sys; first, second = (os.stat(name).st_mtime for name in sys.argv[1:]); sys.exit(second - first < 0.9)' \
+	"$dumps/000001.heap" "$dumps/000002.heap"
+ok $? "begun, ended and begun again they come once an interval, not once for each beginning"
+curl -s -X POST "$url_on/cairn/deactivate" >/dev/null
+is "$(curl -s "$url_on/debug/pprof/heap_deactivate")" "deactivate heap profile success" "heap_deactivate ends them also after sampling was switched off elsewhere"
+[ ! -e "$dumps/000001.heap" ]
+ok $? "and removes them"
 python3 -c 'print("+".join(hex(i + 1) for i in range(39999)), end="")' >"$scratch/many"
 like "$(curl -s -d "@$scratch/many" "$url_on/service/jemalloc/pprof/symbol" -w ' %{http_code}')" "*32768*413" "userver's limit on addresses"
 head -c 1100000 /dev/zero | tr '\0' 0 >"$scratch/big"

@@ -79,6 +79,7 @@ static bool enqueue(const struct cairn_route *route, int64_t due_ns)
 int main(void)
 {
 	static const struct cairn_route slow = {.handle = hold}, quick = {.handle = count_urgent}, twice = {.handle = come_again},
+					far = {.handle = come_again},
 					patient = {.handle = hold_and_come_again};
 	cairn_work_open(&work, NULL);
 	ok(enqueue(&slow, 0) && enqueue(&slow, 0) && reaches(&started, CAIRN_WORKERS), "all workers are busy");
@@ -90,6 +91,11 @@ int main(void)
 	atomic_store(&go_on, true);
 	ok(reaches(&finished, 5), "the others go on when they can");
 	ok(enqueue(&twice, 0) && reaches(&later, 2) && reaches(&finished, 6), "a call may put itself off");
+	ok(enqueue(&far, INT64_MAX) && enqueue(&slow, INT64_MAX) && enqueue(&far, INT64_MAX), "some that are due much later");
+	cairn_work_withdraw(&work, &far);
+	is_int(atomic_load(&finished), 8, "those of one route are withdrawn");
+	ok(work.queue && work.queue->route == &slow && !work.queue->next, "and no others");
+	cairn_work_withdraw(&work, &slow);
 	struct cairn_call *late = cairn_call_new(&work), *background = cairn_call_new(&work);
 	late->route = background->route = &patient;
 	late->finish = background->finish = finish;
@@ -101,7 +107,7 @@ int main(void)
 		pause_ms(1);
 	atomic_store(&go_on, true);
 	pthread_join(stopper, NULL);
-	is_int(atomic_load(&finished), 7, "it is ended instead");
+	is_int(atomic_load(&finished), 10, "it is ended instead");
 	ok(!cairn_call_new(&work), "a stopped queue takes nothing");
 	late->due_ns = CAIRN_URGENT;
 	ok(!cairn_call_enqueue(&work, late) && !work.reserved, "nor what was made before, however urgent; no thread is started for it");

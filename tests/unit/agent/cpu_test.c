@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -66,13 +67,19 @@ static void test_run(void)
 	if (!ok(cpu != NULL, "a run starts"))
 		return;
 	ok(!cairn_cpu_start(99, &busy, &error) && busy, "a second is refused: %s", error.text);
-	ok(timers_left() >= 3, "every thread has a timer");
+	int at_first = timers_left();
+	ok(at_first >= 3, "every thread has a timer");
 	for (int i = 0; i < 10; i++) {
 		pthread_create(&short_lived, NULL, spin_a_little, NULL);
 		wait_ms(50);
 		cairn_cpu_collect(cpu);
 		pthread_join(short_lived, NULL);
 	}
+	for (int i = 0; i < 2; i++) {
+		wait_ms(250);
+		cairn_cpu_collect(cpu);
+	}
+	is_int(timers_left(), at_first, "those of threads that ended are given back");
 	pid_t child = fork();
 	if (child == 0) {
 		cairn_cpu_forget();
@@ -109,6 +116,30 @@ static void ignore_it(int number)
 	(void)number;
 }
 
+/* The host begins to profile itself in the middle of a run. */
+static void test_overtaken(void)
+{
+	struct cairn_error error;
+	bool busy;
+	struct sigaction action;
+	struct cairn_cpu *cpu = cairn_cpu_start(100, &busy, &error);
+	if (!ok(cpu && timers_left() > 0, "a run"))
+		return;
+	signal(SIGPROF, ignore_it);
+	cairn_cpu_collect(cpu);
+	is_int(timers_left(), 0, "whose signal the host takes over sends no more");
+	sigaction(SIGPROF, NULL, &action);
+	ok(action.sa_handler == ignore_it, "and leaves it to the host");
+	cairn_cpu_collect(cpu);
+	cairn_cpu_stop(cpu);
+	struct cairn_buffer out = cairn_pages(64 << 20);
+	cairn_cpu_write(cpu, &out);
+	ok(!out.failed && memmem(out.data, out.length, "# cairn cpu.overtaken 1\n", 24), "its profile says so");
+	cairn_buffer_free(&out);
+	cairn_cpu_free(cpu);
+	signal(SIGPROF, SIG_DFL);
+}
+
 /* Runs that are broken off at once, with the signal in use by somebody else. */
 static void test_again(void)
 {
@@ -125,6 +156,37 @@ static void test_again(void)
 	struct sigaction action;
 	sigaction(SIGPROF, NULL, &action);
 	ok(action.sa_handler == ignore_it, "the one who handles SIGPROF still does");
+}
+
+/* As a timer of an earlier run would that this thread is late to hear of. */
+static void send_late_signal(void *value)
+{
+	siginfo_t info = {.si_signo = SIGRTMAX, .si_code = SI_TIMER};
+	info.si_value.sival_ptr = value;
+	syscall(SYS_rt_tgsigqueueinfo, getpid(), gettid(), SIGRTMAX, &info);
+}
+
+static void test_late_signals(void)
+{
+	enum { run_size = 4 << 20, further = 1 << 20 };
+	struct cairn_error error;
+	bool busy;
+	struct cairn_cpu *cpu = cairn_cpu_start(1, &busy, &error);
+	for (int at = 0; cpu && at < run_size + further; at += 997)
+		send_late_signal((char *)cpu + at);
+	struct cairn_buffer out = cairn_pages(64 << 20);
+	cairn_cpu_stop(cpu);
+	cairn_cpu_write(cpu, &out);
+	struct cairn_profile profile;
+	cairn_profile_init(&profile);
+	double samples = 0;
+	ok(cairn_profile_read(&profile, cairn_buffer_bytes(&out), "cpu", NULL, &error), "a run that hears of timers of another");
+	for (size_t i = 0; i < profile.sample_count; i++)
+		samples += profile.values[2 * i];
+	ok(samples <= 3, "takes no samples for them: %.0f", samples);
+	cairn_profile_free(&profile);
+	cairn_buffer_free(&out);
+	cairn_cpu_free(cpu);
 }
 
 static void test_stacks(void)
@@ -146,6 +208,8 @@ int main(void)
 {
 	test_stacks();
 	test_run();
+	test_overtaken();
 	test_again();
+	test_late_signals();
 	return tap_done();
 }

@@ -113,6 +113,7 @@ static void test_foreign_files(void)
 		ok(false, "files for the test");
 	ok(cairn_folder_list(&folder, &listing, &error), "a folder of jemalloc's files: %s", error.text);
 	is_int(listing.count, 3, "the complete ones are listed");
+	is_int(listing.damaged, 1, "one was cut short long ago");
 	is_int(listing.dumps[0].process.pid, 999999, "their process is in the name");
 	is_text(listing.dumps[0].reason, "interval", "i is interval");
 	is_text(listing.dumps[1].reason, "gdump", "u is gdump");
@@ -130,8 +131,47 @@ static void test_foreign_files(void)
 	folder.limits.age_seconds = 1;
 	size_t removed;
 	ok(cairn_folder_thin(&folder, &removed, &error), "thinned by age");
-	is_int(removed, 1, "the middle one is old and neither first nor highest nor newest");
-	ok(access(path_of("cut.1.0.i0.heap"), F_OK) == 0 && access(path_of("notes.txt"), F_OK) == 0, "what is no complete dump is left alone");
+	is_int(removed, 2, "the middle one is old and neither first nor highest nor newest, and so is the one that was cut short");
+	ok(access(path_of(names[1]), F_OK) != 0 && access(path_of("cut.1.0.i0.heap"), F_OK) != 0, "these went");
+	ok(access(path_of("nomaps.heap"), F_OK) == 0 && access(path_of("notes.txt"), F_OK) == 0, "what may still be written, or is no dump, is left alone");
+}
+
+/* What was cut short takes room too: it goes first, and not before it must. */
+static void test_cut_short(void)
+{
+	struct cairn_error error;
+	struct cairn_listing listing;
+	start("cut", (struct cairn_folder_limits){0});
+	for (unsigned i = 0; i < 3; i++) {
+		char name[16], cut[16];
+		struct cairn_bytes dump = dump_of(5, 6, 100 + i, 1000);
+		struct timespec old[2] = {{.tv_sec = 100 + i}, {.tv_sec = 100 + i}};
+		snprintf(name, sizeof name, "%u.heap", i);
+		snprintf(cut, sizeof cut, "cut%u.heap", i);
+		cairn_folder_write(&folder, name, dump, &manual, &error);
+		write_plain(cut, dump.data, dump.length - 13); /* without its end */
+		utimensat(AT_FDCWD, path_of(cut), old, 0);
+	}
+	ok(cairn_folder_thin(&folder, NULL, &error) && cairn_folder_list(&folder, &listing, &error), "thinned without limits");
+	ok(listing.count == 3 && listing.damaged == 3 && listing.damaged_bytes > 0, "three dumps, and three that were cut short");
+	ok(!listing.changed, "which need not be read again either");
+	struct cairn_buffer text = cairn_buffer(1 << 16);
+	cairn_listing_text(&listing, "cut", 0, &text);
+	cairn_buffer_byte(&text, 0);
+	like_text(text.data, "3 dumps, ", "a person is told of them");
+	like_text(text.data, "; 3 more that were cut short, ", "apart");
+	cairn_buffer_free(&text);
+	cairn_listing_free(&listing);
+	folder.limits.count = 4;
+	size_t removed;
+	ok(cairn_folder_thin(&folder, &removed, &error) && removed == 2, "two too many");
+	ok(access(path_of("cut0.heap"), F_OK) != 0 && access(path_of("cut1.heap"), F_OK) != 0, "the oldest that were cut short go");
+	ok(access(path_of("cut2.heap"), F_OK) == 0 && count_dumps() == 3, "and none else");
+	folder.limits = (struct cairn_folder_limits){.bytes = 1};
+	ok(cairn_folder_thin(&folder, &removed, &error) && access(path_of("cut2.heap"), F_OK) != 0, "by bytes too");
+	is_int(count_dumps(), 2, "the first and the newest of a process stay, whatever the limit");
+	ok(cairn_folder_list(&folder, &listing, &error) && !listing.changed && listing.damaged == 0, "and the index agrees");
+	cairn_listing_free(&listing);
 }
 
 /* The index holds what would be read again without it; whatever happens to it, the listing is the same. */
@@ -503,6 +543,7 @@ int main(void)
 		return 1;
 	test_write_and_list();
 	test_foreign_files();
+	test_cut_short();
 	test_damaged_index();
 	test_leftovers();
 	test_killed_anywhere(false);

@@ -136,6 +136,11 @@ static void test_container(void)
 	put("/proc/42/cgroup", "4:memory:/kubepods/pod1/abcdef\n");
 	put("/sys/fs/cgroup/memorydef/memory.limit_in_bytes", "1000000\n");
 	is_int(look().limit, 3000000, "a group outside of the mount stands for the mount");
+	put("/proc/42/cgroup", "4:memory:/system.slice/my\\x2dservice.slice/inner\n");
+	put("/proc/thread-self/mountinfo", "36 31 0:32 /system.slice/my\\134x2dservice.slice /sys/fs/c\\040group ro - cgroup cgroup rw,memory\n");
+	put("/sys/fs/c group/memory.limit_in_bytes", "3000000\n");
+	put("/sys/fs/c group/inner/memory.limit_in_bytes", "1500000\n");
+	is_int(look().limit, 1500000, "blanks and backslashes that mountinfo has in octal");
 	put("/proc/thread-self/mountinfo", mounts_two);
 	put("/proc/42/cgroup", "0::/../../other\n");
 	put("/sys/fs/cgroup/memory.max", "2500000\n");

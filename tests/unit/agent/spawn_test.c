@@ -4,11 +4,13 @@
 #include "base/descriptor.h"
 #include "base/pages.h"
 #include "tap.h"
+#include "without_first_thread.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,6 +35,38 @@ static bool run(const char *script, int input, int base, unsigned seconds, char 
 	return good;
 }
 
+/* Two commands that read one file must not share a position in it. */
+static bool keeps_position(void)
+{
+	struct cairn_error error;
+	char text[256];
+	int file = cairn_descriptor_adopt(memfd_create("input", 0));
+	bool good = write(file, "content", 7) == 7 && lseek(file, 3, SEEK_SET) == 3 && run("cat", file, -1, 10, text, sizeof text, &error) &&
+		    strcmp(text, "content") == 0 && lseek(file, 0, SEEK_CUR) == 3;
+	cairn_descriptor_close(file);
+	return good;
+}
+
+/* A daemon closes its first descriptors and then opens others: ours are not to be among those even where few are allowed. */
+static bool stays_away(void)
+{
+	struct rlimit few = {256, 256}, fewer = {60, 60};
+	setrlimit(RLIMIT_NOFILE, &few);
+	int first = cairn_descriptor_adopt(memfd_create("first", 0));
+	setrlimit(RLIMIT_NOFILE, &fewer);
+	int second = cairn_descriptor_adopt(memfd_create("second", 0));
+	return first >= 200 && second >= 50 && second < 60;
+}
+
+static bool in_child(bool (*check)(void))
+{
+	int status = -1;
+	pid_t child = fork();
+	if (child == 0)
+		_exit(!check());
+	return waitpid(child, &status, 0) == child && status == 0;
+}
+
 int main(void)
 {
 	if (TAP_THREAD_SANITIZER) {
@@ -42,6 +76,9 @@ int main(void)
 	}
 	struct cairn_error error = {0};
 	char text[256];
+	ok(keeps_position(), "a command reads by a position of its own");
+	ok(holds_without_first_thread(keeps_position), "also in a process whose first thread has ended");
+	ok(in_child(stays_away), "descriptors are as high as the limit allows");
 	signal(SIGCHLD, count_signal);
 	int file = cairn_descriptor_adopt(memfd_create("input", 0));
 	if (write(file, "content", 7) != 7)

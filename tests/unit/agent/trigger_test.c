@@ -286,6 +286,39 @@ static void test_explain(void)
 	}
 }
 
+/* How many attempts an hour of failures takes, looked at every second. */
+static void test_failures(void)
+{
+	const struct cairn_trigger_rules rules = {.start = 1, .distance = 10 * second}, close = {.start = 1};
+	struct cairn_memory_reading reading = {.anonymous = mib(10)};
+	struct cairn_trigger trigger = {0};
+	int tries = 0, at[4] = {0};
+	for (int64_t now = 0; now < 3600; now++)
+		if (cairn_trigger_look(&trigger, &rules, &reading, now * second) != CAIRN_TRIGGER_NONE) {
+			if (tries < 4)
+				at[tries] = (int)now;
+			tries++;
+			cairn_trigger_dumped(&trigger, &rules, &reading, CAIRN_TRIGGER_START, false);
+		}
+	ok(at[0] == 0 && at[1] == 10 && at[2] == 30 && at[3] == 70, "a dump that fails is tried again later and later: %d %d %d %d", at[0], at[1], at[2], at[3]);
+	ok(tries > 12 && tries < 20, "and every five minutes in the end: %d times in an hour", tries);
+	int64_t now = 3600 + 300;
+	is_int(cairn_trigger_look(&trigger, &rules, &reading, now * second), CAIRN_TRIGGER_START, "it is not forgotten");
+	cairn_trigger_dumped(&trigger, &rules, &reading, CAIRN_TRIGGER_START, true);
+	ok(trigger.failures == 0, "a success ends the row");
+	trigger = (struct cairn_trigger){0};
+	cairn_trigger_look(&trigger, &close, &reading, 0);
+	cairn_trigger_dumped(&trigger, &close, &reading, CAIRN_TRIGGER_START, false);
+	ok(cairn_trigger_look(&trigger, &close, &reading, second - 1) == CAIRN_TRIGGER_NONE &&
+	   cairn_trigger_look(&trigger, &close, &reading, second) == CAIRN_TRIGGER_START, "without a distance the first wait is a second");
+	const struct cairn_trigger_rules wide = {.start = 1, .distance = 3600 * second};
+	trigger = (struct cairn_trigger){0};
+	cairn_trigger_look(&trigger, &wide, &reading, 0);
+	for (int i = 0; i < 40; i++)
+		cairn_trigger_dumped(&trigger, &wide, &reading, CAIRN_TRIGGER_START, false);
+	is_int(trigger.wait[CAIRN_TRIGGER_START], 3600 * second, "a distance that is longer stays");
+}
+
 int main(void)
 {
 	test_growth();
@@ -299,5 +332,6 @@ int main(void)
 	test_pause();
 	test_words();
 	test_explain();
+	test_failures();
 	return tap_done();
 }

@@ -124,6 +124,15 @@ static void test_chunks(void)
 	is_int(decode("zz\r\n", 100, out, &chunks), 400, "a size that is no number");
 	is_int(decode("\r\n", 100, out, &chunks), 400, "a size that is not there");
 	is_int(decode("fffffffffffffffff\r\n", 100, out, &chunks), 400, "a size past 64 bits");
+	is_int(decode("5;a=b\r\nhello\r\n0\r\nx: y\r\n\r\n", 100, out, &chunks), 200, "an extension and a trailer");
+	static const char *const loose[] = {
+		"5\nhello\r\n0\r\n\r\n", "5;a\nhello\r\n0\r\n\r\n", "5\r\nhello\n0\r\n\r\n", "5\r\nhello\r\r\n0\r\n\r\n", "5\r\rhello\r\n0\r\n\r\n",
+		"5\r\nhello\r\n0\r\nx: y\n\r\n", "5\r\nhello\r\n0\r\n\n", "5\r\nhello\r\n0\r\n\rx", "5;a\rb\r\nhello\r\n0\r\n\r\n",
+	};
+	int refused = 0;
+	for (size_t i = 0; i < sizeof loose / sizeof *loose; i++)
+		refused += decode(loose[i], 100, out, &chunks) == 400;
+	is_int(refused, sizeof loose / sizeof *loose, "line ends that another server may read differently are refused");
 	is_int(decode("5\r\nhel", 100, out, &chunks), 0, "a chunk that has not arrived");
 }
 

@@ -4,6 +4,8 @@
 #include "http/server.h"
 #include "tap.h"
 
+#include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -14,7 +16,8 @@ enum { clients = 12, rounds = 20 };
 
 static char path[] = "/tmp/cairn-server-test.XXXXXX";
 static atomic_bool stop;
-static atomic_int ticks;
+static atomic_int ticks, answering;
+static int far_listener;
 
 static void *answer_later(void *context)
 {
@@ -23,6 +26,7 @@ static void *answer_later(void *context)
 	cairn_response_text(&exchange->response, 200, "text/plain", "later %.*s", (int)exchange->request.body.length,
 			    exchange->request.body.length ? exchange->request.body.data : "");
 	cairn_exchange_finish(exchange);
+	atomic_fetch_sub(&answering, 1);
 	return NULL;
 }
 
@@ -36,13 +40,30 @@ static bool admit(void *context, struct cairn_exchange *exchange, size_t *maximu
 	return false;
 }
 
+static char large_content[8 << 20];
+
+static void keep(void *owner)
+{
+	(void)owner;
+}
+
 static bool handle(void *context, struct cairn_exchange *exchange)
 {
 	(void)context;
 	pthread_t thread;
-	if (cairn_bytes_start_with(exchange->request.path, "/later") && pthread_create(&thread, NULL, answer_later, exchange) == 0) {
-		pthread_detach(thread);
-		return false;
+	if (cairn_bytes_start_with(exchange->request.path, "/large")) {
+		cairn_response_start(&exchange->response, 200, "text/plain");
+		exchange->response.content = (struct cairn_bytes){large_content, sizeof large_content};
+		exchange->response.release = keep;
+		return true;
+	}
+	if (cairn_bytes_start_with(exchange->request.path, "/later")) {
+		atomic_fetch_add(&answering, 1);
+		if (pthread_create(&thread, NULL, answer_later, exchange) == 0) {
+			pthread_detach(thread);
+			return false;
+		}
+		atomic_fetch_sub(&answering, 1);
 	}
 	cairn_response_text(&exchange->response, 200, "text/plain", "now %s", exchange->local ? "local" : "far");
 	return true;
@@ -124,6 +145,94 @@ static void test_clients(void)
 	is_int(good, clients, "%d clients with %d requests each, answered at once and later", clients, 2 * rounds);
 }
 
+/* Clients that send all they have before they read, over TCP, where bytes that nobody read reset a connection. */
+static void test_early_refusal(void)
+{
+	static char out[4096], large[2 << 20];
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t size = sizeof address;
+	getsockname(far_listener, (struct sockaddr *)&address, &size);
+	int length = snprintf(large, sizeof large, "POST /closed HTTP/1.1\r\n" CLOSE "Content-Length: 2000000\r\n\r\n"), seen = 0;
+	for (int i = 0; i < 20; i++) {
+		int descriptor = socket(AF_INET, SOCK_STREAM, 0);
+		size_t sent = 0, got = 0, all = (size_t)length + 2000000;
+		if (connect(descriptor, (struct sockaddr *)&address, size) == 0) /* the head alone first, as most libraries do */
+			for (ssize_t part; sent < all && (part = send(descriptor, large + sent, sent ? all - sent : (size_t)length, MSG_NOSIGNAL)) > 0;) {
+				sent += (size_t)part;
+				if (sent == (size_t)length)
+					poll(&(struct pollfd){descriptor, POLLIN, 0}, 1, 10000);
+			}
+		for (ssize_t part; got + 1 < sizeof out && (part = recv(descriptor, out + got, sizeof out - got - 1, 0)) > 0;)
+			got += (size_t)part;
+		out[got] = 0;
+		seen += sent == all && strstr(out, "not for you");
+		close(descriptor);
+	}
+	is_int(seen, 20, "a client that sends all of a refused request first is told why");
+	int stuck[40];
+	for (int i = 0; i < 40; i++) {
+		stuck[i] = dial();
+		send(stuck[i], large, (size_t)length + 100, MSG_NOSIGNAL);
+	}
+	like_text(ask_text("GET /now HTTP/1.1\r\n" CLOSE "\r\n", out, sizeof out), "200 OK", "refused clients that never end make room");
+	for (int i = 0; i < 40; i++)
+		close(stuck[i]);
+}
+
+static int dial_far(void)
+{
+	struct sockaddr_in address = {0};
+	socklen_t size = sizeof address;
+	getsockname(far_listener, (struct sockaddr *)&address, &size);
+	int descriptor = socket(AF_INET, SOCK_STREAM, 0);
+	setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &(int){2048}, sizeof(int));
+	setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){.tv_sec = 20}, sizeof(struct timeval));
+	return connect(descriptor, (struct sockaddr *)&address, size) == 0 ? descriptor : -1;
+}
+
+/* A client that takes a large answer steadily, but not as fast as the kernel asks for more of it; and one that takes nothing. */
+static void test_slow_client(void)
+{
+	static char out[8192];
+	static const char request[] = "GET /large HTTP/1.1\r\n" CLOSE "\r\n";
+	size_t got = 0;
+	int steady = dial_far(), stuck = dial_far();
+	send(steady, request, sizeof request - 1, MSG_NOSIGNAL);
+	send(stuck, request, sizeof request - 1, MSG_NOSIGNAL);
+	for (ssize_t part, reads = 0; (part = recv(steady, out, sizeof out, 0)) > 0; reads++) {
+		got += (size_t)part;
+		if (reads < 160)
+			usleep(25000);
+	}
+	ok(got > sizeof large_content, "a slow client gets all of a large answer: %zu bytes", got);
+	got = 0;
+	for (ssize_t part; (part = recv(stuck, out, sizeof out, 0)) > 0;)
+		got += (size_t)part;
+	ok(got < sizeof large_content, "one that takes nothing for seconds is cut off: %zu bytes", got);
+	close(steady);
+	close(stuck);
+}
+
+/* A body that takes longer than the time for a request, but never stands still for long. */
+static void test_slow_body(void)
+{
+	static char out[4096], piece[20000];
+	static const char head[] = "POST /later HTTP/1.1\r\n" CLOSE "Content-Length: 100000\r\n\r\n";
+	int descriptor = dial();
+	size_t got = 0;
+	memset(piece, 'x', sizeof piece);
+	send(descriptor, head, sizeof head - 1, MSG_NOSIGNAL);
+	for (int i = 0; i < 5; i++) {
+		usleep(300000);
+		send(descriptor, piece, sizeof piece, MSG_NOSIGNAL);
+	}
+	for (ssize_t part; got + 1 < sizeof out && (part = recv(descriptor, out + got, sizeof out - got - 1, 0)) > 0;)
+		got += (size_t)part;
+	out[got] = 0;
+	like_text(out, "\r\n\r\nlater xxx", "a body that comes slowly");
+	close(descriptor);
+}
+
 static void test_limits(void)
 {
 	static char out[4096], large[200000];
@@ -160,15 +269,24 @@ int main(void)
 	int listener = cairn_descriptor_adopt(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0));
 	ok(bind(listener, (struct sockaddr *)&address, sizeof address) == 0 && listen(listener, 64) == 0 &&
 	   cairn_server_listen(server, listener, true, &error), "listens");
+	far_listener = cairn_descriptor_adopt(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
+	struct sockaddr_in far = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	ok(bind(far_listener, (struct sockaddr *)&far, sizeof far) == 0 && listen(far_listener, 64) == 0 &&
+	   cairn_server_listen(server, far_listener, false, &error), "also over TCP");
 	pthread_t thread;
 	void *result;
 	pthread_create(&thread, NULL, serve, server);
 	test_clients();
+	test_early_refusal();
+	test_slow_client();
+	test_slow_body();
 	test_limits();
 	atomic_store(&stop, true);
 	pthread_join(thread, &result);
 	ok(result == server, "stops when it is told to");
 	ok(atomic_load(&ticks) > 0, "and had time for other things");
+	while (atomic_load(&answering) > 0) /* no exchange may be with another thread when the server is closed */
+		usleep(1000);
 	cairn_server_close(server);
 	is_int(cairn_descriptors_count(), 0, "nothing stays open");
 	unlink(address.sun_path);
