@@ -171,6 +171,7 @@ static void prepare(void *values)
 
 static const struct cairn_option format_table[] = {
 	{0, "format", "NAME", "pprof, speedscope, callgrind, gperftools, symbolized or folded", CAIRN_OPTION_TEXT, AT(format), 0},
+	{0, "errors", NULL, NULL, CAIRN_OPTION_FLAG, AT(setup.view.errors), 0}, /* which is refused */
 	{0},
 };
 
@@ -188,7 +189,7 @@ static const struct cairn_option_group export_groups[] = {
 	{NULL, format_table, 0},
 	{"output", cairn_output_option_table, 0},
 	{"pprof", pprof_table, 0},
-	CAIRN_VIEW_GROUPS,
+	CAIRN_FORMAT_GROUPS,
 	{0},
 };
 
@@ -206,7 +207,7 @@ const struct cairn_command cairn_command_export = {
 	.detail = "Without --format the ending of the output file decides: .pb.gz, .json, .callgrind, .prof, .symbolized, .folded.",
 	.groups = export_groups,
 	.options_size = sizeof(struct options),
-	.view = &(const struct cairn_view_command){.bare = true, .prepare = prepare, .show = show_export},
+	.view = &(const struct cairn_view_command){.bare = true, .without_errors = "the formats of other tools", .prepare = prepare, .show = show_export},
 };
 
 static const struct cairn_option_group pprof_groups[] = {

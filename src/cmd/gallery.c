@@ -27,6 +27,7 @@ struct options {
 };
 
 static const struct cairn_option_group groups[] = {
+	{"how sure it is", cairn_errors_option_table, 0},
 	{"what is shown", cairn_view_option_table, 0},
 	{"sources", cairn_source_option_table, offsetof(struct cairn_view_setup, source)},
 	{0},
