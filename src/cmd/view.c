@@ -39,14 +39,18 @@ const struct cairn_option cairn_errors_option_table[] = {
 const struct cairn_option cairn_filter_option_table[] = {
 	{0, "focus", "REGEX", "only stacks with a match in a function, file or module", CAIRN_OPTION_TEXT, AT(view.filter.focus), 0},
 	{0, "ignore", "REGEX", "no stacks with a match", CAIRN_OPTION_TEXT, AT(view.filter.ignore), 0},
+	{0, "tagfocus", "TAG", "only samples with this label: [key=]REGEX or [key=]low:high, such as thread=worker or bytes=4K:",
+	 CAIRN_OPTION_TEXT, AT(view.filter.tag_focus), 0},
+	{0, "tagignore", "TAG", "no samples with this label", CAIRN_OPTION_TEXT, AT(view.filter.tag_ignore), 0},
+	{0},
+};
+
+const struct cairn_option cairn_frame_option_table[] = {
 	{0, "hide", "REGEX", "take matching frames out of their stacks", CAIRN_OPTION_TEXT, AT(view.filter.hide), 0},
 	{0, "show", "REGEX", "keep only matching frames in their stacks", CAIRN_OPTION_TEXT, AT(view.filter.show), 0},
 	{0, "show-from", "REGEX", "only stacks with a match, without the callers of the outermost one", CAIRN_OPTION_TEXT, AT(view.filter.show_from), 0},
 	{0, "exclude", "REGEX", "as --hide, by the function's name alone, and before --focus", CAIRN_OPTION_TEXT, AT(view.filter.exclude), 0},
 	{0, "retain", "REGEX", "as --show, by the function's name alone, and before --focus", CAIRN_OPTION_TEXT, AT(view.filter.retain), 0},
-	{0, "tagfocus", "TAG", "only samples with this label: [key=]REGEX or [key=]low:high, such as thread=worker or bytes=4K:",
-	 CAIRN_OPTION_TEXT, AT(view.filter.tag_focus), 0},
-	{0, "tagignore", "TAG", "no samples with this label", CAIRN_OPTION_TEXT, AT(view.filter.tag_ignore), 0},
 	{0},
 };
 

@@ -44,6 +44,29 @@ printf 'a;b 5\n' >"$scratch/folded"
 "$cairn" export --format gperftools "$scratch/folded" 2>"$scratch/error" >/dev/null
 like "$? $(cat "$scratch/error")" '1 *heap profiles only*' 'what a format cannot hold is a clear error'
 
+# Filters choose stacks in every format; what would change frames is refused where stacks are kept whole.
+now=tests/fixtures/views/now.pb
+for format in pprof symbolized gperftools; do
+	for filter in '--focus=put' '--ignore=put' '--tagfocus=bytes=:1K'; do
+		"$cairn" export --format $format $filter "$now" -o "$scratch/part.$format" 2>"$scratch/error"
+		want_part=$("$cairn" top --json --no-symbols $filter "$now" 2>/dev/null | python3 -c 'import json, sys; print(int(json.load(sys.stdin)["shown"]))')
+		got=$(total "$scratch/part.$format")
+		near "$got" "$want_part"
+		ok $? "$format $filter: what the view shows ($got, $want_part)"
+	done
+	for option in '--hide=put' '--show=main' '--lines' '--no-inlines'; do
+		"$cairn" export --format $format $option "$now" -o "$scratch/none.$format" 2>"$scratch/error"
+		like "$? $(cat "$scratch/error")" "1 *$format keeps stacks whole: ${option%%=*} does not apply*" "$format $option is refused"
+	done
+done
+"$cairn" pprof --focus=put "$now" -o "$scratch/part.pb.gz"
+cmp -s "$scratch/part.pb.gz" "$scratch/part.pprof" || cmp -s <(gzip -dc "$scratch/part.pb.gz") <("$cairn" export --format pprof --uncompressed --focus=put "$now")
+ok $? 'cairn pprof takes the filters too'
+"$cairn" export --alloc-objects "$now" -o "$scratch/first.pb.gz"
+is "$("$cairn" top --json "$scratch/first.pb.gz" | python3 -c 'import json, sys; print(json.load(sys.stdin)["type"])')" alloc_objects 'the value asked for is what viewers of pprof show first'
+"$cairn" pprof --default-type nosuch "$now" -o "$scratch/first.pb.gz" 2>"$scratch/error"
+like "$? $(cat "$scratch/error")" '0 *no nosuch; it has *inuse_space*' 'a default that the profile does not have is said'
+
 # Names of all kinds.
 python3 - "$scratch/hostile.folded" <<'END'
 import sys

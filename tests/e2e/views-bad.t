@@ -20,7 +20,7 @@ done
 for view in peek list disasm; do
 	bad 1 "the regular expression '\[' is wrong*" $view '[' $now
 	bad 2 "name what to show: cairn $view REGEX SOURCE" $view
-	bad 1 "no* matches*" $view 'nothing_is_called_this' $now
+	bad 1 "no* matches 'nothing_is_called_this'*" $view 'nothing_is_called_this' $now
 done
 bad 1 "--focus 'absent' matches no function, file or module*" tree --focus absent $now
 bad 1 "--show 'absent' matches no function*" traces --show absent $now
