@@ -58,12 +58,12 @@ static bool counts_bytes(struct cairn_bytes unit)
 	return cairn_bytes_equal(unit, cairn_bytes_of("bytes"));
 }
 
-char *cairn_label_text(const struct cairn_view_label *label, char *out, size_t room)
+char *cairn_label_text(const struct cairn_view_label *label, bool plain, char *out, size_t room)
 {
 	char human[24];
 	if (!label->is_number)
 		snprintf(out, room, "%.*s", (int)(label->text.length < room ? label->text.length : room), label->text.data);
-	else if (counts_bytes(label->unit))
+	else if (counts_bytes(label->unit) && !plain)
 		snprintf(out, room, "%s", cairn_text_human((double)label->number, human));
 	else
 		snprintf(out, room, "%lld%s%.*s", (long long)label->number, label->unit.length ? " " : "",

@@ -40,7 +40,7 @@ static void write_text(struct cairn_view *view, size_t sample, const struct cair
 	cairn_buffer_text(out, rule);
 	for (size_t i = 0; cairn_view_label(view, sample, i, &label); i++)
 		cairn_buffer_format(out, "%12.*s:  %s\n", (int)(label.key.length < 64 ? label.key.length : 64), label.key.data,
-				    cairn_label_text(&label, text, sizeof text));
+				    cairn_label_text(&label, shape->bytes, text, sizeof text));
 	size_t depth;
 	const uint32_t *stack = cairn_view_stack(view, sample, &depth);
 	const bool *inlined = cairn_view_inlined(view);
