@@ -120,6 +120,11 @@ is "$(head -n 1 theirs)" "$(./jeprof --text --show_bytes leaky now.heap 2>/dev/n
 near() { python3 -c 'import sys; a, b = (float(x.split()[1]) for x in sys.argv[1:]); sys.exit(abs(a - b) > 50)' "$1" "$2"; }
 holds '--raw of a difference' near "$(./jeprof --show_bytes raw2 2>/dev/null | head -n 1)" "$(./jeprof --show_bytes --base before.heap leaky now.heap 2>/dev/null | head -n 1)"
 
+# --callgrind: a name that looks like the number of another is none.
+printf 'main;(1) 5\nmain;other 7\n' >odd.folded
+"$cairn" pprof odd.folded -o odd.pb.gz
+is "$(./jeprof --callgrind odd.pb.gz 2>/dev/null | grep -c '^fn=(1)$')" 0 '--callgrind: no name is taken for a number'
+
 # The program is found wherever the dump says it was.
 mkdir -p elsewhere && cp leaky elsewhere/renamed && mv leaky gone
 is "$(./jeprof --text elsewhere/renamed now.heap 2>/dev/null | grep -c 'load_page$')" 1 'a program that was moved and renamed is known by its build-id'
