@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/utf8.h"
+#include "base/whole.h"
 #include "profile/pprof_fields.h"
 
 #include <inttypes.h>
@@ -169,10 +170,8 @@ static uint32_t location_number(struct writer *writer, uint32_t location)
  * so that the sum stays right. */
 static int64_t whole(struct writer *writer, uint32_t type, double value)
 {
-	if (!(fabs(value) < 0x1p63))
-		return isnan(value) ? 0 : value > 0 ? INT64_MAX : INT64_MIN;
-	if (value == floor(value))
-		return (int64_t)value;
+	if (!(fabs(value) < 0x1p63) || value == floor(value))
+		return cairn_whole(value);
 	double exact = value + writer->residual[type], rounded = floor(exact + 0.5);
 	writer->residual[type] = exact - rounded;
 	return (int64_t)rounded;

@@ -3,6 +3,7 @@
 #include "report/callgrind.h"
 
 #include "base/array.h"
+#include "base/whole.h"
 #include "report/graph.h"
 
 #include <stdlib.h>
@@ -56,15 +57,9 @@ void cairn_callgrind_function(struct cairn_callgrind *callgrind, struct cairn_ca
 	write_name(callgrind->out, "fn", function, callgrind->functions, &callgrind->last_function);
 }
 
-static long long whole(double value)
-{
-	static const double most = 9e18;
-	return (long long)(value > most ? most : value < -most ? -most : value);
-}
-
 void cairn_callgrind_cost(struct cairn_callgrind *callgrind, uint32_t line, double value)
 {
-	cairn_buffer_format(callgrind->out, "%u %lld\n", line, whole(value));
+	cairn_buffer_format(callgrind->out, "%u %lld\n", line, (long long)cairn_whole(value));
 }
 
 void cairn_callgrind_call(struct cairn_callgrind *callgrind, struct cairn_callgrind_name file, struct cairn_callgrind_name function,
@@ -72,7 +67,7 @@ void cairn_callgrind_call(struct cairn_callgrind *callgrind, struct cairn_callgr
 {
 	write_name(callgrind->out, "cfl", file, callgrind->files, &callgrind->last_file);
 	write_name(callgrind->out, "cfn", function, callgrind->functions, &callgrind->last_function);
-	cairn_buffer_format(callgrind->out, "calls=%lld %u\n", whole(count), callee_line);
+	cairn_buffer_format(callgrind->out, "calls=%lld %u\n", (long long)cairn_whole(count), callee_line);
 	cairn_callgrind_cost(callgrind, line, value);
 }
 
@@ -109,12 +104,12 @@ static void write_head(const struct cairn_view *view, struct cairn_buffer *out)
 }
 
 /* What the costs written add up to. */
-static long long total(const struct cairn_graph *graph)
+static int64_t total(const struct cairn_graph *graph)
 {
 	double sum = 0;
 	for (size_t n = 0; n < graph->count; n++)
 		sum += trunc(not_negative(graph->nodes[n].flat));
-	return whole(sum);
+	return cairn_whole(sum);
 }
 
 static void write_node(struct cairn_callgrind *callgrind, const struct cairn_view *view, const struct cairn_graph *graph, const struct cairn_graph_node *node)
@@ -122,7 +117,7 @@ static void write_node(struct cairn_callgrind *callgrind, const struct cairn_vie
 	uint32_t line = view->entries[node->entry].line;
 	cairn_buffer_byte(callgrind->out, '\n');
 	cairn_callgrind_function(callgrind, file_of(view, node->entry), function_of(view, node->entry));
-	if (not_negative(node->flat))
+	if (not_negative(node->flat) > 0)
 		cairn_callgrind_cost(callgrind, line, node->flat);
 	for (uint32_t e = 0; e < node->out_count; e++) {
 		const struct cairn_graph_edge *edge = &graph->edges[graph->out_edges[node->first_out + e]];
@@ -137,11 +132,11 @@ void cairn_callgrind_write(struct cairn_view *view, struct cairn_buffer *out)
 	struct cairn_callgrind callgrind;
 	cairn_graph_make(&graph, view, &(struct cairn_shape){0});
 	write_head(view, out);
-	cairn_buffer_format(out, "summary: %lld\n", total(&graph));
-	cairn_callgrind_open(&callgrind, out, view->profile->strings.count, view->entry_count);
+	cairn_buffer_format(out, "summary: %lld\n", (long long)total(&graph));
+	cairn_callgrind_open(&callgrind, out, view->profile->strings.count + 1, view->entry_count); /* with the empty string */
 	for (size_t n = 0; n < graph.count; n++)
 		write_node(&callgrind, view, &graph, &graph.nodes[n]);
-	cairn_buffer_format(out, "\ntotals: %lld\n", total(&graph));
+	cairn_buffer_format(out, "\ntotals: %lld\n", (long long)total(&graph));
 	cairn_callgrind_close(&callgrind);
 	cairn_graph_free(&graph);
 }

@@ -289,5 +289,7 @@ bool cairn_dot_text(struct cairn_view *view, const struct cairn_dot_options *opt
 	if (any)
 		write_graph(&drawing);
 	cairn_graph_free(&graph);
+	if (!any && view->whole == 0)
+		return cairn_fail(error, "nothing to draw: all values are 0");
 	return any || cairn_fail(error, "no function is large enough to be drawn; try --nodefraction=0");
 }

@@ -151,7 +151,8 @@ void cairn_jeprof_callgrind(struct cairn_jeprof *jeprof, struct cairn_buffer *ou
 	add_stacks(&graph, jeprof);
 	qsort_r(graph.calls, graph.call_count, sizeof *graph.calls, compare_calls, &graph);
 	cairn_buffer_text(out, "events: Hits\n\n");
-	cairn_callgrind_open(&callgrind, out, graph.strings.count, graph.strings.count);
+	size_t names = graph.strings.count + 1; /* with the empty one */
+	cairn_callgrind_open(&callgrind, out, names, names);
 	for (size_t i = 0; i < graph.call_count; i++)
 		write_call(&graph, &graph.calls[i], &callgrind);
 	cairn_callgrind_close(&callgrind);

@@ -2,7 +2,13 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/raw.h"
 
-static const char *const kinds[] = {"heap", "growth", "cpu", "other"};
+static const char *const kinds[] = {
+	[CAIRN_PROFILE_HEAP] = "heap",
+	[CAIRN_PROFILE_GROWTH] = "growth",
+	[CAIRN_PROFILE_CPU] = "cpu",
+	[CAIRN_PROFILE_CONTENTION] = "contention",
+	[CAIRN_PROFILE_OTHER] = "other",
+};
 
 static const char *text(const struct cairn_profile *profile, uint32_t id)
 {

@@ -67,6 +67,18 @@ is "$("$cairn" top --json "$scratch/first.pb.gz" | python3 -c 'import json, sys;
 "$cairn" pprof --default-type nosuch "$now" -o "$scratch/first.pb.gz" 2>"$scratch/error"
 like "$? $(cat "$scratch/error")" '0 *no nosuch; it has *inuse_space*' 'a default that the profile does not have is said'
 
+# Values that no integer holds are the largest there is.
+printf 'heap_v2/524288\n  t*: 1: 1 [0: 0]\n@ 0x1000 0x2000\n  t*: 18446744073709551615: 18446744073709551615 [0: 0]\n' >"$scratch/huge.heap"
+for format in folded callgrind gperftools symbolized; do
+	is "$("$cairn" export --format $format "$scratch/huge.heap" 2>/dev/null | grep -c -e '-[0-9]')" 0 "$format: what is too large does not become negative"
+done
+
+# What a profile is of.
+for kind in 'a;b 5|other' 'heap profile: 1: 2 [1: 2] @ growthz\n1: 2 [1: 2] @ 0x1000|growth' '--- contention:\n1 2 @ 0x1000|contention'; do
+	printf -- "${kind%|*}\n" >"$scratch/kind"
+	is "$("$cairn" raw "$scratch/kind" 2>/dev/null | sed -n 's/^kind: //p')" "${kind#*|}" "raw says that it is of kind ${kind#*|}"
+done
+
 # Names of all kinds.
 python3 - "$scratch/hostile.folded" <<'END'
 import sys

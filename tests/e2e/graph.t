@@ -22,6 +22,9 @@ like "$("$cairn" graph -n 2 "$scratch/over.folded")" '*style=dashed*' 'a call ov
 printf 'main;a 500\nmain;b;d 400\nmain;c;d 3\nmain;e 2\n' >"$scratch/degree.folded"
 is "$("$cairn" graph --maxdegree 1 --nodefraction 0 "$scratch/degree.folded" | grep -c ' -> N')" 5 'each function keeps its largest caller, however many there are'
 
+printf 'a;b 0\n' >"$scratch/zero.folded"
+like "$("$cairn" graph "$scratch/zero.folded" 2>&1)" '*all values are 0*' 'nothing at all is said to be nothing, not too small'
+
 "$cairn" graph --format nonsense "$newest" >/dev/null 2>"$scratch/said"
 is $? 1 'an unknown format is an error'
 like "$(cat "$scratch/said")" '*svg*' 'that names the known ones'
