@@ -45,9 +45,16 @@ static bool read_stream(struct cairn_file *file, int descriptor, const char *nam
 	return true;
 }
 
+bool cairn_file_unnamed(struct cairn_error *error)
+{
+	return cairn_fail(error, "a file has no name: '' was given; is a variable of the shell not set?");
+}
+
 bool cairn_file_read(struct cairn_file *file, const char *path, struct cairn_error *error)
 {
 	*file = (struct cairn_file){0};
+	if (!*path)
+		return cairn_file_unnamed(error);
 	if (strcmp(path, "-") == 0)
 		return read_stream(file, STDIN_FILENO, "standard input", error);
 	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
@@ -131,6 +138,8 @@ bool cairn_output_open(struct cairn_output *output, const char *path, struct cai
 		output->descriptor = STDOUT_FILENO;
 		return true;
 	}
+	if (!*path)
+		return cairn_file_unnamed(error);
 	struct stat status;
 	if (stat(path, &status) != 0 || S_ISREG(status.st_mode))
 		return open_temporary(output, error);

@@ -140,8 +140,8 @@ static bool refuse_errors(const struct cairn_command *command, const struct cair
 static bool take_operands(const struct cairn_command *command, struct cairn_view_setup *setup, int *count, char ***operands, struct cairn_error *error)
 {
 	if (command->view->takes_pattern) {
-		if (*count == 0)
-			return cairn_fail(error, "name what to show: cairn %s REGEX SOURCE", command->name);
+		if (*count < 2)
+			return cairn_fail(error, "name what to show and a dump: cairn %s REGEX SOURCE", command->name);
 		setup->pattern = *(*operands)++;
 		--*count;
 	}

@@ -19,9 +19,13 @@ for option in focus ignore hide show show-from exclude retain tagfocus tagignore
 done
 for view in peek list disasm; do
 	bad 1 "the regular expression '\[' is wrong*" $view '[' $now
-	bad 2 "name what to show: cairn $view REGEX SOURCE" $view
+	bad 2 "name what to show and a dump: cairn $view REGEX SOURCE" $view
+	bad 2 "name what to show and a dump: cairn $view REGEX SOURCE" $view $now
 	bad 1 "no* matches 'nothing_is_called_this'*" $view 'nothing_is_called_this' $now
 done
+bad 1 "a file has no name*variable*" top ''
+bad 1 "a file has no name*variable*" top --base= $now
+bad 1 "a file has no name*variable*" top --output= $now
 bad 1 "--focus 'absent' matches no function, file or module*" tree --focus absent $now
 bad 1 "--show 'absent' matches no function*" traces --show absent $now
 bad 1 "--tagfocus 'absent' matches no label*'cairn tags'*" top --tagfocus absent $now
