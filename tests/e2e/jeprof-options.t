@@ -92,6 +92,12 @@ compare_all
 jeprof --base now.heap --drop_negative leaky before.heap >theirs 2>/dev/null
 is "$(cat ours)" "$(cat theirs)" '--drop_negative leaves nothing of what shrank'
 
+# As many profiles as a folder may have.
+mkdir many && for i in $(seq 100); do ln -s ../now.heap many/$i.heap; done
+many=$(./jeprof --text --show_bytes leaky many/*.heap 2>/dev/null | awk '/^Total/ { print $2 }')
+one=$(./jeprof --show_bytes leaky now.heap 2>/dev/null | awk '/^Total/ { print $2 }')
+holds 'a hundred profiles are added up' test "$((many / 100))" -ge "$one" -a "$((many / 100))" -le $((one + 1))
+
 # --symbols: a map and addresses on standard input.
 (sed -n '/^MAPPED/,$p' now.heap; grep -o '0x[0-9a-f]*' now.heap | sort -u) >wanted
 ./jeprof --symbols leaky <wanted >ours && jeprof --symbols leaky <wanted >theirs 2>/dev/null
