@@ -202,11 +202,11 @@ static void end_line(const struct drawing *drawing)
 static void write_plain_legend(const struct drawing *drawing, const char *program)
 {
 	const struct cairn_dot_options *options = drawing->options;
-	char text[32];
+	char text[32], focus[32];
 	cairn_buffer_text(drawing->out, "node [width=0.375,height=0.25];\nLegend [shape=box,fontsize=24,shape=plaintext,label=\"");
 	write_literal(drawing, program);
 	cairn_buffer_format(drawing->out, "\\lTotal %s: %s\\lFocusing on: %s\\l", options->unit, number(drawing, options->total, text),
-			    number(drawing, drawing->graph->total, text));
+			    number(drawing, drawing->graph->total, focus));
 	double cutoff = fabs(drawing->graph->total * options->shape.node_fraction);
 	cairn_buffer_format(drawing->out, "Dropped nodes with <= %s abs(%s)\\l", number(drawing, cutoff, text), options->unit);
 	cairn_buffer_format(drawing->out, "Dropped edges with <= %s %s\\l\"];\n", number(drawing, drawing->edge_cutoff, text), options->unit);
