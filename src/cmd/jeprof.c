@@ -264,7 +264,8 @@ static int run_shell(struct run *run)
 	choose_value(&run->profile, &run->options, &setup.view);
 	setup.shape.bytes = run->options.show_bytes;
 	setup.shape.by_cum = run->options.cum;
-	return cairn_shell_run(&run->profile, &setup, true);
+	bool again = !run->options.service; /* whose names came with it */
+	return cairn_shell_run(&run->profile, &setup, again ? (int)run->options.profiles.count : 0, run->options.profiles.items, true);
 }
 
 static int run_loaded(struct run *run, struct cairn_error *error)
