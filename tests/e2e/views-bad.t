@@ -26,6 +26,12 @@ done
 bad 1 "a file has no name*variable*" top ''
 bad 1 "a file has no name*variable*" top --base= $now
 bad 1 "a file has no name*variable*" top --output= $now
+# What is written over keeps its mode, and what may not be written is not replaced.
+touch "$scratch/private" && chmod 600 "$scratch/private"
+"$cairn" top $now -o "$scratch/private"
+is "$(stat -c %a "$scratch/private") $(grep -c cache_put "$scratch/private")" '600 1' 'a private file stays private'
+(umask 022 && "$cairn" top $now -o "$scratch/new")
+is "$(stat -c %a "$scratch/new")" 644 'a new one is as the mask says'
 bad 1 "--focus 'absent' matches no function, file or module*" tree --focus absent $now
 bad 1 "--show 'absent' matches no function*" traces --show absent $now
 bad 1 "--tagfocus 'absent' matches no label*'cairn tags'*" top --tagfocus absent $now
