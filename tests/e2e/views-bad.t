@@ -26,6 +26,12 @@ done
 bad 1 "a file has no name*variable*" top ''
 bad 1 "a file has no name*variable*" top --base= $now
 bad 1 "a file has no name*variable*" top --output= $now
+# A file or folder for names that is not there is said; what can be shown is shown.
+for option in binary symbols sysroot; do
+	said=$("$cairn" top --$option=/nowhere/at/all $dump 2>&1 >"$scratch/out")
+	like "$? $said" '0 *without /nowhere/at/all: No such file or directory*' "--$option that is not there is said"
+	is "$(grep -c cum% "$scratch/out")" 1 'and the rest is shown'
+done
 # What is written over keeps its mode, and what may not be written is not replaced.
 touch "$scratch/private" && chmod 600 "$scratch/private"
 "$cairn" top $now -o "$scratch/private"
