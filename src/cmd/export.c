@@ -78,6 +78,7 @@ static bool write_pprof(const struct options *options, const struct cairn_profil
 {
 	struct cairn_pprof_options writing = {
 		.names = options->setup.source.no_symbols ? CAIRN_PPROF_NAMES_NONE : CAIRN_PPROF_NAMES_ALL,
+		.sizes = profile->unsampling != CAIRN_UNSAMPLE_UNKNOWN, /* pprof has the labels it has */
 		.drop_frames = profile->kind == CAIRN_PROFILE_HEAP && !options->setup.view.all_frames ? CAIRN_PPROF_ALLOCATOR_FRAMES : NULL,
 		.samples_most = options->samples_most,
 		.bytes_most = options->bytes_most,

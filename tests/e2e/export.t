@@ -79,6 +79,17 @@ for kind in 'a;b 5|other' 'heap profile: 1: 2 [1: 2] @ growthz\n1: 2 [1: 2] @ 0x
 	is "$("$cairn" raw "$scratch/kind" 2>/dev/null | sed -n 's/^kind: //p')" "${kind#*|}" "raw says that it is of kind ${kind#*|}"
 done
 
+# Sizes: of a jemalloc dump the nearest size class, so that two dumps of the same objects agree; a difference has none.
+for count in 1000 900; do
+	printf 'heap_v2/4096\n  t*: %d: %d [0: 0]\n@ 0x1000 0x2000\n  t*: %d: %d [0: 0]\n@ 0x1000 0x3000\n  t*: 40: 4000000 [0: 0]\n' \
+		$count $((count * 8420 + count)) $count $((count * 8420 + count)) >"$scratch/sizes.$count.heap"
+	"$cairn" pprof --no-symbols "$scratch/sizes.$count.heap" -o "$scratch/sizes.$count.pb" 2>/dev/null
+	is "$("$cairn" raw "$scratch/sizes.$count.pb" 2>/dev/null | sed -n 's/.* | //p' | tr '\n' ' ')" 'bytes=8192 bytes bytes=98304 bytes ' "pprof: $count objects and their size"
+done
+is "$("$cairn" raw --base "$scratch/sizes.900.pb" "$scratch/sizes.1000.pb" 2>/dev/null | sed -n 's/^samples: //p')" 2 'so that stacks can be subtracted'
+"$cairn" pprof --no-symbols --base "$scratch/sizes.900.heap" "$scratch/sizes.1000.heap" -o "$scratch/change.pb" 2>/dev/null
+is "$("$cairn" raw "$scratch/change.pb" 2>/dev/null | grep -c ' | ')" 0 'a difference has no sizes'
+
 # Names of all kinds.
 python3 - "$scratch/hostile.folded" <<'END'
 import sys
@@ -100,6 +111,7 @@ if command -v go >/dev/null && "$cairn" pprof "$dump" -o "$scratch/go.pb.gz" 2>/
 	got=$(go tool pprof -sample_index=inuse_space -unit=B -top "$scratch/go.pb.gz" 2>/dev/null | sed -n 's/.* of \([0-9]*\)B total.*/\1/p')
 	near "$got" "$want"
 	ok $? "and shows our total ($got, $want)"
+	like "$(go tool pprof -tags "$scratch/sizes.1000.pb" 2>/dev/null)" '*bytes: *: 8kB*: 96kB*' 'and the sizes as its tags'
 	holds 'it reads the gperftools text too' go tool pprof -top "$scratch/a.gperftools"
 	holds 'and hostile names' go tool pprof -top "$scratch/hostile.pb.gz"
 else
