@@ -212,7 +212,7 @@ static struct cairn_bytes labels_of(struct writer *writer, uint32_t set)
 		bytes->length = (uint32_t)writer->label_data.length - bytes->offset;
 		bytes->encoded = true;
 	}
-	return (struct cairn_bytes){writer->label_data.data + bytes->offset, bytes->length};
+	return bytes->length ? (struct cairn_bytes){writer->label_data.data + bytes->offset, bytes->length} : (struct cairn_bytes){0};
 }
 
 /* The size class of jemalloc nearest to SIZE: four to each doubling. Means of the same objects differ from dump to dump; with sizes that did

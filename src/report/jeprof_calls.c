@@ -149,7 +149,8 @@ void cairn_jeprof_callgrind(struct cairn_jeprof *jeprof, struct cairn_buffer *ou
 	struct graph graph = {0};
 	struct cairn_callgrind callgrind;
 	add_stacks(&graph, jeprof);
-	qsort_r(graph.calls, graph.call_count, sizeof *graph.calls, compare_calls, &graph);
+	if (graph.call_count > 0)
+		qsort_r(graph.calls, graph.call_count, sizeof *graph.calls, compare_calls, &graph);
 	cairn_buffer_text(out, "events: Hits\n\n");
 	size_t names = graph.strings.count + 1; /* with the empty one */
 	cairn_callgrind_open(&callgrind, out, names, names);
