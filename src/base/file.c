@@ -28,9 +28,16 @@ static bool read_stream(struct cairn_file *file, int descriptor, const char *nam
 	return good;
 }
 
+bool cairn_file_unnamed(struct cairn_error *error)
+{
+	return cairn_fail(error, "a file has no name: '' was given; is a variable of the shell not set?");
+}
+
 bool cairn_file_read(struct cairn_file *file, const char *path, struct cairn_error *error)
 {
 	*file = (struct cairn_file){0};
+	if (!*path)
+		return cairn_file_unnamed(error);
 	if (strcmp(path, "-") == 0)
 		return read_stream(file, STDIN_FILENO, "standard input", error);
 	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
@@ -92,7 +99,16 @@ static char *resolve(const char *path)
 	return real ? real : strdup(path);
 }
 
-static bool open_temporary(struct output *output, struct cairn_error *error)
+/* A new file gets the mode that any program would give it; one that takes the place of OLD is as private as that, and its owner's. */
+static void set_mode(int descriptor, const struct stat *old)
+{
+	mode_t mask = umask(0);
+	umask(mask);
+	bool given = old && fchown(descriptor, old->st_uid, old->st_gid) == 0;
+	fchmod(descriptor, !old ? 0666 & ~mask : given ? old->st_mode & 0777 : old->st_mode & 0707); /* another group than before gets nothing */
+}
+
+static bool open_temporary(struct output *output, const struct stat *old, struct cairn_error *error)
 {
 	char *real = resolve(output->path);
 	size_t size = (real ? strlen(real) : 0) + sizeof ".XXXXXX";
@@ -107,9 +123,7 @@ static bool open_temporary(struct output *output, struct cairn_error *error)
 		output->temporary = NULL;
 		return cairn_fail_errno(error, "cannot write %s", output->path);
 	}
-	mode_t mask = umask(0);
-	umask(mask);
-	fchmod(output->descriptor, 0666 & ~mask);
+	set_mode(output->descriptor, old);
 	return true;
 }
 
@@ -121,9 +135,13 @@ static bool output_open(struct output *output, const char *path, struct cairn_er
 		output->descriptor = STDOUT_FILENO;
 		return true;
 	}
+	if (!*path)
+		return cairn_file_unnamed(error);
 	struct stat status;
-	if (stat(path, &status) != 0 || S_ISREG(status.st_mode))
-		return open_temporary(output, error);
+	if (stat(path, &status) != 0)
+		return open_temporary(output, NULL, error);
+	if (S_ISREG(status.st_mode))
+		return access(path, W_OK) == 0 ? open_temporary(output, &status, error) : cairn_fail_errno(error, "cannot write %s", path);
 	if (S_ISDIR(status.st_mode))
 		return cairn_fail(error, "cannot write %s: it is a directory", path);
 	output->descriptor = open(path, O_WRONLY | O_CLOEXEC);

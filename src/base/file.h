@@ -13,6 +13,9 @@ struct cairn_file {
 	bool mapped;
 };
 
+/* Fails with a sentence about a name that is empty. */
+bool cairn_file_unnamed(struct cairn_error *error);
+
 /* The contents of PATH, or of standard input for "-". Directories and unreadable files fail with a sentence. A file
  * that shrinks while mapped is the one case that no check can catch; dumps are written once. */
 bool cairn_file_read(struct cairn_file *file, const char *path, struct cairn_error *error);

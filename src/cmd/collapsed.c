@@ -11,13 +11,14 @@ struct options {
 
 static const struct cairn_option table[] = {
 	{0, "two-columns", NULL, "with a base: its value and the profile's on each line, not the change", CAIRN_OPTION_FLAG, offsetof(struct options, two_columns), 0},
+	{0, "errors", NULL, NULL, CAIRN_OPTION_FLAG, offsetof(struct options, setup.view.errors), 0}, /* which is refused */
 	{0},
 };
 
 static const struct cairn_option_group groups[] = {
 	{NULL, cairn_output_option_table, 0},
 	{"lines", table, 0},
-	CAIRN_VIEW_GROUPS,
+	CAIRN_FORMAT_GROUPS,
 	{0},
 };
 
@@ -43,5 +44,5 @@ const struct cairn_command cairn_command_collapsed = {
 	.arguments = "SOURCE...",
 	.groups = groups,
 	.options_size = sizeof(struct options),
-	.view = &(const struct cairn_view_command){.bare = true, .prepare = prepare, .show = show},
+	.view = &(const struct cairn_view_command){.bare = true, .without_errors = "folded text", .prepare = prepare, .show = show},
 };

@@ -16,14 +16,10 @@ static bool show(const void *options, struct cairn_view *view, struct cairn_buff
 	const struct cairn_view_setup *setup = options;
 	struct cairn_shape shape = cairn_view_shape(setup, 0, 0, 0);
 	struct cairn_disasm disasm;
-	struct cairn_pattern *pattern = cairn_pattern_compile(setup->pattern, error);
-	if (!pattern)
-		return false;
 	struct cairn_find_options find = cairn_source_find(&setup->source);
-	bool good = cairn_disasm_make(&disasm, view, pattern, &find, error) &&
+	bool good = cairn_disasm_make(&disasm, view, setup->pattern, &find, error) &&
 		    (json ? cairn_disasm_json(&disasm, view, json, error) : cairn_disasm_text(&disasm, view, &shape, out, error));
 	cairn_disasm_free(&disasm);
-	cairn_pattern_free(pattern);
 	return good;
 }
 

@@ -25,30 +25,60 @@ struct options {
 
 /* Formats. */
 
-/* PROFILE with Go's meaning of a difference over time: what was allocated since the base, and what is in use at the end. The
- * base was taken from every value, so those in use get it back. */
-static struct cairn_profile since_base(const struct cairn_profile *profile)
+static void *copy(struct cairn_arena *arena, const void *data, size_t count, size_t size)
 {
-	struct cairn_profile result = *profile;
+	return data ? memcpy(cairn_arena_zero(arena, count + 1, size), data, count * size) : NULL;
+}
+
+/* VIEW's profile with those samples that its filters left: it has arrays of samples of its own, in ARENA, and borrows the rest. */
+static struct cairn_profile kept_samples(const struct cairn_view *view, struct cairn_arena *arena)
+{
+	const struct cairn_profile *profile = view->profile;
+	struct cairn_profile kept = *profile;
+	size_t count = profile->sample_count;
+	kept.samples = copy(arena, profile->samples, count, sizeof *profile->samples);
+	kept.values = copy(arena, profile->values, count * profile->value_count, sizeof *profile->values);
+	kept.base = copy(arena, profile->base, profile->base_count, sizeof *profile->base);
+	kept.sampled = copy(arena, profile->sampled, count, sizeof *profile->sampled);
+	bool *keep = cairn_arena_zero(arena, count + 1, sizeof *keep);
+	for (size_t i = 0; i < view->sample_count; i++)
+		keep[view->samples[i]] = true;
+	cairn_profile_keep_samples(&kept, keep);
+	return kept;
+}
+
+/* Gives PROFILE Go's meaning of a difference over time: what was allocated since the base, and what is in use at the end. The
+ * base was taken from every value, so those in use get it back. */
+static void since_base(struct cairn_profile *profile)
+{
 	for (uint32_t value = 0; value < profile->value_count; value++) {
 		if (strncmp(cairn_profile_string(profile, profile->value_types[value].type), "inuse_", 6) != 0)
 			continue;
 		for (size_t i = 0; i < profile->sample_count; i++)
-			result.values[i * profile->value_count + value] += cairn_profile_base(profile, i, value);
+			profile->values[i * profile->value_count + value] += cairn_profile_base(profile, i, value);
 	}
-	result.base_count = 0;
-	return result;
+	profile->base_count = 0;
 }
 
-static bool write_pprof(const struct options *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_error *error)
+/* Which value a viewer shows first, where the person says so. A profile that does not have it is still worth writing. */
+static void choose_default(const struct options *options, const struct cairn_view *view, struct cairn_profile *profile)
 {
-	struct cairn_profile shown = options->since ? since_base(view->profile) : *view->profile;
-	const struct cairn_profile *profile = &shown;
-	uint32_t first = options->default_type ? cairn_profile_find_value(profile, options->default_type) : CAIRN_NONE;
-	if (first != CAIRN_NONE)
-		shown.default_value = first;
+	const struct cairn_view_options *told = &options->setup.view;
+	struct cairn_error error;
+	uint32_t first;
+	if (options->default_type && !cairn_view_choose(profile, &(struct cairn_view_options){.value = options->default_type}, &first, &error))
+		cairn_say_note(error.text);
+	else if (options->default_type)
+		profile->default_value = first;
+	else if (told->metric || told->value || told->objects || told->alloc)
+		profile->default_value = view->value;
+}
+
+static bool write_pprof(const struct options *options, const struct cairn_profile *profile, struct cairn_buffer *out, struct cairn_error *error)
+{
 	struct cairn_pprof_options writing = {
 		.names = options->setup.source.no_symbols ? CAIRN_PPROF_NAMES_NONE : CAIRN_PPROF_NAMES_ALL,
+		.sizes = profile->unsampling != CAIRN_UNSAMPLE_UNKNOWN, /* pprof has the labels it has */
 		.drop_frames = profile->kind == CAIRN_PROFILE_HEAP && !options->setup.view.all_frames ? CAIRN_PPROF_ALLOCATOR_FRAMES : NULL,
 		.samples_most = options->samples_most,
 		.bytes_most = options->bytes_most,
@@ -70,52 +100,37 @@ static bool write_pprof(const struct options *options, struct cairn_view *view, 
 	return good;
 }
 
-static bool write_speedscope(const struct options *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_error *error)
-{
-	(void)options, (void)error;
-	cairn_speedscope_write(view, out);
-	return true;
-}
-
-static bool write_callgrind(const struct options *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_error *error)
-{
-	(void)options, (void)error;
-	cairn_callgrind_write(view, out);
-	return true;
-}
-
-static bool write_gperftools(const struct options *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_error *error)
+static bool write_gperftools(const struct options *options, const struct cairn_profile *profile, struct cairn_buffer *out, struct cairn_error *error)
 {
 	(void)options;
-	return cairn_flat_write(view->profile, out, error);
+	return cairn_flat_write(profile, out, error);
 }
 
-static bool write_symbolized(const struct options *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_error *error)
+static bool write_symbolized(const struct options *options, const struct cairn_profile *profile, struct cairn_buffer *out, struct cairn_error *error)
 {
 	(void)options;
-	return cairn_symbolized_write(view->profile, out, error);
+	return cairn_symbolized_write(profile, out, error);
 }
 
-static bool write_folded(const struct options *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_error *error)
+static void write_folded(struct cairn_view *view, struct cairn_buffer *out)
 {
-	(void)options, (void)error;
 	cairn_collapsed_text(view, CAIRN_COLLAPSED_VALUE, out);
-	return true;
 }
 
+/* A format is either of the view, or of the profile with all its values and whole stacks. */
 static const struct format {
 	const char *name;
 	const char *endings[4]; /* of output files that ask for it by their name */
 	bool binary;
-	bool whole; /* of the profile, not of the view */
-	bool (*write)(const struct options *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_error *error);
+	void (*write_view)(struct cairn_view *view, struct cairn_buffer *out);
+	bool (*write_profile)(const struct options *options, const struct cairn_profile *profile, struct cairn_buffer *out, struct cairn_error *error);
 } formats[] = {
-	{"pprof", {".pb.gz", ".pb", ".pprof"}, true, true, write_pprof},
-	{"speedscope", {".speedscope.json", ".json"}, false, false, write_speedscope},
-	{"callgrind", {".callgrind", "callgrind.out"}, false, false, write_callgrind},
-	{"gperftools", {".gperftools", ".prof"}, false, true, write_gperftools},
-	{"symbolized", {".symbolized", ".raw"}, false, true, write_symbolized},
-	{"folded", {".folded", ".collapsed", ".collapse"}, false, false, write_folded},
+	{"pprof", {".pb.gz", ".pb", ".pprof"}, true, NULL, write_pprof},
+	{"speedscope", {".speedscope.json", ".json"}, false, cairn_speedscope_write, NULL},
+	{"callgrind", {".callgrind", "callgrind.out"}, false, cairn_callgrind_write, NULL},
+	{"gperftools", {".gperftools", ".prof"}, false, NULL, write_gperftools},
+	{"symbolized", {".symbolized", ".raw"}, false, NULL, write_symbolized},
+	{"folded", {".folded", ".collapsed", ".collapse"}, false, write_folded, NULL},
 };
 
 enum { format_count = sizeof formats / sizeof *formats };
@@ -146,13 +161,51 @@ static const struct format *choose_format(const struct options *options, struct 
 	return format;
 }
 
+/* What changes the frames of a stack has no meaning for formats that keep them as they are. */
+static bool refuse_shape(const struct format *format, const struct cairn_view_options *told, struct cairn_error *error)
+{
+	const struct {
+		bool told;
+		const char *option;
+	} shapes[] = {
+		{told->filter.hide, "hide"},
+		{told->filter.show, "show"},
+		{told->filter.show_from, "show-from"},
+		{told->filter.exclude, "exclude"},
+		{told->filter.retain, "retain"},
+		{told->granularity == CAIRN_BY_FILE, "files"},
+		{told->granularity == CAIRN_BY_LINE, "lines"},
+		{told->granularity == CAIRN_BY_ADDRESS, "addresses"},
+		{told->no_inlines, "no-inlines"},
+		{told->relative_percentages, "relative-percentages"},
+	};
+	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+		if (shapes[i].told)
+			return cairn_fail(error, "%s keeps stacks whole: --%s does not apply to it; --focus and --ignore choose stacks", format->name, shapes[i].option);
+	return true;
+}
+
+static bool write_profile(const struct format *format, const struct options *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_error *error)
+{
+	struct cairn_arena arena = {0};
+	bool own = options->since || view->sample_count != view->profile->sample_count;
+	struct cairn_profile profile = own ? kept_samples(view, &arena) : *view->profile;
+	if (options->since)
+		since_base(&profile);
+	choose_default(options, view, &profile);
+	bool good = format->write_profile(options, &profile, out, error);
+	cairn_arena_free(&arena);
+	return good;
+}
+
 static bool write_format(const struct format *format, const struct options *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_error *error)
 {
 	if (format->binary && !options->setup.output && isatty(STDOUT_FILENO))
 		return cairn_fail(error, "that would write binary data to the terminal; name a file with -o");
-	if (format->whole && view->sample_count != view->profile->sample_count)
-		return cairn_fail(error, "%s holds the whole profile; filters do not apply to it", format->name);
-	return format->write(options, view, out, error);
+	if (format->write_profile)
+		return refuse_shape(format, &options->setup.view, error) && write_profile(format, options, view, out, error);
+	format->write_view(view, out);
+	return true;
 }
 
 static void prepare(void *values)
@@ -171,6 +224,7 @@ static void prepare(void *values)
 
 static const struct cairn_option format_table[] = {
 	{0, "format", "NAME", "pprof, speedscope, callgrind, gperftools, symbolized or folded", CAIRN_OPTION_TEXT, AT(format), 0},
+	{0, "errors", NULL, NULL, CAIRN_OPTION_FLAG, AT(setup.view.errors), 0}, /* which is refused */
 	{0},
 };
 
@@ -188,7 +242,7 @@ static const struct cairn_option_group export_groups[] = {
 	{NULL, format_table, 0},
 	{"output", cairn_output_option_table, 0},
 	{"pprof", pprof_table, 0},
-	CAIRN_VIEW_GROUPS,
+	CAIRN_FORMAT_GROUPS,
 	{0},
 };
 
@@ -206,12 +260,13 @@ const struct cairn_command cairn_command_export = {
 	.detail = "Without --format the ending of the output file decides: .pb.gz, .json, .callgrind, .prof, .symbolized, .folded.",
 	.groups = export_groups,
 	.options_size = sizeof(struct options),
-	.view = &(const struct cairn_view_command){.bare = true, .prepare = prepare, .show = show_export},
+	.view = &(const struct cairn_view_command){.bare = true, .without_errors = "the formats of other tools", .prepare = prepare, .show = show_export},
 };
 
 static const struct cairn_option_group pprof_groups[] = {
 	{NULL, cairn_output_option_table, 0},
 	{"the profile", pprof_table, 0},
+	{"filters of stacks", cairn_filter_option_table, 0},
 	{"sources", cairn_source_option_table, offsetof(struct cairn_view_setup, source)},
 	{0},
 };

@@ -93,6 +93,8 @@ static bool add_name(struct cairn_dump_files *list, const char *name, struct cai
 		add_file(list, name, 0);
 		return true;
 	}
+	if (!*name)
+		return cairn_file_unnamed(error);
 	if (stat(name, &status) != 0)
 		return cairn_fail_errno(error, "%s", name);
 	if (S_ISDIR(status.st_mode))

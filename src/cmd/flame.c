@@ -163,6 +163,24 @@ static bool parse_least(const char *text, struct cairn_flame_svg_options *svg, s
 	return true;
 }
 
+/* What viewers can draw, by far. */
+static bool refuse_sizes(const struct cairn_flame_svg_options *svg, struct cairn_error *error)
+{
+	const struct {
+		const char *option;
+		double value, least, most;
+	} sizes[] = {
+		{"width", svg->width, 1, 1e6},
+		{"height", svg->row_height, 1, 1e4},
+		{"font-size", svg->font_size, 0.1, 1e4},
+		{"font-width", svg->letter_width, 0.01, 100},
+	};
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+		if (sizes[i].value < sizes[i].least || sizes[i].value > sizes[i].most)
+			return cairn_fail(error, "--%s takes a number from %g to %g, not %g", sizes[i].option, sizes[i].least, sizes[i].most, sizes[i].value);
+	return true;
+}
+
 static bool choose_colors(struct cairn_flame_svg_options *svg, const struct options *options, const struct cairn_view *view, struct cairn_error *error)
 {
 	if (svg->spread == CAIRN_SPREAD_RANDOM)
@@ -222,7 +240,7 @@ static bool show(const void *values, struct cairn_view *view, struct cairn_buffe
 	struct cairn_flame_attributes *attributes = NULL;
 	struct cairn_file file = {0};
 	fill_defaults(&svg, options, view, &arena);
-	bool good = (!options->least || parse_least(options->least, &svg, error)) && choose_colors(&svg, options, view, error) &&
+	bool good = refuse_sizes(&svg, error) && (!options->least || parse_least(options->least, &svg, error)) && choose_colors(&svg, options, view, error) &&
 		    choose_sizes(&tree, options, view, error);
 	svg.self_change = tree.sizes == CAIRN_SIZE_NOW;
 	if (good && options->attributes) {

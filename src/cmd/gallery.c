@@ -27,6 +27,7 @@ struct options {
 };
 
 static const struct cairn_option_group groups[] = {
+	{"how sure it is", cairn_errors_option_table, 0},
 	{"what is shown", cairn_view_option_table, 0},
 	{"sources", cairn_source_option_table, offsetof(struct cairn_view_setup, source)},
 	{0},
@@ -314,8 +315,13 @@ static int run(const void *values, int operand_count, char **operands)
 	struct gallery gallery = {.options = values};
 	struct cairn_dump_files files = {0};
 	struct cairn_error error;
-	if (operand_count != 1) {
-		cairn_say_error("name one folder of dumps: cairn gallery DIR");
+	const struct cairn_source_options *source = &gallery.options->setup.source;
+	const char *misuse = operand_count != 1 ? "name one folder of dumps: cairn gallery DIR"
+			     : source->base.count || source->normalize || source->sum
+				     ? "a gallery draws each dump for itself and compares it with the one before; --base, --normalize and --sum are for 'cairn flame'"
+				     : NULL;
+	if (misuse) {
+		cairn_say_error(misuse);
 		return CAIRN_EXIT_USAGE;
 	}
 	int code = cairn_files_list(&files, operand_count, operands, &error) ? make(&gallery, &files, operands[0]) : cairn_say_error(error.text);

@@ -35,40 +35,39 @@ static const struct cairn_option_group groups[] = {
 	{0},
 };
 
-/* Graphviz's name for what is wanted; "dot" for the text itself. */
-static const char *find_format(const struct options *options)
+/* Graphviz's name for what is wanted; "dot" for the text itself. NULL where it knows no such picture. */
+static const char *find_format(const struct options *options, struct cairn_error *error)
 {
+	static const struct {
+		const char *name, *graphviz;
+	} known[] = {
+		{"dot", "dot"}, {"gv", "dot"},	{"svg", "svg"}, {"svgz", "svgz"}, {"pdf", "pdf"},  {"png", "png"},
+		{"ps", "ps2"},	{"eps", "eps"}, {"gif", "gif"}, {"jpg", "jpg"},	  {"jpeg", "jpeg"}, {"webp", "webp"},
+	};
 	const char *name = options->format;
 	if (!name && options->setup.output) {
 		const char *point = strrchr(options->setup.output, '.');
 		name = point && !strchr(point, '/') ? point + 1 : NULL;
 	}
-	if (!name || strcasecmp(name, "gv") == 0)
-		return "dot";
-	return strcasecmp(name, "ps") == 0 ? "ps2" : name;
-}
-
-static bool is_known(const char *format)
-{
-	static const char *const known[] = {"dot", "svg", "svgz", "pdf", "png", "ps2", "eps", "gif", "jpg", "jpeg", "webp"};
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-		if (strcasecmp(format, known[i]) == 0)
-			return true;
-	return false;
+		if (!name || strcasecmp(name, known[i].name) == 0)
+			return known[i].graphviz;
+	cairn_fail(error, "no picture is called '%s'; use --format with dot, svg, pdf, png, ps or gif", name);
+	return NULL;
 }
 
 static bool show(const void *values, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)
 {
 	(void)json;
 	const struct options *options = values;
-	const char *format = find_format(options);
+	const char *format = find_format(options, error);
 	struct cairn_dot_options dot = {
 		.shape = cairn_view_shape(&options->setup, default_nodes, default_node_fraction, default_edge_fraction),
 		.max_degree = options->max_degree ? options->max_degree : default_degree,
 	};
-	if (!is_known(format))
-		return cairn_fail(error, "no picture is called '%s'; use --format with dot, svg, pdf, png, ps or gif", format);
-	if (strcasecmp(format, "dot") == 0)
+	if (!format)
+		return false;
+	if (strcmp(format, "dot") == 0)
 		return cairn_dot_text(view, &dot, out, error);
 	struct cairn_buffer text = cairn_buffer(SIZE_MAX);
 	bool good = cairn_dot_text(view, &dot, &text, error) && cairn_graphviz_render(cairn_buffer_bytes(&text), format, out, error);

@@ -46,7 +46,7 @@ static void announce(const char *name)
 
 static bool take_program(struct cairn_jeprof_options *options, struct cairn_error *error)
 {
-	struct cairn_option_list *names = &options->profiles;
+	struct cairn_jeprof_profiles *names = &options->profiles;
 	if (names->count == 0)
 		return cairn_fail(error, "name the program and a profile: jeprof [options] PROGRAM PROFILE...");
 	announce(names->items[0]);
@@ -57,7 +57,8 @@ static bool take_program(struct cairn_jeprof_options *options, struct cairn_erro
 	if (options->mode != CAIRN_JEPROF_SYMBOLS && is_profile(names->items[0]))
 		return true;
 	options->program = names->items[0];
-	memmove(names->items, names->items + 1, --names->count * sizeof *names->items);
+	names->items++;
+	names->count--;
 	return names->count > 0 || options->mode == CAIRN_JEPROF_SYMBOLS ||
 	       cairn_fail(error, "name a profile after the program %s: a dump, or a URL such as http://host:port/pprof/heap", options->program);
 }
@@ -94,15 +95,12 @@ static void set_sources(struct run *run)
 
 static bool load(struct run *run, struct cairn_error *error)
 {
-	const struct cairn_option_list *names = &run->options.profiles;
-	char **operands = cairn_arena_zero(&run->arena, names->count + 1, sizeof *operands);
-	for (size_t i = 0; i < names->count; i++)
-		operands[i] = cairn_arena_text(&run->arena, cairn_bytes_of(names->items[i]));
+	const struct cairn_jeprof_profiles *names = &run->options.profiles;
 	cairn_profile_free(&run->profile); /* which the loader initialises */
 	if (run->options.service) {
 		struct cairn_error why;
 		run->source.no_symbols = true;
-		if (!cairn_source_load(&run->profile, &run->source, (int)names->count, operands, error))
+		if (!cairn_source_load(&run->profile, &run->source, (int)names->count, names->items, error))
 			return false;
 		if (cairn_jeprof_ask_names(&run->options, &run->profile, &why))
 			return true;
@@ -112,7 +110,7 @@ static bool load(struct run *run, struct cairn_error *error)
 		cairn_source_name(&run->profile, &run->source);
 		return true;
 	}
-	return cairn_source_load(&run->profile, &run->source, (int)names->count, operands, error);
+	return cairn_source_load(&run->profile, &run->source, (int)names->count, names->items, error);
 }
 
 /* What a wait took on average, stack by stack: jeprof adds these up as it does sums. */
@@ -266,7 +264,8 @@ static int run_shell(struct run *run)
 	choose_value(&run->profile, &run->options, &setup.view);
 	setup.shape.bytes = run->options.show_bytes;
 	setup.shape.by_cum = run->options.cum;
-	return cairn_shell_run(&run->profile, &setup, true);
+	bool again = !run->options.service; /* whose names came with it */
+	return cairn_shell_run(&run->profile, &setup, again ? (int)run->options.profiles.count : 0, run->options.profiles.items, true);
 }
 
 static int run_loaded(struct run *run, struct cairn_error *error)

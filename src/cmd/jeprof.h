@@ -19,6 +19,12 @@ enum cairn_jeprof_mode {
 	CAIRN_JEPROF_PICTURE, /* which one is in `picture` */
 };
 
+/* Profiles by name, of which there may be any number. */
+struct cairn_jeprof_profiles {
+	char **items;
+	size_t count;
+};
+
 struct cairn_jeprof_options {
 	bool help, version, cum, interactive, functions, lines, addresses, files;
 	bool text, callgrind, symbols, gv, evince, web, dot, ps, pdf, svg, gif, raw, collapsed;
@@ -32,7 +38,7 @@ struct cairn_jeprof_options {
 	const char *picture;    /* "svg", "dot", …; NULL in other modes */
 	const char *program;    /* NULL when there is none */
 	const char *service;    /* the first remote profile where there is no program, else NULL: its pages name the addresses */
-	struct cairn_option_list profiles; /* files, or URLs until they are fetched */
+	struct cairn_jeprof_profiles profiles; /* files, or URLs until they are fetched; borrowed from the command line */
 };
 
 /* Fills OPTIONS from the command line and checks that they go together. */

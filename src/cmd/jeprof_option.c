@@ -131,10 +131,7 @@ bool cairn_jeprof_parse(struct cairn_jeprof_options *options, int argc, char **a
 		return cairn_fail(error, "ask for one of --inuse_space, --inuse_objects, --alloc_space and --alloc_objects");
 	if (options->functions + options->lines + options->addresses + options->files > 1)
 		return cairn_fail(error, "ask for one of --functions, --lines, --files and --addresses");
-	if (operand_count > CAIRN_OPTION_LIST_MAX)
-		return cairn_fail(error, "more than %d profiles", CAIRN_OPTION_LIST_MAX - 1);
-	for (int i = 0; i < operand_count; i++)
-		options->profiles.items[options->profiles.count++] = argv[1 + i];
+	options->profiles = (struct cairn_jeprof_profiles){argv + 1, (size_t)operand_count};
 	return true;
 }
 

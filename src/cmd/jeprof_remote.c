@@ -24,6 +24,8 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { machines_most = 64 }; /* each is asked by a thread of its own */
+
 /* The pages that a name may end in. A * stands for parameters. */
 static const char *const pages[] = {"/pprof/heap", "/pprof/profile", "/pprof/pmuprofile*", "/pprof/growth", "/pprof/contention",
 				    "/pprof/wall*", "/pprof/filteredprofile*", "/pprof/censusprofile*"};
@@ -113,7 +115,8 @@ static const char *ask_program(struct cairn_arena *arena, const char *name)
 struct download {
 	const struct cairn_jeprof_options *options;
 	struct remote remote;
-	const char *url, *path;
+	const char *url;
+	char *path;
 	bool alone;  /* only one at a time shows how far it is */
 	int64_t started;
 	bool good;
@@ -199,23 +202,39 @@ static void prepare(struct download *download, struct cairn_arena *arena, const 
 		fprintf(stderr, "Fetching %s profile from %s to\n  %s\n", remote->page, download->url, download->path);
 }
 
-/* "name@3/page" stands for 0.name/page, 1.name/page and 2.name/page. */
-static bool expand(struct cairn_option_list *list, struct cairn_arena *arena, struct cairn_error *error)
+/* How many machines NAME stands for: "name@3/page" for 0.name/page, 1.name/page and 2.name/page; 0 for NAME itself. AT is where the
+ * number begins, and REST what follows it. */
+static uint64_t count_machines(const char *name, const char **at, const char **rest)
 {
-	struct cairn_option_list all = {0};
+	struct stat status;
+	uint64_t machines = 0;
+	*at = strrchr(name, '@');
+	if (!*at || !isdigit((unsigned char)(*at)[1]) || !is_port(*at + 1) || stat(name, &status) == 0)
+		return 0;
+	struct cairn_bytes text = cairn_bytes_of(*at + 1);
+	cairn_text_decimal(&text, &machines);
+	*rest = text.data;
+	return machines;
+}
+
+static bool expand(struct cairn_jeprof_profiles *list, struct cairn_arena *arena, struct cairn_error *error)
+{
+	const char *at, *rest;
+	size_t count = 0;
 	for (size_t i = 0; i < list->count; i++) {
-		const char *name = list->items[i], *at = strrchr(name, '@');
-		struct stat status;
-		uint64_t machines = 1;
-		bool several = at && isdigit((unsigned char)at[1]) && is_port(at + 1) && stat(name, &status) != 0;
-		struct cairn_bytes rest = cairn_bytes_of(several ? at + 1 : "");
-		if (several)
-			cairn_text_decimal(&rest, &machines);
-		for (uint64_t machine = 0; machine < machines; machine++) {
-			if (all.count == CAIRN_OPTION_LIST_MAX)
-				return cairn_fail(error, "%s: more than %d profiles", name, CAIRN_OPTION_LIST_MAX);
-			all.items[all.count++] = several ? cairn_arena_format(arena, "%llu.%.*s%s", (unsigned long long)machine, (int)(at - name), name, rest.data) : name;
-		}
+		uint64_t machines = count_machines(list->items[i], &at, &rest);
+		if (machines > machines_most)
+			return cairn_fail(error, "%s: more than %d machines", list->items[i], machines_most);
+		count += machines ? machines : 1;
+	}
+	struct cairn_jeprof_profiles all = {cairn_arena_zero(arena, count + 1, sizeof *all.items), 0};
+	for (size_t i = 0; i < list->count; i++) {
+		char *name = list->items[i];
+		uint64_t machines = count_machines(name, &at, &rest);
+		if (machines == 0)
+			all.items[all.count++] = name;
+		for (uint64_t machine = 0; machine < machines; machine++)
+			all.items[all.count++] = cairn_arena_format(arena, "%llu.%.*s%s", (unsigned long long)machine, (int)(at - name), name, rest);
 	}
 	*list = all;
 	return true;
@@ -223,12 +242,14 @@ static bool expand(struct cairn_option_list *list, struct cairn_arena *arena, st
 
 bool cairn_jeprof_fetch(struct cairn_jeprof_options *options, struct cairn_arena *arena, struct cairn_error *error)
 {
-	struct cairn_option_list *list = &options->profiles;
+	struct cairn_jeprof_profiles *list = &options->profiles;
 	if (!expand(list, arena, error))
 		return false;
 	size_t count = 0;
 	for (size_t i = 0; i < list->count; i++)
 		count += cairn_jeprof_is_remote(list->items[i]);
+	if (count > machines_most)
+		return cairn_fail(error, "%zu profiles to fetch at once; %d are the most", count, machines_most);
 	const char *folder = count ? profile_folder(arena, error) : "";
 	if (!folder)
 		return false;

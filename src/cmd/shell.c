@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cmd/command.h"
 #include "cmd/line.h"
+#include "cmd/reload.h"
 #include "report/jeprof.h"
 #include "symbol/shorten.h"
 
@@ -20,7 +21,7 @@
 enum { words_most = 64, jeprof_rows = 10 };
 
 struct shell {
-	const struct cairn_profile *profile;
+	struct cairn_reload reload;
 	struct cairn_view_setup setup; /* what stays set */
 	bool jeprof;
 	struct cairn_arena arena; /* of texts that stay set */
@@ -49,10 +50,10 @@ static const struct cairn_command *find_view(const char *name)
 	return NULL;
 }
 
-/* Whether the groups of a command's source options begin here: they are settled when the shell starts. */
+/* Where output goes is said on each line. */
 static bool is_settled(const struct cairn_option_group *group)
 {
-	return group->options == cairn_source_option_table || group->options == cairn_output_option_table;
+	return group->options == cairn_output_option_table;
 }
 
 static bool same_name(const char *name, const char *typed)
@@ -89,7 +90,8 @@ static void reset_option(const struct cairn_option *option, void *value)
 	if (!find_option(cairn_report_groups, &untold, option->name, &fresh))
 		return;
 	size_t size = option->kind == CAIRN_OPTION_FLAG ? sizeof(bool) : option->kind == CAIRN_OPTION_CHOICE ? sizeof(int)
-		      : option->kind == CAIRN_OPTION_TEXT ? sizeof(char *) : sizeof(uint64_t);
+		      : option->kind == CAIRN_OPTION_TEXT ? sizeof(char *) : option->kind == CAIRN_OPTION_LIST ? sizeof(struct cairn_option_list)
+		      : sizeof(uint64_t);
 	memcpy(value, fresh, size);
 }
 
@@ -126,21 +128,29 @@ static bool set_option(struct shell *shell, const char *word)
 	const char *text = equals ? cairn_arena_text(&shell->arena, cairn_bytes_of(equals + 1)) : NULL;
 	void *value;
 	struct cairn_error error;
+	struct cairn_view_setup before = shell->setup;
 	const struct cairn_option *option = find_option(cairn_report_groups, &shell->setup, name, &value);
 	if (!option)
 		return keep_extra(shell, name, text);
-	if ((text && !*text) || (text && !option->argument && is_no(text)))
-		reset_option(option, value);
-	else if (option->argument && !text)
+	if (option->argument && !text) {
 		fprintf(stderr, "%s=%s sets it, %s= takes it back\n", option->name, option->argument, option->name);
-	else if (!cairn_option_set(option, value, text, &error))
+		return true;
+	}
+	bool resets = text && (!*text || (!option->argument && is_no(text)));
+	if (resets || option->kind == CAIRN_OPTION_LIST)
+		reset_option(option, value);
+	/* What cannot be loaded is not set. */
+	if ((!resets && !cairn_option_set(option, value, text, &error)) || !cairn_reload_get(&shell->reload, &shell->setup.source, &error)) {
 		say(&error);
+		shell->setup = before;
+	}
 	return true;
 }
 
 static void show_value(const struct cairn_option *option, const void *value, struct cairn_buffer *out)
 {
 	const char *text;
+	const struct cairn_option_list *list;
 	uint64_t count;
 	double number;
 	switch (option->kind) {
@@ -153,6 +163,11 @@ static void show_value(const struct cairn_option *option, const void *value, str
 	case CAIRN_OPTION_TEXT:
 		text = *(const char *const *)value;
 		cairn_buffer_text(out, text ? text : "");
+		break;
+	case CAIRN_OPTION_LIST:
+		list = value;
+		for (size_t i = 0; i < list->count; i++)
+			cairn_buffer_format(out, "%s%s", i ? " " : "", list->items[i]);
 		break;
 	case CAIRN_OPTION_NUMBER:
 		number = *(const double *)value;
@@ -192,7 +207,7 @@ static void show_help(struct cairn_buffer *out)
 		int width = 22 - (int)strlen(cairn_commands[i]->name);
 		cairn_buffer_format(out, "  %s%-*s %s\n", cairn_commands[i]->name, width, regex ? " REGEX" : "", cairn_commands[i]->summary);
 	}
-	cairn_buffer_text(out, "  top20                  the first 20 rows; any number\n"
+	cairn_buffer_text(out, "  top20, top 20          the first 20 rows; any number\n"
 			       "  web, svg, pdf, png     the call graph, written to a file\n"
 			       "  callgrind [FILE]       calls between lines, written to FILE for kcachegrind\n"
 			       "  options                every option and its value\n"
@@ -287,12 +302,19 @@ static const char *either(struct line *line, const char *before, const char *wor
 	return before ? cairn_arena_format(&line->arena, "%s|%s", before, word) : word;
 }
 
-/* The words after a command that are no options: the pattern where it takes one, what to focus on, and -what to ignore. Options
- * are moved to ARGUMENTS. */
+static bool is_count(const char *word, uint64_t *count)
+{
+	struct cairn_bytes rest = cairn_bytes_of(word);
+	return cairn_text_decimal(&rest, count) && rest.length == 0;
+}
+
+/* The words after a command that are no options: the pattern where it takes one, how many rows, what to focus on, and -what to ignore.
+ * Options are moved to ARGUMENTS. */
 static int sort_words(const struct cairn_command *command, struct line *line, struct cairn_view_setup *setup, char **arguments)
 {
 	struct cairn_filter_options *filter = &setup->view.filter;
 	const char *focus = NULL, *ignore = NULL;
+	uint64_t rows;
 	int count = 0;
 	void *value;
 	for (int i = 1; i < line->count; i++) {
@@ -303,6 +325,8 @@ static int sort_words(const struct cairn_command *command, struct line *line, st
 			ignore = either(line, ignore, word + 1);
 		else if (command->view->takes_pattern && !setup->pattern)
 			setup->pattern = word;
+		else if (is_count(word, &rows))
+			setup->shape.node_count = rows;
 		else
 			focus = either(line, focus, word);
 	}
@@ -314,8 +338,8 @@ static int sort_words(const struct cairn_command *command, struct line *line, st
 }
 
 /* What jeprof prints in its own way. False when COMMAND is not among that. */
-static bool show_as_jeprof(struct shell *shell, const struct cairn_command *command, const struct cairn_view_setup *setup, struct cairn_buffer *out,
-			   bool *good, struct cairn_error *error)
+static bool show_as_jeprof(const struct shell *shell, const struct cairn_profile *profile, const struct cairn_command *command,
+			   const struct cairn_view_setup *setup, struct cairn_buffer *out, bool *good, struct cairn_error *error)
 {
 	bool is_top = command == &cairn_command_top, is_list = command == &cairn_command_list, is_disasm = command == &cairn_command_disasm;
 	if (!shell->jeprof || setup->json || !(is_top || is_list || is_disasm))
@@ -327,7 +351,7 @@ static bool show_as_jeprof(struct shell *shell, const struct cairn_command *comm
 		view.granularity = is_list ? CAIRN_BY_LINE : CAIRN_BY_ADDRESS;
 		view.no_inlines = true;
 	}
-	*good = cairn_jeprof_make(&jeprof, shell->profile, &view, error);
+	*good = cairn_jeprof_make(&jeprof, profile, &view, error);
 	jeprof.show_bytes = setup->shape.bytes;
 	jeprof.find = cairn_source_find(&setup->source);
 	if (*good) {
@@ -339,6 +363,21 @@ static bool show_as_jeprof(struct shell *shell, const struct cairn_command *comm
 	}
 	cairn_jeprof_free(&jeprof);
 	return true;
+}
+
+/* The profile that COMMAND shows: threads are told apart for those who ask for them, if they can be. */
+static const struct cairn_profile *find_profile(struct shell *shell, const struct cairn_command *command, struct cairn_view_setup *setup, struct cairn_error *error)
+{
+	bool split = setup->source.split_threads;
+	if (command->view->prepare)
+		command->view->prepare(setup);
+	struct cairn_source_options source = setup->source;
+	source.split_threads |= setup->view.filter.tag_focus || setup->view.filter.tag_ignore;
+	const struct cairn_profile *profile = cairn_reload_get(&shell->reload, &source, error);
+	if (profile || source.split_threads == split)
+		return profile;
+	source.split_threads = split;
+	return cairn_reload_get(&shell->reload, &source, error);
 }
 
 static void run_view(struct shell *shell, const struct cairn_command *command, struct line *line, uint64_t rows)
@@ -369,8 +408,12 @@ static void run_view(struct shell *shell, const struct cairn_command *command, s
 	line->file = help ? NULL : setup->output;
 	if (good && help)
 		cairn_options_help(command, &out);
-	else if (good && !show_as_jeprof(shell, command, setup, &out, &good, &error))
-		good = cairn_view_show(command, setup, shell->profile, &out, &error);
+	else if (good) {
+		const struct cairn_profile *profile = find_profile(shell, command, setup, &error);
+		good = profile != NULL;
+		if (good && !show_as_jeprof(shell, profile, command, setup, &out, &good, &error))
+			good = cairn_view_show(command, setup, profile, &out, &error);
+	}
 	if (good)
 		deliver(shell, line, cairn_buffer_bytes(&out));
 	else
@@ -387,13 +430,16 @@ static void write_callgrind(struct shell *shell, struct line *line)
 		line->file = line->words[1];
 	if (!line->file)
 		line->file = cairn_arena_format(&line->arena, "cairn.%d.%u.callgrind", (int)getpid(), shell->pictures++);
-	if (cairn_jeprof_make(&jeprof, shell->profile, &shell->setup.view, &error)) {
+	const struct cairn_profile *profile = cairn_reload_get(&shell->reload, &shell->setup.source, &error);
+	bool good = profile && cairn_jeprof_make(&jeprof, profile, &shell->setup.view, &error);
+	if (good) {
 		cairn_jeprof_callgrind(&jeprof, &out);
 		deliver(shell, line, cairn_buffer_bytes(&out));
 	} else {
 		say(&error);
 	}
-	cairn_jeprof_free(&jeprof);
+	if (profile)
+		cairn_jeprof_free(&jeprof);
 	cairn_buffer_free(&out);
 }
 
@@ -403,9 +449,8 @@ static const struct cairn_command *find_command(char *word, uint64_t *rows)
 	size_t letters = strlen(word);
 	while (letters > 0 && isdigit((unsigned char)word[letters - 1]))
 		letters--;
-	struct cairn_bytes digits = cairn_bytes_of(word + letters);
 	*rows = 0;
-	if (digits.length && !cairn_text_decimal(&digits, rows))
+	if (word[letters] && !is_count(word + letters, rows))
 		return NULL;
 	word[letters] = '\0';
 	const struct picture *picture = find_picture(word);
@@ -456,7 +501,7 @@ static int compare_texts(const void *a, const void *b)
 /* Names of functions up to the first letter that means something else in an expression. */
 static void add_names(struct shell *shell)
 {
-	const struct cairn_profile *profile = shell->profile;
+	const struct cairn_profile *profile = shell->reload.first;
 	shell->first_name = shell->candidate_count;
 	for (size_t i = 0; i < profile->function_count; i++) {
 		const char *name = cairn_name_shorten(&shell->arena, cairn_profile_string(profile, profile->functions[i].name));
@@ -501,9 +546,13 @@ static const char *candidate(void *context, const char *line, size_t start, size
 	return index < end ? shell->candidates[index] : NULL;
 }
 
-int cairn_shell_run(const struct cairn_profile *profile, const struct cairn_view_setup *setup, bool jeprof)
+int cairn_shell_run(const struct cairn_profile *profile, const struct cairn_view_setup *setup, int count, char **names, bool jeprof)
 {
-	struct shell shell = {.profile = profile, .setup = *setup, .jeprof = jeprof};
+	struct shell shell = {
+		.reload = {.first = profile, .first_options = setup->source, .count = count, .names = names},
+		.setup = *setup,
+		.jeprof = jeprof,
+	};
 	signal(SIGINT, SIG_IGN);
 	if (isatty(STDIN_FILENO))
 		add_candidates(&shell);
@@ -525,6 +574,7 @@ int cairn_shell_run(const struct cairn_profile *profile, const struct cairn_view
 		fputc('\n', stderr);
 	cairn_line_close();
 	free(shell.candidates);
+	cairn_reload_free(&shell.reload);
 	cairn_arena_free(&shell.arena);
 	return shell.failed ? CAIRN_EXIT_FAILED : CAIRN_EXIT_DONE;
 }
@@ -535,7 +585,7 @@ static int run(const void *options, int operand_count, char **operands)
 	struct cairn_profile profile;
 	struct cairn_error error;
 	struct cairn_source_options source = setup->source;
-	int code = cairn_source_load(&profile, &source, operand_count, operands, &error) ? cairn_shell_run(&profile, setup, false)
+	int code = cairn_source_load(&profile, &source, operand_count, operands, &error) ? cairn_shell_run(&profile, setup, operand_count, operands, false)
 										     : cairn_say_error(error.text);
 	cairn_profile_free(&profile);
 	return code;
@@ -545,7 +595,7 @@ const struct cairn_command cairn_command_shell = {
 	.name = "shell",
 	.summary = "all views of one profile at a prompt",
 	.arguments = "SOURCE...",
-	.detail = "The profile is read once. 'help' at the prompt lists the commands, 'options' what can be set.",
+	.detail = "The profile is read once, and again where an option of the sources changes. 'help' at the prompt lists the commands, 'options' what can be set.",
 	.groups = cairn_report_groups,
 	.options_size = sizeof(struct cairn_view_setup),
 	.run = run,

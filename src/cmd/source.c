@@ -160,6 +160,17 @@ static void show_progress(void *context, size_t done, size_t total, const char *
 	cairn_buffer_free(&shown);
 }
 
+/* A name that was mistyped would otherwise show as addresses without names, if at all. */
+static void say_missing(const char *const *names, size_t count)
+{
+	struct cairn_error error;
+	for (size_t i = 0; i < count; i++)
+		if (names[i] && access(names[i], F_OK) != 0) {
+			cairn_fail_errno(&error, "names are looked for without %s", names[i]);
+			cairn_say_note(error.text);
+		}
+}
+
 void cairn_source_name(struct cairn_profile *profile, const struct cairn_source_options *options)
 {
 	static const double worth_saying = 0.01;
@@ -167,6 +178,11 @@ void cairn_source_name(struct cairn_profile *profile, const struct cairn_source_
 	struct cairn_symbolize_report report;
 	if (options->no_symbols)
 		return;
+	if (!options->quiet) {
+		say_missing(options->binary.items, options->binary.count);
+		say_missing(options->symbols.items, options->symbols.count);
+		say_missing(&options->sysroot, 1);
+	}
 	if (isatty(STDERR_FILENO) && !options->quiet)
 		symbolize.progress = show_progress;
 	cairn_symbolize(profile, &symbolize, &report);

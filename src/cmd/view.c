@@ -26,23 +26,31 @@ const struct cairn_option cairn_view_option_table[] = {
 	{0, "noinlines", NULL, NULL, CAIRN_OPTION_FLAG, AT(view.no_inlines), 0},
 	{0, "full-names", NULL, "names with template and call arguments", CAIRN_OPTION_FLAG, AT(view.full_names), 0},
 	{0, "all-frames", NULL, "keep the allocator's own frames", CAIRN_OPTION_FLAG, AT(view.all_frames), 0},
-	{0, "errors", NULL, "where the truth is with a chance of 95 %, for every sampled number", CAIRN_OPTION_FLAG, AT(view.errors), 0},
 	{0, "drop-negative", NULL, "leave out stacks that shrank from the base", CAIRN_OPTION_FLAG, AT(view.drop_negative), 0},
 	{0, "relative-percentages", NULL, "percent of what the filters left, not of the whole", CAIRN_OPTION_FLAG, AT(view.relative_percentages), 0},
+	{0},
+};
+
+const struct cairn_option cairn_errors_option_table[] = {
+	{0, "errors", NULL, "where the truth is with a chance of 95 %, for every sampled number", CAIRN_OPTION_FLAG, AT(view.errors), 0},
 	{0},
 };
 
 const struct cairn_option cairn_filter_option_table[] = {
 	{0, "focus", "REGEX", "only stacks with a match in a function, file or module", CAIRN_OPTION_TEXT, AT(view.filter.focus), 0},
 	{0, "ignore", "REGEX", "no stacks with a match", CAIRN_OPTION_TEXT, AT(view.filter.ignore), 0},
+	{0, "tagfocus", "TAG", "only samples with this label: [key=]REGEX or [key=]low:high, such as thread=worker or bytes=4K:",
+	 CAIRN_OPTION_TEXT, AT(view.filter.tag_focus), 0},
+	{0, "tagignore", "TAG", "no samples with this label", CAIRN_OPTION_TEXT, AT(view.filter.tag_ignore), 0},
+	{0},
+};
+
+const struct cairn_option cairn_frame_option_table[] = {
 	{0, "hide", "REGEX", "take matching frames out of their stacks", CAIRN_OPTION_TEXT, AT(view.filter.hide), 0},
 	{0, "show", "REGEX", "keep only matching frames in their stacks", CAIRN_OPTION_TEXT, AT(view.filter.show), 0},
 	{0, "show-from", "REGEX", "only stacks with a match, without the callers of the outermost one", CAIRN_OPTION_TEXT, AT(view.filter.show_from), 0},
 	{0, "exclude", "REGEX", "as --hide, by the function's name alone, and before --focus", CAIRN_OPTION_TEXT, AT(view.filter.exclude), 0},
 	{0, "retain", "REGEX", "as --show, by the function's name alone, and before --focus", CAIRN_OPTION_TEXT, AT(view.filter.retain), 0},
-	{0, "tagfocus", "TAG", "only samples with this label: [key=]REGEX or [key=]low:high, such as thread=worker or bytes=4K:",
-	 CAIRN_OPTION_TEXT, AT(view.filter.tag_focus), 0},
-	{0, "tagignore", "TAG", "no samples with this label", CAIRN_OPTION_TEXT, AT(view.filter.tag_ignore), 0},
 	{0},
 };
 
@@ -121,12 +129,19 @@ bool cairn_view_show(const struct cairn_command *command, void *options, const s
 	return good;
 }
 
+static bool refuse_errors(const struct cairn_command *command, const struct cairn_view_setup *setup, struct cairn_error *error)
+{
+	const char *format = command->view->without_errors;
+	return !format || !setup->view.errors ||
+	       cairn_fail(error, "--errors: there is no room for them in %s; 'cairn traces --errors' shows them stack by stack", format);
+}
+
 /* Takes what is no source off the front of the operands. */
 static bool take_operands(const struct cairn_command *command, struct cairn_view_setup *setup, int *count, char ***operands, struct cairn_error *error)
 {
 	if (command->view->takes_pattern) {
-		if (*count == 0)
-			return cairn_fail(error, "name what to show: cairn %s REGEX SOURCE", command->name);
+		if (*count < 2)
+			return cairn_fail(error, "name what to show and a dump: cairn %s REGEX SOURCE", command->name);
 		setup->pattern = *(*operands)++;
 		--*count;
 	}
@@ -146,7 +161,7 @@ int cairn_view_run(const struct cairn_command *command, void *options, int opera
 	struct cairn_view_setup *setup = options;
 	struct cairn_error error;
 	struct cairn_profile profile;
-	if (!take_operands(command, setup, &operand_count, &operands, &error)) {
+	if (!refuse_errors(command, setup, &error) || !take_operands(command, setup, &operand_count, &operands, &error)) {
 		cairn_say_error(error.text);
 		return CAIRN_EXIT_USAGE;
 	}

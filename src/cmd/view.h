@@ -24,12 +24,17 @@ struct cairn_view_setup {
 /* For a command's groups; all go with a struct cairn_view_setup. */
 extern const struct cairn_option cairn_report_option_table[]; /* rows, numbers and JSON */
 extern const struct cairn_option cairn_view_option_table[];   /* what is shown */
-extern const struct cairn_option cairn_filter_option_table[]; /* what is left out */
+extern const struct cairn_option cairn_errors_option_table[]; /* how far off it may be */
+extern const struct cairn_option cairn_filter_option_table[]; /* which stacks are left out */
+extern const struct cairn_option cairn_frame_option_table[];  /* and which frames of the others */
 extern const struct cairn_option cairn_output_option_table[]; /* where it is written */
 
 /* The groups that every command about a view ends with; its options begin with a struct cairn_view_setup. */
-#define CAIRN_VIEW_GROUPS                                                                                              \
-	{"what is shown", cairn_view_option_table, 0}, {"filters", cairn_filter_option_table, 0},                     \
+#define CAIRN_VIEW_GROUPS {"how sure it is", cairn_errors_option_table, 0}, CAIRN_FORMAT_GROUPS
+/* The same for formats that have no room for errors. */
+#define CAIRN_FORMAT_GROUPS                                                                                            \
+	{"what is shown", cairn_view_option_table, 0}, {"filters of stacks", cairn_filter_option_table, 0},           \
+		{"filters of frames", cairn_frame_option_table, 0},                                                   \
 	{                                                                                                              \
 		"sources", cairn_source_option_table, offsetof(struct cairn_view_setup, source)                       \
 	}
@@ -43,6 +48,7 @@ struct cairn_view_command {
 	/* Sets what the command insists on, before anything is read and again before it is shown; may be NULL. */
 	void (*prepare)(void *options);
 	bool bare; /* what is written is a format of its own: no head above it, and no JSON */
+	const char *without_errors; /* what is written, where that has no room for errors; NULL where it has */
 	/* Appends the report to OUT as text or, where JSON is not NULL, its members to the object that is open. */
 	bool (*show)(const void *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json,
 		     struct cairn_error *error);

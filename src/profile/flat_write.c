@@ -3,6 +3,7 @@
 #include "profile/flat_write.h"
 
 #include "base/array.h"
+#include "base/whole.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -27,7 +28,7 @@ static void write_counts(const struct writer *writer, const double *values)
 {
 	int64_t counts[4];
 	for (int i = 0; i < 4; i++)
-		counts[i] = writer->columns[i] == CAIRN_NONE ? 0 : (int64_t)rint(values[writer->columns[i]]);
+		counts[i] = writer->columns[i] == CAIRN_NONE ? 0 : cairn_whole(rint(values[writer->columns[i]]));
 	/* Without counts of all there ever was, what lives stands for it. */
 	bool has_all = writer->columns[3] != CAIRN_NONE;
 	cairn_buffer_format(writer->out, "%7lld: %8lld [%7lld: %8lld] @", (long long)counts[0], (long long)counts[1],

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/utf8.h"
+#include "base/whole.h"
 #include "profile/pprof_fields.h"
 
 #include <inttypes.h>
@@ -24,7 +25,7 @@ struct named {
 
 struct label_bytes {
 	uint32_t offset, length; /* in label_data */
-	bool encoded;
+	bool encoded, has_size;
 };
 
 /* One attempt. The buffers grow without limit; the attempt is measured when it is complete. */
@@ -39,6 +40,11 @@ struct writer {
 	struct cairn_buffer strings;    /* the same */
 	struct cairn_buffer label_data; /* each label set in use, encoded once */
 	struct label_bytes *label_bytes;
+	struct cairn_buffer sample_labels; /* those of one sample, with its size */
+	uint32_t size_word;                /* "bytes", both the key and the unit of a size; CAIRN_NONE where no sizes are written */
+	struct {
+		uint32_t objects, bytes;
+	} size_columns[2];
 
 	/* By our index; 0 has no number yet. */
 	uint32_t *string_numbers, *function_numbers, *location_numbers, *mapping_numbers;
@@ -163,16 +169,14 @@ static uint32_t location_number(struct writer *writer, uint32_t location)
  * so that the sum stays right. */
 static int64_t whole(struct writer *writer, uint32_t type, double value)
 {
-	if (!(fabs(value) < 0x1p63))
-		return isnan(value) ? 0 : value > 0 ? INT64_MAX : INT64_MIN;
-	if (value == floor(value))
-		return (int64_t)value;
+	if (!(fabs(value) < 0x1p63) || value == floor(value))
+		return cairn_whole(value);
 	double exact = value + writer->residual[type], rounded = floor(exact + 0.5);
 	writer->residual[type] = exact - rounded;
 	return (int64_t)rounded;
 }
 
-static void encode_label(struct writer *writer, const struct cairn_label *label)
+static void encode_label(struct writer *writer, const struct cairn_label *label, struct cairn_buffer *out)
 {
 	struct cairn_buffer *to = &writer->line;
 	if (!label->key)
@@ -183,7 +187,7 @@ static void encode_label(struct writer *writer, const struct cairn_label *label)
 	add_number(to, PPROF_LABEL_TEXT, string_number(writer, label->text));
 	add_number(to, PPROF_LABEL_NUMBER, (uint64_t)label->number);
 	add_number(to, PPROF_LABEL_UNIT, string_number(writer, unit));
-	add_message(&writer->label_data, PPROF_SAMPLE_LABEL, to);
+	add_message(out, PPROF_SAMPLE_LABEL, to);
 }
 
 static struct cairn_bytes labels_of(struct writer *writer, uint32_t set)
@@ -194,12 +198,62 @@ static struct cairn_bytes labels_of(struct writer *writer, uint32_t set)
 	if (!bytes->encoded) {
 		const struct cairn_label_set *labels = &writer->profile->label_sets[set];
 		bytes->offset = (uint32_t)writer->label_data.length;
-		for (uint32_t i = 0; i < labels->count; i++)
-			encode_label(writer, &writer->profile->labels[labels->first + i]);
+		for (uint32_t i = 0; i < labels->count; i++) {
+			const struct cairn_label *label = &writer->profile->labels[labels->first + i];
+			encode_label(writer, label, &writer->label_data);
+			bytes->has_size |= label->key == writer->size_word;
+		}
 		bytes->length = (uint32_t)writer->label_data.length - bytes->offset;
 		bytes->encoded = true;
 	}
-	return (struct cairn_bytes){writer->label_data.data + bytes->offset, bytes->length};
+	return bytes->length ? (struct cairn_bytes){writer->label_data.data + bytes->offset, bytes->length} : (struct cairn_bytes){0};
+}
+
+/* The size class of jemalloc nearest to SIZE: four to each doubling. Means of the same objects differ from dump to dump; with sizes that did
+ * so, readers would not see that two stacks are the same. */
+static int64_t nearest_class(double size)
+{
+	double step = 16;
+	while (8 * step < size)
+		step *= 2;
+	return size <= 12 ? 8 : (int64_t)(floor(size / step + 0.5) * step);
+}
+
+/* The size of the objects of a sample: of those that live or, where none does, of all. 0 where that is not known. */
+static int64_t size_of(const struct writer *writer, const double *values)
+{
+	for (int i = 0; i < 2; i++) {
+		uint32_t objects = writer->size_columns[i].objects, bytes = writer->size_columns[i].bytes;
+		double size = objects != CAIRN_NONE && bytes != CAIRN_NONE && values[objects] > 0 ? values[bytes] / values[objects] : 0;
+		if (size >= 1 && size < 0x1p62)
+			return writer->profile->unsampling == CAIRN_UNSAMPLE_NONE ? (int64_t)size : nearest_class(size);
+	}
+	return 0;
+}
+
+static void prepare_sizes(struct writer *writer)
+{
+	const struct cairn_profile *profile = writer->profile;
+	bool wanted = writer->options->sizes && profile->kind == CAIRN_PROFILE_HEAP && !profile->base;
+	writer->size_word = wanted ? cairn_strings_find(&profile->strings, cairn_bytes_of("bytes")) : CAIRN_NONE;
+	writer->size_columns[0].objects = cairn_profile_find_value(profile, "inuse_objects");
+	writer->size_columns[0].bytes = cairn_profile_find_value(profile, "inuse_space");
+	writer->size_columns[1].objects = cairn_profile_find_value(profile, "alloc_objects");
+	writer->size_columns[1].bytes = cairn_profile_find_value(profile, "alloc_space");
+}
+
+/* The labels of SAMPLE, encoded. */
+static struct cairn_bytes all_labels(struct writer *writer, const struct cairn_sample *sample, const double *values)
+{
+	struct cairn_bytes labels = labels_of(writer, sample->labels);
+	bool wants_size = writer->size_word != CAIRN_NONE && !(sample->labels && writer->label_bytes[sample->labels].has_size);
+	int64_t size = wants_size ? size_of(writer, values) : 0;
+	if (size == 0)
+		return labels;
+	writer->sample_labels.length = 0;
+	cairn_buffer_append(&writer->sample_labels, labels.data, labels.length);
+	encode_label(writer, &(struct cairn_label){.key = writer->size_word, .unit = writer->size_word, .is_number = true, .number = size}, &writer->sample_labels);
+	return cairn_buffer_bytes(&writer->sample_labels);
 }
 
 /* STACK holds location numbers. The only loop over all frames of a profile, hence by hand. */
@@ -257,7 +311,7 @@ static void write_samples(struct writer *writer, const bool *keep)
 		stack = cairn_array_reserve(stack, &capacity, sample->depth, sizeof *stack);
 		for (uint32_t frame = 0; frame < sample->depth; frame++)
 			stack[frame] = location_number(writer, profile->stacks[sample->stack + frame]);
-		write_sample(writer, stack, sample->depth, values, labels_of(writer, sample->labels));
+		write_sample(writer, stack, sample->depth, values, all_labels(writer, sample, values));
 	}
 	free(stack);
 	if (folded) {
@@ -449,7 +503,7 @@ static void attempt(const struct cairn_profile *profile, const struct cairn_ppro
 	struct writer writer = {.profile = profile, .options = options, .out = *encoded};
 	struct cairn_arena *arena = &writer.arena;
 	struct cairn_buffer *const parts[] = {&writer.message, &writer.line, &writer.functions, &writer.strings,
-					      &writer.label_data};
+					      &writer.label_data, &writer.sample_labels};
 	const size_t part_count = sizeof parts / sizeof *parts;
 	for (size_t i = 0; i < part_count; i++)
 		*parts[i] = cairn_buffer(SIZE_MAX);
@@ -460,6 +514,7 @@ static void attempt(const struct cairn_profile *profile, const struct cairn_ppro
 	writer.locations = cairn_arena_zero(arena, profile->location_count + 1, sizeof *writer.locations);
 	writer.named = cairn_arena_zero(arena, profile->mapping_count, sizeof *writer.named);
 	writer.label_bytes = cairn_arena_zero(arena, profile->label_set_count, sizeof *writer.label_bytes);
+	prepare_sizes(&writer);
 	write_all(&writer, keep);
 	*encoded = writer.out;
 	for (size_t i = 0; i < part_count; i++)

@@ -25,6 +25,9 @@ enum cairn_pprof_names {
 /* All zeroes writes everything. */
 struct cairn_pprof_options {
 	enum cairn_pprof_names names;
+	/* Labels each heap sample that has no size with one, "bytes": the mean of its objects, or where only a part was sampled the nearest of
+	 * jemalloc's size classes. What is left of a difference has none. */
+	bool sizes;
 	const char *drop_frames; /* used when the profile has none of its own; may be NULL */
 	/* The budget of the receiver; 0 is none. What is smallest in the default value is folded into one stack, "other". */
 	size_t samples_most;

@@ -1,22 +1,28 @@
-/* callgrind.c - writing it, from the graph of calls. Names are given once with a number and by the number from then on.
+/* callgrind.c - writing it; and a view in it, from the graph of calls.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/callgrind.h"
 
 #include "base/array.h"
+#include "base/whole.h"
 #include "report/graph.h"
 
 #include <stdlib.h>
 
-struct writer {
-	struct cairn_view *view;
-	struct cairn_buffer *out;
-	bool *named_functions; /* by entry */
-	bool *named_files;     /* by string of the profile */
-};
+/* The writer. */
 
-static uint64_t cost(double value)
+void cairn_callgrind_open(struct cairn_callgrind *callgrind, struct cairn_buffer *out, size_t file_count, size_t function_count)
 {
-	return value >= 1 ? (uint64_t)value : 0;
+	*callgrind = (struct cairn_callgrind){
+		.out = out,
+		.files = cairn_array_zero(file_count, sizeof *callgrind->files),
+		.functions = cairn_array_zero(function_count, sizeof *callgrind->functions),
+	};
+}
+
+void cairn_callgrind_close(struct cairn_callgrind *callgrind)
+{
+	free(callgrind->files);
+	free(callgrind->functions);
 }
 
 /* Text up to the line's end: control characters would end it. */
@@ -26,69 +32,111 @@ static void write_text(struct cairn_buffer *out, struct cairn_bytes text)
 		cairn_buffer_byte(out, (unsigned char)text.data[i] < 0x20 ? ' ' : text.data[i]);
 }
 
-static void write_name(struct writer *writer, const char *key, uint32_t id, bool *named, struct cairn_bytes name)
+/* Short names are shorter than their number, but for those that look like one. */
+static void write_name(struct cairn_buffer *out, const char *key, struct cairn_callgrind_name name, uint32_t *numbers, uint32_t *last)
 {
-	cairn_buffer_format(writer->out, "%s=(%u)", key, id + 1);
-	if (!*named) {
-		cairn_buffer_byte(writer->out, ' ');
-		write_text(writer->out, name.length ? name : cairn_bytes_of("???"));
+	enum { short_most = 3 };
+	struct cairn_bytes text = name.text.length ? name.text : cairn_bytes_of("???");
+	cairn_buffer_format(out, "%s=", key);
+	if (text.length > short_most || text.data[0] == '(') {
+		bool first = !numbers[name.id];
+		if (first)
+			numbers[name.id] = ++*last;
+		cairn_buffer_format(out, first ? "(%u) " : "(%u)", numbers[name.id]);
+		if (first)
+			write_text(out, text);
+	} else {
+		write_text(out, text);
 	}
-	*named = true;
-	cairn_buffer_byte(writer->out, '\n');
+	cairn_buffer_byte(out, '\n');
 }
 
-static void write_function(struct writer *writer, uint32_t entry, const char *file_key, const char *function_key)
+void cairn_callgrind_function(struct cairn_callgrind *callgrind, struct cairn_callgrind_name file, struct cairn_callgrind_name function)
 {
-	const struct cairn_profile *profile = writer->view->profile;
-	uint32_t function = writer->view->entries[entry].function;
-	uint32_t file = function == CAIRN_NONE ? 0 : profile->functions[function].file;
-	write_name(writer, file_key, file, &writer->named_files[file], cairn_strings_bytes(&profile->strings, file));
-	write_name(writer, function_key, entry, &writer->named_functions[entry], cairn_view_name(writer->view, entry));
+	write_name(callgrind->out, "fl", file, callgrind->files, &callgrind->last_file);
+	write_name(callgrind->out, "fn", function, callgrind->functions, &callgrind->last_function);
 }
 
-static void write_head(struct writer *writer)
+void cairn_callgrind_cost(struct cairn_callgrind *callgrind, uint32_t line, double value)
 {
-	const struct cairn_profile *profile = writer->view->profile;
-	cairn_buffer_text(writer->out, "# callgrind format\nversion: 1\ncreator: cairn " CAIRN_VERSION "\npositions: line\ncmd: ");
-	write_text(writer->out, cairn_strings_bytes(&profile->strings, profile->process));
-	cairn_buffer_text(writer->out, "\nevents: ");
+	cairn_buffer_format(callgrind->out, "%u %lld\n", line, (long long)cairn_whole(value));
+}
+
+void cairn_callgrind_call(struct cairn_callgrind *callgrind, struct cairn_callgrind_name file, struct cairn_callgrind_name function,
+			  uint32_t callee_line, double count, uint32_t line, double value)
+{
+	write_name(callgrind->out, "cfl", file, callgrind->files, &callgrind->last_file);
+	write_name(callgrind->out, "cfn", function, callgrind->functions, &callgrind->last_function);
+	cairn_buffer_format(callgrind->out, "calls=%lld %u\n", (long long)cairn_whole(count), callee_line);
+	cairn_callgrind_cost(callgrind, line, value);
+}
+
+/* A view. */
+
+static double not_negative(double value)
+{
+	return value >= 1 ? value : 0;
+}
+
+static struct cairn_callgrind_name file_of(const struct cairn_view *view, uint32_t entry)
+{
+	uint32_t function = view->entries[entry].function;
+	uint32_t file = function == CAIRN_NONE ? 0 : view->profile->functions[function].file;
+	return (struct cairn_callgrind_name){file, cairn_strings_bytes(&view->profile->strings, file)};
+}
+
+static struct cairn_callgrind_name function_of(const struct cairn_view *view, uint32_t entry)
+{
+	return (struct cairn_callgrind_name){entry, cairn_view_name(view, entry)};
+}
+
+static void write_head(const struct cairn_view *view, struct cairn_buffer *out)
+{
+	const struct cairn_profile *profile = view->profile;
+	cairn_buffer_text(out, "# callgrind format\nversion: 1\ncreator: cairn " CAIRN_VERSION "\npositions: line\ncmd: ");
+	write_text(out, cairn_strings_bytes(&profile->strings, profile->process));
+	cairn_buffer_text(out, "\nevents: ");
 	/* An event is one word. */
-	struct cairn_bytes type = cairn_strings_bytes(&profile->strings, profile->value_types[writer->view->value].type);
+	struct cairn_bytes type = cairn_strings_bytes(&profile->strings, profile->value_types[view->value].type);
 	for (size_t i = 0; i < type.length; i++)
-		cairn_buffer_byte(writer->out, (unsigned char)type.data[i] <= ' ' ? '_' : type.data[i]);
-	cairn_buffer_text(writer->out, type.length ? "\n" : "value\n");
+		cairn_buffer_byte(out, (unsigned char)type.data[i] <= ' ' ? '_' : type.data[i]);
+	cairn_buffer_text(out, type.length ? "\n" : "value\n");
+}
+
+/* What the costs written add up to. */
+static int64_t total(const struct cairn_graph *graph)
+{
+	double sum = 0;
+	for (size_t n = 0; n < graph->count; n++)
+		sum += trunc(not_negative(graph->nodes[n].flat));
+	return cairn_whole(sum);
+}
+
+static void write_node(struct cairn_callgrind *callgrind, const struct cairn_view *view, const struct cairn_graph *graph, const struct cairn_graph_node *node)
+{
+	uint32_t line = view->entries[node->entry].line;
+	cairn_buffer_byte(callgrind->out, '\n');
+	cairn_callgrind_function(callgrind, file_of(view, node->entry), function_of(view, node->entry));
+	if (not_negative(node->flat) > 0)
+		cairn_callgrind_cost(callgrind, line, node->flat);
+	for (uint32_t e = 0; e < node->out_count; e++) {
+		const struct cairn_graph_edge *edge = &graph->edges[graph->out_edges[node->first_out + e]];
+		uint32_t callee = graph->nodes[edge->to].entry;
+		cairn_callgrind_call(callgrind, file_of(view, callee), function_of(view, callee), view->entries[callee].line, 1, line, not_negative(edge->value));
+	}
 }
 
 void cairn_callgrind_write(struct cairn_view *view, struct cairn_buffer *out)
 {
 	struct cairn_graph graph;
-	struct writer writer = {.view = view, .out = out};
-	writer.named_functions = calloc(view->entry_count + 1, sizeof *writer.named_functions);
-	writer.named_files = calloc(view->profile->strings.count + 1, sizeof *writer.named_files);
-	if (!writer.named_functions || !writer.named_files)
-		cairn_out_of_memory(view->entry_count);
+	struct cairn_callgrind callgrind;
 	cairn_graph_make(&graph, view, &(struct cairn_shape){0});
-	write_head(&writer);
-	uint64_t total = 0;
+	write_head(view, out);
+	cairn_buffer_format(out, "summary: %lld\n", (long long)total(&graph));
+	cairn_callgrind_open(&callgrind, out, view->profile->strings.count + 1, view->entry_count); /* with the empty string */
 	for (size_t n = 0; n < graph.count; n++)
-		total += cost(graph.nodes[n].flat);
-	cairn_buffer_format(out, "summary: %llu\n", (unsigned long long)total);
-	for (size_t n = 0; n < graph.count; n++) {
-		const struct cairn_graph_node *node = &graph.nodes[n];
-		uint32_t line = view->entries[node->entry].line;
-		cairn_buffer_byte(out, '\n');
-		write_function(&writer, node->entry, "fl", "fn");
-		if (cost(node->flat))
-			cairn_buffer_format(out, "%u %llu\n", line, (unsigned long long)cost(node->flat));
-		for (uint32_t e = 0; e < node->out_count; e++) {
-			const struct cairn_graph_edge *edge = &graph.edges[graph.out_edges[node->first_out + e]];
-			uint32_t callee = graph.nodes[edge->to].entry;
-			write_function(&writer, callee, "cfi", "cfn");
-			cairn_buffer_format(out, "calls=1 %u\n%u %llu\n", view->entries[callee].line, line, (unsigned long long)cost(edge->value));
-		}
-	}
-	cairn_buffer_format(out, "\ntotals: %llu\n", (unsigned long long)total);
+		write_node(&callgrind, view, &graph, &graph.nodes[n]);
+	cairn_buffer_format(out, "\ntotals: %lld\n", (long long)total(&graph));
+	cairn_callgrind_close(&callgrind);
 	cairn_graph_free(&graph);
-	free(writer.named_functions);
-	free(writer.named_files);
 }

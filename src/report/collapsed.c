@@ -3,6 +3,7 @@
 #include "report/collapsed.h"
 
 #include "base/array.h"
+#include "base/whole.h"
 #include "report/paths.h"
 
 #include <stdlib.h>
@@ -34,12 +35,12 @@ struct sum {
 static int line_numbers(const struct sum *sum, enum cairn_collapsed_columns columns, int64_t numbers[2])
 {
 	if (columns == CAIRN_COLLAPSED_VALUE) {
-		numbers[0] = (int64_t)sum->value;
+		numbers[0] = cairn_whole(sum->value);
 		return numbers[0] != 0;
 	}
-	numbers[0] = (int64_t)sum->base;
+	numbers[0] = cairn_whole(sum->base);
 	/* What was subtracted and added again may be off in the last digit. */
-	numbers[1] = (int64_t)(sum->value + sum->base + 1e-6);
+	numbers[1] = cairn_whole(sum->value + sum->base + 1e-6);
 	return numbers[0] || numbers[1] ? 2 : 0;
 }
 

@@ -136,9 +136,13 @@ static void join_routines(struct cairn_disasm *disasm, struct cairn_view *view)
 	free(groups);
 }
 
-bool cairn_disasm_make(struct cairn_disasm *disasm, struct cairn_view *view, const struct cairn_pattern *pattern,
-		       const struct cairn_find_options *find, struct cairn_error *error)
+bool cairn_disasm_make(struct cairn_disasm *disasm, struct cairn_view *view, const char *wanted, const struct cairn_find_options *find,
+		       struct cairn_error *error)
 {
+	*disasm = (struct cairn_disasm){0};
+	struct cairn_pattern *pattern = cairn_pattern_compile(wanted, error);
+	if (!pattern)
+		return false;
 	const struct cairn_profile *profile = view->profile;
 	struct search search = {profile, {.options = find}, cairn_array_zero(profile->module_count, sizeof *search.modules)};
 	struct cairn_top top;
@@ -167,10 +171,11 @@ bool cairn_disasm_make(struct cairn_disasm *disasm, struct cairn_view *view, con
 			cairn_debug_close(&search.modules[m].debug);
 	free(search.modules);
 	cairn_finder_free(&search.finder);
+	cairn_pattern_free(pattern);
 	if (disasm->routine_count > 0)
 		return true;
 	return matched ? cairn_fail(error, "nothing can be disassembled: %s (--binary names where a file lies now)", disasm->notes.count ? disasm->notes.items[0].data : "no code")
-		       : cairn_fail(error, "no function with a name matches; 'cairn top' lists the names");
+		       : cairn_fail(error, "no function with a name matches '%s'; 'cairn top' lists the names", wanted);
 }
 
 void cairn_disasm_free(struct cairn_disasm *disasm)

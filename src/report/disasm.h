@@ -31,10 +31,10 @@ struct cairn_disasm {
 	struct cairn_strings notes; /* sentences about what could not be shown */
 };
 
-/* Finds the routines whose name, short or full, PATTERN matches in VIEW, which must have been made by addresses and without
+/* Finds the routines whose name, short or full, the expression WANTED matches in VIEW, which must have been made by addresses and without
  * inlined functions; FIND says where their files may be. False with a sentence when there is none, or none of them can be found in its file. */
-bool cairn_disasm_make(struct cairn_disasm *disasm, struct cairn_view *view, const struct cairn_pattern *pattern,
-		       const struct cairn_find_options *find, struct cairn_error *error);
+bool cairn_disasm_make(struct cairn_disasm *disasm, struct cairn_view *view, const char *wanted, const struct cairn_find_options *find,
+		       struct cairn_error *error);
 void cairn_disasm_free(struct cairn_disasm *disasm);
 
 struct cairn_disasm_instruction {

@@ -29,6 +29,14 @@ static char *number(const struct drawing *drawing, double value, char *out)
 	return cairn_head_number(drawing->view, &options->shape, value, out);
 }
 
+/* Where the truth of VALUE is, on a line of its own, in graphs that are to say so. */
+static void write_interval(const struct drawing *drawing, double value, struct cairn_spread spread)
+{
+	char text[CAIRN_INTERVAL_TEXT];
+	if (drawing->view->options.errors)
+		cairn_buffer_format(drawing->out, "\\n[%s]", cairn_head_interval(drawing->view, &drawing->options->shape, value, spread, text));
+}
+
 static double part(const struct drawing *drawing, double value)
 {
 	return drawing->graph->total != 0 ? fmin(1, fabs(value / drawing->graph->total)) : 0;
@@ -97,9 +105,13 @@ static void write_node(const struct drawing *drawing, size_t n)
 	cairn_buffer_format(drawing->out, "N%zu [label=\"", n + 1);
 	write_text(drawing, name, name_most, true);
 	cairn_buffer_format(drawing->out, "\\n%s (%.1f%%)", number(drawing, node->flat, flat), cairn_number_percent(node->flat, total));
-	if (node->flat != node->cum)
+	if (node->flat != 0)
+		write_interval(drawing, node->flat, node->flat_spread);
+	if (node->flat != node->cum) {
 		cairn_buffer_format(drawing->out, "%sof %s (%.1f%%)", plain ? "\\r" : "\\n", number(drawing, node->cum, cum),
 				    cairn_number_percent(node->cum, total));
+		write_interval(drawing, node->cum, node->cum_spread);
+	}
 	if (plain) {
 		cairn_buffer_format(drawing->out, "\\r\",shape=box,fontsize=%.1f", 8 + 50 * sqrt(part(drawing, node->flat)));
 	} else {
@@ -136,8 +148,9 @@ static void write_edge(const struct drawing *drawing, const struct cairn_graph_e
 				    floor(fmin(pow(fabs(edge->value), 0.7), weight_most)), 2 * fmin(1, 3 * share), edge->inlined ? ",dashed" : "");
 		return;
 	}
-	cairn_buffer_format(drawing->out, "\" %s\", weight=%.0f", number(drawing, edge->value, value), 1 + 100 * share);
-	cairn_buffer_format(drawing->out, ", penwidth=%.2f", 1 + 4 * share);
+	cairn_buffer_format(drawing->out, "\" %s", number(drawing, edge->value, value));
+	write_interval(drawing, edge->value, edge->spread);
+	cairn_buffer_format(drawing->out, "\", weight=%.0f, penwidth=%.2f", 1 + 100 * share, 1 + 4 * share);
 	if (edge->residual)
 		cairn_buffer_text(drawing->out, ", style=dashed");
 	else if (edge->inlined)
@@ -189,11 +202,11 @@ static void end_line(const struct drawing *drawing)
 static void write_plain_legend(const struct drawing *drawing, const char *program)
 {
 	const struct cairn_dot_options *options = drawing->options;
-	char text[32];
+	char text[32], focus[32];
 	cairn_buffer_text(drawing->out, "node [width=0.375,height=0.25];\nLegend [shape=box,fontsize=24,shape=plaintext,label=\"");
 	write_literal(drawing, program);
 	cairn_buffer_format(drawing->out, "\\lTotal %s: %s\\lFocusing on: %s\\l", options->unit, number(drawing, options->total, text),
-			    number(drawing, drawing->graph->total, text));
+			    number(drawing, drawing->graph->total, focus));
 	double cutoff = fabs(drawing->graph->total * options->shape.node_fraction);
 	cairn_buffer_format(drawing->out, "Dropped nodes with <= %s abs(%s)\\l", number(drawing, cutoff, text), options->unit);
 	cairn_buffer_format(drawing->out, "Dropped edges with <= %s %s\\l\"];\n", number(drawing, drawing->edge_cutoff, text), options->unit);
@@ -218,6 +231,8 @@ static void write_legend(const struct drawing *drawing)
 	end_line(drawing);
 	cairn_buffer_format(drawing->out, "%zu of %zu functions; calls of %s and more\\l", graph->count, graph->all_count,
 			    number(drawing, drawing->edge_cutoff, text));
+	if (drawing->view->options.errors)
+		cairn_buffer_text(drawing->out, drawing->view->knows_errors ? "in brackets: where it is with a chance of 95 %\\l" : "errors are not known\\l");
 	cairn_buffer_text(drawing->out, "letters: held itself; arrows: passing through\\ldashed: functions between are left out\\l");
 	if (drawing->is_change)
 		cairn_buffer_text(drawing->out, "red: grew; blue: shrank\\l");
@@ -274,5 +289,7 @@ bool cairn_dot_text(struct cairn_view *view, const struct cairn_dot_options *opt
 	if (any)
 		write_graph(&drawing);
 	cairn_graph_free(&graph);
+	if (!any && view->whole == 0)
+		return cairn_fail(error, "nothing to draw: all values are 0");
 	return any || cairn_fail(error, "no function is large enough to be drawn; try --nodefraction=0");
 }

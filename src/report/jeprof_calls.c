@@ -1,4 +1,4 @@
-/* jeprof_calls.c - calls between source lines in callgrind's format, as jeprof counts them.
+/* jeprof_calls.c - calls between source lines, as jeprof counts them, for callgrind's format.
  *
  * A *place* is a line of the function that was compiled at an address. A stack adds its value to the place of its leaf, and to
  * each call on it.
@@ -6,6 +6,7 @@
 #include "report/jeprof.h"
 
 #include "base/array.h"
+#include "report/callgrind.h"
 
 #include <stdlib.h>
 
@@ -27,8 +28,6 @@ struct graph {
 	struct call *calls;
 	size_t call_count, call_capacity;
 	struct cairn_map call_map;
-	uint32_t *numbers; /* of strings that were written, in their own order; 0 for those that were not */
-	uint32_t *function_numbers;
 };
 
 static uint32_t add_place(struct graph *graph, struct place place)
@@ -124,53 +123,41 @@ static int compare_calls(const void *a, const void *b, void *context)
 	return compare_places(graph, &graph->places[left->callee], &graph->places[right->callee]);
 }
 
-/* A name is written whole the first time, then by its number; very short ones always whole. */
-static void write_name(const struct graph *graph, const char *key, uint32_t string, uint32_t *numbers, struct cairn_buffer *out)
+static struct cairn_callgrind_name name_of(const struct graph *graph, uint32_t string)
 {
-	struct cairn_bytes name = cairn_strings_bytes(&graph->strings, string);
-	cairn_buffer_format(out, "%s=", key);
-	if (name.length <= 3) {
-		cairn_buffer_text(out, name.data);
-	} else if (numbers[string]) {
-		cairn_buffer_format(out, "(%u)", numbers[string]);
-	} else {
-		numbers[string] = ++numbers[0];
-		cairn_buffer_format(out, "(%u) ", numbers[string]);
-		cairn_buffer_append(out, name.data, name.length);
-	}
-	cairn_buffer_byte(out, '\n');
+	return (struct cairn_callgrind_name){string, cairn_strings_bytes(&graph->strings, string)};
 }
 
-static void write_call(const struct graph *graph, const struct call *call, struct cairn_buffer *out)
+static void write_call(const struct graph *graph, const struct call *call, struct cairn_callgrind *callgrind)
 {
 	const struct place *caller = &graph->places[call->caller];
-	write_name(graph, "fl", caller->file, graph->numbers, out);
-	write_name(graph, "fn", caller->function, graph->function_numbers, out);
+	cairn_callgrind_function(callgrind, name_of(graph, caller->file), name_of(graph, caller->function));
 	if (call->callee != CAIRN_NONE) {
 		const struct place *callee = &graph->places[call->callee];
-		write_name(graph, "cfl", callee->file, graph->numbers, out);
-		write_name(graph, "cfn", callee->function, graph->function_numbers, out);
-		cairn_buffer_format(out, "calls=%lld %u\n", (long long)call->value, callee->line);
+		cairn_callgrind_call(callgrind, name_of(graph, callee->file), name_of(graph, callee->function), callee->line, call->value, caller->line,
+				     call->value);
+	} else {
+		cairn_callgrind_cost(callgrind, caller->line, call->value);
 	}
-	cairn_buffer_format(out, "%u %lld\n\n", caller->line, (long long)call->value);
+	cairn_buffer_byte(callgrind->out, '\n');
 }
 
 void cairn_jeprof_callgrind(struct cairn_jeprof *jeprof, struct cairn_buffer *out)
 {
 	struct graph graph = {0};
+	struct cairn_callgrind callgrind;
 	add_stacks(&graph, jeprof);
-	qsort_r(graph.calls, graph.call_count, sizeof *graph.calls, compare_calls, &graph);
-	/* Number 0 is no string's (that is the empty one): it counts. */
-	graph.numbers = cairn_array_zero(graph.strings.count + 1, sizeof *graph.numbers);
-	graph.function_numbers = cairn_array_zero(graph.strings.count + 1, sizeof *graph.function_numbers);
+	if (graph.call_count > 0)
+		qsort_r(graph.calls, graph.call_count, sizeof *graph.calls, compare_calls, &graph);
 	cairn_buffer_text(out, "events: Hits\n\n");
+	size_t names = graph.strings.count + 1; /* with the empty one */
+	cairn_callgrind_open(&callgrind, out, names, names);
 	for (size_t i = 0; i < graph.call_count; i++)
-		write_call(&graph, &graph.calls[i], out);
+		write_call(&graph, &graph.calls[i], &callgrind);
+	cairn_callgrind_close(&callgrind);
 	cairn_strings_free(&graph.strings);
 	cairn_index_free(&graph.place_index);
 	cairn_map_free(&graph.call_map);
 	free(graph.places);
 	free(graph.calls);
-	free(graph.numbers);
-	free(graph.function_numbers);
 }

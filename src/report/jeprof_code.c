@@ -152,10 +152,7 @@ static void write_instruction(void *context, const struct cairn_disasm_instructi
 bool cairn_jeprof_disasm(struct cairn_jeprof *jeprof, const char *wanted, struct cairn_buffer *out, struct cairn_error *error)
 {
 	struct cairn_disasm disasm;
-	struct cairn_pattern *pattern = cairn_pattern_compile(wanted, error);
-	if (!pattern)
-		return cairn_fail_within(error, "--disasm: ");
-	bool good = cairn_disasm_make(&disasm, &jeprof->view, pattern, &jeprof->find, error);
+	bool good = cairn_disasm_make(&disasm, &jeprof->view, wanted, &jeprof->find, error) || cairn_fail_within(error, "--disasm: ");
 	double total = 0;
 	for (size_t i = 0; i < jeprof->view.sample_count; i++)
 		total += cairn_view_value(&jeprof->view, i);
@@ -173,6 +170,5 @@ bool cairn_jeprof_disasm(struct cairn_jeprof *jeprof, const char *wanted, struct
 			cairn_code_close(&disassembly.code);
 	}
 	cairn_disasm_free(&disasm);
-	cairn_pattern_free(pattern);
 	return good;
 }

@@ -59,13 +59,13 @@ static bool counts_bytes(struct cairn_bytes unit)
 	return cairn_bytes_equal(unit, cairn_bytes_of("bytes"));
 }
 
-char *cairn_label_text(const struct cairn_view_label *label, char *out, size_t room)
+char *cairn_label_text(const struct cairn_view_label *label, bool plain, char *out, size_t room)
 {
 	struct cairn_buffer text = cairn_buffer(room - 1);
 	char human[24];
 	if (!label->is_number) {
 		cairn_utf8_show(&text, label->text);
-	} else if (counts_bytes(label->unit)) {
+	} else if (counts_bytes(label->unit) && !plain) {
 		cairn_buffer_text(&text, cairn_text_human((double)label->number, human));
 	} else {
 		cairn_buffer_number(&text, label->number);

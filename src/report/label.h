@@ -19,8 +19,8 @@ struct cairn_view_label {
 /* The label number INDEX of the view's SAMPLE; false past the last. Borrowed from the profile. */
 bool cairn_view_label(const struct cairn_view *view, size_t sample, size_t index, struct cairn_view_label *label);
 
-/* The value of LABEL as a person reads it, at most ROOM bytes with the terminator. Returns OUT. */
-char *cairn_label_text(const struct cairn_view_label *label, char *out, size_t room);
+/* The value of LABEL as a person reads it, or with PLAIN to the last byte; at most ROOM bytes with the terminator. Returns OUT. */
+char *cairn_label_text(const struct cairn_view_label *label, bool plain, char *out, size_t room);
 
 /* Adds the value as "text", or as "number" and "unit". */
 void cairn_label_json(const struct cairn_view_label *label, struct cairn_json *json);

@@ -11,6 +11,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+enum { label_most = 256 };
+
 /* One value of one key. */
 struct tag {
 	struct cairn_view_label label;
@@ -33,6 +35,7 @@ struct tags {
 	struct cairn_strings names; /* of keys */
 	struct key *keys;           /* by number of their names */
 	size_t key_count, key_capacity;
+	struct cairn_arena arena; /* texts of numbers */
 };
 
 static uint32_t find_key(struct tags *tags, struct cairn_bytes name)
@@ -95,7 +98,34 @@ static int compare_tags(const void *a, const void *b, void *context)
 	return compare_bytes(left->label.text, right->label.text);
 }
 
-static void gather(struct tags *tags, struct cairn_view *view)
+static void release(struct tags *tags)
+{
+	free(tags->items);
+	free(tags->keys);
+	cairn_strings_free(&tags->names);
+	cairn_index_free(&tags->index);
+	cairn_arena_free(&tags->arena);
+}
+
+/* What reads the same is one: mean sizes differ by a byte from thread to thread. */
+static void merge_by_text(struct tags *tags, const struct cairn_shape *shape)
+{
+	struct tags merged = {0};
+	char text[label_most];
+	for (size_t i = 0; i < tags->count; i++) {
+		struct cairn_view_label label = tags->items[i].label;
+		if (label.is_number) {
+			label.text = cairn_bytes_of(cairn_arena_text(&merged.arena, cairn_bytes_of(cairn_label_text(&label, shape->bytes, text, sizeof text))));
+			label.is_number = false;
+		}
+		add_label(&merged, &label, tags->items[i].value, tags->items[i].spread);
+	}
+	release(tags);
+	*tags = merged;
+}
+
+/* For a person with SHAPE; without it every number is kept apart. */
+static void gather(struct tags *tags, struct cairn_view *view, const struct cairn_shape *shape)
 {
 	*tags = (struct tags){0};
 	for (size_t i = 0; i < view->sample_count; i++) {
@@ -104,20 +134,14 @@ static void gather(struct tags *tags, struct cairn_view *view)
 		for (size_t l = 0; cairn_view_label(view, i, l, &label); l++)
 			add_label(tags, &label, cairn_view_value(view, i), spread);
 	}
+	if (shape)
+		merge_by_text(tags, shape);
 	if (tags->count > 0)
 		qsort_r(tags->items, tags->count, sizeof *tags->items, compare_tags, tags);
 	for (size_t i = tags->count; i-- > 0;) {
 		tags->keys[tags->items[i].key].first = i;
 		tags->keys[tags->items[i].key].count++;
 	}
-}
-
-static void release(struct tags *tags)
-{
-	free(tags->items);
-	free(tags->keys);
-	cairn_strings_free(&tags->names);
-	cairn_index_free(&tags->index);
 }
 
 /* The key whose tags begin at AT, and how many of them are shown. */
@@ -131,8 +155,8 @@ static const struct key *key_at(const struct tags *tags, size_t at, const struct
 bool cairn_tags_text(struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out)
 {
 	struct tags tags;
-	char number[32], text[256], errors[CAIRN_INTERVAL_TEXT];
-	gather(&tags, view);
+	char number[32], text[label_most], errors[CAIRN_INTERVAL_TEXT];
+	gather(&tags, view, shape);
 	for (size_t at = 0; at < tags.count;) {
 		size_t shown;
 		const struct key *key = key_at(&tags, at, shape, &shown);
@@ -143,7 +167,7 @@ bool cairn_tags_text(struct cairn_view *view, const struct cairn_shape *shape, s
 			cairn_buffer_format(out, "%12s%s %6.2f%%  %s\n", cairn_head_number(view, shape, tags.items[i].value, number),
 					    cairn_head_interval_column(view, shape, tags.items[i].value, tags.items[i].spread, errors),
 					    cairn_number_percent(tags.items[i].value, view->whole),
-					    cairn_label_text(&tags.items[i].label, text, sizeof text));
+					    cairn_label_text(&tags.items[i].label, shape->bytes, text, sizeof text));
 		if (shown < key->count)
 			cairn_buffer_format(out, "%12s and %zu more; -n 0 shows all\n", "…", key->count - shown);
 		at += key->count;
@@ -156,7 +180,7 @@ bool cairn_tags_text(struct cairn_view *view, const struct cairn_shape *shape, s
 bool cairn_tags_json(struct cairn_view *view, const struct cairn_shape *shape, struct cairn_json *json)
 {
 	struct tags tags;
-	gather(&tags, view);
+	gather(&tags, view, NULL);
 	cairn_json_open(json, "tags", '[');
 	for (size_t at = 0; at < tags.count;) {
 		size_t shown;

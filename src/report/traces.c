@@ -40,8 +40,8 @@ static void write_text(struct cairn_view *view, size_t sample, const struct cair
 	cairn_buffer_text(out, rule);
 	for (size_t i = 0; cairn_view_label(view, sample, i, &label); i++) {
 		struct cairn_view_label key = {.text = label.key};
-		cairn_buffer_format(out, "%12s:  ", cairn_label_text(&key, text, 64));
-		cairn_buffer_format(out, "%s\n", cairn_label_text(&label, text, sizeof text));
+		cairn_buffer_format(out, "%12s:  ", cairn_label_text(&key, false, text, 64));
+		cairn_buffer_format(out, "%s\n", cairn_label_text(&label, shape->bytes, text, sizeof text));
 	}
 	size_t depth;
 	const uint32_t *stack = cairn_view_stack(view, sample, &depth);

@@ -38,6 +38,22 @@ for command in 'top' 'tree' 'traces' 'tags' 'peek 0x9000'; do
 done
 "$cairn" flame --errors "$after" -o "$scratch/out.svg" 2>/dev/null
 like "$(cat "$scratch/out.svg")" '*95 %: *MiB to *MiB*' 'flame, in what a frame says of itself'
+"$cairn" graph --errors --edgefraction 0 "$after" -o "$scratch/out.dot" 2>/dev/null
+holds 'graph: every function and every call has its interval' python3 - "$scratch/out.dot" <<'E'
+import re, sys
+lines = [l for l in open(sys.argv[1]) if re.match(r"N\d+ ", l)]
+bare = [l for l in lines if not re.search(r"\\n\[\S+ \w+ to \S+ \w+\]", l)]
+print(bare)
+sys.exit(bool(bare) or not any("->" in l for l in lines) or "with a chance of 95 %" not in open(sys.argv[1]).read())
+E
+"$cairn" graph "$after" -o "$scratch/out.dot" 2>/dev/null
+is "$(grep -c '95 %' "$scratch/out.dot")" 0 'graph: only where asked for'
+like "$("$cairn" graph --errors tests/fixtures/views/now.pb 2>/dev/null)" '*errors are not known*\[not known\]*' 'graph: and where it is not known, that'
+for command in collapsed 'export --format pprof' 'export --format speedscope'; do
+	said=$("$cairn" $command --errors "$after" 2>&1 >"$scratch/out")
+	is "$? $(wc -c <"$scratch/out")" '2 0' "$command has no room for errors"
+	like "$said" '*no room*cairn traces --errors*' "$command: says so, and where they are"
+done
 
 # Changes.
 json diff "$before" "$after"

@@ -44,6 +44,52 @@ printf 'a;b 5\n' >"$scratch/folded"
 "$cairn" export --format gperftools "$scratch/folded" 2>"$scratch/error" >/dev/null
 like "$? $(cat "$scratch/error")" '1 *heap profiles only*' 'what a format cannot hold is a clear error'
 
+# Filters choose stacks in every format; what would change frames is refused where stacks are kept whole.
+now=tests/fixtures/views/now.pb
+for format in pprof symbolized gperftools; do
+	for filter in '--focus=put' '--ignore=put' '--tagfocus=bytes=:1K'; do
+		"$cairn" export --format $format $filter "$now" -o "$scratch/part.$format" 2>"$scratch/error"
+		want_part=$("$cairn" top --json --no-symbols $filter "$now" 2>/dev/null | python3 -c 'import json, sys; print(int(json.load(sys.stdin)["shown"]))')
+		got=$(total "$scratch/part.$format")
+		near "$got" "$want_part"
+		ok $? "$format $filter: what the view shows ($got, $want_part)"
+	done
+	for option in '--hide=put' '--show=main' '--lines' '--no-inlines'; do
+		"$cairn" export --format $format $option "$now" -o "$scratch/none.$format" 2>"$scratch/error"
+		like "$? $(cat "$scratch/error")" "1 *$format keeps stacks whole: ${option%%=*} does not apply*" "$format $option is refused"
+	done
+done
+"$cairn" pprof --focus=put "$now" -o "$scratch/part.pb.gz"
+cmp -s "$scratch/part.pb.gz" "$scratch/part.pprof" || cmp -s <(gzip -dc "$scratch/part.pb.gz") <("$cairn" export --format pprof --uncompressed --focus=put "$now")
+ok $? 'cairn pprof takes the filters too'
+"$cairn" export --alloc-objects "$now" -o "$scratch/first.pb.gz"
+is "$("$cairn" top --json "$scratch/first.pb.gz" | python3 -c 'import json, sys; print(json.load(sys.stdin)["type"])')" alloc_objects 'the value asked for is what viewers of pprof show first'
+"$cairn" pprof --default-type nosuch "$now" -o "$scratch/first.pb.gz" 2>"$scratch/error"
+like "$? $(cat "$scratch/error")" '0 *no nosuch; it has *inuse_space*' 'a default that the profile does not have is said'
+
+# Values that no integer holds are the largest there is.
+printf 'heap_v2/524288\n  t*: 1: 1 [0: 0]\n@ 0x1000 0x2000\n  t*: 18446744073709551615: 18446744073709551615 [0: 0]\n' >"$scratch/huge.heap"
+for format in folded callgrind gperftools symbolized; do
+	is "$("$cairn" export --format $format "$scratch/huge.heap" 2>/dev/null | grep -c -e '-[0-9]')" 0 "$format: what is too large does not become negative"
+done
+
+# What a profile is of.
+for kind in 'a;b 5|other' 'heap profile: 1: 2 [1: 2] @ growthz\n1: 2 [1: 2] @ 0x1000|growth' '--- contention:\n1 2 @ 0x1000|contention'; do
+	printf -- "${kind%|*}\n" >"$scratch/kind"
+	is "$("$cairn" raw "$scratch/kind" 2>/dev/null | sed -n 's/^kind: //p')" "${kind#*|}" "raw says that it is of kind ${kind#*|}"
+done
+
+# Sizes: of a jemalloc dump the nearest size class, so that two dumps of the same objects agree; a difference has none.
+for count in 1000 900; do
+	printf 'heap_v2/4096\n  t*: %d: %d [0: 0]\n@ 0x1000 0x2000\n  t*: %d: %d [0: 0]\n@ 0x1000 0x3000\n  t*: 40: 4000000 [0: 0]\n' \
+		$count $((count * 8420 + count)) $count $((count * 8420 + count)) >"$scratch/sizes.$count.heap"
+	"$cairn" pprof --no-symbols "$scratch/sizes.$count.heap" -o "$scratch/sizes.$count.pb" 2>/dev/null
+	is "$("$cairn" raw "$scratch/sizes.$count.pb" 2>/dev/null | sed -n 's/.* | //p' | tr '\n' ' ')" 'bytes=8192 bytes bytes=98304 bytes ' "pprof: $count objects and their size"
+done
+is "$("$cairn" raw --base "$scratch/sizes.900.pb" "$scratch/sizes.1000.pb" 2>/dev/null | sed -n 's/^samples: //p')" 2 'so that stacks can be subtracted'
+"$cairn" pprof --no-symbols --base "$scratch/sizes.900.heap" "$scratch/sizes.1000.heap" -o "$scratch/change.pb" 2>/dev/null
+is "$("$cairn" raw "$scratch/change.pb" 2>/dev/null | grep -c ' | ')" 0 'a difference has no sizes'
+
 # Names of all kinds.
 python3 - "$scratch/hostile.folded" <<'END'
 import sys
@@ -65,6 +111,7 @@ if command -v go >/dev/null && "$cairn" pprof "$dump" -o "$scratch/go.pb.gz" 2>/
 	got=$(go tool pprof -sample_index=inuse_space -unit=B -top "$scratch/go.pb.gz" 2>/dev/null | sed -n 's/.* of \([0-9]*\)B total.*/\1/p')
 	near "$got" "$want"
 	ok $? "and shows our total ($got, $want)"
+	like "$(go tool pprof -tags "$scratch/sizes.1000.pb" 2>/dev/null)" '*bytes: *: 8kB*: 96kB*' 'and the sizes as its tags'
 	holds 'it reads the gperftools text too' go tool pprof -top "$scratch/a.gperftools"
 	holds 'and hostile names' go tool pprof -top "$scratch/hostile.pb.gz"
 else

@@ -152,6 +152,10 @@ is "$? $([ -e "$scratch/nothing.svg" ] && echo there)" '1 ' 'nothing to draw is 
 holds '/dev/null is written, not replaced' bash -c '"$0" flame "$1" -o /dev/null && [ -c /dev/null ]' "$cairn" "$scratch/small.folded"
 "$cairn" flame --color=nosuch "$scratch/small.folded" 2>"$scratch/error" >/dev/null
 like "$? $(cat "$scratch/error")" "1 *no palette 'nosuch'*" 'a palette that is none is a clear error'
+for size in width=1e300 width=0.1 height=1e300 font-size=1e300 font-width=1e-300; do
+	"$cairn" flame --$size "$scratch/small.folded" 2>"$scratch/error" >"$scratch/none.svg"
+	like "$? $(wc -c <"$scratch/none.svg") $(cat "$scratch/error")" "1 0 *--${size%=*} takes a number from *" "--$size cannot be drawn, and is a clear error"
+done
 "$cairn" flame tests/fixtures/small.heap -o "$scratch/heap.svg" 2>/dev/null
 holds 'a heap dump says its objects' grep -q ' objects, ' "$scratch/heap.svg"
 done_testing

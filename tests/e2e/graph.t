@@ -22,6 +22,9 @@ like "$("$cairn" graph -n 2 "$scratch/over.folded")" '*style=dashed*' 'a call ov
 printf 'main;a 500\nmain;b;d 400\nmain;c;d 3\nmain;e 2\n' >"$scratch/degree.folded"
 is "$("$cairn" graph --maxdegree 1 --nodefraction 0 "$scratch/degree.folded" | grep -c ' -> N')" 5 'each function keeps its largest caller, however many there are'
 
+printf 'a;b 0\n' >"$scratch/zero.folded"
+like "$("$cairn" graph "$scratch/zero.folded" 2>&1)" '*all values are 0*' 'nothing at all is said to be nothing, not too small'
+
 "$cairn" graph --format nonsense "$newest" >/dev/null 2>"$scratch/said"
 is $? 1 'an unknown format is an error'
 like "$(cat "$scratch/said")" '*svg*' 'that names the known ones'
@@ -42,6 +45,8 @@ if command -v dot >/dev/null; then
 	done
 	for format in svg pdf png ps gif; do "$cairn" graph "$newest" -o "$scratch/out.$format" 2>/dev/null; done
 	like "$(head -c 5 "$scratch/out.pdf")" '%PDF-' 'PDF'
+	"$cairn" graph "$newest" -o "$scratch/OUT.SVG" 2>/dev/null && grep -q '<svg' "$scratch/OUT.SVG"
+	ok $? 'an ending in capitals is the same format'
 	like "$(head -c 4 "$scratch/out.png" | tail -c 3)" 'PNG' 'PNG'
 	like "$(head -c 4 "$scratch/out.ps")" '%!PS' 'PostScript'
 	like "$(head -c 3 "$scratch/out.gif")" 'GIF' 'GIF'
@@ -66,6 +71,8 @@ fi
 is $? 1 'output that cannot be written is an error'
 
 if command -v jeprof >/dev/null; then
+	legend() { "$1" ${2:-} --dot --focus=remember "$scratch/leaky" "$newest" 2>/dev/null | sed -n 's/.*\\l\(Total .*Focusing on: [^\\]*\).*/\1/p'; }
+	is "$(legend "$cairn" jeprof)" "$(legend jeprof)" 'jeprof --dot --focus: the legend says how much of the total is left, as in jeprof'
 	for options in '' --inuse_objects --show_bytes "--base=$first" '--nodecount=3 --nodefraction=0'; do
 		"$cairn" jeprof --dot $options "$scratch/leaky" "$newest" >"$scratch/ours" 2>/dev/null
 		jeprof --dot $options "$scratch/leaky" "$newest" >"$scratch/theirs" 2>/dev/null

@@ -92,6 +92,12 @@ compare_all
 jeprof --base now.heap --drop_negative leaky before.heap >theirs 2>/dev/null
 is "$(cat ours)" "$(cat theirs)" '--drop_negative leaves nothing of what shrank'
 
+# As many profiles as a folder may have.
+mkdir many && for i in $(seq 100); do ln -s ../now.heap many/$i.heap; done
+many=$(./jeprof --text --show_bytes leaky many/*.heap 2>/dev/null | awk '/^Total/ { print $2 }')
+one=$(./jeprof --show_bytes leaky now.heap 2>/dev/null | awk '/^Total/ { print $2 }')
+holds 'a hundred profiles are added up' test "$((many / 100))" -ge "$one" -a "$((many / 100))" -le $((one + 1))
+
 # --symbols: a map and addresses on standard input.
 (sed -n '/^MAPPED/,$p' now.heap; grep -o '0x[0-9a-f]*' now.heap | sort -u) >wanted
 ./jeprof --symbols leaky <wanted >ours && jeprof --symbols leaky <wanted >theirs 2>/dev/null
@@ -119,6 +125,11 @@ is "$(head -n 1 theirs)" "$(./jeprof --text --show_bytes leaky now.heap 2>/dev/n
 ./jeprof --raw --base before.heap leaky now.heap >raw2 2>/dev/null
 near() { python3 -c 'import sys; a, b = (float(x.split()[1]) for x in sys.argv[1:]); sys.exit(abs(a - b) > 50)' "$1" "$2"; }
 holds '--raw of a difference' near "$(./jeprof --show_bytes raw2 2>/dev/null | head -n 1)" "$(./jeprof --show_bytes --base before.heap leaky now.heap 2>/dev/null | head -n 1)"
+
+# --callgrind: a name that looks like the number of another is none.
+printf 'main;(1) 5\nmain;other 7\n' >odd.folded
+"$cairn" pprof odd.folded -o odd.pb.gz
+is "$(./jeprof --callgrind odd.pb.gz 2>/dev/null | grep -c '^fn=(1)$')" 0 '--callgrind: no name is taken for a number'
 
 # The program is found wherever the dump says it was.
 mkdir -p elsewhere && cp leaky elsewhere/renamed && mv leaky gone

@@ -122,6 +122,25 @@ answers quit ended 'quit ends it'
 
 # Without a terminal it reads commands as well.
 is "$(printf 'bytes\ntop1\n' | "$cairn" shell now.heap 2>/dev/null | grep -c load_page)" 1 'commands from a pipe'
+# at_prompt LINES: what the shell prints for them
+at_prompt() { printf "$1" | "$cairn" shell "${2:-now.heap}" 2>&1; }
+# Options of the sources: the dump is read again, and what cannot be is not set.
+same() { # same LINES COMMAND...: the shell prints what the command does
+	local lines=$1
+	shift
+	is "$(at_prompt "$lines")" "$("$cairn" "$@" 2>/dev/null)" "$lines: as cairn $*"
+}
+same 'top 2\n' top -n 2 now.heap
+same 'base=before.heap\ntop\n' top --base before.heap now.heap
+same 'top --base=before.heap\n' top --base before.heap now.heap
+same 'thread=1\ntop\n' top --thread 1 now.heap
+same 'thread=1\nthread=\ntop\n' top now.heap
+same 'tags\n' tags now.heap
+same 'tagfocus=thread_id=1\ntop\n' top --tagfocus thread_id=1 now.heap
+same 'base=before.heap\nnormalize\ntags\n' tags --base before.heap --normalize now.heap
+like "$(at_prompt 'thread=nobody\noptions\ntop1\n')" "no samples of thread 'nobody'*thread                 =  *load_page*" 'what cannot be loaded is said, and not set'
+like "$(at_prompt 'base=missing.heap\ntop1\n')" 'missing.heap: No such file*load_page*' 'nor is a base that is not there'
+like "$(at_prompt 'tags\nthread=1\ntop1\n' <(cat now.heap))" '*bytes: *was read once and cannot be read again*load_page*' 'of a pipe there is nothing more to read'
 "$cairn" shell missing.heap </dev/null >/dev/null 2>&1
 is $? 1 'no dump, no shell'
 done_testing

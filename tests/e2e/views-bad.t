@@ -19,9 +19,25 @@ for option in focus ignore hide show show-from exclude retain tagfocus tagignore
 done
 for view in peek list disasm; do
 	bad 1 "the regular expression '\[' is wrong*" $view '[' $now
-	bad 2 "name what to show: cairn $view REGEX SOURCE" $view
-	bad 1 "no* matches*" $view 'nothing_is_called_this' $now
+	bad 2 "name what to show and a dump: cairn $view REGEX SOURCE" $view
+	bad 2 "name what to show and a dump: cairn $view REGEX SOURCE" $view $now
+	bad 1 "no* matches 'nothing_is_called_this'*" $view 'nothing_is_called_this' $now
 done
+bad 1 "a file has no name*variable*" top ''
+bad 1 "a file has no name*variable*" top --base= $now
+bad 1 "a file has no name*variable*" top --output= $now
+# A file or folder for names that is not there is said; what can be shown is shown.
+for option in binary symbols sysroot; do
+	said=$("$cairn" top --$option=/nowhere/at/all $dump 2>&1 >"$scratch/out")
+	like "$? $said" '0 *without /nowhere/at/all: No such file or directory*' "--$option that is not there is said"
+	is "$(grep -c cum% "$scratch/out")" 1 'and the rest is shown'
+done
+# What is written over keeps its mode, and what may not be written is not replaced.
+touch "$scratch/private" && chmod 600 "$scratch/private"
+"$cairn" top $now -o "$scratch/private"
+is "$(stat -c %a "$scratch/private") $(grep -c cache_put "$scratch/private")" '600 1' 'a private file stays private'
+(umask 022 && "$cairn" top $now -o "$scratch/new")
+is "$(stat -c %a "$scratch/new")" 644 'a new one is as the mask says'
 bad 1 "--focus 'absent' matches no function, file or module*" tree --focus absent $now
 bad 1 "--show 'absent' matches no function*" traces --show absent $now
 bad 1 "--tagfocus 'absent' matches no label*'cairn tags'*" top --tagfocus absent $now

@@ -2,9 +2,13 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/xml.h"
 #include "profile/flat_write.h"
+#include "profile/pprof_write.h"
 #include "profile/read.h"
 #include "report/callgrind.h"
 #include "report/collapsed.h"
+#include "report/dot.h"
+#include "report/jeprof.h"
+#include "report/raw.h"
 #include "report/speedscope.h"
 #include "wellformed.h"
 
@@ -22,6 +26,19 @@ static void check_again(const struct cairn_profile *profile, struct cairn_buffer
 	text->length = 0;
 }
 
+/* As jeprof counts. */
+static void write_jeprof(const struct cairn_profile *profile, struct cairn_buffer *out)
+{
+	struct cairn_jeprof jeprof;
+	struct cairn_error error;
+	if (cairn_jeprof_make(&jeprof, profile, &(struct cairn_view_options){0}, &error)) {
+		cairn_jeprof_callgrind(&jeprof, out);
+		cairn_jeprof_text(&jeprof, true, 0, out);
+	}
+	cairn_jeprof_free(&jeprof);
+	out->length = 0;
+}
+
 static void write_all(const struct cairn_profile *profile, struct cairn_view *view, struct cairn_buffer *out)
 {
 	struct cairn_error error;
@@ -30,6 +47,13 @@ static void write_all(const struct cairn_profile *profile, struct cairn_view *vi
 	out->length = 0;
 	cairn_callgrind_write(view, out);
 	out->length = 0;
+	write_jeprof(profile, out);
+	cairn_dot_text(view, &(struct cairn_dot_options){0}, out, &error);
+	out->length = 0;
+	cairn_raw_text(profile, out);
+	out->length = 0;
+	if (cairn_pprof_write(profile, &(struct cairn_pprof_options){.names = CAIRN_PPROF_NAMES_ALL, .sizes = true}, out))
+		check_again(profile, out);
 	cairn_collapsed_text(view, CAIRN_COLLAPSED_BEFORE_AFTER, out);
 	out->length = 0;
 	if (cairn_symbolized_write(profile, out, &error))

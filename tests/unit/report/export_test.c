@@ -94,8 +94,31 @@ static void test_views(void)
 	cairn_buffer_free(&out);
 }
 
+static void test_callgrind(void)
+{
+	struct cairn_callgrind callgrind;
+	struct cairn_buffer out = cairn_buffer(1 << 16);
+	const struct cairn_callgrind_name file = {0, cairn_bytes_of("code.c")}, odd = {0, cairn_bytes_of("two\nfn=(7) lines")}, number = {1, cairn_bytes_of("(1)")},
+					  brief = {2, cairn_bytes_of("f")}, none = {1, {0}};
+	cairn_callgrind_open(&callgrind, &out, 2, 3);
+	cairn_callgrind_function(&callgrind, file, odd);
+	cairn_callgrind_cost(&callgrind, 3, 1e300);
+	cairn_callgrind_call(&callgrind, none, number, 4, 2, 5, -7.5);
+	cairn_callgrind_call(&callgrind, file, number, 4, 2, 5, 8);
+	cairn_callgrind_function(&callgrind, file, brief);
+	cairn_callgrind_close(&callgrind);
+	is_text(terminated(&out),
+		"fl=(1) code.c\nfn=(1) two fn=(7) lines\n3 9223372036854775807\n"
+		"cfl=???\ncfn=(2) (1)\ncalls=2 4\n5 -7\n"
+		"cfl=(1)\ncfn=(2)\ncalls=2 4\n5 8\n"
+		"fl=(1)\nfn=f\n",
+		"callgrind: a name stays on its line, is never taken for a number, and is written once unless short");
+	cairn_buffer_free(&out);
+}
+
 int main(void)
 {
+	test_callgrind();
 	test_flat();
 	test_symbolized();
 	test_views();

@@ -46,9 +46,10 @@ static void test_text(void)
 	is_int(count, 3, "a number, a name and a size");
 	ok(label.is_number, "the size is a number");
 	cairn_view_label(&fixture.view, 0, 2, &label);
-	is_text(cairn_label_text(&label, text, sizeof text), "100 B", "as a person reads it");
+	is_text(cairn_label_text(&label, false, text, sizeof text), "100 B", "as a person reads it");
+	is_text(cairn_label_text(&label, true, text, sizeof text), "100 bytes", "to the last byte");
 	label = (struct cairn_view_label){.key = cairn_bytes_of("k"), .text = cairn_bytes_of("a text that is longer than its room")};
-	is_text(cairn_label_text(&label, text, sizeof text), "a text that is ", "what does not fit is cut");
+	is_text(cairn_label_text(&label, false, text, sizeof text), "a text that is ", "what does not fit is cut");
 	fixture_free(&fixture);
 }
 

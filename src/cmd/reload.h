@@ -1,0 +1,32 @@
+/* reload.h - profiles of the same sources under options that change, for commands that answer more than once.
+ *
+ * What was asked for lately is kept, so that going back and forth costs nothing. Standard input, pipes and live processes are read once: of
+ * those there is no other profile.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_CMD_RELOAD_H
+#define CAIRN_CMD_RELOAD_H
+
+#include "cmd/source.h"
+
+enum { CAIRN_RELOAD_MOST = 2 };
+
+struct cairn_reload {
+	const struct cairn_profile *first; /* borrowed, and what it was loaded with */
+	struct cairn_source_options first_options;
+	int count; /* of names */
+	char **names;
+	struct cairn_reload_slot {
+		bool used;
+		struct cairn_profile profile;
+		struct cairn_source_options options;
+		struct cairn_arena arena; /* of the texts in options */
+	} slots[CAIRN_RELOAD_MOST];
+	unsigned next; /* the slot that is given up next */
+};
+
+/* The profile of the sources with OPTIONS: one that is there, or loaded now. NULL with a sentence where it cannot be loaded. Borrowed
+ * until the next call. */
+const struct cairn_profile *cairn_reload_get(struct cairn_reload *reload, const struct cairn_source_options *options, struct cairn_error *error);
+void cairn_reload_free(struct cairn_reload *reload);
+
+#endif
