@@ -8,7 +8,6 @@
 #include "cmd/target.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -158,11 +157,10 @@ static void *run_errand(void *context)
 
 bool cairn_errand_send(struct cairn_errand *errand)
 {
-	pthread_t thread;
-	pthread_attr_t attributes;
-	pthread_attr_init(&attributes);
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	bool started = pthread_create(&thread, &attributes, run_errand, errand) == 0;
-	pthread_attr_destroy(&attributes);
-	return started;
+	return pthread_create(&errand->thread, NULL, run_errand, errand) == 0;
+}
+
+void cairn_errand_end(struct cairn_errand *errand)
+{
+	pthread_join(errand->thread, NULL);
 }

@@ -100,6 +100,11 @@ is "$? $(ls named | grep -c 'start-127.0.0.1_')" "0 1" "by a URL, its memory fro
 "$cairn" watch --once -o named --file-name 'mem.gprof' "$url_db/debug/prof/mem" >out 2>err
 is "$? $(head -c 8 named/mem.gprof)" "0 heap_v2/" "by GreptimeDB's own route, which takes POST alone"
 
+# A thread that ends while the program does would use what its libraries have cleaned up
+${CC:-cc} -D_GNU_SOURCE -shared -fPIC "$root/tests/e2e/late.c" -o late.so -ldl -pthread
+LD_PRELOAD=$scratch/late.so "$cairn" watch --once -o named "$pid_db" >out 2>err
+is "$? $(cat err)" "0 0 threads at the end" "no thread is left behind at the end"
+
 # The other rules
 watch rules --high 30M --distance 0 --json "$pid_db"
 wait_for 10 has_lines rules 1
