@@ -146,6 +146,24 @@ kill -9 "$leaky" && wait "$leaky" 2>/dev/null
 ends 0 "a process that is killed"
 like "$(cat killed.err)" "*was ended by signal 9 (Killed); at most*1 dump, the last is*" "is told as such"
 
+# A dump that comes whole though the process does not outlive it
+"$cairn" dump "$pid_db" -o "$scratch/whole.heap" >/dev/null 2>&1
+python3 "$root/tests/e2e/last-words.py" "$sockets" "$scratch/whole.heap" &
+last=$!
+children+=($last)
+wait_for 10 test -S "$sockets/$last.sock"
+"$cairn" watch -o words $last >out 2>err
+is "$? $(ls words 2>/dev/null | wc -l)" "0 1" "the last words of a process are kept"
+like "$(cat err)" "*process $last (python3) ended with code 0;*1 dump, the last is*" "and told"
+# A process that ended and that nobody has asked for its end, as in a container whose first process does not care
+python3 -c 'import subprocess, sys, time
+child = subprocess.Popen(sys.argv[1:])
+print(child.pid, flush=True)
+time.sleep(600)' env LD_PRELOAD="$library" MALLOC_CONF=$MALLOC CAIRN_CONF=dumps:$scratch/zombie,start:true ./leaky 1 >zombie.pid &
+children+=($!)
+wait_for 20 sh -c "grep -q . zombie.pid && grep -q '^State:.Z' /proc/\$(cat zombie.pid)/status"
+like "$("$cairn" dumps zombie)" "*process $(cat zombie.pid), gone*last of a dead process*" "a dead process that is still in the list of processes is dead"
+
 # A number that is another's by now: the watcher sleeps while that happens.
 reuse() {
 	leak 60
