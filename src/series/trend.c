@@ -101,18 +101,28 @@ static double scatter(const struct cairn_trend_point *points, size_t count, doub
 	return 1.4826 * median(rests, count);
 }
 
+/* The first of POINTS behind START that is of another run. */
+static size_t end_of_run(const struct cairn_trend_point *points, size_t count, size_t start)
+{
+	size_t end = start;
+	while (end < count && points[end].run == points[start].run)
+		end++;
+	return end;
+}
+
 /* How alike the noise of two dumps in a row is, from 0 to 1: by how much less the series changes from one to the next than it would if
- * both had been drawn anew with NOISE. */
+ * both had been drawn anew with NOISE. The first quarter of a run is left out: what fills up there changes by more than noise. */
 static double likeness(const struct cairn_trend_point *points, size_t count, double slope, double noise)
 {
 	double sum = 0;
 	size_t steps = 0;
-	for (size_t i = 1; i < count; i++) {
-		if (points[i].run != points[i - 1].run)
-			continue;
-		double step = points[i].value - points[i - 1].value - slope * (points[i].hours - points[i - 1].hours);
-		sum += step * step;
-		steps++;
+	for (size_t start = 0, end; start < count; start = end) {
+		end = end_of_run(points, count, start);
+		for (size_t i = start + (end - start) / 4 + 1; i < end; i++) {
+			double step = points[i].value - points[i - 1].value - slope * (points[i].hours - points[i - 1].hours);
+			sum += step * step;
+			steps++;
+		}
 	}
 	return steps > 0 && noise > 0 ? fmax(0, 1 - sum / (double)steps / (2 * noise * noise)) : 0;
 }
@@ -188,15 +198,6 @@ static size_t count_legs(const struct cairn_trend_point *points, size_t count, s
 static double tail(double sigmas)
 {
 	return 0.5 * erfc(sigmas / sqrt(2));
-}
-
-/* The first of POINTS behind START that is of another run. */
-static size_t end_of_run(const struct cairn_trend_point *points, size_t count, size_t start)
-{
-	size_t end = start;
-	while (end < count && points[end].run == points[start].run)
-		end++;
-	return end;
 }
 
 static struct cairn_trend_point mean_of(const struct cairn_trend_point *points, size_t count)
@@ -296,8 +297,11 @@ static bool goes_on(const struct cairn_trend_point *run, size_t length, double s
 
 void cairn_trend_judge(struct cairn_trend *trend, const struct cairn_trend_point *points, size_t count, size_t comparisons, double *scratch)
 {
-	enum { halves_worth_it = 6 };
+	enum { halves_worth_it = 6, least_points = 3 };
 	struct cairn_trend_point averaged[most_points];
+	/* Before its first sample a path is not there yet: that it came is no growth. */
+	for (; count > least_points && points[0].value == 0; count--)
+		points++;
 	if (count > most_points) {
 		count = average(points, count, averaged);
 		points = averaged;

@@ -81,7 +81,7 @@ is "$?" 1 "a process that ends before an agent was found"
 like "$(cat err)" "*process $short (sleep) ended with code 0; at most*no dump of it was taken" "is told so"
 "$cairn" watch --once "$pid_off" 4000000 "$pid_db" >out 2>err
 is "$? $(grep -c ' start: ' out) $(grep -c cairn: err)" "1 1 2" "one that can is watched though two others cannot"
-for bad in "--grow x" "--share 200%" "--every 5q" "--for 0" "--for soon" "--file-name a/b" "--file-name %q" "--keep-age x" "--start maybe"; do
+for bad in "--grow x" "--share 200%" "--every 5q" "--for 0" "--for soon" "--file-name a/b" "--file-name %q" "--keep-age x" "--start maybe" "--start false --grow 0"; do
 	"$cairn" watch $bad "$pid_db" >out 2>err
 	is "$? $(wc -l <err)" "2 1" "$bad is asked wrongly: $(cat err)"
 done
