@@ -17,37 +17,61 @@ uint32_t cairn_life_boot(void)
 	return cairn_text_hex(&text, &boot) ? (uint32_t)boot : 0;
 }
 
+struct stat_fields {
+	char state;
+	uint64_t threads, ticks;
+};
+
 /* The name in the second field may hold anything, so fields are counted from its end. */
-static uint64_t ticks_of(int pid)
+static bool read_stat(int pid, struct stat_fields *fields)
 {
+	enum { state_field = 3, threads_field = 20, ticks_field = 22 };
 	char path[32], room[1024];
-	uint64_t ticks = 0;
+	*fields = (struct stat_fields){0};
 	snprintf(path, sizeof path, "/proc/%d/stat", pid);
 	struct cairn_bytes rest = cairn_peek(path, room, sizeof room);
 	const char *end = rest.length ? memrchr(rest.data, ')', rest.length) : NULL;
 	if (!end)
-		return 0;
+		return false;
 	rest = cairn_bytes_skip(rest, (size_t)(end - rest.data) + 1);
-	for (int field = 2; field < 22 && rest.length > 0; rest = cairn_bytes_skip(rest, 1))
-		field += rest.data[0] == ' ';
-	return cairn_text_decimal(&rest, &ticks) ? ticks : 0;
+	for (int field = 2; field < ticks_field && rest.length > 1;) {
+		struct cairn_bytes value = rest = cairn_bytes_skip(rest, 1);
+		field++;
+		if (field == state_field)
+			fields->state = value.data[0];
+		else if (field == threads_field)
+			cairn_text_decimal(&value, &fields->threads);
+		else if (field == ticks_field)
+			cairn_text_decimal(&value, &fields->ticks);
+		while (rest.length > 0 && rest.data[0] != ' ')
+			rest = cairn_bytes_skip(rest, 1);
+	}
+	return fields->ticks > 0;
 }
 
 bool cairn_life_of(int pid, struct cairn_life *life)
 {
+	struct stat_fields fields;
 	*life = (struct cairn_life){.pid = pid};
-	if (pid <= 0)
+	if (pid <= 0 || !read_stat(pid, &fields))
 		return false;
-	life->ticks = ticks_of(pid);
-	if (life->ticks)
-		life->boot = cairn_life_boot();
-	return life->ticks > 0;
+	life->ticks = fields.ticks;
+	life->boot = cairn_life_boot();
+	return true;
+}
+
+/* A process that has ended keeps its number until its parent asks, which in a container may be never. One whose first thread alone has
+ * ended looks the same but for its other threads. */
+static bool has_ended(int pid)
+{
+	struct stat_fields fields;
+	return !read_stat(pid, &fields) || ((fields.state == 'Z' || fields.state == 'X') && fields.threads <= 1);
 }
 
 bool cairn_life_goes_on(const struct cairn_life *life)
 {
 	struct cairn_life now;
-	return cairn_life_of(life->pid, &now) && cairn_life_equal(life, &now);
+	return cairn_life_of(life->pid, &now) && cairn_life_equal(life, &now) && !has_ended(life->pid);
 }
 
 int64_t cairn_life_start_ns(const struct cairn_life *life)

@@ -33,7 +33,8 @@ void cairn_check_profile_coverage(const struct cairn_profile *profile, const str
 			samples, seen, live);
 		finding->fix = "prof:true without prof_active:false when it is started, so that nothing is missed";
 	} else if (samples > 0 && samples < few_samples) {
-		cairn_finding_say(finding, CAIRN_NOTE, "%.0f samples are few: numbers are off by a tenth and more (%s)", samples, seen);
+		cairn_finding_say(finding, CAIRN_NOTE, "%.0f %s few: numbers are off by a tenth and more (%s)", samples,
+				  samples < 1.5 ? "sample is" : "samples are", seen);
 		finding->fix = profile->period > CAIRN_PERIOD_FINE ? "lg_prof_sample:16 is a sample every 64 KiB" : NULL;
 	} else if (there > 0) {
 		cairn_finding_say(finding, CAIRN_RIGHT, "%.0f samples show %s of %s that are live", samples, seen, live);

@@ -221,6 +221,9 @@ void cairn_check_samples(struct cairn_patient *patient, struct cairn_finding *fi
 	if (!cairn_target_snapshot(&patient->target, &body, &error) ||
 	    !cairn_profile_read(&profile, cairn_buffer_bytes(&body), patient->name, &(struct cairn_read_options){0}, &error)) {
 		cairn_finding_say(finding, CAIRN_WRONG, "no profile can be had: %.400s", error.text);
+	} else if (profile.sample_count == 0 && strcmp(state, "inactive") == 0) {
+		cairn_finding_say(finding, CAIRN_WRONG, "there are no samples, because sampling is off");
+		finding->fix = cairn_arena_format(&patient->arena, "cairn activate %s", patient->name);
 	} else if (profile.sample_count == 0) {
 		cairn_finding_say(finding, CAIRN_WRONG,
 				  "there are no samples yet: less was allocated since sampling began than the period");

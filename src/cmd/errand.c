@@ -6,9 +6,9 @@
 #include "base/text.h"
 #include "cmd/own_dumps.h"
 #include "cmd/target.h"
+#include "profile/trailer.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -76,6 +76,15 @@ static bool write_dump(struct cairn_errand *errand, struct cairn_bytes body)
 	return good;
 }
 
+/* Whether DUMP says itself that it is whole and of the process, whose number may be another in a container. */
+static bool is_whole(struct cairn_bytes dump, const struct cairn_life *life)
+{
+	struct cairn_trailer trailer;
+	struct cairn_life of;
+	return cairn_trailer_read(dump, &trailer) && trailer.complete && cairn_life_parse(cairn_trailer_value(&trailer, "process"), &of) &&
+	       of.ticks == life->ticks && of.boot == life->boot;
+}
+
 static bool take_dump(struct cairn_errand *errand)
 {
 	struct cairn_target target;
@@ -87,7 +96,8 @@ static bool take_dump(struct cairn_errand *errand)
 	bool good = cairn_target_snapshot(&target, &body, &error);
 	if (good && body.length == 0)
 		good = cairn_fail(&error, "%s: the answer is empty", errand->name);
-	if (good && errand->life.pid && !cairn_life_goes_on(&errand->life))
+	/* The number may be another's by now; what came in time from the one that is meant is the most wanted of all. */
+	if (good && errand->life.pid && !cairn_life_goes_on(&errand->life) && !is_whole(cairn_buffer_bytes(&body), &errand->life))
 		good = cairn_fail(&error, "process %d ended before its dump was whole", errand->life.pid);
 	if (!good)
 		errand->error = error;
@@ -158,11 +168,10 @@ static void *run_errand(void *context)
 
 bool cairn_errand_send(struct cairn_errand *errand)
 {
-	pthread_t thread;
-	pthread_attr_t attributes;
-	pthread_attr_init(&attributes);
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	bool started = pthread_create(&thread, &attributes, run_errand, errand) == 0;
-	pthread_attr_destroy(&attributes);
-	return started;
+	return pthread_create(&errand->thread, NULL, run_errand, errand) == 0;
+}
+
+void cairn_errand_end(struct cairn_errand *errand)
+{
+	pthread_join(errand->thread, NULL);
 }

@@ -1,7 +1,8 @@
 /* errand.h - asking an agent for something, on a thread of its own, for `cairn watch`.
  *
  * An agent may take long or not answer at all, and the loop that watches many processes waits for none. So an errand holds
- * all it needs, belongs to its thread from cairn_errand_send on, and comes back by its address through a pipe.
+ * all it needs, belongs to its thread from cairn_errand_send on, and comes back by its address through a pipe. Its thread is waited for
+ * then: a program that ends while one of its threads does has the libraries' own memory freed twice, or not at all.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_ERRAND_H
 #define CAIRN_CMD_ERRAND_H
@@ -9,6 +10,8 @@
 #include "agent/folder.h"
 #include "agent/trigger.h"
 #include "cmd/template.h"
+
+#include <pthread.h>
 
 /* What is the same for all that are watched. */
 struct cairn_watch {
@@ -28,6 +31,7 @@ enum cairn_errand_kind {
 
 struct cairn_errand {
 	const struct cairn_watch *watch;
+	pthread_t thread;
 	enum cairn_errand_kind kind;
 	const char *name;       /* of the target, as a person gave it; what is asked where there is no process here */
 	struct cairn_life life; /* of the process; PID 0 for one elsewhere */
@@ -46,7 +50,10 @@ struct cairn_errand {
 	struct cairn_error error; /* also something to tell when it is good; "" for nothing */
 };
 
-/* Sends it, with all above `good` filled in. False where there is no thread to be had. */
+/* Sends it, with all above `good` but the thread filled in. False where there is no thread to be had. */
 bool cairn_errand_send(struct cairn_errand *errand);
+
+/* Waits for the thread of one that is back, which has nothing left to do. */
+void cairn_errand_end(struct cairn_errand *errand);
 
 #endif

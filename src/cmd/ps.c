@@ -25,7 +25,7 @@ static const struct cairn_option_group groups[] = {{NULL, table, 0}, {0}};
 
 struct row {
 	int pid;
-	char state[32], period[24], samples[24], command[256], listen[64];
+	char state[32], period[24], snapshot[40], samples[24], command[256], listen[64];
 	uint64_t resident;
 };
 
@@ -65,6 +65,7 @@ static void add_process(struct rows *rows, const char *name)
 	struct cairn_bytes text = cairn_buffer_bytes(&body);
 	cairn_target_field(text, "state", row->state, sizeof row->state);
 	cairn_target_field(text, "period", row->period, sizeof row->period);
+	cairn_target_field(text, "last snapshot", row->snapshot, sizeof row->snapshot);
 	cairn_target_field(text, "samples", row->samples, sizeof row->samples);
 	cairn_target_field(text, "listen", row->listen, sizeof row->listen);
 	cairn_target_field(text, "command", row->command, sizeof row->command);
@@ -85,7 +86,7 @@ static void write_table(const struct rows *rows, struct cairn_buffer *out)
 		cairn_text_human((double)row->resident, resident);
 		cairn_text_human(strtod(row->period, NULL), period);
 		cairn_buffer_format(out, "%8d  %-12s %10s %10s %8s  ", row->pid, row->state, resident, row->period[0] == '0' ? "-" : period,
-				    row->samples);
+				    row->snapshot[0] ? row->samples : "-");
 		cairn_utf8_show(out, cairn_bytes_of(row->command));
 		cairn_buffer_format(out, row->listen[0] ? "  [%s]\n" : "\n", row->listen);
 	}
@@ -102,7 +103,10 @@ static void write_json(const struct rows *rows, struct cairn_buffer *out)
 		cairn_json_text(&json, "state", cairn_bytes_of(row->state));
 		cairn_json_integer(&json, "resident_bytes", (int64_t)row->resident);
 		cairn_json_number(&json, "period", strtod(row->period, NULL));
-		cairn_json_number(&json, "samples", strtod(row->samples, NULL));
+		if (row->snapshot[0])
+			cairn_json_number(&json, "samples", strtod(row->samples, NULL));
+		else
+			cairn_json_null(&json, "samples"); /* nobody has looked yet */
 		cairn_json_text(&json, "listen", cairn_bytes_of(row->listen));
 		cairn_json_text(&json, "command", cairn_bytes_of(row->command));
 		cairn_json_close(&json, '}');

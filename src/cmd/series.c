@@ -6,10 +6,12 @@
 #include "base/pool.h"
 #include "cmd/command.h"
 #include "cmd/files.h"
+#include "cmd/target.h"
 #include "series/choose.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct reading {
 	const struct cairn_dump_files *files;
@@ -103,6 +105,25 @@ static void add_dumps(struct cairn_series *series, struct reading *reading)
 	free(item_of);
 }
 
+/* Says what to do about COUNT dumps that are too few. A live process is one dump; where its agent keeps others they are named. */
+static bool fail_few(size_t count, size_t least, int name_count, char **names, const char *token, struct cairn_error *error)
+{
+	struct cairn_target target;
+	struct cairn_buffer body = cairn_buffer(0);
+	char last[600] = "";
+	if (name_count != 1 || !cairn_target_is(names[0]))
+		return cairn_fail(error, "%zu dump%s can be used, and it takes at least %zu; 'cairn watch TARGET' gathers them", count, count == 1 ? "" : "s", least);
+	if (cairn_target_find(&target, names[0], token, NULL) && cairn_target_ask(&target, "GET", "/cairn/status?format=text", &body, NULL))
+		cairn_target_field(cairn_buffer_bytes(&body), "last dump is", last, sizeof last);
+	cairn_buffer_free(&body);
+	char *slash = strrchr(last, '/');
+	if (slash && slash > last)
+		return cairn_fail(error, "%s as it is now is one dump, and it takes at least %zu; its agent writes them to %.*s, so name that folder", names[0],
+				  least, (int)(slash - last), last);
+	return cairn_fail(error, "%s as it is now is one dump, and it takes at least %zu; 'cairn watch --folder DIR %s' gathers them, then name DIR", names[0],
+			  least, names[0]);
+}
+
 bool cairn_source_series(struct cairn_series *series, const struct cairn_source_options *options, const struct cairn_view_options *view, size_t least,
 			 int count, char **names, struct cairn_error *error)
 {
@@ -125,7 +146,11 @@ bool cairn_source_series(struct cairn_series *series, const struct cairn_source_
 	};
 	cairn_pool_run(files.count, read_dump, &reading);
 	settle_times(&reading);
-	add_dumps(series, &reading);
+	bool alone = files.count == 1 && !reading.good[0]; /* then its fault is the answer, and no note */
+	if (alone)
+		*error = reading.errors[0];
+	else
+		add_dumps(series, &reading);
 	for (size_t i = 0; i < files.count; i++)
 		cairn_profile_free(&reading.profiles[i]);
 	size_t duplicates;
@@ -136,9 +161,10 @@ bool cairn_source_series(struct cairn_series *series, const struct cairn_source_
 	free(reading.errors);
 	free(reading.good);
 	cairn_files_free(&files);
+	if (alone)
+		return false;
 	if (series->point_count < least)
-		return cairn_fail(error, "%zu dump%s can be used, and it takes at least %zu; 'cairn watch TARGET' gathers them", series->point_count,
-				  series->point_count == 1 ? "" : "s", least);
+		return fail_few(series->point_count, least, count, names, options->token, error);
 	cairn_source_name(&series->profile, options);
 	return true;
 }

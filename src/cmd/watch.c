@@ -286,6 +286,7 @@ static bool take_back(struct loop *loop, int wait_ms)
 	struct pollfd ready = {.fd = loop->back, .events = POLLIN};
 	if (poll(&ready, 1, wait_ms) <= 0 || read(loop->back, &errand, sizeof errand) != sizeof errand)
 		return false;
+	cairn_errand_end(errand);
 	settle(loop, (struct cairn_watched *)(void *)((char *)errand - offsetof(struct cairn_watched, errand)), cairn_clock_ns());
 	return true;
 }
@@ -356,7 +357,8 @@ static bool read_rules(const struct options *options, struct cairn_trigger_rules
 	for (unsigned i = 0; cairn_trigger_word(i); i++)
 		if (options->words[i] && !cairn_trigger_set(rules, cairn_trigger_word(i), options->words[i], error))
 			return cairn_fail_within(error, "--");
-	return true;
+	bool any = rules->start || rules->grow || rules->high || rules->share > 0 || rules->pressure > 0 || rules->time || rules->interval;
+	return any || cairn_fail(error, "no rule is left by which there would be a dump; give one, such as --grow 20M");
 }
 
 static bool read_folder(const struct options *options, struct cairn_folder *folder, struct cairn_error *error)
@@ -424,9 +426,11 @@ static int watch_all(struct loop *loop, int64_t duration, int count, char **oper
 		if (watched->running && watched->errand.kind == CAIRN_ERRAND_NONE)
 			cairn_watched_close(watched);
 	}
-	if (loop->errands == 0) /* else a thread still has one of them */
-		free(loop->items);
-	return failed ? CAIRN_EXIT_FAILED : CAIRN_EXIT_DONE;
+	int code = failed ? CAIRN_EXIT_FAILED : CAIRN_EXIT_DONE;
+	if (loop->errands > 0) /* a thread still has one of them, and uses what the libraries would clean up */
+		_exit(code);
+	free(loop->items);
+	return code;
 }
 
 static int run(const void *values, int count, char **operands)

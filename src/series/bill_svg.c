@@ -4,21 +4,22 @@
 
 #include "base/text.h"
 #include "base/xml.h"
+#include "series/hue.h"
 
 #include <stdio.h>
 
 enum { width = 1000, side = 20, label_room = 230, value_room = 150, percent_room = 56 };
 enum { bar_top = 66, bar_height = 30, steps_top = 122, step_height = 24 };
 
-/* What is in use, what the allocator keeps beyond it, what is not the allocator's, and what nobody knows: each has its hue, of those that
- * the timeline has. Lines of one hue are told apart by how light they are. */
+/* What is in use, what the allocator keeps beyond it, what is not the allocator's, and what nobody knows: each has its hue. Lines of one hue are told apart by how light they are. */
 static uint32_t color_of(enum cairn_bill_line line)
 {
 	enum { tints = 8, stride = 3 }; /* a stride without a common factor: neighbours differ, and all eight do */
-	static const uint32_t live = 0x3f9c8c, allocator = 0xe0a33e, others = 0x5b8ec9, rest = 0xd1604a;
-	uint32_t base = line == CAIRN_BILL_LIVE ? live : cairn_bill_is_allocator(line) ? allocator : line == CAIRN_BILL_REST ? rest : others;
-	double tint = base == live || base == rest ? 0 : 0.08 * (line * stride % tints);
-	uint32_t color = 0;
+	bool alone = line == CAIRN_BILL_LIVE || line == CAIRN_BILL_REST;
+	enum cairn_hue hue = line == CAIRN_BILL_LIVE ? CAIRN_HUE_GREEN : line == CAIRN_BILL_REST ? CAIRN_HUE_RED
+			     : cairn_bill_is_allocator(line) ? CAIRN_HUE_AMBER : CAIRN_HUE_BLUE;
+	double tint = alone ? 0 : 0.08 * (line * stride % tints);
+	uint32_t base = cairn_hues[hue], color = 0;
 	for (int shift = 16; shift >= 0; shift -= 8) {
 		uint32_t part = base >> shift & 0xff;
 		color |= (part + (uint32_t)((0xff - part) * tint)) << shift;

@@ -13,12 +13,23 @@ void cairn_series_start(struct cairn_series *series)
 	cairn_combine_start(&series->combine, &series->profile);
 }
 
+/* A service may be another program by now: it is called by its newest dump. */
+static void take_process(struct cairn_series *series, const struct cairn_profile *part)
+{
+	if (series->point_count > 0 && part->time_ns < series->newest_ns)
+		return;
+	series->newest_ns = part->time_ns;
+	series->profile.process = cairn_profile_text(&series->profile, cairn_profile_string(part, part->process));
+	series->profile.process_id = part->process_id;
+}
+
 bool cairn_series_add(struct cairn_series *series, const struct cairn_profile *part, const char *path, struct cairn_error *error)
 {
 	if (!cairn_combine_add(&series->combine, part, 1, error))
 		return false;
 	uint32_t point = (uint32_t)series->point_count, value = part->default_value, partner = cairn_profile_partner(part, value);
 	double total = 0;
+	take_process(series, part);
 	series->knows_errors &= cairn_profile_knows_errors(part, value);
 	series->cells = cairn_array_reserve(series->cells, &series->cell_capacity, series->cell_count + part->sample_count, sizeof *series->cells);
 	for (size_t i = 0; i < part->sample_count; i++) {

@@ -27,7 +27,8 @@ struct cairn_series_cell {
 };
 
 struct cairn_series {
-	struct cairn_profile profile; /* the sum over all points; name its locations before showing rows */
+	struct cairn_profile profile; /* the sum over all points, and the newest one's process; name its locations before showing rows */
+	int64_t newest_ns;
 	struct cairn_arena arena;
 	struct cairn_combine combine;
 	struct cairn_series_point *points; /* after finish: in the order of time */

@@ -8,6 +8,7 @@
 #include "base/xml.h"
 #include "report/flame_svg.h"
 #include "report/head.h"
+#include "series/hue.h"
 #include "series/timeline.h"
 
 #include <math.h>
@@ -16,9 +17,6 @@
 
 enum { width = 1200, left = 76, side = 14, plot_height = 340, axis_height = 30, heading_height = 64, legend_row = 22, legend_letters = 56, label_letters = 44 };
 static const double letter_width = 7.2;
-
-/* From the top; all others together are grey. They are told apart on white and on black, and dark letters can be read on them. */
-static const char *const colors[] = {"#d1604a", "#e0a33e", "#3f9c8c", "#5b8ec9", "#8d78c2", "#93a747", "#4fb0c6", "#c9719a"};
 
 struct drawing {
 	const struct cairn_timeline *timeline;
@@ -157,10 +155,12 @@ static void take_layer(struct drawing *drawing, size_t layer)
 	}
 }
 
-static const char *color_of(const struct cairn_timeline *timeline, size_t layer)
+/* The topmost layer has the first hue; all other call paths together are grey. */
+static uint32_t color_of(const struct cairn_timeline *timeline, size_t layer)
 {
+	static const uint32_t others = 0xa9a59d;
 	size_t from_top = timeline->layer_count - 1 - layer;
-	return timeline->layers[layer].path == CAIRN_NONE ? "#a9a59d" : colors[from_top % (sizeof colors / sizeof *colors)];
+	return timeline->layers[layer].path == CAIRN_NONE ? others : cairn_hues[from_top % CAIRN_HUES];
 }
 
 /* A run of a single dump is a bar as wide as can be seen. */
@@ -234,7 +234,7 @@ static void write_layers(struct drawing *drawing)
 	for (size_t layer = 0; layer < timeline->layer_count; layer++) {
 		const struct cairn_timeline_layer *at = &timeline->layers[layer];
 		take_layer(drawing, layer);
-		cairn_buffer_format(out, "<path data-layer=\"%zu\" fill=\"%s\" d=\"", layer, color_of(timeline, layer));
+		cairn_buffer_format(out, "<path data-layer=\"%zu\" fill=\"#%06x\" d=\"", layer, (unsigned)color_of(timeline, layer));
 		for (size_t start = 0, end; start < drawing->points; start = end) {
 			end = run_end(drawing, start);
 			write_area(drawing, start, end);
@@ -360,8 +360,8 @@ static void write_dumps(const struct drawing *drawing)
 /* One line of the legend. */
 struct key {
 	struct cairn_bytes name;
-	const char *color; /* NULL for a line */
-	const char *class;
+	uint32_t color;
+	const char *class; /* of a line; NULL for a layer */
 	double value;
 	struct cairn_spread spread;
 };
@@ -385,8 +385,8 @@ static struct key find_key(const struct drawing *drawing, size_t place)
 		return (struct key){timeline->layers[layer].name, color_of(timeline, layer), NULL, timeline->layers[layer].values[last].value,
 				    timeline->layers[layer].values[last].spread};
 	if (place == timeline->layer_count)
-		return (struct key){cairn_bytes_of("all live memory, as sampled"), NULL, "total", timeline->totals[last].value, timeline->totals[last].spread};
-	return (struct key){cairn_bytes_of("resident memory of the process"), NULL, "resident", resident_at(drawing, last), {0}};
+		return (struct key){cairn_bytes_of("all live memory, as sampled"), 0, "total", timeline->totals[last].value, timeline->totals[last].spread};
+	return (struct key){cairn_bytes_of("resident memory of the process"), 0, "resident", resident_at(drawing, last), {0}};
 }
 
 static void write_key(const struct drawing *drawing, const struct key *key, double x, double y)
@@ -394,8 +394,9 @@ static void write_key(const struct drawing *drawing, const struct key *key, doub
 	char text[32], errors[CAIRN_INTERVAL_TEXT];
 	const struct cairn_view *view = drawing->timeline->view;
 	struct cairn_buffer *out = drawing->out, name = cairn_buffer(1 << 12);
-	if (key->color)
-		cairn_buffer_format(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"13\" height=\"13\" rx=\"3\" fill=\"%s\"/>", x, y - 11, key->color);
+	if (!key->class)
+		cairn_buffer_format(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"13\" height=\"13\" rx=\"3\" fill=\"#%06x\"/>", x, y - 11,
+				    (unsigned)key->color);
 	else
 		cairn_buffer_format(out, "<path class=\"%s\" d=\"M%.1f,%.1fh14\"/>", key->class, x, y - 4.5);
 	cairn_flame_label(key->name, legend_letters, &name);

@@ -15,6 +15,8 @@ static const double slowing_sigmas = 3;
 static const double late_share = 0.25;
 /* The same of a run so short that what fills up has not had the time to slow down further. */
 static const double short_late_share = 0.5;
+/* How many standard deviations it must still move by after its first quarter. */
+static const double going_on_sigmas = 2;
 /* How many standard deviations the later half must be faster than what fills up would be. */
 static const double filling_sigmas = 2;
 
@@ -72,6 +74,7 @@ static double median(double *values, size_t count)
 struct line {
 	double slope;
 	double error; /* of the slope */
+	double bend;  /* the same for what bends: a curve is no noise that stays for a while */
 };
 
 static double median_slope(const struct cairn_trend_point *points, size_t count, double *scratch)
@@ -98,19 +101,51 @@ static double scatter(const struct cairn_trend_point *points, size_t count, doub
 	return 1.4826 * median(rests, count);
 }
 
-/* The sum over runs of the squared distances in time from the run's middle: what a slope can lean on. */
-static double leverage(const struct cairn_trend_point *points, size_t count)
+/* The first of POINTS behind START that is of another run. */
+static size_t end_of_run(const struct cairn_trend_point *points, size_t count, size_t start)
+{
+	size_t end = start;
+	while (end < count && points[end].run == points[start].run)
+		end++;
+	return end;
+}
+
+/* How alike the noise of two dumps in a row is, from 0 to 1: by how much less the series changes from one to the next than it would if
+ * both had been drawn anew with NOISE. The first quarter of a run is left out: what fills up there changes by more than noise. */
+static double likeness(const struct cairn_trend_point *points, size_t count, double slope, double noise)
 {
 	double sum = 0;
+	size_t steps = 0;
 	for (size_t start = 0, end; start < count; start = end) {
-		double mean = 0;
+		end = end_of_run(points, count, start);
+		for (size_t i = start + (end - start) / 4 + 1; i < end; i++) {
+			double step = points[i].value - points[i - 1].value - slope * (points[i].hours - points[i - 1].hours);
+			sum += step * step;
+			steps++;
+		}
+	}
+	return steps > 0 && noise > 0 ? fmax(0, 1 - sum / (double)steps / (2 * noise * noise)) : 0;
+}
+
+/* The variance of a slope, for noise of 1 that fades from dump to dump by the factor LIKENESS. Points lean on the line by their distance in
+ * time from their run's middle; noise that stays for a while leans with many of them at once. It is never taken for less than noise that
+ * is drawn anew. Infinite where there is nothing to lean on. */
+static double slope_variance(const struct cairn_trend_point *points, size_t count, double likeness)
+{
+	double alone = 0, together = 0;
+	for (size_t start = 0, end; start < count; start = end) {
+		double mean = 0, before = 0;
 		for (end = start; end < count && points[end].run == points[start].run; end++)
 			mean += points[end].hours;
 		mean /= (double)(end - start);
-		for (size_t i = start; i < end; i++)
-			sum += (points[i].hours - mean) * (points[i].hours - mean);
+		for (size_t i = start; i < end; i++) {
+			double lever = points[i].hours - mean;
+			alone += lever * lever;
+			together += lever * (lever + 2 * before);
+			before = likeness * (before + lever);
+		}
 	}
-	return sum;
+	return alone > 0 ? fmax(alone, together) / (alone * alone) : INFINITY;
 }
 
 static struct line fit(const struct cairn_trend_point *points, size_t count, double *scratch)
@@ -119,9 +154,9 @@ static struct line fit(const struct cairn_trend_point *points, size_t count, dou
 	double noise = scatter(points, count, line.slope, scratch);
 	for (size_t i = 0; i < count; i++)
 		scratch[i] = points[i].error;
-	double sampling = median(scratch, count);
-	double support = leverage(points, count);
-	line.error = support > 0 ? (noise > sampling ? noise : sampling) / sqrt(support) : INFINITY;
+	noise = fmax(noise, median(scratch, count));
+	line.error = noise * sqrt(slope_variance(points, count, likeness(points, count, line.slope, noise)));
+	line.bend = noise * sqrt(slope_variance(points, count, 0));
 	return line;
 }
 
@@ -163,15 +198,6 @@ static size_t count_legs(const struct cairn_trend_point *points, size_t count, s
 static double tail(double sigmas)
 {
 	return 0.5 * erfc(sigmas / sqrt(2));
-}
-
-/* The first of POINTS behind START that is of another run. */
-static size_t end_of_run(const struct cairn_trend_point *points, size_t count, size_t start)
-{
-	size_t end = start;
-	while (end < count && points[end].run == points[start].run)
-		end++;
-	return end;
 }
 
 static struct cairn_trend_point mean_of(const struct cairn_trend_point *points, size_t count)
@@ -255,14 +281,27 @@ static bool is_filling(const struct cairn_trend_point *run, size_t length, struc
 		return true;
 	struct line first = fit(run, length / 4, scratch), second = fit(run + length / 4, length / 2 - length / 4, scratch);
 	double factor = fmin(1, fmax(0, second.slope / first.slope)), expected = second.slope * factor * (1 + factor) / 2;
-	double error = hypot(second.error * factor * (1 + 1.5 * factor), first.error * factor * factor * (0.5 + factor));
-	return sign * (late.slope - expected) < filling_sigmas * hypot(late.error, error);
+	double error = hypot(second.bend * factor * (1 + 1.5 * factor), first.bend * factor * factor * (0.5 + factor));
+	return sign * (late.slope - expected) < filling_sigmas * hypot(late.bend, error);
+}
+
+/* Whether RUN moves after its first quarter, too: one that only began to, has stopped since. */
+static bool goes_on(const struct cairn_trend_point *run, size_t length, double sign, double *scratch)
+{
+	enum { quarters_worth_it = 16 };
+	if (length < quarters_worth_it)
+		return true;
+	struct line rest = fit(run + length / 4, length - length / 4, scratch);
+	return sign * rest.slope > going_on_sigmas * rest.error;
 }
 
 void cairn_trend_judge(struct cairn_trend *trend, const struct cairn_trend_point *points, size_t count, size_t comparisons, double *scratch)
 {
-	enum { halves_worth_it = 6 };
+	enum { halves_worth_it = 6, least_points = 3 };
 	struct cairn_trend_point averaged[most_points];
+	/* Before its first sample a path is not there yet: that it came is no growth. */
+	for (; count > least_points && points[0].value == 0; count--)
+		points++;
 	if (count > most_points) {
 		count = average(points, count, averaged);
 		points = averaged;
@@ -282,9 +321,9 @@ void cairn_trend_judge(struct cairn_trend *trend, const struct cairn_trend_point
 	}
 
 	double sign = whole.slope < 0 ? -1 : 1, chance = chance_of(whole, sign, comparisons);
-	bool moves = chance < false_alarm && sign * late.slope > late_share * fabs(whole.slope);
+	bool moves = chance < false_alarm && sign * late.slope > late_share * fabs(whole.slope) && goes_on(run, length, sign, scratch);
 	/* What clearly slowed down must have enough left in its later half alone, and must not be filling up. */
-	trend->warmed_up = sign * (early.slope - late.slope) > slowing_sigmas * hypot(early.error, late.error);
+	trend->warmed_up = sign * (early.slope - late.slope) > slowing_sigmas * hypot(early.bend, late.bend);
 	if (trend->warmed_up) {
 		chance = chance_of(late, sign, comparisons);
 		moves = moves && chance < false_alarm && !is_filling(run, length, early, late, sign, scratch);

@@ -2,9 +2,11 @@
  *
  * The rate is a robust slope (the median of the slopes of all pairs of points, after Theil and Sen). How sure it is follows
  * from the noise, which is the larger of what sampling alone explains and what the series itself scatters: in a real
- * series the same samples persist from dump to dump, so either may be the larger. A call path is *growing* when its
- * slope is above that noise, corrected for the number of paths looked at, and its later half still grows; what grew only
- * at first, or fills ever more slowly, was warming up and has *plateaued*. What rises and falls again and again is a *sawtooth*.
+ * series the same samples persist from dump to dump, so either may be the larger. Where objects come and go, so do the samples, a few
+ * from dump to dump, and what is estimated of a steady path wanders: noise that stays for a while looks like a slope, and counts for
+ * as much more as it stays. A call path is *growing* when its slope is above all that, corrected for the number of paths looked at,
+ * it still grows after its first quarter, and in its later half; that it came after the first dump is no growth. What grew only at
+ * first, or fills ever more slowly, was warming up and has *plateaued*. What rises and falls again and again is a *sawtooth*.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SERIES_TREND_H
 #define CAIRN_SERIES_TREND_H

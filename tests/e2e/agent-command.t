@@ -8,9 +8,12 @@ cc=${CC:-cc}
 MALLOC=prof:true,prof_active:false,lg_prof_sample:12 TOOL=$cairn start_redis live || { ok 1 "redis-server starts"; done_testing; }
 like "$("$cairn" ps)" "*$pid_live  inactive*redis-server*" "ps"
 is "$("$cairn" ps --json | python3 -c "import json,sys; print([p['state'] for p in json.load(sys.stdin) if p['pid'] == $pid_live][0])")" inactive "ps --json"
+row() { "$cairn" ps | awk -v pid="$pid_live" '$1 == pid {print $7}'; }
+is "$(row)" - "ps does not say how many samples there are before anybody has looked"
 holds "activate" "$cairn" activate "$pid_live"
 load "$port_live"
 has_samples "$url_live" "redis is sampled"
+holds "then it does" test "$(row)" -gt 0
 like "$("$cairn" status "$pid_live")" "*state: active*active since: 2*period: 4096*" "status by PID"
 like "$("$cairn" status "$sockets/$pid_live.sock")" "pid: $pid_live*" "by socket"
 like "$("$cairn" status "$url_live/")" "pid: $pid_live*" "by URL"

@@ -42,7 +42,11 @@ P
 curl -s -X POST "$url_good/cairn/deactivate" >/dev/null
 sees 1 "*wrong active *sampling is off*cairn activate $pid_good*" 'sampling turned off' "$pid_good"
 curl -s -X POST "$url_good/cairn/reset" >/dev/null
-sees 1 '*wrong samples *no samples yet*' 'and nothing sampled' "$pid_good"
+sees 1 "*wrong samples *no samples, because sampling is off*-> cairn activate $pid_good*" 'and nothing sampled' "$pid_good"
+MALLOC=prof:true,lg_prof_sample:40 start_redis sparse
+sees 1 '*note samples *1 sample is few*' 'one sample' "$pid_sparse"
+curl -s -X POST "$url_sparse/cairn/reset" >/dev/null
+sees 1 '*wrong samples *no samples yet: less was allocated*-> wait*' 'nothing sampled yet' "$pid_sparse"
 curl -s -X POST "$url_good/cairn/activate" >/dev/null
 redis-cli -p "$port_good" set one 1 >/dev/null
 for i in $(seq 40); do redis-cli -p "$port_good" set "key$i" "$(printf %4000d 1)"; done >/dev/null

@@ -134,16 +134,36 @@ leaks "$scratch/leak.1/svc.4242.1.m1.heap" "$scratch/leak.1/svc.4242.2.m2.heap"
 is $? 1 'two dumps are no trend'
 like "$(cat "$scratch/said")" '*at least 3*' 'and it says so'
 
-# A new build takes the old one's place: places in the file are others, names are not.
-mkdir "$scratch/builds" "$scratch/kept"
+# A new build lies elsewhere: places in the file are others, names are not.
+mkdir "$scratch/builds" "$scratch/kept" "$scratch/v1" "$scratch/v2"
 for level in 1 2; do
-	cc -O$level -g -Wl,--build-id -pthread examples/leaky/leaky.c -o "$scratch/replaced" -ljemalloc
-	LD_PRELOAD=$library CAIRN_CONF=dumps:$scratch/builds,time:400ms,distance:100ms MALLOC_CONF=prof:true,lg_prof_sample:15 "$scratch/replaced" 4 >/dev/null 2>&1
-	id=$(readelf -n "$scratch/replaced" | awk '/Build ID/ {print $3}')
-	mkdir -p "$scratch/kept/${id::2}" && cp "$scratch/replaced" "$scratch/kept/${id::2}/${id:2}.debug"
+	cc -O$level -g -Wl,--build-id -pthread examples/leaky/leaky.c -o "$scratch/v$level/replaced" -ljemalloc
+	LD_PRELOAD=$library CAIRN_CONF=dumps:$scratch/builds,time:400ms,distance:100ms MALLOC_CONF=prof:true,lg_prof_sample:15 "$scratch/v$level/replaced" 4 >/dev/null 2>&1
+	id=$(readelf -n "$scratch/v$level/replaced" | awk '/Build ID/ {print $3}')
+	mkdir -p "$scratch/kept/${id::2}" && cp "$scratch/v$level/replaced" "$scratch/kept/${id::2}/${id:2}.debug"
 done
 leaks --symbols "$scratch/kept" "$scratch/builds"
 holds 'across two builds the leak is one path, by its name' says 'D["dumps"] > 8 and len(G) == 1 and R[0]["name"] == "remember_session" and sum(r["name"] == "remember_session" for r in R) == 1'
+holds 'the service is called by its newest program' says "D['process'] == '$scratch/v2/replaced'"
+
+# A process is one dump; what is needed is said.
+LD_PRELOAD=$library CAIRN_CONF=dumps:$scratch/one,start:true,time:300ms,distance:0 MALLOC_CONF=prof:true,lg_prof_sample:15 "$scratch/v2/replaced" 30 >/dev/null 2>&1 &
+live=$!
+children+=($live)
+wait_for 10 sh -c "[ \$(ls '$scratch/one' | wc -l) -ge 3 ]"
+leaks $live
+is $? 1 'a live process is no trend'
+like "$(cat "$scratch/said")" "cairn: $live as it is now is one dump, and it takes at least 3; its agent writes them to $scratch/one, so name that folder" 'where its dumps are is said'
+kill -9 $live
+MALLOC_CONF=prof:true,lg_prof_sample:15 LD_PRELOAD=$library "$scratch/v2/replaced" 30 >/dev/null 2>&1 &
+live=$!
+children+=($live)
+wait_for 10 "$cairn" status $live
+leaks $live
+like "$? $(cat "$scratch/said")" "1 cairn: $live as it is now is one dump*'cairn watch --folder DIR $live' gathers them, then name DIR" 'or how to gather them'
+leaks 4000000
+is "$? $(cat "$scratch/said")" "1 cairn: no process 4000000" 'one that is not there is all there is to say'
+
 leaks "$scratch/nowhere"
 is $? 1 'a folder that is not there'
 done_testing

@@ -81,7 +81,7 @@ is "$?" 1 "a process that ends before an agent was found"
 like "$(cat err)" "*process $short (sleep) ended with code 0; at most*no dump of it was taken" "is told so"
 "$cairn" watch --once "$pid_off" 4000000 "$pid_db" >out 2>err
 is "$? $(grep -c ' start: ' out) $(grep -c cairn: err)" "1 1 2" "one that can is watched though two others cannot"
-for bad in "--grow x" "--share 200%" "--every 5q" "--for 0" "--for soon" "--file-name a/b" "--file-name %q" "--keep-age x" "--start maybe"; do
+for bad in "--grow x" "--share 200%" "--every 5q" "--for 0" "--for soon" "--file-name a/b" "--file-name %q" "--keep-age x" "--start maybe" "--start false --grow 0"; do
 	"$cairn" watch $bad "$pid_db" >out 2>err
 	is "$? $(wc -l <err)" "2 1" "$bad is asked wrongly: $(cat err)"
 done
@@ -99,6 +99,11 @@ is "$? $(ls named | grep -cE "^redis-server-$pid_db-.*-[0-9]{8}T[0-9]{6}Z-start.
 is "$? $(ls named | grep -c 'start-127.0.0.1_')" "0 1" "by a URL, its memory from the metrics"
 "$cairn" watch --once -o named --file-name 'mem.gprof' "$url_db/debug/prof/mem" >out 2>err
 is "$? $(head -c 8 named/mem.gprof)" "0 heap_v2/" "by GreptimeDB's own route, which takes POST alone"
+
+# A thread that ends while the program does would use what its libraries have cleaned up
+${CC:-cc} -D_GNU_SOURCE -shared -fPIC "$root/tests/e2e/late.c" -o late.so -ldl -pthread
+LD_PRELOAD=$scratch/late.so "$cairn" watch --once -o named "$pid_db" >out 2>err
+is "$? $(cat err)" "0 0 threads at the end" "no thread is left behind at the end"
 
 # The other rules
 watch rules --high 30M --distance 0 --json "$pid_db"
@@ -140,6 +145,24 @@ wait_for 10 has_lines killed 1
 kill -9 "$leaky" && wait "$leaky" 2>/dev/null
 ends 0 "a process that is killed"
 like "$(cat killed.err)" "*was ended by signal 9 (Killed); at most*1 dump, the last is*" "is told as such"
+
+# A dump that comes whole though the process does not outlive it
+"$cairn" dump "$pid_db" -o "$scratch/whole.heap" >/dev/null 2>&1
+python3 "$root/tests/e2e/last-words.py" "$sockets" "$scratch/whole.heap" &
+last=$!
+children+=($last)
+wait_for 10 test -S "$sockets/$last.sock"
+"$cairn" watch -o words $last >out 2>err
+is "$? $(ls words 2>/dev/null | wc -l)" "0 1" "the last words of a process are kept"
+like "$(cat err)" "*process $last (python3) ended with code 0;*1 dump, the last is*" "and told"
+# A process that ended and that nobody has asked for its end, as in a container whose first process does not care
+python3 -c 'import subprocess, sys, time
+child = subprocess.Popen(sys.argv[1:])
+print(child.pid, flush=True)
+time.sleep(600)' env LD_PRELOAD="$library" MALLOC_CONF=$MALLOC CAIRN_CONF=dumps:$scratch/zombie,start:true ./leaky 1 >zombie.pid &
+children+=($!)
+wait_for 20 sh -c "grep -q . zombie.pid && grep -q '^State:.Z' /proc/\$(cat zombie.pid)/status"
+like "$("$cairn" dumps zombie)" "*process $(cat zombie.pid), gone*last of a dead process*" "a dead process that is still in the list of processes is dead"
 
 # A number that is another's by now: the watcher sleeps while that happens.
 reuse() {
