@@ -36,16 +36,29 @@ static bool find_agent(struct cairn_errand *errand, struct cairn_target *target)
 	return false;
 }
 
+/* Sends GET PATH, and gives up on one that wants another token: it will not change its mind. */
+static int ask(struct cairn_errand *errand, const struct cairn_target *target, const char *path, struct cairn_buffer *body, struct cairn_error *error)
+{
+	int status = cairn_target_status(target, "GET", path, body, error);
+	errand->hopeless = status == 401 || status == 403;
+	return status;
+}
+
 /* Whether a profile can be had from TARGET at all. A server that is no agent does not say, and is only asked for the profile. */
 static bool check_state(struct cairn_errand *errand, const struct cairn_target *target)
 {
 	struct cairn_buffer body = cairn_buffer(0);
 	char state[32] = "", why[400] = "";
-	if (cairn_target_ask(target, "GET", "/cairn/status?format=text", &body, NULL)) {
+	struct cairn_error error;
+	if (ask(errand, target, "/cairn/status?format=text", &body, &error) == 200) {
 		cairn_target_field(cairn_buffer_bytes(&body), "state", state, sizeof state);
 		cairn_target_field(cairn_buffer_bytes(&body), "why", why, sizeof why);
 	}
 	cairn_buffer_free(&body);
+	if (errand->hopeless) {
+		errand->error = error;
+		return false;
+	}
 	if (strcmp(state, "inactive") == 0)
 		cairn_fail(&errand->error, "%s: sampling is off, so its dumps show nothing new; 'cairn activate %s' turns it on", errand->name, errand->name);
 	if (!state[0] || strcmp(state, "inactive") == 0 || strcmp(state, "active") == 0)
@@ -130,7 +143,7 @@ static bool ask_elsewhere(struct cairn_errand *errand, struct cairn_target *targ
 	const char *host = strstr(errand->name, "://") + 3;
 	snprintf(origin, sizeof origin, "%.*s", (int)(host - errand->name) + (int)strcspn(host, "/"), errand->name);
 	target->url = origin;
-	bool good = cairn_target_ask(target, "GET", "/metrics", &body, &errand->error);
+	bool good = ask(errand, target, "/metrics", &body, &errand->error) == 200;
 	errand->reading.anonymous = good ? metric(cairn_buffer_bytes(&body), "sys_jemalloc_resident") : 0;
 	errand->reading.allocated = good ? metric(cairn_buffer_bytes(&body), "jemalloc_allocated_bytes_total") : 0;
 	if (good && errand->reading.anonymous == 0)

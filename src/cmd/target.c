@@ -250,10 +250,16 @@ static bool fetch(const struct cairn_target *target, const char *method, const c
 	return exchange(target, method, path, seconds, body, error) == 200;
 }
 
+int cairn_target_status(const struct cairn_target *target, const char *method, const char *path, struct cairn_buffer *body,
+			struct cairn_error *error)
+{
+	return exchange(target, method, path, strncmp(path, "/cairn/status", 13) == 0 ? status_seconds : answer_seconds, body, error);
+}
+
 bool cairn_target_ask(const struct cairn_target *target, const char *method, const char *path, struct cairn_buffer *body,
 		      struct cairn_error *error)
 {
-	return fetch(target, method, path, strncmp(path, "/cairn/status", 13) == 0 ? status_seconds : answer_seconds, body, error);
+	return cairn_target_status(target, method, path, body, error) == 200;
 }
 
 bool cairn_target_snapshot(const struct cairn_target *target, struct cairn_buffer *body, struct cairn_error *error)

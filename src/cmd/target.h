@@ -38,6 +38,10 @@ int cairn_target_process(const struct cairn_target *target);
 bool cairn_target_ask(const struct cairn_target *target, const char *method, const char *path, struct cairn_buffer *body,
 		      struct cairn_error *error);
 
+/* The same, by the status of the answer, 0 where none came. */
+int cairn_target_status(const struct cairn_target *target, const char *method, const char *path, struct cairn_buffer *body,
+			struct cairn_error *error);
+
 /* A heap profile of now: from the agent, or from a URL that has a path of its own whatever it answers. */
 bool cairn_target_snapshot(const struct cairn_target *target, struct cairn_buffer *body, struct cairn_error *error);
 

@@ -18,6 +18,9 @@ like "$("$cairn" status --token hush "$url_secret")" "pid: $pid_secret*" "the co
 "$cairn" status "$url_secret" >/dev/null 2>"$scratch/err"
 is $? 1 "and fails without"
 like "$(cat "$scratch/err")" "*401*token*" "with the agent's words"
+timeout 20 "$cairn" watch --token hus -o "$scratch/watched" "$url_secret" >/dev/null 2>"$scratch/err"
+is $? 1 "watching ends there too: a wrong token does not get right by waiting"
+like "$(cat "$scratch/err")" "*401*token*" "with the same words"
 
 CONF=seconds:2,connections:8 start_redis open
 table "$url_open" <<'T'
