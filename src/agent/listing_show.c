@@ -5,6 +5,7 @@
 #include "base/date.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "base/utf8.h"
 
 #include <stdio.h>
 
@@ -110,11 +111,13 @@ void cairn_listing_text(const struct cairn_listing *listing, const char *path, i
 			write_process(dump, shown - i, out);
 		}
 		struct tm date = cairn_date(dump->time_ns / 1000000000 + utc_offset);
-		cairn_buffer_format(out, "  %04d-%02d-%02d %02d:%02d:%02d %10s %10s  %s", date.tm_year + 1900, date.tm_mon + 1, date.tm_mday,
+		cairn_buffer_format(out, "  %04d-%02d-%02d %02d:%02d:%02d %10s %10s  ", date.tm_year + 1900, date.tm_mon + 1, date.tm_mday,
 				    date.tm_hour, date.tm_min, date.tm_sec, dump->memory ? cairn_text_human((double)dump->memory, memory) : "-",
-				    cairn_text_human((double)dump->size, size), dump->name);
+				    cairn_text_human((double)dump->size, size));
+		cairn_utf8_show(out, cairn_bytes_of(dump->name));
 		if (dump->reason[0])
-			cairn_buffer_format(out, "  %s", dump->reason);
+			cairn_buffer_text(out, "  ");
+		cairn_utf8_show(out, cairn_bytes_of(dump->reason));
 		write_marks(dump, out);
 		cairn_buffer_byte(out, '\n');
 	}

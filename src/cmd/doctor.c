@@ -3,6 +3,7 @@
 #include "cmd/doctor.h"
 
 #include "base/json.h"
+#include "base/utf8.h"
 #include "cmd/command.h"
 
 #include <stdarg.h>
@@ -90,10 +91,14 @@ static void write_text(const struct cairn_finding *findings, struct cairn_buffer
 		const struct cairn_finding *finding = &findings[i];
 		if (finding->level == CAIRN_NOTHING)
 			continue;
-		cairn_buffer_format(out, "%s%-11s%s  %-16s  %s\n", color ? level_colors[finding->level] : "", level_words[finding->level],
-				    color ? "\033[0m" : "", checks[i].name, finding->text.text);
-		if (finding->fix)
-			cairn_buffer_format(out, "%11s  %16s  -> %s\n", "", "", finding->fix);
+		cairn_buffer_format(out, "%s%-11s%s  %-16s  ", color ? level_colors[finding->level] : "", level_words[finding->level],
+				    color ? "\033[0m" : "", checks[i].name);
+		cairn_utf8_show(out, cairn_bytes_of(finding->text.text));
+		if (finding->fix) {
+			cairn_buffer_format(out, "\n%11s  %16s  -> ", "", "");
+			cairn_utf8_show(out, cairn_bytes_of(finding->fix));
+		}
+		cairn_buffer_byte(out, '\n');
 	}
 }
 

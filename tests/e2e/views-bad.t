@@ -56,7 +56,7 @@ evil=$'\033]0;title\007x\302\233y'
 printf 'heap_v2/1\n t*: 1: 9 [0: 0]\n t1: 1: 9 [0: 0] %s\n@ 0x10\n t*: 1: 9 [0: 0]\n t1: 1: 9 [0: 0]\n\nMAPPED_LIBRARIES:\n0-99 r-xp 0 fd:01 1 /bin/%s\n' \
 	"$evil" "$evil" >"$scratch/evil.heap"
 printf 'main;%s 3\n' "$evil" >"$scratch/evil.folded"
-for words in 'top' 'tree' 'tags' 'traces --tagfocus thread' 'raw' 'peek .' 'list .' 'collapsed' 'diff' 'top --thread nobody'; do
+for words in 'top' 'tree' 'tags' 'traces --tagfocus thread' 'raw' 'peek .' 'list .' 'collapsed' 'diff' 'top --thread nobody' 'doctor'; do
 	for file in "$scratch/evil.heap" "$scratch/evil.folded"; do
 		second=
 		[ "$words" = diff ] && second=$file
@@ -65,6 +65,13 @@ for words in 'top' 'tree' 'tags' 'traces --tagfocus thread' 'raw' 'peek .' 'list
 		is $? 1 "${words/ */} of ${file##*.}: what a terminal would obey does not reach it"
 	done
 done
+mkdir "$scratch/evil"
+cp "$scratch/evil.heap" "$scratch/evil/"$'x\302\233y.heap'
+touch -d '1 hour ago' "$scratch"/evil/*
+"$cairn" dumps "$scratch/evil" >"$scratch/out" 2>&1
+like "$(cat "$scratch/out")" "*1 dump*" 'a folder of dumps with such a name is listed'
+grep -qaE $'\033|\007|\302\233' "$scratch/out"
+is $? 1 'and the name is shown without what a terminal would obey'
 like "$("$cairn" raw "$scratch/evil.folded" 2>/dev/null)" *kind:\ other* 'raw says what kind folded text is'
 
 need cc objdump
