@@ -5,8 +5,8 @@
  * then, adds equal stacks up and looks for new threads. One run at a time in a process.
  *
  * The signal is SIGPROF where nobody else handles it, and otherwise a real-time signal that nobody uses: a host that
- * profiles itself goes on undisturbed; one that begins to during a run ends the sampling. When a run ends its timers are deleted, signals under way are discarded and the
- * signal is left as it was.
+ * profiles itself goes on undisturbed; one that begins to during a run ends the sampling. When a run ends its timers are
+ * deleted, signals under way are discarded and the signal is left as it was.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_AGENT_CPU_H
 #define CAIRN_AGENT_CPU_H

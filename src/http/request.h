@@ -1,8 +1,8 @@
 /* request.h - parsing HTTP/1.1 requests (RFC 9112), in place and without allocating.
  *
  * Strict where leniency has been used to smuggle requests (two lengths, length with chunks, spaces before the colon,
- * folded lines, anything but CR and LF around chunks), lenient only about a bare LF as line end of the head. Everything a request holds borrows from the bytes it was
- * parsed from.
+ * folded lines, anything but CR and LF around chunks), lenient only about a bare LF as line end of the head. Everything a
+ * request holds borrows from the bytes it was parsed from.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_HTTP_REQUEST_H
 #define CAIRN_HTTP_REQUEST_H
