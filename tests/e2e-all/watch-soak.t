@@ -42,6 +42,7 @@ harm() {
 	5) truncate -s 0 "dumps/harm-$RANDOM.heap" ;;
 	esac
 } 2>/dev/null
+fill() { dd if=/dev/zero bs=4k >>dumps/ballast 2>/dev/null || true; } # until the disk is full
 descriptors() { ls "/proc/$watcher/fd" | wc -l; }
 memory() { awk '/RssAnon/ {print $2}' "/proc/$watcher/status"; }
 # listed: what `cairn dumps` lists that is not complete
@@ -59,10 +60,11 @@ first_memory=$(memory)
 while running; do
 	harm
 	if [ $mounted = 1 ] && [ $((looks % 5)) = 0 ]; then
-		dd if=/dev/zero of=dumps/ballast bs=64k 2>/dev/null # until the disk is full
 		filled=$((filled + 1))
+		fill
 		sleep 0.7
-		while running && ! grep -q 'no space left' err; do sleep 0.1; done # a busy machine may need longer for the first
+		# Old dumps make way for new ones as long as there are some: the room they leave is taken too, until it has to be told.
+		while running && ! grep -q 'no space left' err; do fill && sleep 0.1; done
 		rm -f dumps/ballast
 	fi
 	looks=$((looks + 1))
