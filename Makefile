@@ -43,6 +43,7 @@ fuzz: require-build  ## every fuzz target for FUZZ_SECONDS (60) seconds
 
 install: all  ## install under PREFIX (/usr/local), staged in DESTDIR
 	@meson configure $(BUILD) --prefix $(PREFIX) && ninja --quiet -C $(BUILD) >/dev/null && meson install --quiet --no-rebuild -C $(BUILD)
+	@[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || echo "'ldconfig', run by root, lets the loader find libcairn.so.1 by its name"
 
 deb: require-build  ## a Debian package, build/cairn_VERSION_ARCHITECTURE.deb
 	@scripts/require deb

@@ -9,6 +9,9 @@
 #include "base/pages.h"
 #include "base/text.h"
 
+#include <stdio.h>
+#include <sys/stat.h>
+
 /* Takes the worker's number and a slash off the rest of the path; refuses any but 0. */
 static bool take_worker(struct cairn_call *call, struct cairn_bytes *rest)
 {
@@ -122,6 +125,15 @@ static bool decode_base64(const char *text, char *out, size_t size)
 	return length > 0;
 }
 
+/* Whether what is before NAME in PATH is FOLDER, however it is written: ".", as it is listed, or the whole path. */
+static bool is_in_folder(const char *path, const char *name, const struct cairn_folder *folder)
+{
+	struct stat ours, theirs;
+	char parent[768];
+	snprintf(parent, sizeof parent, "%.*s", name > path ? (int)(name - path) : 1, path);
+	return stat(folder->path, &ours) == 0 && stat(parent, &theirs) == 0 && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+}
+
 void cairn_risingwave_analyze(struct cairn_call *call)
 {
 	struct cairn_error error = {0};
@@ -137,8 +149,7 @@ void cairn_risingwave_analyze(struct cairn_call *call)
 	struct cairn_folder folder;
 	cairn_dumps_folder(call->agent, &folder);
 	const char *name = strrchr(path, '/');
-	size_t length = strlen(folder.path);
-	if (name && (strncmp(path, folder.path, length) != 0 || path + length != name)) {
+	if (name && !is_in_folder(path, name, &folder)) {
 		cairn_answer_error(call, 500, "the path is not in the dump folder", folder.path);
 		return;
 	}

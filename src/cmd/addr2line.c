@@ -49,8 +49,8 @@ struct session {
 };
 
 static const char usage[] =
-	"cairn addr2line - where addresses are in the source\n\n"
-	"usage: addr2line [options] [ADDRESS...]\n\n"
+	"cairn addr2line - functions and lines of addresses; takes GNU addr2line's options\n\n"
+	"usage: cairn addr2line [options] [ADDRESS...]\n\n"
 	"Addresses that are not named here come from standard input, one on a line.\n\n"
 	"  -e, --exe FILE        the program or library (a.out unless told)\n"
 	"  -f, --functions       the function too\n"

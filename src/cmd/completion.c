@@ -29,19 +29,28 @@ static void bash_option(const struct cairn_command *command, const struct cairn_
 	cairn_buffer_format(out, " --%s", option->name);
 }
 
+static void write_names(struct cairn_buffer *out)
+{
+	const struct cairn_command *command;
+	for (size_t i = 0; (command = next_command(&i));)
+		cairn_buffer_format(out, " %s", command->name);
+}
+
 static void write_bash(struct cairn_buffer *out)
 {
 	const struct cairn_command *command;
-	cairn_buffer_text(out, "_cairn() {\n\tlocal word=${COMP_WORDS[COMP_CWORD]} words=\n\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\twords='help");
-	for (size_t i = 0; (command = next_command(&i));)
-		cairn_buffer_format(out, " %s", command->name);
-	cairn_buffer_text(out, " --version --help'\n\telse\n\t\tcase ${COMP_WORDS[1]} in\n");
+	cairn_buffer_text(out, "_cairn() {\n\tlocal word=${COMP_WORDS[COMP_CWORD]} commands='");
+	write_names(out);
+	cairn_buffer_text(out, "' words= files=-f\n\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\twords=\"help $commands --version --help\" files=\n"
+			       "\telif [ \"${COMP_WORDS[1]}\" = help ]; then\n\t\twords=$commands files=\n"
+			       "\telif [ \"${COMP_WORDS[1]}\" = completion ]; then\n\t\twords='bash zsh fish --help' files=\n"
+			       "\telse\n\t\tcase ${COMP_WORDS[1]} in\n");
 	for (size_t i = 0; (command = next_command(&i));) {
 		cairn_buffer_format(out, "\t\t%s) words='--help", command->name);
 		each_option(command, bash_option, out);
 		cairn_buffer_text(out, "' ;;\n");
 	}
-	cairn_buffer_text(out, "\t\tesac\n\tfi\n\tif [ \"$COMP_CWORD\" -eq 1 ] || [[ $word == -* ]]; then\n"
+	cairn_buffer_text(out, "\t\tesac\n\tfi\n\tif [ -z \"$files\" ] || [[ $word == -* ]]; then\n"
 			       "\t\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n\telse\n"
 			       "\t\tmapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n\tfi\n}\ncomplete -o filenames -F _cairn cairn\n");
 }
@@ -75,9 +84,12 @@ static void write_zsh(struct cairn_buffer *out)
 	for (size_t i = 0; (command = next_command(&i));) {
 		cairn_buffer_format(out, "\t%s) _arguments '--help[show the options]'", command->name);
 		each_option(command, zsh_option, out);
-		cairn_buffer_text(out, " '*:source:_files' ;;\n");
+		cairn_buffer_text(out, command == &cairn_command_completion ? " '*:shell:(bash zsh fish)' ;;\n" : " '*:source:_files' ;;\n");
 	}
-	cairn_buffer_text(out, "\tesac\n}\ncompdef _cairn cairn\n");
+	cairn_buffer_text(out, "\thelp) _arguments '1:command:(");
+	write_names(out);
+	/* As a file of zsh's own folder it is read, and called, at the first completion; else it is sourced. */
+	cairn_buffer_text(out, ")' ;;\n\tesac\n}\nif [ \"$funcstack[1]\" = _cairn ]; then\n\t_cairn \"$@\"\nelse\n\tcompdef _cairn cairn\nfi\n");
 }
 
 static void fish_option(const struct cairn_command *command, const struct cairn_option *option, struct cairn_buffer *out)
@@ -100,6 +112,11 @@ static void write_fish(struct cairn_buffer *out)
 	}
 	for (size_t i = 0; (command = next_command(&i));)
 		each_option(command, fish_option, out);
+	cairn_buffer_text(out, "complete -c cairn -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish'\n"
+			       "complete -c cairn -n __fish_use_subcommand -f -a help -d 'the options of a command'\n"
+			       "complete -c cairn -n '__fish_seen_subcommand_from help' -f -a '");
+	write_names(out);
+	cairn_buffer_text(out, "'\n");
 }
 
 static int run(const void *options, int operand_count, char **operands)

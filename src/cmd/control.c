@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { cpu_seconds_most = 3600, cpu_frequency_most = 10000 };
 
@@ -221,7 +222,10 @@ static int run_cpu(const void *values, int count, char **operands)
 		return usage_one();
 	if (seconds > cpu_seconds_most || frequency > cpu_frequency_most)
 		return usage("an agent takes up to 3600 for --seconds and 10000 for --frequency");
-	bool good = find(&target, options, operands[0], &error) && cairn_target_cpu(&target, (unsigned)seconds, (unsigned)frequency, &body, &error);
+	bool good = find(&target, options, operands[0], &error);
+	if (good && isatty(STDERR_FILENO))
+		cairn_note("looking for %llu second%s; Ctrl-C ends it and leaves no file", (unsigned long long)seconds, seconds == 1 ? "" : "s");
+	good = good && cairn_target_cpu(&target, (unsigned)seconds, (unsigned)frequency, &body, &error);
 	int code = good ? save(options, cairn_buffer_bytes(&body), true) : cairn_say_error(error.text);
 	cairn_buffer_free(&body);
 	return code;

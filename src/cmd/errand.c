@@ -140,7 +140,7 @@ static bool ask_elsewhere(struct cairn_errand *errand, struct cairn_target *targ
 {
 	struct cairn_buffer body = cairn_buffer(0);
 	char origin[300];
-	const char *host = strstr(errand->name, "://") + 3;
+	const char *host = cairn_target_host(errand->name);
 	snprintf(origin, sizeof origin, "%.*s", (int)(host - errand->name) + (int)strcspn(host, "/"), errand->name);
 	target->url = origin;
 	bool good = ask(errand, target, "/metrics", &body, &errand->error) == 200;

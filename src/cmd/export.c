@@ -10,7 +10,6 @@
 #include "report/speedscope.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 struct options {
 	struct cairn_view_setup setup;
@@ -200,8 +199,8 @@ static bool write_profile(const struct format *format, const struct options *opt
 
 static bool write_format(const struct format *format, const struct options *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_error *error)
 {
-	if (format->binary && !options->setup.output && isatty(STDOUT_FILENO))
-		return cairn_fail(error, "that would write binary data to the terminal; name a file with -o");
+	if (format->binary && !cairn_view_takes_binary(&options->setup, error))
+		return false;
 	if (format->write_profile)
 		return refuse_shape(format, &options->setup.view, error) && write_profile(format, options, view, out, error);
 	format->write_view(view, out);

@@ -69,6 +69,9 @@ static bool show(const void *values, struct cairn_view *view, struct cairn_buffe
 		return false;
 	if (strcmp(format, "dot") == 0)
 		return cairn_dot_text(view, &dot, out, error);
+	bool is_text = strcmp(format, "svg") == 0 || strcmp(format, "ps2") == 0 || strcmp(format, "eps") == 0;
+	if (!is_text && !cairn_view_takes_binary(&options->setup, error))
+		return false;
 	struct cairn_buffer text = cairn_buffer(SIZE_MAX);
 	bool good = cairn_dot_text(view, &dot, &text, error) && cairn_graphviz_render(cairn_buffer_bytes(&text), format, out, error);
 	cairn_buffer_free(&text);

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cmd/command.h"
+#include "cmd/target.h"
 #include "http/client.h"
 #include "profile/read.h"
 #include "symbol/demangle.h"
@@ -51,14 +52,6 @@ static size_t page_length(const char *name)
 	return 0;
 }
 
-static bool is_port(const char *text)
-{
-	const char *end = text;
-	while (isdigit((unsigned char)*end))
-		end++;
-	return end > text && (!*end || *end == '/');
-}
-
 bool cairn_jeprof_is_remote(const char *name)
 {
 	struct stat status;
@@ -66,8 +59,7 @@ bool cairn_jeprof_is_remote(const char *name)
 		return false;
 	if (strncmp(name, "http://", 7) == 0 || strncmp(name, "https://", 8) == 0)
 		return true;
-	const char *colon = strchr(name, ':'), *slash = strchr(name, '/');
-	return *name != '/' && *name != '.' && ((colon && (!slash || colon < slash) && is_port(colon + 1)) || page_length(name));
+	return cairn_target_has_port(name) || (*name != '/' && *name != '.' && page_length(name));
 }
 
 static struct remote parse_remote(struct cairn_arena *arena, const char *name)
@@ -209,10 +201,9 @@ static uint64_t count_machines(const char *name, const char **at, const char **r
 	struct stat status;
 	uint64_t machines = 0;
 	*at = strrchr(name, '@');
-	if (!*at || !isdigit((unsigned char)(*at)[1]) || !is_port(*at + 1) || stat(name, &status) == 0)
+	struct cairn_bytes text = cairn_bytes_of(*at ? *at + 1 : "");
+	if (!cairn_text_decimal(&text, &machines) || (text.length && *text.data != '/') || stat(name, &status) == 0)
 		return 0;
-	struct cairn_bytes text = cairn_bytes_of(*at + 1);
-	cairn_text_decimal(&text, &machines);
 	*rest = text.data;
 	return machines;
 }

@@ -229,14 +229,19 @@ static void help_option(const struct cairn_option *option, struct cairn_buffer *
 
 void cairn_options_help(const struct cairn_command *command, struct cairn_buffer *out)
 {
-	cairn_buffer_format(out, "cairn %s - %s\n\nusage: cairn %s [options] %s\n", command->name, command->summary,
-			    command->name, command->arguments);
+	cairn_buffer_format(out, "cairn %s - %s\n\nusage: cairn %s [options]%s%s\n", command->name, command->summary, command->name,
+			    *command->arguments ? " " : "", command->arguments);
 	for (const struct cairn_option_group *group = command->groups; group && group->options; group++) {
-		cairn_buffer_format(out, "\n%s:\n", group->title ? group->title : "options");
+		if (group == command->groups || group->title || group[-1].title)
+			cairn_buffer_format(out, "\n%s:\n", group->title ? group->title : "options");
 		for (const struct cairn_option *option = group->options; option->name; option++)
 			if (option->help)
 				help_option(option, out);
 	}
 	if (command->detail)
 		cairn_buffer_format(out, "\n%s\n", command->detail);
+	/* A command that does not say what its SOURCE is takes any. */
+	if (strstr(command->arguments, "SOURCE") && !(command->detail && strstr(command->detail, "SOURCE is")))
+		cairn_buffer_text(out, "\nSOURCE is a dump, a folder of them, - for standard input, or a live process: its PID, the socket of its agent, or a\n"
+				       "URL such as localhost:4000. Of several dumps the newest is shown.\n");
 }

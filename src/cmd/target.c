@@ -24,9 +24,28 @@ const struct cairn_option cairn_target_option_table[] = {
 	{0},
 };
 
+bool cairn_target_has_port(const char *name)
+{
+	const char *host = *name == '[' ? strchr(name, ']') : name;
+	const char *colon = host ? strchr(host, ':') : NULL, *slash = strchr(name, '/');
+	if (!colon || colon == name || *name == '.' || (slash && slash < colon))
+		return false;
+	size_t digits = strspn(colon + 1, "0123456789");
+	return digits > 0 && digits < 6 && (!colon[1 + digits] || colon[1 + digits] == '/');
+}
+
+const char *cairn_target_host(const char *url)
+{
+	const char *scheme = strstr(url, "://");
+	return scheme ? scheme + 3 : url;
+}
+
 static bool is_url(const char *name)
 {
-	return strncmp(name, "http://", 7) == 0 || strncmp(name, "https://", 8) == 0;
+	struct stat status;
+	if (strncmp(name, "http://", 7) == 0 || strncmp(name, "https://", 8) == 0)
+		return true;
+	return cairn_target_has_port(name) && stat(name, &status) != 0;
 }
 
 static bool is_number(const char *name)
@@ -264,7 +283,7 @@ bool cairn_target_ask(const struct cairn_target *target, const char *method, con
 
 bool cairn_target_snapshot(const struct cairn_target *target, struct cairn_buffer *body, struct cairn_error *error)
 {
-	const char *host = target->url ? strstr(target->url, "://") + 3 : "";
+	const char *host = target->url ? cairn_target_host(target->url) : "";
 	const char *path = strchr(host, '/');
 	if (target->url && path && path[1]) {
 		int status = exchange(target, "GET", "", answer_seconds, body, error);

@@ -24,7 +24,13 @@ struct cairn_target {
 	const char *token; /* borrowed; NULL for none */
 };
 
-/* Whether NAME looks like a target rather than a file: http:// or https://, a socket, or digits that are no file. */
+/* Whether NAME begins with HOST:PORT: a URL without its http://, as curl and jeprof take it. */
+bool cairn_target_has_port(const char *name);
+
+/* Where the host begins in a URL with or without its http://. */
+const char *cairn_target_host(const char *url);
+
+/* Whether NAME looks like a target rather than a file: http:// or https://, a socket, or HOST:PORT or digits that are no file. */
 bool cairn_target_is(const char *name);
 
 /* Finds it. The message of a failure says what to do. TOKEN may be NULL; then $CAIRN_TOKEN is taken. */

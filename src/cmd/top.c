@@ -24,7 +24,7 @@ const struct cairn_command cairn_command_top = {
 	.name = "top",
 	.summary = "who holds the memory: a table of functions",
 	.arguments = "SOURCE...",
-	.detail = "SOURCE is a heap dump, a folder of them, or - for standard input. Of several dumps the newest is shown. 30 rows unless told.",
+	.detail = "30 rows unless told.",
 	.groups = cairn_report_groups,
 	.options_size = sizeof(struct cairn_view_setup),
 	.view = &(const struct cairn_view_command){.show = show},

@@ -156,6 +156,11 @@ static bool take_operands(const struct cairn_command *command, struct cairn_view
 	return true;
 }
 
+bool cairn_view_takes_binary(const struct cairn_view_setup *setup, struct cairn_error *error)
+{
+	return setup->output || !isatty(STDOUT_FILENO) || cairn_fail(error, "that would write binary data to the terminal; name a file with -o");
+}
+
 int cairn_view_run(const struct cairn_command *command, void *options, int operand_count, char **operands)
 {
 	struct cairn_view_setup *setup = options;

@@ -63,6 +63,9 @@ struct cairn_shape cairn_view_shape(const struct cairn_view_setup *setup, uint64
 /* Runs COMMAND, one with `view`: reads the sources, shows the view, writes the output. Returns the exit code. */
 int cairn_view_run(const struct cairn_command *command, void *options, int operand_count, char **operands);
 
+/* Whether a report that is not text may be written: not to a terminal. */
+bool cairn_view_takes_binary(const struct cairn_view_setup *setup, struct cairn_error *error);
+
 /* The part of it that comes after reading: COMMAND's report of PROFILE, head and all, appended to OUT. */
 bool cairn_view_show(const struct cairn_command *command, void *options, const struct cairn_profile *profile, struct cairn_buffer *out,
 		     struct cairn_error *error);

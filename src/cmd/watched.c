@@ -3,6 +3,7 @@
 #include "cmd/watched.h"
 
 #include "agent/clock.h"
+#include "cmd/target.h"
 
 #include <stdio.h>
 #include <sys/syscall.h>
@@ -54,11 +55,10 @@ bool cairn_watched_begin(struct cairn_watched *watched, int pid, struct cairn_er
 		.memory = {.statm = -1, .events = -1, .pressure = -1},
 	};
 	if (pid)
-		watched->running = begin_here(watched, pid, error);
-	else
-		snprintf(watched->program, sizeof watched->program, "%.*s", (int)strcspn(strstr(watched->name, "://") + 3, "/"),
-			 strstr(watched->name, "://") + 3);
-	return watched->running;
+		return watched->running = begin_here(watched, pid, error);
+	const char *host = cairn_target_host(watched->name);
+	snprintf(watched->program, sizeof watched->program, "%.*s", (int)strcspn(host, "/"), host);
+	return true;
 }
 
 void cairn_watched_close(struct cairn_watched *watched)

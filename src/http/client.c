@@ -99,6 +99,7 @@ static void set_limits(const struct exchange *exchange)
 	library.set(handle, CURLOPT_LOW_SPEED_TIME, (long)((silence + 999) / 1000));
 	library.set(handle, CURLOPT_TIMEOUT_MS, (long)call->total_ms);
 	library.set(handle, CURLOPT_NOSIGNAL, 1L);
+	library.set(handle, CURLOPT_DEFAULT_PROTOCOL, "http");
 	library.set(handle, CURLOPT_PROTOCOLS_STR, "http,https");
 	library.set(handle, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
 	library.set(handle, CURLOPT_FOLLOWLOCATION, 1L);

@@ -37,6 +37,7 @@ usr/libexec/cairn/addr2line
 usr/libexec/cairn/dump.sh
 usr/libexec/cairn/gen_flamegraph.sh
 usr/libexec/cairn/find_compiled_jeprof.sh
+usr/libexec/cairn/gen_from_collapse.sh
 usr/libexec/cairn/get_flamegraph_tool.sh
 END
 missing=

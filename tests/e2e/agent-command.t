@@ -31,6 +31,12 @@ is "$(for _ in 1 2 3 4 5 6 7 8; do curl -s "$url_live/cairn/snapshot" | grep -a 
 ok $? "with its trailer"
 like "$("$cairn" top "$pid_live" 2>/dev/null)" "*process $pid_live*zmalloc*" "top of a live process"
 like "$("$cairn" collapsed "$url_live" 2>/dev/null)" "*;*" "collapsed of a URL"
+like "$("$cairn" status "${url_live#http://}")" "pid: $pid_live*" "by HOST:PORT, as curl takes it"
+like "$("$cairn" top "${url_live#http://}/" 2>&1)" "*process $pid_live*zmalloc*" "top of HOST:PORT"
+like "$("$cairn" top "${url_live#http://}/debug/pprof/heap" 2>&1)" "*zmalloc*" "and of a page there"
+like "$("$cairn" watch --once --folder "$scratch/by-port" "${url_live#http://}" 2>&1)" "*${url_live#http://}*start*.heap" "watch takes it too"
+(cd "$scratch" && cp "$name" localhost:1 && "$cairn" top localhost:1 2>&1) | grep -q zmalloc
+ok $? "a file of such a name is a file"
 like "$("$cairn" top "$scratch/my.heap" 2>/dev/null)" "*zmalloc*" "a snapshot with its trailer is a dump like any other"
 holds "gdump on" "$cairn" gdump "$pid_live" on
 is "$(curl -s "$url_live/debug/prof/mem/gdump")" '{"active": true}' "is on"

@@ -109,6 +109,8 @@ ok $? "a file that is in the way is left alone"
 name=$(ls "$dumps" | grep -m1 manual.heap)
 path=$(printf %s "$dumps/$name" | base64 -w0 | tr '+/' '-_')
 like "$(curl -s "$url_on/api/monitor/analyze/0/$path")" 'main;work *' "RisingWave's analyze takes a path from its list"
+path=$(printf %s "$dumps/../${dumps##*/}/$name" | base64 -w0 | tr '+/' '-_')
+like "$(curl -s "$url_on/api/monitor/analyze/0/$path")" 'main;work *' "however the folder is written"
 wait_for 5 test -s "$dumps/000001.heap"
 like "$(curl -s "$url_on/debug/pprof/heap_list")" '0000*.heap*' "TiKV's regular dumps are listed"
 like "$(curl -s "$url_on/debug/pprof/heap?name=000001.heap")" 'heap_v2/*' "and fetched by name"

@@ -45,6 +45,8 @@ if command -v dot >/dev/null; then
 	done
 	for format in svg pdf png ps gif; do "$cairn" graph "$newest" -o "$scratch/out.$format" 2>/dev/null; done
 	like "$(head -c 5 "$scratch/out.pdf")" '%PDF-' 'PDF'
+	like "$(on_terminal "$cairn" graph --format pdf "$newest" 2>&1 | tail -n 1)" '*binary data to the terminal; name a file with -o*' 'a terminal gets no PDF'
+	like "$(on_terminal "$cairn" graph --format ps "$newest" 2>&1)" '*%!PS*' 'but what is text'
 	"$cairn" graph "$newest" -o "$scratch/OUT.SVG" 2>/dev/null && grep -q '<svg' "$scratch/OUT.SVG"
 	ok $? 'an ending in capitals is the same format'
 	like "$(head -c 4 "$scratch/out.png" | tail -c 3)" 'PNG' 'PNG'

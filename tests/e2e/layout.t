@@ -17,4 +17,17 @@ for shell in bash zsh fish; do
 	"$cairn" completion $shell >"$scratch/completion"
 	if command -v $shell >/dev/null; then holds "$shell takes its completions" $shell -n "$scratch/completion"; else skip "$shell takes its completions" "no $shell here"; fi
 done
+completes() { bash -c '. <("$0" completion bash); COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _cairn; echo "${COMPREPLY[*]}"' "$cairn" "$@"; }
+is "$(completes cairn lea)" leaks 'bash completes a command'
+is "$(completes cairn help timel)" timeline 'also behind help'
+is "$(completes cairn completion z)" zsh 'a shell behind completion'
+is "$(completes cairn top --nodec)" --nodecount 'an option'
+is "$(completes cairn top READ)" README.md 'and a file'
+if command -v zsh >/dev/null; then
+	mkdir "$scratch/functions" && "$cairn" completion zsh >"$scratch/functions/_cairn"
+	is "$(zsh -fc "fpath=($scratch/functions); _describe() { print \$1 }; compdef() :; autoload -U _cairn; words=(cairn lea) CURRENT=2; _cairn" 2>&1)" command \
+		'zsh completes the first time it is asked'
+else
+	skip 'zsh completes the first time it is asked' 'no zsh here'
+fi
 done_testing

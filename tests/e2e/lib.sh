@@ -77,6 +77,9 @@ wait_for() {
 	done
 }
 
+# on_terminal COMMAND...: what it shows there, without the terminal's line ends
+on_terminal() { python3 -c 'import pty, sys; pty.spawn(sys.argv[1:])' "$@" </dev/null | tr -d '\r'; }
+
 # demo_dumps: the demo service as ./leaky, and two dumps of one run of it, before.heap and now.heap; without jemalloc's profiler the
 # whole file is skipped. A busy machine may leave a short run nothing to show, so it is tried again.
 demo_dumps() {

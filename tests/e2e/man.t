@@ -36,6 +36,20 @@ if command -v man >/dev/null; then
 else
 	skip 'man has no complaints' 'no man here'
 fi
+# cairn(1) explains each key of the agent's configuration and each variable that Cairn reads.
+terms=$(plain "$pages/cairn.1" | awk '/^\.RS/ { print last } { last = $0 }')
+missing=
+for key in $(sed -n '/^} keys\[/,/^};/s/^\t{"\([a-z_]*\)".*/\1/p' src/agent/config.c); do
+	grep -qE "(^|[ ,])$key(:|,|\$)" <<<"$terms" || missing+="$key "
+done
+for variable in $(grep -rhoE 'getenv\("(CAIRN|XDG_RUNTIME|RW)_[A-Z_]+' src | sed 's/.*"//' | sort -u); do
+	grep -qw "$variable" <<<"$terms" || missing+="$variable "
+done
+is "$missing" '' "every key of the agent, and every variable, is in cairn(1)"
+double=$(for command in $commands; do "$cairn" "$command" --help | grep -E '^[a-z].*:$|^usage:.* $' | sort | uniq -d; "$cairn" "$command" --help | grep ' $'; done)
+is "$double" '' 'no help has a heading twice, or a blank at the end of a line'
+unsaid=$(for command in $commands; do "$cairn" "$command" --help | awk -v command="$command" '/^usage:.*SOURCE/ { asked = 1 } /^SOURCE is|Without a SOURCE/ { said = 1 } END { if (asked && !said) print command }'; done)
+is "$unsaid" '' 'every help that asks for a SOURCE says what one is'
 missing=
 for page in "$pages"/*.1; do
 	for other in $(plain "$page" | grep -oE 'cairn-[a-z0-9]+\(1\)' | sort -u); do

@@ -63,6 +63,15 @@ holds 'the leak is in the last of them' grep -q remember_session "$last"
 first=$(ls ./*.gprof | head -n 1)
 is "$(./jeprof ./greptime "$first" --collapse 2>/dev/null | sed 's/\[inline\]//' | sort)" "$(sort "flamegraphs/$(basename "$first" .gprof).collapse")" "what jeprof makes of a dump is what is there"
 
+# Without flamegraph.pl only folded text is sent; the developer draws it by the script that is beside the others.
+mkdir sent && cp flamegraphs/*.collapse sent
+said=$(gen_from_collapse.sh sent 2>&1)
+like "$? $said" '0 Successfully generated sent/greptime-*.svg*Flame graph generation complete.' 'gen_from_collapse.sh DIRECTORY'
+is "$(ls sent/*.svg | wc -l)" $((2 * count - 1)) 'a picture of each folded text'
+is "$(cd sent && gen_from_collapse.sh nowhere; echo $?)" "Error: 'nowhere' is not a valid directory.
+1" 'it says what is wrong, as the script does'
+like "$(gen_from_collapse.sh)" 'Usage: *gen_from_collapse.sh <collapse_directory>' 'and its usage'
+
 # 5. The folder is what is sent on.
 says 'the entire folder of `<gprof_directory>/flamegraphs`'
 holds 'it has a page that shows all of it' grep -q "<h2>$(basename "$first" .gprof)</h2>" flamegraphs/index.html
