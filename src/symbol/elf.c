@@ -175,7 +175,7 @@ struct cairn_elf *cairn_elf_open(const char *path, struct cairn_error *error)
 {
 	struct cairn_elf *elf = new_elf(path);
 	elf->owns_file = true;
-	if (cairn_file_read(&elf->file, path, error) && read_all(elf, error))
+	if (cairn_file_map(&elf->file, path, error) && read_all(elf, error))
 		return elf;
 	cairn_elf_close(elf);
 	return NULL;

@@ -102,6 +102,12 @@ const char *const *cairn_symbols_warnings(const struct cairn_symbols *symbols, s
 	return symbols->warnings;
 }
 
+const char *const *cairn_symbols_sought(const struct cairn_symbols *symbols, size_t *count)
+{
+	*count = 0;
+	return symbols->split ? cairn_split_sought(symbols->split, count) : NULL;
+}
+
 static void warn(struct cairn_symbols *symbols, const char *text)
 {
 	enum { most_warnings = 16 };

@@ -156,6 +156,21 @@ if command -v dwp >/dev/null; then
 		LD_PRELOAD=$jemalloc MALLOC_CONF=prof:true,lg_prof_sample:0,prof_final:true,prof_prefix:$scratch/run/je ./program)
 	mv "$scratch"/run/je.*.f.heap "$heap"
 	like "$(lines)" "$both" 'split DWARF in .dwo files'
+	# kept: what a run with the cache has to say of the split file
+	kept() { XDG_CACHE_HOME=$scratch/kept "$cairn" collapsed "$heap" 2>&1 >/dev/null | grep -c 'finding.dwo'; }
+	mkdir "$scratch/away" && cp -p "$scratch/run/finding.dwo" "$scratch/away/" && rm "$scratch/run/finding.dwo"
+	is "$(kept)" 1 'a .dwo that is missing is told of'
+	cp -p "$scratch/away/finding.dwo" "$scratch/run/"
+	is "$(kept)" 0 'and no more once it is there, although answers without it were kept'
+	(cd "$scratch/away" && cp "$root/tests/e2e/finding.c" . && echo 'int another_build;' >>finding.c && cc -O1 -gdwarf-4 -gsplit-dwarf -c finding.c -o other.o) &&
+		cp "$scratch/away/other.dwo" "$scratch/run/finding.dwo"
+	lines >/dev/null
+	like "$(cat "$scratch/notes")" '*finding.dwo: made for another build*' 'a .dwo of another build is refused'
+	mkdir "$scratch/moved" && cp -p "$program" "$scratch/away/finding.dwo" "$scratch/moved/"
+	lines --binary "$scratch/moved/program" >/dev/null
+	[[ $(cat "$scratch/notes") != *finding.dwo* ]]
+	ok $? 'and passed over for the right one beside the binary'
+	cp -p "$scratch/away/finding.dwo" "$scratch/run/"
 	if (cd "$scratch/run" && dwp -e program -o program.dwp 2>"$scratch/dwp"); then
 		rm "$scratch"/run/*.dwo
 		like "$(lines)" "$both" 'split DWARF in FILE.dwp'
