@@ -16,6 +16,9 @@
 
 struct cairn_inflate;
 
+/* A name or path as long as this is none: in a hostile file every one could be as long as the file. */
+enum { CAIRN_LONGEST_NAME = 64 * 1024 };
+
 /* A PT_LOAD program header. */
 struct cairn_elf_segment {
 	uint64_t offset;      /* in the file */

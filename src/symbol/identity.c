@@ -70,6 +70,8 @@ static bool read_headers(struct cairn_identity *identity, struct source *source,
 	memcpy(&header, source->head, sizeof header);
 	if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB)
 		return cairn_fail(error, "%s: not a 64-bit little-endian ELF file", path);
+	if (header.e_type == ET_REL)
+		return cairn_fail(error, "%s: an object file; its code has addresses only in the program or library it is linked into", path);
 	size_t count = header.e_phnum;
 	if (header.e_phentsize != sizeof(Elf64_Phdr) || count > most_headers)
 		return cairn_fail(error, "%s: its program headers make no sense", path);
