@@ -84,9 +84,12 @@ struct cairn_bytes cairn_elf_named(const struct cairn_elf *elf, const char *name
 /* .gnu_debuglink: the file name of the separate debug file and the CRC-32 of its contents. False when there is none. */
 bool cairn_elf_debuglink(const struct cairn_elf *elf, const char **name, uint32_t *crc);
 
-/* .gnu_debugaltlink: path (absolute or relative to this file) and build-id in hex of the file that dwz put shared parts in.
- * BUILD_ID holds at least 129 bytes. */
+/* .gnu_debugaltlink, or .debug_sup of DWARF 5: path (absolute or relative to this file) and build-id in hex of the file that dwz put
+ * shared parts in. BUILD_ID holds at least 129 bytes. */
 bool cairn_elf_altlink(const struct cairn_elf *elf, const char **name, char *build_id);
+
+/* Whether this is that file: it has BUILD_ID as its own, or in its .debug_sup, where dwz -5 writes it instead. */
+bool cairn_elf_is_alt(const struct cairn_elf *elf, const char *build_id);
 
 /* .gnu_debugdata: an xz-compressed ELF file that holds the mini symbol table; empty when there is none. */
 struct cairn_bytes cairn_elf_debugdata(const struct cairn_elf *elf);

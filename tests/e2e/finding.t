@@ -134,21 +134,22 @@ objcopy -S --remove-section .comment --keep-symbols="$scratch/wanted" "$scratch/
 xz -f "$scratch/mini" && strip "$program" && objcopy --add-section .gnu_debugdata="$scratch/mini.xz" "$program"
 like "$(lines)" '*hold_in_static*' 'a mini symbol table in .gnu_debugdata'
 
-if command -v dwz >/dev/null; then
+for form in '' -5; do
+	what="shared parts in a file of dwz${form:+ $form}"
+	command -v dwz >/dev/null || { skip "$what" 'no dwz here'; continue; }
 	fresh
-	cp "$program" "$scratch/run/twin"
+	# without the symbol, only the debug information has the name, and that in the shared file
+	objcopy --strip-symbol=hold_in_static "$program"
 	cc -O1 -g -DTWIN tests/e2e/finding.c -o "$scratch/run/twin"
-	if (cd "$scratch/run" && dwz -m shared.debug -r program twin 2>"$scratch/dwz") && [ -s "$scratch/run/shared.debug" ]; then
-		like "$(lines)" "$both" 'shared parts in a file of dwz'
+	if (cd "$scratch/run" && dwz $form -m shared.debug -r program twin 2>"$scratch/dwz") && [ -s "$scratch/run/shared.debug" ]; then
+		like "$(lines)" "$both" "$what"
 		rm "$scratch/run/shared.debug"
 		lines >/dev/null
 		like "$(cat "$scratch/notes")" '*shared.debug, which it shares debug information with, is not here*' 'a note when that file is missing'
 	else
-		skip 'shared parts in a file of dwz' "dwz would not: $(head -n 1 "$scratch/dwz")"
+		skip "$what" "dwz would not: $(head -n 1 "$scratch/dwz")"
 	fi
-else
-	skip 'shared parts in a file of dwz' 'no dwz here'
-fi
+done
 if command -v dwp >/dev/null; then
 	which=split heap=$scratch/keep/split.heap
 	root=$PWD
