@@ -56,7 +56,7 @@ static bool read_segments(struct cairn_elf *elf, const Elf64_Ehdr *header, struc
 		memcpy(&entry, table.data + i * sizeof entry, sizeof entry);
 		if (entry.p_type == PT_LOAD)
 			elf->segments[elf->segment_count++] = (struct cairn_elf_segment){
-				entry.p_offset, entry.p_vaddr, entry.p_filesz, entry.p_memsz, (entry.p_flags & PF_X) != 0};
+				entry.p_offset, entry.p_vaddr, entry.p_filesz, entry.p_memsz, (entry.p_flags & PF_X) != 0, entry.p_align};
 		else if (entry.p_type == PT_NOTE)
 			read_build_id(elf, slice(elf, entry.p_offset, entry.p_filesz));
 	}

@@ -26,6 +26,7 @@ struct cairn_elf_segment {
 	uint64_t file_size;   /* 0 in a separate debug file, which holds no code */
 	uint64_t memory_size;
 	bool executable;
+	uint64_t alignment; /* address and offset are the same but for multiples of this, in the binary */
 };
 
 struct cairn_elf_section {

@@ -103,7 +103,7 @@ static void place(struct work *work, struct job *job)
 	for (size_t i = 0; i < job->count; i++) {
 		const struct cairn_location *location = &profile->locations[job->locations[i]];
 		uint64_t offset = cairn_profile_file_offset(profile, location), address;
-		bool known = job->binary.is_debug_file ? cairn_identity_address_from_start(identity, offset - code_start, &address)
+		bool known = job->binary.is_debug_file ? cairn_identity_address_from_start(identity, code_start, offset, &address)
 						       : cairn_identity_address(identity, offset, &address);
 		if (!known) {
 			job->outside++;
