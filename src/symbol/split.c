@@ -12,12 +12,14 @@ struct part {
 	struct cairn_dwarf dwarf;
 	struct cairn_elf *elf; /* owned; NULL for a part of the package */
 	uint64_t id;
-	bool missed; /* and written down as such */
+	bool fits;     /* the unit of that id is in it */
+	uint64_t unit; /* and this is where */
+	bool missed; /* written down as not there, or not fitting */
 };
 
 /* More than any program has units; each is a file to look for. */
 enum { most_parts = 1 << 18 };
-enum { candidate_count = 4, most_sought = 1000 };
+enum { candidate_count = 4, most_sought = 1000, most_units = 1 << 24 };
 
 struct cairn_split {
 	struct cairn_elf *package;
@@ -27,6 +29,7 @@ struct cairn_split {
 	struct cairn_map index; /* from id to part */
 	struct part **parts;
 	size_t count, capacity;
+	uint64_t units_left; /* how many may still be looked at: a hostile file could have every unit seek itself among all others */
 	struct cairn_arena arena; /* of the paths below */
 	const char *sought[most_sought];
 	size_t sought_count;
@@ -40,6 +43,7 @@ struct cairn_split *cairn_split_new(struct cairn_elf *package, const char *sysro
 	split->package = package;
 	split->sysroot = sysroot;
 	split->binary = binary;
+	split->units_left = most_units;
 	pthread_mutex_init(&split->lock, NULL);
 	return split;
 }
@@ -170,39 +174,32 @@ static void list_candidates(const struct cairn_split *split, const struct cairn_
 	candidates[3] = last == name ? NULL : cairn_arena_format(arena, "%.*s%s", (int)folder.length, folder.data, last);
 }
 
-/* The unit of SKELETON in PART; false when it has none. */
-static bool find_unit(struct part *part, const struct cairn_unit *skeleton, struct cairn_unit *unit, struct cairn_abbrev_cache *cache)
-{
-	uint64_t offset = 0, next;
-	do {
-		bool good = cairn_unit_read(unit, &part->dwarf, offset, &next);
-		unit->skeleton = skeleton;
-		if (good && cairn_unit_has_code(unit) && cairn_unit_read_root(unit, cache) && unit->has_dwo_id &&
-		    unit->dwo_id == skeleton->dwo_id)
-			return true;
-		offset = next;
-	} while (next);
-	return false;
-}
-
-static bool fits(struct part *part, const struct cairn_unit *skeleton)
+/* Finds the unit of SKELETON in PART. */
+static bool find_unit(struct cairn_split *split, struct part *part, const struct cairn_unit *skeleton)
 {
 	struct cairn_abbrev_cache cache = {0};
 	struct cairn_unit unit;
-	bool found = find_unit(part, skeleton, &unit, &cache);
+	uint64_t next = 0;
+	part->fits = false;
+	do {
+		part->unit = next;
+		bool good = cairn_unit_read(&unit, &part->dwarf, part->unit, &next);
+		unit.skeleton = skeleton;
+		part->fits = good && cairn_unit_has_code(&unit) && cairn_unit_read_root(&unit, &cache) && unit.has_dwo_id &&
+			     unit.dwo_id == skeleton->dwo_id;
+	} while (next && !part->fits && split->units_left && split->units_left--);
 	cairn_abbrev_cache_free(&cache);
-	return found;
+	return part->fits;
 }
 
 /* Opens the first candidate that fits. The folder the program was built in may have been built in again, while the files that
  * belong to it lie beside it; so one that does not fit is kept only when there is no other. */
-static void open_file(const struct cairn_split *split, struct part *part, const struct cairn_unit *skeleton)
+static void open_file(struct cairn_split *split, struct part *part, const struct cairn_unit *skeleton)
 {
 	struct cairn_arena arena = {0};
 	const char *candidates[candidate_count];
 	list_candidates(split, skeleton, &arena, candidates);
-	bool right = false;
-	for (size_t i = 0; i < candidate_count && !right; i++) {
+	for (size_t i = 0; i < candidate_count && !part->fits && split->units_left; i++) {
 		struct cairn_elf *elf = candidates[i] ? cairn_elf_open(candidates[i], NULL) : NULL;
 		if (!elf)
 			continue;
@@ -210,7 +207,7 @@ static void open_file(const struct cairn_split *split, struct part *part, const 
 		part->elf = elf;
 		cairn_dwarf_open(&part->dwarf, elf, true);
 		await_all(&part->dwarf);
-		right = fits(part, skeleton);
+		find_unit(split, part, skeleton);
 	}
 	cairn_arena_free(&arena);
 }
@@ -242,7 +239,9 @@ static struct part *open_part(struct cairn_split *split, const struct cairn_unit
 	if (!part)
 		cairn_out_of_memory(sizeof *part);
 	part->id = skeleton->dwo_id;
-	if (!open_from_package(split, part)) {
+	if (open_from_package(split, part)) {
+		find_unit(split, part, skeleton);
+	} else {
 		part->dwarf = (struct cairn_dwarf){0};
 		open_file(split, part, skeleton);
 	}
@@ -278,8 +277,12 @@ const struct cairn_unit *cairn_split_unit(struct cairn_split *split, const struc
 		cairn_fail(error, "%s: not found; functions of that unit have no names", skeleton->dwo_name);
 		return NULL;
 	}
-	if (find_unit(part, skeleton, unit, cache))
-		return unit;
+	uint64_t next;
+	if (part->fits && cairn_unit_read(unit, &part->dwarf, part->unit, &next)) {
+		unit->skeleton = skeleton;
+		if (cairn_unit_read_root(unit, cache))
+			return unit;
+	}
 	miss(split, part, skeleton);
 	cairn_fail(error, "%s: made for another build of this program; functions of that unit have no names", skeleton->dwo_name);
 	return NULL;

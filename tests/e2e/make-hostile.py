@@ -89,3 +89,17 @@ symtab(folder + "long-symbols", [(1 + i, BASE + 16 * i, 16) for i in range(12000
 names = bytes([1, 0x11, 1, 0, 0, 2, 0x2E, 0, 0x11, 1, 0x12, 6, 0x31, 0x13, 0, 0, 120, 0x2E, 0, 0x3, 8, 0, 0, 0])
 head = b"\1" + b"".join(b"\2" + struct.pack("<QII", BASE + 16 * i, 16, 11 + 1 + 12000 * 17 + 1 + i) for i in range(12000)) + b"\0"
 dwarf(folder + "long-names", unit(head + b"x" * 4000000 + b"\0"), names)
+# units that all lie in the file itself, as the compiler's -gsplit-dwarf=single has it, among as many that are none of them
+def entry(name, identifier):
+    return unit(b"\1" + name + struct.pack("<Q", identifier))
+
+
+split = bytes([1, 0x11, 0, 0xB0, 0x42, 8, 0xB1, 0x42, 7, 0, 0, 2, 0x2E, 0, 0x11, 1, 0, 0, 0])
+parts = bytes([1, 0x11, 0, 0xB1, 0x42, 7, 0, 0, 0])
+elf(folder + "split-in-itself", [
+    text,
+    (".debug_info", CODE, 0, 0, b"".join(entry(b"split-in-itself\0", i) for i in range(60000))),
+    (".debug_abbrev", CODE, 0, 0, split),
+    (".debug_info.dwo", CODE, 0, 0, b"".join(entry(b"", 1 << 32 | i) for i in range(60000))),
+    (".debug_abbrev.dwo", CODE, 0, 0, parts),
+])
