@@ -33,39 +33,57 @@ bool cairn_file_unnamed(struct cairn_error *error)
 	return cairn_fail(error, "a file has no name: '' was given; is a variable of the shell not set?");
 }
 
-bool cairn_file_read(struct cairn_file *file, const char *path, struct cairn_error *error)
+static bool map_regular(struct cairn_file *file, int descriptor, size_t size, const char *path, struct cairn_error *error)
+{
+	void *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+	if (data == MAP_FAILED)
+		return cairn_fail_errno(error, "%s", path);
+	file->bytes = (struct cairn_bytes){data, size};
+	file->mapped = true;
+	return true;
+}
+
+/* What is behind DESCRIPTOR; a pipe or a device only when STREAMS are allowed. */
+static bool read_open(struct cairn_file *file, int descriptor, const char *path, bool streams, struct cairn_error *error)
+{
+	struct stat status;
+	if (fstat(descriptor, &status) != 0)
+		return cairn_fail_errno(error, "%s", path);
+	if (S_ISDIR(status.st_mode))
+		return cairn_fail(error, "%s: is a directory, not a file", path);
+	if (!streams && !S_ISREG(status.st_mode))
+		return cairn_fail(error, "%s: is a pipe, a socket or a device, not a file", path);
+	file->modified_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
+	if (S_ISREG(status.st_mode) && status.st_size > 0)
+		return map_regular(file, descriptor, (size_t)status.st_size, path, error);
+	return read_stream(file, descriptor, path, error);
+}
+
+static bool read_path(struct cairn_file *file, const char *path, bool streams, struct cairn_error *error)
 {
 	*file = (struct cairn_file){0};
 	if (!*path)
 		return cairn_file_unnamed(error);
-	if (strcmp(path, "-") == 0)
-		return read_stream(file, STDIN_FILENO, "standard input", error);
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	/* To open a pipe nobody writes to would wait. */
+	int descriptor = open(path, O_RDONLY | O_CLOEXEC | (streams ? 0 : O_NONBLOCK));
 	if (descriptor < 0)
 		return cairn_fail_errno(error, "%s", path);
-	struct stat status;
-	bool good = false;
-	if (fstat(descriptor, &status) != 0) {
-		cairn_fail_errno(error, "%s", path);
-	} else if (S_ISDIR(status.st_mode)) {
-		cairn_fail(error, "%s: is a directory, not a file", path);
-	} else {
-		file->modified_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
-		if (S_ISREG(status.st_mode) && status.st_size > 0) {
-			void *data = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-			good = data != MAP_FAILED;
-			if (good) {
-				file->bytes = (struct cairn_bytes){data, (size_t)status.st_size};
-				file->mapped = true;
-			} else {
-				cairn_fail_errno(error, "%s", path);
-			}
-		} else {
-			good = read_stream(file, descriptor, path, error);
-		}
-	}
+	bool good = read_open(file, descriptor, path, streams, error);
 	close(descriptor);
 	return good;
+}
+
+bool cairn_file_read(struct cairn_file *file, const char *path, struct cairn_error *error)
+{
+	*file = (struct cairn_file){0};
+	if (strcmp(path, "-") == 0)
+		return read_stream(file, STDIN_FILENO, "standard input", error);
+	return read_path(file, path, true, error);
+}
+
+bool cairn_file_map(struct cairn_file *file, const char *path, struct cairn_error *error)
+{
+	return read_path(file, path, false, error);
 }
 
 void cairn_file_close(struct cairn_file *file)

@@ -19,6 +19,11 @@ bool cairn_file_unnamed(struct cairn_error *error);
 /* The contents of PATH, or of standard input for "-". Directories and unreadable files fail with a sentence. A file
  * that shrinks while mapped is the one case that no check can catch; dumps are written once. */
 bool cairn_file_read(struct cairn_file *file, const char *path, struct cairn_error *error);
+
+/* The same for a path that came out of a file anybody could have written: only a regular file is read, and "-" is a name like any
+ * other. A pipe would make us wait, and a device never end. */
+bool cairn_file_map(struct cairn_file *file, const char *path, struct cairn_error *error);
+
 void cairn_file_close(struct cairn_file *file);
 
 /* Lets PART of a mapped file leave memory. It stays readable: what is read again comes back from the file. */

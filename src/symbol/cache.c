@@ -96,7 +96,7 @@ bool cairn_cache_load(const struct cairn_cache *cache, const struct cairn_cache_
 		      struct cairn_file *file, struct cairn_answers *answers)
 {
 	char *path = file_path(cache, key->file, "");
-	bool good = cairn_file_read(file, path, NULL);
+	bool good = cairn_file_map(file, path, NULL);
 	if (good && !(cairn_answers_parse(answers, file->bytes) && still_holds(answers, key, binary))) {
 		cairn_file_close(file);
 		good = false;
@@ -131,7 +131,7 @@ static struct listing list_folder(const struct cairn_cache *cache)
 	DIR *entries = opendir(cache->folder);
 	for (struct dirent *entry; entries && (entry = readdir(entries));) {
 		struct stat status;
-		if (entry->d_name[0] == '.' || fstatat(dirfd(entries), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode))
+		if (fstatat(dirfd(entries), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode))
 			continue;
 		cairn_array_room(listing.files, listing.count, listing.capacity);
 		struct cached_file *file = &listing.files[listing.count++];

@@ -96,6 +96,15 @@ static bool find_by_server(struct cairn_finder *finder, struct cairn_debug *debu
 	return path && take_debug(debug, open_build(path, build_id), path);
 }
 
+static struct cairn_elf *open_alt(const char *path, const char *build_id)
+{
+	struct cairn_elf *elf = cairn_elf_open(path, NULL);
+	if (!elf || cairn_elf_is_alt(elf, build_id))
+		return elf;
+	cairn_elf_close(elf);
+	return NULL;
+}
+
 /* What dwz moved to a file shared by several; OWNER, at PATH, is the file that has the DWARF. */
 static void find_alt(struct cairn_finder *finder, struct cairn_debug *debug, const struct cairn_elf *owner, const char *owner_path)
 {
@@ -105,14 +114,14 @@ static void find_alt(struct cairn_finder *finder, struct cairn_debug *debug, con
 		return;
 	for (size_t i = 0; !debug->files.alt && (path = cairn_search_alt(&finder->arena, finder->options, owner_path, name, i)); i++)
 		if (look(debug, path))
-			debug->files.alt = open_build(path, build_id);
+			debug->files.alt = open_alt(path, build_id);
 	if (!debug->files.alt && cairn_build_id_valid(build_id))
 		for (size_t i = 0; !debug->files.alt && (path = cairn_search_build_id(&finder->arena, finder->options, build_id, i)); i++)
 			if (look(debug, path))
-				debug->files.alt = open_build(path, build_id);
+				debug->files.alt = open_alt(path, build_id);
 	if (!debug->files.alt && finder->options->debuginfod && cairn_build_id_valid(build_id) &&
 	    (path = cairn_debuginfod_fetch(&finder->arena, build_id, false, NULL)))
-		debug->files.alt = open_build(path, build_id);
+		debug->files.alt = open_alt(path, build_id);
 	if (debug->files.alt)
 		return;
 	debug->note = cairn_arena_format(&finder->arena, "%s, which it shares debug information with, is not here", name);

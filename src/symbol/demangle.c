@@ -7,11 +7,16 @@
 #include "symbol/demangle.h"
 
 #include "base/buffer.h"
+#include "symbol/elf.h"
 
 #include <libiberty/demangle.h>
 #include <setjmp.h>
 
-enum { longest_name = 64 * 1024 };
+enum { longest_name = CAIRN_LONGEST_NAME };
+
+/* libiberty refuses what has more than 1024 characters, as large templates do, for fear of the stack. The worst that so many
+ * characters can nest takes less than 1 MiB of it. */
+enum { longest_without_fear = 4096 };
 
 struct sink {
 	struct cairn_buffer out;
@@ -36,7 +41,8 @@ static bool demangle(struct sink *sink, const char *name)
 	if (rust_demangle_callback(name, options, take, sink))
 		return true;
 	sink->out.length = 0;
-	return cplus_demangle_v3_callback(name, options, take, sink);
+	bool fearless = strnlen(name, longest_without_fear + 1) <= longest_without_fear;
+	return cplus_demangle_v3_callback(name, options | (fearless ? DMGL_NO_RECURSE_LIMIT : 0), take, sink);
 }
 
 static bool looks_mangled(const char *name)

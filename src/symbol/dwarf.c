@@ -7,9 +7,6 @@
 #include <elf.h>
 #include <stdio.h>
 
-/* Longer than any name, and short enough to look for the end of without care. */
-static const size_t longest_string = (size_t)1 << 20;
-
 static const char *const section_names[CAIRN_DWARF_SECTIONS] = {
 	[CAIRN_DWARF_INFO] = ".debug_info",
 	[CAIRN_DWARF_ABBREV] = ".debug_abbrev",
@@ -56,6 +53,6 @@ void cairn_dwarf_await_others(const struct cairn_dwarf *dwarf)
 const char *cairn_dwarf_string(const struct cairn_dwarf *dwarf, enum cairn_dwarf_section section, uint64_t offset)
 {
 	struct cairn_bytes rest = cairn_bytes_skip(dwarf->sections[section], (size_t)offset);
-	size_t length = rest.length < longest_string ? rest.length : longest_string;
+	size_t length = rest.length < CAIRN_LONGEST_NAME ? rest.length : CAIRN_LONGEST_NAME;
 	return length && memchr(rest.data, 0, length) ? rest.data : NULL;
 }

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/elf.h"
 
+#include "base/cursor.h"
 #include "base/inflate.h"
 #include "symbol/identity.h"
 
@@ -55,7 +56,7 @@ static bool read_segments(struct cairn_elf *elf, const Elf64_Ehdr *header, struc
 		memcpy(&entry, table.data + i * sizeof entry, sizeof entry);
 		if (entry.p_type == PT_LOAD)
 			elf->segments[elf->segment_count++] = (struct cairn_elf_segment){
-				entry.p_offset, entry.p_vaddr, entry.p_filesz, entry.p_memsz, (entry.p_flags & PF_X) != 0};
+				entry.p_offset, entry.p_vaddr, entry.p_filesz, entry.p_memsz, (entry.p_flags & PF_X) != 0, entry.p_align};
 		else if (entry.p_type == PT_NOTE)
 			read_build_id(elf, slice(elf, entry.p_offset, entry.p_filesz));
 	}
@@ -175,7 +176,7 @@ struct cairn_elf *cairn_elf_open(const char *path, struct cairn_error *error)
 {
 	struct cairn_elf *elf = new_elf(path);
 	elf->owns_file = true;
-	if (cairn_file_read(&elf->file, path, error) && read_all(elf, error))
+	if (cairn_file_map(&elf->file, path, error) && read_all(elf, error))
 		return elf;
 	cairn_elf_close(elf);
 	return NULL;
@@ -292,18 +293,41 @@ bool cairn_elf_debuglink(const struct cairn_elf *elf, const char **name, uint32_
 	return true;
 }
 
-bool cairn_elf_altlink(const struct cairn_elf *elf, const char **name, char *build_id)
+/* BUILD_ID in hex; false when it is none. */
+static bool write_build_id(struct cairn_bytes id, char *build_id)
 {
-	struct cairn_bytes link = cairn_elf_named(elf, ".gnu_debugaltlink");
-	*name = link_name(link);
-	if (!*name)
-		return false;
-	struct cairn_bytes id = cairn_bytes_skip(link, strlen(*name) + 1);
 	if (id.length == 0 || id.length > 64)
 		return false;
 	for (size_t i = 0; i < id.length; i++)
 		snprintf(build_id + 2 * i, 3, "%02x", (unsigned char)id.data[i]);
 	return true;
+}
+
+/* DWARF 5, 7.3.6: version, whether this is the shared file itself, the name of that file, and what identifies it. */
+static bool read_supplement(const struct cairn_elf *elf, bool is_shared, const char **name, char *build_id)
+{
+	struct cairn_cursor in = cairn_cursor(cairn_elf_named(elf, ".debug_sup"));
+	uint16_t version = cairn_cursor_u16(&in);
+	uint8_t shared = cairn_cursor_u8(&in);
+	*name = cairn_cursor_text(&in).data;
+	struct cairn_bytes id = cairn_cursor_bytes(&in, cairn_cursor_uleb(&in));
+	return !in.failed && version == 5 && shared == is_shared && write_build_id(id, build_id);
+}
+
+bool cairn_elf_altlink(const struct cairn_elf *elf, const char **name, char *build_id)
+{
+	struct cairn_bytes link = cairn_elf_named(elf, ".gnu_debugaltlink");
+	*name = link_name(link);
+	if (!*name)
+		return read_supplement(elf, false, name, build_id) && **name;
+	return write_build_id(cairn_bytes_skip(link, strlen(*name) + 1), build_id);
+}
+
+bool cairn_elf_is_alt(const struct cairn_elf *elf, const char *build_id)
+{
+	char own[2 * 64 + 1];
+	const char *name;
+	return strcmp(elf->build_id, build_id) == 0 || (read_supplement(elf, true, &name, own) && strcmp(own, build_id) == 0);
 }
 
 struct cairn_bytes cairn_elf_debugdata(const struct cairn_elf *elf)

@@ -16,6 +16,9 @@
 
 struct cairn_inflate;
 
+/* A name or path as long as this is none: in a hostile file every one could be as long as the file. */
+enum { CAIRN_LONGEST_NAME = 64 * 1024 };
+
 /* A PT_LOAD program header. */
 struct cairn_elf_segment {
 	uint64_t offset;      /* in the file */
@@ -23,6 +26,7 @@ struct cairn_elf_segment {
 	uint64_t file_size;   /* 0 in a separate debug file, which holds no code */
 	uint64_t memory_size;
 	bool executable;
+	uint64_t alignment; /* address and offset are the same but for multiples of this, in the binary */
 };
 
 struct cairn_elf_section {
@@ -81,9 +85,12 @@ struct cairn_bytes cairn_elf_named(const struct cairn_elf *elf, const char *name
 /* .gnu_debuglink: the file name of the separate debug file and the CRC-32 of its contents. False when there is none. */
 bool cairn_elf_debuglink(const struct cairn_elf *elf, const char **name, uint32_t *crc);
 
-/* .gnu_debugaltlink: path (absolute or relative to this file) and build-id in hex of the file that dwz put shared parts in.
- * BUILD_ID holds at least 129 bytes. */
+/* .gnu_debugaltlink, or .debug_sup of DWARF 5: path (absolute or relative to this file) and build-id in hex of the file that dwz put
+ * shared parts in. BUILD_ID holds at least 129 bytes. */
 bool cairn_elf_altlink(const struct cairn_elf *elf, const char **name, char *build_id);
+
+/* Whether this is that file: it has BUILD_ID as its own, or in its .debug_sup, where dwz -5 writes it instead. */
+bool cairn_elf_is_alt(const struct cairn_elf *elf, const char *build_id);
 
 /* .gnu_debugdata: an xz-compressed ELF file that holds the mini symbol table; empty when there is none. */
 struct cairn_bytes cairn_elf_debugdata(const struct cairn_elf *elf);

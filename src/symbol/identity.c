@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { head_size = 4096, most_headers = 1024, largest_note = 64 * 1024 };
+enum { head_size = 4096, most_headers = 1024, largest_note = 64 * 1024, largest_page = 64 * 1024 };
 
 /* The part of a file that was read ahead, and the file for the rest. */
 struct source {
@@ -70,6 +70,8 @@ static bool read_headers(struct cairn_identity *identity, struct source *source,
 	memcpy(&header, source->head, sizeof header);
 	if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB)
 		return cairn_fail(error, "%s: not a 64-bit little-endian ELF file", path);
+	if (header.e_type == ET_REL)
+		return cairn_fail(error, "%s: an object file; its code has addresses only in the program or library it is linked into", path);
 	size_t count = header.e_phnum;
 	if (header.e_phentsize != sizeof(Elf64_Phdr) || count > most_headers)
 		return cairn_fail(error, "%s: its program headers make no sense", path);
@@ -81,7 +83,7 @@ static bool read_headers(struct cairn_identity *identity, struct source *source,
 		if (entry.p_type == PT_LOAD)
 			identity->segments[identity->segment_count++] = (struct cairn_elf_segment){
 				.offset = entry.p_offset, .address = entry.p_vaddr, .file_size = entry.p_filesz,
-				.memory_size = entry.p_memsz, .executable = entry.p_flags & PF_X};
+				.memory_size = entry.p_memsz, .executable = entry.p_flags & PF_X, .alignment = entry.p_align};
 		else if (entry.p_type == PT_NOTE && !identity->build_id[0] && entry.p_filesz <= largest_note)
 			cairn_build_id_find(part(source, entry.p_offset, entry.p_filesz), identity->build_id);
 	}
@@ -96,10 +98,14 @@ bool cairn_identity_read(struct cairn_identity *identity, struct cairn_arena *ar
 	if (source.descriptor < 0)
 		return cairn_fail_errno(error, "%s", path);
 	ssize_t got = -1;
+	bool good = fstat(source.descriptor, &status) == 0 || cairn_fail_errno(error, "%s", path);
 	errno = EINVAL;
-	if (fstat(source.descriptor, &status) == 0 && S_ISREG(status.st_mode))
+	if (good && !S_ISREG(status.st_mode))
+		good = cairn_fail(error, "%s: %s, not a program or library", path, S_ISDIR(status.st_mode) ? "a directory" : "a pipe, a socket or a device");
+	if (good) {
 		got = pread(source.descriptor, source.head, sizeof source.head, 0);
-	bool good = got >= 0 || cairn_fail_errno(error, "%s", path);
+		good = got >= 0 || cairn_fail_errno(error, "%s", path);
+	}
 	if (good) {
 		source.head_length = (size_t)got;
 		identity->size = (uint64_t)status.st_size;
@@ -123,7 +129,7 @@ bool cairn_identity_address(const struct cairn_identity *identity, uint64_t offs
 	return false;
 }
 
-bool cairn_identity_address_from_start(const struct cairn_identity *identity, uint64_t distance, uint64_t *address)
+bool cairn_identity_address_from_start(const struct cairn_identity *identity, uint64_t start, uint64_t offset, uint64_t *address)
 {
 	const struct cairn_elf_segment *code = NULL;
 	for (size_t i = 0; i < identity->segment_count; i++) {
@@ -133,8 +139,14 @@ bool cairn_identity_address_from_start(const struct cairn_identity *identity, ui
 			return false;
 		code = &identity->segments[i];
 	}
-	if (!code || distance - (code->address & 0xfff) >= code->memory_size)
+	if (!code)
 		return false;
-	*address = (code->address & ~(uint64_t)0xfff) + distance;
+	/* Memory begins with the page that the segment begins in. How large a page was, 4 KiB or 64, only START tells. */
+	uint64_t alignment = code->alignment, distance = offset - start;
+	bool sensible = alignment >= 4096 && (alignment & (alignment - 1)) == 0;
+	uint64_t before = (code->address - start) & ((sensible ? alignment : 4096) - 1);
+	if (before >= largest_page || distance - before >= code->memory_size)
+		return false;
+	*address = code->address - before + distance;
 	return true;
 }

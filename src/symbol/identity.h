@@ -24,8 +24,8 @@ bool cairn_identity_read(struct cairn_identity *identity, struct cairn_arena *ar
 bool cairn_identity_address(const struct cairn_identity *identity, uint64_t offset, uint64_t *address);
 
 /* The same for a separate debug file, whose headers no longer say where code lies in the binary: right as long as one
- * segment is executable and the memory at START was its beginning. DISTANCE is how far beyond START the byte was seen. */
-bool cairn_identity_address_from_start(const struct cairn_identity *identity, uint64_t distance, uint64_t *address);
+ * segment is executable and what was mapped of the binary, from its offset START on, was its beginning. */
+bool cairn_identity_address_from_start(const struct cairn_identity *identity, uint64_t start, uint64_t offset, uint64_t *address);
 
 /* Finds the build-id among NOTES, an ELF note segment or section. TEXT holds at least 129 bytes. */
 bool cairn_build_id_find(struct cairn_bytes notes, char *text);

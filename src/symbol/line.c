@@ -25,13 +25,18 @@ enum {
 	DW_LNCT_directory_index = 2,
 };
 
-static void add_directory(struct cairn_lines *lines, const char *name)
+static struct cairn_value text_value(const char *text)
+{
+	return (struct cairn_value){.kind = text ? CAIRN_VALUE_TEXT : CAIRN_VALUE_NONE, .text = text};
+}
+
+static void add_directory(struct cairn_lines *lines, struct cairn_value name)
 {
 	cairn_array_room(lines->directories, lines->directory_count, lines->directory_capacity);
 	lines->directories[lines->directory_count++] = name;
 }
 
-static void add_file(struct cairn_lines *lines, const char *name, uint64_t directory)
+static void add_file(struct cairn_lines *lines, struct cairn_value name, uint64_t directory)
 {
 	cairn_array_room(lines->files, lines->file_count, lines->file_capacity);
 	lines->files[lines->file_count++] = (struct cairn_line_file){.name = name, .directory = directory};
@@ -44,17 +49,17 @@ static void read_old_file(struct cairn_lines *lines, const char *name, struct ca
 	cairn_cursor_uleb(in);
 	cairn_cursor_uleb(in);
 	if (!in->failed)
-		add_file(lines, name, directory);
+		add_file(lines, text_value(name), directory);
 }
 
 /* Number 0 stands for the unit's directory, and for no file; both lists end with an empty name. */
 static void read_old_tables(struct cairn_lines *lines, struct cairn_cursor *in)
 {
 	struct cairn_bytes name;
-	add_directory(lines, lines->unit->directory);
+	add_directory(lines, text_value(lines->unit->directory));
 	while ((name = cairn_cursor_text(in)).length > 0)
-		add_directory(lines, name.data);
-	add_file(lines, NULL, 0);
+		add_directory(lines, text_value(name.data));
+	add_file(lines, text_value(NULL), 0);
 	while ((name = cairn_cursor_text(in)).length > 0)
 		read_old_file(lines, name.data, in);
 }
@@ -84,11 +89,10 @@ static void read_new_table(struct cairn_lines *lines, struct cairn_cursor *in, b
 		/* Rows that take no bytes could be as many as they liked. */
 		if (in->failed || in->at == before)
 			return;
-		const char *text = cairn_unit_text(lines->unit, &name);
 		if (of_files)
-			add_file(lines, text, directory.number);
+			add_file(lines, name, directory.number);
 		else
-			add_directory(lines, text);
+			add_directory(lines, name);
 	}
 }
 
@@ -107,6 +111,7 @@ bool cairn_lines_open(struct cairn_lines *lines, const struct cairn_unit *unit)
 	}
 	if (length < cairn_cursor_left(&in))
 		in.end = in.at + length;
+	lines->size = cairn_cursor_left(&in);
 	uint16_t version = cairn_cursor_u16(&in);
 	if (in.failed || version < 2 || version > 5)
 		return false;
@@ -150,6 +155,7 @@ struct machine {
 	size_t count;
 	struct cairn_line_row *rows;
 	size_t left;     /* addresses without an answer */
+	size_t patience; /* how often addresses may still be met that have one: a hostile program goes back and forth over them */
 	size_t next;     /* the first address not before the last row */
 	uint64_t target; /* addresses[next]; all ones when there is none */
 	uint64_t address;
@@ -175,6 +181,8 @@ static void answer(struct machine *machine)
 		if (!machine->rows[machine->next].found) {
 			machine->rows[machine->next] = machine->last_row;
 			machine->left--;
+		} else if (machine->patience > 0) {
+			machine->patience--;
 		}
 	machine->target = machine->next < machine->count ? machine->addresses[machine->next] : UINT64_MAX;
 }
@@ -276,7 +284,8 @@ static void run_standard(struct machine *machine, struct cairn_cursor *in, uint8
 
 void cairn_lines_match(struct cairn_lines *lines, const uint64_t *addresses, size_t count, struct cairn_line_row *rows)
 {
-	struct machine machine = {.lines = lines, .addresses = addresses, .count = count, .left = count, .rows = rows};
+	struct machine machine = {.lines = lines, .addresses = addresses, .count = count, .left = count, .rows = rows,
+		.patience = 1024 + 64 * count + lines->size};
 	struct cairn_cursor in = lines->program;
 	struct {
 		uint8_t operations;
@@ -288,7 +297,7 @@ void cairn_lines_match(struct cairn_lines *lines, const uint64_t *addresses, siz
 		special[opcode].line = (int16_t)(lines->line_base + (int)(adjusted % lines->line_range));
 	}
 	reset(&machine);
-	while (in.at < in.end && machine.left) {
+	while (in.at < in.end && machine.left && machine.patience) {
 		uint8_t opcode = *in.at++;
 		if (opcode < lines->opcode_base) {
 			run_standard(&machine, &in, opcode);
@@ -305,15 +314,17 @@ const char *cairn_lines_path(struct cairn_lines *lines, uint64_t number, struct 
 	if (number >= lines->file_count)
 		return NULL;
 	struct cairn_line_file *file = &lines->files[number];
-	if (file->path || !file->name)
+	if (file->path)
 		return file->path;
-	const char *directory = file->directory < lines->directory_count ? lines->directories[file->directory] : NULL;
+	const char *name = cairn_unit_text(lines->unit, &file->name);
+	const char *directory =
+		file->directory < lines->directory_count ? cairn_unit_text(lines->unit, &lines->directories[file->directory]) : NULL;
 	const char *root = lines->unit->directory; /* which directory 0 is, too */
-	if (file->name[0] == '/' || !directory)
-		file->path = file->name;
+	if (!name || name[0] == '/' || !directory)
+		file->path = name;
 	else if (directory[0] == '/' || !root || file->directory == 0)
-		file->path = cairn_arena_format(arena, "%.4096s/%.4096s", directory, file->name);
+		file->path = cairn_arena_format(arena, "%.4096s/%.4096s", directory, name);
 	else
-		file->path = cairn_arena_format(arena, "%.4096s/%.4096s/%.4096s", root, directory, file->name);
+		file->path = cairn_arena_format(arena, "%.4096s/%.4096s/%.4096s", root, directory, name);
 	return file->path;
 }

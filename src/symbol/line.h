@@ -8,8 +8,9 @@
 
 #include "symbol/unit.h"
 
+/* Most files of a unit are never asked for: of their names it is kept where they are. */
 struct cairn_line_file {
-	const char *name;
+	struct cairn_value name;
 	uint64_t directory;
 	const char *path; /* once asked for */
 };
@@ -23,8 +24,9 @@ struct cairn_lines {
 	uint8_t line_range;
 	uint8_t opcode_base;
 	const unsigned char *operand_counts; /* of standard opcodes, from opcode 1 */
+	size_t size; /* of the header, with its tables, and the program */
 	struct cairn_cursor program;
-	const char **directories;
+	struct cairn_value *directories;
 	size_t directory_count, directory_capacity;
 	struct cairn_line_file *files;
 	size_t file_count, file_capacity;

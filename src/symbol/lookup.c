@@ -102,6 +102,12 @@ const char *const *cairn_symbols_warnings(const struct cairn_symbols *symbols, s
 	return symbols->warnings;
 }
 
+const char *const *cairn_symbols_sought(const struct cairn_symbols *symbols, size_t *count)
+{
+	*count = 0;
+	return symbols->split ? cairn_split_sought(symbols->split, count) : NULL;
+}
+
 static void warn(struct cairn_symbols *symbols, const char *text)
 {
 	enum { most_warnings = 16 };
@@ -197,8 +203,8 @@ static void walk_unit(struct batch *batch, struct worker *worker, struct cairn_j
 			warn(symbols, error.text);
 	}
 	bool has_calls = tree && cairn_functions_match(tree, &worker->names, &scratch, addresses, job->count, findings.calls);
-	bool has_lines = cairn_lines_open(&findings.lines, unit) && cairn_cursor_left(&findings.lines.program) > 0 &&
-			 cairn_names_spend(&worker->names, cairn_cursor_left(&findings.lines.program));
+	bool has_lines = cairn_lines_open(&findings.lines, unit) && cairn_cursor_left(&findings.lines.program) > 0;
+	has_lines = cairn_names_spend(&worker->names, findings.lines.size) && has_lines;
 	/* Units of Rust without code say nothing of where they are: of hundreds, tried with every address, nothing comes. */
 	if (has_lines || has_calls) {
 		findings.rows = cairn_arena_zero(&scratch, job->count, sizeof *findings.rows);
@@ -310,7 +316,7 @@ static void match_symbols(struct batch *batch, const struct cairn_elf *elf, cons
 	if (count)
 		cairn_symtab_match(elf, table, addresses, count, matches);
 	for (size_t i = 0; i < count; i++)
-		if (matches[i].name)
+		if (matches[i].name && strnlen(matches[i].name, CAIRN_LONGEST_NAME) < CAIRN_LONGEST_NAME)
 			add_symbol(symbols[i], kept, &matches[i], source);
 	cairn_arena_free(&scratch);
 }

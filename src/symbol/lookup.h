@@ -63,4 +63,7 @@ void cairn_symbols_lookup(struct cairn_symbols *symbols, const uint64_t *address
  * *COUNT of them; borrowed until the next lookup. */
 const char *const *cairn_symbols_warnings(const struct cairn_symbols *symbols, size_t *count);
 
+/* Paths at which nothing fit that could have had names (of a .dwo): *COUNT of them, borrowed until the next lookup. */
+const char *const *cairn_symbols_sought(const struct cairn_symbols *symbols, size_t *count);
+
 #endif

@@ -99,7 +99,7 @@ static bool read_at(struct cairn_names *names, const struct cairn_unit *unit, ui
 	if (!abbrev)
 		return false;
 	cairn_entry_read(entry, table, abbrev, &in);
-	return !in.failed;
+	return !in.failed && cairn_names_spend(names, cairn_cursor_offset(&in) - offset);
 }
 
 /* Adds to NAME what ENTRY says; true when there is nothing better to be found further on. */

@@ -12,10 +12,14 @@ struct part {
 	struct cairn_dwarf dwarf;
 	struct cairn_elf *elf; /* owned; NULL for a part of the package */
 	uint64_t id;
+	bool fits;     /* the unit of that id is in it */
+	uint64_t unit; /* and this is where */
+	bool missed; /* written down as not there, or not fitting */
 };
 
 /* More than any program has units; each is a file to look for. */
 enum { most_parts = 1 << 18 };
+enum { candidate_count = 4, most_sought = 1000, most_units = 1 << 24 };
 
 struct cairn_split {
 	struct cairn_elf *package;
@@ -25,6 +29,10 @@ struct cairn_split {
 	struct cairn_map index; /* from id to part */
 	struct part **parts;
 	size_t count, capacity;
+	uint64_t units_left; /* how many may still be looked at: a hostile file could have every unit seek itself among all others */
+	struct cairn_arena arena; /* of the paths below */
+	const char *sought[most_sought];
+	size_t sought_count;
 };
 
 struct cairn_split *cairn_split_new(struct cairn_elf *package, const char *sysroot, const char *binary)
@@ -35,6 +43,7 @@ struct cairn_split *cairn_split_new(struct cairn_elf *package, const char *sysro
 	split->package = package;
 	split->sysroot = sysroot;
 	split->binary = binary;
+	split->units_left = most_units;
 	pthread_mutex_init(&split->lock, NULL);
 	return split;
 }
@@ -47,6 +56,7 @@ void cairn_split_free(struct cairn_split *split)
 	}
 	free(split->parts);
 	cairn_map_free(&split->index);
+	cairn_arena_free(&split->arena);
 	pthread_mutex_destroy(&split->lock);
 	free(split);
 }
@@ -150,25 +160,77 @@ static struct cairn_bytes binary_folder(const struct cairn_split *split)
 	return slash ? (struct cairn_bytes){split->binary, (size_t)(slash - split->binary) + 1} : (struct cairn_bytes){"", 0};
 }
 
-static struct cairn_elf *open_file(const struct cairn_split *split, const struct cairn_unit *skeleton)
+/* Where the file of SKELETON may lie; NULL for a place there is none of. */
+static void list_candidates(const struct cairn_split *split, const struct cairn_unit *skeleton, struct cairn_arena *arena,
+	const char *candidates[candidate_count])
 {
 	const char *name = skeleton->dwo_name, *slash = strrchr(name, '/'), *last = slash ? slash + 1 : name;
 	bool absolute = name[0] == '/' || !skeleton->directory;
 	const char *directory = absolute ? "" : skeleton->directory, *joint = absolute ? "" : "/";
 	struct cairn_bytes folder = binary_folder(split);
+	candidates[0] = cairn_arena_format(arena, "%s%s%s", directory, joint, name);
+	candidates[1] = split->sysroot ? cairn_arena_format(arena, "%s/%s%s%s", split->sysroot, directory, joint, name) : NULL;
+	candidates[2] = cairn_arena_format(arena, "%.*s%s", (int)folder.length, folder.data, name[0] == '/' ? last : name);
+	candidates[3] = last == name ? NULL : cairn_arena_format(arena, "%.*s%s", (int)folder.length, folder.data, last);
+}
+
+/* Finds the unit of SKELETON in PART. */
+static bool find_unit(struct cairn_split *split, struct part *part, const struct cairn_unit *skeleton)
+{
+	struct cairn_abbrev_cache cache = {0};
+	struct cairn_unit unit;
+	uint64_t next = 0;
+	part->fits = false;
+	do {
+		part->unit = next;
+		bool good = cairn_unit_read(&unit, &part->dwarf, part->unit, &next);
+		unit.skeleton = skeleton;
+		part->fits = good && cairn_unit_has_code(&unit) && cairn_unit_read_root(&unit, &cache) && unit.has_dwo_id &&
+			     unit.dwo_id == skeleton->dwo_id;
+	} while (next && !part->fits && split->units_left && split->units_left--);
+	cairn_abbrev_cache_free(&cache);
+	return part->fits;
+}
+
+/* Opens the first candidate that fits. The folder the program was built in may have been built in again, while the files that
+ * belong to it lie beside it; so one that does not fit is kept only when there is no other. */
+static void open_file(struct cairn_split *split, struct part *part, const struct cairn_unit *skeleton)
+{
 	struct cairn_arena arena = {0};
-	const char *const candidates[] = {
-		cairn_arena_format(&arena, "%s%s%s", directory, joint, name),
-		split->sysroot ? cairn_arena_format(&arena, "%s/%s%s%s", split->sysroot, directory, joint, name) : NULL,
-		cairn_arena_format(&arena, "%.*s%s", (int)folder.length, folder.data, name[0] == '/' ? last : name),
-		cairn_arena_format(&arena, "%.*s%s", (int)folder.length, folder.data, last),
-	};
-	struct cairn_elf *elf = NULL;
-	for (size_t i = 0; i < sizeof candidates / sizeof *candidates && !elf; i++)
-		if (candidates[i])
-			elf = cairn_elf_open(candidates[i], NULL);
+	const char *candidates[candidate_count];
+	list_candidates(split, skeleton, &arena, candidates);
+	for (size_t i = 0; i < candidate_count && !part->fits && split->units_left; i++) {
+		struct cairn_elf *elf = candidates[i] ? cairn_elf_open(candidates[i], NULL) : NULL;
+		if (!elf)
+			continue;
+		cairn_elf_close(part->elf);
+		part->elf = elf;
+		cairn_dwarf_open(&part->dwarf, elf, true);
+		await_all(&part->dwarf);
+		find_unit(split, part, skeleton);
+	}
 	cairn_arena_free(&arena);
-	return elf;
+}
+
+/* Writes down where PART, which does not fit or is not there, was looked for. */
+static void miss(struct cairn_split *split, struct part *part, const struct cairn_unit *skeleton)
+{
+	const char *candidates[candidate_count];
+	pthread_mutex_lock(&split->lock);
+	if (!part->missed && split->sought_count + candidate_count <= most_sought) {
+		list_candidates(split, skeleton, &split->arena, candidates);
+		for (size_t i = 0; i < candidate_count; i++)
+			if (candidates[i])
+				split->sought[split->sought_count++] = candidates[i];
+	}
+	part->missed = true;
+	pthread_mutex_unlock(&split->lock);
+}
+
+const char *const *cairn_split_sought(const struct cairn_split *split, size_t *count)
+{
+	*count = split->sought_count;
+	return split->sought;
 }
 
 static struct part *open_part(struct cairn_split *split, const struct cairn_unit *skeleton)
@@ -177,13 +239,11 @@ static struct part *open_part(struct cairn_split *split, const struct cairn_unit
 	if (!part)
 		cairn_out_of_memory(sizeof *part);
 	part->id = skeleton->dwo_id;
-	if (!open_from_package(split, part)) {
+	if (open_from_package(split, part)) {
+		find_unit(split, part, skeleton);
+	} else {
 		part->dwarf = (struct cairn_dwarf){0};
-		part->elf = open_file(split, skeleton);
-		if (part->elf) {
-			cairn_dwarf_open(&part->dwarf, part->elf, true);
-			await_all(&part->dwarf);
-		}
+		open_file(split, part, skeleton);
 	}
 	part->dwarf.zero_is_code = skeleton->dwarf->zero_is_code;
 	part->dwarf.number = 2 + (uint32_t)split->count;
@@ -211,19 +271,19 @@ const struct cairn_unit *cairn_split_unit(struct cairn_split *split, const struc
 	struct cairn_abbrev_cache *cache, struct cairn_error *error)
 {
 	struct part *part = find_part(split, skeleton);
-	uint64_t offset = 0, next;
 	if (!part || !part->dwarf.elf) {
+		if (part)
+			miss(split, part, skeleton);
 		cairn_fail(error, "%s: not found; functions of that unit have no names", skeleton->dwo_name);
 		return NULL;
 	}
-	do {
-		bool good = cairn_unit_read(unit, &part->dwarf, offset, &next);
+	uint64_t next;
+	if (part->fits && cairn_unit_read(unit, &part->dwarf, part->unit, &next)) {
 		unit->skeleton = skeleton;
-		if (good && cairn_unit_has_code(unit) && cairn_unit_read_root(unit, cache) && unit->has_dwo_id &&
-		    unit->dwo_id == skeleton->dwo_id)
+		if (cairn_unit_read_root(unit, cache))
 			return unit;
-		offset = next;
-	} while (next);
+	}
+	miss(split, part, skeleton);
 	cairn_fail(error, "%s: made for another build of this program; functions of that unit have no names", skeleton->dwo_name);
 	return NULL;
 }

@@ -20,4 +20,8 @@ void cairn_split_free(struct cairn_split *split);
 const struct cairn_unit *cairn_split_unit(struct cairn_split *split, const struct cairn_unit *skeleton, struct cairn_unit *unit,
 	struct cairn_abbrev_cache *cache, struct cairn_error *error);
 
+/* The paths where a .dwo that fits was looked for in vain: what is found there later may have the names. A thousand at most, since
+ * files come back together. Borrowed; not while another thread is at work. */
+const char *const *cairn_split_sought(const struct cairn_split *split, size_t *count);
+
 #endif

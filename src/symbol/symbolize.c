@@ -103,7 +103,7 @@ static void place(struct work *work, struct job *job)
 	for (size_t i = 0; i < job->count; i++) {
 		const struct cairn_location *location = &profile->locations[job->locations[i]];
 		uint64_t offset = cairn_profile_file_offset(profile, location), address;
-		bool known = job->binary.is_debug_file ? cairn_identity_address_from_start(identity, offset - code_start, &address)
+		bool known = job->binary.is_debug_file ? cairn_identity_address_from_start(identity, code_start, offset, &address)
 						       : cairn_identity_address(identity, offset, &address);
 		if (!known) {
 			job->outside++;
@@ -168,6 +168,21 @@ static const char *remember(struct job *job, const char *text)
 	return cairn_arena_text(&job->arena, cairn_bytes_of(text));
 }
 
+/* All that was looked at: the files that were found first, then those that the debug information itself spoke of in vain. */
+static void set_probes(struct job *job, const struct cairn_debug *debug, const struct cairn_symbols *symbols,
+		       struct cairn_answers_origin *origin)
+{
+	size_t count;
+	const char *const *sought = cairn_symbols_sought(symbols, &count);
+	struct cairn_probe *probes = cairn_arena_zero(&job->arena, debug->probe_count + count, sizeof *probes);
+	if (debug->probe_count)
+		memcpy(probes, debug->probes, debug->probe_count * sizeof *probes);
+	for (size_t i = 0; i < count; i++)
+		probes[debug->probe_count + i] = cairn_probe_now(sought[i]);
+	origin->probes = probes;
+	origin->probe_count = debug->probe_count + count;
+}
+
 /* Looks the missing addresses up and makes a new block of the old answers and theirs. */
 static void look_up(struct job *job, const struct cairn_debug *debug)
 {
@@ -186,8 +201,8 @@ static void look_up(struct job *job, const struct cairn_debug *debug)
 
 	size_t warning_count;
 	const char *const *warnings = cairn_symbols_warnings(symbols, &warning_count);
-	struct cairn_answers_origin origin = {.key = job->key.text, .options = job->key.options, .note = debug->note, .damaged = debug->damaged,
-					      .probes = debug->probes, .probe_count = debug->probe_count};
+	struct cairn_answers_origin origin = {.key = job->key.text, .options = job->key.options, .note = debug->note, .damaged = debug->damaged};
+	set_probes(job, debug, symbols, &origin);
 	if (!origin.note && warning_count) {
 		origin.note = warning_count == 1 ? warnings[0]
 						 : cairn_arena_format(&job->arena, "%s, and %zu more such", warnings[0], warning_count - 1);

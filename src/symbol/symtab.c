@@ -16,13 +16,22 @@ static uint8_t rank_of(const struct cairn_elf_symbol *symbol)
 	return symbol->binding == STB_WEAK ? rank + 1 : rank;
 }
 
+/* How many underscores NAME starts with; more than a few are not counted. */
+static size_t underscores(const char *name)
+{
+	size_t count = 0;
+	while (count < 8 && name[count] == '_')
+		count++;
+	return count;
+}
+
 static bool is_better(const struct cairn_elf_symbol *symbol, uint8_t rank, const struct cairn_symtab_match *match)
 {
 	if (!match->name)
 		return true;
 	if (symbol->address != match->address || rank != match->rank)
 		return symbol->address != match->address ? symbol->address > match->address : rank > match->rank;
-	return strspn(symbol->name, "_") < strspn(match->name, "_");
+	return underscores(symbol->name) < underscores(match->name);
 }
 
 /* What SYMBOL names; nothing when it is not code. A function without a size, as assembler makes them (_init and _fini are two),

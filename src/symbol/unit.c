@@ -186,7 +186,7 @@ const char *cairn_unit_text(const struct cairn_unit *unit, const struct cairn_va
 	uint64_t offset;
 	switch (value->kind) {
 	case CAIRN_VALUE_TEXT:
-		return value->text;
+		return strnlen(value->text, CAIRN_LONGEST_NAME) < CAIRN_LONGEST_NAME ? value->text : NULL;
 	case CAIRN_VALUE_STR:
 		return cairn_dwarf_string(unit->dwarf, CAIRN_DWARF_STR, value->number);
 	case CAIRN_VALUE_LINE_STR:

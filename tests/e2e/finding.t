@@ -134,21 +134,22 @@ objcopy -S --remove-section .comment --keep-symbols="$scratch/wanted" "$scratch/
 xz -f "$scratch/mini" && strip "$program" && objcopy --add-section .gnu_debugdata="$scratch/mini.xz" "$program"
 like "$(lines)" '*hold_in_static*' 'a mini symbol table in .gnu_debugdata'
 
-if command -v dwz >/dev/null; then
+for form in '' -5; do
+	what="shared parts in a file of dwz${form:+ $form}"
+	command -v dwz >/dev/null || { skip "$what" 'no dwz here'; continue; }
 	fresh
-	cp "$program" "$scratch/run/twin"
+	# without the symbol, only the debug information has the name, and that in the shared file
+	objcopy --strip-symbol=hold_in_static "$program"
 	cc -O1 -g -DTWIN tests/e2e/finding.c -o "$scratch/run/twin"
-	if (cd "$scratch/run" && dwz -m shared.debug -r program twin 2>"$scratch/dwz") && [ -s "$scratch/run/shared.debug" ]; then
-		like "$(lines)" "$both" 'shared parts in a file of dwz'
+	if (cd "$scratch/run" && dwz $form -m shared.debug -r program twin 2>"$scratch/dwz") && [ -s "$scratch/run/shared.debug" ]; then
+		like "$(lines)" "$both" "$what"
 		rm "$scratch/run/shared.debug"
 		lines >/dev/null
 		like "$(cat "$scratch/notes")" '*shared.debug, which it shares debug information with, is not here*' 'a note when that file is missing'
 	else
-		skip 'shared parts in a file of dwz' "dwz would not: $(head -n 1 "$scratch/dwz")"
+		skip "$what" "dwz would not: $(head -n 1 "$scratch/dwz")"
 	fi
-else
-	skip 'shared parts in a file of dwz' 'no dwz here'
-fi
+done
 if command -v dwp >/dev/null; then
 	which=split heap=$scratch/keep/split.heap
 	root=$PWD
@@ -156,6 +157,21 @@ if command -v dwp >/dev/null; then
 		LD_PRELOAD=$jemalloc MALLOC_CONF=prof:true,lg_prof_sample:0,prof_final:true,prof_prefix:$scratch/run/je ./program)
 	mv "$scratch"/run/je.*.f.heap "$heap"
 	like "$(lines)" "$both" 'split DWARF in .dwo files'
+	# kept: what a run with the cache has to say of the split file
+	kept() { XDG_CACHE_HOME=$scratch/kept "$cairn" collapsed "$heap" 2>&1 >/dev/null | grep -c 'finding.dwo'; }
+	mkdir "$scratch/away" && cp -p "$scratch/run/finding.dwo" "$scratch/away/" && rm "$scratch/run/finding.dwo"
+	is "$(kept)" 1 'a .dwo that is missing is told of'
+	cp -p "$scratch/away/finding.dwo" "$scratch/run/"
+	is "$(kept)" 0 'and no more once it is there, although answers without it were kept'
+	(cd "$scratch/away" && cp "$root/tests/e2e/finding.c" . && echo 'int another_build;' >>finding.c && cc -O1 -gdwarf-4 -gsplit-dwarf -c finding.c -o other.o) &&
+		cp "$scratch/away/other.dwo" "$scratch/run/finding.dwo"
+	lines >/dev/null
+	like "$(cat "$scratch/notes")" '*finding.dwo: made for another build*' 'a .dwo of another build is refused'
+	mkdir "$scratch/moved" && cp -p "$program" "$scratch/away/finding.dwo" "$scratch/moved/"
+	lines --binary "$scratch/moved/program" >/dev/null
+	[[ $(cat "$scratch/notes") != *finding.dwo* ]]
+	ok $? 'and passed over for the right one beside the binary'
+	cp -p "$scratch/away/finding.dwo" "$scratch/run/"
 	if (cd "$scratch/run" && dwp -e program -o program.dwp 2>"$scratch/dwp"); then
 		rm "$scratch"/run/*.dwo
 		like "$(lines)" "$both" 'split DWARF in FILE.dwp'

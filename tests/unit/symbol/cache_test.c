@@ -161,6 +161,10 @@ static void test_evicted(void)
 	struct cairn_cache_use use;
 	cairn_cache_clear(&cache, &use, NULL);
 	is_int(cairn_cache_measure(&cache).files, 0, "cleared");
+	struct cairn_binary hidden = {.path = "/opt/.hidden-program"}; /* without a build-id it is kept by name */
+	store(&hidden, &usual, NULL, 10, NULL);
+	is_int(cairn_cache_measure(&cache).files, 1, "a program whose name starts with a point is counted");
+	ok(cairn_cache_clear(&cache, &use, NULL) && use.files == 1, "and removed");
 	char build_id[8];
 	for (int i = 0; i < 8; i++) {
 		snprintf(build_id, sizeof build_id, "aa%02d", i);

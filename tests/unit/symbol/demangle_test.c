@@ -48,9 +48,40 @@ static void test_bomb(void)
 	is_text(cairn_demangle(&arena, "_Z1fv"), "f()", "the next name is demangled as ever");
 }
 
+/* Templates of templates are often longer than what libiberty takes without being told to. */
+static void test_long(void)
+{
+	char name[4096] = "_Z1fIi", full[8192] = "void f<int";
+	for (int i = 0; i < 300; i++) {
+		size_t used = strlen(name);
+		snprintf(name + used, sizeof name - used, "4n%03d", i);
+		used = strlen(full);
+		snprintf(full + used, sizeof full - used, ", n%03d", i);
+	}
+	strcat(name, "EvT_");
+	strcat(full, ">(int)");
+	ok(strlen(name) > 1500, "a name of %zu characters", strlen(name));
+	is_text(cairn_demangle(&arena, name), full, "is demangled whole");
+}
+
+/* One character for each level of pointers, up to the longest that is tried and beyond. */
+static void test_deep(void)
+{
+	static char name[70000];
+	for (size_t length = 500; length < sizeof name - 8; length *= 2) {
+		memcpy(name, "_Z1f", 4);
+		memset(name + 4, 'P', length);
+		memcpy(name + 4 + length, "i", 2);
+		const char *full = cairn_demangle(&arena, name);
+		ok(length <= 1000 ? full != NULL : full == NULL, "%zu pointers to pointers: %s", length, length <= 1000 ? "demangled" : "left as they are");
+	}
+}
+
 int main(void)
 {
 	test_names();
+	test_long();
+	test_deep();
 	test_plain();
 	test_bomb();
 	cairn_arena_free(&arena);

@@ -158,10 +158,18 @@ static void test_addresses(void)
 	ok(!cairn_identity_address(&identity, 0x900, &address) && !cairn_identity_address(&identity, 0x1540, &address), "in none");
 	segments[1].offset = 0;
 	segments[1].file_size = 0;
-	ok(cairn_identity_address_from_start(&identity, 0x50, &address) && address == 0x402050, "a debug file knows it by the distance from the start");
-	ok(!cairn_identity_address_from_start(&identity, 0x10, &address) && !cairn_identity_address_from_start(&identity, 0x540, &address), "within the segment only");
+	ok(cairn_identity_address_from_start(&identity, 0x1000, 0x1050, &address) && address == 0x402050, "a debug file knows it by the distance from the start");
+	ok(!cairn_identity_address_from_start(&identity, 0x1000, 0x1010, &address) && !cairn_identity_address_from_start(&identity, 0x1000, 0x1540, &address),
+	   "within the segment only");
+	/* As aarch64's linkers lay it out: the segment, at 0x23040 of the binary, begins in the middle of a page of 64 KiB. */
+	segments[1].address = 0x433040;
+	segments[1].alignment = 0x10000;
+	ok(cairn_identity_address_from_start(&identity, 0x23000, 0x23050, &address) && address == 0x433050, "mapped by pages of 4 KiB");
+	ok(cairn_identity_address_from_start(&identity, 0x20000, 0x23050, &address) && address == 0x433050, "mapped by pages of 64 KiB");
+	segments[1].alignment = 0x200000;
+	ok(!cairn_identity_address_from_start(&identity, 0x23000, 0x23050, &address), "an offset that no page of the segment can have");
 	segments[0].executable = true;
-	ok(!cairn_identity_address_from_start(&identity, 0x50, &address), "two executable segments leave it open");
+	ok(!cairn_identity_address_from_start(&identity, 0x1000, 0x1050, &address), "two executable segments leave it open");
 }
 
 int main(void)

@@ -1,0 +1,105 @@
+"""Programs that are small and ask for endless work or memory: make-hostile.py FOLDER writes one file for each kind, and the addresses to ask for."""
+import struct
+import sys
+
+NOTHING, CODE, STRINGS, SYMBOLS = 0, 1, 3, 2
+BASE, SIZE = 0x1000, 0x40000
+
+
+def elf(path, sections):
+    """SECTIONS: (name, type, address, link, data); they are numbered from 1."""
+    sections = [("", NOTHING, 0, 0, b"")] + sections + [(".shstrtab", STRINGS, 0, 0, None)]
+    names, places = b"", []
+    for section in sections:
+        places.append(len(names))
+        names += section[0].encode() + b"\0"
+    out, headers = bytearray(64 + 56), b""
+    for place, (name, kind, address, link, data) in zip(places, sections):
+        data = names if data is None else data
+        flags = 6 if name == ".text" else 0
+        headers += struct.pack("<IIQQQQIIQQ", place, kind, flags, address, len(out), len(data), link, 0, 1, 24 if kind == SYMBOLS else 0)
+        out += data
+    table = len(out)
+    out += headers
+    ident = b"\x7fELF\2\1\1".ljust(16, b"\0")
+    out[:64] = ident + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, BASE, 64, table, 0, 64, 56, 1, 64, len(sections), len(sections) - 1)
+    out[64:120] = struct.pack("<IIQQQQQQ", 1, 5, 0, 0, 0, len(out), BASE + SIZE, 4096)
+    open(path, "wb").write(out)
+
+
+text = (".text", CODE, BASE, 0, b"\x90" * SIZE)
+
+
+def dwarf(path, info, abbrev, line=b"", line_str=b""):
+    elf(path, [text, (".debug_info", CODE, 0, 0, info), (".debug_abbrev", CODE, 0, 0, abbrev), (".debug_line", CODE, 0, 0, line), (".debug_line_str", CODE, 0, 0, line_str)])
+
+
+def symtab(path, symbols, strings):
+    entries = bytes(24) + b"".join(struct.pack("<IBBHQQ", name, 0x12, 0, 1, address, size) for name, address, size in symbols)
+    elf(path, [text, (".symtab", SYMBOLS, 0, 3, entries), (".strtab", STRINGS, 0, 0, strings)])
+
+
+def sized(body):
+    return struct.pack("<I", len(body)) + body
+
+
+def unit(entries):
+    return sized(struct.pack("<HIB", 4, 0, 8) + entries)
+
+
+# 1: a unit that says nothing but where its lines are; 2: a function
+abbrev = bytes([1, 0x11, 0, 0x10, 0x17, 0, 0, 2, 0x2E, 0, 0x11, 1, 0, 0, 0])
+lines_at_0 = unit(b"\1" + struct.pack("<I", 0))
+opcodes = bytes([1, 1, 1, 0xFB, 14, 13, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1])
+
+
+def lines_4(tables, program):
+    header = opcodes + tables
+    return sized(struct.pack("<HI", 4, len(header)) + header + program)
+
+
+def lines_5(tables, program):
+    header = opcodes + tables
+    return sized(struct.pack("<HBBI", 5, 8, 0, len(header)) + header + program)
+
+
+def uleb(number):
+    out = b""
+    while number >= 128:
+        out += bytes([number & 127 | 128])
+        number >>= 7
+    return out + bytes([number])
+
+
+def set_address(address):
+    return bytes([0, 9, 2]) + struct.pack("<Q", address) + b"\1"
+
+
+folder = sys.argv[1] + "/"
+open(folder + "addresses", "w").write("50\n" + "".join("%x\n" % (BASE + 16 * i) for i in range(12000)))
+
+dwarf(folder + "shared-table", lines_at_0 * 200000, abbrev, lines_4(b"\0" + b"a\0\0\0\0" * 2000000 + b"\0", b""))
+dwarf(folder + "back-and-forth", lines_at_0 * 8, abbrev, lines_4(b"\0a\0\0\0\0\0", (set_address(BASE) + set_address(BASE + SIZE - 16)) * 400000))
+rows = 2000000
+table = bytes([1, 1, 0x1F]) + uleb(1) + bytes(4) + bytes([1, 1, 0x1F]) + uleb(rows) + bytes(4 * rows)
+dwarf(folder + "endless-files", lines_at_0, abbrev, lines_5(table, b"\1"), b"x" * 2000000)
+symtab(folder + "underscores", [(1 + i, BASE, SIZE) for i in range(200000)], b"\0" + b"_" * 4000000 + b"\0")
+symtab(folder + "long-symbols", [(1 + i, BASE + 16 * i, 16) for i in range(12000)], b"\0" + b"x" * 4000000 + b"@\0")
+# every function has its name from another place of one long text, where each byte is an entry of its own: 120 is "x"
+names = bytes([1, 0x11, 1, 0, 0, 2, 0x2E, 0, 0x11, 1, 0x12, 6, 0x31, 0x13, 0, 0, 120, 0x2E, 0, 0x3, 8, 0, 0, 0])
+head = b"\1" + b"".join(b"\2" + struct.pack("<QII", BASE + 16 * i, 16, 11 + 1 + 12000 * 17 + 1 + i) for i in range(12000)) + b"\0"
+dwarf(folder + "long-names", unit(head + b"x" * 4000000 + b"\0"), names)
+# units that all lie in the file itself, as the compiler's -gsplit-dwarf=single has it, among as many that are none of them
+def entry(name, identifier):
+    return unit(b"\1" + name + struct.pack("<Q", identifier))
+
+
+split = bytes([1, 0x11, 0, 0xB0, 0x42, 8, 0xB1, 0x42, 7, 0, 0, 2, 0x2E, 0, 0x11, 1, 0, 0, 0])
+parts = bytes([1, 0x11, 0, 0xB1, 0x42, 7, 0, 0, 0])
+elf(folder + "split-in-itself", [
+    text,
+    (".debug_info", CODE, 0, 0, b"".join(entry(b"split-in-itself\0", i) for i in range(60000))),
+    (".debug_abbrev", CODE, 0, 0, split),
+    (".debug_info.dwo", CODE, 0, 0, b"".join(entry(b"", 1 << 32 | i) for i in range(60000))),
+    (".debug_abbrev.dwo", CODE, 0, 0, parts),
+])
