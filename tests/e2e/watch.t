@@ -159,8 +159,9 @@ like "$(cat err)" "*process $last (python3) ended with code 0;*1 dump, the last 
 python3 -c 'import subprocess, sys, time
 child = subprocess.Popen(sys.argv[1:])
 print(child.pid, flush=True)
-time.sleep(600)' env LD_PRELOAD="$library" MALLOC_CONF=$MALLOC CAIRN_CONF=dumps:$scratch/zombie,start:true ./leaky 1 >zombie.pid &
+time.sleep(600)' env LD_PRELOAD="$library" MALLOC_CONF=$MALLOC CAIRN_CONF=dumps:$scratch/zombie,start:true ./leaky 60 >zombie.pid &
 children+=($!)
+wait_for 20 sh -c 'ls zombie/*.heap' && kill -9 "$(cat zombie.pid)"
 wait_for 20 sh -c "grep -q . zombie.pid && grep -q '^State:.Z' /proc/\$(cat zombie.pid)/status"
 like "$("$cairn" dumps zombie)" "*process $(cat zombie.pid), gone*last of a dead process*" "a dead process that is still in the list of processes is dead"
 
