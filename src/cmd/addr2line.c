@@ -199,25 +199,55 @@ static void print_result(const struct session *session, uint64_t address, const 
 	}
 }
 
+/* The answers to some addresses, as text in parts that are made side by side. */
+enum { part_results = 2048 };
+struct answers {
+	const struct session *session;
+	const uint64_t *addresses;
+	const struct cairn_symbol *results;
+	size_t count;
+	struct cairn_buffer *parts;
+};
+
+static void print_part(void *context, size_t item, unsigned worker)
+{
+	(void)worker;
+	const struct answers *answers = context;
+	struct cairn_buffer *out = &answers->parts[item];
+	*out = cairn_buffer(SIZE_MAX);
+	for (size_t i = item * part_results; i < answers->count && i < (item + 1) * part_results; i++) {
+		fetch_ahead(answers->results, answers->count, i);
+		print_result(answers->session, answers->addresses[i], &answers->results[i], out);
+	}
+}
+
+static bool write_answers(struct answers *answers, struct cairn_error *error)
+{
+	size_t parts = (answers->count + part_results - 1) / part_results;
+	bool good = true;
+	answers->parts = cairn_array_new(parts, sizeof *answers->parts);
+	cairn_pool_run(parts, print_part, answers);
+	for (size_t i = 0; i < parts; i++) {
+		good = good && cairn_file_write(NULL, cairn_buffer_bytes(&answers->parts[i]), error);
+		cairn_buffer_free(&answers->parts[i]);
+	}
+	free(answers->parts);
+	return good;
+}
+
 /* Answers COUNT addresses. False when nobody takes the answers any more. */
 static bool answer(struct session *session, uint64_t *addresses, size_t count)
 {
 	struct cairn_symbol *results = cairn_array_zero(count, sizeof *results);
+	struct cairn_error error;
 	for (size_t i = 0; session->section && i < count; i++)
 		addresses[i] += session->section->address;
 	cairn_symbols_lookup(session->symbols, addresses, count, results);
 	if (session->options.demangle && session->options.functions)
 		demangle_all(&session->demangler, results, count);
-	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
-	for (size_t i = 0; i < count; i++) {
-		fetch_ahead(results, count, i);
-		print_result(session, addresses[i], &results[i], &out);
-	}
-	struct cairn_error error;
-	bool good = cairn_file_write(NULL, cairn_buffer_bytes(&out), &error);
+	bool good = write_answers(&(struct answers){session, addresses, results, count, NULL}, &error);
 	if (!good && errno != EPIPE)
 		session->code = cairn_say_error(error.text);
-	cairn_buffer_free(&out);
 	free(results);
 	return good;
 }
