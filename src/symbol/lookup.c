@@ -326,10 +326,25 @@ struct wanted {
 	size_t place; /* in the caller's array */
 };
 
-static int by_address(const void *a, const void *b)
+/* Sorts by address, byte by byte from the lowest: the high ones, which all have in common, cost one look. Returns where the
+ * result is, in WANTED or in SPARE. */
+static struct wanted *sort_by_address(struct wanted *wanted, struct wanted *spare, size_t count)
 {
-	const struct wanted *left = a, *right = b;
-	return (left->address > right->address) - (left->address < right->address);
+	for (unsigned shift = 0; shift < 64; shift += 8) {
+		size_t starts[257] = {0};
+		for (size_t i = 0; i < count; i++)
+			starts[(wanted[i].address >> shift & 0xff) + 1]++;
+		if (starts[(wanted[0].address >> shift & 0xff) + 1] == count)
+			continue;
+		for (unsigned i = 1; i < 256; i++)
+			starts[i] += starts[i - 1];
+		for (size_t i = 0; i < count; i++)
+			spare[starts[wanted[i].address >> shift & 0xff]++] = wanted[i];
+		struct wanted *sorted = spare;
+		spare = wanted;
+		wanted = sorted;
+	}
+	return wanted;
 }
 
 static void match_all(struct batch *batch)
@@ -351,7 +366,7 @@ void cairn_symbols_lookup(struct cairn_symbols *symbols, const uint64_t *address
 	struct wanted *wanted = cairn_arena_alloc(&scratch, count * sizeof *wanted);
 	for (size_t i = 0; i < count; i++)
 		wanted[i] = (struct wanted){addresses[i], i};
-	qsort(wanted, count, sizeof *wanted, by_address);
+	wanted = sort_by_address(wanted, cairn_arena_alloc(&scratch, count * sizeof *wanted), count);
 	uint64_t *sorted = cairn_arena_alloc(&scratch, count * sizeof *sorted);
 	struct batch batch = {.symbols = symbols, .addresses = sorted};
 	for (size_t i = 0; i < count; i++)
