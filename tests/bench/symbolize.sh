@@ -28,16 +28,16 @@ peak_of() {
 	peak_mb bash -c "exec 3>&1; ask_$1 \"\$0\" \"\$1\"" "$2" "$3"
 }
 
-# compare FILE ADDRESSES RUNS: a row for each peer
+# compare FILE ADDRESSES RUNS [PEER-RUNS]: a row for each peer, which runs once unless told
 compare() {
-	local file=$1 addresses=$2 runs=$3 ours peer
+	local file=$1 addresses=$2 runs=$3 peer_runs=${4:-1} ours peer
 	ours=$(seconds "$runs" ask_cairn "$file" "$addresses")
 	printf '%-44s %9.3f s, %s MB\n' "cairn" "$ours" "$(peak_of cairn "$file" "$addresses")"
 	for peer in gimli llvm gnu; do
 		if have $peer; then
 			local wanted=
 			case $peer in gimli) wanted=3 ;; gnu) wanted=8 ;; esac
-			row "  against $peer ($(peak_of $peer "$file" "$addresses") MB)" "$ours" $peer "$(seconds 1 ask_$peer "$file" "$addresses")" $wanted
+			row "  against $peer ($(peak_of $peer "$file" "$addresses") MB)" "$ours" $peer "$(seconds "$peer_runs" ask_$peer "$file" "$addresses")" $wanted
 		else
 			without "  against $peer" 'not on this machine'
 		fi
@@ -70,7 +70,7 @@ if [ -x "$gimli" ]; then
 	heading "Symbolizing 20,000 random addresses of a Rust program (gimli's own, in release mode with debug information; no .debug_aranges)"
 	describe 'addr2line' "$gimli" 'Rust'
 	[ -s "$bench/rust.20000" ] || python3 tests/e2e/agree.py addresses "$gimli" 20000 >"$bench/rust.20000"
-	compare "$gimli" "$bench/rust.20000" 3
+	compare "$gimli" "$bench/rust.20000" 9 5
 else
 	without 'a Rust program' 'no cargo here to build one'
 fi
