@@ -114,9 +114,11 @@ static int parse(struct options *options, int argc, char **argv)
 	return -1;
 }
 
+/* So many names are one piece of work. */
+enum { chunk = 64 };
+
 static void demangle_some(void *context, size_t item, unsigned worker)
 {
-	enum { chunk = 64 };
 	struct demangler *demangler = context;
 	size_t first = demangler->done + item * chunk;
 	for (size_t i = first; i < first + chunk && i < demangler->count; i++) {
@@ -137,7 +139,6 @@ static void fetch_ahead(const struct cairn_symbol *results, size_t count, size_t
 /* Demangles every name of RESULTS that is new. */
 static void demangle_all(struct demangler *demangler, const struct cairn_symbol *results, size_t count)
 {
-	enum { chunk = 64 };
 	for (size_t i = 0; i < count; i++) {
 		fetch_ahead(results, count, i);
 		for (uint32_t k = 0; k < results[i].count; k++) {

@@ -258,22 +258,28 @@ static void write_head(struct connection *connection)
 	connection->head_size = length > 0 && (size_t)length < sizeof connection->head ? (size_t)length : 0;
 }
 
+/* Puts what has come into ROOM. 0 when there is nothing more now, or the client has gone and its connection with it. */
+static size_t take(struct connection *connection, char *room, size_t size)
+{
+	for (;;) {
+		ssize_t part = recv(connection->socket, room, size, 0);
+		if (part > 0)
+			return (size_t)part;
+		if (part < 0 && errno == EINTR)
+			continue;
+		if (part == 0 || (errno != EAGAIN && errno != EWOULDBLOCK))
+			drop(connection);
+		return 0;
+	}
+}
+
 /* Takes what a refused client still sends, without looking at it, until it ends or its time is over. */
 static void drain(struct connection *connection)
 {
 	char unread[16 << 10];
-	for (size_t taken = 0; taken < drained_at_once;) {
-		ssize_t part = recv(connection->socket, unread, sizeof unread, 0);
-		if (part < 0 && errno == EINTR)
-			continue;
-		if (part < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
-			return;
-		if (part <= 0) {
-			drop(connection);
-			return;
-		}
-		taken += (size_t)part;
-	}
+	size_t part = 1;
+	for (size_t taken = 0; part > 0 && taken < drained_at_once; taken += part)
+		part = take(connection, unread, sizeof unread);
 }
 
 /* Everything is sent: the next request, or the end. */
@@ -445,16 +451,10 @@ static void receive(struct connection *connection)
 			refuse(connection, room ? 503 : 413);
 			return;
 		}
-		ssize_t part = recv(connection->socket, room, connection->input.capacity - connection->input.length, 0);
-		if (part < 0 && errno == EINTR)
-			continue;
-		if (part < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+		size_t part = take(connection, room, connection->input.capacity - connection->input.length);
+		if (part == 0)
 			return;
-		if (part <= 0) {
-			drop(connection);
-			return;
-		}
-		connection->input.length += (size_t)part;
+		connection->input.length += part;
 		if (examine(connection)) {
 			dispatch(connection);
 			return;
@@ -529,7 +529,7 @@ static bool has_progress(struct connection *connection, int64_t now)
 {
 	int held = 0;
 	ioctl(connection->socket, SIOCOUTQ, &held);
-	size_t taken = held > 0 && (size_t)held < connection->sent ? connection->sent - (size_t)held : held > 0 ? 0 : connection->sent;
+	size_t waiting = held > 0 ? (size_t)held : 0, taken = connection->sent > waiting ? connection->sent - waiting : 0;
 	if (taken < connection->taken + stretch)
 		return false;
 	connection->taken = taken;

@@ -87,20 +87,6 @@ static double median_slope(const struct cairn_trend_point *points, size_t count,
 	return median(scratch, pairs);
 }
 
-/* How far the points lie from lines of that slope, one line for each run: a robust standard deviation. */
-static double scatter(const struct cairn_trend_point *points, size_t count, double slope, double *scratch)
-{
-	double *rests = scratch, *work = scratch + count;
-	for (size_t start = 0, end; start < count; start = end) {
-		for (end = start; end < count && points[end].run == points[start].run; end++)
-			work[end - start] = points[end].value - slope * points[end].hours;
-		double level = median(work, end - start);
-		for (size_t i = start; i < end; i++)
-			rests[i] = fabs(points[i].value - slope * points[i].hours - level);
-	}
-	return 1.4826 * median(rests, count);
-}
-
 /* The first of POINTS behind START that is of another run. */
 static size_t end_of_run(const struct cairn_trend_point *points, size_t count, size_t start)
 {
@@ -108,6 +94,21 @@ static size_t end_of_run(const struct cairn_trend_point *points, size_t count, s
 	while (end < count && points[end].run == points[start].run)
 		end++;
 	return end;
+}
+
+/* How far the points lie from lines of that slope, one line for each run: a robust standard deviation. */
+static double scatter(const struct cairn_trend_point *points, size_t count, double slope, double *scratch)
+{
+	double *rests = scratch, *work = scratch + count;
+	for (size_t start = 0, end; start < count; start = end) {
+		end = end_of_run(points, count, start);
+		for (size_t i = start; i < end; i++)
+			work[i - start] = points[i].value - slope * points[i].hours;
+		double level = median(work, end - start);
+		for (size_t i = start; i < end; i++)
+			rests[i] = fabs(points[i].value - slope * points[i].hours - level);
+	}
+	return 1.4826 * median(rests, count);
 }
 
 /* How alike the noise of two dumps in a row is, from 0 to 1: by how much less the series changes from one to the next than it would if
@@ -135,9 +136,9 @@ static double slope_variance(const struct cairn_trend_point *points, size_t coun
 	double alone = 0, together = 0;
 	for (size_t start = 0, end; start < count; start = end) {
 		double mean = 0, before = 0;
-		for (end = start; end < count && points[end].run == points[start].run; end++)
-			mean += points[end].hours;
-		mean /= (double)(end - start);
+		end = end_of_run(points, count, start);
+		for (size_t i = start; i < end; i++)
+			mean += points[i].hours / (double)(end - start);
 		for (size_t i = start; i < end; i++) {
 			double lever = points[i].hours - mean;
 			alone += lever * lever;
