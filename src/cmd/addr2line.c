@@ -18,6 +18,7 @@
 #include <getopt.h>
 #include <libiberty/libiberty.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -200,57 +201,78 @@ static void print_result(const struct session *session, uint64_t address, const 
 	}
 }
 
-/* The answers to some addresses, as text in parts that are made side by side. */
-enum { part_results = 2048 };
+/* The answers to some addresses. Threads make text of them side by side, a part at a time, and write it in turn. */
+enum { part_results = 256 };
 struct answers {
 	const struct session *session;
 	const uint64_t *addresses;
 	const struct cairn_symbol *results;
 	size_t count;
-	struct cairn_buffer *parts;
+	struct cairn_buffer *texts; /* one for each thread */
+	pthread_mutex_t lock;	    /* over everything below */
+	pthread_cond_t turned;
+	size_t turn; /* the part to be written next */
+	int cause;   /* errno, when it could not be */
+	struct cairn_error error;
 };
 
-static void print_part(void *context, size_t item, unsigned worker)
+static void write_part(struct answers *answers, size_t part, struct cairn_bytes text)
 {
-	(void)worker;
-	const struct answers *answers = context;
-	struct cairn_buffer *out = &answers->parts[item];
-	*out = cairn_buffer(SIZE_MAX);
-	for (size_t i = item * part_results; i < answers->count && i < (item + 1) * part_results; i++) {
+	pthread_mutex_lock(&answers->lock);
+	while (answers->turn != part)
+		pthread_cond_wait(&answers->turned, &answers->lock);
+	if (!answers->cause && !cairn_file_write(NULL, text, &answers->error))
+		answers->cause = errno;
+	answers->turn++;
+	pthread_cond_broadcast(&answers->turned);
+	pthread_mutex_unlock(&answers->lock);
+}
+
+static void print_part(void *context, size_t part, unsigned worker)
+{
+	struct answers *answers = context;
+	struct cairn_buffer *out = &answers->texts[worker];
+	out->length = 0;
+	for (size_t i = part * part_results; i < answers->count && i < (part + 1) * part_results; i++) {
 		fetch_ahead(answers->results, answers->count, i);
 		print_result(answers->session, answers->addresses[i], &answers->results[i], out);
 	}
+	write_part(answers, part, cairn_buffer_bytes(out));
 }
 
-static bool write_answers(struct answers *answers, struct cairn_error *error)
+/* 0, or errno of what failed. */
+static int print_answers(struct answers *answers)
 {
-	size_t parts = (answers->count + part_results - 1) / part_results;
-	bool good = true;
-	answers->parts = cairn_array_new(parts, sizeof *answers->parts);
-	cairn_pool_run(parts, print_part, answers);
-	for (size_t i = 0; i < parts; i++) {
-		good = good && cairn_file_write(NULL, cairn_buffer_bytes(&answers->parts[i]), error);
-		cairn_buffer_free(&answers->parts[i]);
-	}
-	free(answers->parts);
-	return good;
+	unsigned width = cairn_pool_width();
+	answers->texts = cairn_array_new(width, sizeof *answers->texts);
+	for (unsigned i = 0; i < width; i++)
+		answers->texts[i] = cairn_buffer(SIZE_MAX);
+	pthread_mutex_init(&answers->lock, NULL);
+	pthread_cond_init(&answers->turned, NULL);
+	cairn_pool_run((answers->count + part_results - 1) / part_results, print_part, answers);
+	pthread_cond_destroy(&answers->turned);
+	pthread_mutex_destroy(&answers->lock);
+	for (unsigned i = 0; i < width; i++)
+		cairn_buffer_free(&answers->texts[i]);
+	free(answers->texts);
+	return answers->cause;
 }
 
 /* Answers COUNT addresses. False when nobody takes the answers any more. */
 static bool answer(struct session *session, uint64_t *addresses, size_t count)
 {
 	struct cairn_symbol *results = cairn_array_zero(count, sizeof *results);
-	struct cairn_error error;
+	struct answers answers = {.session = session, .addresses = addresses, .results = results, .count = count};
 	for (size_t i = 0; session->section && i < count; i++)
 		addresses[i] += session->section->address;
 	cairn_symbols_lookup(session->symbols, addresses, count, results);
 	if (session->options.demangle && session->options.functions)
 		demangle_all(&session->demangler, results, count);
-	bool good = write_answers(&(struct answers){session, addresses, results, count, NULL}, &error);
-	if (!good && errno != EPIPE)
-		session->code = cairn_say_error(error.text);
+	int cause = print_answers(&answers);
+	if (cause && cause != EPIPE)
+		session->code = cairn_say_error(answers.error.text);
 	free(results);
-	return good;
+	return cause == 0;
 }
 
 /* Hexadecimal digits, with or without 0x; what is not a number is address 0, as it has always been. */

@@ -238,7 +238,8 @@ static bool read_attribute(struct builder *builder, struct cairn_abbrev *abbrev,
 		return false;
 	}
 	if (attribute == DW_AT_sibling) {
-		abbrev->has_sibling = form == DW_FORM_ref4 && abbrev->sized;
+		abbrev->has_sibling = true;
+		abbrev->placed_sibling = form == DW_FORM_ref4 && abbrev->sized;
 		abbrev->sibling = abbrev->size;
 	}
 	*has_code |= attribute == DW_AT_low_pc || attribute == DW_AT_ranges;

@@ -52,7 +52,8 @@ struct cairn_abbrev {
 	uint8_t role; /* enum cairn_entry_role */
 	bool has_children;
 	bool sized;          /* `size` is the size of all attributes together */
-	bool has_sibling;    /* DW_AT_sibling is a DW_FORM_ref4 at `sibling` bytes from the first attribute */
+	bool has_sibling;    /* there is DW_AT_sibling, */
+	bool placed_sibling; /* and it is a DW_FORM_ref4 at `sibling` bytes from the first attribute */
 	uint32_t size;
 	uint32_t sibling;
 	uint32_t first_step;

@@ -18,7 +18,7 @@ struct walk {
 	struct cairn_arena *arena;
 	const uint64_t *addresses;
 	size_t count;
-	const struct cairn_call **calls;
+	const struct cairn_call **calls; /* NULL until one is found: most units that do not say what they have, have nothing */
 	size_t left;   /* addresses that no function has been found for */
 	bool thorough; /* look for functions inside of types and of other functions */
 	bool jumped;   /* something has been stepped over unread */
@@ -51,6 +51,8 @@ static const struct cairn_call *match(struct walk *walk, const struct cairn_entr
 		}
 		if (found && !call)
 			call = new_call(walk, entry, caller);
+		if (found && !walk->calls)
+			walk->calls = cairn_arena_zero(walk->arena, walk->count, sizeof *walk->calls);
 		for (size_t i = first; i < first + found; i++) {
 			walk->left -= walk->calls[i] == NULL;
 			walk->calls[i] = call;
@@ -96,8 +98,8 @@ static void step_over(struct walk *walk, const struct cairn_abbrev *abbrev)
 	}
 	uint32_t sibling = 0;
 	bool may_hold = walk->thorough && abbrev->role != CAIRN_ENTRY_CLOSED;
-	if (abbrev->has_sibling || may_hold) {
-		if (cairn_cursor_left(in) >= abbrev->sibling + sizeof sibling)
+	if (abbrev->placed_sibling || !abbrev->has_sibling || may_hold) {
+		if (abbrev->placed_sibling && cairn_cursor_left(in) >= abbrev->sibling + sizeof sibling)
 			memcpy(&sibling, in->at + abbrev->sibling, sizeof sibling);
 		cairn_abbrev_skip(walk->table, abbrev, in);
 	} else {
@@ -150,28 +152,28 @@ static void walk_tree(struct walk *walk)
 	} while (walk->depth > 0 && walk->in.at < walk->in.end && (walk->left || walk->inside));
 }
 
-/* The second walk, for addresses that the first one did not find. */
-static void walk_thoroughly(struct walk *walk)
+/* A walk for those of the addresses that have not been found. */
+static void walk_for_missing(struct walk *walk)
 {
 	const uint64_t *addresses = walk->addresses;
 	const struct cairn_call **calls = walk->calls;
 	size_t count = walk->count;
 	uint64_t *missing = cairn_arena_alloc(walk->arena, walk->left * sizeof *missing);
-	walk->calls = cairn_arena_zero(walk->arena, walk->left, sizeof *walk->calls);
+	walk->calls = NULL;
 	walk->count = 0;
 	for (size_t i = 0; i < count; i++)
 		if (!calls[i])
 			missing[walk->count++] = addresses[i];
 	walk->addresses = missing;
-	walk->thorough = true;
 	walk_tree(walk);
-	for (size_t i = 0, k = 0; i < count; i++)
+	for (size_t i = 0, k = 0; walk->calls && i < count; i++)
 		if (!calls[i])
 			calls[i] = walk->calls[k++];
+	walk->calls = calls;
 }
 
-bool cairn_functions_match(const struct cairn_unit *unit, struct cairn_names *names, struct cairn_arena *arena,
-	const uint64_t *addresses, size_t count, const struct cairn_call **calls)
+const struct cairn_call **cairn_functions_match(const struct cairn_unit *unit, struct cairn_names *names, struct cairn_arena *arena,
+	const uint64_t *addresses, size_t count)
 {
 	struct walk walk = {
 		.unit = unit,
@@ -181,13 +183,17 @@ bool cairn_functions_match(const struct cairn_unit *unit, struct cairn_names *na
 		.arena = arena,
 		.addresses = addresses,
 		.count = count,
-		.calls = calls,
 		.left = count,
 	};
 	if (!walk.table->has_functions)
-		return false;
+		return NULL;
 	walk_tree(&walk);
-	if (walk.jumped && walk.left)
-		walk_thoroughly(&walk);
-	return walk.left < count;
+	if (walk.jumped && walk.left) {
+		walk.thorough = true;
+		if (walk.calls)
+			walk_for_missing(&walk);
+		else
+			walk_tree(&walk);
+	}
+	return walk.calls;
 }

@@ -17,9 +17,9 @@ struct cairn_call {
 	uint32_t column;
 };
 
-/* Sets CALLS[i], all NULL at first, to the innermost call at ADDRESSES[i]; ADDRESSES are sorted. What is found is kept in
- * ARENA. False when nothing was found. */
-bool cairn_functions_match(const struct cairn_unit *unit, struct cairn_names *names, struct cairn_arena *arena,
-	const uint64_t *addresses, size_t count, const struct cairn_call **calls);
+/* The innermost call at each of ADDRESSES, which are sorted; NULL where none is, and instead of all when nothing was found.
+ * In ARENA. */
+const struct cairn_call **cairn_functions_match(const struct cairn_unit *unit, struct cairn_names *names, struct cairn_arena *arena,
+	const uint64_t *addresses, size_t count);
 
 #endif

@@ -195,18 +195,21 @@ static void walk_unit(struct batch *batch, struct worker *worker, struct cairn_j
 	const struct cairn_unit *tree = unit;
 	struct cairn_arena scratch = {0};
 	const uint64_t *addresses = asked_of(batch, job, &scratch);
-	struct findings findings = {.calls = cairn_arena_zero(&scratch, job->count, sizeof *findings.calls)};
+	struct findings findings = {0};
 	if (unit->dwo_name && unit->has_dwo_id) {
 		struct cairn_error error;
 		tree = cairn_split_unit(symbols->split, unit, &split_unit, &worker->names.abbrevs, &error);
 		if (!tree)
 			warn(symbols, error.text);
 	}
-	bool has_calls = tree && cairn_functions_match(tree, &worker->names, &scratch, addresses, job->count, findings.calls);
+	if (tree)
+		findings.calls = cairn_functions_match(tree, &worker->names, &scratch, addresses, job->count);
 	bool has_lines = cairn_lines_open(&findings.lines, unit) && cairn_cursor_left(&findings.lines.program) > 0;
 	has_lines = cairn_names_spend(&worker->names, findings.lines.size) && has_lines;
 	/* Units of Rust without code say nothing of where they are: of hundreds, tried with every address, nothing comes. */
-	if (has_lines || has_calls) {
+	if (has_lines || findings.calls) {
+		if (!findings.calls)
+			findings.calls = cairn_arena_zero(&scratch, job->count, sizeof *findings.calls);
 		findings.rows = cairn_arena_zero(&scratch, job->count, sizeof *findings.rows);
 		if (has_lines)
 			cairn_lines_match(&findings.lines, addresses, job->count, findings.rows);

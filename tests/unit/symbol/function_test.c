@@ -97,8 +97,11 @@ static void match(const uint64_t *addresses, size_t count, const struct cairn_ca
 {
 	struct cairn_unit unit;
 	uint64_t next;
-	if (cairn_unit_read(&unit, &dwarf, 0, &next) && cairn_unit_read_root(&unit, &names.abbrevs))
-		cairn_functions_match(&unit, &names, &arena, addresses, count, calls);
+	if (!cairn_unit_read(&unit, &dwarf, 0, &next) || !cairn_unit_read_root(&unit, &names.abbrevs))
+		return;
+	const struct cairn_call **found = cairn_functions_match(&unit, &names, &arena, addresses, count);
+	if (found)
+		memcpy(calls, found, count * sizeof *calls);
 }
 
 /* namespace n { inner; outer { block { inlined inner { inlined inner } } } local in a class of skipped } next */
