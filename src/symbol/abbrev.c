@@ -147,6 +147,7 @@ static bool is_asked_for(uint64_t attribute)
 	case DW_AT_high_pc:
 	case DW_AT_language:
 	case DW_AT_comp_dir:
+	case DW_AT_producer:
 	case DW_AT_abstract_origin:
 	case DW_AT_decl_line:
 	case DW_AT_specification:

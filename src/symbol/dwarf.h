@@ -80,6 +80,7 @@ enum cairn_dw_at {
 	DW_AT_high_pc = 0x12,
 	DW_AT_language = 0x13,
 	DW_AT_comp_dir = 0x1b,
+	DW_AT_producer = 0x25,
 	DW_AT_abstract_origin = 0x31,
 	DW_AT_decl_line = 0x3b,
 	DW_AT_specification = 0x47,

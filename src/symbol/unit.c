@@ -115,6 +115,9 @@ static void take_root_value(struct cairn_unit *unit, struct root_texts *texts, u
 	case DW_AT_comp_dir:
 		texts->directory = value;
 		break;
+	case DW_AT_producer:
+		unit->producer = value;
+		break;
 	case DW_AT_dwo_name:
 	case DW_AT_GNU_dwo_name:
 		texts->dwo_name = value;

@@ -28,7 +28,7 @@ struct cairn_unit {
 	uint64_t dwo_id;
 	bool has_lines;
 	uint64_t lines; /* offset in .debug_line */
-	struct cairn_value low, high, ranges; /* of the root */
+	struct cairn_value low, high, ranges, producer; /* of the root */
 	uint64_t base;                        /* address that ranges start from: the root's low_pc, or 0 */
 	uint64_t str_offsets_base, addr_base, rnglists_base;
 	uint64_t ranges_base; /* GNU split DWARF 4: added to offsets of .debug_ranges in the .dwo */

@@ -67,10 +67,12 @@ else
 fi
 
 if [ -x "$gimli" ]; then
-	heading "Symbolizing 20,000 random addresses of a Rust program (gimli's own, in release mode with debug information; no .debug_aranges)"
-	describe 'addr2line' "$gimli" 'Rust'
+	# rustc of today writes .debug_aranges for some units, earlier ones for none.
+	heading "Symbolizing 20,000 random addresses of a Rust program (gimli's own, in release mode with debug information, without .debug_aranges)"
+	[ "$bench/rust.plain" -nt "$gimli" ] || objcopy --remove-section .debug_aranges "$gimli" "$bench/rust.plain"
+	describe 'addr2line' "$bench/rust.plain" 'Rust'
 	[ -s "$bench/rust.20000" ] || python3 tests/e2e/agree.py addresses "$gimli" 20000 >"$bench/rust.20000"
-	compare "$gimli" "$bench/rust.20000" 9 5
+	compare "$bench/rust.plain" "$bench/rust.20000" 9 5
 else
 	without 'a Rust program' 'no cargo here to build one'
 fi

@@ -5,7 +5,7 @@
 #include "assemble.h"
 #include "tap.h"
 
-enum { RANGED = 1, UNKNOWN, PARTIAL, FUNCTION };
+enum { RANGED = 1, UNKNOWN, PARTIAL, FUNCTION, EMPTY };
 
 static struct cairn_buffer abbrev, info, aranges;
 static size_t listed, ranged, unknown;
@@ -16,13 +16,15 @@ static void put_range(uint64_t low, uint64_t length)
 	put(&info, length, 4);
 }
 
-/* A unit that .debug_aranges lists, one whose root has a range, one of which only the functions know, and a partial one. */
+/* A unit that .debug_aranges lists, one whose root has a range, a partial one, one whose compiler would have said that it has code,
+ * and one of which only the functions know. */
 static void assemble(void)
 {
 	abbrev = cairn_buffer(1000);
 	info = cairn_buffer(1000);
 	aranges = cairn_buffer(1000);
 	put_abbrev(&abbrev, RANGED, DW_TAG_compile_unit, false, pairs(DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data4));
+	put_abbrev(&abbrev, EMPTY, DW_TAG_compile_unit, true, pairs(DW_AT_producer, DW_FORM_string));
 	put_abbrev(&abbrev, UNKNOWN, DW_TAG_compile_unit, true, pairs(DW_AT_name, DW_FORM_string));
 	put_abbrev(&abbrev, PARTIAL, DW_TAG_partial_unit, false, pairs(DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data4));
 	put_abbrev(&abbrev, FUNCTION, DW_TAG_subprogram, false, pairs(DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data4));
@@ -39,6 +41,12 @@ static void assemble(void)
 	put_bytes(&info, RANGED);
 	put_range(0x2000, 0x100);
 	end_unit(&info, ranged);
+	size_t empty = begin_unit(&info, 4);
+	static const char producer[] = "clang LLVM (rustc version 1.95.0)";
+	put_bytes(&info, EMPTY);
+	cairn_buffer_append(&info, producer, sizeof producer);
+	put_bytes(&info, 0);
+	end_unit(&info, empty);
 	unknown = begin_unit(&info, 4);
 	put_bytes(&info, UNKNOWN, 'x', 0, FUNCTION);
 	put_range(0x3000, 0x100);
