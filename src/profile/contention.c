@@ -82,8 +82,10 @@ bool cairn_contention_read(struct cairn_reader *reader, struct cairn_bytes text,
 		if (!ours)
 			break;
 	}
-	if (!complete)
+	if (!complete) {
 		cairn_profile_warn(profile, "the file ends in the middle of a line: it was cut short");
+		maps.length = 0;
+	}
 	if (profile->sample_count == 0)
 		return cairn_fail(error, "%s: no line of this contention profile tells of a wait", reader->name);
 	if (contention.cycles_per_second == 0) {
@@ -93,7 +95,6 @@ bool cairn_contention_read(struct cairn_reader *reader, struct cairn_bytes text,
 	profile->period = contention.period;
 	for (size_t i = 0; i < profile->sample_count; i++)
 		profile->values[2 * i + 1] *= 1e9 / contention.cycles_per_second;
-	cairn_maps_read(profile, maps);
-	cairn_maps_attach(profile);
+	cairn_maps_apply(profile, maps, reader->name);
 	return true;
 }

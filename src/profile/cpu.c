@@ -217,7 +217,6 @@ bool cairn_cpu_read(struct cairn_reader *reader, struct cairn_bytes data, struct
 		drop_handler_frames(profile);
 		drop_repeated_leaves(profile);
 	}
-	cairn_maps_read(profile, cairn_bytes_skip(data, cairn_cursor_offset(&words.in)));
-	cairn_maps_attach(profile);
+	cairn_maps_apply(profile, cairn_bytes_skip(data, cairn_cursor_offset(&words.in)), reader->name);
 	return true;
 }

@@ -211,7 +211,6 @@ bool cairn_flat_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 		cairn_profile_drop_value(profile, 0);
 		cairn_profile_drop_value(profile, 0);
 	}
-	cairn_maps_read(profile, text);
-	cairn_maps_attach(profile);
+	cairn_maps_apply(profile, text, reader->name);
 	return true;
 }

@@ -246,6 +246,7 @@ static struct cairn_bytes read_lines(struct parser *in, struct cairn_bytes rest,
 				in->first_bad_line = in->line_number;
 		} else if (cairn_bytes_start_with(line, maps)) {
 			end_stack(in);
+			*cut = cairn_text_trim(rest).length == 0;
 			return rest;
 		} else if (complete && !in->bad_lines++) {
 			in->first_bad_line = in->line_number;
@@ -303,10 +304,10 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 	struct cairn_bytes maps = read_lines(&in, text, &cut);
 	cairn_map_free(&in.locations);
 	cairn_map_free(&in.names);
-	cairn_maps_read(profile, maps);
-	cairn_maps_attach(profile);
+	cairn_maps_apply(profile, maps, reader->name);
 	struct cairn_trailer trailer;
-	if (cairn_trailer_read(maps, &trailer))
+	bool has_trailer = cairn_trailer_read(maps, &trailer);
+	if (has_trailer)
 		cairn_trailer_apply(&trailer, profile);
 
 	if (in.bad_lines)
@@ -315,6 +316,8 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 		cairn_profile_warn(profile, "%s: %zu stacks without a count were left out", reader->name, in.uncounted);
 	if (cut)
 		cairn_profile_warn(profile, "%s: it ends before its memory map, as a dump does that was cut short; addresses cannot be named", reader->name);
+	if (has_trailer && !trailer.complete)
+		cairn_profile_warn(profile, "%s: its trailer is cut short; what it knows of the process and its modules may be missing", reader->name);
 	check_total(&in);
 	if (cairn_profile_total(profile, alloc_space) == 0 && cairn_profile_total(profile, alloc_objects) == 0) {
 		cairn_profile_drop_value(profile, alloc_space);

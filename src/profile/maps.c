@@ -171,15 +171,32 @@ static void note_process(struct cairn_profile *profile, const struct range *rang
 		profile->process = add_path(profile, range->path);
 }
 
-void cairn_maps_read(struct cairn_profile *profile, struct cairn_bytes text)
+/* Whether LINE, the last of a map that is not blank, is a part of a line. The kernel ends every line, but text may have lost its last
+ * line end on the way: a name in brackets shows that nothing else is missing. Comments are not the map's. */
+static bool is_cut(struct cairn_bytes line, bool complete)
+{
+	struct range range;
+	uint64_t start;
+	bool readable = parse_line(line, &range);
+	line = cairn_text_trim(line);
+	if (line.length == 0 || line.data[0] == '#')
+		return false;
+	if (!complete)
+		return !readable || !cairn_bytes_end_with(range.path, "]");
+	return !readable && cairn_text_hex(&line, &start) && cairn_bytes_start_with(line, "-");
+}
+
+bool cairn_maps_read(struct cairn_profile *profile, struct cairn_bytes text)
 {
 	/* A window of three lines: a line is kept once the one after it is known. */
 	struct range before = {.path = {"", 0}}, current = before, after;
 	struct definition definition = {0};
-	struct cairn_bytes line;
-	bool more = true;
+	struct cairn_bytes line, last = {"", 0};
+	bool more = true, complete = true;
 	while (more) {
-		more = cairn_text_line(&text, &line, NULL);
+		more = cairn_text_line(&text, &line, &complete);
+		if (more && line.length > 0)
+			last = line;
 		if (more && !parse_line(line, &after)) {
 			note_definition(&definition, line);
 			continue;
@@ -195,6 +212,7 @@ void cairn_maps_read(struct cairn_profile *profile, struct cairn_bytes text)
 		before = current;
 		current = after;
 	}
+	return !is_cut(last, complete);
 }
 
 struct entry {
@@ -233,4 +251,12 @@ void cairn_maps_attach(struct cairn_profile *profile)
 			location->mapping = entries[low - 1].mapping;
 	}
 	free(entries);
+}
+
+void cairn_maps_apply(struct cairn_profile *profile, struct cairn_bytes text, const char *name)
+{
+	if (!cairn_maps_read(profile, text))
+		cairn_profile_warn(profile, "%s: its memory map ends in the middle of a line, as in a dump that was cut short; addresses in what is "
+				   "missing cannot be named", name);
+	cairn_maps_attach(profile);
 }

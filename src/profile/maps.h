@@ -8,13 +8,18 @@
 
 #include "profile/profile.h"
 
-/* Adds the mappings in TEXT to PROFILE. Lines that are not map lines are ignored. */
-void cairn_maps_read(struct cairn_profile *profile, struct cairn_bytes text);
+/* Adds the mappings in TEXT to PROFILE. Lines that are not map lines are ignored. False when TEXT ends in the middle of a line,
+ * as in a file that was cut short; what could be read is there all the same. */
+bool cairn_maps_read(struct cairn_profile *profile, struct cairn_bytes text);
 
 /* Takes the " (deleted)" that the kernel puts behind the path of a file that is gone off PATH; whether there was one. */
 bool cairn_maps_take_deleted(struct cairn_bytes *path);
 
 /* Points every location at its mapping. Call once, after all locations and mappings are there. */
 void cairn_maps_attach(struct cairn_profile *profile);
+
+/* What a reader does with the map at the end of the dump NAME, once it has the locations: reads it, warns of one that was cut
+ * short, and attaches it. TEXT may be empty. */
+void cairn_maps_apply(struct cairn_profile *profile, struct cairn_bytes text, const char *name);
 
 #endif

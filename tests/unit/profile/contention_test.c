@@ -23,7 +23,9 @@ int main(void)
 	ok(warned("old form") && warned("2.8 GHz"), "says what is not sure");
 	is_int((long long)cairn_profile_values(&profile, 0)[1], 1000, "at 2.8 GHz");
 	ok(read_text("--- contention\ncycles/second = 0\nsampling period = 0\ndiscarded samples = 9\n28 1 @ 0x1\n28 1 @ 0x"), "cut short, with settings of nothing");
-	ok(warned("cut short") && warned("no room for 9"), "which it says");
+	ok(warned("the file ends in the middle of a line: it was cut short") && warned("no room for 9"), "which it says");
+	ok(read_text("--- contention\ncycles/second = 1\n28 1 @ 0x1\n00-20 r-xp 0 0 0 /bin/a\n30-40 r-xp 0 0 0 /b"), "cut short in its map");
+	ok(profile.warning_count == 1 && warned("its memory map ends in the middle of a line"), "which it says as well");
 	ok(!read_text("--- contention\ncycles/second = 1\n"), "nothing but settings");
 	like_text(error.text, "tells of a wait", "is an error");
 	ok(!read_text("--- contention\n99999999999999999999999 1 @ 0x1\n"), "a number that does not fit");

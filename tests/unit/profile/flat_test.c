@@ -96,6 +96,10 @@ static void test_broken(void)
 	ok(profile.sample_count == 1 && warned("3 lines (the first is line 3)"), "are counted and left out");
 	ok(read_text("heap profile: 1: 5 [ 1: 5] @ heapprofile\n 1: 5 [ 1: 5] @ 0x10 0x2"), "a file cut in a stack");
 	ok(profile.sample_count == 1 && warned("cut short"), "gives what is there, and says so");
+	ok(read_text("heap profile: 1: 5 [ 1: 5] @ heapprofile\n 1: 5 [ 1: 5] @ 0x10\nMAPPED_LIBRARIES:\n00-20 r-xp 0 0 0 /bin/a\n30-40 r-xp 0 0 0 /b"),
+	   "a file cut in its map");
+	ok(profile.warning_count == 1 && warned("x.heap: its memory map ends in the middle of a line"), "says so");
+	ok(read_text("heap profile: 1: 5 [ 1: 5] @ heapprofile\n 1: 5 [ 1: 5] @ 0x10\n") && profile.warning_count == 0, "one without a map says nothing");
 	ok(read_text("heap profile: 1: 0 [ 0: 7] @ heap_v2/4096\n 1: 0 [ 0: 7] @ 0x10\n"),
 	   "objects without bytes, bytes without objects");
 	ok(value(0, "inuse_objects") == 1 && value(0, "alloc_space") == 7, "stay as they are");

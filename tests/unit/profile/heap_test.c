@@ -100,6 +100,48 @@ static void test_damaged(void)
 	like_text(error.text, "x.heap:1:", "with the place");
 }
 
+/* Prefixes of a dump that end in its memory map: each says so, unless it ends where a line does. */
+static void test_cut_map(void)
+{
+	size_t map = (size_t)(strstr(whole, "MAPPED_LIBRARIES:") - whole) + strlen("MAPPED_LIBRARIES:\n");
+	size_t told = 0, wanted = 0, too_many = 0;
+	for (size_t length = map + 1; length <= strlen(whole); length++) {
+		read_bytes((struct cairn_bytes){whole, length}, NULL);
+		wanted += whole[length - 1] != '\n';
+		told += whole[length - 1] != '\n' && profile.warning_count == 1 && warned("x.heap: its memory map ends in the middle of a line");
+		too_many += whole[length - 1] == '\n' && profile.warning_count > 0;
+	}
+	ok(told == wanted && wanted > 100, "a dump cut inside its memory map says so once, wherever it was cut");
+	is_int(too_many, 0, "but not where a line ends");
+	read_bytes((struct cairn_bytes){whole, strlen(whole) - 1}, NULL);
+	ok(profile.sample_count == 2 && profile.mapping_count == 1, "and gives what is there");
+	read_bytes((struct cairn_bytes){whole, map}, NULL);
+	ok(profile.warning_count == 1 && warned("ends before its memory map"), "cut behind the heading it has no map");
+}
+
+/* What may stand at the end of a map, and what may not. */
+static void test_end_of_map(void)
+{
+	static const struct {
+		const char *end, *warning, *name;
+	} cases[] = {
+		{"ffff0000-ffff1000 --xp 00000000 00:00 0 [vsyscall]", NULL, "a name in brackets is whole without a line end"},
+		{"ffff0000-ffff1000 --xp 00000000 00:00 0 [vsysc", "middle of a line", "half of one is not"},
+		{"ffff0000-ffff1000 --xp 00000000 00:00 0 [vsyscall]\n\n  ", NULL, "blank lines may follow"},
+		{"ffff0000-ffff1000 r-\n", "middle of a line", "half a line to which somebody gave an end"},
+		{"ffff0000-ffff1000 rw-p 00000000 00:00 0\n# cairn trailer 1\n# cairn pid 7\n# cairn end", NULL, "a trailer without its last line end"},
+		{"ffff0000-ffff1000 rw-p 00000000 00:00 0\n# cairn trailer 1\n# cairn pid 7\n# cai", "trailer is cut short", "a trailer without its end"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct cairn_buffer text = cairn_buffer(SIZE_MAX);
+		cairn_buffer_text(&text, whole);
+		cairn_buffer_text(&text, cases[i].end);
+		read_bytes(cairn_buffer_bytes(&text), NULL);
+		ok(profile.warning_count == (cases[i].warning != NULL) && (!cases[i].warning || warned(cases[i].warning)), "%s", cases[i].name);
+		cairn_buffer_free(&text);
+	}
+}
+
 static void test_many_warnings(void)
 {
 	struct cairn_buffer text = cairn_buffer(SIZE_MAX);
@@ -129,6 +171,8 @@ int main(void)
 	test_accumulated();
 	test_odd();
 	test_damaged();
+	test_cut_map();
+	test_end_of_map();
 	test_many_warnings();
 	cairn_profile_free(&profile);
 	return tap_done();
