@@ -21,7 +21,7 @@ struct options {
 
 static const struct cairn_option table[] = {
 	{'n', "rows", "N", "show N call paths (10 unless told)", CAIRN_OPTION_COUNT, offsetof(struct options, rows), 0},
-	{0, "limit", "SIZE", "the memory limit, to tell when it will be reached, where the dumps do not say", CAIRN_OPTION_SIZE, offsetof(struct options, limit), 0},
+	{0, "limit", "SIZE", "tell when SIZE is reached, instead of the limit that the dumps know", CAIRN_OPTION_SIZE, offsetof(struct options, limit), 0},
 	{0, "json", NULL, "one JSON object instead of a table", CAIRN_OPTION_FLAG, offsetof(struct options, setup.json), 0},
 	{0},
 };
@@ -63,13 +63,28 @@ static const char *duration(double hours, char *out, size_t size)
 	return out;
 }
 
+/* A memory limit, and whose it is: TITLE in a sentence that goes on with "of 4.0 GiB", KIND for scripts. */
+struct limit {
+	double bytes; /* 0 when none is known */
+	const char *kind, *title;
+};
+
+static struct limit limit_of(const struct options *options, const struct cairn_series_point *last)
+{
+	if (options->limit)
+		return (struct limit){(double)options->limit, "option", "the --limit"};
+	if (last->limit_of_group)
+		return (struct limit){last->limit, "cgroup", "the cgroup's limit"};
+	return (struct limit){last->limit, "machine", "the machine's memory"};
+}
+
 struct report {
 	const struct options *options;
 	const struct cairn_series *series;
 	const struct cairn_leaks *leaks;
 	const struct cairn_view *view;
 	const struct cairn_series_point *last;
-	double limit; /* as told, else as the last dump knew it; 0 for none */
+	struct limit limit;
 	struct cairn_buffer *out;
 };
 
@@ -94,7 +109,21 @@ static const char *interval_column(const struct report *report, struct cairn_int
 static double hours_left(const struct report *report)
 {
 	double now = report->last->resident > 0 ? report->last->resident : report->last->total, rate = report->leaks->per_hour;
-	return report->limit > 0 && rate > 0 && cairn_view_in_bytes(report->view) ? fmax(0, (report->limit - now) / rate) : -1;
+	bool reached = report->limit.bytes > 0 && rate > 0 && cairn_view_in_bytes(report->view);
+	return reached ? fmax(0, (report->limit.bytes - now) / rate) : -1;
+}
+
+static void write_limit(const struct report *report)
+{
+	char text[32], time[32];
+	double left = hours_left(report);
+	if (left < 0)
+		return;
+	cairn_text_human(report->limit.bytes, text);
+	if (left == 0)
+		cairn_buffer_format(report->out, "%s of %s is reached already\n", report->limit.title, text);
+	else
+		cairn_buffer_format(report->out, "at this rate %s of %s is reached in %s\n", report->limit.title, text, duration(left, time, sizeof time));
 }
 
 static void write_summary(const struct report *report)
@@ -113,11 +142,7 @@ static void write_summary(const struct report *report)
 	else
 		cairn_buffer_format(out, "%zu of %zu call paths %s growing, by %s an hour together\n", leaks->growing, leaks->count,
 				    leaks->growing == 1 ? "keeps" : "keep", number(report, leaks->per_hour, text));
-	double left = hours_left(report);
-	if (left == 0)
-		cairn_buffer_format(out, "the limit of %s is reached already\n", cairn_text_human(report->limit, text));
-	else if (left > 0)
-		cairn_buffer_format(out, "at this rate the limit of %s is reached in %s\n", cairn_text_human(report->limit, text), duration(left, time, sizeof time));
+	write_limit(report);
 	cairn_buffer_byte(out, '\n');
 }
 
@@ -197,6 +222,10 @@ static void write_json(const struct report *report)
 	interval_json(report, &json, "total_low", "total_high", cairn_spread_interval(leaks->now.value, leaks->now.spread));
 	cairn_json_number(&json, "bytes_per_hour", leaks->per_hour);
 	cairn_json_text(&json, "verdict", cairn_bytes_of(cairn_verdict_name(leaks->total.verdict)));
+	if (report->limit.bytes > 0) {
+		cairn_json_number(&json, "limit", report->limit.bytes);
+		cairn_json_text(&json, "limit_kind", cairn_bytes_of(report->limit.kind));
+	}
 	double left = hours_left(report);
 	if (left >= 0)
 		cairn_json_number(&json, "hours_to_limit", left);
@@ -223,7 +252,7 @@ static int run(const void *values, int operand_count, char **operands)
 		struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 		cairn_leaks_rank(&leaks, &series, &view);
 		const struct cairn_series_point *last = &series.points[series.point_count - 1];
-		struct report report = {options, &series, &leaks, &view, last, options->limit ? (double)options->limit : last->limit, &out};
+		struct report report = {options, &series, &leaks, &view, last, limit_of(options, last), &out};
 		(options->setup.json ? write_json : write_text)(&report);
 		code = cairn_say_output(NULL, cairn_buffer_bytes(&out));
 		cairn_buffer_free(&out);

@@ -137,4 +137,5 @@ void cairn_trailer_apply(const struct cairn_trailer *trailer, struct cairn_profi
 	profile->life = cairn_strings_add(&profile->strings, cairn_trailer_value(trailer, "process"));
 	profile->resident_bytes = (double)cairn_trailer_number(trailer, "smaps.rss");
 	profile->limit_bytes = (double)cairn_trailer_number(trailer, "limit");
+	profile->limit_of_group = cairn_trailer_value(trailer, "group.usage").length > 0;
 }

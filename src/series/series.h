@@ -16,6 +16,7 @@ struct cairn_series_point {
 	double total;        /* of the default value */
 	double resident;     /* what the process weighed; 0 when not known */
 	double limit;        /* and might weigh; 0 when not known */
+	bool limit_of_group; /* that is a control group's limit, else the machine's memory */
 	const char *path;    /* owned by the series */
 };
 

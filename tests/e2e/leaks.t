@@ -25,9 +25,18 @@ for seed in 1 2 3 4 5; do
 	holds "seed $seed: a leak goes on after a restart" says 'name(R[0]) == [0x1000] and R[0]["verdict"] == "growing" and D["runs"] == 2 and len(G) == 1'
 done
 leaks "$scratch/weighed.1"
-holds 'the limit and the weight of the process are in the trailers' says '30 < D["hours_to_limit"] < 45'
+holds 'the limit and the weight of the process are in the trailers' says '30 < D["hours_to_limit"] < 45 and D["limit"] == 5 << 30'
+holds 'without a cgroup the limit is the machine' says 'D["limit_kind"] == "machine"'
+like "$("$cairn" leaks "$scratch/weighed.1")" *$'\n'"at this rate the machine's memory of 5.0 GiB is reached in "*" hours"$'\n'* 'and is called so'
+python3 tests/e2e/make-series.py "$scratch/grouped.1" grouped 1
+leaks "$scratch/grouped.1"
+holds 'in a cgroup that sets one it is the cgroup' says 'D["limit_kind"] == "cgroup" and D["limit"] == 5 << 30'
+like "$("$cairn" leaks "$scratch/grouped.1")" *$'\n'"at this rate the cgroup's limit of 5.0 GiB is reached in "* 'and is called so'
 leaks --limit 4G "$scratch/leak.1"
-holds 'or the limit is told' says 'abs(D["hours_to_limit"] - (2 ** 32 - D["total"]) / D["bytes_per_hour"]) < 0.1'
+holds 'or the limit is told' says 'abs(D["hours_to_limit"] - (2 ** 32 - D["total"]) / D["bytes_per_hour"]) < 0.1 and D["limit_kind"] == "option"'
+like "$("$cairn" leaks --limit 1M "$scratch/grouped.1")" *$'\n'"the --limit of 1.0 MiB is reached already"$'\n'* 'which comes first'
+leaks "$scratch/leak.1"
+holds 'without any limit there is none' says '"limit" not in D and "limit_kind" not in D and "hours_to_limit" not in D'
 leaks --errors "$scratch/leak.2"
 holds '--errors: the true rate and the true size are inside' says 'R[0]["bytes_per_hour_low"] < 36e6 < R[0]["bytes_per_hour_high"] and R[0]["now_low"] < 338e6 < R[0]["now_high"] and D["total_low"] < D["total"] < D["total_high"]'
 leaks --objects "$scratch/leak.1"

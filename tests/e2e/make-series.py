@@ -1,8 +1,8 @@
 """make-series.py FOLDER KIND SEED [DUMPS]: a series of heap_v2 dumps with known truth, one every 10 minutes, sampled anew each time.
 
 KIND is leak (one, beside a cache that fills, a sawtooth and steady paths), two-leaks, noise (steady paths only), restart (the leak over two
-processes), weighed (the leak, with trailers that say what the process weighed and might weigh). The leak is at 0x1000 and grows 36 MB an hour, the
-second one at 0x4000 and 12; the cache is at 0x2000, the sawtooth at 0x3000."""
+processes), weighed (the leak, with trailers that say what the process weighed and might weigh), grouped (the same, in a cgroup). The leak is
+at 0x1000 and grows 36 MB an hour, the second one at 0x4000 and 12; the cache is at 0x2000, the sawtooth at 0x3000."""
 import math, os, random, sys
 
 folder, kind, seed = sys.argv[1], sys.argv[2], int(sys.argv[3])
@@ -38,8 +38,9 @@ for i in range(count):
             if n:
                 out.write(f"@ {a:#x} 0xf000\n  t*: {n}: {n * size} [0: 0]\n  t0: {n}: {n * size} [0: 0]\n")
         out.write("\nMAPPED_LIBRARIES:\n")
-        if kind == "weighed":
+        if kind in ("weighed", "grouped"):
             weight = int(1.25 * sum(f(age) for f, _ in paths.values()))
             out.write(f"7f0000000000-7f0000001000 r-xp 00000000 00:00 1 /srv/svc\n# cairn trailer 1\n# cairn time {START + STEP * i}.000000000\n# cairn pid {pid}\n# cairn start {START - 60}.000000000\n"
-                      f"# cairn smaps.rss {weight}\n# cairn limit {5 << 30}\n# cairn end\n")
+                      f"# cairn smaps.rss {weight}\n# cairn limit {5 << 30}\n")
+            out.write("# cairn group.usage 1000000\n# cairn end\n" if kind == "grouped" else "# cairn end\n")
     os.utime(path, (START + STEP * i,) * 2)
