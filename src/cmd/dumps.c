@@ -3,6 +3,7 @@
 #include "agent/folder.h"
 #include "base/descriptor.h"
 #include "base/text.h"
+#include "base/url.h"
 #include "cmd/command.h"
 #include "cmd/target.h"
 
@@ -71,17 +72,6 @@ static bool do_here(const char *path, const struct options *options, const struc
 	return good;
 }
 
-/* Appends NAME to a URL's path, with all but plain characters escaped. */
-static void append_escaped(struct cairn_buffer *out, const char *name)
-{
-	for (; *name; name++) {
-		if ((*name >= 'a' && *name <= 'z') || (*name >= 'A' && *name <= 'Z') || (*name >= '0' && *name <= '9') || strchr("-._", *name))
-			cairn_buffer_byte(out, *name);
-		else
-			cairn_buffer_format(out, "%%%02X", (unsigned char)*name);
-	}
-}
-
 /* The same through an agent. */
 static bool do_there(const char *name, const struct options *options, struct cairn_buffer *out, struct cairn_error *error)
 {
@@ -90,7 +80,7 @@ static bool do_there(const char *name, const struct options *options, struct cai
 	const char *file = options->fetch ? options->fetch : options->remove;
 	cairn_buffer_text(&path, file ? "/cairn/dumps/" : "/cairn/dumps");
 	if (file)
-		append_escaped(&path, file);
+		cairn_url_name(&path, file);
 	cairn_buffer_format(&path, "?format=%s", options->json ? "json" : "text");
 	const char *const limits[][2] = {{"keep_count", options->count}, {"keep_bytes", options->bytes}, {"keep_age", options->age}};
 	for (size_t i = 0; options->thin && i < sizeof limits / sizeof *limits; i++)

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/file.h"
 #include "base/text.h"
+#include "base/url.h"
 #include "base/xml.h"
 #include "cmd/command.h"
 #include "cmd/files.h"
@@ -192,16 +193,9 @@ static void draw_all(struct gallery *gallery)
 
 /* The page. */
 
-/* NAME as a part of an address. */
 static void add_link(struct cairn_buffer *out, const char *name, const char *ending)
 {
-	for (; *name; name++) {
-		unsigned char byte = (unsigned char)*name;
-		if ((byte >= '0' && byte <= '9') || ((byte | 32) >= 'a' && (byte | 32) <= 'z') || strchr("-._~", byte))
-			cairn_buffer_byte(out, (char)byte);
-		else
-			cairn_buffer_format(out, "%%%02X", byte);
-	}
+	cairn_url_name(out, name);
 	cairn_buffer_text(out, ending);
 }
 
