@@ -45,7 +45,8 @@ void cairn_answer_file(struct cairn_call *call, int descriptor, const char *type
 	struct cairn_buffer *body = &call->response->body;
 	cairn_response_start(call->response, 200, type);
 	if (fstat(descriptor, &status) == 0 && (uint64_t)status.st_size > body->maximum)
-		cairn_response_text(call->response, 500, CAIRN_TEXT, "the file has %lld bytes, more than the %zu that can be sent; copy it from its folder\n",
+		cairn_response_text(call->response, 500, CAIRN_TEXT,
+				    "the file has %lld bytes, more than the %zu that can be sent; copy it from its folder\n",
 				    (long long)status.st_size, body->maximum);
 	else if (!cairn_buffer_read(body, descriptor))
 		cairn_response_text(call->response, 500, CAIRN_TEXT, "the file cannot be read: %s\n", cairn_errno_text(errno));

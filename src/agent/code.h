@@ -1,7 +1,8 @@
 /* code.h - which loaded object covers an address, asked by code that may not take a lock.
  *
  * glibc from 2.35 on answers by _dl_find_object, without a lock. Elsewhere a table serves, which the agent's own thread
- * keeps current by cairn_code_refresh; an object loaded since is unknown until the next refresh, and one unloaded since is not found any more.
+ * keeps current by cairn_code_refresh; an object loaded since is unknown until the next refresh, and one unloaded since is not
+ * found any more.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_AGENT_CODE_H
 #define CAIRN_AGENT_CODE_H

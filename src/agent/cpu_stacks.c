@@ -88,5 +88,6 @@ bool cairn_cpu_stacks_add(struct cairn_cpu_stacks *stacks, uint32_t thread, uint
 const struct cairn_cpu_stack *cairn_cpu_stacks_next(const struct cairn_cpu_stacks *stacks, const struct cairn_cpu_stack *previous)
 {
 	const char *at = previous ? (const char *)(previous->pcs + previous->depth) : stacks->records.data;
-	return stacks->records.length > 0 && at < stacks->records.data + stacks->records.length ? (const struct cairn_cpu_stack *)(const void *)at : NULL;
+	bool more = stacks->records.length > 0 && at < stacks->records.data + stacks->records.length;
+	return more ? (const struct cairn_cpu_stack *)(const void *)at : NULL;
 }

@@ -29,12 +29,14 @@ void cairn_dumps_folder(struct cairn_agent *agent, struct cairn_folder *folder)
 }
 
 /* Writes SNAPSHOT under NAME in FOLDER; PATH receives both. errno is EEXIST when the name is taken. */
-static bool write_dump(struct cairn_agent *agent, const struct cairn_folder *folder, const struct cairn_snapshot *snapshot, const char *name,
-		       const struct cairn_folder_facts *facts, char *path, size_t size, struct cairn_error *error)
+static bool write_dump(struct cairn_agent *agent, const struct cairn_folder *folder, const struct cairn_snapshot *snapshot,
+		       const char *name, const struct cairn_folder_facts *facts,
+		       char *path, size_t size, struct cairn_error *error)
 {
 	if (!folder->path[0]) {
 		errno = ENAMETOOLONG;
-		return cairn_fail(error, "the folder of prof_prefix has a path of more than %zu bytes; name another with `dumps`", sizeof folder->path - 1);
+		return cairn_fail(error, "the folder of prof_prefix has a path of more than %zu bytes; name another with `dumps`",
+				  sizeof folder->path - 1);
 	}
 	snprintf(path, size, "%s/%s", folder->path, name);
 	if (!cairn_folder_write(folder, name, snapshot->text, facts, error))

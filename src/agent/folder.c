@@ -314,8 +314,8 @@ static int open_or_make(const struct cairn_folder *folder, const char *name, str
 	return descriptor;
 }
 
-bool cairn_folder_write(const struct cairn_folder *folder, const char *name, struct cairn_bytes dump, const struct cairn_folder_facts *facts,
-			struct cairn_error *error)
+bool cairn_folder_write(const struct cairn_folder *folder, const char *name, struct cairn_bytes dump,
+			const struct cairn_folder_facts *facts, struct cairn_error *error)
 {
 	size_t end = sizeof end_line - 1;
 	bool trailer = dump.length > end && memcmp(dump.data + dump.length - end, end_line, end) == 0;

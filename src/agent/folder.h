@@ -35,8 +35,8 @@ bool cairn_folder_open(struct cairn_folder *folder, const char *path, const stru
 /* Writes DUMP under NAME, with memory and reason added to its trailer (one of its own where it has none), then thins the
  * folder. Makes the folder where it is missing and its parent is there. Refuses, with the reason, when the disk would be left
  * with less than is to stay free and thinning does not help; errno is EEXIST when NAME is taken. */
-bool cairn_folder_write(const struct cairn_folder *folder, const char *name, struct cairn_bytes dump, const struct cairn_folder_facts *facts,
-			struct cairn_error *error);
+bool cairn_folder_write(const struct cairn_folder *folder, const char *name, struct cairn_bytes dump,
+			const struct cairn_folder_facts *facts, struct cairn_error *error);
 
 /* The folder of PATH into OUT, "." when it names none; "" and false with errno when it does not fit. */
 bool cairn_folder_of(const char *path, char *out, size_t size);

@@ -35,7 +35,8 @@ static void take_stack(const struct cairn_registers *registers, void **pcs, unsi
 	atomic_fetch_add_explicit(&hook.ends[end], 1, memory_order_relaxed);
 }
 
-__attribute__((noinline)) static void take_stack_measured(const struct cairn_registers *registers, void **pcs, unsigned *count, unsigned most)
+__attribute__((noinline))
+static void take_stack_measured(const struct cairn_registers *registers, void **pcs, unsigned *count, unsigned most)
 {
 	int64_t start = cairn_clock_ns();
 	take_stack(registers, pcs, count, most);

@@ -92,13 +92,19 @@ static void see_group(struct place places[2], struct cairn_bytes line)
 		copy(places[1].path, rest);
 }
 
-/* The same for a path in mountinfo, which has blanks and backslashes as \040 and \134: systemd's names of groups are full of those. */
+/* Whether the three characters at DIGITS are a byte, in octal. */
+static bool is_octal(const char *digits)
+{
+	return digits[0] >= '0' && digits[0] <= '3' && digits[1] >= '0' && digits[1] <= '7' && digits[2] >= '0' && digits[2] <= '7';
+}
+
+/* Copies a path of mountinfo, which has blanks and backslashes as \040 and \134: systemd's names of groups are full of those. */
 static void copy_escaped(char *out, struct cairn_bytes text)
 {
 	size_t length = 0;
 	while (text.length > 0 && length + 1 < CAIRN_MEMORY_PATH) {
 		const char *at = text.data;
-		bool escape = text.length >= 4 && at[0] == '\\' && at[1] >= '0' && at[1] <= '3' && at[2] >= '0' && at[2] <= '7' && at[3] >= '0' && at[3] <= '7';
+		bool escape = text.length >= 4 && at[0] == '\\' && is_octal(at + 1);
 		out[length++] = escape ? (char)((at[1] - '0') << 6 | (at[2] - '0') << 3 | (at[3] - '0')) : at[0];
 		text = cairn_bytes_skip(text, escape ? 4 : 1);
 	}

@@ -45,8 +45,8 @@ struct cairn_memory {
 	uint64_t group_kills, host_kills; /* by the kernel for want of memory, when opened */
 };
 
-/* Begins with process PID; 0 is the calling one, to be read on the thread that opened it. ROOT is "" but in tests. Fails where there is no such process, or no
- * descriptor left. */
+/* Begins with process PID; 0 is the calling one, to be read on the thread that opened it. ROOT is "" but in tests. Fails where there
+ * is no such process, or no descriptor left. */
 bool cairn_memory_open(struct cairn_memory *memory, const char *root, int pid, struct cairn_error *error);
 
 /* Its memory at the monotonic time NOW. False once the process has ended (a zombie has, too). */

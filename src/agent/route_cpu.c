@@ -73,7 +73,8 @@ static enum progress sample(struct cairn_call *call, const struct request *reque
 /* Sends PROFILE as the cairn command makes it of it. */
 static int render(struct cairn_call *call, const char *output, const struct cairn_buffer *profile, struct cairn_error *error)
 {
-	static const char *const pprof[] = {"pprof", "--uncompressed", "-", NULL}, *const flame[] = {"flame", "-", NULL}, *const text[] = {"collapsed", "-", NULL};
+	static const char *const pprof[] = {"pprof", "--uncompressed", "-", NULL};
+	static const char *const flame[] = {"flame", "-", NULL}, *const text[] = {"collapsed", "-", NULL};
 	bool is_flame = strcmp(output, "flamegraph") == 0, is_text = strcmp(output, "text") == 0;
 	const char *type = call->agent->config.old_contract ? CAIRN_OCTETS : is_flame ? CAIRN_SVG : is_text ? CAIRN_TEXT : CAIRN_OCTETS;
 	return cairn_answer_render_text(call, is_flame ? flame : is_text ? text : pprof, cairn_buffer_bytes(profile), type, error);
@@ -127,7 +128,8 @@ void cairn_cpu_pprof(struct cairn_call *call)
 void cairn_cpu_gperftools(struct cairn_call *call)
 {
 	struct request request = {.seconds = 30, .frequency = 99};
-	if (!read_number(call, "seconds", seconds_most, &request.seconds) || !read_number(call, "frequency", CAIRN_CPU_FREQUENCY_MOST, &request.frequency)) {
+	if (!read_number(call, "seconds", seconds_most, &request.seconds) ||
+	    !read_number(call, "frequency", CAIRN_CPU_FREQUENCY_MOST, &request.frequency)) {
 		cairn_response_text(call->response, 400, CAIRN_TEXT, "seconds is a number from 1 to %d, frequency one from 1 to %d\n", seconds_most,
 				    CAIRN_CPU_FREQUENCY_MOST);
 		return;

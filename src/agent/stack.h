@@ -25,7 +25,8 @@ struct cairn_stack cairn_stack_at(uintptr_t stack_pointer);
 bool cairn_stack_reach(struct cairn_stack *stack, uintptr_t address);
 
 /* The word at ADDRESS, which must be aligned. It may be any part of a stack, also what a sanitizer holds to be out of bounds. */
-__attribute__((no_sanitize("address", "thread"))) static inline bool cairn_stack_read(struct cairn_stack *stack, uintptr_t address, uint64_t *value)
+__attribute__((no_sanitize("address", "thread")))
+static inline bool cairn_stack_read(struct cairn_stack *stack, uintptr_t address, uint64_t *value)
 {
 	if ((address & 7) != 0)
 		return false;

@@ -104,7 +104,8 @@ static void write_statistics(struct cairn_buffer *out, const struct cairn_jemall
 }
 
 /* Of one size class: its size, its objects, and what was asked for by how many of the sampled ones. */
-static void write_class(struct cairn_buffer *out, const struct cairn_jemalloc *jemalloc, const char *kind, const char *count, unsigned index)
+static void write_class(struct cairn_buffer *out, const struct cairn_jemalloc *jemalloc, const char *kind, const char *count,
+			unsigned index)
 {
 	char name[80];
 	size_t size, objects;

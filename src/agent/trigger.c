@@ -84,7 +84,8 @@ static bool ran_into_limit(const struct cairn_memory_events *before, const struc
 	return share_of(reading) >= 0.5 && (now->high > before->high || now->max > before->max);
 }
 
-static bool is_pressure_due(struct cairn_trigger *trigger, const struct cairn_trigger_rules *rules, const struct cairn_memory_reading *reading)
+static bool is_pressure_due(struct cairn_trigger *trigger, const struct cairn_trigger_rules *rules,
+			    const struct cairn_memory_reading *reading)
 {
 	if (reading->pressure < rules->pressure * rearm)
 		trigger->pressure_fired = false;
@@ -160,8 +161,8 @@ static int64_t wait_after(int64_t distance, unsigned failures)
 	return wait;
 }
 
-void cairn_trigger_dumped(struct cairn_trigger *trigger, const struct cairn_trigger_rules *rules, const struct cairn_memory_reading *reading,
-			  enum cairn_trigger_reason reason, bool success)
+void cairn_trigger_dumped(struct cairn_trigger *trigger, const struct cairn_trigger_rules *rules,
+			  const struct cairn_memory_reading *reading, enum cairn_trigger_reason reason, bool success)
 {
 	trigger->failures = success ? 0 : trigger->failures + 1;
 	int64_t wait = wait_after(rules->distance, trigger->failures);
@@ -188,7 +189,8 @@ void cairn_trigger_dumped(struct cairn_trigger *trigger, const struct cairn_trig
 }
 
 /* Until the share of the limit is reached at the present speed, or at one that a quiet process may take up any moment. */
-static int64_t time_to_share(const struct cairn_trigger *trigger, const struct cairn_trigger_rules *rules, const struct cairn_memory_reading *reading)
+static int64_t time_to_share(const struct cairn_trigger *trigger, const struct cairn_trigger_rules *rules,
+			     const struct cairn_memory_reading *reading)
 {
 	double threshold = rules->share * (double)reading->limit, left = threshold - (double)reading->anonymous;
 	double speed = trigger->speed > threshold / 8 ? trigger->speed : threshold / 8;
@@ -222,8 +224,9 @@ const char *cairn_trigger_name(enum cairn_trigger_reason reason)
 	return reason < CAIRN_TRIGGER_REASONS ? names[reason] : "";
 }
 
-void cairn_trigger_explain(const struct cairn_trigger *trigger, const struct cairn_trigger_rules *rules, const struct cairn_memory_reading *reading,
-			   enum cairn_trigger_reason reason, char *out, size_t size)
+void cairn_trigger_explain(const struct cairn_trigger *trigger, const struct cairn_trigger_rules *rules,
+			   const struct cairn_memory_reading *reading, enum cairn_trigger_reason reason,
+			   char *out, size_t size)
 {
 	char text[24], other[24];
 	double memory = (double)reading->anonymous;

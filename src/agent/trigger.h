@@ -88,10 +88,11 @@ enum cairn_trigger_reason cairn_trigger_look(struct cairn_trigger *trigger, cons
 					     const struct cairn_memory_reading *reading, int64_t now);
 
 /* The dump that the last look asked for was taken (SUCCESS) or not. One that failed is due again after the distance, a
- * second at least, and after twice as long each time it fails once more, up to five minutes: what keeps it from being written, a full disk
- * for one, is no reason to stop the process for a snapshot again and again. Also for dumps that were taken for another reason, with CAIRN_TRIGGER_NONE. */
-void cairn_trigger_dumped(struct cairn_trigger *trigger, const struct cairn_trigger_rules *rules, const struct cairn_memory_reading *reading,
-			  enum cairn_trigger_reason reason, bool success);
+ * second at least, and after twice as long each time it fails once more, up to five minutes: what keeps it from being written, a
+ * full disk for one, is no reason to stop the process for a snapshot again and again. Also for dumps that were taken for another
+ * reason, with CAIRN_TRIGGER_NONE. */
+void cairn_trigger_dumped(struct cairn_trigger *trigger, const struct cairn_trigger_rules *rules,
+			  const struct cairn_memory_reading *reading, enum cairn_trigger_reason reason, bool success);
 
 /* How long after the last look the next one should come: half a second, down to 50 ms where the limit is near at the present
  * speed, or less to be on time for a rule that waits. */
@@ -103,8 +104,9 @@ const char *cairn_trigger_name(enum cairn_trigger_reason reason);
 
 /* What there is to say behind the reason's name, from the last look: "21.3 MiB more in 4 min", "91% of the group's limit of
  * 512.0 MiB". */
-void cairn_trigger_explain(const struct cairn_trigger *trigger, const struct cairn_trigger_rules *rules, const struct cairn_memory_reading *reading,
-			   enum cairn_trigger_reason reason, char *out, size_t size);
+void cairn_trigger_explain(const struct cairn_trigger *trigger, const struct cairn_trigger_rules *rules,
+			   const struct cairn_memory_reading *reading, enum cairn_trigger_reason reason,
+			   char *out, size_t size);
 
 /* The words above, by number; NULL past the last. */
 const char *cairn_trigger_word(unsigned index);
