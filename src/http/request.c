@@ -230,7 +230,12 @@ bool cairn_query_get(struct cairn_bytes text, const char *name, char *out, size_
 }
 
 /* Each `…_lf` waits for the line feed of a carriage return that has come. */
-enum { chunk_size, chunk_extension, chunk_size_lf, chunk_data, chunk_data_end, chunk_data_lf, chunk_trailer, chunk_trailer_line, chunk_trailer_lf, chunk_end };
+enum {
+	chunk_size, chunk_extension, chunk_size_lf,
+	chunk_data, chunk_data_end, chunk_data_lf,
+	chunk_trailer, chunk_trailer_line, chunk_trailer_lf,
+	chunk_end,
+};
 
 /* The state after the character C between chunks, or -1: their lines end in CR and LF, nothing else will do. */
 static int next_state(struct cairn_chunks *chunks, char c)

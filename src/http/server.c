@@ -524,7 +524,8 @@ static void collect_finished(struct cairn_server *server)
 }
 
 /* Puts the deadline off for a client that takes what is sent. Only real progress buys time: one that takes a byte now and then does not
- * keep its connection. What the kernel has accepted says nothing of that, it may hold megabytes and ask for more only when a third is gone. */
+ * keep its connection. What the kernel has accepted says nothing of that: it may hold megabytes, and asks for more only when a third
+ * is gone. */
 static bool has_progress(struct connection *connection, int64_t now)
 {
 	int held = 0;
