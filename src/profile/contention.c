@@ -31,7 +31,8 @@ static bool read_setting(struct contention *contention, struct cairn_bytes line)
 	if (!equals)
 		return false;
 	size_t length = (size_t)(equals - line.data);
-	struct cairn_bytes key = cairn_text_trim((struct cairn_bytes){line.data, length}), value = cairn_text_trim(cairn_bytes_skip(line, length + 1));
+	struct cairn_bytes key = cairn_text_trim((struct cairn_bytes){line.data, length});
+	struct cairn_bytes value = cairn_text_trim(cairn_bytes_skip(line, length + 1));
 	uint64_t number;
 	if (!cairn_text_decimal(&value, &number) || number == 0)
 		return true;
@@ -78,7 +79,8 @@ bool cairn_contention_read(struct cairn_reader *reader, struct cairn_bytes text,
 	profile->period_type = profile->value_types[0];
 	for (maps = text; cairn_text_line(&text, &line, &complete); maps = text) {
 		line = cairn_text_trim(line);
-		bool ours = line.length == 0 || cairn_bytes_start_with(line, "slow release") || read_setting(&contention, line) || read_stack(&contention, line);
+		bool ours = line.length == 0 || cairn_bytes_start_with(line, "slow release") || read_setting(&contention, line) ||
+			    read_stack(&contention, line);
 		if (!ours)
 			break;
 	}

@@ -97,7 +97,7 @@ static bool parse_line(struct cairn_bytes line, struct range *range)
 	return true;
 }
 
-/* "build=/home/me" lets the paths of later lines begin with $build. One longer than any path is none: each use of it would cost its length. */
+/* "build=/home/me" lets the paths of later lines begin with $build. One longer than any path is none: each use would cost its length. */
 struct definition {
 	struct cairn_bytes name, value;
 };

@@ -209,8 +209,8 @@ static struct cairn_bytes labels_of(struct writer *writer, uint32_t set)
 	return bytes->length ? (struct cairn_bytes){writer->label_data.data + bytes->offset, bytes->length} : (struct cairn_bytes){0};
 }
 
-/* The size class of jemalloc nearest to SIZE: four to each doubling. Means of the same objects differ from dump to dump; with sizes that did
- * so, readers would not see that two stacks are the same. */
+/* The size class of jemalloc nearest to SIZE: four to each doubling. Means of the same objects differ from dump to dump; with sizes
+ * that did so, readers would not see that two stacks are the same. */
 static int64_t nearest_class(double size)
 {
 	double step = 16;
@@ -252,7 +252,8 @@ static struct cairn_bytes all_labels(struct writer *writer, const struct cairn_s
 		return labels;
 	writer->sample_labels.length = 0;
 	cairn_buffer_append(&writer->sample_labels, labels.data, labels.length);
-	encode_label(writer, &(struct cairn_label){.key = writer->size_word, .unit = writer->size_word, .is_number = true, .number = size}, &writer->sample_labels);
+	struct cairn_label label = {.key = writer->size_word, .unit = writer->size_word, .is_number = true, .number = size};
+	encode_label(writer, &label, &writer->sample_labels);
 	return cairn_buffer_bytes(&writer->sample_labels);
 }
 

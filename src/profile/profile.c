@@ -159,8 +159,10 @@ uint32_t cairn_profile_add_labels(struct cairn_profile *profile, const struct ca
 	if (count == 0)
 		return 0;
 	uint64_t hash = count;
-	for (size_t i = 0; i < count; i++)
-		hash = cairn_hash_mix(hash ^ cairn_hash_mix(((uint64_t)labels[i].key << 32 | labels[i].text) + (uint64_t)labels[i].number) ^ labels[i].unit);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t words = (uint64_t)labels[i].key << 32 | labels[i].text;
+		hash = cairn_hash_mix(hash ^ cairn_hash_mix(words + (uint64_t)labels[i].number) ^ labels[i].unit);
+	}
 	size_t position = 0;
 	uint32_t id;
 	while ((id = cairn_index_next(&profile->label_index, hash, &position)) != CAIRN_NONE) {
@@ -183,7 +185,8 @@ uint32_t cairn_profile_add_labels(struct cairn_profile *profile, const struct ca
 
 uint32_t *cairn_profile_stack_room(struct cairn_profile *profile, size_t depth)
 {
-	profile->stacks = cairn_array_reserve(profile->stacks, &profile->stack_capacity, profile->stack_count + depth + 1, sizeof *profile->stacks);
+	size_t room = profile->stack_count + depth + 1;
+	profile->stacks = cairn_array_reserve(profile->stacks, &profile->stack_capacity, room, sizeof *profile->stacks);
 	return profile->stacks + profile->stack_count;
 }
 

@@ -54,8 +54,8 @@ bool cairn_contention_read(struct cairn_reader *reader, struct cairn_bytes text,
 bool cairn_folded_read(struct cairn_reader *reader, struct cairn_bytes text, struct cairn_error *error);
 bool cairn_pprof_read(struct cairn_reader *reader, struct cairn_bytes data, struct cairn_error *error);
 
-/* TEXT is return addresses with blanks between them, leaf first, to the end of a line: they become the last DEPTH locations in the stack room
- * of PROFILE, for a sample to be added. False where one of them is no number. */
+/* TEXT is return addresses with blanks between them, leaf first, to the end of a line: they become the last DEPTH locations in the
+ * stack room of PROFILE, for a sample to be added. False where one of them is no number. */
 bool cairn_stack_read(struct cairn_profile *profile, struct cairn_bytes text, size_t *depth);
 
 /* Gives the locations of PROFILE that have no name the ones in TEXT: lines of "0xaddress name--inlined", as in the symbol section
