@@ -29,7 +29,8 @@ void cairn_leaks_rank(struct cairn_leaks *leaks, const struct cairn_series *seri
 void cairn_leaks_free(struct cairn_leaks *leaks);
 
 /* The name of the entry that is so many levels above the leaf of LEAK; empty beyond its root. */
-static inline struct cairn_bytes cairn_leak_name(const struct cairn_leaks *leaks, const struct cairn_view *view, const struct cairn_leak *leak, size_t level)
+static inline struct cairn_bytes cairn_leak_name(const struct cairn_leaks *leaks, const struct cairn_view *view,
+						 const struct cairn_leak *leak, size_t level)
 {
 	return cairn_series_paths_name(&leaks->paths, view, leak->path, level);
 }

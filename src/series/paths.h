@@ -28,7 +28,8 @@ void cairn_series_paths_free(struct cairn_series_paths *paths);
 void cairn_series_paths_values(const struct cairn_series_paths *paths, size_t path, struct cairn_series_value *values);
 
 /* The name of the entry that is so many levels above the leaf of PATH; empty beyond its root. */
-struct cairn_bytes cairn_series_paths_name(const struct cairn_series_paths *paths, const struct cairn_view *view, size_t path, size_t level);
+struct cairn_bytes cairn_series_paths_name(const struct cairn_series_paths *paths, const struct cairn_view *view, size_t path,
+					   size_t level);
 
 /* When POINT was taken, in hours after the first. */
 static inline double cairn_series_hours(const struct cairn_series *series, size_t point)

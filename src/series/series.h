@@ -42,8 +42,8 @@ struct cairn_series {
 
 void cairn_series_start(struct cairn_series *series);
 
-/* Adds one dump, with its default value. PART's time_ns must be known. False, with a sentence, when it does not fit the others; the series can go
- * on without it. */
+/* Adds one dump, with its default value. PART's time_ns must be known. False, with a sentence, when it does not fit the others; the
+ * series can go on without it. */
 bool cairn_series_add(struct cairn_series *series, const struct cairn_profile *part, const char *path, struct cairn_error *error);
 
 /* Puts points and cells in order. A dump that is there twice counts once; *DUPLICATES says how many were dropped. */

@@ -79,8 +79,8 @@ static void name_layer(struct cairn_timeline *timeline, struct cairn_timeline_la
 	else if (level == 0 || caller.length == 0)
 		layer->name = leaf;
 	else
-		layer->name = cairn_bytes_of(cairn_arena_format(&timeline->arena, "%.*s %s %.*s", (int)leaf.length, leaf.data, level == 1 ? "←" : "← … ←",
-								(int)caller.length, caller.data));
+		layer->name = cairn_bytes_of(cairn_arena_format(&timeline->arena, "%.*s %s %.*s", (int)leaf.length, leaf.data,
+								level == 1 ? "←" : "← … ←", (int)caller.length, caller.data));
 }
 
 static double growth(const struct cairn_timeline_layer *layer, size_t points)

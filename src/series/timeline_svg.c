@@ -15,7 +15,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { width = 1200, left = 76, side = 14, plot_height = 340, axis_height = 30, heading_height = 64, legend_row = 22, legend_letters = 56, label_letters = 44 };
+enum { width = 1200, left = 76, side = 14, plot_height = 340, axis_height = 30, heading_height = 64, legend_row = 22 };
+enum { legend_letters = 56, label_letters = 44 };
 static const double letter_width = 7.2;
 
 struct drawing {
@@ -133,7 +134,8 @@ static void write_time_axis(const struct drawing *drawing)
 	while (s + 1 < count && drawing->seconds / (double)steps[s] > 9)
 		s++;
 	int64_t step = steps[s] * (int64_t)fmax(1, ceil(drawing->seconds / (double)steps[s] / 9));
-	cairn_buffer_format(drawing->out, "<path class=\"base\" d=\"M%d,%.1fH%d\"/>\n<g class=\"axis ticks\">", left, drawing->bottom, width - side);
+	cairn_buffer_format(drawing->out, "<path class=\"base\" d=\"M%d,%.1fH%d\"/>\n", left, drawing->bottom, width - side);
+	cairn_buffer_text(drawing->out, "<g class=\"axis ticks\">");
 	for (int64_t at = ((int64_t)ceil(start) + step - 1) / step * step; (double)at <= start + drawing->seconds; at += step) {
 		double x = x_of_time(drawing, (double)at - start);
 		if (x > width - 90)
@@ -385,7 +387,8 @@ static struct key find_key(const struct drawing *drawing, size_t place)
 		return (struct key){timeline->layers[layer].name, color_of(timeline, layer), NULL, timeline->layers[layer].values[last].value,
 				    timeline->layers[layer].values[last].spread};
 	if (place == timeline->layer_count)
-		return (struct key){cairn_bytes_of("all live memory, as sampled"), 0, "total", timeline->totals[last].value, timeline->totals[last].spread};
+		return (struct key){cairn_bytes_of("all live memory, as sampled"), 0, "total", timeline->totals[last].value,
+				    timeline->totals[last].spread};
 	return (struct key){cairn_bytes_of("resident memory of the process"), 0, "resident", resident_at(drawing, last), {0}};
 }
 
@@ -415,7 +418,9 @@ static void write_legend(const struct drawing *drawing)
 	cairn_buffer_text(drawing->out, "<g class=\"legend\">\n");
 	for (size_t place = 0; place < legend_count(drawing); place++) {
 		struct key key = find_key(drawing, place);
-		write_key(drawing, &key, side + (double)(place / rows) * (width - side) / 2, drawing->bottom + axis_height + 20 + (double)(place % rows) * legend_row);
+		double x = side + (double)(place / rows) * (width - side) / 2;
+		double y = drawing->bottom + axis_height + 20 + (double)(place % rows) * legend_row;
+		write_key(drawing, &key, x, y);
 	}
 	cairn_buffer_text(drawing->out, "</g>\n");
 }
@@ -438,13 +443,19 @@ static void write_heading(const struct drawing *drawing)
 static const char style[] =
 	"<style>\n:root{background:#fff}text{font:12px system-ui,-apple-system,Segoe UI,Roboto,Noto Sans,DejaVu Sans,sans-serif;fill:#22252a}\n"
 	".title{font-size:20px;font-weight:650}.subtitle,.amount,.axis text,.zone{fill:#686d75}.subtitle{font-size:14px}\n"
-	".grid path{stroke:#22252a;opacity:.1}.base,.ticks path,.dumps{stroke:#686d75;fill:none}.dumps{opacity:.5}.ticks text{text-anchor:middle}.zone,.values text{text-anchor:end}\n"
+	".grid path{stroke:#22252a;opacity:.1}.base,.ticks path,.dumps{stroke:#686d75;fill:none}.dumps{opacity:.5}"
+	".ticks text{text-anchor:middle}.zone,.values text{text-anchor:end}\n"
 	".layers path{stroke:#fff;stroke-width:.8;fill-opacity:.88}.labels text{text-anchor:middle;font-weight:600;fill:#15171a}\n"
-	".total,.resident,.limit,.restart{fill:none;stroke:#22252a;stroke-width:1.6;stroke-linejoin:round}.resident{stroke-dasharray:2 3;stroke-width:2}\n"
-	".limit{stroke:#c0322b;stroke-dasharray:9 5}.limit-label{text-anchor:end;fill:#c0322b;font-weight:600}.restart{stroke:#686d75;stroke-width:1;stroke-dasharray:3 3}\n"
-	".restart-label{text-anchor:middle;fill:#686d75}.error{fill:#22252a;opacity:.22}.halo,.halo text{paint-order:stroke;stroke:#fff;stroke-width:3px;stroke-linejoin:round}\n"
-	"@media(prefers-color-scheme:dark){:root{background:#1c1f23}.sheet{fill:#1c1f23}text{fill:#e7e5e1}.subtitle,.amount,.axis text,.zone,.restart-label{fill:#9ba0a7}\n"
-	".grid path{stroke:#e7e5e1}.layers path{stroke:#1c1f23}.total,.resident{stroke:#e7e5e1}.error{fill:#e7e5e1}.limit{stroke:#f0827a}.limit-label{fill:#f0827a}\n"
+	".total,.resident,.limit,.restart{fill:none;stroke:#22252a;stroke-width:1.6;stroke-linejoin:round}"
+	".resident{stroke-dasharray:2 3;stroke-width:2}\n"
+	".limit{stroke:#c0322b;stroke-dasharray:9 5}.limit-label{text-anchor:end;fill:#c0322b;font-weight:600}"
+	".restart{stroke:#686d75;stroke-width:1;stroke-dasharray:3 3}\n"
+	".restart-label{text-anchor:middle;fill:#686d75}.error{fill:#22252a;opacity:.22}"
+	".halo,.halo text{paint-order:stroke;stroke:#fff;stroke-width:3px;stroke-linejoin:round}\n"
+	"@media(prefers-color-scheme:dark){:root{background:#1c1f23}.sheet{fill:#1c1f23}text{fill:#e7e5e1}"
+	".subtitle,.amount,.axis text,.zone,.restart-label{fill:#9ba0a7}\n"
+	".grid path{stroke:#e7e5e1}.layers path{stroke:#1c1f23}.total,.resident{stroke:#e7e5e1}.error{fill:#e7e5e1}"
+	".limit{stroke:#f0827a}.limit-label{fill:#f0827a}\n"
 	".halo,.halo text{stroke:#1c1f23}.labels text{fill:#15171a}}\n</style>\n";
 
 static void write_frame(const struct drawing *drawing)
@@ -456,7 +467,8 @@ static void write_frame(const struct drawing *drawing)
 	cairn_buffer_format(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %.0f\"", width, height);
 	if (drawing->options->inside) {
 		cairn_buffer_text(out, " id=\"chart\" role=\"img\" aria-label=\"Memory by call path over time\"");
-		cairn_buffer_format(out, " data-width=\"%d\" data-left=\"%d\" data-right=\"%d\" data-axis=\"%g\">\n", width, left, width - side, axis_height / height);
+		cairn_buffer_format(out, " data-width=\"%d\" data-left=\"%d\" data-right=\"%d\" data-axis=\"%g\">\n", width, left,
+				    width - side, axis_height / height);
 		return;
 	}
 	cairn_buffer_format(out, " width=\"%d\" height=\"%.0f\">\n", width, height);

@@ -273,7 +273,8 @@ static double chance_of(struct line line, double sign, size_t comparisons)
 /* Whether a RUN that slowed down from EARLY to LATE is on its way to a level. What fills up, fills ever slower, by the same factor from
  * quarter to quarter; so the first two tell what to expect of the later half. Only one that is clearly faster than that shows that
  * something else goes on. */
-static bool is_filling(const struct cairn_trend_point *run, size_t length, struct line early, struct line late, double sign, double *scratch)
+static bool is_filling(const struct cairn_trend_point *run, size_t length, struct line early, struct line late, double sign,
+		       double *scratch)
 {
 	enum { quarters_worth_it = 8, short_run = 12 };
 	if (late.slope / early.slope > (length < short_run ? short_late_share : late_share))

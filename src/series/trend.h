@@ -34,7 +34,8 @@ struct cairn_trend {
 
 /* Judges COUNT points in the order of time, of which there should be at least three. COMPARISONS is how many call paths are
  * judged together. SCRATCH has room for cairn_trend_scratch(count) doubles. */
-void cairn_trend_judge(struct cairn_trend *trend, const struct cairn_trend_point *points, size_t count, size_t comparisons, double *scratch);
+void cairn_trend_judge(struct cairn_trend *trend, const struct cairn_trend_point *points, size_t count, size_t comparisons,
+		       double *scratch);
 size_t cairn_trend_scratch(size_t count);
 
 const char *cairn_verdict_name(enum cairn_verdict verdict);
