@@ -112,7 +112,8 @@ static int64_t total(const struct cairn_graph *graph)
 	return cairn_whole(sum);
 }
 
-static void write_node(struct cairn_callgrind *callgrind, const struct cairn_view *view, const struct cairn_graph *graph, const struct cairn_graph_node *node)
+static void write_node(struct cairn_callgrind *callgrind, const struct cairn_view *view, const struct cairn_graph *graph,
+		       const struct cairn_graph_node *node)
 {
 	uint32_t line = view->entries[node->entry].line;
 	cairn_buffer_byte(callgrind->out, '\n');
@@ -122,7 +123,8 @@ static void write_node(struct cairn_callgrind *callgrind, const struct cairn_vie
 	for (uint32_t e = 0; e < node->out_count; e++) {
 		const struct cairn_graph_edge *edge = &graph->edges[graph->out_edges[node->first_out + e]];
 		uint32_t callee = graph->nodes[edge->to].entry;
-		cairn_callgrind_call(callgrind, file_of(view, callee), function_of(view, callee), view->entries[callee].line, 1, line, not_negative(edge->value));
+		cairn_callgrind_call(callgrind, file_of(view, callee), function_of(view, callee), view->entries[callee].line, 1, line,
+				     not_negative(edge->value));
 	}
 }
 

@@ -44,7 +44,8 @@ static int line_numbers(const struct sum *sum, enum cairn_collapsed_columns colu
 	return numbers[0] || numbers[1] ? 2 : 0;
 }
 
-static void write_names(const struct cairn_paths *paths, const struct cairn_path *path, const struct cairn_bytes *names, struct cairn_buffer *out)
+static void write_names(const struct cairn_paths *paths, const struct cairn_path *path, const struct cairn_bytes *names,
+			struct cairn_buffer *out)
 {
 	for (size_t d = path->depth; d-- > 0;) {
 		struct cairn_bytes name = names[paths->entries[path->first + d]];

@@ -101,7 +101,8 @@ static char *signed_number(const struct cairn_view *view, const struct cairn_sha
 }
 
 /* A change within the noise is grey on a terminal, and has a ~ anywhere. */
-static void row_text(const struct cairn_diff_row *row, const struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out)
+static void row_text(const struct cairn_diff_row *row, const struct cairn_view *view, const struct cairn_shape *shape,
+		     struct cairn_buffer *out)
 {
 	char before[32], after[32], difference[33], errors[CAIRN_INTERVAL_TEXT];
 	bool grey = row->noise && shape->colour;
@@ -124,7 +125,8 @@ static void section_text(const struct cairn_diff_section *section, const struct 
 		cairn_buffer_format(out, "%13s and %zu more; -n 0 shows all\n", "…", section->count - shown(section, shape));
 }
 
-void cairn_diff_text(const struct cairn_diff *diff, const struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out)
+void cairn_diff_text(const struct cairn_diff *diff, const struct cairn_view *view, const struct cairn_shape *shape,
+		     struct cairn_buffer *out)
 {
 	char before[32], after[32], difference[33];
 	bool any_noise = false;

@@ -33,8 +33,10 @@ void cairn_diff_make(struct cairn_diff *diff, struct cairn_view *view, const str
 void cairn_diff_free(struct cairn_diff *diff);
 
 /* SHAPE's node_count bounds the rows of each section. */
-void cairn_diff_text(const struct cairn_diff *diff, const struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out);
+void cairn_diff_text(const struct cairn_diff *diff, const struct cairn_view *view, const struct cairn_shape *shape,
+		     struct cairn_buffer *out);
 /* Adds "before", "after", "change" and one member for each section. */
-void cairn_diff_json(const struct cairn_diff *diff, const struct cairn_view *view, const struct cairn_shape *shape, struct cairn_json *json);
+void cairn_diff_json(const struct cairn_diff *diff, const struct cairn_view *view, const struct cairn_shape *shape,
+		     struct cairn_json *json);
 
 #endif

@@ -148,7 +148,10 @@ bool cairn_disasm_make(struct cairn_disasm *disasm, struct cairn_view *view, con
 	struct cairn_top top;
 	bool matched = false;
 	cairn_top_make(&top, view, &(struct cairn_shape){0});
-	*disasm = (struct cairn_disasm){.places = cairn_array_zero(top.count, sizeof *disasm->places), .routines = cairn_array_zero(top.count, sizeof *disasm->routines)};
+	*disasm = (struct cairn_disasm){
+		.places = cairn_array_zero(top.count, sizeof *disasm->places),
+		.routines = cairn_array_zero(top.count, sizeof *disasm->routines),
+	};
 	for (size_t i = 0; i < top.count; i++) {
 		const struct cairn_top_row *row = &top.rows[i];
 		const struct cairn_entry *entry = &view->entries[row->entry];
@@ -174,8 +177,10 @@ bool cairn_disasm_make(struct cairn_disasm *disasm, struct cairn_view *view, con
 	cairn_pattern_free(pattern);
 	if (disasm->routine_count > 0)
 		return true;
-	return matched ? cairn_fail(error, "nothing can be disassembled: %s (--binary names where a file lies now)", disasm->notes.count ? disasm->notes.items[0].data : "no code")
-		       : cairn_fail(error, "no function with a name matches '%s'; 'cairn top' lists the names", wanted);
+	if (!matched)
+		return cairn_fail(error, "no function with a name matches '%s'; 'cairn top' lists the names", wanted);
+	return cairn_fail(error, "nothing can be disassembled: %s (--binary names where a file lies now)",
+			  disasm->notes.count ? disasm->notes.items[0].data : "no code");
 }
 
 void cairn_disasm_free(struct cairn_disasm *disasm)
@@ -188,7 +193,8 @@ void cairn_disasm_free(struct cairn_disasm *disasm)
 }
 
 /* What objdump says of ROUTINE. */
-static bool run_objdump(const struct cairn_disasm *disasm, const struct cairn_disasm_routine *routine, struct cairn_buffer *out, struct cairn_error *error)
+static bool run_objdump(const struct cairn_disasm *disasm, const struct cairn_disasm_routine *routine,
+			struct cairn_buffer *out, struct cairn_error *error)
 {
 	char start[48], end[48];
 	const char *path = cairn_strings_text(&disasm->paths, routine->path);
@@ -260,8 +266,8 @@ static void instruction_text(void *context, const struct cairn_disasm_instructio
 	cairn_buffer_byte(text->out, '\n');
 }
 
-bool cairn_disasm_text(const struct cairn_disasm *disasm, struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out,
-		       struct cairn_error *error)
+bool cairn_disasm_text(const struct cairn_disasm *disasm, struct cairn_view *view, const struct cairn_shape *shape,
+		       struct cairn_buffer *out, struct cairn_error *error)
 {
 	struct text_context context = {view, shape, out};
 	bool good = true;
@@ -269,7 +275,8 @@ bool cairn_disasm_text(const struct cairn_disasm *disasm, struct cairn_view *vie
 		cairn_buffer_format(out, "%s\n\n", disasm->notes.items[i].data);
 	for (size_t r = 0; good && r < disasm->routine_count; r++) {
 		const struct cairn_disasm_routine *routine = &disasm->routines[r];
-		cairn_buffer_format(out, "%sROUTINE ======================== %s in %s\n", r ? "\n" : "", routine_name(view, routine), cairn_strings_text(&disasm->paths, routine->path));
+		cairn_buffer_format(out, "%sROUTINE ======================== %s in %s\n", r ? "\n" : "", routine_name(view, routine),
+				    cairn_strings_text(&disasm->paths, routine->path));
 		cairn_top_row_code(&routine->row, view, shape, false, out);
 		cairn_buffer_format(out, "(flat, cum) %.2f%% of the total\n", cairn_number_percent(routine->row.cum, view->whole));
 		good = cairn_disasm_each(disasm, routine, instruction_text, &context, error);

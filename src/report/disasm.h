@@ -31,8 +31,9 @@ struct cairn_disasm {
 	struct cairn_strings notes; /* sentences about what could not be shown */
 };
 
-/* Finds the routines whose name, short or full, the expression WANTED matches in VIEW, which must have been made by addresses and without
- * inlined functions; FIND says where their files may be. False with a sentence when there is none, or none of them can be found in its file. */
+/* Finds the routines whose name, short or full, the expression WANTED matches in VIEW, which must have been made by addresses and
+ * without inlined functions; FIND says where their files may be. False with a sentence when there is none, or none of them can be
+ * found in its file. */
 bool cairn_disasm_make(struct cairn_disasm *disasm, struct cairn_view *view, const char *wanted, const struct cairn_find_options *find,
 		       struct cairn_error *error);
 void cairn_disasm_free(struct cairn_disasm *disasm);
@@ -50,8 +51,8 @@ typedef void cairn_disasm_visitor(void *context, const struct cairn_disasm_instr
 bool cairn_disasm_each(const struct cairn_disasm *disasm, const struct cairn_disasm_routine *routine,
 		       cairn_disasm_visitor *visit, void *context, struct cairn_error *error);
 
-bool cairn_disasm_text(const struct cairn_disasm *disasm, struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out,
-		       struct cairn_error *error);
+bool cairn_disasm_text(const struct cairn_disasm *disasm, struct cairn_view *view, const struct cairn_shape *shape,
+		       struct cairn_buffer *out, struct cairn_error *error);
 /* Adds the member "routines". */
 bool cairn_disasm_json(const struct cairn_disasm *disasm, struct cairn_view *view, struct cairn_json *json, struct cairn_error *error);
 

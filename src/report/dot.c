@@ -217,8 +217,8 @@ static void write_legend(const struct drawing *drawing)
 	const struct cairn_graph *graph = drawing->graph;
 	const struct cairn_profile *profile = drawing->view->profile;
 	char text[32];
-	cairn_buffer_text(drawing->out, "Legend [shape=note, fontsize=13, fillcolor=\"#f6f6f4\", color=\"#b8b8b4\", margin=0.15, tooltip=\"legend\", "
-					"label=\"");
+	cairn_buffer_text(drawing->out, "Legend [shape=note, fontsize=13, fillcolor=\"#f6f6f4\", color=\"#b8b8b4\", margin=0.15, "
+					"tooltip=\"legend\", label=\"");
 	write_literal(drawing, profile->process ? cairn_profile_string(profile, profile->process) : "unknown process");
 	if (profile->process_id)
 		cairn_buffer_format(drawing->out, ", process %llu", (unsigned long long)profile->process_id);
@@ -232,7 +232,8 @@ static void write_legend(const struct drawing *drawing)
 	cairn_buffer_format(drawing->out, "%zu of %zu functions; calls of %s and more\\l", graph->count, graph->all_count,
 			    number(drawing, drawing->edge_cutoff, text));
 	if (drawing->view->options.errors)
-		cairn_buffer_text(drawing->out, drawing->view->knows_errors ? "in brackets: where it is with a chance of 95 %\\l" : "errors are not known\\l");
+		cairn_buffer_text(drawing->out, drawing->view->knows_errors ? "in brackets: where it is with a chance of 95 %\\l"
+									    : "errors are not known\\l");
 	cairn_buffer_text(drawing->out, "letters: held itself; arrows: passing through\\ldashed: functions between are left out\\l");
 	if (drawing->is_change)
 		cairn_buffer_text(drawing->out, "red: grew; blue: shrank\\l");

@@ -119,7 +119,8 @@ static bool is_color(const char *text)
 	return text[0] == '#' && strlen(text) == 7 && strspn(text + 1, "0123456789abcdefABCDEF") == 6;
 }
 
-static bool find_background(const struct cairn_flame_svg_options *options, bool is_change, struct background *found, struct cairn_error *error)
+static bool find_background(const struct cairn_flame_svg_options *options, bool is_change, struct background *found,
+			    struct cairn_error *error)
 {
 	const char *name = options->background ? options->background : is_change ? "grey" : default_background(options->palette);
 	for (size_t i = 0; i < sizeof backgrounds / sizeof *backgrounds; i++)
@@ -147,7 +148,8 @@ static void write_style(struct drawing *drawing, const struct background *backgr
 	double size = drawing->options->font_size;
 	cairn_buffer_format(out,
 			    "<defs><linearGradient id=\"background\" x1=\"0\" y1=\"0\" x2=\"0\" y2=\"1\"><stop class=\"from\" offset=\"5%%\" "
-			    "stop-color=\"%s\"/><stop class=\"to\" offset=\"95%%\" stop-color=\"%s\"/></linearGradient></defs>\n<style>\n:root{background:%s}text{font-family:",
+			    "stop-color=\"%s\"/><stop class=\"to\" offset=\"95%%\" stop-color=\"%s\"/></linearGradient></defs>\n"
+			    "<style>\n:root{background:%s}text{font-family:",
 			    background->from, background->to, background->to);
 	add_font(out, drawing->options->font);
 	cairn_buffer_text(out, ";font-size:");
@@ -247,7 +249,8 @@ static double change_of(const struct drawing *drawing, const struct cairn_tree_n
 static bool is_noise(const struct drawing *drawing, const struct cairn_tree_node *node)
 {
 	const struct cairn_tree *tree = drawing->flame->tree;
-	return tree->has_base && cairn_view_is_noise(tree->view, change_of(drawing, node), drawing->options->self_change ? node->self_spread : node->total_spread);
+	struct cairn_spread spread = drawing->options->self_change ? node->self_spread : node->total_spread;
+	return tree->has_base && cairn_view_is_noise(tree->view, change_of(drawing, node), spread);
 }
 
 /* One line for each thing that is known beyond the value: objects, and where the function is. */
@@ -440,8 +443,8 @@ static bool write_picture(const struct cairn_flame *flame, const struct cairn_fl
 	write_style(&drawing, &background);
 	cairn_buffer_text(out, "<rect width=\"100%\" height=\"100%\" fill=\"url(#background)\"/>\n");
 	write_captions(&drawing);
-	cairn_buffer_format(out, "<g id=\"frames\" fg:left=\"%d\" fg:width=\"%g\" fg:row=\"%g\" fg:letter=\"%g\" fg:inverted=\"%d\" fg:kind=\"", side,
-			    frame_room(options), options->row_height, options->font_size * options->letter_width, options->inverted);
+	cairn_buffer_format(out, "<g id=\"frames\" fg:left=\"%d\" fg:width=\"%g\" fg:row=\"%g\" fg:letter=\"%g\" fg:inverted=\"%d\" fg:kind=\"",
+			    side, frame_room(options), options->row_height, options->font_size * options->letter_width, options->inverted);
 	add_text(out, options->name_type ? options->name_type : "");
 	cairn_buffer_text(out, "\">\n");
 	for (size_t i = 0; i < flame->count; i++)
@@ -453,8 +456,8 @@ static bool write_picture(const struct cairn_flame *flame, const struct cairn_fl
 	return true;
 }
 
-bool cairn_flame_svg_view(struct cairn_view *view, const struct cairn_tree_options *tree_options, const struct cairn_flame_svg_options *options,
-			  struct cairn_buffer *out, struct cairn_error *error)
+bool cairn_flame_svg_view(struct cairn_view *view, const struct cairn_tree_options *tree_options,
+			  const struct cairn_flame_svg_options *options, struct cairn_buffer *out, struct cairn_error *error)
 {
 	struct cairn_tree_options growing = *tree_options;
 	growing.least_part = fmax(options->least_part, options->least_width / frame_room(options));

@@ -158,7 +158,8 @@ static bool *match_nodes(const struct cairn_graph *graph, const struct cairn_vie
 	return wanted;
 }
 
-void cairn_graph_make_around(struct cairn_graph *graph, struct cairn_view *view, const struct cairn_shape *shape, const struct cairn_pattern *pattern)
+void cairn_graph_make_around(struct cairn_graph *graph, struct cairn_view *view, const struct cairn_shape *shape,
+			     const struct cairn_pattern *pattern)
 {
 	*graph = (struct cairn_graph){0};
 	make_nodes(graph, view, shape);

@@ -39,7 +39,8 @@ struct cairn_graph {
 /* Makes the graph of VIEW with the nodes and edges that SHAPE leaves. Nodes that come to nothing are not in it. */
 void cairn_graph_make(struct cairn_graph *graph, struct cairn_view *view, const struct cairn_shape *shape);
 /* The same with only those edges that begin or end at a node whose name PATTERN matches. */
-void cairn_graph_make_around(struct cairn_graph *graph, struct cairn_view *view, const struct cairn_shape *shape, const struct cairn_pattern *pattern);
+void cairn_graph_make_around(struct cairn_graph *graph, struct cairn_view *view, const struct cairn_shape *shape,
+			     const struct cairn_pattern *pattern);
 void cairn_graph_free(struct cairn_graph *graph);
 
 #endif

@@ -25,17 +25,20 @@ static struct cairn_interval shown_interval(const struct cairn_view *view, doubl
 	return interval;
 }
 
-char *cairn_head_interval(const struct cairn_view *view, const struct cairn_shape *shape, double value, struct cairn_spread spread, char *out)
+char *cairn_head_interval(const struct cairn_view *view, const struct cairn_shape *shape, double value,
+			  struct cairn_spread spread, char *out)
 {
 	if (!view->knows_errors)
 		return strcpy(out, "not known");
 	struct cairn_interval interval = shown_interval(view, value, spread);
 	char low[32], high[32];
-	snprintf(out, CAIRN_INTERVAL_TEXT, "%s to %s", cairn_head_number(view, shape, interval.low, low), cairn_head_number(view, shape, interval.high, high));
+	snprintf(out, CAIRN_INTERVAL_TEXT, "%s to %s", cairn_head_number(view, shape, interval.low, low),
+		 cairn_head_number(view, shape, interval.high, high));
 	return out;
 }
 
-char *cairn_head_interval_column(const struct cairn_view *view, const struct cairn_shape *shape, double value, struct cairn_spread spread, char *out)
+char *cairn_head_interval_column(const struct cairn_view *view, const struct cairn_shape *shape, double value,
+				 struct cairn_spread spread, char *out)
 {
 	char text[CAIRN_INTERVAL_TEXT];
 	out[0] = '\0';
@@ -49,7 +52,8 @@ const char *cairn_head_interval_title(const struct cairn_view *view)
 	return view->options.errors ? "                    95 %" : "";
 }
 
-void cairn_head_interval_json(const struct cairn_view *view, struct cairn_json *json, const char *name, double value, struct cairn_spread spread)
+void cairn_head_interval_json(const struct cairn_view *view, struct cairn_json *json, const char *name, double value,
+			      struct cairn_spread spread)
 {
 	if (!view->options.errors)
 		return;
@@ -104,7 +108,8 @@ void cairn_head_text(struct cairn_view *view, const struct cairn_shape *shape, s
 		cairn_buffer_format(out, ", process %llu", (unsigned long long)profile->process_id);
 	cairn_buffer_format(out, ", %s", profile->format);
 	if (profile->period > 1 && profile->kind == CAIRN_PROFILE_HEAP)
-		cairn_buffer_format(out, ", one sample per %s%s", cairn_text_human(profile->period, text), profile->mixed_periods ? " (several periods)" : "");
+		cairn_buffer_format(out, ", one sample per %s%s", cairn_text_human(profile->period, text),
+				    profile->mixed_periods ? " (several periods)" : "");
 	if (sample_count(view) > 0)
 		cairn_buffer_format(out, ", about %.0f samples", sample_count(view));
 	cairn_buffer_byte(out, '\n');

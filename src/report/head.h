@@ -18,12 +18,15 @@ char *cairn_head_number(const struct cairn_view *view, const struct cairn_shape 
 /* Where the truth of VALUE is, as "1.5 MiB to 2.1 MiB"; "not known" where the format does not say. Returns OUT, which holds at least
  * CAIRN_INTERVAL_TEXT bytes. */
 enum { CAIRN_INTERVAL_TEXT = 72, CAIRN_INTERVAL_WIDTH = 23 };
-char *cairn_head_interval(const struct cairn_view *view, const struct cairn_shape *shape, double value, struct cairn_spread spread, char *out);
+char *cairn_head_interval(const struct cairn_view *view, const struct cairn_shape *shape, double value,
+			  struct cairn_spread spread, char *out);
 /* The same as a column of a table, and the title of such a column: empty unless the view is to show errors. */
-char *cairn_head_interval_column(const struct cairn_view *view, const struct cairn_shape *shape, double value, struct cairn_spread spread, char *out);
+char *cairn_head_interval_column(const struct cairn_view *view, const struct cairn_shape *shape, double value,
+				 struct cairn_spread spread, char *out);
 const char *cairn_head_interval_title(const struct cairn_view *view);
 /* The same as members NAME_low and NAME_high, null where it is not known; nothing unless the view is to show errors. */
-void cairn_head_interval_json(const struct cairn_view *view, struct cairn_json *json, const char *name, double value, struct cairn_spread spread);
+void cairn_head_interval_json(const struct cairn_view *view, struct cairn_json *json, const char *name, double value,
+			      struct cairn_spread spread);
 
 /* What the view counts, as the profile calls it: "inuse_space". */
 const char *cairn_head_type(const struct cairn_view *view);

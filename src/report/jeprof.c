@@ -46,10 +46,12 @@ static bool match_outermost(const struct cairn_jeprof *jeprof, const struct cair
 	return cairn_pattern_match(pattern, cairn_buffer_bytes(scratch));
 }
 
-typedef bool location_matcher(const struct cairn_jeprof *jeprof, const struct cairn_pattern *pattern, size_t id, struct cairn_buffer *scratch);
+typedef bool location_matcher(const struct cairn_jeprof *jeprof, const struct cairn_pattern *pattern, size_t id,
+			      struct cairn_buffer *scratch);
 
 /* Which locations match TEXT, the value of OPTION; to be freed. NULL with a sentence where it does not compile. */
-static bool *match_all(const struct cairn_jeprof *jeprof, const char *option, const char *text, location_matcher *matches, struct cairn_error *error)
+static bool *match_all(const struct cairn_jeprof *jeprof, const char *option, const char *text, location_matcher *matches,
+		       struct cairn_error *error)
 {
 	size_t count = jeprof->view.profile->location_count;
 	struct cairn_pattern *pattern = cairn_pattern_compile(text, error);

@@ -82,7 +82,8 @@ bool cairn_jeprof_list(struct cairn_jeprof *jeprof, const char *wanted, struct c
 		struct cairn_bytes name = cairn_jeprof_name(&jeprof->names, function);
 		cairn_buffer_append(out, name.data, name.length);
 		cairn_buffer_format(out, " in %s\n%6s %6s Total %s (flat / cumulative)\n", *routine->file ? routine->file : "??",
-				    cairn_jeprof_number(jeprof, routine->row.flat, flat), cairn_jeprof_number(jeprof, routine->row.cum, cum), cairn_jeprof_unit(jeprof));
+				    cairn_jeprof_number(jeprof, routine->row.flat, flat), cairn_jeprof_number(jeprof, routine->row.cum, cum),
+				    cairn_jeprof_unit(jeprof));
 		if (*routine->file && cairn_code_open(&code, routine->file, NULL)) {
 			write_routine(jeprof, &list, routine, &code, out);
 			cairn_code_close(&code);
@@ -91,7 +92,8 @@ bool cairn_jeprof_list(struct cairn_jeprof *jeprof, const char *wanted, struct c
 		/* Without the source, the lines that hold something by their numbers. */
 		for (size_t i = 0; i < routine->count; i++) {
 			const struct cairn_list_line *line = &list.lines[routine->first + i];
-			cairn_buffer_format(out, "%6s %6s %4u: \n", number_or_dot(jeprof, line->row.flat, flat), number_or_dot(jeprof, line->row.cum, cum), line->line);
+			cairn_buffer_format(out, "%6s %6s %4u: \n", number_or_dot(jeprof, line->row.flat, flat),
+					    number_or_dot(jeprof, line->row.cum, cum), line->line);
 		}
 	}
 	cairn_list_free(&list);

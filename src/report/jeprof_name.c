@@ -153,7 +153,8 @@ void cairn_jeprof_place(const struct cairn_profile *profile, uint32_t frame_id, 
 		cairn_buffer_text(out, "??:0");
 }
 
-static void write_function(const struct cairn_jeprof_names *names, const struct cairn_location *location, uint32_t frame, struct cairn_buffer *out)
+static void write_function(const struct cairn_jeprof_names *names, const struct cairn_location *location, uint32_t frame,
+			   struct cairn_buffer *out)
 {
 	const struct cairn_profile *profile = names->profile;
 	uint32_t function = profile->frames[frame].function;

@@ -180,7 +180,8 @@ void cairn_label_filter_free(struct cairn_label_filter *filter)
 }
 
 /* Whether PATTERN matches a text label: its value where a key is asked for, else "key:value". */
-static bool match_labels(const struct cairn_label_filter *filter, const struct cairn_pattern *pattern, const struct cairn_view *view, size_t sample)
+static bool match_labels(const struct cairn_label_filter *filter, const struct cairn_pattern *pattern,
+			 const struct cairn_view *view, size_t sample)
 {
 	struct cairn_view_label label;
 	for (size_t i = 0; cairn_view_label(view, sample, i, &label); i++) {

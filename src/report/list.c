@@ -81,7 +81,8 @@ void cairn_list_free(struct cairn_list *list)
 }
 
 /* Whether the source changed after the program that ROUTINE is in was made. */
-static bool is_newer(const struct cairn_list *list, const struct cairn_view *view, const struct cairn_list_routine *routine, const struct cairn_code *code)
+static bool is_newer(const struct cairn_list *list, const struct cairn_view *view, const struct cairn_list_routine *routine,
+		     const struct cairn_code *code)
 {
 	const struct cairn_profile *profile = view->profile;
 	const struct cairn_entry *entry = &view->entries[list->lines[routine->first].row.entry];
@@ -91,8 +92,8 @@ static bool is_newer(const struct cairn_list *list, const struct cairn_view *vie
 	       code->file.modified_ns > (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
 }
 
-static void line_text(const struct cairn_view *view, const struct cairn_shape *shape, const struct cairn_top_row *row, uint32_t line, struct cairn_bytes code,
-		      struct cairn_buffer *out)
+static void line_text(const struct cairn_view *view, const struct cairn_shape *shape, const struct cairn_top_row *row,
+		      uint32_t line, struct cairn_bytes code, struct cairn_buffer *out)
 {
 	cairn_top_row_code(row, view, shape, true, out);
 	cairn_buffer_format(out, "%6u:%s", line, code.length ? " " : "");

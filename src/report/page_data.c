@@ -490,7 +490,8 @@ static void put_split(struct making *making)
 static double film_step(const struct cairn_view *view)
 {
 	static const double steps = 32;
-	return cairn_view_in_bytes(view) && view->profile->unsampling == CAIRN_UNSAMPLE_POISSON ? fmax(1, floor(view->profile->period / steps)) : 1;
+	bool is_estimate = cairn_view_in_bytes(view) && view->profile->unsampling == CAIRN_UNSAMPLE_POISSON;
+	return is_estimate ? fmax(1, floor(view->profile->period / steps)) : 1;
 }
 
 /* The view's samples in the order of the nodes they end at: those of node n begin at FIRST[n]. */
@@ -552,7 +553,8 @@ static bool has_negative(const struct cairn_view *view)
 	return false;
 }
 
-void cairn_page_data_make(struct cairn_page_data *data, struct cairn_view *view, size_t node_most, const struct cairn_page_cells_source *cells)
+void cairn_page_data_make(struct cairn_page_data *data, struct cairn_view *view, size_t node_most,
+			  const struct cairn_page_cells_source *cells)
 {
 	*data = (struct cairn_page_data){.tree = cairn_buffer(SIZE_MAX), .split = cairn_buffer(SIZE_MAX), .film = cairn_buffer(SIZE_MAX)};
 	struct making making = {.data = data, .view = view};

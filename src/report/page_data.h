@@ -49,7 +49,8 @@ struct cairn_page_cells_source {
 };
 
 /* Makes the blocks, with about NODE_MOST nodes at most. CELLS is NULL for a page that is no film; that of a film has no split. */
-void cairn_page_data_make(struct cairn_page_data *data, struct cairn_view *view, size_t node_most, const struct cairn_page_cells_source *cells);
+void cairn_page_data_make(struct cairn_page_data *data, struct cairn_view *view, size_t node_most,
+			  const struct cairn_page_cells_source *cells);
 void cairn_page_data_free(struct cairn_page_data *data);
 
 #endif

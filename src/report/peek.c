@@ -59,7 +59,8 @@ static void write_node(const struct table *table, const struct cairn_graph_node 
 	}
 	*sum += node->flat;
 	int room = 21 + (table->view->options.errors ? CAIRN_INTERVAL_WIDTH + 1 : 0);
-	cairn_buffer_format(table->out, "%12s%s %6.2f%% %6.2f%% %12s%s %6.2f%% %*s | ", cairn_head_number(table->view, table->shape, node->flat, flat),
+	cairn_buffer_format(table->out, "%12s%s %6.2f%% %6.2f%% %12s%s %6.2f%% %*s | ",
+			    cairn_head_number(table->view, table->shape, node->flat, flat),
 			    cairn_head_interval_column(table->view, table->shape, node->flat, node->flat_spread, flat_errors),
 			    cairn_number_percent(node->flat, whole), cairn_number_percent(*sum, whole),
 			    cairn_head_number(table->view, table->shape, node->cum, cum),
@@ -79,7 +80,8 @@ bool cairn_peek_text(const struct cairn_graph *graph, const struct cairn_view *v
 	double sum = 0;
 	bool any = false;
 	const char *errors = cairn_head_interval_title(view);
-	cairn_buffer_format(out, "%12s%s %7s %7s %12s%s %7s %13s%s %7s |\n", "flat", errors, "flat%", "sum%", "cum", errors, "cum%", "calls", errors, "calls%");
+	cairn_buffer_format(out, "%12s%s %7s %7s %12s%s %7s %13s%s %7s |\n", "flat", errors, "flat%", "sum%", "cum", errors, "cum%",
+			    "calls", errors, "calls%");
 	for (size_t n = 0; n < graph->count; n++)
 		if (wanted(view, pattern, &graph->nodes[n])) {
 			write_node(&table, &graph->nodes[n], &sum);

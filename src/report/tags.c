@@ -162,7 +162,8 @@ bool cairn_tags_text(struct cairn_view *view, const struct cairn_shape *shape, s
 		const struct key *key = key_at(&tags, at, shape, &shown);
 		cairn_buffer_text(out, at ? "\n" : "");
 		cairn_utf8_show(out, key->name);
-		cairn_buffer_format(out, ": %s (%.2f%%)\n", cairn_head_number(view, shape, key->total, number), cairn_number_percent(key->total, view->whole));
+		cairn_buffer_format(out, ": %s (%.2f%%)\n", cairn_head_number(view, shape, key->total, number),
+				    cairn_number_percent(key->total, view->whole));
 		for (size_t i = at; i < at + shown; i++)
 			cairn_buffer_format(out, "%12s%s %6.2f%%  %s\n", cairn_head_number(view, shape, tags.items[i].value, number),
 					    cairn_head_interval_column(view, shape, tags.items[i].value, tags.items[i].spread, errors),

@@ -125,10 +125,12 @@ static void code_column(const struct cairn_view *view, const struct cairn_shape 
 	if (value == 0 && dots)
 		cairn_buffer_format(out, "%12s%*s ", ".", view->options.errors ? CAIRN_INTERVAL_WIDTH + 1 : 0, "");
 	else
-		cairn_buffer_format(out, "%12s%s ", cairn_head_number(view, shape, value, number), cairn_head_interval_column(view, shape, value, spread, errors));
+		cairn_buffer_format(out, "%12s%s ", cairn_head_number(view, shape, value, number),
+				    cairn_head_interval_column(view, shape, value, spread, errors));
 }
 
-void cairn_top_row_code(const struct cairn_top_row *row, const struct cairn_view *view, const struct cairn_shape *shape, bool dots, struct cairn_buffer *out)
+void cairn_top_row_code(const struct cairn_top_row *row, const struct cairn_view *view, const struct cairn_shape *shape,
+			bool dots, struct cairn_buffer *out)
 {
 	code_column(view, shape, dots, row->flat, row->flat_spread, out);
 	code_column(view, shape, dots, row->cum, row->cum_spread, out);

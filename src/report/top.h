@@ -26,7 +26,8 @@ static inline void cairn_top_add(struct cairn_top_row *sum, const struct cairn_t
 /* Both numbers of ROW with their intervals, as members "flat" and "cum". */
 void cairn_top_row_json(const struct cairn_top_row *row, const struct cairn_view *view, struct cairn_json *json);
 /* The same as columns of a listing of code; with DOTS nothing is a dot. */
-void cairn_top_row_code(const struct cairn_top_row *row, const struct cairn_view *view, const struct cairn_shape *shape, bool dots, struct cairn_buffer *out);
+void cairn_top_row_code(const struct cairn_top_row *row, const struct cairn_view *view, const struct cairn_shape *shape,
+			bool dots, struct cairn_buffer *out);
 
 struct cairn_top {
 	struct cairn_top_row *rows; /* largest first */

@@ -8,7 +8,8 @@
 
 #include <stdlib.h>
 
-bool cairn_view_choose(const struct cairn_profile *profile, const struct cairn_view_options *options, uint32_t *value, struct cairn_error *error)
+bool cairn_view_choose(const struct cairn_profile *profile, const struct cairn_view_options *options, uint32_t *value,
+		       struct cairn_error *error)
 {
 	*value = profile->default_value;
 	static const char *const metrics[] = {NULL, "inuse_space", "inuse_objects", "alloc_space", "alloc_objects"};

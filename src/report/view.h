@@ -86,7 +86,8 @@ struct cairn_view {
 };
 
 /* Which value of PROFILE is shown. Fails with a sentence where it does not have the one that is asked for. */
-bool cairn_view_choose(const struct cairn_profile *profile, const struct cairn_view_options *options, uint32_t *value, struct cairn_error *error);
+bool cairn_view_choose(const struct cairn_profile *profile, const struct cairn_view_options *options, uint32_t *value,
+		       struct cairn_error *error);
 
 /* Makes the view. Fails with a sentence when PROFILE does not have the value that is asked for. */
 bool cairn_view_make(struct cairn_view *view, const struct cairn_profile *profile, const struct cairn_view_options *options,
