@@ -10,7 +10,8 @@ struct options {
 };
 
 static const struct cairn_option table[] = {
-	{0, "two-columns", NULL, "with a base: its value and the profile's on each line, not the change", CAIRN_OPTION_FLAG, offsetof(struct options, two_columns), 0},
+	{0, "two-columns", NULL, "with a base: its value and the profile's on each line, not the change",
+	 CAIRN_OPTION_FLAG, offsetof(struct options, two_columns), 0},
 	{0, "errors", NULL, NULL, CAIRN_OPTION_FLAG, offsetof(struct options, setup.view.errors), 0}, /* which is refused */
 	{0},
 };

@@ -80,7 +80,8 @@ static void write_zsh(struct cairn_buffer *out)
 		quoted(command->summary, out);
 		cairn_buffer_text(out, "'");
 	}
-	cairn_buffer_text(out, ")\n\t\t_describe command commands\n\t\treturn\n\tfi\n\tlocal name=$words[2]\n\tshift words; (( CURRENT-- ))\n\tcase $name in\n");
+	cairn_buffer_text(out, ")\n\t\t_describe command commands\n\t\treturn\n\tfi\n"
+			       "\tlocal name=$words[2]\n\tshift words; (( CURRENT-- ))\n\tcase $name in\n");
 	for (size_t i = 0; (command = next_command(&i));) {
 		cairn_buffer_format(out, "\t%s) _arguments '--help[show the options]'", command->name);
 		each_option(command, zsh_option, out);

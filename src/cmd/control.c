@@ -41,7 +41,8 @@ static const struct cairn_option output_table[] = {
 
 static const struct cairn_option cpu_table[] = {
 	{0, "seconds", "N", "for how long, 20 otherwise", CAIRN_OPTION_COUNT, offsetof(struct options, seconds), 0},
-	{0, "frequency", "N", "samples per second of each thread's CPU time, 99 otherwise", CAIRN_OPTION_COUNT, offsetof(struct options, frequency), 0},
+	{0, "frequency", "N", "samples per second of each thread's CPU time, 99 otherwise",
+	 CAIRN_OPTION_COUNT, offsetof(struct options, frequency), 0},
 	{0},
 };
 

@@ -59,7 +59,9 @@ static bool do_here(const char *path, const struct options *options, const struc
 		return false;
 	if (options->fetch)
 		return read_dump(&folder, options->fetch, out, error);
-	if ((options->remove && !cairn_folder_remove(&folder, options->remove, error)) || (options->thin && !cairn_folder_thin(&folder, NULL, error)))
+	if (options->remove && !cairn_folder_remove(&folder, options->remove, error))
+		return false;
+	if (options->thin && !cairn_folder_thin(&folder, NULL, error))
 		return false;
 	bool good = cairn_folder_list(&folder, &listing, error);
 	time_t now = time(NULL);

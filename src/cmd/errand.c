@@ -37,7 +37,8 @@ static bool find_agent(struct cairn_errand *errand, struct cairn_target *target)
 }
 
 /* Sends GET PATH, and gives up on one that wants another token: it will not change its mind. */
-static int ask(struct cairn_errand *errand, const struct cairn_target *target, const char *path, struct cairn_buffer *body, struct cairn_error *error)
+static int ask(struct cairn_errand *errand, const struct cairn_target *target, const char *path,
+	       struct cairn_buffer *body, struct cairn_error *error)
 {
 	int status = cairn_target_status(target, "GET", path, body, error);
 	errand->hopeless = status == 401 || status == 403;
@@ -60,7 +61,8 @@ static bool check_state(struct cairn_errand *errand, const struct cairn_target *
 		return false;
 	}
 	if (strcmp(state, "inactive") == 0)
-		cairn_fail(&errand->error, "%s: sampling is off, so its dumps show nothing new; 'cairn activate %s' turns it on", errand->name, errand->name);
+		cairn_fail(&errand->error, "%s: sampling is off, so its dumps show nothing new; 'cairn activate %s' turns it on",
+			   errand->name, errand->name);
 	if (!state[0] || strcmp(state, "inactive") == 0 || strcmp(state, "active") == 0)
 		return true;
 	errand->hopeless = true;

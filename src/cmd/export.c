@@ -73,7 +73,8 @@ static void choose_default(const struct options *options, const struct cairn_vie
 		profile->default_value = view->value;
 }
 
-static bool write_pprof(const struct options *options, const struct cairn_profile *profile, struct cairn_buffer *out, struct cairn_error *error)
+static bool write_pprof(const struct options *options, const struct cairn_profile *profile,
+			struct cairn_buffer *out, struct cairn_error *error)
 {
 	struct cairn_pprof_options writing = {
 		.names = options->setup.source.no_symbols ? CAIRN_PPROF_NAMES_NONE : CAIRN_PPROF_NAMES_ALL,
@@ -99,13 +100,15 @@ static bool write_pprof(const struct options *options, const struct cairn_profil
 	return good;
 }
 
-static bool write_gperftools(const struct options *options, const struct cairn_profile *profile, struct cairn_buffer *out, struct cairn_error *error)
+static bool write_gperftools(const struct options *options, const struct cairn_profile *profile,
+			     struct cairn_buffer *out, struct cairn_error *error)
 {
 	(void)options;
 	return cairn_flat_write(profile, out, error);
 }
 
-static bool write_symbolized(const struct options *options, const struct cairn_profile *profile, struct cairn_buffer *out, struct cairn_error *error)
+static bool write_symbolized(const struct options *options, const struct cairn_profile *profile,
+			     struct cairn_buffer *out, struct cairn_error *error)
 {
 	(void)options;
 	return cairn_symbolized_write(profile, out, error);
@@ -122,7 +125,8 @@ static const struct format {
 	const char *endings[4]; /* of output files that ask for it by their name */
 	bool binary;
 	void (*write_view)(struct cairn_view *view, struct cairn_buffer *out);
-	bool (*write_profile)(const struct options *options, const struct cairn_profile *profile, struct cairn_buffer *out, struct cairn_error *error);
+	bool (*write_profile)(const struct options *options, const struct cairn_profile *profile,
+			      struct cairn_buffer *out, struct cairn_error *error);
 } formats[] = {
 	{"pprof", {".pb.gz", ".pb", ".pprof"}, true, NULL, write_pprof},
 	{"speedscope", {".speedscope.json", ".json"}, false, cairn_speedscope_write, NULL},
@@ -180,11 +184,13 @@ static bool refuse_shape(const struct format *format, const struct cairn_view_op
 	};
 	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
 		if (shapes[i].told)
-			return cairn_fail(error, "%s keeps stacks whole: --%s does not apply to it; --focus and --ignore choose stacks", format->name, shapes[i].option);
+			return cairn_fail(error, "%s keeps stacks whole: --%s does not apply to it; --focus and --ignore choose stacks",
+					  format->name, shapes[i].option);
 	return true;
 }
 
-static bool write_profile(const struct format *format, const struct options *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_error *error)
+static bool write_profile(const struct format *format, const struct options *options, struct cairn_view *view,
+			  struct cairn_buffer *out, struct cairn_error *error)
 {
 	struct cairn_arena arena = {0};
 	bool own = options->since || view->sample_count != view->profile->sample_count;
@@ -197,7 +203,8 @@ static bool write_profile(const struct format *format, const struct options *opt
 	return good;
 }
 
-static bool write_format(const struct format *format, const struct options *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_error *error)
+static bool write_format(const struct format *format, const struct options *options, struct cairn_view *view,
+			 struct cairn_buffer *out, struct cairn_error *error)
 {
 	if (format->binary && !cairn_view_takes_binary(&options->setup, error))
 		return false;
@@ -245,7 +252,8 @@ static const struct cairn_option_group export_groups[] = {
 	{0},
 };
 
-static bool show_export(const void *values, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)
+static bool show_export(const void *values, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json,
+			struct cairn_error *error)
 {
 	(void)json;
 	const struct format *format = choose_format(values, error);
@@ -259,7 +267,8 @@ const struct cairn_command cairn_command_export = {
 	.detail = "Without --format the ending of the output file decides: .pb.gz, .json, .callgrind, .prof, .symbolized, .folded.",
 	.groups = export_groups,
 	.options_size = sizeof(struct options),
-	.view = &(const struct cairn_view_command){.bare = true, .without_errors = "the formats of other tools", .prepare = prepare, .show = show_export},
+	.view = &(const struct cairn_view_command){
+		.bare = true, .without_errors = "the formats of other tools", .prepare = prepare, .show = show_export},
 };
 
 static const struct cairn_option_group pprof_groups[] = {
@@ -270,7 +279,8 @@ static const struct cairn_option_group pprof_groups[] = {
 	{0},
 };
 
-static bool show_pprof(const void *values, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)
+static bool show_pprof(const void *values, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json,
+		       struct cairn_error *error)
 {
 	(void)json;
 	return write_format(&formats[0], values, view, out, error);

@@ -108,7 +108,8 @@ static const char *heading(const struct cairn_view *view, struct cairn_arena *ar
 	const char *process = base_name(cairn_profile_string(profile, profile->process));
 	if (profile->base)
 		return cairn_arena_format(arena, "%s: change of %s", process, cairn_head_type(view));
-	return cairn_arena_format(arena, "%s: %s of %s", process, cairn_head_number(view, &(struct cairn_shape){0}, view->shown, number), cairn_head_type(view));
+	cairn_head_number(view, &(struct cairn_shape){0}, view->shown, number);
+	return cairn_arena_format(arena, "%s: %s of %s", process, number, cairn_head_type(view));
 }
 
 /* How it was measured, for sampled profiles. */
@@ -127,7 +128,8 @@ static void keep_told(double *value, double untold)
 		*value = untold;
 }
 
-static void fill_defaults(struct cairn_flame_svg_options *svg, const struct options *options, const struct cairn_view *view, struct cairn_arena *arena)
+static void fill_defaults(struct cairn_flame_svg_options *svg, const struct options *options, const struct cairn_view *view,
+			  struct cairn_arena *arena)
 {
 	struct cairn_flame_svg_options defaults = cairn_flame_svg_defaults();
 	keep_told(&svg->font_size, defaults.font_size);
@@ -181,7 +183,8 @@ static bool refuse_sizes(const struct cairn_flame_svg_options *svg, struct cairn
 	return true;
 }
 
-static bool choose_colors(struct cairn_flame_svg_options *svg, const struct options *options, const struct cairn_view *view, struct cairn_error *error)
+static bool choose_colors(struct cairn_flame_svg_options *svg, const struct options *options, const struct cairn_view *view,
+			  struct cairn_error *error)
 {
 	if (svg->spread == CAIRN_SPREAD_RANDOM)
 		srand48((long)getpid());
@@ -194,7 +197,8 @@ static bool choose_colors(struct cairn_flame_svg_options *svg, const struct opti
 }
 
 /* Two columns are drawn as they always were, by what is there now and coloured by each frame's own change. */
-static bool choose_sizes(struct cairn_tree_options *tree, const struct options *options, const struct cairn_view *view, struct cairn_error *error)
+static bool choose_sizes(struct cairn_tree_options *tree, const struct options *options, const struct cairn_view *view,
+			 struct cairn_error *error)
 {
 	bool columns = view->profile->base && options->setup.source.base.count == 0;
 	if (!options->widths)
@@ -208,8 +212,8 @@ static bool choose_sizes(struct cairn_tree_options *tree, const struct options *
 
 static const char palette_file[] = "palette.map";
 
-static bool draw(struct cairn_view *view, const struct cairn_tree_options *tree, struct cairn_flame_svg_options *svg, struct cairn_buffer *out,
-		 bool keep_palette, struct cairn_error *error)
+static bool draw(struct cairn_view *view, const struct cairn_tree_options *tree, struct cairn_flame_svg_options *svg,
+		 struct cairn_buffer *out, bool keep_palette, struct cairn_error *error)
 {
 	if (!keep_palette)
 		return cairn_flame_svg_view(view, tree, svg, out, error);
@@ -240,8 +244,8 @@ static bool show(const void *values, struct cairn_view *view, struct cairn_buffe
 	struct cairn_flame_attributes *attributes = NULL;
 	struct cairn_file file = {0};
 	fill_defaults(&svg, options, view, &arena);
-	bool good = refuse_sizes(&svg, error) && (!options->least || parse_least(options->least, &svg, error)) && choose_colors(&svg, options, view, error) &&
-		    choose_sizes(&tree, options, view, error);
+	bool good = refuse_sizes(&svg, error) && (!options->least || parse_least(options->least, &svg, error)) &&
+		    choose_colors(&svg, options, view, error) && choose_sizes(&tree, options, view, error);
 	svg.self_change = tree.sizes == CAIRN_SIZE_NOW;
 	if (good && options->attributes) {
 		good = cairn_file_read(&file, options->attributes, error);
@@ -330,7 +334,8 @@ static int run_script(int argc, char **argv)
 		prepare(&options);
 		options.setup.source.sum = count > 1;
 		options.setup.source.no_symbols = true;
-		bool good = cairn_source_load(&profile, &options.setup.source, count, words, &error) && cairn_view_show(&script, &options, &profile, &out, &error);
+		bool good = cairn_source_load(&profile, &options.setup.source, count, words, &error) &&
+			    cairn_view_show(&script, &options, &profile, &out, &error);
 		code = good ? cairn_say_output(NULL, cairn_buffer_bytes(&out)) : script_error(&error);
 		cairn_profile_free(&profile);
 	}

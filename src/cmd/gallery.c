@@ -92,7 +92,8 @@ static void say_failure(struct gallery *gallery, const char *what, const struct 
 	gallery->failures++;
 }
 
-static bool write_file(const struct gallery *gallery, const char *name, const char *ending, const struct cairn_buffer *out, struct cairn_error *error)
+static bool write_file(const struct gallery *gallery, const char *name, const char *ending,
+		       const struct cairn_buffer *out, struct cairn_error *error)
 {
 	struct cairn_arena arena = {0};
 	bool good = cairn_file_write(cairn_arena_format(&arena, "%s/%s%s", gallery->folder, name, ending), cairn_buffer_bytes(out), error);
@@ -101,7 +102,8 @@ static bool write_file(const struct gallery *gallery, const char *name, const ch
 }
 
 /* NAME.collapse and NAME.svg. A profile with nothing to draw, such as a change of nothing, gets a picture that says so. */
-static bool draw(struct gallery *gallery, const struct cairn_profile *profile, const char *name, struct picture *picture, struct cairn_error *error)
+static bool draw(struct gallery *gallery, const struct cairn_profile *profile, const char *name, struct picture *picture,
+		 struct cairn_error *error)
 {
 	struct cairn_view view = {0};
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
@@ -128,7 +130,8 @@ static bool draw(struct gallery *gallery, const struct cairn_profile *profile, c
 }
 
 /* The script's lines about one dump, or about the change from BEFORE to it. */
-static void tell(const struct gallery *gallery, const char *kind, const struct picture *before, const struct picture *picture, const char *name)
+static void tell(const struct gallery *gallery, const char *kind, const struct picture *before, const struct picture *picture,
+		 const char *name)
 {
 	const char *from = before ? before->path : "", *versus = before ? " vs " : "";
 	if (!gallery->as_script)
@@ -327,7 +330,8 @@ const struct cairn_command cairn_command_gallery = {
 	.name = "gallery",
 	.summary = "all dumps of a folder as pictures, and what changed between them",
 	.arguments = "DIR",
-	.detail = "For each dump NAME there are DIR/flamegraphs/NAME.collapse and NAME.svg, from the second on also PREVIOUS_vs_NAME_diff.collapse\n"
+	.detail = "For each dump NAME there are DIR/flamegraphs/NAME.collapse and NAME.svg, from the second on also "
+		  "PREVIOUS_vs_NAME_diff.collapse\n"
 		  "and .svg, and DIR/flamegraphs/index.html shows all of them in the order of time.",
 	.groups = groups,
 	.options_size = sizeof(struct options),

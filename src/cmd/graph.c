@@ -21,8 +21,10 @@ static const double default_node_fraction = 0.005, default_edge_fraction = 0.001
 static const struct cairn_option table[] = {
 	{0, "format", "NAME", "dot, svg, pdf, png, ps or gif; else by the name of the output, or dot", CAIRN_OPTION_TEXT, AT(format), 0},
 	{'n', "nodecount", "N", "draw N functions at most (80); 0 draws all", CAIRN_OPTION_COUNT, AT(setup.shape.node_count), 0},
-	{0, "nodefraction", "F", "leave out functions with less than this part of the total (0.005)", CAIRN_OPTION_NUMBER, AT(setup.shape.node_fraction), 0},
-	{0, "edgefraction", "F", "leave out calls with less than this part of the total (0.001)", CAIRN_OPTION_NUMBER, AT(setup.shape.edge_fraction), 0},
+	{0, "nodefraction", "F", "leave out functions with less than this part of the total (0.005)",
+	 CAIRN_OPTION_NUMBER, AT(setup.shape.node_fraction), 0},
+	{0, "edgefraction", "F", "leave out calls with less than this part of the total (0.001)",
+	 CAIRN_OPTION_NUMBER, AT(setup.shape.edge_fraction), 0},
 	{0, "maxdegree", "N", "draw N callers and N callees of a function at most (64)", CAIRN_OPTION_COUNT, AT(max_degree), 0},
 	{0, "bytes", NULL, "write plain integers", CAIRN_OPTION_FLAG, AT(setup.shape.bytes), 0},
 	{0},
@@ -82,7 +84,8 @@ const struct cairn_command cairn_command_graph = {
 	.name = "graph",
 	.summary = "the call graph: dot text, SVG, PDF or PNG",
 	.arguments = "SOURCE...",
-	.detail = "The format is that of the output's name: out.svg, out.pdf, out.png, out.dot. Pictures are drawn by Graphviz's library (package\n"
+	.detail = "The format is that of the output's name: out.svg, out.pdf, out.png, out.dot. "
+		  "Pictures are drawn by Graphviz's library (package\n"
 		  "graphviz); dot text needs nothing.",
 	.groups = groups,
 	.options_size = sizeof(struct options),

@@ -44,7 +44,8 @@ static bool show(const void *values, struct cairn_view *view, struct cairn_buffe
 {
 	(void)json, (void)error;
 	const struct options *options = values;
-	cairn_page_write(view, &(struct cairn_page_options){.title = options->title, .node_most = (size_t)options->node_most, .series = options->series}, out);
+	struct cairn_page_options page = {.title = options->title, .node_most = (size_t)options->node_most, .series = options->series};
+	cairn_page_write(view, &page, out);
 	return true;
 }
 
@@ -69,13 +70,14 @@ static bool is_series(const struct options *options, int count, char **operands)
 	struct cairn_dump_files files = {0};
 	struct cairn_error error;
 	const struct cairn_source_options *source = &options->setup.source;
-	bool several = !source->sum && source->base.count == 0 && cairn_files_list(&files, count, operands, &error) && files.count >= least_dumps &&
-		       fits_memory(&files);
+	bool several = !source->sum && source->base.count == 0 && cairn_files_list(&files, count, operands, &error) &&
+		       files.count >= least_dumps && fits_memory(&files);
 	cairn_files_free(&files);
 	return several;
 }
 
-static struct cairn_page_growth *list_growth(const struct cairn_leaks *leaks, const struct cairn_view *view, size_t count, struct cairn_arena *arena)
+static struct cairn_page_growth *list_growth(const struct cairn_leaks *leaks, const struct cairn_view *view, size_t count,
+					     struct cairn_arena *arena)
 {
 	struct cairn_page_growth *growth = cairn_arena_zero(arena, count + 1, sizeof *growth);
 	for (size_t i = 0; i < count; i++) {
@@ -92,10 +94,11 @@ static struct cairn_page_growth *list_growth(const struct cairn_leaks *leaks, co
 	return growth;
 }
 
-static void describe(struct cairn_page_series *page, const struct cairn_series *series, const struct cairn_leaks *leaks, const struct cairn_view *view,
-		     struct cairn_arena *arena)
+static void describe(struct cairn_page_series *page, const struct cairn_series *series, const struct cairn_leaks *leaks,
+		     const struct cairn_view *view, struct cairn_arena *arena)
 {
-	double *seconds = cairn_arena_zero(arena, series->point_count, sizeof *seconds), *totals = cairn_arena_zero(arena, series->point_count, sizeof *totals);
+	double *seconds = cairn_arena_zero(arena, series->point_count, sizeof *seconds);
+	double *totals = cairn_arena_zero(arena, series->point_count, sizeof *totals);
 	for (size_t i = 0; i < series->point_count; i++) {
 		seconds[i] = (double)(series->points[i].origin.time_ns - series->points[0].origin.time_ns) / 1e9;
 		totals[i] = series->points[i].total;

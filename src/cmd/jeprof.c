@@ -138,8 +138,8 @@ static void choose_value(const struct cairn_profile *profile, const struct cairn
 }
 
 /* The one file of the profile, unpacked into UNPACKED where it was packed; empty where there are several, or none to read twice. */
-static bool read_original(const struct cairn_jeprof_options *options, struct cairn_file *file, char **unpacked, struct cairn_bytes *original,
-			  struct cairn_error *error)
+static bool read_original(const struct cairn_jeprof_options *options, struct cairn_file *file, char **unpacked,
+			  struct cairn_bytes *original, struct cairn_error *error)
 {
 	size_t length;
 	bool cut;
@@ -170,7 +170,9 @@ static bool write_raw(struct run *run, struct cairn_error *error)
 		if (format != CAIRN_FORMAT_SYMBOLIZED) {
 			cairn_symbolized_names(&run->profile, run->options.program, &run->out);
 			if (kind != CAIRN_PROFILE_CONTENTION) /* whose own first line says it */
-				cairn_buffer_text(&run->out, kind == CAIRN_PROFILE_GROWTH ? "--- growth\n" : kind == CAIRN_PROFILE_CPU ? "--- profile\n" : "--- heap\n");
+				cairn_buffer_text(&run->out, kind == CAIRN_PROFILE_GROWTH ? "--- growth\n"
+							     : kind == CAIRN_PROFILE_CPU  ? "--- profile\n"
+											  : "--- heap\n");
 		}
 		cairn_buffer_append(&run->out, original.data, original.length);
 	}
@@ -344,7 +346,8 @@ const struct cairn_command cairn_command_jeprof = {
 	.name = "jeprof",
 	.summary = "everything that jemalloc's jeprof does, with its command line",
 	.arguments = "PROGRAM PROFILE... | SYMBOLIZED-PROFILE... | HOST:PORT[/PAGE]",
-	.detail = "Several profiles are added up. Options may be shortened, come in any place, and begin with one dash or two; flags are taken back by --no.\n"
+	.detail = "Several profiles are added up. Options may be shortened, come in any place, and begin with one dash or two; "
+		  "flags are taken back by --no.\n"
 		  "A profile may be a URL, with or without http:// and a page such as /pprof/heap; without a page /pprof/profile is asked for.\n"
 		  "Without a kind of output a terminal gets a shell, anything else --text.\n\n"
 		  "JEPROF_TMPDIR is where fetched profiles are kept (~/jeprof); JEPROF_TOOLS is accepted.",

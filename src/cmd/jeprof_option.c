@@ -60,7 +60,8 @@ static const struct cairn_option view_table[] = {
 static const struct cairn_option source_table[] = {
 	{0, "seconds", "N", "how long a server is to measure for /pprof/profile (30)", CAIRN_OPTION_COUNT, AT(seconds), 0},
 	{0, "add_lib", "FILE", "another library to find names in", CAIRN_OPTION_TEXT, AT(add_lib), 0},
-	{0, "lib_prefix", "DIRS", "folders where libraries and debug files are looked for, separated by commas", CAIRN_OPTION_TEXT, AT(lib_prefix), 0},
+	{0, "lib_prefix", "DIRS", "folders where libraries and debug files are looked for, separated by commas",
+	 CAIRN_OPTION_TEXT, AT(lib_prefix), 0},
 	{0, "tools", "PATHS", "accepted; only --disasm runs another program", CAIRN_OPTION_TEXT, AT(tools), 0},
 	FLAG("debug-syms-by-id", debug_syms_by_id, "accepted; debug files are always looked for by build-id"),
 	FLAG("help", help, "this text"),

@@ -43,7 +43,8 @@ static char *write_number(const void *context, double value, char *out)
 	return cairn_jeprof_number(context, value, out);
 }
 
-static bool write_dot(const struct cairn_jeprof_options *options, struct cairn_jeprof *jeprof, struct cairn_buffer *out, struct cairn_error *error)
+static bool write_dot(const struct cairn_jeprof_options *options, struct cairn_jeprof *jeprof,
+		      struct cairn_buffer *out, struct cairn_error *error)
 {
 	const struct cairn_profile *profile = jeprof->view.profile;
 	struct cairn_dot_options dot = {
@@ -82,7 +83,8 @@ static bool view_picture(const struct picture *picture, struct cairn_bytes bytes
 		cairn_buffer_free(&said);
 	}
 	if (!shown)
-		return cairn_fail(error, "--%s: no program to show it could be run (%s); the picture is in %s", picture->option, picture->viewers[0], path);
+		return cairn_fail(error, "--%s: no program to show it could be run (%s); the picture is in %s", picture->option,
+				  picture->viewers[0], path);
 	if (!picture->stays)
 		unlink(path);
 	return true;

@@ -179,14 +179,15 @@ static void prepare(struct download *download, struct cairn_arena *arena, const 
 	struct remote *remote = &download->remote;
 	*remote = parse_remote(arena, name);
 	download->started = time(NULL);
-	download->url = remote->timed ? cairn_arena_format(arena, "%s%s%cseconds=%llu", remote->base, remote->page, strchr(remote->page, '?') ? '&' : '?',
-							   (unsigned long long)options->seconds)
+	download->url = remote->timed ? cairn_arena_format(arena, "%s%s%cseconds=%llu", remote->base, remote->page,
+							   strchr(remote->page, '?') ? '&' : '?', (unsigned long long)options->seconds)
 				      : cairn_arena_format(arena, "%s%s", remote->base, remote->page);
 	const char *slash = strrchr(program, '/');
 	char *suffix = cairn_arena_text(arena, cairn_bytes_of(remote->timed ? "" : remote->page));
 	for (char *at = suffix; *at; at++)
 		*at = *at == '/' ? '.' : *at;
-	download->path = cairn_arena_format(arena, "%s/%s.%lld.%s%s", folder, slash ? slash + 1 : program, (long long)download->started, remote->host, suffix);
+	download->path = cairn_arena_format(arena, "%s/%s.%lld.%s%s", folder, slash ? slash + 1 : program, (long long)download->started,
+					    remote->host, suffix);
 	if (remote->timed)
 		fprintf(stderr, "Gathering CPU profile from %s for %llu seconds to\n  %s\n%s", download->url, (unsigned long long)options->seconds,
 			download->path, download->alone ? "Be patient...\n" : "");
@@ -292,7 +293,8 @@ static void demangle_all(struct cairn_bytes text, struct cairn_arena *arena, str
 		while (end < text.length && (isalnum((unsigned char)text.data[end]) || strchr("_.$", text.data[end])))
 			end++;
 		struct cairn_bytes word = {text.data + at, end > at ? end - at : 1};
-		const char *name = cairn_bytes_start_with(word, "_Z") || cairn_bytes_start_with(word, "_R") ? cairn_demangle(arena, cairn_arena_text(arena, word)) : NULL;
+		bool mangled = cairn_bytes_start_with(word, "_Z") || cairn_bytes_start_with(word, "_R");
+		const char *name = mangled ? cairn_demangle(arena, cairn_arena_text(arena, word)) : NULL;
 		if (name)
 			cairn_buffer_text(out, name);
 		else

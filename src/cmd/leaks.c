@@ -21,7 +21,8 @@ struct options {
 
 static const struct cairn_option table[] = {
 	{'n', "rows", "N", "show N call paths (10 unless told)", CAIRN_OPTION_COUNT, offsetof(struct options, rows), 0},
-	{0, "limit", "SIZE", "tell when SIZE is reached, instead of the limit that the dumps know", CAIRN_OPTION_SIZE, offsetof(struct options, limit), 0},
+	{0, "limit", "SIZE", "tell when SIZE is reached, instead of the limit that the dumps know",
+	 CAIRN_OPTION_SIZE, offsetof(struct options, limit), 0},
 	{0, "json", NULL, "one JSON object instead of a table", CAIRN_OPTION_FLAG, offsetof(struct options, setup.json), 0},
 	{0},
 };
@@ -123,7 +124,8 @@ static void write_limit(const struct report *report)
 	if (left == 0)
 		cairn_buffer_format(report->out, "%s of %s is reached already\n", report->limit.title, text);
 	else
-		cairn_buffer_format(report->out, "at this rate %s of %s is reached in %s\n", report->limit.title, text, duration(left, time, sizeof time));
+		cairn_buffer_format(report->out, "at this rate %s of %s is reached in %s\n", report->limit.title, text,
+				    duration(left, time, sizeof time));
 }
 
 static void write_summary(const struct report *report)
@@ -154,8 +156,8 @@ static void write_row(const struct report *report, const struct cairn_leak *leak
 	size_t start = out->length, depth = depth_of(report->leaks, leak);
 	cairn_buffer_format(out, "%11s/h%s %6.1f%% %11s%s  %-9s %6.2f%%  ", number(report, leak->trend.per_hour, rate),
 			    interval_column(report, rate_interval(leak), rate_errors), 100 * leak->share, number(report, leak->now.value, now),
-			    interval_column(report, cairn_spread_interval(leak->now.value, leak->now.spread), now_errors), cairn_verdict_name(leak->trend.verdict),
-			    100 * leak->trend.confidence);
+			    interval_column(report, cairn_spread_interval(leak->now.value, leak->now.spread), now_errors),
+			    cairn_verdict_name(leak->trend.verdict), 100 * leak->trend.confidence);
 	int indent = (int)(out->length - start);
 	cairn_buffer_append(out, name.data, name.length);
 	cairn_buffer_byte(out, '\n');
@@ -174,12 +176,14 @@ static void write_text(const struct report *report)
 	size_t rows = report->options->rows ? (size_t)report->options->rows : default_rows;
 	const char *errors = cairn_head_interval_title(report->view);
 	write_summary(report);
-	cairn_buffer_format(report->out, "%13s%s %7s %11s%s  %-9s %7s  %s\n", "rate", errors, "share", "now", errors, "verdict", "sure", "call path");
+	cairn_buffer_format(report->out, "%13s%s %7s %11s%s  %-9s %7s  %s\n", "rate", errors, "share", "now", errors, "verdict", "sure",
+			    "call path");
 	for (size_t i = 0; i < report->leaks->count && i < rows; i++)
 		write_row(report, &report->leaks->rows[i]);
 }
 
-static void interval_json(const struct report *report, struct cairn_json *json, const char *low, const char *high, struct cairn_interval interval)
+static void interval_json(const struct report *report, struct cairn_json *json, const char *low, const char *high,
+			  struct cairn_interval interval)
 {
 	if (!report->view->options.errors)
 		return;

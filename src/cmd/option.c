@@ -242,6 +242,7 @@ void cairn_options_help(const struct cairn_command *command, struct cairn_buffer
 		cairn_buffer_format(out, "\n%s\n", command->detail);
 	/* A command that does not say what its SOURCE is takes any. */
 	if (strstr(command->arguments, "SOURCE") && !(command->detail && strstr(command->detail, "SOURCE is")))
-		cairn_buffer_text(out, "\nSOURCE is a dump, a folder of them, - for standard input, or a live process: its PID, the socket of its agent, or a\n"
+		cairn_buffer_text(out, "\nSOURCE is a dump, a folder of them, - for standard input, or a live process: "
+				       "its PID, the socket of its agent, or a\n"
 				       "URL such as localhost:4000. Of several dumps the newest is shown.\n");
 }

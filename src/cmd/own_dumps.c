@@ -72,6 +72,7 @@ void cairn_own_dumps_mention(pid_t pid, struct cairn_error *error)
 	*slash = 0;
 	ssize_t length = readlink(dumps.last, folder, sizeof folder - 1);
 	snprintf(text, sizeof text, "%s", error->text);
-	cairn_fail(error, "%s (jemalloc itself has written %zu dump%s for it, the last is %.*s/%s)", text, dumps.count, dumps.count == 1 ? "" : "s",
-		   length > 0 ? (int)length : (int)strlen(dumps.last), length > 0 ? folder : dumps.last, slash + 1);
+	cairn_fail(error, "%s (jemalloc itself has written %zu dump%s for it, the last is %.*s/%s)", text, dumps.count,
+		   dumps.count == 1 ? "" : "s", length > 0 ? (int)length : (int)strlen(dumps.last), length > 0 ? folder : dumps.last,
+		   slash + 1);
 }

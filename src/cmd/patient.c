@@ -59,8 +59,8 @@ static void open_module(struct cairn_patient *patient, struct cairn_patient_modu
 	module->exports_malloc = exports(module->elf, "malloc");
 }
 
-/* Where the file that is mapped at RANGE can be opened. The kernel shows its path as seen from our root where it can, else as the process sees
- * it; of several files the one with the same INODE is it. The last resort is only open to root. */
+/* Where the file that is mapped at RANGE can be opened. The kernel shows its path as seen from our root where it can, else as the
+ * process sees it; of several files the one with the same INODE is it. The last resort is only open to root. */
 static const char *reach(struct cairn_patient *patient, const char *path, uint64_t inode, struct cairn_bytes range)
 {
 	const char *const places[] = {
@@ -147,8 +147,8 @@ static size_t read_memory(const struct cairn_patient *patient, uint64_t address,
 	return length > 0 ? (size_t)length : 0;
 }
 
-/* Where the link-time ADDRESS of MODULE is in the process. A mapping begins at the page its segment begins in, which may hold the end of the
- * segment before it, too: the executable one is meant. */
+/* Where the link-time ADDRESS of MODULE is in the process. A mapping begins at the page its segment begins in, which may hold the end
+ * of the segment before it, too: the executable one is meant. */
 static bool loaded_address(const struct cairn_patient_module *module, uint64_t *address)
 {
 	uint64_t within = (uint64_t)sysconf(_SC_PAGESIZE) - 1;

@@ -24,9 +24,9 @@ static bool same_options(const struct cairn_source_options *a, const struct cair
 {
 	bool has_columns = cairn_profile_find_value(profile, "before") != CAIRN_NONE;
 	return a->sum == b->sum && same_list(&a->base, &b->base) && a->normalize == b->normalize && same_text(a->thread, b->thread) &&
-	       a->split_threads == b->split_threads && (!has_columns || a->columns_compare == b->columns_compare) && same_list(&a->binary, &b->binary) &&
-	       same_list(&a->symbols, &b->symbols) && same_text(a->sysroot, b->sysroot) && a->debuginfod == b->debuginfod &&
-	       a->no_symbols == b->no_symbols;
+	       a->split_threads == b->split_threads && (!has_columns || a->columns_compare == b->columns_compare) &&
+	       same_list(&a->binary, &b->binary) && same_list(&a->symbols, &b->symbols) && same_text(a->sysroot, b->sysroot) &&
+	       a->debuginfod == b->debuginfod && a->no_symbols == b->no_symbols;
 }
 
 static const char *keep_text(struct cairn_arena *arena, const char *text)
@@ -58,7 +58,8 @@ static bool refuse_once_read(const struct cairn_reload *reload, struct cairn_err
 	return reload->count > 0 || cairn_fail(error, "the profile cannot be read again; start anew with that option");
 }
 
-const struct cairn_profile *cairn_reload_get(struct cairn_reload *reload, const struct cairn_source_options *options, struct cairn_error *error)
+const struct cairn_profile *cairn_reload_get(struct cairn_reload *reload, const struct cairn_source_options *options,
+					     struct cairn_error *error)
 {
 	if (same_options(options, &reload->first_options, reload->first))
 		return reload->first;

@@ -26,7 +26,8 @@ struct cairn_reload {
 
 /* The profile of the sources with OPTIONS: one that is there, or loaded now. NULL with a sentence where it cannot be loaded. Borrowed
  * until the next call. */
-const struct cairn_profile *cairn_reload_get(struct cairn_reload *reload, const struct cairn_source_options *options, struct cairn_error *error);
+const struct cairn_profile *cairn_reload_get(struct cairn_reload *reload, const struct cairn_source_options *options,
+					     struct cairn_error *error);
 void cairn_reload_free(struct cairn_reload *reload);
 
 #endif

@@ -112,19 +112,21 @@ static bool fail_few(size_t count, size_t least, int name_count, char **names, c
 	struct cairn_buffer body = cairn_buffer(0);
 	char last[600] = "";
 	if (name_count != 1 || !cairn_target_is(names[0]))
-		return cairn_fail(error, "%zu dump%s can be used, and it takes at least %zu; 'cairn watch TARGET' gathers them", count, count == 1 ? "" : "s", least);
+		return cairn_fail(error, "%zu dump%s can be used, and it takes at least %zu; 'cairn watch TARGET' gathers them", count,
+				  count == 1 ? "" : "s", least);
 	if (cairn_target_find(&target, names[0], token, NULL) && cairn_target_ask(&target, "GET", "/cairn/status?format=text", &body, NULL))
 		cairn_target_field(cairn_buffer_bytes(&body), "last dump is", last, sizeof last);
 	cairn_buffer_free(&body);
 	char *slash = strrchr(last, '/');
 	if (slash && slash > last)
-		return cairn_fail(error, "%s as it is now is one dump, and it takes at least %zu; its agent writes them to %.*s, so name that folder", names[0],
-				  least, (int)(slash - last), last);
-	return cairn_fail(error, "%s as it is now is one dump, and it takes at least %zu; 'cairn watch --folder DIR %s' gathers them, then name DIR", names[0],
-			  least, names[0]);
+		return cairn_fail(error, "%s as it is now is one dump, and it takes at least %zu; its agent writes them to %.*s, so name that "
+				  "folder", names[0], least, (int)(slash - last), last);
+	return cairn_fail(error, "%s as it is now is one dump, and it takes at least %zu; 'cairn watch --folder DIR %s' gathers them, then "
+			  "name DIR", names[0], least, names[0]);
 }
 
-bool cairn_source_series(struct cairn_series *series, const struct cairn_source_options *options, const struct cairn_view_options *view, size_t least,
+bool cairn_source_series(struct cairn_series *series, const struct cairn_source_options *options,
+			 const struct cairn_view_options *view, size_t least,
 			 int count, char **names, struct cairn_error *error)
 {
 	struct cairn_dump_files files = {0};

@@ -366,7 +366,8 @@ static bool show_as_jeprof(const struct shell *shell, const struct cairn_profile
 }
 
 /* The profile that COMMAND shows: threads are told apart for those who ask for them, if they can be. */
-static const struct cairn_profile *find_profile(struct shell *shell, const struct cairn_command *command, struct cairn_view_setup *setup, struct cairn_error *error)
+static const struct cairn_profile *find_profile(struct shell *shell, const struct cairn_command *command,
+						struct cairn_view_setup *setup, struct cairn_error *error)
 {
 	bool split = setup->source.split_threads;
 	if (command->view->prepare)
@@ -558,7 +559,8 @@ int cairn_shell_run(const struct cairn_profile *profile, const struct cairn_view
 		add_candidates(&shell);
 	if (jeprof)
 		fprintf(stderr, "Welcome to jeprof!  For help, type 'help'.\n");
-	cairn_line_open(&(struct cairn_line_options){.prompt = jeprof ? "(jeprof) " : "(cairn) ", .prompt_always = jeprof, .candidate = candidate, .context = &shell});
+	cairn_line_open(&(struct cairn_line_options){
+		.prompt = jeprof ? "(jeprof) " : "(cairn) ", .prompt_always = jeprof, .candidate = candidate, .context = &shell});
 	bool more = true;
 	for (char *text; more && !shell.failed && (text = cairn_line_read());) {
 		struct line line = {0};
@@ -585,8 +587,8 @@ static int run(const void *options, int operand_count, char **operands)
 	struct cairn_profile profile;
 	struct cairn_error error;
 	struct cairn_source_options source = setup->source;
-	int code = cairn_source_load(&profile, &source, operand_count, operands, &error) ? cairn_shell_run(&profile, setup, operand_count, operands, false)
-										     : cairn_say_error(error.text);
+	bool good = cairn_source_load(&profile, &source, operand_count, operands, &error);
+	int code = good ? cairn_shell_run(&profile, setup, operand_count, operands, false) : cairn_say_error(error.text);
 	cairn_profile_free(&profile);
 	return code;
 }
@@ -595,7 +597,8 @@ const struct cairn_command cairn_command_shell = {
 	.name = "shell",
 	.summary = "all views of one profile at a prompt",
 	.arguments = "SOURCE...",
-	.detail = "The profile is read once, and again where an option of the sources changes. 'help' at the prompt lists the commands, 'options' what can be set.",
+	.detail = "The profile is read once, and again where an option of the sources changes. "
+		  "'help' at the prompt lists the commands, 'options' what can be set.",
 	.groups = cairn_report_groups,
 	.options_size = sizeof(struct cairn_view_setup),
 	.run = run,

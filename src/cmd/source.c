@@ -80,7 +80,8 @@ static bool read_file(struct cairn_profile *profile, const char *path, struct ca
 	return good;
 }
 
-bool cairn_source_read(struct cairn_profile *profile, const char *name, const struct cairn_source_options *options, struct cairn_error *error)
+bool cairn_source_read(struct cairn_profile *profile, const char *name, const struct cairn_source_options *options,
+		       struct cairn_error *error)
 {
 	struct cairn_read_options reading = {.split_threads = options->thread || options->split_threads};
 	cairn_profile_init(profile);
@@ -94,7 +95,8 @@ bool cairn_source_read(struct cairn_profile *profile, const char *name, const st
 	return good && (!options->thread || cairn_filter_thread(profile, options->thread, error));
 }
 
-static bool add_one(struct cairn_combine *combine, const char *path, double factor, const struct cairn_source_options *options, struct cairn_error *error)
+static bool add_one(struct cairn_combine *combine, const char *path, double factor, const struct cairn_source_options *options,
+		    struct cairn_error *error)
 {
 	struct cairn_profile part;
 	bool good = cairn_source_read(&part, path, options, error);
@@ -107,7 +109,8 @@ static bool add_one(struct cairn_combine *combine, const char *path, double fact
 	return good;
 }
 
-static bool read_chosen(struct cairn_profile *profile, const struct cairn_dump_files *list, const struct cairn_source_options *options, struct cairn_error *error)
+static bool read_chosen(struct cairn_profile *profile, const struct cairn_dump_files *list,
+			const struct cairn_source_options *options, struct cairn_error *error)
 {
 	bool several = options->sum && list->count > 1;
 	if (!several && !options->base.count)

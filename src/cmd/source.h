@@ -36,12 +36,14 @@ struct cairn_find_options cairn_source_find(const struct cairn_source_options *o
 extern const struct cairn_option cairn_source_option_table[];
 
 /* Loads the sources into PROFILE, which it initialises and the caller frees: the newest dump of several, or their sum; less
- * the base; only the wanted thread; with names. Notes go to standard error, and what could not be named and why. Fails with a sentence, also where there is no sample. */
+ * the base; only the wanted thread; with names. Notes go to standard error, and what could not be named and why. Fails with a
+ * sentence, also where there is no sample. */
 bool cairn_source_load(struct cairn_profile *profile, const struct cairn_source_options *options, int count, char **names,
 		       struct cairn_error *error);
 
 /* One file or live process into PROFILE, which it initialises and the caller frees in either case: no names yet. Any thread may call it. */
-bool cairn_source_read(struct cairn_profile *profile, const char *name, const struct cairn_source_options *options, struct cairn_error *error);
+bool cairn_source_read(struct cairn_profile *profile, const char *name, const struct cairn_source_options *options,
+		       struct cairn_error *error);
 
 /* Names what has no name yet, unless OPTIONS say not to. A note says what could not be named where it matters. */
 void cairn_source_name(struct cairn_profile *profile, const struct cairn_source_options *options);

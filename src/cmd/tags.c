@@ -23,7 +23,8 @@ const struct cairn_command cairn_command_tags = {
 	.name = "tags",
 	.summary = "how much is of which thread and of which size",
 	.arguments = "SOURCE...",
-	.detail = "A table for each label. 'bytes' is the mean size of a stack's objects where the profile has no sizes of its own. 30 rows of each unless told.",
+	.detail = "A table for each label. 'bytes' is the mean size of a stack's objects where the profile has no sizes of its own. "
+		  "30 rows of each unless told.",
 	.groups = cairn_report_groups,
 	.options_size = sizeof(struct cairn_view_setup),
 	.view = &(const struct cairn_view_command){.prepare = prepare, .show = show},

@@ -295,7 +295,8 @@ bool cairn_target_snapshot(const struct cairn_target *target, struct cairn_buffe
 	return fetch(target, "GET", "/cairn/snapshot", answer_seconds, body, error);
 }
 
-bool cairn_target_cpu(const struct cairn_target *target, unsigned seconds, unsigned frequency, struct cairn_buffer *body, struct cairn_error *error)
+bool cairn_target_cpu(const struct cairn_target *target, unsigned seconds, unsigned frequency,
+		      struct cairn_buffer *body, struct cairn_error *error)
 {
 	char path[100];
 	snprintf(path, sizeof path, "/cairn/pprof/profile?seconds=%u&frequency=%u", seconds, frequency);

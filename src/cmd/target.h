@@ -52,7 +52,8 @@ int cairn_target_status(const struct cairn_target *target, const char *method, c
 bool cairn_target_snapshot(const struct cairn_target *target, struct cairn_buffer *body, struct cairn_error *error);
 
 /* A CPU profile of the next SECONDS, with FREQUENCY samples per second of CPU time of each thread. */
-bool cairn_target_cpu(const struct cairn_target *target, unsigned seconds, unsigned frequency, struct cairn_buffer *body, struct cairn_error *error);
+bool cairn_target_cpu(const struct cairn_target *target, unsigned seconds, unsigned frequency,
+		      struct cairn_buffer *body, struct cairn_error *error);
 
 /* The value of KEY in the text of /cairn/status?format=text, copied to OUT; empty when it is not there. */
 void cairn_target_field(struct cairn_bytes status, const char *key, char *out, size_t size);

@@ -151,7 +151,8 @@ static size_t default_nodes(const struct cairn_view *view, size_t points)
 	return view->sample_count <= number_most / points ? CAIRN_PAGE_NODES : number_most / points;
 }
 
-static void write_page(struct cairn_view *view, const struct cairn_timeline *timeline, const struct options *options, struct cairn_buffer *out)
+static void write_page(struct cairn_view *view, const struct cairn_timeline *timeline, const struct options *options,
+		       struct cairn_buffer *out)
 {
 	const struct cairn_series *series = timeline->series;
 	size_t points = series->point_count, layers = timeline->layer_count;
@@ -231,7 +232,8 @@ const struct cairn_command cairn_command_timeline = {
 	.name = "timeline",
 	.summary = "memory by call path over time: a page or a picture",
 	.arguments = "SOURCE...",
-	.detail = "SOURCE is a folder of dumps of one service, or the dumps themselves; two at least. In the page (out.html) a range chosen with the mouse\n"
+	.detail = "SOURCE is a folder of dumps of one service, or the dumps themselves; two at least. "
+		  "In the page (out.html) a range chosen with the mouse\n"
 		  "or the keyboard shows what grew in it; out.svg is the picture alone.",
 	.groups = groups,
 	.options_size = sizeof(struct options),

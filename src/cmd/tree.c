@@ -8,7 +8,8 @@
 enum { default_rows = 80 };
 static const double default_node_fraction = 0.005, default_edge_fraction = 0.001;
 
-static bool show_tree(const void *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)
+static bool show_tree(const void *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json,
+		      struct cairn_error *error)
 {
 	(void)error;
 	struct cairn_shape shape = cairn_view_shape(options, default_rows, default_node_fraction, default_edge_fraction);
@@ -22,7 +23,8 @@ static bool show_tree(const void *options, struct cairn_view *view, struct cairn
 	return true;
 }
 
-static bool show_peek(const void *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)
+static bool show_peek(const void *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json,
+		      struct cairn_error *error)
 {
 	const struct cairn_view_setup *setup = options;
 	struct cairn_shape shape = cairn_view_shape(setup, 0, 0, 0);

@@ -27,7 +27,8 @@ const struct cairn_option cairn_view_option_table[] = {
 	{0, "full-names", NULL, "names with template and call arguments", CAIRN_OPTION_FLAG, AT(view.full_names), 0},
 	{0, "all-frames", NULL, "keep the allocator's own frames", CAIRN_OPTION_FLAG, AT(view.all_frames), 0},
 	{0, "drop-negative", NULL, "leave out stacks that shrank from the base", CAIRN_OPTION_FLAG, AT(view.drop_negative), 0},
-	{0, "relative-percentages", NULL, "percent of what the filters left, not of the whole", CAIRN_OPTION_FLAG, AT(view.relative_percentages), 0},
+	{0, "relative-percentages", NULL, "percent of what the filters left, not of the whole",
+	 CAIRN_OPTION_FLAG, AT(view.relative_percentages), 0},
 	{0},
 };
 
@@ -48,7 +49,8 @@ const struct cairn_option cairn_filter_option_table[] = {
 const struct cairn_option cairn_frame_option_table[] = {
 	{0, "hide", "REGEX", "take matching frames out of their stacks", CAIRN_OPTION_TEXT, AT(view.filter.hide), 0},
 	{0, "show", "REGEX", "keep only matching frames in their stacks", CAIRN_OPTION_TEXT, AT(view.filter.show), 0},
-	{0, "show-from", "REGEX", "only stacks with a match, without the callers of the outermost one", CAIRN_OPTION_TEXT, AT(view.filter.show_from), 0},
+	{0, "show-from", "REGEX", "only stacks with a match, without the callers of the outermost one",
+	 CAIRN_OPTION_TEXT, AT(view.filter.show_from), 0},
 	{0, "exclude", "REGEX", "as --hide, by the function's name alone, and before --focus", CAIRN_OPTION_TEXT, AT(view.filter.exclude), 0},
 	{0, "retain", "REGEX", "as --show, by the function's name alone, and before --focus", CAIRN_OPTION_TEXT, AT(view.filter.retain), 0},
 	{0},
@@ -137,7 +139,8 @@ static bool refuse_errors(const struct cairn_command *command, const struct cair
 }
 
 /* Takes what is no source off the front of the operands. */
-static bool take_operands(const struct cairn_command *command, struct cairn_view_setup *setup, int *count, char ***operands, struct cairn_error *error)
+static bool take_operands(const struct cairn_command *command, struct cairn_view_setup *setup, int *count, char ***operands,
+			  struct cairn_error *error)
 {
 	if (command->view->takes_pattern) {
 		if (*count < 2)

@@ -56,16 +56,19 @@ static const struct cairn_option rule_table[] = {
 
 static const struct cairn_option folder_table[] = {
 	{'o', "folder", "DIR", "where dumps go (here)", CAIRN_OPTION_TEXT, offsetof(struct options, folder), 0},
-	{0, "file-name", "NAME", "with %t time, %T in UTC, %n program, %p PID, %h host, %r reason", CAIRN_OPTION_TEXT, offsetof(struct options, file_name), 0},
+	{0, "file-name", "NAME", "with %t time, %T in UTC, %n program, %p PID, %h host, %r reason",
+	 CAIRN_OPTION_TEXT, offsetof(struct options, file_name), 0},
 	{0, "keep-count", "N", "thin the folder to so many dumps", CAIRN_OPTION_COUNT, offsetof(struct options, keep_count), 0},
 	{0, "keep-bytes", "SIZE", "or to so much", CAIRN_OPTION_SIZE, offsetof(struct options, keep_bytes), 0},
 	{0, "keep-age", "TIME", "remove dumps older than this", CAIRN_OPTION_TEXT, offsetof(struct options, keep_age), 0},
-	{0, "keep-free", "SIZE", "leave so much of the disk free (a twentieth of it, at most 1G)", CAIRN_OPTION_SIZE, offsetof(struct options, keep_free), 0},
+	{0, "keep-free", "SIZE", "leave so much of the disk free (a twentieth of it, at most 1G)",
+	 CAIRN_OPTION_SIZE, offsetof(struct options, keep_free), 0},
 	{0},
 };
 
 static const struct cairn_option table[] = {
-	{0, "service", "NAME", "follow a systemd service, or a program of that name, across restarts", CAIRN_OPTION_LIST, offsetof(struct options, services), 0},
+	{0, "service", "NAME", "follow a systemd service, or a program of that name, across restarts",
+	 CAIRN_OPTION_LIST, offsetof(struct options, services), 0},
 	{0, "once", NULL, "end after the first dump of each", CAIRN_OPTION_FLAG, offsetof(struct options, once), 0},
 	{0, "for", "TIME", "end after this time", CAIRN_OPTION_TEXT, offsetof(struct options, duration), 0},
 	{'q', "quiet", NULL, "tell only what went wrong", CAIRN_OPTION_FLAG, offsetof(struct options, quiet), 0},
@@ -338,7 +341,8 @@ static bool open_loop(struct loop *loop, struct cairn_error *error)
 		return cairn_fail_errno(error, "no descriptors for the loop");
 	loop->back = ends[0];
 	loop->watch.back = ends[1];
-	struct epoll_event signal_event = {.events = EPOLLIN, .data.ptr = &loop->signals}, back_event = {.events = EPOLLIN, .data.ptr = &loop->back};
+	struct epoll_event signal_event = {.events = EPOLLIN, .data.ptr = &loop->signals};
+	struct epoll_event back_event = {.events = EPOLLIN, .data.ptr = &loop->back};
 	return (epoll_ctl(loop->epoll, EPOLL_CTL_ADD, loop->signals, &signal_event) == 0 &&
 		epoll_ctl(loop->epoll, EPOLL_CTL_ADD, loop->back, &back_event) == 0) ||
 	       cairn_fail_errno(error, "no descriptors for the loop");

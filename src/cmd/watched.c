@@ -70,7 +70,8 @@ void cairn_watched_close(struct cairn_watched *watched)
 	watched->running = false;
 }
 
-static void send(struct cairn_watched *watched, const struct cairn_watch *watch, enum cairn_errand_kind kind, enum cairn_trigger_reason reason)
+static void send(struct cairn_watched *watched, const struct cairn_watch *watch, enum cairn_errand_kind kind,
+		 enum cairn_trigger_reason reason)
 {
 	struct cairn_errand *errand = &watched->errand;
 	*errand = (struct cairn_errand){
@@ -160,7 +161,9 @@ static void settle_numbers(struct cairn_watched *watched, const struct cairn_wat
 	if (watched->life.pid) {
 		if (errand->good)
 			watched->reading.allocated = errand->reading.allocated;
-		watched->numbers_ns = now + (errand->early ? agent_pause : errand->good ? numbers_pause(watched, watch, before, elapsed) : numbers_latest);
+		watched->numbers_ns = now + (errand->early  ? agent_pause
+					     : errand->good ? numbers_pause(watched, watch, before, elapsed)
+							    : numbers_latest);
 		return;
 	}
 	watched->numbers_ns = now + elsewhere_pause;
