@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "cmd/command.h"
 #include "cmd/line.h"
-#include "cmd/reload.h"
+#include "cmd/settings.h"
 #include "report/jeprof.h"
 #include "symbol/shorten.h"
 
@@ -22,13 +22,10 @@ enum { words_most = 64, jeprof_rows = 10 };
 
 struct shell {
 	struct cairn_reload reload;
-	struct cairn_view_setup setup; /* what stays set */
+	struct cairn_settings settings;
 	bool jeprof;
-	struct cairn_arena arena; /* of texts that stay set */
-	/* Options of single commands, such as list's --source-path: "--name=value". */
-	const char *extras[words_most];
-	size_t extra_count;
-	const char **candidates; /* for completion: commands, options and then names of functions */
+	struct cairn_arena arena; /* of candidates */
+	const char **candidates;  /* for completion: commands, options and then names of functions */
 	size_t candidate_count, candidate_capacity, first_name;
 	unsigned pictures; /* written so far */
 	bool failed;       /* standard output took no more */
@@ -50,151 +47,9 @@ static const struct cairn_command *find_view(const char *name)
 	return NULL;
 }
 
-/* Where output goes is said on each line. */
-static bool is_settled(const struct cairn_option_group *group)
-{
-	return group->options == cairn_output_option_table;
-}
-
-static bool same_name(const char *name, const char *typed)
-{
-	for (; *name && *typed; name++, typed++)
-		if (*name != *typed && !(strchr("-_", *name) && strchr("-_", *typed)))
-			return false;
-	return *name == *typed;
-}
-
-/* The option of that name of COMMAND, and where its value lies in a struct of the command's at VALUES. */
-static const struct cairn_option *find_option(const struct cairn_option_group *groups, void *values, const char *name, void **value)
-{
-	for (const struct cairn_option_group *group = groups; group && group->options; group++)
-		for (const struct cairn_option *option = is_settled(group) ? NULL : group->options; option && option->name; option++)
-			if (same_name(option->name, name)) {
-				*value = (char *)values + group->offset + option->offset;
-				return option;
-			}
-	return NULL;
-}
-
 static void say(const struct cairn_error *error)
 {
 	fprintf(stderr, "%s\n", error->text);
-}
-
-/* Takes an option back to what it is when nobody says anything. */
-static void reset_option(const struct cairn_option *option, void *value)
-{
-	struct cairn_view_setup untold = {0};
-	void *fresh;
-	cairn_view_untold(&untold);
-	if (!find_option(cairn_report_groups, &untold, option->name, &fresh))
-		return;
-	size_t size = option->kind == CAIRN_OPTION_FLAG ? sizeof(bool) : option->kind == CAIRN_OPTION_CHOICE ? sizeof(int)
-		      : option->kind == CAIRN_OPTION_TEXT ? sizeof(char *) : option->kind == CAIRN_OPTION_LIST ? sizeof(struct cairn_option_list)
-		      : sizeof(uint64_t);
-	memcpy(value, fresh, size);
-}
-
-static bool is_no(const char *text)
-{
-	return strcmp(text, "false") == 0 || strcmp(text, "no") == 0 || strcmp(text, "0") == 0 || strcmp(text, "off") == 0;
-}
-
-/* An option that only some commands have is kept as it was typed, for those. */
-static bool keep_extra(struct shell *shell, const char *name, const char *text)
-{
-	void *value;
-	bool known = false;
-	for (size_t i = 0; cairn_commands[i] && !known; i++)
-		known = cairn_commands[i]->view && find_option(cairn_commands[i]->groups, NULL, name, &value);
-	if (!known)
-		return false;
-	size_t at = 0, length = strlen(name);
-	while (at < shell->extra_count && !(strncmp(shell->extras[at] + 2, name, length) == 0 && shell->extras[at][2 + length] == '='))
-		at++;
-	if (at == words_most)
-		return false;
-	if (at == shell->extra_count)
-		shell->extra_count++;
-	shell->extras[at] = cairn_arena_format(&shell->arena, "--%s=%s", name, text ? text : "");
-	return true;
-}
-
-/* "name=value", "name=" to take it back, or "name" for a flag. False when there is no such option. */
-static bool set_option(struct shell *shell, const char *word)
-{
-	const char *equals = strchr(word, '=');
-	const char *name = cairn_arena_text(&shell->arena, equals ? (struct cairn_bytes){word, (size_t)(equals - word)} : cairn_bytes_of(word));
-	const char *text = equals ? cairn_arena_text(&shell->arena, cairn_bytes_of(equals + 1)) : NULL;
-	void *value;
-	struct cairn_error error;
-	struct cairn_view_setup before = shell->setup;
-	const struct cairn_option *option = find_option(cairn_report_groups, &shell->setup, name, &value);
-	if (!option)
-		return keep_extra(shell, name, text);
-	if (option->argument && !text) {
-		fprintf(stderr, "%s=%s sets it, %s= takes it back\n", option->name, option->argument, option->name);
-		return true;
-	}
-	bool resets = text && (!*text || (!option->argument && is_no(text)));
-	if (resets || option->kind == CAIRN_OPTION_LIST)
-		reset_option(option, value);
-	/* What cannot be loaded is not set. */
-	if ((!resets && !cairn_option_set(option, value, text, &error)) || !cairn_reload_get(&shell->reload, &shell->setup.source, &error)) {
-		say(&error);
-		shell->setup = before;
-	}
-	return true;
-}
-
-static void show_value(const struct cairn_option *option, const void *value, struct cairn_buffer *out)
-{
-	const char *text;
-	const struct cairn_option_list *list;
-	uint64_t count;
-	double number;
-	switch (option->kind) {
-	case CAIRN_OPTION_FLAG:
-		cairn_buffer_text(out, *(const bool *)value ? "yes" : "no");
-		break;
-	case CAIRN_OPTION_CHOICE:
-		cairn_buffer_text(out, *(const int *)value == option->choice ? "yes" : "no");
-		break;
-	case CAIRN_OPTION_TEXT:
-		text = *(const char *const *)value;
-		cairn_buffer_text(out, text ? text : "");
-		break;
-	case CAIRN_OPTION_LIST:
-		list = value;
-		for (size_t i = 0; i < list->count; i++)
-			cairn_buffer_format(out, "%s%s", i ? " " : "", list->items[i]);
-		break;
-	case CAIRN_OPTION_NUMBER:
-		number = *(const double *)value;
-		if (number >= 0)
-			cairn_buffer_format(out, "%g", number);
-		break;
-	default:
-		count = *(const uint64_t *)value;
-		if (count != UINT64_MAX)
-			cairn_buffer_format(out, "%llu", (unsigned long long)count);
-	}
-}
-
-static void show_options(struct shell *shell, struct cairn_buffer *out)
-{
-	for (const struct cairn_option_group *group = cairn_report_groups; group->options; group++)
-		for (const struct cairn_option *option = is_settled(group) ? NULL : group->options; option && option->name; option++) {
-			if (!option->help)
-				continue;
-			struct cairn_buffer value = cairn_buffer(1 << 16);
-			show_value(option, (const char *)&shell->setup + group->offset + option->offset, &value);
-			cairn_buffer_byte(&value, '\0');
-			cairn_buffer_format(out, "  %-22s = %-12s %s\n", option->name, value.data, option->help);
-			cairn_buffer_free(&value);
-		}
-	for (size_t i = 0; i < shell->extra_count; i++)
-		cairn_buffer_format(out, "  %s\n", shell->extras[i] + 2);
 }
 
 static void show_help(struct cairn_buffer *out)
@@ -316,10 +171,9 @@ static int sort_words(const struct cairn_command *command, struct line *line, st
 	const char *focus = NULL, *ignore = NULL;
 	uint64_t rows;
 	int count = 0;
-	void *value;
 	for (int i = 1; i < line->count; i++) {
 		char *word = line->words[i];
-		if (word[0] == '-' && (word[1] == '-' || find_option(command->groups, NULL, word + 1, &value)))
+		if (word[0] == '-' && (word[1] == '-' || cairn_settings_apply_to(command, word + 1)))
 			arguments[count++] = word[1] == '-' ? word : cairn_arena_format(&line->arena, "-%s", word);
 		else if (word[0] == '-' && word[1])
 			ignore = either(line, ignore, word + 1);
@@ -388,16 +242,11 @@ static void run_view(struct shell *shell, const struct cairn_command *command, s
 	struct cairn_view_setup *setup = cairn_arena_zero(&line->arena, 1, command->options_size + 1);
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 	bool help = false, good;
-	void *value;
-	*setup = shell->setup;
+	*setup = shell->settings.setup;
 	if (rows)
 		setup->shape.node_count = rows;
 	int count = sort_words(command, line, setup, arguments);
-	for (size_t i = 0; i < shell->extra_count; i++) {
-		const char *name = cairn_arena_text(&line->arena, (struct cairn_bytes){shell->extras[i] + 2, strcspn(shell->extras[i] + 2, "=")});
-		if (find_option(command->groups, NULL, name, &value))
-			arguments[count++] = cairn_arena_text(&line->arena, cairn_bytes_of(shell->extras[i]));
-	}
+	count += cairn_settings_extras(&shell->settings, command, &line->arena, arguments + count);
 	const struct picture *picture = find_picture(line->words[0]);
 	if (!line->file && picture)
 		line->file = cairn_arena_format(&line->arena, "cairn.%d.%u.%s", (int)getpid(), shell->pictures++, picture->ending);
@@ -431,8 +280,8 @@ static void write_callgrind(struct shell *shell, struct line *line)
 		line->file = line->words[1];
 	if (!line->file)
 		line->file = cairn_arena_format(&line->arena, "cairn.%d.%u.callgrind", (int)getpid(), shell->pictures++);
-	const struct cairn_profile *profile = cairn_reload_get(&shell->reload, &shell->setup.source, &error);
-	bool good = profile && cairn_jeprof_make(&jeprof, profile, &shell->setup.view, &error);
+	const struct cairn_profile *profile = cairn_reload_get(&shell->reload, &shell->settings.setup.source, &error);
+	bool good = profile && cairn_jeprof_make(&jeprof, profile, &shell->settings.setup.view, &error);
 	if (good) {
 		cairn_jeprof_callgrind(&jeprof, &out);
 		deliver(shell, line, cairn_buffer_bytes(&out));
@@ -458,6 +307,16 @@ static const struct cairn_command *find_command(char *word, uint64_t *rows)
 	return find_view(strcmp(word, "text") == 0 ? "top" : picture ? picture->command : word);
 }
 
+/* False when there is no such option. */
+static bool set_option(struct shell *shell, const char *word)
+{
+	struct cairn_error error;
+	bool known;
+	if (!cairn_settings_set(&shell->settings, &shell->reload, word, &known, &error) && known)
+		say(&error);
+	return known;
+}
+
 /* False when the person is done. */
 static bool run_line(struct shell *shell, struct line *line)
 {
@@ -471,7 +330,7 @@ static bool run_line(struct shell *shell, struct line *line)
 	if (strcmp(word, "help") == 0)
 		show_help(&out);
 	else if (strcmp(word, "options") == 0)
-		show_options(shell, &out);
+		cairn_settings_show(&shell->settings, &out);
 	if (out.length) {
 		deliver(shell, line, cairn_buffer_bytes(&out));
 		cairn_buffer_free(&out);
@@ -527,12 +386,12 @@ static void add_candidates(struct shell *shell)
 	for (size_t i = 0; cairn_commands[i]; i++)
 		if (find_view(cairn_commands[i]->name))
 			add_candidate(shell, cairn_commands[i]->name);
-	for (const struct cairn_option_group *group = cairn_report_groups; group->options; group++)
-		for (const struct cairn_option *option = is_settled(group) ? NULL : group->options; option && option->name; option++)
-			if (option->help) {
-				add_candidate(shell, cairn_arena_format(&shell->arena, "%s%s", option->name, option->argument ? "=" : ""));
-				add_candidate(shell, cairn_arena_format(&shell->arena, "--%s%s", option->name, option->argument ? "=" : ""));
-			}
+	const struct cairn_option *option;
+	const void *value;
+	for (size_t i = 0; (option = cairn_settings_option(&shell->settings, i, &value)); i++) {
+		add_candidate(shell, cairn_arena_format(&shell->arena, "%s%s", option->name, option->argument ? "=" : ""));
+		add_candidate(shell, cairn_arena_format(&shell->arena, "--%s%s", option->name, option->argument ? "=" : ""));
+	}
 	add_names(shell);
 }
 
@@ -551,7 +410,7 @@ int cairn_shell_run(const struct cairn_profile *profile, const struct cairn_view
 {
 	struct shell shell = {
 		.reload = {.first = profile, .first_options = setup->source, .count = count, .names = names},
-		.setup = *setup,
+		.settings.setup = *setup,
 		.jeprof = jeprof,
 	};
 	signal(SIGINT, SIG_IGN);
@@ -577,6 +436,7 @@ int cairn_shell_run(const struct cairn_profile *profile, const struct cairn_view
 	cairn_line_close();
 	free(shell.candidates);
 	cairn_reload_free(&shell.reload);
+	cairn_settings_free(&shell.settings);
 	cairn_arena_free(&shell.arena);
 	return shell.failed ? CAIRN_EXIT_FAILED : CAIRN_EXIT_DONE;
 }
