@@ -169,7 +169,7 @@ void cairn_settings_show(const struct cairn_settings *settings, struct cairn_buf
 	const struct cairn_option *option;
 	const void *value;
 	for (size_t i = 0; (option = cairn_settings_option(settings, i, &value)); i++) {
-		struct cairn_buffer text = cairn_buffer(1 << 16);
+		struct cairn_buffer text = cairn_buffer(SIZE_MAX);
 		show_value(option, value, &text);
 		cairn_buffer_byte(&text, '\0');
 		cairn_buffer_format(out, "  %-22s = %-12s %s\n", option->name, text.data, option->help);

@@ -141,6 +141,8 @@ same 'base=before.heap\nnormalize\ntags\n' tags --base before.heap --normalize n
 like "$(at_prompt 'thread=nobody\noptions\ntop1\n')" "no samples of thread 'nobody'*thread                 =  *load_page*" 'what cannot be loaded is said, and not set'
 like "$(at_prompt 'base=missing.heap\ntop1\n')" 'missing.heap: No such file*load_page*' 'nor is a base that is not there'
 like "$(at_prompt 'tags\nthread=1\ntop1\n' <(cat now.heap))" '*bytes: *was read once and cannot be read again*load_page*' 'of a pipe there is nothing more to read'
+long=$(printf '%0100000d' 0)
+is "$(echo options | "$cairn" shell --ignore "$long" now.heap 2>/dev/null | grep '^  ignore ' | tr -cd 0 | wc -c)" 100000 'an option of any length is shown whole'
 "$cairn" shell missing.heap </dev/null >/dev/null 2>&1
 is $? 1 'no dump, no shell'
 done_testing
