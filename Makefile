@@ -3,11 +3,14 @@
 BUILD ?= build
 PREFIX ?= $(or $(prefix),/usr/local)
 MESON_OPTIONS ?=
+# Debian's place for libraries, as its compiler names it. Meson would ask dpkg-dev, which need not be installed, and else takes lib64,
+# where Debian's loader and pkg-config do not look. Asked late: the compiler may only be installed by require-build.
+LIBDIR = $$(triplet=$$($${CC:-cc} -print-multiarch 2>/dev/null) && echo $${triplet:+--libdir lib/$$triplet})
 
 .PHONY: all help demo check check-all bench install deb sanitize fuzz clean require-build
 
 all: require-build  ## build build/cairn and build/libcairn.so
-	@[ -f $(BUILD)/build.ninja ] || meson setup $(BUILD) --prefix $(PREFIX) $(MESON_OPTIONS) >$(BUILD).log || { cat $(BUILD).log; exit 1; }
+	@[ -f $(BUILD)/build.ninja ] || meson setup $(BUILD) --prefix $(PREFIX) $(LIBDIR) $(MESON_OPTIONS) >$(BUILD).log || { cat $(BUILD).log; exit 1; }
 	@rm -f $(BUILD).log
 	@out=$$(ninja -C $(BUILD) 2>&1) || { printf '%s\n' "$$out"; exit 1; }
 
