@@ -1,6 +1,7 @@
 # lib.sh - what every end-to-end test starts with: TAP, a scratch folder, and where the programs are.
 # Run from the repository's root. A test ends with `done_testing`.
 set -u
+PATH=$PATH:/usr/sbin:/sbin # ldconfig is there, which the PATH of an ordinary user leaves out
 cairn=$PWD/${CAIRN_BUILD:-build}/cairn
 library=$PWD/${CAIRN_BUILD:-build}/libcairn.so
 shared=$PWD/../shared
