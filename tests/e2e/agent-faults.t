@@ -56,6 +56,12 @@ sampled $pid "all descriptors closed under it"
 like "$(ask $pid '/cairn/status?format=text')" "pid: $pid*" "the server is back"
 alive $pid "and the host's descriptors stay its own"
 
+start deafen "$scratch/host" deafen
+wait_for 30 grep -q deaf "$scratch/deafen.out"
+wait_for 30 ask $pid /cairn/status
+sampled $pid "only its listening socket closed under it"
+kill $pid
+
 start exec "$scratch/host" exec
 "$scratch/host" exec >"$scratch/bare.out" 2>&1 &
 children+=($!)
