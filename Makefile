@@ -3,50 +3,51 @@
 BUILD ?= build
 PREFIX ?= $(or $(prefix),/usr/local)
 MESON_OPTIONS ?=
+# Debian's place for libraries, as its compiler names it. Meson would ask dpkg-dev, which need not be installed, and else takes lib64,
+# where Debian's loader and pkg-config do not look. Asked late: the compiler may only be installed by require-build.
+LIBDIR = $$(triplet=$$($${CC:-cc} -print-multiarch 2>/dev/null) && echo $${triplet:+--libdir lib/$$triplet})
 
 .PHONY: all help demo check check-all bench install deb sanitize fuzz clean require-build
+.NOTPARALLEL: # one apt-get at a time, and before what needs its packages; Ninja uses all cores
 
 all: require-build  ## build build/cairn and build/libcairn.so
-	@[ -f $(BUILD)/build.ninja ] || meson setup $(BUILD) --prefix $(PREFIX) $(MESON_OPTIONS) >$(BUILD).log || { cat $(BUILD).log; exit 1; }
+	@[ -f $(BUILD)/build.ninja ] || meson setup $(BUILD) --prefix $(PREFIX) $(LIBDIR) $(MESON_OPTIONS) >$(BUILD).log || { cat $(BUILD).log; exit 1; }
 	@rm -f $(BUILD).log
 	@out=$$(ninja -C $(BUILD) 2>&1) || { printf '%s\n' "$$out"; exit 1; }
 
 require-build:
 	@scripts/require build
 
+# Together with what the build needs, so that who has to ask somebody else for packages asks once.
+require-%:
+	@scripts/require build $*
+
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
 
-demo: all  ## run a leaking service under jemalloc's profiler and show where its memory is
-	@scripts/require demo
+demo: require-demo all  ## run a leaking service under jemalloc's profiler and show where its memory is
 	@scripts/demo $(BUILD)
 
-check: all  ## the tests: a few minutes, small packages only
-	@scripts/require check
+check: require-check all  ## the tests: a few minutes, small packages only
 	@scripts/check $(BUILD) tests/e2e
 
-check-all: all  ## the tests that need big packages or long minutes: peers, browser, sanitizers, soaks
-	@scripts/require check check-all
+check-all: require-check require-check-all all  ## the tests that need big packages or long minutes: peers, browser, sanitizers, soaks
 	@scripts/check $(BUILD) tests/e2e-all
 
-bench: all  ## ours and the peers on the same work in the same run, and the ratios
-	@scripts/require check bench
+bench: require-check require-bench all  ## ours and the peers on the same work in the same run, and the ratios
 	@scripts/bench $(BUILD)
 
-sanitize: require-build  ## the unit tests under ASan and UBSan, then under TSan
-	@scripts/require sanitize
+sanitize: require-sanitize  ## the unit tests under ASan and UBSan, then under TSan
 	@scripts/sanitize
 
-fuzz: require-build  ## every fuzz target for FUZZ_SECONDS (60) seconds
-	@scripts/require sanitize
+fuzz: require-sanitize  ## every fuzz target for FUZZ_SECONDS (60) seconds
 	@scripts/fuzz
 
 install: all  ## install under PREFIX (/usr/local), staged in DESTDIR
 	@meson configure $(BUILD) --prefix $(PREFIX) && ninja --quiet -C $(BUILD) >/dev/null && meson install --quiet --no-rebuild -C $(BUILD)
 	@[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || echo "'ldconfig', run by root, lets the loader find libcairn.so.1 by its name"
 
-deb: require-build  ## a Debian package, build/cairn_VERSION_ARCHITECTURE.deb
-	@scripts/require deb
+deb: require-deb  ## a Debian package, build/cairn_VERSION_ARCHITECTURE.deb
 	@scripts/deb $(BUILD)
 
 clean:  ## remove what was built

@@ -554,6 +554,15 @@ static void expire(struct cairn_server *server, int64_t now)
 	}
 }
 
+/* The kernel forgets a closed descriptor without a word; asked, it does not know it any more, or knows the number as another file. */
+static bool has_descriptors(struct cairn_server *server)
+{
+	for (unsigned i = 0; i < server->listeners_count; i++)
+		if (!watch(server, EPOLL_CTL_MOD, server->listeners[i].socket, server->listeners[i].paused ? 0 : EPOLLIN, listener_tag(server, i)))
+			return false;
+	return watch(server, EPOLL_CTL_MOD, server->wake, EPOLLIN, wake_tag(server));
+}
+
 bool cairn_server_run(struct cairn_server *server)
 {
 	struct epoll_event events[events_maximum];
@@ -578,6 +587,8 @@ bool cairn_server_run(struct cairn_server *server)
 			int next = server->options.tick ? server->options.tick(server->options.context) : tick_ms;
 			server->tick_ms = now + (next > 0 && next < tick_ms ? next : tick_ms);
 			expire(server, now);
+			if (!has_descriptors(server))
+				return false;
 		}
 	}
 	return true;

@@ -1,5 +1,6 @@
 # lib.sh - for benchmarks: medians of wall time, ratios, one table. Run from the repository's root.
 set -u
+PATH=$PATH:/usr/sbin:/sbin # ldconfig is there, which the PATH of an ordinary user leaves out
 build=${CAIRN_BUILD:-build}
 cairn=$PWD/$build/cairn
 bench=$PWD/$build/bench # inputs that take long to make are kept here

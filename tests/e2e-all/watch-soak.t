@@ -12,7 +12,7 @@ MALLOC=prof:true,lg_prof_sample:14 start_redis steady || { ok 1 "redis-server st
 mkdir dumps
 mounted=0
 mount -t tmpfs -o size=4m tmpfs dumps 2>/dev/null && mounted=1
-trap 'for child in "${children[@]}"; do kill -9 "$child" 2>/dev/null; done; wait 2>/dev/null; [ $mounted = 0 ] || umount "$scratch/dumps"; rm -rf "$scratch"' EXIT
+trap 'end_children -9; [ $mounted = 0 ] || umount "$scratch/dumps"; rm -rf "$scratch"' EXIT
 "$cairn" watch --time 100ms --grow 5M --high 5M --distance 0 --keep-count 40 -o dumps --json --service "svc-$$" "$pid_steady" >out 2>err &
 watcher=$!
 children+=($watcher)

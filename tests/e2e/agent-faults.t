@@ -7,8 +7,7 @@ cc=${CC:-cc}
 export MALLOC_CONF=prof:true,lg_prof_sample:12 CAIRN_TOOL=$stand_in
 
 ask() { local pid=$1 path=$2; shift 2; curl -s --max-time 20 --unix-socket "$sockets/$pid.sock" "$@" "http://localhost$path"; }
-snapshot_samples() { ask "$1" /pprof/heap | sed -n '2s/ *t\*: \([0-9]*\):.*/\1/p'; }
-sampled() { local count; count=$(snapshot_samples "$1"); [ "${count:-0}" -gt 0 ]; ok $? "$2: ${count:-no} samples"; }
+sampled() { snapshot_has_samples "$2" --unix-socket "$sockets/$1.sock" http://localhost/pprof/heap; }
 start() { local name=$1; shift; LD_PRELOAD=$library "$@" >"$scratch/$name.out" 2>&1 & pid=$!; children+=($pid); }
 alive() { kill -0 "$1" 2>/dev/null; ok $? "$2"; }
 hammer() { for _ in $(seq "$2"); do ask "$1" /pprof/heap >/dev/null; done; }
@@ -56,6 +55,12 @@ wait_for 5 ask $pid /cairn/status
 sampled $pid "all descriptors closed under it"
 like "$(ask $pid '/cairn/status?format=text')" "pid: $pid*" "the server is back"
 alive $pid "and the host's descriptors stay its own"
+
+start deafen "$scratch/host" deafen
+wait_for 30 grep -q deaf "$scratch/deafen.out"
+wait_for 30 ask $pid /cairn/status
+sampled $pid "only its listening socket closed under it"
+kill $pid
 
 start exec "$scratch/host" exec
 "$scratch/host" exec >"$scratch/bare.out" 2>&1 &
@@ -194,7 +199,8 @@ ok $? "and the same memory ($memory kB, then $(rss $pid) kB)"
 pid=$!
 children+=($pid)
 wait_for 20 ask $pid /cairn/status
-wait_for 20 test "$(rss $pid)" -gt 520000
+is_big() { [ "$(rss $pid)" -gt 520000 ]; }
+wait_for 20 is_big
 sleep 0.5
 for _ in 1 2 3 4 5; do ask $pid /pprof/symbol -d 0x1234 >/dev/null; done
 sleep 0.5

@@ -11,8 +11,7 @@ export MALLOC_CONF=prof:true,lg_prof_sample:12 CAIRN_TOOL=$stand_in
 # ask PID PATH [curl options]: over the socket of the process
 ask() { local pid=$1 path=$2; shift 2; curl -s --unix-socket "$sockets/$pid.sock" "$@" "http://localhost$path"; }
 socket_field() { ask "$1" "/cairn/status?format=text" | sed -n "s/^$2: //p"; }
-socket_samples() { ask "$1" /pprof/heap | sed -n '2s/ *t\*: \([0-9]*\):.*/\1/p'; }
-sampled() { local count; count=$(socket_samples "$1"); [ "${count:-0}" -gt 0 ]; ok $? "$2: ${count:-no} samples"; }
+sampled() { snapshot_has_samples "$2" --unix-socket "$sockets/$1.sock" http://localhost/pprof/heap; }
 # start NAME COMMAND...: sets `pid`
 start() { local name=$1; shift; LD_PRELOAD=$library "$@" >"$scratch/$name.out" 2>&1 & pid=$!; children+=($pid); }
 
@@ -21,7 +20,7 @@ $cc -O2 -w tests/e2e/host.c -o "$scratch/static" "$jemalloc_a" -lstdc++ -lm -pth
 $cc -O2 -w tests/e2e/host.c -o "$scratch/plain" -pthread
 
 start dynamic "$scratch/dynamic"
-wait_for 5 ask $pid /cairn/status
+wait_for 30 ask $pid /cairn/status
 sampled $pid "jemalloc in a library"
 is "$(stat -c '%a %F' "$sockets" "$sockets/$pid.sock" | tr '\n' ' ')" "700 directory 600 socket " "the socket and its folder are for us alone"
 is "$(ls /proc/$pid/task | wc -l)" 3 "one thread more for requests, one for the work it had" # the host's own, cairn, cairn-work
@@ -30,11 +29,11 @@ is "$(grep -c 'f[0-9a-f]*$' "$scratch/masks")" 1 "all signals are blocked in the
 kill $pid; wait $pid 2>/dev/null
 wait_for 2 test ! -e "$sockets/$pid.sock" || true
 start swept "$scratch/dynamic"
-wait_for 5 ask $pid /cairn/status
+wait_for 30 ask $pid /cairn/status
 is "$(ls "$sockets" | wc -l)" 1 "a socket left behind by a killed process is swept away by the next"
 
 start static "$scratch/static"
-wait_for 5 ask $pid /cairn/status
+wait_for 30 ask $pid /cairn/status
 sampled $pid "jemalloc inside the program, not exported"
 like "$(socket_field $pid module)" "$scratch/static" "found in .symtab of the program"
 cp "$scratch/static" "$scratch/stripped" && strip "$scratch/stripped"
@@ -56,7 +55,7 @@ start prefixed "$scratch/prefixed"
 sleep 0.3
 [ ! -e "$sockets/$pid.sock" ]
 ok $? "a jemalloc that nothing was allocated from yet is not in use"
-wait_for 5 ask $pid /cairn/status
+wait_for 30 ask $pid /cairn/status
 is "$(socket_field $pid prefix)" "odd_" "an unknown prefix is found by its suffix once it is used"
 sleep 0.5
 sampled $pid "a jemalloc with a prefix"
@@ -70,7 +69,7 @@ int main() { std::map<int, std::string> kept; for (int i = 0; i < 20000; i++) { 
 C
 c++ -O2 "$scratch/host.cc" -o "$scratch/cxx" -ljemalloc -pthread
 start cxx "$scratch/cxx"
-wait_for 5 ask $pid /cairn/status
+wait_for 30 ask $pid /cairn/status
 sleep 0.3
 sampled $pid "a C++ program with exceptions"
 
@@ -87,34 +86,35 @@ is "$(LD_PRELOAD=$library sh -c 'echo hello; ls /proc/self/fd | wc -l' | tr '\n'
 
 # Forking.
 start prefork "$scratch/dynamic" prefork
-wait_for 5 test "$(grep -c child "$scratch/prefork.out")" = 3
+has_forked() { [ "$(grep -c child "$scratch/prefork.out")" = 3 ]; }
+wait_for 30 has_forked
 for child in $pid $(sed -n 's/child //p' "$scratch/prefork.out"); do
 	children+=($child)
-	wait_for 5 ask $child /cairn/status
+	wait_for 30 ask $child /cairn/status
 	is "$(socket_field $child pid)" $child "each process of a pre-forking server has a socket of its own"
 	sampled $child "process $child of it"
 done
 (cd "$scratch" && start daemon "$scratch/dynamic" daemon)
-wait_for 5 test -s "$scratch/daemon.pid"
+wait_for 30 test -s "$scratch/daemon.pid"
 daemon=$(cat "$scratch/daemon.pid")
 children+=($daemon)
-wait_for 5 ask "$daemon" /cairn/status
+wait_for 30 ask "$daemon" /cairn/status
 sampled "$daemon" "a daemon that closes all descriptors"
 
 port=$(free_port) agent=$(free_port)
 LD_PRELOAD=$library CAIRN_CONF=listen:127.0.0.1:$agent redis-server --port $port --save "" --dir "$scratch" --daemonize yes --pidfile "$scratch/redis.pid" >/dev/null
-wait_for 5 test -s "$scratch/redis.pid"
+wait_for 30 test -s "$scratch/redis.pid"
 redis=$(cat "$scratch/redis.pid")
 children+=($redis)
-wait_for 5 curl -sf "http://127.0.0.1:$agent/cairn/status"
+wait_for 30 curl -sf "http://127.0.0.1:$agent/cairn/status"
 load $port
 is "$(field "http://127.0.0.1:$agent" pid)" "$redis" "redis-server --daemonize yes: the port goes over to the daemon"
 has_samples "http://127.0.0.1:$agent" "and it is sampled"
 redis-cli -p $port bgsave >/dev/null
-wait_for 5 test -s "$scratch/dump.rdb"
+wait_for 30 test -s "$scratch/dump.rdb"
 ok $? "redis saves in the background with the agent inside"
 redis-cli -p $port shutdown nosave 2>/dev/null
-wait_for 5 test ! -e "$sockets/$redis.sock"
+wait_for 30 test ! -e "$sockets/$redis.sock"
 ok $? "a process that ends by itself removes its socket"
 
 # What an idle agent takes, all of it: text, tables, stacks of its threads. How much of other libraries is resident is the page cache's whim.
@@ -124,8 +124,8 @@ resident() { # resident LIBRARY: kB of the anonymous memory of a redis-server th
 	port=$(free_port)
 	MALLOC_CONF=prof:true LD_PRELOAD=$1 redis-server --port "$port" --save "" --dir "$scratch/empty" >/dev/null 2>&1 &
 	pid=$!
-	wait_for 5 redis-cli -p "$port" ping
-	[ -z "$1" ] || wait_for 5 test -S "$sockets/$pid.sock"
+	wait_for 30 redis-cli -p "$port" ping
+	[ -z "$1" ] || wait_for 30 test -S "$sockets/$pid.sock"
 	sleep 1
 	awk '/^[0-9a-f]+-/ {ours = /libcairn/} /^Rss:/ {rss = $2} /^Anonymous:/ {sum += ours ? rss : $2} END {print sum}' "/proc/$pid/smaps"
 	kill $pid
@@ -137,7 +137,7 @@ ok $? "an idle agent in redis-server takes less than 1 MB: $((with - plain)) kB"
 # A host that writes 1,5 for 1.5.
 if localedef -i de_DE -f UTF-8 "$scratch/de_DE.UTF-8" 2>/dev/null || [ -d "$scratch/de_DE.UTF-8" ]; then
 	LOCPATH=$scratch LC_ALL=de_DE.UTF-8 start comma "$scratch/dynamic"
-	wait_for 5 ask $pid /cairn/status
+	wait_for 30 ask $pid /cairn/status
 	sampled $pid "in a locale with commas in its numbers"
 	ask $pid /cairn/status | python3 -c 'import json, sys; print(json.load(sys.stdin)["start"] % 1 > 0)' >"$scratch/comma" 2>&1
 	is "$(cat "$scratch/comma")" True "the status is JSON nevertheless"
@@ -152,10 +152,10 @@ CONF=seconds:5 start_redis first
 LD_PRELOAD=$library CAIRN_CONF=listen:${url_first#http://} redis-server --port "$(free_port)" --save "" --dir "$scratch" >/dev/null 2>&1 &
 second=$!
 children+=($second)
-wait_for 5 ask $second /cairn/status
+wait_for 30 ask $second /cairn/status
 like "$(socket_field $second 'listen problem')" "*in use*" "a port that is taken is shown"
 kill "$pid_first"
 wait "$pid_first" 2>/dev/null
-wait_for 5 curl -sf "$url_first/cairn/status"
+wait_for 30 curl -sf "$url_first/cairn/status"
 is "$(field "$url_first" pid)" $second "and tried again until it is free"
 done_testing

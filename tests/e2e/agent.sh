@@ -48,16 +48,19 @@ for key in sys.argv[1:]: value = value[key]
 print("" if value is None else str(value).lower() if isinstance(value, bool) else value)' "$@"
 }
 
-# samples URL: how many samples a fresh snapshot holds
-samples() { curl -s --max-time 20 "$1/pprof/heap" | sed -n '2s/ *t\*: \([0-9]*\):.*/\1/p'; }
+# snapshot_has_samples NAME CURL-ARGUMENT...: the snapshot asked for holds samples; if not, what came instead is shown
+snapshot_has_samples() {
+	local name=$1 count
+	shift
+	curl -sSi --max-time 60 "$@" >"$scratch/snapshot" 2>&1
+	count=$(sed -n '/^ *t\*:/{s/ *t\*: \([0-9]*\):.*/\1/p;q}' "$scratch/snapshot")
+	[ "${count:-0}" -gt 0 ]
+	ok $? "$name: ${count:-no} samples"
+	[ "${count:-0}" -gt 0 ] || head -n 12 "$scratch/snapshot" | cut -c 1-300 | sed 's/^/#   /'
+}
 
 # has_samples URL NAME
-has_samples() {
-	local count
-	count=$(samples "$1")
-	[ "${count:-0}" -gt 0 ]
-	ok $? "$2: ${count:-no} samples"
-}
+has_samples() { snapshot_has_samples "$2" "$1/pprof/heap"; }
 
 # table URL: lines of `METHOD PATH | STATUS | TYPE | BODY PATTERN | curl options`, each a test; ↵ is a line end
 table() {

@@ -16,6 +16,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -171,6 +172,19 @@ static void close_under_it(void)
 	}
 }
 
+/* Closes what is listened on and nothing else, as a daemon does that closes one number after the other while the agent opens its own. */
+static void close_listeners(void)
+{
+	usleep(500000);
+	for (int i = 3; i < 2048; i++) {
+		int listens = 0;
+		if (getsockopt(i, SOL_SOCKET, SO_ACCEPTCONN, &listens, &(socklen_t){sizeof listens}) == 0 && listens)
+			close(i);
+	}
+	printf("deaf\n");
+	serve();
+}
+
 /* Forks children that list their descriptors after exec. */
 static void list_descriptors(void)
 {
@@ -299,6 +313,8 @@ int main(int argc, char **argv)
 		become_daemon();
 	else if (strcmp(mode, "closeall") == 0)
 		close_under_it();
+	else if (strcmp(mode, "deafen") == 0)
+		close_listeners();
 	else if (strcmp(mode, "exec") == 0)
 		list_descriptors();
 	else if (strcmp(mode, "seccomp") == 0)

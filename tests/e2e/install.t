@@ -20,6 +20,14 @@ for name in jeprof flamegraph.pl addr2line; do
 	like "$("$placed/libexec/cairn/$name" --help 2>&1)" "*$name*usage: *" "$name by its old name"
 done
 
+# Where the loader looks, unless the folder was chosen by whoever set the build up.
+folder=$(dirname "$(find "$placed" -name libcairn.so.1)") folder=${folder#"$scratch/staged"}
+if [[ $folder == /usr/* ]]; then
+	like " $(ldconfig -NXv 2>&1 | grep -oE '/[^: ]+' | tr '\n' ' ')" "* $folder *" "the loader looks in $folder"
+else
+	skip 'the loader looks in the folder of the library' "the build is for $folder"
+fi
+
 # For real, in a layer over this machine: then the loader finds the library by the name that the pages preload.
 if [ "$(id -u)" = 0 ] && layer test -d "$root/$build" 2>"$scratch/log"; then
 	layer sh -c "cd '$root' && CAIRN_NO_INSTALL=1 make -s install BUILD='$build' PREFIX=/usr/local && LD_PRELOAD=libcairn.so.1 /bin/true" >"$scratch/out" 2>&1

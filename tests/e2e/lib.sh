@@ -1,6 +1,7 @@
 # lib.sh - what every end-to-end test starts with: TAP, a scratch folder, and where the programs are.
 # Run from the repository's root. A test ends with `done_testing`.
 set -u
+PATH=$PATH:/usr/sbin:/sbin # ldconfig is there, which the PATH of an ordinary user leaves out
 cairn=$PWD/${CAIRN_BUILD:-build}/cairn
 library=$PWD/${CAIRN_BUILD:-build}/libcairn.so
 shared=$PWD/../shared
@@ -8,7 +9,19 @@ root=$PWD
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/cairn-test.XXXXXX")
 children=()
 export XDG_CACHE_HOME=$scratch/cache
-trap 'for child in "${children[@]}"; do kill "$child" 2>/dev/null; done; wait 2>/dev/null; rm -rf "$scratch"' EXIT
+
+# is_ours PID: one of the processes this test started. Numbers are used again, on a busy machine within minutes.
+is_ours() {
+	grep -qsx "PPid:[[:space:]]*$$" "/proc/$1/status" || [[ $(readlink "/proc/$1/cwd") == "$scratch"* ]] ||
+		grep -qsazxF "XDG_CACHE_HOME=$scratch/cache" "/proc/$1/environ"
+}
+# end_children [SIGNAL]
+end_children() {
+	local child
+	for child in "${children[@]}"; do is_ours "$child" && kill "${1:--TERM}" "$child" 2>/dev/null; done
+	wait 2>/dev/null
+}
+trap 'end_children; rm -rf "$scratch"' EXIT
 
 tap_count=0 tap_failed=0
 

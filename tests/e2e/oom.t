@@ -17,7 +17,7 @@ elif [ -n "$mount1" ] && mkdir "$mount1/cairn-test-$$" 2>/dev/null; then
 	echo 0 >"$group/memory.swappiness" 2>/dev/null
 fi
 [ -n "$group" ] || skip_all "no memory cgroup can be made here (root and a writable cgroup file system are needed)"
-trap 'for child in "${children[@]}"; do kill "$child" 2>/dev/null; done; wait 2>/dev/null; rmdir "$group"; rm -rf "$scratch"' EXIT
+trap 'end_children; rmdir "$group"; rm -rf "$scratch"' EXIT
 megabytes=512
 echo $((megabytes << 20)) >"$group/$limit" || skip_all "the limit of $group cannot be set"
 kills() { awk '$1 == "oom_kill" { print $2 }' "$group/$counter"; }
