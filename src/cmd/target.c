@@ -175,6 +175,17 @@ static bool find_listed(struct cairn_target *target, int inner, bool *forbidden)
 	return found;
 }
 
+/* Whether process PID has loaded the agent; false where we may not look. */
+static bool has_loaded_agent(int pid)
+{
+	struct cairn_file file;
+	if (!read_proc(pid, "maps", &file))
+		return false;
+	bool loaded = memmem(file.bytes.data, file.bytes.length, "/libcairn.so", 12) != NULL;
+	cairn_file_close(&file);
+	return loaded;
+}
+
 static bool find_process(struct cairn_target *target, struct cairn_error *error)
 {
 	char path[64];
@@ -187,6 +198,9 @@ static bool find_process(struct cairn_target *target, struct cairn_error *error)
 		return true;
 	if (forbidden && geteuid() != 0 && geteuid() != status.st_uid)
 		return cairn_fail(error, "process %d belongs to another user; its agent answers only to that user and root", target->pid);
+	if (has_loaded_agent(target->pid))
+		return cairn_fail(error, "process %d has loaded the agent, which does not answer, as in a process without jemalloc; 'cairn doctor %d' tells more",
+				  target->pid, target->pid);
 	return cairn_fail(error, "process %d has no agent; start it with 'cairn run -- COMMAND', or with LD_PRELOAD=libcairn.so", target->pid);
 }
 
