@@ -97,6 +97,9 @@ static double hours_left(const struct report *report)
 	return report->limit > 0 && rate > 0 && cairn_view_in_bytes(report->view) ? fmax(0, (report->limit - now) / rate) : -1;
 }
 
+/* Who takes some dumps by hand takes them at once. */
+enum { short_seconds = 2 };
+
 static void write_summary(const struct report *report)
 {
 	char text[32], time[32];
@@ -109,7 +112,8 @@ static void write_summary(const struct report *report)
 		cairn_buffer_format(out, ", %u runs", report->last->run + 1);
 	cairn_buffer_format(out, ", %s now\n", number(report, report->last->total, text));
 	if (leaks->growing == 0)
-		cairn_buffer_format(out, "nothing keeps growing among %zu call paths\n", leaks->count);
+		cairn_buffer_format(out, "nothing keeps growing among %zu call paths%s\n", leaks->count,
+				    leaks->hours * 3600 < short_seconds ? ", but so short a time shows a fast leak at most: take dumps further apart" : "");
 	else
 		cairn_buffer_format(out, "%zu of %zu call paths %s growing, by %s an hour together\n", leaks->growing, leaks->count,
 				    leaks->growing == 1 ? "keeps" : "keep", number(report, leaks->per_hour, text));
