@@ -115,7 +115,7 @@ void cairn_check_limits(struct cairn_patient *patient, struct cairn_finding *fin
 
 static bool status_has(const struct cairn_patient *patient, const char *text)
 {
-	return memmem(patient->status.data, patient->status.length, text, strlen(text)) != NULL;
+	return patient->status.length > 0 && memmem(patient->status.data, patient->status.length, text, strlen(text)) != NULL;
 }
 
 /* How close the process is to the memory it may have, and whether its group has hit that before. */
