@@ -154,6 +154,24 @@ static void set(struct cairn_config *config, const struct key *key, struct cairn
 	config->origins[key - keys] = origin;
 }
 
+/* Tells of a key that is none, and of the one that was most likely meant. */
+static void unknown_key(struct cairn_config *config, const char *given)
+{
+	const char *nearest = NULL;
+	unsigned best = 3;
+	for (unsigned i = 0; i < CAIRN_CONFIG_KEYS; i++) {
+		unsigned distance = cairn_text_distance(keys[i].name, given);
+		if (distance < best && distance < strlen(keys[i].name) / 2) {
+			best = distance;
+			nearest = keys[i].name;
+		}
+	}
+	if (strchr(given, '='))
+		problem(config, "'%.40s' has an equals sign where a colon is meant", given);
+	else
+		problem(config, nearest ? "unknown key '%.40s'; is '%s' meant?" : "unknown key '%.40s'", given, nearest);
+}
+
 void cairn_config_set(struct cairn_config *config, const char *given, struct cairn_bytes value, enum cairn_config_origin origin)
 {
 	char name[64];
@@ -165,7 +183,7 @@ void cairn_config_set(struct cairn_config *config, const char *given, struct cai
 			set(config, &keys[i], value, origin);
 			return;
 		}
-	problem(config, "unknown key '%.40s'", given);
+	unknown_key(config, given);
 }
 
 void cairn_config_environment(struct cairn_config *config, struct cairn_bytes text)

@@ -4,6 +4,7 @@
 
 #include "agent/object.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -71,6 +72,22 @@ static bool try_tool(const char *folder, size_t length, const char *tail, char *
 	return false;
 }
 
+/* Takes the ".." out of PATH, which people get to see in the status and in errors. */
+static void make_plain(char *path, size_t size)
+{
+	char link[40], real[512];
+	int descriptor = open(path, O_PATH | O_CLOEXEC);
+	if (descriptor < 0)
+		return;
+	snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+	ssize_t length = readlink(link, real, sizeof real);
+	close(descriptor);
+	if (length <= 0 || (size_t)length >= sizeof real || (size_t)length >= size || real[0] != '/')
+		return;
+	memcpy(path, real, (size_t)length);
+	path[length] = 0;
+}
+
 void cairn_environment_find_tool(const char *configured, const char *search, char *out, size_t size)
 {
 	char library[256] = "";
@@ -81,9 +98,12 @@ void cairn_environment_find_tool(const char *configured, const char *search, cha
 	cairn_objects_visit(find_own, &(struct own){library, sizeof library});
 	const char *slash = strrchr(library, '/');
 	size_t folder = slash ? (size_t)(slash - library) : 0;
-	if (slash && (try_tool(library, folder, "/cairn", out, size) || try_tool(library, folder, "/../bin/cairn", out, size) ||
-		      try_tool(library, folder, "/../../bin/cairn", out, size)))
+	if (slash && try_tool(library, folder, "/cairn", out, size))
 		return;
+	if (slash && (try_tool(library, folder, "/../bin/cairn", out, size) || try_tool(library, folder, "/../../bin/cairn", out, size))) {
+		make_plain(out, size);
+		return;
+	}
 	out[0] = 0;
 	for (size_t length; search && *search; search += length + (search[length] == ':')) {
 		length = strcspn(search, ":");

@@ -45,11 +45,23 @@ static int open_existing(const struct cairn_folder *folder, struct cairn_error *
 	return descriptor;
 }
 
+/* FOLDER from the root on: who asks a service by HTTP does not know what it takes "." for. */
+static const char *whole_path(const char *folder, char *out, size_t size)
+{
+	ssize_t length = folder[0] == '/' ? -1 : readlink("/proc/self/cwd", out, size - 1);
+	if (length <= 0)
+		return folder;
+	snprintf(out + length, size - (size_t)length, "%s%s", strcmp(folder, ".") == 0 ? "" : "/", strcmp(folder, ".") == 0 ? "" : folder);
+	return out;
+}
+
 /* Says what is wrong with the folder rather than with the file. errno stays as it is. */
 static bool fail_to_create(const char *folder, const char *name, struct cairn_error *error)
 {
 	int code = errno;
 	struct stat status;
+	char whole[256];
+	folder = whole_path(folder, whole, sizeof whole);
 	if (code == ENOENT || code == ENOTDIR)
 		cairn_fail(error, "the folder %s does not exist, so %s cannot be written", folder, name);
 	else if (code == EACCES || code == EROFS || code == EPERM)

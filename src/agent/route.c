@@ -139,8 +139,8 @@ const struct cairn_route *cairn_route_find(struct cairn_bytes method, struct cai
 	if (other->flags & CAIRN_ROUTE_USERVER)
 		cairn_userver_wrong_method(response, method);
 	else
-		cairn_response_text(response, 405, CAIRN_TEXT, "%s answers %s, not %.*s\n", other->path, allow,
-				    (int)(method.length < 20 ? method.length : 20), method.data);
+		cairn_response_text(response, 405, CAIRN_TEXT, "%.*s answers %s, not %.*s\n", (int)(path.length < 200 ? path.length : 200), path.data,
+				    allow, (int)(method.length < 20 ? method.length : 20), method.data);
 	cairn_response_header(response, "Allow", allow);
 	return NULL;
 }

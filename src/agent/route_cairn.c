@@ -140,6 +140,26 @@ static void append_escaped(struct cairn_buffer *out, const char *text)
 	}
 }
 
+/* The first of the paths that PATTERN stands for. */
+static void append_first_path(struct cairn_buffer *out, const char *pattern)
+{
+	for (; *pattern; pattern++) {
+		if (*pattern == '{') {
+			size_t length = strcspn(pattern + 1, ",}");
+			cairn_buffer_append(out, pattern + 1, length);
+			pattern = strchr(pattern, '}');
+		} else {
+			cairn_buffer_byte(out, *pattern);
+		}
+	}
+}
+
+/* Whether following ROUTE from a page shows something and does nothing: TiKV starts and stops by GET. */
+static bool is_link(const struct cairn_route *route)
+{
+	return strncmp(route->methods, "GET", 3) == 0 && !strchr(route->path, '*') && !strstr(route->path, "activate");
+}
+
 void cairn_control_index(struct cairn_call *call)
 {
 	struct cairn_buffer *body = &call->response->body;
@@ -153,17 +173,22 @@ void cairn_control_index(struct cairn_call *call)
 	cairn_buffer_text(body, cairn_profiler_state_name(state));
 	cairn_buffer_text(body, "</b>. ");
 	append_escaped(body, why.text);
-	cairn_buffer_text(body, "</p>\n<table>\n");
+	cairn_buffer_text(body, "</p>\n");
+	if (state >= CAIRN_PROFILER_INACTIVE)
+		cairn_buffer_text(body, "<p><a href=\"/debug/pprof/heap?jeprof=true\">The heap as a flame graph, now</a></p>\n");
+	cairn_buffer_text(body, "<table>\n");
 	for (size_t i = 0; i < cairn_routes_count; i++) {
 		const struct cairn_route *route = &cairn_routes[i];
 		if (!route->about)
 			continue;
-		bool link = strcmp(route->methods, "GET") == 0 && !strpbrk(route->path, "{*");
 		cairn_buffer_format(body, "<tr><td>%s<td>", route->methods);
-		if (link)
-			cairn_buffer_format(body, "<a href=\"%s\"><code>%s</code></a>", route->path, route->path);
-		else
+		if (is_link(route)) {
+			cairn_buffer_text(body, "<a href=\"");
+			append_first_path(body, route->path);
+			cairn_buffer_format(body, "\"><code>%s</code></a>", route->path);
+		} else {
 			cairn_buffer_format(body, "<code>%s</code>", route->path);
+		}
 		cairn_buffer_text(body, "<td>");
 		append_escaped(body, route->about);
 		cairn_buffer_byte(body, '\n');

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -145,6 +146,25 @@ static bool open_temporary(struct output *output, const struct stat *old, struct
 	return true;
 }
 
+/* The descriptor of this process that PATH names, as /dev/stdout does; -1 for any other path. */
+static int own_descriptor(const char *path)
+{
+	static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+	if (strcmp(path, "/dev/stdout") == 0)
+		return STDOUT_FILENO;
+	if (strcmp(path, "/dev/stderr") == 0)
+		return STDERR_FILENO;
+	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+		size_t length = strlen(folders[i]);
+		char *end;
+		if (strncmp(path, folders[i], length) != 0)
+			continue;
+		long number = strtol(path + length, &end, 10);
+		return end != path + length && !*end && number >= 0 && number <= INT_MAX ? (int)number : -1;
+	}
+	return -1;
+}
+
 static bool output_open(struct output *output, const char *path, struct cairn_error *error)
 {
 	*output = (struct output){.path = path, .descriptor = -1};
@@ -156,6 +176,11 @@ static bool output_open(struct output *output, const char *path, struct cairn_er
 	if (!*path)
 		return cairn_file_unnamed(error);
 	struct stat status;
+	int own = own_descriptor(path);
+	if (own >= 0) { /* it may lead to a file others write to as well: what is there stays, as it does for standard output */
+		output->descriptor = fcntl(own, F_DUPFD_CLOEXEC, 3);
+		return output->descriptor >= 0 || cairn_fail_errno(error, "cannot write %s", path);
+	}
 	if (stat(path, &status) != 0)
 		return open_temporary(output, NULL, error);
 	if (S_ISREG(status.st_mode))

@@ -30,8 +30,8 @@ void cairn_file_close(struct cairn_file *file);
 void cairn_file_release(struct cairn_bytes part);
 
 /* Makes PATH hold BYTES, or an error says why not. A regular file appears whole or not at all: it is written under a temporary name beside
- * PATH and renamed. Anything else that exists already (a pipe, /dev/null, a terminal) is written directly; NULL or "-" is standard
- * output. */
+ * PATH and renamed. Anything else that exists already (a pipe, /dev/null, a terminal) is written directly, and so is a descriptor of this
+ * process (/dev/stderr, /dev/fd/3), whatever it leads to; NULL or "-" is standard output. */
 bool cairn_file_write(const char *path, struct cairn_bytes bytes, struct cairn_error *error);
 
 #endif

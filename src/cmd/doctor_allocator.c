@@ -223,13 +223,26 @@ static enum truth is_enabled(const struct cairn_patient *patient, const char **h
 	return cairn_malloc_conf_true(&patient->conf, "prof", false) ? YES : whole ? NO : MAYBE;
 }
 
+/* The variable that its jemalloc reads, as the agent says it where only that can be asked: "start the service with NAME=prof:true". */
+static const char *variable_told(struct cairn_patient *patient)
+{
+	char why[400];
+	cairn_patient_field(patient, "why", why, sizeof why);
+	char *end = patient->variable ? NULL : strstr(why, "=prof:true");
+	if (!end)
+		return variable_of(patient);
+	*end = 0;
+	const char *space = strrchr(why, ' ');
+	return space ? cairn_arena_format(&patient->arena, "%s", space + 1) : variable_of(patient);
+}
+
 void cairn_check_enabled(struct cairn_patient *patient, struct cairn_finding *finding)
 {
 	const char *how;
 	if (patient->module_count && (!patient->allocator || !patient->allocator->jemalloc.profiles))
 		return;
 	enum truth enabled = is_enabled(patient, &how);
-	const char *line = cairn_arena_format(&patient->arena, "%s=prof:true", variable_of(patient));
+	const char *line = cairn_arena_format(&patient->arena, "%s=prof:true", variable_told(patient));
 	if (patient->kind == CAIRN_PATIENT_BINARY) {
 		if (enabled == YES)
 			cairn_finding_say(finding, CAIRN_RIGHT, "profiling is on from the start: prof:true is compiled in");

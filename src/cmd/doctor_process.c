@@ -45,12 +45,20 @@ void cairn_check_agent(struct cairn_patient *patient, struct cairn_finding *find
 /* What the agent itself complains of. */
 void cairn_check_settings(struct cairn_patient *patient, struct cairn_finding *finding)
 {
-	static const char *const complaints[] = {"config problems", "socket problem", "listen problem", "dump problem"};
-	for (size_t i = 0; i < sizeof complaints / sizeof *complaints; i++) {
+	static const struct {
+		const char *complaint, *fix;
+	} table[] = {
+		{"config problems", "CAIRN_CONF=key:value,key:value when it is started again; 'man cairn' has the keys"},
+		{"socket problem", "XDG_RUNTIME_DIR=FOLDER, one it may write to, when it is started again"},
+		{"listen problem", "CAIRN_CONF=listen:127.0.0.1:PORT, one that is free, when it is started again; by its PID it is reached all the same"},
+		{"dump problem", "CAIRN_CONF=dumps:FOLDER, one it may write to, when it is started again"},
+	};
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
 		char text[400];
-		cairn_patient_field(patient, complaints[i], text, sizeof text);
+		cairn_patient_field(patient, table[i].complaint, text, sizeof text);
 		if (text[0]) {
-			cairn_finding_say(finding, CAIRN_WRONG, "the agent's %s: %s", complaints[i], text);
+			cairn_finding_say(finding, CAIRN_WRONG, "the agent's %s: %s", table[i].complaint, text);
+			finding->fix = table[i].fix;
 			return;
 		}
 	}
@@ -107,7 +115,7 @@ void cairn_check_limits(struct cairn_patient *patient, struct cairn_finding *fin
 
 static bool status_has(const struct cairn_patient *patient, const char *text)
 {
-	return memmem(patient->status.data, patient->status.length, text, strlen(text)) != NULL;
+	return patient->status.length > 0 && memmem(patient->status.data, patient->status.length, text, strlen(text)) != NULL;
 }
 
 /* How close the process is to the memory it may have, and whether its group has hit that before. */

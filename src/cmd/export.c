@@ -224,6 +224,25 @@ static void prepare(void *values)
 		base->items[base->count++] = options->since;
 }
 
+/* A server that scrapes profiles takes one without samples for what it is, and a failure for a service that is down. */
+static void prepare_pprof(void *values)
+{
+	struct options *options = values;
+	options->setup.source.may_be_empty = true;
+	prepare(values);
+}
+
+static void prepare_export(void *values)
+{
+	const struct options *options = values;
+	struct cairn_error error; /* said when it is written */
+	const struct format *format = choose_format(options, &error);
+	if (format && format->write_profile == write_pprof)
+		prepare_pprof(values);
+	else
+		prepare(values);
+}
+
 /* Options. */
 
 #define AT(member) offsetof(struct options, member)
@@ -268,7 +287,7 @@ const struct cairn_command cairn_command_export = {
 	.groups = export_groups,
 	.options_size = sizeof(struct options),
 	.view = &(const struct cairn_view_command){
-		.bare = true, .without_errors = "the formats of other tools", .prepare = prepare, .show = show_export},
+		.bare = true, .without_errors = "the formats of other tools", .prepare = prepare_export, .show = show_export},
 };
 
 static const struct cairn_option_group pprof_groups[] = {
@@ -294,5 +313,5 @@ const struct cairn_command cairn_command_pprof = {
 		  "build-ids only, for a server that finds the names itself.",
 	.groups = pprof_groups,
 	.options_size = sizeof(struct options),
-	.view = &(const struct cairn_view_command){.bare = true, .prepare = prepare, .show = show_pprof},
+	.view = &(const struct cairn_view_command){.bare = true, .prepare = prepare_pprof, .show = show_pprof},
 };

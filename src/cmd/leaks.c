@@ -128,6 +128,9 @@ static void write_limit(const struct report *report)
 				    duration(left, time, sizeof time));
 }
 
+/* Who takes some dumps by hand takes them at once. */
+enum { short_seconds = 2 };
+
 static void write_summary(const struct report *report)
 {
 	char text[32], time[32];
@@ -140,7 +143,8 @@ static void write_summary(const struct report *report)
 		cairn_buffer_format(out, ", %u runs", report->last->run + 1);
 	cairn_buffer_format(out, ", %s now\n", number(report, report->last->total, text));
 	if (leaks->growing == 0)
-		cairn_buffer_format(out, "nothing keeps growing among %zu call paths\n", leaks->count);
+		cairn_buffer_format(out, "nothing keeps growing among %zu call paths%s\n", leaks->count,
+				    leaks->hours * 3600 < short_seconds ? ", but so short a time shows a fast leak at most: take dumps further apart" : "");
 	else
 		cairn_buffer_format(out, "%zu of %zu call paths %s growing, by %s an hour together\n", leaks->growing, leaks->count,
 				    leaks->growing == 1 ? "keeps" : "keep", number(report, leaks->per_hour, text));

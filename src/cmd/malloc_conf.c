@@ -65,14 +65,25 @@ static void put_right(struct cairn_buffer *right, const char *key, const char *v
 	cairn_buffer_format(right, "%s%.*s:%s", right->length ? "," : "", (int)strcspn(key, "="), key, value);
 }
 
+/* What TEXT, which is neither true nor false, was meant to be. Who sets an option wants it on, unless the text looks like a no. */
+static const char *meant_truth(const char *text)
+{
+	static const char *const no[] = {"0", "n", "no", "none", "never", "off", "disable", "disabled"};
+	text += strspn(text, " ");
+	size_t length = strcspn(text, " ");
+	for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+		if (strlen(no[i]) == length && strncasecmp(text, no[i], length) == 0)
+			return "false";
+	return text[0] == 'f' || text[0] == 'F' ? "false" : "true";
+}
+
 /* One pair as jemalloc takes it; what it should have been goes to RIGHT. */
-static void add_pair(struct cairn_malloc_conf *conf, const char *key, const char *value, struct cairn_buffer *right)
+static void add_pair(struct cairn_malloc_conf *conf, const char *key, char *value, struct cairn_buffer *right)
 {
 	const char *known = find_profiling(key, 0),
 		   *meant = known ? known : find_profiling(strncmp(key, "opt.", 4) == 0 ? key + 4 : key, 2);
-	bool truth = meant && !strchr(meant, '='),
-	     is_true = strcasecmp(value, "true") == 0 || strcmp(value, "1") == 0 || strcasecmp(value, "on") == 0;
-	const char *right_value = truth && strcmp(value, "true") != 0 && strcmp(value, "false") != 0 ? (is_true ? "true" : "false") : value;
+	bool truth = meant && !strchr(meant, '=');
+	const char *right_value = truth && strcmp(value, "true") != 0 && strcmp(value, "false") != 0 ? meant_truth(value) : value;
 	if (!known && is_other(key))
 		meant = key;
 	put_right(right, meant ? meant : key, right_value);
@@ -85,6 +96,24 @@ static void add_pair(struct cairn_malloc_conf *conf, const char *key, const char
 		conf->pairs[conf->count].key = key;
 		conf->pairs[conf->count++].value = value;
 	}
+	/* A space where a comma is meant: what is behind it are further pairs. */
+	char *rest = right_value != value ? strchr(value, ' ') : NULL;
+	size_t end = rest ? strcspn(rest, ":=") : 0;
+	if (!rest || !rest[end])
+		return;
+	rest[end] = 0;
+	struct cairn_malloc_conf unread = {.arena = conf->arena};
+	add_pair(&unread, rest + strspn(rest, " "), rest + end + 1, right);
+}
+
+/* Takes quotation marks out of TEXT. */
+static void remove_marks(char *text)
+{
+	char *to = text;
+	for (; *text; text++)
+		if (*text != '"' && *text != '\'')
+			*to++ = *text;
+	*to = 0;
 }
 
 /* What separates the key from its value: a colon, or what people take for one. */
@@ -103,6 +132,11 @@ void cairn_malloc_conf_add(struct cairn_malloc_conf *conf, const char *text)
 		char *pair = cairn_arena_text(conf->arena, cairn_text_trim((struct cairn_bytes){at, length}));
 		char mark = separator(pair), *value = mark ? strchr(pair, mark) : pair + strlen(pair);
 		bool spaced = at[0] == ' ' || (length && at[length - 1] == ' ');
+		if (strpbrk(pair, "\"'")) {
+			complain(conf, "quotation marks are part of the text as jemalloc gets it: whoever started the process did not take them off");
+			broken = broken || pair[0] == '"' || pair[0] == '\'';
+			remove_marks(pair);
+		}
 		if (mark != ':' || at[length] == ';' || spaced) {
 			complain(conf, cairn_arena_format(conf->arena,
 							  "'%s' is malformed: a pair is key:value, with commas between pairs and no "

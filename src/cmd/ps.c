@@ -140,7 +140,8 @@ static int run(const void *values, int count, char **operands)
 		write_table(&rows, &out);
 	int code = cairn_say_output(NULL, cairn_buffer_bytes(&out));
 	if (rows.count == 0 && !options->json)
-		cairn_say_note("no process with an agent here; 'cairn run -- COMMAND' starts one");
+		cairn_say_note(geteuid() == 0 ? "no process with an agent here; 'cairn run -- COMMAND' starts one"
+					      : "no process of yours with an agent here; 'cairn run -- COMMAND' starts one, and root sees those of others");
 	cairn_buffer_free(&out);
 	free(rows.items);
 	return code;

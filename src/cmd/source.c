@@ -142,13 +142,19 @@ static void subtract_column(struct cairn_profile *profile)
 		cairn_profile_subtract(profile, i, after, cairn_profile_values(profile, i)[before]);
 }
 
-static bool explain_empty(const struct cairn_profile *profile, struct cairn_error *error)
+/* Why PROFILE of the sources NAMES has no samples. */
+static void explain_empty(const struct cairn_profile *profile, int count, char **names, struct cairn_error *error)
 {
 	char period[24];
-	if (profile->kind == CAIRN_PROFILE_HEAP && profile->period > 1)
-		return cairn_fail(error, "the profile has no samples: profiling may have been inactive (prof_active:false), or less was allocated than "
-					 "the sampling period of %s (lg_prof_sample)", cairn_text_human(profile->period, period));
-	return cairn_fail(error, "the profile has no samples");
+	bool heap = profile->kind == CAIRN_PROFILE_HEAP && profile->period > 1, one = count == 1 && strcmp(names[0], "-") != 0;
+	if (heap)
+		cairn_fail(error, "the profile has no samples: profiling may have been inactive (prof_active:false), or less was allocated than "
+				  "the sampling period of %s (lg_prof_sample)%s%.200s%s", cairn_text_human(profile->period, period),
+			   one ? "; 'cairn doctor " : "", one ? names[0] : "", one ? "' tells" : "");
+	else if (profile->kind == CAIRN_PROFILE_CPU)
+		cairn_fail(error, "the profile has no samples: the process took next to no CPU time while it was sampled");
+	else
+		cairn_fail(error, "the profile has no samples");
 }
 
 static void show_progress(void *context, size_t done, size_t total, const char *what)
@@ -218,8 +224,12 @@ bool cairn_source_load(struct cairn_profile *profile, const struct cairn_source_
 	}
 	if (good && options->columns_compare && !profile->base)
 		subtract_column(profile);
-	if (good && profile->sample_count == 0)
-		good = explain_empty(profile, error);
+	if (good && profile->sample_count == 0) {
+		explain_empty(profile, count, names, error);
+		good = options->may_be_empty;
+		if (good)
+			cairn_say_note(error->text);
+	}
 	if (good)
 		cairn_source_name(profile, options);
 	for (size_t i = 0; i < profile->warning_count; i++)

@@ -20,6 +20,7 @@ struct cairn_source_options {
 	bool split_threads;        /* by those that show threads */
 	bool reads_standard_input; /* by those for which no name means standard input, unless that is a terminal */
 	bool columns_compare;      /* by those that show differences: the two columns of folded text are one */
+	bool may_be_empty;         /* by those that hand a profile on: nothing sampled is an answer too, and a note says so */
 	struct cairn_option_list binary;
 	struct cairn_option_list symbols;
 	const char *sysroot;
@@ -37,7 +38,7 @@ extern const struct cairn_option cairn_source_option_table[];
 
 /* Loads the sources into PROFILE, which it initialises and the caller frees: the newest dump of several, or their sum; less
  * the base; only the wanted thread; with names. Notes go to standard error, and what could not be named and why. Fails with a
- * sentence, also where there is no sample. */
+ * sentence, also where there is no sample, unless it may be empty. */
 bool cairn_source_load(struct cairn_profile *profile, const struct cairn_source_options *options, int count, char **names,
 		       struct cairn_error *error);
 

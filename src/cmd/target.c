@@ -175,6 +175,32 @@ static bool find_listed(struct cairn_target *target, int inner, bool *forbidden)
 	return found;
 }
 
+/* Whether process PID has loaded the agent; false where we may not look. */
+static bool has_loaded_agent(int pid)
+{
+	struct cairn_file file;
+	if (!read_proc(pid, "maps", &file))
+		return false;
+	bool loaded = memmem(file.bytes.data, file.bytes.length, "/libcairn.so", 12) != NULL;
+	cairn_file_close(&file);
+	return loaded;
+}
+
+/* The letter of the process's state, as proc(5) has it; 0 when it cannot be read. */
+static char state_of(int pid)
+{
+	struct cairn_file file;
+	char state = 0;
+	if (!read_proc(pid, "status", &file))
+		return 0;
+	struct cairn_bytes rest = file.bytes, line;
+	while (!state && cairn_text_line(&rest, &line, NULL))
+		if (cairn_text_take(&line, "State:") && (line = cairn_text_trim(line)).length > 0)
+			state = line.data[0];
+	cairn_file_close(&file);
+	return state;
+}
+
 static bool find_process(struct cairn_target *target, struct cairn_error *error)
 {
 	char path[64];
@@ -182,11 +208,19 @@ static bool find_process(struct cairn_target *target, struct cairn_error *error)
 	snprintf(path, sizeof path, "/proc/%d", target->pid);
 	if (stat(path, &status) != 0)
 		return cairn_fail(error, "no process %d", target->pid);
+	char state = state_of(target->pid);
+	if (state == 'Z')
+		return cairn_fail(error, "process %d has ended; only its parent has not taken notice of that yet", target->pid);
+	if (state == 'T')
+		return cairn_fail(error, "process %d is stopped, so nothing in it can answer; 'kill -CONT %d' lets it go on", target->pid, target->pid);
 	bool forbidden = false;
 	if (find_listed(target, inner_pid(target->pid), &forbidden))
 		return true;
 	if (forbidden && geteuid() != 0 && geteuid() != status.st_uid)
 		return cairn_fail(error, "process %d belongs to another user; its agent answers only to that user and root", target->pid);
+	if (has_loaded_agent(target->pid))
+		return cairn_fail(error, "process %d has loaded the agent, which does not answer, as in a process without jemalloc; 'cairn doctor %d' tells more",
+				  target->pid, target->pid);
 	return cairn_fail(error, "process %d has no agent; start it with 'cairn run -- COMMAND', or with LD_PRELOAD=libcairn.so", target->pid);
 }
 
@@ -231,6 +265,12 @@ static void take_words(struct cairn_bytes body, char *out, size_t size)
 	out[length] = 0;
 }
 
+/* How many seconds the agent may be silent: USUAL, unless the person says so. A snapshot of a large heap takes its time. */
+static unsigned patience(unsigned usual)
+{
+	return getenv("CAIRN_HTTP_TIMEOUT") ? cairn_http_silence_ms() / 1000 : usual;
+}
+
 /* The status of the answer, 0 where there was none. Any but 200 fails. */
 static int exchange(const struct cairn_target *target, const char *method, const char *path, unsigned seconds, struct cairn_buffer *body,
 		    struct cairn_error *error)
@@ -272,7 +312,7 @@ static bool fetch(const struct cairn_target *target, const char *method, const c
 int cairn_target_status(const struct cairn_target *target, const char *method, const char *path, struct cairn_buffer *body,
 			struct cairn_error *error)
 {
-	return exchange(target, method, path, strncmp(path, "/cairn/status", 13) == 0 ? status_seconds : answer_seconds, body, error);
+	return exchange(target, method, path, strncmp(path, "/cairn/status", 13) == 0 ? patience(status_seconds) : patience(answer_seconds), body, error);
 }
 
 bool cairn_target_ask(const struct cairn_target *target, const char *method, const char *path, struct cairn_buffer *body,
@@ -286,13 +326,13 @@ bool cairn_target_snapshot(const struct cairn_target *target, struct cairn_buffe
 	const char *host = target->url ? cairn_target_host(target->url) : "";
 	const char *path = strchr(host, '/');
 	if (target->url && path && path[1]) {
-		int status = exchange(target, "GET", "", answer_seconds, body, error);
+		int status = exchange(target, "GET", "", patience(answer_seconds), body, error);
 		if (status != 405)
 			return status == 200;
 		cairn_buffer_free(body); /* GreptimeDB takes POST alone */
-		return fetch(target, "POST", "", answer_seconds, body, error);
+		return fetch(target, "POST", "", patience(answer_seconds), body, error);
 	}
-	return fetch(target, "GET", "/cairn/snapshot", answer_seconds, body, error);
+	return fetch(target, "GET", "/cairn/snapshot", patience(answer_seconds), body, error);
 }
 
 bool cairn_target_cpu(const struct cairn_target *target, unsigned seconds, unsigned frequency,
@@ -300,7 +340,7 @@ bool cairn_target_cpu(const struct cairn_target *target, unsigned seconds, unsig
 {
 	char path[100];
 	snprintf(path, sizeof path, "/cairn/pprof/profile?seconds=%u&frequency=%u", seconds, frequency);
-	return fetch(target, "GET", path, seconds + answer_seconds, body, error);
+	return fetch(target, "GET", path, seconds + patience(answer_seconds), body, error);
 }
 
 void cairn_target_field(struct cairn_bytes status, const char *key, char *out, size_t size)

@@ -111,7 +111,7 @@ void cairn_head_text(struct cairn_view *view, const struct cairn_shape *shape, s
 		cairn_buffer_format(out, ", one sample per %s%s", cairn_text_human(profile->period, text),
 				    profile->mixed_periods ? " (several periods)" : "");
 	if (sample_count(view) > 0)
-		cairn_buffer_format(out, ", about %.0f samples", sample_count(view));
+		cairn_buffer_format(out, ", about %.0f sample%s", sample_count(view), sample_count(view) < 1.5 ? "" : "s");
 	cairn_buffer_byte(out, '\n');
 	cairn_utf8_show(out, cairn_bytes_of(cairn_head_type(view)));
 	cairn_buffer_format(out, ": %s in all", cairn_head_number(view, shape, view->total, text));

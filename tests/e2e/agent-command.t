@@ -47,6 +47,29 @@ like "$("$cairn" deactivate "$pid_live")" "*not sampling*" "deactivate"
 fails() { "$cairn" "${@:2}" >/dev/null 2>"$scratch/err"; [ $? -ne 0 ] && grep -q -- "$1" "$scratch/err"; ok $? "cairn ${*:2}: $1"; }
 fails "no process 4194999" status 4194999
 fails "has no agent; start it with" status $$
+LD_PRELOAD=$library sleep 60 &
+children+=($!)
+loaded() { grep -q libcairn "/proc/$1/maps"; }
+wait_for 10 loaded $!
+fails "has loaded the agent, which does not answer, as in a process without jemalloc; 'cairn doctor $!' tells more" top $!
+kill -STOP $!
+is_stopped() { grep -q '^State:.T' "/proc/$1/status"; }
+wait_for 10 is_stopped $!
+fails "process $! is stopped, so nothing in it can answer; 'kill -CONT $!' lets it go on" top $!
+kill -KILL $!
+is_zombie() { grep -q '^State:.Z' "/proc/$1/status"; }
+python3 -c 'import os, time
+child = os.fork()
+if child == 0: os._exit(0)
+print(child, flush=True); time.sleep(60)' >"$scratch/zombie" &
+children+=($!)
+wait_for 10 test -s "$scratch/zombie" && wait_for 10 is_zombie "$(cat "$scratch/zombie")"
+fails "has ended; only its parent" status "$(cat "$scratch/zombie")"
+python3 -c 'import socket, time
+s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1], flush=True); time.sleep(60)' >"$scratch/silent" &
+children+=($!)
+wait_for 10 test -s "$scratch/silent"
+CAIRN_HTTP_TIMEOUT=1 fails "CAIRN_HTTP_TIMEOUT=300 would wait" top "http://127.0.0.1:$(cat "$scratch/silent")"
 fails "PID" activate nonsense
 fails "nobody answers" status "http://127.0.0.1:1"
 fails "takes a whole number, not '1m'" cpu --seconds 1m "$pid_live"

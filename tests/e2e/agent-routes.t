@@ -23,7 +23,8 @@ POST /debug/prof/mem?output=text       | 200 | text/plain* | heap_v2/* |
 POST /debug/prof/mem?output=proto      | 200 | application/octet-stream | pprof pprof - heap_v2/↵ |
 POST /debug/prof/mem?output=flamegraph | 200 | image/svg+xml | <svg>flame - heap_v2/</svg>↵ |
 POST /debug/prof/mem?output=png        | 400 | text/plain* | Failed to deserialize query string: *\`png\`* |
-GET /debug/prof/mem                    | 405 | text/plain* | * |
+GET /debug/prof/mem                    | 405 | text/plain* | /debug/prof/mem answers POST, not GET↵ |
+POST /debug/mem/pprof/heap             | 405 | text/plain* | /debug/mem/pprof/heap answers GET, not POST↵ |
 GET /debug/prof/mem/activate           | 405 | text/plain* | * |
 POST /debug/prof/mem/status            | 405 | text/plain* | * |
 GET /debug/prof/mem/gdump              | 200 | application/json | {"active": false} |
@@ -93,9 +94,16 @@ POST /cairn/gdump?activate=maybe       | 400 | application/json | {"error":* |
 GET /cairn/memory                      | 200 | text/plain* | # cairn trailer 1↵*stats.active* |
 GET /cairn/stats                       | 200 | text/plain* | *Begin jemalloc statistics* |
 GET /cairn/stats?format=json           | 200 | application/json | {"jemalloc":* |
-GET /                                  | 200 | text/html* | *<table>* |
+GET /                                  | 200 | text/html* | *href="/debug/pprof/heap?jeprof=true"*<table>*href="/service/jemalloc/prof/stat"*href="/pprof/heap"* |
 GET /nothing                           | 404 | text/plain* | * |
 T
+
+curl -s "$url_on/" | grep -o 'href="[^"]*"' >"$scratch/links"
+is "$(grep -c activate "$scratch/links")" 0 'no link of the page starts or stops anything'
+while IFS='"' read -r _ link _; do
+	curl -s --max-time 30 -o /dev/null -w "%{http_code} $link\n" "$url_on$link"
+done < <(grep -v '/profile"' "$scratch/links") | grep -v '^200 ' >"$scratch/dead"
+is "$(cat "$scratch/dead")" '' "each of the $(wc -l <"$scratch/links") links of the page leads somewhere"
 
 body=$(curl -s -X POST "$url_on/service/jemalloc/prof/stat" | grep ' prof.active:')
 is "$body" "  prof.active: true" "the page's grep finds ' prof.active:'"

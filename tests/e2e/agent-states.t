@@ -32,6 +32,10 @@ table "$url_folder" <<T
 POST /service/jemalloc/prof/dump     | 500 | text/plain* | mallctl() returned error: the folder $scratch/missing does not exist* |
 GET /api/monitor/list_heap_profile/0 | 500 | application/json | {"error":"the dump folder $scratch/missing cannot be read: No such file or directory"} |
 T
+MALLOC=prof:true,prof_prefix:sub/je start_redis relative
+table "$url_relative" <<T
+POST /service/jemalloc/prof/dump     | 500 | text/plain* | mallctl() returned error: the folder $scratch/relative/sub does not exist* |
+T
 
 # Configuration: the file, the environment over it, and what is wrong in either.
 cat >"$scratch/service.toml" <<T

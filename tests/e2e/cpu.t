@@ -91,4 +91,15 @@ like "$("$cairn" top "$scratch/own.cpu" 2>/dev/null)" '*spin*' 'by another signa
 kill -TERM "$pid"
 wait "$pid"
 like "$(cat "$scratch/said")" '[1-9]* own, 0 foreign' 'and gets its own signals and no other'
+
+# A service that does nothing is no failure: a scraper takes one for a service that is down.
+printf '#include <unistd.h>\nint main(void) { for (;;) pause(); }\n' | gcc -x c - -o "$scratch/idle" -Wl,--no-as-needed -ljemalloc
+LD_PRELOAD=$library CAIRN_CONF=listen:127.0.0.1:$port CAIRN_TOOL=$cairn "$scratch/idle" &
+children+=($!)
+wait_for 10 curl -sf "$url/cairn/status" -o /dev/null
+for request in 'POST /debug/prof/cpu' 'GET /debug/pprof/profile'; do
+	is "$(curl -s -o "$scratch/idle.pb" -w '%{http_code}' -X ${request% *} "$url${request##* }?seconds=1")" 200 "an idle process: ${request##* } is a profile"
+	like "$("$cairn" top "$scratch/idle.pb" 2>&1)" '*no samples*' 'without samples'
+done
+like "$(curl -s -w ' %{http_code}' -X POST "$url/debug/prof/cpu?seconds=1&output=flamegraph")" '{"error":"Pprof error: *took next to no CPU time*"} 500' 'and nothing to draw has its reason'
 done_testing

@@ -52,8 +52,27 @@ redis-cli -p "$port_good" set one 1 >/dev/null
 for i in $(seq 40); do redis-cli -p "$port_good" set "key$i" "$(printf %4000d 1)"; done >/dev/null
 sees 1 '*wrong samples *samples show*before sampling began*' 'sampling that began late is told by what the allocator counts' "$pid_good"
 CONF=budgett:1 MALLOC=prof:false start_redis off
-sees 1 "*wrong agent's settings *budgett*" 'a setting of the agent misspelt' "$pid_off"
+sees 1 "*wrong agent's settings *unknown key 'budgett'; is 'budget' meant?*-> CAIRN_CONF=key:value*" 'a setting of the agent misspelt' "$pid_off"
 sees 1 '*wrong enabled *-> MALLOC_CONF=prof:true,*' 'started without prof:true, with an agent' "$pid_off"
+# By a URL alone the agent is who knows the variable; here it is that of a Rust program.
+curl -s "$url_off/cairn/status?format=text" | sed 's/ MALLOC_CONF=prof/ _RJEM_MALLOC_CONF=prof/' >"$scratch/status"
+python3 - "$scratch/status" >"$scratch/port" <<'E' &
+import http.server, sys
+class Page(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        body = open(sys.argv[1], "rb").read()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *_): pass
+server = http.server.HTTPServer(("127.0.0.1", 0), Page)
+print(server.server_port, flush=True)
+server.serve_forever()
+E
+children+=($!)
+wait_for 10 test -s "$scratch/port"
+sees 1 '*wrong enabled *-> _RJEM_MALLOC_CONF=prof:true,*' 'the variable is the one the agent names' "http://127.0.0.1:$(cat "$scratch/port")"
 
 lone MALLOC_CONF=prof:true,lg_prof_sample:16
 sees 0 '*note agent *cairn run -- COMMAND*right allocator *right in use *right environment *MALLOC_CONF=prof:true*right enabled *by its options*right active *' 'without an agent' "$pid"

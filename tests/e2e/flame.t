@@ -150,6 +150,14 @@ like "$(cat "$scratch/error")" '*folder.svg*' 'and the message names it'
 printf 'a;b 0\n' | "$cairn" flame -o "$scratch/nothing.svg" 2>"$scratch/error"
 is "$? $([ -e "$scratch/nothing.svg" ] && echo there)" '1 ' 'nothing to draw is a failure and leaves no file'
 holds '/dev/null is written, not replaced' bash -c '"$0" flame "$1" -o /dev/null && [ -c /dev/null ]' "$cairn" "$scratch/small.folded"
+# A descriptor of ours may lead to a file others write to as well, such as a log.
+for place in /dev/stdout /dev/fd/1 /proc/self/fd/1; do
+	(echo before && "$cairn" flame "$scratch/small.folded" -o $place && echo after) >"$scratch/log"
+	is "$(sed -n '1p; $p' "$scratch/log" | tr '\n' ' ')$(grep -c '</svg>' "$scratch/log")" 'before after 1' "-o $place leaves what is there"
+done
+ln -sf "$cairn" "$scratch/flamegraph.pl"
+(echo before && "$scratch/flamegraph.pl" --help) >"$scratch/log" 2>&1
+like "$(cat "$scratch/log")" $'before\n*usage: *' "and so does the help of flamegraph.pl"
 "$cairn" flame --color=nosuch "$scratch/small.folded" 2>"$scratch/error" >/dev/null
 like "$? $(cat "$scratch/error")" "1 *no palette 'nosuch'*" 'a palette that is none is a clear error'
 for size in width=1e300 width=0.1 height=1e300 font-size=1e300 font-width=1e-300; do

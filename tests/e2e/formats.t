@@ -34,6 +34,14 @@ for case in 'empty::*it is empty*' 'header:heap_v2/524288\n:*no samples*prof_act
 	"$cairn" top "$scratch/$name" >/dev/null 2>&1
 	is $? 1 "$name: exit code 1"
 done
+like "$(said top "$scratch/header")" "*'cairn doctor $scratch/header' tells*" 'and who can tell more'
+for command in pprof 'export --format pprof'; do
+	said=$("$cairn" $command "$scratch/header" 2>&1 >"$scratch/header.pb.gz")
+	like "$? $said" '0 cairn: note: *no samples*' "$command: for another tool it is a profile like any other"
+	like "$(said top "$scratch/header.pb.gz")" 'cairn: *the profile has no samples*' 'which says the same'
+done
+"$cairn" export --format speedscope "$scratch/header" >"$scratch/none.json" 2>/dev/null
+is "$? $(wc -c <"$scratch/none.json")" '1 0' 'a picture of nothing is still a failure'
 like "$(said top /nonexistent/x.heap)" '*No such file*' 'a missing file'
 like "$(said top /bin/true)" '*program or library*' 'a program in place of a dump'
 like "$(said top)" '*name a heap dump*' 'nothing named'

@@ -44,6 +44,11 @@ holds '--objects counts objects' says 'name(R[0]) == [0x1000] and abs(R[0]["byte
 leaks --focus 0x3000 "$scratch/leak.1"
 holds 'filters work' says 'len(R) == 1 and R[0]["verdict"] == "sawtooth"'
 like "$("$cairn" leaks --errors -n 1 "$scratch/leak.1" 2>/dev/null)" '*95 %*MiB to *growing*0x1000*' 'and as text'
+python3 tests/e2e/make-series.py "$scratch/at-once" noise 1 4
+touch -d '2026-01-01 12:00' "$scratch/at-once"/*
+like "$("$cairn" leaks "$scratch/at-once" 2>/dev/null)" '*nothing keeps growing*so short a time*further apart*' 'dumps taken at once prove nothing, and it says so'
+[[ $("$cairn" leaks "$scratch/noise.1" 2>/dev/null) != *'so short'* ]]
+ok $? 'those of hours do'
 
 # The demo service, for real.
 cc -O2 -g -pthread examples/leaky/leaky.c -o "$scratch/leaky" -ljemalloc 2>"$scratch/said" || skip_all 'no jemalloc to link with here'

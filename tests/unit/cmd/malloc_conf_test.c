@@ -25,7 +25,14 @@ static void test_mistakes(void)
 		bool prof;
 	} cases[] = {
 		{"prof=true", "malformed", "prof:true", false},
-		{"prof:true lg_prof_sample:12", "is true or false", "prof:false", false},
+		{"prof:true lg_prof_sample:12", "is true or false", "prof:true,lg_prof_sample:12", false},
+		{"prof:true prof_final:true lg_prof_sample:12", "is true or false", "prof:true,prof_final:true,lg_prof_sample:12", false},
+		{"prof:ture", "not 'ture'", "prof:true", false},
+		{"prof: true", "not ' true'", "prof:true", false},
+		{"prof:yes,prof_active:off", "not 'yes'", "prof:true,prof_active:false", false},
+		{"prof:true,prof_active:Flase", "not 'Flase'", "prof:true,prof_active:false", true},
+		{"\"prof:true,lg_prof_sample:12\"", "quotation marks", "prof:true,lg_prof_sample:12", false},
+		{"'prof:true'", "quotation marks", "prof:true", false},
 		{"prof:true, lg_prof_sample:12", "malformed", "prof:true,lg_prof_sample:12", true},
 		{"prof:true;prof_gdump:true", "malformed", "prof:true,prof_gdump:true", false},
 		{"opt.prof:true", "no option 'opt.prof'", "prof:true", false},
