@@ -12,6 +12,7 @@
 #include "agent/environment.h"
 #include "agent/facts.h"
 #include "agent/hook.h"
+#include "agent/object.h"
 #include "agent/route.h"
 #include "agent/thread.h"
 #include "base/descriptor.h"
@@ -307,6 +308,7 @@ static bool start_parts(struct cairn_agent *agent)
 
 static void after_fork_in_child(void)
 {
+	cairn_loader_in_child();
 	pthread_mutex_init(&cairn_agent.life, NULL); /* whoever held it is not here */
 	if (!atomic_load(&cairn_agent.started))
 		return;
@@ -386,7 +388,7 @@ bool cairn_service_start(const struct cairn_config *config, bool only_live, stru
 	struct tm local;
 	agent->utc_offset = localtime_r(&now, &local) ? (int)local.tm_gmtoff : 0;
 	static bool registered;
-	if (!registered && pthread_atfork(NULL, NULL, after_fork_in_child) != 0)
+	if (!registered && pthread_atfork(cairn_loader_before_fork, cairn_loader_after_fork, after_fork_in_child) != 0)
 		return cairn_fail(error, "cannot register for fork");
 	registered = true;
 	agent->forked = false;
