@@ -30,9 +30,12 @@ enum { body_maximum = 64 << 20, input_maximum = 128 << 20, response_maximum = 51
 
 struct cairn_agent cairn_agent = {.life = PTHREAD_MUTEX_INITIALIZER};
 
+/* To its end: where the host changes its user libc interrupts every thread, whatever signals that blocks. */
 static void pause_ms(int milliseconds)
 {
-	nanosleep(&(struct timespec){milliseconds / 1000, milliseconds % 1000 * 1000000L}, NULL);
+	struct timespec left = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
+	while (nanosleep(&left, &left) != 0 && errno == EINTR)
+		;
 }
 
 /* Numbers are read and written with a point, whatever locale the host has chosen. libc has this one ready: nothing is allocated.
@@ -194,12 +197,25 @@ void cairn_service_answer(const struct cairn_request *request, struct cairn_resp
 	pthread_mutex_unlock(&waiting.mutex);
 }
 
-/* A port may become free, in a daemon whose parent still holds it for instance. */
+/* The socket of the process's own, where there is a jemalloc to speak of. */
+static void listen_locally(struct cairn_agent *agent, struct cairn_server *server)
+{
+	int listener = agent->profiler.jemalloc.mallctl ? cairn_listen_local(&agent->listen) : -1;
+	if (listener >= 0 && !cairn_server_listen(server, listener, true, NULL))
+		cairn_descriptor_close(listener);
+}
+
+/* A folder may be another, since the host has become another user; a port may become free, in a daemon whose parent still holds it for
+ * instance. */
 static void retry_listening(struct cairn_agent *agent)
 {
+	struct cairn_server *server = atomic_load(&agent->server);
+	if (server && !agent->listen.path[0] && agent->profiler.jemalloc.mallctl) {
+		cairn_listen_folder(&agent->listen, agent->runtime);
+		listen_locally(agent, server);
+	}
 	if (!agent->config.listen[0] || agent->listen.tcp_shown[0])
 		return;
-	struct cairn_server *server = atomic_load(&agent->server);
 	int listener = server ? cairn_listen_tcp(&agent->listen, &agent->config) : -1;
 	if (listener >= 0 && !cairn_server_listen(server, listener, false, NULL)) {
 		agent->listen.tcp_shown[0] = 0;
@@ -241,9 +257,7 @@ static struct cairn_server *open_server(struct cairn_agent *agent)
 	}, &error);
 	if (!server)
 		return NULL;
-	int listener = agent->profiler.jemalloc.mallctl ? cairn_listen_local(&agent->listen) : -1;
-	if (listener >= 0 && !cairn_server_listen(server, listener, true, &error))
-		cairn_descriptor_close(listener);
+	listen_locally(agent, server);
 	agent->listen.tcp_shown[0] = 0;
 	return server;
 }
