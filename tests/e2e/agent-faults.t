@@ -57,6 +57,25 @@ sampled $pid "all descriptors closed under it"
 like "$(ask $pid '/cairn/status?format=text')" "pid: $pid*" "the server is back"
 alive $pid "and the host's descriptors stay its own"
 
+# So many descriptors of its own that some have the numbers of the agent's.
+if [ "$(ulimit -n)" = unlimited ] || [ "$(ulimit -n)" -gt 1000 ]; then
+	start closemany "$scratch/host" closeall 900
+	wait_for 5 ask $pid /cairn/status
+	sleep 2
+	wait_for 5 ask $pid /cairn/status
+	alive $pid "and the host's stay its own where their numbers were the agent's"
+	is "$(cat "$scratch/closemany.out")" "" "none was closed or written to"
+	kill $pid
+else
+	skip "descriptors with the agent's numbers" "ulimit -n is $(ulimit -n)"
+fi
+
+start narrow "$scratch/host" narrow
+wait_for 5 grep -q limited "$scratch/narrow.out"
+is "$(ask $pid /pprof/heap -o /dev/null -w '%{http_code}')" 503 "without address space for a thread more a snapshot is refused"
+alive $pid "and the host goes on"
+kill $pid
+
 start exec "$scratch/host" exec
 "$scratch/host" exec >"$scratch/bare.out" 2>&1 &
 children+=($!)
@@ -113,6 +132,14 @@ if [ "$(id -u)" = 0 ]; then
 		like "$("$cairn" ps)" "* $pid *host*" "which root sees in 'cairn ps'"
 		kill $pid
 	fi
+	start nobody "$scratch/host" nobody
+	wait_for 5 grep -q child "$scratch/nobody.out"
+	worker=$(sed -n 's/child //p' "$scratch/nobody.out")
+	children+=($worker)
+	wait_for 10 test -S "/tmp/cairn-65534/$worker.sock"
+	ok $? "a child that becomes another user after fork has a socket in that user's folder"
+	is "$(curl -s --max-time 20 --unix-socket "/tmp/cairn-65534/$worker.sock" 'http://localhost/cairn/status?format=text' | head -n 1)" "pid: $worker" "which answers"
+	kill $pid $worker
 	$cc -w -O1 -Iinclude -o "$scratch/embedded" -x c - -x none "$library" -Wl,-rpath,"$scratch" <<'C'
 #include <cairn.h>
 #include <stdio.h>
