@@ -102,7 +102,8 @@ CAIRN_API bool cairn_reset(uint64_t period, char *error, size_t size);
 CAIRN_API bool cairn_gdump(bool active, char *error, size_t size);
 
 /* Writes a heap profile of now, with Cairn's trailer, to an open descriptor, or to a new file at PATH, which appears whole or
- * not at all and never replaces another. */
+ * not at all and never replaces another. Written on the calling thread: what write(2) does there (SIGPIPE, SIGXFSZ) is the caller's to
+ * block. */
 CAIRN_API bool cairn_snapshot_to(int descriptor, char *error, size_t size);
 CAIRN_API bool cairn_snapshot_file(const char *path, char *error, size_t size);
 

@@ -96,6 +96,26 @@ wait_for 5 ask $pid /cairn/status
 sampled $pid "a sandbox without memfd_create"
 is "$(find /dev/shm /tmp "$XDG_RUNTIME_DIR" -maxdepth 2 -regex '.*/\.cairn-[0-9a-f]*' 2>/dev/null | wc -l)" 0 "and no file is left behind"
 
+# A filter for system calls that kills, with exactly the list of doc/containers.md.
+if [ "$(uname -m)" = x86_64 ] && grep -q 'Seccomp:' /proc/self/status; then
+	awk '$0 == "```syscalls" { inside = 1; next } /^```/ { inside = 0 } inside' doc/containers.md | tr ' ' '\n' | sed '/./s/.*/ALLOW(SYS_&)/' >"$scratch/syscalls.h"
+	$cc -O1 -w -DSYSCALLS="\"$scratch/syscalls.h\"" tests/e2e/sandbox.c -o "$scratch/sandbox" -ljemalloc
+	mkdir "$scratch/sealed"
+	CAIRN_CONF=dumps:$scratch/sealed,time:1s,share:90% start sandbox "$scratch/sandbox"
+	wait_for 10 grep -q sealed "$scratch/sandbox.out"
+	sampled $pid "a host that kills itself at an unknown system call"
+	is "$(ask $pid '/pprof/profile?seconds=1' -o /dev/null -w '%{http_code}')" 200 "and its CPU profile"
+	wait_for 10 test -n "$(ls "$scratch/sealed")" || true
+	sleep 2
+	[ -n "$(ls "$scratch/sealed")" ]
+	ok $? "and its dumps"
+	like "$(ask $pid '/cairn/status?format=text')" "pid: $pid*" "and its status"
+	alive $pid "none of which ended it"
+	kill $pid
+else
+	skip "a host that kills itself at an unknown system call" "no seccomp here, or another architecture"
+fi
+
 start nofile "$scratch/host" nofile
 wait_for 5 ask $pid /cairn/status
 sleep 1

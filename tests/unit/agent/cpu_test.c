@@ -259,9 +259,12 @@ static void *spin_on_small_alternate(void *context)
 {
 	size_t least = getauxval(AT_MINSIGSTKSZ);
 	stack_t small = {.ss_sp = alternate + alternate_room, .ss_size = (least > 2048 ? least : 2048) + 512};
+	stack_t before; /* a sanitizer's, which wants it back */
 	memset(alternate, 0xa5, sizeof alternate);
-	sigaltstack(&small, NULL);
-	return spin(context);
+	sigaltstack(&small, &before);
+	spin(context);
+	sigaltstack(&before, NULL);
+	return NULL;
 }
 
 /* An alternate stack with room for little more than the kernel's frame, as handlers that only set a flag need. */
