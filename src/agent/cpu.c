@@ -127,7 +127,7 @@ static void handle(int signal, siginfo_t *info, void *context)
 	errno = saved;
 }
 
-/* A signal whose action is the default: nobody counts on it. */
+/* A signal whose action is the default: nobody handles it. Who takes it by sigwait or signalfd has it blocked, and gets no timer. */
 static bool choose_signal(struct cairn_cpu *cpu)
 {
 	for (int i = 0, number = SIGPROF; number == SIGPROF || number > SIGRTMIN; number = SIGRTMAX - i++) {
