@@ -146,7 +146,17 @@ static void test_overtaken(void)
 	signal(SIGPROF, SIG_DFL);
 }
 
-/* The profile of a run of 200 milliseconds while TOILER works. */
+/* CPU time of THREAD. */
+static int64_t used_ms(pthread_t thread)
+{
+	clockid_t clock;
+	struct timespec used = {0, 0};
+	if (pthread_getcpuclockid(thread, &clock) == 0)
+		clock_gettime(clock, &used);
+	return (int64_t)used.tv_sec * 1000 + used.tv_nsec / 1000000;
+}
+
+/* The profile of a run in which TOILER has 50 milliseconds of a processor, or half a minute is over. */
 static struct cairn_buffer profile_of(void *(*toiler)(void *context), void *context, struct cairn_error *error)
 {
 	struct cairn_buffer out = cairn_pages(64 << 20);
@@ -154,9 +164,11 @@ static struct cairn_buffer profile_of(void *(*toiler)(void *context), void *cont
 	bool busy;
 	stop = false;
 	pthread_create(&thread, NULL, toiler, context);
-	wait_ms(50); /* it has done what it does at first */
+	while (used_ms(thread) < 10) /* it has done what it does at first */
+		wait_ms(1);
 	struct cairn_cpu *cpu = cairn_cpu_start(1000, &busy, error);
-	for (int i = 0; cpu && i < 4; i++) {
+	int64_t before = used_ms(thread);
+	for (int i = 0; cpu && i < 600 && used_ms(thread) < before + 50; i++) {
 		wait_ms(50);
 		cairn_cpu_collect(cpu);
 	}
