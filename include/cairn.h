@@ -15,8 +15,8 @@
  * control routes of GreptimeDB, Databend, userver, RisingWave, TiKV, Go and jeprof; `GET /` lists them. A service that has
  * an HTTP server already mounts the same routes in it with cairn_answer.
  *
- * The agent never aborts, prints, or allocates from the service's malloc while it works; it has one thread for requests and
- * up to two for work that takes time, with all signals blocked. Snapshots are taken on those threads, never on the caller's.
+ * The agent never aborts, prints, or allocates from the service's malloc while it works; it has one thread for requests,
+ * up to two for work that takes time and one for dumps that a rule asks for, with all signals blocked. Snapshots are taken on those threads, never on the caller's.
  * After fork, a child that lives longer than a moment has an agent and a socket of its own.
  *
  * Configuration, later wins: `struct cairn_options`, the TOML file named by CAIRN_CONFIG, CAIRN_CONF
@@ -102,7 +102,8 @@ CAIRN_API bool cairn_reset(uint64_t period, char *error, size_t size);
 CAIRN_API bool cairn_gdump(bool active, char *error, size_t size);
 
 /* Writes a heap profile of now, with Cairn's trailer, to an open descriptor, or to a new file at PATH, which appears whole or
- * not at all and never replaces another. */
+ * not at all and never replaces another. Written on the calling thread: what write(2) does there (SIGPIPE, SIGXFSZ) is the caller's to
+ * block. */
 CAIRN_API bool cairn_snapshot_to(int descriptor, char *error, size_t size);
 CAIRN_API bool cairn_snapshot_file(const char *path, char *error, size_t size);
 

@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/code.h"
 
+#include "agent/object.h"
 #include "agent/stack.h"
 
 #include <dlfcn.h>
@@ -159,11 +160,11 @@ static int add_object(struct dl_phdr_info *info, size_t size, void *opaque)
 static void refresh(void)
 {
 	bool changed = true;
-	dl_iterate_phdr(check_change, &changed);
+	cairn_loader_visit(check_change, &changed);
 	if (!changed)
 		return;
 	unsigned count = 0, spare = ~atomic_load(&table.published) & 1;
-	dl_iterate_phdr(add_object, &count);
+	cairn_loader_visit(add_object, &count);
 	atomic_store_explicit(&table.counts[spare], count, memory_order_relaxed);
 	atomic_fetch_add_explicit(&table.published, 1, memory_order_release);
 }

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 enum { slots_count = 4096, depth_most = 125, threads_most = 8192, scan_ms = 200, scans_most = 2 };
+enum { stack_needed = 4 << 10 }; /* by the handler: the deepest walk takes 2.7 KiB */
 
 enum slot_state { SLOT_FREE, SLOT_WRITING, SLOT_READY };
 
@@ -45,7 +46,8 @@ struct cairn_cpu {
 	unsigned thread_count;
 	unsigned scan;            /* how often threads were looked for */
 	unsigned missed, unwatched; /* threads without a timer for want of room: in this scan, and in the worst */
-	_Atomic uint64_t dropped;
+	unsigned closed, blocked;   /* threads without a timer because they block its signal: in this scan, and in all: new ones do too */
+	_Atomic uint64_t dropped, cramped;
 	struct cairn_cpu_stacks stacks;
 	unsigned frequency;
 	int signal;
@@ -100,20 +102,32 @@ static const struct thread *find_thread(struct cairn_cpu *cpu, const siginfo_t *
 	return atomic_load_explicit(&thread->tid, memory_order_relaxed) == syscall(SYS_gettid) ? thread : NULL;
 }
 
+/* The signal comes on the thread's alternate stack where it has one, and that may be just large enough for a handler that does next to
+ * nothing: what lies below it is the host's. */
+static bool has_room(const stack_t *alternate)
+{
+	uintptr_t left = (uintptr_t)__builtin_frame_address(0) - (uintptr_t)alternate->ss_sp;
+	return left >= alternate->ss_size || left >= stack_needed;
+}
+
 static void handle(int signal, siginfo_t *info, void *context)
 {
 	(void)signal;
+	const ucontext_t *interrupted = context;
 	int saved = errno;
 	atomic_fetch_add(&state.inside, 1);
 	struct cairn_cpu *cpu = atomic_load(&state.current);
 	const struct thread *thread = find_thread(cpu, info);
-	if (thread)
-		put_sample(cpu, (uint32_t)(thread - cpu->threads), 1 + (info->si_overrun > 0 ? (uint32_t)info->si_overrun : 0), context);
+	uint32_t times = 1 + (info->si_overrun > 0 ? (uint32_t)info->si_overrun : 0);
+	if (thread && has_room(&interrupted->uc_stack))
+		put_sample(cpu, (uint32_t)(thread - cpu->threads), times, interrupted);
+	else if (thread)
+		atomic_fetch_add_explicit(&cpu->cramped, times, memory_order_relaxed);
 	atomic_fetch_sub(&state.inside, 1);
 	errno = saved;
 }
 
-/* A signal whose action is the default: nobody counts on it. */
+/* A signal whose action is the default: nobody handles it. Who takes it by sigwait or signalfd has it blocked, and gets no timer. */
 static bool choose_signal(struct cairn_cpu *cpu)
 {
 	for (int i = 0, number = SIGPROF; number == SIGPROF || number > SIGRTMIN; number = SIGRTMAX - i++) {
@@ -143,6 +157,23 @@ static bool arm_timer(struct cairn_cpu *cpu, struct thread *thread)
 	return syscall(SYS_timer_settime, thread->timer, 0, &times, NULL) == 0;
 }
 
+/* By its name: of the agent's threads nobody wants to hear that they block signals. */
+static bool is_ours(int tid)
+{
+	char name[16] = "";
+	cairn_task_name(tid, name, sizeof name);
+	return strcmp(name, "cairn") == 0 || strncmp(name, "cairn-", 6) == 0;
+}
+
+/* A thread that blocks the signal cannot be sampled, and would find it pending: its sigwait or signalfd would take it for the host's. */
+static bool is_closed(struct cairn_cpu *cpu, int tid)
+{
+	if (!cairn_task_takes(tid, cpu->signal))
+		return false;
+	cpu->closed += !is_ours(tid);
+	return true;
+}
+
 static void see_task(void *context, int tid)
 {
 	struct cairn_cpu *cpu = context;
@@ -151,6 +182,8 @@ static void see_task(void *context, int tid)
 			cpu->threads[i].scan = cpu->scan;
 			return;
 		}
+	if (is_closed(cpu, tid))
+		return;
 	if (cpu->thread_count == threads_most) {
 		cpu->missed++;
 		return;
@@ -184,11 +217,13 @@ static void forget_ended(struct cairn_cpu *cpu)
 static void scan_threads(struct cairn_cpu *cpu)
 {
 	cpu->scan++;
-	cpu->missed = 0;
+	cpu->missed = cpu->closed = 0;
 	if (cairn_tasks_visit(see_task, cpu))
 		forget_ended(cpu);
 	if (cpu->missed > cpu->unwatched)
 		cpu->unwatched = cpu->missed;
+	if (cpu->scan == 1 || cpu->closed < cpu->blocked)
+		cpu->blocked = cpu->closed;
 }
 
 /* Passes by a handler that has its number but not yet its slot: that sample waits for the ring to come round, or for the last drain. */
@@ -269,6 +304,11 @@ struct cairn_cpu *cairn_cpu_start(unsigned frequency, bool *busy, struct cairn_e
 	cpu->sampling = true;
 	atomic_fetch_add(&state.runs, 1);
 	cairn_cpu_collect(cpu);
+	if (cpu->thread_count == 0 && cpu->blocked) {
+		cairn_fail(error, "every thread of this process blocks signal %d (%s) or waits for it itself, so none can be sampled", cpu->signal,
+			   cpu->signal == SIGPROF ? "SIGPROF" : "a real-time signal");
+		return give_up(cpu);
+	}
 	if (cpu->thread_count == 0) {
 		cairn_fail_errno(error, "no CPU timer could be set");
 		return give_up(cpu);
@@ -368,6 +408,11 @@ static void write_records(const struct cairn_cpu *cpu, struct cairn_buffer *out,
 		cairn_buffer_format(out, "# cairn cpu.dropped %llu\n", (unsigned long long)dropped);
 	if (cpu->unwatched)
 		cairn_buffer_format(out, "# cairn cpu.unwatched %u\n", cpu->unwatched);
+	if (cpu->blocked)
+		cairn_buffer_format(out, "# cairn cpu.blocked %u\n", cpu->blocked);
+	uint64_t cramped = atomic_load(&cpu->cramped);
+	if (cramped)
+		cairn_buffer_format(out, "# cairn cpu.cramped %llu\n", (unsigned long long)cramped);
 	if (cpu->overtaken)
 		cairn_buffer_text(out, "# cairn cpu.overtaken 1\n");
 	for (unsigned i = 0; i < cpu->thread_count; i++) {

@@ -34,7 +34,6 @@ static bool claim_folder(const char *path)
 
 void cairn_listen_folder(struct cairn_listen *place, const char *runtime)
 {
-	*place = (struct cairn_listen){.folder_descriptor = -1};
 	char tried[3][sizeof place->folder] = {"", "", ""};
 	if (runtime && runtime[0] == '/' && strlen(runtime) <= 60) /* with the socket's name it has to fit into an address */
 		snprintf(tried[0], sizeof tried[0], "%s/cairn", runtime);
@@ -43,9 +42,11 @@ void cairn_listen_folder(struct cairn_listen *place, const char *runtime)
 	snprintf(tried[2], sizeof tried[2], "/tmp/cairn-%u", geteuid());
 	for (int i = 0; i < 3; i++)
 		if (tried[i][0] && claim_folder(tried[i])) {
-			memcpy(place->folder, tried[i], sizeof place->folder);
+			if (strcmp(place->folder, tried[i]) != 0)
+				memcpy(place->folder, tried[i], sizeof place->folder);
 			return;
 		}
+	place->folder[0] = 0;
 	snprintf(place->local_problem, sizeof place->local_problem, "no folder for a socket: %s is not ours alone or cannot be made", tried[2]);
 }
 

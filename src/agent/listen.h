@@ -19,7 +19,8 @@ struct cairn_listen {
 	char local_problem[160], tcp_problem[160];
 };
 
-/* Finds or makes the folder for sockets; `folder` is "" when none is possible. RUNTIME is $XDG_RUNTIME_DIR or NULL. */
+/* Finds or makes the folder for sockets of the user this process is now; `folder` is "" when none is possible. RUNTIME is
+ * $XDG_RUNTIME_DIR or NULL. All else is left as it is. */
 void cairn_listen_folder(struct cairn_listen *listen, const char *runtime);
 
 /* Listens on the unix socket and removes those in the folder that nobody answers on any more. -1 with `local_problem` set. */

@@ -4,9 +4,51 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+static struct {
+	atomic_int visits, forks; /* under way */
+} loader;
+
+static void wait_a_little(void)
+{
+	nanosleep(&(struct timespec){0, 100000}, NULL);
+}
+
+int cairn_loader_visit(int (*visit)(struct dl_phdr_info *info, size_t size, void *context), void *context)
+{
+	/* Each says first what it is about to do and looks at the other then: of two at once at least one sees it. */
+	for (atomic_fetch_add(&loader.visits, 1); atomic_load(&loader.forks) > 0; atomic_fetch_add(&loader.visits, 1)) {
+		atomic_fetch_sub(&loader.visits, 1);
+		wait_a_little();
+	}
+	int result = dl_iterate_phdr(visit, context);
+	atomic_fetch_sub(&loader.visits, 1);
+	return result;
+}
+
+void cairn_loader_before_fork(void)
+{
+	enum { tries_most = 1000 }; /* the visit may itself wait for the thread that forks, if that holds the loader's lock */
+	atomic_fetch_add(&loader.forks, 1);
+	for (int i = 0; i < tries_most && atomic_load(&loader.visits) > 0; i++)
+		wait_a_little();
+}
+
+void cairn_loader_after_fork(void)
+{
+	atomic_fetch_sub(&loader.forks, 1);
+}
+
+void cairn_loader_in_child(void)
+{
+	atomic_store(&loader.forks, 0);
+	atomic_store(&loader.visits, 0);
+}
 
 struct visit {
 	bool (*visit)(void *context, const struct cairn_object *module);
@@ -32,7 +74,7 @@ static int visit_one(struct dl_phdr_info *info, size_t size, void *opaque)
 
 bool cairn_objects_visit(bool (*visit)(void *context, const struct cairn_object *module), void *context)
 {
-	return dl_iterate_phdr(visit_one, &(struct visit){visit, context, true}) != 0;
+	return cairn_loader_visit(visit_one, &(struct visit){visit, context, true}) != 0;
 }
 
 bool cairn_object_executes(const struct cairn_object *module, uintptr_t address)

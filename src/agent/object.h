@@ -18,6 +18,14 @@ struct cairn_object {
 	size_t headers_count;
 };
 
+/* dl_iterate_phdr, which holds a lock of the loader's that libc does not set free in a forked child: one forked meanwhile could never
+ * load a library again. So a fork and a visit wait for each other; who forks has these three as its handlers. A fork waits as long as
+ * a visit takes, and never longer than a tenth of a second. */
+int cairn_loader_visit(int (*visit)(struct dl_phdr_info *info, size_t size, void *context), void *context);
+void cairn_loader_before_fork(void);
+void cairn_loader_after_fork(void);
+void cairn_loader_in_child(void);
+
 /* Calls VISIT for each module until it returns true; returns whether one did. */
 bool cairn_objects_visit(bool (*visit)(void *context, const struct cairn_object *module), void *context);
 

@@ -12,6 +12,7 @@
 #include "agent/environment.h"
 #include "agent/facts.h"
 #include "agent/hook.h"
+#include "agent/object.h"
 #include "agent/route.h"
 #include "agent/thread.h"
 #include "base/descriptor.h"
@@ -29,9 +30,12 @@ enum { body_maximum = 64 << 20, input_maximum = 128 << 20, response_maximum = 51
 
 struct cairn_agent cairn_agent = {.life = PTHREAD_MUTEX_INITIALIZER};
 
+/* To its end: where the host changes its user libc interrupts every thread, whatever signals that blocks. */
 static void pause_ms(int milliseconds)
 {
-	nanosleep(&(struct timespec){milliseconds / 1000, milliseconds % 1000 * 1000000L}, NULL);
+	struct timespec left = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
+	while (nanosleep(&left, &left) != 0 && errno == EINTR)
+		;
 }
 
 /* Numbers are read and written with a point, whatever locale the host has chosen. libc has this one ready: nothing is allocated.
@@ -193,12 +197,25 @@ void cairn_service_answer(const struct cairn_request *request, struct cairn_resp
 	pthread_mutex_unlock(&waiting.mutex);
 }
 
-/* A port may become free, in a daemon whose parent still holds it for instance. */
+/* The socket of the process's own, where there is a jemalloc to speak of. */
+static void listen_locally(struct cairn_agent *agent, struct cairn_server *server)
+{
+	int listener = agent->profiler.jemalloc.mallctl ? cairn_listen_local(&agent->listen) : -1;
+	if (listener >= 0 && !cairn_server_listen(server, listener, true, NULL))
+		cairn_descriptor_close(listener);
+}
+
+/* A folder may be another, since the host has become another user; a port may become free, in a daemon whose parent still holds it for
+ * instance. */
 static void retry_listening(struct cairn_agent *agent)
 {
+	struct cairn_server *server = atomic_load(&agent->server);
+	if (server && !agent->listen.path[0] && agent->profiler.jemalloc.mallctl) {
+		cairn_listen_folder(&agent->listen, agent->runtime);
+		listen_locally(agent, server);
+	}
 	if (!agent->config.listen[0] || agent->listen.tcp_shown[0])
 		return;
-	struct cairn_server *server = atomic_load(&agent->server);
 	int listener = server ? cairn_listen_tcp(&agent->listen, &agent->config) : -1;
 	if (listener >= 0 && !cairn_server_listen(server, listener, false, NULL)) {
 		agent->listen.tcp_shown[0] = 0;
@@ -240,9 +257,7 @@ static struct cairn_server *open_server(struct cairn_agent *agent)
 	}, &error);
 	if (!server)
 		return NULL;
-	int listener = agent->profiler.jemalloc.mallctl ? cairn_listen_local(&agent->listen) : -1;
-	if (listener >= 0 && !cairn_server_listen(server, listener, true, &error))
-		cairn_descriptor_close(listener);
+	listen_locally(agent, server);
 	agent->listen.tcp_shown[0] = 0;
 	return server;
 }
@@ -307,6 +322,7 @@ static bool start_parts(struct cairn_agent *agent)
 
 static void after_fork_in_child(void)
 {
+	cairn_loader_in_child();
 	pthread_mutex_init(&cairn_agent.life, NULL); /* whoever held it is not here */
 	if (!atomic_load(&cairn_agent.started))
 		return;
@@ -386,7 +402,7 @@ bool cairn_service_start(const struct cairn_config *config, bool only_live, stru
 	struct tm local;
 	agent->utc_offset = localtime_r(&now, &local) ? (int)local.tm_gmtoff : 0;
 	static bool registered;
-	if (!registered && pthread_atfork(NULL, NULL, after_fork_in_child) != 0)
+	if (!registered && pthread_atfork(cairn_loader_before_fork, cairn_loader_after_fork, after_fork_in_child) != 0)
 		return cairn_fail(error, "cannot register for fork");
 	registered = true;
 	agent->forked = false;

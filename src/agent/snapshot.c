@@ -92,6 +92,8 @@ static struct cairn_snapshot *take(struct cairn_snapshots *snapshots, struct cai
 		return NULL;
 	}
 	struct cairn_snapshot *snapshot = cairn_pages_map(sizeof *snapshot);
+	if (!snapshot)
+		cairn_fail_errno(error, "no memory for a snapshot");
 	if (!snapshot || !cairn_scratch_open(&scratch, snapshots->folder, error)) {
 		cairn_pages_unmap(snapshot, sizeof *snapshot);
 		return NULL;

@@ -64,7 +64,7 @@ static bool grow_over(struct cairn_stack *stack, uintptr_t address)
 	if (address > UINTPTR_MAX - 2 * page_size || !grow(stack, page_of(address) + page_size))
 		return false;
 	/* What lies between here and the known part of the own stack is needed sooner or later. */
-	if (own.low > stack->high && own.low - stack->high <= gap_most * page_size)
+	if (own.low >= stack->high && own.low - stack->high <= gap_most * page_size)
 		grow(stack, own.low + 1);
 	return true;
 }

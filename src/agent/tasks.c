@@ -2,6 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/tasks.h"
 
+#include "base/peek.h"
+#include "base/text.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -53,4 +56,34 @@ void cairn_task_name(int tid, char *out, size_t size)
 	name[length] = 0;
 	name[strcspn(name, "\n")] = 0;
 	snprintf(out, size, "%.*s", (int)size - 1, name);
+}
+
+static bool blocks(int tid, int signal)
+{
+	static const char key[] = "SigBlk:\t";
+	char path[64], room[4096];
+	uint64_t mask = 0;
+	snprintf(path, sizeof path, "/proc/self/task/%d/status", tid);
+	struct cairn_bytes text = cairn_peek(path, room, sizeof room);
+	const char *at = text.length ? memmem(text.data, text.length, key, sizeof key - 1) : NULL;
+	if (!at)
+		return false;
+	text = cairn_bytes_skip(text, (size_t)(at - text.data) + sizeof key - 1);
+	return cairn_text_hex(&text, &mask) && (mask >> (signal - 1) & 1);
+}
+
+static bool waits_for_signals(int tid)
+{
+	char path[64], room[32];
+	uint64_t number;
+	snprintf(path, sizeof path, "/proc/self/task/%d/syscall", tid);
+	struct cairn_bytes text = cairn_peek(path, room, sizeof room);
+	return cairn_text_decimal(&text, &number) && number == SYS_rt_sigtimedwait;
+}
+
+/* Asked twice, since between two questions it may have begun to wait, or ended. One that has just been woken and not run yet is not known:
+ * the kernel shows no call of a thread that runs. */
+bool cairn_task_takes(int tid, int signal)
+{
+	return blocks(tid, signal) || waits_for_signals(tid) || blocks(tid, signal);
 }

@@ -2,13 +2,25 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/thread.h"
 
+#include "base/pages.h"
+
 #include <signal.h>
 #include <stddef.h>
 
-enum { stack_size = 256 << 10 };
+enum { stack_size = 256 << 10, room_needed = 16 << 20 };
+
+/* jemalloc maps an arena when a new thread first calls it, and 5.3 ends in a fault where it cannot (RLIMIT_AS, overcommit). */
+static bool has_room(void)
+{
+	void *room = cairn_pages_map(room_needed);
+	cairn_pages_unmap(room, room_needed);
+	return room != NULL;
+}
 
 bool cairn_thread_start(pthread_t *thread, void *(*run)(void *context), void *context, const char *name)
 {
+	if (!has_room()) /* with errno */
+		return false;
 	sigset_t all, before;
 	pthread_attr_t attributes;
 	sigfillset(&all);

@@ -6,12 +6,37 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { most = 192 };
 
-/* Number plus one, so that zero is a free slot. In static memory, because a forked child must be able to read it. */
-static atomic_int slots[most];
+/* In static memory, because a forked child must be able to read it. */
+static struct {
+	atomic_int number; /* plus one: zero is a free slot; `claimed` while the rest is being written */
+	dev_t device;
+	ino_t inode;
+} slots[most];
+
+enum { claimed = -1 };
+
+static bool keep(int descriptor)
+{
+	struct stat status;
+	if (fstat(descriptor, &status) != 0)
+		return false;
+	for (int i = 0; i < most; i++) {
+		int empty = 0;
+		if (!atomic_compare_exchange_strong(&slots[i].number, &empty, claimed))
+			continue;
+		slots[i].device = status.st_dev;
+		slots[i].inode = status.st_ino;
+		atomic_store(&slots[i].number, descriptor + 1);
+		return true;
+	}
+	errno = EMFILE;
+	return false;
+}
 
 int cairn_descriptor_adopt(int descriptor)
 {
@@ -25,35 +50,53 @@ int cairn_descriptor_adopt(int descriptor)
 		close(descriptor);
 	else
 		moved = descriptor;
-	for (int i = 0; i < most; i++) {
-		int empty = 0;
-		if (atomic_compare_exchange_strong(&slots[i], &empty, moved + 1))
-			return moved;
-	}
+	if (keep(moved))
+		return moved;
+	int code = errno;
 	close(moved);
-	errno = EMFILE;
+	errno = code;
 	return -1;
+}
+
+/* Eventfds and epoll instances all have one inode between them: they are told from all else, but not from each other. */
+static bool stands_for(int slot, int descriptor)
+{
+	struct stat status;
+	return fstat(descriptor, &status) == 0 && status.st_dev == slots[slot].device && status.st_ino == slots[slot].inode;
+}
+
+static int find(int descriptor)
+{
+	for (int i = 0; i < most && descriptor >= 0; i++)
+		if (atomic_load(&slots[i].number) == descriptor + 1)
+			return i;
+	return -1;
+}
+
+bool cairn_descriptor_is_ours(int descriptor)
+{
+	int slot = find(descriptor);
+	return slot >= 0 && stands_for(slot, descriptor);
 }
 
 void cairn_descriptor_close(int descriptor)
 {
-	if (descriptor < 0)
+	int slot = find(descriptor);
+	if (slot < 0)
 		return;
-	for (int i = 0; i < most; i++) {
-		int kept = descriptor + 1;
-		if (atomic_compare_exchange_strong(&slots[i], &kept, 0)) {
-			close(descriptor);
-			return;
-		}
-	}
+	bool ours = stands_for(slot, descriptor);
+	atomic_store(&slots[slot].number, 0);
+	if (ours)
+		close(descriptor);
 }
 
 void cairn_descriptors_abandon(void)
 {
 	for (int i = 0; i < most; i++) {
-		int kept = atomic_exchange(&slots[i], 0);
-		if (kept)
-			close(kept - 1);
+		int number = atomic_load(&slots[i].number);
+		if (number > 0 && stands_for(i, number - 1))
+			close(number - 1);
+		atomic_store(&slots[i].number, 0);
 	}
 }
 
@@ -61,6 +104,6 @@ int cairn_descriptors_count(void)
 {
 	int count = 0;
 	for (int i = 0; i < most; i++)
-		count += atomic_load(&slots[i]) != 0;
+		count += atomic_load(&slots[i].number) != 0;
 	return count;
 }

@@ -3,16 +3,22 @@
  * Inside somebody else's process a descriptor must not leak into programs it starts (close-on-exec), nor stay open in
  * children it forks (they close what is registered here), nor be mistaken for one of its own: daemons close every
  * descriptor they can find, and the next file they open gets the lowest free number. So ours live at high numbers, where
- * a closed one stays closed and the next call on it says EBADF.
+ * a closed one stays closed and the next call on it says EBADF. Where the host comes to have that many open, a number may be its own by
+ * the time we close ours: so each is remembered with the file it stands for, and another is left alone.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_BASE_DESCRIPTOR_H
 #define CAIRN_BASE_DESCRIPTOR_H
+
+#include <stdbool.h>
 
 /* Moves DESCRIPTOR to a high number and registers it. Returns the new number, or -1 with errno (and DESCRIPTOR closed)
  * where the table is full; -1 in, -1 out. Any thread. */
 int cairn_descriptor_adopt(int descriptor);
 
-/* Closes and forgets it; -1 is nothing. Any thread. */
+/* Whether DESCRIPTOR is registered and still stands for the file it was adopted with. Any thread. */
+bool cairn_descriptor_is_ours(int descriptor);
+
+/* Closes it if it is ours, and forgets it; -1 is nothing. Any thread. */
 void cairn_descriptor_close(int descriptor);
 
 /* In a forked child, before any other call here: closes all that the parent had. Async-signal-safe. */

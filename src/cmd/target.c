@@ -219,8 +219,8 @@ static bool find_process(struct cairn_target *target, struct cairn_error *error)
 	if (forbidden && geteuid() != 0 && geteuid() != status.st_uid)
 		return cairn_fail(error, "process %d belongs to another user; its agent answers only to that user and root", target->pid);
 	if (has_loaded_agent(target->pid))
-		return cairn_fail(error, "process %d has loaded the agent, which does not answer, as in a process without jemalloc; 'cairn doctor %d' tells more",
-				  target->pid, target->pid);
+		return cairn_fail(error, "process %d has loaded the agent, which does not answer, as in a process without jemalloc; "
+				  "'cairn doctor %d' tells more", target->pid, target->pid);
 	return cairn_fail(error, "process %d has no agent; start it with 'cairn run -- COMMAND', or with LD_PRELOAD=libcairn.so", target->pid);
 }
 
@@ -312,7 +312,8 @@ static bool fetch(const struct cairn_target *target, const char *method, const c
 int cairn_target_status(const struct cairn_target *target, const char *method, const char *path, struct cairn_buffer *body,
 			struct cairn_error *error)
 {
-	return exchange(target, method, path, strncmp(path, "/cairn/status", 13) == 0 ? patience(status_seconds) : patience(answer_seconds), body, error);
+	bool quick = strncmp(path, "/cairn/status", 13) == 0;
+	return exchange(target, method, path, patience(quick ? status_seconds : answer_seconds), body, error);
 }
 
 bool cairn_target_ask(const struct cairn_target *target, const char *method, const char *path, struct cairn_buffer *body,

@@ -360,7 +360,8 @@ void cairn_exchange_finish(struct cairn_exchange *exchange)
 	struct connection *connection = (struct connection *)(void *)exchange;
 	struct cairn_server *server = connection->server;
 	atomic_store(&connection->state, FINISHED);
-	(void)!write(server->wake, &(uint64_t){1}, sizeof(uint64_t));
+	if (cairn_descriptor_is_ours(server->wake)) /* the host may have closed it, and have opened another of that number */
+		(void)!write(server->wake, &(uint64_t){1}, sizeof(uint64_t));
 }
 
 static void dispatch(struct connection *connection)

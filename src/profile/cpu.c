@@ -181,6 +181,13 @@ static void warn_of_losses(struct cairn_reader *reader, const struct cairn_trail
 	if (unwatched)
 		cairn_profile_warn(reader->profile, "%s: up to %llu threads at a time could not be watched (the limit of 8192 in a run, or of pending "
 				   "signals, ulimit -i)", reader->name, (unsigned long long)unwatched);
+	uint64_t blocked = cairn_trailer_number(trailer, "cpu.blocked"), cramped = cairn_trailer_number(trailer, "cpu.cramped");
+	if (blocked)
+		cairn_profile_warn(reader->profile, "%s: %llu threads could not be sampled, because they block the profiler's signal or wait for it "
+				   "themselves", reader->name, (unsigned long long)blocked);
+	if (cramped)
+		cairn_profile_warn(reader->profile, "%s: %llu samples were lost in threads whose alternate signal stack is too small to take them on",
+				   reader->name, (unsigned long long)cramped);
 	if (cairn_trailer_number(trailer, "cpu.overtaken"))
 		cairn_profile_warn(reader->profile, "%s: it ends early, because the service began to use the profiler's signal itself", reader->name);
 }

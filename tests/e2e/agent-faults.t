@@ -62,6 +62,25 @@ wait_for 30 ask $pid /cairn/status
 sampled $pid "only its listening socket closed under it"
 kill $pid
 
+# So many descriptors of its own that some have the numbers of the agent's.
+if [ "$(ulimit -n)" = unlimited ] || [ "$(ulimit -n)" -gt 1000 ]; then
+	start closemany "$scratch/host" closeall 900
+	wait_for 5 ask $pid /cairn/status
+	sleep 2
+	wait_for 5 ask $pid /cairn/status
+	alive $pid "and the host's stay its own where their numbers were the agent's"
+	is "$(cat "$scratch/closemany.out")" "" "none was closed or written to"
+	kill $pid
+else
+	skip "descriptors with the agent's numbers" "ulimit -n is $(ulimit -n)"
+fi
+
+start narrow "$scratch/host" narrow
+wait_for 5 grep -q limited "$scratch/narrow.out"
+is "$(ask $pid /pprof/heap -o /dev/null -w '%{http_code}')" 503 "without address space for a thread more a snapshot is refused"
+alive $pid "and the host goes on"
+kill $pid
+
 start exec "$scratch/host" exec
 "$scratch/host" exec >"$scratch/bare.out" 2>&1 &
 children+=($!)
@@ -81,6 +100,26 @@ start seccomp "$scratch/host" seccomp
 wait_for 5 ask $pid /cairn/status
 sampled $pid "a sandbox without memfd_create"
 is "$(find /dev/shm /tmp "$XDG_RUNTIME_DIR" -maxdepth 2 -regex '.*/\.cairn-[0-9a-f]*' 2>/dev/null | wc -l)" 0 "and no file is left behind"
+
+# A filter for system calls that kills, with exactly the list of doc/containers.md.
+if [ "$(uname -m)" = x86_64 ] && grep -q 'Seccomp:' /proc/self/status; then
+	awk '$0 == "```syscalls" { inside = 1; next } /^```/ { inside = 0 } inside' doc/containers.md | tr ' ' '\n' | sed '/./s/.*/ALLOW(SYS_&)/' >"$scratch/syscalls.h"
+	$cc -O1 -w -DSYSCALLS="\"$scratch/syscalls.h\"" tests/e2e/sandbox.c -o "$scratch/sandbox" -ljemalloc
+	mkdir "$scratch/sealed"
+	CAIRN_CONF=dumps:$scratch/sealed,time:1s,share:90% start sandbox "$scratch/sandbox"
+	wait_for 10 grep -q sealed "$scratch/sandbox.out"
+	sampled $pid "a host that kills itself at an unknown system call"
+	is "$(ask $pid '/pprof/profile?seconds=1' -o /dev/null -w '%{http_code}')" 200 "and its CPU profile"
+	wait_for 10 test -n "$(ls "$scratch/sealed")" || true
+	sleep 2
+	[ -n "$(ls "$scratch/sealed")" ]
+	ok $? "and its dumps"
+	like "$(ask $pid '/cairn/status?format=text')" "pid: $pid*" "and its status"
+	alive $pid "none of which ended it"
+	kill $pid
+else
+	skip "a host that kills itself at an unknown system call" "no seccomp here, or another architecture"
+fi
 
 start nofile "$scratch/host" nofile
 wait_for 5 ask $pid /cairn/status
@@ -118,6 +157,14 @@ if [ "$(id -u)" = 0 ]; then
 		like "$("$cairn" ps)" "* $pid *host*" "which root sees in 'cairn ps'"
 		kill $pid
 	fi
+	start nobody "$scratch/host" nobody
+	wait_for 5 grep -q child "$scratch/nobody.out"
+	worker=$(sed -n 's/child //p' "$scratch/nobody.out")
+	children+=($worker)
+	wait_for 10 test -S "/tmp/cairn-65534/$worker.sock"
+	ok $? "a child that becomes another user after fork has a socket in that user's folder"
+	is "$(curl -s --max-time 20 --unix-socket "/tmp/cairn-65534/$worker.sock" 'http://localhost/cairn/status?format=text' | head -n 1)" "pid: $worker" "which answers"
+	kill $pid $worker
 	$cc -w -O1 -Iinclude -o "$scratch/embedded" -x c - -x none "$library" -Wl,-rpath,"$scratch" <<'C'
 #include <cairn.h>
 #include <stdio.h>

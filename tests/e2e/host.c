@@ -152,22 +152,24 @@ static void become_daemon(void)
 	serve();
 }
 
-/* Closes all descriptors of a process whose agent is up, then opens its own and checks that they stay its own. */
-static void close_under_it(void)
+/* Closes all descriptors of a process whose agent is up, then opens COUNT of its own and checks that they stay its own. With many of them
+ * some have the numbers that the agent's had. */
+static void close_under_it(int count)
 {
+	static int own[1000];
 	usleep(500000);
 	for (int i = 3; i < 2048; i++)
 		close(i);
-	int own[64];
-	for (int i = 0; i < 64; i++)
+	for (int i = 0; i < count; i++)
 		own[i] = open("/dev/zero", O_RDONLY);
 	for (unsigned round = 0; round < 30000; round++) {
 		char byte = 1;
 		allocate_some(round);
-		if (read(own[round % 64], &byte, 1) != 1 || byte != 0) {
-			printf("descriptor %d was taken from us\n", own[round % 64]);
-			exit(4);
-		}
+		for (int i = 0; i < count; i++)
+			if (read(own[i], &byte, 1) != 1 || byte != 0) {
+				printf("descriptor %d was taken from us\n", own[i]);
+				exit(4);
+			}
 		usleep(1000);
 	}
 }
@@ -221,6 +223,39 @@ static void few_descriptors(void)
 	while (open("/dev/null", O_RDONLY) >= 0)
 		;
 	serve();
+}
+
+/* As servers do that keep their rights in a parent: the child becomes another user soon after fork. */
+static void become_nobody(void)
+{
+	usleep(300000); /* the agent of the parent is up by then */
+	pid_t pid = fork();
+	if (pid == 0) {
+		if (setgid(65534) != 0 || usleep(20000) != 0 || setuid(65534) != 0)
+			perror("setuid");
+		serve();
+		_exit(0);
+	}
+	printf("child %d\n", pid);
+	serve();
+}
+
+/* So little address space is left that a thread more can be had, but no arena for it. */
+static void little_address_space(void)
+{
+	long pages = 0;
+	char line[64] = "";
+	usleep(500000);
+	for (unsigned round = 0; round < 64; round++)
+		allocate_some(round);
+	int file = open("/proc/self/statm", O_RDONLY);
+	if (file < 0 || read(file, line, sizeof line - 1) <= 0 || (pages = atol(line)) <= 0)
+		exit(3);
+	close(file);
+	printf("limited\n");
+	rlim_t bytes = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (1 << 20);
+	setrlimit(RLIMIT_AS, &(struct rlimit){bytes, bytes});
+	sleep(120);
 }
 
 static void change_root(const char *folder)
@@ -312,7 +347,7 @@ int main(int argc, char **argv)
 	else if (strcmp(mode, "daemon") == 0)
 		become_daemon();
 	else if (strcmp(mode, "closeall") == 0)
-		close_under_it();
+		close_under_it(argc > 2 ? atoi(argv[2]) : 64);
 	else if (strcmp(mode, "deafen") == 0)
 		close_listeners();
 	else if (strcmp(mode, "exec") == 0)
@@ -321,6 +356,10 @@ int main(int argc, char **argv)
 		forbid_memfd();
 	else if (strcmp(mode, "nofile") == 0)
 		few_descriptors();
+	else if (strcmp(mode, "nobody") == 0)
+		become_nobody();
+	else if (strcmp(mode, "narrow") == 0)
+		little_address_space();
 	else if (strcmp(mode, "chroot") == 0)
 		change_root(argv[2]);
 	else if (strcmp(mode, "signals") == 0)

@@ -9,16 +9,20 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 static atomic_bool stop;
+static atomic_int spinning;
 
 static void *spin(void *context)
 {
 	(void)context;
+	spinning++;
 	while (!stop)
 		for (int i = 0; i < 1000; i++)
 			__asm__ volatile("");
@@ -63,6 +67,8 @@ static void test_run(void)
 	pthread_t threads[2], short_lived;
 	for (int i = 0; i < 2; i++)
 		pthread_create(&threads[i], NULL, spin, NULL);
+	while (spinning < 2) /* one that has not begun blocks all signals, and is seen later */
+		wait_ms(1);
 	struct cairn_cpu *cpu = cairn_cpu_start(500, &busy, &error);
 	if (!ok(cpu != NULL, "a run starts"))
 		return;
@@ -140,6 +146,152 @@ static void test_overtaken(void)
 	signal(SIGPROF, SIG_DFL);
 }
 
+/* CPU time of THREAD. */
+static int64_t used_ms(pthread_t thread)
+{
+	clockid_t clock;
+	struct timespec used = {0, 0};
+	if (pthread_getcpuclockid(thread, &clock) == 0)
+		clock_gettime(clock, &used);
+	return (int64_t)used.tv_sec * 1000 + used.tv_nsec / 1000000;
+}
+
+/* The profile of a run in which TOILER has 50 milliseconds of a processor, or half a minute is over. */
+static struct cairn_buffer profile_of(void *(*toiler)(void *context), void *context, struct cairn_error *error)
+{
+	struct cairn_buffer out = cairn_pages(64 << 20);
+	pthread_t thread;
+	bool busy;
+	stop = false;
+	pthread_create(&thread, NULL, toiler, context);
+	while (used_ms(thread) < 10) /* it has done what it does at first */
+		wait_ms(1);
+	struct cairn_cpu *cpu = cairn_cpu_start(1000, &busy, error);
+	int64_t before = used_ms(thread);
+	for (int i = 0; cpu && i < 600 && used_ms(thread) < before + 50; i++) {
+		wait_ms(50);
+		cairn_cpu_collect(cpu);
+	}
+	if (cpu) {
+		cairn_cpu_stop(cpu);
+		cairn_cpu_write(cpu, &out);
+		cairn_cpu_free(cpu);
+	}
+	stop = true;
+	pthread_join(thread, NULL);
+	return out;
+}
+
+static bool says(const struct cairn_buffer *profile, const char *line)
+{
+	return profile->length && memmem(profile->data, profile->length, line, strlen(line));
+}
+
+static void burn(void)
+{
+	for (int i = 0; i < 20000000; i++)
+		__asm__ volatile("");
+}
+
+/* Works, and now and then takes the signals that have come, as a loop around a signalfd does. */
+static void *fetch_signals(void *context)
+{
+	int *strange = context;
+	sigset_t all;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, NULL);
+	int signals = signalfd(-1, &all, SFD_NONBLOCK | SFD_CLOEXEC);
+	while (!stop) {
+		struct signalfd_siginfo info;
+		burn();
+		while (read(signals, &info, sizeof info) == sizeof info)
+			++*strange;
+	}
+	close(signals);
+	return NULL;
+}
+
+/* Waits for signals and works a little for each. */
+static void *await_signals(void *context)
+{
+	int *strange = context, number = 0;
+	sigset_t all;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, NULL);
+	while (number != SIGTERM && sigwait(&all, &number) == 0) {
+		*strange += number != SIGUSR1 && number != SIGTERM;
+		burn();
+	}
+	return NULL;
+}
+
+static void test_awaited(void)
+{
+	struct cairn_error error;
+	pthread_t thread;
+	int strange = 0;
+	bool busy;
+	pthread_create(&thread, NULL, await_signals, &strange);
+	wait_ms(100); /* it waits by now */
+	struct cairn_cpu *cpu = cairn_cpu_start(1000, &busy, &error);
+	for (int i = 0; i < 10; i++) {
+		pthread_kill(thread, SIGUSR1);
+		wait_ms(20);
+	}
+	pthread_kill(thread, SIGTERM);
+	pthread_join(thread, NULL);
+	if (ok(cpu != NULL, "a run beside a thread that waits for signals"))
+		cairn_cpu_free(cpu);
+	is_int(strange, 0, "which gets none of ours");
+}
+
+static void test_blocked(void)
+{
+	struct cairn_error error = {""};
+	int strange = 0;
+	struct cairn_buffer out = profile_of(fetch_signals, &strange, &error);
+	is_int(strange, 0, "a thread that takes all signals by a descriptor gets none of ours");
+	ok(says(&out, TAP_THREAD_SANITIZER ? "# cairn cpu.blocked " : "# cairn cpu.blocked 1\n"), "and the profile says that it was not sampled");
+	cairn_buffer_free(&out);
+
+	sigset_t profiling;
+	bool busy;
+	sigemptyset(&profiling);
+	sigaddset(&profiling, SIGPROF);
+	pthread_sigmask(SIG_BLOCK, &profiling, NULL);
+	ok(!cairn_cpu_start(100, &busy, &error) && strstr(error.text, "every thread") && timers_left() == 0,
+	   "where every thread blocks the signal there is no run: %s", error.text);
+	pthread_sigmask(SIG_UNBLOCK, &profiling, NULL);
+}
+
+enum { alternate_room = 64 << 10 };
+static unsigned char alternate[alternate_room * 2] __attribute__((aligned(64)));
+
+static void *spin_on_small_alternate(void *context)
+{
+	size_t least = getauxval(AT_MINSIGSTKSZ);
+	stack_t small = {.ss_sp = alternate + alternate_room, .ss_size = (least > 2048 ? least : 2048) + 512};
+	stack_t before; /* a sanitizer's, which wants it back */
+	memset(alternate, 0xa5, sizeof alternate);
+	sigaltstack(&small, &before);
+	spin(context);
+	sigaltstack(&before, NULL);
+	return NULL;
+}
+
+/* An alternate stack with room for little more than the kernel's frame, as handlers that only set a flag need. */
+static void test_small_alternate_stack(void)
+{
+	struct cairn_error error = {""};
+	struct cairn_buffer out = profile_of(spin_on_small_alternate, NULL, &error);
+	size_t low = 0;
+	while (low < alternate_room && alternate[low] == 0xa5)
+		low++;
+	is_int(alternate_room - low, 0, "nothing is written below a small alternate stack");
+	ok(TAP_THREAD_SANITIZER || says(&out, "# cairn cpu.cramped "), "and the profile says that samples were lost");
+	cairn_buffer_free(&out);
+}
+
 /* Runs that are broken off at once, with the signal in use by somebody else. */
 static void test_again(void)
 {
@@ -209,6 +361,9 @@ int main(void)
 	test_stacks();
 	test_run();
 	test_overtaken();
+	test_blocked();
+	test_awaited();
+	test_small_alternate_stack();
 	test_again();
 	test_late_signals();
 	return tap_done();

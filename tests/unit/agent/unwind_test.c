@@ -486,6 +486,29 @@ static void test_unloaded(void)
 }
 
 
+/* What was found of the own stack is remembered, also when the next page begins where it ends: then nothing is asked of the kernel again. */
+static void *see_own_stack(void *context)
+{
+	bool *remembered = context;
+	char here[64];
+	cairn_stack_at((uintptr_t)here);
+	struct cairn_stack known = cairn_stack_at((uintptr_t)here);
+	struct cairn_stack wider = cairn_stack_at(known.low - 8), again = cairn_stack_at(known.low - 8);
+	remembered[0] = known.high > (uintptr_t)here && known.high >= (uintptr_t)pthread_self();
+	remembered[1] = wider.low < known.low && wider.high == known.high && again.low == wider.low && again.high == wider.high;
+	return NULL;
+}
+
+static void test_own_stack(void)
+{
+	pthread_t thread;
+	bool remembered[2] = {false, false};
+	pthread_create(&thread, NULL, see_own_stack, remembered);
+	pthread_join(thread, NULL);
+	ok(remembered[0], "what was found of a thread's stack reaches to its top");
+	ok(remembered[1], "and one page more joins it");
+}
+
 int main(void)
 {
 	if (!cairn_code_is_live()) /* as the agent does on an older C library */
@@ -493,6 +516,7 @@ int main(void)
 	test_shapes();
 	test_signals();
 	test_threads();
+	test_own_stack();
 	test_fibers();
 	test_jumps();
 	test_limits();
