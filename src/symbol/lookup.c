@@ -66,7 +66,8 @@ struct cairn_symbols *cairn_symbols_open(const struct cairn_symbols_files *files
 	if (symbols->has_dwarf) {
 		cairn_dwarf_open(&symbols->main, source, false);
 		symbols->main.units = cairn_units_new(&symbols->main);
-		symbols->split = cairn_split_new(files->package, files->sysroot, (files->binary ? files->binary : source)->path);
+		symbols->split = cairn_split_new(files->package, &(struct cairn_split_places){files->sysroot, files->folders,
+			files->folder_count, (files->binary ? files->binary : source)->path});
 	}
 	if (symbols->has_dwarf && files->alt) {
 		cairn_dwarf_open(&symbols->alt, files->alt, false);
