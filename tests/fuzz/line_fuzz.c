@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct cairn_arena arena = {0};
 	struct cairn_line_row rows[count] = {0};
 	if (cairn_lines_open(&lines, &unit))
-		cairn_lines_match(&lines, addresses, count, rows);
+		cairn_lines_match(&lines, addresses, NULL, count, rows);
 	for (size_t i = 0; i < count; i++) {
 		const char *path = rows[i].found ? cairn_lines_path(&lines, rows[i].file, &arena) : NULL;
 		if (path && strlen(path) > size + 64)

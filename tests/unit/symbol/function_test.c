@@ -196,6 +196,37 @@ static void test_far_and_circular(void)
 	teardown();
 }
 
+/* Two functions with the same code, which the linker made one, and one behind them: who is asked for besides makes no difference. */
+static void test_folded(void)
+{
+	setup();
+	size_t start = begin_unit(&info, 4);
+	put_bytes(&info, UNIT);
+	put(&info, 0, 8);
+	size_t inner = put_declaration("inner", "_Z5innerv", 9);
+	for (int i = 0; i < 2; i++) {
+		size_t sibling = put_function(i ? "second" : "first", 0x1000, 0x100);
+		put_inlined(inner, 0x1010, 0x20, 40 + i);
+		put_bytes(&info, 0, 0);
+		patch(&info, sibling, info.length, 4);
+	}
+	size_t sibling = put_function("behind", 0x2000, 0x100);
+	put_bytes(&info, 0);
+	patch(&info, sibling, info.length, 4);
+	put_bytes(&info, 0);
+	end_unit(&info, start);
+	finish();
+	const struct cairn_call *calls[3] = {NULL};
+	match((const uint64_t[]){0x1010}, 1, calls);
+	is_text(spell(calls[0]), "_Z5innerv@40 first@0", "of folded functions the first");
+	match((const uint64_t[]){0x1000, 0x1010, 0x2000}, 3, calls);
+	is_text(spell(calls[0]), "first@0", "also when the walk goes on for another");
+	is_text(spell(calls[1]), "_Z5innerv@40 first@0", "with what is inlined there");
+	is_text(spell(calls[2]), "behind@0", "which is found");
+	ok(calls[0] && calls[0]->start == 0x1000, "a function knows where it starts");
+	teardown();
+}
+
 static void test_deep(void)
 {
 	setup();
@@ -218,6 +249,7 @@ int main(void)
 {
 	test_tree();
 	test_far_and_circular();
+	test_folded();
 	test_deep();
 	return tap_done();
 }
