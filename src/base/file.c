@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -196,11 +197,18 @@ static const char *output_name(const struct output *output)
 	return output->path ? output->path : "standard output";
 }
 
+/* Whoever shares a terminal or a pipe with us may have set it not to wait: then we do. */
+static bool is_worth_another_try(int descriptor)
+{
+	struct pollfd out = {.fd = descriptor, .events = POLLOUT};
+	return errno == EINTR || (errno == EAGAIN && (poll(&out, 1, -1) >= 0 || errno == EINTR));
+}
+
 static bool output_write(struct output *output, struct cairn_bytes bytes, struct cairn_error *error)
 {
 	while (bytes.length > 0) {
 		ssize_t done = write(output->descriptor, bytes.data, bytes.length);
-		if (done < 0 && errno == EINTR)
+		if (done < 0 && is_worth_another_try(output->descriptor))
 			continue;
 		if (done < 0)
 			return cairn_fail_errno(error, "cannot write %s", output_name(output));

@@ -10,13 +10,24 @@
 
 enum { widest = 64 };
 
+/* Asked once: what was made for each thread must still be enough when the process is allowed more processors later. */
+static long processors(void)
+{
+	static atomic_long known;
+	long count = atomic_load(&known);
+	if (count)
+		return count;
+	cpu_set_t set;
+	long now = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+	return atomic_compare_exchange_strong(&known, &count, now) ? now : count;
+}
+
 unsigned cairn_pool_width(void)
 {
 	const char *asked = getenv("CAIRN_THREADS");
 	long width = asked ? strtol(asked, NULL, 10) : 0;
-	cpu_set_t set;
 	if (width <= 0)
-		width = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+		width = processors();
 	return width < 1 ? 1 : width > widest ? widest : (unsigned)width;
 }
 

@@ -5,7 +5,8 @@
 
 #include <stddef.h>
 
-/* How many threads work is spread over: the processors this process may use, or CAIRN_THREADS when that is set. */
+/* How many threads work is spread over: the processors this process might use when it was first asked, or CAIRN_THREADS when that
+ * is set. */
 unsigned cairn_pool_width(void);
 
 /* Calls WORK(context, item, worker) once for each item from 0 to COUNT - 1, on up to cairn_pool_width() threads including

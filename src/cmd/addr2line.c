@@ -292,6 +292,13 @@ static bool more_is_coming(const struct cairn_buffer *input)
 	return poll(&in, 1, input->length >= many_bytes ? moment_ms : 0) > 0;
 }
 
+/* Whether a read that failed is to be tried again. Standard input may have been set not to wait: then we do. */
+static bool is_worth_another_try(void)
+{
+	struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
+	return errno == EINTR || (errno == EAGAIN && (poll(&in, 1, -1) >= 0 || errno == EINTR));
+}
+
 /* Answers the complete lines of INPUT, and keeps the rest of it; at the end of the input the rest is a line too. */
 static bool answer_lines(struct session *session, struct cairn_buffer *input, bool at_end)
 {
@@ -319,7 +326,7 @@ static void answer_input(struct session *session)
 	while (!at_end && good) {
 		do {
 			ssize_t got = read(STDIN_FILENO, cairn_buffer_room(&input, step), step);
-			if (got < 0 && errno == EINTR)
+			if (got < 0 && is_worth_another_try())
 				continue;
 			at_end = got <= 0;
 			input.length += got > 0 ? (size_t)got : 0;

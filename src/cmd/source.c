@@ -26,7 +26,7 @@ const struct cairn_option cairn_source_option_table[] = {
 	{0, "sum", NULL, "add several profiles up instead of showing the newest", CAIRN_OPTION_FLAG, AT(sum), 0},
 	{0, "thread", "NAME|ID", "only this thread, by its name or jemalloc's number", CAIRN_OPTION_TEXT, AT(thread), 0},
 	{0, "binary", "FILE", "a program or library of the profile that lies elsewhere now", CAIRN_OPTION_LIST, AT(binary), 0},
-	{0, "symbols", "DIR", "look for debug files in this folder too", CAIRN_OPTION_LIST, AT(symbols), 0},
+	{0, "symbols", "DIR", "look for debug files in this folder too: .debug, .dwo, .dwp", CAIRN_OPTION_LIST, AT(symbols), 0},
 	{0, "sysroot", "DIR", "where the files of the profiled machine are", CAIRN_OPTION_TEXT, AT(sysroot), 0},
 	{0, "debuginfod", NULL, "ask the servers of DEBUGINFOD_URLS for debug files", CAIRN_OPTION_FLAG, AT(debuginfod), 0},
 	{0, "no-cache", NULL, "neither read nor write the cache of names", CAIRN_OPTION_FLAG, AT(no_cache), 0},

@@ -128,20 +128,26 @@ static void find_alt(struct cairn_finder *finder, struct cairn_debug *debug, con
 	debug->damaged = true;
 }
 
-/* FILE.dwp beside the binary, or FILE.dwp or FILE.debug's beside the debug file. */
+static void try_package(struct cairn_debug *debug, const char *path)
+{
+	if (!debug->files.package && look(debug, path))
+		debug->files.package = cairn_elf_open(path, NULL);
+}
+
+/* FILE.dwp beside the binary, FILE.dwp or FILE.debug's beside the debug file, or FILE.dwp in a folder that was pointed at. */
 static void find_package(struct cairn_finder *finder, struct cairn_debug *debug, const struct cairn_binary *binary)
 {
-	const char *paths[3] = {cairn_arena_format(&finder->arena, "%s.dwp", binary->path)};
-	size_t count = 1;
+	const struct cairn_find_options *options = finder->options;
+	struct cairn_arena *arena = &finder->arena;
+	try_package(debug, cairn_arena_format(arena, "%s.dwp", binary->path));
 	if (debug->debug_path) {
 		size_t length = strlen(debug->debug_path);
-		paths[count++] = cairn_arena_format(&finder->arena, "%s.dwp", debug->debug_path);
+		try_package(debug, cairn_arena_format(arena, "%s.dwp", debug->debug_path));
 		if (length > 6 && strcmp(debug->debug_path + length - 6, ".debug") == 0)
-			paths[count++] = cairn_arena_format(&finder->arena, "%.*s.dwp", (int)(length - 6), debug->debug_path);
+			try_package(debug, cairn_arena_format(arena, "%.*s.dwp", (int)(length - 6), debug->debug_path));
 	}
-	for (size_t i = 0; i < count && !debug->files.package; i++)
-		if (look(debug, paths[i]))
-			debug->files.package = cairn_elf_open(paths[i], NULL);
+	for (size_t i = 0; i < options->symbols_count; i++)
+		try_package(debug, cairn_arena_format(arena, "%s/%s.dwp", options->symbols[i], cairn_base_name(binary->path)));
 }
 
 static void find_mini(struct cairn_debug *debug, const char *path)
@@ -167,7 +173,8 @@ static const char *explain(struct cairn_finder *finder, const struct cairn_debug
 void cairn_find_debug(struct cairn_finder *finder, const struct cairn_binary *binary, struct cairn_debug *debug)
 {
 	struct cairn_error error;
-	*debug = (struct cairn_debug){.files.sysroot = finder->options->sysroot};
+	*debug = (struct cairn_debug){.files = {.sysroot = finder->options->sysroot, .folders = finder->options->symbols,
+					       .folder_count = finder->options->symbols_count}};
 	look(debug, binary->path);
 	struct cairn_elf *elf = debug->files.binary = cairn_elf_open(binary->path, &error);
 	if (!elf) {

@@ -114,11 +114,11 @@ static bool is_known(struct cairn_feed *feed, uint64_t offset)
 	return feed->next_known < aranges->unit_count && aranges->units[feed->next_known] == offset;
 }
 
-/* LLVM says of every unit that has code where it is. */
-static bool is_by_llvm(const struct cairn_unit *unit)
+/* LLVM says of every unit that has code where it is. Early versions gave each a low_pc of 0 and no more. */
+static bool is_known_empty(const struct cairn_unit *unit)
 {
 	const char *producer = cairn_unit_text(unit, &unit->producer);
-	return producer && (strstr(producer, "LLVM") || strstr(producer, "clang"));
+	return producer && unit->low.kind == CAIRN_VALUE_NONE && (strstr(producer, "LLVM") || strstr(producer, "clang"));
 }
 
 /* Which addresses the root of a unit says it has. Where it says nothing, its functions have to: all addresses are tried, unless
@@ -131,7 +131,7 @@ static void take_ranges(struct cairn_feed *feed, struct cairn_job *job)
 	if (unit->ranges.kind == CAIRN_VALUE_NONE && unit->high.kind == CAIRN_VALUE_NONE) {
 		const struct cairn_abbrevs *table = cairn_abbrevs_at(
 			&feed->abbrevs, feed->dwarf->sections[CAIRN_DWARF_ABBREV], unit->abbrev_offset, unit->encoding);
-		add_span(job, 0, unit->dwo_name || (table->has_functions && !is_by_llvm(unit)) ? feed->count : 0);
+		add_span(job, 0, unit->dwo_name || (table->has_functions && !is_known_empty(unit)) ? feed->count : 0);
 	}
 	cairn_abbrev_cache_trim(&feed->abbrevs);
 	struct cairn_ranges ranges = cairn_ranges(unit, &unit->low, &unit->high, &unit->ranges);

@@ -31,31 +31,47 @@ struct walk {
 static struct cairn_call *new_call(struct walk *walk, const struct cairn_entry *entry, const struct cairn_call *caller)
 {
 	struct cairn_call *call = cairn_arena_alloc(walk->arena, sizeof *call);
-	*call = (struct cairn_call){caller, cairn_names_of(walk->names, walk->unit, entry), entry->call_file, entry->call_line,
-		entry->call_column};
+	*call = (struct cairn_call){.caller = caller, .name = cairn_names_of(walk->names, walk->unit, entry), .file = entry->call_file,
+		.line = entry->call_line, .column = entry->call_column};
 	return call;
 }
 
+/* Whether CALLS are all taken: by another function with the same code, which the linker made one with this. */
+static bool are_taken(const struct cairn_call *const *calls, size_t count)
+{
+	size_t taken = 0;
+	while (taken < count && calls[taken])
+		taken++;
+	return taken == count;
+}
+
 /* The call ENTRY describes, when any of the addresses is in its ranges: it is then theirs, until a later entry further in
- * takes them over. */
+ * takes them over. Of functions the first has them, as the walk ends when all have one. */
 static const struct cairn_call *match(struct walk *walk, const struct cairn_entry *entry, const struct cairn_call *caller)
 {
 	struct cairn_call *call = NULL;
 	struct cairn_ranges ranges = cairn_ranges(walk->unit, &entry->low, &entry->high, &entry->ranges);
 	struct cairn_range range;
+	uint64_t start = 0;
 	while (cairn_ranges_next(&ranges, &range)) {
 		size_t found, first = cairn_addresses_within(walk->addresses, walk->count, range, &found);
 		if (!cairn_names_spend(walk->names, 1 + found)) {
 			cairn_cursor_fail(&walk->in);
 			break;
 		}
-		if (found && !call)
+		if (!start)
+			start = range.low;
+		if (!found || (!caller && walk->calls && are_taken(&walk->calls[first], found)))
+			continue;
+		if (!call)
 			call = new_call(walk, entry, caller);
-		if (found && !walk->calls)
+		call->start = start;
+		if (!walk->calls)
 			walk->calls = cairn_arena_zero(walk->arena, walk->count, sizeof *walk->calls);
 		for (size_t i = first; i < first + found; i++) {
 			walk->left -= walk->calls[i] == NULL;
-			walk->calls[i] = call;
+			if (caller || !walk->calls[i])
+				walk->calls[i] = call;
 		}
 	}
 	/* DWARF 2 cannot write ranges: of code in several pieces it has the first, and what is inlined in the others lies outside. */

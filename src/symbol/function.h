@@ -11,6 +11,7 @@
 /* A function, or a call inlined into one. Entries further in cover fewer addresses. */
 struct cairn_call {
 	const struct cairn_call *caller; /* what it is inlined into; NULL for a function proper */
+	uint64_t start;			 /* its first address */
 	struct cairn_name name;
 	uint64_t file; /* of the place it is called from; for cairn_lines_path */
 	uint32_t line;

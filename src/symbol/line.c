@@ -152,6 +152,7 @@ void cairn_lines_close(struct cairn_lines *lines)
 struct machine {
 	struct cairn_lines *lines;
 	const uint64_t *addresses;
+	const struct cairn_line_function *functions;
 	size_t count;
 	struct cairn_line_row *rows;
 	size_t left;     /* addresses without an answer */
@@ -163,7 +164,9 @@ struct machine {
 	struct cairn_line_row row;
 	uint64_t last_address;
 	struct cairn_line_row last_row;
-	bool open;    /* the last row belongs to this sequence */
+	uint64_t start; /* of this sequence, */
+	uint32_t start_line;
+	bool open;    /* to which the last row belongs */
 	bool removed; /* the sequence is of code the linker dropped */
 };
 
@@ -173,17 +176,37 @@ static void find_target(struct machine *machine)
 	machine->target = machine->next < machine->count ? machine->addresses[machine->next] : UINT64_MAX;
 }
 
-/* The last row covers everything before the present address: addresses in there are answered. Two sequences may claim an
- * address; the first keeps it. */
+/* A sequence that starts where FUNCTION does starts a few lines below its declaration, or is of another with the same code. */
+static uint32_t doubt_of(const struct machine *machine, const struct cairn_line_function *function)
+{
+	enum { few_lines = 4 };
+	if (function->start != machine->start || !function->line)
+		return 0;
+	return machine->start_line < function->line ? UINT32_MAX
+	       : machine->start_line - function->line <= few_lines ? 0 : machine->start_line - function->line;
+}
+
+/* Gives address I the last row. Two sequences may claim it; the first keeps it, unless the other is more likely its function's. */
+static void settle(struct machine *machine, size_t i)
+{
+	struct cairn_line_row *row = &machine->rows[i];
+	const struct cairn_line_function *function = machine->functions ? &machine->functions[i] : NULL;
+	uint32_t doubt = function ? doubt_of(machine, function) : 0;
+	if (row->found) {
+		machine->patience -= machine->patience > 0;
+		if (doubt >= row->doubt || function->start != machine->start)
+			return;
+	}
+	*row = machine->last_row;
+	row->doubt = doubt;
+	machine->left -= doubt == 0;
+}
+
+/* The last row covers everything before the present address: addresses in there are answered. */
 static void answer(struct machine *machine)
 {
 	for (; machine->next < machine->count && machine->addresses[machine->next] < machine->address; machine->next++)
-		if (!machine->rows[machine->next].found) {
-			machine->rows[machine->next] = machine->last_row;
-			machine->left--;
-		} else if (machine->patience > 0) {
-			machine->patience--;
-		}
+		settle(machine, machine->next);
 	machine->target = machine->next < machine->count ? machine->addresses[machine->next] : UINT64_MAX;
 }
 
@@ -191,6 +214,10 @@ static inline void emit_row(struct machine *machine)
 {
 	if (!machine->open || machine->address < machine->last_address) {
 		find_target(machine);
+		if (!machine->open) {
+			machine->start = machine->address;
+			machine->start_line = machine->row.line;
+		}
 		machine->open = !machine->removed;
 	} else if (machine->address > machine->target) {
 		answer(machine);
@@ -282,9 +309,10 @@ static void run_standard(struct machine *machine, struct cairn_cursor *in, uint8
 	}
 }
 
-void cairn_lines_match(struct cairn_lines *lines, const uint64_t *addresses, size_t count, struct cairn_line_row *rows)
+void cairn_lines_match(struct cairn_lines *lines, const uint64_t *addresses, const struct cairn_line_function *functions, size_t count,
+	struct cairn_line_row *rows)
 {
-	struct machine machine = {.lines = lines, .addresses = addresses, .count = count, .left = count, .rows = rows,
+	struct machine machine = {.lines = lines, .addresses = addresses, .functions = functions, .count = count, .left = count, .rows = rows,
 		.patience = 1024 + 64 * count + lines->size};
 	struct cairn_cursor in = lines->program;
 	struct {

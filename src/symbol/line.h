@@ -37,7 +37,15 @@ struct cairn_line_row {
 	uint32_t file; /* as cairn_lines_path takes it */
 	uint32_t line;
 	uint32_t column;
+	uint32_t doubt; /* 0, or by how many lines it seems to be of another function */
 	bool found;
+};
+
+/* The function an address is in: where it starts, and the line it is declared at. A linker that folds functions with the same code
+ * into one leaves their programs as they are; that tells which is the one. */
+struct cairn_line_function {
+	uint64_t start;
+	uint32_t line; /* 0 when not known */
 };
 
 /* Reads the header of UNIT's program and its tables of files. False when there is none that can be read; what was read of
@@ -45,8 +53,10 @@ struct cairn_line_row {
 bool cairn_lines_open(struct cairn_lines *lines, const struct cairn_unit *unit);
 void cairn_lines_close(struct cairn_lines *lines);
 
-/* Fills ROWS, all zeroes at first, for ADDRESSES, which are sorted. The program is run until all are found. */
-void cairn_lines_match(struct cairn_lines *lines, const uint64_t *addresses, size_t count, struct cairn_line_row *rows);
+/* Fills ROWS, all zeroes at first, for ADDRESSES, which are sorted. The program is run until all are found. FUNCTIONS, one for each
+ * address, may be NULL. */
+void cairn_lines_match(struct cairn_lines *lines, const uint64_t *addresses, const struct cairn_line_function *functions, size_t count,
+	struct cairn_line_row *rows);
 
 /* The path of the file with that number, absolute where the directory it was compiled in is known; NULL when there is no
  * such file. Kept in ARENA. */

@@ -66,7 +66,8 @@ struct cairn_symbols *cairn_symbols_open(const struct cairn_symbols_files *files
 	if (symbols->has_dwarf) {
 		cairn_dwarf_open(&symbols->main, source, false);
 		symbols->main.units = cairn_units_new(&symbols->main);
-		symbols->split = cairn_split_new(files->package, files->sysroot, (files->binary ? files->binary : source)->path);
+		symbols->split = cairn_split_new(files->package, &(struct cairn_split_places){files->sysroot, files->folders,
+			files->folder_count, (files->binary ? files->binary : source)->path});
 	}
 	if (symbols->has_dwarf && files->alt) {
 		cairn_dwarf_open(&symbols->alt, files->alt, false);
@@ -188,6 +189,20 @@ static const uint64_t *asked_of(const struct batch *batch, const struct cairn_jo
 	return addresses;
 }
 
+/* The functions of CALLS, which tell lines of one from those of another with the same code. */
+static const struct cairn_line_function *functions_of(const struct cairn_call *const *calls, size_t count, struct cairn_arena *scratch)
+{
+	struct cairn_line_function *functions = cairn_arena_zero(scratch, count, sizeof *functions);
+	for (size_t i = 0; i < count; i++) {
+		const struct cairn_call *call = calls[i];
+		while (call && call->caller)
+			call = call->caller;
+		if (call)
+			functions[i] = (struct cairn_line_function){call->start, call->name.line};
+	}
+	return functions;
+}
+
 static void walk_unit(struct batch *batch, struct worker *worker, struct cairn_job *job)
 {
 	struct cairn_symbols *symbols = batch->symbols;
@@ -212,7 +227,7 @@ static void walk_unit(struct batch *batch, struct worker *worker, struct cairn_j
 			findings.calls = cairn_arena_zero(&scratch, job->count, sizeof *findings.calls);
 		findings.rows = cairn_arena_zero(&scratch, job->count, sizeof *findings.rows);
 		if (has_lines)
-			cairn_lines_match(&findings.lines, addresses, job->count, findings.rows);
+			cairn_lines_match(&findings.lines, addresses, functions_of(findings.calls, job->count, &scratch), job->count, findings.rows);
 		keep_answers(batch, worker, job, &findings);
 	}
 	cairn_lines_close(&findings.lines);

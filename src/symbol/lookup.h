@@ -21,9 +21,9 @@ struct cairn_symbols_files {
 	struct cairn_elf *alt;     /* dwz's shared file (.gnu_debugaltlink of the file that has the DWARF) */
 	struct cairn_elf *package; /* .dwp: split DWARF of all units */
 	struct cairn_elf *mini;    /* unpacked .gnu_debugdata */
-	/* For .dwo files: each is looked for by DW_AT_comp_dir and DW_AT_dwo_name as they are, then with this put in front when
-	 * it is not NULL, then beside the binary. */
-	const char *sysroot;
+	const char *sysroot;	   /* where .dwo files are looked for besides where they were made, and beside the binary; */
+	const char *const *folders; /* split.h says how */
+	size_t folder_count;
 };
 
 enum cairn_symbol_source { CAIRN_SYMBOL_NONE, CAIRN_SYMBOL_DWARF, CAIRN_SYMBOL_SYMTAB, CAIRN_SYMBOL_DYNSYM, CAIRN_SYMBOL_MINI };

@@ -135,7 +135,8 @@ static struct cairn_name name_behind(struct cairn_names *names, const struct cai
 struct cairn_name cairn_names_of(struct cairn_names *names, const struct cairn_unit *unit, const struct cairn_entry *entry)
 {
 	struct cairn_name name = {0};
-	if (take_name(&name, unit, entry) || entry->origin.kind == CAIRN_VALUE_NONE)
+	bool is_best = take_name(&name, unit, entry);
+	if ((is_best && name.line) || entry->origin.kind == CAIRN_VALUE_NONE)
 		return name;
 	uint64_t place = entry->origin.number + (entry->origin.kind == CAIRN_VALUE_UNIT_REFERENCE ? unit->offset : 0);
 	uint64_t file = unit->dwarf->number * 2u + (entry->origin.kind == CAIRN_VALUE_ALT_REFERENCE);
@@ -146,7 +147,9 @@ struct cairn_name cairn_names_of(struct cairn_names *names, const struct cairn_u
 		names->items[names->count++] = name_behind(names, unit, entry->origin);
 	}
 	const struct cairn_name *behind = &names->items[*known];
-	if (behind->mangled || !name.text)
+	if (is_best) /* gcc names each kind of a constructor, and says where it is declared once for all */
+		name.line = behind->line;
+	else if (behind->mangled || !name.text)
 		name = (struct cairn_name){behind->text, name.line ? name.line : behind->line, behind->mangled};
 	return name;
 }

@@ -19,12 +19,11 @@ struct part {
 
 /* More than any program has units; each is a file to look for. */
 enum { most_parts = 1 << 18 };
-enum { candidate_count = 4, most_sought = 1000, most_units = 1 << 24 };
+enum { most_sought = 1000, most_units = 1 << 24 };
 
 struct cairn_split {
 	struct cairn_elf *package;
-	const char *sysroot;
-	const char *binary;
+	struct cairn_split_places places;
 	pthread_mutex_t lock;
 	struct cairn_map index; /* from id to part */
 	struct part **parts;
@@ -35,14 +34,13 @@ struct cairn_split {
 	size_t sought_count;
 };
 
-struct cairn_split *cairn_split_new(struct cairn_elf *package, const char *sysroot, const char *binary)
+struct cairn_split *cairn_split_new(struct cairn_elf *package, const struct cairn_split_places *places)
 {
 	struct cairn_split *split = calloc(1, sizeof *split);
 	if (!split)
 		cairn_out_of_memory(sizeof *split);
 	split->package = package;
-	split->sysroot = sysroot;
-	split->binary = binary;
+	split->places = *places;
 	split->units_left = most_units;
 	pthread_mutex_init(&split->lock, NULL);
 	return split;
@@ -154,24 +152,52 @@ static bool open_from_package(struct cairn_split *split, struct part *part)
 }
 
 /* The folder of the binary, with a slash at its end; empty for the current one. */
-static struct cairn_bytes binary_folder(const struct cairn_split *split)
+static const char *binary_folder(const struct cairn_split *split, struct cairn_arena *arena)
 {
-	const char *slash = split->binary ? strrchr(split->binary, '/') : NULL;
-	return slash ? (struct cairn_bytes){split->binary, (size_t)(slash - split->binary) + 1} : (struct cairn_bytes){"", 0};
+	const char *binary = split->places.binary, *slash = binary ? strrchr(binary, '/') : NULL;
+	return slash ? cairn_arena_text(arena, (struct cairn_bytes){binary, (size_t)(slash - binary) + 1}) : "";
 }
 
-/* Where the file of SKELETON may lie; NULL for a place there is none of. */
-static void list_candidates(const struct cairn_split *split, const struct cairn_unit *skeleton, struct cairn_arena *arena,
-	const char *candidates[candidate_count])
+/* Paths, in the order in which they are tried. */
+struct candidates {
+	struct cairn_arena *arena;
+	const char **paths;
+	size_t count;
+};
+
+static void add_candidate(struct candidates *candidates, const char *folder, const char *joint, const char *path)
 {
-	const char *name = skeleton->dwo_name, *slash = strrchr(name, '/'), *last = slash ? slash + 1 : name;
-	bool absolute = name[0] == '/' || !skeleton->directory;
-	const char *directory = absolute ? "" : skeleton->directory, *joint = absolute ? "" : "/";
-	struct cairn_bytes folder = binary_folder(split);
-	candidates[0] = cairn_arena_format(arena, "%s%s%s", directory, joint, name);
-	candidates[1] = split->sysroot ? cairn_arena_format(arena, "%s/%s%s%s", split->sysroot, directory, joint, name) : NULL;
-	candidates[2] = cairn_arena_format(arena, "%.*s%s", (int)folder.length, folder.data, name[0] == '/' ? last : name);
-	candidates[3] = last == name ? NULL : cairn_arena_format(arena, "%.*s%s", (int)folder.length, folder.data, last);
+	candidates->paths[candidates->count++] = cairn_arena_format(candidates->arena, "%s%s%s", folder, joint, path);
+}
+
+/* NAME and, when that has folders of its own, its last part, in FOLDER: files are copied with their folders or without. */
+static void add_copies(struct candidates *candidates, const char *folder, const char *joint, const char *name)
+{
+	const char *slash = strrchr(name, '/');
+	if (name[0] != '/')
+		add_candidate(candidates, folder, joint, name);
+	if (slash)
+		add_candidate(candidates, folder, joint, slash + 1);
+}
+
+/* Where the file of SKELETON may lie. */
+static struct candidates list_candidates(const struct cairn_split *split, const struct cairn_unit *skeleton, struct cairn_arena *arena)
+{
+	const struct cairn_split_places *places = &split->places;
+	const char *name = skeleton->dwo_name;
+	bool is_whole = name[0] == '/' || !skeleton->directory;
+	const char *path = is_whole ? name : cairn_arena_format(arena, "%s/%s", skeleton->directory, name);
+	struct candidates candidates = {arena, cairn_arena_alloc(arena, (4 + 3 * places->folder_count) * sizeof *candidates.paths), 0};
+	add_candidate(&candidates, "", "", path);
+	if (places->sysroot)
+		add_candidate(&candidates, places->sysroot, "/", path);
+	for (size_t i = 0; i < places->folder_count; i++) {
+		add_copies(&candidates, places->folders[i], "/", name);
+		if (path[0] == '/')
+			add_candidate(&candidates, places->folders[i], "", path);
+	}
+	add_copies(&candidates, binary_folder(split, arena), "", name);
+	return candidates;
 }
 
 /* Finds the unit of SKELETON in PART. */
@@ -197,10 +223,9 @@ static bool find_unit(struct cairn_split *split, struct part *part, const struct
 static void open_file(struct cairn_split *split, struct part *part, const struct cairn_unit *skeleton)
 {
 	struct cairn_arena arena = {0};
-	const char *candidates[candidate_count];
-	list_candidates(split, skeleton, &arena, candidates);
-	for (size_t i = 0; i < candidate_count && !part->fits && split->units_left; i++) {
-		struct cairn_elf *elf = candidates[i] ? cairn_elf_open(candidates[i], NULL) : NULL;
+	struct candidates candidates = list_candidates(split, skeleton, &arena);
+	for (size_t i = 0; i < candidates.count && !part->fits && split->units_left; i++) {
+		struct cairn_elf *elf = cairn_elf_open(candidates.paths[i], NULL);
 		if (!elf)
 			continue;
 		cairn_elf_close(part->elf);
@@ -215,13 +240,11 @@ static void open_file(struct cairn_split *split, struct part *part, const struct
 /* Writes down where PART, which does not fit or is not there, was looked for. */
 static void miss(struct cairn_split *split, struct part *part, const struct cairn_unit *skeleton)
 {
-	const char *candidates[candidate_count];
 	pthread_mutex_lock(&split->lock);
-	if (!part->missed && split->sought_count + candidate_count <= most_sought) {
-		list_candidates(split, skeleton, &split->arena, candidates);
-		for (size_t i = 0; i < candidate_count; i++)
-			if (candidates[i])
-				split->sought[split->sought_count++] = candidates[i];
+	if (!part->missed && split->sought_count < most_sought) {
+		struct candidates candidates = list_candidates(split, skeleton, &split->arena);
+		for (size_t i = 0; i < candidates.count && split->sought_count < most_sought; i++)
+			split->sought[split->sought_count++] = candidates.paths[i];
 	}
 	part->missed = true;
 	pthread_mutex_unlock(&split->lock);

@@ -11,8 +11,17 @@
 
 struct cairn_split;
 
-/* PACKAGE and SYSROOT may be NULL. All are borrowed. Free with cairn_split_free. */
-struct cairn_split *cairn_split_new(struct cairn_elf *package, const char *sysroot, const char *binary);
+/* Where .dwo files are looked for: by DW_AT_comp_dir and DW_AT_dwo_name as they are, below `sysroot`, in and below each of `folders`,
+ * and beside the binary. */
+struct cairn_split_places {
+	const char *sysroot; /* or NULL */
+	const char *const *folders;
+	size_t folder_count;
+	const char *binary; /* its path */
+};
+
+/* PACKAGE may be NULL. All is borrowed. Free with cairn_split_free. */
+struct cairn_split *cairn_split_new(struct cairn_elf *package, const struct cairn_split_places *places);
 void cairn_split_free(struct cairn_split *split);
 
 /* The split unit of SKELETON, its root read, or NULL with a sentence in ERROR. UNIT is filled and returned; it borrows

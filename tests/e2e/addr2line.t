@@ -48,6 +48,66 @@ assert program.wait(10) == 0
 P
 is "$(cat answers)" "$(gnu -f "${addresses[@]:0:3}")" 'each line is answered while the writer waits'
 
+# Standard input that somebody set not to wait, and a writer that comes late
+python3 - "$cairn" "${addresses[0]}" <<'P' >late 2>&1
+import fcntl, os, subprocess, sys, time
+reader, writer = os.pipe()
+fcntl.fcntl(reader, fcntl.F_SETFL, os.O_NONBLOCK)
+program = subprocess.Popen([sys.argv[1], "addr2line", "-f"], stdin=reader)
+time.sleep(0.2)
+os.write(writer, sys.argv[2].encode() + b"\n")
+os.close(writer)
+sys.exit(program.wait())
+P
+is "$?: $(cat late)" "0: $(gnu -f "${addresses[0]}")" 'input that does not wait'
+
+# A pipe that somebody set not to wait, and a reader that comes late
+for _ in {1..3000}; do cat list; done >long
+python3 - "$cairn" <<'P' >late 2>&1
+import fcntl, os, select, subprocess, sys, time
+reader, writer = os.pipe()
+fcntl.fcntl(writer, fcntl.F_SETFL, os.O_NONBLOCK)
+program = subprocess.Popen([sys.argv[1], "addr2line", "-f"], stdin=open("long"), stdout=writer)
+os.close(writer)
+select.select([reader], [], [])
+time.sleep(0.2)
+while part := os.read(reader, 1 << 16):
+    sys.stdout.buffer.write(part)
+sys.exit(program.wait())
+P
+ok $? 'a pipe that does not wait: exit code 0'
+cmp -s late <("$cairn" addr2line -f <long)
+ok $? 'and every answer'
+
+# A linker that folds functions with the same code leaves both descriptions: name and line are of one and the same, whoever else is asked for
+cat >folded.c <<'C'
+int kept;
+int before(int x) { return x + 11; }
+int here(int x)
+{
+	kept += x * 7;
+	return kept * 5;
+}
+int there(int x)
+{
+	kept += x * 7;
+	return kept * 5;
+}
+int behind(int x) { return x * 12345; }
+int main(int count, char **words) { return before(count) + here(count) + there(count) + behind(count) + !words; }
+C
+for linker in gold lld; do
+	if gcc -O1 -g -fno-ipa-icf -fno-inline -ffunction-sections -fuse-ld=$linker -Wl,--icf=all folded.c -o folded 2>/dev/null; then
+		place() { nm folded | awk -v name="$1" '$3 == name { print $1 }'; }
+		alone=$("$cairn" addr2line -e folded -sfp "$(place here)")
+		[[ $(place here) = "$(place there)" && $alone =~ ^(here.*:[45]|there.*:(9|10))$ ]]
+		ok $? "functions folded by $linker: $alone"
+		is "$("$cairn" addr2line -e folded -sfp "$(place here)" "$(place before)" "$(place behind)" "$(place main)" | head -n 1)" "$alone" 'the same among others'
+	else
+		skip "functions folded by $linker" 'no such linker here'
+	fi
+done
+
 ln -s "$cairn" addr2line
 is "$(./addr2line -f "${addresses[0]}")" "$(gnu -f "${addresses[0]}")" 'linked as addr2line it is that program'
 "$cairn" addr2line -e missing 1 >out 2>err

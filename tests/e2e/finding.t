@@ -156,7 +156,9 @@ if command -v dwp >/dev/null; then
 	(cd "$scratch/run" && cp "$root/tests/e2e/finding.c" . && cc -O1 -rdynamic -gdwarf-4 -gsplit-dwarf -c finding.c && cc -rdynamic finding.o -o program &&
 		LD_PRELOAD=$jemalloc MALLOC_CONF=prof:true,lg_prof_sample:0,prof_final:true,prof_prefix:$scratch/run/je ./program)
 	mv "$scratch"/run/je.*.f.heap "$heap"
-	like "$(lines)" "$both" 'split DWARF in .dwo files'
+	# whole OPTION...: names and lines are there, and nothing is said of a file that is missing: names are in the symbol table too
+	whole() { lines "$@" && ! grep -q 'finding.dwo' "$scratch/notes" && echo 'whole'; }
+	like "$(whole)" "$both*whole" 'split DWARF in .dwo files'
 	# kept: what a run with the cache has to say of the split file
 	kept() { XDG_CACHE_HOME=$scratch/kept "$cairn" collapsed "$heap" 2>&1 >/dev/null | grep -c 'finding.dwo'; }
 	mkdir "$scratch/away" && cp -p "$scratch/run/finding.dwo" "$scratch/away/" && rm "$scratch/run/finding.dwo"
@@ -168,13 +170,19 @@ if command -v dwp >/dev/null; then
 	lines >/dev/null
 	like "$(cat "$scratch/notes")" '*finding.dwo: made for another build*' 'a .dwo of another build is refused'
 	mkdir "$scratch/moved" && cp -p "$program" "$scratch/away/finding.dwo" "$scratch/moved/"
-	lines --binary "$scratch/moved/program" >/dev/null
-	[[ $(cat "$scratch/notes") != *finding.dwo* ]]
-	ok $? 'and passed over for the right one beside the binary'
+	like "$(whole --binary "$scratch/moved/program")" "$both*whole" 'and passed over for the right one beside the binary'
+	like "$(whole --symbols "$scratch/away")" "$both*whole" 'or for the right one in the folder of --symbols'
+	rm "$scratch/run/finding.dwo"
+	like "$(whole --symbols "$scratch/away")" "$both*whole" 'a .dwo in the folder of --symbols'
+	mkdir "$scratch/wrong" && cp "$scratch/away/other.dwo" "$scratch/wrong/finding.dwo"
+	lines --symbols "$scratch/wrong" >/dev/null
+	like "$(cat "$scratch/notes")" '*finding.dwo: made for another build*' 'one of another build is refused there'
 	cp -p "$scratch/away/finding.dwo" "$scratch/run/"
 	if (cd "$scratch/run" && dwp -e program -o program.dwp 2>"$scratch/dwp"); then
 		rm "$scratch"/run/*.dwo
-		like "$(lines)" "$both" 'split DWARF in FILE.dwp'
+		like "$(whole)" "$both*whole" 'split DWARF in FILE.dwp'
+		mkdir "$scratch/packages" && mv "$scratch/run/program.dwp" "$scratch/packages/"
+		like "$(whole --symbols "$scratch/packages")" "$both*whole" 'or in the folder of --symbols'
 	else
 		skip 'split DWARF in FILE.dwp' "dwp would not: $(head -n 1 "$scratch/dwp")"
 	fi

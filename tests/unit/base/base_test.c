@@ -17,6 +17,7 @@
 #include "tap.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -308,6 +309,24 @@ static void test_pool(void)
 	is_int(sum, 999 * 1000 / 2, "no items, no work");
 }
 
+/* Somebody takes processors away from a program that runs, or gives it more: what it made for each thread has to stay enough. */
+static void test_pool_width(void)
+{
+	cpu_set_t all, one;
+	unsigned width = cairn_pool_width();
+	CPU_ZERO(&one);
+	if (sched_getaffinity(0, sizeof all, &all) != 0 || CPU_COUNT(&all) < 2) {
+		tap_skip("the number of threads stays", "one processor only");
+		return;
+	}
+	for (int i = 0; CPU_COUNT(&one) == 0; i++)
+		if (CPU_ISSET(i, &all))
+			CPU_SET(i, &one);
+	sched_setaffinity(0, sizeof one, &one);
+	is_int(cairn_pool_width(), width, "as many threads as at first, whatever the process may use now");
+	sched_setaffinity(0, sizeof all, &all);
+}
+
 static void test_unpack(void)
 {
 	struct cairn_buffer text = cairn_buffer(SIZE_MAX);
@@ -396,6 +415,7 @@ int main(void)
 	test_pattern();
 	test_date();
 	test_pool();
+	test_pool_width();
 	test_unpack();
 	test_unpack_full_room();
 	test_file();

@@ -5,7 +5,7 @@
 #include "assemble.h"
 #include "tap.h"
 
-enum { UNIT = 1, NAMESPACE, DECLARATION, ABSTRACT, FUNCTION, CLONE, INLINED, BLOCK, CLASS, FAR };
+enum { UNIT = 1, NAMESPACE, DECLARATION, ABSTRACT, FUNCTION, CLONE, INLINED, BLOCK, CLASS, FAR, KIND };
 
 static struct cairn_buffer abbrev, info;
 static struct cairn_dwarf dwarf;
@@ -32,6 +32,8 @@ static void setup(void)
 	put_abbrev(&abbrev, CLASS, DW_TAG_class_type, true, pairs(DW_AT_sibling, DW_FORM_ref4));
 	put_abbrev(&abbrev, FAR, DW_TAG_subprogram, false,
 		pairs(DW_AT_abstract_origin, DW_FORM_ref_addr, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data4));
+	put_abbrev(&abbrev, KIND, DW_TAG_subprogram, false,
+		pairs(DW_AT_linkage_name, DW_FORM_string, DW_AT_abstract_origin, DW_FORM_ref4, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data4));
 	put(&abbrev, 0, 1);
 }
 
@@ -196,6 +198,60 @@ static void test_far_and_circular(void)
 	teardown();
 }
 
+/* The base object constructor of a class, whose name is its own and whose place is that of all kinds. */
+static void test_constructor(void)
+{
+	setup();
+	size_t start = begin_unit(&info, 4);
+	put_bytes(&info, UNIT);
+	put(&info, 0, 8);
+	size_t all = put_declaration("Shape", "_ZN5ShapeC4Ev", 33);
+	put_bytes(&info, KIND);
+	put_text(&info, "_ZN5ShapeC2Ev");
+	put(&info, all, 4);
+	put(&info, 0x1000, 8);
+	put(&info, 0x100, 4);
+	put_bytes(&info, 0);
+	end_unit(&info, start);
+	finish();
+	const struct cairn_call *call = NULL;
+	match((const uint64_t[]){0x1000}, 1, &call);
+	is_text(spell(call), "_ZN5ShapeC2Ev@0", "a constructor has the name of its kind");
+	is_int(call ? call->name.line : 0, 33, "and the line where all are declared");
+	teardown();
+}
+
+/* Two functions with the same code, which the linker made one, and one behind them: who is asked for besides makes no difference. */
+static void test_folded(void)
+{
+	setup();
+	size_t start = begin_unit(&info, 4);
+	put_bytes(&info, UNIT);
+	put(&info, 0, 8);
+	size_t inner = put_declaration("inner", "_Z5innerv", 9);
+	for (int i = 0; i < 2; i++) {
+		size_t sibling = put_function(i ? "second" : "first", 0x1000, 0x100);
+		put_inlined(inner, 0x1010, 0x20, 40 + i);
+		put_bytes(&info, 0, 0);
+		patch(&info, sibling, info.length, 4);
+	}
+	size_t sibling = put_function("behind", 0x2000, 0x100);
+	put_bytes(&info, 0);
+	patch(&info, sibling, info.length, 4);
+	put_bytes(&info, 0);
+	end_unit(&info, start);
+	finish();
+	const struct cairn_call *calls[3] = {NULL};
+	match((const uint64_t[]){0x1010}, 1, calls);
+	is_text(spell(calls[0]), "_Z5innerv@40 first@0", "of folded functions the first");
+	match((const uint64_t[]){0x1000, 0x1010, 0x2000}, 3, calls);
+	is_text(spell(calls[0]), "first@0", "also when the walk goes on for another");
+	is_text(spell(calls[1]), "_Z5innerv@40 first@0", "with what is inlined there");
+	is_text(spell(calls[2]), "behind@0", "which is found");
+	ok(calls[0] && calls[0]->start == 0x1000, "a function knows where it starts");
+	teardown();
+}
+
 static void test_deep(void)
 {
 	setup();
@@ -218,6 +274,8 @@ int main(void)
 {
 	test_tree();
 	test_far_and_circular();
+	test_constructor();
+	test_folded();
 	test_deep();
 	return tap_done();
 }

@@ -84,7 +84,7 @@ static void check_rows(const struct cairn_dwarf *dwarf, const char *what)
 	struct cairn_arena arena = {0};
 	static const unsigned wanted[] = {0, 0, 10, 10, 12, 3, 3, 0, 0};
 	if (ok(cairn_lines_open(&lines, &unit), "%s: the header", what)) {
-		cairn_lines_match(&lines, addresses, count, rows);
+		cairn_lines_match(&lines, addresses, NULL, count, rows);
 		for (size_t i = 0; i < count; i++)
 			is_int(rows[i].line, wanted[i], "%s: line of 0x%llx", what, (unsigned long long)addresses[i]);
 		is_int(rows[2].column, 7, "%s: column", what);
@@ -133,11 +133,46 @@ static void test_same_address(void)
 	struct cairn_lines lines;
 	struct cairn_line_row rows[3] = {0};
 	cairn_lines_open(&lines, &unit);
-	cairn_lines_match(&lines, (const uint64_t[]){0x1000, 0x1001, 0x1005}, 3, rows);
+	cairn_lines_match(&lines, (const uint64_t[]){0x1000, 0x1001, 0x1005}, NULL, 3, rows);
 	is_int(rows[0].line, 5, "of two rows at one address the last counts");
 	is_int(rows[1].line, 5, "of two sequences the first");
 	is_int(rows[2].line, 9, "what only the second has is its own");
 	cairn_lines_close(&lines);
+	cairn_buffer_free(&out);
+}
+
+/* Three functions with the same code, which the linker made one at 0x1000: declared at lines 10, 50 and 90. */
+static void test_folded(void)
+{
+	struct cairn_buffer out = cairn_buffer(4096);
+	size_t header, start = begin_lines(&out, 4, &header);
+	static const uint8_t order[] = {50, 10, 90};
+	for (size_t i = 0; i < sizeof order; i++) {
+		put_set_address(&out, 0x1000);
+		put_bytes(&out, 3);
+		put_sleb(&out, order[i]); /* advance_line, from 1 */
+		put_special(&out, 0, 0);
+		put_special(&out, 1, 4);
+		put_bytes(&out, 2, 4, 0, 1, 1);
+	}
+	patch(&out, start, out.length - start - 4, 4);
+	struct cairn_dwarf dwarf;
+	make_dwarf(&dwarf);
+	dwarf.sections[CAIRN_DWARF_LINE] = cairn_buffer_bytes(&out);
+	struct cairn_unit unit = {.dwarf = &dwarf, .encoding = {4, 8, 4}, .has_lines = true};
+	static const struct {
+		struct cairn_line_function function;
+		unsigned wanted;
+	} cases[] = {{{0x1000, 10}, 12}, {{0x1000, 50}, 52}, {{0x1000, 90}, 92}, {{0x1000, 80}, 92}, {{0x1000, 200}, 52}, {{0x1000, 0}, 52}, {{0xf00, 10}, 52}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct cairn_lines lines;
+		struct cairn_line_row row = {0};
+		cairn_lines_open(&lines, &unit);
+		cairn_lines_match(&lines, (const uint64_t[]){0x1006}, &cases[i].function, 1, &row);
+		is_int(row.line, cases[i].wanted, "of folded functions, the line of the one at 0x%llx declared at line %u",
+			(unsigned long long)cases[i].function.start, cases[i].function.line);
+		cairn_lines_close(&lines);
+	}
 	cairn_buffer_free(&out);
 }
 
@@ -155,7 +190,7 @@ static void test_damage(void)
 		struct cairn_lines lines;
 		struct cairn_line_row rows[count] = {0};
 		if (cairn_lines_open(&lines, &unit)) {
-			cairn_lines_match(&lines, addresses, count, rows);
+			cairn_lines_match(&lines, addresses, NULL, count, rows);
 			opened++;
 		}
 		cairn_lines_close(&lines);
@@ -173,6 +208,7 @@ int main(void)
 {
 	test_versions();
 	test_same_address();
+	test_folded();
 	test_damage();
 	return tap_done();
 }
