@@ -1,4 +1,4 @@
-/* answers_fuzz.c - any bytes as a block of the cache, with the checksum and sizes made right so that what is behind them is reached.
+/* answers_fuzz.c - any bytes as a block of the cache, with version, sizes and checksum made right so that what is behind them is reached.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/answers.h"
 
@@ -7,7 +7,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { checksum_at = 12, size_at = 16, header_size = 64 };
+enum { version_at = 8, checksum_at = 12, size_at = 16, counts_at = 24, header_size = 64 };
+enum { addresses, probes, frames, functions, strings, string_bytes, counts };
 
 static void use(const struct cairn_answers *answers)
 {
@@ -28,6 +29,28 @@ static void use(const struct cairn_answers *answers)
 	cairn_buffer_free(&out);
 }
 
+/* Makes BLOCK agree with itself: as many of everything as there is room for, and the rest is the strings' bytes. */
+static void put_right(char *block, size_t size)
+{
+	static const uint64_t sizes[string_bytes] = {8 + 4, sizeof(struct cairn_answer_probe), sizeof(struct cairn_answer_frame),
+						     sizeof(struct cairn_answer_function), 4};
+	uint32_t count[counts], version = CAIRN_ANSWERS_VERSION, checksum = 0;
+	uint64_t body = size - header_size, left = body < 4 ? 0 : body - 4;
+	memcpy(count, block + counts_at, sizeof count);
+	for (int i = 0; i < string_bytes; i++) {
+		if (count[i] > left / sizes[i])
+			count[i] = (uint32_t)(left / sizes[i] / 2);
+		left -= count[i] * sizes[i];
+	}
+	count[string_bytes] = (uint32_t)left;
+	memcpy(block + version_at, &version, sizeof version);
+	memcpy(block + size_at, &body, sizeof body);
+	memcpy(block + counts_at, count, sizeof count);
+	memcpy(block + checksum_at, &checksum, sizeof checksum);
+	checksum = libdeflate_crc32(0, block, size);
+	memcpy(block + checksum_at, &checksum, sizeof checksum);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct cairn_answers answers;
@@ -36,12 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (cairn_answers_parse(&answers, (struct cairn_bytes){copy, size}))
 		use(&answers);
 	if (size >= header_size) {
-		uint64_t body = size - header_size;
-		uint32_t checksum = 0;
-		memcpy(copy + size_at, &body, sizeof body);
-		memcpy(copy + checksum_at, &checksum, sizeof checksum);
-		checksum = libdeflate_crc32(0, copy, size);
-		memcpy(copy + checksum_at, &checksum, sizeof checksum);
+		put_right(copy, size);
 		if (cairn_answers_parse(&answers, (struct cairn_bytes){copy, size}))
 			use(&answers);
 	}
