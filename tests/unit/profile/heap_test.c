@@ -95,7 +95,8 @@ static void test_damaged(void)
 	ok(profile.thread_count == 1 && warned("header says 200 B"), "the counts of a stack that could not be read are not the header's");
 	read_dump("heap_v2/524288\n t*: 90: 13000 [0: 0]\n@ 0x10\n t*: 2: 8000 [0: 0]\n\nMAPPED_LIBRARIES:\n", false);
 	ok(warned("header says"), "stacks that do not add up to the header are pointed out");
-	read_dump("heap_v2/524288\n t*: 4: 315 [0: 0]\n@ 0x10\n t*: 1: 48 [0: 0]\n@ 0x20\n t*: 1: 330638 [0: 0]\n@ 0x30\n t*: 1: 32 [0: 0]\n@ 0x40\n t*: 1: 128 [0: 0]\n\nMAPPED_LIBRARIES:\n", false);
+	read_dump("heap_v2/524288\n t*: 4: 315 [0: 0]\n@ 0x10\n t*: 1: 48 [0: 0]\n@ 0x20\n t*: 1: 330638 [0: 0]\n@ 0x30\n t*: 1: 32 [0: 0]\n@ 0x40\n t*: 1: 128 [0: 0]\n\n"
+		  "MAPPED_LIBRARIES:\n00-20 r-xp 0 0 0 /bin/a\n", false);
 	ok(profile.warning_count == 0, "a header that jemalloc rounded to whole samples is right");
 	ok(!read_dump("heap_v2/\n", false), "no period");
 	ok(!read_dump("heap_v3/1\n", false), "another version");
