@@ -248,7 +248,6 @@ static struct cairn_bytes read_lines(struct parser *in, struct cairn_bytes rest,
 				in->first_bad_line = in->line_number;
 		} else if (cairn_bytes_start_with(line, maps)) {
 			end_stack(in);
-			*cut = cairn_text_trim(rest).length == 0;
 			return rest;
 		} else if (complete && !in->bad_lines++) {
 			in->first_bad_line = in->line_number;

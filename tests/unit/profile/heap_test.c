@@ -95,8 +95,7 @@ static void test_damaged(void)
 	ok(profile.thread_count == 1 && warned("header says 200 B"), "the counts of a stack that could not be read are not the header's");
 	read_dump("heap_v2/524288\n t*: 90: 13000 [0: 0]\n@ 0x10\n t*: 2: 8000 [0: 0]\n\nMAPPED_LIBRARIES:\n", false);
 	ok(warned("header says"), "stacks that do not add up to the header are pointed out");
-	read_dump("heap_v2/524288\n t*: 4: 315 [0: 0]\n@ 0x10\n t*: 1: 48 [0: 0]\n@ 0x20\n t*: 1: 330638 [0: 0]\n@ 0x30\n t*: 1: 32 [0: 0]\n@ 0x40\n t*: 1: 128 [0: 0]\n\n"
-		  "MAPPED_LIBRARIES:\n00-20 r-xp 0 0 0 /bin/a\n", false);
+	read_dump("heap_v2/524288\n t*: 4: 315 [0: 0]\n@ 0x10\n t*: 1: 48 [0: 0]\n@ 0x20\n t*: 1: 330638 [0: 0]\n@ 0x30\n t*: 1: 32 [0: 0]\n@ 0x40\n t*: 1: 128 [0: 0]\n\nMAPPED_LIBRARIES:\n", false);
 	ok(profile.warning_count == 0, "a header that jemalloc rounded to whole samples is right");
 	ok(!read_dump("heap_v2/\n", false), "no period");
 	ok(!read_dump("heap_v3/1\n", false), "another version");
@@ -119,7 +118,7 @@ static void test_cut_map(void)
 	read_bytes((struct cairn_bytes){whole, strlen(whole) - 1}, NULL);
 	ok(profile.sample_count == 2 && profile.mapping_count == 1, "and gives what is there");
 	read_bytes((struct cairn_bytes){whole, map}, NULL);
-	ok(profile.warning_count == 1 && warned("ends before its memory map"), "cut behind the heading it has no map");
+	is_int(profile.warning_count, 0, "a map of nothing is one");
 }
 
 /* What may stand at the end of a map, and what may not. */
