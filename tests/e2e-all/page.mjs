@@ -24,6 +24,8 @@ async function open(name, options = {}, hash = "") {
 	return page;
 }
 const text = (page, selector) => page.locator(selector).innerText();
+/** Whether it comes to show the words: threads and sizes are unpacked when they are first asked for. */
+const shows = (page, selector, words) => page.locator(selector, {hasText: words}).waitFor().then(() => true, () => false);
 const hash = (page) => page.evaluate(() => decodeURIComponent(location.hash));
 /** The middle of the first box of a function, as the picture has it. */
 const place = (page, name) => page.evaluate((wanted) => {
@@ -155,11 +157,11 @@ const color = async (page, name) => {
 {
 	const page = await open("threads");
 	await page.locator("#tab-threads").click();
-	ok((await text(page, "#threads")).includes("worker"), "threads are listed", await text(page, "#threads"));
+	ok(await shows(page, "#threads", "worker"), "threads are listed", await text(page, "#threads"));
 	await page.locator("#threads .part", {hasText: "worker"}).click();
-	ok((await text(page, "#detail-figures")).includes("2.0 KiB") && (await text(page, "#pills")).includes("worker"), "and choosing one shows its part", await text(page, "#detail-figures"));
+	ok((await shows(page, "#detail-figures", "2.0 KiB")) && (await shows(page, "#pills", "worker")), "and choosing one shows its part", await text(page, "#detail-figures"));
 	await page.locator("#tab-sizes").click();
-	ok((await text(page, "#sizes")).includes("up to 1 KiB"), "sizes are listed", await text(page, "#sizes"));
+	ok(await shows(page, "#sizes", "up to 1 KiB"), "sizes are listed", await text(page, "#sizes"));
 	await page.context().close();
 }
 for (const [what, options] of Object.entries({
