@@ -5,16 +5,7 @@
 heading 'jeprof on a dump of ceph-osd (cold: empty cache, wanted 10x; warm: wanted 100x)'
 program=$(command -v ceph-osd) || { without 'jeprof on ceph-osd' 'no ceph-osd here'; exit 0; }
 command -v jeprof >/dev/null || { without 'jeprof on ceph-osd' 'no jeprof here'; exit 0; }
-if [ ! -s "$bench/ceph.heap" ]; then
-	mkdir -p "$scratch/osd"
-	uuid() { cat /proc/sys/kernel/random/uuid; }
-	(cd "$scratch" && LD_PRELOAD=libjemalloc.so.2 MALLOC_CONF=prof:true,prof_accum:true,lg_prof_sample:0,prof_final:true,prof_prefix:$scratch/ceph \
-		timeout 200 "$program" -i 0 --no-mon-config --fsid "$(uuid)" --mkfs --osd-uuid "$(uuid)" --osd-data osd --osd-objectstore bluestore \
-		--bluestore-block-size 1073741824 >log 2>&1)
-	# The largest dump is the server's own; helpers it starts leave small ones.
-	cp "$(ls -S "$scratch"/ceph.*.heap 2>/dev/null | head -n 1)" "$bench/ceph.heap" 2>/dev/null ||
-		{ without 'jeprof on ceph-osd' 'ceph-osd left no dump'; exit 0; }
-fi
+ceph_dump || { without 'jeprof on ceph-osd' 'ceph-osd left no dump'; exit 0; }
 dump=$bench/ceph.heap
 # The base is an earlier state of the same process: half of its stacks.
 [ -s "$bench/ceph-base.heap" ] || awk '/^@/ { stack++ } /^MAPPED/ { maps = 1 } maps || !stack || stack % 2' "$dump" >"$bench/ceph-base.heap"

@@ -37,3 +37,14 @@ row() {
 
 heading() { printf '\n%s\n' "$1"; }
 without() { printf '%-44s left out: %s\n' "$1" "$2"; }
+
+# ceph_dump: $bench/ceph.heap, a dump of ceph-osd making a file system, every allocation sampled; false when there is none
+ceph_dump() {
+	[ -s "$bench/ceph.heap" ] && return
+	mkdir -p "$scratch/osd"
+	(cd "$scratch" && LD_PRELOAD=libjemalloc.so.2 MALLOC_CONF=prof:true,prof_accum:true,lg_prof_sample:0,prof_final:true,prof_prefix:$scratch/ceph \
+		timeout 200 ceph-osd -i 0 --no-mon-config --fsid "$(cat /proc/sys/kernel/random/uuid)" --mkfs --osd-uuid "$(cat /proc/sys/kernel/random/uuid)" \
+		--osd-data osd --osd-objectstore bluestore --bluestore-block-size 1073741824 >log 2>&1)
+	# The largest dump is the server's own; helpers it starts leave small ones.
+	cp "$(ls -S "$scratch"/ceph.*.heap 2>/dev/null | head -n 1)" "$bench/ceph.heap" 2>/dev/null
+}

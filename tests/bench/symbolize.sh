@@ -44,6 +44,18 @@ compare() {
 	done
 }
 
+cold() {
+	rm -rf "$XDG_CACHE_HOME"
+	"$cairn" collapsed "$1"
+}
+# fold PROGRAM DUMP COLD WARM: a dump to folded text, with no cache and with one, and what is wanted
+fold() {
+	local theirs
+	theirs=$(seconds 1 jeprof --collapsed "$1" "$2")
+	row 'cairn collapsed, empty cache' "$(seconds 3 cold "$2")" 'jeprof --collapsed' "$theirs" "$3"
+	row 'cairn collapsed, warm cache' "$(seconds 7 "$cairn" collapsed "$2")" 'jeprof --collapsed' "$theirs" "$4"
+}
+
 describe() { printf '%s: %s MB, %s\n' "$1" "$(($(stat -Lc %s "$2") >> 20))" "$3"; }
 
 ceph=$(command -v ceph-osd || true)
@@ -62,6 +74,19 @@ if [ -e "$packed" ]; then
 	heading 'The same, uncompressed'
 	describe 'ceph-osd.debug' "$bench/ceph.plain" 'C++, not compressed'
 	compare "$bench/ceph.plain" "$bench/ceph.20000" 3
+	heading 'A dump of ceph-osd to folded text'
+	if ! command -v jeprof >/dev/null; then
+		without 'against jeprof' 'not on this machine'
+	elif ceph_dump; then
+		fold "$ceph" "$bench/ceph.heap" 10 200
+		heading 'The same, the debug file uncompressed'
+		# Both find it by its name in the program, which has no build-id any more.
+		objcopy --remove-section .note.gnu.build-id --remove-section .gnu_debuglink --add-gnu-debuglink="$bench/ceph.plain" "$ceph" "$bench/ceph-osd"
+		sed "s#$ceph\$#$bench/ceph-osd#" "$bench/ceph.heap" >"$bench/ceph-plain.heap"
+		fold "$bench/ceph-osd" "$bench/ceph-plain.heap" 30 200
+	else
+		without 'a dump of ceph-osd' 'ceph-osd left none'
+	fi
 else
 	without 'ceph-osd' 'ceph-osd and ceph-osd-dbg are not installed'
 fi
