@@ -63,9 +63,10 @@ static const struct cairn_call *match(struct walk *walk, const struct cairn_entr
 			start = range.low;
 		if (!found || (!caller && walk->calls && are_taken(&walk->calls[first], found)))
 			continue;
-		if (!call)
+		if (!call) {
 			call = new_call(walk, entry, caller);
-		call->start = start;
+			call->start = start;
+		}
 		if (!walk->calls)
 			walk->calls = cairn_arena_zero(walk->arena, walk->count, sizeof *walk->calls);
 		for (size_t i = first; i < first + found; i++) {

@@ -113,6 +113,17 @@ static void test_versions(void)
 	}
 }
 
+/* Opens what OUT has from START on, of version 4. */
+static void open_lines(struct cairn_lines *lines, struct cairn_buffer *out, size_t start)
+{
+	static struct cairn_dwarf dwarf;
+	static struct cairn_unit unit = {.dwarf = &dwarf, .encoding = {4, 8, 4}, .has_lines = true};
+	patch(out, start, out->length - start - 4, 4);
+	make_dwarf(&dwarf);
+	dwarf.sections[CAIRN_DWARF_LINE] = cairn_buffer_bytes(out);
+	cairn_lines_open(lines, &unit);
+}
+
 static void test_same_address(void)
 {
 	struct cairn_buffer out = cairn_buffer(4096);
@@ -125,14 +136,9 @@ static void test_same_address(void)
 	put_set_address(&out, 0x1001); /* a second sequence claims what the first has */
 	put_special(&out, 8, 0);
 	put_bytes(&out, 2, 9, 0, 1, 1);
-	patch(&out, start, out.length - start - 4, 4);
-	struct cairn_dwarf dwarf;
-	make_dwarf(&dwarf);
-	dwarf.sections[CAIRN_DWARF_LINE] = cairn_buffer_bytes(&out);
-	struct cairn_unit unit = {.dwarf = &dwarf, .encoding = {4, 8, 4}, .has_lines = true};
 	struct cairn_lines lines;
 	struct cairn_line_row rows[3] = {0};
-	cairn_lines_open(&lines, &unit);
+	open_lines(&lines, &out, start);
 	cairn_lines_match(&lines, (const uint64_t[]){0x1000, 0x1001, 0x1005}, NULL, 3, rows);
 	is_int(rows[0].line, 5, "of two rows at one address the last counts");
 	is_int(rows[1].line, 5, "of two sequences the first");
@@ -155,11 +161,6 @@ static void test_folded(void)
 		put_special(&out, 1, 4);
 		put_bytes(&out, 2, 4, 0, 1, 1);
 	}
-	patch(&out, start, out.length - start - 4, 4);
-	struct cairn_dwarf dwarf;
-	make_dwarf(&dwarf);
-	dwarf.sections[CAIRN_DWARF_LINE] = cairn_buffer_bytes(&out);
-	struct cairn_unit unit = {.dwarf = &dwarf, .encoding = {4, 8, 4}, .has_lines = true};
 	static const struct {
 		struct cairn_line_function function;
 		unsigned wanted;
@@ -167,7 +168,7 @@ static void test_folded(void)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct cairn_lines lines;
 		struct cairn_line_row row = {0};
-		cairn_lines_open(&lines, &unit);
+		open_lines(&lines, &out, start);
 		cairn_lines_match(&lines, (const uint64_t[]){0x1006}, &cases[i].function, 1, &row);
 		is_int(row.line, cases[i].wanted, "of folded functions, the line of the one at 0x%llx declared at line %u",
 			(unsigned long long)cases[i].function.start, cases[i].function.line);
