@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "cmd/command.h"
 #include "cmd/target.h"
-#include "profile/trailer.h"
+#include "dump/trailer.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* dumps.c - `cairn dumps`: the dump folder of a service, on disk or through its agent: listed, fetched from, thinned.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/folder.h"
 #include "base/descriptor.h"
 #include "base/text.h"
 #include "base/url.h"
 #include "cmd/command.h"
 #include "cmd/target.h"
+#include "dump/folder.h"
 
 #include <time.h>
 

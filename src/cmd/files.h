@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/error.h"
-#include "profile/name.h"
+#include "dump/name.h"
 
 struct cairn_dump_file {
 	const char *path; /* "-" is standard input; a PID, socket or URL a live process */

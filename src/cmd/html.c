@@ -4,7 +4,7 @@
 #include "cmd/files.h"
 #include "cmd/series.h"
 #include "cmd/view.h"
-#include "report/page.h"
+#include "page/page.h"
 #include "series/leaks.h"
 
 #include <sys/stat.h>

@@ -1,12 +1,12 @@
 /* rss.c - `cairn rss`: resident memory, split until it adds up.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/clock.h"
-#include "agent/memory.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "cmd/command.h"
 #include "cmd/files.h"
 #include "cmd/target.h"
+#include "process/clock.h"
+#include "process/memory.h"
 #include "profile/read.h"
 #include "series/bill_svg.h"
 

@@ -8,9 +8,9 @@
 #include "cmd/command.h"
 #include "cmd/files.h"
 #include "cmd/target.h"
+#include "dump/name.h"
 #include "profile/combine.h"
 #include "profile/filter.h"
-#include "profile/name.h"
 #include "profile/read.h"
 #include "symbol/symbolize.h"
 

@@ -3,8 +3,8 @@
 #include "cmd/command.h"
 #include "cmd/series.h"
 #include "cmd/view.h"
+#include "page/page.h"
 #include "report/head.h"
-#include "report/page.h"
 #include "series/timeline.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The doctor on real patients: redis as it should be and in every way people get it wrong, other allocators, static and stripped programs,
+# The doctor on real diagnosiss: redis as it should be and in every way people get it wrong, other allocators, static and stripped programs,
 # processes that are gone or belong to others, and dumps.
 . tests/e2e/lib.sh
 need redis-server redis-cli python3 curl
