@@ -11,6 +11,8 @@
 #include "agent/host/environment.h"
 #include "agent/host/thread.h"
 #include "agent/jemalloc/hook.h"
+#include "agent/sampler/sample.h"
+#include "agent/sampler/sampler.h"
 #include "agent/route/route.h"
 #include "agent/unwind/object.h"
 #include "base/descriptor.h"
@@ -49,7 +51,8 @@ static locale_t use_plain_locale(void)
 static void begin_thread(void)
 {
 	use_plain_locale();
-	if (cairn_agent.profiler.jemalloc.mallctl && cairn_profiler_state(&cairn_agent.profiler) >= CAIRN_PROFILER_INACTIVE)
+	cairn_sample_keep_quiet();
+	if (cairn_profiler_is_jemalloc(&cairn_agent.profiler) && cairn_agent.profiler.jemalloc.mallctl && cairn_profiler_state(&cairn_agent.profiler) >= CAIRN_PROFILER_INACTIVE)
 		cairn_jemalloc_set_bool(&cairn_agent.profiler.jemalloc, "thread.prof.active", false);
 }
 
@@ -197,10 +200,16 @@ void cairn_service_answer(const struct cairn_request *request, struct cairn_resp
 	pthread_mutex_unlock(&waiting.mutex);
 }
 
-/* The socket of the process's own, where there is a jemalloc to speak of. */
+/* Whether there is anything to profile with. */
+static bool has_profiler(const struct cairn_agent *agent)
+{
+	return agent->profiler.jemalloc.mallctl || !cairn_profiler_is_jemalloc(&agent->profiler);
+}
+
+/* The socket of the process's own, where there is something to speak of. */
 static void listen_locally(struct cairn_agent *agent, struct cairn_server *server)
 {
-	int listener = agent->profiler.jemalloc.mallctl ? cairn_listen_local(&agent->listen) : -1;
+	int listener = has_profiler(agent) ? cairn_listen_local(&agent->listen) : -1;
 	if (listener >= 0 && !cairn_server_listen(server, listener, true, NULL))
 		cairn_descriptor_close(listener);
 }
@@ -210,7 +219,7 @@ static void listen_locally(struct cairn_agent *agent, struct cairn_server *serve
 static void retry_listening(struct cairn_agent *agent)
 {
 	struct cairn_server *server = atomic_load(&agent->server);
-	if (server && !agent->listen.path[0] && agent->profiler.jemalloc.mallctl) {
+	if (server && !agent->listen.path[0] && has_profiler(agent)) {
 		cairn_listen_folder(&agent->listen, agent->runtime);
 		listen_locally(agent, server);
 	}
@@ -234,7 +243,9 @@ static int tick(void *context)
 	agent->chores_ns = now + (int64_t)1000000000;
 	if (!cairn_code_is_live())
 		cairn_code_refresh();
-	if (agent->profiler.jemalloc.mallctl)
+	if (!cairn_profiler_is_jemalloc(&agent->profiler))
+		cairn_sampler_look();
+	if (has_profiler(agent))
 		cairn_budget_look(&agent->budget, &agent->profiler, (double)agent->config.budget / 1e6);
 	retry_listening(agent);
 	return next_ms;
@@ -290,7 +301,9 @@ static void *serve(void *context)
 	if (agent->forked)
 		pause_ms(fork_pause_ms);
 	/* A jemalloc with a prefix is in use once something was allocated from it. */
-	for (int wait = live_pause_ms; agent->profiler.jemalloc.mallctl && !atomic_load(&agent->stop) &&
+	if (agent->forked)
+		cairn_sampler_resume();
+	for (int wait = live_pause_ms; cairn_profiler_is_jemalloc(&agent->profiler) && agent->profiler.jemalloc.mallctl && !atomic_load(&agent->stop) &&
 	     !cairn_jemalloc_is_live(&agent->profiler.jemalloc); wait = wait < retry_ms ? wait * 2 : retry_ms)
 		pause_ms(wait);
 	cairn_listen_folder(&agent->listen, agent->runtime);
@@ -323,6 +336,7 @@ static bool start_parts(struct cairn_agent *agent)
 static void after_fork_in_child(void)
 {
 	cairn_loader_in_child();
+	cairn_sampler_in_child();
 	pthread_mutex_init(&cairn_agent.life, NULL); /* whoever held it is not here */
 	if (!atomic_load(&cairn_agent.started))
 		return;
@@ -359,6 +373,14 @@ static void read_config(struct cairn_config *config)
 		cairn_config_set(config, "tool", cairn_bytes_of(tool), CAIRN_CONFIG_ENVIRONMENT);
 }
 
+/* jemalloc's own profiler where the host was started with it, Cairn's sampler where it is asked for. */
+static void choose_engine(struct cairn_agent *agent)
+{
+	const struct cairn_config *config = &agent->config;
+	agent->profiler.engine = config->engine == CAIRN_CONFIG_CAIRN ? &cairn_engine_sampler : &cairn_engine_jemalloc;
+	cairn_sampler_configure(config->ledger_bytes, config->period, (unsigned)config->depth);
+}
+
 /* Sampling as the configuration wants it, and since when it has been on. */
 static void settle_profiler(struct cairn_agent *agent)
 {
@@ -371,6 +393,8 @@ static void settle_profiler(struct cairn_agent *agent)
 	} else if (state >= CAIRN_PROFILER_INACTIVE && agent->config.activate != 2) {
 		cairn_profiler_activate(&agent->profiler, agent->config.activate == 1, NULL);
 	}
+	if (!cairn_profiler_is_jemalloc(&agent->profiler))
+		return;
 	if (agent->config.unwinder != 1)
 		cairn_fail(&agent->unwinder_problem, "the configuration says unwinder:jemalloc");
 	else if (state < CAIRN_PROFILER_INACTIVE)
@@ -386,14 +410,17 @@ bool cairn_service_start(const struct cairn_config *config, bool only_live, stru
 		return cairn_fail(error, "this process runs with another user's rights (setuid, setgid or capabilities); the agent stays out of it");
 	if (atomic_load(&agent->started))
 		return true;
-	if (!agent->profiler.jemalloc.mallctl && !cairn_jemalloc_find(&agent->profiler.jemalloc, &agent->profiler.missing) && only_live) {
-		*error = agent->profiler.missing;
-		return false;
-	}
 	agent->config = *config;
 	locale_t before = use_plain_locale();
 	read_config(&agent->config);
 	uselocale(before);
+	if (!agent->profiler.jemalloc.mallctl)
+		cairn_jemalloc_find(&agent->profiler.jemalloc, &agent->profiler.missing);
+	choose_engine(agent);
+	if (only_live && !has_profiler(agent)) {
+		*error = agent->profiler.missing;
+		return false;
+	}
 	settle_profiler(agent);
 	agent->environment = cairn_environment_copy(environ);
 	cairn_environment_find_tool(agent->config.tool, secure_getenv("PATH"), agent->tool, sizeof agent->tool);
@@ -420,5 +447,7 @@ void cairn_service_stop(void)
 	atomic_store(&agent->stop, true);
 	cairn_work_stop(&agent->work);
 	pthread_join(agent->thread, NULL);
-	cairn_hook_remove(&agent->profiler.jemalloc);
+	if (agent->profiler.jemalloc.mallctl)
+		cairn_hook_remove(&agent->profiler.jemalloc);
+	cairn_sampler_stop();
 }

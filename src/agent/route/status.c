@@ -54,7 +54,7 @@ static void gather_allocator(struct cairn_status *status, struct cairn_jemalloc 
 static void gather_cost(struct cairn_status *status, struct cairn_agent *agent)
 {
 	struct cairn_budget *budget = &agent->budget;
-	cairn_hook_count(&status->stacks);
+	cairn_profiler_engine(&agent->profiler)->count(&status->stacks);
 	bool ours = status->stacks.installed;
 	status->unwinder = ours ? "cairn" : "jemalloc";
 	status->unwinder_why = ours ? "" : agent->unwinder_problem.text;

@@ -9,7 +9,7 @@
 
 #include "agent/cpu/cpu.h"
 #include "agent/host/agent.h"
-#include "agent/jemalloc/hook.h"
+#include "agent/engine.h"
 #include "process/facts.h"
 
 struct cairn_status {
@@ -30,7 +30,7 @@ struct cairn_status {
 	bool has_statistics; /* the numbers below are jemalloc's own */
 	uint64_t allocated, in_pages, metadata, resident, mapped, retained, allocated_in_all;
 	/* The unwinder, and what profiling costs. */
-	struct cairn_hook_counts stacks;
+	struct cairn_engine_counts stacks;
 	const char *unwinder, *unwinder_why, *unwinder_warning;
 	double seconds_per_stack;
 	double samples_per_second, ns_per_sample, cpu_share, budget;
