@@ -68,15 +68,10 @@ static void publish(struct cairn_record *record, uint32_t slot, uint64_t key, co
 	uint32_t sequence = atomic_load_explicit(&to->sequence, memory_order_relaxed);
 	atomic_store_explicit(&to->sequence, sequence + 1, memory_order_relaxed);
 	atomic_thread_fence(memory_order_release);
-	to->stack = sample->stack;
-	to->thread = sample->thread;
-	to->heap = sample->heap;
-	to->address = sample->address;
-	to->size = sample->size;
-	to->period = sample->period;
-	to->birth_ns = sample->birth_ns;
-	to->objects = sample->objects;
-	to->slack = sample->slack;
+	/* By whole words, the first of which has the sequence in it: a reader may be looking. */
+	__atomic_store_n(&to->stack, sample->stack, __ATOMIC_RELAXED);
+	for (size_t i = 1; i < sizeof *to / sizeof(uint64_t); i++)
+		__atomic_store_n((uint64_t *)(void *)to + i, ((const uint64_t *)(const void *)sample)[i], __ATOMIC_RELAXED);
 	atomic_store_explicit(&to->sequence, sequence + 2, memory_order_release);
 	atomic_store_explicit(&record->keys[slot], key, memory_order_release);
 }

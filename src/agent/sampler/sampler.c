@@ -271,6 +271,7 @@ static bool make_dump(struct cairn_buffer *out, struct cairn_error *error)
 	if (!cairn_sample_is_ours()) { /* it was never on: an empty profile is the truth */
 		cairn_buffer_text(out, "heap_v2/1\n  t*: 0: 0 [0: 0]\n\nMAPPED_LIBRARIES:\n");
 		cairn_facts_read("/proc/thread-self/maps", out);
+		cairn_buffer_text(out, "# cairn section samples 1\n");
 		return true;
 	}
 	struct cairn_bytes memory = {(const char *)cairn_sampling.record.header, cairn_sampling.record.bytes};
