@@ -273,6 +273,29 @@ static struct cairn_bytes read_lines(struct parser *in, struct cairn_bytes rest,
 	return (struct cairn_bytes){"", 0};
 }
 
+/* Samples of a heap of the host's own carry its name, or its number where the trailer has none. */
+static void label_heap(struct cairn_profile *profile, size_t sample, uint64_t heap, const struct cairn_trailer *trailer)
+{
+	struct cairn_label_set set = profile->label_sets[profile->samples[sample].labels];
+	struct cairn_label labels[4];
+	struct cairn_bytes value;
+	char number[24];
+	uint32_t key = cairn_profile_text(profile, "heap");
+	if (set.count >= sizeof labels / sizeof *labels || (set.count && profile->labels[set.first + set.count - 1].key == key))
+		return;
+	snprintf(number, sizeof number, "%llu", (unsigned long long)heap);
+	struct cairn_bytes name = cairn_bytes_of(number);
+	for (size_t position = 0; trailer && cairn_trailer_next(trailer, &position, "heap", &value);) {
+		uint64_t known;
+		if (cairn_text_decimal(&value, &known) && known == heap && cairn_text_take(&value, " ") && value.length)
+			name = value;
+	}
+	if (set.count)
+		memcpy(labels, profile->labels + set.first, set.count * sizeof *labels);
+	labels[set.count] = (struct cairn_label){.key = key, .text = cairn_strings_add(&profile->strings, name)};
+	profile->samples[sample].labels = cairn_profile_add_labels(profile, labels, set.count + 1);
+}
+
 /* Adds one sample of Cairn's sampler to the numbers of its stack. */
 static void add_live(struct cairn_profile *profile, size_t sample, const struct cairn_live *live)
 {
@@ -286,7 +309,7 @@ static void add_live(struct cairn_profile *profile, size_t sample, const struct 
 
 /* A dump of Cairn's sampler lists its samples behind the stacks: each is un-sampled by its own size and period. Both are in the same order, by
  * stack and thread. */
-static void read_live(struct parser *in, struct cairn_bytes section)
+static void read_live(struct parser *in, struct cairn_bytes section, const struct cairn_trailer *trailer)
 {
 	struct cairn_profile *profile = in->profile;
 	struct cairn_live live;
@@ -305,6 +328,8 @@ static void read_live(struct parser *in, struct cairn_bytes section)
 			add_live(profile, in->pieces[at].sample, &live);
 		else
 			strays++;
+		if (live.heap && at < in->piece_count && in->pieces[at].stack == live.stack)
+			label_heap(profile, in->pieces[at].sample, live.heap, trailer);
 		profile->mixed_periods |= profile->period > 0 && profile->period != (double)live.period;
 		profile->period = fmax(profile->period, (double)live.period);
 	}
@@ -381,7 +406,7 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 	struct cairn_bytes section = cairn_live_section(maps);
 	if (section.length) {
 		profile->format = "heap_v2 of Cairn's sampler";
-		read_live(&in, section);
+		read_live(&in, section, has_trailer ? &trailer : NULL);
 	}
 	if (has_trailer && section.length) {
 		profile->period = trailer.period ? (double)trailer.period : profile->period;

@@ -64,8 +64,8 @@ static void draw(struct cairn_sample_thread *thread)
 static bool is_due(struct cairn_sample_thread *thread, size_t size, uint64_t *period)
 {
 	bool first = thread->period == 0;
-	if (thread->quiet || cairn_sampling.period == 0) {
-		thread->countdown = INT64_MAX;
+	if (thread->quiet || cairn_sampling.period == 0) { /* not yet on: custom heaps count all the same */
+		thread->countdown = thread->quiet ? INT64_MAX : 1 << 20;
 		return false;
 	}
 	*period = thread->period;

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/sampler/sampler.h"
 
+#include "agent/sampler/heap.h"
 #include "agent/sampler/hooks.h"
 #include "agent/sampler/sample.h"
 #include "agent/unwind/object.h"
@@ -140,6 +141,7 @@ static bool open_ledger(struct cairn_error *error)
 	}
 	make_guard();
 	uint64_t period = atomic_load(&cairn_sampling.period) ? atomic_load(&cairn_sampling.period) : sampler.period;
+	cairn_heap_names(record.header);
 	cairn_sampling.record = record;
 	atomic_store(&cairn_sampling.process, getpid());
 	atomic_store(&cairn_sampling.depth, sampler.depth);
