@@ -117,10 +117,12 @@ static const char *heading(const struct cairn_view *view, struct cairn_arena *ar
 static const char *subheading(const struct cairn_view *view, struct cairn_arena *arena)
 {
 	const struct cairn_profile *profile = view->profile;
-	char period[24];
+	char period[24], coverage[160];
 	if (profile->period <= 1 || profile->kind != CAIRN_PROFILE_HEAP)
 		return NULL;
-	return cairn_arena_format(arena, "%s, one sample per %s", profile->format, cairn_text_human(profile->period, period));
+	bool partial = cairn_head_coverage(view, coverage, sizeof coverage);
+	return cairn_arena_format(arena, "%s, one sample per %s%s%s", profile->format, cairn_text_human(profile->period, period),
+				  partial ? "; " : "", partial ? coverage : "");
 }
 
 static void keep_told(double *value, double untold)
