@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cairn.h"
 
+#include "agent/host/admission.h"
 #include "agent/host/dump_writer.h"
 #include "agent/host/start.h"
 #include "agent/route/route.h"
@@ -118,7 +119,7 @@ bool cairn_answer(const char *method, const char *target, const char *content_ty
 	else if (!cairn_request_target(&request, cairn_bytes_of(target)))
 		cairn_response_text(response, 400, CAIRN_TEXT, "the target is not a path\n");
 	else
-		cairn_service_answer(&request, response);
+		cairn_admission_answer(&request, response);
 	struct cairn_bytes content = cairn_response_content(response);
 	*reply = (struct cairn_reply){response->status, response->type, response->headers, content.data, content.length, response};
 	return true;
