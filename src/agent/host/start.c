@@ -1,9 +1,16 @@
 /* start.c - the server's thread and the life of the agent.
  *
  * After fork the child has none of the agent's threads and must have none of its descriptors. The handler that runs there
- * closes them, wipes the state and starts a thread that waits a moment before it opens anything, so that a child which
- * execs, or a daemon which closes all descriptors, never meets it. jemalloc's own handlers were registered before ours (it
- * had been called by then), so its locks are free again when ours runs.
+ * closes them and leaves it at that: the child *waits*, with one thread and nothing of ours open, so that an idle child costs
+ * nothing and may still do what only a process of one thread may (unshare with CLONE_NEWUSER). Its agent starts with a sampled
+ * allocation, the first that comes once the child is a moment old or the eighth before that, or with a call of cairn.h. Where
+ * profiling is enabled and not active, the waiting child samples until then, for otherwise nothing would tell of it.
+ * A jemalloc without the hook tells of no samples: there the agent starts with the fork. Where profiling is not enabled at all,
+ * only that of the first child does, which may be a daemon.
+ *
+ * A new agent lets a moment pass after the fork before it opens anything, so that a child which execs, or a daemon which closes
+ * all descriptors, never meets it. jemalloc's own handlers were registered before ours (it had been called by then), so its locks are
+ * free again when ours runs.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/start.h"
 
@@ -25,8 +32,18 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-enum { fork_pause_ms = 200, live_pause_ms = 20, retry_ms = 1000 };
+enum { fork_pause_ms = 200, live_pause_ms = 20, retry_ms = 1000, early_samples = 8 };
 enum { body_maximum = 64 << 20, input_maximum = 128 << 20, response_maximum = 512 << 20 };
+
+/* Of a forked child without an agent of its own yet. */
+static struct {
+	atomic_bool waiting;
+	atomic_bool armed;    /* it samples although profiling is not active */
+	atomic_uint samples;  /* that came too early */
+	atomic_uint failures; /* to start a thread */
+	int64_t forked_ns;
+	bool first_is_made;   /* this process has forked before */
+} child;
 
 struct cairn_agent cairn_agent = {.life = PTHREAD_MUTEX_INITIALIZER};
 
@@ -135,9 +152,12 @@ static void serve_once(struct cairn_agent *agent)
 static void *serve(void *context)
 {
 	struct cairn_agent *agent = context;
+	if (atomic_exchange(&child.armed, false))
+		cairn_jemalloc_set_bool(&agent->profiler.jemalloc, "prof.active", false);
 	begin_thread();
-	if (agent->forked)
-		pause_ms(fork_pause_ms);
+	int64_t age_ms = (cairn_clock_ns() - child.forked_ns) / 1000000;
+	if (agent->forked && age_ms < fork_pause_ms)
+		pause_ms((int)(fork_pause_ms - age_ms));
 	/* A jemalloc with a prefix is in use once something was allocated from it. */
 	for (int wait = live_pause_ms; agent->profiler.jemalloc.mallctl && !atomic_load(&agent->stop) &&
 	     !cairn_jemalloc_is_live(&agent->profiler.jemalloc); wait = wait < retry_ms ? wait * 2 : retry_ms)
@@ -169,17 +189,71 @@ static bool start_parts(struct cairn_agent *agent)
 	return cairn_thread_start(&agent->thread, serve, agent, "cairn");
 }
 
+static void stop_waiting(void)
+{
+	cairn_hook_notify(NULL);
+	if (atomic_exchange(&child.armed, false))
+		cairn_jemalloc_set_bool(&cairn_agent.profiler.jemalloc, "prof.active", false);
+}
+
+/* Starts the agent of a child that waits, on whichever thread comes first. */
+static void start_in_child(void)
+{
+	enum { failures_most = 3 };
+	if (!atomic_exchange(&child.waiting, false))
+		return;
+	if (start_parts(&cairn_agent)) {
+		atomic_store(&cairn_agent.started, true);
+		cairn_hook_notify(NULL);
+	} else if (atomic_fetch_add(&child.failures, 1) < failures_most) {
+		atomic_store(&child.waiting, true);
+	} else {
+		stop_waiting();
+	}
+}
+
+/* In a host's thread, inside malloc, which jemalloc lets be called again here. A child of vfork shares our memory and is another. */
+static void see_sample(void)
+{
+	if (cairn_agent.owner != getpid())
+		return;
+	if (cairn_clock_ns() - child.forked_ns >= (int64_t)fork_pause_ms * 1000000 || atomic_fetch_add(&child.samples, 1) + 1 >= early_samples)
+		start_in_child();
+}
+
 static void after_fork_in_child(void)
 {
 	cairn_loader_in_child();
 	pthread_mutex_init(&cairn_agent.life, NULL); /* whoever held it is not here */
-	if (!atomic_load(&cairn_agent.started))
+	if (!atomic_load(&cairn_agent.started) && !atomic_load(&child.waiting))
 		return;
 	cairn_descriptors_abandon();
 	cairn_cpu_forget();
 	cairn_code_forget();
+	bool first = !child.first_is_made;
 	cairn_agent.forked = true;
+	cairn_agent.owner = getpid();
+	cairn_agent.listen.path[0] = 0; /* the parent's */
+	child.forked_ns = cairn_clock_ns();
+	child.first_is_made = false;
+	atomic_store(&child.samples, 0);
+	atomic_store(&child.failures, 0);
+	enum cairn_profiler_state state = cairn_profiler_state(&cairn_agent.profiler);
+	if (state >= CAIRN_PROFILER_INACTIVE ? cairn_hook_notify(see_sample) : !first) {
+		atomic_store(&cairn_agent.started, false);
+		atomic_store(&child.waiting, true);
+		if (state == CAIRN_PROFILER_INACTIVE)
+			atomic_store(&child.armed, cairn_jemalloc_set_bool(&cairn_agent.profiler.jemalloc, "prof.active", true) == 0);
+		return;
+	}
+	atomic_store(&child.waiting, false);
 	atomic_store(&cairn_agent.started, start_parts(&cairn_agent));
+}
+
+static void after_fork_in_parent(void)
+{
+	child.first_is_made = true;
+	cairn_loader_after_fork();
 }
 
 __attribute__((destructor)) static void at_exit(void)
@@ -233,6 +307,7 @@ bool cairn_service_start(const struct cairn_config *config, bool only_live, stru
 	struct cairn_agent *agent = &cairn_agent;
 	if (getauxval(AT_SECURE))
 		return cairn_fail(error, "this process runs with another user's rights (setuid, setgid or capabilities); the agent stays out of it");
+	start_in_child();
 	if (atomic_load(&agent->started))
 		return true;
 	if (!agent->profiler.jemalloc.mallctl && !cairn_jemalloc_find(&agent->profiler.jemalloc, &agent->profiler.missing) && only_live) {
@@ -251,7 +326,7 @@ bool cairn_service_start(const struct cairn_config *config, bool only_live, stru
 	struct tm local;
 	agent->utc_offset = localtime_r(&now, &local) ? (int)local.tm_gmtoff : 0;
 	static bool registered;
-	if (!registered && pthread_atfork(cairn_loader_before_fork, cairn_loader_after_fork, after_fork_in_child) != 0)
+	if (!registered && pthread_atfork(cairn_loader_before_fork, after_fork_in_parent, after_fork_in_child) != 0)
 		return cairn_fail(error, "cannot register for fork");
 	registered = true;
 	agent->forked = false;
@@ -261,9 +336,23 @@ bool cairn_service_start(const struct cairn_config *config, bool only_live, stru
 	return true;
 }
 
+bool cairn_service_is_running(void)
+{
+	if (atomic_load(&child.waiting)) {
+		pthread_mutex_lock(&cairn_agent.life);
+		start_in_child();
+		pthread_mutex_unlock(&cairn_agent.life);
+	}
+	return atomic_load(&cairn_agent.started);
+}
+
 void cairn_service_stop(void)
 {
 	struct cairn_agent *agent = &cairn_agent;
+	if (atomic_exchange(&child.waiting, false)) {
+		stop_waiting();
+		cairn_hook_remove(&agent->profiler.jemalloc);
+	}
 	if (!atomic_exchange(&agent->started, false))
 		return;
 	atomic_store(&agent->stop, true);
