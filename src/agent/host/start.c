@@ -17,6 +17,7 @@
 #include "agent/cpu/cpu.h"
 #include "agent/host/admission.h"
 #include "agent/host/environment.h"
+#include "agent/host/handover.h"
 #include "agent/host/thread.h"
 #include "agent/jemalloc/hook.h"
 #include "agent/route/route.h"
@@ -258,8 +259,10 @@ static void after_fork_in_parent(void)
 
 __attribute__((destructor)) static void at_exit(void)
 {
-	if (atomic_load(&cairn_agent.started) && cairn_agent.owner == getpid())
-		cairn_listen_remove(&cairn_agent.listen);
+	if (!atomic_load(&cairn_agent.started) || cairn_agent.owner != getpid())
+		return;
+	cairn_handover_at_exit(&cairn_agent);
+	cairn_listen_remove(&cairn_agent.listen);
 }
 
 static void read_config(struct cairn_config *config)
@@ -322,6 +325,7 @@ bool cairn_service_start(const struct cairn_config *config, bool only_live, stru
 	agent->environment = cairn_environment_copy(environ);
 	cairn_environment_find_tool(agent->config.tool, secure_getenv("PATH"), agent->tool, sizeof agent->tool);
 	snprintf(agent->runtime, sizeof agent->runtime, "%s", secure_getenv("XDG_RUNTIME_DIR") ? secure_getenv("XDG_RUNTIME_DIR") : "");
+	snprintf(agent->report, sizeof agent->report, "%s", secure_getenv("CAIRN_REPORT") ? secure_getenv("CAIRN_REPORT") : "");
 	time_t now = time(NULL);
 	struct tm local;
 	agent->utc_offset = localtime_r(&now, &local) ? (int)local.tm_gmtoff : 0;
