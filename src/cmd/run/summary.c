@@ -212,7 +212,7 @@ void cairn_summary_write(const struct cairn_supervision *run, const struct cairn
 		cairn_note("live at %s: %s in %zu process%s", at_end ? "the end" : clock, now.live, shown->count, plural(shown->count));
 		cairn_note("held by: %s", now.held.data);
 		format_time(highest->time_ns, clock, sizeof clock);
-		if (highest->count > 0)
+		if (highest->count > 0 && (!at_end || highest->memory > end->memory))
 			cairn_note("highest: %s of memory in %zu process%s at %s%s%s", cairn_text_human((double)highest->memory, memory),
 				   highest->processes, plural(highest->processes), clock, peak.good ? "; its profile is " : "",
 				   peak.good ? shorten(peak.path) : "");

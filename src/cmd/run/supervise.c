@@ -66,6 +66,13 @@ static int open_listener(void)
 	return descriptor;
 }
 
+static void look_at_members(struct loop *loop, int64_t now)
+{
+	cairn_members_look(&loop->members, getpid(), now);
+	if (loop->members.anonymous > loop->run->most)
+		loop->run->most = loop->members.anonymous;
+}
+
 /* Whether the process that ends is worth its snapshot: the command itself is; others that have something, while that takes little of the
  * time. */
 static bool is_wanted(struct loop *loop, int pid)
@@ -74,7 +81,7 @@ static bool is_wanted(struct loop *loop, int pid)
 		return false;
 	if (pid == loop->run->pid)
 		return true;
-	cairn_members_look(&loop->members, getpid(), cairn_clock_ns());
+	look_at_members(loop, cairn_clock_ns());
 	for (size_t i = 0; i < loop->members.count; i++)
 		if (loop->members.items[i].life.pid == pid && loop->members.items[i].anonymous >= least_worth)
 			return loop->granted_ns <= second / 5 + (cairn_clock_ns() - loop->began_ns) / profile_share;
@@ -105,7 +112,7 @@ static void accept_guest(struct loop *loop)
 	}
 	*room = (struct guest){descriptor, peer.pid, cairn_clock_ns()};
 	if (peer.pid == loop->run->pid)
-		cairn_members_look(&loop->members, getpid(), cairn_clock_ns()); /* how much it has as it ends */
+		look_at_members(loop, cairn_clock_ns()); /* how much it has as it ends */
 }
 
 /* Takes what GUEST has sent, and lets it go. */
@@ -209,7 +216,7 @@ static void pass_on(struct loop *loop, int number)
 {
 	bool ends = number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
 	if (ends && !loop->is_stopping && loop->run->takes_profiles) {
-		cairn_members_look(&loop->members, getpid(), cairn_clock_ns());
+		look_at_members(loop, cairn_clock_ns());
 		loop->is_stopping = cairn_moment_take(&loop->run->end, &loop->members, signal_patience_ms);
 	}
 	bool to_group = loop->terminal >= 0 && (number == SIGINT || number == SIGQUIT || number == SIGHUP || number == SIGTSTP);
@@ -233,10 +240,9 @@ static void take_signal(struct loop *loop)
 static void look(struct loop *loop, int64_t now)
 {
 	struct cairn_supervision *run = loop->run;
-	cairn_members_look(&loop->members, getpid(), now);
+	look_at_members(loop, now);
 	int64_t took = cairn_clock_ns() - now, pause = look_ms * millisecond;
 	loop->look_ns = now + took + (took * look_share > pause ? took * look_share : pause);
-	run->most = loop->members.anonymous > run->most ? loop->members.anonymous : run->most;
 	uint64_t before = run->highest.memory;
 	bool is_higher = loop->members.anonymous > before + before / 10 + least_growth;
 	if (!run->takes_profiles || loop->is_stopping || !is_higher || now < loop->profile_ns)
