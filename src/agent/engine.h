@@ -32,6 +32,8 @@ struct cairn_engine {
 	uint64_t (*period)(struct cairn_profiler *profiler);
 	bool (*dump)(struct cairn_profiler *profiler, const char *path, struct cairn_error *error);
 	void (*write_trailer)(struct cairn_profiler *profiler, struct cairn_buffer *out); /* its own lines; may be NULL */
+	/* Has FUNCTION called with each sample, on the thread that allocates; NULL ends it. False where that never happens. */
+	bool (*notify)(void (*function)(void));
 	void (*count)(struct cairn_engine_counts *counts);
 };
 

@@ -288,7 +288,8 @@ static int exchange(const struct cairn_target *target, const char *method, const
 		.socket = target->socket[0] ? target->socket : NULL,
 		.url = cairn_arena_format(&arena, "%.*s%s", (int)length, base, path),
 		.headers = headers,
-		.silence_ms = 1000 * seconds,
+		.silence_ms = target->patience_ms ? target->patience_ms : 1000 * seconds,
+		.total_ms = target->patience_ms,
 		.limit_bytes = snapshot_maximum,
 	}, &answer, error);
 	int status = came ? answer.status : 0;

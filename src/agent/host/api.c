@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cairn.h"
 
+#include "agent/host/admission.h"
 #include "agent/host/dump_writer.h"
 #include "agent/host/start.h"
 #include "agent/route/route.h"
@@ -67,7 +68,7 @@ void cairn_stop(void)
 /* The agent's own state is needed by all that follows. */
 static bool require_started(struct cairn_error *error)
 {
-	return atomic_load(&cairn_agent.started) || cairn_fail(error, "the agent is not running; call cairn_start first");
+	return cairn_service_is_running() || cairn_fail(error, "the agent is not running; call cairn_start first");
 }
 
 enum cairn_state cairn_state(void)
@@ -118,7 +119,7 @@ bool cairn_answer(const char *method, const char *target, const char *content_ty
 	else if (!cairn_request_target(&request, cairn_bytes_of(target)))
 		cairn_response_text(response, 400, CAIRN_TEXT, "the target is not a path\n");
 	else
-		cairn_service_answer(&request, response);
+		cairn_admission_answer(&request, response);
 	struct cairn_bytes content = cairn_response_content(response);
 	*reply = (struct cairn_reply){response->status, response->type, response->headers, content.data, content.length, response};
 	return true;

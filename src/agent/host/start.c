@@ -1,19 +1,29 @@
 /* start.c - the server's thread and the life of the agent.
  *
  * After fork the child has none of the agent's threads and must have none of its descriptors. The handler that runs there
- * closes them, wipes the state and starts a thread that waits a moment before it opens anything, so that a child which
- * execs, or a daemon which closes all descriptors, never meets it. jemalloc's own handlers were registered before ours (it
- * had been called by then), so its locks are free again when ours runs.
+ * closes them and leaves it at that: the child *waits*, with one thread and nothing of ours open, so that an idle child costs
+ * nothing and may still do what only a process of one thread may (unshare with CLONE_NEWUSER). Its agent starts with a sampled
+ * allocation, the first that comes once the child is a moment old or the eighth before that, or with a call of cairn.h. Where
+ * profiling is enabled and not active, the waiting child samples until then, for otherwise nothing would tell of it.
+ * Cairn's sampler tells of them as jemalloc does, once it has been on; a child has a ledger of its own from the agent's start on.
+ * A jemalloc without the hook tells of no samples: there the agent starts with the fork. Where profiling is not enabled at all,
+ * only that of the first child does, which may be a daemon.
+ *
+ * A new agent lets a moment pass after the fork before it opens anything, so that a child which execs, or a daemon which closes
+ * all descriptors, never meets it. jemalloc's own handlers were registered before ours (it had been called by then), so its locks are
+ * free again when ours runs.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/start.h"
 
 #include "agent/cpu/cpu.h"
+#include "agent/host/admission.h"
 #include "agent/host/environment.h"
+#include "agent/host/handover.h"
 #include "agent/host/thread.h"
 #include "agent/jemalloc/hook.h"
+#include "agent/route/route.h"
 #include "agent/sampler/sample.h"
 #include "agent/sampler/sampler.h"
-#include "agent/route/route.h"
 #include "agent/unwind/object.h"
 #include "base/descriptor.h"
 #include "base/pages.h"
@@ -21,14 +31,23 @@
 #include "process/facts.h"
 
 #include <errno.h>
-#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
-enum { fork_pause_ms = 200, live_pause_ms = 20, retry_ms = 1000 };
+enum { fork_pause_ms = 200, live_pause_ms = 20, retry_ms = 1000, early_samples = 8 };
 enum { body_maximum = 64 << 20, input_maximum = 128 << 20, response_maximum = 512 << 20 };
+
+/* Of a forked child without an agent of its own yet. */
+static struct {
+	atomic_bool waiting;
+	atomic_bool armed;    /* it samples although profiling is not active */
+	atomic_uint samples;  /* that came too early */
+	atomic_uint failures; /* to start a thread */
+	int64_t forked_ns;
+	bool first_is_made;   /* this process has forked before */
+} child;
 
 struct cairn_agent cairn_agent = {.life = PTHREAD_MUTEX_INITIALIZER};
 
@@ -40,170 +59,24 @@ static void pause_ms(int milliseconds)
 		;
 }
 
-/* Numbers are read and written with a point, whatever locale the host has chosen. libc has this one ready: nothing is allocated.
- * Returns the thread's own, to go back to. */
-static locale_t use_plain_locale(void)
+/* Whether there is anything to profile with, and whether that is jemalloc's profiler. */
+static bool has_profiler(const struct cairn_agent *agent)
 {
-	return uselocale(newlocale(LC_ALL_MASK, "C", NULL));
+	return agent->profiler.jemalloc.mallctl || !cairn_profiler_is_jemalloc(&agent->profiler);
+}
+
+static bool uses_jemalloc(const struct cairn_agent *agent)
+{
+	return agent->profiler.jemalloc.mallctl && cairn_profiler_is_jemalloc(&agent->profiler);
 }
 
 /* Our own few allocations, inside libc, are not to show up in the host's profile. */
 static void begin_thread(void)
 {
-	use_plain_locale();
+	cairn_locale_use_plain();
 	cairn_sample_keep_quiet();
-	if (cairn_profiler_is_jemalloc(&cairn_agent.profiler) && cairn_agent.profiler.jemalloc.mallctl && cairn_profiler_state(&cairn_agent.profiler) >= CAIRN_PROFILER_INACTIVE)
+	if (uses_jemalloc(&cairn_agent) && cairn_profiler_state(&cairn_agent.profiler) >= CAIRN_PROFILER_INACTIVE)
 		cairn_jemalloc_set_bool(&cairn_agent.profiler.jemalloc, "thread.prof.active", false);
-}
-
-/* In constant time for a given length: how long the comparison takes says nothing about the token. */
-static bool has_token(struct cairn_bytes authorization, const char *token)
-{
-	size_t length = strlen(token);
-	if (!cairn_bytes_start_with(authorization, "Bearer "))
-		return false;
-	authorization = cairn_bytes_skip(authorization, 7);
-	unsigned char different = authorization.length != length;
-	for (size_t i = 0; i < length; i++)
-		different |= (unsigned char)(token[i] ^ (i < authorization.length ? authorization.data[i] : 0));
-	return different == 0;
-}
-
-static bool refuse(struct cairn_agent *agent, struct cairn_response *response, int status, const char *why)
-{
-	atomic_fetch_add(&agent->counters.refused, 1);
-	cairn_response_text(response, status, CAIRN_TEXT, "%s\n", why);
-	return false;
-}
-
-bool cairn_service_admit(struct cairn_agent *agent, const struct cairn_request *request, bool local, struct cairn_response *response)
-{
-	if (local)
-		return true;
-	if (agent->config.token[0]) {
-		if (!has_token(request->authorization, agent->config.token)) {
-			cairn_response_header(response, "WWW-Authenticate", "Bearer");
-			return refuse(agent, response, 401, "the token is missing or wrong; send Authorization: Bearer TOKEN");
-		}
-	} else if (request->host.data && !cairn_listen_host_is_ours(request->host, agent->config.hosts)) {
-		return refuse(agent, response, 403, "this Host is not ours; use an address or localhost, or add the name to `hosts`");
-	}
-	struct cairn_bytes origin = request->origin;
-	if (origin.data) { /* a page: only one that we served ourselves */
-		bool same = cairn_bytes_start_with(origin, "http://") && cairn_bytes_equal(cairn_bytes_skip(origin, 7), request->host);
-		if (!same)
-			return refuse(agent, response, 403, "requests from other origins are not answered");
-	}
-	if (cairn_bytes_equal(request->fetch_site, cairn_bytes_of("cross-site")))
-		return refuse(agent, response, 403, "requests from other sites are not answered");
-	return true;
-}
-
-static bool admit(void *context, struct cairn_exchange *exchange, size_t *maximum)
-{
-	struct cairn_agent *agent = context;
-	struct cairn_bytes rest;
-	const struct cairn_request *request = &exchange->request;
-	if (!cairn_service_admit(agent, request, exchange->local, &exchange->response))
-		return false;
-	const struct cairn_route *route = cairn_route_find(request->method, request->path, &rest, &exchange->response);
-	if (!route)
-		return false;
-	*maximum = route->body_maximum;
-	if (!request->has_length || request->content_length <= *maximum)
-		return true;
-	if (route->flags & CAIRN_ROUTE_USERVER)
-		cairn_userver_long_body(&exchange->response, request->content_length, *maximum);
-	else
-		cairn_response_text(&exchange->response, 413, CAIRN_TEXT, "length limit exceeded");
-	return false;
-}
-
-static void finish_exchange(struct cairn_call *call)
-{
-	cairn_call_release(call); /* before the answer: who has it may ask for the next CPU profile at once */
-	cairn_exchange_finish(call->owner);
-	cairn_call_free(&call->agent->work, call); /* after it: once no call is under way the server may be closed */
-}
-
-/* Answers at once (true), or hands CALL over to the workers (false). */
-static bool begin_call(struct cairn_agent *agent, const struct cairn_request *request, struct cairn_response *response,
-		       struct cairn_exchange *exchange, void (*finish)(struct cairn_call *call), void *owner)
-{
-	struct cairn_bytes rest;
-	atomic_fetch_add(&agent->counters.requests, 1);
-	const struct cairn_route *route = cairn_route_find(request->method, request->path, &rest, response);
-	if (!route)
-		return true;
-	struct cairn_call call = {
-		.agent = agent,
-		.route = route,
-		.request = request,
-		.response = response,
-		.gone = exchange ? &exchange->gone : NULL,
-		.half_closed = exchange ? &exchange->half_closed : NULL,
-		.rest = rest,
-		.arrived_ns = cairn_clock_ns(),
-		.finish = finish,
-		.owner = owner,
-		.used = true,
-	};
-	if (!(route->flags & CAIRN_ROUTE_WORK)) {
-		locale_t before = use_plain_locale(); /* the thread may be the host's */
-		route->handle(&call);
-		uselocale(before);
-		return true;
-	}
-	struct cairn_call *queued = cairn_call_new(&agent->work);
-	if (queued) {
-		*queued = call;
-		if (cairn_call_enqueue(&agent->work, queued))
-			return false;
-		cairn_call_free(&agent->work, queued);
-	}
-	atomic_fetch_add(&agent->counters.busy, 1);
-	cairn_response_text(response, 503, CAIRN_TEXT, "too much is under way; try again\n");
-	cairn_response_header(response, "Retry-After", "1");
-	return true;
-}
-
-static bool handle(void *context, struct cairn_exchange *exchange)
-{
-	return begin_call(context, &exchange->request, &exchange->response, exchange, finish_exchange, exchange);
-}
-
-/* For a thread of the host that waits for its answer. */
-struct waiting {
-	pthread_mutex_t mutex;
-	pthread_cond_t changed;
-	bool done;
-};
-
-static void finish_waiting(struct cairn_call *call)
-{
-	struct waiting *waiting = call->owner;
-	cairn_call_free(&call->agent->work, call);
-	pthread_mutex_lock(&waiting->mutex);
-	waiting->done = true;
-	pthread_cond_signal(&waiting->changed);
-	pthread_mutex_unlock(&waiting->mutex);
-}
-
-void cairn_service_answer(const struct cairn_request *request, struct cairn_response *response)
-{
-	struct waiting waiting = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false};
-	if (begin_call(&cairn_agent, request, response, NULL, finish_waiting, &waiting))
-		return;
-	pthread_mutex_lock(&waiting.mutex);
-	while (!waiting.done)
-		pthread_cond_wait(&waiting.changed, &waiting.mutex);
-	pthread_mutex_unlock(&waiting.mutex);
-}
-
-/* Whether there is anything to profile with. */
-static bool has_profiler(const struct cairn_agent *agent)
-{
-	return agent->profiler.jemalloc.mallctl || !cairn_profiler_is_jemalloc(&agent->profiler);
 }
 
 /* The socket of the process's own, where there is something to speak of. */
@@ -260,8 +133,8 @@ static struct cairn_server *open_server(struct cairn_agent *agent)
 		.body_maximum = body_maximum,
 		.input_maximum = input_maximum,
 		.response_maximum = response_maximum,
-		.admit = admit,
-		.handle = handle,
+		.admit = cairn_admission_admit,
+		.handle = cairn_admission_handle,
 		.tick = tick,
 		.context = agent,
 		.stop = &agent->stop,
@@ -297,13 +170,16 @@ static void serve_once(struct cairn_agent *agent)
 static void *serve(void *context)
 {
 	struct cairn_agent *agent = context;
+	if (atomic_exchange(&child.armed, false))
+		cairn_jemalloc_set_bool(&agent->profiler.jemalloc, "prof.active", false);
 	begin_thread();
-	if (agent->forked)
-		pause_ms(fork_pause_ms);
-	/* A jemalloc with a prefix is in use once something was allocated from it. */
+	int64_t age_ms = (cairn_clock_ns() - child.forked_ns) / 1000000;
+	if (agent->forked && age_ms < fork_pause_ms)
+		pause_ms((int)(fork_pause_ms - age_ms));
 	if (agent->forked)
 		cairn_sampler_resume();
-	for (int wait = live_pause_ms; cairn_profiler_is_jemalloc(&agent->profiler) && agent->profiler.jemalloc.mallctl && !atomic_load(&agent->stop) &&
+	/* A jemalloc with a prefix is in use once something was allocated from it. */
+	for (int wait = live_pause_ms; uses_jemalloc(agent) && !atomic_load(&agent->stop) &&
 	     !cairn_jemalloc_is_live(&agent->profiler.jemalloc); wait = wait < retry_ms ? wait * 2 : retry_ms)
 		pause_ms(wait);
 	cairn_listen_folder(&agent->listen, agent->runtime);
@@ -333,24 +209,81 @@ static bool start_parts(struct cairn_agent *agent)
 	return cairn_thread_start(&agent->thread, serve, agent, "cairn");
 }
 
+static void stop_waiting(void)
+{
+	cairn_profiler_engine(&cairn_agent.profiler)->notify(NULL);
+	if (atomic_exchange(&child.armed, false))
+		cairn_jemalloc_set_bool(&cairn_agent.profiler.jemalloc, "prof.active", false);
+}
+
+/* Starts the agent of a child that waits, on whichever thread comes first. */
+static void start_in_child(void)
+{
+	enum { failures_most = 3 };
+	if (!atomic_exchange(&child.waiting, false))
+		return;
+	if (start_parts(&cairn_agent)) {
+		atomic_store(&cairn_agent.started, true);
+		cairn_profiler_engine(&cairn_agent.profiler)->notify(NULL);
+	} else if (atomic_fetch_add(&child.failures, 1) < failures_most) {
+		atomic_store(&child.waiting, true);
+	} else {
+		stop_waiting();
+	}
+}
+
+/* In a host's thread, inside malloc, which jemalloc lets be called again here. A child of vfork shares our memory and is another. */
+static void see_sample(void)
+{
+	if (cairn_agent.owner != getpid())
+		return;
+	if (cairn_clock_ns() - child.forked_ns >= (int64_t)fork_pause_ms * 1000000 || atomic_fetch_add(&child.samples, 1) + 1 >= early_samples)
+		start_in_child();
+}
+
 static void after_fork_in_child(void)
 {
 	cairn_loader_in_child();
 	cairn_sampler_in_child();
 	pthread_mutex_init(&cairn_agent.life, NULL); /* whoever held it is not here */
-	if (!atomic_load(&cairn_agent.started))
+	if (!atomic_load(&cairn_agent.started) && !atomic_load(&child.waiting))
 		return;
 	cairn_descriptors_abandon();
 	cairn_cpu_forget();
 	cairn_code_forget();
+	bool first = !child.first_is_made;
 	cairn_agent.forked = true;
+	cairn_agent.owner = getpid();
+	cairn_agent.listen.path[0] = 0; /* the parent's */
+	child.forked_ns = cairn_clock_ns();
+	child.first_is_made = false;
+	atomic_store(&child.samples, 0);
+	atomic_store(&child.failures, 0);
+	enum cairn_profiler_state state = cairn_profiler_state(&cairn_agent.profiler);
+	bool tells = state >= CAIRN_PROFILER_INACTIVE && cairn_profiler_engine(&cairn_agent.profiler)->notify(see_sample);
+	if (tells || (!first && (state < CAIRN_PROFILER_INACTIVE || !cairn_profiler_is_jemalloc(&cairn_agent.profiler)))) {
+		atomic_store(&cairn_agent.started, false);
+		atomic_store(&child.waiting, true);
+		if (state == CAIRN_PROFILER_INACTIVE && uses_jemalloc(&cairn_agent))
+			atomic_store(&child.armed, cairn_jemalloc_set_bool(&cairn_agent.profiler.jemalloc, "prof.active", true) == 0);
+		return;
+	}
+	atomic_store(&child.waiting, false);
 	atomic_store(&cairn_agent.started, start_parts(&cairn_agent));
+}
+
+static void after_fork_in_parent(void)
+{
+	child.first_is_made = true;
+	cairn_loader_after_fork();
 }
 
 __attribute__((destructor)) static void at_exit(void)
 {
-	if (atomic_load(&cairn_agent.started) && cairn_agent.owner == getpid())
-		cairn_listen_remove(&cairn_agent.listen);
+	if (!atomic_load(&cairn_agent.started) || cairn_agent.owner != getpid())
+		return;
+	cairn_handover_at_exit(&cairn_agent);
+	cairn_listen_remove(&cairn_agent.listen);
 }
 
 static void read_config(struct cairn_config *config)
@@ -373,11 +306,14 @@ static void read_config(struct cairn_config *config)
 		cairn_config_set(config, "tool", cairn_bytes_of(tool), CAIRN_CONFIG_ENVIRONMENT);
 }
 
-/* jemalloc's own profiler where the host was started with it, Cairn's sampler where it is asked for. */
+/* jemalloc's own profiler where the host was started with it, and Cairn's sampler elsewhere. */
 static void choose_engine(struct cairn_agent *agent)
 {
 	const struct cairn_config *config = &agent->config;
-	agent->profiler.engine = config->engine == CAIRN_CONFIG_CAIRN ? &cairn_engine_sampler : &cairn_engine_jemalloc;
+	agent->profiler.engine = &cairn_engine_jemalloc;
+	if (config->engine == CAIRN_CONFIG_CAIRN ||
+	    (config->engine == CAIRN_CONFIG_AUTO && cairn_profiler_state(&agent->profiler) < CAIRN_PROFILER_INACTIVE))
+		agent->profiler.engine = &cairn_engine_sampler;
 	cairn_sampler_configure(config->ledger_bytes, config->period, (unsigned)config->depth);
 }
 
@@ -408,10 +344,11 @@ bool cairn_service_start(const struct cairn_config *config, bool only_live, stru
 	struct cairn_agent *agent = &cairn_agent;
 	if (getauxval(AT_SECURE))
 		return cairn_fail(error, "this process runs with another user's rights (setuid, setgid or capabilities); the agent stays out of it");
+	start_in_child();
 	if (atomic_load(&agent->started))
 		return true;
 	agent->config = *config;
-	locale_t before = use_plain_locale();
+	locale_t before = cairn_locale_use_plain();
 	read_config(&agent->config);
 	uselocale(before);
 	if (!agent->profiler.jemalloc.mallctl)
@@ -425,11 +362,12 @@ bool cairn_service_start(const struct cairn_config *config, bool only_live, stru
 	agent->environment = cairn_environment_copy(environ);
 	cairn_environment_find_tool(agent->config.tool, secure_getenv("PATH"), agent->tool, sizeof agent->tool);
 	snprintf(agent->runtime, sizeof agent->runtime, "%s", secure_getenv("XDG_RUNTIME_DIR") ? secure_getenv("XDG_RUNTIME_DIR") : "");
+	snprintf(agent->report, sizeof agent->report, "%s", secure_getenv("CAIRN_REPORT") ? secure_getenv("CAIRN_REPORT") : "");
 	time_t now = time(NULL);
 	struct tm local;
 	agent->utc_offset = localtime_r(&now, &local) ? (int)local.tm_gmtoff : 0;
 	static bool registered;
-	if (!registered && pthread_atfork(cairn_loader_before_fork, cairn_loader_after_fork, after_fork_in_child) != 0)
+	if (!registered && pthread_atfork(cairn_loader_before_fork, after_fork_in_parent, after_fork_in_child) != 0)
 		return cairn_fail(error, "cannot register for fork");
 	registered = true;
 	agent->forked = false;
@@ -439,15 +377,30 @@ bool cairn_service_start(const struct cairn_config *config, bool only_live, stru
 	return true;
 }
 
+bool cairn_service_is_running(void)
+{
+	if (atomic_load(&child.waiting)) {
+		pthread_mutex_lock(&cairn_agent.life);
+		start_in_child();
+		pthread_mutex_unlock(&cairn_agent.life);
+	}
+	return atomic_load(&cairn_agent.started);
+}
+
 void cairn_service_stop(void)
 {
 	struct cairn_agent *agent = &cairn_agent;
+	if (atomic_exchange(&child.waiting, false)) {
+		stop_waiting();
+		if (uses_jemalloc(agent))
+			cairn_hook_remove(&agent->profiler.jemalloc);
+	}
 	if (!atomic_exchange(&agent->started, false))
 		return;
 	atomic_store(&agent->stop, true);
 	cairn_work_stop(&agent->work);
 	pthread_join(agent->thread, NULL);
-	if (agent->profiler.jemalloc.mallctl)
+	if (uses_jemalloc(agent))
 		cairn_hook_remove(&agent->profiler.jemalloc);
 	cairn_sampler_stop();
 }

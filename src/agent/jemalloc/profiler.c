@@ -137,5 +137,6 @@ const struct cairn_engine cairn_engine_jemalloc = {
 	.set_period = set_period,
 	.period = period_of,
 	.dump = dump,
+	.notify = cairn_hook_notify,
 	.count = cairn_hook_count,
 };

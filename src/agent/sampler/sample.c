@@ -77,7 +77,12 @@ static bool is_due(struct cairn_sample_thread *thread, size_t size, uint64_t *pe
 			return false;
 		draw(thread);
 	}
-	return size > 0 && atomic_load_explicit(&cairn_sampling.active, memory_order_relaxed) && cairn_sample_is_ours();
+	if (size > 0 && atomic_load_explicit(&cairn_sampling.active, memory_order_relaxed) && cairn_sample_is_ours())
+		return true;
+	void (*notify)(void) = atomic_load_explicit(&cairn_sampling.notify, memory_order_relaxed);
+	if (notify)
+		notify();
+	return false;
 }
 
 static uint32_t number_of(struct cairn_sample_thread *thread, int64_t now_ns)

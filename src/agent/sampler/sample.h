@@ -41,6 +41,7 @@ struct cairn_sampling {
 	_Atomic int process;           /* its number, for that case */
 	atomic_uint depth;             /* the most frames of a stack */
 	_Atomic uint64_t next_doubling; /* the number of live samples at which the period doubles */
+	void (*_Atomic notify)(void);  /* called with each sample of a forked child that has no ledger yet; NULL for nobody */
 	size_t (*usable_size)(void *object); /* the host's malloc_usable_size, or NULL */
 	_Atomic uint64_t ends[CAIRN_UNWIND_ENDS];
 	_Atomic uint64_t measured, measured_frames, measured_ns;

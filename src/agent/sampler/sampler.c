@@ -420,6 +420,13 @@ void cairn_sampler_get_status(struct cairn_sampler_status *status)
 	pthread_mutex_unlock(&sampler.mutex);
 }
 
+/* In a forked child, which has no ledger yet: the hooks still count. */
+static bool notify(void (*function)(void))
+{
+	atomic_store(&cairn_sampling.notify, function);
+	return sampler.patched && sampler.was_active;
+}
+
 /* Dumps at new highs are written by the agent's monitor, within the limits of its folder. */
 static atomic_bool gdump_active;
 
@@ -450,5 +457,6 @@ const struct cairn_engine cairn_engine_sampler = {
 	.period = get_period,
 	.dump = dump,
 	.write_trailer = write_trailer,
+	.notify = notify,
 	.count = count,
 };

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/agent.h"
 #include "agent/host/listen.h"
-#include "agent/host/start.h"
+#include "agent/host/admission.h"
 #include "agent/route/route.h"
 #include "agent/route/symbols.h"
 #include "base/pages.h"
@@ -77,7 +77,7 @@ static int admit(const char *host, const char *origin, const char *authorization
 	request.origin = origin ? cairn_bytes_of(origin) : request.origin;
 	request.authorization = authorization ? cairn_bytes_of(authorization) : request.authorization;
 	request.fetch_site = site ? cairn_bytes_of(site) : request.fetch_site;
-	int status = cairn_service_admit(&cairn_agent, &request, local, &response) ? 200 : response.status;
+	int status = cairn_admission_check(&cairn_agent, &request, local, &response) ? 200 : response.status;
 	cairn_response_free(&response);
 	return status;
 }
