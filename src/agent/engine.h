@@ -31,6 +31,7 @@ struct cairn_engine {
 	bool (*set_period)(struct cairn_profiler *profiler, uint64_t period); /* for the budget: by the gentlest way there is */
 	uint64_t (*period)(struct cairn_profiler *profiler);
 	bool (*dump)(struct cairn_profiler *profiler, const char *path, struct cairn_error *error);
+	uint64_t (*allocated)(struct cairn_profiler *profiler); /* bytes in all, freed or not */
 	void (*write_trailer)(struct cairn_profiler *profiler, struct cairn_buffer *out); /* its own lines; may be NULL */
 	/* Has FUNCTION called with each sample, on the thread that allocates; NULL ends it. False where that never happens. */
 	bool (*notify)(void (*function)(void));

@@ -32,6 +32,7 @@ enum cairn_config_key {
 	CAIRN_KEY_ENGINE,
 	CAIRN_KEY_PERIOD,
 	CAIRN_KEY_LEDGER_BYTES,
+	CAIRN_KEY_PREFIX,
 	CAIRN_KEY_AUTO,
 	CAIRN_KEY_START,
 	CAIRN_KEY_GROW,
@@ -69,6 +70,7 @@ struct cairn_config {
 	uint64_t engine;       /* enum cairn_config_engine */
 	uint64_t period;       /* mean distance of samples, of Cairn's engine */
 	uint64_t ledger_bytes; /* of its ledger */
+	char prefix[256];      /* what the names of its numbered dumps begin with; jemalloc has prof_prefix */
 	uint64_t automatic;    /* 0 no dump near the limit, 1 at 90 % unless `share` says otherwise, 2 as the rules say */
 	struct cairn_trigger_rules rules;
 	struct cairn_folder_limits keep;

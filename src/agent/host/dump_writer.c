@@ -10,11 +10,13 @@
 
 enum { tries_maximum = 100000 };
 
-/* jemalloc's own: it stays. */
+/* jemalloc's own where its profiler is in use: it stays. */
 static const char *prefix_of(struct cairn_agent *agent)
 {
 	const struct cairn_jemalloc *jemalloc = &agent->profiler.jemalloc;
 	const char *prefix;
+	if (!cairn_profiler_is_jemalloc(&agent->profiler))
+		return agent->config.prefix;
 	return jemalloc->mallctl && cairn_jemalloc_get_text(jemalloc, "opt.prof_prefix", &prefix) == 0 ? prefix : "";
 }
 
@@ -52,7 +54,7 @@ bool cairn_dumps_write_numbered(struct cairn_agent *agent, const struct cairn_sn
 	char prefix_folder[sizeof folder.path], name[256];
 	const char *prefix = prefix_of(agent), *slash = strrchr(prefix, '/');
 	if (!prefix[0])
-		return cairn_fail(error, "prof_prefix is empty, so jemalloc dumps have no name; set it in MALLOC_CONF");
+		return cairn_fail(error, "the prefix is empty, so dumps have no name; set prof_prefix in MALLOC_CONF, or prefix in CAIRN_CONF");
 	cairn_dumps_folder(agent, &folder);
 	cairn_folder_of(prefix, prefix_folder, sizeof prefix_folder);
 	if (strcmp(folder.path, prefix_folder) != 0 &&

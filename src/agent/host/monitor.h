@@ -35,6 +35,8 @@ struct cairn_monitor {
 	atomic_bool busy;       /* the last time there was something to remove */
 	int64_t tidied_ns;      /* when that was done last, and */
 	int64_t seen_folder_ns; /* the folder's time of change then; both of the thread that thins */
+	atomic_bool high_dumping;
+	uint64_t dumped_high;   /* live bytes at the last dump for gdump on Cairn's engine */
 	/* For the status. */
 	atomic_uint dumps[CAIRN_TRIGGER_REASONS], failed, thinned;
 	pthread_mutex_t mutex; /* for the rest */

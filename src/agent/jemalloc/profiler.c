@@ -120,6 +120,11 @@ static bool dump(struct cairn_profiler *profiler, const char *path, struct cairn
 	       command(profiler, "to write a dump", profiler->jemalloc.mallctl("prof.dump", NULL, NULL, &path, sizeof path), error);
 }
 
+static uint64_t allocated(struct cairn_profiler *profiler)
+{
+	return cairn_jemalloc_total(&profiler->jemalloc);
+}
+
 /* jemalloc changes its period only by throwing its samples away. */
 static bool set_period(struct cairn_profiler *profiler, uint64_t period)
 {
@@ -137,6 +142,7 @@ const struct cairn_engine cairn_engine_jemalloc = {
 	.set_period = set_period,
 	.period = period_of,
 	.dump = dump,
+	.allocated = allocated,
 	.notify = cairn_hook_notify,
 	.count = cairn_hook_count,
 };

@@ -420,6 +420,18 @@ void cairn_sampler_get_status(struct cairn_sampler_status *status)
 	pthread_mutex_unlock(&sampler.mutex);
 }
 
+/* Since sampling was first switched on. */
+static uint64_t allocated(struct cairn_profiler *profiler)
+{
+	(void)profiler;
+	return cairn_sample_is_ours() ? atomic_load(&cairn_sampling.record.header->allocated_bytes) : 0;
+}
+
+uint64_t cairn_sampler_highest(void)
+{
+	return cairn_sample_is_ours() ? atomic_load(&cairn_sampling.record.header->highest_bytes) : 0;
+}
+
 /* In a forked child, which has no ledger yet: the hooks still count. */
 static bool notify(void (*function)(void))
 {
@@ -457,6 +469,7 @@ const struct cairn_engine cairn_engine_sampler = {
 	.period = get_period,
 	.dump = dump,
 	.write_trailer = write_trailer,
+	.allocated = allocated,
 	.notify = notify,
 	.count = count,
 };

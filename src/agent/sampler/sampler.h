@@ -26,6 +26,9 @@ void cairn_sampler_look(void);
 void cairn_sampler_in_child(void);
 void cairn_sampler_resume(void);
 
+/* The most bytes that lived at once, as far as samples tell. */
+uint64_t cairn_sampler_highest(void);
+
 /* Puts every relocation back. Sampling ends. */
 void cairn_sampler_stop(void);
 
