@@ -18,16 +18,13 @@ struct sum {
 	uint64_t samples;
 };
 
-struct live {
-	struct cairn_ledger_sample sample;
-};
-
 struct writer {
 	const struct cairn_ledger *ledger;
 	struct cairn_buffer *out;
 	struct cairn_buffer *sections;
-	struct live *live;
+	struct cairn_ledger_sample *live; /* in the order of their stacks */
 	size_t live_count, live_room;
+	uint32_t *starts; /* for each stack, where its samples begin in `live`; and one more */
 	struct sum *threads; /* one for each of the ledger's */
 	int64_t now_ns;
 };
@@ -94,32 +91,56 @@ static void write_thread(const struct writer *writer, uint32_t number, const str
 
 static int compare(const void *a, const void *b)
 {
-	const struct cairn_ledger_sample *one = &((const struct live *)a)->sample, *other = &((const struct live *)b)->sample;
-	if (one->stack != other->stack)
-		return one->stack < other->stack ? -1 : 1;
+	const struct cairn_ledger_sample *one = a, *other = b;
 	if (one->thread != other->thread)
 		return one->thread < other->thread ? -1 : 1;
 	return one->birth_ns < other->birth_ns ? -1 : one->birth_ns > other->birth_ns;
 }
 
+static size_t starts_size(const struct writer *writer)
+{
+	return ((size_t)cairn_ledger_count(writer->ledger, CAIRN_LEDGER_STACKS) + 2) * sizeof *writer->starts;
+}
+
+static size_t threads_size(const struct writer *writer)
+{
+	return ((size_t)cairn_ledger_count(writer->ledger, CAIRN_LEDGER_THREADS) + 1) * sizeof *writer->threads;
+}
+
+/* Copies the live samples, then brings them into the order of their stacks by counting: two passes, whatever their number. */
 static bool collect(struct writer *writer, struct cairn_error *error)
 {
-	uint32_t slots = cairn_ledger_count(writer->ledger, CAIRN_LEDGER_SAMPLES);
-	writer->live_room = (size_t)slots * sizeof *writer->live;
-	writer->live = slots ? cairn_pages_map(writer->live_room) : NULL;
-	writer->threads = cairn_pages_map(((size_t)cairn_ledger_count(writer->ledger, CAIRN_LEDGER_THREADS) + 1) * sizeof *writer->threads);
-	if ((slots && !writer->live) || !writer->threads)
-		return cairn_fail_errno(error, "no memory for a dump of the ledger");
-	for (uint32_t i = 0; i < slots; i++)
-		writer->live_count += cairn_ledger_get_sample(writer->ledger, i, &writer->live[writer->live_count].sample);
-	cairn_sort(writer->live, writer->live_count, sizeof *writer->live, compare);
-	return true;
+	uint32_t slots = cairn_ledger_count(writer->ledger, CAIRN_LEDGER_SAMPLES), stacks = cairn_ledger_count(writer->ledger, CAIRN_LEDGER_STACKS);
+	uint32_t threads = cairn_ledger_count(writer->ledger, CAIRN_LEDGER_THREADS);
+	writer->live_room = ((size_t)slots + 1) * sizeof *writer->live;
+	struct cairn_ledger_sample *copies = cairn_pages_map(writer->live_room);
+	writer->live = cairn_pages_map(writer->live_room);
+	writer->starts = cairn_pages_map(starts_size(writer));
+	writer->threads = cairn_pages_map(threads_size(writer));
+	bool good = copies && writer->live && writer->starts && writer->threads;
+	for (uint32_t i = 0; good && i < slots; i++) {
+		struct cairn_ledger_sample *copy = &copies[writer->live_count];
+		if (!cairn_ledger_get_sample(writer->ledger, i, copy))
+			continue;
+		copy->thread = copy->thread < threads ? copy->thread : 0;
+		writer->starts[copy->stack + 2]++;
+		writer->live_count++;
+	}
+	for (uint32_t i = 0; good && i < stacks; i++)
+		writer->starts[i + 1] += writer->starts[i];
+	for (size_t i = 0; good && i < writer->live_count; i++)
+		writer->live[writer->starts[copies[i].stack + 1]++] = copies[i];
+	for (uint32_t i = 0; good && i < stacks; i++)
+		cairn_sort(writer->live + writer->starts[i], writer->starts[i + 1] - writer->starts[i], sizeof *writer->live, compare);
+	cairn_pages_unmap(copies, writer->live_room);
+	return good || cairn_fail_errno(error, "no memory for a dump of the ledger");
 }
 
 static void discard(struct writer *writer)
 {
 	cairn_pages_unmap(writer->live, writer->live_room);
-	cairn_pages_unmap(writer->threads, ((size_t)cairn_ledger_count(writer->ledger, CAIRN_LEDGER_THREADS) + 1) * sizeof *writer->threads);
+	cairn_pages_unmap(writer->starts, starts_size(writer));
+	cairn_pages_unmap(writer->threads, threads_size(writer));
 }
 
 static void write_head(struct writer *writer, const struct sum *all, double allocated_objects, double allocated_bytes)
@@ -187,18 +208,18 @@ static void write_stack(struct writer *writer, size_t number, const struct cairn
 		cairn_buffer_text(out, " 0x0");
 	struct sum all = {0};
 	for (size_t i = first; i < end; i++)
-		add_sample(&all, &writer->live[i].sample);
+		add_sample(&all, &writer->live[i]);
 	cairn_buffer_text(out, "\n  t*: ");
 	write_counts(out, &all, (double)stack->allocated_objects / CAIRN_LEDGER_OBJECT, (double)stack->allocated_bytes);
 	cairn_buffer_byte(out, '\n');
 	for (size_t i = first, next; i < end; i = next) {
 		struct sum sum = {0};
-		for (next = i; next < end && writer->live[next].sample.thread == writer->live[i].sample.thread; next++)
-			add_sample(&sum, &writer->live[next].sample);
-		write_thread(writer, writer->live[i].sample.thread, &sum, false);
+		for (next = i; next < end && writer->live[next].thread == writer->live[i].thread; next++)
+			add_sample(&sum, &writer->live[next]);
+		write_thread(writer, writer->live[i].thread, &sum, false);
 	}
 	for (size_t i = first; i < end; i++)
-		write_live(writer, number, &writer->live[i].sample);
+		write_live(writer, number, &writer->live[i]);
 	write_freed(writer, number, stack);
 }
 
@@ -212,12 +233,10 @@ bool cairn_ledger_write_heap(const struct cairn_ledger *ledger, int64_t now_ns, 
 		return false;
 	}
 	struct sum all = {0};
-	uint32_t thread_count = cairn_ledger_count(ledger, CAIRN_LEDGER_THREADS), stack_count = cairn_ledger_count(ledger, CAIRN_LEDGER_STACKS);
+	uint32_t stack_count = cairn_ledger_count(ledger, CAIRN_LEDGER_STACKS);
 	for (size_t i = 0; i < writer.live_count; i++) {
-		struct cairn_ledger_sample *sample = &writer.live[i].sample;
-		sample->thread = sample->thread < thread_count ? sample->thread : 0;
-		add_sample(&all, sample);
-		add_sample(&writer.threads[sample->thread], sample);
+		add_sample(&all, &writer.live[i]);
+		add_sample(&writer.threads[writer.live[i].thread], &writer.live[i]);
 	}
 	struct cairn_ledger_stack stack;
 	double allocated_objects = 0, allocated_bytes = 0;
@@ -228,15 +247,10 @@ bool cairn_ledger_write_heap(const struct cairn_ledger *ledger, int64_t now_ns, 
 		}
 	write_head(&writer, &all, allocated_objects, allocated_bytes);
 	cairn_buffer_text(&heap->sections, "# cairn section samples 1\n");
-	size_t at = 0, number = 0;
-	for (uint32_t i = 0; i < stack_count; i++) {
-		size_t first = at;
-		while (at < writer.live_count && writer.live[at].sample.stack == i)
-			at++;
-		if (!cairn_ledger_get_stack(ledger, i, &stack) || (at == first && !stack.allocated_samples))
-			continue;
-		write_stack(&writer, number++, &stack, first, at);
-	}
+	size_t number = 0;
+	for (uint32_t i = 0; i < stack_count; i++)
+		if (cairn_ledger_get_stack(ledger, i, &stack) && (writer.starts[i] < writer.starts[i + 1] || stack.allocated_samples))
+			write_stack(&writer, number++, &stack, writer.starts[i], writer.starts[i + 1]);
 	heap->samples = writer.live_count;
 	heap->bytes = whole(all.bytes);
 	discard(&writer);

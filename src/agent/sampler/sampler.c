@@ -420,6 +420,12 @@ void cairn_sampler_get_status(struct cairn_sampler_status *status)
 	pthread_mutex_unlock(&sampler.mutex);
 }
 
+static uint64_t samples(struct cairn_profiler *profiler)
+{
+	(void)profiler;
+	return cairn_sample_is_ours() ? atomic_load(&cairn_sampling.record.header->live) : 0;
+}
+
 /* Since sampling was first switched on. */
 static uint64_t allocated(struct cairn_profiler *profiler)
 {
@@ -470,6 +476,7 @@ const struct cairn_engine cairn_engine_sampler = {
 	.dump = dump,
 	.write_trailer = write_trailer,
 	.allocated = allocated,
+	.samples = samples,
 	.notify = notify,
 	.count = count,
 };
