@@ -226,14 +226,16 @@ static const struct cairn_hook_entry *find_by_name(const char *name)
 
 /* A relocation that is bound by the first call leads back into its own object until then. What the loader will find is what everybody
  * finds, but where an object prefers its own libraries (RTLD_DEEPBIND): that cannot be seen, so where it would matter, because libc is not
- * the allocator, only the program itself is taken to be as usual. */
+ * the allocator, only the program itself and libc are taken to be as usual. */
 static const struct cairn_hook_entry *find_unbound(struct target *target, const ElfW(Rela) *relocation, uintptr_t value)
 {
 	const ElfW(Sym) *symbol = &target->dynamic.symbols[ELF64_R_SYM(relocation->r_info)];
-	if (value < target->start || value >= target->end || symbol->st_shndx != SHN_UNDEF)
+	/* libc has relocations of functions that it defines itself. Bound to its own, an object has no need of others. */
+	bool is_own = symbol->st_shndx != SHN_UNDEF && value == target->module->bias + symbol->st_value;
+	if (value < target->start || value >= target->end || is_own)
 		return NULL;
 	const struct cairn_hook_entry *entry = find_by_name(target->dynamic.names + symbol->st_name);
-	if (!entry || patch.usual || target->module->program)
+	if (!entry || patch.usual || target->module->program || is_libc(target->module->path))
 		return entry;
 	target->pending = true;
 	return NULL;

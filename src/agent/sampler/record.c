@@ -373,10 +373,12 @@ static uint64_t next_random(uint64_t *state)
 	return *state * 0x2545f4914f6cdd1du;
 }
 
-size_t cairn_record_thin(struct cairn_record *record, uint64_t period, uint64_t *random, void (*forget)(uint64_t key))
+size_t cairn_record_thin(struct cairn_record *record, uint64_t first, uint32_t count, uint64_t period, uint64_t *random,
+			 void (*forget)(uint64_t key))
 {
 	size_t gone = 0;
-	for (uint32_t i = 0; i <= record->sample_mask; i++) {
+	for (uint64_t at = first; at < first + count; at++) {
+		uint32_t i = (uint32_t)at & record->sample_mask;
 		uint64_t key = atomic_load_explicit(&record->keys[i], memory_order_relaxed);
 		/* One that moves just now is left for the next time. */
 		if (key <= CAIRN_LEDGER_BUSY || (key & CAIRN_LEDGER_MOVING) || record->samples[i].period >= period || !claim(record, i, key))

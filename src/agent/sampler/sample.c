@@ -136,21 +136,24 @@ CAIRN_SAMPLER_CODE static uint32_t find_stack(uintptr_t function, unsigned *coun
 	return take_short_stack(function, count);
 }
 
-/* The ledger is three quarters full: from now on one sample in two. Should that not be enough, again at each further part. */
-static void watch_room(struct cairn_record *record)
+/* The ledger is three quarters full: from now on one sample in two, and those that are there give up half of their slots. Each new sample sees to a
+ * few slots, so that nobody has to do all of it at once; when all of them have had their turn and it is still as full, the period doubles again. */
+static void make_room(struct cairn_record *record, struct cairn_sample_thread *thread)
 {
+	enum { slots_each = 64 };
 	struct cairn_ledger_header *header = record->header;
-	uint64_t at = atomic_load_explicit(&cairn_sampling.next_doubling, memory_order_relaxed);
-	if (atomic_load_explicit(&header->live, memory_order_relaxed) < at)
+	uint64_t slots = (uint64_t)record->sample_mask + 1, period = atomic_load_explicit(&cairn_sampling.period, memory_order_relaxed);
+	if (atomic_load_explicit(&header->live, memory_order_relaxed) < slots / 4 * 3)
 		return;
-	uint64_t step = (record->sample_mask + 1) / 32, period = atomic_load(&cairn_sampling.period);
-	if (period >= UINT64_C(1) << 40 || !atomic_compare_exchange_strong(&cairn_sampling.next_doubling, &at, at + step))
-		return;
-	if (atomic_compare_exchange_strong(&cairn_sampling.period, &period, period * 2)) {
-		atomic_store(&header->period, period * 2);
+	uint64_t at = atomic_fetch_add(&cairn_sampling.sweep, slots_each), end = atomic_load(&cairn_sampling.sweep_end);
+	if (at >= end && period < UINT64_C(1) << 40 && atomic_compare_exchange_strong(&cairn_sampling.sweep_end, &end, at + slots) &&
+	    atomic_compare_exchange_strong(&cairn_sampling.period, &period, period * 2)) {
+		period *= 2;
+		atomic_store(&header->period, period);
 		atomic_fetch_add(&header->doublings, 1);
 		atomic_store(&header->doubled_ns, cairn_clock_wall_ns());
 	}
+	cairn_record_thin(record, at, slots_each, period, &thread->random, cairn_filter_remove);
 }
 
 CAIRN_SAMPLER_CODE static void record_sample(uint64_t key, struct cairn_ledger_sample *sample, uintptr_t function)
@@ -170,7 +173,7 @@ CAIRN_SAMPLER_CODE static void record_sample(uint64_t key, struct cairn_ledger_s
 		atomic_fetch_add_explicit(&cairn_sampling.measured_frames, frames, memory_order_relaxed);
 		atomic_fetch_add_explicit(&cairn_sampling.measured, 1, memory_order_relaxed);
 	}
-	watch_room(record);
+	make_room(record, thread);
 	cairn_probe_alloc(sample->address, sample->size, sample->objects * sample->size / CAIRN_LEDGER_OBJECT);
 }
 

@@ -40,7 +40,7 @@ struct cairn_sampling {
 	_Atomic int *guard;            /* 1 in the process whose ledger it is; NULL where the kernel cannot wipe pages */
 	_Atomic int process;           /* its number, for that case */
 	atomic_uint depth;             /* the most frames of a stack */
-	_Atomic uint64_t next_doubling; /* the number of live samples at which the period doubles */
+	_Atomic uint64_t sweep, sweep_end; /* slots that were brought to the period, and when all of them are; see make_room */
 	void (*_Atomic notify)(void);  /* called with each sample of a forked child that has no ledger yet; NULL for nobody */
 	size_t (*usable_size)(void *object); /* the host's malloc_usable_size, or NULL */
 	_Atomic uint64_t ends[CAIRN_UNWIND_ENDS];

@@ -30,7 +30,6 @@ static struct {
 	struct cairn_patch_counts counts;
 	uint64_t loaded;           /* objects, by the loader's count, when relocations were last walked */
 	unsigned pause_s, waited_s; /* before they are walked again without such a reason */
-	uint64_t random;
 } sampler = {.mutex = PTHREAD_MUTEX_INITIALIZER, .ledger_bytes = 16 << 20, .period = 512 << 10, .depth = 1024};
 
 void cairn_sampler_configure(size_t ledger_bytes, uint64_t period, unsigned depth)
@@ -145,7 +144,8 @@ static bool open_ledger(struct cairn_error *error)
 	cairn_sampling.record = record;
 	atomic_store(&cairn_sampling.process, getpid());
 	atomic_store(&cairn_sampling.depth, sampler.depth);
-	atomic_store(&cairn_sampling.next_doubling, (uint64_t)(record.sample_mask + 1) / 4 * 3);
+	atomic_store(&cairn_sampling.sweep, 0);
+	atomic_store(&cairn_sampling.sweep_end, 0);
 	atomic_store(&record.header->period, period);
 	atomic_store(&record.header->first_period, period);
 	atomic_fetch_add(&cairn_sampling.generation, 1);
@@ -228,7 +228,7 @@ static bool reset(struct cairn_profiler *profiler, uint64_t period, struct cairn
 		cairn_record_clear(&cairn_sampling.record, cairn_filter_remove);
 		if (period)
 			atomic_store(&header->first_period, period);
-		atomic_store(&cairn_sampling.next_doubling, (uint64_t)(cairn_sampling.record.sample_mask + 1) / 4 * 3);
+		atomic_store(&cairn_sampling.sweep_end, atomic_load(&cairn_sampling.sweep));
 		atomic_store(&header->reset_ns, cairn_clock_wall_ns());
 	}
 	atomic_store(&profiler->reset_at, cairn_clock_wall_ns());
@@ -344,19 +344,6 @@ static bool is_time_to_walk(void)
 	return true;
 }
 
-/* Samples of a shorter period make room, in the proportion in which that period would have taken fewer of them. */
-static void make_room(struct cairn_record *record)
-{
-	uint64_t slots = record->sample_mask + 1, limit = slots / 4 * 3;
-	if (atomic_load(&record->header->live) < limit)
-		return;
-	if (!sampler.random)
-		sampler.random = (uint64_t)cairn_clock_ns() | 1;
-	cairn_record_thin(record, atomic_load(&cairn_sampling.period), &sampler.random, cairn_filter_remove);
-	uint64_t live = atomic_load(&record->header->live) + slots / 32;
-	atomic_store(&cairn_sampling.next_doubling, live > limit ? live : limit);
-}
-
 void cairn_sampler_look(void)
 {
 	if (pthread_mutex_trylock(&sampler.mutex) != 0)
@@ -366,7 +353,6 @@ void cairn_sampler_look(void)
 			walk_relocations();
 			record_modules();
 		}
-		make_room(&cairn_sampling.record);
 		cairn_record_sweep_threads(&cairn_sampling.record, getpid());
 	}
 	pthread_mutex_unlock(&sampler.mutex);

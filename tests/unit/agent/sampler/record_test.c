@@ -96,7 +96,7 @@ static void test_full(void)
 	struct cairn_ledger_sample sample;
 	for (uint32_t i = 0; i < slots; i++)
 		bytes += cairn_ledger_get_sample(&ledger, i, &sample) ? sample.objects * sample.size / CAIRN_LEDGER_OBJECT : 0;
-	size_t gone = cairn_record_thin(&record, 2048, &random, forget);
+	size_t gone = cairn_record_thin(&record, 5, slots, 2048, &random, forget);
 	uint64_t after = 0;
 	for (uint32_t i = 0; i < slots; i++)
 		if (cairn_ledger_get_sample(&ledger, i, &sample)) {
