@@ -1,7 +1,9 @@
 /* run.c - `cairn run`: starts a service with profiling and the agent, and leaves a profile when it ends.
  *
- * Everything is done by environment variables, so it works on programs as they are: LD_PRELOAD gets the agent and CAIRN_CONF tells it what to
- * do. Where jemalloc's own profiler is to be used, MALLOC_CONF (and _RJEM_MALLOC_CONF, which Rust's jemalloc reads) gets what it needs behind
+ * Everything is done by environment variables, so it works on programs as they are: LD_PRELOAD gets the agent and CAIRN_CONF tells it
+  * what to
+ * do. Where jemalloc's own profiler is to be used, MALLOC_CONF (and _RJEM_MALLOC_CONF, which Rust's jemalloc reads) gets what it needs
+  * behind
  * what is there already, and with --engine jemalloc a program that has none gets one.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/listen.h"

@@ -110,7 +110,8 @@ static size_t threads_size(const struct writer *writer)
 /* Copies the live samples, then brings them into the order of their stacks by counting: two passes, whatever their number. */
 static bool collect(struct writer *writer, struct cairn_error *error)
 {
-	uint32_t slots = cairn_ledger_count(writer->ledger, CAIRN_LEDGER_SAMPLES), stacks = cairn_ledger_count(writer->ledger, CAIRN_LEDGER_STACKS);
+	uint32_t slots = cairn_ledger_count(writer->ledger, CAIRN_LEDGER_SAMPLES);
+	uint32_t stacks = cairn_ledger_count(writer->ledger, CAIRN_LEDGER_STACKS);
 	uint32_t threads = cairn_ledger_count(writer->ledger, CAIRN_LEDGER_THREADS);
 	writer->live_room = ((size_t)slots + 1) * sizeof *writer->live;
 	struct cairn_ledger_sample *copies = cairn_pages_map(writer->live_room);

@@ -15,7 +15,8 @@ struct cairn_ledger_heap {
 	struct cairn_buffer sections; /* to be written behind the memory map; the caller frees it */
 };
 
-/* Appends the dump up to its stacks, without memory map. Ages are as of NOW_NS by the ledger's clock. Uses pages of its own, no malloc. False
+/* Appends the dump up to its stacks, without memory map. Ages are as of NOW_NS by the ledger's clock. Uses pages of its own, no malloc.
+ * False
  * where there is no memory. */
 bool cairn_ledger_write_heap(const struct cairn_ledger *ledger, int64_t now_ns, struct cairn_buffer *out, struct cairn_ledger_heap *heap,
 			     struct cairn_error *error);

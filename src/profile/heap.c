@@ -307,7 +307,8 @@ static void add_live(struct cairn_profile *profile, size_t sample, const struct 
 	profile->sampled[sample]++;
 }
 
-/* A dump of Cairn's sampler lists its samples behind the stacks: each is un-sampled by its own size and period. Both are in the same order, by
+/* A dump of Cairn's sampler lists its samples behind the stacks: each is un-sampled by its own size and period. Both are in the same
+ * order, by
  * stack and thread. */
 static void read_live(struct parser *in, struct cairn_bytes section, const struct cairn_trailer *trailer)
 {

@@ -155,7 +155,7 @@ int main(void)
 }
 C
 $cc -O2 -w -Iinclude "$scratch/without.c" -o "$scratch/without" "$library" -Wl,-rpath,"$build"
-like "$("$scratch/without")" "1 0 501 'jemalloc' profiling is not available.*no jemalloc in this process*" "a program without jemalloc is told so"
+like "$(CAIRN_CONF=engine:jemalloc "$scratch/without")" "1 0 501 'jemalloc' profiling is not available.*no jemalloc in this process*" "a program without jemalloc is told so"
 cat >"$scratch/many.c" <<'C'
 #include <cairn.h>
 #include <dirent.h>

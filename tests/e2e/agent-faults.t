@@ -81,7 +81,7 @@ is "$(ask $pid /pprof/heap -o /dev/null -w '%{http_code}')" 503 "without address
 alive $pid "and the host goes on"
 kill $pid
 
-start exec "$scratch/host" exec
+CAIRN_CONF=engine:jemalloc start exec "$scratch/host" exec # so that what it executes has no agent
 "$scratch/host" exec >"$scratch/bare.out" 2>&1 &
 children+=($!)
 wait_for 5 grep -q ' 2 ->' "$scratch/exec.out"

@@ -51,7 +51,7 @@ curl -s -X POST "$url_good/cairn/activate" >/dev/null
 redis-cli -p "$port_good" set one 1 >/dev/null
 for i in $(seq 40); do redis-cli -p "$port_good" set "key$i" "$(printf %4000d 1)"; done >/dev/null
 sees 1 '*wrong samples *samples show*before sampling began*' 'sampling that began late is told by what the allocator counts' "$pid_good"
-CONF=budgett:1 MALLOC=prof:false start_redis off
+CONF=budgett:1,engine:jemalloc MALLOC=prof:false start_redis off
 sees 1 "*wrong agent's settings *unknown key 'budgett'; is 'budget' meant?*-> CAIRN_CONF=key:value*" 'a setting of the agent misspelt' "$pid_off"
 sees 1 '*wrong enabled *-> MALLOC_CONF=prof:true,*' 'started without prof:true, with an agent' "$pid_off"
 # By a URL alone the agent is who knows the variable; here it is that of a Rust program.

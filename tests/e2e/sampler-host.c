@@ -1,4 +1,5 @@
-/* sampler-host.c - hosts that make a sampler's life hard. sampler-host MODE [ARGUMENT]: works hard for a while, checks that every pointer it
+/* sampler-host.c - hosts that make a sampler's life hard. sampler-host MODE [ARGUMENT]: works hard for a while, checks that every
+ * pointer it
  * was given is sound, and ends with 0.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <dlfcn.h>
@@ -237,6 +238,16 @@ static void sandbox(void)
 		churn(1000, 3);
 }
 
+static void hold(void)
+{
+	for (int i = 0; i < 20000; i++)
+		if (!malloc(1000))
+			fail("malloc");
+	puts("ready");
+	fflush(stdout);
+	pause();
+}
+
 int main(int count, char **argument)
 {
 	const char *mode = count > 1 ? argument[1] : "";
@@ -248,7 +259,7 @@ int main(int count, char **argument)
 	else if (strcmp(mode, "signals") == 0) signals();
 	else if (strcmp(mode, "close") == 0) close_all();
 	else if (strcmp(mode, "sandbox") == 0) sandbox();
-	else if (strcmp(mode, "hold") == 0) { for (int i = 0; i < 20000; i++) if (!malloc(1000)) return 1; puts("ready"); fflush(stdout); pause(); }
+	else if (strcmp(mode, "hold") == 0) hold();
 	else for (double start = now(); now() - start < 2;) churn(1000, 3);
 	puts("well");
 	return 0;

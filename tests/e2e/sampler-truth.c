@@ -1,4 +1,5 @@
-/* sampler-truth.c - a program that knows what it holds: for each call site it prints `site NAME SIZE BYTES`, then `ready`, and waits while other
+/* sampler-truth.c - a program that knows what it holds: for each call site it prints `site NAME SIZE BYTES`, then `ready`, and waits
+ * while other
  * threads allocate and free each other's objects.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>

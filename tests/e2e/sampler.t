@@ -24,11 +24,19 @@ value = json.load(sys.stdin)
 for key in sys.argv[1:]: value = value[key]
 print("" if value is None else str(value).lower() if isinstance(value, bool) else value)' "$@"; }
 # start CONF COMMAND...: preloaded, sampling; sets `pid`
-start() { local conf=$1; shift; rm -f "$scratch/out"; LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,$conf "$@" >"$scratch/out" 2>&1 & pid=$!; children+=($pid); }
+start() {
+	local conf=$1
+	shift
+	rm -f "$scratch/out"
+	LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,$conf "$@" >"$scratch/out" 2>&1 &
+	pid=$!
+	children+=($pid)
+}
 # until_ready: the host has said so, and the agent answers
 until_ready() { wait_for 60 grep -q ready "$scratch/out" && wait_for 30 ask $pid /cairn/status; }
 
-# The truth. A program that knows what it holds prints, for each call site, its name, the size of its objects and the live bytes; the estimate must lie
+# The truth. A program that knows what it holds prints, for each call site, its name, the size of its objects and the live bytes; the
+# estimate must lie
 # within four standard deviations. Twelve runs, three on each allocator: a wrong estimator is wrong in all.
 check_truth() {
 	python3 - "$1" "$scratch/out" "$2" <<'P'
@@ -48,7 +56,8 @@ P
 for allocator in libc tcmalloc_minimal mimalloc jemalloc; do
 	if [ $allocator = libc ]; then program=$scratch/truth; else
 		program=$scratch/truth-$allocator
-		$cc -O1 -g -w -D_GNU_SOURCE tests/e2e/sampler-truth.c -o "$program" -pthread -Wl,--no-as-needed -l$allocator || { ok 1 "$allocator is there"; continue; }
+		$cc -O1 -g -w tests/e2e/sampler-truth.c -o "$program" -D_GNU_SOURCE -pthread -Wl,--no-as-needed -l$allocator ||
+			{ ok 1 "$allocator is there"; continue; }
 	fi
 	for round in 1 2 3; do
 		start period:16K "$program"
@@ -78,7 +87,8 @@ taken=$(fact $pid ledger taken)
 sleep 0.5
 is "$(fact $pid ledger taken)" "$taken" "switched off, no sample is taken"
 is "$(fact $pid active)" false "and the status says so"
-churned() { "$cairn" top --json -n 0 $pid | python3 -c 'import json, sys; print(int(sum(r["cum"] for r in json.load(sys.stdin)["rows"] if r["name"] == "churn")))'; }
+churned() { "$cairn" top --json -n 0 $pid | python3 -c 'import json, sys
+print(int(sum(r["cum"] for r in json.load(sys.stdin)["rows"] if r["name"] == "churn")))'; }
 wait_for 30 eval '[ "$(churned)" = 0 ]'
 ok $? "frees are still followed: what was sampled and has been freed since is gone"
 ask $pid /cairn/reset -X POST >/dev/null
@@ -114,7 +124,8 @@ done
 
 # A forked child that lives has a ledger of its own.
 start period:4K "$scratch/host" child
-wait_for 20 eval 'child=$(pgrep -P $pid | head -n 1) && [ -n "$child" ] && ask $child /cairn/status >/dev/null && [ "$(fact $child ledger taken)" -gt 0 ]'
+child_samples() { child=$(pgrep -P $pid | head -n 1) && [ -n "$child" ] && [ "$(fact $child ledger taken)" -gt 0 ]; }
+wait_for 20 child_samples
 ok $? "a forked child samples on, for itself"
 is "$(fact "$child" pid)" "$child" "and says who it is"
 kill -9 $pid $child 2>/dev/null; wait $pid 2>/dev/null
@@ -138,7 +149,11 @@ cat >"$scratch/own.c" <<'C'
 #include <string.h>
 static void *(*next)(size_t);
 void *malloc(size_t size) { if (!next) next = (void *(*)(size_t))dlsym(RTLD_NEXT, "malloc"); return next(size); }
-int main(void) { for (int i = 0; i < 100000; i++) { char *text = strdup("some text"); if (!text || text[0] != 's') return 1; free(text); } puts("well"); return 0; }
+int main(void)
+{
+	for (int i = 0; i < 100000; i++) { char *text = strdup("some text"); if (!text || text[0] != 's') return 1; free(text); }
+	return puts("well"), 0;
+}
 C
 $cc -O1 -w "$scratch/own.c" -o "$scratch/own" -ldl -rdynamic
 LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,period:256 timeout 60 "$scratch/own" >"$scratch/out" 2>&1

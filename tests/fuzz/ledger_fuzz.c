@@ -19,7 +19,8 @@ static void fill(void)
 						     .stack = cairn_record_stack(&record, pcs, 3)};
 		cairn_record_sample(&record, 64 * (i + 1), &sample, &replaced);
 	}
-	cairn_record_module(&record, &(struct cairn_ledger_module){.start = 4096, .end = 8192, .id_length = 20}, cairn_bytes_of("/usr/bin/service"));
+	struct cairn_ledger_module module = {.start = 4096, .end = 8192, .id_length = 20};
+	cairn_record_module(&record, &module, cairn_bytes_of("/usr/bin/service"));
 	cairn_record_thread(&record, 5);
 }
 

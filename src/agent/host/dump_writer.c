@@ -47,7 +47,7 @@ static bool write_dump(struct cairn_agent *agent, const struct cairn_folder *fol
 	return true;
 }
 
-bool cairn_dumps_write_numbered(struct cairn_agent *agent, const struct cairn_snapshot *snapshot, char *path, size_t size,
+bool cairn_dumps_write_numbered(struct cairn_agent *agent, const struct cairn_snapshot *snapshot, char kind, char *path, size_t size,
 				struct cairn_error *error)
 {
 	struct cairn_folder folder;
@@ -60,12 +60,13 @@ bool cairn_dumps_write_numbered(struct cairn_agent *agent, const struct cairn_sn
 	if (strcmp(folder.path, prefix_folder) != 0 &&
 	    !cairn_folder_open(&folder, prefix_folder, &(struct cairn_folder_limits){.free_bytes = agent->config.keep.free_bytes}, error))
 		return false;
+	const struct cairn_folder_facts facts = {.reason = kind == 'i' ? "interval" : "manual"};
 	folder.must_exist = true; /* as for jemalloc itself */
 	for (unsigned number = 0; number < tries_maximum; number++) {
-		int length = snprintf(name, sizeof name, "%s.%d.%u.m%u.heap", slash ? slash + 1 : prefix, agent->owner, number, number);
+		int length = snprintf(name, sizeof name, "%s.%d.%u.%c%u.heap", slash ? slash + 1 : prefix, agent->owner, number, kind, number);
 		if (length < 0 || (size_t)length >= sizeof name)
 			return cairn_fail(error, "prof_prefix is too long for a file name");
-		if (write_dump(agent, &folder, snapshot, name, &(struct cairn_folder_facts){.reason = "manual"}, path, size, error))
+		if (write_dump(agent, &folder, snapshot, name, &facts, path, size, error))
 			return true;
 		if (errno != EEXIST)
 			return false;

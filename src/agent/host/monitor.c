@@ -78,7 +78,11 @@ static void write_dump(struct cairn_call *call)
 	snprintf(reason, sizeof reason, "%s: %.80s", cairn_trigger_name(monitor->reason), monitor->explained);
 	struct cairn_snapshot *snapshot = cairn_snapshot_take(&agent->snapshots, call->arrived_ns, &error);
 	const struct cairn_folder_facts facts = {.memory = monitor->due.anonymous, .reason = reason, .urgent = true};
-	bool written = snapshot && cairn_dumps_write_dated(agent, snapshot, "auto", &facts, path, sizeof path, &error);
+	/* As jemalloc names its own, where a prefix was asked for. */
+	bool numbered = monitor->reason == CAIRN_TRIGGER_INTERVAL && !cairn_profiler_is_jemalloc(&agent->profiler) &&
+			agent->config.origins[CAIRN_KEY_PREFIX] != CAIRN_CONFIG_DEFAULT;
+	bool written = snapshot && (numbered ? cairn_dumps_write_numbered(agent, snapshot, 'i', path, sizeof path, &error) :
+				    cairn_dumps_write_dated(agent, snapshot, "auto", &facts, path, sizeof path, &error));
 	if (snapshot)
 		cairn_snapshot_release(snapshot);
 	pthread_mutex_lock(&monitor->mutex);
@@ -157,7 +161,8 @@ static void look_at_folder(struct cairn_agent *agent, int64_t now)
 		atomic_store(&monitor->tidying, false);
 }
 
-/* gdump on Cairn's engine: a dump when live memory has reached a new high, by a step that keeps their number sensible. The folder is kept within its
+/* gdump on Cairn's engine: a dump when live memory has reached a new high, by a step that keeps their number sensible. The folder is
+ * kept within its
  * limits, given or default, as it is when rules ask for dumps. */
 static void write_high_dump(struct cairn_call *call)
 {

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 
 /* Programs that change what they may do and then become the service. One that keeps its capabilities while it changes its user is ended by
- * libc where there is a second thread, which has not kept them (setpriv does), and a second thread keeps unshare from making a user namespace. The
+ * libc where there is a second thread, which has not kept them (setpriv does), and a second thread keeps unshare from making a user
+  * namespace. The
  * service has its agent all the same. */
 static bool is_launcher(const char *name)
 {

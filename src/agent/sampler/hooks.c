@@ -1,6 +1,7 @@
 /* hooks.c - the fast paths.
  *
- * On malloc a subtraction and a branch, on free a look into the filter and a branch. The slow halves are functions of their own, so that the
+ * On malloc a subtraction and a branch, on free a look into the filter and a branch. The slow halves are functions of their own, so that
+  * the
  * fast ones need no stack.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/sampler/hooks.h"
@@ -8,7 +9,8 @@
 #include "agent/sampler/sample.h"
 
 /* A fast path: it must end in a jump (dlopen and dlsym look at who called them), and a sanitizer must not put anything into it. */
-#define FAST CAIRN_SAMPLER_CODE __attribute__((no_sanitize("address", "thread", "undefined"), optimize("optimize-sibling-calls"), no_instrument_function))
+#define FAST CAIRN_SAMPLER_CODE \
+	__attribute__((no_sanitize("address", "thread", "undefined"), optimize("optimize-sibling-calls"), no_instrument_function))
 #define SLOW CAIRN_SAMPLER_CODE
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 

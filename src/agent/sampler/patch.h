@@ -28,7 +28,8 @@ struct cairn_patch_counts {
 	unsigned pending; /* objects that were not ready, or could not be changed, or have relocations that are not bound yet */
 };
 
-/* Changes all relocations that are to be changed and are not yet, or with INSTALL false all of them back. Nothing where another thread is at
+/* Changes all relocations that are to be changed and are not yet, or with INSTALL false all of them back. Nothing where another thread
+ * is at
  * it. Takes the loader's lock, so it is never called from inside malloc. */
 bool cairn_patch_apply(bool install, struct cairn_patch_counts *counts);
 

@@ -24,7 +24,8 @@ static void lay_out(struct cairn_ledger_header *header, uint64_t size)
 	areas[CAIRN_LEDGER_THREADS] = (struct cairn_ledger_area){.size = sizeof(struct cairn_ledger_thread), .count = (uint32_t)(size >> 12)};
 	areas[CAIRN_LEDGER_HISTORY] = (struct cairn_ledger_area){.size = 64, .count = (uint32_t)(size >> 11)};
 	uint64_t left = size * 7 / 8;
-	uint32_t samples = power_within(left / 3 / (sizeof(struct cairn_ledger_sample) + 8)), stacks = power_within(left / 3 / sizeof(struct cairn_ledger_stack));
+	uint32_t samples = power_within(left / 3 / (sizeof(struct cairn_ledger_sample) + 8));
+	uint32_t stacks = power_within(left / 3 / sizeof(struct cairn_ledger_stack));
 	areas[CAIRN_LEDGER_KEYS] = (struct cairn_ledger_area){.size = 8, .count = samples};
 	areas[CAIRN_LEDGER_SAMPLES] = (struct cairn_ledger_area){.size = sizeof(struct cairn_ledger_sample), .count = samples};
 	areas[CAIRN_LEDGER_STACKS] = (struct cairn_ledger_area){.size = sizeof(struct cairn_ledger_stack), .count = stacks};

@@ -22,7 +22,8 @@ extern const struct cairn_engine cairn_engine_sampler;
 /* To be called about every second: new objects, new modules, a ledger that fills up. */
 void cairn_sampler_look(void);
 
-/* In a forked child, by its handler; and by the child's agent once it runs: sampling goes on there, with a ledger of its own, if it was on. */
+/* In a forked child, by its handler; and by the child's agent once it runs: sampling goes on there, with a ledger of its own, if it was
+ * on. */
 void cairn_sampler_in_child(void);
 void cairn_sampler_resume(void);
 

@@ -65,7 +65,8 @@ static void test_one_thread(void)
 	ok(cairn_record_free(&record, 0x1000, 2, 1000 + (1 << 20)) && !cairn_record_free(&record, 0x1000, 2, 5000), "and freed once");
 	ok(count_live(&ledger) == 0, "then it is gone");
 	cairn_ledger_get_stack(&ledger, one, &stack);
-	ok(stack.freed_samples == 1 && stack.freed_elsewhere == 1 && stack.freed_bytes == stack.allocated_bytes, "its stack counts what was freed, by whom");
+	ok(stack.freed_samples == 1 && stack.freed_elsewhere == 1 && stack.freed_bytes == stack.allocated_bytes,
+	   "its stack counts what was freed, by whom");
 	ok(stack.lifetimes[21 - CAIRN_LEDGER_FIRST_LIFETIME] == 1, "and how long it lived: 2^20 ns is in the bucket below 2^21");
 	add_sample(0x1000, 64, one);
 	uint32_t held = cairn_record_hold(&record, 0x1000);
@@ -90,7 +91,8 @@ static void test_full(void)
 	uint32_t slots = cairn_ledger_count(&ledger, CAIRN_LEDGER_SAMPLES), stack = add_stack(7, 20), added = 0;
 	for (uint64_t i = 1; i <= 2 * slots; i++)
 		added += add_sample(i * 16, 8, stack);
-	ok(added > slots / 10 * 9 && added <= slots && record.header->dropped == 2 * slots - added, "a full table drops samples and counts them: %u of %u fit",
+	ok(added > slots / 10 * 9 && added <= slots && record.header->dropped == 2 * slots - added,
+	   "a full table drops samples and counts them: %u of %u fit",
 	   added, slots);
 	uint64_t bytes = 0, random = 1;
 	struct cairn_ledger_sample sample;
@@ -179,7 +181,8 @@ static void test_dump(void)
 	ok(cairn_ledger_write_heap(&ledger, 5000, &out, &heap, &error), "a ledger can be written as a dump");
 	struct cairn_bytes text = cairn_buffer_bytes(&out), sections = cairn_buffer_bytes(&heap.sections);
 	ok(cairn_bytes_start_with(text, "heap_v2/1\n  t*: ") && cairn_bytes_contain(text, "\n@ 0x1b58 0x1b59 0x1b5a\n  t*: "), "with its stacks");
-	ok(heap.samples == 100 && cairn_bytes_contain(sections, "# cairn live ") && cairn_bytes_contain(sections, " 110 0 1024 1 4 0\n"), "and its samples");
+	ok(heap.samples == 100 && cairn_bytes_contain(sections, "# cairn live ") &&
+	   cairn_bytes_contain(sections, " 110 0 1024 1 4 0\n"), "and its samples");
 	cairn_buffer_free(&heap.sections);
 	cairn_buffer_free(&out);
 	cairn_record_clear(&record, forget);
