@@ -12,6 +12,14 @@ locale_t cairn_locale_use_plain(void)
 	return uselocale(newlocale(LC_ALL_MASK, "C", NULL));
 }
 
+void cairn_admission_open(struct cairn_agent *agent)
+{
+	size_t all = (size_t)agent->config.memory, reserve = all / 4;
+	agent->memory.whole = (struct cairn_quota){.limit = all};
+	agent->memory.remote = (struct cairn_quota){.limit = all - reserve, .whole = &agent->memory.whole};
+	agent->memory.local = (struct cairn_quota){.limit = all, .reserve = reserve, .whole = &agent->memory.whole};
+}
+
 /* In constant time for a given length: how long the comparison takes says nothing about the token. */
 static bool has_token(struct cairn_bytes authorization, const char *token)
 {
@@ -66,6 +74,8 @@ bool cairn_admission_admit(void *context, struct cairn_exchange *exchange, size_
 	if (!route)
 		return false;
 	*maximum = route->body_maximum;
+	if (exchange->quota && *maximum > exchange->quota->limit)
+		*maximum = exchange->quota->limit;
 	if (!request->has_length || request->content_length <= *maximum)
 		return true;
 	if (route->flags & CAIRN_ROUTE_USERVER)
@@ -75,8 +85,18 @@ bool cairn_admission_admit(void *context, struct cairn_exchange *exchange, size_
 	return false;
 }
 
+/* The handler is through with CALL. */
+static void settle(struct cairn_call *call)
+{
+	if (!call->busy)
+		return;
+	atomic_fetch_add(&call->agent->counters.busy, 1);
+	cairn_response_busy(call->response, call->busy);
+}
+
 static void finish_exchange(struct cairn_call *call)
 {
+	settle(call);
 	cairn_call_release(call); /* before the answer: who has it may ask for the next CPU profile at once */
 	cairn_exchange_finish(call->owner);
 	cairn_call_free(&call->agent->work, call); /* after it: once no call is under way the server may be closed */
@@ -92,10 +112,12 @@ static bool begin_call(struct cairn_agent *agent, const struct cairn_request *re
 	if (!route)
 		return true;
 	struct cairn_call call = {
+		.origin = exchange && !exchange->local ? CAIRN_CALL_REMOTE : CAIRN_CALL_LOCAL,
 		.agent = agent,
 		.route = route,
 		.request = request,
 		.response = response,
+		.quota = exchange ? exchange->quota : &agent->memory.local,
 		.gone = exchange ? &exchange->gone : NULL,
 		.half_closed = exchange ? &exchange->half_closed : NULL,
 		.rest = rest,
@@ -108,9 +130,10 @@ static bool begin_call(struct cairn_agent *agent, const struct cairn_request *re
 		locale_t before = cairn_locale_use_plain(); /* the thread may be the host's */
 		route->handle(&call);
 		uselocale(before);
+		settle(&call);
 		return true;
 	}
-	struct cairn_call *queued = cairn_call_new(&agent->work);
+	struct cairn_call *queued = cairn_call_new(&agent->work, call.origin);
 	if (queued) {
 		*queued = call;
 		if (cairn_call_enqueue(&agent->work, queued))
@@ -118,14 +141,19 @@ static bool begin_call(struct cairn_agent *agent, const struct cairn_request *re
 		cairn_call_free(&agent->work, queued);
 	}
 	atomic_fetch_add(&agent->counters.busy, 1);
-	cairn_response_text(response, 503, CAIRN_TEXT, "too much is under way; try again\n");
-	cairn_response_header(response, "Retry-After", "1");
+	cairn_response_busy(response, "too much is under way");
 	return true;
 }
 
 bool cairn_admission_handle(void *context, struct cairn_exchange *exchange)
 {
 	return begin_call(context, &exchange->request, &exchange->response, exchange, finish_exchange, exchange);
+}
+
+void cairn_admission_abandon(void *context, struct cairn_exchange *exchange)
+{
+	struct cairn_agent *agent = context;
+	cairn_work_abandon(&agent->work, exchange);
 }
 
 /* For a thread of the host that waits for its answer. */
@@ -138,6 +166,7 @@ struct waiting {
 static void finish_waiting(struct cairn_call *call)
 {
 	struct waiting *waiting = call->owner;
+	settle(call);
 	cairn_call_free(&call->agent->work, call);
 	pthread_mutex_lock(&waiting->mutex);
 	waiting->done = true;

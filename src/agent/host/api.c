@@ -112,7 +112,7 @@ bool cairn_answer(const char *method, const char *target, const char *content_ty
 	struct cairn_response *response = cairn_pages_map(sizeof *response);
 	if (!response)
 		return false;
-	response->body = cairn_pages(body_maximum);
+	response->body = cairn_pages_of(&cairn_agent.memory.local, body_maximum);
 	struct cairn_error inner;
 	if (!require_started(&inner))
 		cairn_response_text(response, 503, CAIRN_TEXT, "%s\n", inner.text);
@@ -120,6 +120,7 @@ bool cairn_answer(const char *method, const char *target, const char *content_ty
 		cairn_response_text(response, 400, CAIRN_TEXT, "the target is not a path\n");
 	else
 		cairn_admission_answer(&request, response);
+	cairn_response_load(response);
 	struct cairn_bytes content = cairn_response_content(response);
 	*reply = (struct cairn_reply){response->status, response->type, response->headers, content.data, content.length, response};
 	return true;

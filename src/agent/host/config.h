@@ -13,7 +13,7 @@
 
 enum cairn_config_origin { CAIRN_CONFIG_DEFAULT, CAIRN_CONFIG_API, CAIRN_CONFIG_FILE, CAIRN_CONFIG_ENVIRONMENT };
 
-enum { CAIRN_CONFIG_KEYS = 28 };
+enum { CAIRN_CONFIG_KEYS = 29 };
 
 struct cairn_config {
 	uint64_t activate;     /* 0 leave off, 1 activate, 2 as MALLOC_CONF says */
@@ -27,6 +27,7 @@ struct cairn_config {
 	uint64_t seconds;      /* for a client to send or take something */
 	uint64_t tool_seconds; /* for a child to name or draw */
 	uint64_t tool_memory;  /* bytes of address space for it */
+	uint64_t memory;       /* bytes that requests, snapshots and answers may hold */
 	uint64_t unwinder;     /* 0 jemalloc's own, 1 Cairn's */
 	uint64_t depth;        /* frames of a stack, at most */
 	uint64_t budget;       /* what profiling may cost, in millionths of the process's CPU time; 0 for no limit */

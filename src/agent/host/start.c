@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 enum { fork_pause_ms = 200, live_pause_ms = 20, retry_ms = 1000 };
-enum { body_maximum = 64 << 20, input_maximum = 128 << 20, response_maximum = 512 << 20 };
+enum { body_maximum = 64 << 20, response_maximum = 512 << 20 };
 
 struct cairn_agent cairn_agent = {.life = PTHREAD_MUTEX_INITIALIZER};
 
@@ -96,10 +96,12 @@ static struct cairn_server *open_server(struct cairn_agent *agent)
 		.connections = (unsigned)agent->config.connections,
 		.seconds = (unsigned)agent->config.seconds,
 		.body_maximum = body_maximum,
-		.input_maximum = input_maximum,
 		.response_maximum = response_maximum,
+		.quota = &agent->memory.remote,
+		.local_quota = &agent->memory.local,
 		.admit = cairn_admission_admit,
 		.handle = cairn_admission_handle,
+		.abandon = cairn_admission_abandon,
 		.tick = tick,
 		.context = agent,
 		.stop = &agent->stop,
@@ -160,6 +162,7 @@ static bool start_parts(struct cairn_agent *agent)
 	pthread_mutex_init(&agent->snapshots.mutex, NULL);
 	memset(&agent->counters, 0, sizeof agent->counters);
 	memset(&agent->budget, 0, sizeof agent->budget);
+	cairn_admission_open(agent);
 	cairn_monitor_clear(&agent->monitor);
 	agent->chores_ns = 0;
 	atomic_store(&agent->server, NULL);

@@ -260,7 +260,7 @@ int main(void)
 {
 	struct cairn_error error = {0};
 	struct cairn_server *server = cairn_server_open(&(struct cairn_server_options){
-		.connections = 16, .seconds = 1, .body_maximum = 1 << 20, .input_maximum = 16 << 20, .response_maximum = 1 << 20,
+		.connections = 16, .seconds = 1, .body_maximum = 1 << 20, .response_maximum = 1 << 20,
 		.admit = admit, .handle = handle, .tick = tick, .stop = &stop,
 	}, &error);
 	ok(server && mkdtemp(path), "a server");

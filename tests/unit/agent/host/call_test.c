@@ -67,7 +67,7 @@ static void finish(struct cairn_call *call)
 
 static bool enqueue(const struct cairn_route *route, int64_t due_ns)
 {
-	struct cairn_call *call = cairn_call_new(&work);
+	struct cairn_call *call = cairn_call_new(&work, CAIRN_CALL_REMOTE);
 	if (!call)
 		return false;
 	call->route = route;
@@ -96,20 +96,20 @@ int main(void)
 	is_int(atomic_load(&finished), 8, "those of one route are withdrawn");
 	ok(work.queue && work.queue->route == &slow && !work.queue->next, "and no others");
 	cairn_work_withdraw(&work, &slow);
-	struct cairn_call *late = cairn_call_new(&work), *background = cairn_call_new(&work);
+	struct cairn_call *late = cairn_call_new(&work, CAIRN_CALL_REMOTE), *background = cairn_call_new(&work, CAIRN_CALL_REMOTE);
 	late->route = background->route = &diagnosis;
 	late->finish = background->finish = finish;
 	atomic_store(&go_on, false);
 	ok(cairn_call_enqueue(&work, background) && reaches(&started, 4), "a call that will put itself off, after the stop");
 	pthread_t stopper;
 	pthread_create(&stopper, NULL, stop, NULL);
-	while (cairn_call_new(&work))
+	while (cairn_call_new(&work, CAIRN_CALL_REMOTE))
 		pause_ms(1);
 	atomic_store(&go_on, true);
 	pthread_join(stopper, NULL);
 	is_int(atomic_load(&finished), 10, "it is ended instead");
-	ok(!cairn_call_new(&work), "a stopped queue takes nothing");
+	ok(!cairn_call_new(&work, CAIRN_CALL_REMOTE), "a stopped queue takes nothing");
 	late->due_ns = CAIRN_URGENT;
-	ok(!cairn_call_enqueue(&work, late) && !work.reserved, "nor what was made before, however urgent; no thread is started for it");
+	ok(!cairn_call_enqueue(&work, late) && !work.workers[CAIRN_THREADS - 1].started, "nor what was made before, however urgent; no thread is started for it");
 	return tap_done();
 }

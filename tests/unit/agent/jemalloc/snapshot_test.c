@@ -83,7 +83,7 @@ static void test_states(void)
 	is_int(cairn_profiler_state(&profiler), CAIRN_PROFILER_NOT_ENABLED, "not enabled");
 	ok(!cairn_profiler_activate(&profiler, true, &error) && strstr(error.text, "MALLOC_CONF=prof:true") && !is_active,
 	   "an old jemalloc that would take the command without effect is not asked");
-	ok(!cairn_snapshot_take(&snapshots, 0, &error) && strstr(error.text, "prof:true"), "no snapshot either");
+	ok(!cairn_snapshot_take(&snapshots, &(struct cairn_snapshot_ask){.since_ns = 0}, &error) && strstr(error.text, "prof:true"), "no snapshot either");
 	has_opt = true;
 	is_int(cairn_profiler_state(&profiler), CAIRN_PROFILER_INACTIVE, "inactive");
 	ok(cairn_profiler_activate(&profiler, true, &error) && atomic_load(&profiler.active_since) > 0, "active, since now");
@@ -98,7 +98,7 @@ static void test_states(void)
 static void test_snapshot(void)
 {
 	struct cairn_error error = {0};
-	struct cairn_snapshot *snapshot = cairn_snapshot_take(&snapshots, cairn_clock_ns(), &error);
+	struct cairn_snapshot *snapshot = cairn_snapshot_take(&snapshots, &(struct cairn_snapshot_ask){.since_ns = cairn_clock_ns()}, &error);
 	ok(snapshot != NULL, "a snapshot: %s", error.text);
 	if (!snapshot)
 		return;
@@ -109,7 +109,7 @@ static void test_snapshot(void)
 	cairn_snapshot_release(snapshot);
 	is_int(cairn_descriptors_count(), 0, "and nothing of it is left open");
 	fails = true;
-	ok(!cairn_snapshot_take(&snapshots, 0, &error) && error.text[0], "a failure has a reason: %s", error.text);
+	ok(!cairn_snapshot_take(&snapshots, &(struct cairn_snapshot_ask){.since_ns = 0}, &error) && error.text[0], "a failure has a reason: %s", error.text);
 	fails = false;
 	is_int(cairn_descriptors_count(), 0, "and leaves nothing open");
 }
@@ -119,7 +119,7 @@ static void *ask(void *context)
 	(void)context;
 	struct cairn_error error;
 	int64_t asked = cairn_clock_ns();
-	struct cairn_snapshot *snapshot = cairn_snapshot_take(&snapshots, asked, &error);
+	struct cairn_snapshot *snapshot = cairn_snapshot_take(&snapshots, &(struct cairn_snapshot_ask){.since_ns = asked}, &error);
 	bool good = snapshot && snapshot->began_ns >= asked;
 	if (snapshot)
 		cairn_snapshot_release(snapshot);
