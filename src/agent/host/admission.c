@@ -40,6 +40,12 @@ static bool refuse(struct cairn_agent *agent, struct cairn_response *response, i
 	return false;
 }
 
+/* Typed, bookmarked, or from a page of this very origin: what a browser says of requests that no other page made. */
+static bool is_direct(const struct cairn_request *request)
+{
+	return cairn_bytes_equal(request->fetch_site, cairn_bytes_of("none")) || cairn_bytes_equal(request->fetch_site, cairn_bytes_of("same-origin"));
+}
+
 bool cairn_admission_check(struct cairn_agent *agent, const struct cairn_request *request, bool local, struct cairn_response *response)
 {
 	if (local)
@@ -58,9 +64,18 @@ bool cairn_admission_check(struct cairn_agent *agent, const struct cairn_request
 		if (!same)
 			return refuse(agent, response, 403, "requests from other origins are not answered");
 	}
-	if (cairn_bytes_equal(request->fetch_site, cairn_bytes_of("cross-site")))
+	if (request->fetch_site.data && !is_direct(request))
 		return refuse(agent, response, 403, "requests from other sites are not answered");
 	return true;
+}
+
+/* GET is what any page can make a browser send. Where it does more than look, a browser has to say that its user asked, or a page of ours;
+ * one too old to say so, or that speaks to what is not loopback, is refused. */
+static bool admit_effect(struct cairn_agent *agent, const struct cairn_request *request, struct cairn_response *response)
+{
+	if (request->fetch_site.data ? is_direct(request) : !cairn_bytes_start_with(request->user_agent, "Mozilla/"))
+		return true;
+	return refuse(agent, response, 403, "this changes something, and the browser does not say that you asked for it; use curl or the cairn command");
 }
 
 bool cairn_admission_admit(void *context, struct cairn_exchange *exchange, size_t *maximum)
@@ -71,7 +86,7 @@ bool cairn_admission_admit(void *context, struct cairn_exchange *exchange, size_
 	if (!cairn_admission_check(agent, request, exchange->local, &exchange->response))
 		return false;
 	const struct cairn_route *route = cairn_route_find(request->method, request->path, &rest, &exchange->response);
-	if (!route)
+	if (!route || (!exchange->local && (route->flags & CAIRN_ROUTE_EFFECT) && !admit_effect(agent, request, &exchange->response)))
 		return false;
 	*maximum = route->body_maximum;
 	if (exchange->quota && *maximum > exchange->quota->limit)
