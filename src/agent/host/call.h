@@ -5,7 +5,7 @@
  * never keeps a status waiting. A route that wants to look twice (a difference over N seconds) sets `due_ns` and is called
  * again then, with no thread held in between. A dump that a rule asks for may be the last this process writes: it goes first
  * and has a thread in reserve, which does nothing else, should the workers be busy. Strangers cannot lock the others out: clients over TCP
- * have at most three quarters of the places, and calls that come through the local socket a thread of their own when the workers are busy.
+ * have at most half of the places, and calls that come through the local socket a thread of their own when the workers are busy.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_AGENT_HOST_CALL_H
 #define CAIRN_AGENT_HOST_CALL_H
@@ -47,7 +47,7 @@ struct cairn_call {
 
 enum { CAIRN_WORKERS = 2, CAIRN_THREADS = CAIRN_WORKERS + 2, CAIRN_CALLS = 64, CAIRN_URGENT = -1 };
 /* Of the calls, how many clients over TCP may have under way, and they and local ones together. */
-enum { CAIRN_CALLS_REMOTE = 48, CAIRN_CALLS_ASKED = 60 };
+enum { CAIRN_CALLS_REMOTE = 32, CAIRN_CALLS_ASKED = 60 };
 
 struct cairn_work;
 

@@ -193,6 +193,7 @@ static void write_agent(struct cairn_json *json, struct cairn_agent *agent)
 	cairn_json_integer(json, "requests", atomic_load(&counters->requests));
 	cairn_json_integer(json, "refused", atomic_load(&counters->refused));
 	cairn_json_integer(json, "dropped", atomic_load(&counters->busy));
+	cairn_json_integer(json, "memory", (int64_t)atomic_load(&agent->memory.whole.used));
 	cairn_json_integer(json, "children", atomic_load(&counters->children));
 	cairn_json_integer(json, "children_failed", atomic_load(&counters->children_bad));
 	cairn_json_integer(json, "dumps", atomic_load(&counters->dumps));
