@@ -23,6 +23,8 @@ enum {
 /* What is left of a piece behind a chunked body is the beginning of the next request, and has to fit where heads go. */
 static_assert((int)piece <= (int)CAIRN_REQUEST_HEAD_MAXIMUM, "a piece fits where heads are received");
 
+static const char interim[] = "HTTP/1.1 100 Continue\r\n\r\n";
+
 int64_t cairn_connection_now_ms(void)
 {
 	struct timespec now;
@@ -307,7 +309,7 @@ static bool begin_body(struct cairn_connection *connection)
 		return true;
 	}
 	if (request->expect_continue && along.length == 0)
-		(void)!send(connection->socket, "HTTP/1.1 100 Continue\r\n\r\n", 25, MSG_NOSIGNAL);
+		(void)!send(connection->socket, interim, sizeof interim - 1, MSG_NOSIGNAL);
 	connection->body.maximum = request->chunked ? connection->body_maximum + input_size : (size_t)request->content_length;
 	cairn_buffer_append(&connection->body, along.data, along.length);
 	connection->input.length = connection->head_length;
@@ -396,17 +398,24 @@ static void look_ahead(struct cairn_connection *connection)
 	}
 }
 
+/* Over TCP a client that has left looks like one that has only closed its own side, until something is sent to it: an interim answer, which
+ * every client of HTTP/1.1 has to expect, makes the kernel of one that has left say so. A unix socket says by itself which it is. */
+static void probe(struct cairn_connection *connection)
+{
+	if (!connection->exchange.local && connection->exchange.request.takes_interim)
+		(void)!send(connection->socket, interim, sizeof interim - 1, MSG_NOSIGNAL);
+	put_off_deadline(connection, cairn_connection_now_ms()); /* then it is asked again */
+}
+
 /* The client of an exchange that is being worked on has left, or closed its side. Half-closed is how many clients send; only a full
- * hang-up means that nobody waits any more. A unix socket says which it is. Over TCP both look the same until something is sent: an
- * interim answer, which every client of HTTP/1.1 has to expect, makes the kernel of one that has left say so. */
+ * hang-up means that nobody waits any more. */
 static void notice_hang_up(struct cairn_connection *connection, uint32_t events)
 {
 	const struct cairn_server_options *options = connection->options;
 	if (!(events & (EPOLLERR | EPOLLHUP))) {
 		atomic_store(&connection->exchange.half_closed, true);
 		watch(connection, 0);
-		if (!connection->exchange.local && connection->exchange.request.takes_interim)
-			(void)!send(connection->socket, "HTTP/1.1 100 Continue\r\n\r\n", 25, MSG_NOSIGNAL);
+		probe(connection);
 		return;
 	}
 	atomic_store(&connection->exchange.gone, true);
@@ -463,6 +472,9 @@ static bool has_progress(struct cairn_connection *connection, int64_t now)
 void cairn_connection_expire(struct cairn_connection *connection, int64_t now_ms)
 {
 	enum cairn_connection_state state = state_of(connection);
+	if (state == CAIRN_CONNECTION_WORKING && atomic_load(&connection->exchange.half_closed) && !atomic_load(&connection->exchange.gone) &&
+	    now_ms >= connection->deadline_ms)
+		probe(connection);
 	bool waits = state == CAIRN_CONNECTION_READING || state == CAIRN_CONNECTION_SENDING || state == CAIRN_CONNECTION_DRAINING;
 	if (!waits || now_ms < connection->deadline_ms)
 		return;
