@@ -29,7 +29,8 @@ void cairn_quota_force(struct cairn_quota *quota, size_t bytes);
 
 void cairn_quota_give(struct cairn_quota *quota, size_t bytes);
 
-/* Takes or gives what a buffer of CAPACITY bytes needs when its capacity becomes WANTED. False, with nothing changed, where that is too much. */
+/* Takes or gives what a buffer of CAPACITY bytes needs when its capacity becomes WANTED. False, with nothing changed, where that is
+ * too much. */
 bool cairn_quota_resize(struct cairn_quota *quota, size_t capacity, size_t wanted);
 
 #endif

@@ -164,7 +164,8 @@ static void complete(struct cairn_connection *connection)
 	enter(connection, CAIRN_CONNECTION_DRAINING);
 }
 
-/* Sends what comes after OFFSET of the response's content, as much as the kernel takes. 0 for a file that has become shorter, -1 as send. */
+/* Sends what comes after OFFSET of the response's content, as much as the kernel takes. 0 for a file that has become shorter, -1 as
+ * send. */
 static ssize_t send_content(struct cairn_connection *connection, uint64_t offset, uint64_t left)
 {
 	const struct cairn_response *response = &connection->exchange.response;
@@ -180,8 +181,8 @@ static ssize_t send_content(struct cairn_connection *connection, uint64_t offset
 static void transmit(struct cairn_connection *connection)
 {
 	uint64_t length = connection->bodiless ? 0 : cairn_response_length(&connection->exchange.response);
-	uint64_t until = connection->sent + turn;
-	while (connection->sent < connection->head_size + length) {
+	uint64_t until = connection->sent + turn, all = connection->head_size + length;
+	while (connection->sent < all) {
 		ssize_t part;
 		if (connection->sent >= until) {
 			watch(connection, EPOLLOUT);
@@ -191,7 +192,7 @@ static void transmit(struct cairn_connection *connection)
 			part = send(connection->socket, connection->head + connection->sent, connection->head_size - connection->sent,
 				    MSG_NOSIGNAL | (length ? MSG_MORE : 0));
 		else
-			part = send_content(connection, connection->sent - connection->head_size, length - (connection->sent - connection->head_size));
+			part = send_content(connection, connection->sent - connection->head_size, all - connection->sent);
 		if (part < 0 && errno == EINTR)
 			continue;
 		if (part < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
@@ -209,14 +210,15 @@ static void transmit(struct cairn_connection *connection)
 
 static void respond(struct cairn_connection *connection)
 {
-	if (atomic_load(&connection->exchange.gone)) {
+	struct cairn_exchange *exchange = &connection->exchange;
+	if (atomic_load(&exchange->gone)) {
 		cairn_connection_drop(connection);
 		return;
 	}
-	if (!connection->exchange.request.keep_alive)
+	if (!exchange->request.keep_alive)
 		connection->closing = true;
-	connection->bodiless = cairn_request_is(&connection->exchange.request, "HEAD");
-	connection->head_size = cairn_response_head(&connection->exchange.response, connection->closing, connection->head, sizeof connection->head);
+	connection->bodiless = cairn_request_is(&exchange->request, "HEAD");
+	connection->head_size = cairn_response_head(&exchange->response, connection->closing, connection->head, sizeof connection->head);
 	connection->sent = connection->taken = 0;
 	put_off_deadline(connection, cairn_connection_now_ms());
 	enter(connection, CAIRN_CONNECTION_SENDING);
@@ -225,11 +227,12 @@ static void respond(struct cairn_connection *connection)
 
 static void refuse(struct cairn_connection *connection, int status)
 {
+	struct cairn_response *response = &connection->exchange.response;
 	connection->closing = true;
 	if (status == 503)
-		cairn_response_busy(&connection->exchange.response, "other requests take all the memory there is for bodies");
+		cairn_response_busy(response, "other requests take all the memory there is for bodies");
 	else
-		cairn_response_text(&connection->exchange.response, status, "text/plain; charset=utf-8", "%s\n", cairn_response_reason(status));
+		cairn_response_text(response, status, "text/plain; charset=utf-8", "%s\n", cairn_response_reason(status));
 	respond(connection);
 }
 
@@ -472,8 +475,9 @@ static bool has_progress(struct cairn_connection *connection, int64_t now)
 void cairn_connection_expire(struct cairn_connection *connection, int64_t now_ms)
 {
 	enum cairn_connection_state state = state_of(connection);
-	if (state == CAIRN_CONNECTION_WORKING && atomic_load(&connection->exchange.half_closed) && !atomic_load(&connection->exchange.gone) &&
-	    now_ms >= connection->deadline_ms)
+	struct cairn_exchange *exchange = &connection->exchange;
+	if (state == CAIRN_CONNECTION_WORKING && now_ms >= connection->deadline_ms && atomic_load(&exchange->half_closed) &&
+	    !atomic_load(&exchange->gone))
 		probe(connection);
 	bool waits = state == CAIRN_CONNECTION_READING || state == CAIRN_CONNECTION_SENDING || state == CAIRN_CONNECTION_DRAINING;
 	if (!waits || now_ms < connection->deadline_ms)

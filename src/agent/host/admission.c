@@ -43,7 +43,8 @@ static bool refuse(struct cairn_agent *agent, struct cairn_response *response, i
 /* Typed, bookmarked, or from a page of this very origin: what a browser says of requests that no other page made. */
 static bool is_direct(const struct cairn_request *request)
 {
-	return cairn_bytes_equal(request->fetch_site, cairn_bytes_of("none")) || cairn_bytes_equal(request->fetch_site, cairn_bytes_of("same-origin"));
+	struct cairn_bytes site = request->fetch_site;
+	return cairn_bytes_equal(site, cairn_bytes_of("none")) || cairn_bytes_equal(site, cairn_bytes_of("same-origin"));
 }
 
 bool cairn_admission_check(struct cairn_agent *agent, const struct cairn_request *request, bool local, struct cairn_response *response)
@@ -75,7 +76,8 @@ static bool admit_effect(struct cairn_agent *agent, const struct cairn_request *
 {
 	if (request->fetch_site.data ? is_direct(request) : !cairn_bytes_start_with(request->user_agent, "Mozilla/"))
 		return true;
-	return refuse(agent, response, 403, "this changes something, and the browser does not say that you asked for it; use curl or the cairn command");
+	return refuse(agent, response, 403,
+		      "this changes something, and the browser does not say that you asked for it; use curl or the cairn command");
 }
 
 bool cairn_admission_admit(void *context, struct cairn_exchange *exchange, size_t *maximum)

@@ -36,8 +36,8 @@ struct cairn_agent {
 	struct cairn_listen listen;
 	struct cairn_monitor monitor;
 	struct cairn_counters counters;
-	/* `memory` of the configuration: what requests, snapshots and answers may hold. Clients over TCP have three quarters of it at most, so
-	 * that a quarter is always left to the local socket and the host's own calls. Dumps that rules ask for take none of it. */
+	/* `memory` of the configuration: what requests, snapshots and answers may hold. Clients over TCP have three quarters of it at
+	 * most, so that a quarter is always left to the local socket and the host's own calls. Dumps that rules ask for take none. */
 	struct {
 		struct cairn_quota whole, remote, local;
 	} memory;

@@ -98,7 +98,8 @@ static bool start_worker(struct cairn_work *work, unsigned index)
 	struct cairn_worker *worker = &work->workers[index];
 	worker->work = work;
 	if (!worker->started)
-		worker->started = cairn_thread_start(&worker->thread, work_on_calls, worker, index == URGENT_WORKER ? "cairn-dump" : "cairn-work");
+		worker->started = cairn_thread_start(&worker->thread, work_on_calls, worker,
+						     index == URGENT_WORKER ? "cairn-dump" : "cairn-work");
 	return worker->started;
 }
 
@@ -159,7 +160,8 @@ struct cairn_call *cairn_call_new(struct cairn_work *work, enum cairn_call_origi
 		remote += place->used && place->origin == CAIRN_CALL_REMOTE;
 		asked += place->used && place->origin != CAIRN_CALL_OWN;
 	}
-	if (work->stop || (origin == CAIRN_CALL_REMOTE && remote >= CAIRN_CALLS_REMOTE) || (origin != CAIRN_CALL_OWN && asked >= CAIRN_CALLS_ASKED))
+	if (work->stop || (origin == CAIRN_CALL_REMOTE && remote >= CAIRN_CALLS_REMOTE) ||
+	    (origin != CAIRN_CALL_OWN && asked >= CAIRN_CALLS_ASKED))
 		call = NULL;
 	if (call)
 		*call = (struct cairn_call){.used = true, .origin = origin};

@@ -65,7 +65,8 @@ struct cairn_work {
 	bool stop;
 	unsigned running; /* calls that the workers for all are at */
 	void (*begin)(void);
-	struct cairn_worker workers[CAIRN_THREADS]; /* those for all calls, then one for calls that are not remote, then one for urgent ones */
+	/* Those for all calls, then one for calls that are not remote, then one for urgent ones. */
+	struct cairn_worker workers[CAIRN_THREADS];
 	struct cairn_call calls[CAIRN_CALLS];
 };
 
@@ -85,8 +86,8 @@ struct cairn_call *cairn_call_new(struct cairn_work *work, enum cairn_call_origi
  * has stopped. */
 bool cairn_call_enqueue(struct cairn_work *work, struct cairn_call *call);
 
-/* The client of the call with that OWNER has left, as its `gone` says by now: ends the call if it waits in the queue; one that is being worked
- * on sees for itself. */
+/* The client of the call with that OWNER has left, as its `gone` says by now: ends the call if it waits in the queue; one that is
+ * being worked on sees for itself. */
 void cairn_work_abandon(struct cairn_work *work, const void *owner);
 
 /* Takes the calls of ROUTE that wait in the queue out of it and ends them; one that is being worked on goes on. */

@@ -203,8 +203,8 @@ static void prepare_for_strangers(int listener)
 	static const struct {
 		int level, name, value;
 	} options[] = {
-		{SOL_SOCKET, SO_KEEPALIVE, 1}, {IPPROTO_TCP, TCP_KEEPIDLE, 15}, {IPPROTO_TCP, TCP_KEEPINTVL, 5}, {IPPROTO_TCP, TCP_KEEPCNT, 3},
-		{SOL_SOCKET, SO_SNDBUF, 256 << 10}, {SOL_SOCKET, SO_RCVBUF, 128 << 10},
+		{SOL_SOCKET, SO_KEEPALIVE, 1}, {IPPROTO_TCP, TCP_KEEPIDLE, 15}, {IPPROTO_TCP, TCP_KEEPINTVL, 5},
+		{IPPROTO_TCP, TCP_KEEPCNT, 3}, {SOL_SOCKET, SO_SNDBUF, 256 << 10}, {SOL_SOCKET, SO_RCVBUF, 128 << 10},
 	};
 	for (size_t i = 0; i < sizeof options / sizeof *options; i++)
 		setsockopt(listener, options[i].level, options[i].name, &options[i].value, sizeof options[i].value);

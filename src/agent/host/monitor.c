@@ -74,7 +74,8 @@ static void write_dump(struct cairn_call *call)
 	struct cairn_error error = {0};
 	char path[sizeof monitor->last_path], reason[sizeof monitor->last_reason];
 	snprintf(reason, sizeof reason, "%s: %.80s", cairn_trigger_name(monitor->reason), monitor->explained);
-	struct cairn_snapshot *snapshot = cairn_snapshot_take(&agent->snapshots, &(struct cairn_snapshot_ask){.since_ns = call->arrived_ns}, &error);
+	struct cairn_snapshot_ask ask = {.since_ns = call->arrived_ns};
+	struct cairn_snapshot *snapshot = cairn_snapshot_take(&agent->snapshots, &ask, &error);
 	const struct cairn_folder_facts facts = {.memory = monitor->due.anonymous, .reason = reason, .urgent = true};
 	bool written = snapshot && cairn_dumps_write_dated(agent, snapshot, "auto", &facts, path, sizeof path, &error);
 	if (snapshot)

@@ -23,7 +23,8 @@ void cairn_answer_error(struct cairn_call *call, int status, const char *text, c
 	cairn_json_close(&json, '}');
 }
 
-static const char memory_is_used_up[] = "snapshots and answers that are under way take all of the memory for answers (`memory` in CAIRN_CONF)";
+static const char memory_is_used_up[] =
+	"snapshots and answers that are under way take all of the memory for answers (`memory` in CAIRN_CONF)";
 
 struct cairn_snapshot *cairn_answer_take(struct cairn_call *call, struct cairn_error *error)
 {

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/jemalloc/snapshot.h"
 #include "base/descriptor.h"
+#include "base/quota.h"
 #include "process/clock.h"
 #include "tap.h"
 
@@ -114,6 +115,32 @@ static void test_snapshot(void)
 	is_int(cairn_descriptors_count(), 0, "and leaves nothing open");
 }
 
+/* Within a quota: however large one is, one fits, and what it counts for is given back with the last holder. */
+static void test_quota(void)
+{
+	struct cairn_error error = {0};
+	struct cairn_quota quota = {.limit = 1500}, large = {.limit = 1 << 30};
+	atomic_bool gone = true;
+	struct cairn_snapshot_ask ask = {.since_ns = cairn_clock_ns(), .quota = &quota};
+	struct cairn_snapshot *first = cairn_snapshot_take(&snapshots, &ask, &error);
+	ok(first && first->text.length > 1500, "a snapshot that is larger than its quota is taken when it is the first");
+	is_int((long)atomic_load(&quota.used), 1000, "and leaves room for what is made of it");
+	ask.since_ns = cairn_clock_ns();
+	ok(!cairn_snapshot_take(&snapshots, &ask, &error) && ask.refused, "another has to wait: %s", error.text);
+	struct cairn_snapshot_ask other = {.since_ns = 0, .quota = &large}, unlimited = {.since_ns = 0}, left = {.since_ns = 0, .gone = &gone};
+	struct cairn_snapshot *second = cairn_snapshot_take(&snapshots, &other, &error);
+	ok(second && second != first && atomic_load(&large.used) == second->text.length, "who has another quota is not refused, and shares nothing");
+	struct cairn_snapshot *third = cairn_snapshot_take(&snapshots, &unlimited, &error);
+	ok(third != NULL, "nor is a rule");
+	ok(!cairn_snapshot_take(&snapshots, &left, &error), "nothing is taken for who has left: %s", error.text);
+	struct cairn_snapshot *held[] = {first, second, third};
+	for (int i = 0; i < 3; i++)
+		if (held[i])
+			cairn_snapshot_release(held[i]);
+	ok(!atomic_load(&quota.used) && !atomic_load(&large.used), "all is given back");
+	is_int(cairn_descriptors_count(), 0, "and closed");
+}
+
 static void *ask(void *context)
 {
 	(void)context;
@@ -149,6 +176,7 @@ int main(void)
 {
 	test_states();
 	test_snapshot();
+	test_quota();
 	test_sharing();
 	return tap_done();
 }
