@@ -91,6 +91,15 @@ ok $? "the file arrives as it is"
 like "$(curl -sI --max-time 20 "$url/cairn/dumps/large.heap")" "*Content-Length: 100000015*" "HEAD says how long it is"
 finish
 
+if [ -x "$CAIRN_TOOL" ]; then
+	printf '#!/bin/sh\nexec sleep 100\n' >"$scratch/sleeper" && chmod +x "$scratch/sleeper"
+	CAIRN_TOOL=$scratch/sleeper start drawing
+	is "$(stranger leave '/debug/pprof/heap?jeprof=true' 1) $(field "$url" agent children)" "left 1" "one leaves while a picture is drawn"
+	wait_for 20 eval '[ "$(field "$url" agent children_failed)" = 1 ]'
+	ok $? "and the child is stopped"
+	finish
+fi
+
 # Those who stay have their share and no more.
 start stay "time:1s,distance:1s"
 descriptors=$(field "$url" agent descriptors)
