@@ -45,6 +45,10 @@ static void test_buffers(void)
 	is_int((long)atomic_load(&whole.used), 0, "a small buffer takes nothing");
 	cairn_buffer_append(&large, text, 200 << 10);
 	is_int((long)atomic_load(&whole.used), 200 << 10, "a large one all it has");
+	cairn_buffer_append(&large, text, 80 << 10);
+	ok(!large.failed && large.length == 280 << 10, "it grows by what is left where there is not twice as much");
+	cairn_buffer_free(&large);
+	cairn_buffer_append(&large, text, 200 << 10);
 	cairn_buffer_append(&large, text, 200 << 10);
 	ok(large.failed && large.length == 200 << 10, "and no more than there is");
 	is_int((long)atomic_load(&whole.used), 200 << 10, "having failed, it holds what it held");
