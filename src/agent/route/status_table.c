@@ -264,7 +264,7 @@ static double number_of(const struct cairn_status *status, const struct fact *fa
 	case TIME:
 		return (double)(time_of(status, fact) / 1000000) / 1000;
 	default:
-		assert(!"a fact that is no number");
+		assert(false && "a fact that is no number");
 		return 0;
 	}
 }
@@ -304,7 +304,7 @@ static void write_value(const struct cairn_status *status, const struct fact *fa
 		fact->special(status, json, key);
 		break;
 	case FAMILY:
-		assert(!"a family has an object of its own");
+		assert(false && "a family has an object of its own");
 		break;
 	default:
 		cairn_json_number(json, key, number_of(status, fact));
