@@ -200,6 +200,8 @@ int cairn_listen_tcp(struct cairn_listen *place, const struct cairn_config *conf
 	socklen_t size = make_address(&address, host, port, &loopback);
 	if (size == 0)
 		return refuse_tcp(place, config->listen, "a numeric address is meant, or localhost");
+	if (config->token_unusable)
+		return refuse_tcp(place, config->listen, "the token cannot be used");
 	if (!loopback && !config->token[0])
 		return refuse_tcp(place, config->listen, "not a loopback address; set a token to listen there");
 	int descriptor = cairn_descriptor_adopt(socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
