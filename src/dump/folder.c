@@ -446,7 +446,15 @@ int cairn_folder_open_file(const struct cairn_folder *folder, const char *name, 
 	int file = cairn_descriptor_adopt(openat(descriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
 	if (file < 0)
 		cairn_fail_errno(error, "cannot open the dump %.200s", name);
+	struct stat place, status;
+	bool strange = file >= 0 && fstat(descriptor, &place) == 0 && (place.st_mode & S_IWOTH) && fstat(file, &status) == 0 && status.st_uid != geteuid();
 	cairn_descriptor_close(descriptor);
+	if (strange) {
+		cairn_descriptor_close(file);
+		cairn_fail(error, "%.200s belongs to another user, and everybody can write to this folder", name);
+		errno = EPERM;
+		return -1;
+	}
 	if (file >= 0 && !cairn_dump_is_heap(file)) { /* the folder may be one in which a service keeps other things */
 		cairn_descriptor_close(file);
 		cairn_fail(error, "%.200s is not a dump", name);

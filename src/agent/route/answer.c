@@ -4,7 +4,9 @@
 
 #include "agent/host/spawn.h"
 #include "agent/jemalloc/scratch.h"
+#include "agent/jemalloc/trailer_write.h"
 #include "base/pages.h"
+#include "process/facts.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -84,27 +86,56 @@ int cairn_answer_render(struct cairn_call *call, const char *const *arguments, i
 	return strstr(error->text, "took too long") ? 504 : 500;
 }
 
+/* A scratch file with TEXT in it. */
+static bool hand_over(struct cairn_call *call, struct cairn_bytes text, struct cairn_scratch *scratch, struct cairn_error *error)
+{
+	if (!cairn_scratch_open(scratch, call->agent->snapshots.folder, error))
+		return false;
+	while (text.length > 0) {
+		ssize_t part = write(scratch->descriptor, text.data, text.length);
+		if (part < 0 && errno == EINTR)
+			continue;
+		if (part <= 0) {
+			cairn_fail_errno(error, "cannot hand the text to the cairn command");
+			cairn_scratch_close(scratch);
+			return false;
+		}
+		text = cairn_bytes_skip(text, (size_t)part);
+	}
+	return true;
+}
+
 int cairn_answer_render_text(struct cairn_call *call, const char *const *arguments, struct cairn_bytes text, const char *type,
 			     struct cairn_error *error)
 {
 	struct cairn_scratch scratch;
-	if (!cairn_scratch_open(&scratch, call->agent->snapshots.folder, error))
+	if (!hand_over(call, text, &scratch, error))
+		return 500;
+	int status = cairn_answer_render(call, arguments, scratch.descriptor, -1, type, error);
+	cairn_scratch_close(&scratch);
+	return status;
+}
+
+int cairn_answer_render_upload(struct cairn_call *call, const char *const *arguments, struct cairn_bytes text, const char *type,
+			       struct cairn_error *error)
+{
+	struct cairn_scratch scratch, modules;
+	struct cairn_buffer list = cairn_pages(64 << 20);
+	cairn_facts_read("/proc/thread-self/maps", &list);
+	cairn_trailer_begin(&list);
+	cairn_trailer_end(&list);
+	bool listed = !list.failed && hand_over(call, cairn_buffer_bytes(&list), &modules, error);
+	if (list.failed)
+		cairn_fail(error, "no memory for the list of modules");
+	cairn_buffer_free(&list);
+	if (!listed)
 		return 500;
 	int status = 500;
-	size_t written = 0;
-	while (written < text.length) {
-		ssize_t part = write(scratch.descriptor, text.data + written, text.length - written);
-		if (part < 0 && errno == EINTR)
-			continue;
-		if (part <= 0)
-			break;
-		written += (size_t)part;
+	if (hand_over(call, text, &scratch, error)) {
+		status = cairn_answer_render(call, arguments, scratch.descriptor, modules.descriptor, type, error);
+		cairn_scratch_close(&scratch);
 	}
-	if (written < text.length)
-		cairn_fail_errno(error, "cannot hand the text to the cairn command");
-	else
-		status = cairn_answer_render(call, arguments, scratch.descriptor, -1, type, error);
-	cairn_scratch_close(&scratch);
+	cairn_scratch_close(&modules);
 	return status;
 }
 
