@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/jeprof.h"
 
+#include "base/utf8.h"
 #include "report/code.h"
 #include "report/disasm.h"
 #include "report/list.h"
@@ -59,7 +60,7 @@ static void write_routine(const struct cairn_jeprof *jeprof, const struct cairn_
 			cairn_buffer_text(out, "---\n");
 		cairn_buffer_format(out, "%6s %6s %4u: ", number_or_dot(jeprof, flat, left), number_or_dot(jeprof, cum, right), at);
 		struct cairn_bytes text = cairn_code_line(code, at);
-		cairn_buffer_append(out, text.data, text.length);
+		cairn_utf8_show_lines(out, text);
 		cairn_buffer_byte(out, '\n');
 		if (at == last)
 			cairn_buffer_text(out, "---\n");
@@ -133,7 +134,7 @@ static void write_source(struct disassembly *disassembly, uint32_t entry_id, dou
 		line = cairn_bytes_skip(line, 1);
 	cairn_buffer_format(disassembly->out, "%6s %6s %5u: ", number_or_dot(disassembly->jeprof, flat, left),
 			    number_or_dot(disassembly->jeprof, cum, right), entry->line);
-	cairn_buffer_append(disassembly->out, line.data, line.length);
+	cairn_utf8_show_lines(disassembly->out, line);
 	cairn_buffer_byte(disassembly->out, '\n');
 }
 

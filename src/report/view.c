@@ -3,6 +3,7 @@
 #include "report/view.h"
 
 #include "base/array.h"
+#include "base/utf8.h"
 #include "symbol/allocator.h"
 #include "symbol/shorten.h"
 
@@ -33,19 +34,22 @@ bool cairn_view_choose(const struct cairn_profile *profile, const struct cairn_v
 	return false;
 }
 
-/* Whether a control character begins at AT: those of ASCII, and those after it, which UTF-8 writes in two bytes. */
-static bool is_control(struct cairn_bytes text, size_t at)
+/* Names come from strangers and go to terminals: what no terminal should act on becomes question marks, as cairn_utf8_show has it. */
+static void clean(struct cairn_buffer *name)
 {
-	unsigned char byte = (unsigned char)text.data[at];
-	return byte < ' ' || byte == 0x7f || (byte == 0xc2 && at + 1 < text.length && (unsigned char)text.data[at + 1] < 0xa0);
+	for (size_t i = 0, length; i < name->length; i += length) {
+		length = 1;
+		if (name->data[i] >= ' ' && name->data[i] < 0x7f)
+			continue;
+		length = cairn_utf8_printable(cairn_bytes_skip(cairn_buffer_bytes(name), i));
+		if (length == 0)
+			name->data[i] = '?', length = 1;
+	}
 }
 
-/* Names come from strangers and go to terminals: they have no control characters. */
 static uint32_t add_entry(struct cairn_view *view, struct cairn_buffer *name, uint32_t function, uint32_t line, uint32_t location)
 {
-	for (size_t i = 0; i < name->length; i++)
-		if (is_control(cairn_buffer_bytes(name), i))
-			name->data[i] = '?';
+	clean(name);
 	uint32_t id = cairn_strings_add(&view->names, cairn_buffer_bytes(name));
 	uint64_t hash = cairn_hash_mix(id);
 	size_t position = 0;

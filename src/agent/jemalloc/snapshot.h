@@ -1,6 +1,7 @@
 /* snapshot.h - a heap profile of this instant, shared by all who asked before it began.
  *
- * Taken on a thread of the agent, never on one of the host's. A snapshot is a descriptor and the same bytes mapped: the raw
+ * Taken on a thread of the agent, never on one of the host's; but jemalloc holds locks of its own meanwhile, for which a thread of the
+ * host's that allocates or frees a sampled object, or forks, may wait. A snapshot is a descriptor and the same bytes mapped: the raw
  * text of jemalloc, then the trailer. It is counted by its holders and gone with the last.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_AGENT_JEMALLOC_SNAPSHOT_H
