@@ -17,6 +17,8 @@
  *
  * The agent never aborts, prints, or allocates from the service's malloc while it works; it has one thread for requests,
  * up to two for work that takes time and one for dumps that a rule asks for, with all signals blocked. Snapshots are taken on those threads, never on the caller's.
+ * It holds no lock of its own that a thread of the service could wait on, but jemalloc has some: while it writes a snapshot, a thread that
+ * allocates or frees a sampled object, or forks, may wait, for tenths of a second where there are very many samples.
  * After fork, a child that lives longer than a moment has an agent and a socket of its own.
  *
  * Configuration, later wins: `struct cairn_options`, the TOML file named by CAIRN_CONFIG, CAIRN_CONF
