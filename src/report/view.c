@@ -34,16 +34,22 @@ bool cairn_view_choose(const struct cairn_profile *profile, const struct cairn_v
 	return false;
 }
 
-/* Names come from strangers and go to terminals: what no terminal should act on becomes question marks, as cairn_utf8_show has it. */
+/* Names come from strangers and go to terminals: what a terminal might act on becomes question marks. Other bytes that are not UTF-8 stay,
+ * for each format to write as it must. */
 static void clean(struct cairn_buffer *name)
 {
 	for (size_t i = 0, length; i < name->length; i += length) {
 		length = 1;
 		if (name->data[i] >= ' ' && name->data[i] < 0x7f)
 			continue;
-		length = cairn_utf8_printable(cairn_bytes_skip(cairn_buffer_bytes(name), i));
-		if (length == 0)
-			name->data[i] = '?', length = 1;
+		struct cairn_bytes rest = cairn_bytes_skip(cairn_buffer_bytes(name), i);
+		size_t whole = cairn_utf8_length(rest);
+		if (cairn_utf8_printable(rest))
+			length = whole;
+		else if (whole > 0)
+			memset(name->data + i, '?', length = whole);
+		else if ((unsigned char)name->data[i] < 0xa0)
+			name->data[i] = '?';
 	}
 }
 
