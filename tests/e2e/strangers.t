@@ -23,6 +23,26 @@ is $? 0 "nor a program with jemalloc"
 in_trap CAIRN_CONFIG=conf ../quick
 is $? 0 "nor does a pipe that is to be the configuration"
 
+# The runtime folder of another user, as sudo may pass it on, is no place for a socket.
+if [ "$(id -u)" = 0 ]; then
+	mkdir -m 755 theirs && chown 65534:65534 theirs
+	chmod 711 "$scratch"
+	cat >sleeper.c <<-'C'
+	#include <stdlib.h>
+	#include <unistd.h>
+	int main(void) { char *volatile kept = malloc(100000); sleep(60); return kept == NULL; }
+	C
+	$cc -O0 -w sleeper.c -o sleeper -ljemalloc
+	LD_PRELOAD=$library XDG_RUNTIME_DIR=$scratch/theirs ./sleeper &
+	pid=$!
+	children+=($pid)
+	wait_for 20 test -S "/run/cairn/$pid.sock"
+	ok $? "root's agent keeps out of another user's runtime folder"
+	is "$(ls theirs)" "" "and leaves nothing there"
+	like "$("$cairn" status $pid)" "pid: $pid*" "the command finds it all the same"
+	kill $pid
+fi
+
 # Thread-local storage of the program's lies on every thread's stack.
 cat >tls.c <<'C'
 #include <pthread.h>
