@@ -34,7 +34,7 @@ POST /debug/prof/mem/gdump             | 200 | text/plain* | gdump deactivated |
 POST /debug/prof/mem/gdump             | 415 | text/plain* | Form requests must have \`Content-Type: application/x-www-form-urlencoded\` | -H Content-Type:text/plain -d activate=true
 POST /debug/prof/mem/gdump             | 422 | text/plain* | Failed to deserialize form body: *activate* | -d active=true
 POST /debug/prof/mem/gdump             | 422 | text/plain* | Failed to deserialize form body: *true* | -d activate=yes
-POST /debug/prof/mem/symbol            | 200 | image/svg+xml | <svg>flame - heap_v2/</svg>↵ | --data-binary heap_v2/1
+POST /debug/prof/mem/symbol            | 200 | image/svg+xml | <svg>flame --only-modules /dev/fd/3 - heap_v2/</svg>↵ | --data-binary heap_v2/1
 POST /debug/prof/mem/symbol            | 400 | application/json | {"error":* |
 GET /debug/home                        | 200 | text/html* | *href="/debug/pprof/profile?seconds=5"* |
 GET /debug/mem/pprof/profile           | 200 | application/octet-stream | heap_v2/* |

@@ -62,9 +62,12 @@ python3 - program <<'P'
 import sys
 whole = open(sys.argv[1], "rb").read()
 assert whole.count(b"EVIL_0123456789") >= 2
-open(sys.argv[1], "wb").write(whole.replace(b"EVIL_0123456789", b"EVIL\x1b[2J\x1b]0;x\x07"))
+name = b"EVIL\x1b[2J\x1b]0;xy\x07"
+assert len(name) == len(b"EVIL_0123456789")
+open(sys.argv[1], "wb").write(whole.replace(b"EVIL_0123456789", name))
 P
 address=0x$(nm program | grep -a 'EVIL' | head -n 1 | cut -d ' ' -f 1)
+like "$address" '0x0*[1-9a-f]*' "the function is where the tools see it"
 module="$scratch/mod${plain}ule"
 cp program "$module"
 start=$((address & ~0xfff))
