@@ -167,7 +167,7 @@ like "$(python3 check.py terminal "$cairn" jeprof --raw program dumps/006.heap)"
 feed jeprof --symbols program
 feed jeprof --text program "$url/pprof/heap"
 feed jeprof --text program "$url/refuse"
-feed + addr2line -f -e "$module" "$address"
+like "$(python3 check.py terminal "$cairn" addr2line -f -e "$module" "$address")" "clean with it" "addr2line, which into a pipe answers other programs (terminal)"
 feed + addr2line -f -e "$scratch/missing$plain" "$address"
 feed cache
 feed completion bash
