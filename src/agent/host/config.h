@@ -50,7 +50,8 @@ enum cairn_config_key {
 struct cairn_config {
 	uint64_t activate;     /* 0 leave off, 1 activate, 2 as MALLOC_CONF says */
 	char listen[128];      /* host:port for TCP; "" for none */
-	char token[128];       /* asked of every TCP client; "" for none */
+	char token[4097];      /* asked of every TCP client; "" for none */
+	bool token_unusable;   /* one was given, or may have been, that cannot be asked for: nothing is to listen on TCP without it */
 	char hosts[256];       /* further names, separated by spaces, that a Host header may give */
 	char dumps[256];       /* the dump folder; "" for the folder of prof_prefix */
 	char tool[256];        /* the cairn command; "" to look for it */

@@ -33,10 +33,19 @@ static bool claim_folder(const char *path)
 	       access(path, W_OK | X_OK) == 0;
 }
 
+/* What is made in PATH stays what it is: nobody but this user and root can write there. XDG_RUNTIME_DIR of another user, which sudo may
+ * pass on, is not such a place. */
+static bool is_own_folder(const char *path)
+{
+	struct stat status;
+	return stat(path, &status) == 0 && S_ISDIR(status.st_mode) && (status.st_uid == geteuid() || status.st_uid == 0) &&
+	       (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
 void cairn_listen_folder(struct cairn_listen *place, const char *runtime)
 {
 	char tried[3][sizeof place->folder] = {"", "", ""};
-	if (runtime && runtime[0] == '/' && strlen(runtime) <= 60) /* with the socket's name it has to fit into an address */
+	if (runtime && runtime[0] == '/' && strlen(runtime) <= 60 && is_own_folder(runtime)) /* with the socket's name it has to fit into an address */
 		snprintf(tried[0], sizeof tried[0], "%s/cairn", runtime);
 	if (geteuid() == 0)
 		snprintf(tried[1], sizeof tried[1], "/run/cairn");
@@ -76,7 +85,7 @@ static void sweep(const struct cairn_listen *place, int folder)
 			char path[108 + 256];
 			snprintf(path, sizeof path, "%s/%s", place->folder, entry->d_name);
 			if (entry->d_type == DT_SOCK && strlen(path) < 108 && !answers(path))
-				unlink(path);
+				unlinkat(folder, entry->d_name, 0);
 			at += entry->d_reclen;
 		}
 }
@@ -92,7 +101,7 @@ int cairn_listen_local(struct cairn_listen *place)
 {
 	if (!place->folder[0])
 		return -1;
-	int folder = cairn_descriptor_adopt(open(place->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)); /* a child must not inherit the lock */
+	int folder = cairn_descriptor_adopt(open(place->folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)); /* a child must not inherit the lock */
 	if (folder >= 0) {
 		sweep(place, folder);
 		hold(folder);
@@ -224,6 +233,8 @@ int cairn_listen_tcp(struct cairn_listen *place, const struct cairn_config *conf
 	socklen_t size = make_address(&address, host, port, &loopback);
 	if (size == 0)
 		return refuse_tcp(place, config->listen, "a numeric address is meant, or localhost");
+	if (config->token_unusable)
+		return refuse_tcp(place, config->listen, "the token cannot be used");
 	if (!loopback && !config->token[0])
 		return refuse_tcp(place, config->listen, "not a loopback address; set a token to listen there");
 	int descriptor = cairn_descriptor_adopt(socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));

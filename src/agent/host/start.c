@@ -197,10 +197,13 @@ static void read_config(struct cairn_config *config)
 	const char *tool = secure_getenv("CAIRN_TOOL");
 	if (path && path[0]) {
 		struct cairn_buffer file = cairn_pages(1 << 20);
-		if (cairn_facts_read(path, &file))
+		bool whole = cairn_facts_read(path, &file) && !file.failed;
+		if (whole)
 			cairn_config_file(config, cairn_buffer_bytes(&file));
 		else
-			snprintf(config->problems, sizeof config->problems, "CAIRN_CONFIG: %.200s: %s", path, cairn_errno_text(errno));
+			snprintf(config->problems, sizeof config->problems, "CAIRN_CONFIG: %.200s: %s", path,
+				 file.failed ? "longer than 1 MiB" : cairn_errno_text(errno));
+		config->token_unusable |= !whole; /* there may be one in it */
 		cairn_buffer_free(&file);
 	}
 	if (folder && folder[0])
@@ -246,6 +249,9 @@ bool cairn_service_start(const struct cairn_config *config, bool only_live, stru
 	locale_t before = cairn_locale_use_plain();
 	read_config(&agent->config);
 	uselocale(before);
+	if (!only_live && agent->config.listen[0] && agent->config.token_unusable)
+		return cairn_fail(error, "the agent does not start, since its token cannot be used and %.100s would be open to everybody: %.300s",
+				  agent->config.listen, agent->config.problems);
 	settle_profiler(agent);
 	agent->environment = cairn_environment_copy(environ);
 	cairn_environment_find_tool(agent->config.tool, secure_getenv("PATH"), agent->tool, sizeof agent->tool);

@@ -1,6 +1,7 @@
 /* snapshot.h - a heap profile of this instant, shared by all who asked before it began.
  *
- * Taken on a thread of the agent, never on one of the host's. A snapshot is a descriptor and the same bytes mapped: the raw
+ * Taken on a thread of the agent, never on one of the host's; but jemalloc holds locks of its own meanwhile, for which a thread of the
+ * host's that allocates or frees a sampled object, or forks, may wait. A snapshot is a descriptor and the same bytes mapped: the raw
  * text of jemalloc, then the trailer. It is counted by its holders and gone with the last. While it is there its size is taken from
  * the quota of who asked for it first; one of any size counts for so much only that a single one always fits (snapshot.c).
  * SPDX-License-Identifier: Apache-2.0 */

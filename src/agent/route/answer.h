@@ -30,6 +30,11 @@ int cairn_answer_render(struct cairn_call *call, const char *const *arguments, i
 int cairn_answer_render_text(struct cairn_call *call, const char *const *arguments, struct cairn_bytes text, const char *type,
 			     struct cairn_error *error);
 
+/* The same from TEXT that came from anybody: /dev/fd/3 is this process's memory map and modules, for --only-modules. The command is to
+ * open no file because TEXT names it. */
+int cairn_answer_render_upload(struct cairn_call *call, const char *const *arguments, struct cairn_bytes text, const char *type,
+			       struct cairn_error *error);
+
 /* What jemalloc prints of itself; OPTIONS as malloc_stats_print takes them. False when it cannot. */
 bool cairn_answer_stats(struct cairn_call *call, const char *options);
 
