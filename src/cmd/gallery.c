@@ -298,7 +298,7 @@ static int make(struct gallery *gallery, struct cairn_dump_files *files, const c
 		good = write_index(gallery, &error);
 	}
 	if (!good)
-		cairn_say_error(error.text);
+		cairn_say_failure(&error);
 	else if (gallery->as_script)
 		puts("Flamegraph generation complete.");
 	else
@@ -321,7 +321,7 @@ static int run(const void *values, int operand_count, char **operands)
 		cairn_say_error(misuse);
 		return CAIRN_EXIT_USAGE;
 	}
-	int code = cairn_files_list(&files, operand_count, operands, &error) ? make(&gallery, &files, operands[0]) : cairn_say_error(error.text);
+	int code = cairn_files_list(&files, operand_count, operands, &error) ? make(&gallery, &files, operands[0]) : cairn_say_failure(&error);
 	cairn_files_free(&files);
 	return code;
 }

@@ -448,7 +448,7 @@ static int run(const void *options, int operand_count, char **operands)
 	struct cairn_error error;
 	struct cairn_source_options source = setup->source;
 	bool good = cairn_source_load(&profile, &source, operand_count, operands, &error);
-	int code = good ? cairn_shell_run(&profile, setup, operand_count, operands, false) : cairn_say_error(error.text);
+	int code = good ? cairn_shell_run(&profile, setup, operand_count, operands, false) : cairn_say_failure(&error);
 	cairn_profile_free(&profile);
 	return code;
 }

@@ -217,7 +217,7 @@ bool cairn_source_load(struct cairn_profile *profile, const struct cairn_source_
 	}
 	bool good = cairn_files_list(&list, count, names, error);
 	if (good && options->normalize && !options->base.count)
-		good = cairn_fail(error, "--normalize scales to a base; name it with --base");
+		good = cairn_fail_usage(error, "--normalize scales to a base; name it with --base");
 	if (good) {
 		cairn_profile_free(profile);
 		good = read_chosen(profile, &list, options, error);
