@@ -7,6 +7,7 @@
 #include "base/json_read.h"
 #include "base/text.h"
 #include "http/client.h"
+#include "process/tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -176,8 +177,7 @@ static bool find_listed(struct cairn_target *target, int inner, bool *forbidden)
 	return found;
 }
 
-/* Whether process PID has loaded the agent; false where we may not look. */
-static bool has_loaded_agent(int pid)
+bool cairn_target_has_loaded(int pid)
 {
 	struct cairn_file file;
 	if (!read_proc(pid, "maps", &file))
@@ -219,7 +219,7 @@ static bool find_process(struct cairn_target *target, struct cairn_error *error)
 		return true;
 	if (forbidden && geteuid() != 0 && geteuid() != status.st_uid)
 		return cairn_fail(error, "process %d belongs to another user; its agent answers only to that user and root", target->pid);
-	if (has_loaded_agent(target->pid))
+	if (cairn_target_has_loaded(target->pid))
 		return cairn_fail(error, "process %d has loaded the agent, which does not answer, as in a process without jemalloc; "
 				  "'cairn doctor %d' tells more", target->pid, target->pid);
 	return cairn_fail(error, "process %d has no agent; start it with 'cairn run -- COMMAND', or with LD_PRELOAD=libcairn.so", target->pid);
@@ -242,6 +242,33 @@ bool cairn_target_find(struct cairn_target *target, const char *name, const char
 		return cairn_fail(error, "%s: a process is named by its PID, the socket of its agent, or a URL", name);
 	target->pid = atoi(name);
 	return find_process(target, error);
+}
+
+/* A process of one thread has none of the agent's. The folder of its threads has two links more than threads. */
+static bool has_threads(int pid)
+{
+	char path[64];
+	struct stat status;
+	snprintf(path, sizeof path, "/proc/%d/task", pid);
+	return stat(path, &status) == 0 && status.st_nlink > 3;
+}
+
+size_t cairn_target_tree(int root, int *pids, size_t most, size_t *without)
+{
+	enum { tree_most = 4096 };
+	static int all[tree_most];
+	size_t total = cairn_tree_list(root, all, tree_most), count = 0, silent = 0;
+	for (size_t i = 0; i < total && count < most; i++) {
+		struct cairn_target target = {.pid = all[i]};
+		struct cairn_error error;
+		if (has_threads(all[i]) && find_process(&target, &error))
+			pids[count++] = all[i];
+		else if (without)
+			silent += cairn_target_has_loaded(all[i]);
+	}
+	if (without)
+		*without = silent;
+	return count;
 }
 
 int cairn_target_process(const struct cairn_target *target)

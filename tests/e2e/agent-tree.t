@@ -23,9 +23,8 @@ ok $? "children have an agent once they were sampled"
 sleep 0.5
 threads() { awk '/^Threads:/ {print $2}' "/proc/$1/status"; }
 is "$(threads $idle)" 1 "a child that allocates nothing has no thread of ours"
-[ ! -e "$sockets/$idle.sock" ] && [ -z "$(ls /proc/$idle/fd | awk '$1 >= 10')" ]
+[ ! -e "$sockets/$idle.sock" ] && ! ls -l "/proc/$idle/fd" | grep -q "socket:\|anon_inode:\|memfd:"
 ok $? "no socket and no descriptor"
-ls -l /proc/$idle/fd | sed "s/^/# /"
 is "$(LD_PRELOAD=$library MALLOC_CONF=prof:true "$scratch/forks" unshare)" unshared "and may make a user namespace"
 is "$(LD_PRELOAD=$library MALLOC_CONF=prof:true,prof_active:false "$scratch/forks" unshare)" unshared "also while profiling is not active"
 
@@ -51,5 +50,43 @@ kill -STOP $one
 is "$(curl -s --max-time 2 -o /dev/null -w '%{http_code}' "$url/cairn/status?pid=$one")" 000 "one that does not answer is given up with its client"
 is "$(member "$url/cairn/status" pid)" "$parent" "and holds nobody else up"
 kill -CONT $one
+
+# The commands that take a tree.
+"$cairn" ps --tree >"$scratch/ps"
+[[ $(awk -v a=$parent -v b=$one -v c=$two -v d=$idle '$1 == a || $1 == b || $1 == c || $1 == d {print $1}' "$scratch/ps" | tr '\n' ' ') == "$parent "* ]]
+ok $? "ps --tree has the parent first"
+like "$(grep " $one \|^ *$one " "$scratch/ps")" "*  */forks tree*" "and its children below it"
+like "$(grep "^ *$idle " "$scratch/ps")" "*not sampled*forks tree*" "and a child that has not been sampled"
+"$cairn" ps --tree --json >"$scratch/ps.json"
+python3 - "$scratch/ps.json" $parent $one $two $idle <<'P'
+import json, sys
+rows = {row["pid"]: row for row in json.load(open(sys.argv[1]))}
+parent, *rest = map(int, sys.argv[2:])
+assert all(rows[pid]["parent"] == parent for pid in rest), rows
+assert rows[parent]["tree_resident_bytes"] == rows[parent]["resident_bytes"] + sum(rows[pid]["resident_bytes"] for pid in rest), rows
+P
+ok $? "the memory of a tree is the sum of its processes'"
+total() { "$cairn" top --json "$@" 2>"$scratch/err" | python3 -c 'import json, sys; print(int(json.load(sys.stdin)["total"]))'; }
+whole=$(total --tree $parent) parts=$(($(total $parent) + $(total $one) + $(total $two)))
+[ "$whole" -gt $((parts * 95 / 100)) ] && [ "$whole" -lt $((parts * 105 / 100)) ]
+ok $? "top --tree adds all processes up: $whole of $parts"
+out=$("$cairn" top --tree $parent 2>"$scratch/err")
+like "$out" "*keep*forks $one*" "and shows how much is whose"
+like "$(cat "$scratch/err")" "*1 process of the tree has not been sampled since the fork and is left out*" "with a note about the rest"
+"$cairn" watch --tree --start true --time 1s --distance 1s --for 6s -o "$scratch/watched" $parent >"$scratch/watch" 2>&1
+for process in $parent $one $two; do
+	like "$(cat "$scratch/watch")" "*forks $process * of * in 3 processes*" "watch --tree: process $process"
+done
+ls "$scratch/watched" | grep -q -- "-$one-"
+ok $? "each has its dumps"
+exec 7>&-
+wait_for 10 test ! -e /proc/$parent
+
+# Profiling that is not active: a child is reached once it allocates, and samples only until then.
+start_tree ,prof_active:false
+ok $? "children have an agent also while profiling is not active"
+is "$(member "$url/cairn/status?pid=$one" state)" inactive "and it is not active in them either"
+holds "it can be activated there" "$cairn" activate $one
+is "$(threads $idle)" 1 "an idle child has one thread there, too"
 exec 7>&-
 done_testing
