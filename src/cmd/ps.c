@@ -1,5 +1,6 @@
 /* ps.c - `cairn ps`: every process on this machine that has an agent.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/host/listen.h"
 #include "base/array.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -40,6 +41,7 @@ struct row {
 struct rows {
 	struct row *items;
 	size_t count, capacity;
+	size_t forbidden; /* processes with an agent that does not answer to us */
 };
 
 static uint64_t resident_bytes(int pid)
@@ -74,8 +76,10 @@ static void add_process(struct rows *rows, const char *name)
 	struct cairn_target target;
 	struct cairn_error error;
 	struct cairn_buffer body = cairn_buffer(0);
-	if (!cairn_target_find(&target, name, NULL, &error))
+	if (!cairn_target_find(&target, name, NULL, &error)) {
+		rows->forbidden += target.forbidden;
 		return;
+	}
 	if (!cairn_target_ask(&target, "GET", "/cairn/status", &body, &error)) {
 		cairn_note("the agent of process %d did not answer: %s", target.pid, error.text);
 		cairn_buffer_free(&body);
@@ -165,7 +169,7 @@ static void make_trees(struct rows *rows)
 		if (rows->items[i].parent <= 0 && !rows->items[i].shown)
 			count = order_tree(rows, &rows->items[i], 0, order, count);
 	free(rows->items);
-	*rows = (struct rows){order, count, count};
+	*rows = (struct rows){order, count, count, rows->forbidden};
 }
 
 static void write_table(const struct rows *rows, bool trees, struct cairn_buffer *out)
@@ -242,9 +246,13 @@ static int run(const void *values, int count, char **operands)
 	else if (rows.count > 0)
 		write_table(&rows, options->tree, &out);
 	int code = cairn_say_output(NULL, cairn_buffer_bytes(&out));
-	if (rows.count == 0 && !options->json)
+	if (rows.forbidden > 0)
+		cairn_note("%zu process%s with an agent answer%s only to another user and root; 'sudo cairn ps' shows %s", rows.forbidden,
+			   rows.forbidden == 1 ? "" : "es", rows.forbidden == 1 ? "s" : "", rows.forbidden == 1 ? "it" : "them");
+	else if (rows.count == 0 && !options->json)
 		cairn_say_note(geteuid() == 0 ? "no process with an agent here; 'cairn run -- COMMAND' starts one"
 					      : "no process of yours with an agent here; 'cairn run -- COMMAND' starts one, and root sees those of others");
+	cairn_listen_tidy(getenv("XDG_RUNTIME_DIR"));
 	cairn_buffer_free(&out);
 	free(rows.items);
 	return code;

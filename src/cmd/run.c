@@ -199,6 +199,7 @@ static int run_command(const struct options *options, char **command, const char
 		free(run);
 		return cairn_say_error(error.text);
 	}
+	cairn_listen_tidy(getenv("XDG_RUNTIME_DIR")); /* what became another user could not remove its socket */
 	cairn_summary_write(run, &(struct cairn_summary_options){
 		.name = name,
 		.output = options->output,

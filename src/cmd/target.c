@@ -126,7 +126,7 @@ static int answering(const char *path)
 }
 
 /* Tries the socket at PATH as the process sees it, and as we do where we may not look through its root. */
-static bool try_path(struct cairn_target *target, const char *path, bool *forbidden)
+static bool try_path(struct cairn_target *target, const char *path)
 {
 	for (int own = 0; own < 2; own++) {
 		if (own)
@@ -135,7 +135,7 @@ static bool try_path(struct cairn_target *target, const char *path, bool *forbid
 			snprintf(target->socket, sizeof target->socket, "/proc/%d/root%.200s", target->pid, path);
 		if (answering(target->socket) == target->pid)
 			return true;
-		*forbidden = *forbidden || errno == EACCES || errno == EPERM;
+		target->forbidden = target->forbidden || errno == EACCES || errno == EPERM;
 	}
 	target->socket[0] = 0;
 	return false;
@@ -157,7 +157,7 @@ static bool is_agent_path(struct cairn_bytes path, int inner)
 }
 
 /* The kernel's list of unix sockets says where the agent's is, whatever the process's environment was. */
-static bool find_listed(struct cairn_target *target, int inner, bool *forbidden)
+static bool find_listed(struct cairn_target *target, int inner, char *tried, size_t size)
 {
 	struct cairn_file file;
 	bool found = false;
@@ -171,7 +171,8 @@ static bool find_listed(struct cairn_target *target, int inner, bool *forbidden)
 		if (path.length >= sizeof text || !is_agent_path(path, inner))
 			continue;
 		snprintf(text, sizeof text, "%.*s", (int)path.length, path.data);
-		found = try_path(target, text, forbidden);
+		found = try_path(target, text);
+		snprintf(tried, size, "%s", text);
 	}
 	cairn_file_close(&file);
 	return found;
@@ -214,11 +215,17 @@ static bool find_process(struct cairn_target *target, struct cairn_error *error)
 		return cairn_fail(error, "process %d has ended; only its parent has not taken notice of that yet", target->pid);
 	if (state == 'T')
 		return cairn_fail(error, "process %d is stopped, so nothing in it can answer; 'kill -CONT %d' lets it go on", target->pid, target->pid);
-	bool forbidden = false;
-	if (find_listed(target, inner_pid(target->pid), &forbidden))
+	char tried[108] = "";
+	if (find_listed(target, inner_pid(target->pid), tried, sizeof tried)) {
+		target->forbidden = false;
 		return true;
-	if (forbidden && geteuid() != 0 && geteuid() != status.st_uid)
-		return cairn_fail(error, "process %d belongs to another user; its agent answers only to that user and root", target->pid);
+	}
+	if (target->forbidden && geteuid() != 0)
+		return cairn_fail(error, geteuid() == status.st_uid
+						 ? "process %d has an agent, but you may not open its socket %s: the process was another user when it made it; "
+						   "ask as root (sudo cairn …)"
+						 : "process %d belongs to another user; its agent answers on %s only to that user and root (sudo cairn …)",
+				  target->pid, tried);
 	if (cairn_target_has_loaded(target->pid))
 		return cairn_fail(error, "process %d has loaded the agent, which does not answer, as in a process without jemalloc; "
 				  "'cairn doctor %d' tells more", target->pid, target->pid);
@@ -237,6 +244,11 @@ bool cairn_target_find(struct cairn_target *target, const char *name, const char
 			return cairn_fail(error, "%s: too long for a socket", name);
 		snprintf(target->socket, sizeof target->socket, "%s", name);
 		return true;
+	}
+	struct stat status;
+	if (strchr(name, '/') && stat(name, &status) != 0 && errno == EACCES) {
+		target->forbidden = true;
+		return cairn_fail(error, "%s: you may not open it; an agent's socket is for its user and root (sudo cairn …)", name);
 	}
 	if (!is_number(name))
 		return cairn_fail(error, "%s: a process is named by its PID, the socket of its agent, or a URL", name);

@@ -22,6 +22,7 @@ struct cairn_target {
 	char socket[256];  /* "" for a URL */
 	const char *url;   /* borrowed from the name; NULL for a socket */
 	const char *token; /* borrowed; NULL for none */
+	bool forbidden;    /* set where finding failed: there is an agent, and we may not speak to it */
 	unsigned patience_ms; /* for an answer, all of it; 0 for as long as it takes */
 };
 

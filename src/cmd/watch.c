@@ -272,10 +272,12 @@ static void settle(struct loop *loop, struct cairn_watched *watched, int64_t now
 	struct cairn_job *job = &watched->job;
 	bool dump = job->kind == CAIRN_JOB_DUMP;
 	loop->jobs--;
-	if (job->good && dump)
+	if (job->good && dump) {
+		memcpy(watched->program, job->program, sizeof watched->program); /* it may have become another by exec */
 		tell_dump(loop, watched);
+	}
 	if (job->error.text[0] && !job->early && !watched->ended)
-		tell_problem(watched, job->error.text, job->good);
+		tell_problem(watched, job->error.text, job->good || job->awaited);
 	else if (job->good && dump)
 		watched->said.text[0] = 0;
 	cairn_watched_settle(watched, &loop->watch, now);
