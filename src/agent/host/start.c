@@ -268,7 +268,7 @@ __attribute__((destructor)) static void at_exit(void)
 static void read_config(struct cairn_config *config)
 {
 	const char *path = secure_getenv("CAIRN_CONFIG"), *text = secure_getenv("CAIRN_CONF"), *folder = secure_getenv("RW_HEAP_PROFILING_DIR");
-	const char *tool = secure_getenv("CAIRN_TOOL");
+	const char *tool = secure_getenv("CAIRN_TOOL"), *limit = secure_getenv("RW_TOTAL_MEMORY_BYTES");
 	if (path && path[0]) {
 		struct cairn_buffer file = cairn_pages(1 << 20);
 		if (cairn_facts_read(path, &file))
@@ -279,6 +279,8 @@ static void read_config(struct cairn_config *config)
 	}
 	if (folder && folder[0])
 		cairn_config_set(config, "dumps", cairn_bytes_of(folder), CAIRN_CONFIG_ENVIRONMENT);
+	if (limit && limit[0])
+		cairn_config_set(config, "limit", cairn_bytes_of(limit), CAIRN_CONFIG_ENVIRONMENT);
 	if (text)
 		cairn_config_environment(config, cairn_bytes_of(text));
 	if (tool && tool[0])
