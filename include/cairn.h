@@ -17,7 +17,7 @@
  *
  * The agent never aborts, prints, or allocates from the service's malloc while it works; it has one thread for requests,
  * up to two for work that takes time and one for dumps that a rule asks for, with all signals blocked. Snapshots are taken on those threads, never on the caller's.
- * After fork, a child that lives longer than a moment has an agent and a socket of its own.
+ * A forked child has an agent and a socket of its own once it is sampled, or calls a function below; until then it has none of our threads.
  *
  * Configuration, later wins: `struct cairn_options`, the TOML file named by CAIRN_CONFIG, CAIRN_CONF
  * (`listen:127.0.0.1:4000,token:secret`). GET /cairn/status shows what came out of it. `unwinder:jemalloc` leaves jemalloc its
