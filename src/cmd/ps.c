@@ -20,7 +20,8 @@ struct options {
 
 static const struct cairn_option table[] = {
 	{0, "json", NULL, "as JSON", CAIRN_OPTION_FLAG, offsetof(struct options, json), 0},
-	{0, "tree", NULL, "by tree: parents before their children, with the memory of all of them", CAIRN_OPTION_FLAG, offsetof(struct options, tree), 0},
+	{0, "tree", NULL, "by tree: parents before their children, with the memory of all of them", CAIRN_OPTION_FLAG,
+	 offsetof(struct options, tree), 0},
 	{0},
 };
 

@@ -71,7 +71,8 @@ static const struct cairn_option folder_table[] = {
 static const struct cairn_option table[] = {
 	{0, "service", "NAME", "follow a systemd service, or a program of that name, across restarts",
 	 CAIRN_OPTION_LIST, offsetof(struct options, services), 0},
-	{0, "tree", NULL, "with a PID: also all processes that descend from it, now and later", CAIRN_OPTION_FLAG, offsetof(struct options, tree), 0},
+	{0, "tree", NULL, "with a PID: also all processes that descend from it, now and later", CAIRN_OPTION_FLAG,
+	 offsetof(struct options, tree), 0},
 	{0, "once", NULL, "end after the first dump of each", CAIRN_OPTION_FLAG, offsetof(struct options, once), 0},
 	{0, "for", "TIME", "end after this time", CAIRN_OPTION_TEXT, offsetof(struct options, duration), 0},
 	{'q', "quiet", NULL, "tell only what went wrong", CAIRN_OPTION_FLAG, offsetof(struct options, quiet), 0},
