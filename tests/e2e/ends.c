@@ -74,6 +74,8 @@ int main(int count, char **arguments)
 	}
 	if (strcmp(how, "drop") == 0 && (chdir("/") != 0 || setgid(65534) != 0 || setuid(65534) != 0))
 		return 9;
+	if (strcmp(how, "drop") == 0)
+		keep_it(number); /* so that jemalloc may want to write once more */
 	usleep(300000);
 	if (count > 3)
 		sleep((unsigned)atoi(arguments[3]));

@@ -20,6 +20,7 @@
 #include "agent/host/handover.h"
 #include "agent/host/thread.h"
 #include "agent/jemalloc/hook.h"
+#include "agent/jemalloc/message.h"
 #include "agent/route/route.h"
 #include "agent/unwind/object.h"
 #include "base/descriptor.h"
@@ -299,6 +300,8 @@ static void settle_profiler(struct cairn_agent *agent)
 	} else if (state >= CAIRN_PROFILER_INACTIVE && agent->config.activate != 2) {
 		cairn_profiler_activate(&agent->profiler, agent->config.activate == 1, NULL);
 	}
+	if (state >= CAIRN_PROFILER_INACTIVE)
+		cairn_message_filter(&agent->profiler.jemalloc);
 	if (agent->config.unwinder != 1)
 		cairn_fail(&agent->unwinder_problem, "the configuration says unwinder:jemalloc");
 	else if (state < CAIRN_PROFILER_INACTIVE)
