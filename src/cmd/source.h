@@ -12,6 +12,7 @@
 
 struct cairn_source_options {
 	bool sum;
+	bool tree; /* a PID stands for all processes that descend from it */
 	struct cairn_option_list base;
 	bool normalize; /* the base to the total of what there is now */
 	const char *thread;

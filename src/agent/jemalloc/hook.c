@@ -16,6 +16,7 @@ static struct {
 	atomic_uint depth;
 	backtrace_hook *before; /* what jemalloc had */
 	atomic_bool installed;
+	void (*_Atomic notify)(void); /* at each sample; NULL but in a forked child whose agent has not started */
 	_Atomic uint64_t ends[CAIRN_UNWIND_ENDS];
 	_Atomic uint64_t measured, measured_frames, measured_ns;
 } hook;
@@ -55,6 +56,15 @@ static void backtrace(void **pcs, unsigned *count, unsigned most)
 		take_stack_measured(&registers, pcs, count, most);
 	else
 		take_stack(&registers, pcs, count, most);
+	void (*notify)(void) = atomic_load_explicit(&hook.notify, memory_order_relaxed);
+	if (notify)
+		notify();
+}
+
+bool cairn_hook_notify(void (*notify)(void))
+{
+	atomic_store(&hook.notify, notify);
+	return atomic_load(&hook.installed);
 }
 
 void cairn_hook_count(struct cairn_hook_counts *counts)

@@ -35,6 +35,8 @@ void cairn_check_agent(struct cairn_diagnosis *diagnosis, struct cairn_finding *
 				  "LD_PRELOAD names the agent, but it was not loaded: the file is not there for the process, or the "
 				  "program is static or privileged");
 		finding->fix = cairn_arena_format(&diagnosis->arena, "ls -l %s%.*s", diagnosis->root, (int)strcspn(preload, ": "), preload);
+	} else if (cairn_diagnosis_is_static(diagnosis)) {
+		cairn_finding_say(finding, CAIRN_NOTE, "no agent: nothing can be preloaded into a static program");
 	} else {
 		cairn_finding_say(finding, CAIRN_NOTE,
 				  "no agent: it cannot be asked while it runs, but dumps that jemalloc writes can be read");
