@@ -1,11 +1,9 @@
 /* run.c - `cairn run`: starts a service with profiling and the agent, and leaves a profile when it ends.
  *
  * Everything is done by environment variables, so it works on programs as they are: LD_PRELOAD gets the agent and CAIRN_CONF tells it
-  * what to
- * do. Where jemalloc's own profiler is to be used, MALLOC_CONF (and _RJEM_MALLOC_CONF, which Rust's jemalloc reads) gets what it needs
-  * behind
- * what is there already, and with --engine jemalloc a program that has none gets one.
- * SPDX-License-Identifier: Apache-2.0 */
+ * what to do. Where jemalloc's own profiler is to be used, MALLOC_CONF (and _RJEM_MALLOC_CONF, which Rust's jemalloc reads) gets what it
+ * needs behind what is there already, and with --engine jemalloc a program that has none gets one. SPDX-License-Identifier: Apache-2.0 */
+#include "agent/host/config.h"
 #include "agent/host/listen.h"
 #include "base/descriptor.h"
 #include "base/file.h"
@@ -195,6 +193,30 @@ static void listen_too(const char *address)
 	extend("CAIRN_CONF", conf, ',', false);
 }
 
+/* With a token that it cannot use the agent would not listen, and nobody would know until they ask. */
+static bool check_token(struct cairn_error *error)
+{
+	const char *path = getenv("CAIRN_CONFIG"), *text = getenv("CAIRN_CONF");
+	struct cairn_config config;
+	cairn_config_default(&config);
+	if (path && path[0]) {
+		struct cairn_file file;
+		struct cairn_error ignored;
+		if (cairn_file_map(&file, path, &ignored)) {
+			cairn_config_file(&config, file.bytes);
+			cairn_file_close(&file);
+		} else {
+			config.token_unusable = true;
+		}
+	}
+	if (text)
+		cairn_config_environment(&config, cairn_bytes_of(text));
+	if (config.listen[0] && config.token_unusable)
+		return cairn_fail(error, "the agent cannot use its token, so it would not listen on %s: %s", config.listen,
+				  config.problems[0] ? config.problems : "CAIRN_CONFIG cannot be read");
+	return true;
+}
+
 /* Says why a program cannot be profiled. */
 static bool can_be_profiled(const char *path, const struct cairn_program *program)
 {
@@ -220,6 +242,7 @@ static int run_command(const struct options *options, char **command, const char
 		free(run);
 		return cairn_say_error(error.text);
 	}
+	cairn_listen_tidy(getenv("XDG_RUNTIME_DIR")); /* what became another user could not remove its socket */
 	cairn_summary_write(run, &(struct cairn_summary_options){
 		.name = name,
 		.output = options->output,
@@ -273,6 +296,8 @@ static int run(const void *values, int count, char **operands)
 		set_preload(path, &program, on_jemalloc);
 		if (options.listen)
 			listen_too(options.listen);
+		if (!check_token(&error))
+			return cairn_say_failure(&error);
 		check_listening();
 	}
 	return run_command(&options, operands, name, prefix, profiled);

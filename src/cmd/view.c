@@ -124,7 +124,7 @@ bool cairn_view_show(const struct cairn_command *command, void *options, const s
 	if (good && setup->json) {
 		good = write_json(command, options, &view, out, error);
 	} else if (good) {
-		if (!command->view->bare)
+		if (!command->view->bare && !(setup->output && cairn_bytes_end_with(cairn_bytes_of(setup->output), ".html")))
 			cairn_head_text(&view, &setup->shape, out);
 		good = command->view->show(options, &view, out, NULL, error);
 	}

@@ -21,6 +21,7 @@ struct cairn_memory_reading {
 	uint64_t resident;       /* with files and shared memory (VmRSS) */
 	uint64_t limit;          /* the tightest of all groups above the process and of the machine; 0 when unknown */
 	bool limit_of_group;     /* it is a control group's */
+	bool limit_is_told;      /* it is what somebody said, and lower; set by who was told */
 	uint64_t usage;          /* what is charged to the group of the limit, page cache and all; 0 when it is the machine's */
 	uint64_t host_total;
 	uint64_t host_available;

@@ -3,7 +3,7 @@
  * ends term MIB: keeps MIB; when told to end it gives all of it back first, as an orderly service does.
  * ends return|exit|_exit MIB: keeps MIB for a moment and ends.
  * ends peak MIB: keeps MIB for a second, gives it back and goes on for another.
- * ends drop MIB: keeps MIB, becomes another user in another folder, and returns.
+ * ends drop MIB [SECONDS]: keeps MIB, becomes another user in another folder, and returns after a while.
  * ends forks N: starts N children, one after another, that allocate and exit.
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
@@ -74,7 +74,11 @@ int main(int count, char **arguments)
 	}
 	if (strcmp(how, "drop") == 0 && (chdir("/") != 0 || setgid(65534) != 0 || setuid(65534) != 0))
 		return 9;
+	if (strcmp(how, "drop") == 0)
+		keep_it(number); /* so that jemalloc may want to write once more */
 	usleep(300000);
+	if (count > 3)
+		sleep((unsigned)atoi(arguments[3]));
 	if (strcmp(how, "_exit") == 0)
 		_exit(4);
 	if (strcmp(how, "exit") == 0)

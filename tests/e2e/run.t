@@ -99,6 +99,9 @@ if [ "$(id -u)" = 0 ]; then
 	is "$(grep -v '^cairn: note:' "$scratch/out" "$scratch/err")" "" "says nothing, and neither does its jemalloc"
 	is "$(holder cairn.ends.*.heap)" keep_it "and its profile is left"
 	rm -f cairn.*
+	mkdir -m 700 "$scratch/closed"
+	(cd "$scratch/closed" && "$cairn" run --interval 1M -- "$scratch/ends" drop 20) >"$scratch/out" 2>"$scratch/err"
+	is "$(grep -v '^cairn: note:' "$scratch/out" "$scratch/err")" "" "also when jemalloc cannot write a dump of its own"
 	holds "setpriv changes its user while it keeps capabilities, which libc ends if a second thread does not" \
 		"$cairn" run -q -- setpriv --reuid=65534 --regid=65534 --clear-groups true
 else

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/admission.h"
 
-#include "agent/route/route.h"
+#include "agent/route/forward.h"
 #include "process/clock.h"
 
 #include <string.h>
@@ -10,6 +10,14 @@
 locale_t cairn_locale_use_plain(void)
 {
 	return uselocale(newlocale(LC_ALL_MASK, "C", NULL));
+}
+
+void cairn_admission_open(struct cairn_agent *agent)
+{
+	size_t all = (size_t)agent->config.memory, reserve = all / 4;
+	agent->memory.whole = (struct cairn_quota){.limit = all};
+	agent->memory.remote = (struct cairn_quota){.limit = all - reserve, .whole = &agent->memory.whole};
+	agent->memory.local = (struct cairn_quota){.limit = all, .reserve = reserve, .whole = &agent->memory.whole};
 }
 
 /* In constant time for a given length: how long the comparison takes says nothing about the token. */
@@ -32,6 +40,13 @@ static bool refuse(struct cairn_agent *agent, struct cairn_response *response, i
 	return false;
 }
 
+/* Typed, bookmarked, or from a page of this very origin: what a browser says of requests that no other page made. */
+static bool is_direct(const struct cairn_request *request)
+{
+	struct cairn_bytes site = request->fetch_site;
+	return cairn_bytes_equal(site, cairn_bytes_of("none")) || cairn_bytes_equal(site, cairn_bytes_of("same-origin"));
+}
+
 bool cairn_admission_check(struct cairn_agent *agent, const struct cairn_request *request, bool local, struct cairn_response *response)
 {
 	if (local)
@@ -50,9 +65,19 @@ bool cairn_admission_check(struct cairn_agent *agent, const struct cairn_request
 		if (!same)
 			return refuse(agent, response, 403, "requests from other origins are not answered");
 	}
-	if (cairn_bytes_equal(request->fetch_site, cairn_bytes_of("cross-site")))
+	if (request->fetch_site.data && !is_direct(request))
 		return refuse(agent, response, 403, "requests from other sites are not answered");
 	return true;
+}
+
+/* GET is what any page can make a browser send. Where it does more than look, a browser has to say that its user asked, or a page of ours;
+ * one too old to say so, or that speaks to what is not loopback, is refused. */
+static bool admit_effect(struct cairn_agent *agent, const struct cairn_request *request, struct cairn_response *response)
+{
+	if (request->fetch_site.data ? is_direct(request) : !cairn_bytes_start_with(request->user_agent, "Mozilla/"))
+		return true;
+	return refuse(agent, response, 403,
+		      "this changes something, and the browser does not say that you asked for it; use curl or the cairn command");
 }
 
 bool cairn_admission_admit(void *context, struct cairn_exchange *exchange, size_t *maximum)
@@ -63,9 +88,11 @@ bool cairn_admission_admit(void *context, struct cairn_exchange *exchange, size_
 	if (!cairn_admission_check(agent, request, exchange->local, &exchange->response))
 		return false;
 	const struct cairn_route *route = cairn_route_find(request->method, request->path, &rest, &exchange->response);
-	if (!route)
+	if (!route || (!exchange->local && (route->flags & CAIRN_ROUTE_EFFECT) && !admit_effect(agent, request, &exchange->response)))
 		return false;
 	*maximum = route->body_maximum;
+	if (exchange->quota && *maximum > exchange->quota->limit)
+		*maximum = exchange->quota->limit;
 	if (!request->has_length || request->content_length <= *maximum)
 		return true;
 	if (route->flags & CAIRN_ROUTE_USERVER)
@@ -75,8 +102,18 @@ bool cairn_admission_admit(void *context, struct cairn_exchange *exchange, size_
 	return false;
 }
 
+/* The handler is through with CALL. */
+static void settle(struct cairn_call *call)
+{
+	if (!call->busy)
+		return;
+	atomic_fetch_add(&call->agent->counters.busy, 1);
+	cairn_response_busy(call->response, call->busy);
+}
+
 static void finish_exchange(struct cairn_call *call)
 {
+	settle(call);
 	cairn_call_release(call); /* before the answer: who has it may ask for the next CPU profile at once */
 	cairn_exchange_finish(call->owner);
 	cairn_call_free(&call->agent->work, call); /* after it: once no call is under way the server may be closed */
@@ -91,11 +128,15 @@ static bool begin_call(struct cairn_agent *agent, const struct cairn_request *re
 	const struct cairn_route *route = cairn_route_find(request->method, request->path, &rest, response);
 	if (!route)
 		return true;
+	if (cairn_forward_is_meant(request))
+		route = &cairn_forward_route;
 	struct cairn_call call = {
+		.origin = exchange && !exchange->local ? CAIRN_CALL_REMOTE : CAIRN_CALL_LOCAL,
 		.agent = agent,
 		.route = route,
 		.request = request,
 		.response = response,
+		.quota = exchange ? exchange->quota : &agent->memory.local,
 		.gone = exchange ? &exchange->gone : NULL,
 		.half_closed = exchange ? &exchange->half_closed : NULL,
 		.rest = rest,
@@ -108,9 +149,10 @@ static bool begin_call(struct cairn_agent *agent, const struct cairn_request *re
 		locale_t before = cairn_locale_use_plain(); /* the thread may be the host's */
 		route->handle(&call);
 		uselocale(before);
+		settle(&call);
 		return true;
 	}
-	struct cairn_call *queued = cairn_call_new(&agent->work);
+	struct cairn_call *queued = cairn_call_new(&agent->work, call.origin);
 	if (queued) {
 		*queued = call;
 		if (cairn_call_enqueue(&agent->work, queued))
@@ -118,14 +160,19 @@ static bool begin_call(struct cairn_agent *agent, const struct cairn_request *re
 		cairn_call_free(&agent->work, queued);
 	}
 	atomic_fetch_add(&agent->counters.busy, 1);
-	cairn_response_text(response, 503, CAIRN_TEXT, "too much is under way; try again\n");
-	cairn_response_header(response, "Retry-After", "1");
+	cairn_response_busy(response, "too much is under way");
 	return true;
 }
 
 bool cairn_admission_handle(void *context, struct cairn_exchange *exchange)
 {
 	return begin_call(context, &exchange->request, &exchange->response, exchange, finish_exchange, exchange);
+}
+
+void cairn_admission_abandon(void *context, struct cairn_exchange *exchange)
+{
+	struct cairn_agent *agent = context;
+	cairn_work_abandon(&agent->work, exchange);
 }
 
 /* For a thread of the host that waits for its answer. */
@@ -138,6 +185,7 @@ struct waiting {
 static void finish_waiting(struct cairn_call *call)
 {
 	struct waiting *waiting = call->owner;
+	settle(call);
 	cairn_call_free(&call->agent->work, call);
 	pthread_mutex_lock(&waiting->mutex);
 	waiting->done = true;

@@ -11,6 +11,10 @@
 /* The dump folder, as configured (it may be relative and may not exist), with the limits of the configuration. */
 void cairn_dumps_folder(struct cairn_agent *agent, struct cairn_folder *folder);
 
+/* The folder that jemalloc itself writes to, if that is another: gdump's dumps and those of lg_prof_interval go where prof_prefix
+ * says. With the same limits. False where it writes none, or to the same. */
+bool cairn_dumps_jemalloc_folder(struct cairn_agent *agent, struct cairn_folder *folder);
+
 /* Writes SNAPSHOT as `<prof_prefix>.<pid>.<seq>.m<n>.heap`, jemalloc's own name for a dump on request, with the first
  * numbers that are free. PATH receives the name. */
 bool cairn_dumps_write_numbered(struct cairn_agent *agent, const struct cairn_snapshot *snapshot, char kind, char *path, size_t size,
@@ -21,7 +25,9 @@ bool cairn_dumps_write_numbered(struct cairn_agent *agent, const struct cairn_sn
 bool cairn_dumps_write_dated(struct cairn_agent *agent, const struct cairn_snapshot *snapshot, const char *kind,
 			     const struct cairn_folder_facts *facts, char *path, size_t size, struct cairn_error *error);
 
-/* Writes SNAPSHOT to the dump folder as `<six digits>.heap`, as TiKV does, with the first number that is free. */
+/* Writes SNAPSHOT to the dump folder as `<six digits>.heap`, as TiKV does, with the first number that is free. The reason in its
+ * trailer is that of dumps by the clock. */
+#define CAIRN_DUMPS_COUNTED_REASON "time"
 bool cairn_dumps_write_counted(struct cairn_agent *agent, const struct cairn_snapshot *snapshot, struct cairn_error *error);
 
 #endif

@@ -63,8 +63,8 @@ static void *hand_over(void *context)
 		return NULL;
 	while (recv(descriptor, &answer, 1, 0) < 0 && errno == EINTR)
 		;
-	struct cairn_snapshot *snapshot =
-		answer == CAIRN_HANDOVER_WANTED ? cairn_snapshot_take(&agent->snapshots, cairn_clock_ns(), &error) : NULL;
+	struct cairn_snapshot_ask ask = {.since_ns = cairn_clock_ns()};
+	struct cairn_snapshot *snapshot = answer == CAIRN_HANDOVER_WANTED ? cairn_snapshot_take(&agent->snapshots, &ask, &error) : NULL;
 	if (snapshot) {
 		send_descriptor(descriptor, snapshot->descriptor);
 		cairn_snapshot_release(snapshot);

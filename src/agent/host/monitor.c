@@ -55,7 +55,7 @@ void cairn_monitor_close(struct cairn_agent *agent)
 /* Hands work to the queue that no client waits for. */
 static bool enqueue(struct cairn_agent *agent, const struct cairn_route *route, int64_t due_ns, void (*finish)(struct cairn_call *call))
 {
-	struct cairn_call *call = cairn_call_new(&agent->work);
+	struct cairn_call *call = cairn_call_new(&agent->work, CAIRN_CALL_OWN);
 	if (!call)
 		return false;
 	call->agent = agent;
@@ -76,7 +76,8 @@ static void write_dump(struct cairn_call *call)
 	struct cairn_error error = {0};
 	char path[sizeof monitor->last_path], reason[sizeof monitor->last_reason];
 	snprintf(reason, sizeof reason, "%s: %.80s", cairn_trigger_name(monitor->reason), monitor->explained);
-	struct cairn_snapshot *snapshot = cairn_snapshot_take(&agent->snapshots, call->arrived_ns, &error);
+	struct cairn_snapshot_ask ask = {.since_ns = call->arrived_ns};
+	struct cairn_snapshot *snapshot = cairn_snapshot_take(&agent->snapshots, &ask, &error);
 	const struct cairn_folder_facts facts = {.memory = monitor->due.anonymous, .reason = reason, .urgent = true};
 	/* As jemalloc names its own, where a prefix was asked for. */
 	bool numbered = monitor->reason == CAIRN_TRIGGER_INTERVAL && !cairn_profiler_is_jemalloc(&agent->profiler) &&
@@ -122,26 +123,34 @@ static void start_dump(struct cairn_agent *agent, enum cairn_trigger_reason reas
 
 /* Others write into the folder too, jemalloc's gdump thousands of files. It is thinned when it has changed, every second while there is
  * something to remove, and from time to time for what has become old. Files so young that their writers may be at it are left for later. */
+static size_t tidy_folder(const struct cairn_folder *folder, struct cairn_monitor_folder *seen)
+{
+	struct cairn_error error;
+	struct stat status;
+	size_t removed = 0;
+	if (stat(folder->path, &status) != 0)
+		return 0;
+	int64_t changed = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec, now = cairn_clock_wall_ns();
+	if (changed == seen->changed_ns && cairn_clock_ns() < seen->tidied_ns + tidy_at_least_ns)
+		return 0;
+	seen->tidied_ns = cairn_clock_ns();
+	cairn_folder_thin(folder, &removed, &error);
+	bool settled = now - changed > 2 * second;
+	seen->changed_ns = settled && stat(folder->path, &status) == 0 ?
+			   (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec : 0;
+	return removed;
+}
+
 static void tidy(struct cairn_call *call)
 {
 	struct cairn_monitor *monitor = &call->agent->monitor;
 	struct cairn_folder folder;
-	struct cairn_error error;
-	struct stat status;
-	size_t removed = 0;
 	cairn_dumps_folder(call->agent, &folder);
-	if (stat(folder.path, &status) != 0)
-		return;
-	int64_t changed = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec, now = cairn_clock_wall_ns();
-	if (changed == monitor->seen_folder_ns && cairn_clock_ns() < monitor->tidied_ns + tidy_at_least_ns)
-		return;
-	monitor->tidied_ns = cairn_clock_ns();
-	cairn_folder_thin(&folder, &removed, &error);
+	size_t removed = tidy_folder(&folder, &monitor->folders[0]);
+	if (cairn_dumps_jemalloc_folder(call->agent, &folder))
+		removed += tidy_folder(&folder, &monitor->folders[1]);
 	atomic_fetch_add(&monitor->thinned, (unsigned)removed);
 	atomic_store(&monitor->busy, removed > 0);
-	bool settled = now - changed > 2 * second;
-	monitor->seen_folder_ns = settled && stat(folder.path, &status) == 0 ?
-				  (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec : 0;
 }
 
 static void finish_tidy(struct cairn_call *call)
@@ -171,7 +180,8 @@ static void write_high_dump(struct cairn_call *call)
 	struct cairn_folder folder;
 	char path[340];
 	size_t removed = 0;
-	struct cairn_snapshot *snapshot = cairn_snapshot_take(&agent->snapshots, call->arrived_ns, &error);
+	struct cairn_snapshot_ask ask = {.since_ns = call->arrived_ns};
+	struct cairn_snapshot *snapshot = cairn_snapshot_take(&agent->snapshots, &ask, &error);
 	bool written = snapshot && cairn_dumps_write_dated(agent, snapshot, "gdump", &(struct cairn_folder_facts){.reason = "high: gdump"}, path,
 							   sizeof path, &error);
 	if (snapshot)
@@ -218,6 +228,10 @@ int cairn_monitor_look(struct cairn_agent *agent)
 		cairn_memory_close(&monitor->memory);
 		open_memory(monitor, &agent->profiler);
 		return idle_ms;
+	}
+	if (agent->config.limit && (!monitor->reading.limit || agent->config.limit < monitor->reading.limit)) {
+		monitor->reading.limit = agent->config.limit;
+		monitor->reading.limit_is_told = true;
 	}
 	if (monitor->rules.interval)
 		monitor->reading.allocated = cairn_profiler_engine(&agent->profiler)->allocated(&agent->profiler);

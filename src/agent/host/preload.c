@@ -1,19 +1,20 @@
-/* preload.c - what happens when libcairn.so is loaded by LD_PRELOAD: the agent starts where there is a jemalloc in use, and
- * nothing at all happens anywhere else, so that a shell which merely passes the variable on takes no notice.
+/* preload.c - what happens when libcairn.so is loaded by LD_PRELOAD: the agent starts. It touches nothing of the
+ * host before it is told to sample; with `engine:jemalloc` it starts only where there is a jemalloc in use.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/start.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* Programs that change what they may do and then become the service. One that keeps its capabilities while it changes its user is ended by
- * libc where there is a second thread, which has not kept them (setpriv does), and a second thread keeps unshare from making a user
-  * namespace. The
- * service has its agent all the same. */
+/* Programs that change what they may do and then become the service. One that keeps its capabilities while it changes its user, as setpriv
+ * does, is ended by libc if there is a second thread, which has not kept them; and a second thread keeps unshare from making a user
+ * namespace. The service has its agent all the same. */
 static bool is_launcher(const char *name)
 {
-	static const char *const launchers[] = {"setpriv", "runuser", "su", "sudo", "doas", "gosu", "su-exec", "chpst", "setuidgid", "s6-setuidgid",
-						 "capsh", "start-stop-daemon", "unshare", "nsenter", "bwrap", "firejail", "systemd-run"};
+	static const char *const launchers[] = {
+		"setpriv", "runuser", "su", "sudo", "doas", "gosu", "su-exec", "chpst", "setuidgid", "s6-setuidgid", "capsh", "start-stop-daemon",
+		"unshare", "nsenter", "bwrap", "firejail", "systemd-run",
+	};
 	for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
 		if (strcmp(name, launchers[i]) == 0)
 			return true;

@@ -21,6 +21,7 @@
 #include "agent/host/handover.h"
 #include "agent/host/thread.h"
 #include "agent/jemalloc/hook.h"
+#include "agent/jemalloc/message.h"
 #include "agent/route/route.h"
 #include "agent/sampler/sample.h"
 #include "agent/sampler/sampler.h"
@@ -37,7 +38,7 @@
 #include <unistd.h>
 
 enum { fork_pause_ms = 200, live_pause_ms = 20, retry_ms = 1000, early_samples = 8 };
-enum { body_maximum = 64 << 20, input_maximum = 128 << 20, response_maximum = 512 << 20 };
+enum { body_maximum = 64 << 20, response_maximum = 512 << 20 };
 
 /* Of a forked child without an agent of its own yet. */
 static struct {
@@ -131,10 +132,12 @@ static struct cairn_server *open_server(struct cairn_agent *agent)
 		.connections = (unsigned)agent->config.connections,
 		.seconds = (unsigned)agent->config.seconds,
 		.body_maximum = body_maximum,
-		.input_maximum = input_maximum,
 		.response_maximum = response_maximum,
+		.quota = &agent->memory.remote,
+		.local_quota = &agent->memory.local,
 		.admit = cairn_admission_admit,
 		.handle = cairn_admission_handle,
+		.abandon = cairn_admission_abandon,
 		.tick = tick,
 		.context = agent,
 		.stop = &agent->stop,
@@ -200,6 +203,7 @@ static bool start_parts(struct cairn_agent *agent)
 	pthread_mutex_init(&agent->snapshots.mutex, NULL);
 	memset(&agent->counters, 0, sizeof agent->counters);
 	memset(&agent->budget, 0, sizeof agent->budget);
+	cairn_admission_open(agent);
 	cairn_monitor_clear(&agent->monitor);
 	agent->chores_ns = 0;
 	atomic_store(&agent->server, NULL);
@@ -289,17 +293,22 @@ __attribute__((destructor)) static void at_exit(void)
 static void read_config(struct cairn_config *config)
 {
 	const char *path = secure_getenv("CAIRN_CONFIG"), *text = secure_getenv("CAIRN_CONF"), *folder = secure_getenv("RW_HEAP_PROFILING_DIR");
-	const char *tool = secure_getenv("CAIRN_TOOL");
+	const char *tool = secure_getenv("CAIRN_TOOL"), *limit = secure_getenv("RW_TOTAL_MEMORY_BYTES");
 	if (path && path[0]) {
 		struct cairn_buffer file = cairn_pages(1 << 20);
-		if (cairn_facts_read(path, &file))
+		bool whole = cairn_facts_read(path, &file) && !file.failed;
+		if (whole)
 			cairn_config_file(config, cairn_buffer_bytes(&file));
 		else
-			snprintf(config->problems, sizeof config->problems, "CAIRN_CONFIG: %.200s: %s", path, cairn_errno_text(errno));
+			snprintf(config->problems, sizeof config->problems, "CAIRN_CONFIG: %.200s: %s", path,
+				 file.failed ? "longer than 1 MiB" : cairn_errno_text(errno));
+		config->token_unusable |= !whole; /* there may be one in it */
 		cairn_buffer_free(&file);
 	}
 	if (folder && folder[0])
 		cairn_config_set(config, "dumps", cairn_bytes_of(folder), CAIRN_CONFIG_ENVIRONMENT);
+	if (limit && limit[0])
+		cairn_config_set(config, "limit", cairn_bytes_of(limit), CAIRN_CONFIG_ENVIRONMENT);
 	if (text)
 		cairn_config_environment(config, cairn_bytes_of(text));
 	if (tool && tool[0])
@@ -331,6 +340,8 @@ static void settle_profiler(struct cairn_agent *agent)
 	}
 	if (!cairn_profiler_is_jemalloc(&agent->profiler))
 		return;
+	if (state >= CAIRN_PROFILER_INACTIVE)
+		cairn_message_filter(&agent->profiler.jemalloc);
 	if (agent->config.unwinder != 1)
 		cairn_fail(&agent->unwinder_problem, "the configuration says unwinder:jemalloc");
 	else if (state < CAIRN_PROFILER_INACTIVE)
@@ -351,6 +362,9 @@ bool cairn_service_start(const struct cairn_config *config, bool only_live, stru
 	locale_t before = cairn_locale_use_plain();
 	read_config(&agent->config);
 	uselocale(before);
+	if (!only_live && agent->config.listen[0] && agent->config.token_unusable)
+		return cairn_fail(error, "the agent does not start, since its token cannot be used and %.100s would be open to everybody: %.300s",
+				  agent->config.listen, agent->config.problems);
 	if (!agent->profiler.jemalloc.mallctl)
 		cairn_jemalloc_find(&agent->profiler.jemalloc, &agent->profiler.missing);
 	choose_engine(agent);

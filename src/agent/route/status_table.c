@@ -243,6 +243,7 @@ static const struct fact facts[] = {
 	{UINT, AT(requests), "agent.requests", NULL, "cairn_requests_total", COUNTER, "Requests the agent has answered."},
 	{UINT, AT(refused), "agent.refused", NULL, "cairn_requests_refused_total", COUNTER, "Requests refused for their Host, Origin or token."},
 	{UINT, AT(dropped), "agent.dropped", "dropped", "cairn_dropped_total", COUNTER, "Requests turned away because too much was under way."},
+	{SIZE, AT(memory), "agent.memory", NULL, "cairn_memory_held_bytes", GAUGE, "Bytes that requests, snapshots and answers hold."},
 	{UINT, AT(children), "agent.children"},
 	{UINT, AT(children_failed), "agent.children_failed", NULL, "cairn_children_failed_total", COUNTER,
 	 "Children for naming and drawing that failed."},
@@ -292,7 +293,7 @@ static double number_of(const struct cairn_status *status, const struct fact *fa
 	case TIME:
 		return (double)(time_of(status, fact) / 1000000) / 1000;
 	default:
-		assert(!"a fact that is no number");
+		assert(false && "a fact that is no number");
 		return 0;
 	}
 }
@@ -332,7 +333,7 @@ static void write_value(const struct cairn_status *status, const struct fact *fa
 		fact->special(status, json, key);
 		break;
 	case FAMILY:
-		assert(!"a family has an object of its own");
+		assert(false && "a family has an object of its own");
 		break;
 	default:
 		cairn_json_number(json, key, number_of(status, fact));
@@ -417,6 +418,8 @@ void cairn_status_text(const struct cairn_status *status, struct cairn_buffer *o
 
 void cairn_status_metrics(const struct cairn_status *status, struct cairn_buffer *out)
 {
+	cairn_buffer_format(out, "# HELP cairn_process_info The process that answers.\n# TYPE cairn_process_info gauge\n"
+			    "cairn_process_info{pid=\"%d\"} 1\n", status->process.pid);
 	for (size_t i = 0; i < fact_count; i++) {
 		const struct fact *fact = &facts[i];
 		if (!fact->metric || !holds(status, fact->condition))

@@ -2,8 +2,7 @@
  *
  * A probe is one nop in the code and a note (.note.stapsdt, owner "stapsdt", type 3) that says where it is, what it is called, where its
  * arguments are and which counter, the semaphore, is above zero while somebody listens. The layout is that of SystemTap's user-space
-  * probes.
- * SPDX-License-Identifier: Apache-2.0 */
+ * probes. SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_AGENT_SAMPLER_PROBE_H
 #define CAIRN_AGENT_SAMPLER_PROBE_H
 

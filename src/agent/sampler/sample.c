@@ -136,10 +136,9 @@ CAIRN_SAMPLER_CODE static uint32_t find_stack(uintptr_t function, unsigned *coun
 	return take_short_stack(function, count);
 }
 
-/* The ledger is three quarters full: from now on one sample in two, and those that are there give up half of their slots. Each new
- * sample sees to a
- * few slots, so that nobody has to do all of it at once; when all of them have had their turn and it is still as full, the period
-  * doubles again. */
+/* The ledger is three quarters full: from now on one sample in two, and those that are there give up half of their slots. Each new sample
+ * sees to a few slots, so that nobody has to do all of it at once; when all of them have had their turn and it is still as full, the
+ * period doubles again. */
 static void make_room(struct cairn_record *record, struct cairn_sample_thread *thread)
 {
 	enum { slots_each = 64 };

@@ -1,7 +1,7 @@
 /* moment.h - a tree of processes, and heap profiles of all of it at one moment.
  *
- * A *member* is a process of the tree, whose memory is read again and again. A *shot* is a snapshot of one process, kept in a file without a
- * name, so that nothing is left behind whatever happens to us. A *moment* is the shots that belong together.
+ * A *member* is a process of the tree, whose memory is read again and again. A *shot* is a snapshot of one process, kept in a file
+ * without a name, so that nothing is left behind whatever happens to us. A *moment* is the shots that belong together.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_RUN_MOMENT_H
 #define CAIRN_CMD_RUN_MOMENT_H
@@ -48,8 +48,8 @@ struct cairn_members {
 void cairn_members_look(struct cairn_members *members, int root, int64_t now);
 void cairn_members_free(struct cairn_members *members);
 
-/* Takes a shot of each member that has an agent, those with the most memory first, for at most PATIENCE_MS in all. What MOMENT held before is
- * let go, unless no shot could be had: then it is left as it was, and false returned. */
+/* Takes a shot of each member that has an agent, those with the most memory first, for at most PATIENCE_MS in all. What MOMENT held
+ * before is let go, unless no shot could be had: then it is left as it was, and false returned. */
 bool cairn_moment_take(struct cairn_moment *moment, struct cairn_members *members, int patience_ms);
 
 /* Adds a snapshot that process PID sent as DESCRIPTOR, which stays the caller's, in place of the one it may have sent before. */

@@ -168,8 +168,8 @@ struct written {
 };
 
 /* Nothing is written where no more than LEAST bytes are live. */
-static void write_moment(const struct cairn_supervision *run, const struct cairn_summary_options *options, const struct cairn_moment *moment,
-			 const char *tag, double least, struct written *written)
+static void write_moment(const struct cairn_supervision *run, const struct cairn_summary_options *options,
+			 const struct cairn_moment *moment, const char *tag, double least, struct written *written)
 {
 	struct cairn_profile sum;
 	struct cairn_error error = {0};

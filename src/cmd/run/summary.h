@@ -13,8 +13,8 @@ struct cairn_summary_options {
 	bool waited;        /* sampling was not on from the start */
 };
 
-/* Writes the profiles of RUN, that of its end and that of its highest moment where it was much higher, and says on standard error how the run
- * ended, how much there was, who held it, and where the profiles are. A profile of one process is its dump as it came; one of
+/* Writes the profiles of RUN, that of its end and that of its highest moment where it was much higher, and says on standard error how
+ * the run ended, how much there was, who held it, and where the profiles are. A profile of one process is its dump as it came; one of
  * several is their sum in pprof's format, each sample with the process it is of. */
 void cairn_summary_write(const struct cairn_supervision *run, const struct cairn_summary_options *options);
 
