@@ -230,7 +230,7 @@ static bool find_process(struct cairn_target *target, struct cairn_error *error)
 						 : "process %d belongs to another user; its agent answers on %s only to that user and root (sudo cairn …)",
 				  target->pid, tried);
 	if (cairn_target_has_loaded(target->pid))
-		return cairn_fail(error, "process %d has loaded the agent, which does not answer, as in a process without jemalloc; "
+		return cairn_fail(error, "process %d has loaded the agent, which does not answer; "
 				  "'cairn doctor %d' tells more", target->pid, target->pid);
 	return cairn_fail(error, "process %d has no agent; start it with 'cairn run -- COMMAND', or with LD_PRELOAD=libcairn.so", target->pid);
 }

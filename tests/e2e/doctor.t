@@ -113,12 +113,12 @@ lone LD_PRELOAD=/nowhere/libcairn.so MALLOC_CONF=prof:true,lg_prof_sample:16
 sees 1 "*wrong agent *was not loaded*-> ls -l /proc/$pid/root/nowhere/libcairn.so*" 'an agent that is not there' "$pid"
 LD_PRELOAD=$library sleep 60 &
 children+=($!)
-wait_for 10 grep -q libcairn "/proc/$!/maps"
-sees 1 '*note agent *takes no notice*wrong allocator *no jemalloc*' "an agent in a process on libc's malloc" $!
+wait_for 10 test -S "$sockets/$!.sock"
+sees 1 "*right agent *right allocator Cairn's own engine profiles*libc*wrong active *-> cairn activate $!*" "an agent in a process on libc's malloc" $!
 (ulimit -f 8; exec sleep 60) &
 children+=($!)
 sees 1 '*wrong limits *files of at most*-> ulimit -f unlimited*' 'a limit on the size of files' $!
-sees 1 '*wrong allocator *no jemalloc*-> LD_PRELOAD=libjemalloc.so.2*' "a process on libc's malloc" $!
+sees 1 '*wrong allocator *no jemalloc*-> cairn run -- COMMAND*' "a process on libc's malloc" $!
 
 sees 2 '*no process 999999999*' 'a process that is not there' 999999999
 sleep 0.1 &

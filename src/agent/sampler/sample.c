@@ -210,7 +210,6 @@ static void freed(uint64_t key, uint64_t address)
 	if (!cairn_sample_is_ours())
 		return;
 	struct cairn_record *record = &cairn_sampling.record;
-	atomic_fetch_add_explicit(&cairn_sampling.frees, 1, memory_order_relaxed);
 	if (!cairn_record_has(record, key))
 		return;
 	int64_t now = cairn_clock_ns();

@@ -45,7 +45,6 @@ struct cairn_sampling {
 	size_t (*usable_size)(void *object); /* the host's malloc_usable_size, or NULL */
 	_Atomic uint64_t ends[CAIRN_UNWIND_ENDS];
 	_Atomic uint64_t measured, measured_frames, measured_ns;
-	_Atomic uint64_t frees; /* looked up in the ledger */
 };
 
 extern struct cairn_sampling cairn_sampling;

@@ -394,7 +394,6 @@ void cairn_sampler_get_status(struct cairn_sampler_status *status)
 		.patch = sampler.counts,
 		.allocator = cairn_patch_allocator(),
 		.allocator_is_program = cairn_patch_allocator_is_program(),
-		.frees_looked_up = atomic_load(&cairn_sampling.frees),
 		.descriptor = -1,
 	};
 	pthread_mutex_lock(&sampler.mutex);

@@ -39,7 +39,6 @@ struct cairn_sampler_status {
 	struct cairn_patch_counts patch;
 	const char *allocator;          /* path of the object malloc is in; "" for the program itself */
 	bool allocator_is_program;
-	uint64_t frees_looked_up;
 	int descriptor;                 /* of the ledger; -1 where it has none */
 };
 
