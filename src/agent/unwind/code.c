@@ -13,6 +13,7 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <stdatomic.h>
+#include <sys/auxv.h>
 
 enum { table_most = 1024 };
 
@@ -47,6 +48,8 @@ static bool find_in_table(uintptr_t address, struct cairn_code *code)
 	code->start = atomic_load_explicit(&entries[low - 1].start, memory_order_relaxed);
 	code->end = atomic_load_explicit(&entries[low - 1].end, memory_order_relaxed);
 	code->unwind_header = atomic_load_explicit(&entries[low - 1].unwind_header, memory_order_relaxed);
+	code->image_start = code->start;
+	code->image_end = code->end;
 	code->tag = atomic_load_explicit(&entries[low - 1].tag, memory_order_relaxed);
 	atomic_thread_fence(memory_order_acquire);
 	return atomic_load_explicit(&table.published, memory_order_relaxed) == sequence && address < code->end && cairn_known_is_there(code->tag);
@@ -54,6 +57,28 @@ static bool find_in_table(uintptr_t address, struct cairn_code *code)
 
 #if defined(DLFO_EH_SEGMENT_TYPE)
 extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak));
+
+/* The loader tells of a program with gaps between its segments one segment at a time: the program's own headers tell of them all. */
+static void find_image(struct cairn_code *code)
+{
+	uintptr_t headers = getauxval(AT_PHDR), bias = 0, low = UINTPTR_MAX, high = 0;
+	size_t count = getauxval(AT_PHNUM);
+	const ElfW(Phdr) *header = (const ElfW(Phdr) *)headers;
+	for (size_t i = 0; headers && i < count; i++)
+		if (header[i].p_type == PT_PHDR)
+			bias = headers - header[i].p_vaddr;
+	for (size_t i = 0; headers && i < count; i++) {
+		if (header[i].p_type != PT_LOAD)
+			continue;
+		uintptr_t start = bias + header[i].p_vaddr;
+		low = start < low ? start : low;
+		high = start + header[i].p_memsz > high ? start + header[i].p_memsz : high;
+	}
+	if (low <= code->start && high >= code->end && code->unwind_header - low < high - low) {
+		code->image_start = low & ~(uintptr_t)4095;
+		code->image_end = high;
+	}
+}
 
 static bool find_by_loader(uintptr_t address, struct cairn_code *code)
 {
@@ -63,7 +88,11 @@ static bool find_by_loader(uintptr_t address, struct cairn_code *code)
 	code->start = (uintptr_t)found.dlfo_map_start;
 	code->end = (uintptr_t)found.dlfo_map_end;
 	code->unwind_header = (uintptr_t)found.dlfo_eh_frame;
-	code->tag = cairn_known_tag(&(struct cairn_place){code->start, code->end, code->unwind_header, found.dlfo_link_map->l_addr,
+	code->image_start = code->start;
+	code->image_end = code->end;
+	if (code->unwind_header && code->unwind_header - code->start >= code->end - code->start)
+		find_image(code);
+	code->tag = cairn_known_tag(&(struct cairn_place){code->image_start, code->image_end, code->unwind_header, found.dlfo_link_map->l_addr,
 							  found.dlfo_link_map->l_name ? found.dlfo_link_map->l_name : ""});
 	return true;
 }

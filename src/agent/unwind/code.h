@@ -10,7 +10,8 @@
 #include "base/bytes.h"
 
 struct cairn_code {
-	uintptr_t start, end;    /* all of the object, from its first segment to its last */
+	uintptr_t start, end;    /* the object, from its first segment to its last; or, of a program with gaps between them, one segment */
+	uintptr_t image_start, image_end; /* all of it: its unwind tables may lie in another segment */
 	uintptr_t unwind_header; /* .eh_frame_hdr; 0 when it has none */
 	uint16_t tag;            /* of this object alone: see known.h */
 };

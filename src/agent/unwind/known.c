@@ -221,11 +221,14 @@ static int note_loaded(struct dl_phdr_info *info, size_t size, void *opaque)
 	struct census *census = opaque;
 	const struct cairn_object object = {"", false, (uintptr_t)info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum};
 	struct cairn_bytes id = cairn_object_build_id(&object);
+	struct cairn_place place = {.name = info->dlpi_name ? info->dlpi_name : ""};
 	for (unsigned i = 0; i < count(); i++) {
 		const struct cairn_known *entry = &known.list[i];
 		if (!is_usable(i) || entry->segment_count == 0 || !cairn_object_executes(&object, entry->code_at))
 			continue;
-		census->loaded[i] = entry->id_at ? id.length == entry->id_size && memcmp(id.data, entry->id, id.length) == 0 : true;
+		place.start = entry->start;
+		census->loaded[i] = entry->id_at ? id.length == entry->id_size && memcmp(id.data, entry->id, id.length) == 0
+						 : entry->headers == hash_headers(&place, entry->has_headers);
 	}
 	return 0;
 }

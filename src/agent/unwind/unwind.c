@@ -114,14 +114,9 @@ __attribute__((always_inline)) static inline bool record(struct walk *walk)
 	return true;
 }
 
-static struct cairn_image image_of(const struct cairn_code *code)
-{
-	return (struct cairn_image){{(const char *)code->start, code->end - code->start}, code->start};
-}
-
 static bool find_rules(const struct cairn_code *code, uint64_t pc, struct cairn_frame_rules *rules)
 {
-	struct cairn_image image = image_of(code);
+	struct cairn_image image = cairn_code_image(code);
 	struct cairn_fde fde;
 	return code->unwind_header && cairn_eh_frame_find(&image, code->unwind_header, pc, &fde) &&
 	       cairn_eh_frame_rules(&image, &fde, pc, rules);
@@ -226,14 +221,14 @@ static bool ends_chain(const struct walk *walk)
  * the frame is the last. */
 static bool starts_function(const struct cairn_code *code, uint64_t pc)
 {
-	struct cairn_image image = image_of(code);
+	struct cairn_image image = cairn_code_image(code);
 	struct cairn_fde fde;
 	return code->unwind_header && cairn_eh_frame_find(&image, code->unwind_header, pc, &fde) && fde.start == pc;
 }
 
 __attribute__((noinline)) static cairn_short_rule make_short_rule(const struct cairn_code *code, uint64_t pc)
 {
-	struct cairn_image image = image_of(code);
+	struct cairn_image image = cairn_code_image(code);
 	struct cairn_frame_rules rules;
 	cairn_short_rule rule = cairn_short_rule_of(CAIRN_SHORT_NO_RULE);
 	if (find_rules(code, pc, &rules))
@@ -443,7 +438,7 @@ static enum cairn_unwind_end walk_all(struct walk *walk, struct cairn_registers 
 			registers->values[CAIRN_REGISTER_FP] = walk->fp;
 			continue;
 		}
-		frame.image = image_of(code);
+		frame.image = cairn_code_image(code);
 		if (frame.rules.registers[frame.rules.return_register].kind == CAIRN_RULE_UNDEFINED)
 			return CAIRN_UNWIND_COMPLETE;
 		if (!step_all(walk, registers, &frame))
