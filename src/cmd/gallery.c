@@ -38,7 +38,7 @@ static const struct cairn_option_group groups[] = {
 struct picture {
 	const char *path;
 	const char *name; /* of the files made from it, without ending */
-	int64_t modified_ns;
+	int64_t time_ns;
 	bool drawn;
 	double total;
 	bool in_bytes;
@@ -222,7 +222,7 @@ static void add_figure(struct cairn_buffer *out, const char *name, const char *c
 static void add_picture(const struct picture *picture, const struct picture *before, double largest, struct cairn_buffer *out)
 {
 	char time[40] = "", total[24];
-	time_t seconds = (time_t)(picture->modified_ns / 1000000000);
+	time_t seconds = (time_t)(picture->time_ns / 1000000000);
 	struct tm parts;
 	if (seconds && gmtime_r(&seconds, &parts))
 		strftime(time, sizeof time, "%Y-%m-%d %H:%M:%S UTC", &parts);
@@ -276,7 +276,7 @@ static void take_files(struct gallery *gallery, struct cairn_dump_files *files)
 	gallery->pictures = cairn_arena_zero(&gallery->arena, files->count, sizeof *gallery->pictures);
 	for (size_t i = 0; i < files->count; i++)
 		gallery->pictures[i] = (struct picture){.path = files->items[i].path, .name = name_of(&gallery->arena, files->items[i].path),
-							.modified_ns = files->items[i].modified_ns};
+							.time_ns = files->items[i].time_ns};
 }
 
 /* Makes DIR/flamegraphs and all in it of FILES. Returns the exit code. */
