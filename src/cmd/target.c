@@ -6,15 +6,16 @@
 #include "base/file.h"
 #include "base/json_read.h"
 #include "base/text.h"
+#include "cmd/enter.h"
 #include "http/client.h"
+#include "http/peer.h"
+#include "symbol/live.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 enum { answer_seconds = 120, status_seconds = 5, snapshot_maximum = 1 << 30 };
@@ -73,79 +74,51 @@ static bool read_proc(int pid, const char *name, struct cairn_file *file)
 	return cairn_file_read(file, path, NULL);
 }
 
-/* The process's number in its own namespace: the last of NSpid. */
-static int inner_pid(int pid)
+/* The process that answers the socket at PATH, connected to from here or from within the namespaces of process INSIDE; 0 for none, with
+ * errno. */
+static int answering(const char *path, int inside)
 {
-	struct cairn_file file;
-	int inner = pid;
-	if (!read_proc(pid, "status", &file))
-		return pid;
-	struct cairn_bytes rest = file.bytes, line;
-	while (cairn_text_line(&rest, &line, NULL)) {
-		if (!cairn_text_take(&line, "NSpid:"))
-			continue;
-		uint64_t number;
-		for (line = cairn_text_trim(line); cairn_text_decimal(&line, &number); line = cairn_text_trim(line))
-			inner = (int)number;
-	}
-	cairn_file_close(&file);
-	return inner;
-}
-
-/* Connects to the socket at PATH; the descriptor, or -1 with errno. */
-static int connect_socket(const char *path)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	if (strlen(path) >= sizeof address.sun_path) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	memcpy(address.sun_path, path, strlen(path));
-	int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (descriptor >= 0 && connect(descriptor, (struct sockaddr *)&address, sizeof address) != 0) {
-		int code = errno;
-		close(descriptor);
-		errno = code;
-		return -1;
-	}
-	return descriptor;
-}
-
-/* The process that answers the socket at PATH; 0 for none, with errno. */
-static int answering(const char *path)
-{
-	struct ucred peer;
-	socklen_t size = sizeof peer;
-	int descriptor = connect_socket(path);
+	int descriptor = inside ? cairn_enter_connect(inside, path) : cairn_enter_connect_here(path);
 	if (descriptor < 0)
 		return 0;
-	int pid = getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : 0;
+	int pid = cairn_peer_process(descriptor);
 	close(descriptor);
+	errno = ECONNREFUSED;
 	return pid;
 }
 
-/* Tries the socket at PATH as the process sees it, and as we do where we may not look through its root. */
+static bool is_forbidden(int code)
+{
+	return code == EACCES || code == EPERM;
+}
+
+/* Tries the socket at PATH as the process sees it, as we do where we may not look through its root, and from within its
+ * namespaces: it may have changed its root since, and abstract names are those of its network. */
 static bool try_path(struct cairn_target *target, const char *path, bool *forbidden)
 {
-	for (int own = 0; own < 2; own++) {
-		if (own)
-			snprintf(target->socket, sizeof target->socket, "%.200s", path);
-		else
+	bool abstract = path[0] == '@';
+	for (int way = abstract ? 1 : 0; way < 3; way++) {
+		if (way == 0)
 			snprintf(target->socket, sizeof target->socket, "/proc/%d/root%.200s", target->pid, path);
-		if (answering(target->socket) == target->pid)
+		else
+			snprintf(target->socket, sizeof target->socket, "%.200s", path);
+		target->inside = way == 2;
+		if (answering(target->socket, target->inside ? target->pid : 0) == target->pid)
 			return true;
-		*forbidden = *forbidden || errno == EACCES || errno == EPERM;
+		*forbidden = *forbidden || is_forbidden(errno);
 	}
 	target->socket[0] = 0;
+	target->inside = false;
 	return false;
 }
 
-/* Whether PATH is that of an agent's socket for process INNER: /…cairn…/INNER.sock, or INNER-2.sock and so on. */
+/* Whether PATH is that of an agent's socket for process INNER: /…/cairn…/INNER.sock or @cairn/INNER.sock, or INNER-2.sock and so on. */
 static bool is_agent_path(struct cairn_bytes path, int inner)
 {
 	uint64_t number;
 	const char *slash = path.length ? memrchr(path.data, '/', path.length) : NULL;
-	if (!slash || path.data[0] != '/' || !memmem(path.data, (size_t)(slash - path.data), "/cairn", 6))
+	if (!slash || (path.data[0] == '@' ? !cairn_bytes_start_with(path, "@cairn/")
+					   : path.data[0] != '/' || !memmem(path.data, (size_t)(slash - path.data), "/cairn", 6)))
 		return false;
 	struct cairn_bytes name = cairn_bytes_skip(path, (size_t)(slash - path.data) + 1);
 	if (!cairn_text_decimal(&name, &number) || number != (uint64_t)inner)
@@ -164,8 +137,10 @@ static bool find_listed(struct cairn_target *target, int inner, bool *forbidden)
 		return false;
 	struct cairn_bytes rest = file.bytes, line;
 	while (!found && cairn_text_line(&rest, &line, NULL)) {
-		const char *slash = line.length ? memchr(line.data, '/', line.length) : NULL;
-		struct cairn_bytes path = slash ? cairn_bytes_skip(line, (size_t)(slash - line.data)) : (struct cairn_bytes){"", 0};
+		size_t columns = 0; /* before the path: numbers, which have neither of these */
+		while (columns < line.length && line.data[columns] != '/' && line.data[columns] != '@')
+			columns++;
+		struct cairn_bytes path = cairn_bytes_skip(line, columns);
 		char text[108];
 		if (path.length >= sizeof text || !is_agent_path(path, inner))
 			continue;
@@ -215,7 +190,7 @@ static bool find_process(struct cairn_target *target, struct cairn_error *error)
 	if (state == 'T')
 		return cairn_fail(error, "process %d is stopped, so nothing in it can answer; 'kill -CONT %d' lets it go on", target->pid, target->pid);
 	bool forbidden = false;
-	if (find_listed(target, inner_pid(target->pid), &forbidden))
+	if (find_listed(target, cairn_live_inner_pid(target->pid), &forbidden))
 		return true;
 	if (forbidden && geteuid() != 0 && geteuid() != status.st_uid)
 		return cairn_fail(error, "process %d belongs to another user; its agent answers only to that user and root", target->pid);
@@ -246,7 +221,7 @@ bool cairn_target_find(struct cairn_target *target, const char *name, const char
 
 int cairn_target_process(const struct cairn_target *target)
 {
-	return target->pid ? target->pid : target->socket[0] ? answering(target->socket) : 0;
+	return target->pid ? target->pid : target->socket[0] ? answering(target->socket, 0) : 0;
 }
 
 /* The agent's own words for a refusal: the "error" of its JSON, or its text. */
@@ -283,9 +258,17 @@ static int exchange(const struct cairn_target *target, const char *method, const
 		length--;
 	const char *const headers[] = {target->token ? cairn_arena_format(&arena, "Authorization: Bearer %s", target->token) : NULL, NULL};
 	struct cairn_http_answer answer;
+	int connected = target->inside ? cairn_enter_connect(target->pid, target->socket) : -1;
+	if (target->inside && connected < 0) {
+		*body = (struct cairn_buffer){0};
+		cairn_fail_errno(error, "process %d: its agent's socket %s", target->pid, target->socket);
+		cairn_arena_free(&arena);
+		return 0;
+	}
 	bool came = cairn_http_ask(&(struct cairn_http_call){
 		.method = method,
 		.socket = target->socket[0] ? target->socket : NULL,
+		.connected = connected + 1,
 		.url = cairn_arena_format(&arena, "%.*s%s", (int)length, base, path),
 		.headers = headers,
 		.silence_ms = 1000 * seconds,

@@ -11,6 +11,7 @@
 #include "base/date.h"
 #include "base/descriptor.h"
 #include "base/pages.h"
+#include "http/peer.h"
 
 #include <errno.h>
 #include <linux/sockios.h>
@@ -201,6 +202,10 @@ static void accept_one(struct cairn_server *server, unsigned index)
 	if (socket < 0) {
 		if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
 			pause_listeners(server); /* else the waiting connection would wake us without end */
+		return;
+	}
+	if (server->listeners[index].local && !cairn_peer_is_allowed(socket)) {
+		close(socket);
 		return;
 	}
 	struct connection *connection = find_slot(server);

@@ -6,6 +6,8 @@
 #include "base/pool.h"
 #include "symbol/answers.h"
 #include "symbol/cache.h"
+#include "symbol/live.h"
+#include "symbol/perf_map.h"
 #include "symbol/search.h"
 #include "symbol/ticker.h"
 
@@ -371,7 +373,10 @@ static void finish(struct job *job)
 void cairn_symbolize(struct cairn_profile *profile, const struct cairn_symbolize_options *options, struct cairn_symbolize_report *report)
 {
 	*report = (struct cairn_symbolize_report){0};
-	struct work work = {.profile = profile, .options = options, .report = report, .finder = {.options = &options->find}};
+	struct cairn_symbolize_options whole = *options;
+	struct work work = {.profile = profile, .options = &whole, .report = report, .finder = {.options = &whole.find}};
+	whole.find.process_root = cairn_live_root(&work.finder.arena, profile);
+	cairn_perf_map_apply(profile, &whole.find);
 	work.has_cache = !options->no_cache && cairn_cache_open(&work.cache, &work.finder.arena);
 	size_t homeless = collect(&work);
 	report->modules = cairn_arena_zero(&report->arena, work.job_count + 1, sizeof *report->modules);
