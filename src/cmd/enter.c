@@ -14,7 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-int cairn_enter_connect_here(const char *path)
+int cairn_enter_connect(const char *path)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	size_t length = strlen(path);
@@ -40,41 +40,32 @@ int cairn_enter_connect_here(const char *path)
 
 struct visit {
 	int pid;
-	const char *path;
-	int descriptor, code;
+	void (*act)(void *context);
+	void *context;
+	int code;
 };
 
-static bool enter(int pid, const char *name, int kind)
+static void *act_inside(void *opaque)
 {
+	struct visit *visit = opaque;
 	char path[48];
-	snprintf(path, sizeof path, "/proc/%d/ns/%s", pid, name);
-	int namespace = open(path, O_RDONLY | O_CLOEXEC);
-	bool good = namespace >= 0 && setns(namespace, kind) == 0;
-	int code = errno;
-	if (namespace >= 0)
-		close(namespace);
-	errno = code;
-	return good;
-}
-
-static void *connect_inside(void *context)
-{
-	struct visit *visit = context;
-	/* The mount namespace is entered last: /proc may be another there. A thread has to leave the others' root for it. */
-	bool good = enter(visit->pid, "net", CLONE_NEWNET) &&
-		    (visit->path[0] == '@' || (unshare(CLONE_FS) == 0 && enter(visit->pid, "mnt", CLONE_NEWNS)));
-	visit->descriptor = good ? cairn_enter_connect_here(visit->path) : -1;
-	visit->code = errno;
+	snprintf(path, sizeof path, "/proc/%d/ns/net", visit->pid);
+	int network = open(path, O_RDONLY | O_CLOEXEC);
+	visit->code = network >= 0 && setns(network, CLONE_NEWNET) == 0 ? 0 : errno;
+	if (network >= 0)
+		close(network);
+	if (visit->code == 0)
+		visit->act(visit->context);
 	return NULL;
 }
 
-int cairn_enter_connect(int pid, const char *path)
+bool cairn_enter(int pid, void (*act)(void *context), void *context)
 {
-	struct visit visit = {pid, path, -1, 0};
+	struct visit visit = {pid, act, context, 0};
 	pthread_t thread;
-	int code = pthread_create(&thread, NULL, connect_inside, &visit);
+	int code = pthread_create(&thread, NULL, act_inside, &visit);
 	if (code == 0)
 		pthread_join(thread, NULL);
 	errno = code ? code : visit.code;
-	return visit.descriptor;
+	return errno == 0;
 }

@@ -11,6 +11,7 @@
 #include "http/peer.h"
 #include "symbol/live.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -74,17 +75,33 @@ static bool read_proc(int pid, const char *name, struct cairn_file *file)
 	return cairn_file_read(file, path, NULL);
 }
 
-/* The process that answers the socket at PATH, connected to from here or from within the namespaces of process INSIDE; 0 for none, with
- * errno. */
+/* A connection to be tried, and who answers. */
+struct trial {
+	const char *path;
+	int pid, code;
+};
+
+static void try_connection(void *context)
+{
+	struct trial *trial = context;
+	int descriptor = cairn_enter_connect(trial->path);
+	trial->code = descriptor < 0 ? errno : ECONNREFUSED;
+	if (descriptor < 0)
+		return;
+	trial->pid = cairn_peer_process(descriptor);
+	close(descriptor);
+}
+
+/* The process that answers the socket at PATH, of the network of process INSIDE unless that is 0; 0 for none, with errno. */
 static int answering(const char *path, int inside)
 {
-	int descriptor = inside ? cairn_enter_connect(inside, path) : cairn_enter_connect_here(path);
-	if (descriptor < 0)
+	struct trial trial = {path, 0, 0};
+	if (!inside)
+		try_connection(&trial);
+	else if (!cairn_enter(inside, try_connection, &trial))
 		return 0;
-	int pid = cairn_peer_process(descriptor);
-	close(descriptor);
-	errno = ECONNREFUSED;
-	return pid;
+	errno = trial.code;
+	return trial.pid;
 }
 
 static bool is_forbidden(int code)
@@ -92,24 +109,65 @@ static bool is_forbidden(int code)
 	return code == EACCES || code == EPERM;
 }
 
-/* Tries the socket at PATH as the process sees it, as we do where we may not look through its root, and from within its
- * namespaces: it may have changed its root since, and abstract names are those of its network. */
+/* Whether the process answers at what is now in TARGET->socket. */
+static bool answers(struct cairn_target *target, bool *forbidden)
+{
+	if (answering(target->socket, target->inside ? target->pid : 0) == target->pid)
+		return true;
+	*forbidden = *forbidden || is_forbidden(errno);
+	return false;
+}
+
+/* The agent keeps the folder of its socket open: it is reached through that wherever the process's root and mounts are by now. */
+static bool try_folder(struct cairn_target *target, const char *path, bool *forbidden)
+{
+	char fds[64], folder[108];
+	const char *slash = strrchr(path, '/');
+	snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
+	const char *last = strrchr(folder, '/');
+	snprintf(fds, sizeof fds, "/proc/%d/fd", target->pid);
+	DIR *list = last ? opendir(fds) : NULL;
+	bool found = false;
+	for (const struct dirent *entry; list && !found && (entry = readdir(list));) {
+		char link[128], place[4096];
+		snprintf(link, sizeof link, "%s/%.20s", fds, entry->d_name);
+		ssize_t length = readlink(link, place, sizeof place);
+		size_t wanted = strlen(last);
+		if (length < (ssize_t)wanted || memcmp(place + length - wanted, last, wanted) != 0)
+			continue;
+		snprintf(target->socket, sizeof target->socket, "%s%s", link, slash);
+		found = answers(target, forbidden);
+	}
+	if (list)
+		closedir(list);
+	return found;
+}
+
+/* Tries the socket at PATH as the process sees it, as we do where we may not look through its root, and by its folder. An abstract name
+ * is one of our network, or of that of the process. */
 static bool try_path(struct cairn_target *target, const char *path, bool *forbidden)
 {
-	bool abstract = path[0] == '@';
-	for (int way = abstract ? 1 : 0; way < 3; way++) {
-		if (way == 0)
-			snprintf(target->socket, sizeof target->socket, "/proc/%d/root%.200s", target->pid, path);
-		else
+	bool found = false;
+	if (path[0] == '@') {
+		snprintf(target->socket, sizeof target->socket, "%.200s", path);
+		for (int inside = 0; inside < 2 && !found; inside++) {
+			target->inside = inside;
+			found = answers(target, forbidden);
+		}
+	} else {
+		snprintf(target->socket, sizeof target->socket, "/proc/%d/root%.200s", target->pid, path);
+		found = answers(target, forbidden);
+		if (!found) {
 			snprintf(target->socket, sizeof target->socket, "%.200s", path);
-		target->inside = way == 2;
-		if (answering(target->socket, target->inside ? target->pid : 0) == target->pid)
-			return true;
-		*forbidden = *forbidden || is_forbidden(errno);
+			found = answers(target, forbidden);
+		}
+		found = found || try_folder(target, path, forbidden);
 	}
-	target->socket[0] = 0;
-	target->inside = false;
-	return false;
+	if (!found) {
+		target->socket[0] = 0;
+		target->inside = false;
+	}
+	return found;
 }
 
 /* Whether PATH is that of an agent's socket for process INNER: /…/cairn…/INNER.sock or @cairn/INNER.sock, or INNER-2.sock and so on. */
@@ -190,9 +248,10 @@ static bool find_process(struct cairn_target *target, struct cairn_error *error)
 	if (state == 'T')
 		return cairn_fail(error, "process %d is stopped, so nothing in it can answer; 'kill -CONT %d' lets it go on", target->pid, target->pid);
 	bool forbidden = false;
-	if (find_listed(target, cairn_live_inner_pid(target->pid), &forbidden))
+	bool found = find_listed(target, cairn_live_inner_pid(target->pid), &forbidden), stranger = geteuid() != 0 && geteuid() != status.st_uid;
+	if (found && !(stranger && target->socket[0] == '@')) /* anybody may connect to an abstract name, and is not heard */
 		return true;
-	if (forbidden && geteuid() != 0 && geteuid() != status.st_uid)
+	if ((found || forbidden) && stranger)
 		return cairn_fail(error, "process %d belongs to another user; its agent answers only to that user and root", target->pid);
 	if (has_loaded_agent(target->pid))
 		return cairn_fail(error, "process %d has loaded the agent, which does not answer, as in a process without jemalloc; "
@@ -247,6 +306,19 @@ static unsigned patience(unsigned usual)
 	return getenv("CAIRN_HTTP_TIMEOUT") ? cairn_http_silence_ms() / 1000 : usual;
 }
 
+struct asking {
+	const struct cairn_http_call *call;
+	struct cairn_http_answer *answer;
+	struct cairn_error *error;
+	bool came;
+};
+
+static void ask(void *context)
+{
+	struct asking *asking = context;
+	asking->came = cairn_http_ask(asking->call, asking->answer, asking->error);
+}
+
 /* The status of the answer, 0 where there was none. Any but 200 fails. */
 static int exchange(const struct cairn_target *target, const char *method, const char *path, unsigned seconds, struct cairn_buffer *body,
 		    struct cairn_error *error)
@@ -257,24 +329,21 @@ static int exchange(const struct cairn_target *target, const char *method, const
 	while (length > 0 && base[length - 1] == '/')
 		length--;
 	const char *const headers[] = {target->token ? cairn_arena_format(&arena, "Authorization: Bearer %s", target->token) : NULL, NULL};
-	struct cairn_http_answer answer;
-	int connected = target->inside ? cairn_enter_connect(target->pid, target->socket) : -1;
-	if (target->inside && connected < 0) {
-		*body = (struct cairn_buffer){0};
-		cairn_fail_errno(error, "process %d: its agent's socket %s", target->pid, target->socket);
-		cairn_arena_free(&arena);
-		return 0;
-	}
-	bool came = cairn_http_ask(&(struct cairn_http_call){
+	struct cairn_http_answer answer = {0};
+	struct cairn_http_call call = {
 		.method = method,
 		.socket = target->socket[0] ? target->socket : NULL,
-		.connected = connected + 1,
 		.url = cairn_arena_format(&arena, "%.*s%s", (int)length, base, path),
 		.headers = headers,
 		.silence_ms = 1000 * seconds,
 		.limit_bytes = snapshot_maximum,
-	}, &answer, error);
-	int status = came ? answer.status : 0;
+	};
+	struct asking asking = {&call, &answer, error, false};
+	if (!target->inside)
+		ask(&asking);
+	else if (!cairn_enter(target->pid, ask, &asking))
+		cairn_fail_errno(error, "process %d: its network cannot be entered", target->pid);
+	int status = asking.came ? answer.status : 0;
 	*body = answer.body;
 	cairn_arena_free(&arena);
 	if (status > 0 && status != 200) {

@@ -9,7 +9,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 /* What we use of the library. */
 static struct {
@@ -72,7 +71,6 @@ struct exchange {
 	struct cairn_http_answer *answer;
 	CURL *handle;
 	struct curl_slist *headers;
-	int connected; /* as in the call, until libcurl has it */
 	char reason[CURL_ERROR_SIZE];
 };
 
@@ -109,42 +107,15 @@ static void set_limits(const struct exchange *exchange)
 	library.set(handle, CURLOPT_POSTREDIR, (long)CURL_REDIR_POST_ALL);
 }
 
-/* libcurl asks for a socket; there is one. */
-static curl_socket_t hand_over(void *context, curlsocktype purpose, struct curl_sockaddr *address)
-{
-	(void)purpose, (void)address;
-	struct exchange *exchange = context;
-	curl_socket_t socket = exchange->connected ? exchange->connected - 1 : CURL_SOCKET_BAD;
-	exchange->connected = 0;
-	return socket;
-}
-
-static int say_connected(void *context, curl_socket_t socket, curlsocktype purpose)
-{
-	(void)context, (void)socket, (void)purpose;
-	return CURL_SOCKOPT_ALREADY_CONNECTED;
-}
-
-static void set_connection(struct exchange *exchange)
-{
-	const struct cairn_http_call *call = exchange->call;
-	if (call->socket)
-		library.set(exchange->handle, call->socket[0] == '@' ? CURLOPT_ABSTRACT_UNIX_SOCKET : CURLOPT_UNIX_SOCKET_PATH,
-			    call->socket + (call->socket[0] == '@'));
-	if (!call->connected)
-		return;
-	exchange->connected = call->connected;
-	library.set(exchange->handle, CURLOPT_OPENSOCKETFUNCTION, hand_over);
-	library.set(exchange->handle, CURLOPT_OPENSOCKETDATA, exchange);
-	library.set(exchange->handle, CURLOPT_SOCKOPTFUNCTION, say_connected);
-}
-
 static void set_request(struct exchange *exchange)
 {
 	const struct cairn_http_call *call = exchange->call;
 	CURL *handle = exchange->handle;
 	library.set(handle, CURLOPT_URL, call->url);
-	set_connection(exchange);
+	if (call->socket && call->socket[0] == '@')
+		library.set(handle, CURLOPT_ABSTRACT_UNIX_SOCKET, call->socket + 1);
+	else if (call->socket)
+		library.set(handle, CURLOPT_UNIX_SOCKET_PATH, call->socket);
 	if (call->body.data || (call->method && strcmp(call->method, "POST") == 0)) {
 		library.set(handle, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)call->body.length);
 		library.set(handle, CURLOPT_POSTFIELDS, call->body.data ? call->body.data : "");
@@ -221,8 +192,6 @@ bool cairn_http_ask(const struct cairn_http_call *call, struct cairn_http_answer
 	read_head(&exchange);
 	library.list_free(exchange.headers);
 	library.cleanup(exchange.handle);
-	if (exchange.connected)
-		close(exchange.connected - 1);
 	return good;
 }
 

@@ -68,7 +68,8 @@ size_t cairn_live_paths(struct cairn_arena *arena, const struct cairn_profile *p
 		const struct cairn_mapping *mapping = &profile->mappings[i];
 		struct mapped mapped;
 		struct stat status;
-		if (&profile->modules[mapping->module] != module || !find_line(maps.bytes, mapping, &mapped) || !is_same_path(mapped.path, own))
+		if (&profile->modules[mapping->module] != module || !find_line(maps.bytes, mapping, &mapped) ||
+		    (!module->build_id && !is_same_path(mapped.path, own)))
 			continue;
 		const char *link = cairn_arena_format(arena, "/proc/%llu/map_files/%llx-%llx", pid, (unsigned long long)mapping->start,
 						      (unsigned long long)mapping->limit);
