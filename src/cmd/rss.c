@@ -79,8 +79,15 @@ static bool take_text(struct account *account, struct cairn_bytes text, const ch
 				  "%s: no trailer of Cairn's, which says what the process's memory was; dumps made by 'cairn dump' and by "
 				  "the agent have one",
 				  name);
-	if (!cairn_bill_facts_read(&account->facts, &trailer, error) && !(pid && cairn_smaps_read(&account->facts.smaps, pid)))
-		return cairn_fail_within(error, "%s: ", name);
+	struct cairn_smaps now;
+	bool outside = pid && cairn_smaps_read_holes(&now, pid);
+	if (!cairn_bill_facts_read(&account->facts, &trailer, error)) {
+		if (!outside)
+			return cairn_fail_within(error, "%s: ", name);
+		account->facts.smaps = now;
+	}
+	account->facts.smaps.has_holes = outside && now.has_holes;
+	account->facts.smaps.holes = outside ? now.holes : 0;
 	if (!trailer.complete)
 		cairn_fail(new_note(account), "the trailer is cut short; what is missing counts as nothing");
 	account->pid = pid ? pid : trailer.pid;

@@ -141,6 +141,19 @@ static void take_off(struct cairn_bill *bill, enum cairn_bill_line line, uint64_
 	*missing -= part;
 }
 
+/* From thread caches, unused parts, and LARGE of the live objects alike. */
+static void take_off_evenly(struct cairn_bill *bill, uint64_t large, uint64_t *missing)
+{
+	uint64_t live = least_of(large, bill->lines[CAIRN_BILL_LIVE]);
+	uint64_t all = bill->lines[CAIRN_BILL_CACHE] + bill->lines[CAIRN_BILL_UNUSED] + live;
+	double share = all ? fmin(1, (double)*missing / (double)all) : 0;
+	uint64_t from_cache = from_number(ceil(share * (double)bill->lines[CAIRN_BILL_CACHE]));
+	uint64_t from_unused = from_number(ceil(share * (double)bill->lines[CAIRN_BILL_UNUSED]));
+	take_off(bill, CAIRN_BILL_CACHE, from_cache, missing);
+	take_off(bill, CAIRN_BILL_UNUSED, from_unused, missing);
+	take_off(bill, CAIRN_BILL_LIVE, live, missing);
+}
+
 /* The allocator's address tree has a node of 2 MiB for every 1 GiB of addresses, of which it touches what it needs: 8 bytes for every
  * page it has there. What of it is counted but not touched. */
 static uint64_t sparse_metadata(const struct cairn_bill_facts *facts, uint64_t size)
@@ -190,10 +203,19 @@ static void split_allocator(struct cairn_bill *bill, const struct cairn_bill_fac
 	take_off(bill, CAIRN_BILL_SLACK, from_number((double)facts->allocated * facts->slack_pages), &missing);
 	/* A large extent has a page more than it needs, so that objects begin in different cache lines; nobody touches it. */
 	take_off(bill, CAIRN_BILL_UNUSED, from_number(facts->sampled_count * (double)facts->page), &missing);
+	/* Of large objects any part may be untouched, which shows as holes that are neither what the allocator has given back nor its own
+	 * tables. */
+	uint64_t large = less(facts->large, facts->internal + from_number(facts->sampled_size));
+	uint64_t tables = less(facts->mapped, facts->active + facts->dirty + facts->muzzy);
+	if (facts->smaps.has_holes) {
+		take_off(bill, CAIRN_BILL_LIVE, least_of(large, less(facts->smaps.holes, facts->retained + tables)), &missing);
+		large = 0;
+	}
 	/* What the allocator allocates for itself is mostly room in thread caches: for every size, of which a thread uses few. */
 	take_off(bill, CAIRN_BILL_METADATA, facts->internal, &missing);
-	/* Small objects lie close together, and who asks for one writes to it. Of large ones any part may be untouched. */
-	take_off(bill, CAIRN_BILL_LIVE, less(facts->large, facts->internal + from_number(facts->sampled_size)), &missing);
+	/* Thread caches are filled ahead, and new pages are used bit by bit. Small live objects lie close together, and who asks for one writes
+	 * to it. */
+	take_off_evenly(bill, large, &missing);
 	for (size_t i = 0; i < sizeof takeable / sizeof *takeable; i++)
 		take_off(bill, takeable[i], most, &missing);
 	uint64_t other = least_of(surplus, foreign);

@@ -11,6 +11,7 @@ plugin() { gcc -O2 -fomit-frame-pointer -g -fPIC -shared -DNAME="$1" -DFRAME="$2
 
 # run PLUGIN...: starts the host with them; sets pid, and leaves where they lay in places
 run() {
+	rm -f "$scratch/places"
 	mkfifo "$scratch/input.$BASHPID" 2>/dev/null
 	exec 7<>"$scratch/input.$BASHPID"
 	LD_PRELOAD="$library $jemalloc" MALLOC_CONF=prof:true,lg_prof_sample:16 "$scratch/plugins" "$@" <&7 >"$scratch/places" 2>&1 &
@@ -29,7 +30,9 @@ for id in sha1 none; do
 	is "$(sort -u "$scratch/places" | wc -l)" 1 'and the same address'
 	whole=$("$cairn" collapsed "$pid" 2>"$scratch/notes" | awk '/^main;/ || /;main;/ { sum += $NF } END { printf "%d\n", sum / 1048576 + 0.5 }')
 	holds "the callers of all of it are known: $whole of 98 MiB" [ "${whole:-0}" -ge 90 ]
-	is "$("$cairn" status --json "$pid" 2>/dev/null | python3 -c 'import json, sys; u = json.load(sys.stdin)["unwinder"]; print(u["no_rule"] + u["unreadable"])')" 0 'and no stack was cut'
+	holds 'and no stack of theirs was cut' python3 -c 'import json, sys
+u = json.load(sys.stdin)["unwinder"]
+assert u["unreadable"] == 0 and u["no_rule"] <= 2, u # those before main, under the loader' < <("$cairn" status --json "$pid")
 	like "$(<"$scratch/notes")" '*1 library was unloaded and another loaded in its place*' 'that names may be of either is said'
 	kill $pid && wait $pid 2>/dev/null
 done

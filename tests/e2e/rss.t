@@ -51,6 +51,8 @@ if ${CXX:-c++} -O2 -pthread tests/e2e/bill.cc -o "$scratch/service" -ljemalloc 2
 	kill "$pid"
 	service prof:true 450 64 half && bill 'C++, 64 threads, half freed' "$pid" 256 thread_caches=5 stacks=0.5-5
 	kill "$pid"
+	service prof:true 97 2000 && bill 'C++, 2,000 threads: what they hold and have touched is not taken off' "$pid" 150 live=$(($(sed -n 's|ready ||p' "$scratch/out") * 95 / 100 >> 20))-300
+	kill "$pid"
 	service prof:true,thp:always 300 4 half && bill 'C++, in huge pages, half freed' "$pid" 256 live=100
 	kill "$pid"
 	service prof:true,dirty_decay_ms:100000 300 4 half && bill 'C++, dirty pages kept' "$pid" 256 dirty=50
