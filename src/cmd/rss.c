@@ -173,6 +173,9 @@ static void add_notes(struct account *account)
 	const struct cairn_bill *bill = &account->bill;
 	const struct cairn_bill_facts *facts = &account->facts;
 	char a[24], b[24];
+	if (facts->no_statistics)
+		cairn_fail(new_note(account), "only the kernel's side: this jemalloc was built without statistics (--disable-stats; the feature \"stats\" "
+					      "of tikv-jemallocator turns them on), so what it has in its pages is not known");
 	if (bill->has_allocator && !bill->has_classes)
 		cairn_fail(new_note(account), "size-class slack is part of the live objects: jemalloc counts what it hands out, not what "
 					      "was asked for, unless it runs "

@@ -7,6 +7,7 @@
 #include "base/json_read.h"
 #include "base/text.h"
 #include "cmd/enter.h"
+#include "cmd/restart.h"
 #include "http/client.h"
 #include "http/peer.h"
 #include "symbol/live.h"
@@ -256,7 +257,12 @@ static bool find_process(struct cairn_target *target, struct cairn_error *error)
 	if (has_loaded_agent(target->pid))
 		return cairn_fail(error, "process %d has loaded the agent, which does not answer, as in a process without jemalloc; "
 				  "'cairn doctor %d' tells more", target->pid, target->pid);
-	return cairn_fail(error, "process %d has no agent; start it with 'cairn run -- COMMAND', or with LD_PRELOAD=libcairn.so", target->pid);
+	struct cairn_arena arena = {0};
+	const char *line = cairn_restart_line(&arena, target->pid, "cairn run --");
+	cairn_fail(error, "process %d has no agent; start it with '%.300s'", target->pid,
+		   line && strlen(line) < 300 ? line : "cairn run -- COMMAND");
+	cairn_arena_free(&arena);
+	return false;
 }
 
 bool cairn_target_find(struct cairn_target *target, const char *name, const char *token, struct cairn_error *error)

@@ -80,7 +80,8 @@ bool cairn_bill_facts_read(struct cairn_bill_facts *facts, const struct cairn_tr
 	for (unsigned i = 0; cairn_smaps_number(&facts->smaps, i, name, &value); i++)
 		*value = number(trailer, name);
 	facts->rss = number(trailer, "status.rss");
-	facts->has_allocator = cairn_trailer_value(trailer, "stats.active").length > 0;
+	facts->no_statistics = cairn_bytes_equal(cairn_trailer_value(trailer, "config.stats"), cairn_bytes_of("false"));
+	facts->has_allocator = !facts->no_statistics && cairn_trailer_value(trailer, "stats.active").length > 0;
 	if (facts->has_allocator)
 		read_allocator(facts, trailer);
 	if (facts->smaps.rss == 0)

@@ -43,6 +43,7 @@ enum cairn_bill_line {
 struct cairn_bill_facts {
 	struct cairn_smaps smaps;
 	uint64_t rss; /* as the kernel counts it for the process as a whole; 0 when not known */
+	bool no_statistics; /* jemalloc was built without any */
 	bool has_allocator; /* jemalloc's statistics are known: */
 	uint64_t large; /* of `allocated`, what is in large extents */
 	uint64_t allocated, active, mapped, retained, resident, base, internal, cache, dirty, muzzy, page;
