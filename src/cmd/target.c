@@ -258,7 +258,7 @@ static bool find_process(struct cairn_target *target, struct cairn_error *error)
 		return cairn_fail(error, "process %d has loaded the agent, which does not answer, as in a process without jemalloc; "
 				  "'cairn doctor %d' tells more", target->pid, target->pid);
 	struct cairn_arena arena = {0};
-	const char *line = cairn_restart_line(&arena, target->pid, "cairn run --");
+	const char *line = cairn_restart_line(&arena, target->pid, "cairn run --active --");
 	cairn_fail(error, "process %d has no agent; start it with '%.300s'", target->pid,
 		   line && strlen(line) < 300 ? line : "cairn run -- COMMAND");
 	cairn_arena_free(&arena);

@@ -137,7 +137,7 @@ int cairn_listen_local(struct cairn_listen *place)
 	if (!listening) {
 		snprintf(place->local_problem, sizeof place->local_problem, "%s: %s", address.sun_path, cairn_errno_text(code));
 		cairn_descriptor_close(descriptor);
-		return -1;
+		return listen_abstract(place);
 	}
 	snprintf(place->path, sizeof place->path, "%s", address.sun_path);
 	place->local_problem[0] = 0;

@@ -47,10 +47,10 @@ static void check_remote_allocator(struct cairn_diagnosis *diagnosis, struct cai
 static void fix_by_run(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
 	if (diagnosis->kind == CAIRN_DIAGNOSIS_BINARY)
-		finding->fix = cairn_arena_format(&diagnosis->arena, "cairn run -- %s%s", strchr(diagnosis->name, '/') ? "" : "./",
+		finding->fix = cairn_arena_format(&diagnosis->arena, "cairn run --active -- %s%s", strchr(diagnosis->name, '/') ? "" : "./",
 						  cairn_shell_word(&diagnosis->arena, diagnosis->name));
 	else if (diagnosis->pid)
-		finding->fix = cairn_restart_line(&diagnosis->arena, diagnosis->pid, "cairn run --");
+		finding->fix = cairn_restart_line(&diagnosis->arena, diagnosis->pid, "cairn run --active --");
 	if (!finding->fix)
 		finding->advice = "start it with 'cairn run -- COMMAND'";
 }
@@ -250,6 +250,7 @@ static const char *variable_told(struct cairn_diagnosis *diagnosis)
 static void add_option(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding, const char *option)
 {
 	const char *variable = variable_told(diagnosis), *now = cairn_diagnosis_variable(diagnosis, variable);
+	now = diagnosis->conf.problem && diagnosis->conf.right ? diagnosis->conf.right : now;
 	cairn_finding_restart(finding, diagnosis, variable, now && now[0] ? cairn_arena_format(&diagnosis->arena, "%s,%s", now, option) : option);
 }
 
@@ -360,7 +361,7 @@ void cairn_check_period(struct cairn_diagnosis *diagnosis, struct cairn_finding 
 		cairn_finding_say(finding, CAIRN_NOTE,
 				  "a sample every %s of allocation is dense: it costs time, and pages of memory for each sampled object",
 				  human);
-		add_option(diagnosis, finding, "lg_prof_sample:19");
+		add_option(diagnosis, finding, diagnosis->resident >> usual < few ? "lg_prof_sample:16" : "lg_prof_sample:19");
 	} else if (period > CAIRN_PERIOD_FINE && diagnosis->resident && (double)diagnosis->resident / period < few) {
 		cairn_finding_say(finding, period > (1 << 20) ? CAIRN_WRONG : CAIRN_NOTE,
 				  "a sample every %s is coarse for %s of memory: about %.0f samples, and errors to match", human, memory,
@@ -402,7 +403,8 @@ void cairn_check_folder(struct cairn_diagnosis *diagnosis, struct cairn_finding 
 	} else if (stat(reachable, &status) != 0 || !S_ISDIR(status.st_mode)) {
 		cairn_finding_say(finding, bad, "%s, where jemalloc is to write its dumps, is not there: it fails with \"Bad address\"",
 				  folder);
-		finding->fix = cairn_arena_format(&diagnosis->arena, "mkdir -p %s", cairn_shell_word(&diagnosis->arena, reachable));
+		finding->fix = cairn_arena_format(&diagnosis->arena, "mkdir -p %s",
+						  cairn_shell_word(&diagnosis->arena, cairn_diagnosis_has_own_root(diagnosis) ? reachable : folder));
 	} else if (!may_write(diagnosis, &status) || (statvfs(reachable, &space) == 0 && space.f_flag & ST_RDONLY)) {
 		cairn_finding_say(finding, bad, "user %u may not write to %s, where jemalloc is to write its dumps",
 				  (unsigned)diagnosis->user, folder);

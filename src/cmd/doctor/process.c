@@ -43,7 +43,7 @@ void cairn_check_agent(struct cairn_diagnosis *diagnosis, struct cairn_finding *
 	} else {
 		cairn_finding_say(finding, CAIRN_NOTE,
 				  "no agent: it cannot be asked while it runs, but dumps that jemalloc writes can be read");
-		finding->fix = diagnosis->pid ? cairn_restart_line(&diagnosis->arena, diagnosis->pid, "cairn run --") : NULL;
+		finding->fix = diagnosis->pid ? cairn_restart_line(&diagnosis->arena, diagnosis->pid, "cairn run --active --") : NULL;
 		if (!finding->fix)
 			finding->advice = "start it with 'cairn run -- COMMAND'";
 	}
@@ -92,7 +92,7 @@ void cairn_check_settings(struct cairn_diagnosis *diagnosis, struct cairn_findin
 		if (table[i].kind == SETTINGS)
 			finding->advice = "CAIRN_CONF=key:value,key:value when it is started again; 'man cairn' has the keys";
 		else if (table[i].kind == SOCKET)
-			cairn_finding_restart(finding, diagnosis, "XDG_RUNTIME_DIR", "$(mktemp -d)");
+			finding->advice = "XDG_RUNTIME_DIR=FOLDER, one it may write to, when it is started again";
 		else if (table[i].kind == LISTEN)
 			add_setting(diagnosis, finding, cairn_arena_format(&diagnosis->arena, "listen:127.0.0.1:%u", free_port()));
 		else
@@ -198,10 +198,7 @@ void cairn_check_sandbox(struct cairn_diagnosis *diagnosis, struct cairn_finding
 
 void cairn_check_container(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
-	struct stat ours, theirs;
-	if (!diagnosis->pid || stat("/", &ours) != 0 || stat(cairn_arena_format(&diagnosis->arena, "%s/.", diagnosis->root), &theirs) != 0)
-		return;
-	if (ours.st_dev != theirs.st_dev || ours.st_ino != theirs.st_ino)
+	if (cairn_diagnosis_has_own_root(diagnosis))
 		cairn_finding_say(
 			finding, CAIRN_NOTE,
 			"it has a file system of its own (a container, or chroot): paths here are as it sees them; from outside "
