@@ -4,9 +4,12 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "process/life.h"
 #include "profile/maps.h"
 
+#include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -125,4 +128,22 @@ int cairn_live_inner_pid(int pid)
 	}
 	cairn_file_close(&file);
 	return inner;
+}
+
+/* A process of a container knows itself by another number, but not by another start. */
+bool cairn_live_is_over(const struct cairn_profile *profile)
+{
+	struct cairn_life life, other;
+	const char *text = cairn_profile_string(profile, profile->life);
+	if (!text[0] || !cairn_life_parse(cairn_bytes_of(text), &life) || life.boot != cairn_life_boot())
+		return false;
+	DIR *processes = opendir("/proc");
+	bool runs = !processes;
+	for (const struct dirent *entry; processes && !runs && (entry = readdir(processes));) {
+		int pid = atoi(entry->d_name);
+		runs = pid > 0 && cairn_life_of(pid, &other) && other.ticks == life.ticks && cairn_live_inner_pid(pid) == life.pid;
+	}
+	if (processes)
+		closedir(processes);
+	return !runs;
 }

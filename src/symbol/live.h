@@ -22,4 +22,7 @@ const char *cairn_live_root(struct cairn_arena *arena, const struct cairn_profil
 /* The number of process PID in its own namespace. */
 int cairn_live_inner_pid(int pid);
 
+/* Whether the process of PROFILE ran on this machine, since it was booted, and has ended. False where that cannot be told. */
+bool cairn_live_is_over(const struct cairn_profile *profile);
+
 #endif
