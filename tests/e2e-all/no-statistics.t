@@ -3,6 +3,7 @@
 . tests/e2e/lib.sh
 . tests/e2e/agent.sh
 need cargo cc make curl
+export CARGO_TARGET_DIR=$PWD/${CAIRN_BUILD:-build}/rust-no-statistics
 cp -r tests/e2e-all/rust "$scratch/rust"
 cat >"$scratch/rust/src/main.rs" <<'RUST'
 #[global_allocator]
@@ -27,7 +28,7 @@ fn main() {
 RUST
 (cd "$scratch/rust" && cargo build --release --quiet) >"$scratch/cargo.log" 2>&1 || skip_all "cargo cannot build it: $(grep -m 1 -E 'error|warning' "$scratch/cargo.log")"
 port=$(free_port)
-LD_PRELOAD=$library CAIRN_CONF=listen:127.0.0.1:$port _RJEM_MALLOC_CONF=prof:true,lg_prof_sample:12 "$scratch/rust/target/release/rust-service" >"$scratch/out" 2>&1 &
+LD_PRELOAD=$library CAIRN_CONF=listen:127.0.0.1:$port _RJEM_MALLOC_CONF=prof:true,lg_prof_sample:12 "$CARGO_TARGET_DIR/release/rust-service" >"$scratch/out" 2>&1 &
 pid=$!
 children+=($pid)
 wait_for 20 grep -q ready "$scratch/out"
