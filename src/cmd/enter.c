@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -29,6 +30,9 @@ int cairn_enter_connect(const char *path)
 		size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
 	}
 	int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct timeval most = {.tv_sec = 5}; /* one whose queue is full, and that takes nobody out of it */
+	if (descriptor >= 0)
+		setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
 	if (descriptor >= 0 && connect(descriptor, (struct sockaddr *)&address, size) != 0) {
 		int code = errno;
 		close(descriptor);

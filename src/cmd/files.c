@@ -154,7 +154,7 @@ const struct cairn_dump_file *cairn_files_newest(const struct cairn_dump_files *
 bool cairn_files_list(struct cairn_dump_files *list, int count, char **names, struct cairn_error *error)
 {
 	if (count == 0)
-		return cairn_fail(error, "name a heap dump, a folder of them, - for standard input, or a live process");
+		return cairn_fail_usage(error, "missing SOURCE: a heap dump, a folder of dumps, - for standard input, or a live process");
 	for (int i = 0; i < count; i++)
 		if (!add_name(list, names[i], error))
 			return false;

@@ -4,6 +4,7 @@
 
 #include "base/descriptor.h"
 #include "base/pages.h"
+#include "base/peek.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -273,7 +274,7 @@ static bool read_process(struct cairn_smaps *smaps, int pid, int pagemap)
 	if (pid)
 		snprintf(path, sizeof path, "/proc/%d/smaps", pid);
 	*smaps = (struct cairn_smaps){0};
-	int descriptor = cairn_descriptor_adopt(open(path, O_RDONLY | O_CLOEXEC));
+	int descriptor = cairn_descriptor_adopt(cairn_peek_open(path));
 	if (descriptor < 0)
 		return false;
 	enum { pages_most = 64 << 20 }; /* 256 GiB */

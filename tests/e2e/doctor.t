@@ -25,9 +25,9 @@ lone() {
 	children+=("$pid")
 	wait_for 10 redis-cli -p "$port" ping
 }
-ldd "$(command -v redis-server)" | grep -q libjemalloc || skip_all 'redis here has no libjemalloc.so'
+ldd "$(command -v redis-server)" | grep -q libjemalloc || broken 'redis here has no libjemalloc.so'
 
-MALLOC=prof:true,lg_prof_sample:12 start_redis good || skip_all 'redis does not start'
+MALLOC=prof:true,lg_prof_sample:12 start_redis good || broken 'redis does not start'
 load "$port_good"
 sees 0 '*right agent *right allocator *jemalloc 5*right in use *right enabled *right active *right period *right samples *live*right unwinder *' 'a redis as it should be' "$pid_good"
 sees 0 '*right samples *' 'by the socket of its agent' "$sockets/$pid_good.sock"
