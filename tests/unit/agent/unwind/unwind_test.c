@@ -299,13 +299,13 @@ static void test_garbage(void)
 	munmap(hole + 8192, 4096);
 }
 
-/* Generated code has no rules: the walk stops there. */
+/* Generated code has no rules: without a frame pointer the walk stops there. */
 static void test_generated_code(void)
 {
 #if defined(__x86_64__)
 	static const unsigned char code[] = {0x48, 0x83, 0xec, 0x08, 0xff, 0xd7, 0x48, 0x83, 0xc4, 0x08, 0xc3}; /* sub 8,%rsp; call *%rdi; … */
 #else
-	static const uint32_t code[] = {0xa9bf7bfd, 0xd63f0000, 0xa8c17bfd, 0xd65f03c0}; /* stp x29,x30; blr x0; ldp; ret */
+	static const uint32_t code[] = {0xa9bf7bfd, 0xd280003d, 0xd63f0000, 0xa8c17bfd, 0xd65f03c0}; /* stp x29,x30; mov x29,#1; blr x0; ldp; ret */
 #endif
 	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (page == MAP_FAILED) {
