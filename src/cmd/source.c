@@ -31,6 +31,8 @@ const struct cairn_option cairn_source_option_table[] = {
 	{0, "debuginfod", NULL, "ask the servers of DEBUGINFOD_URLS for debug files", CAIRN_OPTION_FLAG, AT(debuginfod), 0},
 	{0, "no-cache", NULL, "neither read nor write the cache of names", CAIRN_OPTION_FLAG, AT(no_cache), 0},
 	{0, "no-symbols", NULL, "leave addresses without names", CAIRN_OPTION_FLAG, AT(no_symbols), 0},
+	{0, "memory", "SIZE", "limit the memory that naming takes (default: a quarter of what the control group or machine has left)",
+	 CAIRN_OPTION_SIZE, AT(memory), 0},
 	{0, "token", "TOKEN", "of an agent reached by URL (or set CAIRN_TOKEN)", CAIRN_OPTION_TEXT, AT(token), 0},
 	{0},
 };
@@ -49,7 +51,7 @@ struct cairn_find_options cairn_source_find(const struct cairn_source_options *o
 
 static struct cairn_symbolize_options symbolize_options(const struct cairn_source_options *options)
 {
-	return (struct cairn_symbolize_options){.find = cairn_source_find(options), .no_cache = options->no_cache};
+	return (struct cairn_symbolize_options){.find = cairn_source_find(options), .no_cache = options->no_cache, .memory = options->memory};
 }
 
 /* Asks the live process that NAME stands for. */

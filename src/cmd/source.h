@@ -27,6 +27,7 @@ struct cairn_source_options {
 	bool debuginfod;
 	bool no_cache;
 	bool no_symbols;
+	uint64_t memory; /* that naming may take; 0 for the default */
 	const char *token;
 };
 
