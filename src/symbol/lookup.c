@@ -17,6 +17,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { worth_a_thread = 256 * 1024 };
+
 /* What one thread keeps from unit to unit, and the frames it made. */
 struct worker {
 	struct cairn_names names;
@@ -334,8 +336,11 @@ static void match_dwarf(struct batch *batch)
 		return;
 	}
 	batch->feed = cairn_feed_new(&symbols->main, batch->addresses, batch->count);
+	/* A thread is worth starting for some hundred kilobytes. */
+	size_t threads = 1 + symbols->main.sections[CAIRN_DWARF_INFO].length / worth_a_thread;
 	size_t loops = batch->count < symbols->width ? batch->count : symbols->width;
-	cairn_pool_run(batch->inflate_count + loops, run_item, batch);
+	loops = threads < loops ? threads : loops;
+	cairn_pool_run_few(batch->inflate_count + loops, threads, run_item, batch);
 	cairn_feed_free(batch->feed);
 	for (size_t i = 0; i < batch->inflate_count && symbols->has_dwarf; i++)
 		if (cairn_inflate_lacked_room(batch->inflates[i]))
