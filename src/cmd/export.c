@@ -81,8 +81,6 @@ static void list_dropped(const struct cairn_view_options *view, const struct cai
 	if (view->all_frames || profile->kind != CAIRN_PROFILE_HEAP)
 		return;
 	cairn_allocator_learn(&allocator, profile);
-	if ((view->fold_wrappers || view->wrappers) && !view->keep_wrappers)
-		cairn_allocator_fold(&allocator, view->wrappers);
 	cairn_allocator_regex(&allocator, out);
 	cairn_buffer_byte(out, '\0');
 	cairn_allocator_free(&allocator);

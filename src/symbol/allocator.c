@@ -203,6 +203,7 @@ static enum cairn_allocator_kind name_kind(const struct prefixes *prefixes, cons
 	case '(':
 	case '_':
 	case '<':
+	case 'h':
 	case 'a': {
 		enum cairn_allocator_kind cpp = cpp_kind(name), rust = rust_kind(name);
 		if (cpp || rust)
@@ -211,6 +212,11 @@ static enum cairn_allocator_kind name_kind(const struct prefixes *prefixes, cons
 	}
 	struct cairn_bytes plain = plain_name(name);
 	return plain.length ? plain_kind(prefixes, plain) : CAIRN_ALLOCATOR_NOT;
+}
+
+bool cairn_allocator_is_common(const char *name)
+{
+	return IS_LISTED(cairn_bytes_of(name), entries);
 }
 
 bool cairn_allocator_is_module(const char *path)

@@ -43,6 +43,9 @@ enum cairn_allocator_kind cairn_allocator_frame(const struct cairn_allocator *al
  * to it always does, its inner frames and wrappers while nothing else came by. A caller keeps the last frame of a stack that is all cut. */
 bool cairn_allocator_cuts(enum cairn_allocator_kind kind, size_t kept);
 
+/* Whether NAME is that of an entry that every tool knows: malloc, calloc, posix_memalign and so on, without a prefix. */
+bool cairn_allocator_is_common(const char *name);
+
 /* Whether a file of that path is an allocator's, and nothing else: libjemalloc.so.2, libtcmalloc_minimal.so.4. */
 bool cairn_allocator_is_module(const char *path);
 

@@ -19,7 +19,7 @@ static const char *const of_libc[] = {
 static const char *const of_languages[] = {
 	"std::", "__gnu_cxx::", "boost::container::", "absl::container_internal::", /* C++ */
 	"alloc::", "<alloc::", "core::", "<core::", "<std::", "hashbrown::", "<hashbrown::", "smallvec::", "<smallvec::", "indexmap::", "<indexmap::",
-	"<T as alloc::", "<T as core::", "<[T]", "<str>::", /* Rust */
+	"<[", "<str>::", /* Rust */
 };
 
 static int compare(const void *key, const void *item)
@@ -35,6 +35,19 @@ static bool is_of_libc(const char *name)
 		name += 5;
 	name += strspn(name, "_");
 	return bsearch(name, of_libc, sizeof of_libc / sizeof *of_libc, sizeof *of_libc, compare) != NULL;
+}
+
+/* What a standard library says of a type that is no program's own: <u8 as alloc::vec::spec_from_elem::SpecFromElem>::from_elem. */
+static bool is_of_plain_type(const char *name)
+{
+	static const char *const crates[] = {"alloc::", "core::", "std::", "<["};
+	const char *as = name[0] == '<' ? strstr(name, " as ") : NULL;
+	if (!as || memchr(name, ':', (size_t)(as - name)))
+		return false;
+	for (size_t i = 0; i < sizeof crates / sizeof *crates; i++)
+		if (strncmp(as + strlen(" as "), crates[i], strlen(crates[i])) == 0)
+			return true;
+	return false;
 }
 
 static bool is_of_language(const char *name)
@@ -77,5 +90,5 @@ static bool matches(const char *name, const char *patterns)
 
 bool cairn_wrapper_is(const char *name, const char *patterns)
 {
-	return is_of_libc(name) || is_of_language(name) || matches(last_part(name), patterns ? patterns : CAIRN_WRAPPER_PATTERNS);
+	return is_of_libc(name) || is_of_language(name) || is_of_plain_type(name) || matches(last_part(name), patterns ? patterns : CAIRN_WRAPPER_PATTERNS);
 }

@@ -84,6 +84,7 @@ static void test_rust(void)
 		"alloc::vec::Vec<T,A>::push", "Rust on tikv-jemallocator, from the profiler to RawVec");
 	is_text(LEAF("__rdl_alloc", "__rustc[5224e6b81cd82a8f]::__rust_alloc", "alloc::alloc::exchange_malloc", "service::handle"), "service::handle", "newer shims");
 	is_text(LEAF("<service::Counting<A> as core::alloc::global::GlobalAlloc>::alloc_zeroed", "service::handle"), "service::handle", "a program's own global allocator");
+	is_text(LEAF("__rust_alloc", "hashbrown::raw::alloc::inner::do_alloc", "service::handle"), "service::handle", "hashbrown's way to the allocator");
 	is_text(LEAF("alloc::boxed::Box<T>::new", "service::handle"), "alloc::boxed::Box<T>::new", "Box::new is what somebody wrote");
 	is_text(LEAF("myalloc::alloc::alloc", "service::handle"), "myalloc::alloc::alloc", "another crate's alloc stays");
 	is_text(LEAF("service::handle", "alloc::alloc::alloc", "main"), "service::handle", "a wrapper further up does not cut");
@@ -106,6 +107,8 @@ static void test_wrappers(void)
 	is_text(LEAF("malloc", "_IO_file_doallocate", "_IO_doallocbuf", "puts", "main"), "puts", "buffers of stdio");
 	is_text(LEAF("__rust_alloc", "alloc::alloc::alloc", "alloc::raw_vec::RawVec<T,A>::allocate_in", "alloc::vec::Vec<T>::with_capacity_in", "<alloc::vec::Vec<T> as core::iter::FromIterator>::from_iter",
 		     "core::iter::traits::iterator::Iterator::collect", "service::handle"), "service::handle", "Rust's containers");
+	is_text(LEAF("__rust_alloc", "hashbrown::raw::alloc::inner::do_alloc", "<u8 as alloc::vec::spec_from_elem::SpecFromElem>::from_elem", "<u8 as <[_]>::to_vec_in::ConvertVec>::to_vec",
+		     "<service::Table as core::clone::Clone>::clone", "main"), "<service::Table as core::clone::Clone>::clone", "also on plain types; not on a program's");
 	is_text(LEAF("operator new(unsigned long)", "std::vector<int, std::allocator<int> >::_M_realloc_insert(int&&)", "std::vector<int, std::allocator<int> >::push_back(int&&)",
 		     "Server::handle(int)", "std::thread::_State_impl<int>::_M_run()"), "Server::handle(int)", "C++'s containers, and nothing above");
 	is_text(LEAF("malloc", "Pool::new_alloc(int)", "my_alloc::run", "main"), "my_alloc::run", "patterns are for the last part of a name");
