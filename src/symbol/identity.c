@@ -72,6 +72,7 @@ static bool read_headers(struct cairn_identity *identity, struct source *source,
 	cairn_layout_header(layout, source->head, &header);
 	if (header.e_type == ET_REL)
 		return cairn_fail(error, "%s: an object file; its code has addresses only in the program or library it is linked into", path);
+	identity->machine = header.e_machine;
 	size_t count = header.e_phnum, size = cairn_layout_segment_size(layout);
 	if (header.e_phentsize != size || count > most_headers)
 		return cairn_fail(error, "%s: its program headers make no sense", path);

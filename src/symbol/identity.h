@@ -13,6 +13,7 @@ struct cairn_identity {
 	char build_id[2 * 64 + 1]; /* lower-case hex; empty when there is none */
 	uint64_t size, inode;
 	int64_t modified_ns;
+	uint16_t machine; /* EM_X86_64, … of <elf.h> */
 	struct cairn_elf_segment *segments; /* of type PT_LOAD, in ARENA */
 	size_t segment_count;
 };
