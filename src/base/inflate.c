@@ -103,8 +103,8 @@ static unsigned char *step_start(struct cairn_inflate *inflate, size_t ready, si
 	return (unsigned char *)(inflate->step ? inflate->step : inflate->data + ready);
 }
 
-/* Brings LENGTH unpacked bytes to their place. A disk that is full after all ends the data there. Writing begins at once: in a small control
- * group the pages are wanted for something else soon, and those that are clean can be dropped. */
+/* Brings LENGTH unpacked bytes to their place. A disk that is full after all ends the data there. Writing begins at once: in a small
+ * control group the pages are wanted for something else soon, and those that are clean can be dropped. */
 static bool step_end(struct cairn_inflate *inflate, size_t ready, size_t length)
 {
 	for (size_t done = 0; inflate->step && done < length;) {

@@ -157,7 +157,8 @@ static void demangle_all(struct demangler *demangler, const struct cairn_symbol 
 			mangled += frame->function[0] == '_' && (frame->function[1] == 'Z' || frame->function[1] == 'R');
 		}
 	}
-	cairn_pool_run_few((demangler->count - demangler->done + chunk - 1) / chunk, 1 + mangled / names_for_thread, demangle_some, demangler);
+	cairn_pool_run_few((demangler->count - demangler->done + chunk - 1) / chunk, 1 + mangled / names_for_thread, demangle_some,
+		demangler);
 	demangler->done = demangler->count;
 }
 
@@ -252,7 +253,8 @@ static int print_answers(struct answers *answers)
 		answers->texts[i] = cairn_buffer(SIZE_MAX);
 	pthread_mutex_init(&answers->lock, NULL);
 	pthread_cond_init(&answers->turned, NULL);
-	cairn_pool_run_few((answers->count + part_results - 1) / part_results, 1 + answers->count / results_for_thread, print_part, answers);
+	cairn_pool_run_few((answers->count + part_results - 1) / part_results, 1 + answers->count / results_for_thread, print_part,
+		answers);
 	pthread_cond_destroy(&answers->turned);
 	pthread_mutex_destroy(&answers->lock);
 	for (unsigned i = 0; i < width; i++)

@@ -176,8 +176,9 @@ void cairn_check_dump_names(struct cairn_patient *patient, struct cairn_finding 
 		cairn_finding_say(finding, CAIRN_RIGHT, "all of its %zu files are here, in the same build", files);
 	} else if (files > 0 && identified + fitting == files) {
 		cairn_finding_say(finding, CAIRN_RIGHT,
-				  "all of its %zu files are here; it has no build-ids for %zu of them, whose code is as long as what was mapped", files,
-				  files - identified);
+				  "all of its %zu files are here; it has no build-ids for %zu of them, whose code is as long as what "
+				  "was mapped",
+				  files, files - identified);
 	} else if (files > 0) {
 		cairn_finding_say(finding, CAIRN_NOTE,
 				  "all of its %zu files are here, but nothing tells whether %zu of them are the same build", files,

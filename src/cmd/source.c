@@ -51,7 +51,8 @@ struct cairn_find_options cairn_source_find(const struct cairn_source_options *o
 
 static struct cairn_symbolize_options symbolize_options(const struct cairn_source_options *options)
 {
-	return (struct cairn_symbolize_options){.find = cairn_source_find(options), .no_cache = options->no_cache, .memory = options->memory};
+	return (struct cairn_symbolize_options){.find = cairn_source_find(options), .no_cache = options->no_cache,
+		.memory = options->memory};
 }
 
 /* Asks the live process that NAME stands for. */

@@ -41,12 +41,14 @@ static const char *const inner[] = {
 	"tcache_malloc", "te_event_trigger", "te_malloc",
 };
 
-/* Names of functions that jemalloc's files share among themselves begin with its private prefix (je_, or _rjem_je_) and one of these. Sorted. */
+/* Names of functions that jemalloc's files share among themselves begin with its private prefix (je_, or _rjem_je_) and one of these.
+ * Sorted. */
 static const char *const internal[] = {
-	"arena_", "background_thread", "base_", "bin_", "bitmap_", "cache_bin", "ckh_", "counter_", "ctl_", "decay_", "div_", "ecache_", "edata_", "ehooks_",
-	"emap_", "eset_", "exp_grow_", "extent_", "fxp_", "hook_", "hpa_", "hpdata_", "huge_", "inspect_", "jemalloc_", "large_", "log_", "malloc_", "mutex_",
-	"nstime_", "pa_", "pac_", "pages_", "peak_", "prof_", "psset_", "rtree_", "safety_check", "san_", "sc_", "sec_", "stats_", "sz_", "tcache_", "te_",
-	"thread_event", "ticker_", "tsd_", "witness_",
+	"arena_", "background_thread", "base_", "bin_", "bitmap_", "cache_bin", "ckh_", "counter_", "ctl_", "decay_", "div_",
+	"ecache_", "edata_", "ehooks_", "emap_", "eset_", "exp_grow_", "extent_", "fxp_", "hook_", "hpa_", "hpdata_", "huge_",
+	"inspect_", "jemalloc_", "large_", "log_", "malloc_", "mutex_", "nstime_", "pa_", "pac_", "pages_", "peak_", "prof_",
+	"psset_", "rtree_", "safety_check", "san_", "sc_", "sec_", "stats_", "sz_", "tcache_", "te_", "thread_event", "ticker_",
+	"tsd_", "witness_",
 };
 
 /* jemalloc prefixes seen in the wild, and those of libc. */
@@ -282,27 +284,34 @@ bool cairn_allocator_cuts(enum cairn_allocator_kind kind, size_t kept)
 /* Marks the functions of what is cut off the leaf of each stack, and those above that. */
 enum { seen_below = 1, seen_above = 2 };
 
+/* How many frames of SAMPLE's stack, from the leaf on, are cut. */
+static size_t count_cut(const struct cairn_allocator *allocator, const struct cairn_sample *sample)
+{
+	const struct cairn_profile *profile = allocator->profile;
+	size_t at = 0, cut = 0, kept = 0;
+	for (uint32_t d = 0; d < sample->depth; d++) {
+		uint32_t id = profile->stacks[sample->stack + d];
+		const struct cairn_location *location = &profile->locations[id];
+		for (uint32_t i = 0; i < location->frame_count || i == 0; i++) {
+			uint32_t frame = location->frame_count ? location->first_frame + i : CAIRN_NONE;
+			bool cuts = cairn_allocator_cuts(cairn_allocator_frame(allocator, id, frame), kept);
+			at++;
+			kept = cuts ? 0 : kept + 1;
+			cut = cuts ? at : cut;
+		}
+	}
+	return cut;
+}
+
 static void see_stack(const struct cairn_allocator *allocator, const struct cairn_sample *sample, uint8_t *seen)
 {
 	const struct cairn_profile *profile = allocator->profile;
-	for (int pass = 0, cut = 0; pass < 2; pass++) {
-		int at = 0, kept = 0;
-		for (uint32_t d = 0; d < sample->depth; d++) {
-			uint32_t id = profile->stacks[sample->stack + d];
-			const struct cairn_location *location = &profile->locations[id];
-			for (uint32_t i = 0; i < location->frame_count; i++, at++) {
-				uint32_t frame = location->first_frame + i;
-				if (pass == 1)
-					seen[profile->frames[frame].function] |= at < cut ? seen_below : seen_above;
-				else if (cairn_allocator_cuts(cairn_allocator_frame(allocator, id, frame), (size_t)kept)) {
-					kept = 0;
-					cut = at + 1;
-				} else
-					kept++;
-			}
-			if (location->frame_count == 0 && pass == 0 && !cairn_allocator_cuts(cairn_allocator_frame(allocator, id, CAIRN_NONE), (size_t)kept))
-				kept++;
-		}
+	size_t cut = count_cut(allocator, sample), at = 0;
+	for (uint32_t d = 0; d < sample->depth; d++) {
+		const struct cairn_location *location = &profile->locations[profile->stacks[sample->stack + d]];
+		for (uint32_t i = 0; i < location->frame_count; i++)
+			seen[profile->frames[location->first_frame + i].function] |= at + i < cut ? seen_below : seen_above;
+		at += location->frame_count ? location->frame_count : 1;
 	}
 }
 

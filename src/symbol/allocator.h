@@ -31,9 +31,9 @@ void cairn_allocator_free(struct cairn_allocator *allocator);
 /* From now on wrappers count, those that match PATTERNS (NULL for the default) too. */
 void cairn_allocator_fold(struct cairn_allocator *allocator, const char *patterns);
 
-/* Appends a regular expression for pprof's drop_frames: it matches, whole, the names of the functions that are the allocator's, those of this
- * profile and those that somebody who names it later may find. pprof takes off a stack all from the outermost match to the leaf, so
- * a name of this profile is left out where it also stands above other code. */
+/* Appends a regular expression for pprof's drop_frames: it matches, whole, the names of the functions that are the allocator's, those
+ * of this profile and those that somebody who names it later may find. pprof takes off a stack all from the outermost match to the
+ * leaf, so a name of this profile is left out where it also stands above other code. */
 void cairn_allocator_regex(struct cairn_allocator *allocator, struct cairn_buffer *out);
 
 /* The kind of a frame of LOCATION; FRAME is its index in the profile's frames, CAIRN_NONE for a location without names. */

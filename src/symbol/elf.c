@@ -374,8 +374,8 @@ static uint16_t section_around(const struct cairn_elf *elf, uint64_t address)
 	return SHN_ABS;
 }
 
-/* On ARM the lowest bit of a function's address says that its instructions are short ones. On PowerPC of 64 bits, in the first version of its
- * ABI, the symbol is that of a descriptor, whose first word is the address. */
+/* On ARM the lowest bit of a function's address says that its instructions are short ones. On PowerPC of 64 bits, in the first version
+ * of its ABI, the symbol is that of a descriptor, whose first word is the address. */
 static void find_code(const struct cairn_elf_symbols *symbols, Elf64_Sym *entry)
 {
 	const struct cairn_elf_section *descriptors = symbols->descriptors;

@@ -83,7 +83,8 @@ static bool refuse(struct search *search, const char *path, const char *found)
 	return false;
 }
 
-/* Without a build-id, what was mapped has to do: false when PATH cannot be the file that was. The kernel's own link to it is beyond doubt. */
+/* Without a build-id, what was mapped has to do: false when PATH cannot be the file that was. The kernel's own link to it is beyond
+ * doubt. */
 static bool fits(struct search *search, const char *path, const struct cairn_identity *identity)
 {
 	struct cairn_arena *arena = &search->finder->arena;

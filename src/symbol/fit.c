@@ -67,7 +67,8 @@ static bool is_comparable(const struct cairn_profile *profile, uint32_t module, 
 		const struct cairn_mapping *mapping = &profile->mappings[i];
 		if (mapping->module != module)
 			continue;
-		if (mapping->start % smallest_page || mapping->limit % smallest_page || mapping->offset % smallest_page || (!mapping->offset && !starts_at_zero))
+		if (mapping->start % smallest_page || mapping->limit % smallest_page || mapping->offset % smallest_page ||
+			(!mapping->offset && !starts_at_zero))
 			return false;
 		any = true;
 	}
@@ -92,8 +93,8 @@ static void explain(const struct cairn_profile *profile, uint32_t module, const 
 		file.start = segment->offset < file.start ? segment->offset : file.start;
 		file.end = segment->offset + segment->file_size > file.end ? segment->offset + segment->file_size : file.end;
 	}
-	snprintf(why, size, "its code is the bytes 0x%llx to 0x%llx of the file, the process had 0x%llx to 0x%llx mapped", (unsigned long long)file.start,
-		 (unsigned long long)file.end, (unsigned long long)mapped.start, (unsigned long long)mapped.end);
+	snprintf(why, size, "its code is the bytes 0x%llx to 0x%llx of the file, the process had 0x%llx to 0x%llx mapped",
+		 (unsigned long long)file.start, (unsigned long long)file.end, (unsigned long long)mapped.start, (unsigned long long)mapped.end);
 }
 
 size_t cairn_fit_outside(const struct cairn_profile *profile, uint32_t module, const struct cairn_identity *identity)
@@ -111,7 +112,8 @@ size_t cairn_fit_outside(const struct cairn_profile *profile, uint32_t module, c
 	return outside;
 }
 
-enum cairn_fit cairn_fit(const struct cairn_profile *profile, uint32_t module, const struct cairn_identity *identity, char *why, size_t size)
+enum cairn_fit cairn_fit(const struct cairn_profile *profile, uint32_t module, const struct cairn_identity *identity, char *why,
+	size_t size)
 {
 	static const uint64_t pages[] = {4096, 16384, 65536};
 	bool small_only = identity->machine == EM_X86_64 || identity->machine == EM_386 || identity->machine == EM_S390;

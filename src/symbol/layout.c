@@ -1,5 +1,5 @@
-/* layout.c - header after header, field by field (System V gABI, chapters 4 and 5). What has the size of an address or an offset is a word: 4
- * bytes or 8. Two structs also have their fields in another order.
+/* layout.c - header after header, field by field (System V gABI, chapters 4 and 5). What has the size of an address or an offset is a
+ * word: 4 bytes or 8. Two structs also have their fields in another order.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/layout.h"
 

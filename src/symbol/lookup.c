@@ -292,7 +292,8 @@ static void add_inflates(struct batch *batch, const struct cairn_dwarf *dwarf)
 
 static int smallest_first(const void *a, const void *b)
 {
-	size_t x = cairn_inflate_bytes(*(struct cairn_inflate *const *)a).length, y = cairn_inflate_bytes(*(struct cairn_inflate *const *)b).length;
+	size_t x = cairn_inflate_bytes(*(struct cairn_inflate *const *)a).length,
+		y = cairn_inflate_bytes(*(struct cairn_inflate *const *)b).length;
 	return (x > y) - (x < y);
 }
 

@@ -64,7 +64,8 @@ static uint64_t farthest(const struct cairn_elf *elf, const struct cairn_elf_sym
 }
 
 /* Each function is nearest to the first address that is not before it, and so to those behind, until another comes. */
-static void see_start(const struct cairn_elf *elf, const struct cairn_elf_symbol *symbol, struct cairn_symtab_match match, struct nearest *nearest)
+static void see_start(const struct cairn_elf *elf, const struct cairn_elf_symbol *symbol, struct cairn_symtab_match match,
+	struct nearest *nearest)
 {
 	if (is_better(symbol, match.rank, &nearest->match))
 		*nearest = (struct nearest){match, farthest(elf, symbol)};
@@ -102,7 +103,8 @@ void cairn_symtab_match(const struct cairn_elf *elf, const char *table, const ui
 		if (found > left)
 			break;
 		left -= found;
-		struct cairn_symtab_match match = {symbol.name, symbol.binding == STB_LOCAL ? file : NULL, symbol.address, rank_of(&symbol)};
+		struct cairn_symtab_match match = {symbol.name, symbol.binding == STB_LOCAL ? file : NULL, symbol.address,
+			rank_of(&symbol)};
 		for (size_t i = first; i < first + found; i++)
 			if (is_better(&symbol, match.rank, &matches[i]))
 				matches[i] = match;

@@ -174,7 +174,8 @@ bool cairn_unit_read_root(struct cairn_unit *unit, struct cairn_abbrev_cache *ca
 }
 
 /* The number at BASE + INDEX * SIZE of the section NAME. */
-static bool read_indexed(const struct cairn_dwarf *dwarf, enum cairn_dwarf_section name, uint64_t base, uint64_t index, unsigned size, uint64_t *number)
+static bool read_indexed(const struct cairn_dwarf *dwarf, enum cairn_dwarf_section name, uint64_t base, uint64_t index, unsigned size,
+	uint64_t *number)
 {
 	struct cairn_bytes section = dwarf->sections[name];
 	if (base > section.length || index >= (section.length - base) / size)

@@ -9,8 +9,10 @@
 /* Functions of libc that allocate what they return or need, without the underscores and __GI_ that its own calls have. Sorted. */
 static const char *const of_libc[] = {
 	"allocate_and_init", "allocate_dtv", "allocate_stack", "asprintf", "dl_allocate_tls", "fdopen", "fdopendir", "fopen", "fopen64",
-	"fopen_internal", "freopen", "getaddrinfo", "getcwd", "getdelim", "getline", "glob", "hcreate", "hcreate_r", "open_memstream", "opendir",
-	"pthread_create", "pthread_create_2_1", "pthread_getattr_np", "realpath", "regcomp", "scandir", "setlocale", "setvbuf", "strdup", "strndup",
+	"fopen_internal", "freopen", "getaddrinfo", "getcwd", "getdelim", "getline", "glob", "hcreate", "hcreate_r", "open_memstream",
+	"opendir",
+	"pthread_create", "pthread_create_2_1", "pthread_getattr_np", "realpath", "regcomp", "scandir", "setlocale", "setvbuf",
+	"strdup", "strndup",
 	"tls_get_addr", "tls_get_addr_slow", "tls_get_addr_tail", "tsearch", "update_get_addr", "vasprintf", "vasprintf_internal", "wcsdup",
 };
 
@@ -18,7 +20,8 @@ static const char *const of_libc[] = {
  * what the program gave them, and then that is the first frame. */
 static const char *const of_languages[] = {
 	"std::", "__gnu_cxx::", "boost::container::", "absl::container_internal::", /* C++ */
-	"alloc::", "<alloc::", "core::", "<core::", "<std::", "hashbrown::", "<hashbrown::", "smallvec::", "<smallvec::", "indexmap::", "<indexmap::",
+	"alloc::", "<alloc::", "core::", "<core::", "<std::", "hashbrown::", "<hashbrown::", "smallvec::", "<smallvec::", "indexmap::",
+	"<indexmap::",
 	"<[", "<str>::", /* Rust */
 };
 
@@ -90,5 +93,6 @@ static bool matches(const char *name, const char *patterns)
 
 bool cairn_wrapper_is(const char *name, const char *patterns)
 {
-	return is_of_libc(name) || is_of_language(name) || is_of_plain_type(name) || matches(last_part(name), patterns ? patterns : CAIRN_WRAPPER_PATTERNS);
+	return is_of_libc(name) || is_of_language(name) || is_of_plain_type(name) || matches(last_part(name),
+		patterns ? patterns : CAIRN_WRAPPER_PATTERNS);
 }

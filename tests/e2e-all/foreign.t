@@ -20,7 +20,8 @@ for line in sys.stdin:
 same() {
 	text "$2" >"$scratch/all"
 	# The linker's stubs and places inside of functions have private labels; the oracle takes those for functions, and we do not.
-	oracle "$2" <"$scratch/all" | awk '/^0x/ { at = $0; next } { if (at != "" && !/plt_|got_label|__glink|load_gp|^\$/) print at; at = "" }' >"$scratch/addresses"
+	oracle "$2" <"$scratch/all" |
+		awk '/^0x/ { at = $0; next } { if (at != "" && !/plt_|got_label|__glink|load_gp|^\$/) print at; at = "" }' >"$scratch/addresses"
 	oracle "$2" <"$scratch/addresses" >"$scratch/theirs"
 	"$cairn" addr2line -a -f -i -C -e "$2" <"$scratch/addresses" >"$scratch/ours"
 	python3 tests/e2e/agree.py compare "$2" "$scratch/ours" "$scratch/theirs" >"$scratch/said"
@@ -39,8 +40,10 @@ static inline int tripled(int value) { return value > 2 ? value * 3 : value; }
 int summed(const int *values, int count) { int sum = 0; for (int i = 0; i < count; i++) sum += tripled(values[i]); return sum; }
 void empty(void) {}
 C
-for machine in i686-linux-gnu arm-linux-gnueabihf powerpc-linux-gnu powerpc64-linux-gnu s390x-linux-gnu riscv64-linux-gnu aarch64-linux-gnu; do
-	for flags in '-g -O0' '-O2 -gdwarf-4' '-O2 -gdwarf-5 -ffunction-sections -Wl,--gc-sections' '-g -O1 -gz' '-O2 -gsplit-dwarf' '-O2'; do
+for machine in i686-linux-gnu arm-linux-gnueabihf powerpc-linux-gnu powerpc64-linux-gnu s390x-linux-gnu riscv64-linux-gnu \
+	aarch64-linux-gnu; do
+	for flags in '-g -O0' '-O2 -gdwarf-4' '-O2 -gdwarf-5 -ffunction-sections -Wl,--gc-sections' '-g -O1 -gz' '-O2 -gsplit-dwarf' \
+		'-O2'; do
 		rm -f "$scratch/program"
 		(cd "$scratch" && $machine-gcc $flags -o program driver.c summed.c) && same "$machine $flags" "$scratch/program"
 	done

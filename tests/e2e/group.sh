@@ -6,7 +6,8 @@ make_group() {
 	group=
 	mount2=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
 	mount1=$(awk '$3 == "cgroup" && $4 ~ /(^|,)memory(,|$)/ { print $2; exit }' /proc/mounts)
-	if [ -n "$mount2" ] && grep -qw memory "$mount2/cgroup.subtree_control" 2>/dev/null && mkdir "$mount2/cairn-test-$$" 2>/dev/null; then
+	if [ -n "$mount2" ] && grep -qw memory "$mount2/cgroup.subtree_control" 2>/dev/null &&
+		mkdir "$mount2/cairn-test-$$" 2>/dev/null; then
 		group=$mount2/cairn-test-$$ group_limit=memory.max
 		echo 0 >"$group/memory.swap.max" 2>/dev/null
 	elif [ -n "$mount1" ] && mkdir "$mount1/cairn-test-$$" 2>/dev/null; then

@@ -32,7 +32,13 @@ if [ -n "$static" ] && gcc -O2 -g tests/bench/stack.c -o "$scratch/static" "$sta
 	# realloc ends in a jump: not it but what it jumped to is on the stack.
 	cat >"$scratch/grow.c" <<'C'
 #include <stdlib.h>
-__attribute__((noinline)) static void *grown_by_realloc(void *old, size_t size) { char *new = realloc(old, size); if (new) *new = 1; return new; }
+__attribute__((noinline)) static void *grown_by_realloc(void *old, size_t size)
+{
+	char *new = realloc(old, size);
+	if (new)
+		*new = 1;
+	return new;
+}
 int main(void) { void *kept = NULL; for (size_t i = 1; i < 100; i++) kept = grown_by_realloc(kept, i * 3000); return kept == NULL; }
 C
 	gcc -O1 -g "$scratch/grow.c" -o "$scratch/grow" "$static" -pthread -ldl -lm -lstdc++
@@ -42,8 +48,10 @@ C
 	like "$(head -n 1 "$scratch/folded")" '*main;grown_by_realloc;do_rallocx *' 'a stack through realloc ends in the allocator'
 	! grep -qE 'cairn|backtrace' "$scratch/folded"
 	ok $? 'and has no frame of our own'
-	(sed -n '/^MAPPED_LIBRARIES:/,$p' "$scratch"/dump.*.heap && sed -n 's/^@ //p' "$scratch"/dump.*.heap | tr ' ' '\n' | sort -u) >"$scratch/asked"
-	is "$("$cairn" symbols "$scratch/asked" | grep -cE '_default|rallocx')" 0 'the symbol endpoint calls all of jemalloc malloc, which stock jeprof strips'
+	(sed -n '/^MAPPED_LIBRARIES:/,$p' "$scratch"/dump.*.heap
+		sed -n 's/^@ //p' "$scratch"/dump.*.heap | tr ' ' '\n' | sort -u) >"$scratch/asked"
+	is "$("$cairn" symbols "$scratch/asked" | grep -cE '_default|rallocx')" 0 \
+		'the symbol endpoint calls all of jemalloc malloc, which stock jeprof strips'
 	holds 'and names the callers' grep -q grown_by_realloc <("$cairn" symbols "$scratch/asked")
 	# Without names, nothing of the allocator is known, but the hook's own frame is.
 	strip -o "$scratch/bare" "$scratch/grow"

@@ -60,7 +60,8 @@ holds "and the same names" cmp plain.txt limited.txt
 # No disk either: the folders lie in memory, or cannot be written to.
 mkdir memory
 nowhere() {
-	unshare -m bash -c 'for i in /tmp /var/tmp; do mount --bind $i $i && mount -o remount,ro,bind $i; done && mount -t tmpfs none "$0/memory" &&
+	unshare -m bash -c 'for i in /tmp /var/tmp; do mount --bind $i $i && mount -o remount,ro,bind $i; done &&
+		mount -t tmpfs none "$0/memory" &&
 		XDG_CACHE_HOME=$0/memory TMPDIR=$0/memory "$@"; status=$?; ls -A "$0/memory" | wc -l; exit $status' "$scratch" "$@"
 }
 if nowhere true >/dev/null 2>&1; then
@@ -68,7 +69,8 @@ if nowhere true >/dev/null 2>&1; then
 	is $? 0 "without room on a disk there is an answer"
 	like "$(cat tables.txt)" "*load_page*" "with the names of symbol tables"
 	like "$(cat log)" "*debug information takes 2?? MiB, more than --memory allows*names come from symbol tables*" "and it says why"
-	is "$(nowhere bash -c '"$0" collapsed --memory 64M now.heap >/dev/null 2>&1; find "$XDG_CACHE_HOME" -name "$(readelf -n leaky | awk "/Build ID/ { print \$3 }")*"' "$cairn" | sed '$d')" \
+	id=$(readelf -n leaky | awk '/Build ID/ { print $3 }')
+	is "$(nowhere bash -c '"$0" collapsed --memory 64M now.heap >/dev/null 2>&1; find "$XDG_CACHE_HOME" -name "$1*"' "$cairn" "$id" | sed '$d')" \
 		"" "such an answer is not kept"
 	nowhere "$cairn" collapsed --memory 600M now.heap 2>log | sed '$d' >roomy.txt
 	holds "with memory there is one with everything" cmp plain.txt roomy.txt

@@ -10,7 +10,10 @@ int serve_request(int x) { return x + 1; }
 int main(int count, char **arguments) { printf("%s\n", arguments[count - 1]); return serve_request(count); }
 C
 gcc -O1 -g -o other other.c
-{ cat "$root/examples/leaky/leaky.c"; for i in {1..300}; do echo "int added_$i(int x) { return x * $i + (x >> 3) * ${i}1; }"; done; } >longer.c
+{
+	cat "$root/examples/leaky/leaky.c"
+	for i in {1..300}; do echo "int added_$i(int x) { return x * $i + (x >> 3) * ${i}1; }"; done
+} >longer.c
 gcc -O2 -g -pthread longer.c -o longer -ljemalloc
 "$cairn" collapsed now.heap >right.txt 2>notes.txt
 is "$(grep -c 'another build' notes.txt)" 0 "the right one is taken without a word"
@@ -29,7 +32,8 @@ refuses() { # refuses PROGRAM DUMP WHY
 }
 refuses other now.heap '* addresses of the profile lie behind the end of its code'
 "$cairn" collapsed --binary longer now.heap >wrong.txt 2>notes.txt
-like "$(cat notes.txt)" "*longer may be another build, and its names wrong: its code is the bytes 0x* to 0x* of the file, the process had 0x* to 0x* mapped*" \
+like "$(cat notes.txt)" \
+	"*longer may be another build, and its names wrong: its code is the bytes 0x* to 0x* of the file, the process had 0x* to 0x* mapped*" \
 	"one with more code than was mapped is doubted"
 MALLOC_CONF=prof:true,lg_prof_sample:12,prof_final:true,prof_prefix:je ./longer 1 >/dev/null
 mv je.*.f.heap longer.heap
@@ -51,7 +55,8 @@ cp -p elsewhere longer && touch -r longer.heap longer
 like "$("$cairn" top longer.heap 2>&1)" "*longer is another build*" "or with less"
 like "$("$cairn" doctor longer.heap)" "*wrong*longer is another build*" "doctor says so"
 cp -p elsewhere leaky && touch -r now.heap leaky
-like "$("$cairn" doctor now.heap)" "*it has no build-ids for * of them, whose code is as long as what was mapped*" "doctor says what it compared"
+like "$("$cairn" doctor now.heap)" "*it has no build-ids for * of them, whose code is as long as what was mapped*" \
+	"doctor says what it compared"
 python3 - <<'P'
 import re
 text = open("now.heap").read()

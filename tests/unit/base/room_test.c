@@ -85,8 +85,10 @@ static void test_inflate(enum cairn_inflate_kind kind, const char *name)
 	cairn_room_set(length, folders, 1);
 	struct cairn_inflate *first = cairn_inflate_new(input, kind, length), *second = cairn_inflate_new(input, kind, length);
 	const char *before = cairn_inflate_bytes(second).data;
-	ok(cairn_inflate_place(first) && cairn_inflate_place(second) && cairn_room_left() == 0, "%s: the first takes the memory, the second a file", name);
-	ok(cairn_inflate_wait(second, length) && memcmp(cairn_inflate_bytes(second).data, plain, length) == 0, "%s: a file has the same bytes", name);
+	ok(cairn_inflate_place(first) && cairn_inflate_place(second) && cairn_room_left() == 0,
+		"%s: the first takes the memory, the second a file", name);
+	ok(cairn_inflate_wait(second, length) && memcmp(cairn_inflate_bytes(second).data, plain, length) == 0,
+		"%s: a file has the same bytes", name);
 	ok(cairn_inflate_bytes(second).data == before, "%s: where they were said to be", name);
 	ok(cairn_inflate_wait(first, length) && memcmp(cairn_inflate_bytes(first).data, plain, length) == 0, "%s: and so has memory", name);
 	ok(!cairn_inflate_lacked_room(first) && !cairn_inflate_lacked_room(second), "%s: there was room", name);
@@ -97,8 +99,10 @@ static void test_inflate(enum cairn_inflate_kind kind, const char *name)
 
 	cairn_room_set(length - 1, NULL, 0);
 	first = cairn_inflate_new(input, kind, length);
-	ok(!cairn_inflate_place(first) && !cairn_inflate_wait(first, 1) && cairn_inflate_is_done(first), "%s: without room nothing is unpacked", name);
-	ok(cairn_inflate_lacked_room(first) && cairn_inflate_bytes(first).data[length - 1] == 0, "%s: it says so, and reads as zeroes", name);
+	ok(!cairn_inflate_place(first) && !cairn_inflate_wait(first, 1) && cairn_inflate_is_done(first),
+		"%s: without room nothing is unpacked", name);
+	ok(cairn_inflate_lacked_room(first) && cairn_inflate_bytes(first).data[length - 1] == 0, "%s: it says so, and reads as zeroes",
+		name);
 	cairn_inflate_free(first);
 }
 
@@ -117,7 +121,8 @@ static void test_full_disk(void)
 	setrlimit(RLIMIT_FSIZE, &small);
 	ok(!cairn_inflate_wait(inflate, length) && cairn_inflate_lacked_room(inflate), "a disk that is full after all ends the unpacking");
 	setrlimit(RLIMIT_FSIZE, &before);
-	ok(cairn_inflate_wait(inflate, 1 << 20) && memcmp(cairn_inflate_bytes(inflate).data, plain, 1 << 20) == 0, "what was written is right");
+	ok(cairn_inflate_wait(inflate, 1 << 20) && memcmp(cairn_inflate_bytes(inflate).data, plain, 1 << 20) == 0,
+		"what was written is right");
 	ok(cairn_inflate_bytes(inflate).data[length - 1] == 0, "and the rest reads as zeroes");
 	cairn_inflate_free(inflate);
 }

@@ -84,7 +84,8 @@ static void test_rust(void)
 		"alloc::vec::Vec<T,A>::push", "Rust on tikv-jemallocator, from the profiler to RawVec");
 	is_text(LEAF("__rdl_alloc", "__rustc[5224e6b81cd82a8f]::__rust_alloc", "alloc::alloc::exchange_malloc", "service::handle"), "service::handle", "newer shims");
 	is_text(LEAF("<service::Counting<A> as core::alloc::global::GlobalAlloc>::alloc_zeroed", "service::handle"), "service::handle", "a program's own global allocator");
-	is_text(LEAF("__rust_alloc", "hashbrown::raw::alloc::inner::do_alloc", "service::handle"), "service::handle", "hashbrown's way to the allocator");
+	is_text(LEAF("__rust_alloc", "hashbrown::raw::alloc::inner::do_alloc", "service::handle"), "service::handle",
+		"hashbrown's way to the allocator");
 	is_text(LEAF("alloc::boxed::Box<T>::new", "service::handle"), "alloc::boxed::Box<T>::new", "Box::new is what somebody wrote");
 	is_text(LEAF("myalloc::alloc::alloc", "service::handle"), "myalloc::alloc::alloc", "another crate's alloc stays");
 	is_text(LEAF("service::handle", "alloc::alloc::alloc", "main"), "service::handle", "a wrapper further up does not cut");
@@ -92,9 +93,12 @@ static void test_rust(void)
 
 static void test_realloc(void)
 {
-	is_text(LEAF("prof_backtrace_impl", "_rjem_je_prof_backtrace", "_rjem_je_prof_tctx_create", "prof_alloc_prep.constprop.0", "irallocx_prof",
-		     "do_rallocx", "do_realloc_nonnull", "grow", "main"), "grow", "realloc, which ends in a jump, is not on the stack itself");
-	is_text(LEAF("_rjem_je_arena_tcache_fill_small", "_rjem_je_tcache_alloc_small_hard", "_rjem_je_hpa_central_extract", "handle"), "handle",
+	is_text(LEAF("prof_backtrace_impl", "_rjem_je_prof_backtrace", "_rjem_je_prof_tctx_create", "prof_alloc_prep.constprop.0",
+		"irallocx_prof",
+		     "do_rallocx", "do_realloc_nonnull", "grow", "main"), "grow",
+			"realloc, which ends in a jump, is not on the stack itself");
+	is_text(LEAF("_rjem_je_arena_tcache_fill_small", "_rjem_je_tcache_alloc_small_hard", "_rjem_je_hpa_central_extract", "handle"),
+		"handle",
 		"whatever has the private prefix and a file's word");
 	is_text(LEAF("je_arena_palloc", "je_suis", "main"), "je_suis", "the prefix alone is not enough");
 }
@@ -105,16 +109,23 @@ static void test_wrappers(void)
 	is_text(LEAF("malloc", "zmalloc_usable", "sdsnewlen", "main"), "sdsnewlen", "a program's own malloc");
 	is_text(LEAF("malloc", "__GI___strdup", "copy_name", "main"), "copy_name", "strdup");
 	is_text(LEAF("malloc", "_IO_file_doallocate", "_IO_doallocbuf", "puts", "main"), "puts", "buffers of stdio");
-	is_text(LEAF("__rust_alloc", "alloc::alloc::alloc", "alloc::raw_vec::RawVec<T,A>::allocate_in", "alloc::vec::Vec<T>::with_capacity_in", "<alloc::vec::Vec<T> as core::iter::FromIterator>::from_iter",
+	is_text(LEAF("__rust_alloc", "alloc::alloc::alloc", "alloc::raw_vec::RawVec<T,A>::allocate_in",
+		"alloc::vec::Vec<T>::with_capacity_in", "<alloc::vec::Vec<T> as core::iter::FromIterator>::from_iter",
 		     "core::iter::traits::iterator::Iterator::collect", "service::handle"), "service::handle", "Rust's containers");
-	is_text(LEAF("__rust_alloc", "hashbrown::raw::alloc::inner::do_alloc", "<u8 as alloc::vec::spec_from_elem::SpecFromElem>::from_elem", "<u8 as <[_]>::to_vec_in::ConvertVec>::to_vec",
-		     "<service::Table as core::clone::Clone>::clone", "main"), "<service::Table as core::clone::Clone>::clone", "also on plain types; not on a program's");
-	is_text(LEAF("operator new(unsigned long)", "std::vector<int, std::allocator<int> >::_M_realloc_insert(int&&)", "std::vector<int, std::allocator<int> >::push_back(int&&)",
-		     "Server::handle(int)", "std::thread::_State_impl<int>::_M_run()"), "Server::handle(int)", "C++'s containers, and nothing above");
-	is_text(LEAF("malloc", "Pool::new_alloc(int)", "my_alloc::run", "main"), "my_alloc::run", "patterns are for the last part of a name");
+	is_text(LEAF("__rust_alloc", "hashbrown::raw::alloc::inner::do_alloc",
+		"<u8 as alloc::vec::spec_from_elem::SpecFromElem>::from_elem", "<u8 as <[_]>::to_vec_in::ConvertVec>::to_vec",
+		     "<service::Table as core::clone::Clone>::clone", "main"), "<service::Table as core::clone::Clone>::clone",
+			"also on plain types; not on a program's");
+	is_text(LEAF("operator new(unsigned long)", "std::vector<int, std::allocator<int> >::_M_realloc_insert(int&&)",
+		"std::vector<int, std::allocator<int> >::push_back(int&&)",
+		     "Server::handle(int)", "std::thread::_State_impl<int>::_M_run()"), "Server::handle(int)",
+			"C++'s containers, and nothing above");
+	is_text(LEAF("malloc", "Pool::new_alloc(int)", "my_alloc::run", "main"), "my_alloc::run",
+		"patterns are for the last part of a name");
 	is_text(LEAF("malloc", "parse", "zmalloc_usable", "main"), "parse", "a wrapper further up does not fold");
 	folds = "ngx_p*,x[a]lloc";
-	is_text(LEAF("malloc", "ngx_palloc", "xalloc", "xcalloc", "handle"), "xcalloc", "patterns of one's own take the place of the usual");
+	is_text(LEAF("malloc", "ngx_palloc", "xalloc", "xcalloc", "handle"), "xcalloc",
+		"patterns of one's own take the place of the usual");
 	is_text(LEAF("malloc", "zmalloc", "handle"), "zmalloc", "which then do not hold");
 	folds = NULL;
 	is_text(LEAF("malloc", "zmalloc_usable", "sdsnewlen", "main"), "zmalloc_usable", "not folded unless told");
@@ -128,7 +139,8 @@ static bool drops(const struct cairn_pattern *pattern, const char *text)
 
 static void test_regex(void)
 {
-	static const char *const names[] = {"prof_backtrace_impl", "acme_je_prof_backtrace", "acme_malloc", "Pool::(anonymous namespace)::f(int)", "handle", "alloc::alloc::alloc", "main"};
+	static const char *const names[] = {"prof_backtrace_impl", "acme_je_prof_backtrace", "acme_malloc",
+		"Pool::(anonymous namespace)::f(int)", "handle", "alloc::alloc::alloc", "main"};
 	leaf_of(names, 7);
 	double value = 1;
 	cairn_profile_add_value_type(&profile, "inuse_space", "bytes");
@@ -143,9 +155,12 @@ static void test_regex(void)
 	struct cairn_error error = {""};
 	struct cairn_pattern *pattern = cairn_pattern_compile(whole.data, &error);
 	if (ok(pattern != NULL, "drop_frames is a regular expression of %zu bytes", out.length)) {
-		static const char *const dropped[] = {"malloc", "_rjem_malloc", "je_calloc", "_rjem_je_prof_tctx_create", "_rjem_je_arena_malloc_hard", "imalloc_body.isra.0", "do_rallocx",
-			"operator new", "operator new[]", "__rust_alloc", "tc_malloc", "libjemalloc.so.2+0x12ab", "libcairn.so.1+0x12ab", "acme_malloc", "acme_je_prof_backtrace"};
-		static const char *const kept[] = {"handle", "main", "zmalloc", "je_suis", "alloc::alloc::alloc", "mallocate", "Pool::malloc"};
+		static const char *const dropped[] = {"malloc", "_rjem_malloc", "je_calloc", "_rjem_je_prof_tctx_create",
+			"_rjem_je_arena_malloc_hard", "imalloc_body.isra.0", "do_rallocx",
+			"operator new", "operator new[]", "__rust_alloc", "tc_malloc", "libjemalloc.so.2+0x12ab",
+			"libcairn.so.1+0x12ab", "acme_malloc", "acme_je_prof_backtrace"};
+		static const char *const kept[] = {"handle", "main", "zmalloc", "je_suis", "alloc::alloc::alloc", "mallocate",
+			"Pool::malloc"};
 		for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
 			ok(drops(pattern, dropped[i]), "dropped: %s", dropped[i]);
 		for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)

@@ -55,7 +55,8 @@ static void test_foreign(unsigned size, bool big_endian, const char *name)
 	static const uint64_t addresses[] = {0, 0x4001, 0x5001, 0x5020};
 	cairn_aranges_match(&aranges, &dwarf, addresses, 4);
 	ok(aranges.unit_count == 1 && aranges.units[0] == 0x700, "%s: the unit", name);
-	ok(aranges.touch_count == 2 && aranges.touches[0].first == 1 && aranges.touches[0].count == 1, "%s: what is before the zeros", name);
+	ok(aranges.touch_count == 2 && aranges.touches[0].first == 1 && aranges.touches[0].count == 1, "%s: what is before the zeros",
+		name);
 	ok(aranges.touch_count == 2 && aranges.touches[1].first == 2 && aranges.touches[1].count == 1, "%s: and behind them", name);
 	cairn_aranges_free(&aranges);
 	cairn_elf_close(elf);

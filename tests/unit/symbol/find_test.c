@@ -137,7 +137,8 @@ static void test_notes(void)
 	char text[129];
 	ok(cairn_build_id_find((struct cairn_layout){0}, (struct cairn_bytes){note, sizeof note - 1}, text), "a build-id note");
 	is_text(text, "deadbeef", "its text");
-	ok(cairn_build_id_find((struct cairn_layout){0}, (struct cairn_bytes){after_another, sizeof after_another - 1}, text), "after a note of another kind, with padding");
+	ok(cairn_build_id_find((struct cairn_layout){0}, (struct cairn_bytes){after_another, sizeof after_another - 1}, text),
+		"after a note of another kind, with padding");
 	is_text(text, "1234", "its text");
 	for (size_t length = 0; length < sizeof note - 1; length++)
 		if (cairn_build_id_find((struct cairn_layout){0}, (struct cairn_bytes){note, length}, text))

@@ -20,9 +20,11 @@ static enum cairn_fit fit(uint16_t machine, uint64_t offset, uint64_t length, co
 	cairn_profile_init(&profile);
 	uint32_t module = cairn_profile_add_module(&profile, cairn_profile_text(&profile, "/bin/program"), 0);
 	uint32_t other = cairn_profile_add_module(&profile, cairn_profile_text(&profile, "/lib/other.so"), 0);
-	cairn_profile_add_mapping(&profile, &(struct cairn_mapping){.start = 0x7000000, .limit = 0x7001000, .offset = 0x99000, .module = other});
+	cairn_profile_add_mapping(&profile, &(struct cairn_mapping){.start = 0x7000000, .limit = 0x7001000, .offset = 0x99000,
+		.module = other});
 	for (uint64_t start = 0x400000; mapped[1]; start += mapped[1], mapped += 2)
-		cairn_profile_add_mapping(&profile, &(struct cairn_mapping){.start = start, .limit = start + mapped[1], .offset = mapped[0], .module = module});
+		cairn_profile_add_mapping(&profile, &(struct cairn_mapping){.start = start, .limit = start + mapped[1],
+			.offset = mapped[0], .module = module});
 	why[0] = '\0';
 	enum cairn_fit result = cairn_fit(&profile, module, &identity, why, sizeof why);
 	cairn_profile_free(&profile);

@@ -32,7 +32,8 @@ static void test(struct cairn_layout layout, const char *name)
 		"%s: told by its first bytes", name);
 	is_int(out.length, cairn_layout_header_size(layout), "%s: the size of the header", name);
 	cairn_layout_header(layout, out.data, &header);
-	ok(header.e_machine == EM_S390 && header.e_type == ET_DYN && header.e_phoff == 0x40506 && header.e_shoff == 0x70809 && header.e_phnum == 0x307 &&
+	ok(header.e_machine == EM_S390 && header.e_type == ET_DYN && header.e_phoff == 0x40506 && header.e_shoff == 0x70809 &&
+		header.e_phnum == 0x307 &&
 		   header.e_shstrndx == 0x607, "%s: the header", name);
 
 	out.length = 0;
@@ -47,7 +48,8 @@ static void test(struct cairn_layout layout, const char *name)
 	Elf64_Phdr segment;
 	is_int(out.length, cairn_layout_segment_size(layout), "%s: the size of a segment", name);
 	cairn_layout_segment(layout, out.data, &segment);
-	ok(segment.p_type == PT_LOAD && segment.p_flags == PF_X && segment.p_offset == 0x1000 && segment.p_vaddr == 0x2000 && segment.p_filesz == 0x4000 &&
+	ok(segment.p_type == PT_LOAD && segment.p_flags == PF_X && segment.p_offset == 0x1000 && segment.p_vaddr == 0x2000 &&
+		segment.p_filesz == 0x4000 &&
 		   segment.p_memsz == 0x5000 && segment.p_align == 0x6000, "%s: a segment", name);
 
 	out.length = 0;
@@ -62,7 +64,8 @@ static void test(struct cairn_layout layout, const char *name)
 	Elf64_Shdr section;
 	is_int(out.length, cairn_layout_section_size(layout), "%s: the size of a section", name);
 	cairn_layout_section(layout, out.data, &section);
-	ok(section.sh_name == 0x21 && section.sh_type == SHT_SYMTAB && section.sh_flags == 0x1000 && section.sh_addr == 0x2000 && section.sh_offset == 0x3000 &&
+	ok(section.sh_name == 0x21 && section.sh_type == SHT_SYMTAB && section.sh_flags == 0x1000 && section.sh_addr == 0x2000 &&
+		section.sh_offset == 0x3000 &&
 		   section.sh_size == 0x4000 && section.sh_link == 0x31 && section.sh_entsize == 0x18, "%s: a section", name);
 
 	out.length = 0;

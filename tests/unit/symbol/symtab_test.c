@@ -10,7 +10,8 @@ static uint16_t section = 1;
 
 static void add(const char *name, unsigned type, unsigned binding, uint64_t address, uint64_t size)
 {
-	Elf64_Sym symbol = {.st_name = (uint32_t)names.length, .st_info = (unsigned char)ELF64_ST_INFO(binding, type), .st_shndx = section, .st_value = address,
+	Elf64_Sym symbol = {.st_name = (uint32_t)names.length, .st_info = (unsigned char)ELF64_ST_INFO(binding, type),
+		.st_shndx = section, .st_value = address,
 		.st_size = size};
 	put_text(&names, name);
 	cairn_buffer_append(&symbols, &symbol, sizeof symbol);
