@@ -46,6 +46,7 @@ struct session {
 	struct cairn_symbols *symbols;
 	const struct cairn_elf_section *section;
 	struct demangler demangler;
+	bool said; /* that there was no room for debug information */
 	int code; /* what the program ends with */
 };
 
@@ -271,6 +272,11 @@ static bool answer(struct session *session, uint64_t *addresses, size_t count)
 	for (size_t i = 0; session->section && i < count; i++)
 		addresses[i] += session->section->address;
 	cairn_symbols_lookup(session->symbols, addresses, count, results);
+	if (cairn_symbols_lacked_room(session->symbols) && !session->said) {
+		size_t warning_count;
+		cairn_say_note(cairn_symbols_warnings(session->symbols, &warning_count)[0]);
+		session->said = true;
+	}
 	if (session->options.demangle && session->options.functions)
 		demangle_all(&session->demangler, results, count);
 	int cause = print_answers(&answers);

@@ -1,6 +1,6 @@
 /* jeprof.c - `cairn jeprof`: the command line and the output of jemalloc's jeprof. doc/jeprof.md says where ours differs.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/jeprof.h"
+#include "cmd/jeprof/jeprof.h"
 
 #include "base/file.h"
 #include "base/text.h"

@@ -1,12 +1,12 @@
 /* rss.c - `cairn rss`: resident memory, split until it adds up.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/clock.h"
-#include "agent/memory.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "cmd/command.h"
 #include "cmd/files.h"
 #include "cmd/target.h"
+#include "process/clock.h"
+#include "process/memory.h"
 #include "profile/read.h"
 #include "series/bill_svg.h"
 
@@ -327,7 +327,7 @@ static int run(const void *values, int count, char **operands)
 	int code;
 	if (!(cairn_target_is(operands[0]) ? take_target(account, operands[0], options->target.token, &error)
 					   : take_file(account, operands[0], &error))) {
-		code = cairn_say_error(error.text);
+		code = cairn_say_failure(&error);
 	} else {
 		struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 		const char *output = options->output;

@@ -1,15 +1,15 @@
 /* watch.c - `cairn watch`: keep the dumps that matter of many processes, in one loop.
  *
- * The loop sleeps until a look is due, a process ends (its pidfd says so at once), an errand is back or a signal comes.
+ * The loop sleeps until a look is due, a process ends (its pidfd says so at once), a job is back or a signal comes.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/clock.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "cmd/command.h"
-#include "cmd/ending.h"
 #include "cmd/service.h"
 #include "cmd/target.h"
-#include "cmd/watched.h"
+#include "cmd/watch/ending.h"
+#include "cmd/watch/watched.h"
+#include "process/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { errands_maximum = 8, patience_ms = 3000, events_at_once = 64 };
+enum { jobs_maximum = 8, patience_ms = 3000, events_at_once = 64 };
 static const int64_t service_pause = 1000000000, problem_pause = 60000000000;
 static const char usual_pattern[] = "%n-%p-%h-%T-%r.heap";
 
@@ -89,8 +89,8 @@ struct loop {
 	struct cairn_watch watch;
 	struct cairn_watched *items;
 	size_t count;
-	int epoll, signals, back; /* back: the end of the pipe that errands come out of */
-	unsigned errands;         /* under way */
+	int epoll, signals, back; /* back: the end of the pipe that jobs come out of */
+	unsigned jobs;         /* under way */
 	bool stop;
 };
 
@@ -117,31 +117,31 @@ static struct cairn_json open_event(struct cairn_buffer *out, const char *event,
 
 static void tell_dump(const struct loop *loop, const struct cairn_watched *watched)
 {
-	const struct cairn_errand *errand = &watched->errand;
+	const struct cairn_job *job = &watched->job;
 	const char *folder = loop->options->folder ? loop->options->folder : "";
 	const char *slash = folder[0] && folder[strlen(folder) - 1] != '/' ? "/" : "";
 	struct cairn_buffer line = cairn_buffer(1 << 16);
 	char path[600];
-	snprintf(path, sizeof path, "%s%s%s", folder, slash, errand->file);
+	snprintf(path, sizeof path, "%s%s%s", folder, slash, job->file);
 	if (loop->options->json) {
 		struct cairn_json json = open_event(&line, "dump", watched);
-		cairn_json_integer(&json, "memory", (int64_t)errand->reading.anonymous);
-		cairn_json_integer(&json, "limit", (int64_t)errand->reading.limit);
-		cairn_json_text(&json, "reason", cairn_bytes_of(cairn_trigger_name(errand->reason)));
-		cairn_json_text(&json, "why", cairn_bytes_of(errand->why));
+		cairn_json_integer(&json, "memory", (int64_t)job->reading.anonymous);
+		cairn_json_integer(&json, "limit", (int64_t)job->reading.limit);
+		cairn_json_text(&json, "reason", cairn_bytes_of(cairn_trigger_name(job->reason)));
+		cairn_json_text(&json, "why", cairn_bytes_of(job->why));
 		cairn_json_text(&json, "file", cairn_bytes_of(path));
-		cairn_json_integer(&json, "bytes", (int64_t)errand->bytes);
+		cairn_json_integer(&json, "bytes", (int64_t)job->bytes);
 		cairn_json_close(&json, '}');
 	} else if (!loop->options->quiet) {
 		struct tm date;
 		char text[32], memory[24];
-		localtime_r(&errand->time, &date);
+		localtime_r(&job->time, &date);
 		strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &date);
 		cairn_buffer_format(&line, "%s  %s", text, watched->program);
 		if (watched->life.pid)
 			cairn_buffer_format(&line, " %d", watched->life.pid);
-		cairn_buffer_format(&line, "  %s  %s: %s  %s", cairn_text_human((double)errand->reading.anonymous, memory),
-				    cairn_trigger_name(errand->reason), errand->why, path);
+		cairn_buffer_format(&line, "  %s  %s: %s  %s", cairn_text_human((double)job->reading.anonymous, memory),
+				    cairn_trigger_name(job->reason), job->why, path);
 	} else {
 		return;
 	}
@@ -229,10 +229,10 @@ static void look(struct loop *loop, struct cairn_watched *watched, int64_t now)
 		await_service(loop, watched, now);
 		return;
 	}
-	bool out = watched->errand.kind != CAIRN_ERRAND_NONE;
-	cairn_watched_look(watched, &loop->watch, now, loop->errands < errands_maximum);
-	if (watched->errand.kind != CAIRN_ERRAND_NONE && !out)
-		loop->errands++;
+	bool out = watched->job.kind != CAIRN_JOB_NONE;
+	cairn_watched_look(watched, &loop->watch, now, loop->jobs < jobs_maximum);
+	if (watched->job.kind != CAIRN_JOB_NONE && !out)
+		loop->jobs++;
 	if (watched->ended && !out) {
 		tell_end(loop, watched);
 		watched->failed = watched->dumps == 0 && !watched->service;
@@ -242,18 +242,18 @@ static void look(struct loop *loop, struct cairn_watched *watched, int64_t now)
 
 static void settle(struct loop *loop, struct cairn_watched *watched, int64_t now)
 {
-	struct cairn_errand *errand = &watched->errand;
-	bool dump = errand->kind == CAIRN_ERRAND_DUMP;
-	loop->errands--;
-	if (errand->good && dump)
+	struct cairn_job *job = &watched->job;
+	bool dump = job->kind == CAIRN_JOB_DUMP;
+	loop->jobs--;
+	if (job->good && dump)
 		tell_dump(loop, watched);
-	if (errand->error.text[0] && !errand->early && !watched->ended)
-		tell_problem(watched, errand->error.text, errand->good);
-	else if (errand->good && dump)
+	if (job->error.text[0] && !job->early && !watched->ended)
+		tell_problem(watched, job->error.text, job->good);
+	else if (job->good && dump)
 		watched->said.text[0] = 0;
 	cairn_watched_settle(watched, &loop->watch, now);
-	loop->errands += errand->kind != CAIRN_ERRAND_NONE;
-	if (errand->hopeless && !watched->ended) {
+	loop->jobs += job->kind != CAIRN_JOB_NONE;
+	if (job->hopeless && !watched->ended) {
 		watched->failed = !watched->service;
 		leave(watched, now);
 	} else if (loop->options->once && watched->dumps > 0) {
@@ -282,15 +282,15 @@ static bool is_done(const struct loop *loop)
 	return true;
 }
 
-/* Takes one errand that is back, if there is one within WAIT_MS. */
+/* Takes one job that is back, if there is one within WAIT_MS. */
 static bool take_back(struct loop *loop, int wait_ms)
 {
-	struct cairn_errand *errand;
+	struct cairn_job *job;
 	struct pollfd ready = {.fd = loop->back, .events = POLLIN};
-	if (poll(&ready, 1, wait_ms) <= 0 || read(loop->back, &errand, sizeof errand) != sizeof errand)
+	if (poll(&ready, 1, wait_ms) <= 0 || read(loop->back, &job, sizeof job) != sizeof job)
 		return false;
-	cairn_errand_end(errand);
-	settle(loop, (struct cairn_watched *)(void *)((char *)errand - offsetof(struct cairn_watched, errand)), cairn_clock_ns());
+	cairn_job_end(job);
+	settle(loop, (struct cairn_watched *)(void *)((char *)job - offsetof(struct cairn_watched, job)), cairn_clock_ns());
 	return true;
 }
 
@@ -317,7 +317,7 @@ static void run_loop(struct loop *loop, int64_t end)
 		loop->stop = loop->stop || now >= end;
 	}
 	/* What is under way may still become a dump; whoever does not answer is left behind. */
-	while (loop->errands > 0 && take_back(loop, patience_ms))
+	while (loop->jobs > 0 && take_back(loop, patience_ms))
 		;
 }
 
@@ -427,11 +427,11 @@ static int watch_all(struct loop *loop, int64_t duration, int count, char **oper
 	for (size_t i = 0; i < loop->count; i++) {
 		struct cairn_watched *watched = &loop->items[i];
 		failed = failed || watched->failed || (watched->running && watched->dumps == 0 && watched->said.text[0]);
-		if (watched->running && watched->errand.kind == CAIRN_ERRAND_NONE)
+		if (watched->running && watched->job.kind == CAIRN_JOB_NONE)
 			cairn_watched_close(watched);
 	}
 	int code = failed ? CAIRN_EXIT_FAILED : CAIRN_EXIT_DONE;
-	if (loop->errands > 0) /* a thread still has one of them, and uses what the libraries would clean up */
+	if (loop->jobs > 0) /* a thread still has one of them, and uses what the libraries would clean up */
 		_exit(code);
 	free(loop->items);
 	return code;

@@ -9,9 +9,9 @@
  * recorded twice. A profile of Cairn's agent has neither of them; its trailer names the period to the nanosecond and the
  * thread of each record.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "dump/trailer.h"
 #include "profile/maps.h"
 #include "profile/read.h"
-#include "profile/trailer.h"
 
 #include "base/array.h"
 #include "base/cursor.h"

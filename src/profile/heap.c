@@ -16,8 +16,8 @@
 #include "base/array.h"
 #include "base/text.h"
 #include "profile/maps.h"
+#include "profile/origin.h"
 #include "profile/read.h"
-#include "profile/trailer.h"
 #include "profile/unsample.h"
 
 #include <math.h>
@@ -310,7 +310,7 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 	struct cairn_trailer trailer;
 	bool has_trailer = cairn_trailer_read(maps, &trailer);
 	if (has_trailer)
-		cairn_trailer_apply(&trailer, profile);
+		cairn_profile_apply_trailer(profile, &trailer);
 
 	if (in.bad_lines)
 		cairn_profile_warn(profile, "%s: %zu lines could not be read, the first at line %zu", reader->name, in.bad_lines, in.first_bad_line);

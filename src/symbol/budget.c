@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/budget.h"
 
-#include "agent/memory.h"
 #include "base/room.h"
+#include "process/memory.h"
 #include "symbol/cache.h"
 
 #include <pthread.h>

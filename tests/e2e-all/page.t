@@ -44,5 +44,5 @@ grep -q '^1\.\.' "$scratch/tap"
 ok $? 'the browser test came to its end'
 sed 's/^/# /' "$scratch/error" | head -n 5
 holds 'the scripts of the page have the types their comments say' "$modules/node_modules/.bin/tsc" --noEmit --allowJs --checkJs --strict --target es2022 \
-	--lib es2022,dom,dom.iterable src/report/page/*.js
+	--lib es2022,dom,dom.iterable src/page/*.js
 done_testing

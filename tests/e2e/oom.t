@@ -5,7 +5,7 @@
 . tests/e2e/group.sh
 need python3 curl
 cc=${CC:-cc}
-$cc -O2 -g tests/e2e/grow.c -o "$scratch/grow" -ljemalloc 2>"$scratch/log" || skip_all "no jemalloc to link with"
+$cc -O2 -g tests/e2e/grow.c -o "$scratch/grow" -ljemalloc 2>"$scratch/log" || broken 'no jemalloc to link with'
 
 megabytes=512
 make_group $megabytes

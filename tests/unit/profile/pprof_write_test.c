@@ -1,7 +1,7 @@
 /* pprof_write_test.c - what strict readers of profile.proto demand, seen through our own reader.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "profile/pprof_write.h"
 #include "base/utf8.h"
+#include "profile/pprof_write.h"
 #include "profile/read.h"
 #include "tap.h"
 

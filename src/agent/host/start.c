@@ -1,0 +1,424 @@
+/* start.c - the server's thread and the life of the agent.
+ *
+ * After fork the child has none of the agent's threads and must have none of its descriptors. The handler that runs there
+ * closes them, wipes the state and starts a thread that waits a moment before it opens anything, so that a child which
+ * execs, or a daemon which closes all descriptors, never meets it. jemalloc's own handlers were registered before ours (it
+ * had been called by then), so its locks are free again when ours runs.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/host/start.h"
+
+#include "agent/cpu/cpu.h"
+#include "agent/host/environment.h"
+#include "agent/host/thread.h"
+#include "agent/jemalloc/hook.h"
+#include "agent/route/route.h"
+#include "agent/unwind/object.h"
+#include "base/descriptor.h"
+#include "base/pages.h"
+#include "process/clock.h"
+#include "process/facts.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+enum { fork_pause_ms = 200, live_pause_ms = 20, retry_ms = 1000 };
+enum { body_maximum = 64 << 20, input_maximum = 128 << 20, response_maximum = 512 << 20 };
+
+struct cairn_agent cairn_agent = {.life = PTHREAD_MUTEX_INITIALIZER};
+
+/* To its end: where the host changes its user libc interrupts every thread, whatever signals that blocks. */
+static void pause_ms(int milliseconds)
+{
+	struct timespec left = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
+	while (nanosleep(&left, &left) != 0 && errno == EINTR)
+		;
+}
+
+/* Numbers are read and written with a point, whatever locale the host has chosen. libc has this one ready: nothing is allocated.
+ * Returns the thread's own, to go back to. */
+static locale_t use_plain_locale(void)
+{
+	return uselocale(newlocale(LC_ALL_MASK, "C", NULL));
+}
+
+/* Our own few allocations, inside libc, are not to show up in the host's profile. */
+static void begin_thread(void)
+{
+	use_plain_locale();
+	if (cairn_agent.profiler.jemalloc.mallctl && cairn_profiler_state(&cairn_agent.profiler) >= CAIRN_PROFILER_INACTIVE)
+		cairn_jemalloc_set_bool(&cairn_agent.profiler.jemalloc, "thread.prof.active", false);
+}
+
+/* In constant time for a given length: how long the comparison takes says nothing about the token. */
+static bool has_token(struct cairn_bytes authorization, const char *token)
+{
+	size_t length = strlen(token);
+	if (!cairn_bytes_start_with(authorization, "Bearer "))
+		return false;
+	authorization = cairn_bytes_skip(authorization, 7);
+	unsigned char different = authorization.length != length;
+	for (size_t i = 0; i < length; i++)
+		different |= (unsigned char)(token[i] ^ (i < authorization.length ? authorization.data[i] : 0));
+	return different == 0;
+}
+
+static bool refuse(struct cairn_agent *agent, struct cairn_response *response, int status, const char *why)
+{
+	atomic_fetch_add(&agent->counters.refused, 1);
+	cairn_response_text(response, status, CAIRN_TEXT, "%s\n", why);
+	return false;
+}
+
+bool cairn_service_admit(struct cairn_agent *agent, const struct cairn_request *request, bool local, struct cairn_response *response)
+{
+	if (local)
+		return true;
+	if (agent->config.token[0]) {
+		if (!has_token(request->authorization, agent->config.token)) {
+			cairn_response_header(response, "WWW-Authenticate", "Bearer");
+			return refuse(agent, response, 401, "the token is missing or wrong; send Authorization: Bearer TOKEN");
+		}
+	} else if (request->host.data && !cairn_listen_host_is_ours(request->host, agent->config.hosts)) {
+		return refuse(agent, response, 403, "this Host is not ours; use an address or localhost, or add the name to `hosts`");
+	}
+	struct cairn_bytes origin = request->origin;
+	if (origin.data) { /* a page: only one that we served ourselves */
+		bool same = cairn_bytes_start_with(origin, "http://") && cairn_bytes_equal(cairn_bytes_skip(origin, 7), request->host);
+		if (!same)
+			return refuse(agent, response, 403, "requests from other origins are not answered");
+	}
+	if (cairn_bytes_equal(request->fetch_site, cairn_bytes_of("cross-site")))
+		return refuse(agent, response, 403, "requests from other sites are not answered");
+	return true;
+}
+
+static bool admit(void *context, struct cairn_exchange *exchange, size_t *maximum)
+{
+	struct cairn_agent *agent = context;
+	struct cairn_bytes rest;
+	const struct cairn_request *request = &exchange->request;
+	if (!cairn_service_admit(agent, request, exchange->local, &exchange->response))
+		return false;
+	const struct cairn_route *route = cairn_route_find(request->method, request->path, &rest, &exchange->response);
+	if (!route)
+		return false;
+	*maximum = route->body_maximum;
+	if (!request->has_length || request->content_length <= *maximum)
+		return true;
+	if (route->flags & CAIRN_ROUTE_USERVER)
+		cairn_userver_long_body(&exchange->response, request->content_length, *maximum);
+	else
+		cairn_response_text(&exchange->response, 413, CAIRN_TEXT, "length limit exceeded");
+	return false;
+}
+
+static void finish_exchange(struct cairn_call *call)
+{
+	cairn_call_release(call); /* before the answer: who has it may ask for the next CPU profile at once */
+	cairn_exchange_finish(call->owner);
+	cairn_call_free(&call->agent->work, call); /* after it: once no call is under way the server may be closed */
+}
+
+/* Answers at once (true), or hands CALL over to the workers (false). */
+static bool begin_call(struct cairn_agent *agent, const struct cairn_request *request, struct cairn_response *response,
+		       struct cairn_exchange *exchange, void (*finish)(struct cairn_call *call), void *owner)
+{
+	struct cairn_bytes rest;
+	atomic_fetch_add(&agent->counters.requests, 1);
+	const struct cairn_route *route = cairn_route_find(request->method, request->path, &rest, response);
+	if (!route)
+		return true;
+	struct cairn_call call = {
+		.agent = agent,
+		.route = route,
+		.request = request,
+		.response = response,
+		.gone = exchange ? &exchange->gone : NULL,
+		.half_closed = exchange ? &exchange->half_closed : NULL,
+		.rest = rest,
+		.arrived_ns = cairn_clock_ns(),
+		.finish = finish,
+		.owner = owner,
+		.used = true,
+	};
+	if (!(route->flags & CAIRN_ROUTE_WORK)) {
+		locale_t before = use_plain_locale(); /* the thread may be the host's */
+		route->handle(&call);
+		uselocale(before);
+		return true;
+	}
+	struct cairn_call *queued = cairn_call_new(&agent->work);
+	if (queued) {
+		*queued = call;
+		if (cairn_call_enqueue(&agent->work, queued))
+			return false;
+		cairn_call_free(&agent->work, queued);
+	}
+	atomic_fetch_add(&agent->counters.busy, 1);
+	cairn_response_text(response, 503, CAIRN_TEXT, "too much is under way; try again\n");
+	cairn_response_header(response, "Retry-After", "1");
+	return true;
+}
+
+static bool handle(void *context, struct cairn_exchange *exchange)
+{
+	return begin_call(context, &exchange->request, &exchange->response, exchange, finish_exchange, exchange);
+}
+
+/* For a thread of the host that waits for its answer. */
+struct waiting {
+	pthread_mutex_t mutex;
+	pthread_cond_t changed;
+	bool done;
+};
+
+static void finish_waiting(struct cairn_call *call)
+{
+	struct waiting *waiting = call->owner;
+	cairn_call_free(&call->agent->work, call);
+	pthread_mutex_lock(&waiting->mutex);
+	waiting->done = true;
+	pthread_cond_signal(&waiting->changed);
+	pthread_mutex_unlock(&waiting->mutex);
+}
+
+void cairn_service_answer(const struct cairn_request *request, struct cairn_response *response)
+{
+	struct waiting waiting = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false};
+	if (begin_call(&cairn_agent, request, response, NULL, finish_waiting, &waiting))
+		return;
+	pthread_mutex_lock(&waiting.mutex);
+	while (!waiting.done)
+		pthread_cond_wait(&waiting.changed, &waiting.mutex);
+	pthread_mutex_unlock(&waiting.mutex);
+}
+
+/* The socket of the process's own, where there is a jemalloc to speak of. */
+static void listen_locally(struct cairn_agent *agent, struct cairn_server *server)
+{
+	int listener = agent->profiler.jemalloc.mallctl ? cairn_listen_local(&agent->listen) : -1;
+	if (listener >= 0 && !cairn_server_listen(server, listener, true, NULL))
+		cairn_descriptor_close(listener);
+}
+
+/* A folder may be another, since the host has become another user; a port may become free, in a daemon whose parent still holds it for
+ * instance. */
+static void retry_listening(struct cairn_agent *agent)
+{
+	struct cairn_server *server = atomic_load(&agent->server);
+	if (server && !agent->listen.path[0] && agent->profiler.jemalloc.mallctl) {
+		cairn_listen_folder(&agent->listen, agent->runtime);
+		listen_locally(agent, server);
+	}
+	if (!agent->config.listen[0] || agent->listen.tcp_shown[0])
+		return;
+	int listener = server ? cairn_listen_tcp(&agent->listen, &agent->config) : -1;
+	if (listener >= 0 && !cairn_server_listen(server, listener, false, NULL)) {
+		agent->listen.tcp_shown[0] = 0;
+		cairn_descriptor_close(listener);
+	}
+}
+
+/* What there is to do every second; memory is looked at more often when a rule may soon be met. */
+static int tick(void *context)
+{
+	struct cairn_agent *agent = context;
+	int next_ms = cairn_monitor_look(agent);
+	int64_t now = cairn_clock_ns();
+	if (now < agent->chores_ns)
+		return next_ms;
+	agent->chores_ns = now + (int64_t)1000000000;
+	if (!cairn_code_is_live())
+		cairn_code_refresh();
+	if (agent->profiler.jemalloc.mallctl)
+		cairn_budget_look(&agent->budget, &agent->profiler, (double)agent->config.budget / 1e6);
+	retry_listening(agent);
+	return next_ms;
+}
+
+static struct cairn_server *open_server(struct cairn_agent *agent)
+{
+	struct cairn_error error;
+	struct cairn_server *server = cairn_server_open(&(struct cairn_server_options){
+		.connections = (unsigned)agent->config.connections,
+		.seconds = (unsigned)agent->config.seconds,
+		.body_maximum = body_maximum,
+		.input_maximum = input_maximum,
+		.response_maximum = response_maximum,
+		.admit = admit,
+		.handle = handle,
+		.tick = tick,
+		.context = agent,
+		.stop = &agent->stop,
+	}, &error);
+	if (!server)
+		return NULL;
+	listen_locally(agent, server);
+	agent->listen.tcp_shown[0] = 0;
+	return server;
+}
+
+/* One life of the server: until it is told to stop or its descriptors are gone. */
+static void serve_once(struct cairn_agent *agent)
+{
+	struct cairn_server *server = open_server(agent);
+	if (!server) {
+		pause_ms(retry_ms); /* no descriptors left in the process, perhaps not for long */
+		return;
+	}
+	atomic_store(&agent->server, server);
+	tick(agent);
+	if (!cairn_server_run(server))
+		atomic_fetch_add(&agent->counters.restarts, 1);
+	while (!cairn_work_is_idle(&agent->work))
+		pause_ms(live_pause_ms);
+	atomic_store(&agent->server, NULL);
+	cairn_listen_remove(&agent->listen);
+	cairn_descriptor_close(agent->listen.folder_descriptor);
+	agent->listen.folder_descriptor = -1;
+	cairn_server_close(server);
+}
+
+static void *serve(void *context)
+{
+	struct cairn_agent *agent = context;
+	begin_thread();
+	if (agent->forked)
+		pause_ms(fork_pause_ms);
+	/* A jemalloc with a prefix is in use once something was allocated from it. */
+	for (int wait = live_pause_ms; agent->profiler.jemalloc.mallctl && !atomic_load(&agent->stop) &&
+	     !cairn_jemalloc_is_live(&agent->profiler.jemalloc); wait = wait < retry_ms ? wait * 2 : retry_ms)
+		pause_ms(wait);
+	cairn_listen_folder(&agent->listen, agent->runtime);
+	cairn_monitor_open(agent);
+	while (!atomic_load(&agent->stop))
+		serve_once(agent);
+	cairn_monitor_close(agent);
+	return NULL;
+}
+
+/* The parts that do not outlive a fork. */
+static bool start_parts(struct cairn_agent *agent)
+{
+	agent->owner = getpid();
+	agent->started_ns = cairn_clock_wall_ns();
+	agent->listen = (struct cairn_listen){.folder_descriptor = -1};
+	agent->snapshots = (struct cairn_snapshots){.profiler = &agent->profiler, .folder = agent->listen.folder};
+	pthread_mutex_init(&agent->snapshots.mutex, NULL);
+	memset(&agent->counters, 0, sizeof agent->counters);
+	memset(&agent->budget, 0, sizeof agent->budget);
+	cairn_monitor_clear(&agent->monitor);
+	agent->chores_ns = 0;
+	atomic_store(&agent->server, NULL);
+	atomic_store(&agent->stop, false);
+	atomic_store(&agent->tikv_interval, 0);
+	cairn_work_open(&agent->work, begin_thread);
+	return cairn_thread_start(&agent->thread, serve, agent, "cairn");
+}
+
+static void after_fork_in_child(void)
+{
+	cairn_loader_in_child();
+	pthread_mutex_init(&cairn_agent.life, NULL); /* whoever held it is not here */
+	if (!atomic_load(&cairn_agent.started))
+		return;
+	cairn_descriptors_abandon();
+	cairn_cpu_forget();
+	cairn_code_forget();
+	cairn_agent.forked = true;
+	atomic_store(&cairn_agent.started, start_parts(&cairn_agent));
+}
+
+__attribute__((destructor)) static void at_exit(void)
+{
+	if (atomic_load(&cairn_agent.started) && cairn_agent.owner == getpid())
+		cairn_listen_remove(&cairn_agent.listen);
+}
+
+static void read_config(struct cairn_config *config)
+{
+	const char *path = secure_getenv("CAIRN_CONFIG"), *text = secure_getenv("CAIRN_CONF"), *folder = secure_getenv("RW_HEAP_PROFILING_DIR");
+	const char *tool = secure_getenv("CAIRN_TOOL");
+	if (path && path[0]) {
+		struct cairn_buffer file = cairn_pages(1 << 20);
+		if (cairn_facts_read(path, &file))
+			cairn_config_file(config, cairn_buffer_bytes(&file));
+		else
+			snprintf(config->problems, sizeof config->problems, "CAIRN_CONFIG: %.200s: %s", path, cairn_errno_text(errno));
+		cairn_buffer_free(&file);
+	}
+	if (folder && folder[0])
+		cairn_config_set(config, "dumps", cairn_bytes_of(folder), CAIRN_CONFIG_ENVIRONMENT);
+	if (text)
+		cairn_config_environment(config, cairn_bytes_of(text));
+	if (tool && tool[0])
+		cairn_config_set(config, "tool", cairn_bytes_of(tool), CAIRN_CONFIG_ENVIRONMENT);
+}
+
+/* Sampling as the configuration wants it, and since when it has been on. */
+static void settle_profiler(struct cairn_agent *agent)
+{
+	struct cairn_facts facts;
+	enum cairn_profiler_state state = cairn_profiler_state(&agent->profiler);
+	if (state == CAIRN_PROFILER_ACTIVE && agent->config.activate != 0) {
+		cairn_facts_get(&facts);
+		if (facts.start_ns)
+			atomic_store(&agent->profiler.active_since, facts.start_ns);
+	} else if (state >= CAIRN_PROFILER_INACTIVE && agent->config.activate != 2) {
+		cairn_profiler_activate(&agent->profiler, agent->config.activate == 1, NULL);
+	}
+	if (agent->config.unwinder != 1)
+		cairn_fail(&agent->unwinder_problem, "the configuration says unwinder:jemalloc");
+	else if (state < CAIRN_PROFILER_INACTIVE)
+		cairn_profiler_explain(&agent->profiler, agent->unwinder_problem.text, sizeof agent->unwinder_problem.text);
+	else
+		cairn_hook_install(&agent->profiler.jemalloc, (unsigned)agent->config.depth, &agent->unwinder_problem);
+}
+
+bool cairn_service_start(const struct cairn_config *config, bool only_live, struct cairn_error *error)
+{
+	struct cairn_agent *agent = &cairn_agent;
+	if (getauxval(AT_SECURE))
+		return cairn_fail(error, "this process runs with another user's rights (setuid, setgid or capabilities); the agent stays out of it");
+	if (atomic_load(&agent->started))
+		return true;
+	if (!agent->profiler.jemalloc.mallctl && !cairn_jemalloc_find(&agent->profiler.jemalloc, &agent->profiler.missing) && only_live) {
+		*error = agent->profiler.missing;
+		return false;
+	}
+	agent->config = *config;
+	locale_t before = use_plain_locale();
+	read_config(&agent->config);
+	uselocale(before);
+	settle_profiler(agent);
+	agent->environment = cairn_environment_copy(environ);
+	cairn_environment_find_tool(agent->config.tool, secure_getenv("PATH"), agent->tool, sizeof agent->tool);
+	snprintf(agent->runtime, sizeof agent->runtime, "%s", secure_getenv("XDG_RUNTIME_DIR") ? secure_getenv("XDG_RUNTIME_DIR") : "");
+	time_t now = time(NULL);
+	struct tm local;
+	agent->utc_offset = localtime_r(&now, &local) ? (int)local.tm_gmtoff : 0;
+	static bool registered;
+	if (!registered && pthread_atfork(cairn_loader_before_fork, cairn_loader_after_fork, after_fork_in_child) != 0)
+		return cairn_fail(error, "cannot register for fork");
+	registered = true;
+	agent->forked = false;
+	if (!start_parts(agent))
+		return cairn_fail_errno(error, "cannot start the agent's thread");
+	atomic_store(&agent->started, true);
+	return true;
+}
+
+void cairn_service_stop(void)
+{
+	struct cairn_agent *agent = &cairn_agent;
+	if (!atomic_exchange(&agent->started, false))
+		return;
+	atomic_store(&agent->stop, true);
+	cairn_work_stop(&agent->work);
+	pthread_join(agent->thread, NULL);
+	cairn_hook_remove(&agent->profiler.jemalloc);
+}

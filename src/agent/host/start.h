@@ -1,0 +1,21 @@
+/* start.h - the agent as a running thing: starting, stopping, surviving fork, admitting requests.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_AGENT_HOST_START_H
+#define CAIRN_AGENT_HOST_START_H
+
+#include "agent/host/agent.h"
+
+/* Reads file and environment over what CONFIG holds by now, finds jemalloc (or uses the one already in the agent's profiler),
+ * and starts the server's thread. With ONLY_LIVE nothing is started in a process that has no jemalloc in use. Called with the agent's
+ * `life` held, as is stop. */
+bool cairn_service_start(const struct cairn_config *config, bool only_live, struct cairn_error *error);
+
+void cairn_service_stop(void);
+
+/* Answers on the calling thread, or waits there for the worker that does. RESPONSE is the caller's to free. */
+void cairn_service_answer(const struct cairn_request *request, struct cairn_response *response);
+
+/* May this request be answered at all? Fills in the refusal otherwise. */
+bool cairn_service_admit(struct cairn_agent *agent, const struct cairn_request *request, bool local, struct cairn_response *response);
+
+#endif

@@ -1,0 +1,123 @@
+/* answer.c - the common parts of answers.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/route/answer.h"
+
+#include "agent/host/spawn.h"
+#include "agent/jemalloc/scratch.h"
+#include "base/pages.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void cairn_answer_error(struct cairn_call *call, int status, const char *text, const char *cause)
+{
+	cairn_response_start(call->response, status, CAIRN_JSON);
+	struct cairn_json json = cairn_json(&call->response->body);
+	cairn_json_open(&json, NULL, '{');
+	cairn_json_text(&json, "error", cairn_bytes_of(text));
+	if (cause && cause[0])
+		cairn_json_text(&json, "cause", cairn_bytes_of(cause));
+	cairn_json_close(&json, '}');
+}
+
+struct cairn_snapshot *cairn_answer_take(struct cairn_call *call, struct cairn_error *error)
+{
+	return cairn_snapshot_take(&call->agent->snapshots, call->arrived_ns, error);
+}
+
+static void release_snapshot(void *owner)
+{
+	cairn_snapshot_release(owner);
+}
+
+void cairn_answer_snapshot(struct cairn_call *call, struct cairn_snapshot *snapshot, const char *type)
+{
+	cairn_response_start(call->response, 200, type);
+	call->response->content = snapshot->text;
+	call->response->release = release_snapshot;
+	call->response->owner = snapshot;
+}
+
+void cairn_answer_file(struct cairn_call *call, int descriptor, const char *type)
+{
+	struct stat status;
+	struct cairn_buffer *body = &call->response->body;
+	cairn_response_start(call->response, 200, type);
+	if (fstat(descriptor, &status) == 0 && (uint64_t)status.st_size > body->maximum)
+		cairn_response_text(call->response, 500, CAIRN_TEXT,
+				    "the file has %lld bytes, more than the %zu that can be sent; copy it from its folder\n",
+				    (long long)status.st_size, body->maximum);
+	else if (!cairn_buffer_read(body, descriptor))
+		cairn_response_text(call->response, 500, CAIRN_TEXT, "the file cannot be read: %s\n", cairn_errno_text(errno));
+}
+
+int cairn_answer_render(struct cairn_call *call, const char *const *arguments, int input, int base, const char *type,
+			struct cairn_error *error)
+{
+	struct cairn_agent *agent = call->agent;
+	if (!agent->tool[0]) {
+		cairn_fail(error, "the cairn command is needed to name and draw, and was found neither beside libcairn.so nor on PATH; "
+				  "set CAIRN_TOOL to its path");
+		return 501;
+	}
+	struct cairn_spawn spawn = {
+		.path = agent->tool,
+		.arguments = {"cairn"},
+		.environment = agent->environment,
+		.input = input,
+		.base = base,
+		.seconds = (unsigned)agent->config.tool_seconds,
+		.memory = agent->config.tool_memory,
+		.gone = call->gone,
+		.stop = &agent->stop,
+	};
+	for (size_t i = 0; arguments[i] && i + 2 < CAIRN_SPAWN_ARGUMENTS; i++)
+		spawn.arguments[i + 1] = arguments[i];
+	cairn_response_start(call->response, 200, type);
+	atomic_fetch_add(&agent->counters.children, 1);
+	if (cairn_spawn_run(&spawn, &call->response->body, error))
+		return 200;
+	atomic_fetch_add(&agent->counters.children_bad, 1);
+	call->response->body.length = 0;
+	call->response->body.failed = false;
+	return strstr(error->text, "took too long") ? 504 : 500;
+}
+
+int cairn_answer_render_text(struct cairn_call *call, const char *const *arguments, struct cairn_bytes text, const char *type,
+			     struct cairn_error *error)
+{
+	struct cairn_scratch scratch;
+	if (!cairn_scratch_open(&scratch, call->agent->snapshots.folder, error))
+		return 500;
+	int status = 500;
+	size_t written = 0;
+	while (written < text.length) {
+		ssize_t part = write(scratch.descriptor, text.data + written, text.length - written);
+		if (part < 0 && errno == EINTR)
+			continue;
+		if (part <= 0)
+			break;
+		written += (size_t)part;
+	}
+	if (written < text.length)
+		cairn_fail_errno(error, "cannot hand the text to the cairn command");
+	else
+		status = cairn_answer_render(call, arguments, scratch.descriptor, -1, type, error);
+	cairn_scratch_close(&scratch);
+	return status;
+}
+
+static void append_text(void *context, const char *text)
+{
+	cairn_buffer_text(context, text);
+}
+
+bool cairn_answer_stats(struct cairn_call *call, const char *options)
+{
+	struct cairn_jemalloc *jemalloc = &call->agent->profiler.jemalloc;
+	if (!jemalloc->stats_print)
+		return false;
+	jemalloc->stats_print(append_text, &call->response->body, options);
+	return true;
+}
