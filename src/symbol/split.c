@@ -3,6 +3,7 @@
 #include "symbol/split.h"
 
 #include "base/array.h"
+#include "symbol/budget.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -136,6 +137,9 @@ static bool narrow(struct part *part, const struct package_index *index, uint32_
 
 static void await_all(struct cairn_dwarf *dwarf)
 {
+	for (int i = 0; i < CAIRN_DWARF_SECTIONS; i++)
+		if (dwarf->inflates[i])
+			cairn_symbol_budget_apply();
 	cairn_dwarf_await(dwarf, dwarf->sections[CAIRN_DWARF_INFO].length);
 	cairn_dwarf_await_others(dwarf);
 	memset(dwarf->inflates, 0, sizeof dwarf->inflates);
