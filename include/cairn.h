@@ -16,12 +16,15 @@
  * an HTTP server already mounts the same routes in it with cairn_answer.
  *
  * The agent never aborts, prints, or allocates from the service's malloc while it works; it has one thread for requests,
- * up to two for work that takes time and one for dumps that a rule asks for, with all signals blocked. Snapshots are taken on those threads, never on the caller's.
+ * up to two for work that takes time, one for such work of local clients while those are busy, and one for dumps that a rule
+ * asks for, with all signals blocked. Snapshots are taken on those threads, never on the caller's.
  * After fork, a child that lives longer than a moment has an agent and a socket of its own.
  *
  * Configuration, later wins: `struct cairn_options`, the TOML file named by CAIRN_CONFIG, CAIRN_CONF
  * (`listen:127.0.0.1:4000,token:secret`). GET /cairn/status shows what came out of it. `unwinder:jemalloc` leaves jemalloc its
  * own unwinder, `depth:64` cuts stacks at so many frames, `budget:1%` lets heap profiling take so much of the CPU time at most.
+ * `memory:64M` is what requests, snapshots and answers may hold in memory together; a request that does not fit gets a 503. A
+ * quarter of it is reserved for the unix socket and for cairn_answer, whose replies count until they are freed.
  *
  * Dumps that nobody asks for: with `dumps:/var/dumps,share:90%` the agent writes one when the process's own memory reaches nine
  * tenths of its limit (control group or machine), so that it is there after an OOM kill. Further rules, each its own key:

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cairn.h"
 
+#include "agent/host/admission.h"
 #include "agent/host/dump_writer.h"
 #include "agent/host/start.h"
 #include "agent/route/route.h"
@@ -111,14 +112,15 @@ bool cairn_answer(const char *method, const char *target, const char *content_ty
 	struct cairn_response *response = cairn_pages_map(sizeof *response);
 	if (!response)
 		return false;
-	response->body = cairn_pages(body_maximum);
+	response->body = cairn_pages_of(&cairn_agent.memory.local, body_maximum);
 	struct cairn_error inner;
 	if (!require_started(&inner))
 		cairn_response_text(response, 503, CAIRN_TEXT, "%s\n", inner.text);
 	else if (!cairn_request_target(&request, cairn_bytes_of(target)))
 		cairn_response_text(response, 400, CAIRN_TEXT, "the target is not a path\n");
 	else
-		cairn_service_answer(&request, response);
+		cairn_admission_answer(&request, response);
+	cairn_response_load(response);
 	struct cairn_bytes content = cairn_response_content(response);
 	*reply = (struct cairn_reply){response->status, response->type, response->headers, content.data, content.length, response};
 	return true;

@@ -26,6 +26,7 @@ enum cairn_config_key {
 	CAIRN_KEY_SECONDS,
 	CAIRN_KEY_TOOL_SECONDS,
 	CAIRN_KEY_TOOL_MEMORY,
+	CAIRN_KEY_MEMORY,
 	CAIRN_KEY_UNWINDER,
 	CAIRN_KEY_DEPTH,
 	CAIRN_KEY_BUDGET,
@@ -58,6 +59,7 @@ struct cairn_config {
 	uint64_t seconds;      /* for a client to send or take something */
 	uint64_t tool_seconds; /* for a child to name or draw */
 	uint64_t tool_memory;  /* bytes of address space for it */
+	uint64_t memory;       /* bytes that requests, snapshots and answers may hold */
 	uint64_t unwinder;     /* 0 jemalloc's own, 1 Cairn's */
 	uint64_t depth;        /* frames of a stack, at most */
 	uint64_t budget;       /* what profiling may cost, in millionths of the process's CPU time; 0 for no limit */

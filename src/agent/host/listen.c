@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <strings.h>
 #include <sys/file.h>
@@ -180,10 +181,33 @@ static socklen_t make_address(union address *address, const char *host, unsigned
 	return 0;
 }
 
+/* 0.0.0.0 and its like reach this machine from a page of any site, under a name that is nobody's. */
+static bool is_unspecified(const union address *address)
+{
+	if (address->any.sa_family == AF_INET)
+		return ntohl(address->v4.sin_addr.s_addr) >> 24 == 0;
+	const struct in6_addr *v6 = &address->v6.sin6_addr;
+	return IN6_IS_ADDR_UNSPECIFIED(v6) || (IN6_IS_ADDR_V4MAPPED(v6) && v6->s6_addr[12] == 0);
+}
+
 static int refuse_tcp(struct cairn_listen *place, const char *address, const char *why)
 {
 	snprintf(place->tcp_problem, sizeof place->tcp_problem, "%.100s: %s", address, why);
 	return -1;
+}
+
+/* What every connection inherits: a client whose machine has vanished is noticed while its call waits, and the kernel, too, holds only so
+ * much of what one that does not read is sent, or one that is not read sends. */
+static void prepare_for_strangers(int listener)
+{
+	static const struct {
+		int level, name, value;
+	} options[] = {
+		{SOL_SOCKET, SO_KEEPALIVE, 1}, {IPPROTO_TCP, TCP_KEEPIDLE, 15}, {IPPROTO_TCP, TCP_KEEPINTVL, 5},
+		{IPPROTO_TCP, TCP_KEEPCNT, 3}, {SOL_SOCKET, SO_SNDBUF, 256 << 10}, {SOL_SOCKET, SO_RCVBUF, 128 << 10},
+	};
+	for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+		setsockopt(listener, options[i].level, options[i].name, &options[i].value, sizeof options[i].value);
 }
 
 int cairn_listen_tcp(struct cairn_listen *place, const struct cairn_config *config)
@@ -206,6 +230,7 @@ int cairn_listen_tcp(struct cairn_listen *place, const struct cairn_config *conf
 	if (descriptor < 0)
 		return refuse_tcp(place, config->listen, cairn_errno_text(errno));
 	setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
+	prepare_for_strangers(descriptor);
 	if (bind(descriptor, &address.any, size) != 0 || listen(descriptor, backlog) != 0) {
 		refuse_tcp(place, config->listen, cairn_errno_text(errno));
 		cairn_descriptor_close(descriptor);
@@ -239,8 +264,8 @@ bool cairn_listen_host_is_ours(struct cairn_bytes host, const char *extra)
 	if (host.length == 0 || host.length >= sizeof name)
 		return false;
 	memcpy(name, host.data, host.length);
-	if (make_address(&address, name, 1, &loopback) && name[0] != '*')
-		return true;
+	if (name[0] != '*' && make_address(&address, name, 1, &loopback))
+		return !is_unspecified(&address);
 	if (equals(host, "localhost", 9) || (gethostname(name, sizeof name - 1) == 0 && equals(host, name, strlen(name))))
 		return true;
 	for (size_t length; *extra; extra += length + strspn(extra + length, " ")) {

@@ -4,7 +4,9 @@
 
 #include "agent/host/spawn.h"
 #include "agent/jemalloc/scratch.h"
+#include "base/descriptor.h"
 #include "base/pages.h"
+#include "base/quota.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -21,9 +23,16 @@ void cairn_answer_error(struct cairn_call *call, int status, const char *text, c
 	cairn_json_close(&json, '}');
 }
 
+static const char memory_is_used_up[] =
+	"snapshots and answers that are under way take all of the memory for answers (`memory` in CAIRN_CONF)";
+
 struct cairn_snapshot *cairn_answer_take(struct cairn_call *call, struct cairn_error *error)
 {
-	return cairn_snapshot_take(&call->agent->snapshots, call->arrived_ns, error);
+	struct cairn_snapshot_ask ask = {.since_ns = call->arrived_ns, .quota = call->quota, .gone = call->gone};
+	struct cairn_snapshot *snapshot = cairn_snapshot_take(&call->agent->snapshots, &ask, error);
+	if (ask.refused)
+		call->busy = memory_is_used_up;
+	return snapshot;
 }
 
 static void release_snapshot(void *owner)
@@ -42,14 +51,14 @@ void cairn_answer_snapshot(struct cairn_call *call, struct cairn_snapshot *snaps
 void cairn_answer_file(struct cairn_call *call, int descriptor, const char *type)
 {
 	struct stat status;
-	struct cairn_buffer *body = &call->response->body;
+	if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
+		cairn_response_text(call->response, 500, CAIRN_TEXT, "the file cannot be read\n");
+		cairn_descriptor_close(descriptor);
+		return;
+	}
 	cairn_response_start(call->response, 200, type);
-	if (fstat(descriptor, &status) == 0 && (uint64_t)status.st_size > body->maximum)
-		cairn_response_text(call->response, 500, CAIRN_TEXT,
-				    "the file has %lld bytes, more than the %zu that can be sent; copy it from its folder\n",
-				    (long long)status.st_size, body->maximum);
-	else if (!cairn_buffer_read(body, descriptor))
-		cairn_response_text(call->response, 500, CAIRN_TEXT, "the file cannot be read: %s\n", cairn_errno_text(errno));
+	call->response->file = descriptor;
+	call->response->file_length = (uint64_t)status.st_size;
 }
 
 int cairn_answer_render(struct cairn_call *call, const char *const *arguments, int input, int base, const char *type,
@@ -79,6 +88,8 @@ int cairn_answer_render(struct cairn_call *call, const char *const *arguments, i
 	if (cairn_spawn_run(&spawn, &call->response->body, error))
 		return 200;
 	atomic_fetch_add(&agent->counters.children_bad, 1);
+	if (call->response->body.failed)
+		call->busy = memory_is_used_up;
 	call->response->body.length = 0;
 	call->response->body.failed = false;
 	return strstr(error->text, "took too long") ? 504 : 500;
@@ -88,9 +99,16 @@ int cairn_answer_render_text(struct cairn_call *call, const char *const *argumen
 			     struct cairn_error *error)
 {
 	struct cairn_scratch scratch;
-	if (!cairn_scratch_open(&scratch, call->agent->snapshots.folder, error))
-		return 500;
 	int status = 500;
+	if (!cairn_quota_take(call->quota, text.length)) {
+		call->busy = memory_is_used_up;
+		cairn_fail(error, "%s", memory_is_used_up);
+		return 503;
+	}
+	if (!cairn_scratch_open(&scratch, call->agent->snapshots.folder, error)) {
+		cairn_quota_give(call->quota, text.length);
+		return 500;
+	}
 	size_t written = 0;
 	while (written < text.length) {
 		ssize_t part = write(scratch.descriptor, text.data + written, text.length - written);
@@ -105,6 +123,7 @@ int cairn_answer_render_text(struct cairn_call *call, const char *const *argumen
 	else
 		status = cairn_answer_render(call, arguments, scratch.descriptor, -1, type, error);
 	cairn_scratch_close(&scratch);
+	cairn_quota_give(call->quota, text.length);
 	return status;
 }
 

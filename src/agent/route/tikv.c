@@ -63,7 +63,7 @@ static bool start_regular(struct cairn_agent *agent, unsigned seconds)
 	stop_regular(agent);
 	if (seconds == 0)
 		return true;
-	struct cairn_call *call = cairn_call_new(&agent->work);
+	struct cairn_call *call = cairn_call_new(&agent->work, CAIRN_CALL_OWN);
 	if (!call)
 		return false;
 	call->agent = agent;
@@ -200,6 +200,7 @@ bool cairn_tikv_heap(struct cairn_call *call)
 		status = cairn_answer_render(call, flame, descriptor, -1, CAIRN_SVG, &error);
 	} else if (status == 200) {
 		cairn_answer_file(call, descriptor, CAIRN_OCTETS);
+		descriptor = -1;
 	}
 	if (status != 200)
 		cairn_response_text(call->response, status, CAIRN_TEXT, "%s", error.text);
