@@ -55,6 +55,20 @@ static void write_block(struct cairn_bytes bytes, struct cairn_buffer *out)
 	libdeflate_free_compressor(compressor);
 }
 
+static void write_columns(const struct page *page, struct cairn_json *json)
+{
+	const struct cairn_profile *profile = page->view->profile;
+	cairn_json_open(json, "columns", '[');
+	for (size_t c = 0; c < page->data.column_count; c++) {
+		const struct cairn_value_type *type = &profile->value_types[page->data.columns[c]];
+		cairn_json_open(json, NULL, '{');
+		cairn_json_text(json, "type", cairn_strings_bytes(&profile->strings, type->type));
+		cairn_json_text(json, "unit", cairn_strings_bytes(&profile->strings, type->unit));
+		cairn_json_close(json, '}');
+	}
+	cairn_json_close(json, ']');
+}
+
 static void write_threads(const struct cairn_page_data *data, struct cairn_json *json)
 {
 	cairn_json_open(json, "threads", '[');
@@ -162,10 +176,11 @@ static void write_members(const struct page *page, struct cairn_json *json)
 	cairn_head_json(page->view, json);
 	cairn_json_bool(json, "mixedPeriods", profile->mixed_periods);
 	cairn_json_number(json, "time", trunc((double)profile->time_ns / 1e6));
-	cairn_json_bool(json, "objects", page->view->objects != CAIRN_NONE && !page->options->film);
+	write_columns(page, json);
 	cairn_json_bool(json, "change", page->data.is_change);
 	cairn_json_bool(json, "base", profile->base != NULL);
 	cairn_json_bool(json, "errors", page->data.has_errors);
+	cairn_json_bool(json, "cut", page->data.is_cut);
 	cairn_json_number(json, "folded", trunc(page->data.folded));
 	write_threads(&page->data, json);
 	cairn_json_open(json, "warnings", '[');

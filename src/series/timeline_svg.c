@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { width = 1200, left = 76, side = 14, plot_height = 340, axis_height = 30, heading_height = 64, legend_row = 22 };
+enum { width = 1200, left = 76, side = 14, plot_height = 340, page_plot_height = 236, axis_height = 30, heading_height = 64, legend_row = 22 };
 enum { legend_letters = 56, label_letters = 44 };
 static const double letter_width = 7.2;
 
@@ -47,7 +47,7 @@ static double x_of(const struct drawing *drawing, size_t point)
 
 static double y_of(const struct drawing *drawing, double value)
 {
-	return drawing->bottom - plot_height * fmin(1, fmax(0, value / drawing->most));
+	return drawing->bottom - (drawing->bottom - drawing->top) * fmin(1, fmax(0, value / drawing->most));
 }
 
 static char *number(const struct drawing *drawing, double value, char *out)
@@ -491,7 +491,7 @@ void cairn_timeline_svg(const struct cairn_timeline *timeline, const struct cair
 		.edge = cairn_array_zero(points, sizeof(double)),
 	};
 	static const double limit_reach = 1.6; /* a limit further up than this would press everything else down */
-	drawing.bottom = drawing.top + plot_height;
+	drawing.bottom = drawing.top + (options->inside ? page_plot_height : plot_height);
 	drawing.most = fmax(fmax(largest(&drawing, total_at), largest(&drawing, resident_at)), 1);
 	bool has_errors = timeline->view->options.errors && timeline->series->knows_errors;
 	if (has_errors)
