@@ -112,9 +112,9 @@ static const char *heading(const struct cairn_view *view, struct cairn_arena *ar
 		return NULL;
 	const char *process = base_name(cairn_profile_string(profile, profile->process));
 	if (profile->base)
-		return cairn_arena_format(arena, "%s: change of %s", process, cairn_head_type(view));
+		return cairn_arena_format(arena, "%s: change of %s", process, cairn_head_title(view));
 	cairn_head_number(view, &(struct cairn_shape){0}, view->shown, number);
-	return cairn_arena_format(arena, "%s: %s of %s", process, number, cairn_head_type(view));
+	return cairn_arena_format(arena, "%s: %s of %s", process, number, cairn_head_title(view));
 }
 
 /* How it was measured, for sampled profiles. */

@@ -220,7 +220,7 @@ static void write_title(const struct page *page, struct cairn_buffer *out)
 		cairn_buffer_text(out, ": ");
 	}
 	cairn_buffer_text(out, profile->base ? "change of " : "");
-	cairn_xml_text(out, cairn_bytes_of(cairn_head_type(page->view)));
+	cairn_xml_text(out, cairn_bytes_of(cairn_head_title(page->view)));
 	if (page->options->film)
 		cairn_buffer_format(out, " over time, %zu dumps", page->options->film->cells.point_count);
 	else

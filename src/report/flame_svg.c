@@ -333,7 +333,7 @@ static void add_facts(const struct drawing *drawing, const struct cairn_tree_nod
 	if (tree->has_objects && trunc(node->objects.total) != 0) {
 		cairn_buffer_text(out, "\n");
 		add_count(out, trunc(node->objects.total));
-		cairn_buffer_format(out, " objects, %s each", cairn_text_human(node->value.total / node->objects.total, text));
+		cairn_buffer_format(out, fabs(trunc(node->objects.total)) == 1 ? " object of %s" : " objects of %s on average", cairn_text_human(node->value.total / node->objects.total, text));
 	}
 	if (entry->function == CAIRN_NONE || !profile->functions[entry->function].file)
 		return;

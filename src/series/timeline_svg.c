@@ -387,9 +387,9 @@ static struct key find_key(const struct drawing *drawing, size_t place)
 		return (struct key){timeline->layers[layer].name, color_of(timeline, layer), NULL, timeline->layers[layer].values[last].value,
 				    timeline->layers[layer].values[last].spread};
 	if (place == timeline->layer_count)
-		return (struct key){cairn_bytes_of("all live memory, as sampled"), 0, "total", timeline->totals[last].value,
+		return (struct key){cairn_bytes_of("All live memory, as sampled"), 0, "total", timeline->totals[last].value,
 				    timeline->totals[last].spread};
-	return (struct key){cairn_bytes_of("resident memory of the process"), 0, "resident", resident_at(drawing, last), {0}};
+	return (struct key){cairn_bytes_of("Resident memory of the process"), 0, "resident", resident_at(drawing, last), {0}};
 }
 
 static void write_key(const struct drawing *drawing, const struct key *key, double x, double y)
@@ -435,13 +435,13 @@ static void write_heading(const struct drawing *drawing)
 	cairn_buffer_format(drawing->out, "<text class=\"title\" x=\"%d\" y=\"30\">", side);
 	cairn_xml_text(drawing->out, cairn_bytes_of(title));
 	cairn_buffer_format(drawing->out, "</text>\n<text class=\"subtitle\" x=\"%d\" y=\"51\">", side);
-	cairn_xml_text(drawing->out, cairn_bytes_of(cairn_head_type(drawing->timeline->view)));
+	cairn_xml_text(drawing->out, cairn_bytes_of(cairn_head_title(drawing->timeline->view)));
 	cairn_buffer_format(drawing->out, " by call path over time: %zu dumps, %s at first, %s in the end</text>\n", drawing->points,
 			    number(drawing, total_at(drawing, 0), first), number(drawing, total_at(drawing, drawing->points - 1), last));
 }
 
 static const char style[] =
-	"<style>\n:root{background:#fff}text{font:12px system-ui,-apple-system,Segoe UI,Roboto,Noto Sans,DejaVu Sans,sans-serif;fill:#22252a}\n"
+	"<style>\n:root{background:#fff;width:100%;height:auto}text{font:12px system-ui,-apple-system,Segoe UI,Roboto,Noto Sans,DejaVu Sans,sans-serif;fill:#22252a}\n"
 	".title{font-size:20px;font-weight:650}.subtitle,.amount,.axis text,.zone{fill:#686d75}.subtitle{font-size:14px}\n"
 	".grid path{stroke:#22252a;opacity:.1}.base,.ticks path,.dumps{stroke:#686d75;fill:none}.dumps{opacity:.5}"
 	".ticks text{text-anchor:middle}.zone,.values text{text-anchor:end}\n"
