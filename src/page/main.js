@@ -512,7 +512,7 @@ class Page {
 	detail(box) {
 		element("detail-name").textContent = this.name(box);
 		element("detail-place").textContent = box.func > 0 ? placeOf(this.data.functions[box.func])
-			: box.above ? "Stacks that are too small to be told apart on this page." : "Click a box to zoom in, right-click for more. Press ? for help.";
+			: box.above ? "Stacks that are too small to be told apart on this page." : "Click or tap a box to zoom in, right-click for more.";
 		const more = moreFigures(box).map(([name, value]) => {
 			const item = make("div");
 			item.append(make("dt", "", name), make("dd", "", value));

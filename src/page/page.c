@@ -42,7 +42,7 @@ static void write_base64(struct cairn_bytes bytes, struct cairn_buffer *out)
 /* Deflated (zlib's format, which browsers unpack themselves) and in letters. */
 static void write_block(struct cairn_bytes bytes, struct cairn_buffer *out)
 {
-	enum { level = 6 };
+	enum { level = 10 };
 	struct libdeflate_compressor *compressor = libdeflate_alloc_compressor(level);
 	struct cairn_buffer packed = cairn_buffer(SIZE_MAX);
 	if (!compressor)

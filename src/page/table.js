@@ -213,7 +213,7 @@ class FunctionTable {
 			const value = column.of(func), number = make("td", value ? "" : "blank");
 			const text = column.text(value), noise = column.bar && isNoise(value, this.sums.self.variance[func], this.sums.self.skew[func]);
 			number.append(value ? make("span", noise ? "noise" : metric.change && column.text === signed ? (value < 0 ? "down" : "up") : "", (noise ? "~ " : "") + text) : make("span", "none", "–"));
-			number.setAttribute("data-title", (column.group ? column.group + " " : "") + column.title.toLowerCase());
+			number.setAttribute("data-title", column.group ? column.group + " " + column.title.toLowerCase() : column.title);
 			if (column.bar && value) {
 				number.title = percent(value, this.whole) + (noise ? ", within the noise of sampling" : "");
 				number.append(makeBar(value / most));
