@@ -334,7 +334,7 @@ static bool read_text(int count, char **files, struct cairn_buffer *text, struct
 	return true;
 }
 
-/* The lines that count of what is to be drawn, as a file without a name. Input that has none of them may still be a profile of another format. */
+/* The lines that count, as a file without a name. Input that has none of them may still be a profile of another format. */
 static int open_lines(const struct options *options, int count, char **files, struct cairn_error *error)
 {
 	struct cairn_buffer text = cairn_buffer(SIZE_MAX), lines = cairn_buffer(SIZE_MAX);
@@ -372,7 +372,8 @@ static bool draw_script(struct options *options, int count, char **files, struct
 	snprintf(path, sizeof path, "/proc/self/fd/%d", file);
 	prepare(options);
 	options->setup.source.no_symbols = true;
-	bool good = cairn_source_load(&profile, &options->setup.source, 1, &name, error) && cairn_view_show(&script, options, &profile, out, error);
+	bool good = cairn_source_load(&profile, &options->setup.source, 1, &name, error) &&
+		    cairn_view_show(&script, options, &profile, out, error);
 	cairn_profile_free(&profile);
 	close(file);
 	return good;

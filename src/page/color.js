@@ -1,8 +1,8 @@
 // @ts-check
 /* color.js - which colour a box has: by module, by function or by change, in the light and in the dark.
  *
- * A colour belongs to a name, not to a place in the profile, so that two profiles of one program look alike. Boxes are light in the light and
- * dark in the dark, and keep a contrast of 4.5 to 1 with their text (WCAG AA).
+ * A colour belongs to a name, not to a place in the profile, so that two profiles of one program look alike. Boxes are light in the light
+ * and dark in the dark, and keep a contrast of 4.5 to 1 with their text (WCAG AA).
  * SPDX-License-Identifier: Apache-2.0 */
 
 /** @typedef {"module" | "function" | "change"} ColorMode */
@@ -15,7 +15,10 @@ function hashText(text) {
 	return value >>> 0;
 }
 
-/** As #rrggbb, which every viewer of pictures knows. @param {number} hue degrees @param {number} saturation percent @param {number} lightness percent */
+/**
+ * As #rrggbb, which every viewer of pictures knows.
+ * @param {number} hue degrees @param {number} saturation percent @param {number} lightness percent
+ */
 function hsl(hue, saturation, lightness) {
 	const light = lightness / 100, reach = (saturation / 100) * Math.min(light, 1 - light);
 	/** @param {number} at */
@@ -103,7 +106,8 @@ class Palette {
 		const hue = box.value < 0 ? 213 : 8, shade = this.shades[box.func];
 		if (strength < 0.02 || box.isNoise())
 			return this.dark ? hsl(40, 4, 29 + shade) : hsl(40, 10, 88 + shade / 2);
-		return this.dark ? hsl(hue, 20 + 40 * strength, 30 + shade / 2 + 8 * strength) : hsl(hue, 45 + 40 * strength, 91 + shade / 2 - 18 * strength);
+		return this.dark ? hsl(hue, 20 + 40 * strength, 30 + shade / 2 + 8 * strength) : hsl(hue, 45 + 40 * strength, 91
+			+ shade / 2 - 18 * strength);
 	}
 }
 

@@ -576,8 +576,8 @@ static void put_split(struct making *making)
 
 /* A film. */
 
-/* Every number is exact where that leaves a page of a size to send on. Else values are told in steps that are small against the weight of one
- * sample, which is short to write. */
+/* Every number is exact where that leaves a page of a size to send on. Else values are told in steps that are small against the weight of
+ * one sample, which is short to write. */
 static double film_step(const struct cairn_view *view, size_t numbers)
 {
 	static const double steps = 32;

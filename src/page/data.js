@@ -86,14 +86,19 @@ const facts = /** @type {Facts} */ (JSON.parse(document.getElementById("facts")?
 
 /** Which column counts the same memory as TYPE does, in the other unit; -1 for none. @param {string} type */
 function partnerOf(type) {
-	const wanted = type.endsWith("_space") ? type.replace("_space", "_objects") : type.endsWith("_objects") ? type.replace("_objects", "_space") : "";
+	const wanted = type.endsWith("_space") ? type.replace("_space", "_objects") : type.endsWith("_objects") ? type.replace("_objects",
+		"_space") : "";
 	return facts.columns.findIndex((column) => column.type === wanted);
 }
 
-/** The metric of a column. RANGE says whether it is of a change, for a film. @param {number} column @param {boolean} [range] @returns {Metric} */
+/**
+ * The metric of a column. RANGE says whether it is of a change, for a film.
+ * @param {number} column @param {boolean} [range] @returns {Metric}
+ */
 function metricOf(column, range) {
 	const {type, unit} = facts.columns[column], partner = partnerOf(type);
-	return {column, partner, type, unit, change: range ?? facts.change, base: range ?? facts.base, errors: facts.errors && (column === 0 || partner === 0)};
+	return {column, partner, type, unit, change: range ?? facts.change, base: range ?? facts.base, errors: facts.errors && (column === 0
+		|| partner === 0)};
 }
 
 /** What the numbers on the screen are. */

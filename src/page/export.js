@@ -16,15 +16,18 @@ function pictureSvg(picture, title, subtitle, whole) {
 	const tag = "title";
 	const {rowHeight, width, palette} = picture, side = 10, top = 58, height = top + picture.rows.length * rowHeight + side;
 	const lines = [`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${Math.round(width + 2 * side)} ${height}" width="100%">`,
-		`<style>text{font:12px system-ui,sans-serif;fill:${toHex(picture.ink)}}</style>`, `<rect width="100%" height="100%" fill="${toHex(picture.surface)}"/>`,
-		`<text x="${side}" y="26" style="font-size:18px;font-weight:600">${escapeXml(title)}</text>`, `<text x="${side}" y="45" opacity=".75">${escapeXml(subtitle)}</text>`];
+		`<style>text{font:12px system-ui,sans-serif;fill:${toHex(picture.ink)}}</style>`,
+		`<rect width="100%" height="100%" fill="${toHex(picture.surface)}"/>`,
+		`<text x="${side}" y="26" style="font-size:18px;font-weight:600">${escapeXml(title)}</text>`,
+		`<text x="${side}" y="45" opacity=".75">${escapeXml(subtitle)}</text>`];
 	picture.pen.font = picture.font;
 	for (const rect of picture.rects()) {
-		const name = picture.events.name(rect.box), x = side + rect.x, y = top + rect.row * rowHeight, room = rect.width > 30 ? picture.fit(name, rect.width - 12) : "";
+		const name = picture.events.name(rect.box), x = side + rect.x, y = top + rect.row * rowHeight;
+		const width = Math.max(rect.width - (rect.width > 3 ? 1 : 0), 0.5), label = rect.width > 30 ? picture.fit(name, rect.width - 12) : "";
 		const figures = figureRows(rect.box, whole).map((row) => `${row.name} ${row.cells[0]} (${row.share})`).join(", ");
 		lines.push(`<g${rect.dim ? ' opacity=".6"' : ""}><${tag}>${escapeXml(name)}: ${escapeXml(figures)}</${tag}>`
-			+ `<rect x="${x.toFixed(1)}" y="${y}" width="${Math.max(rect.width - (rect.width > 3 ? 1 : 0), 0.5).toFixed(1)}" height="${rowHeight - 1}" rx="2" fill="${palette.color(rect.box)}"/>`
-			+ (room ? `<text x="${(x + 6).toFixed(1)}" y="${y + rowHeight / 2 + 4}">${escapeXml(room)}</text>` : "") + "</g>");
+			+ `<rect x="${x.toFixed(1)}" y="${y}" width="${width.toFixed(1)}" height="${rowHeight - 1}" rx="2" fill="${palette.color(rect.box)}"/>`
+			+ (label ? `<text x="${(x + 6).toFixed(1)}" y="${y + rowHeight / 2 + 4}">${escapeXml(label)}</text>` : "") + "</g>");
 	}
 	lines.push("</svg>", "");
 	return lines.join("\n");
@@ -32,16 +35,21 @@ function pictureSvg(picture, title, subtitle, whole) {
 
 /** A computed colour, rgb(1, 2, 3), as #rrggbb. @param {string} color */
 function toHex(color) {
-	return "#" + (color.match(/\d+(\.\d+)?/g) ?? []).slice(0, 3).map((part) => Math.round(Number(part)).toString(16).padStart(2, "0")).join("");
+	const parts = (color.match(/\d+(\.\d+)?/g) ?? []).slice(0, 3);
+	return "#" + parts.map((part) => Math.round(Number(part)).toString(16).padStart(2, "0")).join("");
 }
 
-/** One line for each stack, the outermost function first; of a change with two numbers, before and now. @param {Tree} tree @param {Func[]} functions */
+/**
+ * One line for each stack, the outermost function first; of a change with two numbers, before and now.
+ * @param {Tree} tree @param {Func[]} functions
+ */
 function foldedText(tree, functions) {
 	const names = functions.map(({name}) => name.replace(/;/g, ":").replace(/\n/g, " ")), {value, base} = tree.self;
 	/** @type {string[]} */
 	const lines = [];
 	for (let node = 0; node < tree.count; node++) {
-		const before = Math.round(base[node]), now = Math.round(value[node] + base[node]), stack = tree.path(node).map((func) => names[func]).join(";") || "[no stack]";
+		const before = Math.round(base[node]), now = Math.round(value[node] + base[node]),
+			stack = tree.path(node).map((func) => names[func]).join(";") || "[no stack]";
 		if (metric.base && (before || now))
 			lines.push(`${stack} ${before} ${Math.max(0, now)}`);
 		else if (!metric.base && now)
@@ -59,7 +67,10 @@ function download(blob, name) {
 	setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
-/** Whether it came to be on the clipboard. Pages that are not served safely have no clipboard of their own. @param {string} text @returns {Promise<boolean>} */
+/**
+ * Whether it came to be on the clipboard. Pages that are not served safely have no clipboard of their own.
+ * @param {string} text @returns {Promise<boolean>}
+ */
 async function copyText(text) {
 	try {
 		await navigator.clipboard.writeText(text);

@@ -90,7 +90,8 @@ class Chart {
 		const {film} = this, areas = document.querySelectorAll("#chart [data-layer]");
 		/** @param {string} kind @param {string} name @param {number[]} values */
 		const entry = (kind, name, values) => {
-			const item = make("li"), button = make("button"), swatch = make("span", "key " + kind), amount = make("span", "amount"), more = make("span", "more");
+			const item = make("li"), button = make("button"), swatch = make("span", "key " + kind), amount = make("span", "amount"),
+				more = make("span", "more");
 			button.append(swatch, make("span", "name", name), amount, more);
 			item.append(button);
 			this.legend.push({name, values, button, amount, more});
@@ -165,9 +166,13 @@ class Chart {
 		element("range-last").addEventListener("click", () => this.choose({from: this.last, to: this.last}));
 	}
 
-	/** Arrow keys move one end; past the other they move both, so that one dump can be walked through. @param {KeyboardEvent} event @param {"from" | "to"} end */
+	/**
+	 * Arrow keys move one end; past the other they move both, so that one dump can be walked through.
+	 * @param {KeyboardEvent} event @param {"from" | "to"} end
+	 */
 	key(event, end) {
-		const step = {ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10, Home: -Infinity, End: Infinity}[event.key];
+		const step = {ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10, Home: -Infinity,
+			End: Infinity}[event.key];
 		if (step === undefined || event.ctrlKey || event.metaKey || event.altKey)
 			return;
 		const at = Math.max(0, Math.min(this.last, this.range[end] + step)), {from, to} = this.range;

@@ -9,13 +9,15 @@ function showHead(page) {
 	element("title").textContent = facts.title || process || (/space|objects/.test(facts.type) ? "Memory profile" : "Profile");
 	/** @type {[string, string][]} */
 	const list = [["Process", [facts.process, facts.pid].filter(Boolean).join(", ")], ["Format", facts.format]];
-	const {unit} = facts.columns[0], period = facts.unit === "bytes" || /space|objects/.test(facts.type) ? humanBytes(facts.period, true) : human(facts.period, unit);
+	const {unit} = facts.columns[0], period = facts.unit === "bytes" || /space|objects/.test(facts.type) ? humanBytes(facts.period, true)
+		: human(facts.period, unit);
 	if (facts.period > 1)
 		list.push(["Sampling", `one sample per ${period}${facts.mixedPeriods ? ", several periods" : ""}`]);
 	if (facts.samples && !film)
 		list.push(["Samples", "about " + humanCount(facts.samples)]);
 	if (film)
-		list.push(["Dumps", `${film.seconds.length} in ${humanTime(film.seconds.at(-1) ?? 0)}` + (film.runs.at(-1) ? `, ${(film.runs.at(-1) ?? 0) + 1} runs` : "")],
+		list.push(["Dumps", `${film.seconds.length} in ${humanTime(film.seconds.at(-1) ?? 0)}` + (film.runs.at(-1)
+			? `, ${(film.runs.at(-1) ?? 0) + 1} runs` : "")],
 			["First taken", humanDate(film.start) + " UTC"]);
 	else if (facts.time)
 		list.push(["Taken", humanDate(facts.time) + " UTC"]);
@@ -41,7 +43,8 @@ function showHead(page) {
 /** How much there is in all, or by how much it changed: of what was chosen. @param {Page} page */
 function showTotal(page) {
 	const {tree} = page, base = tree.total.base[0], shown = tree.total.value[0], other = tree.total.other[0], parts = [];
-	parts.push(metric.base ? ` change of ${typeName(metric.type)}, from ${human(base)} to ${human(base + shown)}` : ` ${typeName(metric.type)}`);
+	parts.push(metric.base ? ` change of ${typeName(metric.type)}, from ${human(base)} to ${human(base + shown)}`
+		: ` ${typeName(metric.type)}`);
 	if (metric.partner >= 0 && !metric.change)
 		parts.push(metric.unit === "bytes" ? ` in ${humanObjects(other)}` : ` of ${humanBytes(other)}`);
 	element("total").replaceChildren(make("strong", metric.change ? (shown < 0 ? "down" : "up") : "", signed(shown)), ...parts);
@@ -54,11 +57,13 @@ function showTotal(page) {
 
 /** What keeps growing, by several dumps; else what grew most, or who holds most. @param {Page} page @param {Data} data */
 function showGlance(page, data) {
-	const growth = metric.column === 0 ? facts.series?.growth ?? [] : [], glances = growth.length ? growingGlances(data) : largestGlances(page, data);
+	const growth = metric.column === 0 ? facts.series?.growth ?? [] : [], glances = growth.length ? growingGlances(data)
+		: largestGlances(page, data);
 	element("glance").hidden = glances.length === 0 && !facts.series;
 	const watched = `${facts.series?.totals.length} dumps in ${humanTime(facts.series?.seconds.at(-1) ?? 0)}`;
 	element("glance-title").textContent = growth.length ? "What keeps growing, by " + watched
-		: metric.change ? "What grew most" : metric.unit === "nanoseconds" ? "Where most time is spent" : metric.type.startsWith("alloc") ? "Who allocates most" : "Who holds most";
+		: metric.change ? "What grew most" : metric.unit === "nanoseconds" ? "Where most time is spent"
+			: metric.type.startsWith("alloc") ? "Who allocates most" : "Who holds most";
 	element("glance-list").replaceChildren(...glances.map((glance) => {
 		const item = make("li"), button = make("button");
 		button.append(make("span", "name", glance.name), make("span", growth.length || metric.change ? "amount up" : "amount", glance.amount),
@@ -86,13 +91,15 @@ function growingGlances(data) {
 /** @param {Page} page @param {Data} data @returns {Glance[]} */
 function largestGlances(page, data) {
 	const {self} = page.wholeSums, most = 3, worth = 0.02, whole = page.tree.size[0];
-	const order = Array.from(self.value.keys()).slice(1).filter((func) => self.value[func] > worth * whole && !isNoise(self.value[func], self.variance[func], self.skew[func]))
+	const order = Array.from(self.value.keys()).slice(1)
+		.filter((func) => self.value[func] > worth * whole && !isNoise(self.value[func], self.variance[func], self.skew[func]))
 		.sort((a, b) => self.value[b] - self.value[a]).slice(0, most);
 	return order.map((func) => {
 		const value = self.value[func], other = self.other[func], caller = aroundBoxes(page.tree, func).up.children()[0];
 		return {func, name: data.functions[func].name, amount: signed(value), share: value / whole, more: [
 			metric.base ? `${human(self.base[func])} before, ${human(present(value, self.base[func]))} now`
-				: other > 0 ? (metric.unit === "bytes" ? `${humanObjects(other)} of ${humanBytes(value / other)}` : `${humanBytes(other)}, ${humanBytes(other / value)} each`) : "",
+				: other > 0 ? (metric.unit === "bytes" ? `${humanObjects(other)} of ${humanBytes(value / other)}`
+					: `${humanBytes(other)}, ${humanBytes(other / value)} each`) : "",
 			caller && caller.func ? `called from ${data.functions[caller.func].name}` : "",
 		]};
 	});

@@ -28,7 +28,8 @@ class Page {
 		this.matches = {key: "", at: -1, items: []};
 		this.wholeSums = this.sumUp();
 		this.sums = this.wholeSums;
-		this.chart = facts.film ? new Chart(facts.film, (range) => this.go({range, zoom: []}), (leaf) => this.choose(this.byName.get(leaf) ?? 0, {view: "around", zoom: []})) : null;
+		this.chart = facts.film ? new Chart(facts.film, (range) => this.go({range, zoom: []}),
+			(leaf) => this.choose(this.byName.get(leaf) ?? 0, {view: "around", zoom: []})) : null;
 		this.menuBox = /** @type {Box | null} */ (null);
 		this.box = /** @type {Box} */ (callsBox(this.tree));
 		this.boxKey = "";
@@ -258,14 +259,15 @@ class Page {
 		this.foundNodes = nodes;
 		element("matched").textContent = this.found ? `${percent(size, whole)} matched, ${human(size)}` : "";
 		element("search-actions").hidden = element("search-steps").hidden = !this.found;
-		/** @type {HTMLButtonElement} */ (element("search-next")).disabled = /** @type {HTMLButtonElement} */ (element("search-previous")).disabled = nodes === 0;
+		for (const id of ["search-next", "search-previous"])
+			/** @type {HTMLButtonElement} */ (element(id)).disabled = nodes === 0;
 	}
 
 	/** Goes to the next box that matches the search, or to the one before. The largest is the first. @param {1 | -1} step */
 	stepMatch(step) {
 		if (!this.found || !this.foundNodes)
 			return;
-		const {view} = this.state, key = this.searchKey + view + (view === "around" ? this.selected : "") + (view === "calls" ? "" : this.state.zoom.join(";"));
+		const {view, zoom} = this.state, place = view === "calls" ? "" : this.selected + joinNames(zoom), key = this.searchKey + view + place;
 		if (key !== this.matches.key)
 			this.matches = {key, at: -1, items: view === "calls" ? this.tree.matches(this.found)
 				: this.picture.rects().filter((rect) => this.found?.[rect.box.func]).sort((a, b) => b.width - a.width)};
@@ -278,7 +280,10 @@ class Page {
 		element("matched").textContent = `${humanCount(matches.at + 1)} of ${humanCount(count)}`;
 	}
 
-	/** Where a node of the tree is drawn; zooms to its caller where it is too small to be seen. @param {number} node @returns {Rect | undefined} */
+	/**
+	 * Where a node of the tree is drawn; zooms to its caller where it is too small to be seen.
+	 * @param {number} node @returns {Rect | undefined}
+	 */
 	rectOfNode(node) {
 		const least = 3, path = this.tree.path(node), names = path.map((func) => this.data.functions[func].name);
 		for (const zoom of [null, names.slice(0, -1), names]) {
@@ -339,7 +344,8 @@ class Page {
 			legend.replaceChildren(entry(grew, "grew"), entry(shrank, "shrank"), entry(shrank, "vanished", "gone"),
 				entry(dark ? hsl(40, 4, 29) : hsl(40, 10, 88), metric.errors ? "unchanged, or within the noise of sampling" : "unchanged"));
 		else if (mode === "module")
-			legend.replaceChildren(...this.palette.drawn(this.picture.rects()).slice(0, most).map((module) => entry(this.palette.moduleColor(module), module)));
+			legend.replaceChildren(...this.palette.drawn(this.picture.rects()).slice(0, most)
+				.map((module) => entry(this.palette.moduleColor(module), module)));
 		else
 			legend.replaceChildren(make("span", "entry", "one colour for each function"));
 	}
@@ -384,7 +390,8 @@ class Page {
 		if (!split)
 			return [];
 		const passed = passing(data, state.filters), weights = weightsOf(split.columns);
-		const wanted = state.filters.filter((filter) => filter.kind === other).map((filter) => other === "thread" ? threadOf(filter.text) : Number(filter.text));
+		const wanted = state.filters.filter((filter) => filter.kind === other)
+			.map((filter) => other === "thread" ? threadOf(filter.text) : Number(filter.text));
 		/** @type {Map<number, {key: number, value: number, other: number}>} */
 		const sums = new Map();
 		for (let node = 0; node < passed.length; node++)
@@ -468,7 +475,8 @@ class Page {
 
 	/** Everything that the filters leave, in all its values. @returns {Exported} */
 	exported() {
-		const {data, tree, state} = this, shown = metric, order = [metric.column, ...facts.columns.keys()].filter((column, i, all) => all.indexOf(column) === i);
+		const {data, tree, state} = this, shown = metric;
+		const order = [...new Set([metric.column, ...facts.columns.keys()])];
 		const values = order.map((column) => {
 			if (column === shown.column)
 				return tree.self.value;
@@ -574,7 +582,8 @@ class Page {
 
 	/** Arrow keys go from tab to tab. @param {KeyboardEvent} event */
 	tabKey(event) {
-		const tabs = /** @type {HTMLElement[]} */ ([...document.querySelectorAll('[role="tab"]:not([hidden])')]), at = tabs.indexOf(/** @type {HTMLElement} */ (event.target));
+		const tabs = /** @type {HTMLElement[]} */ ([...document.querySelectorAll('[role="tab"]:not([hidden])')]),
+			at = tabs.indexOf(/** @type {HTMLElement} */ (event.target));
 		const to = {ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: tabs.length - 1}[event.key];
 		if (to === undefined || at < 0)
 			return;

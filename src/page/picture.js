@@ -75,7 +75,8 @@ class Picture {
 		const {canvas} = this;
 		/** @param {MouseEvent} event */
 		const at = (event) => this.find(event.offsetX, event.offsetY);
-		canvas.addEventListener("pointermove", (event) => event.pointerType !== "touch" && this.point(at(event)?.box ?? null, event.clientX, event.clientY));
+		canvas.addEventListener("pointermove", (event) => event.pointerType !== "touch" && this.point(at(event)?.box ?? null, event.clientX,
+			event.clientY));
 		canvas.addEventListener("pointerleave", () => this.point(null, 0, 0));
 		canvas.addEventListener("click", (event) => {
 			const rect = at(event);

@@ -81,20 +81,25 @@ class FunctionTable {
 		const columns = [];
 		/** @param {Weights} weights @param {string} key @param {string} title @param {string} what */
 		const add = (weights, key, title, what) => {
-			columns.push({key, group: base ? title : "", title: base ? "Change" : title, bar: weights === self, text: signed, of: (f) => weights.value[f],
+			columns.push({key, group: base ? title : "", title: base ? "Change" : title, bar: weights === self, text: signed,
+				of: (f) => weights.value[f],
 				hint: change ? `the change of ${what}` : what});
 			if (base)
-				columns.push({key: key + "-before", group: title, title: "Before", text: human, hint: what + ", in the base", of: (f) => weights.base[f]},
-					{key: key + "-now", group: title, title: "Now", text: human, hint: what + ", now", of: (f) => present(weights.value[f], weights.base[f])});
+				columns.push({key: key + "-before", group: title, title: "Before", text: human, hint: what + ", in the base",
+					of: (f) => weights.base[f]},
+					{key: key + "-now", group: title, title: "Now", text: human, hint: what + ", now",
+						of: (f) => present(weights.value[f], weights.base[f])});
 		};
 		add(self, "self", "Self", `what the function itself ${metric.type.startsWith("alloc") ? "allocated" : "holds"}`);
 		add(total, "total", "Total", `what it and all it calls ${metric.type.startsWith("alloc") ? "allocated" : "hold"}`);
 		if (metric.partner < 0)
 			return columns;
 		const {unit} = facts.columns[metric.partner];
-		columns.push({key: "other", group: "", title: unit === "bytes" ? "Bytes" : "Objects", of: (f) => self.other[f], text: (value) => signed(value, unit),
+		columns.push({key: "other", group: "", title: unit === "bytes" ? "Bytes" : "Objects", of: (f) => self.other[f],
+			text: (value) => signed(value, unit),
 			hint: `of the function itself${change ? ", more or fewer than before" : ""}`});
-		columns.push({key: "mean", group: "", title: "Mean size", hint: "of one object of the function itself", text: (value) => value > 0 ? humanBytes(value) : "–",
+		columns.push({key: "mean", group: "", title: "Mean size", hint: "of one object of the function itself",
+			text: (value) => value > 0 ? humanBytes(value) : "–",
 			of: (f) => meanSize(self.value[f], self.other[f])});
 		return columns;
 	}
@@ -212,7 +217,8 @@ class FunctionTable {
 		for (const column of columns) {
 			const value = column.of(func), number = make("td", value ? "" : "blank");
 			const text = column.text(value), noise = column.bar && isNoise(value, this.sums.self.variance[func], this.sums.self.skew[func]);
-			number.append(value ? make("span", noise ? "noise" : metric.change && column.text === signed ? (value < 0 ? "down" : "up") : "", (noise ? "~ " : "") + text) : make("span", "none", "–"));
+			number.append(value ? make("span", noise ? "noise" : metric.change && column.text === signed ? (value < 0 ? "down" : "up") : "",
+				(noise ? "~ " : "") + text) : make("span", "none", "–"));
 			number.setAttribute("data-title", column.group ? column.group + " " + column.title.toLowerCase() : column.title);
 			if (column.bar && value) {
 				number.title = percent(value, this.whole) + (noise ? ", within the noise of sampling" : "");
@@ -246,7 +252,8 @@ function fillParts(list, parts, empty) {
 		track.append(makeBar(part.value / most));
 		row.append(make("span", "label", part.label), track, make("span", "number", signed(part.value)),
 			make("span", "number share", percent(Math.abs(part.value), whole)),
-			make("span", "number other", metric.partner < 0 ? "" : facts.columns[metric.partner].unit === "bytes" ? humanBytes(part.other) : humanObjects(part.other)));
+			make("span", "number other", metric.partner < 0 ? "" : facts.columns[metric.partner].unit === "bytes" ? humanBytes(part.other)
+				: humanObjects(part.other)));
 		row.addEventListener("click", part.pick);
 		return row;
 	}));

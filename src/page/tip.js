@@ -53,7 +53,8 @@ function makeFigures(box, whole) {
 	}
 	for (const {name, cells, share, sign} of figureRows(box, whole)) {
 		const row = make("tr");
-		row.append(make("th", "", name), ...cells.map((text, i) => make("td", i > 0 ? "muted" : sign > 0 ? "strong up" : sign < 0 ? "strong down" : "strong", text)),
+		row.append(make("th", "", name), ...cells.map((text, i) => make("td", i > 0 ? "muted" : sign > 0 ? "strong up" : sign < 0
+			? "strong down" : "strong", text)),
 			make("td", "muted", share));
 		body.append(row);
 	}
@@ -81,12 +82,14 @@ class Tip {
 		if (box !== this.box) {
 			const place = box.func ? placeOf(this.functions[box.func]) : box.above ? "Stacks that are too small to be told apart on this page" : "";
 			const more = make("p", "more", moreFigures(box).map(([title, text]) => title + " " + text).join(" · "));
-			tip.replaceChildren(make("p", "name", name), ...(place ? [make("p", "place", place)] : []), makeFigures(box, whole), ...(more.textContent ? [more] : []));
+			tip.replaceChildren(make("p", "name", name), ...(place ? [make("p", "place", place)] : []), makeFigures(box, whole),
+				...(more.textContent ? [more] : []));
 			this.box = box;
 		}
 		tip.hidden = false;
 		const gap = 14, {offsetWidth: width, offsetHeight: height} = tip;
-		const left = x + gap + width > innerWidth - 8 ? x - gap - width : x + gap, top = y + gap + height > innerHeight - 8 ? y - gap - height : y + gap;
+		const left = x + gap + width > innerWidth - 8 ? x - gap - width : x + gap, top = y + gap + height > innerHeight - 8
+			? y - gap - height : y + gap;
 		tip.style.left = Math.max(8, left) + "px";
 		tip.style.top = Math.max(8, top) + "px";
 	}

@@ -60,7 +60,8 @@ function humanTime(seconds) {
 /** A rate in the unit of time that suits how long was watched. @param {number} perHour @param {number} seconds */
 function humanRate(perHour, seconds) {
 	const unit = facts.columns[0].unit;
-	return seconds < 300 ? human(perHour / 3600, unit) + "/s" : seconds < 18000 ? human(perHour / 60, unit) + "/min" : human(perHour, unit) + "/h";
+	return seconds < 300 ? human(perHour / 3600, unit) + "/s" : seconds < 18000 ? human(perHour / 60, unit) + "/min" : human(perHour,
+		unit) + "/h";
 }
 
 /** @param {number} count */
@@ -86,6 +87,7 @@ function humanDate(milliseconds) {
 
 /** What a type of value is called. @param {string} type */
 function typeName(type) {
-	const names = {inuse_space: "live memory", inuse_objects: "live objects", alloc_space: "allocated memory", alloc_objects: "allocated objects"};
+	const names = {inuse_space: "live memory", inuse_objects: "live objects", alloc_space: "allocated memory",
+		alloc_objects: "allocated objects"};
 	return /** @type {Record<string, string>} */ (names)[type] ?? type;
 }

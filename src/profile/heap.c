@@ -183,8 +183,8 @@ static void read_counts(struct parser *in)
 	}
 }
 
-/* What the threads have of a stack. The estimate is that of the whole stack, and each thread has its part of what was seen of it: so a stack
- * has the same size whether or not its threads are told apart. */
+/* What the threads have of a stack. The estimate is that of the whole stack, and each thread has its part of what was seen of it: so a
+ * stack has the same size whether or not its threads are told apart. */
 static void add_threads(struct parser *in)
 {
 	double whole[4], sums[4] = {0}, values[4];

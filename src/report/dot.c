@@ -100,7 +100,8 @@ static void write_color(const struct drawing *drawing, const char *attribute, do
 static void write_class(const struct drawing *drawing, double value)
 {
 	const char *kind = !drawing->is_change ? "heat" : value < 0 ? "shrank" : "grew";
-	cairn_buffer_format(drawing->out, ", class=\"%s%d\"", kind, (int)fmin(CAIRN_GRAPH_SHADES - 1, CAIRN_GRAPH_SHADES * sqrt(part(drawing, value))));
+	double shade = fmin(CAIRN_GRAPH_SHADES - 1, CAIRN_GRAPH_SHADES * sqrt(part(drawing, value)));
+	cairn_buffer_format(drawing->out, ", class=\"%s%d\"", kind, (int)shade);
 }
 
 static void write_node(const struct drawing *drawing, size_t n)

@@ -135,7 +135,8 @@
 			return;
 		width = room;
 		svg.setAttribute("viewBox", `0 0 ${width + 2 * left} ${height}`);
-		for (const [id, x] of /** @type {const} */ ([["title", left + width / 2], ["subtitle", left + width / 2], ["search", left + width], ["matched", left + width]]))
+		for (const [id, x] of /** @type {const} */ ([["title", left + width / 2], ["subtitle", left + width / 2], ["search", left + width],
+			["matched", left + width]]))
 			svg.querySelector("#" + id)?.setAttribute("x", String(x));
 		for (const id of ["title", "subtitle"]) {
 			const text = /** @type {SVGTextElement | null} */ (svg.querySelector("#" + id));
@@ -285,12 +286,14 @@
 			return (levels[frame.depth + 1] ?? [])
 				.filter((other) => visible(other) && other.start >= frame.start && other.start + other.weight <= frame.start + frame.weight)
 				.sort((a, b) => b.weight - a.weight)[0];
-		return (levels[frame.depth - 1] ?? []).find((other) => other.start <= frame.start && other.start + other.weight >= frame.start + frame.weight);
+		return (levels[frame.depth - 1] ?? []).find((other) => other.start <= frame.start && other.start + other.weight >= frame.start
+			+ frame.weight);
 	}
 
 	/** The frame that the search found after the focused one, or with STEP -1 before it. @param {number} step */
 	function nextMatch(step) {
-		const found = frames.filter((frame) => visible(frame) && frame.group.classList.contains("match")), at = focused ? found.indexOf(focused) : -1;
+		const found = frames.filter((frame) => visible(frame) && frame.group.classList.contains("match")), at = focused
+			? found.indexOf(focused) : -1;
 		return found[at < 0 ? (step > 0 ? 0 : found.length - 1) : (at + step + found.length) % found.length];
 	}
 

@@ -333,7 +333,8 @@ static void add_facts(const struct drawing *drawing, const struct cairn_tree_nod
 	if (tree->has_objects && trunc(node->objects.total) != 0) {
 		cairn_buffer_text(out, "\n");
 		add_count(out, trunc(node->objects.total));
-		cairn_buffer_format(out, fabs(trunc(node->objects.total)) == 1 ? " object of %s" : " objects of %s on average", cairn_text_human(node->value.total / node->objects.total, text));
+		cairn_buffer_format(out, fabs(trunc(node->objects.total)) == 1 ? " object of %s" : " objects of %s on average",
+				    cairn_text_human(node->value.total / node->objects.total, text));
 	}
 	if (entry->function == CAIRN_NONE || !profile->functions[entry->function].file)
 		return;
@@ -500,7 +501,9 @@ static bool write_picture(const struct cairn_flame *flame, const struct cairn_fl
 	write_style(&drawing, &background);
 	cairn_buffer_text(out, "<rect width=\"100%\" height=\"100%\" fill=\"url(#background)\"/>\n");
 	write_captions(&drawing);
-	cairn_buffer_format(out, "<g id=\"frames\" fg:left=\"%d\" fg:width=\"%g\" fg:row=\"%g\" fg:letter=\"%g\" fg:inverted=\"%d\" fg:fluid=\"%d\" fg:kind=\"",
+	cairn_buffer_format(out,
+			    "<g id=\"frames\" fg:left=\"%d\" fg:width=\"%g\" fg:row=\"%g\" fg:letter=\"%g\" fg:inverted=\"%d\" fg:fluid=\"%d\" "
+			    "fg:kind=\"",
 			    side, frame_room(options), options->row_height, options->font_size * options->letter_width, options->inverted, options->fluid);
 	add_text(out, options->name_type ? options->name_type : "");
 	cairn_buffer_text(out, "\">\n");

@@ -116,7 +116,8 @@
 	for (const [i, [label, name, act]] of /** @type {[string, string, () => void][]} */ ([
 		["+", "Zoom in", () => zoomMiddle(1.4)], ["−", "Zoom out", () => zoomMiddle(1 / 1.4)], ["Fit", "Show all of it", fit],
 	]).entries()) {
-		const button = document.createElementNS(SVG, "g"), box = document.createElementNS(SVG, "rect"), text = document.createElementNS(SVG, "text");
+		const button = document.createElementNS(SVG, "g"), box = document.createElementNS(SVG, "rect"), text = document.createElementNS(SVG,
+			"text");
 		for (const [attribute, value] of Object.entries({x: 12 + 42 * i, y: 12, width: 36, height: 30, rx: 8}))
 			box.setAttribute(attribute, String(value));
 		text.setAttribute("x", String(30 + 42 * i));

@@ -7,8 +7,8 @@
 
 enum { CAIRN_GRAPH_SHADES = 10 };
 
-/* Appends DRAWN, with a style after its <svg> and a script before its end, to OUT; as it is where it is no SVG. Nodes and edges of the classes
- * heatN, grewN and shrankN, with N below CAIRN_GRAPH_SHADES, have colours of their own in the dark (report/dot.c writes them). */
+/* Appends DRAWN, with a style after its <svg> and a script before its end, to OUT; as it is where it is no SVG. Nodes and edges of the
+ * classes heatN, grewN and shrankN, with N below CAIRN_GRAPH_SHADES, have colours of their own in the dark (report/dot.c writes them). */
 void cairn_graph_svg(struct cairn_bytes drawn, struct cairn_buffer *out);
 
 #endif

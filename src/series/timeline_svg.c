@@ -15,7 +15,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { width = 1200, left = 76, side = 14, plot_height = 340, page_plot_height = 236, axis_height = 30, heading_height = 64, legend_row = 22 };
+enum { width = 1200, left = 76, side = 14, plot_height = 340, page_plot_height = 236 };
+enum { axis_height = 30, heading_height = 64, legend_row = 22 };
 enum { legend_letters = 56, label_letters = 44 };
 static const double letter_width = 7.2;
 
@@ -441,7 +442,8 @@ static void write_heading(const struct drawing *drawing)
 }
 
 static const char style[] =
-	"<style>\n:root{background:#fff;width:100%;height:auto}text{font:12px system-ui,-apple-system,Segoe UI,Roboto,Noto Sans,DejaVu Sans,sans-serif;fill:#22252a}\n"
+	"<style>\n:root{background:#fff;width:100%;height:auto}\n"
+	"text{font:12px system-ui,-apple-system,Segoe UI,Roboto,Noto Sans,DejaVu Sans,sans-serif;fill:#22252a}\n"
 	".title{font-size:20px;font-weight:650}.subtitle,.amount,.axis text,.zone{fill:#686d75}.subtitle{font-size:14px}\n"
 	".grid path{stroke:#22252a;opacity:.1}.base,.ticks path,.dumps{stroke:#686d75;fill:none}.dumps{opacity:.5}"
 	".ticks text{text-anchor:middle}.zone,.values text{text-anchor:end}\n"
