@@ -55,7 +55,9 @@ extern const struct cairn_command cairn_command_manual;
 
 /* "cairn: TEXT" on standard error, in red on a terminal. Returns CAIRN_EXIT_FAILED. */
 int cairn_say_error(const char *text);
-/* "cairn: note: TEXT" on standard error. */
+/* The same with the sentence of ERROR. Returns CAIRN_EXIT_USAGE where the command line is at fault. */
+int cairn_say_failure(const struct cairn_error *error);
+/* "cairn: note: TEXT" on standard error, unless -q was given. */
 void cairn_say_note(const char *text);
 /* The same, formatted. */
 void cairn_note(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -80,7 +80,7 @@ static int ask_and_print(const struct options *options, int count, char **operan
 		return usage_one();
 	int code = find(&target, options, operands[0], &error) && cairn_target_ask(&target, method, path, &body, &error)
 			   ? cairn_say_output(NULL, cairn_buffer_bytes(&body))
-			   : cairn_say_error(error.text);
+			   : cairn_say_failure(&error);
 	cairn_buffer_free(&body);
 	return code;
 }
@@ -106,7 +106,7 @@ static int command(const struct options *options, const char *name, const char *
 	bool good = find(&target, options, name, &error) && cairn_target_ask(&target, "POST", path, &body, &error);
 	cairn_buffer_free(&body);
 	if (!good)
-		return cairn_say_error(error.text);
+		return cairn_say_failure(&error);
 	printf("%s: %s\n", name, done);
 	return CAIRN_EXIT_DONE;
 }
@@ -207,7 +207,7 @@ static int run_dump(const void *values, int count, char **operands)
 	if (count != 1)
 		return usage_one();
 	bool good = find(&target, options, operands[0], &error) && cairn_target_snapshot(&target, &body, &error);
-	int code = good ? save(options, cairn_buffer_bytes(&body), false) : cairn_say_error(error.text);
+	int code = good ? save(options, cairn_buffer_bytes(&body), false) : cairn_say_failure(&error);
 	cairn_buffer_free(&body);
 	return code;
 }
@@ -227,7 +227,7 @@ static int run_cpu(const void *values, int count, char **operands)
 	if (good && isatty(STDERR_FILENO))
 		cairn_note("looking for %llu second%s; Ctrl-C ends it and leaves no file", (unsigned long long)seconds, seconds == 1 ? "" : "s");
 	good = good && cairn_target_cpu(&target, (unsigned)seconds, (unsigned)frequency, &body, &error);
-	int code = good ? save(options, cairn_buffer_bytes(&body), true) : cairn_say_error(error.text);
+	int code = good ? save(options, cairn_buffer_bytes(&body), true) : cairn_say_failure(&error);
 	cairn_buffer_free(&body);
 	return code;
 }

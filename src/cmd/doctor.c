@@ -162,7 +162,7 @@ static int run(const void *values, int count, char **operands)
 	if (cairn_diagnosis_see(&diagnosis, operands[0], options->target.token, &error))
 		code = examine(&diagnosis, options->json);
 	else
-		cairn_say_error(error.text);
+		cairn_say_failure(&error);
 	cairn_diagnosis_free(&diagnosis);
 	return code;
 }

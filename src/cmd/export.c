@@ -157,9 +157,9 @@ static const struct format *choose_format(const struct options *options, struct 
 		cairn_buffer_format(&known, "%s%s", i ? ", " : "", formats[i].name);
 	}
 	if (!format && options->format)
-		cairn_fail(error, "no format '%s'; there are %.*s", options->format, (int)known.length, known.data);
+		cairn_fail_usage(error, "no format '%s'; there are %.*s", options->format, (int)known.length, known.data);
 	else if (!format)
-		cairn_fail(error, "say which --format: %.*s", (int)known.length, known.data);
+		cairn_fail_usage(error, "say which --format: %.*s", (int)known.length, known.data);
 	cairn_buffer_free(&known);
 	return format;
 }
@@ -248,7 +248,8 @@ static void prepare_export(void *values)
 #define AT(member) offsetof(struct options, member)
 
 static const struct cairn_option format_table[] = {
-	{0, "format", "NAME", "pprof, speedscope, callgrind, gperftools, symbolized or folded", CAIRN_OPTION_TEXT, AT(format), 0},
+	{0, "format", "NAME", "pprof, speedscope, callgrind, gperftools, symbolized or folded", CAIRN_OPTION_TEXT, AT(format), 0,
+	 (const char *const[]){"pprof", "speedscope", "callgrind", "gperftools", "symbolized", "folded", NULL}},
 	{0, "errors", NULL, NULL, CAIRN_OPTION_FLAG, AT(setup.view.errors), 0}, /* which is refused */
 	{0},
 };
@@ -271,6 +272,13 @@ static const struct cairn_option_group export_groups[] = {
 	{0},
 };
 
+static bool check_export(const void *values, struct cairn_error *error)
+{
+	const struct options *options = values;
+	const struct format *format = choose_format(options, error);
+	return format && (!format->binary || options->plain || cairn_view_takes_binary(&options->setup, error));
+}
+
 static bool show_export(const void *values, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json,
 			struct cairn_error *error)
 {
@@ -287,7 +295,7 @@ const struct cairn_command cairn_command_export = {
 	.groups = export_groups,
 	.options_size = sizeof(struct options),
 	.view = &(const struct cairn_view_command){
-		.bare = true, .without_errors = "the formats of other tools", .prepare = prepare_export, .show = show_export},
+		.bare = true, .without_errors = "the formats of other tools", .prepare = prepare_export, .check = check_export, .show = show_export},
 };
 
 static const struct cairn_option_group pprof_groups[] = {

@@ -38,7 +38,8 @@ static const struct cairn_option table[] = {
 	{0, "inverted", NULL, "an icicle graph: the root above", CAIRN_OPTION_FLAG, AT(svg.inverted), 0},
 	{0, "icicle", NULL, NULL, CAIRN_OPTION_FLAG, AT(svg.inverted), 0},
 	{0, "reverse", NULL, "merge stacks from their leaves, where memory is allocated", CAIRN_OPTION_FLAG, AT(reverse), 0},
-	{0, "widths", "WHAT", "with a base: what a width shows, change (the default) or after", CAIRN_OPTION_TEXT, AT(widths), 0},
+	{0, "widths", "WHAT", "with a base: what a width shows, change (the default) or after", CAIRN_OPTION_TEXT, AT(widths), 0,
+	 (const char *const[]){"change", "after", NULL}},
 	{0, "color", "PALETTE", "mem, hot, module, diff, io, java, js, perl, red, green, blue, ...", CAIRN_OPTION_TEXT, AT(color), 0},
 	{0, "colors", "PALETTE", NULL, CAIRN_OPTION_TEXT, AT(color), 0},
 	{0, "colors-by-module", NULL, "one colour for each program, library or namespace", CAIRN_OPTION_FLAG, AT(by_module), 0},
@@ -121,10 +122,12 @@ static const char *heading(const struct cairn_view *view, struct cairn_arena *ar
 static const char *subheading(const struct cairn_view *view, struct cairn_arena *arena)
 {
 	const struct cairn_profile *profile = view->profile;
-	char period[24];
+	char period[24], coverage[160];
 	if (profile->period <= 1 || profile->kind != CAIRN_PROFILE_HEAP)
 		return NULL;
-	return cairn_arena_format(arena, "%s, one sample per %s", profile->format, cairn_text_human(profile->period, period));
+	bool partial = cairn_head_coverage(view, coverage, sizeof coverage);
+	return cairn_arena_format(arena, "%s, one sample per %s%s%s", profile->format, cairn_text_human(profile->period, period),
+				  partial ? "; " : "", partial ? coverage : "");
 }
 
 static void keep_told(double *value, double untold)
@@ -166,7 +169,7 @@ static bool parse_least(const char *text, struct cairn_flame_svg_options *svg, s
 	double number = strtod(text, &end);
 	bool percent = *end == '%';
 	if (end == text || end[percent] || !(number >= 0))
-		return cairn_fail(error, "--min-width takes pixels or a percentage, not '%s'", text);
+		return cairn_fail_usage(error, "--min-width takes pixels or a percentage, not '%s'", text);
 	svg->least_width = percent ? 0 : number;
 	svg->least_part = percent ? number / 100 : 0;
 	return true;
@@ -186,7 +189,7 @@ static bool refuse_sizes(const struct cairn_flame_svg_options *svg, struct cairn
 	};
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
 		if (sizes[i].value < sizes[i].least || sizes[i].value > sizes[i].most)
-			return cairn_fail(error, "--%s takes a number from %g to %g, not %g", sizes[i].option, sizes[i].least, sizes[i].most, sizes[i].value);
+			return cairn_fail_usage(error, "--%s takes a number from %g to %g, not %g", sizes[i].option, sizes[i].least, sizes[i].most, sizes[i].value);
 	return true;
 }
 
@@ -204,17 +207,25 @@ static bool choose_colors(struct cairn_flame_svg_options *svg, const struct opti
 }
 
 /* Two columns are drawn as they always were, by what is there now and coloured by each frame's own change. */
-static bool choose_sizes(struct cairn_tree_options *tree, const struct options *options, const struct cairn_view *view,
-			 struct cairn_error *error)
+static void choose_sizes(struct cairn_tree_options *tree, const struct options *options, const struct cairn_view *view)
 {
 	bool columns = view->profile->base && options->setup.source.base.count == 0;
 	if (!options->widths)
 		tree->sizes = columns ? CAIRN_SIZE_NOW : CAIRN_SIZE_VALUE;
 	else if (strcmp(options->widths, "after") == 0)
 		tree->sizes = CAIRN_SIZE_AFTER;
-	else if (strcmp(options->widths, "change") != 0)
-		return cairn_fail(error, "--widths takes change or after, not '%s'", options->widths);
-	return true;
+}
+
+static bool check(const void *values, struct cairn_error *error)
+{
+	const struct options *options = values;
+	struct cairn_flame_svg_options svg = options->svg, defaults = cairn_flame_svg_defaults();
+	keep_told(&svg.font_size, defaults.font_size);
+	keep_told(&svg.letter_width, defaults.letter_width);
+	keep_told(&svg.width, defaults.width);
+	keep_told(&svg.row_height, defaults.row_height);
+	return refuse_sizes(&svg, error) && (!options->least || parse_least(options->least, &svg, error)) &&
+	       (!options->color || cairn_palette_find(options->color, &svg.palette, error));
 }
 
 static const char palette_file[] = "palette.map";
@@ -252,7 +263,8 @@ static bool show(const void *values, struct cairn_view *view, struct cairn_buffe
 	struct cairn_file file = {0};
 	fill_defaults(&svg, options, view, &arena);
 	bool good = refuse_sizes(&svg, error) && (!options->least || parse_least(options->least, &svg, error)) &&
-		    choose_colors(&svg, options, view, error) && choose_sizes(&tree, options, view, error);
+		    choose_colors(&svg, options, view, error);
+	choose_sizes(&tree, options, view);
 	svg.self_change = tree.sizes == CAIRN_SIZE_NOW;
 	if (good && options->attributes) {
 		good = cairn_file_read(&file, options->attributes, error);
@@ -282,7 +294,8 @@ const struct cairn_command cairn_command_flame = {
 		  "red for what grew and blue for what shrank. All options of flamegraph.pl are understood.",
 	.groups = groups,
 	.options_size = sizeof(struct options),
-	.view = &(const struct cairn_view_command){.bare = true, .prepare = prepare, .show = show},
+	.view = &(const struct cairn_view_command){
+		.bare = true, .picture = true, .endings = (const char *const[]){".svg", NULL}, .prepare = prepare, .check = check, .show = show},
 };
 
 /* flamegraph.pl. */

@@ -38,7 +38,7 @@ static const struct cairn_option_group groups[] = {
 struct picture {
 	const char *path;
 	const char *name; /* of the files made from it, without ending */
-	int64_t modified_ns;
+	int64_t time_ns;
 	bool drawn;
 	double total;
 	bool in_bytes;
@@ -222,7 +222,7 @@ static void add_figure(struct cairn_buffer *out, const char *name, const char *c
 static void add_picture(const struct picture *picture, const struct picture *before, double largest, struct cairn_buffer *out)
 {
 	char time[40] = "", total[24];
-	time_t seconds = (time_t)(picture->modified_ns / 1000000000);
+	time_t seconds = (time_t)(picture->time_ns / 1000000000);
 	struct tm parts;
 	if (seconds && gmtime_r(&seconds, &parts))
 		strftime(time, sizeof time, "%Y-%m-%d %H:%M:%S UTC", &parts);
@@ -276,7 +276,7 @@ static void take_files(struct gallery *gallery, struct cairn_dump_files *files)
 	gallery->pictures = cairn_arena_zero(&gallery->arena, files->count, sizeof *gallery->pictures);
 	for (size_t i = 0; i < files->count; i++)
 		gallery->pictures[i] = (struct picture){.path = files->items[i].path, .name = name_of(&gallery->arena, files->items[i].path),
-							.modified_ns = files->items[i].modified_ns};
+							.time_ns = files->items[i].time_ns};
 }
 
 /* Makes DIR/flamegraphs and all in it of FILES. Returns the exit code. */
@@ -298,7 +298,7 @@ static int make(struct gallery *gallery, struct cairn_dump_files *files, const c
 		good = write_index(gallery, &error);
 	}
 	if (!good)
-		cairn_say_error(error.text);
+		cairn_say_failure(&error);
 	else if (gallery->as_script)
 		puts("Flamegraph generation complete.");
 	else
@@ -321,7 +321,7 @@ static int run(const void *values, int operand_count, char **operands)
 		cairn_say_error(misuse);
 		return CAIRN_EXIT_USAGE;
 	}
-	int code = cairn_files_list(&files, operand_count, operands, &error) ? make(&gallery, &files, operands[0]) : cairn_say_error(error.text);
+	int code = cairn_files_list(&files, operand_count, operands, &error) ? make(&gallery, &files, operands[0]) : cairn_say_failure(&error);
 	cairn_files_free(&files);
 	return code;
 }

@@ -142,5 +142,6 @@ const struct cairn_command cairn_command_html = {
 	.groups = groups,
 	.options_size = sizeof(struct options),
 	.run = run,
-	.view = &(const struct cairn_view_command){.bare = true, .prepare = prepare, .show = show},
+	.view = &(const struct cairn_view_command){
+		.bare = true, .picture = true, .endings = (const char *const[]){".html", ".htm", NULL}, .prepare = prepare, .show = show},
 };

@@ -254,7 +254,7 @@ static int run(const void *values, int operand_count, char **operands)
 	int code;
 	if (!cairn_source_series(&series, &options->setup.source, &options->setup.view, least_dumps, operand_count, operands, &error) ||
 	    !cairn_view_make(&view, &series.profile, &options->setup.view, &error)) {
-		code = cairn_say_error(error.text);
+		code = cairn_say_failure(&error);
 	} else {
 		struct cairn_leaks leaks;
 		struct cairn_buffer out = cairn_buffer(SIZE_MAX);

@@ -85,9 +85,16 @@ int cairn_say_error(const char *text)
 	return CAIRN_EXIT_FAILED;
 }
 
+int cairn_say_failure(const struct cairn_error *error)
+{
+	cairn_say_error(error->text);
+	return error->usage ? CAIRN_EXIT_USAGE : CAIRN_EXIT_FAILED;
+}
+
 void cairn_say_note(const char *text)
 {
-	say("note: ", text);
+	if (!cairn_option_quiet)
+		say("note: ", text);
 }
 
 void cairn_note(const char *format, ...)

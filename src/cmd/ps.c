@@ -54,7 +54,7 @@ static void add_process(struct rows *rows, const char *name)
 	struct cairn_buffer body = cairn_buffer(0);
 	if (!cairn_target_find(&target, name, NULL, &error))
 		return;
-	if (!cairn_target_ask(&target, "GET", "/cairn/status?format=text", &body, &error)) {
+	if (!cairn_target_ask(&target, "GET", "/cairn/status", &body, &error)) {
 		cairn_note("the agent of process %d did not answer: %s", target.pid, error.text);
 		cairn_buffer_free(&body);
 		return;
@@ -65,9 +65,9 @@ static void add_process(struct rows *rows, const char *name)
 	struct cairn_bytes text = cairn_buffer_bytes(&body);
 	cairn_target_field(text, "state", row->state, sizeof row->state);
 	cairn_target_field(text, "period", row->period, sizeof row->period);
-	cairn_target_field(text, "last snapshot", row->snapshot, sizeof row->snapshot);
-	cairn_target_field(text, "samples", row->samples, sizeof row->samples);
-	cairn_target_field(text, "listen", row->listen, sizeof row->listen);
+	cairn_target_field(text, "snapshots.last.time", row->snapshot, sizeof row->snapshot);
+	cairn_target_field(text, "snapshots.last.samples", row->samples, sizeof row->samples);
+	cairn_target_field(text, "agent.listen", row->listen, sizeof row->listen);
 	cairn_target_field(text, "command", row->command, sizeof row->command);
 	cairn_buffer_free(&body);
 }

@@ -327,7 +327,7 @@ static int run(const void *values, int count, char **operands)
 	int code;
 	if (!(cairn_target_is(operands[0]) ? take_target(account, operands[0], options->target.token, &error)
 					   : take_file(account, operands[0], &error))) {
-		code = cairn_say_error(error.text);
+		code = cairn_say_failure(&error);
 	} else {
 		struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 		const char *output = options->output;

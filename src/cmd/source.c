@@ -73,7 +73,7 @@ static bool read_file(struct cairn_profile *profile, const char *path, struct ca
 	reading->mapped = file.mapped;
 	bool good = cairn_profile_read(profile, file.bytes, strcmp(path, "-") == 0 ? "standard input" : path, reading, error);
 	if (good && !profile->time_ns)
-		profile->time_ns = file.modified_ns;
+		profile->time_ns = cairn_files_date(path, file.modified_ns);
 	if (good && !profile->process_id && cairn_dump_name_parse(path, &name))
 		profile->process_id = name.process_id;
 	cairn_file_close(&file);
@@ -217,7 +217,7 @@ bool cairn_source_load(struct cairn_profile *profile, const struct cairn_source_
 	}
 	bool good = cairn_files_list(&list, count, names, error);
 	if (good && options->normalize && !options->base.count)
-		good = cairn_fail(error, "--normalize scales to a base; name it with --base");
+		good = cairn_fail_usage(error, "--normalize scales to a base; name it with --base");
 	if (good) {
 		cairn_profile_free(profile);
 		good = read_chosen(profile, &list, options, error);

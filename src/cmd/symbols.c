@@ -46,7 +46,7 @@ static int run(const void *options, int count, char **operands)
 		return CAIRN_EXIT_USAGE;
 	}
 	if (!cairn_file_read(&input, operands[0], &error))
-		return cairn_say_error(error.text);
+		return cairn_say_failure(&error);
 	struct cairn_profile profile;
 	struct cairn_symbolize_report report;
 	struct cairn_symbolize_options symbolize = {0};

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/file.h"
+#include "base/json_read.h"
 #include "base/text.h"
 #include "http/client.h"
 
@@ -344,13 +345,7 @@ bool cairn_target_cpu(const struct cairn_target *target, unsigned seconds, unsig
 	return fetch(target, "GET", path, seconds + patience(answer_seconds), body, error);
 }
 
-void cairn_target_field(struct cairn_bytes status, const char *key, char *out, size_t size)
+void cairn_target_field(struct cairn_bytes status, const char *path, char *out, size_t size)
 {
-	struct cairn_bytes line;
-	out[0] = 0;
-	while (cairn_text_line(&status, &line, NULL))
-		if (cairn_text_take(&line, key) && cairn_text_take(&line, ": ")) {
-			snprintf(out, size, "%.*s", (int)line.length, line.data);
-			return;
-		}
+	cairn_json_copy(cairn_json_find(cairn_json_value(status), path), out, size);
 }

@@ -55,7 +55,7 @@ bool cairn_target_snapshot(const struct cairn_target *target, struct cairn_buffe
 bool cairn_target_cpu(const struct cairn_target *target, unsigned seconds, unsigned frequency,
 		      struct cairn_buffer *body, struct cairn_error *error);
 
-/* The value of KEY in the text of /cairn/status?format=text, copied to OUT; empty when it is not there. */
-void cairn_target_field(struct cairn_bytes status, const char *key, char *out, size_t size);
+/* The value at PATH ("agent.listen") in the JSON of /cairn/status, copied to OUT; empty when it is null or not there. */
+void cairn_target_field(struct cairn_bytes status, const char *path, char *out, size_t size);
 
 #endif

@@ -23,6 +23,9 @@
  * @property {number} total
  * @property {number} shown
  * @property {number} unnamed
+ * @property {number} [allocated] what the allocator itself counted as live
+ * @property {number} [sampled_since] when sampling began, in seconds
+ * @property {boolean} [partial] a part of what lives was allocated before that
  * @property {boolean} change
  * @property {boolean} base
  * @property {boolean} errors how far numbers may be off is known

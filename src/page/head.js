@@ -33,8 +33,13 @@ function showHead(page) {
 		item.append(make("dt", "", name), make("dd", "", value));
 		return item;
 	}));
-	element("warnings").hidden = facts.warnings.length === 0;
-	element("warnings").append(...facts.warnings.map((text) => make("p", "notice", text)));
+	const notices = [...facts.warnings];
+	if (facts.partial)
+		notices.unshift(`${human(facts.total, unit)} sampled since ${humanDate((facts.sampled_since ?? 0) * 1000)} UTC, `
+			+ `of ${humanBytes(facts.allocated ?? 0)} live. `
+			+ "What was allocated before that is not in this profile.");
+	element("warnings").hidden = notices.length === 0;
+	element("warnings").append(...notices.map((text) => make("p", "notice", text)));
 	element("help-film").hidden = !film;
 	element("tab-threads").hidden = element("tab-sizes").hidden = film !== undefined;
 	element("footer").textContent = `Made by Cairn ${facts.version}. This file is complete: it loads nothing from the network.`;

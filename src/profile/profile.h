@@ -123,6 +123,8 @@ struct cairn_profile {
 	uint32_t life;     /* of all processes there ever were, which: a text that no other has; 0 when not known */
 	int64_t uptime_ns; /* how long the machine had run when it was taken, by a clock that nobody sets; 0 when not known */
 	double resident_bytes, limit_bytes; /* what the process weighed and might weigh; 0 when not known */
+	double allocated_bytes; /* live bytes by the allocator's own count, sampled or not; 0 when not known */
+	int64_t since_ns;       /* when sampling began, or all samples were last discarded; 0 when not known */
 	bool limit_of_group; /* the limit is a control group's; else it is all the memory of the machine */
 
 	struct cairn_module *modules;

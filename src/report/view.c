@@ -28,7 +28,7 @@ bool cairn_view_choose(const struct cairn_profile *profile, const struct cairn_v
 	struct cairn_buffer known = cairn_buffer(200);
 	for (uint32_t i = 0; i < profile->value_count; i++)
 		cairn_buffer_format(&known, "%s%s", i ? ", " : "", cairn_profile_string(profile, profile->value_types[i].type));
-	cairn_fail(error, "the profile has no %s; it has %.*s", wanted, (int)known.length, known.data);
+	cairn_fail_usage(error, "the profile has no %s; it has %.*s", wanted, (int)known.length, known.data);
 	cairn_buffer_free(&known);
 	return false;
 }

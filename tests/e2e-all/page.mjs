@@ -207,6 +207,11 @@ for (const [width, height] of [[1366, 768], [1920, 1080], [390, 844]]) {
 	await page.context().close();
 }
 {
+	const page = await open("late");
+	ok((await text(page, "#warnings")).includes("300.0 MiB sampled since 2023-11-14 22:43:20 UTC, of 1.3 GiB live"), "a profile that began late says what it covers", await text(page, "#warnings"));
+	await page.context().close();
+}
+{
 	const page = await open("rounding"), wanted = JSON.parse(readFileSync(`${folder}/rounding.json`, "utf8"));
 	const bad = await page.evaluate((rows) => rows.filter(([name, shown]) => humanBytes(livePage.sums.self.value[livePage.byName.get(name)]) !== shown)
 		.map(([name, shown]) => [shown, humanBytes(livePage.sums.self.value[livePage.byName.get(name)])]), wanted);

@@ -24,6 +24,12 @@ values=$(ls "$scratch"/values*.heap)
 for value in inuse_space inuse_objects alloc_space alloc_objects; do
 	"$cairn" top --json -n 0 --value "$value" "$values" 2>/dev/null
 done | python3 -c 'import json, sys; print(json.dumps({top["type"]: top for top in map(json.loads, filter(str.strip, sys.stdin))}))' >"$scratch/values.json"
+# Sampling that began half an hour after the process.
+{
+	printf 'heap_v2/4096\n  t*: 1: 314572800 [0: 0]\n@ 0x1000\n  t*: 1: 314572800 [0: 0]\n\nMAPPED_LIBRARIES:\n# cairn trailer 1\n# cairn pid 7\n# cairn start 1700000000.0\n'
+	printf '# cairn time 1700003600.0\n# cairn active_since 1700001800.5\n# cairn stats.allocated 1395864371\n# cairn end\n'
+} >"$scratch/late.heap"
+"$cairn" html "$scratch/late.heap" -o "$scratch/late.html" 2>/dev/null
 # Sizes at and beside every place where rounding may differ.
 python3 - "$scratch/rounding.heap" <<'EOF'
 import sys

@@ -9,7 +9,7 @@ int plain_sum(const int *numbers, int count);
 int plain_outer(int depth);
 int main(void) { int numbers[] = {3, 1, 2}; return plain_sum(numbers, 3) + plain_outer(1) > 0; }
 C
-gcc -O1 -g -o a.out plain.c main.c || skip_all 'gcc could not build the sample'
+gcc -O1 -g -o a.out plain.c main.c || broken 'gcc could not build the sample'
 strip -o stripped a.out
 mapfile -t addresses < <(nm -S --defined-only a.out | awk '$3 ~ /[tT]/ && NF == 4 && $4 !~ /^_/ { print $1 }')
 text=$(readelf -SW a.out | awk '{ for (i = 1; i < NF; i++) if ($i == ".text") print $(i + 2) }')

@@ -2,9 +2,9 @@
 # Our unwinder in jemalloc's hook: what is in the dumps, what the status says, the depth limit, the budget, and turning it off.
 . tests/e2e/lib.sh
 need gcc curl python3
-[ -e "$library" ] || skip_all 'no libcairn.so'
+[ -e "$library" ] || broken 'no libcairn.so'
 jemalloc=$(ldconfig -p | awk '$1 == "libjemalloc.so.2" { print $NF; exit }')
-[ -n "$jemalloc" ] || skip_all 'no libjemalloc.so.2 here'
+[ -n "$jemalloc" ] || broken 'no libjemalloc.so.2 here'
 gcc -O2 -g -fomit-frame-pointer tests/bench/stack.c -o "$scratch/stack"
 prof=prof:true,prof_active:true,lg_prof_sample:0,prof_final:true,prof_prefix:$scratch/dump
 

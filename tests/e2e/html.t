@@ -11,11 +11,11 @@ page() {
 # says EXPRESSION: of the page just read, P
 says() { python3 -c "import json, sys; P = json.load(open('$scratch/page.json')); sys.exit(not ($1))"; }
 
-cc -O2 -g -pthread examples/leaky/leaky.c -o "$scratch/leaky" -ljemalloc 2>"$scratch/said" || skip_all 'no jemalloc to link with here'
+cc -O2 -g -pthread examples/leaky/leaky.c -o "$scratch/leaky" -ljemalloc 2>"$scratch/said" || broken 'no jemalloc to link with here'
 mkdir "$scratch/dumps"
 MALLOC_CONF=prof:true,lg_prof_sample:13,lg_prof_interval:25,prof_final:true,prof_prefix:$scratch/dumps/leaky "$scratch/leaky" 2 2>/dev/null
 newest=$(ls -v "$scratch"/dumps/*.heap | tail -n 1) first=$(ls -v "$scratch"/dumps/*.heap | head -n 1)
-[ -s "$newest" ] || skip_all 'this jemalloc has no profiler'
+[ -s "$newest" ] || broken 'this jemalloc has no profiler'
 
 # The page tells threads apart, the table does not: what a function holds may not depend on that.
 holds 'a page is made of a dump, and is what it should be' page "$newest"

@@ -3,11 +3,15 @@
 #include "agent/host/config.h"
 
 #include "base/text.h"
+#include "base/toml.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 enum kind { TEXT, SIZE, CHOICE, SHARE, SECONDS, RULE };
+
+#define AT(member) offsetof(struct cairn_config, member)
+#define TEXT_AT(member) AT(member), sizeof ((struct cairn_config *)0)->member, TEXT
 
 /* Every key: its name in CAIRN_CONF and in the file's [cairn] section, where it goes, and what it may be. */
 static const struct key {
@@ -18,35 +22,38 @@ static const struct key {
 	enum kind kind;
 	const char *choices[3]; /* numbered from 0; a number with no choice may not be written */
 	uint64_t least, most;
+	const char *unset; /* what a number with no choice stands for */
 } keys[CAIRN_CONFIG_KEYS] = {
-	{"enable_heap_profiling", "memory.enable_heap_profiling", offsetof(struct cairn_config, activate), 0, CHOICE, {"false", "true", NULL}},
-	{"listen", NULL, offsetof(struct cairn_config, listen), sizeof ((struct cairn_config *)0)->listen, TEXT},
-	{"token", NULL, offsetof(struct cairn_config, token), sizeof ((struct cairn_config *)0)->token, TEXT},
-	{"hosts", NULL, offsetof(struct cairn_config, hosts), sizeof ((struct cairn_config *)0)->hosts, TEXT},
-	{"dumps", "server.heap_profiling.dir", offsetof(struct cairn_config, dumps), sizeof ((struct cairn_config *)0)->dumps, TEXT},
-	{"tool", NULL, offsetof(struct cairn_config, tool), sizeof ((struct cairn_config *)0)->tool, TEXT},
-	{"compat", NULL, offsetof(struct cairn_config, old_contract), 0, CHOICE, {"new", "old", NULL}},
-	{"connections", NULL, offsetof(struct cairn_config, connections), 0, SIZE, {0}, 4, 128},
-	{"seconds", NULL, offsetof(struct cairn_config, seconds), 0, SIZE, {0}, 1, 3600},
-	{"tool_seconds", NULL, offsetof(struct cairn_config, tool_seconds), 0, SIZE, {0}, 1, 3600},
-	{"tool_memory", NULL, offsetof(struct cairn_config, tool_memory), 0, SIZE, {0}, 64 << 20, (uint64_t)1 << 46},
-	{"unwinder", NULL, offsetof(struct cairn_config, unwinder), 0, CHOICE, {"jemalloc", "cairn", NULL}},
-	{"depth", NULL, offsetof(struct cairn_config, depth), 0, SIZE, {0}, 8, 4096},
-	{"budget", NULL, offsetof(struct cairn_config, budget), 0, SHARE},
-	{"auto", "server.heap_profiling.enable_auto", offsetof(struct cairn_config, automatic), 0, CHOICE, {"false", "true", NULL}},
-	{"start", NULL, 0, 0, RULE},
-	{"grow", NULL, 0, 0, RULE},
-	{"every", NULL, 0, 0, RULE},
-	{"high", NULL, 0, 0, RULE},
-	{"share", "server.heap_profiling.threshold_auto", 0, 0, RULE},
-	{"pressure", NULL, 0, 0, RULE},
-	{"time", NULL, 0, 0, RULE},
-	{"interval", NULL, 0, 0, RULE},
-	{"distance", NULL, 0, 0, RULE},
-	{"keep_count", NULL, offsetof(struct cairn_config, keep.count), 0, SIZE, {0}, 0, UINT32_MAX},
-	{"keep_bytes", NULL, offsetof(struct cairn_config, keep.bytes), 0, SIZE, {0}, 0, (uint64_t)1 << 60},
-	{"keep_age", NULL, offsetof(struct cairn_config, keep.age_seconds), 0, SECONDS},
-	{"keep_free", NULL, offsetof(struct cairn_config, keep.free_bytes), 0, SIZE, {0}, 0, (uint64_t)1 << 60},
+	[CAIRN_KEY_ENABLE_HEAP_PROFILING] = {"enable_heap_profiling", "memory.enable_heap_profiling", AT(activate), 0, CHOICE,
+					     {"false", "true", NULL}, .unset = "as MALLOC_CONF says"},
+	[CAIRN_KEY_LISTEN] = {"listen", NULL, TEXT_AT(listen)},
+	[CAIRN_KEY_TOKEN] = {"token", NULL, TEXT_AT(token)},
+	[CAIRN_KEY_HOSTS] = {"hosts", NULL, TEXT_AT(hosts)},
+	[CAIRN_KEY_DUMPS] = {"dumps", "server.heap_profiling.dir", TEXT_AT(dumps)},
+	[CAIRN_KEY_TOOL] = {"tool", NULL, TEXT_AT(tool)},
+	[CAIRN_KEY_COMPAT] = {"compat", NULL, AT(old_contract), 0, CHOICE, {"new", "old", NULL}},
+	[CAIRN_KEY_CONNECTIONS] = {"connections", NULL, AT(connections), 0, SIZE, {0}, 4, 128},
+	[CAIRN_KEY_SECONDS] = {"seconds", NULL, AT(seconds), 0, SIZE, {0}, 1, 3600},
+	[CAIRN_KEY_TOOL_SECONDS] = {"tool_seconds", NULL, AT(tool_seconds), 0, SIZE, {0}, 1, 3600},
+	[CAIRN_KEY_TOOL_MEMORY] = {"tool_memory", NULL, AT(tool_memory), 0, SIZE, {0}, 64 << 20, (uint64_t)1 << 46},
+	[CAIRN_KEY_UNWINDER] = {"unwinder", NULL, AT(unwinder), 0, CHOICE, {"jemalloc", "cairn", NULL}},
+	[CAIRN_KEY_DEPTH] = {"depth", NULL, AT(depth), 0, SIZE, {0}, 8, 4096},
+	[CAIRN_KEY_BUDGET] = {"budget", NULL, AT(budget), 0, SHARE},
+	[CAIRN_KEY_AUTO] = {"auto", "server.heap_profiling.enable_auto", AT(automatic), 0, CHOICE, {"false", "true", NULL},
+			    .unset = "as the rules say"},
+	[CAIRN_KEY_START] = {"start", NULL, 0, 0, RULE},
+	[CAIRN_KEY_GROW] = {"grow", NULL, 0, 0, RULE},
+	[CAIRN_KEY_EVERY] = {"every", NULL, 0, 0, RULE},
+	[CAIRN_KEY_HIGH] = {"high", NULL, 0, 0, RULE},
+	[CAIRN_KEY_SHARE] = {"share", "server.heap_profiling.threshold_auto", 0, 0, RULE},
+	[CAIRN_KEY_PRESSURE] = {"pressure", NULL, 0, 0, RULE},
+	[CAIRN_KEY_TIME] = {"time", NULL, 0, 0, RULE},
+	[CAIRN_KEY_INTERVAL] = {"interval", NULL, 0, 0, RULE},
+	[CAIRN_KEY_DISTANCE] = {"distance", NULL, 0, 0, RULE},
+	[CAIRN_KEY_KEEP_COUNT] = {"keep_count", NULL, AT(keep.count), 0, SIZE, {0}, 0, UINT32_MAX},
+	[CAIRN_KEY_KEEP_BYTES] = {"keep_bytes", NULL, AT(keep.bytes), 0, SIZE, {0}, 0, (uint64_t)1 << 60},
+	[CAIRN_KEY_KEEP_AGE] = {"keep_age", NULL, AT(keep.age_seconds), 0, SECONDS},
+	[CAIRN_KEY_KEEP_FREE] = {"keep_free", NULL, AT(keep.free_bytes), 0, SIZE, {0}, 0, (uint64_t)1 << 60},
 };
 
 void cairn_config_default(struct cairn_config *config)
@@ -92,8 +99,8 @@ void cairn_config_limits(const struct cairn_config *config, struct cairn_folder_
 {
 	struct cairn_trigger_rules rules;
 	bool given = cairn_config_rules(config, &rules);
-	for (unsigned i = 0; i < CAIRN_CONFIG_KEYS; i++)
-		given |= config->origins[i] != CAIRN_CONFIG_DEFAULT && strncmp(keys[i].name, "keep_", 5) == 0 && strcmp(keys[i].name, "keep_free") != 0;
+	for (unsigned i = CAIRN_KEY_KEEP_COUNT; i <= CAIRN_KEY_KEEP_AGE; i++)
+		given |= config->origins[i] != CAIRN_CONFIG_DEFAULT;
 	*limits = given ? config->keep : (struct cairn_folder_limits){.free_bytes = config->keep.free_bytes};
 }
 
@@ -204,110 +211,6 @@ void cairn_config_environment(struct cairn_config *config, struct cairn_bytes te
 	}
 }
 
-/* TOML (toml.io/en/v1.0.0), as much of it as it takes to find our keys among anything else. */
-struct toml {
-	struct cairn_bytes rest;
-	char section[128];
-};
-
-static void skip_space(struct toml *in, bool lines)
-{
-	while (in->rest.length > 0) {
-		char c = in->rest.data[0];
-		if (c == '#') {
-			const char *end = memchr(in->rest.data, '\n', in->rest.length);
-			in->rest = cairn_bytes_skip(in->rest, end ? (size_t)(end - in->rest.data) : in->rest.length);
-		} else if (c == ' ' || c == '\t' || c == '\r' || (lines && c == '\n')) {
-			in->rest = cairn_bytes_skip(in->rest, 1);
-		} else {
-			return;
-		}
-	}
-}
-
-static void skip_line(struct toml *in)
-{
-	struct cairn_bytes line;
-	cairn_text_line(&in->rest, &line, NULL);
-}
-
-/* A string of any of the four kinds; escapes other than \" and \\ are left as they are. */
-static struct cairn_bytes take_string(struct toml *in, char *out, size_t size)
-{
-	char quote = in->rest.data[0];
-	char triple[4] = {quote, quote, quote, 0};
-	bool multiline = cairn_text_take(&in->rest, triple);
-	if (!multiline)
-		in->rest = cairn_bytes_skip(in->rest, 1);
-	size_t length = 0;
-	while (in->rest.length > 0) {
-		if (multiline ? cairn_text_take(&in->rest, triple) : in->rest.data[0] == quote || in->rest.data[0] == '\n') {
-			if (!multiline)
-				in->rest = cairn_bytes_skip(in->rest, in->rest.data[0] == quote);
-			break;
-		}
-		if (quote == '"' && in->rest.data[0] == '\\' && in->rest.length > 1)
-			in->rest = cairn_bytes_skip(in->rest, 1);
-		if (length + 1 < size)
-			out[length++] = in->rest.data[0];
-		in->rest = cairn_bytes_skip(in->rest, 1);
-	}
-	return (struct cairn_bytes){out, length};
-}
-
-/* Skips an array or inline table, however deep, with the strings in it. */
-static void skip_brackets(struct toml *in)
-{
-	char scratch[8];
-	int depth = 0;
-	do {
-		char c = in->rest.data[0];
-		if (c == '"' || c == '\'') {
-			take_string(in, scratch, sizeof scratch);
-		} else {
-			depth += (c == '[' || c == '{') - (c == ']' || c == '}');
-			in->rest = cairn_bytes_skip(in->rest, 1);
-		}
-		if (depth > 0)
-			skip_space(in, true);
-	} while (depth > 0 && in->rest.length > 0);
-}
-
-static struct cairn_bytes take_value(struct toml *in, char *out, size_t size)
-{
-	if (in->rest.length == 0)
-		return (struct cairn_bytes){"", 0};
-	char c = in->rest.data[0];
-	if (c == '"' || c == '\'')
-		return take_string(in, out, size);
-	if (c == '[' || c == '{') {
-		skip_brackets(in);
-		return (struct cairn_bytes){"", 0};
-	}
-	size_t length = 0;
-	while (length < in->rest.length && !memchr("\n#", in->rest.data[length], 2))
-		length++;
-	struct cairn_bytes bare = cairn_text_trim((struct cairn_bytes){in->rest.data, length});
-	in->rest = cairn_bytes_skip(in->rest, length);
-	return bare;
-}
-
-/* A dotted name up to STOP, with spaces and quotes taken out. */
-static bool take_name(struct toml *in, char stop, char *out, size_t size)
-{
-	size_t length = 0;
-	while (in->rest.length > 0 && in->rest.data[0] != stop && in->rest.data[0] != '\n') {
-		char c = in->rest.data[0];
-		if (c != ' ' && c != '\t' && c != '"' && c != '\'' && c != '\r' && length + 1 < size)
-			out[length++] = c;
-		in->rest = cairn_bytes_skip(in->rest, 1);
-	}
-	out[length] = 0;
-	bool found = in->rest.length > 0 && in->rest.data[0] == stop;
-	in->rest = cairn_bytes_skip(in->rest, found);
-	return found && length > 0;
-}
-
 static void set_from_file(struct cairn_config *config, const char *full, struct cairn_bytes value)
 {
 	if (strncmp(full, "cairn.", 6) == 0) {
@@ -321,26 +224,10 @@ static void set_from_file(struct cairn_config *config, const char *full, struct 
 
 void cairn_config_file(struct cairn_config *config, struct cairn_bytes text)
 {
-	struct toml in = {.rest = text};
-	for (skip_space(&in, true); in.rest.length > 0; skip_space(&in, true)) {
-		char name[128], full[260], value[320];
-		if (in.rest.data[0] == '[') {
-			in.rest = cairn_bytes_skip(in.rest, cairn_bytes_start_with(in.rest, "[[") ? 2 : 1);
-			if (!take_name(&in, ']', in.section, sizeof in.section))
-				in.section[0] = 0;
-			skip_line(&in);
-			continue;
-		}
-		if (!take_name(&in, '=', name, sizeof name)) {
-			skip_line(&in);
-			continue;
-		}
-		skip_space(&in, false);
-		struct cairn_bytes taken = take_value(&in, value, sizeof value);
-		snprintf(full, sizeof full, "%s%s%s", in.section, in.section[0] ? "." : "", name);
-		set_from_file(config, full, taken);
-		skip_line(&in);
-	}
+	struct cairn_toml in = cairn_toml(text);
+	char name[CAIRN_TOML_NAME], room[320];
+	for (struct cairn_bytes value; cairn_toml_next(&in, name, room, sizeof room, &value);)
+		set_from_file(config, name, value);
 }
 
 const char *cairn_config_show(const struct cairn_config *config, unsigned index, char *out, size_t size)
@@ -361,9 +248,9 @@ const char *cairn_config_show(const struct cairn_config *config, unsigned index,
 	else if (key->kind == SHARE)
 		snprintf(out, size, number ? "%.6g%%" : "none", (double)number / 10000);
 	else if (key->kind == CHOICE)
-		snprintf(out, size, "%s", key->choices[number] ? key->choices[number] : key->offset ? "as the rules say" : "as MALLOC_CONF says");
+		snprintf(out, size, "%s", key->choices[number] ? key->choices[number] : key->unset);
 	else
-		snprintf(out, size, "%s", strcmp(key->name, "token") == 0 && field[0] ? "set" : field);
+		snprintf(out, size, "%s", index == CAIRN_KEY_TOKEN && field[0] ? "set" : field);
 	return key->name;
 }
 

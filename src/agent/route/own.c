@@ -18,13 +18,17 @@ void cairn_control_status(struct cairn_call *call)
 	cairn_query_get(call->request->query, "format", format, sizeof format);
 	bool text = strcmp(format, "text") == 0;
 	cairn_response_start(call->response, 200, text ? CAIRN_TEXT : CAIRN_JSON);
-	(text ? cairn_status_text : cairn_status_json)(call->agent, &call->response->body);
+	struct cairn_status status;
+	cairn_status_gather(&status, call->agent);
+	(text ? cairn_status_text : cairn_status_json)(&status, &call->response->body);
 }
 
 void cairn_control_metrics(struct cairn_call *call)
 {
 	cairn_response_start(call->response, 200, "text/plain; version=0.0.4; charset=utf-8");
-	cairn_status_metrics(call->agent, &call->response->body);
+	struct cairn_status status;
+	cairn_status_gather(&status, call->agent);
+	cairn_status_metrics(&status, &call->response->body);
 }
 
 /* After a command: the new state, or why not. */

@@ -34,7 +34,7 @@ static const char *needed(const struct cairn_elf *elf, const char *part)
 static void check_remote_allocator(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
 	char version[80], why[400];
-	cairn_diagnosis_field(diagnosis, "jemalloc", version, sizeof version);
+	cairn_diagnosis_field(diagnosis, "jemalloc.version", version, sizeof version);
 	cairn_diagnosis_field(diagnosis, "why", why, sizeof why);
 	if (version[0])
 		cairn_finding_say(finding, CAIRN_RIGHT, "jemalloc %s", version);

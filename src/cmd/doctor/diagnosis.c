@@ -230,9 +230,9 @@ const char *cairn_diagnosis_variable(const struct cairn_diagnosis *diagnosis, co
 	return NULL;
 }
 
-void cairn_diagnosis_field(const struct cairn_diagnosis *diagnosis, const char *key, char *out, size_t size)
+void cairn_diagnosis_field(const struct cairn_diagnosis *diagnosis, const char *path, char *out, size_t size)
 {
-	cairn_target_field(cairn_buffer_bytes(&diagnosis->agent), key, out, size);
+	cairn_target_field(cairn_buffer_bytes(&diagnosis->agent), path, out, size);
 }
 
 /* jemalloc that takes the place of malloc wins over one that is called by names of its own. */
@@ -339,7 +339,7 @@ static bool see_target(struct cairn_diagnosis *diagnosis, const char *name, cons
 	char text[16];
 	diagnosis->kind = CAIRN_DIAGNOSIS_PROCESS;
 	diagnosis->has_agent = cairn_target_find(&diagnosis->target, name, token, &diagnosis->agent_problem) &&
-			     cairn_target_ask(&diagnosis->target, "GET", "/cairn/status?format=text", &diagnosis->agent,
+			     cairn_target_ask(&diagnosis->target, "GET", "/cairn/status", &diagnosis->agent,
 					      &diagnosis->agent_problem);
 	diagnosis->pid = diagnosis->target.pid;
 	if (!diagnosis->pid && !diagnosis->has_agent) {

@@ -53,7 +53,7 @@ struct cairn_diagnosis {
 	bool has_agent;
 	struct cairn_target target;
 	struct cairn_error agent_problem; /* why there is no answer from an agent */
-	struct cairn_buffer agent;        /* the text of its status */
+	struct cairn_buffer agent;        /* its status as JSON */
 
 	/* A dump. */
 	struct cairn_buffer dump;
@@ -70,8 +70,8 @@ void cairn_diagnosis_free(struct cairn_diagnosis *diagnosis);
 /* The value of a variable in the environment the process was started with, NULL when it is not there. Borrowed. */
 const char *cairn_diagnosis_variable(const struct cairn_diagnosis *diagnosis, const char *name);
 
-/* A line of the agent's status, copied to OUT. */
-void cairn_diagnosis_field(const struct cairn_diagnosis *diagnosis, const char *key, char *out, size_t size);
+/* The value at PATH in the JSON of the agent's status, copied to OUT. */
+void cairn_diagnosis_field(const struct cairn_diagnosis *diagnosis, const char *path, char *out, size_t size);
 
 /* Reads SIZE bytes of the process's memory at the address that NAME of its jemalloc has. False where that cannot be done. */
 bool cairn_diagnosis_peek(const struct cairn_diagnosis *diagnosis, const char *name, void *out, size_t size);

@@ -22,7 +22,7 @@ void cairn_check_agent(struct cairn_diagnosis *diagnosis, struct cairn_finding *
 {
 	char version[40];
 	const char *preload = cairn_diagnosis_variable(diagnosis, "LD_PRELOAD");
-	cairn_diagnosis_field(diagnosis, "agent", version, sizeof version);
+	cairn_diagnosis_field(diagnosis, "agent.version", version, sizeof version);
 	if (diagnosis->has_agent) {
 		cairn_finding_say(finding, CAIRN_RIGHT, "the agent %s answers", version);
 	} else if (find_module(diagnosis, "libcairn") && !diagnosis->allocator) {
@@ -46,16 +46,17 @@ void cairn_check_agent(struct cairn_diagnosis *diagnosis, struct cairn_finding *
 void cairn_check_settings(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
 	static const struct {
-		const char *complaint, *fix;
+		const char *path, *complaint, *fix;
 	} table[] = {
-		{"config problems", "CAIRN_CONF=key:value,key:value when it is started again; 'man cairn' has the keys"},
-		{"socket problem", "XDG_RUNTIME_DIR=FOLDER, one it may write to, when it is started again"},
-		{"listen problem", "CAIRN_CONF=listen:127.0.0.1:PORT, one that is free, when it is started again; by its PID it is reached all the same"},
-		{"dump problem", "CAIRN_CONF=dumps:FOLDER, one it may write to, when it is started again"},
+		{"config_problems", "config problems", "CAIRN_CONF=key:value,key:value when it is started again; 'man cairn' has the keys"},
+		{"agent.socket_problem", "socket problem", "XDG_RUNTIME_DIR=FOLDER, one it may write to, when it is started again"},
+		{"agent.listen_problem", "listen problem",
+		 "CAIRN_CONF=listen:127.0.0.1:PORT, one that is free, when it is started again; by its PID it is reached all the same"},
+		{"dumps.problem", "dump problem", "CAIRN_CONF=dumps:FOLDER, one it may write to, when it is started again"},
 	};
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
 		char text[400];
-		cairn_diagnosis_field(diagnosis, table[i].complaint, text, sizeof text);
+		cairn_diagnosis_field(diagnosis, table[i].path, text, sizeof text);
 		if (text[0]) {
 			cairn_finding_say(finding, CAIRN_WRONG, "the agent's %s: %s", table[i].complaint, text);
 			finding->fix = table[i].fix;

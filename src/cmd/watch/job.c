@@ -51,7 +51,7 @@ static bool check_state(struct cairn_job *job, const struct cairn_target *target
 	struct cairn_buffer body = cairn_buffer(0);
 	char state[32] = "", why[400] = "";
 	struct cairn_error error;
-	if (ask(job, target, "/cairn/status?format=text", &body, &error) == 200) {
+	if (ask(job, target, "/cairn/status", &body, &error) == 200) {
 		cairn_target_field(cairn_buffer_bytes(&body), "state", state, sizeof state);
 		cairn_target_field(cairn_buffer_bytes(&body), "why", why, sizeof why);
 	}
@@ -163,9 +163,9 @@ static bool ask_numbers(struct cairn_job *job)
 		return false;
 	if (!job->life.pid)
 		return ask_elsewhere(job, &target);
-	bool good = cairn_target_ask(&target, "GET", "/cairn/status?format=text", &body, &job->error);
+	bool good = cairn_target_ask(&target, "GET", "/cairn/status", &body, &job->error);
 	if (good)
-		cairn_target_field(cairn_buffer_bytes(&body), "allocated in all", total, sizeof total);
+		cairn_target_field(cairn_buffer_bytes(&body), "jemalloc.allocated_total", total, sizeof total);
 	job->reading.allocated = strtoull(total, NULL, 10);
 	cairn_buffer_free(&body);
 	return good;
