@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void compose(struct cairn_error *error, bool usage, const char *format, va_list arguments)
+__attribute__((format(printf, 3, 0))) static void compose(struct cairn_error *error, bool usage, const char *format, va_list arguments)
 {
 	error->usage = usage;
 	vsnprintf(error->text, sizeof error->text, format, arguments);

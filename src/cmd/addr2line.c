@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/pool.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "cmd/command.h"
 #include "symbol/demangle.h"
 #include "symbol/find.h"
@@ -221,8 +222,14 @@ static void write_part(struct answers *answers, size_t part, struct cairn_bytes 
 	pthread_mutex_lock(&answers->lock);
 	while (answers->turn != part)
 		pthread_cond_wait(&answers->turned, &answers->lock);
+	struct cairn_buffer shown = cairn_buffer(SIZE_MAX);
+	if (isatty(STDOUT_FILENO)) {
+		cairn_utf8_show_lines(&shown, text);
+		text = cairn_buffer_bytes(&shown);
+	}
 	if (!answers->cause && !cairn_file_write(NULL, text, &answers->error))
 		answers->cause = errno;
+	cairn_buffer_free(&shown);
 	answers->turn++;
 	pthread_cond_broadcast(&answers->turned);
 	pthread_mutex_unlock(&answers->lock);

@@ -79,7 +79,7 @@ static int ask_and_print(const struct options *options, int count, char **operan
 	if (count != 1)
 		return usage_one();
 	int code = find(&target, options, operands[0], &error) && cairn_target_ask(&target, method, path, &body, &error)
-			   ? cairn_say_output(NULL, cairn_buffer_bytes(&body))
+			   ? cairn_say_lines(cairn_buffer_bytes(&body))
 			   : cairn_say_failure(&error);
 	cairn_buffer_free(&body);
 	return code;
@@ -107,7 +107,7 @@ static int command(const struct options *options, const char *name, const char *
 	cairn_buffer_free(&body);
 	if (!good)
 		return cairn_say_failure(&error);
-	printf("%s: %s\n", name, done);
+	cairn_print(stdout, "%s: %s\n", name, done);
 	return CAIRN_EXIT_DONE;
 }
 
@@ -194,7 +194,7 @@ static int save(const struct options *options, struct cairn_bytes profile, bool 
 		snprintf(path, sizeof path, "%s%s%s", options->output ? options->output : "", options->output ? "/" : "", name);
 	int code = cairn_say_output(path, profile);
 	if (code == CAIRN_EXIT_DONE && strcmp(path, "-") != 0)
-		puts(path);
+		cairn_print(stdout, "%s\n", path);
 	return code;
 }
 

@@ -135,7 +135,8 @@ static int run(const void *values, int count, char **operands)
 	bool there = cairn_target_is(name);
 	struct cairn_buffer out = cairn_buffer(there ? 0 : SIZE_MAX);
 	bool good = there ? do_there(name, options, &out, &error) : do_here(name, options, &limits, &out, &error);
-	int code = good ? cairn_say_output(options->output, cairn_buffer_bytes(&out)) : cairn_say_failure(&error);
+	int code = !good ? cairn_say_failure(&error)
+		   : options->fetch ? cairn_say_output(options->output, cairn_buffer_bytes(&out)) : cairn_say_lines(cairn_buffer_bytes(&out));
 	cairn_buffer_free(&out);
 	return code;
 }

@@ -79,9 +79,10 @@ static void show_progress(const struct gallery *gallery, size_t done)
 		return;
 	if (done == gallery->count)
 		fprintf(stderr, "\r\033[K");
-	else
-		fprintf(stderr, "\r\033[K[%.*s] %zu of %zu, %.60s", width, bar + width - done * width / gallery->count, done, gallery->count,
-			gallery->pictures[done].name);
+	else {
+		fprintf(stderr, "\r\033[K[%.*s] %zu of %zu, ", width, bar + width - done * width / gallery->count, done, gallery->count);
+		cairn_print(stderr, "%.60s", gallery->pictures[done].name);
+	}
 }
 
 static void say_failure(struct gallery *gallery, const char *what, const struct cairn_error *error)
@@ -136,8 +137,8 @@ static void tell(const struct gallery *gallery, const char *kind, const struct p
 	const char *from = before ? before->path : "", *versus = before ? " vs " : "";
 	if (!gallery->as_script)
 		return;
-	printf("Generating %scollapse file for %s%s%s -> %s/%s.collapse\n", kind, from, versus, picture->path, gallery->folder, name);
-	printf("Generating %sflamegraph for %s%s%s -> %s/%s.svg\n", kind, from, versus, picture->path, gallery->folder, name);
+	cairn_print(stdout, "Generating %scollapse file for %s%s%s -> %s/%s.collapse\n", kind, from, versus, picture->path, gallery->folder, name);
+	cairn_print(stdout, "Generating %sflamegraph for %s%s%s -> %s/%s.svg\n", kind, from, versus, picture->path, gallery->folder, name);
 }
 
 static bool draw_change(struct gallery *gallery, const struct cairn_profile *before, const struct cairn_profile *after, const char *name,
@@ -286,9 +287,9 @@ static int make(struct gallery *gallery, struct cairn_dump_files *files, const c
 	gallery->folder = cairn_arena_format(&gallery->arena, "%s/flamegraphs", dir);
 	bool good = mkdir(gallery->folder, 0777) == 0 || errno == EEXIST || cairn_fail_errno(&error, "%s", gallery->folder);
 	if (good && gallery->as_script)
-		printf("Generating flamegraphs in %s\n", gallery->folder);
+		cairn_print(stdout, "Generating flamegraphs in %s\n", gallery->folder);
 	if (good && files->count == 0) { /* of the script alone: the command's list has a file or is an error */
-		printf("No .gprof files found in %s\n", dir);
+		cairn_print(stdout, "No .gprof files found in %s\n", dir);
 		cairn_arena_free(&gallery->arena);
 		return CAIRN_EXIT_DONE;
 	}
@@ -302,7 +303,7 @@ static int make(struct gallery *gallery, struct cairn_dump_files *files, const c
 	else if (gallery->as_script)
 		puts("Flamegraph generation complete.");
 	else
-		printf("%s/index.html\n", gallery->folder);
+		cairn_print(stdout, "%s/index.html\n", gallery->folder);
 	cairn_arena_free(&gallery->arena);
 	return good && !gallery->failures ? CAIRN_EXIT_DONE : CAIRN_EXIT_FAILED;
 }
@@ -344,15 +345,15 @@ static int run_script(int argc, char **argv)
 {
 	struct stat status;
 	if (argc != 3) {
-		printf("Usage: %s <binary_path> <gprof_directory>\n", argv[0]);
+		cairn_print(stdout, "Usage: %s <binary_path> <gprof_directory>\n", argv[0]);
 		return CAIRN_EXIT_FAILED;
 	}
 	if (stat(argv[1], &status) != 0 || !S_ISREG(status.st_mode)) {
-		printf("Error: Binary file not found at %s\n", argv[1]);
+		cairn_print(stdout, "Error: Binary file not found at %s\n", argv[1]);
 		return CAIRN_EXIT_FAILED;
 	}
 	if (stat(argv[2], &status) != 0 || !S_ISDIR(status.st_mode)) {
-		printf("Error: gprof directory not found at %s\n", argv[2]);
+		cairn_print(stdout, "Error: gprof directory not found at %s\n", argv[2]);
 		return CAIRN_EXIT_FAILED;
 	}
 	struct options options = {.setup.source.binary = {.items = {argv[1]}, .count = 1}};

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/json.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "cmd/command.h"
 #include "cmd/series.h"
 #include "cmd/view.h"
@@ -137,7 +138,8 @@ static void write_summary(const struct report *report)
 	const struct cairn_leaks *leaks = report->leaks;
 	const struct cairn_profile *profile = &report->series->profile;
 	struct cairn_buffer *out = report->out;
-	cairn_buffer_format(out, "%s, %zu dumps over %s", profile->process ? cairn_profile_string(profile, profile->process) : "unknown process",
+	cairn_utf8_show(out, profile->process ? cairn_strings_bytes(&profile->strings, profile->process) : cairn_bytes_of("unknown process"));
+	cairn_buffer_format(out, ", %zu dumps over %s",
 			    report->series->point_count, duration(leaks->hours, time, sizeof time));
 	if (report->last->run > 0)
 		cairn_buffer_format(out, ", %u runs", report->last->run + 1);

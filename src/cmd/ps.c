@@ -79,17 +79,23 @@ static int by_pid(const void *a, const void *b)
 
 static void write_table(const struct rows *rows, struct cairn_buffer *out)
 {
+	struct cairn_buffer line = cairn_buffer(SIZE_MAX);
 	cairn_buffer_format(out, "%8s  %-12s %10s %10s %8s  %s\n", "PID", "STATE", "RESIDENT", "PERIOD", "SAMPLES", "COMMAND");
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct row *row = &rows->items[i];
 		char resident[24], period[24];
 		cairn_text_human((double)row->resident, resident);
 		cairn_text_human(strtod(row->period, NULL), period);
-		cairn_buffer_format(out, "%8d  %-12s %10s %10s %8s  ", row->pid, row->state, resident, row->period[0] == '0' ? "-" : period,
+		cairn_buffer_format(&line, "%8d  %-12s %10s %10s %8s  ", row->pid, row->state, resident, row->period[0] == '0' ? "-" : period,
 				    row->snapshot[0] ? row->samples : "-");
-		cairn_utf8_show(out, cairn_bytes_of(row->command));
-		cairn_buffer_format(out, row->listen[0] ? "  [%s]\n" : "\n", row->listen);
+		cairn_buffer_text(&line, row->command);
+		if (row->listen[0])
+			cairn_buffer_format(&line, "  [%s]", row->listen);
+		cairn_utf8_show(out, cairn_buffer_bytes(&line));
+		cairn_buffer_byte(out, '\n');
+		line.length = 0;
 	}
+	cairn_buffer_free(&line);
 }
 
 static void write_json(const struct rows *rows, struct cairn_buffer *out)

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/json.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "cmd/command.h"
 #include "cmd/files.h"
 #include "cmd/target.h"
@@ -232,7 +233,8 @@ static void write_text(const struct account *account, struct cairn_buffer *out)
 	const struct cairn_bill *bill = &account->bill;
 	char head[name_room + 80], size[24];
 	describe(account, head, sizeof head);
-	cairn_buffer_format(out, "%s\n%s resident", head, cairn_text_human((double)bill->total, size));
+	cairn_utf8_show(out, cairn_bytes_of(head));
+	cairn_buffer_format(out, "\n%s resident", cairn_text_human((double)bill->total, size));
 	if (account->limit)
 		cairn_buffer_format(out, ", of %s it may have", cairn_text_human((double)account->limit, size));
 	cairn_buffer_text(out, "\n\n");
@@ -246,8 +248,11 @@ static void write_text(const struct account *account, struct cairn_buffer *out)
 		cairn_buffer_byte(out, '\n');
 	}
 	write_beside(bill, out);
-	for (size_t i = 0; i < account->note_count; i++)
-		cairn_buffer_format(out, "%snote: %s\n", i ? "" : "\n", account->notes[i].text);
+	for (size_t i = 0; i < account->note_count; i++) {
+		cairn_buffer_text(out, i ? "note: " : "\nnote: ");
+		cairn_utf8_show(out, cairn_bytes_of(account->notes[i].text));
+		cairn_buffer_byte(out, '\n');
+	}
 }
 
 static void write_json(const struct account *account, struct cairn_buffer *out)

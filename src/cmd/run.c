@@ -4,6 +4,7 @@
  * Rust's jemalloc reads) gets what profiling needs behind what is there already, LD_PRELOAD gets the agent, and a jemalloc for
  * programs that have none.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/host/config.h"
 #include "base/file.h"
 #include "base/process.h"
 #include "base/text.h"
@@ -324,6 +325,30 @@ static void listen_too(const char *address)
 	extend("CAIRN_CONF", conf, ',', false);
 }
 
+/* With a token that it cannot use the agent would not listen, and nobody would know until they ask. */
+static bool check_token(struct cairn_error *error)
+{
+	const char *path = getenv("CAIRN_CONFIG"), *text = getenv("CAIRN_CONF");
+	struct cairn_config config;
+	cairn_config_default(&config);
+	if (path && path[0]) {
+		struct cairn_file file;
+		struct cairn_error ignored;
+		if (cairn_file_map(&file, path, &ignored)) {
+			cairn_config_file(&config, file.bytes);
+			cairn_file_close(&file);
+		} else {
+			config.token_unusable = true;
+		}
+	}
+	if (text)
+		cairn_config_environment(&config, cairn_bytes_of(text));
+	if (config.listen[0] && config.token_unusable)
+		return cairn_fail(error, "the agent cannot use its token, so it would not listen on %s: %s", config.listen,
+				  config.problems[0] ? config.problems : "CAIRN_CONFIG cannot be read");
+	return true;
+}
+
 /* Starts COMMAND as it was set up, and returns its exit code as a shell would. */
 static int run_command(const struct options *options, char **command, const char *name, const char *prefix, bool kept)
 {
@@ -365,6 +390,11 @@ static int run(const void *values, int count, char **operands)
 	set_preload(program);
 	if (options.listen)
 		listen_too(options.listen);
+	if (!check_token(&error)) {
+		if (folder[0])
+			remove_folder(folder);
+		return cairn_say_error(error.text);
+	}
 	int code = run_command(&options, operands, name, prefix, !folder[0]);
 	if (folder[0])
 		remove_folder(folder);

@@ -49,7 +49,7 @@ static const struct cairn_command *find_view(const char *name)
 
 static void say(const struct cairn_error *error)
 {
-	fprintf(stderr, "%s\n", error->text);
+	cairn_print(stderr, "%s\n", error->text);
 }
 
 static void show_help(struct cairn_buffer *out)
@@ -148,7 +148,7 @@ static void deliver(struct shell *shell, const struct line *line, struct cairn_b
 	if (!line->file)
 		show(shell, text);
 	else if (cairn_file_write(line->file, text, &error))
-		printf("wrote %s\n", line->file);
+		cairn_print(stdout, "wrote %s\n", line->file);
 	else
 		say(&error);
 }
@@ -350,7 +350,7 @@ static bool run_line(struct shell *shell, struct line *line)
 	else if (strcmp(word, "callgrind") == 0)
 		write_callgrind(shell, line);
 	else if (line->count > 1 || !set_option(shell, word))
-		fprintf(stderr, "no command or option '%s'; 'help' lists them\n", word);
+		cairn_print(stderr, "no command or option '%s'; 'help' lists them\n", word);
 	return true;
 }
 

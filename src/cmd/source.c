@@ -12,6 +12,7 @@
 #include "profile/combine.h"
 #include "profile/filter.h"
 #include "profile/read.h"
+#include "profile/restrict.h"
 #include "symbol/symbolize.h"
 
 #include <stdio.h>
@@ -31,6 +32,8 @@ const struct cairn_option cairn_source_option_table[] = {
 	{0, "debuginfod", NULL, "ask the servers of DEBUGINFOD_URLS for debug files", CAIRN_OPTION_FLAG, AT(debuginfod), 0},
 	{0, "no-cache", NULL, "neither read nor write the cache of names", CAIRN_OPTION_FLAG, AT(no_cache), 0},
 	{0, "no-symbols", NULL, "leave addresses without names", CAIRN_OPTION_FLAG, AT(no_symbols), 0},
+	{0, "only-modules", "FILE", "open no other modules than those of this memory map; for profiles from strangers", CAIRN_OPTION_TEXT,
+	 AT(only_modules), 0},
 	{0, "token", "TOKEN", "of an agent reached by URL (or set CAIRN_TOKEN)", CAIRN_OPTION_TEXT, AT(token), 0},
 	{0},
 };
@@ -80,12 +83,25 @@ static bool read_file(struct cairn_profile *profile, const char *path, struct ca
 	return good;
 }
 
+/* Leaves PROFILE only the modules that the file PATH lists. */
+static bool restrict_modules(struct cairn_profile *profile, const char *path, struct cairn_error *error)
+{
+	struct cairn_file file;
+	if (!cairn_file_read(&file, path, error))
+		return false;
+	cairn_profile_restrict(profile, file.bytes);
+	cairn_file_close(&file);
+	return true;
+}
+
 bool cairn_source_read(struct cairn_profile *profile, const char *name, const struct cairn_source_options *options,
 		       struct cairn_error *error)
 {
 	struct cairn_read_options reading = {.split_threads = options->thread || options->split_threads};
 	cairn_profile_init(profile);
 	bool good = cairn_target_is(name) ? read_live(profile, name, options, &reading, error) : read_file(profile, name, &reading, error);
+	if (good && options->only_modules)
+		good = restrict_modules(profile, options->only_modules, error);
 	/* What lies where is known by build-id, so that profiles of different runs can be put together, and somebody else can name
 	 * what is written without names. */
 	if (good && (options->sum || options->base.count || options->no_symbols)) {

@@ -27,6 +27,7 @@ struct cairn_source_options {
 	bool debuginfod;
 	bool no_cache;
 	bool no_symbols;
+	const char *only_modules;
 	const char *token;
 };
 

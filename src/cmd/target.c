@@ -102,6 +102,9 @@ static int connect_socket(const char *path)
 	}
 	memcpy(address.sun_path, path, strlen(path));
 	int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct timeval most = {.tv_sec = 5}; /* one whose queue is full, and that takes nobody out of it */
+	if (descriptor >= 0)
+		setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
 	if (descriptor >= 0 && connect(descriptor, (struct sockaddr *)&address, sizeof address) != 0) {
 		int code = errno;
 		close(descriptor);

@@ -196,16 +196,49 @@ bool cairn_folder_write_file(const char *path, struct cairn_bytes bytes, struct 
 	return good;
 }
 
+/* NAME still stands for the open file: nobody has put another one in its place. */
+static bool is_named(int folder, const char *name, int file)
+{
+	struct stat opened, named;
+	return fstat(file, &opened) == 0 && fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && opened.st_dev == named.st_dev &&
+	       opened.st_ino == named.st_ino;
+}
+
+/* A name that create_temporary gives. */
+static bool is_temporary(const char *name)
+{
+	struct cairn_bytes rest = cairn_bytes_of(name);
+	uint64_t number;
+	return cairn_text_take(&rest, temporary_start) && cairn_text_decimal(&rest, &number) && cairn_text_take(&rest, "-") &&
+	       cairn_text_decimal(&rest, &number) && cairn_bytes_equal(rest, cairn_bytes_of(".tmp"));
+}
+
+/* Removes the heap dump NAME and no other file, whatever is known of it from elsewhere. False with errno; EINVAL when it is no dump. */
+static bool remove_dump(int folder, const char *name, bool only_ours)
+{
+	int file = cairn_descriptor_adopt(openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+	if (file < 0)
+		return false;
+	struct stat status;
+	errno = EINVAL;
+	bool gone = cairn_dump_is_heap(file) && fstat(file, &status) == 0 && (!only_ours || status.st_uid == geteuid()) &&
+		    is_named(folder, name, file) && unlinkat(folder, name, 0) == 0;
+	int code = errno;
+	cairn_descriptor_close(file);
+	errno = code;
+	return gone;
+}
+
 static void remove_leftover(void *context, const char *name)
 {
 	int folder = *(int *)context;
-	struct stat status;
-	if (strncmp(name, temporary_start, sizeof temporary_start - 1) != 0 || fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
-	    !S_ISREG(status.st_mode))
+	if (!is_temporary(name))
 		return;
 	/* For writing, since over NFS only such a descriptor can be locked. */
 	int descriptor = cairn_descriptor_adopt(openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-	if (descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+	struct stat status;
+	if (descriptor >= 0 && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+	    flock(descriptor, LOCK_EX | LOCK_NB) == 0 && is_named(folder, name, descriptor))
 		unlinkat(folder, name, 0);
 	cairn_descriptor_close(descriptor);
 }
@@ -220,6 +253,25 @@ static void write_index(int folder, const struct cairn_listing *listing)
 	cairn_buffer_free(&text);
 }
 
+/* Removes the dumps that are marked to go, and brings the index up to date. Returns how many went. */
+static size_t remove_dropped(int descriptor, struct cairn_listing *listing, bool only_ours)
+{
+	size_t removed = 0;
+	for (size_t i = 0; i < listing->count + listing->damaged; i++) {
+		struct cairn_dump *dump = &listing->dumps[i];
+		if (!(dump->marks & CAIRN_DUMP_DROP))
+			continue;
+		bool gone = remove_dump(descriptor, dump->name, only_ours);
+		removed += gone;
+		if (!gone && errno != ENOENT && errno != EINVAL)
+			dump->marks &= ~(unsigned)CAIRN_DUMP_DROP;
+	}
+	cairn_listing_forget_dropped(listing);
+	if (listing->changed && listing->trusted)
+		write_index(descriptor, listing);
+	return removed;
+}
+
 /* Thins the folder, giving back SPARE bytes besides. */
 static bool thin(int descriptor, const struct cairn_folder *folder, uint64_t spare, size_t *removed, struct cairn_error *error)
 {
@@ -227,20 +279,10 @@ static bool thin(int descriptor, const struct cairn_folder *folder, uint64_t spa
 	bool good = cairn_listing_read(&listing, descriptor, error);
 	if (good) {
 		cairn_listing_plan(&listing, &folder->limits, cairn_clock_wall_ns(), spare);
-		for (size_t i = 0; i < listing.count + listing.damaged; i++) {
-			struct cairn_dump *dump = &listing.dumps[i];
-			if (!(dump->marks & CAIRN_DUMP_DROP))
-				continue;
-			bool gone = unlinkat(descriptor, dump->name, 0) == 0;
-			if (gone && removed)
-				++*removed;
-			if (!gone && errno != ENOENT)
-				dump->marks &= ~(unsigned)CAIRN_DUMP_DROP;
-		}
-		cairn_listing_forget_dropped(&listing);
 		cairn_listing_visit(descriptor, remove_leftover, &descriptor);
-		if (listing.changed)
-			write_index(descriptor, &listing);
+		size_t gone = remove_dropped(descriptor, &listing, false);
+		if (removed)
+			*removed = gone;
 	}
 	cairn_listing_free(&listing);
 	return good;
@@ -404,7 +446,15 @@ int cairn_folder_open_file(const struct cairn_folder *folder, const char *name, 
 	int file = cairn_descriptor_adopt(openat(descriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
 	if (file < 0)
 		cairn_fail_errno(error, "cannot open the dump %.200s", name);
+	struct stat place, status;
+	bool strange = file >= 0 && fstat(descriptor, &place) == 0 && (place.st_mode & S_IWOTH) && fstat(file, &status) == 0 && status.st_uid != geteuid();
 	cairn_descriptor_close(descriptor);
+	if (strange) {
+		cairn_descriptor_close(file);
+		cairn_fail(error, "%.200s belongs to another user, and everybody can write to this folder", name);
+		errno = EPERM;
+		return -1;
+	}
 	if (file >= 0 && !cairn_dump_is_heap(file)) { /* the folder may be one in which a service keeps other things */
 		cairn_descriptor_close(file);
 		cairn_fail(error, "%.200s is not a dump", name);
@@ -421,11 +471,31 @@ bool cairn_folder_remove(const struct cairn_folder *folder, const char *name, st
 	if (descriptor < 0)
 		return false;
 	struct cairn_error ignored;
-	bool good = unlinkat(descriptor, name, 0) == 0 || cairn_fail_errno(error, "cannot remove the dump %.200s", name);
+	bool good = remove_dump(descriptor, name, false) || cairn_fail_errno(error, "cannot remove the dump %.200s", name);
 	int code = errno;
 	if (good)
 		thin(descriptor, folder, 0, NULL, &ignored);
 	cairn_descriptor_close(descriptor);
 	errno = code;
 	return good;
+}
+
+size_t cairn_folder_remove_own(const struct cairn_folder *folder, const struct cairn_life *process, const char *reason,
+			       bool (*matches)(const char *name))
+{
+	struct cairn_error ignored;
+	struct cairn_listing listing = {0};
+	int descriptor = open_existing(folder, &ignored);
+	size_t removed = 0;
+	if (descriptor >= 0 && cairn_listing_read(&listing, descriptor, &ignored)) {
+		for (size_t i = 0; i < listing.count; i++) {
+			struct cairn_dump *dump = &listing.dumps[i];
+			if (cairn_life_equal(&dump->process, process) && strcmp(dump->reason, reason) == 0 && matches(dump->name))
+				dump->marks |= CAIRN_DUMP_DROP;
+		}
+		removed = remove_dropped(descriptor, &listing, true);
+	}
+	cairn_listing_free(&listing);
+	cairn_descriptor_close(descriptor);
+	return removed;
 }

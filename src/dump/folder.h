@@ -4,8 +4,10 @@
  * any time, and any number of processes may use it at once. A dump is written under a temporary name that is locked while
  * its writer lives, flushed, and renamed, so that it is whole under its name or not there, whatever happens to the process or
  * the machine. An urgent one is renamed first; a power failure may then cut it short, and it is not listed. What a killed
- * writer left behind is recognised by the lock it no longer holds, and removed. After every dump the folder is thinned and
- * its index written anew (see listing.h).
+ * writer of this user's left behind is recognised by the lock it no longer holds, and removed. After every dump the folder is
+ * thinned and its index written anew (see listing.h).
+ *
+ * Whatever an index or a listing says, a file is removed only after its own first bytes were read and are those of a dump.
  *
  * No call allocates from the heap: all memory is pages that are given back before it returns. Any thread may call.
  * SPDX-License-Identifier: Apache-2.0 */
@@ -57,6 +59,11 @@ int cairn_folder_open_file(const struct cairn_folder *folder, const char *name, 
 
 /* Removes the heap dump NAME; no other file. */
 bool cairn_folder_remove(const struct cairn_folder *folder, const char *name, struct cairn_error *error);
+
+/* Removes the dumps of PROCESS with a name that MATCHES which say themselves that they were written for REASON and belong to
+ * this user. Returns how many went. */
+size_t cairn_folder_remove_own(const struct cairn_folder *folder, const struct cairn_life *process, const char *reason,
+			       bool (*matches)(const char *name));
 
 /* Takes in what others wrote, removes what is past the limits (where less is free than should be, more of it) and what dead
  * writers left, and brings the index up to date.

@@ -43,8 +43,15 @@ struct reading {
 	struct cairn_listing *listing;
 	struct names names;
 	int folder;
+	bool shared; /* everybody can write to the folder */
 	int64_t now_ns;
 };
+
+/* Only this user, or root, can have put anything into the folder; an entry of an access list counts among the group's rights. */
+static bool is_trusted(const struct stat *folder)
+{
+	return (folder->st_uid == geteuid() || folder->st_uid == 0) && (folder->st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
 
 static uint32_t *slot_of(struct reading *reading, const char *name)
 {
@@ -79,8 +86,12 @@ static struct cairn_dump *add(struct reading *reading, const struct cairn_dump *
 static void read_index(struct reading *reading)
 {
 	struct cairn_buffer text = cairn_pages(index_maximum);
+	struct stat status;
+	if (!reading->listing->trusted)
+		return;
 	int descriptor = cairn_descriptor_adopt(openat(reading->folder, CAIRN_INDEX_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-	if (descriptor >= 0)
+	if (descriptor >= 0 && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+	    (status.st_mode & (S_IWGRP | S_IWOTH)) == 0)
 		cairn_buffer_read(&text, descriptor);
 	cairn_descriptor_close(descriptor);
 	struct cairn_bytes rest = cairn_buffer_bytes(&text), line;
@@ -104,6 +115,10 @@ static void see_file(void *context, const char *name)
 	struct stat status;
 	if (!cairn_dump_is_name(name) || fstatat(reading->folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode))
 		return;
+	if (reading->shared && status.st_uid != geteuid()) {
+		reading->listing->strangers++;
+		return;
+	}
 	uint32_t number = *slot_of(reading, name);
 	struct cairn_dump *known = number ? &reading->listing->dumps[number - 1] : NULL;
 	if (known && known->size == (uint64_t)status.st_size && known->modified_ns == time_of(&status.st_mtim)) {
@@ -275,6 +290,11 @@ bool cairn_listing_read(struct cairn_listing *listing, int descriptor, struct ca
 {
 	*listing = (struct cairn_listing){.room = cairn_pages((size_t)dumps_maximum * sizeof *listing->dumps)};
 	struct reading reading = {.listing = listing, .names = {NULL, 2 * dumps_maximum}, .folder = descriptor, .now_ns = cairn_clock_wall_ns()};
+	struct stat status;
+	if (fstat(descriptor, &status) != 0)
+		return cairn_fail_errno(error, "the dump folder cannot be read");
+	listing->trusted = is_trusted(&status);
+	reading.shared = status.st_mode & S_IWOTH;
 	reading.names.slots = cairn_pages_map(reading.names.capacity * sizeof *reading.names.slots);
 	if (!reading.names.slots)
 		return cairn_fail(error, "no memory to list the dump folder");

@@ -1,7 +1,9 @@
 /* listing.h - all dumps of a folder, process by process, and which of them to give up.
  *
  * A listing is what the folder holds at that moment: complete dumps only, each with what it says of itself. The index saves
- * reading files that were read before; it may be missing, damaged or behind, and nothing but time is lost.
+ * reading files that were read before; it may be missing, damaged or behind, and nothing but time is lost. It counts only where
+ * nobody else can have written it: it is a file of this user's, in a folder that no one but this user and root can change.
+ * In a folder that everybody can write to, other users' files are left out.
  *
  * The first, the highest and the newest dump of a process are what its story needs: where it began, the worst, and the end.
  * They are kept for every process that runs and for the eight that ended last. Of the rest those go first whose
@@ -33,6 +35,8 @@ struct cairn_listing {
 	size_t damaged;           /* so many more in `dumps`, behind them, that were cut short; the oldest first */
 	uint64_t damaged_bytes;   /* of those */
 	size_t unreadable;        /* files that may not be opened, dumps or not */
+	size_t strangers;         /* files of other users, dumps or not, in a folder that everybody can write to */
+	bool trusted;             /* the folder is one whose index counts */
 	bool changed;             /* the index does not say the same */
 	struct cairn_buffer room; /* owned */
 };

@@ -31,6 +31,7 @@ void cairn_listing_json(const struct cairn_listing *listing, const char *path, s
 	cairn_json_integer(&json, "size", (int64_t)listing->bytes);
 	cairn_json_integer(&json, "unreadable", (int64_t)listing->unreadable);
 	cairn_json_integer(&json, "damaged", (int64_t)listing->damaged);
+	cairn_json_integer(&json, "strangers", (int64_t)listing->strangers);
 	cairn_json_open(&json, "dumps", '[');
 	for (size_t i = 0; i < listing->count; i++) {
 		const struct cairn_dump *dump = &listing->dumps[i];
@@ -96,10 +97,14 @@ static void write_marks(const struct cairn_dump *dump, struct cairn_buffer *out)
 void cairn_listing_text(const struct cairn_listing *listing, const char *path, int utc_offset, struct cairn_buffer *out)
 {
 	char size[24], memory[24];
-	cairn_buffer_format(out, "%s: %zu dump%s, %s", path, listing->count, listing->count == 1 ? "" : "s",
+	cairn_utf8_show(out, cairn_bytes_of(path));
+	cairn_buffer_format(out, ": %zu dump%s, %s", listing->count, listing->count == 1 ? "" : "s",
 			    cairn_text_human((double)listing->bytes, size));
 	if (listing->unreadable)
 		cairn_buffer_format(out, "; %zu file%s may not be read", listing->unreadable, listing->unreadable == 1 ? "" : "s");
+	if (listing->strangers)
+		cairn_buffer_format(out, "; %zu file%s of other users left out, since everybody can write to this folder", listing->strangers,
+				    listing->strangers == 1 ? "" : "s");
 	if (listing->damaged)
 		cairn_buffer_format(out, "; %zu more that were cut short, %s", listing->damaged, cairn_text_human((double)listing->damaged_bytes, size));
 	cairn_buffer_byte(out, '\n');

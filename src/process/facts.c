@@ -4,6 +4,7 @@
 
 #include "base/descriptor.h"
 #include "base/pages.h"
+#include "base/peek.h"
 #include "base/text.h"
 
 #include <fcntl.h>
@@ -12,7 +13,7 @@
 
 bool cairn_facts_read(const char *path, struct cairn_buffer *out)
 {
-	int descriptor = cairn_descriptor_adopt(open(path, O_RDONLY | O_CLOEXEC));
+	int descriptor = cairn_descriptor_adopt(cairn_peek_open(path));
 	if (descriptor < 0)
 		return false;
 	cairn_buffer_read(out, descriptor);

@@ -134,7 +134,7 @@ static void see_mount(struct place places[2], struct cairn_bytes line)
 static void see_mounts(struct place places[2], const char *path)
 {
 	char text[piece];
-	int descriptor = cairn_descriptor_adopt(open(path, O_RDONLY | O_CLOEXEC));
+	int descriptor = cairn_descriptor_adopt(cairn_peek_open(path));
 	size_t kept = 0;
 	bool skipping = false;
 	for (ssize_t length; descriptor >= 0 && (length = read(descriptor, text + kept, sizeof text - kept)) > 0;) {
@@ -186,7 +186,7 @@ static bool resolve(struct cairn_memory *memory, const struct place *place)
 /* Inside a host, descriptors are a guest's; the command's own process is its own. */
 static int open_kept(const struct cairn_memory *memory, const char *path)
 {
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	int descriptor = cairn_peek_open(path);
 	return memory->pid ? descriptor : cairn_descriptor_adopt(descriptor);
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/descriptor.h"
 #include "base/pages.h"
+#include "base/peek.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -238,7 +239,7 @@ bool cairn_smaps_read(struct cairn_smaps *smaps, int pid)
 	if (pid)
 		snprintf(path, sizeof path, "/proc/%d/smaps", pid);
 	*smaps = (struct cairn_smaps){0};
-	int descriptor = cairn_descriptor_adopt(open(path, O_RDONLY | O_CLOEXEC));
+	int descriptor = cairn_descriptor_adopt(cairn_peek_open(path));
 	if (descriptor < 0)
 		return false;
 	struct reading reading = {.smaps = smaps};

@@ -46,7 +46,7 @@ void cairn_task_name(int tid, char *out, size_t size)
 {
 	char path[64], name[32];
 	snprintf(path, sizeof path, "/proc/self/task/%d/comm", tid);
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	int descriptor = cairn_peek_open(path);
 	if (descriptor < 0)
 		return;
 	ssize_t length = read(descriptor, name, sizeof name - 1);
@@ -55,6 +55,9 @@ void cairn_task_name(int tid, char *out, size_t size)
 		return;
 	name[length] = 0;
 	name[strcspn(name, "\n")] = 0;
+	for (char *at = name; *at; at++) /* a thread may give itself any name, and this one ends up in lines of text */
+		if ((unsigned char)*at < ' ' || *at == 127)
+			*at = '?';
 	snprintf(out, size, "%.*s", (int)size - 1, name);
 }
 

@@ -4,6 +4,7 @@
 
 #include "agent/cpu/cpu_stacks.h"
 #include "agent/jemalloc/trailer_write.h"
+#include "agent/unwind/stack.h"
 #include "agent/unwind/unwind.h"
 #include "process/clock.h"
 #include "process/facts.h"
@@ -13,11 +14,14 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 enum { slots_count = 4096, depth_most = 125, threads_most = 8192, scan_ms = 200, scans_most = 2 };
-enum { stack_needed = 4 << 10 }; /* by the handler: the deepest walk takes 2.7 KiB */
+enum { stack_needed = 4 << 10 };  /* by the handler: the deepest walk takes 2.7 KiB */
+enum { small_stack = 12 << 10 };  /* a signal's frame takes 3 KiB with AVX-512 and 11 KiB with AMX, and a walk below it; see is_small */
+enum { first_stack_most = 8 << 20 }; /* the usual limit on the first thread's stack */
 
 enum slot_state { SLOT_FREE, SLOT_WRITING, SLOT_READY };
 
@@ -34,6 +38,7 @@ struct thread {
 	atomic_int tid;
 	int timer;
 	bool has_timer;
+	atomic_bool small; /* its stack has little room: no more signals to it */
 	unsigned scan; /* the last that saw it */
 	char name[16];
 };
@@ -48,6 +53,7 @@ struct cairn_cpu {
 	unsigned missed, unwatched; /* threads without a timer for want of room: in this scan, and in the worst */
 	unsigned closed, blocked;   /* threads without a timer because they block its signal: in this scan, and in all: new ones do too */
 	_Atomic uint64_t dropped, cramped;
+	unsigned small;           /* threads that were given up because their stacks are */
 	struct cairn_cpu_stacks stacks;
 	unsigned frequency;
 	int signal;
@@ -91,23 +97,44 @@ static void put_sample(struct cairn_cpu *cpu, uint32_t thread, uint32_t times, c
 
 /* The thread whose timer the signal is of: the calling one, or NULL. A timer of ours carries the address of its thread's entry, but so did
  * those of an earlier run, one of whose signals may come late, and to memory that is ours again. */
-static const struct thread *find_thread(struct cairn_cpu *cpu, const siginfo_t *info)
+static struct thread *find_thread(struct cairn_cpu *cpu, const siginfo_t *info)
 {
 	if (!cpu || info->si_code != SI_TIMER)
 		return NULL;
 	uintptr_t place = (uintptr_t)info->si_value.sival_ptr - (uintptr_t)cpu->threads;
 	if (place >= sizeof cpu->threads)
 		return NULL;
-	const struct thread *thread = &cpu->threads[place / sizeof *cpu->threads];
+	struct thread *thread = &cpu->threads[place / sizeof *cpu->threads];
 	return atomic_load_explicit(&thread->tid, memory_order_relaxed) == syscall(SYS_gettid) ? thread : NULL;
 }
 
+/* The first thread's stack grows by itself down to its limit: what is not mapped yet is no guard page. AT_RANDOM's bytes lie at its top. */
+static bool is_first_stack(uintptr_t here)
+{
+	return (uintptr_t)getauxval(AT_RANDOM) - here < first_stack_most;
+}
+
 /* The signal comes on the thread's alternate stack where it has one, and that may be just large enough for a handler that does next to
- * nothing: what lies below it is the host's. */
+ * nothing: what lies below it is the host's. Elsewhere a guard page may lie below, or nothing. */
 static bool has_room(const stack_t *alternate)
 {
-	uintptr_t left = (uintptr_t)__builtin_frame_address(0) - (uintptr_t)alternate->ss_sp;
-	return left >= alternate->ss_size || left >= stack_needed;
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0), left = here - (uintptr_t)alternate->ss_sp;
+	if (left < alternate->ss_size)
+		return left >= stack_needed;
+	return is_first_stack(here) || cairn_stack_is_readable((here - stack_needed) & ~(uintptr_t)7);
+}
+
+/* A thread of so small a stack that the kernel itself might once find no room for a signal on it, which ends the process: it is not
+ * to get another. */
+static bool is_small(const stack_t *alternate)
+{
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	if (here - (uintptr_t)alternate->ss_sp < alternate->ss_size || is_first_stack(here))
+		return false;
+	for (unsigned below = stack_needed; below <= small_stack; below += stack_needed) /* a guard page may be one of 4 KiB */
+		if (!cairn_stack_is_readable((here - below) & ~(uintptr_t)7))
+			return true;
+	return false;
 }
 
 static void handle(int signal, siginfo_t *info, void *context)
@@ -117,12 +144,14 @@ static void handle(int signal, siginfo_t *info, void *context)
 	int saved = errno;
 	atomic_fetch_add(&state.inside, 1);
 	struct cairn_cpu *cpu = atomic_load(&state.current);
-	const struct thread *thread = find_thread(cpu, info);
+	struct thread *thread = find_thread(cpu, info);
 	uint32_t times = 1 + (info->si_overrun > 0 ? (uint32_t)info->si_overrun : 0);
 	if (thread && has_room(&interrupted->uc_stack))
 		put_sample(cpu, (uint32_t)(thread - cpu->threads), times, interrupted);
 	else if (thread)
 		atomic_fetch_add_explicit(&cpu->cramped, times, memory_order_relaxed);
+	if (thread && is_small(&interrupted->uc_stack))
+		atomic_store_explicit(&thread->small, true, memory_order_relaxed);
 	atomic_fetch_sub(&state.inside, 1);
 	errno = saved;
 }
@@ -174,6 +203,20 @@ static bool is_closed(struct cairn_cpu *cpu, int tid)
 	return true;
 }
 
+/* One that was given up lately: it is not given another timer unless its number is another thread's by now. */
+static bool is_known_small(struct cairn_cpu *cpu, int tid)
+{
+	for (unsigned i = 0; i < cpu->thread_count; i++) {
+		struct thread *thread = &cpu->threads[i];
+		if (!atomic_load_explicit(&thread->small, memory_order_relaxed) || atomic_load_explicit(&thread->tid, memory_order_relaxed) != tid ||
+		    cpu->scan - thread->scan > scans_most)
+			continue;
+		thread->scan = cpu->scan;
+		return true;
+	}
+	return false;
+}
+
 static void see_task(void *context, int tid)
 {
 	struct cairn_cpu *cpu = context;
@@ -182,7 +225,7 @@ static void see_task(void *context, int tid)
 			cpu->threads[i].scan = cpu->scan;
 			return;
 		}
-	if (is_closed(cpu, tid))
+	if (is_known_small(cpu, tid) || is_closed(cpu, tid))
 		return;
 	if (cpu->thread_count == threads_most) {
 		cpu->missed++;
@@ -191,6 +234,7 @@ static void see_task(void *context, int tid)
 	struct thread *thread = &cpu->threads[cpu->thread_count];
 	thread->scan = cpu->scan;
 	thread->has_timer = false;
+	atomic_store_explicit(&thread->small, false, memory_order_relaxed);
 	thread->name[0] = 0;
 	atomic_store_explicit(&thread->tid, tid, memory_order_relaxed);
 	cairn_task_name(tid, thread->name, sizeof thread->name);
@@ -247,6 +291,18 @@ static void drain(struct cairn_cpu *cpu)
 	}
 }
 
+static void forget_small(struct cairn_cpu *cpu)
+{
+	for (unsigned i = 0; i < cpu->thread_count; i++) {
+		struct thread *thread = &cpu->threads[i];
+		if (!thread->has_timer || !atomic_load_explicit(&thread->small, memory_order_relaxed))
+			continue;
+		syscall(SYS_timer_delete, thread->timer);
+		thread->has_timer = false;
+		cpu->small++;
+	}
+}
+
 static bool is_handled_here(const struct cairn_cpu *cpu)
 {
 	struct sigaction now;
@@ -256,6 +312,7 @@ static bool is_handled_here(const struct cairn_cpu *cpu)
 void cairn_cpu_collect(struct cairn_cpu *cpu)
 {
 	drain(cpu);
+	forget_small(cpu);
 	if (cpu->sampling && !is_handled_here(cpu)) { /* a profiler of the host's own must not count our signals */
 		cpu->overtaken = true;
 		cairn_cpu_stop(cpu);
@@ -413,6 +470,8 @@ static void write_records(const struct cairn_cpu *cpu, struct cairn_buffer *out,
 	uint64_t cramped = atomic_load(&cpu->cramped);
 	if (cramped)
 		cairn_buffer_format(out, "# cairn cpu.cramped %llu\n", (unsigned long long)cramped);
+	if (cpu->small)
+		cairn_buffer_format(out, "# cairn cpu.small %u\n", cpu->small);
 	if (cpu->overtaken)
 		cairn_buffer_text(out, "# cairn cpu.overtaken 1\n");
 	for (unsigned i = 0; i < cpu->thread_count; i++) {

@@ -13,6 +13,7 @@
 #include "agent/jemalloc/budget.h"
 #include "agent/jemalloc/profiler.h"
 #include "agent/jemalloc/snapshot.h"
+#include "base/quota.h"
 
 struct cairn_counters {
 	atomic_uint requests;
@@ -35,6 +36,11 @@ struct cairn_agent {
 	struct cairn_listen listen;
 	struct cairn_monitor monitor;
 	struct cairn_counters counters;
+	/* `memory` of the configuration: what requests, snapshots and answers may hold. Clients over TCP have three quarters of it at
+	 * most, so that a quarter is always left to the local socket and the host's own calls. Dumps that rules ask for take none. */
+	struct {
+		struct cairn_quota whole, remote, local;
+	} memory;
 	struct cairn_server *_Atomic server;
 	pthread_t thread;
 	atomic_bool started;

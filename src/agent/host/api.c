@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cairn.h"
 
+#include "agent/host/admission.h"
 #include "agent/host/dump_writer.h"
 #include "agent/host/start.h"
 #include "agent/route/route.h"
@@ -9,6 +10,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum { body_maximum = 512 << 20 };
@@ -99,6 +101,26 @@ bool cairn_gdump(bool active, char *error, size_t size)
 	return pass_on(require_started(&inner) && cairn_profiler_gdump(&cairn_agent.profiler, active, &inner), &inner, error, size);
 }
 
+/* What a reply refers to. It belongs to the caller, who may fork with it: these pages go along, as no others of the agent's do. */
+struct kept {
+	size_t size;
+	char headers[sizeof ((struct cairn_response *)0)->headers];
+	_Alignas(16) char body[];
+};
+
+static struct kept *keep_response(const struct cairn_response *response, struct cairn_bytes content)
+{
+	size_t size = sizeof(struct kept) + content.length;
+	struct kept *kept = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (kept == MAP_FAILED)
+		return NULL;
+	kept->size = size;
+	memcpy(kept->headers, response->headers, sizeof kept->headers);
+	if (content.length)
+		memcpy(kept->body, content.data, content.length);
+	return kept;
+}
+
 bool cairn_answer(const char *method, const char *target, const char *content_type, const void *body, size_t length,
 		  struct cairn_reply *reply)
 {
@@ -111,26 +133,29 @@ bool cairn_answer(const char *method, const char *target, const char *content_ty
 	struct cairn_response *response = cairn_pages_map(sizeof *response);
 	if (!response)
 		return false;
-	response->body = cairn_pages(body_maximum);
+	response->body = cairn_pages_of(&cairn_agent.memory.local, body_maximum);
 	struct cairn_error inner;
 	if (!require_started(&inner))
 		cairn_response_text(response, 503, CAIRN_TEXT, "%s\n", inner.text);
 	else if (!cairn_request_target(&request, cairn_bytes_of(target)))
 		cairn_response_text(response, 400, CAIRN_TEXT, "the target is not a path\n");
 	else
-		cairn_service_answer(&request, response);
+		cairn_admission_answer(&request, response);
+	cairn_response_load(response);
 	struct cairn_bytes content = cairn_response_content(response);
-	*reply = (struct cairn_reply){response->status, response->type, response->headers, content.data, content.length, response};
-	return true;
+	struct kept *kept = keep_response(response, content);
+	if (kept)
+		*reply = (struct cairn_reply){response->status, response->type, kept->headers, kept->body, content.length, kept};
+	cairn_response_free(response);
+	cairn_pages_unmap(response, sizeof *response);
+	return kept != NULL;
 }
 
 void cairn_reply_free(struct cairn_reply *reply)
 {
-	struct cairn_response *response = reply->owner;
-	if (!response)
-		return;
-	cairn_response_free(response);
-	cairn_pages_unmap(response, sizeof *response);
+	struct kept *kept = reply->owner;
+	if (kept)
+		munmap(kept, kept->size);
 	*reply = (struct cairn_reply){0};
 }
 

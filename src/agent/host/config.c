@@ -36,6 +36,7 @@ static const struct key {
 	[CAIRN_KEY_SECONDS] = {"seconds", NULL, AT(seconds), 0, SIZE, {0}, 1, 3600},
 	[CAIRN_KEY_TOOL_SECONDS] = {"tool_seconds", NULL, AT(tool_seconds), 0, SIZE, {0}, 1, 3600},
 	[CAIRN_KEY_TOOL_MEMORY] = {"tool_memory", NULL, AT(tool_memory), 0, SIZE, {0}, 64 << 20, (uint64_t)1 << 46},
+	[CAIRN_KEY_MEMORY] = {"memory", NULL, AT(memory), 0, SIZE, {0}, 4 << 20, (uint64_t)1 << 40},
 	[CAIRN_KEY_UNWINDER] = {"unwinder", NULL, AT(unwinder), 0, CHOICE, {"jemalloc", "cairn", NULL}},
 	[CAIRN_KEY_DEPTH] = {"depth", NULL, AT(depth), 0, SIZE, {0}, 8, 4096},
 	[CAIRN_KEY_BUDGET] = {"budget", NULL, AT(budget), 0, SHARE},
@@ -64,6 +65,7 @@ void cairn_config_default(struct cairn_config *config)
 		.seconds = 10,
 		.tool_seconds = 120,
 		.tool_memory = (uint64_t)8 << 30,
+		.memory = 64 << 20,
 		.unwinder = 1,
 		.depth = 1024,
 		.automatic = 2,
@@ -104,6 +106,28 @@ void cairn_config_limits(const struct cairn_config *config, struct cairn_folder_
 	*limits = given ? config->keep : (struct cairn_folder_limits){.free_bytes = config->keep.free_bytes};
 }
 
+/* What a header can carry, whatever stands between: visible ASCII. */
+static bool is_sendable(struct cairn_bytes token)
+{
+	for (size_t i = 0; i < token.length; i++)
+		if (token.data[i] <= ' ' || token.data[i] > '~')
+			return false;
+	return true;
+}
+
+/* A token that cannot be used is not the same as none. Whether this one can; if so it is asked for in place of any before. */
+static bool accept_token(struct cairn_config *config, struct cairn_bytes token, size_t most)
+{
+	config->token_unusable = token.length == 0 || token.length > most || !is_sendable(token);
+	if (token.length == 0)
+		problem(config, "token is empty");
+	else if (token.length > most)
+		problem(config, "token is longer than %zu bytes", most);
+	else if (config->token_unusable)
+		problem(config, "token has a space, a control character or one that is not ASCII, which no header can carry");
+	return !config->token_unusable;
+}
+
 static void set(struct cairn_config *config, const struct key *key, struct cairn_bytes value, enum cairn_config_origin origin)
 {
 	char *field = (char *)config + key->offset;
@@ -111,6 +135,8 @@ static void set(struct cairn_config *config, const struct key *key, struct cairn
 	if (value.length < sizeof text)
 		memcpy(text, value.data, value.length);
 	if (key->kind == TEXT) {
+		if (strcmp(key->name, "token") == 0 && !accept_token(config, value, key->size - 1))
+			return;
 		if (value.length >= key->size) {
 			problem(config, "%s is longer than %zu bytes", key->name, key->size - 1);
 			return;
@@ -173,6 +199,8 @@ static void unknown_key(struct cairn_config *config, const char *given)
 			nearest = keys[i].name;
 		}
 	}
+	if (strncmp(given, "token", 5) == 0 || (nearest && strcmp(nearest, "token") == 0))
+		config->token_unusable = true;
 	if (strchr(given, '='))
 		problem(config, "'%.40s' has an equals sign where a colon is meant", given);
 	else
@@ -195,6 +223,7 @@ void cairn_config_set(struct cairn_config *config, const char *given, struct cai
 
 void cairn_config_environment(struct cairn_config *config, struct cairn_bytes text)
 {
+	bool after_token = false;
 	while (text.length > 0) {
 		const char *comma = memchr(text.data, ',', text.length);
 		struct cairn_bytes pair = {text.data, comma ? (size_t)(comma - text.data) : text.length};
@@ -208,6 +237,10 @@ void cairn_config_environment(struct cairn_config *config, struct cairn_bytes te
 			cairn_config_set(config, name, cairn_bytes_skip(pair, length + 1), CAIRN_CONFIG_ENVIRONMENT);
 		else if (pair.length > 0)
 			problem(config, "CAIRN_CONF: '%s' is not key:value", name);
+		/* What stands behind a token without a key of its own is the rest of it, behind a comma. */
+		if (pair.length > 0 && !colon && (after_token || strncmp(name, "token", 5) == 0))
+			config->token_unusable = true;
+		after_token = colon && strcmp(name, "token") == 0;
 	}
 }
 
@@ -225,7 +258,7 @@ static void set_from_file(struct cairn_config *config, const char *full, struct 
 void cairn_config_file(struct cairn_config *config, struct cairn_bytes text)
 {
 	struct cairn_toml in = cairn_toml(text);
-	char name[CAIRN_TOML_NAME], room[320];
+	char name[CAIRN_TOML_NAME], room[sizeof config->token + 64];
 	for (struct cairn_bytes value; cairn_toml_next(&in, name, room, sizeof room, &value);)
 		set_from_file(config, name, value);
 }

@@ -26,6 +26,7 @@ enum cairn_config_key {
 	CAIRN_KEY_SECONDS,
 	CAIRN_KEY_TOOL_SECONDS,
 	CAIRN_KEY_TOOL_MEMORY,
+	CAIRN_KEY_MEMORY,
 	CAIRN_KEY_UNWINDER,
 	CAIRN_KEY_DEPTH,
 	CAIRN_KEY_BUDGET,
@@ -49,7 +50,8 @@ enum cairn_config_key {
 struct cairn_config {
 	uint64_t activate;     /* 0 leave off, 1 activate, 2 as MALLOC_CONF says */
 	char listen[128];      /* host:port for TCP; "" for none */
-	char token[128];       /* asked of every TCP client; "" for none */
+	char token[4097];      /* asked of every TCP client; "" for none */
+	bool token_unusable;   /* one was given, or may have been, that cannot be asked for: nothing is to listen on TCP without it */
 	char hosts[256];       /* further names, separated by spaces, that a Host header may give */
 	char dumps[256];       /* the dump folder; "" for the folder of prof_prefix */
 	char tool[256];        /* the cairn command; "" to look for it */
@@ -58,6 +60,7 @@ struct cairn_config {
 	uint64_t seconds;      /* for a client to send or take something */
 	uint64_t tool_seconds; /* for a child to name or draw */
 	uint64_t tool_memory;  /* bytes of address space for it */
+	uint64_t memory;       /* bytes that requests, snapshots and answers may hold */
 	uint64_t unwinder;     /* 0 jemalloc's own, 1 Cairn's */
 	uint64_t depth;        /* frames of a stack, at most */
 	uint64_t budget;       /* what profiling may cost, in millionths of the process's CPU time; 0 for no limit */

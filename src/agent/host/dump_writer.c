@@ -98,7 +98,7 @@ bool cairn_dumps_write_counted(struct cairn_agent *agent, const struct cairn_sna
 	cairn_dumps_folder(agent, &folder);
 	for (unsigned number = 1; number <= 999999; number++) {
 		snprintf(name, sizeof name, "%06u.heap", number);
-		if (write_dump(agent, &folder, snapshot, name, &(struct cairn_folder_facts){.reason = "time"}, path, sizeof path, error))
+		if (write_dump(agent, &folder, snapshot, name, &(struct cairn_folder_facts){.reason = CAIRN_DUMPS_COUNTED_REASON}, path, sizeof path, error))
 			return true;
 		if (errno != EEXIST)
 			return false;

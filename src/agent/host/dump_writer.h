@@ -21,7 +21,9 @@ bool cairn_dumps_write_numbered(struct cairn_agent *agent, const struct cairn_sn
 bool cairn_dumps_write_dated(struct cairn_agent *agent, const struct cairn_snapshot *snapshot, const char *kind,
 			     const struct cairn_folder_facts *facts, char *path, size_t size, struct cairn_error *error);
 
-/* Writes SNAPSHOT to the dump folder as `<six digits>.heap`, as TiKV does, with the first number that is free. */
+/* Writes SNAPSHOT to the dump folder as `<six digits>.heap`, as TiKV does, with the first number that is free. The reason in its
+ * trailer is that of dumps by the clock. */
+#define CAIRN_DUMPS_COUNTED_REASON "time"
 bool cairn_dumps_write_counted(struct cairn_agent *agent, const struct cairn_snapshot *snapshot, struct cairn_error *error);
 
 #endif

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <strings.h>
 #include <sys/file.h>
@@ -32,10 +33,19 @@ static bool claim_folder(const char *path)
 	       access(path, W_OK | X_OK) == 0;
 }
 
+/* What is made in PATH stays what it is: nobody but this user and root can write there. XDG_RUNTIME_DIR of another user, which sudo may
+ * pass on, is not such a place. */
+static bool is_own_folder(const char *path)
+{
+	struct stat status;
+	return stat(path, &status) == 0 && S_ISDIR(status.st_mode) && (status.st_uid == geteuid() || status.st_uid == 0) &&
+	       (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
 void cairn_listen_folder(struct cairn_listen *place, const char *runtime)
 {
 	char tried[3][sizeof place->folder] = {"", "", ""};
-	if (runtime && runtime[0] == '/' && strlen(runtime) <= 60) /* with the socket's name it has to fit into an address */
+	if (runtime && runtime[0] == '/' && strlen(runtime) <= 60 && is_own_folder(runtime)) /* with the socket's name it has to fit into an address */
 		snprintf(tried[0], sizeof tried[0], "%s/cairn", runtime);
 	if (geteuid() == 0)
 		snprintf(tried[1], sizeof tried[1], "/run/cairn");
@@ -75,7 +85,7 @@ static void sweep(const struct cairn_listen *place, int folder)
 			char path[108 + 256];
 			snprintf(path, sizeof path, "%s/%s", place->folder, entry->d_name);
 			if (entry->d_type == DT_SOCK && strlen(path) < 108 && !answers(path))
-				unlink(path);
+				unlinkat(folder, entry->d_name, 0);
 			at += entry->d_reclen;
 		}
 }
@@ -91,7 +101,7 @@ int cairn_listen_local(struct cairn_listen *place)
 {
 	if (!place->folder[0])
 		return -1;
-	int folder = cairn_descriptor_adopt(open(place->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)); /* a child must not inherit the lock */
+	int folder = cairn_descriptor_adopt(open(place->folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)); /* a child must not inherit the lock */
 	if (folder >= 0) {
 		sweep(place, folder);
 		hold(folder);
@@ -180,10 +190,33 @@ static socklen_t make_address(union address *address, const char *host, unsigned
 	return 0;
 }
 
+/* 0.0.0.0 and its like reach this machine from a page of any site, under a name that is nobody's. */
+static bool is_unspecified(const union address *address)
+{
+	if (address->any.sa_family == AF_INET)
+		return ntohl(address->v4.sin_addr.s_addr) >> 24 == 0;
+	const struct in6_addr *v6 = &address->v6.sin6_addr;
+	return IN6_IS_ADDR_UNSPECIFIED(v6) || (IN6_IS_ADDR_V4MAPPED(v6) && v6->s6_addr[12] == 0);
+}
+
 static int refuse_tcp(struct cairn_listen *place, const char *address, const char *why)
 {
 	snprintf(place->tcp_problem, sizeof place->tcp_problem, "%.100s: %s", address, why);
 	return -1;
+}
+
+/* What every connection inherits: a client whose machine has vanished is noticed while its call waits, and the kernel, too, holds only so
+ * much of what one that does not read is sent, or one that is not read sends. */
+static void prepare_for_strangers(int listener)
+{
+	static const struct {
+		int level, name, value;
+	} options[] = {
+		{SOL_SOCKET, SO_KEEPALIVE, 1}, {IPPROTO_TCP, TCP_KEEPIDLE, 15}, {IPPROTO_TCP, TCP_KEEPINTVL, 5},
+		{IPPROTO_TCP, TCP_KEEPCNT, 3}, {SOL_SOCKET, SO_SNDBUF, 256 << 10}, {SOL_SOCKET, SO_RCVBUF, 128 << 10},
+	};
+	for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+		setsockopt(listener, options[i].level, options[i].name, &options[i].value, sizeof options[i].value);
 }
 
 int cairn_listen_tcp(struct cairn_listen *place, const struct cairn_config *config)
@@ -200,12 +233,15 @@ int cairn_listen_tcp(struct cairn_listen *place, const struct cairn_config *conf
 	socklen_t size = make_address(&address, host, port, &loopback);
 	if (size == 0)
 		return refuse_tcp(place, config->listen, "a numeric address is meant, or localhost");
+	if (config->token_unusable)
+		return refuse_tcp(place, config->listen, "the token cannot be used");
 	if (!loopback && !config->token[0])
 		return refuse_tcp(place, config->listen, "not a loopback address; set a token to listen there");
 	int descriptor = cairn_descriptor_adopt(socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 	if (descriptor < 0)
 		return refuse_tcp(place, config->listen, cairn_errno_text(errno));
 	setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
+	prepare_for_strangers(descriptor);
 	if (bind(descriptor, &address.any, size) != 0 || listen(descriptor, backlog) != 0) {
 		refuse_tcp(place, config->listen, cairn_errno_text(errno));
 		cairn_descriptor_close(descriptor);
@@ -239,8 +275,8 @@ bool cairn_listen_host_is_ours(struct cairn_bytes host, const char *extra)
 	if (host.length == 0 || host.length >= sizeof name)
 		return false;
 	memcpy(name, host.data, host.length);
-	if (make_address(&address, name, 1, &loopback) && name[0] != '*')
-		return true;
+	if (name[0] != '*' && make_address(&address, name, 1, &loopback))
+		return !is_unspecified(&address);
 	if (equals(host, "localhost", 9) || (gethostname(name, sizeof name - 1) == 0 && equals(host, name, strlen(name))))
 		return true;
 	for (size_t length; *extra; extra += length + strspn(extra + length, " ")) {

@@ -35,8 +35,8 @@ void cairn_listen_remove(struct cairn_listen *listen);
 /* Splits "host:port", "[v6]:port", ":port" or "port". An empty host is loopback. */
 bool cairn_listen_parse(const char *text, char *host, size_t size, unsigned *port);
 
-/* Whether HOST (a Host header, with or without port) is one a browser cannot have been tricked into: an address, localhost,
- * this machine's name, or one of EXTRA (separated by spaces). */
+/* Whether HOST (a Host header, with or without port) is one a browser cannot have been tricked into: an address, but not the unspecified
+ * one (0.0.0.0, ::), localhost, this machine's name, or one of EXTRA (separated by spaces). */
 bool cairn_listen_host_is_ours(struct cairn_bytes host, const char *extra);
 
 #endif

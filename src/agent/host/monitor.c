@@ -53,7 +53,7 @@ void cairn_monitor_close(struct cairn_agent *agent)
 /* Hands work to the queue that no client waits for. */
 static bool enqueue(struct cairn_agent *agent, const struct cairn_route *route, int64_t due_ns, void (*finish)(struct cairn_call *call))
 {
-	struct cairn_call *call = cairn_call_new(&agent->work);
+	struct cairn_call *call = cairn_call_new(&agent->work, CAIRN_CALL_OWN);
 	if (!call)
 		return false;
 	call->agent = agent;
@@ -74,7 +74,8 @@ static void write_dump(struct cairn_call *call)
 	struct cairn_error error = {0};
 	char path[sizeof monitor->last_path], reason[sizeof monitor->last_reason];
 	snprintf(reason, sizeof reason, "%s: %.80s", cairn_trigger_name(monitor->reason), monitor->explained);
-	struct cairn_snapshot *snapshot = cairn_snapshot_take(&agent->snapshots, call->arrived_ns, &error);
+	struct cairn_snapshot_ask ask = {.since_ns = call->arrived_ns};
+	struct cairn_snapshot *snapshot = cairn_snapshot_take(&agent->snapshots, &ask, &error);
 	const struct cairn_folder_facts facts = {.memory = monitor->due.anonymous, .reason = reason, .urgent = true};
 	bool written = snapshot && cairn_dumps_write_dated(agent, snapshot, "auto", &facts, path, sizeof path, &error);
 	if (snapshot)

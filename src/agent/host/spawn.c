@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,6 +30,7 @@ struct launch {
 	atomic_int started; /* 1 once `command` is set; the thread waits for it */
 	pid_t command;      /* or -1 */
 	int exec_error;     /* errno of what kept it from starting; 0 when it started */
+	atomic_int ended;   /* its status, plus 1, once the shepherd has it; the shepherd's own may be taken by a host that waits with __WALL */
 	char stacks[2][stack_size] __attribute__((aligned(16)));
 };
 
@@ -81,7 +83,7 @@ static int run_command(void *context)
 	setrlimit(RLIMIT_AS, &memory);
 	setrlimit(RLIMIT_CORE, &core);
 	setpriority(PRIO_PROCESS, 0, niceness);
-	int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	int score = open("/proc/self/oom_score_adj", O_WRONLY | O_NONBLOCK | O_CLOEXEC);
 	if (score >= 0) { /* if memory runs out, the drawing goes, not the service */
 		(void)!write(score, "1000", 4);
 		close(score);
@@ -109,7 +111,8 @@ static int shepherd(void *context)
 	int status = 0;
 	if (command > 0)
 		syscall(SYS_wait4, command, &status, 0, NULL);
-	syscall(SYS_exit_group, command < 0 || WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+	atomic_store(&launch->ended, 1 + (command < 0 || WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status)));
+	syscall(SYS_exit_group, 0);
 	return 0;
 }
 
@@ -120,7 +123,12 @@ static int reopen(int descriptor)
 		return -1;
 	char path[64];
 	snprintf(path, sizeof path, "/proc/thread-self/fd/%d", descriptor); /* /proc/self has none once the first thread has ended */
-	int again = open(path, O_RDONLY | O_CLOEXEC);
+	int again = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat ours, named;
+	if (again >= 0 && (fstat(descriptor, &ours) != 0 || fstat(again, &named) != 0 || ours.st_dev != named.st_dev || ours.st_ino != named.st_ino)) {
+		close(again); /* under another root, /proc may be anything */
+		again = -1;
+	}
 	if (again < 0) {
 		lseek(descriptor, 0, SEEK_SET);
 		again = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
@@ -182,15 +190,17 @@ static bool wait_for_start(struct launch *launch, pid_t shepherd_pid)
 	return true;
 }
 
-static bool explain(const struct cairn_spawn *spawn, int status, const char *stopped, struct cairn_buffer *said, struct cairn_error *error)
+/* CODE is what the command ended with, 128 and the signal's number for one that was killed; -1 when that is not known. */
+static bool explain(const struct cairn_spawn *spawn, int code, const char *stopped, struct cairn_buffer *said, struct cairn_error *error)
 {
 	struct cairn_bytes words = cairn_text_trim(cairn_buffer_bytes(said));
 	int shown = words.length < 300 ? (int)words.length : 300;
-	int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 	if (stopped)
 		return cairn_fail(error, "%s %s %s", spawn->path, spawn->arguments[1], stopped);
 	if (code == 0)
 		return true;
+	if (code < 0)
+		return cairn_fail(error, "%s %s: its end is not known, since what waited for it was killed", spawn->path, spawn->arguments[1]);
 	if (code > 128)
 		return cairn_fail(error, "%s %s was ended by signal %d: %.*s", spawn->path, spawn->arguments[1], code - 128, shown, words.data);
 	return cairn_fail(error, "%s %s failed with code %d: %.*s", spawn->path, spawn->arguments[1], code, shown, shown ? words.data : "");
@@ -211,16 +221,15 @@ static bool run(struct launch *launch, int output, int errors, struct cairn_buff
 	const char *stopped = started && launch->exec_error == 0 ? follow(spawn, output, errors, out, &said) : NULL;
 	if (stopped && launch->command > 0)
 		kill(launch->command, SIGKILL);
-	int status = 0;
 	if (started)
-		while (waitpid(pid, &status, __WALL) < 0 && errno == EINTR)
+		while (waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
 			;
 	bool good;
 	if (started && launch->exec_error) {
 		errno = launch->exec_error;
 		good = cairn_fail_errno(error, "cannot start %s", spawn->path);
 	} else {
-		good = started ? explain(spawn, status, stopped, &said, error) : cairn_fail(error, "cannot start %s", spawn->path);
+		good = started ? explain(spawn, atomic_load(&launch->ended) - 1, stopped, &said, error) : cairn_fail(error, "cannot start %s", spawn->path);
 	}
 	cairn_buffer_free(&said);
 	return good;

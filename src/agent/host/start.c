@@ -8,6 +8,7 @@
 #include "agent/host/start.h"
 
 #include "agent/cpu/cpu.h"
+#include "agent/host/admission.h"
 #include "agent/host/environment.h"
 #include "agent/host/thread.h"
 #include "agent/jemalloc/hook.h"
@@ -19,14 +20,13 @@
 #include "process/facts.h"
 
 #include <errno.h>
-#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
 enum { fork_pause_ms = 200, live_pause_ms = 20, retry_ms = 1000 };
-enum { body_maximum = 64 << 20, input_maximum = 128 << 20, response_maximum = 512 << 20 };
+enum { body_maximum = 64 << 20, response_maximum = 512 << 20 };
 
 struct cairn_agent cairn_agent = {.life = PTHREAD_MUTEX_INITIALIZER};
 
@@ -38,163 +38,12 @@ static void pause_ms(int milliseconds)
 		;
 }
 
-/* Numbers are read and written with a point, whatever locale the host has chosen. libc has this one ready: nothing is allocated.
- * Returns the thread's own, to go back to. */
-static locale_t use_plain_locale(void)
-{
-	return uselocale(newlocale(LC_ALL_MASK, "C", NULL));
-}
-
 /* Our own few allocations, inside libc, are not to show up in the host's profile. */
 static void begin_thread(void)
 {
-	use_plain_locale();
+	cairn_locale_use_plain();
 	if (cairn_agent.profiler.jemalloc.mallctl && cairn_profiler_state(&cairn_agent.profiler) >= CAIRN_PROFILER_INACTIVE)
 		cairn_jemalloc_set_bool(&cairn_agent.profiler.jemalloc, "thread.prof.active", false);
-}
-
-/* In constant time for a given length: how long the comparison takes says nothing about the token. */
-static bool has_token(struct cairn_bytes authorization, const char *token)
-{
-	size_t length = strlen(token);
-	if (!cairn_bytes_start_with(authorization, "Bearer "))
-		return false;
-	authorization = cairn_bytes_skip(authorization, 7);
-	unsigned char different = authorization.length != length;
-	for (size_t i = 0; i < length; i++)
-		different |= (unsigned char)(token[i] ^ (i < authorization.length ? authorization.data[i] : 0));
-	return different == 0;
-}
-
-static bool refuse(struct cairn_agent *agent, struct cairn_response *response, int status, const char *why)
-{
-	atomic_fetch_add(&agent->counters.refused, 1);
-	cairn_response_text(response, status, CAIRN_TEXT, "%s\n", why);
-	return false;
-}
-
-bool cairn_service_admit(struct cairn_agent *agent, const struct cairn_request *request, bool local, struct cairn_response *response)
-{
-	if (local)
-		return true;
-	if (agent->config.token[0]) {
-		if (!has_token(request->authorization, agent->config.token)) {
-			cairn_response_header(response, "WWW-Authenticate", "Bearer");
-			return refuse(agent, response, 401, "the token is missing or wrong; send Authorization: Bearer TOKEN");
-		}
-	} else if (request->host.data && !cairn_listen_host_is_ours(request->host, agent->config.hosts)) {
-		return refuse(agent, response, 403, "this Host is not ours; use an address or localhost, or add the name to `hosts`");
-	}
-	struct cairn_bytes origin = request->origin;
-	if (origin.data) { /* a page: only one that we served ourselves */
-		bool same = cairn_bytes_start_with(origin, "http://") && cairn_bytes_equal(cairn_bytes_skip(origin, 7), request->host);
-		if (!same)
-			return refuse(agent, response, 403, "requests from other origins are not answered");
-	}
-	if (cairn_bytes_equal(request->fetch_site, cairn_bytes_of("cross-site")))
-		return refuse(agent, response, 403, "requests from other sites are not answered");
-	return true;
-}
-
-static bool admit(void *context, struct cairn_exchange *exchange, size_t *maximum)
-{
-	struct cairn_agent *agent = context;
-	struct cairn_bytes rest;
-	const struct cairn_request *request = &exchange->request;
-	if (!cairn_service_admit(agent, request, exchange->local, &exchange->response))
-		return false;
-	const struct cairn_route *route = cairn_route_find(request->method, request->path, &rest, &exchange->response);
-	if (!route)
-		return false;
-	*maximum = route->body_maximum;
-	if (!request->has_length || request->content_length <= *maximum)
-		return true;
-	if (route->flags & CAIRN_ROUTE_USERVER)
-		cairn_userver_long_body(&exchange->response, request->content_length, *maximum);
-	else
-		cairn_response_text(&exchange->response, 413, CAIRN_TEXT, "length limit exceeded");
-	return false;
-}
-
-static void finish_exchange(struct cairn_call *call)
-{
-	cairn_call_release(call); /* before the answer: who has it may ask for the next CPU profile at once */
-	cairn_exchange_finish(call->owner);
-	cairn_call_free(&call->agent->work, call); /* after it: once no call is under way the server may be closed */
-}
-
-/* Answers at once (true), or hands CALL over to the workers (false). */
-static bool begin_call(struct cairn_agent *agent, const struct cairn_request *request, struct cairn_response *response,
-		       struct cairn_exchange *exchange, void (*finish)(struct cairn_call *call), void *owner)
-{
-	struct cairn_bytes rest;
-	atomic_fetch_add(&agent->counters.requests, 1);
-	const struct cairn_route *route = cairn_route_find(request->method, request->path, &rest, response);
-	if (!route)
-		return true;
-	struct cairn_call call = {
-		.agent = agent,
-		.route = route,
-		.request = request,
-		.response = response,
-		.gone = exchange ? &exchange->gone : NULL,
-		.half_closed = exchange ? &exchange->half_closed : NULL,
-		.rest = rest,
-		.arrived_ns = cairn_clock_ns(),
-		.finish = finish,
-		.owner = owner,
-		.used = true,
-	};
-	if (!(route->flags & CAIRN_ROUTE_WORK)) {
-		locale_t before = use_plain_locale(); /* the thread may be the host's */
-		route->handle(&call);
-		uselocale(before);
-		return true;
-	}
-	struct cairn_call *queued = cairn_call_new(&agent->work);
-	if (queued) {
-		*queued = call;
-		if (cairn_call_enqueue(&agent->work, queued))
-			return false;
-		cairn_call_free(&agent->work, queued);
-	}
-	atomic_fetch_add(&agent->counters.busy, 1);
-	cairn_response_text(response, 503, CAIRN_TEXT, "too much is under way; try again\n");
-	cairn_response_header(response, "Retry-After", "1");
-	return true;
-}
-
-static bool handle(void *context, struct cairn_exchange *exchange)
-{
-	return begin_call(context, &exchange->request, &exchange->response, exchange, finish_exchange, exchange);
-}
-
-/* For a thread of the host that waits for its answer. */
-struct waiting {
-	pthread_mutex_t mutex;
-	pthread_cond_t changed;
-	bool done;
-};
-
-static void finish_waiting(struct cairn_call *call)
-{
-	struct waiting *waiting = call->owner;
-	cairn_call_free(&call->agent->work, call);
-	pthread_mutex_lock(&waiting->mutex);
-	waiting->done = true;
-	pthread_cond_signal(&waiting->changed);
-	pthread_mutex_unlock(&waiting->mutex);
-}
-
-void cairn_service_answer(const struct cairn_request *request, struct cairn_response *response)
-{
-	struct waiting waiting = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false};
-	if (begin_call(&cairn_agent, request, response, NULL, finish_waiting, &waiting))
-		return;
-	pthread_mutex_lock(&waiting.mutex);
-	while (!waiting.done)
-		pthread_cond_wait(&waiting.changed, &waiting.mutex);
-	pthread_mutex_unlock(&waiting.mutex);
 }
 
 /* The socket of the process's own, where there is a jemalloc to speak of. */
@@ -247,10 +96,12 @@ static struct cairn_server *open_server(struct cairn_agent *agent)
 		.connections = (unsigned)agent->config.connections,
 		.seconds = (unsigned)agent->config.seconds,
 		.body_maximum = body_maximum,
-		.input_maximum = input_maximum,
 		.response_maximum = response_maximum,
-		.admit = admit,
-		.handle = handle,
+		.quota = &agent->memory.remote,
+		.local_quota = &agent->memory.local,
+		.admit = cairn_admission_admit,
+		.handle = cairn_admission_handle,
+		.abandon = cairn_admission_abandon,
 		.tick = tick,
 		.context = agent,
 		.stop = &agent->stop,
@@ -311,6 +162,7 @@ static bool start_parts(struct cairn_agent *agent)
 	pthread_mutex_init(&agent->snapshots.mutex, NULL);
 	memset(&agent->counters, 0, sizeof agent->counters);
 	memset(&agent->budget, 0, sizeof agent->budget);
+	cairn_admission_open(agent);
 	cairn_monitor_clear(&agent->monitor);
 	agent->chores_ns = 0;
 	atomic_store(&agent->server, NULL);
@@ -345,10 +197,13 @@ static void read_config(struct cairn_config *config)
 	const char *tool = secure_getenv("CAIRN_TOOL");
 	if (path && path[0]) {
 		struct cairn_buffer file = cairn_pages(1 << 20);
-		if (cairn_facts_read(path, &file))
+		bool whole = cairn_facts_read(path, &file) && !file.failed;
+		if (whole)
 			cairn_config_file(config, cairn_buffer_bytes(&file));
 		else
-			snprintf(config->problems, sizeof config->problems, "CAIRN_CONFIG: %.200s: %s", path, cairn_errno_text(errno));
+			snprintf(config->problems, sizeof config->problems, "CAIRN_CONFIG: %.200s: %s", path,
+				 file.failed ? "longer than 1 MiB" : cairn_errno_text(errno));
+		config->token_unusable |= !whole; /* there may be one in it */
 		cairn_buffer_free(&file);
 	}
 	if (folder && folder[0])
@@ -391,9 +246,12 @@ bool cairn_service_start(const struct cairn_config *config, bool only_live, stru
 		return false;
 	}
 	agent->config = *config;
-	locale_t before = use_plain_locale();
+	locale_t before = cairn_locale_use_plain();
 	read_config(&agent->config);
 	uselocale(before);
+	if (!only_live && agent->config.listen[0] && agent->config.token_unusable)
+		return cairn_fail(error, "the agent does not start, since its token cannot be used and %.100s would be open to everybody: %.300s",
+				  agent->config.listen, agent->config.problems);
 	settle_profiler(agent);
 	agent->environment = cairn_environment_copy(environ);
 	cairn_environment_find_tool(agent->config.tool, secure_getenv("PATH"), agent->tool, sizeof agent->tool);

@@ -1,4 +1,4 @@
-/* start.h - the agent as a running thing: starting, stopping, surviving fork, admitting requests.
+/* start.h - the agent as a running thing: starting, stopping, surviving fork.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_AGENT_HOST_START_H
 #define CAIRN_AGENT_HOST_START_H
@@ -11,11 +11,5 @@
 bool cairn_service_start(const struct cairn_config *config, bool only_live, struct cairn_error *error);
 
 void cairn_service_stop(void);
-
-/* Answers on the calling thread, or waits there for the worker that does. RESPONSE is the caller's to free. */
-void cairn_service_answer(const struct cairn_request *request, struct cairn_response *response);
-
-/* May this request be answered at all? Fills in the refusal otherwise. */
-bool cairn_service_admit(struct cairn_agent *agent, const struct cairn_request *request, bool local, struct cairn_response *response);
 
 #endif

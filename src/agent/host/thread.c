@@ -4,10 +4,27 @@
 
 #include "base/pages.h"
 
+#include <dlfcn.h>
 #include <signal.h>
 #include <stddef.h>
+#include <string.h>
+#include <unistd.h>
 
 enum { stack_size = 256 << 10, room_needed = 16 << 20 };
+
+/* What libc takes of a stack for itself: glibc puts the thread-local storage of all modules there, and a host may have much of it. Its
+ * function is looked up once, before any fork: in a child the loader's lock may be held by a thread that is not there. */
+static size_t size_of_libc(const pthread_attr_t *attributes)
+{
+	static bool looked;
+	static size_t (*minimum)(const pthread_attr_t *attributes);
+	if (!looked) {
+		void *found = dlsym(RTLD_DEFAULT, "__pthread_get_minstack");
+		memcpy(&minimum, &found, sizeof minimum);
+		looked = true;
+	}
+	return minimum ? minimum(attributes) : (size_t)sysconf(_SC_THREAD_STACK_MIN);
+}
 
 /* jemalloc maps an arena when a new thread first calls it, and 5.3 ends in a fault where it cannot (RLIMIT_AS, overcommit). */
 static bool has_room(void)
@@ -26,10 +43,9 @@ bool cairn_thread_start(pthread_t *thread, void *(*run)(void *context), void *co
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, stack_size);
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	pthread_attr_setstacksize(&attributes, (stack_size + size_of_libc(&attributes) + page - 1) / page * page);
 	bool started = pthread_create(thread, &attributes, run, context) == 0;
-	if (!started) /* thread-local storage of the host may need more than our stack */
-		started = pthread_create(thread, NULL, run, context) == 0;
 	pthread_attr_destroy(&attributes);
 	if (started)
 		pthread_setname_np(*thread, name);

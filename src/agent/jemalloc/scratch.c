@@ -19,13 +19,24 @@ static bool open_memory(struct cairn_scratch *scratch)
 	if (scratch->descriptor < 0)
 		return false;
 	snprintf(scratch->path, sizeof scratch->path, "/proc/thread-self/fd/%d", scratch->descriptor);
-	int again = open(scratch->path, O_WRONLY | O_CLOEXEC);
-	if (again < 0) {
+	int again = open(scratch->path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat ours, named;
+	bool same = again >= 0 && fstat(scratch->descriptor, &ours) == 0 && fstat(again, &named) == 0 && ours.st_dev == named.st_dev &&
+		    ours.st_ino == named.st_ino; /* under another root, /proc may be anything */
+	if (again >= 0)
+		close(again);
+	if (!same)
 		cairn_descriptor_close(scratch->descriptor);
+	return same;
+}
+
+/* Nobody else can put another folder in the place of one that is made in FOLDER: it is sticky, or only we and root can write to it. */
+static bool is_safe(const char *folder)
+{
+	struct stat status;
+	if (stat(folder, &status) != 0 || !S_ISDIR(status.st_mode) || (status.st_uid != geteuid() && status.st_uid != 0))
 		return false;
-	}
-	close(again);
-	return true;
+	return (status.st_mode & S_ISVTX) || (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 static bool open_in(struct cairn_scratch *scratch, const char *folder)
@@ -55,7 +66,7 @@ bool cairn_scratch_open(struct cairn_scratch *scratch, const char *folder, struc
 		return cairn_fail_errno(error, "no descriptor left for a snapshot (RLIMIT_NOFILE)");
 	const char *const folders[] = {folder, "/dev/shm", "/tmp", "/var/tmp", "."};
 	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
-		if (folders[i][0] && open_in(scratch, folders[i]))
+		if (folders[i][0] && is_safe(folders[i]) && open_in(scratch, folders[i]))
 			return true;
 	return cairn_fail_errno(error, "no memfd through /proc and no folder to write in for a snapshot");
 }

@@ -6,6 +6,7 @@
 #include "agent/jemalloc/trailer_write.h"
 #include "base/descriptor.h"
 #include "base/pages.h"
+#include "base/quota.h"
 #include "base/text.h"
 #include "process/clock.h"
 
@@ -116,25 +117,62 @@ static struct cairn_snapshot *take(struct cairn_snapshots *snapshots, struct cai
 	return snapshot;
 }
 
-struct cairn_snapshot *cairn_snapshot_take(struct cairn_snapshots *snapshots, int64_t asked_ns, struct cairn_error *error)
+/* What a snapshot of SIZE counts for. However large it is, QUOTA has to hold one, with room beside it for what is made of it. */
+static size_t counted(const struct cairn_quota *quota, uint64_t size)
 {
-	atomic_fetch_add(&snapshots->waiting, 1);
-	pthread_mutex_lock(&snapshots->mutex);
+	size_t most = !quota ? 0 : quota->reserve ? quota->reserve / 2 : quota->limit / 3 * 2;
+	return size < most ? (size_t)size : most;
+}
+
+/* Takes one within the quota. How large it will be is known once it is there; until then the last one tells. */
+static struct cairn_snapshot *take_counted(struct cairn_snapshots *snapshots, struct cairn_snapshot_ask *ask, struct cairn_error *error)
+{
+	size_t expected = counted(ask->quota, atomic_load(&snapshots->last_size));
+	if (!cairn_quota_take(ask->quota, expected)) {
+		ask->refused = true;
+		cairn_fail(error, "snapshots and answers that others wait for take all of the memory there is for them");
+		return NULL;
+	}
+	struct cairn_snapshot *snapshot = take(snapshots, error);
+	if (!snapshot) {
+		cairn_quota_give(ask->quota, expected);
+		return NULL;
+	}
+	snapshot->quota = ask->quota;
+	snapshot->counted = counted(ask->quota, snapshot->text.length);
+	cairn_quota_give(ask->quota, expected);
+	cairn_quota_force(ask->quota, snapshot->counted);
+	return snapshot;
+}
+
+static struct cairn_snapshot *take_latest(struct cairn_snapshots *snapshots, struct cairn_snapshot_ask *ask, struct cairn_error *error)
+{
 	struct cairn_snapshot *snapshot = snapshots->latest;
-	if (snapshot && snapshot->began_ns >= asked_ns) {
-		atomic_fetch_add(&snapshot->holders, 1);
+	/* Not one of another quota: who is slow to let go of it would hold what is not theirs. */
+	if (snapshot && snapshot->began_ns >= ask->since_ns && snapshot->quota == ask->quota) {
 		atomic_fetch_add(&snapshots->shared, 1);
 	} else {
 		if (snapshot)
 			cairn_snapshot_release(snapshot);
-		snapshot = take(snapshots, error);
-		snapshots->latest = snapshot;
-		if (snapshot)
-			atomic_fetch_add(&snapshot->holders, 1);
-		else
+		snapshot = snapshots->latest = take_counted(snapshots, ask, error);
+		if (!snapshot)
 			snapshots->last_error = *error;
 		atomic_fetch_add(snapshot ? &snapshots->taken : &snapshots->failed, 1);
 	}
+	if (snapshot)
+		atomic_fetch_add(&snapshot->holders, 1);
+	return snapshot;
+}
+
+struct cairn_snapshot *cairn_snapshot_take(struct cairn_snapshots *snapshots, struct cairn_snapshot_ask *ask, struct cairn_error *error)
+{
+	struct cairn_snapshot *snapshot = NULL;
+	atomic_fetch_add(&snapshots->waiting, 1);
+	pthread_mutex_lock(&snapshots->mutex);
+	if (ask->gone && atomic_load(ask->gone))
+		cairn_fail(error, "the client has left");
+	else
+		snapshot = take_latest(snapshots, ask, error);
 	if (atomic_fetch_sub(&snapshots->waiting, 1) == 1 && snapshots->latest) {
 		cairn_snapshot_release(snapshots->latest);
 		snapshots->latest = NULL;
@@ -147,6 +185,7 @@ void cairn_snapshot_release(struct cairn_snapshot *snapshot)
 {
 	if (atomic_fetch_sub(&snapshot->holders, 1) != 1)
 		return;
+	cairn_quota_give(snapshot->quota, snapshot->counted);
 	munmap((void *)(uintptr_t)snapshot->text.data, snapshot->text.length);
 	cairn_descriptor_close(snapshot->descriptor);
 	cairn_pages_unmap(snapshot, sizeof *snapshot);

@@ -201,6 +201,17 @@ struct listing {
 	bool as_maps; /* lines like those of /proc/self/maps, else lines of the trailer */
 };
 
+/* As the kernel writes a line's end in /proc/self/maps, and so that no other control character gets into a line either. */
+static void write_path(struct cairn_buffer *out, const char *path)
+{
+	for (; *path; path++)
+		if ((unsigned char)*path < ' ' || *path == 127)
+			cairn_buffer_format(out, "\\%03o", (unsigned char)*path);
+		else
+			cairn_buffer_byte(out, *path);
+	cairn_buffer_byte(out, '\n');
+}
+
 static bool list_module(void *context, const struct cairn_object *module)
 {
 	struct listing *listing = context;
@@ -214,13 +225,15 @@ static bool list_module(void *context, const struct cairn_object *module)
 		uintptr_t end = (module->bias + header->p_vaddr + header->p_memsz + 4095) & ~(uintptr_t)4095;
 		unsigned long long offset = header->p_offset & ~(unsigned long long)4095;
 		if (listing->as_maps) {
-			cairn_buffer_format(listing->out, "%lx-%lx r-xp %08llx 00:00 0 %s\n", start, end, offset, path);
+			cairn_buffer_format(listing->out, "%lx-%lx r-xp %08llx 00:00 0 ", start, end, offset);
+			write_path(listing->out, path);
 			continue;
 		}
 		cairn_buffer_format(listing->out, "# cairn module %lx-%lx %llx ", start, end, offset);
 		for (size_t j = 0; j < id.length; j++)
 			cairn_buffer_format(listing->out, "%02x", (unsigned char)id.data[j]);
-		cairn_buffer_format(listing->out, "%s %s\n", id.length ? "" : "-", path);
+		cairn_buffer_text(listing->out, id.length ? " " : "- ");
+		write_path(listing->out, path);
 	}
 	return false;
 }

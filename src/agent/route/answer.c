@@ -4,7 +4,11 @@
 
 #include "agent/host/spawn.h"
 #include "agent/jemalloc/scratch.h"
+#include "agent/jemalloc/trailer_write.h"
+#include "base/descriptor.h"
 #include "base/pages.h"
+#include "base/quota.h"
+#include "process/facts.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -21,9 +25,16 @@ void cairn_answer_error(struct cairn_call *call, int status, const char *text, c
 	cairn_json_close(&json, '}');
 }
 
+static const char memory_is_used_up[] =
+	"snapshots and answers that are under way take all of the memory for answers (`memory` in CAIRN_CONF)";
+
 struct cairn_snapshot *cairn_answer_take(struct cairn_call *call, struct cairn_error *error)
 {
-	return cairn_snapshot_take(&call->agent->snapshots, call->arrived_ns, error);
+	struct cairn_snapshot_ask ask = {.since_ns = call->arrived_ns, .quota = call->quota, .gone = call->gone};
+	struct cairn_snapshot *snapshot = cairn_snapshot_take(&call->agent->snapshots, &ask, error);
+	if (ask.refused)
+		call->busy = memory_is_used_up;
+	return snapshot;
 }
 
 static void release_snapshot(void *owner)
@@ -42,14 +53,14 @@ void cairn_answer_snapshot(struct cairn_call *call, struct cairn_snapshot *snaps
 void cairn_answer_file(struct cairn_call *call, int descriptor, const char *type)
 {
 	struct stat status;
-	struct cairn_buffer *body = &call->response->body;
+	if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
+		cairn_response_text(call->response, 500, CAIRN_TEXT, "the file cannot be read\n");
+		cairn_descriptor_close(descriptor);
+		return;
+	}
 	cairn_response_start(call->response, 200, type);
-	if (fstat(descriptor, &status) == 0 && (uint64_t)status.st_size > body->maximum)
-		cairn_response_text(call->response, 500, CAIRN_TEXT,
-				    "the file has %lld bytes, more than the %zu that can be sent; copy it from its folder\n",
-				    (long long)status.st_size, body->maximum);
-	else if (!cairn_buffer_read(body, descriptor))
-		cairn_response_text(call->response, 500, CAIRN_TEXT, "the file cannot be read: %s\n", cairn_errno_text(errno));
+	call->response->file = descriptor;
+	call->response->file_length = (uint64_t)status.st_size;
 }
 
 int cairn_answer_render(struct cairn_call *call, const char *const *arguments, int input, int base, const char *type,
@@ -79,32 +90,86 @@ int cairn_answer_render(struct cairn_call *call, const char *const *arguments, i
 	if (cairn_spawn_run(&spawn, &call->response->body, error))
 		return 200;
 	atomic_fetch_add(&agent->counters.children_bad, 1);
+	if (call->response->body.failed)
+		call->busy = memory_is_used_up;
 	call->response->body.length = 0;
 	call->response->body.failed = false;
 	return strstr(error->text, "took too long") ? 504 : 500;
 }
 
+/* Text on its way to the cairn command: a scratch file, whose size is taken from the quota of the call. */
+struct handed {
+	struct cairn_scratch scratch;
+	size_t length;
+};
+
+static void take_back(struct cairn_call *call, struct handed *handed)
+{
+	cairn_scratch_close(&handed->scratch);
+	cairn_quota_give(call->quota, handed->length);
+}
+
+/* Fills HANDED with TEXT. 200, or the status to fail with; there is nothing to take back then. */
+static int hand_over(struct cairn_call *call, struct cairn_bytes text, struct handed *handed, struct cairn_error *error)
+{
+	handed->length = text.length;
+	if (!cairn_quota_take(call->quota, text.length)) {
+		call->busy = memory_is_used_up;
+		cairn_fail(error, "%s", memory_is_used_up);
+		return 503;
+	}
+	if (!cairn_scratch_open(&handed->scratch, call->agent->snapshots.folder, error)) {
+		cairn_quota_give(call->quota, text.length);
+		return 500;
+	}
+	while (text.length > 0) {
+		ssize_t part = write(handed->scratch.descriptor, text.data, text.length);
+		if (part < 0 && errno == EINTR)
+			continue;
+		if (part <= 0) {
+			cairn_fail_errno(error, "cannot hand the text to the cairn command");
+			take_back(call, handed);
+			return 500;
+		}
+		text = cairn_bytes_skip(text, (size_t)part);
+	}
+	return 200;
+}
+
 int cairn_answer_render_text(struct cairn_call *call, const char *const *arguments, struct cairn_bytes text, const char *type,
 			     struct cairn_error *error)
 {
-	struct cairn_scratch scratch;
-	if (!cairn_scratch_open(&scratch, call->agent->snapshots.folder, error))
-		return 500;
+	struct handed handed;
+	int status = hand_over(call, text, &handed, error);
+	if (status != 200)
+		return status;
+	status = cairn_answer_render(call, arguments, handed.scratch.descriptor, -1, type, error);
+	take_back(call, &handed);
+	return status;
+}
+
+int cairn_answer_render_upload(struct cairn_call *call, const char *const *arguments, struct cairn_bytes text, const char *type,
+			       struct cairn_error *error)
+{
+	struct handed handed, modules;
+	struct cairn_buffer list = cairn_pages(64 << 20);
+	cairn_facts_read("/proc/thread-self/maps", &list);
+	cairn_trailer_begin(&list);
+	cairn_trailer_end(&list);
 	int status = 500;
-	size_t written = 0;
-	while (written < text.length) {
-		ssize_t part = write(scratch.descriptor, text.data + written, text.length - written);
-		if (part < 0 && errno == EINTR)
-			continue;
-		if (part <= 0)
-			break;
-		written += (size_t)part;
-	}
-	if (written < text.length)
-		cairn_fail_errno(error, "cannot hand the text to the cairn command");
+	if (list.failed)
+		cairn_fail(error, "no memory for the list of modules");
 	else
-		status = cairn_answer_render(call, arguments, scratch.descriptor, -1, type, error);
-	cairn_scratch_close(&scratch);
+		status = hand_over(call, cairn_buffer_bytes(&list), &modules, error);
+	cairn_buffer_free(&list);
+	if (status != 200)
+		return status;
+	status = hand_over(call, text, &handed, error);
+	if (status == 200) {
+		status = cairn_answer_render(call, arguments, handed.scratch.descriptor, modules.scratch.descriptor, type, error);
+		take_back(call, &handed);
+	}
+	take_back(call, &modules);
 	return status;
 }
 

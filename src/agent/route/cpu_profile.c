@@ -66,7 +66,8 @@ static enum progress sample(struct cairn_call *call, const struct request *reque
 	cairn_call_release(call); /* the next run need not wait until this one is drawn */
 	if (!profile->failed)
 		return OVER;
-	cairn_fail(error, "the profile is larger than %d MB", profile_maximum >> 20);
+	call->busy = "the profile does not fit in what is left of the memory for answers (`memory` in CAIRN_CONF)";
+	cairn_fail(error, "%s", call->busy);
 	return FAILED;
 }
 
@@ -98,7 +99,7 @@ void cairn_cpu_greptime(struct cairn_call *call)
 		cairn_response_text(call->response, 400, CAIRN_TEXT, "Failed to deserialize query string: %s", wrong);
 		return;
 	}
-	struct cairn_buffer profile = cairn_pages(profile_maximum);
+	struct cairn_buffer profile = cairn_pages_of(call->quota, profile_maximum);
 	struct cairn_error error, message;
 	enum progress progress = sample(call, &request, &profile, &error);
 	int status = progress == OVER ? render(call, request.output, &profile, &error) : progress == BUSY ? busy_status(call) : 500;
@@ -115,7 +116,7 @@ void cairn_cpu_pprof(struct cairn_call *call)
 	struct request request = {.seconds = 5, .frequency = 99};
 	read_number(call, "seconds", seconds_most, &request.seconds);
 	read_number(call, "frequency", CAIRN_CPU_FREQUENCY_MOST, &request.frequency);
-	struct cairn_buffer profile = cairn_pages(profile_maximum);
+	struct cairn_buffer profile = cairn_pages_of(call->quota, profile_maximum);
 	struct cairn_error error;
 	enum progress progress = sample(call, &request, &profile, &error);
 	int status = progress == OVER ? render(call, "proto", &profile, &error) : progress == BUSY ? busy_status(call) : 500;
@@ -134,7 +135,7 @@ void cairn_cpu_gperftools(struct cairn_call *call)
 				    CAIRN_CPU_FREQUENCY_MOST);
 		return;
 	}
-	struct cairn_buffer profile = cairn_pages(profile_maximum);
+	struct cairn_buffer profile = cairn_pages_of(call->quota, profile_maximum);
 	struct cairn_error error;
 	enum progress progress = sample(call, &request, &profile, &error);
 	if (progress == OVER) {

@@ -56,7 +56,6 @@ void cairn_dumps_fetch(struct cairn_call *call)
 		answer_failure(call, &error);
 	else
 		cairn_answer_file(call, descriptor, CAIRN_OCTETS);
-	cairn_descriptor_close(descriptor);
 }
 
 void cairn_dumps_remove(struct cairn_call *call)

@@ -126,12 +126,12 @@ void cairn_greptime_gdump(struct cairn_call *call)
 void cairn_greptime_symbol(struct cairn_call *call)
 {
 	struct cairn_error error;
-	static const char *const flame[] = {"flame", "-", NULL};
+	static const char *const flame[] = {"flame", "--only-modules", "/dev/fd/3", "-", NULL};
 	if (call->request->body.length == 0) {
 		cairn_answer_error(call, 400, "Failed to parse jeheap profile: the request has no body", NULL);
 		return;
 	}
-	int status = cairn_answer_render_text(call, flame, call->request->body, type_of(call, CAIRN_SVG, CAIRN_OCTETS), &error);
+	int status = cairn_answer_render_upload(call, flame, call->request->body, type_of(call, CAIRN_SVG, CAIRN_OCTETS), &error);
 	answer_render(call, status, "Failed to dump profile data to flamegraph", &error);
 }
 

@@ -158,10 +158,10 @@ static void append_first_path(struct cairn_buffer *out, const char *pattern)
 	}
 }
 
-/* Whether following ROUTE from a page shows something and does nothing: TiKV starts and stops by GET. */
+/* Whether following ROUTE from a page shows something and does nothing. */
 static bool is_link(const struct cairn_route *route)
 {
-	return strncmp(route->methods, "GET", 3) == 0 && !strchr(route->path, '*') && !strstr(route->path, "activate");
+	return strncmp(route->methods, "GET", 3) == 0 && !strchr(route->path, '*') && !(route->flags & CAIRN_ROUTE_EFFECT);
 }
 
 void cairn_control_index(struct cairn_call *call)

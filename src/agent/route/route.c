@@ -4,7 +4,8 @@
 
 #include <stdio.h>
 
-enum { small = 64 << 10, symbols = 1 << 20, addresses = 16 << 20, upload = 64 << 20, work = CAIRN_ROUTE_WORK };
+enum { small = 64 << 10, symbols = 1 << 20, addresses = 16 << 20, upload = 64 << 20 };
+enum { work = CAIRN_ROUTE_WORK, effect = CAIRN_ROUTE_EFFECT };
 
 /* Where jeprof may be pointed at: it puts /pprof/PAGE behind whatever base it is given. */
 #define BASES "{,/debug/mem,/debug/prof/mem,/cairn}"
@@ -37,12 +38,12 @@ const struct cairn_route cairn_routes[] = {
 	{"GET", USERVER "cmdline", cairn_pprof_cmdline, CAIRN_ROUTE_USERVER, small, "the command line"},
 	{NULL, USERVER "*", cairn_userver_unknown, CAIRN_ROUTE_LAST, small, NULL},
 	/* RisingWave */
-	{"GET", "/api/monitor/dump_heap_profile/*", cairn_risingwave_dump, work, small, "write a dump to the dump folder"},
+	{"GET", "/api/monitor/dump_heap_profile/*", cairn_risingwave_dump, work | effect, small, "write a dump to the dump folder"},
 	{"GET", "/api/monitor/list_heap_profile/*", cairn_risingwave_list, work, small, "the dumps there"},
 	{"GET", "/api/monitor/analyze/*", cairn_risingwave_analyze, work, small, "a dump as collapsed stacks"},
 	/* TiKV */
-	{"GET", "/debug/pprof/heap_activate", cairn_tikv_activate, 0, small, "start sampling; ?interval=SECONDS dumps regularly"},
-	{"GET", "/debug/pprof/heap_deactivate", cairn_tikv_deactivate, work, small, "stop, and remove those dumps"},
+	{"GET", "/debug/pprof/heap_activate", cairn_tikv_activate, effect, small, "start sampling; ?interval=SECONDS dumps regularly"},
+	{"GET", "/debug/pprof/heap_deactivate", cairn_tikv_deactivate, work | effect, small, "stop, and remove those dumps"},
 	{"GET", "/debug/pprof/heap_list", cairn_tikv_list, work, small, "those dumps; heap?name=N fetches one"},
 	/* Go */
 	{"GET", "/debug/pprof/", cairn_go_index, 0, small, "a page of links"},

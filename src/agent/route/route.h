@@ -12,6 +12,7 @@ enum cairn_route_flags {
 	CAIRN_ROUTE_QUICK = 0,
 	CAIRN_ROUTE_WORK = 1,    /* takes time: answered by a worker */
 	CAIRN_ROUTE_USERVER = 2, /* refuses other methods and long bodies in userver's words */
+	CAIRN_ROUTE_EFFECT = 8,  /* a GET that changes something: not for other pages to make a browser send, nor a link */
 	CAIRN_ROUTE_LAST = 4,    /* matches what no other row of its family did; not in the index */
 };
 

@@ -124,6 +124,7 @@ static void gather_agent(struct cairn_status *status, struct cairn_agent *agent)
 	status->requests = atomic_load(&counters->requests);
 	status->refused = atomic_load(&counters->refused);
 	status->dropped = atomic_load(&counters->busy);
+	status->memory = atomic_load(&agent->memory.whole.used);
 	status->children = atomic_load(&counters->children);
 	status->children_failed = atomic_load(&counters->children_bad);
 	status->restarts = atomic_load(&counters->restarts);

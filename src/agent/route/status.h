@@ -55,6 +55,7 @@ struct cairn_status {
 	const char *version, *socket, *socket_problem, *listen, *listen_problem, *tool, *config_problems;
 	int64_t started_ns;
 	unsigned requests, refused, dropped, children, children_failed, restarts;
+	uint64_t memory; /* held by requests, snapshots and answers */
 	int descriptors;
 };
 

@@ -215,6 +215,7 @@ static const struct fact facts[] = {
 	{UINT, AT(requests), "agent.requests", NULL, "cairn_requests_total", COUNTER, "Requests the agent has answered."},
 	{UINT, AT(refused), "agent.refused", NULL, "cairn_requests_refused_total", COUNTER, "Requests refused for their Host, Origin or token."},
 	{UINT, AT(dropped), "agent.dropped", "dropped", "cairn_dropped_total", COUNTER, "Requests turned away because too much was under way."},
+	{SIZE, AT(memory), "agent.memory", NULL, "cairn_memory_held_bytes", GAUGE, "Bytes that requests, snapshots and answers hold."},
 	{UINT, AT(children), "agent.children"},
 	{UINT, AT(children_failed), "agent.children_failed", NULL, "cairn_children_failed_total", COUNTER,
 	 "Children for naming and drawing that failed."},
@@ -263,7 +264,7 @@ static double number_of(const struct cairn_status *status, const struct fact *fa
 	case TIME:
 		return (double)(time_of(status, fact) / 1000000) / 1000;
 	default:
-		assert(!"a fact that is no number");
+		assert(false && "a fact that is no number");
 		return 0;
 	}
 }
@@ -303,7 +304,7 @@ static void write_value(const struct cairn_status *status, const struct fact *fa
 		fact->special(status, json, key);
 		break;
 	case FAMILY:
-		assert(!"a family has an object of its own");
+		assert(false && "a family has an object of its own");
 		break;
 	default:
 		cairn_json_number(json, key, number_of(status, fact));

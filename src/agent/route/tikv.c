@@ -1,7 +1,7 @@
 /* tikv.c - TiKV's heap_activate, heap_deactivate, heap_list and heap?name=, all of them GET.
  *
  * With an interval its dumps are `000001.heap` and so on in the dump folder, written by a call that puts itself back into
- * the queue until it is told to end; heap_deactivate removes them.
+ * the queue until it is told to end; heap_deactivate removes those that this process wrote.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/dump_writer.h"
 #include "agent/route/answer.h"
@@ -63,7 +63,7 @@ static bool start_regular(struct cairn_agent *agent, unsigned seconds)
 	stop_regular(agent);
 	if (seconds == 0)
 		return true;
-	struct cairn_call *call = cairn_call_new(&agent->work);
+	struct cairn_call *call = cairn_call_new(&agent->work, CAIRN_CALL_OWN);
 	if (!call)
 		return false;
 	call->agent = agent;
@@ -123,7 +123,7 @@ static void find_numbered(void *context, const char *name)
 	if (!is_numbered(name) || (full && strcmp(found->files[list_maximum - 1].name, name) > 0))
 		return;
 	snprintf(path, sizeof path, "%s/%s", found->folder.path, name);
-	if (stat(path, &status) != 0)
+	if (lstat(path, &status) != 0 || !S_ISREG(status.st_mode))
 		return;
 	size_t at = full ? list_maximum - 1 : found->count++;
 	for (; at > 0 && strcmp(found->files[at - 1].name, name) < 0; at--)
@@ -132,18 +132,14 @@ static void find_numbered(void *context, const char *name)
 	found->files[at].time = status.st_mtime;
 }
 
+/* Those that this process wrote; a file of such a name may also be another service's, or the host's own. */
 static void remove_numbered(struct cairn_agent *agent)
 {
-	struct cairn_error error;
-	struct found found = {0};
-	size_t removed;
-	cairn_dumps_folder(agent, &found.folder);
-	do {
-		removed = found.count = 0;
-		cairn_folder_visit(&found.folder, find_numbered, &found, &error);
-		for (size_t i = 0; i < found.count; i++)
-			removed += cairn_folder_remove(&found.folder, found.files[i].name, &error);
-	} while (found.count == list_maximum && removed > 0);
+	struct cairn_folder folder;
+	struct cairn_life own;
+	cairn_dumps_folder(agent, &folder);
+	if (cairn_life_of(agent->owner, &own))
+		cairn_folder_remove_own(&folder, &own, CAIRN_DUMPS_COUNTED_REASON, is_numbered);
 }
 
 void cairn_tikv_deactivate(struct cairn_call *call)
@@ -200,6 +196,7 @@ bool cairn_tikv_heap(struct cairn_call *call)
 		status = cairn_answer_render(call, flame, descriptor, -1, CAIRN_SVG, &error);
 	} else if (status == 200) {
 		cairn_answer_file(call, descriptor, CAIRN_OCTETS);
+		descriptor = -1;
 	}
 	if (status != 200)
 		cairn_response_text(call->response, status, CAIRN_TEXT, "%s", error.text);

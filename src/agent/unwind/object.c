@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/unwind/object.h"
 
+#include "base/peek.h"
+
 #include <elf.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -230,9 +232,9 @@ static bool search_symtab(const struct cairn_object *module, struct cairn_bytes 
 
 bool cairn_object_local(const struct cairn_object *module, const char *suffix, cairn_symbol_visitor *see, void *context)
 {
-	if (!module->path[0])
+	if (module->path[0] != '/') /* the vdso has a name and no file, and where another was when it was loaded is not known */
 		return false;
-	int descriptor = open(module->path, O_RDONLY | O_CLOEXEC);
+	int descriptor = cairn_peek_open(module->path);
 	if (descriptor < 0)
 		return false;
 	struct stat status;

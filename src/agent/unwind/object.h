@@ -11,7 +11,7 @@
 #include <link.h>
 
 struct cairn_object {
-	const char *path; /* /proc/self/exe for the program itself, "" for what has no file (the vdso) */
+	const char *path; /* /proc/self/exe for the program itself, "" or a bare name for what has no file (the vdso) */
 	bool program;     /* the executable, not a library */
 	uintptr_t bias;   /* what to add to a link-time address */
 	const ElfW(Phdr) *headers;

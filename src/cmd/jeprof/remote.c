@@ -189,10 +189,10 @@ static void prepare(struct download *download, struct cairn_arena *arena, const 
 	download->path = cairn_arena_format(arena, "%s/%s.%lld.%s%s", folder, slash ? slash + 1 : program, (long long)download->started,
 					    remote->host, suffix);
 	if (remote->timed)
-		fprintf(stderr, "Gathering CPU profile from %s for %llu seconds to\n  %s\n%s", download->url, (unsigned long long)options->seconds,
-			download->path, download->alone ? "Be diagnosis...\n" : "");
+		cairn_print(stderr, "Gathering CPU profile from %s for %llu seconds to\n  %s\n%s", download->url, (unsigned long long)options->seconds,
+			download->path, download->alone ? "Be patient...\n" : "");
 	else
-		fprintf(stderr, "Fetching %s profile from %s to\n  %s\n", remote->page, download->url, download->path);
+		cairn_print(stderr, "Fetching %s profile from %s to\n  %s\n", remote->page, download->url, download->path);
 }
 
 /* How many machines NAME stands for: "name@3/page" for 0.name/page, 1.name/page and 2.name/page; 0 for NAME itself. AT is where the
@@ -253,7 +253,7 @@ bool cairn_jeprof_fetch(struct cairn_jeprof_options *options, struct cairn_arena
 	struct download *downloads = cairn_arena_zero(arena, count + 1, sizeof *downloads);
 	size_t at = 0;
 	if (count > 1)
-		fprintf(stderr, "Fetching %zu profiles, Be diagnosis...\n", count);
+		cairn_print(stderr, "Fetching %zu profiles, Be patient...\n", count);
 	for (size_t i = 0; i < list->count; i++) {
 		if (!cairn_jeprof_is_remote(list->items[i]))
 			continue;
@@ -270,7 +270,7 @@ bool cairn_jeprof_fetch(struct cairn_jeprof_options *options, struct cairn_arena
 		if (downloads[i].has_thread)
 			pthread_join(downloads[i].thread, NULL);
 		if (downloads[i].good)
-			fprintf(stderr, "Wrote profile to %s\n", downloads[i].path);
+			cairn_print(stderr, "Wrote profile to %s\n", downloads[i].path);
 		else if (good)
 			*error = downloads[i].error;
 		good &= downloads[i].good;

@@ -3,6 +3,7 @@
 #include "dump/folder.h"
 
 #include "base/descriptor.h"
+#include "base/pages.h"
 #include "tap.h"
 
 #include <errno.h>
@@ -537,6 +538,135 @@ static void test_limits(void)
 	cairn_listing_free(&listing);
 }
 
+/* An index that takes the named files for dumps, with the sizes and times that they have. */
+static void forge_index(const char *const *names, size_t count)
+{
+	struct cairn_buffer text = cairn_pages(1 << 20);
+	for (size_t i = 0; i < count; i++) {
+		struct stat status;
+		struct cairn_dump dump = {.process = {.pid = 5, .ticks = 6}, .time_ns = 100 + (int64_t)i, .memory = 7};
+		if (stat(path_of(names[i]), &status) != 0)
+			tap_check(false, __FILE__, __LINE__, "a file to name in an index");
+		dump.size = (uint64_t)status.st_size;
+		dump.modified_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
+		snprintf(dump.name, sizeof dump.name, "%s", names[i]);
+		cairn_dump_write_line(&dump, &text);
+	}
+	write_plain(CAIRN_INDEX_NAME, text.data, text.length);
+	cairn_buffer_free(&text);
+}
+
+/* What an index says is believed only where nobody but this user can have written it, and even then nothing is removed on its word. */
+static void test_forged_index(void)
+{
+	struct cairn_error error;
+	struct cairn_listing listing;
+	static const char *const names[] = {"a.conf", "b.conf", "c.conf", "d.conf", "e.conf"};
+	size_t removed;
+	start("forged", (struct cairn_folder_limits){.count = 1});
+	mkdir(folder.path, 0700);
+	for (size_t i = 0; i < 5; i++)
+		write_plain(names[i], "precious\n", 9);
+	static const mode_t open_modes[] = {01777, 0777, 0770};
+	for (size_t i = 0; i < 3; i++) {
+		chmod(folder.path, open_modes[i]);
+		forge_index(names, 5);
+		ok(cairn_folder_list(&folder, &listing, &error) && listing.count == 0, "in a folder of mode %o the index does not count", open_modes[i]);
+		cairn_listing_free(&listing);
+	}
+	ok(cairn_folder_thin(&folder, &removed, &error) && removed == 0, "and nothing is removed");
+	chmod(folder.path, 0700);
+	chmod(path_of(CAIRN_INDEX_NAME), 0622);
+	ok(cairn_folder_list(&folder, &listing, &error) && listing.count == 0, "nor does one that others can write to");
+	cairn_listing_free(&listing);
+	if (geteuid() == 0) {
+		chmod(path_of(CAIRN_INDEX_NAME), 0600);
+		ok(chown(path_of(CAIRN_INDEX_NAME), 65534, 65534) == 0 && cairn_folder_list(&folder, &listing, &error) && listing.count == 0,
+		   "nor another user's");
+		cairn_listing_free(&listing);
+		ok(chown(path_of(CAIRN_INDEX_NAME), 0, 0) == 0 && chown(folder.path, 65534, 65534) == 0 &&
+		   cairn_folder_list(&folder, &listing, &error) && listing.count == 0, "nor one in another user's folder");
+		cairn_listing_free(&listing);
+		ok(chown(folder.path, 0, 0) == 0, "the folder is ours again");
+	}
+	forge_index(names, 5);
+	chmod(path_of(CAIRN_INDEX_NAME), 0600);
+	ok(cairn_folder_list(&folder, &listing, &error) && listing.count == 5, "our own in a folder of ours does");
+	cairn_listing_free(&listing);
+	folder.limits.age_seconds = 1;
+	ok(cairn_folder_thin(&folder, &removed, &error) && removed == 0, "but what is no dump is not removed on its word");
+	for (size_t i = 0; i < 5; i++)
+		ok(access(path_of(names[i]), F_OK) == 0, "%s is still there", names[i]);
+	ok(cairn_folder_list(&folder, &listing, &error) && listing.count < 5, "and what turned out to be none is forgotten");
+	cairn_listing_free(&listing);
+	unlink(path_of("a.conf"));
+	if (symlink("b.conf", path_of("a.conf")) != 0 || mkfifo(path_of("pipe.heap"), 0600) != 0)
+		ok(false, "files for the test");
+	ok(!cairn_folder_remove(&folder, "a.conf", &error) && !cairn_folder_remove(&folder, "pipe.heap", &error) &&
+	   access(path_of("pipe.heap"), F_OK) == 0, "nor are links and pipes removed on request");
+}
+
+/* In a folder that everybody can write to, other users' files are not looked at, however many and whatever they are called. */
+static void test_strangers(void)
+{
+	struct cairn_error error;
+	struct cairn_listing listing;
+	size_t removed;
+	start("strangers", (struct cairn_folder_limits){.count = 2});
+	if (geteuid() != 0)
+		return; /* only root can make files of other users */
+	for (unsigned i = 0; i < 4; i++) {
+		char name[16];
+		snprintf(name, sizeof name, "%u.heap", i);
+		folder.limits.count = 0;
+		cairn_folder_write(&folder, name, dump_of(5, 6, 100 + i, 1000), &manual, &error);
+		if (i < 2 && chown(path_of(name), 65534, 65534) != 0)
+			ok(false, "a dump of another user");
+	}
+	chmod(folder.path, 01777);
+	unlink(path_of(CAIRN_INDEX_NAME));
+	write_plain(".cairn-tmp-77-1.tmp", "kept", 4);
+	write_plain(".cairn-tmp-notes", "kept", 4);
+	ok(chown(path_of(".cairn-tmp-77-1.tmp"), 65534, 65534) == 0, "a file of another user that is called like one of ours");
+	ok(cairn_folder_list(&folder, &listing, &error) && listing.count == 2 && listing.strangers == 2, "other users' dumps are left out, and counted");
+	cairn_listing_free(&listing);
+	folder.limits.age_seconds = 1;
+	folder.limits.count = 1;
+	ok(cairn_folder_thin(&folder, &removed, &error) && access(path_of("0.heap"), F_OK) == 0 && access(path_of("1.heap"), F_OK) == 0, "and stay");
+	ok(access(path_of(".cairn-tmp-77-1.tmp"), F_OK) == 0, "so does what looks like a leftover of theirs");
+	ok(access(path_of(".cairn-tmp-notes"), F_OK) == 0, "and a file whose name is not one of ours");
+	ok(access(path_of(CAIRN_INDEX_NAME), F_OK) != 0, "no index is written that nobody would use");
+	chmod(folder.path, 0700);
+}
+
+static bool has_digits(const char *name)
+{
+	return name[0] == '0';
+}
+
+/* Only what that very process wrote for that very reason. */
+static void test_remove_own(void)
+{
+	struct cairn_error error;
+	const struct cairn_life own = {.pid = 77, .ticks = 500, .boot = 0xbeef};
+	const struct cairn_folder_facts timely = {.reason = "time"};
+	start("own", (struct cairn_folder_limits){0});
+	ok(cairn_folder_write(&folder, "01.heap", dump_of(77, 500, 100, 1000), &timely, &error) &&
+	   cairn_folder_write(&folder, "02.heap", dump_of(77, 501, 101, 1000), &timely, &error) &&
+	   cairn_folder_write(&folder, "03.heap", dump_of(78, 500, 102, 1000), &timely, &error) &&
+	   cairn_folder_write(&folder, "04.heap", dump_of(77, 500, 103, 1000), &manual, &error) &&
+	   cairn_folder_write(&folder, "x5.heap", dump_of(77, 500, 104, 1000), &timely, &error), "five dumps");
+	if (geteuid() == 0) {
+		ok(cairn_folder_write(&folder, "06.heap", dump_of(77, 500, 105, 1000), &timely, &error) && chown(path_of("06.heap"), 65534, 65534) == 0,
+		   "one that another user wrote in our name");
+	}
+	is_int(cairn_folder_remove_own(&folder, &own, "time", has_digits), 1, "one of them is the process's own");
+	ok(access(path_of("01.heap"), F_OK) != 0, "it went");
+	ok(access(path_of("02.heap"), F_OK) == 0 && access(path_of("03.heap"), F_OK) == 0, "other processes' stay");
+	ok(access(path_of("04.heap"), F_OK) == 0 && access(path_of("x5.heap"), F_OK) == 0, "so do those for other reasons and of other names");
+	ok(geteuid() != 0 || access(path_of("06.heap"), F_OK) == 0, "and another user's");
+}
+
 int main(void)
 {
 	if (!mkdtemp(root))
@@ -555,6 +685,9 @@ int main(void)
 	test_facts();
 	test_clock();
 	test_limits();
+	test_forged_index();
+	test_strangers();
+	test_remove_own();
 	char command[64];
 	snprintf(command, sizeof command, "rm -rf %s", root);
 	if (system(command) != 0)

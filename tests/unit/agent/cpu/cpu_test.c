@@ -292,6 +292,44 @@ static void test_small_alternate_stack(void)
 	cairn_buffer_free(&out);
 }
 
+/* Spins with LEFT bytes of the stack below, or so: the frame takes the rest. */
+__attribute__((noinline)) static void spin_near_guard(uintptr_t low, size_t left, void *context)
+{
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	size_t room = here - low > left ? here - low - left : 0;
+	volatile char *filler = __builtin_alloca(room + 1);
+	filler[0] = 1;
+	spin(context);
+	filler[room] = 2;
+}
+
+static size_t left_on_small_stack;
+
+static void *spin_on_small_stack(void *context)
+{
+	pthread_attr_t attributes;
+	void *low = NULL;
+	size_t size = 0;
+	pthread_getattr_np(pthread_self(), &attributes);
+	pthread_attr_getstack(&attributes, &low, &size);
+	pthread_attr_destroy(&attributes);
+	spin_near_guard((uintptr_t)low, left_on_small_stack, context);
+	return NULL;
+}
+
+/* Room for what the kernel puts there and for a handler that does nothing, down to the guard page, and no more. */
+static void test_small_stack(void)
+{
+	struct cairn_error error = {""};
+	size_t least = getauxval(AT_MINSIGSTKSZ);
+	for (size_t left = 1024; left <= 4096; left += 512) {
+		left_on_small_stack = (least > 2048 ? least : 2048) + left;
+		struct cairn_buffer out = profile_of(spin_on_small_stack, NULL, &error);
+		ok(TAP_THREAD_SANITIZER || says(&out, "# cairn cpu.small 1\n"), "a thread with %zu bytes left is given up, and goes on", left);
+		cairn_buffer_free(&out);
+	}
+}
+
 /* Runs that are broken off at once, with the signal in use by somebody else. */
 static void test_again(void)
 {
@@ -364,6 +402,7 @@ int main(void)
 	test_blocked();
 	test_awaited();
 	test_small_alternate_stack();
+	test_small_stack();
 	test_again();
 	test_late_signals();
 	return tap_done();

@@ -96,8 +96,58 @@ static void test_rules(void)
 	is_near(rules.share, 0.9, 1e-9, "it is nine tenths");
 }
 
+/* A token that was given and cannot be used is never taken for none. */
+static void test_token(void)
+{
+	static const struct {
+		const char *text, *problem;
+		bool unusable;
+	} cases[] = {
+		{"token:secret", "", false},
+		{"token:", "token is empty", true},
+		{"token:sec ret", "token has a space", true},
+		{"token:s\x01", "token has a space, a control character", true},
+		{"token:s\xc3\xa9", "one that is not ASCII", true},
+		{"tokn:secret", "is 'token' meant?", true},
+		{"token=secret", "is not key:value", true},
+		{"token:sec,ret", "'ret' is not key:value", true},
+		{"token:secret,noise:1", "unknown key", false},
+		{"token=secret:x", "an equals sign", true},
+		{"token:,token:good", "token is empty", false},
+	};
+	struct cairn_config config;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		cairn_config_default(&config);
+		cairn_config_environment(&config, cairn_bytes_of(cases[i].text));
+		is_int(config.token_unusable, cases[i].unusable, "%s", cases[i].text);
+		like_text(config.problems, cases[i].problem, "and why");
+	}
+	static char text[8192];
+	memcpy(text, "token:", 6);
+	memset(text + 6, 'x', 4096);
+	cairn_config_default(&config);
+	cairn_config_environment(&config, cairn_bytes_of(text));
+	ok(!config.token_unusable && strlen(config.token) == 4096, "4096 bytes are taken");
+	memset(text + 6, 'y', 4097);
+	cairn_config_environment(&config, cairn_bytes_of(text));
+	ok(config.token_unusable, "4097 are not");
+	like_text(config.problems, "token is longer than 4096 bytes", "and why");
+	for (size_t length = 4090; length < 4300; length += 7) {
+		snprintf(text, sizeof text, "[cairn]\ntoken = \"%0*d\"\n", (int)length, 7);
+		cairn_config_default(&config);
+		cairn_config_file(&config, cairn_bytes_of(text));
+		if (config.token_unusable != (length > 4096) || (!config.token_unusable && strlen(config.token) != length))
+			ok(false, "a token of %zu bytes in a file", length);
+	}
+	ok(true, "in a file too, and none is cut");
+	cairn_config_default(&config);
+	cairn_config_file(&config, cairn_bytes_of("[cairn]\ntoken = [\"secret\"]\n"));
+	ok(config.token_unusable, "a value of another kind is none that can be used");
+}
+
 int main(void)
 {
+	test_token();
 	test_rules();
 	test_environment();
 	test_file();

@@ -7,6 +7,7 @@
 #include "without_first_thread.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -67,6 +68,36 @@ static bool in_child(bool (*check)(void))
 	return waitpid(child, &status, 0) == child && status == 0;
 }
 
+static atomic_bool reaping;
+
+static void *reap_everything(void *context)
+{
+	while (atomic_load(&reaping))
+		waitpid(-1, NULL, __WALL);
+	return context;
+}
+
+/* A host that waits for whatever there is takes the end of what waits for our command: the command's own is still told. */
+static void test_greedy_host(void)
+{
+	struct cairn_error error = {0};
+	char text[256];
+	int failed = 0, told = 0, good = 0;
+	pthread_t thread;
+	atomic_store(&reaping, true);
+	pthread_create(&thread, NULL, reap_everything, NULL);
+	for (int i = 0; i < 20; i++) {
+		failed += !run("echo half; exit 3", -1, -1, 10, text, sizeof text, &error);
+		told += strstr(error.text, "code 3") != NULL;
+		good += run("echo whole", -1, -1, 10, text, sizeof text, &error) && strcmp(text, "whole\n") == 0;
+	}
+	atomic_store(&reaping, false);
+	pthread_join(thread, NULL);
+	is_int(failed, 20, "in a host that waits with __WALL a command that fails has failed");
+	is_int(told, 20, "with its code");
+	is_int(good, 20, "and one that does not has not");
+}
+
 int main(void)
 {
 	if (TAP_THREAD_SANITIZER) {
@@ -107,6 +138,7 @@ int main(void)
 	cairn_buffer_free(&out);
 	cairn_descriptor_close(zero);
 	cairn_descriptor_close(file);
+	test_greedy_host();
 	is_int(cairn_descriptors_count(), 0, "nothing stays open");
 	is_int(signals, 0, "and there was no SIGCHLD");
 	ok(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "nor a child to wait for");

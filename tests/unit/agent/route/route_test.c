@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/agent.h"
 #include "agent/host/listen.h"
-#include "agent/host/start.h"
+#include "agent/host/admission.h"
 #include "agent/route/route.h"
 #include "agent/route/symbols.h"
 #include "base/pages.h"
@@ -77,7 +77,7 @@ static int admit(const char *host, const char *origin, const char *authorization
 	request.origin = origin ? cairn_bytes_of(origin) : request.origin;
 	request.authorization = authorization ? cairn_bytes_of(authorization) : request.authorization;
 	request.fetch_site = site ? cairn_bytes_of(site) : request.fetch_site;
-	int status = cairn_service_admit(&cairn_agent, &request, local, &response) ? 200 : response.status;
+	int status = cairn_admission_check(&cairn_agent, &request, local, &response) ? 200 : response.status;
 	cairn_response_free(&response);
 	return status;
 }
@@ -91,17 +91,54 @@ static void test_admission(void)
 	is_int(admit("other.example:1", NULL, NULL, NULL, false), 200, "a name from the configuration");
 	is_int(admit("evil.example", NULL, NULL, NULL, false), 403, "a rebound name");
 	is_int(admit("*", NULL, NULL, NULL, false), 403, "a star is no address");
+	static const char *const nobody[] = {"0.0.0.0", "0.0.0.0:4000", "0.1.2.3", "[::]", "[::]:4000", "[0:0::0]", "[::ffff:0.0.0.0]", "0", "[::", ""};
+	for (size_t i = 0; i < sizeof nobody / sizeof *nobody; i++)
+		is_int(admit(nobody[i], NULL, NULL, NULL, false), 403, "'%s' is nobody's address", nobody[i]);
 	is_int(admit("evil.example", NULL, NULL, NULL, true), 200, "the unix socket needs none of it");
 	is_int(admit("localhost:1", "http://evil.example", NULL, NULL, false), 403, "another origin");
 	is_int(admit("localhost:1", "null", NULL, NULL, false), 403, "an opaque origin");
 	is_int(admit("localhost:1", "http://localhost:1", NULL, NULL, false), 200, "our own page");
 	is_int(admit("localhost:1", NULL, NULL, "cross-site", false), 403, "a link from another site");
+	is_int(admit("localhost:1", NULL, NULL, "same-site", false), 403, "a link from another port of this machine");
+	is_int(admit("localhost:1", NULL, NULL, "", false), 403, "a browser that says nothing");
+	is_int(admit("localhost:1", NULL, NULL, "same-origin", false), 200, "a link from a page of ours");
+	is_int(admit("localhost:1", NULL, NULL, "none", false), 200, "an address that was typed");
 	snprintf(cairn_agent.config.token, sizeof cairn_agent.config.token, "secret");
 	is_int(admit("localhost", NULL, NULL, NULL, false), 401, "no token");
 	is_int(admit("localhost", NULL, "Bearer secre", NULL, false), 401, "a short token");
 	is_int(admit("localhost", NULL, "Bearer secretx", NULL, false), 401, "a long token");
 	is_int(admit("localhost", NULL, "Basic secret", NULL, false), 401, "another scheme");
 	is_int(admit("any.example", NULL, "Bearer secret", NULL, false), 200, "the token, under any name");
+}
+
+static int admit_exchange(const char *path, const char *site, const char *user_agent, bool local)
+{
+	struct cairn_exchange exchange = {.local = local, .response.body = cairn_pages(4096)};
+	size_t maximum;
+	exchange.request = (struct cairn_request){.method = cairn_bytes_of("GET"), .path = cairn_bytes_of(path), .host = cairn_bytes_of("localhost"),
+						  .user_agent = cairn_bytes_of(user_agent)};
+	if (site)
+		exchange.request.fetch_site = cairn_bytes_of(site);
+	int status = cairn_admission_admit(&cairn_agent, &exchange, &maximum) ? 200 : exchange.response.status;
+	cairn_response_free(&exchange.response);
+	return status;
+}
+
+/* A GET that changes something is for those who mean it. */
+static void test_effects(void)
+{
+	static const char *const effects[] = {"/debug/pprof/heap_activate", "/debug/pprof/heap_deactivate", "/api/monitor/dump_heap_profile/0"};
+	static const char browser[] = "Mozilla/5.0 (X11; Linux x86_64)";
+	cairn_agent.config.token[0] = 0;
+	for (size_t i = 0; i < sizeof effects / sizeof *effects; i++) {
+		is_int(admit_exchange(effects[i], NULL, "curl/8", false), 200, "%s by curl", effects[i]);
+		is_int(admit_exchange(effects[i], NULL, browser, false), 403, "%s by a browser that does not say who asked", effects[i]);
+		is_int(admit_exchange(effects[i], "none", browser, false), 200, "%s by a browser's user", effects[i]);
+		is_int(admit_exchange(effects[i], "same-origin", browser, false), 200, "%s by our own page", effects[i]);
+		is_int(admit_exchange(effects[i], "same-site", browser, false), 403, "%s by a neighbour's page", effects[i]);
+		is_int(admit_exchange(effects[i], NULL, browser, true), 200, "%s through the unix socket", effects[i]);
+	}
+	is_int(admit_exchange("/debug/pprof/heap_list", NULL, browser, false), 200, "what only looks is for any browser");
 }
 
 static void test_listen(void)
@@ -135,6 +172,7 @@ int main(void)
 	test_match();
 	test_rows();
 	test_admission();
+	test_effects();
 	test_listen();
 	test_symbols();
 	return tap_done();
