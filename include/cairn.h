@@ -20,7 +20,7 @@
  * asks for, with all signals blocked. Snapshots are taken on those threads, never on the caller's. It holds no lock of its own that a
  * thread of the service could wait on, but jemalloc has some: while it writes a snapshot, a thread that allocates or frees a sampled
  * object, or forks, may wait, for tenths of a second where there are very many samples.
- * After fork, a child that lives longer than a moment has an agent and a socket of its own.
+ * A forked child has an agent and a socket of its own once it is sampled, or calls a function below; until then it has none of our threads.
  *
  * Configuration, later wins: `struct cairn_options`, the TOML file named by CAIRN_CONFIG, CAIRN_CONF
  * (`listen:127.0.0.1:4000,token:secret`). GET /cairn/status shows what came out of it. `unwinder:jemalloc` leaves jemalloc its

@@ -9,6 +9,7 @@
 #include "cmd/enter.h"
 #include "cmd/restart.h"
 #include "http/client.h"
+#include "process/tree.h"
 #include "http/peer.h"
 #include "symbol/live.h"
 
@@ -111,16 +112,16 @@ static bool is_forbidden(int code)
 }
 
 /* Whether the process answers at what is now in TARGET->socket. */
-static bool answers(struct cairn_target *target, bool *forbidden)
+static bool answers(struct cairn_target *target)
 {
 	if (answering(target->socket, target->inside ? target->pid : 0) == target->pid)
 		return true;
-	*forbidden = *forbidden || is_forbidden(errno);
+	target->forbidden = target->forbidden || is_forbidden(errno);
 	return false;
 }
 
 /* The agent keeps the folder of its socket open: it is reached through that wherever the process's root and mounts are by now. */
-static bool try_folder(struct cairn_target *target, const char *path, bool *forbidden)
+static bool try_folder(struct cairn_target *target, const char *path)
 {
 	char fds[64], folder[108];
 	const char *slash = strrchr(path, '/');
@@ -137,7 +138,7 @@ static bool try_folder(struct cairn_target *target, const char *path, bool *forb
 		if (length < (ssize_t)wanted || memcmp(place + length - wanted, last, wanted) != 0)
 			continue;
 		snprintf(target->socket, sizeof target->socket, "%s%s", link, slash);
-		found = answers(target, forbidden);
+		found = answers(target);
 	}
 	if (list)
 		closedir(list);
@@ -146,23 +147,23 @@ static bool try_folder(struct cairn_target *target, const char *path, bool *forb
 
 /* Tries the socket at PATH as the process sees it, as we do where we may not look through its root, and by its folder. An abstract name
  * is one of our network, or of that of the process. */
-static bool try_path(struct cairn_target *target, const char *path, bool *forbidden)
+static bool try_path(struct cairn_target *target, const char *path)
 {
 	bool found = false;
 	if (path[0] == '@') {
 		snprintf(target->socket, sizeof target->socket, "%.200s", path);
 		for (int inside = 0; inside < 2 && !found; inside++) {
 			target->inside = inside;
-			found = answers(target, forbidden);
+			found = answers(target);
 		}
 	} else {
 		snprintf(target->socket, sizeof target->socket, "/proc/%d/root%.200s", target->pid, path);
-		found = answers(target, forbidden);
+		found = answers(target);
 		if (!found) {
 			snprintf(target->socket, sizeof target->socket, "%.200s", path);
-			found = answers(target, forbidden);
+			found = answers(target);
 		}
-		found = found || try_folder(target, path, forbidden);
+		found = found || try_folder(target, path);
 	}
 	if (!found) {
 		target->socket[0] = 0;
@@ -188,7 +189,7 @@ static bool is_agent_path(struct cairn_bytes path, int inner)
 }
 
 /* The kernel's list of unix sockets says where the agent's is, whatever the process's environment was. */
-static bool find_listed(struct cairn_target *target, int inner, bool *forbidden)
+static bool find_listed(struct cairn_target *target, int inner, char *tried, size_t size)
 {
 	struct cairn_file file;
 	bool found = false;
@@ -204,14 +205,14 @@ static bool find_listed(struct cairn_target *target, int inner, bool *forbidden)
 		if (path.length >= sizeof text || !is_agent_path(path, inner))
 			continue;
 		snprintf(text, sizeof text, "%.*s", (int)path.length, path.data);
-		found = try_path(target, text, forbidden);
+		found = try_path(target, text);
+		snprintf(tried, size, "%s", text);
 	}
 	cairn_file_close(&file);
 	return found;
 }
 
-/* Whether process PID has loaded the agent; false where we may not look. */
-static bool has_loaded_agent(int pid)
+bool cairn_target_has_loaded(int pid)
 {
 	struct cairn_file file;
 	if (!read_proc(pid, "maps", &file))
@@ -248,13 +249,20 @@ static bool find_process(struct cairn_target *target, struct cairn_error *error)
 		return cairn_fail(error, "process %d has ended; only its parent has not taken notice of that yet", target->pid);
 	if (state == 'T')
 		return cairn_fail(error, "process %d is stopped, so nothing in it can answer; 'kill -CONT %d' lets it go on", target->pid, target->pid);
-	bool forbidden = false;
-	bool found = find_listed(target, cairn_live_inner_pid(target->pid), &forbidden), stranger = geteuid() != 0 && geteuid() != status.st_uid;
-	if (found && !(stranger && target->socket[0] == '@')) /* anybody may connect to an abstract name, and is not heard */
+	char tried[108] = "";
+	bool found = find_listed(target, cairn_live_inner_pid(target->pid), tried, sizeof tried);
+	bool stranger = geteuid() != 0 && geteuid() != status.st_uid;
+	if (found && !(stranger && target->socket[0] == '@')) { /* anybody may connect to an abstract name, and is not heard */
+		target->forbidden = false;
 		return true;
-	if ((found || forbidden) && stranger)
-		return cairn_fail(error, "process %d belongs to another user; its agent answers only to that user and root", target->pid);
-	if (has_loaded_agent(target->pid))
+	}
+	if ((found || target->forbidden) && geteuid() != 0)
+		return cairn_fail(error, !stranger
+						 ? "process %d has an agent, but you may not open its socket %s: the process was another user when it made it; "
+						   "ask as root (sudo cairn …)"
+						 : "process %d belongs to another user; its agent answers on %s only to that user and root (sudo cairn …)",
+				  target->pid, tried);
+	if (cairn_target_has_loaded(target->pid))
 		return cairn_fail(error, "process %d has loaded the agent, which does not answer, as in a process without jemalloc; "
 				  "'cairn doctor %d' tells more", target->pid, target->pid);
 	struct cairn_arena arena = {0};
@@ -278,10 +286,42 @@ bool cairn_target_find(struct cairn_target *target, const char *name, const char
 		snprintf(target->socket, sizeof target->socket, "%s", name);
 		return true;
 	}
+	struct stat status;
+	if (strchr(name, '/') && stat(name, &status) != 0 && errno == EACCES) {
+		target->forbidden = true;
+		return cairn_fail(error, "%s: you may not open it; an agent's socket is for its user and root (sudo cairn …)", name);
+	}
 	if (!is_number(name))
 		return cairn_fail(error, "%s: a process is named by its PID, the socket of its agent, or a URL", name);
 	target->pid = atoi(name);
 	return find_process(target, error);
+}
+
+/* A process of one thread has none of the agent's. The folder of its threads has two links more than threads. */
+static bool has_threads(int pid)
+{
+	char path[64];
+	struct stat status;
+	snprintf(path, sizeof path, "/proc/%d/task", pid);
+	return stat(path, &status) == 0 && status.st_nlink > 3;
+}
+
+size_t cairn_target_tree(int root, int *pids, size_t most, size_t *without)
+{
+	enum { tree_most = 4096 };
+	static int all[tree_most];
+	size_t total = cairn_tree_list(root, all, tree_most), count = 0, silent = 0;
+	for (size_t i = 0; i < total && count < most; i++) {
+		struct cairn_target target = {.pid = all[i]};
+		struct cairn_error error;
+		if (has_threads(all[i]) && find_process(&target, &error))
+			pids[count++] = all[i];
+		else if (without)
+			silent += cairn_target_has_loaded(all[i]);
+	}
+	if (without)
+		*without = silent;
+	return count;
 }
 
 int cairn_target_process(const struct cairn_target *target)
@@ -341,7 +381,8 @@ static int exchange(const struct cairn_target *target, const char *method, const
 		.socket = target->socket[0] ? target->socket : NULL,
 		.url = cairn_arena_format(&arena, "%.*s%s", (int)length, base, path),
 		.headers = headers,
-		.silence_ms = 1000 * seconds,
+		.silence_ms = target->patience_ms ? target->patience_ms : 1000 * seconds,
+		.total_ms = target->patience_ms,
 		.limit_bytes = snapshot_maximum,
 	};
 	struct asking asking = {&call, &answer, error, false};

@@ -2,6 +2,7 @@
  *
  * The loop sleeps until a look is due, a process ends (its pidfd says so at once), a job is back or a signal comes.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "base/arena.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "cmd/command.h"
@@ -24,6 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+enum { tree_most = 256, tree_share = 50 }; /* a look takes no more than that part of the time */
 enum { jobs_maximum = 8, patience_ms = 3000, events_at_once = 64 };
 static const int64_t service_pause = 1000000000, problem_pause = 60000000000;
 static const char usual_pattern[] = "%n-%p-%h-%T-%r.heap";
@@ -34,7 +36,7 @@ struct options {
 	const char *folder, *file_name, *keep_age, *duration;
 	uint64_t keep_count, keep_bytes, keep_free;
 	struct cairn_option_list services;
-	bool once, quiet, json;
+	bool once, quiet, json, tree;
 };
 
 /* The place of a rule's word among them. */
@@ -69,6 +71,8 @@ static const struct cairn_option folder_table[] = {
 static const struct cairn_option table[] = {
 	{0, "service", "NAME", "follow a systemd service, or a program of that name, across restarts",
 	 CAIRN_OPTION_LIST, offsetof(struct options, services), 0},
+	{0, "tree", NULL, "with a PID: also all processes that descend from it, now and later", CAIRN_OPTION_FLAG,
+	 offsetof(struct options, tree), 0},
 	{0, "once", NULL, "end after the first dump of each", CAIRN_OPTION_FLAG, offsetof(struct options, once), 0},
 	{0, "for", "TIME", "end after this time", CAIRN_OPTION_TEXT, offsetof(struct options, duration), 0},
 	{'q', "quiet", NULL, "tell only what went wrong", CAIRN_OPTION_FLAG, offsetof(struct options, quiet), 0},
@@ -89,6 +93,9 @@ struct loop {
 	struct cairn_watch watch;
 	struct cairn_watched *items;
 	size_t count;
+	size_t named;          /* of them, those that the person named; the rest is room for what descends from them */
+	int64_t trees_ns;      /* when to look for more of those; INT64_MAX for never */
+	struct cairn_arena arena;
 	int epoll, signals, back; /* back: the end of the pipe that jobs come out of */
 	unsigned jobs;         /* under way */
 	bool stop;
@@ -115,8 +122,23 @@ static struct cairn_json open_event(struct cairn_buffer *out, const char *event,
 	return json;
 }
 
+/* The memory of all that is watched, and of how many processes that is. */
+static uint64_t sum_memory(const struct loop *loop, size_t *processes)
+{
+	uint64_t sum = 0;
+	*processes = 0;
+	for (size_t i = 0; i < loop->count; i++)
+		if (loop->items[i].running && !loop->items[i].ended) {
+			sum += loop->items[i].reading.anonymous;
+			++*processes;
+		}
+	return sum;
+}
+
 static void tell_dump(const struct loop *loop, const struct cairn_watched *watched)
 {
+	size_t processes;
+	uint64_t sum = sum_memory(loop, &processes);
 	const struct cairn_job *job = &watched->job;
 	const char *folder = loop->options->folder ? loop->options->folder : "";
 	const char *slash = folder[0] && folder[strlen(folder) - 1] != '/' ? "/" : "";
@@ -127,6 +149,10 @@ static void tell_dump(const struct loop *loop, const struct cairn_watched *watch
 		struct cairn_json json = open_event(&line, "dump", watched);
 		cairn_json_integer(&json, "memory", (int64_t)job->reading.anonymous);
 		cairn_json_integer(&json, "limit", (int64_t)job->reading.limit);
+		if (loop->options->tree) {
+			cairn_json_integer(&json, "tree_memory", (int64_t)sum);
+			cairn_json_integer(&json, "tree_processes", (int64_t)processes);
+		}
 		cairn_json_text(&json, "reason", cairn_bytes_of(cairn_trigger_name(job->reason)));
 		cairn_json_text(&json, "why", cairn_bytes_of(job->why));
 		cairn_json_text(&json, "file", cairn_bytes_of(path));
@@ -140,8 +166,10 @@ static void tell_dump(const struct loop *loop, const struct cairn_watched *watch
 		cairn_buffer_format(&line, "%s  %s", text, watched->program);
 		if (watched->life.pid)
 			cairn_buffer_format(&line, " %d", watched->life.pid);
-		cairn_buffer_format(&line, "  %s  %s: %s  %s", cairn_text_human((double)job->reading.anonymous, memory),
-				    cairn_trigger_name(job->reason), job->why, path);
+		cairn_buffer_format(&line, "  %s", cairn_text_human((double)job->reading.anonymous, memory));
+		if (loop->options->tree)
+			cairn_buffer_format(&line, " of %s in %zu process%s", cairn_text_human((double)sum, memory), processes, processes == 1 ? "" : "es");
+		cairn_buffer_format(&line, "  %s: %s  %s", cairn_trigger_name(job->reason), job->why, path);
 	} else {
 		return;
 	}
@@ -245,10 +273,12 @@ static void settle(struct loop *loop, struct cairn_watched *watched, int64_t now
 	struct cairn_job *job = &watched->job;
 	bool dump = job->kind == CAIRN_JOB_DUMP;
 	loop->jobs--;
-	if (job->good && dump)
+	if (job->good && dump) {
+		memcpy(watched->program, job->program, sizeof watched->program); /* it may have become another by exec */
 		tell_dump(loop, watched);
+	}
 	if (job->error.text[0] && !job->early && !watched->ended)
-		tell_problem(watched, job->error.text, job->good);
+		tell_problem(watched, job->error.text, job->good || job->awaited);
 	else if (job->good && dump)
 		watched->said.text[0] = 0;
 	cairn_watched_settle(watched, &loop->watch, now);
@@ -267,7 +297,7 @@ static void settle(struct loop *loop, struct cairn_watched *watched, int64_t now
 /* When the loop is to wake by itself. */
 static int64_t next_look(const struct loop *loop, int64_t end)
 {
-	int64_t next = end;
+	int64_t next = loop->trees_ns < end ? loop->trees_ns : end;
 	for (size_t i = 0; i < loop->count; i++)
 		if (!loop->items[i].done && loop->items[i].next_ns < next)
 			next = loop->items[i].next_ns;
@@ -294,6 +324,42 @@ static bool take_back(struct loop *loop, int wait_ms)
 	return true;
 }
 
+/* Room for process PID, or NULL where it is watched already or there is none left. */
+static struct cairn_watched *room_for(struct loop *loop, int pid)
+{
+	struct cairn_watched *room = NULL;
+	for (size_t i = 0; i < loop->count; i++) {
+		struct cairn_watched *watched = &loop->items[i];
+		if (watched->life.pid == pid && (!watched->done || i < loop->named))
+			return NULL;
+		if (i >= loop->named && watched->done && watched->job.kind == CAIRN_JOB_NONE && !room)
+			room = watched;
+	}
+	return room;
+}
+
+/* Begins with the processes of the trees that have an agent by now. */
+static void look_for_more(struct loop *loop, int64_t now)
+{
+	static int pids[tree_most];
+	for (size_t i = 0; i < loop->named; i++) {
+		const struct cairn_watched *root = &loop->items[i];
+		if (!root->running || !root->life.pid)
+			continue;
+		size_t count = cairn_target_tree(root->life.pid, pids, tree_most, NULL);
+		for (size_t k = 0; k < count; k++) {
+			struct cairn_watched *room = room_for(loop, pids[k]);
+			struct cairn_error error;
+			if (!room)
+				continue;
+			*room = (struct cairn_watched){.name = cairn_arena_format(&loop->arena, "%d", pids[k])};
+			room->done = !begin(loop, room, pids[k], &error);
+		}
+	}
+	int64_t took = cairn_clock_ns() - now;
+	loop->trees_ns = now + took + (took * tree_share > service_pause ? took * tree_share : service_pause);
+}
+
 static void run_loop(struct loop *loop, int64_t end)
 {
 	while (!loop->stop && !is_done(loop)) {
@@ -311,6 +377,8 @@ static void run_loop(struct loop *loop, int64_t end)
 		}
 		while (take_back(loop, 0))
 			;
+		if (now >= loop->trees_ns)
+			look_for_more(loop, now);
 		for (size_t i = 0; i < loop->count && !loop->stop; i++)
 			if (!loop->items[i].done && loop->items[i].next_ns <= now)
 				look(loop, &loop->items[i], now);
@@ -411,10 +479,14 @@ static int watch_all(struct loop *loop, int64_t duration, int count, char **oper
 	if (!open_loop(loop, &error))
 		return cairn_say_error(error.text);
 	const struct cairn_option_list *services = &loop->options->services;
-	loop->count = (size_t)count + services->count;
+	loop->named = (size_t)count + services->count;
+	loop->count = loop->named + (loop->options->tree ? tree_most : 0);
+	loop->trees_ns = loop->options->tree ? 0 : INT64_MAX;
 	loop->items = calloc(loop->count, sizeof *loop->items);
 	if (!loop->items)
 		cairn_out_of_memory(loop->count * sizeof *loop->items);
+	for (size_t i = loop->named; i < loop->count; i++)
+		loop->items[i].done = true;
 	for (int i = 0; i < count; i++)
 		begin_operand(loop, &loop->items[i], operands[i]);
 	for (size_t i = 0; i < services->count; i++) {
@@ -434,6 +506,7 @@ static int watch_all(struct loop *loop, int64_t duration, int count, char **oper
 	if (loop->jobs > 0) /* a thread still has one of them, and uses what the libraries would clean up */
 		_exit(code);
 	free(loop->items);
+	cairn_arena_free(&loop->arena);
 	return code;
 }
 

@@ -140,7 +140,7 @@ static bool publish(int folder, const char *temporary, const char *name)
 enum manner { SAFE, URGENT, REPLACING };
 
 /* Writes the PARTS, up to one with no data, as the file NAME; over another only when REPLACING. */
-static bool put(int folder, const char *name, const struct cairn_bytes *parts, enum manner manner)
+static bool put(int folder, const char *name, const struct cairn_bytes *parts, enum manner manner, unsigned mode)
 {
 	char temporary[48];
 	struct stat status;
@@ -154,6 +154,8 @@ static bool put(int folder, const char *name, const struct cairn_bytes *parts, e
 	bool good = true;
 	for (; good && parts->data; parts++)
 		good = write_all(descriptor, *parts);
+	if (good && mode)
+		good = fchmod(descriptor, mode) == 0; /* whatever the umask is */
 	good = good && (manner != SAFE || fsync(descriptor) == 0 || errno == EINVAL);
 	good = good && (manner == REPLACING ? renameat(folder, temporary, folder, name) == 0 : publish(folder, temporary, name));
 	int code = errno;
@@ -187,7 +189,7 @@ bool cairn_folder_write_file(const char *path, struct cairn_bytes bytes, struct 
 	char folder[4096];
 	const char *slash = strrchr(path, '/');
 	int descriptor = cairn_folder_of(path, folder, sizeof folder) ? open_folder(folder) : -1;
-	bool good = descriptor >= 0 && put(descriptor, slash ? slash + 1 : path, (struct cairn_bytes[]){bytes, {0}}, SAFE);
+	bool good = descriptor >= 0 && put(descriptor, slash ? slash + 1 : path, (struct cairn_bytes[]){bytes, {0}}, SAFE, 0);
 	if (!good)
 		fail_to_create(folder, path, error);
 	int code = errno;
@@ -249,7 +251,7 @@ static void write_index(int folder, const struct cairn_listing *listing)
 	for (size_t i = 0; i < listing->count + listing->damaged; i++)
 		cairn_dump_write_line(&listing->dumps[i], &text);
 	if (!text.failed)
-		put(folder, CAIRN_INDEX_NAME, (struct cairn_bytes[]){cairn_buffer_bytes(&text), {0}}, REPLACING);
+		put(folder, CAIRN_INDEX_NAME, (struct cairn_bytes[]){cairn_buffer_bytes(&text), {0}}, REPLACING, 0);
 	cairn_buffer_free(&text);
 }
 
@@ -389,7 +391,7 @@ bool cairn_folder_write(const struct cairn_folder *folder, const char *name, str
 	bool good = !tail.failed || cairn_fail(error, "no memory for the end of %s", name);
 	good = good && make_room(descriptor, folder, name, dump.length + tail.length, error);
 	if (good) {
-		good = put(descriptor, name, parts, facts->urgent ? URGENT : SAFE) || fail_to_create(folder->path, name, error);
+		good = put(descriptor, name, parts, facts->urgent ? URGENT : SAFE, folder->mode) || fail_to_create(folder->path, name, error);
 		int code = errno;
 		if (good)
 			thin(descriptor, folder, 0, NULL, &ignored);

@@ -20,6 +20,7 @@ struct cairn_folder {
 	char path[300];
 	struct cairn_folder_limits limits;
 	bool must_exist; /* not made where it is missing */
+	unsigned mode;   /* of new dumps; 0 for 0600 */
 };
 
 /* What is known about a dump that it may not say itself. All of it may be left out. */

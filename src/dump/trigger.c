@@ -232,7 +232,8 @@ void cairn_trigger_explain(const struct cairn_trigger *trigger, const struct cai
 	double memory = (double)reading->anonymous;
 	switch (reason) {
 	case CAIRN_TRIGGER_SHARE:
-		snprintf(out, size, "%.0f%% of the %s limit of %s", 100 * share_of(reading), reading->limit_of_group ? "group's" : "machine's",
+		snprintf(out, size, "%.0f%% of the %s limit of %s", 100 * share_of(reading),
+			 reading->limit_is_told ? "configured" : reading->limit_of_group ? "group's" : "machine's",
 			 cairn_text_human((double)reading->limit, text));
 		break;
 	case CAIRN_TRIGGER_PRESSURE:

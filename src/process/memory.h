@@ -21,6 +21,7 @@ struct cairn_memory_reading {
 	uint64_t resident;       /* with files and shared memory (VmRSS) */
 	uint64_t limit;          /* the tightest of all groups above the process and of the machine; 0 when unknown */
 	bool limit_of_group;     /* it is a control group's */
+	bool limit_is_told;      /* it is what somebody said, and lower; set by who was told */
 	uint64_t usage;          /* what is charged to the group of the limit, page cache and all; 0 when it is the machine's */
 	uint64_t host_total;
 	uint64_t host_available;
@@ -54,6 +55,10 @@ bool cairn_memory_read(struct cairn_memory *memory, int64_t now, struct cairn_me
 
 /* Whether the kernel has killed a process of the group for want of memory since the beginning. Asked of one that has ended. */
 bool cairn_memory_was_short(const struct cairn_memory *memory);
+
+/* How much more the process may take: what the tightest of its groups, or the machine, has left, with the page cache that the kernel can
+ * drop at once. */
+uint64_t cairn_memory_left(struct cairn_memory *memory);
 
 void cairn_memory_close(struct cairn_memory *memory);
 

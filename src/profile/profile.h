@@ -190,6 +190,8 @@ struct cairn_frame *cairn_profile_frame_room(struct cairn_profile *profile, uint
 void cairn_profile_set_frames(struct cairn_profile *profile, uint32_t location, const struct cairn_frame *frames, size_t count);
 /* Label sets are unique by their labels in order. */
 uint32_t cairn_profile_add_labels(struct cairn_profile *profile, const struct cairn_label *labels, size_t count);
+/* Adds a label to each sample: KEY and TEXT, as "process" and "node 4242". */
+void cairn_profile_label_all(struct cairn_profile *profile, const char *key, const char *text);
 
 /* Room for DEPTH more locations at the end of `stacks`; the caller fills them and then adds the sample. Borrowed until the
  * next call. */

@@ -14,8 +14,8 @@
 #define CAIRN_SERIES_BILL_H
 
 #include "dump/trailer.h"
-#include "profile/profile.h"
 #include "process/smaps.h"
+#include "profile/profile.h"
 
 enum cairn_bill_line {
 	CAIRN_BILL_LIVE,

@@ -207,7 +207,9 @@ if [ -e "$archive" ] && ${CC:-cc} -O2 -g '-DCONF="prof:true,lg_prof_sample:14"' 
 	strip -o "$scratch/hidden" "$scratch/inside"
 	sees 1 '*wrong allocator *without symbols*right built to profile *right environment *MALLOC_CONF*' 'stripped, it is still found' "$scratch/hidden"
 	if ${CC:-cc} -static -O2 -g "$scratch/service.c" -o "$scratch/static" "$archive" -lm -lpthread -lstdc++ 2>"$scratch/log"; then
-		sees 1 '*right allocator *wrong loading *static program*to do: link it with libcairn.a*' 'a static program' "$scratch/static"
+		sees 1 '*right allocator *wrong enabled *aborts in its own unwinder*to do: link the program dynamically*wrong loading *static program*' 'a static program' "$scratch/static"
+		"$cairn" doctor "$scratch/static" | grep -q 'MALLOC_CONF=prof:true COMMAND\|cairn run'
+		ok $((! $?)) 'and is not told to start with prof:true, which ends it'
 	else
 		skip 'a static program' "it does not link: $(tail -n 1 "$scratch/log")"
 	fi

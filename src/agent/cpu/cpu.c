@@ -414,6 +414,10 @@ void cairn_cpu_free(struct cairn_cpu *cpu)
 void cairn_cpu_forget(void)
 {
 	struct sigaction now;
+	if (!atomic_flag_test_and_set(&state.taken)) { /* no profile was being taken: a child costs no system call */
+		atomic_flag_clear(&state.taken);
+		return;
+	}
 	for (int number = SIGPROF; number <= SIGRTMAX; number++)
 		if (sigaction(number, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == handle)
 			signal(number, SIG_DFL);

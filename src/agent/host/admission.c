@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/admission.h"
 
-#include "agent/route/route.h"
+#include "agent/route/forward.h"
 #include "process/clock.h"
 
 #include <string.h>
@@ -128,6 +128,8 @@ static bool begin_call(struct cairn_agent *agent, const struct cairn_request *re
 	const struct cairn_route *route = cairn_route_find(request->method, request->path, &rest, response);
 	if (!route)
 		return true;
+	if (cairn_forward_is_meant(request))
+		route = &cairn_forward_route;
 	struct cairn_call call = {
 		.origin = exchange && !exchange->local ? CAIRN_CALL_REMOTE : CAIRN_CALL_LOCAL,
 		.agent = agent,

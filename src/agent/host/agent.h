@@ -48,6 +48,7 @@ struct cairn_agent {
 	bool forked;              /* this is a child of the process that started it */
 	int owner;                /* the process whose agent this is */
 	char runtime[128];        /* $XDG_RUNTIME_DIR at the start */
+	char report[96];          /* $CAIRN_REPORT: who wants the last snapshot; see handover.h */
 	int64_t started_ns;       /* since 1970 */
 	int64_t chores_ns;        /* when the server's thread does what it does every second */
 	int utc_offset;           /* seconds, for names with local time in them */

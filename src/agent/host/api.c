@@ -69,7 +69,7 @@ void cairn_stop(void)
 /* The agent's own state is needed by all that follows. */
 static bool require_started(struct cairn_error *error)
 {
-	return atomic_load(&cairn_agent.started) || cairn_fail(error, "the agent is not running; call cairn_start first");
+	return cairn_service_is_running() || cairn_fail(error, "the agent is not running; call cairn_start first");
 }
 
 enum cairn_state cairn_state(void)

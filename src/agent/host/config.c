@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum kind { TEXT, SIZE, CHOICE, SHARE, SECONDS, RULE };
+enum kind { TEXT, SIZE, CHOICE, SHARE, SECONDS, RULE, MODE };
 
 #define AT(member) offsetof(struct cairn_config, member)
 #define TEXT_AT(member) AT(member), sizeof ((struct cairn_config *)0)->member, TEXT
@@ -55,6 +55,8 @@ static const struct key {
 	[CAIRN_KEY_KEEP_BYTES] = {"keep_bytes", NULL, AT(keep.bytes), 0, SIZE, {0}, 0, (uint64_t)1 << 60},
 	[CAIRN_KEY_KEEP_AGE] = {"keep_age", NULL, AT(keep.age_seconds), 0, SECONDS},
 	[CAIRN_KEY_KEEP_FREE] = {"keep_free", NULL, AT(keep.free_bytes), 0, SIZE, {0}, 0, (uint64_t)1 << 60},
+	[CAIRN_KEY_MODE] = {"mode", NULL, AT(mode), 0, MODE},
+	[CAIRN_KEY_LIMIT] = {"limit", NULL, AT(limit), 0, SIZE, {0}, 0, (uint64_t)1 << 60},
 };
 
 void cairn_config_default(struct cairn_config *config)
@@ -70,6 +72,7 @@ void cairn_config_default(struct cairn_config *config)
 		.depth = 1024,
 		.automatic = 2,
 		.rules = {.every = cairn_trigger_usual.every, .distance = cairn_trigger_usual.distance},
+		.mode = 0600,
 		.keep = {.count = 100, .bytes = (uint64_t)1 << 30, .free_bytes = CAIRN_FREE_DEFAULT},
 	};
 }
@@ -169,6 +172,15 @@ static void set(struct cairn_config *config, const struct key *key, struct cairn
 		}
 		uint64_t seconds = (uint64_t)ns / 1000000000;
 		memcpy(field, &seconds, sizeof seconds);
+	} else if (key->kind == MODE) {
+		/* The owner can read and write, or the agent could not; nobody executes a dump. */
+		char *end;
+		uint64_t mode = strtoull(text, &end, 8);
+		if (end == text || *end || text[0] < '0' || text[0] > '7' || (mode & 0600) != 0600 || (mode & ~(uint64_t)0666)) {
+			problem(config, "%s is a file mode such as 0640, not '%.40s'", key->name, text);
+			return;
+		}
+		memcpy(field, &mode, sizeof mode);
 	} else if (key->kind == RULE) {
 		struct cairn_error error;
 		if (!cairn_trigger_set(&config->rules, key->name, text, &error)) {
@@ -274,6 +286,8 @@ const char *cairn_config_show(const struct cairn_config *config, unsigned index,
 		cairn_trigger_show(&config->rules, key->name, out, size);
 	else if (key->kind == SIZE && number == CAIRN_FREE_DEFAULT)
 		snprintf(out, size, "a twentieth of the disk, at most 1 GiB");
+	else if (key->kind == MODE)
+		snprintf(out, size, "%04llo", (unsigned long long)number);
 	else if (key->kind == SECONDS)
 		snprintf(out, size, "%llus", (unsigned long long)number);
 	else if (key->kind == SIZE)

@@ -44,6 +44,8 @@ enum cairn_config_key {
 	CAIRN_KEY_KEEP_BYTES,
 	CAIRN_KEY_KEEP_AGE,
 	CAIRN_KEY_KEEP_FREE,
+	CAIRN_KEY_MODE,
+	CAIRN_KEY_LIMIT,
 	CAIRN_CONFIG_KEYS,
 };
 
@@ -67,6 +69,8 @@ struct cairn_config {
 	uint64_t automatic;    /* 0 no dump near the limit, 1 at 90 % unless `share` says otherwise, 2 as the rules say */
 	struct cairn_trigger_rules rules;
 	struct cairn_folder_limits keep;
+	uint64_t mode;         /* of dump files */
+	uint64_t limit;        /* what the service may use, in bytes; 0 for what its group or the machine has */
 	enum cairn_config_origin origins[CAIRN_CONFIG_KEYS];
 	char problems[512];
 };

@@ -22,10 +22,24 @@ void cairn_dumps_folder(struct cairn_agent *agent, struct cairn_folder *folder)
 {
 	*folder = (struct cairn_folder){0};
 	cairn_config_limits(&agent->config, &folder->limits);
+	folder->mode = (unsigned)agent->config.mode;
 	if (agent->config.dumps[0])
 		snprintf(folder->path, sizeof folder->path, "%s", agent->config.dumps);
 	else
 		cairn_folder_of(prefix_of(agent), folder->path, sizeof folder->path);
+}
+
+bool cairn_dumps_jemalloc_folder(struct cairn_agent *agent, struct cairn_folder *folder)
+{
+	const struct cairn_jemalloc *jemalloc = &agent->profiler.jemalloc;
+	ssize_t interval = -1;
+	size_t size = sizeof interval;
+	bool writes = cairn_profiler_gdump_is_active(&agent->profiler) ||
+		      (jemalloc->mallctl && jemalloc->mallctl("opt.lg_prof_interval", &interval, &size, NULL, 0) == 0 && interval >= 0);
+	*folder = (struct cairn_folder){.must_exist = true};
+	cairn_config_limits(&agent->config, &folder->limits);
+	return writes && agent->config.dumps[0] && cairn_folder_of(prefix_of(agent), folder->path, sizeof folder->path) &&
+	       strcmp(folder->path, agent->config.dumps) != 0;
 }
 
 /* Writes SNAPSHOT under NAME in FOLDER; PATH receives both. errno is EEXIST when the name is taken. */
@@ -59,6 +73,7 @@ bool cairn_dumps_write_numbered(struct cairn_agent *agent, const struct cairn_sn
 	    !cairn_folder_open(&folder, prefix_folder, &(struct cairn_folder_limits){.free_bytes = agent->config.keep.free_bytes}, error))
 		return false;
 	folder.must_exist = true; /* as for jemalloc itself */
+	folder.mode = (unsigned)agent->config.mode;
 	for (unsigned number = 0; number < tries_maximum; number++) {
 		int length = snprintf(name, sizeof name, "%s.%d.%u.m%u.heap", slash ? slash + 1 : prefix, agent->owner, number, number);
 		if (length < 0 || (size_t)length >= sizeof name)

@@ -11,6 +11,10 @@
 /* The dump folder, as configured (it may be relative and may not exist), with the limits of the configuration. */
 void cairn_dumps_folder(struct cairn_agent *agent, struct cairn_folder *folder);
 
+/* The folder that jemalloc itself writes to, if that is another: gdump's dumps and those of lg_prof_interval go where prof_prefix
+ * says. With the same limits. False where it writes none, or to the same. */
+bool cairn_dumps_jemalloc_folder(struct cairn_agent *agent, struct cairn_folder *folder);
+
 /* Writes SNAPSHOT as `<prof_prefix>.<pid>.<seq>.m<n>.heap`, jemalloc's own name for a dump on request, with the first
  * numbers that are free. PATH receives the name. */
 bool cairn_dumps_write_numbered(struct cairn_agent *agent, const struct cairn_snapshot *snapshot, char *path, size_t size,

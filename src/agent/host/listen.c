@@ -23,12 +23,9 @@
 
 enum { backlog = 64 };
 
-/* PATH is a folder of ours that nobody else can enter, made if need be. */
-static bool claim_folder(const char *path)
+static bool is_ours_alone(const char *path)
 {
 	struct stat status;
-	if (mkdir(path, 0700) == 0)
-		chmod(path, 0700); /* whatever the umask was */
 	return lstat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid() && (status.st_mode & 077) == 0 &&
 	       access(path, W_OK | X_OK) == 0;
 }
@@ -42,17 +39,33 @@ static bool is_own_folder(const char *path)
 	       (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
+/* PATH is a folder of ours that nobody else can enter, made if need be. */
+static bool claim_folder(const char *path)
+{
+	if (mkdir(path, 0700) == 0)
+		chmod(path, 0700); /* whatever the umask was */
+	return is_ours_alone(path);
+}
+
+enum { folders_most = 4, folder_size = sizeof ((struct cairn_listen *)0)->folder };
+
+/* Where the socket may go, in that order; "" for what is out of the question. */
+static void list_folders(const char *runtime, char folders[folders_most][folder_size])
+{
+	memset(folders, 0, (size_t)folders_most * folder_size);
+	if (runtime && runtime[0] == '/' && strlen(runtime) <= 60 && is_own_folder(runtime)) /* with the socket's name it has to fit into an address */
+		snprintf(folders[0], folder_size, "%s/cairn", runtime);
+	if (geteuid() == 0)
+		snprintf(folders[1], folder_size, "/run/cairn");
+	snprintf(folders[2], folder_size, "/tmp/cairn-%u", geteuid());
+	snprintf(folders[3], folder_size, "/dev/shm/cairn-%u", geteuid()); /* writable where nothing else is */
+}
+
 void cairn_listen_folder(struct cairn_listen *place, const char *runtime)
 {
-	enum { places = 4 };
-	char tried[places][sizeof place->folder] = {"", "", "", ""};
-	if (runtime && runtime[0] == '/' && strlen(runtime) <= 60 && is_own_folder(runtime)) /* with the socket's name it has to fit into an address */
-		snprintf(tried[0], sizeof tried[0], "%s/cairn", runtime);
-	if (geteuid() == 0)
-		snprintf(tried[1], sizeof tried[1], "/run/cairn");
-	snprintf(tried[2], sizeof tried[2], "/tmp/cairn-%u", geteuid());
-	snprintf(tried[3], sizeof tried[3], "/dev/shm/cairn-%u", geteuid()); /* writable where nothing else is */
-	for (int i = 0; i < places; i++)
+	char tried[folders_most][folder_size];
+	list_folders(runtime, tried);
+	for (int i = 0; i < folders_most; i++)
 		if (tried[i][0] && claim_folder(tried[i])) {
 			if (strcmp(place->folder, tried[i]) != 0)
 				memcpy(place->folder, tried[i], sizeof place->folder);
@@ -76,7 +89,7 @@ static bool answers(const char *path)
 
 /* Sockets of processes that were killed; nothing else in the folder is touched. One that another agent has just bound and does
  * not listen on yet looks the same, so the folder is locked against that, and not swept while an agent is about to. */
-static void sweep(const struct cairn_listen *place, int folder)
+static void sweep(const char *path_of_folder, int folder)
 {
 	_Alignas(struct dirent64) char entries[2048];
 	if (flock(folder, LOCK_EX | LOCK_NB) != 0)
@@ -85,11 +98,24 @@ static void sweep(const struct cairn_listen *place, int folder)
 		for (long at = 0; at < length;) {
 			const struct dirent64 *entry = (const struct dirent64 *)(const void *)(entries + at);
 			char path[108 + 256];
-			snprintf(path, sizeof path, "%s/%s", place->folder, entry->d_name);
+			snprintf(path, sizeof path, "%s/%s", path_of_folder, entry->d_name);
 			if (entry->d_type == DT_SOCK && strlen(path) < 108 && !answers(path))
 				unlinkat(folder, entry->d_name, 0);
 			at += entry->d_reclen;
 		}
+}
+
+void cairn_listen_tidy(const char *runtime)
+{
+	char folders[folders_most][folder_size];
+	list_folders(runtime, folders);
+	for (int i = 0; i < folders_most; i++) {
+		int folder = folders[i][0] && is_ours_alone(folders[i]) ? open(folders[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+		if (folder < 0)
+			continue;
+		sweep(folders[i], folder);
+		close(folder);
+	}
 }
 
 /* Keeps others from sweeping. Whoever sweeps takes milliseconds; one that was stopped in the middle of it is not waited for. */
@@ -126,7 +152,7 @@ int cairn_listen_local(struct cairn_listen *place)
 		return listen_abstract(place);
 	int folder = cairn_descriptor_adopt(open(place->folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)); /* a child must not inherit the lock */
 	if (folder >= 0) {
-		sweep(place, folder);
+		sweep(place->folder, folder);
 		hold(folder);
 	}
 	int descriptor = cairn_descriptor_adopt(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));

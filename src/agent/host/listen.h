@@ -27,6 +27,10 @@ void cairn_listen_folder(struct cairn_listen *listen, const char *runtime);
 /* Listens on the unix socket and removes those in the folder that nobody answers on any more. -1 with `local_problem` set. */
 int cairn_listen_local(struct cairn_listen *listen);
 
+/* Removes sockets that nobody answers on any more from the folders this user's agents may have; none is made. RUNTIME as above. For
+ * who has no socket to make: agents that were killed, or that may not remove their socket as the user they are by then, leave it behind. */
+void cairn_listen_tidy(const char *runtime);
+
 /* Listens on CONFIG's address; -1 with `tcp_problem` set, or with none when no address is asked for. */
 int cairn_listen_tcp(struct cairn_listen *listen, const struct cairn_config *config);
 

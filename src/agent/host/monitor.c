@@ -117,26 +117,34 @@ static void start_dump(struct cairn_agent *agent, enum cairn_trigger_reason reas
 
 /* Others write into the folder too, jemalloc's gdump thousands of files. It is thinned when it has changed, every second while there is
  * something to remove, and from time to time for what has become old. Files so young that their writers may be at it are left for later. */
+static size_t tidy_folder(const struct cairn_folder *folder, struct cairn_monitor_folder *seen)
+{
+	struct cairn_error error;
+	struct stat status;
+	size_t removed = 0;
+	if (stat(folder->path, &status) != 0)
+		return 0;
+	int64_t changed = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec, now = cairn_clock_wall_ns();
+	if (changed == seen->changed_ns && cairn_clock_ns() < seen->tidied_ns + tidy_at_least_ns)
+		return 0;
+	seen->tidied_ns = cairn_clock_ns();
+	cairn_folder_thin(folder, &removed, &error);
+	bool settled = now - changed > 2 * second;
+	seen->changed_ns = settled && stat(folder->path, &status) == 0 ?
+			   (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec : 0;
+	return removed;
+}
+
 static void tidy(struct cairn_call *call)
 {
 	struct cairn_monitor *monitor = &call->agent->monitor;
 	struct cairn_folder folder;
-	struct cairn_error error;
-	struct stat status;
-	size_t removed = 0;
 	cairn_dumps_folder(call->agent, &folder);
-	if (stat(folder.path, &status) != 0)
-		return;
-	int64_t changed = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec, now = cairn_clock_wall_ns();
-	if (changed == monitor->seen_folder_ns && cairn_clock_ns() < monitor->tidied_ns + tidy_at_least_ns)
-		return;
-	monitor->tidied_ns = cairn_clock_ns();
-	cairn_folder_thin(&folder, &removed, &error);
+	size_t removed = tidy_folder(&folder, &monitor->folders[0]);
+	if (cairn_dumps_jemalloc_folder(call->agent, &folder))
+		removed += tidy_folder(&folder, &monitor->folders[1]);
 	atomic_fetch_add(&monitor->thinned, (unsigned)removed);
 	atomic_store(&monitor->busy, removed > 0);
-	bool settled = now - changed > 2 * second;
-	monitor->seen_folder_ns = settled && stat(folder.path, &status) == 0 ?
-				  (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec : 0;
 }
 
 static void finish_tidy(struct cairn_call *call)
@@ -171,6 +179,10 @@ int cairn_monitor_look(struct cairn_agent *agent)
 		cairn_memory_close(&monitor->memory);
 		open_memory(monitor, &agent->profiler);
 		return idle_ms;
+	}
+	if (agent->config.limit && (!monitor->reading.limit || agent->config.limit < monitor->reading.limit)) {
+		monitor->reading.limit = agent->config.limit;
+		monitor->reading.limit_is_told = true;
 	}
 	if (monitor->rules.interval)
 		monitor->reading.allocated = cairn_jemalloc_total(&agent->profiler.jemalloc);

@@ -18,6 +18,12 @@ struct cairn_agent;
 
 enum cairn_monitor_state { CAIRN_MONITOR_IDLE, CAIRN_MONITOR_DUMPING, CAIRN_MONITOR_DUMPED, CAIRN_MONITOR_FAILED };
 
+/* A folder that is kept within limits. */
+struct cairn_monitor_folder {
+	int64_t tidied_ns;  /* when that was done last, and */
+	int64_t changed_ns; /* the folder's time of change then */
+};
+
 struct cairn_monitor {
 	bool watching;  /* there are rules, dumps can be taken, and memory can be read */
 	bool keeping;   /* the folder has limits */
@@ -33,8 +39,7 @@ struct cairn_monitor {
 	int64_t tidy_ns;        /* when the folder is to be thinned next */
 	atomic_bool tidying;
 	atomic_bool busy;       /* the last time there was something to remove */
-	int64_t tidied_ns;      /* when that was done last, and */
-	int64_t seen_folder_ns; /* the folder's time of change then; both of the thread that thins */
+	struct cairn_monitor_folder folders[2]; /* the dump folder, and jemalloc's own where that is another; of the thread that thins */
 	/* For the status. */
 	atomic_uint dumps[CAIRN_TRIGGER_REASONS], failed, thinned;
 	pthread_mutex_t mutex; /* for the rest */

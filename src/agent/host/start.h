@@ -10,6 +10,9 @@
  * `life` held, as is stop. */
 bool cairn_service_start(const struct cairn_config *config, bool only_live, struct cairn_error *error);
 
+/* Whether the agent of this process runs. That of a forked child which waits for its first sample starts now. */
+bool cairn_service_is_running(void);
+
 void cairn_service_stop(void);
 
 #endif

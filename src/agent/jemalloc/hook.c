@@ -16,6 +16,7 @@ static struct {
 	atomic_uint depth;
 	backtrace_hook *before; /* what jemalloc had */
 	atomic_bool installed;
+	void (*_Atomic notify)(void); /* at each sample; NULL but in a forked child whose agent has not started */
 	_Atomic uint64_t ends[CAIRN_UNWIND_ENDS];
 	_Atomic uint64_t measured, measured_frames, measured_ns;
 } hook;
@@ -30,6 +31,9 @@ static void take_stack(const struct cairn_registers *registers, void **pcs, unsi
 	if (most > depth)
 		most = depth;
 	enum cairn_unwind_end end = cairn_unwind(registers, &hook.allocator, pcs, most, count);
+	/* Where no function of jemalloc was known by name, nothing was left out; the hook's own frame is nobody's business. */
+	if (*count > 1 && (uintptr_t)pcs[0] == registers->pc)
+		memmove(pcs, pcs + 1, --*count * sizeof *pcs);
 	if (end == CAIRN_UNWIND_TRUNCATED)
 		pcs[*count - 1] = (char *)(uintptr_t)cairn_stack_is_truncated + 1;
 	atomic_fetch_add_explicit(&hook.ends[end], 1, memory_order_relaxed);
@@ -56,6 +60,15 @@ static void backtrace(void **pcs, unsigned *count, unsigned most)
 		take_stack_measured(&registers, pcs, count, most);
 	else
 		take_stack(&registers, pcs, count, most);
+	void (*notify)(void) = atomic_load_explicit(&hook.notify, memory_order_relaxed);
+	if (notify)
+		notify();
+}
+
+bool cairn_hook_notify(void (*notify)(void))
+{
+	atomic_store(&hook.notify, notify);
+	return atomic_load(&hook.installed);
 }
 
 void cairn_hook_count(struct cairn_hook_counts *counts)
@@ -108,9 +121,16 @@ static bool is_entry(const char *name, const char *prefix)
 	static const char *const entries[] = {
 		"malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc", "memalign", "valloc", "pvalloc", "mallocx", "rallocx", "xallocx",
 	};
-	const char *inner = strstr(name, "je_"); /* the slow path of malloc, which it ends in by a jump */
+	/* The functions that malloc and realloc end in by a jump: they are on the stack instead. Compilers add suffixes to private ones. */
+	static const char *const jumped_to[] = {"do_rallocx", "do_realloc_nonnull"};
+	const char *inner = strstr(name, "je_");
 	if (inner && strcmp(inner, "je_malloc_default") == 0)
 		return true;
+	for (size_t i = 0; i < sizeof jumped_to / sizeof *jumped_to; i++) {
+		size_t part = strlen(jumped_to[i]);
+		if (strncmp(name, jumped_to[i], part) == 0 && (name[part] == '\0' || name[part] == '.'))
+			return true;
+	}
 	size_t length = strlen(prefix);
 	if (strncmp(name, prefix, length) != 0)
 		return false;

@@ -17,6 +17,10 @@ bool cairn_hook_install(const struct cairn_jemalloc *jemalloc, unsigned depth, s
 /* Gives jemalloc back what it had before. */
 void cairn_hook_remove(const struct cairn_jemalloc *jemalloc);
 
+/* Has NOTIFY called after each stack that is taken, on the thread that allocates; NULL ends it. False where no hook is installed, so
+ * that it is never called. */
+bool cairn_hook_notify(void (*notify)(void));
+
 struct cairn_hook_counts {
 	bool installed;
 	uint64_t stacks;

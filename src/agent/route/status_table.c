@@ -390,6 +390,8 @@ void cairn_status_text(const struct cairn_status *status, struct cairn_buffer *o
 
 void cairn_status_metrics(const struct cairn_status *status, struct cairn_buffer *out)
 {
+	cairn_buffer_format(out, "# HELP cairn_process_info The process that answers.\n# TYPE cairn_process_info gauge\n"
+			    "cairn_process_info{pid=\"%d\"} 1\n", status->process.pid);
 	for (size_t i = 0; i < fact_count; i++) {
 		const struct fact *fact = &facts[i];
 		if (!fact->metric || !holds(status, fact->condition))

@@ -79,11 +79,11 @@ void cairn_check_allocator(struct cairn_diagnosis *diagnosis, struct cairn_findi
 		cairn_finding_say(finding, CAIRN_RIGHT,
 				  "jemalloc comes with %s, which the loader finds; 'cairn doctor' on that file tells more", library);
 	} else {
-		bool is_static = !cairn_elf_section(program->elf, ".interp") && program->elf->type == ET_EXEC;
+		bool is_static = cairn_diagnosis_is_static(diagnosis);
 		cairn_finding_say(finding, CAIRN_WRONG,
 				  "there is no jemalloc: memory comes from another allocator, which Cairn cannot profile");
 		if (is_static)
-			finding->advice = "link the program with jemalloc (-ljemalloc, or tikv-jemallocator in Rust)";
+			finding->advice = "link the program dynamically, with jemalloc (-ljemalloc, or tikv-jemallocator in Rust)";
 		else
 			fix_by_run(diagnosis, finding);
 	}
@@ -124,7 +124,7 @@ void cairn_check_use(struct cairn_diagnosis *diagnosis, struct cairn_finding *fi
 	else
 		cairn_finding_say(finding, CAIRN_UNKNOWN,
 				  "jemalloc is called by names of its own, if it is; only memory that is allocated by them is seen");
-	if (finding->level == CAIRN_UNKNOWN)
+	if (finding->level == CAIRN_UNKNOWN && !cairn_diagnosis_is_static(diagnosis))
 		fix_by_run(diagnosis, finding);
 }
 
@@ -279,6 +279,12 @@ void cairn_check_enabled(struct cairn_diagnosis *diagnosis, struct cairn_finding
 	if (diagnosis->module_count && (!diagnosis->allocator || !diagnosis->allocator->jemalloc.profiles))
 		return;
 	enum truth enabled = is_enabled(diagnosis, &how);
+	if (enabled != YES && cairn_diagnosis_is_static(diagnosis)) {
+		cairn_finding_say(finding, CAIRN_WRONG,
+				  "profiling cannot be enabled: in a static program jemalloc aborts in its own unwinder once prof:true is set");
+		finding->advice = "link the program dynamically (Rust: RUSTFLAGS='-C target-feature=-crt-static')";
+		return;
+	}
 	const char *line = cairn_arena_format(&diagnosis->arena, "%s=prof:true", variable_told(diagnosis));
 	if (diagnosis->kind == CAIRN_DIAGNOSIS_BINARY) {
 		if (enabled == YES)

@@ -217,6 +217,24 @@ static void recover_environment(struct cairn_diagnosis *diagnosis)
 	}
 }
 
+bool cairn_diagnosis_is_static(const struct cairn_diagnosis *diagnosis)
+{
+	static const uint64_t is_pie = 0x08000000; /* DF_1_PIE: a program, not a library, although both are ET_DYN */
+	const struct cairn_elf *elf = diagnosis->module_count ? diagnosis->modules[0].elf : NULL;
+	if (!elf || cairn_elf_section(elf, ".interp"))
+		return false;
+	if (elf->type == ET_EXEC)
+		return true;
+	struct cairn_bytes entries = cairn_elf_named(elf, ".dynamic");
+	for (; elf->type == ET_DYN && entries.length >= 16; entries = cairn_bytes_skip(entries, 16)) {
+		uint64_t entry[2];
+		memcpy(entry, entries.data, sizeof entry);
+		if (entry[0] == DT_FLAGS_1)
+			return (entry[1] & is_pie) != 0;
+	}
+	return false;
+}
+
 const char *cairn_diagnosis_variable(const struct cairn_diagnosis *diagnosis, const char *name)
 {
 	struct cairn_bytes rest = diagnosis->environment;

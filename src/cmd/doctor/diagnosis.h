@@ -67,6 +67,10 @@ struct cairn_diagnosis {
 bool cairn_diagnosis_see(struct cairn_diagnosis *diagnosis, const char *name, const char *token, struct cairn_error *error);
 void cairn_diagnosis_free(struct cairn_diagnosis *diagnosis);
 
+/* Whether the program has no loader: nothing can be preloaded into it, and its jemalloc aborts in libgcc's unwinder once prof:true
+ * is set. */
+bool cairn_diagnosis_is_static(const struct cairn_diagnosis *diagnosis);
+
 /* The value of a variable in the environment the process was started with, NULL when it is not there. Borrowed. */
 const char *cairn_diagnosis_variable(const struct cairn_diagnosis *diagnosis, const char *name);
 

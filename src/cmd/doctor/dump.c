@@ -154,7 +154,7 @@ void cairn_check_dump_names(struct cairn_diagnosis *diagnosis, struct cairn_find
 	struct cairn_find_options options = {0};
 	struct cairn_finder finder = {.options = &options};
 	const struct cairn_profile *profile = &diagnosis->profile;
-	size_t missing = 0, files = 0;
+	size_t missing = 0, files = 0, identified = 0, fitting = 0;
 	for (size_t i = 0; i < profile->module_count; i++) {
 		struct cairn_binary binary;
 		const char *path = cairn_profile_string(profile, profile->modules[i].path);
@@ -162,6 +162,8 @@ void cairn_check_dump_names(struct cairn_diagnosis *diagnosis, struct cairn_find
 			continue;
 		files++;
 		cairn_find_binary(&finder, profile, &profile->modules[i], &binary);
+		identified += binary.path && profile->modules[i].build_id;
+		fitting += binary.path && binary.fits;
 		if (binary.path)
 			continue;
 		if (missing++ == 0)
@@ -170,9 +172,17 @@ void cairn_check_dump_names(struct cairn_diagnosis *diagnosis, struct cairn_find
 	if (missing > 0) {
 		finding->advice = "--binary FILE for a file that lies elsewhere, --sysroot DIR for the files of another machine, --symbols "
 			       "DIR for debug files";
-	} else if (files > 0) {
+	} else if (files > 0 && identified == files) {
+		cairn_finding_say(finding, CAIRN_RIGHT, "all of its %zu files are here, in the same build", files);
+	} else if (files > 0 && identified + fitting == files) {
 		cairn_finding_say(finding, CAIRN_RIGHT,
-				  "all of its %zu files are here, and of the same build as far as their build-ids tell", files);
+				  "all of its %zu files are here; it has no build-ids for %zu of them, whose code is as long as what "
+				  "was mapped",
+				  files, files - identified);
+	} else if (files > 0) {
+		cairn_finding_say(finding, CAIRN_NOTE,
+				  "all of its %zu files are here, but nothing tells whether %zu of them are the same build", files,
+				  files - identified - fitting);
 	}
 	cairn_finder_free(&finder);
 }

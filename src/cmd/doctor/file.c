@@ -175,7 +175,8 @@ void cairn_check_loading(struct cairn_diagnosis *diagnosis, struct cairn_finding
 	if (!program || program->elf->type == ET_REL)
 		return;
 	bool dynamic = cairn_elf_section(program->elf, ".dynamic") != NULL, loader = cairn_elf_section(program->elf, ".interp") != NULL;
-	bool library = dynamic && !loader && program->elf->type == ET_DYN && diagnosis->kind == CAIRN_DIAGNOSIS_BINARY;
+	bool library = dynamic && !loader && program->elf->type == ET_DYN && diagnosis->kind == CAIRN_DIAGNOSIS_BINARY &&
+		       !cairn_diagnosis_is_static(diagnosis);
 	const char *pie = program->elf->type == ET_DYN ? "position-independent" : "at a fixed address";
 	if (loader || library) {
 		cairn_finding_say(finding, CAIRN_RIGHT, "%s, %s",
@@ -183,6 +184,6 @@ void cairn_check_loading(struct cairn_diagnosis *diagnosis, struct cairn_finding
 	} else {
 		cairn_finding_say(finding, diagnosis->has_agent ? CAIRN_NOTE : CAIRN_WRONG,
 				  "a static program, %s: LD_PRELOAD has no effect on it", pie);
-		finding->advice = diagnosis->has_agent ? NULL : "link it with libcairn.a and call cairn_start (see cairn.h)";
+		finding->advice = diagnosis->has_agent ? NULL : "link it dynamically";
 	}
 }

@@ -40,6 +40,8 @@ void cairn_check_agent(struct cairn_diagnosis *diagnosis, struct cairn_finding *
 				  "program is static or privileged");
 		finding->advice = cairn_arena_format(&diagnosis->arena, "put libcairn.so at %.*s as the process sees it", (int)strcspn(preload, ": "),
 						     preload);
+	} else if (cairn_diagnosis_is_static(diagnosis)) {
+		cairn_finding_say(finding, CAIRN_NOTE, "no agent: nothing can be preloaded into a static program");
 	} else {
 		cairn_finding_say(finding, CAIRN_NOTE,
 				  "no agent: it cannot be asked while it runs, but dumps that jemalloc writes can be read");

@@ -16,6 +16,20 @@
 static const int64_t second = 1000000000, young = 5 * (int64_t)1000000000;
 enum { names_tried = 1000, lists_read = 4 };
 
+void cairn_job_program(int pid, char *out, size_t size)
+{
+	char path[64], text[512];
+	snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
+	FILE *file = fopen(path, "re");
+	size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
+	if (file)
+		fclose(file);
+	text[length] = 0;
+	text[strcspn(text, " :\n")] = 0;
+	const char *slash = strrchr(text, '/');
+	snprintf(out, size, "%.60s", slash && slash[1] ? slash + 1 : text[0] ? text : "process");
+}
+
 /* The agent of the process as it is now. One that has just begun may not have it yet; and the kernel's list of sockets leaves
  * some out that are there when many come and go while it is read, so it is read a few times. */
 static bool find_agent(struct cairn_job *job, struct cairn_target *target)
@@ -25,12 +39,19 @@ static bool find_agent(struct cairn_job *job, struct cairn_target *target)
 	for (int i = 0; i < lists_read; i++) {
 		if (cairn_target_find(target, job->life.pid ? pid : job->name, job->watch->token, &job->error)) {
 			job->error.text[0] = 0;
+			if (job->life.pid)
+				cairn_job_program(job->life.pid, job->program, sizeof job->program);
 			return true;
 		}
 		nanosleep(&(struct timespec){0, 50000000}, NULL);
 	}
 	job->early = job->life.pid && cairn_clock_wall_ns() - cairn_life_start_ns(&job->life) < young;
-	job->hopeless = !job->early && cairn_life_goes_on(&job->life);
+	/* One that has loaded the agent and has no use for it may be about to become a program that has: a shell before its exec. */
+	job->awaited = !job->early && job->life.pid && cairn_life_goes_on(&job->life) && cairn_target_has_loaded(job->life.pid);
+	if (job->awaited)
+		cairn_fail(&job->error, "process %d has loaded the agent, which does not run in it yet; waiting for its first sample, or for it to exec",
+			   job->life.pid);
+	job->hopeless = !job->early && !job->awaited && cairn_life_goes_on(&job->life);
 	if (job->hopeless)
 		cairn_own_dumps_mention(job->life.pid, &job->error);
 	return false;

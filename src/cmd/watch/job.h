@@ -42,6 +42,7 @@ struct cairn_job {
 	struct cairn_memory_reading reading; /* before the dump; for numbers, the answer */
 	/* What came of it. */
 	bool good;
+	bool awaited;  /* there is no agent, but there may be one later */
 	bool early;    /* there is no agent, but the process has just begun */
 	bool hopeless; /* there is no agent, or no profile can be had from it */
 	time_t time;
@@ -49,6 +50,9 @@ struct cairn_job {
 	uint64_t bytes;
 	struct cairn_error error; /* also something to tell when it is good; "" for nothing */
 };
+
+/* What process PID was started as, without its path: of `/usr/bin/redis-server *:6379` the middle. */
+void cairn_job_program(int pid, char *out, size_t size);
 
 /* Sends it, with all above `good` but the thread filled in. False where there is no thread to be had. */
 bool cairn_job_send(struct cairn_job *job);

@@ -12,21 +12,6 @@
 static const int64_t grid = 50000000, longest = 500000000; /* nanoseconds, as all here */
 static const int64_t numbers_soonest = 1000000000, numbers_latest = 15000000000, elsewhere_pause = 5000000000, agent_pause = 200000000;
 
-/* What the process was started as, without its path: of `/usr/bin/redis-server *:6379` the middle. */
-static void read_program(int pid, char *out, size_t size)
-{
-	char path[64], text[512];
-	snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
-	FILE *file = fopen(path, "re");
-	size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
-	if (file)
-		fclose(file);
-	text[length] = 0;
-	text[strcspn(text, " :\n")] = 0;
-	const char *slash = strrchr(text, '/');
-	snprintf(out, size, "%.60s", slash && slash[1] ? slash + 1 : text[0] ? text : "process");
-}
-
 static bool begin_here(struct cairn_watched *watched, int pid, struct cairn_error *error)
 {
 	if (!cairn_memory_open(&watched->memory, "", pid, error))
@@ -39,7 +24,7 @@ static bool begin_here(struct cairn_watched *watched, int pid, struct cairn_erro
 		return cairn_fail(error, "no process %d", pid);
 	}
 	watched->most = watched->reading.anonymous;
-	read_program(pid, watched->program, sizeof watched->program);
+	cairn_job_program(pid, watched->program, sizeof watched->program);
 	return true;
 }
 
@@ -161,7 +146,7 @@ static void settle_numbers(struct cairn_watched *watched, const struct cairn_wat
 	if (watched->life.pid) {
 		if (job->good)
 			watched->reading.allocated = job->reading.allocated;
-		watched->numbers_ns = now + (job->early  ? agent_pause
+		watched->numbers_ns = now + (job->early || job->awaited ? agent_pause
 					     : job->good ? numbers_pause(watched, watch, before, elapsed)
 							    : numbers_latest);
 		return;
@@ -178,8 +163,8 @@ static void settle_numbers(struct cairn_watched *watched, const struct cairn_wat
 static void settle_dump(struct cairn_watched *watched, const struct cairn_watch *watch, int64_t now)
 {
 	const struct cairn_job *job = &watched->job;
-	watched->next_ns = job->early ? now + agent_pause : now;
-	if (job->early)
+	watched->next_ns = job->early || job->awaited ? now + agent_pause : now;
+	if (job->early || job->awaited)
 		return;
 	cairn_trigger_dumped(&watched->trigger, &watch->rules, &job->reading, job->reason, job->good);
 	if (!job->good)

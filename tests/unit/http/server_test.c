@@ -48,6 +48,7 @@ static void keep(void *owner)
 }
 
 static int shared_file = -1;
+static FILE *shared; /* closed when the server has stopped */
 static atomic_int waiting;
 static struct cairn_quota quota = {.limit = 500 << 10};
 
@@ -316,8 +317,7 @@ static void test_file(void)
 	got = read_all(descriptor);
 	ok(got >= 1000000 && got < 1001000, "and the connection ends with it: %zu bytes", got);
 	close(descriptor);
-	if (file)
-		fclose(file);
+	shared = file;
 }
 
 /* Whoever hangs up while nothing is sent either way is noticed. */
@@ -370,6 +370,7 @@ static void test_quota(void)
 	static char out[1024];
 	static const char request[] = "GET /body HTTP/1.1\r\n" CLOSE "\r\n";
 	int far[6], whole = 0, busy = 0;
+	setsockopt(far_listener, SOL_SOCKET, SO_SNDBUF, &(int){8192}, sizeof(int)); /* inherited: the kernel keeps little of an answer */
 	for (int i = 0; i < 6; i++) {
 		far[i] = dial_far();
 		send(far[i], request, sizeof request - 1, MSG_NOSIGNAL);
@@ -403,7 +404,6 @@ int main(void)
 	ok(bind(listener, (struct sockaddr *)&address, sizeof address) == 0 && listen(listener, 64) == 0 &&
 	   cairn_server_listen(server, listener, true, &error), "listens");
 	far_listener = cairn_descriptor_adopt(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
-	setsockopt(far_listener, SOL_SOCKET, SO_SNDBUF, &(int){8192}, sizeof(int));
 	struct sockaddr_in far = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	ok(bind(far_listener, (struct sockaddr *)&far, sizeof far) == 0 && listen(far_listener, 64) == 0 &&
 	   cairn_server_listen(server, far_listener, false, &error), "also over TCP");
@@ -421,6 +421,8 @@ int main(void)
 	test_quota();
 	atomic_store(&stop, true);
 	pthread_join(thread, &result);
+	if (shared)
+		fclose(shared);
 	ok(result == server, "stops when it is told to");
 	ok(atomic_load(&ticks) > 0, "and had time for other things");
 	while (atomic_load(&answering) > 0) /* no exchange may be with another thread when the server is closed */

@@ -56,6 +56,21 @@ static void test_file(void)
 	is_int(config.activate, 0, "a dotted key; a file cut short is read as far as it goes");
 }
 
+static void test_mode(void)
+{
+	static const char *const bad[] = {"", "0", "640x", "0400", "0755", "01640", "-640", " 640", "rw-r-----", "99999999999999999999999"};
+	struct cairn_config config;
+	cairn_config_default(&config);
+	ok(config.mode == 0600, "dumps are for their owner");
+	cairn_config_environment(&config, cairn_bytes_of("mode:0640,limit:20M"));
+	ok(config.mode == 0640 && config.limit == 20 << 20 && !config.problems[0], "unless told otherwise");
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		config.problems[0] = 0;
+		cairn_config_set(&config, "mode", cairn_bytes_of(bad[i]), CAIRN_CONFIG_ENVIRONMENT);
+		ok(config.mode == 0640 && strstr(config.problems, "a file mode such as 0640"), "'%s' is no mode for a dump", bad[i]);
+	}
+}
+
 static void test_rules(void)
 {
 	struct cairn_config config;
@@ -149,6 +164,7 @@ int main(void)
 {
 	test_token();
 	test_rules();
+	test_mode();
 	test_environment();
 	test_file();
 	return tap_done();
