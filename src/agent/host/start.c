@@ -115,8 +115,7 @@ static int tick(void *context)
 	if (now < agent->chores_ns)
 		return next_ms;
 	agent->chores_ns = now + (int64_t)1000000000;
-	if (!cairn_code_is_live())
-		cairn_code_refresh();
+	cairn_code_refresh();
 	if (!cairn_profiler_is_jemalloc(&agent->profiler))
 		cairn_sampler_look();
 	if (has_profiler(agent))
