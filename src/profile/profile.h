@@ -238,6 +238,9 @@ bool cairn_profile_knows_errors(const struct cairn_profile *profile, uint32_t va
 /* The weight of one sample (unsample.h) where there is AMOUNT of VALUE, and PARTNER of the value that goes with it. */
 double cairn_profile_weight(const struct cairn_profile *profile, uint32_t value, double amount, double partner);
 
+/* What one sample stands for in VALUE: the least by which it changes when an object that is sampled comes or goes. */
+double cairn_profile_unit(const struct cairn_profile *profile, uint32_t value, double amount, double partner);
+
 /* The sum of value VALUE over all samples. */
 double cairn_profile_total(const struct cairn_profile *profile, uint32_t value);
 

@@ -11,27 +11,26 @@
 /* What one worker needs for itself. */
 struct desk {
 	struct cairn_series_value *values;
-	struct cairn_trend_point *points;
-	double *scratch;
+	double *amounts;
+	struct cairn_trend_judge judge;
 };
 
 struct work {
 	const struct cairn_series *series;
 	struct cairn_leaks *leaks;
 	struct desk *desks;
+	struct cairn_trend_clock clock;
 };
 
 static void judge(const struct work *work, struct desk *desk, size_t comparisons, struct cairn_trend *trend)
 {
-	const struct cairn_series *series = work->series;
-	for (size_t i = 0; i < series->point_count; i++)
-		desk->points[i] = (struct cairn_trend_point){
-			.hours = cairn_series_hours(series, i),
-			.value = desk->values[i].value,
-			.error = sqrt(desk->values[i].spread.variance),
-			.run = series->points[i].run,
-		};
-	cairn_trend_judge(trend, desk->points, series->point_count, comparisons, desk->scratch);
+	double sum = 0, coming = 0;
+	for (size_t i = 0; i < work->series->point_count; i++) {
+		desk->amounts[i] = desk->values[i].value;
+		sum += desk->values[i].value;
+		coming += desk->values[i].coming;
+	}
+	cairn_trend_judge(trend, &desk->judge, desk->amounts, sum > 0 ? coming / sum : 0, comparisons);
 }
 
 static void judge_path(void *context, size_t path, unsigned worker)
@@ -53,6 +52,7 @@ static void judge_total(struct work *work)
 		const struct cairn_series_cell *cell = &series->cells[c];
 		desk->values[cell->point].value += cell->value;
 		cairn_spread_add(&desk->values[cell->point].spread, cairn_spread_of(cell->value, cell->weight));
+		desk->values[cell->point].coming += cell->value * cell->unit;
 	}
 	work->leaks->now = desk->values[series->point_count - 1];
 	judge(work, desk, 1, &work->leaks->total);
@@ -92,21 +92,29 @@ void cairn_leaks_rank(struct cairn_leaks *leaks, const struct cairn_series *seri
 	leaks->hours = cairn_series_hours(series, series->point_count - 1);
 
 	unsigned width = cairn_pool_width();
-	struct work work = {series, leaks, cairn_array_zero(width, sizeof *work.desks)};
-	for (unsigned i = 0; i < width; i++)
-		work.desks[i] = (struct desk){
-			.values = cairn_array_zero(series->point_count, sizeof *work.desks->values),
-			.points = cairn_array_zero(series->point_count, sizeof *work.desks->points),
-			.scratch = cairn_array_zero(cairn_trend_scratch(series->point_count), sizeof *work.desks->scratch),
-		};
+	struct work work = {series, leaks, cairn_array_zero(width, sizeof *work.desks), {{0}, {0}, {0}, 0}};
+	double *hours = cairn_array_zero(series->point_count, sizeof *hours);
+	uint32_t *run = cairn_array_zero(series->point_count, sizeof *run);
+	for (size_t i = 0; i < series->point_count; i++) {
+		hours[i] = cairn_series_hours(series, i);
+		run[i] = series->points[i].run;
+	}
+	cairn_trend_clock_make(&work.clock, hours, run, series->point_count);
+	for (unsigned i = 0; i < width; i++) {
+		work.desks[i].values = cairn_array_zero(series->point_count, sizeof *work.desks->values);
+		work.desks[i].amounts = cairn_array_zero(series->point_count, sizeof *work.desks->amounts);
+		cairn_trend_judge_open(&work.desks[i].judge, &work.clock);
+	}
 	cairn_pool_run(leaks->count, judge_path, &work);
 	judge_total(&work);
 	rank(leaks);
 	for (unsigned i = 0; i < width; i++) {
 		free(work.desks[i].values);
-		free(work.desks[i].points);
-		free(work.desks[i].scratch);
+		free(work.desks[i].amounts);
+		cairn_trend_judge_close(&work.desks[i].judge);
 	}
+	free(hours);
+	free(run);
 	free(work.desks);
 }
 

@@ -55,6 +55,7 @@ void cairn_series_paths_values(const struct cairn_series_paths *paths, size_t pa
 			const struct cairn_series_cell *cell = &series->cells[c];
 			values[cell->point].value += cell->value;
 			cairn_spread_add(&values[cell->point].spread, cairn_spread_of(cell->value, cell->weight));
+			values[cell->point].coming += cell->value * cell->unit;
 		}
 }
 

@@ -18,6 +18,7 @@ struct cairn_series_paths {
 struct cairn_series_value {
 	double value;
 	struct cairn_spread spread;
+	double coming; /* variance if each sample, also of what is always seen, came or went by chance */
 };
 
 /* Groups the rows of SERIES as VIEW (of the series' profile, already named) shows them; what it leaves out has no path. */

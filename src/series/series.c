@@ -40,6 +40,7 @@ bool cairn_series_add(struct cairn_series *series, const struct cairn_profile *p
 			.point = point,
 			.value = values[value],
 			.weight = cairn_profile_weight(part, value, values[value], partner == CAIRN_NONE ? 0 : values[partner]),
+			.unit = cairn_profile_unit(part, value, values[value], partner == CAIRN_NONE ? 0 : values[partner]),
 		};
 	}
 	cairn_array_room(series->points, series->point_count, series->point_capacity);

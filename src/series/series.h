@@ -25,6 +25,7 @@ struct cairn_series_cell {
 	uint32_t point;
 	double value;
 	double weight; /* of one sample (profile/unsample.h): the variance is value times weight */
+	double unit;   /* what one sample stands for: a share of the value that comes and goes at once */
 };
 
 struct cairn_series {

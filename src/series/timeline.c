@@ -40,6 +40,7 @@ static void add_values(struct cairn_series_value *to, const struct cairn_series_
 	for (size_t i = 0; i < count; i++) {
 		to[i].value += more[i].value;
 		cairn_spread_add(&to[i].spread, more[i].spread);
+		to[i].coming += more[i].coming;
 	}
 }
 

@@ -1,0 +1,311 @@
+/* course.c - filtering, making vectors orthogonal, and evidence.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "series/course.h"
+
+#include "base/array.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Mixtures half a decade apart; a walk of a hundredth of the scatter cannot be told from none in as many dumps as are looked at, nor one of
+ * a hundred times from walk alone. */
+static const double walks[CAIRN_NOISES] = {0, 0.03, 0.1, 0.3, 1, 5, 100};
+
+/* Changes are looked for in so many places at most: closer than that they cannot be told apart. */
+enum { positions_most = 24 };
+/* What goes on now must have been seen in four dumps, and what was before in two. */
+enum { points_behind = 4, points_before = 2 };
+/* From so many points on a change of rate is looked for: half of them are the fewest in which a rate is worth anything. */
+enum { points_for_change = 12, points_for_step = 5 };
+
+/* How likely each kind is before any dump is seen, if the path moves at all: a plain leak first, the others about alike, those that are two
+ * things at once half as much. Verdicts change little when these are halved or doubled, because the evidence grows with every dump. */
+static const double priors[CAIRN_COURSE_KINDS] = {
+	[CAIRN_COURSE_FLAT] = 1,     [CAIRN_COURSE_LINE] = 0.3,    [CAIRN_COURSE_BEGAN] = 0.15, [CAIRN_COURSE_BENT] = 0.05,
+	[CAIRN_COURSE_WARMED] = 0.1, [CAIRN_COURSE_LIFTED] = 0.05, [CAIRN_COURSE_STOPPED] = 0.1, [CAIRN_COURSE_STEP] = 0.1,
+	[CAIRN_COURSE_FILLING] = 0.15,
+};
+
+/* Time constants of filling as shares of the longest run: what is slower looks like a line within it. */
+static const double time_constants[] = {1, 0.6, 0.35, 0.2, 0.1, 0.05};
+static const double warm_constants[] = {0.35, 0.2, 0.1, 0.05};
+
+static size_t run_start(const struct cairn_courses *courses, size_t point)
+{
+	while (point > 0 && courses->run[point - 1] == courses->run[point])
+		point--;
+	return point;
+}
+
+static double longest_run(const struct cairn_courses *courses)
+{
+	double longest = 0;
+	for (size_t i = 0; i < courses->count; i++)
+		longest = fmax(longest, courses->hours[i] - courses->hours[run_start(courses, i)]);
+	return longest;
+}
+
+/* The KIND of vector that a course is made of, at each point. */
+enum vector_kind { vector_line, vector_hinge, vector_ramp, vector_step, vector_fill };
+
+static void draw(const struct cairn_courses *courses, enum vector_kind kind, size_t at, double hours, double *out)
+{
+	for (size_t i = 0; i < courses->count; i++) {
+		double t = courses->hours[i], knee = courses->hours[at];
+		switch (kind) {
+		case vector_line:
+			out[i] = t;
+			break;
+		case vector_hinge:
+			out[i] = fmax(0, t - knee);
+			break;
+		case vector_ramp:
+			out[i] = fmin(t, knee);
+			break;
+		case vector_step:
+			out[i] = i >= at;
+			break;
+		case vector_fill:
+			out[i] = -expm1(-(t - courses->hours[run_start(courses, i)]) / hours);
+			break;
+		}
+	}
+}
+
+static size_t draw_course(const struct cairn_courses *courses, const struct cairn_course *course, double (*out)[CAIRN_COURSE_POINTS])
+{
+	static const struct {
+		size_t count;
+		enum vector_kind kinds[2];
+	} made_of[CAIRN_COURSE_KINDS] = {
+		[CAIRN_COURSE_LINE] = {1, {vector_line}},
+		[CAIRN_COURSE_BEGAN] = {1, {vector_hinge}},
+		[CAIRN_COURSE_BENT] = {2, {vector_ramp, vector_hinge}},
+		[CAIRN_COURSE_WARMED] = {2, {vector_fill, vector_line}},
+		[CAIRN_COURSE_LIFTED] = {2, {vector_step, vector_line}},
+		[CAIRN_COURSE_STOPPED] = {1, {vector_ramp}},
+		[CAIRN_COURSE_STEP] = {1, {vector_step}},
+		[CAIRN_COURSE_FILLING] = {1, {vector_fill}},
+	};
+	for (size_t v = 0; out && v < made_of[course->kind].count; v++)
+		draw(courses, made_of[course->kind].kinds[v], course->at, course->hours, out[v]);
+	return made_of[course->kind].count;
+}
+
+static void add_course(struct cairn_courses *courses, enum cairn_course_kind kind, size_t at, double hours, double share)
+{
+	struct cairn_course *course = &courses->items[courses->item_count++];
+	*course = (struct cairn_course){.kind = kind, .at = at, .hours = hours, .prior = log(priors[kind] * share), .vector = courses->vector_count};
+	course->vectors = draw_course(courses, course, NULL);
+	courses->vector_count += course->vectors;
+}
+
+static void list_courses(struct cairn_courses *courses)
+{
+	size_t count = courses->count, room = count > points_behind + points_before ? count - points_behind - points_before + 1 : 0;
+	size_t stride = (room + positions_most - 1) / positions_most;
+	double span = longest_run(courses), interval = count > 1 ? (courses->hours[count - 1] - courses->hours[0]) / (double)(count - 1) : 0;
+	add_course(courses, CAIRN_COURSE_FLAT, 0, 0, 1);
+	add_course(courses, CAIRN_COURSE_LINE, 0, 0, 1);
+	bool changes = count >= points_for_change;
+	courses->positions = room && stride ? (room + stride - 1) / stride : 0;
+	double share = courses->positions ? 1 / (double)courses->positions : 0;
+	for (size_t p = 0; p < courses->positions; p++) {
+		size_t at = points_before - 1 + p * stride;
+		if (changes) {
+			add_course(courses, CAIRN_COURSE_BEGAN, at, 0, share);
+			add_course(courses, CAIRN_COURSE_BENT, at, 0, share);
+			add_course(courses, CAIRN_COURSE_LIFTED, at + 1, 0, share);
+		}
+	}
+	if (count >= points_for_step) {
+		/* A step, or the end of a growth, may be anywhere but at the first point; one dump of rest says nothing yet. */
+		size_t steps = count - 1, step_stride = (steps + positions_most - 1) / positions_most;
+		for (size_t at = 1; at < count; at += step_stride) {
+			add_course(courses, CAIRN_COURSE_STEP, at, 0, (double)step_stride / (double)steps);
+			if (at + 2 < count && at > 0)
+				add_course(courses, CAIRN_COURSE_STOPPED, at, 0, (double)step_stride / (double)steps);
+		}
+		for (size_t i = 0; i < sizeof time_constants / sizeof *time_constants; i++)
+			if (time_constants[i] * span > 0.7 * interval)
+				add_course(courses, CAIRN_COURSE_FILLING, 0, time_constants[i] * span, 1 / 6.0);
+		for (size_t i = 0; changes && i < sizeof warm_constants / sizeof *warm_constants; i++)
+			if (warm_constants[i] * span > 0.7 * interval)
+				add_course(courses, CAIRN_COURSE_WARMED, 0, warm_constants[i] * span, 1 / 4.0);
+	}
+}
+
+/* The Kalman filter of the local level model, run on nothing: what it does to numbers depends on the times alone. */
+static void prepare_noise(const struct cairn_courses *courses, struct cairn_course_noise *noise)
+{
+	double interval = fmax(1e-9, courses->white ? longest_run(courses) * (double)courses->runs / (double)courses->white : 1), variance = 1;
+	noise->log_determinant = 0;
+	size_t w = 0;
+	for (size_t i = 0; i < courses->count; i++) {
+		if (i == 0 || courses->run[i] != courses->run[i - 1]) {
+			variance = 1; /* the first point of a run is all that is known of its level */
+			continue;
+		}
+		double ahead = variance + noise->walk * fmax(1e-3, fmin(1e3, (courses->hours[i] - courses->hours[i - 1]) / interval));
+		noise->gain[w] = ahead / (ahead + 1);
+		noise->deviation[w] = sqrt(ahead + 1);
+		noise->log_determinant += log(ahead + 1);
+		noise->last_variance = ahead + 1;
+		variance = ahead * (1 - noise->gain[w]);
+		w++;
+	}
+}
+
+static void whiten(const struct cairn_courses *courses, const struct cairn_course_noise *noise, const double *values, double *out)
+{
+	double level = 0;
+	size_t w = 0;
+	for (size_t i = 0; i < courses->count; i++) {
+		if (i == 0 || courses->run[i] != courses->run[i - 1]) {
+			level = values[i];
+			continue;
+		}
+		double surprise = values[i] - level;
+		out[w] = surprise / noise->deviation[w];
+		level += noise->gain[w] * surprise;
+		w++;
+	}
+}
+
+static double dot(const double *a, const double *b, size_t count)
+{
+	double sums[4] = {0};
+	size_t i = 0;
+	for (; i + 4 <= count; i += 4)
+		for (size_t k = 0; k < 4; k++)
+			sums[k] += a[i + k] * b[i + k];
+	for (; i < count; i++)
+		sums[0] += a[i] * b[i];
+	return sums[0] + sums[1] + sums[2] + sums[3];
+}
+
+static void subtract(double *from, const double *vector, double amount, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		from[i] -= amount * vector[i];
+}
+
+static void prepare_course(struct cairn_courses *courses, struct cairn_course_noise *noise, const struct cairn_course *course)
+{
+	double drawn[2][CAIRN_COURSE_POINTS];
+	size_t white = courses->white;
+	draw_course(courses, course, drawn);
+	for (size_t v = 0; v < course->vectors; v++) {
+		double *vector = noise->vectors + (course->vector + v) * white, *height = &noise->heights[course->vector + v];
+		whiten(courses, noise, drawn[v], vector);
+		double before = sqrt(dot(vector, vector, white));
+		if (v > 0)
+			subtract(vector, vector - white, dot(vector, vector - white, white), white);
+		*height = sqrt(dot(vector, vector, white));
+		/* A vector that is next to nothing, or next to the one before, is left out rather than blown up. */
+		if (*height <= 1e-6 * before || !(before > 0))
+			*height = 0;
+		for (size_t i = 0; i < white; i++)
+			vector[i] = *height > 0 ? vector[i] / *height : 0;
+	}
+}
+
+void cairn_courses_make(struct cairn_courses *courses, const double *hours, const uint32_t *run, size_t count)
+{
+	*courses = (struct cairn_courses){.count = count};
+	for (size_t i = 0; i < count; i++) {
+		courses->hours[i] = hours[i];
+		courses->run[i] = run[i];
+		if (i == 0 || run[i] != run[i - 1])
+			courses->runs++;
+		else
+			courses->point_of[courses->white++] = i;
+	}
+	list_courses(courses);
+	size_t per_noise = courses->vector_count * (courses->white + 1);
+	courses->memory = cairn_array_zero(CAIRN_NOISES * per_noise + 1, sizeof *courses->memory);
+	for (size_t n = 0; n < CAIRN_NOISES; n++) {
+		struct cairn_course_noise *noise = &courses->noises[n];
+		noise->walk = walks[n];
+		noise->vectors = courses->memory + n * per_noise;
+		noise->heights = noise->vectors + courses->vector_count * courses->white;
+		prepare_noise(courses, noise);
+		for (size_t s = 0; s < courses->item_count; s++)
+			prepare_course(courses, noise, &courses->items[s]);
+	}
+}
+
+void cairn_courses_free(struct cairn_courses *courses)
+{
+	free(courses->memory);
+	*courses = (struct cairn_courses){0};
+}
+
+/* The logarithm of Zellner's Bayes factor of a course that leaves the share REST of the square, against none. Its g, how much larger
+ * than the noise of one dump the height of a course may be, is not known, so a few are averaged: with one alone, even a perfect
+ * fit would count for little in few dumps. */
+static double log_factor(double rest, double freedom, double vectors)
+{
+	static const double scales[] = {1, 10, 100, 1000};
+	enum { scale_count = sizeof scales / sizeof *scales };
+	double terms[scale_count], most = -INFINITY, sum = 0;
+	for (size_t i = 0; i < scale_count; i++) {
+		double g = scales[i] * (freedom + 1);
+		terms[i] = 0.5 * (freedom - vectors) * log1p(g) - 0.5 * freedom * log1p(g * rest);
+		most = fmax(most, terms[i]);
+	}
+	for (size_t i = 0; i < scale_count; i++)
+		sum += exp(terms[i] - most) / scale_count;
+	return most + log(sum);
+}
+
+void cairn_courses_weigh(const struct cairn_courses *courses, const double *values, double unit, struct cairn_evidence *evidence)
+{
+	size_t white = courses->white;
+	double freedom = (double)white;
+	for (size_t n = 0; n < CAIRN_NOISES; n++) {
+		const struct cairn_course_noise *noise = &courses->noises[n];
+		double *own = evidence->innovations[n];
+		whiten(courses, noise, values, own);
+		double least = fmax(unit * unit, 1e-12) / (white ? noise->last_variance : 1), all = dot(own, own, white);
+		evidence->square[n] = all + least;
+		double base = -0.5 * noise->log_determinant - 0.5 * freedom * log(evidence->square[n]);
+		for (size_t s = 0; s < courses->item_count; s++) {
+			const struct cairn_course *course = &courses->items[s];
+			double explained = 0, amount = 0;
+			bool applies = freedom > (double)course->vectors;
+			for (size_t v = 0; v < course->vectors; v++) {
+				applies &= noise->heights[course->vector + v] > 0;
+				amount = dot(own, noise->vectors + (course->vector + v) * white, white);
+				explained += amount * amount;
+				if (v == 0)
+					evidence->first[n][s] = amount;
+			}
+			if (!applies) {
+				evidence->weight[n][s] = -INFINITY;
+				evidence->rate[n][s] = evidence->sigmas[n][s] = 0;
+				continue;
+			}
+			double left = fmax(0, all - explained) + least;
+			evidence->weight[n][s] = base + course->prior;
+			evidence->rate[n][s] = evidence->sigmas[n][s] = 0;
+			if (course->vectors == 0)
+				continue;
+			evidence->weight[n][s] += log_factor(left / evidence->square[n], freedom, (double)course->vectors);
+			evidence->rate[n][s] = amount / noise->heights[course->vector + course->vectors - 1];
+			evidence->sigmas[n][s] = amount / sqrt(left / (freedom - (double)course->vectors));
+		}
+	}
+}
+
+void cairn_course_residue(const struct cairn_courses *courses, const struct cairn_evidence *evidence, size_t noise, size_t course, double *out)
+{
+	const struct cairn_course *of = &courses->items[course];
+	size_t white = courses->white;
+	memcpy(out, evidence->innovations[noise], white * sizeof *out);
+	for (size_t v = 0; v < of->vectors; v++) {
+		const double *vector = courses->noises[noise].vectors + (of->vector + v) * white;
+		subtract(out, vector, dot(evidence->innovations[noise], vector, white), white);
+	}
+}
