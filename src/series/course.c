@@ -8,9 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Mixtures half a decade apart; a walk of a hundredth of the scatter cannot be told from none in as many dumps as are looked at, nor one of
- * a hundred times from walk alone. */
-static const double walks[CAIRN_NOISES] = {0, 0.03, 0.1, 0.3, 1, 5, 100};
+/* The noises. FADES is what is left of a deviation one interval later, of a population whose objects live for a while: from samples that are
+ * all new in each dump to objects that live for twenty intervals. WALKS is a level that wanders under such scatter, and the last a walk
+ * alone. How large a population's noise is can be guessed before any dump is seen: as many samples come by chance as there are, so its variance
+ * is the value times what a sample stands for; that guess counts as much as four dumps. A walk may be of any size; one sample in
+ * one step counts as one dump. PRIOR is how likely each is beforehand: most paths are populations. */
+static const struct {
+	double fades, walks, prior;
+} kinds_of_noise[CAIRN_NOISES] = {
+	{0, 0, 0.16}, {0.4, 0, 0.12}, {0.7, 0, 0.12}, {0.85, 0, 0.12}, {0.95, 0, 0.12}, {0, 0.1, 0.08}, {0, 0.5, 0.08}, {1, 0, 0.2},
+};
+static const double population_freedom = 4, walk_freedom = 1;
 
 /* Changes are looked for in so many places at most: closer than that they cannot be told apart. */
 enum { positions_most = 24 };
@@ -24,11 +32,12 @@ enum { points_for_change = 12, points_for_step = 5 };
 static const double priors[CAIRN_COURSE_KINDS] = {
 	[CAIRN_COURSE_FLAT] = 1,     [CAIRN_COURSE_LINE] = 0.3,    [CAIRN_COURSE_BEGAN] = 0.15, [CAIRN_COURSE_BENT] = 0.05,
 	[CAIRN_COURSE_WARMED] = 0.1, [CAIRN_COURSE_LIFTED] = 0.05, [CAIRN_COURSE_STOPPED] = 0.1, [CAIRN_COURSE_STEP] = 0.1,
-	[CAIRN_COURSE_FILLING] = 0.15,
+	[CAIRN_COURSE_FILLING] = 0.15, [CAIRN_COURSE_SLOW] = 0.15,
 };
 
-/* Time constants of filling as shares of the longest run: what is slower looks like a line within it. */
-static const double time_constants[] = {1, 0.6, 0.35, 0.2, 0.1, 0.05};
+/* Time constants of filling as shares of the longest run. What is slower than the run cannot be told from a line within it: such a course
+ * speaks neither for filling nor for growing, but for how far the level may be. */
+static const double time_constants[] = {2.5, 1.6, 1, 0.6, 0.35, 0.2, 0.1, 0.05};
 static const double warm_constants[] = {0.35, 0.2, 0.1, 0.05};
 
 static size_t run_start(const struct cairn_courses *courses, size_t point)
@@ -87,6 +96,7 @@ static size_t draw_course(const struct cairn_courses *courses, const struct cair
 		[CAIRN_COURSE_STOPPED] = {1, {vector_ramp}},
 		[CAIRN_COURSE_STEP] = {1, {vector_step}},
 		[CAIRN_COURSE_FILLING] = {1, {vector_fill}},
+		[CAIRN_COURSE_SLOW] = {1, {vector_fill}},
 	};
 	for (size_t v = 0; out && v < made_of[course->kind].count; v++)
 		draw(courses, made_of[course->kind].kinds[v], course->at, course->hours, out[v]);
@@ -129,48 +139,87 @@ static void list_courses(struct cairn_courses *courses)
 		}
 		for (size_t i = 0; i < sizeof time_constants / sizeof *time_constants; i++)
 			if (time_constants[i] * span > 0.7 * interval)
-				add_course(courses, CAIRN_COURSE_FILLING, 0, time_constants[i] * span, 1 / 6.0);
+				add_course(courses, time_constants[i] > 1 ? CAIRN_COURSE_SLOW : CAIRN_COURSE_FILLING, 0, time_constants[i] * span, 1 / 6.0);
 		for (size_t i = 0; changes && i < sizeof warm_constants / sizeof *warm_constants; i++)
 			if (warm_constants[i] * span > 0.7 * interval)
 				add_course(courses, CAIRN_COURSE_WARMED, 0, warm_constants[i] * span, 1 / 4.0);
 	}
 }
 
-/* The Kalman filter of the local level model, run on nothing: what it does to numbers depends on the times alone. */
+static bool is_run_start(const struct cairn_courses *courses, size_t point)
+{
+	return point == 0 || courses->run[point] != courses->run[point - 1];
+}
+
+/* What the filter of a noise does to numbers depends on the times alone. Two filters: of a population the part that is left of the point before
+ * is taken off; of a level that wanders the Kalman filter of the local level model takes off what it expects. */
 static void prepare_noise(const struct cairn_courses *courses, struct cairn_course_noise *noise)
 {
-	double interval = fmax(1e-9, courses->white ? longest_run(courses) * (double)courses->runs / (double)courses->white : 1), variance = 1;
+	double interval = fmax(1e-9, courses->count > courses->runs ? longest_run(courses) * (double)courses->runs / (double)(courses->count - courses->runs) : 1);
+	double variance = 1, constant = 0;
 	noise->log_determinant = 0;
-	size_t w = 0;
-	for (size_t i = 0; i < courses->count; i++) {
-		if (i == 0 || courses->run[i] != courses->run[i - 1]) {
+	for (size_t i = 0; i <= courses->count; i++) {
+		bool fresh = i == courses->count || is_run_start(courses, i);
+		if (fresh && i > 0 && !noise->wanders)
+			noise->log_determinant += log(constant);
+		if (i == courses->count)
+			break;
+		double wait = fresh ? 1 : fmax(1e-3, fmin(1e3, (courses->hours[i] - courses->hours[i - 1]) / interval));
+		if (fresh) {
 			variance = 1; /* the first point of a run is all that is known of its level */
-			continue;
+			noise->deviation[i] = noise->constant[i] = constant = 1;
+		} else if (noise->walks > 0) {
+			double ahead = variance + noise->walks * wait;
+			noise->gain[i] = ahead / (ahead + 1);
+			noise->deviation[i] = sqrt(ahead + 1);
+			variance = ahead * (1 - noise->gain[i]);
+		} else if (noise->fades < 1) {
+			noise->gain[i] = pow(noise->fades, wait);
+			noise->deviation[i] = sqrt(1 - noise->gain[i] * noise->gain[i]);
+			noise->constant[i] = (1 - noise->gain[i]) / noise->deviation[i];
+			constant += noise->constant[i] * noise->constant[i];
+		} else {
+			noise->gain[i] = 1;
+			noise->deviation[i] = sqrt(wait);
 		}
-		double ahead = variance + noise->walk * fmax(1e-3, fmin(1e3, (courses->hours[i] - courses->hours[i - 1]) / interval));
-		noise->gain[w] = ahead / (ahead + 1);
-		noise->deviation[w] = sqrt(ahead + 1);
-		noise->log_determinant += log(ahead + 1);
-		noise->last_variance = ahead + 1;
-		variance = ahead * (1 - noise->gain[w]);
-		w++;
+		if (!fresh)
+			noise->log_determinant += 2 * log(noise->deviation[i]);
 	}
+}
+
+/* Takes the unknown level of the run from START to END out of OUT. */
+static void take_level(const struct cairn_course_noise *noise, size_t start, size_t end, double *out)
+{
+	double product = 0, square = 0;
+	for (size_t i = start; i < end; i++) {
+		product += out[i] * noise->constant[i];
+		square += noise->constant[i] * noise->constant[i];
+	}
+	for (size_t i = start; i < end; i++)
+		out[i] -= noise->constant[i] * product / square;
 }
 
 static void whiten(const struct cairn_courses *courses, const struct cairn_course_noise *noise, const double *values, double *out)
 {
 	double level = 0;
-	size_t w = 0;
+	size_t start = 0;
 	for (size_t i = 0; i < courses->count; i++) {
-		if (i == 0 || courses->run[i] != courses->run[i - 1]) {
+		if (is_run_start(courses, i)) {
+			if (i > 0 && !noise->wanders)
+				take_level(noise, start, i, out);
+			start = i;
 			level = values[i];
-			continue;
+			out[i] = noise->wanders ? 0 : values[i];
+		} else if (noise->walks > 0) {
+			double surprise = values[i] - level;
+			out[i] = surprise / noise->deviation[i];
+			level += noise->gain[i] * surprise;
+		} else {
+			out[i] = (values[i] - noise->gain[i] * values[i - 1]) / noise->deviation[i];
 		}
-		double surprise = values[i] - level;
-		out[w] = surprise / noise->deviation[w];
-		level += noise->gain[w] * surprise;
-		w++;
 	}
+	if (!noise->wanders && courses->count > 0)
+		take_level(noise, start, courses->count, out);
 }
 
 static double dot(const double *a, const double *b, size_t count)
@@ -217,17 +266,18 @@ void cairn_courses_make(struct cairn_courses *courses, const double *hours, cons
 	for (size_t i = 0; i < count; i++) {
 		courses->hours[i] = hours[i];
 		courses->run[i] = run[i];
-		if (i == 0 || run[i] != run[i - 1])
-			courses->runs++;
-		else
-			courses->point_of[courses->white++] = i;
+		courses->runs += i == 0 || run[i] != run[i - 1];
 	}
+	courses->white = count;
 	list_courses(courses);
 	size_t per_noise = courses->vector_count * (courses->white + 1);
 	courses->memory = cairn_array_zero(CAIRN_NOISES * per_noise + 1, sizeof *courses->memory);
 	for (size_t n = 0; n < CAIRN_NOISES; n++) {
 		struct cairn_course_noise *noise = &courses->noises[n];
-		noise->walk = walks[n];
+		noise->fades = kinds_of_noise[n].fades;
+		noise->walks = kinds_of_noise[n].walks;
+		noise->prior = log(kinds_of_noise[n].prior);
+		noise->wanders = noise->walks > 0 || noise->fades >= 1;
 		noise->vectors = courses->memory + n * per_noise;
 		noise->heights = noise->vectors + courses->vector_count * courses->white;
 		prepare_noise(courses, noise);
@@ -260,41 +310,62 @@ static double log_factor(double rest, double freedom, double vectors)
 	return most + log(sum);
 }
 
+/* What is known of the size of a noise before any dump is seen. */
+static double guess(const struct cairn_course_noise *noise, double unit, double mean)
+{
+	double sample = fmax(unit * unit, 1e-12);
+	return noise->wanders && !(noise->walks > 0) ? sample : fmax(sample, unit * mean);
+}
+
+/* How much of its square each course explains under NOISE; the most of all is returned. */
+static double fit(const struct cairn_courses *courses, size_t n, double contrasts, struct cairn_evidence *evidence, double *explained)
+{
+	const struct cairn_course_noise *noise = &courses->noises[n];
+	size_t white = courses->white;
+	double most = 0;
+	for (size_t s = 0; s < courses->item_count; s++) {
+		const struct cairn_course *course = &courses->items[s];
+		double amount = 0;
+		bool applies = contrasts >= (double)course->vectors;
+		explained[s] = 0;
+		for (size_t v = 0; v < course->vectors; v++) {
+			applies &= noise->heights[course->vector + v] > 0;
+			amount = dot(evidence->innovations[n], noise->vectors + (course->vector + v) * white, white);
+			explained[s] += amount * amount;
+			if (v == 0)
+				evidence->first[n][s] = amount;
+		}
+		evidence->sigmas[n][s] = amount;
+		evidence->rate[n][s] = applies && course->vectors ? amount / noise->heights[course->vector + course->vectors - 1] : 0;
+		explained[s] = applies ? explained[s] : -1;
+		most = fmax(most, explained[s]);
+	}
+	return most;
+}
+
 void cairn_courses_weigh(const struct cairn_courses *courses, const double *values, double unit, struct cairn_evidence *evidence)
 {
-	size_t white = courses->white;
-	double freedom = (double)white;
+	double mean = 0, contrasts = (double)(courses->count - courses->runs), explained[CAIRN_COURSES_MAX];
+	for (size_t i = 0; i < courses->count; i++)
+		mean += fabs(values[i]) / (double)courses->count;
 	for (size_t n = 0; n < CAIRN_NOISES; n++) {
 		const struct cairn_course_noise *noise = &courses->noises[n];
-		double *own = evidence->innovations[n];
+		double *own = evidence->innovations[n], known = noise->wanders ? walk_freedom : population_freedom, freedom = contrasts + known;
 		whiten(courses, noise, values, own);
-		double least = fmax(unit * unit, 1e-12) / (white ? noise->last_variance : 1), all = dot(own, own, white);
+		double all = dot(own, own, courses->white), most = fit(courses, n, contrasts, evidence, explained);
+		/* Objects of several sizes make more noise than their mean size says. What the best course leaves shows it, and the guess is no less. */
+		double least = known * fmax(guess(noise, unit, mean), noise->wanders ? 0 : (all - most) / fmax(1, contrasts - 2));
 		evidence->square[n] = all + least;
-		double base = -0.5 * noise->log_determinant - 0.5 * freedom * log(evidence->square[n]);
+		evidence->freedom[n] = freedom;
+		double base = noise->prior - 0.5 * noise->log_determinant - 0.5 * freedom * log(evidence->square[n]) + 0.5 * known * log(least) +
+			      lgamma(freedom / 2) - lgamma(known / 2);
 		for (size_t s = 0; s < courses->item_count; s++) {
 			const struct cairn_course *course = &courses->items[s];
-			double explained = 0, amount = 0;
-			bool applies = freedom > (double)course->vectors;
-			for (size_t v = 0; v < course->vectors; v++) {
-				applies &= noise->heights[course->vector + v] > 0;
-				amount = dot(own, noise->vectors + (course->vector + v) * white, white);
-				explained += amount * amount;
-				if (v == 0)
-					evidence->first[n][s] = amount;
-			}
-			if (!applies) {
-				evidence->weight[n][s] = -INFINITY;
-				evidence->rate[n][s] = evidence->sigmas[n][s] = 0;
-				continue;
-			}
-			double left = fmax(0, all - explained) + least;
-			evidence->weight[n][s] = base + course->prior;
-			evidence->rate[n][s] = evidence->sigmas[n][s] = 0;
-			if (course->vectors == 0)
-				continue;
-			evidence->weight[n][s] += log_factor(left / evidence->square[n], freedom, (double)course->vectors);
-			evidence->rate[n][s] = amount / noise->heights[course->vector + course->vectors - 1];
-			evidence->sigmas[n][s] = amount / sqrt(left / (freedom - (double)course->vectors));
+			double left = fmax(0, all - explained[s]) + least;
+			evidence->weight[n][s] = explained[s] < 0 ? -INFINITY : base + course->prior;
+			if (explained[s] >= 0 && course->vectors > 0)
+				evidence->weight[n][s] += log_factor(left / evidence->square[n], freedom, (double)course->vectors);
+			evidence->sigmas[n][s] *= explained[s] < 0 ? 0 : 1 / sqrt(left / (freedom - (double)course->vectors));
 		}
 	}
 }

@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CAIRN_NOISES = 7, CAIRN_COURSE_POINTS = 64, CAIRN_COURSES_MAX = 160 };
+enum { CAIRN_NOISES = 8, CAIRN_COURSE_POINTS = 64, CAIRN_COURSES_MAX = 160 };
 
 enum cairn_course_kind {
 	CAIRN_COURSE_FLAT,
@@ -32,6 +32,7 @@ enum cairn_course_kind {
 	CAIRN_COURSE_STOPPED, /* a line, then flat */
 	CAIRN_COURSE_STEP,
 	CAIRN_COURSE_FILLING, /* ever more slowly, towards a level */
+	CAIRN_COURSE_SLOW,    /* the same, so slowly that it may as well be a line */
 	CAIRN_COURSE_KINDS,
 };
 
@@ -50,18 +51,19 @@ struct cairn_courses {
 	double hours[CAIRN_COURSE_POINTS];
 	uint32_t run[CAIRN_COURSE_POINTS];
 	size_t runs;
-	size_t white; /* innovations: one less than points, for each run */
-	size_t point_of[CAIRN_COURSE_POINTS]; /* per innovation, its point */
+	size_t white; /* innovations: one for each point; those of a run have one degree of freedom less, for its level */
 	struct cairn_course items[CAIRN_COURSES_MAX];
 	size_t item_count, vector_count;
 	size_t positions; /* how many places a change was looked for */
 	struct cairn_course_noise {
-		double walk;     /* variance of the walk from dump to dump, as a multiple of the scatter's */
+		double fades;    /* what is left of a deviation after one interval */
+		double walks;    /* variance of a walk from dump to dump, as a multiple of the scatter's */
+		double prior;    /* logarithm of its chance before any dump is seen */
+		bool wanders;    /* nothing pulls it back */
 		double log_determinant;
-		double last_variance; /* of the last innovation, in the same unit */
 		double *vectors; /* orthonormal within each course, `white` numbers each */
 		double *heights; /* per vector: what one unit of its coefficient stands for; 0 where it adds nothing */
-		double gain[CAIRN_COURSE_POINTS], deviation[CAIRN_COURSE_POINTS];
+		double gain[CAIRN_COURSE_POINTS], deviation[CAIRN_COURSE_POINTS], constant[CAIRN_COURSE_POINTS];
 	} noises[CAIRN_NOISES];
 	double *memory;
 };
@@ -69,7 +71,8 @@ struct cairn_courses {
 /* What the dumps of one path say for each course under each noise. */
 struct cairn_evidence {
 	double innovations[CAIRN_NOISES][CAIRN_COURSE_POINTS];
-	double square[CAIRN_NOISES]; /* the sum of their squares, and of what is never less: one sample that came or went */
+	double square[CAIRN_NOISES];  /* the sum of their squares, and of what was known of the noise before */
+	double freedom[CAIRN_NOISES]; /* degrees of freedom, with those of what was known */
 	double weight[CAIRN_NOISES][CAIRN_COURSES_MAX]; /* logarithm of the evidence, with the prior; -INFINITY where it does not apply */
 	double rate[CAIRN_NOISES][CAIRN_COURSES_MAX];   /* coefficient of the last vector */
 	double sigmas[CAIRN_NOISES][CAIRN_COURSES_MAX]; /* the same as a multiple of its error: Student's t */
@@ -82,12 +85,6 @@ void cairn_courses_free(struct cairn_courses *courses);
 
 /* Weighs them for VALUES, one for each point; UNIT is what one sample stands for. */
 void cairn_courses_weigh(const struct cairn_courses *courses, const double *values, double unit, struct cairn_evidence *evidence);
-
-/* The course's own degrees of freedom left under any noise. */
-static inline double cairn_course_freedom(const struct cairn_courses *courses, const struct cairn_course *course)
-{
-	return (double)courses->white - (double)course->vectors;
-}
 
 /* The innovations of COURSE's residue under NOISE, `white` of them, in OUT. */
 void cairn_course_residue(const struct cairn_courses *courses, const struct cairn_evidence *evidence, size_t noise, size_t course, double *out);

@@ -14,8 +14,6 @@
 static const double false_alarm = 0.01;
 /* How much more often a path rests than it moves, before any dump is seen: most of a service's paths hold what they hold. */
 static const double rest_odds = 10;
-/* A noise that is so much less likely than the best (as a logarithm) is ruled out: a factor of twenty. */
-static const double ruled_out = 3;
 /* What moves by less than this share of its size over the whole time is steady. */
 static const double steady_share = 0.1;
 /* Two-sided 95 % of the normal law. */
@@ -88,7 +86,7 @@ struct path {
 };
 
 /* Evidence by what it says of the path now. */
-enum class { class_rest, class_growing, class_filling, class_stopped, class_shrinking, class_fallen, class_count };
+enum class { class_rest, class_growing, class_filling, class_stopped, class_shrinking, class_fallen, class_none, class_count };
 
 static enum class class_of(const struct path *path, size_t noise, size_t course)
 {
@@ -109,6 +107,8 @@ static enum class class_of(const struct path *path, size_t noise, size_t course)
 		return up ? class_stopped : class_fallen;
 	case CAIRN_COURSE_FILLING:
 		return up ? class_filling : class_fallen;
+	case CAIRN_COURSE_SLOW:
+		return class_none;
 	default:
 		return class_rest;
 	}
@@ -181,15 +181,15 @@ static struct summary sum_up(const struct path *path)
 			double weight = exp(log_weight), rate = evidence->rate[n][s];
 			double deviation = evidence->sigmas[n][s] != 0 ? fabs(rate / evidence->sigmas[n][s]) : 0;
 			enum class class = class_of(path, n, s);
-			all += weight;
+			all += class == class_none ? 0 : weight;
 			of_course[class] += weight;
-			if (class == class_rest && courses->noises[n].walk >= 1)
+			if (class == class_rest && courses->noises[n].wanders)
 				summary.walk += weight;
 			if (class == class_growing)
 				blend_add(&summary.growing, weight, rate, deviation);
 			if (class == class_shrinking)
 				blend_add(&summary.shrinking, weight, rate, deviation);
-			if (class == class_filling && course->kind == CAIRN_COURSE_FILLING)
+			if (rate > 0 && (course->kind == CAIRN_COURSE_FILLING || course->kind == CAIRN_COURSE_SLOW))
 				blend_add(&summary.level, weight, level_of(path, course, rate),
 					  deviation * (level_of(path, course, 1) - fitted_last(path)));
 			if (course->kind == CAIRN_COURSE_LINE)
@@ -230,21 +230,24 @@ static double chance_under(const struct path *path, size_t noise, size_t course,
 {
 	const struct cairn_courses *courses = path->courses;
 	const struct cairn_course *of = &courses->items[course];
-	double freedom = cairn_course_freedom(courses, of), sigmas = sign * path->evidence->sigmas[noise][course];
+	double freedom = path->evidence->freedom[noise] - (double)of->vectors, sigmas = sign * path->evidence->sigmas[noise][course];
 	if (of->kind == CAIRN_COURSE_BEGAN || of->kind == CAIRN_COURSE_BENT) {
 		double residue[CAIRN_COURSE_POINTS], behind = 0, all = 0, steps = 0;
 		cairn_course_residue(courses, path->evidence, noise, course, residue);
 		for (size_t w = 0; w < courses->white; w++) {
 			all += residue[w] * residue[w];
-			if (courses->point_of[w] > of->at) {
+			if (w > of->at) {
 				behind += residue[w] * residue[w];
 				steps++;
 			}
 		}
-		double own = behind / fmax(1, steps - 1), whole = all / fmax(1, freedom);
+		double known = freedom + (double)of->vectors - (double)(courses->count - courses->runs), least = path->evidence->square[noise];
+		for (size_t w = 0; w < courses->white; w++)
+			least -= path->evidence->innovations[noise][w] * path->evidence->innovations[noise][w];
+		double own = (behind + least) / fmax(1, steps - 1 + known), whole = (all + least) / fmax(1, freedom);
 		if (own > whole)
 			sigmas *= sqrt(whole / own);
-		freedom = fmin(freedom, steps - 1 + 0.5 * ((double)courses->white - steps));
+		freedom = fmin(freedom, steps - 1 + known + 0.5 * ((double)courses->count - steps));
 	}
 	return cairn_law_student_above(sigmas, freedom);
 }
@@ -294,11 +297,14 @@ static double chance_of_course(const struct path *path, size_t course, double si
 {
 	const struct cairn_course *of = &path->courses->items[course];
 	size_t best, first = of->kind == CAIRN_COURSE_BEGAN || of->kind == CAIRN_COURSE_BENT ? of->at : 0;
-	double most = best_noise(path, course, &best), chance = 0;
-	for (size_t n = 0; n < CAIRN_NOISES; n++)
-		if (path->evidence->weight[n][course] > most - ruled_out)
-			chance = fmax(chance, chance_under(path, n, course, sign));
-	if (path->courses->noises[best].walk >= 1) {
+	double most = best_noise(path, course, &best), chance = 0, weights = 0;
+	for (size_t n = 0; n < CAIRN_NOISES; n++) {
+		double weight = exp(path->evidence->weight[n][course] - most);
+		chance += weight > 1e-9 ? weight * chance_under(path, n, course, sign) : 0;
+		weights += weight;
+	}
+	chance = weights > 0 ? chance / weights : 1;
+	if (path->courses->noises[best].wanders) {
 		if (of->kind != CAIRN_COURSE_WARMED && of->kind != CAIRN_COURSE_LIFTED)
 			chance = fmax(chance, chance_of_blocks(path, first, sign));
 		if (path->unit > 0)
@@ -373,6 +379,11 @@ static double mean_of(const struct path *path)
 	return sum / (double)path->courses->count;
 }
 
+static double normal_quantile(double chance)
+{
+	return cairn_law_student_quantile(fmax(1e-15, chance), 1e6);
+}
+
 static void judge_moving(struct cairn_trend *trend, const struct path *path, const struct summary *summary, double chance, size_t comparisons)
 {
 	bool up = trend->verdict == CAIRN_GROWING;
@@ -381,9 +392,9 @@ static void judge_moving(struct cairn_trend *trend, const struct path *path, con
 	const struct cairn_course *course = &path->courses->items[summary->best[own]];
 	double moving = up ? summary->share[class_growing] + summary->share[class_filling] + summary->share[class_stopped]
 			   : summary->share[class_shrinking] + summary->share[class_fallen];
-	double deviation = blend_deviation(rate), mean = blend_mean(rate), sigmas = deviation > 0 ? fabs(mean) / deviation : 1e9;
-	double limit = cairn_law_student_quantile(fmax(1e-15, false_alarm / fmax(1, (double)comparisons)), fmax(3, (double)path->courses->white - 1));
-	trend->per_hour = mean * unlucky_share(sigmas, fmin(limit, sigmas));
+	double deviation = blend_deviation(rate), mean = blend_mean(rate);
+	double sigmas = deviation > 0 ? fabs(mean) / deviation : 1e9, limit = normal_quantile(false_alarm / fmax(1, (double)comparisons));
+	trend->per_hour = mean * unlucky_share(sigmas, fmin(sigmas, limit));
 	trend->error = deviation;
 	trend->confidence = (moving > 0 ? summary->share[own] / moving : 1) * (1 - chance);
 	trend->warmed_up = course->kind == CAIRN_COURSE_WARMED || course->kind == CAIRN_COURSE_LIFTED || course->kind == CAIRN_COURSE_BENT;
@@ -428,7 +439,7 @@ static void judge_resting(struct cairn_trend *trend, const struct path *path, co
 
 static void set_level(struct cairn_trend *trend, const struct path *path, const struct summary *summary)
 {
-	double now = fitted_last(path), deviation = fmax(blend_deviation(&summary->level), sqrt(fmax(0, now) * path->unit) * 0.5);
+	double now = fitted_last(path), deviation = hypot(blend_deviation(&summary->level), sqrt(fmax(0, now) * path->unit));
 	trend->level = summary->level.weight > 0 ? blend_mean(&summary->level) : now;
 	trend->level_low = fmax(0, trend->level - sigmas_95 * deviation);
 	trend->level_high = trend->level + sigmas_95 * deviation;
