@@ -20,6 +20,12 @@ static const struct {
 };
 static const double population_freedom = 4, walk_freedom = 1;
 
+/* Of few dumps it counts for no more than they do. */
+static double known_freedom(double contrasts, bool wanders)
+{
+	return wanders ? walk_freedom : fmax(1, fmin(population_freedom, contrasts - 1));
+}
+
 /* Changes are looked for in so many places at most: closer than that they cannot be told apart. */
 enum { positions_most = 24 };
 /* What goes on now must have been seen in four dumps, and what was before in two. */
@@ -260,6 +266,38 @@ static void prepare_course(struct cairn_courses *courses, struct cairn_course_no
 	}
 }
 
+/* The logarithm of Zellner's Bayes factor of a course that leaves the share REST of the square, against none. Its g, how much larger
+ * than the noise of one dump the height of a course may be, is not known, so a few are averaged: with one alone, even a perfect
+ * fit would count for little in few dumps. */
+static double log_factor(double rest, double freedom, double vectors)
+{
+	static const double scales[] = {1, 10, 100, 1000};
+	enum { scale_count = sizeof scales / sizeof *scales };
+	double terms[scale_count], most = -INFINITY, sum = 0;
+	for (size_t i = 0; i < scale_count; i++) {
+		double g = scales[i] * (freedom + 1);
+		terms[i] = 0.5 * (freedom - vectors) * log1p(g) - 0.5 * freedom * log1p(g * rest);
+		most = fmax(most, terms[i]);
+	}
+	for (size_t i = 0; i < scale_count; i++)
+		sum += exp(terms[i] - most) / scale_count;
+	return most + log(sum);
+}
+
+/* The factor depends on the rest alone once the dumps are known, so it is tabulated by the logarithm of the rest: 24 is a fit so good that more
+ * makes no difference. */
+static const double factor_range = 24;
+
+static void tabulate_factors(struct cairn_courses *courses)
+{
+	double contrasts = (double)(courses->count - courses->runs);
+	for (size_t wanders = 0; wanders < 2; wanders++)
+		for (size_t vectors = 1; vectors <= 2; vectors++)
+			for (size_t i = 0; i <= CAIRN_FACTORS; i++)
+				courses->factors[wanders][vectors - 1][i] = log_factor(exp(-factor_range * (double)i / CAIRN_FACTORS),
+					contrasts + known_freedom(contrasts, wanders), (double)vectors);
+}
+
 void cairn_courses_make(struct cairn_courses *courses, const double *hours, const uint32_t *run, size_t count)
 {
 	*courses = (struct cairn_courses){.count = count};
@@ -270,6 +308,7 @@ void cairn_courses_make(struct cairn_courses *courses, const double *hours, cons
 	}
 	courses->white = count;
 	list_courses(courses);
+	tabulate_factors(courses);
 	size_t per_noise = courses->vector_count * (courses->white + 1);
 	courses->memory = cairn_array_zero(CAIRN_NOISES * per_noise + 1, sizeof *courses->memory);
 	for (size_t n = 0; n < CAIRN_NOISES; n++) {
@@ -292,22 +331,14 @@ void cairn_courses_free(struct cairn_courses *courses)
 	*courses = (struct cairn_courses){0};
 }
 
-/* The logarithm of Zellner's Bayes factor of a course that leaves the share REST of the square, against none. Its g, how much larger
- * than the noise of one dump the height of a course may be, is not known, so a few are averaged: with one alone, even a perfect
- * fit would count for little in few dumps. */
-static double log_factor(double rest, double freedom, double vectors)
+static double look_up_factor(const struct cairn_courses *courses, bool wanders, size_t vectors, double rest)
 {
-	static const double scales[] = {1, 10, 100, 1000};
-	enum { scale_count = sizeof scales / sizeof *scales };
-	double terms[scale_count], most = -INFINITY, sum = 0;
-	for (size_t i = 0; i < scale_count; i++) {
-		double g = scales[i] * (freedom + 1);
-		terms[i] = 0.5 * (freedom - vectors) * log1p(g) - 0.5 * freedom * log1p(g * rest);
-		most = fmax(most, terms[i]);
-	}
-	for (size_t i = 0; i < scale_count; i++)
-		sum += exp(terms[i] - most) / scale_count;
-	return most + log(sum);
+	const double *table = courses->factors[wanders][vectors - 1];
+	double at = fmin(CAIRN_FACTORS, -log(rest) * (CAIRN_FACTORS / factor_range));
+	size_t below = at > 0 ? (size_t)at : 0;
+	if (below >= CAIRN_FACTORS)
+		return table[CAIRN_FACTORS];
+	return table[below] + (at - (double)below) * (table[below + 1] - table[below]);
 }
 
 /* What is known of the size of a noise before any dump is seen. */
@@ -350,7 +381,7 @@ void cairn_courses_weigh(const struct cairn_courses *courses, const double *valu
 		mean += fabs(values[i]) / (double)courses->count;
 	for (size_t n = 0; n < CAIRN_NOISES; n++) {
 		const struct cairn_course_noise *noise = &courses->noises[n];
-		double *own = evidence->innovations[n], known = noise->wanders ? walk_freedom : population_freedom, freedom = contrasts + known;
+		double *own = evidence->innovations[n], known = known_freedom(contrasts, noise->wanders), freedom = contrasts + known;
 		whiten(courses, noise, values, own);
 		double all = dot(own, own, courses->white), most = fit(courses, n, contrasts, evidence, explained);
 		/* Objects of several sizes make more noise than their mean size says. What the best course leaves shows it, and the guess is no less. */
@@ -364,7 +395,7 @@ void cairn_courses_weigh(const struct cairn_courses *courses, const double *valu
 			double left = fmax(0, all - explained[s]) + least;
 			evidence->weight[n][s] = explained[s] < 0 ? -INFINITY : base + course->prior;
 			if (explained[s] >= 0 && course->vectors > 0)
-				evidence->weight[n][s] += log_factor(left / evidence->square[n], freedom, (double)course->vectors);
+				evidence->weight[n][s] += look_up_factor(courses, noise->wanders, course->vectors, left / evidence->square[n]);
 			evidence->sigmas[n][s] *= explained[s] < 0 ? 0 : 1 / sqrt(left / (freedom - (double)course->vectors));
 		}
 	}

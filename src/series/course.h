@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CAIRN_NOISES = 8, CAIRN_COURSE_POINTS = 64, CAIRN_COURSES_MAX = 160 };
+enum { CAIRN_NOISES = 8, CAIRN_COURSE_POINTS = 64, CAIRN_COURSES_MAX = 160, CAIRN_FACTORS = 256 };
 
 enum cairn_course_kind {
 	CAIRN_COURSE_FLAT,
@@ -65,6 +65,7 @@ struct cairn_courses {
 		double *heights; /* per vector: what one unit of its coefficient stands for; 0 where it adds nothing */
 		double gain[CAIRN_COURSE_POINTS], deviation[CAIRN_COURSE_POINTS], constant[CAIRN_COURSE_POINTS];
 	} noises[CAIRN_NOISES];
+	double factors[2][2][CAIRN_FACTORS + 1]; /* Bayes factors by the logarithm of what a course leaves */
 	double *memory;
 };
 

@@ -16,6 +16,11 @@ static const double false_alarm = 0.01;
 static const double rest_odds = 10;
 /* What moves by less than this share of its size over the whole time is steady. */
 static const double steady_share = 0.1;
+/* What changes by more than a fifth of its size, and by more than as many standard deviations as a population spans in dozens of dumps,
+ * wanders. */
+static const double wander_share = 0.2, wander_sigmas = 6;
+/* A course of fewer samples than this is no course. */
+static const double least_samples = 8;
 /* Two-sided 95 % of the normal law. */
 static const double sigmas_95 = 1.959964;
 /* From so many points on a beginning is looked for (course.c): the test then shares its chance between the line and the rest. */
@@ -140,7 +145,6 @@ static double blend_deviation(const struct blend *blend)
 /* The evidence summed up. */
 struct summary {
 	double share[class_count]; /* sums to 1 */
-	double walk;               /* of what rests: how surely it wanders */
 	struct blend growing, shrinking, level, slope;
 	size_t best[class_count]; /* the likeliest course of each */
 };
@@ -183,8 +187,6 @@ static struct summary sum_up(const struct path *path)
 			enum class class = class_of(path, n, s);
 			all += class == class_none ? 0 : weight;
 			of_course[class] += weight;
-			if (class == class_rest && courses->noises[n].wanders)
-				summary.walk += weight;
 			if (class == class_growing)
 				blend_add(&summary.growing, weight, rate, deviation);
 			if (class == class_shrinking)
@@ -203,7 +205,6 @@ static struct summary sum_up(const struct path *path)
 			}
 		}
 	}
-	summary.walk = summary.share[class_rest] > 0 ? summary.walk / summary.share[class_rest] : 0;
 	for (size_t c = 0; c < class_count && all > 0; c++)
 		summary.share[c] /= all;
 	return summary;
@@ -384,6 +385,18 @@ static double normal_quantile(double chance)
 	return cairn_law_student_quantile(fmax(1e-15, chance), 1e6);
 }
 
+/* The standard deviation of a RATE: what the evidence leaves, but no less than as many samples as came, by chance, in the time; and of few dumps
+ * more, so that 1.96 of it are 95 % of Student's law. */
+static double rate_error(const struct path *path, const struct cairn_course *course, double rate, double deviation)
+{
+	const struct cairn_courses *courses = path->courses;
+	bool late = course->kind == CAIRN_COURSE_BEGAN || course->kind == CAIRN_COURSE_BENT;
+	size_t first = late ? course->at : 0, points = courses->count - first;
+	double hours = fmax(1e-9, courses->hours[courses->count - 1] - courses->hours[first]);
+	double wider = cairn_law_student_quantile(0.025, fmax(2, (double)points)) / sigmas_95;
+	return wider * fmax(deviation, sqrt(fabs(rate) * path->unit / hours));
+}
+
 static void judge_moving(struct cairn_trend *trend, const struct path *path, const struct summary *summary, double chance, size_t comparisons)
 {
 	bool up = trend->verdict == CAIRN_GROWING;
@@ -395,24 +408,36 @@ static void judge_moving(struct cairn_trend *trend, const struct path *path, con
 	double deviation = blend_deviation(rate), mean = blend_mean(rate);
 	double sigmas = deviation > 0 ? fabs(mean) / deviation : 1e9, limit = normal_quantile(false_alarm / fmax(1, (double)comparisons));
 	trend->per_hour = mean * unlucky_share(sigmas, fmin(sigmas, limit));
-	trend->error = deviation;
+	trend->error = rate_error(path, course, mean, deviation);
 	trend->confidence = (moving > 0 ? summary->share[own] / moving : 1) * (1 - chance);
 	trend->warmed_up = course->kind == CAIRN_COURSE_WARMED || course->kind == CAIRN_COURSE_LIFTED || course->kind == CAIRN_COURSE_BENT;
 	trend->since = course->kind == CAIRN_COURSE_BEGAN || course->kind == CAIRN_COURSE_BENT ? path->courses->hours[course->at] : path->courses->hours[0];
+}
+
+/* How sure a rest can be: growth that the dumps would not have shown is not ruled out. What could have grown by as much as it holds leaves it at
+ * what was believed before any dump was seen. */
+static double surest_rest(const struct path *path, const struct summary *summary, double mean)
+{
+	static const double seen_sigmas = 3;
+	const struct cairn_courses *courses = path->courses;
+	double span = courses->hours[courses->count - 1] - courses->hours[0], unseen = seen_sigmas * blend_deviation(&summary->slope) * span;
+	return 1 - fmin(1, mean > 0 ? unseen / mean : 1) / rest_odds;
 }
 
 static void judge_resting(struct cairn_trend *trend, const struct path *path, const struct summary *summary, size_t comparisons)
 {
 	const struct cairn_courses *courses = path->courses;
 	const double *share = summary->share;
-	double mean = mean_of(path), low = path->values[0], high = low, span = courses->hours[courses->count - 1] - courses->hours[0];
+	double mean = mean_of(path), low = path->values[0], high = low;
 	for (size_t i = 1; i < courses->count; i++) {
 		low = fmin(low, path->values[i]);
 		high = fmax(high, path->values[i]);
 	}
-	double rest = share[class_rest] + share[class_fallen], slack = fmax(steady_share * mean, 2 * sigmas_95 * sqrt(fmax(0, mean) * path->unit));
+	double rest = share[class_rest] + share[class_fallen];
+	double slack = fmax(wander_share * mean, wander_sigmas * sqrt(fmax(0, mean) * path->unit));
+	bool moved = high - low >= least_samples * path->unit;
 	trend->error = blend_deviation(&summary->slope);
-	if (share[class_growing] > 0.5 || share[class_shrinking] > 0.5) {
+	if (moved && (share[class_growing] > 0.5 || share[class_shrinking] > 0.5)) {
 		bool up = share[class_growing] > 0.5;
 		const struct blend *rate = up ? &summary->growing : &summary->shrinking;
 		double deviation = blend_deviation(rate);
@@ -421,19 +446,19 @@ static void judge_resting(struct cairn_trend *trend, const struct path *path, co
 		trend->error = deviation;
 		trend->more_dumps = dumps_needed(path, deviation > 0 ? fabs(blend_mean(rate)) / deviation : 0, comparisons);
 		trend->confidence = fmax(share[class_growing], share[class_shrinking]);
-	} else if (share[class_filling] > fmax(rest, share[class_stopped])) {
+	} else if (moved && share[class_filling] > fmax(rest, share[class_stopped])) {
 		trend->verdict = CAIRN_FILLING;
 		trend->confidence = share[class_filling];
-	} else if (share[class_stopped] > rest) {
+	} else if (moved && share[class_stopped] > rest) {
 		trend->verdict = CAIRN_STOPPED;
 		trend->since = courses->hours[courses->items[summary->best[class_stopped]].at];
-		trend->confidence = share[class_stopped];
-	} else if (high - low > slack && summary->walk > 0.5 && span > 0 && courses->count >= points_for_search) {
+		trend->confidence = share[class_stopped] * surest_rest(path, summary, mean);
+	} else if (high - low > slack && courses->count >= points_for_search) {
 		trend->verdict = CAIRN_WANDERING;
-		trend->confidence = rest * summary->walk;
+		trend->confidence = rest * surest_rest(path, summary, mean);
 	} else {
 		trend->verdict = CAIRN_STEADY;
-		trend->confidence = rest;
+		trend->confidence = fmin(rest, 1) * surest_rest(path, summary, mean);
 	}
 }
 

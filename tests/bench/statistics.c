@@ -17,7 +17,7 @@ static const char *only;
 struct tally {
 	int series, alarms, false_paths, found, growing, verdicts[8], rate_right, rates, since_right, levels, covered, refill;
 	double rate_sum, forecast_sum;
-	int forecasts, forecast_covered, dates;
+	int rate_covered, forecasts, forecast_covered, forecast_right, dates, frames;
 	int said99[8], wrong99[8];
 };
 
@@ -396,6 +396,13 @@ static void count_series(const struct cell *cell, struct tally *tally, uint64_t 
 	for (size_t r = 0; r < leaks.count; r++) {
 		const struct cairn_leak *leak = &leaks.rows[r];
 		struct cairn_bytes name = cairn_leak_name(&leaks, &view, leak, 0);
+		if (leak->above > 0) { /* a frame that sums several up */
+			bool real = cell->spread && strcmp(name.data, "parent1") == 0;
+			found |= real;
+			tally->frames++;
+			alarms += !real;
+			continue;
+		}
 		size_t number = (size_t)atoi(name.data + 1);
 		const struct sim_path *path = &paths[number];
 		enum cairn_verdict verdict = leak->trend.verdict;
@@ -415,6 +422,7 @@ static void count_series(const struct cell *cell, struct tally *tally, uint64_t 
 			if (verdict == CAIRN_GROWING && path->grows) {
 				double rate = truth_rate(path, cell->dumps);
 				tally->rates++;
+				tally->rate_covered += fabs(leak->trend.per_hour - rate) < 1.96 * leak->trend.error;
 				tally->rate_right += fabs(leak->trend.per_hour - rate) < rate / 4;
 				tally->rate_sum += leak->trend.per_hour / rate;
 				tally->since_right += fabs(leak->trend.since * 6 - path->at * (cell->dumps - 1)) <= 0.125 * cell->dumps;
@@ -428,7 +436,15 @@ static void count_series(const struct cell *cell, struct tally *tally, uint64_t 
 	tally->alarms += alarms > 0;
 	tally->false_paths += alarms;
 	tally->found += found;
-	(void)truth;
+	if (leaks.forecast_per_hour > 0) {
+		tally->dates++;
+		if (truth > 0) {
+			tally->forecasts++;
+			tally->forecast_sum += leaks.forecast_per_hour / truth;
+			tally->forecast_right += fabs(leaks.forecast_per_hour / truth - 1) < 0.25;
+			tally->forecast_covered += fabs(leaks.forecast_per_hour - truth) < 1.96 * leaks.forecast_error;
+		}
+	}
 	cairn_leaks_free(&leaks);
 	cairn_view_free(&view);
 	cairn_series_free(&series);
@@ -470,6 +486,8 @@ static const struct cell cells[] = {
 	{"cache filling, third of span", "filling", 24, 0, 512 * 1024, 64, 65536, 0, 40, make_fast_filling},
 	{"near the threshold, 24 dumps", "rate / truth", 24, 0, 512 * 1024, 64, 65536, 0, 40, make_tiny_leak},
 	{"near the threshold, busy path", "rate / truth", 24, 0, 512 * 1024, 64, 65536, 0, 40, make_weak_leak},
+	{"leak spread over 200 paths", "found", 24, 0, 512 * 1024, 64, 65536, 0, 40, make_leak, 200},
+	{"leak spread over 200 paths, 48 dumps", "found", 48, 0, 512 * 1024, 64, 65536, 0, 40, make_leak, 200},
 	{"* sawtooth", "growing <= 1 %", 24, 0, 512 * 1024, 64, 65536, 0, 40, make_saw},
 	{"* daily sine, 48 dumps", "growing <= 1 %", 48, 0, 512 * 1024, 64, 65536, 0, 40, make_sine},
 	{"* shrinking", "shrinking", 24, 0, 512 * 1024, 64, 65536, 0, 40, make_shrinking},
@@ -485,9 +503,15 @@ static void print_cell(const struct cell *cell, const struct tally *t)
 	double n = t->series;
 	printf("%-40s %-20s n %-4d alarms %5.1f%% false/series %.3f", cell->name, cell->wanted, t->series, 100 * t->alarms / n, t->false_paths / n);
 	if (cell->special)
-		printf(" found %5.1f%% growing %5.1f%% rate ok %4.0f%% ratio %.2f since ok %3.0f%%", 100 * t->found / n, 100 * t->growing / n,
-		       t->rates ? 100.0 * t->rate_right / t->rates : 0, t->rates ? t->rate_sum / t->rates : 0,
+		printf(" found %5.1f%% growing %5.1f%% rate ok %4.0f%% covered %.0f%% ratio %.2f since ok %3.0f%%", 100 * t->found / n, 100 * t->growing / n,
+		       t->rates ? 100.0 * t->rate_right / t->rates : 0, t->rates ? 100.0 * t->rate_covered / t->rates : 0, t->rates ? t->rate_sum / t->rates : 0,
 		       t->rates ? 100.0 * t->since_right / t->rates : 0);
+	if (t->forecasts)
+		printf(" forecast %.2f right %.0f%% covered %.0f%%", t->forecast_sum / t->forecasts, 100.0 * t->forecast_right / t->forecasts, 100.0 * t->forecast_covered / t->forecasts);
+	else
+		printf(" dates %.1f%%", 100 * t->dates / n);
+	if (t->frames)
+		printf(" frames %.2f", t->frames / n);
 	if (t->levels)
 		printf(" level covered %3.0f%%", 100.0 * t->covered / t->levels);
 	if (cell->special) {
