@@ -16,7 +16,7 @@
 static const struct {
 	double fades, walks, prior;
 } kinds_of_noise[CAIRN_NOISES] = {
-	{0, 0, 0.16}, {0.4, 0, 0.12}, {0.7, 0, 0.12}, {0.85, 0, 0.12}, {0.95, 0, 0.12}, {0, 0.1, 0.08}, {0, 0.5, 0.08}, {1, 0, 0.2},
+	{0, 0, 0.24}, {0.4, 0, 0.15}, {0.7, 0, 0.15}, {0.85, 0, 0.15}, {0.95, 0, 0.15}, {0, 0.1, 0.01}, {0, 0.5, 0.01}, {1, 0, 0.14},
 };
 static const double population_freedom = 4, walk_freedom = 1;
 
@@ -341,13 +341,6 @@ static double look_up_factor(const struct cairn_courses *courses, bool wanders, 
 	return table[below] + (at - (double)below) * (table[below + 1] - table[below]);
 }
 
-/* What is known of the size of a noise before any dump is seen. */
-static double guess(const struct cairn_course_noise *noise, double unit, double mean)
-{
-	double sample = fmax(unit * unit, 1e-12);
-	return noise->wanders && !(noise->walks > 0) ? sample : fmax(sample, unit * mean);
-}
-
 /* How much of its square each course explains under NOISE; the most of all is returned. */
 static double fit(const struct cairn_courses *courses, size_t n, double contrasts, struct cairn_evidence *evidence, double *explained)
 {
@@ -374,29 +367,53 @@ static double fit(const struct cairn_courses *courses, size_t n, double contrast
 	return most;
 }
 
+/* Objects of several sizes make more noise than their mean size says, and so do those that come in bunches. How many times more, the
+ * population that fits best shows, by what its best course leaves; never less than once. */
+static double excess(const struct cairn_courses *courses, double contrasts, const double *left, double size)
+{
+	double best = -INFINITY, result = 1;
+	for (size_t n = 0; n < CAIRN_NOISES; n++) {
+		const struct cairn_course_noise *noise = &courses->noises[n];
+		double variance = fmax(left[n], 1e-3 * size * contrasts) / fmax(1, contrasts - 2);
+		double fits = -0.5 * noise->log_determinant - 0.5 * contrasts * log(variance);
+		if (!noise->wanders && fits > best) {
+			best = fits;
+			result = fmax(1, variance / size);
+		}
+	}
+	return result;
+}
+
 void cairn_courses_weigh(const struct cairn_courses *courses, const double *values, double unit, struct cairn_evidence *evidence)
 {
-	double mean = 0, contrasts = (double)(courses->count - courses->runs), explained[CAIRN_COURSES_MAX];
+	double mean = 0, contrasts = (double)(courses->count - courses->runs);
+	double explained[CAIRN_NOISES][CAIRN_COURSES_MAX], all[CAIRN_NOISES], left[CAIRN_NOISES];
 	for (size_t i = 0; i < courses->count; i++)
 		mean += fabs(values[i]) / (double)courses->count;
 	for (size_t n = 0; n < CAIRN_NOISES; n++) {
+		whiten(courses, &courses->noises[n], values, evidence->innovations[n]);
+		all[n] = dot(evidence->innovations[n], evidence->innovations[n], courses->white);
+		left[n] = fmax(0, all[n] - fit(courses, n, contrasts, evidence, explained[n]));
+	}
+	int sign;
+	double sample = fmax(unit * unit, 1e-12), population = fmax(sample, unit * mean);
+	population *= excess(courses, contrasts, left, population);
+	for (size_t n = 0; n < CAIRN_NOISES; n++) {
 		const struct cairn_course_noise *noise = &courses->noises[n];
-		double *own = evidence->innovations[n], known = known_freedom(contrasts, noise->wanders), freedom = contrasts + known;
-		whiten(courses, noise, values, own);
-		double all = dot(own, own, courses->white), most = fit(courses, n, contrasts, evidence, explained);
-		/* Objects of several sizes make more noise than their mean size says. What the best course leaves shows it, and the guess is no less. */
-		double least = known * fmax(guess(noise, unit, mean), noise->wanders ? 0 : (all - most) / fmax(1, contrasts - 2));
-		evidence->square[n] = all + least;
+		double known = known_freedom(contrasts, noise->wanders), freedom = contrasts + known;
+		double least = known * (noise->fades >= 1 ? sample : population);
+		evidence->square[n] = all[n] + least;
 		evidence->freedom[n] = freedom;
 		double base = noise->prior - 0.5 * noise->log_determinant - 0.5 * freedom * log(evidence->square[n]) + 0.5 * known * log(least) +
-			      lgamma(freedom / 2) - lgamma(known / 2);
+			      lgamma_r(freedom / 2, &sign) - lgamma_r(known / 2, &sign);
 		for (size_t s = 0; s < courses->item_count; s++) {
 			const struct cairn_course *course = &courses->items[s];
-			double left = fmax(0, all - explained[s]) + least;
-			evidence->weight[n][s] = explained[s] < 0 ? -INFINITY : base + course->prior;
-			if (explained[s] >= 0 && course->vectors > 0)
-				evidence->weight[n][s] += look_up_factor(courses, noise->wanders, course->vectors, left / evidence->square[n]);
-			evidence->sigmas[n][s] *= explained[s] < 0 ? 0 : 1 / sqrt(left / (freedom - (double)course->vectors));
+			double rest = fmax(0, all[n] - explained[n][s]) + least;
+			bool applies = explained[n][s] >= 0;
+			evidence->weight[n][s] = applies ? base + course->prior : -INFINITY;
+			if (applies && course->vectors > 0)
+				evidence->weight[n][s] += look_up_factor(courses, noise->wanders, course->vectors, rest / evidence->square[n]);
+			evidence->sigmas[n][s] *= applies ? 1 / sqrt(rest / (freedom - (double)course->vectors)) : 0;
 		}
 	}
 }

@@ -19,7 +19,7 @@ struct work {
 	const struct cairn_series *series;
 	struct cairn_leaks *leaks;
 	struct desk *desks;
-	size_t comparisons; /* paths, and frames that sum several up: at most as many again */
+	size_t comparisons; /* paths, and half as many again for frames that sum several up: those overlap */
 	struct cairn_trend_clock clock;
 };
 
@@ -276,7 +276,7 @@ void cairn_leaks_rank(struct cairn_leaks *leaks, const struct cairn_series *seri
 	leaks->hours = cairn_series_hours(series, series->point_count - 1);
 
 	unsigned width = cairn_pool_width();
-	struct work work = {.series = series, .leaks = leaks, .comparisons = 2 * leaks->count};
+	struct work work = {.series = series, .leaks = leaks, .comparisons = leaks->count + leaks->count / 2};
 	work.desks = cairn_array_zero(width, sizeof *work.desks);
 	set_clock(&work);
 	for (unsigned i = 0; i < width; i++) {
@@ -294,6 +294,22 @@ void cairn_leaks_rank(struct cairn_leaks *leaks, const struct cairn_series *seri
 		cairn_trend_judge_close(&work.desks[i].judge);
 	}
 	free(work.desks);
+}
+
+void cairn_leaks_values(const struct cairn_leaks *leaks, const struct cairn_leak *leak, struct cairn_series_value *values)
+{
+	const struct cairn_paths *paths = &leaks->paths.paths;
+	size_t points = leaks->paths.series->point_count, depth = cairn_leak_depth(leaks, leak);
+	cairn_series_paths_values(&leaks->paths, leak->path, values);
+	if (leak->above == 0)
+		return;
+	struct cairn_series_value *one = cairn_array_zero(points, sizeof *one);
+	for (uint32_t path = 0; path < leaks->path_count; path++)
+		if (path != leak->path && paths->items[path].depth >= depth && common_depth(paths, path, leak->path) >= depth) {
+			cairn_series_paths_values(&leaks->paths, path, one);
+			add_values(values, one, points);
+		}
+	free(one);
 }
 
 void cairn_leaks_free(struct cairn_leaks *leaks)

@@ -37,6 +37,9 @@ struct cairn_leaks {
 void cairn_leaks_rank(struct cairn_leaks *leaks, const struct cairn_series *series, struct cairn_view *view);
 void cairn_leaks_free(struct cairn_leaks *leaks);
 
+/* What LEAK held at each point, in VALUES; of a frame, all that passes through it. */
+void cairn_leaks_values(const struct cairn_leaks *leaks, const struct cairn_leak *leak, struct cairn_series_value *values);
+
 /* The name of the entry that is so many levels above the leaf, or the frame, of LEAK; empty beyond its root. */
 static inline struct cairn_bytes cairn_leak_name(const struct cairn_leaks *leaks, const struct cairn_view *view,
 						 const struct cairn_leak *leak, size_t level)

@@ -25,6 +25,8 @@ static const double least_samples = 8;
 static const double sigmas_95 = 1.959964;
 /* From so many points on a beginning is looked for (course.c): the test then shares its chance between the line and the rest. */
 enum { points_for_search = 12 };
+/* Two thirds of the chance of a false alarm are for lines, one third for all that began somewhere. */
+static const double line_share = 1.5, searched_share = 3;
 /* Blocks of dumps must agree where there are at least so many of them. */
 enum { blocks_least = 8 };
 /* So many samples that came or went are few: beyond it Student's law is as careful as the coin's. */
@@ -305,7 +307,7 @@ static double chance_of_course(const struct path *path, size_t course, double si
 		weights += weight;
 	}
 	chance = weights > 0 ? chance / weights : 1;
-	if (path->courses->noises[best].wanders) {
+	if (path->courses->noises[best].fades >= 1) {
 		if (of->kind != CAIRN_COURSE_WARMED && of->kind != CAIRN_COURSE_LIFTED)
 			chance = fmax(chance, chance_of_blocks(path, first, sign));
 		if (path->unit > 0)
@@ -344,7 +346,7 @@ static double chance_of_moving(const struct path *path, double sign)
 		return line;
 	size_t searched = best_searched(path, sign);
 	double other = searched ? chance_of_course(path, searched, sign) : 1;
-	return fmin(1, 2 * fmin(line, other * (double)courses->positions));
+	return fmin(1, fmin(line * line_share, other * (double)courses->positions * searched_share));
 }
 
 /* Only the lucky are seen: of two paths with the same rate near the threshold, the one whose noise pointed up. What is expected of a normal
