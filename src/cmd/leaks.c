@@ -102,7 +102,7 @@ static const char *interval_column(const struct report *report, struct cairn_int
 	char low[32], high[32], text[CAIRN_INTERVAL_TEXT] = "not known";
 	if (!report->view->options.errors)
 		return "";
-	if (report->series->knows_errors)
+	if (report->series->knows_errors && !isnan(interval.low))
 		snprintf(text, sizeof text, "%s to %s", number(report, interval.low, low), number(report, interval.high, high));
 	snprintf(out, CAIRN_INTERVAL_TEXT, " %*s", CAIRN_INTERVAL_WIDTH, text);
 	return out;
@@ -227,7 +227,7 @@ static void write_row(const struct report *report, const struct cairn_leak *leak
 	size_t start = out->length, depth = cairn_leak_depth(report->leaks, leak);
 	cairn_buffer_format(out, "%11s/h%s %6.1f%% %11s%s  %-9s %6.2f%%  ", number(report, leak->trend.per_hour, rate),
 			    interval_column(report, rate_interval(leak), rate_errors), 100 * leak->share, number(report, leak->now.value, now),
-			    interval_column(report, cairn_spread_interval(leak->now.value, leak->now.spread), now_errors),
+			    interval_column(report, cairn_series_interval(report->series, &leak->now), now_errors),
 			    cairn_verdict_name(leak->trend.verdict), 100 * leak->trend.confidence);
 	int indent = (int)(out->length - start) + spark_width + 3;
 	write_spark(report, leak);
@@ -295,7 +295,7 @@ static void row_json(const struct report *report, struct cairn_json *json, const
 	if (leak->members > 1)
 		cairn_json_integer(json, "paths", (int64_t)leak->members);
 	cairn_json_number(json, "now", round(leak->now.value));
-	interval_json(report, json, "now_low", "now_high", cairn_spread_interval(leak->now.value, leak->now.spread));
+	interval_json(report, json, "now_low", "now_high", cairn_series_interval(report->series, &leak->now));
 	cairn_json_open(json, "stack", '[');
 	for (size_t d = 0; d < cairn_leak_depth(report->leaks, leak); d++)
 		cairn_json_text(json, NULL, cairn_leak_name(report->leaks, report->view, leak, d));
@@ -316,7 +316,7 @@ static void write_json(const struct report *report)
 	cairn_json_number(&json, "hours", leaks->hours);
 	cairn_json_bool(&json, "less_than_a_day", leaks->hours < hours_of_day);
 	cairn_json_number(&json, "total", round(report->last->total));
-	interval_json(report, &json, "total_low", "total_high", cairn_spread_interval(leaks->now.value, leaks->now.spread));
+	interval_json(report, &json, "total_low", "total_high", cairn_series_interval(report->series, &leaks->now));
 	cairn_json_number(&json, "bytes_per_hour", leaks->forecast_per_hour);
 	cairn_json_number(&json, "error", leaks->forecast_error);
 	cairn_json_text(&json, "verdict", cairn_bytes_of(cairn_verdict_name(leaks->total.verdict)));

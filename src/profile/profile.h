@@ -114,6 +114,8 @@ struct cairn_profile {
 	struct cairn_value_type period_type;
 	double period;      /* mean distance of samples in its unit; 0 when not known, 1 when everything was recorded */
 	enum cairn_unsampling unsampling; /* how the values were made; what is not known has no errors to show */
+	bool cut;           /* the dump ended before its end: what it does not show may have been there */
+	bool base_within;   /* the base that was subtracted is an earlier dump of the same process, and not scaled */
 	bool mixed_periods; /* parts with different periods were added up; each was un-sampled with its own */
 	int64_t time_ns;    /* when it was taken, since 1970; 0 when not known */
 	int64_t duration_ns;

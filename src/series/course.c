@@ -44,7 +44,7 @@ static const double priors[CAIRN_COURSE_KINDS] = {
 /* Time constants of filling as shares of the longest run. What is slower than the run cannot be told from a line within it: such a course
  * speaks neither for filling nor for growing, but for how far the level may be. */
 static const double time_constants[] = {2.5, 1.6, 1, 0.6, 0.35, 0.2, 0.1, 0.05};
-static const double warm_constants[] = {0.35, 0.2, 0.1, 0.05};
+static const double warm_constants[] = {0.35, 0.25, 0.18, 0.13, 0.09, 0.06};
 
 static size_t run_start(const struct cairn_courses *courses, size_t point)
 {
@@ -148,7 +148,7 @@ static void list_courses(struct cairn_courses *courses)
 				add_course(courses, time_constants[i] > 1 ? CAIRN_COURSE_SLOW : CAIRN_COURSE_FILLING, 0, time_constants[i] * span, 1 / 6.0);
 		for (size_t i = 0; changes && i < sizeof warm_constants / sizeof *warm_constants; i++)
 			if (warm_constants[i] * span > 0.7 * interval)
-				add_course(courses, CAIRN_COURSE_WARMED, 0, warm_constants[i] * span, 1 / 4.0);
+				add_course(courses, CAIRN_COURSE_WARMED, 0, warm_constants[i] * span, 1 / 6.0);
 	}
 }
 

@@ -52,7 +52,7 @@ static void judge_total(struct work *work)
 	for (size_t c = 0; c < series->cell_count; c++) {
 		const struct cairn_series_cell *cell = &series->cells[c];
 		desk->values[cell->point].value += cell->value;
-		cairn_spread_add(&desk->values[cell->point].spread, cairn_spread_of(cell->value, cell->weight));
+		cairn_spread_add(&desk->values[cell->point].spread, cairn_series_cell_spread(cell));
 		desk->values[cell->point].coming += cell->value * cell->unit;
 	}
 	work->leaks->now = desk->values[series->point_count - 1];

@@ -21,6 +21,9 @@ struct cairn_series_value {
 	double coming; /* variance if each sample, also of what is always seen, came or went by chance */
 };
 
+/* The interval of a value, at 95 %; both ends NAN where it is not known. */
+struct cairn_interval cairn_series_interval(const struct cairn_series *series, const struct cairn_series_value *value);
+
 /* Groups the rows of SERIES as VIEW (of the series' profile, already named) shows them; what it leaves out has no path. */
 void cairn_series_paths_make(struct cairn_series_paths *paths, const struct cairn_series *series, struct cairn_view *view);
 void cairn_series_paths_free(struct cairn_series_paths *paths);

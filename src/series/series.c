@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "series/series.h"
 
+#include "profile/spread.h"
+
 #include "base/array.h"
 
 #include <stdlib.h>
@@ -34,13 +36,16 @@ bool cairn_series_add(struct cairn_series *series, const struct cairn_profile *p
 	series->cells = cairn_array_reserve(series->cells, &series->cell_capacity, series->cell_count + part->sample_count, sizeof *series->cells);
 	for (size_t i = 0; i < part->sample_count; i++) {
 		const double *values = cairn_profile_values(part, i);
-		total += values[value];
+		double amount = values[value], other = partner == CAIRN_NONE ? 0 : values[partner];
+		struct cairn_spread spread = cairn_profile_line_spread(part, value, amount, other);
+		total += amount;
 		series->cells[series->cell_count++] = (struct cairn_series_cell){
 			.row = series->combine.places[i],
 			.point = point,
-			.value = values[value],
-			.weight = cairn_profile_weight(part, value, values[value], partner == CAIRN_NONE ? 0 : values[partner]),
-			.unit = cairn_profile_unit(part, value, values[value], partner == CAIRN_NONE ? 0 : values[partner]),
+			.value = amount,
+			.weight = amount > 0 ? spread.variance / amount : 0,
+			.mixed = spread.unknown > 0,
+			.unit = cairn_profile_unit(part, value, amount, other),
 		};
 	}
 	cairn_array_room(series->points, series->point_count, series->point_capacity);
