@@ -178,24 +178,30 @@ static inline void sim_start_profile(struct cairn_profile *profile, double perio
 	profile->default_value = 1;
 }
 
-/* A series of DUMPS, ten minutes apart, of COUNT paths; a second process from dump RESTART on, unless that is 0. RESTARTED, where given, is what
- * the second process' paths are before their first step. */
+/* Dumps are not ten minutes apart but a chance multiple of that. */
+static bool sim_irregular;
+
+/* A series of DUMPS, ten minutes apart, of COUNT paths; a second process from dump RESTART on, unless that is 0. */
 static inline void sim_series(struct cairn_series *series, struct sim_path *paths, size_t count, int dumps, double period, int restart)
 {
 	struct cairn_error error;
 	size_t duplicates;
+	int64_t time_ns = 0;
 	cairn_series_start(series);
 	for (int i = 0; i < dumps; i++) {
 		struct cairn_profile profile;
 		bool start = i == 0 || (restart && i == restart);
 		sim_start_profile(&profile, period);
-		profile.time_ns = (int64_t)(1 + i) * 600000000000;
+		double intervals = start || !sim_irregular ? 1 : 1 + sim_poisson(1.5);
+		time_ns += (int64_t)intervals * 600000000000;
+		profile.time_ns = time_ns;
 		profile.process_id = restart && i >= restart ? 2 : 1;
 		for (size_t p = 0; p < count; p++) {
 			if (start)
 				for (size_t part = 0; part < sim_parts; part++)
 					paths[p].parts[part].sampled = paths[p].parts[part].born_sampled = 0;
-			sim_step(&paths[p], i, dumps, period, start);
+			for (double step = 0; step < intervals; step++)
+				sim_step(&paths[p], i, dumps, period, start);
 			sim_add_path(&profile, &paths[p], p, period);
 		}
 		cairn_series_add(series, &profile, "made up", &error);

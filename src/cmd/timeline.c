@@ -106,6 +106,10 @@ static void layer_json(const struct cairn_timeline *timeline, const struct cairn
 {
 	cairn_json_open(json, NULL, '{');
 	cairn_json_text(json, "name", layer->name);
+	cairn_json_text(json, "verdict", cairn_bytes_of(cairn_verdict_name(layer->trend.verdict)));
+	cairn_json_number(json, "confidence", layer->trend.confidence);
+	cairn_json_number(json, "bytes_per_hour", layer->trend.per_hour);
+	cairn_json_number(json, "since_hours", layer->trend.since);
 	cairn_json_open(json, "stack", '[');
 	for (size_t d = 0; layer->path != CAIRN_NONE && d < timeline->paths.paths.items[layer->path].depth; d++)
 		cairn_json_text(json, NULL, cairn_series_paths_name(&timeline->paths, timeline->view, layer->path, d));

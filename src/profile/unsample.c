@@ -95,9 +95,10 @@ struct cairn_interval cairn_spread_interval(double value, struct cairn_spread sp
 				       value + weight * (gamma_quantile(count + 0.5, sigmas) - count)};
 }
 
-/* One sample more than were seen: none seen does not mean that there was nothing to see. */
+/* None seen does not mean that there was nothing to see: one sample more than was seen, which counts the less the more there were. */
 struct cairn_interval cairn_spread_change(double value, struct cairn_spread spread)
 {
-	double weight = spread.variance > 0 ? spread.skew / spread.variance : 0, reach = sigmas * sqrt(spread.variance + weight * weight);
+	double weight = spread.variance > 0 ? spread.skew / spread.variance : 0, square = weight * weight, more = fmin(square, spread.variance > 0 ? square * square / spread.variance : 0);
+	double reach = sigmas * sqrt(spread.variance + more);
 	return (struct cairn_interval){value - reach, value + reach};
 }

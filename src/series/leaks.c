@@ -19,7 +19,7 @@ struct work {
 	const struct cairn_series *series;
 	struct cairn_leaks *leaks;
 	struct desk *desks;
-	size_t comparisons; /* paths, and half as many again for frames that sum several up: those overlap */
+	size_t comparisons;
 	struct cairn_trend_clock clock;
 };
 
@@ -276,7 +276,7 @@ void cairn_leaks_rank(struct cairn_leaks *leaks, const struct cairn_series *seri
 	leaks->hours = cairn_series_hours(series, series->point_count - 1);
 
 	unsigned width = cairn_pool_width();
-	struct work work = {.series = series, .leaks = leaks, .comparisons = leaks->count + leaks->count / 2};
+	struct work work = {.series = series, .leaks = leaks, .comparisons = cairn_leaks_comparisons(leaks->count)};
 	work.desks = cairn_array_zero(width, sizeof *work.desks);
 	set_clock(&work);
 	for (unsigned i = 0; i < width; i++) {

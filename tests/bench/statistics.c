@@ -29,6 +29,7 @@ struct cell {
 	void (*special)(struct sim_path *path, double whole); /* NULL for none; WHOLE is what the service holds */
 	size_t spread; /* the special one is so many paths, below one frame */
 	bool cold;     /* caches start empty */
+	bool irregular;
 };
 
 static double spread_of(double low, double high)
@@ -324,6 +325,19 @@ static void make_weak_leak(struct sim_path *path, double whole)
 	path->rate = 0.0012 * whole;
 }
 
+static double leak_restarted(const struct sim_path *path, double i, double count)
+{
+	(void)count;
+	return path->rate * (i < path->at ? i : i - path->at);
+}
+
+static void make_restarted_leak(struct sim_path *path, double whole)
+{
+	make_based_leak(path, whole);
+	path->leaked = leak_restarted;
+	path->at = 11;
+}
+
 static void make_batches(struct sim_path *path, double whole)
 {
 	/* objects come and go in bunches of a thousand: as large objects of which all parts are seen apart */
@@ -337,8 +351,6 @@ static void make_batches(struct sim_path *path, double whole)
 	*path = (struct sim_path){.level = 80e6, .target = target_wander, .lifetime = 1e6, .exact = true};
 	one_size(path, 4096);
 }
-
-static const double ki = 1024, mi = 1048576;
 
 /* Looks at one series and counts. */
 
@@ -387,6 +399,7 @@ static void count_series(const struct cell *cell, struct tally *tally, uint64_t 
 	double truth = 0;
 	for (size_t p = 0; p < special; p++)
 		truth += paths[p].grows ? truth_rate(&paths[p], cell->dumps) : 0;
+	sim_irregular = cell->irregular;
 	sim_series(&series, paths, count, cell->dumps, cell->period, cell->restart);
 	cairn_view_make(&view, &series.profile, &(struct cairn_view_options){0}, &error);
 	cairn_leaks_rank(&leaks, &series, &view);
@@ -495,6 +508,14 @@ static const struct cell cells[] = {
 	{"* stairs", "growing <= 20 %", 24, 0, 512 * 1024, 64, 65536, 0, 40, make_stairs},
 	{"* cache that fills and leaks", "found", 24, 0, 512 * 1024, 64, 65536, 0, 40, make_leaking_cache},
 	{"* leak that doubles", "found", 24, 0, 512 * 1024, 64, 65536, 0, 40, make_accelerating},
+	{"* leak across a restart", "found", 24, 11, 512 * 1024, 64, 65536, 0, 40, make_restarted_leak},
+	{"* nothing leaks, 3 dumps", "alarms <= 1 %", 3, 0, 512 * 1024, 64, 65536, 0, 40, NULL},
+	{"* nothing leaks, 5 dumps", "alarms <= 1 %", 5, 0, 512 * 1024, 64, 65536, 0, 40, NULL},
+	{"* nothing leaks, 200 dumps", "alarms <= 1 %", 200, 0, 512 * 1024, 64, 65536, 0, 40, NULL},
+	{"* nothing leaks, irregular intervals", "alarms <= 1 %", 24, 0, 512 * 1024, 64, 65536, 0, 40, NULL, 0, false, true},
+	{"* nothing leaks, long lives", "alarms <= 1 %", 24, 0, 512 * 1024, 64, 1 << 20, 200, 40, NULL},
+	{"* nothing leaks, short lives", "alarms <= 1 %", 24, 0, 512 * 1024, 64, 1 << 20, 0.05, 40, NULL},
+	{"* nothing leaks, 1,000 paths, 12 dumps", "alarms <= 1 %", 12, 0, 512 * 1024, 64, 4 << 20, 0, 1000, NULL},
 	{"* batches", "growing <= 3 %", 24, 0, 512 * 1024, 64, 65536, 0, 40, make_batches},
 };
 
@@ -530,7 +551,6 @@ static void print_cell(const struct cell *cell, const struct tally *t)
 
 int main(int argc, char **argv)
 {
-	(void)ki, (void)mi;
 	seeds = argc > 1 ? atoi(argv[1]) : seeds;
 	if (argc > 2 && strcmp(argv[2], "-") != 0)
 		first_seed = strtoull(argv[2], NULL, 10);
