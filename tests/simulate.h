@@ -18,7 +18,10 @@ static uint64_t sim_state = 1;
 
 static inline void sim_seed(uint64_t seed)
 {
-	sim_state = seed * 0x9e3779b97f4a7c15u + 0x1234567;
+	/* Another multiplier than the generator's step, or neighbours would be the same numbers one further. */
+	seed = (seed ^ seed >> 31) * 0xd6e8feb86659fd93u;
+	seed = (seed ^ seed >> 32) * 0xd6e8feb86659fd93u;
+	sim_state = seed ^ seed >> 32;
 }
 
 static inline double sim_uniform(void)

@@ -29,6 +29,8 @@ enum { points_for_search = 12 };
 static const double line_share = 1.5, searched_share = 3;
 /* Blocks of dumps must agree where there are at least so many of them. */
 enum { blocks_least = 8 };
+/* From noise that lasts so long on, what is left of it one interval later, steps may lean on each other. */
+static const double lasting = 0.95;
 /* So many samples that came or went are few: beyond it Student's law is as careful as the coin's. */
 static const double few_events = 60;
 /* Fewer points than these say nothing. */
@@ -307,7 +309,7 @@ static double chance_of_course(const struct path *path, size_t course, double si
 		weights += weight;
 	}
 	chance = weights > 0 ? chance / weights : 1;
-	if (path->courses->noises[best].fades >= 1) {
+	if (path->courses->noises[best].fades >= lasting) {
 		if (of->kind != CAIRN_COURSE_WARMED && of->kind != CAIRN_COURSE_LIFTED)
 			chance = fmax(chance, chance_of_blocks(path, first, sign));
 		if (path->unit > 0)
