@@ -166,7 +166,7 @@ static inline void sim_add_path(struct cairn_profile *profile, const struct sim_
 		cairn_profile_set_frames(profile, location, &(struct cairn_frame){.function = function}, 1);
 		stack[level] = location;
 	}
-	cairn_unsample(CAIRN_UNSAMPLE_POISSON, period, &values[0], &values[1]);
+	cairn_unsample_jemalloc(period, &values[0], &values[1]);
 	cairn_profile_add_sample(profile, depth, 0, values);
 }
 

@@ -19,11 +19,13 @@ static const struct {
 	{0, 0, 0.24}, {0.4, 0, 0.15}, {0.7, 0, 0.15}, {0.85, 0, 0.15}, {0.95, 0, 0.15}, {0, 0.1, 0.01}, {0, 0.5, 0.01}, {1, 0, 0.14},
 };
 static const double population_freedom = 4, walk_freedom = 1;
+/* Noise of more than twice the variance that was guessed is no chance in a dozen dumps. */
+static const double wrong_guess = 2;
 
 /* Of few dumps it counts for no more than they do. */
-static double known_freedom(double contrasts, bool wanders)
+static double known_freedom(double contrasts, bool unknown)
 {
-	return wanders ? walk_freedom : fmax(1, fmin(population_freedom, contrasts - 1));
+	return unknown ? walk_freedom : fmax(1, fmin(population_freedom, contrasts - 1));
 }
 
 /* Changes are looked for in so many places at most: closer than that they cannot be told apart. */
@@ -291,11 +293,11 @@ static const double factor_range = 24;
 static void tabulate_factors(struct cairn_courses *courses)
 {
 	double contrasts = (double)(courses->count - courses->runs);
-	for (size_t wanders = 0; wanders < 2; wanders++)
+	for (size_t unknown = 0; unknown < 2; unknown++)
 		for (size_t vectors = 1; vectors <= 2; vectors++)
 			for (size_t i = 0; i <= CAIRN_FACTORS; i++)
-				courses->factors[wanders][vectors - 1][i] = log_factor(exp(-factor_range * (double)i / CAIRN_FACTORS),
-					contrasts + known_freedom(contrasts, wanders), (double)vectors);
+				courses->factors[unknown][vectors - 1][i] = log_factor(exp(-factor_range * (double)i / CAIRN_FACTORS),
+					contrasts + known_freedom(contrasts, unknown), (double)vectors);
 }
 
 void cairn_courses_make(struct cairn_courses *courses, const double *hours, const uint32_t *run, size_t count)
@@ -331,9 +333,9 @@ void cairn_courses_free(struct cairn_courses *courses)
 	*courses = (struct cairn_courses){0};
 }
 
-static double look_up_factor(const struct cairn_courses *courses, bool wanders, size_t vectors, double rest)
+static double look_up_factor(const struct cairn_courses *courses, bool unknown, size_t vectors, double rest)
 {
-	const double *table = courses->factors[wanders][vectors - 1];
+	const double *table = courses->factors[unknown][vectors - 1];
 	double at = fmin(CAIRN_FACTORS, -log(rest) * (CAIRN_FACTORS / factor_range));
 	size_t below = at > 0 ? (size_t)at : 0;
 	if (below >= CAIRN_FACTORS)
@@ -384,7 +386,7 @@ static double excess(const struct cairn_courses *courses, double contrasts, cons
 	return result;
 }
 
-void cairn_courses_weigh(const struct cairn_courses *courses, const double *values, double unit, struct cairn_evidence *evidence)
+void cairn_courses_weigh(const struct cairn_courses *courses, const double *values, struct cairn_unit_size unit, struct cairn_evidence *evidence)
 {
 	double mean = 0, contrasts = (double)(courses->count - courses->runs);
 	double explained[CAIRN_NOISES][CAIRN_COURSES_MAX], all[CAIRN_NOISES], left[CAIRN_NOISES];
@@ -396,11 +398,15 @@ void cairn_courses_weigh(const struct cairn_courses *courses, const double *valu
 		left[n] = fmax(0, all[n] - fit(courses, n, contrasts, evidence, explained[n]));
 	}
 	int sign;
-	double sample = fmax(unit * unit, 1e-12), population = fmax(sample, unit * mean);
-	population *= excess(courses, contrasts, left, population);
+	double sample = fmax(unit.amount * unit.amount, 1e-12), population = fmax(sample, unit.amount * mean);
+	double more = excess(courses, contrasts, left, population);
+	population *= more;
+	evidence->guessed = unit.known && more <= wrong_guess;
 	for (size_t n = 0; n < CAIRN_NOISES; n++) {
 		const struct cairn_course_noise *noise = &courses->noises[n];
-		double known = known_freedom(contrasts, noise->wanders), freedom = contrasts + known;
+		/* A guess that turned out wrong is not worth four dumps. */
+		bool guessed = !noise->wanders && evidence->guessed;
+		double known = known_freedom(contrasts, !guessed), freedom = contrasts + known;
 		double least = known * (noise->fades >= 1 ? sample : population);
 		evidence->square[n] = all[n] + least;
 		evidence->freedom[n] = freedom;
@@ -412,7 +418,7 @@ void cairn_courses_weigh(const struct cairn_courses *courses, const double *valu
 			bool applies = explained[n][s] >= 0;
 			evidence->weight[n][s] = applies ? base + course->prior : -INFINITY;
 			if (applies && course->vectors > 0)
-				evidence->weight[n][s] += look_up_factor(courses, noise->wanders, course->vectors, rest / evidence->square[n]);
+				evidence->weight[n][s] += look_up_factor(courses, !guessed, course->vectors, rest / evidence->square[n]);
 			evidence->sigmas[n][s] *= applies ? 1 / sqrt(rest / (freedom - (double)course->vectors)) : 0;
 		}
 	}

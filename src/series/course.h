@@ -74,6 +74,7 @@ struct cairn_evidence {
 	double innovations[CAIRN_NOISES][CAIRN_COURSE_POINTS];
 	double square[CAIRN_NOISES];  /* the sum of their squares, and of what was known of the noise before */
 	double freedom[CAIRN_NOISES]; /* degrees of freedom, with those of what was known */
+	bool guessed; /* the size of a population's noise was about what its samples say */
 	double weight[CAIRN_NOISES][CAIRN_COURSES_MAX]; /* logarithm of the evidence, with the prior; -INFINITY where it does not apply */
 	double rate[CAIRN_NOISES][CAIRN_COURSES_MAX];   /* coefficient of the last vector */
 	double sigmas[CAIRN_NOISES][CAIRN_COURSES_MAX]; /* the same as a multiple of its error: Student's t */
@@ -84,8 +85,14 @@ struct cairn_evidence {
 void cairn_courses_make(struct cairn_courses *courses, const double *hours, const uint32_t *run, size_t count);
 void cairn_courses_free(struct cairn_courses *courses);
 
-/* Weighs them for VALUES, one for each point; UNIT is what one sample stands for. */
-void cairn_courses_weigh(const struct cairn_courses *courses, const double *values, double unit, struct cairn_evidence *evidence);
+/* What one sample of a path stands for, and whether that is known: objects of several sizes may come and go in larger pieces. */
+struct cairn_unit_size {
+	double amount;
+	bool known;
+};
+
+/* Weighs them for VALUES, one for each point. */
+void cairn_courses_weigh(const struct cairn_courses *courses, const double *values, struct cairn_unit_size unit, struct cairn_evidence *evidence);
 
 /* The innovations of COURSE's residue under NOISE, `white` of them, in OUT. */
 void cairn_course_residue(const struct cairn_courses *courses, const struct cairn_evidence *evidence, size_t noise, size_t course, double *out);

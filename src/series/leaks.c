@@ -25,13 +25,10 @@ struct work {
 
 static void judge(const struct work *work, struct desk *desk, const struct cairn_series_value *values, size_t comparisons, struct cairn_trend *trend)
 {
-	double sum = 0, coming = 0;
-	for (size_t i = 0; i < work->series->point_count; i++) {
+	size_t points = work->series->point_count;
+	for (size_t i = 0; i < points; i++)
 		desk->amounts[i] = values[i].value;
-		sum += values[i].value;
-		coming += values[i].coming;
-	}
-	cairn_trend_judge(trend, &desk->judge, desk->amounts, sum > 0 ? coming / sum : 0, comparisons);
+	cairn_trend_judge(trend, &desk->judge, desk->amounts, cairn_series_unit(values, points), comparisons);
 }
 
 static void judge_path(void *context, size_t path, unsigned worker)
@@ -54,6 +51,7 @@ static void judge_total(struct work *work)
 		desk->values[cell->point].value += cell->value;
 		cairn_spread_add(&desk->values[cell->point].spread, cairn_series_cell_spread(cell));
 		desk->values[cell->point].coming += cell->value * cell->unit;
+		desk->values[cell->point].unsure += cell->unsure ? cell->value : 0;
 	}
 	work->leaks->now = desk->values[series->point_count - 1];
 	judge(work, desk, desk->values, 1, &work->leaks->total);
@@ -105,6 +103,7 @@ static void add_values(struct cairn_series_value *to, const struct cairn_series_
 		to[i].value += more[i].value;
 		cairn_spread_add(&to[i].spread, more[i].spread);
 		to[i].coming += more[i].coming;
+		to[i].unsure += more[i].unsure;
 	}
 }
 

@@ -57,7 +57,20 @@ void cairn_series_paths_values(const struct cairn_series_paths *paths, size_t pa
 			values[cell->point].value += cell->value;
 			cairn_spread_add(&values[cell->point].spread, cairn_series_cell_spread(cell));
 			values[cell->point].coming += cell->value * cell->unit;
+			values[cell->point].unsure += cell->unsure ? cell->value : 0;
 		}
+}
+
+struct cairn_unit_size cairn_series_unit(const struct cairn_series_value *values, size_t count)
+{
+	static const double tolerated = 0.1; /* of a path, that may come and go in larger pieces */
+	double sum = 0, coming = 0, unsure = 0;
+	for (size_t i = 0; i < count; i++) {
+		sum += values[i].value;
+		coming += values[i].coming;
+		unsure += values[i].unsure;
+	}
+	return (struct cairn_unit_size){sum > 0 ? coming / sum : 0, unsure <= tolerated * sum};
 }
 
 struct cairn_interval cairn_series_interval(const struct cairn_series *series, const struct cairn_series_value *value)

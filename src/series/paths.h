@@ -5,6 +5,7 @@
 
 #include "report/paths.h"
 #include "report/view.h"
+#include "series/course.h"
 #include "series/series.h"
 
 struct cairn_series_paths {
@@ -19,7 +20,11 @@ struct cairn_series_value {
 	double value;
 	struct cairn_spread spread;
 	double coming; /* variance if each sample, also of what is always seen, came or went by chance */
+	double unsure; /* how much of the value may come and go in larger pieces than that says */
 };
+
+/* What one sample of a path that held VALUES at COUNT points stands for. */
+struct cairn_unit_size cairn_series_unit(const struct cairn_series_value *values, size_t count);
 
 /* The interval of a value, at 95 %; both ends NAN where it is not known. */
 struct cairn_interval cairn_series_interval(const struct cairn_series *series, const struct cairn_series_value *value);

@@ -26,6 +26,7 @@ struct cairn_series_cell {
 	double value;
 	double weight; /* of one sample (profile/unsample.h): the variance is value times weight */
 	bool mixed;    /* objects of several sizes, whose count has an error that is not known */
+	bool unsure;   /* objects of several sizes, some of which may be large: what one sample stands for is not known */
 	double unit;   /* what one sample stands for: a share of the value that comes and goes at once */
 };
 

@@ -42,6 +42,7 @@ static void add_values(struct cairn_series_value *to, const struct cairn_series_
 		to[i].value += more[i].value;
 		cairn_spread_add(&to[i].spread, more[i].spread);
 		to[i].coming += more[i].coming;
+		to[i].unsure += more[i].unsure;
 	}
 }
 
@@ -114,13 +115,10 @@ static void judge_layers(struct cairn_timeline *timeline)
 	cairn_trend_clock_make(&clock, hours, run, points);
 	cairn_trend_judge_open(&judge, &clock);
 	for (size_t l = 0; l < timeline->layer_count; l++) {
-		double sum = 0, coming = 0;
-		for (size_t i = 0; i < points; i++) {
+		for (size_t i = 0; i < points; i++)
 			amounts[i] = timeline->layers[l].values[i].value;
-			sum += amounts[i];
-			coming += timeline->layers[l].values[i].coming;
-		}
-		cairn_trend_judge(&timeline->layers[l].trend, &judge, amounts, sum > 0 ? coming / sum : 0, cairn_leaks_comparisons(timeline->paths.paths.count));
+		cairn_trend_judge(&timeline->layers[l].trend, &judge, amounts, cairn_series_unit(timeline->layers[l].values, points),
+				  cairn_leaks_comparisons(timeline->paths.paths.count));
 	}
 	cairn_trend_judge_close(&judge);
 	free(hours);

@@ -297,18 +297,33 @@ static double chance_of_events(const struct path *path, size_t first, double sig
 	return up + down < few_events ? cairn_law_coin_above(up + down, up) : 0;
 }
 
-/* The chance that noise alone makes a path look like COURSE. */
+/* How likely each noise is, if the path did what COURSE says. */
+static void weigh_noises(const struct path *path, size_t course, double share, double *weights)
+{
+	size_t best;
+	double most = best_noise(path, course, &best), sum = 0;
+	for (size_t n = 0; n < CAIRN_NOISES; n++)
+		sum += exp(path->evidence->weight[n][course] - most);
+	for (size_t n = 0; n < CAIRN_NOISES; n++)
+		weights[n] += share * exp(path->evidence->weight[n][course] - most) / sum;
+}
+
+enum { course_flat, course_line }; /* the first two of all */
+
+/* The chance that noise alone makes a path look like COURSE. Where the size of its noise could not be guessed, a slow noise passes for a course and what
+ * is left for a fast one; so the noises count half by what they would be if the path did nothing. */
 static double chance_of_course(const struct path *path, size_t course, double sign)
 {
 	const struct cairn_course *of = &path->courses->items[course];
 	size_t best, first = of->kind == CAIRN_COURSE_BEGAN || of->kind == CAIRN_COURSE_BENT ? of->at : 0;
-	double most = best_noise(path, course, &best), chance = 0, weights = 0;
-	for (size_t n = 0; n < CAIRN_NOISES; n++) {
-		double weight = exp(path->evidence->weight[n][course] - most);
-		chance += weight > 1e-9 ? weight * chance_under(path, n, course, sign) : 0;
-		weights += weight;
-	}
-	chance = weights > 0 ? chance / weights : 1;
+	double chance = 0, weights[CAIRN_NOISES] = {0};
+	if (!(best_noise(path, course, &best) > -INFINITY))
+		return 1;
+	weigh_noises(path, course, path->evidence->guessed ? 1 : 0.5, weights);
+	if (!path->evidence->guessed)
+		weigh_noises(path, course_flat, 0.5, weights);
+	for (size_t n = 0; n < CAIRN_NOISES; n++)
+		chance += weights[n] > 1e-9 ? weights[n] * chance_under(path, n, course, sign) : 0;
 	if (path->courses->noises[best].fades >= lasting) {
 		if (of->kind != CAIRN_COURSE_WARMED && of->kind != CAIRN_COURSE_LIFTED)
 			chance = fmax(chance, chance_of_blocks(path, first, sign));
@@ -337,8 +352,6 @@ static size_t best_searched(const struct path *path, double sign)
 	}
 	return best;
 }
-
-enum { course_line = 1 }; /* the second of all */
 
 static double chance_of_moving(const struct path *path, double sign)
 {
@@ -526,15 +539,15 @@ static double earlier_level(const struct cairn_trend_clock *clock, const double 
 }
 
 static void judge_range(struct cairn_trend *trend, struct cairn_trend_judge *judge, struct cairn_courses **kept, const double *values,
-			size_t first, size_t end, double unit, size_t comparisons)
+			size_t first, size_t end, struct cairn_unit_size unit, size_t comparisons)
 {
-	struct path path = {courses_of(judge->clock, kept, first, end), judge->evidence, values + first, unit};
+	struct path path = {courses_of(judge->clock, kept, first, end), judge->evidence, values + first, unit.amount};
 	cairn_courses_weigh(path.courses, path.values, unit, judge->evidence);
 	judge_points(trend, &path, comparisons);
 }
 
 /* After a restart caches fill up again: what grows below the level of the run before, which did not grow then, is no leak. */
-static void look_at_runs(struct cairn_trend *trend, struct cairn_trend_judge *judge, const double *values, double unit, size_t comparisons)
+static void look_at_runs(struct cairn_trend *trend, struct cairn_trend_judge *judge, const double *values, struct cairn_unit_size unit, size_t comparisons)
 {
 	enum { points_alone = 6 };
 	const struct cairn_trend_clock *clock = judge->clock;
@@ -543,7 +556,7 @@ static void look_at_runs(struct cairn_trend *trend, struct cairn_trend_judge *ju
 	if (start == 0 || (trend->verdict != CAIRN_GROWING && trend->verdict != CAIRN_FILLING && trend->verdict != CAIRN_TOO_EARLY))
 		return;
 	double level = earlier_level(clock, values, start), now = values[clock->count - 1];
-	double reach = level * (1 + steady_share / 2) + 3 * sqrt(fmax(level, unit) * unit);
+	double reach = level * (1 + steady_share / 2) + 3 * sqrt(fmax(level, unit.amount) * unit.amount);
 	if (start >= points_least) {
 		judge_range(&before, judge, &judge->head, values, 0, start, unit, 1);
 		if (before.verdict == CAIRN_GROWING)
@@ -558,12 +571,12 @@ static void look_at_runs(struct cairn_trend *trend, struct cairn_trend_judge *ju
 		trend->verdict = CAIRN_FILLING;
 		trend->refilling = true;
 		trend->level = level;
-		trend->level_low = fmax(0, level - sigmas_95 * sqrt(level * unit));
+		trend->level_low = fmax(0, level - sigmas_95 * sqrt(level * unit.amount));
 		trend->level_high = reach;
 	}
 }
 
-void cairn_trend_judge(struct cairn_trend *trend, struct cairn_trend_judge *judge, const double *values, double unit, size_t comparisons)
+void cairn_trend_judge(struct cairn_trend *trend, struct cairn_trend_judge *judge, const double *values, struct cairn_unit_size unit, size_t comparisons)
 {
 	const struct cairn_trend_clock *clock = judge->clock;
 	double picked[CAIRN_COURSE_POINTS];
@@ -579,11 +592,11 @@ void cairn_trend_judge(struct cairn_trend *trend, struct cairn_trend_judge *judg
 		trend->since = first < count ? clock->hours[first] : 0;
 		return;
 	}
-	unit = fmax(unit, 1e-9);
+	unit.amount = fmax(unit.amount, 1e-9);
 	judge_range(trend, judge, &judge->tail[first], picked, first, count, unit, comparisons);
 	look_at_runs(trend, judge, picked, unit, comparisons);
 	if (trend->verdict != CAIRN_GROWING && trend->verdict != CAIRN_SHRINKING) {
-		struct cairn_swing swing = cairn_swing_find(clock->hours + first, picked + first, clock->run + first, count - first, unit);
+		struct cairn_swing swing = cairn_swing_find(clock->hours + first, picked + first, clock->run + first, count - first, unit.amount);
 		if (swing.falls > 1) {
 			trend->verdict = CAIRN_SAWTOOTH;
 			trend->period_hours = swing.period_hours;

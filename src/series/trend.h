@@ -62,9 +62,10 @@ struct cairn_trend_judge {
 void cairn_trend_judge_open(struct cairn_trend_judge *judge, const struct cairn_trend_clock *clock); /* borrows CLOCK */
 void cairn_trend_judge_close(struct cairn_trend_judge *judge);
 
-/* Judges a path that held VALUES at the points the clock was made of. UNIT is what one sample stands for, on average. COMPARISONS is how
- * many paths are judged together. */
-void cairn_trend_judge(struct cairn_trend *trend, struct cairn_trend_judge *judge, const double *values, double unit, size_t comparisons);
+/* Judges a path that held VALUES at the points the clock was made of. COMPARISONS is how many paths are
+ * judged together. */
+void cairn_trend_judge(struct cairn_trend *trend, struct cairn_trend_judge *judge, const double *values, struct cairn_unit_size unit,
+		       size_t comparisons);
 
 const char *cairn_verdict_name(enum cairn_verdict verdict);
 

@@ -76,8 +76,7 @@ if [ -n "$bin" ] && id postgres >/dev/null 2>&1; then
 	chmod 755 "$scratch" && mkdir -m 700 data && mkdir -m 777 socket && chown postgres data
 	as_postgres() { setpriv --reuid postgres --regid postgres --clear-groups env HOME=/tmp "$@"; }
 	as_postgres "$bin/initdb" -D "$scratch/data" -A trust >initdb.log 2>&1
-	LD_PRELOAD="$library libjemalloc.so.2" MALLOC_CONF=prof:true,lg_prof_sample:14 XDG_RUNTIME_DIR='' \
-		setpriv --reuid postgres --regid postgres --clear-groups "$bin/postgres" -D "$scratch/data" -k "$scratch/socket" -h '' >postgres.log 2>&1 &
+	as_postgres LD_PRELOAD="$library libjemalloc.so.2" MALLOC_CONF=prof:true,lg_prof_sample:14 XDG_RUNTIME_DIR='' "$bin/postgres" -D "$scratch/data" -k "$scratch/socket" -h '' >postgres.log 2>&1 &
 	children+=($!)
 	sql() { psql -h "$scratch/socket" -U postgres -qAt "$@"; }
 	wait_for 30 sql -c 'select 1'
@@ -88,7 +87,6 @@ UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid = :aid;
 SELECT abalance FROM pgbench_accounts WHERE aid = :aid;
 \sleep 5 ms
 S
-	# 0.2 statements are left in each transaction on average
 	cat >leaking.sql <<'S'
 \set aid random(1, 100000)
 \set name random(1, 1000000000)

@@ -15,7 +15,7 @@ static struct cairn_trend judge(const double *values, const double *hours, const
 	struct cairn_trend trend;
 	cairn_trend_clock_make(&clock, hours, run, count);
 	cairn_trend_judge_open(&judge, &clock);
-	cairn_trend_judge(&trend, &judge, values, unit, paths_together);
+	cairn_trend_judge(&trend, &judge, values, (struct cairn_unit_size){unit, true}, paths_together);
 	cairn_trend_judge_close(&judge);
 	return trend;
 }
