@@ -16,12 +16,17 @@
  * an HTTP server already mounts the same routes in it with cairn_answer.
  *
  * The agent never aborts, prints, or allocates from the service's malloc while it works; it has one thread for requests,
- * up to two for work that takes time and one for dumps that a rule asks for, with all signals blocked. Snapshots are taken on those threads, never on the caller's.
- * After fork, a child that lives longer than a moment has an agent and a socket of its own.
+ * up to two for work that takes time, one for such work of local clients while those are busy, and one for dumps that a rule
+ * asks for, with all signals blocked. Snapshots are taken on those threads, never on the caller's. It holds no lock of its own that a
+ * thread of the service could wait on, but jemalloc has some: while it writes a snapshot, a thread that allocates or frees a sampled
+ * object, or forks, may wait, for tenths of a second where there are very many samples.
+ * A forked child has an agent and a socket of its own once it is sampled, or calls a function below; until then it has none of our threads.
  *
  * Configuration, later wins: `struct cairn_options`, the TOML file named by CAIRN_CONFIG, CAIRN_CONF
  * (`listen:127.0.0.1:4000,token:secret`). GET /cairn/status shows what came out of it. `unwinder:jemalloc` leaves jemalloc its
  * own unwinder, `depth:64` cuts stacks at so many frames, `budget:1%` lets heap profiling take so much of the CPU time at most.
+ * `memory:64M` is what requests, snapshots and answers may hold in memory together; a request that does not fit gets a 503. A
+ * quarter of it is reserved for the unix socket and for cairn_answer, whose replies count until they are freed.
  *
  * Dumps that nobody asks for: with `dumps:/var/dumps,share:90%` the agent writes one when the process's own memory reaches nine
  * tenths of its limit (control group or machine), so that it is there after an OOM kill. Further rules, each its own key:
@@ -55,7 +60,7 @@ struct cairn_options {
 	/* TCP address to listen on besides the unix socket: "127.0.0.1:4000", ":4000", "[::1]:4000". NULL: none. An address
 	 * that is not loopback needs a token. */
 	const char *listen;
-	/* Asked of every TCP client as `Authorization: Bearer TOKEN`. NULL: none. */
+	/* Asked of every TCP client as `Authorization: Bearer TOKEN`: 1 to 4096 visible ASCII characters. NULL: none. */
 	const char *token;
 	/* The folder for dump files. NULL: the folder of jemalloc's prof_prefix. */
 	const char *dumps;
@@ -71,7 +76,8 @@ struct cairn_options {
 
 /* Starts the agent. True when it runs, also when it did already (a preloaded agent keeps its own options). It runs in a process
  * without jemalloc too, where it has no socket and every answer says what is missing. False in a setuid process, where
- * no thread can be had, and for options without their size. OPTIONS may be NULL. */
+ * no thread can be had, for options without their size, and when it should listen on TCP with a token that cannot be used (empty, too
+ * long, or in a CAIRN_CONFIG that cannot be read). OPTIONS may be NULL. */
 CAIRN_API bool cairn_start(const struct cairn_options *options, char *error, size_t size);
 
 /* Stops the agent, its threads and its sockets; returns when they are gone. Sampling goes on as it was. */
@@ -111,7 +117,7 @@ CAIRN_API bool cairn_snapshot_file(const char *path, char *error, size_t size);
  * piece on the calling thread. False when there is no jemalloc. */
 CAIRN_API bool cairn_statistics(void (*write)(void *context, const char *text), void *context, const char *options);
 
-/* An answer to a request. Everything in it lives until cairn_reply_free. */
+/* An answer to a request. Everything in it lives until cairn_reply_free, also in a child forked meanwhile. */
 struct cairn_reply {
 	int status;          /* 200, 404, … */
 	const char *type;    /* Content-Type */

@@ -38,12 +38,12 @@ char *cairn_buffer_room(struct cairn_buffer *buffer, size_t length)
 		buffer->failed = true;
 		return NULL;
 	}
-	size_t grown = buffer->capacity < 128 ? 256 : buffer->capacity * 2;
-	if (grown < buffer->length + length)
-		grown = buffer->length + length;
+	size_t grown = buffer->capacity < 128 ? 256 : buffer->capacity * 2, least = buffer->length + length;
+	if (grown < least)
+		grown = least;
 	if (grown > buffer->maximum)
 		grown = buffer->maximum;
-	if (!buffer->resize(buffer, grown)) {
+	if (!buffer->resize(buffer, grown) && (grown == least || !buffer->resize(buffer, least))) {
 		buffer->failed = true;
 		return NULL;
 	}

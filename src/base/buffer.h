@@ -7,6 +7,8 @@
 
 #include "base/bytes.h"
 
+struct cairn_quota;
+
 struct cairn_buffer {
 	char *data; /* owned; not terminated */
 	size_t length;
@@ -15,6 +17,7 @@ struct cairn_buffer {
 	/* Moves the data to room for CAPACITY bytes or a little more, or gives all of it back for 0; false where there is no
 	 * memory. The heap's for cairn_buffer, whole pages for cairn_pages (base/pages.h). */
 	bool (*resize)(struct cairn_buffer *buffer, size_t capacity);
+	struct cairn_quota *quota; /* borrowed: what pages are taken from (base/quota.h); NULL for no limit but the maximum */
 	bool failed;
 };
 

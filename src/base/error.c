@@ -8,13 +8,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+__attribute__((format(printf, 3, 0))) static void compose(struct cairn_error *error, bool usage, const char *format, va_list arguments)
+{
+	error->usage = usage;
+	vsnprintf(error->text, sizeof error->text, format, arguments);
+}
+
 bool cairn_fail(struct cairn_error *error, const char *format, ...)
 {
 	if (!error)
 		return false;
 	va_list arguments;
 	va_start(arguments, format);
-	vsnprintf(error->text, sizeof error->text, format, arguments);
+	compose(error, false, format, arguments);
+	va_end(arguments);
+	return false;
+}
+
+bool cairn_fail_usage(struct cairn_error *error, const char *format, ...)
+{
+	if (!error)
+		return false;
+	va_list arguments;
+	va_start(arguments, format);
+	compose(error, true, format, arguments);
 	va_end(arguments);
 	return false;
 }
@@ -36,7 +53,7 @@ bool cairn_fail_errno(struct cairn_error *error, const char *format, ...)
 		return false;
 	va_list arguments;
 	va_start(arguments, format);
-	vsnprintf(error->text, sizeof error->text, format, arguments);
+	compose(error, false, format, arguments);
 	va_end(arguments);
 	size_t used = strlen(error->text);
 	snprintf(error->text + used, sizeof error->text - used, ": %s", cairn_errno_text(code));

@@ -11,12 +11,16 @@
 
 struct cairn_error {
 	char text[512];
+	bool usage; /* what was asked for cannot be: the command line is wrong, not the world */
 };
 
 /* Formats the message into ERROR (which may be NULL) and returns false, so that a caller can `return cairn_fail(…)`. */
 bool cairn_fail(struct cairn_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same, followed by ": " and what errno says. */
+/* The same for what the person who typed the command can put right by typing it otherwise. */
+bool cairn_fail_usage(struct cairn_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* As cairn_fail, followed by ": " and what errno says. */
 bool cairn_fail_errno(struct cairn_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* What errno CODE means, in English: no locale, no allocation. */

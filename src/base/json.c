@@ -33,8 +33,12 @@ static void quote(struct cairn_buffer *out, struct cairn_bytes text)
 			cairn_buffer_format(out, "\\u%04x", byte);
 		else if (length == 0)
 			cairn_buffer_text(out, "\xef\xbf\xbd");
-		else
+		else if (cairn_utf8_printable(text))
 			cairn_buffer_append(out, text.data, length);
+		else /* what a terminal would act on lies below U+10000 */
+			cairn_buffer_format(out, "\\u%04x", length == 2 ? (byte & 0x1fu) << 6 | ((unsigned char)text.data[1] & 0x3fu)
+								       : (byte & 0x0fu) << 12 | ((unsigned char)text.data[1] & 0x3fu) << 6 |
+										 ((unsigned char)text.data[2] & 0x3fu));
 		text = cairn_bytes_skip(text, length ? length : 1);
 	}
 	cairn_buffer_byte(out, '"');

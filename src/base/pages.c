@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/pages.h"
 
+#include "base/quota.h"
+
 #include <sys/mman.h>
 
 enum { page_size = 4096 };
@@ -24,6 +26,7 @@ void cairn_pages_unmap(void *memory, size_t size)
 static bool pages_resize(struct cairn_buffer *buffer, size_t capacity)
 {
 	if (capacity == 0) {
+		cairn_quota_resize(buffer->quota, buffer->capacity, 0);
 		cairn_pages_unmap(buffer->data, buffer->capacity);
 		buffer->data = NULL;
 		buffer->capacity = 0;
@@ -32,15 +35,12 @@ static bool pages_resize(struct cairn_buffer *buffer, size_t capacity)
 	if (capacity > SIZE_MAX - page_size)
 		return false;
 	capacity = (capacity + page_size - 1) & ~(size_t)(page_size - 1);
-	char *data;
-	if (!buffer->data) {
-		data = cairn_pages_map(capacity);
-		if (!data)
-			return false;
-	} else {
-		data = mremap(buffer->data, buffer->capacity, capacity, MREMAP_MAYMOVE);
-		if (data == MAP_FAILED)
-			return false;
+	if (!cairn_quota_resize(buffer->quota, buffer->capacity, capacity))
+		return false;
+	char *data = buffer->data ? mremap(buffer->data, buffer->capacity, capacity, MREMAP_MAYMOVE) : cairn_pages_map(capacity);
+	if (!data || data == MAP_FAILED) {
+		cairn_quota_resize(buffer->quota, capacity, buffer->capacity);
+		return false;
 	}
 	buffer->data = data;
 	buffer->capacity = capacity;
@@ -50,4 +50,9 @@ static bool pages_resize(struct cairn_buffer *buffer, size_t capacity)
 struct cairn_buffer cairn_pages(size_t maximum)
 {
 	return (struct cairn_buffer){.maximum = maximum, .resize = pages_resize};
+}
+
+struct cairn_buffer cairn_pages_of(struct cairn_quota *quota, size_t maximum)
+{
+	return (struct cairn_buffer){.maximum = maximum, .resize = pages_resize, .quota = quota};
 }

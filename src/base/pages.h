@@ -16,4 +16,7 @@ void cairn_pages_unmap(void *memory, size_t size);
  * memory appending sets `failed`. */
 struct cairn_buffer cairn_pages(size_t maximum);
 
+/* The same, whose pages are taken from QUOTA as well (base/quota.h); where that has no more, it is as if there were no memory. */
+struct cairn_buffer cairn_pages_of(struct cairn_quota *quota, size_t maximum);
+
 #endif

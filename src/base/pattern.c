@@ -22,7 +22,7 @@ struct cairn_pattern *cairn_pattern_compile(const char *text, struct cairn_error
 	if (!compiled) {
 		char reason[160];
 		pcre2_get_error_message(code, (PCRE2_UCHAR *)reason, sizeof reason);
-		cairn_fail(error, "the regular expression '%s' is wrong at character %zu: %s", text, (size_t)offset + 1, reason);
+		cairn_fail_usage(error, "the regular expression '%s' is wrong at character %zu: %s", text, (size_t)offset + 1, reason);
 		return NULL;
 	}
 	struct cairn_pattern *pattern = malloc(sizeof *pattern);

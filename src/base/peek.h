@@ -5,13 +5,28 @@
 
 #include "base/bytes.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+/* Opens PATH for reading if it is a regular file, as those of /proc and /sys are too, and never waits: a pipe of that name, which anybody
+ * may have put there, would hold up who opens it. -1 with errno. */
+static inline int cairn_peek_open(const char *path)
+{
+	struct stat status;
+	int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (descriptor < 0 || (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)))
+		return descriptor;
+	close(descriptor);
+	errno = EINVAL;
+	return -1;
+}
 
 /* What one read of PATH gives, in ROOM; empty where it cannot be read. */
 static inline struct cairn_bytes cairn_peek(const char *path, char *room, size_t size)
 {
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	int descriptor = cairn_peek_open(path);
 	ssize_t length = descriptor < 0 ? -1 : read(descriptor, room, size);
 	if (descriptor >= 0)
 		close(descriptor);

@@ -38,13 +38,43 @@ size_t cairn_utf8_printable(struct cairn_bytes text)
 	return control || reorders || none ? 0 : length;
 }
 
-void cairn_utf8_show(struct cairn_buffer *out, struct cairn_bytes text)
+/* The length of a code that sets how characters look, 0 where there is none. */
+static size_t colour_length(struct cairn_bytes text)
+{
+	size_t length = 2;
+	if (text.length < 3 || text.data[0] != '\033' || text.data[1] != '[')
+		return 0;
+	while (length < text.length && ((text.data[length] >= '0' && text.data[length] <= '9') || text.data[length] == ';'))
+		length++;
+	return length < text.length && text.data[length] == 'm' ? length + 1 : 0;
+}
+
+static void show(struct cairn_buffer *out, struct cairn_bytes text, bool lines, bool colours)
 {
 	while (text.length > 0) {
 		size_t length = cairn_utf8_printable(text);
+		if (!length && lines && (text.data[0] == '\n' || text.data[0] == '\t'))
+			length = 1;
+		if (!length && colours)
+			length = colour_length(text);
 		cairn_buffer_append(out, length ? text.data : "?", length ? length : 1);
 		text = cairn_bytes_skip(text, length ? length : 1);
 	}
+}
+
+void cairn_utf8_show(struct cairn_buffer *out, struct cairn_bytes text)
+{
+	show(out, text, false, false);
+}
+
+void cairn_utf8_show_lines(struct cairn_buffer *out, struct cairn_bytes text)
+{
+	show(out, text, true, false);
+}
+
+void cairn_utf8_show_coloured(struct cairn_buffer *out, struct cairn_bytes text)
+{
+	show(out, text, true, true);
 }
 
 bool cairn_utf8_valid(struct cairn_bytes text)

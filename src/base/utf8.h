@@ -17,6 +17,12 @@ size_t cairn_utf8_printable(struct cairn_bytes text);
  * came from a file or a process and is not a name of a view, which has been cleaned already. */
 void cairn_utf8_show(struct cairn_buffer *out, struct cairn_bytes text);
 
+/* The same for text of several lines: line ends and tabs stay. */
+void cairn_utf8_show_lines(struct cairn_buffer *out, struct cairn_bytes text);
+
+/* The same for text that we have coloured ourselves: codes that only set how characters look (ESC [ … m) stay as well. */
+void cairn_utf8_show_coloured(struct cairn_buffer *out, struct cairn_bytes text);
+
 bool cairn_utf8_valid(struct cairn_bytes text);
 
 #endif

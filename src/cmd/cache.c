@@ -55,13 +55,13 @@ static int run(const void *values, int operand_count, char **operands)
 	int code = CAIRN_EXIT_DONE;
 	if (operand_count > 0) {
 		cairn_fail(&error, "cairn cache takes no '%s'", operands[0]);
-		cairn_say_error(error.text);
+		cairn_say_failure(&error);
 		return CAIRN_EXIT_USAGE;
 	}
 	if (!cairn_cache_open(&cache, &arena)) {
 		code = cairn_say_error("there is no cache: neither XDG_CACHE_HOME nor HOME names a folder");
 	} else if (options->clear && !cairn_cache_clear(&cache, &use, &error)) {
-		code = cairn_say_error(error.text);
+		code = cairn_say_failure(&error);
 	} else {
 		if (!options->clear)
 			use = cairn_cache_measure(&cache);

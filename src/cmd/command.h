@@ -5,6 +5,8 @@
 
 #include "cmd/option.h"
 
+#include <stdio.h>
+
 /* Exit codes: what was asked was done; it could not be done; it was asked wrongly. */
 enum { CAIRN_EXIT_DONE = 0, CAIRN_EXIT_FAILED = 1, CAIRN_EXIT_USAGE = 2 };
 
@@ -55,13 +57,21 @@ extern const struct cairn_command cairn_command_manual;
 
 /* "cairn: TEXT" on standard error, in red on a terminal. Returns CAIRN_EXIT_FAILED. */
 int cairn_say_error(const char *text);
-/* "cairn: note: TEXT" on standard error. */
+/* The same with the sentence of ERROR. Returns CAIRN_EXIT_USAGE where the command line is at fault. */
+int cairn_say_failure(const struct cairn_error *error);
+/* "cairn: note: TEXT" on standard error, unless -q was given. */
 void cairn_say_note(const char *text);
 /* The same, formatted. */
 void cairn_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Prints formatted text with whatever names are in it, cleaned: line ends and tabs are the only control characters that get out. */
+void cairn_print(FILE *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* Writes BYTES to PATH (NULL or "-" is standard output), saying what went wrong if it did. A reader that went away
- * (a closed pipe) is no error. Returns the exit code. */
+ * (a closed pipe) is no error. What goes to a terminal passes cairn_utf8_show_coloured. Returns the exit code. */
 int cairn_say_output(const char *path, struct cairn_bytes bytes);
+
+/* The same to standard output for text that somebody else wrote, an agent or a server, wherever standard output leads: cleaned. */
+int cairn_say_lines(struct cairn_bytes text);
 
 #endif

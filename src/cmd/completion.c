@@ -29,6 +29,30 @@ static void bash_option(const struct cairn_command *command, const struct cairn_
 	cairn_buffer_format(out, " --%s", option->name);
 }
 
+/* The processes that can be asked, for a command that takes one: the first column of `cairn ps`. */
+static const char processes[] = "cairn ps --quiet 2>/dev/null | awk \"NR > 1 { print \\$1 }\"";
+
+static bool takes_process(const struct cairn_command *command)
+{
+	return strstr(command->arguments, "SOURCE") || strstr(command->arguments, "TARGET");
+}
+
+static void write_words(const struct cairn_option *option, struct cairn_buffer *out)
+{
+	for (size_t i = 0; option->words[i]; i++)
+		cairn_buffer_format(out, "%s%s", i ? " " : "", option->words[i]);
+}
+
+/* A case for the word behind an option that takes one of a few. */
+static void bash_words(const struct cairn_command *command, const struct cairn_option *option, struct cairn_buffer *out)
+{
+	if (!option->words)
+		return;
+	cairn_buffer_format(out, "\t%s:--%s) words='", command->name, option->name);
+	write_words(option, out);
+	cairn_buffer_text(out, "' files= ;;\n");
+}
+
 static void write_names(struct cairn_buffer *out)
 {
 	const struct cairn_command *command;
@@ -48,9 +72,14 @@ static void write_bash(struct cairn_buffer *out)
 	for (size_t i = 0; (command = next_command(&i));) {
 		cairn_buffer_format(out, "\t\t%s) words='--help", command->name);
 		each_option(command, bash_option, out);
-		cairn_buffer_text(out, "' ;;\n");
+		cairn_buffer_format(out, "' %s;;\n", takes_process(command) ? "files=-p " : "");
 	}
-	cairn_buffer_text(out, "\t\tesac\n\tfi\n\tif [ -z \"$files\" ] || [[ $word == -* ]]; then\n"
+	cairn_buffer_text(out, "\t\tesac\n\tfi\n\tcase ${COMP_WORDS[1]}:${COMP_WORDS[COMP_CWORD-1]} in\n");
+	for (size_t i = 0; (command = next_command(&i));)
+		each_option(command, bash_words, out);
+	cairn_buffer_format(out, "\t*) ;;\n\tesac\n\tif [ \"$files\" = -p ] && [[ $word != -* ]]; then\n"
+				 "\t\tmapfile -t COMPREPLY < <(compgen -f -- \"$word\"; compgen -W \"$(%s)\" -- \"$word\")\n\t\treturn\n\tfi\n", processes);
+	cairn_buffer_text(out, "\tif [ -z \"$files\" ] || [[ $word == -* ]]; then\n"
 			       "\t\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n\telse\n"
 			       "\t\tmapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n\tfi\n}\ncomplete -o filenames -F _cairn cairn\n");
 }
@@ -68,13 +97,18 @@ static void zsh_option(const struct cairn_command *command, const struct cairn_o
 	(void)command;
 	cairn_buffer_format(out, " '--%s%s[", option->name, option->argument ? "=" : "");
 	quoted(option->help, out);
-	cairn_buffer_format(out, "]%s'", option->argument ? ":value:_files" : "");
+	cairn_buffer_text(out, option->words ? "]:value:(" : option->argument ? "]:value:_files" : "]");
+	if (option->words)
+		write_words(option, out);
+	cairn_buffer_text(out, option->words ? ")'" : "'");
 }
 
 static void write_zsh(struct cairn_buffer *out)
 {
 	const struct cairn_command *command;
-	cairn_buffer_text(out, "#compdef cairn\n_cairn() {\n\tif (( CURRENT == 2 )); then\n\t\tlocal -a commands=(");
+	cairn_buffer_format(out, "#compdef cairn\n_cairn_source() {\n\tlocal -a processes=(${(f)\"$(%s)\"})\n"
+				 "\t_alternative 'files:file:_files' \"processes:process:($processes)\"\n}\n", processes);
+	cairn_buffer_text(out, "_cairn() {\n\tif (( CURRENT == 2 )); then\n\t\tlocal -a commands=(");
 	for (size_t i = 0; (command = next_command(&i));) {
 		cairn_buffer_format(out, " '%s:", command->name);
 		quoted(command->summary, out);
@@ -85,7 +119,8 @@ static void write_zsh(struct cairn_buffer *out)
 	for (size_t i = 0; (command = next_command(&i));) {
 		cairn_buffer_format(out, "\t%s) _arguments '--help[show the options]'", command->name);
 		each_option(command, zsh_option, out);
-		cairn_buffer_text(out, command == &cairn_command_completion ? " '*:shell:(bash zsh fish)' ;;\n" : " '*:source:_files' ;;\n");
+		cairn_buffer_text(out, command == &cairn_command_completion ? " '*:shell:(bash zsh fish)' ;;\n" :
+				       takes_process(command) ? " '*:source:_cairn_source' ;;\n" : " '*:source:_files' ;;\n");
 	}
 	cairn_buffer_text(out, "\thelp) _arguments '1:command:(");
 	write_names(out);
@@ -98,7 +133,13 @@ static void fish_option(const struct cairn_command *command, const struct cairn_
 	cairn_buffer_format(out, "complete -c cairn -n '__fish_seen_subcommand_from %s' -l %s", command->name, option->name);
 	if (option->letter)
 		cairn_buffer_format(out, " -s %c", option->letter);
-	cairn_buffer_format(out, "%s -d '", option->argument ? " -r" : "");
+	cairn_buffer_text(out, option->argument ? " -r" : "");
+	if (option->words) {
+		cairn_buffer_text(out, " -f -a '");
+		write_words(option, out);
+		cairn_buffer_text(out, "'");
+	}
+	cairn_buffer_text(out, " -d '");
 	quoted(option->help, out);
 	cairn_buffer_text(out, "'\n");
 }
@@ -111,8 +152,11 @@ static void write_fish(struct cairn_buffer *out)
 		quoted(command->summary, out);
 		cairn_buffer_text(out, "'\n");
 	}
-	for (size_t i = 0; (command = next_command(&i));)
+	for (size_t i = 0; (command = next_command(&i));) {
 		each_option(command, fish_option, out);
+		if (takes_process(command))
+			cairn_buffer_format(out, "complete -c cairn -n '__fish_seen_subcommand_from %s' -a '(%s)'\n", command->name, processes);
+	}
 	cairn_buffer_text(out, "complete -c cairn -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish'\n"
 			       "complete -c cairn -n __fish_use_subcommand -f -a help -d 'the options of a command'\n"
 			       "complete -c cairn -n '__fish_seen_subcommand_from help' -f -a '");

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "cmd/command.h"
 #include "cmd/target.h"
-#include "profile/trailer.h"
+#include "dump/trailer.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -79,8 +79,8 @@ static int ask_and_print(const struct options *options, int count, char **operan
 	if (count != 1)
 		return usage_one();
 	int code = find(&target, options, operands[0], &error) && cairn_target_ask(&target, method, path, &body, &error)
-			   ? cairn_say_output(NULL, cairn_buffer_bytes(&body))
-			   : cairn_say_error(error.text);
+			   ? cairn_say_lines(cairn_buffer_bytes(&body))
+			   : cairn_say_failure(&error);
 	cairn_buffer_free(&body);
 	return code;
 }
@@ -106,8 +106,8 @@ static int command(const struct options *options, const char *name, const char *
 	bool good = find(&target, options, name, &error) && cairn_target_ask(&target, "POST", path, &body, &error);
 	cairn_buffer_free(&body);
 	if (!good)
-		return cairn_say_error(error.text);
-	printf("%s: %s\n", name, done);
+		return cairn_say_failure(&error);
+	cairn_print(stdout, "%s: %s\n", name, done);
 	return CAIRN_EXIT_DONE;
 }
 
@@ -194,7 +194,7 @@ static int save(const struct options *options, struct cairn_bytes profile, bool 
 		snprintf(path, sizeof path, "%s%s%s", options->output ? options->output : "", options->output ? "/" : "", name);
 	int code = cairn_say_output(path, profile);
 	if (code == CAIRN_EXIT_DONE && strcmp(path, "-") != 0)
-		puts(path);
+		cairn_print(stdout, "%s\n", path);
 	return code;
 }
 
@@ -207,7 +207,7 @@ static int run_dump(const void *values, int count, char **operands)
 	if (count != 1)
 		return usage_one();
 	bool good = find(&target, options, operands[0], &error) && cairn_target_snapshot(&target, &body, &error);
-	int code = good ? save(options, cairn_buffer_bytes(&body), false) : cairn_say_error(error.text);
+	int code = good ? save(options, cairn_buffer_bytes(&body), false) : cairn_say_failure(&error);
 	cairn_buffer_free(&body);
 	return code;
 }
@@ -227,7 +227,7 @@ static int run_cpu(const void *values, int count, char **operands)
 	if (good && isatty(STDERR_FILENO))
 		cairn_note("looking for %llu second%s; Ctrl-C ends it and leaves no file", (unsigned long long)seconds, seconds == 1 ? "" : "s");
 	good = good && cairn_target_cpu(&target, (unsigned)seconds, (unsigned)frequency, &body, &error);
-	int code = good ? save(options, cairn_buffer_bytes(&body), true) : cairn_say_error(error.text);
+	int code = good ? save(options, cairn_buffer_bytes(&body), true) : cairn_say_failure(&error);
 	cairn_buffer_free(&body);
 	return code;
 }

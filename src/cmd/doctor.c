@@ -1,6 +1,6 @@
 /* doctor.c - `cairn doctor`: why there is nothing to see, and the one line that fixes it.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/doctor.h"
+#include "cmd/doctor/doctor.h"
 
 #include "base/json.h"
 #include "base/utf8.h"
@@ -27,12 +27,12 @@ static const struct cairn_option_group groups[] = {
 	{0},
 };
 
-enum { process = CAIRN_PATIENT_PROCESS, binary = CAIRN_PATIENT_BINARY, dump = CAIRN_PATIENT_DUMP };
+enum { process = CAIRN_DIAGNOSIS_PROCESS, binary = CAIRN_DIAGNOSIS_BINARY, dump = CAIRN_DIAGNOSIS_DUMP };
 
 /* In the order in which a person would go about it. */
 static const struct check {
 	const char *name;
-	unsigned kinds; /* of patients */
+	unsigned kinds; /* of diagnosiss */
 	cairn_check_look *look;
 } checks[] = {
 	{"agent", process, cairn_check_agent},
@@ -102,13 +102,13 @@ static void write_text(const struct cairn_finding *findings, struct cairn_buffer
 	}
 }
 
-static void write_json(const struct cairn_patient *patient, const struct cairn_finding *findings, bool good, struct cairn_buffer *out)
+static void write_json(const struct cairn_diagnosis *diagnosis, const struct cairn_finding *findings, bool good, struct cairn_buffer *out)
 {
 	static const char *const kinds[] = {[process] = "process", [binary] = "binary", [dump] = "dump"};
 	struct cairn_json json = cairn_json(out);
 	cairn_json_open(&json, NULL, '{');
-	cairn_json_text(&json, "name", cairn_bytes_of(patient->name));
-	cairn_json_text(&json, "kind", cairn_bytes_of(kinds[patient->kind]));
+	cairn_json_text(&json, "name", cairn_bytes_of(diagnosis->name));
+	cairn_json_text(&json, "kind", cairn_bytes_of(kinds[diagnosis->kind]));
 	cairn_json_bool(&json, "right", good);
 	cairn_json_open(&json, "findings", '[');
 	for (int i = 0; i < check_count; i++) {
@@ -130,18 +130,18 @@ static void write_json(const struct cairn_patient *patient, const struct cairn_f
 	cairn_buffer_byte(out, '\n');
 }
 
-static int examine(struct cairn_patient *patient, bool as_json)
+static int examine(struct cairn_diagnosis *diagnosis, bool as_json)
 {
 	struct cairn_finding findings[check_count] = {0};
 	bool good = true;
 	for (int i = 0; i < check_count; i++) {
-		if (checks[i].kinds & (unsigned)patient->kind)
-			checks[i].look(patient, &findings[i]);
+		if (checks[i].kinds & (unsigned)diagnosis->kind)
+			checks[i].look(diagnosis, &findings[i]);
 		good = good && findings[i].level != CAIRN_WRONG;
 	}
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 	if (as_json)
-		write_json(patient, findings, good, &out);
+		write_json(diagnosis, findings, good, &out);
 	else
 		write_text(findings, &out);
 	int code = cairn_say_output(NULL, cairn_buffer_bytes(&out));
@@ -153,17 +153,17 @@ static int run(const void *values, int count, char **operands)
 {
 	const struct options *options = values;
 	struct cairn_error error;
-	struct cairn_patient patient;
+	struct cairn_diagnosis diagnosis;
 	if (count != 1) {
 		cairn_say_error("'cairn doctor' takes one process, program, library or dump");
 		return CAIRN_EXIT_USAGE;
 	}
 	int code = CAIRN_EXIT_USAGE;
-	if (cairn_patient_see(&patient, operands[0], options->target.token, &error))
-		code = examine(&patient, options->json);
+	if (cairn_diagnosis_see(&diagnosis, operands[0], options->target.token, &error))
+		code = examine(&diagnosis, options->json);
 	else
-		cairn_say_error(error.text);
-	cairn_patient_free(&patient);
+		cairn_say_failure(&error);
+	cairn_diagnosis_free(&diagnosis);
 	return code;
 }
 

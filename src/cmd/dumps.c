@@ -1,11 +1,11 @@
 /* dumps.c - `cairn dumps`: the dump folder of a service, on disk or through its agent: listed, fetched from, thinned.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/folder.h"
 #include "base/descriptor.h"
 #include "base/text.h"
 #include "base/url.h"
 #include "cmd/command.h"
 #include "cmd/target.h"
+#include "dump/folder.h"
 
 #include <time.h>
 
@@ -128,14 +128,15 @@ static int run(const void *values, int count, char **operands)
 	struct cairn_folder_limits limits;
 	struct cairn_error error;
 	if (!check(options, count, &error) || !read_limits(options, &limits, &error)) {
-		cairn_say_error(error.text);
+		cairn_say_failure(&error);
 		return CAIRN_EXIT_USAGE;
 	}
 	const char *name = count > 0 ? operands[0] : ".";
 	bool there = cairn_target_is(name);
 	struct cairn_buffer out = cairn_buffer(there ? 0 : SIZE_MAX);
 	bool good = there ? do_there(name, options, &out, &error) : do_here(name, options, &limits, &out, &error);
-	int code = good ? cairn_say_output(options->output, cairn_buffer_bytes(&out)) : cairn_say_error(error.text);
+	int code = !good ? cairn_say_failure(&error)
+		   : options->fetch ? cairn_say_output(options->output, cairn_buffer_bytes(&out)) : cairn_say_lines(cairn_buffer_bytes(&out));
 	cairn_buffer_free(&out);
 	return code;
 }

@@ -8,6 +8,7 @@
 #include "report/callgrind.h"
 #include "report/collapsed.h"
 #include "report/speedscope.h"
+#include "symbol/allocator.h"
 
 #include <stdlib.h>
 
@@ -73,19 +74,34 @@ static void choose_default(const struct options *options, const struct cairn_vie
 		profile->default_value = view->value;
 }
 
+/* What viewers leave out is what our views leave out. */
+static void list_dropped(const struct cairn_view_options *view, const struct cairn_profile *profile, struct cairn_buffer *out)
+{
+	struct cairn_allocator allocator;
+	if (view->all_frames || profile->kind != CAIRN_PROFILE_HEAP)
+		return;
+	cairn_allocator_learn(&allocator, profile);
+	cairn_allocator_regex(&allocator, out);
+	cairn_buffer_byte(out, '\0');
+	cairn_allocator_free(&allocator);
+}
+
 static bool write_pprof(const struct options *options, const struct cairn_profile *profile,
 			struct cairn_buffer *out, struct cairn_error *error)
 {
+	struct cairn_buffer dropped = cairn_buffer(1 << 20);
+	list_dropped(&options->setup.view, profile, &dropped);
 	struct cairn_pprof_options writing = {
 		.names = options->setup.source.no_symbols ? CAIRN_PPROF_NAMES_NONE : CAIRN_PPROF_NAMES_ALL,
 		.sizes = profile->unsampling != CAIRN_UNSAMPLE_UNKNOWN, /* pprof has the labels it has */
-		.drop_frames = profile->kind == CAIRN_PROFILE_HEAP && !options->setup.view.all_frames ? CAIRN_PPROF_ALLOCATOR_FRAMES : NULL,
+		.drop_frames = dropped.length ? dropped.data : NULL,
 		.samples_most = options->samples_most,
 		.bytes_most = options->bytes_most,
 	};
 	struct cairn_buffer plain = cairn_buffer(SIZE_MAX);
 	bool good = cairn_pprof_write(profile, &writing, &plain) ||
 		    cairn_fail(error, "not even one sample fits into %llu bytes", (unsigned long long)options->bytes_most);
+	cairn_buffer_free(&dropped);
 	if (good && options->plain) {
 		*out = plain;
 		return true;
@@ -157,9 +173,9 @@ static const struct format *choose_format(const struct options *options, struct 
 		cairn_buffer_format(&known, "%s%s", i ? ", " : "", formats[i].name);
 	}
 	if (!format && options->format)
-		cairn_fail(error, "no format '%s'; there are %.*s", options->format, (int)known.length, known.data);
+		cairn_fail_usage(error, "no format '%s'; there are %.*s", options->format, (int)known.length, known.data);
 	else if (!format)
-		cairn_fail(error, "say which --format: %.*s", (int)known.length, known.data);
+		cairn_fail_usage(error, "say which --format: %.*s", (int)known.length, known.data);
 	cairn_buffer_free(&known);
 	return format;
 }
@@ -248,7 +264,8 @@ static void prepare_export(void *values)
 #define AT(member) offsetof(struct options, member)
 
 static const struct cairn_option format_table[] = {
-	{0, "format", "NAME", "pprof, speedscope, callgrind, gperftools, symbolized or folded", CAIRN_OPTION_TEXT, AT(format), 0},
+	{0, "format", "NAME", "pprof, speedscope, callgrind, gperftools, symbolized or folded", CAIRN_OPTION_TEXT, AT(format), 0,
+	 (const char *const[]){"pprof", "speedscope", "callgrind", "gperftools", "symbolized", "folded", NULL}},
 	{0, "errors", NULL, NULL, CAIRN_OPTION_FLAG, AT(setup.view.errors), 0}, /* which is refused */
 	{0},
 };
@@ -271,6 +288,13 @@ static const struct cairn_option_group export_groups[] = {
 	{0},
 };
 
+static bool check_export(const void *values, struct cairn_error *error)
+{
+	const struct options *options = values;
+	const struct format *format = choose_format(options, error);
+	return format && (!format->binary || options->plain || cairn_view_takes_binary(&options->setup, error));
+}
+
 static bool show_export(const void *values, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json,
 			struct cairn_error *error)
 {
@@ -287,7 +311,7 @@ const struct cairn_command cairn_command_export = {
 	.groups = export_groups,
 	.options_size = sizeof(struct options),
 	.view = &(const struct cairn_view_command){
-		.bare = true, .without_errors = "the formats of other tools", .prepare = prepare_export, .show = show_export},
+		.bare = true, .without_errors = "the formats of other tools", .prepare = prepare_export, .check = check_export, .show = show_export},
 };
 
 static const struct cairn_option_group pprof_groups[] = {

@@ -7,6 +7,7 @@
 #include "base/unpack.h"
 #include "cmd/command.h"
 #include "cmd/target.h"
+#include "dump/trailer.h"
 #include "profile/read.h"
 
 #include <dirent.h>
@@ -16,11 +17,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void add_file(struct cairn_dump_files *list, const char *path, int64_t modified_ns)
+int64_t cairn_files_date(const char *path, int64_t modified_ns)
+{
+	struct cairn_file file;
+	struct cairn_trailer trailer = {0};
+	struct tm date;
+	if (cairn_file_map(&file, path, NULL)) {
+		cairn_trailer_read(file.bytes, &trailer);
+		cairn_file_close(&file);
+	}
+	if (trailer.time_ns > 0)
+		return trailer.time_ns;
+	return cairn_dump_name_date(path, &date) ? (int64_t)mktime(&date) * 1000000000 : modified_ns;
+}
+
+static void add_file(struct cairn_dump_files *list, const char *path, int64_t time_ns)
 {
 	cairn_array_room(list->items, list->count, list->capacity);
 	struct cairn_dump_file *item = &list->items[list->count++];
-	*item = (struct cairn_dump_file){.path = path, .modified_ns = modified_ns};
+	*item = (struct cairn_dump_file){.path = path, .time_ns = time_ns};
 	item->named = cairn_dump_name_parse(path, &item->name);
 }
 
@@ -78,7 +93,7 @@ static bool add_folder(struct cairn_dump_files *list, const char *folder, struct
 		const char *path = cairn_arena_format(&list->arena, "%s/%s", folder, entry->d_name);
 		struct stat status;
 		if (stat(path, &status) == 0 && S_ISREG(status.st_mode) && is_dump(path, &left_out))
-			add_file(list, path, modified_ns(&status));
+			add_file(list, path, cairn_files_date(path, modified_ns(&status)));
 	}
 	closedir(entries);
 	if (left_out.unreadable || left_out.damaged)
@@ -99,7 +114,7 @@ static bool add_name(struct cairn_dump_files *list, const char *name, struct cai
 		return cairn_fail_errno(error, "%s", name);
 	if (S_ISDIR(status.st_mode))
 		return add_folder(list, name, error);
-	add_file(list, name, modified_ns(&status));
+	add_file(list, name, cairn_files_date(name, modified_ns(&status)));
 	return true;
 }
 
@@ -111,13 +126,13 @@ static bool same_process(const struct cairn_dump_file *a, const struct cairn_dum
 	return a->name.process_id == b->name.process_id && cairn_bytes_equal(a->name.prefix, b->name.prefix);
 }
 
-/* Within one process the sequence number is certain; between processes the file's time has to do. */
+/* Within one process the sequence number is certain; between processes the time has to do. */
 static bool is_newer(const struct cairn_dump_file *a, const struct cairn_dump_file *b)
 {
 	if (a->named && b->named && same_process(a, b))
 		return a->name.sequence > b->name.sequence;
-	if (a->modified_ns != b->modified_ns)
-		return a->modified_ns > b->modified_ns;
+	if (a->time_ns != b->time_ns)
+		return a->time_ns > b->time_ns;
 	return strcmp(a->path, b->path) > 0;
 }
 
@@ -139,7 +154,7 @@ const struct cairn_dump_file *cairn_files_newest(const struct cairn_dump_files *
 bool cairn_files_list(struct cairn_dump_files *list, int count, char **names, struct cairn_error *error)
 {
 	if (count == 0)
-		return cairn_fail(error, "name a heap dump, a folder of them, - for standard input, or a live process");
+		return cairn_fail_usage(error, "missing SOURCE: a heap dump, a folder of dumps, - for standard input, or a live process");
 	for (int i = 0; i < count; i++)
 		if (!add_name(list, names[i], error))
 			return false;

@@ -6,11 +6,11 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/error.h"
-#include "profile/name.h"
+#include "dump/name.h"
 
 struct cairn_dump_file {
 	const char *path; /* "-" is standard input; a PID, socket or URL a live process */
-	int64_t modified_ns;
+	int64_t time_ns; /* when it was taken, as the dump or its name records it, else when the file was changed; see cairn_files_date */
 	struct cairn_dump_name name;
 	bool named; /* NAME is filled: the file is called as jemalloc calls its dumps */
 };
@@ -25,6 +25,9 @@ struct cairn_dump_files {
 /* Adds what NAMES stand for to LIST: files as they are, of folders the files that begin like a profile. NAMES outlive the
  * list. Fails with a sentence about the first that cannot be read, or when there is none. */
 bool cairn_files_list(struct cairn_dump_files *list, int count, char **names, struct cairn_error *error);
+
+/* When the dump at PATH was taken, in nanoseconds since 1970: what its trailer says, else the date in its name, else MODIFIED_NS. */
+int64_t cairn_files_date(const char *path, int64_t modified_ns);
 
 /* The newest of a list that is not empty; of several, a note says which it is, and how to see all of them where they MAY_SUM. */
 const struct cairn_dump_file *cairn_files_newest(const struct cairn_dump_files *list, bool may_sum);

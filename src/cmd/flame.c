@@ -4,11 +4,16 @@
 #include "base/text.h"
 #include "cmd/command.h"
 #include "cmd/flame.h"
+#include "cmd/flame/script.h"
 #include "cmd/view.h"
+#include "profile/read.h"
 #include "report/flame_svg.h"
 #include "report/head.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 struct options {
@@ -33,13 +38,14 @@ static const struct cairn_option table[] = {
 	{0, "inverted", NULL, "an icicle graph: the root above", CAIRN_OPTION_FLAG, AT(svg.inverted), 0},
 	{0, "icicle", NULL, NULL, CAIRN_OPTION_FLAG, AT(svg.inverted), 0},
 	{0, "reverse", NULL, "merge stacks from their leaves, where memory is allocated", CAIRN_OPTION_FLAG, AT(reverse), 0},
-	{0, "widths", "WHAT", "with a base: what a width shows, change (the default) or after", CAIRN_OPTION_TEXT, AT(widths), 0},
+	{0, "widths", "WHAT", "with a base: what a width shows, change (the default) or after", CAIRN_OPTION_TEXT, AT(widths), 0,
+	 (const char *const[]){"change", "after", NULL}},
 	{0, "color", "PALETTE", "mem, hot, module, diff, io, java, js, perl, red, green, blue, ...", CAIRN_OPTION_TEXT, AT(color), 0},
 	{0, "colors", "PALETTE", NULL, CAIRN_OPTION_TEXT, AT(color), 0},
 	{0, "colors-by-module", NULL, "one colour for each program, library or namespace", CAIRN_OPTION_FLAG, AT(by_module), 0},
 	{0, "title", "TEXT", "the heading", CAIRN_OPTION_TEXT, AT(svg.title), 0},
 	{0, "subtitle", "TEXT", "a line below it", CAIRN_OPTION_TEXT, AT(svg.subtitle), 0},
-	{0, "width", "PIXELS", "of the picture (1200)", CAIRN_OPTION_NUMBER, AT(svg.width), 0},
+	{0, "width", "PIXELS", "of the picture; by default that of the browser's window", CAIRN_OPTION_NUMBER, AT(svg.width), 0},
 	{0, "height", "PIXELS", "of each frame (16)", CAIRN_OPTION_NUMBER, AT(svg.row_height), 0},
 	{0, "min-width", "PIXELS|N%", "leave out narrower frames (0.1)", CAIRN_OPTION_TEXT, AT(least), 0},
 	{0, "minwidth", "PIXELS|N%", NULL, CAIRN_OPTION_TEXT, AT(least), 0},
@@ -107,19 +113,21 @@ static const char *heading(const struct cairn_view *view, struct cairn_arena *ar
 		return NULL;
 	const char *process = base_name(cairn_profile_string(profile, profile->process));
 	if (profile->base)
-		return cairn_arena_format(arena, "%s: change of %s", process, cairn_head_type(view));
+		return cairn_arena_format(arena, "%s: change of %s", process, cairn_head_title(view));
 	cairn_head_number(view, &(struct cairn_shape){0}, view->shown, number);
-	return cairn_arena_format(arena, "%s: %s of %s", process, number, cairn_head_type(view));
+	return cairn_arena_format(arena, "%s: %s of %s", process, number, cairn_head_title(view));
 }
 
 /* How it was measured, for sampled profiles. */
 static const char *subheading(const struct cairn_view *view, struct cairn_arena *arena)
 {
 	const struct cairn_profile *profile = view->profile;
-	char period[24];
+	char period[24], coverage[160];
 	if (profile->period <= 1 || profile->kind != CAIRN_PROFILE_HEAP)
 		return NULL;
-	return cairn_arena_format(arena, "%s, one sample per %s", profile->format, cairn_text_human(profile->period, period));
+	bool partial = cairn_head_coverage(view, coverage, sizeof coverage);
+	return cairn_arena_format(arena, "%s, one sample per %s%s%s", profile->format, cairn_text_human(profile->period, period),
+				  partial ? "; " : "", partial ? coverage : "");
 }
 
 static void keep_told(double *value, double untold)
@@ -134,6 +142,8 @@ static void fill_defaults(struct cairn_flame_svg_options *svg, const struct opti
 	struct cairn_flame_svg_options defaults = cairn_flame_svg_defaults();
 	keep_told(&svg->font_size, defaults.font_size);
 	keep_told(&svg->letter_width, options->as_script ? 0.59 : defaults.letter_width);
+	svg->fluid = svg->width == 0 && !options->as_script;
+	svg->plain = options->as_script;
 	keep_told(&svg->width, defaults.width);
 	keep_told(&svg->row_height, defaults.row_height);
 	keep_told(&svg->factor, defaults.factor);
@@ -159,7 +169,7 @@ static bool parse_least(const char *text, struct cairn_flame_svg_options *svg, s
 	double number = strtod(text, &end);
 	bool percent = *end == '%';
 	if (end == text || end[percent] || !(number >= 0))
-		return cairn_fail(error, "--min-width takes pixels or a percentage, not '%s'", text);
+		return cairn_fail_usage(error, "--min-width takes pixels or a percentage, not '%s'", text);
 	svg->least_width = percent ? 0 : number;
 	svg->least_part = percent ? number / 100 : 0;
 	return true;
@@ -179,7 +189,7 @@ static bool refuse_sizes(const struct cairn_flame_svg_options *svg, struct cairn
 	};
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
 		if (sizes[i].value < sizes[i].least || sizes[i].value > sizes[i].most)
-			return cairn_fail(error, "--%s takes a number from %g to %g, not %g", sizes[i].option, sizes[i].least, sizes[i].most, sizes[i].value);
+			return cairn_fail_usage(error, "--%s takes a number from %g to %g, not %g", sizes[i].option, sizes[i].least, sizes[i].most, sizes[i].value);
 	return true;
 }
 
@@ -197,17 +207,25 @@ static bool choose_colors(struct cairn_flame_svg_options *svg, const struct opti
 }
 
 /* Two columns are drawn as they always were, by what is there now and coloured by each frame's own change. */
-static bool choose_sizes(struct cairn_tree_options *tree, const struct options *options, const struct cairn_view *view,
-			 struct cairn_error *error)
+static void choose_sizes(struct cairn_tree_options *tree, const struct options *options, const struct cairn_view *view)
 {
 	bool columns = view->profile->base && options->setup.source.base.count == 0;
 	if (!options->widths)
 		tree->sizes = columns ? CAIRN_SIZE_NOW : CAIRN_SIZE_VALUE;
 	else if (strcmp(options->widths, "after") == 0)
 		tree->sizes = CAIRN_SIZE_AFTER;
-	else if (strcmp(options->widths, "change") != 0)
-		return cairn_fail(error, "--widths takes change or after, not '%s'", options->widths);
-	return true;
+}
+
+static bool check(const void *values, struct cairn_error *error)
+{
+	const struct options *options = values;
+	struct cairn_flame_svg_options svg = options->svg, defaults = cairn_flame_svg_defaults();
+	keep_told(&svg.font_size, defaults.font_size);
+	keep_told(&svg.letter_width, defaults.letter_width);
+	keep_told(&svg.width, defaults.width);
+	keep_told(&svg.row_height, defaults.row_height);
+	return refuse_sizes(&svg, error) && (!options->least || parse_least(options->least, &svg, error)) &&
+	       (!options->color || cairn_palette_find(options->color, &svg.palette, error));
 }
 
 static const char palette_file[] = "palette.map";
@@ -245,7 +263,8 @@ static bool show(const void *values, struct cairn_view *view, struct cairn_buffe
 	struct cairn_file file = {0};
 	fill_defaults(&svg, options, view, &arena);
 	bool good = refuse_sizes(&svg, error) && (!options->least || parse_least(options->least, &svg, error)) &&
-		    choose_colors(&svg, options, view, error) && choose_sizes(&tree, options, view, error);
+		    choose_colors(&svg, options, view, error);
+	choose_sizes(&tree, options, view);
 	svg.self_change = tree.sizes == CAIRN_SIZE_NOW;
 	if (good && options->attributes) {
 		good = cairn_file_read(&file, options->attributes, error);
@@ -275,7 +294,8 @@ const struct cairn_command cairn_command_flame = {
 		  "red for what grew and blue for what shrank. All options of flamegraph.pl are understood.",
 	.groups = groups,
 	.options_size = sizeof(struct options),
-	.view = &(const struct cairn_view_command){.bare = true, .prepare = prepare, .show = show},
+	.view = &(const struct cairn_view_command){
+		.bare = true, .picture = true, .endings = (const char *const[]){".svg", NULL}, .prepare = prepare, .check = check, .show = show},
 };
 
 /* flamegraph.pl. */
@@ -314,12 +334,69 @@ static char **with_two_dashes(int argc, char **argv, struct cairn_arena *arena)
 	return words;
 }
 
+/* All of FILES, or of standard input, one after the other. */
+static bool read_text(int count, char **files, struct cairn_buffer *text, struct cairn_error *error)
+{
+	for (int i = 0; i < (count ? count : 1); i++) {
+		struct cairn_file file = {0};
+		if (!cairn_file_read(&file, count && strcmp(files[i], "-") != 0 ? files[i] : "/dev/stdin", error))
+			return false;
+		cairn_buffer_append(text, file.bytes.data, file.bytes.length);
+		cairn_file_close(&file);
+	}
+	return true;
+}
+
+/* The lines that count, as a file without a name. Input that has none of them may still be a profile of another format. */
+static int open_lines(const struct options *options, int count, char **files, struct cairn_error *error)
+{
+	struct cairn_buffer text = cairn_buffer(SIZE_MAX), lines = cairn_buffer(SIZE_MAX);
+	size_t kept = 0;
+	int file = -1;
+	if (read_text(count, files, &text, error)) {
+		size_t ignored = cairn_script_lines(cairn_buffer_bytes(&text), options->color && strcmp(options->color, "chain") == 0, &lines, &kept);
+		if (kept && ignored)
+			fprintf(stderr, "Ignored %zu lines with invalid format\n", ignored);
+		const struct cairn_buffer *taken = kept ? &lines : &text;
+		bool nothing = !kept && cairn_profile_sniff(cairn_buffer_bytes(&text)) == CAIRN_FORMAT_FOLDED;
+		file = nothing ? -1 : memfd_create("lines", MFD_CLOEXEC);
+		if (nothing)
+			cairn_fail(error, "no line ends in a blank and a number");
+		else if (file < 0)
+			cairn_fail(error, "cannot make room for the input: %s", strerror(errno));
+		else if (write(file, taken->data, taken->length) != (ssize_t)taken->length) {
+			cairn_fail(error, "cannot keep the input: %s", strerror(errno));
+			close(file);
+			file = -1;
+		}
+	}
+	cairn_buffer_free(&text);
+	cairn_buffer_free(&lines);
+	return file;
+}
+
+static bool draw_script(struct options *options, int count, char **files, struct cairn_buffer *out, struct cairn_error *error)
+{
+	struct cairn_profile profile;
+	int file = open_lines(options, count, files, error);
+	if (file < 0)
+		return false;
+	char path[40], *name = path;
+	snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+	prepare(options);
+	options->setup.source.no_symbols = true;
+	bool good = cairn_source_load(&profile, &options->setup.source, 1, &name, error) &&
+		    cairn_view_show(&script, options, &profile, out, error);
+	cairn_profile_free(&profile);
+	close(file);
+	return good;
+}
+
 static int run_script(int argc, char **argv)
 {
 	struct cairn_arena arena = {0};
 	struct cairn_error error;
 	struct options options = {.as_script = true};
-	struct cairn_profile profile;
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 	int count = argc - 1, code;
 	char **words = with_two_dashes(count, argv + 1, &arena);
@@ -330,14 +407,10 @@ static int run_script(int argc, char **argv)
 		cairn_options_help(&script, &out);
 		cairn_file_write("/dev/stderr", cairn_buffer_bytes(&out), &error);
 		code = CAIRN_EXIT_FAILED;
+	} else if (draw_script(&options, count, words, &out, &error)) {
+		code = cairn_say_output(NULL, cairn_buffer_bytes(&out));
 	} else {
-		prepare(&options);
-		options.setup.source.sum = count > 1;
-		options.setup.source.no_symbols = true;
-		bool good = cairn_source_load(&profile, &options.setup.source, count, words, &error) &&
-			    cairn_view_show(&script, &options, &profile, &out, &error);
-		code = good ? cairn_say_output(NULL, cairn_buffer_bytes(&out)) : script_error(&error);
-		cairn_profile_free(&profile);
+		code = script_error(&error);
 	}
 	cairn_buffer_free(&out);
 	cairn_arena_free(&arena);

@@ -38,7 +38,7 @@ static const struct cairn_option_group groups[] = {
 struct picture {
 	const char *path;
 	const char *name; /* of the files made from it, without ending */
-	int64_t modified_ns;
+	int64_t time_ns;
 	bool drawn;
 	double total;
 	bool in_bytes;
@@ -79,9 +79,10 @@ static void show_progress(const struct gallery *gallery, size_t done)
 		return;
 	if (done == gallery->count)
 		fprintf(stderr, "\r\033[K");
-	else
-		fprintf(stderr, "\r\033[K[%.*s] %zu of %zu, %.60s", width, bar + width - done * width / gallery->count, done, gallery->count,
-			gallery->pictures[done].name);
+	else {
+		fprintf(stderr, "\r\033[K[%.*s] %zu of %zu, ", width, bar + width - done * width / gallery->count, done, gallery->count);
+		cairn_print(stderr, "%.60s", gallery->pictures[done].name);
+	}
 }
 
 static void say_failure(struct gallery *gallery, const char *what, const struct cairn_error *error)
@@ -107,7 +108,9 @@ static bool draw(struct gallery *gallery, const struct cairn_profile *profile, c
 {
 	struct cairn_view view = {0};
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
-	bool good = cairn_view_make(&view, profile, &gallery->options->setup.view, error);
+	struct cairn_view_options options = gallery->options->setup.view;
+	options.fold_wrappers |= !gallery->as_script;
+	bool good = cairn_view_make(&view, profile, &options, error);
 	if (good) {
 		cairn_collapsed_text(&view, CAIRN_COLLAPSED_VALUE, &out);
 		good = write_file(gallery, name, ".collapse", &out, error);
@@ -136,8 +139,8 @@ static void tell(const struct gallery *gallery, const char *kind, const struct p
 	const char *from = before ? before->path : "", *versus = before ? " vs " : "";
 	if (!gallery->as_script)
 		return;
-	printf("Generating %scollapse file for %s%s%s -> %s/%s.collapse\n", kind, from, versus, picture->path, gallery->folder, name);
-	printf("Generating %sflamegraph for %s%s%s -> %s/%s.svg\n", kind, from, versus, picture->path, gallery->folder, name);
+	cairn_print(stdout, "Generating %scollapse file for %s%s%s -> %s/%s.collapse\n", kind, from, versus, picture->path, gallery->folder, name);
+	cairn_print(stdout, "Generating %sflamegraph for %s%s%s -> %s/%s.svg\n", kind, from, versus, picture->path, gallery->folder, name);
 }
 
 static bool draw_change(struct gallery *gallery, const struct cairn_profile *before, const struct cairn_profile *after, const char *name,
@@ -222,7 +225,7 @@ static void add_figure(struct cairn_buffer *out, const char *name, const char *c
 static void add_picture(const struct picture *picture, const struct picture *before, double largest, struct cairn_buffer *out)
 {
 	char time[40] = "", total[24];
-	time_t seconds = (time_t)(picture->modified_ns / 1000000000);
+	time_t seconds = (time_t)(picture->time_ns / 1000000000);
 	struct tm parts;
 	if (seconds && gmtime_r(&seconds, &parts))
 		strftime(time, sizeof time, "%Y-%m-%d %H:%M:%S UTC", &parts);
@@ -276,7 +279,7 @@ static void take_files(struct gallery *gallery, struct cairn_dump_files *files)
 	gallery->pictures = cairn_arena_zero(&gallery->arena, files->count, sizeof *gallery->pictures);
 	for (size_t i = 0; i < files->count; i++)
 		gallery->pictures[i] = (struct picture){.path = files->items[i].path, .name = name_of(&gallery->arena, files->items[i].path),
-							.modified_ns = files->items[i].modified_ns};
+							.time_ns = files->items[i].time_ns};
 }
 
 /* Makes DIR/flamegraphs and all in it of FILES. Returns the exit code. */
@@ -286,9 +289,9 @@ static int make(struct gallery *gallery, struct cairn_dump_files *files, const c
 	gallery->folder = cairn_arena_format(&gallery->arena, "%s/flamegraphs", dir);
 	bool good = mkdir(gallery->folder, 0777) == 0 || errno == EEXIST || cairn_fail_errno(&error, "%s", gallery->folder);
 	if (good && gallery->as_script)
-		printf("Generating flamegraphs in %s\n", gallery->folder);
+		cairn_print(stdout, "Generating flamegraphs in %s\n", gallery->folder);
 	if (good && files->count == 0) { /* of the script alone: the command's list has a file or is an error */
-		printf("No .gprof files found in %s\n", dir);
+		cairn_print(stdout, "No .gprof files found in %s\n", dir);
 		cairn_arena_free(&gallery->arena);
 		return CAIRN_EXIT_DONE;
 	}
@@ -298,11 +301,11 @@ static int make(struct gallery *gallery, struct cairn_dump_files *files, const c
 		good = write_index(gallery, &error);
 	}
 	if (!good)
-		cairn_say_error(error.text);
+		cairn_say_failure(&error);
 	else if (gallery->as_script)
 		puts("Flamegraph generation complete.");
 	else
-		printf("%s/index.html\n", gallery->folder);
+		cairn_print(stdout, "%s/index.html\n", gallery->folder);
 	cairn_arena_free(&gallery->arena);
 	return good && !gallery->failures ? CAIRN_EXIT_DONE : CAIRN_EXIT_FAILED;
 }
@@ -321,7 +324,7 @@ static int run(const void *values, int operand_count, char **operands)
 		cairn_say_error(misuse);
 		return CAIRN_EXIT_USAGE;
 	}
-	int code = cairn_files_list(&files, operand_count, operands, &error) ? make(&gallery, &files, operands[0]) : cairn_say_error(error.text);
+	int code = cairn_files_list(&files, operand_count, operands, &error) ? make(&gallery, &files, operands[0]) : cairn_say_failure(&error);
 	cairn_files_free(&files);
 	return code;
 }
@@ -344,15 +347,15 @@ static int run_script(int argc, char **argv)
 {
 	struct stat status;
 	if (argc != 3) {
-		printf("Usage: %s <binary_path> <gprof_directory>\n", argv[0]);
+		cairn_print(stdout, "Usage: %s <binary_path> <gprof_directory>\n", argv[0]);
 		return CAIRN_EXIT_FAILED;
 	}
 	if (stat(argv[1], &status) != 0 || !S_ISREG(status.st_mode)) {
-		printf("Error: Binary file not found at %s\n", argv[1]);
+		cairn_print(stdout, "Error: Binary file not found at %s\n", argv[1]);
 		return CAIRN_EXIT_FAILED;
 	}
 	if (stat(argv[2], &status) != 0 || !S_ISDIR(status.st_mode)) {
-		printf("Error: gprof directory not found at %s\n", argv[2]);
+		cairn_print(stdout, "Error: gprof directory not found at %s\n", argv[2]);
 		return CAIRN_EXIT_FAILED;
 	}
 	struct options options = {.setup.source.binary = {.items = {argv[1]}, .count = 1}};

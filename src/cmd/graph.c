@@ -3,6 +3,7 @@
 #include "cmd/command.h"
 #include "cmd/view.h"
 #include "report/dot.h"
+#include "report/graph_svg.h"
 #include "report/graphviz.h"
 
 #include <strings.h>
@@ -54,8 +55,15 @@ static const char *find_format(const struct options *options, struct cairn_error
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 		if (!name || strcasecmp(name, known[i].name) == 0)
 			return known[i].graphviz;
-	cairn_fail(error, "no picture is called '%s'; use --format with dot, svg, pdf, png, ps or gif", name);
+	cairn_fail_usage(error, "no picture is called '%s'; use --format with dot, svg, pdf, png, ps or gif", name);
 	return NULL;
+}
+
+static bool check(const void *values, struct cairn_error *error)
+{
+	const struct options *options = values;
+	const char *format = find_format(options, error);
+	return format && (strcmp(format, "dot") == 0 || cairn_view_takes_binary(&options->setup, error));
 }
 
 static bool show(const void *values, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)
@@ -71,12 +79,13 @@ static bool show(const void *values, struct cairn_view *view, struct cairn_buffe
 		return false;
 	if (strcmp(format, "dot") == 0)
 		return cairn_dot_text(view, &dot, out, error);
-	bool is_text = strcmp(format, "svg") == 0 || strcmp(format, "ps2") == 0 || strcmp(format, "eps") == 0;
-	if (!is_text && !cairn_view_takes_binary(&options->setup, error))
-		return false;
-	struct cairn_buffer text = cairn_buffer(SIZE_MAX);
-	bool good = cairn_dot_text(view, &dot, &text, error) && cairn_graphviz_render(cairn_buffer_bytes(&text), format, out, error);
+	struct cairn_buffer text = cairn_buffer(SIZE_MAX), drawn = cairn_buffer(SIZE_MAX);
+	bool is_svg = strcmp(format, "svg") == 0, good = cairn_dot_text(view, &dot, &text, error) &&
+		cairn_graphviz_render(cairn_buffer_bytes(&text), format, is_svg ? &drawn : out, error);
+	if (good && is_svg)
+		cairn_graph_svg(cairn_buffer_bytes(&drawn), out);
 	cairn_buffer_free(&text);
+	cairn_buffer_free(&drawn);
 	return good;
 }
 
@@ -86,8 +95,8 @@ const struct cairn_command cairn_command_graph = {
 	.arguments = "SOURCE...",
 	.detail = "The format is that of the output's name: out.svg, out.pdf, out.png, out.dot. "
 		  "Pictures are drawn by Graphviz's library (package\n"
-		  "graphviz); dot text needs nothing.",
+		  "graphviz); dot text needs nothing. In a browser, out.svg can be moved and zoomed.",
 	.groups = groups,
 	.options_size = sizeof(struct options),
-	.view = &(const struct cairn_view_command){.bare = true, .show = show},
+	.view = &(const struct cairn_view_command){.bare = true, .check = check, .show = show},
 };

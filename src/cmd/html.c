@@ -4,7 +4,7 @@
 #include "cmd/files.h"
 #include "cmd/series.h"
 #include "cmd/view.h"
-#include "report/page.h"
+#include "page/page.h"
 #include "series/leaks.h"
 
 #include <sys/stat.h>
@@ -38,6 +38,7 @@ static void prepare(void *values)
 	struct options *options = values;
 	options->setup.source.split_threads = true;
 	options->setup.source.columns_compare = true;
+	options->setup.view.fold_wrappers = true;
 }
 
 static bool show(const void *values, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)
@@ -142,5 +143,6 @@ const struct cairn_command cairn_command_html = {
 	.groups = groups,
 	.options_size = sizeof(struct options),
 	.run = run,
-	.view = &(const struct cairn_view_command){.bare = true, .prepare = prepare, .show = show},
+	.view = &(const struct cairn_view_command){
+		.bare = true, .picture = true, .endings = (const char *const[]){".html", ".htm", NULL}, .prepare = prepare, .show = show},
 };

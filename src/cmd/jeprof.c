@@ -1,6 +1,6 @@
 /* jeprof.c - `cairn jeprof`: the command line and the output of jemalloc's jeprof. doc/jeprof.md says where ours differs.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/jeprof.h"
+#include "cmd/jeprof/jeprof.h"
 
 #include "base/file.h"
 #include "base/text.h"
@@ -14,6 +14,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* One run: what was asked for, what was read, and what is written. */
 struct run {
@@ -41,7 +42,7 @@ static bool is_profile(const char *path)
 static void announce(const char *name)
 {
 	if (!cairn_jeprof_is_remote(name))
-		fprintf(stderr, "Using local file %s.\n", name);
+		cairn_print(stderr, "Using local file %s.\n", name);
 }
 
 static bool take_program(struct cairn_jeprof_options *options, struct cairn_error *error)
@@ -286,7 +287,10 @@ static int run_loaded(struct run *run, struct cairn_error *error)
 		good = report_each_thread(run, error);
 	else
 		good = report(run, options->thread, NULL, error);
-	return good ? cairn_say_output(NULL, cairn_buffer_bytes(&run->out)) : cairn_say_error(error->text);
+	if (!good)
+		return cairn_say_error(error->text);
+	struct cairn_bytes text = cairn_buffer_bytes(&run->out); /* for a program as it is; it has no colours of ours for a terminal */
+	return isatty(STDOUT_FILENO) ? cairn_say_lines(text) : cairn_say_output(NULL, text);
 }
 
 static int run_profiles(struct run *run, struct cairn_error *error)

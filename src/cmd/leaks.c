@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "cmd/command.h"
 #include "cmd/series.h"
 #include "cmd/view.h"
@@ -153,7 +154,8 @@ static void write_summary(const struct report *report)
 	const struct cairn_leaks *leaks = report->leaks;
 	const struct cairn_profile *profile = &report->series->profile;
 	struct cairn_buffer *out = report->out;
-	cairn_buffer_format(out, "%s, %zu dumps over %s", profile->process ? cairn_profile_string(profile, profile->process) : "unknown process",
+	cairn_utf8_show(out, profile->process ? cairn_strings_bytes(&profile->strings, profile->process) : cairn_bytes_of("unknown process"));
+	cairn_buffer_format(out, ", %zu dumps over %s",
 			    report->series->point_count, duration(leaks->hours, time, sizeof time));
 	if (report->last->run > 0)
 		cairn_buffer_format(out, ", %u runs", report->last->run + 1);
@@ -348,7 +350,7 @@ static int run(const void *values, int operand_count, char **operands)
 	int code;
 	if (!cairn_source_series(&series, &options->setup.source, &options->setup.view, least_dumps, operand_count, operands, &error) ||
 	    !cairn_view_make(&view, &series.profile, &options->setup.view, &error)) {
-		code = cairn_say_error(error.text);
+		code = cairn_say_failure(&error);
 	} else {
 		struct cairn_leaks leaks;
 		struct cairn_buffer out = cairn_buffer(SIZE_MAX);

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/command.h"
 #include "cmd/view.h"
-#include "report/list.h"
+#include "report/list_html.h"
 
 struct options {
 	struct cairn_view_setup setup;
@@ -38,7 +38,11 @@ static bool show(const void *values, struct cairn_view *view, struct cairn_buffe
 	if (!pattern)
 		return false;
 	bool any = cairn_list_make(&list, view, pattern);
-	if (json)
+	struct cairn_bytes output = cairn_bytes_of(options->setup.output ? options->setup.output : "");
+	struct cairn_find_options find = cairn_source_find(&options->setup.source);
+	if (cairn_bytes_end_with(output, ".html"))
+		cairn_list_html(&list, view, options->setup.pattern, options->source_path, &find, out);
+	else if (json)
 		cairn_list_json(&list, view, options->source_path, json);
 	else
 		cairn_list_text(&list, view, options->source_path, &shape, out);
@@ -51,7 +55,9 @@ const struct cairn_command cairn_command_list = {
 	.name = "list",
 	.summary = "source code with what each line of it holds",
 	.arguments = "REGEX SOURCE...",
+	.detail = "With -o FILE.html it is a page, in which the instructions behind a line can be opened.",
 	.groups = groups,
 	.options_size = sizeof(struct options),
-	.view = &(const struct cairn_view_command){.takes_pattern = true, .prepare = prepare, .show = show},
+	.view = &(const struct cairn_view_command){
+		.takes_pattern = true, .endings = (const char *const[]){".html", NULL}, .prepare = prepare, .show = show},
 };

@@ -85,9 +85,16 @@ int cairn_say_error(const char *text)
 	return CAIRN_EXIT_FAILED;
 }
 
+int cairn_say_failure(const struct cairn_error *error)
+{
+	cairn_say_error(error->text);
+	return error->usage ? CAIRN_EXIT_USAGE : CAIRN_EXIT_FAILED;
+}
+
 void cairn_say_note(const char *text)
 {
-	say("note: ", text);
+	if (!cairn_option_quiet)
+		say("note: ", text);
 }
 
 void cairn_note(const char *format, ...)
@@ -103,13 +110,43 @@ void cairn_note(const char *format, ...)
 	free(text);
 }
 
+void cairn_print(FILE *file, const char *format, ...)
+{
+	char *text;
+	va_list arguments;
+	va_start(arguments, format);
+	int length = vasprintf(&text, format, arguments);
+	va_end(arguments);
+	if (length < 0)
+		cairn_out_of_memory(0);
+	struct cairn_buffer shown = cairn_buffer(SIZE_MAX);
+	cairn_utf8_show_lines(&shown, (struct cairn_bytes){text, (size_t)length});
+	fwrite(shown.data, 1, shown.length, file);
+	cairn_buffer_free(&shown);
+	free(text);
+}
+
 int cairn_say_output(const char *path, struct cairn_bytes bytes)
 {
 	struct cairn_error error;
+	struct cairn_buffer shown = cairn_buffer(SIZE_MAX);
+	if ((!path || strcmp(path, "-") == 0) && isatty(STDOUT_FILENO)) {
+		cairn_utf8_show_coloured(&shown, bytes);
+		bytes = cairn_buffer_bytes(&shown);
+	}
 	errno = 0;
-	if (cairn_file_write(path, bytes, &error) || (errno == EPIPE && !path))
-		return CAIRN_EXIT_DONE;
-	return cairn_say_error(error.text);
+	bool good = cairn_file_write(path, bytes, &error) || (errno == EPIPE && !path);
+	cairn_buffer_free(&shown);
+	return good ? CAIRN_EXIT_DONE : cairn_say_error(error.text);
+}
+
+int cairn_say_lines(struct cairn_bytes text)
+{
+	struct cairn_buffer shown = cairn_buffer(SIZE_MAX);
+	cairn_utf8_show_lines(&shown, text);
+	int code = cairn_say_output(NULL, cairn_buffer_bytes(&shown));
+	cairn_buffer_free(&shown);
+	return code;
 }
 
 static int usage_error(const struct cairn_error *error)

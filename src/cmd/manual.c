@@ -46,6 +46,9 @@ static int run(const void *options, int operand_count, char **operands)
 			if (option->help)
 				write_option(option, &out);
 	}
+	cairn_buffer_text(&out, "## every command\n\n");
+	for (const struct cairn_option *option = cairn_options_common(command); option->name; option++)
+		write_option(option, &out);
 	int code = cairn_say_output(NULL, cairn_buffer_bytes(&out));
 	cairn_buffer_free(&out);
 	return code;

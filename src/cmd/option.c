@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+bool cairn_option_quiet;
+
 struct match {
 	const struct cairn_option *option;
 	void *value;
@@ -89,6 +91,20 @@ static bool unknown_option(const struct cairn_command *command, struct cairn_byt
 	return cairn_fail(error, "no option --%s; 'cairn %s --help' lists them", name, command->name);
 }
 
+/* Whether TEXT is one of the words that OPTION takes. */
+static bool is_word(const struct cairn_option *option, const char *text, struct cairn_error *error)
+{
+	char known[400] = "";
+	for (size_t i = 0, used = 0; option->words[i]; i++) {
+		if (strcmp(option->words[i], text) == 0)
+			return true;
+		const char *between = i == 0 ? "" : option->words[i + 1] ? ", " : " or ";
+		if (used < sizeof known)
+			used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", between, option->words[i]);
+	}
+	return cairn_fail_usage(error, "--%s takes %s, not '%.60s'", option->name, known, text);
+}
+
 bool cairn_option_set(const struct cairn_option *option, void *value, const char *text, struct cairn_error *error)
 {
 	switch (option->kind) {
@@ -100,7 +116,7 @@ bool cairn_option_set(const struct cairn_option *option, void *value, const char
 		return true;
 	case CAIRN_OPTION_TEXT:
 		*(const char **)value = text;
-		return true;
+		return !option->words || is_word(option, text, error);
 	case CAIRN_OPTION_LIST: {
 		struct cairn_option_list *list = value;
 		if (list->count == CAIRN_OPTION_LIST_MAX)
@@ -148,6 +164,10 @@ static bool parse_long(struct parser *parser, const char *word, struct cairn_err
 		return true;
 	}
 	struct match match = find_long(parser->command, parser->values, typed);
+	if (!match.option && cairn_bytes_equal(typed, cairn_bytes_of("quiet"))) {
+		cairn_option_quiet = true;
+		return true;
+	}
 	if (!match.option)
 		return unknown_option(parser->command, typed, error);
 	if (match.hits > 1)
@@ -169,6 +189,10 @@ static bool parse_letters(struct parser *parser, const char *letters, struct cai
 			continue;
 		}
 		struct match match = find_letter(parser->command, parser->values, *letters);
+		if (!match.option && *letters == 'q') {
+			cairn_option_quiet = true;
+			continue;
+		}
 		if (!match.option)
 			return cairn_fail(error, "no option -%c; 'cairn %s --help' lists them", *letters, parser->command->name);
 		if (!match.option->argument) {
@@ -227,6 +251,20 @@ static void help_option(const struct cairn_option *option, struct cairn_buffer *
 	cairn_buffer_format(out, "%s\n", option->help);
 }
 
+const struct cairn_option *cairn_options_common(const struct cairn_command *command)
+{
+	static const struct cairn_option common[] = {
+		{.letter = 'q', .name = "quiet", .help = "print errors, but no notes"},
+		{.letter = 'h', .name = "help", .help = "print the options"},
+		{0},
+	};
+	struct cairn_option_walk walk = {0};
+	for (const struct cairn_option *option; (option = cairn_options_next(command, &walk));)
+		if (option->letter == 'q')
+			return &common[1];
+	return common;
+}
+
 void cairn_options_help(const struct cairn_command *command, struct cairn_buffer *out)
 {
 	cairn_buffer_format(out, "cairn %s - %s\n\nusage: cairn %s [options]%s%s\n", command->name, command->summary, command->name,
@@ -238,6 +276,9 @@ void cairn_options_help(const struct cairn_command *command, struct cairn_buffer
 			if (option->help)
 				help_option(option, out);
 	}
+	cairn_buffer_text(out, "\nevery command:\n");
+	for (const struct cairn_option *option = cairn_options_common(command); option->name; option++)
+		help_option(option, out);
 	if (command->detail)
 		cairn_buffer_format(out, "\n%s\n", command->detail);
 	/* A command that does not say what its SOURCE is takes any. */

@@ -34,7 +34,11 @@ struct cairn_option {
 	enum cairn_option_kind kind;
 	size_t offset; /* of the value within the group's struct */
 	int choice;
+	const char *const *words; /* of a text: all that it may be, ending with NULL; NULL for anything */
 };
+
+/* Whether the command line has -q or --quiet, which every command takes: no notes then. */
+extern bool cairn_option_quiet;
 
 struct cairn_option_group {
 	const char *title; /* NULL for the command's own */
@@ -75,6 +79,9 @@ struct cairn_option_walk {
 	size_t option;
 };
 const struct cairn_option *cairn_options_next(const struct cairn_command *command, struct cairn_option_walk *walk);
+
+/* What every command takes: -q (unless COMMAND has a -q of its own) and --help; ends with one whose name is NULL. */
+const struct cairn_option *cairn_options_common(const struct cairn_command *command);
 
 /* The text of --help. */
 void cairn_options_help(const struct cairn_command *command, struct cairn_buffer *out);

@@ -1,11 +1,13 @@
 /* ps.c - `cairn ps`: every process on this machine that has an agent.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/host/listen.h"
 #include "base/array.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cmd/command.h"
 #include "cmd/target.h"
+#include "process/tree.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -13,11 +15,13 @@
 #include <unistd.h>
 
 struct options {
-	bool json;
+	bool json, tree;
 };
 
 static const struct cairn_option table[] = {
 	{0, "json", NULL, "as JSON", CAIRN_OPTION_FLAG, offsetof(struct options, json), 0},
+	{0, "tree", NULL, "by tree: parents before their children, with the memory of all of them", CAIRN_OPTION_FLAG,
+	 offsetof(struct options, tree), 0},
 	{0},
 };
 
@@ -27,11 +31,18 @@ struct row {
 	int pid;
 	char state[32], period[24], snapshot[40], samples[24], command[256], listen[64];
 	uint64_t resident;
+	/* Of a tree. */
+	int parent;      /* the nearest ancestor in the list; 0 for none */
+	unsigned depth;  /* below the first of the tree */
+	uint64_t sum;    /* what it and all below it have */
+	size_t below;    /* how many those are */
+	bool shown;
 };
 
 struct rows {
 	struct row *items;
 	size_t count, capacity;
+	size_t forbidden; /* processes with an agent that does not answer to us */
 };
 
 static uint64_t resident_bytes(int pid)
@@ -47,14 +58,30 @@ static uint64_t resident_bytes(int pid)
 	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+static void read_command(int pid, char *out, size_t size)
+{
+	char path[64];
+	snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
+	FILE *file = fopen(path, "re");
+	size_t length = file ? fread(out, 1, size - 1, file) : 0;
+	if (file)
+		fclose(file);
+	for (size_t i = 0; i + 1 < length; i++)
+		if (!out[i])
+			out[i] = ' ';
+	out[length] = 0;
+}
+
 static void add_process(struct rows *rows, const char *name)
 {
 	struct cairn_target target;
 	struct cairn_error error;
 	struct cairn_buffer body = cairn_buffer(0);
-	if (!cairn_target_find(&target, name, NULL, &error))
+	if (!cairn_target_find(&target, name, NULL, &error)) {
+		rows->forbidden += target.forbidden;
 		return;
-	if (!cairn_target_ask(&target, "GET", "/cairn/status?format=text", &body, &error)) {
+	}
+	if (!cairn_target_ask(&target, "GET", "/cairn/status", &body, &error)) {
 		cairn_note("the agent of process %d did not answer: %s", target.pid, error.text);
 		cairn_buffer_free(&body);
 		return;
@@ -65,9 +92,9 @@ static void add_process(struct rows *rows, const char *name)
 	struct cairn_bytes text = cairn_buffer_bytes(&body);
 	cairn_target_field(text, "state", row->state, sizeof row->state);
 	cairn_target_field(text, "period", row->period, sizeof row->period);
-	cairn_target_field(text, "last snapshot", row->snapshot, sizeof row->snapshot);
-	cairn_target_field(text, "samples", row->samples, sizeof row->samples);
-	cairn_target_field(text, "listen", row->listen, sizeof row->listen);
+	cairn_target_field(text, "snapshots.last.time", row->snapshot, sizeof row->snapshot);
+	cairn_target_field(text, "snapshots.last.samples", row->samples, sizeof row->samples);
+	cairn_target_field(text, "agent.listen", row->listen, sizeof row->listen);
 	cairn_target_field(text, "command", row->command, sizeof row->command);
 	cairn_buffer_free(&body);
 }
@@ -77,22 +104,103 @@ static int by_pid(const void *a, const void *b)
 	return ((const struct row *)a)->pid - ((const struct row *)b)->pid;
 }
 
-static void write_table(const struct rows *rows, struct cairn_buffer *out)
+static struct row *find_row(const struct rows *rows, int pid)
 {
-	cairn_buffer_format(out, "%8s  %-12s %10s %10s %8s  %s\n", "PID", "STATE", "RESIDENT", "PERIOD", "SAMPLES", "COMMAND");
+	for (size_t i = 0; i < rows->count; i++)
+		if (rows->items[i].pid == pid)
+			return &rows->items[i];
+	return NULL;
+}
+
+/* Adds the processes below those of the list that have loaded the agent and were not sampled since they were forked. */
+static void add_silent(struct rows *rows)
+{
+	enum { most = 4096 };
+	static int pids[most];
+	size_t known = rows->count;
+	for (size_t i = 0; i < known; i++) {
+		size_t count = cairn_tree_list(rows->items[i].pid, pids, most);
+		for (size_t k = 0; k < count; k++) {
+			if (find_row(rows, pids[k]) || !cairn_target_has_loaded(pids[k]))
+				continue;
+			cairn_array_room(rows->items, rows->count, rows->capacity);
+			rows->items[rows->count] = (struct row){.pid = pids[k], .state = "not sampled", .period = "0", .resident = resident_bytes(pids[k])};
+			read_command(pids[k], rows->items[rows->count].command, sizeof rows->items->command);
+			rows->count++;
+		}
+	}
+}
+
+/* Puts ROW and what is below it into ORDER, after the COUNT there already. */
+static size_t order_tree(const struct rows *rows, struct row *row, unsigned depth, struct row *order, size_t count)
+{
+	size_t own = count++;
+	row->shown = true;
+	row->depth = depth;
+	order[own] = *row;
+	order[own].sum = row->resident;
+	for (size_t i = 0; i < rows->count; i++)
+		if (rows->items[i].parent == row->pid && !rows->items[i].shown) {
+			size_t first = count;
+			count = order_tree(rows, &rows->items[i], depth + 1, order, count);
+			order[own].sum += order[first].sum;
+		}
+	order[own].below = count - own - 1;
+	return count;
+}
+
+/* Has the rows in the order of their trees, each with its depth and sum. */
+static void make_trees(struct rows *rows)
+{
+	add_silent(rows);
+	if (rows->count == 0)
+		return;
+	qsort(rows->items, rows->count, sizeof *rows->items, by_pid);
+	for (size_t i = 0; i < rows->count; i++) {
+		int parent = cairn_tree_parent(rows->items[i].pid);
+		for (int steps = 0; steps < 1000 && parent > 0 && !find_row(rows, parent); steps++)
+			parent = cairn_tree_parent(parent);
+		rows->items[i].parent = parent;
+	}
+	struct row *order = calloc(rows->count, sizeof *order);
+	size_t count = 0;
+	if (!order)
+		cairn_out_of_memory(rows->count * sizeof *order);
+	for (size_t i = 0; i < rows->count; i++)
+		if (rows->items[i].parent <= 0 && !rows->items[i].shown)
+			count = order_tree(rows, &rows->items[i], 0, order, count);
+	free(rows->items);
+	*rows = (struct rows){order, count, count, rows->forbidden};
+}
+
+static void write_table(const struct rows *rows, bool trees, struct cairn_buffer *out)
+{
+	struct cairn_buffer line = cairn_buffer(SIZE_MAX);
+	cairn_buffer_format(out, "%8s  %-12s %10s ", "PID", "STATE", "RESIDENT");
+	if (trees)
+		cairn_buffer_format(out, "%10s ", "TREE");
+	cairn_buffer_format(out, "%10s %8s  %s\n", "PERIOD", "SAMPLES", "COMMAND");
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct row *row = &rows->items[i];
 		char resident[24], period[24];
 		cairn_text_human((double)row->resident, resident);
 		cairn_text_human(strtod(row->period, NULL), period);
-		cairn_buffer_format(out, "%8d  %-12s %10s %10s %8s  ", row->pid, row->state, resident, row->period[0] == '0' ? "-" : period,
-				    row->snapshot[0] ? row->samples : "-");
-		cairn_utf8_show(out, cairn_bytes_of(row->command));
-		cairn_buffer_format(out, row->listen[0] ? "  [%s]\n" : "\n", row->listen);
+		cairn_buffer_format(&line, "%8d  %-12s %10s ", row->pid, row->state, resident);
+		if (trees)
+			cairn_buffer_format(&line, "%10s ", row->below > 0 ? cairn_text_human((double)row->sum, resident) : "");
+		cairn_buffer_format(&line, "%10s %8s  %*s", row->period[0] == '0' ? "-" : period, row->snapshot[0] ? row->samples : "-",
+				    2 * (int)row->depth, "");
+		cairn_buffer_text(&line, row->command);
+		if (row->listen[0])
+			cairn_buffer_format(&line, "  [%s]", row->listen);
+		cairn_utf8_show(out, cairn_buffer_bytes(&line));
+		cairn_buffer_byte(out, '\n');
+		line.length = 0;
 	}
+	cairn_buffer_free(&line);
 }
 
-static void write_json(const struct rows *rows, struct cairn_buffer *out)
+static void write_json(const struct rows *rows, bool trees, struct cairn_buffer *out)
 {
 	struct cairn_json json = cairn_json(out);
 	cairn_json_open(&json, NULL, '[');
@@ -102,6 +210,10 @@ static void write_json(const struct rows *rows, struct cairn_buffer *out)
 		cairn_json_integer(&json, "pid", row->pid);
 		cairn_json_text(&json, "state", cairn_bytes_of(row->state));
 		cairn_json_integer(&json, "resident_bytes", (int64_t)row->resident);
+		if (trees && row->parent > 0)
+			cairn_json_integer(&json, "parent", row->parent);
+		if (trees)
+			cairn_json_integer(&json, "tree_resident_bytes", (int64_t)row->sum);
 		cairn_json_number(&json, "period", strtod(row->period, NULL));
 		if (row->snapshot[0])
 			cairn_json_number(&json, "samples", strtod(row->samples, NULL));
@@ -133,15 +245,21 @@ static int run(const void *values, int count, char **operands)
 	closedir(processes);
 	if (rows.count > 0)
 		qsort(rows.items, rows.count, sizeof *rows.items, by_pid);
+	if (options->tree)
+		make_trees(&rows);
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 	if (options->json)
-		write_json(&rows, &out);
+		write_json(&rows, options->tree, &out);
 	else if (rows.count > 0)
-		write_table(&rows, &out);
+		write_table(&rows, options->tree, &out);
 	int code = cairn_say_output(NULL, cairn_buffer_bytes(&out));
-	if (rows.count == 0 && !options->json)
+	if (rows.forbidden > 0)
+		cairn_note("%zu process%s with an agent answer%s only to another user and root; 'sudo cairn ps' shows %s", rows.forbidden,
+			   rows.forbidden == 1 ? "" : "es", rows.forbidden == 1 ? "s" : "", rows.forbidden == 1 ? "it" : "them");
+	else if (rows.count == 0 && !options->json)
 		cairn_say_note(geteuid() == 0 ? "no process with an agent here; 'cairn run -- COMMAND' starts one"
 					      : "no process of yours with an agent here; 'cairn run -- COMMAND' starts one, and root sees those of others");
+	cairn_listen_tidy(getenv("XDG_RUNTIME_DIR"));
 	cairn_buffer_free(&out);
 	free(rows.items);
 	return code;

@@ -29,7 +29,7 @@ static int run(const void *values, int operand_count, char **operands)
 	struct cairn_profile profile;
 	int code;
 	if (!cairn_source_load(&profile, &source, operand_count, operands, &error)) {
-		code = cairn_say_error(error.text);
+		code = cairn_say_failure(&error);
 	} else {
 		struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 		cairn_raw_text(&profile, &out);

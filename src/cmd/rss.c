@@ -1,12 +1,13 @@
 /* rss.c - `cairn rss`: resident memory, split until it adds up.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/clock.h"
-#include "agent/memory.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "cmd/command.h"
 #include "cmd/files.h"
 #include "cmd/target.h"
+#include "process/clock.h"
+#include "process/memory.h"
 #include "profile/read.h"
 #include "series/bill_svg.h"
 
@@ -232,7 +233,8 @@ static void write_text(const struct account *account, struct cairn_buffer *out)
 	const struct cairn_bill *bill = &account->bill;
 	char head[name_room + 80], size[24];
 	describe(account, head, sizeof head);
-	cairn_buffer_format(out, "%s\n%s resident", head, cairn_text_human((double)bill->total, size));
+	cairn_utf8_show(out, cairn_bytes_of(head));
+	cairn_buffer_format(out, "\n%s resident", cairn_text_human((double)bill->total, size));
 	if (account->limit)
 		cairn_buffer_format(out, ", of %s it may have", cairn_text_human((double)account->limit, size));
 	cairn_buffer_text(out, "\n\n");
@@ -246,8 +248,11 @@ static void write_text(const struct account *account, struct cairn_buffer *out)
 		cairn_buffer_byte(out, '\n');
 	}
 	write_beside(bill, out);
-	for (size_t i = 0; i < account->note_count; i++)
-		cairn_buffer_format(out, "%snote: %s\n", i ? "" : "\n", account->notes[i].text);
+	for (size_t i = 0; i < account->note_count; i++) {
+		cairn_buffer_text(out, i ? "note: " : "\nnote: ");
+		cairn_utf8_show(out, cairn_bytes_of(account->notes[i].text));
+		cairn_buffer_byte(out, '\n');
+	}
 }
 
 static void write_json(const struct account *account, struct cairn_buffer *out)
@@ -327,7 +332,7 @@ static int run(const void *values, int count, char **operands)
 	int code;
 	if (!(cairn_target_is(operands[0]) ? take_target(account, operands[0], options->target.token, &error)
 					   : take_file(account, operands[0], &error))) {
-		code = cairn_say_error(error.text);
+		code = cairn_say_failure(&error);
 	} else {
 		struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 		const char *output = options->output;

@@ -1,117 +1,49 @@
-/* run.c - `cairn run`: starts a service with profiling and the agent, and tells at the end what there was to see.
+/* run.c - `cairn run`: starts a service with profiling and the agent, and leaves a profile when it ends.
  *
  * Everything is done by environment variables, so it works on programs as they are: MALLOC_CONF (and _RJEM_MALLOC_CONF, which
  * Rust's jemalloc reads) gets what profiling needs behind what is there already, LD_PRELOAD gets the agent, and a jemalloc for
  * programs that have none.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/host/config.h"
+#include "agent/host/listen.h"
+#include "base/descriptor.h"
 #include "base/file.h"
-#include "base/process.h"
-#include "base/text.h"
 #include "cmd/command.h"
-#include "cmd/own_dumps.h"
-#include "symbol/elf.h"
+#include "cmd/run/program.h"
+#include "cmd/run/summary.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { path_size = 4096, exit_not_found = 127, exit_not_started = 126, report_rows = 10 };
+enum { path_size = CAIRN_PROGRAM_PATH };
 
 struct options {
-	bool active;
+	bool active; /* as it is without */
+	bool wait;
 	uint64_t period;
 	uint64_t interval;
 	const char *prefix;
 	const char *listen;
+	const char *output;
 	bool quiet;
 };
 
 #define AT(member) offsetof(struct options, member)
 static const struct cairn_option table[] = {
-	{0, "active", NULL, "sample from the start; without it the profiler waits for 'cairn activate'", CAIRN_OPTION_FLAG, AT(active), 0},
-	{0, "period", "SIZE", "sample once in so many bytes (512K unless told)", CAIRN_OPTION_SIZE, AT(period), 0},
-	{0, "interval", "SIZE", "write a dump for every so many bytes allocated, such as 4G", CAIRN_OPTION_SIZE, AT(interval), 0},
-	{0, "prefix", "PATH", "what the names of dumps begin with", CAIRN_OPTION_TEXT, AT(prefix), 0},
+	{0, "wait", NULL, "do not sample until 'cairn activate'", CAIRN_OPTION_FLAG, AT(wait), 0},
+	{0, "active", NULL, NULL, CAIRN_OPTION_FLAG, AT(active), 0},
+	{0, "period", "SIZE", "sample once in this many bytes (default: 512K)", CAIRN_OPTION_SIZE, AT(period), 0},
+	{'o', "output", "FILE", "write the profile to FILE (default: cairn.COMMAND.PID.heap)", CAIRN_OPTION_TEXT, AT(output), 0},
+	{0, "interval", "SIZE", "also write a dump each time this much was allocated, such as 4G", CAIRN_OPTION_SIZE, AT(interval), 0},
+	{0, "prefix", "PATH", "begin the names of all dumps with PATH", CAIRN_OPTION_TEXT, AT(prefix), 0},
 	{0, "listen", "ADDRESS", "let the agent listen on TCP too, such as 127.0.0.1:4000", CAIRN_OPTION_TEXT, AT(listen), 0},
-	{'q', "quiet", NULL, "no report at the end", CAIRN_OPTION_FLAG, AT(quiet), 0},
+	{'q', "quiet", NULL, "print no summary", CAIRN_OPTION_FLAG, AT(quiet), 0},
 	{0},
 };
 static const struct cairn_option_group groups[] = {{NULL, table, 0}, {0}};
-
-/* NAME as the shell would find it; false when there is no such program. */
-static bool find_program(const char *name, char *out)
-{
-	if (strchr(name, '/')) {
-		snprintf(out, path_size, "%s", name);
-		return access(out, X_OK) == 0;
-	}
-	const char *search = getenv("PATH");
-	for (size_t length; search && *search; search += length + (search[length] == ':')) {
-		length = strcspn(search, ":");
-		snprintf(out, path_size, "%.*s/%s", (int)length, search, name);
-		if (length > 0 && access(out, X_OK) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* What PROGRAM is, as far as preloading goes. */
-struct nature {
-	enum { JEMALLOC_UNKNOWN, JEMALLOC_NONE, JEMALLOC_LOADED, JEMALLOC_INSIDE } jemalloc;
-	bool is_static; /* no loader, so that nothing can be preloaded */
-};
-
-/* Asks the loader which libraries it would load. The program itself does not run. */
-static bool loads_jemalloc(const char *loader, const char *program)
-{
-	struct cairn_buffer list = cairn_buffer(1 << 20);
-	cairn_process_read((const char *const[]){loader, "--list", program, NULL}, &list, NULL);
-	bool found = list.length && memmem(list.data, list.length, "libjemalloc", 11);
-	cairn_buffer_free(&list);
-	return found;
-}
-
-static struct nature study_binary(const struct cairn_elf *elf, const char *program)
-{
-	struct cairn_bytes loader = cairn_elf_named(elf, ".interp");
-	struct nature nature = {JEMALLOC_NONE, .is_static = loader.length == 0};
-	/* jemalloc begins its messages with this, in every build of it. */
-	if (memmem(elf->file.bytes.data, elf->file.bytes.length, "<jemalloc>", 10))
-		nature.jemalloc = JEMALLOC_INSIDE;
-	else if (loader.length && loader.data[loader.length - 1] == '\0' && loads_jemalloc(loader.data, program))
-		nature.jemalloc = JEMALLOC_LOADED;
-	return nature;
-}
-
-/* Of a script, its interpreter is asked. */
-static struct nature study(const char *program)
-{
-	struct cairn_file file;
-	struct nature nature = {JEMALLOC_UNKNOWN, false};
-	char interpreter[256] = "";
-	if (!cairn_file_read(&file, program, NULL))
-		return nature;
-	if (cairn_bytes_start_with(file.bytes, "#!")) {
-		struct cairn_bytes rest = cairn_bytes_skip(file.bytes, 2), line = {"", 0};
-		cairn_text_line(&rest, &line, NULL);
-		line = cairn_text_trim(line);
-		snprintf(interpreter, sizeof interpreter, "%.*s", (int)line.length, line.data);
-		interpreter[strcspn(interpreter, " \t")] = 0;
-	}
-	struct cairn_elf *elf = cairn_elf_open_bytes(file.bytes, program, NULL);
-	if (elf)
-		nature = study_binary(elf, program);
-	cairn_elf_close(elf);
-	cairn_file_close(&file);
-	return interpreter[0] && strcmp(interpreter, program) != 0 ? study(interpreter) : nature;
-}
 
 /* The first of several places where FILE is; false when nowhere. */
 static bool find_library(const char *file, char *out)
@@ -158,11 +90,12 @@ static void extend(const char *name, const char *added, char separator, bool fro
 	cairn_buffer_free(&value);
 }
 
+/* jemalloc writes no dump at the end: it would do so as the user the service has become, and complain on the service's standard error. */
 static void set_malloc_conf(const struct options *options, const char *prefix)
 {
 	char text[path_size + 200];
-	int length = snprintf(text, sizeof text, "prof:true,prof_active:%s,prof_final:%s,lg_prof_sample:%d", options->active ? "true" : "false",
-			      options->active ? "true" : "false", options->period ? log2_of(options->period) : 19);
+	int length = snprintf(text, sizeof text, "prof:true,prof_active:%s,prof_final:false,lg_prof_sample:%d", options->wait ? "false" : "true",
+			      options->period ? log2_of(options->period) : 19);
 	if (options->interval)
 		length += snprintf(text + length, sizeof text - (size_t)length, ",lg_prof_interval:%d", log2_of(options->interval));
 	snprintf(text + length, sizeof text - (size_t)length, ",prof_prefix:%s", prefix);
@@ -170,116 +103,19 @@ static void set_malloc_conf(const struct options *options, const char *prefix)
 	extend("_RJEM_MALLOC_CONF", text, ',', false);
 }
 
-static void set_preload(const char *program)
+static void set_preload(const char *path, const struct cairn_program *program)
 {
 	char library[path_size];
-	struct nature nature = study(program);
-	if (nature.is_static) {
-		cairn_note("%s is a static program, into which nothing can be preloaded; link it with %s", program,
-		     nature.jemalloc == JEMALLOC_INSIDE ? "libcairn.a" : "jemalloc and libcairn.a");
-	} else if (nature.jemalloc == JEMALLOC_NONE && find_library("libjemalloc.so.2", library)) {
+	if (program->jemalloc == CAIRN_JEMALLOC_NONE && find_library("libjemalloc.so.2", library)) {
 		extend("LD_PRELOAD", library, ':', true);
-		cairn_note("%s has no jemalloc; it runs on %s", program, library);
-	} else if (nature.jemalloc == JEMALLOC_NONE) {
-		cairn_note("%s has no jemalloc and libjemalloc.so.2 is not installed, so there is nothing to profile", program);
+		cairn_note("%s has no jemalloc; it runs on %s", path, library);
+	} else if (program->jemalloc == CAIRN_JEMALLOC_NONE) {
+		cairn_note("%s has no jemalloc and libjemalloc.so.2 is not installed, so there is nothing to profile", path);
 	}
 	if (find_library("libcairn.so", library) || find_library("libcairn.so.1", library))
 		extend("LD_PRELOAD", library, ':', true);
 	else
-		cairn_note("libcairn.so is not beside the command, so the service has no endpoints");
-}
-
-static volatile sig_atomic_t child_pid; /* while it runs */
-
-static void pass_on(int number)
-{
-	if (child_pid > 0)
-		kill((pid_t)child_pid, number);
-}
-
-/* Starts the command and waits for it, passing signals on. The wait status, or -1. */
-static int run_and_wait(char **command, pid_t *started, struct rusage *usage)
-{
-	static const int passed[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH, SIGALRM};
-	sigset_t signals, before;
-	sigemptyset(&signals);
-	for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
-		sigaddset(&signals, passed[i]);
-	sigprocmask(SIG_BLOCK, &signals, &before); /* none is lost between the start and knowing whom to pass it to */
-	signal(SIGPIPE, SIG_DFL);
-	pid_t pid = fork();
-	if (pid == 0) {
-		sigprocmask(SIG_SETMASK, &before, NULL);
-		execvp(command[0], command);
-		int code = errno;
-		struct cairn_error error;
-		cairn_fail_errno(&error, "%s", command[0]);
-		cairn_say_error(error.text);
-		_exit(code == ENOENT ? exit_not_found : exit_not_started);
-	}
-	child_pid = *started = pid;
-	struct sigaction action = {.sa_handler = pass_on};
-	for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
-		sigaction(passed[i], &action, NULL);
-	sigprocmask(SIG_SETMASK, &before, NULL);
-	int status = -1;
-	if (pid > 0)
-		while (wait4(pid, &status, 0, usage) < 0 && errno == EINTR)
-			;
-	child_pid = 0;
-	return status;
-}
-
-static void show_top(const char *path)
-{
-	char rows[8];
-	snprintf(rows, sizeof rows, "%d", report_rows);
-	pid_t pid = fork();
-	if (pid == 0) {
-		dup2(STDERR_FILENO, STDOUT_FILENO); /* the service's output stays its own */
-		unsetenv("LD_PRELOAD");
-		execl("/proc/self/exe", "cairn", "top", "-n", rows, path, (char *)NULL);
-		_exit(exit_not_found);
-	}
-	if (pid > 0)
-		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-			;
-}
-
-static void report(const char *name, pid_t pid, int status, double seconds, const struct rusage *usage, const char *prefix, bool active,
-		   bool kept)
-{
-	char peak[24], ending[64];
-	struct cairn_own_dumps dumps;
-	cairn_own_dumps_find(prefix, pid, &dumps);
-	cairn_text_human((double)usage->ru_maxrss * 1024, peak);
-	if (WIFSIGNALED(status))
-		snprintf(ending, sizeof ending, "was ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
-	else
-		snprintf(ending, sizeof ending, "ended with code %d", WEXITSTATUS(status));
-	cairn_note("%s (process %d) %s after %.1f s, at most %s resident", name, pid, ending, seconds, peak);
-	if (dumps.count > 0 && kept)
-		cairn_note("%zu dump%s, the last is %s", dumps.count, dumps.count == 1 ? "" : "s", dumps.last);
-	if (dumps.count > 0)
-		show_top(dumps.last);
-	else if (!active)
-		cairn_note("sampling was not on from the start, so no dump was written; --active turns it on");
-	else
-		cairn_note("no dump was left: jemalloc writes its last one when a program ends by itself");
-}
-
-/* The folder dumps go to when no prefix was asked for; removed with all in it at the end. */
-static void remove_folder(const char *folder)
-{
-	DIR *entries = opendir(folder);
-	for (struct dirent *entry; entries && (entry = readdir(entries));) {
-		char path[path_size];
-		snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-		unlink(path);
-	}
-	if (entries)
-		closedir(entries);
-	rmdir(folder);
+		cairn_note("libcairn.so is not beside the command, so the service has no agent and leaves no profile");
 }
 
 /* What RisingWave's developers' tool means by its variable. */
@@ -288,33 +124,48 @@ static void follow_risedev(struct options *options, const char *name)
 	const char *risedev = getenv("RISEDEV_ENABLE_HEAP_PROFILE");
 	if (!risedev || !risedev[0])
 		return;
-	options->active = true;
+	options->wait = false;
 	options->interval = options->interval ? options->interval : (uint64_t)4 << 30;
 	options->prefix = options->prefix ? options->prefix : name;
 }
 
-/* Where dumps go: what --prefix says, or a new FOLDER (empty otherwise) that ends with the run. */
-static bool choose_prefix(const struct options *options, const char *name, char *prefix, char *folder, struct cairn_error *error)
+/* What the names of dumps begin with, from the root on: the service may go to another folder. */
+static bool choose_prefix(const struct options *options, const char *name, char *prefix, struct cairn_error *error)
 {
-	folder[0] = '\0';
-	if (!options->prefix) {
-		const char *temporary = getenv("TMPDIR");
-		snprintf(folder, path_size, "%s/cairn-run.XXXXXX", temporary && temporary[0] ? temporary : "/tmp");
-		if (!mkdtemp(folder))
-			return cairn_fail(error, "no folder for the dumps can be made; set TMPDIR or give --prefix");
-		snprintf(prefix, path_size, "%.4000s/%.64s", folder, name);
-		return true;
-	}
+	char told[path_size], here[path_size] = "";
 	struct stat status;
-	snprintf(prefix, path_size, "%s", options->prefix);
-	char *slash = strrchr(prefix, '/');
-	if (slash && slash > prefix) {
+	snprintf(told, sizeof told, options->prefix ? "%.3800s" : "cairn.%.200s", options->prefix ? options->prefix : name);
+	char *slash = strrchr(told, '/');
+	if (slash && slash > told) {
 		*slash = '\0';
-		if (stat(prefix, &status) != 0 || !S_ISDIR(status.st_mode))
-			return cairn_fail(error, "--prefix: there is no folder %.400s", prefix);
+		if (stat(told, &status) != 0 || !S_ISDIR(status.st_mode))
+			return cairn_fail(error, "--prefix: there is no folder %.400s", told);
 		*slash = '/';
 	}
-	return true;
+	if (told[0] != '/' && !getcwd(here, sizeof here))
+		return cairn_fail_errno(error, "the working folder cannot be found");
+	int length = snprintf(prefix, path_size, "%s%s%s", here, here[0] ? "/" : "", told);
+	return length < path_size || cairn_fail(error, "--prefix is too long");
+}
+
+/* Whether the agent will be able to listen: the same code as in the service tries it. A service is started all the same. */
+static void check_listening(void)
+{
+	struct cairn_config config;
+	struct cairn_listen listen = {.folder_descriptor = -1};
+	const char *path = getenv("CAIRN_CONFIG"), *text = getenv("CAIRN_CONF");
+	struct cairn_file file;
+	cairn_config_default(&config);
+	if (path && path[0] && cairn_file_read(&file, path, NULL)) {
+		cairn_config_file(&config, file.bytes);
+		cairn_file_close(&file);
+	}
+	cairn_config_environment(&config, cairn_bytes_of(text ? text : ""));
+	int descriptor = cairn_listen_tcp(&listen, &config);
+	if (descriptor >= 0)
+		cairn_descriptor_close(descriptor);
+	else if (config.listen[0])
+		cairn_note("the agent cannot listen on %s", listen.tcp_problem);
 }
 
 static void listen_too(const char *address)
@@ -324,59 +175,112 @@ static void listen_too(const char *address)
 	extend("CAIRN_CONF", conf, ',', false);
 }
 
-/* Starts COMMAND as it was set up, and returns its exit code as a shell would. */
-static int run_command(const struct options *options, char **command, const char *name, const char *prefix, bool kept)
+/* With a token that it cannot use the agent would not listen, and nobody would know until they ask. */
+static bool check_token(struct cairn_error *error)
 {
-	struct timespec start, end;
-	struct rusage usage = {0};
-	pid_t pid;
-	clock_gettime(CLOCK_MONOTONIC, &start);
-	/* execvp would look in PATH again and find the same; the name stays as it was typed. */
-	int status = run_and_wait(command, &pid, &usage);
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	if (status == -1)
-		return cairn_say_error("no process can be started");
-	double seconds = (double)(end.tv_sec - start.tv_sec) + (double)(end.tv_nsec - start.tv_nsec) / 1e9;
-	if (!options->quiet)
-		report(name, pid, status, seconds, &usage, prefix, options->active, kept);
-	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	const char *path = getenv("CAIRN_CONFIG"), *text = getenv("CAIRN_CONF");
+	struct cairn_config config;
+	cairn_config_default(&config);
+	if (path && path[0]) {
+		struct cairn_file file;
+		struct cairn_error ignored;
+		if (cairn_file_map(&file, path, &ignored)) {
+			cairn_config_file(&config, file.bytes);
+			cairn_file_close(&file);
+		} else {
+			config.token_unusable = true;
+		}
+	}
+	if (text)
+		cairn_config_environment(&config, cairn_bytes_of(text));
+	if (config.listen[0] && config.token_unusable)
+		return cairn_fail(error, "the agent cannot use its token, so it would not listen on %s: %s", config.listen,
+				  config.problems[0] ? config.problems : "CAIRN_CONFIG cannot be read");
+	return true;
+}
+
+/* Says why a program cannot be profiled. */
+static bool can_be_profiled(const char *path, const struct cairn_program *program)
+{
+	if (program->is_static)
+		cairn_note("%s is a static program, so it runs without profiling: nothing can be preloaded into it%s; link it dynamically%s", path,
+			   program->jemalloc == CAIRN_JEMALLOC_INSIDE ? ", and its jemalloc would abort in its unwinder with prof:true" : "",
+			   program->jemalloc == CAIRN_JEMALLOC_INSIDE ? " (Rust: -C target-feature=-crt-static)" : "");
+	else if (program->is_musl)
+		cairn_note("%s is linked with musl, so it runs without profiling: the agent is made for glibc", path);
+	return !program->is_static && !program->is_musl;
+}
+
+/* Starts COMMAND as it was set up, and returns its exit code as a shell would. */
+static int run_command(const struct options *options, char **command, const char *name, const char *prefix, bool takes_profiles)
+{
+	struct cairn_error error;
+	struct cairn_supervision *run = calloc(1, sizeof *run);
+	if (!run)
+		cairn_out_of_memory(sizeof *run);
+	run->command = command; /* execvp looks in PATH again and finds the same; the name stays as it was typed */
+	run->takes_profiles = takes_profiles;
+	if (!cairn_supervise(run, &error)) {
+		free(run);
+		return cairn_say_error(error.text);
+	}
+	cairn_listen_tidy(getenv("XDG_RUNTIME_DIR")); /* what became another user could not remove its socket */
+	cairn_summary_write(run, &(struct cairn_summary_options){
+		.name = name,
+		.output = options->output,
+		.prefix = prefix,
+		.quiet = options->quiet,
+		.waited = options->wait,
+	});
+	cairn_moment_free(&run->highest);
+	cairn_moment_free(&run->end);
+	int code = WIFSIGNALED(run->status) ? 128 + WTERMSIG(run->status) : WEXITSTATUS(run->status);
+	free(run);
+	return code;
 }
 
 static int run(const void *values, int count, char **operands)
 {
 	struct options options = *(const struct options *)values;
 	struct cairn_error error;
-	char program[path_size], folder[path_size], prefix[path_size];
+	char path[path_size], prefix[path_size];
 	if (count == 0) {
-		cairn_say_error("a command is meant: cairn run [options] -- COMMAND...");
+		cairn_say_error("missing COMMAND: cairn run [options] -- COMMAND...");
 		return CAIRN_EXIT_USAGE;
 	}
 	const char *slash = strrchr(operands[0], '/'), *name = slash ? slash + 1 : operands[0];
 	follow_risedev(&options, name);
-	if (!find_program(operands[0], program)) {
+	if (!cairn_program_find(operands[0], path)) {
 		bool there = strchr(operands[0], '/') && access(operands[0], F_OK) == 0;
 		cairn_fail(&error, there ? "%s: no program, or not one you may run" : "%s: no such program", operands[0]);
 		cairn_say_error(error.text);
-		return there ? exit_not_started : exit_not_found;
+		return there ? CAIRN_EXIT_NOT_STARTED : CAIRN_EXIT_NOT_FOUND;
 	}
-	if (!choose_prefix(&options, name, prefix, folder, &error))
-		return cairn_say_error(error.text);
-	set_malloc_conf(&options, prefix);
-	set_preload(program);
-	if (options.listen)
-		listen_too(options.listen);
-	int code = run_command(&options, operands, name, prefix, !folder[0]);
-	if (folder[0])
-		remove_folder(folder);
-	return code;
+	if (!choose_prefix(&options, name, prefix, &error)) {
+		cairn_say_error(error.text);
+		return CAIRN_EXIT_USAGE;
+	}
+	struct cairn_program program = cairn_program_study(path);
+	bool profiled = can_be_profiled(path, &program);
+	if (profiled) {
+		set_malloc_conf(&options, prefix);
+		set_preload(path, &program);
+		if (options.listen)
+			listen_too(options.listen);
+		if (!check_token(&error))
+			return cairn_say_failure(&error);
+		check_listening();
+	}
+	return run_command(&options, operands, name, prefix, profiled);
 }
 
 const struct cairn_command cairn_command_run = {
 	.name = "run",
 	.summary = "start a service with profiling and the agent",
 	.arguments = "[--] COMMAND...",
-	.detail = "The command's exit code and signals are passed through. A program without jemalloc is started on libjemalloc.so.2.\n"
-		  "With RISEDEV_ENABLE_HEAP_PROFILE set it means --active --interval 4G --prefix and the name of the command.",
+	.detail = "Samples from the start, leaves a profile of all processes when the command ends, and prints a summary of five lines.\n"
+		  "The command's exit code and signals are passed through. A program without jemalloc is started on libjemalloc.so.2.\n"
+		  "With RISEDEV_ENABLE_HEAP_PROFILE set, --interval 4G and --prefix with the name of the command are the defaults.",
 	.groups = groups,
 	.runs_another = true,
 	.options_size = sizeof(struct options),

@@ -123,8 +123,8 @@ static bool fail_few(size_t count, size_t least, int name_count, char **names, c
 	if (name_count != 1 || !cairn_target_is(names[0]))
 		return cairn_fail(error, "%zu dump%s can be used, and it takes at least %zu; 'cairn watch TARGET' gathers them", count,
 				  count == 1 ? "" : "s", least);
-	if (cairn_target_find(&target, names[0], token, NULL) && cairn_target_ask(&target, "GET", "/cairn/status?format=text", &body, NULL))
-		cairn_target_field(cairn_buffer_bytes(&body), "last dump is", last, sizeof last);
+	if (cairn_target_find(&target, names[0], token, NULL) && cairn_target_ask(&target, "GET", "/cairn/status", &body, NULL))
+		cairn_target_field(cairn_buffer_bytes(&body), "dumps.last_path", last, sizeof last);
 	cairn_buffer_free(&body);
 	char *slash = strrchr(last, '/');
 	if (slash && slash > last)

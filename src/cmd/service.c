@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/service.h"
 
-#include "agent/life.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cmd/target.h"
+#include "process/life.h"
 
 #include <dirent.h>
 #include <stdio.h>

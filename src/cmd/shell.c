@@ -49,7 +49,7 @@ static const struct cairn_command *find_view(const char *name)
 
 static void say(const struct cairn_error *error)
 {
-	fprintf(stderr, "%s\n", error->text);
+	cairn_print(stderr, "%s\n", error->text);
 }
 
 static void show_help(struct cairn_buffer *out)
@@ -65,7 +65,8 @@ static void show_help(struct cairn_buffer *out)
 	cairn_buffer_text(out, "  top20, top 20          the first 20 rows; any number\n"
 			       "  web, svg, pdf, png     the call graph, written to a file\n"
 			       "  callgrind [FILE]       calls between lines, written to FILE for kcachegrind\n"
-			       "  options                every option and its value\n"
+			       "  weblist REGEX          source code with its instructions, as a page, written to a file\n"
+			       "  options, o             every option and its value\n"
 			       "  NAME=VALUE, NAME       set an option: focus=malloc, lines, cum\n"
 			       "  NAME=                  take it back\n"
 			       "  quit                   end; so does control-D\n\n"
@@ -110,7 +111,7 @@ static const struct picture {
 } pictures[] = {
 	{"flame", "flame", "svg"}, {"html", "html", "html"}, {"pprof", "pprof", "pb.gz"}, {"export", "export", "pb.gz"}, {"graph", "graph", "svg"},
 	{"web", "graph", "svg"},   {"svg", "graph", "svg"},  {"gv", "graph", "ps"},	 {"ps", "graph", "ps"},	 {"evince", "graph", "pdf"},
-	{"pdf", "graph", "pdf"},   {"png", "graph", "png"},  {"gif", "graph", "gif"},	 {"dot", "graph", "dot"},
+	{"weblist", "list", "html"}, {"pdf", "graph", "pdf"},   {"png", "graph", "png"},  {"gif", "graph", "gif"},	 {"dot", "graph", "dot"},
 };
 
 static const struct picture *find_picture(const char *word)
@@ -147,7 +148,7 @@ static void deliver(struct shell *shell, const struct line *line, struct cairn_b
 	if (!line->file)
 		show(shell, text);
 	else if (cairn_file_write(line->file, text, &error))
-		printf("wrote %s\n", line->file);
+		cairn_print(stdout, "wrote %s\n", line->file);
 	else
 		say(&error);
 }
@@ -173,7 +174,12 @@ static int sort_words(const struct cairn_command *command, struct line *line, st
 	int count = 0;
 	for (int i = 1; i < line->count; i++) {
 		char *word = line->words[i];
-		if (word[0] == '-' && (word[1] == '-' || cairn_settings_apply_to(command, word + 1)))
+		if (strcmp(word, "-n") == 0 && i + 1 < line->count && is_count(line->words[i + 1], &rows)) {
+			setup->shape.node_count = rows;
+			i++;
+		} else if (strncmp(word, "-n", 2) == 0 && is_count(word + 2, &rows))
+			setup->shape.node_count = rows;
+		else if (word[0] == '-' && (word[1] == '-' || cairn_settings_apply_to(command, word + 1)))
 			arguments[count++] = word[1] == '-' ? word : cairn_arena_format(&line->arena, "-%s", word);
 		else if (word[0] == '-' && word[1])
 			ignore = either(line, ignore, word + 1);
@@ -195,8 +201,9 @@ static int sort_words(const struct cairn_command *command, struct line *line, st
 static bool show_as_jeprof(const struct shell *shell, const struct cairn_profile *profile, const struct cairn_command *command,
 			   const struct cairn_view_setup *setup, struct cairn_buffer *out, bool *good, struct cairn_error *error)
 {
+	bool is_page = setup->output && cairn_bytes_end_with(cairn_bytes_of(setup->output), ".html");
 	bool is_top = command == &cairn_command_top, is_list = command == &cairn_command_list, is_disasm = command == &cairn_command_disasm;
-	if (!shell->jeprof || setup->json || !(is_top || is_list || is_disasm))
+	if (!shell->jeprof || setup->json || is_page || !(is_top || is_list || is_disasm))
 		return false;
 	struct cairn_jeprof jeprof;
 	struct cairn_view_options view = setup->view;
@@ -329,7 +336,7 @@ static bool run_line(struct shell *shell, struct line *line)
 		return false;
 	if (strcmp(word, "help") == 0)
 		show_help(&out);
-	else if (strcmp(word, "options") == 0)
+	else if (strcmp(word, "options") == 0 || strcmp(word, "o") == 0)
 		cairn_settings_show(&shell->settings, &out);
 	if (out.length) {
 		deliver(shell, line, cairn_buffer_bytes(&out));
@@ -343,7 +350,7 @@ static bool run_line(struct shell *shell, struct line *line)
 	else if (strcmp(word, "callgrind") == 0)
 		write_callgrind(shell, line);
 	else if (line->count > 1 || !set_option(shell, word))
-		fprintf(stderr, "no command or option '%s'; 'help' lists them\n", word);
+		cairn_print(stderr, "no command or option '%s'; 'help' lists them\n", word);
 	return true;
 }
 
@@ -380,7 +387,7 @@ static void add_names(struct shell *shell)
 
 static void add_candidates(struct shell *shell)
 {
-	static const char *const own[] = {"help", "options", "quit", "callgrind", "web"};
+	static const char *const own[] = {"help", "options", "quit", "callgrind", "web", "weblist"};
 	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
 		add_candidate(shell, own[i]);
 	for (size_t i = 0; cairn_commands[i]; i++)
@@ -448,7 +455,7 @@ static int run(const void *options, int operand_count, char **operands)
 	struct cairn_error error;
 	struct cairn_source_options source = setup->source;
 	bool good = cairn_source_load(&profile, &source, operand_count, operands, &error);
-	int code = good ? cairn_shell_run(&profile, setup, operand_count, operands, false) : cairn_say_error(error.text);
+	int code = good ? cairn_shell_run(&profile, setup, operand_count, operands, false) : cairn_say_failure(&error);
 	cairn_profile_free(&profile);
 	return code;
 }

@@ -8,10 +8,11 @@
 #include "cmd/command.h"
 #include "cmd/files.h"
 #include "cmd/target.h"
+#include "dump/name.h"
 #include "profile/combine.h"
 #include "profile/filter.h"
-#include "profile/name.h"
 #include "profile/read.h"
+#include "profile/restrict.h"
 #include "series/choose.h"
 #include "symbol/symbolize.h"
 
@@ -25,6 +26,7 @@ const struct cairn_option cairn_source_option_table[] = {
 	{0, "base", "FILE", "subtract this profile; may be given several times", CAIRN_OPTION_LIST, AT(base), 0},
 	{0, "normalize", NULL, "scale the base to the profile's total before subtracting it", CAIRN_OPTION_FLAG, AT(normalize), 0},
 	{0, "sum", NULL, "add several profiles up instead of showing the newest", CAIRN_OPTION_FLAG, AT(sum), 0},
+	{0, "tree", NULL, "with a PID: add up the process and all that descend from it", CAIRN_OPTION_FLAG, AT(tree), 0},
 	{0, "thread", "NAME|ID", "only this thread, by its name or jemalloc's number", CAIRN_OPTION_TEXT, AT(thread), 0},
 	{0, "binary", "FILE", "a program or library of the profile that lies elsewhere now", CAIRN_OPTION_LIST, AT(binary), 0},
 	{0, "symbols", "DIR", "look for debug files in this folder too: .debug, .dwo, .dwp", CAIRN_OPTION_LIST, AT(symbols), 0},
@@ -32,6 +34,10 @@ const struct cairn_option cairn_source_option_table[] = {
 	{0, "debuginfod", NULL, "ask the servers of DEBUGINFOD_URLS for debug files", CAIRN_OPTION_FLAG, AT(debuginfod), 0},
 	{0, "no-cache", NULL, "neither read nor write the cache of names", CAIRN_OPTION_FLAG, AT(no_cache), 0},
 	{0, "no-symbols", NULL, "leave addresses without names", CAIRN_OPTION_FLAG, AT(no_symbols), 0},
+	{0, "only-modules", "FILE", "open no other modules than those of this memory map; for profiles from strangers", CAIRN_OPTION_TEXT,
+	 AT(only_modules), 0},
+	{0, "memory", "SIZE", "limit the memory that naming takes (default: a quarter of what the control group or machine has left)",
+	 CAIRN_OPTION_SIZE, AT(memory), 0},
 	{0, "token", "TOKEN", "of an agent reached by URL (or set CAIRN_TOKEN)", CAIRN_OPTION_TEXT, AT(token), 0},
 	{0},
 };
@@ -50,7 +56,8 @@ struct cairn_find_options cairn_source_find(const struct cairn_source_options *o
 
 static struct cairn_symbolize_options symbolize_options(const struct cairn_source_options *options)
 {
-	return (struct cairn_symbolize_options){.find = cairn_source_find(options), .no_cache = options->no_cache};
+	return (struct cairn_symbolize_options){.find = cairn_source_find(options), .no_cache = options->no_cache,
+		.memory = options->memory};
 }
 
 /* Asks the live process that NAME stands for. */
@@ -74,11 +81,22 @@ static bool read_file(struct cairn_profile *profile, const char *path, struct ca
 	reading->mapped = file.mapped;
 	bool good = cairn_profile_read(profile, file.bytes, strcmp(path, "-") == 0 ? "standard input" : path, reading, error);
 	if (good && !profile->time_ns)
-		profile->time_ns = file.modified_ns;
+		profile->time_ns = cairn_files_date(path, file.modified_ns);
 	if (good && !profile->process_id && cairn_dump_name_parse(path, &name))
 		profile->process_id = name.process_id;
 	cairn_file_close(&file);
 	return good;
+}
+
+/* Leaves PROFILE only the modules that the file PATH lists. */
+static bool restrict_modules(struct cairn_profile *profile, const char *path, struct cairn_error *error)
+{
+	struct cairn_file file;
+	if (!cairn_file_read(&file, path, error))
+		return false;
+	cairn_profile_restrict(profile, file.bytes);
+	cairn_file_close(&file);
+	return true;
 }
 
 bool cairn_source_read(struct cairn_profile *profile, const char *name, const struct cairn_source_options *options,
@@ -87,13 +105,24 @@ bool cairn_source_read(struct cairn_profile *profile, const char *name, const st
 	struct cairn_read_options reading = {.split_threads = options->thread || options->split_threads};
 	cairn_profile_init(profile);
 	bool good = cairn_target_is(name) ? read_live(profile, name, options, &reading, error) : read_file(profile, name, &reading, error);
+	if (good && options->only_modules)
+		good = restrict_modules(profile, options->only_modules, error);
 	/* What lies where is known by build-id, so that profiles of different runs can be put together, and somebody else can name
 	 * what is written without names. */
-	if (good && (options->sum || options->base.count || options->no_symbols)) {
+	if (good && (options->sum || options->tree || options->base.count || options->no_symbols)) {
 		struct cairn_symbolize_options symbolize = symbolize_options(options);
 		cairn_modules_identify(profile, &symbolize.find);
 	}
 	return good && (!options->thread || cairn_filter_thread(profile, options->thread, error));
+}
+
+/* Says on each sample of PART whose it is. */
+static void label_process(struct cairn_profile *part)
+{
+	char text[96];
+	const char *path = part->process ? cairn_profile_string(part, part->process) : "process", *slash = strrchr(path, '/');
+	snprintf(text, sizeof text, "%.60s %llu", slash ? slash + 1 : path, (unsigned long long)part->process_id);
+	cairn_profile_label_all(part, "process", text);
 }
 
 /* Adds FACTOR times the profile PATH; of which process it is goes to ORIGIN. */
@@ -102,7 +131,10 @@ static bool add_one(struct cairn_combine *combine, const char *path, double fact
 {
 	struct cairn_profile part;
 	bool good = cairn_source_read(&part, path, options, error);
-	*origin = (struct cairn_origin){part.process_id, part.start_ns, part.time_ns};
+	if (good && options->tree && part.process_id)
+		label_process(&part);
+	if (good)
+		*origin = (struct cairn_origin){part.process_id, part.start_ns, part.time_ns};
 	if (good && factor < 0 && part.period != combine->sum->period)
 		cairn_profile_warn(combine->sum, "%s: its sampling period is %.0f, the profile's %.0f; each was un-sampled with its own",
 				   path, part.period, combine->sum->period);
@@ -115,7 +147,7 @@ static bool add_one(struct cairn_combine *combine, const char *path, double fact
 static bool read_chosen(struct cairn_profile *profile, const struct cairn_dump_files *list,
 			const struct cairn_source_options *options, struct cairn_error *error)
 {
-	bool several = options->sum && list->count > 1;
+	bool several = (options->sum || options->tree) && list->count > 1;
 	if (!several && !options->base.count)
 		return cairn_source_read(profile, cairn_files_newest(list, true)->path, options, error);
 	struct cairn_combine combine;
@@ -212,6 +244,30 @@ void cairn_source_name(struct cairn_profile *profile, const struct cairn_source_
 	cairn_symbolize_report_free(&report);
 }
 
+/* The PIDs that NAMES stand for with all that descend from them; what is no PID is left as it is. */
+static char **list_trees(struct cairn_arena *arena, int *count, char **names)
+{
+	enum { most = 512 };
+	static int pids[most];
+	char **all = cairn_arena_alloc(arena, sizeof *all * (most + (size_t)*count));
+	size_t total = 0, without, silent = 0;
+	for (int i = 0; i < *count; i++) {
+		bool number = names[i][0] && strspn(names[i], "0123456789") == strlen(names[i]) && cairn_target_is(names[i]);
+		size_t found = number ? cairn_target_tree(atoi(names[i]), pids, most - total, &without) : 0;
+		for (size_t k = 0; k < found; k++)
+			all[total++] = cairn_arena_format(arena, "%d", pids[k]);
+		if (found == 0) /* which is said when it is read */
+			all[total++] = names[i];
+		else
+			silent += without;
+	}
+	if (silent > 0)
+		cairn_note("%zu process%s of the tree %s been sampled since the fork and %s left out", silent, silent == 1 ? "" : "es",
+			   silent == 1 ? "has not" : "have not", silent == 1 ? "is" : "are");
+	*count = (int)total;
+	return all;
+}
+
 bool cairn_source_load(struct cairn_profile *profile, const struct cairn_source_options *options, int count, char **names,
 		       struct cairn_error *error)
 {
@@ -222,9 +278,11 @@ bool cairn_source_load(struct cairn_profile *profile, const struct cairn_source_
 		count = 1;
 		names = standard_input;
 	}
+	if (options->tree)
+		names = list_trees(&list.arena, &count, names);
 	bool good = cairn_files_list(&list, count, names, error);
 	if (good && options->normalize && !options->base.count)
-		good = cairn_fail(error, "--normalize scales to a base; name it with --base");
+		good = cairn_fail_usage(error, "--normalize scales to a base; name it with --base");
 	if (good) {
 		cairn_profile_free(profile);
 		good = read_chosen(profile, &list, options, error);

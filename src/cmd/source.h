@@ -12,6 +12,7 @@
 
 struct cairn_source_options {
 	bool sum;
+	bool tree; /* a PID stands for all processes that descend from it */
 	struct cairn_option_list base;
 	bool normalize; /* the base to the total of what there is now */
 	const char *thread;
@@ -27,6 +28,8 @@ struct cairn_source_options {
 	bool debuginfod;
 	bool no_cache;
 	bool no_symbols;
+	const char *only_modules;
+	uint64_t memory; /* that naming may take; 0 for the default */
 	const char *token;
 };
 

@@ -4,8 +4,10 @@
 
 #include "base/arena.h"
 #include "base/file.h"
+#include "base/json_read.h"
 #include "base/text.h"
 #include "http/client.h"
+#include "process/tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -101,6 +103,9 @@ static int connect_socket(const char *path)
 	}
 	memcpy(address.sun_path, path, strlen(path));
 	int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct timeval most = {.tv_sec = 5}; /* one whose queue is full, and that takes nobody out of it */
+	if (descriptor >= 0)
+		setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
 	if (descriptor >= 0 && connect(descriptor, (struct sockaddr *)&address, sizeof address) != 0) {
 		int code = errno;
 		close(descriptor);
@@ -124,7 +129,7 @@ static int answering(const char *path)
 }
 
 /* Tries the socket at PATH as the process sees it, and as we do where we may not look through its root. */
-static bool try_path(struct cairn_target *target, const char *path, bool *forbidden)
+static bool try_path(struct cairn_target *target, const char *path)
 {
 	for (int own = 0; own < 2; own++) {
 		if (own)
@@ -133,7 +138,7 @@ static bool try_path(struct cairn_target *target, const char *path, bool *forbid
 			snprintf(target->socket, sizeof target->socket, "/proc/%d/root%.200s", target->pid, path);
 		if (answering(target->socket) == target->pid)
 			return true;
-		*forbidden = *forbidden || errno == EACCES || errno == EPERM;
+		target->forbidden = target->forbidden || errno == EACCES || errno == EPERM;
 	}
 	target->socket[0] = 0;
 	return false;
@@ -155,7 +160,7 @@ static bool is_agent_path(struct cairn_bytes path, int inner)
 }
 
 /* The kernel's list of unix sockets says where the agent's is, whatever the process's environment was. */
-static bool find_listed(struct cairn_target *target, int inner, bool *forbidden)
+static bool find_listed(struct cairn_target *target, int inner, char *tried, size_t size)
 {
 	struct cairn_file file;
 	bool found = false;
@@ -169,14 +174,14 @@ static bool find_listed(struct cairn_target *target, int inner, bool *forbidden)
 		if (path.length >= sizeof text || !is_agent_path(path, inner))
 			continue;
 		snprintf(text, sizeof text, "%.*s", (int)path.length, path.data);
-		found = try_path(target, text, forbidden);
+		found = try_path(target, text);
+		snprintf(tried, size, "%s", text);
 	}
 	cairn_file_close(&file);
 	return found;
 }
 
-/* Whether process PID has loaded the agent; false where we may not look. */
-static bool has_loaded_agent(int pid)
+bool cairn_target_has_loaded(int pid)
 {
 	struct cairn_file file;
 	if (!read_proc(pid, "maps", &file))
@@ -213,12 +218,18 @@ static bool find_process(struct cairn_target *target, struct cairn_error *error)
 		return cairn_fail(error, "process %d has ended; only its parent has not taken notice of that yet", target->pid);
 	if (state == 'T')
 		return cairn_fail(error, "process %d is stopped, so nothing in it can answer; 'kill -CONT %d' lets it go on", target->pid, target->pid);
-	bool forbidden = false;
-	if (find_listed(target, inner_pid(target->pid), &forbidden))
+	char tried[108] = "";
+	if (find_listed(target, inner_pid(target->pid), tried, sizeof tried)) {
+		target->forbidden = false;
 		return true;
-	if (forbidden && geteuid() != 0 && geteuid() != status.st_uid)
-		return cairn_fail(error, "process %d belongs to another user; its agent answers only to that user and root", target->pid);
-	if (has_loaded_agent(target->pid))
+	}
+	if (target->forbidden && geteuid() != 0)
+		return cairn_fail(error, geteuid() == status.st_uid
+						 ? "process %d has an agent, but you may not open its socket %s: the process was another user when it made it; "
+						   "ask as root (sudo cairn …)"
+						 : "process %d belongs to another user; its agent answers on %s only to that user and root (sudo cairn …)",
+				  target->pid, tried);
+	if (cairn_target_has_loaded(target->pid))
 		return cairn_fail(error, "process %d has loaded the agent, which does not answer, as in a process without jemalloc; "
 				  "'cairn doctor %d' tells more", target->pid, target->pid);
 	return cairn_fail(error, "process %d has no agent; start it with 'cairn run -- COMMAND', or with LD_PRELOAD=libcairn.so", target->pid);
@@ -237,10 +248,42 @@ bool cairn_target_find(struct cairn_target *target, const char *name, const char
 		snprintf(target->socket, sizeof target->socket, "%s", name);
 		return true;
 	}
+	struct stat status;
+	if (strchr(name, '/') && stat(name, &status) != 0 && errno == EACCES) {
+		target->forbidden = true;
+		return cairn_fail(error, "%s: you may not open it; an agent's socket is for its user and root (sudo cairn …)", name);
+	}
 	if (!is_number(name))
 		return cairn_fail(error, "%s: a process is named by its PID, the socket of its agent, or a URL", name);
 	target->pid = atoi(name);
 	return find_process(target, error);
+}
+
+/* A process of one thread has none of the agent's. The folder of its threads has two links more than threads. */
+static bool has_threads(int pid)
+{
+	char path[64];
+	struct stat status;
+	snprintf(path, sizeof path, "/proc/%d/task", pid);
+	return stat(path, &status) == 0 && status.st_nlink > 3;
+}
+
+size_t cairn_target_tree(int root, int *pids, size_t most, size_t *without)
+{
+	enum { tree_most = 4096 };
+	static int all[tree_most];
+	size_t total = cairn_tree_list(root, all, tree_most), count = 0, silent = 0;
+	for (size_t i = 0; i < total && count < most; i++) {
+		struct cairn_target target = {.pid = all[i]};
+		struct cairn_error error;
+		if (has_threads(all[i]) && find_process(&target, &error))
+			pids[count++] = all[i];
+		else if (without)
+			silent += cairn_target_has_loaded(all[i]);
+	}
+	if (without)
+		*without = silent;
+	return count;
 }
 
 int cairn_target_process(const struct cairn_target *target)
@@ -287,7 +330,8 @@ static int exchange(const struct cairn_target *target, const char *method, const
 		.socket = target->socket[0] ? target->socket : NULL,
 		.url = cairn_arena_format(&arena, "%.*s%s", (int)length, base, path),
 		.headers = headers,
-		.silence_ms = 1000 * seconds,
+		.silence_ms = target->patience_ms ? target->patience_ms : 1000 * seconds,
+		.total_ms = target->patience_ms,
 		.limit_bytes = snapshot_maximum,
 	}, &answer, error);
 	int status = came ? answer.status : 0;
@@ -344,13 +388,7 @@ bool cairn_target_cpu(const struct cairn_target *target, unsigned seconds, unsig
 	return fetch(target, "GET", path, seconds + patience(answer_seconds), body, error);
 }
 
-void cairn_target_field(struct cairn_bytes status, const char *key, char *out, size_t size)
+void cairn_target_field(struct cairn_bytes status, const char *path, char *out, size_t size)
 {
-	struct cairn_bytes line;
-	out[0] = 0;
-	while (cairn_text_line(&status, &line, NULL))
-		if (cairn_text_take(&line, key) && cairn_text_take(&line, ": ")) {
-			snprintf(out, size, "%.*s", (int)line.length, line.data);
-			return;
-		}
+	cairn_json_copy(cairn_json_find(cairn_json_value(status), path), out, size);
 }

@@ -22,6 +22,8 @@ struct cairn_target {
 	char socket[256];  /* "" for a URL */
 	const char *url;   /* borrowed from the name; NULL for a socket */
 	const char *token; /* borrowed; NULL for none */
+	bool forbidden;    /* set where finding failed: there is an agent, and we may not speak to it */
+	unsigned patience_ms; /* for an answer, all of it; 0 for as long as it takes */
 };
 
 /* Whether NAME begins with HOST:PORT: a URL without its http://, as curl and jeprof take it. */
@@ -35,6 +37,13 @@ bool cairn_target_is(const char *name);
 
 /* Finds it. The message of a failure says what to do. TOKEN may be NULL; then $CAIRN_TOKEN is taken. */
 bool cairn_target_find(struct cairn_target *target, const char *name, const char *token, struct cairn_error *error);
+
+/* Puts the PIDs of all processes with an agent that are ROOT or descend from it into PIDS, at most MOST, and returns how many those are.
+ * WITHOUT, which may be NULL, receives how many have loaded the agent and do not run it: forked children that were not sampled yet. */
+size_t cairn_target_tree(int root, int *pids, size_t most, size_t *without);
+
+/* Whether process PID has loaded the agent, which may not run in it; false where we may not look. */
+bool cairn_target_has_loaded(int pid);
 
 /* The PID of the process behind it, as it is numbered here; 0 for a URL. */
 int cairn_target_process(const struct cairn_target *target);
@@ -55,7 +64,7 @@ bool cairn_target_snapshot(const struct cairn_target *target, struct cairn_buffe
 bool cairn_target_cpu(const struct cairn_target *target, unsigned seconds, unsigned frequency,
 		      struct cairn_buffer *body, struct cairn_error *error);
 
-/* The value of KEY in the text of /cairn/status?format=text, copied to OUT; empty when it is not there. */
-void cairn_target_field(struct cairn_bytes status, const char *key, char *out, size_t size);
+/* The value at PATH ("agent.listen") in the JSON of /cairn/status, copied to OUT; empty when it is null or not there. */
+void cairn_target_field(struct cairn_bytes status, const char *path, char *out, size_t size);
 
 #endif

@@ -3,12 +3,13 @@
 #include "cmd/command.h"
 #include "cmd/series.h"
 #include "cmd/view.h"
+#include "page/page.h"
 #include "report/head.h"
-#include "report/page.h"
 #include "series/timeline.h"
 
 #include <math.h>
 #include <strings.h>
+#include <unistd.h>
 
 struct options {
 	struct cairn_view_setup setup;
@@ -24,7 +25,8 @@ enum { default_layers = 8, least_dumps = 2 };
 #define AT(member) offsetof(struct options, member)
 
 static const struct cairn_option table[] = {
-	{0, "format", "NAME", "html, svg or json; else by the name of the output, or html", CAIRN_OPTION_TEXT, AT(format), 0},
+	{0, "format", "NAME", "html, svg or json; else by the name of the output, or html", CAIRN_OPTION_TEXT, AT(format), 0,
+	 (const char *const[]){"html", "svg", "json", NULL}},
 	{0, "json", NULL, "one JSON object instead of a picture; doc/formats.md describes it", CAIRN_OPTION_FLAG, AT(setup.json), 0},
 	{0, "title", "TEXT", "the heading, instead of the process", CAIRN_OPTION_TEXT, AT(title), 0},
 	{'n', "layers", "N", "tell the N largest call paths apart (8)", CAIRN_OPTION_COUNT, AT(layers), 0},
@@ -55,7 +57,7 @@ static bool find_format(const struct options *options, enum format *format, stru
 			*format = (enum format)i;
 			return true;
 		}
-	return cairn_fail(error, "no picture is called '%s'; use --format with html, svg or json", name);
+	return cairn_fail_usage(error, "no picture is called '%s'; use --format with html, svg or json", name);
 }
 
 /* JSON. */
@@ -205,14 +207,14 @@ static int run(const void *values, int operand_count, char **operands)
 	struct cairn_series series = {0};
 	struct cairn_view view = {0};
 	enum format format = format_html;
-	if (!find_format(options, &format, &error)) {
-		cairn_say_error(error.text);
-		return CAIRN_EXIT_USAGE;
-	}
+	if (!find_format(options, &format, &error) ||
+	    (format != format_json && !options->setup.output && isatty(STDOUT_FILENO) &&
+	     !cairn_fail_usage(&error, "'cairn timeline' does not write to a terminal; name a file with -o")))
+		return cairn_say_failure(&error);
 	int code;
 	if (!cairn_source_series(&series, &options->setup.source, &options->setup.view, least_dumps, operand_count, operands, &error) ||
 	    !cairn_view_make(&view, &series.profile, &options->setup.view, &error)) {
-		code = cairn_say_error(error.text);
+		code = cairn_say_failure(&error);
 	} else {
 		struct cairn_timeline timeline;
 		struct cairn_buffer out = cairn_buffer(SIZE_MAX);

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/command.h"
 #include "cmd/view.h"
+#include "report/tags.h"
 #include "report/top.h"
 
 enum { default_rows = 30 };
@@ -17,6 +18,12 @@ static bool show(const void *options, struct cairn_view *view, struct cairn_buff
 	else
 		cairn_top_text(&top, view, &shape, out);
 	cairn_top_free(&top);
+	if (((const struct cairn_view_setup *)options)->source.tree && json) {
+		cairn_tags_json(view, &shape, json);
+	} else if (((const struct cairn_view_setup *)options)->source.tree) {
+		cairn_buffer_byte(out, '\n');
+		cairn_tags_text(view, &shape, out);
+	}
 	return true;
 }
 

@@ -2,8 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/view.h"
 
+#include "base/pattern.h"
 #include "cmd/command.h"
 #include "report/head.h"
+#include "symbol/wrapper.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -26,6 +28,11 @@ const struct cairn_option cairn_view_option_table[] = {
 	{0, "noinlines", NULL, NULL, CAIRN_OPTION_FLAG, AT(view.no_inlines), 0},
 	{0, "full-names", NULL, "names with template and call arguments", CAIRN_OPTION_FLAG, AT(view.full_names), 0},
 	{0, "all-frames", NULL, "keep the allocator's own frames", CAIRN_OPTION_FLAG, AT(view.all_frames), 0},
+	{0, "fold-wrappers", NULL, "count what strdup, containers, zmalloc and the like allocate as their callers' (the default in pages)",
+	 CAIRN_OPTION_FLAG, AT(view.fold_wrappers), 0},
+	{0, "wrappers", "PATTERNS", "fold functions with these names (default: " CAIRN_WRAPPER_PATTERNS ")",
+	 CAIRN_OPTION_TEXT, AT(view.wrappers), 0},
+	{0, "keep-wrappers", NULL, "do not fold wrappers in pages", CAIRN_OPTION_FLAG, AT(view.keep_wrappers), 0},
 	{0, "drop-negative", NULL, "leave out stacks that shrank from the base", CAIRN_OPTION_FLAG, AT(view.drop_negative), 0},
 	{0, "relative-percentages", NULL, "percent of what the filters left, not of the whole",
 	 CAIRN_OPTION_FLAG, AT(view.relative_percentages), 0},
@@ -123,7 +130,7 @@ bool cairn_view_show(const struct cairn_command *command, void *options, const s
 	if (good && setup->json) {
 		good = write_json(command, options, &view, out, error);
 	} else if (good) {
-		if (!command->view->bare)
+		if (!command->view->bare && !(setup->output && cairn_bytes_end_with(cairn_bytes_of(setup->output), ".html")))
 			cairn_head_text(&view, &setup->shape, out);
 		good = command->view->show(options, &view, out, NULL, error);
 	}
@@ -159,9 +166,62 @@ static bool take_operands(const struct cairn_command *command, struct cairn_view
 	return true;
 }
 
+/* Filters are compiled when the view is made; one that is wrong is reported before a large profile is read for it. */
+static bool check_patterns(const struct cairn_view_setup *setup, struct cairn_error *error)
+{
+	const struct cairn_filter_options *filter = &setup->view.filter;
+	const struct {
+		const char *option, *text;
+	} patterns[] = {
+		{"--focus: ", filter->focus}, {"--ignore: ", filter->ignore}, {"--hide: ", filter->hide}, {"--show: ", filter->show},
+		{"--show-from: ", filter->show_from}, {"--exclude: ", filter->exclude}, {"--retain: ", filter->retain}, {"", setup->pattern},
+	};
+	for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+		struct cairn_pattern *pattern = patterns[i].text ? cairn_pattern_compile(patterns[i].text, error) : NULL;
+		if (patterns[i].text && !pattern)
+			return cairn_fail_within(error, "%s", patterns[i].option);
+		if (pattern)
+			cairn_pattern_free(pattern);
+	}
+	return true;
+}
+
+/* A name that promises another format than the one that is written. JSON is written where a report can be. */
+static bool check_ending(const struct cairn_command *command, struct cairn_view_setup *setup, struct cairn_error *error)
+{
+	static const struct {
+		const char *ending, *command;
+	} known[] = {{".html", "html"}, {".svg", "flame"}, {".png", "graph"}, {".pdf", "graph"}, {".json", "top"}, {".pb.gz", "pprof"}};
+	struct cairn_bytes output = cairn_bytes_of(setup->output ? setup->output : "");
+	for (const char *const *ending = command->view->endings; ending && *ending; ending++)
+		if (cairn_bytes_end_with(output, *ending))
+			return true;
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+		if (!cairn_bytes_end_with(output, known[i].ending))
+			continue;
+		if (!command->view->bare && strcmp(known[i].ending, ".json") == 0) {
+			setup->json = true;
+			return true;
+		}
+		if (!command->view->bare || command->view->endings)
+			return cairn_fail_usage(error, "'cairn %s' does not write %s files; 'cairn %s' does", command->name, known[i].ending,
+						known[i].command);
+	}
+	return true;
+}
+
+static bool check(const struct cairn_command *command, void *options, struct cairn_error *error)
+{
+	struct cairn_view_setup *setup = options;
+	if (command->view->picture && !setup->output && isatty(STDOUT_FILENO))
+		return cairn_fail_usage(error, "'cairn %s' does not write to a terminal; name a file with -o", command->name);
+	return check_ending(command, setup, error) && check_patterns(setup, error) &&
+	       (!command->view->check || command->view->check(options, error));
+}
+
 bool cairn_view_takes_binary(const struct cairn_view_setup *setup, struct cairn_error *error)
 {
-	return setup->output || !isatty(STDOUT_FILENO) || cairn_fail(error, "that would write binary data to the terminal; name a file with -o");
+	return setup->output || !isatty(STDOUT_FILENO) || cairn_fail_usage(error, "that would write binary data to the terminal; name a file with -o");
 }
 
 int cairn_view_run(const struct cairn_command *command, void *options, int operand_count, char **operands)
@@ -175,13 +235,15 @@ int cairn_view_run(const struct cairn_command *command, void *options, int opera
 	}
 	if (command->view->prepare)
 		command->view->prepare(options);
+	if (!check(command, options, &error))
+		return cairn_say_failure(&error);
 	setup->shape.colour = !setup->output && isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
 	setup->source.split_threads |= setup->view.filter.tag_focus || setup->view.filter.tag_ignore;
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 	int code = cairn_source_load(&profile, &setup->source, operand_count, operands, &error) &&
 				   cairn_view_show(command, options, &profile, &out, &error)
 			   ? cairn_say_output(setup->output, cairn_buffer_bytes(&out))
-			   : cairn_say_error(error.text);
+			   : cairn_say_failure(&error);
 	cairn_buffer_free(&out);
 	cairn_profile_free(&profile);
 	return code;

@@ -47,7 +47,12 @@ struct cairn_view_command {
 	bool compares;      /* there are two sources, and the first is the base of the second */
 	/* Sets what the command insists on, before anything is read and again before it is shown; may be NULL. */
 	void (*prepare)(void *options);
-	bool bare; /* what is written is a format of its own: no head above it, and no JSON */
+	/* Checks what can be checked before anything is read; may be NULL. */
+	bool (*check)(const void *options, struct cairn_error *error);
+	bool bare;    /* what is written is a format of its own: no head above it, and no JSON */
+	bool picture; /* what is written is not for a terminal */
+	/* The endings of file names that go with what is written, ending with NULL; NULL for any. Those of reports also take .json. */
+	const char *const *endings;
 	const char *without_errors; /* what is written, where that has no room for errors; NULL where it has */
 	/* Appends the report to OUT as text or, where JSON is not NULL, its members to the object that is open. */
 	bool (*show)(const void *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json,

@@ -1,15 +1,16 @@
 /* watch.c - `cairn watch`: keep the dumps that matter of many processes, in one loop.
  *
- * The loop sleeps until a look is due, a process ends (its pidfd says so at once), an errand is back or a signal comes.
+ * The loop sleeps until a look is due, a process ends (its pidfd says so at once), a job is back or a signal comes.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/clock.h"
+#include "base/arena.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "cmd/command.h"
-#include "cmd/ending.h"
 #include "cmd/service.h"
 #include "cmd/target.h"
-#include "cmd/watched.h"
+#include "cmd/watch/ending.h"
+#include "cmd/watch/watched.h"
+#include "process/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +25,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { errands_maximum = 8, patience_ms = 3000, events_at_once = 64 };
+enum { tree_most = 256, tree_share = 50 }; /* a look takes no more than that part of the time */
+enum { jobs_maximum = 8, patience_ms = 3000, events_at_once = 64 };
 static const int64_t service_pause = 1000000000, problem_pause = 60000000000;
 static const char usual_pattern[] = "%n-%p-%h-%T-%r.heap";
 
@@ -34,7 +36,7 @@ struct options {
 	const char *folder, *file_name, *keep_age, *duration;
 	uint64_t keep_count, keep_bytes, keep_free;
 	struct cairn_option_list services;
-	bool once, quiet, json;
+	bool once, quiet, json, tree;
 };
 
 /* The place of a rule's word among them. */
@@ -69,6 +71,8 @@ static const struct cairn_option folder_table[] = {
 static const struct cairn_option table[] = {
 	{0, "service", "NAME", "follow a systemd service, or a program of that name, across restarts",
 	 CAIRN_OPTION_LIST, offsetof(struct options, services), 0},
+	{0, "tree", NULL, "with a PID: also all processes that descend from it, now and later", CAIRN_OPTION_FLAG,
+	 offsetof(struct options, tree), 0},
 	{0, "once", NULL, "end after the first dump of each", CAIRN_OPTION_FLAG, offsetof(struct options, once), 0},
 	{0, "for", "TIME", "end after this time", CAIRN_OPTION_TEXT, offsetof(struct options, duration), 0},
 	{'q', "quiet", NULL, "tell only what went wrong", CAIRN_OPTION_FLAG, offsetof(struct options, quiet), 0},
@@ -89,8 +93,11 @@ struct loop {
 	struct cairn_watch watch;
 	struct cairn_watched *items;
 	size_t count;
-	int epoll, signals, back; /* back: the end of the pipe that errands come out of */
-	unsigned errands;         /* under way */
+	size_t named;          /* of them, those that the person named; the rest is room for what descends from them */
+	int64_t trees_ns;      /* when to look for more of those; INT64_MAX for never */
+	struct cairn_arena arena;
+	int epoll, signals, back; /* back: the end of the pipe that jobs come out of */
+	unsigned jobs;         /* under way */
 	bool stop;
 };
 
@@ -115,33 +122,54 @@ static struct cairn_json open_event(struct cairn_buffer *out, const char *event,
 	return json;
 }
 
+/* The memory of all that is watched, and of how many processes that is. */
+static uint64_t sum_memory(const struct loop *loop, size_t *processes)
+{
+	uint64_t sum = 0;
+	*processes = 0;
+	for (size_t i = 0; i < loop->count; i++)
+		if (loop->items[i].running && !loop->items[i].ended) {
+			sum += loop->items[i].reading.anonymous;
+			++*processes;
+		}
+	return sum;
+}
+
 static void tell_dump(const struct loop *loop, const struct cairn_watched *watched)
 {
-	const struct cairn_errand *errand = &watched->errand;
+	size_t processes;
+	uint64_t sum = sum_memory(loop, &processes);
+	const struct cairn_job *job = &watched->job;
 	const char *folder = loop->options->folder ? loop->options->folder : "";
 	const char *slash = folder[0] && folder[strlen(folder) - 1] != '/' ? "/" : "";
 	struct cairn_buffer line = cairn_buffer(1 << 16);
 	char path[600];
-	snprintf(path, sizeof path, "%s%s%s", folder, slash, errand->file);
+	snprintf(path, sizeof path, "%s%s%s", folder, slash, job->file);
 	if (loop->options->json) {
 		struct cairn_json json = open_event(&line, "dump", watched);
-		cairn_json_integer(&json, "memory", (int64_t)errand->reading.anonymous);
-		cairn_json_integer(&json, "limit", (int64_t)errand->reading.limit);
-		cairn_json_text(&json, "reason", cairn_bytes_of(cairn_trigger_name(errand->reason)));
-		cairn_json_text(&json, "why", cairn_bytes_of(errand->why));
+		cairn_json_integer(&json, "memory", (int64_t)job->reading.anonymous);
+		cairn_json_integer(&json, "limit", (int64_t)job->reading.limit);
+		if (loop->options->tree) {
+			cairn_json_integer(&json, "tree_memory", (int64_t)sum);
+			cairn_json_integer(&json, "tree_processes", (int64_t)processes);
+		}
+		cairn_json_text(&json, "reason", cairn_bytes_of(cairn_trigger_name(job->reason)));
+		cairn_json_text(&json, "why", cairn_bytes_of(job->why));
 		cairn_json_text(&json, "file", cairn_bytes_of(path));
-		cairn_json_integer(&json, "bytes", (int64_t)errand->bytes);
+		cairn_json_integer(&json, "bytes", (int64_t)job->bytes);
 		cairn_json_close(&json, '}');
 	} else if (!loop->options->quiet) {
 		struct tm date;
 		char text[32], memory[24];
-		localtime_r(&errand->time, &date);
+		localtime_r(&job->time, &date);
 		strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &date);
 		cairn_buffer_format(&line, "%s  %s", text, watched->program);
 		if (watched->life.pid)
 			cairn_buffer_format(&line, " %d", watched->life.pid);
-		cairn_buffer_format(&line, "  %s  %s: %s  %s", cairn_text_human((double)errand->reading.anonymous, memory),
-				    cairn_trigger_name(errand->reason), errand->why, path);
+		cairn_buffer_format(&line, "  %s", cairn_text_human((double)job->reading.anonymous, memory));
+		if (loop->options->tree)
+			cairn_buffer_format(&line, " of %s in %zu process%s", cairn_text_human((double)sum, memory), processes, processes == 1 ? "" : "es");
+		cairn_buffer_format(&line, "  %s: %s  %s", cairn_trigger_name(job->reason), job->why, path);
 	} else {
 		return;
 	}
@@ -229,10 +257,10 @@ static void look(struct loop *loop, struct cairn_watched *watched, int64_t now)
 		await_service(loop, watched, now);
 		return;
 	}
-	bool out = watched->errand.kind != CAIRN_ERRAND_NONE;
-	cairn_watched_look(watched, &loop->watch, now, loop->errands < errands_maximum);
-	if (watched->errand.kind != CAIRN_ERRAND_NONE && !out)
-		loop->errands++;
+	bool out = watched->job.kind != CAIRN_JOB_NONE;
+	cairn_watched_look(watched, &loop->watch, now, loop->jobs < jobs_maximum);
+	if (watched->job.kind != CAIRN_JOB_NONE && !out)
+		loop->jobs++;
 	if (watched->ended && !out) {
 		tell_end(loop, watched);
 		watched->failed = watched->dumps == 0 && !watched->service;
@@ -242,18 +270,20 @@ static void look(struct loop *loop, struct cairn_watched *watched, int64_t now)
 
 static void settle(struct loop *loop, struct cairn_watched *watched, int64_t now)
 {
-	struct cairn_errand *errand = &watched->errand;
-	bool dump = errand->kind == CAIRN_ERRAND_DUMP;
-	loop->errands--;
-	if (errand->good && dump)
+	struct cairn_job *job = &watched->job;
+	bool dump = job->kind == CAIRN_JOB_DUMP;
+	loop->jobs--;
+	if (job->good && dump) {
+		memcpy(watched->program, job->program, sizeof watched->program); /* it may have become another by exec */
 		tell_dump(loop, watched);
-	if (errand->error.text[0] && !errand->early && !watched->ended)
-		tell_problem(watched, errand->error.text, errand->good);
-	else if (errand->good && dump)
+	}
+	if (job->error.text[0] && !job->early && !watched->ended)
+		tell_problem(watched, job->error.text, job->good || job->awaited);
+	else if (job->good && dump)
 		watched->said.text[0] = 0;
 	cairn_watched_settle(watched, &loop->watch, now);
-	loop->errands += errand->kind != CAIRN_ERRAND_NONE;
-	if (errand->hopeless && !watched->ended) {
+	loop->jobs += job->kind != CAIRN_JOB_NONE;
+	if (job->hopeless && !watched->ended) {
 		watched->failed = !watched->service;
 		leave(watched, now);
 	} else if (loop->options->once && watched->dumps > 0) {
@@ -267,7 +297,7 @@ static void settle(struct loop *loop, struct cairn_watched *watched, int64_t now
 /* When the loop is to wake by itself. */
 static int64_t next_look(const struct loop *loop, int64_t end)
 {
-	int64_t next = end;
+	int64_t next = loop->trees_ns < end ? loop->trees_ns : end;
 	for (size_t i = 0; i < loop->count; i++)
 		if (!loop->items[i].done && loop->items[i].next_ns < next)
 			next = loop->items[i].next_ns;
@@ -282,16 +312,52 @@ static bool is_done(const struct loop *loop)
 	return true;
 }
 
-/* Takes one errand that is back, if there is one within WAIT_MS. */
+/* Takes one job that is back, if there is one within WAIT_MS. */
 static bool take_back(struct loop *loop, int wait_ms)
 {
-	struct cairn_errand *errand;
+	struct cairn_job *job;
 	struct pollfd ready = {.fd = loop->back, .events = POLLIN};
-	if (poll(&ready, 1, wait_ms) <= 0 || read(loop->back, &errand, sizeof errand) != sizeof errand)
+	if (poll(&ready, 1, wait_ms) <= 0 || read(loop->back, &job, sizeof job) != sizeof job)
 		return false;
-	cairn_errand_end(errand);
-	settle(loop, (struct cairn_watched *)(void *)((char *)errand - offsetof(struct cairn_watched, errand)), cairn_clock_ns());
+	cairn_job_end(job);
+	settle(loop, (struct cairn_watched *)(void *)((char *)job - offsetof(struct cairn_watched, job)), cairn_clock_ns());
 	return true;
+}
+
+/* Room for process PID, or NULL where it is watched already or there is none left. */
+static struct cairn_watched *room_for(struct loop *loop, int pid)
+{
+	struct cairn_watched *room = NULL;
+	for (size_t i = 0; i < loop->count; i++) {
+		struct cairn_watched *watched = &loop->items[i];
+		if (watched->life.pid == pid && (!watched->done || i < loop->named))
+			return NULL;
+		if (i >= loop->named && watched->done && watched->job.kind == CAIRN_JOB_NONE && !room)
+			room = watched;
+	}
+	return room;
+}
+
+/* Begins with the processes of the trees that have an agent by now. */
+static void look_for_more(struct loop *loop, int64_t now)
+{
+	static int pids[tree_most];
+	for (size_t i = 0; i < loop->named; i++) {
+		const struct cairn_watched *root = &loop->items[i];
+		if (!root->running || !root->life.pid)
+			continue;
+		size_t count = cairn_target_tree(root->life.pid, pids, tree_most, NULL);
+		for (size_t k = 0; k < count; k++) {
+			struct cairn_watched *room = room_for(loop, pids[k]);
+			struct cairn_error error;
+			if (!room)
+				continue;
+			*room = (struct cairn_watched){.name = cairn_arena_format(&loop->arena, "%d", pids[k])};
+			room->done = !begin(loop, room, pids[k], &error);
+		}
+	}
+	int64_t took = cairn_clock_ns() - now;
+	loop->trees_ns = now + took + (took * tree_share > service_pause ? took * tree_share : service_pause);
 }
 
 static void run_loop(struct loop *loop, int64_t end)
@@ -311,13 +377,15 @@ static void run_loop(struct loop *loop, int64_t end)
 		}
 		while (take_back(loop, 0))
 			;
+		if (now >= loop->trees_ns)
+			look_for_more(loop, now);
 		for (size_t i = 0; i < loop->count && !loop->stop; i++)
 			if (!loop->items[i].done && loop->items[i].next_ns <= now)
 				look(loop, &loop->items[i], now);
 		loop->stop = loop->stop || now >= end;
 	}
 	/* What is under way may still become a dump; whoever does not answer is left behind. */
-	while (loop->errands > 0 && take_back(loop, patience_ms))
+	while (loop->jobs > 0 && take_back(loop, patience_ms))
 		;
 }
 
@@ -411,10 +479,14 @@ static int watch_all(struct loop *loop, int64_t duration, int count, char **oper
 	if (!open_loop(loop, &error))
 		return cairn_say_error(error.text);
 	const struct cairn_option_list *services = &loop->options->services;
-	loop->count = (size_t)count + services->count;
+	loop->named = (size_t)count + services->count;
+	loop->count = loop->named + (loop->options->tree ? tree_most : 0);
+	loop->trees_ns = loop->options->tree ? 0 : INT64_MAX;
 	loop->items = calloc(loop->count, sizeof *loop->items);
 	if (!loop->items)
 		cairn_out_of_memory(loop->count * sizeof *loop->items);
+	for (size_t i = loop->named; i < loop->count; i++)
+		loop->items[i].done = true;
 	for (int i = 0; i < count; i++)
 		begin_operand(loop, &loop->items[i], operands[i]);
 	for (size_t i = 0; i < services->count; i++) {
@@ -427,13 +499,14 @@ static int watch_all(struct loop *loop, int64_t duration, int count, char **oper
 	for (size_t i = 0; i < loop->count; i++) {
 		struct cairn_watched *watched = &loop->items[i];
 		failed = failed || watched->failed || (watched->running && watched->dumps == 0 && watched->said.text[0]);
-		if (watched->running && watched->errand.kind == CAIRN_ERRAND_NONE)
+		if (watched->running && watched->job.kind == CAIRN_JOB_NONE)
 			cairn_watched_close(watched);
 	}
 	int code = failed ? CAIRN_EXIT_FAILED : CAIRN_EXIT_DONE;
-	if (loop->errands > 0) /* a thread still has one of them, and uses what the libraries would clean up */
+	if (loop->jobs > 0) /* a thread still has one of them, and uses what the libraries would clean up */
 		_exit(code);
 	free(loop->items);
+	cairn_arena_free(&loop->arena);
 	return code;
 }
 

@@ -89,6 +89,17 @@ static int report_progress(void *context, curl_off_t total, curl_off_t received,
 	return 0;
 }
 
+/* HTTP and nothing else, wherever a redirection leads. libcurl before 7.85 does not know the options by name. */
+static bool set_protocols(CURL *handle)
+{
+	enum { by_number = 181, redirections_by_number = 182 }; /* CURLOPT_PROTOCOLS and CURLOPT_REDIR_PROTOCOLS, which newer headers warn of */
+	const long http = CURLPROTO_HTTP | CURLPROTO_HTTPS;
+	if (library.set(handle, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
+	    library.set(handle, CURLOPT_REDIR_PROTOCOLS_STR, "http,https") == CURLE_OK)
+		return true;
+	return library.set(handle, (CURLoption)by_number, http) == CURLE_OK && library.set(handle, (CURLoption)redirections_by_number, http) == CURLE_OK;
+}
+
 static void set_limits(const struct exchange *exchange)
 {
 	const struct cairn_http_call *call = exchange->call;
@@ -100,8 +111,6 @@ static void set_limits(const struct exchange *exchange)
 	library.set(handle, CURLOPT_TIMEOUT_MS, (long)call->total_ms);
 	library.set(handle, CURLOPT_NOSIGNAL, 1L);
 	library.set(handle, CURLOPT_DEFAULT_PROTOCOL, "http");
-	library.set(handle, CURLOPT_PROTOCOLS_STR, "http,https");
-	library.set(handle, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
 	library.set(handle, CURLOPT_FOLLOWLOCATION, 1L);
 	library.set(handle, CURLOPT_MAXREDIRS, (long)CAIRN_HTTP_REDIRECTIONS);
 	library.set(handle, CURLOPT_POSTREDIR, (long)CURL_REDIR_POST_ALL);
@@ -183,6 +192,10 @@ bool cairn_http_ask(const struct cairn_http_call *call, struct cairn_http_answer
 	struct exchange exchange = {.call = call, .answer = answer, .handle = library.init()};
 	if (!exchange.handle)
 		return cairn_fail(error, "%s: libcurl would not start", call->url);
+	if (!set_protocols(exchange.handle)) {
+		library.cleanup(exchange.handle);
+		return cairn_fail(error, "%s: this libcurl cannot be kept to HTTP, so it is not used", call->url);
+	}
 	set_limits(&exchange);
 	set_request(&exchange);
 	CURLcode code = library.perform(exchange.handle);

@@ -70,7 +70,7 @@ static int parse_first_line(struct cairn_request *request, struct cairn_bytes li
 	if (!cairn_request_target(request, target))
 		return 400;
 	if (cairn_bytes_equal(line, cairn_bytes_of("HTTP/1.1")))
-		request->keep_alive = true;
+		request->keep_alive = request->takes_interim = true;
 	else if (!cairn_bytes_equal(line, cairn_bytes_of("HTTP/1.0")))
 		return cairn_bytes_start_with(line, "HTTP/") ? 505 : 400;
 	return 200;
@@ -117,7 +117,9 @@ static int parse_field(struct cairn_request *request, struct cairn_bytes name, s
 		request->chunked = equals_ignoring_case(value, "chunked");
 		return request->chunked ? 200 : 501;
 	}
-	if (equals_ignoring_case(name, "connection")) {
+	if (equals_ignoring_case(name, "user-agent")) {
+		request->user_agent = value;
+	} else if (equals_ignoring_case(name, "connection")) {
 		while (value.length > 0) {
 			struct cairn_bytes word = cairn_text_trim(take_until(&value, ','));
 			if (equals_ignoring_case(word, "close"))

@@ -23,12 +23,14 @@ struct cairn_request {
 	struct cairn_bytes authorization;
 	struct cairn_bytes content_type;
 	struct cairn_bytes fetch_site; /* Sec-Fetch-Site: what a browser says about where the request comes from */
+	struct cairn_bytes user_agent;
 	struct cairn_bytes body;       /* set by whoever reads the body */
 	uint64_t content_length;
 	bool has_length;
 	bool chunked;
 	bool keep_alive;
 	bool expect_continue;
+	bool takes_interim; /* HTTP/1.1: may be sent 1xx before its answer */
 };
 
 /* Parses the head at the start of INPUT. Returns 0 when more bytes are needed, 200 when the head is complete (*USED is

@@ -4,13 +4,15 @@
  * response to it. The handler answers an exchange at once, or lets another thread fill in the response and call
  * cairn_exchange_finish; the loop never waits for either. All memory is pages of its own, descriptors are kept by
  * base/descriptor.h, and every limit below is a hard one: a client that is slow, silent or greedy loses its connection, and
- * when the table is full the connection that has waited longest without a complete request makes room.
+ * when the table is full the connection that has waited longest without a complete request makes room. However many come from afar, local
+ * ones find room.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_HTTP_SERVER_H
 #define CAIRN_HTTP_SERVER_H
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/quota.h"
 #include "http/request.h"
 
 #include <stdatomic.h>
@@ -23,6 +25,10 @@ struct cairn_response {
 	struct cairn_bytes content;
 	void (*release)(void *owner);
 	void *owner;
+	/* A file sent in place of both, from its beginning and in pieces, so that none of it is held in memory. Owned by the response; from
+	 * base/descriptor.h, whose numbers are high: 0 for none. A client whose file becomes shorter meanwhile loses its connection. */
+	int file;
+	uint64_t file_length;
 	char headers[512]; /* further header lines, each with its line end */
 };
 
@@ -30,22 +36,26 @@ struct cairn_exchange {
 	struct cairn_request request;
 	struct cairn_response response;
 	bool local;       /* came through a listener that was added as local */
+	struct cairn_quota *quota; /* what memory for it is taken from; NULL for no limit */
 	atomic_bool gone; /* the client has left: work on the answer may stop */
 	atomic_bool half_closed; /* it will send no more: it has left, or waits with its own side closed */
 };
 
 struct cairn_server_options {
-	unsigned connections;    /* how many at a time */
+	unsigned connections;    /* how many at a time; a quarter of them is for local ones */
 	unsigned seconds;        /* for a request's head to arrive, for an idle connection, and for each stretch (16 KiB) of a body either way */
 	size_t body_maximum;     /* of any request */
-	size_t input_maximum;    /* of all requests together */
 	size_t response_maximum; /* of `response.body` */
+	struct cairn_quota *quota, *local_quota; /* what the bodies of all requests and responses are taken from; may be NULL */
 	/* Looks at a request whose head has arrived and lowers *BODY_MAXIMUM to what this one may send; false refuses it with
 	 * the response it has filled in. Called on the server's thread, and before `handle`. */
 	bool (*admit)(void *context, struct cairn_exchange *exchange, size_t *body_maximum);
 	/* Answers EXCHANGE: true when the response is complete, false when another thread will finish it. Called on the server's
 	 * thread. */
 	bool (*handle)(void *context, struct cairn_exchange *exchange);
+	/* The client of an exchange that another thread is to finish has left; `gone` is set. The exchange still has to be finished, the sooner
+	 * the better. Called on the server's thread; may be NULL. */
+	void (*abandon)(void *context, struct cairn_exchange *exchange);
 	/* Called on the server's thread about once a second, or sooner: as many milliseconds after the last time as that returned. */
 	int (*tick)(void *context);
 	void *context;
@@ -64,6 +74,9 @@ bool cairn_server_listen(struct cairn_server *server, int listener, bool local, 
  * closes all it can find (false: close the server and open another). */
 bool cairn_server_run(struct cairn_server *server);
 
+/* One turn of that: waits up to WAIT_MS for something to happen and does it. False when the descriptors are gone. */
+bool cairn_server_step(struct cairn_server *server, int wait_ms);
+
 /* Closes everything. No exchange may be with another thread any more. */
 void cairn_server_close(struct cairn_server *server);
 
@@ -77,13 +90,28 @@ void cairn_response_start(struct cairn_response *response, int status, const cha
 void cairn_response_text(struct cairn_response *response, int status, const char *type, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
+/* A 503: "WHY; try again", with Retry-After. Further headers and all content there may be are let go of. */
+void cairn_response_busy(struct cairn_response *response, const char *why);
+
 /* Adds a header line. VALUE must not hold line ends; what does not fit is left out whole. */
 void cairn_response_header(struct cairn_response *response, const char *name, const char *value);
 
-/* The bytes that will be sent. */
+/* The bytes that will be sent, if not from a file. */
 struct cairn_bytes cairn_response_content(const struct cairn_response *response);
 
-/* Lets go of body and content. */
+/* How many bytes will be sent. */
+uint64_t cairn_response_length(const struct cairn_response *response);
+
+/* Reads the file of RESPONSE into its body, for whoever has no use for a descriptor. False when that fails; the response says why then. */
+bool cairn_response_load(struct cairn_response *response);
+
+/* Writes the head of the response into OUT: status line, headers, empty line. Returns its length. An answer that did not fit becomes a 503. */
+size_t cairn_response_head(struct cairn_response *response, bool closing, char *out, size_t size);
+
+/* The words for STATUS. */
+const char *cairn_response_reason(int status);
+
+/* Lets go of body, content and file. */
 void cairn_response_free(struct cairn_response *response);
 
 #endif

@@ -9,9 +9,9 @@
  * recorded twice. A profile of Cairn's agent has neither of them; its trailer names the period to the nanosecond and the
  * thread of each record.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "dump/trailer.h"
 #include "profile/maps.h"
 #include "profile/read.h"
-#include "profile/trailer.h"
 
 #include "base/array.h"
 #include "base/cursor.h"
@@ -186,8 +186,12 @@ static void warn_of_losses(struct cairn_reader *reader, const struct cairn_trail
 		cairn_profile_warn(reader->profile, "%s: %llu threads could not be sampled, because they block the profiler's signal or wait for it "
 				   "themselves", reader->name, (unsigned long long)blocked);
 	if (cramped)
-		cairn_profile_warn(reader->profile, "%s: %llu samples were lost in threads whose alternate signal stack is too small to take them on",
+		cairn_profile_warn(reader->profile, "%s: %llu samples were lost in threads whose stack, or alternate signal stack, has no room to take them on",
 				   reader->name, (unsigned long long)cramped);
+	uint64_t small = cairn_trailer_number(trailer, "cpu.small");
+	if (small)
+		cairn_profile_warn(reader->profile, "%s: %llu threads were not sampled any more once their stacks had proved too small for signals",
+				   reader->name, (unsigned long long)small);
 	if (cairn_trailer_number(trailer, "cpu.overtaken"))
 		cairn_profile_warn(reader->profile, "%s: it ends early, because the service began to use the profiler's signal itself", reader->name);
 }

@@ -190,6 +190,27 @@ uint32_t *cairn_profile_stack_room(struct cairn_profile *profile, size_t depth)
 	return profile->stacks + profile->stack_count;
 }
 
+void cairn_profile_label_all(struct cairn_profile *profile, const char *key, const char *text)
+{
+	enum { most = 16 };
+	struct cairn_label labels[most + 1];
+	struct cairn_label added = {.key = cairn_profile_text(profile, key), .text = cairn_profile_text(profile, text)};
+	uint32_t before = CAIRN_NONE, after = 0;
+	for (size_t i = 0; i < profile->sample_count; i++) {
+		struct cairn_sample *sample = &profile->samples[i];
+		if (sample->labels != before) {
+			const struct cairn_label_set *set = &profile->label_sets[sample->labels];
+			size_t count = set->count < most ? set->count : most;
+			if (count > 0)
+				memcpy(labels, profile->labels + set->first, count * sizeof *labels);
+			labels[count] = added;
+			before = sample->labels;
+			after = cairn_profile_add_labels(profile, labels, count + 1);
+		}
+		sample->labels = after;
+	}
+}
+
 size_t cairn_profile_add_sample(struct cairn_profile *profile, size_t depth, uint32_t labels, const double *values)
 {
 	size_t sample = profile->sample_count++, width = profile->value_count;

@@ -125,6 +125,8 @@ struct cairn_profile {
 	uint32_t life;     /* of all processes there ever were, which: a text that no other has; 0 when not known */
 	int64_t uptime_ns; /* how long the machine had run when it was taken, by a clock that nobody sets; 0 when not known */
 	double resident_bytes, limit_bytes; /* what the process weighed and might weigh; 0 when not known */
+	double allocated_bytes; /* live bytes by the allocator's own count, sampled or not; 0 when not known */
+	int64_t since_ns;       /* when sampling began, or all samples were last discarded; 0 when not known */
 	bool limit_of_group; /* the limit is a control group's; else it is all the memory of the machine */
 
 	struct cairn_module *modules;
@@ -190,6 +192,8 @@ struct cairn_frame *cairn_profile_frame_room(struct cairn_profile *profile, uint
 void cairn_profile_set_frames(struct cairn_profile *profile, uint32_t location, const struct cairn_frame *frames, size_t count);
 /* Label sets are unique by their labels in order. */
 uint32_t cairn_profile_add_labels(struct cairn_profile *profile, const struct cairn_label *labels, size_t count);
+/* Adds a label to each sample: KEY and TEXT, as "process" and "node 4242". */
+void cairn_profile_label_all(struct cairn_profile *profile, const char *key, const char *text);
 
 /* Room for DEPTH more locations at the end of `stacks`; the caller fills them and then adds the sample. Borrowed until the
  * next call. */

@@ -3,6 +3,7 @@
 #include "report/callgrind.h"
 
 #include "base/array.h"
+#include "base/utf8.h"
 #include "base/whole.h"
 #include "report/graph.h"
 
@@ -28,8 +29,7 @@ void cairn_callgrind_close(struct cairn_callgrind *callgrind)
 /* Text up to the line's end: control characters would end it. */
 static void write_text(struct cairn_buffer *out, struct cairn_bytes text)
 {
-	for (size_t i = 0; i < text.length; i++)
-		cairn_buffer_byte(out, (unsigned char)text.data[i] < 0x20 ? ' ' : text.data[i]);
+	cairn_utf8_show(out, text);
 }
 
 /* Short names are shorter than their number, but for those that look like one. */

@@ -86,5 +86,7 @@ struct cairn_bytes cairn_code_line(const struct cairn_code *code, size_t number)
 		return line;
 	struct cairn_bytes rest = cairn_bytes_skip(code->file.bytes, code->starts[number - 1]);
 	cairn_text_line(&rest, &line, NULL);
+	if (line.length > 0 && line.data[line.length - 1] == '\r') /* of the line's end, as some editors write it */
+		line.length--;
 	return line;
 }

@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "report/head.h"
 #include "report/number.h"
 #include "report/top.h"
@@ -262,7 +263,7 @@ static void instruction_text(void *context, const struct cairn_disasm_instructio
 	const struct text_context *text = context;
 	cairn_top_row_code(&instruction->row, text->view, text->shape, true, text->out);
 	cairn_buffer_format(text->out, "%10llx: ", (unsigned long long)instruction->address);
-	cairn_buffer_append(text->out, instruction->text.data, instruction->text.length);
+	cairn_utf8_show_lines(text->out, instruction->text);
 	cairn_buffer_byte(text->out, '\n');
 }
 
@@ -271,12 +272,17 @@ bool cairn_disasm_text(const struct cairn_disasm *disasm, struct cairn_view *vie
 {
 	struct text_context context = {view, shape, out};
 	bool good = true;
-	for (size_t i = 0; i < disasm->notes.count; i++)
-		cairn_buffer_format(out, "%s\n\n", disasm->notes.items[i].data);
+	for (size_t i = 0; i < disasm->notes.count; i++) {
+		cairn_utf8_show(out, cairn_bytes_of(disasm->notes.items[i].data));
+		cairn_buffer_text(out, "\n\n");
+	}
 	for (size_t r = 0; good && r < disasm->routine_count; r++) {
 		const struct cairn_disasm_routine *routine = &disasm->routines[r];
-		cairn_buffer_format(out, "%sROUTINE ======================== %s in %s\n", r ? "\n" : "", routine_name(view, routine),
-				    cairn_strings_text(&disasm->paths, routine->path));
+		cairn_buffer_format(out, "%sROUTINE ======================== ", r ? "\n" : "");
+		cairn_utf8_show(out, cairn_bytes_of(routine_name(view, routine)));
+		cairn_buffer_text(out, " in ");
+		cairn_utf8_show(out, cairn_bytes_of(cairn_strings_text(&disasm->paths, routine->path)));
+		cairn_buffer_byte(out, '\n');
 		cairn_top_row_code(&routine->row, view, shape, false, out);
 		cairn_buffer_format(out, "(flat, cum) %.2f%% of the total\n", cairn_number_percent(routine->row.cum, view->whole));
 		good = cairn_disasm_each(disasm, routine, instruction_text, &context, error);

@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <time.h>
 
 char *cairn_head_number(const struct cairn_view *view, const struct cairn_shape *shape, double value, char *out)
 {
@@ -78,6 +79,21 @@ const char *cairn_head_type(const struct cairn_view *view)
 	return cairn_profile_string(view->profile, view->profile->value_types[view->value].type);
 }
 
+const char *cairn_head_title(const struct cairn_view *view)
+{
+	static const char *const titles[][2] = {
+		{"inuse_space", "live memory"},
+		{"inuse_objects", "live objects"},
+		{"alloc_space", "allocated memory"},
+		{"alloc_objects", "allocated objects"},
+	};
+	const char *type = cairn_head_type(view);
+	for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+		if (strcmp(type, titles[i][0]) == 0)
+			return titles[i][1];
+	return type;
+}
+
 /* About how many samples the numbers rest on; 0 when the format does not say. */
 static double sample_count(const struct cairn_view *view)
 {
@@ -85,6 +101,40 @@ static double sample_count(const struct cairn_view *view)
 	for (size_t i = 0; view->profile->sampled && i < view->sample_count; i++)
 		count += view->profile->sampled[view->samples[i]];
 	return count;
+}
+
+/* Local time; with the date where the profile was not taken on the same day. */
+static void write_since(int64_t since_ns, int64_t taken_ns, char *out, size_t size)
+{
+	time_t since = (time_t)(since_ns / 1000000000), taken = (time_t)(taken_ns / 1000000000);
+	struct tm then, now;
+	localtime_r(&since, &then);
+	localtime_r(&taken, &now);
+	bool same_day = then.tm_yday == now.tm_yday && then.tm_year == now.tm_year;
+	strftime(out, size, same_day ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S", &then);
+}
+
+/* Whether a part of what lives was allocated before sampling began. What the process allocates in its first second hardly matters, and an
+ * estimate is seldom more than a twentieth off. */
+static bool is_partial(const struct cairn_view *view)
+{
+	static const int64_t late_ns = 1000000000;
+	static const double whole = 0.95;
+	const struct cairn_profile *profile = view->profile;
+	return profile->kind == CAIRN_PROFILE_HEAP && !profile->base && strcmp(cairn_head_type(view), "inuse_space") == 0 &&
+	       profile->since_ns > profile->start_ns + late_ns && profile->start_ns > 0 && view->total < whole * profile->allocated_bytes;
+}
+
+bool cairn_head_coverage(const struct cairn_view *view, char *out, size_t size)
+{
+	char sampled[32], live[32], since[40];
+	const struct cairn_profile *profile = view->profile;
+	if (!is_partial(view))
+		return false;
+	write_since(profile->since_ns, profile->time_ns, since, sizeof since);
+	snprintf(out, size, "%s sampled since %s, of %s live", cairn_text_human(view->total, sampled), since,
+		 cairn_text_human(profile->allocated_bytes, live));
+	return true;
 }
 
 static struct cairn_spread total_spread(const struct cairn_view *view)
@@ -134,6 +184,9 @@ void cairn_head_text(struct cairn_view *view, const struct cairn_shape *shape, s
 				    cairn_number_percent(unnamed, view->whole));
 	if (view->options.errors)
 		write_errors(view, shape, out);
+	char coverage[160];
+	if (cairn_head_coverage(view, coverage, sizeof coverage))
+		cairn_buffer_format(out, "\n%s", coverage);
 	cairn_buffer_text(out, "\n\n");
 }
 
@@ -151,5 +204,10 @@ void cairn_head_json(struct cairn_view *view, struct cairn_json *json)
 	cairn_json_integer(json, "pid", (int64_t)profile->process_id);
 	cairn_json_text(json, "format", cairn_bytes_of(profile->format));
 	cairn_json_number(json, "samples", round(sample_count(view)));
+	if (profile->allocated_bytes > 0 && profile->since_ns > 0) {
+		cairn_json_number(json, "allocated", profile->allocated_bytes);
+		cairn_json_number(json, "sampled_since", (double)(profile->since_ns / 1000000) / 1000);
+		cairn_json_bool(json, "partial", is_partial(view));
+	}
 	cairn_json_number(json, "unnamed", round(cairn_view_unnamed(view)));
 }

@@ -12,6 +12,11 @@ void cairn_head_text(struct cairn_view *view, const struct cairn_shape *shape, s
 /* The same as members of the object that is open. */
 void cairn_head_json(struct cairn_view *view, struct cairn_json *json);
 
+/* Where sampling began long after the process did, so that the live bytes of VIEW are only a part: the sentence that says so,
+ * "340 MiB sampled since 12:03:11, of 1.3 GiB live", in OUT. Whoever shows the total shows it too. False where all of it is there, or the
+ * allocator's own count is not known. */
+bool cairn_head_coverage(const struct cairn_view *view, char *out, size_t size);
+
 /* VALUE of VIEW as the report writes it. Returns OUT, which holds at least 32 bytes. */
 char *cairn_head_number(const struct cairn_view *view, const struct cairn_shape *shape, double value, char *out);
 
@@ -30,5 +35,8 @@ void cairn_head_interval_json(const struct cairn_view *view, struct cairn_json *
 
 /* What the view counts, as the profile calls it: "inuse_space". */
 const char *cairn_head_type(const struct cairn_view *view);
+
+/* The same in words, for headings: "live memory" for inuse_space. */
+const char *cairn_head_title(const struct cairn_view *view);
 
 #endif

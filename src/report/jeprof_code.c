@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/jeprof.h"
 
+#include "base/utf8.h"
 #include "report/code.h"
 #include "report/disasm.h"
 #include "report/list.h"
@@ -59,7 +60,7 @@ static void write_routine(const struct cairn_jeprof *jeprof, const struct cairn_
 			cairn_buffer_text(out, "---\n");
 		cairn_buffer_format(out, "%6s %6s %4u: ", number_or_dot(jeprof, flat, left), number_or_dot(jeprof, cum, right), at);
 		struct cairn_bytes text = cairn_code_line(code, at);
-		cairn_buffer_append(out, text.data, text.length);
+		cairn_utf8_show_lines(out, text);
 		cairn_buffer_byte(out, '\n');
 		if (at == last)
 			cairn_buffer_text(out, "---\n");
@@ -80,8 +81,10 @@ bool cairn_jeprof_list(struct cairn_jeprof *jeprof, const char *wanted, struct c
 		char flat[32], cum[32];
 		cairn_buffer_text(out, "ROUTINE ====================== ");
 		struct cairn_bytes name = cairn_jeprof_name(&jeprof->names, function);
-		cairn_buffer_append(out, name.data, name.length);
-		cairn_buffer_format(out, " in %s\n%6s %6s Total %s (flat / cumulative)\n", *routine->file ? routine->file : "??",
+		cairn_utf8_show(out, name);
+		cairn_buffer_text(out, " in ");
+		cairn_utf8_show(out, cairn_bytes_of(*routine->file ? routine->file : "??"));
+		cairn_buffer_format(out, "\n%6s %6s Total %s (flat / cumulative)\n",
 				    cairn_jeprof_number(jeprof, routine->row.flat, flat), cairn_jeprof_number(jeprof, routine->row.cum, cum),
 				    cairn_jeprof_unit(jeprof));
 		if (*routine->file && cairn_code_open(&code, routine->file, NULL)) {
@@ -124,7 +127,9 @@ static void write_source(struct disassembly *disassembly, uint32_t entry_id, dou
 		disassembly->file = file;
 		disassembly->open = cairn_code_open(&disassembly->code, file, NULL);
 		size_t length = strlen(file);
-		cairn_buffer_format(disassembly->out, "-------------------- %s%s\n", length >= 58 ? "..." : "", length >= 58 ? file + length - 55 : file);
+		cairn_buffer_format(disassembly->out, "-------------------- %s", length >= 58 ? "..." : "");
+		cairn_utf8_show(disassembly->out, cairn_bytes_of(length >= 58 ? file + length - 55 : file));
+		cairn_buffer_byte(disassembly->out, '\n');
 	}
 	if (!disassembly->open)
 		return;
@@ -133,7 +138,7 @@ static void write_source(struct disassembly *disassembly, uint32_t entry_id, dou
 		line = cairn_bytes_skip(line, 1);
 	cairn_buffer_format(disassembly->out, "%6s %6s %5u: ", number_or_dot(disassembly->jeprof, flat, left),
 			    number_or_dot(disassembly->jeprof, cum, right), entry->line);
-	cairn_buffer_append(disassembly->out, line.data, line.length);
+	cairn_utf8_show_lines(disassembly->out, line);
 	cairn_buffer_byte(disassembly->out, '\n');
 }
 
@@ -147,7 +152,7 @@ static void write_instruction(void *context, const struct cairn_disasm_instructi
 	cairn_buffer_format(disassembly->out, "%6s %6s    %8llx: ", number_or_dot(disassembly->jeprof, instruction->row.flat, left),
 			    number_or_dot(disassembly->jeprof, instruction->row.cum, right), (unsigned long long)instruction->address);
 	cairn_buffer_format(disassembly->out, "%*s", instruction->text.length < narrowest ? narrowest - (int)instruction->text.length : 0, "");
-	cairn_buffer_append(disassembly->out, instruction->text.data, instruction->text.length);
+	cairn_utf8_show_lines(disassembly->out, instruction->text);
 	cairn_buffer_byte(disassembly->out, '\n');
 }
 
@@ -164,7 +169,7 @@ bool cairn_jeprof_disasm(struct cairn_jeprof *jeprof, const char *wanted, struct
 		struct cairn_bytes name = cairn_jeprof_name(&jeprof->names, jeprof->view.entries[routine->entry].function);
 		char flat[32], cum[32];
 		cairn_buffer_text(out, "ROUTINE ====================== ");
-		cairn_buffer_append(out, name.data, name.length);
+		cairn_utf8_show(out, name);
 		cairn_buffer_format(out, "\n%6s %6s %s (flat, cumulative) %.1f%% of total\n", cairn_jeprof_number(jeprof, routine->row.flat, flat),
 				    cairn_jeprof_number(jeprof, routine->row.cum, cum), cairn_jeprof_unit(jeprof), total != 0 ? routine->row.cum * 100 / total : 0);
 		good = cairn_disasm_each(&disasm, routine, write_instruction, &disassembly, error);

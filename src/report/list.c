@@ -97,7 +97,7 @@ static void line_text(const struct cairn_view *view, const struct cairn_shape *s
 {
 	cairn_top_row_code(row, view, shape, true, out);
 	cairn_buffer_format(out, "%6u:%s", line, code.length ? " " : "");
-	cairn_buffer_append(out, code.data, code.length);
+	cairn_utf8_show_lines(out, code);
 	cairn_buffer_byte(out, '\n');
 }
 
@@ -136,9 +136,10 @@ void cairn_list_text(const struct cairn_list *list, const struct cairn_view *vie
 		if (!found)
 			cairn_buffer_text(out, *routine->file ? "the source is not here; --source-path names the folder that it lies below\n"
 							      : "no source is known for it; its debug information is missing\n");
-		else if (is_newer(list, view, routine, &code))
-			cairn_buffer_format(out, "%s is newer than the program: lines may have moved; give the source it was built from with --source-path\n",
-					    code.path);
+		else if (is_newer(list, view, routine, &code)) {
+			cairn_utf8_show(out, cairn_bytes_of(code.path));
+			cairn_buffer_text(out, " is newer than the program: lines may have moved; give the source it was built from with --source-path\n");
+		}
 		routine_lines(list, view, routine, found ? &code : NULL, shape, out);
 		if (found)
 			cairn_code_close(&code);

@@ -48,7 +48,7 @@ bool cairn_palette_find(const char *name, enum cairn_palette_kind *kind, struct 
 		}
 		cairn_buffer_format(&known, "%s%s", i ? ", " : "", palette_names[i]);
 	}
-	cairn_fail(error, "no palette '%s'; there are %.*s", name, (int)known.length, known.data);
+	cairn_fail_usage(error, "no palette '%s'; there are %.*s", name, (int)known.length, known.data);
 	cairn_buffer_free(&known);
 	return false;
 }

@@ -5,6 +5,7 @@
 #include "profile/spread.h"
 
 #include "base/array.h"
+#include "base/utf8.h"
 #include "symbol/allocator.h"
 #include "symbol/shorten.h"
 
@@ -30,24 +31,33 @@ bool cairn_view_choose(const struct cairn_profile *profile, const struct cairn_v
 	struct cairn_buffer known = cairn_buffer(200);
 	for (uint32_t i = 0; i < profile->value_count; i++)
 		cairn_buffer_format(&known, "%s%s", i ? ", " : "", cairn_profile_string(profile, profile->value_types[i].type));
-	cairn_fail(error, "the profile has no %s; it has %.*s", wanted, (int)known.length, known.data);
+	cairn_fail_usage(error, "the profile has no %s; it has %.*s", wanted, (int)known.length, known.data);
 	cairn_buffer_free(&known);
 	return false;
 }
 
-/* Whether a control character begins at AT: those of ASCII, and those after it, which UTF-8 writes in two bytes. */
-static bool is_control(struct cairn_bytes text, size_t at)
+/* Names come from strangers and go to terminals: what a terminal might act on becomes question marks. Other bytes that are not UTF-8 stay,
+ * for each format to write as it must. */
+static void clean(struct cairn_buffer *name)
 {
-	unsigned char byte = (unsigned char)text.data[at];
-	return byte < ' ' || byte == 0x7f || (byte == 0xc2 && at + 1 < text.length && (unsigned char)text.data[at + 1] < 0xa0);
+	for (size_t i = 0, length; i < name->length; i += length) {
+		length = 1;
+		if (name->data[i] >= ' ' && name->data[i] < 0x7f)
+			continue;
+		struct cairn_bytes rest = cairn_bytes_skip(cairn_buffer_bytes(name), i);
+		size_t whole = cairn_utf8_length(rest);
+		if (cairn_utf8_printable(rest))
+			length = whole;
+		else if (whole > 0)
+			memset(name->data + i, '?', length = whole);
+		else if ((unsigned char)name->data[i] < 0xa0)
+			name->data[i] = '?';
+	}
 }
 
-/* Names come from strangers and go to terminals: they have no control characters. */
 static uint32_t add_entry(struct cairn_view *view, struct cairn_buffer *name, uint32_t function, uint32_t line, uint32_t location)
 {
-	for (size_t i = 0; i < name->length; i++)
-		if (is_control(cairn_buffer_bytes(name), i))
-			name->data[i] = '?';
+	clean(name);
 	uint32_t id = cairn_strings_add(&view->names, cairn_buffer_bytes(name));
 	uint64_t hash = cairn_hash_mix(id);
 	size_t position = 0;
@@ -187,6 +197,9 @@ static void name_locations(struct cairn_view *view)
 	struct naming naming = {.view = view, .out = cairn_buffer(1 << 20)};
 	if (!view->options.all_frames && (profile->kind == CAIRN_PROFILE_HEAP || profile->kind == CAIRN_PROFILE_GROWTH))
 		cairn_allocator_learn(&naming.allocator, profile);
+	const struct cairn_view_options *options = &view->options;
+	if (naming.allocator.profile && (options->fold_wrappers || options->wrappers) && !options->keep_wrappers)
+		cairn_allocator_fold(&naming.allocator, options->wrappers);
 	view->first = cairn_array_new(profile->location_count + 1, sizeof *view->first);
 	for (size_t i = 0; i < profile->location_count; i++) {
 		view->first[i] = (uint32_t)view->slot_count;

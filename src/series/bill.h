@@ -3,7 +3,7 @@
  * Two sides count the same memory. The kernel knows which pages are there and what kind of mapping each is in, but not what
  * the allocator keeps in them; jemalloc knows what it has handed out, cached and kept, but not whether those pages
  * were ever touched. The bill starts from the kernel's side: every line is part of some kind of mapping, and the allocator's
- * mappings, told from others as agent/smaps.h says, are split by jemalloc's numbers. Where jemalloc counts more than is
+ * mappings, told from others as process/smaps.h says, are split by jemalloc's numbers. Where jemalloc counts more than is
  * resident, the difference was never touched (or is swapped out) and is taken off the lines where that is likeliest; where it counts
  * less, what is left over is other anonymous memory as far as the allocator's mappings are larger than it says, huge
  * pages that reach into memory it has given back, or else the rest, which nothing explains. So no line is negative, all
@@ -12,8 +12,9 @@
 #ifndef CAIRN_SERIES_BILL_H
 #define CAIRN_SERIES_BILL_H
 
-#include "agent/smaps.h"
-#include "profile/trailer.h"
+#include "dump/trailer.h"
+#include "process/smaps.h"
+#include "profile/profile.h"
 
 enum cairn_bill_line {
 	CAIRN_BILL_LIVE,

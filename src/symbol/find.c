@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "symbol/debuginfod.h"
+#include "symbol/fit.h"
 #include "symbol/search.h"
 
 #include <errno.h>
@@ -82,6 +83,31 @@ static bool refuse(struct search *search, const char *path, const char *found)
 	return false;
 }
 
+/* Without a build-id, what was mapped has to do: false when PATH cannot be the file that was. The kernel's own link to it is beyond
+ * doubt. */
+static bool fits(struct search *search, const char *path, const struct cairn_identity *identity)
+{
+	struct cairn_arena *arena = &search->finder->arena;
+	char why[200];
+	if (strncmp(path, "/proc/", 6) == 0)
+		return true;
+	switch (cairn_fit(search->profile, (uint32_t)(search->module - search->profile->modules), identity, why, sizeof why)) {
+	case CAIRN_FIT_BAD:
+		search->binary->reason = cairn_arena_format(arena, "%s is another build: %s", path, why);
+		search->binary->warning = search->binary->reason;
+		return false;
+	case CAIRN_FIT_DOUBT:
+		search->binary->warning = cairn_arena_format(arena, "%s may be another build, and its names wrong: %s", path, why);
+		return true;
+	case CAIRN_FIT_GOOD:
+		search->binary->fits = true;
+		return true;
+	case CAIRN_FIT_UNKNOWN:
+		break;
+	}
+	return true;
+}
+
 /* Takes PATH if it is there and is the build that is wanted. */
 static bool try_path(struct search *search, const char *path)
 {
@@ -95,7 +121,7 @@ static bool try_path(struct search *search, const char *path)
 	}
 	if (*search->wanted && strcmp(identity.build_id, search->wanted) != 0)
 		return refuse(search, path, identity.build_id);
-	return take(search, path, &identity);
+	return (*search->wanted || fits(search, path, &identity)) && take(search, path, &identity);
 }
 
 /* The program is the first module that has a file, and no shared library. */
@@ -117,6 +143,15 @@ static bool named_for_another(const struct search *search, const char *name)
 	return false;
 }
 
+static bool holds_all(struct search *search, const struct cairn_named_file *file)
+{
+	size_t outside = cairn_fit_outside(search->profile, (uint32_t)(search->module - search->profile->modules), &file->identity);
+	if (outside)
+		search->binary->warning = search->binary->reason = cairn_arena_format(&search->finder->arena,
+			"%s is another build: %zu addresses of the profile lie behind the end of its code", file->path, outside);
+	return !outside;
+}
+
 /* A file that was pointed at stands for the module with its build-id, wherever it lies. Where the profile has no
  * build-ids, for the module of its name; a name no module has means the program itself. */
 static bool try_named(struct search *search)
@@ -135,7 +170,7 @@ static bool try_named(struct search *search)
 				return take(search, file->path, &file->identity);
 			if (meant)
 				refuse(search, file->path, file->identity.build_id);
-		} else if (meant) {
+		} else if (meant && fits(search, file->path, &file->identity) && holds_all(search, file)) {
 			return take(search, file->path, &file->identity);
 		}
 	}

@@ -34,6 +34,7 @@ void cairn_finder_free(struct cairn_finder *finder);
 struct cairn_binary {
 	const char *path; /* NULL when there is none to take */
 	struct cairn_identity identity;
+	bool fits;           /* its code is as long as what was mapped (fit.h): said of files that no build-id identifies */
 	bool is_debug_file;  /* the binary is gone, but its debug file is here */
 	const char *reason;  /* why there is none: the end of a sentence that begins with the module's name */
 	const char *warning; /* a whole sentence about doubts; NULL for none */

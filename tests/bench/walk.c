@@ -1,7 +1,7 @@
 /* walk.c - nanoseconds per frame of Cairn's unwinder: cached, and cold with every rule worked out anew; libgcc's beside it.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/rule_cache.h"
-#include "agent/unwind.h"
+#include "agent/unwind/rule_cache.h"
+#include "agent/unwind/unwind.h"
 
 #include <stdio.h>
 #include <time.h>

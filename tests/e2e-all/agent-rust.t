@@ -25,7 +25,7 @@ check() {
 	like "$("$cairn" top "$pid" 2>/dev/null)" '*remember*' "$what: cairn top names its functions"
 }
 
-build "" || { skip_all "the example does not build here: $(tail -n 1 "$scratch/cargo.log")"; }
+build "" || { broken "the example does not build here: $(tail -n 1 "$scratch/cargo.log")"; }
 LD_PRELOAD=$library _RJEM_MALLOC_CONF=prof:true,lg_prof_sample:12 "$program" 60 &
 children+=($!)
 check $! _rjem_ "with the prefix"

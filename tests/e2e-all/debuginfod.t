@@ -4,13 +4,13 @@
 need cc objcopy strip readelf debuginfod curl python3
 
 jemalloc=$(ldconfig -p | sed -n 's/.*libjemalloc\.so\.2 .*=> //p' | head -n 1)
-[ -n "$jemalloc" ] || skip_all 'no libjemalloc.so.2 here'
+[ -n "$jemalloc" ] || broken 'no libjemalloc.so.2 here'
 ldconfig -p | grep -q 'libdebuginfod\.so\.1' || skip_all 'no libdebuginfod.so.1 here'
 program=$scratch/run/program heap=$scratch/program.heap served=$scratch/served
 mkdir "$scratch/run" "$served"
-cc -O1 -g -rdynamic tests/e2e/finding.c -o "$program" || skip_all 'the program cannot be built'
+cc -O1 -g -rdynamic tests/e2e/finding.c -o "$program" || broken 'the program cannot be built'
 LD_PRELOAD=$jemalloc MALLOC_CONF=prof:true,lg_prof_sample:0,prof_final:true,prof_prefix:$scratch/je "$program"
-mv "$scratch"/je.*.f.heap "$heap" || skip_all 'this jemalloc has no profiler'
+mv "$scratch"/je.*.f.heap "$heap" || broken 'this jemalloc has no profiler'
 id=$(readelf -n "$program" | sed -n 's/.*Build ID: //p')
 objcopy --only-keep-debug "$program" "$served/program.debug" && strip "$program"
 

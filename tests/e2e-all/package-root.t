@@ -10,7 +10,10 @@ package=$(scripts/deb "${CAIRN_BUILD:-build}" 2>"$scratch/log")
 holds 'make deb builds a package' test -f "$package"
 fresh=$scratch/fresh
 release=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
-debootstrap --variant=minbase "$release" "$fresh" "${DEBIAN_MIRROR:-http://deb.debian.org/debian}" >"$scratch/log" 2>&1 || skip_all "no $release by debootstrap here: $(tail -n 1 "$scratch/log")"
+# From where this machine has its own packages.
+mirror=$(apt-get indextargets --format '$(RELEASE) $(SITE)' 'Created-By: Packages' 2>/dev/null | awk -v release="$release" '$1 == release { print $2; exit }')
+[ -n "$mirror" ] || skip_all 'apt here has no source of packages'
+debootstrap --variant=minbase "$release" "$fresh" "$mirror" >"$scratch/log" 2>&1 || skip_all "no $release by debootstrap here: $(tail -n 1 "$scratch/log")"
 cp "$package" "$fresh/tmp/cairn.deb" && cp -r examples tests/e2e/package-smoke "$fresh/tmp/"
 trap 'umount "$fresh/proc" 2>/dev/null; rm -rf "$scratch"' EXIT
 mount -t proc proc "$fresh/proc" || skip_all 'no /proc can be mounted in the new root'

@@ -7,7 +7,7 @@ need redis-server redis-cli python3
 . tests/e2e/agent.sh
 seconds=${SOAK:-60}
 cd "$scratch"
-${CC:-cc} -O1 -g -pthread "$root/examples/leaky/leaky.c" -o "svc-$$" -ljemalloc 2>"$scratch/log" || skip_all 'no jemalloc to link with'
+${CC:-cc} -O1 -g -pthread "$root/examples/leaky/leaky.c" -o "svc-$$" -ljemalloc 2>"$scratch/log" || broken 'no jemalloc to link with'
 MALLOC=prof:true,lg_prof_sample:14 start_redis steady || { ok 1 "redis-server starts"; done_testing; }
 mkdir dumps
 mounted=0

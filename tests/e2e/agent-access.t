@@ -25,6 +25,13 @@ like "$(cat "$scratch/err")" "*401*token*" "with the same words"
 CONF=seconds:2,connections:8 start_redis open
 table "$url_open" <<'T'
 GET /cairn/status | 403 | text/plain* | * | -H Host:evil.example
+GET /cairn/status | 403 | text/plain* | * | -H Host:0.0.0.0
+GET /cairn/status | 403 | text/plain* | * | -H 'Host: [::]:4000'
+GET /cairn/status | 403 | text/plain* | * | -H Sec-Fetch-Site:same-site
+GET /cairn/status | 200 | application/json | {* | -H Sec-Fetch-Site:none
+GET /debug/pprof/heap_activate | 403 | text/plain* | * | -A 'Mozilla/5.0'
+GET /debug/pprof/heap_deactivate | 403 | text/plain* | * | -A 'Mozilla/5.0'
+GET /api/monitor/dump_heap_profile/0 | 403 | text/plain* | * | -A 'Mozilla/5.0'
 GET /cairn/status | 200 | application/json | {* | -H Host:localhost
 POST /cairn/activate | 403 | text/plain* | * | -H Origin:http://evil.example
 GET /api/monitor/dump_heap_profile/0 | 403 | text/plain* | * | -H Sec-Fetch-Site:cross-site

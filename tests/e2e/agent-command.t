@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The command's side: run, ps, status, activate, deactivate, reset, dump, gdump, stats; live targets; services that embed the agent.
+# The command's side: ps, status, activate, deactivate, reset, dump, gdump, stats; live targets; services that embed the agent.
 . tests/e2e/lib.sh
 need redis-server curl python3 cc c++
 . tests/e2e/agent.sh
@@ -90,53 +90,9 @@ like "$("$cairn" top "$scratch/p.pb.gz" 2>/dev/null)" "*zmalloc*" "and writes pp
 curl -s "$url_live/debug/pprof/heap?seconds=1" >"$scratch/delta.pb.gz"
 holds "also of a difference over a second" "$cairn" raw "$scratch/delta.pb.gz"
 
-# run
 $cc -O2 -w tests/e2e/host.c -o "$scratch/host" -ljemalloc -pthread
 $cc -O2 -w tests/e2e/host.c -o "$scratch/plain" -pthread
-cat >"$scratch/short.c" <<'C'
-#include <stdlib.h>
-#include <string.h>
-int main(void) { for (int i = 0; i < 20000; i++) memset(malloc(4000), 1, 4000); return 5; }
-C
-$cc -O1 -g -w "$scratch/short.c" -o "$scratch/short"
 export TMPDIR=$scratch
-out=$("$cairn" run --active --period 16K -- "$scratch/short" 2>&1)
-is $? 5 "run passes the exit code through"
-like "$out" "*short has no jemalloc; it runs on*libjemalloc.so.2*ended with code 5*at most*main*" "adds a jemalloc and says so, and reports where the memory was"
-is "$(find "$scratch" -maxdepth 1 -name 'cairn-run.*' | wc -l)" 0 "and leaves nothing behind"
-"$cairn" run --active --interval 16M --prefix "$scratch/dumps-" -- "$scratch/short" >/dev/null 2>&1
-[ "$(ls "$scratch" | grep -cE '^dumps-\.[0-9]+\.[0-9]+\.i[0-9]+\.heap$')" -ge 2 ]
-ok $? "--interval and --prefix leave dumps"
-(mkdir "$scratch/rise" && cd "$scratch/rise" && cp ../short compute-node && RISEDEV_ENABLE_HEAP_PROFILE=1 "$cairn" run -q --interval 16M ./compute-node 2>/dev/null)
-ls "$scratch/rise" | grep -qE '^compute-node\.[0-9]+\.[0-9]+\.i[0-9]+\.heap$'
-ok $? "RISEDEV_ENABLE_HEAP_PROFILE leaves compute-node.PID.N.iN.heap"
-is "$("$cairn" run -q --active --period 16K -- printf '<%s>' one --two '' 2>/dev/null)" '<one><--two><>' "run passes the arguments on, and nothing else"
-printf '#include <stdio.h>\nint main(int argc, char **argv) { return argc == 2 ? puts(argv[1]) < 0 : puts("without its argument") < 0; }\n' >"$scratch/static.c"
-if $cc -static -w "$scratch/static.c" -o "$scratch/static" 2>/dev/null; then
-	is "$("$cairn" run -q -- "$scratch/static" once 2>"$scratch/err" | tr '\n' ' ')" "once " "a static program runs once"
-	like "$(<"$scratch/err")" "*is a static program, into which nothing can be preloaded; link it with jemalloc and libcairn.a*" "and what it lacks is said"
-else
-	skip "a static program runs once" "no static libc here"
-fi
-"$cairn" run -q -- sh -c 'kill -9 $$' 2>/dev/null
-is $? 137 "a command that is killed"
-"$cairn" run -q -- "$scratch/nosuch" 2>/dev/null
-is $? 127 "a command that is not there"
-"$cairn" run -- "$root/README.md" >/dev/null 2>&1
-is $? 126 "a file that is no program"
-port=$(free_port)
-"$cairn" run -q --listen 127.0.0.1:$port -- "$scratch/host" --some --options 2>/dev/null &
-runner=$!
-children+=($runner)
-wait_for 10 curl -sf "http://127.0.0.1:$port/cairn/status"
-ok $? "--listen"
-service=$(field "http://127.0.0.1:$port" pid)
-like "$(tr '\0' ' ' </proc/$service/cmdline)" "*--some --options*" "the command keeps its own options"
-kill -TERM $runner
-wait $runner
-is $? 143 "a signal goes to the command, and its end comes back"
-kill -0 "$service" 2>/dev/null
-ok $((! $?)) "which is gone"
 
 # Services that embed the agent.
 build=$(dirname "$library")

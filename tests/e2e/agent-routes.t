@@ -34,7 +34,7 @@ POST /debug/prof/mem/gdump             | 200 | text/plain* | gdump deactivated |
 POST /debug/prof/mem/gdump             | 415 | text/plain* | Form requests must have \`Content-Type: application/x-www-form-urlencoded\` | -H Content-Type:text/plain -d activate=true
 POST /debug/prof/mem/gdump             | 422 | text/plain* | Failed to deserialize form body: *activate* | -d active=true
 POST /debug/prof/mem/gdump             | 422 | text/plain* | Failed to deserialize form body: *true* | -d activate=yes
-POST /debug/prof/mem/symbol            | 200 | image/svg+xml | <svg>flame - heap_v2/</svg>↵ | --data-binary heap_v2/1
+POST /debug/prof/mem/symbol            | 200 | image/svg+xml | <svg>flame --only-modules /dev/fd/3 - heap_v2/</svg>↵ | --data-binary heap_v2/1
 POST /debug/prof/mem/symbol            | 400 | application/json | {"error":* |
 GET /debug/home                        | 200 | text/html* | *href="/debug/pprof/profile?seconds=5"* |
 GET /debug/mem/pprof/profile           | 200 | application/octet-stream | heap_v2/* |
@@ -122,9 +122,16 @@ like "$(curl -s "$url_on/api/monitor/analyze/0/$path")" 'main;work *' "however t
 wait_for 5 test -s "$dumps/000001.heap"
 like "$(curl -s "$url_on/debug/pprof/heap_list")" '0000*.heap*' "TiKV's regular dumps are listed"
 like "$(curl -s "$url_on/debug/pprof/heap?name=000001.heap")" 'heap_v2/*' "and fetched by name"
+cp "$dumps/000001.heap" "$dumps/900001.heap"
+sed -i "s/^# cairn process $pid_on\./# cairn process 1./" "$dumps/900001.heap"
+printf 'heap_v2/524288\n  t*: 0: 0 [0: 0]\n\nMAPPED_LIBRARIES:\n' >"$dumps/900002.heap"
+touch -d '1 hour ago' "$dumps/900002.heap"
 curl -s "$url_on/debug/pprof/heap_deactivate" >/dev/null
 [ ! -e "$dumps/000001.heap" ]
 ok $? "and removed by heap_deactivate"
+[ -e "$dumps/900001.heap" ] && [ -e "$dumps/900002.heap" ]
+ok $? "but not dumps of such a name that this process did not write"
+rm -f "$dumps"/90000?.heap
 for i in 1 2 3; do
 	curl -s "$url_on/debug/pprof/heap_activate?interval=1" >/dev/null
 	curl -s "$url_on/debug/pprof/heap_deactivate" >/dev/null

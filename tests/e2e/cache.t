@@ -4,11 +4,11 @@
 need cc objcopy strip readelf
 
 jemalloc=$(ldconfig -p | sed -n 's/.*libjemalloc\.so\.2 .*=> //p' | head -n 1)
-[ -n "$jemalloc" ] || skip_all 'no libjemalloc.so.2 here'
+[ -n "$jemalloc" ] || broken 'no libjemalloc.so.2 here'
 program=$scratch/program heap=$scratch/program.heap
-cc -O1 -g -rdynamic tests/e2e/finding.c -o "$program" || skip_all 'the program cannot be built'
+cc -O1 -g -rdynamic tests/e2e/finding.c -o "$program" || broken 'the program cannot be built'
 LD_PRELOAD=$jemalloc MALLOC_CONF=prof:true,lg_prof_sample:0,prof_final:true,prof_prefix:$scratch/je "$program"
-mv "$scratch"/je.*.f.heap "$heap" || skip_all 'this jemalloc has no profiler'
+mv "$scratch"/je.*.f.heap "$heap" || broken 'this jemalloc has no profiler'
 id=$(readelf -n "$program" | sed -n 's/.*Build ID: //p')
 folded() { "$cairn" collapsed --lines "$@" "$heap" 2>"$scratch/notes"; }
 kept=$XDG_CACHE_HOME/cairn/$id.v$(sed -n 's/.*CAIRN_ANSWERS_VERSION = \([0-9]*\).*/\1/p' src/symbol/answers.h)

@@ -2,8 +2,8 @@
 # CPU profiles of a program whose split of work is known, by every door, and what a run leaves behind.
 . tests/e2e/lib.sh
 need gcc curl python3
-[ -e "$library" ] || skip_all 'no libcairn.so'
-gcc -O2 -g -D_GNU_SOURCE -pthread tests/e2e/busy.c -o "$scratch/busy" -ljemalloc || skip_all 'no jemalloc to link with'
+[ -e "$library" ] || broken 'no libcairn.so'
+gcc -O2 -g -D_GNU_SOURCE -pthread tests/e2e/busy.c -o "$scratch/busy" -ljemalloc || broken 'no jemalloc to link with'
 port=$(free_port)
 url=http://127.0.0.1:$port
 

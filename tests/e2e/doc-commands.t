@@ -39,7 +39,7 @@ PYTHON
 is "$? $(cat "$scratch/options")" '0 ' 'every cairn command shown has the options shown'
 
 # Blocks.
-${CC:-cc} -O2 -g -pthread -DLEAKY_SECONDS=120 examples/leaky/leaky.c -o "$scratch/service" -ljemalloc 2>"$scratch/log" || skip_all 'no jemalloc to link with'
+${CC:-cc} -O2 -g -pthread -DLEAKY_SECONDS=120 examples/leaky/leaky.c -o "$scratch/service" -ljemalloc 2>"$scratch/log" || broken 'no jemalloc to link with'
 mkdir -p "$scratch/run" && chmod 700 "$scratch/run"
 export XDG_RUNTIME_DIR=$scratch/run CAIRN_TOOL=$cairn
 old_tools "$scratch/compat"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The doctor on real patients: redis as it should be and in every way people get it wrong, other allocators, static and stripped programs,
+# The doctor on real diagnosiss: redis as it should be and in every way people get it wrong, other allocators, static and stripped programs,
 # processes that are gone or belong to others, and dumps.
 . tests/e2e/lib.sh
 need redis-server redis-cli python3 curl
@@ -25,9 +25,9 @@ lone() {
 	children+=("$pid")
 	wait_for 10 redis-cli -p "$port" ping
 }
-ldd "$(command -v redis-server)" | grep -q libjemalloc || skip_all 'redis here has no libjemalloc.so'
+ldd "$(command -v redis-server)" | grep -q libjemalloc || broken 'redis here has no libjemalloc.so'
 
-MALLOC=prof:true,lg_prof_sample:12 start_redis good || skip_all 'redis does not start'
+MALLOC=prof:true,lg_prof_sample:12 start_redis good || broken 'redis does not start'
 load "$port_good"
 sees 0 '*right agent *right allocator *jemalloc 5*right in use *right enabled *right active *right period *right samples *live*right unwinder *' 'a redis as it should be' "$pid_good"
 sees 0 '*right samples *' 'by the socket of its agent' "$sockets/$pid_good.sock"
@@ -55,7 +55,7 @@ CONF=budgett:1 MALLOC=prof:false start_redis off
 sees 1 "*wrong agent's settings *unknown key 'budgett'; is 'budget' meant?*-> CAIRN_CONF=key:value*" 'a setting of the agent misspelt' "$pid_off"
 sees 1 '*wrong enabled *-> MALLOC_CONF=prof:true,*' 'started without prof:true, with an agent' "$pid_off"
 # By a URL alone the agent is who knows the variable; here it is that of a Rust program.
-curl -s "$url_off/cairn/status?format=text" | sed 's/ MALLOC_CONF=prof/ _RJEM_MALLOC_CONF=prof/' >"$scratch/status"
+curl -s "$url_off/cairn/status" | sed 's/ MALLOC_CONF=prof/ _RJEM_MALLOC_CONF=prof/' >"$scratch/status"
 python3 - "$scratch/status" >"$scratch/port" <<'E' &
 import http.server, sys
 class Page(http.server.BaseHTTPRequestHandler):
@@ -207,7 +207,9 @@ if [ -e "$archive" ] && ${CC:-cc} -O2 -g '-DCONF="prof:true,lg_prof_sample:14"' 
 	strip -o "$scratch/hidden" "$scratch/inside"
 	sees 1 '*wrong allocator *without symbols*right built to profile *right environment *MALLOC_CONF*' 'stripped, it is still found' "$scratch/hidden"
 	if ${CC:-cc} -static -O2 -g "$scratch/service.c" -o "$scratch/static" "$archive" -lm -lpthread -lstdc++ 2>"$scratch/log"; then
-		sees 1 '*right allocator *wrong loading *static program*-> link it with libcairn.a*' 'a static program' "$scratch/static"
+		sees 1 '*right allocator *wrong enabled *aborts in its own unwinder*-> link the program dynamically*wrong loading *static program*' 'a static program' "$scratch/static"
+		"$cairn" doctor "$scratch/static" | grep -q 'MALLOC_CONF=prof:true COMMAND\|cairn run'
+		ok $((! $?)) 'and is not told to start with prof:true, which ends it'
 	else
 		skip 'a static program' "it does not link: $(tail -n 1 "$scratch/log")"
 	fi

@@ -168,4 +168,18 @@ if [ "$(id -u)" = 0 ]; then
 else
 	skip "dumps of another user" "not root"
 fi
+
+# jemalloc's own dumps lie elsewhere, within the same limits; the agent's have the mode that was asked for, and RisingWave's word for the limit holds.
+mkdir "$scratch/own"
+export RW_TOTAL_MEMORY_BYTES=$((20 << 20))
+MALLOC=prof:true,lg_prof_sample:12,lg_prof_interval:20,prof_prefix:$scratch/own/je CONF="dumps:$scratch/moded,mode:0640,keep_count:5,share:50%,distance:100ms" \
+	start_redis own || ok 1 "redis starts"
+unset RW_TOTAL_MEMORY_BYTES
+for _ in 1 2 3 4 5 6; do [ "$(field "$url_own" dumps by_rule share)" -ge 1 ] || fill "$port_own"; done
+like "$(field "$url_own" dumps last_reason)" "share: *% of the configured limit of 20.0 MiB" "RW_TOTAL_MEMORY_BYTES is the limit that a share is of"
+is "$(stat -c %a "$scratch"/moded/*.heap | sort -u)" 640 "mode:0640 is the mode of dumps"
+few() { [ "$(ls "$scratch/own" | wc -l)" -le 5 ]; }
+holds "keep_count holds for jemalloc's own dumps as well: $(ls "$scratch/own" | wc -l)" wait_for 40 few
+holds "of which some stay" test "$(ls "$scratch/own" | wc -l)" -ge 1
+redis-cli -p "$port_own" shutdown nosave 2>/dev/null
 done_testing

@@ -39,7 +39,7 @@ assert shown["unit"] == "bytes" and len(shown["samples"]) == len(shown["weights"
 assert shown["endValue"] == sum(shown["weights"]) and abs(shown["endValue"] - int(sys.argv[2])) < 100, shown["endValue"]
 assert all(0 <= f < len(profile["shared"]["frames"]) for s in shown["samples"] for f in s)' "$scratch/x.speedscope.json" "$want"
 "$cairn" export --format nosuch "$dump" 2>"$scratch/error"
-like "$? $(cat "$scratch/error")" "1 *no format 'nosuch'; there are pprof, speedscope,*" 'a format that is none is a clear error'
+like "$? $(cat "$scratch/error")" "2 *--format takes pprof, speedscope,*not 'nosuch'*" 'a format that is none is a clear error'
 printf 'a;b 5\n' >"$scratch/folded"
 "$cairn" export --format gperftools "$scratch/folded" 2>"$scratch/error" >/dev/null
 like "$? $(cat "$scratch/error")" '1 *heap profiles only*' 'what a format cannot hold is a clear error'

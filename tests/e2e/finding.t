@@ -4,7 +4,7 @@
 need cc objcopy strip readelf nm xz
 
 jemalloc=$(ldconfig -p | sed -n 's/.*libjemalloc\.so\.2 .*=> //p' | head -n 1)
-[ -n "$jemalloc" ] || skip_all 'no libjemalloc.so.2 here'
+[ -n "$jemalloc" ] || broken 'no libjemalloc.so.2 here'
 mkdir -p "$scratch/run" "$scratch/keep"
 program=$scratch/run/program
 
@@ -23,8 +23,8 @@ fresh() { rm -rf "$scratch/run" && mkdir "$scratch/run" && cp -p "$scratch/keep/
 both='*hold_in_static */finding.c:10*hold_in_exported */finding.c:16*'
 
 which=plain heap=$scratch/keep/plain.heap
-profile plain -g || skip_all 'the program cannot be built'
-[ -s "$heap" ] || skip_all 'this jemalloc has no profiler'
+profile plain -g || broken 'the program cannot be built'
+[ -s "$heap" ] || broken 'this jemalloc has no profiler'
 like "$(lines)" "$both" 'DWARF in the file itself'
 
 id=$(readelf -n "$program" | sed -n 's/.*Build ID: //p') first=${id:0:2} rest=${id:2}

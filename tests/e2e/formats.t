@@ -44,7 +44,7 @@ done
 is "$? $(wc -c <"$scratch/none.json")" '1 0' 'a picture of nothing is still a failure'
 like "$(said top /nonexistent/x.heap)" '*No such file*' 'a missing file'
 like "$(said top /bin/true)" '*program or library*' 'a program in place of a dump'
-like "$(said top)" '*name a heap dump*' 'nothing named'
+like "$(said top)" '*missing SOURCE*' 'nothing named'
 mkdir "$scratch/nothing"
 like "$(said top "$scratch/nothing")" '*no heap dump in this folder*' 'an empty folder'
 if [ "$(id -u)" = 0 ]; then skip 'an unreadable file' 'root can read everything'; else

@@ -5,7 +5,7 @@ need python3 g++ google-pprof
 
 program=$scratch/service
 g++ -O1 -g -fno-omit-frame-pointer -o "$program" tests/e2e/tcmalloc.cc -Wl,--no-as-needed -ltcmalloc_and_profiler 2>"$scratch/err" ||
-	skip_all "no gperftools to link: $(head -n 1 "$scratch/err")"
+	broken "no gperftools to link: $(head -n 1 "$scratch/err")"
 
 # agrees NAME FILE VALUE SCALE OPTION...: google-pprof with these options shows what cairn read
 agrees() {

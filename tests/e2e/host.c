@@ -52,6 +52,37 @@ static void idle(void)
 	sleep(120);
 }
 
+/* A call path for every number: each of its bits is a call of one function or the other. */
+static void *descend(unsigned bits, int depth);
+
+__attribute__((noinline)) static void *descend_left(unsigned bits, int depth)
+{
+	void *volatile kept = descend(bits, depth);
+	return kept;
+}
+
+__attribute__((noinline)) static void *descend_right(unsigned bits, int depth)
+{
+	void *volatile kept = descend(bits, depth);
+	return kept;
+}
+
+__attribute__((noinline)) static void *descend(unsigned bits, int depth)
+{
+	if (depth == 0)
+		return malloc(8192);
+	void *volatile kept = (bits & 1 ? descend_left : descend_right)(bits >> 1, depth - 1);
+	return kept;
+}
+
+/* Allocates by so many call paths that a snapshot has megabytes, and then does nothing. */
+static void have_stacks(unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		*(volatile char *)descend(i, 20) = 1;
+	sleep(120);
+}
+
 static void on_chld(int number)
 {
 	(void)number;
@@ -334,6 +365,8 @@ int main(int argc, char **argv)
 	setlocale(LC_ALL, "");
 	if (strcmp(mode, "idle") == 0)
 		idle();
+	else if (strcmp(mode, "stacks") == 0)
+		have_stacks((unsigned)atoi(argv[2]));
 	else if (strcmp(mode, "children") == 0)
 		watch_children();
 	else if (strcmp(mode, "threads") == 0)

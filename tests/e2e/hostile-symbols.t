@@ -5,7 +5,7 @@ need gcc objcopy python3 nm timeout
 fixtures=$PWD/tests/fixtures/symbol
 
 gcc -O2 -g -c -o "$scratch/plain.o" "$fixtures/plain.c" && printf 'int plain_sum(const int*, int); int plain_outer(int); int main(void) { return plain_sum(0, 0) + plain_outer(1); }\n' |
-	gcc -O2 -g -o "$scratch/plain" -x c - -x none "$scratch/plain.o" || skip_all 'gcc could not build the sample'
+	gcc -O2 -g -o "$scratch/plain" -x c - -x none "$scratch/plain.o" || broken 'gcc could not build the sample'
 objcopy --compress-debug-sections=zlib "$scratch/plain" "$scratch/packed"
 nm -S --defined-only "$scratch/plain" | awk '$3 ~ /[tT]/ && NF == 4 { print $1 }' >"$scratch/addresses"
 echo 0 >>"$scratch/addresses"

@@ -11,7 +11,7 @@ wait_for 10 redis-cli -p "$port" ping
 redis-benchmark -p "$port" -n 20000 -r 100000 -d 300 -t set,lpush -q >/dev/null
 redis-cli -p "$port" shutdown nosave >/dev/null 2>&1
 wait "${children[-1]}"
-mv je.*.f.heap now.heap 2>/dev/null && mv "$(ls -v je.*.i*.heap | head -n 1)" before.heap || skip_all 'this redis-server has no jemalloc profiler'
+mv je.*.f.heap now.heap 2>/dev/null && mv "$(ls -v je.*.i*.heap | head -n 1)" before.heap || broken 'this redis-server has no jemalloc profiler'
 program=$(command -v redis-server)
 
 runs=()

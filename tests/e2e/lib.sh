@@ -58,21 +58,35 @@ like() {
 	[[ $1 == $2 ]] || printf '#   got:      %s\n#   not like: %s\n' "${1:0:300}" "$2"
 }
 
+# A test is skipped only for what this machine does not allow: another user, no mounts, no control groups. What `make check` installs is
+# there: where it is not, or a service does not start under the agent, the test fails (`broken`). Skips are listed at the end of the run.
+
 # skip NAME REASON
 skip() {
 	tap_count=$((tap_count + 1))
 	echo "ok $tap_count - $1 # SKIP $2"
+	note_skip "$1" "$2"
 }
 
 # skip_all REASON: the whole file cannot run here
 skip_all() {
 	echo "1..0 # SKIP $1"
+	note_skip 'all of it' "$1"
 	exit 0
 }
 
-# need COMMAND...: skip the whole file where one is missing
+note_skip() { [ -z "${CAIRN_SKIPS:-}" ] || printf '%s: %s: %s\n' "${0#"$root"/}" "$1" "$2" >>"$CAIRN_SKIPS"; }
+
+# broken REASON: the rest of the file cannot run, and that is a failure
+broken() {
+	ok 1 "$1"
+	[ ! -s "$scratch/log" ] || tail -n 5 "$scratch/log" | sed 's/^/#   /'
+	done_testing
+}
+
+# need COMMAND...: what the tests' packages bring
 need() {
-	for tool; do command -v "$tool" >/dev/null || skip_all "no $tool here"; done
+	for tool; do command -v "$tool" >/dev/null || broken "no $tool here; 'make check' installs it"; done
 }
 
 # free_port: a port nobody listens on
@@ -93,17 +107,17 @@ wait_for() {
 # on_terminal COMMAND...: what it shows there, without the terminal's line ends
 on_terminal() { python3 -c 'import pty, sys; pty.spawn(sys.argv[1:])' "$@" </dev/null | tr -d '\r'; }
 
-# demo_dumps: the demo service as ./leaky, and two dumps of one run of it, before.heap and now.heap; without jemalloc's profiler the
-# whole file is skipped. A busy machine may leave a short run nothing to show, so it is tried again.
+# demo_dumps: the demo service as ./leaky, and two dumps of one run of it, before.heap and now.heap. How much a run of the service
+# allocates depends on the machine, so it runs until there is enough to show.
 demo_dumps() {
-	${CC:-cc} -O2 -g -pthread "$root/examples/leaky/leaky.c" -o leaky -ljemalloc 2>"$scratch/log" || skip_all 'no jemalloc to link with'
+	${CC:-cc} -O2 -g -pthread "$root/examples/leaky/leaky.c" -o leaky -ljemalloc 2>"$scratch/log" || broken 'the demo service links with jemalloc'
 	for _ in 1 2 3 4 5; do
 		rm -f je.*.heap
 		MALLOC_CONF=prof:true,prof_accum:true,lg_prof_sample:12,lg_prof_interval:22,prof_final:true,prof_prefix:je ./leaky 1 >/dev/null
 		set -- $(ls -v je.*.i*.heap 2>/dev/null)
 		[ $# -ge 4 ] && [ "$(grep -c '^@' je.*.f.heap)" -ge 4 ] && break
 	done
-	[ $# -ge 4 ] || skip_all 'jemalloc here has no profiler'
+	[ $# -ge 4 ] || broken 'the demo service leaves dumps'
 	cp "$3" before.heap && mv je.*.f.heap now.heap && rm -f je.*.heap
 }
 

@@ -39,7 +39,9 @@ fi
 # cairn(1) explains each key of the agent's configuration and each variable that Cairn reads.
 terms=$(plain "$pages/cairn.1" | awk '/^\.RS/ { print last } { last = $0 }')
 missing=
-for key in $(sed -n '/^} keys\[/,/^};/s/^\t{"\([a-z_]*\)".*/\1/p' src/agent/config.c); do
+keys=$(sed -n 's/^\t\[CAIRN_KEY_[A-Z_]*\] = {"\([a-z_]*\)".*/\1/p' src/agent/host/config.c)
+[ -n "$keys" ] || missing='no key found in config.c '
+for key in $keys; do
 	grep -qE "(^|[ ,])$key(:|,|\$)" <<<"$terms" || missing+="$key "
 done
 for variable in $(grep -rhoE 'getenv\("(CAIRN|XDG_RUNTIME|RW)_[A-Z_]+' src | sed 's/.*"//' | sort -u); do

@@ -12,7 +12,7 @@ redis-benchmark -p "$port" -n 20000 -r 100000 -d 300 -t set,lpush,hset -q >/dev/
 redis-cli -p "$port" shutdown nosave >/dev/null 2>&1
 wait "${children[0]}"
 children=()
-mv "$scratch"/je.*.f.heap "$scratch/redis.heap" 2>/dev/null || skip_all 'this redis-server has no jemalloc profiler'
+mv "$scratch"/je.*.f.heap "$scratch/redis.heap" 2>/dev/null || broken 'this redis-server has no jemalloc profiler'
 
 "$cairn" collapsed "$scratch/redis.heap" >"$scratch/folded" 2>"$scratch/notes"
 holds 'redis: what it exports has its name' grep -q ';main;.*aeMain;.*processCommand' "$scratch/folded"

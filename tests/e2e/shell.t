@@ -38,6 +38,9 @@ answers() {
 start "PAGER='tee pager.out' $cairn shell now.heap" '(cairn)'
 is $? 0 'a prompt'
 answers top2 'more; -n 0 shows all' 'top2 shows two rows'
+answers 'top -n 1' '… and' 'so does -n'
+answers 'o > options' 'wrote options' 'o lists the options'
+holds 'and their values' grep -q '^ *focus *=' options
 answers 'top3 --cum' 'cum%' 'an option for one command'
 answers 'focus=look_up' '(cairn)' 'focus is set'
 answers top 'of it shown' 'and the next command keeps to it'
@@ -116,6 +119,12 @@ is $? 0 'with its greeting'
 answers top 'Total: ' 'top there has the total'
 like "$(screen)" '*'"$(./jeprof --text leaky now.heap 2>/dev/null | sed -n 2p)"'*' 'and the rows of --text'
 answers 'top2 --cum' 'clone3' 'with --cum'
+answers 'weblist look_up > look.html' 'wrote look.html' 'weblist writes a page'
+holds 'with the source and the instructions behind its lines' python3 -c '
+import re
+page = open("look.html").read()
+row = re.search(r"<tr class=holds><td>[^<]*</td><td>[^<]+</td><td>\d+</td><td><details><summary>([^<]*)</summary><pre>([^<]*)</pre>", page)
+assert row and "load_page" in row[1] and "call" in row[2], page[:2000]'
 answers 'list look_up' 'ROUTINE ====================== look_up_page in' 'list is as jeprof has it'
 answers help 'callgrind' 'help'
 answers quit ended 'quit ends it'

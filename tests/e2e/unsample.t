@@ -3,10 +3,10 @@
 # of the truth, and the intervals of --errors hold it 95 % of the time, to within two points.
 . tests/e2e/lib.sh
 need cc python3
-cc -O1 -g tests/e2e/unsample.c -o "$scratch/unsample" -ljemalloc 2>"$scratch/cc" || skip_all "cannot build against jemalloc: $(head -n 1 "$scratch/cc")"
+cc -O1 -g tests/e2e/unsample.c -o "$scratch/unsample" -ljemalloc 2>"$scratch/cc" || broken "cannot build against jemalloc: $(head -n 1 "$scratch/cc")"
 trials=1000
 mkdir "$scratch/trials"
-MALLOC_CONF=prof:true,lg_prof_sample:12 "$scratch/unsample" "$scratch/trials" $trials >"$scratch/truth" || skip_all 'this jemalloc has no profiler'
+MALLOC_CONF=prof:true,lg_prof_sample:12 "$scratch/unsample" "$scratch/trials" $trials >"$scratch/truth" || broken 'this jemalloc has no profiler'
 # All of them as if they were a series: one reading, and every path of every dump with its interval.
 "$cairn" timeline --json --errors -n 100 "$scratch/trials" >"$scratch/estimates" 2>/dev/null
 cat >"$scratch/check.py" <<'E'

@@ -4,7 +4,7 @@
 need gcc g++ python3
 differ=$PWD/${CAIRN_BUILD:-build}/tests/differ.so
 jemalloc=$(ldconfig -p | awk '$1 == "libjemalloc.so.2" { print $NF; exit }')
-[ -n "$jemalloc" ] || skip_all 'no libjemalloc.so.2 here'
+[ -n "$jemalloc" ] || broken 'no libjemalloc.so.2 here'
 
 # preload LIBRARIES SAMPLE COMMAND...: runs it with stacks taken twice
 preload() {

@@ -15,10 +15,10 @@ bad() {
 }
 
 for option in focus ignore hide show show-from exclude retain tagfocus tagignore; do
-	bad 1 "--$option: the regular expression '(a' is wrong at character *" top --$option '(a' $now
+	bad 2 "--$option: the regular expression '(a' is wrong at character *" top --$option '(a' $now
 done
 for view in peek list disasm; do
-	bad 1 "the regular expression '\[' is wrong*" $view '[' $now
+	bad 2 "the regular expression '\[' is wrong*" $view '[' $now
 	bad 2 "name what to show and a dump: cairn $view REGEX SOURCE" $view
 	bad 2 "name what to show and a dump: cairn $view REGEX SOURCE" $view $now
 	bad 1 "no* matches 'nothing_is_called_this'*" $view 'nothing_is_called_this' $now
@@ -44,10 +44,24 @@ bad 1 "--tagfocus 'absent' matches no label*'cairn tags'*" top --tagfocus absent
 bad 1 "the filters leave no stack*" top --focus main --ignore main $now
 bad 1 "the profile has no alloc_space: *prof_accum:true*" top --alloc-space $dump
 bad 1 "the profile has no alloc_objects: *prof_accum:true*" tags --alloc-objects $dump
-bad 1 "--normalize scales to a base; name it with --base" top --normalize $now
+bad 2 "--normalize scales to a base; name it with --base" top --normalize $now
 bad 2 "name two dumps: cairn diff BEFORE AFTER" diff $now
 bad 2 "name two dumps: cairn diff BEFORE AFTER" diff $now $now $now
 bad 2 "--nodecount takes a whole number, not 'many'" top -n many $now
+bad 2 "missing SOURCE: *" top
+bad 2 "the profile has no nosuch; it has *" top --value nosuch $now
+bad 2 "--widths takes change or after, not 'x'" flame --widths x /nowhere
+bad 2 "no palette 'nosuch'; there are *" flame --color nosuch /nowhere
+bad 2 "--format takes pprof, *not 'nosuch'" export --format nosuch /nowhere
+bad 2 "'cairn top' does not write .svg files; 'cairn flame' does" top -o "$scratch/x.svg" /nowhere
+bad 2 "'cairn flame' does not write .html files; 'cairn html' does" flame -o "$scratch/x.html" /nowhere
+bad 2 "'cairn html' does not write .json files; 'cairn top' does" html -o "$scratch/x.json" /nowhere
+"$cairn" top $now -o "$scratch/x.json"
+holds 'a report to a file named .json is JSON' python3 -m json.tool "$scratch/x.json"
+for picture in flame html timeline; do
+	like "$(on_terminal "$cairn" $picture $now 2>&1)" "*'cairn $picture' does not write to a terminal; name a file with -o*" "no $picture for a terminal"
+done
+is "$("$cairn" top -q --binary /nowhere $now 2>&1 >/dev/null)" '' '-q: no notes'
 bad 2 "--nodefraction takes a number, not 'x'" top --nodefraction x $now
 bad 1 "nothing can be disassembled: /srv/shop: the file is gone*--binary*" disasm put $now
 

@@ -4,7 +4,7 @@
 need redis-server redis-cli python3
 . tests/e2e/agent.sh
 cd "$scratch"
-${CC:-cc} -O1 -g -pthread "$root/examples/leaky/leaky.c" -o leaky -ljemalloc 2>"$scratch/log" || skip_all 'no jemalloc to link with'
+${CC:-cc} -O1 -g -pthread "$root/examples/leaky/leaky.c" -o leaky -ljemalloc 2>"$scratch/log" || broken 'no jemalloc to link with'
 export MALLOC=prof:true,lg_prof_sample:14
 
 # watch NAME OPTION...: runs it in the background in a folder of that name; sets watcher. Its output is in NAME.out and NAME.err.
@@ -34,7 +34,7 @@ leak() {
 }
 
 # dump.sh's own use
-start_redis db || skip_all 'redis does not start with the agent'
+start_redis db || broken 'redis does not start with the agent'
 watch script --grow 20M --every 10m --file-name 'greptime-%t.gprof' "$pid_db"
 wait_for 10 has_lines script 1
 is "$(ls script | grep -cE '^greptime-[0-9]{14}\.gprof$')" 1 "a dump at the start, under the script's name"

@@ -1,7 +1,7 @@
 /* dump_fuzz.c - the lines of a dump folder's index, and the scan of a dump file: no crash, and what a line gives is written again as
  * it was.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/dump.h"
+#include "dump/dump.h"
 
 #include "base/hash.h"
 #include "base/pages.h"

@@ -1,8 +1,8 @@
-/* eh_frame_fuzz.c - any bytes as .eh_frame_hdr followed by .eh_frame, and the expressions found there: src/agent/eh_frame.c and
- * src/agent/expression.c.
+/* eh_frame_fuzz.c - any bytes as .eh_frame_hdr followed by .eh_frame, and the expressions found there: src/agent/unwind/eh_frame.c and
+ * src/agent/unwind/expression.c.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/eh_frame.h"
-#include "agent/expression.h"
+#include "agent/unwind/eh_frame.h"
+#include "agent/unwind/expression.h"
 
 #include <stdlib.h>
 

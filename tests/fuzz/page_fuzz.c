@@ -1,9 +1,9 @@
 /* page_fuzz.c - folded text to a page and to dot text: whatever the names, both stay what they are.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/utf8.h"
+#include "page/page.h"
 #include "profile/read.h"
 #include "report/dot.h"
-#include "report/page.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
  * they differ. At exit it writes one line to the file named by DIFFER_REPORT, "STACKS IDENTICAL COMPLETE FRAMES", and then up to
  * 16 pairs that differ, as module+offset.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/unwind.h"
+#include "agent/unwind/unwind.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>

@@ -47,6 +47,18 @@ static void keep(void *owner)
 	(void)owner;
 }
 
+static int shared_file = -1;
+static FILE *shared; /* closed when the server has stopped */
+static atomic_int waiting;
+static struct cairn_quota quota = {.limit = 500 << 10};
+
+static void abandon(void *context, struct cairn_exchange *exchange)
+{
+	(void)context;
+	atomic_fetch_sub(&waiting, 1);
+	cairn_exchange_finish(exchange);
+}
+
 static bool handle(void *context, struct cairn_exchange *exchange)
 {
 	(void)context;
@@ -56,6 +68,21 @@ static bool handle(void *context, struct cairn_exchange *exchange)
 		exchange->response.content = (struct cairn_bytes){large_content, sizeof large_content};
 		exchange->response.release = keep;
 		return true;
+	}
+	if (cairn_bytes_start_with(exchange->request.path, "/file")) {
+		cairn_response_start(&exchange->response, 200, "text/plain");
+		exchange->response.file = cairn_descriptor_adopt(dup(shared_file));
+		exchange->response.file_length = sizeof large_content;
+		return true;
+	}
+	if (cairn_bytes_start_with(exchange->request.path, "/body")) {
+		cairn_response_start(&exchange->response, 200, "text/plain");
+		cairn_buffer_append(&exchange->response.body, large_content, 200 << 10);
+		return true;
+	}
+	if (cairn_bytes_start_with(exchange->request.path, "/wait")) { /* until its client leaves */
+		atomic_fetch_add(&waiting, 1);
+		return false;
 	}
 	if (cairn_bytes_start_with(exchange->request.path, "/later")) {
 		atomic_fetch_add(&answering, 1);
@@ -256,11 +283,118 @@ static void test_limits(void)
 		close(idle[i]);
 }
 
+static bool reaches(atomic_int *counter, int value)
+{
+	for (int i = 0; i < 2000 && atomic_load(counter) != value; i++)
+		usleep(5000);
+	return atomic_load(counter) == value;
+}
+
+/* All that comes until the other side closes. */
+static size_t read_all(int descriptor)
+{
+	static char out[64 << 10];
+	size_t got = 0;
+	for (ssize_t part; (part = recv(descriptor, out, sizeof out, 0)) > 0;)
+		got += (size_t)part;
+	return got;
+}
+
+static void test_file(void)
+{
+	static const char request[] = "GET /file HTTP/1.1\r\n" CLOSE "\r\n";
+	FILE *file = tmpfile();
+	shared_file = file ? fileno(file) : -1;
+	ok(file && fwrite(large_content, 1, sizeof large_content, file) == sizeof large_content && fflush(file) == 0, "a file");
+	int descriptor = dial();
+	send(descriptor, request, sizeof request - 1, MSG_NOSIGNAL);
+	size_t got = read_all(descriptor);
+	ok(got > sizeof large_content && got < sizeof large_content + 1000, "is sent as it is: %zu bytes", got);
+	close(descriptor);
+	ok(ftruncate(shared_file, 1000000) == 0, "it becomes shorter");
+	descriptor = dial();
+	send(descriptor, request, sizeof request - 1, MSG_NOSIGNAL);
+	got = read_all(descriptor);
+	ok(got >= 1000000 && got < 1001000, "and the connection ends with it: %zu bytes", got);
+	close(descriptor);
+	shared = file;
+}
+
+/* Whoever hangs up while nothing is sent either way is noticed. */
+static void test_hang_up(void)
+{
+	static const char request[] = "GET /wait HTTP/1.1\r\nHost: x\r\n\r\n";
+	int near[3], far[3];
+	for (int i = 0; i < 3; i++) {
+		near[i] = dial();
+		far[i] = dial_far();
+		send(near[i], request, sizeof request - 1, MSG_NOSIGNAL);
+		send(far[i], request, sizeof request - 1, MSG_NOSIGNAL);
+	}
+	ok(reaches(&waiting, 6), "six clients wait");
+	shutdown(near[0], SHUT_WR);
+	shutdown(far[0], SHUT_WR);
+	for (int i = 1; i < 3; i++)
+		close(near[i]);
+	setsockopt(far[1], SOL_SOCKET, SO_LINGER, &(struct linger){1, 0}, sizeof(struct linger));
+	close(far[1]);
+	close(far[2]);
+	ok(reaches(&waiting, 2), "four leave, by closing and by resetting; who closes only its own side stays");
+	char interim[100] = "";
+	ok(recv(far[0], interim, sizeof interim - 1, 0) > 0 && strstr(interim, "100 Continue"), "over TCP that one is asked whether it is there");
+	close(near[0]);
+	close(far[0]);
+	ok(reaches(&waiting, 0), "then those leave as well");
+}
+
+/* However many strangers there are, and whatever they do, local clients find room. */
+static void test_reserve(void)
+{
+	static const char request[] = "GET /wait HTTP/1.1\r\nHost: x\r\n\r\n";
+	static char out[1024];
+	int far[30];
+	for (int i = 0; i < 30; i++) {
+		far[i] = dial_far();
+		send(far[i], request, sizeof request - 1, MSG_NOSIGNAL);
+	}
+	ok(reaches(&waiting, 12), "of 16 places strangers get 12");
+	like_text(ask_text("GET /now HTTP/1.1\r\n" CLOSE "\r\n", out, sizeof out), "200 OK", "a local client finds one");
+	for (int i = 0; i < 30; i++)
+		close(far[i]);
+	ok(reaches(&waiting, 0), "all have left");
+}
+
+/* Bodies together stay within the quota. */
+static void test_quota(void)
+{
+	static char out[1024];
+	static const char request[] = "GET /body HTTP/1.1\r\n" CLOSE "\r\n";
+	int far[6], whole = 0, busy = 0;
+	setsockopt(far_listener, SOL_SOCKET, SO_SNDBUF, &(int){8192}, sizeof(int)); /* inherited: the kernel keeps little of an answer */
+	for (int i = 0; i < 6; i++) {
+		far[i] = dial_far();
+		send(far[i], request, sizeof request - 1, MSG_NOSIGNAL);
+		recv(far[i], out, sizeof out, MSG_PEEK);
+	}
+	for (int i = 0; i < 6; i++) {
+		out[recv(far[i], out, sizeof out - 1, 0)] = 0;
+		whole += strstr(out, "200 OK") != NULL;
+		busy += strstr(out, "503 Service") && strstr(out, "Retry-After: 1\r\n") && strstr(out, "does not fit in the memory");
+	}
+	ok(whole >= 2 && whole + busy == 6 && busy > 0, "of answers that nobody reads %d are given and %d refused", whole, busy);
+	for (int i = 0; i < 6; i++)
+		close(far[i]);
+	for (int i = 0; i < 1000 && atomic_load(&quota.used) > 0; i++)
+		usleep(5000);
+	is_int((long)atomic_load(&quota.used), 0, "all of it is given back");
+}
+
 int main(void)
 {
 	struct cairn_error error = {0};
 	struct cairn_server *server = cairn_server_open(&(struct cairn_server_options){
-		.connections = 16, .seconds = 1, .body_maximum = 1 << 20, .input_maximum = 16 << 20, .response_maximum = 1 << 20,
+		.connections = 16, .seconds = 1, .body_maximum = 1 << 20, .response_maximum = 1 << 20,
+		.quota = &quota, .local_quota = &quota, .abandon = abandon,
 		.admit = admit, .handle = handle, .tick = tick, .stop = &stop,
 	}, &error);
 	ok(server && mkdtemp(path), "a server");
@@ -281,8 +415,14 @@ int main(void)
 	test_slow_client();
 	test_slow_body();
 	test_limits();
+	test_file();
+	test_hang_up();
+	test_reserve();
+	test_quota();
 	atomic_store(&stop, true);
 	pthread_join(thread, &result);
+	if (shared)
+		fclose(shared);
 	ok(result == server, "stops when it is told to");
 	ok(atomic_load(&ticks) > 0, "and had time for other things");
 	while (atomic_load(&answering) > 0) /* no exchange may be with another thread when the server is closed */

@@ -1,8 +1,8 @@
 /* pprof_read_test.c - profile.proto as its writers and as no writer encodes it.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/buffer.h"
-#include "profile/pprof_fields.h"
 #include "fixture.h"
+#include "profile/pprof_fields.h"
 
 #include <stdlib.h>
 

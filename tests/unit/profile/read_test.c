@@ -1,9 +1,9 @@
 /* read_test.c - telling formats apart by content.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "profile/name.h"
+#include "base/unpack.h"
+#include "dump/name.h"
 #include "profile/read.h"
 #include "profile/unsample.h"
-#include "base/unpack.h"
 #include "tap.h"
 
 #include <stdlib.h>

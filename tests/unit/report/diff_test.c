@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/diff.h"
 
-#include "profile/combine.h"
 #include "fixture.h"
+#include "profile/combine.h"
 
 static const char *section(const struct cairn_diff *diff, const struct cairn_view *view, enum cairn_diff_kind kind)
 {

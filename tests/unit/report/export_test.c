@@ -108,7 +108,7 @@ static void test_callgrind(void)
 	cairn_callgrind_function(&callgrind, file, brief);
 	cairn_callgrind_close(&callgrind);
 	is_text(terminated(&out),
-		"fl=(1) code.c\nfn=(1) two fn=(7) lines\n3 9223372036854775807\n"
+		"fl=(1) code.c\nfn=(1) two?fn=(7) lines\n3 9223372036854775807\n"
 		"cfl=???\ncfn=(2) (1)\ncalls=2 4\n5 -7\n"
 		"cfl=(1)\ncfn=(2)\ncalls=2 4\n5 8\n"
 		"fl=(1)\nfn=f\n",

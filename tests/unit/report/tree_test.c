@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/tree.h"
 
-#include "profile/combine.h"
 #include "fixture.h"
+#include "profile/combine.h"
 
 #include <stdlib.h>
 

@@ -1,0 +1,503 @@
+/* cpu.c - timers, the signal handler, the ring, and the life of a run.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cpu/cpu.h"
+
+#include "agent/cpu/cpu_stacks.h"
+#include "agent/jemalloc/trailer_write.h"
+#include "agent/unwind/stack.h"
+#include "agent/unwind/unwind.h"
+#include "process/clock.h"
+#include "process/facts.h"
+#include "process/tasks.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { slots_count = 4096, depth_most = 125, threads_most = 8192, scan_ms = 200, scans_most = 2 };
+enum { stack_needed = 4 << 10 };  /* by the handler: the deepest walk takes 2.7 KiB */
+enum { small_stack = 12 << 10 };  /* a signal's frame takes 3 KiB with AVX-512 and 11 KiB with AMX, and a walk below it; see is_small */
+enum { first_stack_most = 8 << 20 }; /* the usual limit on the first thread's stack */
+
+enum slot_state { SLOT_FREE, SLOT_WRITING, SLOT_READY };
+
+/* One sample on its way from a signal handler. */
+struct slot {
+	atomic_int state;
+	uint32_t thread; /* index in `threads` */
+	uint32_t times;  /* the one, and those that the thread was too late for */
+	uint32_t depth;
+	void *pcs[depth_most];
+};
+
+struct thread {
+	atomic_int tid;
+	int timer;
+	bool has_timer;
+	atomic_bool small; /* its stack has little room: no more signals to it */
+	unsigned scan; /* the last that saw it */
+	char name[16];
+};
+
+struct cairn_cpu {
+	struct slot ring[slots_count];
+	atomic_uint head; /* the next slot to write */
+	unsigned tail;    /* the next to read */
+	struct thread threads[threads_most];
+	unsigned thread_count;
+	unsigned scan;            /* how often threads were looked for */
+	unsigned missed, unwatched; /* threads without a timer for want of room: in this scan, and in the worst */
+	unsigned closed, blocked;   /* threads without a timer because they block its signal: in this scan, and in all: new ones do too */
+	_Atomic uint64_t dropped, cramped;
+	unsigned small;           /* threads that were given up because their stacks are */
+	struct cairn_cpu_stacks stacks;
+	unsigned frequency;
+	int signal;
+	struct sigaction before;
+	int64_t scanned_ns;
+	bool sampling;
+	bool overtaken; /* the host has begun to handle the signal itself */
+};
+
+/* What the handler sees. `inside` counts handlers that may hold `current`. */
+static struct {
+	struct cairn_cpu *_Atomic current;
+	atomic_int inside;
+	atomic_flag taken;
+	_Atomic uint64_t runs, samples, dropped;
+} state = {.taken = ATOMIC_FLAG_INIT};
+
+static void count_dropped(struct cairn_cpu *cpu, uint32_t times)
+{
+	atomic_fetch_add_explicit(&cpu->dropped, times, memory_order_relaxed);
+	atomic_fetch_add_explicit(&state.dropped, times, memory_order_relaxed);
+}
+
+static void put_sample(struct cairn_cpu *cpu, uint32_t thread, uint32_t times, const ucontext_t *context)
+{
+	struct slot *slot = &cpu->ring[atomic_fetch_add_explicit(&cpu->head, 1, memory_order_relaxed) % slots_count];
+	int expected = SLOT_FREE;
+	if (!atomic_compare_exchange_strong_explicit(&slot->state, &expected, SLOT_WRITING, memory_order_acquire, memory_order_relaxed)) {
+		count_dropped(cpu, times);
+		return;
+	}
+	struct cairn_registers registers;
+	unsigned depth;
+	cairn_registers_interrupted(&registers, context);
+	cairn_unwind(&registers, NULL, slot->pcs, depth_most, &depth);
+	slot->thread = thread;
+	slot->times = times;
+	slot->depth = depth;
+	atomic_store_explicit(&slot->state, SLOT_READY, memory_order_release);
+}
+
+/* The thread whose timer the signal is of: the calling one, or NULL. A timer of ours carries the address of its thread's entry, but so did
+ * those of an earlier run, one of whose signals may come late, and to memory that is ours again. */
+static struct thread *find_thread(struct cairn_cpu *cpu, const siginfo_t *info)
+{
+	if (!cpu || info->si_code != SI_TIMER)
+		return NULL;
+	uintptr_t place = (uintptr_t)info->si_value.sival_ptr - (uintptr_t)cpu->threads;
+	if (place >= sizeof cpu->threads)
+		return NULL;
+	struct thread *thread = &cpu->threads[place / sizeof *cpu->threads];
+	return atomic_load_explicit(&thread->tid, memory_order_relaxed) == syscall(SYS_gettid) ? thread : NULL;
+}
+
+/* The first thread's stack grows by itself down to its limit: what is not mapped yet is no guard page. AT_RANDOM's bytes lie at its top. */
+static bool is_first_stack(uintptr_t here)
+{
+	return (uintptr_t)getauxval(AT_RANDOM) - here < first_stack_most;
+}
+
+/* The signal comes on the thread's alternate stack where it has one, and that may be just large enough for a handler that does next to
+ * nothing: what lies below it is the host's. Elsewhere a guard page may lie below, or nothing. */
+static bool has_room(const stack_t *alternate)
+{
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0), left = here - (uintptr_t)alternate->ss_sp;
+	if (left < alternate->ss_size)
+		return left >= stack_needed;
+	return is_first_stack(here) || cairn_stack_is_readable((here - stack_needed) & ~(uintptr_t)7);
+}
+
+/* A thread of so small a stack that the kernel itself might once find no room for a signal on it, which ends the process: it is not
+ * to get another. */
+static bool is_small(const stack_t *alternate)
+{
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	if (here - (uintptr_t)alternate->ss_sp < alternate->ss_size || is_first_stack(here))
+		return false;
+	for (unsigned below = stack_needed; below <= small_stack; below += stack_needed) /* a guard page may be one of 4 KiB */
+		if (!cairn_stack_is_readable((here - below) & ~(uintptr_t)7))
+			return true;
+	return false;
+}
+
+static void handle(int signal, siginfo_t *info, void *context)
+{
+	(void)signal;
+	const ucontext_t *interrupted = context;
+	int saved = errno;
+	atomic_fetch_add(&state.inside, 1);
+	struct cairn_cpu *cpu = atomic_load(&state.current);
+	struct thread *thread = find_thread(cpu, info);
+	uint32_t times = 1 + (info->si_overrun > 0 ? (uint32_t)info->si_overrun : 0);
+	if (thread && has_room(&interrupted->uc_stack))
+		put_sample(cpu, (uint32_t)(thread - cpu->threads), times, interrupted);
+	else if (thread)
+		atomic_fetch_add_explicit(&cpu->cramped, times, memory_order_relaxed);
+	if (thread && is_small(&interrupted->uc_stack))
+		atomic_store_explicit(&thread->small, true, memory_order_relaxed);
+	atomic_fetch_sub(&state.inside, 1);
+	errno = saved;
+}
+
+/* A signal whose action is the default: nobody handles it. Who takes it by sigwait or signalfd has it blocked, and gets no timer. */
+static bool choose_signal(struct cairn_cpu *cpu)
+{
+	for (int i = 0, number = SIGPROF; number == SIGPROF || number > SIGRTMIN; number = SIGRTMAX - i++) {
+		if (sigaction(number, NULL, &cpu->before) == 0 && !(cpu->before.sa_flags & SA_SIGINFO) && cpu->before.sa_handler == SIG_DFL) {
+			cpu->signal = number;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* By the system calls themselves: libc's wrappers keep books of their own. */
+static bool arm_timer(struct cairn_cpu *cpu, struct thread *thread)
+{
+	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = cpu->signal, .sigev_value.sival_ptr = thread};
+	event._sigev_un._tid = thread->tid;
+	clockid_t clock = (clockid_t)(~(unsigned)thread->tid << 3 | 6); /* the CPU clock of that thread, as the kernel numbers them */
+	if (syscall(SYS_timer_create, clock, &event, &thread->timer) != 0) {
+		cpu->missed += errno == EAGAIN; /* RLIMIT_SIGPENDING; any other tells that the thread is gone */
+		return false;
+	}
+	thread->has_timer = true;
+	long period = 1000000000L / (long)cpu->frequency;
+	/* Threads that start together are not to be sampled together for ever. */
+	long first = period / 8 + (long)((unsigned long)thread->tid * 2654435761u % 1000 * (unsigned long)period / 1000 * 7 / 8);
+	struct itimerspec times = {{period / 1000000000, period % 1000000000}, {first / 1000000000, first % 1000000000 + (first == 0)}};
+	return syscall(SYS_timer_settime, thread->timer, 0, &times, NULL) == 0;
+}
+
+/* By its name: of the agent's threads nobody wants to hear that they block signals. */
+static bool is_ours(int tid)
+{
+	char name[16] = "";
+	cairn_task_name(tid, name, sizeof name);
+	return strcmp(name, "cairn") == 0 || strncmp(name, "cairn-", 6) == 0;
+}
+
+/* A thread that blocks the signal cannot be sampled, and would find it pending: its sigwait or signalfd would take it for the host's. */
+static bool is_closed(struct cairn_cpu *cpu, int tid)
+{
+	if (!cairn_task_takes(tid, cpu->signal))
+		return false;
+	cpu->closed += !is_ours(tid);
+	return true;
+}
+
+/* One that was given up lately: it is not given another timer unless its number is another thread's by now. */
+static bool is_known_small(struct cairn_cpu *cpu, int tid)
+{
+	for (unsigned i = 0; i < cpu->thread_count; i++) {
+		struct thread *thread = &cpu->threads[i];
+		if (!atomic_load_explicit(&thread->small, memory_order_relaxed) || atomic_load_explicit(&thread->tid, memory_order_relaxed) != tid ||
+		    cpu->scan - thread->scan > scans_most)
+			continue;
+		thread->scan = cpu->scan;
+		return true;
+	}
+	return false;
+}
+
+static void see_task(void *context, int tid)
+{
+	struct cairn_cpu *cpu = context;
+	for (unsigned i = 0; i < cpu->thread_count; i++)
+		if (cpu->threads[i].has_timer && atomic_load_explicit(&cpu->threads[i].tid, memory_order_relaxed) == tid) {
+			cpu->threads[i].scan = cpu->scan;
+			return;
+		}
+	if (is_known_small(cpu, tid) || is_closed(cpu, tid))
+		return;
+	if (cpu->thread_count == threads_most) {
+		cpu->missed++;
+		return;
+	}
+	struct thread *thread = &cpu->threads[cpu->thread_count];
+	thread->scan = cpu->scan;
+	thread->has_timer = false;
+	atomic_store_explicit(&thread->small, false, memory_order_relaxed);
+	thread->name[0] = 0;
+	atomic_store_explicit(&thread->tid, tid, memory_order_relaxed);
+	cairn_task_name(tid, thread->name, sizeof thread->name);
+	if (arm_timer(cpu, thread)) {
+		cpu->thread_count++;
+	} else if (thread->has_timer) {
+		syscall(SYS_timer_delete, thread->timer);
+	}
+}
+
+/* Gives back the timers of threads that have ended: each takes of what the user's processes may have in all, and its number may be another
+ * thread's soon. One that a single scan has not seen may only have been passed by. */
+static void forget_ended(struct cairn_cpu *cpu)
+{
+	for (unsigned i = 0; i < cpu->thread_count; i++) {
+		struct thread *thread = &cpu->threads[i];
+		if (!thread->has_timer || cpu->scan - thread->scan < scans_most)
+			continue;
+		syscall(SYS_timer_delete, thread->timer);
+		thread->has_timer = false;
+	}
+}
+
+static void scan_threads(struct cairn_cpu *cpu)
+{
+	cpu->scan++;
+	cpu->missed = cpu->closed = 0;
+	if (cairn_tasks_visit(see_task, cpu))
+		forget_ended(cpu);
+	if (cpu->missed > cpu->unwatched)
+		cpu->unwatched = cpu->missed;
+	if (cpu->scan == 1 || cpu->closed < cpu->blocked)
+		cpu->blocked = cpu->closed;
+}
+
+/* Passes by a handler that has its number but not yet its slot: that sample waits for the ring to come round, or for the last drain. */
+static void drain(struct cairn_cpu *cpu)
+{
+	unsigned head = atomic_load_explicit(&cpu->head, memory_order_relaxed);
+	if (head - cpu->tail > slots_count)
+		cpu->tail = head - slots_count; /* the ring went round: what was not free was dropped there */
+	for (; cpu->tail != head; cpu->tail++) {
+		struct slot *slot = &cpu->ring[cpu->tail % slots_count];
+		int now = atomic_load_explicit(&slot->state, memory_order_acquire);
+		if (now == SLOT_WRITING)
+			break;
+		if (now == SLOT_FREE)
+			continue;
+		if (!cairn_cpu_stacks_add(&cpu->stacks, slot->thread, slot->times, (const uint64_t *)(void *)slot->pcs, slot->depth))
+			count_dropped(cpu, slot->times);
+		else
+			atomic_fetch_add_explicit(&state.samples, slot->times, memory_order_relaxed);
+		atomic_store_explicit(&slot->state, SLOT_FREE, memory_order_release);
+	}
+}
+
+static void forget_small(struct cairn_cpu *cpu)
+{
+	for (unsigned i = 0; i < cpu->thread_count; i++) {
+		struct thread *thread = &cpu->threads[i];
+		if (!thread->has_timer || !atomic_load_explicit(&thread->small, memory_order_relaxed))
+			continue;
+		syscall(SYS_timer_delete, thread->timer);
+		thread->has_timer = false;
+		cpu->small++;
+	}
+}
+
+static bool is_handled_here(const struct cairn_cpu *cpu)
+{
+	struct sigaction now;
+	return sigaction(cpu->signal, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == handle;
+}
+
+void cairn_cpu_collect(struct cairn_cpu *cpu)
+{
+	drain(cpu);
+	forget_small(cpu);
+	if (cpu->sampling && !is_handled_here(cpu)) { /* a profiler of the host's own must not count our signals */
+		cpu->overtaken = true;
+		cairn_cpu_stop(cpu);
+	}
+	int64_t now = cairn_clock_ns();
+	if (cpu->sampling && now - cpu->scanned_ns >= scan_ms * 1000000) {
+		cpu->scanned_ns = now;
+		scan_threads(cpu);
+	}
+}
+
+static struct cairn_cpu *give_up(struct cairn_cpu *cpu)
+{
+	cairn_cpu_free(cpu);
+	return NULL;
+}
+
+struct cairn_cpu *cairn_cpu_start(unsigned frequency, bool *busy, struct cairn_error *error)
+{
+	*busy = atomic_flag_test_and_set(&state.taken);
+	if (*busy) {
+		cairn_fail(error, "a CPU profile is under way already");
+		return NULL;
+	}
+	struct cairn_cpu *cpu = cairn_pages_map(sizeof *cpu);
+	if (!cpu) {
+		atomic_flag_clear(&state.taken);
+		cairn_fail(error, "no memory for a CPU profile");
+		return NULL;
+	}
+	cpu->frequency = frequency;
+	if (!cairn_cpu_stacks_open(&cpu->stacks)) {
+		cairn_fail(error, "no memory for a CPU profile");
+		return give_up(cpu);
+	}
+	if (!choose_signal(cpu)) {
+		cairn_fail(error, "every signal has a handler in this process; none is left for CPU timers");
+		return give_up(cpu);
+	}
+	struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+	sigfillset(&action.sa_mask);
+	if (!cairn_code_is_live())
+		cairn_code_refresh();
+	atomic_store(&state.current, cpu);
+	sigaction(cpu->signal, &action, NULL);
+	cpu->sampling = true;
+	atomic_fetch_add(&state.runs, 1);
+	cairn_cpu_collect(cpu);
+	if (cpu->thread_count == 0 && cpu->blocked) {
+		cairn_fail(error, "every thread of this process blocks signal %d (%s) or waits for it itself, so none can be sampled", cpu->signal,
+			   cpu->signal == SIGPROF ? "SIGPROF" : "a real-time signal");
+		return give_up(cpu);
+	}
+	if (cpu->thread_count == 0) {
+		cairn_fail_errno(error, "no CPU timer could be set");
+		return give_up(cpu);
+	}
+	return cpu;
+}
+
+static void sleep_ms(long milliseconds)
+{
+	nanosleep(&(struct timespec){0, milliseconds * 1000000L}, NULL);
+}
+
+void cairn_cpu_stop(struct cairn_cpu *cpu)
+{
+	if (!cpu->sampling)
+		return;
+	cpu->sampling = false;
+	for (unsigned i = 0; i < cpu->thread_count; i++) {
+		struct thread *thread = &cpu->threads[i];
+		if (!thread->has_timer)
+			continue;
+		syscall(SYS_timer_delete, thread->timer);
+		cairn_task_name(thread->tid, thread->name, sizeof thread->name);
+	}
+	/* To ignore a signal discards those under way; with its default action the last of them would end the process. */
+	struct sigaction ignore = {.sa_handler = SIG_IGN};
+	if (is_handled_here(cpu)) {
+		sigaction(cpu->signal, &ignore, NULL);
+		sigaction(cpu->signal, &cpu->before, NULL);
+	}
+	atomic_store(&state.current, NULL);
+	while (atomic_load(&state.inside) > 0)
+		sleep_ms(1);
+	cpu->tail = atomic_load(&cpu->head) - slots_count; /* every slot once more: nobody writes now */
+	drain(cpu);
+}
+
+void cairn_cpu_free(struct cairn_cpu *cpu)
+{
+	cairn_cpu_stop(cpu);
+	cairn_cpu_stacks_close(&cpu->stacks);
+	cairn_pages_unmap(cpu, sizeof *cpu);
+	atomic_flag_clear(&state.taken);
+}
+
+void cairn_cpu_forget(void)
+{
+	struct sigaction now;
+	if (!atomic_flag_test_and_set(&state.taken)) { /* no profile was being taken: a child costs no system call */
+		atomic_flag_clear(&state.taken);
+		return;
+	}
+	for (int number = SIGPROF; number <= SIGRTMAX; number++)
+		if (sigaction(number, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == handle)
+			signal(number, SIG_DFL);
+	atomic_store(&state.current, NULL);
+	atomic_store(&state.inside, 0);
+	atomic_flag_clear(&state.taken);
+}
+
+void cairn_cpu_count(struct cairn_cpu_counts *counts)
+{
+	*counts = (struct cairn_cpu_counts){
+		.runs = atomic_load(&state.runs),
+		.samples = atomic_load(&state.samples),
+		.dropped = atomic_load(&state.dropped),
+		.running = atomic_load(&state.current) != NULL,
+	};
+}
+
+static void write_words(struct cairn_buffer *out, const uint64_t *words, size_t count)
+{
+	cairn_buffer_append(out, words, count * sizeof *words);
+}
+
+/* Where the records of each thread are: ENDS[i] is behind the last of thread i in ORDER, which has all of them by thread. */
+static void order_by_thread(const struct cairn_cpu *cpu, uint32_t *ends, const struct cairn_cpu_stack **order)
+{
+	for (const struct cairn_cpu_stack *stack = NULL; (stack = cairn_cpu_stacks_next(&cpu->stacks, stack));)
+		ends[stack->thread + 1]++;
+	for (unsigned i = 0; i < cpu->thread_count; i++)
+		ends[i + 1] += ends[i];
+	for (const struct cairn_cpu_stack *stack = NULL; (stack = cairn_cpu_stacks_next(&cpu->stacks, stack));)
+		order[ends[stack->thread]++] = stack;
+}
+
+static void write_records(const struct cairn_cpu *cpu, struct cairn_buffer *out, uint32_t *ends, const struct cairn_cpu_stack **order)
+{
+	order_by_thread(cpu, ends, order);
+	write_words(out, (uint64_t[]){0, 3, 0, 1000000 / cpu->frequency, 0}, 5);
+	for (size_t i = 0; i < cpu->stacks.count; i++) {
+		write_words(out, (uint64_t[]){order[i]->times, order[i]->depth}, 2);
+		write_words(out, order[i]->pcs, order[i]->depth);
+	}
+	write_words(out, (uint64_t[]){0, 1, 0}, 3);
+	cairn_facts_read("/proc/thread-self/maps", out);
+	cairn_trailer_begin(out);
+	cairn_buffer_format(out, "# cairn cpu.period %ld\n", 1000000000L / (long)cpu->frequency);
+	uint64_t dropped = atomic_load(&cpu->dropped);
+	if (dropped)
+		cairn_buffer_format(out, "# cairn cpu.dropped %llu\n", (unsigned long long)dropped);
+	if (cpu->unwatched)
+		cairn_buffer_format(out, "# cairn cpu.unwatched %u\n", cpu->unwatched);
+	if (cpu->blocked)
+		cairn_buffer_format(out, "# cairn cpu.blocked %u\n", cpu->blocked);
+	uint64_t cramped = atomic_load(&cpu->cramped);
+	if (cramped)
+		cairn_buffer_format(out, "# cairn cpu.cramped %llu\n", (unsigned long long)cramped);
+	if (cpu->small)
+		cairn_buffer_format(out, "# cairn cpu.small %u\n", cpu->small);
+	if (cpu->overtaken)
+		cairn_buffer_text(out, "# cairn cpu.overtaken 1\n");
+	for (unsigned i = 0; i < cpu->thread_count; i++) {
+		uint32_t records = ends[i] - (i ? ends[i - 1] : 0);
+		if (records > 0)
+			cairn_buffer_format(out, "# cairn cpu.thread %u %d %s\n", records, cpu->threads[i].tid, cpu->threads[i].name);
+	}
+	cairn_trailer_end(out);
+}
+
+/* The records of a thread come one after another, so that a line behind the map can say whose they are. */
+void cairn_cpu_write(struct cairn_cpu *cpu, struct cairn_buffer *out)
+{
+	size_t ends_size = (cpu->thread_count + 1) * sizeof(uint32_t), order_size = (cpu->stacks.count + 1) * sizeof(void *);
+	uint32_t *ends = cairn_pages_map(ends_size);
+	const struct cairn_cpu_stack **order = cairn_pages_map(order_size);
+	if (ends && order)
+		write_records(cpu, out, ends, order);
+	else
+		out->failed = true;
+	if (ends)
+		cairn_pages_unmap(ends, ends_size);
+	if (order)
+		cairn_pages_unmap(order, order_size);
+}

@@ -1,0 +1,205 @@
+/* admission.c - a request's way in: who may ask, where it goes, and who waits for its answer.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/host/admission.h"
+
+#include "agent/route/forward.h"
+#include "process/clock.h"
+
+#include <string.h>
+
+locale_t cairn_locale_use_plain(void)
+{
+	return uselocale(newlocale(LC_ALL_MASK, "C", NULL));
+}
+
+void cairn_admission_open(struct cairn_agent *agent)
+{
+	size_t all = (size_t)agent->config.memory, reserve = all / 4;
+	agent->memory.whole = (struct cairn_quota){.limit = all};
+	agent->memory.remote = (struct cairn_quota){.limit = all - reserve, .whole = &agent->memory.whole};
+	agent->memory.local = (struct cairn_quota){.limit = all, .reserve = reserve, .whole = &agent->memory.whole};
+}
+
+/* In constant time for a given length: how long the comparison takes says nothing about the token. */
+static bool has_token(struct cairn_bytes authorization, const char *token)
+{
+	size_t length = strlen(token);
+	if (!cairn_bytes_start_with(authorization, "Bearer "))
+		return false;
+	authorization = cairn_bytes_skip(authorization, 7);
+	unsigned char different = authorization.length != length;
+	for (size_t i = 0; i < length; i++)
+		different |= (unsigned char)(token[i] ^ (i < authorization.length ? authorization.data[i] : 0));
+	return different == 0;
+}
+
+static bool refuse(struct cairn_agent *agent, struct cairn_response *response, int status, const char *why)
+{
+	atomic_fetch_add(&agent->counters.refused, 1);
+	cairn_response_text(response, status, CAIRN_TEXT, "%s\n", why);
+	return false;
+}
+
+/* Typed, bookmarked, or from a page of this very origin: what a browser says of requests that no other page made. */
+static bool is_direct(const struct cairn_request *request)
+{
+	struct cairn_bytes site = request->fetch_site;
+	return cairn_bytes_equal(site, cairn_bytes_of("none")) || cairn_bytes_equal(site, cairn_bytes_of("same-origin"));
+}
+
+bool cairn_admission_check(struct cairn_agent *agent, const struct cairn_request *request, bool local, struct cairn_response *response)
+{
+	if (local)
+		return true;
+	if (agent->config.token[0]) {
+		if (!has_token(request->authorization, agent->config.token)) {
+			cairn_response_header(response, "WWW-Authenticate", "Bearer");
+			return refuse(agent, response, 401, "the token is missing or wrong; send Authorization: Bearer TOKEN");
+		}
+	} else if (request->host.data && !cairn_listen_host_is_ours(request->host, agent->config.hosts)) {
+		return refuse(agent, response, 403, "this Host is not ours; use an address or localhost, or add the name to `hosts`");
+	}
+	struct cairn_bytes origin = request->origin;
+	if (origin.data) { /* a page: only one that we served ourselves */
+		bool same = cairn_bytes_start_with(origin, "http://") && cairn_bytes_equal(cairn_bytes_skip(origin, 7), request->host);
+		if (!same)
+			return refuse(agent, response, 403, "requests from other origins are not answered");
+	}
+	if (request->fetch_site.data && !is_direct(request))
+		return refuse(agent, response, 403, "requests from other sites are not answered");
+	return true;
+}
+
+/* GET is what any page can make a browser send. Where it does more than look, a browser has to say that its user asked, or a page of ours;
+ * one too old to say so, or that speaks to what is not loopback, is refused. */
+static bool admit_effect(struct cairn_agent *agent, const struct cairn_request *request, struct cairn_response *response)
+{
+	if (request->fetch_site.data ? is_direct(request) : !cairn_bytes_start_with(request->user_agent, "Mozilla/"))
+		return true;
+	return refuse(agent, response, 403,
+		      "this changes something, and the browser does not say that you asked for it; use curl or the cairn command");
+}
+
+bool cairn_admission_admit(void *context, struct cairn_exchange *exchange, size_t *maximum)
+{
+	struct cairn_agent *agent = context;
+	struct cairn_bytes rest;
+	const struct cairn_request *request = &exchange->request;
+	if (!cairn_admission_check(agent, request, exchange->local, &exchange->response))
+		return false;
+	const struct cairn_route *route = cairn_route_find(request->method, request->path, &rest, &exchange->response);
+	if (!route || (!exchange->local && (route->flags & CAIRN_ROUTE_EFFECT) && !admit_effect(agent, request, &exchange->response)))
+		return false;
+	*maximum = route->body_maximum;
+	if (exchange->quota && *maximum > exchange->quota->limit)
+		*maximum = exchange->quota->limit;
+	if (!request->has_length || request->content_length <= *maximum)
+		return true;
+	if (route->flags & CAIRN_ROUTE_USERVER)
+		cairn_userver_long_body(&exchange->response, request->content_length, *maximum);
+	else
+		cairn_response_text(&exchange->response, 413, CAIRN_TEXT, "length limit exceeded");
+	return false;
+}
+
+/* The handler is through with CALL. */
+static void settle(struct cairn_call *call)
+{
+	if (!call->busy)
+		return;
+	atomic_fetch_add(&call->agent->counters.busy, 1);
+	cairn_response_busy(call->response, call->busy);
+}
+
+static void finish_exchange(struct cairn_call *call)
+{
+	settle(call);
+	cairn_call_release(call); /* before the answer: who has it may ask for the next CPU profile at once */
+	cairn_exchange_finish(call->owner);
+	cairn_call_free(&call->agent->work, call); /* after it: once no call is under way the server may be closed */
+}
+
+/* Answers at once (true), or hands CALL over to the workers (false). */
+static bool begin_call(struct cairn_agent *agent, const struct cairn_request *request, struct cairn_response *response,
+		       struct cairn_exchange *exchange, void (*finish)(struct cairn_call *call), void *owner)
+{
+	struct cairn_bytes rest;
+	atomic_fetch_add(&agent->counters.requests, 1);
+	const struct cairn_route *route = cairn_route_find(request->method, request->path, &rest, response);
+	if (!route)
+		return true;
+	if (cairn_forward_is_meant(request))
+		route = &cairn_forward_route;
+	struct cairn_call call = {
+		.origin = exchange && !exchange->local ? CAIRN_CALL_REMOTE : CAIRN_CALL_LOCAL,
+		.agent = agent,
+		.route = route,
+		.request = request,
+		.response = response,
+		.quota = exchange ? exchange->quota : &agent->memory.local,
+		.gone = exchange ? &exchange->gone : NULL,
+		.half_closed = exchange ? &exchange->half_closed : NULL,
+		.rest = rest,
+		.arrived_ns = cairn_clock_ns(),
+		.finish = finish,
+		.owner = owner,
+		.used = true,
+	};
+	if (!(route->flags & CAIRN_ROUTE_WORK)) {
+		locale_t before = cairn_locale_use_plain(); /* the thread may be the host's */
+		route->handle(&call);
+		uselocale(before);
+		settle(&call);
+		return true;
+	}
+	struct cairn_call *queued = cairn_call_new(&agent->work, call.origin);
+	if (queued) {
+		*queued = call;
+		if (cairn_call_enqueue(&agent->work, queued))
+			return false;
+		cairn_call_free(&agent->work, queued);
+	}
+	atomic_fetch_add(&agent->counters.busy, 1);
+	cairn_response_busy(response, "too much is under way");
+	return true;
+}
+
+bool cairn_admission_handle(void *context, struct cairn_exchange *exchange)
+{
+	return begin_call(context, &exchange->request, &exchange->response, exchange, finish_exchange, exchange);
+}
+
+void cairn_admission_abandon(void *context, struct cairn_exchange *exchange)
+{
+	struct cairn_agent *agent = context;
+	cairn_work_abandon(&agent->work, exchange);
+}
+
+/* For a thread of the host that waits for its answer. */
+struct waiting {
+	pthread_mutex_t mutex;
+	pthread_cond_t changed;
+	bool done;
+};
+
+static void finish_waiting(struct cairn_call *call)
+{
+	struct waiting *waiting = call->owner;
+	settle(call);
+	cairn_call_free(&call->agent->work, call);
+	pthread_mutex_lock(&waiting->mutex);
+	waiting->done = true;
+	pthread_cond_signal(&waiting->changed);
+	pthread_mutex_unlock(&waiting->mutex);
+}
+
+void cairn_admission_answer(const struct cairn_request *request, struct cairn_response *response)
+{
+	struct waiting waiting = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false};
+	if (begin_call(&cairn_agent, request, response, NULL, finish_waiting, &waiting))
+		return;
+	pthread_mutex_lock(&waiting.mutex);
+	while (!waiting.done)
+		pthread_cond_wait(&waiting.changed, &waiting.mutex);
+	pthread_mutex_unlock(&waiting.mutex);
+}

@@ -1,0 +1,31 @@
+/* admission.h - a request's way in: who may ask, where it goes, and who waits for its answer.
+ *
+ * A request comes from the agent's own server, which asks cairn_admission_admit when the head is there and cairn_admission_handle when all
+ * of it is, or from a thread of the host through cairn_admission_answer. All of them make a call (call.h).
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_AGENT_HOST_ADMISSION_H
+#define CAIRN_AGENT_HOST_ADMISSION_H
+
+#include "agent/host/agent.h"
+
+#include <locale.h>
+
+/* Numbers are read and written with a point, whatever locale the host has chosen. libc has this one ready: nothing is allocated.
+ * Returns the thread's own, to go back to. */
+locale_t cairn_locale_use_plain(void);
+
+/* Sets up what requests and answers may hold in memory. */
+void cairn_admission_open(struct cairn_agent *agent);
+
+/* May this request be answered at all? Fills in the refusal otherwise. */
+bool cairn_admission_check(struct cairn_agent *agent, const struct cairn_request *request, bool local, struct cairn_response *response);
+
+/* The server's `admit`, `handle` and `abandon`; the context is the agent. */
+bool cairn_admission_admit(void *context, struct cairn_exchange *exchange, size_t *maximum);
+bool cairn_admission_handle(void *context, struct cairn_exchange *exchange);
+void cairn_admission_abandon(void *context, struct cairn_exchange *exchange);
+
+/* Answers on the calling thread, or waits there for the worker that does. RESPONSE is the caller's to free. */
+void cairn_admission_answer(const struct cairn_request *request, struct cairn_response *response);
+
+#endif

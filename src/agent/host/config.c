@@ -1,0 +1,308 @@
+/* config.c - the table of keys, and the two syntaxes they come in.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/host/config.h"
+
+#include "base/text.h"
+#include "base/toml.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum kind { TEXT, SIZE, CHOICE, SHARE, SECONDS, RULE, MODE };
+
+#define AT(member) offsetof(struct cairn_config, member)
+#define TEXT_AT(member) AT(member), sizeof ((struct cairn_config *)0)->member, TEXT
+
+/* Every key: its name in CAIRN_CONF and in the file's [cairn] section, where it goes, and what it may be. */
+static const struct key {
+	const char *name;
+	const char *also; /* the full name another system's file gives it */
+	size_t offset;
+	size_t size; /* of a text */
+	enum kind kind;
+	const char *choices[3]; /* numbered from 0; a number with no choice may not be written */
+	uint64_t least, most;
+	const char *unset; /* what a number with no choice stands for */
+} keys[CAIRN_CONFIG_KEYS] = {
+	[CAIRN_KEY_ENABLE_HEAP_PROFILING] = {"enable_heap_profiling", "memory.enable_heap_profiling", AT(activate), 0, CHOICE,
+					     {"false", "true", NULL}, .unset = "as MALLOC_CONF says"},
+	[CAIRN_KEY_LISTEN] = {"listen", NULL, TEXT_AT(listen)},
+	[CAIRN_KEY_TOKEN] = {"token", NULL, TEXT_AT(token)},
+	[CAIRN_KEY_HOSTS] = {"hosts", NULL, TEXT_AT(hosts)},
+	[CAIRN_KEY_DUMPS] = {"dumps", "server.heap_profiling.dir", TEXT_AT(dumps)},
+	[CAIRN_KEY_TOOL] = {"tool", NULL, TEXT_AT(tool)},
+	[CAIRN_KEY_COMPAT] = {"compat", NULL, AT(old_contract), 0, CHOICE, {"new", "old", NULL}},
+	[CAIRN_KEY_CONNECTIONS] = {"connections", NULL, AT(connections), 0, SIZE, {0}, 4, 128},
+	[CAIRN_KEY_SECONDS] = {"seconds", NULL, AT(seconds), 0, SIZE, {0}, 1, 3600},
+	[CAIRN_KEY_TOOL_SECONDS] = {"tool_seconds", NULL, AT(tool_seconds), 0, SIZE, {0}, 1, 3600},
+	[CAIRN_KEY_TOOL_MEMORY] = {"tool_memory", NULL, AT(tool_memory), 0, SIZE, {0}, 64 << 20, (uint64_t)1 << 46},
+	[CAIRN_KEY_MEMORY] = {"memory", NULL, AT(memory), 0, SIZE, {0}, 4 << 20, (uint64_t)1 << 40},
+	[CAIRN_KEY_UNWINDER] = {"unwinder", NULL, AT(unwinder), 0, CHOICE, {"jemalloc", "cairn", NULL}},
+	[CAIRN_KEY_DEPTH] = {"depth", NULL, AT(depth), 0, SIZE, {0}, 8, 4096},
+	[CAIRN_KEY_BUDGET] = {"budget", NULL, AT(budget), 0, SHARE},
+	[CAIRN_KEY_AUTO] = {"auto", "server.heap_profiling.enable_auto", AT(automatic), 0, CHOICE, {"false", "true", NULL},
+			    .unset = "as the rules say"},
+	[CAIRN_KEY_START] = {"start", NULL, 0, 0, RULE},
+	[CAIRN_KEY_GROW] = {"grow", NULL, 0, 0, RULE},
+	[CAIRN_KEY_EVERY] = {"every", NULL, 0, 0, RULE},
+	[CAIRN_KEY_HIGH] = {"high", NULL, 0, 0, RULE},
+	[CAIRN_KEY_SHARE] = {"share", "server.heap_profiling.threshold_auto", 0, 0, RULE},
+	[CAIRN_KEY_PRESSURE] = {"pressure", NULL, 0, 0, RULE},
+	[CAIRN_KEY_TIME] = {"time", NULL, 0, 0, RULE},
+	[CAIRN_KEY_INTERVAL] = {"interval", NULL, 0, 0, RULE},
+	[CAIRN_KEY_DISTANCE] = {"distance", NULL, 0, 0, RULE},
+	[CAIRN_KEY_KEEP_COUNT] = {"keep_count", NULL, AT(keep.count), 0, SIZE, {0}, 0, UINT32_MAX},
+	[CAIRN_KEY_KEEP_BYTES] = {"keep_bytes", NULL, AT(keep.bytes), 0, SIZE, {0}, 0, (uint64_t)1 << 60},
+	[CAIRN_KEY_KEEP_AGE] = {"keep_age", NULL, AT(keep.age_seconds), 0, SECONDS},
+	[CAIRN_KEY_KEEP_FREE] = {"keep_free", NULL, AT(keep.free_bytes), 0, SIZE, {0}, 0, (uint64_t)1 << 60},
+	[CAIRN_KEY_MODE] = {"mode", NULL, AT(mode), 0, MODE},
+	[CAIRN_KEY_LIMIT] = {"limit", NULL, AT(limit), 0, SIZE, {0}, 0, (uint64_t)1 << 60},
+};
+
+void cairn_config_default(struct cairn_config *config)
+{
+	*config = (struct cairn_config){
+		.activate = 2,
+		.connections = 64,
+		.seconds = 10,
+		.tool_seconds = 120,
+		.tool_memory = (uint64_t)8 << 30,
+		.memory = 64 << 20,
+		.unwinder = 1,
+		.depth = 1024,
+		.automatic = 2,
+		.rules = {.every = cairn_trigger_usual.every, .distance = cairn_trigger_usual.distance},
+		.mode = 0600,
+		.keep = {.count = 100, .bytes = (uint64_t)1 << 30, .free_bytes = CAIRN_FREE_DEFAULT},
+	};
+}
+
+__attribute__((format(printf, 2, 3))) static void problem(struct cairn_config *config, const char *format, ...)
+{
+	size_t used = strlen(config->problems);
+	if (used > 0 && used + 2 < sizeof config->problems) {
+		memcpy(config->problems + used, "; ", 3);
+		used += 2;
+	}
+	__builtin_va_list arguments;
+	__builtin_va_start(arguments, format);
+	vsnprintf(config->problems + used, sizeof config->problems - used, format, arguments);
+	__builtin_va_end(arguments);
+}
+
+bool cairn_config_rules(const struct cairn_config *config, struct cairn_trigger_rules *rules)
+{
+	*rules = config->rules;
+	if (config->automatic == 0)
+		rules->share = 0;
+	else if (config->automatic == 1 && rules->share <= 0)
+		rules->share = cairn_trigger_usual.share;
+	return rules->start || rules->grow || rules->high || rules->share > 0 || rules->pressure > 0 || rules->time || rules->interval;
+}
+
+void cairn_config_limits(const struct cairn_config *config, struct cairn_folder_limits *limits)
+{
+	struct cairn_trigger_rules rules;
+	bool given = cairn_config_rules(config, &rules);
+	for (unsigned i = CAIRN_KEY_KEEP_COUNT; i <= CAIRN_KEY_KEEP_AGE; i++)
+		given |= config->origins[i] != CAIRN_CONFIG_DEFAULT;
+	*limits = given ? config->keep : (struct cairn_folder_limits){.free_bytes = config->keep.free_bytes};
+}
+
+/* What a header can carry, whatever stands between: visible ASCII. */
+static bool is_sendable(struct cairn_bytes token)
+{
+	for (size_t i = 0; i < token.length; i++)
+		if (token.data[i] <= ' ' || token.data[i] > '~')
+			return false;
+	return true;
+}
+
+/* A token that cannot be used is not the same as none. Whether this one can; if so it is asked for in place of any before. */
+static bool accept_token(struct cairn_config *config, struct cairn_bytes token, size_t most)
+{
+	config->token_unusable = token.length == 0 || token.length > most || !is_sendable(token);
+	if (token.length == 0)
+		problem(config, "token is empty");
+	else if (token.length > most)
+		problem(config, "token is longer than %zu bytes", most);
+	else if (config->token_unusable)
+		problem(config, "token has a space, a control character or one that is not ASCII, which no header can carry");
+	return !config->token_unusable;
+}
+
+static void set(struct cairn_config *config, const struct key *key, struct cairn_bytes value, enum cairn_config_origin origin)
+{
+	char *field = (char *)config + key->offset;
+	char text[64] = "";
+	if (value.length < sizeof text)
+		memcpy(text, value.data, value.length);
+	if (key->kind == TEXT) {
+		if (strcmp(key->name, "token") == 0 && !accept_token(config, value, key->size - 1))
+			return;
+		if (value.length >= key->size) {
+			problem(config, "%s is longer than %zu bytes", key->name, key->size - 1);
+			return;
+		}
+		memcpy(field, value.data, value.length);
+		field[value.length] = 0;
+	} else if (key->kind == CHOICE) {
+		uint64_t choice = 0;
+		while (key->choices[choice] && strcmp(key->choices[choice], text) != 0)
+			choice++;
+		if (!key->choices[choice]) {
+			problem(config, "%s is %s or %s, not '%.40s'", key->name, key->choices[0], key->choices[1], text);
+			return;
+		}
+		memcpy(field, &choice, sizeof choice);
+	} else if (key->kind == SHARE) {
+		char *end;
+		double percent = strtod(text, &end);
+		if (end == text || strcmp(end, "%") != 0 || !(percent >= 0 && percent <= 100)) {
+			problem(config, "%s is a share such as 1%%, not '%.40s'", key->name, text);
+			return;
+		}
+		uint64_t millionths = (uint64_t)(percent * 10000);
+		memcpy(field, &millionths, sizeof millionths);
+	} else if (key->kind == SECONDS) {
+		int64_t ns;
+		if (!cairn_text_duration(text, &ns)) {
+			problem(config, "%s is a time such as 12h or 7d, not '%.40s'", key->name, text);
+			return;
+		}
+		uint64_t seconds = (uint64_t)ns / 1000000000;
+		memcpy(field, &seconds, sizeof seconds);
+	} else if (key->kind == MODE) {
+		/* The owner can read and write, or the agent could not; nobody executes a dump. */
+		char *end;
+		uint64_t mode = strtoull(text, &end, 8);
+		if (end == text || *end || text[0] < '0' || text[0] > '7' || (mode & 0600) != 0600 || (mode & ~(uint64_t)0666)) {
+			problem(config, "%s is a file mode such as 0640, not '%.40s'", key->name, text);
+			return;
+		}
+		memcpy(field, &mode, sizeof mode);
+	} else if (key->kind == RULE) {
+		struct cairn_error error;
+		if (!cairn_trigger_set(&config->rules, key->name, text, &error)) {
+			problem(config, "%s", error.text);
+			return;
+		}
+	} else {
+		uint64_t size;
+		if (!cairn_text_size(text, &size) || size < key->least || size > key->most) {
+			problem(config, "%s is a number from %llu to %llu, not '%.40s'", key->name, (unsigned long long)key->least,
+				(unsigned long long)key->most, text);
+			return;
+		}
+		memcpy(field, &size, sizeof size);
+	}
+	config->origins[key - keys] = origin;
+}
+
+/* Tells of a key that is none, and of the one that was most likely meant. */
+static void unknown_key(struct cairn_config *config, const char *given)
+{
+	const char *nearest = NULL;
+	unsigned best = 3;
+	for (unsigned i = 0; i < CAIRN_CONFIG_KEYS; i++) {
+		unsigned distance = cairn_text_distance(keys[i].name, given);
+		if (distance < best && distance < strlen(keys[i].name) / 2) {
+			best = distance;
+			nearest = keys[i].name;
+		}
+	}
+	if (strncmp(given, "token", 5) == 0 || (nearest && strcmp(nearest, "token") == 0))
+		config->token_unusable = true;
+	if (strchr(given, '='))
+		problem(config, "'%.40s' has an equals sign where a colon is meant", given);
+	else
+		problem(config, nearest ? "unknown key '%.40s'; is '%s' meant?" : "unknown key '%.40s'", given, nearest);
+}
+
+void cairn_config_set(struct cairn_config *config, const char *given, struct cairn_bytes value, enum cairn_config_origin origin)
+{
+	char name[64];
+	snprintf(name, sizeof name, "%s", given);
+	for (char *dash; (dash = strchr(name, '-'));)
+		*dash = '_';
+	for (unsigned i = 0; i < CAIRN_CONFIG_KEYS; i++)
+		if (strcmp(keys[i].name, name) == 0) {
+			set(config, &keys[i], value, origin);
+			return;
+		}
+	unknown_key(config, given);
+}
+
+void cairn_config_environment(struct cairn_config *config, struct cairn_bytes text)
+{
+	bool after_token = false;
+	while (text.length > 0) {
+		const char *comma = memchr(text.data, ',', text.length);
+		struct cairn_bytes pair = {text.data, comma ? (size_t)(comma - text.data) : text.length};
+		text = cairn_bytes_skip(text, pair.length + 1);
+		pair = cairn_text_trim(pair);
+		const char *colon = pair.length ? memchr(pair.data, ':', pair.length) : NULL;
+		char name[64];
+		size_t length = colon ? (size_t)(colon - pair.data) : pair.length;
+		snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), pair.length ? pair.data : "");
+		if (colon)
+			cairn_config_set(config, name, cairn_bytes_skip(pair, length + 1), CAIRN_CONFIG_ENVIRONMENT);
+		else if (pair.length > 0)
+			problem(config, "CAIRN_CONF: '%s' is not key:value", name);
+		/* What stands behind a token without a key of its own is the rest of it, behind a comma. */
+		if (pair.length > 0 && !colon && (after_token || strncmp(name, "token", 5) == 0))
+			config->token_unusable = true;
+		after_token = colon && strcmp(name, "token") == 0;
+	}
+}
+
+static void set_from_file(struct cairn_config *config, const char *full, struct cairn_bytes value)
+{
+	if (strncmp(full, "cairn.", 6) == 0) {
+		cairn_config_set(config, full + 6, value, CAIRN_CONFIG_FILE);
+		return;
+	}
+	for (unsigned i = 0; i < CAIRN_CONFIG_KEYS; i++)
+		if (keys[i].also && strcmp(keys[i].also, full) == 0)
+			set(config, &keys[i], value, CAIRN_CONFIG_FILE);
+}
+
+void cairn_config_file(struct cairn_config *config, struct cairn_bytes text)
+{
+	struct cairn_toml in = cairn_toml(text);
+	char name[CAIRN_TOML_NAME], room[sizeof config->token + 64];
+	for (struct cairn_bytes value; cairn_toml_next(&in, name, room, sizeof room, &value);)
+		set_from_file(config, name, value);
+}
+
+const char *cairn_config_show(const struct cairn_config *config, unsigned index, char *out, size_t size)
+{
+	const struct key *key = &keys[index];
+	const char *field = (const char *)config + key->offset;
+	uint64_t number = 0;
+	if (key->kind != TEXT && key->kind != RULE)
+		memcpy(&number, field, sizeof number);
+	if (key->kind == RULE)
+		cairn_trigger_show(&config->rules, key->name, out, size);
+	else if (key->kind == SIZE && number == CAIRN_FREE_DEFAULT)
+		snprintf(out, size, "a twentieth of the disk, at most 1 GiB");
+	else if (key->kind == MODE)
+		snprintf(out, size, "%04llo", (unsigned long long)number);
+	else if (key->kind == SECONDS)
+		snprintf(out, size, "%llus", (unsigned long long)number);
+	else if (key->kind == SIZE)
+		snprintf(out, size, "%llu", (unsigned long long)number);
+	else if (key->kind == SHARE)
+		snprintf(out, size, number ? "%.6g%%" : "none", (double)number / 10000);
+	else if (key->kind == CHOICE)
+		snprintf(out, size, "%s", key->choices[number] ? key->choices[number] : key->unset);
+	else
+		snprintf(out, size, "%s", index == CAIRN_KEY_TOKEN && field[0] ? "set" : field);
+	return key->name;
+}
+
+const char *cairn_config_origin_name(enum cairn_config_origin origin)
+{
+	static const char *const names[] = {"default", "cairn_start", "file", "environment"};
+	return names[origin];
+}

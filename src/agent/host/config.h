@@ -1,0 +1,100 @@
+/* config.h - what the agent was asked to do: defaults, then the service's own options, then the file named by CAIRN_CONFIG,
+ * then CAIRN_CONF; the later wins, key by key.
+ *
+ * CAIRN_CONF is written like MALLOC_CONF: `listen:127.0.0.1:4000,dumps:/var/dumps`. The file is TOML and may be the
+ * service's own: only the keys in the table of config.c are looked at. A wrong key or value never stops a service; it is
+ * kept in `problems` and shown in the status.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_AGENT_HOST_CONFIG_H
+#define CAIRN_AGENT_HOST_CONFIG_H
+
+#include "dump/listing.h"
+#include "dump/trigger.h"
+
+enum cairn_config_origin { CAIRN_CONFIG_DEFAULT, CAIRN_CONFIG_API, CAIRN_CONFIG_FILE, CAIRN_CONFIG_ENVIRONMENT };
+
+/* The keys, in the order in which they are shown. */
+enum cairn_config_key {
+	CAIRN_KEY_ENABLE_HEAP_PROFILING,
+	CAIRN_KEY_LISTEN,
+	CAIRN_KEY_TOKEN,
+	CAIRN_KEY_HOSTS,
+	CAIRN_KEY_DUMPS,
+	CAIRN_KEY_TOOL,
+	CAIRN_KEY_COMPAT,
+	CAIRN_KEY_CONNECTIONS,
+	CAIRN_KEY_SECONDS,
+	CAIRN_KEY_TOOL_SECONDS,
+	CAIRN_KEY_TOOL_MEMORY,
+	CAIRN_KEY_MEMORY,
+	CAIRN_KEY_UNWINDER,
+	CAIRN_KEY_DEPTH,
+	CAIRN_KEY_BUDGET,
+	CAIRN_KEY_AUTO,
+	CAIRN_KEY_START,
+	CAIRN_KEY_GROW,
+	CAIRN_KEY_EVERY,
+	CAIRN_KEY_HIGH,
+	CAIRN_KEY_SHARE,
+	CAIRN_KEY_PRESSURE,
+	CAIRN_KEY_TIME,
+	CAIRN_KEY_INTERVAL,
+	CAIRN_KEY_DISTANCE,
+	CAIRN_KEY_KEEP_COUNT,
+	CAIRN_KEY_KEEP_BYTES,
+	CAIRN_KEY_KEEP_AGE,
+	CAIRN_KEY_KEEP_FREE,
+	CAIRN_KEY_MODE,
+	CAIRN_KEY_LIMIT,
+	CAIRN_CONFIG_KEYS,
+};
+
+struct cairn_config {
+	uint64_t activate;     /* 0 leave off, 1 activate, 2 as MALLOC_CONF says */
+	char listen[128];      /* host:port for TCP; "" for none */
+	char token[4097];      /* asked of every TCP client; "" for none */
+	bool token_unusable;   /* one was given, or may have been, that cannot be asked for: nothing is to listen on TCP without it */
+	char hosts[256];       /* further names, separated by spaces, that a Host header may give */
+	char dumps[256];       /* the dump folder; "" for the folder of prof_prefix */
+	char tool[256];        /* the cairn command; "" to look for it */
+	uint64_t old_contract; /* compat:old - old status codes and content types */
+	uint64_t connections;
+	uint64_t seconds;      /* for a client to send or take something */
+	uint64_t tool_seconds; /* for a child to name or draw */
+	uint64_t tool_memory;  /* bytes of address space for it */
+	uint64_t memory;       /* bytes that requests, snapshots and answers may hold */
+	uint64_t unwinder;     /* 0 jemalloc's own, 1 Cairn's */
+	uint64_t depth;        /* frames of a stack, at most */
+	uint64_t budget;       /* what profiling may cost, in millionths of the process's CPU time; 0 for no limit */
+	uint64_t automatic;    /* 0 no dump near the limit, 1 at 90 % unless `share` says otherwise, 2 as the rules say */
+	struct cairn_trigger_rules rules;
+	struct cairn_folder_limits keep;
+	uint64_t mode;         /* of dump files */
+	uint64_t limit;        /* what the service may use, in bytes; 0 for what its group or the machine has */
+	enum cairn_config_origin origins[CAIRN_CONFIG_KEYS];
+	char problems[512];
+};
+
+void cairn_config_default(struct cairn_config *config);
+
+/* The rules for dumps without being asked, as all keys together make them; false when there are none. */
+bool cairn_config_rules(const struct cairn_config *config, struct cairn_trigger_rules *rules);
+
+/* The limits of the dump folder. Without any rule or limit given, only the free space counts and nothing is ever removed. */
+void cairn_config_limits(const struct cairn_config *config, struct cairn_folder_limits *limits);
+
+/* Sets one key, in which - is the same as _; a wrong key or value becomes a problem. */
+void cairn_config_set(struct cairn_config *config, const char *key, struct cairn_bytes value, enum cairn_config_origin origin);
+
+/* Reads `key:value,…`. */
+void cairn_config_environment(struct cairn_config *config, struct cairn_bytes text);
+
+/* Reads TOML; keys that are not the agent's are skipped, whatever their values look like. */
+void cairn_config_file(struct cairn_config *config, struct cairn_bytes text);
+
+/* The key of that number, from 0 to CAIRN_CONFIG_KEYS - 1, with its value as text in OUT. The token is shown as "set". */
+const char *cairn_config_show(const struct cairn_config *config, unsigned index, char *out, size_t size);
+
+const char *cairn_config_origin_name(enum cairn_config_origin origin);
+
+#endif

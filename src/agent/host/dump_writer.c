@@ -1,0 +1,122 @@
+/* dump_writer.c - where dumps go and what they are called.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/host/dump_writer.h"
+
+#include "base/date.h"
+#include "process/clock.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+enum { tries_maximum = 100000 };
+
+/* jemalloc's own: it stays. */
+static const char *prefix_of(struct cairn_agent *agent)
+{
+	const struct cairn_jemalloc *jemalloc = &agent->profiler.jemalloc;
+	const char *prefix;
+	return jemalloc->mallctl && cairn_jemalloc_get_text(jemalloc, "opt.prof_prefix", &prefix) == 0 ? prefix : "";
+}
+
+void cairn_dumps_folder(struct cairn_agent *agent, struct cairn_folder *folder)
+{
+	*folder = (struct cairn_folder){0};
+	cairn_config_limits(&agent->config, &folder->limits);
+	folder->mode = (unsigned)agent->config.mode;
+	if (agent->config.dumps[0])
+		snprintf(folder->path, sizeof folder->path, "%s", agent->config.dumps);
+	else
+		cairn_folder_of(prefix_of(agent), folder->path, sizeof folder->path);
+}
+
+bool cairn_dumps_jemalloc_folder(struct cairn_agent *agent, struct cairn_folder *folder)
+{
+	const struct cairn_jemalloc *jemalloc = &agent->profiler.jemalloc;
+	ssize_t interval = -1;
+	size_t size = sizeof interval;
+	bool writes = cairn_profiler_gdump_is_active(&agent->profiler) ||
+		      (jemalloc->mallctl && jemalloc->mallctl("opt.lg_prof_interval", &interval, &size, NULL, 0) == 0 && interval >= 0);
+	*folder = (struct cairn_folder){.must_exist = true};
+	cairn_config_limits(&agent->config, &folder->limits);
+	return writes && agent->config.dumps[0] && cairn_folder_of(prefix_of(agent), folder->path, sizeof folder->path) &&
+	       strcmp(folder->path, agent->config.dumps) != 0;
+}
+
+/* Writes SNAPSHOT under NAME in FOLDER; PATH receives both. errno is EEXIST when the name is taken. */
+static bool write_dump(struct cairn_agent *agent, const struct cairn_folder *folder, const struct cairn_snapshot *snapshot,
+		       const char *name, const struct cairn_folder_facts *facts,
+		       char *path, size_t size, struct cairn_error *error)
+{
+	if (!folder->path[0]) {
+		errno = ENAMETOOLONG;
+		return cairn_fail(error, "the folder of prof_prefix has a path of more than %zu bytes; name another with `dumps`",
+				  sizeof folder->path - 1);
+	}
+	snprintf(path, size, "%s/%s", folder->path, name);
+	if (!cairn_folder_write(folder, name, snapshot->text, facts, error))
+		return false;
+	atomic_fetch_add(&agent->counters.dumps, 1);
+	return true;
+}
+
+bool cairn_dumps_write_numbered(struct cairn_agent *agent, const struct cairn_snapshot *snapshot, char *path, size_t size,
+				struct cairn_error *error)
+{
+	struct cairn_folder folder;
+	char prefix_folder[sizeof folder.path], name[256];
+	const char *prefix = prefix_of(agent), *slash = strrchr(prefix, '/');
+	if (!prefix[0])
+		return cairn_fail(error, "prof_prefix is empty, so jemalloc dumps have no name; set it in MALLOC_CONF");
+	cairn_dumps_folder(agent, &folder);
+	cairn_folder_of(prefix, prefix_folder, sizeof prefix_folder);
+	if (strcmp(folder.path, prefix_folder) != 0 &&
+	    !cairn_folder_open(&folder, prefix_folder, &(struct cairn_folder_limits){.free_bytes = agent->config.keep.free_bytes}, error))
+		return false;
+	folder.must_exist = true; /* as for jemalloc itself */
+	folder.mode = (unsigned)agent->config.mode;
+	for (unsigned number = 0; number < tries_maximum; number++) {
+		int length = snprintf(name, sizeof name, "%s.%d.%u.m%u.heap", slash ? slash + 1 : prefix, agent->owner, number, number);
+		if (length < 0 || (size_t)length >= sizeof name)
+			return cairn_fail(error, "prof_prefix is too long for a file name");
+		if (write_dump(agent, &folder, snapshot, name, &(struct cairn_folder_facts){.reason = "manual"}, path, size, error))
+			return true;
+		if (errno != EEXIST)
+			return false;
+	}
+	return false;
+}
+
+bool cairn_dumps_write_dated(struct cairn_agent *agent, const struct cairn_snapshot *snapshot, const char *kind,
+			     const struct cairn_folder_facts *facts, char *path, size_t size, struct cairn_error *error)
+{
+	struct cairn_folder folder;
+	struct tm date = cairn_date(cairn_clock_wall_ns() / 1000000000 + agent->utc_offset);
+	cairn_dumps_folder(agent, &folder);
+	for (unsigned number = 1; number < tries_maximum; number++) {
+		char name[96], again[16] = "";
+		if (number > 1)
+			snprintf(again, sizeof again, "-%u", number);
+		snprintf(name, sizeof name, "%04d-%02d-%02d-%02d-%02d-%02d%s.%s.heap", date.tm_year + 1900, date.tm_mon + 1, date.tm_mday,
+			 date.tm_hour, date.tm_min, date.tm_sec, again, kind);
+		if (write_dump(agent, &folder, snapshot, name, facts, path, size, error))
+			return true;
+		if (errno != EEXIST)
+			return false;
+	}
+	return false;
+}
+
+bool cairn_dumps_write_counted(struct cairn_agent *agent, const struct cairn_snapshot *snapshot, struct cairn_error *error)
+{
+	struct cairn_folder folder;
+	char path[340], name[16];
+	cairn_dumps_folder(agent, &folder);
+	for (unsigned number = 1; number <= 999999; number++) {
+		snprintf(name, sizeof name, "%06u.heap", number);
+		if (write_dump(agent, &folder, snapshot, name, &(struct cairn_folder_facts){.reason = CAIRN_DUMPS_COUNTED_REASON}, path, sizeof path, error))
+			return true;
+		if (errno != EEXIST)
+			return false;
+	}
+	return false;
+}

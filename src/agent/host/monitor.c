@@ -1,0 +1,205 @@
+/* monitor.c - looking, dumping, and keeping the folder in order.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/host/monitor.h"
+
+#include "agent/host/dump_writer.h"
+#include "agent/route/route.h"
+#include "process/clock.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+
+static const int64_t second = 1000000000;
+static const int64_t tidy_every_ns = 10 * second, tidy_busy_ns = second, tidy_at_least_ns = 600 * second;
+enum { idle_ms = 1000, dumping_ms = 20 };
+
+void cairn_monitor_clear(struct cairn_monitor *monitor)
+{
+	memset(monitor, 0, sizeof *monitor);
+	pthread_mutex_init(&monitor->mutex, NULL);
+}
+
+static bool open_memory(struct cairn_monitor *monitor, struct cairn_profiler *profiler)
+{
+	struct cairn_error error;
+	if (cairn_profiler_state(profiler) < CAIRN_PROFILER_INACTIVE)
+		cairn_profiler_explain(profiler, error.text, sizeof error.text);
+	else if (cairn_memory_open(&monitor->memory, "", 0, &error))
+		return true;
+	pthread_mutex_lock(&monitor->mutex);
+	monitor->problem = error;
+	pthread_mutex_unlock(&monitor->mutex);
+	return false;
+}
+
+void cairn_monitor_open(struct cairn_agent *agent)
+{
+	struct cairn_monitor *monitor = &agent->monitor;
+	struct cairn_folder_limits limits;
+	if (!agent->profiler.jemalloc.mallctl)
+		return;
+	cairn_config_limits(&agent->config, &limits);
+	monitor->keeping = limits.count || limits.bytes || limits.age_seconds;
+	monitor->watching = cairn_config_rules(&agent->config, &monitor->rules) && open_memory(monitor, &agent->profiler);
+}
+
+void cairn_monitor_close(struct cairn_agent *agent)
+{
+	if (agent->monitor.watching)
+		cairn_memory_close(&agent->monitor.memory);
+	agent->monitor.watching = agent->monitor.keeping = false;
+}
+
+/* Hands work to the queue that no client waits for. */
+static bool enqueue(struct cairn_agent *agent, const struct cairn_route *route, int64_t due_ns, void (*finish)(struct cairn_call *call))
+{
+	struct cairn_call *call = cairn_call_new(&agent->work, CAIRN_CALL_OWN);
+	if (!call)
+		return false;
+	call->agent = agent;
+	call->route = route;
+	call->finish = finish;
+	call->arrived_ns = cairn_clock_ns();
+	call->due_ns = due_ns;
+	if (cairn_call_enqueue(&agent->work, call))
+		return true;
+	cairn_call_free(&agent->work, call);
+	return false;
+}
+
+static void write_dump(struct cairn_call *call)
+{
+	struct cairn_agent *agent = call->agent;
+	struct cairn_monitor *monitor = &agent->monitor;
+	struct cairn_error error = {0};
+	char path[sizeof monitor->last_path], reason[sizeof monitor->last_reason];
+	snprintf(reason, sizeof reason, "%s: %.80s", cairn_trigger_name(monitor->reason), monitor->explained);
+	struct cairn_snapshot_ask ask = {.since_ns = call->arrived_ns};
+	struct cairn_snapshot *snapshot = cairn_snapshot_take(&agent->snapshots, &ask, &error);
+	const struct cairn_folder_facts facts = {.memory = monitor->due.anonymous, .reason = reason, .urgent = true};
+	bool written = snapshot && cairn_dumps_write_dated(agent, snapshot, "auto", &facts, path, sizeof path, &error);
+	if (snapshot)
+		cairn_snapshot_release(snapshot);
+	pthread_mutex_lock(&monitor->mutex);
+	if (written) {
+		monitor->last_ns = cairn_clock_wall_ns();
+		memcpy(monitor->last_path, path, sizeof path);
+		memcpy(monitor->last_reason, reason, sizeof reason);
+	} else {
+		monitor->problem = error;
+	}
+	pthread_mutex_unlock(&monitor->mutex);
+	atomic_fetch_add(written ? &monitor->dumps[monitor->reason] : &monitor->failed, 1);
+	atomic_store(&monitor->state, written ? CAIRN_MONITOR_DUMPED : CAIRN_MONITOR_FAILED);
+}
+
+/* Also of a dump that never began, because the agent stops. */
+static void finish_dump(struct cairn_call *call)
+{
+	enum cairn_monitor_state dumping = CAIRN_MONITOR_DUMPING;
+	atomic_compare_exchange_strong(&call->agent->monitor.state, &dumping, CAIRN_MONITOR_FAILED);
+	cairn_call_free(&call->agent->work, call);
+}
+
+static void start_dump(struct cairn_agent *agent, enum cairn_trigger_reason reason)
+{
+	static const struct cairn_route dump = {.handle = write_dump};
+	struct cairn_monitor *monitor = &agent->monitor;
+	monitor->reason = reason;
+	monitor->due = monitor->reading;
+	cairn_trigger_explain(&monitor->trigger, &monitor->rules, &monitor->reading, reason, monitor->explained, sizeof monitor->explained);
+	atomic_store(&monitor->state, CAIRN_MONITOR_DUMPING);
+	if (!enqueue(agent, &dump, CAIRN_URGENT, finish_dump)) {
+		atomic_fetch_add(&monitor->failed, 1);
+		atomic_store(&monitor->state, CAIRN_MONITOR_FAILED);
+	}
+}
+
+/* Others write into the folder too, jemalloc's gdump thousands of files. It is thinned when it has changed, every second while there is
+ * something to remove, and from time to time for what has become old. Files so young that their writers may be at it are left for later. */
+static size_t tidy_folder(const struct cairn_folder *folder, struct cairn_monitor_folder *seen)
+{
+	struct cairn_error error;
+	struct stat status;
+	size_t removed = 0;
+	if (stat(folder->path, &status) != 0)
+		return 0;
+	int64_t changed = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec, now = cairn_clock_wall_ns();
+	if (changed == seen->changed_ns && cairn_clock_ns() < seen->tidied_ns + tidy_at_least_ns)
+		return 0;
+	seen->tidied_ns = cairn_clock_ns();
+	cairn_folder_thin(folder, &removed, &error);
+	bool settled = now - changed > 2 * second;
+	seen->changed_ns = settled && stat(folder->path, &status) == 0 ?
+			   (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec : 0;
+	return removed;
+}
+
+static void tidy(struct cairn_call *call)
+{
+	struct cairn_monitor *monitor = &call->agent->monitor;
+	struct cairn_folder folder;
+	cairn_dumps_folder(call->agent, &folder);
+	size_t removed = tidy_folder(&folder, &monitor->folders[0]);
+	if (cairn_dumps_jemalloc_folder(call->agent, &folder))
+		removed += tidy_folder(&folder, &monitor->folders[1]);
+	atomic_fetch_add(&monitor->thinned, (unsigned)removed);
+	atomic_store(&monitor->busy, removed > 0);
+}
+
+static void finish_tidy(struct cairn_call *call)
+{
+	atomic_store(&call->agent->monitor.tidying, false);
+	cairn_call_free(&call->agent->work, call);
+}
+
+static void look_at_folder(struct cairn_agent *agent, int64_t now)
+{
+	static const struct cairn_route thin = {.handle = tidy};
+	struct cairn_monitor *monitor = &agent->monitor;
+	if (now < monitor->tidy_ns || atomic_exchange(&monitor->tidying, true))
+		return;
+	monitor->tidy_ns = now + (atomic_load(&monitor->busy) ? tidy_busy_ns : tidy_every_ns);
+	if (!enqueue(agent, &thin, 0, finish_tidy))
+		atomic_store(&monitor->tidying, false);
+}
+
+int cairn_monitor_look(struct cairn_agent *agent)
+{
+	struct cairn_monitor *monitor = &agent->monitor;
+	int64_t now = cairn_clock_ns();
+	if (monitor->keeping)
+		look_at_folder(agent, now);
+	if (!monitor->watching)
+		return idle_ms;
+	enum cairn_monitor_state state = atomic_load(&monitor->state);
+	if (state == CAIRN_MONITOR_DUMPING)
+		return dumping_ms;
+	if (!cairn_memory_read(&monitor->memory, now, &monitor->reading)) { /* a daemon closed our descriptors */
+		cairn_memory_close(&monitor->memory);
+		open_memory(monitor, &agent->profiler);
+		return idle_ms;
+	}
+	if (agent->config.limit && (!monitor->reading.limit || agent->config.limit < monitor->reading.limit)) {
+		monitor->reading.limit = agent->config.limit;
+		monitor->reading.limit_is_told = true;
+	}
+	if (monitor->rules.interval)
+		monitor->reading.allocated = cairn_jemalloc_total(&agent->profiler.jemalloc);
+	if (agent->forked && !monitor->trigger.seen) {
+		/* What a child has from its parent is the parent's to report: its own story begins here. */
+		cairn_trigger_look(&monitor->trigger, &monitor->rules, &monitor->reading, now);
+		cairn_trigger_dumped(&monitor->trigger, &monitor->rules, &monitor->reading, CAIRN_TRIGGER_NONE, true);
+		return idle_ms;
+	}
+	if (state != CAIRN_MONITOR_IDLE) {
+		cairn_trigger_dumped(&monitor->trigger, &monitor->rules, &monitor->due, monitor->reason, state == CAIRN_MONITOR_DUMPED);
+		atomic_store(&monitor->state, CAIRN_MONITOR_IDLE);
+	}
+	enum cairn_trigger_reason reason = cairn_trigger_look(&monitor->trigger, &monitor->rules, &monitor->reading, now);
+	if (reason != CAIRN_TRIGGER_NONE) {
+		start_dump(agent, reason);
+		return dumping_ms;
+	}
+	return (int)(cairn_trigger_pause(&monitor->trigger, &monitor->rules, &monitor->reading) / 1000000);
+}

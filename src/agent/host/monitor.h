@@ -1,0 +1,63 @@
+/* monitor.h - the agent's watch over its own process: it looks at memory on the server's thread and has a dump written when a
+ * rule of the configuration says so.
+ *
+ * A look is one read of /proc and some arithmetic; what takes time (the snapshot, the disk) is urgent work of another thread.
+ * The state of the rules belongs to the server's thread; a dump under way reports back through `state`.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_AGENT_HOST_MONITOR_H
+#define CAIRN_AGENT_HOST_MONITOR_H
+
+#include "base/buffer.h"
+#include "dump/trigger.h"
+#include "process/memory.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct cairn_agent;
+
+enum cairn_monitor_state { CAIRN_MONITOR_IDLE, CAIRN_MONITOR_DUMPING, CAIRN_MONITOR_DUMPED, CAIRN_MONITOR_FAILED };
+
+/* A folder that is kept within limits. */
+struct cairn_monitor_folder {
+	int64_t tidied_ns;  /* when that was done last, and */
+	int64_t changed_ns; /* the folder's time of change then */
+};
+
+struct cairn_monitor {
+	bool watching;  /* there are rules, dumps can be taken, and memory can be read */
+	bool keeping;   /* the folder has limits */
+	struct cairn_trigger_rules rules;
+	struct cairn_memory memory;
+	struct cairn_memory_reading reading; /* of the last look */
+	struct cairn_trigger trigger;
+	_Atomic enum cairn_monitor_state state;
+	/* What is being dumped, written before `state` says so. */
+	enum cairn_trigger_reason reason;
+	struct cairn_memory_reading due; /* what made the dump due */
+	char explained[96];
+	int64_t tidy_ns;        /* when the folder is to be thinned next */
+	atomic_bool tidying;
+	atomic_bool busy;       /* the last time there was something to remove */
+	struct cairn_monitor_folder folders[2]; /* the dump folder, and jemalloc's own where that is another; of the thread that thins */
+	/* For the status. */
+	atomic_uint dumps[CAIRN_TRIGGER_REASONS], failed, thinned;
+	pthread_mutex_t mutex; /* for the rest */
+	int64_t last_ns;       /* since 1970; 0 for never */
+	char last_path[340], last_reason[96];
+	struct cairn_error problem; /* of the last dump that failed, or why memory cannot be read */
+};
+
+/* Makes MONITOR one that does nothing. */
+void cairn_monitor_clear(struct cairn_monitor *monitor);
+
+/* Begins, when the configuration has rules or limits. Nothing is held or done otherwise. */
+void cairn_monitor_open(struct cairn_agent *agent);
+
+/* Lets go of what open took. No dump may be under way. */
+void cairn_monitor_close(struct cairn_agent *agent);
+
+/* Looks once. Returns after how many milliseconds to look again. On the server's thread. */
+int cairn_monitor_look(struct cairn_agent *agent);
+
+#endif

@@ -1,0 +1,36 @@
+/* preload.c - what happens when libcairn.so is loaded by LD_PRELOAD: the agent starts where there is a jemalloc in use, and
+ * nothing at all happens anywhere else, so that a shell which merely passes the variable on takes no notice.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/host/start.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Programs that change what they may do and then become the service. One that keeps its capabilities while it changes its user, as setpriv
+ * does, is ended by libc if there is a second thread, which has not kept them; and a second thread keeps unshare from making a user
+ * namespace. The service has its agent all the same. */
+static bool is_launcher(const char *name)
+{
+	static const char *const launchers[] = {
+		"setpriv", "runuser", "su", "sudo", "doas", "gosu", "su-exec", "chpst", "setuidgid", "s6-setuidgid", "capsh", "start-stop-daemon",
+		"unshare", "nsenter", "bwrap", "firejail", "systemd-run",
+	};
+	for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
+		if (strcmp(name, launchers[i]) == 0)
+			return true;
+	return false;
+}
+
+__attribute__((constructor)) static void preloaded(void)
+{
+	/* A program that is linked with the library starts it itself. */
+	const char *preload = secure_getenv("LD_PRELOAD");
+	if (!preload || !strstr(preload, "libcairn") || is_launcher(program_invocation_short_name))
+		return;
+	struct cairn_config config;
+	struct cairn_error error;
+	cairn_config_default(&config);
+	pthread_mutex_lock(&cairn_agent.life);
+	cairn_service_start(&config, true, &error);
+	pthread_mutex_unlock(&cairn_agent.life);
+}

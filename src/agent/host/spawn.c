@@ -1,0 +1,262 @@
+/* spawn.c - the shepherd and the command.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/host/spawn.h"
+
+#include "base/descriptor.h"
+#include "base/pages.h"
+#include "base/text.h"
+#include "process/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { stack_size = 32 << 10, said_maximum = 4 << 10, poll_ms = 200, niceness = 10 };
+
+/* Shared by three tasks in one address space: the agent's thread, the shepherd, and the command until it has exec'ed. */
+struct launch {
+	const struct cairn_spawn *spawn;
+	int input, output, errors, base;
+	atomic_int started; /* 1 once `command` is set; the thread waits for it */
+	pid_t command;      /* or -1 */
+	int exec_error;     /* errno of what kept it from starting; 0 when it started */
+	atomic_int ended;   /* its status, plus 1, once the shepherd has it; the shepherd's own may be taken by a host that waits with __WALL */
+	char stacks[2][stack_size] __attribute__((aligned(16)));
+};
+
+#if !defined(SYS_close_range) /* the C library may be older than the kernel */
+#define SYS_close_range 436
+#endif
+
+static void close_all_from(unsigned first)
+{
+	if (syscall(SYS_close_range, first, ~0u, 0) == 0)
+		return;
+	struct rlimit limit = {.rlim_cur = 1024};
+	getrlimit(RLIMIT_NOFILE, &limit);
+	for (unsigned descriptor = first; descriptor < limit.rlim_cur && descriptor < 65536; descriptor++)
+		syscall(SYS_close, descriptor);
+}
+
+/* The host's handlers must not run in the command's process before exec, so signals stay blocked until they are reset. */
+static void reset_signals(void)
+{
+	struct sigaction standard = {.sa_handler = SIG_DFL};
+	for (int number = 1; number < NSIG; number++)
+		sigaction(number, &standard, NULL);
+	sigset_t none;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void place(int from, int to)
+{
+	if (from == to)
+		fcntl(to, F_SETFD, 0);
+	else
+		dup2(from, to);
+}
+
+static int run_command(void *context)
+{
+	struct launch *launch = context;
+	const struct cairn_spawn *spawn = launch->spawn;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* All four are ours and far above 3 (base/descriptor.h), so no placing overwrites one that is still needed. */
+	place(launch->input, 0);
+	place(launch->output, 1);
+	place(launch->errors, 2);
+	if (launch->base >= 0)
+		place(launch->base, 3);
+	close_all_from(launch->base >= 0 ? 4 : 3);
+	struct rlimit memory = {spawn->memory, spawn->memory}, core = {0, 0};
+	setrlimit(RLIMIT_AS, &memory);
+	setrlimit(RLIMIT_CORE, &core);
+	setpriority(PRIO_PROCESS, 0, niceness);
+	int score = open("/proc/self/oom_score_adj", O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	if (score >= 0) { /* if memory runs out, the drawing goes, not the service */
+		(void)!write(score, "1000", 4);
+		close(score);
+	}
+	reset_signals();
+	execve(spawn->path, (char *const *)(uintptr_t)spawn->arguments, spawn->environment);
+	launch->exec_error = errno;
+	_exit(127);
+}
+
+/* Runs beside the agent's thread on its thread-local storage, so after it has announced the command it makes only system
+ * calls that cannot fail into errno. */
+static int shepherd(void *context)
+{
+	struct launch *launch = context;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	struct sigaction standard = {.sa_handler = SIG_DFL};
+	sigaction(SIGCHLD, &standard, NULL); /* a host that ignores it would lose us the exit status */
+	launch->command = clone(run_command, launch->stacks[1] + stack_size, CLONE_VM | CLONE_VFORK | SIGCHLD, launch);
+	pid_t command = launch->command;
+	if (command < 0)
+		launch->exec_error = errno;
+	atomic_store(&launch->started, 1);
+	syscall(SYS_futex, &launch->started, FUTEX_WAKE, 1, NULL, NULL, 0);
+	int status = 0;
+	if (command > 0)
+		syscall(SYS_wait4, command, &status, 0, NULL);
+	atomic_store(&launch->ended, 1 + (command < 0 || WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status)));
+	syscall(SYS_exit_group, 0);
+	return 0;
+}
+
+/* Another description of the same file, so that two commands reading one snapshot do not share a position. */
+static int reopen(int descriptor)
+{
+	if (descriptor < 0)
+		return -1;
+	char path[64];
+	snprintf(path, sizeof path, "/proc/thread-self/fd/%d", descriptor); /* /proc/self has none once the first thread has ended */
+	int again = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat ours, named;
+	if (again >= 0 && (fstat(descriptor, &ours) != 0 || fstat(again, &named) != 0 || ours.st_dev != named.st_dev || ours.st_ino != named.st_ino)) {
+		close(again); /* under another root, /proc may be anything */
+		again = -1;
+	}
+	if (again < 0) {
+		lseek(descriptor, 0, SEEK_SET);
+		again = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+	}
+	return cairn_descriptor_adopt(again);
+}
+
+/* Takes what has arrived on DESCRIPTOR; false at its end. */
+static bool drain(int descriptor, struct cairn_buffer *out)
+{
+	char *room = cairn_buffer_room(out, 64 << 10);
+	char spill[4096];
+	ssize_t length = read(descriptor, room ? room : spill, room ? (size_t)(64 << 10) : sizeof spill);
+	if (length > 0 && room)
+		out->length += (size_t)length;
+	return length > 0 || (length < 0 && (errno == EINTR || errno == EAGAIN));
+}
+
+/* Reads both pipes until their ends. NULL, or why the command had to be stopped. */
+static const char *follow(const struct cairn_spawn *spawn, int output, int errors, struct cairn_buffer *out, struct cairn_buffer *said)
+{
+	int64_t deadline = cairn_clock_ns() + (int64_t)spawn->seconds * 1000000000;
+	struct pollfd pipes[2] = {{.fd = output, .events = POLLIN}, {.fd = errors, .events = POLLIN}};
+	while (pipes[0].fd >= 0 || pipes[1].fd >= 0) {
+		poll(pipes, 2, poll_ms);
+		for (int i = 0; i < 2; i++)
+			if (pipes[i].fd >= 0 && pipes[i].revents && !drain(pipes[i].fd, i ? said : out))
+				pipes[i].fd = -1;
+		if (cairn_clock_ns() > deadline)
+			return "took too long";
+		if ((spawn->gone && atomic_load(spawn->gone)) || (spawn->stop && atomic_load(spawn->stop)))
+			return "was stopped, since nobody waits for its answer";
+		if (out->failed)
+			return "wrote more than there is room for";
+		said->failed = false;
+	}
+	return NULL;
+}
+
+static bool make_pipe(int ends[2])
+{
+	ends[0] = ends[1] = -1;
+	int made[2];
+	if (pipe2(made, O_CLOEXEC) != 0)
+		return false;
+	ends[0] = cairn_descriptor_adopt(made[0]);
+	ends[1] = cairn_descriptor_adopt(made[1]);
+	return ends[0] >= 0 && ends[1] >= 0;
+}
+
+static bool wait_for_start(struct launch *launch, pid_t shepherd_pid)
+{
+	struct timespec second = {.tv_sec = 1};
+	while (!atomic_load(&launch->started)) {
+		syscall(SYS_futex, &launch->started, FUTEX_WAIT, 0, &second, NULL, 0);
+		if (!atomic_load(&launch->started) && waitpid(shepherd_pid, NULL, __WALL | WNOHANG) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* CODE is what the command ended with, 128 and the signal's number for one that was killed; -1 when that is not known. */
+static bool explain(const struct cairn_spawn *spawn, int code, const char *stopped, struct cairn_buffer *said, struct cairn_error *error)
+{
+	struct cairn_bytes words = cairn_text_trim(cairn_buffer_bytes(said));
+	int shown = words.length < 300 ? (int)words.length : 300;
+	if (stopped)
+		return cairn_fail(error, "%s %s %s", spawn->path, spawn->arguments[1], stopped);
+	if (code == 0)
+		return true;
+	if (code < 0)
+		return cairn_fail(error, "%s %s: its end is not known, since what waited for it was killed", spawn->path, spawn->arguments[1]);
+	if (code > 128)
+		return cairn_fail(error, "%s %s was ended by signal %d: %.*s", spawn->path, spawn->arguments[1], code - 128, shown, words.data);
+	return cairn_fail(error, "%s %s failed with code %d: %.*s", spawn->path, spawn->arguments[1], code, shown, shown ? words.data : "");
+}
+
+static bool run(struct launch *launch, int output, int errors, struct cairn_buffer *out, struct cairn_error *error)
+{
+	const struct cairn_spawn *spawn = launch->spawn;
+	/* No exit signal: the host gets no SIGCHLD for the shepherd and no wait() of its finds it. */
+	pid_t pid = clone(shepherd, launch->stacks[0] + stack_size, CLONE_VM | CLONE_FILES | CLONE_FS, launch);
+	if (pid < 0)
+		return cairn_fail_errno(error, "cannot start a process");
+	bool started = wait_for_start(launch, pid);
+	cairn_descriptor_close(launch->output);
+	cairn_descriptor_close(launch->errors);
+	launch->output = launch->errors = -1;
+	struct cairn_buffer said = cairn_pages(said_maximum + (64 << 10));
+	const char *stopped = started && launch->exec_error == 0 ? follow(spawn, output, errors, out, &said) : NULL;
+	if (stopped && launch->command > 0)
+		kill(launch->command, SIGKILL);
+	if (started)
+		while (waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
+			;
+	bool good;
+	if (started && launch->exec_error) {
+		errno = launch->exec_error;
+		good = cairn_fail_errno(error, "cannot start %s", spawn->path);
+	} else {
+		good = started ? explain(spawn, atomic_load(&launch->ended) - 1, stopped, &said, error) : cairn_fail(error, "cannot start %s", spawn->path);
+	}
+	cairn_buffer_free(&said);
+	return good;
+}
+
+bool cairn_spawn_run(const struct cairn_spawn *spawn, struct cairn_buffer *out, struct cairn_error *error)
+{
+	struct launch *launch = cairn_pages_map(sizeof *launch);
+	if (!launch)
+		return cairn_fail_errno(error, "no memory to start %s", spawn->path);
+	int output[2], errors[2] = {-1, -1};
+	bool good = make_pipe(output) && make_pipe(errors);
+	launch->spawn = spawn;
+	launch->input = reopen(spawn->input);
+	launch->base = reopen(spawn->base);
+	launch->output = output[1];
+	launch->errors = errors[1];
+	if (!good || (spawn->input >= 0 && launch->input < 0) || (spawn->base >= 0 && launch->base < 0))
+		good = cairn_fail_errno(error, "no descriptor left to start %s", spawn->path);
+	else
+		good = run(launch, output[0], errors[0], out, error);
+	cairn_descriptor_close(launch->input);
+	cairn_descriptor_close(launch->base);
+	cairn_descriptor_close(launch->output);
+	cairn_descriptor_close(launch->errors);
+	cairn_descriptor_close(output[0]);
+	cairn_descriptor_close(errors[0]);
+	cairn_pages_unmap(launch, sizeof *launch);
+	return good;
+}

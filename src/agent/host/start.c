@@ -1,0 +1,380 @@
+/* start.c - the server's thread and the life of the agent.
+ *
+ * After fork the child has none of the agent's threads and must have none of its descriptors. The handler that runs there
+ * closes them and leaves it at that: the child *waits*, with one thread and nothing of ours open, so that an idle child costs
+ * nothing and may still do what only a process of one thread may (unshare with CLONE_NEWUSER). Its agent starts with a sampled
+ * allocation, the first that comes once the child is a moment old or the eighth before that, or with a call of cairn.h. Where
+ * profiling is enabled and not active, the waiting child samples until then, for otherwise nothing would tell of it.
+ * A jemalloc without the hook tells of no samples: there the agent starts with the fork. Where profiling is not enabled at all,
+ * only that of the first child does, which may be a daemon.
+ *
+ * A new agent lets a moment pass after the fork before it opens anything, so that a child which execs, or a daemon which closes
+ * all descriptors, never meets it. jemalloc's own handlers were registered before ours (it had been called by then), so its locks are
+ * free again when ours runs.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/host/start.h"
+
+#include "agent/cpu/cpu.h"
+#include "agent/host/admission.h"
+#include "agent/host/environment.h"
+#include "agent/host/handover.h"
+#include "agent/host/thread.h"
+#include "agent/jemalloc/hook.h"
+#include "agent/jemalloc/message.h"
+#include "agent/route/route.h"
+#include "agent/unwind/object.h"
+#include "base/descriptor.h"
+#include "base/pages.h"
+#include "process/clock.h"
+#include "process/facts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+enum { fork_pause_ms = 200, live_pause_ms = 20, retry_ms = 1000, early_samples = 8 };
+enum { body_maximum = 64 << 20, response_maximum = 512 << 20 };
+
+/* Of a forked child without an agent of its own yet. */
+static struct {
+	atomic_bool waiting;
+	atomic_bool armed;    /* it samples although profiling is not active */
+	atomic_uint samples;  /* that came too early */
+	atomic_uint failures; /* to start a thread */
+	int64_t forked_ns;
+	bool first_is_made;   /* this process has forked before */
+} child;
+
+struct cairn_agent cairn_agent = {.life = PTHREAD_MUTEX_INITIALIZER};
+
+/* To its end: where the host changes its user libc interrupts every thread, whatever signals that blocks. */
+static void pause_ms(int milliseconds)
+{
+	struct timespec left = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
+	while (nanosleep(&left, &left) != 0 && errno == EINTR)
+		;
+}
+
+/* Our own few allocations, inside libc, are not to show up in the host's profile. */
+static void begin_thread(void)
+{
+	cairn_locale_use_plain();
+	if (cairn_agent.profiler.jemalloc.mallctl && cairn_profiler_state(&cairn_agent.profiler) >= CAIRN_PROFILER_INACTIVE)
+		cairn_jemalloc_set_bool(&cairn_agent.profiler.jemalloc, "thread.prof.active", false);
+}
+
+/* The socket of the process's own, where there is a jemalloc to speak of. */
+static void listen_locally(struct cairn_agent *agent, struct cairn_server *server)
+{
+	int listener = agent->profiler.jemalloc.mallctl ? cairn_listen_local(&agent->listen) : -1;
+	if (listener >= 0 && !cairn_server_listen(server, listener, true, NULL))
+		cairn_descriptor_close(listener);
+}
+
+/* A folder may be another, since the host has become another user; a port may become free, in a daemon whose parent still holds it for
+ * instance. */
+static void retry_listening(struct cairn_agent *agent)
+{
+	struct cairn_server *server = atomic_load(&agent->server);
+	if (server && !agent->listen.path[0] && agent->profiler.jemalloc.mallctl) {
+		cairn_listen_folder(&agent->listen, agent->runtime);
+		listen_locally(agent, server);
+	}
+	if (!agent->config.listen[0] || agent->listen.tcp_shown[0])
+		return;
+	int listener = server ? cairn_listen_tcp(&agent->listen, &agent->config) : -1;
+	if (listener >= 0 && !cairn_server_listen(server, listener, false, NULL)) {
+		agent->listen.tcp_shown[0] = 0;
+		cairn_descriptor_close(listener);
+	}
+}
+
+/* What there is to do every second; memory is looked at more often when a rule may soon be met. */
+static int tick(void *context)
+{
+	struct cairn_agent *agent = context;
+	int next_ms = cairn_monitor_look(agent);
+	int64_t now = cairn_clock_ns();
+	if (now < agent->chores_ns)
+		return next_ms;
+	agent->chores_ns = now + (int64_t)1000000000;
+	if (!cairn_code_is_live())
+		cairn_code_refresh();
+	if (agent->profiler.jemalloc.mallctl)
+		cairn_budget_look(&agent->budget, &agent->profiler, (double)agent->config.budget / 1e6);
+	retry_listening(agent);
+	return next_ms;
+}
+
+static struct cairn_server *open_server(struct cairn_agent *agent)
+{
+	struct cairn_error error;
+	struct cairn_server *server = cairn_server_open(&(struct cairn_server_options){
+		.connections = (unsigned)agent->config.connections,
+		.seconds = (unsigned)agent->config.seconds,
+		.body_maximum = body_maximum,
+		.response_maximum = response_maximum,
+		.quota = &agent->memory.remote,
+		.local_quota = &agent->memory.local,
+		.admit = cairn_admission_admit,
+		.handle = cairn_admission_handle,
+		.abandon = cairn_admission_abandon,
+		.tick = tick,
+		.context = agent,
+		.stop = &agent->stop,
+	}, &error);
+	if (!server)
+		return NULL;
+	listen_locally(agent, server);
+	agent->listen.tcp_shown[0] = 0;
+	return server;
+}
+
+/* One life of the server: until it is told to stop or its descriptors are gone. */
+static void serve_once(struct cairn_agent *agent)
+{
+	struct cairn_server *server = open_server(agent);
+	if (!server) {
+		pause_ms(retry_ms); /* no descriptors left in the process, perhaps not for long */
+		return;
+	}
+	atomic_store(&agent->server, server);
+	tick(agent);
+	if (!cairn_server_run(server))
+		atomic_fetch_add(&agent->counters.restarts, 1);
+	while (!cairn_work_is_idle(&agent->work))
+		pause_ms(live_pause_ms);
+	atomic_store(&agent->server, NULL);
+	cairn_listen_remove(&agent->listen);
+	cairn_descriptor_close(agent->listen.folder_descriptor);
+	agent->listen.folder_descriptor = -1;
+	cairn_server_close(server);
+}
+
+static void *serve(void *context)
+{
+	struct cairn_agent *agent = context;
+	if (atomic_exchange(&child.armed, false))
+		cairn_jemalloc_set_bool(&agent->profiler.jemalloc, "prof.active", false);
+	begin_thread();
+	int64_t age_ms = (cairn_clock_ns() - child.forked_ns) / 1000000;
+	if (agent->forked && age_ms < fork_pause_ms)
+		pause_ms((int)(fork_pause_ms - age_ms));
+	/* A jemalloc with a prefix is in use once something was allocated from it. */
+	for (int wait = live_pause_ms; agent->profiler.jemalloc.mallctl && !atomic_load(&agent->stop) &&
+	     !cairn_jemalloc_is_live(&agent->profiler.jemalloc); wait = wait < retry_ms ? wait * 2 : retry_ms)
+		pause_ms(wait);
+	cairn_listen_folder(&agent->listen, agent->runtime);
+	cairn_monitor_open(agent);
+	while (!atomic_load(&agent->stop))
+		serve_once(agent);
+	cairn_monitor_close(agent);
+	return NULL;
+}
+
+/* The parts that do not outlive a fork. */
+static bool start_parts(struct cairn_agent *agent)
+{
+	agent->owner = getpid();
+	agent->started_ns = cairn_clock_wall_ns();
+	agent->listen = (struct cairn_listen){.folder_descriptor = -1};
+	agent->snapshots = (struct cairn_snapshots){.profiler = &agent->profiler, .folder = agent->listen.folder};
+	pthread_mutex_init(&agent->snapshots.mutex, NULL);
+	memset(&agent->counters, 0, sizeof agent->counters);
+	memset(&agent->budget, 0, sizeof agent->budget);
+	cairn_admission_open(agent);
+	cairn_monitor_clear(&agent->monitor);
+	agent->chores_ns = 0;
+	atomic_store(&agent->server, NULL);
+	atomic_store(&agent->stop, false);
+	atomic_store(&agent->tikv_interval, 0);
+	cairn_work_open(&agent->work, begin_thread);
+	return cairn_thread_start(&agent->thread, serve, agent, "cairn");
+}
+
+static void stop_waiting(void)
+{
+	cairn_hook_notify(NULL);
+	if (atomic_exchange(&child.armed, false))
+		cairn_jemalloc_set_bool(&cairn_agent.profiler.jemalloc, "prof.active", false);
+}
+
+/* Starts the agent of a child that waits, on whichever thread comes first. */
+static void start_in_child(void)
+{
+	enum { failures_most = 3 };
+	if (!atomic_exchange(&child.waiting, false))
+		return;
+	if (start_parts(&cairn_agent)) {
+		atomic_store(&cairn_agent.started, true);
+		cairn_hook_notify(NULL);
+	} else if (atomic_fetch_add(&child.failures, 1) < failures_most) {
+		atomic_store(&child.waiting, true);
+	} else {
+		stop_waiting();
+	}
+}
+
+/* In a host's thread, inside malloc, which jemalloc lets be called again here. A child of vfork shares our memory and is another. */
+static void see_sample(void)
+{
+	if (cairn_agent.owner != getpid())
+		return;
+	if (cairn_clock_ns() - child.forked_ns >= (int64_t)fork_pause_ms * 1000000 || atomic_fetch_add(&child.samples, 1) + 1 >= early_samples)
+		start_in_child();
+}
+
+static void after_fork_in_child(void)
+{
+	cairn_loader_in_child();
+	pthread_mutex_init(&cairn_agent.life, NULL); /* whoever held it is not here */
+	if (!atomic_load(&cairn_agent.started) && !atomic_load(&child.waiting))
+		return;
+	cairn_descriptors_abandon();
+	cairn_cpu_forget();
+	cairn_code_forget();
+	bool first = !child.first_is_made;
+	cairn_agent.forked = true;
+	cairn_agent.owner = getpid();
+	cairn_agent.listen.path[0] = 0; /* the parent's */
+	child.forked_ns = cairn_clock_ns();
+	child.first_is_made = false;
+	atomic_store(&child.samples, 0);
+	atomic_store(&child.failures, 0);
+	enum cairn_profiler_state state = cairn_profiler_state(&cairn_agent.profiler);
+	if (state >= CAIRN_PROFILER_INACTIVE ? cairn_hook_notify(see_sample) : !first) {
+		atomic_store(&cairn_agent.started, false);
+		atomic_store(&child.waiting, true);
+		if (state == CAIRN_PROFILER_INACTIVE)
+			atomic_store(&child.armed, cairn_jemalloc_set_bool(&cairn_agent.profiler.jemalloc, "prof.active", true) == 0);
+		return;
+	}
+	atomic_store(&child.waiting, false);
+	atomic_store(&cairn_agent.started, start_parts(&cairn_agent));
+}
+
+static void after_fork_in_parent(void)
+{
+	child.first_is_made = true;
+	cairn_loader_after_fork();
+}
+
+__attribute__((destructor)) static void at_exit(void)
+{
+	if (!atomic_load(&cairn_agent.started) || cairn_agent.owner != getpid())
+		return;
+	cairn_handover_at_exit(&cairn_agent);
+	cairn_listen_remove(&cairn_agent.listen);
+}
+
+static void read_config(struct cairn_config *config)
+{
+	const char *path = secure_getenv("CAIRN_CONFIG"), *text = secure_getenv("CAIRN_CONF"), *folder = secure_getenv("RW_HEAP_PROFILING_DIR");
+	const char *tool = secure_getenv("CAIRN_TOOL"), *limit = secure_getenv("RW_TOTAL_MEMORY_BYTES");
+	if (path && path[0]) {
+		struct cairn_buffer file = cairn_pages(1 << 20);
+		bool whole = cairn_facts_read(path, &file) && !file.failed;
+		if (whole)
+			cairn_config_file(config, cairn_buffer_bytes(&file));
+		else
+			snprintf(config->problems, sizeof config->problems, "CAIRN_CONFIG: %.200s: %s", path,
+				 file.failed ? "longer than 1 MiB" : cairn_errno_text(errno));
+		config->token_unusable |= !whole; /* there may be one in it */
+		cairn_buffer_free(&file);
+	}
+	if (folder && folder[0])
+		cairn_config_set(config, "dumps", cairn_bytes_of(folder), CAIRN_CONFIG_ENVIRONMENT);
+	if (limit && limit[0])
+		cairn_config_set(config, "limit", cairn_bytes_of(limit), CAIRN_CONFIG_ENVIRONMENT);
+	if (text)
+		cairn_config_environment(config, cairn_bytes_of(text));
+	if (tool && tool[0])
+		cairn_config_set(config, "tool", cairn_bytes_of(tool), CAIRN_CONFIG_ENVIRONMENT);
+}
+
+/* Sampling as the configuration wants it, and since when it has been on. */
+static void settle_profiler(struct cairn_agent *agent)
+{
+	struct cairn_facts facts;
+	enum cairn_profiler_state state = cairn_profiler_state(&agent->profiler);
+	if (state == CAIRN_PROFILER_ACTIVE && agent->config.activate != 0) {
+		cairn_facts_get(&facts);
+		if (facts.start_ns)
+			atomic_store(&agent->profiler.active_since, facts.start_ns);
+	} else if (state >= CAIRN_PROFILER_INACTIVE && agent->config.activate != 2) {
+		cairn_profiler_activate(&agent->profiler, agent->config.activate == 1, NULL);
+	}
+	if (state >= CAIRN_PROFILER_INACTIVE)
+		cairn_message_filter(&agent->profiler.jemalloc);
+	if (agent->config.unwinder != 1)
+		cairn_fail(&agent->unwinder_problem, "the configuration says unwinder:jemalloc");
+	else if (state < CAIRN_PROFILER_INACTIVE)
+		cairn_profiler_explain(&agent->profiler, agent->unwinder_problem.text, sizeof agent->unwinder_problem.text);
+	else
+		cairn_hook_install(&agent->profiler.jemalloc, (unsigned)agent->config.depth, &agent->unwinder_problem);
+}
+
+bool cairn_service_start(const struct cairn_config *config, bool only_live, struct cairn_error *error)
+{
+	struct cairn_agent *agent = &cairn_agent;
+	if (getauxval(AT_SECURE))
+		return cairn_fail(error, "this process runs with another user's rights (setuid, setgid or capabilities); the agent stays out of it");
+	start_in_child();
+	if (atomic_load(&agent->started))
+		return true;
+	if (!agent->profiler.jemalloc.mallctl && !cairn_jemalloc_find(&agent->profiler.jemalloc, &agent->profiler.missing) && only_live) {
+		*error = agent->profiler.missing;
+		return false;
+	}
+	agent->config = *config;
+	locale_t before = cairn_locale_use_plain();
+	read_config(&agent->config);
+	uselocale(before);
+	if (!only_live && agent->config.listen[0] && agent->config.token_unusable)
+		return cairn_fail(error, "the agent does not start, since its token cannot be used and %.100s would be open to everybody: %.300s",
+				  agent->config.listen, agent->config.problems);
+	settle_profiler(agent);
+	agent->environment = cairn_environment_copy(environ);
+	cairn_environment_find_tool(agent->config.tool, secure_getenv("PATH"), agent->tool, sizeof agent->tool);
+	snprintf(agent->runtime, sizeof agent->runtime, "%s", secure_getenv("XDG_RUNTIME_DIR") ? secure_getenv("XDG_RUNTIME_DIR") : "");
+	snprintf(agent->report, sizeof agent->report, "%s", secure_getenv("CAIRN_REPORT") ? secure_getenv("CAIRN_REPORT") : "");
+	time_t now = time(NULL);
+	struct tm local;
+	agent->utc_offset = localtime_r(&now, &local) ? (int)local.tm_gmtoff : 0;
+	static bool registered;
+	if (!registered && pthread_atfork(cairn_loader_before_fork, after_fork_in_parent, after_fork_in_child) != 0)
+		return cairn_fail(error, "cannot register for fork");
+	registered = true;
+	agent->forked = false;
+	if (!start_parts(agent))
+		return cairn_fail_errno(error, "cannot start the agent's thread");
+	atomic_store(&agent->started, true);
+	return true;
+}
+
+bool cairn_service_is_running(void)
+{
+	if (atomic_load(&child.waiting)) {
+		pthread_mutex_lock(&cairn_agent.life);
+		start_in_child();
+		pthread_mutex_unlock(&cairn_agent.life);
+	}
+	return atomic_load(&cairn_agent.started);
+}
+
+void cairn_service_stop(void)
+{
+	struct cairn_agent *agent = &cairn_agent;
+	if (atomic_exchange(&child.waiting, false)) {
+		stop_waiting();
+		cairn_hook_remove(&agent->profiler.jemalloc);
+	}
+	if (!atomic_exchange(&agent->started, false))
+		return;
+	atomic_store(&agent->stop, true);
+	cairn_work_stop(&agent->work);
+	pthread_join(agent->thread, NULL);
+	cairn_hook_remove(&agent->profiler.jemalloc);
+}

@@ -1,0 +1,126 @@
+/* profiler.c - driving prof.* through mallctl.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/jemalloc/profiler.h"
+
+#include "process/clock.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+enum cairn_profiler_state cairn_profiler_state(struct cairn_profiler *profiler)
+{
+	struct cairn_jemalloc *jemalloc = &profiler->jemalloc;
+	if (!jemalloc->mallctl)
+		return CAIRN_PROFILER_NO_JEMALLOC;
+	bool built, enabled, active;
+	cairn_jemalloc_get_bool(jemalloc, "config.prof", &built);
+	if (!built)
+		return CAIRN_PROFILER_NOT_BUILT;
+	cairn_jemalloc_get_bool(jemalloc, "opt.prof", &enabled);
+	if (!enabled)
+		return CAIRN_PROFILER_NOT_ENABLED;
+	cairn_jemalloc_get_bool(jemalloc, "prof.active", &active);
+	int64_t since = atomic_load(&profiler->active_since);
+	if (active && since == 0)
+		atomic_compare_exchange_strong(&profiler->active_since, &since, cairn_clock_wall_ns());
+	else if (!active)
+		atomic_store(&profiler->active_since, 0);
+	return active ? CAIRN_PROFILER_ACTIVE : CAIRN_PROFILER_INACTIVE;
+}
+
+const char *cairn_profiler_state_name(enum cairn_profiler_state state)
+{
+	static const char *const names[] = {"no jemalloc", "built without profiling", "not enabled", "inactive", "active"};
+	return names[state];
+}
+
+void cairn_profiler_explain(struct cairn_profiler *profiler, char *out, size_t size)
+{
+	char variable[64];
+	cairn_jemalloc_variable(&profiler->jemalloc, variable, sizeof variable);
+	switch (cairn_profiler_state(profiler)) {
+	case CAIRN_PROFILER_NO_JEMALLOC:
+		snprintf(out, size, "%s; start the service with LD_PRELOAD=libjemalloc.so.2 MALLOC_CONF=prof:true, or link it with jemalloc",
+			 profiler->missing.text[0] ? profiler->missing.text : "no jemalloc in this process");
+		break;
+	case CAIRN_PROFILER_NOT_BUILT:
+		snprintf(out, size, "jemalloc %s in %s was built without profiling; build it with ./configure --enable-prof",
+			 profiler->jemalloc.version, profiler->jemalloc.module);
+		break;
+	case CAIRN_PROFILER_NOT_ENABLED:
+		snprintf(out, size, "jemalloc was started without prof:true; start the service with %s=prof:true", variable);
+		break;
+	default:
+		out[0] = 0;
+	}
+}
+
+/* Fails with the explanation unless the profiler can be commanded. */
+static bool require(struct cairn_profiler *profiler, struct cairn_error *error)
+{
+	if (cairn_profiler_state(profiler) >= CAIRN_PROFILER_INACTIVE)
+		return true;
+	struct cairn_error explained;
+	cairn_profiler_explain(profiler, explained.text, sizeof explained.text);
+	return cairn_fail(error, "%s", explained.text);
+}
+
+static bool command(struct cairn_profiler *profiler, const char *name, int code, struct cairn_error *error)
+{
+	if (code == 0)
+		return true;
+	errno = code;
+	return cairn_fail_errno(error, "jemalloc %s refused %s", profiler->jemalloc.version, name);
+}
+
+bool cairn_profiler_activate(struct cairn_profiler *profiler, bool active, struct cairn_error *error)
+{
+	if (!require(profiler, error))
+		return false;
+	int code = cairn_jemalloc_set_bool(&profiler->jemalloc, "prof.active", active);
+	if (!command(profiler, active ? "to activate profiling" : "to deactivate profiling", code, error))
+		return false;
+	cairn_profiler_state(profiler);
+	return true;
+}
+
+bool cairn_profiler_gdump(struct cairn_profiler *profiler, bool active, struct cairn_error *error)
+{
+	return require(profiler, error) &&
+	       command(profiler, "prof.gdump", cairn_jemalloc_set_bool(&profiler->jemalloc, "prof.gdump", active), error);
+}
+
+bool cairn_profiler_gdump_is_active(struct cairn_profiler *profiler)
+{
+	bool active = false;
+	if (cairn_profiler_state(profiler) >= CAIRN_PROFILER_INACTIVE)
+		cairn_jemalloc_get_bool(&profiler->jemalloc, "prof.gdump", &active);
+	return active;
+}
+
+bool cairn_profiler_reset(struct cairn_profiler *profiler, uint64_t period, struct cairn_error *error)
+{
+	if (!require(profiler, error))
+		return false;
+	size_t shift = period ? 63 - (size_t)__builtin_clzll(period) : 0;
+	int code = profiler->jemalloc.mallctl("prof.reset", NULL, NULL, period ? &shift : NULL, period ? sizeof shift : 0);
+	if (!command(profiler, "prof.reset", code, error))
+		return false;
+	atomic_store(&profiler->reset_at, cairn_clock_wall_ns());
+	return true;
+}
+
+uint64_t cairn_profiler_period(struct cairn_profiler *profiler)
+{
+	size_t shift;
+	if (cairn_profiler_state(profiler) < CAIRN_PROFILER_INACTIVE ||
+	    cairn_jemalloc_get_size(&profiler->jemalloc, "prof.lg_sample", &shift) != 0 || shift > 63)
+		return 0;
+	return (uint64_t)1 << shift;
+}
+
+bool cairn_profiler_dump(struct cairn_profiler *profiler, const char *path, struct cairn_error *error)
+{
+	return require(profiler, error) &&
+	       command(profiler, "to write a dump", profiler->jemalloc.mallctl("prof.dump", NULL, NULL, &path, sizeof path), error);
+}

@@ -1,0 +1,192 @@
+/* snapshot.c - taking and sharing snapshots.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/jemalloc/snapshot.h"
+
+#include "agent/jemalloc/scratch.h"
+#include "agent/jemalloc/trailer_write.h"
+#include "base/descriptor.h"
+#include "base/pages.h"
+#include "base/quota.h"
+#include "base/text.h"
+#include "process/clock.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { trailer_maximum = 16 << 20 };
+
+void cairn_snapshot_totals(struct cairn_bytes dump, uint64_t *samples, uint64_t *bytes)
+{
+	*samples = *bytes = 0;
+	struct cairn_bytes line;
+	for (int i = 0; i < 3 && cairn_text_line(&dump, &line, NULL); i++) {
+		line = cairn_text_trim(line);
+		if (!cairn_text_take(&line, "t*: "))
+			continue;
+		if (cairn_text_decimal(&line, samples) && cairn_text_take(&line, ": "))
+			cairn_text_decimal(&line, bytes);
+		return;
+	}
+}
+
+/* The text of the file so far, mapped; unmapped by the caller. */
+static struct cairn_bytes map_text(int descriptor)
+{
+	struct stat status;
+	struct cairn_bytes text = {NULL, 0};
+	if (fstat(descriptor, &status) != 0 || status.st_size == 0)
+		return text;
+	char *data = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, descriptor, 0);
+	if (data == MAP_FAILED)
+		return text;
+	madvise(data, (size_t)status.st_size, MADV_DONTFORK);
+	return (struct cairn_bytes){data, (size_t)status.st_size};
+}
+
+static bool append_trailer(struct cairn_snapshots *snapshots, int descriptor, bool with_maps, struct cairn_error *error)
+{
+	struct cairn_buffer trailer = cairn_pages(trailer_maximum);
+	cairn_trailer_write(&trailer, snapshots->profiler, with_maps);
+	bool good = lseek(descriptor, 0, SEEK_END) >= 0;
+	for (size_t written = 0; good && written < trailer.length;) {
+		ssize_t part = write(descriptor, trailer.data + written, trailer.length - written);
+		if (part < 0 && errno == EINTR)
+			continue;
+		good = part > 0;
+		written += good ? (size_t)part : 0;
+	}
+	cairn_buffer_free(&trailer);
+	return good || cairn_fail_errno(error, "cannot write the snapshot");
+}
+
+static bool has_maps(struct cairn_bytes text)
+{
+	return memmem(text.data, text.length, "\nMAPPED_LIBRARIES:", 18) != NULL;
+}
+
+/* jemalloc writes into SCRATCH, and we look at what it wrote. */
+static bool dump_into(struct cairn_snapshots *snapshots, struct cairn_scratch *scratch, struct cairn_error *error)
+{
+	int64_t before = cairn_clock_ns();
+	if (!cairn_profiler_dump(snapshots->profiler, scratch->path, error))
+		return false;
+	atomic_store(&snapshots->last_duration_ns, cairn_clock_ns() - before);
+	struct cairn_bytes raw = map_text(scratch->descriptor);
+	if (!raw.data)
+		return cairn_fail_errno(error, "jemalloc wrote an empty dump");
+	uint64_t samples, bytes;
+	cairn_snapshot_totals(raw, &samples, &bytes);
+	atomic_store(&snapshots->last_samples, samples);
+	atomic_store(&snapshots->last_bytes, bytes);
+	bool with_maps = !has_maps(raw);
+	munmap((void *)(uintptr_t)raw.data, raw.length);
+	return append_trailer(snapshots, scratch->descriptor, with_maps, error);
+}
+
+static struct cairn_snapshot *take(struct cairn_snapshots *snapshots, struct cairn_error *error)
+{
+	struct cairn_scratch scratch;
+	if (cairn_profiler_state(snapshots->profiler) < CAIRN_PROFILER_INACTIVE) {
+		cairn_profiler_explain(snapshots->profiler, error->text, sizeof error->text);
+		return NULL;
+	}
+	struct cairn_snapshot *snapshot = cairn_pages_map(sizeof *snapshot);
+	if (!snapshot)
+		cairn_fail_errno(error, "no memory for a snapshot");
+	if (!snapshot || !cairn_scratch_open(&scratch, snapshots->folder, error)) {
+		cairn_pages_unmap(snapshot, sizeof *snapshot);
+		return NULL;
+	}
+	*snapshot = (struct cairn_snapshot){.holders = 1, .began_ns = cairn_clock_ns()};
+	if (dump_into(snapshots, &scratch, error)) {
+		snapshot->text = map_text(scratch.descriptor);
+		if (!snapshot->text.data)
+			cairn_fail_errno(error, "no memory to map the snapshot");
+	}
+	if (!snapshot->text.data) {
+		cairn_scratch_close(&scratch);
+		cairn_pages_unmap(snapshot, sizeof *snapshot);
+		return NULL;
+	}
+	cairn_scratch_unname(&scratch);
+	snapshot->descriptor = scratch.descriptor;
+	atomic_store(&snapshots->last_size, snapshot->text.length);
+	atomic_store(&snapshots->last_time_ns, cairn_clock_wall_ns());
+	return snapshot;
+}
+
+/* What a snapshot of SIZE counts for. However large it is, QUOTA has to hold one, with room beside it for what is made of it. */
+static size_t counted(const struct cairn_quota *quota, uint64_t size)
+{
+	size_t most = !quota ? 0 : quota->reserve ? quota->reserve / 2 : quota->limit / 3 * 2;
+	return size < most ? (size_t)size : most;
+}
+
+/* Takes one within the quota. How large it will be is known once it is there; until then the last one tells. */
+static struct cairn_snapshot *take_counted(struct cairn_snapshots *snapshots, struct cairn_snapshot_ask *ask, struct cairn_error *error)
+{
+	size_t expected = counted(ask->quota, atomic_load(&snapshots->last_size));
+	if (!cairn_quota_take(ask->quota, expected)) {
+		ask->refused = true;
+		cairn_fail(error, "snapshots and answers that others wait for take all of the memory there is for them");
+		return NULL;
+	}
+	struct cairn_snapshot *snapshot = take(snapshots, error);
+	if (!snapshot) {
+		cairn_quota_give(ask->quota, expected);
+		return NULL;
+	}
+	snapshot->quota = ask->quota;
+	snapshot->counted = counted(ask->quota, snapshot->text.length);
+	cairn_quota_give(ask->quota, expected);
+	cairn_quota_force(ask->quota, snapshot->counted);
+	return snapshot;
+}
+
+static struct cairn_snapshot *take_latest(struct cairn_snapshots *snapshots, struct cairn_snapshot_ask *ask, struct cairn_error *error)
+{
+	struct cairn_snapshot *snapshot = snapshots->latest;
+	/* Not one of another quota: who is slow to let go of it would hold what is not theirs. */
+	if (snapshot && snapshot->began_ns >= ask->since_ns && snapshot->quota == ask->quota) {
+		atomic_fetch_add(&snapshots->shared, 1);
+	} else {
+		if (snapshot)
+			cairn_snapshot_release(snapshot);
+		snapshot = snapshots->latest = take_counted(snapshots, ask, error);
+		if (!snapshot)
+			snapshots->last_error = *error;
+		atomic_fetch_add(snapshot ? &snapshots->taken : &snapshots->failed, 1);
+	}
+	if (snapshot)
+		atomic_fetch_add(&snapshot->holders, 1);
+	return snapshot;
+}
+
+struct cairn_snapshot *cairn_snapshot_take(struct cairn_snapshots *snapshots, struct cairn_snapshot_ask *ask, struct cairn_error *error)
+{
+	struct cairn_snapshot *snapshot = NULL;
+	atomic_fetch_add(&snapshots->waiting, 1);
+	pthread_mutex_lock(&snapshots->mutex);
+	if (ask->gone && atomic_load(ask->gone))
+		cairn_fail(error, "the client has left");
+	else
+		snapshot = take_latest(snapshots, ask, error);
+	if (atomic_fetch_sub(&snapshots->waiting, 1) == 1 && snapshots->latest) {
+		cairn_snapshot_release(snapshots->latest);
+		snapshots->latest = NULL;
+	}
+	pthread_mutex_unlock(&snapshots->mutex);
+	return snapshot;
+}
+
+void cairn_snapshot_release(struct cairn_snapshot *snapshot)
+{
+	if (atomic_fetch_sub(&snapshot->holders, 1) != 1)
+		return;
+	cairn_quota_give(snapshot->quota, snapshot->counted);
+	munmap((void *)(uintptr_t)snapshot->text.data, snapshot->text.length);
+	cairn_descriptor_close(snapshot->descriptor);
+	cairn_pages_unmap(snapshot, sizeof *snapshot);
+}

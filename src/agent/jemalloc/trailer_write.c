@@ -1,0 +1,273 @@
+/* trailer_write.c - version, options, modules, process, statistics and memory of the instant of a snapshot.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/jemalloc/trailer_write.h"
+
+#include "agent/unwind/object.h"
+#include "base/pages.h"
+#include "process/clock.h"
+#include "process/facts.h"
+#include "process/memory.h"
+#include "process/smaps.h"
+
+#include <stdio.h>
+
+static void write_text(struct cairn_buffer *out, const char *key, const char *value)
+{
+	cairn_buffer_format(out, "# cairn %s ", key);
+	for (; *value; value++)
+		cairn_buffer_byte(out, (unsigned char)*value < ' ' ? ' ' : *value);
+	cairn_buffer_byte(out, '\n');
+}
+
+static void write_number(struct cairn_buffer *out, const char *key, uint64_t value)
+{
+	cairn_buffer_format(out, "# cairn %s %llu\n", key, (unsigned long long)value);
+}
+
+static void write_time(struct cairn_buffer *out, const char *key, int64_t ns)
+{
+	cairn_buffer_format(out, "# cairn %s %lld.%09lld\n", key, (long long)(ns / 1000000000), (long long)(ns % 1000000000));
+}
+
+static void write_process(struct cairn_buffer *out)
+{
+	struct cairn_facts facts;
+	cairn_facts_get(&facts);
+	write_time(out, "time", cairn_clock_wall_ns());
+	write_time(out, "uptime", cairn_clock_read(CLOCK_BOOTTIME));
+	write_text(out, "host", facts.host);
+	char life[CAIRN_LIFE_TEXT];
+	write_number(out, "pid", (uint64_t)facts.pid);
+	write_text(out, "process", cairn_life_text(&facts.life, life));
+	if (facts.start_ns)
+		write_time(out, "start", facts.start_ns);
+	write_text(out, "executable", facts.executable);
+	write_text(out, "command", facts.command);
+}
+
+/* The options that decide what the numbers mean, as jemalloc runs with them. */
+static void write_options(struct cairn_buffer *out, struct cairn_profiler *profiler)
+{
+	static const char *const bools[] = {"opt.prof", "opt.prof_active", "opt.prof_accum", "opt.prof_final", "opt.prof_gdump",
+					    "opt.prof_leak", "opt.prof_stats", "opt.prof_thread_active_init", "opt.background_thread", "opt.tcache",
+					    "opt.retain", "prof.active"};
+	static const char *const signed_sizes[] = {"opt.lg_prof_interval", "opt.dirty_decay_ms", "opt.muzzy_decay_ms"};
+	static const char *const texts[] = {"opt.prof_prefix", "opt.thp", "opt.metadata_thp"};
+	struct cairn_jemalloc *jemalloc = &profiler->jemalloc;
+	write_text(out, "jemalloc", jemalloc->version);
+	write_text(out, "prefix", jemalloc->prefix[0] ? jemalloc->prefix : "-");
+	write_number(out, "period", cairn_profiler_period(profiler));
+	for (size_t i = 0; i < sizeof bools / sizeof *bools; i++) {
+		bool value;
+		if (cairn_jemalloc_get_bool(jemalloc, bools[i], &value) == 0)
+			write_text(out, bools[i], value ? "true" : "false");
+	}
+	for (size_t i = 0; i < sizeof signed_sizes / sizeof *signed_sizes; i++) {
+		ssize_t value;
+		size_t size = sizeof value;
+		if (jemalloc->mallctl(signed_sizes[i], &value, &size, NULL, 0) == 0)
+			cairn_buffer_format(out, "# cairn %s %zd\n", signed_sizes[i], value);
+	}
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		const char *value;
+		if (cairn_jemalloc_get_text(jemalloc, texts[i], &value) == 0)
+			write_text(out, texts[i], value);
+	}
+	int64_t since = atomic_load(&profiler->active_since), reset = atomic_load(&profiler->reset_at);
+	if (since)
+		write_time(out, "active_since", since);
+	if (reset)
+		write_time(out, "reset_at", reset);
+}
+
+/* 4096 is jemalloc's name for all arenas together. */
+static void write_statistics(struct cairn_buffer *out, const struct cairn_jemalloc *jemalloc)
+{
+	static const struct {
+		const char *name, *shown;
+	} sizes[] = {
+		{"stats.allocated", NULL}, {"stats.active", NULL}, {"stats.metadata", NULL}, {"stats.resident", NULL},
+		{"stats.mapped", NULL}, {"stats.retained", NULL}, {"arenas.page", NULL},
+		{"stats.arenas.4096.pactive", "stats.pactive"}, {"stats.arenas.4096.pdirty", "stats.pdirty"},
+		{"stats.arenas.4096.pmuzzy", "stats.pmuzzy"}, {"stats.arenas.4096.tcache_bytes", "stats.tcache_bytes"},
+		{"stats.arenas.4096.tcache_stashed_bytes", "stats.tcache_stashed_bytes"},
+		{"stats.arenas.4096.base", "stats.base"}, {"stats.arenas.4096.internal", "stats.internal"},
+		{"stats.arenas.4096.small.allocated", "stats.small.allocated"},
+		{"stats.arenas.4096.large.allocated", "stats.large.allocated"},
+	};
+	cairn_jemalloc_refresh(jemalloc);
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+		size_t value;
+		if (cairn_jemalloc_get_size(jemalloc, sizes[i].name, &value) == 0)
+			write_number(out, sizes[i].shown ? sizes[i].shown : sizes[i].name, value);
+	}
+}
+
+/* Of one size class: its size, its objects, and what was asked for by how many of the sampled ones. */
+static void write_class(struct cairn_buffer *out, const struct cairn_jemalloc *jemalloc, const char *kind, const char *count,
+			unsigned index)
+{
+	char name[80];
+	size_t size, objects;
+	struct {
+		uint64_t requested, count;
+	} sampled;
+	size_t length = sizeof sampled;
+	snprintf(name, sizeof name, "arenas.%s.%u.size", kind, index);
+	if (cairn_jemalloc_get_size(jemalloc, name, &size) != 0)
+		return;
+	snprintf(name, sizeof name, "stats.arenas.4096.%ss.%u.%s", kind, index, count);
+	if (cairn_jemalloc_get_size(jemalloc, name, &objects) != 0 || objects == 0)
+		return;
+	snprintf(name, sizeof name, "prof.stats.%ss.%u.live", kind, index);
+	if (jemalloc->mallctl(name, &sampled, &length, NULL, 0) == 0)
+		cairn_buffer_format(out, "# cairn class %zu %zu %llu %llu\n", size, objects, (unsigned long long)sampled.requested,
+				    (unsigned long long)sampled.count);
+}
+
+/* Only a jemalloc that runs with prof_stats:true keeps what was asked for. */
+static void write_classes(struct cairn_buffer *out, const struct cairn_jemalloc *jemalloc)
+{
+	unsigned bins = 0, extents = 0;
+	size_t size = sizeof bins;
+	bool kept;
+	if (cairn_jemalloc_get_bool(jemalloc, "opt.prof_stats", &kept) != 0 || !kept)
+		return;
+	jemalloc->mallctl("arenas.nbins", &bins, &size, NULL, 0);
+	jemalloc->mallctl("arenas.nlextents", &extents, &size, NULL, 0);
+	for (unsigned i = 0; i < bins; i++)
+		write_class(out, jemalloc, "bin", "curregs", i);
+	for (unsigned i = 0; i < extents; i++)
+		write_class(out, jemalloc, "lextent", "curlextents", i);
+}
+
+/* The setting in brackets: "always [madvise] never". */
+static void write_huge_pages(struct cairn_buffer *out)
+{
+	struct cairn_buffer text = cairn_pages(4096);
+	cairn_facts_read("/sys/kernel/mm/transparent_hugepage/enabled", &text);
+	const char *open = text.length ? memchr(text.data, '[', text.length) : NULL;
+	const char *close = open ? memchr(open, ']', text.length - (size_t)(open - text.data)) : NULL;
+	if (close)
+		cairn_buffer_format(out, "# cairn huge_pages %.*s\n", (int)(close - open - 1), open + 1);
+	cairn_buffer_free(&text);
+}
+
+static void write_status(struct cairn_buffer *out)
+{
+	struct cairn_buffer text = cairn_pages(16 << 10);
+	if (cairn_facts_read("/proc/thread-self/status", &text))
+		write_number(out, "status.rss", cairn_facts_kilobytes(cairn_buffer_bytes(&text), "VmRSS"));
+	cairn_buffer_free(&text);
+}
+
+static void write_memory(struct cairn_buffer *out)
+{
+	struct cairn_smaps smaps;
+	char name[40];
+	uint64_t *value;
+	if (!cairn_smaps_read(&smaps, 0))
+		return;
+	write_status(out);
+	for (unsigned i = 0; cairn_smaps_number(&smaps, i, name, &value); i++)
+		write_number(out, name, *value);
+	write_huge_pages(out);
+}
+
+/* How much the process may have, and how often its group ran out of it. */
+static void write_limit(struct cairn_buffer *out)
+{
+	struct cairn_memory memory;
+	struct cairn_memory_reading reading;
+	struct cairn_error error;
+	if (!cairn_memory_open(&memory, "", 0, &error))
+		return;
+	if (cairn_memory_read(&memory, cairn_clock_ns(), &reading)) {
+		if (reading.limit)
+			write_number(out, "limit", reading.limit);
+		if (memory.group[0]) {
+			write_text(out, "group", memory.group);
+			write_number(out, "group.oom_kill", reading.events.oom_kill);
+		}
+		if (reading.limit_of_group)
+			write_number(out, "group.usage", reading.usage);
+	}
+	cairn_memory_close(&memory);
+}
+
+struct listing {
+	struct cairn_buffer *out;
+	const char *executable;
+	bool as_maps; /* lines like those of /proc/self/maps, else lines of the trailer */
+};
+
+/* As the kernel writes a line's end in /proc/self/maps, and so that no other control character gets into a line either. */
+static void write_path(struct cairn_buffer *out, const char *path)
+{
+	for (; *path; path++)
+		if ((unsigned char)*path < ' ' || *path == 127)
+			cairn_buffer_format(out, "\\%03o", (unsigned char)*path);
+		else
+			cairn_buffer_byte(out, *path);
+	cairn_buffer_byte(out, '\n');
+}
+
+static bool list_module(void *context, const struct cairn_object *module)
+{
+	struct listing *listing = context;
+	const char *path = module->program ? listing->executable : module->path[0] ? module->path : "[vdso]";
+	struct cairn_bytes id = cairn_object_build_id(module);
+	for (size_t i = 0; i < module->headers_count; i++) {
+		const ElfW(Phdr) *header = &module->headers[i];
+		if (header->p_type != PT_LOAD || !(header->p_flags & PF_X))
+			continue;
+		uintptr_t start = (module->bias + header->p_vaddr) & ~(uintptr_t)4095;
+		uintptr_t end = (module->bias + header->p_vaddr + header->p_memsz + 4095) & ~(uintptr_t)4095;
+		unsigned long long offset = header->p_offset & ~(unsigned long long)4095;
+		if (listing->as_maps) {
+			cairn_buffer_format(listing->out, "%lx-%lx r-xp %08llx 00:00 0 ", start, end, offset);
+			write_path(listing->out, path);
+			continue;
+		}
+		cairn_buffer_format(listing->out, "# cairn module %lx-%lx %llx ", start, end, offset);
+		for (size_t j = 0; j < id.length; j++)
+			cairn_buffer_format(listing->out, "%02x", (unsigned char)id.data[j]);
+		cairn_buffer_text(listing->out, id.length ? " " : "- ");
+		write_path(listing->out, path);
+	}
+	return false;
+}
+
+void cairn_trailer_begin(struct cairn_buffer *out)
+{
+	cairn_buffer_text(out, "# cairn trailer 1\n");
+	write_text(out, "version", CAIRN_VERSION);
+	write_process(out);
+}
+
+void cairn_trailer_end(struct cairn_buffer *out)
+{
+	struct cairn_facts facts;
+	cairn_facts_get(&facts);
+	cairn_objects_visit(list_module, &(struct listing){out, facts.executable, false});
+	cairn_buffer_text(out, "# cairn end\n");
+}
+
+void cairn_trailer_write(struct cairn_buffer *out, struct cairn_profiler *profiler, bool with_maps)
+{
+	if (with_maps) {
+		struct cairn_facts facts;
+		cairn_facts_get(&facts);
+		cairn_buffer_text(out, "\nMAPPED_LIBRARIES:\n");
+		cairn_objects_visit(list_module, &(struct listing){out, facts.executable, true});
+	}
+	cairn_trailer_begin(out);
+	if (profiler->jemalloc.mallctl) {
+		write_options(out, profiler);
+		write_statistics(out, &profiler->jemalloc);
+		write_classes(out, &profiler->jemalloc);
+	}
+	write_memory(out);
+	write_limit(out);
+	cairn_trailer_end(out);
+}

@@ -1,0 +1,188 @@
+/* answer.c - the common parts of answers.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/route/answer.h"
+
+#include "agent/host/spawn.h"
+#include "agent/jemalloc/scratch.h"
+#include "agent/jemalloc/trailer_write.h"
+#include "base/descriptor.h"
+#include "base/pages.h"
+#include "base/quota.h"
+#include "process/facts.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void cairn_answer_error(struct cairn_call *call, int status, const char *text, const char *cause)
+{
+	cairn_response_start(call->response, status, CAIRN_JSON);
+	struct cairn_json json = cairn_json(&call->response->body);
+	cairn_json_open(&json, NULL, '{');
+	cairn_json_text(&json, "error", cairn_bytes_of(text));
+	if (cause && cause[0])
+		cairn_json_text(&json, "cause", cairn_bytes_of(cause));
+	cairn_json_close(&json, '}');
+}
+
+static const char memory_is_used_up[] =
+	"snapshots and answers that are under way take all of the memory for answers (`memory` in CAIRN_CONF)";
+
+struct cairn_snapshot *cairn_answer_take(struct cairn_call *call, struct cairn_error *error)
+{
+	struct cairn_snapshot_ask ask = {.since_ns = call->arrived_ns, .quota = call->quota, .gone = call->gone};
+	struct cairn_snapshot *snapshot = cairn_snapshot_take(&call->agent->snapshots, &ask, error);
+	if (ask.refused)
+		call->busy = memory_is_used_up;
+	return snapshot;
+}
+
+static void release_snapshot(void *owner)
+{
+	cairn_snapshot_release(owner);
+}
+
+void cairn_answer_snapshot(struct cairn_call *call, struct cairn_snapshot *snapshot, const char *type)
+{
+	cairn_response_start(call->response, 200, type);
+	call->response->content = snapshot->text;
+	call->response->release = release_snapshot;
+	call->response->owner = snapshot;
+}
+
+void cairn_answer_file(struct cairn_call *call, int descriptor, const char *type)
+{
+	struct stat status;
+	if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
+		cairn_response_text(call->response, 500, CAIRN_TEXT, "the file cannot be read\n");
+		cairn_descriptor_close(descriptor);
+		return;
+	}
+	cairn_response_start(call->response, 200, type);
+	call->response->file = descriptor;
+	call->response->file_length = (uint64_t)status.st_size;
+}
+
+int cairn_answer_render(struct cairn_call *call, const char *const *arguments, int input, int base, const char *type,
+			struct cairn_error *error)
+{
+	struct cairn_agent *agent = call->agent;
+	if (!agent->tool[0]) {
+		cairn_fail(error, "the cairn command is needed to name and draw, and was found neither beside libcairn.so nor on PATH; "
+				  "set CAIRN_TOOL to its path");
+		return 501;
+	}
+	struct cairn_spawn spawn = {
+		.path = agent->tool,
+		.arguments = {"cairn"},
+		.environment = agent->environment,
+		.input = input,
+		.base = base,
+		.seconds = (unsigned)agent->config.tool_seconds,
+		.memory = agent->config.tool_memory,
+		.gone = call->gone,
+		.stop = &agent->stop,
+	};
+	for (size_t i = 0; arguments[i] && i + 2 < CAIRN_SPAWN_ARGUMENTS; i++)
+		spawn.arguments[i + 1] = arguments[i];
+	cairn_response_start(call->response, 200, type);
+	atomic_fetch_add(&agent->counters.children, 1);
+	if (cairn_spawn_run(&spawn, &call->response->body, error))
+		return 200;
+	atomic_fetch_add(&agent->counters.children_bad, 1);
+	if (call->response->body.failed)
+		call->busy = memory_is_used_up;
+	call->response->body.length = 0;
+	call->response->body.failed = false;
+	return strstr(error->text, "took too long") ? 504 : 500;
+}
+
+/* Text on its way to the cairn command: a scratch file, whose size is taken from the quota of the call. */
+struct handed {
+	struct cairn_scratch scratch;
+	size_t length;
+};
+
+static void take_back(struct cairn_call *call, struct handed *handed)
+{
+	cairn_scratch_close(&handed->scratch);
+	cairn_quota_give(call->quota, handed->length);
+}
+
+/* Fills HANDED with TEXT. 200, or the status to fail with; there is nothing to take back then. */
+static int hand_over(struct cairn_call *call, struct cairn_bytes text, struct handed *handed, struct cairn_error *error)
+{
+	handed->length = text.length;
+	if (!cairn_quota_take(call->quota, text.length)) {
+		call->busy = memory_is_used_up;
+		cairn_fail(error, "%s", memory_is_used_up);
+		return 503;
+	}
+	if (!cairn_scratch_open(&handed->scratch, call->agent->snapshots.folder, error)) {
+		cairn_quota_give(call->quota, text.length);
+		return 500;
+	}
+	while (text.length > 0) {
+		ssize_t part = write(handed->scratch.descriptor, text.data, text.length);
+		if (part < 0 && errno == EINTR)
+			continue;
+		if (part <= 0) {
+			cairn_fail_errno(error, "cannot hand the text to the cairn command");
+			take_back(call, handed);
+			return 500;
+		}
+		text = cairn_bytes_skip(text, (size_t)part);
+	}
+	return 200;
+}
+
+int cairn_answer_render_text(struct cairn_call *call, const char *const *arguments, struct cairn_bytes text, const char *type,
+			     struct cairn_error *error)
+{
+	struct handed handed;
+	int status = hand_over(call, text, &handed, error);
+	if (status != 200)
+		return status;
+	status = cairn_answer_render(call, arguments, handed.scratch.descriptor, -1, type, error);
+	take_back(call, &handed);
+	return status;
+}
+
+int cairn_answer_render_upload(struct cairn_call *call, const char *const *arguments, struct cairn_bytes text, const char *type,
+			       struct cairn_error *error)
+{
+	struct handed handed, modules;
+	struct cairn_buffer list = cairn_pages(64 << 20);
+	cairn_facts_read("/proc/thread-self/maps", &list);
+	cairn_trailer_begin(&list);
+	cairn_trailer_end(&list);
+	int status = 500;
+	if (list.failed)
+		cairn_fail(error, "no memory for the list of modules");
+	else
+		status = hand_over(call, cairn_buffer_bytes(&list), &modules, error);
+	cairn_buffer_free(&list);
+	if (status != 200)
+		return status;
+	status = hand_over(call, text, &handed, error);
+	if (status == 200) {
+		status = cairn_answer_render(call, arguments, handed.scratch.descriptor, modules.scratch.descriptor, type, error);
+		take_back(call, &handed);
+	}
+	take_back(call, &modules);
+	return status;
+}
+
+static void append_text(void *context, const char *text)
+{
+	cairn_buffer_text(context, text);
+}
+
+bool cairn_answer_stats(struct cairn_call *call, const char *options)
+{
+	struct cairn_jemalloc *jemalloc = &call->agent->profiler.jemalloc;
+	if (!jemalloc->stats_print)
+		return false;
+	jemalloc->stats_print(append_text, &call->response->body, options);
+	return true;
+}

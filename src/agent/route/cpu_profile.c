@@ -1,0 +1,148 @@
+/* cpu_profile.c - CPU profiles, for GreptimeDB's clients, for Go's and Databend's, and for jeprof.
+ *
+ * A handler is called several times for one request: the first time it begins the run, then it empties the ring ten times
+ * a second, and at the end it answers. A client that leaves, or an agent that stops, ends the run with the call.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cpu/cpu.h"
+#include "agent/route/answer.h"
+#include "base/pages.h"
+#include "base/text.h"
+#include "process/clock.h"
+
+enum { seconds_most = 3600, look_ms = 100, profile_maximum = 512 << 20 };
+
+struct request {
+	uint64_t seconds, frequency;
+	char output[16];
+};
+
+static bool read_number(struct cairn_call *call, const char *key, uint64_t most, uint64_t *value)
+{
+	char text[32];
+	uint64_t number;
+	if (!cairn_query_get(call->request->query, key, text, sizeof text))
+		return true;
+	struct cairn_bytes rest = cairn_bytes_of(text);
+	if (!cairn_text_decimal(&rest, &number) || rest.length > 0 || number == 0 || number > most)
+		return false;
+	*value = number;
+	return true;
+}
+
+static void free_run(void *held)
+{
+	cairn_cpu_free(held);
+}
+
+enum progress { FAILED, BUSY, GOING_ON, OVER };
+
+/* Begins the run of CALL or goes on with it. When it is OVER the profile is in PROFILE. */
+static enum progress sample(struct cairn_call *call, const struct request *request, struct cairn_buffer *profile, struct cairn_error *error)
+{
+	int64_t now = cairn_clock_ns();
+	if (!call->held) {
+		bool busy;
+		call->held = cairn_cpu_start((unsigned)request->frequency, &busy, error);
+		if (!call->held)
+			return busy ? BUSY : FAILED;
+		call->release = free_run;
+		call->arrived_ns = now + (int64_t)request->seconds * 1000000000; /* from now on: when it ends */
+	} else {
+		cairn_cpu_collect(call->held);
+	}
+	/* Over TCP one cannot tell a client that left from one that closed its own side only; the threads of the host are not
+	 * interrupted for somebody who is most likely not there. */
+	if (call->half_closed && atomic_load(call->half_closed)) {
+		cairn_fail(error, "the client closed its side of the connection; a CPU profile needs it open");
+		return FAILED;
+	}
+	if (now < call->arrived_ns) {
+		int64_t next = now + look_ms * 1000000;
+		call->due_ns = next < call->arrived_ns ? next : call->arrived_ns;
+		return GOING_ON;
+	}
+	cairn_cpu_stop(call->held);
+	cairn_cpu_write(call->held, profile);
+	cairn_call_release(call); /* the next run need not wait until this one is drawn */
+	if (!profile->failed)
+		return OVER;
+	call->busy = "the profile does not fit in what is left of the memory for answers (`memory` in CAIRN_CONF)";
+	cairn_fail(error, "%s", call->busy);
+	return FAILED;
+}
+
+/* Sends PROFILE as the cairn command makes it of it. */
+static int render(struct cairn_call *call, const char *output, const struct cairn_buffer *profile, struct cairn_error *error)
+{
+	static const char *const pprof[] = {"pprof", "--uncompressed", "-", NULL};
+	static const char *const flame[] = {"flame", "-", NULL}, *const text[] = {"collapsed", "-", NULL};
+	bool is_flame = strcmp(output, "flamegraph") == 0, is_text = strcmp(output, "text") == 0;
+	const char *type = call->agent->config.old_contract ? CAIRN_OCTETS : is_flame ? CAIRN_SVG : is_text ? CAIRN_TEXT : CAIRN_OCTETS;
+	return cairn_answer_render_text(call, is_flame ? flame : is_text ? text : pprof, cairn_buffer_bytes(profile), type, error);
+}
+
+/* Old clients know one status for every failure. */
+static int busy_status(struct cairn_call *call)
+{
+	return call->agent->config.old_contract ? 500 : 409;
+}
+
+void cairn_cpu_greptime(struct cairn_call *call)
+{
+	struct request request = {.seconds = 5, .frequency = 99, .output = "proto"};
+	cairn_query_get(call->request->query, "output", request.output, sizeof request.output);
+	const char *wrong = !read_number(call, "seconds", seconds_most, &request.seconds) ? "seconds: a number from 1 to 3600 is expected" :
+			    !read_number(call, "frequency", CAIRN_CPU_FREQUENCY_MOST, &request.frequency) ? "frequency: a number from 1 to 10000 is expected" :
+			    strcmp(request.output, "proto") != 0 && strcmp(request.output, "text") != 0 && strcmp(request.output, "flamegraph") != 0 ?
+			    "output: unknown variant, expected one of `proto`, `text`, `flamegraph`" : NULL;
+	if (wrong) {
+		cairn_response_text(call->response, 400, CAIRN_TEXT, "Failed to deserialize query string: %s", wrong);
+		return;
+	}
+	struct cairn_buffer profile = cairn_pages_of(call->quota, profile_maximum);
+	struct cairn_error error, message;
+	enum progress progress = sample(call, &request, &profile, &error);
+	int status = progress == OVER ? render(call, request.output, &profile, &error) : progress == BUSY ? busy_status(call) : 500;
+	if (progress != GOING_ON && status != 200) {
+		cairn_fail(&message, "Pprof error: %.480s", error.text);
+		cairn_answer_error(call, status, message.text, NULL);
+	}
+	cairn_buffer_free(&profile);
+}
+
+/* Databend takes its defaults for whatever it cannot read. */
+void cairn_cpu_pprof(struct cairn_call *call)
+{
+	struct request request = {.seconds = 5, .frequency = 99};
+	read_number(call, "seconds", seconds_most, &request.seconds);
+	read_number(call, "frequency", CAIRN_CPU_FREQUENCY_MOST, &request.frequency);
+	struct cairn_buffer profile = cairn_pages_of(call->quota, profile_maximum);
+	struct cairn_error error;
+	enum progress progress = sample(call, &request, &profile, &error);
+	int status = progress == OVER ? render(call, "proto", &profile, &error) : progress == BUSY ? busy_status(call) : 500;
+	if (progress != GOING_ON && status != 200)
+		cairn_response_text(call->response, status, CAIRN_TEXT, "%s\n", error.text);
+	cairn_buffer_free(&profile);
+}
+
+/* The profile as it is. */
+void cairn_cpu_gperftools(struct cairn_call *call)
+{
+	struct request request = {.seconds = 30, .frequency = 99};
+	if (!read_number(call, "seconds", seconds_most, &request.seconds) ||
+	    !read_number(call, "frequency", CAIRN_CPU_FREQUENCY_MOST, &request.frequency)) {
+		cairn_response_text(call->response, 400, CAIRN_TEXT, "seconds is a number from 1 to %d, frequency one from 1 to %d\n", seconds_most,
+				    CAIRN_CPU_FREQUENCY_MOST);
+		return;
+	}
+	struct cairn_buffer profile = cairn_pages_of(call->quota, profile_maximum);
+	struct cairn_error error;
+	enum progress progress = sample(call, &request, &profile, &error);
+	if (progress == OVER) {
+		cairn_response_start(call->response, 200, CAIRN_OCTETS);
+		cairn_buffer_append(&call->response->body, profile.data, profile.length);
+	} else if (progress != GOING_ON) {
+		cairn_response_text(call->response, progress == BUSY ? 409 : 500, CAIRN_TEXT, "%s\n", error.text);
+	}
+	cairn_buffer_free(&profile);
+}

@@ -1,0 +1,193 @@
+/* forward.c - one exchange with the agent of a child.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/route/forward.h"
+
+#include "agent/host/agent.h"
+#include "base/descriptor.h"
+#include "base/text.h"
+#include "process/clock.h"
+#include "process/tree.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { patience_seconds = 120, poll_ms = 200, head_maximum = 16 << 10 };
+
+static int process_of(const struct cairn_request *request)
+{
+	char text[16];
+	struct cairn_bytes number;
+	uint64_t pid = 0;
+	if (!cairn_query_get(request->query, "pid", text, sizeof text))
+		return 0;
+	number = cairn_bytes_of(text);
+	return cairn_text_decimal(&number, &pid) && number.length == 0 && pid < INT32_MAX ? (int)pid : -1;
+}
+
+bool cairn_forward_is_meant(const struct cairn_request *request)
+{
+	int pid = process_of(request);
+	return pid != 0 && pid != getpid();
+}
+
+/* The socket of process PID in FOLDER, if that very process answers there; -1. */
+static int reach(const char *folder, int pid)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct ucred peer;
+	socklen_t size = sizeof peer;
+	int length = snprintf(address.sun_path, sizeof address.sun_path, "%s/%d.sock", folder, pid);
+	if (!folder[0] || length <= 0 || (size_t)length >= sizeof address.sun_path)
+		return -1;
+	int descriptor = cairn_descriptor_adopt(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+	if (descriptor < 0)
+		return -1;
+	if (connect(descriptor, (struct sockaddr *)&address, sizeof address) == 0 &&
+	    getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid == pid)
+		return descriptor;
+	cairn_descriptor_close(descriptor);
+	return -1;
+}
+
+/* It may have become another user since it was forked, and have its socket where that one's are. */
+static int reach_process(const struct cairn_agent *agent, int pid)
+{
+	char path[32], theirs[40] = "";
+	struct stat status;
+	snprintf(path, sizeof path, "/proc/%d", pid);
+	if (stat(path, &status) == 0)
+		snprintf(theirs, sizeof theirs, "/tmp/cairn-%u", status.st_uid);
+	const char *const folders[] = {agent->listen.folder, "/run/cairn", theirs};
+	int descriptor = -1;
+	for (size_t i = 0; i < sizeof folders / sizeof *folders && descriptor < 0; i++)
+		descriptor = reach(folders[i], pid);
+	return descriptor;
+}
+
+/* Waits until DESCRIPTOR is ready; false when the client has left or it takes too long. */
+static bool await(const struct cairn_call *call, int descriptor, short events, int64_t end)
+{
+	struct pollfd ready = {.fd = descriptor, .events = events};
+	for (;;) {
+		int count = poll(&ready, 1, poll_ms);
+		if (count > 0)
+			return true;
+		if ((count < 0 && errno != EINTR) || cairn_clock_ns() > end || (call->gone && atomic_load(call->gone)) || atomic_load(&call->agent->stop))
+			return false;
+	}
+}
+
+static bool send_all(const struct cairn_call *call, int descriptor, struct cairn_bytes bytes, int64_t end)
+{
+	while (bytes.length > 0) {
+		ssize_t part = send(descriptor, bytes.data, bytes.length, MSG_NOSIGNAL);
+		if (part > 0)
+			bytes = cairn_bytes_skip(bytes, (size_t)part);
+		else if (!(part < 0 && (errno == EAGAIN || errno == EINTR)) || !await(call, descriptor, POLLOUT, end))
+			return false;
+	}
+	return true;
+}
+
+/* The request line and what the agent looks at, without `pid`. */
+static bool send_request(const struct cairn_call *call, int descriptor, int64_t end)
+{
+	const struct cairn_request *request = call->request;
+	struct cairn_buffer *head = &call->response->body; /* which is empty yet */
+	struct cairn_bytes query = request->query;
+	cairn_buffer_format(head, "%.*s %.*s", (int)request->method.length, request->method.data, (int)request->path.length, request->path.data);
+	for (char separator = '?'; query.length > 0;) {
+		const char *and = memchr(query.data, '&', query.length);
+		struct cairn_bytes pair = {query.data, and ? (size_t)(and - query.data) : query.length};
+		query = cairn_bytes_skip(query, pair.length + 1);
+		if (pair.length == 0 || cairn_bytes_start_with(pair, "pid="))
+			continue;
+		cairn_buffer_format(head, "%c%.*s", separator, (int)pair.length, pair.data);
+		separator = '&';
+	}
+	cairn_buffer_format(head, " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: %zu\r\n", request->body.length);
+	if (request->content_type.length)
+		cairn_buffer_format(head, "Content-Type: %.*s\r\n", (int)request->content_type.length, request->content_type.data);
+	cairn_buffer_text(head, "\r\n");
+	bool good = send_all(call, descriptor, cairn_buffer_bytes(head), end) && send_all(call, descriptor, request->body, end);
+	head->length = 0;
+	return good;
+}
+
+/* A content type that lives as long as the program. */
+static const char *known_type(struct cairn_bytes type)
+{
+	static const char *const types[] = {CAIRN_TEXT, CAIRN_JSON, CAIRN_HTML, "text/plain; version=0.0.4; charset=utf-8", "image/svg+xml",
+					    "application/octet-stream", "application/json", "text/plain", "application/gzip"};
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+		if (cairn_bytes_equal(type, cairn_bytes_of(types[i])))
+			return types[i];
+	return "application/octet-stream";
+}
+
+/* Reads the answer: its head is taken off the body again. */
+static bool receive(const struct cairn_call *call, int descriptor, int64_t end)
+{
+	struct cairn_response *response = call->response;
+	struct cairn_buffer *body = &response->body;
+	char piece[16 << 10];
+	for (;;) {
+		ssize_t part = recv(descriptor, piece, sizeof piece, 0);
+		if (part == 0)
+			break;
+		if (part > 0)
+			cairn_buffer_append(body, piece, (size_t)part);
+		else if (!(errno == EAGAIN || errno == EINTR) || !await(call, descriptor, POLLIN, end))
+			return false;
+	}
+	const char *rest = body->length ? memmem(body->data, body->length, "\r\n\r\n", 4) : NULL;
+	if (!rest || rest - body->data > head_maximum || !cairn_bytes_start_with(cairn_buffer_bytes(body), "HTTP/1.1 "))
+		return false;
+	struct cairn_bytes head = {body->data, (size_t)(rest - body->data) + 2}, line;
+	uint64_t status = 0, length = UINT64_MAX;
+	const char *type = CAIRN_TEXT;
+	for (bool first = true; cairn_text_line(&head, &line, NULL); first = false) {
+		line = cairn_text_trim(line);
+		if (first ? cairn_text_take(&line, "HTTP/1.1 ") && cairn_text_decimal(&line, &status) : cairn_text_take(&line, "Content-Type: "))
+			type = first ? type : known_type(line);
+		else if (cairn_text_take(&line, "Content-Length: "))
+			cairn_text_decimal(&line, &length);
+	}
+	size_t used = (size_t)(rest - body->data) + 4;
+	body->length -= used;
+	memmove(body->data, body->data + used, body->length);
+	if (body->length != length && !cairn_request_is(call->request, "HEAD"))
+		return false;
+	response->status = (int)status;
+	response->type = type;
+	return true;
+}
+
+static void forward(struct cairn_call *call)
+{
+	int pid = process_of(call->request);
+	if (pid <= 0 || !cairn_tree_has(getpid(), pid)) {
+		cairn_response_text(call->response, 404, CAIRN_TEXT, "pid is a process that descends from %d\n", getpid());
+		return;
+	}
+	int descriptor = reach_process(call->agent, pid);
+	if (descriptor < 0) {
+		cairn_response_text(call->response, 409, CAIRN_TEXT,
+				    "process %d has no agent: if it was forked and has not been sampled since, its heap is what its parent had then, and "
+				    "its agent starts with its next sample\n", pid);
+		return;
+	}
+	int64_t end = cairn_clock_ns() + (int64_t)patience_seconds * 1000000000;
+	cairn_response_start(call->response, 200, CAIRN_TEXT);
+	if (!send_request(call, descriptor, end) || !receive(call, descriptor, end))
+		cairn_response_text(call->response, 502, CAIRN_TEXT, "the agent of process %d did not answer\n", pid);
+	cairn_descriptor_close(descriptor);
+}
+
+const struct cairn_route cairn_forward_route = {"GET POST DELETE", "*", forward, CAIRN_ROUTE_WORK, 0, NULL};

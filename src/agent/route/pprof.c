@@ -1,0 +1,123 @@
+/* pprof.c - the pages jeprof and gperftools' pprof ask for, and Go's.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/route/answer.h"
+#include "agent/route/symbols.h"
+#include "base/text.h"
+#include "process/clock.h"
+#include "process/facts.h"
+
+#include <stdio.h>
+
+enum { seconds_maximum = 3600 };
+
+/* 503 when the service has to be started differently, 501 when it has to be built differently, 500 for all else. */
+static void refuse(struct cairn_call *call, const struct cairn_error *error)
+{
+	enum cairn_profiler_state state = cairn_profiler_state(&call->agent->profiler);
+	int status = state == CAIRN_PROFILER_NOT_ENABLED ? 503 : state < CAIRN_PROFILER_NOT_ENABLED ? 501 : 500;
+	cairn_response_text(call->response, status, CAIRN_TEXT, "%s\n", error->text);
+}
+
+/* growth is the same: jemalloc keeps no stacks of the growth of the address space, only of what is live. */
+void cairn_pprof_heap(struct cairn_call *call)
+{
+	struct cairn_error error = {0};
+	struct cairn_snapshot *snapshot = cairn_answer_take(call, &error);
+	if (snapshot)
+		cairn_answer_snapshot(call, snapshot, CAIRN_TEXT);
+	else
+		refuse(call, &error);
+}
+
+void cairn_pprof_symbol(struct cairn_call *call)
+{
+	cairn_symbols_answer(call, CAIRN_SYMBOLS_ANY);
+}
+
+void cairn_pprof_symbol_count(struct cairn_call *call)
+{
+	cairn_response_text(call->response, 200, CAIRN_TEXT, "num_symbols: %d\n", call->agent->tool[0] != 0);
+}
+
+void cairn_pprof_cmdline(struct cairn_call *call)
+{
+	cairn_response_start(call->response, 200, CAIRN_TEXT);
+	struct cairn_buffer *body = &call->response->body;
+	if (!cairn_facts_read("/proc/thread-self/cmdline", body))
+		cairn_response_text(call->response, 500, CAIRN_TEXT, "/proc/thread-self/cmdline cannot be read\n");
+	/* A program that shows its state there leaves zeroes behind it. */
+	while (body->length > 0 && body->data[body->length - 1] == 0)
+		body->length--;
+}
+
+void cairn_pprof_missing(struct cairn_call *call)
+{
+	cairn_response_text(call->response, 501, CAIRN_TEXT, "jemalloc keeps no such profile; heap is the one it has\n");
+}
+
+void cairn_go_index(struct cairn_call *call)
+{
+	cairn_response_text(call->response, 200, CAIRN_HTML,
+			    "<!DOCTYPE html>\n<title>/debug/pprof/</title>\n<a href=\"heap?debug=1\">heap</a><br>\n<a href=\"allocs?debug=1\">allocs</a><br>\n"
+			    "<a href=\"profile?seconds=5\">profile</a><br>\n"
+			    "<a href=\"cmdline\">cmdline</a><br>\n<a href=\"/\">more</a>\n");
+}
+
+/* With ?seconds=N two looks: the first leaves its snapshot in the call and comes back later. Go's meaning: what was
+ * allocated in between, and what is in use at the end. */
+static void answer_go(struct cairn_call *call, bool allocs)
+{
+	struct cairn_error error = {0};
+	char text[32] = "0";
+	uint64_t seconds = 0;
+	if (!call->base && cairn_query_get(call->request->query, "seconds", text, sizeof text)) {
+		struct cairn_bytes rest = cairn_bytes_of(text);
+		if (!cairn_text_decimal(&rest, &seconds) || rest.length > 0 || seconds > seconds_maximum) {
+			cairn_response_text(call->response, 400, CAIRN_TEXT, "invalid value for \"seconds\": a number up to %d is meant\n", seconds_maximum);
+			return;
+		}
+	}
+	struct cairn_snapshot *snapshot = cairn_answer_take(call, &error);
+	if (!snapshot) {
+		refuse(call, &error);
+		return;
+	}
+	if (seconds > 0) {
+		call->base = snapshot;
+		call->arrived_ns = call->due_ns = cairn_clock_ns() + (int64_t)seconds * 1000000000;
+		return;
+	}
+	if (cairn_query_get(call->request->query, "debug", text, sizeof text) && strcmp(text, "0") != 0 && !call->base) {
+		cairn_answer_snapshot(call, snapshot, CAIRN_TEXT);
+		return;
+	}
+	const char *arguments[8] = {"pprof"};
+	size_t count = 1;
+	if (allocs) {
+		arguments[count++] = "--default-type";
+		arguments[count++] = "alloc_space";
+	}
+	if (call->base) {
+		arguments[count++] = "--since";
+		arguments[count++] = "/dev/fd/3";
+	}
+	arguments[count++] = "-";
+	int status = cairn_answer_render(call, arguments, snapshot->descriptor, call->base ? call->base->descriptor : -1, CAIRN_OCTETS, &error);
+	cairn_snapshot_release(snapshot);
+	if (status != 200)
+		cairn_response_text(call->response, status, CAIRN_TEXT, "%s\n", error.text);
+	else
+		cairn_response_header(call->response, "Content-Disposition",
+				      allocs ? "attachment; filename=\"allocs\"" : "attachment; filename=\"heap\"");
+}
+
+void cairn_go_heap(struct cairn_call *call)
+{
+	if (!cairn_tikv_heap(call))
+		answer_go(call, false);
+}
+
+void cairn_go_allocs(struct cairn_call *call)
+{
+	answer_go(call, true);
+}

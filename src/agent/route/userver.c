@@ -1,0 +1,192 @@
+/* userver.c - userver's /service/jemalloc commands: its newer status codes and texts, each with the real cause;
+ * compat:old answers every command with 200, as older versions did.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/host/dump_writer.h"
+#include "agent/route/answer.h"
+#include "agent/route/symbols.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+static int status_of(struct cairn_call *call, int status)
+{
+	return call->agent->config.old_contract ? 200 : status;
+}
+
+static void answer_ok(struct cairn_call *call)
+{
+	cairn_response_text(call->response, 200, CAIRN_TEXT, "OK\n");
+}
+
+static void answer_failure(struct cairn_call *call, const char *cause)
+{
+	cairn_response_text(call->response, status_of(call, 500), CAIRN_TEXT, "mallctl() returned error: %s\n", cause);
+}
+
+/* Refuses unless profiling is enabled. */
+static bool require(struct cairn_call *call)
+{
+	struct cairn_profiler *profiler = &call->agent->profiler;
+	enum cairn_profiler_state state = cairn_profiler_state(profiler);
+	if (state >= CAIRN_PROFILER_INACTIVE)
+		return true;
+	struct cairn_error cause;
+	cairn_profiler_explain(profiler, cause.text, sizeof cause.text);
+	if (call->agent->config.old_contract)
+		answer_failure(call, state == CAIRN_PROFILER_NOT_ENABLED ? "No such file or directory" : "Operation not supported");
+	else if (state == CAIRN_PROFILER_NOT_ENABLED)
+		cairn_response_text(call->response, 503, CAIRN_TEXT,
+				    "'jemalloc' profiling is not available because the service was not started with a 'MALLOC_CONF' "
+				    "environment variable that contain 'prof:true'\n%s\n", cause.text);
+	else
+		cairn_response_text(call->response, 501, CAIRN_TEXT,
+				    "'jemalloc' profiling is not available. Is USERVER_FEATURE_JEMALLOC defined? Is the platform supported?\n%s\n",
+				    cause.text);
+	return false;
+}
+
+/* Refuses unless there is a jemalloc at all. */
+static bool require_jemalloc(struct cairn_call *call)
+{
+	return call->agent->profiler.jemalloc.mallctl || require(call);
+}
+
+void cairn_userver_stat(struct cairn_call *call)
+{
+	cairn_response_start(call->response, 200, CAIRN_TEXT);
+	if (!cairn_answer_stats(call, NULL)) {
+		if (call->agent->config.old_contract)
+			cairn_response_text(call->response, 200, CAIRN_TEXT, "(libjemalloc support is disabled)");
+		else
+			require_jemalloc(call);
+		return;
+	}
+	/* jemalloc prints the run-time settings of the profiler only when profiling is enabled. */
+	if (!memmem(call->response->body.data, call->response->body.length, " prof.active:", 13))
+		cairn_buffer_text(&call->response->body, "  prof.active: false\n");
+}
+
+void cairn_userver_enable(struct cairn_call *call)
+{
+	struct cairn_error error;
+	if (!require(call))
+		return;
+	if (cairn_profiler_activate(&call->agent->profiler, true, &error))
+		answer_ok(call);
+	else
+		answer_failure(call, error.text);
+}
+
+void cairn_userver_disable(struct cairn_call *call)
+{
+	struct cairn_error error;
+	/* What is not enabled is off already. */
+	if (cairn_profiler_state(&call->agent->profiler) < CAIRN_PROFILER_INACTIVE ||
+	    cairn_profiler_activate(&call->agent->profiler, false, &error))
+		answer_ok(call);
+	else
+		answer_failure(call, error.text);
+}
+
+void cairn_userver_dump(struct cairn_call *call)
+{
+	struct cairn_error error = {0};
+	char path[512];
+	if (!require(call))
+		return;
+	struct cairn_snapshot *snapshot = cairn_answer_take(call, &error);
+	bool written = snapshot && cairn_dumps_write_numbered(call->agent, snapshot, path, sizeof path, &error);
+	if (snapshot)
+		cairn_snapshot_release(snapshot);
+	if (written)
+		answer_ok(call);
+	else
+		answer_failure(call, error.text);
+}
+
+static void answer_code(struct cairn_call *call, int code, const char *what)
+{
+	struct cairn_error error;
+	if (code == 0) {
+		answer_ok(call);
+		return;
+	}
+	errno = code;
+	cairn_fail_errno(&error, "jemalloc %s refused %s", call->agent->profiler.jemalloc.version, what);
+	answer_failure(call, error.text);
+}
+
+void cairn_userver_set_threads(struct cairn_call *call)
+{
+	char text[32];
+	uint64_t count;
+	if (!require_jemalloc(call))
+		return;
+	if (!cairn_query_get(call->request->query, "count", text, sizeof text)) {
+		cairn_response_text(call->response, 400, CAIRN_TEXT, "missing 'count' argument");
+		return;
+	}
+	struct cairn_bytes rest = cairn_bytes_of(text);
+	if (!cairn_text_decimal(&rest, &count) || rest.length > 0 || count == 0) {
+		cairn_response_text(call->response, 400, CAIRN_TEXT, "invalid 'count' value: %s", text);
+		return;
+	}
+	size_t value = (size_t)count;
+	answer_code(call, call->agent->profiler.jemalloc.mallctl("max_background_threads", NULL, NULL, &value, sizeof value),
+		    "max_background_threads");
+}
+
+static void switch_threads(struct cairn_call *call, bool on)
+{
+	if (require_jemalloc(call))
+		answer_code(call, cairn_jemalloc_set_bool(&call->agent->profiler.jemalloc, "background_thread", on), "background_thread");
+}
+
+void cairn_userver_start_threads(struct cairn_call *call)
+{
+	switch_threads(call, true);
+}
+
+void cairn_userver_stop_threads(struct cairn_call *call)
+{
+	switch_threads(call, false);
+}
+
+void cairn_userver_heap(struct cairn_call *call)
+{
+	struct cairn_error error = {0};
+	if (!require(call))
+		return;
+	struct cairn_snapshot *snapshot = cairn_answer_take(call, &error);
+	if (snapshot)
+		cairn_answer_snapshot(call, snapshot, CAIRN_OCTETS);
+	else
+		answer_failure(call, error.text);
+}
+
+void cairn_userver_symbol(struct cairn_call *call)
+{
+	cairn_symbols_answer(call, CAIRN_SYMBOLS_USERVER);
+}
+
+void cairn_userver_unknown(struct cairn_call *call)
+{
+	if (call->agent->config.old_contract)
+		cairn_response_text(call->response, 200, CAIRN_TEXT, "Unsupported command");
+	else
+		cairn_response_text(call->response, 404, CAIRN_TEXT,
+				    "Unsupported command. Supported commands are: stat, enable, disable, dump, bg_threads_set_max, "
+				    "bg_threads_enable, bg_threads_disable, heap, symbol, cmdline\n");
+}
+
+void cairn_userver_wrong_method(struct cairn_response *response, struct cairn_bytes method)
+{
+	cairn_response_text(response, 405, CAIRN_TEXT, "Unsupported method for this command: %.*s\n",
+			    (int)(method.length < 20 ? method.length : 20), method.data);
+}
+
+void cairn_userver_long_body(struct cairn_response *response, uint64_t length, size_t maximum)
+{
+	cairn_response_text(response, 413, CAIRN_TEXT, "Request body is too large: %llu > %zu bytes\n", (unsigned long long)length, maximum);
+}

@@ -1,0 +1,33 @@
+/* code.h - which loaded object covers an address, asked by code that may not take a lock.
+ *
+ * glibc from 2.35 on answers by _dl_find_object, without a lock. Elsewhere a table serves, which the agent's own thread
+ * keeps current by cairn_code_refresh; an object loaded since is unknown until the next refresh, and one unloaded since is not
+ * found any more.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_AGENT_UNWIND_CODE_H
+#define CAIRN_AGENT_UNWIND_CODE_H
+
+#include "base/bytes.h"
+
+struct cairn_code {
+	uintptr_t start, end;    /* all of the object, from its first segment to its last */
+	uintptr_t unwind_header; /* .eh_frame_hdr; 0 when it has none */
+	uint16_t tag;            /* another object that comes to lie at the same place has, very likely, another tag */
+};
+
+/* Any thread, also in a signal handler. False when no known object covers ADDRESS. */
+bool cairn_code_find(uintptr_t address, struct cairn_code *code);
+
+/* Whether _dl_find_object answers; if not, cairn_code_refresh has to be called now and then. */
+bool cairn_code_is_live(void);
+
+/* Reads the loader's list into the table if it has changed. Any thread; while another is at it, that one's reading has to do. */
+void cairn_code_refresh(void);
+
+/* In a forked child: a refresh that a thread of the parent had begun does not go on here. */
+void cairn_code_forget(void);
+
+/* Uses the table even where glibc could answer: so it is tested. */
+void cairn_code_use_table(bool use);
+
+#endif

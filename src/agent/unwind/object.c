@@ -1,0 +1,253 @@
+/* object.c - ELF in memory: PT_DYNAMIC, symbol tables, notes.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/unwind/object.h"
+
+#include "base/peek.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct {
+	atomic_int visits, forks; /* under way */
+} loader;
+
+static void wait_a_little(void)
+{
+	nanosleep(&(struct timespec){0, 100000}, NULL);
+}
+
+int cairn_loader_visit(int (*visit)(struct dl_phdr_info *info, size_t size, void *context), void *context)
+{
+	/* Each says first what it is about to do and looks at the other then: of two at once at least one sees it. */
+	for (atomic_fetch_add(&loader.visits, 1); atomic_load(&loader.forks) > 0; atomic_fetch_add(&loader.visits, 1)) {
+		atomic_fetch_sub(&loader.visits, 1);
+		wait_a_little();
+	}
+	int result = dl_iterate_phdr(visit, context);
+	atomic_fetch_sub(&loader.visits, 1);
+	return result;
+}
+
+void cairn_loader_before_fork(void)
+{
+	enum { tries_most = 1000 }; /* the visit may itself wait for the thread that forks, if that holds the loader's lock */
+	atomic_fetch_add(&loader.forks, 1);
+	for (int i = 0; i < tries_most && atomic_load(&loader.visits) > 0; i++)
+		wait_a_little();
+}
+
+void cairn_loader_after_fork(void)
+{
+	atomic_fetch_sub(&loader.forks, 1);
+}
+
+void cairn_loader_in_child(void)
+{
+	atomic_store(&loader.forks, 0);
+	atomic_store(&loader.visits, 0);
+}
+
+struct visit {
+	bool (*visit)(void *context, const struct cairn_object *module);
+	void *context;
+	bool first;
+};
+
+static int visit_one(struct dl_phdr_info *info, size_t size, void *opaque)
+{
+	(void)size;
+	struct visit *visit = opaque;
+	bool program = visit->first; /* the loader lists the program first */
+	visit->first = false;
+	struct cairn_object module = {
+		.path = program ? "/proc/self/exe" : info->dlpi_name ? info->dlpi_name : "",
+		.program = program,
+		.bias = (uintptr_t)info->dlpi_addr,
+		.headers = info->dlpi_phdr,
+		.headers_count = info->dlpi_phnum,
+	};
+	return visit->visit(visit->context, &module);
+}
+
+bool cairn_objects_visit(bool (*visit)(void *context, const struct cairn_object *module), void *context)
+{
+	return cairn_loader_visit(visit_one, &(struct visit){visit, context, true}) != 0;
+}
+
+bool cairn_object_executes(const struct cairn_object *module, uintptr_t address)
+{
+	for (size_t i = 0; i < module->headers_count; i++) {
+		const ElfW(Phdr) *header = &module->headers[i];
+		if (header->p_type == PT_LOAD && (header->p_flags & PF_X) && address - (module->bias + header->p_vaddr) < header->p_memsz)
+			return true;
+	}
+	return false;
+}
+
+static bool ends_with(const char *text, const char *suffix)
+{
+	size_t length = strlen(text), tail = strlen(suffix);
+	return length >= tail && memcmp(text + length - tail, suffix, tail) == 0;
+}
+
+/* How many entries the dynamic symbol table has: it does not say, but its hash tables do. */
+static size_t count_symbols(const uint32_t *gnu, const uint32_t *sysv)
+{
+	if (sysv)
+		return sysv[1];
+	if (!gnu)
+		return 0;
+	uint32_t buckets_count = gnu[0], first = gnu[1], bloom_words = gnu[2];
+	const uint32_t *buckets = gnu + 4 + bloom_words * (sizeof(ElfW(Addr)) / sizeof(uint32_t));
+	const uint32_t *chains = buckets + buckets_count;
+	uint32_t last = 0;
+	for (uint32_t i = 0; i < buckets_count; i++)
+		if (buckets[i] > last)
+			last = buckets[i];
+	if (last < first)
+		return first;
+	while (!(chains[last - first] & 1))
+		last++;
+	return (size_t)last + 1;
+}
+
+bool cairn_object_exported(const struct cairn_object *module, const char *suffix, cairn_symbol_visitor *see, void *context)
+{
+	const ElfW(Dyn) *dynamic = NULL;
+	for (size_t i = 0; i < module->headers_count; i++)
+		if (module->headers[i].p_type == PT_DYNAMIC)
+			dynamic = (const ElfW(Dyn) *)(module->bias + module->headers[i].p_vaddr);
+	const ElfW(Sym) *symbols = NULL;
+	const char *names = NULL;
+	const uint32_t *gnu = NULL, *sysv = NULL;
+	for (; dynamic && dynamic->d_tag != DT_NULL; dynamic++) {
+		uintptr_t address = (uintptr_t)dynamic->d_un.d_ptr;
+		if (address < module->bias) /* the vdso's table is not relocated, everybody else's is */
+			address += module->bias;
+		if (dynamic->d_tag == DT_SYMTAB)
+			symbols = (const ElfW(Sym) *)address;
+		else if (dynamic->d_tag == DT_STRTAB)
+			names = (const char *)address;
+		else if (dynamic->d_tag == DT_GNU_HASH)
+			gnu = (const uint32_t *)address;
+		else if (dynamic->d_tag == DT_HASH)
+			sysv = (const uint32_t *)address;
+	}
+	if (!symbols || !names)
+		return false;
+	size_t count = count_symbols(gnu, sysv);
+	for (size_t i = 0; i < count; i++) {
+		const ElfW(Sym) *symbol = &symbols[i];
+		if (symbol->st_shndx == SHN_UNDEF || (symbol->st_info & 15) != STT_FUNC || !ends_with(names + symbol->st_name, suffix))
+			continue;
+		if (see(context, module, names + symbol->st_name, module->bias + symbol->st_value))
+			return true;
+	}
+	return false;
+}
+
+static struct cairn_bytes find_note(const char *at, size_t length)
+{
+	const char *end = at + length;
+	while ((size_t)(end - at) >= sizeof(ElfW(Nhdr))) {
+		const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)(const void *)at;
+		size_t name_size = (note->n_namesz + 3) & ~(size_t)3, size = sizeof *note + name_size + ((note->n_descsz + 3) & ~(size_t)3);
+		if (size > (size_t)(end - at))
+			break;
+		if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && memcmp(note + 1, "GNU", 4) == 0)
+			return (struct cairn_bytes){at + sizeof *note + name_size, note->n_descsz};
+		at += size;
+	}
+	return (struct cairn_bytes){"", 0};
+}
+
+struct cairn_bytes cairn_object_build_id(const struct cairn_object *module)
+{
+	for (size_t i = 0; i < module->headers_count; i++) {
+		const ElfW(Phdr) *header = &module->headers[i];
+		if (header->p_type != PT_NOTE)
+			continue;
+		struct cairn_bytes id = find_note((const char *)(module->bias + header->p_vaddr), header->p_memsz);
+		if (id.length > 0)
+			return id;
+	}
+	return (struct cairn_bytes){"", 0};
+}
+
+/* The file is the one that was loaded: same program headers, same build-id. A library that was upgraded on disk while the
+ * process runs must not lend us its addresses. */
+static bool is_same_file(const struct cairn_object *module, struct cairn_bytes file)
+{
+	const ElfW(Ehdr) *elf = (const ElfW(Ehdr) *)(const void *)file.data;
+	size_t size = module->headers_count * sizeof(ElfW(Phdr));
+	if (elf->e_phnum != module->headers_count || elf->e_phoff > file.length || size > file.length - elf->e_phoff ||
+	    memcmp(file.data + elf->e_phoff, module->headers, size) != 0)
+		return false;
+	for (size_t i = 0; i < module->headers_count; i++) {
+		const ElfW(Phdr) *header = &module->headers[i];
+		if (header->p_type != PT_NOTE || header->p_offset > file.length || header->p_filesz > file.length - header->p_offset)
+			continue;
+		if (memcmp(file.data + header->p_offset, (const char *)(module->bias + header->p_vaddr), header->p_filesz) != 0)
+			return false;
+	}
+	return true;
+}
+
+static bool search_symtab(const struct cairn_object *module, struct cairn_bytes file, const char *suffix,
+			  cairn_symbol_visitor *see, void *context)
+{
+	const ElfW(Ehdr) *elf = (const ElfW(Ehdr) *)(const void *)file.data;
+	if (elf->e_shentsize != sizeof(ElfW(Shdr)) || elf->e_shoff > file.length || elf->e_shoff % sizeof(ElfW(Addr)) ||
+	    elf->e_shnum * sizeof(ElfW(Shdr)) > file.length - elf->e_shoff)
+		return false;
+	const ElfW(Shdr) *sections = (const ElfW(Shdr) *)(const void *)(file.data + elf->e_shoff);
+	for (size_t i = 0; i < elf->e_shnum; i++) {
+		const ElfW(Shdr) *table = &sections[i];
+		if (table->sh_type != SHT_SYMTAB || table->sh_link >= elf->e_shnum || table->sh_offset % sizeof(ElfW(Addr)))
+			continue;
+		const ElfW(Shdr) *text = &sections[table->sh_link];
+		if (table->sh_offset > file.length || table->sh_size > file.length - table->sh_offset || text->sh_size == 0 ||
+		    text->sh_offset > file.length || text->sh_size > file.length - text->sh_offset)
+			continue;
+		const char *names = file.data + text->sh_offset;
+		/* Most programs do not have the name at all, and one pass over the names says so. */
+		if (names[text->sh_size - 1] != 0 || !memmem(names, text->sh_size, suffix, strlen(suffix) + 1))
+			continue;
+		const ElfW(Sym) *symbols = (const ElfW(Sym) *)(const void *)(file.data + table->sh_offset);
+		for (size_t j = 0; j < table->sh_size / sizeof *symbols; j++) {
+			if ((symbols[j].st_info & 15) != STT_FUNC || symbols[j].st_shndx == SHN_UNDEF || symbols[j].st_name >= text->sh_size ||
+			    !ends_with(names + symbols[j].st_name, suffix))
+				continue;
+			if (see(context, module, names + symbols[j].st_name, module->bias + symbols[j].st_value))
+				return true;
+		}
+	}
+	return false;
+}
+
+bool cairn_object_local(const struct cairn_object *module, const char *suffix, cairn_symbol_visitor *see, void *context)
+{
+	if (module->path[0] != '/') /* the vdso has a name and no file, and where another was when it was loaded is not known */
+		return false;
+	int descriptor = cairn_peek_open(module->path);
+	if (descriptor < 0)
+		return false;
+	struct stat status;
+	bool found = false;
+	if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && (size_t)status.st_size > sizeof(ElfW(Ehdr))) {
+		size_t length = (size_t)status.st_size;
+		char *data = mmap(NULL, length, PROT_READ, MAP_PRIVATE, descriptor, 0);
+		if (data != MAP_FAILED) {
+			struct cairn_bytes file = {data, length};
+			found = is_same_file(module, file) && search_symtab(module, file, suffix, see, context);
+			munmap(data, length);
+		}
+	}
+	close(descriptor);
+	return found;
+}

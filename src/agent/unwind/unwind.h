@@ -1,0 +1,85 @@
+/* unwind.h - the call stack of the running thread, fast and without harm.
+ *
+ * No lock, no allocation, no call into libgcc or libunwind; every read is checked, so a stack that makes no sense ends the
+ * walk instead of the process. It may run inside malloc and in a signal handler.
+ *
+ * Two walks do the work. The fast one needs only pc, stack pointer and frame pointer: nearly every function says its CFA
+ * by one of the latter two, and that rule is kept, in one word, in a table by pc. Where a function needs more (a frame of
+ * the kernel for a signal handler, a CFA in another register) the stack is walked again from its start with all registers.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_AGENT_UNWIND_UNWIND_H
+#define CAIRN_AGENT_UNWIND_UNWIND_H
+
+#include "agent/unwind/code.h"
+#include "agent/unwind/eh_frame.h"
+
+#include <ucontext.h>
+
+struct cairn_registers {
+	uint64_t values[CAIRN_REGISTERS];
+	uint64_t pc;
+	bool pc_is_exact; /* where the thread stands, not where a call returns to */
+};
+
+enum cairn_unwind_end {
+	CAIRN_UNWIND_COMPLETE,   /* the outermost frame was reached */
+	CAIRN_UNWIND_TRUNCATED,  /* there are more frames than were asked for */
+	CAIRN_UNWIND_NO_CODE,    /* a pc outside of every loaded object: generated code, or not a return address */
+	CAIRN_UNWIND_NO_RULE,    /* code without unwind information, and no frame pointer that could be trusted */
+	CAIRN_UNWIND_UNREADABLE, /* a stack slot that cannot be read, or a stack that does not grow */
+	CAIRN_UNWIND_ENDS,       /* how many there are */
+};
+
+const char *cairn_unwind_end_name(enum cairn_unwind_end end);
+
+/* Code whose frames are left out when they are the innermost, all but the last of them. */
+struct cairn_unwind_ranges {
+	struct cairn_unwind_range {
+		uintptr_t start, end;
+	} ranges[32]; /* sorted */
+	unsigned count;
+	unsigned gap; /* so many frames outside may come between two inside, and are left out too */
+};
+
+/* Fills PCS with the frames of REGISTERS, innermost first, at most MOST (1 or more), and sets *COUNT. LEAVE_OUT may be
+ * NULL. The first pc is that of REGISTERS or, if frames were left out, of the last of them. */
+enum cairn_unwind_end cairn_unwind(const struct cairn_registers *registers, const struct cairn_unwind_ranges *leave_out, void **pcs,
+				   unsigned most, unsigned *count);
+
+/* The registers that a signal handler interrupted. */
+void cairn_registers_interrupted(struct cairn_registers *registers, const ucontext_t *context);
+
+/* The registers at this very place in the calling function. Those that a call may change are left as they are: no rule
+ * in a caller needs them. */
+__attribute__((always_inline)) static inline void cairn_registers_here(struct cairn_registers *registers)
+{
+	registers->pc_is_exact = true;
+#if defined(__x86_64__)
+	__asm__ volatile("movq %%rbx, 24(%1)\n\t"
+			 "movq %%rbp, 48(%1)\n\t"
+			 "movq %%rsp, 56(%1)\n\t"
+			 "movq %%r12, 96(%1)\n\t"
+			 "movq %%r13, 104(%1)\n\t"
+			 "movq %%r14, 112(%1)\n\t"
+			 "movq %%r15, 120(%1)\n\t"
+			 "leaq 0(%%rip), %0"
+			 : "=r"(registers->pc)
+			 : "r"(registers->values)
+			 : "memory");
+#else
+	__asm__ volatile("stp x19, x20, [%1, #152]\n\t"
+			 "stp x21, x22, [%1, #168]\n\t"
+			 "stp x23, x24, [%1, #184]\n\t"
+			 "stp x25, x26, [%1, #200]\n\t"
+			 "stp x27, x28, [%1, #216]\n\t"
+			 "stp x29, x30, [%1, #232]\n\t"
+			 "mov %0, sp\n\t"
+			 "str %0, [%1, #248]\n\t"
+			 "adr %0, ."
+			 : "=&r"(registers->pc)
+			 : "r"(registers->values)
+			 : "memory");
+#endif
+}
+
+#endif

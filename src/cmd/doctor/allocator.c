@@ -1,0 +1,385 @@
+/* allocator.c - is there a jemalloc, can it profile, and was it told to?
+ *
+ * The agent, where there is one, knows. Without it a variable of jemalloc is read from the process's memory where its symbols are
+ * there, and else the configuration tells what it should be.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/text.h"
+#include "cmd/doctor/doctor.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+static const char *variable_of(const struct cairn_diagnosis *diagnosis)
+{
+	return diagnosis->variable ? diagnosis->variable : "MALLOC_CONF";
+}
+
+/* A library that the file asks the loader for. */
+static const char *needed(const struct cairn_elf *elf, const char *part)
+{
+	struct cairn_bytes names = cairn_elf_named(elf, ".dynstr"), entries = cairn_elf_named(elf, ".dynamic");
+	for (; entries.length >= 16; entries = cairn_bytes_skip(entries, 16)) {
+		uint64_t entry[2];
+		memcpy(entry, entries.data, sizeof entry);
+		struct cairn_bytes name = cairn_bytes_skip(names, (size_t)entry[1]);
+		if (entry[0] == DT_NEEDED && name.length && memchr(name.data, 0, name.length) && strstr(name.data, part))
+			return name.data;
+	}
+	return NULL;
+}
+
+static void check_remote_allocator(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	char version[80], why[400];
+	cairn_diagnosis_field(diagnosis, "jemalloc.version", version, sizeof version);
+	cairn_diagnosis_field(diagnosis, "why", why, sizeof why);
+	if (version[0])
+		cairn_finding_say(finding, CAIRN_RIGHT, "jemalloc %s", version);
+	else
+		cairn_finding_say(finding, CAIRN_WRONG, "%s", why);
+}
+
+void cairn_check_allocator(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	const struct cairn_diagnosis_module *program = diagnosis->module_count ? &diagnosis->modules[0] : NULL;
+	const char *library = program && program->elf ? needed(program->elf, "jemalloc") : NULL;
+	if (!program) {
+		check_remote_allocator(diagnosis, finding);
+	} else if (diagnosis->allocator) {
+		const struct cairn_elf_jemalloc *jemalloc = &diagnosis->allocator->jemalloc;
+		cairn_finding_say(finding, CAIRN_RIGHT, "jemalloc %s in %s%s%s%s",
+				  jemalloc->version[0] ? jemalloc->version : "of unknown version", diagnosis->allocator->path,
+				  jemalloc->prefix[0] ? ", its names begin with " : "", jemalloc->prefix,
+				  jemalloc->has_symbols ? "" : ", without symbols: Cairn's agent must be handed its mallctl");
+		if (!jemalloc->has_symbols) {
+			finding->level = CAIRN_WRONG;
+			finding->fix = "keep the symbol table (strip --strip-debug instead of strip), or call cairn_start with the "
+				       "service's mallctl";
+		}
+	} else if (diagnosis->unread) {
+		cairn_finding_say(finding, CAIRN_UNKNOWN, "there is no jemalloc in the files that can be read, but %s cannot",
+				  diagnosis->unread[0] ? diagnosis->unread : "the program");
+	} else if (library && diagnosis->kind == CAIRN_DIAGNOSIS_BINARY) {
+		cairn_finding_say(finding, CAIRN_RIGHT,
+				  "jemalloc comes with %s, which the loader finds; 'cairn doctor' on that file tells more", library);
+	} else {
+		bool is_static = cairn_diagnosis_is_static(diagnosis);
+		cairn_finding_say(finding, CAIRN_WRONG,
+				  "there is no jemalloc: memory comes from another allocator, which Cairn cannot profile");
+		finding->fix = is_static ? "link the program dynamically, with jemalloc (-ljemalloc, or tikv-jemallocator in Rust)"
+					 : "LD_PRELOAD=libjemalloc.so.2 MALLOC_CONF=prof:true COMMAND, or link it with jemalloc";
+	}
+}
+
+/* What else takes the place of malloc, by the name of its file; libc's own does not count. */
+static const char *other_malloc(const struct cairn_diagnosis *diagnosis)
+{
+	static const char *const own[] = {"libc.so", "libc-", "ld-linux", "ld-musl", "libcairn", "ld-2"};
+	for (size_t i = 0; i < diagnosis->module_count; i++) {
+		const struct cairn_diagnosis_module *module = &diagnosis->modules[i];
+		const char *slash = strrchr(module->path, '/'), *name = slash ? slash + 1 : module->path;
+		bool is_own = false;
+		for (size_t j = 0; j < sizeof own / sizeof *own; j++)
+			is_own = is_own || strncmp(name, own[j], strlen(own[j])) == 0;
+		if (module->exports_malloc && !module->has_jemalloc && !is_own)
+			return module->path;
+	}
+	return NULL;
+}
+
+void cairn_check_use(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	char state[40], why[400];
+	cairn_diagnosis_field(diagnosis, "state", state, sizeof state);
+	cairn_diagnosis_field(diagnosis, "why", why, sizeof why);
+	const char *other = other_malloc(diagnosis);
+	if (!diagnosis->allocator && diagnosis->module_count)
+		return;
+	if (diagnosis->has_agent && strcmp(state, "no jemalloc") == 0)
+		cairn_finding_say(finding, CAIRN_WRONG, "%s", why);
+	else if (diagnosis->has_agent)
+		cairn_finding_say(finding, CAIRN_RIGHT, "the agent has found it to be the allocator in use");
+	else if (diagnosis->allocator->exports_malloc && !other)
+		cairn_finding_say(finding, CAIRN_RIGHT, "malloc is jemalloc's, and nobody else's");
+	else if (diagnosis->allocator->exports_malloc)
+		cairn_finding_say(finding, CAIRN_UNKNOWN, "jemalloc and %s both offer malloc; the one loaded first wins", other);
+	else
+		cairn_finding_say(finding, CAIRN_UNKNOWN,
+				  "jemalloc is called by names of its own, if it is; only memory that is allocated by them is seen");
+	if (finding->level == CAIRN_UNKNOWN && !cairn_diagnosis_is_static(diagnosis))
+		finding->fix = "start it with 'cairn run -- COMMAND': the agent sees which allocator is called";
+}
+
+void cairn_check_single(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	const char *other = other_malloc(diagnosis);
+	if (diagnosis->jemalloc_count > 1)
+		cairn_finding_say(finding, CAIRN_NOTE, "there are %zu jemallocs; only that of %s is profiled", diagnosis->jemalloc_count,
+				  diagnosis->allocator->path);
+	else if (diagnosis->allocator && other)
+		cairn_finding_say(finding, CAIRN_NOTE, "%s offers malloc, too; what is allocated by it is not in the profile", other);
+}
+
+void cairn_check_built(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	char state[40];
+	cairn_diagnosis_field(diagnosis, "state", state, sizeof state);
+	bool told = diagnosis->has_agent && state[0] && strcmp(state, "no jemalloc") != 0;
+	if (!told && !diagnosis->allocator)
+		return;
+	if (told ? strcmp(state, "built without profiling") != 0 : diagnosis->allocator->jemalloc.profiles) {
+		cairn_finding_say(finding, CAIRN_RIGHT, "jemalloc was built with profiling");
+		return;
+	}
+	cairn_finding_say(finding, CAIRN_WRONG, "jemalloc was built without profiling: it ignores prof:true");
+	finding->fix = diagnosis->allocator && strcmp(diagnosis->allocator->jemalloc.prefix, "_rjem_") == 0
+			       ? "tikv-jemallocator = { version = \"0.6\", features = [\"profiling\"] }"
+			       : "./configure --enable-prof, when jemalloc is built";
+}
+
+/* A variable that somebody may have taken for the one that is read. */
+static const char *mistaken_variable(struct cairn_diagnosis *diagnosis, const char **value)
+{
+	struct cairn_bytes rest = diagnosis->environment;
+	for (; rest.length > 0; rest = cairn_bytes_skip(rest, strnlen(rest.data, rest.length) + 1)) {
+		const char *equals = memchr(rest.data, '=', strnlen(rest.data, rest.length));
+		if (!equals)
+			continue;
+		char *name = cairn_arena_text(&diagnosis->arena, (struct cairn_bytes){rest.data, (size_t)(equals - rest.data)});
+		bool alike = strstr(name, "MALLOC_CONF") || strstr(name, "malloc_conf") ||
+			     cairn_text_distance(name, variable_of(diagnosis)) <= 2;
+		if (alike && strcmp(name, variable_of(diagnosis)) != 0) {
+			*value = equals + 1;
+			return name;
+		}
+	}
+	return NULL;
+}
+
+void cairn_check_variable(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	const char *mistaken_value = "", *mistaken, *value;
+	if (!diagnosis->allocator)
+		return;
+	if (!diagnosis->variable) {
+		cairn_finding_say(finding, CAIRN_UNKNOWN, "the file does not say which environment variable its jemalloc reads");
+		return;
+	}
+	if (diagnosis->kind == CAIRN_DIAGNOSIS_BINARY) {
+		cairn_finding_say(finding, CAIRN_RIGHT, "its options are read from the environment variable %s", diagnosis->variable);
+		return;
+	}
+	if (!diagnosis->has_environment) {
+		cairn_finding_say(finding, CAIRN_UNKNOWN, "the process's environment cannot be read; its options are in %s",
+				  diagnosis->variable);
+		return;
+	}
+	value = cairn_diagnosis_variable(diagnosis, diagnosis->variable);
+	mistaken = mistaken_variable(diagnosis, &mistaken_value);
+	if (value) {
+		cairn_finding_say(finding, CAIRN_RIGHT, "%s=%.300s", diagnosis->variable, value);
+	} else if (mistaken) {
+		cairn_finding_say(finding, CAIRN_WRONG, "%s is set, but this jemalloc reads %s", mistaken, diagnosis->variable);
+		finding->fix = cairn_arena_format(&diagnosis->arena, "%s=%s", diagnosis->variable, mistaken_value);
+	} else {
+		cairn_finding_say(finding, CAIRN_NOTE, "%s is not set", diagnosis->variable);
+	}
+}
+
+void cairn_check_options(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	const struct cairn_malloc_conf *conf = &diagnosis->conf;
+	if (conf->problem) {
+		cairn_finding_say(finding, CAIRN_WRONG, "%.400s", conf->problem);
+		if (conf->right)
+			finding->fix = cairn_arena_format(&diagnosis->arena, "%s=%s", variable_of(diagnosis), conf->right);
+	} else if (conf->count > 0) {
+		cairn_finding_say(finding, CAIRN_RIGHT,
+				  diagnosis->kind == CAIRN_DIAGNOSIS_BINARY ? "%zu options are compiled in, of which jemalloc knows all"
+									: "jemalloc knows all of the %zu options",
+				  conf->count);
+	}
+}
+
+/* Whether profiling is on, as far as anybody can tell. */
+enum truth { NO, YES, MAYBE };
+
+static enum truth is_enabled(const struct cairn_diagnosis *diagnosis, const char **how)
+{
+	char state[40];
+	bool value;
+	cairn_diagnosis_field(diagnosis, "state", state, sizeof state);
+	*how = "the agent says so";
+	if (diagnosis->has_agent)
+		return strcmp(state, "active") == 0 || strcmp(state, "inactive") == 0 ? YES : NO;
+	*how = "read from its memory";
+	if (cairn_diagnosis_peek(diagnosis, "opt_prof", &value, sizeof value))
+		return value ? YES : NO;
+	*how = "by its options";
+	bool whole = diagnosis->kind == CAIRN_DIAGNOSIS_BINARY || diagnosis->has_environment;
+	return cairn_malloc_conf_true(&diagnosis->conf, "prof", false) ? YES : whole ? NO : MAYBE;
+}
+
+/* The variable that its jemalloc reads, as the agent says it where only that can be asked: "start the service with NAME=prof:true". */
+static const char *variable_told(struct cairn_diagnosis *diagnosis)
+{
+	char why[400];
+	cairn_diagnosis_field(diagnosis, "why", why, sizeof why);
+	char *end = diagnosis->variable ? NULL : strstr(why, "=prof:true");
+	if (!end)
+		return variable_of(diagnosis);
+	*end = 0;
+	const char *space = strrchr(why, ' ');
+	return space ? cairn_arena_format(&diagnosis->arena, "%s", space + 1) : variable_of(diagnosis);
+}
+
+void cairn_check_enabled(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	const char *how;
+	if (diagnosis->module_count && (!diagnosis->allocator || !diagnosis->allocator->jemalloc.profiles))
+		return;
+	enum truth enabled = is_enabled(diagnosis, &how);
+	if (enabled != YES && cairn_diagnosis_is_static(diagnosis)) {
+		cairn_finding_say(finding, CAIRN_WRONG,
+				  "profiling cannot be enabled: in a static program jemalloc aborts in its own unwinder once prof:true is set");
+		finding->fix = "link the program dynamically (Rust: RUSTFLAGS='-C target-feature=-crt-static')";
+		return;
+	}
+	const char *line = cairn_arena_format(&diagnosis->arena, "%s=prof:true", variable_told(diagnosis));
+	if (diagnosis->kind == CAIRN_DIAGNOSIS_BINARY) {
+		if (enabled == YES)
+			cairn_finding_say(finding, CAIRN_RIGHT, "profiling is on from the start: prof:true is compiled in");
+		else
+			cairn_finding_say(finding, CAIRN_NOTE, "profiling is off unless it is started with prof:true");
+		bool runs = diagnosis->modules[0].elf && cairn_elf_section(diagnosis->modules[0].elf, ".interp");
+		finding->fix = enabled == YES ? NULL
+					      : cairn_arena_format(&diagnosis->arena, "%s %s", line, runs ? diagnosis->name : "COMMAND");
+	} else if (enabled == YES) {
+		cairn_finding_say(finding, CAIRN_RIGHT, "profiling is enabled: %s", how);
+	} else if (enabled == MAYBE) {
+		cairn_finding_say(finding, CAIRN_UNKNOWN, "whether it was started with prof:true cannot be told without its environment");
+		finding->fix = line;
+	} else {
+		cairn_finding_say(finding, CAIRN_WRONG,
+				  "it was started without prof:true (%s), and that cannot be made up for while it runs", how);
+		finding->fix = cairn_arena_format(&diagnosis->arena, "%s, in its environment when it is started again", line);
+	}
+}
+
+void cairn_check_active(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	const char *how, *said;
+	char state[40];
+	bool active, known = true;
+	if (is_enabled(diagnosis, &how) != YES)
+		return;
+	cairn_diagnosis_field(diagnosis, "state", state, sizeof state);
+	if (diagnosis->has_agent) {
+		active = strcmp(state, "active") == 0;
+		said = "the agent says so";
+	} else if (cairn_diagnosis_peek(diagnosis, "prof_active_state", &active, sizeof active)) {
+		said = "read from its memory";
+	} else {
+		active = cairn_malloc_conf_true(&diagnosis->conf, "prof_active", true);
+		known = active; /* what was off at the start may have been turned on since */
+		said = "by its options";
+	}
+	if (active)
+		cairn_finding_say(finding, CAIRN_RIGHT, "allocations are being sampled: %s", said);
+	else
+		cairn_finding_say(
+			finding, known ? CAIRN_WRONG : CAIRN_UNKNOWN, "%s",
+			known ? "sampling is off: what is allocated now is not seen"
+			      : "it was started with prof_active:false; whether sampling was turned on since only an agent can tell");
+	if (!active)
+		finding->fix = diagnosis->has_agent ? cairn_arena_format(&diagnosis->arena, "cairn activate %s", diagnosis->name)
+						  : cairn_arena_format(&diagnosis->arena, "%s=prof:true, without prof_active:false",
+								       variable_of(diagnosis));
+}
+
+void cairn_check_threads(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	if (!cairn_malloc_conf_true(&diagnosis->conf, "prof_thread_active_init", true)) {
+		cairn_finding_say(finding, CAIRN_WRONG,
+				  "with prof_thread_active_init:false no thread is sampled that does not ask for it");
+		finding->fix = "leave prof_thread_active_init:false out";
+	}
+}
+
+void cairn_check_period(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	enum { usual = 19, few = 100 };
+	char text[24], human[24], memory[24];
+	const char *how;
+	if (is_enabled(diagnosis, &how) != YES)
+		return;
+	cairn_diagnosis_field(diagnosis, "period", text, sizeof text);
+	size_t logarithm = (size_t)cairn_malloc_conf_number(&diagnosis->conf, "lg_prof_sample", usual);
+	if (!text[0])
+		cairn_diagnosis_peek(diagnosis, "lg_prof_sample", &logarithm, sizeof logarithm);
+	double period = text[0] ? strtod(text, NULL) : (double)((uint64_t)1 << (logarithm < 63 ? logarithm : 63));
+	cairn_text_human(period, human);
+	cairn_text_human((double)diagnosis->resident, memory);
+	if (period < 4096) {
+		cairn_finding_say(finding, CAIRN_NOTE,
+				  "a sample every %s of allocation is dense: it costs time, and pages of memory for each sampled object",
+				  human);
+		finding->fix = "lg_prof_sample:19 is a sample every 512 KiB";
+	} else if (period > CAIRN_PERIOD_FINE && diagnosis->resident && (double)diagnosis->resident / period < few) {
+		cairn_finding_say(finding, period > (1 << 20) ? CAIRN_WRONG : CAIRN_NOTE,
+				  "a sample every %s is coarse for %s of memory: about %.0f samples, and errors to match", human, memory,
+				  (double)diagnosis->resident / period);
+		finding->fix = "lg_prof_sample:16 is a sample every 64 KiB";
+	} else {
+		cairn_finding_say(finding, CAIRN_RIGHT, "a sample every %s of allocation", human);
+	}
+}
+
+static bool may_write(const struct cairn_diagnosis *diagnosis, const struct stat *status)
+{
+	mode_t needed_mode = diagnosis->user == status->st_uid ? S_IWUSR : diagnosis->group == status->st_gid ? S_IWGRP : S_IWOTH;
+	return diagnosis->user == 0 || (status->st_mode & needed_mode);
+}
+
+/* Where jemalloc writes dumps by itself. */
+void cairn_check_folder(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	enum { least_free = 64 << 20 };
+	const struct cairn_malloc_conf *conf = &diagnosis->conf;
+	const char *prefix = cairn_malloc_conf_get(conf, "prof_prefix"), *how;
+	bool by_itself = cairn_malloc_conf_true(conf, "prof_final", false) || cairn_malloc_conf_true(conf, "prof_gdump", false) ||
+			 cairn_malloc_conf_number(conf, "lg_prof_interval", -1) >= 0;
+	if (is_enabled(diagnosis, &how) != YES || !diagnosis->pid || (!prefix && !by_itself))
+		return;
+	prefix = prefix ? prefix : "jeprof";
+	const char *slash = strrchr(prefix, '/');
+	size_t length = slash ? (size_t)(slash - prefix) : 0;
+	const char *within = prefix[0] == '/' ? "" : cairn_arena_format(&diagnosis->arena, "%s/", diagnosis->folder ? diagnosis->folder : "");
+	const char *folder = slash == prefix ? "/" : cairn_arena_format(&diagnosis->arena, "%s%.*s", within, (int)length, prefix);
+	const char *reachable = cairn_arena_format(&diagnosis->arena, "%s%s", diagnosis->root, folder);
+	struct stat status;
+	struct statvfs space;
+	enum cairn_finding_level bad = by_itself ? CAIRN_WRONG : CAIRN_NOTE;
+	if (!diagnosis->folder && prefix[0] != '/') {
+		cairn_finding_say(finding, CAIRN_UNKNOWN,
+				  "where it writes its dumps (%s) cannot be told: its working directory cannot be read", prefix);
+	} else if (stat(reachable, &status) != 0 || !S_ISDIR(status.st_mode)) {
+		cairn_finding_say(finding, bad, "%s, where jemalloc is to write its dumps, is not there: it fails with \"Bad address\"",
+				  folder);
+		finding->fix = cairn_arena_format(&diagnosis->arena, "mkdir -p %s%s", folder,
+						  diagnosis->pid ? ", as the process sees it" : "");
+	} else if (!may_write(diagnosis, &status) || (statvfs(reachable, &space) == 0 && space.f_flag & ST_RDONLY)) {
+		cairn_finding_say(finding, bad, "user %u may not write to %s, where jemalloc is to write its dumps",
+				  (unsigned)diagnosis->user, folder);
+		finding->fix = "prof_prefix:/tmp/jeprof, or another place it may write to";
+	} else if (statvfs(reachable, &space) == 0 && (uint64_t)space.f_bavail * space.f_frsize < least_free) {
+		cairn_finding_say(finding, CAIRN_WRONG, "the disk of %s is full: dumps are cut short", folder);
+		finding->fix = "make room, or prof_prefix: on another disk";
+	} else {
+		cairn_finding_say(finding, CAIRN_RIGHT, "jemalloc writes its dumps as %s%s%s", folder,
+				  folder[strlen(folder) - 1] == '/' ? "" : "/", slash ? slash + 1 : prefix);
+	}
+}

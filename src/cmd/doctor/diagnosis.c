@@ -1,0 +1,436 @@
+/* diagnosis.c - learning about a process from /proc, its files and its agent.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/doctor/diagnosis.h"
+
+#include "base/array.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "cmd/files.h"
+#include "profile/read.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The contents of /proc/PID/NAME in the arena; empty when they cannot be read. */
+static struct cairn_bytes read_proc(struct cairn_diagnosis *diagnosis, const char *name, bool *readable)
+{
+	struct cairn_file file;
+	struct cairn_bytes copy = {"", 0};
+	bool good = cairn_file_read(&file, cairn_arena_format(&diagnosis->arena, "/proc/%d/%s", diagnosis->pid, name), NULL);
+	if (good) {
+		copy = (struct cairn_bytes){cairn_arena_text(&diagnosis->arena, file.bytes), file.bytes.length};
+		cairn_file_close(&file);
+	}
+	if (readable)
+		*readable = good;
+	return copy;
+}
+
+static const char *read_link(struct cairn_diagnosis *diagnosis, const char *path)
+{
+	char target[4096];
+	ssize_t length = readlink(path, target, sizeof target - 1);
+	return length < 0 ? NULL : cairn_arena_text(&diagnosis->arena, (struct cairn_bytes){target, (size_t)length});
+}
+
+static bool exports(const struct cairn_elf *elf, const char *name)
+{
+	struct cairn_elf_symbols symbols = cairn_elf_symbols(elf, ".dynsym");
+	struct cairn_elf_symbol symbol;
+	while (cairn_elf_symbols_next(&symbols, &symbol))
+		if (strcmp(symbol.name, name) == 0)
+			return true;
+	return false;
+}
+
+static void open_module(struct cairn_diagnosis *diagnosis, struct cairn_diagnosis_module *module)
+{
+	module->elf = module->reachable ? cairn_elf_open(module->reachable, NULL) : NULL;
+	if (!module->elf) {
+		diagnosis->unread = module->path;
+		return;
+	}
+	module->has_jemalloc = cairn_elf_jemalloc(module->elf, &module->jemalloc);
+	module->exports_malloc = exports(module->elf, "malloc");
+}
+
+/* Where the file that is mapped at RANGE can be opened. The kernel shows its path as seen from our root where it can, else as the
+ * process sees it; of several files the one with the same INODE is it. The last resort is only open to root. */
+static const char *reach(struct cairn_diagnosis *diagnosis, const char *path, uint64_t inode, struct cairn_bytes range)
+{
+	const char *const places[] = {
+		cairn_arena_format(&diagnosis->arena, "%s%s", diagnosis->root, path),
+		path,
+		cairn_arena_format(&diagnosis->arena, "/proc/%d/map_files/%.*s", diagnosis->pid, (int)range.length, range.data),
+	};
+	const char *there = NULL;
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+		struct stat status;
+		if (stat(places[i], &status) != 0 || !S_ISREG(status.st_mode))
+			continue;
+		if (status.st_ino == inode)
+			return places[i];
+		there = there ? there : places[i];
+	}
+	return there;
+}
+
+/* A file of which a part with code is in memory. All lines of one file are one module. */
+static void add_line(struct cairn_diagnosis *diagnosis, struct cairn_bytes line)
+{
+	static const char deleted[] = " (deleted)";
+	uint64_t start, end, offset, device, inode;
+	const char *slash = line.length ? memchr(line.data, '/', line.length) : NULL;
+	struct cairn_bytes rest = line;
+	if (!slash || !cairn_text_hex(&rest, &start) || !cairn_text_take(&rest, "-") || !cairn_text_hex(&rest, &end) || rest.length < 6 ||
+	    rest.data[3] != 'x')
+		return;
+	struct cairn_bytes range = {line.data, line.length - rest.length}, path = cairn_bytes_skip(line, (size_t)(slash - line.data));
+	rest = cairn_bytes_skip(rest, 6);
+	if (!cairn_text_hex(&rest, &offset) || !cairn_text_take(&rest, " ") || !cairn_text_hex(&rest, &device) ||
+	    !cairn_text_take(&rest, ":") || !cairn_text_hex(&rest, &device) || !cairn_text_take(&rest, " ") ||
+	    !cairn_text_decimal(&rest, &inode))
+		return;
+	bool gone = path.length > sizeof deleted &&
+		    memcmp(path.data + path.length - (sizeof deleted - 1), deleted, sizeof deleted - 1) == 0;
+	path.length -= gone ? sizeof deleted - 1 : 0;
+	for (size_t i = 0; i < diagnosis->module_count; i++)
+		if (cairn_bytes_equal(path, cairn_bytes_of(diagnosis->modules[i].path))) {
+			if (!diagnosis->modules[i].start) {
+				diagnosis->modules[i].start = start;
+				diagnosis->modules[i].offset = offset;
+			}
+			return;
+		}
+	cairn_array_room(diagnosis->modules, diagnosis->module_count, diagnosis->module_capacity);
+	struct cairn_diagnosis_module *module = &diagnosis->modules[diagnosis->module_count++];
+	*module = (struct cairn_diagnosis_module){
+		.path = cairn_arena_text(&diagnosis->arena, path), .deleted = gone, .start = start, .offset = offset};
+	module->reachable = reach(diagnosis, module->path, inode, range);
+	open_module(diagnosis, module);
+}
+
+/* The program first, then what else is mapped. */
+static void list_modules(struct cairn_diagnosis *diagnosis)
+{
+	static const char deleted[] = " (deleted)";
+	const char *exe = cairn_arena_format(&diagnosis->arena, "/proc/%d/exe", diagnosis->pid), *path = read_link(diagnosis, exe);
+	size_t length = path ? strlen(path) : 0;
+	bool gone = length > sizeof deleted && strcmp(path + length - (sizeof deleted - 1), deleted) == 0;
+	cairn_array_room(diagnosis->modules, diagnosis->module_count, diagnosis->module_capacity);
+	struct cairn_diagnosis_module *program = &diagnosis->modules[diagnosis->module_count++];
+	*program = (struct cairn_diagnosis_module){
+		.path = path ? cairn_arena_text(&diagnosis->arena, (struct cairn_bytes){path, length - (gone ? sizeof deleted - 1 : 0)}) : "",
+		.reachable = path ? exe : NULL,
+		.deleted = gone,
+	};
+	open_module(diagnosis, program);
+	struct cairn_bytes rest = read_proc(diagnosis, "maps", &diagnosis->has_maps), line;
+	while (cairn_text_line(&rest, &line, NULL))
+		add_line(diagnosis, line);
+}
+
+/* Up to SIZE bytes of the process's memory at ADDRESS; how many, 0 where there are none to be had. */
+static size_t read_memory(const struct cairn_diagnosis *diagnosis, uint64_t address, void *out, size_t size)
+{
+	char path[32];
+	snprintf(path, sizeof path, "/proc/%d/mem", diagnosis->pid);
+	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t length = descriptor < 0 ? -1 : pread(descriptor, out, size, (off_t)address);
+	if (descriptor >= 0)
+		close(descriptor);
+	return length > 0 ? (size_t)length : 0;
+}
+
+/* Where the link-time ADDRESS of MODULE is in the process. A mapping begins at the page its segment begins in, which may hold the end
+ * of the segment before it, too: the executable one is meant. */
+static bool loaded_address(const struct cairn_diagnosis_module *module, uint64_t *address)
+{
+	uint64_t within = (uint64_t)sysconf(_SC_PAGESIZE) - 1;
+	for (size_t i = 0; module->elf && module->start && i < module->elf->segment_count; i++) {
+		const struct cairn_elf_segment *segment = &module->elf->segments[i];
+		uint64_t first = segment->offset & ~within;
+		if (!segment->executable || module->offset < first ||
+		    module->offset - first >= (segment->offset & within) + segment->file_size)
+			continue;
+		*address += module->start - ((segment->address & ~within) + (module->offset - first));
+		return true;
+	}
+	return false;
+}
+
+bool cairn_diagnosis_peek(const struct cairn_diagnosis *diagnosis, const char *name, void *out, size_t size)
+{
+	const struct cairn_diagnosis_module *allocator = diagnosis->allocator;
+	uint64_t address;
+	return allocator && allocator->elf && cairn_elf_jemalloc_symbol(allocator->elf, &allocator->jemalloc, name, &address) &&
+	       loaded_address(allocator, &address) && read_memory(diagnosis, address, out, size) == size;
+}
+
+/* The variables that VECTOR, in the process, points to. */
+static struct cairn_bytes read_vector(struct cairn_diagnosis *diagnosis, uint64_t vector)
+{
+	enum { variables_most = 1000, text_most = 4096 };
+	uint64_t *pointers = cairn_arena_zero(&diagnosis->arena, variables_most + 1, sizeof *pointers);
+	struct cairn_buffer text = cairn_buffer(1 << 20);
+	for (size_t have = 0; have < variables_most && (have == 0 || pointers[have - 1]); have++)
+		if (read_memory(diagnosis, vector + 8 * have, &pointers[have], 8) != 8)
+			break;
+	for (size_t i = 0; pointers[i] && !text.failed; i++) {
+		char *room = cairn_buffer_room(&text, text_most);
+		size_t length = room ? read_memory(diagnosis, pointers[i], room, text_most) : 0;
+		size_t whole = strnlen(room ? room : "", length);
+		text.length += whole;
+		cairn_buffer_byte(&text, 0);
+	}
+	struct cairn_bytes copy = {cairn_arena_text(&diagnosis->arena, cairn_buffer_bytes(&text)), text.length};
+	cairn_buffer_free(&text);
+	return copy;
+}
+
+/* A program that shows a title of its own writes it over its environment. libc still knows where that is now. */
+static void recover_environment(struct cairn_diagnosis *diagnosis)
+{
+	if (diagnosis->environment.length > 0 && diagnosis->environment.data[0] &&
+	    memchr(diagnosis->environment.data, '=', strnlen(diagnosis->environment.data, diagnosis->environment.length)))
+		return;
+	diagnosis->has_environment = false;
+	for (size_t i = 0; i < diagnosis->module_count && !diagnosis->has_environment; i++) {
+		struct cairn_diagnosis_module *module = &diagnosis->modules[i];
+		struct cairn_elf_symbols symbols = module->elf ? cairn_elf_symbols(module->elf, ".dynsym") : (struct cairn_elf_symbols){0};
+		struct cairn_elf_symbol symbol;
+		uint64_t vector = 0;
+		while (cairn_elf_symbols_next(&symbols, &symbol)) {
+			uint64_t address = symbol.address;
+			if (strcmp(symbol.name, "environ") != 0 || !loaded_address(module, &address) ||
+			    read_memory(diagnosis, address, &vector, sizeof vector) != sizeof vector || !vector)
+				continue;
+			diagnosis->environment = read_vector(diagnosis, vector);
+			diagnosis->has_environment = diagnosis->environment.length > 0;
+			break;
+		}
+	}
+}
+
+bool cairn_diagnosis_is_static(const struct cairn_diagnosis *diagnosis)
+{
+	static const uint64_t is_pie = 0x08000000; /* DF_1_PIE: a program, not a library, although both are ET_DYN */
+	const struct cairn_elf *elf = diagnosis->module_count ? diagnosis->modules[0].elf : NULL;
+	if (!elf || cairn_elf_section(elf, ".interp"))
+		return false;
+	if (elf->type == ET_EXEC)
+		return true;
+	struct cairn_bytes entries = cairn_elf_named(elf, ".dynamic");
+	for (; elf->type == ET_DYN && entries.length >= 16; entries = cairn_bytes_skip(entries, 16)) {
+		uint64_t entry[2];
+		memcpy(entry, entries.data, sizeof entry);
+		if (entry[0] == DT_FLAGS_1)
+			return (entry[1] & is_pie) != 0;
+	}
+	return false;
+}
+
+const char *cairn_diagnosis_variable(const struct cairn_diagnosis *diagnosis, const char *name)
+{
+	struct cairn_bytes rest = diagnosis->environment;
+	size_t length = strlen(name);
+	while (rest.length > 0) {
+		size_t whole = strnlen(rest.data, rest.length);
+		if (whole > length && memcmp(rest.data, name, length) == 0 && rest.data[length] == '=')
+			return rest.data + length + 1;
+		rest = cairn_bytes_skip(rest, whole + 1);
+	}
+	return NULL;
+}
+
+void cairn_diagnosis_field(const struct cairn_diagnosis *diagnosis, const char *path, char *out, size_t size)
+{
+	cairn_target_field(cairn_buffer_bytes(&diagnosis->agent), path, out, size);
+}
+
+/* jemalloc that takes the place of malloc wins over one that is called by names of its own. */
+static void choose_allocator(struct cairn_diagnosis *diagnosis)
+{
+	for (size_t i = 0; i < diagnosis->module_count; i++) {
+		const struct cairn_diagnosis_module *module = &diagnosis->modules[i];
+		if (!module->has_jemalloc)
+			continue;
+		diagnosis->jemalloc_count++;
+		if (!diagnosis->allocator || (module->exports_malloc && !diagnosis->allocator->exports_malloc))
+			diagnosis->allocator = module;
+	}
+	if (diagnosis->allocator && diagnosis->allocator->jemalloc.variable[0])
+		diagnosis->variable = diagnosis->allocator->jemalloc.variable;
+}
+
+/* What the program, or its jemalloc, has compiled in. */
+static void read_compiled(struct cairn_diagnosis *diagnosis)
+{
+	uint64_t address;
+	const struct cairn_diagnosis_module *program = &diagnosis->modules[0], *allocator = diagnosis->allocator;
+	bool found = program->elf && cairn_elf_jemalloc_symbol(program->elf, &allocator->jemalloc, "malloc_conf", &address);
+	const char *text = found ? cairn_elf_pointed_text(program->elf, address) : NULL;
+	if (text && strlen(text) < 4096)
+		cairn_malloc_conf_add(&diagnosis->conf, text);
+}
+
+static void read_conf(struct cairn_diagnosis *diagnosis)
+{
+	diagnosis->conf.arena = &diagnosis->arena;
+	if (!diagnosis->allocator)
+		return;
+	read_compiled(diagnosis);
+	if (diagnosis->kind != CAIRN_DIAGNOSIS_PROCESS)
+		return;
+	const char *link = diagnosis->allocator->jemalloc.link,
+		   *value = diagnosis->variable ? cairn_diagnosis_variable(diagnosis, diagnosis->variable) : NULL;
+	const char *linked = link[0] ? read_link(diagnosis, cairn_arena_format(&diagnosis->arena, "%s%s", diagnosis->root, link)) : NULL;
+	if (linked)
+		cairn_malloc_conf_add(&diagnosis->conf, linked);
+	if (value && !diagnosis->is_secure)
+		cairn_malloc_conf_add(&diagnosis->conf, value);
+}
+
+/* AT_SECURE of the auxiliary vector. */
+static bool read_secure(struct cairn_diagnosis *diagnosis)
+{
+	struct cairn_bytes rest = read_proc(diagnosis, "auxv", NULL);
+	Elf64_auxv_t entry;
+	for (; rest.length >= sizeof entry; rest = cairn_bytes_skip(rest, sizeof entry)) {
+		memcpy(&entry, rest.data, sizeof entry);
+		if (entry.a_type == AT_SECURE)
+			return entry.a_un.a_val != 0;
+	}
+	return false;
+}
+
+/* The value of "NAME:  N kB", or of any number after "NAME:". */
+static uint64_t status_number(struct cairn_bytes status, const char *name)
+{
+	struct cairn_bytes line;
+	while (cairn_text_line(&status, &line, NULL)) {
+		uint64_t value = 0;
+		if (!cairn_text_take(&line, name) || !cairn_text_take(&line, ":"))
+			continue;
+		line = cairn_text_trim(line);
+		cairn_text_decimal(&line, &value);
+		return value;
+	}
+	return 0;
+}
+
+static bool see_process(struct cairn_diagnosis *diagnosis, struct cairn_error *error)
+{
+	struct stat status;
+	const char *folder = cairn_arena_format(&diagnosis->arena, "/proc/%d", diagnosis->pid);
+	if (stat(folder, &status) != 0)
+		return cairn_fail(error, "no process %d", diagnosis->pid);
+	diagnosis->root = cairn_arena_format(&diagnosis->arena, "/proc/%d/root", diagnosis->pid);
+	diagnosis->folder = read_link(diagnosis, cairn_arena_format(&diagnosis->arena, "/proc/%d/cwd", diagnosis->pid));
+	diagnosis->status = read_proc(diagnosis, "status", NULL);
+	diagnosis->user = (uid_t)status_number(diagnosis->status, "Uid");
+	diagnosis->group = (gid_t)status_number(diagnosis->status, "Gid");
+	diagnosis->resident = status_number(diagnosis->status, "VmRSS") << 10;
+	diagnosis->limits = read_proc(diagnosis, "limits", NULL);
+	diagnosis->environment = read_proc(diagnosis, "environ", &diagnosis->has_environment);
+	diagnosis->is_secure = read_secure(diagnosis);
+	if (memmem(diagnosis->status.data, diagnosis->status.length, "\nState:\tZ", 9) || diagnosis->resident == 0)
+		return cairn_fail(error, "process %d has ended, or is a thread of the kernel", diagnosis->pid);
+	list_modules(diagnosis);
+	if (!diagnosis->has_maps && !diagnosis->modules[0].elf && !diagnosis->has_agent)
+		return cairn_fail(error, "process %d cannot be looked at: %s", diagnosis->pid,
+				  geteuid() ? "it belongs to another user, or is protected; try as that user or as root"
+					    : strerror(EACCES));
+	recover_environment(diagnosis);
+	choose_allocator(diagnosis);
+	read_conf(diagnosis);
+	return true;
+}
+
+static bool see_target(struct cairn_diagnosis *diagnosis, const char *name, const char *token, struct cairn_error *error)
+{
+	char text[16];
+	diagnosis->kind = CAIRN_DIAGNOSIS_PROCESS;
+	diagnosis->has_agent = cairn_target_find(&diagnosis->target, name, token, &diagnosis->agent_problem) &&
+			     cairn_target_ask(&diagnosis->target, "GET", "/cairn/status", &diagnosis->agent,
+					      &diagnosis->agent_problem);
+	diagnosis->pid = diagnosis->target.pid;
+	if (!diagnosis->pid && !diagnosis->has_agent) {
+		*error = diagnosis->agent_problem;
+		return false;
+	}
+	if (!diagnosis->pid && diagnosis->target.socket[0]) {
+		cairn_diagnosis_field(diagnosis, "pid", text, sizeof text);
+		diagnosis->pid = atoi(text);
+	}
+	/* Of a process on another machine only its agent tells. */
+	return diagnosis->pid ? see_process(diagnosis, error) : true;
+}
+
+static bool is_program(const char *name)
+{
+	struct cairn_file file;
+	if (strcmp(name, "-") == 0 || !cairn_file_read(&file, name, NULL))
+		return false;
+	bool elf = cairn_elf_is(file.bytes);
+	cairn_file_close(&file);
+	return elf;
+}
+
+static bool see_binary(struct cairn_diagnosis *diagnosis, struct cairn_error *error)
+{
+	struct cairn_elf *elf = cairn_elf_open(diagnosis->name, error);
+	if (!elf)
+		return false;
+	struct cairn_elf_section *code = cairn_elf_section(elf, ".text");
+	bool bare = code && code->bytes.length == 0;
+	cairn_elf_close(elf);
+	if (bare)
+		return cairn_fail(error, "%s is a separate debug file: it holds names but no code; the program itself is wanted", diagnosis->name);
+	diagnosis->kind = CAIRN_DIAGNOSIS_BINARY;
+	diagnosis->root = "";
+	cairn_array_room(diagnosis->modules, diagnosis->module_count, diagnosis->module_capacity);
+	diagnosis->modules[diagnosis->module_count++] = (struct cairn_diagnosis_module){.path = diagnosis->name, .reachable = diagnosis->name};
+	open_module(diagnosis, &diagnosis->modules[0]);
+	choose_allocator(diagnosis);
+	read_conf(diagnosis);
+	return true;
+}
+
+static bool see_dump(struct cairn_diagnosis *diagnosis, struct cairn_error *error)
+{
+	diagnosis->kind = CAIRN_DIAGNOSIS_DUMP;
+	diagnosis->dump = cairn_buffer(SIZE_MAX);
+	cairn_profile_init(&diagnosis->profile);
+	if (!cairn_files_text(diagnosis->name, &diagnosis->dump, error))
+		return false;
+	diagnosis->has_trailer = cairn_trailer_read(cairn_buffer_bytes(&diagnosis->dump), &diagnosis->trailer);
+	return cairn_profile_read(&diagnosis->profile, cairn_buffer_bytes(&diagnosis->dump), diagnosis->name, &(struct cairn_read_options){0},
+				  error);
+}
+
+bool cairn_diagnosis_see(struct cairn_diagnosis *diagnosis, const char *name, const char *token, struct cairn_error *error)
+{
+	*diagnosis = (struct cairn_diagnosis){.name = name, .kind = CAIRN_DIAGNOSIS_PROCESS};
+	if (cairn_target_is(name))
+		return see_target(diagnosis, name, token, error);
+	return is_program(name) ? see_binary(diagnosis, error) : see_dump(diagnosis, error);
+}
+
+void cairn_diagnosis_free(struct cairn_diagnosis *diagnosis)
+{
+	for (size_t i = 0; i < diagnosis->module_count; i++)
+		if (diagnosis->modules[i].elf)
+			cairn_elf_close(diagnosis->modules[i].elf);
+	free(diagnosis->modules);
+	if (diagnosis->kind == CAIRN_DIAGNOSIS_DUMP)
+		cairn_profile_free(&diagnosis->profile);
+	cairn_buffer_free(&diagnosis->agent);
+	cairn_buffer_free(&diagnosis->dump);
+	cairn_arena_free(&diagnosis->arena);
+}

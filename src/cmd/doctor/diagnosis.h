@@ -1,0 +1,83 @@
+/* diagnosis.h - what the doctor looks at: a running process, a program or library, or a dump; with everything that can be learnt of it
+ * from the outside, and from its agent where it has one.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_CMD_DOCTOR_DIAGNOSIS_H
+#define CAIRN_CMD_DOCTOR_DIAGNOSIS_H
+
+#include "cmd/malloc_conf.h"
+#include "cmd/target.h"
+#include "dump/trailer.h"
+#include "profile/profile.h"
+#include "symbol/jemalloc.h"
+
+#include <sys/types.h>
+
+enum cairn_diagnosis_kind { CAIRN_DIAGNOSIS_PROCESS = 1, CAIRN_DIAGNOSIS_BINARY = 2, CAIRN_DIAGNOSIS_DUMP = 4 };
+
+/* A file of code: the program, or a library it has loaded. */
+struct cairn_diagnosis_module {
+	const char *path;      /* as the process sees it, or as it was named */
+	const char *reachable; /* where we can open it; NULL when we cannot */
+	bool deleted;          /* removed or replaced since it was loaded */
+	uint64_t start, offset; /* where its code is loaded, and where in the file that is; 0 for a file */
+	struct cairn_elf *elf; /* NULL when it could not be read */
+	bool has_jemalloc;
+	struct cairn_elf_jemalloc jemalloc;
+	bool exports_malloc;
+};
+
+struct cairn_diagnosis {
+	enum cairn_diagnosis_kind kind;
+	const char *name;
+	struct cairn_arena arena;
+
+	/* A process, or a binary. The first module is the program. */
+	struct cairn_diagnosis_module *modules;
+	size_t module_count, module_capacity;
+	const char *unread; /* one of them that could not be read; NULL when all could */
+	const struct cairn_diagnosis_module *allocator; /* the jemalloc that serves it, as far as can be told; NULL for none */
+	size_t jemalloc_count;
+	struct cairn_malloc_conf conf; /* compiled in, by symbolic link and by environment, in that order */
+	const char *variable;          /* that its jemalloc reads; NULL when that cannot be told */
+
+	/* A process. */
+	int pid;
+	uid_t user;
+	gid_t group;
+	struct cairn_bytes status, environment, limits; /* of /proc; empty when they cannot be read */
+	bool has_environment, has_maps;
+	bool is_secure; /* started with the privileges of another user (set-user-ID): the environment is not trusted */
+	const char *root; /* before its paths: "/proc/PID/root" */
+	const char *folder; /* its working directory, as it sees it; NULL when that cannot be told */
+	uint64_t resident;
+	bool has_agent;
+	struct cairn_target target;
+	struct cairn_error agent_problem; /* why there is no answer from an agent */
+	struct cairn_buffer agent;        /* its status as JSON */
+
+	/* A dump. */
+	struct cairn_buffer dump;
+	bool has_trailer;
+	struct cairn_trailer trailer;
+	struct cairn_profile profile;
+};
+
+/* Learns what there is to learn about NAME: a PID, the socket or URL of an agent, a program or library, or a dump. Fails, with a
+ * sentence, where it cannot be looked at. The caller frees DIAGNOSIS in either case. */
+bool cairn_diagnosis_see(struct cairn_diagnosis *diagnosis, const char *name, const char *token, struct cairn_error *error);
+void cairn_diagnosis_free(struct cairn_diagnosis *diagnosis);
+
+/* Whether the program has no loader: nothing can be preloaded into it, and its jemalloc aborts in libgcc's unwinder once prof:true
+ * is set. */
+bool cairn_diagnosis_is_static(const struct cairn_diagnosis *diagnosis);
+
+/* The value of a variable in the environment the process was started with, NULL when it is not there. Borrowed. */
+const char *cairn_diagnosis_variable(const struct cairn_diagnosis *diagnosis, const char *name);
+
+/* The value at PATH in the JSON of the agent's status, copied to OUT. */
+void cairn_diagnosis_field(const struct cairn_diagnosis *diagnosis, const char *path, char *out, size_t size);
+
+/* Reads SIZE bytes of the process's memory at the address that NAME of its jemalloc has. False where that cannot be done. */
+bool cairn_diagnosis_peek(const struct cairn_diagnosis *diagnosis, const char *name, void *out, size_t size);
+
+#endif

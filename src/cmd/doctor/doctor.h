@@ -1,0 +1,77 @@
+/* doctor.h - the checks of `cairn doctor`: each looks at one thing that can make a profile empty or misleading, and says what it found.
+ *
+ * A check that does not apply says nothing. What cannot be told from here is said to be so; nothing is guessed.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_CMD_DOCTOR_DOCTOR_H
+#define CAIRN_CMD_DOCTOR_DOCTOR_H
+
+#include "cmd/doctor/diagnosis.h"
+
+/* A sample every so many bytes, or more often, is no reason for there being few. */
+enum { CAIRN_PERIOD_FINE = 64 << 10 };
+
+enum cairn_finding_level {
+	CAIRN_NOTHING,    /* the check does not apply */
+	CAIRN_RIGHT,
+	CAIRN_NOTE,    /* worth knowing, but nothing is wrong */
+	CAIRN_UNKNOWN, /* it cannot be told from here */
+	CAIRN_WRONG,
+};
+
+struct cairn_finding {
+	enum cairn_finding_level level;
+	struct cairn_error text;
+	const char *fix; /* the line to use; NULL for none. Lives as long as the diagnosis */
+};
+
+/* Fills FINDING. */
+void cairn_finding_say(struct cairn_finding *finding, enum cairn_finding_level level, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+typedef void cairn_check_look(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding);
+
+/* Of the allocator: doctor_allocator.c. */
+cairn_check_look cairn_check_allocator;
+cairn_check_look cairn_check_use;
+cairn_check_look cairn_check_single;
+cairn_check_look cairn_check_built;
+cairn_check_look cairn_check_variable;
+cairn_check_look cairn_check_options;
+cairn_check_look cairn_check_enabled;
+cairn_check_look cairn_check_active;
+cairn_check_look cairn_check_threads;
+cairn_check_look cairn_check_period;
+cairn_check_look cairn_check_folder;
+
+/* Of the process around it: doctor_process.c. */
+cairn_check_look cairn_check_agent;
+cairn_check_look cairn_check_settings;
+cairn_check_look cairn_check_privileges;
+cairn_check_look cairn_check_limits;
+cairn_check_look cairn_check_memory;
+cairn_check_look cairn_check_sandbox;
+cairn_check_look cairn_check_container;
+cairn_check_look cairn_check_unwinder;
+cairn_check_look cairn_check_samples;
+
+/* Of the files that give names: doctor_file.c. */
+cairn_check_look cairn_check_on_disk;
+cairn_check_look cairn_check_build_id;
+cairn_check_look cairn_check_names;
+cairn_check_look cairn_check_stacks;
+cairn_check_look cairn_check_loading;
+
+/* Of a dump: doctor_dump.c. */
+cairn_check_look cairn_check_dump_samples;
+cairn_check_look cairn_check_dump_period;
+cairn_check_look cairn_check_dump_maps;
+cairn_check_look cairn_check_dump_trailer;
+cairn_check_look cairn_check_dump_coverage;
+cairn_check_look cairn_check_dump_start;
+cairn_check_look cairn_check_dump_totals;
+cairn_check_look cairn_check_dump_names;
+
+/* How many samples PROFILE rests on, and how much it shows of what the allocator counts. TRAILER may be NULL. */
+void cairn_check_profile_coverage(const struct cairn_profile *profile, const struct cairn_trailer *trailer, struct cairn_finding *finding);
+
+#endif

@@ -1,0 +1,188 @@
+/* dump.c - can a dump be trusted, and what does it leave out?
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/text.h"
+#include "cmd/doctor/doctor.h"
+#include "series/bill.h"
+#include "symbol/find.h"
+
+enum { few_samples = 100 };
+
+static double sum_samples(const struct cairn_profile *profile)
+{
+	double sum = 0;
+	for (size_t i = 0; profile->sampled && i < profile->sample_count; i++)
+		sum += profile->sampled[i];
+	return sum;
+}
+
+void cairn_check_profile_coverage(const struct cairn_profile *profile, const struct cairn_trailer *trailer, struct cairn_finding *finding)
+{
+	struct cairn_bill_facts facts = {0};
+	if (trailer)
+		cairn_bill_facts_read(&facts, trailer, NULL);
+	cairn_bill_facts_profile(&facts, profile, trailer);
+	double samples = sum_samples(profile), there = facts.has_allocator ? (double)cairn_bill_live(&facts) : 0;
+	char seen[24], live[24];
+	cairn_text_human(facts.profile_bytes, seen);
+	cairn_text_human(there, live);
+	if (facts.profile_bytes + 3 * facts.profile_error < 0.8 * there) {
+		cairn_finding_say(
+			finding, CAIRN_WRONG,
+			"%.0f samples show %s of %s that are live: the rest was allocated before sampling began, or while it was "
+			"off, or samples were thrown away",
+			samples, seen, live);
+		finding->fix = "prof:true without prof_active:false when it is started, so that nothing is missed";
+	} else if (samples > 0 && samples < few_samples) {
+		cairn_finding_say(finding, CAIRN_NOTE, "%.0f %s few: numbers are off by a tenth and more (%s)", samples,
+				  samples < 1.5 ? "sample is" : "samples are", seen);
+		finding->fix = profile->period > CAIRN_PERIOD_FINE ? "lg_prof_sample:16 is a sample every 64 KiB" : NULL;
+	} else if (there > 0) {
+		cairn_finding_say(finding, CAIRN_RIGHT, "%.0f samples show %s of %s that are live", samples, seen, live);
+	} else {
+		cairn_finding_say(finding, CAIRN_RIGHT, "%.0f samples show %s", samples, seen);
+	}
+}
+
+void cairn_check_dump_samples(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	char human[24];
+	const struct cairn_profile *profile = &diagnosis->profile;
+	if (profile->sample_count == 0) {
+		cairn_finding_say(
+			finding, CAIRN_WRONG,
+			"there are no samples: profiling was not active (prof_active:false), or less was allocated than the period of %s",
+			cairn_text_human(profile->period, human));
+		finding->fix = "MALLOC_CONF=prof:true,prof_active:true,lg_prof_sample:16";
+	} else if (profile->kind == CAIRN_PROFILE_HEAP) {
+		cairn_check_profile_coverage(profile, NULL, finding);
+	} else {
+		cairn_finding_say(finding, CAIRN_RIGHT, "%zu stacks", profile->sample_count);
+	}
+}
+
+void cairn_check_dump_period(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	enum { coarse = 16 << 20 };
+	char human[24];
+	double period = diagnosis->profile.period;
+	if (diagnosis->profile.kind != CAIRN_PROFILE_HEAP || !(period > 0))
+		return;
+	cairn_text_human(period, human);
+	if (period >= coarse) {
+		cairn_finding_say(finding, CAIRN_WRONG, "a sample every %s: what is smaller is seen by chance", human);
+		finding->fix = "lg_prof_sample:19 is a sample every 512 KiB";
+	} else {
+		cairn_finding_say(finding, CAIRN_RIGHT, period > 1 ? "a sample every %s" : "every allocation was recorded", human);
+	}
+}
+
+void cairn_check_dump_maps(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	const struct cairn_profile *profile = &diagnosis->profile;
+	size_t bare = 0;
+	for (size_t i = 0; i < profile->location_count; i++)
+		bare += profile->locations[i].mapping == CAIRN_NONE && profile->locations[i].frame_count == 0;
+	if (bare == 0) {
+		cairn_finding_say(finding, CAIRN_RIGHT, "every address belongs to a file, or has a name");
+		return;
+	}
+	cairn_finding_say(
+		finding, profile->mapping_count ? CAIRN_NOTE : CAIRN_WRONG,
+		profile->mapping_count
+			? "%zu of %zu addresses belong to no file of the memory map: generated code, or a library that was unloaded"
+			: "no memory map (MAPPED_LIBRARIES), so none of %zu of %zu addresses has a name: the dump was cut short, or the "
+			  "process could not read /proc/self/maps",
+		bare, profile->location_count);
+}
+
+void cairn_check_dump_trailer(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	if (diagnosis->profile.kind != CAIRN_PROFILE_HEAP)
+		return;
+	if (!diagnosis->has_trailer) {
+		cairn_finding_say(
+			finding, CAIRN_NOTE,
+			"it has no trailer of Cairn's: when it was made, by which build, and what the process weighed is not known");
+		finding->fix = "cairn dump TARGET, or the agent's own dumps";
+	} else if (!diagnosis->trailer.complete) {
+		cairn_finding_say(finding, CAIRN_WRONG, "the dump is cut short: its last line is missing");
+	} else {
+		struct cairn_bytes host = diagnosis->trailer.host, version = diagnosis->trailer.jemalloc;
+		cairn_finding_say(finding, CAIRN_RIGHT, "whole, of process %d on %.*s, jemalloc %.*s", diagnosis->trailer.pid,
+				  (int)host.length, host.data, (int)version.length, version.data);
+	}
+}
+
+void cairn_check_dump_coverage(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	if (diagnosis->has_trailer && diagnosis->profile.sample_count && cairn_trailer_number(&diagnosis->trailer, "stats.allocated"))
+		cairn_check_profile_coverage(&diagnosis->profile, &diagnosis->trailer, finding);
+}
+
+void cairn_check_dump_start(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	const struct cairn_trailer *trailer = &diagnosis->trailer;
+	if (!diagnosis->has_trailer)
+		return;
+	double late = trailer->active_since_ns && trailer->start_ns ? (double)(trailer->active_since_ns - trailer->start_ns) / 1e9 : 0;
+	if (cairn_bytes_equal(cairn_trailer_value(trailer, "prof.active"), cairn_bytes_of("false")))
+		cairn_finding_say(finding, CAIRN_NOTE,
+				  "sampling was off when the dump was made: it shows what is left of what was sampled before");
+	else if (trailer->reset_ns)
+		cairn_finding_say(finding, CAIRN_NOTE,
+				  "samples were thrown away %.0f seconds before: what was allocated earlier is not in it",
+				  (double)(trailer->time_ns - trailer->reset_ns) / 1e9);
+	else if (late > 10)
+		cairn_finding_say(finding, CAIRN_NOTE,
+				  "the agent has seen sampling since %.0f seconds after the process started; what was allocated earlier "
+				  "may be missing",
+				  late);
+}
+
+void cairn_check_dump_totals(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	uint32_t space = cairn_profile_find_value(&diagnosis->profile, "alloc_space");
+	if (diagnosis->profile.sample_count && diagnosis->profile.kind == CAIRN_PROFILE_HEAP && space != CAIRN_NONE &&
+	    !(cairn_profile_total(&diagnosis->profile, space) > 0)) {
+		cairn_finding_say(finding, CAIRN_NOTE, "what was allocated and freed again (alloc_space) is not recorded");
+		finding->fix = "prof_accum:true records it, at the price of memory that grows";
+	}
+}
+
+void cairn_check_dump_names(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	struct cairn_find_options options = {0};
+	struct cairn_finder finder = {.options = &options};
+	const struct cairn_profile *profile = &diagnosis->profile;
+	size_t missing = 0, files = 0, identified = 0, fitting = 0;
+	for (size_t i = 0; i < profile->module_count; i++) {
+		struct cairn_binary binary;
+		const char *path = cairn_profile_string(profile, profile->modules[i].path);
+		if (!cairn_module_has_file(path))
+			continue;
+		files++;
+		cairn_find_binary(&finder, profile, &profile->modules[i], &binary);
+		identified += binary.path && profile->modules[i].build_id;
+		fitting += binary.path && binary.fits;
+		if (binary.path)
+			continue;
+		if (missing++ == 0)
+			cairn_finding_say(finding, CAIRN_WRONG, "%.200s: %.250s", path, binary.reason);
+	}
+	if (missing > 0) {
+		finding->fix = "--binary FILE for a file that lies elsewhere, --sysroot DIR for the files of another machine, --symbols "
+			       "DIR for debug files";
+	} else if (files > 0 && identified == files) {
+		cairn_finding_say(finding, CAIRN_RIGHT, "all of its %zu files are here, in the same build", files);
+	} else if (files > 0 && identified + fitting == files) {
+		cairn_finding_say(finding, CAIRN_RIGHT,
+				  "all of its %zu files are here; it has no build-ids for %zu of them, whose code is as long as what "
+				  "was mapped",
+				  files, files - identified);
+	} else if (files > 0) {
+		cairn_finding_say(finding, CAIRN_NOTE,
+				  "all of its %zu files are here, but nothing tells whether %zu of them are the same build", files,
+				  files - identified - fitting);
+	}
+	cairn_finder_free(&finder);
+}

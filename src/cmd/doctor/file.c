@@ -1,0 +1,151 @@
+/* file.c - can addresses of the program be named, and its stacks be walked?
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/doctor/doctor.h"
+#include "symbol/find.h"
+
+#include <elf.h>
+
+/* The program, when it can be read. */
+static const struct cairn_diagnosis_module *program_of(const struct cairn_diagnosis *diagnosis)
+{
+	return diagnosis->module_count && diagnosis->modules[0].elf ? &diagnosis->modules[0] : NULL;
+}
+
+/* Is what lies on disk what runs? */
+void cairn_check_on_disk(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	size_t deleted = 0;
+	const char *library = NULL;
+	const struct cairn_diagnosis_module *program = program_of(diagnosis);
+	if (!program)
+		return;
+	for (size_t i = 1; i < diagnosis->module_count; i++) {
+		deleted += diagnosis->modules[i].deleted;
+		library = diagnosis->modules[i].deleted ? diagnosis->modules[i].path : library;
+	}
+	if (program->deleted) {
+		struct cairn_elf *now = cairn_elf_open(cairn_arena_format(&diagnosis->arena, "%s%s", diagnosis->root, program->path), NULL);
+		bool same = now && now->build_id[0] && strcmp(now->build_id, program->elf->build_id) == 0;
+		cairn_finding_say(finding, same ? CAIRN_NOTE : CAIRN_WRONG, "%s was %s while it runs%s", program->path,
+				  now ? "replaced" : "removed",
+				  same	? ", by the same build"
+				  : now ? ", by another build: its names would be wrong, and are not used"
+					: "");
+		finding->fix = same ? NULL
+				    : cairn_arena_format(&diagnosis->arena,
+							 "cp /proc/%d/exe /tmp/program && cairn top %s --binary /tmp/program",
+							 diagnosis->pid, diagnosis->name);
+		if (now)
+			cairn_elf_close(now);
+	} else if (deleted) {
+		cairn_finding_say(finding, CAIRN_WRONG,
+				  "%zu of its libraries were removed or replaced while it runs, such as %s: what they do has no names",
+				  deleted, library);
+		finding->fix = "start it again";
+	} else {
+		cairn_finding_say(finding, CAIRN_RIGHT, "%s and its libraries are the files that run", program->path);
+	}
+}
+
+void cairn_check_build_id(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	const struct cairn_diagnosis_module *program = program_of(diagnosis);
+	if (!program)
+		return;
+	if (program->elf->build_id[0]) {
+		cairn_finding_say(finding, CAIRN_RIGHT, "build-id %s", program->elf->build_id);
+		return;
+	}
+	cairn_finding_say(finding, CAIRN_NOTE,
+			  "%s has no build-id: another build under its name cannot be told from it, nor its debug file be found",
+			  program->path);
+	finding->fix = "-Wl,--build-id, when it is linked";
+}
+
+/* Functions that the file offers to others keep their names whatever is stripped. */
+static size_t count_exported(const struct cairn_elf *elf)
+{
+	struct cairn_elf_symbols symbols = cairn_elf_symbols(elf, ".dynsym");
+	struct cairn_elf_symbol symbol;
+	size_t count = 0;
+	while (cairn_elf_symbols_next(&symbols, &symbol))
+		count += symbol.type == STT_FUNC;
+	return count;
+}
+
+void cairn_check_names(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	const struct cairn_diagnosis_module *program = program_of(diagnosis);
+	if (!program)
+		return;
+	struct cairn_find_options options = {0};
+	struct cairn_finder finder = {.options = &options};
+	struct cairn_debug debug;
+	cairn_find_debug(&finder, &(struct cairn_binary){.path = program->reachable}, &debug);
+	const struct cairn_elf *other = debug.files.debug;
+	bool lines = cairn_elf_has_dwarf(program->elf) || (other && cairn_elf_has_dwarf(other));
+	bool functions = cairn_elf_has_symtab(program->elf) || (other && cairn_elf_has_symtab(other)) || debug.files.mini;
+	if (lines) {
+		cairn_finding_say(finding, CAIRN_RIGHT, "functions and lines are known%s%s", other ? ", from " : "",
+				  other ? debug.debug_path : "");
+	} else if (functions) {
+		cairn_finding_say(finding, CAIRN_NOTE,
+				  "functions have names, but no lines, and inlined ones are not seen: there is no debug information");
+		finding->fix = "-g, when it is compiled (debug = 1 in Cargo.toml); or install its debug package, or --debuginfod";
+	} else {
+		enum { some = 10 };
+		size_t exported = count_exported(program->elf);
+		if (exported >= some)
+			cairn_finding_say(finding, CAIRN_NOTE,
+					  "%s is stripped, and its debug file is not here: only the %zu functions it exports have names",
+					  program->path, exported);
+		else
+			cairn_finding_say(finding, CAIRN_WRONG,
+					  "%s is stripped, and its debug file is not here: its functions have no names", program->path);
+		finding->fix = program->elf->build_id[0]
+				       ? cairn_arena_format(&diagnosis->arena,
+							    "put its debug file at /usr/lib/debug/.build-id/%.2s/%s.debug, or name its "
+							    "folder with --symbols DIR",
+							    program->elf->build_id, program->elf->build_id + 2)
+				       : "keep the binary that was not stripped, and name it with --binary FILE";
+	}
+	cairn_debug_close(&debug);
+	cairn_finder_free(&finder);
+}
+
+void cairn_check_stacks(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	const struct cairn_diagnosis_module *program = program_of(diagnosis);
+	if (!program)
+		return;
+	struct cairn_elf_section *frames = cairn_elf_section(program->elf, ".eh_frame");
+	if (frames && frames->size > 64 && cairn_elf_section(program->elf, ".eh_frame_hdr")) {
+		cairn_finding_say(finding, CAIRN_RIGHT, "it has unwind tables: stacks are whole with or without frame pointers");
+		return;
+	}
+	cairn_finding_say(
+		finding, CAIRN_WRONG,
+		"it has no unwind tables (%s): stacks end in it unless it was compiled with frame pointers, which the file does not say",
+		frames && frames->size > 64 ? ".eh_frame_hdr is missing" : ".eh_frame is missing");
+	finding->fix = "-fasynchronous-unwind-tables, or -fno-omit-frame-pointer, when it is compiled";
+}
+
+/* How it is loaded: what that means for the agent and for the debug files. */
+void cairn_check_loading(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	const struct cairn_diagnosis_module *program = program_of(diagnosis);
+	if (!program || program->elf->type == ET_REL)
+		return;
+	bool dynamic = cairn_elf_section(program->elf, ".dynamic") != NULL, loader = cairn_elf_section(program->elf, ".interp") != NULL;
+	bool library = dynamic && !loader && program->elf->type == ET_DYN && diagnosis->kind == CAIRN_DIAGNOSIS_BINARY &&
+		       !cairn_diagnosis_is_static(diagnosis);
+	const char *pie = program->elf->type == ET_DYN ? "position-independent" : "at a fixed address";
+	if (loader || library) {
+		cairn_finding_say(finding, CAIRN_RIGHT, "%s, %s",
+				  library ? "a shared library" : "a dynamic program: LD_PRELOAD reaches it", pie);
+	} else {
+		cairn_finding_say(finding, diagnosis->has_agent ? CAIRN_NOTE : CAIRN_WRONG,
+				  "a static program, %s: LD_PRELOAD has no effect on it", pie);
+		finding->fix = diagnosis->has_agent ? NULL : "link it dynamically";
+	}
+}

@@ -1,0 +1,248 @@
+/* process.c - is the process one whose profile can be had, and does it show something?
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/text.h"
+#include "cmd/doctor/doctor.h"
+#include "process/clock.h"
+#include "process/memory.h"
+#include "profile/read.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+static const struct cairn_diagnosis_module *find_module(const struct cairn_diagnosis *diagnosis, const char *name)
+{
+	for (size_t i = 0; i < diagnosis->module_count; i++)
+		if (strstr(diagnosis->modules[i].path, name))
+			return &diagnosis->modules[i];
+	return NULL;
+}
+
+void cairn_check_agent(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	char version[40];
+	const char *preload = cairn_diagnosis_variable(diagnosis, "LD_PRELOAD");
+	cairn_diagnosis_field(diagnosis, "agent.version", version, sizeof version);
+	if (diagnosis->has_agent) {
+		cairn_finding_say(finding, CAIRN_RIGHT, "the agent %s answers", version);
+	} else if (find_module(diagnosis, "libcairn") && !diagnosis->allocator) {
+		cairn_finding_say(finding, CAIRN_NOTE, "the agent is loaded, but takes no notice of a process without jemalloc");
+	} else if (find_module(diagnosis, "libcairn")) {
+		cairn_finding_say(finding, CAIRN_WRONG, "the agent is loaded but does not answer here: %.300s",
+				  diagnosis->agent_problem.text);
+	} else if (preload && strstr(preload, "libcairn") && diagnosis->has_maps) {
+		cairn_finding_say(finding, CAIRN_WRONG,
+				  "LD_PRELOAD names the agent, but it was not loaded: the file is not there for the process, or the "
+				  "program is static or privileged");
+		finding->fix = cairn_arena_format(&diagnosis->arena, "ls -l %s%.*s", diagnosis->root, (int)strcspn(preload, ": "), preload);
+	} else if (cairn_diagnosis_is_static(diagnosis)) {
+		cairn_finding_say(finding, CAIRN_NOTE, "no agent: nothing can be preloaded into a static program");
+	} else {
+		cairn_finding_say(finding, CAIRN_NOTE,
+				  "no agent: it cannot be asked while it runs, but dumps that jemalloc writes can be read");
+		finding->fix = "cairn run -- COMMAND, or LD_PRELOAD=libcairn.so";
+	}
+}
+
+/* What the agent itself complains of. */
+void cairn_check_settings(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	static const struct {
+		const char *path, *complaint, *fix;
+	} table[] = {
+		{"config_problems", "config problems", "CAIRN_CONF=key:value,key:value when it is started again; 'man cairn' has the keys"},
+		{"agent.socket_problem", "socket problem", "XDG_RUNTIME_DIR=FOLDER, one it may write to, when it is started again"},
+		{"agent.listen_problem", "listen problem",
+		 "CAIRN_CONF=listen:127.0.0.1:PORT, one that is free, when it is started again; by its PID it is reached all the same"},
+		{"dumps.problem", "dump problem", "CAIRN_CONF=dumps:FOLDER, one it may write to, when it is started again"},
+	};
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+		char text[400];
+		cairn_diagnosis_field(diagnosis, table[i].path, text, sizeof text);
+		if (text[0]) {
+			cairn_finding_say(finding, CAIRN_WRONG, "the agent's %s: %s", table[i].complaint, text);
+			finding->fix = table[i].fix;
+			return;
+		}
+	}
+}
+
+void cairn_check_privileges(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	if (!diagnosis->is_secure)
+		return;
+	cairn_finding_say(
+		finding, CAIRN_WRONG,
+		"it runs with the privileges of another user (set-user-ID or file capabilities): its environment is not trusted, "
+		"and neither LD_PRELOAD nor %s is read",
+		diagnosis->variable ? diagnosis->variable : "MALLOC_CONF");
+	finding->fix = cairn_arena_format(&diagnosis->arena, "ln -s prof:true %s",
+					  diagnosis->allocator && diagnosis->allocator->jemalloc.link[0] ? diagnosis->allocator->jemalloc.link
+												     : "/etc/malloc.conf");
+}
+
+/* The soft limit in the line of /proc/PID/limits that begins with NAME; false when it is unlimited or not there. */
+static bool soft_limit(const struct cairn_diagnosis *diagnosis, const char *name, uint64_t *value)
+{
+	struct cairn_bytes rest = diagnosis->limits, line;
+	while (cairn_text_line(&rest, &line, NULL))
+		if (cairn_text_take(&line, name)) {
+			line = cairn_text_trim(line);
+			return cairn_text_decimal(&line, value);
+		}
+	return false;
+}
+
+void cairn_check_limits(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	enum { least_file = 64 << 20, least_descriptors = 32 };
+	uint64_t value;
+	char human[24];
+	if (soft_limit(diagnosis, "Max file size", &value) && value < least_file) {
+		cairn_finding_say(finding, CAIRN_WRONG, "it may write files of at most %s: larger dumps are cut short, or end it",
+				  cairn_text_human((double)value, human));
+		finding->fix = "ulimit -f unlimited, before it is started";
+	} else if (soft_limit(diagnosis, "Max open files", &value) && value < least_descriptors) {
+		cairn_finding_say(finding, CAIRN_WRONG, "it may open %llu files, too few to write a dump besides its own",
+				  (unsigned long long)value);
+		finding->fix = "ulimit -n 1024, before it is started";
+	} else if (soft_limit(diagnosis, "Max address space", &value)) {
+		cairn_finding_say(
+			finding, CAIRN_NOTE,
+			"its address space is limited to %s; jemalloc keeps addresses it has given back the memory of, and they count",
+			cairn_text_human((double)value, human));
+	} else if (diagnosis->limits.length) {
+		cairn_finding_say(finding, CAIRN_RIGHT, "its limits (ulimit) leave room for dumps");
+	}
+}
+
+static bool status_has(const struct cairn_diagnosis *diagnosis, const char *text)
+{
+	return diagnosis->status.length > 0 && memmem(diagnosis->status.data, diagnosis->status.length, text, strlen(text)) != NULL;
+}
+
+/* How close the process is to the memory it may have, and whether its group has hit that before. */
+void cairn_check_memory(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	struct cairn_memory memory;
+	struct cairn_memory_reading reading;
+	struct cairn_error error;
+	char used[24], limit[24];
+	if (!diagnosis->pid || !cairn_memory_open(&memory, "", diagnosis->pid, &error))
+		return;
+	bool known = cairn_memory_read(&memory, cairn_clock_ns(), &reading) && reading.limit > 0;
+	cairn_memory_close(&memory);
+	if (!known)
+		return;
+	double share = (double)reading.anonymous / (double)reading.limit;
+	cairn_text_human((double)reading.anonymous, used);
+	cairn_text_human((double)reading.limit, limit);
+	const char *whose = reading.limit_of_group ? "its control group's limit" : "the machine's memory";
+	if (share > 0.9) {
+		cairn_finding_say(finding, CAIRN_WRONG, "%s of %s of %s are used: it may be killed before a dump is made", used, limit,
+				  whose);
+		finding->fix = cairn_arena_format(&diagnosis->arena, "cairn dump %s, now", diagnosis->name);
+	} else if (reading.events.oom_kill) {
+		cairn_finding_say(finding, CAIRN_NOTE,
+				  "%s of %s of %s are used; in its group %llu processes were killed for want of memory", used, limit,
+				  whose, (unsigned long long)reading.events.oom_kill);
+		finding->fix = "cairn watch, or the agent's own triggers, leave a dump of the next one";
+	} else {
+		cairn_finding_say(finding, CAIRN_RIGHT, "%s of %s of %s are used", used, limit, whose);
+	}
+}
+
+void cairn_check_sandbox(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	if (!status_has(diagnosis, "\nSeccomp:\t2") && !status_has(diagnosis, "\nSeccomp:\t1"))
+		return;
+	if (diagnosis->has_agent)
+		cairn_finding_say(finding, CAIRN_RIGHT, "its system calls are filtered (seccomp), and the agent answers all the same");
+	else
+		cairn_finding_say(finding, CAIRN_UNKNOWN,
+				  "its system calls are filtered (seccomp); whether the agent's are among those allowed cannot be told");
+}
+
+void cairn_check_container(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	struct stat ours, theirs;
+	if (!diagnosis->pid || stat("/", &ours) != 0 || stat(cairn_arena_format(&diagnosis->arena, "%s/.", diagnosis->root), &theirs) != 0)
+		return;
+	if (ours.st_dev != theirs.st_dev || ours.st_ino != theirs.st_ino)
+		cairn_finding_say(
+			finding, CAIRN_NOTE,
+			"it has a file system of its own (a container, or chroot): paths here are as it sees them; from outside "
+			"they are under %s",
+			diagnosis->root);
+}
+
+/* "release version 2.36" in libc's own text; 0 when it is not there. */
+static unsigned glibc_version(const struct cairn_diagnosis *diagnosis)
+{
+	static const char words[] = "release version 2.";
+	const struct cairn_diagnosis_module *libc = find_module(diagnosis, "/libc.so.6");
+	libc = libc ? libc : find_module(diagnosis, "/libc-2.");
+	struct cairn_bytes text = libc && libc->elf ? cairn_elf_named(libc->elf, ".rodata") : (struct cairn_bytes){"", 0};
+	const char *at = text.length ? memmem(text.data, text.length, words, sizeof words - 1) : NULL;
+	uint64_t minor = 0;
+	struct cairn_bytes rest = at ? cairn_bytes_skip(text, (size_t)(at - text.data) + sizeof words - 1) : (struct cairn_bytes){"", 0};
+	cairn_text_decimal(&rest, &minor);
+	return (unsigned)minor;
+}
+
+void cairn_check_unwinder(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	const char *version = diagnosis->allocator ? diagnosis->allocator->jemalloc.version : "";
+	unsigned minor = glibc_version(diagnosis);
+	bool musl = find_module(diagnosis, "/ld-musl") != NULL;
+	if (!diagnosis->allocator || !diagnosis->allocator->jemalloc.profiles)
+		return;
+	bool has_hook = version[0] > '5' || strncmp(version, "5.3", 3) == 0;
+	if (diagnosis->has_agent && has_hook) {
+		cairn_finding_say(finding, CAIRN_RIGHT, "stacks are taken by the agent, without locks");
+	} else if (musl) {
+		cairn_finding_say(finding, CAIRN_WRONG,
+				  "jemalloc's own unwinder may wait for ever on musl: it allocates while jemalloc starts");
+		finding->fix = "jemalloc 5.3 and Cairn's agent, which takes stacks itself";
+	} else if (minor && minor < 35) {
+		cairn_finding_say(finding, CAIRN_WRONG,
+				  "glibc 2.%u: jemalloc's own unwinder takes the loader's lock and may wait for ever in a process that "
+				  "loads libraries",
+				  minor);
+		finding->fix = "jemalloc 5.3 and Cairn's agent, which takes stacks without locks; or glibc 2.35";
+	} else if (minor) {
+		cairn_finding_say(finding, CAIRN_RIGHT, "glibc 2.%u finds unwind tables without a lock", minor);
+	} else {
+		cairn_finding_say(finding, CAIRN_UNKNOWN,
+				  "the version of libc cannot be read; before glibc 2.35 jemalloc's own unwinder may wait for ever");
+	}
+}
+
+void cairn_check_samples(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	char state[40];
+	struct cairn_error error;
+	struct cairn_buffer body = {0};
+	cairn_diagnosis_field(diagnosis, "state", state, sizeof state);
+	if (!diagnosis->has_agent || (strcmp(state, "active") != 0 && strcmp(state, "inactive") != 0))
+		return;
+	struct cairn_profile profile;
+	struct cairn_trailer trailer;
+	cairn_profile_init(&profile);
+	if (!cairn_target_snapshot(&diagnosis->target, &body, &error) ||
+	    !cairn_profile_read(&profile, cairn_buffer_bytes(&body), diagnosis->name, &(struct cairn_read_options){0}, &error)) {
+		cairn_finding_say(finding, CAIRN_WRONG, "no profile can be had: %.400s", error.text);
+	} else if (profile.sample_count == 0 && strcmp(state, "inactive") == 0) {
+		cairn_finding_say(finding, CAIRN_WRONG, "there are no samples, because sampling is off");
+		finding->fix = cairn_arena_format(&diagnosis->arena, "cairn activate %s", diagnosis->name);
+	} else if (profile.sample_count == 0) {
+		cairn_finding_say(finding, CAIRN_WRONG,
+				  "there are no samples yet: less was allocated since sampling began than the period");
+		finding->fix = "wait, or give it work; or lg_prof_sample:16";
+	} else {
+		bool known = cairn_trailer_read(cairn_buffer_bytes(&body), &trailer);
+		cairn_check_profile_coverage(&profile, known ? &trailer : NULL, finding);
+	}
+	cairn_profile_free(&profile);
+	cairn_buffer_free(&body);
+}

@@ -1,0 +1,152 @@
+/* option.c - jeprof's options: their table, and which of them go together.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/jeprof/jeprof.h"
+
+#include "cmd/command.h"
+#include "cmd/perl_option.h"
+
+#include <unistd.h>
+
+#define AT(member) offsetof(struct cairn_jeprof_options, member)
+#define FLAG(name, member, help) {0, name, NULL, help, CAIRN_OPTION_FLAG, AT(member), 0}
+
+static const struct cairn_option output_table[] = {
+	FLAG("text", text, "a table of functions (the default unless on a terminal)"),
+	FLAG("callgrind", callgrind, "calls between lines in callgrind's format"),
+	{0, "list", "REGEX", "source code of the matching functions with what each line holds", CAIRN_OPTION_TEXT, AT(list), 0},
+	{0, "disasm", "REGEX", "machine code of the matching functions with what each instruction holds", CAIRN_OPTION_TEXT, AT(disasm), 0},
+	FLAG("symbols", symbols, "name the addresses on standard input, after a memory map there"),
+	FLAG("raw", raw, "the profile with its names: needs no program to be read again"),
+	FLAG("collapsed", collapsed, "folded text for flame graphs"),
+	FLAG("dot", dot, "the call graph for Graphviz"),
+	FLAG("svg", svg, "the call graph as SVG"),
+	FLAG("pdf", pdf, "the call graph as PDF"),
+	FLAG("ps", ps, "the call graph as PostScript"),
+	FLAG("gif", gif, "the call graph as GIF"),
+	FLAG("web", web, "show the call graph in a browser"),
+	FLAG("gv", gv, "show the call graph in gv"),
+	FLAG("evince", evince, "show the call graph in evince"),
+	FLAG("interactive", interactive, "a shell on the profile (the default on a terminal)"),
+	{0},
+};
+
+static const struct cairn_option view_table[] = {
+	FLAG("cum", cum, "sort by what passes through, not by what is held"),
+	FLAG("functions", functions, "one row for each function (the default)"),
+	FLAG("lines", lines, "one row for each source line"),
+	FLAG("files", files, "one row for each source file"),
+	FLAG("addresses", addresses, "one row for each address"),
+	FLAG("inuse_space", inuse_space, "bytes that live (the default)"),
+	FLAG("inuse_objects", inuse_objects, "objects that live"),
+	FLAG("alloc_space", alloc_space, "bytes allocated so far"),
+	FLAG("alloc_objects", alloc_objects, "objects allocated so far"),
+	FLAG("show_bytes", show_bytes, "bytes instead of megabytes"),
+	{0, "base", "FILE", "subtract this profile", CAIRN_OPTION_TEXT, AT(base), 0},
+	FLAG("drop_negative", drop_negative, "with --base: leave out stacks that shrank"),
+	{0, "focus", "REGEX", "only stacks with a match in an address, function or file:line", CAIRN_OPTION_TEXT, AT(focus), 0},
+	{0, "ignore", "REGEX", "no stacks with a match", CAIRN_OPTION_TEXT, AT(ignore), 0},
+	{0, "retain", "REGEX", "keep only the frames whose function matches", CAIRN_OPTION_TEXT, AT(retain), 0},
+	{0, "exclude", "REGEX", "take out the frames whose function matches", CAIRN_OPTION_TEXT, AT(exclude), 0},
+	{0, "thread", "N", "only thread N, by jemalloc's number or its name; * shows each thread for itself", CAIRN_OPTION_TEXT, AT(thread), 0},
+	{0, "nodecount", "N", "call graph: at most N nodes (80)", CAIRN_OPTION_COUNT, AT(node_count), 0},
+	{0, "nodefraction", "F", "call graph: leave out nodes below this part of the total (.005)", CAIRN_OPTION_NUMBER, AT(node_fraction), 0},
+	{0, "edgefraction", "F", "call graph: leave out edges below this part of the total (.001)", CAIRN_OPTION_NUMBER, AT(edge_fraction), 0},
+	{0, "maxdegree", "N", "call graph: at most N edges into and out of a node (8)", CAIRN_OPTION_COUNT, AT(max_degree), 0},
+	FLAG("heapcheck", heapcheck, "call graph: make what is held itself more visible"),
+	{0, "scale", "N", "with --gv: its scale", CAIRN_OPTION_COUNT, AT(scale), 0},
+	{0},
+};
+
+static const struct cairn_option source_table[] = {
+	{0, "seconds", "N", "how long a server is to measure for /pprof/profile (30)", CAIRN_OPTION_COUNT, AT(seconds), 0},
+	{0, "add_lib", "FILE", "another library to find names in", CAIRN_OPTION_TEXT, AT(add_lib), 0},
+	{0, "lib_prefix", "DIRS", "folders where libraries and debug files are looked for, separated by commas",
+	 CAIRN_OPTION_TEXT, AT(lib_prefix), 0},
+	{0, "tools", "PATHS", "accepted; only --disasm runs another program", CAIRN_OPTION_TEXT, AT(tools), 0},
+	FLAG("debug-syms-by-id", debug_syms_by_id, "accepted; debug files are always looked for by build-id"),
+	FLAG("help", help, "this text"),
+	FLAG("version", version, "the version"),
+	FLAG("test", test, "accepted; there is nothing of jeprof's to test"),
+	FLAG("debug", debug, NULL),
+	{0, "test_stride", "N", NULL, CAIRN_OPTION_COUNT, AT(test_stride), 0},
+	FLAG("total_delay", total_delay, NULL),
+	FLAG("contentions", contentions, NULL),
+	FLAG("mean_delay", mean_delay, NULL),
+	{0},
+};
+
+const struct cairn_option_group cairn_jeprof_groups[] = {
+	{"output", output_table, 0},
+	{"what is shown", view_table, 0},
+	{"sources and the rest", source_table, 0},
+	{0},
+};
+
+static bool choose_mode(struct cairn_jeprof_options *options, struct cairn_error *error)
+{
+	const struct {
+		bool asked;
+		enum cairn_jeprof_mode mode;
+		const char *picture;
+	} modes[] = {
+		{options->text, CAIRN_JEPROF_TEXT, NULL},
+		{options->callgrind, CAIRN_JEPROF_CALLGRIND, NULL},
+		{options->list, CAIRN_JEPROF_LIST, NULL},
+		{options->disasm, CAIRN_JEPROF_DISASM, NULL},
+		{options->symbols, CAIRN_JEPROF_SYMBOLS, NULL},
+		{options->raw, CAIRN_JEPROF_RAW, NULL},
+		{options->collapsed, CAIRN_JEPROF_COLLAPSED, NULL},
+		{options->interactive, CAIRN_JEPROF_INTERACTIVE, NULL},
+		{options->dot, CAIRN_JEPROF_PICTURE, "dot"},
+		{options->svg, CAIRN_JEPROF_PICTURE, "svg"},
+		{options->pdf, CAIRN_JEPROF_PICTURE, "pdf"},
+		{options->ps, CAIRN_JEPROF_PICTURE, "ps"},
+		{options->gif, CAIRN_JEPROF_PICTURE, "gif"},
+		{options->web, CAIRN_JEPROF_PICTURE, "web"},
+		{options->gv, CAIRN_JEPROF_PICTURE, "gv"},
+		{options->evince, CAIRN_JEPROF_PICTURE, "evince"},
+	};
+	int asked = 0;
+	options->mode = isatty(STDOUT_FILENO) ? CAIRN_JEPROF_INTERACTIVE : CAIRN_JEPROF_TEXT;
+	for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+		if (!modes[i].asked)
+			continue;
+		asked++;
+		options->mode = modes[i].mode;
+		options->picture = modes[i].picture;
+	}
+	return asked <= 1 || cairn_fail(error, "ask for one kind of output, not %d", asked);
+}
+
+bool cairn_jeprof_parse(struct cairn_jeprof_options *options, int argc, char **argv, struct cairn_error *error)
+{
+	*options = (struct cairn_jeprof_options){.seconds = 30, .node_count = 80, .node_fraction = .005, .edge_fraction = .001, .max_degree = 8};
+	int operand_count = argc - 1;
+	if (!cairn_perl_options_parse(&cairn_command_jeprof, options, &operand_count, argv + 1, error))
+		return false;
+	if (options->help || options->version || options->test)
+		return true;
+	if (!choose_mode(options, error))
+		return false;
+	if (options->inuse_space + options->inuse_objects + options->alloc_space + options->alloc_objects > 1)
+		return cairn_fail(error, "ask for one of --inuse_space, --inuse_objects, --alloc_space and --alloc_objects");
+	if (options->functions + options->lines + options->addresses + options->files > 1)
+		return cairn_fail(error, "ask for one of --functions, --lines, --files and --addresses");
+	options->profiles = (struct cairn_jeprof_profiles){argv + 1, (size_t)operand_count};
+	return true;
+}
+
+struct cairn_view_options cairn_jeprof_view_options(const struct cairn_jeprof_options *options)
+{
+	bool by_line = options->lines || options->mode == CAIRN_JEPROF_LIST;
+	bool by_address = options->addresses || options->mode == CAIRN_JEPROF_DISASM;
+	return (struct cairn_view_options){
+		.granularity = by_line ? CAIRN_BY_LINE : by_address ? CAIRN_BY_ADDRESS : options->files ? CAIRN_BY_FILE : CAIRN_BY_FUNCTION,
+		.metric = options->inuse_space ? CAIRN_INUSE_SPACE : options->inuse_objects ? CAIRN_INUSE_OBJECTS
+			  : options->alloc_space ? CAIRN_ALLOC_SPACE : options->alloc_objects ? CAIRN_ALLOC_OBJECTS : CAIRN_METRIC_DEFAULT,
+		.no_inlines = options->mode == CAIRN_JEPROF_LIST || options->mode == CAIRN_JEPROF_DISASM,
+		.full_names = options->mode == CAIRN_JEPROF_COLLAPSED,
+		.drop_negative = options->drop_negative,
+		.filter = {.focus = options->focus, .ignore = options->ignore, .retain = options->retain, .exclude = options->exclude},
+	};
+}

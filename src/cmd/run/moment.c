@@ -1,0 +1,225 @@
+/* moment.c - members and shots.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/run/moment.h"
+
+#include "base/array.h"
+#include "cmd/target.h"
+#include "process/clock.h"
+#include "process/tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const size_t shot_maximum = (size_t)1 << 30;
+
+static void read_program(int pid, char *out, size_t size)
+{
+	char path[32];
+	snprintf(path, sizeof path, "/proc/%d/comm", pid);
+	FILE *file = fopen(path, "re");
+	if (!file || !fgets(out, (int)size, file))
+		snprintf(out, size, "process");
+	if (file)
+		fclose(file);
+	out[strcspn(out, "\n")] = 0;
+}
+
+static struct cairn_member *find_member(const struct cairn_members *members, int pid)
+{
+	for (size_t i = 0; i < members->count; i++)
+		if (members->items[i].life.pid == pid)
+			return &members->items[i];
+	return NULL;
+}
+
+static void remove_member(struct cairn_members *members, size_t index)
+{
+	cairn_memory_close(&members->items[index].memory);
+	members->items[index] = members->items[--members->count];
+}
+
+static void see_process(struct cairn_members *members, int pid)
+{
+	struct cairn_member *member = find_member(members, pid);
+	if (!member) {
+		struct cairn_error error;
+		cairn_array_room(members->items, members->count, members->capacity);
+		member = &members->items[members->count];
+		*member = (struct cairn_member){0};
+		if (!cairn_memory_open(&member->memory, "", pid, &error))
+			return;
+		cairn_life_of(pid, &member->life);
+		members->count++;
+	}
+	member->seen = true;
+}
+
+void cairn_members_look(struct cairn_members *members, int root, int64_t now)
+{
+	static int pids[CAIRN_MEMBERS];
+	size_t count = cairn_tree_list(root, pids, CAIRN_MEMBERS);
+	for (size_t i = 0; i < members->count; i++)
+		members->items[i].seen = false;
+	for (size_t i = 1; i < count; i++)
+		see_process(members, pids[i]);
+	members->anonymous = 0;
+	for (size_t i = members->count; i-- > 0;) {
+		struct cairn_member *member = &members->items[i];
+		struct cairn_memory_reading reading;
+		if (!member->seen || !cairn_memory_read(&member->memory, now, &reading)) {
+			remove_member(members, i);
+			continue;
+		}
+		member->anonymous = reading.anonymous;
+		members->anonymous += reading.anonymous;
+		read_program(member->life.pid, member->program, sizeof member->program); /* it may exec */
+	}
+}
+
+void cairn_members_free(struct cairn_members *members)
+{
+	while (members->count > 0)
+		remove_member(members, members->count - 1);
+	free(members->items);
+	*members = (struct cairn_members){0};
+}
+
+/* A file that has no name, where TMPDIR says. */
+static int open_unnamed(void)
+{
+	const char *told = getenv("TMPDIR"), *folder = told && told[0] ? told : "/tmp";
+	char path[600];
+	int descriptor = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (descriptor >= 0)
+		return descriptor;
+	snprintf(path, sizeof path, "%.500s/cairn-run.XXXXXX", folder);
+	descriptor = mkostemp(path, O_CLOEXEC);
+	if (descriptor >= 0)
+		unlink(path);
+	return descriptor;
+}
+
+static bool write_all(int descriptor, const char *data, size_t length)
+{
+	while (length > 0) {
+		ssize_t part = write(descriptor, data, length);
+		if (part < 0 && errno == EINTR)
+			continue;
+		if (part <= 0)
+			return false;
+		data += part;
+		length -= (size_t)part;
+	}
+	return true;
+}
+
+static void add_shot(struct cairn_moment *moment, const struct cairn_member *member, int pid, int descriptor)
+{
+	struct cairn_shot *shot = NULL;
+	for (size_t i = 0; i < moment->count; i++)
+		if (moment->shots[i].pid == pid)
+			shot = &moment->shots[i];
+	if (shot) {
+		close(shot->descriptor);
+	} else if (moment->count == CAIRN_SHOTS) {
+		close(descriptor);
+		return;
+	} else {
+		shot = &moment->shots[moment->count++];
+	}
+	*shot = (struct cairn_shot){.pid = pid, .descriptor = descriptor, .memory = member ? member->anonymous : 0, .taken_ns = cairn_clock_ns()};
+	if (member)
+		memcpy(shot->program, member->program, sizeof shot->program);
+	else
+		read_program(pid, shot->program, sizeof shot->program);
+}
+
+static bool take_shot(struct cairn_moment *moment, const struct cairn_member *member, int patience_ms)
+{
+	struct cairn_target target;
+	struct cairn_error error;
+	struct cairn_buffer body = {0};
+	char pid[16];
+	snprintf(pid, sizeof pid, "%d", member->life.pid);
+	if (!cairn_target_find(&target, pid, NULL, &error))
+		return false;
+	target.patience_ms = (unsigned)patience_ms;
+	int descriptor = -1;
+	bool good = cairn_target_snapshot(&target, &body, &error) && (descriptor = open_unnamed()) >= 0 &&
+		    write_all(descriptor, body.data, body.length);
+	if (good)
+		add_shot(moment, member, member->life.pid, descriptor);
+	else if (descriptor >= 0)
+		close(descriptor);
+	cairn_buffer_free(&body);
+	return good;
+}
+
+static int by_memory(const void *a, const void *b)
+{
+	const struct cairn_member *one = a, *other = b;
+	return one->anonymous > other->anonymous ? -1 : one->anonymous < other->anonymous;
+}
+
+bool cairn_moment_take(struct cairn_moment *moment, struct cairn_members *members, int patience_ms)
+{
+	struct cairn_moment *taken = calloc(1, sizeof *taken);
+	int64_t end = cairn_clock_ns() + (int64_t)patience_ms * 1000000, now;
+	if (!taken)
+		return false;
+	taken->memory = members->anonymous;
+	taken->processes = members->count;
+	taken->taken_ns = cairn_clock_ns();
+	taken->time_ns = cairn_clock_wall_ns();
+	if (members->count > 0)
+		qsort(members->items, members->count, sizeof *members->items, by_memory);
+	for (size_t i = 0; i < members->count && taken->count < CAIRN_SHOTS && (now = cairn_clock_ns()) < end; i++)
+		take_shot(taken, &members->items[i], (int)((end - now) / 1000000) + 1);
+	bool good = taken->count > 0;
+	if (good) {
+		cairn_moment_free(moment);
+		*moment = *taken;
+	}
+	free(taken);
+	return good;
+}
+
+void cairn_moment_add(struct cairn_moment *moment, const struct cairn_members *members, int pid, int descriptor)
+{
+	enum { piece = 1 << 16 };
+	static char data[piece];
+	int copy = open_unnamed();
+	ssize_t part = 0;
+	size_t length = 0;
+	/* Read, not mapped: whoever sent it may still cut it short. */
+	while (copy >= 0 && length < shot_maximum && (part = pread(descriptor, data, sizeof data, (off_t)length)) > 0 &&
+	       write_all(copy, data, (size_t)part))
+		length += (size_t)part;
+	if (copy < 0 || part != 0 || length == 0) {
+		if (copy >= 0)
+			close(copy);
+		return;
+	}
+	add_shot(moment, find_member(members, pid), pid, copy);
+	moment->taken_ns = cairn_clock_ns();
+	moment->time_ns = cairn_clock_wall_ns();
+}
+
+void cairn_moment_forget(struct cairn_moment *moment, int64_t ns)
+{
+	for (size_t i = moment->count; i-- > 0;)
+		if (moment->shots[i].taken_ns < ns) {
+			close(moment->shots[i].descriptor);
+			moment->shots[i] = moment->shots[--moment->count];
+		}
+}
+
+void cairn_moment_free(struct cairn_moment *moment)
+{
+	cairn_moment_forget(moment, INT64_MAX);
+	*moment = (struct cairn_moment){0};
+}

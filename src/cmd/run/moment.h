@@ -1,0 +1,62 @@
+/* moment.h - a tree of processes, and heap profiles of all of it at one moment.
+ *
+ * A *member* is a process of the tree, whose memory is read again and again. A *shot* is a snapshot of one process, kept in a file
+ * without a name, so that nothing is left behind whatever happens to us. A *moment* is the shots that belong together.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_CMD_RUN_MOMENT_H
+#define CAIRN_CMD_RUN_MOMENT_H
+
+#include "base/buffer.h"
+#include "process/life.h"
+#include "process/memory.h"
+
+enum { CAIRN_SHOTS = 64, CAIRN_MEMBERS = 1024 };
+
+struct cairn_shot {
+	int pid;
+	char program[64];
+	int descriptor;    /* of its file; read it by /proc/self/fd */
+	uint64_t memory;   /* anonymous, when it was taken */
+	int64_t taken_ns;  /* cairn_clock_ns */
+};
+
+/* All zeroes is an empty one. */
+struct cairn_moment {
+	struct cairn_shot shots[CAIRN_SHOTS];
+	size_t count;
+	uint64_t memory;  /* of all members then, with and without a shot */
+	size_t processes; /* how many those were */
+	int64_t taken_ns;
+	int64_t time_ns;  /* since 1970 */
+};
+
+struct cairn_member {
+	struct cairn_life life;
+	char program[64];
+	struct cairn_memory memory;
+	uint64_t anonymous; /* at the last look */
+	bool seen;          /* in the list of the last look */
+};
+
+struct cairn_members {
+	struct cairn_member *items;
+	size_t count, capacity;
+	uint64_t anonymous; /* of all at the last look */
+};
+
+/* Looks at all that descends from process ROOT. */
+void cairn_members_look(struct cairn_members *members, int root, int64_t now);
+void cairn_members_free(struct cairn_members *members);
+
+/* Takes a shot of each member that has an agent, those with the most memory first, for at most PATIENCE_MS in all. What MOMENT held
+ * before is let go, unless no shot could be had: then it is left as it was, and false returned. */
+bool cairn_moment_take(struct cairn_moment *moment, struct cairn_members *members, int patience_ms);
+
+/* Adds a snapshot that process PID sent as DESCRIPTOR, which stays the caller's, in place of the one it may have sent before. */
+void cairn_moment_add(struct cairn_moment *moment, const struct cairn_members *members, int pid, int descriptor);
+
+/* Lets go of the shots that were taken before NS. */
+void cairn_moment_forget(struct cairn_moment *moment, int64_t ns);
+void cairn_moment_free(struct cairn_moment *moment);
+
+#endif

@@ -1,0 +1,75 @@
+/* program.c - looking at an ELF file before it runs.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/run/program.h"
+
+#include "base/file.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "symbol/elf.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { path_size = CAIRN_PROGRAM_PATH };
+
+bool cairn_program_find(const char *name, char *out)
+{
+	if (strchr(name, '/')) {
+		snprintf(out, path_size, "%s", name);
+		return access(out, X_OK) == 0;
+	}
+	const char *search = getenv("PATH");
+	for (size_t length; search && *search; search += length + (search[length] == ':')) {
+		length = strcspn(search, ":");
+		snprintf(out, path_size, "%.*s/%s", (int)length, search, name);
+		if (length > 0 && access(out, X_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Asks the loader which libraries it would load. The program itself does not run. */
+static bool loads_jemalloc(const char *loader, const char *program)
+{
+	struct cairn_buffer list = cairn_buffer(1 << 20);
+	cairn_process_read((const char *const[]){loader, "--list", program, NULL}, &list, NULL);
+	bool found = list.length && memmem(list.data, list.length, "libjemalloc", 11);
+	cairn_buffer_free(&list);
+	return found;
+}
+
+static struct cairn_program study_binary(const struct cairn_elf *elf, const char *path)
+{
+	struct cairn_bytes loader = cairn_elf_named(elf, ".interp");
+	struct cairn_program program = {CAIRN_JEMALLOC_NONE, .is_static = loader.length == 0};
+	program.is_musl = loader.length && memmem(loader.data, loader.length, "ld-musl", 7);
+	/* jemalloc begins its messages with this, in every build of it. */
+	if (memmem(elf->file.bytes.data, elf->file.bytes.length, "<jemalloc>", 10))
+		program.jemalloc = CAIRN_JEMALLOC_INSIDE;
+	else if (loader.length && !program.is_musl && loader.data[loader.length - 1] == '\0' && loads_jemalloc(loader.data, path))
+		program.jemalloc = CAIRN_JEMALLOC_LOADED;
+	return program;
+}
+
+struct cairn_program cairn_program_study(const char *path)
+{
+	struct cairn_file file;
+	struct cairn_program program = {CAIRN_JEMALLOC_UNKNOWN, false, false};
+	char interpreter[256] = "";
+	if (!cairn_file_read(&file, path, NULL))
+		return program;
+	if (cairn_bytes_start_with(file.bytes, "#!")) {
+		struct cairn_bytes rest = cairn_bytes_skip(file.bytes, 2), line = {"", 0};
+		cairn_text_line(&rest, &line, NULL);
+		line = cairn_text_trim(line);
+		snprintf(interpreter, sizeof interpreter, "%.*s", (int)line.length, line.data);
+		interpreter[strcspn(interpreter, " \t")] = 0;
+	}
+	struct cairn_elf *elf = cairn_elf_open_bytes(file.bytes, path, NULL);
+	if (elf)
+		program = study_binary(elf, path);
+	cairn_elf_close(elf);
+	cairn_file_close(&file);
+	return interpreter[0] && strcmp(interpreter, path) != 0 ? cairn_program_study(interpreter) : program;
+}

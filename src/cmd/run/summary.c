@@ -1,0 +1,231 @@
+/* summary.c - from the shots of a run to files and sentences.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/run/summary.h"
+
+#include "base/file.h"
+#include "base/text.h"
+#include "base/unpack.h"
+#include "cmd/command.h"
+#include "cmd/source.h"
+#include "profile/combine.h"
+#include "profile/pprof_write.h"
+#include "report/top.h"
+#include "symbol/allocator.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { path_size = 4096, functions_shown = 3 };
+
+/* The highest moment is worth a file of its own when it held this many times what the end does. */
+static const double much_higher = 1.25;
+
+/* The sum of the shots of MOMENT, with names. */
+static bool load(const struct cairn_moment *moment, struct cairn_profile *sum, struct cairn_error *error)
+{
+	struct cairn_source_options options = {.sum = true, .quiet = true};
+	struct cairn_combine combine;
+	bool any = false;
+	cairn_profile_init(sum);
+	cairn_combine_start(&combine, sum);
+	for (size_t i = 0; i < moment->count; i++) {
+		const struct cairn_shot *shot = &moment->shots[i];
+		struct cairn_profile part;
+		char path[64], process[96];
+		snprintf(path, sizeof path, "/proc/self/fd/%d", shot->descriptor);
+		snprintf(process, sizeof process, "%s %d", shot->program, shot->pid);
+		bool good = cairn_source_read(&part, path, &options, error);
+		if (good && moment->count > 1)
+			cairn_profile_label_all(&part, "process", process);
+		any |= good && part.sample_count > 0 && cairn_combine_add(&combine, &part, 1, error);
+		cairn_profile_free(&part);
+	}
+	cairn_combine_finish(&combine);
+	if (any)
+		cairn_source_name(sum, &options);
+	return any;
+}
+
+/* PATH with TAG before its last ending: run.heap becomes run.peak.heap. */
+static void tag_path(const char *path, const char *tag, char *out, size_t size)
+{
+	const char *slash = strrchr(path, '/'), *end = strrchr(path, '.');
+	if (!end || (slash && end < slash))
+		end = path + strlen(path);
+	else if (cairn_bytes_end_with(cairn_bytes_of(path), ".pb.gz"))
+		end = path + strlen(path) - 6;
+	snprintf(out, size, "%.*s%s%s", (int)(end - path), path, tag, end);
+}
+
+/* The name of the profile: what the person said, or one with the program and its PID. A folder that cannot be written to is no reason to
+ * lose it. */
+static void choose_path(const struct cairn_summary_options *options, const struct cairn_supervision *run, bool several, const char *tag,
+			char *out, size_t size)
+{
+	char usual[path_size];
+	const char *told = getenv("TMPDIR"), *ending = several ? "pb.gz" : "heap";
+	if (options->output) {
+		tag_path(options->output, tag, out, size);
+		return;
+	}
+	snprintf(usual, sizeof usual, "%.3800s.%d%s.%s", options->prefix, run->pid, tag, ending);
+	const char *slash = strrchr(usual, '/');
+	char folder[path_size];
+	snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - usual) + 1 : 1, slash ? usual : ".");
+	if (access(folder, W_OK) == 0)
+		snprintf(out, size, "%s", usual);
+	else
+		snprintf(out, size, "%.400s/%.3000s", told && told[0] ? told : "/tmp", slash ? slash + 1 : usual);
+}
+
+static bool write_profile(const struct cairn_moment *moment, const struct cairn_profile *sum, const char *path, struct cairn_error *error)
+{
+	if (moment->count == 1) {
+		struct cairn_file file;
+		char link[64];
+		snprintf(link, sizeof link, "/proc/self/fd/%d", moment->shots[0].descriptor);
+		bool good = cairn_file_read(&file, link, error);
+		if (good) {
+			good = cairn_file_write(path, file.bytes, error);
+			cairn_file_close(&file);
+		}
+		return good;
+	}
+	struct cairn_buffer plain = cairn_buffer(SIZE_MAX), allocator = cairn_buffer(SIZE_MAX);
+	size_t length;
+	struct cairn_allocator known;
+	cairn_allocator_learn(&known, sum);
+	cairn_allocator_regex(&known, &allocator);
+	cairn_buffer_byte(&allocator, '\0');
+	cairn_allocator_free(&known);
+	cairn_pprof_write(sum, &(struct cairn_pprof_options){.names = CAIRN_PPROF_NAMES_ALL, .sizes = true, .drop_frames = allocator.data}, &plain);
+	cairn_buffer_free(&allocator);
+	char *packed = cairn_pack_gzip(cairn_buffer_bytes(&plain), &length);
+	if (!packed)
+		cairn_out_of_memory(plain.length);
+	bool good = cairn_file_write(path, (struct cairn_bytes){packed, length}, error);
+	free(packed);
+	cairn_buffer_free(&plain);
+	return good;
+}
+
+/* How much is live in SUM as "31.2 MiB", and who holds it as "a 12.0 MiB (38 %), b 8.1 MiB (26 %), …". */
+static double describe(const struct cairn_profile *sum, char *live, struct cairn_buffer *held)
+{
+	struct cairn_view view = {0};
+	struct cairn_error error;
+	struct cairn_top top;
+	struct cairn_shape shape = {.node_count = functions_shown};
+	char number[32];
+	if (!cairn_view_make(&view, sum, &(struct cairn_view_options){0}, &error))
+		return 0;
+	cairn_top_make(&top, &view, &shape);
+	cairn_text_human(view.total, live);
+	for (size_t i = 0; i < top.shown; i++)
+		cairn_buffer_format(held, "%s%s %s (%.0f %%)", i == 0 ? "" : ", ",
+				    cairn_strings_text(&view.names, view.entries[top.rows[i].entry].name),
+				    cairn_text_human(top.rows[i].flat, number), view.whole > 0 ? 100 * top.rows[i].flat / view.whole : 0);
+	double total = view.total;
+	cairn_top_free(&top);
+	cairn_view_free(&view);
+	return total;
+}
+
+static void say_ending(const struct cairn_supervision *run, const char *name)
+{
+	char resident[24], ending[64], left[64] = "";
+	cairn_text_human((double)run->usage.ru_maxrss * 1024, resident);
+	if (WIFSIGNALED(run->status))
+		snprintf(ending, sizeof ending, "was ended by signal %d (%s)", WTERMSIG(run->status), strsignal(WTERMSIG(run->status)));
+	else
+		snprintf(ending, sizeof ending, "ended with code %d", WEXITSTATUS(run->status));
+	if (run->left > 0)
+		snprintf(left, sizeof left, "; %zu process%s of its tree go%s on", run->left, run->left == 1 ? "" : "es", run->left == 1 ? "es" : "");
+	cairn_note("%s (process %d) %s after %.1f s, at most %s resident%s", name, run->pid, ending, run->seconds, resident, left);
+}
+
+static void format_time(int64_t time_ns, char *out, size_t size)
+{
+	time_t seconds = (time_t)(time_ns / 1000000000);
+	struct tm date;
+	localtime_r(&seconds, &date);
+	strftime(out, size, "%H:%M:%S", &date);
+}
+
+/* PATH as seen from here. */
+static const char *shorten(const char *path)
+{
+	char here[path_size];
+	size_t length = getcwd(here, sizeof here) ? strlen(here) : 0;
+	return length > 1 && strncmp(path, here, length) == 0 && path[length] == '/' ? path + length + 1 : path;
+}
+
+/* What was written of one moment. */
+struct written {
+	bool good;
+	char path[path_size];
+	char live[24];
+	double total; /* the same in bytes */
+	struct cairn_buffer held;
+};
+
+/* Nothing is written where no more than LEAST bytes are live. */
+static void write_moment(const struct cairn_supervision *run, const struct cairn_summary_options *options,
+			 const struct cairn_moment *moment, const char *tag, double least, struct written *written)
+{
+	struct cairn_profile sum;
+	struct cairn_error error = {0};
+	*written = (struct written){.held = cairn_buffer(1 << 16)};
+	if (moment->count == 0)
+		return;
+	if (load(moment, &sum, &error)) {
+		choose_path(options, run, moment->count > 1, tag, written->path, sizeof written->path);
+		written->total = describe(&sum, written->live, &written->held);
+		written->good = written->total >= least && (write_profile(moment, &sum, written->path, &error) || (cairn_say_error(error.text), false));
+	}
+	cairn_buffer_byte(&written->held, 0);
+	cairn_profile_free(&sum);
+}
+
+static const char *plural(size_t count)
+{
+	return count == 1 ? "" : "es";
+}
+
+void cairn_summary_write(const struct cairn_supervision *run, const struct cairn_summary_options *options)
+{
+	const struct cairn_moment *end = &run->end, *highest = &run->highest;
+	struct written now, peak = {0};
+	char memory[24], clock[16];
+	bool at_end = end->count > 0;
+	if (!options->quiet)
+		say_ending(run, options->name);
+	if (!run->takes_profiles)
+		return;
+	write_moment(run, options, at_end ? end : highest, "", 0, &now);
+	if (at_end && (double)highest->memory > (double)end->memory / much_higher) /* else it cannot have had more */
+		write_moment(run, options, highest, ".peak", now.total * much_higher, &peak);
+	if (!now.good && !options->quiet) {
+		cairn_note(options->waited ? "nothing was sampled, so no profile is left; 'cairn activate' turns sampling on, or leave --wait out"
+					   : "no profile is left: no process had an agent to ask, or none allocated enough to be sampled");
+	} else if (!options->quiet) {
+		const struct cairn_moment *shown = at_end ? end : highest;
+		format_time(shown->time_ns, clock, sizeof clock);
+		cairn_note("live at %s: %s in %zu process%s", at_end ? "the end" : clock, now.live, shown->count, plural(shown->count));
+		cairn_note("held by: %s", now.held.data);
+		format_time(highest->time_ns, clock, sizeof clock);
+		if (highest->count > 0 && (!at_end || highest->memory > end->memory))
+			cairn_note("highest: %s of memory in %zu process%s at %s%s%s", cairn_text_human((double)highest->memory, memory),
+				   highest->processes, plural(highest->processes), clock, peak.good ? "; its profile is " : "",
+				   peak.good ? shorten(peak.path) : "");
+		else
+			cairn_note("highest: %s of memory", cairn_text_human((double)run->most, memory));
+		cairn_note("profile: %s; 'cairn top %s' shows it", shorten(now.path), shorten(now.path));
+	}
+	cairn_buffer_free(&now.held);
+	cairn_buffer_free(&peak.held);
+}

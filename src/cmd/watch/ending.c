@@ -1,0 +1,81 @@
+/* ending.c - exit codes by pidfd and from /proc.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/watch/ending.h"
+
+#include "base/file.h"
+#include "base/text.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The kernel's struct pidfd_info in its first size, which has the exit code from Linux 6.15 on. */
+struct pidfd_facts {
+	uint64_t mask, group;
+	uint32_t ids[11];
+	int32_t exit_code;
+};
+
+enum { exit_is_known = 1 << 3 };
+
+/* Known once somebody has waited for the process. */
+static bool ask_kernel(int pidfd, int *status)
+{
+	struct pidfd_facts facts = {.mask = exit_is_known};
+	if (pidfd < 0 || ioctl(pidfd, _IOWR(0xff, 11, struct pidfd_facts), &facts) != 0 || !(facts.mask & exit_is_known))
+		return false;
+	*status = facts.exit_code;
+	return true;
+}
+
+/* Field 52 of /proc/PID/stat, while nobody has; the kernel shows 0 to other users than its own and root. */
+static bool read_zombie(int pid, int *status)
+{
+	char path[32];
+	struct cairn_file file;
+	struct stat owner;
+	uint64_t code;
+	bool known = false;
+	snprintf(path, sizeof path, "/proc/%d", pid);
+	if (stat(path, &owner) != 0 || (geteuid() != 0 && geteuid() != owner.st_uid))
+		return false;
+	snprintf(path, sizeof path, "/proc/%d/stat", pid);
+	if (!cairn_file_read(&file, path, NULL))
+		return false;
+	const char *end = file.bytes.length ? memrchr(file.bytes.data, ')', file.bytes.length) : NULL;
+	struct cairn_bytes rest = cairn_bytes_skip(file.bytes, end ? (size_t)(end - file.bytes.data) + 2 : file.bytes.length);
+	if (rest.length > 0 && rest.data[0] == 'Z') {
+		for (int field = 3; field < 52 && rest.length > 0; rest = cairn_bytes_skip(rest, 1))
+			field += rest.data[0] == ' ';
+		known = cairn_text_decimal(&rest, &code) && code <= UINT16_MAX;
+		*status = known ? (int)code : 0;
+	}
+	cairn_file_close(&file);
+	return known;
+}
+
+void cairn_ending_read(const struct cairn_life *life, int pidfd, struct cairn_ending *ending)
+{
+	struct cairn_life now;
+	bool there = cairn_life_of(life->pid, &now);
+	ending->reused = there && !cairn_life_equal(life, &now);
+	ending->known = ask_kernel(pidfd, &ending->status) || (there && !ending->reused && read_zombie(life->pid, &ending->status)) ||
+			ask_kernel(pidfd, &ending->status); /* somebody may have waited for it meanwhile */
+}
+
+void cairn_ending_tell(const struct cairn_ending *ending, char *out, size_t size)
+{
+	char how[100] = "ended";
+	bool killed = ending->known && WIFSIGNALED(ending->status);
+	if (killed)
+		snprintf(how, sizeof how, "was ended by signal %d (%s)", WTERMSIG(ending->status), strsignal(WTERMSIG(ending->status)));
+	else if (ending->known)
+		snprintf(how, sizeof how, "ended with code %d", WEXITSTATUS(ending->status));
+	const char *memory = "";
+	if (ending->short_of_memory && (!ending->known || (killed && WTERMSIG(ending->status) == SIGKILL)))
+		memory = ": the kernel killed it for want of memory";
+	snprintf(out, size, "%s%s%s", how, memory, ending->reused ? "; its number is another process's now" : "");
+}

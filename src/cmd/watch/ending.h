@@ -1,0 +1,22 @@
+/* ending.h - how a process that is not our child came to its end.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_CMD_WATCH_ENDING_H
+#define CAIRN_CMD_WATCH_ENDING_H
+
+#include "process/life.h"
+
+struct cairn_ending {
+	bool known;           /* `status` is */
+	int status;           /* as wait(2) gives it */
+	bool short_of_memory; /* the kernel killed somebody in its group for want of memory */
+	bool reused;          /* another process has its number by now */
+};
+
+/* What is to be known about process LIFE, which has ended; PIDFD was opened while it ran, or is -1. `short_of_memory` is the
+ * caller's to know. */
+void cairn_ending_read(const struct cairn_life *life, int pidfd, struct cairn_ending *ending);
+
+/* The words for it, to come after the name of the process: "ended with code 3", "was killed by signal 9 (Killed)", … */
+void cairn_ending_tell(const struct cairn_ending *ending, char *out, size_t size);
+
+#endif

@@ -1,0 +1,213 @@
+/* job.c - dumps and numbers from an agent.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/watch/job.h"
+
+#include "base/text.h"
+#include "cmd/own_dumps.h"
+#include "cmd/target.h"
+#include "dump/trailer.h"
+#include "process/clock.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static const int64_t second = 1000000000, young = 5 * (int64_t)1000000000;
+enum { names_tried = 1000, lists_read = 4 };
+
+void cairn_job_program(int pid, char *out, size_t size)
+{
+	char path[64], text[512];
+	snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
+	FILE *file = fopen(path, "re");
+	size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
+	if (file)
+		fclose(file);
+	text[length] = 0;
+	text[strcspn(text, " :\n")] = 0;
+	const char *slash = strrchr(text, '/');
+	snprintf(out, size, "%.60s", slash && slash[1] ? slash + 1 : text[0] ? text : "process");
+}
+
+/* The agent of the process as it is now. One that has just begun may not have it yet; and the kernel's list of sockets leaves
+ * some out that are there when many come and go while it is read, so it is read a few times. */
+static bool find_agent(struct cairn_job *job, struct cairn_target *target)
+{
+	char pid[16];
+	snprintf(pid, sizeof pid, "%d", job->life.pid);
+	for (int i = 0; i < lists_read; i++) {
+		if (cairn_target_find(target, job->life.pid ? pid : job->name, job->watch->token, &job->error)) {
+			job->error.text[0] = 0;
+			if (job->life.pid)
+				cairn_job_program(job->life.pid, job->program, sizeof job->program);
+			return true;
+		}
+		nanosleep(&(struct timespec){0, 50000000}, NULL);
+	}
+	job->early = job->life.pid && cairn_clock_wall_ns() - cairn_life_start_ns(&job->life) < young;
+	/* One that has loaded the agent and has no use for it may be about to become a program that has: a shell before its exec. */
+	job->awaited = !job->early && job->life.pid && cairn_life_goes_on(&job->life) && cairn_target_has_loaded(job->life.pid);
+	if (job->awaited)
+		cairn_fail(&job->error, "process %d has loaded the agent, which does not run in it yet; waiting for its first sample, or for it to exec",
+			   job->life.pid);
+	job->hopeless = !job->early && !job->awaited && cairn_life_goes_on(&job->life);
+	if (job->hopeless)
+		cairn_own_dumps_mention(job->life.pid, &job->error);
+	return false;
+}
+
+/* Sends GET PATH, and gives up on one that wants another token: it will not change its mind. */
+static int ask(struct cairn_job *job, const struct cairn_target *target, const char *path,
+	       struct cairn_buffer *body, struct cairn_error *error)
+{
+	int status = cairn_target_status(target, "GET", path, body, error);
+	job->hopeless = status == 401 || status == 403;
+	return status;
+}
+
+/* Whether a profile can be had from TARGET at all. A server that is no agent does not say, and is only asked for the profile. */
+static bool check_state(struct cairn_job *job, const struct cairn_target *target)
+{
+	struct cairn_buffer body = cairn_buffer(0);
+	char state[32] = "", why[400] = "";
+	struct cairn_error error;
+	if (ask(job, target, "/cairn/status", &body, &error) == 200) {
+		cairn_target_field(cairn_buffer_bytes(&body), "state", state, sizeof state);
+		cairn_target_field(cairn_buffer_bytes(&body), "why", why, sizeof why);
+	}
+	cairn_buffer_free(&body);
+	if (job->hopeless) {
+		job->error = error;
+		return false;
+	}
+	if (strcmp(state, "inactive") == 0)
+		cairn_fail(&job->error, "%s: sampling is off, so its dumps show nothing new; 'cairn activate %s' turns it on",
+			   job->name, job->name);
+	if (!state[0] || strcmp(state, "inactive") == 0 || strcmp(state, "active") == 0)
+		return true;
+	job->hopeless = true;
+	return cairn_fail(&job->error, "%s: %s", job->name, why[0] ? why : state);
+}
+
+/* Writes the profile into the folder, under the first name that is free. What is no heap profile is written as it came. */
+static bool write_dump(struct cairn_job *job, struct cairn_bytes body)
+{
+	const struct cairn_watch *watch = job->watch;
+	char reason[140], path[600];
+	struct cairn_template_facts names = {job->time, job->program, watch->host, cairn_trigger_name(job->reason), job->life.pid};
+	struct cairn_folder_facts facts = {job->life, (int64_t)job->time * second, job->reading.anonymous, reason};
+	bool heap = cairn_bytes_start_with(body, "heap_v2/"), good = false;
+	struct cairn_error error;
+	snprintf(reason, sizeof reason, "%s: %s", names.reason, job->why);
+	errno = EEXIST;
+	for (unsigned number = 1; !good && errno == EEXIST && number < names_tried; number++) {
+		cairn_template_name(watch->pattern, &names, number, job->file);
+		snprintf(path, sizeof path, "%s/%s", watch->folder.path, job->file);
+		good = heap ? cairn_folder_write(&watch->folder, job->file, body, &facts, &error) : cairn_folder_write_file(path, body, &error);
+	}
+	job->bytes = body.length;
+	if (!good)
+		job->error = error;
+	return good;
+}
+
+/* Whether DUMP says itself that it is whole and of the process, whose number may be another in a container. */
+static bool is_whole(struct cairn_bytes dump, const struct cairn_life *life)
+{
+	struct cairn_trailer trailer;
+	struct cairn_life of;
+	return cairn_trailer_read(dump, &trailer) && trailer.complete && cairn_life_parse(cairn_trailer_value(&trailer, "process"), &of) &&
+	       of.ticks == life->ticks && of.boot == life->boot;
+}
+
+static bool take_dump(struct cairn_job *job)
+{
+	struct cairn_target target;
+	struct cairn_buffer body = cairn_buffer(0);
+	struct cairn_error error;
+	job->time = time(NULL);
+	if (!find_agent(job, &target) || (job->first && !check_state(job, &target)))
+		return false;
+	bool good = cairn_target_snapshot(&target, &body, &error);
+	if (good && body.length == 0)
+		good = cairn_fail(&error, "%s: the answer is empty", job->name);
+	/* The number may be another's by now; what came in time from the one that is meant is the most wanted of all. */
+	if (good && job->life.pid && !cairn_life_goes_on(&job->life) && !is_whole(cairn_buffer_bytes(&body), &job->life))
+		good = cairn_fail(&error, "process %d ended before its dump was whole", job->life.pid);
+	if (!good)
+		job->error = error;
+	good = good && write_dump(job, cairn_buffer_bytes(&body));
+	cairn_buffer_free(&body);
+	return good;
+}
+
+/* The value of the gauge or counter NAME in Prometheus's text; 0 when it is not there. */
+static uint64_t metric(struct cairn_bytes text, const char *name)
+{
+	struct cairn_bytes line;
+	char number[64];
+	while (cairn_text_line(&text, &line, NULL)) {
+		const char *blank = line.length ? memrchr(line.data, ' ', line.length) : NULL;
+		if (!blank || !cairn_text_take(&line, name) || (line.data[0] != ' ' && line.data[0] != '{'))
+			continue;
+		snprintf(number, sizeof number, "%.*s", (int)(line.data + line.length - blank), blank);
+		double value = strtod(number, NULL);
+		return value > 0 && value < 0x1p63 ? (uint64_t)value : 0;
+	}
+	return 0;
+}
+
+/* Of a process elsewhere: what its allocator holds. GreptimeDB itself says so as an agent does. */
+static bool ask_elsewhere(struct cairn_job *job, struct cairn_target *target)
+{
+	struct cairn_buffer body = cairn_buffer(0);
+	char origin[300];
+	const char *host = cairn_target_host(job->name);
+	snprintf(origin, sizeof origin, "%.*s", (int)(host - job->name) + (int)strcspn(host, "/"), job->name);
+	target->url = origin;
+	bool good = ask(job, target, "/metrics", &body, &job->error) == 200;
+	job->reading.anonymous = good ? metric(cairn_buffer_bytes(&body), "sys_jemalloc_resident") : 0;
+	job->reading.allocated = good ? metric(cairn_buffer_bytes(&body), "jemalloc_allocated_bytes_total") : 0;
+	if (good && job->reading.anonymous == 0)
+		good = cairn_fail(&job->error, "%s: /metrics there has no sys_jemalloc_resident, so its memory is not known", job->name);
+	cairn_buffer_free(&body);
+	return good;
+}
+
+static bool ask_numbers(struct cairn_job *job)
+{
+	struct cairn_buffer body = cairn_buffer(0);
+	struct cairn_target target;
+	char total[32] = "";
+	if (!find_agent(job, &target))
+		return false;
+	if (!job->life.pid)
+		return ask_elsewhere(job, &target);
+	bool good = cairn_target_ask(&target, "GET", "/cairn/status", &body, &job->error);
+	if (good)
+		cairn_target_field(cairn_buffer_bytes(&body), "jemalloc.allocated_total", total, sizeof total);
+	job->reading.allocated = strtoull(total, NULL, 10);
+	cairn_buffer_free(&body);
+	return good;
+}
+
+static void *run_job(void *context)
+{
+	struct cairn_job *job = context;
+	int back = job->watch->back;
+	job->good = job->kind == CAIRN_JOB_DUMP ? take_dump(job) : ask_numbers(job);
+	while (write(back, &job, sizeof job) < 0 && errno == EINTR)
+		;
+	return NULL;
+}
+
+bool cairn_job_send(struct cairn_job *job)
+{
+	return pthread_create(&job->thread, NULL, run_job, job) == 0;
+}
+
+void cairn_job_end(struct cairn_job *job)
+{
+	pthread_join(job->thread, NULL);
+}

@@ -1,0 +1,181 @@
+/* watched.c - looking at one process.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/watch/watched.h"
+
+#include "cmd/target.h"
+#include "process/clock.h"
+
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static const int64_t grid = 50000000, longest = 500000000; /* nanoseconds, as all here */
+static const int64_t numbers_soonest = 1000000000, numbers_latest = 15000000000, elsewhere_pause = 5000000000, agent_pause = 200000000;
+
+static bool begin_here(struct cairn_watched *watched, int pid, struct cairn_error *error)
+{
+	if (!cairn_memory_open(&watched->memory, "", pid, error))
+		return false;
+	watched->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	bool known = cairn_life_of(pid, &watched->life);
+	/* As long as this one runs the number was not another's in between. */
+	if (!known || !cairn_memory_read(&watched->memory, cairn_clock_ns(), &watched->reading)) {
+		cairn_watched_close(watched);
+		return cairn_fail(error, "no process %d", pid);
+	}
+	watched->most = watched->reading.anonymous;
+	cairn_job_program(pid, watched->program, sizeof watched->program);
+	return true;
+}
+
+bool cairn_watched_begin(struct cairn_watched *watched, int pid, struct cairn_error *error)
+{
+	*watched = (struct cairn_watched){
+		.name = watched->name,
+		.service = watched->service,
+		.said = watched->said,
+		.said_ns = watched->said_ns,
+		.running = true,
+		.pidfd = -1,
+		.memory = {.statm = -1, .events = -1, .pressure = -1},
+	};
+	if (pid)
+		return watched->running = begin_here(watched, pid, error);
+	const char *host = cairn_target_host(watched->name);
+	snprintf(watched->program, sizeof watched->program, "%.*s", (int)strcspn(host, "/"), host);
+	return true;
+}
+
+void cairn_watched_close(struct cairn_watched *watched)
+{
+	cairn_memory_close(&watched->memory);
+	if (watched->pidfd >= 0)
+		close(watched->pidfd);
+	watched->pidfd = -1;
+	watched->running = false;
+}
+
+static void send(struct cairn_watched *watched, const struct cairn_watch *watch, enum cairn_job_kind kind,
+		 enum cairn_trigger_reason reason)
+{
+	struct cairn_job *job = &watched->job;
+	*job = (struct cairn_job){
+		.watch = watch,
+		.kind = kind,
+		.name = watched->name,
+		.life = watched->life,
+		.first = watched->dumps == 0,
+		.reason = reason,
+		.reading = watched->reading,
+	};
+	memcpy(job->program, watched->program, sizeof job->program);
+	if (kind == CAIRN_JOB_DUMP)
+		cairn_trigger_explain(&watched->trigger, &watch->rules, &watched->reading, reason, job->why, sizeof job->why);
+	if (!cairn_job_send(job))
+		job->kind = CAIRN_JOB_NONE; /* no thread to be had now: it stays due */
+}
+
+/* Looks are done together, on a grid, so that many processes wake the loop no more often than one does. */
+static int64_t after(int64_t now, int64_t pause)
+{
+	int64_t step = pause >= longest ? longest : grid;
+	int64_t next = (now + pause) / step * step;
+	return next > now ? next : next + step;
+}
+
+/* Asks the trigger, and sends for what is due. */
+static void consider(struct cairn_watched *watched, const struct cairn_watch *watch, int64_t now, bool may_send)
+{
+	may_send = may_send && watched->job.kind == CAIRN_JOB_NONE;
+	watched->next_ns = after(now, longest);
+	if (watched->job.kind == CAIRN_JOB_DUMP) /* what is due meanwhile is seen when that is back */
+		return;
+	enum cairn_trigger_reason due = cairn_trigger_look(&watched->trigger, &watch->rules, &watched->reading, now);
+	if (due && may_send)
+		send(watched, watch, CAIRN_JOB_DUMP, due);
+	else if (watch->rules.interval && watched->life.pid && may_send && now >= watched->numbers_ns)
+		send(watched, watch, CAIRN_JOB_NUMBERS, CAIRN_TRIGGER_NONE);
+	watched->next_ns = after(now, cairn_trigger_pause(&watched->trigger, &watch->rules, &watched->reading));
+}
+
+static void take_reading(struct cairn_watched *watched, const struct cairn_memory_reading *reading)
+{
+	watched->reading = *reading;
+	watched->most = reading->anonymous > watched->most ? reading->anonymous : watched->most;
+}
+
+void cairn_watched_look(struct cairn_watched *watched, const struct cairn_watch *watch, int64_t now, bool may_send)
+{
+	struct cairn_memory_reading reading;
+	if (!watched->life.pid) {
+		if (now >= watched->numbers_ns && watched->job.kind == CAIRN_JOB_NONE && may_send)
+			send(watched, watch, CAIRN_JOB_NUMBERS, CAIRN_TRIGGER_NONE);
+		watched->next_ns = after(now, longest);
+		return;
+	}
+	if (watched->ended || !cairn_memory_read(&watched->memory, now, &reading)) {
+		if (!watched->ended) /* at once: the group may go with its last process */
+			watched->short_of_memory = cairn_memory_was_short(&watched->memory);
+		watched->ended = true;
+		watched->next_ns = INT64_MAX;
+		return;
+	}
+	reading.allocated = watched->reading.allocated;
+	take_reading(watched, &reading);
+	consider(watched, watch, now, may_send);
+}
+
+/* Half of the way to the next dump at the present speed. */
+static int64_t numbers_pause(const struct cairn_watched *watched, const struct cairn_watch *watch, uint64_t before, int64_t elapsed)
+{
+	uint64_t total = watched->reading.allocated, due = watched->trigger.allocated + watch->rules.interval;
+	if (before == 0)
+		return numbers_soonest;
+	if (total <= before || due <= total)
+		return due <= total ? numbers_soonest : numbers_latest;
+	double pause = (double)(due - total) / (double)(total - before) * (double)elapsed / 2;
+	return pause > (double)numbers_latest ? numbers_latest : pause < (double)numbers_soonest ? numbers_soonest : (int64_t)pause;
+}
+
+static void settle_numbers(struct cairn_watched *watched, const struct cairn_watch *watch, int64_t now)
+{
+	const struct cairn_job *job = &watched->job;
+	uint64_t before = watched->reading.allocated;
+	int64_t elapsed = now - watched->asked_ns;
+	watched->asked_ns = now;
+	if (watched->life.pid) {
+		if (job->good)
+			watched->reading.allocated = job->reading.allocated;
+		watched->numbers_ns = now + (job->early || job->awaited ? agent_pause
+					     : job->good ? numbers_pause(watched, watch, before, elapsed)
+							    : numbers_latest);
+		return;
+	}
+	watched->numbers_ns = now + elsewhere_pause;
+	if (job->good) {
+		take_reading(watched, &job->reading);
+		consider(watched, watch, now, true);
+	} else {
+		watched->trigger = (struct cairn_trigger){0}; /* whoever answers next may be another process */
+	}
+}
+
+static void settle_dump(struct cairn_watched *watched, const struct cairn_watch *watch, int64_t now)
+{
+	const struct cairn_job *job = &watched->job;
+	watched->next_ns = job->early || job->awaited ? now + agent_pause : now;
+	if (job->early || job->awaited)
+		return;
+	cairn_trigger_dumped(&watched->trigger, &watch->rules, &job->reading, job->reason, job->good);
+	if (!job->good)
+		return;
+	watched->dumps++;
+	memcpy(watched->last, job->file, sizeof watched->last);
+}
+
+void cairn_watched_settle(struct cairn_watched *watched, const struct cairn_watch *watch, int64_t now)
+{
+	enum cairn_job_kind kind = watched->job.kind;
+	watched->job.kind = CAIRN_JOB_NONE;
+	(kind == CAIRN_JOB_DUMP ? settle_dump : settle_numbers)(watched, watch, now);
+}

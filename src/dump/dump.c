@@ -1,0 +1,260 @@
+/* dump.c - scanning a dump file, and the lines of the index.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "dump/dump.h"
+
+#include "base/hash.h"
+#include "base/pages.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { piece_size = 64 << 10, settle_ns = 1000000000 };
+static const int64_t damaged_after_ns = 600 * (int64_t)1000000000;
+
+bool cairn_dump_is_name(const char *name)
+{
+	size_t length = strlen(name);
+	for (size_t i = 0; i < length; i++)
+		if ((unsigned char)name[i] < ' ' || name[i] == 127 || name[i] == '/')
+			return false;
+	return length > 0 && length < sizeof ((struct cairn_dump *)0)->name && name[0] != '.';
+}
+
+static bool copy_text(struct cairn_bytes text, char *out, size_t size)
+{
+	if (text.length >= size || (text.length && memchr(text.data, 0, text.length)))
+		return false;
+	memcpy(out, text.data, text.length);
+	out[text.length] = 0;
+	return true;
+}
+
+/* The file's parts that were seen so far. */
+struct scan {
+	struct cairn_dump *dump;
+	char *group; /* where to put the control group's folder, NULL for nowhere */
+	size_t group_size;
+	unsigned line;
+	bool maps, trailer, complete;
+};
+
+/* Cut to its room, and without anything that could end a line of the index. */
+static void set_reason(struct cairn_dump *dump, struct cairn_bytes text)
+{
+	size_t length = text.length < sizeof dump->reason ? text.length : sizeof dump->reason - 1;
+	for (size_t i = 0; i < length; i++)
+		dump->reason[i] = (unsigned char)text.data[i] < ' ' ? ' ' : text.data[i];
+	dump->reason[length] = 0;
+}
+
+static void see_group(struct scan *scan, struct cairn_bytes path)
+{
+	scan->dump->group = cairn_hash_text(path);
+	if (scan->group && !copy_text(path, scan->group, scan->group_size))
+		scan->group[0] = 0;
+}
+
+static void see_trailer(struct scan *scan, struct cairn_bytes line)
+{
+	struct cairn_dump *dump = scan->dump;
+	uint64_t number = 0;
+	if (cairn_text_take(&line, "trailer "))
+		scan->trailer = true;
+	else if (cairn_text_take(&line, "end"))
+		scan->complete = scan->trailer;
+	else if (cairn_text_take(&line, "time "))
+		cairn_text_seconds(line, &dump->time_ns);
+	else if (cairn_text_take(&line, "uptime "))
+		cairn_text_seconds(line, &dump->uptime_ns);
+	else if (cairn_text_take(&line, "pid ") && cairn_text_decimal(&line, &number) && number <= INT32_MAX && !dump->process.ticks)
+		dump->process = (struct cairn_life){.pid = (int)number};
+	else if (cairn_text_take(&line, "process "))
+		cairn_life_parse(line, &dump->process);
+	else if ((cairn_text_take(&line, "smaps.anonymous ") || cairn_text_take(&line, "memory ")) && cairn_text_decimal(&line, &number))
+		dump->memory = number;
+	else if (cairn_text_take(&line, "group.oom_kill ") && cairn_text_decimal(&line, &number))
+		dump->kills = number;
+	else if (cairn_text_take(&line, "group "))
+		see_group(scan, line);
+	else if (cairn_text_take(&line, "reason "))
+		set_reason(dump, line);
+}
+
+static void see_line(struct scan *scan, struct cairn_bytes line)
+{
+	unsigned number = scan->line++;
+	if (line.length == 0)
+		return;
+	if (number > 0 && number < 3 && !scan->dump->sampled) {
+		uint64_t objects;
+		struct cairn_bytes rest = cairn_text_trim(line);
+		if (cairn_text_take(&rest, "t*: ") && cairn_text_decimal(&rest, &objects) && cairn_text_take(&rest, ": "))
+			cairn_text_decimal(&rest, &scan->dump->sampled);
+	}
+	if (line.data[0] == 'M' && cairn_text_take(&line, "MAPPED_LIBRARIES:"))
+		scan->maps = true;
+	else if (line.data[0] == '#' && cairn_text_take(&line, "# cairn "))
+		see_trailer(scan, line);
+}
+
+/* Goes through the file by lines, of one longer than the piece only its start; false when it does not end with a line's end. */
+static bool scan_lines(struct scan *scan, int descriptor, char *piece)
+{
+	size_t kept = 0;
+	bool inside = false; /* what is kept goes on a line whose start was seen */
+	off_t at = 0;
+	char last = 0;
+	for (;;) {
+		ssize_t length = pread(descriptor, piece + kept, piece_size - kept, at);
+		if (length < 0 && errno == EINTR)
+			continue;
+		if (length <= 0)
+			break;
+		at += length;
+		struct cairn_bytes rest = {piece, kept + (size_t)length};
+		last = piece[rest.length - 1];
+		for (const char *end; (end = rest.length ? memchr(rest.data, '\n', rest.length) : NULL);) {
+			struct cairn_bytes line = {rest.data, (size_t)(end - rest.data)};
+			rest = cairn_bytes_skip(rest, line.length + 1);
+			if (!inside)
+				see_line(scan, line);
+			inside = false;
+		}
+		if (rest.length == piece_size) {
+			if (!inside)
+				see_line(scan, rest);
+			inside = true;
+			rest.length = 0;
+		}
+		kept = rest.length;
+		memmove(piece, rest.data, kept);
+	}
+	return last == '\n';
+}
+
+/* The process and the occasion in a name of jemalloc's, PREFIX.PID.SEQ.{i,u,m,f}N.heap. */
+static void read_name(struct cairn_dump *dump)
+{
+	static const struct {
+		char letter;
+		const char *reason;
+	} occasions[] = {{'i', "interval"}, {'u', "gdump"}, {'m', "manual"}, {'f', "final"}};
+	struct cairn_bytes name = cairn_bytes_of(dump->name), rest;
+	uint64_t pid, number;
+	for (size_t i = 0; i < name.length; i++) {
+		rest = cairn_bytes_skip(name, i);
+		if (!cairn_text_take(&rest, ".") || !cairn_text_decimal(&rest, &pid) || !cairn_text_take(&rest, ".") ||
+		    !cairn_text_decimal(&rest, &number) || !cairn_text_take(&rest, ".") || rest.length == 0)
+			continue;
+		char letter = rest.data[0];
+		rest = cairn_bytes_skip(rest, 1);
+		cairn_text_decimal(&rest, &number);
+		if (pid > INT32_MAX || !cairn_bytes_equal(rest, cairn_bytes_of(".heap")))
+			continue;
+		for (size_t j = 0; j < sizeof occasions / sizeof *occasions; j++)
+			if (occasions[j].letter == letter) {
+				dump->process = (struct cairn_life){.pid = (int)pid};
+				set_reason(dump, cairn_bytes_of(occasions[j].reason));
+			}
+	}
+}
+
+bool cairn_dump_is_heap(int descriptor)
+{
+	char start[8];
+	struct stat status;
+	return fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && pread(descriptor, start, sizeof start, 0) == sizeof start &&
+	       memcmp(start, "heap_v2/", sizeof start) == 0;
+}
+
+static bool scan_file(struct scan *scan, int descriptor)
+{
+	char *piece = cairn_pages_map(piece_size);
+	bool ended = piece && scan_lines(scan, descriptor, piece);
+	cairn_pages_unmap(piece, piece_size);
+	return ended;
+}
+
+static bool is_complete(const struct scan *scan, int64_t now_ns)
+{
+	int64_t modified_ns = scan->dump->modified_ns;
+	bool settled = now_ns - modified_ns > settle_ns || now_ns < modified_ns;
+	return scan->trailer ? scan->complete : scan->maps && settled;
+}
+
+bool cairn_dump_scan(int descriptor, int64_t now_ns, struct cairn_dump *dump)
+{
+	struct scan scan = {.dump = dump};
+	dump->process = (struct cairn_life){0};
+	dump->time_ns = dump->modified_ns;
+	dump->uptime_ns = 0;
+	dump->memory = dump->sampled = dump->group = dump->kills = 0;
+	dump->reason[0] = 0;
+	read_name(dump);
+	if (!cairn_dump_is_heap(descriptor))
+		return false;
+	if (scan_file(&scan, descriptor) && is_complete(&scan, now_ns))
+		return true;
+	if (now_ns - dump->modified_ns <= damaged_after_ns)
+		return false;
+	dump->marks |= CAIRN_DUMP_DAMAGED;
+	return true;
+}
+
+bool cairn_dump_find_group(int descriptor, char *out, size_t size)
+{
+	struct cairn_dump dump = {0};
+	out[0] = 0;
+	return cairn_dump_is_heap(descriptor) && scan_file(&(struct scan){.dump = &dump, .group = out, .group_size = size}, descriptor) && out[0];
+}
+
+void cairn_dump_write_line(const struct cairn_dump *dump, struct cairn_buffer *out)
+{
+	char line[640], life[CAIRN_LIFE_TEXT];
+	int length = snprintf(line, sizeof line, "%s\t%llu\t%lld\t%lld\t%lld\t%s\t%llu\t%llu\t%llu\t%llu\t%d\t%s", dump->name,
+			      (unsigned long long)dump->size, (long long)dump->modified_ns, (long long)dump->time_ns,
+			      (long long)dump->uptime_ns, cairn_life_text(&dump->process, life), (unsigned long long)dump->memory,
+			      (unsigned long long)dump->sampled, (unsigned long long)dump->group, (unsigned long long)dump->kills,
+			      (dump->marks & CAIRN_DUMP_DAMAGED) != 0, dump->reason);
+	if (length > 0 && (size_t)length < sizeof line)
+		cairn_buffer_format(out, "%016llx\t%s\n", (unsigned long long)cairn_hash_text((struct cairn_bytes){line, (size_t)length}), line);
+}
+
+/* What is before the next tab, which goes too; all of the rest before none. */
+static struct cairn_bytes take_field(struct cairn_bytes *rest)
+{
+	const char *tab = rest->length ? memchr(rest->data, '\t', rest->length) : NULL;
+	struct cairn_bytes field = {rest->data, tab ? (size_t)(tab - rest->data) : rest->length};
+	*rest = cairn_bytes_skip(*rest, field.length + 1);
+	return field;
+}
+
+static bool take_number(struct cairn_bytes *rest, uint64_t most, uint64_t *value)
+{
+	struct cairn_bytes field = take_field(rest);
+	return cairn_text_decimal(&field, value) && field.length == 0 && *value <= most;
+}
+
+bool cairn_dump_read_line(struct cairn_bytes line, struct cairn_dump *dump)
+{
+	uint64_t sum, modified, time, uptime, damaged;
+	struct cairn_bytes field = take_field(&line);
+	*dump = (struct cairn_dump){0};
+	if (field.length != 16 || !cairn_text_hex(&field, &sum) || field.length > 0 || sum != cairn_hash_text(line))
+		return false;
+	if (!copy_text(take_field(&line), dump->name, sizeof dump->name) || !cairn_dump_is_name(dump->name) ||
+	    !take_number(&line, UINT64_MAX, &dump->size) || !take_number(&line, INT64_MAX, &modified) || !take_number(&line, INT64_MAX, &time) ||
+	    !take_number(&line, INT64_MAX, &uptime) ||
+	    !cairn_life_parse(take_field(&line), &dump->process) || !take_number(&line, UINT64_MAX, &dump->memory) ||
+	    !take_number(&line, UINT64_MAX, &dump->sampled) || !take_number(&line, UINT64_MAX, &dump->group) ||
+	    !take_number(&line, UINT64_MAX, &dump->kills) || !take_number(&line, 1, &damaged))
+		return false;
+	dump->marks = damaged ? CAIRN_DUMP_DAMAGED : 0;
+	dump->modified_ns = (int64_t)modified;
+	dump->time_ns = (int64_t)time;
+	dump->uptime_ns = (int64_t)uptime;
+	return copy_text(line, dump->reason, sizeof dump->reason);
+}

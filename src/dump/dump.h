@@ -1,0 +1,60 @@
+/* dump.h - what one dump file says of itself, and the line that remembers it in a folder's index.
+ *
+ * Everything known about a dump is in the dump: Cairn's own carry a trailer (doc/trailer.md), those that jemalloc writes by
+ * itself say the process in their name. The index only saves reading the files again, and what it says counts as long as
+ * size and time of change still agree.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_DUMP_DUMP_H
+#define CAIRN_DUMP_DUMP_H
+
+#include "base/buffer.h"
+#include "process/life.h"
+
+enum cairn_dump_marks {
+	CAIRN_DUMP_FIRST = 1, /* of its process */
+	CAIRN_DUMP_HIGHEST = 2,
+	CAIRN_DUMP_NEWEST = 4,
+	CAIRN_DUMP_ALIVE = 8,  /* the process runs */
+	CAIRN_DUMP_KEPT = 16,  /* thinning leaves it */
+	CAIRN_DUMP_DROP = 32,  /* thinning takes it away */
+	CAIRN_DUMP_SEEN = 64,  /* the file is there */
+	CAIRN_DUMP_OOM = 128,  /* the process's last; the kernel then killed a process of its group for want of memory */
+	CAIRN_DUMP_DAMAGED = 256, /* cut short: its writer, or the machine, was stopped in the middle of it */
+};
+
+struct cairn_dump {
+	char name[256];
+	char reason[96];          /* why it was written: a trigger's word first; "" when unknown */
+	struct cairn_life process;
+	int64_t time_ns;          /* when it was taken, since 1970; by the clock as it is now, if that is known */
+	int64_t uptime_ns;        /* the same on the clock that no one sets, since the machine's start; 0 when unknown */
+	uint64_t memory;          /* anonymous memory of the process then, in bytes; 0 when unknown */
+	uint64_t sampled;         /* bytes of the sampled objects in it */
+	uint64_t group;           /* a hash of the control group's folder; 0 when unknown */
+	uint64_t kills;           /* for want of memory, that the group had seen by then */
+	uint64_t size;            /* of the file */
+	int64_t modified_ns;      /* the file's time of change */
+	unsigned marks;
+};
+
+/* Whether NAME is a plain file name: no slash, no control character, not hidden, of a length that fits. */
+bool cairn_dump_is_name(const char *name);
+
+/* Whether the open file is a regular one and begins as a heap dump does. */
+bool cairn_dump_is_heap(int descriptor);
+
+/* Reads the open file into DUMP, whose name, size and time of change are filled in. False for what is no heap dump, and for
+ * one that is not complete (yet): without its end, or changed less than a second before NOW_NS when jemalloc writes it. One without its
+ * end that nobody has changed for ten minutes will never be complete: true, with the mark. */
+bool cairn_dump_scan(int descriptor, int64_t now_ns, struct cairn_dump *dump);
+
+/* Finds the control group that a dump names, for one whose `group` is not 0. */
+bool cairn_dump_find_group(int descriptor, char *out, size_t size);
+
+/* One line of the index: tab-separated, with a checksum in front. */
+void cairn_dump_write_line(const struct cairn_dump *dump, struct cairn_buffer *out);
+
+/* False for a line that is damaged. */
+bool cairn_dump_read_line(struct cairn_bytes line, struct cairn_dump *dump);
+
+#endif

@@ -1,0 +1,129 @@
+/* listing_show.c - a listing as JSON and as text.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "dump/listing.h"
+
+#include "base/date.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "base/utf8.h"
+
+#include <stdio.h>
+
+/* The last of a process that has ended. */
+static bool is_last(const struct cairn_dump *dump)
+{
+	return dump->process.pid && (dump->marks & CAIRN_DUMP_NEWEST) && !(dump->marks & CAIRN_DUMP_ALIVE);
+}
+
+static void write_count(struct cairn_json *json, const char *key, uint64_t value)
+{
+	if (value)
+		cairn_json_integer(json, key, (int64_t)value);
+	else
+		cairn_json_null(json, key);
+}
+
+void cairn_listing_json(const struct cairn_listing *listing, const char *path, struct cairn_buffer *out)
+{
+	struct cairn_json json = cairn_json(out);
+	cairn_json_open(&json, NULL, '{');
+	cairn_json_text(&json, "folder", cairn_bytes_of(path));
+	cairn_json_integer(&json, "size", (int64_t)listing->bytes);
+	cairn_json_integer(&json, "unreadable", (int64_t)listing->unreadable);
+	cairn_json_integer(&json, "damaged", (int64_t)listing->damaged);
+	cairn_json_integer(&json, "strangers", (int64_t)listing->strangers);
+	cairn_json_open(&json, "dumps", '[');
+	for (size_t i = 0; i < listing->count; i++) {
+		const struct cairn_dump *dump = &listing->dumps[i];
+		char life[CAIRN_LIFE_TEXT];
+		cairn_json_open(&json, NULL, '{');
+		cairn_json_text(&json, "name", cairn_bytes_of(dump->name));
+		cairn_json_number(&json, "time", (double)(dump->time_ns / 1000000) / 1000);
+		write_count(&json, "pid", (uint64_t)dump->process.pid);
+		cairn_json_text(&json, "process", cairn_bytes_of(cairn_life_text(&dump->process, life)));
+		write_count(&json, "memory", dump->memory);
+		cairn_json_integer(&json, "sampled", (int64_t)dump->sampled);
+		cairn_json_integer(&json, "size", (int64_t)dump->size);
+		cairn_json_text(&json, "reason", cairn_bytes_of(dump->reason));
+		cairn_json_bool(&json, "alive", (dump->marks & CAIRN_DUMP_ALIVE) != 0);
+		cairn_json_bool(&json, "first", (dump->marks & CAIRN_DUMP_FIRST) != 0);
+		cairn_json_bool(&json, "highest", (dump->marks & CAIRN_DUMP_HIGHEST) != 0);
+		cairn_json_bool(&json, "newest", (dump->marks & CAIRN_DUMP_NEWEST) != 0);
+		cairn_json_bool(&json, "last_of_dead", is_last(dump));
+		cairn_json_bool(&json, "oom", (dump->marks & CAIRN_DUMP_OOM) != 0);
+		cairn_json_close(&json, '}');
+	}
+	cairn_json_close(&json, ']');
+	cairn_json_close(&json, '}');
+	cairn_buffer_byte(out, '\n');
+}
+
+static void write_process(const struct cairn_dump *dumps, size_t count, struct cairn_buffer *out)
+{
+	const struct cairn_dump *last = &dumps[count - 1];
+	if (!last->process.pid)
+		cairn_buffer_text(out, "\nunknown process\n");
+	else if (last->marks & CAIRN_DUMP_ALIVE)
+		cairn_buffer_format(out, "\nprocess %d, running\n", last->process.pid);
+	else
+		cairn_buffer_format(out, "\nprocess %d, %s\n", last->process.pid,
+				    last->marks & CAIRN_DUMP_OOM ? "gone when its group ran out of memory" : "gone");
+}
+
+/* What makes it worth keeping, in words. */
+static void write_marks(const struct cairn_dump *dump, struct cairn_buffer *out)
+{
+	const char *between = "  [";
+	const struct {
+		bool set;
+		const char *word;
+	} marks[] = {
+		{dump->marks & CAIRN_DUMP_FIRST, "first"},
+		{dump->marks & CAIRN_DUMP_HIGHEST, "highest"},
+		{dump->marks & CAIRN_DUMP_NEWEST && !is_last(dump), "newest"},
+		{is_last(dump), dump->marks & CAIRN_DUMP_OOM ? "last of a dead process, out of memory" : "last of a dead process"},
+	};
+	for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+		if (!marks[i].set)
+			continue;
+		cairn_buffer_text(out, between);
+		cairn_buffer_text(out, marks[i].word);
+		between = ", ";
+	}
+	if (between[0] == ',')
+		cairn_buffer_byte(out, ']');
+}
+
+void cairn_listing_text(const struct cairn_listing *listing, const char *path, int utc_offset, struct cairn_buffer *out)
+{
+	char size[24], memory[24];
+	cairn_utf8_show(out, cairn_bytes_of(path));
+	cairn_buffer_format(out, ": %zu dump%s, %s", listing->count, listing->count == 1 ? "" : "s",
+			    cairn_text_human((double)listing->bytes, size));
+	if (listing->unreadable)
+		cairn_buffer_format(out, "; %zu file%s may not be read", listing->unreadable, listing->unreadable == 1 ? "" : "s");
+	if (listing->strangers)
+		cairn_buffer_format(out, "; %zu file%s of other users left out, since everybody can write to this folder", listing->strangers,
+				    listing->strangers == 1 ? "" : "s");
+	if (listing->damaged)
+		cairn_buffer_format(out, "; %zu more that were cut short, %s", listing->damaged, cairn_text_human((double)listing->damaged_bytes, size));
+	cairn_buffer_byte(out, '\n');
+	for (size_t i = 0, shown = 0; i < listing->count; i++) {
+		const struct cairn_dump *dump = &listing->dumps[i];
+		if (i == shown) {
+			while (shown < listing->count && cairn_life_equal(&listing->dumps[shown].process, &dump->process))
+				shown++;
+			write_process(dump, shown - i, out);
+		}
+		struct tm date = cairn_date(dump->time_ns / 1000000000 + utc_offset);
+		cairn_buffer_format(out, "  %04d-%02d-%02d %02d:%02d:%02d %10s %10s  ", date.tm_year + 1900, date.tm_mon + 1, date.tm_mday,
+				    date.tm_hour, date.tm_min, date.tm_sec, dump->memory ? cairn_text_human((double)dump->memory, memory) : "-",
+				    cairn_text_human((double)dump->size, size));
+		cairn_utf8_show(out, cairn_bytes_of(dump->name));
+		if (dump->reason[0])
+			cairn_buffer_text(out, "  ");
+		cairn_utf8_show(out, cairn_bytes_of(dump->reason));
+		write_marks(dump, out);
+		cairn_buffer_byte(out, '\n');
+	}
+}

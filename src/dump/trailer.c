@@ -1,0 +1,114 @@
+/* trailer.c - the trailer's lines, each `# cairn KEY VALUE`.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "dump/trailer.h"
+
+#include "base/text.h"
+
+#include <stddef.h>
+
+static const char first_line[] = "\n# cairn trailer ";
+
+/* Takes the next line of the trailer off REST; KEY and VALUE are its parts. */
+static bool next_line(struct cairn_bytes *rest, struct cairn_bytes *key, struct cairn_bytes *value)
+{
+	struct cairn_bytes line;
+	while (cairn_text_line(rest, &line, NULL)) {
+		if (!cairn_text_take(&line, "# cairn "))
+			continue;
+		const char *space = line.length ? memchr(line.data, ' ', line.length) : NULL;
+		*key = (struct cairn_bytes){line.data, space ? (size_t)(space - line.data) : line.length};
+		*value = cairn_bytes_skip(line, key->length + 1);
+		return true;
+	}
+	return false;
+}
+
+bool cairn_trailer_read(struct cairn_bytes dump, struct cairn_trailer *trailer)
+{
+	*trailer = (struct cairn_trailer){0};
+	if (dump.length == 0)
+		return false;
+	/* Behind the maps, so it is looked for from the end: a dump may be large. */
+	const char *start = NULL;
+	for (const char *at = dump.data + dump.length; (at = memrchr(dump.data, '#', (size_t)(at - dump.data)));) {
+		size_t left = dump.length - (size_t)(at - dump.data);
+		if (left >= sizeof first_line - 2 && memcmp(at, first_line + 1, sizeof first_line - 2) == 0 && (at == dump.data || at[-1] == '\n'))
+			start = at;
+		else if (left < 8 || memcmp(at, "# cairn ", 8) == 0 || at == dump.data || at[-1] != '\n')
+			continue;
+		break;
+	}
+	if (!start)
+		return false;
+	trailer->text = cairn_bytes_skip(dump, (size_t)(start - dump.data));
+	static const struct {
+		const char *key;
+		size_t offset;
+	} texts[] = {
+		{"version", offsetof(struct cairn_trailer, version)}, {"host", offsetof(struct cairn_trailer, host)},
+		{"executable", offsetof(struct cairn_trailer, executable)}, {"command", offsetof(struct cairn_trailer, command)},
+		{"jemalloc", offsetof(struct cairn_trailer, jemalloc)}, {"prefix", offsetof(struct cairn_trailer, prefix)},
+	}, times[] = {
+		{"time", offsetof(struct cairn_trailer, time_ns)}, {"start", offsetof(struct cairn_trailer, start_ns)},
+		{"active_since", offsetof(struct cairn_trailer, active_since_ns)}, {"reset_at", offsetof(struct cairn_trailer, reset_ns)},
+		{"uptime", offsetof(struct cairn_trailer, uptime_ns)},
+	};
+	struct cairn_bytes rest = trailer->text, key, value;
+	while (next_line(&rest, &key, &value)) {
+		for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+			if (cairn_bytes_equal(key, cairn_bytes_of(texts[i].key)))
+				*(struct cairn_bytes *)(void *)((char *)trailer + texts[i].offset) = value;
+		for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+			if (cairn_bytes_equal(key, cairn_bytes_of(times[i].key)))
+				cairn_text_seconds(value, (int64_t *)(void *)((char *)trailer + times[i].offset));
+		if (cairn_bytes_equal(key, cairn_bytes_of("end")))
+			trailer->complete = true;
+	}
+	trailer->pid = (int)cairn_trailer_number(trailer, "pid");
+	trailer->period = cairn_trailer_number(trailer, "period");
+	return true;
+}
+
+bool cairn_trailer_next(const struct cairn_trailer *trailer, size_t *position, const char *name, struct cairn_bytes *value)
+{
+	struct cairn_bytes rest = cairn_bytes_skip(trailer->text, *position), key;
+	while (next_line(&rest, &key, value)) {
+		*position = trailer->text.length - rest.length;
+		if (cairn_bytes_equal(key, cairn_bytes_of(name)))
+			return true;
+	}
+	return false;
+}
+
+struct cairn_bytes cairn_trailer_value(const struct cairn_trailer *trailer, const char *name)
+{
+	size_t position = 0;
+	struct cairn_bytes value;
+	return cairn_trailer_next(trailer, &position, name, &value) ? value : (struct cairn_bytes){"", 0};
+}
+
+uint64_t cairn_trailer_number(const struct cairn_trailer *trailer, const char *key)
+{
+	uint64_t number;
+	struct cairn_bytes value = cairn_trailer_value(trailer, key);
+	return cairn_text_decimal(&value, &number) && value.length == 0 ? number : 0;
+}
+
+bool cairn_trailer_next_module(const struct cairn_trailer *trailer, size_t *position, struct cairn_trailer_module *module)
+{
+	struct cairn_bytes value;
+	while (cairn_trailer_next(trailer, position, "module", &value)) {
+		if (!cairn_text_hex(&value, &module->start) || !cairn_text_take(&value, "-") || !cairn_text_hex(&value, &module->end) ||
+		    !cairn_text_take(&value, " ") || !cairn_text_hex(&value, &module->offset) || !cairn_text_take(&value, " "))
+			continue;
+		const char *space = value.length ? memchr(value.data, ' ', value.length) : NULL;
+		if (!space)
+			continue;
+		module->build_id = (struct cairn_bytes){value.data, (size_t)(space - value.data)};
+		if (cairn_bytes_equal(module->build_id, cairn_bytes_of("-")))
+			module->build_id.length = 0;
+		module->path = cairn_bytes_skip(value, (size_t)(space - value.data) + 1);
+		return true;
+	}
+	return false;
+}

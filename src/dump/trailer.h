@@ -1,0 +1,39 @@
+/* trailer.h - reading what Cairn's agent writes after a dump (doc/trailer.md): pure text in, borrowed facts out.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_DUMP_TRAILER_H
+#define CAIRN_DUMP_TRAILER_H
+
+#include "base/bytes.h"
+
+struct cairn_trailer {
+	struct cairn_bytes text; /* from its first line to its last */
+	bool complete;           /* the last line is there */
+	struct cairn_bytes version, host, executable, command, jemalloc, prefix;
+	int pid;
+	int64_t time_ns, start_ns, active_since_ns, reset_ns; /* since 1970; 0 when not given */
+	int64_t uptime_ns;                                    /* since the machine's start; 0 when not given */
+	uint64_t period;
+};
+
+/* Finds and reads the trailer of DUMP. False when there is none. Everything borrows from DUMP. */
+bool cairn_trailer_read(struct cairn_bytes dump, struct cairn_trailer *trailer);
+
+/* The value of any line: KEY as in "stats.allocated", "opt.prof_accum", "smaps.rss". Empty when it is not there. */
+struct cairn_bytes cairn_trailer_value(const struct cairn_trailer *trailer, const char *key);
+/* The same as a number, 0 when it is not there or not one. */
+uint64_t cairn_trailer_number(const struct cairn_trailer *trailer, const char *key);
+
+/* The value of the next line with KEY: start with *POSITION = 0; false after the last. */
+bool cairn_trailer_next(const struct cairn_trailer *trailer, size_t *position, const char *key, struct cairn_bytes *value);
+
+/* One executable range of one module. */
+struct cairn_trailer_module {
+	uint64_t start, end, offset;
+	struct cairn_bytes build_id; /* in hexadecimal digits; empty for none */
+	struct cairn_bytes path;
+};
+
+/* Walks the modules: start with *POSITION = 0; false at the end. */
+bool cairn_trailer_next_module(const struct cairn_trailer *trailer, size_t *position, struct cairn_trailer_module *module);
+
+#endif

@@ -1,0 +1,288 @@
+// @ts-check
+/* data.js - reading what the page carries: the facts, and the columns that data.h describes.
+ *
+ * The tree is read when the page opens; how it splits by thread and size only when somebody asks.
+ * SPDX-License-Identifier: Apache-2.0 */
+
+/** A value that the profile counts, such as inuse_space in bytes. @typedef {{type: string, unit: string}} ValueType */
+
+/**
+ * @typedef {object} Facts
+ * @property {string} version
+ * @property {string} title
+ * @property {string} process
+ * @property {number} pid
+ * @property {string} format
+ * @property {string} type
+ * @property {string} unit
+ * @property {ValueType[]} columns what the tree counts; the first is shown first
+ * @property {number} period
+ * @property {boolean} mixedPeriods
+ * @property {number} samples
+ * @property {number} time
+ * @property {number} total
+ * @property {number} shown
+ * @property {number} unnamed
+ * @property {number} [allocated] what the allocator itself counted as live
+ * @property {number} [sampled_since] when sampling began, in seconds
+ * @property {boolean} [partial] a part of what lives was allocated before that
+ * @property {boolean} change
+ * @property {boolean} base
+ * @property {boolean} errors how far numbers may be off is known
+ * @property {boolean} cut there are smaller stacks
+ * @property {number} folded
+ * @property {{name: string, id: string}[]} threads
+ * @property {string[]} warnings
+ * @property {string[]} filters
+ * @property {Series} [series] where the page was made from several dumps
+ * @property {FilmFacts} [film] where it holds every one of them
+ */
+
+/** @typedef {{name: string, caller: string, perHour: number, share: number, confidence: number, now: number}} Growth */
+/** @typedef {{seconds: number[], totals: number[], growth: Growth[]}} Series */
+
+/** @typedef {{name: string, leaf: string, values: number[]}} Layer */
+/** @typedef {{start: number, seconds: number[], totals: number[], resident: number[], limit: number[], runs: number[], layers: Layer[]}} FilmFacts */
+
+/** All that is counted of some things, by column and then by thing. @typedef {{values: Float64Array[], bases: Float64Array[]}} Columns */
+
+/**
+ * One of the columns: what nodes, functions or parts of them hold, by index. OTHER is its partner: objects beside bytes, bytes beside
+ * objects. Variance and skew say how far the value may be off (profile/unsample.h); all 0 where that is not known.
+ * @typedef {{value: Float64Array, base: Float64Array, other: Float64Array, variance: Float64Array, skew: Float64Array}} Weights
+ */
+
+/** @typedef {{name: string, file: string, line: number, module: string}} Func */
+
+/**
+ * How the nodes' own weights split: the parts of node n are first[n] up to first[n + 1].
+ * @typedef {{thread: Int32Array, size: Int32Array, first: Int32Array, group: Int32Array, columns: Columns}} Split
+ */
+
+/** What functions hold themselves, and with all they call. @typedef {{self: Weights, total: Weights}} Sums */
+
+/**
+ * SELF is of the column that is shown. SAMPLE is the weight of one sample at each node, in the first column.
+ * @typedef {object} Data
+ * @property {Func[]} functions
+ * @property {Int32Array} parent
+ * @property {Int32Array} func
+ * @property {Columns} columns
+ * @property {Weights} self
+ * @property {Float64Array} sample
+ * @property {{self: Columns, total: Columns} | null} sums of the functions, where the tree does not hold every stack
+ */
+
+/**
+ * What the numbers on the screen are: one column, of now or of a change.
+ * @typedef {object} Metric
+ * @property {number} column
+ * @property {number} partner the column that counts the same in the other unit; -1 for none
+ * @property {string} type
+ * @property {string} unit
+ * @property {boolean} change
+ * @property {boolean} base
+ * @property {boolean} errors
+ */
+
+const facts = /** @type {Facts} */ (JSON.parse(document.getElementById("facts")?.textContent ?? "{}"));
+
+/** Which column counts the same memory as TYPE does, in the other unit; -1 for none. @param {string} type */
+function partnerOf(type) {
+	const wanted = type.endsWith("_space") ? type.replace("_space", "_objects") : type.endsWith("_objects") ? type.replace("_objects",
+		"_space") : "";
+	return facts.columns.findIndex((column) => column.type === wanted);
+}
+
+/**
+ * The metric of a column. RANGE says whether it is of a change, for a film.
+ * @param {number} column @param {boolean} [range] @returns {Metric}
+ */
+function metricOf(column, range) {
+	const {type, unit} = facts.columns[column], partner = partnerOf(type);
+	return {column, partner, type, unit, change: range ?? facts.change, base: range ?? facts.base, errors: facts.errors && (column === 0
+		|| partner === 0)};
+}
+
+/** What the numbers on the screen are. */
+let metric = metricOf(0);
+
+/** @param {number} count @returns {Weights} */
+function emptyWeights(count) {
+	const column = () => new Float64Array(count);
+	return {value: column(), base: column(), other: column(), variance: column(), skew: column()};
+}
+
+/** @param {Weights} weights @param {(column: Float64Array) => Float64Array} change @returns {Weights} */
+function mapWeights({value, base, other, variance, skew}, change) {
+	return {value: change(value), base: change(base), other: change(other), variance: change(variance), skew: change(skew)};
+}
+
+/** The column that is shown, and what goes with it. @param {Columns} columns @returns {Weights} */
+function weightsOf({values, bases}) {
+	const value = values[metric.column], nothing = () => new Float64Array(value.length);
+	return {value, base: bases[metric.column], other: values[metric.partner] ?? nothing(), variance: nothing(), skew: nothing()};
+}
+
+/** Adds what MORE has at FROM to what SUM has at TO. @param {Weights} sum @param {number} to @param {Weights} more @param {number} from */
+function addWeights(sum, to, more, from) {
+	sum.value[to] += more.value[from];
+	sum.base[to] += more.base[from];
+	sum.other[to] += more.other[from];
+	sum.variance[to] += more.variance[from];
+	sum.skew[to] += more.skew[from];
+}
+
+/** Fills in how far values may be off, by the weight of one sample of each. @param {Weights} weights @param {Data} data */
+function spread({value, base, variance, skew}, {sample, columns}) {
+	const first = columns.values[0], before = columns.bases[0];
+	for (let i = 0; i < sample.length && metric.errors; i++) {
+		let weight = sample[i];
+		if (metric.column !== 0) {
+			const whole = first[i] + 2 * before[i];
+			weight *= whole > 0 ? Math.max(0, columns.values[metric.column][i] + 2 * columns.bases[metric.column][i]) / whole : 0;
+		}
+		variance[i] = (value[i] + 2 * base[i]) * weight;
+		skew[i] = variance[i] * weight;
+	}
+}
+
+/**
+ * The 95 % confidence interval of a value, as profile/unsample.c has it.
+ * @param {number} value @param {number} variance @param {number} skew @returns {[number, number]}
+ */
+function interval(value, variance, skew) {
+	const sigmas = 1.959964, weight = variance > 0 ? skew / variance : 0;
+	if (metric.base) {
+		const reach = sigmas * Math.sqrt(variance + weight * weight);
+		return [value - reach, value + reach];
+	}
+	const count = weight > 0 ? variance / (weight * weight) : Infinity, reach = sigmas * Math.sqrt(variance);
+	if (count > 1e8)
+		return [value - reach, value + reach];
+	const quantile = (/** @type {number} */ at) => {
+		const shape = count + 0.5, root = 1 - 1 / (9 * shape) + at / (3 * Math.sqrt(shape));
+		return root > 0 ? shape * root ** 3 : 0;
+	};
+	return [Math.max(0, value + weight * (quantile(-sigmas) - count)), value + weight * (quantile(sigmas) - count)];
+}
+
+/** Whether a change may be due to sampling alone. @param {number} value @param {number} variance @param {number} skew */
+function isNoise(value, variance, skew) {
+	if (!metric.base || !metric.errors || value === 0)
+		return false;
+	const [low, high] = interval(value, variance, skew);
+	return low <= 0 && high >= 0;
+}
+
+/** Numbers of seven bits a byte, the lowest first. */
+class Reader {
+	/** @param {Uint8Array} bytes */
+	constructor(bytes) {
+		this.bytes = bytes;
+		this.at = 0;
+	}
+
+	number() {
+		const bytes = this.bytes;
+		let byte = bytes[this.at++], value = byte & 127;
+		for (let scale = 128; byte > 127; scale *= 128) {
+			byte = bytes[this.at++];
+			value += (byte & 127) * scale;
+		}
+		return value;
+	}
+
+	/** @template {Int32Array | Float64Array} T @param {T} column @param {boolean} [signed] @returns {T} */
+	column(column, signed) {
+		for (let i = 0; i < column.length; i++) {
+			const value = this.number();
+			column[i] = !signed ? value : value % 2 ? -(value + 1) / 2 : value / 2;
+		}
+		return column;
+	}
+
+	/** @param {number} count @param {number} [room] how many zeroes come first @returns {Columns} */
+	columns(count, room = 0) {
+		/** @type {Columns} */
+		const columns = {values: [], bases: []};
+		const nothing = new Float64Array(room + count);
+		/** @param {boolean} signed */
+		const read = (signed) => {
+			const column = new Float64Array(room + count);
+			this.column(column.subarray(room), signed);
+			return column;
+		};
+		for (let i = 0; i < facts.columns.length; i++) {
+			columns.values.push(read(facts.change));
+			columns.bases.push(facts.base ? read(false) : facts.film ? new Float64Array(count) : nothing);
+		}
+		return columns;
+	}
+
+	strings() {
+		const lengths = this.column(new Int32Array(this.number())), decoder = new TextDecoder();
+		/** @type {string[]} */
+		const strings = [];
+		for (const length of lengths) {
+			strings.push(decoder.decode(this.bytes.subarray(this.at, this.at + length)));
+			this.at += length;
+		}
+		return strings;
+	}
+}
+
+/** The bytes of a block of the page. @param {string} id @returns {Promise<Uint8Array>} */
+async function readBlock(id) {
+	const text = (document.getElementById(id)?.textContent ?? "").trim();
+	/** @type {Uint8Array} */
+	let packed;
+	const native = /** @type {{fromBase64?: (text: string) => Uint8Array}} */ (/** @type {unknown} */ (Uint8Array));
+	if (native.fromBase64) {
+		packed = native.fromBase64(text);
+	} else {
+		const binary = atob(text);
+		packed = new Uint8Array(binary.length);
+		for (let i = 0; i < binary.length; i++)
+			packed[i] = binary.charCodeAt(i);
+	}
+	const stream = new Blob([/** @type {BlobPart} */ (packed)]).stream().pipeThrough(new DecompressionStream("deflate"));
+	return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/** @returns {Promise<Data>} */
+async function readTree() {
+	const reader = new Reader(await readBlock("tree"));
+	const strings = reader.strings(), functionCount = reader.number();
+	const [names, files, lines, modules] = [0, 1, 2, 3].map(() => reader.column(new Int32Array(functionCount)));
+	/** @type {Func[]} */
+	const functions = [{name: "smaller stacks", file: "", line: 0, module: ""}];
+	for (let i = 0; i < functionCount; i++)
+		functions.push({name: strings[names[i]] || "(no name)", file: strings[files[i]], line: lines[i], module: strings[modules[i]]});
+	const count = reader.number(), parent = new Int32Array(count);
+	const steps = reader.column(new Int32Array(count)), path = new Int32Array(count + 1);
+	for (let i = 1, depth = 0; i < count; i++) {
+		depth += 1 - steps[i];
+		parent[i] = path[depth - 1];
+		path[depth] = i;
+	}
+	parent[0] = -1;
+	const func = reader.column(new Int32Array(count)), columns = reader.columns(count);
+	const sample = facts.errors ? reader.column(new Float64Array(count)).map((weight) => weight / 16) : new Float64Array(count);
+	/* Function 0 is that of smaller stacks, of which there is no sum. */
+	const sums = facts.cut ? {self: reader.columns(functionCount, 1), total: reader.columns(functionCount, 1)} : null;
+	const data = {functions, parent, func, columns, self: weightsOf(columns), sample, sums};
+	spread(data.self, data);
+	return data;
+}
+
+/** @param {number} nodeCount @returns {Promise<Split>} */
+async function readSplit(nodeCount) {
+	const reader = new Reader(await readBlock("split")), groupCount = reader.number();
+	const thread = reader.column(new Int32Array(groupCount)), size = reader.column(new Int32Array(groupCount));
+	const counts = reader.column(new Int32Array(nodeCount)), first = new Int32Array(nodeCount + 1);
+	for (let i = 0; i < nodeCount; i++)
+		first[i + 1] = first[i] + counts[i];
+	const group = reader.column(new Int32Array(first[nodeCount]));
+	return {thread, size, first, group, columns: reader.columns(first[nodeCount])};
+}

@@ -1,0 +1,655 @@
+// @ts-check
+/* main.js - the page: its state, which lives in the address, and everything a person can do to it.
+ *
+ * Every action changes the state and shows it; the back button shows an earlier one. Names are only ever written as text.
+ * SPDX-License-Identifier: Apache-2.0 */
+
+/** @template {HTMLElement} [T=HTMLElement] @param {string} id @returns {T} */
+const element = (id) => /** @type {T} */ (document.getElementById(id));
+
+class Page {
+	/** @param {Data} data @param {Film | null} film */
+	constructor(data, film) {
+		this.data = data;
+		this.film = film;
+		/** @type {Map<string, number>} */
+		this.byName = new Map();
+		data.functions.forEach(({name}, func) => func > 0 && this.byName.set(name, func));
+		this.rangeKey = film ? "" : "all";
+		this.state = readState(location.hash);
+		this.split = /** @type {Split | null} */ (null);
+		this.tree = refine(data, null, [], true);
+		this.treeKey = "";
+		this.shownKey = "";
+		this.found = /** @type {Uint8Array | null} */ (null);
+		this.foundNodes = 0;
+		this.searchKey = "";
+		/** What next and previous go through, and where they are. @type {{key: string, at: number, items: (number | Rect)[]}} */
+		this.matches = {key: "", at: -1, items: []};
+		this.wholeSums = this.sumUp();
+		this.sums = this.wholeSums;
+		this.chart = facts.film ? new Chart(facts.film, (range) => this.go({range, zoom: []}),
+			(leaf) => this.choose(this.byName.get(leaf) ?? 0, {view: "around", zoom: []})) : null;
+		this.menuBox = /** @type {Box | null} */ (null);
+		this.box = /** @type {Box} */ (callsBox(this.tree));
+		this.boxKey = "";
+		this.root = this.box;
+		this.up = /** @type {Box | null} */ (null);
+		this.rest = this.box;
+		this.restKey = "";
+		this.saying = 0;
+		this.palette = new Palette(data.functions);
+		this.palette.assign(this.wholeSums.self.value);
+		this.tip = new Tip(element("tip"), data.functions);
+		this.picture = new Picture(element("scroller"), element("sheet"), element("picture"), this.palette, {
+			zoom: (box) => this.zoom(box),
+			point: (box, x, y) => box && element("menu").hidden ? this.tip.show(box, this.name(box), this.tree.size[0], x, y) : this.tip.hide(),
+			visit: (box) => this.detail(box),
+			menu: (box, x, y) => this.openMenu(box, x, y),
+			name: (box) => this.name(box),
+		});
+		this.table = new FunctionTable(element("functions"), element("more"), data.functions, {
+			select: (func) => this.lookAt(func),
+			around: (func) => this.choose(func, {view: "around", zoom: []}),
+			point: (func) => {
+				this.picture.pointed = func > 0 ? new Box(this.tree, null, func) : null;
+				this.picture.paint();
+			},
+			sort: (key) => this.go({sort: key}),
+		});
+		this.theme = new Theme(() => {
+			this.picture.readColors();
+			this.palette.dark = this.theme.isDark();
+			this.picture.paint();
+			this.showLegend();
+		});
+		this.palette.dark = this.theme.isDark();
+		this.listen();
+	}
+
+	/** Self and total of each function, of everything: as the page says it, where its tree does not hold every stack. @returns {Sums} */
+	sumUp() {
+		const {sums} = this.data, own = sums && !this.film && !metric.errors ? null : this.tree.sums(this.data.functions.length);
+		if (!sums || this.film)
+			return /** @type {Sums} */ (own);
+		const self = weightsOf(sums.self), total = weightsOf(sums.total);
+		return own ? {self: {...self, variance: own.self.variance, skew: own.self.skew}, total} : {self, total};
+	}
+
+	/** The function that is selected; 0 for none, or one that is not in this profile. */
+	get selected() {
+		return this.byName.get(this.state.selected) ?? 0;
+	}
+
+	/** Selects a function. @param {number} func @param {Partial<State>} [changes] */
+	choose(func, changes) {
+		if (func > 0)
+			this.go({...changes, selected: this.data.functions[func].name});
+	}
+
+	/** Selects a function of the table and shows it in the picture. @param {number} func */
+	lookAt(func) {
+		const around = this.state.view === "around";
+		this.choose(func, around ? {zoom: []} : {});
+		if (!around && !this.picture.widest(func) && this.state.zoom.length)
+			this.go({zoom: []}, true);
+		const rect = this.picture.widest(func), calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+		if (rect)
+			this.picture.reveal(rect);
+		const place = element("scroller").getBoundingClientRect();
+		if (place.top < 0 || place.bottom > innerHeight)
+			element("picture-part").scrollIntoView({block: "start", behavior: calm ? "auto" : "smooth"});
+	}
+
+	/** @param {Box} box */
+	name(box) {
+		return box.func || box.above ? this.data.functions[box.func].name : metric.change ? "all changes" : "everything";
+	}
+
+	/** A few words that come and go. @param {string} text */
+	say(text) {
+		const toast = element("toast");
+		toast.textContent = text;
+		toast.classList.add("on");
+		clearTimeout(this.saying);
+		this.saying = setTimeout(() => toast.classList.remove("on"), 2500);
+	}
+
+	/* State. */
+
+	/** @param {Partial<State>} changes @param {boolean} [replace] without a step for the back button */
+	go(changes, replace) {
+		const next = {...this.state, ...changes}, address = writeState(next);
+		if (address === (location.hash || "#"))
+			return;
+		if (replace)
+			history.replaceState(null, "", address);
+		else
+			history.pushState(null, "", address);
+		this.show(next);
+	}
+
+	/** @param {State} state */
+	async show(state) {
+		this.state = state;
+		const wanted = writeState(state);
+		const needsSplit = state.tab !== "functions" || state.filters.some((filter) => filter.kind === "thread" || filter.kind === "size");
+		if (needsSplit && !this.split && !this.film)
+			this.split = await readSplit(this.data.parent.length);
+		if (wanted !== writeState(this.state))
+			return;
+		this.tip.hide();
+		this.showData();
+		this.showTree();
+		this.showPicture();
+		this.showSearch();
+		this.showControls();
+		this.showTable();
+	}
+
+	/** Makes the page one of the value, and of the range, that are chosen. */
+	showData() {
+		const {film, chart, data, state} = this;
+		const range = film ? state.range ?? {from: 0, to: film.points - 1} : null, rangeKey = range ? range.from + "-" + range.to : "all";
+		const column = Math.max(0, facts.columns.findIndex(({type}) => type === state.value)), key = column + " " + rangeKey;
+		if (key === this.shownKey) {
+			if (range && chart && (chart.range.from !== range.from || chart.range.to !== range.to))
+				chart.show(range);
+			return;
+		}
+		this.shownKey = key;
+		this.rangeKey = key;
+		metric = metricOf(column, range ? range.from !== range.to : undefined);
+		data.self = weightsOf(data.columns);
+		if (film && range) {
+			film.fill(range, data.self);
+			chart?.show(range);
+		}
+		spread(data.self, data);
+		this.tree = refine(data, null, [], state.widths === "change");
+		this.treeKey = "[]" + state.widths + key;
+		this.sums = this.wholeSums = this.sumUp();
+		showTotal(this);
+	}
+
+	showTree() {
+		const {state} = this, key = JSON.stringify(state.filters) + state.widths + this.rangeKey;
+		if (key === this.treeKey)
+			return;
+		this.treeKey = key;
+		this.tree = refine(this.data, this.split, state.filters, state.widths === "change");
+		this.sums = state.filters.length ? this.tree.sums(this.data.functions.length) : this.wholeSums;
+	}
+
+	showPicture() {
+		const {state, selected} = this, around = state.view === "around" && selected > 0;
+		const boxKey = this.treeKey + state.view + (around ? selected : ""), fresh = boxKey !== this.boxKey;
+		if (fresh) {
+			this.boxKey = boxKey;
+			this.up = null;
+			if (around) {
+				const {down, up} = aroundBoxes(this.tree, selected);
+				this.root = down;
+				this.up = up;
+			} else {
+				this.root = state.view === "leaves" ? leavesBox(this.tree) : callsBox(this.tree);
+			}
+		}
+		const box = around ? this.root : this.follow(state.zoom.map((name) => this.byName.get(name) ?? 0));
+		this.picture.selected = selected;
+		this.palette.mode = this.colorMode();
+		if (fresh || box !== this.box)
+			this.picture.show(box, this.up);
+		else
+			this.picture.paint();
+		this.box = box;
+		const nothing = element("nothing");
+		nothing.hidden = this.root.size > 0;
+		nothing.textContent = state.filters.length ? "The filters leave nothing. Remove one of them to see more."
+			: metric.change ? "Nothing changed in between." : "There is no memory in this profile.";
+		this.detail(this.resting());
+	}
+
+	/** The box at the end of a path of functions, or as far as there is one. @param {number[]} path */
+	follow(path) {
+		let box = this.root;
+		for (const func of path) {
+			const next = func && box.children().find((child) => child.func === func);
+			if (!next)
+				break;
+			box = next;
+		}
+		return box;
+	}
+
+	/** @returns {ColorMode} */
+	colorMode() {
+		const {color} = this.state;
+		return color && (color !== "change" || metric.change) ? color : metric.change ? "change" : "module";
+	}
+
+	/** What the details are of while nothing is pointed at: the zoomed box, or the function that was selected elsewhere. */
+	resting() {
+		const {selected} = this, key = this.treeKey + selected;
+		if (!selected || this.box.func === selected)
+			return this.box;
+		if (this.restKey !== key) {
+			this.restKey = key;
+			this.rest = aroundBoxes(this.tree, selected).down;
+		}
+		return this.rest;
+	}
+
+	/* Search. */
+
+	showSearch() {
+		const {search} = this.state, input = /** @type {HTMLInputElement} */ (element("search"));
+		if (input.value !== search)
+			input.value = search;
+		const key = search && search + "\n" + this.treeKey;
+		if (key === this.searchKey)
+			return;
+		this.searchKey = key;
+		this.found = search ? matching(this.data.functions, search) : null;
+		this.picture.found = this.found;
+		this.picture.cursor = null;
+		this.matches = {key: "", at: -1, items: []};
+		this.picture.paint();
+		const {size, nodes} = this.found ? this.tree.matched(this.found) : {size: 0, nodes: 0}, whole = this.tree.size[0];
+		this.foundNodes = nodes;
+		element("matched").textContent = this.found ? `${percent(size, whole)} matched, ${human(size)}` : "";
+		element("search-actions").hidden = element("search-steps").hidden = !this.found;
+		for (const id of ["search-next", "search-previous"])
+			/** @type {HTMLButtonElement} */ (element(id)).disabled = nodes === 0;
+	}
+
+	/** Goes to the next box that matches the search, or to the one before. The largest is the first. @param {1 | -1} step */
+	stepMatch(step) {
+		if (!this.found || !this.foundNodes)
+			return;
+		const {view, zoom} = this.state, place = view === "calls" ? "" : this.selected + joinNames(zoom), key = this.searchKey + view + place;
+		if (key !== this.matches.key)
+			this.matches = {key, at: -1, items: view === "calls" ? this.tree.matches(this.found)
+				: this.picture.rects().filter((rect) => this.found?.[rect.box.func]).sort((a, b) => b.width - a.width)};
+		const {matches} = this, count = matches.items.length;
+		if (!count)
+			return;
+		matches.at = matches.at < 0 ? (step > 0 ? 0 : count - 1) : (matches.at + step + count) % count;
+		const item = matches.items[matches.at], rect = typeof item === "number" ? this.rectOfNode(item) : item;
+		this.picture.moveTo(rect);
+		element("matched").textContent = `${humanCount(matches.at + 1)} of ${humanCount(count)}`;
+	}
+
+	/**
+	 * Where a node of the tree is drawn; zooms to its caller where it is too small to be seen.
+	 * @param {number} node @returns {Rect | undefined}
+	 */
+	rectOfNode(node) {
+		const least = 3, path = this.tree.path(node), names = path.map((func) => this.data.functions[func].name);
+		for (const zoom of [null, names.slice(0, -1), names]) {
+			if (zoom)
+				this.go({zoom}, true);
+			const rect = this.picture.rectOf(this.follow(path));
+			if (rect && rect.width >= least)
+				return rect;
+		}
+		return undefined;
+	}
+
+	/* Controls. */
+
+	showControls() {
+		const {state, selected} = this;
+		/** @param {string} attribute @param {string} value */
+		const press = (attribute, value) => document.querySelectorAll(`button[data-${attribute}]`).forEach((button) => {
+			const pressed = button.getAttribute("data-" + attribute) === value;
+			button.setAttribute(attribute === "tab" ? "aria-selected" : "aria-pressed", String(pressed));
+			if (attribute === "tab")
+				button.setAttribute("tabindex", pressed ? "0" : "-1");
+		});
+		press("view", state.view === "around" && !selected ? "calls" : state.view);
+		press("widths", state.widths);
+		press("tab", state.tab);
+		press("color", this.colorMode());
+		press("kind-of", metric.type.split("_")[0]);
+		press("unit", metric.type.split("_")[1] ?? "");
+		const has = (/** @type {string} */ type) => facts.columns.some((column) => column.type === type), [kind, unit] = metric.type.split("_");
+		element("kinds").hidden = !(has("inuse_" + unit) && has("alloc_" + unit));
+		element("units").hidden = !(has(kind + "_space") && has(kind + "_objects"));
+		const around = /** @type {HTMLButtonElement} */ (document.querySelector('[data-view="around"]'));
+		around.disabled = !selected;
+		around.title = selected ? "All callers and callees of " + this.data.functions[selected].name : "Select a function first";
+		/** @type {HTMLButtonElement} */ (document.querySelector('[data-color="change"]')).hidden = !metric.change;
+		element("reset").hidden = this.box === this.root;
+		for (const tab of ["functions", "threads", "sizes"])
+			element("panel-" + tab).hidden = tab !== state.tab;
+		const pills = element("pills");
+		pills.hidden = state.filters.length === 0;
+		pills.replaceChildren(...state.filters.map((filter) => this.makePill(filter)));
+		this.showLegend();
+	}
+
+	/** What the colours mean. */
+	showLegend() {
+		const legend = element("legend"), mode = this.colorMode(), most = 6;
+		/** @param {string} color @param {string} text @param {string} [kind] */
+		const entry = (color, text, kind = "") => {
+			const item = make("span", "entry"), swatch = make("span", "swatch " + kind);
+			swatch.style.backgroundColor = color;
+			item.append(swatch, make("span", "", text));
+			return item;
+		};
+		const {dark} = this.palette, grew = dark ? hsl(8, 60, 38) : hsl(8, 85, 73), shrank = dark ? hsl(213, 60, 38) : hsl(213, 85, 73);
+		if (mode === "change")
+			legend.replaceChildren(entry(grew, "grew"), entry(shrank, "shrank"), entry(shrank, "vanished", "gone"),
+				entry(dark ? hsl(40, 4, 29) : hsl(40, 10, 88), metric.errors ? "unchanged, or within the noise of sampling" : "unchanged"));
+		else if (mode === "module")
+			legend.replaceChildren(...this.palette.drawn(this.picture.rects()).slice(0, most)
+				.map((module) => entry(this.palette.moduleColor(module), module)));
+		else
+			legend.replaceChildren(make("span", "entry", "one colour for each function"));
+	}
+
+	/** @param {Filter} filter */
+	makePill(filter) {
+		const words = {focus: "only", ignore: "without", hide: "hidden", thread: "thread", size: "objects"}[filter.kind];
+		const text = filter.kind === "thread" ? this.threadName(threadOf(filter.text)) : filter.kind === "size" ? sizeName(Number(filter.text))
+			: filter.text.replace(/^\^(.*)\$$/, "$1").replace(/\\(.)/g, "$1");
+		const item = make("li", "pill"), remove = make("button", "", "×");
+		remove.setAttribute("aria-label", `Remove the filter: ${words} ${text}`);
+		remove.addEventListener("click", () => this.go({filters: this.state.filters.filter((other) => other !== filter)}));
+		item.append(make("span", "kind", words), make("span", "text", text), remove);
+		return item;
+	}
+
+	/** @param {number} thread */
+	threadName(thread) {
+		const at = facts.threads[thread] ?? {name: "", id: ""};
+		return at.name ? at.name + (at.id ? " (" + at.id + ")" : "") : at.id ? "number " + at.id : "not known";
+	}
+
+	showTable() {
+		const {state} = this;
+		if (state.tab === "functions") {
+			this.table.show(this.sums, this.tree.size[0], this.found, state.sort, this.selected);
+			return;
+		}
+		const kind = state.tab === "threads" ? "thread" : "size";
+		/** @param {number} key */
+		const text = (key) => kind === "thread" ? threadKey(key) : String(key);
+		fillParts(element(state.tab), this.parts(kind).map(({key, value, other}) => ({
+			label: kind === "thread" ? this.threadName(key) : sizeName(key), value, other,
+			active: state.filters.some((filter) => filter.kind === kind && filter.text === text(key)),
+			pick: () => this.toggle({kind, text: text(key)}),
+		})), kind === "thread" ? "The profile does not say which thread allocated what." : "The profile does not say how large objects are.");
+	}
+
+	/** What each thread or size has, under all filters but those of its own kind. @param {"thread" | "size"} kind */
+	parts(kind) {
+		const {split, data, state} = this, other = kind === "thread" ? "size" : "thread";
+		if (!split)
+			return [];
+		const passed = passing(data, state.filters), weights = weightsOf(split.columns);
+		const wanted = state.filters.filter((filter) => filter.kind === other)
+			.map((filter) => other === "thread" ? threadOf(filter.text) : Number(filter.text));
+		/** @type {Map<number, {key: number, value: number, other: number}>} */
+		const sums = new Map();
+		for (let node = 0; node < passed.length; node++)
+			for (let at = split.first[node]; passed[node] && at < split.first[node + 1]; at++) {
+				const group = split.group[at], key = split[kind][group];
+				if (wanted.length && !wanted.includes(split[other][group]))
+					continue;
+				const sum = sums.get(key) ?? {key, value: 0, other: 0};
+				sum.value += weights.value[at];
+				sum.other += weights.other[at];
+				sums.set(key, sum);
+			}
+		const known = [...sums.values()].filter(({key, value}) =>
+			value && (kind === "size" ? key > 0 : facts.threads[key]?.name || facts.threads[key]?.id));
+		return known.sort((a, b) => kind === "size" ? a.key - b.key : Math.abs(b.value) - Math.abs(a.value));
+	}
+
+	/* Actions. */
+
+	/** @param {Box} box */
+	zoom(box) {
+		const {functions} = this.data, selected = box.func ? functions[box.func].name : this.state.selected;
+		if (this.state.view === "around" && this.selected)
+			this.go({selected});
+		else
+			this.go({zoom: box.path().map((func) => functions[func].name), selected});
+	}
+
+	/** Shows another value: live or allocated, bytes or objects. @param {string} kind @param {string} unit */
+	chooseValue(kind, unit) {
+		const type = kind + "_" + unit;
+		this.go({value: type === facts.columns[0].type ? "" : type});
+	}
+
+	/** @param {Filter} filter */
+	toggle(filter) {
+		const {filters} = this.state, same = filters.filter((other) => other.kind !== filter.kind || other.text !== filter.text);
+		this.go({filters: same.length < filters.length ? same : [...filters, filter]});
+	}
+
+	/** @param {string | null} action @param {number} func @param {Box | null} box */
+	act(action, func, box) {
+		const {name} = this.data.functions[func];
+		if (action === "zoom" && box)
+			this.zoom(box);
+		else if (action === "around")
+			this.choose(func, {view: "around", zoom: []});
+		else if (action === "copy" && box)
+			this.copy(this.stackText(box));
+		else if (action === "copy-name")
+			this.copy(name);
+		else if (action === "focus" || action === "ignore" || action === "hide")
+			this.go({filters: [...this.state.filters, {kind: action, text: exactly(name)}], zoom: [],
+				selected: action === "focus" ? name : "", view: this.state.view === "around" && action !== "focus" ? "calls" : this.state.view});
+	}
+
+	/** The stack as text, the callee first. @param {Box} box */
+	stackText(box) {
+		const path = this.root.func ? [this.root.func, ...box.path()] : box.path(), names = path.map((func) => this.data.functions[func].name);
+		return (box instanceof UpBox ? names : names.reverse()).join("\n");
+	}
+
+	/** @param {string} text */
+	async copy(text) {
+		this.say(await copyText(text) ? "Copied" : "The browser did not allow copying");
+	}
+
+	/** @param {string | undefined} format */
+	async download(format) {
+		const name = (element("title").textContent ?? "profile").replace(/[^\w.-]+/g, "-").slice(0, 60) || "profile", {functions} = this.data;
+		if (format === "svg") {
+			const svg = pictureSvg(this.picture, element("title").textContent ?? "", element("total").textContent ?? "", this.tree.size[0]);
+			download(new Blob([svg], {type: "image/svg+xml"}), name + ".svg");
+		} else if (format === "folded") {
+			download(new Blob([foldedText(this.tree, functions)], {type: "text/plain"}), name + ".folded");
+		} else if (format === "pprof") {
+			download(await gzip(pprofBytes(this.exported())), name + ".pb.gz");
+		}
+		this.say("Downloaded");
+	}
+
+	/** Everything that the filters leave, in all its values. @returns {Exported} */
+	exported() {
+		const {data, tree, state} = this, shown = metric;
+		const order = [...new Set([metric.column, ...facts.columns.keys()])];
+		const values = order.map((column) => {
+			if (column === shown.column)
+				return tree.self.value;
+			metric = metricOf(column, this.film ? shown.change : undefined);
+			return refine({...data, self: weightsOf(data.columns)}, this.split, state.filters, true).self.value;
+		});
+		metric = shown;
+		return {functions: data.functions, parent: tree.parent, func: tree.func, types: order.map((column) => facts.columns[column]), values};
+	}
+
+	/** @param {Box} box @param {number} x @param {number} y */
+	openMenu(box, x, y) {
+		const menu = element("menu");
+		this.tip.hide();
+		this.menuBox = box;
+		element("menu-name").textContent = this.name(box);
+		menu.hidden = false;
+		menu.style.left = Math.max(8, Math.min(x, innerWidth - menu.offsetWidth - 8)) + "px";
+		menu.style.top = Math.max(8, Math.min(y, innerHeight - menu.offsetHeight - 8)) + "px";
+		menu.querySelector("button")?.focus();
+	}
+
+	closeMenu() {
+		const menu = element("menu"), inside = menu.contains(document.activeElement);
+		menu.hidden = true;
+		if (inside)
+			element("picture").focus();
+	}
+
+	/** @param {boolean} open */
+	openDownloads(open) {
+		element("downloads").hidden = !open;
+		element("download-button").setAttribute("aria-expanded", String(open));
+		if (open)
+			element("downloads").querySelector("button")?.focus();
+	}
+
+	/* Details. */
+
+	/** @param {Box} box */
+	detail(box) {
+		element("detail-name").textContent = this.name(box);
+		element("detail-place").textContent = box.func > 0 ? placeOf(this.data.functions[box.func])
+			: box.above ? "Stacks that are too small to be told apart on this page." : "Click or tap a box to zoom in, right-click for more.";
+		const more = moreFigures(box).map(([name, value]) => {
+			const item = make("div");
+			item.append(make("dt", "", name), make("dd", "", value));
+			return item;
+		});
+		element("detail-figures").replaceChildren(makeFigures(box, this.tree.size[0]));
+		element("detail-more").replaceChildren(...more);
+		element("detail-actions").hidden = !this.selected;
+	}
+
+	/* Listening. */
+
+	listen() {
+		/** @param {string} selector @param {(button: HTMLElement) => void} act */
+		const each = (selector, act) => document.querySelectorAll(selector).forEach((button) =>
+			button.addEventListener("click", () => act(/** @type {HTMLElement} */ (button))));
+		each("[data-view]", (button) => this.go({view: /** @type {State["view"]} */ (button.dataset.view), zoom: []}));
+		each("[data-widths]", (button) => this.go({widths: /** @type {State["widths"]} */ (button.dataset.widths)}));
+		each("[data-color]", (button) => this.go({color: /** @type {State["color"]} */ (button.dataset.color)}));
+		each("[data-kind-of]", (button) => this.chooseValue(button.dataset.kindOf ?? "", metric.type.split("_")[1]));
+		each("[data-unit]", (button) => this.chooseValue(metric.type.split("_")[0], button.dataset.unit ?? ""));
+		each("[data-tab]", (button) => this.go({tab: /** @type {State["tab"]} */ (button.dataset.tab)}));
+		each("#detail-actions [data-action]", (button) => this.act(button.dataset.action ?? null, this.selected, null));
+		each("#menu [data-action]", (button) => {
+			const box = this.menuBox;
+			this.closeMenu();
+			if (box)
+				this.act(button.dataset.action ?? null, box.func, box);
+		});
+		each("#search-actions [data-kind]", (button) => this.go({search: "", zoom: [],
+			filters: [...this.state.filters, {kind: /** @type {Filter["kind"]} */ (button.dataset.kind), text: this.state.search}]}));
+		each("#search-next", () => this.stepMatch(1));
+		each("#search-previous", () => this.stepMatch(-1));
+		each("#reset", () => this.go({zoom: []}));
+		each("#help-button", () => /** @type {HTMLDialogElement} */ (element("help")).showModal());
+		each("#download-button", () => this.openDownloads(element("downloads").hidden));
+		each("#downloads [data-format]", (button) => {
+			this.openDownloads(false);
+			element("download-button").focus();
+			this.download(button.dataset.format);
+		});
+		each("#downloads [data-copy]", () => {
+			this.openDownloads(false);
+			this.copy(location.href);
+		});
+		const input = /** @type {HTMLInputElement} */ (element("search"));
+		input.addEventListener("input", () => this.go({search: input.value}, true));
+		addEventListener("popstate", () => this.show(readState(location.hash)));
+		document.addEventListener("pointerdown", (event) => {
+			const target = /** @type {Node} */ (event.target);
+			if (!element("menu").hidden && !element("menu").contains(target))
+				this.closeMenu();
+			if (!element("downloads").contains(target) && !element("download-button").contains(target))
+				this.openDownloads(false);
+		});
+		document.querySelector('[role="tablist"]')?.addEventListener("keydown", (event) => this.tabKey(/** @type {KeyboardEvent} */ (event)));
+		document.addEventListener("keydown", (event) => this.key(event));
+	}
+
+	/** Arrow keys go from tab to tab. @param {KeyboardEvent} event */
+	tabKey(event) {
+		const tabs = /** @type {HTMLElement[]} */ ([...document.querySelectorAll('[role="tab"]:not([hidden])')]),
+			at = tabs.indexOf(/** @type {HTMLElement} */ (event.target));
+		const to = {ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: tabs.length - 1}[event.key];
+		if (to === undefined || at < 0)
+			return;
+		const tab = tabs[(to + tabs.length) % tabs.length];
+		tab.focus();
+		tab.click();
+		event.preventDefault();
+	}
+
+	/** @param {KeyboardEvent} event */
+	key(event) {
+		const target = /** @type {HTMLElement} */ (event.target), typing = target instanceof HTMLInputElement;
+		const menu = element("menu"), downloads = element("downloads"), list = !menu.hidden ? menu : !downloads.hidden ? downloads : null;
+		if (event.ctrlKey || event.metaKey || event.altKey || /** @type {HTMLDialogElement} */ (element("help")).open)
+			return;
+		if (event.key === "Escape") {
+			if (!menu.hidden)
+				this.closeMenu();
+			else if (!downloads.hidden) {
+				this.openDownloads(false);
+				element("download-button").focus();
+			} else if (this.state.search)
+				this.go({search: ""});
+			else if (this.state.zoom.length)
+				this.go({zoom: this.state.zoom.slice(0, -1)});
+			else
+				return;
+		} else if (list && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
+			const items = [...list.querySelectorAll("button")], at = items.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
+			items[(at + (event.key === "ArrowDown" ? 1 : items.length - 1)) % items.length].focus();
+		} else if (typing && event.key === "Enter" && target.id === "search") {
+			this.stepMatch(event.shiftKey ? -1 : 1);
+		} else if (typing) {
+			return;
+		} else if ((event.key === "n" || event.key === "N") && this.found) {
+			this.stepMatch(event.key === "N" ? -1 : 1);
+		} else if (event.key === "/") {
+			element("search").focus();
+		} else if (event.key === "?") {
+			/** @type {HTMLDialogElement} */ (element("help")).showModal();
+		} else if (["1", "2", "3"].includes(event.key)) {
+			const view = /** @type {const} */ (["calls", "leaves", "around"])[Number(event.key) - 1];
+			if (view !== "around" || this.selected)
+				this.go({view, zoom: []});
+		} else {
+			return;
+		}
+		event.preventDefault();
+	}
+}
+
+/** The page, for those who look at it from outside: a person at the console, a test. @type {Page} */
+let livePage;
+
+async function start() {
+	if (typeof DecompressionStream === "undefined" || !CSS.supports("color", "light-dark(red, red)"))
+		throw new Error("This page needs a browser of 2024 or later.");
+	const data = await readTree(), film = facts.film ? await readFilm(facts.film) : null;
+	element("timeline").hidden = !film;
+	livePage = new Page(data, film);
+	showHead(livePage);
+	await livePage.show(livePage.state);
+	document.documentElement.dataset.ready = "yes";
+}
+
+start().catch((error) => {
+	const notice = make("p", "notice", String(error instanceof Error ? error.message : error));
+	document.body.prepend(notice);
+});

@@ -1,0 +1,275 @@
+/* page.c - filling in the page.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "page/page.h"
+
+#include "base/json.h"
+#include "base/xml.h"
+#include "page/data.h"
+#include "report/head.h"
+
+#include <libdeflate.h>
+#include <math.h>
+#include <stdlib.h>
+
+extern const char cairn_page_text[];
+
+struct page {
+	struct cairn_view *view;
+	const struct cairn_page_options *options;
+	struct cairn_page_data data;
+	struct cairn_buffer *out;
+};
+
+static void write_base64(struct cairn_bytes bytes, struct cairn_buffer *out)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	size_t length = (bytes.length + 2) / 3 * 4;
+	char *to = cairn_buffer_room(out, length);
+	if (!to)
+		return;
+	for (size_t at = 0; at < bytes.length; at += 3, to += 4) {
+		unsigned char group[3] = {0};
+		size_t left = bytes.length - at < 3 ? bytes.length - at : 3;
+		memcpy(group, bytes.data + at, left);
+		to[0] = digits[group[0] >> 2];
+		to[1] = digits[(group[0] & 3) << 4 | group[1] >> 4];
+		to[2] = left > 1 ? digits[(group[1] & 15) << 2 | group[2] >> 6] : '=';
+		to[3] = left > 2 ? digits[group[2] & 63] : '=';
+	}
+	out->length += length;
+}
+
+/* Deflated (zlib's format, which browsers unpack themselves) and in letters. */
+static void write_block(struct cairn_bytes bytes, struct cairn_buffer *out)
+{
+	enum { level = 10 };
+	struct libdeflate_compressor *compressor = libdeflate_alloc_compressor(level);
+	struct cairn_buffer packed = cairn_buffer(SIZE_MAX);
+	if (!compressor)
+		cairn_out_of_memory(sizeof(void *));
+	size_t room = libdeflate_zlib_compress_bound(compressor, bytes.length);
+	char *to = cairn_buffer_room(&packed, room);
+	packed.length = libdeflate_zlib_compress(compressor, bytes.data, bytes.length, to, room);
+	write_base64(cairn_buffer_bytes(&packed), out);
+	cairn_buffer_free(&packed);
+	libdeflate_free_compressor(compressor);
+}
+
+static void write_columns(const struct page *page, struct cairn_json *json)
+{
+	const struct cairn_profile *profile = page->view->profile;
+	cairn_json_open(json, "columns", '[');
+	for (size_t c = 0; c < page->data.column_count; c++) {
+		const struct cairn_value_type *type = &profile->value_types[page->data.columns[c]];
+		cairn_json_open(json, NULL, '{');
+		cairn_json_text(json, "type", cairn_strings_bytes(&profile->strings, type->type));
+		cairn_json_text(json, "unit", cairn_strings_bytes(&profile->strings, type->unit));
+		cairn_json_close(json, '}');
+	}
+	cairn_json_close(json, ']');
+}
+
+static void write_threads(const struct cairn_page_data *data, struct cairn_json *json)
+{
+	cairn_json_open(json, "threads", '[');
+	for (size_t t = 0; t < data->thread_count; t++) {
+		cairn_json_open(json, NULL, '{');
+		cairn_json_text(json, "name", data->threads[t].name);
+		cairn_json_text(json, "id", data->threads[t].id);
+		cairn_json_close(json, '}');
+	}
+	cairn_json_close(json, ']');
+}
+
+static void write_filters(const struct cairn_filter_options *filter, struct cairn_json *json)
+{
+	const struct {
+		const char *name, *text;
+	} all[] = {
+		{"focus", filter->focus}, {"ignore", filter->ignore}, {"hide", filter->hide}, {"show", filter->show}, {"show from", filter->show_from},
+		{"exclude", filter->exclude}, {"retain", filter->retain}, {"tagfocus", filter->tag_focus}, {"tagignore", filter->tag_ignore},
+	};
+	cairn_json_open(json, "filters", '[');
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		if (all[i].text) {
+			struct cairn_buffer text = cairn_buffer(1 << 16);
+			cairn_buffer_format(&text, "%s %s", all[i].name, all[i].text);
+			cairn_json_text(json, NULL, cairn_buffer_bytes(&text));
+			cairn_buffer_free(&text);
+		}
+	cairn_json_close(json, ']');
+}
+
+static void write_series(const struct cairn_page_series *series, struct cairn_json *json)
+{
+	cairn_json_open(json, "series", '{');
+	cairn_json_open(json, "seconds", '[');
+	for (size_t i = 0; i < series->count; i++)
+		cairn_json_number(json, NULL, series->seconds[i]);
+	cairn_json_close(json, ']');
+	cairn_json_open(json, "totals", '[');
+	for (size_t i = 0; i < series->count; i++)
+		cairn_json_number(json, NULL, trunc(series->totals[i]));
+	cairn_json_close(json, ']');
+	cairn_json_open(json, "growth", '[');
+	for (size_t i = 0; i < series->growth_count; i++) {
+		const struct cairn_page_growth *growth = &series->growth[i];
+		cairn_json_open(json, NULL, '{');
+		cairn_json_text(json, "name", growth->name);
+		cairn_json_text(json, "caller", growth->caller);
+		cairn_json_number(json, "perHour", growth->per_hour);
+		cairn_json_number(json, "share", growth->share);
+		cairn_json_number(json, "confidence", growth->confidence);
+		cairn_json_number(json, "now", trunc(growth->now));
+		cairn_json_close(json, '}');
+	}
+	cairn_json_close(json, ']');
+	cairn_json_close(json, '}');
+}
+
+static void write_film(const struct cairn_page_film *film, struct cairn_json *json)
+{
+	static const struct {
+		const char *name;
+		size_t offset;
+	} columns[] = {
+		{"seconds", offsetof(struct cairn_page_point, seconds)},
+		{"totals", offsetof(struct cairn_page_point, total)},
+		{"resident", offsetof(struct cairn_page_point, resident)},
+		{"limit", offsetof(struct cairn_page_point, limit)},
+	};
+	cairn_json_open(json, "film", '{');
+	cairn_json_number(json, "start", (double)film->start_ns / 1e6);
+	for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
+		cairn_json_open(json, columns[c].name, '[');
+		for (size_t i = 0; i < film->cells.point_count; i++) {
+			double value = *(const double *)(const void *)((const char *)&film->points[i] + columns[c].offset);
+			cairn_json_number(json, NULL, c ? trunc(value) : value);
+		}
+		cairn_json_close(json, ']');
+	}
+	cairn_json_open(json, "runs", '[');
+	for (size_t i = 0; i < film->cells.point_count; i++)
+		cairn_json_integer(json, NULL, film->points[i].run);
+	cairn_json_close(json, ']');
+	cairn_json_open(json, "layers", '[');
+	for (size_t l = 0; l < film->layer_count; l++) {
+		cairn_json_open(json, NULL, '{');
+		cairn_json_text(json, "name", film->layers[l].name);
+		cairn_json_text(json, "leaf", film->layers[l].leaf);
+		cairn_json_open(json, "values", '[');
+		for (size_t i = 0; i < film->cells.point_count; i++)
+			cairn_json_number(json, NULL, trunc(film->layers[l].values[i]));
+		cairn_json_close(json, ']');
+		cairn_json_close(json, '}');
+	}
+	cairn_json_close(json, ']');
+	cairn_json_close(json, '}');
+}
+
+static void write_members(const struct page *page, struct cairn_json *json)
+{
+	const struct cairn_profile *profile = page->view->profile;
+	cairn_json_open(json, NULL, '{');
+	cairn_json_text(json, "version", cairn_bytes_of(CAIRN_VERSION));
+	cairn_json_text(json, "title", cairn_bytes_of(page->options->title ? page->options->title : ""));
+	cairn_head_json(page->view, json);
+	cairn_json_bool(json, "mixedPeriods", profile->mixed_periods);
+	cairn_json_number(json, "time", trunc((double)profile->time_ns / 1e6));
+	write_columns(page, json);
+	cairn_json_bool(json, "change", page->data.is_change);
+	cairn_json_bool(json, "base", profile->base != NULL);
+	cairn_json_bool(json, "errors", page->data.has_errors);
+	cairn_json_bool(json, "cut", page->data.is_cut);
+	cairn_json_number(json, "folded", trunc(page->data.folded));
+	write_threads(&page->data, json);
+	cairn_json_open(json, "warnings", '[');
+	for (size_t i = 0; i < profile->warning_count; i++)
+		cairn_json_text(json, NULL, cairn_strings_bytes(&profile->strings, profile->warnings[i]));
+	cairn_json_close(json, ']');
+	write_filters(&page->view->options.filter, json);
+	if (page->options->series)
+		write_series(page->options->series, json);
+	if (page->options->film)
+		write_film(page->options->film, json);
+	cairn_json_close(json, '}');
+}
+
+/* JSON that cannot end its element: "<" is in its strings only, where it can be written otherwise. */
+static void write_facts(const struct page *page, struct cairn_buffer *out)
+{
+	struct cairn_buffer text = cairn_buffer(SIZE_MAX);
+	struct cairn_json json = cairn_json(&text);
+	write_members(page, &json);
+	for (size_t i = 0; i < text.length; i++)
+		if (text.data[i] == '<')
+			cairn_buffer_text(out, "\\u003c");
+		else
+			cairn_buffer_byte(out, text.data[i]);
+	cairn_buffer_free(&text);
+}
+
+static void write_title(const struct page *page, struct cairn_buffer *out)
+{
+	const struct cairn_profile *profile = page->view->profile;
+	const char *process = cairn_profile_string(profile, profile->process), *slash = strrchr(process, '/');
+	char number[32];
+	const char *title = page->options->title ? page->options->title : slash && slash[1] ? slash + 1 : process;
+	if (*title) {
+		cairn_xml_text(out, cairn_bytes_of(title));
+		cairn_buffer_text(out, ": ");
+	}
+	cairn_buffer_text(out, profile->base ? "change of " : "");
+	cairn_xml_text(out, cairn_bytes_of(cairn_head_title(page->view)));
+	if (page->options->film)
+		cairn_buffer_format(out, " over time, %zu dumps", page->options->film->cells.point_count);
+	else
+		cairn_buffer_format(out, ", %s", cairn_head_number(page->view, &(struct cairn_shape){0}, page->view->shown, number));
+}
+
+static void write_chart(const struct page *page, struct cairn_buffer *out)
+{
+	if (page->options->film)
+		cairn_buffer_append(out, page->options->film->chart.data, page->options->film->chart.length);
+}
+
+/* Writes what stands for the marker at the start of TEXT, an @ and a name, and returns the marker's length; 0 for no marker. */
+static size_t fill_marker(const struct page *page, struct cairn_bytes text)
+{
+	struct cairn_buffer *out = page->out;
+	if (cairn_bytes_start_with(text, "@TITLE@"))
+		write_title(page, out);
+	else if (cairn_bytes_start_with(text, "@FACTS@"))
+		write_facts(page, out);
+	else if (cairn_bytes_start_with(text, "@TREE@"))
+		write_block(cairn_buffer_bytes(&page->data.tree), out);
+	else if (cairn_bytes_start_with(text, "@SPLIT@"))
+		write_block(cairn_buffer_bytes(&page->data.split), out);
+	else if (cairn_bytes_start_with(text, "@FILM@"))
+		write_block(cairn_buffer_bytes(&page->data.film), out);
+	else if (cairn_bytes_start_with(text, "@CHART@"))
+		write_chart(page, out);
+	else
+		return 0;
+	const char *end = memchr(text.data + 1, '@', text.length - 1);
+	return (size_t)(end - text.data) + 1;
+}
+
+void cairn_page_write(struct cairn_view *view, const struct cairn_page_options *options, struct cairn_buffer *out)
+{
+	struct page page = {.view = view, .options = options, .out = out};
+	const struct cairn_page_film *film = options->film;
+	cairn_page_data_make(&page.data, view, options->node_most ? options->node_most : CAIRN_PAGE_NODES, film ? &film->cells : NULL);
+	struct cairn_bytes rest = cairn_bytes_of(cairn_page_text);
+	while (rest.length > 0) {
+		const char *at = memchr(rest.data, '@', rest.length);
+		size_t plain = at ? (size_t)(at - rest.data) : rest.length;
+		cairn_buffer_append(out, rest.data, plain);
+		rest = cairn_bytes_skip(rest, plain);
+		size_t marker = rest.length > 0 ? fill_marker(&page, rest) : 0;
+		if (rest.length > 0 && marker == 0)
+			cairn_buffer_byte(out, '@');
+		rest = cairn_bytes_skip(rest, marker ? marker : 1);
+	}
+	cairn_page_data_free(&page.data);
+}

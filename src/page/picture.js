@@ -1,0 +1,368 @@
+// @ts-check
+/* picture.js - boxes on a canvas: layout, painting, and finding the box under a finger or a key.
+ *
+ * Layout makes a rectangle for each box that is wide enough to be seen and stops there, so it costs what the screen shows and not
+ * what the profile holds. Only the rows that are scrolled into sight are painted. Names reach the canvas as text only.
+ * SPDX-License-Identifier: Apache-2.0 */
+
+/** @typedef {{box: Box, x: number, width: number, row: number, dim: boolean}} Rect */
+
+/**
+ * What the picture tells and asks the page.
+ * @typedef {object} PictureEvents
+ * @property {(box: Box) => void} zoom
+ * @property {(box: Box | null, x: number, y: number) => void} point what the mouse points at, and where
+ * @property {(box: Box) => void} visit where the keyboard is
+ * @property {(box: Box, x: number, y: number) => void} menu
+ * @property {(box: Box) => string} name
+ */
+
+class Picture {
+	/**
+	 * @param {HTMLElement} scroller
+	 * @param {HTMLElement} sheet
+	 * @param {HTMLCanvasElement} canvas
+	 * @param {Palette} palette
+	 * @param {PictureEvents} events
+	 */
+	constructor(scroller, sheet, canvas, palette, events) {
+		this.scroller = scroller;
+		this.sheet = sheet;
+		this.canvas = canvas;
+		this.palette = palette;
+		this.events = events;
+		this.pen = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+		this.rowHeight = 22;
+		this.width = 0;
+		this.zoomRow = 0;
+		/** @type {Rect[][]} */
+		this.rows = [];
+		/** @type {Box | null} */
+		this.zoomed = null;
+		/** @type {Box | null} */
+		this.up = null;
+		/** @type {Uint8Array | null} */
+		this.found = null;
+		this.selected = -1;
+		/** @type {Box | null} */
+		this.pointed = null;
+		/** @type {Rect | null} */
+		this.cursor = null;
+		this.ink = this.surface = this.accent = this.foundColor = this.muted = this.font = "";
+		this.readColors();
+		this.listen();
+	}
+
+	/** The colours of the style, which differ in the light and in the dark. */
+	readColors() {
+		const probe = make("span");
+		document.body.append(probe);
+		/** @param {string} name */
+		const color = (name) => {
+			probe.style.color = `var(${name})`;
+			return getComputedStyle(probe).color;
+		};
+		this.ink = color("--frame-ink");
+		this.surface = color("--surface");
+		this.accent = color("--accent");
+		this.foundColor = color("--found");
+		this.muted = color("--muted");
+		this.font = "12px " + getComputedStyle(document.documentElement).fontFamily;
+		probe.remove();
+	}
+
+	listen() {
+		const {canvas} = this;
+		/** @param {MouseEvent} event */
+		const at = (event) => this.find(event.offsetX, event.offsetY);
+		canvas.addEventListener("pointermove", (event) => event.pointerType !== "touch" && this.point(at(event)?.box ?? null, event.clientX,
+			event.clientY));
+		canvas.addEventListener("pointerleave", () => this.point(null, 0, 0));
+		canvas.addEventListener("click", (event) => {
+			const rect = at(event);
+			if (rect) {
+				this.cursor = rect;
+				this.events.zoom(rect.box);
+			}
+		});
+		canvas.addEventListener("contextmenu", (event) => {
+			const rect = at(event);
+			if (!rect || rect.box.func === 0)
+				return;
+			event.preventDefault();
+			this.events.menu(rect.box, event.clientX, event.clientY);
+		});
+		canvas.addEventListener("keydown", (event) => this.key(event));
+		canvas.addEventListener("focus", () => this.paint());
+		canvas.addEventListener("blur", () => this.paint());
+		this.scroller.addEventListener("scroll", () => {
+			this.point(null, 0, 0);
+			this.paint();
+		}, {passive: true});
+		new ResizeObserver(() => this.resize()).observe(this.scroller);
+	}
+
+	/**
+	 * Shows the box ZOOMED over the whole width, its callers above; or, with UP, all who call it.
+	 * @param {Box} zoomed
+	 * @param {Box | null} up
+	 */
+	show(zoomed, up) {
+		this.zoomed = zoomed;
+		this.up = up;
+		this.pointed = null;
+		this.cursor = null;
+		this.layout();
+		const keep = 2, row = this.zoomRow;
+		this.scroller.scrollTop = up ? Math.max(0, (row - 6) * this.rowHeight) : Math.max(0, (row - keep) * this.rowHeight);
+		this.paint();
+	}
+
+	resize() {
+		const width = this.scroller.clientWidth;
+		if (width !== this.width && this.zoomed)
+			this.layout();
+		this.paint();
+	}
+
+	layout() {
+		if (!this.zoomed)
+			return;
+		this.width = this.scroller.clientWidth;
+		/** @type {Rect[]} */
+		const above = [];
+		if (this.up)
+			this.spread(this.up, above, 0, -1, this.up);
+		else
+			for (let box = this.zoomed.above; box; box = box.above)
+				above.push({box, x: 0, width: this.width, row: box.depth - this.zoomed.depth, dim: true});
+		/** @type {Rect[]} */
+		const below = [];
+		this.spread(this.zoomed, below, 0, 1, null);
+		const top = above.reduce((least, rect) => Math.min(least, rect.row), 0);
+		this.zoomRow = -top;
+		this.rows = [];
+		for (const rect of above.concat(below)) {
+			rect.row -= top;
+			(this.rows[rect.row] ??= []).push(rect);
+		}
+		this.sheet.style.height = this.rows.length * this.rowHeight + 1 + "px";
+	}
+
+	/**
+	 * Rectangles of START and what lies beyond it.
+	 * @param {Box} start
+	 * @param {Rect[]} rects
+	 * @param {number} row
+	 * @param {number} step
+	 * @param {Box | null} leftOut
+	 */
+	spread(start, rects, row, step, leftOut) {
+		const least = 0.7, scale = this.width / (start.size || 1);
+		/** @type {Rect[]} */
+		const open = [{box: start, x: 0, width: this.width, row, dim: false}];
+		for (let rect = open.pop(); rect; rect = open.pop()) {
+			if (rect.box !== leftOut)
+				rects.push(rect);
+			let x = rect.x;
+			for (const box of rect.box.children()) {
+				const width = box.size * scale;
+				if (width < least)
+					break;
+				open.push({box, x, width, row: rect.row + step, dim: false});
+				x += width;
+			}
+		}
+	}
+
+	/* Painting. */
+
+	paint() {
+		if (!this.zoomed)
+			return;
+		const {pen, canvas, rowHeight} = this, ratio = devicePixelRatio || 1;
+		const width = this.scroller.clientWidth, height = this.scroller.clientHeight;
+		if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+			canvas.width = Math.round(width * ratio);
+			canvas.height = Math.round(height * ratio);
+			canvas.style.width = width + "px";
+			canvas.style.height = height + "px";
+		}
+		const top = this.scroller.scrollTop;
+		pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+		pen.clearRect(0, 0, width, height);
+		pen.font = this.font;
+		pen.textBaseline = "middle";
+		const first = Math.floor(top / rowHeight), last = Math.ceil((top + height) / rowHeight);
+		for (let row = first; row <= last; row++)
+			for (const rect of this.rows[row] ?? [])
+				this.paintRect(rect, row * rowHeight - top);
+		this.paintMarks(top);
+	}
+
+	/** @param {Rect} rect @param {number} y */
+	paintRect(rect, y) {
+		const {pen, rowHeight} = this, gap = rect.width > 3 ? 1 : 0, width = Math.max(rect.width - gap, 0.6), height = rowHeight - 1;
+		pen.globalAlpha = rect.dim ? 0.55 : this.found && !this.found[rect.box.func] ? 0.38 : 1;
+		pen.fillStyle = this.found?.[rect.box.func] ? this.foundColor : this.palette.color(rect.box);
+		if (rect.width > 6) {
+			pen.beginPath();
+			pen.roundRect(rect.x, y, width, height, 2.5);
+			pen.fill();
+		} else {
+			pen.fillRect(rect.x, y, width, height);
+		}
+		if (rect.box.func === 0 && rect.box.above)
+			this.hatch(rect.x, y, width, height, this.muted);
+		else if (isGone(rect.box))
+			this.hatch(rect.x, y, width, height, this.surface);
+		if (rect.width > 30) {
+			pen.globalAlpha = rect.dim ? 0.7 : 1;
+			pen.fillStyle = this.found?.[rect.box.func] ? "#2b1d00" : this.ink;
+			pen.fillText(this.fit(this.events.name(rect.box), rect.width - 12), rect.x + 6, y + height / 2 + 0.5);
+		}
+		pen.globalAlpha = 1;
+	}
+
+	/** @param {number} x @param {number} y @param {number} width @param {number} height @param {string} color */
+	hatch(x, y, width, height, color) {
+		const {pen} = this;
+		pen.save();
+		pen.beginPath();
+		pen.rect(x, y, width, height);
+		pen.clip();
+		pen.globalAlpha *= 0.5;
+		pen.strokeStyle = color;
+		pen.lineWidth = 1.5;
+		pen.beginPath();
+		for (let at = x - height; at < x + width; at += 7) {
+			pen.moveTo(at, y + height);
+			pen.lineTo(at + height, y);
+		}
+		pen.stroke();
+		pen.restore();
+	}
+
+	/** Rings around the selected function, what is pointed at, and the keyboard's place. @param {number} top */
+	paintMarks(top) {
+		const {pen, rowHeight} = this;
+		/** @param {Rect} rect @param {number} width */
+		const ring = (rect, width) => {
+			pen.lineWidth = width;
+			pen.strokeStyle = this.accent;
+			pen.beginPath();
+			pen.roundRect(rect.x + width / 2, rect.row * rowHeight - top + width / 2,
+				Math.max(rect.width - 1 - width, 1), rowHeight - 1 - width, 2.5);
+			pen.stroke();
+		};
+		const first = Math.floor(top / rowHeight), last = Math.ceil((top + this.scroller.clientHeight) / rowHeight);
+		for (let row = first; row <= last; row++)
+			for (const rect of this.rows[row] ?? []) {
+				const same = rect.box.func > 0 && rect.width > 2;
+				if (same && rect.box.func === this.selected)
+					ring(rect, 2);
+				else if (same && this.pointed && rect.box.func === this.pointed.func)
+					ring(rect, 1.25);
+			}
+		if (this.cursor && (document.activeElement === this.canvas || this.found))
+			ring(this.cursor, 3);
+	}
+
+	/** NAME cut to WIDTH: its last parts where they say enough, else its beginning. @param {string} name @param {number} width */
+	fit(name, width) {
+		const {pen} = this, most = Math.floor(width / 4) + 1;
+		if (name.length <= most && pen.measureText(name).width <= width)
+			return name;
+		let tail = name;
+		for (let cut = tail.indexOf("::"); cut >= 0 && cut < tail.length - 2; cut = tail.indexOf("::")) {
+			tail = tail.slice(cut + 2);
+			if (tail.length <= most && pen.measureText("…" + tail).width <= width)
+				return "…" + tail;
+		}
+		let low = 0, high = Math.min(name.length, most);
+		while (low < high) {
+			const middle = (low + high + 1) >> 1;
+			if (pen.measureText(name.slice(0, middle) + "…").width <= width)
+				low = middle;
+			else
+				high = middle - 1;
+		}
+		return low > 1 ? name.slice(0, low) + "…" : "";
+	}
+
+	/* Finding. */
+
+	/** @param {number} x @param {number} y */
+	find(x, y) {
+		const row = this.rows[Math.floor((y + this.scroller.scrollTop) / this.rowHeight)] ?? [];
+		return row.find((rect) => x >= rect.x && x < rect.x + rect.width) ?? null;
+	}
+
+	/** @param {Box | null} box @param {number} x @param {number} y */
+	point(box, x, y) {
+		this.events.point(box, x, y);
+		if (box === this.pointed)
+			return;
+		this.pointed = box;
+		this.canvas.style.cursor = box ? "pointer" : "default";
+		this.paint();
+	}
+
+	/** All rectangles that are wide enough to be seen. */
+	rects() {
+		return this.rows.flatMap((row) => row ?? []);
+	}
+
+	/** The rectangle of a box, if it is drawn. @param {Box} box */
+	rectOf(box) {
+		return this.rects().find((rect) => rect.box === box);
+	}
+
+	/** The widest rectangle of a function, if one is drawn. @param {number} func */
+	widest(func) {
+		return this.rects().filter((rect) => rect.box.func === func).sort((a, b) => b.width - a.width)[0];
+	}
+
+	/** @param {KeyboardEvent} event */
+	key(event) {
+		if (event.ctrlKey || event.metaKey || event.altKey)
+			return;
+		const here = this.cursor ?? this.rows[this.zoomRow]?.[0];
+		const step = {ArrowUp: -1, ArrowDown: 1}[event.key];
+		if (event.key === "Enter" && here) {
+			this.events.zoom(here.box);
+		} else if ((event.key === "ContextMenu" || event.key === "m") && here && here.box.func) {
+			const place = this.canvas.getBoundingClientRect();
+			this.events.menu(here.box, place.left + here.x + 20, place.top + (here.row + 1) * this.rowHeight - this.scroller.scrollTop);
+		} else if (step && here) {
+			const middle = here.x + Math.min(here.width, 2) / 2, next = this.rows[here.row + step] ?? [];
+			this.moveTo(next.find((rect) => middle >= rect.x && middle < rect.x + rect.width) ?? next.find((rect) => rect.box.above === here.box));
+		} else if ((event.key === "ArrowLeft" || event.key === "ArrowRight") && here) {
+			const row = [...this.rows[here.row]].sort((a, b) => a.x - b.x), at = row.indexOf(here);
+			this.moveTo(row[at + (event.key === "ArrowLeft" ? -1 : 1)]);
+		} else {
+			return;
+		}
+		event.preventDefault();
+		event.stopPropagation();
+	}
+
+	/** @param {Rect | undefined} rect */
+	moveTo(rect) {
+		if (!rect)
+			return;
+		this.cursor = rect;
+		this.reveal(rect);
+		this.events.visit(rect.box);
+		this.paint();
+	}
+
+	/** Scrolls to a rectangle. @param {Rect} rect */
+	reveal(rect) {
+		const {scroller, rowHeight} = this, y = rect.row * rowHeight;
+		if (y < scroller.scrollTop)
+			scroller.scrollTop = y;
+		else if (y + rowHeight > scroller.scrollTop + scroller.clientHeight)
+			scroller.scrollTop = y + rowHeight - scroller.clientHeight;
+	}
+}

@@ -1,0 +1,28 @@
+/* clock.h - the two clocks, in nanoseconds.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_PROCESS_CLOCK_H
+#define CAIRN_PROCESS_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+static inline int64_t cairn_clock_read(clockid_t clock)
+{
+	struct timespec now;
+	clock_gettime(clock, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Since 1970. */
+static inline int64_t cairn_clock_wall_ns(void)
+{
+	return cairn_clock_read(CLOCK_REALTIME);
+}
+
+/* Never goes back. */
+static inline int64_t cairn_clock_ns(void)
+{
+	return cairn_clock_read(CLOCK_MONOTONIC);
+}
+
+#endif

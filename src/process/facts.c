@@ -1,0 +1,66 @@
+/* facts.c - reading /proc about this process, as the calling thread: /proc/self is empty once the first thread has ended.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "process/facts.h"
+
+#include "base/descriptor.h"
+#include "base/pages.h"
+#include "base/peek.h"
+#include "base/text.h"
+
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+bool cairn_facts_read(const char *path, struct cairn_buffer *out)
+{
+	int descriptor = cairn_descriptor_adopt(cairn_peek_open(path));
+	if (descriptor < 0)
+		return false;
+	cairn_buffer_read(out, descriptor);
+	cairn_descriptor_close(descriptor);
+	return true;
+}
+
+/* The start tells one process from the next of the same number, so it is worked out once: later the wall clock may have moved. A
+ * forked child works out its own. */
+static int64_t known_start_ns(const struct cairn_life *life)
+{
+	static _Atomic pid_t known;
+	static _Atomic int64_t start;
+	if (known != life->pid) {
+		start = cairn_life_start_ns(life);
+		known = life->pid;
+	}
+	return start;
+}
+
+void cairn_facts_get(struct cairn_facts *facts)
+{
+	*facts = (struct cairn_facts){.pid = getpid()};
+	cairn_life_of(facts->pid, &facts->life);
+	facts->start_ns = known_start_ns(&facts->life);
+	gethostname(facts->host, sizeof facts->host - 1);
+	ssize_t length = readlink("/proc/thread-self/exe", facts->executable, sizeof facts->executable - 1);
+	facts->executable[length > 0 ? length : 0] = 0;
+	struct cairn_buffer command = cairn_pages(4096);
+	cairn_facts_read("/proc/thread-self/cmdline", &command);
+	size_t kept = command.length < sizeof facts->command ? command.length : sizeof facts->command - 1;
+	for (size_t i = 0; i < kept; i++)
+		facts->command[i] = (unsigned char)command.data[i] < ' ' ? ' ' : command.data[i];
+	while (kept > 0 && facts->command[kept - 1] == ' ')
+		facts->command[--kept] = 0;
+	cairn_buffer_free(&command);
+}
+
+uint64_t cairn_facts_kilobytes(struct cairn_bytes text, const char *name)
+{
+	struct cairn_bytes line;
+	while (cairn_text_line(&text, &line, NULL)) {
+		uint64_t value;
+		if (!cairn_text_take(&line, name) || !cairn_text_take(&line, ":"))
+			continue;
+		line = cairn_text_trim(line);
+		return cairn_text_decimal(&line, &value) ? value << 10 : 0;
+	}
+	return 0;
+}

@@ -1,0 +1,289 @@
+/* smaps.c - reading /proc/PID/smaps, in pieces: that of a big process is megabytes of text.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "process/smaps.h"
+
+#include "base/descriptor.h"
+#include "base/pages.h"
+#include "base/peek.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* A guard page is small; an arena of glibc's malloc is a reservation of that size, and begins at a multiple of it. */
+static const uint64_t line_most = (uint64_t)1 << 34; /* kilobytes that a mapping may have */
+
+enum { guard_most = 64 << 10, arena_size = 64 << 20, region_bits = 30, piece_size = 32 << 10 };
+
+struct mapping {
+	uint64_t start, end;
+	bool readable, writable, executable, shared;
+	bool named; /* by a path, or in brackets */
+	enum cairn_smaps_kind by_name;
+	struct cairn_smaps_sum sum;
+	bool noreserve;
+	enum cairn_smaps_kind kind;
+};
+
+struct reading {
+	struct cairn_smaps *smaps;
+	struct mapping now, before;
+	uint64_t last_region;
+};
+
+static bool is_shared_memory(struct cairn_bytes path)
+{
+	static const char *const places[] = {"/dev/shm/", "/run/shm/", "/memfd:", "/SYSV", "/dev/zero", "[anon_shmem"};
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+		if (cairn_bytes_start_with(path, places[i]))
+			return true;
+	return false;
+}
+
+/* What the last field of the line says. */
+static enum cairn_smaps_kind named_kind(struct cairn_bytes name, const struct mapping *mapping)
+{
+	if (cairn_bytes_start_with(name, "[heap"))
+		return CAIRN_SMAPS_HEAP;
+	if (cairn_bytes_start_with(name, "[stack"))
+		return CAIRN_SMAPS_STACK;
+	if (cairn_bytes_start_with(name, "[v"))
+		return CAIRN_SMAPS_KERNEL;
+	if (cairn_bytes_start_with(name, "[anon:jemalloc"))
+		return CAIRN_SMAPS_NORESERVE;
+	if (is_shared_memory(name))
+		return CAIRN_SMAPS_SHARED;
+	if (!cairn_bytes_start_with(name, "/"))
+		return CAIRN_SMAPS_ANONYMOUS;
+	return mapping->writable && !mapping->shared ? CAIRN_SMAPS_DATA : CAIRN_SMAPS_FILE;
+}
+
+/* The kind of a mapping without a name follows from its flags and from the one before it. */
+static enum cairn_smaps_kind unnamed_kind(const struct mapping *mapping, const struct mapping *before)
+{
+	bool behind = before->end == mapping->start;
+	bool behind_guard = behind && !before->readable && !before->writable && !before->executable &&
+			    before->end - before->start <= guard_most;
+	if (mapping->shared)
+		return CAIRN_SMAPS_SHARED;
+	if (mapping->noreserve)
+		return CAIRN_SMAPS_NORESERVE;
+	if (mapping->writable && behind_guard)
+		return CAIRN_SMAPS_STACK;
+	return mapping->writable && behind && before->kind == CAIRN_SMAPS_DATA ? CAIRN_SMAPS_DATA : CAIRN_SMAPS_ANONYMOUS;
+}
+
+static void add(struct cairn_smaps *smaps, const struct mapping *mapping, enum cairn_smaps_kind kind, uint64_t sign)
+{
+	struct cairn_smaps_sum *sum = &smaps->kinds[kind];
+	sum->size += sign * mapping->sum.size;
+	sum->rss += sign * mapping->sum.rss;
+	sum->swap += sign * mapping->sum.swap;
+}
+
+static void count_regions(struct reading *reading, const struct mapping *mapping)
+{
+	uint64_t first = mapping->start >> region_bits, last = (mapping->end - 1) >> region_bits;
+	reading->smaps->regions += last - first + (first + 1 != reading->last_region);
+	reading->last_region = last + 1;
+}
+
+/* All lines of the mapping have been read. */
+static void finish(struct reading *reading)
+{
+	struct mapping *mapping = &reading->now, *before = &reading->before;
+	if (mapping->end <= mapping->start)
+		return;
+	mapping->sum.size = mapping->end - mapping->start;
+	mapping->kind = mapping->named ? mapping->by_name : unnamed_kind(mapping, before);
+	bool reserve = !mapping->readable && !mapping->writable && before->end == mapping->start;
+	if (reserve && before->kind == CAIRN_SMAPS_NORESERVE && before->start % arena_size == 0 &&
+	    mapping->end == before->start + arena_size) {
+		add(reading->smaps, before, CAIRN_SMAPS_NORESERVE, UINT64_MAX);
+		add(reading->smaps, before, CAIRN_SMAPS_ARENA, 1);
+		mapping->kind = CAIRN_SMAPS_ARENA;
+	}
+	if (mapping->kind == CAIRN_SMAPS_NORESERVE)
+		count_regions(reading, mapping);
+	add(reading->smaps, mapping, mapping->kind, 1);
+	*before = *mapping;
+	*mapping = (struct mapping){0};
+}
+
+/* "START-END rwxp OFFSET DEVICE INODE NAME", and any name may follow. */
+static void begin(struct reading *reading, struct cairn_bytes line)
+{
+	struct mapping *mapping = &reading->now;
+	finish(reading);
+	*mapping = (struct mapping){0};
+	if (!cairn_text_hex(&line, &mapping->start) || !cairn_text_take(&line, "-") || !cairn_text_hex(&line, &mapping->end) ||
+	    !cairn_text_take(&line, " ") || line.length < 4) {
+		mapping->end = 0;
+		return;
+	}
+	mapping->readable = line.data[0] == 'r';
+	mapping->writable = line.data[1] == 'w';
+	mapping->executable = line.data[2] == 'x';
+	mapping->shared = line.data[3] == 's';
+	for (int field = 0; field < 4; field++) {
+		const char *space = line.length ? memchr(line.data, ' ', line.length) : NULL;
+		line = cairn_bytes_skip(line, space ? (size_t)(space - line.data) + 1 : line.length);
+	}
+	line = cairn_text_trim(line);
+	mapping->named = line.length > 0;
+	if (mapping->named)
+		mapping->by_name = named_kind(line, mapping);
+}
+
+static void take_flags(struct mapping *mapping, struct cairn_bytes flags)
+{
+	for (flags = cairn_text_trim(flags); flags.length >= 2; flags = cairn_text_trim(cairn_bytes_skip(flags, 2)))
+		mapping->noreserve = mapping->noreserve || memcmp(flags.data, "nr", 2) == 0;
+}
+
+static void read_line(struct reading *reading, struct cairn_bytes line)
+{
+	struct cairn_smaps *smaps = reading->smaps;
+	struct cairn_smaps_sum *sum = &reading->now.sum;
+	const struct {
+		const char *name;
+		uint64_t *total, *own;
+	} fields[] = {
+		{"Rss:", &smaps->rss, &sum->rss},
+		{"Pss:", &smaps->pss, NULL},
+		{"Anonymous:", &smaps->anonymous, NULL},
+		{"Swap:", &smaps->swap, &sum->swap},
+		{"AnonHugePages:", &smaps->huge, NULL},
+		{"LazyFree:", &smaps->lazy, NULL},
+		{"Private_Hugetlb:", &smaps->hugetlb, NULL},
+		{"Shared_Hugetlb:", &smaps->hugetlb, NULL},
+	};
+	if (line.length > 0 && (line.data[0] < 'A' || line.data[0] > 'Z')) {
+		begin(reading, line);
+		return;
+	}
+	if (cairn_text_take(&line, "VmFlags:")) {
+		take_flags(&reading->now, line);
+		return;
+	}
+	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+		uint64_t kilobytes;
+		if (!cairn_text_take(&line, fields[i].name))
+			continue;
+		line = cairn_text_trim(line);
+		if (!cairn_text_decimal(&line, &kilobytes) || kilobytes > line_most)
+			return;
+		*fields[i].total += kilobytes << 10;
+		if (fields[i].own)
+			*fields[i].own += kilobytes << 10;
+		return;
+	}
+}
+
+static void read_lines(struct reading *reading, struct cairn_bytes text)
+{
+	struct cairn_bytes line;
+	while (cairn_text_line(&text, &line, NULL))
+		read_line(reading, line);
+}
+
+void cairn_smaps_parse(struct cairn_smaps *smaps, struct cairn_bytes text)
+{
+	struct reading reading = {.smaps = smaps};
+	*smaps = (struct cairn_smaps){0};
+	read_lines(&reading, text);
+	finish(&reading);
+}
+
+/* Reads what there is now behind the KEPT bytes of an unfinished line; 0 at the end, -1 with errno. */
+static ssize_t read_piece(int descriptor, struct cairn_buffer *piece, size_t kept)
+{
+	piece->length = kept;
+	char *room = cairn_buffer_room(piece, piece_size);
+	if (!room) {
+		errno = ENOMEM;
+		return -1;
+	}
+	ssize_t length;
+	do
+		length = read(descriptor, room, piece_size);
+	while (length < 0 && errno == EINTR);
+	return length;
+}
+
+static bool read_all(struct reading *reading, int descriptor, struct cairn_buffer *piece)
+{
+	size_t kept = 0;
+	for (;;) {
+		ssize_t length = read_piece(descriptor, piece, kept);
+		if (length < 0)
+			return false;
+		struct cairn_bytes rest = {piece->data, kept + (size_t)length};
+		const char *end = rest.length ? memrchr(rest.data, '\n', rest.length) : NULL;
+		size_t whole = end ? (size_t)(end - rest.data) + 1 : 0;
+		read_lines(reading, (struct cairn_bytes){rest.data, whole});
+		if (length == 0)
+			break;
+		kept = rest.length - whole;
+		memmove(piece->data, piece->data + whole, kept);
+	}
+	finish(reading);
+	return true;
+}
+
+bool cairn_smaps_read(struct cairn_smaps *smaps, int pid)
+{
+	char path[32] = "/proc/thread-self/smaps"; /* /proc/self has none once the first thread has ended */
+	if (pid)
+		snprintf(path, sizeof path, "/proc/%d/smaps", pid);
+	*smaps = (struct cairn_smaps){0};
+	int descriptor = cairn_descriptor_adopt(cairn_peek_open(path));
+	if (descriptor < 0)
+		return false;
+	struct reading reading = {.smaps = smaps};
+	struct cairn_buffer piece = cairn_pages(4 * piece_size);
+	bool good = read_all(&reading, descriptor, &piece);
+	int code = errno;
+	cairn_buffer_free(&piece);
+	cairn_descriptor_close(descriptor);
+	errno = code;
+	if (good && smaps->rss == 0) {
+		errno = ESRCH; /* a process that has ended, or a thread of the kernel, has no mappings */
+		good = false;
+	}
+	return good;
+}
+
+const char *cairn_smaps_kind_name(enum cairn_smaps_kind kind)
+{
+	static const char *const names[] = {"noreserve", "anonymous", "arena", "heap", "stack", "data", "file", "shared", "kernel"};
+	return names[kind];
+}
+
+bool cairn_smaps_number(struct cairn_smaps *smaps, unsigned index, char *name, uint64_t **value)
+{
+	const struct {
+		const char *name;
+		uint64_t *value;
+	} totals[] = {
+		{"rss", &smaps->rss}, {"pss", &smaps->pss}, {"swap", &smaps->swap}, {"anonymous", &smaps->anonymous},
+		{"huge", &smaps->huge}, {"lazy", &smaps->lazy}, {"hugetlb", &smaps->hugetlb}, {"regions", &smaps->regions},
+	};
+	static const char *const sums[] = {"size", "rss", "swap"};
+	enum { total_count = sizeof totals / sizeof *totals, sum_count = 3 };
+	if (index >= total_count + sum_count * CAIRN_SMAPS_KINDS)
+		return false;
+	if (index < total_count) {
+		snprintf(name, 40, "smaps.%s", totals[index].name);
+		*value = totals[index].value;
+		return true;
+	}
+	index -= total_count;
+	struct cairn_smaps_sum *sum = &smaps->kinds[index / sum_count];
+	uint64_t *const members[] = {&sum->size, &sum->rss, &sum->swap};
+	snprintf(name, 40, "smaps.%s.%s", sums[index % sum_count], cairn_smaps_kind_name((enum cairn_smaps_kind)(index / sum_count)));
+	*value = members[index % sum_count];
+	return true;
+}

@@ -1,0 +1,55 @@
+/* smaps.h - the resident memory of a process by what it backs, as the kernel accounts for it in /proc/PID/smaps.
+ *
+ * Every mapping is of one *kind*. jemalloc's are not marked as such, but it maps its memory without reserving swap for it
+ * (MAP_NORESERVE), which hardly anybody else does, and the kernel never joins such mappings with others: these are of the
+ * kind NORESERVE, but for the arenas of glibc's malloc, which are told by their shape. Whether all of them are jemalloc's
+ * is seen by comparing their size with what jemalloc says it has mapped and retained.
+ *
+ * Nothing here allocates from the heap: it runs inside a service, and in the command for a process without an agent.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_PROCESS_SMAPS_H
+#define CAIRN_PROCESS_SMAPS_H
+
+#include "base/bytes.h"
+
+enum cairn_smaps_kind {
+	CAIRN_SMAPS_NORESERVE,
+	CAIRN_SMAPS_ANONYMOUS, /* any other private memory without a file */
+	CAIRN_SMAPS_ARENA,     /* glibc's malloc, beyond the heap */
+	CAIRN_SMAPS_HEAP,      /* grown by brk */
+	CAIRN_SMAPS_STACK,     /* of the first thread, and what follows a guard page */
+	CAIRN_SMAPS_DATA,      /* writable private mappings of files, and the zeroed memory behind them */
+	CAIRN_SMAPS_FILE,      /* other mappings of files: code, constants, and files mapped shared */
+	CAIRN_SMAPS_SHARED,    /* shared memory */
+	CAIRN_SMAPS_KERNEL,    /* [vdso] and its like */
+	CAIRN_SMAPS_KINDS,
+};
+
+/* Bytes, of all mappings of a kind. */
+struct cairn_smaps_sum {
+	uint64_t size, rss, swap;
+};
+
+struct cairn_smaps {
+	uint64_t rss, pss, swap, anonymous;
+	uint64_t huge;     /* anonymous memory in transparent huge pages */
+	uint64_t lazy;     /* given back by MADV_FREE, and still there */
+	uint64_t hugetlb;  /* in pages of hugetlbfs, which count nowhere else */
+	uint64_t regions;  /* ranges of 1 GiB in which mappings of the kind NORESERVE lie */
+	struct cairn_smaps_sum kinds[CAIRN_SMAPS_KINDS];
+};
+
+/* Reads the mappings of process PID, 0 for the calling one. False with errno where they cannot be read. */
+bool cairn_smaps_read(struct cairn_smaps *smaps, int pid);
+
+/* The same from the TEXT of such a file. */
+void cairn_smaps_parse(struct cairn_smaps *smaps, struct cairn_bytes text);
+
+/* "noreserve", "anonymous", … */
+const char *cairn_smaps_kind_name(enum cairn_smaps_kind kind);
+
+/* Walks all numbers with their names in a trailer, such as "smaps.rss" and "smaps.size.noreserve": false after the last. INDEX
+ * counts from 0; NAME holds at least 40 bytes; *VALUE points into SMAPS. */
+bool cairn_smaps_number(struct cairn_smaps *smaps, unsigned index, char *name, uint64_t **value);
+
+#endif

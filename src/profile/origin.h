@@ -1,0 +1,12 @@
+/* origin.h - where a profile comes from: the process, its memory and its modules, as the dump's trailer describes them.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_PROFILE_ORIGIN_H
+#define CAIRN_PROFILE_ORIGIN_H
+
+#include "dump/trailer.h"
+#include "profile/profile.h"
+
+/* Copies into PROFILE what the trailer knows better than the dump: the process and its memory, the time, the build-ids of modules. */
+void cairn_profile_apply_trailer(struct cairn_profile *profile, const struct cairn_trailer *trailer);
+
+#endif

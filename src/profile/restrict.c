@@ -1,0 +1,70 @@
+/* restrict.c - replacing what a profile says about its modules.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "profile/restrict.h"
+
+#include "base/buffer.h"
+#include "dump/trailer.h"
+#include "profile/maps.h"
+
+/* The loader's name for a module may differ from the kernel's, by links in its path, so a trailer's module is found by where it lies. */
+static void read_list(struct cairn_profile *own, struct cairn_bytes list)
+{
+	struct cairn_trailer trailer;
+	struct cairn_trailer_module module;
+	cairn_profile_init(own);
+	cairn_maps_read(own, list);
+	if (!cairn_trailer_read(list, &trailer))
+		return;
+	for (size_t position = 0; cairn_trailer_next_module(&trailer, &position, &module);)
+		for (size_t i = 0; i < own->mapping_count; i++)
+			if (own->mappings[i].start >= module.start && own->mappings[i].start < module.end)
+				own->modules[own->mappings[i].module].build_id = cairn_strings_add(&own->strings, module.build_id);
+}
+
+static const struct cairn_module *find(const struct cairn_profile *own, struct cairn_bytes build_id, struct cairn_bytes path)
+{
+	for (size_t i = 0; i < own->module_count; i++) {
+		struct cairn_bytes own_path = cairn_strings_bytes(&own->strings, own->modules[i].path);
+		struct cairn_bytes own_id = cairn_strings_bytes(&own->strings, own->modules[i].build_id);
+		if (own_path.length > 0 && own_path.data[0] == '/' &&
+		    (build_id.length > 0 ? cairn_bytes_equal(own_id, build_id) : cairn_bytes_equal(own_path, path)))
+			return &own->modules[i];
+	}
+	return NULL;
+}
+
+/* In brackets, as what the kernel names without a file. */
+static uint32_t name_without_file(struct cairn_profile *profile, struct cairn_bytes path)
+{
+	const char *slash = path.length ? memrchr(path.data, '/', path.length) : NULL;
+	struct cairn_bytes last = slash ? cairn_bytes_skip(path, (size_t)(slash - path.data) + 1) : path;
+	struct cairn_buffer name = cairn_buffer(SIZE_MAX);
+	bool bracketed = last.length > 0 && last.data[0] == '[';
+	cairn_buffer_text(&name, bracketed ? "" : "[");
+	cairn_buffer_append(&name, last.data, last.length);
+	cairn_buffer_text(&name, bracketed ? "" : "]");
+	uint32_t id = cairn_strings_add(&profile->strings, cairn_buffer_bytes(&name));
+	cairn_buffer_free(&name);
+	return id;
+}
+
+void cairn_profile_restrict(struct cairn_profile *profile, struct cairn_bytes list)
+{
+	struct cairn_profile own;
+	read_list(&own, list);
+	profile->process_id = 0; /* a live process of that number would be asked for its files */
+	for (size_t i = 0; i < profile->module_count; i++) {
+		struct cairn_module *module = &profile->modules[i];
+		struct cairn_bytes path = cairn_strings_bytes(&profile->strings, module->path);
+		const struct cairn_module *known = find(&own, cairn_strings_bytes(&profile->strings, module->build_id), path);
+		if (known) {
+			module->path = cairn_strings_add(&profile->strings, cairn_strings_bytes(&own.strings, known->path));
+			module->build_id = cairn_strings_add(&profile->strings, cairn_strings_bytes(&own.strings, known->build_id));
+			module->deleted = known->deleted;
+		} else {
+			module->path = path.length > 0 ? name_without_file(profile, path) : 0;
+			module->build_id = 0;
+		}
+	}
+	cairn_profile_free(&own);
+}

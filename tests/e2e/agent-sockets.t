@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Finding agents: who may not open a socket is told so, stale sockets go away, and a process is followed through exec.
+. tests/e2e/lib.sh
+need curl python3 cc
+. tests/e2e/agent.sh
+${CC:-cc} -O1 -g -w tests/e2e/ends.c -o "$scratch/ends" -ljemalloc
+export MALLOC_CONF=prof:true,lg_prof_sample:14
+
+# exec: a shell that has no use for the agent becomes a service that has. A young process is waited for in any case, so this one is older.
+LD_PRELOAD=$library sh -c "sleep 6; exec $scratch/ends drop 20 6" >/dev/null 2>&1 &
+shell=$!
+children+=($shell)
+grep_maps() { grep -q libcairn "/proc/$1/maps"; }
+wait_for 10 grep_maps $shell
+sleep 5.5
+"$cairn" watch --once -o "$scratch/followed" $shell >"$scratch/out" 2>"$scratch/err"
+is $? 0 "watch started before exec follows the exec"
+like "$(cat "$scratch/out")" "*  ends $shell *start*ends-$shell-*.heap" "and names what the process has become"
+like "$(cat "$scratch/err")" "cairn: note: process $shell has loaded the agent, which does not run in it yet; waiting*" "it says that it waits"
+kill -KILL $shell
+wait $shell 2>/dev/null
+
+# Other users.
+if [ "$(id -u)" = 0 ]; then
+	chmod 755 "$scratch" "$scratch/run"
+	"$cairn" --version >"$scratch/version"
+	as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+	holds "the command runs as another user" as_nobody "$cairn" --version
+	LD_PRELOAD=$library "$scratch/ends" term 5 >/dev/null &
+	rooted=$!
+	children+=($rooted)
+	LD_PRELOAD=$library "$scratch/ends" drop 5 60 >/dev/null &
+	dropped=$!
+	children+=($dropped)
+	wait_for 20 test -S "$sockets/$rooted.sock" && wait_for 20 test -S "$sockets/$dropped.sock"
+	became_nobody() { grep -q '^Uid:.*65534' "/proc/$1/status"; }
+	wait_for 20 became_nobody $dropped
+	like "$(as_nobody "$cairn" status $rooted 2>&1)" "*process $rooted belongs to another user; its agent answers on $sockets/$rooted.sock only to that user and root*" \
+		"the agent of another user"
+	like "$(as_nobody "$cairn" status $dropped 2>&1)" "*process $dropped has an agent, but you may not open its socket $sockets/$dropped.sock: the process was another user when it made it*" \
+		"one of a process that was another user"
+	like "$(as_nobody "$cairn" status "$sockets/$rooted.sock" 2>&1)" "*you may not open it; an agent's socket is for its user and root*" "a socket by its path"
+	like "$(as_nobody "$cairn" ps 2>&1)" "*processes with an agent answer only to another user and root; 'sudo cairn ps' shows them*" "ps says that there are more"
+	like "$("$cairn" status $dropped)" "pid: $dropped*" "root may ask"
+	# Sockets nobody answers on.
+	kill -KILL $dropped $rooted
+	wait $dropped $rooted 2>/dev/null
+	[ -S "$sockets/$dropped.sock" ] && [ -S "$sockets/$rooted.sock" ]
+	ok $? "processes that are killed leave their sockets"
+	"$cairn" ps >/dev/null 2>&1
+	is "$(ls "$sockets")" "" "which ps removes"
+	MALLOC_CONF= "$cairn" run -q -o /dev/null -- "$scratch/ends" drop 5 2>/dev/null
+	is "$(ls "$sockets")" "" "cairn run removes that of a process which may not do so itself"
+else
+	skip "the agent of another user" "root starts it"
+fi
+done_testing

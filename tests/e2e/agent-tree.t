@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# Trees of processes: what a forked child costs before it is sampled, one port for all of them, and the commands that take a tree.
+. tests/e2e/lib.sh
+need curl python3 cc
+. tests/e2e/agent.sh
+${CC:-cc} -O1 -g -w tests/e2e/forks.c -o "$scratch/forks" -ljemalloc
+port=$(free_port) url=http://127.0.0.1:$port
+mkfifo "$scratch/stop"
+start_tree() {
+	LD_PRELOAD=$library CAIRN_CONF=listen:127.0.0.1:$port CAIRN_TOOL=$cairn MALLOC_CONF=prof:true,lg_prof_sample:14$1 \
+		"$scratch/forks" tree 2 30 <"$scratch/stop" >"$scratch/out" 2>&1 &
+	parent=$!
+	children+=($parent)
+	exec 7>"$scratch/stop"
+	wait_for 30 grep -q idle "$scratch/out"
+	set -- $(sed -n 's/child //p' "$scratch/out")
+	one=$1 two=$2 idle=$(sed -n 's/idle //p' "$scratch/out")
+	children+=($one $two $idle)
+	wait_for 30 test -S "$sockets/$one.sock" && wait_for 30 test -S "$sockets/$two.sock"
+}
+start_tree ""
+ok $? "children have an agent once they were sampled"
+sleep 0.5
+threads() { awk '/^Threads:/ {print $2}' "/proc/$1/status"; }
+is "$(threads $idle)" 1 "a child that allocates nothing has no thread of ours"
+[ ! -e "$sockets/$idle.sock" ] && ! ls -l "/proc/$idle/fd" | grep -q "socket:\|anon_inode:\|memfd:"
+ok $? "no socket and no descriptor"
+is "$(LD_PRELOAD=$library MALLOC_CONF=prof:true "$scratch/forks" unshare)" unshared "and may make a user namespace"
+is "$(LD_PRELOAD=$library MALLOC_CONF=prof:true,prof_active:false "$scratch/forks" unshare)" unshared "also while profiling is not active"
+
+# One port for all.
+member() { curl -s --max-time 20 "$1" | python3 -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])' "$2"; }
+is "$(member "$url/cairn/status" pid)" "$parent" "the first process of a tree has the port"
+is "$(member "$url/cairn/status?pid=$one" pid)" "$one" "and answers for a child"
+is "$(member "$url/cairn/status?pid=$parent" pid)" "$parent" "and for itself"
+like "$(curl -s "$url/metrics")" "*cairn_process_info{pid=\"$parent\"} 1*" "/metrics has the PID"
+like "$(curl -s "$url/metrics?pid=$two")" "*cairn_process_info{pid=\"$two\"} 1*" "that of a child, too"
+curl -s "$url/cairn/snapshot?pid=$one" >"$scratch/one.heap"
+like "$("$cairn" top "$scratch/one.heap" 2>/dev/null)" "*process $one*keep*" "a snapshot of a child comes whole"
+is "$(curl -s -o "$scratch/body" -w '%{http_code}' "$url/debug/pprof/heap?pid=$one")" 200 "so does a profile that its child draws"
+like "$("$cairn" top "$scratch/body" 2>/dev/null)" "*keep*" "with names"
+is "$(curl -s -X POST -o "$scratch/body" -w '%{http_code}' "$url/cairn/deactivate?pid=$two")" 200 "a command reaches a child"
+is "$(member "$url/cairn/status?pid=$two" state) $(member "$url/cairn/status" state)" "inactive active" "and nobody else"
+is "$(curl -s -o "$scratch/body" -w '%{http_code}' "$url/cairn/status?pid=$idle")" 409 "a child without an agent"
+like "$(cat "$scratch/body")" "process $idle has no agent: if it was forked and has not been sampled since*" "is explained"
+for other in 1 $$ 4194999 -1 x 99999999999; do
+	is "$(curl -s -o "$scratch/body" -w '%{http_code}' "$url/cairn/status?pid=$other")" 404 "a process that is not of the tree: $other"
+done
+kill -STOP $one
+is "$(curl -s --max-time 2 -o /dev/null -w '%{http_code}' "$url/cairn/status?pid=$one")" 000 "one that does not answer is given up with its client"
+is "$(member "$url/cairn/status" pid)" "$parent" "and holds nobody else up"
+kill -CONT $one
+
+# The commands that take a tree.
+"$cairn" ps --tree >"$scratch/ps"
+[[ $(awk -v a=$parent -v b=$one -v c=$two -v d=$idle '$1 == a || $1 == b || $1 == c || $1 == d {print $1}' "$scratch/ps" | tr '\n' ' ') == "$parent "* ]]
+ok $? "ps --tree has the parent first"
+like "$(grep " $one \|^ *$one " "$scratch/ps")" "*  */forks tree*" "and its children below it"
+like "$(grep "^ *$idle " "$scratch/ps")" "*not sampled*forks tree*" "and a child that has not been sampled"
+"$cairn" ps --tree --json >"$scratch/ps.json"
+python3 - "$scratch/ps.json" $parent $one $two $idle <<'P'
+import json, sys
+rows = {row["pid"]: row for row in json.load(open(sys.argv[1]))}
+parent, *rest = map(int, sys.argv[2:])
+assert all(rows[pid]["parent"] == parent for pid in rest), rows
+assert rows[parent]["tree_resident_bytes"] == rows[parent]["resident_bytes"] + sum(rows[pid]["resident_bytes"] for pid in rest), rows
+P
+ok $? "the memory of a tree is the sum of its processes'"
+total() { "$cairn" top --json "$@" 2>"$scratch/err" | python3 -c 'import json, sys; print(int(json.load(sys.stdin)["total"]))'; }
+whole=$(total --tree $parent) parts=$(($(total $parent) + $(total $one) + $(total $two)))
+[ "$whole" -gt $((parts * 95 / 100)) ] && [ "$whole" -lt $((parts * 105 / 100)) ]
+ok $? "top --tree adds all processes up: $whole of $parts"
+out=$("$cairn" top --tree $parent 2>"$scratch/err")
+like "$out" "*keep*forks $one*" "and shows how much is whose"
+like "$(cat "$scratch/err")" "*1 process of the tree has not been sampled since the fork and is left out*" "with a note about the rest"
+"$cairn" watch --tree --start true --time 1s --distance 1s --for 6s -o "$scratch/watched" $parent >"$scratch/watch" 2>&1
+for process in $parent $one $two; do
+	like "$(cat "$scratch/watch")" "*forks $process * of * in 3 processes*" "watch --tree: process $process"
+done
+ls "$scratch/watched" | grep -q -- "-$one-"
+ok $? "each has its dumps"
+exec 7>&-
+wait_for 10 test ! -e /proc/$parent
+
+# Profiling that is not active: a child is reached once it allocates, and samples only until then.
+start_tree ,prof_active:false
+ok $? "children have an agent also while profiling is not active"
+is "$(member "$url/cairn/status?pid=$one" state)" inactive "and it is not active in them either"
+holds "it can be activated there" "$cairn" activate $one
+is "$(threads $idle)" 1 "an idle child has one thread there, too"
+exec 7>&-
+done_testing

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Sampling that began late: every total says what part of the live memory it covers.
+. tests/e2e/lib.sh
+# dump SINCE ALLOCATED: 300 MiB sampled from SINCE on, in a process that began at 1700000000 and has ALLOCATED bytes.
+dump() {
+	printf 'heap_v2/4096\n  t*: 1: 314572800 [0: 0]\n@ 0x1000\n  t*: 1: 314572800 [0: 0]\n\nMAPPED_LIBRARIES:\n'
+	printf '# cairn trailer 1\n# cairn pid 7\n# cairn start 1700000000.0\n# cairn time 1700003600.0\n# cairn active_since %s\n# cairn stats.allocated %s\n# cairn end\n' "$1" "$2"
+} >"$scratch/late.heap"
+export TZ=UTC
+dump 1700001800.5 1395864371
+like "$("$cairn" top "$scratch/late.heap" 2>/dev/null)" '*300.0 MiB sampled since 22:43:20, of 1.3 GiB live*' 'top says so'
+like "$("$cairn" top --json "$scratch/late.heap" 2>/dev/null)" '*"allocated":1395864371,"sampled_since":1700001800.5,"partial":true*' 'and its JSON'
+like "$("$cairn" flame "$scratch/late.heap" 2>/dev/null)" '*300.0 MiB sampled since 22:43:20, of 1.3 GiB live*' 'and a flame graph'
+dump 1700000000.5 1395864371
+like "$("$cairn" top --json "$scratch/late.heap" 2>/dev/null)" '*"partial":false*' 'not where sampling began with the process'
+dump 1700001800.5 314572800
+like "$("$cairn" top --json "$scratch/late.heap" 2>/dev/null)" '*"partial":false*' 'nor where all that lives was sampled'
+dump 1699000000.5 0
+like "$("$cairn" top "$scratch/late.heap" 2>/dev/null)" '*inuse_space: 300.0 MiB in all*' 'nor without the count of an allocator'
+done_testing

@@ -1,0 +1,203 @@
+#!/usr/bin/env bash
+# `cairn run`: what it leaves and says when a command ends, in every way that commands end; programs that cannot be profiled; terminals;
+# trees of processes; addresses that cannot be listened on.
+. tests/e2e/lib.sh
+need curl python3 cc
+. tests/e2e/agent.sh
+cc=${CC:-cc}
+$cc -O1 -g -w tests/e2e/ends.c -o "$scratch/ends" -ljemalloc
+$cc -O1 -g -w tests/e2e/forks.c -o "$scratch/forks" -ljemalloc
+$cc -O2 -w tests/e2e/host.c -o "$scratch/host" -ljemalloc -pthread
+cat >"$scratch/short.c" <<'C'
+#include <stdlib.h>
+#include <string.h>
+int main(void) { for (int i = 0; i < 20000; i++) memset(malloc(4000), 1, 4000); return 5; }
+C
+$cc -O1 -g -w "$scratch/short.c" -o "$scratch/short"
+export TMPDIR=$scratch/tmp
+mkdir "$TMPDIR" "$scratch/here"
+cd "$scratch/here"
+# left: the profiles of the last run, which are removed from here
+left() { ls cairn.* 2>/dev/null | tr '\n' ' '; }
+# holder FILE: who holds most
+holder() { "$cairn" top -n 1 "$1" 2>/dev/null | awk '/ flat% .* name$/ {getline; print $NF}'; }
+# mebibytes FILE: what is live
+mebibytes() { "$cairn" top --json "$1" 2>/dev/null | python3 -c 'import json, sys; print(round(json.load(sys.stdin)["total"] / 2**20))'; }
+
+out=$("$cairn" run --period 16K -- "$scratch/short" 2>&1)
+is $? 5 "run passes the exit code through"
+like "$out" "*short has no jemalloc; it runs on*libjemalloc.so.2*" "adds a jemalloc and says so"
+out=${out#*libjemalloc.so.2$'\n'}
+is "$(wc -l <<<"$out")" 5 "a summary of five lines"
+like "$out" "*short (process *) ended with code 5 after * at most * resident*live at the end: 7?.? MiB in 1 process*held by: main 7?.? MiB*highest: *profile: cairn.short.*.heap; 'cairn top cairn.short.*.heap' shows it" \
+	"how it ended, how much was live, who held it, the highest moment, and where the profile is"
+is "$(holder cairn.short.*.heap)" main "the profile is left, and holds what was sampled"
+rm -f cairn.*
+out=$("$cairn" run -q --active --period 16K -o mine.heap -- "$scratch/short" 2>&1)
+like "$out" "*runs on*libjemalloc.so.2" "-q prints no summary"
+is "$(left)$(holder mine.heap)" main "-o names the profile; --active is accepted"
+out=$("$cairn" run --wait -- "$scratch/ends" return 20 2>&1)
+like "$out" "*ended with code 6*nothing was sampled, so no profile is left*'cairn activate'*" "--wait samples nothing until it is told to"
+is "$(left)" "" "and leaves nothing"
+
+# Ends.
+for end in "exit 5" "return 6"; do
+	out=$("$cairn" run --period 64K -- "$scratch/ends" ${end% *} 40 2>"$scratch/err")
+	is $?$out "${end#* }" "a program that ends by ${end% *}"
+	[ "$(holder cairn.ends.*.heap)" = keep_it ] && [ "$(mebibytes cairn.ends.*.heap)" -ge 30 ]
+	ok $? "leaves what it held"
+	rm -f cairn.*
+done
+start_term() {
+	"$cairn" run --period 64K -- "$scratch/ends" term 40 >"$scratch/out" 2>"$scratch/err" &
+	runner=$!
+	children+=($runner)
+	wait_for 20 grep -q ready "$scratch/out"
+	wait_for 20 test -n "$(pgrep -P $runner)" # the service, by its parent
+	service=$(pgrep -P $runner)
+	wait_for 20 test -S "$sockets/$service.sock"
+}
+start_term
+kill -TERM $runner
+wait $runner
+is $? 0 "SIGTERM goes to the command"
+is "$(cat "$scratch/out")" ready "nothing is added to its output"
+[ "$(mebibytes cairn.ends.*.heap)" -ge 30 ]
+ok $? "and the profile is from before it gave its memory back"
+rm -f cairn.*
+start_term
+was_looked_at() { curl -s --unix-socket "$sockets/$service.sock" http://localhost/metrics | grep -q '^cairn_snapshots_total [1-9]'; }
+wait_for 20 was_looked_at
+sleep 0.2 # the snapshot is on its way
+kill -KILL $service
+wait $runner
+is $? 137 "a command that is killed"
+like "$(tail -n 5 "$scratch/err")" "*was ended by signal 9 (Killed)*live at ??:??:??: *held by: keep_it*" "shows its highest moment"
+[ "$(mebibytes cairn.ends.*.heap)" -ge 30 ]
+ok $? "and leaves the profile of that"
+rm -f cairn.*
+"$cairn" run --period 64K -- "$scratch/ends" peak 60 2>"$scratch/err"
+like "$(cat "$scratch/err")" "*live at the end:*highest: [5-7]?.? MiB of memory in 1 process at ??:??:??; its profile is cairn.ends.*.peak.heap*" \
+	"what was highest and is gone at the end is shown"
+[ "$(mebibytes cairn.ends.*.peak.heap)" -ge 50 ] && [ "$(mebibytes "$(ls cairn.ends.*.heap | grep -v peak)")" -le 10 ]
+ok $? "and left beside the profile of the end"
+rm -f cairn.*
+"$cairn" run -- "$scratch/ends" return 20 2>&1 | head -n 1 >"$scratch/out"
+like "$(cat "$scratch/out")" "*ends (process *" "a reader that goes away early"
+is "$(ls -A "$TMPDIR")" "" "leaves nothing behind"
+rm -f cairn.*
+if [ "$(id -u)" = 0 ]; then
+	chmod 755 "$scratch"
+	"$cairn" run --period 64K -- "$scratch/ends" drop 20 >"$scratch/out" 2>"$scratch/err"
+	is $? 6 "a host that has become another user"
+	is "$(grep -v '^cairn: note:' "$scratch/out" "$scratch/err")" "" "says nothing, and neither does its jemalloc"
+	is "$(holder cairn.ends.*.heap)" keep_it "and its profile is left"
+	rm -f cairn.*
+	mkdir -m 700 "$scratch/closed"
+	(cd "$scratch/closed" && "$cairn" run --interval 1M -- "$scratch/ends" drop 20) >"$scratch/out" 2>"$scratch/err"
+	is "$(grep -v '^cairn: note:' "$scratch/out" "$scratch/err")" "" "also when jemalloc cannot write a dump of its own"
+	holds "setpriv changes its user while it keeps capabilities, which libc ends if a second thread does not" \
+		"$cairn" run -q -- setpriv --reuid=65534 --regid=65534 --clear-groups true
+else
+	skip "a host that has become another user" "only root can"
+fi
+
+# Terminals: Ctrl-C reaches the command after its profile is taken, and a command that reads from the terminal can.
+cat >"$scratch/terminal.py" <<'P'
+import os, pty, sys, time
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[2], sys.argv[2:])
+output = b""
+for awaited, sent in [part.split("=") for part in sys.argv[1].split(",")]:
+    while awaited.encode() not in output:
+        piece = os.read(terminal, 4096)
+        if not piece: sys.exit("nothing more after " + repr(output))
+        output += piece
+    time.sleep(0.5)
+    os.write(terminal, sent.encode().decode("unicode_escape").encode())
+try:
+    while True:
+        piece = os.read(terminal, 4096)
+        if not piece: break
+        output += piece
+except OSError: pass
+print(output.decode().replace("\r", ""))
+print("code", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+P
+out=$(timeout 60 python3 "$scratch/terminal.py" 'ready=\x03' "$cairn" run --period 64K -- "$scratch/ends" term 40)
+like "$out" "*live at the end: [34]?.? MiB*held by: keep_it*code 3" "Ctrl-C: the profile is from before, and the command gets it"
+rm -f cairn.*
+out=$(timeout 60 python3 "$scratch/terminal.py" "?=anna\\n" "$cairn" run -q -- sh -c 'printf "?"; read name; echo "hello $name"')
+like "$out" "*hello anna*code 0" "a command may read from the terminal"
+rm -f cairn.*
+
+# Trees.
+mkfifo "$scratch/stop"
+"$cairn" run -- "$scratch/forks" tree 2 30 <"$scratch/stop" >"$scratch/out" 2>"$scratch/err" &
+runner=$!
+children+=($runner)
+exec 7>"$scratch/stop"
+wait_for 30 grep -q idle "$scratch/out"
+all_answer() { for child in $(sed -n 's/child //p' "$scratch/out"); do [ -S "$sockets/$child.sock" ] || return 1; done; }
+wait_for 30 all_answer
+kill -TERM $runner
+wait $runner
+exec 7>&-
+like "$(cat "$scratch/err")" "*live at the end: * in 3 processes*profile: cairn.forks.*.pb.gz*" "one profile of all processes of the tree"
+is "$(left | wc -w)" 1 "in one file"
+is "$("$cairn" tags cairn.forks.*.pb.gz 2>/dev/null | grep -c 'forks [0-9]')" 3 "that tells them apart"
+rm -f cairn.*
+out=$("$cairn" run -- "$scratch/ends" forks 300 2>&1)
+is "$(left | wc -w)" 1 "300 children that end leave one profile"
+like "$out" "*in 1 process*" "of the process that goes on"
+rm -f cairn.*
+"$cairn" run -- "$scratch/dynamic" 2>/dev/null
+is $? 127 "a command that is not there"
+"$cairn" run -- "$root/README.md" >/dev/null 2>&1
+is $? 126 "a file that is no program"
+is "$("$cairn" run -q --period 16K -- printf '<%s>' one --two '' 2>/dev/null)" '<one><--two><>' "run passes the arguments on, and nothing else"
+rm -f cairn.*
+
+# Dumps of jemalloc's own.
+"$cairn" run --interval 16M --prefix "$scratch/dumps-" -- "$scratch/short" >/dev/null 2>&1
+[ "$(ls "$scratch" | grep -cE '^dumps-\.[0-9]+\.[0-9]+\.i[0-9]+\.heap$')" -ge 2 ] && ls "$scratch" | grep -qE '^dumps-\.[0-9]+\.heap$'
+ok $? "--interval leaves dumps, and the names of all begin with --prefix"
+(mkdir "$scratch/rise" && cd "$scratch/rise" && cp ../short compute-node && RISEDEV_ENABLE_HEAP_PROFILE=1 "$cairn" run -q --interval 16M ./compute-node 2>/dev/null)
+ls "$scratch/rise" | grep -qE '^compute-node\.[0-9]+\.[0-9]+\.i[0-9]+\.heap$'
+ok $? "RISEDEV_ENABLE_HEAP_PROFILE leaves compute-node.PID.N.iN.heap"
+
+# Programs that cannot be profiled run, and the reason is said.
+printf '#include <stdio.h>\n#include <stdlib.h>\nint main(int argc, char **argv) { free(malloc(argc)); return puts(argc == 2 ? argv[1] : "without its argument") < 0; }\n' >"$scratch/static.c"
+whole="-Wl,--whole-archive -ljemalloc -Wl,--no-whole-archive -lm -lpthread -ldl -lstdc++"
+holds "a static program with jemalloc links" $cc -static -w "$scratch/static.c" -o "$scratch/static" $whole
+MALLOC_CONF=prof:true "$scratch/static" once >/dev/null 2>&1
+is $? 134 "with prof:true it aborts"
+is "$("$cairn" run -q -- "$scratch/static" once 2>"$scratch/err" | tr '\n' ' ')" "once " "under cairn run it runs"
+like "$(cat "$scratch/err")" "*is a static program, so it runs without profiling*would abort in its unwinder with prof:true*link it dynamically*" "and why it is not profiled is said"
+holds "a position-independent one links" $cc -static-pie -w "$scratch/static.c" -o "$scratch/static-pie" "$($cc -print-file-name=libjemalloc_pic.a)" -lm -lpthread -ldl -lstdc++
+is "$("$cairn" run -q -- "$scratch/static-pie" once 2>"$scratch/err" | tr '\n' ' ')" "once " "and runs"
+like "$(cat "$scratch/err")" "*is a static program*" "with the same words"
+holds "a program for musl links" musl-gcc -w "$scratch/static.c" -o "$scratch/musl"
+is "$("$cairn" run -q -- "$scratch/musl" once 2>"$scratch/err" | tr '\n' ' ')" "once " "and runs"
+like "$(cat "$scratch/err")" "*is linked with musl, so it runs without profiling*" "and why it is not profiled is said"
+is "$(left)" "" "none leaves a profile"
+
+# Addresses.
+port=$(free_port)
+"$cairn" run -q --listen 127.0.0.1:$port -- "$scratch/host" --some --options 2>"$scratch/err" &
+runner=$!
+children+=($runner)
+wait_for 10 curl -sf "http://127.0.0.1:$port/cairn/status"
+ok $? "--listen"
+is "$(cat "$scratch/err")" "" "of which nothing is said"
+service=$(field "http://127.0.0.1:$port" pid)
+like "$(tr '\0' ' ' </proc/$service/cmdline)" "*--some --options*" "the command keeps its own options"
+like "$("$cairn" run -q --listen 127.0.0.1:$port -- "$scratch/short" 2>&1)" "*the agent cannot listen on 127.0.0.1:$port: Address already in use*" "a port that is taken is reported"
+like "$("$cairn" run -q --listen 0.0.0.0:$(free_port) -- "$scratch/short" 2>&1)" "*the agent cannot listen on 0.0.0.0:*set a token*" "so is a public address without a token"
+kill -TERM $runner
+wait $runner
+is $? 143 "a signal goes to the command, and its end comes back"
+kill -0 "$service" 2>/dev/null
+ok $((! $?)) "which is gone"
+done_testing

@@ -1,0 +1,129 @@
+/* smaps_test.c - mappings of every kind, odd lines, and our own process.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "process/smaps.h"
+#include "tap.h"
+#include "without_first_thread.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MAP(range, flags, name, rss, vm_flags) \
+	range " " flags " 00000000 00:00 0    " name "\nSize: 1 kB\nRss:      " rss " kB\nPss: 1 kB\nSwap: 2 kB\nLazyFree: 1 kB\nVmFlags: rd wr " vm_flags "\n"
+
+static const char text[] =
+	MAP("555500000000-555500001000", "r-xp", "/usr/bin/service", "4", "ex")
+	MAP("555500001000-555500002000", "rw-p", "/usr/bin/service", "4", "ac")
+	MAP("555500002000-555500009000", "rw-p", "", "8", "ac")
+	MAP("555500009000-55550000a000", "rw-p", "[heap]", "16", "ac")
+	MAP("7f0000000000-7f0000100000", "rw-p", "", "400", "nr")
+	MAP("7f0000100000-7f0004000000", "---p", "", "0", "nr")
+	MAP("7f1000000000-7f1040000000", "rw-p", "", "1000", "mr nr")
+	MAP("7f1050000000-7f1050001000", "rw-p", "[anon:jemalloc_pg]", "4", "ac")
+	MAP("7f2000000000-7f2000001000", "---p", "", "0", "")
+	MAP("7f2000001000-7f2000801000", "rw-p", "", "12", "ac nh")
+	MAP("7f3000000000-7f3000001000", "rw-p", "", "20", "ac")
+	MAP("7f3000002000-7f3000003000", "rw-s", "/dev/zero (deleted)", "24", "")
+	MAP("7f3000003000-7f3000004000", "rw-s", "/memfd:pool (deleted)", "28", "")
+	MAP("7f3000004000-7f3000005000", "r--s", "/var/lib/data file", "32", "")
+	MAP("7ffd00000000-7ffd00001000", "rw-p", "[stack]", "36", "ac")
+	MAP("7ffd00002000-7ffd00003000", "r-xp", "[vdso]", "4", "");
+
+static uint64_t rss(const struct cairn_smaps *smaps, enum cairn_smaps_kind kind)
+{
+	return smaps->kinds[kind].rss >> 10;
+}
+
+static void test_kinds(void)
+{
+	struct cairn_smaps smaps;
+	cairn_smaps_parse(&smaps, cairn_bytes_of(text));
+	is_int(rss(&smaps, CAIRN_SMAPS_NORESERVE), 1004, "what is mapped without reserve, and what jemalloc named");
+	is_int(smaps.kinds[CAIRN_SMAPS_NORESERVE].size, 0x40000000 + 0x1000, "its size");
+	is_int(rss(&smaps, CAIRN_SMAPS_ARENA), 400, "an arena of glibc's malloc by its shape");
+	is_int(smaps.kinds[CAIRN_SMAPS_ARENA].size, 64 << 20, "and all of its reservation");
+	is_int(rss(&smaps, CAIRN_SMAPS_HEAP), 16, "the heap");
+	is_int(rss(&smaps, CAIRN_SMAPS_STACK), 12 + 36, "stacks: the first, and one behind its guard page");
+	is_int(rss(&smaps, CAIRN_SMAPS_DATA), 4 + 8, "data, and the zeroed memory behind it");
+	is_int(rss(&smaps, CAIRN_SMAPS_FILE), 4 + 32, "files, with a space in a name");
+	is_int(rss(&smaps, CAIRN_SMAPS_SHARED), 24 + 28, "shared memory");
+	is_int(rss(&smaps, CAIRN_SMAPS_ANONYMOUS), 20, "the others");
+	is_int(rss(&smaps, CAIRN_SMAPS_KERNEL), 4, "the kernel's own");
+	uint64_t sum = 0;
+	for (int i = 0; i < CAIRN_SMAPS_KINDS; i++)
+		sum += smaps.kinds[i].rss;
+	is_int(sum, smaps.rss, "every mapping is of one kind");
+	is_int(smaps.swap >> 10, 32, "swap of all");
+	is_int(smaps.regions, 3, "ranges of 1 GiB: of the arena, the mapping, and the one behind it");
+}
+
+static void test_odd(void)
+{
+	static const char *const odd[] = {"", "\n\n", "Rss: 4 kB\n", "zzz\nRss: 99999999999999999999 kB\n", "10-5 rw-p 0 0 0 \nRss: 4 kB\n", "1-2", "1-2 rw\nVmFlags:\nVmFlags: n",
+					  "0-ffffffffffffffff rw-p 0 0 0\nRss: 18446744073709551615 kB\nVmFlags: nr\n"};
+	for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+		struct cairn_smaps smaps;
+		char *copy = strdup(odd[i]); /* so that a step past the end is seen */
+		cairn_smaps_parse(&smaps, (struct cairn_bytes){copy, strlen(odd[i])});
+		free(copy);
+	}
+	ok(true, "odd lines are survived");
+}
+
+static void test_numbers(void)
+{
+	struct cairn_smaps smaps, copy = {0};
+	char name[40];
+	uint64_t *value, *other;
+	cairn_smaps_parse(&smaps, cairn_bytes_of(text));
+	unsigned count = 0;
+	for (; cairn_smaps_number(&smaps, count, name, &value); count++)
+		if (cairn_smaps_number(&copy, count, name, &other))
+			*other = *value;
+	ok(count > 30 && memcmp(&smaps, &copy, sizeof smaps) == 0, "the %u numbers are all of it", count);
+	ok(cairn_smaps_number(&smaps, 0, name, &value) && strcmp(name, "smaps.rss") == 0, "the first is %s", name);
+}
+
+static void test_self(void)
+{
+	enum { size = 32 << 20 };
+	struct cairn_smaps before, after;
+	ok(cairn_smaps_read(&before, 0), "our own mappings");
+	char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char *plain = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memset(memory, 1, size / 2);
+	memset(plain, 1, size);
+	ok(cairn_smaps_read(&after, (int)getpid()), "by number");
+	if (TAP_THREAD_SANITIZER)
+		tap_skip("resident memory grows by what was touched", "ThreadSanitizer's shadow is resident too");
+	else
+		is_near((double)(after.rss - before.rss), 1.5 * size, 1 << 20, "resident memory grows by what was touched");
+	if (TAP_THREAD_SANITIZER)
+		tap_skip("as the kind it is", "ThreadSanitizer's shadow is of that kind too");
+	else if (after.kinds[CAIRN_SMAPS_NORESERVE].size - before.kinds[CAIRN_SMAPS_NORESERVE].size == size)
+		is_int(after.kinds[CAIRN_SMAPS_NORESERVE].rss - before.kinds[CAIRN_SMAPS_NORESERVE].rss, size / 2, "as the kind it is");
+	else
+		tap_skip("as the kind it is", "this machine never overcommits");
+	munmap(memory, size);
+	munmap(plain, size);
+	ok(!cairn_smaps_read(&after, 999999999) && errno == ENOENT, "a process that is not there");
+}
+
+static bool reads_its_mappings(void)
+{
+	struct cairn_smaps smaps;
+	return cairn_smaps_read(&smaps, 0);
+}
+
+int main(void)
+{
+	test_kinds();
+	test_odd();
+	test_numbers();
+	test_self();
+	ok(holds_without_first_thread(reads_its_mappings), "a process without its first thread reads its own mappings");
+	return tap_done();
+}
