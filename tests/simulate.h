@@ -106,7 +106,8 @@ static inline void sim_step(struct sim_path *path, double i, double count, doubl
 		if (start)
 			part->objects = part->sampled = 0;
 		/* What leaked never dies: it is not in `objects`, but its samples stay; they are kept by `born` apart. */
-		double dead = sim_binomial(part->sampled - part->born_sampled, dies), others = sim_binomial(part->objects - (part->sampled - part->born_sampled), dies);
+		double mortal = part->sampled - part->born_sampled;
+		double dead = sim_binomial(mortal, dies), others = sim_binomial(part->objects - mortal, dies);
 		part->sampled -= dead;
 		part->objects -= dead + others;
 		if (start)
@@ -162,7 +163,8 @@ static inline void sim_add_path(struct cairn_profile *profile, const struct sim_
 		else
 			snprintf(name, sizeof name, level + 1 < depth ? "parent%zu" : "main", path->parent);
 		uint32_t function = cairn_profile_add_function(profile, &(struct cairn_function){.name = cairn_profile_text(profile, name)});
-		uint32_t location = cairn_profile_add_location(profile, 0x1000 * (level == 0 ? number + 1 : level + 1 < depth ? 100000 + path->parent : 99999), CAIRN_NONE, false);
+		uint64_t address = level == 0 ? number + 1 : level + 1 < depth ? 100000 + path->parent : 99999;
+		uint32_t location = cairn_profile_add_location(profile, 0x1000 * address, CAIRN_NONE, false);
 		cairn_profile_set_frames(profile, location, &(struct cairn_frame){.function = function}, 1);
 		stack[level] = location;
 	}

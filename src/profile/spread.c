@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-/* The variance that one object adds, x² / (exp(x / period) - 1), is largest at this multiple of the period, and then so many squares of the
- * period: the maximum of x² / (exp(x) - 1). Up to there it is concave, so no mixture has more than its mean; beyond, one of such objects and
- * of huge ones has. */
+/* The variance that one object adds, x² / (exp(x / period) - 1), is largest at this multiple of the period, and then so many squares of
+ * the period: the maximum of x² / (exp(x) - 1). Up to there it is concave, so no mixture has more than its mean; beyond, one of such
+ * objects and of huge ones has. */
 static const double widest_size = 1.593624, widest_variance = 0.647610;
 
 static bool is_in_bytes(const struct cairn_profile *profile, uint32_t value)
@@ -59,9 +59,9 @@ static struct pair pair_of(const struct cairn_profile *profile, size_t sample, u
 
 double cairn_profile_turnover(const struct cairn_profile *profile, uint32_t value)
 {
-	/* Of few samples little is learnt: before any is seen, so many speak for a complete turnover. What really changed must not count as turnover,
-	 * so no square counts for more than that of 1.75 standard deviations, or one sample; cut like that, those of a normal law have a mean
-	 * of 0.8633. The estimate settles within twenty rounds. */
+	/* Of few samples little is learnt: before any is seen, so many speak for a complete turnover. What really changed must not count
+	 * as turnover, so no square counts for more than that of 1.75 standard deviations, or one sample; cut like that, those of a
+	 * normal law have a mean of 0.8633. The estimate settles within twenty rounds. */
 	enum { rounds = 20 };
 	static const double assumed_samples = 4, most_square = 1.75 * 1.75, cut_mean = 0.8633;
 	uint32_t partner = cairn_profile_partner(profile, value);
@@ -86,7 +86,8 @@ double cairn_profile_turnover(const struct cairn_profile *profile, uint32_t valu
 	return turnover;
 }
 
-struct cairn_spread cairn_profile_spread(const struct cairn_profile *profile, size_t sample, uint32_t value, uint32_t partner, double turnover)
+struct cairn_spread cairn_profile_spread(const struct cairn_profile *profile, size_t sample, uint32_t value, uint32_t partner,
+					 double turnover)
 {
 	struct pair pair = pair_of(profile, sample, value, partner);
 	struct cairn_spread after = cairn_profile_line_spread(profile, value, pair.after, pair.after_partner);

@@ -36,7 +36,8 @@ static bool prints_as(double period, double size, double count, double sum, doub
 	double mean = bytes / objects, printed = bytes * -expm1(-mean / period);
 	*samples = round(sum / printed);
 	/* Both were rounded to whole numbers. */
-	return *samples >= 1 && fabs(*samples * printed - sum) <= 0.5 + 1e-9 * sum && fabs(*samples * printed / mean - count) <= 0.5 + 1e-9 * count;
+	return *samples >= 1 && fabs(*samples * printed - sum) <= 0.5 + 1e-9 * sum &&
+	       fabs(*samples * printed / mean - count) <= 0.5 + 1e-9 * count;
 }
 
 void cairn_unsample_jemalloc(double period, double *objects, double *bytes)
@@ -46,7 +47,8 @@ void cairn_unsample_jemalloc(double period, double *objects, double *bytes)
 	if (!(count > 0) || !(sum > 0) || !(period > 1))
 		return;
 	/* The count is rounded to a whole number, by so much at most; and then an eighth may be rounded, which is six percent of one. */
-	double mean = sum / count, off = 0.5 / count, low = mean * (1 - fmin(0.7, off)) * 0.93, high = mean * (1 + off) * 1.07 / (1 - fmin(0.5, off));
+	double mean = sum / count, off = 0.5 / count;
+	double low = mean * (1 - fmin(0.7, off)) * 0.93, high = mean * (1 + off) * 1.07 / (1 - fmin(0.5, off));
 	size_t matches = 0;
 	double size = low < 64 ? fmax(8, floor(low / 8) * 8) : floor(low / (exp2(floor(log2(low))) / 4)) * (exp2(floor(log2(low))) / 4);
 	for (; size <= high; size = next_class(size)) {
@@ -98,7 +100,8 @@ struct cairn_interval cairn_spread_interval(double value, struct cairn_spread sp
 /* None seen does not mean that there was nothing to see: one sample more than was seen, which counts the less the more there were. */
 struct cairn_interval cairn_spread_change(double value, struct cairn_spread spread)
 {
-	double weight = spread.variance > 0 ? spread.skew / spread.variance : 0, square = weight * weight, more = fmin(square, spread.variance > 0 ? square * square / spread.variance : 0);
+	double weight = spread.variance > 0 ? spread.skew / spread.variance : 0, square = weight * weight;
+	double more = fmin(square, spread.variance > 0 ? square * square / spread.variance : 0);
 	double reach = sigmas * sqrt(spread.variance + more);
 	return (struct cairn_interval){value - reach, value + reach};
 }

@@ -28,8 +28,8 @@ void cairn_unsample(enum cairn_unsampling method, double period, double *objects
  * six percent. Where all objects of the line have one size, the two numbers tell which, and the count is put right. */
 void cairn_unsample_jemalloc(double period, double *objects, double *bytes);
 
-/* Whether a line whose objects have MEAN bytes holds objects of one size, as far as that can be seen: sizes are whole numbers, and the mean of
- * several hardly ever is. */
+/* Whether a line whose objects have MEAN bytes holds objects of one size, as far as that can be seen: sizes are whole numbers, and the
+ * mean of several hardly ever is. */
 bool cairn_sizes_equal(double mean);
 
 /* How far an estimate spreads around the truth. All zeroes is an exact number; spreads of sums are the sums of spreads. */

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The noises. FADES is what is left of a deviation one interval later, of a population whose objects live for a while: from samples that are
- * all new in each dump to objects that live for twenty intervals. WALKS is a level that wanders under such scatter, and the last a walk
- * alone. How large a population's noise is can be guessed before any dump is seen: as many samples come by chance as there are, so its variance
- * is the value times what a sample stands for; that guess counts as much as four dumps. A walk may be of any size; one sample in
- * one step counts as one dump. PRIOR is how likely each is beforehand: most paths are populations. */
+/* The noises. FADES is what is left of a deviation one interval later, of a population whose objects live for a while: from samples that
+ * are all new in each dump to objects that live for twenty intervals. WALKS is a level that wanders under such scatter, and the last a
+ * walk alone. How large a population's noise is can be guessed before any dump is seen: as many samples come by chance as there are, so
+ * its variance is the value times what a sample stands for; that guess counts as much as four dumps. A walk may be of any size; one
+ * sample in one step counts as one dump. PRIOR is how likely each is beforehand: most paths are populations. */
 static const struct {
 	double fades, walks, prior;
 } kinds_of_noise[CAIRN_NOISES] = {
@@ -114,7 +114,8 @@ static size_t draw_course(const struct cairn_courses *courses, const struct cair
 static void add_course(struct cairn_courses *courses, enum cairn_course_kind kind, size_t at, double hours, double share)
 {
 	struct cairn_course *course = &courses->items[courses->item_count++];
-	*course = (struct cairn_course){.kind = kind, .at = at, .hours = hours, .prior = log(priors[kind] * share), .vector = courses->vector_count};
+	*course = (struct cairn_course){.kind = kind, .at = at, .hours = hours, .prior = log(priors[kind] * share),
+					.vector = courses->vector_count};
 	course->vectors = draw_course(courses, course, NULL);
 	courses->vector_count += course->vectors;
 }
@@ -159,11 +160,12 @@ static bool is_run_start(const struct cairn_courses *courses, size_t point)
 	return point == 0 || courses->run[point] != courses->run[point - 1];
 }
 
-/* What the filter of a noise does to numbers depends on the times alone. Two filters: of a population the part that is left of the point before
- * is taken off; of a level that wanders the Kalman filter of the local level model takes off what it expects. */
+/* What the filter of a noise does to numbers depends on the times alone. Two filters: of a population the part that is left of the point
+ * before is taken off; of a level that wanders the Kalman filter of the local level model takes off what it expects. */
 static void prepare_noise(const struct cairn_courses *courses, struct cairn_course_noise *noise)
 {
-	double interval = fmax(1e-9, courses->count > courses->runs ? longest_run(courses) * (double)courses->runs / (double)(courses->count - courses->runs) : 1);
+	double steps = (double)(courses->count - courses->runs), time = longest_run(courses) * (double)courses->runs;
+	double interval = fmax(1e-9, steps > 0 ? time / steps : 1);
 	double variance = 1, constant = 0;
 	noise->log_determinant = 0;
 	for (size_t i = 0; i <= courses->count; i++) {
@@ -286,8 +288,8 @@ static double log_factor(double rest, double freedom, double vectors)
 	return most + log(sum);
 }
 
-/* The factor depends on the rest alone once the dumps are known, so it is tabulated by the logarithm of the rest: 24 is a fit so good that more
- * makes no difference. */
+/* The factor depends on the rest alone once the dumps are known, so it is tabulated by the logarithm of the rest: 24 is a fit so good
+ * that more makes no difference. */
 static const double factor_range = 24;
 
 static void tabulate_factors(struct cairn_courses *courses)
@@ -386,7 +388,8 @@ static double excess(const struct cairn_courses *courses, double contrasts, cons
 	return result;
 }
 
-void cairn_courses_weigh(const struct cairn_courses *courses, const double *values, struct cairn_unit_size unit, struct cairn_evidence *evidence)
+void cairn_courses_weigh(const struct cairn_courses *courses, const double *values, struct cairn_unit_size unit,
+			 struct cairn_evidence *evidence)
 {
 	double mean = 0, contrasts = (double)(courses->count - courses->runs);
 	double explained[CAIRN_NOISES][CAIRN_COURSES_MAX], all[CAIRN_NOISES], left[CAIRN_NOISES];
@@ -424,7 +427,8 @@ void cairn_courses_weigh(const struct cairn_courses *courses, const double *valu
 	}
 }
 
-void cairn_course_residue(const struct cairn_courses *courses, const struct cairn_evidence *evidence, size_t noise, size_t course, double *out)
+void cairn_course_residue(const struct cairn_courses *courses, const struct cairn_evidence *evidence, size_t noise, size_t course,
+			 double *out)
 {
 	const struct cairn_course *of = &courses->items[course];
 	size_t white = courses->white;

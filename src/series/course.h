@@ -1,17 +1,19 @@
 /* course.h - what a call path may have done over time, and what the dumps say for each possibility.
  *
- * The *noise* of a path has two parts. Objects that live shorter than the time between two dumps are sampled anew in each of them: that
- * scatters every point for itself. Objects that live longer keep their samples, so what came and went stays in all later dumps: a random
- * walk. How much there is of either is not known, so a handful of mixtures is tried, from scatter alone to walk alone (the local level model
- * of state-space statistics). Under each mixture a Kalman filter turns the dumps into independent innovations, which takes the unknown
- * level of each run of the service out at the same time.
+ * The *noise* of a path has two sources. Objects that live shorter than the time between two dumps are sampled anew in each of them: that
+ * scatters every point for itself. Objects that live longer keep their samples, so what came and went stays in later dumps, and fades as
+ * they die; a path may also really wander and never come back. Which of these a path has is not known, so a handful is tried: populations
+ * whose deviations fade fast or slowly (first-order autoregressive), and walks, with scatter (the local level model of state-space
+ * statistics) and alone. Under each a filter turns the dumps into independent innovations and takes the unknown level of each run of the
+ * service out.
  *
- * The *course* is what happened on top: nothing, a line, a line that began or stopped somewhere, a step, a filling up towards a level, or two
- * of these. Every course is a vector or two; filtered the same way and made orthogonal, its fit is a dot product with the filtered dumps.
+ * The *course* is what happened on top: nothing, a line, a line that began or stopped somewhere, a step, a filling up towards a level, or
+ * two of these. Every course is a vector or two; filtered the same way and made orthogonal, its fit is a dot product with the filtered
+ * dumps.
  *
- * The *evidence* of a course under a noise is the likelihood of the dumps with level, size of the noise and height of the course integrated out
- * (flat, Jeffreys' and Zellner's g prior). It needs no thresholds: a course with more freedom pays for it. Vectors depend on the times of the
- * dumps only, so they are made once for all call paths.
+ * The *evidence* of a course under a noise is the likelihood of the dumps with level, size of the noise and height of the course
+ * integrated out (flat, Jeffreys' and Zellner's g prior). It needs no thresholds: a course with more freedom pays for it. Vectors depend
+ * on the times of the dumps only, so they are made once for all call paths.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SERIES_COURSE_H
 #define CAIRN_SERIES_COURSE_H
@@ -92,9 +94,11 @@ struct cairn_unit_size {
 };
 
 /* Weighs them for VALUES, one for each point. */
-void cairn_courses_weigh(const struct cairn_courses *courses, const double *values, struct cairn_unit_size unit, struct cairn_evidence *evidence);
+void cairn_courses_weigh(const struct cairn_courses *courses, const double *values, struct cairn_unit_size unit,
+			 struct cairn_evidence *evidence);
 
 /* The innovations of COURSE's residue under NOISE, `white` of them, in OUT. */
-void cairn_course_residue(const struct cairn_courses *courses, const struct cairn_evidence *evidence, size_t noise, size_t course, double *out);
+void cairn_course_residue(const struct cairn_courses *courses, const struct cairn_evidence *evidence, size_t noise, size_t course,
+			 double *out);
 
 #endif

@@ -23,7 +23,8 @@ struct work {
 	struct cairn_trend_clock clock;
 };
 
-static void judge(const struct work *work, struct desk *desk, const struct cairn_series_value *values, size_t comparisons, struct cairn_trend *trend)
+static void judge(const struct work *work, struct desk *desk, const struct cairn_series_value *values, size_t comparisons,
+		  struct cairn_trend *trend)
 {
 	size_t points = work->series->point_count;
 	for (size_t i = 0; i < points; i++)
@@ -57,8 +58,8 @@ static void judge_total(struct work *work)
 	judge(work, desk, desk->values, 1, &work->leaks->total);
 }
 
-/* Sums by frame. Paths in the order of their entries from the root lie next to each other where they share a frame; a stack of open frames is
- * enough to add them up. Frames that hold the same paths as their caller's are one: the deepest. */
+/* Sums by frame. Paths in the order of their entries from the root lie next to each other where they share a frame; a stack of open
+ * frames is enough to add them up. Frames that hold the same paths as their caller's are one: the deepest. */
 
 struct frame {
 	size_t depth; /* entries from the root to it */
@@ -155,8 +156,8 @@ static void close_frame(struct work *work, struct frames *frames, size_t depth)
 	free(frame.values);
 }
 
-/* Whether a path is known well enough to be left out of sums: it grows and is a row, or it rose and rests, which a sum would take for growth.
- * What rests on few samples is left in: together they may say what none does alone. */
+/* Whether a path is known well enough to be left out of sums: it grows and is a row, or it rose and rests, which a sum would take for
+ * growth. What rests on few samples is left in: together they may say what none does alone. */
 static bool is_settled(const struct cairn_leak *leak)
 {
 	static const double enough_samples = 30;
@@ -216,8 +217,8 @@ static int by_rank(const void *a, const void *b)
 	return left->path < right->path ? -1 : left->path > right->path;
 }
 
-/* What the service grows by is what its rows do, and what grows of the rest without a frame to be named by. A total that rose because of paths
- * that rest by now does not grow. */
+/* What the service grows by is what its rows do, and what grows of the rest without a frame to be named by. A total that rose because of
+ * paths that rest by now does not grow. */
 static void forecast(struct cairn_leaks *leaks, const struct cairn_trend *rest)
 {
 	leaks->forecast_per_hour = leaks->per_hour;

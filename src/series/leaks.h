@@ -1,7 +1,7 @@
 /* leaks.h - the call paths of a series, ranked by how surely and how fast they grow.
  *
- * A leak may be spread over so many call paths that none of them shows it. So the sums of all paths below a frame are judged as well, from the
- * leaves to the root, without what was found already: the deepest frame whose sum grows is a row of its own.
+ * A leak may be spread over so many call paths that none of them shows it. So the sums of all paths below a frame are judged as well,
+ * from the leaves to the root, without what was found already: the deepest frame whose sum grows is a row of its own.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SERIES_LEAKS_H
 #define CAIRN_SERIES_LEAKS_H

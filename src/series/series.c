@@ -25,14 +25,16 @@ static void take_process(struct cairn_series *series, const struct cairn_profile
 	series->profile.process_id = part->process_id;
 }
 
-/* Objects far smaller than the period weigh the same whatever their sizes: a sample stands for a period of bytes. Of larger ones the sizes matter,
- * and a line does not say them unless they are all the same. */
+/* Objects far smaller than the period weigh the same whatever their sizes: a sample stands for a period of bytes. Of larger ones the
+ * sizes matter, and a line does not say them unless they are all the same. */
 static bool is_unsure(const struct cairn_profile *part, uint32_t value, double amount, double partner)
 {
 	static const double small_share = 1 / 64.0;
 	const char *unit = cairn_profile_string(part, part->value_types[value].unit);
 	double size = strcmp(unit, "bytes") == 0 ? amount / partner : partner / amount;
-	return part->kind == CAIRN_PROFILE_HEAP && (!(amount > 0) || !(partner > 0) || (!cairn_sizes_equal(size) && !(size < small_share * part->period)));
+	if (part->kind != CAIRN_PROFILE_HEAP)
+		return false;
+	return !(amount > 0) || !(partner > 0) || (!cairn_sizes_equal(size) && !(size < small_share * part->period));
 }
 
 bool cairn_series_add(struct cairn_series *series, const struct cairn_profile *part, const char *path, struct cairn_error *error)

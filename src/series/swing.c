@@ -15,7 +15,8 @@ struct cairn_swing cairn_swing_find(const double *hours, const double *values, c
 	double largest = 0;
 	for (size_t i = 0; i < count; i++)
 		largest = fmax(largest, fabs(values[i]));
-	double threshold = fmax(least_sigmas * sqrt(largest * unit), least_share * largest), low = 0, high = 0, top = 0, first_top = 0, last_top = 0;
+	double threshold = fmax(least_sigmas * sqrt(largest * unit), least_share * largest);
+	double low = 0, high = 0, top = 0, first_top = 0, last_top = 0;
 	size_t tops = 0;
 	int direction = 0;
 	for (size_t i = 0; i < count; i++) {

@@ -229,8 +229,8 @@ static double best_noise(const struct path *path, size_t course, size_t *best)
 	return most;
 }
 
-/* The chance of a rate like COURSE's under NOISE. The noise counts as it is from where the course begins, if it is larger there than before, and
- * what was before counts half: it may have been another noise. */
+/* The chance of a rate like COURSE's under NOISE. The noise counts as it is from where the course begins, if it is larger there than
+ * before, and what was before counts half: it may have been another noise. */
 static double chance_under(const struct path *path, size_t noise, size_t course, double sign)
 {
 	const struct cairn_courses *courses = path->courses;
@@ -310,8 +310,8 @@ static void weigh_noises(const struct path *path, size_t course, double share, d
 
 enum { course_flat, course_line }; /* the first two of all */
 
-/* The chance that noise alone makes a path look like COURSE. Where the size of its noise could not be guessed, a slow noise passes for a course and what
- * is left for a fast one; so the noises count half by what they would be if the path did nothing. */
+/* The chance that noise alone makes a path look like COURSE. Where the size of its noise could not be guessed, a slow noise passes for a
+ * course and what is left for a fast one; so the noises count half by what they would be if the path did nothing. */
 static double chance_of_course(const struct path *path, size_t course, double sign)
 {
 	const struct cairn_course *of = &path->courses->items[course];
@@ -402,8 +402,8 @@ static double normal_quantile(double chance)
 	return cairn_law_student_quantile(fmax(1e-15, chance), 1e6);
 }
 
-/* The standard deviation of a RATE: what the evidence leaves, but no less than as many samples as came, by chance, in the time; and of few dumps
- * more, so that 1.96 of it are 95 % of Student's law. */
+/* The standard deviation of a RATE: what the evidence leaves, but no less than as many samples as came, by chance, in the time; and of
+ * few dumps more, so that 1.96 of it are 95 % of Student's law. */
 static double rate_error(const struct path *path, const struct cairn_course *course, double rate, double deviation)
 {
 	const struct cairn_courses *courses = path->courses;
@@ -414,7 +414,8 @@ static double rate_error(const struct path *path, const struct cairn_course *cou
 	return wider * fmax(deviation, sqrt(fabs(rate) * path->unit / hours));
 }
 
-static void judge_moving(struct cairn_trend *trend, const struct path *path, const struct summary *summary, double chance, size_t comparisons)
+static void judge_moving(struct cairn_trend *trend, const struct path *path, const struct summary *summary, double chance,
+			 size_t comparisons)
 {
 	bool up = trend->verdict == CAIRN_GROWING;
 	const struct blend *rate = up ? &summary->growing : &summary->shrinking;
@@ -428,11 +429,12 @@ static void judge_moving(struct cairn_trend *trend, const struct path *path, con
 	trend->error = rate_error(path, course, mean, deviation);
 	trend->confidence = (moving > 0 ? summary->share[own] / moving : 1) * (1 - chance);
 	trend->warmed_up = course->kind == CAIRN_COURSE_WARMED || course->kind == CAIRN_COURSE_LIFTED || course->kind == CAIRN_COURSE_BENT;
-	trend->since = course->kind == CAIRN_COURSE_BEGAN || course->kind == CAIRN_COURSE_BENT ? path->courses->hours[course->at] : path->courses->hours[0];
+	bool late = course->kind == CAIRN_COURSE_BEGAN || course->kind == CAIRN_COURSE_BENT;
+	trend->since = path->courses->hours[late ? course->at : 0];
 }
 
-/* How sure a rest can be: growth that the dumps would not have shown is not ruled out. What could have grown by as much as it holds leaves it at
- * what was believed before any dump was seen. */
+/* How sure a rest can be: growth that the dumps would not have shown is not ruled out. What could have grown by as much as it holds
+ * leaves it at what was believed before any dump was seen. */
 static double surest_rest(const struct path *path, const struct summary *summary, double mean)
 {
 	static const double seen_sigmas = 3;
@@ -547,7 +549,8 @@ static void judge_range(struct cairn_trend *trend, struct cairn_trend_judge *jud
 }
 
 /* After a restart caches fill up again: what grows below the level of the run before, which did not grow then, is no leak. */
-static void look_at_runs(struct cairn_trend *trend, struct cairn_trend_judge *judge, const double *values, struct cairn_unit_size unit, size_t comparisons)
+static void look_at_runs(struct cairn_trend *trend, struct cairn_trend_judge *judge, const double *values, struct cairn_unit_size unit,
+			 size_t comparisons)
 {
 	enum { points_alone = 6 };
 	const struct cairn_trend_clock *clock = judge->clock;
@@ -576,7 +579,8 @@ static void look_at_runs(struct cairn_trend *trend, struct cairn_trend_judge *ju
 	}
 }
 
-void cairn_trend_judge(struct cairn_trend *trend, struct cairn_trend_judge *judge, const double *values, struct cairn_unit_size unit, size_t comparisons)
+void cairn_trend_judge(struct cairn_trend *trend, struct cairn_trend_judge *judge, const double *values, struct cairn_unit_size unit,
+		       size_t comparisons)
 {
 	const struct cairn_trend_clock *clock = judge->clock;
 	double picked[CAIRN_COURSE_POINTS];
@@ -600,7 +604,7 @@ void cairn_trend_judge(struct cairn_trend *trend, struct cairn_trend_judge *judg
 		if (swing.falls > 1) {
 			trend->verdict = CAIRN_SAWTOOTH;
 			trend->period_hours = swing.period_hours;
-			trend->confidence = 1 - trend->confidence * 0; /* counted, not guessed */
+			trend->confidence = 1; /* counted, not guessed */
 		}
 	}
 }

@@ -1,15 +1,15 @@
 /* trend.h - one call path over time: what it does now, since when, how fast, how sure.
  *
  * course.h weighs what the path may have done. From that a verdict follows in two steps, because two mistakes differ. To call something
- * growing that does not move wakes people up for nothing, so the chance of that is held at one in a hundred over *all* call paths of a series
- * together, by a test: Student's t of the rate under the least favourable noise that the dumps do not rule out, times the number of paths and
- * of places where a beginning was looked for. Where it passes, the evidence decides between going on (*growing*), slowing down towards
- * a level (*filling*) and having *stopped*; how sure that is, is the share of the evidence. What does not pass is *steady*, *wandering*,
- * a *sawtooth*, or it is *too early* to tell.
+ * growing that does not move wakes people up for nothing, so the chance of that is held at one in a hundred over *all* call paths of a
+ * series together, by a test: Student's t of the rate under the least favourable noise that the dumps do not rule out, times the number
+ * of paths and of places where a beginning was looked for. Where it passes, the evidence decides between going on (*growing*), slowing
+ * down towards a level (*filling*) and having *stopped*; how sure that is, is the share of the evidence. What does not pass is *steady*,
+ * *wandering*, a *sawtooth*, or it is *too early* to tell.
  *
  * Three things guard the test where its assumptions end. Few samples: each one comes or goes, so as many heads of a fair coin must be
- * unlikely. Steps that lean on each other: blocks of dumps must agree as well as single ones. A path that is new, or was smaller before: noise
- * is taken from the part that is judged.
+ * unlikely. Steps that lean on each other: blocks of dumps must agree as well as single ones. A path that is new, or was smaller before:
+ * noise is taken from the part that is judged.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SERIES_TREND_H
 #define CAIRN_SERIES_TREND_H

@@ -146,7 +146,8 @@ static void measure_counts(void)
 		cairn_unsample_jemalloc(period, &objects, &bytes);
 		worst_mixed = fmax(worst_mixed, fabs(objects / (service[0].parts[0].sampled / chance + service[0].parts[1].sampled / other_chance) - 1));
 	}
-	printf("objects of half to four periods: counts off by %.3f %% at most in lines of one size, %.2f %% in lines of two\n", 100 * worst, 100 * worst_mixed);
+	printf("objects of half to four periods: counts off by %.3f %% at most in lines of one size, %.2f %% in lines of two\n",
+	       100 * worst, 100 * worst_mixed);
 	for (int trial = 0; trial < many; trial++) {
 		service[0] = (struct sim_path){.parts = {{.size = period, .share = 1, .sampled = sim_uniform() < sim_chance(period, period)}}};
 		double objects, bytes;
@@ -154,7 +155,8 @@ static void measure_counts(void)
 		cairn_unsample_jemalloc(period, &objects, &bytes);
 		one += round(objects) / many;
 	}
-	printf("one object of 512 KiB: JSON says %.2f on average, %.2f before it is rounded\n", one, one / round(1 / sim_chance(period, period)) / sim_chance(period, period));
+	printf("one object of 512 KiB: JSON says %.2f on average, %.2f before it is rounded\n", one,
+	       one / round(1 / sim_chance(period, period)) / sim_chance(period, period));
 }
 
 int main(int argc, char **argv)

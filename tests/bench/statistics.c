@@ -142,7 +142,8 @@ static double target_step(const struct sim_path *path, double i, double count)
 static void make_new_step(struct sim_path *path, double whole)
 {
 	(void)whole;
-	*path = (struct sim_path){.level = 0, .rate = 80e6, .target = target_step, .at = 0.2 + 0.7 * sim_uniform(), .lifetime = spread_of(1, 50), .exact = true};
+	*path = (struct sim_path){.level = 0, .rate = 80e6, .target = target_step, .at = 0.2 + 0.7 * sim_uniform(),
+				  .lifetime = spread_of(1, 50), .exact = true};
 	one_size(path, 4096);
 }
 
@@ -284,7 +285,8 @@ static void make_stairs(struct sim_path *path, double whole)
 
 static void make_warm_leak(struct sim_path *path, double whole)
 {
-	*path = (struct sim_path){.level = 200e6, .rate = 0.1, .target = target_fill, .leaked = leak_line, .lifetime = 20, .exact = true, .grows = true};
+	*path = (struct sim_path){.level = 200e6, .rate = 0.1, .target = target_fill, .leaked = leak_line, .lifetime = 20,
+				  .exact = true, .grows = true};
 	path->rate = 0.1;
 	one_size(path, 4096);
 	(void)whole;
@@ -551,7 +553,8 @@ static void print_cell(const struct cell *cell, const struct tally *t)
 	bool met = wants && (sign[0] == '<' ? value <= bound : value >= bound);
 	printf("%-40s %-17s %6.1f  %-7s", cell->name, cell->wanted, value, !wants ? "" : met ? "met" : "NOT MET");
 	if (t->rates)
-		printf(" rate within a quarter %.0f %%, on average %.2f, in its interval %.0f %%;", 100.0 * t->rate_right / t->rates, t->rate_sum / t->rates,
+		printf(" rate within a quarter %.0f %%, on average %.2f, in its interval %.0f %%;", 100.0 * t->rate_right / t->rates,
+		       t->rate_sum / t->rates,
 		       100.0 * t->rate_covered / t->rates);
 	if (t->rates && cell->special && paths[0].at > 0)
 		printf(" since when right in %.0f %%;", 100.0 * t->since_right / t->rates);
@@ -582,7 +585,8 @@ int main(int argc, char **argv)
 	else if (getrandom(&first_seed, 4, 0) != 4)
 		first_seed = (uint64_t)time(NULL);
 	only = argc > 3 ? argv[3] : NULL;
-	printf("seed %llu, %d series a cell; a * marks kinds of our own; 40 other paths, period 512 KiB and 24 dumps where not said\n%-40s %-17s %s\n", (unsigned long long)first_seed, seeds, "situation", "wanted", "measured");
+	printf("seed %llu, %d series a cell; a * marks kinds of our own; 40 other paths, period 512 KiB and 24 dumps where not said\n"
+	       "%-40s %-17s %s\n", (unsigned long long)first_seed, seeds, "situation", "wanted", "measured");
 	for (size_t c = 0; c < sizeof cells / sizeof *cells; c++) {
 		struct tally tally = {0};
 		if (only && !strstr(cells[c].name, only))

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Verdicts on real services under a steady load, SOAK seconds (60) each in 60 dumps: redis that replaces keys, PostgreSQL with pgbench, a JVM
-# and a Node server. Nothing is called growing; with a leak of half a percent of the live bytes in each interval, the leak is.
+# and a Node server. Nothing is called growing; with a leak of half a percent of the live bytes
+# in each interval, the leak is.
 . tests/e2e/lib.sh
 need redis-server redis-cli redis-benchmark python3
 . tests/e2e/agent.sh
@@ -20,7 +21,9 @@ take() {
 # judge NAME FOLDER: what grows of all that holds a hundredth of it or more, and what the service grows by, into $grows and $rate
 judge() {
 	"$cairn" leaks --json "$2" >"$1.json" 2>/dev/null
-	grows=$(python3 -c "import json; D = json.load(open('$1.json')); print(*[f\"{r['name']}:{r['bytes_per_hour'] / 1e6:.1f}MB/h\" for r in D['rows'] if r['verdict'] == 'growing'])")
+	grows=$(python3 -c "import json
+D = json.load(open('$1.json'))
+print(*[f\"{r['name']}:{r['bytes_per_hour'] / 1e6:.1f}MB/h\" for r in D['rows'] if r['verdict'] == 'growing'])")
 	rate=$(python3 -c "import json; D = json.load(open('$1.json')); print(int(D['bytes_per_hour'] * $interval / 3600))")
 }
 rests() { # rests NAME FOLDER
@@ -60,7 +63,8 @@ redis() { # redis NAME BYTES: a server, with a leak of so many bytes an interval
 	start "$1" redis-server --port "$port" --save '' --dir "$scratch" || return 1
 	redis-benchmark -p "$port" -n 200000 -r 20000 -d 1000 -t set -q >/dev/null
 	every 0.2 redis-benchmark -p "$port" -n 500 -r 20000 -d 1000 -t set -q
-	[ "$2" = 0 ] || every "$interval" redis-cli -p "$port" eval "for i = 1, $2 / 1000 do redis.call('rpush', 'leaked', string.rep('x', 1000)) end" 0
+	[ "$2" = 0 ] || every "$interval" redis-cli -p "$port" \
+		eval "for i = 1, $2 / 1000 do redis.call('rpush', 'leaked', string.rep('x', 1000)) end" 0
 	sleep 3
 	take "$pid" "$1"
 }
@@ -76,7 +80,8 @@ if [ -n "$bin" ] && id postgres >/dev/null 2>&1; then
 	chmod 755 "$scratch" && mkdir -m 700 data && mkdir -m 777 socket && chown postgres data
 	as_postgres() { setpriv --reuid postgres --regid postgres --clear-groups env HOME=/tmp "$@"; }
 	as_postgres "$bin/initdb" -D "$scratch/data" -A trust >initdb.log 2>&1
-	as_postgres LD_PRELOAD="$library libjemalloc.so.2" MALLOC_CONF=prof:true,lg_prof_sample:14 XDG_RUNTIME_DIR='' "$bin/postgres" -D "$scratch/data" -k "$scratch/socket" -h '' >postgres.log 2>&1 &
+	as_postgres LD_PRELOAD="$library libjemalloc.so.2" MALLOC_CONF=prof:true,lg_prof_sample:14 XDG_RUNTIME_DIR='' \
+		"$bin/postgres" -D "$scratch/data" -k "$scratch/socket" -h '' >postgres.log 2>&1 &
 	children+=($!)
 	sql() { psql -h "$scratch/socket" -U postgres -qAt "$@"; }
 	wait_for 30 sql -c 'select 1'

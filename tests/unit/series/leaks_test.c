@@ -207,7 +207,8 @@ static void test_spread(void)
 			cairn_view_make(&view, &series.profile, &(struct cairn_view_options){0}, &error);
 			cairn_leaks_rank(&leaks, &series, &view);
 			if (leaks_now) {
-				found += leaks.growing == 1 && leaks.rows[0].members > 100 && strcmp(cairn_leak_name(&leaks, &view, &leaks.rows[0], 0).data, "parent1") == 0;
+				found += leaks.growing == 1 && leaks.rows[0].members > 100 &&
+					 strcmp(cairn_leak_name(&leaks, &view, &leaks.rows[0], 0).data, "parent1") == 0;
 				paths_named += leaks.growing > 0 && leaks.rows[0].above == 0;
 				rates += fabs(leaks.forecast_per_hour - 48e6) < 12e6;
 			} else {
@@ -227,7 +228,8 @@ int main(void)
 {
 	test_spread();
 	test_service("a leak, a cache, a sawtooth", "LCW", "L", 36e6, 0, fresh_samples);
-	/* Samples drawn anew for every dump scatter too much to see these among forty other paths, or to tell a leak from a cache that fills. */
+	/* Samples drawn anew for every dump scatter too much to see these among forty other paths, or to tell a leak from a cache that
+	 * fills. */
 	test_service("two leaks", "LSCW", "LS", 36e6, 0, lasting_samples);
 	test_service("a leak across a restart", "LCW", "L", 36e6, 11, lasting_samples);
 	test_service("a cache that fills and leaks", "KCW", "K", 36e6, 0, lasting_samples);

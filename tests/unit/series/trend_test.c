@@ -98,9 +98,11 @@ static struct counted count(struct sim_path path, int dumps, int restart)
 static void test_growth(void)
 {
 	struct counted of = count((struct sim_path){.level = 100 * megabyte, .lifetime = 10, .rate = 8 * megabyte, .leaked = leak}, 24, 0);
-	ok(of.of[CAIRN_GROWING] >= 38 && of.rate_right >= 34, "a leak grows in %d of %d, at its rate in %d", of.of[CAIRN_GROWING], seeds, of.rate_right);
+	ok(of.of[CAIRN_GROWING] >= 38 && of.rate_right >= 34,
+	   "a leak grows in %d of %d, at its rate in %d", of.of[CAIRN_GROWING], seeds, of.rate_right);
 	of = count((struct sim_path){.level = 40 * megabyte, .lifetime = 10, .rate = 8 * megabyte, .at = 12, .leaked = leak}, 24, 0);
-	ok(of.of[CAIRN_GROWING] >= 36 && of.rate_right >= 32, "one that began in the middle in %d, at the rate of now in %d", of.of[CAIRN_GROWING], of.rate_right);
+	ok(of.of[CAIRN_GROWING] >= 36 && of.rate_right >= 32,
+	   "one that began in the middle in %d, at the rate of now in %d", of.of[CAIRN_GROWING], of.rate_right);
 	ok(of.since_right >= 34, "and since then in %d", of.since_right);
 	of = count((struct sim_path){.rate = 8 * megabyte, .leaked = leak}, 8, 0);
 	ok(of.of[CAIRN_GROWING] >= 34, "eight dumps show it in %d", of.of[CAIRN_GROWING]);
@@ -116,10 +118,12 @@ static void test_rest(void)
 	ok(of.of[CAIRN_STEADY] >= 36 && of.of[CAIRN_GROWING] == 0, "a steady path is steady in %d of %d", of.of[CAIRN_STEADY], seeds);
 	of = count((struct sim_path){.rate = 8 * megabyte, .at = 19, .leaked = leak_until}, 24, 0);
 	ok(of.of[CAIRN_STOPPED] >= 34 && of.of[CAIRN_GROWING] <= 2, "growth that stopped has in %d", of.of[CAIRN_STOPPED]);
-	of = count((struct sim_path){.level = 80 * megabyte, .rate = 80 * megabyte, .at = 10, .lifetime = 10, .exact = true, .target = step}, 24, 0);
+	of = count((struct sim_path){.level = 80 * megabyte, .rate = 80 * megabyte, .at = 10,
+			.lifetime = 10, .exact = true, .target = step}, 24, 0);
 	ok(of.of[CAIRN_STOPPED] >= 34 && of.of[CAIRN_GROWING] <= 1, "a step has stopped in %d", of.of[CAIRN_STOPPED]);
 	of = count((struct sim_path){.level = 400 * megabyte, .at = 8, .lifetime = 50, .exact = true, .target = fill}, 24, 0);
-	ok(of.of[CAIRN_FILLING] >= 34 && of.level_right >= 32, "a cache fills in %d, towards its level in %d", of.of[CAIRN_FILLING], of.level_right);
+	ok(of.of[CAIRN_FILLING] >= 34 && of.level_right >= 32,
+	   "a cache fills in %d, towards its level in %d", of.of[CAIRN_FILLING], of.level_right);
 	of = count((struct sim_path){.level = 200 * megabyte, .at = 3, .lifetime = 10, .exact = true, .target = fill}, 24, 12);
 	ok(of.of[CAIRN_GROWING] <= 1, "one that fills again after a restart grows in %d", of.of[CAIRN_GROWING]);
 	of = count((struct sim_path){.level = 150 * megabyte, .lifetime = 5, .exact = true, .target = swing}, 24, 0);
