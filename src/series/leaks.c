@@ -227,6 +227,9 @@ static void forecast(struct cairn_leaks *leaks, const struct cairn_trend *rest)
 		leaks->forecast_per_hour += rest->per_hour;
 		leaks->forecast_error = hypot(leaks->error, rest->error);
 	}
+	enum cairn_verdict whole = leaks->total.verdict;
+	if (leaks->forecast_per_hour > 0 && whole != CAIRN_SHRINKING && whole != CAIRN_SAWTOOTH)
+		leaks->total.verdict = CAIRN_GROWING;
 	if (leaks->total.verdict != CAIRN_GROWING || leaks->forecast_per_hour > 0)
 		return;
 	double filling = 0, stopped = 0;
