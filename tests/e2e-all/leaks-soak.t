@@ -85,7 +85,7 @@ if [ -n "$bin" ] && id postgres >/dev/null 2>&1; then
 	children+=($!)
 	sql() { psql -h "$scratch/socket" -U postgres -qAt "$@"; }
 	wait_for 30 sql -c 'select 1'
-	pgbench -h "$scratch/socket" -U postgres -i -q >pgbench.log 2>&1
+	pgbench -h "$scratch/socket" -U postgres -i -q postgres >pgbench.log 2>&1
 	cat >steady.sql <<'S'
 \set aid random(1, 100000)
 UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid = :aid;
@@ -100,7 +100,7 @@ PREPARE leaked_:name AS SELECT * FROM pgbench_accounts a JOIN pgbench_tellers US
 \sleep 50 ms
 S
 	for kind in steady leaking; do
-		pgbench -h "$scratch/socket" -U postgres -n -f $kind.sql -T $((seconds * 4 + 60)) >>pgbench.log 2>&1 &
+		pgbench -h "$scratch/socket" -U postgres -n -f $kind.sql -T $((seconds * 4 + 60)) postgres >>pgbench.log 2>&1 &
 		client=$!
 		children+=($client)
 		sleep 4
