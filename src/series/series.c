@@ -23,6 +23,7 @@ static void take_process(struct cairn_series *series, const struct cairn_profile
 	series->newest_ns = part->time_ns;
 	series->profile.process = cairn_profile_text(&series->profile, cairn_profile_string(part, part->process));
 	series->profile.process_id = part->process_id;
+	series->profile.life = cairn_profile_text(&series->profile, cairn_profile_string(part, part->life));
 }
 
 /* Objects far smaller than the period weigh the same whatever their sizes: a sample stands for a period of bytes. Of larger ones the
