@@ -104,7 +104,7 @@ static bool restrict_modules(struct cairn_profile *profile, const char *path, st
 bool cairn_source_read(struct cairn_profile *profile, const char *name, const struct cairn_source_options *options,
 		       struct cairn_error *error)
 {
-	struct cairn_read_options reading = {.split_threads = options->thread || options->split_threads};
+	struct cairn_read_options reading = {.split_threads = options->thread || options->split_threads, .as_jeprof = options->as_jeprof};
 	cairn_profile_init(profile);
 	bool good = cairn_target_is(name) ? read_live(profile, name, options, &reading, error) : read_file(profile, name, &reading, error);
 	if (good && options->only_modules)
