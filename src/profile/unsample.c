@@ -20,6 +20,16 @@ void cairn_unsample(enum cairn_unsampling method, double period, double *objects
 	*bytes *= factor;
 }
 
+double cairn_unsample_count(enum cairn_unsampling method, double period, double objects, double bytes)
+{
+	if (!(objects > 0) || !(bytes > 0) || !(period > 0))
+		return fmax(0, objects);
+	double mean = bytes / objects;
+	if (method == CAIRN_UNSAMPLE_POISSON)
+		return objects * -expm1(-mean / period);
+	return method == CAIRN_UNSAMPLE_RATIO && mean < period ? objects * mean / period : objects;
+}
+
 double cairn_sample_weight(double period, double mean)
 {
 	return mean > 0 && period > 0 ? 1 / expm1(mean / period) : 0;

@@ -21,6 +21,9 @@ enum cairn_unsampling {
 /* Scales OBJECTS and BYTES of one line in place. A line with no objects or no bytes stays as it is. */
 void cairn_unsample(enum cairn_unsampling method, double period, double *objects, double *bytes);
 
+/* How many samples an estimate of OBJECTS and BYTES of one line rests on: what cairn_unsample was given as objects. */
+double cairn_unsample_count(enum cairn_unsampling method, double period, double objects, double bytes);
+
 /* How far an estimate spreads around the truth. All zeroes is an exact number; spreads of sums are the sums of spreads. */
 struct cairn_spread {
 	double variance;
