@@ -27,6 +27,7 @@ const struct cairn_option cairn_source_option_table[] = {
 	{0, "sum", NULL, "add several profiles up instead of showing the newest", CAIRN_OPTION_FLAG, AT(sum), 0},
 	{0, "tree", NULL, "with a PID: add up the process and all that descend from it", CAIRN_OPTION_FLAG, AT(tree), 0},
 	{0, "thread", "NAME|ID", "only this thread, by its name or jemalloc's number", CAIRN_OPTION_TEXT, AT(thread), 0},
+	{0, "service", "NAME", "of several dumps only those of this program, by the name of its file", CAIRN_OPTION_TEXT, AT(service), 0},
 	{0, "binary", "FILE", "a program or library of the profile that lies elsewhere now", CAIRN_OPTION_LIST, AT(binary), 0},
 	{0, "symbols", "DIR", "look for debug files in this folder too: .debug, .dwo, .dwp", CAIRN_OPTION_LIST, AT(symbols), 0},
 	{0, "sysroot", "DIR", "where the files of the profiled machine are", CAIRN_OPTION_TEXT, AT(sysroot), 0},
@@ -272,7 +273,7 @@ bool cairn_source_load(struct cairn_profile *profile, const struct cairn_source_
 	}
 	if (options->tree)
 		names = list_trees(&list.arena, &count, names);
-	bool good = cairn_files_list(&list, count, names, error);
+	bool good = cairn_files_list(&list, count, names, error) && cairn_files_keep_service(&list, options->service, error);
 	if (good && options->normalize && !options->base.count)
 		good = cairn_fail_usage(error, "--normalize scales to a base; name it with --base");
 	if (good) {

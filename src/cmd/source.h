@@ -16,6 +16,7 @@ struct cairn_source_options {
 	struct cairn_option_list base;
 	bool normalize; /* the base to the total of what there is now */
 	const char *thread;
+	const char *service; /* only dumps of this program */
 	/* Not options of their own, but set by commands. */
 	bool quiet;                /* by those that load many: naming says nothing */
 	bool split_threads;        /* by those that show threads */
