@@ -20,6 +20,7 @@ struct options {
 	bool json;
 	uint64_t period;
 	const char *output;
+	const char *duration;
 	uint64_t seconds, frequency;
 };
 
@@ -41,7 +42,8 @@ static const struct cairn_option output_table[] = {
 };
 
 static const struct cairn_option cpu_table[] = {
-	{0, "seconds", "N", "for how long, 20 otherwise", CAIRN_OPTION_COUNT, offsetof(struct options, seconds), 0},
+	{0, "for", "TIME", "for how long, such as 30s or 2m (20s)", CAIRN_OPTION_TEXT, offsetof(struct options, duration), 0},
+	{0, "seconds", "N", NULL, CAIRN_OPTION_COUNT, offsetof(struct options, seconds), 0},
 	{0, "frequency", "N", "samples per second of each thread's CPU time, 99 otherwise",
 	 CAIRN_OPTION_COUNT, offsetof(struct options, frequency), 0},
 	{0},
@@ -268,8 +270,12 @@ static int run_cpu(const void *values, int count, char **operands)
 	uint64_t seconds = options->seconds ? options->seconds : 20, frequency = options->frequency ? options->frequency : 99;
 	if (count != 1)
 		return usage_one();
+	int64_t span_ns = 0;
+	if (options->duration && (!cairn_text_duration(options->duration, &span_ns) || span_ns < 1000000000))
+		return usage("--for takes a time of a second or more, such as 30s or 2m");
+	seconds = options->duration ? (uint64_t)span_ns / 1000000000 : seconds;
 	if (seconds > cpu_seconds_most || frequency > cpu_frequency_most)
-		return usage("an agent takes up to 3600 for --seconds and 10000 for --frequency");
+		return usage("an agent takes up to 1h for --for and 10000 for --frequency");
 	bool good = find(&target, options, operands[0], &error);
 	if (good && isatty(STDERR_FILENO))
 		cairn_note("looking for %llu second%s; Ctrl-C ends it and leaves no file", (unsigned long long)seconds, seconds == 1 ? "" : "s");

@@ -50,7 +50,7 @@ bool cairn_source_load(struct cairn_profile *profile, const struct cairn_source_
 bool cairn_source_read(struct cairn_profile *profile, const char *name, const struct cairn_source_options *options,
 		       struct cairn_error *error);
 
-/* Names what has no name yet, unless OPTIONS say not to. A note says what could not be named where it matters. */
+/* Names what has no name yet, unless OPTIONS say not to. One note says what could not be named, where it matters. */
 void cairn_source_name(struct cairn_profile *profile, const struct cairn_source_options *options);
 
 #endif

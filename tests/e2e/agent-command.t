@@ -74,7 +74,9 @@ CAIRN_HTTP_TIMEOUT=1 fails "CAIRN_HTTP_TIMEOUT=300 would wait" top "http://127.0
 fails "PID" activate nonsense
 fails "nobody answers" status "http://127.0.0.1:1"
 fails "takes a whole number, not '1m'" cpu --seconds 1m "$pid_live"
-fails "up to 3600" cpu --seconds 4294967297 "$pid_live"
+fails "up to 1h" cpu --seconds 4294967297 "$pid_live"
+fails "up to 1h" cpu --for 2h "$pid_live"
+fails "--for takes a time" cpu --for 5x "$pid_live"
 # A server whose trailer knows the program and not its command.
 printf 'HTTP/1.1 200 OK\r\nContent-Length: 92\r\n\r\nheap_v2/1\n@ 0x1\n t*: 1: 1 [0: 0]\n\nMAPPED_LIBRARIES:\n\n# cairn trailer 1\n# cairn executable /x' >"$scratch/answer"
 python3 -c 'import socket, sys

@@ -106,6 +106,10 @@ for i in 1 2 3; do sed "s/^@ 0x/@ 0x7/" "$scratch/noise.1/svc.4242.$i.m$i.heap" 
 leaks "$scratch/mixed"
 holds 'dumps of two services: the one with more is taken' says 'D["dumps"] == 24 and name(R[0]) == [0x1000]'
 like "$(cat "$scratch/said")" '*several services*24 of *svc*3 others*--service NAME*' 'and that is said'
+is "$("$cairn" leaks -q -n 1 "$scratch/mixed" | wc -l) $("$cairn" leaks -q -n 2 "$scratch/mixed" | grep -c /h) $("$cairn" leaks -q --nodecount 2 "$scratch/mixed" | grep -c /h)" \
+	"$("$cairn" leaks -q --rows 1 "$scratch/mixed" | wc -l) 2 2" '-n has its other spellings here too'
+all=$("$cairn" leaks -q --json "$scratch/mixed" | python3 -c 'import json, sys; print(len(json.load(sys.stdin)["rows"]))')
+is "$("$cairn" leaks -q -n 0 "$scratch/mixed" | grep -c '/h ')" "$all" '-n 0 shows all'
 leaks --service other "$scratch/mixed"
 holds '--service takes another' says 'D["dumps"] == 3'
 is "$(grep -c 'several services' "$scratch/said")" 0 'and nothing is left out then'
