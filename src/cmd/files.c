@@ -178,8 +178,8 @@ static bool is_newer(const struct cairn_dump_file *a, const struct cairn_dump_fi
 	return strcmp(a->path, b->path) > 0;
 }
 
-/* Lists the services of the dumps in OUT, as "svc, redis-server", and returns how many there are. Each is of one program and one prefix, and
- * shown by the former, unless that is not enough. */
+/* Lists the services of the dumps in OUT, as "svc, redis-server", and returns how many there are. Each is of one program and one prefix,
+ * and shown by the former, unless that is not enough. */
 static size_t list_services(const struct cairn_dump_files *list, char *out, size_t size)
 {
 	enum { most = 5 };
@@ -217,7 +217,8 @@ bool cairn_files_keep_service(struct cairn_dump_files *list, const char *name, s
 			list->items[kept++] = *file;
 	}
 	if (kept == 0)
-		return cairn_fail(error, services[0] ? "no dump is of service %.100s; there are dumps of %s" : "no dump is of service %.100s", name, services);
+		return cairn_fail(error, services[0] ? "no dump is of service %.100s; there are dumps of %s" : "no dump is of service %.100s", name,
+				  services);
 	list->count = kept;
 	return true;
 }

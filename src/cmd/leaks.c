@@ -23,7 +23,8 @@ struct options {
 };
 
 static const struct cairn_option table[] = {
-	{'n', "rows", "N", "show N call paths (10 unless told); 0 shows all", CAIRN_OPTION_COUNT, offsetof(struct options, setup.shape.node_count), 0},
+	{'n', "rows", "N", "show N call paths (10 unless told); 0 shows all", CAIRN_OPTION_COUNT,
+	 offsetof(struct options, setup.shape.node_count), 0},
 	{0, "nodecount", "N", NULL, CAIRN_OPTION_COUNT, offsetof(struct options, setup.shape.node_count), 0},
 	{0, "limit", "SIZE", "tell when SIZE is reached, instead of the limit that the dumps know",
 	 CAIRN_OPTION_SIZE, offsetof(struct options, limit), 0},
