@@ -21,6 +21,16 @@ void cairn_unsample(enum cairn_unsampling method, double period, double *objects
 	*bytes *= factor;
 }
 
+double cairn_unsample_count(enum cairn_unsampling method, double period, double objects, double bytes)
+{
+	if (!(objects > 0) || !(bytes > 0) || !(period > 0))
+		return fmax(0, objects);
+	double mean = bytes / objects;
+	if (method == CAIRN_UNSAMPLE_POISSON)
+		return objects * -expm1(-mean / period);
+	return method == CAIRN_UNSAMPLE_RATIO && mean < period ? objects * mean / period : objects;
+}
+
 /* jemalloc's size classes: four to each doubling, from 16 on; below there are few, all multiples of 8. */
 static double next_class(double size)
 {

@@ -23,6 +23,9 @@ enum cairn_unsampling {
 /* Scales OBJECTS and BYTES of one line in place. A line with no objects or no bytes stays as it is. */
 void cairn_unsample(enum cairn_unsampling method, double period, double *objects, double *bytes);
 
+/* How many samples an estimate of OBJECTS and BYTES of one line rests on: what cairn_unsample was given as objects. */
+double cairn_unsample_count(enum cairn_unsampling method, double period, double objects, double bytes);
+
 /* The same for a line of a jemalloc dump. Since 5.3 jemalloc un-samples each object by its own size, rounds the count that one sample
  * stands for to eighths, and prints what the formula above turns into the sums. So the counts of objects of about a period are off by up to
  * six percent. Where all objects of the line have one size, the two numbers tell which, and the count is put right; the bytes stay
