@@ -5,11 +5,10 @@
 #include "base/array.h"
 #include "symbol/debuginfod.h"
 #include "symbol/fit.h"
+#include "symbol/live.h"
 #include "symbol/search.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <unistd.h>
 
 /* A file a person named with --binary. */
 struct cairn_named_file {
@@ -191,31 +190,16 @@ static bool try_folders(struct search *search)
 	return false;
 }
 
-/* While the process still runs, the kernel hands out the very file it mapped, although it may be deleted or of another mount
- * namespace. That the same memory shows the same path tells that it is the process, and not one that got its number. */
+/* While the process still runs: the very file it mapped, although it may be deleted or of another mount namespace. */
 static bool try_process(struct search *search)
 {
-	static const char deleted[] = " (deleted)";
-	const struct cairn_profile *profile = search->profile;
-	if (!profile->process_id || search->finder->options->sysroot)
+	const char *paths[CAIRN_LIVE_PATHS];
+	if (search->finder->options->sysroot)
 		return false;
-	for (size_t i = 0; i < profile->mapping_count; i++) {
-		const struct cairn_mapping *mapping = &profile->mappings[i];
-		char link[80], target[4096];
-		if (&profile->modules[mapping->module] != search->module)
-			continue;
-		snprintf(link, sizeof link, "/proc/%llu/map_files/%llx-%llx", (unsigned long long)profile->process_id,
-			 (unsigned long long)mapping->start, (unsigned long long)mapping->limit);
-		ssize_t length = readlink(link, target, sizeof target - 1);
-		if (length < 0)
-			return false;
-		target[length] = '\0';
-		char *mark = strstr(target, deleted);
-		if (mark && mark[sizeof deleted - 1] == '\0')
-			*mark = '\0';
-		if (strcmp(target, search->path) == 0 && try_path(search, link))
+	size_t count = cairn_live_paths(&search->finder->arena, search->profile, search->module, paths);
+	for (size_t i = 0; i < count; i++)
+		if (try_path(search, paths[i]))
 			return true;
-	}
 	return false;
 }
 
@@ -225,6 +209,12 @@ static bool try_own_path(struct search *search)
 		return try_path(search, search->path);
 	if (search->finder->options->sysroot)
 		return false; /* the path is one of another machine */
+	if (cairn_live_root(&search->finder->arena, search->profile)) {
+		if (!search->binary->reason)
+			search->binary->reason = "the process has a root of its own, where it cannot be read, and no build-id tells that the file of that "
+						 "path here is the same";
+		return false;
+	}
 	if (search->module->deleted) {
 		search->binary->reason = "it was deleted or replaced while it ran, and the profile has no build-id to know it by";
 		return false;

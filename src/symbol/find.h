@@ -18,6 +18,7 @@ struct cairn_find_options {
 	const char *const *symbols; /* folders: DIR/name, DIR/path, DIR/.build-id/xx/yyyy.debug, DIR/xx/yyyy.debug */
 	size_t symbols_count;
 	const char *sysroot; /* NULL, or where the file system of the profiled machine is */
+	const char *process_root; /* NULL, or /proc/PID/root of the profiled process, where that is another than ours */
 	bool debuginfod;     /* ask the servers of DEBUGINFOD_URLS */
 };
 

@@ -7,6 +7,8 @@
 #include "symbol/answers.h"
 #include "symbol/budget.h"
 #include "symbol/cache.h"
+#include "symbol/live.h"
+#include "symbol/perf_map.h"
 #include "symbol/search.h"
 #include "symbol/ticker.h"
 
@@ -375,7 +377,10 @@ void cairn_symbolize(struct cairn_profile *profile, const struct cairn_symbolize
 {
 	*report = (struct cairn_symbolize_report){0};
 	cairn_symbol_budget(options->memory);
-	struct work work = {.profile = profile, .options = options, .report = report, .finder = {.options = &options->find}};
+	struct cairn_symbolize_options whole = *options;
+	struct work work = {.profile = profile, .options = &whole, .report = report, .finder = {.options = &whole.find}};
+	whole.find.process_root = cairn_live_root(&work.finder.arena, profile);
+	cairn_perf_map_apply(profile, &whole.find);
 	work.has_cache = !options->no_cache && cairn_cache_open(&work.cache, &work.finder.arena);
 	size_t homeless = collect(&work);
 	report->modules = cairn_arena_zero(&report->arena, work.job_count + 1, sizeof *report->modules);

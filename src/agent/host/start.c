@@ -100,8 +100,7 @@ static int tick(void *context)
 	if (now < agent->chores_ns)
 		return next_ms;
 	agent->chores_ns = now + (int64_t)1000000000;
-	if (!cairn_code_is_live())
-		cairn_code_refresh();
+	cairn_code_refresh();
 	if (agent->profiler.jemalloc.mallctl)
 		cairn_budget_look(&agent->budget, &agent->profiler, (double)agent->config.budget / 1e6);
 	retry_listening(agent);

@@ -53,8 +53,9 @@ static void backtrace(void **pcs, unsigned *count, unsigned most)
 {
 	struct cairn_registers registers;
 	cairn_registers_here(&registers);
-	uint64_t taken = atomic_load_explicit(&hook.ends[CAIRN_UNWIND_COMPLETE], memory_order_relaxed) +
-			 atomic_load_explicit(&hook.ends[CAIRN_UNWIND_TRUNCATED], memory_order_relaxed);
+	uint64_t taken = 0;
+	for (int i = 0; i < CAIRN_UNWIND_ENDS; i++)
+		taken += atomic_load_explicit(&hook.ends[i], memory_order_relaxed);
 	if (taken % measured_each == 0)
 		take_stack_measured(&registers, pcs, count, most);
 	else
@@ -110,7 +111,7 @@ static void add_function(struct cairn_unwind_ranges *found, uintptr_t address)
 	struct cairn_fde fde;
 	if (!cairn_code_find(address, &code) || !code.unwind_header)
 		return;
-	struct cairn_image image = {{(const char *)code.start, code.end - code.start}, code.start};
+	struct cairn_image image = cairn_code_image(&code);
 	if (cairn_eh_frame_find(&image, code.unwind_header, address, &fde))
 		add_range(found, (uintptr_t)fde.start, (uintptr_t)(fde.start + fde.length));
 }
