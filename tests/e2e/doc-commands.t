@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# README and the pages for users of other systems: every command in them exists with the options shown, and every block of shell runs, from
-# top to bottom, against the demo service under the names of those pages. Ports are different here, and /usr/libexec/cairn is a folder of links.
+# README and the pages for users of other systems: every command in them exists with the options shown, and every block of shell runs,
+# from top to bottom, against the demo service under the names of those pages. Ports are different here, and /usr/libexec/cairn is a folder
+# of links.
 . tests/e2e/lib.sh
 need curl python3 cc pgrep
 . tests/e2e/page.sh
@@ -55,18 +56,21 @@ done
 SCRIPT
 chmod +x "$scratch/compat/pgrep"
 export PATH=$scratch/compat:$PATH
-# run_page FILE SECONDS PORT PROGRAM...: the blocks of FILE, with PROGRAMs that run for SECONDS. PORT is the service's own: the agent must have another.
+gone() { ! kill -0 "$1" 2>/dev/null; }
+# run_page FILE SECONDS PORT PROGRAM...: the blocks of FILE, with PROGRAMs that run for SECONDS. PORT is the service's own; the agent must
+# use another.
 run_page() {
 	local page=$1 seconds=$2 port=$3 other folder=$scratch/${1##*/} block number=0
 	shift 3
 	mkdir -p "$folder/tmp" "$folder/blocks"
 	for program; do cp "$scratch/service-$seconds" "$folder/$program"; done
 	other=$(free_port)
-	awk -v folder="$folder/blocks" '/^```sh$/ { n++; inside = 1; next } /^```/ { inside = 0 } inside { print > sprintf("%s/%02d", folder, n) }' "$page"
+	awk -v folder="$folder/blocks" '/^```sh$/ { n++; inside = 1; next } /^```/ { inside = 0 }
+		inside { print > sprintf("%s/%02d", folder, n) }' "$page"
 	page=${page##*/}
 	holds "$page leaves port $port to the service" bash -c '! grep -n ":$0\b" "$@"' "$port" "$folder"/blocks/*
-	sed -i "s|/tmp/|$folder/tmp/|g; s/\(localhost\|127.0.0.1\):9999/\1:$other/g; s|/usr/libexec/cairn|$scratch/compat|; s|LD_PRELOAD=libcairn.so.1|LD_PRELOAD=$library|;
-		s/--interval 1G/--interval 64M/" "$folder"/blocks/*
+	sed -i "s|/tmp/|$folder/tmp/|g; s/\(localhost\|127.0.0.1\):9999/\1:$other/g; s|/usr/libexec/cairn|$scratch/compat|
+		s|LD_PRELOAD=libcairn.so.1|LD_PRELOAD=$library|; s/--interval 1G/--interval 64M/" "$folder"/blocks/*
 	for block in "$folder"/blocks/*; do
 		number=$((number + 1))
 		(cd "$folder" && timeout 90 bash -euo pipefail -c '. "$1"; jobs -p >>pids' - "$block") >"$folder/out" 2>&1 </dev/null
@@ -76,12 +80,15 @@ run_page() {
 		[ $status -eq 0 ] || { sed 's/^/#   /' "$block" "$folder/out" | head -n 30; }
 	done
 	xargs -r kill <"$folder/pids" 2>/dev/null
+	for pid in $(cat "$folder/pids"); do wait_for 20 gone "$pid"; done # so that nothing more is written to the folder
 	[ "$number" -gt 0 ]
 	ok $? "$page has blocks to run"
 }
 run_page README.md 3 8080 service
 # What the README shows of `cairn run` is what it prints, but for numbers and for who held most after so short a time.
-summary() { grep '^cairn: note: ' | sed -E 's/(held by: ).*/\1/; s/[0-9]+(\.[0-9]+)?/N/g; s/(highest: .* of memory) .*/\1/; s/[KMG]iB/MiB/g' | head -n 5; }
+summary() {
+	grep '^cairn: note: ' | head -n 5 | sed -E 's/(held by: ).*/\1/; s/[0-9]+(\.[0-9]+)?/N/g; s/(highest: .* of memory) .*/\1/; s/[KMG]iB/MiB/g'
+}
 is "$(summary <"$scratch/README.md/out.1")" "$(summary <README.md)" "README.md shows what cairn run prints"
 holds "and cairn leaks judges the call paths" grep -qE '[0-9.]+% .* remember_session' "$scratch/README.md/out.2"
 holds "and the endpoint draws it" grep -q remember_session "$scratch/README.md/now.svg"
