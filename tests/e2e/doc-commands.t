@@ -40,7 +40,7 @@ PYTHON
 is "$? $(cat "$scratch/options")" '0 ' 'every cairn command shown has the options shown'
 
 # Blocks.
-for seconds in 120 3; do
+for seconds in 120 7; do
 	${CC:-cc} -O2 -g -pthread -DLEAKY_SECONDS=$seconds examples/leaky/leaky.c -o "$scratch/service-$seconds" -ljemalloc 2>"$scratch/log" ||
 		broken 'no jemalloc to link with'
 done
@@ -70,7 +70,7 @@ run_page() {
 	page=${page##*/}
 	holds "$page leaves port $port to the service" bash -c '! grep -n ":$0\b" "$@"' "$port" "$folder"/blocks/*
 	sed -i "s|/tmp/|$folder/tmp/|g; s/\(localhost\|127.0.0.1\):9999/\1:$other/g; s|/usr/libexec/cairn|$scratch/compat|
-		s|LD_PRELOAD=libcairn.so.1|LD_PRELOAD=$library|; s/--interval 1G/--interval 64M/" "$folder"/blocks/*
+		s|LD_PRELOAD=libcairn.so.1|LD_PRELOAD=$library|; s/--time 10m --for 1d/--time 1s --distance 500ms --for 4s/" "$folder"/blocks/*
 	for block in "$folder"/blocks/*; do
 		number=$((number + 1))
 		(cd "$folder" && timeout 90 bash -euo pipefail -c '. "$1"; jobs -p >>pids' - "$block") >"$folder/out" 2>&1 </dev/null
@@ -84,7 +84,7 @@ run_page() {
 	[ "$number" -gt 0 ]
 	ok $? "$page has blocks to run"
 }
-run_page README.md 3 8080 service
+run_page README.md 7 8080 service
 # What the README shows of `cairn run` is what it prints, but for numbers and for who held most after so short a time.
 summary() {
 	grep '^cairn: note: ' | head -n 5 | sed -E 's/(held by: ).*/\1/; s/[0-9]+(\.[0-9]+)?/N/g; s/(highest: .* of memory) .*/\1/; s/[KMG]iB/MiB/g'
