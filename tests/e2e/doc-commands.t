@@ -90,6 +90,7 @@ summary() {
 	grep '^cairn: note: ' | head -n 5 | sed -E 's/(held by: ).*/\1/; s/[0-9]+(\.[0-9]+)?/N/g; s/(highest: .* of memory) .*/\1/; s/[KMG]iB/MiB/g'
 }
 is "$(summary <"$scratch/README.md/out.1")" "$(summary <README.md)" "README.md shows what cairn run prints"
+is "$(grep 'held by: .* 0 B' "$scratch/README.md/out.1")" '' "and names only functions that hold something"
 holds "and cairn leaks judges the call paths" grep -qE '[0-9.]+% .* remember_session' "$scratch/README.md/out.2"
 holds "and the endpoint draws it" grep -q remember_session "$scratch/README.md/now.svg"
 run_page doc/from-greptimedb.md 120 4000 greptime
