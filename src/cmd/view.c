@@ -14,63 +14,63 @@
 
 const struct cairn_option cairn_view_option_table[] = {
 	{0, "objects", NULL, "count objects instead of bytes", CAIRN_OPTION_FLAG, AT(view.objects), 0},
-	{0, "alloc", NULL, "everything allocated so far, not only what lives (needs prof_accum:true)", CAIRN_OPTION_FLAG, AT(view.alloc), 0},
-	{0, "inuse-space", NULL, "bytes that live", CAIRN_OPTION_CHOICE, AT(view.metric), CAIRN_INUSE_SPACE},
-	{0, "inuse-objects", NULL, "objects that live", CAIRN_OPTION_CHOICE, AT(view.metric), CAIRN_INUSE_OBJECTS},
-	{0, "alloc-space", NULL, "bytes allocated so far", CAIRN_OPTION_CHOICE, AT(view.metric), CAIRN_ALLOC_SPACE},
-	{0, "alloc-objects", NULL, "objects allocated so far", CAIRN_OPTION_CHOICE, AT(view.metric), CAIRN_ALLOC_OBJECTS},
+	{0, "alloc", NULL, "count all allocations, freed or not (needs prof_accum:true)", CAIRN_OPTION_FLAG, AT(view.alloc), 0},
+	{0, "inuse-space", NULL, "live bytes", CAIRN_OPTION_CHOICE, AT(view.metric), CAIRN_INUSE_SPACE},
+	{0, "inuse-objects", NULL, "live objects", CAIRN_OPTION_CHOICE, AT(view.metric), CAIRN_INUSE_OBJECTS},
+	{0, "alloc-space", NULL, "allocated bytes, freed or not", CAIRN_OPTION_CHOICE, AT(view.metric), CAIRN_ALLOC_SPACE},
+	{0, "alloc-objects", NULL, "allocated objects, freed or not", CAIRN_OPTION_CHOICE, AT(view.metric), CAIRN_ALLOC_OBJECTS},
 	{0, "value", "TYPE", "show this value of the profile, such as alloc_space or cpu", CAIRN_OPTION_TEXT, AT(view.value), 0},
-	{0, "functions", NULL, "one row for each function (the default)", CAIRN_OPTION_CHOICE, AT(view.granularity), CAIRN_BY_FUNCTION},
+	{0, "functions", NULL, "one row for each function (default)", CAIRN_OPTION_CHOICE, AT(view.granularity), CAIRN_BY_FUNCTION},
 	{0, "files", NULL, "one row for each source file", CAIRN_OPTION_CHOICE, AT(view.granularity), CAIRN_BY_FILE},
 	{0, "lines", NULL, "one row for each source line", CAIRN_OPTION_CHOICE, AT(view.granularity), CAIRN_BY_LINE},
 	{0, "addresses", NULL, "one row for each address", CAIRN_OPTION_CHOICE, AT(view.granularity), CAIRN_BY_ADDRESS},
-	{0, "no-inlines", NULL, "leave inlined functions out", CAIRN_OPTION_FLAG, AT(view.no_inlines), 0},
+	{0, "no-inlines", NULL, "leave out inlined functions", CAIRN_OPTION_FLAG, AT(view.no_inlines), 0},
 	{0, "noinlines", NULL, NULL, CAIRN_OPTION_FLAG, AT(view.no_inlines), 0},
-	{0, "full-names", NULL, "names with template and call arguments", CAIRN_OPTION_FLAG, AT(view.full_names), 0},
+	{0, "full-names", NULL, "show names with template and call arguments", CAIRN_OPTION_FLAG, AT(view.full_names), 0},
 	{0, "all-frames", NULL, "keep the allocator's own frames", CAIRN_OPTION_FLAG, AT(view.all_frames), 0},
-	{0, "fold-wrappers", NULL, "count what strdup, containers, zmalloc and the like allocate as their callers' (the default in pages)",
+	{0, "fold-wrappers", NULL, "attribute memory allocated by strdup, containers, zmalloc and the like to their callers (default in pages)",
 	 CAIRN_OPTION_FLAG, AT(view.fold_wrappers), 0},
 	{0, "wrappers", "PATTERNS", "fold functions with these names (default: " CAIRN_WRAPPER_PATTERNS ")",
 	 CAIRN_OPTION_TEXT, AT(view.wrappers), 0},
 	{0, "keep-wrappers", NULL, "do not fold wrappers in pages", CAIRN_OPTION_FLAG, AT(view.keep_wrappers), 0},
-	{0, "drop-negative", NULL, "leave out stacks that shrank from the base", CAIRN_OPTION_FLAG, AT(view.drop_negative), 0},
-	{0, "relative-percentages", NULL, "percent of what the filters left, not of the whole",
+	{0, "drop-negative", NULL, "with --base: leave out stacks that shrank", CAIRN_OPTION_FLAG, AT(view.drop_negative), 0},
+	{0, "relative-percentages", NULL, "print percentages of the filtered total, not of the whole profile",
 	 CAIRN_OPTION_FLAG, AT(view.relative_percentages), 0},
 	{0},
 };
 
 const struct cairn_option cairn_errors_option_table[] = {
-	{0, "errors", NULL, "where the truth is with a chance of 95 %, for every sampled number", CAIRN_OPTION_FLAG, AT(view.errors), 0},
+	{0, "errors", NULL, "show 95 % confidence intervals", CAIRN_OPTION_FLAG, AT(view.errors), 0},
 	{0},
 };
 
 const struct cairn_option cairn_filter_option_table[] = {
-	{0, "focus", "REGEX", "only stacks with a match in a function, file or module", CAIRN_OPTION_TEXT, AT(view.filter.focus), 0},
-	{0, "ignore", "REGEX", "no stacks with a match", CAIRN_OPTION_TEXT, AT(view.filter.ignore), 0},
-	{0, "tagfocus", "TAG", "only samples with this label: [key=]REGEX or [key=]low:high, such as thread=worker or bytes=4K:",
+	{0, "focus", "REGEX", "keep stacks with a match in a function, file or module", CAIRN_OPTION_TEXT, AT(view.filter.focus), 0},
+	{0, "ignore", "REGEX", "drop stacks with a match", CAIRN_OPTION_TEXT, AT(view.filter.ignore), 0},
+	{0, "tagfocus", "TAG", "keep samples with this label: [key=]REGEX or [key=]low:high, such as thread=worker or bytes=4K:",
 	 CAIRN_OPTION_TEXT, AT(view.filter.tag_focus), 0},
-	{0, "tagignore", "TAG", "no samples with this label", CAIRN_OPTION_TEXT, AT(view.filter.tag_ignore), 0},
+	{0, "tagignore", "TAG", "drop samples with this label", CAIRN_OPTION_TEXT, AT(view.filter.tag_ignore), 0},
 	{0},
 };
 
 const struct cairn_option cairn_frame_option_table[] = {
-	{0, "hide", "REGEX", "take matching frames out of their stacks", CAIRN_OPTION_TEXT, AT(view.filter.hide), 0},
+	{0, "hide", "REGEX", "remove matching frames from their stacks", CAIRN_OPTION_TEXT, AT(view.filter.hide), 0},
 	{0, "show", "REGEX", "keep only matching frames in their stacks", CAIRN_OPTION_TEXT, AT(view.filter.show), 0},
-	{0, "show-from", "REGEX", "only stacks with a match, without the callers of the outermost one",
+	{0, "show-from", "REGEX", "keep stacks with a match, without the callers of the outermost match",
 	 CAIRN_OPTION_TEXT, AT(view.filter.show_from), 0},
-	{0, "exclude", "REGEX", "as --hide, by the function's name alone, and before --focus", CAIRN_OPTION_TEXT, AT(view.filter.exclude), 0},
-	{0, "retain", "REGEX", "as --show, by the function's name alone, and before --focus", CAIRN_OPTION_TEXT, AT(view.filter.retain), 0},
+	{0, "exclude", "REGEX", "like --hide, but matches function names only and applies before --focus", CAIRN_OPTION_TEXT, AT(view.filter.exclude), 0},
+	{0, "retain", "REGEX", "like --show, but matches function names only and applies before --focus", CAIRN_OPTION_TEXT, AT(view.filter.retain), 0},
 	{0},
 };
 
 const struct cairn_option cairn_report_option_table[] = {
-	{0, "cum", NULL, "sort by what passes through, not by what is held", CAIRN_OPTION_FLAG, AT(shape.by_cum), 0},
+	{0, "cum", NULL, "sort by cumulative size (Total)", CAIRN_OPTION_FLAG, AT(shape.by_cum), 0},
 	{'n', "nodecount", "N", "show N rows; 0 shows all", CAIRN_OPTION_COUNT, AT(shape.node_count), 0},
 	{0, "rows", "N", NULL, CAIRN_OPTION_COUNT, AT(shape.node_count), 0},
-	{0, "nodefraction", "F", "leave out rows with less than this part of the total", CAIRN_OPTION_NUMBER, AT(shape.node_fraction), 0},
-	{0, "edgefraction", "F", "leave out calls with less than this part of the total", CAIRN_OPTION_NUMBER, AT(shape.edge_fraction), 0},
+	{0, "nodefraction", "F", "leave out rows below this fraction of the total", CAIRN_OPTION_NUMBER, AT(shape.node_fraction), 0},
+	{0, "edgefraction", "F", "leave out calls below this fraction of the total", CAIRN_OPTION_NUMBER, AT(shape.edge_fraction), 0},
 	{0, "bytes", NULL, "print plain integers", CAIRN_OPTION_FLAG, AT(shape.bytes), 0},
-	{0, "json", NULL, "one JSON object instead of text; doc/formats.md describes it", CAIRN_OPTION_FLAG, AT(json), 0},
+	{0, "json", NULL, "print one JSON object instead of text; see doc/formats.md", CAIRN_OPTION_FLAG, AT(json), 0},
 	{0},
 };
 

@@ -55,7 +55,7 @@ fails "has loaded the agent, which does not answer, as in a process without jema
 kill -STOP $!
 is_stopped() { grep -q '^State:.T' "/proc/$1/status"; }
 wait_for 10 is_stopped $!
-fails "process $! is stopped, so nothing in it can answer; 'kill -CONT $!' lets it go on" top $!
+fails "process $! is stopped, so nothing in it can answer; 'kill -CONT $!' resumes it" top $!
 kill -KILL $!
 is_zombie() { grep -q '^State:.Z' "/proc/$1/status"; }
 python3 -c 'import os, time
@@ -64,7 +64,7 @@ if child == 0: os._exit(0)
 print(child, flush=True); time.sleep(60)' >"$scratch/zombie" &
 children+=($!)
 wait_for 10 test -s "$scratch/zombie" && wait_for 10 is_zombie "$(cat "$scratch/zombie")"
-fails "has ended; only its parent" status "$(cat "$scratch/zombie")"
+fails "has ended and is a zombie" status "$(cat "$scratch/zombie")"
 python3 -c 'import socket, time
 s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1], flush=True); time.sleep(60)' >"$scratch/silent" &
 children+=($!)

@@ -160,7 +160,7 @@ if ${CC:-cc} -O2 -g "$scratch/service.c" -o "$scratch/dynamic" -ljemalloc 2>/dev
 	objcopy --only-keep-debug "$scratch/dynamic" "$scratch/dynamic.debug"
 	sees 2 '*a separate debug file*' 'its debug file alone' "$scratch/dynamic.debug"
 	${CC:-cc} -O2 -Wl,--build-id=none "$scratch/service.c" -o "$scratch/nameless" -ljemalloc
-	sees 0 '*note build-id *to do: -Wl,--build-id*note names *no lines*' 'one without a build-id' "$scratch/nameless"
+	sees 0 '*note build-id *to do: link it with -Wl,--build-id*note names *no source lines*' 'one without a build-id' "$scratch/nameless"
 	${CC:-cc} -O2 -g "$scratch/service.c" -o "$scratch/leaving" -ljemalloc
 	MALLOC_CONF=prof:true,lg_prof_sample:14 "$scratch/leaving" >"$scratch/out" &
 	pid=$!
@@ -181,7 +181,7 @@ if ${CC:-cc} -O2 -g "$scratch/service.c" -o "$scratch/dynamic" -ljemalloc 2>/dev
 			MALLOC_CONF=prof:true,lg_prof_sample:14 chroot "$scratch/jail" /dynamic >"$scratch/out3" &
 			children+=($!)
 			wait_for 10 grep -q ready "$scratch/out3"
-			sees 0 '*right allocator *right enabled *note container *a file system of its own*right on disk */dynamic*right names *' 'a program in a root of its own' $!
+			sees 0 '*right allocator *right enabled *note container *its own file system*right on disk */dynamic*right names *' 'a program in a root of its own' $!
 		else
 			skip 'a program in a root of its own' 'chroot is not allowed'
 		fi

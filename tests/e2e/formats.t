@@ -53,7 +53,7 @@ if [ "$(id -u)" = 0 ]; then skip 'an unreadable file' 'root can read everything'
 fi
 head -c $(($(stat -c %s $dump) / 2)) $dump >"$scratch/half"
 like "$(said top "$scratch/half")" '*ends before its memory map*' 'half a dump gives half the answer, and says so'
-like "$("$cairn" top "$scratch/half" 2>/dev/null)" '*flat*cum*name*0x*' 'and the half is shown'
+like "$("$cairn" top "$scratch/half" 2>/dev/null)" '*Self*Total*Name*0x*' 'and the half is shown'
 like "$(said top --alloc $dump)" '*prof_accum:true*' '--alloc without accumulated counts'
 like "$(said top --thread nobody $dump)" "*no samples of thread 'nobody'; there are *" 'a thread that is not there'
 sed 's,heap_v2/.*,heap_v2/4096,' $dump >"$scratch/other-period"

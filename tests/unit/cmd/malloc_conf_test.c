@@ -40,7 +40,7 @@ static void test_mistakes(void)
 		{"prof:TRUE,prof_final:no", "not 'TRUE'", "prof:true,prof_final:false", false},
 		{"prof_smaple:3,prof:true", "no option 'prof_smaple'", NULL, true},
 		{"lg_prof_samples:12,prof:true", "no option", "lg_prof_sample:12,prof:true", true},
-		{"background_threads:true,prof:true", "as far as Cairn knows", "background_threads:true,prof:true", true},
+		{"background_threads:true,prof:true", "that Cairn knows of", "background_threads:true,prof:true", true},
 		{"prof", "malformed", NULL, false},
 		{"hpa_sec_nshards:2,prof:true", NULL, NULL, true},
 		{"", NULL, NULL, false},

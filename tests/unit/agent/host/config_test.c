@@ -63,7 +63,7 @@ static void test_mode(void)
 	cairn_config_default(&config);
 	ok(config.mode == 0600, "dumps are for their owner");
 	cairn_config_environment(&config, cairn_bytes_of("mode:0640,limit:20M"));
-	ok(config.mode == 0640 && config.limit == 20 << 20 && !config.problems[0], "unless told otherwise");
+	ok(config.mode == 0640 && config.limit == 20 << 20 && !config.problems[0], "by default");
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		config.problems[0] = 0;
 		cairn_config_set(&config, "mode", cairn_bytes_of(bad[i]), CAIRN_CONFIG_ENVIRONMENT);
@@ -122,7 +122,7 @@ static void test_token(void)
 		{"token:", "token is empty", true},
 		{"token:sec ret", "token has a space", true},
 		{"token:s\x01", "token has a space, a control character", true},
-		{"token:s\xc3\xa9", "one that is not ASCII", true},
+		{"token:s\xc3\xa9", "a non-ASCII character", true},
 		{"tokn:secret", "is 'token' meant?", true},
 		{"token=secret", "is not key:value", true},
 		{"token:sec,ret", "'ret' is not key:value", true},
