@@ -19,7 +19,7 @@ struct options {
 static const struct cairn_option table[] = {
 	{0, "json", NULL, "print JSON", CAIRN_OPTION_FLAG, offsetof(struct options, json), 0},
 	{0, "fetch", "NAME", "fetch this dump", CAIRN_OPTION_TEXT, offsetof(struct options, fetch), 0},
-	{'o', "output", "FILE", "with --fetch: write it to FILE (default: standard output)", CAIRN_OPTION_TEXT, offsetof(struct options, output), 0},
+	{'o', "output", "FILE", "with --fetch: write to FILE (default: standard output)", CAIRN_OPTION_TEXT, offsetof(struct options, output), 0},
 	{0, "remove", "NAME", "remove this dump", CAIRN_OPTION_TEXT, offsetof(struct options, remove), 0},
 	{0, "thin", NULL, "remove dumps until the limits are met, then list the rest", CAIRN_OPTION_FLAG, offsetof(struct options, thin), 0},
 	{0},

@@ -182,7 +182,8 @@ static int run_command(const struct cairn_command *command, int argc, char **arg
 static int show_help(void)
 {
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
-	cairn_buffer_text(&out, "cairn - heap profiler: where a service's memory is, how it changes, and why\n\nusage: cairn COMMAND [options] ...\n\n");
+	cairn_buffer_text(&out, "cairn - heap profiler: where a service's memory is, how it changes, and why\n\n"
+				"usage: cairn COMMAND [options] ...\n\n");
 	for (size_t i = 0; cairn_commands[i]; i++)
 		if (cairn_commands[i]->summary)
 			cairn_buffer_format(&out, "  %-12s %s\n", cairn_commands[i]->name, cairn_commands[i]->summary);

@@ -58,8 +58,10 @@ const struct cairn_option cairn_frame_option_table[] = {
 	{0, "show", "REGEX", "keep only matching frames in their stacks", CAIRN_OPTION_TEXT, AT(view.filter.show), 0},
 	{0, "show-from", "REGEX", "keep stacks with a match, without the callers of the outermost match",
 	 CAIRN_OPTION_TEXT, AT(view.filter.show_from), 0},
-	{0, "exclude", "REGEX", "like --hide, but matches function names only and applies before --focus", CAIRN_OPTION_TEXT, AT(view.filter.exclude), 0},
-	{0, "retain", "REGEX", "like --show, but matches function names only and applies before --focus", CAIRN_OPTION_TEXT, AT(view.filter.retain), 0},
+	{0, "exclude", "REGEX", "like --hide, but matches function names only and applies before --focus",
+	 CAIRN_OPTION_TEXT, AT(view.filter.exclude), 0},
+	{0, "retain", "REGEX", "like --show, but matches function names only and applies before --focus",
+	 CAIRN_OPTION_TEXT, AT(view.filter.retain), 0},
 	{0},
 };
 

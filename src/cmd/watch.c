@@ -47,7 +47,7 @@ static const struct cairn_option rule_table[] = {
 	{0, "grow", "SIZE", "dump when memory grows by more than this within --every (default: 20M)", CAIRN_OPTION_TEXT, WORD(GROW), 0},
 	{0, "every", "TIME", "the time span for --grow (default: 10m)", CAIRN_OPTION_TEXT, WORD(EVERY), 0},
 	{0, "high", "SIZE", "dump when memory is this much above the highest dump", CAIRN_OPTION_TEXT, WORD(HIGH), 0},
-	{0, "share", "SHARE", "dump when the process's own memory reaches this share of its limit (default: 90%)", CAIRN_OPTION_TEXT, WORD(SHARE), 0},
+	{0, "share", "SHARE", "dump when its own memory reaches this share of its limit (default: 90%)", CAIRN_OPTION_TEXT, WORD(SHARE), 0},
 	{0, "pressure", "SHARE", "dump when waiting for memory takes this share of the time", CAIRN_OPTION_TEXT, WORD(PRESSURE), 0},
 	{0, "time", "TIME", "dump when the last dump is this old", CAIRN_OPTION_TEXT, WORD(TIME), 0},
 	{0, "interval", "SIZE", "dump each time this much was allocated, freed or not", CAIRN_OPTION_TEXT, WORD(INTERVAL), 0},

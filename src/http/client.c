@@ -162,7 +162,7 @@ static bool explain_failure(const struct exchange *exchange, CURLcode code, stru
 	case CURLE_OPERATION_TIMEDOUT:
 		return status ? cairn_fail(error, "%s: the server stopped sending in the middle of its answer, after %s", name,
 					   cairn_text_human((double)exchange->answer->body.length, size))
-			      : cairn_fail(error, "%s: the server accepted the request but did not answer; set CAIRN_HTTP_TIMEOUT=300 to wait 300 seconds", name);
+			      : cairn_fail(error, "%s: the server did not answer; set CAIRN_HTTP_TIMEOUT=300 to wait 300 seconds", name);
 	case CURLE_TOO_MANY_REDIRECTS:
 		return cairn_fail(error, "%s: redirected more than %d times; use the final URL", name, CAIRN_HTTP_REDIRECTIONS);
 	case CURLE_PARTIAL_FILE:

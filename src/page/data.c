@@ -576,7 +576,7 @@ static void put_split(struct making *making)
 
 /* A film. */
 
-/* Every number is exact where that leaves a page of a size to send on. Else values are rounded to steps that are small against the weight of
+/* Every number is exact if the page then stays small enough to share. Else values are rounded to steps that are small against the weight of
  * one sample, which is short to write. */
 static double film_step(const struct cairn_view *view, size_t numbers)
 {

@@ -200,7 +200,7 @@ static bool explain(const struct cairn_spawn *spawn, int code, const char *stopp
 	if (code == 0)
 		return true;
 	if (code < 0)
-		return cairn_fail(error, "%s %s: exit status unknown, because the process that waited for it was killed", spawn->path, spawn->arguments[1]);
+		return cairn_fail(error, "%s %s: exit status unknown: its parent was killed", spawn->path, spawn->arguments[1]);
 	if (code > 128)
 		return cairn_fail(error, "%s %s was killed by signal %d: %.*s", spawn->path, spawn->arguments[1], code - 128, shown, words.data);
 	return cairn_fail(error, "%s %s failed with code %d: %.*s", spawn->path, spawn->arguments[1], code, shown, shown ? words.data : "");
