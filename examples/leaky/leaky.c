@@ -4,7 +4,7 @@
  * a page up in a cache that fills and then stays (large, but it stops growing), and opens a session. One session in eight
  * is never closed: that is the leak, and it is in remember_session.
  *
- * Usage: leaky [SECONDS], 5 unless told (by -DLEAKY_SECONDS when it is built).
+ * Usage: leaky [SECONDS], default 5 (set by -DLEAKY_SECONDS when it is built).
  * SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 #include <stdio.h>

@@ -183,7 +183,7 @@ static void add_notes(struct account *account)
 					      "with prof:true,prof_stats:true");
 	if (has_gaps(facts))
 		cairn_fail(new_note(account),
-			   "the profile knows of %s of %s live: sampling began late or was off, or samples were thrown away; see 'cairn "
+			   "the profile knows of %s of %s live: sampling began late or was off, or samples were discarded; see 'cairn "
 			   "doctor'",
 			   cairn_text_human(facts->profile_bytes, a), cairn_text_human((double)cairn_bill_live(facts), b));
 	if (bill->uncertain > bill->total / 100)

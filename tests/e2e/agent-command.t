@@ -41,7 +41,7 @@ like "$("$cairn" top "$scratch/my.heap" 2>/dev/null)" "*zmalloc*" "a snapshot wi
 holds "gdump on" "$cairn" gdump "$pid_live" on
 is "$(curl -s "$url_live/debug/prof/mem/gdump")" '{"active": true}' "is on"
 holds "gdump off" "$cairn" gdump "$pid_live" off
-like "$("$cairn" reset --period 64K "$pid_live")" "*thrown away*" "reset says what is lost"
+like "$("$cairn" reset --period 64K "$pid_live")" "*discarded*" "reset says what is lost"
 like "$("$cairn" status "$pid_live")" "*reset at: 2*period: 65536*" "and sets the period"
 like "$("$cairn" deactivate "$pid_live")" "*not sampling*" "deactivate"
 fails() { "$cairn" "${@:2}" >/dev/null 2>"$scratch/err"; [ $? -ne 0 ] && grep -q -- "$1" "$scratch/err"; ok $? "cairn ${*:2}: $1"; }
