@@ -43,7 +43,7 @@ is "$(curl -s "$url_live/debug/prof/mem/gdump")" '{"active": true}' "is on"
 holds "gdump off" "$cairn" gdump "$pid_live" off
 like "$("$cairn" reset --period 64K "$pid_live")" "*discarded*" "reset says what is lost"
 like "$("$cairn" status "$pid_live")" "*reset at: 2*period: 65536*" "and sets the period"
-like "$("$cairn" deactivate "$pid_live")" "*not sampling*" "deactivate"
+like "$("$cairn" deactivate "$pid_live")" "*sampling stopped*" "deactivate"
 fails() { "$cairn" "${@:2}" >/dev/null 2>"$scratch/err"; [ $? -ne 0 ] && grep -q -- "$1" "$scratch/err"; ok $? "cairn ${*:2}: $1"; }
 fails "no process 4194999" status 4194999
 fails "has no agent; start it with" status $$
@@ -69,11 +69,11 @@ python3 -c 'import socket, time
 s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1], flush=True); time.sleep(60)' >"$scratch/silent" &
 children+=($!)
 wait_for 10 test -s "$scratch/silent"
-CAIRN_HTTP_TIMEOUT=1 fails "CAIRN_HTTP_TIMEOUT=300 would wait" top "http://127.0.0.1:$(cat "$scratch/silent")"
+CAIRN_HTTP_TIMEOUT=1 fails "set CAIRN_HTTP_TIMEOUT=300 to wait" top "http://127.0.0.1:$(cat "$scratch/silent")"
 fails "PID" activate nonsense
-fails "nobody answers" status "http://127.0.0.1:1"
+fails "cannot connect" status "http://127.0.0.1:1"
 fails "takes a whole number, not '1m'" cpu --seconds 1m "$pid_live"
-fails "up to 3600" cpu --seconds 4294967297 "$pid_live"
+fails "1 to 3600" cpu --seconds 4294967297 "$pid_live"
 # A server whose trailer knows the program and not its command.
 printf 'HTTP/1.1 200 OK\r\nContent-Length: 92\r\n\r\nheap_v2/1\n@ 0x1\n t*: 1: 1 [0: 0]\n\nMAPPED_LIBRARIES:\n\n# cairn trailer 1\n# cairn executable /x' >"$scratch/answer"
 python3 -c 'import socket, sys

@@ -52,7 +52,7 @@ redis-cli -p "$port_good" set one 1 >/dev/null
 for i in $(seq 40); do redis-cli -p "$port_good" set "key$i" "$(printf %4000d 1)"; done >/dev/null
 sees 1 '*wrong samples *samples show*before sampling began*' 'sampling that began late is told by what the allocator counts' "$pid_good"
 CONF=budgett:1 MALLOC=prof:false start_redis off
-sees 1 "*wrong agent's settings *unknown key 'budgett'; is 'budget' meant?*to do: CAIRN_CONF=key:value*" 'a setting of the agent misspelt' "$pid_off"
+sees 1 "*wrong agent's settings *unknown key 'budgett'; did you mean 'budget'?*to do: restart it with CAIRN_CONF=key:value*" 'a setting of the agent misspelt' "$pid_off"
 sees 1 '*wrong enabled *to do: MALLOC_CONF=prof:false,prof:true in its environment*' 'started without prof:true, with an agent' "$pid_off"
 # By a URL alone the agent is who knows the variable; here it is that of a Rust program.
 curl -s "$url_off/cairn/status" | sed 's/ MALLOC_CONF=prof/ _RJEM_MALLOC_CONF=prof/' >"$scratch/status"

@@ -34,7 +34,7 @@ holds 'in a cgroup that sets one it is the cgroup' says 'D["limit_kind"] == "cgr
 like "$("$cairn" leaks "$scratch/grouped.1")" *$'\n'"at this rate the cgroup's limit of 5.0 GiB is reached in "* 'and is called so'
 leaks --limit 4G "$scratch/leak.1"
 holds 'or the limit is told' says 'abs(D["hours_to_limit"] - (2 ** 32 - D["total"]) / D["bytes_per_hour"]) < 0.1 and D["limit_kind"] == "option"'
-like "$("$cairn" leaks --limit 1M "$scratch/grouped.1")" *$'\n'"the --limit of 1.0 MiB is reached already"$'\n'* 'which comes first'
+like "$("$cairn" leaks --limit 1M "$scratch/grouped.1")" *$'\n'"the --limit of 1.0 MiB is already reached"$'\n'* 'which comes first'
 leaks "$scratch/leak.1"
 holds 'without any limit there is none' says '"limit" not in D and "limit_kind" not in D and "hours_to_limit" not in D'
 leaks --errors "$scratch/leak.2"

@@ -112,7 +112,7 @@ refused() {
 }
 refused "too long" "token is longer than 4096 bytes" "CAIRN_CONF=listen:127.0.0.1:PORT,token:${long}x"
 refused "empty" "token is empty" "CAIRN_CONF=listen:127.0.0.1:PORT,token:"
-refused "mistyped" "is 'token' meant?" "CAIRN_CONF=listen:127.0.0.1:PORT,tokn:secret"
+refused "mistyped" "did you mean 'token'?" "CAIRN_CONF=listen:127.0.0.1:PORT,tokn:secret"
 refused "in a file that is not there" "CAIRN_CONFIG: " "CAIRN_CONF=listen:127.0.0.1:PORT" "CAIRN_CONFIG=$scratch/missing.toml"
 cat >embed.c <<'C'
 #include <cairn.h>

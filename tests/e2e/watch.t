@@ -186,7 +186,7 @@ reuse() {
 }
 if reuse; then
 	ends 0 "a process whose number was given to another has ended"
-	like "$(cat reused.err)" "*ended*; its PID now belongs to another process; at most*" "which is told"
+	like "$(cat reused.err)" "*killed*; its PID now belongs to another process; at most*" "which is told"
 	holds "and no dump of the other is taken for its own" sh -c "[ \$(ls reused | wc -l) -eq $before ]"
 	kill -9 "$leaky"
 else
@@ -197,8 +197,8 @@ fi
 # A service across its restarts
 cp leaky svc-$$
 watch service --service svc-$$ --grow 1G
-wait_for 10 grep -q "does not run" service.err
-is "$(cat service.err)" "cairn: note: service svc-$$ does not run" "a service that does not run is waited for, and told once"
+wait_for 10 grep -q "is not running" service.err
+is "$(cat service.err)" "cairn: note: service svc-$$ is not running" "a service that does not run is waited for, and told once"
 leak 60 svc-$$
 first=$leaky
 wait_for 10 has_lines service 1

@@ -16,7 +16,7 @@ static void test_environment(void)
 	is_int(config.activate, 0, "false is not the same as not given");
 	is_text(config.problems, "", "nothing is wrong");
 	cairn_config_environment(&config, cairn_bytes_of("listn:x,seconds:many,noise,connections:9999,compat:newest,,"));
-	like_text(config.problems, "unknown key 'listn'; is 'listen' meant?", "an unknown key is named");
+	like_text(config.problems, "unknown key 'listn'; did you mean 'listen'?", "an unknown key is named");
 	like_text(config.problems, "seconds is a number from 1 to 3600, not 'many'", "a wrong number too");
 	like_text(config.problems, "'noise' is not key:value", "and what is no pair");
 	like_text(config.problems, "connections is a number from 4 to 128", "and what is out of range");
@@ -123,7 +123,7 @@ static void test_token(void)
 		{"token:sec ret", "token has a space", true},
 		{"token:s\x01", "token has a space, a control character", true},
 		{"token:s\xc3\xa9", "a non-ASCII character", true},
-		{"tokn:secret", "is 'token' meant?", true},
+		{"tokn:secret", "did you mean 'token'?", true},
 		{"token=secret", "is not key:value", true},
 		{"token:sec,ret", "'ret' is not key:value", true},
 		{"token:secret,noise:1", "unknown key", false},
