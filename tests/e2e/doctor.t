@@ -87,7 +87,7 @@ sees 1 '*wrong options *malformed*to do: MALLOC_CONF=prof:true,lg_prof_sample:16
 lone MALLOC_CONF=opt.prof:true
 sees 1 "*wrong options *no option 'opt.prof'*to do: MALLOC_CONF=prof:true*wrong enabled *" 'the name of mallctl for that of the option' "$pid"
 lone MALLOC_CONF=prof:True
-sees 1 "*wrong options *'prof' is true or false, not 'True'*to do: MALLOC_CONF=prof:true*wrong enabled *" 'true in capitals' "$pid"
+sees 1 "*wrong options *'prof' takes true or false, not 'True'*to do: MALLOC_CONF=prof:true*wrong enabled *" 'true in capitals' "$pid"
 lone MALLOC_CONF=prof:true,prof:false
 sees 1 '*wrong enabled *' 'the last of two wins' "$pid"
 lone MALLOC_CONF=prof:true,prof_active:false
@@ -114,7 +114,7 @@ sees 1 "*wrong agent *was not loaded*to do: put libcairn.so at /nowhere/libcairn
 LD_PRELOAD=$library sleep 60 &
 children+=($!)
 wait_for 10 grep -q libcairn "/proc/$!/maps"
-sees 1 '*note agent *takes no notice*wrong allocator *no jemalloc*' "an agent in a process on libc's malloc" $!
+sees 1 '*note agent *does nothing in a process*wrong allocator *no jemalloc*' "an agent in a process on libc's malloc" $!
 (ulimit -f 8; exec sleep 60) &
 children+=($!)
 sees 1 '*wrong limits *files of at most*-> prlimit --pid * --fsize=unlimited*' 'a limit on the size of files' $!

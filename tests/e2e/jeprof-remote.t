@@ -75,7 +75,7 @@ fails '*did not answer; set CAIRN_HTTP_TIMEOUT*' hang/pprof/heap
 fails '*larger than 20.0 MiB, so nothing was kept*' endless/pprof/heap
 fails '*closed the connection before its answer was complete*' cut/pprof/heap
 is "$(./jeprof --text --show_bytes leaky "http://$host/moved/pprof/heap" 2>/dev/null)" "$local_text" 'a redirection is followed'
-like "$(./jeprof --text leaky 127.0.0.1:1/pprof/heap 2>&1 >/dev/null)" '*nobody answers there*' 'nobody listens'
+like "$(./jeprof --text leaky 127.0.0.1:1/pprof/heap 2>&1 >/dev/null)" '*cannot connect*' 'nobody listens'
 like "$(./jeprof --text leaky "http://no.such.host.invalid/pprof/heap" 2>&1 >/dev/null)" '*unknown host*' 'no such host'
 is "$(find kept -name '.*' -type f -o -name '*.pprof.heap' -size 0)" '' 'nothing half-written is left'
 done_testing

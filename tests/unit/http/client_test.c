@@ -107,7 +107,7 @@ int main(void)
 
 	call = (struct cairn_http_call){.url = "http://localhost/", .socket = "/nowhere/socket"};
 	ok(!cairn_http_ask(&call, &answer, &error), "no socket");
-	like_text(error.text, "/nowhere/socket: nobody answers there", "is named");
+	like_text(error.text, "/nowhere/socket: cannot connect", "is named");
 	cairn_http_answer_free(&answer);
 
 	call = (struct cairn_http_call){.url = "file:///etc/passwd"};
