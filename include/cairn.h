@@ -1,8 +1,8 @@
-/* cairn.h - heap profiling for a service on jemalloc, inside the service.
+/* cairn.h - heap profiling for a service, inside the service.
  *
  * Two ways in. Without touching the service:
  *
- *     LD_PRELOAD=libcairn.so MALLOC_CONF=prof:true ./service
+ *     LD_PRELOAD=libcairn.so CAIRN_CONF=enable_heap_profiling:true ./service
  *
  * Or linked (`pkg-config --cflags --libs cairn`) and started by a call:
  *
@@ -15,6 +15,12 @@
  * control endpoints of GreptimeDB, Databend, userver, RisingWave, TiKV, Go and jeprof; `GET /` lists them. A service with its own
  * HTTP server can mount the same endpoints in it with cairn_answer.
  *
+ * Two engines can profile. jemalloc's own profiler is used if the service was started with it enabled (MALLOC_CONF=prof:true);
+ * everywhere else Cairn's own engine samples, on glibc's malloc, tcmalloc, mimalloc, jemalloc or any other allocator of a dynamically
+ * linked program. It changes no allocation: calls of malloc and its relatives go through the agent. `engine:jemalloc`
+ * and `engine:cairn` choose one. Nothing of the service is touched before sampling is first switched on. Programs built with
+ * AddressSanitizer or ThreadSanitizer are left alone.
+ *
  * The agent never aborts, prints, or allocates from the service's malloc while it works. It has one thread for requests, up to two for
  * slow work, one for slow work of local clients while those are busy, and one for dumps that a rule asks for, all with signals blocked.
  * Snapshots are taken on those threads, never on the caller's. No thread of the service ever waits for a lock of the agent, but it may
@@ -23,7 +29,8 @@
  * A forked child gets its own agent and socket once it is sampled or calls a function below; until then it has none of the agent's threads.
  *
  * Configuration, later wins: `struct cairn_options`, the TOML file named by CAIRN_CONFIG, CAIRN_CONF
- * (`listen:127.0.0.1:4000,token:secret`). GET /cairn/status shows the result. `unwinder:jemalloc` lets jemalloc use its own unwinder,
+ * (`listen:127.0.0.1:4000,token:secret`). GET /cairn/status shows the result. `period:512K` and `ledger_bytes:16M` set the sampling period
+ * and the memory for samples of Cairn's engine. `unwinder:jemalloc` lets jemalloc use its own unwinder,
  * `depth:64` limits stacks to 64 frames, `budget:1%` limits heap profiling to 1 % of the CPU time. `memory:64M` limits the memory of
  * requests, snapshots and answers together; a request that does not fit gets a 503. A quarter of it is reserved for the unix socket and
  * for cairn_answer, whose replies count until they are freed.
@@ -61,11 +68,11 @@ struct cairn_options {
 	const char *listen;
 	/* Required from every TCP client as `Authorization: Bearer TOKEN`: 1 to 4096 visible ASCII characters. NULL: none. */
 	const char *token;
-	/* The folder for dump files. NULL: the folder of jemalloc's prof_prefix. */
+	/* The folder for dump files. NULL: the folder of jemalloc's prof_prefix, or the working folder with Cairn's engine. */
 	const char *dumps;
 	/* The cairn command, which symbolizes and draws. NULL: beside libcairn.so, else on PATH. */
 	const char *tool;
-	/* 1 starts sampling now, -1 leaves it off, 0 keeps the setting of MALLOC_CONF. */
+	/* 1 starts sampling now, -1 leaves it off, 0 keeps the setting of MALLOC_CONF (off with Cairn's engine). */
 	int heap_profiling;
 	/* jemalloc's mallctl and malloc_stats_print, for a statically linked and stripped program, where the agent cannot find
 	 * them. NULL: the agent searches for them under any prefix. */
@@ -73,10 +80,9 @@ struct cairn_options {
 	void (*malloc_stats_print)(void (*write)(void *context, const char *text), void *context, const char *options);
 };
 
-/* Starts the agent. True if it runs, even if it ran already (a preloaded agent keeps its own options). It also runs in a process without
- * jemalloc, where it has no socket and every answer says what is missing. False in a setuid process, if no thread can be started, if
- * OPTIONS lacks its size, and if it should listen on TCP with an invalid token (empty, too long, or in a CAIRN_CONFIG that cannot be
- * read). OPTIONS may be NULL. */
+/* Starts the agent. True if it runs, even if it ran already (a preloaded agent keeps its own options). False in a setuid process, if no
+ * thread can be started, if OPTIONS lacks its size, and if it should listen on TCP with an invalid token (empty, too long, or in a
+ * CAIRN_CONFIG that cannot be read). OPTIONS may be NULL. */
 CAIRN_API bool cairn_start(const struct cairn_options *options, char *error, size_t size);
 
 /* Stops the agent, its threads and its sockets; returns when they are gone. Sampling continues unchanged. */
@@ -84,7 +90,7 @@ CAIRN_API void cairn_stop(void);
 
 /* The state of the heap profiler. */
 enum cairn_state {
-	CAIRN_NO_JEMALLOC,  /* no jemalloc in the process, or not the one in use */
+	CAIRN_NO_JEMALLOC,  /* engine:jemalloc, and no jemalloc in use; or a process that cannot be profiled at all (a sanitizer's) */
 	CAIRN_NOT_BUILT,    /* jemalloc was built without profiling */
 	CAIRN_NOT_ENABLED,  /* started without prof:true; only a restart changes that */
 	CAIRN_INACTIVE,     /* ready, not sampling */
@@ -99,11 +105,12 @@ CAIRN_API size_t cairn_status(char *json, size_t size);
 CAIRN_API bool cairn_activate(char *error, size_t size);
 CAIRN_API bool cairn_deactivate(char *error, size_t size);
 
-/* Discards all samples, so that the profile covers new allocations only, and sets the sampling period to PERIOD bytes (rounded down to
- * a power of two; 0 keeps it). */
+/* Discards all samples, so that the profile covers new allocations only, and sets the sampling period to PERIOD bytes (0 keeps it;
+ * jemalloc rounds down to a power of two). */
 CAIRN_API bool cairn_reset(uint64_t period, char *error, size_t size);
 
-/* Sets whether jemalloc writes a dump whenever memory in use reaches a new high. Their number is not limited. */
+/* Sets whether a dump is written whenever memory in use reaches a new high: by jemalloc without limiting their number, by Cairn's engine in
+ * steps of a sixteenth and within the limits of the folder. */
 CAIRN_API bool cairn_gdump(bool active, char *error, size_t size);
 
 /* Writes the current heap profile, with Cairn's trailer, to an open descriptor, or to a new file at PATH, which appears complete or not at
@@ -114,6 +121,18 @@ CAIRN_API bool cairn_snapshot_file(const char *path, char *error, size_t size);
 /* Passes jemalloc's statistics, as printed by malloc_stats_print with OPTIONS (NULL for text, "J" for JSON), to WRITE piece by piece on
  * the calling thread. False if there is no jemalloc. */
 CAIRN_API bool cairn_statistics(void (*write)(void *context, const char *text), void *context, const char *options);
+
+/* Custom heaps: pools, arenas, buffer caches, GPU memory, or all of a static program. Tell Cairn's engine what they hand out, and it is
+ * sampled like everything else and shown by heap (`cairn tags`). Cheap enough to leave in: a subtraction for an allocation, one look into
+ * a table for a free, while sampling is on or off.
+ *
+ * The number of the heap called NAME (up to 31 bytes), the same for the same name; 0 after the 63rd, which counts as malloc. */
+CAIRN_API unsigned cairn_heap(const char *name);
+
+/* HEAP has handed out SIZE bytes, which it will know again by ID: an address, an offset, any number that no other live object of the
+ * heap has. Both may be called from any thread. A free that is never told leaves its object in the profile. */
+CAIRN_API void cairn_heap_allocated(unsigned heap, uint64_t id, size_t size);
+CAIRN_API void cairn_heap_freed(unsigned heap, uint64_t id);
 
 /* An answer to a request. Everything in it lives until cairn_reply_free, also in a child forked meanwhile. */
 struct cairn_reply {
