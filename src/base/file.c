@@ -3,6 +3,7 @@
 #include "base/file.h"
 
 #include "base/buffer.h"
+#include "base/time.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -55,7 +56,7 @@ static bool read_open(struct cairn_file *file, int descriptor, const char *path,
 		return cairn_fail(error, "%s: is a directory, not a file", path);
 	if (!streams && !S_ISREG(status.st_mode))
 		return cairn_fail(error, "%s: is a pipe, a socket or a device, not a file", path);
-	file->modified_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
+	file->modified_ns = cairn_time_ns(&status.st_mtim);
 	if (S_ISREG(status.st_mode) && status.st_size > 0)
 		return map_regular(file, descriptor, (size_t)status.st_size, path, error);
 	return read_stream(file, descriptor, path, error);

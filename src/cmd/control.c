@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/file.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "cmd/command.h"
 #include "cmd/target.h"
 #include "dump/trailer.h"
@@ -163,7 +164,7 @@ static void make_name(struct cairn_bytes dump, bool is_cpu, char *out, size_t si
 {
 	struct cairn_trailer trailer;
 	bool known = cairn_trailer_read(dump, &trailer);
-	time_t seconds = known && trailer.time_ns ? (time_t)(trailer.time_ns / 1000000000) : time(NULL);
+	time_t seconds = known && trailer.time_ns ? (time_t)(trailer.time_ns / CAIRN_SECOND_NS) : time(NULL);
 	struct tm date;
 	gmtime_r(&seconds, &date);
 	struct cairn_bytes program = known && trailer.command.length ? program_name(trailer.command) : cairn_bytes_of(is_cpu ? "cpu" : "heap");

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/file.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "base/url.h"
 #include "base/xml.h"
 #include "cmd/command.h"
@@ -225,7 +226,7 @@ static void add_figure(struct cairn_buffer *out, const char *name, const char *c
 static void add_picture(const struct picture *picture, const struct picture *before, double largest, struct cairn_buffer *out)
 {
 	char time[40] = "", total[24];
-	time_t seconds = (time_t)(picture->time_ns / 1000000000);
+	time_t seconds = (time_t)(picture->time_ns / CAIRN_SECOND_NS);
 	struct tm parts;
 	if (seconds && gmtime_r(&seconds, &parts))
 		strftime(time, sizeof time, "%Y-%m-%d %H:%M:%S UTC", &parts);

@@ -5,14 +5,15 @@
 #include "base/hash.h"
 #include "base/pages.h"
 #include "base/text.h"
+#include "base/time.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { piece_size = 64 << 10, settle_ns = 1000000000 };
-static const int64_t damaged_after_ns = 600 * (int64_t)1000000000;
+enum { piece_size = 64 << 10, settle_ns = CAIRN_SECOND_NS };
+static const int64_t damaged_after_ns = 600 * CAIRN_SECOND_NS;
 
 bool cairn_dump_is_name(const char *name)
 {

@@ -5,6 +5,7 @@
 #include "base/descriptor.h"
 #include "base/pages.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "process/clock.h"
 
 #include <errno.h>
@@ -344,7 +345,8 @@ static void complete_trailer(struct cairn_buffer *out, bool trailer, const struc
 	char life[CAIRN_LIFE_TEXT];
 	if (!trailer) {
 		int64_t time = facts->time_ns ? facts->time_ns : cairn_clock_wall_ns();
-		cairn_buffer_format(out, "# cairn trailer 1\n# cairn time %lld.%09lld\n", (long long)(time / 1000000000), (long long)(time % 1000000000));
+		cairn_buffer_format(out, "# cairn trailer 1\n# cairn time %lld.%09lld\n", (long long)(time / CAIRN_SECOND_NS),
+				    (long long)(time % CAIRN_SECOND_NS));
 		if (facts->process.pid)
 			cairn_buffer_format(out, "# cairn pid %d\n# cairn process %s\n", facts->process.pid, cairn_life_text(&facts->process, life));
 	}

@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "symbol/search.h"
 
 #include <dirent.h>
@@ -101,7 +102,7 @@ bool cairn_cache_load(const struct cairn_cache *cache, const struct cairn_cache_
 		cairn_file_close(file);
 		good = false;
 	}
-	if (good && (int64_t)time(NULL) - file->modified_ns / 1000000000 > mark_after_s)
+	if (good && (int64_t)time(NULL) - file->modified_ns / CAIRN_SECOND_NS > mark_after_s)
 		utimensat(AT_FDCWD, path, NULL, 0);
 	free(path);
 	return good;
@@ -137,7 +138,7 @@ static struct listing list_folder(const struct cairn_cache *cache)
 		struct cached_file *file = &listing.files[listing.count++];
 		snprintf(file->name, sizeof file->name, "%s", entry->d_name);
 		file->size = (uint64_t)status.st_size;
-		file->used_ns = is_abandoned(entry->d_name, &status) ? 0 : (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
+		file->used_ns = is_abandoned(entry->d_name, &status) ? 0 : cairn_time_ns(&status.st_mtim);
 		listing.bytes += file->size;
 	}
 	if (entries)

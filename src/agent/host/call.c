@@ -4,6 +4,7 @@
 
 #include "agent/host/thread.h"
 #include "agent/route/route.h"
+#include "base/time.h"
 #include "process/clock.h"
 
 #include <errno.h>
@@ -44,7 +45,7 @@ static struct cairn_call *next_call(const struct cairn_worker *worker)
 		if (!call) {
 			pthread_cond_wait(&work->changed, &work->mutex);
 		} else if (call->due_ns > cairn_clock_ns()) {
-			struct timespec until = {.tv_sec = call->due_ns / 1000000000, .tv_nsec = call->due_ns % 1000000000};
+			struct timespec until = {.tv_sec = call->due_ns / CAIRN_SECOND_NS, .tv_nsec = call->due_ns % CAIRN_SECOND_NS};
 			pthread_cond_timedwait(&work->changed, &work->mutex, &until);
 		} else {
 			*at = call->next;

@@ -3,6 +3,7 @@
 #include "agent/host/config.h"
 
 #include "base/text.h"
+#include "base/time.h"
 #include "base/toml.h"
 
 #include <stdio.h>
@@ -170,7 +171,7 @@ static void set(struct cairn_config *config, const struct key *key, struct cairn
 			problem(config, "%s is a time such as 12h or 7d, not '%.40s'", key->name, text);
 			return;
 		}
-		uint64_t seconds = (uint64_t)ns / 1000000000;
+		uint64_t seconds = (uint64_t)ns / CAIRN_SECOND_NS;
 		memcpy(field, &seconds, sizeof seconds);
 	} else if (key->kind == MODE) {
 		/* The owner can read and write, or the agent could not; nobody executes a dump. */

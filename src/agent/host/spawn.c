@@ -5,6 +5,7 @@
 #include "base/descriptor.h"
 #include "base/pages.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "process/clock.h"
 
 #include <errno.h>
@@ -150,7 +151,7 @@ static bool drain(int descriptor, struct cairn_buffer *out)
 /* Reads both pipes until their ends. NULL, or why the command had to be stopped. */
 static const char *follow(const struct cairn_spawn *spawn, int output, int errors, struct cairn_buffer *out, struct cairn_buffer *said)
 {
-	int64_t deadline = cairn_clock_ns() + (int64_t)spawn->seconds * 1000000000;
+	int64_t deadline = cairn_clock_ns() + spawn->seconds * CAIRN_SECOND_NS;
 	struct pollfd pipes[2] = {{.fd = output, .events = POLLIN}, {.fd = errors, .events = POLLIN}};
 	while (pipes[0].fd >= 0 || pipes[1].fd >= 0) {
 		poll(pipes, 2, poll_ms);
