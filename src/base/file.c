@@ -3,6 +3,7 @@
 #include "base/file.h"
 
 #include "base/buffer.h"
+#include "base/descriptor.h"
 #include "base/time.h"
 
 #include <errno.h>
@@ -202,19 +203,14 @@ static const char *output_name(const struct output *output)
 static bool is_worth_another_try(int descriptor)
 {
 	struct pollfd out = {.fd = descriptor, .events = POLLOUT};
-	return errno == EINTR || (errno == EAGAIN && (poll(&out, 1, -1) >= 0 || errno == EINTR));
+	return errno == EAGAIN && (poll(&out, 1, -1) >= 0 || errno == EINTR);
 }
 
 static bool output_write(struct output *output, struct cairn_bytes bytes, struct cairn_error *error)
 {
-	while (bytes.length > 0) {
-		ssize_t done = write(output->descriptor, bytes.data, bytes.length);
-		if (done < 0 && is_worth_another_try(output->descriptor))
-			continue;
-		if (done < 0)
+	while (!cairn_descriptor_write_all(output->descriptor, &bytes))
+		if (!is_worth_another_try(output->descriptor))
 			return cairn_fail_errno(error, "cannot write %s", output_name(output));
-		bytes = cairn_bytes_skip(bytes, (size_t)done);
-	}
 	return true;
 }
 

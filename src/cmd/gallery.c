@@ -4,6 +4,7 @@
  * The files have the names that GreptimeDB's gen_flamegraph.sh gives them, in the folder `flamegraphs` of the dumps.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/file.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "base/url.h"
@@ -58,8 +59,7 @@ struct gallery {
 static const char *name_of(struct cairn_arena *arena, const char *path)
 {
 	static const char *const endings[] = {".gprof", ".heap", ".prof", ".pb.gz", ".gz", ".zst", ".xz"};
-	const char *slash = strrchr(path, '/');
-	struct cairn_bytes name = cairn_bytes_of(slash ? slash + 1 : path);
+	struct cairn_bytes name = cairn_bytes_of(cairn_base_name(path));
 	for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
 		if (cairn_bytes_end_with(name, endings[i]) && name.length > strlen(endings[i]))
 			name.length -= strlen(endings[i]);

@@ -3,6 +3,8 @@
 #include "symbol/cache.h"
 
 #include "base/array.h"
+#include "base/descriptor.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "symbol/search.h"
@@ -172,17 +174,6 @@ static void evict(const struct cairn_cache *cache, const char *keep)
 	free(listing.files);
 }
 
-static bool write_all(int descriptor, struct cairn_bytes bytes)
-{
-	while (bytes.length > 0) {
-		ssize_t done = write(descriptor, bytes.data, bytes.length);
-		if (done < 0 && errno != EINTR)
-			return false;
-		bytes = cairn_bytes_skip(bytes, done < 0 ? 0 : (size_t)done);
-	}
-	return true;
-}
-
 /* Not by cairn_output: that waits for the disk, and a block torn by a crash is told by its checksum. */
 bool cairn_cache_store(const struct cairn_cache *cache, const struct cairn_cache_key *key, struct cairn_bytes block, struct cairn_error *error)
 {
@@ -192,7 +183,7 @@ bool cairn_cache_store(const struct cairn_cache *cache, const struct cairn_cache
 		return cairn_fail_errno(error, "cannot keep names in %s", cache->folder);
 	char *path = file_path(cache, key->file, ""), *temporary = file_path(cache, key->file, ".writing.XXXXXX");
 	int descriptor = mkostemp(temporary, O_CLOEXEC);
-	bool good = descriptor >= 0 && write_all(descriptor, block);
+	bool good = descriptor >= 0 && cairn_descriptor_write_all(descriptor, &block);
 	if (descriptor >= 0)
 		good = close(descriptor) == 0 && good;
 	if (good)

@@ -1,6 +1,7 @@
 /* debug.c - the files that describe a binary: opened, checked, and noted for the cache.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/array.h"
+#include "base/path.h"
 #include "base/time.h"
 #include "base/unpack.h"
 #include "symbol/debuginfod.h"

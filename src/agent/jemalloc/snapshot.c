@@ -49,14 +49,8 @@ static bool append_trailer(struct cairn_snapshots *snapshots, int descriptor, bo
 {
 	struct cairn_buffer trailer = cairn_pages(trailer_maximum);
 	cairn_trailer_write(&trailer, snapshots->profiler, with_maps);
-	bool good = lseek(descriptor, 0, SEEK_END) >= 0;
-	for (size_t written = 0; good && written < trailer.length;) {
-		ssize_t part = write(descriptor, trailer.data + written, trailer.length - written);
-		if (part < 0 && errno == EINTR)
-			continue;
-		good = part > 0;
-		written += good ? (size_t)part : 0;
-	}
+	struct cairn_bytes rest = cairn_buffer_bytes(&trailer);
+	bool good = lseek(descriptor, 0, SEEK_END) >= 0 && cairn_descriptor_write_all(descriptor, &rest);
 	cairn_buffer_free(&trailer);
 	return good || cairn_fail_errno(error, "cannot write the snapshot");
 }

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/watch/job.h"
 
+#include "base/path.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cmd/own_dumps.h"
@@ -27,8 +28,7 @@ void cairn_watch_job_program(int pid, char *out, size_t size)
 		fclose(file);
 	text[length] = 0;
 	text[strcspn(text, " :\n")] = 0;
-	const char *slash = strrchr(text, '/');
-	snprintf(out, size, "%.60s", slash && slash[1] ? slash + 1 : text[0] ? text : "process");
+	snprintf(out, size, "%.60s", text[0] ? cairn_base_name(text) : "process");
 }
 
 /* The agent of the process as it is now. One that has just begun may not have it yet; and the kernel's list of sockets leaves
