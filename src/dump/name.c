@@ -40,6 +40,11 @@ bool cairn_dump_name_parse(const char *path, struct cairn_dump_name *name)
 	return true;
 }
 
+const char *cairn_dump_name_occasion(char kind)
+{
+	return kind == 'i' ? "interval" : kind == 'u' ? "gdump" : kind == 'm' ? "manual" : "final";
+}
+
 /* YYYY-mm-dd-HH-MM-SS at the start of TEXT, with any one of `-_T:` between the numbers. */
 static bool take_date(struct cairn_bytes text, struct tm *date)
 {

@@ -8,6 +8,7 @@
 #include "base/pages.h"
 #include "base/quota.h"
 #include "base/text.h"
+#include "dump/counts.h"
 #include "process/clock.h"
 
 #include <errno.h>
@@ -16,20 +17,6 @@
 #include <unistd.h>
 
 enum { trailer_maximum = 16 << 20 };
-
-void cairn_snapshot_totals(struct cairn_bytes dump, uint64_t *samples, uint64_t *bytes)
-{
-	*samples = *bytes = 0;
-	struct cairn_bytes line;
-	for (int i = 0; i < 3 && cairn_text_line(&dump, &line, NULL); i++) {
-		line = cairn_text_trim(line);
-		if (!cairn_text_take(&line, "t*: "))
-			continue;
-		if (cairn_text_decimal(&line, samples) && cairn_text_take(&line, ": "))
-			cairn_text_decimal(&line, bytes);
-		return;
-	}
-}
 
 /* The text of the file so far, mapped; unmapped by the caller. */
 static struct cairn_bytes map_text(int descriptor)
@@ -71,7 +58,7 @@ static bool dump_into(struct cairn_snapshots *snapshots, struct cairn_scratch *s
 	if (!raw.data)
 		return cairn_fail_errno(error, "jemalloc wrote an empty dump");
 	uint64_t samples, bytes;
-	cairn_snapshot_totals(raw, &samples, &bytes);
+	cairn_counts_total(raw, &samples, &bytes);
 	atomic_store(&snapshots->last_samples, samples);
 	atomic_store(&snapshots->last_bytes, bytes);
 	bool with_maps = !has_maps(raw);
