@@ -10,6 +10,7 @@
 #include "dump/name.h"
 #include "dump/trailer.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -204,6 +205,8 @@ bool cairn_dump_find_group(int descriptor, char *out, size_t size)
 
 void cairn_dump_write_line(const struct cairn_dump *dump, struct cairn_buffer *out)
 {
+	enum { numbers = 9, digits = 21, rest = 4 };
+	static_assert(sizeof dump->name + sizeof dump->reason + CAIRN_LIFE_TEXT + numbers * digits + rest <= 640, "a line holds any dump");
 	char line[640], life[CAIRN_LIFE_TEXT];
 	int length = snprintf(line, sizeof line, "%s\t%llu\t%lld\t%lld\t%lld\t%s\t%llu\t%llu\t%llu\t%llu\t%d\t%s", dump->name,
 			      (unsigned long long)dump->size, (long long)dump->modified_ns, (long long)dump->time_ns,

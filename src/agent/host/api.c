@@ -9,12 +9,18 @@
 #include "base/descriptor.h"
 #include "base/pages.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 enum { body_maximum = 512 << 20 };
+
+static_assert((int)CAIRN_NO_JEMALLOC == (int)CAIRN_PROFILER_NO_JEMALLOC && (int)CAIRN_NOT_BUILT == (int)CAIRN_PROFILER_NOT_BUILT &&
+		      (int)CAIRN_NOT_ENABLED == (int)CAIRN_PROFILER_NOT_ENABLED && (int)CAIRN_INACTIVE == (int)CAIRN_PROFILER_INACTIVE &&
+		      (int)CAIRN_ACTIVE == (int)CAIRN_PROFILER_ACTIVE,
+	      "the states of cairn.h are those of the profiler");
 
 /* Passes an internal error on to the caller's buffer. */
 static bool pass_on(bool good, const struct cairn_error *inner, char *error, size_t size)

@@ -7,7 +7,11 @@
 #include "base/time.h"
 #include "process/clock.h"
 
+#include <assert.h>
 #include <errno.h>
+
+static_assert(CAIRN_CALLS_REMOTE < (int)CAIRN_CALLS_ASKED && CAIRN_CALLS_ASKED < (int)CAIRN_CALLS,
+	      "local clients have places that remote ones cannot take, and the agent itself some that neither can");
 
 void cairn_work_open(struct cairn_work *work, void (*begin)(void))
 {
@@ -238,6 +242,7 @@ void cairn_call_release(struct cairn_call *call)
 
 void cairn_call_free(struct cairn_work *work, struct cairn_call *call)
 {
+	assert(call->used);
 	cairn_call_release(call);
 	pthread_mutex_lock(&work->mutex);
 	call->used = false;

@@ -6,6 +6,7 @@
 #include "base/time.h"
 #include "base/toml.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -24,7 +25,7 @@ static const struct key {
 	const char *choices[3]; /* numbered from 0; a number with no choice may not be written */
 	uint64_t least, most;
 	const char *unset; /* what a number with no choice stands for */
-} keys[CAIRN_CONFIG_KEYS] = {
+} keys[] = {
 	[CAIRN_KEY_ENABLE_HEAP_PROFILING] = {"enable_heap_profiling", "memory.enable_heap_profiling", AT(activate), 0, CHOICE,
 					     {"false", "true", NULL}, .unset = "as MALLOC_CONF says"},
 	[CAIRN_KEY_LISTEN] = {"listen", NULL, TEXT_AT(listen)},
@@ -59,6 +60,7 @@ static const struct key {
 	[CAIRN_KEY_MODE] = {"mode", NULL, AT(mode), 0, MODE},
 	[CAIRN_KEY_LIMIT] = {"limit", NULL, AT(limit), 0, SIZE, {0}, 0, (uint64_t)1 << 60},
 };
+static_assert(sizeof keys / sizeof *keys == CAIRN_CONFIG_KEYS, "every key has a row");
 
 void cairn_config_default(struct cairn_config *config)
 {

@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "process/clock.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -34,6 +35,8 @@ struct launch {
 	atomic_int ended;   /* its status, plus 1, once the shepherd has it; the shepherd's own may be taken by a host that waits with __WALL */
 	char stacks[2][stack_size] __attribute__((aligned(16)));
 };
+
+static_assert(stack_size % 16 == 0 && offsetof(struct launch, stacks) % 16 == 0, "both stacks begin where the ABI wants them");
 
 #if !defined(SYS_close_range) /* the C library may be older than the kernel */
 #define SYS_close_range 436

@@ -4,6 +4,7 @@
 
 #include "process/clock.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 
@@ -31,6 +32,7 @@ enum cairn_profiler_state cairn_profiler_state(struct cairn_profiler *profiler)
 const char *cairn_profiler_state_name(enum cairn_profiler_state state)
 {
 	static const char *const names[] = {"no jemalloc", "built without profiling", "not enabled", "inactive", "active"};
+	static_assert(sizeof names / sizeof *names == CAIRN_PROFILER_ACTIVE + 1, "every state has a name");
 	return names[state];
 }
 

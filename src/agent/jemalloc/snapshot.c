@@ -11,6 +11,7 @@
 #include "dump/counts.h"
 #include "process/clock.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -164,7 +165,9 @@ struct cairn_snapshot *cairn_snapshot_take(struct cairn_snapshots *snapshots, st
 
 void cairn_snapshot_release(struct cairn_snapshot *snapshot)
 {
-	if (atomic_fetch_sub(&snapshot->holders, 1) != 1)
+	int holders = atomic_fetch_sub(&snapshot->holders, 1);
+	assert(holders > 0);
+	if (holders != 1)
 		return;
 	cairn_quota_give(snapshot->quota, snapshot->counted);
 	munmap((void *)(uintptr_t)snapshot->text.data, snapshot->text.length);
