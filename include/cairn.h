@@ -1,8 +1,8 @@
-/* cairn.h - heap profiling for a service on jemalloc, inside the service.
+/* cairn.h - heap profiling for a service, inside the service.
  *
  * Two ways in. Without touching the service:
  *
- *     LD_PRELOAD=libcairn.so MALLOC_CONF=prof:true ./service
+ *     LD_PRELOAD=libcairn.so CAIRN_CONF=enable_heap_profiling:true ./service
  *
  * Or linked (`pkg-config --cflags --libs cairn`) and started by a call:
  *
@@ -15,6 +15,12 @@
  * control routes of GreptimeDB, Databend, userver, RisingWave, TiKV, Go and jeprof; `GET /` lists them. A service that has
  * an HTTP server already mounts the same routes in it with cairn_answer.
  *
+ * Two engines can profile. jemalloc's own profiler is used where the service was started with it enabled (MALLOC_CONF=prof:true);
+ * everywhere else Cairn's own engine samples, on glibc's malloc, tcmalloc, mimalloc, jemalloc or any other allocator of a dynamically
+ * linked program. It changes no allocation: the calls of malloc and its relatives pass through the agent on their way. `engine:jemalloc`
+ * and `engine:cairn` insist on one. Nothing of the service is touched before sampling is first switched on. Programs built with
+ * AddressSanitizer or ThreadSanitizer are left alone.
+ *
  * The agent never aborts, prints, or allocates from the service's malloc while it works; it has one thread for requests,
  * up to two for work that takes time, one for such work of local clients while those are busy, and one for dumps that a rule
  * asks for, with all signals blocked. Snapshots are taken on those threads, never on the caller's. It holds no lock of its own that a
@@ -23,10 +29,11 @@
  * A forked child has an agent and a socket of its own once it is sampled, or calls a function below; until then it has none of our threads.
  *
  * Configuration, later wins: `struct cairn_options`, the TOML file named by CAIRN_CONFIG, CAIRN_CONF
- * (`listen:127.0.0.1:4000,token:secret`). GET /cairn/status shows what came out of it. `unwinder:jemalloc` leaves jemalloc its
- * own unwinder, `depth:64` cuts stacks at so many frames, `budget:1%` lets heap profiling take so much of the CPU time at most.
- * `memory:64M` is what requests, snapshots and answers may hold in memory together; a request that does not fit gets a 503. A
- * quarter of it is reserved for the unix socket and for cairn_answer, whose replies count until they are freed.
+ * (`listen:127.0.0.1:4000,token:secret`). GET /cairn/status shows what came out of it. `period:512K` and `ledger_bytes:16M` set how often
+ * Cairn's engine samples and how much memory it keeps its samples in. `unwinder:jemalloc` leaves jemalloc its own unwinder, `depth:64`
+ * cuts stacks at so many frames, `budget:1%` lets heap profiling take so much of the CPU time at most. `memory:64M` is what requests,
+ * snapshots and answers may hold in memory together; a request that does not fit gets a 503. A quarter of it is reserved for the unix
+ * socket and for cairn_answer, whose replies count until they are freed.
  *
  * Dumps that nobody asks for: with `dumps:/var/dumps,share:90%` the agent writes one when the process's own memory reaches nine
  * tenths of its limit (control group or machine), so that it is there after an OOM kill. Further rules, each its own key:
@@ -62,11 +69,11 @@ struct cairn_options {
 	const char *listen;
 	/* Asked of every TCP client as `Authorization: Bearer TOKEN`: 1 to 4096 visible ASCII characters. NULL: none. */
 	const char *token;
-	/* The folder for dump files. NULL: the folder of jemalloc's prof_prefix. */
+	/* The folder for dump files. NULL: the folder of jemalloc's prof_prefix, or the working folder with Cairn's engine. */
 	const char *dumps;
 	/* The cairn command, which names and draws. NULL: beside libcairn.so, else on PATH. */
 	const char *tool;
-	/* 1 starts sampling now, -1 leaves it off, 0 keeps what MALLOC_CONF says. */
+	/* 1 starts sampling now, -1 leaves it off, 0 keeps what MALLOC_CONF says (off with Cairn's engine). */
 	int heap_profiling;
 	/* jemalloc's mallctl and malloc_stats_print, for a program that is linked statically and stripped, where they cannot be
 	 * found. NULL: they are looked for under any prefix. */
@@ -74,8 +81,7 @@ struct cairn_options {
 	void (*malloc_stats_print)(void (*write)(void *context, const char *text), void *context, const char *options);
 };
 
-/* Starts the agent. True when it runs, also when it did already (a preloaded agent keeps its own options). It runs in a process
- * without jemalloc too, where it has no socket and every answer says what is missing. False in a setuid process, where
+/* Starts the agent. True when it runs, also when it did already (a preloaded agent keeps its own options). False in a setuid process, where
  * no thread can be had, for options without their size, and when it should listen on TCP with a token that cannot be used (empty, too
  * long, or in a CAIRN_CONFIG that cannot be read). OPTIONS may be NULL. */
 CAIRN_API bool cairn_start(const struct cairn_options *options, char *error, size_t size);
@@ -85,7 +91,7 @@ CAIRN_API void cairn_stop(void);
 
 /* What the profiler can do and does. */
 enum cairn_state {
-	CAIRN_NO_JEMALLOC,  /* no jemalloc in the process, or not the one in use */
+	CAIRN_NO_JEMALLOC,  /* engine:jemalloc, and no jemalloc in use; or a process that cannot be profiled at all (a sanitizer's) */
 	CAIRN_NOT_BUILT,    /* jemalloc was built without profiling */
 	CAIRN_NOT_ENABLED,  /* started without prof:true; only a restart changes that */
 	CAIRN_INACTIVE,     /* ready, not sampling */
@@ -101,10 +107,12 @@ CAIRN_API bool cairn_activate(char *error, size_t size);
 CAIRN_API bool cairn_deactivate(char *error, size_t size);
 
 /* Throws all samples away, so that memory allocated before now is no longer seen, and sets the mean distance of samples to
- * PERIOD bytes (a power of two, rounded down; 0 keeps it). */
+ * PERIOD bytes (0 keeps it; jemalloc rounds down to a power of two). */
 CAIRN_API bool cairn_reset(uint64_t period, char *error, size_t size);
 
-/* Whether jemalloc writes a dump whenever memory in use reaches a new high. It does so without limit on their number. */
+/* Whether a dump is written whenever memory in use reaches a new high: by jemalloc without limit on their number, by Cairn's engine in
+ * steps of a
+ * sixteenth and within the limits of the folder. */
 CAIRN_API bool cairn_gdump(bool active, char *error, size_t size);
 
 /* Writes a heap profile of now, with Cairn's trailer, to an open descriptor, or to a new file at PATH, which appears whole or
@@ -116,6 +124,18 @@ CAIRN_API bool cairn_snapshot_file(const char *path, char *error, size_t size);
 /* jemalloc's statistics, as malloc_stats_print gives them with OPTIONS (NULL for text, "J" for JSON), passed to WRITE piece by
  * piece on the calling thread. False when there is no jemalloc. */
 CAIRN_API bool cairn_statistics(void (*write)(void *context, const char *text), void *context, const char *options);
+
+/* Custom heaps: pools, arenas, buffer caches, GPU memory, or all of a static program. Tell Cairn's engine what they hand out, and it is
+ * sampled like everything else and shown by heap (`cairn tags`). Cheap enough to leave in: a subtraction for an allocation, one look into
+ * a table for a free, while sampling is on or off.
+ *
+ * The number of the heap called NAME (up to 31 bytes), the same for the same name; 0 after the 63rd, which counts as malloc. */
+CAIRN_API unsigned cairn_heap(const char *name);
+
+/* HEAP has handed out SIZE bytes, which it will know again by ID: an address, an offset, any number that no other live object of the
+ * heap has. Both may be called from any thread. A free that is never told leaves its object in the profile. */
+CAIRN_API void cairn_heap_allocated(unsigned heap, uint64_t id, size_t size);
+CAIRN_API void cairn_heap_freed(unsigned heap, uint64_t id);
 
 /* An answer to a request. Everything in it lives until cairn_reply_free, also in a child forked meanwhile. */
 struct cairn_reply {

@@ -1,9 +1,8 @@
 /* run.c - `cairn run`: starts a service with profiling and the agent, and leaves a profile when it ends.
  *
- * Everything is done by environment variables, so it works on programs as they are: MALLOC_CONF (and _RJEM_MALLOC_CONF, which
- * Rust's jemalloc reads) gets what profiling needs behind what is there already, LD_PRELOAD gets the agent, and a jemalloc for
- * programs that have none.
- * SPDX-License-Identifier: Apache-2.0 */
+ * Everything is done by environment variables, so it works on programs as they are: LD_PRELOAD gets the agent and CAIRN_CONF tells it
+ * what to do. Where jemalloc's own profiler is to be used, MALLOC_CONF (and _RJEM_MALLOC_CONF, which Rust's jemalloc reads) gets what it
+ * needs behind what is there already, and with --engine jemalloc a program that has none gets one. SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/config.h"
 #include "agent/host/listen.h"
 #include "base/descriptor.h"
@@ -28,6 +27,7 @@ struct options {
 	const char *prefix;
 	const char *listen;
 	const char *output;
+	const char *engine;
 	bool quiet;
 };
 
@@ -40,6 +40,7 @@ static const struct cairn_option table[] = {
 	{0, "interval", "SIZE", "also write a dump each time this much was allocated, such as 4G", CAIRN_OPTION_SIZE, AT(interval), 0},
 	{0, "prefix", "PATH", "begin the names of all dumps with PATH", CAIRN_OPTION_TEXT, AT(prefix), 0},
 	{0, "listen", "ADDRESS", "let the agent listen on TCP too, such as 127.0.0.1:4000", CAIRN_OPTION_TEXT, AT(listen), 0},
+	{0, "engine", "NAME", "profile with: auto, cairn (any allocator) or jemalloc (default: auto)", CAIRN_OPTION_TEXT, AT(engine), 0},
 	{'q', "quiet", NULL, "print no summary", CAIRN_OPTION_FLAG, AT(quiet), 0},
 	{0},
 };
@@ -90,8 +91,24 @@ static void extend(const char *name, const char *added, char separator, bool fro
 	cairn_buffer_free(&value);
 }
 
+/* What the agent is told. What the person has put into CAIRN_CONF stands behind it, and wins. */
+static void set_agent_conf(const struct options *options, const char *prefix)
+{
+	struct cairn_buffer text = cairn_buffer(path_size * 3);
+	cairn_buffer_format(&text, "engine:%s,enable_heap_profiling:%s", options->engine, options->wait ? "false" : "true");
+	if (options->period)
+		cairn_buffer_format(&text, ",period:%llu", (unsigned long long)options->period);
+	if (strlen(prefix) < sizeof ((struct cairn_config *)0)->prefix && !strchr(prefix, ','))
+		cairn_buffer_format(&text, ",prefix:%s", prefix);
+	if (options->interval)
+		cairn_buffer_format(&text, ",interval:%llu", (unsigned long long)options->interval);
+	cairn_buffer_byte(&text, 0);
+	extend("CAIRN_CONF", text.data, ',', true);
+	cairn_buffer_free(&text);
+}
+
 /* jemalloc writes no dump at the end: it would do so as the user the service has become, and complain on the service's standard error. */
-static void set_malloc_conf(const struct options *options, const char *prefix)
+static void set_malloc_conf(const struct options *options, const char *prefix, bool insists)
 {
 	char text[path_size + 200];
 	int length = snprintf(text, sizeof text, "prof:true,prof_active:%s,prof_final:false,lg_prof_sample:%d", options->wait ? "false" : "true",
@@ -99,17 +116,18 @@ static void set_malloc_conf(const struct options *options, const char *prefix)
 	if (options->interval)
 		length += snprintf(text + length, sizeof text - (size_t)length, ",lg_prof_interval:%d", log2_of(options->interval));
 	snprintf(text + length, sizeof text - (size_t)length, ",prof_prefix:%s", prefix);
-	extend("MALLOC_CONF", text, ',', false);
+	if (insists)
+		extend("MALLOC_CONF", text, ',', false);
 	extend("_RJEM_MALLOC_CONF", text, ',', false);
 }
 
-static void set_preload(const char *path, const struct cairn_program *program)
+static void set_preload(const char *path, const struct cairn_program *program, bool on_jemalloc)
 {
 	char library[path_size];
-	if (program->jemalloc == CAIRN_JEMALLOC_NONE && find_library("libjemalloc.so.2", library)) {
+	if (on_jemalloc && program->jemalloc == CAIRN_JEMALLOC_NONE && find_library("libjemalloc.so.2", library)) {
 		extend("LD_PRELOAD", library, ':', true);
 		cairn_note("%s has no jemalloc; it runs on %s", path, library);
-	} else if (program->jemalloc == CAIRN_JEMALLOC_NONE) {
+	} else if (on_jemalloc && program->jemalloc == CAIRN_JEMALLOC_NONE) {
 		cairn_note("%s has no jemalloc and libjemalloc.so.2 is not installed, so there is nothing to profile", path);
 	}
 	if (find_library("libcairn.so", library) || find_library("libcairn.so.1", library))
@@ -248,6 +266,13 @@ static int run(const void *values, int count, char **operands)
 		cairn_say_error("missing COMMAND: cairn run [options] -- COMMAND...");
 		return CAIRN_EXIT_USAGE;
 	}
+	if (!options.engine)
+		options.engine = "auto";
+	if (strcmp(options.engine, "auto") != 0 && strcmp(options.engine, "cairn") != 0 && strcmp(options.engine, "jemalloc") != 0) {
+		cairn_fail(&error, "--engine is auto, cairn or jemalloc, not '%.40s'", options.engine);
+		cairn_say_error(error.text);
+		return CAIRN_EXIT_USAGE;
+	}
 	const char *slash = strrchr(operands[0], '/'), *name = slash ? slash + 1 : operands[0];
 	follow_risedev(&options, name);
 	if (!cairn_program_find(operands[0], path)) {
@@ -263,8 +288,12 @@ static int run(const void *values, int count, char **operands)
 	struct cairn_program program = cairn_program_study(path);
 	bool profiled = can_be_profiled(path, &program);
 	if (profiled) {
-		set_malloc_conf(&options, prefix);
-		set_preload(path, &program);
+		/* jemalloc inside a program has no relocations to change, so that its own profiler is needed; Rust's is always inside. */
+		bool on_jemalloc = strcmp(options.engine, "jemalloc") == 0;
+		if (on_jemalloc || strcmp(options.engine, "auto") == 0)
+			set_malloc_conf(&options, prefix, on_jemalloc || program.jemalloc == CAIRN_JEMALLOC_INSIDE);
+		set_agent_conf(&options, prefix);
+		set_preload(path, &program, on_jemalloc);
 		if (options.listen)
 			listen_too(options.listen);
 		if (!check_token(&error))
@@ -279,7 +308,8 @@ const struct cairn_command cairn_command_run = {
 	.summary = "start a service with profiling and the agent",
 	.arguments = "[--] COMMAND...",
 	.detail = "Samples from the start, leaves a profile of all processes when the command ends, and prints a summary of five lines.\n"
-		  "The command's exit code and signals are passed through. A program without jemalloc is started on libjemalloc.so.2.\n"
+		  "The command's exit code and signals are passed through. The program keeps its\n"
+		  "allocator; with --engine jemalloc a program without jemalloc is started on libjemalloc.so.2.\n"
 		  "With RISEDEV_ENABLE_HEAP_PROFILE set, --interval 4G and --prefix with the name of the command are the defaults.",
 	.groups = groups,
 	.runs_another = true,

@@ -263,7 +263,7 @@ static bool find_process(struct cairn_target *target, struct cairn_error *error)
 						 : "process %d belongs to another user; its agent answers on %s only to that user and root (sudo cairn …)",
 				  target->pid, tried);
 	if (cairn_target_has_loaded(target->pid))
-		return cairn_fail(error, "process %d has loaded the agent, which does not answer, as in a process without jemalloc; "
+		return cairn_fail(error, "process %d has loaded the agent, which does not answer; "
 				  "'cairn doctor %d' tells more", target->pid, target->pid);
 	struct cairn_arena arena = {0};
 	const char *line = cairn_restart_line(&arena, target->pid, "cairn run --active --");

@@ -16,6 +16,7 @@
 #include "base/array.h"
 #include "base/text.h"
 #include "dump/counts.h"
+#include "profile/live.h"
 #include "profile/maps.h"
 #include "profile/origin.h"
 #include "profile/read.h"
@@ -26,6 +27,13 @@
 #include <stdlib.h>
 
 enum { alloc_objects, alloc_space, inuse_objects, inuse_space };
+
+/* Which sample of the profile is that of a stack, or of one thread of it. */
+struct piece {
+	size_t stack;
+	uint64_t thread;
+	size_t sample;
+};
 
 struct parser {
 	struct cairn_reader *reader;
@@ -48,6 +56,9 @@ struct parser {
 	size_t bad_lines;
 	size_t first_bad_line;
 	size_t uncounted;    /* stacks without a count line */
+	size_t stack_number; /* of @ lines so far */
+	struct piece *pieces; /* in the order of the dump */
+	size_t piece_count, piece_capacity;
 	uint32_t thread_key, thread_id_key;
 };
 
@@ -62,8 +73,8 @@ static void estimate(const struct parser *in, const struct cairn_counts *counts,
 	values[inuse_space] = (double)counts->numbers[1];
 	values[alloc_objects] = (double)counts->numbers[2];
 	values[alloc_space] = (double)counts->numbers[3];
-	cairn_unsample(CAIRN_UNSAMPLE_POISSON, in->profile->period, &values[inuse_objects], &values[inuse_space]);
-	cairn_unsample(CAIRN_UNSAMPLE_POISSON, in->profile->period, &values[alloc_objects], &values[alloc_space]);
+	cairn_unsample_jemalloc(in->profile->period, &values[inuse_objects], &values[inuse_space]);
+	cairn_unsample_jemalloc(in->profile->period, &values[alloc_objects], &values[alloc_space]);
 }
 
 static void read_header_counts(struct parser *in, const struct cairn_counts *counts)
@@ -104,6 +115,8 @@ static void add_sample(struct parser *in, const struct cairn_counts *counts, con
 	}
 	size_t sample = cairn_profile_add_sample(profile, in->depth, counts->is_all ? 0 : thread_labels(in, counts->thread), values);
 	cairn_profile_set_sampled(profile, sample, (double)counts->numbers[0]);
+	cairn_array_room(in->pieces, in->piece_count, in->piece_capacity);
+	in->pieces[in->piece_count++] = (struct piece){in->stack_number - 1, counts->thread, sample};
 	in->stack_counted = true;
 }
 
@@ -225,6 +238,7 @@ static struct cairn_bytes read_lines(struct parser *in, struct cairn_bytes rest,
 		} else if (*in->at == '@' && complete) {
 			end_stack(in);
 			in->past_header = true;
+			in->stack_number++;
 			in->in_stack = read_stack(in);
 			if (!in->in_stack && !in->bad_lines++)
 				in->first_bad_line = in->line_number;
@@ -238,6 +252,84 @@ static struct cairn_bytes read_lines(struct parser *in, struct cairn_bytes rest,
 	end_stack(in);
 	*cut = true;
 	return (struct cairn_bytes){"", 0};
+}
+
+/* Samples of a heap of the host's own carry its name, or its number where the trailer has none. */
+static void label_heap(struct cairn_profile *profile, size_t sample, uint64_t heap, const struct cairn_trailer *trailer)
+{
+	struct cairn_label_set set = profile->label_sets[profile->samples[sample].labels];
+	struct cairn_label labels[4];
+	struct cairn_bytes value;
+	char number[24];
+	uint32_t key = cairn_profile_text(profile, "heap");
+	if (set.count >= sizeof labels / sizeof *labels || (set.count && profile->labels[set.first + set.count - 1].key == key))
+		return;
+	snprintf(number, sizeof number, "%llu", (unsigned long long)heap);
+	struct cairn_bytes name = cairn_bytes_of(number);
+	for (size_t position = 0; trailer && cairn_trailer_next(trailer, &position, "heap", &value);) {
+		uint64_t known;
+		if (cairn_text_decimal(&value, &known) && known == heap && cairn_text_take(&value, " ") && value.length)
+			name = value;
+	}
+	if (set.count)
+		memcpy(labels, profile->labels + set.first, set.count * sizeof *labels);
+	labels[set.count] = (struct cairn_label){.key = key, .text = cairn_strings_add(&profile->strings, name)};
+	profile->samples[sample].labels = cairn_profile_add_labels(profile, labels, set.count + 1);
+}
+
+/* Adds one sample of Cairn's sampler to the numbers of its stack. */
+static void add_live(struct cairn_profile *profile, size_t sample, const struct cairn_live *live)
+{
+	double objects = 1, bytes = (double)live->size;
+	cairn_unsample(CAIRN_UNSAMPLE_POISSON, (double)live->period, &objects, &bytes);
+	double *values = profile->values + sample * profile->value_count;
+	values[inuse_objects] += objects;
+	values[inuse_space] += bytes;
+	profile->sampled[sample]++;
+}
+
+/* A dump of Cairn's sampler lists its samples behind the stacks: each is un-sampled by its own size and period. Both are in the same
+ * order, by
+ * stack and thread. */
+static void read_live(struct parser *in, struct cairn_bytes section, const struct cairn_trailer *trailer)
+{
+	struct cairn_profile *profile = in->profile;
+	struct cairn_live live;
+	for (size_t i = 0; i < in->piece_count; i++) {
+		double *values = profile->values + in->pieces[i].sample * profile->value_count;
+		values[inuse_objects] = values[inuse_space] = profile->sampled[in->pieces[i].sample] = 0;
+	}
+	profile->period = 0;
+	size_t strays = 0;
+	bool split = in->reader->options.split_threads;
+	for (size_t at = 0; cairn_live_next(&section, &live);) {
+		while (at < in->piece_count && (in->pieces[at].stack < live.stack || (split && in->pieces[at].stack == live.stack &&
+										      in->pieces[at].thread < live.thread)))
+			at++;
+		if (at < in->piece_count && in->pieces[at].stack == live.stack && (!split || in->pieces[at].thread == live.thread))
+			add_live(profile, in->pieces[at].sample, &live);
+		else
+			strays++;
+		if (live.heap && at < in->piece_count && in->pieces[at].stack == live.stack)
+			label_heap(profile, in->pieces[at].sample, live.heap, trailer);
+		profile->mixed_periods |= profile->period > 0 && profile->period != (double)live.period;
+		profile->period = fmax(profile->period, (double)live.period);
+	}
+	if (strays)
+		cairn_profile_warn(profile, "%s: %zu samples of its list belong to no stack of it and were left out", in->reader->name, strays);
+}
+
+static void warn_of_losses(struct cairn_profile *profile, const char *name, const struct cairn_trailer *trailer)
+{
+	uint64_t dropped = cairn_trailer_number(trailer, "sampler.dropped"), stacks = cairn_trailer_number(trailer, "sampler.stacks_lost");
+	char size[24];
+	if (dropped)
+		cairn_profile_warn(profile, "%s: the ledger had no room for %llu samples that stand for %s; ledger_bytes makes it larger", name,
+				   (unsigned long long)dropped,
+				   cairn_text_human((double)cairn_trailer_number(trailer, "sampler.dropped_bytes"), size));
+	if (stacks)
+		cairn_profile_warn(profile, "%s: the ledger had no room for the stacks of %llu samples; ledger_bytes makes it larger", name,
+				   (unsigned long long)stacks);
 }
 
 /* jemalloc rounds the header to whole samples when it has un-biased the stacks one by one, so the two may differ by one. */
@@ -294,11 +386,22 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 	bool has_trailer = cairn_trailer_read(maps, &trailer);
 	if (has_trailer)
 		cairn_profile_apply_trailer(profile, &trailer);
+	struct cairn_bytes section = cairn_live_section(maps);
+	if (section.length) {
+		profile->format = "heap_v2 of Cairn's sampler";
+		read_live(&in, section, has_trailer ? &trailer : NULL);
+	}
+	if (has_trailer && section.length) {
+		profile->period = trailer.period ? (double)trailer.period : profile->period;
+		warn_of_losses(profile, reader->name, &trailer);
+	}
+	free(in.pieces);
 
 	if (in.bad_lines)
 		cairn_profile_warn(profile, "%s: %zu lines could not be read, the first at line %zu", reader->name, in.bad_lines, in.first_bad_line);
 	if (in.uncounted)
 		cairn_profile_warn(profile, "%s: %zu stacks without a count were left out", reader->name, in.uncounted);
+	profile->cut = cut;
 	if (cut)
 		cairn_profile_warn(profile, "%s: it ends before its memory map, as a dump does that was cut short; addresses cannot be named",
 				   reader->name);

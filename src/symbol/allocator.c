@@ -21,7 +21,7 @@ static const char *const entries[] = {
 static const char *const fixed_entries[] = {
 	"DoSampledAllocation", "__builtin_delete", "__builtin_new", "__builtin_vec_delete", "__builtin_vec_new", "__rdl_alloc", "__rdl_alloc_zeroed",
 	"__rdl_dealloc", "__rdl_realloc", "__rg_alloc", "__rg_alloc_zeroed", "__rg_dealloc", "__rg_realloc", "__rust_alloc", "__rust_alloc_zeroed",
-	"__rust_dealloc", "__rust_realloc", "do_malloc", "do_malloc_or_cpp_alloc", "do_malloc_pages", "do_memalign", "malloc_zone_calloc",
+	"__rust_dealloc", "__rust_realloc", "cairn_heap_allocated", "do_malloc", "do_malloc_or_cpp_alloc", "do_malloc_pages", "do_memalign", "malloc_zone_calloc",
 	"malloc_zone_malloc", "malloc_zone_memalign", "malloc_zone_realloc", "malloc_zone_valloc", "mi_calloc", "mi_malloc", "mi_malloc_aligned",
 	"mi_new", "mi_new_aligned", "mi_realloc", "mi_zalloc", "tc_calloc", "tc_delete", "tc_deletearray", "tc_free", "tc_malloc", "tc_memalign",
 	"tc_new", "tc_new_nothrow", "tc_newarray", "tc_newarray_nothrow", "tc_posix_memalign", "tc_pvalloc", "tc_realloc", "tc_valloc",

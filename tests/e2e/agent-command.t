@@ -47,11 +47,11 @@ like "$("$cairn" deactivate "$pid_live")" "*not sampling*" "deactivate"
 fails() { "$cairn" "${@:2}" >/dev/null 2>"$scratch/err"; [ $? -ne 0 ] && grep -q -- "$1" "$scratch/err"; ok $? "cairn ${*:2}: $1"; }
 fails "no process 4194999" status 4194999
 fails "has no agent; start it with" status $$
-LD_PRELOAD=$library sleep 60 &
+CAIRN_CONF=engine:jemalloc LD_PRELOAD=$library sleep 60 &
 children+=($!)
 loaded() { grep -q libcairn "/proc/$1/maps"; }
 wait_for 10 loaded $!
-fails "has loaded the agent, which does not answer, as in a process without jemalloc; 'cairn doctor $!' tells more" top $!
+fails "has loaded the agent, which does not answer; 'cairn doctor $!' tells more" top $!
 kill -STOP $!
 is_stopped() { grep -q '^State:.T' "/proc/$1/status"; }
 wait_for 10 is_stopped $!
@@ -167,7 +167,7 @@ int main(void)
 }
 C
 $cc -O2 -w -Iinclude "$scratch/without.c" -o "$scratch/without" "$library" -Wl,-rpath,"$build"
-told=$("$scratch/without")
+told=$(CAIRN_CONF=engine:jemalloc "$scratch/without")
 like "$told" "1 0 501 'jemalloc' profiling is not available.*no jemalloc in this process*" "a program without jemalloc is told so"
 like "$(grep '^file' <<<"$told")" "file 0 no jemalloc in this process*" "cairn_snapshot_file fails with a sentence"
 like "$(grep '^descriptor' <<<"$told")" "descriptor 0 no jemalloc in this process*" "and so does cairn_snapshot_to"

@@ -79,7 +79,7 @@ is "$(ask $pid /pprof/heap -o /dev/null -w '%{http_code}')" 503 "without address
 alive $pid "and the host goes on"
 kill $pid
 
-start exec "$scratch/host" exec
+CAIRN_CONF=engine:jemalloc start exec "$scratch/host" exec # so that what it executes has no agent
 "$scratch/host" exec >"$scratch/bare.out" 2>&1 &
 children+=($!)
 wait_for 30 grep -q listed "$scratch/exec.out"
@@ -179,7 +179,8 @@ if unshare --mount true 2>/dev/null; then
 		mount -t tmpfs -o ro none /tmp; mount -t tmpfs -o ro none /run; mount -t tmpfs -o ro none /dev/shm; cd /; exec $aside/host" >/dev/null 2>&1 &
 	pid=$!
 	children+=($pid)
-	wait_for 30 curl -sf "http://127.0.0.1:$port/cairn/status"
+	is_host() { [ "$(field "http://127.0.0.1:$port" executable)" = "$aside/host" ]; } # the shell has an agent of its own before
+	wait_for 30 is_host
 	like "$(field "http://127.0.0.1:$port" agent socket_problem)" "no folder for a socket*" "nowhere to put a socket: status says so"
 	has_samples "http://127.0.0.1:$port" "and snapshots need no folder"
 	kill $pid

@@ -37,7 +37,7 @@ wait_for 30 ask $pid /cairn/status
 sampled $pid "jemalloc inside the program, not exported"
 like "$(socket_field $pid module)" "$scratch/static" "found in .symtab of the program"
 cp "$scratch/static" "$scratch/stripped" && strip "$scratch/stripped"
-start stripped "$scratch/stripped"
+CAIRN_CONF=engine:jemalloc start stripped "$scratch/stripped"
 sleep 0.5
 [ ! -e "$sockets/$pid.sock" ]
 ok $? "a stripped one cannot be found, and nothing is opened"
@@ -73,7 +73,12 @@ wait_for 30 ask $pid /cairn/status
 sleep 0.3
 sampled $pid "a C++ program with exceptions"
 
-# Without jemalloc: nothing happens.
+# Without jemalloc: Cairn's own sampler is there, off; and nothing at all where only jemalloc's profiler is wanted.
+start plain "$scratch/plain"
+wait_for 30 ask $pid /cairn/status
+is "$(socket_field $pid engine) $(socket_field $pid state)" "cairn inactive" "a program without jemalloc has Cairn's own engine, which waits"
+kill $pid; wait $pid 2>/dev/null
+export CAIRN_CONF=engine:jemalloc
 start plain "$scratch/plain"
 sleep 0.5
 descriptors=$(ls /proc/$pid/fd | wc -l)
@@ -83,6 +88,7 @@ ok $? "a program without jemalloc has no socket and no thread more"
 children+=($!)
 is "$descriptors" "$(ls /proc/$!/fd | wc -l)" "nor a descriptor"
 is "$(LD_PRELOAD=$library sh -c 'echo hello; ls /proc/self/fd | wc -l' | tr '\n' ' ')" "$(sh -c 'echo hello; ls /proc/self/fd | wc -l' | tr '\n' ' ')" "a shell passes the variable on and takes nothing"
+unset CAIRN_CONF
 
 # Forking.
 start prefork "$scratch/dynamic" prefork

@@ -177,7 +177,7 @@ for key in version time host pid start executable command jemalloc period opt.pr
 done
 
 # Old contracts, on request.
-CONF=compat:old MALLOC=prof:false start_redis old
+CONF=compat:old,engine:jemalloc MALLOC=prof:false start_redis old
 table "$url_old" <<T
 GET /debug/prof/mem/status            | 200 | text/plain* | {"active": false} |
 POST /service/jemalloc/prof/enable    | 200 | text/plain* | mallctl() returned error: No such file or directory↵ |

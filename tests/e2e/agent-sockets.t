@@ -7,7 +7,7 @@ ${CC:-cc} -O1 -g -w tests/e2e/ends.c -o "$scratch/ends" -ljemalloc
 export MALLOC_CONF=prof:true,lg_prof_sample:14
 
 # exec: a shell that has no use for the agent becomes a service that has. A young process is waited for in any case, so this one is older.
-LD_PRELOAD=$library sh -c "sleep 6; exec $scratch/ends drop 20 6" >/dev/null 2>&1 &
+CAIRN_CONF=engine:jemalloc LD_PRELOAD=$library sh -c "sleep 6; exec $scratch/ends drop 20 6" >/dev/null 2>&1 &
 shell=$!
 children+=($shell)
 grep_maps() { grep -q libcairn "/proc/$1/maps"; }

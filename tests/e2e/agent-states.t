@@ -4,7 +4,7 @@
 need redis-server curl python3 cc
 . tests/e2e/agent.sh
 
-MALLOC='' start_redis off || { ok 1 "redis-server starts"; done_testing; }
+CONF=engine:jemalloc MALLOC='' start_redis off || { ok 1 "redis-server starts"; done_testing; }
 is "$(field "$url_off" state)" "not enabled" "started without prof:true"
 like "$(field "$url_off" why)" "*MALLOC_CONF=prof:true*" "and the line that fixes it"
 table "$url_off" <<T

@@ -51,7 +51,7 @@ curl -s -X POST "$url_good/cairn/activate" >/dev/null
 redis-cli -p "$port_good" set one 1 >/dev/null
 for i in $(seq 40); do redis-cli -p "$port_good" set "key$i" "$(printf %4000d 1)"; done >/dev/null
 sees 1 '*wrong samples *samples show*before sampling began*' 'sampling that began late is told by what the allocator counts' "$pid_good"
-CONF=budgett:1 MALLOC=prof:false start_redis off
+CONF=budgett:1,engine:jemalloc MALLOC=prof:false start_redis off
 sees 1 "*wrong agent's settings *unknown key 'budgett'; is 'budget' meant?*to do: CAIRN_CONF=key:value*" 'a setting of the agent misspelt' "$pid_off"
 sees 1 '*wrong enabled *to do: MALLOC_CONF=prof:false,prof:true in its environment*' 'started without prof:true, with an agent' "$pid_off"
 # By a URL alone the agent is who knows the variable; here it is that of a Rust program.
@@ -113,8 +113,8 @@ lone LD_PRELOAD=/nowhere/libcairn.so MALLOC_CONF=prof:true,lg_prof_sample:16
 sees 1 "*wrong agent *was not loaded*to do: put libcairn.so at /nowhere/libcairn.so*" 'an agent that is not there' "$pid"
 LD_PRELOAD=$library sleep 60 &
 children+=($!)
-wait_for 10 grep -q libcairn "/proc/$!/maps"
-sees 1 '*note agent *takes no notice*wrong allocator *no jemalloc*' "an agent in a process on libc's malloc" $!
+wait_for 10 test -S "$sockets/$!.sock"
+sees 1 "*right agent *right allocator Cairn's own engine profiles*libc*wrong active *-> cairn activate $!*" "an agent in a process on libc's malloc" $!
 (ulimit -f 8; exec sleep 60) &
 children+=($!)
 sees 1 '*wrong limits *files of at most*-> prlimit --pid * --fsize=unlimited*' 'a limit on the size of files' $!

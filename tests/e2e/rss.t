@@ -61,7 +61,7 @@ if ${CXX:-c++} -O2 -pthread tests/e2e/bill.cc -o "$scratch/service" -ljemalloc 2
 	kill "$pid"
 	service prof:true,dss:primary 300 1 && bill 'C++, with jemalloc on the heap' "$pid" 256 live=290 heap=0-1
 	kill "$pid"
-	service prof:false 300 1 && bill 'C++, not profiled' "$pid" 256 live=290
+	CAIRN_CONF=engine:jemalloc service prof:false 300 1 && bill 'C++, not profiled' "$pid" 256 live=290
 	like "$("$cairn" rss "$pid")" '*note: without a profile: *MALLOC_CONF=prof:true*' 'and why there is no estimate'
 	kill "$pid"
 	"$scratch/service" 300 1 >"$scratch/out" 2>&1 &

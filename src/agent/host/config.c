@@ -22,7 +22,7 @@ static const struct key {
 	size_t offset;
 	size_t size; /* of a text */
 	enum kind kind;
-	const char *choices[3]; /* numbered from 0; a number with no choice may not be written */
+	const char *choices[4]; /* numbered from 0; a number with no choice may not be written */
 	uint64_t least, most;
 	const char *unset; /* what a number with no choice stands for */
 } keys[] = {
@@ -42,6 +42,10 @@ static const struct key {
 	[CAIRN_KEY_UNWINDER] = {"unwinder", NULL, AT(unwinder), 0, CHOICE, {"jemalloc", "cairn", NULL}},
 	[CAIRN_KEY_DEPTH] = {"depth", NULL, AT(depth), 0, SIZE, {0}, 8, 4096},
 	[CAIRN_KEY_BUDGET] = {"budget", NULL, AT(budget), 0, SHARE},
+	[CAIRN_KEY_ENGINE] = {"engine", NULL, AT(engine), 0, CHOICE, {"jemalloc", "cairn", "auto", NULL}},
+	[CAIRN_KEY_PERIOD] = {"period", NULL, AT(period), 0, SIZE, {0}, 1, (uint64_t)1 << 40},
+	[CAIRN_KEY_LEDGER_BYTES] = {"ledger_bytes", NULL, AT(ledger_bytes), 0, SIZE, {0}, 1 << 20, (uint64_t)1 << 30},
+	[CAIRN_KEY_PREFIX] = {"prefix", NULL, TEXT_AT(prefix)},
 	[CAIRN_KEY_AUTO] = {"auto", "server.heap_profiling.enable_auto", AT(automatic), 0, CHOICE, {"false", "true", NULL},
 			    .unset = "as the rules say"},
 	[CAIRN_KEY_START] = {"start", NULL, 0, 0, RULE},
@@ -73,6 +77,10 @@ void cairn_config_default(struct cairn_config *config)
 		.memory = 64 << 20,
 		.unwinder = 1,
 		.depth = 1024,
+		.engine = CAIRN_CONFIG_AUTO,
+		.prefix = "cairn",
+		.period = 512 << 10,
+		.ledger_bytes = 16 << 20,
 		.automatic = 2,
 		.rules = {.every = cairn_trigger_usual.every, .distance = cairn_trigger_usual.distance},
 		.mode = 0600,
@@ -154,7 +162,8 @@ static void set(struct cairn_config *config, const struct key *key, struct cairn
 		while (key->choices[choice] && strcmp(key->choices[choice], text) != 0)
 			choice++;
 		if (!key->choices[choice]) {
-			problem(config, "%s is %s or %s, not '%.40s'", key->name, key->choices[0], key->choices[1], text);
+			problem(config, "%s is %s%s%s or %s, not '%.40s'", key->name, key->choices[0], choice > 2 ? ", " : "",
+				choice > 2 ? key->choices[1] : "", key->choices[choice - 1], text);
 			return;
 		}
 		memcpy(field, &choice, sizeof choice);

@@ -30,6 +30,10 @@ enum cairn_config_key {
 	CAIRN_KEY_UNWINDER,
 	CAIRN_KEY_DEPTH,
 	CAIRN_KEY_BUDGET,
+	CAIRN_KEY_ENGINE,
+	CAIRN_KEY_PERIOD,
+	CAIRN_KEY_LEDGER_BYTES,
+	CAIRN_KEY_PREFIX,
 	CAIRN_KEY_AUTO,
 	CAIRN_KEY_START,
 	CAIRN_KEY_GROW,
@@ -49,6 +53,8 @@ enum cairn_config_key {
 	CAIRN_CONFIG_KEYS,
 };
 
+enum cairn_config_engine { CAIRN_CONFIG_JEMALLOC, CAIRN_CONFIG_CAIRN, CAIRN_CONFIG_AUTO };
+
 struct cairn_config {
 	uint64_t activate;     /* 0 leave off, 1 activate, 2 as MALLOC_CONF says */
 	char listen[128];      /* host:port for TCP; "" for none */
@@ -66,6 +72,10 @@ struct cairn_config {
 	uint64_t unwinder;     /* 0 jemalloc's own, 1 Cairn's */
 	uint64_t depth;        /* frames of a stack, at most */
 	uint64_t budget;       /* what profiling may cost, in millionths of the process's CPU time; 0 for no limit */
+	uint64_t engine;       /* enum cairn_config_engine */
+	uint64_t period;       /* mean distance of samples, of Cairn's engine */
+	uint64_t ledger_bytes; /* of its ledger */
+	char prefix[256];      /* what the names of its numbered dumps begin with; jemalloc has prof_prefix */
 	uint64_t automatic;    /* 0 no dump near the limit, 1 at 90 % unless `share` says otherwise, 2 as the rules say */
 	struct cairn_trigger_rules rules;
 	struct cairn_folder_limits keep;

@@ -11,11 +11,13 @@
 
 enum { tries_maximum = 100000 };
 
-/* jemalloc's own: it stays. */
+/* jemalloc's own where its profiler is in use: it stays. */
 static const char *prefix_of(struct cairn_agent *agent)
 {
 	const struct cairn_jemalloc *jemalloc = &agent->profiler.jemalloc;
 	const char *prefix;
+	if (!cairn_profiler_is_jemalloc(&agent->profiler))
+		return agent->config.prefix;
 	return jemalloc->mallctl && cairn_jemalloc_get_text(jemalloc, "opt.prof_prefix", &prefix) == 0 ? prefix : "";
 }
 
@@ -60,26 +62,27 @@ static bool write_dump(struct cairn_agent *agent, const struct cairn_folder *fol
 	return true;
 }
 
-bool cairn_dumps_write_numbered(struct cairn_agent *agent, const struct cairn_snapshot *snapshot, char *path, size_t size,
+bool cairn_dumps_write_numbered(struct cairn_agent *agent, const struct cairn_snapshot *snapshot, char kind, char *path, size_t size,
 				struct cairn_error *error)
 {
 	struct cairn_folder folder;
 	char prefix_folder[sizeof folder.path], name[256];
 	const char *prefix = prefix_of(agent), *slash = strrchr(prefix, '/');
 	if (!prefix[0])
-		return cairn_fail(error, "prof_prefix is empty, so jemalloc dumps have no name; set it in MALLOC_CONF");
+		return cairn_fail(error, "the prefix is empty, so dumps have no name; set prof_prefix in MALLOC_CONF, or prefix in CAIRN_CONF");
 	cairn_dumps_folder(agent, &folder);
 	cairn_folder_of(prefix, prefix_folder, sizeof prefix_folder);
 	if (strcmp(folder.path, prefix_folder) != 0 &&
 	    !cairn_folder_open(&folder, prefix_folder, &(struct cairn_folder_limits){.free_bytes = agent->config.keep.free_bytes}, error))
 		return false;
+	const struct cairn_folder_facts facts = {.reason = kind == 'i' ? "interval" : "manual"};
 	folder.must_exist = true; /* as for jemalloc itself */
 	folder.mode = (unsigned)agent->config.mode;
 	for (unsigned number = 0; number < tries_maximum; number++) {
-		int length = snprintf(name, sizeof name, "%s.%d.%u.m%u.heap", slash ? slash + 1 : prefix, agent->owner, number, number);
+		int length = snprintf(name, sizeof name, "%s.%d.%u.%c%u.heap", slash ? slash + 1 : prefix, agent->owner, number, kind, number);
 		if (length < 0 || (size_t)length >= sizeof name)
 			return cairn_fail(error, "prof_prefix is too long for a file name");
-		if (write_dump(agent, &folder, snapshot, name, &(struct cairn_folder_facts){.reason = "manual"}, path, size, error))
+		if (write_dump(agent, &folder, snapshot, name, &facts, path, size, error))
 			return true;
 		if (errno != EEXIST)
 			return false;

@@ -17,7 +17,7 @@ bool cairn_dumps_jemalloc_folder(struct cairn_agent *agent, struct cairn_folder 
 
 /* Writes SNAPSHOT as `<prof_prefix>.<pid>.<seq>.m<n>.heap`, jemalloc's own name for a dump on request, with the first
  * numbers that are free. PATH receives the name. */
-bool cairn_dumps_write_numbered(struct cairn_agent *agent, const struct cairn_snapshot *snapshot, char *path, size_t size,
+bool cairn_dumps_write_numbered(struct cairn_agent *agent, const struct cairn_snapshot *snapshot, char kind, char *path, size_t size,
 				struct cairn_error *error);
 
 /* Writes SNAPSHOT to the dump folder as `<YYYY-mm-dd-HH-MM-SS>.<kind>.heap` (local time), with -2, -3, … behind the time when

@@ -3,7 +3,9 @@
 #include "agent/host/monitor.h"
 
 #include "agent/host/dump_writer.h"
+#include "agent/engine.h"
 #include "agent/route/route.h"
+#include "agent/sampler/sampler.h"
 #include "base/time.h"
 #include "process/clock.h"
 
@@ -37,7 +39,7 @@ void cairn_monitor_open(struct cairn_agent *agent)
 {
 	struct cairn_monitor *monitor = &agent->monitor;
 	struct cairn_folder_limits limits;
-	if (!agent->profiler.jemalloc.mallctl)
+	if (!agent->profiler.jemalloc.mallctl && cairn_profiler_is_jemalloc(&agent->profiler))
 		return;
 	cairn_config_limits(&agent->config, &limits);
 	monitor->keeping = limits.count || limits.bytes || limits.age_seconds;
@@ -78,7 +80,11 @@ static void write_dump(struct cairn_call *call)
 	struct cairn_snapshot_ask ask = {.since_ns = call->arrived_ns};
 	struct cairn_snapshot *snapshot = cairn_snapshot_take(&agent->snapshots, &ask, &error);
 	const struct cairn_folder_facts facts = {.memory = monitor->due.anonymous, .reason = reason, .urgent = true};
-	bool written = snapshot && cairn_dumps_write_dated(agent, snapshot, "auto", &facts, path, sizeof path, &error);
+	/* As jemalloc names its own, where a prefix was asked for. */
+	bool numbered = monitor->reason == CAIRN_TRIGGER_INTERVAL && !cairn_profiler_is_jemalloc(&agent->profiler) &&
+			agent->config.origins[CAIRN_KEY_PREFIX] != CAIRN_CONFIG_DEFAULT;
+	bool written = snapshot && (numbered ? cairn_dumps_write_numbered(agent, snapshot, 'i', path, sizeof path, &error) :
+				    cairn_dumps_write_dated(agent, snapshot, "auto", &facts, path, sizeof path, &error));
 	if (snapshot)
 		cairn_snapshot_release(snapshot);
 	pthread_mutex_lock(&monitor->mutex);
@@ -165,10 +171,53 @@ static void look_at_folder(struct cairn_agent *agent, int64_t now)
 		atomic_store(&monitor->tidying, false);
 }
 
+/* gdump on Cairn's engine: a dump when live memory has reached a new high, by a step that keeps their number sensible. The folder is
+ * kept within its
+ * limits, given or default, as it is when rules ask for dumps. */
+static void write_high_dump(struct cairn_call *call)
+{
+	struct cairn_agent *agent = call->agent;
+	struct cairn_error error;
+	struct cairn_folder folder;
+	char path[340];
+	size_t removed = 0;
+	struct cairn_snapshot_ask ask = {.since_ns = call->arrived_ns};
+	struct cairn_snapshot *snapshot = cairn_snapshot_take(&agent->snapshots, &ask, &error);
+	bool written = snapshot && cairn_dumps_write_dated(agent, snapshot, "gdump", &(struct cairn_folder_facts){.reason = "high: gdump"}, path,
+							   sizeof path, &error);
+	if (snapshot)
+		cairn_snapshot_release(snapshot);
+	cairn_dumps_folder(agent, &folder);
+	folder.limits = agent->config.keep;
+	cairn_folder_thin(&folder, &removed, &error);
+	atomic_fetch_add(written ? &agent->monitor.dumps[CAIRN_TRIGGER_HIGH] : &agent->monitor.failed, 1);
+}
+
+static void finish_high_dump(struct cairn_call *call)
+{
+	atomic_store(&call->agent->monitor.high_dumping, false);
+	cairn_call_free(&call->agent->work, call);
+}
+
+static void look_for_high(struct cairn_agent *agent)
+{
+	static const struct cairn_route dump = {.handle = write_high_dump};
+	enum { step_least = 1 << 20, step_part = 16 };
+	struct cairn_monitor *monitor = &agent->monitor;
+	uint64_t highest = cairn_sampler_highest(), step = monitor->dumped_high / step_part;
+	if (highest < monitor->dumped_high + (step > step_least ? step : step_least) || atomic_exchange(&monitor->high_dumping, true))
+		return;
+	monitor->dumped_high = highest;
+	if (!enqueue(agent, &dump, 0, finish_high_dump))
+		atomic_store(&monitor->high_dumping, false);
+}
+
 int cairn_monitor_look(struct cairn_agent *agent)
 {
 	struct cairn_monitor *monitor = &agent->monitor;
 	int64_t now = cairn_clock_ns();
+	if (!cairn_profiler_is_jemalloc(&agent->profiler) && cairn_profiler_gdump_is_active(&agent->profiler))
+		look_for_high(agent);
 	if (monitor->keeping)
 		look_at_folder(agent, now);
 	if (!monitor->watching)
@@ -186,7 +235,7 @@ int cairn_monitor_look(struct cairn_agent *agent)
 		monitor->reading.limit_is_told = true;
 	}
 	if (monitor->rules.interval)
-		monitor->reading.allocated = cairn_jemalloc_total(&agent->profiler.jemalloc);
+		monitor->reading.allocated = cairn_profiler_engine(&agent->profiler)->allocated(&agent->profiler);
 	if (agent->forked && !monitor->trigger.seen) {
 		/* What a child has from its parent is the parent's to report: its own story begins here. */
 		cairn_trigger_look(&monitor->trigger, &monitor->rules, &monitor->reading, now);

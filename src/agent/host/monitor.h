@@ -39,6 +39,8 @@ struct cairn_monitor {
 	int64_t tidy_ns;        /* when the folder is to be thinned next */
 	atomic_bool tidying;
 	atomic_bool busy;       /* the last time there was something to remove */
+	atomic_bool high_dumping;
+	uint64_t dumped_high;   /* live bytes at the last dump for gdump on Cairn's engine */
 	struct cairn_monitor_folder folders[2]; /* the dump folder, and jemalloc's own where that is another; of the thread that thins */
 	/* For the status. */
 	atomic_uint dumps[CAIRN_TRIGGER_REASONS], failed, thinned;

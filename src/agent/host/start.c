@@ -5,6 +5,7 @@
  * nothing and may still do what only a process of one thread may (unshare with CLONE_NEWUSER). Its agent starts with a sampled
  * allocation, the first that comes once the child is a moment old or the eighth before that, or with a call of cairn.h. Where
  * profiling is enabled and not active, the waiting child samples until then, for otherwise nothing would tell of it.
+ * Cairn's sampler tells of them as jemalloc does, once it has been on; a child has a ledger of its own from the agent's start on.
  * A jemalloc without the hook tells of no samples: there the agent starts with the fork. Where profiling is not enabled at all,
  * only that of the first child does, which may be a daemon.
  *
@@ -22,6 +23,8 @@
 #include "agent/jemalloc/hook.h"
 #include "agent/jemalloc/message.h"
 #include "agent/route/route.h"
+#include "agent/sampler/sample.h"
+#include "agent/sampler/sampler.h"
 #include "agent/unwind/object.h"
 #include "base/descriptor.h"
 #include "base/pages.h"
@@ -58,18 +61,30 @@ static void pause_ms(int milliseconds)
 		;
 }
 
+/* Whether there is anything to profile with, and whether that is jemalloc's profiler. */
+static bool has_profiler(const struct cairn_agent *agent)
+{
+	return agent->profiler.jemalloc.mallctl || !cairn_profiler_is_jemalloc(&agent->profiler);
+}
+
+static bool uses_jemalloc(const struct cairn_agent *agent)
+{
+	return agent->profiler.jemalloc.mallctl && cairn_profiler_is_jemalloc(&agent->profiler);
+}
+
 /* Our own few allocations, inside libc, are not to show up in the host's profile. */
 static void begin_thread(void)
 {
 	cairn_locale_use_plain();
-	if (cairn_agent.profiler.jemalloc.mallctl && cairn_profiler_state(&cairn_agent.profiler) >= CAIRN_PROFILER_INACTIVE)
+	cairn_sample_keep_quiet();
+	if (uses_jemalloc(&cairn_agent) && cairn_profiler_state(&cairn_agent.profiler) >= CAIRN_PROFILER_INACTIVE)
 		cairn_jemalloc_set_bool(&cairn_agent.profiler.jemalloc, "thread.prof.active", false);
 }
 
-/* The socket of the process's own, where there is a jemalloc to speak of. */
+/* The socket of the process's own, where there is something to speak of. */
 static void listen_locally(struct cairn_agent *agent, struct cairn_server *server)
 {
-	int listener = agent->profiler.jemalloc.mallctl ? cairn_listen_local(&agent->listen) : -1;
+	int listener = has_profiler(agent) ? cairn_listen_local(&agent->listen) : -1;
 	if (listener >= 0 && !cairn_server_listen(server, listener, true, NULL))
 		cairn_descriptor_close(listener);
 }
@@ -79,7 +94,7 @@ static void listen_locally(struct cairn_agent *agent, struct cairn_server *serve
 static void retry_listening(struct cairn_agent *agent)
 {
 	struct cairn_server *server = atomic_load(&agent->server);
-	if (server && !agent->listen.path[0] && agent->profiler.jemalloc.mallctl) {
+	if (server && !agent->listen.path[0] && has_profiler(agent)) {
 		cairn_listen_folder(&agent->listen, agent->runtime);
 		listen_locally(agent, server);
 	}
@@ -102,7 +117,9 @@ static int tick(void *context)
 		return next_ms;
 	agent->chores_ns = now + CAIRN_SECOND_NS;
 	cairn_code_refresh();
-	if (agent->profiler.jemalloc.mallctl)
+	if (!cairn_profiler_is_jemalloc(&agent->profiler))
+		cairn_sampler_look();
+	if (has_profiler(agent))
 		cairn_budget_look(&agent->budget, &agent->profiler, (double)agent->config.budget / 1e6);
 	retry_listening(agent);
 	return next_ms;
@@ -162,8 +179,10 @@ static void *serve(void *context)
 	int64_t age_ms = (cairn_clock_ns() - child.forked_ns) / 1000000;
 	if (agent->forked && age_ms < fork_pause_ms)
 		pause_ms((int)(fork_pause_ms - age_ms));
+	if (agent->forked)
+		cairn_sampler_resume();
 	/* A jemalloc with a prefix is in use once something was allocated from it. */
-	for (int wait = live_pause_ms; agent->profiler.jemalloc.mallctl && !atomic_load(&agent->stop) &&
+	for (int wait = live_pause_ms; uses_jemalloc(agent) && !atomic_load(&agent->stop) &&
 	     !cairn_jemalloc_is_live(&agent->profiler.jemalloc); wait = wait < retry_ms ? wait * 2 : retry_ms)
 		pause_ms(wait);
 	cairn_listen_folder(&agent->listen, agent->runtime);
@@ -196,7 +215,7 @@ static bool start_parts(struct cairn_agent *agent)
 
 static void stop_waiting(void)
 {
-	cairn_hook_notify(NULL);
+	cairn_profiler_engine(&cairn_agent.profiler)->notify(NULL);
 	if (atomic_exchange(&child.armed, false))
 		cairn_jemalloc_set_bool(&cairn_agent.profiler.jemalloc, "prof.active", false);
 }
@@ -209,7 +228,7 @@ static void start_in_child(void)
 		return;
 	if (start_parts(&cairn_agent)) {
 		atomic_store(&cairn_agent.started, true);
-		cairn_hook_notify(NULL);
+		cairn_profiler_engine(&cairn_agent.profiler)->notify(NULL);
 	} else if (atomic_fetch_add(&child.failures, 1) < failures_most) {
 		atomic_store(&child.waiting, true);
 	} else {
@@ -222,13 +241,16 @@ static void see_sample(void)
 {
 	if (cairn_agent.owner != getpid())
 		return;
-	if (cairn_clock_ns() - child.forked_ns >= (int64_t)fork_pause_ms * 1000000 || atomic_fetch_add(&child.samples, 1) + 1 >= early_samples)
+	if (cairn_clock_ns() - child.forked_ns >= (int64_t)fork_pause_ms * 1000000 || atomic_fetch_add(&child.samples, 1) + 1 >= early_samples) {
+		cairn_sampler_resume_early();
 		start_in_child();
+	}
 }
 
 static void after_fork_in_child(void)
 {
 	cairn_loader_in_child();
+	cairn_sampler_in_child();
 	pthread_mutex_init(&cairn_agent.life, NULL); /* whoever held it is not here */
 	if (!atomic_load(&cairn_agent.started) && !atomic_load(&child.waiting))
 		return;
@@ -244,10 +266,11 @@ static void after_fork_in_child(void)
 	atomic_store(&child.samples, 0);
 	atomic_store(&child.failures, 0);
 	enum cairn_profiler_state state = cairn_profiler_state(&cairn_agent.profiler);
-	if (state >= CAIRN_PROFILER_INACTIVE ? cairn_hook_notify(see_sample) : !first) {
+	bool tells = state >= CAIRN_PROFILER_INACTIVE && cairn_profiler_engine(&cairn_agent.profiler)->notify(see_sample);
+	if (tells || (!first && (state < CAIRN_PROFILER_INACTIVE || !cairn_profiler_is_jemalloc(&cairn_agent.profiler)))) {
 		atomic_store(&cairn_agent.started, false);
 		atomic_store(&child.waiting, true);
-		if (state == CAIRN_PROFILER_INACTIVE)
+		if (state == CAIRN_PROFILER_INACTIVE && uses_jemalloc(&cairn_agent))
 			atomic_store(&child.armed, cairn_jemalloc_set_bool(&cairn_agent.profiler.jemalloc, "prof.active", true) == 0);
 		return;
 	}
@@ -294,6 +317,17 @@ static void read_config(struct cairn_config *config)
 		cairn_config_set(config, "tool", cairn_bytes_of(tool), CAIRN_CONFIG_ENVIRONMENT);
 }
 
+/* jemalloc's own profiler where the host was started with it, and Cairn's sampler elsewhere. */
+static void choose_engine(struct cairn_agent *agent)
+{
+	const struct cairn_config *config = &agent->config;
+	agent->profiler.engine = &cairn_engine_jemalloc;
+	if (config->engine == CAIRN_CONFIG_CAIRN ||
+	    (config->engine == CAIRN_CONFIG_AUTO && cairn_profiler_state(&agent->profiler) < CAIRN_PROFILER_INACTIVE))
+		agent->profiler.engine = &cairn_engine_sampler;
+	cairn_sampler_configure(config->ledger_bytes, config->period, (unsigned)config->depth);
+}
+
 /* Sampling as the configuration wants it, and since when it has been on. */
 static void settle_profiler(struct cairn_agent *agent)
 {
@@ -306,6 +340,8 @@ static void settle_profiler(struct cairn_agent *agent)
 	} else if (state >= CAIRN_PROFILER_INACTIVE && agent->config.activate != 2) {
 		cairn_profiler_activate(&agent->profiler, agent->config.activate == 1, NULL);
 	}
+	if (!cairn_profiler_is_jemalloc(&agent->profiler))
+		return;
 	if (state >= CAIRN_PROFILER_INACTIVE)
 		cairn_message_filter(&agent->profiler.jemalloc);
 	if (agent->config.unwinder != 1)
@@ -324,10 +360,6 @@ bool cairn_service_start(const struct cairn_config *config, bool only_live, stru
 	start_in_child();
 	if (atomic_load(&agent->started))
 		return true;
-	if (!agent->profiler.jemalloc.mallctl && !cairn_jemalloc_find(&agent->profiler.jemalloc, &agent->profiler.missing) && only_live) {
-		*error = agent->profiler.missing;
-		return false;
-	}
 	agent->config = *config;
 	locale_t before = cairn_locale_use_plain();
 	read_config(&agent->config);
@@ -335,6 +367,13 @@ bool cairn_service_start(const struct cairn_config *config, bool only_live, stru
 	if (!only_live && agent->config.listen[0] && agent->config.token_unusable)
 		return cairn_fail(error, "the agent does not start, since its token cannot be used and %.100s would be open to everybody: %.300s",
 				  agent->config.listen, agent->config.problems);
+	if (!agent->profiler.jemalloc.mallctl)
+		cairn_jemalloc_find(&agent->profiler.jemalloc, &agent->profiler.missing);
+	choose_engine(agent);
+	if (only_live && !has_profiler(agent)) {
+		*error = agent->profiler.missing;
+		return false;
+	}
 	settle_profiler(agent);
 	agent->environment = cairn_environment_copy(environ);
 	cairn_environment_find_tool(agent->config.tool, secure_getenv("PATH"), agent->tool, sizeof agent->tool);
@@ -369,12 +408,15 @@ void cairn_service_stop(void)
 	struct cairn_agent *agent = &cairn_agent;
 	if (atomic_exchange(&child.waiting, false)) {
 		stop_waiting();
-		cairn_hook_remove(&agent->profiler.jemalloc);
+		if (uses_jemalloc(agent))
+			cairn_hook_remove(&agent->profiler.jemalloc);
 	}
 	if (!atomic_exchange(&agent->started, false))
 		return;
 	atomic_store(&agent->stop, true);
 	cairn_work_stop(&agent->work);
 	pthread_join(agent->thread, NULL);
-	cairn_hook_remove(&agent->profiler.jemalloc);
+	if (uses_jemalloc(agent))
+		cairn_hook_remove(&agent->profiler.jemalloc);
+	cairn_sampler_stop();
 }

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/jemalloc/budget.h"
 
-#include "agent/jemalloc/hook.h"
+#include "agent/engine.h"
 #include "base/time.h"
 #include "process/clock.h"
 
@@ -36,7 +36,7 @@ static void move(struct cairn_budget *budget, struct cairn_profiler *profiler, d
 {
 	uint64_t period = cairn_profiler_period(profiler), wanted = cairn_budget_period(period, budget->first_period, share, limit);
 	budget->above = budget->below = 0;
-	if (wanted == period || !cairn_profiler_reset(profiler, wanted, NULL))
+	if (wanted == period || !cairn_profiler_set_period(profiler, wanted))
 		return;
 	budget->known_period = wanted;
 	atomic_store(&budget->previous_period, period);
@@ -58,8 +58,8 @@ void cairn_budget_look(struct cairn_budget *budget, struct cairn_profiler *profi
 	int64_t now = cairn_clock_ns();
 	if (budget->looked_ns && now - budget->looked_ns < look_s * CAIRN_SECOND_NS)
 		return;
-	struct cairn_hook_counts counts;
-	cairn_hook_count(&counts);
+	struct cairn_engine_counts counts;
+	cairn_profiler_engine(profiler)->count(&counts);
 	int64_t cpu = cairn_clock_read(CLOCK_PROCESS_CPUTIME_ID);
 	int64_t elapsed = now - budget->looked_ns, used = cpu - budget->cpu_ns;
 	uint64_t taken = counts.stacks - budget->stacks;
@@ -70,7 +70,7 @@ void cairn_budget_look(struct cairn_budget *budget, struct cairn_profiler *profi
 	see_period(budget, cairn_profiler_period(profiler));
 	if (first)
 		return;
-	double ns_per_sample = counts.ns_per_stack + bookkeeping_ns;
+	double ns_per_sample = counts.ns_per_stack + (cairn_profiler_is_jemalloc(profiler) ? bookkeeping_ns : 0);
 	double share = used > 0 ? (double)taken * ns_per_sample / (double)used : 0;
 	atomic_store(&budget->samples_per_second, (double)taken * 1e9 / (double)elapsed);
 	atomic_store(&budget->ns_per_sample, ns_per_sample);

@@ -71,9 +71,9 @@ bool cairn_hook_notify(void (*notify)(void))
 	return atomic_load(&hook.installed);
 }
 
-void cairn_hook_count(struct cairn_hook_counts *counts)
+void cairn_hook_count(struct cairn_engine_counts *counts)
 {
-	*counts = (struct cairn_hook_counts){.installed = atomic_load(&hook.installed)};
+	*counts = (struct cairn_engine_counts){.installed = atomic_load(&hook.installed)};
 	for (int i = 0; i < CAIRN_UNWIND_ENDS; i++) {
 		counts->ends[i] = atomic_load(&hook.ends[i]);
 		counts->stacks += counts->ends[i];

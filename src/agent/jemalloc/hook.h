@@ -7,6 +7,7 @@
 #ifndef CAIRN_AGENT_JEMALLOC_HOOK_H
 #define CAIRN_AGENT_JEMALLOC_HOOK_H
 
+#include "agent/engine.h"
 #include "agent/jemalloc/jemalloc.h"
 #include "agent/unwind/unwind.h"
 
@@ -21,15 +22,7 @@ void cairn_hook_remove(const struct cairn_jemalloc *jemalloc);
  * that it is never called. */
 bool cairn_hook_notify(void (*notify)(void));
 
-struct cairn_hook_counts {
-	bool installed;
-	uint64_t stacks;
-	uint64_t ends[CAIRN_UNWIND_ENDS];
-	double frames_per_stack; /* over those that were measured, one in 64 */
-	double ns_per_stack;
-};
-
-void cairn_hook_count(struct cairn_hook_counts *counts);
+void cairn_hook_count(struct cairn_engine_counts *counts);
 
 /* The outermost frame of a stack that was cut off at the depth limit; a symbolizer shows its name. */
 __attribute__((visibility("default"))) void cairn_stack_is_truncated(void);

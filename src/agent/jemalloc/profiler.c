@@ -1,14 +1,14 @@
 /* profiler.c - driving prof.* through mallctl.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/jemalloc/profiler.h"
+#include "agent/engine.h"
+#include "agent/jemalloc/hook.h"
 
 #include "process/clock.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 
-enum cairn_profiler_state cairn_profiler_state(struct cairn_profiler *profiler)
+static enum cairn_profiler_state get_state(struct cairn_profiler *profiler)
 {
 	struct cairn_jemalloc *jemalloc = &profiler->jemalloc;
 	if (!jemalloc->mallctl)
@@ -29,18 +29,11 @@ enum cairn_profiler_state cairn_profiler_state(struct cairn_profiler *profiler)
 	return active ? CAIRN_PROFILER_ACTIVE : CAIRN_PROFILER_INACTIVE;
 }
 
-const char *cairn_profiler_state_name(enum cairn_profiler_state state)
-{
-	static const char *const names[] = {"no jemalloc", "built without profiling", "not enabled", "inactive", "active"};
-	static_assert(sizeof names / sizeof *names == CAIRN_PROFILER_ACTIVE + 1, "every state has a name");
-	return names[state];
-}
-
-void cairn_profiler_explain(struct cairn_profiler *profiler, char *out, size_t size)
+static void explain(struct cairn_profiler *profiler, char *out, size_t size)
 {
 	char variable[64];
 	cairn_jemalloc_variable(&profiler->jemalloc, variable, sizeof variable);
-	switch (cairn_profiler_state(profiler)) {
+	switch (get_state(profiler)) {
 	case CAIRN_PROFILER_NO_JEMALLOC:
 		snprintf(out, size, "%s; start the service with LD_PRELOAD=libjemalloc.so.2 MALLOC_CONF=prof:true, or link it with jemalloc",
 			 profiler->missing.text[0] ? profiler->missing.text : "no jemalloc in this process");
@@ -60,10 +53,10 @@ void cairn_profiler_explain(struct cairn_profiler *profiler, char *out, size_t s
 /* Fails with the explanation unless the profiler can be commanded. */
 static bool require(struct cairn_profiler *profiler, struct cairn_error *error)
 {
-	if (cairn_profiler_state(profiler) >= CAIRN_PROFILER_INACTIVE)
+	if (get_state(profiler) >= CAIRN_PROFILER_INACTIVE)
 		return true;
 	struct cairn_error explained;
-	cairn_profiler_explain(profiler, explained.text, sizeof explained.text);
+	explain(profiler, explained.text, sizeof explained.text);
 	return cairn_fail(error, "%s", explained.text);
 }
 
@@ -75,32 +68,32 @@ static bool command(struct cairn_profiler *profiler, const char *name, int code,
 	return cairn_fail_errno(error, "jemalloc %s refused %s", profiler->jemalloc.version, name);
 }
 
-bool cairn_profiler_activate(struct cairn_profiler *profiler, bool active, struct cairn_error *error)
+static bool activate(struct cairn_profiler *profiler, bool active, struct cairn_error *error)
 {
 	if (!require(profiler, error))
 		return false;
 	int code = cairn_jemalloc_set_bool(&profiler->jemalloc, "prof.active", active);
 	if (!command(profiler, active ? "to activate profiling" : "to deactivate profiling", code, error))
 		return false;
-	cairn_profiler_state(profiler);
+	get_state(profiler);
 	return true;
 }
 
-bool cairn_profiler_gdump(struct cairn_profiler *profiler, bool active, struct cairn_error *error)
+static bool gdump(struct cairn_profiler *profiler, bool active, struct cairn_error *error)
 {
 	return require(profiler, error) &&
 	       command(profiler, "prof.gdump", cairn_jemalloc_set_bool(&profiler->jemalloc, "prof.gdump", active), error);
 }
 
-bool cairn_profiler_gdump_is_active(struct cairn_profiler *profiler)
+static bool gdump_is_active(struct cairn_profiler *profiler)
 {
 	bool active = false;
-	if (cairn_profiler_state(profiler) >= CAIRN_PROFILER_INACTIVE)
+	if (get_state(profiler) >= CAIRN_PROFILER_INACTIVE)
 		cairn_jemalloc_get_bool(&profiler->jemalloc, "prof.gdump", &active);
 	return active;
 }
 
-bool cairn_profiler_reset(struct cairn_profiler *profiler, uint64_t period, struct cairn_error *error)
+static bool reset(struct cairn_profiler *profiler, uint64_t period, struct cairn_error *error)
 {
 	if (!require(profiler, error))
 		return false;
@@ -112,17 +105,44 @@ bool cairn_profiler_reset(struct cairn_profiler *profiler, uint64_t period, stru
 	return true;
 }
 
-uint64_t cairn_profiler_period(struct cairn_profiler *profiler)
+static uint64_t period_of(struct cairn_profiler *profiler)
 {
 	size_t shift;
-	if (cairn_profiler_state(profiler) < CAIRN_PROFILER_INACTIVE ||
+	if (get_state(profiler) < CAIRN_PROFILER_INACTIVE ||
 	    cairn_jemalloc_get_size(&profiler->jemalloc, "prof.lg_sample", &shift) != 0 || shift > 63)
 		return 0;
 	return (uint64_t)1 << shift;
 }
 
-bool cairn_profiler_dump(struct cairn_profiler *profiler, const char *path, struct cairn_error *error)
+static bool dump(struct cairn_profiler *profiler, const char *path, struct cairn_error *error)
 {
 	return require(profiler, error) &&
 	       command(profiler, "to write a dump", profiler->jemalloc.mallctl("prof.dump", NULL, NULL, &path, sizeof path), error);
 }
+
+static uint64_t allocated(struct cairn_profiler *profiler)
+{
+	return cairn_jemalloc_total(&profiler->jemalloc);
+}
+
+/* jemalloc changes its period only by throwing its samples away. */
+static bool set_period(struct cairn_profiler *profiler, uint64_t period)
+{
+	return reset(profiler, period, NULL);
+}
+
+const struct cairn_engine cairn_engine_jemalloc = {
+	.name = "jemalloc",
+	.state = get_state,
+	.explain = explain,
+	.activate = activate,
+	.gdump = gdump,
+	.gdump_is_active = gdump_is_active,
+	.reset = reset,
+	.set_period = set_period,
+	.period = period_of,
+	.dump = dump,
+	.allocated = allocated,
+	.notify = cairn_hook_notify,
+	.count = cairn_hook_count,
+};

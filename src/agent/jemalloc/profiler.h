@@ -19,12 +19,19 @@ enum cairn_profiler_state {
 	CAIRN_PROFILER_ACTIVE,
 };
 
+struct cairn_engine;
+
 struct cairn_profiler {
+	const struct cairn_engine *engine; /* in use; NULL is jemalloc's */
 	struct cairn_jemalloc jemalloc;
 	struct cairn_error missing;     /* why there is no jemalloc */
 	_Atomic int64_t active_since;   /* nanoseconds since 1970; 0 while inactive */
 	_Atomic int64_t reset_at;       /* when samples were last thrown away; 0 for never */
 };
+
+/* The engine in use, and whether that is jemalloc's own profiler. */
+const struct cairn_engine *cairn_profiler_engine(const struct cairn_profiler *profiler);
+bool cairn_profiler_is_jemalloc(const struct cairn_profiler *profiler);
 
 /* The state now. Keeps `active_since` right also when the service itself turns profiling on or off. */
 enum cairn_profiler_state cairn_profiler_state(struct cairn_profiler *profiler);
@@ -42,6 +49,9 @@ bool cairn_profiler_gdump_is_active(struct cairn_profiler *profiler);
 
 /* Throws all samples away; PERIOD is the new mean distance of samples in bytes (rounded down to a power of two), 0 keeps it. */
 bool cairn_profiler_reset(struct cairn_profiler *profiler, uint64_t period, struct cairn_error *error);
+
+/* Sets the period alone; what was sampled before stays where the engine can keep it. */
+bool cairn_profiler_set_period(struct cairn_profiler *profiler, uint64_t period);
 
 /* The sampling period in bytes, 0 when profiling is not enabled. */
 uint64_t cairn_profiler_period(struct cairn_profiler *profiler);

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/jemalloc/snapshot.h"
 
+#include "agent/engine.h"
 #include "agent/jemalloc/scratch.h"
 #include "agent/jemalloc/trailer_write.h"
 #include "base/descriptor.h"
@@ -60,6 +61,8 @@ static bool dump_into(struct cairn_snapshots *snapshots, struct cairn_scratch *s
 		return cairn_fail_errno(error, "jemalloc wrote an empty dump");
 	uint64_t samples, bytes;
 	cairn_counts_total(raw, &samples, &bytes);
+	if (cairn_profiler_engine(snapshots->profiler)->samples)
+		samples = cairn_profiler_engine(snapshots->profiler)->samples(snapshots->profiler);
 	atomic_store(&snapshots->last_samples, samples);
 	atomic_store(&snapshots->last_bytes, bytes);
 	bool with_maps = !has_maps(raw);

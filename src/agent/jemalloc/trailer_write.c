@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/jemalloc/trailer_write.h"
 
+#include "agent/engine.h"
 #include "agent/unwind/known.h"
 #include "agent/unwind/object.h"
 #include "base/pages.h"
@@ -58,7 +59,6 @@ static void write_options(struct cairn_buffer *out, struct cairn_profiler *profi
 	struct cairn_jemalloc *jemalloc = &profiler->jemalloc;
 	write_text(out, "jemalloc", jemalloc->version);
 	write_text(out, "prefix", jemalloc->prefix[0] ? jemalloc->prefix : "-");
-	write_number(out, "period", cairn_profiler_period(profiler));
 	for (size_t i = 0; i < sizeof bools / sizeof *bools; i++) {
 		bool value;
 		if (cairn_jemalloc_get_bool(jemalloc, bools[i], &value) == 0)
@@ -75,7 +75,17 @@ static void write_options(struct cairn_buffer *out, struct cairn_profiler *profi
 		if (cairn_jemalloc_get_text(jemalloc, texts[i], &value) == 0)
 			write_text(out, texts[i], value);
 	}
+}
+
+static void write_engine(struct cairn_buffer *out, struct cairn_profiler *profiler)
+{
+	const struct cairn_engine *engine = cairn_profiler_engine(profiler);
 	int64_t since = atomic_load(&profiler->active_since), reset = atomic_load(&profiler->reset_at);
+	write_text(out, "engine", engine->name);
+	if (engine->write_trailer)
+		engine->write_trailer(profiler, out);
+	else if (profiler->jemalloc.mallctl)
+		write_number(out, "period", cairn_profiler_period(profiler));
 	if (since)
 		write_time(out, "active_since", since);
 	if (reset)
@@ -281,6 +291,7 @@ void cairn_trailer_write(struct cairn_buffer *out, struct cairn_profiler *profil
 		cairn_objects_visit(list_module, &(struct listing){out, facts.executable, true});
 	}
 	cairn_trailer_begin(out);
+	write_engine(out, profiler);
 	if (profiler->jemalloc.mallctl) {
 		write_options(out, profiler);
 		write_statistics(out, &profiler->jemalloc);

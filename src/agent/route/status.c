@@ -20,6 +20,41 @@ static void gather_profiler(struct cairn_status *status, struct cairn_profiler *
 	status->gdump = cairn_profiler_gdump_is_active(profiler);
 }
 
+/* Cairn's own engine and its ledger. */
+static void gather_sampler(struct cairn_status *status, struct cairn_profiler *profiler)
+{
+	struct cairn_sampler_status *sampler = &status->sampler;
+	status->engine = cairn_profiler_engine(profiler)->name;
+	status->engine_warning = "";
+	status->uses_sampler = !cairn_profiler_is_jemalloc(profiler);
+	if (!status->uses_sampler)
+		return;
+	cairn_sampler_get_status(sampler);
+	if (sampler->allocator_is_program)
+		status->engine_warning = "malloc is part of the program itself, so that only calls from its libraries are seen; a program with jemalloc "
+					 "inside is profiled by jemalloc, with prof:true";
+	status->has_ledger = sampler->open;
+	if (!sampler->open)
+		return;
+	const struct cairn_ledger_header *header = &sampler->ledger.header;
+	status->first_period = header->first_period;
+	status->ledger_live = header->live;
+	status->ledger_slots = cairn_ledger_count(&sampler->ledger, CAIRN_LEDGER_SAMPLES);
+	status->ledger_stacks = header->stacks_used;
+	status->ledger_stack_slots = cairn_ledger_count(&sampler->ledger, CAIRN_LEDGER_STACKS);
+	status->ledger_taken = header->taken;
+	status->ledger_freed = header->freed;
+	status->ledger_replaced = header->replaced;
+	status->ledger_dropped = header->dropped;
+	status->ledger_dropped_bytes = header->dropped_bytes;
+	status->ledger_thinned = header->thinned;
+	status->ledger_doublings = header->doublings;
+	status->ledger_stacks_lost = header->stacks_lost;
+	status->ledger_threads_lost = header->threads_lost;
+	status->ledger_live_bytes = header->allocated_bytes > header->freed_bytes ? header->allocated_bytes - header->freed_bytes : 0;
+	status->ledger_highest_bytes = header->highest_bytes;
+}
+
 static uint64_t statistic(struct cairn_jemalloc *jemalloc, const char *name)
 {
 	size_t value;
@@ -54,7 +89,7 @@ static void gather_allocator(struct cairn_status *status, struct cairn_jemalloc 
 static void gather_cost(struct cairn_status *status, struct cairn_agent *agent)
 {
 	struct cairn_budget *budget = &agent->budget;
-	cairn_hook_count(&status->stacks);
+	cairn_profiler_engine(&agent->profiler)->count(&status->stacks);
 	bool ours = status->stacks.installed;
 	status->unwinder = ours ? "cairn" : "jemalloc";
 	status->unwinder_why = ours ? "" : agent->unwinder_problem.text;
@@ -65,7 +100,8 @@ static void gather_cost(struct cairn_status *status, struct cairn_agent *agent)
 	status->ns_per_sample = atomic_load(&budget->ns_per_sample);
 	status->cpu_share = atomic_load(&budget->share);
 	status->budget = (double)agent->config.budget / 1e6;
-	status->profiling_memory = cairn_budget_memory(atomic_load(&agent->snapshots.last_samples));
+	status->profiling_memory = cairn_profiler_is_jemalloc(&agent->profiler) ?
+		cairn_budget_memory(atomic_load(&agent->snapshots.last_samples)) : status->sampler.open ? status->sampler.ledger.header.bytes : 0;
 	status->previous_period = atomic_load(&budget->previous_period);
 	status->period_changes = atomic_load(&budget->changes);
 	status->period_changed_ns = atomic_load(&budget->changed_at);
@@ -136,6 +172,7 @@ void cairn_status_gather(struct cairn_status *status, struct cairn_agent *agent)
 	*status = (struct cairn_status){.config = &agent->config};
 	cairn_facts_get(&status->process);
 	gather_profiler(status, &agent->profiler);
+	gather_sampler(status, &agent->profiler);
 	gather_allocator(status, &agent->profiler.jemalloc);
 	gather_cost(status, agent);
 	gather_snapshots(status, &agent->snapshots);

@@ -9,7 +9,7 @@
 
 #include "agent/cpu/cpu.h"
 #include "agent/host/agent.h"
-#include "agent/jemalloc/hook.h"
+#include "agent/sampler/sampler.h"
 #include "process/facts.h"
 
 struct cairn_status {
@@ -23,6 +23,13 @@ struct cairn_status {
 	int64_t active_since_ns, reset_ns;
 	uint64_t period;
 	bool gdump;
+	/* The engine. */
+	const char *engine, *engine_warning;
+	struct cairn_sampler_status sampler; /* of Cairn's own */
+	bool uses_sampler, has_ledger;
+	uint64_t ledger_live, ledger_slots, ledger_stacks, ledger_stack_slots, ledger_taken, ledger_freed, ledger_replaced, ledger_dropped;
+	uint64_t ledger_dropped_bytes, ledger_thinned, ledger_doublings, ledger_stacks_lost, ledger_threads_lost, ledger_live_bytes, ledger_highest_bytes;
+	uint64_t first_period;
 	/* The allocator. */
 	bool has_jemalloc;
 	const char *jemalloc_version, *jemalloc_prefix, *jemalloc_module, *jemalloc_found, *prof_prefix;
@@ -30,7 +37,7 @@ struct cairn_status {
 	bool has_statistics; /* the numbers below are jemalloc's own */
 	uint64_t allocated, in_pages, metadata, resident, mapped, retained, allocated_in_all;
 	/* The unwinder, and what profiling costs. */
-	struct cairn_hook_counts stacks;
+	struct cairn_engine_counts stacks;
 	const char *unwinder, *unwinder_why, *unwinder_warning;
 	double seconds_per_stack;
 	double samples_per_second, ns_per_sample, cpu_share, budget;

@@ -28,7 +28,7 @@ enum kind {
 	SPECIAL, /* written by a function */
 };
 
-enum condition { ALWAYS, WITH_JEMALLOC, WITH_STATISTICS, WITH_RULES };
+enum condition { ALWAYS, WITH_SAMPLER, WITH_LEDGER, WITH_JEMALLOC, WITH_STATISTICS, WITH_RULES };
 
 struct family {
 	int first, end;
@@ -127,6 +127,34 @@ static const struct fact facts[] = {
 	{TIME, AT(reset_ns), "reset_at", "reset at"},
 	{SIZE, AT(period), "period", "period", "cairn_sampling_period_bytes", GAUGE, "Mean distance of samples, in allocated bytes."},
 	{BOOL, AT(gdump), "gdump", "gdump"},
+	{TEXT, AT(engine), "engine.name", "engine"},
+	{TEXT, AT(engine_warning), "engine.warning", "engine warning"},
+	{TEXT, AT(sampler.allocator), "engine.allocator", "allocator", .condition = WITH_SAMPLER},
+	{UINT, AT(sampler.patch.objects), "engine.objects", .condition = WITH_SAMPLER},
+	{UINT, AT(sampler.patch.slots), "engine.relocations", .condition = WITH_SAMPLER},
+	{UINT, AT(sampler.patch.pending), "engine.pending", .condition = WITH_SAMPLER},
+	{SIZE, AT(first_period), "ledger.first_period", .condition = WITH_LEDGER},
+	{SIZE, AT(sampler.ledger.header.bytes), "ledger.bytes", .condition = WITH_LEDGER},
+	{SIZE, AT(ledger_live), "ledger.live", "live samples", "cairn_ledger_live_samples", GAUGE, "Live samples in the ledger.", WITH_LEDGER},
+	{SIZE, AT(ledger_slots), "ledger.slots", NULL, "cairn_ledger_slots", GAUGE, "Samples the ledger has room for.", WITH_LEDGER},
+	{SIZE, AT(ledger_live_bytes), "ledger.live_bytes", "live bytes", "cairn_ledger_live_bytes", GAUGE, "Estimated live bytes.", WITH_LEDGER},
+	{SIZE, AT(ledger_highest_bytes), "ledger.highest_bytes", "highest", "cairn_ledger_highest_bytes", GAUGE,
+	 "The highest estimate of live bytes so far.", WITH_LEDGER},
+	{SIZE, AT(ledger_taken), "ledger.taken", NULL, "cairn_ledger_samples_total", COUNTER, "Samples taken.", WITH_LEDGER},
+	{SIZE, AT(ledger_freed), "ledger.freed", NULL, "cairn_ledger_freed_total", COUNTER, "Samples whose objects were freed.", WITH_LEDGER},
+	{SIZE, AT(ledger_stacks), "ledger.stacks", .condition = WITH_LEDGER},
+	{SIZE, AT(ledger_stack_slots), "ledger.stack_slots", .condition = WITH_LEDGER},
+	{SIZE, AT(ledger_replaced), "ledger.replaced", "missed frees", "cairn_ledger_missed_frees_total", COUNTER,
+	 "Samples whose free was missed: their address was handed out again.", WITH_LEDGER},
+	{SIZE, AT(ledger_dropped), "ledger.dropped", "dropped samples", "cairn_ledger_dropped_total", COUNTER,
+	 "Samples for which the ledger had no room.", WITH_LEDGER},
+	{SIZE, AT(ledger_dropped_bytes), "ledger.dropped_bytes", .condition = WITH_LEDGER},
+	{SIZE, AT(ledger_doublings), "ledger.doublings", "period doublings", "cairn_ledger_doublings_total", COUNTER,
+	 "How often the period was doubled because the ledger filled up.", WITH_LEDGER},
+	{SIZE, AT(ledger_thinned), "ledger.thinned", .condition = WITH_LEDGER},
+	{SIZE, AT(ledger_stacks_lost), "ledger.stacks_lost", "stacks lost", "cairn_ledger_stacks_lost_total", COUNTER,
+	 "Samples whose stack the ledger had no room for.", WITH_LEDGER},
+	{SIZE, AT(ledger_threads_lost), "ledger.threads_lost", .condition = WITH_LEDGER},
 	{TEXT, AT(jemalloc_version), "jemalloc.version", "jemalloc"},
 	{TEXT, AT(jemalloc_prefix), "jemalloc.prefix", "prefix"},
 	{TEXT, AT(jemalloc_module), "jemalloc.module", "module"},
@@ -231,7 +259,8 @@ enum { fact_count = sizeof facts / sizeof *facts };
 
 static bool holds(const struct cairn_status *status, enum condition condition)
 {
-	return condition == ALWAYS || (condition == WITH_JEMALLOC && status->has_jemalloc) ||
+	return condition == ALWAYS || (condition == WITH_SAMPLER && status->uses_sampler) || (condition == WITH_LEDGER && status->has_ledger) ||
+	       (condition == WITH_JEMALLOC && status->has_jemalloc) ||
 	       (condition == WITH_STATISTICS && status->has_statistics) ||
 	       (condition == WITH_RULES && (status->watching || status->dump_problem.text[0]));
 }

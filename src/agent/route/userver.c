@@ -96,7 +96,7 @@ void cairn_userver_dump(struct cairn_call *call)
 	if (!require(call))
 		return;
 	struct cairn_snapshot *snapshot = cairn_answer_take(call, &error);
-	bool written = snapshot && cairn_dumps_write_numbered(call->agent, snapshot, path, sizeof path, &error);
+	bool written = snapshot && cairn_dumps_write_numbered(call->agent, snapshot, 'm', path, sizeof path, &error);
 	if (snapshot)
 		cairn_snapshot_release(snapshot);
 	if (written)

@@ -32,6 +32,34 @@ static const char *needed(const struct cairn_elf *elf, const char *part)
 	return NULL;
 }
 
+/* Whether the agent profiles by Cairn's own engine, which needs nothing of jemalloc. */
+static bool is_own_engine(const struct cairn_diagnosis *diagnosis)
+{
+	char engine[16];
+	cairn_diagnosis_field(diagnosis, "engine.name", engine, sizeof engine);
+	return diagnosis->has_agent && strcmp(engine, "cairn") == 0;
+}
+
+/* The allocator that Cairn's own engine is on, and what it cannot see there. */
+static void check_own_engine(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	char allocator[200], warning[300], why[400], lost[24];
+	cairn_diagnosis_field(diagnosis, "engine.allocator", allocator, sizeof allocator);
+	cairn_diagnosis_field(diagnosis, "engine.warning", warning, sizeof warning);
+	cairn_diagnosis_field(diagnosis, "why", why, sizeof why);
+	cairn_diagnosis_field(diagnosis, "ledger.dropped", lost, sizeof lost);
+	if (why[0])
+		cairn_finding_say(finding, CAIRN_WRONG, "%s", why);
+	else if (warning[0])
+		cairn_finding_say(finding, CAIRN_WRONG, "%s", warning);
+	else if (strtod(lost, NULL) > 0)
+		cairn_finding_say(finding, CAIRN_WRONG, "Cairn's own engine profiles %s, but its ledger had no room for %s samples", allocator, lost);
+	else
+		cairn_finding_say(finding, CAIRN_RIGHT, "Cairn's own engine profiles the allocator in use, %s", allocator);
+	if (!why[0] && !warning[0] && finding->level == CAIRN_WRONG)
+		finding->advice = "CAIRN_CONF=ledger_bytes:64M when it is started again, or a longer period: cairn reset --period 1M";
+}
+
 static void check_remote_allocator(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
 	char version[80], why[400];
@@ -59,7 +87,9 @@ void cairn_check_allocator(struct cairn_diagnosis *diagnosis, struct cairn_findi
 {
 	const struct cairn_diagnosis_module *program = diagnosis->module_count ? &diagnosis->modules[0] : NULL;
 	const char *library = program && program->elf ? needed(program->elf, "jemalloc") : NULL;
-	if (!program) {
+	if (is_own_engine(diagnosis)) {
+		check_own_engine(diagnosis, finding);
+	} else if (!program) {
 		check_remote_allocator(diagnosis, finding);
 	} else if (diagnosis->allocator) {
 		const struct cairn_elf_jemalloc *jemalloc = &diagnosis->allocator->jemalloc;
@@ -81,9 +111,10 @@ void cairn_check_allocator(struct cairn_diagnosis *diagnosis, struct cairn_findi
 	} else {
 		bool is_static = cairn_diagnosis_is_static(diagnosis);
 		cairn_finding_say(finding, CAIRN_WRONG,
-				  "there is no jemalloc: memory comes from another allocator, which Cairn cannot profile");
+				  is_static ? "there is no jemalloc, and a static program has no relocations that Cairn's own engine could use"
+					    : "there is no jemalloc and no agent, so nothing is profiled; Cairn's own engine profiles any allocator");
 		if (is_static)
-			finding->advice = "link the program dynamically, with jemalloc (-ljemalloc, or tikv-jemallocator in Rust)";
+			finding->advice = "link the program dynamically, or call cairn_heap_allocated of libcairn.a where it allocates";
 		else
 			fix_by_run(diagnosis, finding);
 	}
@@ -111,7 +142,7 @@ void cairn_check_use(struct cairn_diagnosis *diagnosis, struct cairn_finding *fi
 	cairn_diagnosis_field(diagnosis, "state", state, sizeof state);
 	cairn_diagnosis_field(diagnosis, "why", why, sizeof why);
 	const char *other = other_malloc(diagnosis);
-	if (!diagnosis->allocator && diagnosis->module_count)
+	if (is_own_engine(diagnosis) || (!diagnosis->allocator && diagnosis->module_count))
 		return;
 	if (diagnosis->has_agent && strcmp(state, "no jemalloc") == 0)
 		cairn_finding_say(finding, CAIRN_WRONG, "%s", why);
@@ -131,6 +162,8 @@ void cairn_check_use(struct cairn_diagnosis *diagnosis, struct cairn_finding *fi
 void cairn_check_single(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
 	const char *other = other_malloc(diagnosis);
+	if (is_own_engine(diagnosis))
+		return;
 	if (diagnosis->jemalloc_count > 1)
 		cairn_finding_say(finding, CAIRN_NOTE, "there are %zu jemallocs; only that of %s is profiled", diagnosis->jemalloc_count,
 				  diagnosis->allocator->path);
@@ -143,7 +176,7 @@ void cairn_check_built(struct cairn_diagnosis *diagnosis, struct cairn_finding *
 	char state[40];
 	cairn_diagnosis_field(diagnosis, "state", state, sizeof state);
 	bool told = diagnosis->has_agent && state[0] && strcmp(state, "no jemalloc") != 0;
-	if (!told && !diagnosis->allocator)
+	if (is_own_engine(diagnosis) || (!told && !diagnosis->allocator))
 		return;
 	if (told ? strcmp(state, "built without profiling") != 0 : diagnosis->allocator->jemalloc.profiles) {
 		cairn_finding_say(finding, CAIRN_RIGHT, "jemalloc was built with profiling");
@@ -276,6 +309,8 @@ static enum truth is_enabled(const struct cairn_diagnosis *diagnosis, const char
 void cairn_check_enabled(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
 	const char *how;
+	if (is_own_engine(diagnosis)) /* it can always be switched on */
+		return;
 	if (diagnosis->module_count && (!diagnosis->allocator || !diagnosis->allocator->jemalloc.profiles))
 		return;
 	enum truth enabled = is_enabled(diagnosis, &how);

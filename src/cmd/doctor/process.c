@@ -29,8 +29,6 @@ void cairn_check_agent(struct cairn_diagnosis *diagnosis, struct cairn_finding *
 	cairn_diagnosis_field(diagnosis, "agent.version", version, sizeof version);
 	if (diagnosis->has_agent) {
 		cairn_finding_say(finding, CAIRN_RIGHT, "the agent %s answers", version);
-	} else if (find_module(diagnosis, "libcairn") && !diagnosis->allocator) {
-		cairn_finding_say(finding, CAIRN_NOTE, "the agent is loaded, but takes no notice of a process without jemalloc");
 	} else if (find_module(diagnosis, "libcairn")) {
 		cairn_finding_say(finding, CAIRN_WRONG, "the agent is loaded but does not answer here: %.300s",
 				  diagnosis->agent_problem.text);
@@ -44,7 +42,7 @@ void cairn_check_agent(struct cairn_diagnosis *diagnosis, struct cairn_finding *
 		cairn_finding_say(finding, CAIRN_NOTE, "no agent: nothing can be preloaded into a static program");
 	} else {
 		cairn_finding_say(finding, CAIRN_NOTE,
-				  "no agent: it cannot be asked while it runs, but dumps that jemalloc writes can be read");
+				  "no agent: it cannot be asked while it runs; only dumps that jemalloc writes can be read");
 		finding->fix = diagnosis->pid ? cairn_restart_line(&diagnosis->arena, diagnosis->pid, "cairn run --active --") : NULL;
 		if (!finding->fix)
 			finding->advice = "start it with 'cairn run -- COMMAND'";

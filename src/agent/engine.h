@@ -1,0 +1,44 @@
+/* engine.h - what a profiler of heaps can do, whichever it is.
+ *
+ * Engine one is jemalloc's own profiler (jemalloc/profiler.c), where the host was started with it; engine two is Cairn's sampler
+ * (sampler/sampler.c), on any allocator. Routes, rules and the C API speak to the functions cairn_profiler_* of jemalloc/profiler.h, which
+ * pass on to the engine in use.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_AGENT_ENGINE_H
+#define CAIRN_AGENT_ENGINE_H
+
+#include "agent/jemalloc/profiler.h"
+#include "agent/unwind/unwind.h"
+#include "base/buffer.h"
+
+/* What the taking of stacks has cost so far. */
+struct cairn_engine_counts {
+	bool installed; /* Cairn's unwinder takes them */
+	uint64_t stacks;
+	uint64_t ends[CAIRN_UNWIND_ENDS];
+	double frames_per_stack; /* over those that were measured, one in 64 */
+	double ns_per_stack;     /* of the sampler: all that a sample costs */
+};
+
+struct cairn_engine {
+	const char *name; /* as in `engine:NAME` */
+	enum cairn_profiler_state (*state)(struct cairn_profiler *profiler);
+	void (*explain)(struct cairn_profiler *profiler, char *out, size_t size);
+	bool (*activate)(struct cairn_profiler *profiler, bool active, struct cairn_error *error);
+	bool (*gdump)(struct cairn_profiler *profiler, bool active, struct cairn_error *error);
+	bool (*gdump_is_active)(struct cairn_profiler *profiler);
+	bool (*reset)(struct cairn_profiler *profiler, uint64_t period, struct cairn_error *error);
+	bool (*set_period)(struct cairn_profiler *profiler, uint64_t period); /* for the budget: by the gentlest way there is */
+	uint64_t (*period)(struct cairn_profiler *profiler);
+	bool (*dump)(struct cairn_profiler *profiler, const char *path, struct cairn_error *error);
+	uint64_t (*allocated)(struct cairn_profiler *profiler); /* bytes in all, freed or not */
+	uint64_t (*samples)(struct cairn_profiler *profiler); /* that live; NULL where only a dump tells */
+	void (*write_trailer)(struct cairn_profiler *profiler, struct cairn_buffer *out); /* its own lines; may be NULL */
+	/* Has FUNCTION called with each sample, on the thread that allocates; NULL ends it. False where that never happens. */
+	bool (*notify)(void (*function)(void));
+	void (*count)(struct cairn_engine_counts *counts);
+};
+
+extern const struct cairn_engine cairn_engine_jemalloc;
+
+#endif

@@ -1,0 +1,11 @@
+/* heap.h - the names of custom heaps: memory that the host manages itself and tells of by cairn_heap_allocated.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_AGENT_SAMPLER_HEAP_H
+#define CAIRN_AGENT_SAMPLER_HEAP_H
+
+#include "dump/ledger.h"
+
+/* Puts all names into the header of a new ledger. */
+void cairn_heap_names(struct cairn_ledger_header *header);
+
+#endif

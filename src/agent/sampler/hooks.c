@@ -1,0 +1,277 @@
+/* hooks.c - the fast paths.
+ *
+ * On malloc a subtraction and a branch, on free a look into the filter and a branch. The slow halves are functions of their own, so that
+ * the fast ones need no stack. SPDX-License-Identifier: Apache-2.0 */
+#include "agent/sampler/hooks.h"
+
+#include "agent/sampler/sample.h"
+
+/* A fast path: it must end in a jump (dlopen and dlsym look at who called them), and a sanitizer must not put anything into it. */
+#define FAST CAIRN_SAMPLER_CODE \
+	__attribute__((no_sanitize("address", "thread", "undefined"), optimize("optimize-sibling-calls"), no_instrument_function))
+#define SLOW CAIRN_SAMPLER_CODE
+#define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+
+void (*cairn_hook_loaded)(void);
+
+/* True when the sample is due. */
+__attribute__((always_inline)) static inline bool count_down(size_t size)
+{
+	return UNLIKELY((int64_t)(cairn_sample_thread.countdown -= size) < 0);
+}
+
+typedef void *allocate_function(size_t size, uintptr_t second, uintptr_t third);
+typedef void *aligned_function(size_t alignment, size_t size);
+typedef uintptr_t release_function(void *object, uintptr_t second, uintptr_t third);
+typedef void *move_function(void *object, size_t size, uintptr_t third);
+
+/* Functions that take a size first: malloc, valloc, mallocx and operator new in all its forms. */
+SLOW static void *allocate_slowly(size_t size, uintptr_t second, uintptr_t third, allocate_function *real)
+{
+	void *object = real(size, second, third);
+	cairn_sample_spent(object, size, (uintptr_t)real);
+	return object;
+}
+
+#define ALLOCATE(name)                                                                                                         \
+	static allocate_function *real_##name;                                                                                 \
+	FAST static void *hook_##name(size_t size, uintptr_t second, uintptr_t third)                                          \
+	{                                                                                                                      \
+		if (count_down(size))                                                                                          \
+			return allocate_slowly(size, second, third, real_##name);                                              \
+		return real_##name(size, second, third);                                                                       \
+	}
+
+/* Functions that take an alignment and a size. */
+SLOW static void *align_slowly(size_t alignment, size_t size, aligned_function *real)
+{
+	void *object = real(alignment, size);
+	cairn_sample_spent(object, size, (uintptr_t)real);
+	return object;
+}
+
+#define ALIGN(name)                                                                                                            \
+	static aligned_function *real_##name;                                                                                  \
+	FAST static void *hook_##name(size_t alignment, size_t size)                                                           \
+	{                                                                                                                      \
+		if (count_down(size))                                                                                          \
+			return align_slowly(alignment, size, real_##name);                                                     \
+		return real_##name(alignment, size);                                                                           \
+	}
+
+/* Functions that free what their first argument points to. The sample goes first: once the object is free another thread may have its
+ * address. */
+SLOW static uintptr_t release_slowly(void *object, uintptr_t second, uintptr_t third, release_function *real)
+{
+	cairn_sample_freed(object);
+	return real(object, second, third);
+}
+
+#define RELEASE(name)                                                                                                          \
+	static release_function *real_##name;                                                                                  \
+	FAST static uintptr_t hook_##name(void *object, uintptr_t second, uintptr_t third)                                     \
+	{                                                                                                                      \
+		if (UNLIKELY(cairn_filter_has((uintptr_t)object)))                                                             \
+			return release_slowly(object, second, third, real_##name);                                             \
+		return real_##name(object, second, third);                                                                     \
+	}
+
+/* realloc and rallocx: a free and an allocation, if it succeeds. */
+SLOW static void *move_slowly(void *object, size_t size, uintptr_t third, move_function *real)
+{
+	bool due = (int64_t)cairn_sample_thread.countdown < 0;
+	uint32_t held = cairn_sample_hold(object);
+	void *moved = real(object, size, third);
+	cairn_sample_release(object, held, moved || size == 0);
+	if (due)
+		cairn_sample_spent(moved, size, (uintptr_t)real);
+	return moved;
+}
+
+#define MOVE(name)                                                                                                             \
+	static move_function *real_##name;                                                                                     \
+	FAST static void *hook_##name(void *object, size_t size, uintptr_t third)                                              \
+	{                                                                                                                      \
+		if (count_down(size) || UNLIKELY(cairn_filter_has((uintptr_t)object)))                                         \
+			return move_slowly(object, size, third, real_##name);                                                  \
+		return real_##name(object, size, third);                                                                       \
+	}
+
+ALLOCATE(malloc)
+ALLOCATE(valloc)
+ALLOCATE(pvalloc)
+ALLOCATE(mallocx)
+ALLOCATE(_Znwm)
+ALLOCATE(_Znam)
+ALLOCATE(_ZnwmRKSt9nothrow_t)
+ALLOCATE(_ZnamRKSt9nothrow_t)
+ALLOCATE(_ZnwmSt11align_val_t)
+ALLOCATE(_ZnamSt11align_val_t)
+ALLOCATE(_ZnwmSt11align_val_tRKSt9nothrow_t)
+ALLOCATE(_ZnamSt11align_val_tRKSt9nothrow_t)
+ALIGN(aligned_alloc)
+ALIGN(memalign)
+RELEASE(free)
+RELEASE(cfree)
+RELEASE(free_sized)
+RELEASE(free_aligned_sized)
+RELEASE(dallocx)
+RELEASE(sdallocx)
+RELEASE(_ZdlPv)
+RELEASE(_ZdaPv)
+RELEASE(_ZdlPvm)
+RELEASE(_ZdaPvm)
+RELEASE(_ZdlPvRKSt9nothrow_t)
+RELEASE(_ZdaPvRKSt9nothrow_t)
+RELEASE(_ZdlPvSt11align_val_t)
+RELEASE(_ZdaPvSt11align_val_t)
+RELEASE(_ZdlPvmSt11align_val_t)
+RELEASE(_ZdaPvmSt11align_val_t)
+RELEASE(_ZdlPvSt11align_val_tRKSt9nothrow_t)
+RELEASE(_ZdaPvSt11align_val_tRKSt9nothrow_t)
+MOVE(realloc)
+MOVE(rallocx)
+
+static void *(*real_calloc)(size_t count, size_t size);
+
+SLOW static void *clear_slowly(size_t count, size_t size)
+{
+	void *object = real_calloc(count, size);
+	cairn_sample_spent(object, count * size, (uintptr_t)real_calloc);
+	return object;
+}
+
+/* Where the product does not fit the real one refuses, and what was counted does not matter. */
+FAST static void *hook_calloc(size_t count, size_t size)
+{
+	if (count_down(count * size))
+		return clear_slowly(count, size);
+	return real_calloc(count, size);
+}
+
+static int (*real_posix_memalign)(void **object, size_t alignment, size_t size);
+
+SLOW static int place_slowly(void **object, size_t alignment, size_t size)
+{
+	int code = real_posix_memalign(object, alignment, size);
+	cairn_sample_spent(code == 0 ? *object : NULL, size, (uintptr_t)real_posix_memalign);
+	return code;
+}
+
+FAST static int hook_posix_memalign(void **object, size_t alignment, size_t size)
+{
+	if (count_down(size))
+		return place_slowly(object, alignment, size);
+	return real_posix_memalign(object, alignment, size);
+}
+
+static void *(*real_reallocarray)(void *object, size_t count, size_t size);
+
+SLOW static void *move_array_slowly(void *object, size_t count, size_t size)
+{
+	bool due = (int64_t)cairn_sample_thread.countdown < 0;
+	uint32_t held = cairn_sample_hold(object);
+	void *moved = real_reallocarray(object, count, size);
+	cairn_sample_release(object, held, moved || count == 0 || size == 0);
+	if (due)
+		cairn_sample_spent(moved, count * size, (uintptr_t)real_reallocarray);
+	return moved;
+}
+
+FAST static void *hook_reallocarray(void *object, size_t count, size_t size)
+{
+	if (count_down(count * size) || UNLIKELY(cairn_filter_has((uintptr_t)object)))
+		return move_array_slowly(object, count, size);
+	return real_reallocarray(object, count, size);
+}
+
+static size_t (*real_xallocx)(void *object, size_t size, size_t extra, int flags);
+
+/* It grows or shrinks where it is, or not at all. */
+SLOW static size_t resize_slowly(void *object, size_t size, size_t extra, int flags)
+{
+	bool due = (int64_t)cairn_sample_thread.countdown < 0;
+	uint32_t held = cairn_sample_hold(object);
+	size_t got = real_xallocx(object, size, extra, flags);
+	cairn_sample_release(object, held, got >= size);
+	if (due)
+		cairn_sample_spent(got >= size ? object : NULL, size, (uintptr_t)real_xallocx);
+	return got;
+}
+
+FAST static size_t hook_xallocx(void *object, size_t size, size_t extra, int flags)
+{
+	if (count_down(size) || UNLIKELY(cairn_filter_has((uintptr_t)object)))
+		return resize_slowly(object, size, extra, flags);
+	return real_xallocx(object, size, extra, flags);
+}
+
+/* The loader's functions depend on who calls them (RPATH, RTLD_NEXT), so that they are always jumped to. */
+static atomic_bool loaded;
+static void *(*real_dlopen)(const char *path, int flags);
+static void *(*real_dlsym)(void *handle, const char *name);
+
+FAST static void *hook_dlopen(const char *path, int flags)
+{
+	atomic_store_explicit(&loaded, true, memory_order_relaxed);
+	return real_dlopen(path, flags);
+}
+
+SLOW static void notice_loaded(void)
+{
+	if (cairn_hook_loaded && atomic_exchange(&loaded, false))
+		cairn_hook_loaded();
+}
+
+FAST static void *hook_dlsym(void *handle, const char *name)
+{
+	if (UNLIKELY(atomic_load_explicit(&loaded, memory_order_relaxed)))
+		notice_loaded();
+	return real_dlsym(handle, name);
+}
+
+#define ENTRY(name) {#name, (cairn_hook_function *)hook_##name, (cairn_hook_function **)&real_##name, false, false}
+
+const struct cairn_hook_entry cairn_hook_entries[] = {
+	ENTRY(malloc),
+	ENTRY(free),
+	ENTRY(calloc),
+	ENTRY(realloc),
+	{"reallocarray", (cairn_hook_function *)hook_reallocarray, (cairn_hook_function **)&real_reallocarray, .unless_libc = true},
+	ENTRY(posix_memalign),
+	ENTRY(aligned_alloc),
+	ENTRY(memalign),
+	ENTRY(valloc),
+	ENTRY(pvalloc),
+	ENTRY(cfree),
+	ENTRY(free_sized),
+	ENTRY(free_aligned_sized),
+	ENTRY(mallocx),
+	ENTRY(rallocx),
+	ENTRY(xallocx),
+	ENTRY(dallocx),
+	ENTRY(sdallocx),
+	ENTRY(_Znwm),
+	ENTRY(_Znam),
+	ENTRY(_ZnwmRKSt9nothrow_t),
+	ENTRY(_ZnamRKSt9nothrow_t),
+	ENTRY(_ZnwmSt11align_val_t),
+	ENTRY(_ZnamSt11align_val_t),
+	ENTRY(_ZnwmSt11align_val_tRKSt9nothrow_t),
+	ENTRY(_ZnamSt11align_val_tRKSt9nothrow_t),
+	ENTRY(_ZdlPv),
+	ENTRY(_ZdaPv),
+	ENTRY(_ZdlPvm),
+	ENTRY(_ZdaPvm),
+	ENTRY(_ZdlPvRKSt9nothrow_t),
+	ENTRY(_ZdaPvRKSt9nothrow_t),
+	ENTRY(_ZdlPvSt11align_val_t),
+	ENTRY(_ZdaPvSt11align_val_t),
+	ENTRY(_ZdlPvmSt11align_val_t),
+	ENTRY(_ZdaPvmSt11align_val_t),
+	ENTRY(_ZdlPvSt11align_val_tRKSt9nothrow_t),
+	ENTRY(_ZdaPvSt11align_val_tRKSt9nothrow_t),
+	{"dlopen", (cairn_hook_function *)hook_dlopen, (cairn_hook_function **)&real_dlopen, .of_loader = true},
+	{"dlsym", (cairn_hook_function *)hook_dlsym, (cairn_hook_function **)&real_dlsym, .of_loader = true},
+};
+const size_t cairn_hook_entry_count = sizeof cairn_hook_entries / sizeof *cairn_hook_entries;

@@ -1,0 +1,332 @@
+/* patch.c - walking relocations (gABI "Relocation"; x86-64 and AArch64 psABI for their types).
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/sampler/patch.h"
+
+#include "agent/sampler/hooks.h"
+#include "agent/sampler/sample.h"
+#include "agent/unwind/dynamic.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+enum { jump_slot = R_X86_64_JUMP_SLOT, global_data = R_X86_64_GLOB_DAT, absolute = R_X86_64_64 };
+#else
+enum { jump_slot = R_AARCH64_JUMP_SLOT, global_data = R_AARCH64_GLOB_DAT, absolute = R_AARCH64_ABS64 };
+#endif
+
+enum { entries_most = 64 };
+
+static struct {
+	bool prepared;
+	bool usual; /* malloc is libc's, as it is unless the host has brought another */
+	bool is_program;
+	char allocator[256];
+	uintptr_t allocator_bias, own_bias, loader_bias;
+	bool hooked[entries_most]; /* by entry */
+	atomic_flag busy;
+} patch = {.busy = ATOMIC_FLAG_INIT};
+
+/* Finding the allocator. */
+
+struct search {
+	const char *name;
+	uintptr_t found, bias;
+	char path[256];
+	bool program, libc;
+};
+
+static bool is_libc(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return strncmp(slash ? slash + 1 : path, "libc.so", 7) == 0 || strncmp(slash ? slash + 1 : path, "libc-2", 6) == 0;
+}
+
+/* The loader's own copies of malloc serve it alone before libc is there. */
+static bool is_loader(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return strncmp(slash ? slash + 1 : path, "ld-linux", 8) == 0 || strncmp(slash ? slash + 1 : path, "ld-2", 4) == 0;
+}
+
+static bool search_object(void *context, const struct cairn_object *module)
+{
+	struct search *search = context;
+	struct cairn_dynamic dynamic;
+	if (!module->path[0] || is_loader(module->path) || !cairn_dynamic_open(&dynamic, module))
+		return false;
+	search->found = cairn_dynamic_find(&dynamic, search->name);
+	if (!search->found)
+		return false;
+	search->bias = module->bias;
+	search->program = module->program;
+	search->libc = !module->program && is_libc(module->path);
+	snprintf(search->path, sizeof search->path, "%s", module->program ? "" : module->path);
+	return true;
+}
+
+/* The first object that defines NAME, in the order in which the loader looks. */
+static bool find(const char *name, struct search *search)
+{
+	*search = (struct search){.name = name};
+	return cairn_objects_visit(search_object, search);
+}
+
+static bool find_own(void *context, const struct cairn_object *module)
+{
+	(void)context;
+	if (is_loader(module->path))
+		patch.loader_bias = module->bias;
+	if (cairn_object_executes(module, (uintptr_t)cairn_patch_apply) && !module->program)
+		patch.own_bias = module->bias;
+	return false;
+}
+
+static bool refuse_sanitizers(struct cairn_error *error)
+{
+	static const struct {
+		const char *symbol, *name;
+	} sanitizers[] = {{"__asan_init", "AddressSanitizer"}, {"__tsan_init", "ThreadSanitizer"}, {"__msan_init", "MemorySanitizer"},
+			  {"__hwasan_init", "HWAddressSanitizer"}};
+	struct search search;
+	for (size_t i = 0; i < sizeof sanitizers / sizeof *sanitizers; i++)
+		if (find(sanitizers[i].symbol, &search))
+			return cairn_fail(error, "this program is built with %s, whose malloc must be left alone; profile a build without it",
+					  sanitizers[i].name);
+	return true;
+}
+
+bool cairn_patch_prepare(struct cairn_error *error)
+{
+	struct search malloc_search, search;
+	if (patch.prepared)
+		return true;
+	if (!refuse_sanitizers(error))
+		return false;
+	if (!find("malloc", &malloc_search))
+		return cairn_fail(error, "no loaded object exports malloc; a static program reports its memory by cairn_heap_allocated");
+	memcpy(patch.allocator, malloc_search.path, sizeof patch.allocator);
+	patch.allocator_bias = malloc_search.bias;
+	patch.is_program = malloc_search.program;
+	patch.usual = malloc_search.libc;
+	cairn_objects_visit(find_own, NULL);
+	for (size_t i = 0; i < cairn_hook_entry_count && i < entries_most; i++) {
+		const struct cairn_hook_entry *entry = &cairn_hook_entries[i];
+		/* A relative of another object (libstdc++'s operator new) calls malloc, and is seen there. */
+		if (!find(entry->name, &search) || (!entry->of_loader && (search.bias != patch.allocator_bias || search.program != patch.is_program)) ||
+		    (entry->unless_libc && search.libc))
+			continue;
+		*entry->real = (cairn_hook_function *)search.found;
+		patch.hooked[i] = true;
+	}
+	if (find("malloc_usable_size", &search) && search.bias == patch.allocator_bias && search.program == patch.is_program)
+		cairn_sampling.usable_size = (size_t (*)(void *))search.found;
+	patch.prepared = true;
+	return true;
+}
+
+const char *cairn_patch_allocator(void)
+{
+	return patch.allocator;
+}
+
+bool cairn_patch_allocator_is_program(void)
+{
+	return patch.prepared && patch.is_program;
+}
+
+/* Changing relocations. */
+
+struct walk {
+	bool install;
+	struct cairn_patch_counts counts;
+};
+
+/* The object whose relocations are being changed. */
+struct target {
+	const struct cairn_object *module;
+	struct cairn_dynamic dynamic;
+	uintptr_t start, end;             /* all of it */
+	uintptr_t relro_start, relro_end; /* whole pages that are read-only once it is loaded; empty for none */
+	bool writable;                    /* these pages are, for now */
+	bool pending;
+};
+
+static void measure(struct target *target)
+{
+	target->start = UINTPTR_MAX;
+	for (size_t i = 0; i < target->module->headers_count; i++) {
+		const ElfW(Phdr) *header = &target->module->headers[i];
+		uintptr_t start = target->module->bias + header->p_vaddr, end = start + header->p_memsz;
+		if (header->p_type == PT_LOAD) {
+			target->start = start < target->start ? start : target->start;
+			target->end = end > target->end ? end : target->end;
+		} else if (header->p_type == PT_GNU_RELRO) {
+			uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+			target->relro_start = start & ~(page - 1);
+			target->relro_end = end & ~(page - 1);
+		}
+	}
+}
+
+/* Whether SLOT is data of the object: it has relocations in code, too, where it was built so. */
+static bool is_data(const struct target *target, uintptr_t slot)
+{
+	for (size_t i = 0; i < target->module->headers_count; i++) {
+		const ElfW(Phdr) *header = &target->module->headers[i];
+		if (header->p_type == PT_LOAD && (header->p_flags & PF_W) && slot - (target->module->bias + header->p_vaddr) < header->p_memsz)
+			return slot % 8 == 0;
+	}
+	return false;
+}
+
+/* The kernel adds 0 to the word if it may be written, and says EFAULT if not. */
+static bool is_writable(uintptr_t address)
+{
+	int saved = errno;
+	uint32_t waiters = 0;
+	bool writable = syscall(SYS_futex, &waiters, FUTEX_WAKE_OP, 0, 0, address, FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0)) >= 0;
+	errno = saved;
+	return writable;
+}
+
+/* False where SLOT cannot be written now. */
+static bool prepare_slot(struct target *target, uintptr_t slot)
+{
+	if (slot < target->relro_start || slot >= target->relro_end || target->writable)
+		return true;
+	if (is_writable(slot) || mprotect((void *)target->relro_start, target->relro_end - target->relro_start, PROT_READ | PROT_WRITE) != 0) {
+		target->pending = true; /* still being loaded; or nothing may be changed here at all */
+		return false;
+	}
+	target->writable = true;
+	return true;
+}
+
+static const struct cairn_hook_entry *find_by_address(uintptr_t address, bool of_hooks)
+{
+	for (size_t i = 0; i < cairn_hook_entry_count; i++)
+		if (patch.hooked[i] && address == (uintptr_t)(of_hooks ? cairn_hook_entries[i].hook : *cairn_hook_entries[i].real))
+			return &cairn_hook_entries[i];
+	return NULL;
+}
+
+static const struct cairn_hook_entry *find_by_name(const char *name)
+{
+	for (size_t i = 0; i < cairn_hook_entry_count; i++)
+		if (patch.hooked[i] && strcmp(cairn_hook_entries[i].name, name) == 0)
+			return &cairn_hook_entries[i];
+	return NULL;
+}
+
+/* A relocation that is bound by the first call leads back into its own object until then. What the loader will find is what everybody
+ * finds, but where an object prefers its own libraries (RTLD_DEEPBIND): that cannot be seen, so where it would matter, because libc is not
+ * the allocator, only the program itself and libc are taken to be as usual. */
+static const struct cairn_hook_entry *find_unbound(struct target *target, const ElfW(Rela) *relocation, uintptr_t value)
+{
+	const ElfW(Sym) *symbol = &target->dynamic.symbols[ELF64_R_SYM(relocation->r_info)];
+	/* libc has relocations of functions that it defines itself. Bound to its own, an object has no need of others. */
+	bool is_own = symbol->st_shndx != SHN_UNDEF && value == target->module->bias + symbol->st_value;
+	if (value < target->start || value >= target->end || is_own)
+		return NULL;
+	const struct cairn_hook_entry *entry = find_by_name(target->dynamic.names + symbol->st_name);
+	if (!entry || patch.usual || target->module->program || is_libc(target->module->path))
+		return entry;
+	target->pending = true;
+	return NULL;
+}
+
+static void change_slot(struct walk *walk, struct target *target, const ElfW(Rela) *relocation)
+{
+	uint32_t type = (uint32_t)ELF64_R_TYPE(relocation->r_info);
+	if ((type != jump_slot && type != global_data && type != absolute) || (type == absolute && relocation->r_addend != 0))
+		return;
+	uintptr_t slot = target->module->bias + relocation->r_offset;
+	if (!is_data(target, slot))
+		return;
+	_Atomic uintptr_t *word = (_Atomic uintptr_t *)slot;
+	uintptr_t value = atomic_load_explicit(word, memory_order_relaxed), wanted;
+	if (find_by_address(value, true)) {
+		walk->counts.slots++;
+		if (walk->install)
+			return;
+		wanted = (uintptr_t)*find_by_address(value, true)->real;
+	} else if (!walk->install) {
+		return;
+	} else {
+		const struct cairn_hook_entry *entry = find_by_address(value, false);
+		if (!entry && type == jump_slot)
+			entry = find_unbound(target, relocation, value);
+		if (!entry)
+			return;
+		wanted = (uintptr_t)entry->hook;
+	}
+	if (!prepare_slot(target, slot))
+		return;
+	if (atomic_compare_exchange_strong(word, &value, wanted)) {
+		walk->counts.changed++;
+		walk->counts.slots += walk->install ? 1 : (unsigned)-1;
+	}
+}
+
+/* The allocator's own calls of itself are no calls of the host. libc is more than an allocator. */
+static bool is_left_alone(const struct cairn_object *module)
+{
+	if (!module->path[0] || module->bias == patch.own_bias || (patch.loader_bias && module->bias == patch.loader_bias))
+		return !module->program;
+	return !patch.usual && module->bias == patch.allocator_bias && module->program == patch.is_program && !module->program;
+}
+
+static bool change_object(void *context, const struct cairn_object *module)
+{
+	struct walk *walk = context;
+	struct target target = {.module = module};
+	if (is_left_alone(module) || !cairn_dynamic_open(&target.dynamic, module))
+		return false;
+	measure(&target);
+	walk->counts.objects++;
+	for (size_t i = 0; i < target.dynamic.plt.count; i++)
+		change_slot(walk, &target, &target.dynamic.plt.entries[i]);
+	for (size_t i = 0; i < target.dynamic.data.count; i++)
+		change_slot(walk, &target, &target.dynamic.data.entries[i]);
+	if (target.writable)
+		mprotect((void *)target.relro_start, target.relro_end - target.relro_start, PROT_READ);
+	walk->counts.pending += target.pending;
+	return false;
+}
+
+bool cairn_patch_apply(bool install, struct cairn_patch_counts *counts)
+{
+	if (!patch.prepared || atomic_flag_test_and_set(&patch.busy))
+		return false;
+	struct walk walk = {.install = install};
+	cairn_objects_visit(change_object, &walk);
+	atomic_flag_clear(&patch.busy);
+	if (counts)
+		*counts = walk.counts;
+	return true;
+}
+
+static int see_loaded(struct dl_phdr_info *info, size_t size, void *context)
+{
+	if (size >= sizeof *info)
+		*(uint64_t *)context = info->dlpi_adds;
+	return 1;
+}
+
+uint64_t cairn_patch_loaded(void)
+{
+	uint64_t count = 0;
+	cairn_loader_visit(see_loaded, &count);
+	return count;
+}
+
+void cairn_patch_forget(void)
+{
+	atomic_flag_clear(&patch.busy);
+}

@@ -1,0 +1,401 @@
+/* record.c - claiming, filling and publishing records.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/sampler/record.h"
+
+#include "base/exponential.h"
+
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { stack_window = 64, thread_window = 256 };
+
+static uint64_t mix(uint64_t value)
+{
+	value *= 0x9e3779b97f4a7c15u;
+	return value ^ value >> 29;
+}
+
+static uint32_t home_of(const struct cairn_record *record, uint64_t key)
+{
+	return (uint32_t)(mix(key) >> 20) & record->sample_mask;
+}
+
+uint64_t cairn_record_objects(uint64_t size, uint64_t period)
+{
+	double chance = period ? cairn_exponential_chance((double)size / (double)period) : 1;
+	return chance > 0 ? (uint64_t)(CAIRN_LEDGER_OBJECT / chance + 0.5) : 0;
+}
+
+static uint64_t bytes_of(uint64_t objects, uint64_t size)
+{
+	return (uint64_t)((double)objects * (double)size / CAIRN_LEDGER_OBJECT + 0.5);
+}
+
+static void add(_Atomic uint64_t *sum, uint64_t more)
+{
+	atomic_fetch_add_explicit(sum, more, memory_order_relaxed);
+}
+
+/* Samples. */
+
+/* The slot of the window that holds KEY, or UINT32_MAX. */
+static uint32_t find(const struct cairn_record *record, uint64_t key)
+{
+	uint32_t home = home_of(record, key);
+	for (uint32_t i = 0; i < CAIRN_LEDGER_WINDOW; i++) {
+		uint32_t slot = (home + i) & record->sample_mask;
+		if (atomic_load_explicit(&record->keys[slot], memory_order_relaxed) == key)
+			return slot;
+	}
+	return UINT32_MAX;
+}
+
+bool cairn_record_has(const struct cairn_record *record, uint64_t key)
+{
+	return find(record, key) != UINT32_MAX;
+}
+
+/* Takes the slot from what it holds; only one thread succeeds. */
+static bool claim(struct cairn_record *record, uint32_t slot, uint64_t holds)
+{
+	return atomic_compare_exchange_strong_explicit(&record->keys[slot], &holds, CAIRN_LEDGER_BUSY, memory_order_acq_rel, memory_order_relaxed);
+}
+
+static void publish(struct cairn_record *record, uint32_t slot, uint64_t key, const struct cairn_ledger_sample *sample)
+{
+	struct cairn_ledger_sample *to = &record->samples[slot];
+	uint32_t sequence = atomic_load_explicit(&to->sequence, memory_order_relaxed);
+	atomic_store_explicit(&to->sequence, sequence + 1, memory_order_relaxed);
+	atomic_thread_fence(memory_order_release);
+	/* By whole words, the first of which has the sequence in it: a reader may be looking. */
+	__atomic_store_n(&to->stack, sample->stack, __ATOMIC_RELAXED);
+	for (size_t i = 1; i < sizeof *to / sizeof(uint64_t); i++)
+		__atomic_store_n((uint64_t *)(void *)to + i, ((const uint64_t *)(const void *)sample)[i], __ATOMIC_RELAXED);
+	atomic_store_explicit(&to->sequence, sequence + 2, memory_order_release);
+	atomic_store_explicit(&record->keys[slot], key, memory_order_release);
+}
+
+static void count_freed(struct cairn_record *record, const struct cairn_ledger_sample *sample, uint32_t thread, int64_t now_ns)
+{
+	struct cairn_ledger_stack *stack = &record->stacks[sample->stack];
+	uint64_t bytes = bytes_of(sample->objects, sample->size);
+	add(&stack->freed_samples, 1);
+	add(&stack->freed_objects, sample->objects);
+	add(&stack->freed_bytes, bytes);
+	if (thread != sample->thread)
+		add(&stack->freed_elsewhere, 1);
+	uint64_t lived = now_ns > sample->birth_ns ? (uint64_t)(now_ns - sample->birth_ns) : 0;
+	int bits = lived ? 64 - __builtin_clzll(lived) : 0, bucket = bits - CAIRN_LEDGER_FIRST_LIFETIME;
+	bucket = bucket < 0 ? 0 : bucket >= CAIRN_LEDGER_LIFETIMES ? CAIRN_LEDGER_LIFETIMES - 1 : bucket;
+	atomic_fetch_add_explicit(&stack->lifetimes[bucket], 1, memory_order_relaxed);
+	add(&record->header->freed, 1);
+	add(&record->header->freed_bytes, bytes);
+}
+
+static void count_allocated(struct cairn_record *record, const struct cairn_ledger_sample *sample)
+{
+	struct cairn_ledger_stack *stack = &record->stacks[sample->stack];
+	struct cairn_ledger_header *header = record->header;
+	uint64_t bytes = bytes_of(sample->objects, sample->size);
+	add(&stack->allocated_samples, 1);
+	add(&stack->allocated_objects, sample->objects);
+	add(&stack->allocated_bytes, bytes);
+	uint64_t allocated = atomic_fetch_add_explicit(&header->allocated_bytes, bytes, memory_order_relaxed) + bytes;
+	uint64_t lives = allocated - atomic_load_explicit(&header->freed_bytes, memory_order_relaxed);
+	uint64_t highest = atomic_load_explicit(&header->highest_bytes, memory_order_relaxed);
+	while ((int64_t)lives > (int64_t)highest &&
+	       !atomic_compare_exchange_weak_explicit(&header->highest_bytes, &highest, lives, memory_order_relaxed, memory_order_relaxed))
+		;
+}
+
+bool cairn_record_sample(struct cairn_record *record, uint64_t key, const struct cairn_ledger_sample *sample, bool *replaced)
+{
+	*replaced = false;
+	uint32_t stale = find(record, key);
+	if (stale != UINT32_MAX && claim(record, stale, key)) {
+		struct cairn_ledger_sample old = record->samples[stale];
+		count_freed(record, &old, sample->thread, sample->birth_ns);
+		add(&record->header->replaced, 1);
+		*replaced = true;
+		publish(record, stale, key, sample);
+		add(&record->header->taken, 1);
+		count_allocated(record, sample);
+		return true;
+	}
+	uint32_t home = home_of(record, key);
+	for (uint32_t i = 0; i < CAIRN_LEDGER_WINDOW; i++) {
+		uint32_t slot = (home + i) & record->sample_mask;
+		if (atomic_load_explicit(&record->keys[slot], memory_order_relaxed) != CAIRN_LEDGER_EMPTY || !claim(record, slot, CAIRN_LEDGER_EMPTY))
+			continue;
+		publish(record, slot, key, sample);
+		add(&record->header->live, 1);
+		add(&record->header->taken, 1);
+		count_allocated(record, sample);
+		return true;
+	}
+	add(&record->header->dropped, 1);
+	add(&record->header->dropped_bytes, bytes_of(sample->objects, sample->size));
+	return false;
+}
+
+/* Empties a slot that was claimed. */
+static void empty(struct cairn_record *record, uint32_t slot)
+{
+	atomic_store_explicit(&record->keys[slot], CAIRN_LEDGER_EMPTY, memory_order_release);
+	atomic_fetch_sub_explicit(&record->header->live, 1, memory_order_relaxed);
+}
+
+static bool remove_slot(struct cairn_record *record, uint32_t slot, uint64_t holds, uint32_t thread, int64_t now_ns)
+{
+	if (!claim(record, slot, holds))
+		return false;
+	struct cairn_ledger_sample sample = record->samples[slot];
+	empty(record, slot);
+	count_freed(record, &sample, thread, now_ns);
+	return true;
+}
+
+bool cairn_record_free(struct cairn_record *record, uint64_t key, uint32_t thread, int64_t now_ns)
+{
+	uint32_t slot = find(record, key);
+	return slot != UINT32_MAX && remove_slot(record, slot, key, thread, now_ns);
+}
+
+uint32_t cairn_record_hold(struct cairn_record *record, uint64_t key)
+{
+	uint32_t slot = find(record, key);
+	if (slot == UINT32_MAX)
+		return 0;
+	return atomic_compare_exchange_strong(&record->keys[slot], &key, key | CAIRN_LEDGER_MOVING) ? slot + 1 : 0;
+}
+
+void cairn_record_release(struct cairn_record *record, uint32_t held, bool moved, uint32_t thread, int64_t now_ns)
+{
+	uint32_t slot = held - 1;
+	uint64_t holds = atomic_load_explicit(&record->keys[slot], memory_order_relaxed);
+	if (!(holds & CAIRN_LEDGER_MOVING) || holds == CAIRN_LEDGER_BUSY) /* thrown away meanwhile */
+		return;
+	if (moved)
+		remove_slot(record, slot, holds, thread, now_ns);
+	else
+		atomic_compare_exchange_strong(&record->keys[slot], &holds, holds & ~(uint64_t)CAIRN_LEDGER_MOVING);
+}
+
+/* Stacks. */
+
+static uint64_t hash_stack(void *const *pcs, unsigned count)
+{
+	uint64_t hash = count;
+	for (unsigned i = 0; i < count; i++)
+		hash = (hash ^ (uintptr_t)pcs[i]) * 0x9e3779b97f4a7c15u, hash ^= hash >> 32;
+	return hash < 2 ? hash + 2 : hash;
+}
+
+static bool is_same(const struct cairn_record *record, const struct cairn_ledger_stack *stack, void *const *pcs, unsigned count)
+{
+	return stack->depth == count && memcmp(record->frames + stack->first, pcs, count * sizeof *pcs) == 0;
+}
+
+static bool fill_stack(struct cairn_record *record, struct cairn_ledger_stack *stack, void *const *pcs, unsigned count)
+{
+	struct cairn_ledger_header *header = record->header;
+	uint32_t most = header->areas[CAIRN_LEDGER_FRAMES].count;
+	uint64_t first = atomic_load_explicit(&header->frames_used, memory_order_relaxed);
+	do {
+		if (first + count > most)
+			return false;
+	} while (!atomic_compare_exchange_weak_explicit(&header->frames_used, &first, first + count, memory_order_relaxed, memory_order_relaxed));
+	memcpy(record->frames + first, pcs, count * sizeof *pcs);
+	stack->first = (uint32_t)first;
+	stack->depth = count;
+	return true;
+}
+
+uint32_t cairn_record_stack(struct cairn_record *record, void *const *pcs, unsigned count)
+{
+	uint64_t hash = hash_stack(pcs, count);
+	for (uint32_t i = 0; i < stack_window; i++) {
+		uint32_t place = ((uint32_t)(hash >> 24) + i) & record->stack_mask;
+		struct cairn_ledger_stack *stack = &record->stacks[place];
+		uint64_t there = atomic_load_explicit(&stack->hash, memory_order_acquire);
+		if (there == hash && is_same(record, stack, pcs, count))
+			return place;
+		/* One that is being written may turn out to be this one, which then stands here twice: readers add it up. */
+		if (there != 0 || !atomic_compare_exchange_strong(&stack->hash, &there, 1))
+			continue;
+		if (!fill_stack(record, stack, pcs, count)) {
+			atomic_store_explicit(&stack->hash, 0, memory_order_relaxed);
+			break;
+		}
+		atomic_store_explicit(&stack->hash, hash, memory_order_release);
+		add(&record->header->stacks_used, 1);
+		return place;
+	}
+	add(&record->header->stacks_lost, 1);
+	return 0;
+}
+
+/* Threads. */
+
+void cairn_record_thread_name(struct cairn_record *record, uint32_t thread)
+{
+	char name[17] = "";
+	uint64_t words[2];
+	if (thread == 0 || prctl(PR_GET_NAME, name, 0, 0, 0) != 0)
+		return;
+	memcpy(words, name, sizeof words);
+	atomic_store_explicit(&record->threads[thread].name[0], words[0], memory_order_relaxed);
+	atomic_store_explicit(&record->threads[thread].name[1], words[1], memory_order_relaxed);
+}
+
+uint32_t cairn_record_thread(struct cairn_record *record, int64_t now_ns)
+{
+	struct cairn_ledger_header *header = record->header;
+	uint32_t most = header->areas[CAIRN_LEDGER_THREADS].count, id = (uint32_t)syscall(SYS_gettid);
+	for (uint32_t i = 0; i < thread_window; i++) {
+		uint32_t place = (uint32_t)((mix(id) >> 20) + i) % most, free_state = 0;
+		struct cairn_ledger_thread *thread = &record->threads[place];
+		if (place == 0 || !atomic_compare_exchange_strong(&thread->state, &free_state, 1))
+			continue;
+		add(&header->threads_used, 1);
+		thread->id = id;
+		thread->birth_ns = now_ns;
+		cairn_record_thread_name(record, place);
+		atomic_store_explicit(&thread->state, 2, memory_order_release);
+		return place;
+	}
+	add(&header->threads_lost, 1);
+	return 0;
+}
+
+void cairn_record_sweep_threads(struct cairn_record *record, int process)
+{
+	struct cairn_ledger_header *header = record->header;
+	uint32_t most = header->areas[CAIRN_LEDGER_THREADS].count;
+	if (atomic_load(&header->threads_used) < most / 2)
+		return;
+	for (uint32_t i = 1; i < most; i++) {
+		struct cairn_ledger_thread *thread = &record->threads[i];
+		if (atomic_load(&thread->state) == 2 && syscall(SYS_tgkill, process, thread->id, 0) != 0)
+			atomic_store(&thread->state, 3); /* ended */
+	}
+	for (uint32_t i = 0; i <= record->sample_mask; i++) { /* whose names are still needed */
+		uint32_t thread = record->samples[i].thread, ended = 3;
+		uint64_t key = atomic_load(&record->keys[i]);
+		if (key > CAIRN_LEDGER_BUSY && thread < most)
+			atomic_compare_exchange_strong(&record->threads[thread].state, &ended, 2);
+	}
+	uint64_t used = 0;
+	for (uint32_t i = 1; i < most; i++) {
+		uint32_t ended = 3;
+		used += !atomic_compare_exchange_strong(&record->threads[i].state, &ended, 0) && atomic_load(&record->threads[i].state) != 0;
+	}
+	atomic_store(&header->threads_used, used);
+}
+
+/* Modules. */
+
+static bool is_known(const struct cairn_record *record, uint64_t count, const struct cairn_ledger_module *module, struct cairn_bytes path)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		const struct cairn_ledger_module *known = &record->modules[i];
+		if (known->start == module->start && known->end == module->end && known->offset == module->offset &&
+		    known->id_length == module->id_length && memcmp(known->build_id, module->build_id, sizeof known->build_id) == 0 &&
+		    cairn_bytes_equal((struct cairn_bytes){record->text + known->path, known->path_length}, path))
+			return true;
+	}
+	return false;
+}
+
+void cairn_record_module(struct cairn_record *record, const struct cairn_ledger_module *module, struct cairn_bytes path)
+{
+	struct cairn_ledger_header *header = record->header;
+	uint64_t count = atomic_load(&header->modules_used), text = atomic_load(&header->text_used);
+	if (is_known(record, count, module, path))
+		return;
+	if (count == header->areas[CAIRN_LEDGER_MODULES].count || path.length > header->areas[CAIRN_LEDGER_TEXT].count - text) {
+		add(&header->modules_lost, 1);
+		return;
+	}
+	struct cairn_ledger_module *to = &record->modules[count];
+	memcpy(record->text + text, path.data, path.length);
+	to->id_length = module->id_length;
+	to->start = module->start;
+	to->end = module->end;
+	to->offset = module->offset;
+	memcpy(to->build_id, module->build_id, sizeof to->build_id);
+	to->path = (uint32_t)text;
+	to->path_length = (uint32_t)path.length;
+	atomic_store(&header->text_used, text + path.length);
+	/* What lay there before is not there any more. */
+	for (uint64_t i = 0; i < count; i++)
+		if (record->modules[i].start < module->end && module->start < record->modules[i].end)
+			atomic_store(&record->modules[i].state, 3);
+	atomic_store_explicit(&to->state, 2, memory_order_release);
+	atomic_store(&header->modules_used, count + 1);
+}
+
+/* All of it. */
+
+void cairn_record_clear(struct cairn_record *record, void (*forget)(uint64_t key))
+{
+	struct cairn_ledger_header *header = record->header;
+	for (uint32_t i = 0; i <= record->sample_mask; i++) {
+		uint64_t key = atomic_load_explicit(&record->keys[i], memory_order_relaxed);
+		if (key <= CAIRN_LEDGER_BUSY || !claim(record, i, key))
+			continue;
+		empty(record, i);
+		forget(key & ~(uint64_t)CAIRN_LEDGER_MOVING);
+	}
+	for (uint32_t i = 0; i <= record->stack_mask; i++) {
+		struct cairn_ledger_stack *stack = &record->stacks[i];
+		if (atomic_load(&stack->hash) < 2)
+			continue;
+		_Atomic uint64_t *const sums[] = {&stack->allocated_samples, &stack->allocated_objects, &stack->allocated_bytes, &stack->freed_samples,
+						  &stack->freed_objects, &stack->freed_bytes, &stack->freed_elsewhere};
+		for (size_t j = 0; j < sizeof sums / sizeof *sums; j++)
+			atomic_store_explicit(sums[j], 0, memory_order_relaxed);
+		for (int j = 0; j < CAIRN_LEDGER_LIFETIMES; j++)
+			atomic_store_explicit(&stack->lifetimes[j], 0, memory_order_relaxed);
+	}
+	_Atomic uint64_t *const counts[] = {&header->taken, &header->freed, &header->replaced, &header->dropped, &header->dropped_bytes,
+					    &header->thinned, &header->allocated_bytes, &header->freed_bytes, &header->highest_bytes};
+	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+		atomic_store_explicit(counts[i], 0, memory_order_relaxed);
+}
+
+static uint64_t next_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state * 0x2545f4914f6cdd1du;
+}
+
+size_t cairn_record_thin(struct cairn_record *record, uint64_t first, uint32_t count, uint64_t period, uint64_t *random,
+			 void (*forget)(uint64_t key))
+{
+	size_t gone = 0;
+	for (uint64_t at = first; at < first + count; at++) {
+		uint32_t i = (uint32_t)at & record->sample_mask;
+		uint64_t key = atomic_load_explicit(&record->keys[i], memory_order_relaxed);
+		/* One that moves just now is left for the next time. */
+		if (key <= CAIRN_LEDGER_BUSY || (key & CAIRN_LEDGER_MOVING) || record->samples[i].period >= period || !claim(record, i, key))
+			continue;
+		struct cairn_ledger_sample sample = record->samples[i];
+		double before = cairn_exponential_chance((double)sample.size / (double)sample.period);
+		double now = cairn_exponential_chance((double)sample.size / (double)period);
+		if ((double)(next_random(random) >> 11) * 0x1p-53 * before >= now) {
+			empty(record, i);
+			forget(key);
+			gone++;
+		} else {
+			sample.period = period;
+			sample.objects = cairn_record_objects(sample.size, period);
+			publish(record, i, key, &sample);
+		}
+	}
+	add(&record->header->thinned, gone);
+	return gone;
+}

@@ -1,0 +1,126 @@
+/* record_open.c - a new ledger: its memory, its areas, its header.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/sampler/record.h"
+#include "base/descriptor.h"
+#include "process/clock.h"
+#include "process/facts.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static uint32_t power_within(uint64_t count)
+{
+	return count ? (uint32_t)1 << (63 - __builtin_clzll(count)) : 0;
+}
+
+/* Shares SIZE bytes out. The rest goes to the frames, of which a stack needs some forty. */
+static void lay_out(struct cairn_ledger_header *header, uint64_t size)
+{
+	struct cairn_ledger_area *areas = header->areas;
+	areas[CAIRN_LEDGER_TEXT] = (struct cairn_ledger_area){.size = 1, .count = (uint32_t)(size / 64)};
+	areas[CAIRN_LEDGER_MODULES] = (struct cairn_ledger_area){.size = sizeof(struct cairn_ledger_module), .count = (uint32_t)(size >> 14)};
+	areas[CAIRN_LEDGER_THREADS] = (struct cairn_ledger_area){.size = sizeof(struct cairn_ledger_thread), .count = (uint32_t)(size >> 12)};
+	areas[CAIRN_LEDGER_HISTORY] = (struct cairn_ledger_area){.size = 64, .count = (uint32_t)(size >> 11)};
+	uint64_t left = size * 7 / 8;
+	uint32_t samples = power_within(left / 3 / (sizeof(struct cairn_ledger_sample) + 8));
+	uint32_t stacks = power_within(left / 3 / sizeof(struct cairn_ledger_stack));
+	areas[CAIRN_LEDGER_KEYS] = (struct cairn_ledger_area){.size = 8, .count = samples};
+	areas[CAIRN_LEDGER_SAMPLES] = (struct cairn_ledger_area){.size = sizeof(struct cairn_ledger_sample), .count = samples};
+	areas[CAIRN_LEDGER_STACKS] = (struct cairn_ledger_area){.size = sizeof(struct cairn_ledger_stack), .count = stacks};
+	uint64_t offset = CAIRN_LEDGER_HEADER;
+	for (int i = 0; i < CAIRN_LEDGER_AREAS; i++) {
+		if (i == CAIRN_LEDGER_FRAMES)
+			continue;
+		areas[i].offset = offset;
+		offset += ((uint64_t)areas[i].size * areas[i].count + 63) & ~UINT64_C(63);
+	}
+	areas[CAIRN_LEDGER_FRAMES] = (struct cairn_ledger_area){.offset = offset, .size = 8, .count = (uint32_t)((size - offset) / 8)};
+	header->bytes = size;
+}
+
+/* A memfd that has all its pages and cannot be made smaller: no store into it raises SIGBUS. */
+static void *map_named(size_t bytes, int *descriptor)
+{
+	int made = cairn_descriptor_adopt(memfd_create("cairn-ledger", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+	*descriptor = -1;
+	if (made < 0)
+		return NULL;
+	if (ftruncate(made, (off_t)bytes) == 0 && posix_fallocate(made, 0, (off_t)bytes) == 0 &&
+	    fcntl(made, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) {
+		void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, made, 0);
+		if (memory != MAP_FAILED) {
+			*descriptor = made;
+			return memory;
+		}
+	}
+	cairn_descriptor_close(made);
+	return NULL;
+}
+
+static void *map_unnamed(size_t bytes)
+{
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+static void describe_process(struct cairn_ledger_header *header)
+{
+	struct cairn_facts facts;
+	cairn_facts_get(&facts);
+	header->pid = facts.pid;
+	header->boot = facts.life.boot;
+	header->ticks = facts.life.ticks;
+	header->start_ns = facts.start_ns;
+	header->clock_ns = cairn_clock_ns();
+	header->wall_ns = cairn_clock_wall_ns();
+	snprintf(header->host, sizeof header->host, "%s", facts.host);
+	snprintf(header->executable, sizeof header->executable, "%s", facts.executable);
+	snprintf(header->command, sizeof header->command, "%s", facts.command);
+}
+
+bool cairn_record_open(struct cairn_record *record, size_t bytes, struct cairn_error *error)
+{
+	bytes &= ~(size_t)4095;
+	if (bytes < CAIRN_RECORD_LEAST)
+		return cairn_fail(error, "a ledger has at least %d bytes", CAIRN_RECORD_LEAST);
+	*record = (struct cairn_record){.bytes = bytes, .descriptor = -1};
+	char *memory = map_named(bytes, &record->descriptor);
+	if (!memory)
+		memory = map_unnamed(bytes);
+	if (!memory)
+		return cairn_fail_errno(error, "no memory for a ledger of %zu bytes", bytes);
+	/* A child has its own, or none: it must not write into ours. */
+	if (madvise(memory, bytes, MADV_DONTFORK) != 0) {
+		munmap(memory, bytes);
+		cairn_descriptor_close(record->descriptor);
+		return cairn_fail_errno(error, "the ledger cannot be kept from forked children");
+	}
+	struct cairn_ledger_header *header = record->header = (struct cairn_ledger_header *)(void *)memory;
+	lay_out(header, bytes);
+	const struct cairn_ledger_area *areas = header->areas;
+	record->keys = (_Atomic uint64_t *)(void *)(memory + areas[CAIRN_LEDGER_KEYS].offset);
+	record->samples = (struct cairn_ledger_sample *)(void *)(memory + areas[CAIRN_LEDGER_SAMPLES].offset);
+	record->stacks = (struct cairn_ledger_stack *)(void *)(memory + areas[CAIRN_LEDGER_STACKS].offset);
+	record->frames = (uint64_t *)(void *)(memory + areas[CAIRN_LEDGER_FRAMES].offset);
+	record->modules = (struct cairn_ledger_module *)(void *)(memory + areas[CAIRN_LEDGER_MODULES].offset);
+	record->threads = (struct cairn_ledger_thread *)(void *)(memory + areas[CAIRN_LEDGER_THREADS].offset);
+	record->text = memory + areas[CAIRN_LEDGER_TEXT].offset;
+	record->sample_mask = areas[CAIRN_LEDGER_SAMPLES].count - 1;
+	record->stack_mask = areas[CAIRN_LEDGER_STACKS].count - 1;
+	describe_process(header);
+	header->magic = CAIRN_LEDGER_MAGIC;
+	header->version = CAIRN_LEDGER_VERSION;
+	atomic_store(&record->stacks[0].hash, 2); /* the unknown stack, of no frames */
+	atomic_store_explicit(&header->ready, 1, memory_order_release);
+	return true;
+}
+
+void cairn_record_close(struct cairn_record *record)
+{
+	if (record->header)
+		munmap(record->header, record->bytes);
+	cairn_descriptor_close(record->descriptor);
+	*record = (struct cairn_record){.descriptor = -1};
+}

@@ -1,0 +1,483 @@
+/* sampler.c - switching the sampler on and off, keeping it current, and its dumps.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/sampler/sampler.h"
+
+#include "agent/sampler/heap.h"
+#include "agent/sampler/hooks.h"
+#include "agent/sampler/sample.h"
+#include "agent/unwind/object.h"
+#include "base/pages.h"
+#include "dump/ledger_heap.h"
+#include "process/clock.h"
+#include "process/facts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { dump_maximum = 1 << 30, look_most_s = 32 };
+
+static struct {
+	pthread_mutex_t mutex; /* threads of the agent wait for each other here, none of the host's ever does */
+	size_t ledger_bytes;
+	uint64_t period;
+	unsigned depth;
+	struct cairn_error problem; /* why this host cannot be sampled; empty when it can, or it was not tried yet */
+	bool tried, patched, was_active;
+	struct cairn_patch_counts counts;
+	uint64_t loaded;           /* objects, by the loader's count, when relocations were last walked */
+	unsigned pause_s, waited_s; /* before they are walked again without such a reason */
+} sampler = {.mutex = PTHREAD_MUTEX_INITIALIZER, .ledger_bytes = 16 << 20, .period = 512 << 10, .depth = 1024};
+
+void cairn_sampler_configure(size_t ledger_bytes, uint64_t period, unsigned depth)
+{
+	sampler.ledger_bytes = ledger_bytes;
+	sampler.period = period;
+	sampler.depth = depth;
+}
+
+/* Tries once whether this host can be sampled at all. */
+static bool is_possible(void)
+{
+	if (!sampler.tried) {
+		sampler.problem.text[0] = 0;
+		cairn_patch_prepare(&sampler.problem);
+		sampler.tried = true;
+	}
+	return sampler.problem.text[0] == 0;
+}
+
+static enum cairn_profiler_state get_state(struct cairn_profiler *profiler)
+{
+	(void)profiler;
+	if (!is_possible())
+		return CAIRN_PROFILER_NO_JEMALLOC;
+	return atomic_load(&cairn_sampling.active) && cairn_sample_is_ours() ? CAIRN_PROFILER_ACTIVE : CAIRN_PROFILER_INACTIVE;
+}
+
+static void explain(struct cairn_profiler *profiler, char *out, size_t size)
+{
+	(void)profiler;
+	snprintf(out, size, "%s", is_possible() ? "" : sampler.problem.text);
+}
+
+/* A word that is 1 here and 0 in every child that has a copy of it. */
+static void make_guard(void)
+{
+	if (cairn_sampling.guard)
+		return;
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (page == MAP_FAILED)
+		return;
+	if (madvise(page, 4096, MADV_WIPEONFORK) == 0)
+		cairn_sampling.guard = page;
+	else
+		munmap(page, 4096);
+}
+
+struct listing {
+	const char *executable;
+};
+
+static bool record_module(void *context, const struct cairn_object *object)
+{
+	const struct listing *listing = context;
+	struct cairn_ledger_module module = {0};
+	struct cairn_bytes id = cairn_object_build_id(object);
+	const char *path = object->program ? listing->executable : object->path[0] ? object->path : "[vdso]";
+	module.id_length = (uint32_t)(id.length < sizeof module.build_id ? id.length : sizeof module.build_id);
+	memcpy(module.build_id, id.data, module.id_length);
+	for (size_t i = 0; i < object->headers_count; i++) {
+		const ElfW(Phdr) *header = &object->headers[i];
+		if (header->p_type != PT_LOAD || !(header->p_flags & PF_X))
+			continue;
+		module.start = (object->bias + header->p_vaddr) & ~(uint64_t)4095;
+		module.end = (object->bias + header->p_vaddr + header->p_memsz + 4095) & ~(uint64_t)4095;
+		module.offset = header->p_offset & ~(uint64_t)4095;
+		cairn_record_module(&cairn_sampling.record, &module, cairn_bytes_of(path));
+	}
+	return false;
+}
+
+static void record_modules(void)
+{
+	struct cairn_facts facts;
+	cairn_facts_get(&facts);
+	cairn_objects_visit(record_module, &(struct listing){facts.executable});
+}
+
+static void walk_relocations(void)
+{
+	uint64_t loaded = cairn_patch_loaded();
+	struct cairn_patch_counts counts;
+	if (!cairn_patch_apply(true, &counts))
+		return;
+	sampler.counts = counts;
+	sampler.loaded = loaded;
+	sampler.waited_s = 0;
+}
+
+/* The host has loaded something and is about to use it. */
+static void notice_loaded(void)
+{
+	if (sampler.patched && cairn_sample_is_ours())
+		cairn_patch_apply(true, NULL);
+}
+
+static bool open_ledger(struct cairn_error *error)
+{
+	struct cairn_record record;
+	if (cairn_sample_is_ours())
+		return true;
+	if (!cairn_record_open(&record, sampler.ledger_bytes, error))
+		return false;
+	if (!cairn_filter_open(record.sample_mask + 1)) {
+		cairn_record_close(&record);
+		return cairn_fail_errno(error, "no memory for the sampler's filter");
+	}
+	make_guard();
+	uint64_t period = atomic_load(&cairn_sampling.period) ? atomic_load(&cairn_sampling.period) : sampler.period;
+	cairn_heap_names(record.header);
+	cairn_sampling.record = record;
+	atomic_store(&cairn_sampling.process, getpid());
+	atomic_store(&cairn_sampling.depth, sampler.depth);
+	atomic_store(&cairn_sampling.sweep, 0);
+	atomic_store(&cairn_sampling.sweep_end, 0);
+	atomic_store(&record.header->period, period);
+	atomic_store(&record.header->first_period, period);
+	atomic_fetch_add(&cairn_sampling.generation, 1);
+	atomic_store(&cairn_sampling.period, period);
+	if (cairn_sampling.guard)
+		atomic_store(cairn_sampling.guard, 1);
+	atomic_store_explicit(&cairn_sampling.open, true, memory_order_release);
+	return true;
+}
+
+static bool activate_locked(bool active, struct cairn_error *error)
+{
+	if (!is_possible())
+		return cairn_fail(error, "%s", sampler.problem.text);
+	if (active && !open_ledger(error))
+		return false;
+	if (!cairn_sample_is_ours()) /* it was never on */
+		return true;
+	struct cairn_ledger_header *header = cairn_sampling.record.header;
+	bool before = atomic_exchange(&cairn_sampling.active, active);
+	atomic_store(&header->active, active);
+	if (before != active)
+		atomic_store(&header->active_ns, active ? cairn_clock_wall_ns() : 0);
+	if (active && !sampler.patched) {
+		cairn_hook_loaded = notice_loaded;
+		if (!cairn_code_is_live())
+			cairn_code_refresh();
+		sampler.patched = true;
+		sampler.pause_s = 1;
+		walk_relocations();
+	}
+	return true;
+}
+
+static bool activate(struct cairn_profiler *profiler, bool active, struct cairn_error *error)
+{
+	pthread_mutex_lock(&sampler.mutex);
+	bool done = activate_locked(active, error);
+	if (done && active)
+		record_modules();
+	atomic_store(&profiler->active_since, done && active ? atomic_load(&cairn_sampling.record.header->active_ns) : 0);
+	pthread_mutex_unlock(&sampler.mutex);
+	return done;
+}
+
+static void restore(void)
+{
+	if (sampler.patched && cairn_patch_apply(false, &sampler.counts))
+		sampler.patched = false;
+}
+
+static void set_period_locked(uint64_t period)
+{
+	sampler.period = period;
+	atomic_store(&cairn_sampling.period, period);
+	if (cairn_sample_is_ours())
+		atomic_store(&cairn_sampling.record.header->period, period);
+}
+
+/* Samples keep the period they were drawn with, so that nothing has to be thrown away. */
+static bool set_period(struct cairn_profiler *profiler, uint64_t period)
+{
+	(void)profiler;
+	pthread_mutex_lock(&sampler.mutex);
+	set_period_locked(period);
+	pthread_mutex_unlock(&sampler.mutex);
+	return true;
+}
+
+static bool reset(struct cairn_profiler *profiler, uint64_t period, struct cairn_error *error)
+{
+	if (!is_possible())
+		return cairn_fail(error, "%s", sampler.problem.text);
+	pthread_mutex_lock(&sampler.mutex);
+	if (period)
+		set_period_locked(period);
+	if (cairn_sample_is_ours()) {
+		struct cairn_ledger_header *header = cairn_sampling.record.header;
+		if (!atomic_load(&cairn_sampling.active))
+			restore();
+		cairn_record_clear(&cairn_sampling.record, cairn_filter_remove);
+		if (period)
+			atomic_store(&header->first_period, period);
+		atomic_store(&cairn_sampling.sweep_end, atomic_load(&cairn_sampling.sweep));
+		atomic_store(&header->reset_ns, cairn_clock_wall_ns());
+	}
+	atomic_store(&profiler->reset_at, cairn_clock_wall_ns());
+	pthread_mutex_unlock(&sampler.mutex);
+	return true;
+}
+
+static uint64_t get_period(struct cairn_profiler *profiler)
+{
+	(void)profiler;
+	uint64_t period = atomic_load(&cairn_sampling.period);
+	return period ? period : sampler.period;
+}
+
+/* Dumps. */
+
+static bool write_all(int descriptor, struct cairn_bytes text)
+{
+	while (text.length > 0) {
+		ssize_t part = write(descriptor, text.data, text.length);
+		if (part < 0 && errno == EINTR)
+			continue;
+		if (part <= 0)
+			return false;
+		text = cairn_bytes_skip(text, (size_t)part);
+	}
+	return true;
+}
+
+static void add_maps(const struct cairn_ledger *ledger, struct cairn_buffer *out)
+{
+	cairn_buffer_text(out, "\nMAPPED_LIBRARIES:\n");
+	size_t before = out->length;
+	if (!cairn_facts_read("/proc/thread-self/maps", out) || out->length == before)
+		cairn_ledger_write_maps(ledger, out);
+}
+
+static bool make_dump(struct cairn_buffer *out, struct cairn_error *error)
+{
+	struct cairn_ledger ledger;
+	struct cairn_ledger_heap heap;
+	if (!cairn_sample_is_ours()) { /* it was never on: an empty profile is the truth */
+		cairn_buffer_text(out, "heap_v2/1\n  t*: 0: 0 [0: 0]\n\nMAPPED_LIBRARIES:\n");
+		cairn_facts_read("/proc/thread-self/maps", out);
+		cairn_buffer_text(out, "# cairn section samples 1\n");
+		return true;
+	}
+	struct cairn_bytes memory = {(const char *)cairn_sampling.record.header, cairn_sampling.record.bytes};
+	if (!cairn_ledger_open(&ledger, memory, error) || !cairn_ledger_write_heap(&ledger, cairn_clock_ns(), out, &heap, error))
+		return false;
+	add_maps(&ledger, out);
+	cairn_buffer_append(out, heap.sections.data, heap.sections.length);
+	cairn_buffer_free(&heap.sections);
+	return !out->failed || cairn_fail(error, "no memory for a dump");
+}
+
+static bool dump(struct cairn_profiler *profiler, const char *path, struct cairn_error *error)
+{
+	(void)profiler;
+	if (!is_possible())
+		return cairn_fail(error, "%s", sampler.problem.text);
+	struct cairn_buffer out = cairn_pages(dump_maximum);
+	int descriptor = -1;
+	bool good = make_dump(&out, error);
+	if (good) {
+		descriptor = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+		good = (descriptor >= 0 && write_all(descriptor, cairn_buffer_bytes(&out))) || cairn_fail_errno(error, "cannot write the snapshot");
+	}
+	if (descriptor >= 0)
+		close(descriptor);
+	cairn_buffer_free(&out);
+	return good;
+}
+
+static void write_trailer(struct cairn_profiler *profiler, struct cairn_buffer *out)
+{
+	struct cairn_ledger ledger;
+	const char *allocator = cairn_patch_allocator();
+	(void)profiler;
+	cairn_buffer_format(out, "# cairn allocator %s\n", allocator[0] ? allocator : "-");
+	struct cairn_bytes memory = {(const char *)cairn_sampling.record.header, cairn_sampling.record.bytes};
+	if (cairn_sample_is_ours() && cairn_ledger_open(&ledger, memory, NULL))
+		cairn_ledger_write_counts(&ledger, out);
+	else
+		cairn_buffer_format(out, "# cairn period %llu\n", (unsigned long long)get_period(profiler));
+}
+
+static void count(struct cairn_engine_counts *counts)
+{
+	*counts = (struct cairn_engine_counts){.installed = true};
+	for (int i = 0; i < CAIRN_UNWIND_ENDS; i++) {
+		counts->ends[i] = atomic_load(&cairn_sampling.ends[i]);
+		counts->stacks += counts->ends[i];
+	}
+	uint64_t measured = atomic_load(&cairn_sampling.measured);
+	if (measured > 0) {
+		counts->frames_per_stack = (double)atomic_load(&cairn_sampling.measured_frames) / (double)measured;
+		counts->ns_per_stack = (double)atomic_load(&cairn_sampling.measured_ns) / (double)measured;
+	}
+}
+
+/* Every second. */
+
+static bool is_time_to_walk(void)
+{
+	if (cairn_patch_loaded() != sampler.loaded) {
+		sampler.pause_s = 1;
+		return true;
+	}
+	if (++sampler.waited_s < sampler.pause_s)
+		return false;
+	sampler.pause_s = sampler.pause_s < look_most_s ? sampler.pause_s * 2 : look_most_s;
+	return true;
+}
+
+void cairn_sampler_look(void)
+{
+	if (pthread_mutex_trylock(&sampler.mutex) != 0)
+		return;
+	if (sampler.patched && cairn_sample_is_ours()) {
+		if (is_time_to_walk()) {
+			walk_relocations();
+			record_modules();
+		}
+		cairn_record_sweep_threads(&cairn_sampling.record, getpid());
+	}
+	pthread_mutex_unlock(&sampler.mutex);
+}
+
+/* Fork and end. */
+
+void cairn_sampler_in_child(void)
+{
+	pthread_mutex_init(&sampler.mutex, NULL);
+	cairn_patch_forget();
+	sampler.was_active = atomic_load(&cairn_sampling.active);
+	atomic_store(&cairn_sampling.open, false);
+	atomic_store(&cairn_sampling.active, false);
+	cairn_sampling.record = (struct cairn_record){.descriptor = -1};
+}
+
+static void resume_locked(void)
+{
+	if (!sampler.was_active || cairn_sample_is_ours())
+		return;
+	cairn_filter_clear(); /* before the first sample of this process */
+	activate_locked(true, &(struct cairn_error){{0}});
+}
+
+void cairn_sampler_resume_early(void)
+{
+	if (pthread_mutex_trylock(&sampler.mutex) != 0)
+		return;
+	resume_locked();
+	pthread_mutex_unlock(&sampler.mutex);
+}
+
+void cairn_sampler_resume(void)
+{
+	pthread_mutex_lock(&sampler.mutex);
+	resume_locked();
+	if (cairn_sample_is_ours())
+		record_modules();
+	pthread_mutex_unlock(&sampler.mutex);
+}
+
+void cairn_sampler_stop(void)
+{
+	pthread_mutex_lock(&sampler.mutex);
+	atomic_store(&cairn_sampling.active, false);
+	restore();
+	pthread_mutex_unlock(&sampler.mutex);
+}
+
+void cairn_sampler_get_status(struct cairn_sampler_status *status)
+{
+	*status = (struct cairn_sampler_status){
+		.patch = sampler.counts,
+		.allocator = cairn_patch_allocator(),
+		.allocator_is_program = cairn_patch_allocator_is_program(),
+		.descriptor = -1,
+	};
+	pthread_mutex_lock(&sampler.mutex);
+	if (cairn_sample_is_ours()) {
+		struct cairn_bytes memory = {(const char *)cairn_sampling.record.header, cairn_sampling.record.bytes};
+		status->open = cairn_ledger_open(&status->ledger, memory, NULL);
+		status->descriptor = cairn_sampling.record.descriptor;
+	}
+	pthread_mutex_unlock(&sampler.mutex);
+}
+
+static uint64_t samples(struct cairn_profiler *profiler)
+{
+	(void)profiler;
+	return cairn_sample_is_ours() ? atomic_load(&cairn_sampling.record.header->live) : 0;
+}
+
+/* Since sampling was first switched on. */
+static uint64_t allocated(struct cairn_profiler *profiler)
+{
+	(void)profiler;
+	return cairn_sample_is_ours() ? atomic_load(&cairn_sampling.record.header->allocated_bytes) : 0;
+}
+
+uint64_t cairn_sampler_highest(void)
+{
+	return cairn_sample_is_ours() ? atomic_load(&cairn_sampling.record.header->highest_bytes) : 0;
+}
+
+/* In a forked child, which has no ledger yet: the hooks still count. */
+static bool notify(void (*function)(void))
+{
+	atomic_store(&cairn_sampling.notify, function);
+	return sampler.patched && sampler.was_active;
+}
+
+/* Dumps at new highs are written by the agent's monitor, within the limits of its folder. */
+static atomic_bool gdump_active;
+
+static bool set_gdump(struct cairn_profiler *profiler, bool active, struct cairn_error *error)
+{
+	(void)profiler;
+	if (!is_possible())
+		return cairn_fail(error, "%s", sampler.problem.text);
+	atomic_store(&gdump_active, active);
+	return true;
+}
+
+static bool get_gdump(struct cairn_profiler *profiler)
+{
+	(void)profiler;
+	return atomic_load(&gdump_active);
+}
+
+const struct cairn_engine cairn_engine_sampler = {
+	.name = "cairn",
+	.state = get_state,
+	.explain = explain,
+	.activate = activate,
+	.gdump = set_gdump,
+	.gdump_is_active = get_gdump,
+	.reset = reset,
+	.set_period = set_period,
+	.period = get_period,
+	.dump = dump,
+	.write_trailer = write_trailer,
+	.allocated = allocated,
+	.samples = samples,
+	.notify = notify,
+	.count = count,
+};

@@ -1,0 +1,30 @@
+/* ledger_heap.h - a ledger as a dump: the text of heap_v2 that stock jeprof reads, and sections with what that cannot say.
+ *
+ * The agent writes its snapshots so, and whoever holds the ledger of a process that is gone writes its last one. doc/ledger.md describes
+ * the sections.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_DUMP_LEDGER_HEAP_H
+#define CAIRN_DUMP_LEDGER_HEAP_H
+
+#include "base/buffer.h"
+#include "dump/ledger_read.h"
+
+struct cairn_ledger_heap {
+	uint64_t samples;     /* live */
+	uint64_t bytes;       /* live, estimated */
+	struct cairn_buffer sections; /* to be written behind the memory map; the caller frees it */
+};
+
+/* Appends the dump up to its stacks, without memory map. Ages are as of NOW_NS by the ledger's clock. Uses pages of its own, no malloc.
+ * False
+ * where there is no memory. */
+bool cairn_ledger_write_heap(const struct cairn_ledger *ledger, int64_t now_ns, struct cairn_buffer *out, struct cairn_ledger_heap *heap,
+			     struct cairn_error *error);
+
+/* Appends a memory map as /proc/PID/maps has it, from the modules of the ledger. */
+void cairn_ledger_write_maps(const struct cairn_ledger *ledger, struct cairn_buffer *out);
+
+/* Appends the lines of the trailer that tell how the sampler fared. */
+void cairn_ledger_write_counts(const struct cairn_ledger *ledger, struct cairn_buffer *out);
+
+#endif

@@ -1,0 +1,139 @@
+/* ledger_read.c - copying records and judging them.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "dump/ledger_read.h"
+
+bool cairn_ledger_is(struct cairn_bytes bytes)
+{
+	uint64_t magic;
+	if (bytes.length < sizeof magic)
+		return false;
+	memcpy(&magic, bytes.data, sizeof magic);
+	return magic == CAIRN_LEDGER_MAGIC;
+}
+
+/* The least a record of each area has; a later version may append to it. */
+static const uint32_t least_sizes[CAIRN_LEDGER_AREAS] = {
+	[CAIRN_LEDGER_KEYS] = sizeof(uint64_t),
+	[CAIRN_LEDGER_SAMPLES] = sizeof(struct cairn_ledger_sample),
+	[CAIRN_LEDGER_STACKS] = sizeof(struct cairn_ledger_stack),
+	[CAIRN_LEDGER_FRAMES] = sizeof(uint64_t),
+	[CAIRN_LEDGER_MODULES] = sizeof(struct cairn_ledger_module),
+	[CAIRN_LEDGER_THREADS] = sizeof(struct cairn_ledger_thread),
+	[CAIRN_LEDGER_TEXT] = 1,
+	[CAIRN_LEDGER_HISTORY] = 1,
+};
+
+static bool fits(const struct cairn_ledger_area *area, uint32_t least, size_t length)
+{
+	uint64_t bytes = (uint64_t)area->size * area->count;
+	return area->offset >= CAIRN_LEDGER_HEADER && area->offset <= length && bytes <= length - area->offset && area->size >= least &&
+	       (least == 1 || (area->offset % 8 == 0 && area->size % 8 == 0));
+}
+
+bool cairn_ledger_open(struct cairn_ledger *ledger, struct cairn_bytes bytes, struct cairn_error *error)
+{
+	*ledger = (struct cairn_ledger){.memory = bytes};
+	if (!cairn_ledger_is(bytes) || bytes.length < CAIRN_LEDGER_HEADER)
+		return cairn_fail(error, "not a ledger of Cairn's sampler");
+	memcpy(&ledger->header, bytes.data, sizeof ledger->header);
+	const struct cairn_ledger_header *header = &ledger->header;
+	if (header->version != CAIRN_LEDGER_VERSION)
+		return cairn_fail(error, "a ledger of version %u; this program reads version %d", header->version, CAIRN_LEDGER_VERSION);
+	if (!header->ready)
+		return cairn_fail(error, "a ledger whose writer ended before it was set up");
+	if ((uintptr_t)bytes.data % 8 != 0)
+		return cairn_fail(error, "a ledger must lie at a multiple of 8 bytes");
+	for (int i = 0; i < CAIRN_LEDGER_AREAS; i++)
+		if (!fits(&header->areas[i], least_sizes[i], bytes.length))
+			return cairn_fail(error, "a ledger whose area %d does not fit into its %zu bytes", i, bytes.length);
+	if (header->areas[CAIRN_LEDGER_KEYS].count != header->areas[CAIRN_LEDGER_SAMPLES].count)
+		return cairn_fail(error, "a ledger with %u keys for %u samples", header->areas[CAIRN_LEDGER_KEYS].count,
+				  header->areas[CAIRN_LEDGER_SAMPLES].count);
+	/* Texts end within their arrays, whoever wrote them. */
+	ledger->header.host[sizeof header->host - 1] = ledger->header.executable[sizeof header->executable - 1] = 0;
+	ledger->header.command[sizeof header->command - 1] = ledger->header.service[sizeof header->service - 1] = 0;
+	for (int i = 0; i < CAIRN_LEDGER_HEAPS; i++)
+		ledger->header.heaps[i][sizeof header->heaps[i] - 1] = 0;
+	return true;
+}
+
+static const char *record_at(const struct cairn_ledger *ledger, enum cairn_ledger_area_name name, uint32_t index)
+{
+	const struct cairn_ledger_area *area = &ledger->header.areas[name];
+	return index < area->count ? ledger->memory.data + area->offset + (uint64_t)index * area->size : NULL;
+}
+
+/* By single words, so that a sequence number or a key is never itself torn. */
+static void copy_words(void *to, const void *from, size_t size)
+{
+	for (size_t i = 0; i < size / 8; i++)
+		((uint64_t *)to)[i] = __atomic_load_n((const uint64_t *)from + i, __ATOMIC_RELAXED);
+}
+
+bool cairn_ledger_get_sample(const struct cairn_ledger *ledger, uint32_t index, struct cairn_ledger_sample *sample)
+{
+	const uint64_t *key = (const uint64_t *)(const void *)record_at(ledger, CAIRN_LEDGER_KEYS, index);
+	const struct cairn_ledger_sample *record = (const void *)record_at(ledger, CAIRN_LEDGER_SAMPLES, index);
+	if (!key || !record)
+		return false;
+	uint64_t before = __atomic_load_n(key, __ATOMIC_ACQUIRE);
+	if (before == CAIRN_LEDGER_EMPTY || before == CAIRN_LEDGER_BUSY)
+		return false;
+	uint32_t sequence = atomic_load_explicit(&record->sequence, memory_order_acquire);
+	copy_words(sample, record, sizeof *sample);
+	atomic_thread_fence(memory_order_acquire);
+	uint64_t after = __atomic_load_n(key, __ATOMIC_RELAXED);
+	return sequence % 2 == 0 && atomic_load_explicit(&record->sequence, memory_order_relaxed) == sequence &&
+	       (before | CAIRN_LEDGER_MOVING) == (after | CAIRN_LEDGER_MOVING) &&
+	       sample->stack < cairn_ledger_count(ledger, CAIRN_LEDGER_STACKS) && sample->heap < CAIRN_LEDGER_HEAPS;
+}
+
+bool cairn_ledger_get_stack(const struct cairn_ledger *ledger, uint32_t index, struct cairn_ledger_stack *stack)
+{
+	const struct cairn_ledger_stack *record = (const void *)record_at(ledger, CAIRN_LEDGER_STACKS, index);
+	if (!record || atomic_load_explicit(&record->hash, memory_order_acquire) < 2)
+		return false;
+	copy_words(stack, record, sizeof *stack);
+	uint32_t frames = cairn_ledger_count(ledger, CAIRN_LEDGER_FRAMES);
+	return stack->first <= frames && stack->depth <= frames - stack->first;
+}
+
+uint64_t cairn_ledger_frame(const struct cairn_ledger *ledger, const struct cairn_ledger_stack *stack, uint32_t number)
+{
+	const uint64_t *frame = (const uint64_t *)(const void *)record_at(ledger, CAIRN_LEDGER_FRAMES, stack->first + number);
+	return frame ? __atomic_load_n(frame, __ATOMIC_RELAXED) : 0;
+}
+
+bool cairn_ledger_get_module(const struct cairn_ledger *ledger, uint32_t index, struct cairn_ledger_module *module)
+{
+	const struct cairn_ledger_module *record = (const void *)record_at(ledger, CAIRN_LEDGER_MODULES, index);
+	if (!record || atomic_load_explicit(&record->state, memory_order_acquire) < 2)
+		return false;
+	copy_words(module, record, sizeof *module);
+	uint32_t text = cairn_ledger_count(ledger, CAIRN_LEDGER_TEXT);
+	return module->start < module->end && module->id_length <= sizeof module->build_id && module->path <= text &&
+	       module->path_length <= text - module->path;
+}
+
+struct cairn_bytes cairn_ledger_path(const struct cairn_ledger *ledger, const struct cairn_ledger_module *module)
+{
+	const char *start = record_at(ledger, CAIRN_LEDGER_TEXT, module->path);
+	return (struct cairn_bytes){start ? start : "", start ? module->path_length : 0};
+}
+
+bool cairn_ledger_get_thread(const struct cairn_ledger *ledger, uint32_t index, struct cairn_ledger_thread *thread)
+{
+	const struct cairn_ledger_thread *record = (const void *)record_at(ledger, CAIRN_LEDGER_THREADS, index);
+	if (!record || atomic_load_explicit(&record->state, memory_order_acquire) < 2)
+		return false;
+	copy_words(thread, record, sizeof *thread);
+	return true;
+}
+
+void cairn_ledger_thread_name(const struct cairn_ledger_thread *thread, char out[17])
+{
+	uint64_t words[2] = {atomic_load_explicit(&thread->name[0], memory_order_relaxed),
+			     atomic_load_explicit(&thread->name[1], memory_order_relaxed)};
+	memcpy(out, words, 16);
+	out[16] = 0;
+}

@@ -1,0 +1,62 @@
+/* live.c - lines `# cairn live` and `# cairn freed`.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "profile/live.h"
+
+#include "base/text.h"
+
+struct cairn_bytes cairn_live_section(struct cairn_bytes text)
+{
+	static const char first[] = "\n# cairn section samples 1\n", trailer[] = "\n# cairn trailer ";
+	const char *start = text.length ? memmem(text.data, text.length, first, sizeof first - 1) : NULL;
+	if (!start)
+		return (struct cairn_bytes){"", 0};
+	struct cairn_bytes section = cairn_bytes_skip(text, (size_t)(start - text.data) + sizeof first - 1);
+	const char *end = section.length ? memmem(section.data, section.length, trailer, sizeof trailer - 1) : NULL;
+	if (end)
+		section.length = (size_t)(end - section.data) + 1;
+	return section;
+}
+
+/* COUNT numbers with blanks between. */
+static bool take_numbers(struct cairn_bytes *line, uint64_t *const *numbers, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		cairn_text_skip_blanks(line);
+		if (!cairn_text_decimal(line, numbers[i]))
+			return false;
+	}
+	return true;
+}
+
+bool cairn_live_next(struct cairn_bytes *rest, struct cairn_live *live)
+{
+	struct cairn_bytes line;
+	bool complete;
+	uint64_t *const numbers[] = {&live->stack, &live->size, &live->slack, &live->period, &live->thread, &live->age_us, &live->heap};
+	while (cairn_text_line(rest, &line, &complete))
+		if (complete && cairn_text_take(&line, "# cairn live ") && take_numbers(&line, numbers, sizeof numbers / sizeof *numbers) &&
+		    live->period > 0)
+			return true;
+	return false;
+}
+
+bool cairn_freed_next(struct cairn_bytes *rest, struct cairn_freed *freed)
+{
+	struct cairn_bytes line;
+	bool complete;
+	uint64_t *const numbers[] = {&freed->stack, &freed->samples, &freed->objects, &freed->bytes, &freed->elsewhere};
+	while (cairn_text_line(rest, &line, &complete)) {
+		*freed = (struct cairn_freed){0};
+		if (!complete || !cairn_text_take(&line, "# cairn freed ") || !take_numbers(&line, numbers, sizeof numbers / sizeof *numbers))
+			continue;
+		for (uint64_t bucket, samples;;) {
+			cairn_text_skip_blanks(&line);
+			if (!cairn_text_decimal(&line, &bucket) || !cairn_text_take(&line, ":") || !cairn_text_decimal(&line, &samples))
+				break;
+			if (bucket < CAIRN_LIFETIMES)
+				freed->lifetimes[bucket] += samples;
+		}
+		return true;
+	}
+	return false;
+}

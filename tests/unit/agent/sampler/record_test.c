@@ -1,0 +1,228 @@
+/* record_test.c - the ledger under one thread and under many, and what a reader finds in it.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/sampler/filter.h"
+#include "agent/sampler/record.h"
+#include "base/pages.h"
+#include "dump/ledger_heap.h"
+#include "process/clock.h"
+#include "tap.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct cairn_record record;
+
+static struct cairn_ledger open_reader(void)
+{
+	struct cairn_ledger ledger;
+	struct cairn_error error;
+	bool opened = cairn_ledger_open(&ledger, (struct cairn_bytes){(const char *)record.header, record.bytes}, &error);
+	ok(opened, "a new ledger can be read%s%s", opened ? "" : ": ", opened ? "" : error.text);
+	return ledger;
+}
+
+static uint32_t add_stack(uintptr_t seed, unsigned depth)
+{
+	void *pcs[64];
+	for (unsigned i = 0; i < depth; i++)
+		pcs[i] = (void *)(seed * 1000 + i);
+	return cairn_record_stack(&record, pcs, depth);
+}
+
+static bool add_sample(uint64_t address, uint64_t size, uint32_t stack)
+{
+	bool replaced;
+	struct cairn_ledger_sample sample = {.address = address, .size = size, .period = 1024, .stack = stack, .thread = 1, .birth_ns = 1000,
+					     .objects = cairn_record_objects(size, 1024)};
+	return cairn_record_sample(&record, address, &sample, &replaced);
+}
+
+static unsigned count_live(const struct cairn_ledger *ledger)
+{
+	struct cairn_ledger_sample sample;
+	unsigned count = 0;
+	for (uint32_t i = 0; i < cairn_ledger_count(ledger, CAIRN_LEDGER_SAMPLES); i++)
+		count += cairn_ledger_get_sample(ledger, i, &sample);
+	return count;
+}
+
+static void forget(uint64_t key)
+{
+	(void)key;
+}
+
+static void test_one_thread(void)
+{
+	struct cairn_ledger ledger = open_reader();
+	struct cairn_ledger_stack stack;
+	uint32_t one = add_stack(7, 20), again = add_stack(7, 20), other = add_stack(8, 20);
+	ok(one != 0 && one == again && one != other, "a stack is kept once");
+	ok(cairn_ledger_get_stack(&ledger, one, &stack) && stack.depth == 20 && cairn_ledger_frame(&ledger, &stack, 3) == 7003, "and read back");
+	ok(add_sample(0x1000, 64, one) && count_live(&ledger) == 1, "a sample is live");
+	ok(cairn_record_has(&record, 0x1000) && !cairn_record_has(&record, 0x2000), "it is found by its address, others are not");
+	ok(cairn_record_free(&record, 0x1000, 2, 1000 + (1 << 20)) && !cairn_record_free(&record, 0x1000, 2, 5000), "and freed once");
+	ok(count_live(&ledger) == 0, "then it is gone");
+	cairn_ledger_get_stack(&ledger, one, &stack);
+	ok(stack.freed_samples == 1 && stack.freed_elsewhere == 1 && stack.freed_bytes == stack.allocated_bytes,
+	   "its stack counts what was freed, by whom");
+	ok(stack.lifetimes[21 - CAIRN_LEDGER_FIRST_LIFETIME] == 1, "and how long it lived: 2^20 ns is in the bucket below 2^21");
+	add_sample(0x1000, 64, one);
+	uint32_t held = cairn_record_hold(&record, 0x1000);
+	ok(held && count_live(&ledger) == 1, "an object that may move stays listed");
+	cairn_record_release(&record, held, false, 1, 2000);
+	ok(cairn_record_has(&record, 0x1000), "as before when it did not move");
+	held = cairn_record_hold(&record, 0x1000);
+	ok(add_sample(0x1000, 32, other) && count_live(&ledger) == 2, "its address may be handed out before that is known");
+	cairn_record_release(&record, held, true, 1, 2000);
+	ok(count_live(&ledger) == 1 && cairn_record_has(&record, 0x1000), "only the old one goes");
+	uint64_t missed = record.header->replaced;
+	ok(add_sample(0x1000, 16, one) && count_live(&ledger) == 1 && record.header->replaced == missed + 1,
+	   "an address that is handed out while it is listed replaces the sample, and is counted");
+	cairn_record_clear(&record, forget);
+	ok(count_live(&ledger) == 0 && record.header->live == 0 && record.header->taken == 0, "all can be thrown away");
+	ok(add_stack(7, 20) == one, "stacks stay");
+}
+
+static void test_full(void)
+{
+	struct cairn_ledger ledger = open_reader();
+	uint32_t slots = cairn_ledger_count(&ledger, CAIRN_LEDGER_SAMPLES), stack = add_stack(7, 20), added = 0;
+	for (uint64_t i = 1; i <= 2 * slots; i++)
+		added += add_sample(i * 16, 8, stack);
+	ok(added > slots / 10 * 9 && added <= slots && record.header->dropped == 2 * slots - added,
+	   "a full table drops samples and counts them: %u of %u fit",
+	   added, slots);
+	uint64_t bytes = 0, random = 1;
+	struct cairn_ledger_sample sample;
+	for (uint32_t i = 0; i < slots; i++)
+		bytes += cairn_ledger_get_sample(&ledger, i, &sample) ? sample.objects * sample.size / CAIRN_LEDGER_OBJECT : 0;
+	size_t gone = cairn_record_thin(&record, 5, slots, 2048, &random, forget);
+	uint64_t after = 0;
+	for (uint32_t i = 0; i < slots; i++)
+		if (cairn_ledger_get_sample(&ledger, i, &sample)) {
+			after += sample.objects * sample.size / CAIRN_LEDGER_OBJECT;
+			if (sample.period != 2048)
+				ok(false, "a sample kept its period of %llu", (unsigned long long)sample.period);
+		}
+	ok(gone > added / 3 && record.header->live == added - gone, "at twice the period about half of them go: %zu of %u", gone, added);
+	ok(fabs((double)after / (double)bytes - 1) < 0.1, "and the rest stand for as much as before: %.3f", (double)after / (double)bytes);
+	uint32_t stacks = cairn_ledger_count(&ledger, CAIRN_LEDGER_STACKS), lost = 0;
+	for (uintptr_t i = 0; i < 2 * stacks; i++)
+		lost += add_stack(100 + i, 40) == 0;
+	ok(lost > 0 && record.header->stacks_lost == lost, "stacks that do not fit are counted, and their samples belong to the unknown one");
+	cairn_record_clear(&record, forget);
+}
+
+/* Writers at work while a reader reads: whatever it gets is whole. */
+static atomic_bool stop;
+
+static void *write_samples(void *context)
+{
+	uint64_t base = (uint64_t)(uintptr_t)context << 32;
+	for (uint64_t i = 1; !atomic_load(&stop); i++) {
+		uint64_t address = base + i % 512 * 16;
+		bool replaced;
+		struct cairn_ledger_sample sample = {.address = address, .size = address, .period = address + 1, .birth_ns = (int64_t)address + 2,
+						     .stack = 0, .thread = 0, .objects = 256};
+		if (!cairn_record_free(&record, address, 0, 5))
+			cairn_record_sample(&record, address, &sample, &replaced);
+	}
+	return NULL;
+}
+
+static void test_many_threads(void)
+{
+	pthread_t threads[3];
+	struct cairn_ledger ledger = open_reader();
+	atomic_store(&stop, false);
+	for (uintptr_t i = 0; i < 3; i++)
+		pthread_create(&threads[i], NULL, write_samples, (void *)(i + 1));
+	unsigned whole = 0, torn = 0;
+	for (int round = 0; round < 300; round++)
+		for (uint32_t i = 0; i < cairn_ledger_count(&ledger, CAIRN_LEDGER_SAMPLES); i++) {
+			struct cairn_ledger_sample sample;
+			if (!cairn_ledger_get_sample(&ledger, i, &sample))
+				continue;
+			whole++;
+			torn += sample.size != sample.address || sample.period != sample.address + 1 || sample.birth_ns != (int64_t)sample.address + 2;
+		}
+	atomic_store(&stop, true);
+	for (int i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+	ok(whole > 1000 && torn == 0, "while three threads write, %u samples are read and %u are torn", whole, torn);
+	ok(record.header->live == count_live(&ledger), "the count of live samples is theirs");
+	cairn_record_clear(&record, forget);
+}
+
+static void test_fork(void)
+{
+	pid_t child = fork();
+	if (child == 0) {
+		unsigned char resident;
+		_exit(mincore(record.header, 4096, &resident) == 0);
+	}
+	int status;
+	waitpid(child, &status, 0);
+	ok(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a forked child has no ledger to write into");
+	ok(record.descriptor >= 0 && ftruncate(record.descriptor, 4096) != 0, "its memory cannot be made smaller by anybody");
+}
+
+static void test_dump(void)
+{
+	struct cairn_ledger_heap heap;
+	struct cairn_error error;
+	struct cairn_buffer out = cairn_pages(1 << 26);
+	uint32_t stack = add_stack(7, 3);
+	for (uint64_t i = 1; i <= 100; i++)
+		add_sample(i * 64, 10 + i, stack);
+	struct cairn_ledger ledger = open_reader();
+	ok(cairn_ledger_write_heap(&ledger, 5000, &out, &heap, &error), "a ledger can be written as a dump");
+	struct cairn_bytes text = cairn_buffer_bytes(&out), sections = cairn_buffer_bytes(&heap.sections);
+	ok(cairn_bytes_start_with(text, "heap_v2/1\n  t*: ") && cairn_bytes_contain(text, "\n@ 0x1b58 0x1b59 0x1b5a\n  t*: "), "with its stacks");
+	ok(heap.samples == 100 && cairn_bytes_contain(sections, "# cairn live ") &&
+	   cairn_bytes_contain(sections, " 110 0 1024 1 4 0\n"), "and its samples");
+	cairn_buffer_free(&heap.sections);
+	cairn_buffer_free(&out);
+	cairn_record_clear(&record, forget);
+}
+
+static void test_filter(void)
+{
+	unsigned wrong = 0;
+	ok(!cairn_filter_has(0x1234560), "an empty filter has nothing");
+	cairn_filter_open(4096);
+	for (uint64_t i = 1; i <= 4096; i++)
+		cairn_filter_add(i * 48);
+	for (uint64_t i = 1; i <= 4096; i++)
+		wrong += !cairn_filter_has(i * 48);
+	ok(wrong == 0, "what was added is always found");
+	for (uint64_t i = 1, address = 1; i <= 4096; i++) {
+		address = address * 6364136223846793005u + 1442695040888963407u;
+		wrong += cairn_filter_has(address >> 20 << 4);
+	}
+	ok(wrong < 4096 / 4, "of others few: %u of 4096", wrong);
+	for (uint64_t i = 1; i <= 4096; i++)
+		cairn_filter_remove(i * 48);
+	for (uint64_t i = 1, left = 0; i <= 8192; i++) {
+		left += cairn_filter_has(i * 48);
+		if (i == 8192)
+			ok(left == 0, "once all are removed nothing is left");
+	}
+}
+
+int main(void)
+{
+	struct cairn_error error;
+	ok(!cairn_record_open(&record, 4096, &error), "a ledger that is too small is refused");
+	ok(cairn_record_open(&record, CAIRN_RECORD_LEAST, &error), "the smallest can be made");
+	test_one_thread();
+	test_fork();
+	test_dump();
+	test_full();
+	test_many_threads();
+	test_filter();
+	cairn_record_close(&record);
+	return tap_done();
+}
