@@ -272,9 +272,9 @@ static int run_cpu(const void *values, int count, char **operands)
 	if (count != 1)
 		return usage_one();
 	int64_t span_ns = 0;
-	if (options->duration && (!cairn_text_duration(options->duration, &span_ns) || span_ns < 1000000000))
+	if (options->duration && (!cairn_text_duration(options->duration, &span_ns) || span_ns < CAIRN_SECOND_NS))
 		return usage("--for takes a time of a second or more, such as 30s or 2m");
-	seconds = options->duration ? (uint64_t)span_ns / 1000000000 : seconds;
+	seconds = options->duration ? (uint64_t)span_ns / CAIRN_SECOND_NS : seconds;
 	if (seconds > cpu_seconds_most || frequency > cpu_frequency_most)
 		return usage("an agent takes up to 1h for --for and 10000 for --frequency");
 	bool good = find(&target, options, operands[0], &error);
