@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/engine.h"
 
+#include <assert.h>
+
 const struct cairn_engine *cairn_profiler_engine(const struct cairn_profiler *profiler)
 {
 	return profiler->engine ? profiler->engine : &cairn_engine_jemalloc;
@@ -20,6 +22,7 @@ enum cairn_profiler_state cairn_profiler_state(struct cairn_profiler *profiler)
 const char *cairn_profiler_state_name(enum cairn_profiler_state state)
 {
 	static const char *const names[] = {"no jemalloc", "built without profiling", "not enabled", "inactive", "active"};
+	static_assert(sizeof names / sizeof *names == CAIRN_PROFILER_ACTIVE + 1, "every state has a name");
 	return names[state];
 }
 

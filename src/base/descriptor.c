@@ -107,3 +107,18 @@ int cairn_descriptors_count(void)
 		count += atomic_load(&slots[i].number) != 0;
 	return count;
 }
+
+bool cairn_descriptor_write_all(int descriptor, struct cairn_bytes *rest)
+{
+	while (rest->length > 0) {
+		ssize_t part = write(descriptor, rest->data, rest->length);
+		if (part < 0 && errno == EINTR)
+			continue;
+		if (part == 0)
+			errno = EIO; /* never of a file or a pipe, and then without an end */
+		if (part <= 0)
+			return false;
+		*rest = cairn_bytes_skip(*rest, (size_t)part);
+	}
+	return true;
+}

@@ -9,7 +9,7 @@
 #ifndef CAIRN_BASE_DESCRIPTOR_H
 #define CAIRN_BASE_DESCRIPTOR_H
 
-#include <stdbool.h>
+#include "base/bytes.h"
 
 /* Moves DESCRIPTOR to a high number and registers it. Returns the new number, or -1 with errno (and DESCRIPTOR closed)
  * where the table is full; -1 in, -1 out. Any thread. */
@@ -23,6 +23,10 @@ void cairn_descriptor_close(int descriptor);
 
 /* In a forked child, before any other call here: closes all that the parent had. Async-signal-safe. */
 void cairn_descriptors_abandon(void);
+
+/* Writes REST to any descriptor, and moves REST past what was written; true when that is all. False with errno, also where a descriptor
+ * that does not wait can take no more for now: then call it again. */
+bool cairn_descriptor_write_all(int descriptor, struct cairn_bytes *rest);
 
 /* How many are open. */
 int cairn_descriptors_count(void);

@@ -3,6 +3,8 @@
 #include "base/file.h"
 
 #include "base/buffer.h"
+#include "base/descriptor.h"
+#include "base/time.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -55,7 +57,7 @@ static bool read_open(struct cairn_file *file, int descriptor, const char *path,
 		return cairn_fail(error, "%s: is a directory, not a file", path);
 	if (!streams && !S_ISREG(status.st_mode))
 		return cairn_fail(error, "%s: is a pipe, a socket or a device, not a file", path);
-	file->modified_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
+	file->modified_ns = cairn_time_ns(&status.st_mtim);
 	if (S_ISREG(status.st_mode) && status.st_size > 0)
 		return map_regular(file, descriptor, (size_t)status.st_size, path, error);
 	return read_stream(file, descriptor, path, error);
@@ -201,19 +203,14 @@ static const char *output_name(const struct output *output)
 static bool is_worth_another_try(int descriptor)
 {
 	struct pollfd out = {.fd = descriptor, .events = POLLOUT};
-	return errno == EINTR || (errno == EAGAIN && (poll(&out, 1, -1) >= 0 || errno == EINTR));
+	return errno == EAGAIN && (poll(&out, 1, -1) >= 0 || errno == EINTR);
 }
 
 static bool output_write(struct output *output, struct cairn_bytes bytes, struct cairn_error *error)
 {
-	while (bytes.length > 0) {
-		ssize_t done = write(output->descriptor, bytes.data, bytes.length);
-		if (done < 0 && is_worth_another_try(output->descriptor))
-			continue;
-		if (done < 0)
+	while (!cairn_descriptor_write_all(output->descriptor, &bytes))
+		if (!is_worth_another_try(output->descriptor))
 			return cairn_fail_errno(error, "cannot write %s", output_name(output));
-		bytes = cairn_bytes_skip(bytes, (size_t)done);
-	}
 	return true;
 }
 

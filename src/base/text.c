@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
 
+#include "base/time.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -205,7 +207,7 @@ unsigned cairn_text_distance(const char *a, const char *b)
 bool cairn_text_seconds(struct cairn_bytes text, int64_t *ns)
 {
 	uint64_t seconds, fraction = 0;
-	if (!cairn_text_decimal(&text, &seconds) || seconds > INT64_MAX / 1000000000 - 1)
+	if (!cairn_text_decimal(&text, &seconds) || seconds > INT64_MAX / CAIRN_SECOND_NS - 1)
 		return false;
 	if (cairn_text_take(&text, ".")) {
 		size_t digits = text.length;
@@ -214,6 +216,6 @@ bool cairn_text_seconds(struct cairn_bytes text, int64_t *ns)
 		for (; digits < 9; digits++)
 			fraction *= 10;
 	}
-	*ns = (int64_t)(seconds * 1000000000 + fraction);
+	*ns = (int64_t)(seconds * CAIRN_SECOND_NS + fraction);
 	return text.length == 0;
 }

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/file.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "cmd/command.h"
 #include "cmd/target.h"
 #include "dump/trailer.h"
@@ -187,7 +188,7 @@ static void read_facts(struct facts *facts, struct cairn_bytes dump, const char 
 	if (good && profile.process_id)
 		snprintf(facts->pid, sizeof facts->pid, "%llu", (unsigned long long)profile.process_id);
 	if (good && profile.time_ns > 0)
-		facts->taken = (time_t)(profile.time_ns / 1000000000);
+		facts->taken = (time_t)(profile.time_ns / CAIRN_SECOND_NS);
 	if (good && profile.kind == CAIRN_PROFILE_HEAP &&
 	    strcmp(cairn_profile_string(&profile, profile.value_types[profile.default_value].type), "inuse_space") == 0)
 		cairn_text_human(cairn_profile_total(&profile, profile.default_value), facts->live);
@@ -203,7 +204,7 @@ static void make_name(struct cairn_bytes dump, bool is_cpu, const char *url, cha
 	struct cairn_trailer trailer;
 	struct facts facts = {.taken = time(NULL), .ending = is_cpu ? "cpu" : "heap"};
 	if (cairn_trailer_read(dump, &trailer) && trailer.command.length) {
-		facts.taken = trailer.time_ns ? (time_t)(trailer.time_ns / 1000000000) : facts.taken;
+		facts.taken = trailer.time_ns ? (time_t)(trailer.time_ns / CAIRN_SECOND_NS) : facts.taken;
 		put_name(facts.program, sizeof facts.program, program_name(trailer.command));
 		put_name(facts.host, sizeof facts.host, trailer.host);
 		snprintf(facts.pid, sizeof facts.pid, "%d", trailer.pid);
@@ -271,9 +272,9 @@ static int run_cpu(const void *values, int count, char **operands)
 	if (count != 1)
 		return usage_one();
 	int64_t span_ns = 0;
-	if (options->duration && (!cairn_text_duration(options->duration, &span_ns) || span_ns < 1000000000))
+	if (options->duration && (!cairn_text_duration(options->duration, &span_ns) || span_ns < CAIRN_SECOND_NS))
 		return usage("--for takes a time of a second or more, such as 30s or 2m");
-	seconds = options->duration ? (uint64_t)span_ns / 1000000000 : seconds;
+	seconds = options->duration ? (uint64_t)span_ns / CAIRN_SECOND_NS : seconds;
 	if (seconds > cpu_seconds_most || frequency > cpu_frequency_most)
 		return usage("--for takes up to 1h, --frequency 1 to 10000");
 	bool good = find(&target, options, operands[0], &error);

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/descriptor.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "base/url.h"
 #include "cmd/command.h"
 #include "cmd/target.h"
@@ -105,7 +106,7 @@ static bool read_limits(const struct options *options, struct cairn_folder_limit
 		return cairn_fail(error, "--keep-bytes takes a size such as 1G, not '%.40s'", options->bytes);
 	if (options->age && !cairn_text_duration(options->age, &age))
 		return cairn_fail(error, "--keep-age takes a time such as 12h or 7d, not '%.40s'", options->age);
-	limits->age_seconds = (uint64_t)age / 1000000000;
+	limits->age_seconds = (uint64_t)age / CAIRN_SECOND_NS;
 	return true;
 }
 

@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "base/unpack.h"
 #include "cmd/command.h"
 #include "cmd/target.h"
@@ -69,7 +70,7 @@ int64_t cairn_files_date(const char *path, int64_t modified_ns)
 	}
 	if (trailer.time_ns > 0)
 		return trailer.time_ns;
-	return cairn_dump_name_date(path, &date) ? (int64_t)mktime(&date) * 1000000000 : modified_ns;
+	return cairn_dump_name_date(path, &date) ? (int64_t)mktime(&date) * CAIRN_SECOND_NS : modified_ns;
 }
 
 static void add_file(struct cairn_dump_files *list, const char *path, int64_t time_ns)
@@ -105,7 +106,7 @@ static bool is_dump(const char *path, struct left_out *left_out)
 
 static int64_t modified_ns(const struct stat *status)
 {
-	return (int64_t)status->st_mtim.tv_sec * 1000000000 + status->st_mtim.tv_nsec;
+	return cairn_time_ns(&status->st_mtim);
 }
 
 /* A note where there are dumps besides, else what is wrong. */

@@ -1,6 +1,7 @@
 /* flame.c - `cairn flame`: the profile as a flame graph; and flamegraph.pl, by that name.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/file.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "cmd/command.h"
 #include "cmd/flame.h"
@@ -98,12 +99,6 @@ static const char *count_name(const struct cairn_view *view)
 	return strcmp(unit, "count") == 0 || !*unit ? "samples" : unit;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 /* A heading that says of what, for profiles that know. */
 static const char *heading(const struct cairn_view *view, struct cairn_arena *arena)
 {
@@ -111,7 +106,7 @@ static const char *heading(const struct cairn_view *view, struct cairn_arena *ar
 	char number[32];
 	if (!profile->process)
 		return NULL;
-	const char *process = base_name(cairn_profile_string(profile, profile->process));
+	const char *process = cairn_base_name(cairn_profile_string(profile, profile->process));
 	if (profile->base)
 		return cairn_arena_format(arena, "%s: change of %s", process, cairn_head_title(view));
 	cairn_head_number(view, &(struct cairn_shape){0}, view->shown, number);

@@ -4,7 +4,9 @@
  * The files have the names that GreptimeDB's gen_flamegraph.sh gives them, in the folder `flamegraphs` of the dumps.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/file.h"
+#include "base/path.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "base/url.h"
 #include "base/xml.h"
 #include "cmd/command.h"
@@ -57,8 +59,7 @@ struct gallery {
 static const char *name_of(struct cairn_arena *arena, const char *path)
 {
 	static const char *const endings[] = {".gprof", ".heap", ".prof", ".pb.gz", ".gz", ".zst", ".xz"};
-	const char *slash = strrchr(path, '/');
-	struct cairn_bytes name = cairn_bytes_of(slash ? slash + 1 : path);
+	struct cairn_bytes name = cairn_bytes_of(cairn_base_name(path));
 	for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
 		if (cairn_bytes_end_with(name, endings[i]) && name.length > strlen(endings[i]))
 			name.length -= strlen(endings[i]);
@@ -225,7 +226,7 @@ static void add_figure(struct cairn_buffer *out, const char *name, const char *c
 static void add_picture(const struct picture *picture, const struct picture *before, double largest, struct cairn_buffer *out)
 {
 	char time[40] = "", total[24];
-	time_t seconds = (time_t)(picture->time_ns / 1000000000);
+	time_t seconds = (time_t)(picture->time_ns / CAIRN_SECOND_NS);
 	struct tm parts;
 	if (seconds && gmtime_r(&seconds, &parts))
 		strftime(time, sizeof time, "%Y-%m-%d %H:%M:%S UTC", &parts);

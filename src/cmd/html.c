@@ -4,7 +4,7 @@
 #include "cmd/files.h"
 #include "cmd/series.h"
 #include "cmd/view.h"
-#include "page/page.h"
+#include "page/history.h"
 #include "series/leaks.h"
 
 #include <sys/stat.h>
@@ -16,7 +16,7 @@ struct options {
 	const struct cairn_page_series *series; /* not an option: what several dumps show */
 };
 
-enum { least_dumps = 3, growth_most = 3 };
+enum { least_dumps = 3 };
 
 #define AT(member) offsetof(struct options, member)
 
@@ -78,37 +78,6 @@ static bool is_series(const struct options *options, int count, char **operands)
 	return several;
 }
 
-static struct cairn_page_growth *list_growth(const struct cairn_leaks *leaks, const struct cairn_view *view, size_t count,
-					     struct cairn_arena *arena)
-{
-	struct cairn_page_growth *growth = cairn_arena_zero(arena, count + 1, sizeof *growth);
-	for (size_t i = 0; i < count; i++) {
-		const struct cairn_leak *leak = &leaks->rows[i];
-		growth[i] = (struct cairn_page_growth){
-			.name = cairn_leak_name(leaks, view, leak, 0),
-			.caller = cairn_leak_name(leaks, view, leak, 1),
-			.per_hour = leak->trend.per_hour,
-			.share = leak->share,
-			.confidence = leak->trend.confidence,
-			.now = leak->now.value,
-		};
-	}
-	return growth;
-}
-
-static void describe(struct cairn_page_series *page, const struct cairn_series *series, const struct cairn_leaks *leaks,
-		     const struct cairn_view *view, struct cairn_arena *arena)
-{
-	double *seconds = cairn_arena_zero(arena, series->point_count, sizeof *seconds);
-	double *totals = cairn_arena_zero(arena, series->point_count, sizeof *totals);
-	for (size_t i = 0; i < series->point_count; i++) {
-		seconds[i] = (double)(series->points[i].origin.time_ns - series->points[0].origin.time_ns) / 1e9;
-		totals[i] = series->points[i].total;
-	}
-	size_t growing = leaks->growing < growth_most ? leaks->growing : growth_most;
-	*page = (struct cairn_page_series){seconds, totals, series->point_count, list_growth(leaks, view, growing, arena), growing};
-}
-
 static int run(const void *values, int count, char **operands)
 {
 	struct options options = *(const struct options *)values;
@@ -123,7 +92,7 @@ static int run(const void *values, int count, char **operands)
 	if (several && cairn_source_series(&series, &options.setup.source, &options.setup.view, least_dumps, count, operands, &error) &&
 	    cairn_view_make(&view, &series.profile, &options.setup.view, &error)) {
 		cairn_leaks_rank(&leaks, &series, &view);
-		describe(&page, &series, &leaks, &view, &arena);
+		cairn_page_describe(&page, &series, &leaks, &view, &arena);
 		options.series = &page;
 	}
 	int code = cairn_view_run(&cairn_command_html, &options, count, operands);

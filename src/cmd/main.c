@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/array.h"
 #include "base/file.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cmd/command.h"
@@ -214,8 +215,7 @@ static int unknown_command(const char *name)
 
 static int dispatch(int argc, char **argv)
 {
-	const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
-	const char *name = argc > 0 ? (slash ? slash + 1 : argv[0]) : "cairn";
+	const char *name = argc > 0 ? cairn_base_name(argv[0]) : "cairn";
 	const struct cairn_command *command = find_command(name);
 	if (command && command->run_arguments)
 		return run_command(command, argc, argv);

@@ -3,6 +3,7 @@
 #include "cmd/own_dumps.h"
 
 #include "base/file.h"
+#include "dump/name.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -13,20 +14,19 @@ enum { path_size = CAIRN_OWN_DUMPS_PATH };
 
 void cairn_own_dumps_find(const char *prefix, pid_t pid, struct cairn_own_dumps *dumps)
 {
-	char folder[path_size], head[path_size];
-	long last = -1;
+	char folder[path_size];
+	uint64_t last = 0;
 	const char *slash = strrchr(prefix, '/');
 	snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - prefix) + 1 : 1, slash ? prefix : ".");
-	int length = snprintf(head, sizeof head, "%s.%d.", slash ? slash + 1 : prefix, pid);
+	struct cairn_bytes wanted = cairn_bytes_of(slash ? slash + 1 : prefix);
 	*dumps = (struct cairn_own_dumps){0};
 	DIR *entries = opendir(folder);
 	for (struct dirent *entry; entries && (entry = readdir(entries));) {
-		if (strncmp(entry->d_name, head, (size_t)length) != 0 || !strstr(entry->d_name, ".heap"))
+		struct cairn_dump_name name;
+		if (!cairn_dump_name_parse(entry->d_name, &name) || name.process_id != (uint64_t)pid || !cairn_bytes_equal(name.prefix, wanted))
 			continue;
-		dumps->count++;
-		long number = strtol(entry->d_name + length, NULL, 10);
-		if (number > last) {
-			last = number;
+		if (dumps->count++ == 0 || name.sequence > last) {
+			last = name.sequence;
 			snprintf(dumps->last, sizeof dumps->last, "%.3800s%.255s", slash ? folder : "", entry->d_name);
 		}
 	}

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/json.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "base/utf8.h"
 #include "cmd/command.h"
 #include "cmd/files.h"
@@ -120,7 +121,7 @@ static bool take_process(struct account *account, int pid, const struct cairn_er
 					: cairn_fail_errno(error, "cannot read the mappings of process %d", pid);
 	account->pid = pid;
 	account->limit = limit_of(pid);
-	account->time_ns = (int64_t)time(NULL) * 1000000000;
+	account->time_ns = (int64_t)time(NULL) * CAIRN_SECOND_NS;
 	snprintf(path, sizeof path, "/proc/%d/exe", pid);
 	char *target = realpath(path, NULL);
 	snprintf(account->process, sizeof account->process, "%s", target ? target : "");
@@ -197,7 +198,7 @@ static void add_notes(struct account *account)
 /* "2026-11-15 07:12:03 UTC". */
 static char *show_time(int64_t ns, char *out, size_t size)
 {
-	time_t seconds = (time_t)(ns / 1000000000);
+	time_t seconds = (time_t)(ns / CAIRN_SECOND_NS);
 	struct tm parts;
 	if (!gmtime_r(&seconds, &parts) || !strftime(out, size, "%Y-%m-%d %H:%M:%S UTC", &parts))
 		out[0] = 0;

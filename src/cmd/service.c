@@ -3,6 +3,7 @@
 #include "cmd/service.h"
 
 #include "base/file.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "cmd/target.h"
 #include "process/life.h"
@@ -88,8 +89,7 @@ static bool has_name(const char *pid, const char *name)
 		}
 		text[length > 0 ? length : 0] = 0;
 		text[strcspn(text, i == 2 ? "" : "\n ")] = 0;
-		const char *slash = strrchr(text, '/');
-		if (strcmp(slash ? slash + 1 : text, name) == 0)
+		if (strcmp(cairn_base_name(text), name) == 0)
 			return true;
 	}
 	return false;

@@ -3,10 +3,11 @@
 #include "cmd/command.h"
 #include "cmd/series.h"
 #include "cmd/view.h"
-#include "page/page.h"
+#include "page/history.h"
 #include "report/head.h"
 #include "series/timeline.h"
 
+#include <assert.h>
 #include <math.h>
 #include <strings.h>
 #include <unistd.h>
@@ -48,7 +49,8 @@ enum format { format_html, format_svg, format_json };
 
 static bool find_format(const struct options *options, enum format *format, struct cairn_error *error)
 {
-	static const char *const names[] = {"html", "svg", "json"};
+	static const char *const names[] = {[format_html] = "html", [format_svg] = "svg", [format_json] = "json"};
+	static_assert(sizeof names / sizeof *names == format_json + 1, "every format has a name");
 	const char *name = options->setup.json ? "json" : options->format;
 	if (!name && options->setup.output) {
 		const char *point = strrchr(options->setup.output, '.');
@@ -142,66 +144,6 @@ static void write_json(const struct cairn_timeline *timeline, double limit, stru
 	cairn_buffer_byte(out, '\n');
 }
 
-/* The page. */
-
-static void add_cells(const void *series, uint32_t sample, double *values)
-{
-	const struct cairn_series *of = series;
-	for (size_t c = of->first[sample]; c < of->first[sample + 1]; c++)
-		values[of->cells[c].point] += of->cells[c].value;
-}
-
-/* How many nodes of the call tree the page holds where nobody said: all of them, unless its stacks times its dumps are too many numbers for
- * a browser to be quick with. */
-static size_t default_nodes(const struct cairn_view *view, size_t points)
-{
-	static const size_t number_most = 8000000;
-	return view->sample_count <= number_most / points ? CAIRN_PAGE_NODES : number_most / points;
-}
-
-static void write_page(struct cairn_view *view, const struct cairn_timeline *timeline, const struct options *options,
-		       struct cairn_buffer *out)
-{
-	const struct cairn_series *series = timeline->series;
-	size_t points = series->point_count, layers = timeline->layer_count;
-	struct cairn_arena arena = {0};
-	struct cairn_buffer chart = cairn_buffer(SIZE_MAX);
-	struct cairn_page_point *page_points = cairn_arena_zero(&arena, points, sizeof *page_points);
-	struct cairn_page_layer *page_layers = cairn_arena_zero(&arena, layers, sizeof *page_layers);
-	for (size_t i = 0; i < points; i++)
-		page_points[i] = (struct cairn_page_point){
-			.seconds = cairn_series_hours(series, i) * 3600,
-			.total = timeline->totals[i].value,
-			.resident = series->points[i].resident,
-			.limit = cairn_timeline_limit(timeline, i, (double)options->limit),
-			.run = series->points[i].run,
-		};
-	for (size_t l = 0; l < layers; l++) {
-		double *values = cairn_arena_zero(&arena, points, sizeof *values);
-		for (size_t i = 0; i < points; i++)
-			values[i] = timeline->layers[l].values[i].value;
-		page_layers[l] = (struct cairn_page_layer){
-			.name = timeline->layers[l].name,
-			.leaf = timeline->layers[l].path == CAIRN_NONE ? (struct cairn_bytes){"", 0}
-								       : cairn_series_paths_name(&timeline->paths, view, timeline->layers[l].path, 0),
-			.values = values,
-		};
-	}
-	cairn_timeline_svg(timeline, &(struct cairn_timeline_svg_options){.limit = (double)options->limit, .inside = true}, &chart);
-	struct cairn_page_film film = {
-		.start_ns = series->points[0].origin.time_ns,
-		.points = page_points,
-		.layers = page_layers,
-		.layer_count = layers,
-		.chart = cairn_buffer_bytes(&chart),
-		.cells = {add_cells, series, points},
-	};
-	size_t node_most = options->node_most ? (size_t)options->node_most : default_nodes(view, points);
-	cairn_page_write(view, &(struct cairn_page_options){.title = options->title, .node_most = node_most, .film = &film}, out);
-	cairn_buffer_free(&chart);
-	cairn_arena_free(&arena);
-}
-
 static int run(const void *values, int operand_count, char **operands)
 {
 	const struct options *options = values;
@@ -226,7 +168,8 @@ static int run(const void *values, int operand_count, char **operands)
 		else if (format == format_svg)
 			cairn_timeline_svg(&timeline, &(struct cairn_timeline_svg_options){.title = options->title, .limit = (double)options->limit}, &out);
 		else
-			write_page(&view, &timeline, options, &out);
+			cairn_page_write_timeline(&view, &timeline,
+						  &(struct cairn_page_timeline_options){options->title, (size_t)options->node_most, (double)options->limit}, &out);
 		code = cairn_say_output(options->setup.output, cairn_buffer_bytes(&out));
 		cairn_buffer_free(&out);
 		cairn_timeline_free(&timeline);

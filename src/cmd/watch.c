@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "cmd/command.h"
 #include "cmd/service.h"
 #include "cmd/target.h"
@@ -27,7 +28,7 @@
 
 enum { tree_most = 256, tree_share = 50 }; /* a look takes no more than that part of the time */
 enum { jobs_maximum = 8, patience_ms = 3000, events_at_once = 64 };
-static const int64_t service_pause = 1000000000, problem_pause = 60000000000;
+static const int64_t service_pause = CAIRN_SECOND_NS, problem_pause = 60000000000;
 static const char usual_pattern[] = "%n-%p-%h-%T-%r.heap";
 
 struct options {
@@ -140,7 +141,7 @@ static void tell_dump(const struct loop *loop, const struct cairn_watched *watch
 {
 	size_t processes;
 	uint64_t sum = sum_memory(loop, &processes);
-	const struct cairn_job *job = &watched->job;
+	const struct cairn_watch_job *job = &watched->job;
 	const char *folder = loop->options->folder ? loop->options->folder : "";
 	const char *slash = folder[0] && folder[strlen(folder) - 1] != '/' ? "/" : "";
 	struct cairn_buffer line = cairn_buffer(1 << 16);
@@ -271,7 +272,7 @@ static void look(struct loop *loop, struct cairn_watched *watched, int64_t now)
 
 static void settle(struct loop *loop, struct cairn_watched *watched, int64_t now)
 {
-	struct cairn_job *job = &watched->job;
+	struct cairn_watch_job *job = &watched->job;
 	bool dump = job->kind == CAIRN_JOB_DUMP;
 	loop->jobs--;
 	if (job->good && dump) {
@@ -316,11 +317,11 @@ static bool is_done(const struct loop *loop)
 /* Takes one job that is back, if there is one within WAIT_MS. */
 static bool take_back(struct loop *loop, int wait_ms)
 {
-	struct cairn_job *job;
+	struct cairn_watch_job *job;
 	struct pollfd ready = {.fd = loop->back, .events = POLLIN};
 	if (poll(&ready, 1, wait_ms) <= 0 || read(loop->back, &job, sizeof job) != sizeof job)
 		return false;
-	cairn_job_end(job);
+	cairn_watch_job_end(job);
 	settle(loop, (struct cairn_watched *)(void *)((char *)job - offsetof(struct cairn_watched, job)), cairn_clock_ns());
 	return true;
 }
@@ -442,7 +443,7 @@ static bool read_folder(const struct options *options, struct cairn_folder *fold
 	return cairn_folder_open(folder, options->folder ? options->folder : ".", &(struct cairn_folder_limits){
 		.count = options->keep_count,
 		.bytes = options->keep_bytes,
-		.age_seconds = (uint64_t)(age / 1000000000),
+		.age_seconds = (uint64_t)(age / CAIRN_SECOND_NS),
 		.free_bytes = options->keep_free ? options->keep_free : CAIRN_FREE_DEFAULT,
 	}, error);
 }

@@ -5,14 +5,19 @@
 #include "base/hash.h"
 #include "base/pages.h"
 #include "base/text.h"
+#include "base/time.h"
+#include "dump/counts.h"
+#include "dump/name.h"
+#include "dump/trailer.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { piece_size = 64 << 10, settle_ns = 1000000000 };
-static const int64_t damaged_after_ns = 600 * (int64_t)1000000000;
+enum { piece_size = 64 << 10, settle_ns = CAIRN_SECOND_NS };
+static const int64_t damaged_after_ns = 600 * CAIRN_SECOND_NS;
 
 bool cairn_dump_is_name(const char *name)
 {
@@ -50,6 +55,11 @@ static void set_reason(struct cairn_dump *dump, struct cairn_bytes text)
 	dump->reason[length] = 0;
 }
 
+static bool is(struct cairn_bytes key, const char *wanted)
+{
+	return cairn_bytes_equal(key, cairn_bytes_of(wanted));
+}
+
 static void see_group(struct scan *scan, struct cairn_bytes path)
 {
 	scan->dump->group = cairn_hash_text(path);
@@ -57,47 +67,46 @@ static void see_group(struct scan *scan, struct cairn_bytes path)
 		scan->group[0] = 0;
 }
 
-static void see_trailer(struct scan *scan, struct cairn_bytes line)
+static void see_trailer(struct scan *scan, struct cairn_bytes key, struct cairn_bytes value)
 {
 	struct cairn_dump *dump = scan->dump;
 	uint64_t number = 0;
-	if (cairn_text_take(&line, "trailer "))
+	bool numeric = cairn_text_decimal(&(struct cairn_bytes){value.data, value.length}, &number);
+	if (is(key, "trailer"))
 		scan->trailer = true;
-	else if (cairn_text_take(&line, "end"))
+	else if (is(key, "end"))
 		scan->complete = scan->trailer;
-	else if (cairn_text_take(&line, "time "))
-		cairn_text_seconds(line, &dump->time_ns);
-	else if (cairn_text_take(&line, "uptime "))
-		cairn_text_seconds(line, &dump->uptime_ns);
-	else if (cairn_text_take(&line, "pid ") && cairn_text_decimal(&line, &number) && number <= INT32_MAX && !dump->process.ticks)
+	else if (is(key, "time"))
+		cairn_text_seconds(value, &dump->time_ns);
+	else if (is(key, "uptime"))
+		cairn_text_seconds(value, &dump->uptime_ns);
+	else if (is(key, "pid") && numeric && number <= INT32_MAX && !dump->process.ticks)
 		dump->process = (struct cairn_life){.pid = (int)number};
-	else if (cairn_text_take(&line, "process "))
-		cairn_life_parse(line, &dump->process);
-	else if ((cairn_text_take(&line, "smaps.anonymous ") || cairn_text_take(&line, "memory ")) && cairn_text_decimal(&line, &number))
+	else if (is(key, "process"))
+		cairn_life_parse(value, &dump->process);
+	else if ((is(key, "smaps.anonymous") || is(key, "memory")) && numeric)
 		dump->memory = number;
-	else if (cairn_text_take(&line, "group.oom_kill ") && cairn_text_decimal(&line, &number))
+	else if (is(key, "group.oom_kill") && numeric)
 		dump->kills = number;
-	else if (cairn_text_take(&line, "group "))
-		see_group(scan, line);
-	else if (cairn_text_take(&line, "reason "))
-		set_reason(dump, line);
+	else if (is(key, "group"))
+		see_group(scan, value);
+	else if (is(key, "reason"))
+		set_reason(dump, value);
 }
 
 static void see_line(struct scan *scan, struct cairn_bytes line)
 {
 	unsigned number = scan->line++;
+	struct cairn_bytes key, value;
+	struct cairn_counts counts;
 	if (line.length == 0)
 		return;
-	if (number > 0 && number < 3 && !scan->dump->sampled) {
-		uint64_t objects;
-		struct cairn_bytes rest = cairn_text_trim(line);
-		if (cairn_text_take(&rest, "t*: ") && cairn_text_decimal(&rest, &objects) && cairn_text_take(&rest, ": "))
-			cairn_text_decimal(&rest, &scan->dump->sampled);
-	}
+	if (number > 0 && number < 3 && !scan->dump->sampled && cairn_counts_read(line, &counts) && counts.is_all)
+		scan->dump->sampled = counts.numbers[1];
 	if (line.data[0] == 'M' && cairn_text_take(&line, "MAPPED_LIBRARIES:"))
 		scan->maps = true;
-	else if (line.data[0] == '#' && cairn_text_take(&line, "# cairn "))
-		see_trailer(scan, line);
+	else if (line.data[0] == '#' && cairn_trailer_line(line, &key, &value))
+		see_trailer(scan, key, value);
 }
 
 /* Goes through the file by lines, of one longer than the piece only its start; false when it does not end with a line's end. */
@@ -135,31 +144,14 @@ static bool scan_lines(struct scan *scan, int descriptor, char *piece)
 	return last == '\n';
 }
 
-/* The process and the occasion in a name of jemalloc's, PREFIX.PID.SEQ.{i,u,m,f}N.heap. */
+/* The process and the occasion in a name of jemalloc's. */
 static void read_name(struct cairn_dump *dump)
 {
-	static const struct {
-		char letter;
-		const char *reason;
-	} occasions[] = {{'i', "interval"}, {'u', "gdump"}, {'m', "manual"}, {'f', "final"}};
-	struct cairn_bytes name = cairn_bytes_of(dump->name), rest;
-	uint64_t pid, number;
-	for (size_t i = 0; i < name.length; i++) {
-		rest = cairn_bytes_skip(name, i);
-		if (!cairn_text_take(&rest, ".") || !cairn_text_decimal(&rest, &pid) || !cairn_text_take(&rest, ".") ||
-		    !cairn_text_decimal(&rest, &number) || !cairn_text_take(&rest, ".") || rest.length == 0)
-			continue;
-		char letter = rest.data[0];
-		rest = cairn_bytes_skip(rest, 1);
-		cairn_text_decimal(&rest, &number);
-		if (pid > INT32_MAX || !cairn_bytes_equal(rest, cairn_bytes_of(".heap")))
-			continue;
-		for (size_t j = 0; j < sizeof occasions / sizeof *occasions; j++)
-			if (occasions[j].letter == letter) {
-				dump->process = (struct cairn_life){.pid = (int)pid};
-				set_reason(dump, cairn_bytes_of(occasions[j].reason));
-			}
-	}
+	struct cairn_dump_name name;
+	if (!cairn_dump_name_parse(dump->name, &name) || name.process_id > INT32_MAX)
+		return;
+	dump->process = (struct cairn_life){.pid = (int)name.process_id};
+	set_reason(dump, cairn_bytes_of(cairn_dump_name_occasion(name.kind)));
 }
 
 bool cairn_dump_is_heap(int descriptor)
@@ -213,6 +205,8 @@ bool cairn_dump_find_group(int descriptor, char *out, size_t size)
 
 void cairn_dump_write_line(const struct cairn_dump *dump, struct cairn_buffer *out)
 {
+	enum { numbers = 9, digits = 21, rest = 4 };
+	static_assert(sizeof dump->name + sizeof dump->reason + CAIRN_LIFE_TEXT + numbers * digits + rest <= 640, "a line holds any dump");
 	char line[640], life[CAIRN_LIFE_TEXT];
 	int length = snprintf(line, sizeof line, "%s\t%llu\t%lld\t%lld\t%lld\t%s\t%llu\t%llu\t%llu\t%llu\t%d\t%s", dump->name,
 			      (unsigned long long)dump->size, (long long)dump->modified_ns, (long long)dump->time_ns,

@@ -5,6 +5,7 @@
 #include "base/descriptor.h"
 #include "base/pages.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "process/clock.h"
 
 #include <errno.h>
@@ -75,19 +76,6 @@ static bool fail_to_create(const char *folder, const char *name, struct cairn_er
 	return false;
 }
 
-static bool write_all(int descriptor, struct cairn_bytes bytes)
-{
-	while (bytes.length > 0) {
-		ssize_t part = write(descriptor, bytes.data, bytes.length);
-		if (part < 0 && errno == EINTR)
-			continue;
-		if (part <= 0)
-			return false;
-		bytes = cairn_bytes_skip(bytes, (size_t)part);
-	}
-	return true;
-}
-
 /* A new file under a temporary name, locked until its descriptor is closed. Whoever cleans up may have taken it for a
  * leftover before the lock was on it; then it is not there any more, and another one is made. */
 static int create_temporary(int folder, char *temporary, size_t size)
@@ -153,7 +141,7 @@ static bool put(int folder, const char *name, const struct cairn_bytes *parts, e
 		return false;
 	bool good = true;
 	for (; good && parts->data; parts++)
-		good = write_all(descriptor, *parts);
+		good = cairn_descriptor_write_all(descriptor, &(struct cairn_bytes){parts->data, parts->length});
 	if (good && mode)
 		good = fchmod(descriptor, mode) == 0; /* whatever the umask is */
 	good = good && (manner != SAFE || fsync(descriptor) == 0 || errno == EINVAL);
@@ -344,7 +332,8 @@ static void complete_trailer(struct cairn_buffer *out, bool trailer, const struc
 	char life[CAIRN_LIFE_TEXT];
 	if (!trailer) {
 		int64_t time = facts->time_ns ? facts->time_ns : cairn_clock_wall_ns();
-		cairn_buffer_format(out, "# cairn trailer 1\n# cairn time %lld.%09lld\n", (long long)(time / 1000000000), (long long)(time % 1000000000));
+		cairn_buffer_format(out, "# cairn trailer 1\n# cairn time %lld.%09lld\n", (long long)(time / CAIRN_SECOND_NS),
+				    (long long)(time % CAIRN_SECOND_NS));
 		if (facts->process.pid)
 			cairn_buffer_format(out, "# cairn pid %d\n# cairn process %s\n", facts->process.pid, cairn_life_text(&facts->process, life));
 	}

@@ -7,6 +7,7 @@
 #include "base/pages.h"
 #include "base/sort.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "process/clock.h"
 #include "process/memory.h"
 
@@ -106,7 +107,7 @@ static void read_index(struct reading *reading)
 /* Anybody may give a file any time; one before 1970 or past 2255 counts as 1970. */
 static int64_t time_of(const struct timespec *time)
 {
-	return time->tv_sec < 0 || time->tv_sec > (int64_t)9000000000 ? 0 : (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
+	return time->tv_sec < 0 || time->tv_sec > (int64_t)9000000000 ? 0 : cairn_time_ns(time);
 }
 
 static void see_file(void *context, const char *name)
@@ -431,7 +432,8 @@ void cairn_listing_plan(struct cairn_listing *listing, const struct cairn_folder
 		balance.bytes_most = left;
 	mark_kept(listing);
 	for (size_t i = 0; i < listing->count + listing->damaged && limits->age_seconds; i++)
-		if (!(listing->dumps[i].marks & CAIRN_DUMP_KEPT) && (now_ns - listing->dumps[i].time_ns) / 1000000000 > (int64_t)limits->age_seconds)
+		if (!(listing->dumps[i].marks & CAIRN_DUMP_KEPT) &&
+		    (now_ns - listing->dumps[i].time_ns) / CAIRN_SECOND_NS > (int64_t)limits->age_seconds)
 			drop(&balance, &listing->dumps[i]);
 	for (size_t i = listing->count; i < listing->count + listing->damaged && is_over(&balance); i++)
 		if (!(listing->dumps[i].marks & CAIRN_DUMP_DROP))

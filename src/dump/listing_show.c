@@ -1,5 +1,6 @@
 /* listing_show.c - a listing as JSON and as text.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "base/time.h"
 #include "dump/listing.h"
 
 #include "base/date.h"
@@ -115,7 +116,7 @@ void cairn_listing_text(const struct cairn_listing *listing, const char *path, i
 				shown++;
 			write_process(dump, shown - i, out);
 		}
-		struct tm date = cairn_date(dump->time_ns / 1000000000 + utc_offset);
+		struct tm date = cairn_date(dump->time_ns / CAIRN_SECOND_NS + utc_offset);
 		cairn_buffer_format(out, "  %04d-%02d-%02d %02d:%02d:%02d %10s %10s  ", date.tm_year + 1900, date.tm_mon + 1, date.tm_mday,
 				    date.tm_hour, date.tm_min, date.tm_sec, dump->memory ? cairn_text_human((double)dump->memory, memory) : "-",
 				    cairn_text_human((double)dump->size, size));

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "dump/name.h"
 
+#include "base/path.h"
 #include "base/text.h"
 
 /* Takes the part after the last dot off NAME. */
@@ -39,6 +40,11 @@ bool cairn_dump_name_parse(const char *path, struct cairn_dump_name *name)
 	return true;
 }
 
+const char *cairn_dump_name_occasion(char kind)
+{
+	return kind == 'i' ? "interval" : kind == 'u' ? "gdump" : kind == 'm' ? "manual" : "final";
+}
+
 /* YYYY-mm-dd-HH-MM-SS at the start of TEXT, with any one of `-_T:` between the numbers. */
 static bool take_date(struct cairn_bytes text, struct tm *date)
 {
@@ -63,8 +69,7 @@ static bool take_date(struct cairn_bytes text, struct tm *date)
 
 bool cairn_dump_name_date(const char *path, struct tm *date)
 {
-	const char *slash = strrchr(path, '/');
-	struct cairn_bytes name = cairn_bytes_of(slash ? slash + 1 : path);
+	struct cairn_bytes name = cairn_bytes_of(cairn_base_name(path));
 	for (bool inside = false; name.length > 0; name = cairn_bytes_skip(name, 1)) {
 		bool digit = name.data[0] >= '0' && name.data[0] <= '9';
 		if (digit && !inside && take_date(name, date))

@@ -17,6 +17,9 @@ struct cairn_dump_name {
 /* False when PATH is named otherwise. */
 bool cairn_dump_name_parse(const char *path, struct cairn_dump_name *name);
 
+/* What the dumps of KIND are written for: "interval", "gdump", "manual" or "final". */
+const char *cairn_dump_name_occasion(char kind);
+
 /* The date in a name such as 2026-11-15-04-10-02.auto.heap, as the writer's clock showed it: local time, for mktime. False when there is
  * none. */
 bool cairn_dump_name_date(const char *path, struct tm *date);

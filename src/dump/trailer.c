@@ -8,18 +8,23 @@
 
 static const char first_line[] = "\n# cairn trailer ";
 
+bool cairn_trailer_line(struct cairn_bytes line, struct cairn_bytes *key, struct cairn_bytes *value)
+{
+	if (!cairn_text_take(&line, "# cairn "))
+		return false;
+	const char *space = line.length ? memchr(line.data, ' ', line.length) : NULL;
+	*key = (struct cairn_bytes){line.data, space ? (size_t)(space - line.data) : line.length};
+	*value = cairn_bytes_skip(line, key->length + 1);
+	return true;
+}
+
 /* Takes the next line of the trailer off REST; KEY and VALUE are its parts. */
 static bool next_line(struct cairn_bytes *rest, struct cairn_bytes *key, struct cairn_bytes *value)
 {
 	struct cairn_bytes line;
-	while (cairn_text_line(rest, &line, NULL)) {
-		if (!cairn_text_take(&line, "# cairn "))
-			continue;
-		const char *space = line.length ? memchr(line.data, ' ', line.length) : NULL;
-		*key = (struct cairn_bytes){line.data, space ? (size_t)(space - line.data) : line.length};
-		*value = cairn_bytes_skip(line, key->length + 1);
-		return true;
-	}
+	while (cairn_text_line(rest, &line, NULL))
+		if (cairn_trailer_line(line, key, value))
+			return true;
 	return false;
 }
 

@@ -18,6 +18,9 @@ struct cairn_trailer {
 /* Finds and reads the trailer of DUMP. False when there is none. Everything borrows from DUMP. */
 bool cairn_trailer_read(struct cairn_bytes dump, struct cairn_trailer *trailer);
 
+/* Takes one line of a trailer, `# cairn KEY VALUE`, apart. False for any other line. */
+bool cairn_trailer_line(struct cairn_bytes line, struct cairn_bytes *key, struct cairn_bytes *value);
+
 /* The value of any line: KEY as in "stats.allocated", "opt.prof_accum", "smaps.rss". Empty when it is not there. */
 struct cairn_bytes cairn_trailer_value(const struct cairn_trailer *trailer, const char *key);
 /* The same as a number, 0 when it is not there or not one. */

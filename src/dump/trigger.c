@@ -3,12 +3,13 @@
 #include "dump/trigger.h"
 
 #include "base/text.h"
+#include "base/time.h"
 
 #include <stdio.h>
 
-static const int64_t second = 1000000000, usual_every = 600 * (int64_t)1000000000;
+static const int64_t second = CAIRN_SECOND_NS, usual_every = 600 * CAIRN_SECOND_NS;
 static const int64_t longest_pause = 500000000, shortest_pause = 50000000;
-static const int64_t longest_wait = 300 * (int64_t)1000000000; /* for a dump that cannot be written, unless the distance is longer */
+static const int64_t longest_wait = 300 * CAIRN_SECOND_NS; /* for a dump that cannot be written, unless the distance is longer */
 
 /* What of a share is left when the rule is armed again: a little below, so that memory which stays about there fires once. */
 static const double rearm = 0.95;
@@ -16,9 +17,9 @@ static const double rearm = 0.95;
 const struct cairn_trigger_rules cairn_trigger_usual = {
 	.start = 1,
 	.grow = 20 << 20,
-	.every = 600 * (int64_t)1000000000,
+	.every = 600 * CAIRN_SECOND_NS,
 	.share = 0.9,
-	.distance = 10 * (int64_t)1000000000,
+	.distance = 10 * CAIRN_SECOND_NS,
 };
 
 static unsigned bit(enum cairn_trigger_reason reason)

@@ -1,4 +1,6 @@
 /* data.c - choosing the nodes that stay, and writing them as columns.
+ *
+ * Longer than other files: which nodes stay decides what each column holds, and all steps share one state (struct making).
  * SPDX-License-Identifier: Apache-2.0 */
 #include "page/data.h"
 

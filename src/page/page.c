@@ -4,6 +4,7 @@
 
 #include "base/base64.h"
 #include "base/json.h"
+#include "base/path.h"
 #include "base/xml.h"
 #include "page/data.h"
 #include "report/head.h"
@@ -194,9 +195,9 @@ static void write_facts(const struct page *page, struct cairn_buffer *out)
 static void write_title(const struct page *page, struct cairn_buffer *out)
 {
 	const struct cairn_profile *profile = page->view->profile;
-	const char *process = cairn_profile_string(profile, profile->process), *slash = strrchr(process, '/');
+	const char *process = cairn_base_name(cairn_profile_string(profile, profile->process));
 	char number[32];
-	const char *title = page->options->title ? page->options->title : slash && slash[1] ? slash + 1 : process;
+	const char *title = page->options->title ? page->options->title : process;
 	if (*title) {
 		cairn_xml_text(out, cairn_bytes_of(title));
 		cairn_buffer_text(out, ": ");

@@ -3,14 +3,13 @@
 #ifndef CAIRN_PROCESS_CLOCK_H
 #define CAIRN_PROCESS_CLOCK_H
 
-#include <stdint.h>
-#include <time.h>
+#include "base/time.h"
 
 static inline int64_t cairn_clock_read(clockid_t clock)
 {
 	struct timespec now;
 	clock_gettime(clock, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	return cairn_time_ns(&now);
 }
 
 /* Since 1970. */

@@ -4,6 +4,7 @@
 
 #include "base/peek.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "process/clock.h"
 
 #include <stdio.h>
@@ -79,7 +80,7 @@ int64_t cairn_life_start_ns(const struct cairn_life *life)
 	if (!life->ticks)
 		return 0;
 	int64_t booted = cairn_clock_wall_ns() - cairn_clock_read(CLOCK_BOOTTIME);
-	return booted + (int64_t)(life->ticks * (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK)));
+	return booted + (int64_t)(life->ticks * (CAIRN_SECOND_NS / (uint64_t)sysconf(_SC_CLK_TCK)));
 }
 
 bool cairn_life_equal(const struct cairn_life *a, const struct cairn_life *b)

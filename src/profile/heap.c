@@ -15,6 +15,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/array.h"
 #include "base/text.h"
+#include "dump/counts.h"
 #include "profile/live.h"
 #include "profile/maps.h"
 #include "profile/origin.h"
@@ -26,14 +27,6 @@
 #include <stdlib.h>
 
 enum { alloc_objects, alloc_space, inuse_objects, inuse_space };
-
-/* One "tN: a: b [c: d] name" line. */
-struct counts {
-	uint64_t thread;
-	bool is_all; /* t* */
-	uint64_t numbers[4]; /* live objects, live bytes, all objects, all bytes */
-	struct cairn_bytes name;
-};
 
 /* Which sample of the profile is that of a stack, or of one thread of it. */
 struct piece {
@@ -56,9 +49,9 @@ struct parser {
 	size_t depth;        /* of the stack being read */
 	bool in_stack;       /* an @ line was read and stands at the end of `stacks` */
 	bool stack_counted;  /* and has given a sample */
-	struct counts all;   /* with threads kept apart: the stack's sum */
+	struct cairn_counts all; /* with threads kept apart: the stack's sum */
 	bool has_all;
-	struct counts *threads; /* and what each of them has */
+	struct cairn_counts *threads; /* and what each of them has */
 	size_t thread_count, thread_capacity;
 	size_t bad_lines;
 	size_t first_bad_line;
@@ -71,52 +64,10 @@ struct parser {
 
 static void skip_space(struct parser *in)
 {
-	while (in->at < in->end && (*in->at == ' ' || *in->at == '\t'))
-		in->at++;
+	cairn_counts_skip_space(&in->at, in->end);
 }
 
-static bool take(struct parser *in, char wanted)
-{
-	skip_space(in);
-	if (in->at == in->end || *in->at != wanted)
-		return false;
-	in->at++;
-	return true;
-}
-
-/* Within a line only: END is the end of the line while it is read. */
-static bool take_number(struct parser *in, uint64_t *value)
-{
-	skip_space(in);
-	const char *first = in->at;
-	uint64_t result = 0;
-	for (; in->at < in->end && (unsigned char)(*in->at - '0') < 10; in->at++)
-		if (__builtin_mul_overflow(result, (uint64_t)10, &result) ||
-		    __builtin_add_overflow(result, (uint64_t)(*in->at - '0'), &result))
-			return false;
-	*value = result;
-	return in->at > first;
-}
-
-static bool parse_counts(struct parser *in, struct counts *counts)
-{
-	*counts = (struct counts){0};
-	if (!take(in, 't'))
-		return false;
-	counts->is_all = in->at < in->end && *in->at == '*';
-	if (counts->is_all)
-		in->at++;
-	else if (!take_number(in, &counts->thread))
-		return false;
-	if (!take(in, ':') || !take_number(in, &counts->numbers[0]) || !take(in, ':') || !take_number(in, &counts->numbers[1]) ||
-	    !take(in, '[') || !take_number(in, &counts->numbers[2]) || !take(in, ':') || !take_number(in, &counts->numbers[3]) ||
-	    !take(in, ']'))
-		return false;
-	counts->name = cairn_text_trim((struct cairn_bytes){in->at, (size_t)(in->end - in->at)});
-	return true;
-}
-
-static void estimate(const struct parser *in, const struct counts *counts, double values[4])
+static void estimate(const struct parser *in, const struct cairn_counts *counts, double values[4])
 {
 	values[inuse_objects] = (double)counts->numbers[0];
 	values[inuse_space] = (double)counts->numbers[1];
@@ -131,7 +82,7 @@ static void estimate(const struct parser *in, const struct counts *counts, doubl
 	}
 }
 
-static void read_header_counts(struct parser *in, const struct counts *counts)
+static void read_header_counts(struct parser *in, const struct cairn_counts *counts)
 {
 	double values[4];
 	estimate(in, counts, values);
@@ -160,7 +111,7 @@ static uint32_t thread_labels(struct parser *in, uint64_t uid)
 }
 
 /* The stack stands at the end of `stacks`; a second sample of the same stack gets a copy of it. */
-static void add_sample(struct parser *in, const struct counts *counts, const double values[4])
+static void add_sample(struct parser *in, const struct cairn_counts *counts, const double values[4])
 {
 	struct cairn_profile *profile = in->profile;
 	if (in->stack_counted && in->depth) {
@@ -176,10 +127,8 @@ static void add_sample(struct parser *in, const struct counts *counts, const dou
 
 static void read_counts(struct parser *in)
 {
-	struct counts counts;
-	const char *start = in->at;
-	if (!parse_counts(in, &counts)) {
-		in->at = start;
+	struct cairn_counts counts;
+	if (!cairn_counts_read((struct cairn_bytes){in->at, (size_t)(in->end - in->at)}, &counts)) {
 		if (!in->bad_lines++)
 			in->first_bad_line = in->line_number;
 	} else if (!in->past_header) {

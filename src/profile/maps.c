@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/buffer.h"
+#include "base/path.h"
 #include "base/text.h"
 
 #include <limits.h>
@@ -37,19 +38,10 @@ static bool is_anonymous(struct cairn_bytes path)
 	       cairn_bytes_start_with(path, "[anon");
 }
 
-bool cairn_maps_take_deleted(struct cairn_bytes *path)
-{
-	static const char mark[] = " (deleted)";
-	bool deleted = path->length > sizeof mark - 1 && cairn_bytes_end_with(*path, mark);
-	if (deleted)
-		path->length -= sizeof mark - 1;
-	return deleted;
-}
-
 static void set_path(struct range *range, struct cairn_bytes path)
 {
 	path = cairn_text_trim(path);
-	range->deleted = cairn_maps_take_deleted(&path);
+	range->deleted = cairn_path_take_deleted(&path);
 	range->path = is_anonymous(path) ? (struct cairn_bytes){"", 0} : path;
 }
 

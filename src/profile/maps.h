@@ -12,9 +12,6 @@
  * as in a file that was cut short; what could be read is there all the same. */
 bool cairn_maps_read(struct cairn_profile *profile, struct cairn_bytes text);
 
-/* Takes the " (deleted)" that the kernel puts behind the path of a file that is gone off PATH; whether there was one. */
-bool cairn_maps_take_deleted(struct cairn_bytes *path);
-
 /* Points every location at its mapping. Call once, after all locations and mappings are there. */
 void cairn_maps_attach(struct cairn_profile *profile);
 

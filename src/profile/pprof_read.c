@@ -6,6 +6,7 @@
  *
  * Addresses are as in the file: its writer has already taken one off return addresses.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "base/path.h"
 #include "profile/maps.h"
 #include "profile/pprof_fields.h"
 #include "profile/read.h"
@@ -203,7 +204,7 @@ static void read_mapping(struct pprof *pprof, struct cairn_bytes message)
 	uint64_t values[PPROF_MAPPING_HAS_INLINE_FRAMES + 1] = {0};
 	read_numbers(message, values, PPROF_MAPPING_HAS_INLINE_FRAMES + 1);
 	struct cairn_bytes path = cairn_strings_bytes(&profile->strings, text_at(pprof, values[PPROF_MAPPING_FILE]));
-	bool deleted = cairn_maps_take_deleted(&path);
+	bool deleted = cairn_path_take_deleted(&path);
 	uint32_t module = cairn_profile_add_module(profile, cairn_strings_add(&profile->strings, path),
 						   text_at(pprof, values[PPROF_MAPPING_BUILD_ID]));
 	profile->modules[module].deleted |= deleted;

@@ -7,6 +7,7 @@
 #include "profile/pprof_write.h"
 
 #include "base/array.h"
+#include "base/path.h"
 #include "base/utf8.h"
 #include "base/whole.h"
 #include "profile/pprof_fields.h"
@@ -403,10 +404,9 @@ static uint32_t made_up_function(struct writer *writer, const struct cairn_locat
 		return new_function(writer, "other");
 	const struct cairn_module *module = cairn_profile_module(writer->profile, location);
 	const char *path = module ? cairn_profile_string(writer->profile, module->path) : "";
-	const char *slash = strrchr(path, '/');
 	struct cairn_buffer name = cairn_buffer(SIZE_MAX);
 	if (*path)
-		cairn_buffer_format(&name, "%s+0x%" PRIx64, slash ? slash + 1 : path,
+		cairn_buffer_format(&name, "%s+0x%" PRIx64, cairn_base_name(path),
 				    cairn_profile_file_offset(writer->profile, location));
 	else
 		cairn_buffer_format(&name, "0x%" PRIx64, location->address + location->is_call);

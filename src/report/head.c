@@ -3,6 +3,7 @@
 #include "report/head.h"
 
 #include "base/text.h"
+#include "base/time.h"
 #include "base/utf8.h"
 #include "report/number.h"
 
@@ -119,7 +120,7 @@ static double sample_count(const struct cairn_view *view)
 /* Local time; with the date where the profile was not taken on the same day. */
 static void write_since(int64_t since_ns, int64_t taken_ns, char *out, size_t size)
 {
-	time_t since = (time_t)(since_ns / 1000000000), taken = (time_t)(taken_ns / 1000000000);
+	time_t since = (time_t)(since_ns / CAIRN_SECOND_NS), taken = (time_t)(taken_ns / CAIRN_SECOND_NS);
 	struct tm then, now;
 	localtime_r(&since, &then);
 	localtime_r(&taken, &now);
@@ -131,7 +132,7 @@ static void write_since(int64_t since_ns, int64_t taken_ns, char *out, size_t si
  * estimate is seldom more than a twentieth off. */
 static bool is_partial(const struct cairn_view *view)
 {
-	static const int64_t late_ns = 1000000000;
+	static const int64_t late_ns = CAIRN_SECOND_NS;
 	static const double whole = 0.95;
 	const struct cairn_profile *profile = view->profile;
 	return profile->kind == CAIRN_PROFILE_HEAP && !profile->base && strcmp(cairn_head_type(view), "inuse_space") == 0 &&

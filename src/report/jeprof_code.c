@@ -6,7 +6,7 @@
 #include "report/jeprof.h"
 
 #include "base/utf8.h"
-#include "report/code.h"
+#include "report/source_file.h"
 #include "report/disasm.h"
 #include "report/list.h"
 
@@ -29,11 +29,11 @@ static int indentation(struct cairn_bytes line)
 	return -1;
 }
 
-static uint32_t last_line(const struct cairn_code *code, uint32_t first, uint32_t last)
+static uint32_t last_line(const struct cairn_source_file *code, uint32_t first, uint32_t last)
 {
-	int depth = indentation(cairn_code_line(code, first));
+	int depth = indentation(cairn_source_file_line(code, first));
 	for (uint32_t line = last > first ? last : first + 1; line <= code->count; line++) {
-		int found = indentation(cairn_code_line(code, line));
+		int found = indentation(cairn_source_file_line(code, line));
 		if (found >= 0 && found <= depth)
 			return line > last ? line : last;
 	}
@@ -41,7 +41,7 @@ static uint32_t last_line(const struct cairn_code *code, uint32_t first, uint32_
 }
 
 static void write_routine(const struct cairn_jeprof *jeprof, const struct cairn_list *list, const struct cairn_list_routine *routine,
-			  const struct cairn_code *code, struct cairn_buffer *out)
+			  const struct cairn_source_file *code, struct cairn_buffer *out)
 {
 	const struct cairn_view *view = &jeprof->view;
 	const struct cairn_list_line *lines = list->lines + routine->first;
@@ -59,7 +59,7 @@ static void write_routine(const struct cairn_jeprof *jeprof, const struct cairn_
 		if (at == first)
 			cairn_buffer_text(out, "---\n");
 		cairn_buffer_format(out, "%6s %6s %4u: ", number_or_dot(jeprof, flat, left), number_or_dot(jeprof, cum, right), at);
-		struct cairn_bytes text = cairn_code_line(code, at);
+		struct cairn_bytes text = cairn_source_file_line(code, at);
 		cairn_utf8_show_lines(out, text);
 		cairn_buffer_byte(out, '\n');
 		if (at == last)
@@ -77,7 +77,7 @@ bool cairn_jeprof_list(struct cairn_jeprof *jeprof, const char *wanted, struct c
 	for (size_t r = 0; r < list.routine_count; r++) {
 		const struct cairn_list_routine *routine = &list.routines[r];
 		uint32_t function = jeprof->view.entries[list.lines[routine->first].row.entry].function;
-		struct cairn_code code;
+		struct cairn_source_file code;
 		char flat[32], cum[32];
 		cairn_buffer_text(out, "ROUTINE ====================== ");
 		struct cairn_bytes name = cairn_jeprof_name(&jeprof->names, function);
@@ -87,9 +87,9 @@ bool cairn_jeprof_list(struct cairn_jeprof *jeprof, const char *wanted, struct c
 		cairn_buffer_format(out, "\n%6s %6s Total %s (flat / cumulative)\n",
 				    cairn_jeprof_number(jeprof, routine->row.flat, flat), cairn_jeprof_number(jeprof, routine->row.cum, cum),
 				    cairn_jeprof_unit(jeprof));
-		if (*routine->file && cairn_code_open(&code, routine->file, NULL)) {
+		if (*routine->file && cairn_source_file_open(&code, routine->file, NULL)) {
 			write_routine(jeprof, &list, routine, &code, out);
-			cairn_code_close(&code);
+			cairn_source_file_close(&code);
 			continue;
 		}
 		/* Without the source, the lines that hold something by their numbers. */
@@ -108,7 +108,7 @@ struct disassembly {
 	struct cairn_jeprof *jeprof;
 	struct cairn_buffer *out;
 	const char *file; /* the one whose name was written last */
-	struct cairn_code code;
+	struct cairn_source_file code;
 	bool open;
 };
 
@@ -123,9 +123,9 @@ static void write_source(struct disassembly *disassembly, uint32_t entry_id, dou
 		return;
 	if (!disassembly->file || strcmp(disassembly->file, file) != 0) {
 		if (disassembly->open)
-			cairn_code_close(&disassembly->code);
+			cairn_source_file_close(&disassembly->code);
 		disassembly->file = file;
-		disassembly->open = cairn_code_open(&disassembly->code, file, NULL);
+		disassembly->open = cairn_source_file_open(&disassembly->code, file, NULL);
 		size_t length = strlen(file);
 		cairn_buffer_format(disassembly->out, "-------------------- %s", length >= 58 ? "..." : "");
 		cairn_utf8_show(disassembly->out, cairn_bytes_of(length >= 58 ? file + length - 55 : file));
@@ -133,7 +133,7 @@ static void write_source(struct disassembly *disassembly, uint32_t entry_id, dou
 	}
 	if (!disassembly->open)
 		return;
-	struct cairn_bytes line = cairn_code_line(&disassembly->code, entry->line);
+	struct cairn_bytes line = cairn_source_file_line(&disassembly->code, entry->line);
 	while (line.length && isspace((unsigned char)line.data[0]))
 		line = cairn_bytes_skip(line, 1);
 	cairn_buffer_format(disassembly->out, "%6s %6s %5u: ", number_or_dot(disassembly->jeprof, flat, left),
@@ -174,7 +174,7 @@ bool cairn_jeprof_disasm(struct cairn_jeprof *jeprof, const char *wanted, struct
 				    cairn_jeprof_number(jeprof, routine->row.cum, cum), cairn_jeprof_unit(jeprof), total != 0 ? routine->row.cum * 100 / total : 0);
 		good = cairn_disasm_each(&disasm, routine, write_instruction, &disassembly, error);
 		if (disassembly.open)
-			cairn_code_close(&disassembly.code);
+			cairn_source_file_close(&disassembly.code);
 	}
 	cairn_disasm_free(&disasm);
 	return good;

@@ -3,8 +3,9 @@
 #include "report/list.h"
 
 #include "base/array.h"
+#include "base/time.h"
 #include "base/utf8.h"
-#include "report/code.h"
+#include "report/source_file.h"
 #include "report/head.h"
 #include "report/number.h"
 #include "report/top.h"
@@ -82,14 +83,14 @@ void cairn_list_free(struct cairn_list *list)
 
 /* Whether the source changed after the program that ROUTINE is in was made. */
 static bool is_newer(const struct cairn_list *list, const struct cairn_view *view, const struct cairn_list_routine *routine,
-		     const struct cairn_code *code)
+		     const struct cairn_source_file *code)
 {
 	const struct cairn_profile *profile = view->profile;
 	const struct cairn_entry *entry = &view->entries[list->lines[routine->first].row.entry];
 	const struct cairn_module *module = cairn_profile_module(profile, &profile->locations[entry->location]);
 	struct stat status;
 	return module && module->path && stat(cairn_profile_string(profile, module->path), &status) == 0 &&
-	       code->file.modified_ns > (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
+	       code->file.modified_ns > cairn_time_ns(&status.st_mtim);
 }
 
 static void line_text(const struct cairn_view *view, const struct cairn_shape *shape, const struct cairn_top_row *row,
@@ -103,20 +104,20 @@ static void line_text(const struct cairn_view *view, const struct cairn_shape *s
 
 /* The lines that hold something, and with CODE those around and between them. */
 static void routine_lines(const struct cairn_list *list, const struct cairn_view *view, const struct cairn_list_routine *routine,
-			  const struct cairn_code *code, const struct cairn_shape *shape, struct cairn_buffer *out)
+			  const struct cairn_source_file *code, const struct cairn_shape *shape, struct cairn_buffer *out)
 {
 	static const struct cairn_top_row nothing;
 	const struct cairn_list_line *lines = list->lines + routine->first;
 	uint32_t last = code ? lines[routine->count - 1].line : 0, at = lines[0].line > margin ? lines[0].line - margin : 1;
 	for (size_t i = 0; i < routine->count; i++) {
 		for (; code && at < lines[i].line && at <= code->count; at++)
-			line_text(view, shape, &nothing, at, cairn_code_line(code, at), out);
+			line_text(view, shape, &nothing, at, cairn_source_file_line(code, at), out);
 		line_text(view, shape, &lines[i].row, lines[i].line,
-			  code ? cairn_code_line(code, lines[i].line) : (struct cairn_bytes){"", 0}, out);
+			  code ? cairn_source_file_line(code, lines[i].line) : (struct cairn_bytes){"", 0}, out);
 		at = lines[i].line + 1;
 	}
 	for (; code && at <= code->count && at - last <= margin; at++)
-		line_text(view, shape, &nothing, at, cairn_code_line(code, at), out);
+		line_text(view, shape, &nothing, at, cairn_source_file_line(code, at), out);
 }
 
 void cairn_list_text(const struct cairn_list *list, const struct cairn_view *view, const char *search, const struct cairn_shape *shape,
@@ -131,8 +132,8 @@ void cairn_list_text(const struct cairn_list *list, const struct cairn_view *vie
 		cairn_buffer_byte(out, '\n');
 		cairn_top_row_code(&routine->row, view, shape, false, out);
 		cairn_buffer_format(out, "(Self, Total) %.2f%% of all\n", cairn_number_percent(routine->row.cum, view->whole));
-		struct cairn_code code;
-		bool found = *routine->file && cairn_code_open(&code, routine->file, search);
+		struct cairn_source_file code;
+		bool found = *routine->file && cairn_source_file_open(&code, routine->file, search);
 		if (!found)
 			cairn_buffer_text(out, *routine->file ? "source not found; use --source-path DIR with a folder above it\n"
 							      : "no source is known: debug information is missing\n");
@@ -142,7 +143,7 @@ void cairn_list_text(const struct cairn_list *list, const struct cairn_view *vie
 		}
 		routine_lines(list, view, routine, found ? &code : NULL, shape, out);
 		if (found)
-			cairn_code_close(&code);
+			cairn_source_file_close(&code);
 	}
 }
 
@@ -151,8 +152,8 @@ void cairn_list_json(const struct cairn_list *list, const struct cairn_view *vie
 	cairn_json_open(json, "routines", '[');
 	for (size_t r = 0; r < list->routine_count; r++) {
 		const struct cairn_list_routine *routine = &list->routines[r];
-		struct cairn_code code;
-		bool found = *routine->file && cairn_code_open(&code, routine->file, search);
+		struct cairn_source_file code;
+		bool found = *routine->file && cairn_source_file_open(&code, routine->file, search);
 		cairn_json_open(json, NULL, '{');
 		cairn_json_text(json, "name", cairn_bytes_of(routine->name));
 		cairn_json_text(json, "file", cairn_bytes_of(routine->file));
@@ -166,13 +167,13 @@ void cairn_list_json(const struct cairn_list *list, const struct cairn_view *vie
 			cairn_json_integer(json, "line", line->line);
 			cairn_top_row_json(&line->row, view, json);
 			if (found)
-				cairn_json_text(json, "code", cairn_code_line(&code, line->line));
+				cairn_json_text(json, "code", cairn_source_file_line(&code, line->line));
 			cairn_json_close(json, '}');
 		}
 		cairn_json_close(json, ']');
 		cairn_json_close(json, '}');
 		if (found)
-			cairn_code_close(&code);
+			cairn_source_file_close(&code);
 	}
 	cairn_json_close(json, ']');
 }

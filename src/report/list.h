@@ -28,7 +28,7 @@ struct cairn_list {
 bool cairn_list_make(struct cairn_list *list, struct cairn_view *view, const struct cairn_pattern *pattern);
 void cairn_list_free(struct cairn_list *list);
 
-/* SEARCH is where source files are looked for, as in report/code.h. A file that is not there, or is newer than the program,
+/* SEARCH is where source files are looked for, as in report/source_file.h. A file that is not there, or is newer than the program,
  * has a note in its place. */
 void cairn_list_text(const struct cairn_list *list, const struct cairn_view *view, const char *search, const struct cairn_shape *shape,
 		     struct cairn_buffer *out);

@@ -6,7 +6,7 @@
 #include "report/list_html.h"
 
 #include "base/xml.h"
-#include "report/code.h"
+#include "report/source_file.h"
 #include "report/head.h"
 
 #include <stdlib.h>
@@ -126,28 +126,28 @@ static void add_line(const struct cairn_view *view, const struct cairn_list_rout
 }
 
 static void add_lines(const struct cairn_list *list, const struct cairn_view *view, const struct cairn_list_routine *routine,
-		      const struct cairn_code *code, struct assembly *assembly, struct cairn_buffer *out)
+		      const struct cairn_source_file *code, struct assembly *assembly, struct cairn_buffer *out)
 {
 	static const struct cairn_top_row nothing;
 	const struct cairn_list_line *lines = list->lines + routine->first;
 	uint32_t last = lines[routine->count - 1].line, at = lines[0].line > margin ? lines[0].line - margin : 1;
 	for (size_t i = 0; i < routine->count; i++) {
 		for (; code && at < lines[i].line && at <= code->count; at++)
-			add_line(view, routine, &nothing, at, cairn_code_line(code, at), assembly, out);
+			add_line(view, routine, &nothing, at, cairn_source_file_line(code, at), assembly, out);
 		add_line(view, routine, &lines[i].row, lines[i].line,
-			 code ? cairn_code_line(code, lines[i].line) : cairn_bytes_of("(the source is not here)"), assembly, out);
+			 code ? cairn_source_file_line(code, lines[i].line) : cairn_bytes_of("(the source is not here)"), assembly, out);
 		at = lines[i].line + 1;
 	}
 	for (; code && at <= code->count && at - last <= margin; at++)
-		add_line(view, routine, &nothing, at, cairn_code_line(code, at), assembly, out);
+		add_line(view, routine, &nothing, at, cairn_source_file_line(code, at), assembly, out);
 }
 
 static void add_routine(const struct cairn_list *list, const struct cairn_view *view, const struct cairn_list_routine *routine,
 			const char *search, struct assembly *assembly, struct cairn_buffer *out)
 {
-	struct cairn_code code;
+	struct cairn_source_file code;
 	struct cairn_buffer whole = cairn_buffer(SIZE_MAX);
-	bool found = *routine->file && cairn_code_open(&code, routine->file, search);
+	bool found = *routine->file && cairn_source_file_open(&code, routine->file, search);
 	cairn_buffer_text(out, "<h2>");
 	add_text(out, routine->name);
 	cairn_buffer_text(out, "</h2><div class=file>");
@@ -162,7 +162,7 @@ static void add_routine(const struct cairn_list *list, const struct cairn_view *
 		add_details(out, cairn_bytes_of("All instructions"), cairn_buffer_bytes(&whole));
 	cairn_buffer_free(&whole);
 	if (found)
-		cairn_code_close(&code);
+		cairn_source_file_close(&code);
 }
 
 void cairn_list_html(const struct cairn_list *list, struct cairn_view *view, const char *wanted, const char *search,

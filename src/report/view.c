@@ -5,6 +5,7 @@
 #include "profile/spread.h"
 
 #include "base/array.h"
+#include "base/path.h"
 #include "base/utf8.h"
 #include "symbol/allocator.h"
 #include "symbol/shorten.h"
@@ -72,12 +73,6 @@ static uint32_t add_entry(struct cairn_view *view, struct cairn_buffer *name, ui
 	return entry;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 void cairn_view_place(const struct cairn_view *view, const struct cairn_location *location, struct cairn_buffer *out)
 {
 	const struct cairn_profile *profile = view->profile;
@@ -87,7 +82,7 @@ void cairn_view_place(const struct cairn_view *view, const struct cairn_location
 	} else if (!module->path) {
 		cairn_buffer_text(out, "[code without a file]");
 	} else {
-		cairn_buffer_text(out, base_name(cairn_profile_string(profile, module->path)));
+		cairn_buffer_text(out, cairn_base_name(cairn_profile_string(profile, module->path)));
 		if (view->options.granularity != CAIRN_BY_FILE) {
 			cairn_buffer_byte(out, '+');
 			cairn_buffer_hex(out, cairn_profile_file_offset(profile, location) + profile->mappings[location->mapping].link_bias);

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* Larger than any memory, and small enough that a few hundred of them add up without overflow. */
@@ -292,9 +293,11 @@ static const struct {
 	[CAIRN_BILL_KERNEL] = {"kernel", "vdso"},
 	[CAIRN_BILL_REST] = {"rest", "unexplained"},
 };
+static_assert(sizeof names / sizeof *names == CAIRN_BILL_LINES, "every line has a name");
 
 const char *cairn_bill_key(enum cairn_bill_line line)
 {
+	assert(line < CAIRN_BILL_LINES);
 	return names[line].key;
 }
 

@@ -3,19 +3,14 @@
 #include "series/choose.h"
 
 #include "base/array.h"
+#include "base/path.h"
 
 #include <stdlib.h>
-
-static struct cairn_bytes base_name(struct cairn_bytes path)
-{
-	const char *slash = path.length ? memrchr(path.data, '/', path.length) : NULL;
-	return slash ? cairn_bytes_skip(path, (size_t)(slash - path.data) + 1) : path;
-}
 
 /* A new build may lie elsewhere, but has the same name. */
 static bool same_service(const struct cairn_candidate *a, const struct cairn_candidate *b)
 {
-	return cairn_bytes_equal(a->prefix, b->prefix) && cairn_bytes_equal(base_name(a->program), base_name(b->program));
+	return cairn_bytes_equal(a->prefix, b->prefix) && cairn_bytes_equal(cairn_path_base(a->program), cairn_path_base(b->program));
 }
 
 bool cairn_origin_same(struct cairn_origin a, struct cairn_origin b)

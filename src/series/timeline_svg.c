@@ -4,6 +4,7 @@
  * text; there is no script.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/array.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "base/xml.h"
 #include "report/flame_svg.h"
@@ -430,9 +431,9 @@ static void write_legend(const struct drawing *drawing)
 static void write_heading(const struct drawing *drawing)
 {
 	const struct cairn_series *series = drawing->timeline->series;
-	const char *process = cairn_profile_string(&series->profile, series->profile.process), *slash = strrchr(process, '/');
+	const char *process = cairn_base_name(cairn_profile_string(&series->profile, series->profile.process));
 	char first[32], last[32];
-	const char *program = slash && slash[1] ? slash + 1 : *process ? process : "Memory over time";
+	const char *program = *process ? process : "Memory over time";
 	const char *title = drawing->options->title ? drawing->options->title : program;
 	cairn_buffer_format(drawing->out, "<text class=\"title\" x=\"%d\" y=\"30\">", side);
 	cairn_xml_text(drawing->out, cairn_bytes_of(title));

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/allocator.h"
 
+#include "base/path.h"
 #include "symbol/search.h"
 #include "symbol/shorten.h"
 #include "symbol/wrapper.h"

@@ -3,7 +3,10 @@
 #include "symbol/cache.h"
 
 #include "base/array.h"
+#include "base/descriptor.h"
+#include "base/path.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "symbol/search.h"
 
 #include <dirent.h>
@@ -101,7 +104,7 @@ bool cairn_cache_load(const struct cairn_cache *cache, const struct cairn_cache_
 		cairn_file_close(file);
 		good = false;
 	}
-	if (good && (int64_t)time(NULL) - file->modified_ns / 1000000000 > mark_after_s)
+	if (good && (int64_t)time(NULL) - file->modified_ns / CAIRN_SECOND_NS > mark_after_s)
 		utimensat(AT_FDCWD, path, NULL, 0);
 	free(path);
 	return good;
@@ -137,7 +140,7 @@ static struct listing list_folder(const struct cairn_cache *cache)
 		struct cached_file *file = &listing.files[listing.count++];
 		snprintf(file->name, sizeof file->name, "%s", entry->d_name);
 		file->size = (uint64_t)status.st_size;
-		file->used_ns = is_abandoned(entry->d_name, &status) ? 0 : (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
+		file->used_ns = is_abandoned(entry->d_name, &status) ? 0 : cairn_time_ns(&status.st_mtim);
 		listing.bytes += file->size;
 	}
 	if (entries)
@@ -171,17 +174,6 @@ static void evict(const struct cairn_cache *cache, const char *keep)
 	free(listing.files);
 }
 
-static bool write_all(int descriptor, struct cairn_bytes bytes)
-{
-	while (bytes.length > 0) {
-		ssize_t done = write(descriptor, bytes.data, bytes.length);
-		if (done < 0 && errno != EINTR)
-			return false;
-		bytes = cairn_bytes_skip(bytes, done < 0 ? 0 : (size_t)done);
-	}
-	return true;
-}
-
 /* Not by cairn_output: that waits for the disk, and a block torn by a crash fails its checksum. */
 bool cairn_cache_store(const struct cairn_cache *cache, const struct cairn_cache_key *key, struct cairn_bytes block, struct cairn_error *error)
 {
@@ -191,7 +183,7 @@ bool cairn_cache_store(const struct cairn_cache *cache, const struct cairn_cache
 		return cairn_fail_errno(error, "cannot keep names in %s", cache->folder);
 	char *path = file_path(cache, key->file, ""), *temporary = file_path(cache, key->file, ".writing.XXXXXX");
 	int descriptor = mkostemp(temporary, O_CLOEXEC);
-	bool good = descriptor >= 0 && write_all(descriptor, block);
+	bool good = descriptor >= 0 && cairn_descriptor_write_all(descriptor, &block);
 	if (descriptor >= 0)
 		good = close(descriptor) == 0 && good;
 	if (good)

@@ -1,6 +1,8 @@
 /* debug.c - the files that describe a binary: opened, checked, and noted for the cache.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/array.h"
+#include "base/path.h"
+#include "base/time.h"
 #include "base/unpack.h"
 #include "symbol/debuginfod.h"
 #include "symbol/search.h"
@@ -15,7 +17,7 @@ struct cairn_probe cairn_probe_now(const char *path)
 	if (stat(path, &status) != 0)
 		return (struct cairn_probe){.path = path};
 	return (struct cairn_probe){path, (uint64_t)status.st_size, status.st_ino,
-				    (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec};
+				    cairn_time_ns(&status.st_mtim)};
 }
 
 /* Notes that PATH was looked at. False when nothing is there. */

@@ -4,10 +4,11 @@
 
 #include "base/inflate.h"
 
+#include <assert.h>
 #include <elf.h>
 #include <stdio.h>
 
-static const char *const section_names[CAIRN_DWARF_SECTIONS] = {
+static const char *const section_names[] = {
 	[CAIRN_DWARF_INFO] = ".debug_info",
 	[CAIRN_DWARF_ABBREV] = ".debug_abbrev",
 	[CAIRN_DWARF_LINE] = ".debug_line",
@@ -18,6 +19,7 @@ static const char *const section_names[CAIRN_DWARF_SECTIONS] = {
 	[CAIRN_DWARF_RANGES] = ".debug_ranges",
 	[CAIRN_DWARF_RNGLISTS] = ".debug_rnglists",
 };
+static_assert(sizeof section_names / sizeof *section_names == CAIRN_DWARF_SECTIONS, "every section has a name");
 
 void cairn_dwarf_open(struct cairn_dwarf *dwarf, struct cairn_elf *elf, bool split)
 {

@@ -3,6 +3,7 @@
 #include "symbol/find.h"
 
 #include "base/array.h"
+#include "base/path.h"
 #include "symbol/debuginfod.h"
 #include "symbol/fit.h"
 #include "symbol/live.h"

@@ -18,26 +18,26 @@ struct walk {
 	struct cairn_arena *arena;
 	const uint64_t *addresses;
 	size_t count;
-	const struct cairn_call **calls; /* NULL until one is found: most units that do not say what they have, have nothing */
+	const struct cairn_inline_call **calls; /* NULL until one is found: most units that do not say what they have, have nothing */
 	size_t left;   /* addresses that no function has been found for */
 	bool thorough; /* look for functions inside of types and of other functions */
 	bool jumped;   /* something has been stepped over unread */
 	struct cairn_cursor in;
 	unsigned depth;
 	unsigned inside; /* the depth of the outermost function asked for that we are in; 0 in none */
-	const struct cairn_call *around[deepest]; /* the call each level of the tree is inside of; NULL outside of any asked for */
+	const struct cairn_inline_call *around[deepest]; /* the call each level of the tree is inside of; NULL outside of any asked for */
 };
 
-static struct cairn_call *new_call(struct walk *walk, const struct cairn_entry *entry, const struct cairn_call *caller)
+static struct cairn_inline_call *new_call(struct walk *walk, const struct cairn_debug_entry *entry, const struct cairn_inline_call *caller)
 {
-	struct cairn_call *call = cairn_arena_alloc(walk->arena, sizeof *call);
-	*call = (struct cairn_call){.caller = caller, .name = cairn_names_of(walk->names, walk->unit, entry), .file = entry->call_file,
+	struct cairn_inline_call *call = cairn_arena_alloc(walk->arena, sizeof *call);
+	*call = (struct cairn_inline_call){.caller = caller, .name = cairn_names_of(walk->names, walk->unit, entry), .file = entry->call_file,
 		.line = entry->call_line, .column = entry->call_column};
 	return call;
 }
 
 /* Whether CALLS are all taken: by another function with the same code, which the linker made one with this. */
-static bool are_taken(const struct cairn_call *const *calls, size_t count)
+static bool are_taken(const struct cairn_inline_call *const *calls, size_t count)
 {
 	size_t taken = 0;
 	while (taken < count && calls[taken])
@@ -47,9 +47,9 @@ static bool are_taken(const struct cairn_call *const *calls, size_t count)
 
 /* The call ENTRY describes, when any of the addresses is in its ranges: it is then theirs, until a later entry further in
  * takes them over. Of functions the first has them, as the walk ends when all have one. */
-static const struct cairn_call *match(struct walk *walk, const struct cairn_entry *entry, const struct cairn_call *caller)
+static const struct cairn_inline_call *match(struct walk *walk, const struct cairn_debug_entry *entry, const struct cairn_inline_call *caller)
 {
-	struct cairn_call *call = NULL;
+	struct cairn_inline_call *call = NULL;
 	struct cairn_ranges ranges = cairn_ranges(walk->unit, &entry->low, &entry->high, &entry->ranges);
 	struct cairn_range range;
 	uint64_t start = 0;
@@ -81,7 +81,7 @@ static const struct cairn_call *match(struct walk *walk, const struct cairn_entr
 	return call;
 }
 
-static void descend(struct walk *walk, const struct cairn_abbrev *abbrev, const struct cairn_call *call)
+static void descend(struct walk *walk, const struct cairn_abbrev *abbrev, const struct cairn_inline_call *call)
 {
 	if (!abbrev->has_children)
 		return;
@@ -128,8 +128,8 @@ static void step_over(struct walk *walk, const struct cairn_abbrev *abbrev)
 			sibling = sibling_at(in, abbrev->sibling);
 		cairn_abbrev_skip(walk->table, abbrev, in);
 	} else {
-		struct cairn_entry entry;
-		cairn_entry_read(&entry, walk->table, abbrev, in);
+		struct cairn_debug_entry entry;
+		cairn_debug_entry_read(&entry, walk->table, abbrev, in);
 		sibling = entry.sibling;
 	}
 	if (may_hold || !jump(walk, sibling))
@@ -138,15 +138,15 @@ static void step_over(struct walk *walk, const struct cairn_abbrev *abbrev)
 
 static void visit(struct walk *walk, const struct cairn_abbrev *abbrev)
 {
-	const struct cairn_call *around = walk->around[walk->depth];
+	const struct cairn_inline_call *around = walk->around[walk->depth];
 	enum cairn_entry_role role = abbrev->role;
 	if (role == CAIRN_ENTRY_SCOPE || (role == CAIRN_ENTRY_BLOCK && around)) {
 		cairn_abbrev_skip(walk->table, abbrev, &walk->in);
 		descend(walk, abbrev, around);
 	} else if (role == CAIRN_ENTRY_FUNCTION || (role == CAIRN_ENTRY_INLINED && around)) {
-		struct cairn_entry entry;
-		cairn_entry_read(&entry, walk->table, abbrev, &walk->in);
-		const struct cairn_call *call = match(walk, &entry, role == CAIRN_ENTRY_INLINED ? around : NULL);
+		struct cairn_debug_entry entry;
+		cairn_debug_entry_read(&entry, walk->table, abbrev, &walk->in);
+		const struct cairn_inline_call *call = match(walk, &entry, role == CAIRN_ENTRY_INLINED ? around : NULL);
 		if (call || walk->thorough || !abbrev->has_children || !jump(walk, entry.sibling))
 			descend(walk, abbrev, call);
 	} else {
@@ -181,7 +181,7 @@ static void walk_tree(struct walk *walk)
 static void walk_for_missing(struct walk *walk)
 {
 	const uint64_t *addresses = walk->addresses;
-	const struct cairn_call **calls = walk->calls;
+	const struct cairn_inline_call **calls = walk->calls;
 	size_t count = walk->count;
 	uint64_t *missing = cairn_arena_alloc(walk->arena, walk->left * sizeof *missing);
 	walk->calls = NULL;
@@ -197,7 +197,7 @@ static void walk_for_missing(struct walk *walk)
 	walk->calls = calls;
 }
 
-const struct cairn_call **cairn_functions_match(const struct cairn_unit *unit, struct cairn_names *names, struct cairn_arena *arena,
+const struct cairn_inline_call **cairn_functions_match(const struct cairn_unit *unit, struct cairn_names *names, struct cairn_arena *arena,
 	const uint64_t *addresses, size_t count)
 {
 	struct walk walk = {

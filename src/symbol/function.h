@@ -9,8 +9,8 @@
 #include "symbol/name.h"
 
 /* A function, or a call inlined into one. Entries further in cover fewer addresses. */
-struct cairn_call {
-	const struct cairn_call *caller; /* what it is inlined into; NULL for a function proper */
+struct cairn_inline_call {
+	const struct cairn_inline_call *caller; /* what it is inlined into; NULL for a function proper */
 	uint64_t start;			 /* its first address */
 	struct cairn_name name;
 	uint64_t file; /* of the place it is called from; for cairn_lines_path */
@@ -20,7 +20,7 @@ struct cairn_call {
 
 /* The innermost call at each of ADDRESSES, which are sorted; NULL where none is, and instead of all when nothing was found.
  * In ARENA. */
-const struct cairn_call **cairn_functions_match(const struct cairn_unit *unit, struct cairn_names *names, struct cairn_arena *arena,
+const struct cairn_inline_call **cairn_functions_match(const struct cairn_unit *unit, struct cairn_names *names, struct cairn_arena *arena,
 	const uint64_t *addresses, size_t count);
 
 #endif

@@ -3,6 +3,7 @@
 #include "symbol/identity.h"
 
 #include "base/cursor.h"
+#include "base/time.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -111,7 +112,7 @@ bool cairn_identity_read(struct cairn_identity *identity, struct cairn_arena *ar
 		source.head_length = (size_t)got;
 		identity->size = (uint64_t)status.st_size;
 		identity->inode = status.st_ino;
-		identity->modified_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
+		identity->modified_ns = cairn_time_ns(&status.st_mtim);
 		good = read_headers(identity, &source, path, error);
 	}
 	close(source.descriptor);

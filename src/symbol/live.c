@@ -3,6 +3,7 @@
 #include "symbol/live.h"
 
 #include "base/file.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "process/life.h"
 #include "profile/maps.h"
@@ -39,7 +40,7 @@ static bool find_line(struct cairn_bytes maps, const struct cairn_mapping *mappi
 		if (!cairn_text_decimal(&line, &found->inode))
 			return false;
 		found->path = cairn_text_trim(line);
-		cairn_maps_take_deleted(&found->path);
+		cairn_path_take_deleted(&found->path);
 		return true;
 	}
 	return false;

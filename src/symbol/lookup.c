@@ -134,7 +134,7 @@ static void warn(struct cairn_symbols *symbols, const char *text)
 
 /* What is found out about the addresses of one unit. */
 struct findings {
-	const struct cairn_call **calls;
+	const struct cairn_inline_call **calls;
 	struct cairn_line_row *rows;
 	struct cairn_lines lines;
 };
@@ -150,10 +150,10 @@ static void set_place(struct cairn_symbol_frame *frame, struct worker *worker, s
 /* A function's own place comes from the line program; that of the function it is inlined into is where it is called. */
 static struct cairn_symbol make_symbol(struct worker *worker, struct findings *findings, size_t i)
 {
-	const struct cairn_call *call = findings->calls[i];
+	const struct cairn_inline_call *call = findings->calls[i];
 	const struct cairn_line_row *row = &findings->rows[i];
 	uint32_t count = call ? 0 : 1;
-	for (const struct cairn_call *each = call; each; each = each->caller)
+	for (const struct cairn_inline_call *each = call; each; each = each->caller)
 		count++;
 	struct cairn_symbol_frame *frames = cairn_arena_zero(&worker->kept, count, sizeof *frames);
 	if (row->found)
@@ -200,11 +200,11 @@ static const uint64_t *asked_of(const struct batch *batch, const struct cairn_jo
 }
 
 /* The functions of CALLS, which tell lines of one from those of another with the same code. */
-static const struct cairn_line_function *functions_of(const struct cairn_call *const *calls, size_t count, struct cairn_arena *scratch)
+static const struct cairn_line_function *functions_of(const struct cairn_inline_call *const *calls, size_t count, struct cairn_arena *scratch)
 {
 	struct cairn_line_function *functions = cairn_arena_zero(scratch, count, sizeof *functions);
 	for (size_t i = 0; i < count; i++) {
-		const struct cairn_call *call = calls[i];
+		const struct cairn_inline_call *call = calls[i];
 		while (call && call->caller)
 			call = call->caller;
 		if (call)

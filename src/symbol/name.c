@@ -9,10 +9,10 @@
 /* Real chains have three links at most; one that goes on is a circle. */
 enum { longest_chain = 16 };
 
-void cairn_entry_read(
-	struct cairn_entry *entry, const struct cairn_abbrevs *table, const struct cairn_abbrev *abbrev, struct cairn_cursor *in)
+void cairn_debug_entry_read(
+	struct cairn_debug_entry *entry, const struct cairn_abbrevs *table, const struct cairn_abbrev *abbrev, struct cairn_cursor *in)
 {
-	*entry = (struct cairn_entry){0};
+	*entry = (struct cairn_debug_entry){0};
 	for (uint32_t i = 0; i < abbrev->step_count; i++) {
 		const struct cairn_step *step = &table->steps[abbrev->first_step + i];
 		if (!step->attribute) {
@@ -90,7 +90,7 @@ static bool follow(const struct cairn_unit **unit, const struct cairn_value *ref
 	return *unit != NULL;
 }
 
-static bool read_at(struct cairn_names *names, const struct cairn_unit *unit, uint64_t offset, struct cairn_entry *entry)
+static bool read_at(struct cairn_names *names, const struct cairn_unit *unit, uint64_t offset, struct cairn_debug_entry *entry)
 {
 	struct cairn_cursor in = cairn_unit_cursor(unit, offset);
 	const struct cairn_abbrevs *table = cairn_abbrevs_at(
@@ -98,12 +98,12 @@ static bool read_at(struct cairn_names *names, const struct cairn_unit *unit, ui
 	const struct cairn_abbrev *abbrev = cairn_abbrevs_find(table, cairn_cursor_uleb(&in));
 	if (!abbrev)
 		return false;
-	cairn_entry_read(entry, table, abbrev, &in);
+	cairn_debug_entry_read(entry, table, abbrev, &in);
 	return !in.failed && cairn_names_spend(names, cairn_cursor_offset(&in) - offset);
 }
 
 /* Adds to FOUND what ENTRY says; true when there is nothing better to be found further on. */
-static bool take_name(struct cairn_found_name *found, const struct cairn_unit *unit, const struct cairn_entry *entry)
+static bool take_name(struct cairn_found_name *found, const struct cairn_unit *unit, const struct cairn_debug_entry *entry)
 {
 	if (!found->line)
 		found->line = entry->line;
@@ -118,7 +118,7 @@ static bool take_name(struct cairn_found_name *found, const struct cairn_unit *u
 static struct cairn_found_name find_behind(struct cairn_names *names, const struct cairn_unit *unit, struct cairn_value reference)
 {
 	struct cairn_found_name found = {0};
-	struct cairn_entry entry;
+	struct cairn_debug_entry entry;
 	uint64_t offset;
 	for (int i = 0; i < longest_chain && follow(&unit, &reference, &offset); i++) {
 		if (!read_at(names, unit, offset, &entry) || take_name(&found, unit, &entry))
@@ -141,7 +141,7 @@ static struct cairn_name choose(const struct cairn_unit *unit, const struct cair
 	return (struct cairn_name){mangled ? found->linkage : found->plain, found->line, mangled};
 }
 
-struct cairn_name cairn_names_of(struct cairn_names *names, const struct cairn_unit *unit, const struct cairn_entry *entry)
+struct cairn_name cairn_names_of(struct cairn_names *names, const struct cairn_unit *unit, const struct cairn_debug_entry *entry)
 {
 	struct cairn_found_name found = {0};
 	bool is_best = take_name(&found, unit, entry);

@@ -9,7 +9,7 @@
 #include "symbol/unit.h"
 
 /* What is read of an entry. */
-struct cairn_entry {
+struct cairn_debug_entry {
 	struct cairn_value low, high, ranges;
 	struct cairn_value name, linkage_name;
 	struct cairn_value origin; /* DW_AT_abstract_origin, else DW_AT_specification */
@@ -20,8 +20,8 @@ struct cairn_entry {
 };
 
 /* Reads the attributes of an entry of ABBREV at IN. */
-void cairn_entry_read(
-	struct cairn_entry *entry, const struct cairn_abbrevs *table, const struct cairn_abbrev *abbrev, struct cairn_cursor *in);
+void cairn_debug_entry_read(
+	struct cairn_debug_entry *entry, const struct cairn_abbrevs *table, const struct cairn_abbrev *abbrev, struct cairn_cursor *in);
 
 struct cairn_name {
 	const char *text; /* NULL when not known; owned by the file's sections */
@@ -57,7 +57,7 @@ static inline bool cairn_names_spend(struct cairn_names *names, uint64_t amount)
  * is a second name of the function, such as the private one (__GI_f) within a library, and the plain one is preferred, wherever along
  * the references it stands: so the function has one name, inlined or not. A linkage name that only adds scopes to the
  * plain one is no second name; Zig writes those and claims to be C. */
-struct cairn_name cairn_names_of(struct cairn_names *names, const struct cairn_unit *unit, const struct cairn_entry *entry);
+struct cairn_name cairn_names_of(struct cairn_names *names, const struct cairn_unit *unit, const struct cairn_debug_entry *entry);
 
 void cairn_names_free(struct cairn_names *names);
 

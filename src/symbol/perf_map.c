@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "symbol/live.h"
 
 #include <stdio.h>
@@ -90,7 +91,7 @@ static bool is_trusted(const char *path, const struct cairn_profile *profile)
 	struct stat file, process;
 	char folder[48];
 	if (lstat(path, &file) != 0 || !S_ISREG(file.st_mode) ||
-	    (profile->start_ns && ((int64_t)file.st_mtim.tv_sec + 1) * 1000000000 < profile->start_ns))
+	    (profile->start_ns && ((int64_t)file.st_mtim.tv_sec + 1) * CAIRN_SECOND_NS < profile->start_ns))
 		return false;
 	snprintf(folder, sizeof folder, "/proc/%llu", (unsigned long long)profile->process_id);
 	uid_t user = stat(folder, &process) == 0 ? process.st_uid : geteuid();

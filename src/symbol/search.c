@@ -2,15 +2,11 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/search.h"
 
+#include "base/path.h"
+
 #include <stdlib.h>
 
 static const char debug_root[] = "/usr/lib/debug";
-
-const char *cairn_base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
 
 /* Candidates are numbered through; each list takes its share off NUMBER. */
 static bool is_next(size_t *number)

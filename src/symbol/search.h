@@ -5,9 +5,6 @@
 
 #include "symbol/find.h"
 
-/* The part of PATH after its last slash. */
-const char *cairn_base_name(const char *path);
-
 /* The NUMBERth path at which the debug file of BUILD_ID may lie, in ARENA; NULL when there are no more. */
 const char *cairn_search_build_id(struct cairn_arena *arena, const struct cairn_find_options *options, const char *build_id, size_t number);
 

@@ -1,5 +1,6 @@
 /* summary.c - what could not be named, how much of the profile that is, and why.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "base/path.h"
 #include "symbol/allocator.h"
 #include "symbol/search.h"
 #include "symbol/symbolize.h"

@@ -3,6 +3,7 @@
 #include "symbol/symbolize.h"
 
 #include "base/buffer.h"
+#include "base/path.h"
 #include "base/pool.h"
 #include "symbol/answers.h"
 #include "symbol/budget.h"

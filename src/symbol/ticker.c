@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/ticker.h"
 
+#include "base/time.h"
+
 #include <time.h>
 
 enum { first_wait_ms = 500, next_wait_ms = 100 };
@@ -11,8 +13,8 @@ static struct timespec after_ms(long wait_ms)
 	struct timespec at;
 	clock_gettime(CLOCK_REALTIME, &at);
 	at.tv_nsec += wait_ms * 1000000;
-	at.tv_sec += at.tv_nsec / 1000000000;
-	at.tv_nsec %= 1000000000;
+	at.tv_sec += at.tv_nsec / CAIRN_SECOND_NS;
+	at.tv_nsec %= CAIRN_SECOND_NS;
 	return at;
 }
 

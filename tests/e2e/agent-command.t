@@ -127,8 +127,9 @@ cat >"$scratch/handed.c" <<'C'
 #include <string.h>
 int mallctl(const char *, void *, size_t *, void *, size_t);
 void malloc_stats_print(void (*)(void *, const char *), void *, const char *);
-int main(void)
+int main(int count, char **values)
 {
+	const char *path = values[1];
 	struct cairn_options options = {.size = sizeof options, .mallctl = mallctl, .malloc_stats_print = malloc_stats_print};
 	char error[256] = "", json[9000];
 	bool started = cairn_start(&options, error, sizeof error);
@@ -139,12 +140,20 @@ int main(void)
 	cairn_answer("GET", "/pprof/heap", NULL, NULL, 0, &reply);
 	printf("%d %d %s %d %.8s\n", started, cairn_state() == CAIRN_ACTIVE, strstr(json, "handed over") ? "handed over" : json, reply.status, (const char *)reply.body);
 	cairn_reply_free(&reply);
+	bool first = cairn_snapshot_file(path, error, sizeof error), again = cairn_snapshot_file(path, error, sizeof error);
+	printf("%d %d %s\n", first, again, error);
 	cairn_stop();
+	printf("%d ", cairn_snapshot_file(path, error, sizeof error));
+	puts(error);
 	return 0;
 }
 C
 $cc -O2 -w -Iinclude "$scratch/handed.c" -o "$scratch/handed" "$build/libcairn.a" "$($cc -print-file-name=libjemalloc.a)" -lstdc++ -lm -pthread && strip "$scratch/handed"
-is "$("$scratch/handed")" "1 1 handed over 200 heap_v2/" "a stripped static program hands jemalloc over"
+told=$("$scratch/handed" "$scratch/handed.heap")
+is "$(sed -n 1p <<<"$told")" "1 1 handed over 200 heap_v2/" "a stripped static program hands jemalloc over"
+like "$(sed -n 2p <<<"$told")" "1 0 *exist*" "cairn_snapshot_file writes a file, and never over another"
+like "$(head -c 8 "$scratch/handed.heap") $(tail -n 1 "$scratch/handed.heap")" "heap_v2/ # cairn end" "it is whole"
+like "$(sed -n 3p <<<"$told")" "0 the agent is not running*" "nor after cairn_stop"
 cat >"$scratch/without.c" <<'C'
 #include <cairn.h>
 #include <stdio.h>
@@ -155,10 +164,16 @@ int main(void)
 	cairn_answer("POST", "/service/jemalloc/prof/enable", NULL, NULL, 0, &reply);
 	printf(" %d %d %.*s", cairn_state(), reply.status, (int)reply.length, (const char *)reply.body);
 	cairn_reply_free(&reply);
+	char error[256] = "";
+	printf("\nfile %d %s\n", cairn_snapshot_file("never.heap", error, sizeof error), error);
+	printf("descriptor %d %s\n", cairn_snapshot_to(1, error, sizeof error), error);
 }
 C
 $cc -O2 -w -Iinclude "$scratch/without.c" -o "$scratch/without" "$library" -Wl,-rpath,"$build"
-like "$(CAIRN_CONF=engine:jemalloc "$scratch/without")" "1 0 501 'jemalloc' profiling is not available.*no jemalloc in this process*" "a program without jemalloc is told so"
+told=$(CAIRN_CONF=engine:jemalloc "$scratch/without")
+like "$told" "1 0 501 'jemalloc' profiling is not available.*no jemalloc in this process*" "a program without jemalloc is told so"
+like "$(grep '^file' <<<"$told")" "file 0 no jemalloc in this process*" "cairn_snapshot_file fails with a sentence"
+like "$(grep '^descriptor' <<<"$told")" "descriptor 0 no jemalloc in this process*" "and so does cairn_snapshot_to"
 cat >"$scratch/many.c" <<'C'
 #include <cairn.h>
 #include <dirent.h>

@@ -15,9 +15,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		const struct cairn_abbrev *abbrev;
 		while (cairn_cursor_left(&in) && (abbrev = cairn_abbrevs_find(table, cairn_cursor_uleb(&in)))) {
 			struct cairn_cursor again = in;
-			struct cairn_entry entry;
+			struct cairn_debug_entry entry;
 			cairn_abbrev_skip(table, abbrev, &in);
-			cairn_entry_read(&entry, table, abbrev, &again);
+			cairn_debug_entry_read(&entry, table, abbrev, &again);
 			/* Reading and stepping over must come to the same place. */
 			if (!in.failed && !again.failed && in.at != again.at)
 				__builtin_trap();

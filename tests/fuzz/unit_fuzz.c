@@ -21,9 +21,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint64_t offset = 0, next;
 	do {
 		if (cairn_unit_read(&unit, &dwarf, offset, &next) && cairn_unit_read_root(&unit, &names.abbrevs)) {
-			const struct cairn_call **calls = cairn_functions_match(&unit, &names, &arena, addresses, count);
+			const struct cairn_inline_call **calls = cairn_functions_match(&unit, &names, &arena, addresses, count);
 			for (size_t i = 0; calls && i < count; i++)
-				for (const struct cairn_call *call = calls[i]; call; call = call->caller)
+				for (const struct cairn_inline_call *call = calls[i]; call; call = call->caller)
 					if (call->name.text && strlen(call->name.text) > size)
 						__builtin_trap();
 		}

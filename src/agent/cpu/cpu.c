@@ -6,6 +6,7 @@
 #include "agent/jemalloc/trailer_write.h"
 #include "agent/unwind/stack.h"
 #include "agent/unwind/unwind.h"
+#include "base/time.h"
 #include "process/clock.h"
 #include "process/facts.h"
 #include "process/tasks.h"
@@ -179,10 +180,11 @@ static bool arm_timer(struct cairn_cpu *cpu, struct thread *thread)
 		return false;
 	}
 	thread->has_timer = true;
-	long period = 1000000000L / (long)cpu->frequency;
+	long period = CAIRN_SECOND_NS / (long)cpu->frequency;
 	/* Threads that start together are not to be sampled together for ever. */
 	long first = period / 8 + (long)((unsigned long)thread->tid * 2654435761u % 1000 * (unsigned long)period / 1000 * 7 / 8);
-	struct itimerspec times = {{period / 1000000000, period % 1000000000}, {first / 1000000000, first % 1000000000 + (first == 0)}};
+	struct itimerspec times = {{period / CAIRN_SECOND_NS, period % CAIRN_SECOND_NS},
+				   {first / CAIRN_SECOND_NS, first % CAIRN_SECOND_NS + (first == 0)}};
 	return syscall(SYS_timer_settime, thread->timer, 0, &times, NULL) == 0;
 }
 
@@ -463,7 +465,7 @@ static void write_records(const struct cairn_cpu *cpu, struct cairn_buffer *out,
 	write_words(out, (uint64_t[]){0, 1, 0}, 3);
 	cairn_facts_read("/proc/thread-self/maps", out);
 	cairn_trailer_begin(out);
-	cairn_buffer_format(out, "# cairn cpu.period %ld\n", 1000000000L / (long)cpu->frequency);
+	cairn_buffer_format(out, "# cairn cpu.period %ld\n", CAIRN_SECOND_NS / (long)cpu->frequency);
 	uint64_t dropped = atomic_load(&cpu->dropped);
 	if (dropped)
 		cairn_buffer_format(out, "# cairn cpu.dropped %llu\n", (unsigned long long)dropped);

@@ -182,10 +182,19 @@ struct waiting {
 	bool done;
 };
 
+static void wait_until_done(struct waiting *waiting)
+{
+	pthread_mutex_lock(&waiting->mutex);
+	while (!waiting->done)
+		pthread_cond_wait(&waiting->changed, &waiting->mutex);
+	pthread_mutex_unlock(&waiting->mutex);
+}
+
 static void finish_waiting(struct cairn_call *call)
 {
 	struct waiting *waiting = call->owner;
-	settle(call);
+	if (call->response)
+		settle(call);
 	cairn_call_free(&call->agent->work, call);
 	pthread_mutex_lock(&waiting->mutex);
 	waiting->done = true;
@@ -198,8 +207,46 @@ void cairn_admission_answer(const struct cairn_request *request, struct cairn_re
 	struct waiting waiting = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false};
 	if (begin_call(&cairn_agent, request, response, NULL, finish_waiting, &waiting))
 		return;
-	pthread_mutex_lock(&waiting.mutex);
-	while (!waiting.done)
-		pthread_cond_wait(&waiting.changed, &waiting.mutex);
-	pthread_mutex_unlock(&waiting.mutex);
+	wait_until_done(&waiting);
+}
+
+/* A snapshot for the host itself. */
+struct taking {
+	struct waiting waiting; /* first: `finish_waiting` knows no more of it */
+	struct cairn_snapshot *snapshot;
+	struct cairn_error *error;
+};
+
+static void take_snapshot(struct cairn_call *call)
+{
+	struct taking *taking = call->owner;
+	struct cairn_snapshot_ask ask = {.since_ns = call->arrived_ns, .quota = call->quota};
+	taking->snapshot = cairn_snapshot_take(&call->agent->snapshots, &ask, taking->error);
+	if (ask.refused)
+		atomic_fetch_add(&call->agent->counters.busy, 1);
+}
+
+struct cairn_snapshot *cairn_admission_snapshot(struct cairn_error *error)
+{
+	static const struct cairn_route route = {.path = "cairn_snapshot", .handle = take_snapshot, .flags = CAIRN_ROUTE_WORK};
+	struct cairn_agent *agent = &cairn_agent;
+	struct taking taking = {.waiting = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false}, .error = error};
+	struct cairn_call *call = cairn_call_new(&agent->work, CAIRN_CALL_LOCAL);
+	cairn_fail(error, "the agent is stopping"); /* unless the call comes to be worked on */
+	if (call) {
+		call->agent = agent;
+		call->route = &route;
+		call->quota = &agent->memory.local;
+		call->arrived_ns = cairn_clock_ns();
+		call->finish = finish_waiting;
+		call->owner = &taking;
+		if (cairn_call_enqueue(&agent->work, call)) {
+			wait_until_done(&taking.waiting);
+			return taking.snapshot;
+		}
+		cairn_call_free(&agent->work, call);
+	}
+	atomic_fetch_add(&agent->counters.busy, 1);
+	cairn_fail(error, "too much is under way; try again later");
+	return NULL;
 }

@@ -28,4 +28,7 @@ void cairn_admission_abandon(void *context, struct cairn_exchange *exchange);
 /* Answers on the calling thread, or waits there for the worker that does. RESPONSE is the caller's to free. */
 void cairn_admission_answer(const struct cairn_request *request, struct cairn_response *response);
 
+/* Waits on the calling thread for a snapshot that a worker takes; NULL on failure. The caller releases it. */
+struct cairn_snapshot *cairn_admission_snapshot(struct cairn_error *error);
+
 #endif

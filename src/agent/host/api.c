@@ -6,14 +6,21 @@
 #include "agent/host/dump_writer.h"
 #include "agent/host/start.h"
 #include "agent/route/route.h"
+#include "base/descriptor.h"
 #include "base/pages.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 enum { body_maximum = 512 << 20 };
+
+static_assert((int)CAIRN_NO_JEMALLOC == (int)CAIRN_PROFILER_NO_JEMALLOC && (int)CAIRN_NOT_BUILT == (int)CAIRN_PROFILER_NOT_BUILT &&
+		      (int)CAIRN_NOT_ENABLED == (int)CAIRN_PROFILER_NOT_ENABLED && (int)CAIRN_INACTIVE == (int)CAIRN_PROFILER_INACTIVE &&
+		      (int)CAIRN_ACTIVE == (int)CAIRN_PROFILER_ACTIVE,
+	      "the states of cairn.h are those of the profiler");
 
 /* Passes an internal error on to the caller's buffer. */
 static bool pass_on(bool good, const struct cairn_error *inner, char *error, size_t size)
@@ -172,46 +179,28 @@ size_t cairn_status(char *json, size_t size)
 	return length;
 }
 
-/* A snapshot made by a worker while this thread waits, as the body of a reply. */
-static bool get_snapshot(struct cairn_reply *reply, struct cairn_error *error)
-{
-	if (!cairn_answer("GET", "/cairn/snapshot", NULL, NULL, 0, reply))
-		return cairn_fail(error, "no memory");
-	if (reply->status == 200)
-		return true;
-	cairn_fail(error, "%.*s", (int)(reply->length < 400 ? reply->length : 400), (const char *)reply->body);
-	cairn_reply_free(reply);
-	return false;
-}
-
 bool cairn_snapshot_to(int descriptor, char *error, size_t size)
 {
-	struct cairn_reply reply;
 	struct cairn_error inner;
-	if (!get_snapshot(&reply, &inner))
+	struct cairn_snapshot *snapshot = require_started(&inner) ? cairn_admission_snapshot(&inner) : NULL;
+	if (!snapshot)
 		return pass_on(false, &inner, error, size);
-	bool good = true;
-	for (struct cairn_bytes rest = {reply.body, reply.length}; good && rest.length > 0;) {
-		ssize_t part = write(descriptor, rest.data, rest.length);
-		if (part < 0 && errno == EINTR)
-			continue;
-		good = part > 0 || cairn_fail_errno(&inner, "cannot write the snapshot");
-		rest = cairn_bytes_skip(rest, good ? (size_t)part : 0);
-	}
-	cairn_reply_free(&reply);
+	struct cairn_bytes rest = snapshot->text;
+	bool good = cairn_descriptor_write_all(descriptor, &rest) || cairn_fail_errno(&inner, "cannot write the snapshot");
+	cairn_snapshot_release(snapshot);
 	return pass_on(good, &inner, error, size);
 }
 
 bool cairn_snapshot_file(const char *path, char *error, size_t size)
 {
-	struct cairn_reply reply;
 	struct cairn_error inner;
-	if (!get_snapshot(&reply, &inner))
+	struct cairn_snapshot *snapshot = require_started(&inner) ? cairn_admission_snapshot(&inner) : NULL;
+	if (!snapshot)
 		return pass_on(false, &inner, error, size);
-	bool good = cairn_folder_write_file(path, (struct cairn_bytes){reply.body, reply.length}, &inner);
+	bool good = cairn_folder_write_file(path, snapshot->text, &inner);
 	if (good)
 		atomic_fetch_add(&cairn_agent.counters.dumps, 1);
-	cairn_reply_free(&reply);
+	cairn_snapshot_release(snapshot);
 	return pass_on(good, &inner, error, size);
 }
 

@@ -4,9 +4,14 @@
 
 #include "agent/host/thread.h"
 #include "agent/route/route.h"
+#include "base/time.h"
 #include "process/clock.h"
 
+#include <assert.h>
 #include <errno.h>
+
+static_assert(CAIRN_CALLS_REMOTE < (int)CAIRN_CALLS_ASKED && CAIRN_CALLS_ASKED < (int)CAIRN_CALLS,
+	      "local clients have places that remote ones cannot take, and the agent itself some that neither can");
 
 void cairn_work_open(struct cairn_work *work, void (*begin)(void))
 {
@@ -44,7 +49,7 @@ static struct cairn_call *next_call(const struct cairn_worker *worker)
 		if (!call) {
 			pthread_cond_wait(&work->changed, &work->mutex);
 		} else if (call->due_ns > cairn_clock_ns()) {
-			struct timespec until = {.tv_sec = call->due_ns / 1000000000, .tv_nsec = call->due_ns % 1000000000};
+			struct timespec until = {.tv_sec = call->due_ns / CAIRN_SECOND_NS, .tv_nsec = call->due_ns % CAIRN_SECOND_NS};
 			pthread_cond_timedwait(&work->changed, &work->mutex, &until);
 		} else {
 			*at = call->next;
@@ -237,6 +242,7 @@ void cairn_call_release(struct cairn_call *call)
 
 void cairn_call_free(struct cairn_work *work, struct cairn_call *call)
 {
+	assert(call->used);
 	cairn_call_release(call);
 	pthread_mutex_lock(&work->mutex);
 	call->used = false;

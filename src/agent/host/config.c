@@ -3,8 +3,10 @@
 #include "agent/host/config.h"
 
 #include "base/text.h"
+#include "base/time.h"
 #include "base/toml.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -23,7 +25,7 @@ static const struct key {
 	const char *choices[4]; /* numbered from 0; a number with no choice may not be written */
 	uint64_t least, most;
 	const char *unset; /* what a number with no choice stands for */
-} keys[CAIRN_CONFIG_KEYS] = {
+} keys[] = {
 	[CAIRN_KEY_ENABLE_HEAP_PROFILING] = {"enable_heap_profiling", "memory.enable_heap_profiling", AT(activate), 0, CHOICE,
 					     {"false", "true", NULL}, .unset = "as MALLOC_CONF says"},
 	[CAIRN_KEY_LISTEN] = {"listen", NULL, TEXT_AT(listen)},
@@ -62,6 +64,7 @@ static const struct key {
 	[CAIRN_KEY_MODE] = {"mode", NULL, AT(mode), 0, MODE},
 	[CAIRN_KEY_LIMIT] = {"limit", NULL, AT(limit), 0, SIZE, {0}, 0, (uint64_t)1 << 60},
 };
+static_assert(sizeof keys / sizeof *keys == CAIRN_CONFIG_KEYS, "every key has a row");
 
 void cairn_config_default(struct cairn_config *config)
 {
@@ -179,7 +182,7 @@ static void set(struct cairn_config *config, const struct key *key, struct cairn
 			problem(config, "%s is a time such as 12h or 7d, not '%.40s'", key->name, text);
 			return;
 		}
-		uint64_t seconds = (uint64_t)ns / 1000000000;
+		uint64_t seconds = (uint64_t)ns / CAIRN_SECOND_NS;
 		memcpy(field, &seconds, sizeof seconds);
 	} else if (key->kind == MODE) {
 		/* The owner can read and write, or the agent could not; nobody executes a dump. */

@@ -3,6 +3,7 @@
 #include "agent/host/dump_writer.h"
 
 #include "base/date.h"
+#include "base/time.h"
 #include "process/clock.h"
 
 #include <errno.h>
@@ -93,7 +94,7 @@ bool cairn_dumps_write_dated(struct cairn_agent *agent, const struct cairn_snaps
 			     const struct cairn_folder_facts *facts, char *path, size_t size, struct cairn_error *error)
 {
 	struct cairn_folder folder;
-	struct tm date = cairn_date(cairn_clock_wall_ns() / 1000000000 + agent->utc_offset);
+	struct tm date = cairn_date(cairn_clock_wall_ns() / CAIRN_SECOND_NS + agent->utc_offset);
 	cairn_dumps_folder(agent, &folder);
 	for (unsigned number = 1; number < tries_maximum; number++) {
 		char name[96], again[16] = "";

@@ -6,12 +6,13 @@
 #include "agent/engine.h"
 #include "agent/route/route.h"
 #include "agent/sampler/sampler.h"
+#include "base/time.h"
 #include "process/clock.h"
 
 #include <stdio.h>
 #include <sys/stat.h>
 
-static const int64_t second = 1000000000;
+static const int64_t second = CAIRN_SECOND_NS;
 static const int64_t tidy_every_ns = 10 * second, tidy_busy_ns = second, tidy_at_least_ns = 600 * second;
 enum { idle_ms = 1000, dumping_ms = 20 };
 
@@ -130,14 +131,14 @@ static size_t tidy_folder(const struct cairn_folder *folder, struct cairn_monito
 	size_t removed = 0;
 	if (stat(folder->path, &status) != 0)
 		return 0;
-	int64_t changed = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec, now = cairn_clock_wall_ns();
+	int64_t changed = cairn_time_ns(&status.st_mtim), now = cairn_clock_wall_ns();
 	if (changed == seen->changed_ns && cairn_clock_ns() < seen->tidied_ns + tidy_at_least_ns)
 		return 0;
 	seen->tidied_ns = cairn_clock_ns();
 	cairn_folder_thin(folder, &removed, &error);
 	bool settled = now - changed > 2 * second;
 	seen->changed_ns = settled && stat(folder->path, &status) == 0 ?
-			   (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec : 0;
+			   cairn_time_ns(&status.st_mtim) : 0;
 	return removed;
 }
 

@@ -5,8 +5,10 @@
 #include "base/descriptor.h"
 #include "base/pages.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "process/clock.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -33,6 +35,8 @@ struct launch {
 	atomic_int ended;   /* its status, plus 1, once the shepherd has it; the shepherd's own may be taken by a host that waits with __WALL */
 	char stacks[2][stack_size] __attribute__((aligned(16)));
 };
+
+static_assert(stack_size % 16 == 0 && offsetof(struct launch, stacks) % 16 == 0, "both stacks begin where the ABI wants them");
 
 #if !defined(SYS_close_range) /* the C library may be older than the kernel */
 #define SYS_close_range 436
@@ -147,25 +151,32 @@ static bool drain(int descriptor, struct cairn_buffer *out)
 	return length > 0 || (length < 0 && (errno == EINTR || errno == EAGAIN));
 }
 
-/* Reads both pipes until their ends. NULL, or why the command had to be stopped. */
-static const char *follow(const struct cairn_spawn *spawn, int output, int errors, struct cairn_buffer *out, struct cairn_buffer *said)
+/* Reads both pipes until their ends, or until the command has to be stopped for *REASON. */
+static enum cairn_spawn_result follow(const struct cairn_spawn *spawn, int output, int errors, struct cairn_buffer *out, struct cairn_buffer *said,
+				     const char **reason)
 {
-	int64_t deadline = cairn_clock_ns() + (int64_t)spawn->seconds * 1000000000;
+	int64_t deadline = cairn_clock_ns() + spawn->seconds * CAIRN_SECOND_NS;
 	struct pollfd pipes[2] = {{.fd = output, .events = POLLIN}, {.fd = errors, .events = POLLIN}};
 	while (pipes[0].fd >= 0 || pipes[1].fd >= 0) {
 		poll(pipes, 2, poll_ms);
 		for (int i = 0; i < 2; i++)
 			if (pipes[i].fd >= 0 && pipes[i].revents && !drain(pipes[i].fd, i ? said : out))
 				pipes[i].fd = -1;
-		if (cairn_clock_ns() > deadline)
-			return "took too long";
-		if ((spawn->gone && atomic_load(spawn->gone)) || (spawn->stop && atomic_load(spawn->stop)))
-			return "was stopped because the client left";
-		if (out->failed)
-			return "wrote more than fits in memory";
+		if (cairn_clock_ns() > deadline) {
+			*reason = "took too long";
+			return CAIRN_SPAWN_TOO_LONG;
+		}
+		if ((spawn->gone && atomic_load(spawn->gone)) || (spawn->stop && atomic_load(spawn->stop))) {
+			*reason = "was stopped because the client left";
+			return CAIRN_SPAWN_STOPPED;
+		}
+		if (out->failed) {
+			*reason = "wrote more than fits in memory";
+			return CAIRN_SPAWN_FAILED;
+		}
 		said->failed = false;
 	}
-	return NULL;
+	return CAIRN_SPAWN_DONE;
 }
 
 static bool make_pipe(int ends[2])
@@ -191,12 +202,10 @@ static bool wait_for_start(struct launch *launch, pid_t shepherd_pid)
 }
 
 /* CODE is what the command ended with, 128 and the signal's number for one that was killed; -1 when that is not known. */
-static bool explain(const struct cairn_spawn *spawn, int code, const char *stopped, struct cairn_buffer *said, struct cairn_error *error)
+static bool explain(const struct cairn_spawn *spawn, int code, struct cairn_buffer *said, struct cairn_error *error)
 {
 	struct cairn_bytes words = cairn_text_trim(cairn_buffer_bytes(said));
 	int shown = words.length < 300 ? (int)words.length : 300;
-	if (stopped)
-		return cairn_fail(error, "%s %s %s", spawn->path, spawn->arguments[1], stopped);
 	if (code == 0)
 		return true;
 	if (code < 0)
@@ -206,40 +215,51 @@ static bool explain(const struct cairn_spawn *spawn, int code, const char *stopp
 	return cairn_fail(error, "%s %s failed with code %d: %.*s", spawn->path, spawn->arguments[1], code, shown, shown ? words.data : "");
 }
 
-static bool run(struct launch *launch, int output, int errors, struct cairn_buffer *out, struct cairn_error *error)
+static enum cairn_spawn_result run(struct launch *launch, int output, int errors, struct cairn_buffer *out, struct cairn_error *error)
 {
 	const struct cairn_spawn *spawn = launch->spawn;
 	/* No exit signal: the host gets no SIGCHLD for the shepherd and no wait() of its finds it. */
 	pid_t pid = clone(shepherd, launch->stacks[0] + stack_size, CLONE_VM | CLONE_FILES | CLONE_FS, launch);
-	if (pid < 0)
-		return cairn_fail_errno(error, "cannot start a process");
+	if (pid < 0) {
+		cairn_fail_errno(error, "cannot start a process");
+		return CAIRN_SPAWN_FAILED;
+	}
 	bool started = wait_for_start(launch, pid);
 	cairn_descriptor_close(launch->output);
 	cairn_descriptor_close(launch->errors);
 	launch->output = launch->errors = -1;
 	struct cairn_buffer said = cairn_pages(said_maximum + (64 << 10));
-	const char *stopped = started && launch->exec_error == 0 ? follow(spawn, output, errors, out, &said) : NULL;
-	if (stopped && launch->command > 0)
+	const char *reason = NULL;
+	enum cairn_spawn_result result = CAIRN_SPAWN_FAILED;
+	if (started && launch->exec_error == 0)
+		result = follow(spawn, output, errors, out, &said, &reason);
+	if (reason && launch->command > 0)
 		kill(launch->command, SIGKILL);
 	if (started)
 		while (waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
 			;
-	bool good;
-	if (started && launch->exec_error) {
+	if (reason) {
+		cairn_fail(error, "%s %s %s", spawn->path, spawn->arguments[1], reason);
+	} else if (!started) {
+		cairn_fail(error, "cannot start %s", spawn->path);
+	} else if (launch->exec_error) {
 		errno = launch->exec_error;
-		good = cairn_fail_errno(error, "cannot start %s", spawn->path);
-	} else {
-		good = started ? explain(spawn, atomic_load(&launch->ended) - 1, stopped, &said, error) : cairn_fail(error, "cannot start %s", spawn->path);
+		cairn_fail_errno(error, "cannot start %s", spawn->path);
+	} else if (!explain(spawn, atomic_load(&launch->ended) - 1, &said, error)) {
+		result = CAIRN_SPAWN_FAILED;
 	}
 	cairn_buffer_free(&said);
-	return good;
+	return result;
 }
 
-bool cairn_spawn_run(const struct cairn_spawn *spawn, struct cairn_buffer *out, struct cairn_error *error)
+enum cairn_spawn_result cairn_spawn_run(const struct cairn_spawn *spawn, struct cairn_buffer *out, struct cairn_error *error)
 {
 	struct launch *launch = cairn_pages_map(sizeof *launch);
-	if (!launch)
-		return cairn_fail_errno(error, "no memory to start %s", spawn->path);
+	if (!launch) {
+		cairn_fail_errno(error, "no memory to start %s", spawn->path);
+		return CAIRN_SPAWN_FAILED;
+	}
+	enum cairn_spawn_result result = CAIRN_SPAWN_FAILED;
 	int output[2], errors[2] = {-1, -1};
 	bool good = make_pipe(output) && make_pipe(errors);
 	launch->spawn = spawn;
@@ -248,9 +268,9 @@ bool cairn_spawn_run(const struct cairn_spawn *spawn, struct cairn_buffer *out, 
 	launch->output = output[1];
 	launch->errors = errors[1];
 	if (!good || (spawn->input >= 0 && launch->input < 0) || (spawn->base >= 0 && launch->base < 0))
-		good = cairn_fail_errno(error, "no descriptor left to start %s", spawn->path);
+		cairn_fail_errno(error, "no descriptor left to start %s", spawn->path);
 	else
-		good = run(launch, output[0], errors[0], out, error);
+		result = run(launch, output[0], errors[0], out, error);
 	cairn_descriptor_close(launch->input);
 	cairn_descriptor_close(launch->base);
 	cairn_descriptor_close(launch->output);
@@ -258,5 +278,5 @@ bool cairn_spawn_run(const struct cairn_spawn *spawn, struct cairn_buffer *out, 
 	cairn_descriptor_close(output[0]);
 	cairn_descriptor_close(errors[0]);
 	cairn_pages_unmap(launch, sizeof *launch);
-	return good;
+	return result;
 }

@@ -27,7 +27,14 @@ struct cairn_spawn {
 	const atomic_bool *stop;  /* the same */
 };
 
-/* Runs it and appends its standard output to OUT. False, with what it said on standard error, unless it ended with 0. */
-bool cairn_spawn_run(const struct cairn_spawn *spawn, struct cairn_buffer *out, struct cairn_error *error);
+enum cairn_spawn_result {
+	CAIRN_SPAWN_DONE,     /* it ended with 0 */
+	CAIRN_SPAWN_FAILED,   /* it could not be started, ended otherwise, or wrote more than OUT holds */
+	CAIRN_SPAWN_TOO_LONG, /* its seconds were over */
+	CAIRN_SPAWN_STOPPED,  /* `gone` or `stop` turned true */
+};
+
+/* Runs it and appends its standard output to OUT. Unless it is done, ERROR has the reason, with what it said on standard error. */
+enum cairn_spawn_result cairn_spawn_run(const struct cairn_spawn *spawn, struct cairn_buffer *out, struct cairn_error *error);
 
 #endif

@@ -28,6 +28,7 @@
 #include "agent/unwind/object.h"
 #include "base/descriptor.h"
 #include "base/pages.h"
+#include "base/time.h"
 #include "process/clock.h"
 #include "process/facts.h"
 
@@ -114,7 +115,7 @@ static int tick(void *context)
 	int64_t now = cairn_clock_ns();
 	if (now < agent->chores_ns)
 		return next_ms;
-	agent->chores_ns = now + (int64_t)1000000000;
+	agent->chores_ns = now + CAIRN_SECOND_NS;
 	cairn_code_refresh();
 	if (!cairn_profiler_is_jemalloc(&agent->profiler))
 		cairn_sampler_look();

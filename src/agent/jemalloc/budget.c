@@ -3,6 +3,7 @@
 #include "agent/jemalloc/budget.h"
 
 #include "agent/engine.h"
+#include "base/time.h"
 #include "process/clock.h"
 
 enum {
@@ -55,7 +56,7 @@ static void see_period(struct cairn_budget *budget, uint64_t period)
 void cairn_budget_look(struct cairn_budget *budget, struct cairn_profiler *profiler, double limit)
 {
 	int64_t now = cairn_clock_ns();
-	if (budget->looked_ns && now - budget->looked_ns < look_s * INT64_C(1000000000))
+	if (budget->looked_ns && now - budget->looked_ns < look_s * CAIRN_SECOND_NS)
 		return;
 	struct cairn_engine_counts counts;
 	cairn_profiler_engine(profiler)->count(&counts);

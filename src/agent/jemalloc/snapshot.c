@@ -9,28 +9,16 @@
 #include "base/pages.h"
 #include "base/quota.h"
 #include "base/text.h"
+#include "dump/counts.h"
 #include "process/clock.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum { trailer_maximum = 16 << 20 };
-
-void cairn_snapshot_totals(struct cairn_bytes dump, uint64_t *samples, uint64_t *bytes)
-{
-	*samples = *bytes = 0;
-	struct cairn_bytes line;
-	for (int i = 0; i < 3 && cairn_text_line(&dump, &line, NULL); i++) {
-		line = cairn_text_trim(line);
-		if (!cairn_text_take(&line, "t*: "))
-			continue;
-		if (cairn_text_decimal(&line, samples) && cairn_text_take(&line, ": "))
-			cairn_text_decimal(&line, bytes);
-		return;
-	}
-}
 
 /* The text of the file so far, mapped; unmapped by the caller. */
 static struct cairn_bytes map_text(int descriptor)
@@ -50,14 +38,8 @@ static bool append_trailer(struct cairn_snapshots *snapshots, int descriptor, bo
 {
 	struct cairn_buffer trailer = cairn_pages(trailer_maximum);
 	cairn_trailer_write(&trailer, snapshots->profiler, with_maps);
-	bool good = lseek(descriptor, 0, SEEK_END) >= 0;
-	for (size_t written = 0; good && written < trailer.length;) {
-		ssize_t part = write(descriptor, trailer.data + written, trailer.length - written);
-		if (part < 0 && errno == EINTR)
-			continue;
-		good = part > 0;
-		written += good ? (size_t)part : 0;
-	}
+	struct cairn_bytes rest = cairn_buffer_bytes(&trailer);
+	bool good = lseek(descriptor, 0, SEEK_END) >= 0 && cairn_descriptor_write_all(descriptor, &rest);
 	cairn_buffer_free(&trailer);
 	return good || cairn_fail_errno(error, "cannot write the snapshot");
 }
@@ -78,7 +60,7 @@ static bool dump_into(struct cairn_snapshots *snapshots, struct cairn_scratch *s
 	if (!raw.data)
 		return cairn_fail_errno(error, "jemalloc wrote an empty dump");
 	uint64_t samples, bytes;
-	cairn_snapshot_totals(raw, &samples, &bytes);
+	cairn_counts_total(raw, &samples, &bytes);
 	if (cairn_profiler_engine(snapshots->profiler)->samples)
 		samples = cairn_profiler_engine(snapshots->profiler)->samples(snapshots->profiler);
 	atomic_store(&snapshots->last_samples, samples);
@@ -186,7 +168,9 @@ struct cairn_snapshot *cairn_snapshot_take(struct cairn_snapshots *snapshots, st
 
 void cairn_snapshot_release(struct cairn_snapshot *snapshot)
 {
-	if (atomic_fetch_sub(&snapshot->holders, 1) != 1)
+	int holders = atomic_fetch_sub(&snapshot->holders, 1);
+	assert(holders > 0);
+	if (holders != 1)
 		return;
 	cairn_quota_give(snapshot->quota, snapshot->counted);
 	munmap((void *)(uintptr_t)snapshot->text.data, snapshot->text.length);

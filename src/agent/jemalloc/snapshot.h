@@ -48,7 +48,4 @@ struct cairn_snapshot *cairn_snapshot_take(struct cairn_snapshots *snapshots, st
 
 void cairn_snapshot_release(struct cairn_snapshot *snapshot);
 
-/* The sampled objects and bytes in the first total line of a dump. */
-void cairn_snapshot_totals(struct cairn_bytes dump, uint64_t *samples, uint64_t *bytes);
-
 #endif

@@ -6,6 +6,7 @@
 #include "agent/unwind/known.h"
 #include "agent/unwind/object.h"
 #include "base/pages.h"
+#include "base/time.h"
 #include "process/clock.h"
 #include "process/facts.h"
 #include "process/memory.h"
@@ -28,7 +29,7 @@ static void write_number(struct cairn_buffer *out, const char *key, uint64_t val
 
 static void write_time(struct cairn_buffer *out, const char *key, int64_t ns)
 {
-	cairn_buffer_format(out, "# cairn %s %lld.%09lld\n", key, (long long)(ns / 1000000000), (long long)(ns % 1000000000));
+	cairn_buffer_format(out, "# cairn %s %lld.%09lld\n", key, (long long)(ns / CAIRN_SECOND_NS), (long long)(ns % CAIRN_SECOND_NS));
 }
 
 static void write_process(struct cairn_buffer *out)

@@ -87,14 +87,15 @@ int cairn_answer_render(struct cairn_call *call, const char *const *arguments, i
 		spawn.arguments[i + 1] = arguments[i];
 	cairn_response_start(call->response, 200, type);
 	atomic_fetch_add(&agent->counters.children, 1);
-	if (cairn_spawn_run(&spawn, &call->response->body, error))
+	enum cairn_spawn_result result = cairn_spawn_run(&spawn, &call->response->body, error);
+	if (result == CAIRN_SPAWN_DONE)
 		return 200;
 	atomic_fetch_add(&agent->counters.children_bad, 1);
 	if (call->response->body.failed)
 		call->busy = memory_is_used_up;
 	call->response->body.length = 0;
 	call->response->body.failed = false;
-	return strstr(error->text, "took too long") ? 504 : 500;
+	return result == CAIRN_SPAWN_TOO_LONG ? 504 : 500;
 }
 
 /* Text on its way to the cairn command: a scratch file, whose size is taken from the quota of the call. */
@@ -122,18 +123,11 @@ static int hand_over(struct cairn_call *call, struct cairn_bytes text, struct ha
 		cairn_quota_give(call->quota, text.length);
 		return 500;
 	}
-	while (text.length > 0) {
-		ssize_t part = write(handed->scratch.descriptor, text.data, text.length);
-		if (part < 0 && errno == EINTR)
-			continue;
-		if (part <= 0) {
-			cairn_fail_errno(error, "cannot hand the text to the cairn command");
-			take_back(call, handed);
-			return 500;
-		}
-		text = cairn_bytes_skip(text, (size_t)part);
-	}
-	return 200;
+	if (cairn_descriptor_write_all(handed->scratch.descriptor, &text))
+		return 200;
+	cairn_fail_errno(error, "cannot hand the text to the cairn command");
+	take_back(call, handed);
+	return 500;
 }
 
 int cairn_answer_render_text(struct cairn_call *call, const char *const *arguments, struct cairn_bytes text, const char *type,

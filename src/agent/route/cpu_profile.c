@@ -7,6 +7,7 @@
 #include "agent/route/answer.h"
 #include "base/pages.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "process/clock.h"
 
 enum { seconds_most = 3600, look_ms = 100, profile_maximum = 512 << 20 };
@@ -46,7 +47,7 @@ static enum progress sample(struct cairn_call *call, const struct request *reque
 		if (!call->held)
 			return busy ? BUSY : FAILED;
 		call->release = free_run;
-		call->arrived_ns = now + (int64_t)request->seconds * 1000000000; /* from now on: when it ends */
+		call->arrived_ns = now + request->seconds * CAIRN_SECOND_NS; /* from now on: when it ends */
 	} else {
 		cairn_cpu_collect(call->held);
 	}

@@ -4,6 +4,7 @@
 #include "agent/route/answer.h"
 #include "base/descriptor.h"
 #include "base/text.h"
+#include "base/time.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -92,7 +93,7 @@ void cairn_dumps_thin(struct cairn_call *call)
 			cairn_answer_error(call, 400, "keep_age is a time such as 12h or 7d", NULL);
 			return;
 		}
-		folder.limits.age_seconds = (uint64_t)age / 1000000000;
+		folder.limits.age_seconds = (uint64_t)age / CAIRN_SECOND_NS;
 	}
 	errno = 0;
 	if (cairn_folder_thin(&folder, NULL, &error))

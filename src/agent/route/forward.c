@@ -5,6 +5,7 @@
 #include "agent/host/agent.h"
 #include "base/descriptor.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "process/clock.h"
 #include "process/tree.h"
 
@@ -183,7 +184,7 @@ static void forward(struct cairn_call *call)
 				    "parent had at the fork\n", pid);
 		return;
 	}
-	int64_t end = cairn_clock_ns() + (int64_t)patience_seconds * 1000000000;
+	int64_t end = cairn_clock_ns() + patience_seconds * CAIRN_SECOND_NS;
 	cairn_response_start(call->response, 200, CAIRN_TEXT);
 	if (!send_request(call, descriptor, end) || !receive(call, descriptor, end))
 		cairn_response_text(call->response, 502, CAIRN_TEXT, "the agent of process %d did not answer\n", pid);

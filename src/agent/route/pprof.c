@@ -3,6 +3,7 @@
 #include "agent/route/answer.h"
 #include "agent/route/symbols.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "process/clock.h"
 #include "process/facts.h"
 
@@ -84,7 +85,7 @@ static void answer_go(struct cairn_call *call, bool allocs)
 	}
 	if (seconds > 0) {
 		call->base = snapshot;
-		call->arrived_ns = call->due_ns = cairn_clock_ns() + (int64_t)seconds * 1000000000;
+		call->arrived_ns = call->due_ns = cairn_clock_ns() + seconds * CAIRN_SECOND_NS;
 		return;
 	}
 	if (cairn_query_get(call->request->query, "debug", text, sizeof text) && strcmp(text, "0") != 0 && !call->base) {

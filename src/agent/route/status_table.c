@@ -8,6 +8,7 @@
 
 #include "base/date.h"
 #include "base/json.h"
+#include "base/time.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -394,7 +395,7 @@ void cairn_status_json(const struct cairn_status *status, struct cairn_buffer *o
 /* As 2026-11-15T04:10:02Z. */
 static void add_time(struct cairn_buffer *out, int64_t ns)
 {
-	struct tm date = cairn_date(ns / 1000000000);
+	struct tm date = cairn_date(ns / CAIRN_SECOND_NS);
 	cairn_buffer_format(out, "%04d-%02d-%02dT%02d:%02d:%02dZ\n", date.tm_year + 1900, date.tm_mon + 1, date.tm_mday, date.tm_hour,
 			    date.tm_min, date.tm_sec);
 }

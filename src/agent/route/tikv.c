@@ -9,6 +9,7 @@
 #include "base/descriptor.h"
 #include "base/pages.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "process/clock.h"
 
 #include <errno.h>
@@ -38,7 +39,7 @@ static void write_regularly(struct cairn_call *call)
 			cairn_dumps_write_counted(agent, snapshot, &error);
 		cairn_snapshot_release(snapshot);
 	}
-	call->due_ns = cairn_clock_ns() + (int64_t)seconds * 1000000000;
+	call->due_ns = cairn_clock_ns() + seconds * CAIRN_SECOND_NS;
 }
 
 static const struct cairn_route regular = {.handle = write_regularly};
@@ -70,7 +71,7 @@ static bool start_regular(struct cairn_agent *agent, unsigned seconds)
 	call->route = &regular;
 	call->finish = finish_regular;
 	call->owner = (void *)(uintptr_t)atomic_load(&agent->tikv_round);
-	call->due_ns = cairn_clock_ns() + (int64_t)seconds * 1000000000;
+	call->due_ns = cairn_clock_ns() + seconds * CAIRN_SECOND_NS;
 	atomic_store(&agent->tikv_interval, seconds);
 	if (cairn_call_enqueue(&agent->work, call))
 		return true;

@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/file.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "cmd/files.h"
 #include "profile/read.h"
@@ -83,7 +84,6 @@ static const char *reach(struct cairn_diagnosis *diagnosis, const char *path, ui
 /* A file of which a part with code is in memory. All lines of one file are one module. */
 static void add_line(struct cairn_diagnosis *diagnosis, struct cairn_bytes line)
 {
-	static const char deleted[] = " (deleted)";
 	uint64_t start, end, offset, device, inode;
 	const char *slash = line.length ? memchr(line.data, '/', line.length) : NULL;
 	struct cairn_bytes rest = line;
@@ -96,9 +96,7 @@ static void add_line(struct cairn_diagnosis *diagnosis, struct cairn_bytes line)
 	    !cairn_text_take(&rest, ":") || !cairn_text_hex(&rest, &device) || !cairn_text_take(&rest, " ") ||
 	    !cairn_text_decimal(&rest, &inode))
 		return;
-	bool gone = path.length > sizeof deleted &&
-		    memcmp(path.data + path.length - (sizeof deleted - 1), deleted, sizeof deleted - 1) == 0;
-	path.length -= gone ? sizeof deleted - 1 : 0;
+	bool gone = cairn_path_take_deleted(&path);
 	for (size_t i = 0; i < diagnosis->module_count; i++)
 		if (cairn_bytes_equal(path, cairn_bytes_of(diagnosis->modules[i].path))) {
 			if (!diagnosis->modules[i].start) {
@@ -118,14 +116,13 @@ static void add_line(struct cairn_diagnosis *diagnosis, struct cairn_bytes line)
 /* The program first, then what else is mapped. */
 static void list_modules(struct cairn_diagnosis *diagnosis)
 {
-	static const char deleted[] = " (deleted)";
 	const char *exe = cairn_arena_format(&diagnosis->arena, "/proc/%d/exe", diagnosis->pid), *path = read_link(diagnosis, exe);
-	size_t length = path ? strlen(path) : 0;
-	bool gone = length > sizeof deleted && strcmp(path + length - (sizeof deleted - 1), deleted) == 0;
+	struct cairn_bytes named = cairn_bytes_of(path ? path : "");
+	bool gone = cairn_path_take_deleted(&named);
 	cairn_array_room(diagnosis->modules, diagnosis->module_count, diagnosis->module_capacity);
 	struct cairn_diagnosis_module *program = &diagnosis->modules[diagnosis->module_count++];
 	*program = (struct cairn_diagnosis_module){
-		.path = path ? cairn_arena_text(&diagnosis->arena, (struct cairn_bytes){path, length - (gone ? sizeof deleted - 1 : 0)}) : "",
+		.path = cairn_arena_text(&diagnosis->arena, named),
 		.reachable = path ? exe : NULL,
 		.deleted = gone,
 	};

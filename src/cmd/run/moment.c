@@ -3,6 +3,7 @@
 #include "cmd/run/moment.h"
 
 #include "base/array.h"
+#include "base/descriptor.h"
 #include "cmd/target.h"
 #include "process/clock.h"
 #include "process/tree.h"
@@ -103,20 +104,6 @@ static int open_unnamed(void)
 	return descriptor;
 }
 
-static bool write_all(int descriptor, const char *data, size_t length)
-{
-	while (length > 0) {
-		ssize_t part = write(descriptor, data, length);
-		if (part < 0 && errno == EINTR)
-			continue;
-		if (part <= 0)
-			return false;
-		data += part;
-		length -= (size_t)part;
-	}
-	return true;
-}
-
 static void add_shot(struct cairn_moment *moment, const struct cairn_member *member, int pid, int descriptor)
 {
 	struct cairn_shot *shot = NULL;
@@ -150,7 +137,7 @@ static bool take_shot(struct cairn_moment *moment, const struct cairn_member *me
 	target.patience_ms = (unsigned)patience_ms;
 	int descriptor = -1;
 	bool good = cairn_target_snapshot(&target, &body, &error) && (descriptor = open_unnamed()) >= 0 &&
-		    write_all(descriptor, body.data, body.length);
+		    cairn_descriptor_write_all(descriptor, &(struct cairn_bytes){body.data, body.length});
 	if (good)
 		add_shot(moment, member, member->life.pid, descriptor);
 	else if (descriptor >= 0)
@@ -197,7 +184,7 @@ void cairn_moment_add(struct cairn_moment *moment, const struct cairn_members *m
 	size_t length = 0;
 	/* Read, not mapped: whoever sent it may still cut it short. */
 	while (copy >= 0 && length < shot_maximum && (part = pread(descriptor, data, sizeof data, (off_t)length)) > 0 &&
-	       write_all(copy, data, (size_t)part))
+	       cairn_descriptor_write_all(copy, &(struct cairn_bytes){data, (size_t)part}))
 		length += (size_t)part;
 	if (copy < 0 || part != 0 || length == 0) {
 		if (copy >= 0)

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "base/unpack.h"
 #include "cmd/command.h"
 #include "cmd/source.h"
@@ -150,7 +151,7 @@ static void say_ending(const struct cairn_supervision *run, const char *name)
 
 static void format_time(int64_t time_ns, char *out, size_t size)
 {
-	time_t seconds = (time_t)(time_ns / 1000000000);
+	time_t seconds = (time_t)(time_ns / CAIRN_SECOND_NS);
 	struct tm date;
 	localtime_r(&seconds, &date);
 	strftime(out, size, "%H:%M:%S", &date);

@@ -3,6 +3,7 @@
 #include "cmd/run/supervise.h"
 
 #include "agent/host/handover.h"
+#include "base/time.h"
 #include "cmd/command.h"
 #include "process/clock.h"
 #include "process/tree.h"
@@ -21,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const int64_t second = 1000000000, millisecond = 1000000;
+static const int64_t second = CAIRN_SECOND_NS, millisecond = 1000000;
 /* A look at the tree takes time, and so does a profile of it: neither may take more than a small part of all time. */
 enum { look_ms = 100, look_share = 50, profile_ms = 250, profile_share = 20 };
 enum { highest_patience_ms = 20000, signal_patience_ms = 3000, end_window_seconds = 10, guests_most = 32 };

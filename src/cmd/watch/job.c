@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/watch/job.h"
 
+#include "base/path.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "cmd/own_dumps.h"
 #include "cmd/target.h"
 #include "dump/trailer.h"
@@ -13,10 +15,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static const int64_t second = 1000000000, young = 5 * (int64_t)1000000000;
+static const int64_t second = CAIRN_SECOND_NS, young = 5 * CAIRN_SECOND_NS;
 enum { names_tried = 1000, lists_read = 4 };
 
-void cairn_job_program(int pid, char *out, size_t size)
+void cairn_watch_job_program(int pid, char *out, size_t size)
 {
 	char path[64], text[512];
 	snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
@@ -26,13 +28,12 @@ void cairn_job_program(int pid, char *out, size_t size)
 		fclose(file);
 	text[length] = 0;
 	text[strcspn(text, " :\n")] = 0;
-	const char *slash = strrchr(text, '/');
-	snprintf(out, size, "%.60s", slash && slash[1] ? slash + 1 : text[0] ? text : "process");
+	snprintf(out, size, "%.60s", text[0] ? cairn_base_name(text) : "process");
 }
 
 /* The agent of the process as it is now. One that has just begun may not have it yet; and the kernel's list of sockets leaves
  * some out that are there when many come and go while it is read, so it is read a few times. */
-static bool find_agent(struct cairn_job *job, struct cairn_target *target)
+static bool find_agent(struct cairn_watch_job *job, struct cairn_target *target)
 {
 	char pid[16];
 	snprintf(pid, sizeof pid, "%d", job->life.pid);
@@ -40,7 +41,7 @@ static bool find_agent(struct cairn_job *job, struct cairn_target *target)
 		if (cairn_target_find(target, job->life.pid ? pid : job->name, job->watch->token, &job->error)) {
 			job->error.text[0] = 0;
 			if (job->life.pid)
-				cairn_job_program(job->life.pid, job->program, sizeof job->program);
+				cairn_watch_job_program(job->life.pid, job->program, sizeof job->program);
 			return true;
 		}
 		nanosleep(&(struct timespec){0, 50000000}, NULL);
@@ -58,7 +59,7 @@ static bool find_agent(struct cairn_job *job, struct cairn_target *target)
 }
 
 /* Sends GET PATH, and gives up on one that wants another token: it will not change its mind. */
-static int ask(struct cairn_job *job, const struct cairn_target *target, const char *path,
+static int ask(struct cairn_watch_job *job, const struct cairn_target *target, const char *path,
 	       struct cairn_buffer *body, struct cairn_error *error)
 {
 	int status = cairn_target_status(target, "GET", path, body, error);
@@ -67,7 +68,7 @@ static int ask(struct cairn_job *job, const struct cairn_target *target, const c
 }
 
 /* Whether a profile can be had from TARGET at all. A server that is no agent does not say, and is only asked for the profile. */
-static bool check_state(struct cairn_job *job, const struct cairn_target *target)
+static bool check_state(struct cairn_watch_job *job, const struct cairn_target *target)
 {
 	struct cairn_buffer body = cairn_buffer(0);
 	char state[32] = "", why[400] = "";
@@ -91,7 +92,7 @@ static bool check_state(struct cairn_job *job, const struct cairn_target *target
 }
 
 /* Writes the profile into the folder, under the first name that is free. What is no heap profile is written as it came. */
-static bool write_dump(struct cairn_job *job, struct cairn_bytes body)
+static bool write_dump(struct cairn_watch_job *job, struct cairn_bytes body)
 {
 	const struct cairn_watch *watch = job->watch;
 	char reason[140], path[600];
@@ -121,7 +122,7 @@ static bool is_whole(struct cairn_bytes dump, const struct cairn_life *life)
 	       of.ticks == life->ticks && of.boot == life->boot;
 }
 
-static bool take_dump(struct cairn_job *job)
+static bool take_dump(struct cairn_watch_job *job)
 {
 	struct cairn_target target;
 	struct cairn_buffer body = cairn_buffer(0);
@@ -159,7 +160,7 @@ static uint64_t metric(struct cairn_bytes text, const char *name)
 }
 
 /* Of a process elsewhere: what its allocator holds. GreptimeDB itself says so as an agent does. */
-static bool ask_elsewhere(struct cairn_job *job, struct cairn_target *target)
+static bool ask_elsewhere(struct cairn_watch_job *job, struct cairn_target *target)
 {
 	struct cairn_buffer body = cairn_buffer(0);
 	char origin[300];
@@ -175,7 +176,7 @@ static bool ask_elsewhere(struct cairn_job *job, struct cairn_target *target)
 	return good;
 }
 
-static bool ask_numbers(struct cairn_job *job)
+static bool ask_numbers(struct cairn_watch_job *job)
 {
 	struct cairn_buffer body = cairn_buffer(0);
 	struct cairn_target target;
@@ -200,7 +201,7 @@ static bool ask_numbers(struct cairn_job *job)
 
 static void *run_job(void *context)
 {
-	struct cairn_job *job = context;
+	struct cairn_watch_job *job = context;
 	int back = job->watch->back;
 	job->good = job->kind == CAIRN_JOB_DUMP ? take_dump(job) : ask_numbers(job);
 	while (write(back, &job, sizeof job) < 0 && errno == EINTR)
@@ -208,12 +209,12 @@ static void *run_job(void *context)
 	return NULL;
 }
 
-bool cairn_job_send(struct cairn_job *job)
+bool cairn_watch_job_send(struct cairn_watch_job *job)
 {
 	return pthread_create(&job->thread, NULL, run_job, job) == 0;
 }
 
-void cairn_job_end(struct cairn_job *job)
+void cairn_watch_job_end(struct cairn_watch_job *job)
 {
 	pthread_join(job->thread, NULL);
 }

@@ -1,7 +1,7 @@
 /* job.h - asking an agent for something, on a thread of its own, for `cairn watch`.
  *
  * An agent may take long or not answer at all, and the loop that watches many processes waits for none. So a job holds
- * all it needs, belongs to its thread from cairn_job_send on, and comes back by its address through a pipe. Its thread is waited for
+ * all it needs, belongs to its thread from cairn_watch_job_send on, and comes back by its address through a pipe. Its thread is waited for
  * then: a program that ends while one of its threads does has the libraries' own memory freed twice, or not at all.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_WATCH_JOB_H
@@ -23,16 +23,16 @@ struct cairn_watch {
 	int back; /* the end of a pipe that takes the address of a job which is done */
 };
 
-enum cairn_job_kind {
+enum cairn_watch_job_kind {
 	CAIRN_JOB_NONE,
 	CAIRN_JOB_DUMP,    /* a heap profile into the folder */
 	CAIRN_JOB_NUMBERS, /* what the process has allocated in all; of one elsewhere, its memory too */
 };
 
-struct cairn_job {
+struct cairn_watch_job {
 	const struct cairn_watch *watch;
 	pthread_t thread;
-	enum cairn_job_kind kind;
+	enum cairn_watch_job_kind kind;
 	const char *name;       /* of the target, as a person gave it; what is asked where there is no process here */
 	struct cairn_life life; /* of the process; PID 0 for one elsewhere */
 	char program[64];
@@ -52,12 +52,12 @@ struct cairn_job {
 };
 
 /* What process PID was started as, without its path: of `/usr/bin/redis-server *:6379` the middle. */
-void cairn_job_program(int pid, char *out, size_t size);
+void cairn_watch_job_program(int pid, char *out, size_t size);
 
 /* Sends it, with all above `good` but the thread filled in. False where there is no thread to be had. */
-bool cairn_job_send(struct cairn_job *job);
+bool cairn_watch_job_send(struct cairn_watch_job *job);
 
 /* Waits for the thread of one that is back, which has nothing left to do. */
-void cairn_job_end(struct cairn_job *job);
+void cairn_watch_job_end(struct cairn_watch_job *job);
 
 #endif

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/watch/watched.h"
 
+#include "base/time.h"
 #include "cmd/target.h"
 #include "process/clock.h"
 
@@ -10,7 +11,7 @@
 #include <unistd.h>
 
 static const int64_t grid = 50000000, longest = 500000000; /* nanoseconds, as all here */
-static const int64_t numbers_soonest = 1000000000, numbers_latest = 15000000000, elsewhere_pause = 5000000000, agent_pause = 200000000;
+static const int64_t numbers_soonest = CAIRN_SECOND_NS, numbers_latest = 15000000000, elsewhere_pause = 5000000000, agent_pause = 200000000;
 
 static bool begin_here(struct cairn_watched *watched, int pid, struct cairn_error *error)
 {
@@ -24,7 +25,7 @@ static bool begin_here(struct cairn_watched *watched, int pid, struct cairn_erro
 		return cairn_fail(error, "no process %d", pid);
 	}
 	watched->most = watched->reading.anonymous;
-	cairn_job_program(pid, watched->program, sizeof watched->program);
+	cairn_watch_job_program(pid, watched->program, sizeof watched->program);
 	return true;
 }
 
@@ -55,11 +56,11 @@ void cairn_watched_close(struct cairn_watched *watched)
 	watched->running = false;
 }
 
-static void send(struct cairn_watched *watched, const struct cairn_watch *watch, enum cairn_job_kind kind,
+static void send(struct cairn_watched *watched, const struct cairn_watch *watch, enum cairn_watch_job_kind kind,
 		 enum cairn_trigger_reason reason)
 {
-	struct cairn_job *job = &watched->job;
-	*job = (struct cairn_job){
+	struct cairn_watch_job *job = &watched->job;
+	*job = (struct cairn_watch_job){
 		.watch = watch,
 		.kind = kind,
 		.name = watched->name,
@@ -71,7 +72,7 @@ static void send(struct cairn_watched *watched, const struct cairn_watch *watch,
 	memcpy(job->program, watched->program, sizeof job->program);
 	if (kind == CAIRN_JOB_DUMP)
 		cairn_trigger_explain(&watched->trigger, &watch->rules, &watched->reading, reason, job->why, sizeof job->why);
-	if (!cairn_job_send(job))
+	if (!cairn_watch_job_send(job))
 		job->kind = CAIRN_JOB_NONE; /* no thread to be had now: it stays due */
 }
 
@@ -139,7 +140,7 @@ static int64_t numbers_pause(const struct cairn_watched *watched, const struct c
 
 static void settle_numbers(struct cairn_watched *watched, const struct cairn_watch *watch, int64_t now)
 {
-	const struct cairn_job *job = &watched->job;
+	const struct cairn_watch_job *job = &watched->job;
 	uint64_t before = watched->reading.allocated;
 	int64_t elapsed = now - watched->asked_ns;
 	watched->asked_ns = now;
@@ -162,7 +163,7 @@ static void settle_numbers(struct cairn_watched *watched, const struct cairn_wat
 
 static void settle_dump(struct cairn_watched *watched, const struct cairn_watch *watch, int64_t now)
 {
-	const struct cairn_job *job = &watched->job;
+	const struct cairn_watch_job *job = &watched->job;
 	watched->next_ns = job->early || job->awaited ? now + agent_pause : now;
 	if (job->early || job->awaited)
 		return;
@@ -175,7 +176,7 @@ static void settle_dump(struct cairn_watched *watched, const struct cairn_watch 
 
 void cairn_watched_settle(struct cairn_watched *watched, const struct cairn_watch *watch, int64_t now)
 {
-	enum cairn_job_kind kind = watched->job.kind;
+	enum cairn_watch_job_kind kind = watched->job.kind;
 	watched->job.kind = CAIRN_JOB_NONE;
 	(kind == CAIRN_JOB_DUMP ? settle_dump : settle_numbers)(watched, watch, now);
 }

@@ -30,7 +30,7 @@ struct cairn_watched {
 	int64_t numbers_ns; /* and when it is to be asked again */
 	size_t dumps;
 	char last[CAIRN_TEMPLATE_NAME]; /* dump; "" for none */
-	struct cairn_job job;     /* of no kind when none is under way */
+	struct cairn_watch_job job;     /* of no kind when none is under way */
 };
 
 /* Begins with process PID; 0 is for one elsewhere, which the name says. */

@@ -8,6 +8,7 @@ static void test_numbered(void)
 	struct cairn_dump_name name;
 	ok(cairn_dump_name_parse("/var/dumps/jeprof.4242.7.i3.heap.gz", &name) && name.process_id == 4242 && name.sequence == 7 && name.kind == 'i' &&
 	   cairn_bytes_equal(name.prefix, cairn_bytes_of("/var/dumps/jeprof")), "jemalloc's own name, compressed");
+	is_text(cairn_dump_name_occasion(name.kind), "interval", "and what it is written for");
 	static const char *const others[] = {"dump.heap", "a.1.2.x3.heap", "a.b.2.i3.heap", "a.1.2.i3.txt", ""};
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
 		ok(!cairn_dump_name_parse(others[i], &name), "not one: '%s'", others[i]);

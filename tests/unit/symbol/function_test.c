@@ -86,7 +86,7 @@ static void put_inlined(size_t origin, uint64_t low, uint64_t length, unsigned l
 }
 
 /* The names from the innermost call out, with the line each is called from. */
-static const char *spell(const struct cairn_call *call)
+static const char *spell(const struct cairn_inline_call *call)
 {
 	static char text[500];
 	size_t used = 0;
@@ -97,13 +97,13 @@ static const char *spell(const struct cairn_call *call)
 	return text;
 }
 
-static void match(const uint64_t *addresses, size_t count, const struct cairn_call **calls)
+static void match(const uint64_t *addresses, size_t count, const struct cairn_inline_call **calls)
 {
 	struct cairn_unit unit;
 	uint64_t next;
 	if (!cairn_unit_read(&unit, &dwarf, 0, &next) || !cairn_unit_read_root(&unit, &names.abbrevs))
 		return;
-	const struct cairn_call **found = cairn_functions_match(&unit, &names, &arena, addresses, count);
+	const struct cairn_inline_call **found = cairn_functions_match(&unit, &names, &arena, addresses, count);
 	if (found)
 		memcpy(calls, found, count * sizeof *calls);
 }
@@ -141,7 +141,7 @@ static void test_c(void)
 	put_bytes(&info, 0);
 	end_unit(&info, start);
 	finish();
-	const struct cairn_call *calls[3] = {0};
+	const struct cairn_inline_call *calls[3] = {0};
 	match((const uint64_t[]){0x1004, 0x2005, 0x3004}, 3, calls);
 	is_text(spell(calls[0]), "f@0", "out of line, under the plain name");
 	is_text(spell(calls[1]), "f@5 caller@0", "and inlined");
@@ -191,11 +191,11 @@ static void test_tree(void)
 	static const uint64_t addresses[] = {0xfff, 0x1000, 0x1010, 0x1018, 0x101c, 0x1080, 0x1100, 0x2005, 0x6004};
 	static const char *const wanted[] = {"", "outer@0", "_ZN1n5innerEv@42 outer@0", "_ZN1n5innerEv@43 _ZN1n5innerEv@42 outer@0",
 		"_ZN1n5innerEv@42 outer@0", "_ZN1n5innerEv@44 outer@0", "", "_ZN1n5innerEv@0", "local@0"};
-	const struct cairn_call *calls[9] = {NULL};
+	const struct cairn_inline_call *calls[9] = {NULL};
 	match(addresses, 9, calls);
 	for (size_t i = 0; i < 9; i++)
 		is_text(spell(calls[i]), wanted[i], "0x%llx", (unsigned long long)addresses[i]);
-	const struct cairn_call *alone[1] = {NULL};
+	const struct cairn_inline_call *alone[1] = {NULL};
 	match((const uint64_t[]){0x1080}, 1, alone);
 	is_text(spell(alone[0]), wanted[5], "a call behind others of its function, asked for alone");
 	ok(calls[2]->name.mangled && !calls[1]->name.mangled, "which names are mangled");
@@ -233,7 +233,7 @@ static void test_far_and_circular(void)
 	put_bytes(&info, 0);
 	end_unit(&info, start);
 	finish();
-	const struct cairn_call *calls[3] = {NULL};
+	const struct cairn_inline_call *calls[3] = {NULL};
 	match((const uint64_t[]){0x1001, 0x2001, 0x3001}, 3, calls);
 	is_text(spell(calls[0]), "_Z5therev@0", "a name in another unit");
 	is_text(spell(calls[1]), "?@0", "a reference to itself ends");
@@ -257,7 +257,7 @@ static void test_constructor(void)
 	put_bytes(&info, 0);
 	end_unit(&info, start);
 	finish();
-	const struct cairn_call *call = NULL;
+	const struct cairn_inline_call *call = NULL;
 	match((const uint64_t[]){0x1000}, 1, &call);
 	is_text(spell(call), "_ZN5ShapeC2Ev@0", "a constructor has the name of its kind");
 	is_int(call ? call->name.line : 0, 33, "and the line where all are declared");
@@ -284,7 +284,7 @@ static void test_folded(void)
 	put_bytes(&info, 0);
 	end_unit(&info, start);
 	finish();
-	const struct cairn_call *calls[3] = {NULL};
+	const struct cairn_inline_call *calls[3] = {NULL};
 	match((const uint64_t[]){0x1010}, 1, calls);
 	is_text(spell(calls[0]), "_Z5innerv@40 first@0", "of folded functions the first");
 	match((const uint64_t[]){0x1000, 0x1010, 0x2000}, 3, calls);
@@ -307,7 +307,7 @@ static void test_deep(void)
 	patch(&info, function, 0, 4);
 	end_unit(&info, start);
 	finish();
-	const struct cairn_call *calls[1] = {NULL};
+	const struct cairn_inline_call *calls[1] = {NULL};
 	match((const uint64_t[]){0x1001}, 1, calls);
 	is_text(spell(calls[0]), "deep@0", "nesting without end stops, and what was found stays");
 	teardown();

@@ -1,6 +1,6 @@
-/* code.c - finding and cutting up source files.
+/* source_file.c - finding and cutting up source files.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "report/code.h"
+#include "report/source_file.h"
 
 #include "base/array.h"
 #include "base/text.h"
@@ -48,7 +48,7 @@ static char *find_code(const char *path, const char *search)
 	return is_file(path) ? strdup(path) : NULL;
 }
 
-static void find_lines(struct cairn_code *code)
+static void find_lines(struct cairn_source_file *code)
 {
 	struct cairn_bytes rest = code->file.bytes, line;
 	while (rest.length > 0) {
@@ -58,9 +58,9 @@ static void find_lines(struct cairn_code *code)
 	}
 }
 
-bool cairn_code_open(struct cairn_code *code, const char *path, const char *search)
+bool cairn_source_file_open(struct cairn_source_file *code, const char *path, const char *search)
 {
-	*code = (struct cairn_code){0};
+	*code = (struct cairn_source_file){0};
 	if (strlen(path) >= PATH_MAX)
 		return false;
 	code->path = find_code(path, search);
@@ -72,14 +72,14 @@ bool cairn_code_open(struct cairn_code *code, const char *path, const char *sear
 	return true;
 }
 
-void cairn_code_close(struct cairn_code *code)
+void cairn_source_file_close(struct cairn_source_file *code)
 {
 	cairn_file_close(&code->file);
 	free(code->path);
 	free(code->starts);
 }
 
-struct cairn_bytes cairn_code_line(const struct cairn_code *code, size_t number)
+struct cairn_bytes cairn_source_file_line(const struct cairn_source_file *code, size_t number)
 {
 	struct cairn_bytes line = {"", 0};
 	if (number == 0 || number > code->count)

@@ -1,0 +1,33 @@
+/* path.h - the parts of a path that its reader looks at.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_BASE_PATH_H
+#define CAIRN_BASE_PATH_H
+
+#include "base/bytes.h"
+
+/* What follows the last slash of PATH; all of it where nothing does. Borrows. */
+static inline const char *cairn_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* The same for a path without an end mark. */
+static inline struct cairn_bytes cairn_path_base(struct cairn_bytes path)
+{
+	const char *slash = path.length ? memrchr(path.data, '/', path.length) : NULL;
+	size_t folder = slash ? (size_t)(slash - path.data) + 1 : 0;
+	return folder < path.length ? cairn_bytes_skip(path, folder) : path;
+}
+
+/* Takes the " (deleted)" that the kernel puts behind the path of a file that is gone off PATH; whether there was one. */
+static inline bool cairn_path_take_deleted(struct cairn_bytes *path)
+{
+	static const char mark[] = " (deleted)";
+	bool deleted = path->length > sizeof mark - 1 && cairn_bytes_end_with(*path, mark);
+	if (deleted)
+		path->length -= sizeof mark - 1;
+	return deleted;
+}
+
+#endif
