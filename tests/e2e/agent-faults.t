@@ -142,7 +142,7 @@ if [ "$(id -u)" = 0 ]; then
 	cp -L "$library" "$scratch/libcairn.so.1" # the clone may lie where other users cannot look
 	setpriv=$(command -v setpriv)
 	if [ -n "$setpriv" ]; then
-		mkdir -m 777 "$scratch/theirs"
+		install -d -o 65534 -m 700 "$scratch/theirs"
 		LD_PRELOAD=$scratch/libcairn.so.1 XDG_RUNTIME_DIR=$scratch/theirs setpriv --reuid=65534 --clear-groups "$scratch/host" >/dev/null 2>&1 &
 		pid=$!
 		children+=($pid)
@@ -171,7 +171,7 @@ else
 fi
 
 if unshare --mount true 2>/dev/null; then
-	# A root file system that cannot be written, and no folder for a socket: TCP still answers.
+	# A root file system that cannot be written, and no folder for a socket: it has an abstract name instead, and TCP answers.
 	port=$(free_port)
 	aside=$(mktemp -d /var/tmp/cairn-test.XXXXXX) # what runs must not lie under what is covered
 	cp "$scratch/host" "$library" "$aside"
@@ -181,7 +181,7 @@ if unshare --mount true 2>/dev/null; then
 	children+=($pid)
 	is_host() { [ "$(field "http://127.0.0.1:$port" executable)" = "$aside/host" ]; } # the shell has an agent of its own before
 	wait_for 30 is_host
-	like "$(field "http://127.0.0.1:$port" agent socket_problem)" "no folder for a socket*" "nowhere to put a socket: status says so"
+	like "$(field "http://127.0.0.1:$port" agent socket)" "@cairn/$pid.sock" "nowhere to put a socket: it has an abstract name"
 	has_samples "http://127.0.0.1:$port" "and snapshots need no folder"
 	kill $pid
 	rm -r "$aside"
