@@ -186,7 +186,7 @@ bool cairn_target_has_loaded(int pid)
 	struct cairn_file file;
 	if (!read_proc(pid, "maps", &file))
 		return false;
-	bool loaded = memmem(file.bytes.data, file.bytes.length, "/libcairn.so", 12) != NULL;
+	bool loaded = memmem(file.bytes.data, file.bytes.length, "/libcairn.so", 12) || memmem(file.bytes.data, file.bytes.length, "/memfd:libcairn.so", 18);
 	cairn_file_close(&file);
 	return loaded;
 }
@@ -232,7 +232,8 @@ static bool find_process(struct cairn_target *target, struct cairn_error *error)
 	if (cairn_target_has_loaded(target->pid))
 		return cairn_fail(error, "process %d has loaded the agent, which does not answer; "
 				  "'cairn doctor %d' tells more", target->pid, target->pid);
-	return cairn_fail(error, "process %d has no agent; start it with 'cairn run -- COMMAND', or with LD_PRELOAD=libcairn.so", target->pid);
+	return cairn_fail(error, "process %d has no agent; 'cairn attach %d' gives it one now, or start it with 'cairn run -- COMMAND'", target->pid,
+			  target->pid);
 }
 
 bool cairn_target_find(struct cairn_target *target, const char *name, const char *token, struct cairn_error *error)
