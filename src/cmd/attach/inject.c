@@ -239,9 +239,9 @@ static enum outcome try_thread(struct attempt *attempt, int tid)
 	struct user_regs_struct registers, resume;
 	if (ptrace(PTRACE_SEIZE, tid, 0, 0) != 0)
 		return errno == ESRCH ? LEFT_ALONE : REFUSED;
-	attempt->stopped_ns = cairn_clock_ns();
 	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) != 0 || !await_stop(tid))
 		return LEFT_ALONE;
+	attempt->stopped_ns = cairn_clock_ns();
 	if (ptrace(PTRACE_GETREGS, tid, 0, &registers) != 0) {
 		ptrace(PTRACE_DETACH, tid, 0, 0);
 		return LEFT_ALONE;

@@ -14,6 +14,7 @@ bool cairn_plain_waits(long number)
 	static const long waiting[] = {
 		SYS_read, SYS_accept, SYS_accept4, SYS_recvfrom, SYS_recvmsg, SYS_futex, SYS_nanosleep, SYS_clock_nanosleep, SYS_wait4, SYS_waitid,
 		SYS_ppoll, SYS_pselect6, SYS_epoll_pwait, SYS_rt_sigtimedwait, SYS_rt_sigsuspend,
+		SYS_restart_syscall,
 #ifdef SYS_poll
 		SYS_poll, SYS_select, SYS_epoll_wait, SYS_pause,
 #endif
