@@ -29,6 +29,7 @@ struct options {
 	bool wait;
 	uint64_t period;
 	const char *engine, *listen, *token, *budget;
+	bool filtered;
 	bool quiet;
 };
 
@@ -40,6 +41,7 @@ static const struct cairn_option table[] = {
 	{0, "listen", "ADDRESS", "let the agent listen on TCP too, such as 127.0.0.1:4000", CAIRN_OPTION_TEXT, AT(listen), 0},
 	{0, "token", "TOKEN", "the token that clients over TCP need ($CAIRN_TOKEN)", CAIRN_OPTION_TEXT, AT(token), 0},
 	{0, "budget", "PERCENT", "lengthen the period to stay within this share of CPU time, such as 1%", CAIRN_OPTION_TEXT, AT(budget), 0},
+	{0, "filtered", NULL, "attach although the process filters its system calls (seccomp)", CAIRN_OPTION_FLAG, AT(filtered), 0},
 	{'q', "quiet", NULL, "print nothing when it is done", CAIRN_OPTION_FLAG, AT(quiet), 0},
 	{0},
 };
@@ -349,7 +351,7 @@ static int run_attach(const void *values, int count, char **operands)
 		cairn_buffer_free(&body);
 		return done ? CAIRN_EXIT_DONE : cairn_say_failure(&error);
 	}
-	if (!write_config(options, &work.attach, &error) || !cairn_attach_is_possible(work.pid, &error) || !attach(&work, &error))
+	if (!write_config(options, &work.attach, &error) || !cairn_attach_is_possible(work.pid, options->filtered, &error) || !attach(&work, &error))
 		return cairn_say_failure(&error);
 	return report(&work, options, operands[0]);
 }

@@ -23,7 +23,7 @@ enum { own_machine = EM_AARCH64 };
 static const char own_name[] = "aarch64";
 #endif
 
-static bool check_state(int pid, struct cairn_error *error)
+static bool check_state(int pid, bool filtered, struct cairn_error *error)
 {
 	char state[32], tracer[32], seccomp[32];
 	if (!cairn_subject_line(pid, "status", "State:", state, sizeof state))
@@ -36,6 +36,9 @@ static bool check_state(int pid, struct cairn_error *error)
 		return cairn_fail(error, "process %d is stopped; 'kill -CONT %d' lets it go on", pid, pid);
 	if (cairn_subject_line(pid, "status", "Seccomp:", seccomp, sizeof seccomp) && atoi(seccomp) == 1)
 		return cairn_fail(error, "process %d may only read and write (seccomp strict mode), so that nothing can be loaded into it", pid);
+	if (!filtered && atoi(seccomp) == 2)
+		return cairn_fail(error, "process %d filters its system calls (seccomp), and a filter that kills would end it; if it allows those that "
+				  "doc/containers.md lists, as those of Docker and Kubernetes do: cairn attach --filtered %d", pid, pid);
 	return true;
 }
 
@@ -129,12 +132,12 @@ static bool check_permission(int pid, struct cairn_error *error)
 					 : "process %d belongs to another user: sudo cairn attach %d", pid, pid);
 }
 
-bool cairn_attach_is_possible(int pid, struct cairn_error *error)
+bool cairn_attach_is_possible(int pid, bool filtered, struct cairn_error *error)
 {
 #if !defined(__x86_64__)
 	return cairn_fail(error, "'cairn attach' works on x86_64 only; start process %d with 'cairn run'", pid);
 #endif
-	if (!check_state(pid, error) || !check_program(pid, error) || !check_permission(pid, error))
+	if (!check_state(pid, filtered, error) || !check_program(pid, error) || !check_permission(pid, error))
 		return false;
 	if (is_secure(pid))
 		return cairn_fail(error, "process %d runs with another user's rights (setuid, setgid or file capabilities); the agent stays out of it", pid);

@@ -1,6 +1,7 @@
 /* process.c - is the process one whose profile can be had, and does it show something?
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
+#include "cmd/attach/check.h"
 #include "cmd/doctor/doctor.h"
 #include "process/clock.h"
 #include "process/memory.h"
@@ -40,6 +41,20 @@ void cairn_check_agent(struct cairn_diagnosis *diagnosis, struct cairn_finding *
 				  "no agent: it cannot be asked while it runs; only dumps that jemalloc writes can be read");
 		finding->fix = "cairn run -- COMMAND, or LD_PRELOAD=libcairn.so";
 	}
+}
+
+/* Whether `cairn attach` would work. */
+void cairn_check_attach(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	struct cairn_error error;
+	if (diagnosis->has_agent || !diagnosis->pid)
+		return;
+	if (!cairn_attach_is_possible(diagnosis->pid, false, &error)) {
+		cairn_finding_say(finding, CAIRN_NOTE, "it cannot be attached to: %s", error.text);
+		return;
+	}
+	cairn_finding_say(finding, CAIRN_NOTE, "it can be attached to while it runs");
+	finding->fix = cairn_arena_format(&diagnosis->arena, "cairn attach %d", diagnosis->pid);
 }
 
 /* What the agent itself complains of. */
