@@ -13,6 +13,7 @@
 #include "profile/filter.h"
 #include "profile/read.h"
 #include "profile/restrict.h"
+#include "series/choose.h"
 #include "symbol/symbolize.h"
 
 #include <stdio.h>
@@ -35,6 +36,8 @@ const struct cairn_option cairn_source_option_table[] = {
 	{0, "no-symbols", NULL, "leave addresses without names", CAIRN_OPTION_FLAG, AT(no_symbols), 0},
 	{0, "only-modules", "FILE", "open no other modules than those of this memory map; for profiles from strangers", CAIRN_OPTION_TEXT,
 	 AT(only_modules), 0},
+	{0, "memory", "SIZE", "limit the memory that naming takes (default: a quarter of what the control group or machine has left)",
+	 CAIRN_OPTION_SIZE, AT(memory), 0},
 	{0, "token", "TOKEN", "of an agent reached by URL (or set CAIRN_TOKEN)", CAIRN_OPTION_TEXT, AT(token), 0},
 	{0},
 };
@@ -53,7 +56,8 @@ struct cairn_find_options cairn_source_find(const struct cairn_source_options *o
 
 static struct cairn_symbolize_options symbolize_options(const struct cairn_source_options *options)
 {
-	return (struct cairn_symbolize_options){.find = cairn_source_find(options), .no_cache = options->no_cache};
+	return (struct cairn_symbolize_options){.find = cairn_source_find(options), .no_cache = options->no_cache,
+		.memory = options->memory};
 }
 
 /* Asks the live process that NAME stands for. */
@@ -64,6 +68,8 @@ static bool read_live(struct cairn_profile *profile, const char *name, const str
 	struct cairn_buffer body = {0};
 	bool good = cairn_target_find(&target, name, options->token, error) && cairn_target_snapshot(&target, &body, error) &&
 		    cairn_profile_read(profile, cairn_buffer_bytes(&body), name, reading, error);
+	if (good && cairn_target_process(&target) > 0)
+		profile->process_id = (uint64_t)cairn_target_process(&target); /* as it is numbered here; it may see itself as another */
 	cairn_buffer_free(&body);
 	return good;
 }
@@ -121,13 +127,16 @@ static void label_process(struct cairn_profile *part)
 	cairn_profile_label_all(part, "process", text);
 }
 
+/* Adds FACTOR times the profile PATH; of which process it is goes to ORIGIN. */
 static bool add_one(struct cairn_combine *combine, const char *path, double factor, const struct cairn_source_options *options,
-		    struct cairn_error *error)
+		    struct cairn_origin *origin, struct cairn_error *error)
 {
 	struct cairn_profile part;
 	bool good = cairn_source_read(&part, path, options, error);
 	if (good && options->tree && part.process_id)
 		label_process(&part);
+	if (good)
+		*origin = (struct cairn_origin){part.process_id, part.start_ns, part.time_ns};
 	if (good && factor < 0 && part.period != combine->sum->period)
 		cairn_profile_warn(combine->sum, "%s: its sampling period is %.0f, the profile's %.0f; each was un-sampled with its own",
 				   path, part.period, combine->sum->period);
@@ -144,16 +153,20 @@ static bool read_chosen(struct cairn_profile *profile, const struct cairn_dump_f
 	if (!several && !options->base.count)
 		return cairn_source_read(profile, cairn_files_newest(list, true)->path, options, error);
 	struct cairn_combine combine;
+	struct cairn_origin now = {0}, base = {0};
 	cairn_profile_init(profile);
 	cairn_combine_start(&combine, profile);
 	bool good = true;
 	if (several)
 		for (size_t i = 0; good && i < list->count; i++)
-			good = add_one(&combine, list->items[i].path, 1, options, error);
+			good = add_one(&combine, list->items[i].path, 1, options, &now, error);
 	else
-		good = add_one(&combine, cairn_files_newest(list, true)->path, 1, options, error);
+		good = add_one(&combine, cairn_files_newest(list, true)->path, 1, options, &now, error);
 	for (size_t i = 0; good && i < options->base.count; i++)
-		good = add_one(&combine, options->base.items[i], -1, options, error);
+		good = add_one(&combine, options->base.items[i], -1, options, &base, error);
+	/* Samples of one process are the same samples in both. */
+	profile->base_within = good && !several && options->base.count == 1 && !options->normalize && !profile->mixed_periods && now.process_id != 0 &&
+			       cairn_origin_same(now, base);
 	cairn_combine_finish(&combine);
 	if (good && options->normalize)
 		cairn_combine_normalize(profile);

@@ -29,6 +29,9 @@ struct cairn_view_options {
 	bool no_inlines; /* an address is in one function, the one that was compiled there */
 	bool full_names; /* with template and call arguments */
 	bool all_frames; /* the allocator's own too */
+	bool fold_wrappers;   /* what only asks for memory on behalf of its caller (symbol/wrapper.h) is counted as the caller's */
+	bool keep_wrappers;   /* not even where folding is the default */
+	const char *wrappers; /* patterns for such functions, instead of the usual; given, they are folded */
 	bool objects;    /* count objects, not bytes */
 	bool alloc;      /* everything allocated so far, not what lives */
 	cairn_view_namer *name; /* NULL for the usual names */
@@ -64,6 +67,7 @@ struct cairn_view {
 	uint32_t objects; /* which value counts the objects that go with it; CAIRN_NONE when none does */
 	uint32_t partner; /* the other one of bytes and objects; CAIRN_NONE where there is none */
 	bool knows_errors; /* how far values may be off is known; 0 where everything was recorded */
+	double turnover;   /* against a base: the share of the samples that came or went in between; 1 for another process */
 	uint32_t *samples; /* those of the profile that the filters left */
 	size_t sample_count;
 	double total; /* of the profile, or with relative_percentages of what the filters left */
