@@ -61,7 +61,8 @@ static bool write_config(const struct options *options, struct cairn_attach *att
 	struct cairn_buffer text = cairn_buffer(sizeof attach->config);
 	ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
 	own[length > 0 ? length : 0] = 0;
-	cairn_buffer_format(&text, "engine:%s,enable_heap_profiling:%s", options->engine ? options->engine : "auto", options->wait ? "false" : "true");
+	cairn_buffer_format(&text, "engine:%s,enable_heap_profiling:%s", options->engine ? options->engine : "auto",
+			    options->wait ? "false" : "true");
 	cairn_buffer_format(&text, ",period:%llu", (unsigned long long)(options->period ? options->period : 512 << 10));
 	if (own[0] && strlen(own) < 200 && !strchr(own, ','))
 		cairn_buffer_format(&text, ",tool:%s", own);
@@ -100,7 +101,7 @@ static bool call(struct work *work, struct cairn_injection *injection, struct ca
 	return true;
 }
 
-/* A descriptor of the process whose file is a memfd for the library, from a call just made or from a command that was killed; -1 for none. */
+/* A descriptor of the process whose file is a memfd for the library, from a call just made or a command that was killed; -1 for none. */
 static int find_memfd(int pid)
 {
 	char path[64], link[400], target[64];
@@ -178,7 +179,8 @@ static bool open_library(struct work *work, const char *path, struct cairn_error
 	if (!call(work, &injection, error))
 		return false;
 	return injection.result != 0 ||
-	       cairn_fail(error, "process %d cannot load the agent: %s", work->pid, injection.description[0] ? injection.description : "dlopen fails");
+	       cairn_fail(error, "process %d cannot load the agent: %s", work->pid,
+			  injection.description[0] ? injection.description : "dlopen fails");
 }
 
 /* Has the process make a memfd; its number, or -1. */
@@ -339,7 +341,8 @@ static int run_attach(const void *values, int count, char **operands)
 	struct cairn_error error;
 	if (count != 1 || !pid_of(operands[0]))
 		return usage("missing PID: cairn attach [options] PID");
-	if (options->engine && strcmp(options->engine, "auto") != 0 && strcmp(options->engine, "cairn") != 0 && strcmp(options->engine, "jemalloc") != 0)
+	if (options->engine && strcmp(options->engine, "auto") != 0 && strcmp(options->engine, "cairn") != 0 &&
+	    strcmp(options->engine, "jemalloc") != 0)
 		return usage("--engine is auto, cairn or jemalloc");
 	static struct work work;
 	work = (struct work){.pid = pid_of(operands[0])};
@@ -351,7 +354,8 @@ static int run_attach(const void *values, int count, char **operands)
 		cairn_buffer_free(&body);
 		return done ? CAIRN_EXIT_DONE : cairn_say_failure(&error);
 	}
-	if (!write_config(options, &work.attach, &error) || !cairn_attach_is_possible(work.pid, options->filtered, &error) || !attach(&work, &error))
+	if (!write_config(options, &work.attach, &error) || !cairn_attach_is_possible(work.pid, options->filtered, &error) ||
+	    !attach(&work, &error))
 		return cairn_say_failure(&error);
 	return report(&work, options, operands[0]);
 }
@@ -392,7 +396,8 @@ const struct cairn_command cairn_command_detach = {
 	.name = "detach",
 	.summary = "stop profiling a process and end its agent",
 	.arguments = "TARGET",
-	.detail = "TARGET is a PID or the socket of an agent. Calls of the allocator are as they were before; the library's code stays in memory, unused.",
+	.detail = "TARGET is a PID or the socket of an agent. Calls of the allocator are as they were before; "
+		  "the library's code stays in memory, unused.",
 	.groups = no_groups,
 	.options_size = sizeof(struct options),
 	.run = run_detach,

@@ -73,7 +73,8 @@ kill "$service"
 web=$(port)
 cat >"$scratch/service.js" <<J
 const kept = [];
-require("http").createServer((q, s) => { kept.push(Buffer.alloc(5000)); if (kept.length > 1000) kept.shift(); s.end("hello"); }).listen($web, "127.0.0.1");
+function answer(q, s) { kept.push(Buffer.alloc(5000)); if (kept.length > 1000) kept.shift(); s.end("hello"); }
+require("http").createServer(answer).listen($web, "127.0.0.1");
 J
 begin node "$scratch/service.js"
 eventually curl -sf "http://127.0.0.1:$web/"
@@ -104,7 +105,7 @@ install -d -o nobody "$scratch/pg"
 begin "${as_nobody[@]}" "$(command -v postgres)" -D "$scratch/pg" -p "$database" -k "$scratch/work" -c listen_addresses=
 query() { psql -U nobody -h "$scratch/work" -p "$database" postgres -Atc "$1"; }
 eventually query "select 1"
-load_postgres() { for _ in $(seq 5); do query "select count(*) from generate_series(1, 20000) a, generate_series(1, 5) b" || return 1; done; }
+load_postgres() { for _ in $(seq 5); do query "select count(*) from generate_series(1, 90000)" || return 1; done; }
 visit "postgres' postmaster" "$service" load_postgres
 mkfifo "$scratch/session"
 psql -U nobody -h "$scratch/work" -p "$database" postgres -At <"$scratch/session" >"$scratch/session.out" 2>&1 &

@@ -1,5 +1,5 @@
-/* attach-target.c - a program to attach to: threads that allocate and free, and threads that wait in system calls. Counts what they do, and every
- * EINTR, in a mapped file: int64 work, errors, stalls over 20 ms. SPDX-License-Identifier: Apache-2.0 */
+/* attach-target.c - a program to attach to: threads that allocate and free, and threads that wait in system calls. Counts what they
+ * do, and every error, in a mapped file: int64 work, errors, and how often each wait has returned. SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -48,7 +48,6 @@ static void check(int kind, long result)
 	seen->waits[kind]++;
 }
 
-/* Vector registers and errno keep what they hold across a wait. */
 static void *wait_in(void *context)
 {
 	int kind = (int)(intptr_t)context, pipes[2], word = 0;

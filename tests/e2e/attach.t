@@ -126,7 +126,8 @@ python3 - "$scratch/filtered" <<'P' &
 import ctypes, sys, time
 libc = ctypes.CDLL(None)
 libc.prctl(38, 1, 0, 0, 0)
-class Instruction(ctypes.Structure): _fields_ = [("code", ctypes.c_ushort), ("jt", ctypes.c_ubyte), ("jf", ctypes.c_ubyte), ("k", ctypes.c_uint)]
+class Instruction(ctypes.Structure):
+    _fields_ = [("code", ctypes.c_ushort), ("jt", ctypes.c_ubyte), ("jf", ctypes.c_ubyte), ("k", ctypes.c_uint)]
 class Program(ctypes.Structure): _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.POINTER(Instruction))]
 allow = (Instruction * 1)(Instruction(6, 0, 0, 0x7fff0000))
 assert libc.prctl(22, 2, ctypes.byref(Program(1, allow)), 0, 0) == 0

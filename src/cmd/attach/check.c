@@ -60,7 +60,8 @@ static bool check_program(int pid, struct cairn_error *error)
 	if (machine != own_machine)
 		return cairn_fail(error, "process %d is not a program for %s", pid, own_name);
 	if (is_static)
-		return cairn_fail(error, "process %d is a static program: it has no loader, so that nothing can be loaded into it; link it dynamically", pid);
+		return cairn_fail(error, "process %d is a static program: it has no loader, so that nothing can be loaded into it; "
+				  "link it dynamically", pid);
 	if (is_musl)
 		return cairn_fail(error, "process %d is linked with musl; the agent is made for glibc", pid);
 	return true;
@@ -140,6 +141,7 @@ bool cairn_attach_is_possible(int pid, bool filtered, struct cairn_error *error)
 	if (!check_state(pid, filtered, error) || !check_program(pid, error) || !check_permission(pid, error))
 		return false;
 	if (is_secure(pid))
-		return cairn_fail(error, "process %d runs with another user's rights (setuid, setgid or file capabilities); the agent stays out of it", pid);
+		return cairn_fail(error, "process %d runs with another user's rights (setuid, setgid or file capabilities); the "
+				  "agent stays out of it", pid);
 	return true;
 }

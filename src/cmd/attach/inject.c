@@ -166,7 +166,8 @@ static bool has_signal(int pid, int tid)
 {
 	char name[40], pending[32], shared[32], blocked[32];
 	snprintf(name, sizeof name, "task/%d/status", tid);
-	if (!cairn_subject_line(pid, name, "SigPnd:", pending, sizeof pending) || !cairn_subject_line(pid, name, "ShdPnd:", shared, sizeof shared) ||
+	if (!cairn_subject_line(pid, name, "SigPnd:", pending, sizeof pending) ||
+	    !cairn_subject_line(pid, name, "ShdPnd:", shared, sizeof shared) ||
 	    !cairn_subject_line(pid, name, "SigBlk:", blocked, sizeof blocked))
 		return true;
 	return ((strtoull(pending, NULL, 16) | strtoull(shared, NULL, 16)) & ~strtoull(blocked, NULL, 16)) != 0;
@@ -414,8 +415,8 @@ bool cairn_inject(const struct cairn_subject *subject, struct cairn_injection *i
 				return await_result(&attempt, threads[i], error);
 		}
 	}
-	return cairn_fail(error, "no thread of process %d was seen outside of its allocator, the loader and signal handlers within %d s (the last was in "
-			  "%s); nothing was changed", subject->pid, attempts_ms / 1000, attempt.why[0] ? attempt.why : "a system call");
+	return cairn_fail(error, "no thread of process %d was seen outside of its allocator, the loader and signal handlers within %d s (the "
+			  "last was in %s); nothing was changed", subject->pid, attempts_ms / 1000, attempt.why[0] ? attempt.why : "a system call");
 }
 
 #else

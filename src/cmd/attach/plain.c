@@ -86,7 +86,8 @@ static bool get_register(struct frame *frame, struct stack *stack, unsigned numb
 }
 
 /* From the frame with REGISTERS to its caller's. False where that cannot be found; *OUTERMOST where there is none. */
-static bool step(struct frame *frame, struct stack *stack, uint64_t registers[CAIRN_REGISTERS], bool exact, bool *outermost, bool *is_signal)
+static bool step(struct frame *frame, struct stack *stack, uint64_t registers[CAIRN_REGISTERS], bool exact, bool *outermost,
+		 bool *is_signal)
 {
 	struct cairn_fde fde;
 	uint64_t pc = registers[pc_number] - !exact, caller[CAIRN_REGISTERS];
@@ -117,7 +118,8 @@ static bool step(struct frame *frame, struct stack *stack, uint64_t registers[CA
 	return grows || *outermost;
 }
 
-static bool walk(const struct cairn_subject *subject, struct stack *stack, uint64_t registers[CAIRN_REGISTERS], long number, const char **why)
+static bool walk(const struct cairn_subject *subject, struct stack *stack, uint64_t registers[CAIRN_REGISTERS], long number,
+		 const char **why)
 {
 	const char *libc_name = NULL; /* of the frame before, if that was libc's; "" where it has no name */
 	bool exact = true;

@@ -47,7 +47,8 @@ static bool starts(const char *text, const char *with)
 }
 
 /* The file that is mapped, not one that has taken its place. */
-static struct cairn_elf *open_module(const struct cairn_subject *subject, const struct cairn_subject_module *module, uint64_t end, uint64_t inode)
+static struct cairn_elf *open_module(const struct cairn_subject *subject, const struct cairn_subject_module *module, uint64_t end,
+				     uint64_t inode)
 {
 	char path[4200];
 	struct stat status;
