@@ -2,6 +2,7 @@
  * do, and every error, in a mapped file: int64 work, errors, and how often each wait has returned. SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
@@ -70,6 +71,19 @@ static void *wait_in(void *context)
 	return NULL;
 }
 
+static void handle(int number)
+{
+	(void)number;
+	pause();
+}
+
+static int visit(struct dl_phdr_info *info, size_t size, void *context)
+{
+	(void)info, (void)size, (void)context;
+	pause();
+	return 1;
+}
+
 int main(int count, char **arguments)
 {
 	pthread_t thread;
@@ -83,6 +97,11 @@ int main(int count, char **arguments)
 	if (strcmp(arguments[3], "waits") == 0)
 		for (intptr_t i = 0; i < 7; i++)
 			pthread_create(&thread, NULL, wait_in, (void *)i);
+	signal(SIGUSR1, handle);
+	if (strcmp(arguments[3], "handler") == 0)
+		raise(SIGUSR1);
+	if (strcmp(arguments[3], "loader") == 0)
+		dl_iterate_phdr(visit, NULL);
 	if (strcmp(arguments[3], "one") == 0) /* this thread alone, in the wait of that number */
 		wait_in((void *)(intptr_t)atoi(arguments[4]));
 	else if (atoi(arguments[2]) > 0)

@@ -101,6 +101,12 @@ children+=("$pid")
 sleep 0.2
 refuses "a static program" "*is a static program*"
 end
+start handler 0 handler
+refuses "a thread that is in a signal handler" "*no thread*the last was in a signal handler*nothing was changed"
+end
+start loader 0 loader
+refuses "a thread that is in the loader" "*no thread*the last was in the allocator, the loader*nothing was changed"
+end
 start stopped 0 one 3
 kill -STOP "$pid"
 for _ in $(seq 100); do grep -q 'State:.T' "/proc/$pid/status" && break; sleep 0.02; done
