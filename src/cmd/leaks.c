@@ -19,15 +19,16 @@ enum { default_rows = 10, shown_callers = 5, least_dumps = 3 };
 
 struct options {
 	struct cairn_view_setup setup;
-	uint64_t rows;
 	uint64_t limit;
 };
 
 static const struct cairn_option table[] = {
-	{'n', "rows", "N", "show N call paths (10 unless told)", CAIRN_OPTION_COUNT, offsetof(struct options, rows), 0},
-	{0, "limit", "SIZE", "tell when SIZE is reached, instead of the limit that the dumps know",
+	{'n', "rows", "N", "show N call paths; 0 shows all (default: 10)", CAIRN_OPTION_COUNT,
+	 offsetof(struct options, setup.shape.node_count), 0},
+	{0, "nodecount", "N", NULL, CAIRN_OPTION_COUNT, offsetof(struct options, setup.shape.node_count), 0},
+	{0, "limit", "SIZE", "forecast when SIZE is reached (default: the limit recorded in the dumps)",
 	 CAIRN_OPTION_SIZE, offsetof(struct options, limit), 0},
-	{0, "json", NULL, "one JSON object instead of a table", CAIRN_OPTION_FLAG, offsetof(struct options, setup.json), 0},
+	{0, "json", NULL, "print one JSON object instead of a table", CAIRN_OPTION_FLAG, offsetof(struct options, setup.json), 0},
 	{0},
 };
 
@@ -142,7 +143,7 @@ static void write_limit(const struct report *report)
 	struct cairn_interval between = hours_between(report);
 	cairn_text_human(report->limit.bytes, text);
 	if (left == 0)
-		cairn_buffer_format(report->out, "%s of %s is reached already\n", report->limit.title, text);
+		cairn_buffer_format(report->out, "%s of %s is already reached\n", report->limit.title, text);
 	else
 		cairn_buffer_format(report->out, "at this rate %s of %s is reached in %s (95 %%: %s to %s)\n", report->limit.title, text,
 				    duration(left, time, sizeof time), duration(between.low, soonest, sizeof soonest),
@@ -167,14 +168,20 @@ static void write_summary(const struct report *report)
 	bool brief = leaks->hours * 3600 < short_seconds;
 	if (leaks->growing == 0)
 		cairn_buffer_format(out, "nothing keeps growing among %zu call paths%s\n", leaks->path_count,
-				    brief ? ", but so short a time shows a fast leak at most: take dumps further apart" : "");
+				    brief ? ", but the dumps are too close together to show a slow leak: take them further apart" : "");
 	else
 		cairn_buffer_format(out, "%zu of %zu call paths %s growing, by %s an hour together\n", leaks->growing, leaks->path_count,
 				    leaks->growing == 1 ? "keeps" : "keep", number(report, leaks->per_hour, text));
 	if (leaks->hours < hours_of_day && !brief)
-		cairn_buffer_text(out, "the dumps span less than a day: daily rhythms cannot be told from growth\n");
+		cairn_buffer_text(out, "the dumps span less than a day: a daily rhythm may look like growth\n");
 	write_limit(report);
 	cairn_buffer_byte(out, '\n');
+}
+
+static size_t shown_rows(const struct report *report)
+{
+	uint64_t rows = cairn_view_shape(&report->options->setup, default_rows, 0, 0).node_count;
+	return rows ? (size_t)rows : report->leaks->count;
 }
 
 enum { spark_width = 16 };
@@ -252,7 +259,7 @@ static void write_row(const struct report *report, const struct cairn_leak *leak
 
 static void write_text(const struct report *report)
 {
-	size_t rows = report->options->rows ? (size_t)report->options->rows : default_rows;
+	size_t rows = shown_rows(report);
 	const char *errors = cairn_head_interval_title(report->view);
 	write_summary(report);
 	cairn_buffer_format(report->out, "%13s%s %7s %11s%s  %-9s %7s  %-*s  %s\n", "rate", errors, "share", "now", errors, "verdict", "sure",
@@ -314,7 +321,7 @@ static void write_json(const struct report *report)
 	struct cairn_json json = cairn_json(report->out);
 	const struct cairn_leaks *leaks = report->leaks;
 	const struct cairn_profile *profile = &report->series->profile;
-	size_t rows = report->options->rows ? (size_t)report->options->rows : leaks->count;
+	size_t rows = shown_rows(report);
 	cairn_json_open(&json, NULL, '{');
 	cairn_json_text(&json, "process", cairn_strings_bytes(&profile->strings, profile->process));
 	cairn_json_integer(&json, "dumps", (int64_t)report->series->point_count);
@@ -375,9 +382,10 @@ static int run(const void *values, int operand_count, char **operands)
 
 const struct cairn_command cairn_command_leaks = {
 	.name = "leaks",
-	.summary = "which call paths keep growing, how fast, how sure",
+	.has_setup = true,
+	.summary = "find call paths that keep growing, with rate and confidence",
 	.arguments = "SOURCE...",
-	.detail = "SOURCE is a folder of dumps of one service, or the dumps themselves; three at least.",
+	.detail = "SOURCE is a folder of dumps of one service, or the dumps themselves. Needs at least three dumps.",
 	.groups = groups,
 	.options_size = sizeof(struct options),
 	.run = run,

@@ -164,7 +164,7 @@ static int run_command(const struct cairn_command *command, int argc, char **arg
 	struct cairn_error error;
 	bool help;
 	void *options = cairn_array_zero(1, command->options_size + 1);
-	if (command->view || command->groups == cairn_report_groups)
+	if (command->view || command->has_setup || command->groups == cairn_report_groups)
 		cairn_view_untold(options);
 	int operand_count = argc - 1, code;
 	if (!cairn_options_parse(command, options, &operand_count, argv + 1, &help, &error)) {
@@ -184,11 +184,12 @@ static int run_command(const struct cairn_command *command, int argc, char **arg
 static int show_help(void)
 {
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
-	cairn_buffer_text(&out, "cairn - where the memory of a service is, how that changes, and why\n\nusage: cairn COMMAND [options] ...\n\n");
+	cairn_buffer_text(&out, "cairn - heap profiler: where a service's memory is, how it changes, and why\n\n"
+				"usage: cairn COMMAND [options] ...\n\n");
 	for (size_t i = 0; cairn_commands[i]; i++)
 		if (cairn_commands[i]->summary)
 			cairn_buffer_format(&out, "  %-12s %s\n", cairn_commands[i]->name, cairn_commands[i]->summary);
-	cairn_buffer_text(&out, "\n'cairn COMMAND --help' tells more; 'cairn --version' the version.\n");
+	cairn_buffer_text(&out, "\n'cairn COMMAND --help' shows the options of a command, 'cairn --version' the version.\n");
 	int code = cairn_say_output(NULL, cairn_buffer_bytes(&out));
 	cairn_buffer_free(&out);
 	return code;

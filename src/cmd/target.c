@@ -6,11 +6,13 @@
 #include "base/file.h"
 #include "base/json_read.h"
 #include "base/text.h"
+#include "cmd/endpoint.h"
 #include "cmd/enter.h"
 #include "cmd/restart.h"
 #include "http/client.h"
-#include "process/tree.h"
 #include "http/peer.h"
+#include "process/tree.h"
+#include "profile/read.h"
 #include "symbol/live.h"
 
 #include <dirent.h>
@@ -24,7 +26,7 @@
 enum { answer_seconds = 120, status_seconds = 5, snapshot_maximum = 1 << 30 };
 
 const struct cairn_option cairn_target_option_table[] = {
-	{0, "token", "TOKEN", "the token of an agent reached over TCP ($CAIRN_TOKEN)", CAIRN_OPTION_TEXT,
+	{0, "token", "TOKEN", "token for an agent reached over TCP (default: $CAIRN_TOKEN)", CAIRN_OPTION_TEXT,
 	 offsetof(struct cairn_target_options, token), 0},
 	{0},
 };
@@ -246,9 +248,9 @@ static bool find_process(struct cairn_target *target, struct cairn_error *error)
 		return cairn_fail(error, "no process %d", target->pid);
 	char state = state_of(target->pid);
 	if (state == 'Z')
-		return cairn_fail(error, "process %d has ended; only its parent has not taken notice of that yet", target->pid);
+		return cairn_fail(error, "process %d has ended and is a zombie: its parent has not waited for it yet", target->pid);
 	if (state == 'T')
-		return cairn_fail(error, "process %d is stopped, so nothing in it can answer; 'kill -CONT %d' lets it go on", target->pid, target->pid);
+		return cairn_fail(error, "process %d is stopped, so nothing in it can answer; 'kill -CONT %d' resumes it", target->pid, target->pid);
 	char tried[108] = "";
 	bool found = find_listed(target, cairn_live_inner_pid(target->pid), tried, sizeof tried);
 	bool stranger = geteuid() != 0 && geteuid() != status.st_uid;
@@ -292,7 +294,7 @@ bool cairn_target_find(struct cairn_target *target, const char *name, const char
 		return cairn_fail(error, "%s: you may not open it; an agent's socket is for its user and root (sudo cairn …)", name);
 	}
 	if (!is_number(name))
-		return cairn_fail(error, "%s: a process is named by its PID, the socket of its agent, or a URL", name);
+		return cairn_fail(error, "%s: not a TARGET: give a PID, an agent's socket, or a URL", name);
 	target->pid = atoi(name);
 	return find_process(target, error);
 }
@@ -327,23 +329,6 @@ size_t cairn_target_tree(int root, int *pids, size_t most, size_t *without)
 int cairn_target_process(const struct cairn_target *target)
 {
 	return target->pid ? target->pid : target->socket[0] ? answering(target->socket, 0) : 0;
-}
-
-/* The agent's own words for a refusal: the "error" of its JSON, or its text. */
-static void take_words(struct cairn_bytes body, char *out, size_t size)
-{
-	static const char key[] = "\"error\":";
-	const char *at = body.length ? memmem(body.data, body.length, key, sizeof key - 1) : NULL;
-	body = cairn_text_trim(at ? cairn_bytes_skip(body, (size_t)(at - body.data) + sizeof key - 1) : body);
-	size_t length = 0;
-	if (at && body.length > 0)
-		body = cairn_bytes_skip(body, 1);
-	for (size_t i = 0; i < body.length && length + 1 < size && !(at && body.data[i] == '"') && body.data[i] != '\n'; i++) {
-		if (at && body.data[i] == '\\' && i + 1 < body.length)
-			i++;
-		out[length++] = body.data[i];
-	}
-	out[length] = 0;
 }
 
 /* How many seconds the agent may be silent: USUAL, unless the person says so. A snapshot of a large heap takes its time. */
@@ -394,8 +379,8 @@ static int exchange(const struct cairn_target *target, const char *method, const
 	*body = answer.body;
 	cairn_arena_free(&arena);
 	if (status > 0 && status != 200) {
-		char words[400];
-		take_words(cairn_buffer_bytes(body), words, sizeof words);
+		char words[1600];
+		cairn_http_words(cairn_buffer_bytes(body), words, sizeof words);
 		cairn_fail(error, words[0] ? "%s answers %d: %s" : "%s answers %d", target->url ? target->url : target->socket, status, words);
 		if (target->pid && words[0])
 			cairn_fail(error, "process %d: %s", target->pid, words);
@@ -433,7 +418,13 @@ bool cairn_target_snapshot(const struct cairn_target *target, struct cairn_buffe
 		cairn_buffer_free(body); /* GreptimeDB takes POST alone */
 		return fetch(target, "POST", "", patience(answer_seconds), body, error);
 	}
-	return fetch(target, "GET", "/cairn/snapshot", patience(answer_seconds), body, error);
+	int status = exchange(target, "GET", "/cairn/snapshot", patience(answer_seconds), body, error);
+	bool good = status == 200 && (!target->url || cairn_profile_sniff(cairn_buffer_bytes(body)) != CAIRN_FORMAT_UNKNOWN);
+	/* A server without the agent does not know the path, or shows a page for people whatever it is asked. */
+	if (good || !target->url || (status != 200 && status != 404 && status != 405))
+		return good;
+	cairn_buffer_free(body);
+	return cairn_endpoint_snapshot(target, body, error);
 }
 
 bool cairn_target_cpu(const struct cairn_target *target, unsigned seconds, unsigned frequency,

@@ -11,7 +11,7 @@
 
 /* What to ask. All zeroes but the URL is a GET with the limits below. Everything is borrowed for the call. */
 struct cairn_http_call {
-	const char *url;            /* http:// (which may be left out) or https://; with a socket its host is only what the server is told */
+	const char *url;            /* http:// (which may be left out) or https://; with a socket its host only goes into the Host header */
 	const char *socket;         /* path of a unix socket to speak through, or @ and an abstract name; NULL for the URL's own host */
 	const char *method;         /* NULL is GET, or POST where there is a body */
 	struct cairn_bytes body;
@@ -40,6 +40,9 @@ bool cairn_http_ask(const struct cairn_http_call *call, struct cairn_http_answer
 /* The same for callers who want a page and nothing else: statuses other than 200 to 299 are failures too, with what the server
  * wrote about it. */
 bool cairn_http_fetch(const struct cairn_http_call *call, struct cairn_http_answer *answer, struct cairn_error *error);
+
+/* What a server wrote about a failure, in one line: the "error" of its JSON, or its text, but no HTML. Cut where it does not fit into SIZE. */
+void cairn_http_words(struct cairn_bytes body, char *out, size_t size);
 
 /* How long a server may be silent: a minute, or the seconds that CAIRN_HTTP_TIMEOUT says. */
 unsigned cairn_http_silence_ms(void);

@@ -1,6 +1,6 @@
 /* read.h - from bytes to a profile, whatever format the bytes are in.
  *
- * Formats are told apart by content, never by file name, and may be packed in gzip, zstd or xz. One reader per format;
+ * Formats are recognized by content, never by file name, and may be compressed with gzip, zstd or xz. One reader per format;
  * each is in the file of its name and is reached only from here.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_PROFILE_READ_H
@@ -29,6 +29,8 @@ struct cairn_read_options {
 	/* Make one sample for each thread of a stack, labelled `thread` and `thread_id`, instead of one for the whole stack. Their sum
 	 * is the same. */
 	bool split_threads;
+	/* The numbers that jeprof shows: each thread's part of a stack is un-sampled by itself, and counts are as the dump has them. */
+	bool as_jeprof;
 	bool mapped; /* the input is a mapped file: a reader may let go of what it has read (cairn_file_release) */
 };
 

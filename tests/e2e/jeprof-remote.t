@@ -27,14 +27,14 @@ is "$(./jeprof --text --show_bytes leaky "$host/pprof/heap" 2>/dev/null)" "$loca
 is "$(./jeprof --text --show_bytes --seconds=1 leaky "http://$host/debug/mem" 2>err)" "$local_text" 'a prefix and no page: /pprof/profile below it'
 like "$(cat err)" "*Gathering CPU profile from http://$host/debug/mem/pprof/profile?seconds=1 for 1 seconds to
   $scratch/kept/leaky.*.127.0.0.1
-Be diagnosis...*" 'and it is asked for --seconds'
+Be patient...*" 'and it is asked for --seconds'
 like "$(cat requests)" '*GET /debug/mem/pprof/profile?seconds=1*' 'which the server was told'
 is "$(./jeprof --text --show_bytes leaky "http://$host/" 2>/dev/null --seconds=0)" "$local_text" 'no page at all'
 like "$(tail -n 1 requests)" 'GET /pprof/profile?seconds=0' 'is /pprof/profile'
 is "$(./jeprof --text --show_bytes leaky "$host/pprof/heap" --base now.heap 2>/dev/null)" '' 'less a local base there is nothing left'
 is "$(./jeprof --text --show_bytes leaky "$host/pprof/heap" "$host/base/pprof/heap" 2>err | head -n 1)" \
 	"$(./jeprof --text --show_bytes leaky now.heap now.heap 2>/dev/null | head -n 1)" 'two are fetched and added up'
-like "$(cat err)" '*Fetching 2 profiles, Be diagnosis...*' 'side by side'
+like "$(cat err)" '*Fetching 2 profiles, Be patient...*' 'side by side'
 unset JEPROF_TMPDIR
 ./jeprof --text leaky "$host/pprof/heap" >/dev/null 2>&1
 like "$(ls home/jeprof)" 'leaky.*.127.0.0.1.pprof.heap' 'the usual folder is ~/jeprof'
@@ -52,7 +52,7 @@ is "$(figures ours)" "$(figures theirs)" 'stock jeprof shows the same'
 like "$(cat raw)" '--- symbol*page::load*--- heap*heap_v2*MAPPED_LIBRARIES:*' '--raw of a remote profile carries its names'
 is "$(./jeprof --text --show_bytes raw 2>/dev/null)" "$(cat ours)" 'and reads back the same'
 ./jeprof --text "http://$host/stripped/pprof/heap" >ours 2>err
-like "$(cat err)" '*does not name its addresses*no symbols*' 'a server without symbols is said to be one'
+like "$(cat err)" '*does not symbolize its addresses*no symbols*' 'a server without symbols is said to be one'
 like "$(cat ours)" '*load_page*' 'and the files of the memory map give the names'
 ./jeprof --text "http://$host/nosymbol/pprof/heap" 2>err | grep -q load_page
 is $? 0 'the same where there is no such page'
@@ -67,15 +67,15 @@ fails() { # fails PATTERN PAGE
 }
 fails '*the server answers 503: profiling is off*' error/pprof/heap
 fails '*answers 404: not found*' nowhere/pprof/heap
-fails '*a web page, not a profile; name the page*' page/pprof/heap
+fails '*a web page, not a profile; add the profile*' page/pprof/heap
 fails '*redirected more than 5 times*' loop/pprof/heap
 fails '*rotocol*file*' file/pprof/heap
 fails '*the answer is empty*' empty/pprof/heap
-fails '*did not answer; CAIRN_HTTP_TIMEOUT*' hang/pprof/heap
+fails '*did not answer; set CAIRN_HTTP_TIMEOUT*' hang/pprof/heap
 fails '*larger than 20.0 MiB, so nothing was kept*' endless/pprof/heap
-fails '*closed the connection before its answer was whole*' cut/pprof/heap
+fails '*closed the connection before its answer was complete*' cut/pprof/heap
 is "$(./jeprof --text --show_bytes leaky "http://$host/moved/pprof/heap" 2>/dev/null)" "$local_text" 'a redirection is followed'
-like "$(./jeprof --text leaky 127.0.0.1:1/pprof/heap 2>&1 >/dev/null)" '*nobody answers there*' 'nobody listens'
-like "$(./jeprof --text leaky "http://no.such.host.invalid/pprof/heap" 2>&1 >/dev/null)" '*no host of that name*' 'no such host'
+like "$(./jeprof --text leaky 127.0.0.1:1/pprof/heap 2>&1 >/dev/null)" '*cannot connect*' 'nobody listens'
+like "$(./jeprof --text leaky "http://no.such.host.invalid/pprof/heap" 2>&1 >/dev/null)" '*unknown host*' 'no such host'
 is "$(find kept -name '.*' -type f -o -name '*.pprof.heap' -size 0)" '' 'nothing half-written is left'
 done_testing

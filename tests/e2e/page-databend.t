@@ -29,7 +29,7 @@ else
 	curl -s "http://localhost:$port/debug/pprof/profile?seconds=2" >"$saved"
 	skip 'go tool pprof URL, then top' 'no go here'
 fi
-like "$(cairn top "$saved" 2>/dev/null)" '*flat   flat%    sum%          cum    cum%*serve_request*' 'cairn top reads what was saved, without go'
+like "$(cairn top "$saved" 2>/dev/null)" '*Self   Self%    Sum%        Total  Total%*serve_request*' 'cairn top reads what was saved, without go'
 # A browser on a server of pprof is a page of Cairn's, which needs no server.
 says 'go tool pprof -http=0.0.0.0:8081 $HOME/pprof/pprof.cpu.007.pb.gz'
 cairn html "$saved" -o cpu.html 2>/dev/null
@@ -49,7 +49,7 @@ said=$(sed 's/\r$//; s/.*\r\x1b\[K//; s/\x1b\[[0-9;?]*[a-zA-Z]//g; s/\x1b[=>]//g
 	grep -vxE 'top|quit') # nor what the terminal showed of the keys before somebody read them
 like "$said" "*Using local file ./target/debug/databend-query.
 Gathering CPU profile from http://localhost:$port/debug/mem/pprof/profile?seconds=1 for 1 seconds to*$HOME/jeprof/databend-query.[0-9]*.localhost
-Be diagnosis...
+Be patient...
 Wrote profile to $HOME/jeprof/databend-query.[0-9]*.localhost*
 Welcome to jeprof!  For help, type 'help'.*" "$name: the page's words"
 row=' *[0-9]+\.[0-9] +[0-9]+\.[0-9]% +[0-9]+\.[0-9]% +[0-9]+\.[0-9] +[0-9]+\.[0-9]% [^ ]+'

@@ -27,7 +27,7 @@ enum kind {
 	SPECIAL, /* written by a function */
 };
 
-enum condition { ALWAYS, WITH_SAMPLER, WITH_LEDGER, WITH_JEMALLOC, WITH_STATISTICS, WITH_RULES };
+enum condition { ALWAYS, WITH_SAMPLER, WITH_LEDGER, WITH_JEMALLOC, WITH_STATISTICS, WITH_HOOK, WITH_RULES };
 
 struct family {
 	int first, end;
@@ -118,13 +118,15 @@ static const struct fact facts[] = {
 	{CHARS, AT(process.host), "host", "host"},
 	{TIME, AT(process.start_ns), "start", "start"},
 	{TEXT, AT(state_name), "state", "state"},
-	{FAMILY, .metric = "cairn_profiler_state", .type = GAUGE, .help = "The state of the heap profiler: 1 for the one it is in.",
+	{FAMILY, .metric = "cairn_profiler_state", .type = GAUGE, .help = "State of the heap profiler: 1 for the current state.",
 	 .family = &by_state},
 	{BOOL, AT(active), "active"},
 	{CHARS, AT(why.text), "why", "why"},
 	{TIME, AT(active_since_ns), "active_since", "active since"},
 	{TIME, AT(reset_ns), "reset_at", "reset at"},
-	{SIZE, AT(period), "period", "period", "cairn_sampling_period_bytes", GAUGE, "Mean distance of samples, in allocated bytes."},
+	{SIZE, AT(period), "period", "period", "cairn_sampling_period_bytes", GAUGE, "Mean bytes allocated between samples."},
+	{SIZE, AT(stacks.stacks), "samples", "samples taken since the start", .condition = WITH_HOOK},
+	{SIZE, AT(ledger_taken), "samples", "samples taken since the start", .condition = WITH_LEDGER},
 	{BOOL, AT(gdump), "gdump", "gdump"},
 	{TEXT, AT(engine), "engine.name", "engine"},
 	{TEXT, AT(engine_warning), "engine.warning", "engine warning"},
@@ -173,7 +175,7 @@ static const struct fact facts[] = {
 	 WITH_STATISTICS},
 	{SIZE, AT(retained), "jemalloc.retained", NULL, "jemalloc_retained_bytes", GAUGE,
 	 "Bytes of address space kept after their memory was given back.", WITH_STATISTICS},
-	{SIZE, AT(allocated_in_all), "jemalloc.allocated_total", "allocated in all", "jemalloc_allocated_bytes_total", COUNTER,
+	{SIZE, AT(allocated_in_all), "jemalloc.allocated_total", "allocated in total", "jemalloc_allocated_bytes_total", COUNTER,
 	 "Bytes allocated since the start, freed or not.", WITH_STATISTICS},
 	/* As Databend calls them. */
 	{SIZE, AT(resident), .metric = "sys_jemalloc_resident", .type = GAUGE,
@@ -196,7 +198,7 @@ static const struct fact facts[] = {
 	{DOUBLE, AT(cpu_share), "cost.cpu_share", NULL, "cairn_profiling_cpu_share", GAUGE,
 	 "Share of the process's CPU time that heap profiling costs."},
 	{SIZE, AT(profiling_memory), "cost.memory_bytes", NULL, "cairn_profiling_memory_bytes", GAUGE,
-	 "Memory that sampled objects of the last snapshot take beyond their size, at most."},
+	 "Upper bound of the extra memory that sampled objects of the last snapshot take."},
 	{SHARE, AT(budget), "cost.budget"},
 	{UINT, AT(period_changes), "cost.period_changes", NULL, "cairn_period_changes_total", COUNTER,
 	 "Changes of the sampling period made to stay within the budget."},
@@ -213,7 +215,7 @@ static const struct fact facts[] = {
 	{TIME, AT(snapshot_ns), "snapshots.last.time", "last snapshot"},
 	{DOUBLE, AT(snapshot_milliseconds), "snapshots.last.milliseconds"},
 	{DOUBLE, AT(snapshot_seconds), .metric = "cairn_last_snapshot_seconds", .type = GAUGE, .help = "How long the last snapshot took."},
-	{SIZE, AT(snapshot_samples), "snapshots.last.samples", "samples", "cairn_last_snapshot_samples", GAUGE,
+	{SIZE, AT(snapshot_samples), "snapshots.last.samples", "live samples in it", "cairn_last_snapshot_samples", GAUGE,
 	 "Sampled live objects in the last snapshot."},
 	{SIZE, AT(snapshot_bytes), "snapshots.last.sampled_bytes"},
 	{SIZE, AT(snapshot_size), "snapshots.last.size"},
@@ -243,11 +245,11 @@ static const struct fact facts[] = {
 	{TEXT, AT(tool), "agent.tool", "tool"},
 	{UINT, AT(requests), "agent.requests", NULL, "cairn_requests_total", COUNTER, "Requests the agent has answered."},
 	{UINT, AT(refused), "agent.refused", NULL, "cairn_requests_refused_total", COUNTER, "Requests refused for their Host, Origin or token."},
-	{UINT, AT(dropped), "agent.dropped", "dropped", "cairn_dropped_total", COUNTER, "Requests turned away because too much was under way."},
+	{UINT, AT(dropped), "agent.dropped", "dropped", "cairn_dropped_total", COUNTER, "Requests rejected because too many were in progress."},
 	{SIZE, AT(memory), "agent.memory", NULL, "cairn_memory_held_bytes", GAUGE, "Bytes that requests, snapshots and answers hold."},
 	{UINT, AT(children), "agent.children"},
 	{UINT, AT(children_failed), "agent.children_failed", NULL, "cairn_children_failed_total", COUNTER,
-	 "Children for naming and drawing that failed."},
+	 "Failed child processes for symbolizing and drawing."},
 	{UINT, AT(dumps), "agent.dumps"},
 	{UINT, AT(restarts), "agent.restarts"},
 	{INT, AT(descriptors), "agent.descriptors"},
@@ -260,7 +262,7 @@ static bool holds(const struct cairn_status *status, enum condition condition)
 {
 	return condition == ALWAYS || (condition == WITH_SAMPLER && status->uses_sampler) || (condition == WITH_LEDGER && status->has_ledger) ||
 	       (condition == WITH_JEMALLOC && status->has_jemalloc) ||
-	       (condition == WITH_STATISTICS && status->has_statistics) ||
+	       (condition == WITH_STATISTICS && status->has_statistics) || (condition == WITH_HOOK && status->stacks.installed && !status->has_ledger) ||
 	       (condition == WITH_RULES && (status->watching || status->dump_problem.text[0]));
 }
 

@@ -7,7 +7,7 @@
 
 #include "cmd/doctor/diagnosis.h"
 
-/* A sample every so many bytes, or more often, is no reason for there being few. */
+/* At this period in bytes, or a shorter one, the period is not the reason for few samples. */
 enum { CAIRN_PERIOD_FINE = 64 << 10 };
 
 enum cairn_finding_level {
@@ -76,6 +76,7 @@ cairn_check_look cairn_check_dump_coverage;
 cairn_check_look cairn_check_dump_start;
 cairn_check_look cairn_check_dump_totals;
 cairn_check_look cairn_check_dump_names;
+cairn_check_look cairn_check_dump_debug;
 
 /* How many samples PROFILE rests on, and how much it shows of what the allocator counts. TRAILER may be NULL. */
 void cairn_check_profile_coverage(const struct cairn_profile *profile, const struct cairn_trailer *trailer, struct cairn_finding *finding);
