@@ -17,7 +17,7 @@ __attribute__((visibility("default"))) struct cairn_attach cairn_attached = {.ve
 
 static void fail(const char *text)
 {
-	snprintf(cairn_attached.problem, sizeof cairn_attached.problem, "%s", text);
+	snprintf(cairn_attached.problem, sizeof cairn_attached.problem, "%.500s", text);
 	atomic_store(&cairn_attached.state, CAIRN_ATTACH_FAILED);
 }
 
