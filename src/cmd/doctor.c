@@ -37,6 +37,7 @@ static const struct check {
 	cairn_check_look *look;
 } checks[] = {
 	{"agent", process, cairn_check_agent},
+	{"attach", process, cairn_check_attach},
 	{"agent's settings", process, cairn_check_settings},
 	{"allocator", process | binary, cairn_check_allocator},
 	{"in use", process, cairn_check_use},

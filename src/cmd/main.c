@@ -43,6 +43,8 @@ const struct cairn_command *const cairn_commands[] = {
 	&cairn_command_addr2line,
 	&cairn_command_cache,
 	&cairn_command_run,
+	&cairn_command_attach,
+	&cairn_command_detach,
 	&cairn_command_watch,
 	&cairn_command_ps,
 	&cairn_command_status,

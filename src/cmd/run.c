@@ -46,31 +46,6 @@ static const struct cairn_option table[] = {
 };
 static const struct cairn_option_group groups[] = {{NULL, table, 0}, {0}};
 
-/* The first of several places where FILE is; false when nowhere. */
-static bool find_library(const char *file, char *out)
-{
-	char own[path_size] = "";
-	ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
-	own[length > 0 ? length : 0] = 0;
-	char *slash = strrchr(own, '/');
-	if (slash)
-		*slash = 0;
-	static const struct {
-		bool beside; /* relative to the command */
-		const char *folder;
-	} places[] = {
-		{true, ""}, {true, "/../lib"}, {true, "/../lib/x86_64-linux-gnu"}, {true, "/../lib/aarch64-linux-gnu"}, {true, "/../lib64"},
-		{false, "/usr/lib/x86_64-linux-gnu"}, {false, "/usr/lib/aarch64-linux-gnu"}, {false, "/usr/lib64"}, {false, "/usr/lib"},
-		{false, "/usr/local/lib"},
-	};
-	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-		int size = snprintf(out, path_size, "%s%s/%s", places[i].beside ? own : "", places[i].folder, file);
-		if (size > 0 && size < path_size && access(out, R_OK) == 0)
-			return true;
-	}
-	return false;
-}
-
 static int log2_of(uint64_t value)
 {
 	return value ? 63 - __builtin_clzll(value) : 0;
@@ -124,13 +99,13 @@ static void set_malloc_conf(const struct options *options, const char *prefix, b
 static void set_preload(const char *path, const struct cairn_program *program, bool on_jemalloc)
 {
 	char library[path_size];
-	if (on_jemalloc && program->jemalloc == CAIRN_JEMALLOC_NONE && find_library("libjemalloc.so.2", library)) {
+	if (on_jemalloc && program->jemalloc == CAIRN_JEMALLOC_NONE && cairn_program_library("libjemalloc.so.2", library)) {
 		extend("LD_PRELOAD", library, ':', true);
 		cairn_note("%s has no jemalloc; it runs on %s", path, library);
 	} else if (on_jemalloc && program->jemalloc == CAIRN_JEMALLOC_NONE) {
 		cairn_note("%s has no jemalloc and libjemalloc.so.2 is not installed, so there is nothing to profile", path);
 	}
-	if (find_library("libcairn.so", library) || find_library("libcairn.so.1", library))
+	if (cairn_program_library("libcairn.so", library) || cairn_program_library("libcairn.so.1", library))
 		extend("LD_PRELOAD", library, ':', true);
 	else
 		cairn_note("libcairn.so is not beside the command, so the service has no agent and leaves no profile");

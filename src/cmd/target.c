@@ -219,7 +219,7 @@ bool cairn_target_has_loaded(int pid)
 	struct cairn_file file;
 	if (!read_proc(pid, "maps", &file))
 		return false;
-	bool loaded = memmem(file.bytes.data, file.bytes.length, "/libcairn.so", 12) != NULL;
+	bool loaded = memmem(file.bytes.data, file.bytes.length, "/libcairn.so", 12) || memmem(file.bytes.data, file.bytes.length, "/memfd:libcairn.so", 18);
 	cairn_file_close(&file);
 	return loaded;
 }
@@ -269,7 +269,7 @@ static bool find_process(struct cairn_target *target, struct cairn_error *error)
 				  "'cairn doctor %d' tells more", target->pid, target->pid);
 	struct cairn_arena arena = {0};
 	const char *line = cairn_restart_line(&arena, target->pid, "cairn run --active --");
-	cairn_fail(error, "process %d has no agent; start it with '%.300s'", target->pid,
+	cairn_fail(error, "process %d has no agent; 'cairn attach %d' gives it one now, or start it with '%.300s'", target->pid, target->pid,
 		   line && strlen(line) < 300 ? line : "cairn run -- COMMAND");
 	cairn_arena_free(&arena);
 	return false;

@@ -136,7 +136,8 @@ static bool is_partial(const struct cairn_view *view)
 	static const double whole = 0.95;
 	const struct cairn_profile *profile = view->profile;
 	return profile->kind == CAIRN_PROFILE_HEAP && !profile->base && strcmp(cairn_head_type(view), "inuse_space") == 0 &&
-	       profile->since_ns > profile->start_ns + late_ns && profile->start_ns > 0 && view->total < whole * profile->allocated_bytes;
+	       profile->since_ns > profile->start_ns + late_ns && profile->start_ns > 0 &&
+	       (profile->allocated_bytes <= 0 || view->total < whole * profile->allocated_bytes);
 }
 
 bool cairn_head_coverage(const struct cairn_view *view, char *out, size_t size)
@@ -146,6 +147,10 @@ bool cairn_head_coverage(const struct cairn_view *view, char *out, size_t size)
 	if (!is_partial(view))
 		return false;
 	write_since(profile->since_ns, profile->time_ns, since, sizeof since);
+	if (profile->allocated_bytes <= 0) {
+		snprintf(out, size, "%s sampled since %s; what was allocated before is not included", cairn_text_human(view->total, sampled), since);
+		return true;
+	}
 	snprintf(out, size, "%s sampled since %s, of %s live", cairn_text_human(view->total, sampled), since,
 		 cairn_text_human(profile->allocated_bytes, live));
 	return true;
@@ -218,8 +223,9 @@ void cairn_head_json(struct cairn_view *view, struct cairn_json *json)
 	cairn_json_integer(json, "pid", (int64_t)profile->process_id);
 	cairn_json_text(json, "format", cairn_bytes_of(profile->format));
 	cairn_json_number(json, "samples", round(sample_count(view)));
-	if (profile->allocated_bytes > 0 && profile->since_ns > 0) {
-		cairn_json_number(json, "allocated", profile->allocated_bytes);
+	if (profile->since_ns > 0) {
+		if (profile->allocated_bytes > 0)
+			cairn_json_number(json, "allocated", profile->allocated_bytes);
 		cairn_json_number(json, "sampled_since", (double)(profile->since_ns / 1000000) / 1000);
 		cairn_json_bool(json, "partial", is_partial(view));
 	}

@@ -13,8 +13,8 @@ void cairn_head_text(struct cairn_view *view, const struct cairn_shape *shape, s
 void cairn_head_json(struct cairn_view *view, struct cairn_json *json);
 
 /* Where sampling began long after the process did, so that the live bytes of VIEW are only a part: the sentence that says so,
- * "340 MiB sampled since 12:03:11, of 1.3 GiB live", in OUT. Whoever shows the total shows it too. False where all of it is there, or the
- * allocator's own count is not known. */
+ * "340 MiB sampled since 12:03:11, of 1.3 GiB live", in OUT; without the second number where the allocator's own
+ * count is not known. Whoever shows the total shows it too. False where all of it is there. */
 bool cairn_head_coverage(const struct cairn_view *view, char *out, size_t size);
 
 /* VALUE of VIEW as the report writes it. Returns OUT, which holds at least 32 bytes. */

@@ -47,7 +47,7 @@ like "$("$cairn" status "$pid_live")" "*reset at: 2*period: 65536*" "and sets th
 like "$("$cairn" deactivate "$pid_live")" "*sampling stopped*" "deactivate"
 fails() { "$cairn" "${@:2}" >/dev/null 2>"$scratch/err"; [ $? -ne 0 ] && grep -q -- "$1" "$scratch/err"; ok $? "cairn ${*:2}: $1"; }
 fails "no process 4194999" status 4194999
-fails "has no agent; start it with" status $$
+fails "gives it one now, or start it with" status $$
 CAIRN_CONF=engine:jemalloc LD_PRELOAD=$library sleep 60 &
 children+=($!)
 loaded() { grep -q libcairn "/proc/$1/maps"; }

@@ -1,6 +1,7 @@
-/* preload.c - what happens when libcairn.so is loaded by LD_PRELOAD: the agent starts. It touches nothing of the
+/* preload.c - what happens when libcairn.so is loaded by LD_PRELOAD or by `cairn attach`: the agent starts. It touches nothing of the
  * host before sampling is switched on; with `engine:jemalloc` it starts only where there is a jemalloc in use.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/host/attach.h"
 #include "agent/host/start.h"
 
 #include <errno.h>
@@ -23,6 +24,10 @@ static bool is_launcher(const char *name)
 
 __attribute__((constructor)) static void preloaded(void)
 {
+	if (atomic_load(&cairn_attached.state) == CAIRN_ATTACH_WANTED) {
+		cairn_attach_start();
+		return;
+	}
 	/* A program that is linked with the library starts it itself. */
 	const char *preload = secure_getenv("LD_PRELOAD");
 	if (!preload || !strstr(preload, "libcairn") || is_launcher(program_invocation_short_name))

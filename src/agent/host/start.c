@@ -375,7 +375,8 @@ bool cairn_service_start(const struct cairn_config *config, bool only_live, stru
 		return false;
 	}
 	settle_profiler(agent);
-	agent->environment = cairn_environment_copy(environ);
+	if (!agent->environment) /* an agent that ended has left it here */
+		agent->environment = cairn_environment_copy(environ);
 	cairn_environment_find_tool(agent->config.tool, secure_getenv("PATH"), agent->tool, sizeof agent->tool);
 	snprintf(agent->runtime, sizeof agent->runtime, "%s", secure_getenv("XDG_RUNTIME_DIR") ? secure_getenv("XDG_RUNTIME_DIR") : "");
 	snprintf(agent->report, sizeof agent->report, "%s", secure_getenv("CAIRN_REPORT") ? secure_getenv("CAIRN_REPORT") : "");

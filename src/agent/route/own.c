@@ -1,5 +1,6 @@
 /* own.c - Cairn's own routes, which the cairn command uses, and the index page.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/host/attach.h"
 #include "agent/host/dump_writer.h"
 #include "agent/jemalloc/trailer_write.h"
 #include "agent/route/answer.h"
@@ -50,6 +51,16 @@ void cairn_control_deactivate(struct cairn_call *call)
 {
 	struct cairn_error error;
 	answer_command(call, cairn_profiler_activate(&call->agent->profiler, false, &error), &error);
+}
+
+void cairn_control_detach(struct cairn_call *call)
+{
+	if (call->origin == CAIRN_CALL_REMOTE)
+		cairn_answer_error(call, 403, "only the agent's own socket takes this", NULL);
+	else if (!cairn_attach_end())
+		cairn_answer_error(call, 500, "no thread can be started in the process", NULL);
+	else
+		cairn_response_text(call->response, 200, CAIRN_JSON, "{\"detached\":true}");
 }
 
 void cairn_control_reset(struct cairn_call *call)

@@ -94,6 +94,7 @@ bool cairn_tikv_heap(struct cairn_call *call);
 void cairn_control_status(struct cairn_call *call);
 void cairn_control_activate(struct cairn_call *call);
 void cairn_control_deactivate(struct cairn_call *call);
+void cairn_control_detach(struct cairn_call *call);
 void cairn_control_reset(struct cairn_call *call);
 void cairn_control_gdump(struct cairn_call *call);
 void cairn_control_snapshot(struct cairn_call *call);

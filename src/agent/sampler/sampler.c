@@ -404,6 +404,14 @@ void cairn_sampler_stop(void)
 	pthread_mutex_unlock(&sampler.mutex);
 }
 
+bool cairn_sampler_is_restored(void)
+{
+	pthread_mutex_lock(&sampler.mutex);
+	bool restored = !sampler.patched;
+	pthread_mutex_unlock(&sampler.mutex);
+	return restored;
+}
+
 void cairn_sampler_get_status(struct cairn_sampler_status *status)
 {
 	*status = (struct cairn_sampler_status){

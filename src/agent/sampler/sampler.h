@@ -36,6 +36,9 @@ uint64_t cairn_sampler_highest(void);
 /* Puts every relocation back. Sampling ends. */
 void cairn_sampler_stop(void);
 
+/* Whether no relocation leads to the hooks any more. */
+bool cairn_sampler_is_restored(void);
+
 struct cairn_sampler_status {
 	bool open;                      /* there is a ledger */
 	struct cairn_ledger ledger;     /* if so, its header as of now */

@@ -54,6 +54,7 @@ cairn_check_look cairn_check_settings;
 cairn_check_look cairn_check_privileges;
 cairn_check_look cairn_check_limits;
 cairn_check_look cairn_check_memory;
+cairn_check_look cairn_check_attach;
 cairn_check_look cairn_check_sandbox;
 cairn_check_look cairn_check_container;
 cairn_check_look cairn_check_unwinder;

@@ -1,6 +1,7 @@
 /* process.c - is the process one whose profile can be had, and does it show something?
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
+#include "cmd/attach/check.h"
 #include "cmd/doctor/doctor.h"
 #include "cmd/restart.h"
 #include "process/clock.h"
@@ -47,6 +48,20 @@ void cairn_check_agent(struct cairn_diagnosis *diagnosis, struct cairn_finding *
 		if (!finding->fix)
 			finding->advice = "start it with 'cairn run -- COMMAND'";
 	}
+}
+
+/* Whether `cairn attach` would work. */
+void cairn_check_attach(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	struct cairn_error error;
+	if (diagnosis->has_agent || !diagnosis->pid)
+		return;
+	if (!cairn_attach_is_possible(diagnosis->pid, false, &error)) {
+		cairn_finding_say(finding, CAIRN_NOTE, "it cannot be attached to: %s", error.text);
+		return;
+	}
+	cairn_finding_say(finding, CAIRN_NOTE, "it can be attached to while it runs");
+	finding->fix = cairn_arena_format(&diagnosis->arena, "cairn attach %d", diagnosis->pid);
 }
 
 /* A port that nobody listens on now; 0 when none is to be had. */

@@ -29,6 +29,30 @@ bool cairn_program_find(const char *name, char *out)
 	return false;
 }
 
+bool cairn_program_library(const char *file, char *out)
+{
+	char own[path_size] = "";
+	ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
+	own[length > 0 ? length : 0] = 0;
+	char *slash = strrchr(own, '/');
+	if (slash)
+		*slash = 0;
+	static const struct {
+		bool beside; /* relative to the command */
+		const char *folder;
+	} places[] = {
+		{true, ""}, {true, "/../lib"}, {true, "/../lib/x86_64-linux-gnu"}, {true, "/../lib/aarch64-linux-gnu"}, {true, "/../lib64"},
+		{false, "/usr/lib/x86_64-linux-gnu"}, {false, "/usr/lib/aarch64-linux-gnu"}, {false, "/usr/lib64"}, {false, "/usr/lib"},
+		{false, "/usr/local/lib"},
+	};
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+		int size = snprintf(out, path_size, "%s%s/%s", places[i].beside ? own : "", places[i].folder, file);
+		if (size > 0 && size < path_size && access(out, R_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* Asks the loader which libraries it would load. The program itself does not run. */
 static bool loads_jemalloc(const char *loader, const char *program)
 {

@@ -16,6 +16,9 @@ struct cairn_program {
 /* NAME as the shell would find it; false when there is no such program. OUT holds CAIRN_PROGRAM_PATH bytes. */
 bool cairn_program_find(const char *name, char *out);
 
+/* The library FILE, beside the command or where libraries are; false when it is nowhere. OUT holds CAIRN_PROGRAM_PATH bytes. */
+bool cairn_program_library(const char *file, char *out);
+
 /* What the program at PATH is. Of a script, its interpreter is looked at. Nothing is run but the loader, which lists libraries. */
 struct cairn_program cairn_program_study(const char *path);
 

@@ -1,0 +1,40 @@
+/* attach.h - how a process that runs already gets its agent.
+ *
+ * `cairn attach` loads the library into the process (cmd/attach/inject.h), with `cairn_attached` filled in: in the copy of the library
+ * that it loads, or in memory where the library is there already. The library's constructor, or a call of cairn_attach_start, then starts
+ * a thread that does everything else, so that the thread that was borrowed for it is given back at once.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_AGENT_HOST_ATTACH_H
+#define CAIRN_AGENT_HOST_ATTACH_H
+
+#include <stdint.h>
+
+enum cairn_attach_state {
+	CAIRN_ATTACH_NEVER,
+	CAIRN_ATTACH_WANTED,   /* written by the command */
+	CAIRN_ATTACH_STARTING,
+	CAIRN_ATTACH_RUNNING,
+	CAIRN_ATTACH_FAILED,   /* `problem` says why */
+	CAIRN_ATTACH_DETACHED,
+};
+
+enum { CAIRN_ATTACH_VERSION = 1 };
+
+/* What the command writes and reads from outside, by the symbol `cairn_attached`. */
+struct cairn_attach {
+	uint32_t version;
+	_Atomic uint32_t state;
+	int32_t descriptor; /* of the library's memfd plus 1, which the agent closes; 0 for none */
+	char config[1536];  /* as in CAIRN_CONF; what the process has in its own stands behind it, and wins */
+	char problem[512];
+};
+
+extern struct cairn_attach cairn_attached;
+
+/* Starts the agent as `cairn_attached` says. Returns at once; 0 where not even a thread can be started. */
+long cairn_attach_start(void);
+
+/* Ends the agent soon, on a thread of its own: sampling stops, every relocation is restored, threads and socket end. */
+_Bool cairn_attach_end(void);
+
+#endif

@@ -1,0 +1,404 @@
+/* attach.c - `cairn attach` and `cairn detach`: an agent for a process that runs already, and its end.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/host/attach.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "cmd/attach/check.h"
+#include "cmd/attach/inject.h"
+#include "cmd/command.h"
+#include "cmd/run/program.h"
+#include "cmd/target.h"
+#include "process/clock.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { ready_ms = 10000, detach_ms = 10000 };
+
+struct options {
+	bool wait;
+	uint64_t period;
+	const char *engine, *listen, *token, *budget;
+	bool filtered;
+	bool quiet;
+};
+
+#define AT(member) offsetof(struct options, member)
+static const struct cairn_option table[] = {
+	{0, "wait", NULL, "do not sample until 'cairn activate'", CAIRN_OPTION_FLAG, AT(wait), 0},
+	{0, "period", "SIZE", "sample once in this many bytes (default: 512K)", CAIRN_OPTION_SIZE, AT(period), 0},
+	{0, "engine", "NAME", "profile with: auto, cairn (any allocator) or jemalloc (default: auto)", CAIRN_OPTION_TEXT, AT(engine), 0},
+	{0, "listen", "ADDRESS", "let the agent listen on TCP too, such as 127.0.0.1:4000", CAIRN_OPTION_TEXT, AT(listen), 0},
+	{0, "token", "TOKEN", "the token that clients over TCP need ($CAIRN_TOKEN)", CAIRN_OPTION_TEXT, AT(token), 0},
+	{0, "budget", "PERCENT", "lengthen the period to stay within this share of CPU time, such as 1%", CAIRN_OPTION_TEXT, AT(budget), 0},
+	{0, "filtered", NULL, "attach although the process filters its system calls (seccomp)", CAIRN_OPTION_FLAG, AT(filtered), 0},
+	{'q', "quiet", NULL, "print nothing when it is done", CAIRN_OPTION_FLAG, AT(quiet), 0},
+	{0},
+};
+static const struct cairn_option_group groups[] = {{NULL, table, 0}, {0}};
+static const struct cairn_option_group no_groups[] = {{0}};
+
+static void pause_ms(long milliseconds)
+{
+	nanosleep(&(struct timespec){milliseconds / 1000, milliseconds % 1000 * 1000000}, NULL);
+}
+
+/* What the agent is told. */
+static bool write_config(const struct options *options, struct cairn_attach *attach, struct cairn_error *error)
+{
+	char own[CAIRN_PROGRAM_PATH] = "";
+	const char *token = options->token ? options->token : getenv("CAIRN_TOKEN");
+	struct cairn_buffer text = cairn_buffer(sizeof attach->config);
+	ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
+	own[length > 0 ? length : 0] = 0;
+	cairn_buffer_format(&text, "engine:%s,enable_heap_profiling:%s", options->engine ? options->engine : "auto",
+			    options->wait ? "false" : "true");
+	cairn_buffer_format(&text, ",period:%llu", (unsigned long long)(options->period ? options->period : 512 << 10));
+	if (own[0] && strlen(own) < 200 && !strchr(own, ','))
+		cairn_buffer_format(&text, ",tool:%s", own);
+	if (options->listen)
+		cairn_buffer_format(&text, ",listen:%s", options->listen);
+	if (options->listen && token)
+		cairn_buffer_format(&text, ",token:%s", token);
+	if (options->budget)
+		cairn_buffer_format(&text, ",budget:%s", options->budget);
+	bool fits = !text.failed && text.length < sizeof attach->config;
+	if (fits)
+		memcpy(attach->config, text.data, text.length);
+	cairn_buffer_free(&text);
+	attach->state = CAIRN_ATTACH_WANTED;
+	attach->version = CAIRN_ATTACH_VERSION;
+	return fits || cairn_fail(error, "the options are too long");
+}
+
+/* The process and what is done to it. */
+struct work {
+	int pid;
+	struct cairn_subject subject;
+	struct cairn_attach attach;
+	struct cairn_file library; /* ours */
+	char library_path[CAIRN_PROGRAM_PATH];
+	int64_t held_ns;
+	unsigned calls;
+};
+
+static bool call(struct work *work, struct cairn_injection *injection, struct cairn_error *error)
+{
+	if (!cairn_inject(&work->subject, injection, error))
+		return false;
+	work->calls++;
+	work->held_ns = injection->held_ns > work->held_ns ? injection->held_ns : work->held_ns;
+	return true;
+}
+
+/* A descriptor of the process whose file is a memfd for the library, from a call just made or a command that was killed; -1 for none. */
+static int find_memfd(int pid)
+{
+	char path[64], link[400], target[64];
+	int found = -1;
+	snprintf(path, sizeof path, "/proc/%d/fd", pid);
+	DIR *folder = opendir(path);
+	for (struct dirent *entry; folder && found < 0 && (entry = readdir(folder));) {
+		snprintf(link, sizeof link, "%s/%s", path, entry->d_name);
+		ssize_t length = readlink(link, target, sizeof target - 1);
+		target[length > 0 ? length : 0] = 0;
+		if (strncmp(target, "/memfd:libcairn.so", 18) == 0)
+			found = atoi(entry->d_name);
+	}
+	if (folder)
+		closedir(folder);
+	return found;
+}
+
+static bool write_all(int descriptor, struct cairn_bytes bytes)
+{
+	while (bytes.length > 0) {
+		ssize_t part = write(descriptor, bytes.data, bytes.length);
+		if (part < 0 && errno == EINTR)
+			continue;
+		if (part <= 0)
+			return false;
+		bytes = cairn_bytes_skip(bytes, (size_t)part);
+	}
+	return true;
+}
+
+/* The library into the process's memfd, with `cairn_attached` filled in. */
+static bool fill_memfd(struct work *work, int number, struct cairn_error *error)
+{
+	char path[64];
+	struct cairn_elf *elf = cairn_elf_open_bytes(work->library.bytes, work->library_path, error);
+	if (!elf)
+		return false;
+	struct cairn_subject_module own = {.elf = elf};
+	uint64_t offset = 0, address = cairn_subject_symbol(&own, "cairn_attached");
+	bool known = address && cairn_elf_offset_of(elf, address, &offset) && offset + sizeof work->attach <= work->library.bytes.length;
+	cairn_elf_close(elf);
+	if (!known)
+		return cairn_fail(error, "%.300s is of another version than this command", work->library_path);
+	work->attach.descriptor = number + 1;
+	snprintf(path, sizeof path, "/proc/%d/fd/%d", work->pid, number);
+	int descriptor = open(path, O_RDWR | O_TRUNC | O_CLOEXEC);
+	bool written = descriptor >= 0 && write_all(descriptor, work->library.bytes) &&
+		       pwrite(descriptor, &work->attach, sizeof work->attach, (off_t)offset) == (ssize_t)sizeof work->attach;
+	if (!written)
+		cairn_fail_errno(error, "the library cannot be written to process %d", work->pid);
+	if (descriptor >= 0)
+		close(descriptor);
+	return written;
+}
+
+/* Has the process open PATH as a library. */
+static bool open_library(struct work *work, const char *path, struct cairn_error *error)
+{
+	const struct cairn_subject_module *libc = cairn_subject_find(&work->subject, CAIRN_SUBJECT_LIBC);
+	struct cairn_injection injection = {.arguments = {0, RTLD_NOW | RTLD_LOCAL}, .describe = cairn_subject_symbol(libc, "dlerror")};
+	injection.function = cairn_subject_symbol(libc, "dlopen");
+	for (size_t i = 0; i < work->subject.count && !injection.function; i++) /* before glibc 2.34 */
+		if (strstr(work->subject.modules[i].path, "/libdl")) {
+			injection.function = cairn_subject_symbol(&work->subject.modules[i], "dlopen");
+			injection.describe = cairn_subject_symbol(&work->subject.modules[i], "dlerror");
+		}
+	if (!injection.function) {
+		injection.function = cairn_subject_symbol(libc, "__libc_dlopen_mode");
+		injection.arguments[1] = RTLD_NOW | 0x80000000;
+	}
+	if (!injection.function)
+		return cairn_fail(error, "the C library of process %d has no dlopen", work->pid);
+	snprintf(injection.text, sizeof injection.text, "%s", path);
+	if (!call(work, &injection, error))
+		return false;
+	return injection.result != 0 ||
+	       cairn_fail(error, "process %d cannot load the agent: %s", work->pid,
+			  injection.description[0] ? injection.description : "dlopen fails");
+}
+
+/* Has the process make a memfd; its number, or -1. */
+static int make_memfd(struct work *work, struct cairn_error *error)
+{
+	struct cairn_injection injection = {
+		.function = cairn_subject_symbol(cairn_subject_find(&work->subject, CAIRN_SUBJECT_LIBC), "syscall"),
+		.arguments = {SYS_memfd_create, 0, MFD_CLOEXEC},
+		.text = "libcairn.so",
+		.text_argument = 1,
+	};
+	error->text[0] = 0;
+	if (!injection.function || !call(work, &injection, error))
+		return -1;
+	return find_memfd(work->pid);
+}
+
+/* From a path, where the process sees the same file as we do. */
+static bool load_from_path(struct work *work, struct cairn_error *error)
+{
+	char seen[CAIRN_PROGRAM_PATH + 32];
+	struct stat ours, theirs;
+	snprintf(seen, sizeof seen, "/proc/%d/root%s", work->pid, work->library_path);
+	if (stat(work->library_path, &ours) != 0 || stat(seen, &theirs) != 0 || ours.st_ino != theirs.st_ino || ours.st_size != theirs.st_size ||
+	    strlen(work->library_path) > 200)
+		return cairn_fail(error, "process %d can make no memfd, and does not see %.300s", work->pid, work->library_path);
+	return open_library(work, work->library_path, error);
+}
+
+/* Starts the library that is loaded already. */
+static bool start_again(struct work *work, const struct cairn_subject_module *module, struct cairn_error *error)
+{
+	char theirs[1024];
+	struct cairn_subject_module own = *module;
+	/* A memfd has no file any more; ours has the same symbols where it begins with the same headers and build-id. */
+	struct cairn_elf *elf = NULL;
+	if (!own.elf && work->library.bytes.length > sizeof theirs &&
+	    cairn_subject_read(&work->subject, module->start, theirs, sizeof theirs) == sizeof theirs &&
+	    memcmp(work->library.bytes.data, theirs, sizeof theirs) == 0)
+		own.elf = elf = cairn_elf_open_bytes(work->library.bytes, work->library_path, NULL);
+	if (elf && elf->segment_count)
+		own.bias = module->start - elf->segments[0].address;
+	uint64_t attached = cairn_subject_symbol(&own, "cairn_attached"), function = cairn_subject_symbol(&own, "cairn_attach_start");
+	cairn_elf_close(elf);
+	struct cairn_injection injection = {.function = function};
+	uint32_t version = 0;
+	if (!attached || !function || cairn_subject_read(&work->subject, attached, &version, sizeof version) != sizeof version ||
+	    version != CAIRN_ATTACH_VERSION)
+		return cairn_fail(error, "process %d has loaded a libcairn of another version, which this command cannot start", work->pid);
+	if (!cairn_subject_write(&work->subject, attached, &work->attach, sizeof work->attach))
+		return cairn_fail_errno(error, "the memory of process %d cannot be written", work->pid);
+	if (!call(work, &injection, error))
+		return false;
+	return injection.result == 1 || cairn_fail(error, "process %d cannot start a thread", work->pid);
+}
+
+static bool load(struct work *work, struct cairn_error *error)
+{
+	char path[64];
+	struct cairn_error inner = {0};
+	int number = find_memfd(work->pid);
+	if (number < 0)
+		number = make_memfd(work, &inner);
+	if (number < 0 && inner.text[0]) {
+		*error = inner;
+		return false;
+	}
+	if (number >= 0) {
+		/* Not the usual spelling: the loader knows libraries by it, and the number will be another file's. */
+		snprintf(path, sizeof path, "/proc/self/./fd/%d", number);
+		return fill_memfd(work, number, error) && open_library(work, path, error);
+	}
+	if (!load_from_path(work, error))
+		return false;
+	cairn_subject_close(&work->subject);
+	if (!cairn_subject_open(&work->subject, work->pid, error))
+		return false;
+	const struct cairn_subject_module *module = cairn_subject_find(&work->subject, CAIRN_SUBJECT_AGENT);
+	return module ? start_again(work, module, error) : cairn_fail(error, "process %d has not loaded the agent", work->pid);
+}
+
+/* One command at a time in processes of one program; one that holds this for ever is not waited for. */
+static int lock_process(int pid)
+{
+	char path[64];
+	snprintf(path, sizeof path, "/proc/%d/exe", pid);
+	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	for (int i = 0; i < 1000 && descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) != 0; i++)
+		pause_ms(10);
+	return descriptor;
+}
+
+static bool attach(struct work *work, struct cairn_error *error)
+{
+	if (!cairn_program_library("libcairn.so", work->library_path) && !cairn_program_library("libcairn.so.1", work->library_path))
+		return cairn_fail(error, "libcairn.so is not beside the command");
+	if (!cairn_file_map(&work->library, work->library_path, error))
+		return false;
+	int lock = lock_process(work->pid);
+	bool done = cairn_subject_open(&work->subject, work->pid, error);
+	if (done) {
+		const struct cairn_subject_module *module = cairn_subject_find(&work->subject, CAIRN_SUBJECT_AGENT);
+		done = module ? start_again(work, module, error) : load(work, error);
+	}
+	cairn_subject_close(&work->subject);
+	cairn_file_close(&work->library);
+	if (lock >= 0)
+		close(lock);
+	return done;
+}
+
+static bool await_agent(const char *name, struct cairn_target *target, struct cairn_error *error)
+{
+	for (int64_t until = cairn_clock_ns() + ready_ms * (int64_t)1000000; cairn_clock_ns() < until; pause_ms(10))
+		if (cairn_target_find(target, name, NULL, error))
+			return true;
+	return false;
+}
+
+/* What the agent says of itself: which engine it has, or why there is none. */
+static int report(const struct work *work, const struct options *options, const char *name)
+{
+	struct cairn_target target;
+	struct cairn_error error;
+	struct cairn_buffer status = {0};
+	char engine[40] = "", state[40] = "", problem[300] = "";
+	if (!await_agent(name, &target, &error) || !cairn_target_ask(&target, "GET", "/cairn/status", &status, &error))
+		return cairn_say_failure(&error);
+	cairn_target_field(cairn_buffer_bytes(&status), "engine", engine, sizeof engine);
+	cairn_target_field(cairn_buffer_bytes(&status), "state", state, sizeof state);
+	cairn_target_field(cairn_buffer_bytes(&status), "problem", problem, sizeof problem);
+	cairn_buffer_free(&status);
+	if (!options->quiet && work->calls)
+		cairn_print(stdout, "%s: attached, %s%s%s; one thread was held for %.1f ms\n", name, strcmp(state, "active") == 0 ? "sampling" : state,
+			    engine[0] ? " with engine " : "", engine, (double)work->held_ns / 1e6);
+	if (!options->wait && strcmp(state, "active") != 0)
+		cairn_note("%s is not being sampled: %s", name, problem[0] ? problem : "'cairn doctor' tells why");
+	return CAIRN_EXIT_DONE;
+}
+
+static int usage(const char *text)
+{
+	cairn_say_error(text);
+	return CAIRN_EXIT_USAGE;
+}
+
+static int pid_of(const char *name)
+{
+	struct cairn_bytes text = cairn_bytes_of(name);
+	uint64_t number;
+	return cairn_text_decimal(&text, &number) && text.length == 0 && number > 0 && number < 1 << 30 ? (int)number : 0;
+}
+
+static int run_attach(const void *values, int count, char **operands)
+{
+	const struct options *options = values;
+	struct cairn_target target;
+	struct cairn_error error;
+	if (count != 1 || !pid_of(operands[0]))
+		return usage("missing PID: cairn attach [options] PID");
+	if (options->engine && strcmp(options->engine, "auto") != 0 && strcmp(options->engine, "cairn") != 0 &&
+	    strcmp(options->engine, "jemalloc") != 0)
+		return usage("--engine is auto, cairn or jemalloc");
+	static struct work work;
+	work = (struct work){.pid = pid_of(operands[0])};
+	if (cairn_target_find(&target, operands[0], NULL, &error)) {
+		struct cairn_buffer body = {0};
+		if (!options->quiet)
+			cairn_print(stdout, "%s: has an agent already, which is used; its settings stay\n", operands[0]);
+		bool done = options->wait || cairn_target_ask(&target, "POST", "/cairn/activate", &body, &error);
+		cairn_buffer_free(&body);
+		return done ? CAIRN_EXIT_DONE : cairn_say_failure(&error);
+	}
+	if (!write_config(options, &work.attach, &error) || !cairn_attach_is_possible(work.pid, options->filtered, &error) ||
+	    !attach(&work, &error))
+		return cairn_say_failure(&error);
+	return report(&work, options, operands[0]);
+}
+
+/* The socket is gone once the agent has ended. */
+static int run_detach(const void *values, int count, char **operands)
+{
+	struct cairn_target target;
+	struct cairn_error error;
+	struct cairn_buffer body = {0};
+	(void)values;
+	if (count != 1)
+		return usage("missing TARGET: a PID or the socket of an agent");
+	if (!cairn_target_find(&target, operands[0], NULL, &error) || !cairn_target_ask(&target, "POST", "/cairn/detach", &body, &error)) {
+		cairn_buffer_free(&body);
+		return cairn_say_failure(&error);
+	}
+	cairn_buffer_free(&body);
+	for (int64_t until = cairn_clock_ns() + detach_ms * (int64_t)1000000; cairn_target_find(&target, operands[0], NULL, &error); pause_ms(10))
+		if (cairn_clock_ns() > until)
+			return cairn_say_error("the agent has not ended within 10 s");
+	cairn_print(stdout, "%s: detached\n", operands[0]);
+	return CAIRN_EXIT_DONE;
+}
+
+const struct cairn_command cairn_command_attach = {
+	.name = "attach",
+	.summary = "profile a process that is already running",
+	.arguments = "PID",
+	.detail = "Loads the agent into the process and starts sampling. Memory allocated before is not sampled.\n"
+		  "Needs the right to trace the process: its user where the system allows that, or root.",
+	.groups = groups,
+	.options_size = sizeof(struct options),
+	.run = run_attach,
+};
+
+const struct cairn_command cairn_command_detach = {
+	.name = "detach",
+	.summary = "stop profiling a process and end its agent",
+	.arguments = "TARGET",
+	.detail = "TARGET is a PID or the socket of an agent. Calls of the allocator are as they were before; "
+		  "the library's code stays in memory, unused.",
+	.groups = no_groups,
+	.options_size = sizeof(struct options),
+	.run = run_detach,
+};

@@ -1,0 +1,147 @@
+/* check.c - the reasons not to attach, as /proc tells them.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/attach/check.h"
+
+#include "base/file.h"
+#include "cmd/attach/subject.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+enum { own_machine = EM_X86_64 };
+static const char own_name[] = "x86_64";
+#else
+enum { own_machine = EM_AARCH64 };
+static const char own_name[] = "aarch64";
+#endif
+
+static bool check_state(int pid, bool filtered, struct cairn_error *error)
+{
+	char state[32], tracer[32], seccomp[32];
+	if (!cairn_subject_line(pid, "status", "State:", state, sizeof state))
+		return cairn_fail(error, "no process %d", pid);
+	if (state[0] == 'Z' || state[0] == 'X')
+		return cairn_fail(error, "process %d has ended", pid);
+	if (cairn_subject_line(pid, "status", "TracerPid:", tracer, sizeof tracer) && atoi(tracer) != 0)
+		return cairn_fail(error, "process %d is being debugged or traced by process %s; attach once that has let it go", pid, tracer);
+	if (state[0] == 'T' || state[0] == 't')
+		return cairn_fail(error, "process %d is stopped; 'kill -CONT %d' lets it go on", pid, pid);
+	if (cairn_subject_line(pid, "status", "Seccomp:", seccomp, sizeof seccomp) && atoi(seccomp) == 1)
+		return cairn_fail(error, "process %d may only read and write (seccomp strict mode), so that nothing can be loaded into it", pid);
+	if (!filtered && atoi(seccomp) == 2)
+		return cairn_fail(error, "process %d filters its system calls (seccomp), and a filter that kills would end it; if it allows those that "
+				  "doc/containers.md lists, as those of Docker and Kubernetes do: cairn attach --filtered %d", pid, pid);
+	return true;
+}
+
+/* The kernel thread, the static program, the other architecture, the other C library. */
+static bool check_program(int pid, struct cairn_error *error)
+{
+	char path[64];
+	struct cairn_error inner;
+	snprintf(path, sizeof path, "/proc/%d/exe", pid);
+	struct cairn_elf *elf = cairn_elf_open(path, &inner);
+	if (!elf && (errno == EACCES || errno == EPERM))
+		return true; /* it cannot be looked at; the next check says why */
+	if (!elf)
+		return cairn_fail(error, "the program of process %d cannot be read, or is not for %s: %.300s", pid, own_name, inner.text);
+	uint16_t machine = elf->machine;
+	struct cairn_bytes loader = cairn_elf_named(elf, ".interp");
+	bool is_static = loader.length == 0, is_musl = loader.length && memmem(loader.data, loader.length, "ld-musl", 7);
+	cairn_elf_close(elf);
+	if (machine != own_machine)
+		return cairn_fail(error, "process %d is not a program for %s", pid, own_name);
+	if (is_static)
+		return cairn_fail(error, "process %d is a static program: it has no loader, so that nothing can be loaded into it; "
+				  "link it dynamically", pid);
+	if (is_musl)
+		return cairn_fail(error, "process %d is linked with musl; the agent is made for glibc", pid);
+	return true;
+}
+
+/* Whether the kernel has marked it so: its environment is not trusted, and neither are we. */
+static bool is_secure(int pid)
+{
+	char path[64];
+	struct cairn_file file;
+	bool secure = false;
+	snprintf(path, sizeof path, "/proc/%d/auxv", pid);
+	if (!cairn_file_read(&file, path, NULL))
+		return false;
+	for (size_t at = 0; at + 16 <= file.bytes.length; at += 16) {
+		uint64_t pair[2];
+		memcpy(pair, file.bytes.data + at, sizeof pair);
+		secure |= pair[0] == AT_SECURE && pair[1] != 0;
+	}
+	cairn_file_close(&file);
+	return secure;
+}
+
+static int yama_scope(void)
+{
+	struct cairn_file file;
+	int scope = 0;
+	if (cairn_file_read(&file, "/proc/sys/kernel/yama/ptrace_scope", NULL)) {
+		scope = file.bytes.length ? file.bytes.data[0] - '0' : 0;
+		cairn_file_close(&file);
+	}
+	return scope;
+}
+
+static bool has_capability(void)
+{
+	char text[32];
+	return cairn_subject_line(getpid(), "status", "CapEff:", text, sizeof text) && (strtoull(text, NULL, 16) >> 19 & 1);
+}
+
+static bool check_permission(int pid, struct cairn_error *error)
+{
+	char path[64];
+	struct stat status;
+	snprintf(path, sizeof path, "/proc/%d", pid);
+	if (stat(path, &status) != 0)
+		return cairn_fail(error, "no process %d", pid);
+	int scope = yama_scope();
+	if (scope == 3)
+		return cairn_fail(error, "this system allows no tracing at all until it is started anew (kernel.yama.ptrace_scope is 3)");
+	if (scope == 2 && !has_capability())
+		return cairn_fail(error, "this system lets only root trace processes (kernel.yama.ptrace_scope is 2): sudo cairn attach %d", pid);
+	if (scope == 1 && !has_capability())
+		return cairn_fail(error, "this system lets a process be traced by its parent and by root only: sudo cairn attach %d, or for everybody "
+				  "sudo sysctl kernel.yama.ptrace_scope=0", pid);
+	snprintf(path, sizeof path, "/proc/%d/mem", pid);
+	int descriptor = open(path, O_RDWR | O_CLOEXEC);
+	if (descriptor >= 0) {
+		close(descriptor);
+		return true;
+	}
+	if (errno != EACCES && errno != EPERM)
+		return cairn_fail_errno(error, "the memory of process %d cannot be opened", pid);
+	if (geteuid() == 0)
+		return cairn_fail(error, "process %d cannot be traced from here although you are root: the capability SYS_PTRACE is missing (docker run "
+				  "--cap-add SYS_PTRACE; in a pod securityContext.capabilities.add: [SYS_PTRACE])", pid);
+	return cairn_fail(error, status.st_uid == geteuid()
+					 ? "process %d cannot be traced, since it has been another user or has capabilities: sudo cairn attach %d"
+					 : "process %d belongs to another user: sudo cairn attach %d", pid, pid);
+}
+
+bool cairn_attach_is_possible(int pid, bool filtered, struct cairn_error *error)
+{
+#if !defined(__x86_64__)
+	return cairn_fail(error, "'cairn attach' works on x86_64 only; start process %d with 'cairn run'", pid);
+#endif
+	if (!check_state(pid, filtered, error) || !check_program(pid, error) || !check_permission(pid, error))
+		return false;
+	if (is_secure(pid))
+		return cairn_fail(error, "process %d runs with another user's rights (setuid, setgid or file capabilities); the "
+				  "agent stays out of it", pid);
+	return true;
+}

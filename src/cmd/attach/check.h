@@ -1,0 +1,12 @@
+/* check.h - whether a process can be attached to, before anything of it is touched.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_CMD_ATTACH_CHECK_H
+#define CAIRN_CMD_ATTACH_CHECK_H
+
+#include "base/error.h"
+
+/* False with the reason, and the line that would change it where there is one. FILTERED: a
+ * seccomp filter is known to allow what is needed. */
+bool cairn_attach_is_possible(int pid, bool filtered, struct cairn_error *error);
+
+#endif

@@ -1,0 +1,258 @@
+/* subject.c - reading /proc/PID/maps and the files behind it.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/attach/subject.h"
+
+#include "base/file.h"
+#include "base/text.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { page = 4096, modules_most = 4096 };
+
+bool cairn_subject_line(int pid, const char *name, const char *key, char *out, size_t size)
+{
+	char path[64];
+	struct cairn_file file;
+	bool found = false;
+	out[0] = 0;
+	snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
+	if (!cairn_file_read(&file, path, NULL))
+		return false;
+	struct cairn_bytes rest = file.bytes, line;
+	while (!found && cairn_text_line(&rest, &line, NULL))
+		if (cairn_text_take(&line, key)) {
+			line = cairn_text_trim(line);
+			snprintf(out, size, "%.*s", (int)line.length, line.data);
+			found = true;
+		}
+	cairn_file_close(&file);
+	return found;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+static bool starts(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* The file that is mapped, not one that has taken its place. */
+static struct cairn_elf *open_module(const struct cairn_subject *subject, const struct cairn_subject_module *module, uint64_t end,
+				     uint64_t inode)
+{
+	char path[4200];
+	struct stat status;
+	snprintf(path, sizeof path, "/proc/%d/root%s", subject->pid, module->path);
+	if (stat(path, &status) == 0 && S_ISREG(status.st_mode) && (uint64_t)status.st_ino == inode)
+		return cairn_elf_open(path, NULL);
+	snprintf(path, sizeof path, "/proc/%d/map_files/%llx-%llx", subject->pid, (unsigned long long)module->start, (unsigned long long)end);
+	return cairn_elf_open(path, NULL);
+}
+
+uint64_t cairn_subject_symbol(const struct cairn_subject_module *module, const char *name)
+{
+	if (!module || !module->elf)
+		return 0;
+	struct cairn_elf_symbols symbols = cairn_elf_symbols(module->elf, ".dynsym");
+	struct cairn_elf_symbol symbol;
+	while (cairn_elf_symbols_next(&symbols, &symbol))
+		if (symbol.address && symbol.type != STT_GNU_IFUNC && strcmp(symbol.name, name) == 0)
+			return module->bias + symbol.address;
+	return 0;
+}
+
+const char *cairn_subject_name(const struct cairn_subject_module *module, uint64_t address)
+{
+	if (!module->elf)
+		return NULL;
+	struct cairn_elf_symbols symbols = cairn_elf_symbols(module->elf, ".dynsym");
+	struct cairn_elf_symbol symbol;
+	while (cairn_elf_symbols_next(&symbols, &symbol))
+		if (symbol.type == STT_FUNC && address - (module->bias + symbol.address) < symbol.size)
+			return symbol.name;
+	return NULL;
+}
+
+/* Its unwind tables, in the bytes of the file: the segment that .eh_frame_hdr is in holds .eh_frame, too. */
+static void find_unwind_tables(struct cairn_subject_module *module)
+{
+	const struct cairn_elf_section *header = cairn_elf_section(module->elf, ".eh_frame_hdr");
+	for (size_t i = 0; header && i < module->elf->segment_count; i++) {
+		const struct cairn_elf_segment *segment = &module->elf->segments[i];
+		if (header->address - segment->address >= segment->file_size)
+			continue;
+		module->image = (struct cairn_image){module->elf->file.bytes, module->bias + segment->address - segment->offset};
+		module->unwind_header = module->bias + header->address;
+	}
+}
+
+static void classify(struct cairn_subject *subject, struct cairn_subject_module *module, const char *program)
+{
+	const char *name = base_name(module->path);
+	bool defines = cairn_subject_symbol(module, "malloc") != 0;
+	if (strcmp(module->path, program) == 0) {
+		module->kind = CAIRN_SUBJECT_PROGRAM;
+		struct cairn_bytes bytes = module->elf ? module->elf->file.bytes : (struct cairn_bytes){"", 0};
+		subject->allocator_inside = defines || !module->elf || memmem(bytes.data, bytes.length, "<jemalloc>", 10) ||
+					    memmem(bytes.data, bytes.length, "tcmalloc", 8) || memmem(bytes.data, bytes.length, "mimalloc", 8);
+	} else if (starts(name, "libc.so") || starts(name, "libc-2.")) {
+		module->kind = CAIRN_SUBJECT_LIBC;
+	} else if (starts(name, "ld-linux") || starts(name, "ld-2.") || starts(name, "ld-musl") || starts(name, "ld.so")) {
+		module->kind = CAIRN_SUBJECT_LOADER;
+	} else if (starts(name, "libcairn.so") || starts(name, "memfd:libcairn.so")) {
+		module->kind = CAIRN_SUBJECT_AGENT;
+	} else if (defines || strstr(name, "malloc")) {
+		module->kind = CAIRN_SUBJECT_ALLOCATOR;
+	}
+	module->is_memfd = starts(module->path, "/memfd:");
+}
+
+static void add_mapping(struct cairn_subject *subject, uint64_t start, uint64_t end, uint64_t offset, uint64_t inode, const char *path,
+			const char *program)
+{
+	struct cairn_subject_module *last = subject->count ? &subject->modules[subject->count - 1] : NULL;
+	if (last && strcmp(last->path, path) == 0 && offset > 0) {
+		last->end = end;
+		return;
+	}
+	if (offset != 0 || subject->count == modules_most)
+		return;
+	struct cairn_subject_module *grown = realloc(subject->modules, (subject->count + 1) * sizeof *grown);
+	if (!grown)
+		return;
+	subject->modules = grown;
+	struct cairn_subject_module *module = &grown[subject->count];
+	*module = (struct cairn_subject_module){.path = strdup(path), .start = start, .end = end};
+	if (!module->path)
+		return;
+	module->elf = open_module(subject, module, end, inode);
+	if (!module->elf && !strstr(path, ".so")) {
+		free(module->path); /* data, most likely */
+		return;
+	}
+	if (module->elf && module->elf->segment_count)
+		module->bias = start - (module->elf->segments[0].address & ~(uint64_t)(page - 1));
+	classify(subject, module, program);
+	if (module->elf)
+		find_unwind_tables(module);
+	subject->count++;
+}
+
+static void read_maps(struct cairn_subject *subject, struct cairn_bytes maps, const char *program)
+{
+	struct cairn_bytes line;
+	while (cairn_text_line(&maps, &line, NULL)) {
+		char text[4400];
+		unsigned long long start, end, offset, inode;
+		int at = 0;
+		snprintf(text, sizeof text, "%.*s", (int)(line.length < 4300 ? line.length : 4300), line.data);
+		if (sscanf(text, "%llx-%llx %*s %llx %*s %llu %n", &start, &end, &offset, &inode, &at) != 4 || !at || text[at] != '/') {
+			/* what is mapped without a file behind the last module's data belongs to it */
+			continue;
+		}
+		char *deleted = strstr(text + at, " (deleted)");
+		if (deleted)
+			*deleted = 0;
+		add_mapping(subject, start, end, offset, inode, text + at, program);
+	}
+}
+
+bool cairn_subject_open(struct cairn_subject *subject, int pid, struct cairn_error *error)
+{
+	char path[64], program[4200];
+	struct cairn_file maps;
+	*subject = (struct cairn_subject){.pid = pid, .memory = -1};
+	snprintf(path, sizeof path, "/proc/%d/exe", pid);
+	ssize_t length = readlink(path, program, sizeof program - 1);
+	if (length < 0)
+		return cairn_fail_errno(error, "process %d cannot be looked at", pid);
+	program[length] = 0;
+	char *deleted = strstr(program, " (deleted)");
+	if (deleted)
+		*deleted = 0;
+	snprintf(path, sizeof path, "/proc/%d/maps", pid);
+	if (!cairn_file_read(&maps, path, error))
+		return false;
+	read_maps(subject, maps.bytes, program);
+	cairn_file_close(&maps);
+	snprintf(path, sizeof path, "/proc/%d/mem", pid);
+	subject->memory = open(path, O_RDWR | O_CLOEXEC);
+	return subject->memory >= 0 || cairn_fail_errno(error, "the memory of process %d cannot be opened", pid);
+}
+
+void cairn_subject_close(struct cairn_subject *subject)
+{
+	for (size_t i = 0; i < subject->count; i++) {
+		cairn_elf_close(subject->modules[i].elf);
+		free(subject->modules[i].path);
+	}
+	free(subject->modules);
+	if (subject->memory >= 0)
+		close(subject->memory);
+	*subject = (struct cairn_subject){.memory = -1};
+}
+
+const struct cairn_subject_module *cairn_subject_at(const struct cairn_subject *subject, uint64_t address)
+{
+	for (size_t i = 0; i < subject->count; i++)
+		if (address >= subject->modules[i].start && address < subject->modules[i].end)
+			return &subject->modules[i];
+	return NULL;
+}
+
+const struct cairn_subject_module *cairn_subject_find(const struct cairn_subject *subject, enum cairn_subject_kind kind)
+{
+	for (size_t i = 0; i < subject->count; i++)
+		if (subject->modules[i].kind == kind)
+			return &subject->modules[i];
+	return NULL;
+}
+
+size_t cairn_subject_read(const struct cairn_subject *subject, uint64_t address, void *out, size_t size)
+{
+	size_t done = 0;
+	while (done < size) {
+		ssize_t part = pread(subject->memory, (char *)out + done, size - done, (off_t)(address + done));
+		if (part < 0 && errno == EINTR)
+			continue;
+		if (part <= 0)
+			break;
+		done += (size_t)part;
+	}
+	return done;
+}
+
+bool cairn_subject_write(const struct cairn_subject *subject, uint64_t address, const void *bytes, size_t size)
+{
+	return pwrite(subject->memory, bytes, size, (off_t)address) == (ssize_t)size;
+}
+
+/* The loader allocates from the rest of its own last page, and the heap may begin in that of the program's. */
+uint64_t cairn_subject_room(const struct cairn_subject *subject, bool code, size_t size)
+{
+	for (size_t i = 0; i < subject->count; i++) {
+		const struct cairn_subject_module *module = &subject->modules[i];
+		if (!module->elf || module->kind == CAIRN_SUBJECT_LOADER || module->kind == CAIRN_SUBJECT_PROGRAM ||
+		    module->kind == CAIRN_SUBJECT_AGENT)
+			continue;
+		for (size_t k = 0; k < module->elf->segment_count; k++) {
+			const struct cairn_elf_segment *segment = &module->elf->segments[k];
+			bool last = k + 1 == module->elf->segment_count; /* which is the data, of every library that has any */
+			uint64_t end = segment->address + segment->memory_size, room = (page - end % page) % page;
+			bool fits = code ? segment->executable : last && !segment->executable && segment->memory_size > segment->file_size;
+			if (fits && room >= size + 16)
+				return module->bias + ((end + 15) & ~(uint64_t)15);
+		}
+	}
+	return 0;
+}
