@@ -153,7 +153,7 @@ static void tell_dump(const struct loop *loop, const struct cairn_watched *watch
 			cairn_json_integer(&json, "tree_memory", (int64_t)sum);
 			cairn_json_integer(&json, "tree_processes", (int64_t)processes);
 		}
-		cairn_json_text(&json, "reason", cairn_bytes_of(cairn_trigger_name(job->reason)));
+		cairn_json_text(&json, "reason", cairn_bytes_of(job->word));
 		cairn_json_text(&json, "why", cairn_bytes_of(job->why));
 		cairn_json_text(&json, "file", cairn_bytes_of(path));
 		cairn_json_integer(&json, "bytes", (int64_t)job->bytes);
@@ -169,7 +169,7 @@ static void tell_dump(const struct loop *loop, const struct cairn_watched *watch
 		cairn_buffer_format(&line, "  %s", cairn_text_human((double)job->reading.anonymous, memory));
 		if (loop->options->tree)
 			cairn_buffer_format(&line, " of %s in %zu process%s", cairn_text_human((double)sum, memory), processes, processes == 1 ? "" : "es");
-		cairn_buffer_format(&line, "  %s: %s  %s", cairn_trigger_name(job->reason), job->why, path);
+		cairn_buffer_format(&line, "  %s: %s  %s", job->word, job->why, path);
 	} else {
 		return;
 	}
@@ -191,7 +191,7 @@ static void tell_problem(struct cairn_watched *watched, const char *text, bool n
 		cairn_say_error(text);
 }
 
-/* Takes leave of a process that has ended. */
+/* Takes leave of a process that has ended: its last moment is kept first. */
 static void tell_end(const struct loop *loop, struct cairn_watched *watched)
 {
 	struct cairn_ending ending = {.short_of_memory = watched->short_of_memory};
@@ -199,6 +199,13 @@ static void tell_end(const struct loop *loop, struct cairn_watched *watched)
 	struct cairn_error text;
 	cairn_ending_read(&watched->life, watched->pidfd, &ending);
 	cairn_ending_tell(&ending, how, sizeof how);
+	if (cairn_watched_keep_last(watched, &loop->watch, &ending))
+		tell_dump(loop, watched);
+	else if (watched->job.error.text[0])
+		cairn_say_error(watched->job.error.text);
+	else if (watched->keeper.refused && !loop->options->quiet)
+		cairn_note("the last moment of process %d was not kept: this user may not read /proc/%d/fd; watch as the process's user or as root",
+			   watched->life.pid, watched->life.pid);
 	if (watched->dumps == 0)
 		snprintf(dumps, sizeof dumps, "no dump of it was taken");
 	else

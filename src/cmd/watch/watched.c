@@ -2,7 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/watch/watched.h"
 
+#include "base/pages.h"
 #include "cmd/target.h"
+#include "dump/dump.h"
+#include "dump/ledger_dump.h"
 #include "process/clock.h"
 
 #include <stdio.h>
@@ -25,6 +28,7 @@ static bool begin_here(struct cairn_watched *watched, int pid, struct cairn_erro
 	}
 	watched->most = watched->reading.anonymous;
 	cairn_job_program(pid, watched->program, sizeof watched->program);
+	cairn_keeper_look(&watched->keeper, &watched->life, cairn_clock_ns());
 	return true;
 }
 
@@ -38,6 +42,7 @@ bool cairn_watched_begin(struct cairn_watched *watched, int pid, struct cairn_er
 		.running = true,
 		.pidfd = -1,
 		.memory = {.statm = -1, .events = -1, .pressure = -1},
+		.keeper = cairn_keeper(),
 	};
 	if (pid)
 		return watched->running = begin_here(watched, pid, error);
@@ -49,6 +54,7 @@ bool cairn_watched_begin(struct cairn_watched *watched, int pid, struct cairn_er
 void cairn_watched_close(struct cairn_watched *watched)
 {
 	cairn_memory_close(&watched->memory);
+	cairn_keeper_close(&watched->keeper);
 	if (watched->pidfd >= 0)
 		close(watched->pidfd);
 	watched->pidfd = -1;
@@ -66,6 +72,7 @@ static void send(struct cairn_watched *watched, const struct cairn_watch *watch,
 		.life = watched->life,
 		.first = watched->dumps == 0,
 		.reason = reason,
+		.word = cairn_trigger_name(reason),
 		.reading = watched->reading,
 	};
 	memcpy(job->program, watched->program, sizeof job->program);
@@ -113,6 +120,7 @@ void cairn_watched_look(struct cairn_watched *watched, const struct cairn_watch 
 		watched->next_ns = after(now, longest);
 		return;
 	}
+	bool stale = cairn_keeper_is_stale(&watched->keeper);
 	if (watched->ended || !cairn_memory_read(&watched->memory, now, &reading)) {
 		if (!watched->ended) /* at once: the group may go with its last process */
 			watched->short_of_memory = cairn_memory_was_short(&watched->memory);
@@ -120,9 +128,37 @@ void cairn_watched_look(struct cairn_watched *watched, const struct cairn_watch 
 		watched->next_ns = INT64_MAX;
 		return;
 	}
+	if (stale) /* the memory went and the process is still there: an exec */
+		cairn_keeper_close(&watched->keeper);
+	cairn_keeper_look(&watched->keeper, &watched->life, now);
 	reading.allocated = watched->reading.allocated;
 	take_reading(watched, &reading);
 	consider(watched, watch, now, may_send);
+}
+
+bool cairn_watched_keep_last(struct cairn_watched *watched, const struct cairn_watch *watch, const struct cairn_ending *ending)
+{
+	struct cairn_job *job = &watched->job;
+	*job = (struct cairn_job){
+		.watch = watch,
+		.name = watched->name,
+		.life = watched->life,
+		.word = CAIRN_DUMP_LAST,
+		.reading = watched->reading,
+		.time = time(NULL),
+	};
+	memcpy(job->program, watched->program, sizeof job->program);
+	if (watched->keeper.ledger < 0)
+		return false;
+	struct cairn_buffer dump = cairn_pages(CAIRN_LEDGER_DUMP_MOST);
+	cairn_ending_say(ending, job->why, sizeof job->why);
+	job->good = cairn_keeper_write(&watched->keeper, ending, &dump, &job->error) && cairn_job_write(job, cairn_buffer_bytes(&dump));
+	cairn_buffer_free(&dump);
+	if (!job->good)
+		return false;
+	watched->dumps++;
+	memcpy(watched->last, job->file, sizeof watched->last);
+	return true;
 }
 
 /* Half of the way to the next dump at the present speed. */
