@@ -1,4 +1,4 @@
-/* cursor.h - reading binary data, little-endian, with a failure that sticks.
+/* cursor.h - reading binary data, little-endian unless told, with a failure that sticks.
  *
  * Past the end a cursor yields zeros and stays failed, so a parser checks once a record, not once a field. The hot
  * readers are inline. Nothing here allocates.
@@ -13,12 +13,13 @@ struct cairn_cursor {
 	const unsigned char *end;
 	const unsigned char *start;
 	bool failed;
+	bool big_endian;
 };
 
 static inline struct cairn_cursor cairn_cursor(struct cairn_bytes bytes)
 {
 	const unsigned char *start = (const unsigned char *)bytes.data;
-	return (struct cairn_cursor){start, start + bytes.length, start, false};
+	return (struct cairn_cursor){start, start + bytes.length, start, false, false};
 }
 
 static inline size_t cairn_cursor_left(const struct cairn_cursor *in)
@@ -63,7 +64,7 @@ static inline uint8_t cairn_cursor_u8(struct cairn_cursor *in)
 	return *in->at++;
 }
 
-#define CAIRN_CURSOR_FIXED(name, type)                                                                                 \
+#define CAIRN_CURSOR_FIXED(name, type, swap)                                                                           \
 	static inline type cairn_cursor_##name(struct cairn_cursor *in)                                                \
 	{                                                                                                              \
 		type value = 0;                                                                                        \
@@ -73,11 +74,11 @@ static inline uint8_t cairn_cursor_u8(struct cairn_cursor *in)
 			memcpy(&value, in->at, sizeof value);                                                          \
 			in->at += sizeof value;                                                                        \
 		}                                                                                                      \
-		return value;                                                                                          \
+		return __builtin_expect(in->big_endian, 0) ? swap(value) : value;                                      \
 	}
-CAIRN_CURSOR_FIXED(u16, uint16_t)
-CAIRN_CURSOR_FIXED(u32, uint32_t)
-CAIRN_CURSOR_FIXED(u64, uint64_t)
+CAIRN_CURSOR_FIXED(u16, uint16_t, __builtin_bswap16)
+CAIRN_CURSOR_FIXED(u32, uint32_t, __builtin_bswap32)
+CAIRN_CURSOR_FIXED(u64, uint64_t, __builtin_bswap64)
 #undef CAIRN_CURSOR_FIXED
 
 /* An unsigned LEB128 (also protobuf's varint). Bits past the 64th are dropped. */

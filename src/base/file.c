@@ -266,3 +266,18 @@ bool cairn_file_write(const char *path, struct cairn_bytes bytes, struct cairn_e
 	output_abandon(&output);
 	return good;
 }
+
+bool cairn_folder_make(const char *path)
+{
+	char *copy = strdup(path);
+	if (!copy)
+		cairn_out_of_memory(strlen(path));
+	for (char *slash = copy; *copy && (slash = strchr(slash + 1, '/'));) {
+		*slash = '\0';
+		mkdir(copy, 0700);
+		*slash = '/';
+	}
+	mkdir(copy, 0700);
+	free(copy);
+	return access(path, W_OK | X_OK) == 0;
+}

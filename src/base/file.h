@@ -34,4 +34,7 @@ void cairn_file_release(struct cairn_bytes part);
  * process (/dev/stderr, /dev/fd/3), whatever it leads to; NULL or "-" is standard output. */
 bool cairn_file_write(const char *path, struct cairn_bytes bytes, struct cairn_error *error);
 
+/* Makes the folder PATH, with its parents, for the owner only. True when it is there and can be written to. */
+bool cairn_folder_make(const char *path);
+
 #endif

@@ -3,12 +3,16 @@
 #include "base/inflate.h"
 
 #include "base/error.h"
+#include "base/room.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <isa-l/igzip_lib.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 #include <zstd.h>
 
 /* A step is large enough that waking readers costs nothing beside it, and small enough that they follow closely. */
@@ -21,6 +25,10 @@ struct cairn_inflate {
 	enum cairn_inflate_kind kind;
 	char *data;
 	size_t size;
+	enum { NOT_PLACED, IN_MEMORY, IN_FILE, NOWHERE } place; /* under the lock */
+	int descriptor; /* of the file */
+	char *step;     /* what is unpacked next, on its way to the file */
+	bool disk_full; /* it could not get there; under the lock */
 	atomic_flag begun;
 	atomic_size_t ready;
 	atomic_bool done;
@@ -38,10 +46,10 @@ struct cairn_inflate *cairn_inflate_new(struct cairn_bytes packed, enum cairn_in
 	inflate->data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (inflate->data == MAP_FAILED)
 		cairn_out_of_memory(size);
-	madvise(inflate->data, size, MADV_HUGEPAGE);
 	inflate->packed = packed;
 	inflate->kind = kind;
 	inflate->size = size;
+	inflate->descriptor = -1;
 	pthread_mutex_init(&inflate->lock, NULL);
 	pthread_cond_init(&inflate->moved, NULL);
 	return inflate;
@@ -52,6 +60,33 @@ struct cairn_bytes cairn_inflate_bytes(const struct cairn_inflate *inflate)
 	return (struct cairn_bytes){inflate->data, inflate->size};
 }
 
+/* The file takes the place of the memory that was laid out, so that what points there stays right. */
+static bool map_file(struct cairn_inflate *inflate)
+{
+	return mmap(inflate->data, inflate->size, PROT_READ, MAP_SHARED | MAP_FIXED, inflate->descriptor, 0) != MAP_FAILED;
+}
+
+static int find_place(struct cairn_inflate *inflate)
+{
+	if (!cairn_room_take(inflate->size, &inflate->descriptor))
+		return NOWHERE;
+	if (inflate->descriptor < 0) {
+		madvise(inflate->data, inflate->size, MADV_HUGEPAGE);
+		return IN_MEMORY;
+	}
+	return map_file(inflate) ? IN_FILE : NOWHERE;
+}
+
+bool cairn_inflate_place(struct cairn_inflate *inflate)
+{
+	pthread_mutex_lock(&inflate->lock);
+	if (inflate->place == NOT_PLACED)
+		inflate->place = find_place(inflate);
+	bool good = inflate->place != NOWHERE;
+	pthread_mutex_unlock(&inflate->lock);
+	return good;
+}
+
 static void publish(struct cairn_inflate *inflate, size_t ready, bool done)
 {
 	pthread_mutex_lock(&inflate->lock);
@@ -59,6 +94,32 @@ static void publish(struct cairn_inflate *inflate, size_t ready, bool done)
 	atomic_store(&inflate->done, done);
 	pthread_cond_broadcast(&inflate->moved);
 	pthread_mutex_unlock(&inflate->lock);
+}
+
+/* Where the bytes from READY on are unpacked to, and how many at a time. */
+static unsigned char *step_start(struct cairn_inflate *inflate, size_t ready, size_t *room)
+{
+	*room = inflate->size - ready < step_bytes ? inflate->size - ready : step_bytes;
+	return (unsigned char *)(inflate->step ? inflate->step : inflate->data + ready);
+}
+
+/* Brings LENGTH unpacked bytes to their place. A disk that is full after all ends the data there. Writing begins at once: in a small
+ * control group the pages are wanted for something else soon, and those that are clean can be dropped. */
+static bool step_end(struct cairn_inflate *inflate, size_t ready, size_t length)
+{
+	for (size_t done = 0; inflate->step && done < length;) {
+		ssize_t count = pwrite(inflate->descriptor, inflate->step + done, length - done, (off_t)(ready + done));
+		if (count == 0 || (count < 0 && errno != EINTR)) {
+			pthread_mutex_lock(&inflate->lock);
+			inflate->disk_full = true;
+			pthread_mutex_unlock(&inflate->lock);
+			return false;
+		}
+		done += count < 0 ? 0 : (size_t)count;
+	}
+	if (inflate->step)
+		sync_file_range(inflate->descriptor, (off_t)ready, (off_t)length, SYNC_FILE_RANGE_WRITE);
+	return true;
 }
 
 /* The checksum at the end is not verified: whoever reads the result checks every number in it anyway. */
@@ -72,14 +133,16 @@ static size_t run_zlib(struct cairn_inflate *inflate)
 	struct cairn_bytes left = cairn_bytes_skip(inflate->packed, header_bytes);
 	size_t ready = 0;
 	for (;;) {
-		size_t room = inflate->size - ready < step_bytes ? inflate->size - ready : step_bytes;
+		size_t room;
 		size_t feed = left.length < ((size_t)1 << 30) ? left.length : (size_t)1 << 30;
 		state->next_in = (unsigned char *)(uintptr_t)left.data;
 		state->avail_in = (uint32_t)feed;
-		state->next_out = (unsigned char *)inflate->data + ready;
+		state->next_out = step_start(inflate, ready, &room);
 		state->avail_out = (uint32_t)room;
 		int result = isal_inflate(state);
 		size_t written = room - state->avail_out, taken = feed - state->avail_in;
+		if (!step_end(inflate, ready, written))
+			break;
 		ready += written;
 		left = cairn_bytes_skip(left, taken);
 		if (result != ISAL_DECOMP_OK || state->block_state == ISAL_BLOCK_FINISH || ready == inflate->size ||
@@ -99,9 +162,12 @@ static size_t run_zstd(struct cairn_inflate *inflate)
 	ZSTD_inBuffer in = {inflate->packed.data, inflate->packed.length, 0};
 	size_t ready = 0;
 	for (;;) {
-		size_t room = inflate->size - ready < step_bytes ? inflate->size - ready : step_bytes;
-		ZSTD_outBuffer out = {inflate->data + ready, room, 0};
+		size_t room;
+		unsigned char *start = step_start(inflate, ready, &room);
+		ZSTD_outBuffer out = {start, room, 0};
 		size_t before = in.pos, result = ZSTD_decompressStream(stream, &out, &in);
+		if (!step_end(inflate, ready, out.pos))
+			break;
 		ready += out.pos;
 		if (ZSTD_isError(result) || ready == inflate->size || (out.pos == 0 && in.pos == before))
 			break;
@@ -115,7 +181,13 @@ void cairn_inflate_run(struct cairn_inflate *inflate)
 {
 	if (atomic_flag_test_and_set(&inflate->begun))
 		return;
-	size_t ready = inflate->kind == CAIRN_INFLATE_ZLIB ? run_zlib(inflate) : run_zstd(inflate);
+	size_t ready = 0;
+	bool placed = cairn_inflate_place(inflate);
+	if (placed && inflate->descriptor >= 0 && !(inflate->step = malloc(step_bytes)))
+		cairn_out_of_memory(step_bytes);
+	if (placed)
+		ready = inflate->kind == CAIRN_INFLATE_ZLIB ? run_zlib(inflate) : run_zstd(inflate);
+	free(inflate->step);
 	publish(inflate, ready, true);
 }
 
@@ -131,6 +203,14 @@ bool cairn_inflate_wait(struct cairn_inflate *inflate, size_t length)
 	return atomic_load(&inflate->ready) >= length;
 }
 
+bool cairn_inflate_lacked_room(struct cairn_inflate *inflate)
+{
+	pthread_mutex_lock(&inflate->lock);
+	bool lacked = inflate->disk_full || inflate->place == NOWHERE;
+	pthread_mutex_unlock(&inflate->lock);
+	return lacked;
+}
+
 bool cairn_inflate_is_done(const struct cairn_inflate *inflate)
 {
 	return atomic_load(&inflate->done);
@@ -141,6 +221,10 @@ void cairn_inflate_free(struct cairn_inflate *inflate)
 	if (!inflate)
 		return;
 	munmap(inflate->data, inflate->size);
+	if (inflate->place == IN_MEMORY)
+		cairn_room_give(inflate->size);
+	if (inflate->descriptor >= 0)
+		close(inflate->descriptor);
 	pthread_cond_destroy(&inflate->moved);
 	pthread_mutex_destroy(&inflate->lock);
 	free(inflate);

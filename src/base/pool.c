@@ -53,9 +53,15 @@ static void *run(void *argument)
 
 void cairn_pool_run(size_t count, void (*work)(void *context, size_t item, unsigned worker), void *context)
 {
+	cairn_pool_run_few(count, widest, work, context);
+}
+
+void cairn_pool_run_few(size_t count, size_t most, void (*work)(void *context, size_t item, unsigned worker), void *context)
+{
 	struct loop loop = {.work = work, .context = context, .count = count};
 	pthread_t threads[widest];
 	unsigned started = 0, width = cairn_pool_width();
+	width = most < width ? (unsigned)most : width;
 	while (started + 1 < width && started + 1 < count &&
 	       pthread_create(&threads[started], NULL, run, &loop) == 0)
 		started++;

@@ -15,4 +15,7 @@ unsigned cairn_pool_width(void);
  * work. */
 void cairn_pool_run(size_t count, void (*work)(void *context, size_t item, unsigned worker), void *context);
 
+/* The same on at most MOST threads, the caller's included: for loops of which the caller knows how much there is to do. */
+void cairn_pool_run_few(size_t count, size_t most, void (*work)(void *context, size_t item, unsigned worker), void *context);
+
 #endif

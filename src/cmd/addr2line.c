@@ -47,6 +47,7 @@ struct session {
 	struct cairn_symbols *symbols;
 	const struct cairn_elf_section *section;
 	struct demangler demangler;
+	bool said; /* that there was no room for debug information */
 	int code; /* what the program ends with */
 };
 
@@ -117,7 +118,8 @@ static int parse(struct options *options, int argc, char **argv)
 }
 
 /* So many names are one piece of work. */
-enum { chunk = 64 };
+/* Of this many mangled names, or results to print, a thread of its own is worth starting: the names of C take no time. */
+enum { chunk = 64, names_for_thread = 256, results_for_thread = 4096 };
 
 static void demangle_some(void *context, size_t item, unsigned worker)
 {
@@ -141,6 +143,7 @@ static void fetch_ahead(const struct cairn_symbol *results, size_t count, size_t
 /* Demangles every name of RESULTS that is new. */
 static void demangle_all(struct demangler *demangler, const struct cairn_symbol *results, size_t count)
 {
+	size_t mangled = 0;
 	for (size_t i = 0; i < count; i++) {
 		fetch_ahead(results, count, i);
 		for (uint32_t k = 0; k < results[i].count; k++) {
@@ -153,9 +156,11 @@ static void demangle_all(struct demangler *demangler, const struct cairn_symbol 
 			*known = (uint32_t)demangler->count;
 			cairn_array_room(demangler->names, demangler->count, demangler->capacity);
 			demangler->names[demangler->count++] = frame->function;
+			mangled += frame->function[0] == '_' && (frame->function[1] == 'Z' || frame->function[1] == 'R');
 		}
 	}
-	cairn_pool_run((demangler->count - demangler->done + chunk - 1) / chunk, demangle_some, demangler);
+	cairn_pool_run_few((demangler->count - demangler->done + chunk - 1) / chunk, 1 + mangled / names_for_thread, demangle_some,
+		demangler);
 	demangler->done = demangler->count;
 }
 
@@ -256,7 +261,8 @@ static int print_answers(struct answers *answers)
 		answers->texts[i] = cairn_buffer(SIZE_MAX);
 	pthread_mutex_init(&answers->lock, NULL);
 	pthread_cond_init(&answers->turned, NULL);
-	cairn_pool_run((answers->count + part_results - 1) / part_results, print_part, answers);
+	cairn_pool_run_few((answers->count + part_results - 1) / part_results, 1 + answers->count / results_for_thread, print_part,
+		answers);
 	pthread_cond_destroy(&answers->turned);
 	pthread_mutex_destroy(&answers->lock);
 	for (unsigned i = 0; i < width; i++)
@@ -273,6 +279,11 @@ static bool answer(struct session *session, uint64_t *addresses, size_t count)
 	for (size_t i = 0; session->section && i < count; i++)
 		addresses[i] += session->section->address;
 	cairn_symbols_lookup(session->symbols, addresses, count, results);
+	if (cairn_symbols_lacked_room(session->symbols) && !session->said) {
+		size_t warning_count;
+		cairn_say_note(cairn_symbols_warnings(session->symbols, &warning_count)[0]);
+		session->said = true;
+	}
 	if (session->options.demangle && session->options.functions)
 		demangle_all(&session->demangler, results, count);
 	int cause = print_answers(&answers);

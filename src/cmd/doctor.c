@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/utf8.h"
 #include "cmd/command.h"
+#include "cmd/restart.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -41,6 +42,7 @@ static const struct check {
 	{"in use", process, cairn_check_use},
 	{"one allocator", process | binary, cairn_check_single},
 	{"built to profile", process | binary, cairn_check_built},
+	{"statistics", process, cairn_check_statistics},
 	{"environment", process | binary, cairn_check_variable},
 	{"privileges", process, cairn_check_privileges},
 	{"options", process | binary, cairn_check_options},
@@ -84,6 +86,28 @@ void cairn_finding_say(struct cairn_finding *finding, enum cairn_finding_level l
 	va_end(arguments);
 }
 
+void cairn_finding_restart(struct cairn_finding *finding, struct cairn_diagnosis *diagnosis, const char *variable, const char *value)
+{
+	/* What it was started with and goes on to need. */
+	static const char *const kept[] = {"LD_PRELOAD", "CAIRN_CONF", "CAIRN_CONFIG", "CAIRN_TOOL", "XDG_RUNTIME_DIR"};
+	struct cairn_arena *arena = &diagnosis->arena;
+	const char *before = "", *line = NULL;
+	for (size_t i = 0; i <= sizeof kept / sizeof *kept; i++) {
+		const char *name = i < sizeof kept / sizeof *kept ? kept[i] : diagnosis->variable ? diagnosis->variable : "MALLOC_CONF";
+		const char *now = strcmp(name, variable) == 0 ? NULL : cairn_diagnosis_variable(diagnosis, name);
+		if (now)
+			before = cairn_arena_format(arena, "%s%s=%s ", before, name, cairn_shell_word(arena, now));
+	}
+	/* A command substitution is meant as one. */
+	const char *word = strstr(value, "$(") ? cairn_arena_format(arena, "\"%s\"", value) : cairn_shell_word(arena, value);
+	if (diagnosis->pid)
+		line = cairn_restart_line(arena, diagnosis->pid, cairn_arena_format(arena, "%s%s=%s", before, variable, word));
+	if (line)
+		finding->fix = line;
+	else
+		finding->advice = cairn_arena_format(arena, "%s=%s in its environment when it is started again", variable, word);
+}
+
 static void write_text(const struct cairn_finding *findings, struct cairn_buffer *out)
 {
 	bool color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
@@ -97,6 +121,10 @@ static void write_text(const struct cairn_finding *findings, struct cairn_buffer
 		if (finding->fix) {
 			cairn_buffer_format(out, "\n%11s  %16s  -> ", "", "");
 			cairn_utf8_show(out, cairn_bytes_of(finding->fix));
+		}
+		if (finding->advice) {
+			cairn_buffer_format(out, "\n%11s  %16s  to do: ", "", "");
+			cairn_utf8_show(out, cairn_bytes_of(finding->advice));
 		}
 		cairn_buffer_byte(out, '\n');
 	}
@@ -123,6 +151,10 @@ static void write_json(const struct cairn_diagnosis *diagnosis, const struct cai
 			cairn_json_text(&json, "fix", cairn_bytes_of(finding->fix));
 		else
 			cairn_json_null(&json, "fix");
+		if (finding->advice)
+			cairn_json_text(&json, "advice", cairn_bytes_of(finding->advice));
+		else
+			cairn_json_null(&json, "advice");
 		cairn_json_close(&json, '}');
 	}
 	cairn_json_close(&json, ']');

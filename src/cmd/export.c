@@ -8,6 +8,7 @@
 #include "report/callgrind.h"
 #include "report/collapsed.h"
 #include "report/speedscope.h"
+#include "symbol/allocator.h"
 
 #include <stdlib.h>
 
@@ -73,19 +74,34 @@ static void choose_default(const struct options *options, const struct cairn_vie
 		profile->default_value = view->value;
 }
 
+/* What viewers leave out is what our views leave out. */
+static void list_dropped(const struct cairn_view_options *view, const struct cairn_profile *profile, struct cairn_buffer *out)
+{
+	struct cairn_allocator allocator;
+	if (view->all_frames || profile->kind != CAIRN_PROFILE_HEAP)
+		return;
+	cairn_allocator_learn(&allocator, profile);
+	cairn_allocator_regex(&allocator, out);
+	cairn_buffer_byte(out, '\0');
+	cairn_allocator_free(&allocator);
+}
+
 static bool write_pprof(const struct options *options, const struct cairn_profile *profile,
 			struct cairn_buffer *out, struct cairn_error *error)
 {
+	struct cairn_buffer dropped = cairn_buffer(1 << 20);
+	list_dropped(&options->setup.view, profile, &dropped);
 	struct cairn_pprof_options writing = {
 		.names = options->setup.source.no_symbols ? CAIRN_PPROF_NAMES_NONE : CAIRN_PPROF_NAMES_ALL,
 		.sizes = profile->unsampling != CAIRN_UNSAMPLE_UNKNOWN, /* pprof has the labels it has */
-		.drop_frames = profile->kind == CAIRN_PROFILE_HEAP && !options->setup.view.all_frames ? CAIRN_PPROF_ALLOCATOR_FRAMES : NULL,
+		.drop_frames = dropped.length ? dropped.data : NULL,
 		.samples_most = options->samples_most,
 		.bytes_most = options->bytes_most,
 	};
 	struct cairn_buffer plain = cairn_buffer(SIZE_MAX);
 	bool good = cairn_pprof_write(profile, &writing, &plain) ||
 		    cairn_fail(error, "not even one sample fits into %llu bytes", (unsigned long long)options->bytes_most);
+	cairn_buffer_free(&dropped);
 	if (good && options->plain) {
 		*out = plain;
 		return true;

@@ -4,11 +4,16 @@
 #include "base/text.h"
 #include "cmd/command.h"
 #include "cmd/flame.h"
+#include "cmd/flame/script.h"
 #include "cmd/view.h"
+#include "profile/read.h"
 #include "report/flame_svg.h"
 #include "report/head.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 struct options {
@@ -40,7 +45,7 @@ static const struct cairn_option table[] = {
 	{0, "colors-by-module", NULL, "one colour for each program, library or namespace", CAIRN_OPTION_FLAG, AT(by_module), 0},
 	{0, "title", "TEXT", "the heading", CAIRN_OPTION_TEXT, AT(svg.title), 0},
 	{0, "subtitle", "TEXT", "a line below it", CAIRN_OPTION_TEXT, AT(svg.subtitle), 0},
-	{0, "width", "PIXELS", "of the picture (1200)", CAIRN_OPTION_NUMBER, AT(svg.width), 0},
+	{0, "width", "PIXELS", "of the picture; by default that of the browser's window", CAIRN_OPTION_NUMBER, AT(svg.width), 0},
 	{0, "height", "PIXELS", "of each frame (16)", CAIRN_OPTION_NUMBER, AT(svg.row_height), 0},
 	{0, "min-width", "PIXELS|N%", "leave out narrower frames (0.1)", CAIRN_OPTION_TEXT, AT(least), 0},
 	{0, "minwidth", "PIXELS|N%", NULL, CAIRN_OPTION_TEXT, AT(least), 0},
@@ -108,9 +113,9 @@ static const char *heading(const struct cairn_view *view, struct cairn_arena *ar
 		return NULL;
 	const char *process = base_name(cairn_profile_string(profile, profile->process));
 	if (profile->base)
-		return cairn_arena_format(arena, "%s: change of %s", process, cairn_head_type(view));
+		return cairn_arena_format(arena, "%s: change of %s", process, cairn_head_title(view));
 	cairn_head_number(view, &(struct cairn_shape){0}, view->shown, number);
-	return cairn_arena_format(arena, "%s: %s of %s", process, number, cairn_head_type(view));
+	return cairn_arena_format(arena, "%s: %s of %s", process, number, cairn_head_title(view));
 }
 
 /* How it was measured, for sampled profiles. */
@@ -137,6 +142,8 @@ static void fill_defaults(struct cairn_flame_svg_options *svg, const struct opti
 	struct cairn_flame_svg_options defaults = cairn_flame_svg_defaults();
 	keep_told(&svg->font_size, defaults.font_size);
 	keep_told(&svg->letter_width, options->as_script ? 0.59 : defaults.letter_width);
+	svg->fluid = svg->width == 0 && !options->as_script;
+	svg->plain = options->as_script;
 	keep_told(&svg->width, defaults.width);
 	keep_told(&svg->row_height, defaults.row_height);
 	keep_told(&svg->factor, defaults.factor);
@@ -327,12 +334,69 @@ static char **with_two_dashes(int argc, char **argv, struct cairn_arena *arena)
 	return words;
 }
 
+/* All of FILES, or of standard input, one after the other. */
+static bool read_text(int count, char **files, struct cairn_buffer *text, struct cairn_error *error)
+{
+	for (int i = 0; i < (count ? count : 1); i++) {
+		struct cairn_file file = {0};
+		if (!cairn_file_read(&file, count && strcmp(files[i], "-") != 0 ? files[i] : "/dev/stdin", error))
+			return false;
+		cairn_buffer_append(text, file.bytes.data, file.bytes.length);
+		cairn_file_close(&file);
+	}
+	return true;
+}
+
+/* The lines that count, as a file without a name. Input that has none of them may still be a profile of another format. */
+static int open_lines(const struct options *options, int count, char **files, struct cairn_error *error)
+{
+	struct cairn_buffer text = cairn_buffer(SIZE_MAX), lines = cairn_buffer(SIZE_MAX);
+	size_t kept = 0;
+	int file = -1;
+	if (read_text(count, files, &text, error)) {
+		size_t ignored = cairn_script_lines(cairn_buffer_bytes(&text), options->color && strcmp(options->color, "chain") == 0, &lines, &kept);
+		if (kept && ignored)
+			fprintf(stderr, "Ignored %zu lines with invalid format\n", ignored);
+		const struct cairn_buffer *taken = kept ? &lines : &text;
+		bool nothing = !kept && cairn_profile_sniff(cairn_buffer_bytes(&text)) == CAIRN_FORMAT_FOLDED;
+		file = nothing ? -1 : memfd_create("lines", MFD_CLOEXEC);
+		if (nothing)
+			cairn_fail(error, "no line ends in a blank and a number");
+		else if (file < 0)
+			cairn_fail(error, "cannot make room for the input: %s", strerror(errno));
+		else if (write(file, taken->data, taken->length) != (ssize_t)taken->length) {
+			cairn_fail(error, "cannot keep the input: %s", strerror(errno));
+			close(file);
+			file = -1;
+		}
+	}
+	cairn_buffer_free(&text);
+	cairn_buffer_free(&lines);
+	return file;
+}
+
+static bool draw_script(struct options *options, int count, char **files, struct cairn_buffer *out, struct cairn_error *error)
+{
+	struct cairn_profile profile;
+	int file = open_lines(options, count, files, error);
+	if (file < 0)
+		return false;
+	char path[40], *name = path;
+	snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+	prepare(options);
+	options->setup.source.no_symbols = true;
+	bool good = cairn_source_load(&profile, &options->setup.source, 1, &name, error) &&
+		    cairn_view_show(&script, options, &profile, out, error);
+	cairn_profile_free(&profile);
+	close(file);
+	return good;
+}
+
 static int run_script(int argc, char **argv)
 {
 	struct cairn_arena arena = {0};
 	struct cairn_error error;
 	struct options options = {.as_script = true};
-	struct cairn_profile profile;
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 	int count = argc - 1, code;
 	char **words = with_two_dashes(count, argv + 1, &arena);
@@ -343,14 +407,10 @@ static int run_script(int argc, char **argv)
 		cairn_options_help(&script, &out);
 		cairn_file_write("/dev/stderr", cairn_buffer_bytes(&out), &error);
 		code = CAIRN_EXIT_FAILED;
+	} else if (draw_script(&options, count, words, &out, &error)) {
+		code = cairn_say_output(NULL, cairn_buffer_bytes(&out));
 	} else {
-		prepare(&options);
-		options.setup.source.sum = count > 1;
-		options.setup.source.no_symbols = true;
-		bool good = cairn_source_load(&profile, &options.setup.source, count, words, &error) &&
-			    cairn_view_show(&script, &options, &profile, &out, &error);
-		code = good ? cairn_say_output(NULL, cairn_buffer_bytes(&out)) : script_error(&error);
-		cairn_profile_free(&profile);
+		code = script_error(&error);
 	}
 	cairn_buffer_free(&out);
 	cairn_arena_free(&arena);

@@ -108,7 +108,9 @@ static bool draw(struct gallery *gallery, const struct cairn_profile *profile, c
 {
 	struct cairn_view view = {0};
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
-	bool good = cairn_view_make(&view, profile, &gallery->options->setup.view, error);
+	struct cairn_view_options options = gallery->options->setup.view;
+	options.fold_wrappers |= !gallery->as_script;
+	bool good = cairn_view_make(&view, profile, &options, error);
 	if (good) {
 		cairn_collapsed_text(&view, CAIRN_COLLAPSED_VALUE, &out);
 		good = write_file(gallery, name, ".collapse", &out, error);

@@ -3,6 +3,7 @@
 #include "cmd/command.h"
 #include "cmd/view.h"
 #include "report/dot.h"
+#include "report/graph_svg.h"
 #include "report/graphviz.h"
 
 #include <strings.h>
@@ -78,9 +79,13 @@ static bool show(const void *values, struct cairn_view *view, struct cairn_buffe
 		return false;
 	if (strcmp(format, "dot") == 0)
 		return cairn_dot_text(view, &dot, out, error);
-	struct cairn_buffer text = cairn_buffer(SIZE_MAX);
-	bool good = cairn_dot_text(view, &dot, &text, error) && cairn_graphviz_render(cairn_buffer_bytes(&text), format, out, error);
+	struct cairn_buffer text = cairn_buffer(SIZE_MAX), drawn = cairn_buffer(SIZE_MAX);
+	bool is_svg = strcmp(format, "svg") == 0, good = cairn_dot_text(view, &dot, &text, error) &&
+		cairn_graphviz_render(cairn_buffer_bytes(&text), format, is_svg ? &drawn : out, error);
+	if (good && is_svg)
+		cairn_graph_svg(cairn_buffer_bytes(&drawn), out);
 	cairn_buffer_free(&text);
+	cairn_buffer_free(&drawn);
 	return good;
 }
 
@@ -90,7 +95,7 @@ const struct cairn_command cairn_command_graph = {
 	.arguments = "SOURCE...",
 	.detail = "The format is that of the output's name: out.svg, out.pdf, out.png, out.dot. "
 		  "Pictures are drawn by Graphviz's library (package\n"
-		  "graphviz); dot text needs nothing.",
+		  "graphviz); dot text needs nothing. In a browser, out.svg can be moved and zoomed.",
 	.groups = groups,
 	.options_size = sizeof(struct options),
 	.view = &(const struct cairn_view_command){.bare = true, .check = check, .show = show},

@@ -38,6 +38,7 @@ static void prepare(void *values)
 	struct options *options = values;
 	options->setup.source.split_threads = true;
 	options->setup.source.columns_compare = true;
+	options->setup.view.fold_wrappers = true;
 }
 
 static bool show(const void *values, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)

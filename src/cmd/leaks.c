@@ -8,6 +8,7 @@
 #include "cmd/view.h"
 #include "report/head.h"
 #include "series/leaks.h"
+#include "symbol/live.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -107,10 +108,12 @@ static const char *interval_column(const struct report *report, struct cairn_int
 	return out;
 }
 
-/* Hours until the limit at the present rate; negative when never. What the process weighs is known better than what its objects do. */
+/* Hours until the limit at the present rate; negative when never, and of a process that has ended unless a limit was asked for. What the process weighs is known better than what its objects do. */
 static double hours_left(const struct report *report)
 {
 	double now = report->last->resident > 0 ? report->last->resident : report->last->total, rate = report->leaks->per_hour;
+	if (!report->options->limit && cairn_live_is_over(&report->series->profile))
+		return -1;
 	bool reached = report->limit.bytes > 0 && rate > 0 && cairn_view_in_bytes(report->view);
 	return reached ? fmax(0, (report->limit.bytes - now) / rate) : -1;
 }

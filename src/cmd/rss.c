@@ -56,37 +56,6 @@ static struct cairn_error *new_note(struct account *account)
 	return account->note_count < notes_most ? &account->notes[account->note_count++] : NULL;
 }
 
-/* From the text that the agent, or a dump, has. NAME is for messages. */
-static bool take_text(struct account *account, struct cairn_bytes text, const char *name, struct cairn_error *error)
-{
-	struct cairn_trailer trailer;
-	if (text.length == 0)
-		return cairn_fail(error, "%s: it is empty", name);
-	if (!cairn_trailer_read(text, &trailer))
-		return cairn_fail(error,
-				  "%s: no trailer of Cairn's, which says what the process's memory was; dumps made by 'cairn dump' and by "
-				  "the agent have one",
-				  name);
-	if (!cairn_bill_facts_read(&account->facts, &trailer, error))
-		return cairn_fail_within(error, "%s: ", name);
-	if (!trailer.complete)
-		cairn_fail(new_note(account), "the trailer is cut short; what is missing counts as nothing");
-	account->pid = trailer.pid;
-	account->time_ns = trailer.time_ns;
-	snprintf(account->process, sizeof account->process, "%.*s", (int)trailer.executable.length,
-		 trailer.executable.data ? trailer.executable.data : "");
-	struct cairn_bytes huge = cairn_trailer_value(&trailer, "huge_pages");
-	snprintf(account->huge_pages, sizeof account->huge_pages, "%.*s", (int)huge.length, huge.data);
-	account->limit = cairn_trailer_number(&trailer, "limit");
-	struct cairn_profile profile;
-	cairn_profile_init(&profile);
-	if (cairn_profile_sniff(text) == CAIRN_FORMAT_HEAP &&
-	    cairn_profile_read(&profile, text, name, &(struct cairn_read_options){0}, NULL))
-		cairn_bill_facts_profile(&account->facts, &profile, &trailer);
-	cairn_profile_free(&profile);
-	return true;
-}
-
 static uint64_t limit_of(int pid)
 {
 	struct cairn_memory memory;
@@ -97,6 +66,48 @@ static uint64_t limit_of(int pid)
 	cairn_memory_read(&memory, cairn_clock_ns(), &reading);
 	cairn_memory_close(&memory);
 	return reading.limit;
+}
+
+/* From the text that the agent, or a dump, has. NAME is for messages. PID is the process as it is numbered here, 0 for a dump: where it sees
+ * no /proc of its own, as in a bare container, ours tells. */
+static bool take_text(struct account *account, struct cairn_bytes text, const char *name, int pid, struct cairn_error *error)
+{
+	struct cairn_trailer trailer;
+	if (text.length == 0)
+		return cairn_fail(error, "%s: it is empty", name);
+	if (!cairn_trailer_read(text, &trailer))
+		return cairn_fail(error,
+				  "%s: no trailer of Cairn's, which says what the process's memory was; dumps made by 'cairn dump' and by "
+				  "the agent have one",
+				  name);
+	struct cairn_smaps now;
+	bool outside = pid && cairn_smaps_read_holes(&now, pid);
+	if (!cairn_bill_facts_read(&account->facts, &trailer, error)) {
+		if (!outside)
+			return cairn_fail_within(error, "%s: ", name);
+		account->facts.smaps = now;
+	}
+	account->facts.smaps.has_holes = outside && now.has_holes;
+	account->facts.smaps.holes = outside ? now.holes : 0;
+	if (!trailer.complete)
+		cairn_fail(new_note(account), "the trailer is cut short; what is missing counts as nothing");
+	account->pid = pid ? pid : trailer.pid;
+	account->time_ns = trailer.time_ns;
+	snprintf(account->process, sizeof account->process, "%.*s", (int)trailer.executable.length,
+		 trailer.executable.data ? trailer.executable.data : "");
+	struct cairn_bytes huge = cairn_trailer_value(&trailer, "huge_pages");
+	snprintf(account->huge_pages, sizeof account->huge_pages, "%.*s", (int)huge.length, huge.data);
+	account->limit = cairn_trailer_number(&trailer, "limit");
+	uint64_t outer = pid ? limit_of(pid) : 0;
+	if (outer && (!account->limit || outer < account->limit))
+		account->limit = outer;
+	struct cairn_profile profile;
+	cairn_profile_init(&profile);
+	if (cairn_profile_sniff(text) == CAIRN_FORMAT_HEAP &&
+	    cairn_profile_read(&profile, text, name, &(struct cairn_read_options){0}, NULL))
+		cairn_bill_facts_profile(&account->facts, &profile, &trailer);
+	cairn_profile_free(&profile);
+	return true;
 }
 
 /* A process without an agent: what the kernel says of it. */
@@ -134,7 +145,7 @@ static bool take_target(struct account *account, const char *name, const char *t
 		if (good)
 			cairn_fail(new_note(account), "without a profile: %s", why.text);
 	}
-	good = good && take_text(account, cairn_buffer_bytes(&body), name, error);
+	good = good && take_text(account, cairn_buffer_bytes(&body), name, cairn_target_process(&target), error);
 	cairn_buffer_free(&body);
 	return good;
 }
@@ -144,7 +155,7 @@ static bool take_file(struct account *account, char *name, struct cairn_error *e
 	struct cairn_dump_files list = {0};
 	struct cairn_buffer text = cairn_buffer(SIZE_MAX);
 	bool good = cairn_files_list(&list, 1, &name, error) && cairn_files_text(cairn_files_newest(&list, false)->path, &text, error) &&
-		    take_text(account, cairn_buffer_bytes(&text), name, error);
+		    take_text(account, cairn_buffer_bytes(&text), name, 0, error);
 	cairn_buffer_free(&text);
 	cairn_files_free(&list);
 	return good;
@@ -163,6 +174,9 @@ static void add_notes(struct account *account)
 	const struct cairn_bill *bill = &account->bill;
 	const struct cairn_bill_facts *facts = &account->facts;
 	char a[24], b[24];
+	if (facts->no_statistics)
+		cairn_fail(new_note(account), "only the kernel's side: this jemalloc was built without statistics (--disable-stats; the feature \"stats\" "
+					      "of tikv-jemallocator turns them on), so what it has in its pages is not known");
 	if (bill->has_allocator && !bill->has_classes)
 		cairn_fail(new_note(account), "size-class slack is part of the live objects: jemalloc counts what it hands out, not what "
 					      "was asked for, unless it runs "

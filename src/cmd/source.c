@@ -35,6 +35,8 @@ const struct cairn_option cairn_source_option_table[] = {
 	{0, "no-symbols", NULL, "leave addresses without names", CAIRN_OPTION_FLAG, AT(no_symbols), 0},
 	{0, "only-modules", "FILE", "open no other modules than those of this memory map; for profiles from strangers", CAIRN_OPTION_TEXT,
 	 AT(only_modules), 0},
+	{0, "memory", "SIZE", "limit the memory that naming takes (default: a quarter of what the control group or machine has left)",
+	 CAIRN_OPTION_SIZE, AT(memory), 0},
 	{0, "token", "TOKEN", "of an agent reached by URL (or set CAIRN_TOKEN)", CAIRN_OPTION_TEXT, AT(token), 0},
 	{0},
 };
@@ -53,7 +55,8 @@ struct cairn_find_options cairn_source_find(const struct cairn_source_options *o
 
 static struct cairn_symbolize_options symbolize_options(const struct cairn_source_options *options)
 {
-	return (struct cairn_symbolize_options){.find = cairn_source_find(options), .no_cache = options->no_cache};
+	return (struct cairn_symbolize_options){.find = cairn_source_find(options), .no_cache = options->no_cache,
+		.memory = options->memory};
 }
 
 /* Asks the live process that NAME stands for. */
@@ -64,6 +67,8 @@ static bool read_live(struct cairn_profile *profile, const char *name, const str
 	struct cairn_buffer body = {0};
 	bool good = cairn_target_find(&target, name, options->token, error) && cairn_target_snapshot(&target, &body, error) &&
 		    cairn_profile_read(profile, cairn_buffer_bytes(&body), name, reading, error);
+	if (good && cairn_target_process(&target) > 0)
+		profile->process_id = (uint64_t)cairn_target_process(&target); /* as it is numbered here; it may see itself as another */
 	cairn_buffer_free(&body);
 	return good;
 }

@@ -29,6 +29,7 @@ struct cairn_source_options {
 	bool no_cache;
 	bool no_symbols;
 	const char *only_modules;
+	uint64_t memory; /* that naming may take; 0 for the default */
 	const char *token;
 };
 

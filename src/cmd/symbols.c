@@ -2,12 +2,14 @@
  *
  * Standard input is a memory map and then lines `0xADDRESS`; the answer is a line `0xADDRESS<tab>NAME` for each address that
  * has a name, in the order first asked. Functions inlined there are joined by `--`, outermost first, as jeprof's protocol
- * has it. Nobody types this, so it is not in `cairn help`.
+ * has it. Stock jeprof strips malloc and its like, and knows nothing of prefixes and jemalloc's inner functions: those are all
+ * called malloc here. Nobody types this, so it is not in `cairn help`.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/file.h"
 #include "base/text.h"
 #include "cmd/command.h"
 #include "profile/maps.h"
+#include "symbol/allocator.h"
 #include "symbol/symbolize.h"
 
 static void read_addresses(struct cairn_profile *profile, struct cairn_bytes text)
@@ -20,20 +22,41 @@ static void read_addresses(struct cairn_profile *profile, struct cairn_bytes tex
 	}
 }
 
+/* How many of LOCATION's frames, from the innermost on, are the allocator's. */
+static uint32_t count_allocator(const struct cairn_allocator *allocator, uint32_t id)
+{
+	const struct cairn_location *location = &allocator->profile->locations[id];
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < location->frame_count; i++)
+		if (cairn_allocator_cuts(cairn_allocator_frame(allocator, id, location->first_frame + i), i - count))
+			count = i + 1;
+	return count;
+}
+
+static const char *name_of(const struct cairn_profile *profile, uint32_t frame)
+{
+	return cairn_profile_string(profile, profile->functions[profile->frames[frame].function].name);
+}
+
 static void write_names(const struct cairn_profile *profile, struct cairn_buffer *out)
 {
+	struct cairn_allocator allocator;
+	cairn_allocator_learn(&allocator, profile);
 	for (size_t i = 0; i < profile->location_count; i++) {
 		const struct cairn_location *location = &profile->locations[i];
 		if (location->frame_count == 0)
 			continue;
 		cairn_buffer_hex(out, location->address);
 		cairn_buffer_byte(out, '\t');
-		for (uint32_t frame = location->frame_count; frame-- > 0;) {
-			const struct cairn_frame *at = &profile->frames[location->first_frame + frame];
-			cairn_buffer_text(out, cairn_profile_string(profile, profile->functions[at->function].name));
-			cairn_buffer_text(out, frame > 0 ? "--" : "\n");
+		uint32_t own = count_allocator(&allocator, (uint32_t)i);
+		for (uint32_t frame = location->frame_count; frame-- > own;)
+			cairn_buffer_format(out, "%s%s", name_of(profile, location->first_frame + frame), frame > 0 ? "--" : "\n");
+		if (own) {
+			const char *outermost = name_of(profile, location->first_frame + own - 1);
+			cairn_buffer_format(out, "%s\n", cairn_allocator_is_common(outermost) ? outermost : "malloc");
 		}
 	}
+	cairn_allocator_free(&allocator);
 }
 
 static int run(const void *options, int count, char **operands)

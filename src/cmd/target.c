@@ -6,16 +6,19 @@
 #include "base/file.h"
 #include "base/json_read.h"
 #include "base/text.h"
+#include "cmd/enter.h"
+#include "cmd/restart.h"
 #include "http/client.h"
 #include "process/tree.h"
+#include "http/peer.h"
+#include "symbol/live.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 enum { answer_seconds = 120, status_seconds = 5, snapshot_maximum = 1 << 30 };
@@ -74,82 +77,108 @@ static bool read_proc(int pid, const char *name, struct cairn_file *file)
 	return cairn_file_read(file, path, NULL);
 }
 
-/* The process's number in its own namespace: the last of NSpid. */
-static int inner_pid(int pid)
-{
-	struct cairn_file file;
-	int inner = pid;
-	if (!read_proc(pid, "status", &file))
-		return pid;
-	struct cairn_bytes rest = file.bytes, line;
-	while (cairn_text_line(&rest, &line, NULL)) {
-		if (!cairn_text_take(&line, "NSpid:"))
-			continue;
-		uint64_t number;
-		for (line = cairn_text_trim(line); cairn_text_decimal(&line, &number); line = cairn_text_trim(line))
-			inner = (int)number;
-	}
-	cairn_file_close(&file);
-	return inner;
-}
+/* A connection to be tried, and who answers. */
+struct trial {
+	const char *path;
+	int pid, code;
+};
 
-/* Connects to the socket at PATH; the descriptor, or -1 with errno. */
-static int connect_socket(const char *path)
+static void try_connection(void *context)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	if (strlen(path) >= sizeof address.sun_path) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	memcpy(address.sun_path, path, strlen(path));
-	int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	struct timeval most = {.tv_sec = 5}; /* one whose queue is full, and that takes nobody out of it */
-	if (descriptor >= 0)
-		setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
-	if (descriptor >= 0 && connect(descriptor, (struct sockaddr *)&address, sizeof address) != 0) {
-		int code = errno;
-		close(descriptor);
-		errno = code;
-		return -1;
-	}
-	return descriptor;
-}
-
-/* The process that answers the socket at PATH; 0 for none, with errno. */
-static int answering(const char *path)
-{
-	struct ucred peer;
-	socklen_t size = sizeof peer;
-	int descriptor = connect_socket(path);
+	struct trial *trial = context;
+	int descriptor = cairn_enter_connect(trial->path);
+	trial->code = descriptor < 0 ? errno : ECONNREFUSED;
 	if (descriptor < 0)
-		return 0;
-	int pid = getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : 0;
+		return;
+	trial->pid = cairn_peer_process(descriptor);
 	close(descriptor);
-	return pid;
 }
 
-/* Tries the socket at PATH as the process sees it, and as we do where we may not look through its root. */
-static bool try_path(struct cairn_target *target, const char *path)
+/* The process that answers the socket at PATH, of the network of process INSIDE unless that is 0; 0 for none, with errno. */
+static int answering(const char *path, int inside)
 {
-	for (int own = 0; own < 2; own++) {
-		if (own)
-			snprintf(target->socket, sizeof target->socket, "%.200s", path);
-		else
-			snprintf(target->socket, sizeof target->socket, "/proc/%d/root%.200s", target->pid, path);
-		if (answering(target->socket) == target->pid)
-			return true;
-		target->forbidden = target->forbidden || errno == EACCES || errno == EPERM;
-	}
-	target->socket[0] = 0;
+	struct trial trial = {path, 0, 0};
+	if (!inside)
+		try_connection(&trial);
+	else if (!cairn_enter(inside, try_connection, &trial))
+		return 0;
+	errno = trial.code;
+	return trial.pid;
+}
+
+static bool is_forbidden(int code)
+{
+	return code == EACCES || code == EPERM;
+}
+
+/* Whether the process answers at what is now in TARGET->socket. */
+static bool answers(struct cairn_target *target)
+{
+	if (answering(target->socket, target->inside ? target->pid : 0) == target->pid)
+		return true;
+	target->forbidden = target->forbidden || is_forbidden(errno);
 	return false;
 }
 
-/* Whether PATH is that of an agent's socket for process INNER: /…cairn…/INNER.sock, or INNER-2.sock and so on. */
+/* The agent keeps the folder of its socket open: it is reached through that wherever the process's root and mounts are by now. */
+static bool try_folder(struct cairn_target *target, const char *path)
+{
+	char fds[64], folder[108];
+	const char *slash = strrchr(path, '/');
+	snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
+	const char *last = strrchr(folder, '/');
+	snprintf(fds, sizeof fds, "/proc/%d/fd", target->pid);
+	DIR *list = last ? opendir(fds) : NULL;
+	bool found = false;
+	for (const struct dirent *entry; list && !found && (entry = readdir(list));) {
+		char link[128], place[4096];
+		snprintf(link, sizeof link, "%s/%.20s", fds, entry->d_name);
+		ssize_t length = readlink(link, place, sizeof place);
+		size_t wanted = strlen(last);
+		if (length < (ssize_t)wanted || memcmp(place + length - wanted, last, wanted) != 0)
+			continue;
+		snprintf(target->socket, sizeof target->socket, "%s%s", link, slash);
+		found = answers(target);
+	}
+	if (list)
+		closedir(list);
+	return found;
+}
+
+/* Tries the socket at PATH as the process sees it, as we do where we may not look through its root, and by its folder. An abstract name
+ * is one of our network, or of that of the process. */
+static bool try_path(struct cairn_target *target, const char *path)
+{
+	bool found = false;
+	if (path[0] == '@') {
+		snprintf(target->socket, sizeof target->socket, "%.200s", path);
+		for (int inside = 0; inside < 2 && !found; inside++) {
+			target->inside = inside;
+			found = answers(target);
+		}
+	} else {
+		snprintf(target->socket, sizeof target->socket, "/proc/%d/root%.200s", target->pid, path);
+		found = answers(target);
+		if (!found) {
+			snprintf(target->socket, sizeof target->socket, "%.200s", path);
+			found = answers(target);
+		}
+		found = found || try_folder(target, path);
+	}
+	if (!found) {
+		target->socket[0] = 0;
+		target->inside = false;
+	}
+	return found;
+}
+
+/* Whether PATH is that of an agent's socket for process INNER: /…/cairn…/INNER.sock or @cairn/INNER.sock, or INNER-2.sock and so on. */
 static bool is_agent_path(struct cairn_bytes path, int inner)
 {
 	uint64_t number;
 	const char *slash = path.length ? memrchr(path.data, '/', path.length) : NULL;
-	if (!slash || path.data[0] != '/' || !memmem(path.data, (size_t)(slash - path.data), "/cairn", 6))
+	if (!slash || (path.data[0] == '@' ? !cairn_bytes_start_with(path, "@cairn/")
+					   : path.data[0] != '/' || !memmem(path.data, (size_t)(slash - path.data), "/cairn", 6)))
 		return false;
 	struct cairn_bytes name = cairn_bytes_skip(path, (size_t)(slash - path.data) + 1);
 	if (!cairn_text_decimal(&name, &number) || number != (uint64_t)inner)
@@ -168,8 +197,10 @@ static bool find_listed(struct cairn_target *target, int inner, char *tried, siz
 		return false;
 	struct cairn_bytes rest = file.bytes, line;
 	while (!found && cairn_text_line(&rest, &line, NULL)) {
-		const char *slash = line.length ? memchr(line.data, '/', line.length) : NULL;
-		struct cairn_bytes path = slash ? cairn_bytes_skip(line, (size_t)(slash - line.data)) : (struct cairn_bytes){"", 0};
+		size_t columns = 0; /* before the path: numbers, which have neither of these */
+		while (columns < line.length && line.data[columns] != '/' && line.data[columns] != '@')
+			columns++;
+		struct cairn_bytes path = cairn_bytes_skip(line, columns);
 		char text[108];
 		if (path.length >= sizeof text || !is_agent_path(path, inner))
 			continue;
@@ -219,12 +250,14 @@ static bool find_process(struct cairn_target *target, struct cairn_error *error)
 	if (state == 'T')
 		return cairn_fail(error, "process %d is stopped, so nothing in it can answer; 'kill -CONT %d' lets it go on", target->pid, target->pid);
 	char tried[108] = "";
-	if (find_listed(target, inner_pid(target->pid), tried, sizeof tried)) {
+	bool found = find_listed(target, cairn_live_inner_pid(target->pid), tried, sizeof tried);
+	bool stranger = geteuid() != 0 && geteuid() != status.st_uid;
+	if (found && !(stranger && target->socket[0] == '@')) { /* anybody may connect to an abstract name, and is not heard */
 		target->forbidden = false;
 		return true;
 	}
-	if (target->forbidden && geteuid() != 0)
-		return cairn_fail(error, geteuid() == status.st_uid
+	if ((found || target->forbidden) && geteuid() != 0)
+		return cairn_fail(error, !stranger
 						 ? "process %d has an agent, but you may not open its socket %s: the process was another user when it made it; "
 						   "ask as root (sudo cairn …)"
 						 : "process %d belongs to another user; its agent answers on %s only to that user and root (sudo cairn …)",
@@ -232,7 +265,12 @@ static bool find_process(struct cairn_target *target, struct cairn_error *error)
 	if (cairn_target_has_loaded(target->pid))
 		return cairn_fail(error, "process %d has loaded the agent, which does not answer; "
 				  "'cairn doctor %d' tells more", target->pid, target->pid);
-	return cairn_fail(error, "process %d has no agent; start it with 'cairn run -- COMMAND', or with LD_PRELOAD=libcairn.so", target->pid);
+	struct cairn_arena arena = {0};
+	const char *line = cairn_restart_line(&arena, target->pid, "cairn run --active --");
+	cairn_fail(error, "process %d has no agent; start it with '%.300s'", target->pid,
+		   line && strlen(line) < 300 ? line : "cairn run -- COMMAND");
+	cairn_arena_free(&arena);
+	return false;
 }
 
 bool cairn_target_find(struct cairn_target *target, const char *name, const char *token, struct cairn_error *error)
@@ -288,7 +326,7 @@ size_t cairn_target_tree(int root, int *pids, size_t most, size_t *without)
 
 int cairn_target_process(const struct cairn_target *target)
 {
-	return target->pid ? target->pid : target->socket[0] ? answering(target->socket) : 0;
+	return target->pid ? target->pid : target->socket[0] ? answering(target->socket, 0) : 0;
 }
 
 /* The agent's own words for a refusal: the "error" of its JSON, or its text. */
@@ -314,6 +352,19 @@ static unsigned patience(unsigned usual)
 	return getenv("CAIRN_HTTP_TIMEOUT") ? cairn_http_silence_ms() / 1000 : usual;
 }
 
+struct asking {
+	const struct cairn_http_call *call;
+	struct cairn_http_answer *answer;
+	struct cairn_error *error;
+	bool came;
+};
+
+static void ask(void *context)
+{
+	struct asking *asking = context;
+	asking->came = cairn_http_ask(asking->call, asking->answer, asking->error);
+}
+
 /* The status of the answer, 0 where there was none. Any but 200 fails. */
 static int exchange(const struct cairn_target *target, const char *method, const char *path, unsigned seconds, struct cairn_buffer *body,
 		    struct cairn_error *error)
@@ -324,8 +375,8 @@ static int exchange(const struct cairn_target *target, const char *method, const
 	while (length > 0 && base[length - 1] == '/')
 		length--;
 	const char *const headers[] = {target->token ? cairn_arena_format(&arena, "Authorization: Bearer %s", target->token) : NULL, NULL};
-	struct cairn_http_answer answer;
-	bool came = cairn_http_ask(&(struct cairn_http_call){
+	struct cairn_http_answer answer = {0};
+	struct cairn_http_call call = {
 		.method = method,
 		.socket = target->socket[0] ? target->socket : NULL,
 		.url = cairn_arena_format(&arena, "%.*s%s", (int)length, base, path),
@@ -333,8 +384,13 @@ static int exchange(const struct cairn_target *target, const char *method, const
 		.silence_ms = target->patience_ms ? target->patience_ms : 1000 * seconds,
 		.total_ms = target->patience_ms,
 		.limit_bytes = snapshot_maximum,
-	}, &answer, error);
-	int status = came ? answer.status : 0;
+	};
+	struct asking asking = {&call, &answer, error, false};
+	if (!target->inside)
+		ask(&asking);
+	else if (!cairn_enter(target->pid, ask, &asking))
+		cairn_fail_errno(error, "process %d: its network cannot be entered", target->pid);
+	int status = asking.came ? answer.status : 0;
 	*body = answer.body;
 	cairn_arena_free(&arena);
 	if (status > 0 && status != 200) {

@@ -2,7 +2,7 @@
  *
  * A PID is found through /proc: the kernel's list of sockets in that process's network, and the path there in its own view of
  * the file system, so that containers and other users work as far as permissions go; and the socket must be answered by
- * that very process.
+ * that very process. An abstract name in another network is connected to from there, which takes root.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_TARGET_H
 #define CAIRN_CMD_TARGET_H
@@ -19,7 +19,8 @@ extern const struct cairn_option cairn_target_option_table[];
 
 struct cairn_target {
 	int pid;           /* 0 when it was not named by PID */
-	char socket[256];  /* "" for a URL */
+	char socket[256];  /* "" for a URL; begins with @ for an abstract name */
+	bool inside;       /* it is one of the process's network, not ours */
 	const char *url;   /* borrowed from the name; NULL for a socket */
 	const char *token; /* borrowed; NULL for none */
 	bool forbidden;    /* set where finding failed: there is an agent, and we may not speak to it */

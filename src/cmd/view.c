@@ -5,6 +5,7 @@
 #include "base/pattern.h"
 #include "cmd/command.h"
 #include "report/head.h"
+#include "symbol/wrapper.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -27,6 +28,11 @@ const struct cairn_option cairn_view_option_table[] = {
 	{0, "noinlines", NULL, NULL, CAIRN_OPTION_FLAG, AT(view.no_inlines), 0},
 	{0, "full-names", NULL, "names with template and call arguments", CAIRN_OPTION_FLAG, AT(view.full_names), 0},
 	{0, "all-frames", NULL, "keep the allocator's own frames", CAIRN_OPTION_FLAG, AT(view.all_frames), 0},
+	{0, "fold-wrappers", NULL, "count what strdup, containers, zmalloc and the like allocate as their callers' (the default in pages)",
+	 CAIRN_OPTION_FLAG, AT(view.fold_wrappers), 0},
+	{0, "wrappers", "PATTERNS", "fold functions with these names (default: " CAIRN_WRAPPER_PATTERNS ")",
+	 CAIRN_OPTION_TEXT, AT(view.wrappers), 0},
+	{0, "keep-wrappers", NULL, "do not fold wrappers in pages", CAIRN_OPTION_FLAG, AT(view.keep_wrappers), 0},
 	{0, "drop-negative", NULL, "leave out stacks that shrank from the base", CAIRN_OPTION_FLAG, AT(view.drop_negative), 0},
 	{0, "relative-percentages", NULL, "percent of what the filters left, not of the whole",
 	 CAIRN_OPTION_FLAG, AT(view.relative_percentages), 0},

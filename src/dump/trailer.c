@@ -94,10 +94,10 @@ uint64_t cairn_trailer_number(const struct cairn_trailer *trailer, const char *k
 	return cairn_text_decimal(&value, &number) && value.length == 0 ? number : 0;
 }
 
-bool cairn_trailer_next_module(const struct cairn_trailer *trailer, size_t *position, struct cairn_trailer_module *module)
+static bool next_module(const struct cairn_trailer *trailer, const char *key, size_t *position, struct cairn_trailer_module *module)
 {
 	struct cairn_bytes value;
-	while (cairn_trailer_next(trailer, position, "module", &value)) {
+	while (cairn_trailer_next(trailer, position, key, &value)) {
 		if (!cairn_text_hex(&value, &module->start) || !cairn_text_take(&value, "-") || !cairn_text_hex(&value, &module->end) ||
 		    !cairn_text_take(&value, " ") || !cairn_text_hex(&value, &module->offset) || !cairn_text_take(&value, " "))
 			continue;
@@ -111,4 +111,14 @@ bool cairn_trailer_next_module(const struct cairn_trailer *trailer, size_t *posi
 		return true;
 	}
 	return false;
+}
+
+bool cairn_trailer_next_module(const struct cairn_trailer *trailer, size_t *position, struct cairn_trailer_module *module)
+{
+	return next_module(trailer, "module", position, module);
+}
+
+bool cairn_trailer_next_unloaded(const struct cairn_trailer *trailer, size_t *position, struct cairn_trailer_module *module)
+{
+	return next_module(trailer, "unloaded", position, module);
 }

@@ -35,5 +35,7 @@ struct cairn_trailer_module {
 
 /* Walks the modules: start with *POSITION = 0; false at the end. */
 bool cairn_trailer_next_module(const struct cairn_trailer *trailer, size_t *position, struct cairn_trailer_module *module);
+/* The same for those that were unloaded before the dump was made. */
+bool cairn_trailer_next_unloaded(const struct cairn_trailer *trailer, size_t *position, struct cairn_trailer_module *module);
 
 #endif

@@ -121,7 +121,9 @@ static void set_request(struct exchange *exchange)
 	const struct cairn_http_call *call = exchange->call;
 	CURL *handle = exchange->handle;
 	library.set(handle, CURLOPT_URL, call->url);
-	if (call->socket)
+	if (call->socket && call->socket[0] == '@')
+		library.set(handle, CURLOPT_ABSTRACT_UNIX_SOCKET, call->socket + 1);
+	else if (call->socket)
 		library.set(handle, CURLOPT_UNIX_SOCKET_PATH, call->socket);
 	if (call->body.data || (call->method && strcmp(call->method, "POST") == 0)) {
 		library.set(handle, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)call->body.length);

@@ -4,6 +4,7 @@
 
 #include "base/descriptor.h"
 #include "base/pages.h"
+#include "http/peer.h"
 
 #include <errno.h>
 #include <sys/epoll.h>
@@ -152,6 +153,10 @@ static void accept_one(struct cairn_server *server, unsigned index)
 	if (socket < 0) {
 		if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
 			pause_listeners(server); /* else the waiting connection would wake us without end */
+		return;
+	}
+	if (server->listeners[index].local && !cairn_peer_is_allowed(socket)) {
+		close(socket);
 		return;
 	}
 	struct cairn_connection *connection = find_slot(server, server->listeners[index].local);

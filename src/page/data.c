@@ -16,22 +16,18 @@ enum { name_most = 4096, thread_most = 4000 };
 static const size_t whole_frames = 3000000;
 static const double least_part = 1e-6;
 
-/* What a node, a function or a part of one holds. */
-struct weight {
-	double value, objects, base;
-};
-
 struct node {
 	uint32_t of_tree; /* CAIRN_NONE for smaller stacks */
 	uint32_t depth;
-	struct weight self;
-	double sample_weight; /* profile/unsample.h */
+	struct cairn_spread spread;
 };
 
 struct making {
 	struct cairn_page_data *data;
 	struct cairn_view *view;
 	struct cairn_tree tree;
+	double *weights;     /* by sample of the view: how much it counts when it is decided what stays */
+	double *sizes;       /* by node of the tree: the same, with all below it */
 	bool *kept;          /* by node of the tree */
 	uint32_t *place;     /* by node of the tree: its number on the page, of smaller stacks where it is not kept */
 	struct node *nodes;
@@ -67,40 +63,102 @@ static void put_rounded(struct column *column, double value)
 	put_whole(column, whole);
 }
 
-enum part { part_value, part_objects, part_base };
-
-static double part_of(const struct weight *weight, enum part part)
+/* What the view's SAMPLE has in COLUMN, or had in the base. */
+static double cell(const struct making *making, size_t sample, size_t column, bool of_base)
 {
-	return part == part_value ? weight->value : part == part_objects ? weight->objects : weight->base;
+	const struct cairn_profile *profile = making->view->profile;
+	uint32_t at = making->view->samples[sample], value = making->data->columns[column];
+	return of_base ? cairn_profile_base(profile, at, value) : profile->values[(size_t)at * profile->value_count + value];
 }
 
-/* Where weights are found in an array of anything: AT points at the first, the next is STRIDE bytes on. */
-static void put_weights(const struct making *making, const struct weight *at, size_t stride, size_t count, struct cairn_buffer *out)
+/* Writes the weights of COUNT things: for each column the values and, with a base, what they were in it. FILL adds up one of those in an
+ * array of zeroes. */
+typedef void fill_column(const struct making *making, const void *context, size_t column, bool of_base, double *sums);
+
+static void put_weights(const struct making *making, size_t count, fill_column *fill, const void *context, struct cairn_buffer *out)
 {
-	for (enum part part = part_value; part <= (making->tree.has_base ? part_base : part_objects); part++) {
-		struct column column = {.out = out, .is_signed = making->data->is_change && part != part_base};
+	double *sums = cairn_array_new(count + 1, sizeof *sums);
+	for (size_t c = 0; c < making->data->column_count; c++)
+		for (int of_base = 0; of_base <= making->tree.has_base; of_base++) {
+			struct column column = {.out = out, .is_signed = making->data->is_change && !of_base};
+			memset(sums, 0, count * sizeof *sums);
+			fill(making, context, c, of_base, sums);
+			for (size_t i = 0; i < count; i++)
+				put_rounded(&column, sums[i]);
+		}
+	free(sums);
+}
+
+/* Which values the page has: the one that is shown first, its partner, and whatever else the profile counts live or in all. */
+
+static bool has_anything(const struct cairn_view *view, uint32_t value)
+{
+	for (size_t i = 0; i < view->sample_count; i++)
+		if (view->profile->values[(size_t)view->samples[i] * view->profile->value_count + value] != 0 ||
+		    cairn_profile_base(view->profile, view->samples[i], value) != 0)
+			return true;
+	return false;
+}
+
+static void add_column(struct making *making, uint32_t value)
+{
+	struct cairn_page_data *data = making->data;
+	bool known = value == CAIRN_NONE || data->column_count == CAIRN_PAGE_COLUMNS;
+	for (size_t c = 0; c < data->column_count; c++)
+		known |= data->columns[c] == value;
+	if (!known && (data->column_count == 0 || has_anything(making->view, value)))
+		data->columns[data->column_count++] = value;
+}
+
+static void choose_columns(struct making *making, bool is_film)
+{
+	static const char *const names[] = {"inuse_space", "inuse_objects", "alloc_space", "alloc_objects"};
+	const struct cairn_view *view = making->view;
+	add_column(making, view->value);
+	if (is_film)
+		return;
+	add_column(making, view->partner);
+	for (size_t i = 0; view->profile->kind == CAIRN_PROFILE_HEAP && i < sizeof names / sizeof *names; i++)
+		add_column(making, cairn_profile_find_value(view->profile, names[i]));
+}
+
+/* A stack counts by the largest part that it has of any column, so that what was allocated and freed again stays too. */
+static void weigh_samples(struct making *making)
+{
+	size_t count = making->view->sample_count;
+	making->weights = cairn_array_zero(count + 1, sizeof *making->weights);
+	for (size_t c = 0; c < making->data->column_count; c++) {
+		double whole = 0;
 		for (size_t i = 0; i < count; i++)
-			put_rounded(&column, part_of((const struct weight *)((const char *)at + i * stride), part));
+			whole += fabs(cell(making, i, c, false)) + cell(making, i, c, true);
+		for (size_t i = 0; whole > 0 && i < count; i++)
+			making->weights[i] = fmax(making->weights[i], (fabs(cell(making, i, c, false)) + cell(making, i, c, true)) / whole);
 	}
+}
+
+static void size_nodes(struct making *making)
+{
+	const struct cairn_tree *tree = &making->tree;
+	making->sizes = cairn_array_zero(tree->count, sizeof *making->sizes);
+	for (size_t i = 0; i < making->view->sample_count; i++)
+		if (tree->ends[i] != CAIRN_NONE)
+			making->sizes[tree->ends[i]] += making->weights[i];
+	for (size_t n = tree->count; n-- > 1;)
+		making->sizes[tree->nodes[n].parent] += making->sizes[n];
 }
 
 /* The nodes that stay. */
 
-static bool is_closed(const struct cairn_tree_node *node)
-{
-	return node->first_child == CAIRN_NONE && node->value.self == 0 && node->objects.self == 0 && node->base.self == 0;
-}
-
 /* The least size at which no more than about MOST nodes stay. Positive floats sort as their bits do, so counting the nodes by their
  * leading bits is enough. */
-static double find_cutoff(const struct cairn_tree *tree, size_t most)
+static double find_cutoff(const struct making *making, size_t most)
 {
 	enum { kinds = 1 << 16 };
-	if (tree->count <= most)
+	if (making->tree.count <= most)
 		return 0;
 	uint32_t *counts = cairn_array_zero(kinds, sizeof *counts);
-	for (size_t n = 0; n < tree->count; n++) {
-		float size = (float)tree->nodes[n].size.total;
+	for (size_t n = 0; n < making->tree.count; n++) {
+		float size = (float)making->sizes[n];
 		uint32_t bits;
 		memcpy(&bits, &size, sizeof bits);
 		counts[bits >> 16]++;
@@ -119,46 +177,40 @@ static double find_cutoff(const struct cairn_tree *tree, size_t most)
 static void keep_nodes(struct making *making, size_t most)
 {
 	const struct cairn_tree *tree = &making->tree;
-	double cutoff = find_cutoff(tree, most);
+	double cutoff = find_cutoff(making, most);
 	making->kept = cairn_array_zero(tree->count, sizeof *making->kept);
 	making->kept[0] = true;
 	for (size_t n = 1; n < tree->count; n++) {
 		const struct cairn_tree_node *node = &tree->nodes[n];
-		making->kept[n] = making->kept[node->parent] && !is_closed(node) && node->size.total >= cutoff;
+		making->kept[n] = making->kept[node->parent] && making->sizes[n] > 0 && making->sizes[n] >= cutoff;
 	}
 }
 
 /* Laying them out. */
 
-static uint32_t add_node(struct making *making, uint32_t of_tree, uint32_t depth, struct weight self, struct cairn_spread spread)
+static uint32_t add_node(struct making *making, uint32_t of_tree, uint32_t depth, struct cairn_spread spread)
 {
 	cairn_array_room(making->nodes, making->count, making->capacity);
-	/* What there is now and what there was before. */
-	double both = self.value + 2 * self.base;
-	making->nodes[making->count] = (struct node){of_tree, depth, self, both > 0 ? spread.variance / both : 0};
+	making->nodes[making->count] = (struct node){of_tree, depth, spread};
 	return (uint32_t)making->count++;
 }
 
 /* Puts the children of NODE that do not stay, with all below them, into one node of smaller stacks. */
 static void fold_children(struct making *making, uint32_t node, uint32_t depth)
 {
-	struct weight sum = {0};
 	struct cairn_spread spread = {0};
 	bool any = false;
 	for (uint32_t child = making->tree.nodes[node].first_child; child != CAIRN_NONE; child = making->tree.nodes[child].next_sibling) {
 		const struct cairn_tree_node *at = &making->tree.nodes[child];
 		if (making->kept[child])
 			continue;
-		any = true;
-		sum.value += at->value.total;
-		sum.objects += at->objects.total;
-		sum.base += at->base.total;
+		any |= making->sizes[child] > 0;
 		cairn_spread_add(&spread, at->total_spread);
 		making->data->folded += at->size.total;
 		making->place[child] = (uint32_t)making->count;
 	}
 	if (any)
-		add_node(making, CAIRN_NONE, depth + 1, sum, spread);
+		add_node(making, CAIRN_NONE, depth + 1, spread);
 }
 
 static uint32_t next_kept(const struct making *making, uint32_t node)
@@ -175,7 +227,7 @@ static void walk(struct making *making)
 	making->place = cairn_array_zero(making->tree.count, sizeof *making->place);
 	while (node != CAIRN_NONE) {
 		const struct cairn_tree_node *at = &nodes[node];
-		making->place[node] = add_node(making, node, depth, (struct weight){at->value.self, at->objects.self, at->base.self}, at->self_spread);
+		making->place[node] = add_node(making, node, depth, at->self_spread);
 		fold_children(making, node, depth);
 		uint32_t next = next_kept(making, at->first_child);
 		if (next != CAIRN_NONE)
@@ -271,62 +323,84 @@ static void put_functions(struct making *making, struct cairn_buffer *out)
 	free(columns);
 }
 
-/* SELF and TOTAL of each function, over all stacks. */
+/* Self and total of each entry over all stacks: of each column the value and the base, one after the other. */
 struct sums {
-	struct weight self, total;
+	double *self, *total;
+	size_t stride;
 };
 
-static void add_weight(struct weight *to, const struct weight *more)
+static struct sums sum_entries(const struct making *making)
 {
-	to->value += more->value;
-	to->objects += more->objects;
-	to->base += more->base;
-}
-
-static struct weight sample_weight(const struct cairn_view *view, size_t sample)
-{
-	return (struct weight){cairn_view_value(view, sample), cairn_view_objects(view, sample), cairn_view_base(view, sample)};
-}
-
-static struct sums *sum_entries(struct cairn_view *view)
-{
-	struct sums *sums = cairn_array_zero(view->entry_count, sizeof *sums);
+	struct cairn_view *view = making->view;
+	size_t stride = 2 * making->data->column_count;
+	struct sums sums = {cairn_array_zero(view->entry_count * stride + 1, sizeof(double)),
+			    cairn_array_zero(view->entry_count * stride + 1, sizeof(double)), stride};
 	uint32_t *seen = cairn_array_zero(view->entry_count, sizeof *seen); /* the sample, plus one, that counted last */
+	double *numbers = cairn_array_zero(stride, sizeof *numbers);
 	for (size_t i = 0; i < view->sample_count; i++) {
 		size_t depth;
 		const uint32_t *stack = cairn_view_stack(view, i, &depth);
-		struct weight weight = sample_weight(view, i);
+		for (size_t k = 0; k < stride; k++)
+			numbers[k] = cell(making, i, k / 2, k % 2);
 		for (size_t d = 0; d < depth; d++)
 			if (seen[stack[d]] != i + 1) {
 				seen[stack[d]] = (uint32_t)i + 1;
-				add_weight(&sums[stack[d]].total, &weight);
+				for (size_t k = 0; k < stride; k++)
+					sums.total[stack[d] * stride + k] += numbers[k];
 			}
-		if (depth > 0)
-			add_weight(&sums[stack[0]].self, &weight);
+		for (size_t k = 0; depth > 0 && k < stride; k++)
+			sums.self[stack[0] * stride + k] += numbers[k];
 	}
 	free(seen);
+	free(numbers);
 	return sums;
 }
 
 /* Functions that are in smaller stacks only have their place in the table too, where they have enough. */
 static void place_large(struct making *making, const struct sums *sums)
 {
-	double whole = 0;
-	for (uint32_t e = 0; e < making->view->entry_count; e++)
-		whole += fabs(sums[e].self.value) + sums[e].self.base;
-	for (uint32_t e = 0; e < making->view->entry_count; e++)
-		if (fabs(sums[e].self.value) + sums[e].self.base >= least_part * whole)
-			place_entry(making, e);
+	for (size_t k = 0; k < sums->stride; k += 2) {
+		double whole = 0;
+		for (uint32_t e = 0; e < making->view->entry_count; e++)
+			whole += fabs(sums->self[e * sums->stride + k]) + sums->self[e * sums->stride + k + 1];
+		for (uint32_t e = 0; e < making->view->entry_count; e++)
+			if (fabs(sums->self[e * sums->stride + k]) + sums->self[e * sums->stride + k + 1] >= least_part * whole)
+				place_entry(making, e);
+	}
 }
 
-static void put_sums(const struct making *making, const struct sums *sums, struct cairn_buffer *out)
+static void fill_self_sums(const struct making *making, const void *context, size_t column, bool of_base, double *out)
 {
-	struct sums *placed = cairn_array_zero(making->entry_count, sizeof *placed);
+	const struct sums *sums = context;
 	for (size_t i = 0; i < making->entry_count; i++)
-		placed[i] = sums[making->entries[i]];
-	put_weights(making, &placed->self, sizeof *placed, making->entry_count, out);
-	put_weights(making, &placed->total, sizeof *placed, making->entry_count, out);
-	free(placed);
+		out[i] = sums->self[making->entries[i] * sums->stride + 2 * column + of_base];
+}
+
+static void fill_total_sums(const struct making *making, const void *context, size_t column, bool of_base, double *out)
+{
+	const struct sums *sums = context;
+	for (size_t i = 0; i < making->entry_count; i++)
+		out[i] = sums->total[making->entries[i] * sums->stride + 2 * column + of_base];
+}
+
+static void fill_nodes(const struct making *making, const void *context, size_t column, bool of_base, double *sums)
+{
+	(void)context;
+	for (size_t i = 0; i < making->view->sample_count; i++)
+		if (making->tree.ends[i] != CAIRN_NONE)
+			sums[making->place[making->tree.ends[i]]] += cell(making, i, column, of_base);
+}
+
+/* The weight of one sample of each node (profile/unsample.h), from what there is now and what there was before. */
+static void put_sample_weights(const struct making *making, struct cairn_buffer *out)
+{
+	double *both = cairn_array_zero(making->count + 1, sizeof *both);
+	for (size_t i = 0; i < making->view->sample_count; i++)
+		if (making->tree.ends[i] != CAIRN_NONE)
+			both[making->place[making->tree.ends[i]]] += cell(making, i, 0, false) + 2 * cell(making, i, 0, true);
+	for (size_t n = 0; n < making->count; n++)
+		cairn_buffer_uleb(out, both[n] > 0 ? (uint64_t)fmin(0x1p52, round(16 * making->nodes[n].spread.variance / both[n])) : 0);
+	free(both);
 }
 
 static void put_nodes(const struct making *making, struct cairn_buffer *out)
@@ -338,35 +412,52 @@ static void put_nodes(const struct making *making, struct cairn_buffer *out)
 		uint32_t node = making->nodes[i].of_tree;
 		cairn_buffer_uleb(out, node == CAIRN_NONE || node == 0 ? 0 : making->entry_place[making->tree.nodes[node].entry]);
 	}
-	put_weights(making, &making->nodes->self, sizeof *making->nodes, making->count, out);
-	for (size_t i = 0; making->data->has_errors && i < making->count; i++)
-		cairn_buffer_uleb(out, (uint64_t)fmin(0x1p52, round(16 * making->nodes[i].sample_weight)));
+	put_weights(making, making->count, fill_nodes, NULL, out);
+	if (making->data->has_errors)
+		put_sample_weights(making, out);
+}
+
+static bool has_smaller(const struct making *making)
+{
+	for (size_t i = 1; i < making->count; i++)
+		if (making->nodes[i].of_tree == CAIRN_NONE)
+			return true;
+	return false;
 }
 
 static void put_tree(struct making *making)
 {
 	struct cairn_buffer *out = &making->data->tree;
-	struct sums *sums = making->data->folded > 0 ? sum_entries(making->view) : NULL;
+	bool is_cut = making->data->is_cut = has_smaller(making);
+	struct sums sums = is_cut ? sum_entries(making) : (struct sums){0};
 	making->entry_place = cairn_array_zero(making->view->entry_count, sizeof *making->entry_place);
 	for (size_t i = 1; i < making->count; i++)
 		if (making->nodes[i].of_tree != CAIRN_NONE)
 			place_entry(making, making->tree.nodes[making->nodes[i].of_tree].entry);
-	if (sums)
-		place_large(making, sums);
+	if (is_cut)
+		place_large(making, &sums);
 	put_functions(making, out);
 	put_nodes(making, out);
-	if (sums)
-		put_sums(making, sums, out);
-	free(sums);
+	if (is_cut) {
+		put_weights(making, making->entry_count, fill_self_sums, &sums, out);
+		put_weights(making, making->entry_count, fill_total_sums, &sums, out);
+	}
+	free(sums.self);
+	free(sums.total);
 }
 
 /* Threads and sizes. */
 
-/* What one group has of one node. */
+/* A sample of one group that ends at one node. Those of the same make one item of the page. */
 struct item {
 	uint32_t node;
 	uint32_t group;
-	struct weight weight;
+	uint32_t sample;
+};
+
+struct items {
+	struct item *items;
+	size_t count;
 };
 
 struct splitting {
@@ -436,29 +527,29 @@ static int compare_items(const void *a, const void *b)
 	return left->group < right->group ? -1 : left->group > right->group;
 }
 
-static size_t merge_items(struct item *items, size_t count)
+static void fill_items(const struct making *making, const void *context, size_t column, bool of_base, double *sums)
 {
-	size_t kept = 0;
-	for (size_t i = 0; i < count; i++)
-		if (kept > 0 && compare_items(&items[kept - 1], &items[i]) == 0)
-			add_weight(&items[kept - 1].weight, &items[i].weight);
-		else
-			items[kept++] = items[i];
-	return kept;
+	const struct items *items = context;
+	for (size_t i = 0, at = 0; i < items->count; i++) {
+		at += i > 0 && compare_items(&items->items[i - 1], &items->items[i]) != 0;
+		sums[at] += cell(making, items->items[i].sample, column, of_base);
+	}
 }
 
-static void put_items(const struct making *making, const struct item *items, size_t count, struct cairn_buffer *out)
+static void put_items(const struct making *making, const struct items *items, struct cairn_buffer *out)
 {
-	size_t at = 0;
+	size_t at = 0, merged = 0;
 	for (uint32_t node = 0; node < making->count; node++) {
-		size_t first = at;
-		while (at < count && items[at].node == node)
-			at++;
-		cairn_buffer_uleb(out, at - first);
+		size_t parts = 0;
+		for (; at < items->count && items->items[at].node == node; at++)
+			parts += at == 0 || compare_items(&items->items[at - 1], &items->items[at]) != 0;
+		cairn_buffer_uleb(out, parts);
+		merged += parts;
 	}
-	for (size_t i = 0; i < count; i++)
-		cairn_buffer_uleb(out, items[i].group);
-	put_weights(making, &items->weight, sizeof *items, count, out);
+	for (size_t i = 0; i < items->count; i++)
+		if (i == 0 || compare_items(&items->items[i - 1], &items->items[i]) != 0)
+			cairn_buffer_uleb(out, items->items[i].group);
+	put_weights(making, merged, fill_items, items, out);
 }
 
 static void put_split(struct making *making)
@@ -466,19 +557,18 @@ static void put_split(struct making *making)
 	struct splitting splitting = {0};
 	struct cairn_view *view = making->view;
 	struct cairn_buffer *out = &making->data->split;
-	struct item *items = cairn_array_zero(view->sample_count, sizeof *items);
-	size_t count = 0;
+	struct items items = {cairn_array_zero(view->sample_count, sizeof *items.items), 0};
 	for (size_t i = 0; i < view->sample_count; i++)
 		if (making->tree.ends[i] != CAIRN_NONE)
-			items[count++] = (struct item){making->place[making->tree.ends[i]], find_group(&splitting, making, i), sample_weight(view, i)};
-	qsort(items, count, sizeof *items, compare_items);
-	count = merge_items(items, count);
+			items.items[items.count++] =
+				(struct item){making->place[making->tree.ends[i]], find_group(&splitting, making, i), (uint32_t)i};
+	qsort(items.items, items.count, sizeof *items.items, compare_items);
 	cairn_buffer_uleb(out, splitting.group_count / 2);
 	for (size_t column = 0; column < 2; column++)
 		for (size_t g = column; g < splitting.group_count; g += 2)
 			cairn_buffer_uleb(out, splitting.of_group[g]);
-	put_items(making, items, count, out);
-	free(items);
+	put_items(making, &items, out);
+	free(items.items);
 	free(splitting.of_group);
 	cairn_map_free(&splitting.threads);
 	cairn_map_free(&splitting.groups);
@@ -486,12 +576,14 @@ static void put_split(struct making *making)
 
 /* A film. */
 
-/* Values are told in steps so much smaller than one sample weighs that nobody will miss the rest, and short to write. */
-static double film_step(const struct cairn_view *view)
+/* Every number is exact where that leaves a page of a size to send on. Else values are told in steps that are small against the weight of
+ * one sample, which is short to write. */
+static double film_step(const struct cairn_view *view, size_t numbers)
 {
 	static const double steps = 32;
+	static const size_t exact_most = 1000000;
 	bool is_estimate = cairn_view_in_bytes(view) && view->profile->unsampling == CAIRN_UNSAMPLE_POISSON;
-	return is_estimate ? fmax(1, floor(view->profile->period / steps)) : 1;
+	return is_estimate && numbers > exact_most ? fmax(1, floor(view->profile->period / steps)) : 1;
 }
 
 /* The view's samples in the order of the nodes they end at: those of node n begin at FIRST[n]. */
@@ -515,9 +607,10 @@ static void put_film(struct making *making, const struct cairn_page_cells_source
 	struct cairn_buffer *out = &making->data->film;
 	size_t *first = cairn_array_zero(making->count + 2, sizeof *first), used = 0, last = 0;
 	uint32_t *sorted = sort_samples(making, first);
-	double *values = cairn_array_zero(cells->point_count, sizeof *values), step = film_step(making->view);
+	double *values = cairn_array_zero(cells->point_count, sizeof *values);
 	for (size_t n = 0; n < making->count; n++)
 		used += first[n] < first[n + 1];
+	double step = film_step(making->view, used * cells->point_count);
 	cairn_buffer_uleb(out, (uint64_t)step);
 	cairn_buffer_uleb(out, used);
 	for (size_t n = 0; n < making->count; n++) {
@@ -545,11 +638,12 @@ static size_t count_frames(const struct cairn_view *view)
 	return frames;
 }
 
-static bool has_negative(const struct cairn_view *view)
+static bool has_negative(const struct making *making)
 {
-	for (size_t i = 0; i < view->sample_count; i++)
-		if (cairn_view_value(view, i) < 0 || cairn_view_objects(view, i) < 0)
-			return true;
+	for (size_t i = 0; i < making->view->sample_count; i++)
+		for (size_t c = 0; c < making->data->column_count; c++)
+			if (cell(making, i, c, false) < 0)
+				return true;
 	return false;
 }
 
@@ -559,14 +653,18 @@ void cairn_page_data_make(struct cairn_page_data *data, struct cairn_view *view,
 	*data = (struct cairn_page_data){.tree = cairn_buffer(SIZE_MAX), .split = cairn_buffer(SIZE_MAX), .film = cairn_buffer(SIZE_MAX)};
 	struct making making = {.data = data, .view = view};
 	bool has_base = view->profile->base != NULL;
-	data->is_change = has_base || has_negative(view);
+	choose_columns(&making, cells != NULL);
+	data->is_change = has_base || has_negative(&making);
+	weigh_samples(&making);
 	cairn_tree_make(&making.tree, view, &(struct cairn_tree_options){
 		.sizes = has_base ? CAIRN_SIZE_AFTER : CAIRN_SIZE_VALUE,
 		.least_part = count_frames(view) > whole_frames ? least_part : 0,
 		.wants_ends = true,
+		.weights = making.weights,
 		.wants_errors = cells != NULL,
 	});
 	data->has_errors = making.tree.has_errors;
+	size_nodes(&making);
 	keep_nodes(&making, node_most);
 	walk(&making);
 	put_tree(&making);
@@ -577,6 +675,8 @@ void cairn_page_data_make(struct cairn_page_data *data, struct cairn_view *view,
 	data->node_count = making.count;
 	cairn_tree_free(&making.tree);
 	cairn_strings_free(&making.strings);
+	free(making.weights);
+	free(making.sizes);
 	free(making.kept);
 	free(making.place);
 	free(making.nodes);

@@ -1,8 +1,10 @@
 // @ts-check
-/* data.js - reading what the page carries: the facts, and the columns that page_data.h describes.
+/* data.js - reading what the page carries: the facts, and the columns that data.h describes.
  *
  * The tree is read when the page opens; how it splits by thread and size only when somebody asks.
  * SPDX-License-Identifier: Apache-2.0 */
+
+/** A value that the profile counts, such as inuse_space in bytes. @typedef {{type: string, unit: string}} ValueType */
 
 /**
  * @typedef {object} Facts
@@ -13,6 +15,7 @@
  * @property {string} format
  * @property {string} type
  * @property {string} unit
+ * @property {ValueType[]} columns what the tree counts; the first is shown first
  * @property {number} period
  * @property {boolean} mixedPeriods
  * @property {number} samples
@@ -20,10 +23,13 @@
  * @property {number} total
  * @property {number} shown
  * @property {number} unnamed
- * @property {boolean} objects
+ * @property {number} [allocated] what the allocator itself counted as live
+ * @property {number} [sampled_since] when sampling began, in seconds
+ * @property {boolean} [partial] a part of what lives was allocated before that
  * @property {boolean} change
  * @property {boolean} base
  * @property {boolean} errors how far numbers may be off is known
+ * @property {boolean} cut there are smaller stacks
  * @property {number} folded
  * @property {{name: string, id: string}[]} threads
  * @property {string[]} warnings
@@ -38,60 +44,116 @@
 /** @typedef {{name: string, leaf: string, values: number[]}} Layer */
 /** @typedef {{start: number, seconds: number[], totals: number[], resident: number[], limit: number[], runs: number[], layers: Layer[]}} FilmFacts */
 
+/** All that is counted of some things, by column and then by thing. @typedef {{values: Float64Array[], bases: Float64Array[]}} Columns */
+
 /**
- * What nodes, functions or parts of them hold: one number for each, by index. Variance and skew say how far the value may be off
- * (profile/unsample.h); all 0 where that is not known.
- * @typedef {{value: Float64Array, objects: Float64Array, base: Float64Array, variance: Float64Array, skew: Float64Array}} Weights
+ * One of the columns: what nodes, functions or parts of them hold, by index. OTHER is its partner: objects beside bytes, bytes beside
+ * objects. Variance and skew say how far the value may be off (profile/unsample.h); all 0 where that is not known.
+ * @typedef {{value: Float64Array, base: Float64Array, other: Float64Array, variance: Float64Array, skew: Float64Array}} Weights
  */
 
 /** @typedef {{name: string, file: string, line: number, module: string}} Func */
 
 /**
  * How the nodes' own weights split: the parts of node n are first[n] up to first[n + 1].
- * @typedef {{thread: Int32Array, size: Int32Array, first: Int32Array, group: Int32Array, weights: Weights}} Split
+ * @typedef {{thread: Int32Array, size: Int32Array, first: Int32Array, group: Int32Array, columns: Columns}} Split
  */
 
 /** What functions hold themselves, and with all they call. @typedef {{self: Weights, total: Weights}} Sums */
 
-/** SAMPLE is the weight of one sample at each node. @typedef {{functions: Func[], parent: Int32Array, func: Int32Array, self: Weights, sample: Float64Array, sums: Sums | null}} Data */
+/**
+ * SELF is of the column that is shown. SAMPLE is the weight of one sample at each node, in the first column.
+ * @typedef {object} Data
+ * @property {Func[]} functions
+ * @property {Int32Array} parent
+ * @property {Int32Array} func
+ * @property {Columns} columns
+ * @property {Weights} self
+ * @property {Float64Array} sample
+ * @property {{self: Columns, total: Columns} | null} sums of the functions, where the tree does not hold every stack
+ */
+
+/**
+ * What the numbers on the screen are: one column, of now or of a change.
+ * @typedef {object} Metric
+ * @property {number} column
+ * @property {number} partner the column that counts the same in the other unit; -1 for none
+ * @property {string} type
+ * @property {string} unit
+ * @property {boolean} change
+ * @property {boolean} base
+ * @property {boolean} errors
+ */
 
 const facts = /** @type {Facts} */ (JSON.parse(document.getElementById("facts")?.textContent ?? "{}"));
+
+/** Which column counts the same memory as TYPE does, in the other unit; -1 for none. @param {string} type */
+function partnerOf(type) {
+	const wanted = type.endsWith("_space") ? type.replace("_space", "_objects") : type.endsWith("_objects") ? type.replace("_objects",
+		"_space") : "";
+	return facts.columns.findIndex((column) => column.type === wanted);
+}
+
+/**
+ * The metric of a column. RANGE says whether it is of a change, for a film.
+ * @param {number} column @param {boolean} [range] @returns {Metric}
+ */
+function metricOf(column, range) {
+	const {type, unit} = facts.columns[column], partner = partnerOf(type);
+	return {column, partner, type, unit, change: range ?? facts.change, base: range ?? facts.base, errors: facts.errors && (column === 0
+		|| partner === 0)};
+}
+
+/** What the numbers on the screen are. */
+let metric = metricOf(0);
 
 /** @param {number} count @returns {Weights} */
 function emptyWeights(count) {
 	const column = () => new Float64Array(count);
-	return {value: column(), objects: column(), base: column(), variance: column(), skew: column()};
+	return {value: column(), base: column(), other: column(), variance: column(), skew: column()};
 }
 
 /** @param {Weights} weights @param {(column: Float64Array) => Float64Array} change @returns {Weights} */
-function mapWeights({value, objects, base, variance, skew}, change) {
-	return {value: change(value), objects: change(objects), base: change(base), variance: change(variance), skew: change(skew)};
+function mapWeights({value, base, other, variance, skew}, change) {
+	return {value: change(value), base: change(base), other: change(other), variance: change(variance), skew: change(skew)};
+}
+
+/** The column that is shown, and what goes with it. @param {Columns} columns @returns {Weights} */
+function weightsOf({values, bases}) {
+	const value = values[metric.column], nothing = () => new Float64Array(value.length);
+	return {value, base: bases[metric.column], other: values[metric.partner] ?? nothing(), variance: nothing(), skew: nothing()};
 }
 
 /** Adds what MORE has at FROM to what SUM has at TO. @param {Weights} sum @param {number} to @param {Weights} more @param {number} from */
 function addWeights(sum, to, more, from) {
 	sum.value[to] += more.value[from];
-	sum.objects[to] += more.objects[from];
 	sum.base[to] += more.base[from];
+	sum.other[to] += more.other[from];
 	sum.variance[to] += more.variance[from];
 	sum.skew[to] += more.skew[from];
 }
 
-/** Fills in how far values may be off, by the weight of one sample of each. @param {Weights} weights @param {Float64Array} sample */
-function spread({value, base, variance, skew}, sample) {
-	for (let i = 0; i < sample.length; i++) {
-		variance[i] = (value[i] + 2 * base[i]) * sample[i];
-		skew[i] = variance[i] * sample[i];
+/** Fills in how far values may be off, by the weight of one sample of each. @param {Weights} weights @param {Data} data */
+function spread({value, base, variance, skew}, {sample, columns}) {
+	const first = columns.values[0], before = columns.bases[0];
+	for (let i = 0; i < sample.length && metric.errors; i++) {
+		let weight = sample[i];
+		if (metric.column !== 0) {
+			const whole = first[i] + 2 * before[i];
+			weight *= whole > 0 ? Math.max(0, columns.values[metric.column][i] + 2 * columns.bases[metric.column][i]) / whole : 0;
+		}
+		variance[i] = (value[i] + 2 * base[i]) * weight;
+		skew[i] = variance[i] * weight;
 	}
 }
 
 /**
- * Where the truth of a value is with a chance of 95 %, as profile/unsample.c has it.
+ * The 95 % confidence interval of a value, as profile/unsample.c has it.
  * @param {number} value @param {number} variance @param {number} skew @returns {[number, number]}
  */
 function interval(value, variance, skew) {
 	const sigmas = 1.959964, weight = variance > 0 ? skew / variance : 0;
-	if (facts.base) {
+	if (metric.base) {
 		const reach = sigmas * Math.sqrt(variance + weight * weight);
 		return [value - reach, value + reach];
 	}
@@ -107,8 +169,10 @@ function interval(value, variance, skew) {
 
 /** Whether a change may be due to sampling alone. @param {number} value @param {number} variance @param {number} skew */
 function isNoise(value, variance, skew) {
+	if (!metric.base || !metric.errors || value === 0)
+		return false;
 	const [low, high] = interval(value, variance, skew);
-	return facts.base && facts.errors && value !== 0 && low <= 0 && high >= 0;
+	return low <= 0 && high >= 0;
 }
 
 /** Numbers of seven bits a byte, the lowest first. */
@@ -138,14 +202,22 @@ class Reader {
 		return column;
 	}
 
-	/** @param {number} count @returns {Weights} */
-	weights(count) {
-		const weights = emptyWeights(count);
-		this.column(weights.value, facts.change);
-		this.column(weights.objects, facts.change);
-		if (facts.base)
-			this.column(weights.base);
-		return weights;
+	/** @param {number} count @param {number} [room] how many zeroes come first @returns {Columns} */
+	columns(count, room = 0) {
+		/** @type {Columns} */
+		const columns = {values: [], bases: []};
+		const nothing = new Float64Array(room + count);
+		/** @param {boolean} signed */
+		const read = (signed) => {
+			const column = new Float64Array(room + count);
+			this.column(column.subarray(room), signed);
+			return column;
+		};
+		for (let i = 0; i < facts.columns.length; i++) {
+			columns.values.push(read(facts.change));
+			columns.bases.push(facts.base ? read(false) : facts.film ? new Float64Array(count) : nothing);
+		}
+		return columns;
 	}
 
 	strings() {
@@ -195,20 +267,13 @@ async function readTree() {
 		path[depth] = i;
 	}
 	parent[0] = -1;
-	const func = reader.column(new Int32Array(count)), self = reader.weights(count);
+	const func = reader.column(new Int32Array(count)), columns = reader.columns(count);
 	const sample = facts.errors ? reader.column(new Float64Array(count)).map((weight) => weight / 16) : new Float64Array(count);
-	spread(self, sample);
-	const sums = facts.folded > 0 ? {self: shifted(reader.weights(functionCount)), total: shifted(reader.weights(functionCount))} : null;
-	return {functions, parent, func, self, sample, sums};
-}
-
-/** The same weights one place further on: function 0 is that of smaller stacks. @param {Weights} weights @returns {Weights} */
-function shifted(weights) {
-	return mapWeights(weights, (from) => {
-		const to = new Float64Array(from.length + 1);
-		to.set(from, 1);
-		return to;
-	});
+	/* Function 0 is that of smaller stacks, of which there is no sum. */
+	const sums = facts.cut ? {self: reader.columns(functionCount, 1), total: reader.columns(functionCount, 1)} : null;
+	const data = {functions, parent, func, columns, self: weightsOf(columns), sample, sums};
+	spread(data.self, data);
+	return data;
 }
 
 /** @param {number} nodeCount @returns {Promise<Split>} */
@@ -219,80 +284,5 @@ async function readSplit(nodeCount) {
 	for (let i = 0; i < nodeCount; i++)
 		first[i + 1] = first[i] + counts[i];
 	const group = reader.column(new Int32Array(first[nodeCount]));
-	return {thread, size, first, group, weights: reader.weights(first[nodeCount])};
-}
-
-/** The longest size of a size class, in words. @param {number} size */
-function sizeName(size) {
-	return size === 0 ? "size not known" : "up to " + humanBytes(2 ** (size - 1), true);
-}
-
-/* Numbers as people read them. */
-
-/** @param {number} bytes @param {boolean} [whole] without a digit after the point where there is none */
-function humanBytes(bytes, whole) {
-	const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
-	let size = Math.abs(bytes), unit = 0;
-	while (size >= 1024 && unit < units.length - 1) {
-		size /= 1024;
-		unit++;
-	}
-	if (unit > 0 && size < 10 && size.toFixed(1) === "10.0")
-		size = 10;
-	const digits = unit === 0 || (whole && Number.isInteger(size)) ? 0 : 1;
-	const sign = bytes < 0 && Number(size.toFixed(digits)) !== 0 ? "−" : "";
-	return sign + size.toFixed(digits) + " " + units[unit];
-}
-
-/** @param {number} count */
-function humanCount(count) {
-	const text = Math.round(Math.abs(count)).toString().replace(/\B(?=(\d{3})+$)/g, "\u202f");
-	return (count < 0 && text !== "0" ? "−" : "") + text;
-}
-
-/** @param {number} nanoseconds */
-function humanDuration(nanoseconds) {
-	const units = /** @type {const} */ ([["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]]), size = Math.abs(nanoseconds);
-	const [name, length] = units.find((unit) => size >= unit[1]) ?? units[3];
-	return (nanoseconds < 0 ? "−" : "") + (size / length).toFixed(length > 1 ? 2 : 0) + " " + name;
-}
-
-/** A value of the profile. @param {number} value */
-function human(value) {
-	return facts.unit === "bytes" ? humanBytes(value) : facts.unit === "nanoseconds" ? humanDuration(value) : humanCount(value);
-}
-
-/** The same with a sign where it is of a change. @param {number} value */
-function signed(value) {
-	const text = human(value);
-	return facts.change && value > 0 && !/^0(\.0+)? /.test(text) && text !== "0" ? "+" + text : text;
-}
-
-/** What is there now; value and base were rounded one by one. @param {number} value @param {number} base */
-function present(value, base) {
-	return Math.abs(value + base) < 3 ? 0 : value + base;
-}
-
-/** @param {number} seconds */
-function humanTime(seconds) {
-	const units = /** @type {const} */ ([["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]]);
-	const [name, length] = units.find((unit) => seconds >= 2 * unit[1]) ?? units[3];
-	const count = Math.round(seconds / length);
-	return count + " " + name + (count === 1 ? "" : "s");
-}
-
-/** A rate in the unit of time that suits how long was watched. @param {number} perHour @param {number} seconds */
-function humanRate(perHour, seconds) {
-	return seconds < 300 ? human(perHour / 3600) + "/s" : seconds < 18000 ? human(perHour / 60) + "/min" : human(perHour) + "/h";
-}
-
-/** @param {number} count */
-function humanObjects(count) {
-	return humanCount(count) + (Math.abs(Math.round(count)) === 1 ? " object" : " objects");
-}
-
-/** @param {number} value @param {number} whole */
-function percent(value, whole) {
-	const share = whole ? (100 * value) / whole : 0;
-	return (Math.abs(share) >= 99.95 ? share.toFixed(0) : Math.abs(share) < 0.05 ? "0" : share.toFixed(1)).replace("-", "−") + " %";
+	return {thread, size, first, group, columns: reader.columns(first[nodeCount])};
 }

@@ -7,7 +7,7 @@
 /** From and to are numbers of dumps; one dump alone where they are equal. @typedef {{from: number, to: number}} Span */
 
 class Film {
-	/** @param {number} points @param {Int32Array} nodes @param {Int32Array} steps @param {number} step */
+	/** @param {number} points @param {Int32Array} nodes @param {Int32Array | Float64Array} steps @param {number} step */
 	constructor(points, nodes, steps, step) {
 		this.points = points;
 		this.nodes = nodes;
@@ -31,7 +31,8 @@ class Film {
 /** @param {FilmFacts} film @returns {Promise<Film>} */
 async function readFilm(film) {
 	const reader = new Reader(await readBlock("film")), points = film.seconds.length, step = reader.number(), count = reader.number();
-	const nodes = new Int32Array(count), steps = new Int32Array(count * points), row = new Int32Array(points);
+	const nodes = new Int32Array(count), row = new Float64Array(points);
+	const steps = step > 1 ? new Int32Array(count * points) : new Float64Array(count * points);
 	for (let i = 0, node = 0; i < count; i++) {
 		nodes[i] = node += reader.number();
 		reader.column(row, true);
@@ -59,6 +60,8 @@ class Chart {
 		/** Where the pointer went down; -1 while it is up. */
 		this.anchor = -1;
 		this.sheet = element("chart-sheet");
+		/** @type {{name: string, values: number[], button: HTMLElement, amount: HTMLElement, more: HTMLElement}[]} */
+		this.legend = [];
 		const chart = element("chart"), width = Number(chart.dataset.width);
 		this.left = Number(chart.dataset.left) / width;
 		this.right = Number(chart.dataset.right) / width;
@@ -84,14 +87,14 @@ class Chart {
 
 	/** @param {(leaf: string) => void} select */
 	fillLegend(select) {
-		const {film, last} = this, areas = document.querySelectorAll("#chart [data-layer]");
+		const {film} = this, areas = document.querySelectorAll("#chart [data-layer]");
 		/** @param {string} kind @param {string} name @param {number[]} values */
 		const entry = (kind, name, values) => {
-			const item = make("li"), button = make("button"), from = values[0], to = values[last], swatch = make("span", "key " + kind);
-			button.append(swatch, make("span", "name", name), make("span", "amount", human(to)),
-				make("span", "more", to === from ? "" : (to > from ? "+" : "") + human(to - from)));
-			button.title = `${name}: ${human(from)} at first, ${human(to)} in the end`;
+			const item = make("li"), button = make("button"), swatch = make("span", "key " + kind), amount = make("span", "amount"),
+				more = make("span", "more");
+			button.append(swatch, make("span", "name", name), amount, more);
 			item.append(button);
+			this.legend.push({name, values, button, amount, more});
 			return {item, button, swatch};
 		};
 		const items = film.layers.map((layer, i) => {
@@ -102,10 +105,28 @@ class Chart {
 				button.addEventListener(event, () => areas.forEach((other) => other.classList.toggle("dim", lit && other !== area)));
 			return item;
 		}).reverse();
-		items.push(entry("total", "All live memory", film.totals).item);
-		if (film.resident.some((value) => value > 0) && facts.unit === "bytes")
-			items.push(entry("resident", "Resident memory", film.resident).item);
+		const lines = [entry("total", "All live memory", film.totals)];
+		if (film.resident.some((value) => value > 0) && metric.unit === "bytes")
+			lines.push(entry("resident", "Resident memory", film.resident));
+		for (const {item, button} of lines) {
+			/* Lines lead nowhere. */
+			button.replaceWith(...[make("div", "line")].map((line) => (line.append(...button.childNodes), line)));
+			items.push(item);
+		}
 		element("layers").replaceChildren(...items);
+	}
+
+	/** The legend says what there was in the range: at its end, and how much more than at its start. @param {Span} range */
+	showLegend({from, to}) {
+		const {film} = this;
+		for (const {name, values, button, amount, more} of this.legend) {
+			const change = from === to ? 0 : values[to] - values[from];
+			amount.textContent = human(values[to]);
+			more.textContent = change ? (change > 0 ? "+" : "") + human(change) : "";
+			more.className = change > 0 ? "more up" : change < 0 ? "more down" : "more";
+			button.title = from === to ? `${name}: ${human(values[to])} at ${timeOf(film, to)}`
+				: `${name}: ${human(values[from])} at ${timeOf(film, from)}, ${human(values[to])} at ${timeOf(film, to)}`;
+		}
 	}
 
 	/* Choosing. */
@@ -145,9 +166,13 @@ class Chart {
 		element("range-last").addEventListener("click", () => this.choose({from: this.last, to: this.last}));
 	}
 
-	/** Arrow keys move one end; past the other they move both, so that one dump can be walked through. @param {KeyboardEvent} event @param {"from" | "to"} end */
+	/**
+	 * Arrow keys move one end; past the other they move both, so that one dump can be walked through.
+	 * @param {KeyboardEvent} event @param {"from" | "to"} end
+	 */
 	key(event, end) {
-		const step = {ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10, Home: -Infinity, End: Infinity}[event.key];
+		const step = {ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10, Home: -Infinity,
+			End: Infinity}[event.key];
 		if (step === undefined || event.ctrlKey || event.metaKey || event.altKey)
 			return;
 		const at = Math.max(0, Math.min(this.last, this.range[end] + step)), {from, to} = this.range;
@@ -160,6 +185,7 @@ class Chart {
 	show(range) {
 		const {film, last} = this, {from, to} = range;
 		this.range = range;
+		this.showLegend(range);
 		const band = element("range-band");
 		const [start, end] = [from, to].map((point) => (100 * (this.place(point) - this.left)) / (this.right - this.left));
 		band.style.left = start + "%";
@@ -201,9 +227,9 @@ class Chart {
 		const rows = film.layers.map((layer, i) => row(layer.name, layer.values[point], areas[i]?.getAttribute("fill") ?? ""))
 			.filter((_, i) => film.layers[i].values[point] > 0).reverse();
 		rows.push(row("All live memory", film.totals[point]));
-		if (film.resident[point] && facts.unit === "bytes")
-			rows.push(row("Resident", film.resident[point]));
-		if (film.limit[point] && facts.unit === "bytes")
+		if (film.resident[point] && metric.unit === "bytes")
+			rows.push(row("Resident memory", film.resident[point]));
+		if (film.limit[point] && metric.unit === "bytes")
 			rows.push(row("Limit", film.limit[point]));
 		tip.replaceChildren(make("p", "", timeOf(film, point) + " UTC"), ...rows);
 	}

@@ -9,20 +9,22 @@ function showHead(page) {
 	element("title").textContent = facts.title || process || (/space|objects/.test(facts.type) ? "Memory profile" : "Profile");
 	/** @type {[string, string][]} */
 	const list = [["Process", [facts.process, facts.pid].filter(Boolean).join(", ")], ["Format", facts.format]];
-	const period = facts.unit === "bytes" ? humanBytes(facts.period, true) : human(facts.period);
+	const {unit} = facts.columns[0], period = facts.unit === "bytes" || /space|objects/.test(facts.type) ? humanBytes(facts.period, true)
+		: human(facts.period, unit);
 	if (facts.period > 1)
 		list.push(["Sampling", `one sample per ${period}${facts.mixedPeriods ? ", several periods" : ""}`]);
 	if (facts.samples && !film)
 		list.push(["Samples", "about " + humanCount(facts.samples)]);
 	if (film)
-		list.push(["Dumps", `${film.seconds.length} in ${humanTime(film.seconds.at(-1) ?? 0)}` + (film.runs.at(-1) ? `, ${(film.runs.at(-1) ?? 0) + 1} runs` : "")],
-			["First taken", new Date(film.start).toISOString().slice(0, 19).replace("T", " ") + " UTC"]);
+		list.push(["Dumps", `${film.seconds.length} in ${humanTime(film.seconds.at(-1) ?? 0)}` + (film.runs.at(-1)
+			? `, ${(film.runs.at(-1) ?? 0) + 1} runs` : "")],
+			["First taken", humanDate(film.start) + " UTC"]);
 	else if (facts.time)
-		list.push(["Taken", new Date(facts.time).toISOString().slice(0, 19).replace("T", " ") + " UTC"]);
+		list.push(["Taken", humanDate(facts.time) + " UTC"]);
 	if (facts.shown !== facts.total && !film)
-		list.push(["Shown", `${human(facts.shown)} of ${human(facts.total)}`]);
+		list.push(["Shown", `${human(facts.shown, unit)} of ${human(facts.total, unit)}`]);
 	const unnamed = percent(facts.unnamed, film ? facts.total : tree.size[0]);
-	list.push(["Without a name", !facts.unnamed ? "nothing" : film ? unnamed : `${human(facts.unnamed)} (${unnamed})`]);
+	list.push(["Without a name", !facts.unnamed ? "nothing" : film ? unnamed : `${human(facts.unnamed, unit)} (${unnamed})`]);
 	if (facts.folded)
 		list.push(["Smaller stacks", percent(facts.folded, film ? facts.total : tree.size[0]) + " not told apart"]);
 	facts.filters.forEach((text) => list.push(["Filter", text]));
@@ -31,24 +33,28 @@ function showHead(page) {
 		item.append(make("dt", "", name), make("dd", "", value));
 		return item;
 	}));
-	element("warnings").hidden = facts.warnings.length === 0;
-	element("warnings").append(...facts.warnings.map((text) => make("p", "notice", text)));
+	const notices = [...facts.warnings];
+	if (facts.partial)
+		notices.unshift(`${human(facts.total, unit)} sampled since ${humanDate((facts.sampled_since ?? 0) * 1000)} UTC, `
+			+ `of ${humanBytes(facts.allocated ?? 0)} live. `
+			+ "What was allocated before that is not in this profile.");
+	element("warnings").hidden = notices.length === 0;
+	element("warnings").append(...notices.map((text) => make("p", "notice", text)));
 	element("help-film").hidden = !film;
 	element("tab-threads").hidden = element("tab-sizes").hidden = film !== undefined;
-	element("footer").textContent = `Made by Cairn ${facts.version}. Everything is in this file; it asks nobody for anything.`;
+	element("footer").textContent = `Made by Cairn ${facts.version}. This file is complete: it loads nothing from the network.`;
 }
 
-/** How much there is in all, or by how much it changed: of a film, of what was chosen. @param {Page} page */
+/** How much there is in all, or by how much it changed: of what was chosen. @param {Page} page */
 function showTotal(page) {
-	const {tree} = page, base = tree.total.base[0], shown = facts.film ? tree.total.value[0] : facts.shown;
-	const words = {inuse_space: "live memory", inuse_objects: "live objects", alloc_space: "allocated so far", alloc_objects: "objects allocated so far"};
-	const what = /** @type {Record<string, string>} */ (words)[facts.type] ?? facts.type, parts = [];
-	parts.push(facts.base ? ` change of ${what}, from ${human(base)} to ${human(base + shown)}` : ` ${what}`);
-	if (facts.objects && !facts.change)
-		parts.push(` in ${humanObjects(tree.total.objects[0])}`);
-	element("total").replaceChildren(make("strong", facts.change ? (shown < 0 ? "down" : "up") : "", signed(shown)), ...parts);
-	element("widths").hidden = element("legend").hidden = !facts.base;
-	element("help-change").hidden = !facts.change;
+	const {tree} = page, base = tree.total.base[0], shown = tree.total.value[0], other = tree.total.other[0], parts = [];
+	parts.push(metric.base ? ` change of ${typeName(metric.type)}, from ${human(base)} to ${human(base + shown)}`
+		: ` ${typeName(metric.type)}`);
+	if (metric.partner >= 0 && !metric.change)
+		parts.push(metric.unit === "bytes" ? ` in ${humanObjects(other)}` : ` of ${humanBytes(other)}`);
+	element("total").replaceChildren(make("strong", metric.change ? (shown < 0 ? "down" : "up") : "", signed(shown)), ...parts);
+	element("widths").hidden = !metric.base;
+	element("help-change").hidden = !metric.change;
 	showGlance(page, page.data);
 }
 
@@ -56,21 +62,23 @@ function showTotal(page) {
 
 /** What keeps growing, by several dumps; else what grew most, or who holds most. @param {Page} page @param {Data} data */
 function showGlance(page, data) {
-	const growth = facts.series?.growth ?? [], glances = growth.length ? growingGlances(data) : largestGlances(page, data);
+	const growth = metric.column === 0 ? facts.series?.growth ?? [] : [], glances = growth.length ? growingGlances(data)
+		: largestGlances(page, data);
 	element("glance").hidden = glances.length === 0 && !facts.series;
 	const watched = `${facts.series?.totals.length} dumps in ${humanTime(facts.series?.seconds.at(-1) ?? 0)}`;
 	element("glance-title").textContent = growth.length ? "What keeps growing, by " + watched
-		: facts.change ? "What grew most" : facts.unit === "nanoseconds" ? "Where most of it is spent" : "Who holds most";
+		: metric.change ? "What grew most" : metric.unit === "nanoseconds" ? "Where most time is spent"
+			: metric.type.startsWith("alloc") ? "Who allocates most" : "Who holds most";
 	element("glance-list").replaceChildren(...glances.map((glance) => {
 		const item = make("li"), button = make("button");
-		button.append(make("span", "name", glance.name), make("span", growth.length || facts.change ? "amount up" : "amount", glance.amount),
+		button.append(make("span", "name", glance.name), make("span", growth.length || metric.change ? "amount up" : "amount", glance.amount),
 			make("span", "share", percent(glance.share, 1) + (growth.length ? " of the growth" : "")),
-			make("span", "more", glance.more.filter(Boolean).join(" · ")), makeBar(glance.share, growth.length > 0 || facts.change));
-		button.addEventListener("click", () => page.go({selected: glance.func, view: "around", zoom: []}));
+			make("span", "more", glance.more.filter(Boolean).join(" · ")), makeBar(glance.share, growth.length > 0 || metric.change));
+		button.addEventListener("click", () => page.choose(glance.func, {view: "around", zoom: []}));
 		item.append(button);
 		return item;
 	}));
-	if (facts.series)
+	if (facts.series && metric.column === 0)
 		element("glance-list").append(makeTimeline(facts.series, growth.length > 0));
 }
 
@@ -88,13 +96,15 @@ function growingGlances(data) {
 /** @param {Page} page @param {Data} data @returns {Glance[]} */
 function largestGlances(page, data) {
 	const {self} = page.wholeSums, most = 3, worth = 0.02, whole = page.tree.size[0];
-	const order = Array.from(self.value.keys()).slice(1).filter((func) => self.value[func] > worth * whole && !isNoise(self.value[func], self.variance[func], self.skew[func]))
+	const order = Array.from(self.value.keys()).slice(1)
+		.filter((func) => self.value[func] > worth * whole && !isNoise(self.value[func], self.variance[func], self.skew[func]))
 		.sort((a, b) => self.value[b] - self.value[a]).slice(0, most);
 	return order.map((func) => {
-		const value = self.value[func], objects = self.objects[func], caller = aroundBoxes(page.tree, func).up.children()[0];
+		const value = self.value[func], other = self.other[func], caller = aroundBoxes(page.tree, func).up.children()[0];
 		return {func, name: data.functions[func].name, amount: signed(value), share: value / whole, more: [
-			facts.base ? `${human(self.base[func])} before, ${human(present(value, self.base[func]))} now`
-				: facts.objects && objects > 0 ? `${humanObjects(objects)} of ${humanBytes(value / objects)}` : "",
+			metric.base ? `${human(self.base[func])} before, ${human(present(value, self.base[func]))} now`
+				: other > 0 ? (metric.unit === "bytes" ? `${humanObjects(other)} of ${humanBytes(value / other)}`
+					: `${humanBytes(other)}, ${humanBytes(other / value)} each`) : "",
 			caller && caller.func ? `called from ${data.functions[caller.func].name}` : "",
 		]};
 	});
@@ -113,11 +123,11 @@ function makeTimeline(series, grows) {
 		`${((series.seconds[i] / end) * width).toFixed(1)},${(height - (total / most) * (height - 4)).toFixed(1)}`);
 	const first = human(series.totals[0]), last = human(series.totals[series.totals.length - 1]);
 	const picture = draw("svg", {viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", role: "img",
-		"aria-label": `All memory over time: from ${first} to ${last}`});
+		"aria-label": `All live memory over time: from ${first} to ${last}`});
 	picture.append(draw("polygon", {points: `0,${height} ${points.join(" ")} ${width},${height}`, class: "area"}),
 		draw("polyline", {points: points.join(" "), class: "line"}));
 	const item = make("li", grows ? "timeline grows" : "timeline"), caption = make("p");
-	caption.append(make("span", "", "All memory"), make("span", "number", `${first} → ${last}`));
+	caption.append(make("span", "", "All live memory"), make("span", "number", `${first} → ${last}`));
 	item.append(caption, picture);
 	return item;
 }

@@ -4,93 +4,32 @@
  * Every action changes the state and shows it; the back button shows an earlier one. Names are only ever written as text.
  * SPDX-License-Identifier: Apache-2.0 */
 
-/**
- * @typedef {object} State
- * @property {"calls" | "leaves" | "around"} view
- * @property {number} selected a function, 0 for none
- * @property {number[]} zoom functions from the outermost box to the one that is zoomed
- * @property {string} search
- * @property {Filter[]} filters
- * @property {"change" | "now"} widths
- * @property {"functions" | "threads" | "sizes"} tab
- * @property {string} sort
- * @property {Span | null} range of a film; null for the whole
- */
-
 /** @template {HTMLElement} [T=HTMLElement] @param {string} id @returns {T} */
 const element = (id) => /** @type {T} */ (document.getElementById(id));
-
-/** @param {string} text @returns {Filter} */
-function readFilter(text) {
-	const colon = text.indexOf(":");
-	return {kind: /** @type {Filter["kind"]} */ (text.slice(0, colon)), text: text.slice(colon + 1)};
-}
-
-/** The range "3-17", or the one dump "3", within the dumps there are. @param {string | null} text @returns {Span | null} */
-function readRange(text) {
-	const last = (facts.film?.seconds.length ?? 0) - 1, match = /^(\d+)(?:-(\d+))?$/.exec(text ?? "");
-	if (!match || last < 0)
-		return null;
-	const from = Math.min(last, Number(match[1])), to = Math.min(last, Number(match[2] ?? match[1]));
-	return {from: Math.min(from, to), to: Math.max(from, to)};
-}
-
-/** @returns {State} */
-function readState() {
-	const query = new URLSearchParams(location.hash.slice(1)), view = query.get("view"), tab = query.get("tab");
-	const kinds = ["focus", "ignore", "hide", "thread", "size"];
-	return {
-		view: view === "leaves" || view === "around" ? view : "calls",
-		selected: Number(query.get("fn")) || 0,
-		zoom: (query.get("zoom") ?? "").split(".").filter(Boolean).map(Number),
-		search: query.get("q") ?? "",
-		filters: query.getAll("f").map(readFilter).filter((filter) => kinds.includes(filter.kind) && filter.text),
-		widths: query.get("widths") === "now" ? "now" : "change",
-		tab: tab === "threads" || tab === "sizes" ? tab : "functions",
-		sort: query.get("sort") ?? "self",
-		range: readRange(query.get("range")),
-	};
-}
-
-/** @param {State} state */
-function writeState(state) {
-	const query = new URLSearchParams();
-	if (state.view !== "calls")
-		query.set("view", state.view);
-	if (state.selected)
-		query.set("fn", String(state.selected));
-	if (state.zoom.length)
-		query.set("zoom", state.zoom.join("."));
-	if (state.search)
-		query.set("q", state.search);
-	state.filters.forEach((filter) => query.append("f", filter.kind + ":" + filter.text));
-	if (state.widths !== "change")
-		query.set("widths", state.widths);
-	if (state.tab !== "functions")
-		query.set("tab", state.tab);
-	if (state.sort !== "self")
-		query.set("sort", state.sort);
-	if (state.range)
-		query.set("range", state.range.from === state.range.to ? String(state.range.to) : state.range.from + "-" + state.range.to);
-	return "#" + query.toString();
-}
 
 class Page {
 	/** @param {Data} data @param {Film | null} film */
 	constructor(data, film) {
 		this.data = data;
 		this.film = film;
+		/** @type {Map<string, number>} */
+		this.byName = new Map();
+		data.functions.forEach(({name}, func) => func > 0 && this.byName.set(name, func));
 		this.rangeKey = film ? "" : "all";
-		this.state = readState();
-		this.shown = /** @type {string | null} */ (null);
+		this.state = readState(location.hash);
 		this.split = /** @type {Split | null} */ (null);
 		this.tree = refine(data, null, [], true);
-		this.treeKey = "[]change" + this.rangeKey;
+		this.treeKey = "";
+		this.shownKey = "";
 		this.found = /** @type {Uint8Array | null} */ (null);
-		this.searchKey = this.treeKey;
+		this.foundNodes = 0;
+		this.searchKey = "";
+		/** What next and previous go through, and where they are. @type {{key: string, at: number, items: (number | Rect)[]}} */
+		this.matches = {key: "", at: -1, items: []};
 		this.wholeSums = this.sumUp();
 		this.sums = this.wholeSums;
-		this.chart = facts.film ? new Chart(facts.film, (range) => this.go({range, zoom: []}), (leaf) => this.selectNamed(leaf)) : null;
+		this.chart = facts.film ? new Chart(facts.film, (range) => this.go({range, zoom: []}),
+			(leaf) => this.choose(this.byName.get(leaf) ?? 0, {view: "around", zoom: []})) : null;
 		this.menuBox = /** @type {Box | null} */ (null);
 		this.box = /** @type {Box} */ (callsBox(this.tree));
 		this.boxKey = "";
@@ -98,43 +37,82 @@ class Page {
 		this.up = /** @type {Box | null} */ (null);
 		this.rest = this.box;
 		this.restKey = "";
-		this.picture = new Picture(element("scroller"), element("sheet"), element("picture"), data.functions, {
+		this.saying = 0;
+		this.palette = new Palette(data.functions);
+		this.palette.assign(this.wholeSums.self.value);
+		this.tip = new Tip(element("tip"), data.functions);
+		this.picture = new Picture(element("scroller"), element("sheet"), element("picture"), this.palette, {
 			zoom: (box) => this.zoom(box),
-			point: (box) => this.detail(box ?? this.resting()),
+			point: (box, x, y) => box && element("menu").hidden ? this.tip.show(box, this.name(box), this.tree.size[0], x, y) : this.tip.hide(),
+			visit: (box) => this.detail(box),
 			menu: (box, x, y) => this.openMenu(box, x, y),
 			name: (box) => this.name(box),
 		});
 		this.table = new FunctionTable(element("functions"), element("more"), data.functions, {
-			select: (func) => this.go({selected: func, zoom: this.state.view === "around" ? [] : this.state.zoom}),
-			around: (func) => this.go({selected: func, view: "around", zoom: []}),
+			select: (func) => this.lookAt(func),
+			around: (func) => this.choose(func, {view: "around", zoom: []}),
 			point: (func) => {
 				this.picture.pointed = func > 0 ? new Box(this.tree, null, func) : null;
 				this.picture.paint();
 			},
 			sort: (key) => this.go({sort: key}),
 		});
+		this.theme = new Theme(() => {
+			this.picture.readColors();
+			this.palette.dark = this.theme.isDark();
+			this.picture.paint();
+			this.showLegend();
+		});
+		this.palette.dark = this.theme.isDark();
 		this.listen();
 	}
 
-	/** Self and total of each function, of everything: as the page says it, where its tree does not hold every stack. */
+	/** Self and total of each function, of everything: as the page says it, where its tree does not hold every stack. @returns {Sums} */
 	sumUp() {
-		const {sums} = this.data;
-		if (sums && !this.film && !facts.errors)
-			return sums;
-		const own = this.tree.sums(this.data.functions.length);
-		return sums && !this.film ? {self: {...sums.self, variance: own.self.variance, skew: own.self.skew}, total: sums.total} : own;
+		const {sums} = this.data, own = sums && !this.film && !metric.errors ? null : this.tree.sums(this.data.functions.length);
+		if (!sums || this.film)
+			return /** @type {Sums} */ (own);
+		const self = weightsOf(sums.self), total = weightsOf(sums.total);
+		return own ? {self: {...self, variance: own.self.variance, skew: own.self.skew}, total} : {self, total};
 	}
 
-	/** @param {string} name of a function */
-	selectNamed(name) {
-		const func = this.data.functions.findIndex((at, i) => i > 0 && at.name === name);
+	/** The function that is selected; 0 for none, or one that is not in this profile. */
+	get selected() {
+		return this.byName.get(this.state.selected) ?? 0;
+	}
+
+	/** Selects a function. @param {number} func @param {Partial<State>} [changes] */
+	choose(func, changes) {
 		if (func > 0)
-			this.go({selected: func, view: "around", zoom: []});
+			this.go({...changes, selected: this.data.functions[func].name});
+	}
+
+	/** Selects a function of the table and shows it in the picture. @param {number} func */
+	lookAt(func) {
+		const around = this.state.view === "around";
+		this.choose(func, around ? {zoom: []} : {});
+		if (!around && !this.picture.widest(func) && this.state.zoom.length)
+			this.go({zoom: []}, true);
+		const rect = this.picture.widest(func), calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+		if (rect)
+			this.picture.reveal(rect);
+		const place = element("scroller").getBoundingClientRect();
+		if (place.top < 0 || place.bottom > innerHeight)
+			element("picture-part").scrollIntoView({block: "start", behavior: calm ? "auto" : "smooth"});
 	}
 
 	/** @param {Box} box */
 	name(box) {
-		return box.func || box.above ? this.data.functions[box.func].name : facts.change ? "all changes" : "everything";
+		return box.func || box.above ? this.data.functions[box.func].name : metric.change ? "all changes" : "everything";
+	}
+
+	/** A few words that come and go. @param {string} text */
+	say(text) {
+		const toast = element("toast");
+		toast.textContent = text;
+		toast.classList.add("on");
+		clearTimeout(this.saying);
+		this.saying = setTimeout(() => toast.classList.remove("on"), 2500);
 	}
 
 	/* State. */
@@ -156,11 +134,12 @@ class Page {
 		this.state = state;
 		const wanted = writeState(state);
 		const needsSplit = state.tab !== "functions" || state.filters.some((filter) => filter.kind === "thread" || filter.kind === "size");
-		if (needsSplit && !this.split)
+		if (needsSplit && !this.split && !this.film)
 			this.split = await readSplit(this.data.parent.length);
 		if (wanted !== writeState(this.state))
 			return;
-		this.showRange();
+		this.tip.hide();
+		this.showData();
 		this.showTree();
 		this.showPicture();
 		this.showSearch();
@@ -168,21 +147,27 @@ class Page {
 		this.showTable();
 	}
 
-	/** Makes the page one of what is chosen on the chart. */
-	showRange() {
-		const {film, chart, data} = this;
-		if (!film || !chart)
+	/** Makes the page one of the value, and of the range, that are chosen. */
+	showData() {
+		const {film, chart, data, state} = this;
+		const range = film ? state.range ?? {from: 0, to: film.points - 1} : null, rangeKey = range ? range.from + "-" + range.to : "all";
+		const column = Math.max(0, facts.columns.findIndex(({type}) => type === state.value)), key = column + " " + rangeKey;
+		if (key === this.shownKey) {
+			if (range && chart && (chart.range.from !== range.from || chart.range.to !== range.to))
+				chart.show(range);
 			return;
-		const range = this.state.range ?? {from: 0, to: film.points - 1}, key = range.from + "-" + range.to;
-		chart.show(range);
-		if (key === this.rangeKey)
-			return;
+		}
+		this.shownKey = key;
 		this.rangeKey = key;
-		facts.base = facts.change = range.from !== range.to;
-		film.fill(range, data.self);
-		spread(data.self, data.sample);
-		this.tree = refine(data, null, [], this.state.widths === "change");
-		this.treeKey = "[]" + this.state.widths + key;
+		metric = metricOf(column, range ? range.from !== range.to : undefined);
+		data.self = weightsOf(data.columns);
+		if (film && range) {
+			film.fill(range, data.self);
+			chart?.show(range);
+		}
+		spread(data.self, data);
+		this.tree = refine(data, null, [], state.widths === "change");
+		this.treeKey = "[]" + state.widths + key;
 		this.sums = this.wholeSums = this.sumUp();
 		showTotal(this);
 	}
@@ -197,45 +182,55 @@ class Page {
 	}
 
 	showPicture() {
-		const {state} = this, around = state.view === "around" && state.selected > 0;
-		const boxKey = this.treeKey + state.view + (around ? state.selected : "");
-		const fresh = boxKey !== this.boxKey;
+		const {state, selected} = this, around = state.view === "around" && selected > 0;
+		const boxKey = this.treeKey + state.view + (around ? selected : ""), fresh = boxKey !== this.boxKey;
 		if (fresh) {
 			this.boxKey = boxKey;
 			this.up = null;
 			if (around) {
-				const {down, up} = aroundBoxes(this.tree, state.selected);
+				const {down, up} = aroundBoxes(this.tree, selected);
 				this.root = down;
 				this.up = up;
 			} else {
 				this.root = state.view === "leaves" ? leavesBox(this.tree) : callsBox(this.tree);
 			}
 		}
-		let box = this.root;
-		if (!around)
-			for (const func of state.zoom) {
-				const next = box.children().find((child) => child.func === func);
-				if (!next)
-					break;
-				box = next;
-			}
-		this.picture.selected = state.selected;
-		if (fresh || box !== this.box || this.shown === null)
+		const box = around ? this.root : this.follow(state.zoom.map((name) => this.byName.get(name) ?? 0));
+		this.picture.selected = selected;
+		this.palette.mode = this.colorMode();
+		if (fresh || box !== this.box)
 			this.picture.show(box, this.up);
 		else
 			this.picture.paint();
 		this.box = box;
-		this.shown = boxKey;
 		const nothing = element("nothing");
 		nothing.hidden = this.root.size > 0;
 		nothing.textContent = state.filters.length ? "The filters leave nothing. Remove one of them to see more."
-			: facts.change ? "Nothing changed in between." : "There is no memory in this profile.";
+			: metric.change ? "Nothing changed in between." : "There is no memory in this profile.";
 		this.detail(this.resting());
+	}
+
+	/** The box at the end of a path of functions, or as far as there is one. @param {number[]} path */
+	follow(path) {
+		let box = this.root;
+		for (const func of path) {
+			const next = func && box.children().find((child) => child.func === func);
+			if (!next)
+				break;
+			box = next;
+		}
+		return box;
+	}
+
+	/** @returns {ColorMode} */
+	colorMode() {
+		const {color} = this.state;
+		return color && (color !== "change" || metric.change) ? color : metric.change ? "change" : "module";
 	}
 
 	/** What the details are of while nothing is pointed at: the zoomed box, or the function that was selected elsewhere. */
 	resting() {
-		const {selected} = this.state, key = this.treeKey + selected;
+		const {selected} = this, key = this.treeKey + selected;
 		if (!selected || this.box.func === selected)
 			return this.box;
 		if (this.restKey !== key) {
@@ -245,46 +240,120 @@ class Page {
 		return this.rest;
 	}
 
+	/* Search. */
+
 	showSearch() {
 		const {search} = this.state, input = /** @type {HTMLInputElement} */ (element("search"));
 		if (input.value !== search)
 			input.value = search;
-		if (search + this.treeKey === this.searchKey)
+		const key = search && search + "\n" + this.treeKey;
+		if (key === this.searchKey)
 			return;
-		this.searchKey = search + this.treeKey;
+		this.searchKey = key;
 		this.found = search ? matching(this.data.functions, search) : null;
 		this.picture.found = this.found;
+		this.picture.cursor = null;
+		this.matches = {key: "", at: -1, items: []};
 		this.picture.paint();
-		const size = this.found ? this.tree.matched(this.found) : 0, whole = this.tree.size[0];
+		const {size, nodes} = this.found ? this.tree.matched(this.found) : {size: 0, nodes: 0}, whole = this.tree.size[0];
+		this.foundNodes = nodes;
 		element("matched").textContent = this.found ? `${percent(size, whole)} matched, ${human(size)}` : "";
-		element("search-actions").hidden = !this.found;
+		element("search-actions").hidden = element("search-steps").hidden = !this.found;
+		for (const id of ["search-next", "search-previous"])
+			/** @type {HTMLButtonElement} */ (element(id)).disabled = nodes === 0;
 	}
 
+	/** Goes to the next box that matches the search, or to the one before. The largest is the first. @param {1 | -1} step */
+	stepMatch(step) {
+		if (!this.found || !this.foundNodes)
+			return;
+		const {view, zoom} = this.state, place = view === "calls" ? "" : this.selected + joinNames(zoom), key = this.searchKey + view + place;
+		if (key !== this.matches.key)
+			this.matches = {key, at: -1, items: view === "calls" ? this.tree.matches(this.found)
+				: this.picture.rects().filter((rect) => this.found?.[rect.box.func]).sort((a, b) => b.width - a.width)};
+		const {matches} = this, count = matches.items.length;
+		if (!count)
+			return;
+		matches.at = matches.at < 0 ? (step > 0 ? 0 : count - 1) : (matches.at + step + count) % count;
+		const item = matches.items[matches.at], rect = typeof item === "number" ? this.rectOfNode(item) : item;
+		this.picture.moveTo(rect);
+		element("matched").textContent = `${humanCount(matches.at + 1)} of ${humanCount(count)}`;
+	}
+
+	/**
+	 * Where a node of the tree is drawn; zooms to its caller where it is too small to be seen.
+	 * @param {number} node @returns {Rect | undefined}
+	 */
+	rectOfNode(node) {
+		const least = 3, path = this.tree.path(node), names = path.map((func) => this.data.functions[func].name);
+		for (const zoom of [null, names.slice(0, -1), names]) {
+			if (zoom)
+				this.go({zoom}, true);
+			const rect = this.picture.rectOf(this.follow(path));
+			if (rect && rect.width >= least)
+				return rect;
+		}
+		return undefined;
+	}
+
+	/* Controls. */
+
 	showControls() {
-		const {state} = this;
+		const {state, selected} = this;
 		/** @param {string} attribute @param {string} value */
 		const press = (attribute, value) => document.querySelectorAll(`button[data-${attribute}]`).forEach((button) => {
 			const pressed = button.getAttribute("data-" + attribute) === value;
 			button.setAttribute(attribute === "tab" ? "aria-selected" : "aria-pressed", String(pressed));
+			if (attribute === "tab")
+				button.setAttribute("tabindex", pressed ? "0" : "-1");
 		});
-		press("view", state.view === "around" && !state.selected ? "calls" : state.view);
+		press("view", state.view === "around" && !selected ? "calls" : state.view);
 		press("widths", state.widths);
 		press("tab", state.tab);
+		press("color", this.colorMode());
+		press("kind-of", metric.type.split("_")[0]);
+		press("unit", metric.type.split("_")[1] ?? "");
+		const has = (/** @type {string} */ type) => facts.columns.some((column) => column.type === type), [kind, unit] = metric.type.split("_");
+		element("kinds").hidden = !(has("inuse_" + unit) && has("alloc_" + unit));
+		element("units").hidden = !(has(kind + "_space") && has(kind + "_objects"));
 		const around = /** @type {HTMLButtonElement} */ (document.querySelector('[data-view="around"]'));
-		around.disabled = !state.selected;
-		around.title = state.selected ? "All callers and callees of " + this.data.functions[state.selected]?.name : "Select a function first";
-		element("reset").hidden = state.zoom.length === 0;
+		around.disabled = !selected;
+		around.title = selected ? "All callers and callees of " + this.data.functions[selected].name : "Select a function first";
+		/** @type {HTMLButtonElement} */ (document.querySelector('[data-color="change"]')).hidden = !metric.change;
+		element("reset").hidden = this.box === this.root;
 		for (const tab of ["functions", "threads", "sizes"])
 			element("panel-" + tab).hidden = tab !== state.tab;
 		const pills = element("pills");
 		pills.hidden = state.filters.length === 0;
 		pills.replaceChildren(...state.filters.map((filter) => this.makePill(filter)));
+		this.showLegend();
+	}
+
+	/** What the colours mean. */
+	showLegend() {
+		const legend = element("legend"), mode = this.colorMode(), most = 6;
+		/** @param {string} color @param {string} text @param {string} [kind] */
+		const entry = (color, text, kind = "") => {
+			const item = make("span", "entry"), swatch = make("span", "swatch " + kind);
+			swatch.style.backgroundColor = color;
+			item.append(swatch, make("span", "", text));
+			return item;
+		};
+		const {dark} = this.palette, grew = dark ? hsl(8, 60, 38) : hsl(8, 85, 73), shrank = dark ? hsl(213, 60, 38) : hsl(213, 85, 73);
+		if (mode === "change")
+			legend.replaceChildren(entry(grew, "grew"), entry(shrank, "shrank"), entry(shrank, "vanished", "gone"),
+				entry(dark ? hsl(40, 4, 29) : hsl(40, 10, 88), metric.errors ? "unchanged, or within the noise of sampling" : "unchanged"));
+		else if (mode === "module")
+			legend.replaceChildren(...this.palette.drawn(this.picture.rects()).slice(0, most)
+				.map((module) => entry(this.palette.moduleColor(module), module)));
+		else
+			legend.replaceChildren(make("span", "entry", "one colour for each function"));
 	}
 
 	/** @param {Filter} filter */
 	makePill(filter) {
 		const words = {focus: "only", ignore: "without", hide: "hidden", thread: "thread", size: "objects"}[filter.kind];
-		const text = filter.kind === "thread" ? this.threadName(Number(filter.text)) : filter.kind === "size" ? sizeName(Number(filter.text))
+		const text = filter.kind === "thread" ? this.threadName(threadOf(filter.text)) : filter.kind === "size" ? sizeName(Number(filter.text))
 			: filter.text.replace(/^\^(.*)\$$/, "$1").replace(/\\(.)/g, "$1");
 		const item = make("li", "pill"), remove = make("button", "", "×");
 		remove.setAttribute("aria-label", `Remove the filter: ${words} ${text}`);
@@ -302,14 +371,16 @@ class Page {
 	showTable() {
 		const {state} = this;
 		if (state.tab === "functions") {
-			this.table.show(this.sums, this.tree.size[0], this.found, state.sort, state.selected);
+			this.table.show(this.sums, this.tree.size[0], this.found, state.sort, this.selected);
 			return;
 		}
-		const kind = state.tab === "threads" ? "thread" : "size", parts = this.parts(kind);
-		fillParts(element(state.tab), parts.map(({key, value, objects}) => ({
-			label: kind === "thread" ? this.threadName(key) : sizeName(key), value, objects,
-			active: state.filters.some((filter) => filter.kind === kind && filter.text === String(key)),
-			pick: () => this.toggle({kind, text: String(key)}),
+		const kind = state.tab === "threads" ? "thread" : "size";
+		/** @param {number} key */
+		const text = (key) => kind === "thread" ? threadKey(key) : String(key);
+		fillParts(element(state.tab), this.parts(kind).map(({key, value, other}) => ({
+			label: kind === "thread" ? this.threadName(key) : sizeName(key), value, other,
+			active: state.filters.some((filter) => filter.kind === kind && filter.text === text(key)),
+			pick: () => this.toggle({kind, text: text(key)}),
 		})), kind === "thread" ? "The profile does not say which thread allocated what." : "The profile does not say how large objects are.");
 	}
 
@@ -318,18 +389,19 @@ class Page {
 		const {split, data, state} = this, other = kind === "thread" ? "size" : "thread";
 		if (!split)
 			return [];
-		const passed = passing(data, state.filters);
-		const wanted = state.filters.filter((filter) => filter.kind === other).map((filter) => Number(filter.text));
-		/** @type {Map<number, {key: number, value: number, objects: number}>} */
+		const passed = passing(data, state.filters), weights = weightsOf(split.columns);
+		const wanted = state.filters.filter((filter) => filter.kind === other)
+			.map((filter) => other === "thread" ? threadOf(filter.text) : Number(filter.text));
+		/** @type {Map<number, {key: number, value: number, other: number}>} */
 		const sums = new Map();
 		for (let node = 0; node < passed.length; node++)
 			for (let at = split.first[node]; passed[node] && at < split.first[node + 1]; at++) {
 				const group = split.group[at], key = split[kind][group];
 				if (wanted.length && !wanted.includes(split[other][group]))
 					continue;
-				const sum = sums.get(key) ?? {key, value: 0, objects: 0};
-				sum.value += split.weights.value[at];
-				sum.objects += split.weights.objects[at];
+				const sum = sums.get(key) ?? {key, value: 0, other: 0};
+				sum.value += weights.value[at];
+				sum.other += weights.other[at];
 				sums.set(key, sum);
 			}
 		const known = [...sums.values()].filter(({key, value}) =>
@@ -341,10 +413,17 @@ class Page {
 
 	/** @param {Box} box */
 	zoom(box) {
-		if (this.state.view === "around" && this.state.selected)
-			this.go({selected: box.func || this.state.selected});
+		const {functions} = this.data, selected = box.func ? functions[box.func].name : this.state.selected;
+		if (this.state.view === "around" && this.selected)
+			this.go({selected});
 		else
-			this.go({zoom: box.path(), selected: box.func || this.state.selected});
+			this.go({zoom: box.path().map((func) => functions[func].name), selected});
+	}
+
+	/** Shows another value: live or allocated, bytes or objects. @param {string} kind @param {string} unit */
+	chooseValue(kind, unit) {
+		const type = kind + "_" + unit;
+		this.go({value: type === facts.columns[0].type ? "" : type});
 	}
 
 	/** @param {Filter} filter */
@@ -355,27 +434,63 @@ class Page {
 
 	/** @param {string | null} action @param {number} func @param {Box | null} box */
 	act(action, func, box) {
+		const {name} = this.data.functions[func];
 		if (action === "zoom" && box)
 			this.zoom(box);
 		else if (action === "around")
-			this.go({view: "around", selected: func, zoom: []});
+			this.choose(func, {view: "around", zoom: []});
 		else if (action === "copy" && box)
-			this.copy(box);
+			this.copy(this.stackText(box));
+		else if (action === "copy-name")
+			this.copy(name);
 		else if (action === "focus" || action === "ignore" || action === "hide")
-			this.go({filters: [...this.state.filters, {kind: action, text: exactly(this.data.functions[func].name)}], zoom: [],
-				selected: action === "focus" ? func : 0, view: this.state.view === "around" && action !== "focus" ? "calls" : this.state.view});
+			this.go({filters: [...this.state.filters, {kind: action, text: exactly(name)}], zoom: [],
+				selected: action === "focus" ? name : "", view: this.state.view === "around" && action !== "focus" ? "calls" : this.state.view});
 	}
 
 	/** The stack as text, the callee first. @param {Box} box */
-	copy(box) {
+	stackText(box) {
 		const path = this.root.func ? [this.root.func, ...box.path()] : box.path(), names = path.map((func) => this.data.functions[func].name);
-		const text = (box instanceof UpBox ? names : names.reverse()).join("\n");
-		navigator.clipboard?.writeText(text).catch(() => undefined);
+		return (box instanceof UpBox ? names : names.reverse()).join("\n");
+	}
+
+	/** @param {string} text */
+	async copy(text) {
+		this.say(await copyText(text) ? "Copied" : "The browser did not allow copying");
+	}
+
+	/** @param {string | undefined} format */
+	async download(format) {
+		const name = (element("title").textContent ?? "profile").replace(/[^\w.-]+/g, "-").slice(0, 60) || "profile", {functions} = this.data;
+		if (format === "svg") {
+			const svg = pictureSvg(this.picture, element("title").textContent ?? "", element("total").textContent ?? "", this.tree.size[0]);
+			download(new Blob([svg], {type: "image/svg+xml"}), name + ".svg");
+		} else if (format === "folded") {
+			download(new Blob([foldedText(this.tree, functions)], {type: "text/plain"}), name + ".folded");
+		} else if (format === "pprof") {
+			download(await gzip(pprofBytes(this.exported())), name + ".pb.gz");
+		}
+		this.say("Downloaded");
+	}
+
+	/** Everything that the filters leave, in all its values. @returns {Exported} */
+	exported() {
+		const {data, tree, state} = this, shown = metric;
+		const order = [...new Set([metric.column, ...facts.columns.keys()])];
+		const values = order.map((column) => {
+			if (column === shown.column)
+				return tree.self.value;
+			metric = metricOf(column, this.film ? shown.change : undefined);
+			return refine({...data, self: weightsOf(data.columns)}, this.split, state.filters, true).self.value;
+		});
+		metric = shown;
+		return {functions: data.functions, parent: tree.parent, func: tree.func, types: order.map((column) => facts.columns[column]), values};
 	}
 
 	/** @param {Box} box @param {number} x @param {number} y */
 	openMenu(box, x, y) {
 		const menu = element("menu");
+		this.tip.hide();
 		this.menuBox = box;
 		element("menu-name").textContent = this.name(box);
 		menu.hidden = false;
@@ -391,38 +506,29 @@ class Page {
 			element("picture").focus();
 	}
 
+	/** @param {boolean} open */
+	openDownloads(open) {
+		element("downloads").hidden = !open;
+		element("download-button").setAttribute("aria-expanded", String(open));
+		if (open)
+			element("downloads").querySelector("button")?.focus();
+	}
+
 	/* Details. */
 
 	/** @param {Box} box */
 	detail(box) {
-		const func = this.data.functions[box.func], whole = this.tree.size[0], real = box.func > 0;
 		element("detail-name").textContent = this.name(box);
-		element("detail-place").textContent = real
-			? [func.file && func.file + (func.line ? ":" + func.line : ""), func.module].filter(Boolean).join(" · ")
-			: box.above ? "Stacks that are too small to be told apart on this page."
-				: "Point at a box to see its figures, click to zoom, right-click for more.";
-		/** @type {[string, string][]} */
-		const figures = facts.change ? [["Change", signed(box.value)], ["Share", percent(box.size, whole)]]
-			: [["Total", human(box.value)], ["Share", percent(box.size, whole)]];
-		if (facts.base)
-			figures.push(["Before", human(box.base)], ["Now", human(present(box.value, box.base))]);
-		if (facts.errors && box.variance > 0) {
-			const [low, high] = interval(box.value, box.variance, box.skew);
-			figures.push(["95 %", `${signed(low)} to ${signed(high)}`]);
-			if (box.isNoise())
-				figures.push(["Noise", "sampling may explain it"]);
-		}
-		if (box.selfValue)
-			figures.push([facts.change ? "Its own change" : "Self", signed(box.selfValue)]);
-		if (facts.objects && box.objects)
-			figures.push(["Objects", humanCount(box.objects)],
-				["Mean size", box.value / box.objects > 0 ? humanBytes(box.value / box.objects) : "–"]);
-		element("detail-figures").replaceChildren(...figures.map(([name, value]) => {
+		element("detail-place").textContent = box.func > 0 ? placeOf(this.data.functions[box.func])
+			: box.above ? "Stacks that are too small to be told apart on this page." : "Click or tap a box to zoom in, right-click for more.";
+		const more = moreFigures(box).map(([name, value]) => {
 			const item = make("div");
 			item.append(make("dt", "", name), make("dd", "", value));
 			return item;
-		}));
-		element("detail-actions").hidden = !this.state.selected;
+		});
+		element("detail-figures").replaceChildren(makeFigures(box, this.tree.size[0]));
+		element("detail-more").replaceChildren(...more);
+		element("detail-actions").hidden = !this.selected;
 	}
 
 	/* Listening. */
@@ -433,8 +539,11 @@ class Page {
 			button.addEventListener("click", () => act(/** @type {HTMLElement} */ (button))));
 		each("[data-view]", (button) => this.go({view: /** @type {State["view"]} */ (button.dataset.view), zoom: []}));
 		each("[data-widths]", (button) => this.go({widths: /** @type {State["widths"]} */ (button.dataset.widths)}));
+		each("[data-color]", (button) => this.go({color: /** @type {State["color"]} */ (button.dataset.color)}));
+		each("[data-kind-of]", (button) => this.chooseValue(button.dataset.kindOf ?? "", metric.type.split("_")[1]));
+		each("[data-unit]", (button) => this.chooseValue(metric.type.split("_")[0], button.dataset.unit ?? ""));
 		each("[data-tab]", (button) => this.go({tab: /** @type {State["tab"]} */ (button.dataset.tab)}));
-		each("#detail-actions [data-action]", (button) => this.act(button.dataset.action ?? null, this.state.selected, null));
+		each("#detail-actions [data-action]", (button) => this.act(button.dataset.action ?? null, this.selected, null));
 		each("#menu [data-action]", (button) => {
 			const box = this.menuBox;
 			this.closeMenu();
@@ -443,44 +552,81 @@ class Page {
 		});
 		each("#search-actions [data-kind]", (button) => this.go({search: "", zoom: [],
 			filters: [...this.state.filters, {kind: /** @type {Filter["kind"]} */ (button.dataset.kind), text: this.state.search}]}));
+		each("#search-next", () => this.stepMatch(1));
+		each("#search-previous", () => this.stepMatch(-1));
 		each("#reset", () => this.go({zoom: []}));
 		each("#help-button", () => /** @type {HTMLDialogElement} */ (element("help")).showModal());
+		each("#download-button", () => this.openDownloads(element("downloads").hidden));
+		each("#downloads [data-format]", (button) => {
+			this.openDownloads(false);
+			element("download-button").focus();
+			this.download(button.dataset.format);
+		});
+		each("#downloads [data-copy]", () => {
+			this.openDownloads(false);
+			this.copy(location.href);
+		});
 		const input = /** @type {HTMLInputElement} */ (element("search"));
 		input.addEventListener("input", () => this.go({search: input.value}, true));
-		addEventListener("popstate", () => this.show(readState()));
+		addEventListener("popstate", () => this.show(readState(location.hash)));
 		document.addEventListener("pointerdown", (event) => {
-			if (!element("menu").hidden && !element("menu").contains(/** @type {Node} */ (event.target)))
+			const target = /** @type {Node} */ (event.target);
+			if (!element("menu").hidden && !element("menu").contains(target))
 				this.closeMenu();
+			if (!element("downloads").contains(target) && !element("download-button").contains(target))
+				this.openDownloads(false);
 		});
+		document.querySelector('[role="tablist"]')?.addEventListener("keydown", (event) => this.tabKey(/** @type {KeyboardEvent} */ (event)));
 		document.addEventListener("keydown", (event) => this.key(event));
+	}
+
+	/** Arrow keys go from tab to tab. @param {KeyboardEvent} event */
+	tabKey(event) {
+		const tabs = /** @type {HTMLElement[]} */ ([...document.querySelectorAll('[role="tab"]:not([hidden])')]),
+			at = tabs.indexOf(/** @type {HTMLElement} */ (event.target));
+		const to = {ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: tabs.length - 1}[event.key];
+		if (to === undefined || at < 0)
+			return;
+		const tab = tabs[(to + tabs.length) % tabs.length];
+		tab.focus();
+		tab.click();
+		event.preventDefault();
 	}
 
 	/** @param {KeyboardEvent} event */
 	key(event) {
-		const target = /** @type {HTMLElement} */ (event.target), typing = target instanceof HTMLInputElement, menu = element("menu");
+		const target = /** @type {HTMLElement} */ (event.target), typing = target instanceof HTMLInputElement;
+		const menu = element("menu"), downloads = element("downloads"), list = !menu.hidden ? menu : !downloads.hidden ? downloads : null;
 		if (event.ctrlKey || event.metaKey || event.altKey || /** @type {HTMLDialogElement} */ (element("help")).open)
 			return;
 		if (event.key === "Escape") {
 			if (!menu.hidden)
 				this.closeMenu();
-			else if (this.state.search)
+			else if (!downloads.hidden) {
+				this.openDownloads(false);
+				element("download-button").focus();
+			} else if (this.state.search)
 				this.go({search: ""});
 			else if (this.state.zoom.length)
 				this.go({zoom: this.state.zoom.slice(0, -1)});
 			else
 				return;
-		} else if (!menu.hidden && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
-			const items = [...menu.querySelectorAll("button")], at = items.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
+		} else if (list && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
+			const items = [...list.querySelectorAll("button")], at = items.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
 			items[(at + (event.key === "ArrowDown" ? 1 : items.length - 1)) % items.length].focus();
+		} else if (typing && event.key === "Enter" && target.id === "search") {
+			this.stepMatch(event.shiftKey ? -1 : 1);
 		} else if (typing) {
 			return;
+		} else if ((event.key === "n" || event.key === "N") && this.found) {
+			this.stepMatch(event.key === "N" ? -1 : 1);
 		} else if (event.key === "/") {
 			element("search").focus();
 		} else if (event.key === "?") {
 			/** @type {HTMLDialogElement} */ (element("help")).showModal();
 		} else if (["1", "2", "3"].includes(event.key)) {
 			const view = /** @type {const} */ (["calls", "leaves", "around"])[Number(event.key) - 1];
-			if (view !== "around" || this.state.selected)
+			if (view !== "around" || this.selected)
 				this.go({view, zoom: []});
 		} else {
 			return;
@@ -493,13 +639,12 @@ class Page {
 let livePage;
 
 async function start() {
-	if (typeof DecompressionStream === "undefined")
-		throw new Error("This page needs a browser of 2023 or later.");
+	if (typeof DecompressionStream === "undefined" || !CSS.supports("color", "light-dark(red, red)"))
+		throw new Error("This page needs a browser of 2024 or later.");
 	const data = await readTree(), film = facts.film ? await readFilm(facts.film) : null;
 	element("timeline").hidden = !film;
 	livePage = new Page(data, film);
 	showHead(livePage);
-	showTotal(livePage);
 	await livePage.show(livePage.state);
 	document.documentElement.dataset.ready = "yes";
 }

@@ -42,7 +42,7 @@ static void write_base64(struct cairn_bytes bytes, struct cairn_buffer *out)
 /* Deflated (zlib's format, which browsers unpack themselves) and in letters. */
 static void write_block(struct cairn_bytes bytes, struct cairn_buffer *out)
 {
-	enum { level = 6 };
+	enum { level = 10 };
 	struct libdeflate_compressor *compressor = libdeflate_alloc_compressor(level);
 	struct cairn_buffer packed = cairn_buffer(SIZE_MAX);
 	if (!compressor)
@@ -53,6 +53,20 @@ static void write_block(struct cairn_bytes bytes, struct cairn_buffer *out)
 	write_base64(cairn_buffer_bytes(&packed), out);
 	cairn_buffer_free(&packed);
 	libdeflate_free_compressor(compressor);
+}
+
+static void write_columns(const struct page *page, struct cairn_json *json)
+{
+	const struct cairn_profile *profile = page->view->profile;
+	cairn_json_open(json, "columns", '[');
+	for (size_t c = 0; c < page->data.column_count; c++) {
+		const struct cairn_value_type *type = &profile->value_types[page->data.columns[c]];
+		cairn_json_open(json, NULL, '{');
+		cairn_json_text(json, "type", cairn_strings_bytes(&profile->strings, type->type));
+		cairn_json_text(json, "unit", cairn_strings_bytes(&profile->strings, type->unit));
+		cairn_json_close(json, '}');
+	}
+	cairn_json_close(json, ']');
 }
 
 static void write_threads(const struct cairn_page_data *data, struct cairn_json *json)
@@ -162,10 +176,11 @@ static void write_members(const struct page *page, struct cairn_json *json)
 	cairn_head_json(page->view, json);
 	cairn_json_bool(json, "mixedPeriods", profile->mixed_periods);
 	cairn_json_number(json, "time", trunc((double)profile->time_ns / 1e6));
-	cairn_json_bool(json, "objects", page->view->objects != CAIRN_NONE && !page->options->film);
+	write_columns(page, json);
 	cairn_json_bool(json, "change", page->data.is_change);
 	cairn_json_bool(json, "base", profile->base != NULL);
 	cairn_json_bool(json, "errors", page->data.has_errors);
+	cairn_json_bool(json, "cut", page->data.is_cut);
 	cairn_json_number(json, "folded", trunc(page->data.folded));
 	write_threads(&page->data, json);
 	cairn_json_open(json, "warnings", '[');
@@ -205,7 +220,7 @@ static void write_title(const struct page *page, struct cairn_buffer *out)
 		cairn_buffer_text(out, ": ");
 	}
 	cairn_buffer_text(out, profile->base ? "change of " : "");
-	cairn_xml_text(out, cairn_bytes_of(cairn_head_type(page->view)));
+	cairn_xml_text(out, cairn_bytes_of(cairn_head_title(page->view)));
 	if (page->options->film)
 		cairn_buffer_format(out, " over time, %zu dumps", page->options->film->cells.point_count);
 	else

@@ -1,7 +1,7 @@
 /* page.h - the whole report as one HTML file that needs nothing else.
  *
- * The file is a fixed text (report/page/, put together when Cairn is built) with the facts as JSON and the data as base64 of
- * deflated columns (page_data.h). Its policy lets only the script it was built with run, and nothing be fetched.
+ * The file is a fixed text (src/page/, put together when Cairn is built) with the facts as JSON and the data as base64 of
+ * deflated columns (data.h). Its policy lets only the script it was built with run, and nothing be fetched.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_PAGE_PAGE_H
 #define CAIRN_PAGE_PAGE_H

@@ -11,7 +11,8 @@
  * What the picture tells and asks the page.
  * @typedef {object} PictureEvents
  * @property {(box: Box) => void} zoom
- * @property {(box: Box | null) => void} point
+ * @property {(box: Box | null, x: number, y: number) => void} point what the mouse points at, and where
+ * @property {(box: Box) => void} visit where the keyboard is
  * @property {(box: Box, x: number, y: number) => void} menu
  * @property {(box: Box) => string} name
  */
@@ -21,17 +22,19 @@ class Picture {
 	 * @param {HTMLElement} scroller
 	 * @param {HTMLElement} sheet
 	 * @param {HTMLCanvasElement} canvas
-	 * @param {Func[]} functions
+	 * @param {Palette} palette
 	 * @param {PictureEvents} events
 	 */
-	constructor(scroller, sheet, canvas, functions, events) {
+	constructor(scroller, sheet, canvas, palette, events) {
 		this.scroller = scroller;
 		this.sheet = sheet;
 		this.canvas = canvas;
-		this.functions = functions;
+		this.palette = palette;
 		this.events = events;
 		this.pen = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
 		this.rowHeight = 22;
+		this.width = 0;
+		this.zoomRow = 0;
 		/** @type {Rect[][]} */
 		this.rows = [];
 		/** @type {Box | null} */
@@ -45,30 +48,36 @@ class Picture {
 		this.pointed = null;
 		/** @type {Rect | null} */
 		this.cursor = null;
-		this.hues = /** @type {Map<string, number>} */ (new Map());
+		this.ink = this.surface = this.accent = this.foundColor = this.muted = this.font = "";
 		this.readColors();
 		this.listen();
 	}
 
+	/** The colours of the style, which differ in the light and in the dark. */
 	readColors() {
-		const style = getComputedStyle(document.documentElement);
+		const probe = make("span");
+		document.body.append(probe);
 		/** @param {string} name */
-		const color = (name) => style.getPropertyValue(name).trim();
-		this.dark = matchMedia("(prefers-color-scheme: dark)").matches;
+		const color = (name) => {
+			probe.style.color = `var(${name})`;
+			return getComputedStyle(probe).color;
+		};
 		this.ink = color("--frame-ink");
 		this.surface = color("--surface");
 		this.accent = color("--accent");
 		this.foundColor = color("--found");
 		this.muted = color("--muted");
-		this.font = "12px " + (color("--font") || "sans-serif");
+		this.font = "12px " + getComputedStyle(document.documentElement).fontFamily;
+		probe.remove();
 	}
 
 	listen() {
 		const {canvas} = this;
 		/** @param {MouseEvent} event */
 		const at = (event) => this.find(event.offsetX, event.offsetY);
-		canvas.addEventListener("mousemove", (event) => this.point(at(event)?.box ?? null));
-		canvas.addEventListener("mouseleave", () => this.point(null));
+		canvas.addEventListener("pointermove", (event) => event.pointerType !== "touch" && this.point(at(event)?.box ?? null, event.clientX,
+			event.clientY));
+		canvas.addEventListener("pointerleave", () => this.point(null, 0, 0));
 		canvas.addEventListener("click", (event) => {
 			const rect = at(event);
 			if (rect) {
@@ -86,12 +95,11 @@ class Picture {
 		canvas.addEventListener("keydown", (event) => this.key(event));
 		canvas.addEventListener("focus", () => this.paint());
 		canvas.addEventListener("blur", () => this.paint());
-		this.scroller.addEventListener("scroll", () => this.paint(), {passive: true});
-		new ResizeObserver(() => this.resize()).observe(this.scroller);
-		matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-			this.readColors();
+		this.scroller.addEventListener("scroll", () => {
+			this.point(null, 0, 0);
 			this.paint();
-		});
+		}, {passive: true});
+		new ResizeObserver(() => this.resize()).observe(this.scroller);
 	}
 
 	/**
@@ -105,7 +113,7 @@ class Picture {
 		this.pointed = null;
 		this.cursor = null;
 		this.layout();
-		const keep = 2, row = this.zoomRow ?? 0;
+		const keep = 2, row = this.zoomRow;
 		this.scroller.scrollTop = up ? Math.max(0, (row - 6) * this.rowHeight) : Math.max(0, (row - keep) * this.rowHeight);
 		this.paint();
 	}
@@ -150,9 +158,9 @@ class Picture {
 	 * @param {Box | null} leftOut
 	 */
 	spread(start, rects, row, step, leftOut) {
-		const least = 0.7, scale = (this.width ?? 0) / (start.size || 1);
+		const least = 0.7, scale = this.width / (start.size || 1);
 		/** @type {Rect[]} */
-		const open = [{box: start, x: 0, width: this.width ?? 0, row, dim: false}];
+		const open = [{box: start, x: 0, width: this.width, row, dim: false}];
 		for (let rect = open.pop(); rect; rect = open.pop()) {
 			if (rect.box !== leftOut)
 				rects.push(rect);
@@ -183,7 +191,7 @@ class Picture {
 		const top = this.scroller.scrollTop;
 		pen.setTransform(ratio, 0, 0, ratio, 0, 0);
 		pen.clearRect(0, 0, width, height);
-		pen.font = this.font ?? "12px sans-serif";
+		pen.font = this.font;
 		pen.textBaseline = "middle";
 		const first = Math.floor(top / rowHeight), last = Math.ceil((top + height) / rowHeight);
 		for (let row = first; row <= last; row++)
@@ -196,7 +204,7 @@ class Picture {
 	paintRect(rect, y) {
 		const {pen, rowHeight} = this, gap = rect.width > 3 ? 1 : 0, width = Math.max(rect.width - gap, 0.6), height = rowHeight - 1;
 		pen.globalAlpha = rect.dim ? 0.55 : this.found && !this.found[rect.box.func] ? 0.38 : 1;
-		pen.fillStyle = this.found?.[rect.box.func] ? this.foundColor ?? "" : this.color(rect.box);
+		pen.fillStyle = this.found?.[rect.box.func] ? this.foundColor : this.palette.color(rect.box);
 		if (rect.width > 6) {
 			pen.beginPath();
 			pen.roundRect(rect.x, y, width, height, 2.5);
@@ -205,12 +213,12 @@ class Picture {
 			pen.fillRect(rect.x, y, width, height);
 		}
 		if (rect.box.func === 0 && rect.box.above)
-			this.hatch(rect.x, y, width, height, this.muted ?? "");
-		else if (facts.base && isGone(rect.box))
-			this.hatch(rect.x, y, width, height, this.surface ?? "");
+			this.hatch(rect.x, y, width, height, this.muted);
+		else if (isGone(rect.box))
+			this.hatch(rect.x, y, width, height, this.surface);
 		if (rect.width > 30) {
 			pen.globalAlpha = rect.dim ? 0.7 : 1;
-			pen.fillStyle = this.found?.[rect.box.func] ? "#2b1d00" : this.ink ?? "";
+			pen.fillStyle = this.found?.[rect.box.func] ? "#2b1d00" : this.ink;
 			pen.fillText(this.fit(this.events.name(rect.box), rect.width - 12), rect.x + 6, y + height / 2 + 0.5);
 		}
 		pen.globalAlpha = 1;
@@ -241,7 +249,7 @@ class Picture {
 		/** @param {Rect} rect @param {number} width */
 		const ring = (rect, width) => {
 			pen.lineWidth = width;
-			pen.strokeStyle = this.accent ?? "";
+			pen.strokeStyle = this.accent;
 			pen.beginPath();
 			pen.roundRect(rect.x + width / 2, rect.row * rowHeight - top + width / 2,
 				Math.max(rect.width - 1 - width, 1), rowHeight - 1 - width, 2.5);
@@ -256,40 +264,8 @@ class Picture {
 				else if (same && this.pointed && rect.box.func === this.pointed.func)
 					ring(rect, 1.25);
 			}
-		if (this.cursor && document.activeElement === this.canvas)
+		if (this.cursor && (document.activeElement === this.canvas || this.found))
 			ring(this.cursor, 3);
-	}
-
-	/** @param {Box} box */
-	color(box) {
-		if (box.func === 0 && box.above)
-			return this.dark ? "hsl(40 4% 30%)" : "hsl(40 8% 86%)";
-		if (facts.change)
-			return this.changeColor(box);
-		if (box.func === 0)
-			return this.dark ? "hsl(40 5% 32%)" : "hsl(40 12% 88%)";
-		const {hue, shade} = this.tone(box.func);
-		return this.dark ? `hsl(${hue} 26% ${32 + shade}%)` : `hsl(${hue} 52% ${81 + shade}%)`;
-	}
-
-	/** Red grew, blue shrank; the stronger, the larger the part of it that is new or gone. @param {Box} box */
-	changeColor(box) {
-		const most = Math.max(Math.abs(box.value + box.base), Math.abs(box.base), 1), strength = Math.min(1, Math.abs(box.value) / most);
-		const hue = box.value < 0 ? 213 : 8, {shade} = this.tone(box.func);
-		if (strength < 0.02 || box.isNoise())
-			return this.dark ? `hsl(40 4% ${29 + shade}%)` : `hsl(40 10% ${88 + shade / 2}%)`;
-		return this.dark ? `hsl(${hue} ${20 + 40 * strength}% ${30 + shade / 2 + 8 * strength}%)`
-			: `hsl(${hue} ${45 + 40 * strength}% ${91 + shade / 2 - 18 * strength}%)`;
-	}
-
-	/** One hue for each namespace or file, a shade for each name. @param {number} func */
-	tone(func) {
-		const {name, file, module} = this.functions[func];
-		const outer = /^[\w~]+(?=::)/.exec(name)?.[0] || file || module || "?";
-		let hue = this.hues.get(outer);
-		if (hue === undefined)
-			this.hues.set(outer, hue = [28, 152, 205, 262, 92, 330, 46, 180][hash(outer) % 8] + (hash(outer) >> 8) % 9 - 4);
-		return {hue, shade: (hash(name) % 7) - 3};
 	}
 
 	/** NAME cut to WIDTH: its last parts where they say enough, else its beginning. @param {string} name @param {number} width */
@@ -322,21 +298,36 @@ class Picture {
 		return row.find((rect) => x >= rect.x && x < rect.x + rect.width) ?? null;
 	}
 
-	/** @param {Box | null} box */
-	point(box) {
+	/** @param {Box | null} box @param {number} x @param {number} y */
+	point(box, x, y) {
+		this.events.point(box, x, y);
 		if (box === this.pointed)
 			return;
 		this.pointed = box;
 		this.canvas.style.cursor = box ? "pointer" : "default";
-		this.events.point(box);
 		this.paint();
+	}
+
+	/** All rectangles that are wide enough to be seen. */
+	rects() {
+		return this.rows.flatMap((row) => row ?? []);
+	}
+
+	/** The rectangle of a box, if it is drawn. @param {Box} box */
+	rectOf(box) {
+		return this.rects().find((rect) => rect.box === box);
+	}
+
+	/** The widest rectangle of a function, if one is drawn. @param {number} func */
+	widest(func) {
+		return this.rects().filter((rect) => rect.box.func === func).sort((a, b) => b.width - a.width)[0];
 	}
 
 	/** @param {KeyboardEvent} event */
 	key(event) {
 		if (event.ctrlKey || event.metaKey || event.altKey)
 			return;
-		const here = this.cursor ?? this.rows[this.zoomRow ?? 0]?.[0];
+		const here = this.cursor ?? this.rows[this.zoomRow]?.[0];
 		const step = {ArrowUp: -1, ArrowDown: 1}[event.key];
 		if (event.key === "Enter" && here) {
 			this.events.zoom(here.box);
@@ -360,26 +351,18 @@ class Picture {
 	moveTo(rect) {
 		if (!rect)
 			return;
-		const {scroller, rowHeight} = this, y = rect.row * rowHeight;
 		this.cursor = rect;
+		this.reveal(rect);
+		this.events.visit(rect.box);
+		this.paint();
+	}
+
+	/** Scrolls to a rectangle. @param {Rect} rect */
+	reveal(rect) {
+		const {scroller, rowHeight} = this, y = rect.row * rowHeight;
 		if (y < scroller.scrollTop)
 			scroller.scrollTop = y;
 		else if (y + rowHeight > scroller.scrollTop + scroller.clientHeight)
 			scroller.scrollTop = y + rowHeight - scroller.clientHeight;
-		this.events.point(rect.box);
-		this.paint();
 	}
-}
-
-/** Whether nothing is left of what was there. @param {Box} box */
-function isGone(box) {
-	return box.base > 0 && present(box.value, box.base) === 0;
-}
-
-/** @param {string} text */
-function hash(text) {
-	let value = 2166136261;
-	for (let i = 0; i < text.length; i++)
-		value = Math.imul(value ^ text.charCodeAt(i), 16777619);
-	return value >>> 0;
 }

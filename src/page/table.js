@@ -13,7 +13,7 @@ function make(tag, className, text) {
 }
 
 /** A bar under a number: SHARE of 1. @param {number} share @param {boolean} [grows] */
-function makeBar(share, grows = facts.change) {
+function makeBar(share, grows = metric.change) {
 	const bar = make("span", share < 0 ? "bar shrank" : grows ? "bar grew" : "bar");
 	bar.style.width = Math.max(0, Math.min(100, Math.abs(share) * 100)).toFixed(1) + "%";
 	bar.setAttribute("aria-hidden", "true");
@@ -23,6 +23,7 @@ function makeBar(share, grows = facts.change) {
 /**
  * @typedef {object} Column
  * @property {string} key
+ * @property {string} group what several columns are of; empty for a column of its own
  * @property {string} title
  * @property {string} hint
  * @property {(func: number) => number} of
@@ -39,7 +40,13 @@ function makeBar(share, grows = facts.change) {
  * @property {(key: string) => void} sort
  */
 
-/** @typedef {{label: string, value: number, objects: number, active: boolean, pick: () => void}} Part */
+/** @typedef {{label: string, value: number, other: number, active: boolean, pick: () => void}} Part */
+
+/** The mean size of one object, from a value of what is shown and its partner. @param {number} value @param {number} other */
+function meanSize(value, other) {
+	const [bytes, objects] = metric.unit === "bytes" ? [value, other] : [other, value];
+	return objects ? bytes / objects : 0;
+}
 
 class FunctionTable {
 	/**
@@ -69,28 +76,31 @@ class FunctionTable {
 
 	/** @returns {Column[]} */
 	columns() {
-		const {self, total} = this.sums;
-		/** @param {number} func */
-		const mean = (func) => self.objects[func] ? self.value[func] / self.objects[func] : 0;
+		const {self, total} = this.sums, {change, base} = metric;
 		/** @type {Column[]} */
-		const columns = facts.change ? [
-			{key: "self", title: "Change", hint: "what the function itself holds more or less than before", of: (f) => self.value[f], text: signed,
-				bar: true},
-			{key: "total", title: "With callees", hint: "the change of all stacks that pass through it", of: (f) => total.value[f], text: signed},
-		] : [
-			{key: "self", title: "Self", hint: "what the function itself holds", of: (f) => self.value[f], text: human, bar: true},
-			{key: "total", title: "Total", hint: "what it and all it calls hold", of: (f) => total.value[f], text: human},
-		];
-		if (facts.base)
-			columns.push(
-				{key: "now", title: "Now", hint: "what the function itself holds", of: (f) => present(self.value[f], self.base[f]), text: human},
-				{key: "before", title: "Before", hint: "what it held in the base", of: (f) => self.base[f], text: human});
-		if (facts.objects)
-			columns.push(
-				{key: "objects", title: "Objects", of: (f) => self.objects[f],
-					hint: facts.change ? "objects more or fewer than before" : "how many objects the function itself holds",
-					text: (value) => (facts.change && value > 0 ? "+" : "") + humanCount(value)},
-				{key: "mean", title: "Mean size", hint: "of one object", of: mean, text: (value) => value > 0 ? humanBytes(value) : "–"});
+		const columns = [];
+		/** @param {Weights} weights @param {string} key @param {string} title @param {string} what */
+		const add = (weights, key, title, what) => {
+			columns.push({key, group: base ? title : "", title: base ? "Change" : title, bar: weights === self, text: signed,
+				of: (f) => weights.value[f],
+				hint: change ? `the change of ${what}` : what});
+			if (base)
+				columns.push({key: key + "-before", group: title, title: "Before", text: human, hint: what + ", in the base",
+					of: (f) => weights.base[f]},
+					{key: key + "-now", group: title, title: "Now", text: human, hint: what + ", now",
+						of: (f) => present(weights.value[f], weights.base[f])});
+		};
+		add(self, "self", "Self", `what the function itself ${metric.type.startsWith("alloc") ? "allocated" : "holds"}`);
+		add(total, "total", "Total", `what it and all it calls ${metric.type.startsWith("alloc") ? "allocated" : "hold"}`);
+		if (metric.partner < 0)
+			return columns;
+		const {unit} = facts.columns[metric.partner];
+		columns.push({key: "other", group: "", title: unit === "bytes" ? "Bytes" : "Objects", of: (f) => self.other[f],
+			text: (value) => signed(value, unit),
+			hint: `of the function itself${change ? ", more or fewer than before" : ""}`});
+		columns.push({key: "mean", group: "", title: "Mean size", hint: "of one object of the function itself",
+			text: (value) => value > 0 ? humanBytes(value) : "–",
+			of: (f) => meanSize(self.value[f], self.other[f])});
 		return columns;
 	}
 
@@ -117,7 +127,7 @@ class FunctionTable {
 
 	/** The functions that have something, as the table is sorted. */
 	rows() {
-		const {self, total} = this.sums, columns = this.columns(), up = this.key.startsWith("-"), key = this.key.replace("-", "");
+		const {self, total} = this.sums, columns = this.columns(), up = this.key.startsWith("-"), key = this.key.replace(/^-/, "");
 		const column = columns.find((at) => at.key === key), direction = up ? -1 : 1;
 		/** @type {number[]} */
 		const rows = [];
@@ -143,17 +153,42 @@ class FunctionTable {
 			row.append(cell);
 			body.append(row);
 		}
+		const focused = this.table.contains(document.activeElement) ? /** @type {HTMLElement} */ (document.activeElement).dataset.key : undefined;
 		this.table.replaceChildren(this.makeHead(columns), body);
+		/** @type {HTMLElement | undefined} */ ([...this.table.querySelectorAll("thead button")].find((button) =>
+			focused && /** @type {HTMLElement} */ (button).dataset.key === focused))?.focus();
 		this.more.hidden = rows.length <= this.limit;
 		this.more.textContent = `Show more of ${humanCount(rows.length)} functions`;
 	}
 
 	/** @param {Column[]} columns */
 	makeHead(columns) {
-		const head = make("thead"), row = make("tr"), key = this.key.replace("-", "");
-		for (const column of [{key: "name", title: "Function", hint: "by name"}, ...columns]) {
-			const cell = make("th", column.key === "name" ? "name" : ""), button = make("button", "", column.title);
+		const head = make("thead"), row = make("tr"), key = this.key.replace(/^-/, "");
+		if (columns.some((column) => column.group)) {
+			const groups = make("tr", "groups"), spans = /** @type {[string, number][]} */ ([["", 1]]);
+			for (const {group} of columns) {
+				const last = spans[spans.length - 1];
+				if (last[0] === group)
+					last[1]++;
+				else
+					spans.push([group, 1]);
+			}
+			groups.append(...spans.map(([group, span]) => {
+				const cell = make(group ? "th" : "td", "", group);
+				cell.setAttribute("colspan", String(span));
+				if (group)
+					cell.setAttribute("scope", "colgroup");
+				return cell;
+			}));
+			head.append(groups);
+		}
+		for (const column of [{key: "name", title: "Function", group: "", hint: "by name"}, ...columns]) {
+			const cell = make("th", column.key === "name" ? "name" : ""), button = make("button", "");
+			if (column.group)
+				button.append(make("span", "of", column.group + " "));
+			button.append(column.title);
 			button.title = column.hint;
+			button.dataset.key = column.key;
 			cell.setAttribute("scope", "col");
 			if (column.key === key) {
 				const up = this.key.startsWith("-") !== (key === "name");
@@ -182,15 +217,16 @@ class FunctionTable {
 		for (const column of columns) {
 			const value = column.of(func), number = make("td", value ? "" : "blank");
 			const text = column.text(value), noise = column.bar && isNoise(value, this.sums.self.variance[func], this.sums.self.skew[func]);
-			number.append(value ? make("span", noise ? "noise" : facts.change && column.bar ? (value < 0 ? "down" : "up") : "", (noise ? "~ " : "") + text) : make("span", "none", "–"));
-			number.setAttribute("data-title", column.title);
+			number.append(value ? make("span", noise ? "noise" : metric.change && column.text === signed ? (value < 0 ? "down" : "up") : "",
+				(noise ? "~ " : "") + text) : make("span", "none", "–"));
+			number.setAttribute("data-title", column.group ? column.group + " " + column.title.toLowerCase() : column.title);
 			if (column.bar && value) {
 				number.title = percent(value, this.whole) + (noise ? ", within the noise of sampling" : "");
 				number.append(makeBar(value / most));
 			}
 			row.append(number);
 		}
-		button.addEventListener("click", () => this.events.select(func));
+		row.addEventListener("click", () => this.events.select(func));
 		row.addEventListener("dblclick", () => this.events.around(func));
 		row.addEventListener("mouseenter", () => this.events.point(func));
 		row.addEventListener("mouseleave", () => this.events.point(-1));
@@ -216,7 +252,8 @@ function fillParts(list, parts, empty) {
 		track.append(makeBar(part.value / most));
 		row.append(make("span", "label", part.label), track, make("span", "number", signed(part.value)),
 			make("span", "number share", percent(Math.abs(part.value), whole)),
-			make("span", "number objects", facts.objects ? humanObjects(part.objects) : ""));
+			make("span", "number other", metric.partner < 0 ? "" : facts.columns[metric.partner].unit === "bytes" ? humanBytes(part.other)
+				: humanObjects(part.other)));
 		row.addEventListener("click", part.pick);
 		return row;
 	}));

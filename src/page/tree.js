@@ -25,7 +25,7 @@ class Tree {
 		this.nextSibling = new Int32Array(this.count).fill(-1);
 		for (let i = 0; i < this.count; i++) {
 			const value = self.value[i], now = present(value, self.base[i]);
-			this.size[i] = byChange || !facts.base ? Math.abs(value) : now > 0 ? now : self.base[i];
+			this.size[i] = byChange || !metric.base ? Math.abs(value) : now > 0 ? now : self.base[i];
 		}
 		this.selfSize = this.size.slice();
 		for (let i = this.count - 1; i > 0; i--) {
@@ -74,17 +74,38 @@ class Tree {
 		return {self, total};
 	}
 
-	/** What is in stacks with a function that is WANTED: its size. @param {Uint8Array} wanted */
+	/** What is in stacks with a function that is WANTED: its size, and how many nodes match. @param {Uint8Array} wanted */
 	matched(wanted) {
 		const inside = new Uint8Array(this.count);
-		let size = 0;
+		let size = 0, nodes = 0;
 		for (let i = 1; i < this.count; i++) {
-			const above = inside[this.parent[i]];
-			inside[i] = above | wanted[this.func[i]];
+			const above = inside[this.parent[i]], own = wanted[this.func[i]];
+			inside[i] = above | own;
 			if (inside[i] && !above)
 				size += this.size[i];
+			if (own && this.size[i] > 0)
+				nodes++;
 		}
-		return size;
+		return {size, nodes};
+	}
+
+	/** The nodes whose function is WANTED, the largest first and callers before callees. @param {Uint8Array} wanted */
+	matches(wanted) {
+		/** @type {number[]} */
+		const nodes = [];
+		for (let i = 1; i < this.count; i++)
+			if (wanted[this.func[i]] && this.size[i] > 0)
+				nodes.push(i);
+		return nodes.sort((a, b) => this.size[b] - this.size[a] || a - b);
+	}
+
+	/** The functions from the root to NODE. @param {number} node */
+	path(node) {
+		/** @type {number[]} */
+		const path = [];
+		for (let at = node; at > 0; at = this.parent[at])
+			path.push(this.func[at]);
+		return path.reverse();
 	}
 
 	/** The outermost nodes of a function. @param {number} func */
@@ -121,6 +142,18 @@ function matching(functions, text) {
 	return wanted;
 }
 
+/** How a thread is called in a link, so that it is found again in another profile. @param {number} thread */
+function threadKey(thread) {
+	const {name, id} = facts.threads[thread] ?? {name: "", id: ""};
+	return name + "/" + id;
+}
+
+/** The thread of that key: by name and number, else by name; -1 for none. @param {string} key */
+function threadOf(key) {
+	const exact = facts.threads.findIndex((_, thread) => threadKey(thread) === key), name = key.slice(0, key.lastIndexOf("/"));
+	return exact >= 0 ? exact : name ? facts.threads.findIndex((thread) => thread.name === name) : -1;
+}
+
 /** The filter text that means exactly this function. @param {string} name */
 function exactly(name) {
 	return "^" + name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&") + "$";
@@ -133,7 +166,7 @@ function exactly(name) {
 function refine(data, split, filters, byChange) {
 	const of = (/** @type {Filter["kind"]} */ kind) => filters.filter((filter) => filter.kind === kind);
 	const hide = of("hide").map((filter) => matching(data.functions, filter.text));
-	const threads = of("thread").map((filter) => Number(filter.text)), sizes = of("size").map((filter) => Number(filter.text));
+	const threads = of("thread").map((filter) => threadOf(filter.text)), sizes = of("size").map((filter) => Number(filter.text));
 	if (filters.length === 0)
 		return new Tree(data.parent, data.func, data.self, byChange);
 	const self = split && (threads.length || sizes.length) ? chosen(data, split, threads, sizes)
@@ -141,7 +174,7 @@ function refine(data, split, filters, byChange) {
 	const passed = passing(data, filters);
 	for (let i = 0; i < passed.length; i++)
 		if (!passed[i])
-			self.value[i] = self.objects[i] = self.base[i] = self.variance[i] = self.skew[i] = 0;
+			self.value[i] = self.other[i] = self.base[i] = self.variance[i] = self.skew[i] = 0;
 	return hide.length ? without(data, self, hide, byChange) : new Tree(data.parent, data.func, self, byChange);
 }
 
@@ -172,14 +205,14 @@ function passing(data, filters) {
  * @param {number[]} sizes
  */
 function chosen(data, split, threads, sizes) {
-	const self = emptyWeights(data.parent.length);
+	const self = emptyWeights(data.parent.length), parts = weightsOf(split.columns);
 	const wanted = Array.from(split.thread, (thread, group) =>
 		(!threads.length || threads.includes(thread)) && (!sizes.length || sizes.includes(split.size[group])));
 	for (let i = 0; i < data.parent.length; i++)
 		for (let at = split.first[i]; at < split.first[i + 1]; at++)
 			if (wanted[split.group[at]])
-				addWeights(self, i, split.weights, at);
-	spread(self, data.sample);
+				addWeights(self, i, parts, at);
+	spread(self, data);
 	return self;
 }
 
@@ -230,7 +263,10 @@ class Box {
 		this.func = func;
 		/** @type {number} */
 		this.depth = above ? above.depth + 1 : 0;
-		this.size = this.value = this.objects = this.base = this.variance = this.skew = this.selfValue = 0;
+		this.size = this.value = this.other = this.base = this.variance = this.skew = 0;
+		/** What it holds itself, now more than before, and before; where that can be told. */
+		this.selfValue = this.selfBase = 0;
+		this.hasSelf = false;
 		/** @type {Box[] | null} */
 		this.below = null;
 	}
@@ -238,7 +274,7 @@ class Box {
 	/** @param {Weights} weights @param {number} node */
 	addWeight(weights, node) {
 		this.value += weights.value[node];
-		this.objects += weights.objects[node];
+		this.other += weights.other[node];
 		this.base += weights.base[node];
 		this.variance += weights.variance[node];
 		this.skew += weights.skew[node];
@@ -287,6 +323,8 @@ class DownBox extends Box {
 		this.size += tree.size[node];
 		this.addWeight(tree.total, node);
 		this.selfValue += tree.self.value[node];
+		this.selfBase += tree.self.base[node];
+		this.hasSelf = node > 0;
 	}
 
 	/** @override */
@@ -351,7 +389,11 @@ class UpBox extends Box {
 		});
 		const list = [...boxes.values()];
 		if (this.ofSelf && this.depth === 0)
-			list.forEach((box) => { box.selfValue = box.value; });
+			list.forEach((box) => {
+				box.selfValue = box.value;
+				box.selfBase = box.base;
+				box.hasSelf = true;
+			});
 		return list;
 	}
 }

@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 bool cairn_facts_read(const char *path, struct cairn_buffer *out)
@@ -42,6 +43,12 @@ void cairn_facts_get(struct cairn_facts *facts)
 	gethostname(facts->host, sizeof facts->host - 1);
 	ssize_t length = readlink("/proc/thread-self/exe", facts->executable, sizeof facts->executable - 1);
 	facts->executable[length > 0 ? length : 0] = 0;
+	if (length <= 0) { /* no /proc here: as it was started, if that was by its path */
+		const char *started = (const char *)getauxval(AT_EXECFN);
+		size_t room = started && started[0] == '/' ? strnlen(started, sizeof facts->executable - 1) : 0;
+		memcpy(facts->executable, started ? started : "", room);
+		facts->executable[room] = 0;
+	}
 	struct cairn_buffer command = cairn_pages(4096);
 	cairn_facts_read("/proc/thread-self/cmdline", &command);
 	size_t kept = command.length < sizeof facts->command ? command.length : sizeof facts->command - 1;

@@ -364,6 +364,40 @@ bool cairn_memory_read(struct cairn_memory *memory, int64_t now, struct cairn_me
 	return true;
 }
 
+/* What the group in the first LENGTH bytes of the folder has left; UINT64_MAX where it has no limit. */
+static uint64_t left_in_group(const struct cairn_memory *memory, size_t length)
+{
+	static const char *const limits[] = {"memory.limit_in_bytes", "memory.max", "memory.high"};
+	char path[path_size], text[piece * 2];
+	uint64_t limit = no_limit;
+	for (int i = memory->version_one ? 0 : 1; i < (memory->version_one ? 1 : 3); i++) {
+		uint64_t found = read_number(memory->group, length, limits[i], no_limit);
+		limit = found < limit ? found : limit;
+	}
+	if (limit >= no_limit)
+		return UINT64_MAX;
+	snprintf(path, sizeof path, "%.*s/memory.stat", (int)length, memory->group);
+	struct cairn_bytes lines = cairn_peek(path, text, sizeof text);
+	uint64_t cache = number_of(lines, memory->version_one ? "total_inactive_file" : "inactive_file");
+	uint64_t usage = read_number(memory->group, length, memory->version_one ? "memory.usage_in_bytes" : "memory.current", 0);
+	usage -= cache < usage ? cache : usage;
+	return usage < limit ? limit - usage : 0;
+}
+
+uint64_t cairn_memory_left(struct cairn_memory *memory)
+{
+	refresh(memory);
+	uint64_t left = memory->slow.host_available;
+	for (size_t length = strlen(memory->group); length;) {
+		uint64_t in_group = left_in_group(memory, length);
+		left = in_group < left ? in_group : left;
+		if (length <= memory->mount)
+			break;
+		length = (size_t)((const char *)memrchr(memory->group, '/', length) - memory->group);
+	}
+	return left;
+}
+
 bool cairn_memory_was_short(const struct cairn_memory *memory)
 {
 	char text[1];

@@ -56,6 +56,10 @@ bool cairn_memory_read(struct cairn_memory *memory, int64_t now, struct cairn_me
 /* Whether the kernel has killed a process of the group for want of memory since the beginning. Asked of one that has ended. */
 bool cairn_memory_was_short(const struct cairn_memory *memory);
 
+/* How much more the process may take: what the tightest of its groups, or the machine, has left, with the page cache that the kernel can
+ * drop at once. */
+uint64_t cairn_memory_left(struct cairn_memory *memory);
+
 void cairn_memory_close(struct cairn_memory *memory);
 
 /* How many processes of the group whose folder is GROUP the kernel has killed for want of memory. False when it does not say. */

@@ -31,6 +31,8 @@ struct reading {
 	struct cairn_smaps *smaps;
 	struct mapping now, before;
 	uint64_t last_region;
+	int pagemap; /* -1 when holes do not matter */
+	uint64_t pages_left; /* that may still be looked at */
 };
 
 static bool is_shared_memory(struct cairn_bytes path)
@@ -90,6 +92,37 @@ static void count_regions(struct reading *reading, const struct mapping *mapping
 	reading->last_region = last + 1;
 }
 
+/* Adds the holes of MAPPING; how long it takes is bounded, so that a process with terabytes of addresses is not looked through. */
+static void count_holes(struct reading *reading, const struct mapping *mapping)
+{
+	enum { page_size = 4096, words_most = 2048 };
+	static const uint64_t present_or_swapped = (uint64_t)3 << 62;
+	uint64_t page = mapping->start / page_size, end = mapping->end / page_size, run = 0;
+	if (reading->pagemap < 0 || !reading->smaps->has_holes)
+		return;
+	while (page < end) {
+		uint64_t words[words_most];
+		size_t wanted = end - page < words_most ? (size_t)(end - page) : words_most;
+		ssize_t got = reading->pages_left >= wanted ? pread(reading->pagemap, words, wanted * sizeof *words, (off_t)(page * sizeof *words)) : 0;
+		if (got < (ssize_t)sizeof *words) {
+			reading->smaps->has_holes = false;
+			return;
+		}
+		size_t count = (size_t)got / sizeof *words;
+		for (size_t i = 0; i < count; i++) {
+			if (!(words[i] & present_or_swapped)) {
+				run++;
+				continue;
+			}
+			reading->smaps->holes += run * page_size >= CAIRN_SMAPS_HOLE ? run * page_size : 0;
+			run = 0;
+		}
+		page += count;
+		reading->pages_left -= count;
+	}
+	reading->smaps->holes += run * page_size >= CAIRN_SMAPS_HOLE ? run * page_size : 0;
+}
+
 /* All lines of the mapping have been read. */
 static void finish(struct reading *reading)
 {
@@ -105,8 +138,10 @@ static void finish(struct reading *reading)
 		add(reading->smaps, before, CAIRN_SMAPS_ARENA, 1);
 		mapping->kind = CAIRN_SMAPS_ARENA;
 	}
-	if (mapping->kind == CAIRN_SMAPS_NORESERVE)
+	if (mapping->kind == CAIRN_SMAPS_NORESERVE) {
 		count_regions(reading, mapping);
+		count_holes(reading, mapping);
+	}
 	add(reading->smaps, mapping, mapping->kind, 1);
 	*before = *mapping;
 	*mapping = (struct mapping){0};
@@ -191,7 +226,7 @@ static void read_lines(struct reading *reading, struct cairn_bytes text)
 
 void cairn_smaps_parse(struct cairn_smaps *smaps, struct cairn_bytes text)
 {
-	struct reading reading = {.smaps = smaps};
+	struct reading reading = {.smaps = smaps, .pagemap = -1};
 	*smaps = (struct cairn_smaps){0};
 	read_lines(&reading, text);
 	finish(&reading);
@@ -233,7 +268,7 @@ static bool read_all(struct reading *reading, int descriptor, struct cairn_buffe
 	return true;
 }
 
-bool cairn_smaps_read(struct cairn_smaps *smaps, int pid)
+static bool read_process(struct cairn_smaps *smaps, int pid, int pagemap)
 {
 	char path[32] = "/proc/thread-self/smaps"; /* /proc/self has none once the first thread has ended */
 	if (pid)
@@ -242,7 +277,9 @@ bool cairn_smaps_read(struct cairn_smaps *smaps, int pid)
 	int descriptor = cairn_descriptor_adopt(cairn_peek_open(path));
 	if (descriptor < 0)
 		return false;
-	struct reading reading = {.smaps = smaps};
+	enum { pages_most = 64 << 20 }; /* 256 GiB */
+	struct reading reading = {.smaps = smaps, .pagemap = pagemap, .pages_left = pages_most};
+	smaps->has_holes = pagemap >= 0;
 	struct cairn_buffer piece = cairn_pages(4 * piece_size);
 	bool good = read_all(&reading, descriptor, &piece);
 	int code = errno;
@@ -253,6 +290,23 @@ bool cairn_smaps_read(struct cairn_smaps *smaps, int pid)
 		errno = ESRCH; /* a process that has ended, or a thread of the kernel, has no mappings */
 		good = false;
 	}
+	return good;
+}
+
+bool cairn_smaps_read(struct cairn_smaps *smaps, int pid)
+{
+	return read_process(smaps, pid, -1);
+}
+
+bool cairn_smaps_read_holes(struct cairn_smaps *smaps, int pid)
+{
+	char path[40];
+	snprintf(path, sizeof path, "/proc/%d/pagemap", pid ? pid : getpid());
+	int pagemap = sysconf(_SC_PAGESIZE) == 4096 ? cairn_descriptor_adopt(open(path, O_RDONLY | O_CLOEXEC)) : -1;
+	bool good = read_process(smaps, pid, pagemap);
+	int code = errno;
+	cairn_descriptor_close(pagemap);
+	errno = code;
 	return good;
 }
 

@@ -12,6 +12,9 @@
 
 #include "base/bytes.h"
 
+/* Longer than anything an allocator keeps in one piece but large objects and what it has given back. */
+enum { CAIRN_SMAPS_HOLE = 1 << 20 };
+
 enum cairn_smaps_kind {
 	CAIRN_SMAPS_NORESERVE,
 	CAIRN_SMAPS_ANONYMOUS, /* any other private memory without a file */
@@ -36,11 +39,16 @@ struct cairn_smaps {
 	uint64_t lazy;     /* given back by MADV_FREE, and still there */
 	uint64_t hugetlb;  /* in pages of hugetlbfs, which count nowhere else */
 	uint64_t regions;  /* ranges of 1 GiB in which mappings of the kind NORESERVE lie */
+	bool has_holes;    /* those mappings were looked through page by page: */
+	uint64_t holes;    /* what of them is not there, in runs of at least CAIRN_SMAPS_HOLE bytes */
 	struct cairn_smaps_sum kinds[CAIRN_SMAPS_KINDS];
 };
 
 /* Reads the mappings of process PID, 0 for the calling one. False with errno where they cannot be read. */
 bool cairn_smaps_read(struct cairn_smaps *smaps, int pid);
+
+/* The same, and looks for holes: a word is read for every page of the mappings of the kind NORESERVE. */
+bool cairn_smaps_read_holes(struct cairn_smaps *smaps, int pid);
 
 /* The same from the TEXT of such a file. */
 void cairn_smaps_parse(struct cairn_smaps *smaps, struct cairn_bytes text);

@@ -10,8 +10,8 @@
  *     MAPPED_LIBRARIES:
  *     5580-55ff r-xp 00000000 fd:01 1234 /usr/bin/service
  *
- * Numbers are un-sampled line by line. A stack's own line (t*) is the truth; those of its threads are rounded each for
- * itself and are read only when asked for.
+ * Numbers are un-sampled stack by stack. A stack's own line (t*) is the truth; those of its threads, which are rounded each for
+ * itself, say only how it is divided among them, and are read only when asked for.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/array.h"
 #include "base/text.h"
@@ -56,8 +56,10 @@ struct parser {
 	size_t depth;        /* of the stack being read */
 	bool in_stack;       /* an @ line was read and stands at the end of `stacks` */
 	bool stack_counted;  /* and has given a sample */
-	struct counts all;   /* where threads are told apart: what the stack has in all, for one that names none */
+	struct counts all;   /* where threads are told apart: what the stack has in all */
 	bool has_all;
+	struct counts *threads; /* and what each of them has */
+	size_t thread_count, thread_capacity;
 	size_t bad_lines;
 	size_t first_bad_line;
 	size_t uncounted;    /* stacks without a count line */
@@ -153,15 +155,13 @@ static uint32_t thread_labels(struct parser *in, uint64_t uid)
 }
 
 /* The stack stands at the end of `stacks`; a second sample of the same stack gets a copy of it. */
-static void add_sample(struct parser *in, const struct counts *counts)
+static void add_sample(struct parser *in, const struct counts *counts, const double values[4])
 {
 	struct cairn_profile *profile = in->profile;
 	if (in->stack_counted && in->depth) {
 		uint32_t *copy = cairn_profile_stack_room(profile, in->depth);
 		memcpy(copy, copy - in->depth, in->depth * sizeof *copy);
 	}
-	double values[4];
-	estimate(in, counts, values);
 	size_t sample = cairn_profile_add_sample(profile, in->depth, counts->is_all ? 0 : thread_labels(in, counts->thread), values);
 	cairn_profile_set_sampled(profile, sample, (double)counts->numbers[0]);
 	cairn_array_room(in->pieces, in->piece_count, in->piece_capacity);
@@ -181,11 +181,37 @@ static void read_counts(struct parser *in)
 		read_header_counts(in, &counts);
 	} else if (!in->in_stack) {
 		return; /* of a stack that could not be read */
-	} else if (counts.is_all != in->reader->options.split_threads) {
-		add_sample(in, &counts);
+	} else if (!in->reader->options.split_threads) {
+		double values[4];
+		if (counts.is_all) {
+			estimate(in, &counts, values);
+			add_sample(in, &counts, values);
+		}
 	} else if (counts.is_all) {
 		in->all = counts;
 		in->has_all = true;
+	} else {
+		cairn_array_room(in->threads, in->thread_count, in->thread_capacity);
+		in->threads[in->thread_count++] = counts;
+	}
+}
+
+/* What the threads have of a stack. The estimate is that of the whole stack, and each thread has its part of what was seen of it: so a
+ * stack has the same size whether or not its threads are told apart. */
+static void add_threads(struct parser *in)
+{
+	double whole[4], sums[4] = {0}, values[4];
+	static const int of_number[4] = {inuse_objects, inuse_space, alloc_objects, alloc_space};
+	estimate(in, &in->all, whole);
+	for (size_t t = 0; t < in->thread_count; t++)
+		for (size_t k = 0; k < 4; k++)
+			sums[k] += (double)in->threads[t].numbers[k];
+	for (size_t t = 0; t < in->thread_count; t++) {
+		estimate(in, &in->threads[t], values);
+		for (size_t k = 0; k < 4 && in->has_all; k++)
+			if (sums[k] > 0)
+				values[of_number[k]] = whole[of_number[k]] * ((double)in->threads[t].numbers[k] / sums[k]);
+		add_sample(in, &in->threads[t], values);
 	}
 }
 
@@ -232,11 +258,17 @@ static bool read_stack(struct parser *in)
 
 static void end_stack(struct parser *in)
 {
-	if (in->in_stack && !in->stack_counted && in->has_all)
-		add_sample(in, &in->all);
+	double values[4];
+	if (in->in_stack && in->thread_count > 0) {
+		add_threads(in);
+	} else if (in->in_stack && in->has_all) {
+		estimate(in, &in->all, values);
+		add_sample(in, &in->all, values);
+	}
 	if (in->in_stack && !in->stack_counted)
 		in->uncounted++;
 	in->in_stack = in->stack_counted = in->has_all = false;
+	in->thread_count = 0;
 }
 
 /* Reads lines up to the memory map and returns the map's text, which is empty when there is none. */
@@ -399,6 +431,7 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 	struct cairn_bytes maps = read_lines(&in, text, &cut);
 	cairn_map_free(&in.locations);
 	cairn_map_free(&in.names);
+	free(in.threads);
 	cairn_maps_apply(profile, maps, reader->name);
 	struct cairn_trailer trailer;
 	bool has_trailer = cairn_trailer_read(maps, &trailer);

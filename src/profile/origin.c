@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "profile/origin.h"
 
+#include "profile/maps.h"
+
 static void take_build_id(struct cairn_profile *profile, const struct cairn_trailer_module *from)
 {
 	uint32_t path = cairn_strings_find(&profile->strings, from->path);
@@ -12,11 +14,36 @@ static void take_build_id(struct cairn_profile *profile, const struct cairn_trai
 		profile->modules[module].build_id = cairn_strings_add(&profile->strings, from->build_id);
 }
 
+/* Addresses that no mapping of the dump's own map covers belong to the library that lay there before. Where another lies there now, what
+ * is which cannot be told. */
+static void add_unloaded(struct cairn_profile *profile, const struct cairn_trailer *trailer)
+{
+	struct cairn_trailer_module from;
+	size_t own = profile->mapping_count, ambiguous = 0;
+	for (size_t position = 0; cairn_trailer_next_unloaded(trailer, &position, &from);) {
+		bool taken = from.end <= from.start || from.path.length == 0;
+		for (size_t i = 0; i < profile->mapping_count && !taken; i++)
+			taken = from.start < profile->mappings[i].limit && from.end > profile->mappings[i].start;
+		ambiguous += taken;
+		if (taken)
+			continue;
+		uint32_t id = from.build_id.length ? cairn_strings_add(&profile->strings, from.build_id) : 0;
+		uint32_t module = cairn_profile_add_module(profile, cairn_strings_add(&profile->strings, from.path), id);
+		cairn_profile_add_mapping(profile, &(struct cairn_mapping){.start = from.start, .limit = from.end, .offset = from.offset, .module = module});
+	}
+	if (profile->mapping_count > own)
+		cairn_maps_attach(profile);
+	if (ambiguous)
+		cairn_profile_warn(profile, "%zu %s unloaded and another loaded in %s place: what they allocated may show the other's names", ambiguous,
+				   ambiguous == 1 ? "library was" : "libraries were", ambiguous == 1 ? "its" : "their");
+}
+
 void cairn_profile_apply_trailer(struct cairn_profile *profile, const struct cairn_trailer *trailer)
 {
 	struct cairn_trailer_module module;
 	for (size_t position = 0; cairn_trailer_next_module(trailer, &position, &module);)
 		take_build_id(profile, &module);
+	add_unloaded(profile, trailer);
 	if (trailer->executable.length)
 		profile->process = cairn_strings_add(&profile->strings, trailer->executable);
 	if (trailer->pid > 0)

@@ -16,19 +16,13 @@ enum cairn_pprof_names {
 	CAIRN_PPROF_NAMES_NONE,  /* addresses only, for a server that names them by build-id */
 };
 
-/* A regular expression for drop_frames that takes the allocator's own functions off the end of stacks. */
-#define CAIRN_PPROF_ALLOCATOR_FRAMES                                                                                   \
-	"(je_|_rjem_|tc_)?(malloc|calloc|realloc|reallocarray|memalign|aligned_alloc|posix_memalign|p?valloc|[a-z]*allocx)|" \
-	"(je_|_rjem_)?(je_)?prof_(backtrace|alloc_prep|tctx_create|sample).*|imalloc.*|operator new(\\[\\])?|tc_new.*|"    \
-	"__rust_(re)?alloc.*|__libc_(m|c|re)alloc|lib(je|tc)malloc[^+]*\\+0x[0-9a-f]+"
-
 /* All zeroes writes everything. */
 struct cairn_pprof_options {
 	enum cairn_pprof_names names;
 	/* Labels each heap sample that has no size with one, "bytes": the mean of its objects, or where only a part was sampled the nearest of
 	 * jemalloc's size classes. What is left of a difference has none. */
 	bool sizes;
-	const char *drop_frames; /* used when the profile has none of its own; may be NULL */
+	const char *drop_frames; /* a regular expression, used when the profile has none of its own; may be NULL */
 	/* The budget of the receiver; 0 is none. What is smallest in the default value is folded into one stack, "other". */
 	size_t samples_most;
 	size_t bytes_most;

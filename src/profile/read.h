@@ -26,8 +26,8 @@ enum cairn_format {
 enum cairn_format cairn_profile_sniff(struct cairn_bytes input);
 
 struct cairn_read_options {
-	/* Make one sample for each thread of a stack, labelled `thread` and `thread_id`, instead of one for the whole stack.
-	 * Each thread's line of a jemalloc dump is rounded on its own, so their sum differs a little from the stack's. */
+	/* Make one sample for each thread of a stack, labelled `thread` and `thread_id`, instead of one for the whole stack. Their sum
+	 * is the same. */
 	bool split_threads;
 	bool mapped; /* the input is a mapped file: a reader may let go of what it has read (cairn_file_release) */
 };

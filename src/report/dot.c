@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/utf8.h"
+#include "report/graph_svg.h"
 #include "report/head.h"
 #include "report/number.h"
 
@@ -95,6 +96,14 @@ static void write_color(const struct drawing *drawing, const char *attribute, do
 	cairn_buffer_format(drawing->out, ", %s=\"%.3f %.3f %.3f\"", attribute, hue, strength, brightness);
 }
 
+/* The same for those who look at it in the dark: report/graph_svg.c has the colours. */
+static void write_class(const struct drawing *drawing, double value)
+{
+	const char *kind = !drawing->is_change ? "heat" : value < 0 ? "shrank" : "grew";
+	double shade = fmin(CAIRN_GRAPH_SHADES - 1, CAIRN_GRAPH_SHADES * sqrt(part(drawing, value)));
+	cairn_buffer_format(drawing->out, ", class=\"%s%d\"", kind, (int)shade);
+}
+
 static void write_node(const struct drawing *drawing, size_t n)
 {
 	const struct cairn_graph_node *node = &drawing->graph->nodes[n];
@@ -104,11 +113,13 @@ static void write_node(const struct drawing *drawing, size_t n)
 	char flat[32], cum[32];
 	cairn_buffer_format(drawing->out, "N%zu [label=\"", n + 1);
 	write_text(drawing, name, name_most, true);
-	cairn_buffer_format(drawing->out, "\\n%s (%.1f%%)", number(drawing, node->flat, flat), cairn_number_percent(node->flat, total));
+	if (plain || node->flat != 0)
+		cairn_buffer_format(drawing->out, "\\n%s%s (%.1f%%)", plain ? "" : "Self ", number(drawing, node->flat, flat),
+				    cairn_number_percent(node->flat, total));
 	if (node->flat != 0)
 		write_interval(drawing, node->flat, node->flat_spread);
 	if (node->flat != node->cum) {
-		cairn_buffer_format(drawing->out, "%sof %s (%.1f%%)", plain ? "\\r" : "\\n", number(drawing, node->cum, cum),
+		cairn_buffer_format(drawing->out, "%s %s (%.1f%%)", plain ? "\\rof" : "\\nTotal", number(drawing, node->cum, cum),
 				    cairn_number_percent(node->cum, total));
 		write_interval(drawing, node->cum, node->cum_spread);
 	}
@@ -118,6 +129,7 @@ static void write_node(const struct drawing *drawing, size_t n)
 		cairn_buffer_format(drawing->out, "\", shape=box, fontsize=%.1f", 9 + 20 * sqrt(part(drawing, node->flat)));
 		write_color(drawing, "fillcolor", node->cum, 0.03, 0.5, 1);
 		write_color(drawing, "color", node->cum, 0.25, 0.9, 0.7);
+		write_class(drawing, node->cum);
 		cairn_buffer_text(drawing->out, ", tooltip=\"");
 		write_text(drawing, name, tooltip_most, false);
 		cairn_buffer_format(drawing->out, " (%s)\"", number(drawing, node->cum, cum));
@@ -156,6 +168,7 @@ static void write_edge(const struct drawing *drawing, const struct cairn_graph_e
 	else if (edge->inlined)
 		cairn_buffer_text(drawing->out, ", arrowhead=empty");
 	write_color(drawing, "color", edge->value, 0.08, 0.9, 0.72);
+	write_class(drawing, edge->value);
 	write_edge_tooltip(drawing, edge);
 	cairn_buffer_text(drawing->out, "];\n");
 }
@@ -224,7 +237,7 @@ static void write_legend(const struct drawing *drawing)
 		cairn_buffer_format(drawing->out, ", process %llu", (unsigned long long)profile->process_id);
 	end_line(drawing);
 	cairn_buffer_format(drawing->out, "%s", profile->base ? "change of " : "");
-	write_literal(drawing, cairn_head_type(drawing->view));
+	write_literal(drawing, cairn_head_title(drawing->view));
 	cairn_buffer_format(drawing->out, ": %s in all", number(drawing, drawing->view->total, text));
 	if (graph->total != drawing->view->total)
 		cairn_buffer_format(drawing->out, ", %s of it shown", number(drawing, graph->total, text));
@@ -234,7 +247,7 @@ static void write_legend(const struct drawing *drawing)
 	if (drawing->view->options.errors)
 		cairn_buffer_text(drawing->out, drawing->view->knows_errors ? "in brackets: where it is with a chance of 95 %\\l"
 									    : "errors are not known\\l");
-	cairn_buffer_text(drawing->out, "letters: held itself; arrows: passing through\\ldashed: functions between are left out\\l");
+	cairn_buffer_text(drawing->out, "letters grow with Self, colour and arrows with Total\\ldashed: functions between are left out\\l");
 	if (drawing->is_change)
 		cairn_buffer_text(drawing->out, "red: grew; blue: shrank\\l");
 	cairn_buffer_text(drawing->out, "\"];\n");

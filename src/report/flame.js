@@ -1,5 +1,5 @@
 // @ts-check
-/* flame.js - what a flame graph does when it is touched: zoom, search, keyboard, and the address that remembers both.
+/* flame.js - what a flame graph does in a browser: the width of the window, zoom, search, keyboard, and the address that remembers both.
  *
  * The drawing is complete without it. Each frame is a <g> with a <title>, a <rect> that carries its start and weight
  * (fg:x, fg:w), and a <text> where there was room for one. Names are only ever written through textContent.
@@ -33,7 +33,10 @@
 
 	/** @param {Element} element @param {string} name */
 	const number = (element, name) => Number(element.getAttributeNS(FG, name));
-	const left = number(canvas, "left"), width = number(canvas, "width"), row = number(canvas, "row");
+	const left = number(canvas, "left"), row = number(canvas, "row"), height = Number(svg.getAttribute("height"));
+	/* A picture that nobody gave a width is as wide as the window. */
+	const fluid = number(canvas, "fluid") === 1 && svg.parentNode === document;
+	let width = number(canvas, "width");
 	const letter = number(canvas, "letter"), upward = number(canvas, "inverted") === 0;
 	const kind = canvas.getAttributeNS(FG, "kind") || "";
 
@@ -123,6 +126,26 @@
 				place(frame, left + (frame.start - from) * scale, frame.weight * scale);
 		}
 		resetButton.classList.toggle("hide", zoomed === whole);
+	}
+
+	/** Gives the picture the width of the window. */
+	function fit() {
+		const room = Math.max(300, Math.round(svg.getBoundingClientRect().width)) - 2 * left;
+		if (!fluid || room === width)
+			return;
+		width = room;
+		svg.setAttribute("viewBox", `0 0 ${width + 2 * left} ${height}`);
+		for (const [id, x] of /** @type {const} */ ([["title", left + width / 2], ["subtitle", left + width / 2], ["search", left + width],
+			["matched", left + width]]))
+			svg.querySelector("#" + id)?.setAttribute("x", String(x));
+		for (const id of ["title", "subtitle"]) {
+			const text = /** @type {SVGTextElement | null} */ (svg.querySelector("#" + id));
+			text?.style.removeProperty("font-size");
+			const most = width - (id === "title" ? 2 * 90 : 0), length = text?.getComputedTextLength() ?? 0;
+			if (text && length > most)
+				text.style.fontSize = (parseFloat(getComputedStyle(text).fontSize) * most) / length + "px";
+		}
+		drawZoom();
 	}
 
 	/** Lower-case terms find both cases; what is no regular expression is looked for as it is. @returns {(name: string) => boolean} */
@@ -263,13 +286,15 @@
 			return (levels[frame.depth + 1] ?? [])
 				.filter((other) => visible(other) && other.start >= frame.start && other.start + other.weight <= frame.start + frame.weight)
 				.sort((a, b) => b.weight - a.weight)[0];
-		return (levels[frame.depth - 1] ?? []).find((other) => other.start <= frame.start && other.start + other.weight >= frame.start + frame.weight);
+		return (levels[frame.depth - 1] ?? []).find((other) => other.start <= frame.start && other.start + other.weight >= frame.start
+			+ frame.weight);
 	}
 
-	/** The next frame that the search found, after the focused one. */
-	function nextMatch() {
-		const found = frames.filter((frame) => visible(frame) && frame.group.classList.contains("match"));
-		return found[(focused ? found.indexOf(focused) : -1) + 1] ?? found[0];
+	/** The frame that the search found after the focused one, or with STEP -1 before it. @param {number} step */
+	function nextMatch(step) {
+		const found = frames.filter((frame) => visible(frame) && frame.group.classList.contains("match")), at = focused
+			? found.indexOf(focused) : -1;
+		return found[at < 0 ? (step > 0 ? 0 : found.length - 1) : (at + step + found.length) % found.length];
 	}
 
 	/** @param {Event} event */
@@ -302,8 +327,8 @@
 			openBox();
 		else if (event.key === "Escape")
 			term ? search("", true) : zoom(whole);
-		else if (event.key === "n" && term && !event.ctrlKey && nextMatch())
-			focus(nextMatch());
+		else if ((event.key === "n" || event.key === "N") && term && !event.ctrlKey && nextMatch(1))
+			focus(nextMatch(event.key === "n" ? 1 : -1));
 		else if (event.key === "Enter" && focused)
 			zoom(focused);
 		else if (event.key.startsWith("Arrow") && (!focused || neighbour(focused, event.key)))
@@ -313,6 +338,11 @@
 		event.preventDefault();
 	});
 	window.addEventListener("hashchange", readAddress);
+	if (fluid) {
+		svg.setAttribute("width", "100%");
+		fit();
+		window.addEventListener("resize", fit);
+	}
 	whole.group.setAttribute("tabindex", "0");
 	whole.group.addEventListener("focus", () => focused ?? focus(whole), {once: true});
 	if (location.hash.length > 1)

@@ -29,6 +29,7 @@ struct cairn_flame_svg_options cairn_flame_svg_defaults(void)
 		.font_size = 12,
 		.letter_width = 0.61,
 		.width = 1200,
+		.fluid = true,
 		.row_height = 16,
 		.factor = 1,
 		.least_width = 0.1,
@@ -169,6 +170,13 @@ static void write_style(struct drawing *drawing, const struct background *backgr
 
 /* Titles. */
 
+static const uint32_t noise_color = 0xdcdad6;
+
+static bool has_legend(const struct cairn_flame *flame, const struct cairn_flame_svg_options *options)
+{
+	return flame->is_change && !options->plain;
+}
+
 static void add_value(const struct drawing *drawing, double value, struct cairn_buffer *out)
 {
 	char text[24];
@@ -201,6 +209,35 @@ static void write_caption(struct drawing *drawing, const char *id, const char *c
 	cairn_buffer_byte(drawing->out, '>');
 }
 
+/* What the colours of a change mean. */
+static void write_legend(struct drawing *drawing, double y)
+{
+	static const struct {
+		const char *text;
+		double change;
+	} keys[] = {{"grew", 1}, {"shrank", -1}, {"unchanged", 0}};
+	const struct cairn_flame_svg_options *options = drawing->options;
+	struct cairn_buffer *out = drawing->out;
+	double x = side, letter = options->font_size * options->letter_width;
+	cairn_buffer_text(out, "<g id=\"legend\">");
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		bool noise = keys[i].change == 0 && drawing->flame->tree->has_base && drawing->flame->tree->has_errors;
+		const char *text = noise ? "unchanged, or within the noise of sampling" : keys[i].text;
+		uint32_t color = noise ? noise_color : cairn_palette_change(keys[i].change * (options->negate ? -1 : 1), cairn_bytes_of(""));
+		cairn_buffer_text(out, "<rect rx=\"2\"");
+		add_attribute(out, "x", x);
+		add_attribute(out, "y", y - options->font_size + 2);
+		add_attribute(out, "width", options->font_size);
+		add_attribute(out, "height", options->font_size);
+		cairn_buffer_format(out, " fill=\"#%06x\"/><text", color);
+		add_attribute(out, "x", x + options->font_size + 5);
+		add_attribute(out, "y", y);
+		cairn_buffer_format(out, ">%s</text>", text);
+		x += options->font_size + 5 + ((double)strlen(text) + 2) * letter;
+	}
+	cairn_buffer_text(out, "</g>\n");
+}
+
 static void write_captions(struct drawing *drawing)
 {
 	const struct cairn_flame_svg_options *options = drawing->options;
@@ -214,6 +251,8 @@ static void write_captions(struct drawing *drawing)
 		add_text(out, options->subtitle);
 		cairn_buffer_text(out, "</text>\n");
 	}
+	if (has_legend(drawing->flame, options))
+		write_legend(drawing, drawing->top - size / 2 - 3);
 	write_caption(drawing, "details", "", side, foot);
 	cairn_buffer_text(out, "</text>\n");
 	write_caption(drawing, "unzoom", " class=\"hide\"", side, size * 2);
@@ -253,6 +292,17 @@ static bool is_noise(const struct drawing *drawing, const struct cairn_tree_node
 	return tree->has_base && cairn_view_is_noise(tree->view, change_of(drawing, node), spread);
 }
 
+static void add_before_and_now(const struct drawing *drawing, const char *title, double value, double base, struct cairn_buffer *out)
+{
+	if (value == 0 && base == 0)
+		return;
+	cairn_buffer_format(out, "\n%s ", title);
+	add_value(drawing, base, out);
+	cairn_buffer_text(out, " before, ");
+	add_value(drawing, fmax(0, value + base), out);
+	cairn_buffer_text(out, " now");
+}
+
 /* One line for each thing that is known beyond the value: objects, and where the function is. */
 static void add_facts(const struct drawing *drawing, const struct cairn_tree_node *node, struct cairn_buffer *out)
 {
@@ -260,11 +310,14 @@ static void add_facts(const struct drawing *drawing, const struct cairn_tree_nod
 	const struct cairn_profile *profile = tree->view->profile;
 	const struct cairn_entry *entry = &tree->view->entries[node->entry];
 	char text[24];
+	if (drawing->options->plain)
+		return;
 	if (tree->has_base) {
-		cairn_buffer_text(out, "\nbefore ");
-		add_value(drawing, node->base.total, out);
-		cairn_buffer_text(out, ", now ");
-		add_value(drawing, node->value.total + node->base.total, out);
+		add_before_and_now(drawing, "Total", node->value.total, node->base.total, out);
+		add_before_and_now(drawing, "Self", node->value.self, node->base.self, out);
+	} else if (node->value.self != 0) {
+		cairn_buffer_text(out, "\nSelf ");
+		add_value(drawing, node->value.self * drawing->options->factor, out);
 	}
 	if (is_noise(drawing, node))
 		cairn_buffer_text(out, "\nwithin the noise of sampling");
@@ -280,7 +333,8 @@ static void add_facts(const struct drawing *drawing, const struct cairn_tree_nod
 	if (tree->has_objects && trunc(node->objects.total) != 0) {
 		cairn_buffer_text(out, "\n");
 		add_count(out, trunc(node->objects.total));
-		cairn_buffer_format(out, " objects, %s each", cairn_text_human(node->value.total / node->objects.total, text));
+		cairn_buffer_format(out, fabs(trunc(node->objects.total)) == 1 ? " object of %s" : " objects of %s on average",
+				    cairn_text_human(node->value.total / node->objects.total, text));
 	}
 	if (entry->function == CAIRN_NONE || !profile->functions[entry->function].file)
 		return;
@@ -302,9 +356,13 @@ static void add_frame_title(const struct drawing *drawing, const struct cairn_fl
 	name.length = cut ? name_most : name.length;
 	cairn_xml_text(out, name);
 	cairn_buffer_text(out, cut ? "... (" : " (");
-	add_count(out, (double)frame->weight * factor);
-	cairn_buffer_byte(out, ' ');
-	add_text(out, options->count_name);
+	if (options->plain) {
+		add_count(out, (double)frame->weight * factor);
+		cairn_buffer_byte(out, ' ');
+		add_text(out, options->count_name);
+	} else {
+		add_value(drawing, (double)frame->weight * factor, out);
+	}
 	if (frame->depth == 0) {
 		cairn_buffer_text(out, ", 100%)");
 		return;
@@ -337,7 +395,7 @@ static uint32_t color_of(const struct drawing *drawing, const struct cairn_flame
 	if (drawing->flame->is_change && frame->depth == 0)
 		return cairn_palette_change(0, name);
 	if (is_noise(drawing, node))
-		return 0xdcdad6;
+		return noise_color;
 	if (drawing->flame->is_change) {
 		double most = options->self_change ? drawing->change_most : (double)frame->weight;
 		return cairn_palette_change(change_of(drawing, node) / most * (options->negate ? -1 : 1), name);
@@ -434,7 +492,7 @@ static bool write_picture(const struct cairn_flame *flame, const struct cairn_fl
 	if (!find_background(options, flame->is_change, &background, error))
 		return false;
 	struct drawing drawing = {.flame = flame, .options = options, .out = out, .label = cairn_buffer(SIZE_MAX)};
-	drawing.top = options->font_size * (options->subtitle ? 5 : 3);
+	drawing.top = options->font_size * ((options->subtitle ? 5 : 3) + (has_legend(flame, options) ? 2 : 0));
 	drawing.bottom = options->font_size * 2 + 10;
 	drawing.height = drawing.top + drawing.bottom + (flame->depth + 1.0) * options->row_height;
 	drawing.scale = frame_room(options) / (flame->total ? (double)flame->total : 1);
@@ -443,8 +501,10 @@ static bool write_picture(const struct cairn_flame *flame, const struct cairn_fl
 	write_style(&drawing, &background);
 	cairn_buffer_text(out, "<rect width=\"100%\" height=\"100%\" fill=\"url(#background)\"/>\n");
 	write_captions(&drawing);
-	cairn_buffer_format(out, "<g id=\"frames\" fg:left=\"%d\" fg:width=\"%g\" fg:row=\"%g\" fg:letter=\"%g\" fg:inverted=\"%d\" fg:kind=\"",
-			    side, frame_room(options), options->row_height, options->font_size * options->letter_width, options->inverted);
+	cairn_buffer_format(out,
+			    "<g id=\"frames\" fg:left=\"%d\" fg:width=\"%g\" fg:row=\"%g\" fg:letter=\"%g\" fg:inverted=\"%d\" fg:fluid=\"%d\" "
+			    "fg:kind=\"",
+			    side, frame_room(options), options->row_height, options->font_size * options->letter_width, options->inverted, options->fluid);
 	add_text(out, options->name_type ? options->name_type : "");
 	cairn_buffer_text(out, "\">\n");
 	for (size_t i = 0; i < flame->count; i++)

@@ -22,6 +22,8 @@ struct cairn_flame_svg_options {
 	double font_size;       /* pixels */
 	double letter_width;    /* mean width of a letter, as a part of font_size */
 	double width;           /* of the picture */
+	bool fluid;             /* in a browser it is as wide as the window; other viewers see the width above */
+	bool plain;             /* numbers in full and nothing beside them, as flamegraph.pl has it; no legend */
 	double row_height;
 	const char *background; /* NULL for one that goes with the palette; else yellow, blue, green, grey or #rrggbb */
 	enum cairn_palette_kind palette;

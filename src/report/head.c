@@ -71,6 +71,21 @@ const char *cairn_head_type(const struct cairn_view *view)
 	return cairn_profile_string(view->profile, view->profile->value_types[view->value].type);
 }
 
+const char *cairn_head_title(const struct cairn_view *view)
+{
+	static const char *const titles[][2] = {
+		{"inuse_space", "live memory"},
+		{"inuse_objects", "live objects"},
+		{"alloc_space", "allocated memory"},
+		{"alloc_objects", "allocated objects"},
+	};
+	const char *type = cairn_head_type(view);
+	for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+		if (strcmp(type, titles[i][0]) == 0)
+			return titles[i][1];
+	return type;
+}
+
 /* About how many samples the numbers rest on; 0 when the format does not say. */
 static double sample_count(const struct cairn_view *view)
 {

@@ -36,4 +36,7 @@ void cairn_head_interval_json(const struct cairn_view *view, struct cairn_json *
 /* What the view counts, as the profile calls it: "inuse_space". */
 const char *cairn_head_type(const struct cairn_view *view);
 
+/* The same in words, for headings: "live memory" for inuse_space. */
+const char *cairn_head_title(const struct cairn_view *view);
+
 #endif

@@ -69,6 +69,19 @@ static double sample_size(const struct making *making, uint32_t sample)
 	return size_of(making->options->sizes, cairn_view_value(making->view, of_view), cairn_view_base(making->view, of_view));
 }
 
+/* What a sample counts when it is decided which nodes are told apart. */
+static double sample_weight(const struct making *making, uint32_t sample)
+{
+	return making->options->weights ? making->options->weights[making->samples[sample]] : sample_size(making, sample);
+}
+
+static bool is_nothing(const struct making *making, size_t of_view)
+{
+	const struct cairn_view *view = making->view;
+	return making->options->weights ? making->options->weights[of_view] == 0
+					: cairn_view_value(view, of_view) == 0 && cairn_view_objects(view, of_view) == 0 && cairn_view_base(view, of_view) == 0;
+}
+
 static void add_self(const struct making *making, struct cairn_tree_node *node, uint32_t sample)
 {
 	uint32_t of_view = making->samples[sample];
@@ -87,7 +100,7 @@ static void take_stacks(struct making *making)
 	making->start = cairn_array_new(view->sample_count + 1, sizeof *making->start);
 	making->samples = cairn_array_new(view->sample_count + 1, sizeof *making->samples);
 	for (size_t i = 0; i < view->sample_count; i++) {
-		if (cairn_view_value(view, i) == 0 && cairn_view_objects(view, i) == 0 && cairn_view_base(view, i) == 0)
+		if (is_nothing(making, i))
 			continue;
 		size_t depth;
 		const uint32_t *stack = cairn_view_stack(view, i, &depth);
@@ -159,7 +172,7 @@ static size_t find_next(struct making *making, struct group *group)
 		if (next->count++ == 0)
 			making->found[found++] = entry;
 		next->has_end |= at + 1 == end;
-		next->size += sample_size(making, sample);
+		next->size += sample_weight(making, sample);
 		order[left++] = sample;
 	}
 	group->count = left;
@@ -235,7 +248,7 @@ static void part_all(struct making *making)
 	double whole = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		making->order[i] = i;
-		whole += sample_size(making, i);
+		whole += sample_weight(making, i);
 	}
 	making->least = making->options->least_part * whole;
 	part(making, (struct group){.count = count});

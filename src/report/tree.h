@@ -51,6 +51,8 @@ struct cairn_tree_options {
 	double least_part; /* nodes smaller than this part of the whole have a total but no children: their stacks are not told
 	                    * apart. Most stacks of a big profile end there, and cost nothing */
 	bool wants_errors; /* fill the nodes' spreads also where no base was subtracted and nobody asked for errors */
+	const double *weights; /* NULL, or of each sample of the view what it counts instead of its size when nodes are too small to be told
+	                        * apart; one of 0 comes to nothing */
 	bool wants_ends; /* fill the tree's `ends`; not in the order of time */
 };
 

@@ -195,6 +195,9 @@ static void name_locations(struct cairn_view *view)
 	struct naming naming = {.view = view, .out = cairn_buffer(1 << 20)};
 	if (!view->options.all_frames && (profile->kind == CAIRN_PROFILE_HEAP || profile->kind == CAIRN_PROFILE_GROWTH))
 		cairn_allocator_learn(&naming.allocator, profile);
+	const struct cairn_view_options *options = &view->options;
+	if (naming.allocator.profile && (options->fold_wrappers || options->wrappers) && !options->keep_wrappers)
+		cairn_allocator_fold(&naming.allocator, options->wrappers);
 	view->first = cairn_array_new(profile->location_count + 1, sizeof *view->first);
 	for (size_t i = 0; i < profile->location_count; i++) {
 		view->first[i] = (uint32_t)view->slot_count;

@@ -29,6 +29,9 @@ struct cairn_view_options {
 	bool no_inlines; /* an address is in one function, the one that was compiled there */
 	bool full_names; /* with template and call arguments */
 	bool all_frames; /* the allocator's own too */
+	bool fold_wrappers;   /* what only asks for memory on behalf of its caller (symbol/wrapper.h) is counted as the caller's */
+	bool keep_wrappers;   /* not even where folding is the default */
+	const char *wrappers; /* patterns for such functions, instead of the usual; given, they are folded */
 	bool objects;    /* count objects, not bytes */
 	bool alloc;      /* everything allocated so far, not what lives */
 	cairn_view_namer *name; /* NULL for the usual names */

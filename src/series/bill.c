@@ -55,22 +55,11 @@ static void read_classes(struct cairn_bill_facts *facts, const struct cairn_trai
 	facts->slack_pages = all > 0 ? pages_wasted / all : 0;
 }
 
-bool cairn_bill_facts_read(struct cairn_bill_facts *facts, const struct cairn_trailer *trailer, struct cairn_error *error)
+static void read_allocator(struct cairn_bill_facts *facts, const struct cairn_trailer *trailer)
 {
-	*facts = (struct cairn_bill_facts){0};
-	char name[40];
-	uint64_t *value;
-	for (unsigned i = 0; cairn_smaps_number(&facts->smaps, i, name, &value); i++)
-		*value = number(trailer, name);
-	facts->rss = number(trailer, "status.rss");
-	if (facts->smaps.rss == 0)
-		return cairn_fail(error,
-				  "the trailer says nothing of resident memory: the process had no /proc, or it is of a CPU profile");
-	facts->has_allocator = cairn_trailer_value(trailer, "stats.active").length > 0;
-	if (!facts->has_allocator)
-		return true;
 	facts->page = number(trailer, "arenas.page");
 	facts->allocated = number(trailer, "stats.allocated");
+	facts->large = cairn_trailer_value(trailer, "stats.large.allocated").length ? number(trailer, "stats.large.allocated") : facts->allocated;
 	facts->active = number(trailer, "stats.active");
 	facts->mapped = number(trailer, "stats.mapped");
 	facts->retained = number(trailer, "stats.retained");
@@ -81,6 +70,23 @@ bool cairn_bill_facts_read(struct cairn_bill_facts *facts, const struct cairn_tr
 	facts->dirty = from_number((double)number(trailer, "stats.pdirty") * (double)facts->page);
 	facts->muzzy = from_number((double)number(trailer, "stats.pmuzzy") * (double)facts->page);
 	read_classes(facts, trailer);
+}
+
+bool cairn_bill_facts_read(struct cairn_bill_facts *facts, const struct cairn_trailer *trailer, struct cairn_error *error)
+{
+	*facts = (struct cairn_bill_facts){0};
+	char name[40];
+	uint64_t *value;
+	for (unsigned i = 0; cairn_smaps_number(&facts->smaps, i, name, &value); i++)
+		*value = number(trailer, name);
+	facts->rss = number(trailer, "status.rss");
+	facts->no_statistics = cairn_bytes_equal(cairn_trailer_value(trailer, "config.stats"), cairn_bytes_of("false"));
+	facts->has_allocator = !facts->no_statistics && cairn_trailer_value(trailer, "stats.active").length > 0;
+	if (facts->has_allocator)
+		read_allocator(facts, trailer);
+	if (facts->smaps.rss == 0)
+		return cairn_fail(error,
+				  "the trailer says nothing of resident memory: the process had no /proc, or it is of a CPU profile");
 	return true;
 }
 
@@ -113,8 +119,9 @@ void cairn_bill_facts_profile(struct cairn_bill_facts *facts, const struct cairn
 		double mean = values[space] / values[objects];
 		if (mean > small_most)
 			continue;
+		facts->sampled_count += sampled;
 		facts->sampled_size += sampled * pages * page;
-		facts->sampled_touched += sampled * fmin(pages, ceil(mean / page)) * page;
+		facts->sampled_touched += sampled * fmin(pages, 1 + mean / page) * page; /* it begins anywhere in the first page */
 		facts->sampled_objects += sampled * mean;
 	}
 	facts->profile_error = sqrt(spread.variance);
@@ -122,10 +129,10 @@ void cairn_bill_facts_profile(struct cairn_bill_facts *facts, const struct cairn
 
 /* The bill. */
 
-/* Lines that what is missing may be taken off. */
+/* Lines that what is missing may be taken off, when nothing better is known: what was never handed out before what was. */
 static const enum cairn_bill_line takeable[] = {
-	CAIRN_BILL_LIVE, CAIRN_BILL_UNUSED, CAIRN_BILL_SLACK, CAIRN_BILL_DIRTY, CAIRN_BILL_CACHE, CAIRN_BILL_SAMPLED,
-	CAIRN_BILL_METADATA, CAIRN_BILL_MUZZY,
+	CAIRN_BILL_UNUSED, CAIRN_BILL_SLACK, CAIRN_BILL_DIRTY, CAIRN_BILL_CACHE, CAIRN_BILL_SAMPLED,
+	CAIRN_BILL_METADATA, CAIRN_BILL_MUZZY, CAIRN_BILL_LIVE,
 };
 
 static void take_off(struct cairn_bill *bill, enum cairn_bill_line line, uint64_t at_most, uint64_t *missing)
@@ -133,6 +140,19 @@ static void take_off(struct cairn_bill *bill, enum cairn_bill_line line, uint64_
 	uint64_t part = least_of(least_of(at_most, bill->lines[line]), *missing);
 	bill->lines[line] -= part;
 	*missing -= part;
+}
+
+/* From thread caches, unused parts, and LARGE of the live objects alike. */
+static void take_off_evenly(struct cairn_bill *bill, uint64_t large, uint64_t *missing)
+{
+	uint64_t live = least_of(large, bill->lines[CAIRN_BILL_LIVE]);
+	uint64_t all = bill->lines[CAIRN_BILL_CACHE] + bill->lines[CAIRN_BILL_UNUSED] + live;
+	double share = all ? fmin(1, (double)*missing / (double)all) : 0;
+	uint64_t from_cache = from_number(ceil(share * (double)bill->lines[CAIRN_BILL_CACHE]));
+	uint64_t from_unused = from_number(ceil(share * (double)bill->lines[CAIRN_BILL_UNUSED]));
+	take_off(bill, CAIRN_BILL_CACHE, from_cache, missing);
+	take_off(bill, CAIRN_BILL_UNUSED, from_unused, missing);
+	take_off(bill, CAIRN_BILL_LIVE, live, missing);
 }
 
 /* The allocator's address tree has a node of 2 MiB for every 1 GiB of addresses, of which it touches what it needs: 8 bytes for every
@@ -182,6 +202,21 @@ static void split_allocator(struct cairn_bill *bill, const struct cairn_bill_fac
 	take_off(bill, CAIRN_BILL_SAMPLED, from_number(facts->sampled_size - facts->sampled_touched), &missing);
 	take_off(bill, CAIRN_BILL_METADATA, sparse_metadata(facts, pool.size), &missing);
 	take_off(bill, CAIRN_BILL_SLACK, from_number((double)facts->allocated * facts->slack_pages), &missing);
+	/* A large extent has a page more than it needs, so that objects begin in different cache lines; nobody touches it. */
+	take_off(bill, CAIRN_BILL_UNUSED, from_number(facts->sampled_count * (double)facts->page), &missing);
+	/* Of large objects any part may be untouched, which shows as holes that are neither what the allocator has given back nor its own
+	 * tables. */
+	uint64_t large = less(facts->large, facts->internal + from_number(facts->sampled_size));
+	uint64_t tables = less(facts->mapped, facts->active + facts->dirty + facts->muzzy);
+	if (facts->smaps.has_holes) {
+		take_off(bill, CAIRN_BILL_LIVE, least_of(large, less(facts->smaps.holes, facts->retained + tables)), &missing);
+		large = 0;
+	}
+	/* What the allocator allocates for itself is mostly room in thread caches: for every size, of which a thread uses few. */
+	take_off(bill, CAIRN_BILL_METADATA, facts->internal, &missing);
+	/* Thread caches are filled ahead, and new pages are used bit by bit. Small live objects lie close together, and who asks for one writes
+	 * to it. */
+	take_off_evenly(bill, large, &missing);
 	for (size_t i = 0; i < sizeof takeable / sizeof *takeable; i++)
 		take_off(bill, takeable[i], most, &missing);
 	uint64_t other = least_of(surplus, foreign);

@@ -4,7 +4,8 @@
  * the allocator keeps in them; jemalloc knows what it has handed out, cached and kept, but not whether those pages
  * were ever touched. The bill starts from the kernel's side: every line is part of some kind of mapping, and the allocator's
  * mappings, told from others as process/smaps.h says, are split by jemalloc's numbers. Where jemalloc counts more than is
- * resident, the difference was never touched (or is swapped out) and is taken off the lines where that is likeliest; where it counts
+ * resident, the difference was never touched (or is swapped out) and is taken off where that is likeliest: pages kept for sampled objects,
+ * the allocator's own tables, and large objects, before anything small that a program was handed; where it counts
  * less, what is left over is other anonymous memory as far as the allocator's mappings are larger than it says, huge
  * pages that reach into memory it has given back, or else the rest, which nothing explains. So no line is negative, all
  * lines add up to the total, and the rest is a measure of how far the two sides agree.
@@ -13,8 +14,8 @@
 #define CAIRN_SERIES_BILL_H
 
 #include "dump/trailer.h"
-#include "profile/profile.h"
 #include "process/smaps.h"
+#include "profile/profile.h"
 
 enum cairn_bill_line {
 	CAIRN_BILL_LIVE,
@@ -42,7 +43,9 @@ enum cairn_bill_line {
 struct cairn_bill_facts {
 	struct cairn_smaps smaps;
 	uint64_t rss; /* as the kernel counts it for the process as a whole; 0 when not known */
+	bool no_statistics; /* jemalloc was built without any */
 	bool has_allocator; /* jemalloc's statistics are known: */
+	uint64_t large; /* of `allocated`, what is in large extents */
 	uint64_t allocated, active, mapped, retained, resident, base, internal, cache, dirty, muzzy, page;
 	bool has_classes; /* what was asked for is known (prof_stats:true): */
 	double slack;       /* the part of live objects that nobody asked for */
@@ -50,7 +53,7 @@ struct cairn_bill_facts {
 	bool has_profile;
 	double profile_bytes, profile_error; /* its estimate of live objects, and the standard deviation of that */
 	/* A sampled small object has pages to itself: how much they are, how much of that is touched, how much is the objects. */
-	double sampled_size, sampled_touched, sampled_objects;
+	double sampled_count, sampled_size, sampled_touched, sampled_objects;
 };
 
 struct cairn_bill {
@@ -66,7 +69,8 @@ struct cairn_bill {
 	uint64_t uncertain;
 };
 
-/* Takes what TRAILER knows. False, with a sentence, where it does not know even the kernel's side. */
+/* Takes what TRAILER knows. False, with a sentence, where it does not know the kernel's side; the allocator's, if known, is filled all the
+ * same. */
 bool cairn_bill_facts_read(struct cairn_bill_facts *facts, const struct cairn_trailer *trailer, struct cairn_error *error);
 
 /* Adds what PROFILE, of the same instant, estimates. TRAILER may be NULL. */

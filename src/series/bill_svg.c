@@ -99,7 +99,7 @@ void cairn_bill_svg(const struct cairn_bill *bill, const struct cairn_bill_pictu
 			    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %u\" width=\"%d\" height=\"%u\" role=\"img\">\n",
 			    width, height, width, height);
 	cairn_buffer_text(out,
-			  "<style>svg{font:13px system-ui,-apple-system,Segoe UI,Roboto,Noto Sans,DejaVu Sans,sans-serif;background:#fff;fill:#22252a}"
+			  "<style>:root{width:100%;height:auto}svg{font:13px system-ui,-apple-system,Segoe UI,Roboto,Noto Sans,DejaVu Sans,sans-serif;background:#fff;fill:#22252a}"
 			  ".head{font-size:20px;font-weight:650}.less{fill:#686d75}.number{font-variant-numeric:tabular-nums}"
 			  ".grid{stroke:#22252a;opacity:.1}rect{stroke:#fff;stroke-width:.5}"
 			  "@media(prefers-color-scheme:dark){svg{background:#1c1f23;fill:#e7e5e1}.less{fill:#9ba0a7}.grid{stroke:#e7e5e1}"

@@ -21,6 +21,7 @@ static void take_process(struct cairn_series *series, const struct cairn_profile
 	series->newest_ns = part->time_ns;
 	series->profile.process = cairn_profile_text(&series->profile, cairn_profile_string(part, part->process));
 	series->profile.process_id = part->process_id;
+	series->profile.life = cairn_profile_text(&series->profile, cairn_profile_string(part, part->life));
 }
 
 bool cairn_series_add(struct cairn_series *series, const struct cairn_profile *part, const char *path, struct cairn_error *error)

@@ -15,7 +15,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { width = 1200, left = 76, side = 14, plot_height = 340, axis_height = 30, heading_height = 64, legend_row = 22 };
+enum { width = 1200, left = 76, side = 14, plot_height = 340, page_plot_height = 236 };
+enum { axis_height = 30, heading_height = 64, legend_row = 22 };
 enum { legend_letters = 56, label_letters = 44 };
 static const double letter_width = 7.2;
 
@@ -47,7 +48,7 @@ static double x_of(const struct drawing *drawing, size_t point)
 
 static double y_of(const struct drawing *drawing, double value)
 {
-	return drawing->bottom - plot_height * fmin(1, fmax(0, value / drawing->most));
+	return drawing->bottom - (drawing->bottom - drawing->top) * fmin(1, fmax(0, value / drawing->most));
 }
 
 static char *number(const struct drawing *drawing, double value, char *out)
@@ -387,9 +388,9 @@ static struct key find_key(const struct drawing *drawing, size_t place)
 		return (struct key){timeline->layers[layer].name, color_of(timeline, layer), NULL, timeline->layers[layer].values[last].value,
 				    timeline->layers[layer].values[last].spread};
 	if (place == timeline->layer_count)
-		return (struct key){cairn_bytes_of("all live memory, as sampled"), 0, "total", timeline->totals[last].value,
+		return (struct key){cairn_bytes_of("All live memory, as sampled"), 0, "total", timeline->totals[last].value,
 				    timeline->totals[last].spread};
-	return (struct key){cairn_bytes_of("resident memory of the process"), 0, "resident", resident_at(drawing, last), {0}};
+	return (struct key){cairn_bytes_of("Resident memory of the process"), 0, "resident", resident_at(drawing, last), {0}};
 }
 
 static void write_key(const struct drawing *drawing, const struct key *key, double x, double y)
@@ -435,13 +436,14 @@ static void write_heading(const struct drawing *drawing)
 	cairn_buffer_format(drawing->out, "<text class=\"title\" x=\"%d\" y=\"30\">", side);
 	cairn_xml_text(drawing->out, cairn_bytes_of(title));
 	cairn_buffer_format(drawing->out, "</text>\n<text class=\"subtitle\" x=\"%d\" y=\"51\">", side);
-	cairn_xml_text(drawing->out, cairn_bytes_of(cairn_head_type(drawing->timeline->view)));
+	cairn_xml_text(drawing->out, cairn_bytes_of(cairn_head_title(drawing->timeline->view)));
 	cairn_buffer_format(drawing->out, " by call path over time: %zu dumps, %s at first, %s in the end</text>\n", drawing->points,
 			    number(drawing, total_at(drawing, 0), first), number(drawing, total_at(drawing, drawing->points - 1), last));
 }
 
 static const char style[] =
-	"<style>\n:root{background:#fff}text{font:12px system-ui,-apple-system,Segoe UI,Roboto,Noto Sans,DejaVu Sans,sans-serif;fill:#22252a}\n"
+	"<style>\n:root{background:#fff;width:100%;height:auto}\n"
+	"text{font:12px system-ui,-apple-system,Segoe UI,Roboto,Noto Sans,DejaVu Sans,sans-serif;fill:#22252a}\n"
 	".title{font-size:20px;font-weight:650}.subtitle,.amount,.axis text,.zone{fill:#686d75}.subtitle{font-size:14px}\n"
 	".grid path{stroke:#22252a;opacity:.1}.base,.ticks path,.dumps{stroke:#686d75;fill:none}.dumps{opacity:.5}"
 	".ticks text{text-anchor:middle}.zone,.values text{text-anchor:end}\n"
@@ -491,7 +493,7 @@ void cairn_timeline_svg(const struct cairn_timeline *timeline, const struct cair
 		.edge = cairn_array_zero(points, sizeof(double)),
 	};
 	static const double limit_reach = 1.6; /* a limit further up than this would press everything else down */
-	drawing.bottom = drawing.top + plot_height;
+	drawing.bottom = drawing.top + (options->inside ? page_plot_height : plot_height);
 	drawing.most = fmax(fmax(largest(&drawing, total_at), largest(&drawing, resident_at)), 1);
 	bool has_errors = timeline->view->options.errors && timeline->series->knows_errors;
 	if (has_errors)

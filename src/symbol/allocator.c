@@ -3,6 +3,8 @@
 #include "symbol/allocator.h"
 
 #include "symbol/search.h"
+#include "symbol/shorten.h"
+#include "symbol/wrapper.h"
 
 #include <stdlib.h>
 
@@ -26,13 +28,27 @@ static const char *const fixed_entries[] = {
 
 /* What jemalloc, and glibc, are made of, as far as it is ever seen below an entry. Sorted. */
 static const char *const inner[] = {
-	"_int_malloc", "_int_memalign", "_int_realloc", "arena_malloc", "arena_malloc_hard", "arena_malloc_small", "arena_palloc", "arena_ralloc",
-	"do_arena_malloc", "do_rallocx", "fallbackNewImpl", "fallback_impl", "ialloc", "iallocztm", "iallocztm_explicit_slab", "imalloc",
-	"imalloc_body", "imalloc_fastpath", "imalloc_no_sample", "imalloc_nosample", "imalloc_sample", "inallocx", "ipallocztm", "iralloct",
-	"irallocx_prof", "irallocx_prof_sample", "ixallocx_prof", "large_malloc", "large_palloc", "large_ralloc", "malloc_default", "newImpl",
-	"prof_alloc_prep", "prof_alloc_prep_impl", "prof_backtrace", "prof_backtrace_impl", "prof_malloc_sample_object", "prof_realloc",
-	"prof_sample_malloc", "prof_tctx_create", "prof_unwind_init", "sysmalloc", "tcache_alloc_large", "tcache_alloc_small",
-	"tcache_alloc_small_hard", "tcache_malloc", "te_event_trigger", "te_malloc",
+	"_int_malloc", "_int_memalign", "_int_realloc", "arena_bin_malloc_hard", "arena_cache_bin_fill_small", "arena_choose_hard",
+	"arena_malloc", "arena_malloc_hard", "arena_malloc_small", "arena_palloc", "arena_ralloc", "arena_ralloc_no_move",
+	"arena_slab_alloc", "arena_tcache_fill_small", "do_arena_malloc", "do_rallocx", "do_realloc_nonnull",
+	"do_realloc_nonnull_zero", "fallbackNewImpl", "fallback_impl", "ialloc", "iallocztm", "iallocztm_explicit_slab", "imalloc",
+	"imalloc_body", "imalloc_fastpath", "imalloc_init_check", "imalloc_no_sample", "imalloc_nosample", "imalloc_sample",
+	"inallocx", "ipallocztm", "iralloct", "irallocx_prof", "irallocx_prof_sample", "ixallocx_helper", "ixallocx_prof",
+	"ixallocx_prof_sample", "large_malloc", "large_palloc", "large_ralloc", "large_ralloc_no_move", "malloc_default", "newImpl",
+	"prof_alloc_prep", "prof_alloc_prep_impl", "prof_backtrace", "prof_backtrace_impl", "prof_gctx_create", "prof_lookup",
+	"prof_malloc_sample_object", "prof_realloc", "prof_sample_malloc", "prof_tctx_create", "prof_tctx_new", "prof_unwind_init",
+	"sysmalloc", "tcache_alloc_large", "tcache_alloc_large_hard", "tcache_alloc_small", "tcache_alloc_small_hard",
+	"tcache_malloc", "te_event_trigger", "te_malloc",
+};
+
+/* Names of functions that jemalloc's files share among themselves begin with its private prefix (je_, or _rjem_je_) and one of these.
+ * Sorted. */
+static const char *const internal[] = {
+	"arena_", "background_thread", "base_", "bin_", "bitmap_", "cache_bin", "ckh_", "counter_", "ctl_", "decay_", "div_",
+	"ecache_", "edata_", "ehooks_", "emap_", "eset_", "exp_grow_", "extent_", "fxp_", "hook_", "hpa_", "hpdata_", "huge_",
+	"inspect_", "jemalloc_", "large_", "log_", "malloc_", "mutex_", "nstime_", "pa_", "pac_", "pages_", "peak_", "prof_",
+	"psset_", "rtree_", "safety_check", "san_", "sc_", "sec_", "stats_", "sz_", "tcache_", "te_", "thread_event", "ticker_",
+	"tsd_", "witness_",
 };
 
 /* jemalloc prefixes seen in the wild, and those of libc. */
@@ -91,6 +107,20 @@ static void learn_prefix(struct prefixes *prefixes, const char *name)
 	}
 }
 
+/* Whether NAME, which stands behind a private prefix, is that of one of jemalloc's files. */
+static bool is_internal(struct cairn_bytes name)
+{
+	for (size_t i = 0; i < sizeof internal / sizeof *internal; i++)
+		if (cairn_bytes_start_with(name, internal[i]))
+			return true;
+	return false;
+}
+
+static bool is_private_prefix(struct cairn_bytes prefix)
+{
+	return prefix.length >= 3 && memcmp(prefix.data + prefix.length - 3, "je_", 3) == 0;
+}
+
 static enum cairn_allocator_kind plain_kind(const struct prefixes *prefixes, struct cairn_bytes name)
 {
 	if (IS_LISTED(name, entries) || IS_LISTED(name, fixed_entries))
@@ -104,7 +134,7 @@ static enum cairn_allocator_kind plain_kind(const struct prefixes *prefixes, str
 		struct cairn_bytes rest = cairn_bytes_skip(name, prefix.length);
 		if (IS_LISTED(rest, entries))
 			return CAIRN_ALLOCATOR_ENTRY;
-		if (IS_LISTED(rest, inner))
+		if (IS_LISTED(rest, inner) || (is_private_prefix(prefix) && is_internal(rest)))
 			return CAIRN_ALLOCATOR_INNER;
 	}
 	return CAIRN_ALLOCATOR_NOT;
@@ -175,6 +205,7 @@ static enum cairn_allocator_kind name_kind(const struct prefixes *prefixes, cons
 	case '(':
 	case '_':
 	case '<':
+	case 'h':
 	case 'a': {
 		enum cairn_allocator_kind cpp = cpp_kind(name), rust = rust_kind(name);
 		if (cpp || rust)
@@ -183,6 +214,11 @@ static enum cairn_allocator_kind name_kind(const struct prefixes *prefixes, cons
 	}
 	struct cairn_bytes plain = plain_name(name);
 	return plain.length ? plain_kind(prefixes, plain) : CAIRN_ALLOCATOR_NOT;
+}
+
+bool cairn_allocator_is_common(const char *name)
+{
+	return IS_LISTED(cairn_bytes_of(name), entries);
 }
 
 bool cairn_allocator_is_module(const char *path)
@@ -212,6 +248,19 @@ void cairn_allocator_learn(struct cairn_allocator *allocator, const struct cairn
 															    : CAIRN_ALLOCATOR_NOT;
 }
 
+void cairn_allocator_fold(struct cairn_allocator *allocator, const char *patterns)
+{
+	const struct cairn_profile *profile = allocator->profile;
+	for (size_t i = 0; i < profile->function_count; i++) {
+		const struct cairn_function *function = &profile->functions[i];
+		const char *name = cairn_profile_string(profile, function->name);
+		if (function->system_name && function->system_name != function->name)
+			name = cairn_name_shorten(&allocator->arena, name);
+		if (allocator->functions[i] == CAIRN_ALLOCATOR_NOT && cairn_wrapper_is(name, patterns))
+			allocator->functions[i] = CAIRN_ALLOCATOR_WRAPPER;
+	}
+}
+
 void cairn_allocator_free(struct cairn_allocator *allocator)
 {
 	cairn_arena_free(&allocator->arena);
@@ -229,5 +278,100 @@ enum cairn_allocator_kind cairn_allocator_frame(const struct cairn_allocator *al
 
 bool cairn_allocator_cuts(enum cairn_allocator_kind kind, size_t kept)
 {
-	return kind == CAIRN_ALLOCATOR_ENTRY || (kind == CAIRN_ALLOCATOR_INNER && kept == 0);
+	return kind == CAIRN_ALLOCATOR_ENTRY || (kind != CAIRN_ALLOCATOR_NOT && kept == 0);
+}
+
+/* Marks the functions of what is cut off the leaf of each stack, and those above that. */
+enum { seen_below = 1, seen_above = 2 };
+
+/* How many frames of SAMPLE's stack, from the leaf on, are cut. */
+static size_t count_cut(const struct cairn_allocator *allocator, const struct cairn_sample *sample)
+{
+	const struct cairn_profile *profile = allocator->profile;
+	size_t at = 0, cut = 0, kept = 0;
+	for (uint32_t d = 0; d < sample->depth; d++) {
+		uint32_t id = profile->stacks[sample->stack + d];
+		const struct cairn_location *location = &profile->locations[id];
+		for (uint32_t i = 0; i < location->frame_count || i == 0; i++) {
+			uint32_t frame = location->frame_count ? location->first_frame + i : CAIRN_NONE;
+			bool cuts = cairn_allocator_cuts(cairn_allocator_frame(allocator, id, frame), kept);
+			at++;
+			kept = cuts ? 0 : kept + 1;
+			cut = cuts ? at : cut;
+		}
+	}
+	return cut;
+}
+
+static void see_stack(const struct cairn_allocator *allocator, const struct cairn_sample *sample, uint8_t *seen)
+{
+	const struct cairn_profile *profile = allocator->profile;
+	size_t cut = count_cut(allocator, sample), at = 0;
+	for (uint32_t d = 0; d < sample->depth; d++) {
+		const struct cairn_location *location = &profile->locations[profile->stacks[sample->stack + d]];
+		for (uint32_t i = 0; i < location->frame_count; i++)
+			seen[profile->frames[location->first_frame + i].function] |= at + i < cut ? seen_below : seen_above;
+		at += location->frame_count ? location->frame_count : 1;
+	}
+}
+
+/* NAME as pprof compares it: up to the first parenthesis that is none of a reserved name. */
+static struct cairn_bytes pprof_name(const char *name)
+{
+	static const char *const reserved[] = {"(anonymous namespace)", "operator()"};
+	size_t length = 0;
+	for (;;) {
+		if (starts_with(name + length, reserved[0]))
+			length += strlen(reserved[0]);
+		else if (starts_with(name + length, reserved[1]))
+			length += strlen(reserved[1]);
+		else if (name[length] && name[length] != '(')
+			length++;
+		else
+			return (struct cairn_bytes){name, length};
+	}
+}
+
+static void put_escaped(struct cairn_buffer *out, struct cairn_bytes text)
+{
+	for (size_t i = 0; i < text.length; i++) {
+		if (strchr("\\.+*?()|[]{}^$", text.data[i]) && text.data[i])
+			cairn_buffer_byte(out, '\\');
+		cairn_buffer_byte(out, text.data[i]);
+	}
+}
+
+static void put_list(struct cairn_buffer *out, const char *const *list, size_t count, const char *behind)
+{
+	for (size_t i = 0; i < count; i++)
+		cairn_buffer_format(out, "%s%s%s", i ? "|" : "(", list[i], behind);
+	cairn_buffer_byte(out, ')');
+}
+#define PUT_LIST(out, list, behind) put_list(out, list, sizeof(list) / sizeof *(list), behind)
+
+void cairn_allocator_regex(struct cairn_allocator *allocator, struct cairn_buffer *out)
+{
+	const struct cairn_profile *profile = allocator->profile;
+	static const char *const private_prefixes[] = {"je_", "_rjem_je_"};
+	PUT_LIST(out, known_prefixes, "");
+	cairn_buffer_text(out, "?(");
+	PUT_LIST(out, entries, "");
+	cairn_buffer_byte(out, '|');
+	PUT_LIST(out, inner, "(\\.[a-z0-9.]+)?");
+	cairn_buffer_text(out, ")|");
+	PUT_LIST(out, private_prefixes, "");
+	PUT_LIST(out, internal, ".*");
+	cairn_buffer_byte(out, '|');
+	PUT_LIST(out, fixed_entries, "");
+	cairn_buffer_text(out, "|operator (new|delete)(\\[\\])?|lib(jemalloc|tcmalloc|mimalloc|cairn)[^+]*\\+0x[0-9a-f]+");
+	uint8_t *seen = cairn_arena_zero(&allocator->arena, profile->function_count + 1, 1);
+	for (size_t i = 0; i < profile->sample_count; i++)
+		see_stack(allocator, &profile->samples[i], seen);
+	for (size_t i = 0; i < profile->function_count; i++) {
+		const char *name = cairn_profile_string(profile, profile->functions[i].name);
+		if (seen[i] != seen_below || allocator->functions[i] == CAIRN_ALLOCATOR_NOT)
+			continue;
+		cairn_buffer_byte(out, '|');
+		put_escaped(out, pprof_name(name));
+	}
 }

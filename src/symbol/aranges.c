@@ -6,16 +6,16 @@
 
 #include <stdlib.h>
 
-/* The pairs of one set; they end with two zeros, or with the set. */
+/* The pairs of one set. Two zeros should end them, but stand in their midst too: for an empty function that the linker removed, and
+ * before its relocation on some machines. So only the set's own length counts. */
 static bool read_pairs(struct cairn_aranges *aranges, const struct cairn_dwarf *dwarf, struct cairn_cursor *in, uint64_t unit,
-	const uint64_t *addresses, size_t count)
+	unsigned address_size, const uint64_t *addresses, size_t count)
 {
 	bool any = false;
-	while (cairn_cursor_left(in) >= 16) {
-		uint64_t low = cairn_cursor_u64(in), length = cairn_cursor_u64(in);
-		if (low == 0 && length == 0)
-			break;
-		if (cairn_dwarf_is_tombstone(dwarf, low) || low + length < low)
+	while (cairn_cursor_left(in) >= 2 * address_size) {
+		uint64_t low = address_size == 8 ? cairn_cursor_u64(in) : cairn_cursor_u32(in);
+		uint64_t length = address_size == 8 ? cairn_cursor_u64(in) : cairn_cursor_u32(in);
+		if (length == 0 || cairn_dwarf_is_tombstone(dwarf, low) || low + length < low)
 			continue;
 		any = true;
 		struct cairn_touch touch = {.unit = unit};
@@ -45,11 +45,11 @@ static bool read_set(struct cairn_aranges *aranges, const struct cairn_dwarf *dw
 	uint16_t version = cairn_cursor_u16(&set);
 	uint64_t unit = wide ? cairn_cursor_u64(&set) : cairn_cursor_u32(&set);
 	uint8_t address_size = cairn_cursor_u8(&set), segment_size = cairn_cursor_u8(&set);
-	if (set.failed || version != 2 || address_size != 8 || segment_size != 0)
+	if (set.failed || version != 2 || (address_size != 8 && address_size != 4) || segment_size != 0)
 		return true;
 	/* Pairs are aligned to their own size, from the start of the set. */
-	cairn_cursor_skip(&set, -(cairn_cursor_offset(&set) - start) & 15);
-	if (!read_pairs(aranges, dwarf, &set, unit, addresses, count))
+	cairn_cursor_skip(&set, -(cairn_cursor_offset(&set) - start) & (2u * address_size - 1));
+	if (!read_pairs(aranges, dwarf, &set, unit, address_size, addresses, count))
 		return true;
 	cairn_array_room(aranges->units, aranges->unit_count, aranges->unit_capacity);
 	aranges->units[aranges->unit_count++] = unit;
@@ -73,7 +73,7 @@ static int by_number(const void *a, const void *b)
 void cairn_aranges_match(struct cairn_aranges *aranges, const struct cairn_dwarf *dwarf, const uint64_t *addresses, size_t count)
 {
 	*aranges = (struct cairn_aranges){0};
-	struct cairn_cursor in = cairn_cursor(cairn_elf_named(dwarf->elf, ".debug_aranges"));
+	struct cairn_cursor in = cairn_dwarf_cursor(dwarf, cairn_elf_named(dwarf->elf, ".debug_aranges"));
 	while (cairn_cursor_left(&in) > 0 && read_set(aranges, dwarf, &in, addresses, count))
 		;
 	if (aranges->touch_count)

@@ -171,20 +171,6 @@ static void evict(const struct cairn_cache *cache, const char *keep)
 	free(listing.files);
 }
 
-/* The folder with its parents; only for us, since it tells what we looked at. */
-static bool make_folder(const struct cairn_cache *cache)
-{
-	char *path = file_path(cache, "", "");
-	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		mkdir(path, 0700);
-		*slash = '/';
-	}
-	bool good = access(path, W_OK | X_OK) == 0;
-	free(path);
-	return good;
-}
-
 static bool write_all(int descriptor, struct cairn_bytes bytes)
 {
 	while (bytes.length > 0) {
@@ -201,7 +187,7 @@ bool cairn_cache_store(const struct cairn_cache *cache, const struct cairn_cache
 {
 	if (block.length > cache->limit_bytes)
 		return cairn_fail(error, "%s: %zu bytes of names do not fit in the cache's limit", cache->folder, block.length);
-	if (!make_folder(cache))
+	if (!cairn_folder_make(cache->folder)) /* only for us, since it tells what we looked at */
 		return cairn_fail_errno(error, "cannot keep names in %s", cache->folder);
 	char *path = file_path(cache, key->file, ""), *temporary = file_path(cache, key->file, ".writing.XXXXXX");
 	int descriptor = mkostemp(temporary, O_CLOEXEC);

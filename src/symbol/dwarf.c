@@ -21,7 +21,7 @@ static const char *const section_names[CAIRN_DWARF_SECTIONS] = {
 
 void cairn_dwarf_open(struct cairn_dwarf *dwarf, struct cairn_elf *elf, bool split)
 {
-	*dwarf = (struct cairn_dwarf){.elf = elf, .split = split};
+	*dwarf = (struct cairn_dwarf){.elf = elf, .layout = elf->layout, .split = split};
 	dwarf->zero_is_code = elf->type == ET_REL || cairn_elf_is_code(elf, 0);
 	for (int i = 0; i < CAIRN_DWARF_SECTIONS; i++) {
 		char name[32];

@@ -32,6 +32,7 @@ struct cairn_dwarf {
 	struct cairn_inflate *inflates[CAIRN_DWARF_SECTIONS]; /* NULL where nothing is to be unpacked */
 	uint32_t number;    /* tells the files of one module apart */
 	bool split;         /* a .dwo, or part of a .dwp */
+	struct cairn_layout layout; /* of the file */
 	bool zero_is_code;  /* otherwise a function at address 0 is one the linker removed */
 };
 
@@ -48,7 +49,13 @@ const char *cairn_dwarf_string(const struct cairn_dwarf *dwarf, enum cairn_dwarf
 /* Whether ADDRESS stands for code the linker removed: all ones, all ones less one (in .debug_ranges and .debug_loc), or zero. */
 static inline bool cairn_dwarf_is_tombstone(const struct cairn_dwarf *dwarf, uint64_t address)
 {
-	return address >= UINT64_MAX - 1 || (address == 0 && !dwarf->zero_is_code);
+	return address >= (dwarf->layout.narrow ? UINT32_MAX : UINT64_MAX) - 1 || (address == 0 && !dwarf->zero_is_code);
+}
+
+/* A cursor over BYTES of one of its sections. */
+static inline struct cairn_cursor cairn_dwarf_cursor(const struct cairn_dwarf *dwarf, struct cairn_bytes bytes)
+{
+	return cairn_layout_cursor(dwarf->layout, bytes);
 }
 
 enum cairn_dw_tag {

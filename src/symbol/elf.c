@@ -40,20 +40,21 @@ static const char *string_at(struct cairn_bytes table, uint64_t offset)
 static void read_build_id(struct cairn_elf *elf, struct cairn_bytes notes)
 {
 	if (!elf->build_id[0])
-		cairn_build_id_find(notes, elf->build_id);
+		cairn_build_id_find(elf->layout, notes, elf->build_id);
 }
 
 static bool read_segments(struct cairn_elf *elf, const Elf64_Ehdr *header, struct cairn_error *error)
 {
-	struct cairn_bytes table = slice(elf, header->e_phoff, (uint64_t)header->e_phnum * sizeof(Elf64_Phdr));
-	if (header->e_phnum && (table.length == 0 || header->e_phentsize != sizeof(Elf64_Phdr)))
+	size_t size = cairn_layout_segment_size(elf->layout);
+	struct cairn_bytes table = slice(elf, header->e_phoff, (uint64_t)header->e_phnum * size);
+	if (header->e_phnum && (table.length == 0 || header->e_phentsize != size))
 		return cairn_fail(error, "%s: its program headers lie outside the file", elf->path);
 	elf->segments = calloc(header->e_phnum + 1u, sizeof *elf->segments);
 	if (!elf->segments)
 		cairn_out_of_memory(header->e_phnum * sizeof *elf->segments);
 	for (size_t i = 0; i < header->e_phnum; i++) {
 		Elf64_Phdr entry;
-		memcpy(&entry, table.data + i * sizeof entry, sizeof entry);
+		cairn_layout_segment(elf->layout, table.data + i * size, &entry);
 		if (entry.p_type == PT_LOAD)
 			elf->segments[elf->segment_count++] = (struct cairn_elf_segment){
 				entry.p_offset, entry.p_vaddr, entry.p_filesz, entry.p_memsz, (entry.p_flags & PF_X) != 0, entry.p_align};
@@ -75,12 +76,13 @@ static void prepare_zdebug(struct cairn_elf_section *section)
 		section->bytes.length = 0;
 }
 
-static void prepare_compressed(struct cairn_elf_section *section)
+static void prepare_compressed(struct cairn_layout layout, struct cairn_elf_section *section)
 {
 	Elf64_Chdr header = {0};
-	if (section->bytes.length >= sizeof header)
-		memcpy(&header, section->bytes.data, sizeof header);
-	struct cairn_bytes packed = cairn_bytes_skip(section->bytes, sizeof header);
+	size_t size = cairn_layout_compression_size(layout);
+	if (section->bytes.length >= size)
+		cairn_layout_compression(layout, section->bytes.data, &header);
+	struct cairn_bytes packed = cairn_bytes_skip(section->bytes, size);
 	enum { compressed_by_zstd = 2 }; /* ELFCOMPRESS_ZSTD, which older headers lack */
 	if (header.ch_type == ELFCOMPRESS_ZLIB)
 		section->inflate = cairn_inflate_new(packed, CAIRN_INFLATE_ZLIB, header.ch_size);
@@ -108,7 +110,7 @@ static void read_section(struct cairn_elf *elf, const Elf64_Shdr *entry, struct 
 	if (section->bytes.length == 0)
 		return;
 	if (entry->sh_flags & SHF_COMPRESSED)
-		prepare_compressed(section);
+		prepare_compressed(elf->layout, section);
 	else if (strncmp(section->name, ".zdebug_", 8) == 0)
 		prepare_zdebug(section);
 }
@@ -118,20 +120,21 @@ static bool read_sections(struct cairn_elf *elf, const Elf64_Ehdr *header, struc
 	if (header->e_shoff == 0)
 		return true;
 	Elf64_Shdr entry;
-	struct cairn_bytes first = slice(elf, header->e_shoff, sizeof entry);
-	if (first.length == 0 || header->e_shentsize != sizeof entry)
+	size_t size = cairn_layout_section_size(elf->layout);
+	struct cairn_bytes first = slice(elf, header->e_shoff, size);
+	if (first.length == 0 || header->e_shentsize != size)
 		return cairn_fail(error, "%s: its section headers lie outside the file; is it cut short?", elf->path);
-	memcpy(&entry, first.data, sizeof entry);
+	cairn_layout_section(elf->layout, first.data, &entry);
 	uint64_t count = header->e_shnum ? header->e_shnum : entry.sh_size;
 	uint64_t names_index = header->e_shstrndx == SHN_XINDEX ? entry.sh_link : header->e_shstrndx;
 	struct cairn_bytes table = {"", 0};
-	if (count <= elf->file.bytes.length / sizeof entry)
-		table = slice(elf, header->e_shoff, count * sizeof entry);
+	if (count <= elf->file.bytes.length / size)
+		table = slice(elf, header->e_shoff, count * size);
 	if (table.length == 0)
 		return cairn_fail(error, "%s: its section headers lie outside the file; is it cut short?", elf->path);
 	struct cairn_bytes names = {"", 0};
 	if (names_index < count) {
-		memcpy(&entry, table.data + names_index * sizeof entry, sizeof entry);
+		cairn_layout_section(elf->layout, table.data + names_index * size, &entry);
 		names = string_table(slice(elf, entry.sh_offset, entry.sh_size));
 	}
 	elf->sections = calloc((size_t)count, sizeof *elf->sections);
@@ -139,7 +142,7 @@ static bool read_sections(struct cairn_elf *elf, const Elf64_Ehdr *header, struc
 		cairn_out_of_memory((size_t)count * sizeof *elf->sections);
 	elf->section_count = (size_t)count;
 	for (size_t i = 0; i < elf->section_count; i++) {
-		memcpy(&entry, table.data + i * sizeof entry, sizeof entry);
+		cairn_layout_section(elf->layout, table.data + i * size, &entry);
 		read_section(elf, &entry, names, &elf->sections[i]);
 	}
 	return true;
@@ -151,12 +154,11 @@ static bool read_all(struct cairn_elf *elf, struct cairn_error *error)
 	Elf64_Ehdr header;
 	if (!cairn_elf_is(bytes) || bytes.length < EI_NIDENT)
 		return cairn_fail(error, "%s: not an ELF file", elf->path);
-	if (bytes.data[EI_CLASS] != ELFCLASS64 || bytes.data[EI_DATA] != ELFDATA2LSB)
-		return cairn_fail(error, "%s: a %s-bit %s-endian ELF file; only 64-bit little-endian ones are read", elf->path,
-			bytes.data[EI_CLASS] == ELFCLASS32 ? "32" : "64", bytes.data[EI_DATA] == ELFDATA2MSB ? "big" : "little");
-	if (bytes.length < sizeof header)
+	if (!cairn_layout_of(bytes, &elf->layout))
+		return cairn_fail(error, "%s: an ELF file of an unknown class or byte order", elf->path);
+	if (bytes.length < cairn_layout_header_size(elf->layout))
 		return cairn_fail(error, "%s: cut short in the ELF header", elf->path);
-	memcpy(&header, bytes.data, sizeof header);
+	cairn_layout_header(elf->layout, bytes.data, &header);
 	elf->machine = header.e_machine;
 	elf->type = header.e_type;
 	return read_segments(elf, &header, error) && read_sections(elf, &header, error);
@@ -289,7 +291,8 @@ bool cairn_elf_debuglink(const struct cairn_elf *elf, const char **name, uint32_
 	size_t at = (strlen(*name) + 1 + 3) & ~(size_t)3;
 	if (link.length < at + sizeof *crc)
 		return false;
-	memcpy(crc, link.data + at, sizeof *crc);
+	struct cairn_cursor in = cairn_layout_cursor(elf->layout, cairn_bytes_skip(link, at));
+	*crc = cairn_cursor_u32(&in);
 	return true;
 }
 
@@ -306,7 +309,7 @@ static bool write_build_id(struct cairn_bytes id, char *build_id)
 /* DWARF 5, 7.3.6: version, whether this is the shared file itself, the name of that file, and what identifies it. */
 static bool read_supplement(const struct cairn_elf *elf, bool is_shared, const char **name, char *build_id)
 {
-	struct cairn_cursor in = cairn_cursor(cairn_elf_named(elf, ".debug_sup"));
+	struct cairn_cursor in = cairn_layout_cursor(elf->layout, cairn_elf_named(elf, ".debug_sup"));
 	uint16_t version = cairn_cursor_u16(&in);
 	uint8_t shared = cairn_cursor_u8(&in);
 	*name = cairn_cursor_text(&in).data;
@@ -355,21 +358,51 @@ struct cairn_elf_symbols cairn_elf_symbols(const struct cairn_elf *elf, const ch
 {
 	struct cairn_elf_section *section = cairn_elf_section(elf, table);
 	if (!section || section->link >= elf->section_count)
-		return (struct cairn_elf_symbols){{"", 0}, {"", 0}};
-	return (struct cairn_elf_symbols){
-		cairn_elf_contents(section), string_table(cairn_elf_contents(&elf->sections[section->link]))};
+		return (struct cairn_elf_symbols){{"", 0}, {"", 0}, elf, NULL};
+	return (struct cairn_elf_symbols){cairn_elf_contents(section), string_table(cairn_elf_contents(&elf->sections[section->link])), elf,
+		elf->machine == EM_PPC64 ? cairn_elf_section(elf, ".opd") : NULL};
+}
+
+/* The index of the section of code that ADDRESS is in. */
+static uint16_t section_around(const struct cairn_elf *elf, uint64_t address)
+{
+	for (size_t i = 0; i < elf->section_count && i < SHN_LORESERVE; i++) {
+		const struct cairn_elf_section *section = &elf->sections[i];
+		if ((section->flags & SHF_EXECINSTR) && address >= section->address && address - section->address < section->size)
+			return (uint16_t)i;
+	}
+	return SHN_ABS;
+}
+
+/* On ARM the lowest bit of a function's address says that its instructions are short ones. On PowerPC of 64 bits, in the first version
+ * of its ABI, the symbol is that of a descriptor, whose first word is the address. */
+static void find_code(const struct cairn_elf_symbols *symbols, Elf64_Sym *entry)
+{
+	const struct cairn_elf_section *descriptors = symbols->descriptors;
+	if (symbols->elf->machine == EM_ARM && ELF64_ST_TYPE(entry->st_info) == STT_FUNC)
+		entry->st_value &= ~(uint64_t)1;
+	if (!descriptors || entry->st_value < descriptors->address || entry->st_value - descriptors->address >= descriptors->bytes.length)
+		return;
+	struct cairn_cursor in = cairn_layout_cursor(symbols->elf->layout, descriptors->bytes);
+	cairn_cursor_skip(&in, entry->st_value - descriptors->address);
+	entry->st_value = cairn_cursor_u64(&in);
+	entry->st_shndx = section_around(symbols->elf, entry->st_value);
 }
 
 bool cairn_elf_symbols_next(struct cairn_elf_symbols *symbols, struct cairn_elf_symbol *symbol)
 {
+	struct cairn_layout layout = symbols->elf->layout;
+	size_t size = cairn_layout_symbol_size(layout);
 	Elf64_Sym entry;
-	while (symbols->entries.length >= sizeof entry) {
-		memcpy(&entry, symbols->entries.data, sizeof entry);
-		symbols->entries = cairn_bytes_skip(symbols->entries, sizeof entry);
+	while (symbols->entries.length >= size) {
+		cairn_layout_symbol(layout, symbols->entries.data, &entry);
+		symbols->entries = cairn_bytes_skip(symbols->entries, size);
 		if (entry.st_shndx == SHN_UNDEF)
 			continue;
+		if (symbols->elf->machine == EM_ARM || symbols->descriptors)
+			find_code(symbols, &entry);
 		*symbol = (struct cairn_elf_symbol){string_at(symbols->names, entry.st_name), entry.st_value, entry.st_size,
-			ELF64_ST_TYPE(entry.st_info), ELF64_ST_BIND(entry.st_info)};
+			ELF64_ST_TYPE(entry.st_info), ELF64_ST_BIND(entry.st_info), entry.st_shndx};
 		return true;
 	}
 	return false;

@@ -1,6 +1,6 @@
 /* elf.h - one ELF file: its identity, where its parts lie, its sections and symbols.
  *
- * Read are 64-bit little-endian files; others are refused with a sentence. The file is mapped, nothing is copied, and a
+ * Files of 32 and 64 bits, little- and big-endian, are read alike (layout.h). The file is mapped, nothing is copied, and a
  * section that was compressed (SHF_COMPRESSED by zlib or zstd, or the older .zdebug_ names) is unpacked when it is first
  * asked for. Every offset and size in the file is checked against its length when it is opened, so what is handed out
  * can be read without further care. All returned strings and bytes are borrowed: they live until cairn_elf_close.
@@ -13,6 +13,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "symbol/layout.h"
 
 struct cairn_inflate;
 
@@ -44,6 +45,7 @@ struct cairn_elf {
 	char *path; /* as it was opened, for messages */
 	struct cairn_file file;
 	bool owns_file; /* opened here, not lent */
+	struct cairn_layout layout;
 	uint16_t machine; /* EM_X86_64, EM_AARCH64, … of <elf.h> */
 	uint16_t type;    /* ET_EXEC, ET_DYN, ET_REL */
 	char build_id[2 * 64 + 1]; /* lower-case hex; empty when there is none */
@@ -106,12 +108,15 @@ struct cairn_elf_symbol {
 	uint64_t size;
 	uint8_t type;    /* STT_FUNC, … */
 	uint8_t binding; /* STB_GLOBAL, … */
+	uint16_t section; /* index of its section, or SHN_ABS and the like */
 };
 
 /* Walks the defined symbols of ".symtab" or ".dynsym" in file order. */
 struct cairn_elf_symbols {
 	struct cairn_bytes entries;
 	struct cairn_bytes names;
+	const struct cairn_elf *elf;
+	const struct cairn_elf_section *descriptors; /* .opd of 64-bit PowerPC, where functions' symbols point to descriptors; else NULL */
 };
 struct cairn_elf_symbols cairn_elf_symbols(const struct cairn_elf *elf, const char *table);
 bool cairn_elf_symbols_next(struct cairn_elf_symbols *symbols, struct cairn_elf_symbol *symbol);

@@ -4,11 +4,11 @@
 
 #include "base/array.h"
 #include "symbol/debuginfod.h"
+#include "symbol/fit.h"
+#include "symbol/live.h"
 #include "symbol/search.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <unistd.h>
 
 /* A file a person named with --binary. */
 struct cairn_named_file {
@@ -82,6 +82,31 @@ static bool refuse(struct search *search, const char *path, const char *found)
 	return false;
 }
 
+/* Without a build-id, what was mapped has to do: false when PATH cannot be the file that was. The kernel's own link to it is beyond
+ * doubt. */
+static bool fits(struct search *search, const char *path, const struct cairn_identity *identity)
+{
+	struct cairn_arena *arena = &search->finder->arena;
+	char why[200];
+	if (strncmp(path, "/proc/", 6) == 0)
+		return true;
+	switch (cairn_fit(search->profile, (uint32_t)(search->module - search->profile->modules), identity, why, sizeof why)) {
+	case CAIRN_FIT_BAD:
+		search->binary->reason = cairn_arena_format(arena, "%s is another build: %s", path, why);
+		search->binary->warning = search->binary->reason;
+		return false;
+	case CAIRN_FIT_DOUBT:
+		search->binary->warning = cairn_arena_format(arena, "%s may be another build, and its names wrong: %s", path, why);
+		return true;
+	case CAIRN_FIT_GOOD:
+		search->binary->fits = true;
+		return true;
+	case CAIRN_FIT_UNKNOWN:
+		break;
+	}
+	return true;
+}
+
 /* Takes PATH if it is there and is the build that is wanted. */
 static bool try_path(struct search *search, const char *path)
 {
@@ -95,7 +120,7 @@ static bool try_path(struct search *search, const char *path)
 	}
 	if (*search->wanted && strcmp(identity.build_id, search->wanted) != 0)
 		return refuse(search, path, identity.build_id);
-	return take(search, path, &identity);
+	return (*search->wanted || fits(search, path, &identity)) && take(search, path, &identity);
 }
 
 /* The program is the first module that has a file, and no shared library. */
@@ -117,6 +142,15 @@ static bool named_for_another(const struct search *search, const char *name)
 	return false;
 }
 
+static bool holds_all(struct search *search, const struct cairn_named_file *file)
+{
+	size_t outside = cairn_fit_outside(search->profile, (uint32_t)(search->module - search->profile->modules), &file->identity);
+	if (outside)
+		search->binary->warning = search->binary->reason = cairn_arena_format(&search->finder->arena,
+			"%s is another build: %zu addresses of the profile lie behind the end of its code", file->path, outside);
+	return !outside;
+}
+
 /* A file that was pointed at stands for the module with its build-id, wherever it lies. Where the profile has no
  * build-ids, for the module of its name; a name no module has means the program itself. */
 static bool try_named(struct search *search)
@@ -135,7 +169,7 @@ static bool try_named(struct search *search)
 				return take(search, file->path, &file->identity);
 			if (meant)
 				refuse(search, file->path, file->identity.build_id);
-		} else if (meant) {
+		} else if (meant && fits(search, file->path, &file->identity) && holds_all(search, file)) {
 			return take(search, file->path, &file->identity);
 		}
 	}
@@ -156,31 +190,16 @@ static bool try_folders(struct search *search)
 	return false;
 }
 
-/* While the process still runs, the kernel hands out the very file it mapped, although it may be deleted or of another mount
- * namespace. That the same memory shows the same path tells that it is the process, and not one that got its number. */
+/* While the process still runs: the very file it mapped, although it may be deleted or of another mount namespace. */
 static bool try_process(struct search *search)
 {
-	static const char deleted[] = " (deleted)";
-	const struct cairn_profile *profile = search->profile;
-	if (!profile->process_id || search->finder->options->sysroot)
+	const char *paths[CAIRN_LIVE_PATHS];
+	if (search->finder->options->sysroot)
 		return false;
-	for (size_t i = 0; i < profile->mapping_count; i++) {
-		const struct cairn_mapping *mapping = &profile->mappings[i];
-		char link[80], target[4096];
-		if (&profile->modules[mapping->module] != search->module)
-			continue;
-		snprintf(link, sizeof link, "/proc/%llu/map_files/%llx-%llx", (unsigned long long)profile->process_id,
-			 (unsigned long long)mapping->start, (unsigned long long)mapping->limit);
-		ssize_t length = readlink(link, target, sizeof target - 1);
-		if (length < 0)
-			return false;
-		target[length] = '\0';
-		char *mark = strstr(target, deleted);
-		if (mark && mark[sizeof deleted - 1] == '\0')
-			*mark = '\0';
-		if (strcmp(target, search->path) == 0 && try_path(search, link))
+	size_t count = cairn_live_paths(&search->finder->arena, search->profile, search->module, paths);
+	for (size_t i = 0; i < count; i++)
+		if (try_path(search, paths[i]))
 			return true;
-	}
 	return false;
 }
 
@@ -190,6 +209,12 @@ static bool try_own_path(struct search *search)
 		return try_path(search, search->path);
 	if (search->finder->options->sysroot)
 		return false; /* the path is one of another machine */
+	if (cairn_live_root(&search->finder->arena, search->profile)) {
+		if (!search->binary->reason)
+			search->binary->reason = "the process has a root of its own, where it cannot be read, and no build-id tells that the file of that "
+						 "path here is the same";
+		return false;
+	}
 	if (search->module->deleted) {
 		search->binary->reason = "it was deleted or replaced while it ran, and the profile has no build-id to know it by";
 		return false;

@@ -18,6 +18,7 @@ struct cairn_find_options {
 	const char *const *symbols; /* folders: DIR/name, DIR/path, DIR/.build-id/xx/yyyy.debug, DIR/xx/yyyy.debug */
 	size_t symbols_count;
 	const char *sysroot; /* NULL, or where the file system of the profiled machine is */
+	const char *process_root; /* NULL, or /proc/PID/root of the profiled process, where that is another than ours */
 	bool debuginfod;     /* ask the servers of DEBUGINFOD_URLS */
 };
 
@@ -34,6 +35,7 @@ void cairn_finder_free(struct cairn_finder *finder);
 struct cairn_binary {
 	const char *path; /* NULL when there is none to take */
 	struct cairn_identity identity;
+	bool fits;           /* its code is as long as what was mapped (fit.h): said of files that no build-id identifies */
 	bool is_debug_file;  /* the binary is gone, but its debug file is here */
 	const char *reason;  /* why there is none: the end of a sentence that begins with the module's name */
 	const char *warning; /* a whole sentence about doubts; NULL for none */

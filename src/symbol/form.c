@@ -11,8 +11,8 @@ static uint64_t read_sized(struct cairn_cursor *in, unsigned size)
 
 static uint64_t read_u24(struct cairn_cursor *in)
 {
-	uint64_t low = cairn_cursor_u16(in);
-	return low | (uint64_t)cairn_cursor_u8(in) << 16;
+	uint64_t first = cairn_cursor_u16(in), last = cairn_cursor_u8(in);
+	return in->big_endian ? first << 8 | last : first | last << 16;
 }
 
 static struct cairn_value value(enum cairn_value_kind kind, uint64_t number)

@@ -105,6 +105,14 @@ static bool jump(struct walk *walk, uint32_t sibling)
 	return true;
 }
 
+/* The four bytes that lie DISTANCE behind IN, which has them. */
+static uint32_t sibling_at(const struct cairn_cursor *in, uint32_t distance)
+{
+	uint32_t sibling;
+	memcpy(&sibling, in->at + distance, sizeof sibling);
+	return __builtin_expect(in->big_endian, 0) ? __builtin_bswap32(sibling) : sibling;
+}
+
 /* An entry that is of no interest, nor, unless the walk is thorough, is anything below it. */
 static void step_over(struct walk *walk, const struct cairn_abbrev *abbrev)
 {
@@ -117,7 +125,7 @@ static void step_over(struct walk *walk, const struct cairn_abbrev *abbrev)
 	bool may_hold = walk->thorough && abbrev->role != CAIRN_ENTRY_CLOSED;
 	if (abbrev->placed_sibling || !abbrev->has_sibling || may_hold) {
 		if (abbrev->placed_sibling && cairn_cursor_left(in) >= abbrev->sibling + sizeof sibling)
-			memcpy(&sibling, in->at + abbrev->sibling, sizeof sibling);
+			sibling = sibling_at(in, abbrev->sibling);
 		cairn_abbrev_skip(walk->table, abbrev, in);
 	} else {
 		struct cairn_entry entry;

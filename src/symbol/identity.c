@@ -38,9 +38,9 @@ bool cairn_build_id_valid(const char *text)
 	return text[length] == '\0' && length >= 4 && length <= 128 && length % 2 == 0;
 }
 
-bool cairn_build_id_find(struct cairn_bytes notes, char *text)
+bool cairn_build_id_find(struct cairn_layout layout, struct cairn_bytes notes, char *text)
 {
-	struct cairn_cursor in = cairn_cursor(notes);
+	struct cairn_cursor in = cairn_layout_cursor(layout, notes);
 	while (cairn_cursor_left(&in) >= sizeof(Elf64_Nhdr)) {
 		uint32_t name_size = cairn_cursor_u32(&in), size = cairn_cursor_u32(&in), type = cairn_cursor_u32(&in);
 		struct cairn_bytes name = cairn_cursor_bytes(&in, name_size);
@@ -64,28 +64,29 @@ bool cairn_build_id_find(struct cairn_bytes notes, char *text)
 
 static bool read_headers(struct cairn_identity *identity, struct source *source, const char *path, struct cairn_error *error)
 {
+	struct cairn_layout layout;
 	Elf64_Ehdr header;
-	if (source->head_length < sizeof header || !cairn_elf_is((struct cairn_bytes){source->head, source->head_length}))
+	if (!cairn_layout_of((struct cairn_bytes){source->head, source->head_length}, &layout) ||
+	    source->head_length < cairn_layout_header_size(layout))
 		return cairn_fail(error, "%s: not an ELF file", path);
-	memcpy(&header, source->head, sizeof header);
-	if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB)
-		return cairn_fail(error, "%s: not a 64-bit little-endian ELF file", path);
+	cairn_layout_header(layout, source->head, &header);
 	if (header.e_type == ET_REL)
 		return cairn_fail(error, "%s: an object file; its code has addresses only in the program or library it is linked into", path);
-	size_t count = header.e_phnum;
-	if (header.e_phentsize != sizeof(Elf64_Phdr) || count > most_headers)
+	identity->machine = header.e_machine;
+	size_t count = header.e_phnum, size = cairn_layout_segment_size(layout);
+	if (header.e_phentsize != size || count > most_headers)
 		return cairn_fail(error, "%s: its program headers make no sense", path);
-	struct cairn_bytes table = part(source, header.e_phoff, count * sizeof(Elf64_Phdr));
+	struct cairn_bytes table = part(source, header.e_phoff, count * size);
 	identity->segments = cairn_arena_zero(source->arena, count + 1, sizeof *identity->segments);
-	for (size_t i = 0; i < table.length / sizeof(Elf64_Phdr); i++) {
+	for (size_t i = 0; i < table.length / size; i++) {
 		Elf64_Phdr entry;
-		memcpy(&entry, table.data + i * sizeof entry, sizeof entry);
+		cairn_layout_segment(layout, table.data + i * size, &entry);
 		if (entry.p_type == PT_LOAD)
 			identity->segments[identity->segment_count++] = (struct cairn_elf_segment){
 				.offset = entry.p_offset, .address = entry.p_vaddr, .file_size = entry.p_filesz,
 				.memory_size = entry.p_memsz, .executable = entry.p_flags & PF_X, .alignment = entry.p_align};
 		else if (entry.p_type == PT_NOTE && !identity->build_id[0] && entry.p_filesz <= largest_note)
-			cairn_build_id_find(part(source, entry.p_offset, entry.p_filesz), identity->build_id);
+			cairn_build_id_find(layout, part(source, entry.p_offset, entry.p_filesz), identity->build_id);
 	}
 	return true;
 }

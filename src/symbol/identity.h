@@ -13,11 +13,12 @@ struct cairn_identity {
 	char build_id[2 * 64 + 1]; /* lower-case hex; empty when there is none */
 	uint64_t size, inode;
 	int64_t modified_ns;
+	uint16_t machine; /* EM_X86_64, … of <elf.h> */
 	struct cairn_elf_segment *segments; /* of type PT_LOAD, in ARENA */
 	size_t segment_count;
 };
 
-/* Reads what PATH is. Fails with a sentence for what is missing, unreadable or not a 64-bit little-endian ELF file. */
+/* Reads what PATH is. Fails with a sentence for what is missing, unreadable or not an ELF file. */
 bool cairn_identity_read(struct cairn_identity *identity, struct cairn_arena *arena, const char *path, struct cairn_error *error);
 
 /* The link-time address of the byte at OFFSET of the file; false when no segment loads it. */
@@ -28,7 +29,7 @@ bool cairn_identity_address(const struct cairn_identity *identity, uint64_t offs
 bool cairn_identity_address_from_start(const struct cairn_identity *identity, uint64_t start, uint64_t offset, uint64_t *address);
 
 /* Finds the build-id among NOTES, an ELF note segment or section. TEXT holds at least 129 bytes. */
-bool cairn_build_id_find(struct cairn_bytes notes, char *text);
+bool cairn_build_id_find(struct cairn_layout layout, struct cairn_bytes notes, char *text);
 
 /* Whether TEXT can be a build-id: an even number of lower-case hexadecimal digits, at least two bytes of them. */
 bool cairn_build_id_valid(const char *text);

@@ -157,7 +157,7 @@ const char *cairn_elf_pointed_text(const struct cairn_elf *elf, uint64_t address
 {
 	uint64_t value = 0;
 	struct cairn_bytes pointer = loaded(elf, address);
-	if (pointer.length < sizeof value)
+	if (pointer.length < sizeof value || elf->layout.narrow || elf->layout.big_endian)
 		return NULL;
 	memcpy(&value, pointer.data, sizeof value);
 	if (!relocated(elf, address, &value) && elf->type == ET_DYN && value == 0)

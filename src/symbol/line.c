@@ -101,7 +101,7 @@ bool cairn_lines_open(struct cairn_lines *lines, const struct cairn_unit *unit)
 	*lines = (struct cairn_lines){.unit = unit};
 	if (!unit->has_lines)
 		return false;
-	struct cairn_cursor in = cairn_cursor(unit->dwarf->sections[CAIRN_DWARF_LINE]);
+	struct cairn_cursor in = cairn_dwarf_cursor(unit->dwarf, unit->dwarf->sections[CAIRN_DWARF_LINE]);
 	cairn_cursor_seek(&in, unit->lines);
 	lines->encoding = (struct cairn_encoding){.offset_size = 4, .address_size = unit->encoding.address_size};
 	uint64_t length = cairn_cursor_u32(&in);
@@ -249,7 +249,7 @@ static void run_extended(struct machine *machine, struct cairn_cursor *in)
 {
 	uint64_t length = cairn_cursor_uleb(in);
 	struct cairn_bytes bytes = cairn_cursor_bytes(in, length);
-	struct cairn_cursor inner = cairn_cursor(bytes);
+	struct cairn_cursor inner = cairn_dwarf_cursor(machine->lines->unit->dwarf, bytes);
 	switch (cairn_cursor_u8(&inner)) {
 	case DW_LNE_end_sequence:
 		emit_row(machine);

@@ -6,6 +6,7 @@
 #include "base/inflate.h"
 #include "base/pool.h"
 #include "base/strings.h"
+#include "symbol/budget.h"
 #include "symbol/feed.h"
 #include "symbol/function.h"
 #include "symbol/line.h"
@@ -13,7 +14,10 @@
 #include "symbol/symtab.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+enum { worth_a_thread = 256 * 1024 };
 
 /* What one thread keeps from unit to unit, and the frames it made. */
 struct worker {
@@ -25,6 +29,7 @@ struct cairn_symbols {
 	struct cairn_symbols_files files;
 	struct cairn_dwarf main, alt;
 	bool has_dwarf;
+	bool lacked_room;
 	struct cairn_split *split;
 	struct worker *workers;
 	unsigned width;
@@ -101,6 +106,11 @@ const char *const *cairn_symbols_warnings(const struct cairn_symbols *symbols, s
 {
 	*count = symbols->warning_count;
 	return symbols->warnings;
+}
+
+bool cairn_symbols_lacked_room(const struct cairn_symbols *symbols)
+{
+	return symbols->lacked_room;
 }
 
 const char *const *cairn_symbols_sought(const struct cairn_symbols *symbols, size_t *count)
@@ -280,16 +290,62 @@ static void add_inflates(struct batch *batch, const struct cairn_dwarf *dwarf)
 			batch->inflates[batch->inflate_count++] = dwarf->inflates[i];
 }
 
+static int smallest_first(const void *a, const void *b)
+{
+	size_t x = cairn_inflate_bytes(*(struct cairn_inflate *const *)a).length,
+		y = cairn_inflate_bytes(*(struct cairn_inflate *const *)b).length;
+	return (x > y) - (x < y);
+}
+
+/* Takes room for everything that is to be unpacked: memory for the small sections, which are read all over, and files for what
+ * is then left. False when there is not enough of either: without some of its sections DWARF would give wrong answers. */
+static bool place_inflates(const struct batch *batch)
+{
+	struct cairn_inflate *inflates[2 * CAIRN_DWARF_SECTIONS];
+	bool good = true;
+	memcpy(inflates, batch->inflates, sizeof inflates);
+	qsort(inflates, batch->inflate_count, sizeof *inflates, smallest_first);
+	for (size_t i = 0; good && i < batch->inflate_count; i++)
+		good = cairn_inflate_place(inflates[i]);
+	return good;
+}
+
+/* Room was not to be had: the names of symbol tables, which are mapped as they are, have to do for what has none. */
+static void warn_of_room(struct batch *batch)
+{
+	char text[200];
+	uint64_t total = 0;
+	for (size_t i = 0; i < batch->inflate_count; i++)
+		total += cairn_inflate_bytes(batch->inflates[i]).length;
+	snprintf(text, sizeof text, "its debug information takes %llu MiB, more than --memory allows, and no folder has room for it; "
+		"names come from symbol tables", (unsigned long long)(total >> 20));
+	warn(batch->symbols, text);
+	batch->symbols->lacked_room = true;
+	batch->symbols->has_dwarf = false;
+}
+
 static void match_dwarf(struct batch *batch)
 {
 	struct cairn_symbols *symbols = batch->symbols;
-	batch->feed = cairn_feed_new(&symbols->main, batch->addresses, batch->count);
 	add_inflates(batch, &symbols->main);
 	if (symbols->main.alt)
 		add_inflates(batch, &symbols->alt);
+	if (batch->inflate_count)
+		cairn_symbol_budget_apply();
+	if (batch->inflate_count && !place_inflates(batch)) {
+		warn_of_room(batch);
+		return;
+	}
+	batch->feed = cairn_feed_new(&symbols->main, batch->addresses, batch->count);
+	/* A thread is worth starting for some hundred kilobytes. */
+	size_t threads = 1 + symbols->main.sections[CAIRN_DWARF_INFO].length / worth_a_thread;
 	size_t loops = batch->count < symbols->width ? batch->count : symbols->width;
-	cairn_pool_run(batch->inflate_count + loops, run_item, batch);
+	loops = threads < loops ? threads : loops;
+	cairn_pool_run_few(batch->inflate_count + loops, threads, run_item, batch);
 	cairn_feed_free(batch->feed);
+	for (size_t i = 0; i < batch->inflate_count && symbols->has_dwarf; i++)
+		if (cairn_inflate_lacked_room(batch->inflates[i]))
+			warn_of_room(batch);
 }
 
 /* A function DWARF knows of but has no name for can still get one. */

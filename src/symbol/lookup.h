@@ -63,6 +63,9 @@ void cairn_symbols_lookup(struct cairn_symbols *symbols, const uint64_t *address
  * *COUNT of them; borrowed until the next lookup. */
 const char *const *cairn_symbols_warnings(const struct cairn_symbols *symbols, size_t *count);
 
+/* Whether some of that is because there was no room to unpack sections in: another run, with more memory, may find more. */
+bool cairn_symbols_lacked_room(const struct cairn_symbols *symbols);
+
 /* Paths at which nothing fit that could have had names (of a .dwo): *COUNT of them, borrowed until the next lookup. */
 const char *const *cairn_symbols_sought(const struct cairn_symbols *symbols, size_t *count);
 

@@ -102,56 +102,67 @@ static bool read_at(struct cairn_names *names, const struct cairn_unit *unit, ui
 	return !in.failed && cairn_names_spend(names, cairn_cursor_offset(&in) - offset);
 }
 
-/* Adds to NAME what ENTRY says; true when there is nothing better to be found further on. */
-static bool take_name(struct cairn_name *name, const struct cairn_unit *unit, const struct cairn_entry *entry)
+/* Adds to FOUND what ENTRY says; true when there is nothing better to be found further on. */
+static bool take_name(struct cairn_found_name *found, const struct cairn_unit *unit, const struct cairn_entry *entry)
 {
-	if (!name->line)
-		name->line = entry->line;
-	const char *linkage = cairn_unit_text(unit, &entry->linkage_name), *plain = cairn_unit_text(unit, &entry->name);
-	if (linkage && !(plain && unit->is_c)) {
-		name->text = linkage;
-		name->mangled = true;
-		return true;
-	}
-	if (!name->text && !unit->is_assembler)
-		name->text = plain;
-	return false;
+	if (!found->line)
+		found->line = entry->line;
+	if (!found->linkage)
+		found->linkage = cairn_unit_text(unit, &entry->linkage_name);
+	if (!found->plain && !unit->is_assembler)
+		found->plain = cairn_unit_text(unit, &entry->name);
+	return unit->is_c ? found->plain != NULL : found->linkage != NULL;
 }
 
-/* The name found from REFERENCE on, which is in UNIT. */
-static struct cairn_name name_behind(struct cairn_names *names, const struct cairn_unit *unit, struct cairn_value reference)
+/* What is found from REFERENCE on, which is in UNIT. */
+static struct cairn_found_name find_behind(struct cairn_names *names, const struct cairn_unit *unit, struct cairn_value reference)
 {
-	struct cairn_name name = {0};
+	struct cairn_found_name found = {0};
 	struct cairn_entry entry;
 	uint64_t offset;
 	for (int i = 0; i < longest_chain && follow(&unit, &reference, &offset); i++) {
-		if (!read_at(names, unit, offset, &entry) || take_name(&name, unit, &entry))
+		if (!read_at(names, unit, offset, &entry) || take_name(&found, unit, &entry))
 			break;
 		reference = entry.origin;
 	}
-	return name;
+	return found;
+}
+
+/* Whether LINKAGE is PLAIN with scopes before it, as Zig writes them in units that claim to be C. */
+static bool is_qualified(const char *linkage, const char *plain)
+{
+	size_t whole = strlen(linkage), part = strlen(plain);
+	return whole > part && linkage[whole - part - 1] == '.' && strcmp(linkage + whole - part, plain) == 0;
+}
+
+static struct cairn_name choose(const struct cairn_unit *unit, const struct cairn_found_name *found)
+{
+	bool mangled = found->linkage && (!found->plain || !unit->is_c || is_qualified(found->linkage, found->plain));
+	return (struct cairn_name){mangled ? found->linkage : found->plain, found->line, mangled};
 }
 
 struct cairn_name cairn_names_of(struct cairn_names *names, const struct cairn_unit *unit, const struct cairn_entry *entry)
 {
-	struct cairn_name name = {0};
-	bool is_best = take_name(&name, unit, entry);
-	if ((is_best && name.line) || entry->origin.kind == CAIRN_VALUE_NONE)
-		return name;
+	struct cairn_found_name found = {0};
+	bool is_best = take_name(&found, unit, entry);
+	if ((is_best && found.line) || entry->origin.kind == CAIRN_VALUE_NONE)
+		return choose(unit, &found);
 	uint64_t place = entry->origin.number + (entry->origin.kind == CAIRN_VALUE_UNIT_REFERENCE ? unit->offset : 0);
 	uint64_t file = unit->dwarf->number * 2u + (entry->origin.kind == CAIRN_VALUE_ALT_REFERENCE);
 	uint32_t *known = cairn_map_at(&names->index, cairn_hash_mix(file) ^ place);
 	if (*known == CAIRN_NONE) {
 		*known = (uint32_t)names->count;
 		cairn_array_room(names->items, names->count, names->capacity);
-		names->items[names->count++] = name_behind(names, unit, entry->origin);
+		names->items[names->count++] = find_behind(names, unit, entry->origin);
 	}
-	const struct cairn_name *behind = &names->items[*known];
-	if (is_best) /* gcc names each kind of a constructor, and says where it is declared once for all */
-		name.line = behind->line;
-	else if (behind->mangled || !name.text)
-		name = (struct cairn_name){behind->text, name.line ? name.line : behind->line, behind->mangled};
-	return name;
+	const struct cairn_found_name *behind = &names->items[*known];
+	if (!found.line) /* gcc names each kind of a constructor, and says where it is declared once for all */
+		found.line = behind->line;
+	if (!is_best && !found.linkage)
+		found.linkage = behind->linkage;
+	if (!is_best && !found.plain)
+		found.plain = behind->plain;
+	return choose(unit, &found);
 }
 
 void cairn_names_free(struct cairn_names *names)

@@ -20,12 +20,12 @@ static void start_list(struct cairn_ranges *list, const struct cairn_value *rang
 	if (unit->encoding.version < 5) {
 		/* A split unit's lists lie in the skeleton's file. */
 		const struct cairn_unit *owner = unit->skeleton ? unit->skeleton : unit;
-		list->in = cairn_cursor(owner->dwarf->sections[CAIRN_DWARF_RANGES]);
+		list->in = cairn_dwarf_cursor(owner->dwarf, owner->dwarf->sections[CAIRN_DWARF_RANGES]);
 		list->form = CAIRN_RANGES_OLD;
 		cairn_cursor_seek(&list->in, unit->skeleton ? offset + owner->ranges_base : offset);
 		return;
 	}
-	list->in = cairn_cursor(unit->dwarf->sections[CAIRN_DWARF_RNGLISTS]);
+	list->in = cairn_dwarf_cursor(unit->dwarf, unit->dwarf->sections[CAIRN_DWARF_RNGLISTS]);
 	list->form = CAIRN_RANGES_NEW;
 	if (ranges->kind == CAIRN_VALUE_LIST_INDEX) {
 		cairn_cursor_seek(&list->in, unit->rnglists_base);
@@ -105,7 +105,7 @@ static bool next_new(struct cairn_ranges *list, struct cairn_range *range)
 			range->high = range->low + cairn_cursor_uleb(&list->in);
 			break;
 		case DW_RLE_offset_pair:
-			removed = list->base >= UINT64_MAX - 1;
+			removed = list->base != 0 && cairn_dwarf_is_tombstone(list->unit->dwarf, list->base);
 			range->low = list->base + cairn_cursor_uleb(&list->in);
 			range->high = list->base + cairn_cursor_uleb(&list->in);
 			break;

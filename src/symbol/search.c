@@ -32,6 +32,8 @@ const char *cairn_search_build_id(struct cairn_arena *arena, const struct cairn_
 	}
 	if (options->sysroot && is_next(&number))
 		return cairn_arena_format(arena, "%s%s/.build-id/%.2s/%s.debug", options->sysroot, debug_root, build_id, rest);
+	if (options->process_root && is_next(&number))
+		return cairn_arena_format(arena, "%s%s/.build-id/%.2s/%s.debug", options->process_root, debug_root, build_id, rest);
 	if (is_next(&number))
 		return cairn_arena_format(arena, "%s/.build-id/%.2s/%s.debug", debug_root, build_id, rest);
 	return NULL;

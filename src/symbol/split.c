@@ -3,6 +3,7 @@
 #include "symbol/split.h"
 
 #include "base/array.h"
+#include "symbol/budget.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -72,21 +73,24 @@ static int section_of(uint32_t version, uint32_t identifier)
 
 struct package_index {
 	struct cairn_bytes bytes;
+	struct cairn_layout layout;
 	uint32_t version, columns, units, slots;
 };
 
 static uint64_t read_at(const struct package_index *index, uint64_t offset, unsigned size)
 {
-	struct cairn_cursor in = cairn_cursor(index->bytes);
+	struct cairn_cursor in = cairn_layout_cursor(index->layout, index->bytes);
 	cairn_cursor_seek(&in, offset);
 	return size == 8 ? cairn_cursor_u64(&in) : cairn_cursor_u32(&in);
 }
 
-static bool open_index(struct package_index *index, struct cairn_bytes bytes)
+static bool open_index(struct package_index *index, const struct cairn_elf *package)
 {
-	struct cairn_cursor in = cairn_cursor(bytes);
-	*index = (struct package_index){.bytes = bytes};
-	index->version = cairn_cursor_u32(&in); /* in version 5 two bytes of it are padding, and zero */
+	*index = (struct package_index){.bytes = cairn_elf_named(package, ".debug_cu_index"), .layout = package->layout};
+	struct cairn_cursor in = cairn_layout_cursor(index->layout, index->bytes);
+	index->version = cairn_cursor_u32(&in);
+	if (index->layout.big_endian && index->version == 5 << 16) /* in version 5 two bytes of it are padding, and zero */
+		index->version = 5;
 	index->columns = cairn_cursor_u32(&in);
 	index->units = cairn_cursor_u32(&in);
 	index->slots = cairn_cursor_u32(&in);
@@ -133,6 +137,9 @@ static bool narrow(struct part *part, const struct package_index *index, uint32_
 
 static void await_all(struct cairn_dwarf *dwarf)
 {
+	for (int i = 0; i < CAIRN_DWARF_SECTIONS; i++)
+		if (dwarf->inflates[i])
+			cairn_symbol_budget_apply();
 	cairn_dwarf_await(dwarf, dwarf->sections[CAIRN_DWARF_INFO].length);
 	cairn_dwarf_await_others(dwarf);
 	memset(dwarf->inflates, 0, sizeof dwarf->inflates);
@@ -141,7 +148,7 @@ static void await_all(struct cairn_dwarf *dwarf)
 static bool open_from_package(struct cairn_split *split, struct part *part)
 {
 	struct package_index index;
-	if (!split->package || !open_index(&index, cairn_elf_named(split->package, ".debug_cu_index")))
+	if (!split->package || !open_index(&index, split->package))
 		return false;
 	uint32_t row = find_row(&index, part->id);
 	if (!row)

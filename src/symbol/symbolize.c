@@ -5,7 +5,10 @@
 #include "base/buffer.h"
 #include "base/pool.h"
 #include "symbol/answers.h"
+#include "symbol/budget.h"
 #include "symbol/cache.h"
+#include "symbol/live.h"
+#include "symbol/perf_map.h"
 #include "symbol/search.h"
 #include "symbol/ticker.h"
 
@@ -24,6 +27,7 @@ struct job {
 	struct cairn_binary binary;
 	struct cairn_cache_key key;
 	bool has_answers;
+	bool lacked_room; /* answers would be better with more memory */
 	struct cairn_answers answers; /* from `cached`, then from `block` */
 	struct cairn_file cached;
 	struct cairn_buffer block;
@@ -213,14 +217,15 @@ static void look_up(struct job *job, const struct cairn_debug *debug)
 	job->has_answers = good;
 	if (!good)
 		job->problem = "it has more names than can be kept";
+	job->lacked_room = cairn_symbols_lacked_room(symbols);
 	cairn_answers_builder_free(&builder);
 	cairn_symbols_close(symbols);
 }
 
-/* Answers that miss something a server may have tomorrow are not kept: no probe would tell. */
+/* Answers that miss something a server may have tomorrow, or another run's memory allows, are not kept: no probe would tell. */
 static bool is_worth_keeping(const struct work *work, const struct job *job)
 {
-	return job->has_answers && work->has_cache && !(work->options->find.debuginfod && job->answers.note);
+	return job->has_answers && work->has_cache && !job->lacked_room && !(work->options->find.debuginfod && job->answers.note);
 }
 
 static void run_slow(void *context, size_t item, unsigned worker)
@@ -371,7 +376,11 @@ static void finish(struct job *job)
 void cairn_symbolize(struct cairn_profile *profile, const struct cairn_symbolize_options *options, struct cairn_symbolize_report *report)
 {
 	*report = (struct cairn_symbolize_report){0};
-	struct work work = {.profile = profile, .options = options, .report = report, .finder = {.options = &options->find}};
+	cairn_symbol_budget(options->memory);
+	struct cairn_symbolize_options whole = *options;
+	struct work work = {.profile = profile, .options = &whole, .report = report, .finder = {.options = &whole.find}};
+	whole.find.process_root = cairn_live_root(&work.finder.arena, profile);
+	cairn_perf_map_apply(profile, &whole.find);
 	work.has_cache = !options->no_cache && cairn_cache_open(&work.cache, &work.finder.arena);
 	size_t homeless = collect(&work);
 	report->modules = cairn_arena_zero(&report->arena, work.job_count + 1, sizeof *report->modules);

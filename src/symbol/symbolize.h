@@ -13,6 +13,7 @@
 struct cairn_symbolize_options {
 	struct cairn_find_options find;
 	bool no_cache;
+	uint64_t memory; /* how much naming may take (budget.h); 0 for the default */
 	/* Called from a thread of its own while naming takes longer than half a second, ten times a second, and a last time
 	 * with DONE equal to TOTAL. They count addresses; WHAT is the path of a module that is being read. May be NULL. */
 	void (*progress)(void *context, size_t done, size_t total, const char *what);

@@ -34,15 +34,51 @@ static bool is_better(const struct cairn_elf_symbol *symbol, uint8_t rank, const
 	return underscores(symbol->name) < underscores(match->name);
 }
 
-/* What SYMBOL names; nothing when it is not code. A function without a size, as assembler makes them (_init and _fini are two),
- * names the address it is at and no other. */
+static bool is_function(const struct cairn_elf_symbol *symbol)
+{
+	return symbol->type == STT_FUNC || symbol->type == STT_GNU_IFUNC;
+}
+
+/* What SYMBOL names; nothing when it is not code. A function without a size names at least the address it is at; private labels are
+ * places inside of functions. */
 static struct cairn_range covered_by(const struct cairn_elf_symbol *symbol)
 {
-	bool is_function = symbol->type == STT_FUNC || symbol->type == STT_GNU_IFUNC;
-	if (!symbol->name[0] || (!is_function && symbol->type != STT_NOTYPE))
+	if (!symbol->name[0] || (!is_function(symbol) && symbol->type != STT_NOTYPE))
 		return (struct cairn_range){0, 0};
-	uint64_t size = symbol->size ? symbol->size : is_function || symbol->binding == STB_GLOBAL;
+	uint64_t size = symbol->size ? symbol->size : is_function(symbol) || symbol->binding != STB_LOCAL;
 	return (struct cairn_range){symbol->address, symbol->address + size};
+}
+
+/* The last function that starts at or before an address, whether it covers that or not. */
+struct nearest {
+	struct cairn_symtab_match match;
+	uint64_t end; /* how far it reaches, when it has no size */
+};
+
+/* Where a symbol without a size ends at the latest; 0 when it has a size, or is not in a section of code. */
+static uint64_t farthest(const struct cairn_elf *elf, const struct cairn_elf_symbol *symbol)
+{
+	if (symbol->size || symbol->section >= elf->section_count || !(elf->sections[symbol->section].flags & SHF_EXECINSTR))
+		return 0;
+	return elf->sections[symbol->section].address + elf->sections[symbol->section].size;
+}
+
+/* Each function is nearest to the first address that is not before it, and so to those behind, until another comes. */
+static void see_start(const struct cairn_elf *elf, const struct cairn_elf_symbol *symbol, struct cairn_symtab_match match,
+	struct nearest *nearest)
+{
+	if (is_better(symbol, match.rank, &nearest->match))
+		*nearest = (struct nearest){match, farthest(elf, symbol)};
+}
+
+static void extend_nearest(const uint64_t *addresses, size_t count, struct nearest *nearest, struct cairn_symtab_match *matches)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (i > 0 && (!nearest[i].match.name || nearest[i].match.address < nearest[i - 1].match.address))
+			nearest[i] = nearest[i - 1];
+		if (!matches[i].name && nearest[i].match.name && addresses[i] < nearest[i].end)
+			matches[i] = nearest[i].match;
+	}
 }
 
 void cairn_symtab_match(const struct cairn_elf *elf, const char *table, const uint64_t *addresses, size_t count,
@@ -53,6 +89,9 @@ void cairn_symtab_match(const struct cairn_elf *elf, const char *table, const ui
 	/* An address has a dozen names at most; a hostile table could give each a million. */
 	size_t left = 1000 * count + symbols.entries.length;
 	const char *file = NULL;
+	struct cairn_arena scratch = {0};
+	bool extends = strcmp(table, ".dynsym") != 0 && symbols.entries.length;
+	struct nearest *nearest = extends ? cairn_arena_zero(&scratch, count, sizeof *nearest) : NULL;
 	while (cairn_elf_symbols_next(&symbols, &symbol)) {
 		/* The private symbols of a file come after its name; the public ones of all files at the end. */
 		if (symbol.type == STT_FILE)
@@ -64,10 +103,15 @@ void cairn_symtab_match(const struct cairn_elf *elf, const char *table, const ui
 		if (found > left)
 			break;
 		left -= found;
-		uint8_t rank = rank_of(&symbol);
+		struct cairn_symtab_match match = {symbol.name, symbol.binding == STB_LOCAL ? file : NULL, symbol.address,
+			rank_of(&symbol)};
 		for (size_t i = first; i < first + found; i++)
-			if (is_better(&symbol, rank, &matches[i]))
-				matches[i] = (struct cairn_symtab_match){
-					symbol.name, symbol.binding == STB_LOCAL ? file : NULL, symbol.address, rank};
+			if (is_better(&symbol, match.rank, &matches[i]))
+				matches[i] = match;
+		if (extends && first < count)
+			see_start(elf, &symbol, match, &nearest[first]);
 	}
+	if (extends)
+		extend_nearest(addresses, count, nearest, matches);
+	cairn_arena_free(&scratch);
 }

@@ -1,7 +1,8 @@
 /* symtab.h - names from symbol tables, for what DWARF does not name.
  *
  * A symbol names an address only inside its size: the nearest symbol below an address is often a neighbour's, and a wrong
- * name is worse than none. One without a size names the very address it is at.
+ * name is worse than none. One without a size, as hand-written assembly has them, reaches to the next symbol or the end of its section; in
+ * .dynsym, which does not have all functions, it names the very address it is at.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SYMBOL_SYMTAB_H
 #define CAIRN_SYMBOL_SYMTAB_H

@@ -10,7 +10,7 @@
 struct cairn_cursor cairn_unit_cursor(const struct cairn_unit *unit, uint64_t offset)
 {
 	struct cairn_bytes info = unit->dwarf->sections[CAIRN_DWARF_INFO];
-	struct cairn_cursor in = cairn_cursor((struct cairn_bytes){info.data, (size_t)unit->end});
+	struct cairn_cursor in = cairn_dwarf_cursor(unit->dwarf, (struct cairn_bytes){info.data, (size_t)unit->end});
 	cairn_cursor_seek(&in, offset < unit->first_entry ? UINT64_MAX : offset);
 	return in;
 }
@@ -54,7 +54,7 @@ bool cairn_unit_read(struct cairn_unit *unit, struct cairn_dwarf *dwarf, uint64_
 	if (offset >= info.length)
 		return false;
 	cairn_dwarf_await(dwarf, info.length - offset < long_length ? info.length : offset + long_length);
-	struct cairn_cursor in = cairn_cursor(info);
+	struct cairn_cursor in = cairn_dwarf_cursor(dwarf, info);
 	cairn_cursor_seek(&in, offset);
 	uint64_t length = cairn_cursor_u32(&in);
 	if (length == UINT32_MAX) {
@@ -173,12 +173,14 @@ bool cairn_unit_read_root(struct cairn_unit *unit, struct cairn_abbrev_cache *ca
 	return true;
 }
 
-/* The number at BASE + INDEX * SIZE of SECTION. */
-static bool read_indexed(struct cairn_bytes section, uint64_t base, uint64_t index, unsigned size, uint64_t *number)
+/* The number at BASE + INDEX * SIZE of the section NAME. */
+static bool read_indexed(const struct cairn_dwarf *dwarf, enum cairn_dwarf_section name, uint64_t base, uint64_t index, unsigned size,
+	uint64_t *number)
 {
+	struct cairn_bytes section = dwarf->sections[name];
 	if (base > section.length || index >= (section.length - base) / size)
 		return false;
-	struct cairn_cursor in = cairn_cursor(section);
+	struct cairn_cursor in = cairn_dwarf_cursor(dwarf, section);
 	cairn_cursor_seek(&in, base + index * size);
 	*number = read_offset(&in, size);
 	return true;
@@ -197,7 +199,7 @@ const char *cairn_unit_text(const struct cairn_unit *unit, const struct cairn_va
 	case CAIRN_VALUE_ALT_STR:
 		return unit->dwarf->alt ? cairn_dwarf_string(unit->dwarf->alt, CAIRN_DWARF_STR, value->number) : NULL;
 	case CAIRN_VALUE_STR_INDEX:
-		if (!read_indexed(unit->dwarf->sections[CAIRN_DWARF_STR_OFFSETS], unit->str_offsets_base, value->number,
+		if (!read_indexed(unit->dwarf, CAIRN_DWARF_STR_OFFSETS, unit->str_offsets_base, value->number,
 			    unit->encoding.offset_size, &offset))
 			return NULL;
 		return cairn_dwarf_string(unit->dwarf, CAIRN_DWARF_STR, offset);
@@ -215,7 +217,7 @@ bool cairn_unit_address(const struct cairn_unit *unit, const struct cairn_value 
 	if (value->kind != CAIRN_VALUE_ADDRESS_INDEX)
 		return false;
 	const struct cairn_unit *owner = unit->skeleton ? unit->skeleton : unit;
-	return read_indexed(owner->dwarf->sections[CAIRN_DWARF_ADDR], owner->addr_base, value->number,
+	return read_indexed(owner->dwarf, CAIRN_DWARF_ADDR, owner->addr_base, value->number,
 		unit->encoding.address_size, address);
 }
 

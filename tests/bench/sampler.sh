@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What Cairn's own engine costs, on each allocator and beside its peers: a malloc and free, a program that does little but allocate, a
-# sampled allocation under many frames, the stall by a snapshot, and memory. SAMPLER_RUNS (7) is how often the program runs.
+# sampled allocation under many frames. SAMPLER_RUNS (7) is how often the program runs.
 . tests/bench/lib.sh
 library=$PWD/$build/libcairn.so
 cc=${CC:-cc} cxx=${CXX:-c++}
@@ -14,7 +14,8 @@ for allocator in glibc libjemalloc.so.2 libtcmalloc_minimal.so; do
 	path=$([ $allocator = glibc ] || library_of $allocator)
 	[ $allocator = glibc ] || [ -n "$path" ] || { without "malloc and free on $allocator" 'not installed'; continue; }
 	for live in 0 32000; do
-		env LD_PRELOAD="$library $path" $on "$scratch/pair" $live >"$scratch/pairs" || { without "$live live samples on $allocator" 'it could not hold them'; continue; }
+		env LD_PRELOAD="$library $path" $on "$scratch/pair" $live >"$scratch/pairs" ||
+			{ without "$live live samples on $allocator" 'it could not hold them'; continue; }
 		awk -v what="malloc and free, $allocator, $live live" '{
 			printf "%-52s %+6.2f ns over %6.2f ns  (wanted at most 1.5: %s); frees in a hostile order %+6.2f ns over %6.2f ns\n", what,
 				$2 - $1, $1, $2 - $1 <= 1.5 ? "met" : "NOT MET", $4 - $3, $3 }' "$scratch/pairs"
@@ -56,17 +57,24 @@ compare() {
 		before=$(cpu "${bare[@]}") with=$(cpu "$@") after=$(cpu "${bare[@]}")
 		awk -v a="$before" -v b="$with" -v c="$after" 'BEGIN { print 2 * b / (a + c) }'
 	done | sort -g | awk -v name="$name" -v wanted="$wanted" '{ value[NR] = $1 } END { median = value[int((NR + 1) / 2)]
-		printf "%-52s %6.3f of bare%s\n", name, median, wanted == "" ? "" : sprintf("  (wanted at most %s: %s)", wanted, median <= wanted ? "met" : "NOT MET") }'
+		verdict = wanted == "" ? "" : sprintf("  (wanted at most %s: %s)", wanted, median <= wanted ? "met" : "NOT MET")
+		printf "%-52s %6.3f of bare%s\n", name, median, verdict }'
 }
 cd "$scratch"
 compare 'map of strings, a sample every 512 KiB' 1.02 ./map -- env LD_PRELOAD="$library" $on,period:512K ./map
 compare 'map of strings, a sample every 16 KiB' 1.10 ./map -- env LD_PRELOAD="$library" $on,period:16K ./map
 jemalloc=$(library_of libjemalloc.so.2) tcmalloc=$(library_of libtcmalloc.so)
-[ -z "$jemalloc" ] || compare "  jemalloc's profiler, 512 KiB" '' env LD_PRELOAD="$jemalloc" ./map -- env LD_PRELOAD="$jemalloc" MALLOC_CONF=prof:true ./map
-[ -z "$jemalloc" ] || compare "  jemalloc's profiler, 16 KiB" '' env LD_PRELOAD="$jemalloc" ./map -- env LD_PRELOAD="$jemalloc" MALLOC_CONF=prof:true,lg_prof_sample:14 ./map
-[ -z "$tcmalloc" ] || compare "  tcmalloc's sampling, 512 KiB" '' env LD_PRELOAD="$tcmalloc" ./map -- env LD_PRELOAD="$tcmalloc" TCMALLOC_SAMPLE_PARAMETER=524288 ./map
-[ -z "$tcmalloc" ] || SAMPLER_RUNS=1 compare "  gperftools' heap profiler" '' env LD_PRELOAD="$tcmalloc" ./map -- env LD_PRELOAD="$tcmalloc" HEAPPROFILE="$scratch/gperf" ./map
-if command -v heaptrack >/dev/null; then SAMPLER_RUNS=1 compare '  heaptrack' '' ./map -- heaptrack --record-only -o "$scratch/heaptrack" ./map; else without '  heaptrack' 'not installed'; fi
+# peer NAME LIBRARY VARIABLE: the library with that variable set, against the library alone
+peer() { [ -z "$2" ] || compare "$1" '' env LD_PRELOAD="$2" ./map -- env LD_PRELOAD="$2" "$3" ./map; }
+peer "  jemalloc's profiler, 512 KiB" "$jemalloc" MALLOC_CONF=prof:true
+peer "  jemalloc's profiler, 16 KiB" "$jemalloc" MALLOC_CONF=prof:true,lg_prof_sample:14
+peer "  tcmalloc's sampling, 512 KiB" "$tcmalloc" TCMALLOC_SAMPLE_PARAMETER=524288
+SAMPLER_RUNS=1 peer "  gperftools' heap profiler" "$tcmalloc" HEAPPROFILE="$scratch/gperf"
+if command -v heaptrack >/dev/null; then
+	SAMPLER_RUNS=1 compare '  heaptrack' '' ./map -- heaptrack ./map
+else
+	without '  heaptrack' 'not installed'
+fi
 without '  ddprof' 'not packaged'
 cd "$OLDPWD"
 
@@ -77,12 +85,14 @@ for depth in 20 60; do
 		[ -z "$jemalloc" ] || (cd "$scratch" && LD_PRELOAD=$jemalloc MALLOC_CONF=prof:true,lg_prof_sample:0 ./stack $depth) >>"$scratch/stock"
 		LD_PRELOAD=$library env $on,period:1 "$scratch/stack" $depth >>"$scratch/ours"
 	done
-	awk -v what="a sampled malloc and free under $depth frames" -v ours="$(sort -g "$scratch/ours" | head -n 1)" -v stock="$(sort -g "$scratch/stock" | head -n 1)" 'BEGIN {
-		printf "%-52s %6.0f ns, stock jemalloc %.0f ns: %.3f  (wanted at most 0.10: %s)\n", what, ours, stock, ours / stock, ours / stock <= 0.1 ? "met" : "NOT MET" }'
+	ours=$(sort -g "$scratch/ours" | head -n 1) stock=$(sort -g "$scratch/stock" | head -n 1)
+	awk -v what="a sampled malloc and free under $depth frames" -v ours="$ours" -v stock="$stock" 'BEGIN { ratio = ours / stock
+		printf "%-52s %6.0f ns, stock jemalloc %.0f ns: %.3f  (wanted at most 0.10: %s)\n", what, ours, stock, ratio,
+			ratio <= 0.1 ? "met" : "NOT MET" }'
 	rm -f "$scratch/ours" "$scratch/stock"
 done
 
-# How the cost grows: threads and depth, in nanoseconds for a malloc and free with every 640th byte sampled.
+# How the cost grows with the depth of the stack, every allocation sampled.
 printf '%-52s' 'depth of the stack: ns for a sampled pair'
 for depth in 2 10 20 40 80 160; do printf ' %s: %s' $depth "$(LD_PRELOAD=$library env $on,period:1 "$scratch/stack" $depth)"; done
 echo

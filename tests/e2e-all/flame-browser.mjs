@@ -1,4 +1,4 @@
-// Flame graphs in a real browser: flame-browser.mjs CHROMIUM FOLDER, where FOLDER has small.svg, hostile.svg, change.svg and large.svg.
+// Flame graphs in a real browser: flame-browser.mjs CHROMIUM FOLDER, where FOLDER has the pictures that flame-browser.t makes.
 // Prints TAP.
 // SPDX-License-Identifier: Apache-2.0
 import {chromium} from "playwright-core";
@@ -91,6 +91,61 @@ await page.goto(`file://${folder}/change.svg`);
 const fill = async (name) => (await frame(name).locator("rect").evaluate((rect) => getComputedStyle(rect).fill)).match(/\d+/g).map(Number);
 const [grown, gone] = [await fill("grow"), await fill("gone")];
 ok(grown[0] > grown[2] && gone[2] > gone[0], "grown is red, shrunk is blue, and what vanished is there", {grown, gone});
+
+is(await page.locator("#legend text").allTextContents(), ["grew", "shrank", "unchanged"], "a legend says what the colours mean");
+const swatches = await page.locator("#legend rect").evaluateAll((all) => all.map((rect) => getComputedStyle(rect).fill.match(/\d+/g).map(Number)));
+ok(swatches[0][0] > swatches[0][2] && swatches[1][2] > swatches[1][0], "in those colours", swatches);
+await frame("grow").hover();
+ok((await text("details")).includes("Total 100 samples before, 700 samples now"), "before and now", await text("details"));
+
+await page.goto(`file://${folder}/sizes.svg`);
+const sizes = await page.locator("#frames title").allTextContents();
+ok(sizes.some((title) => title.startsWith("0x2001 (31.9 MiB, 100.00%)") && title.includes("Self 1.0 KiB")), "sizes are in MiB", sizes);
+for (const size of [1300, 1900, 700]) {
+	await page.setViewportSize({width: size, height: 800});
+	await page.waitForFunction((wanted) => document.querySelector("#frames rect").getBoundingClientRect().width === wanted - 20, size, {timeout: 3000}).catch(() => undefined);
+	const box = await page.locator("#frames rect").first().boundingBox(), search = await page.locator("#search").boundingBox();
+	ok(Math.abs(box.width - (size - 20)) < 1 && Math.abs(search.x + search.width - (size - 10)) < 2, `in a window of ${size} it is as wide as that`, {box, search});
+}
+await page.goto(`file://${folder}/fixed.svg`);
+is((await page.locator("#frames rect").first().boundingBox()).width, 880, "a width that was asked for stays");
+await page.setViewportSize({width: 1300, height: 800});
+
+await page.goto(`file://${folder}/graph.svg`);
+const node = (name) => page.locator(".node", {has: page.locator("text", {hasText: name})}).first();
+const grow = async () => { const box = await node("grow").boundingBox(); return {x: box.x + box.width / 2, y: box.y + box.height / 2, width: box.width}; };
+const at = await grow();
+await page.mouse.move(640, 700);
+await page.mouse.down();
+await page.mouse.move(700, 650, {steps: 4});
+await page.mouse.up();
+const moved = await grow();
+ok(Math.abs(moved.x - at.x - 60) < 1 && Math.abs(moved.y - at.y + 50) < 1, "a call graph is moved by dragging", {at, moved});
+await page.mouse.move(moved.x, moved.y);
+await page.mouse.wheel(0, -400);
+await page.waitForTimeout(50);
+const near = await grow();
+ok(near.width > 1.5 * moved.width && Math.abs(near.x - moved.x) < 2 && Math.abs(near.y - moved.y) < 2, "the wheel zooms at the pointer", {moved, near});
+await page.locator(".control", {hasText: "Fit"}).click();
+const fit = await page.locator(".graph").boundingBox();
+ok(fit.x >= -6 && fit.y >= -6 && fit.x + fit.width <= 1306 && fit.y + fit.height <= 806, "a button shows all of it", fit);
+const before = await grow();
+await page.keyboard.press("ArrowRight");
+ok(Math.abs((await grow()).x - before.x + 60) < 1, "arrow keys move it", [before, await grow()]);
+await page.keyboard.press("+");
+ok((await grow()).width > before.width * 1.2, "and plus zooms");
+/** The contrast of a name with its box. */
+const contrast = () => node("grow").evaluate((group) => {
+	const light = (color) => color.match(/[\d.]+/g).slice(0, 3).map((part) => part / 255).map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
+		.reduce((sum, part, i) => sum + part * [0.2126, 0.7152, 0.0722][i], 0);
+	const [a, b] = [group.querySelector("text"), group.querySelector("path, polygon")].map((shape) => light(getComputedStyle(shape).fill)).sort((x, y) => y - x);
+	return (a + 0.05) / (b + 0.05);
+});
+const paper = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+const [day, dayContrast] = [await paper(), await contrast()];
+await page.emulateMedia({colorScheme: "dark"});
+ok(day === "rgb(255, 255, 255)" && (await paper()) === "rgb(27, 30, 34)" && dayContrast >= 4.5 && (await contrast()) >= 4.5, "it has dark colours, and names can be read in both", [day, await paper(), dayContrast, await contrast()]);
+await page.emulateMedia({colorScheme: "light"});
 
 await page.goto(`file://${folder}/hostile.svg`);
 await page.locator("#frames > g").first().click();

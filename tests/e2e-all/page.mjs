@@ -1,5 +1,6 @@
 // page.mjs CHROMIUM FOLDER COUNT: drives the pages of FOLDER as a person would, and prints TAP after COUNT tests that were before.
 import {chromium} from "playwright-core";
+import {readFileSync} from "node:fs";
 
 const [executablePath, folder, before] = process.argv.slice(2);
 const browser = await chromium.launch({executablePath, args: ["--no-sandbox"]});
@@ -53,10 +54,18 @@ const color = async (page, name) => {
 	const whole = (await place(page, "everything")).width;
 	ok(Math.abs((await place(page, "cache")).width / whole - 0.6) < 0.01, "a box is as wide as its share");
 	await page.mouse.move((await place(page, "session")).x, (await place(page, "session")).y);
-	ok((await text(page, "#detail")).includes("session") && (await text(page, "#detail-figures")).includes("30.0 %"), "pointing shows the figures", await text(page, "#detail"));
+	ok((await text(page, "#tip")).includes("session") && /Total\s+300\s+30.0 %/.test(await text(page, "#tip")), "pointing shows the figures", await text(page, "#tip"));
+	const tip = await page.locator("#tip").boundingBox(), pointer = await place(page, "session");
+	ok(Math.hypot(tip.x - pointer.x, tip.y - pointer.y) < 30, "at the pointer", [tip, pointer]);
+	await page.mouse.move((await place(page, "everything")).x + (await place(page, "everything")).width / 2 - 3, (await place(page, "everything")).y);
+	const edge = await page.locator("#tip").boundingBox();
+	ok(edge.x >= 0 && edge.x + edge.width <= 1280 && (await text(page, "#tip")).includes("everything"), "and within the window at its edge", edge);
+	await page.mouse.move(5, 5);
+	ok(await page.locator("#tip").isHidden(), "and goes away with it");
 	await click(page, "parse");
 	ok(Math.abs((await place(page, "parse")).width - whole) < 2 && (await place(page, "cache")) === null, "a click zooms");
-	ok((await hash(page)).includes("zoom="), "the address remembers it", await hash(page));
+	ok((await hash(page)).includes("zoom=main;serve;parse"), "the address remembers it, by names", await hash(page));
+	const link = await page.evaluate(() => location.hash);
 	await page.goBack();
 	ok((await place(page, "cache")) !== null, "the back button leads out again");
 	await page.goForward();
@@ -104,6 +113,10 @@ const color = async (page, name) => {
 	ok((await order()).startsWith("buffer,cache"), "and by name", await order());
 	ok((await page.locator('th[aria-sort="ascending"]').innerText()).includes("Function"), "and says so to those who cannot see");
 	ok(page.problems.length === 0, "nothing went wrong", page.problems);
+	const other = await open("other", {}, link);
+	ok((await text(other, "#detail-name")) === "parse" && (await place(other, "cache")) === null && Math.abs((await place(other, "parse")).width - whole) < 2,
+		"a link shows the same function in another profile", [await text(other, "#detail-name"), await hash(other)]);
+	await other.context().close();
 
 	await page.goto(`file://${folder}/small.html#`);
 	await page.reload();
@@ -127,8 +140,130 @@ const color = async (page, name) => {
 	ok((await text(page, "#pills")).includes("without"), "the menu filters", await text(page, "#pills"));
 	await page.locator("#pills button").focus();
 	await page.keyboard.press("Enter");
-	await click(page, "session", {button: "right"});
-	ok(await page.locator("#menu").isVisible(), "a right click opens it too");
+	await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+	await click(page, "parse", {button: "right"});
+	await page.locator('#menu [data-action="copy"]').click();
+	ok(await shows(page, "#toast", "Copied") && (await page.evaluate(() => navigator.clipboard.readText())) === "parse\nserve\nmain",
+		"a stack is copied, and that is said", await page.evaluate(() => navigator.clipboard.readText()));
+
+	await page.locator("#tab-functions").focus();
+	await page.keyboard.press("ArrowRight");
+	ok((await page.evaluate(() => document.activeElement?.id)) === "tab-threads" && (await page.locator("#panel-threads").isVisible()), "an arrow key goes to the next tab");
+	await page.keyboard.press("End");
+	await page.keyboard.press("ArrowRight");
+	ok((await page.locator("#panel-functions").isVisible()) && (await page.locator('[role="tab"][tabindex="0"]').count()) === 1, "and round again; one tab is in the order of the keyboard");
+
+	await page.keyboard.press("/");
+	await page.keyboard.type("e");
+	await page.keyboard.press("Enter");
+	const first = await text(page, "#detail-name"), counted = await text(page, "#matched");
+	ok(first === "serve" && counted === "1 of 6", "Enter goes to the largest match", [first, counted]);
+	await page.locator("#search-next").click();
+	ok((await text(page, "#detail-name")) === "cache", "the next is the next in size", await text(page, "#detail-name"));
+	await page.locator("#search-previous").click();
+	await page.locator("#search-previous").click();
+	ok((await text(page, "#detail-name")) === "buffer" && (await text(page, "#matched")) === "6 of 6", "and back, round the end", [await text(page, "#detail-name"), await text(page, "#matched")]);
+	await page.keyboard.press("Escape");
+
+	await page.locator('[data-color="function"]').click();
+	const [warm, again] = [await color(page, "cache"), await page.evaluate(() => livePage.palette.color(livePage.root.children()[0].children()[0].children()[0]))];
+	ok(warm[0] > warm[2] + 30, "coloured by function", warm);
+	await page.locator('[data-color="module"]').click();
+	ok((await color(page, "cache")).join() !== warm.join() && (await text(page, "#legend")) === "other", "and by module, with a legend", [again, await text(page, "#legend")]);
+	await page.goBack();
+	ok((await color(page, "cache")).join() === warm.join(), "the address remembers that");
+	await page.context().close();
+}
+for (const [width, height] of [[1366, 768], [1920, 1080], [390, 844]]) {
+	const page = await open("rounding", {viewport: {width, height}});
+	const inside = async (selector) => { const box = await page.locator(selector).boundingBox(); return box && box.y >= 0 && box.y + box.height <= height; };
+	const top = await inside("#detail");
+	await page.evaluate(() => scrollTo(0, 1e6));
+	await page.waitForTimeout(100);
+	ok(top && await inside("#detail") && (await page.evaluate(() => scrollY)) > 100, `${width} by ${height}: the details are in sight, above and at the end of the table`, [top, await inside("#detail")]);
+	const row = page.locator("#functions tbody tr").last(), name = await row.locator("th button").innerText();
+	await row.locator("td").first().click();
+	await page.waitForFunction((most) => { const box = document.getElementById("scroller").getBoundingClientRect(); return box.top >= 0 && box.top < most / 2; }, height, {timeout: 5000}).catch(() => undefined);
+	const box = await page.locator("#scroller").boundingBox();
+	ok(box.y >= 0 && box.y < height / 2 && (await text(page, "#detail-name")) === name, `${width} by ${height}: a row leads to the picture`, [box, name]);
+	await page.context().close();
+}
+{
+	const page = await open("values"), wanted = JSON.parse(readFileSync(`${folder}/values.json`, "utf8"));
+	for (const [kind, unit] of [["inuse", "space"], ["inuse", "objects"], ["alloc", "space"], ["alloc", "objects"]]) {
+		await page.locator(`[data-kind-of="${kind}"]`).click();
+		await page.locator(`[data-unit="${unit}"]`).click();
+		const {total, rows} = wanted[kind + "_" + unit];
+		const {got, most} = await page.evaluate((names) => ({got: livePage.root.value,
+			most: Math.max(...names.map(([name, self, all]) => {
+				const func = livePage.byName.get(name), {sums} = livePage;
+				return func === undefined ? 1e9 : Math.max(Math.abs(sums.self.value[func] - self), Math.abs(sums.total.value[func] - all));
+			}))}), rows.map((row) => [row.name, row.flat, row.cum]));
+		ok(Math.abs(got - total) <= 8 && rows.length > 3 && most <= 8, `${kind}_${unit}: every function has what cairn top says`, [got, total, most]);
+		const [largest] = rows;
+		ok((await page.locator("#functions tbody tr").first().innerText()).includes(largest.name), `${kind}_${unit}: the same function is first`, await page.locator("#functions tbody tr").first().innerText());
+	}
+	ok((await hash(page)).includes("value=alloc_objects") && (await text(page, "#total")).includes("allocated objects"), "the address says which", await hash(page));
+	await page.context().close();
+}
+{
+	const page = await open("late");
+	ok((await text(page, "#warnings")).includes("300.0 MiB sampled since 2023-11-14 22:43:20 UTC, of 1.3 GiB live"), "a profile that began late says what it covers", await text(page, "#warnings"));
+	await page.context().close();
+}
+{
+	const page = await open("rounding"), wanted = JSON.parse(readFileSync(`${folder}/rounding.json`, "utf8"));
+	const bad = await page.evaluate((rows) => rows.filter(([name, shown]) => humanBytes(livePage.sums.self.value[livePage.byName.get(name)]) !== shown)
+		.map(([name, shown]) => [shown, humanBytes(livePage.sums.self.value[livePage.byName.get(name)])]), wanted);
+	ok(wanted.length > 500 && bad.length === 0, `${wanted.length} sizes are rounded as cairn top rounds them`, bad.slice(0, 5));
+	await page.context().close();
+}
+{
+	/** The least contrast of text with its box, over all functions and ways to colour. */
+	const contrast = (page) => page.evaluate(() => {
+		const parse = (color) => color.startsWith("#") ? [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16)) : color.match(/\d+/g).slice(0, 3).map(Number);
+		const light = (color) => parse(color).map((part) => part / 255).map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
+			.reduce((sum, part, i) => sum + part * [0.2126, 0.7152, 0.0722][i], 0);
+		const ink = light(livePage.picture.ink), all = [];
+		for (const mode of ["module", "function"]) {
+			livePage.palette.mode = mode;
+			for (const {box} of livePage.picture.rects()) {
+				const paper = light(livePage.palette.color(box));
+				all.push((Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05));
+			}
+		}
+		return Math.min(...all);
+	});
+	const page = await open("values"), background = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+	const [light, readable] = [await background(), await contrast(page)];
+	await page.locator("#theme-button").click();
+	const [dark, still] = [await background(), await contrast(page)];
+	ok(light !== dark && (await page.locator("#theme-button").getAttribute("aria-pressed")) === "true", "a button makes it dark", [light, dark]);
+	ok(readable >= 4.5 && still >= 4.5, "text on boxes can be read in both", [readable, still]);
+	await page.reload();
+	await page.waitForSelector("html[data-ready]");
+	ok((await background()) === dark, "and is remembered");
+	await page.locator("#theme-button").click();
+	ok((await background()) === light, "and light again");
+
+	const keep = async (format, file) => {
+		await page.locator("#download-button").click();
+		const [file_] = await Promise.all([page.waitForEvent("download"), page.locator(`[data-format="${format}"]`).click()]);
+		await file_.saveAs(`${folder}/${file}`);
+		return file_.suggestedFilename();
+	};
+	ok((await keep("folded", "kept.folded")).endsWith(".folded") && (await keep("pprof", "kept.pb.gz")).endsWith(".pb.gz"), "stacks and profile can be kept");
+	const drawn = await page.evaluate(() => livePage.picture.rects().length);
+	ok((await keep("svg", "kept.svg")).endsWith(".svg"), "so can the picture");
+	const svg = await page.context().newPage();
+	await svg.goto(`file://${folder}/kept.svg`);
+	const figures = await svg.evaluate(() => ({boxes: document.querySelectorAll("g rect").length, root: document.documentElement.localName, name: document.querySelector("g title").textContent}));
+	ok(figures.root === "svg" && figures.boxes === drawn && figures.name.startsWith("everything: Total"), "which has every box that was drawn", [figures, drawn]);
+	await page.keyboard.press("/");
+	await page.keyboard.type("remember_session");
+	await page.locator('#search-actions [data-kind="focus"]').click();
+	await keep("pprof", "kept-filtered.pb.gz");
+	ok(page.problems.length === 0, "nothing went wrong", page.problems);
 	await page.context().close();
 }
 {
@@ -147,6 +282,14 @@ const color = async (page, name) => {
 	ok(gone[2] > gone[0] + 20, "what vanished is there, and blue", gone);
 	ok((await place(page, "same")) === null, "what did not change has no width");
 	ok((await text(page, "#glance")).includes("session") && (await text(page, "#glance-title")) === "What grew most", "what grew most is named first");
+	const cells = async (name) => (await page.locator("#functions tbody tr", {hasText: name}).first().locator("td").allInnerTexts()).join(" ");
+	ok((await cells("session")) === "+270 30 300 +270 30 300", "self and total, before and now", await cells("session"));
+	ok((await cells("serve")) === "– – – +280 620 900", "of callers too", await cells("serve"));
+	await page.mouse.move((await place(page, "serve")).x, (await place(page, "serve")).y);
+	ok(/Total\s+\+280\s+620\s+900/.test(await text(page, "#tip")), "and at the pointer", await text(page, "#tip"));
+	await page.locator('#functions [data-key="total-before"]').click();
+	ok((await page.locator("#functions tbody tr").first().innerText()).startsWith("main"), "the table sorts by what there was", await page.locator("#functions tbody tr").first().innerText());
+	ok((await text(page, "#legend")).includes("vanished"), "the colours are explained", await text(page, "#legend"));
 	await page.locator('[data-widths="now"]').click();
 	const [same, cache] = [await color(page, "same"), await place(page, "cache")];
 	ok(Math.abs(same[0] - same[2]) < 25, "by size it is there, in grey", same);
@@ -172,7 +315,7 @@ for (const [what, options] of Object.entries({
 	ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${what} nothing sticks out`, await page.evaluate(() => document.documentElement.scrollWidth));
 	await click(page, "session");
 	ok((await text(page, "#detail-name")) === "session", `${what} a tap zooms`, await text(page, "#detail-name"));
-	ok(await page.locator("#functions thead button", {hasText: "Now"}).isVisible(), `${what} the table can be sorted`);
+	ok(await page.locator("#functions thead button", {hasText: "Self Now"}).isVisible(), `${what} the table can be sorted`);
 	await page.context().close();
 }
 {
@@ -200,8 +343,15 @@ for (const [what, options] of Object.entries({
 	};
 	const total = () => page.evaluate(() => livePage.root.value);
 	const dump = (point) => page.evaluate((wanted) => facts.film.totals[wanted], point);
-	/** Within what telling values in steps leaves. */
-	const near = async (got, wanted) => Math.abs((await got) - wanted) < 40 * 524288 / 32;
+	/** Within what rounding to whole bytes leaves. */
+	const near = async (got, wanted) => Math.abs((await got) - wanted) < 40;
+	/** The line of the legend, and what it should say. */
+	const legend = (name) => page.locator("#layers li", {hasText: name}).first().innerText().then((words) => words.replace(/\s+/g, " "));
+	const said = (name, from, to) => page.evaluate(([wanted, a, b]) => {
+		const layer = facts.film.layers.find((at) => at.name.startsWith(wanted)), change = layer.values[b] - layer.values[a];
+		return `${layer.name} ${humanBytes(layer.values[b])}` + (a === b || !change ? "" : ` ${change > 0 ? "+" : ""}${humanBytes(change)}`);
+	}, [name, from, to]);
+	ok((await legend("0x1000")) === (await said("0x1000", 0, 23)), "the legend is of all the time", [await legend("0x1000"), await said("0x1000", 0, 23)]);
 	ok(await near(total(), await dump(23) - await dump(0)), "a film opens with what changed in all its time", [await total(), await dump(0), await dump(23)]);
 	ok((await text(page, "#total")).startsWith("+") && (await text(page, "#glance-title")) === "What grew most", "and says so", await text(page, "#total"));
 	const from = await at(5), to = await at(15);
@@ -214,6 +364,7 @@ for (const [what, options] of Object.entries({
 	ok(await near(total(), await dump(15) - await dump(5)), "the picture is of that range", await total());
 	ok((await page.locator("#functions tbody tr").first().innerText()).includes("+"), "and so is the table", await page.locator("#functions tbody tr").first().innerText());
 	ok((await text(page, "#range-text")).includes("11 dumps"), "in words too", await text(page, "#range-text"));
+	ok((await legend("0x1000")) === (await said("0x1000", 5, 15)) && (await legend("0x1000")) !== (await said("0x1000", 0, 23)), "and in the legend", [await legend("0x1000"), await said("0x1000", 5, 15)]);
 	ok((await text(page, "#chart-tip")).includes("All live memory"), "the pointer tells what there was", await text(page, "#chart-tip"));
 	ok((await text(page, "#functions")).includes("~"), "what sampling may explain is marked in the table");
 	const noisy = await page.evaluate(() => livePage.picture.rows.flat().find((rect) => rect.box.func && rect.box.above && rect.box.isNoise() && rect.width > 12)?.box.func ?? 0);
@@ -222,6 +373,7 @@ for (const [what, options] of Object.entries({
 	const one = await at(10);
 	await page.mouse.click(one.x, one.y);
 	ok((await hash(page)).includes("range=10") && await near(total(), await dump(10)), "a click chooses one dump", [await hash(page), await total()]);
+	ok((await legend("0x1000")) === (await said("0x1000", 10, 10)), "of which the legend is then", await legend("0x1000"));
 	ok((await text(page, "#glance-title")) === "Who holds most" && !(await text(page, "#total")).startsWith("+"), "which shows what there was", await text(page, "#total"));
 	await page.goBack();
 	ok(await near(total(), await dump(15) - await dump(5)), "the back button shows the range again", await hash(page));

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A Rust service on tikv-jemallocator, whose jemalloc is prefixed and built in: names, generics, and the allocator's frames.
 . tests/e2e/lib.sh
-need cargo rustc cc make
+need cargo rustc cc make go
 
 cp -r tests/e2e-all/rust "$scratch/rust"
 dump() { # dump NAME FLAGS: builds with RUSTFLAGS and keeps the program and its dump as NAME
@@ -26,6 +26,14 @@ for name in legacy v0; do
 	holds "$name: --all-frames has jemalloc's own" grep -qE 'prof_backtrace|_rjem_' "$scratch/full"
 	! grep -qE '_rjem_|prof_backtrace|imalloc|__rust_alloc|__rg_|GlobalAlloc|alloc::alloc::|raw_vec' "$scratch/short"
 	ok $? "$name: by default the allocator's frames are gone"
+	"$cairn" collapsed --fold-wrappers "$scratch/$name.heap" >"$scratch/folded" 2>/dev/null
+	is "$(sed 's/.*;//; s/ [0-9]*$//' "$scratch/folded" | grep -v rust_service | head -n 1)" '' \
+		"$name: with wrappers folded, memory is the program's own functions'"
+	"$cairn" pprof "$scratch/$name.heap" -o "$scratch/$name.pb.gz" 2>/dev/null
+	go tool pprof -top -nodecount=1000 -nodefraction=0 "$scratch/$name.pb.gz" >"$scratch/top" 2>/dev/null
+	! awk '$1 != "0" && NR > 6' "$scratch/top" | grep -E '_rjem_|prof_|imalloc|__rust_|GlobalAlloc|raw_vec|do_alloc'
+	ok $? "$name: go tool pprof -top shows callers of the allocator, not its frames"
+	holds "$name: and has all of them" grep -q 'with_capacity_in' "$scratch/top"
 	! grep -q rust-service+0x "$scratch/short"
 	ok $? "$name: every address of the program has a name"
 done

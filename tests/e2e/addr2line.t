@@ -120,6 +120,30 @@ is $? 1 'an unknown option: exit code 1'
 like "$("$cairn" addr2line --help)" '*--exe FILE*' '--help'
 like "$("$cairn" addr2line -v)" '*cairn*' '--version'
 
+# Starting a thread, and waiting for its turn, takes longer than all else on a small program.
+cat >count.c <<'C'
+#include <dlfcn.h>
+#include <pthread.h>
+#include <unistd.h>
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument)
+{
+	int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+	*(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
+	if (write(2, "thread\n", 7) < 0)
+		return 11;
+	return real(thread, attributes, start, argument);
+}
+C
+gcc -D_GNU_SOURCE -shared -fPIC -o count.so count.c
+gcc -static -O1 -g -o static plain.c main.c
+nm -S --defined-only static | awk '$3 ~ /[tT]/ && NF == 4 { print $1 }' | head -n 1500 >list
+LD_PRELOAD=$PWD/count.so CAIRN_THREADS=4 "$cairn" addr2line -f -i -C -e static <list 2>err >out
+is "$(cat err)" "" "a small static program is named without starting a thread"
+is "$(wc -l <out)" $((2 * $(wc -l <list))) "all $(wc -l <list) of its functions"
+for i in {1..6}; do cat list; done >long
+LD_PRELOAD=$PWD/count.so CAIRN_THREADS=4 "$cairn" addr2line -f -i -C -e static <long 2>err >out
+like "$(cat err)" "thread*" "and many answers are printed by several"
+
 # Stock jeprof with our program as its tool names the functions of a real dump. Naming one tool, jeprof wants to be told where the others are.
 jeprof=$(command -v jeprof || true)
 if [ -n "$jeprof" ] && ldconfig -p | grep -q libjemalloc.so.2; then

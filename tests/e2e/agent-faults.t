@@ -152,7 +152,7 @@ if [ "$(id -u)" = 0 ]; then
 		LD_PRELOAD=$scratch/libcairn.so.1 XDG_RUNTIME_DIR=$scratch/theirs setpriv --reuid=65534 --clear-groups "$scratch/host" >/dev/null 2>&1 &
 		pid=$!
 		children+=($pid)
-		wait_for 5 test -S "$scratch/theirs/cairn/$pid.sock"
+		wait_for 20 test -S "$scratch/theirs/cairn/$pid.sock"
 		is "$(stat -c %U "$scratch/theirs/cairn/$pid.sock")" nobody "a service of another user has its own socket"
 		like "$("$cairn" ps)" "* $pid *host*" "which root sees in 'cairn ps'"
 		kill $pid
@@ -185,7 +185,8 @@ if unshare --mount true 2>/dev/null; then
 		mount -t tmpfs -o ro none /tmp; mount -t tmpfs -o ro none /run; mount -t tmpfs -o ro none /dev/shm; cd /; exec $aside/host" >/dev/null 2>&1 &
 	pid=$!
 	children+=($pid)
-	wait_for 5 curl -sf "http://127.0.0.1:$port/cairn/status"
+	is_host() { [ "$(field "http://127.0.0.1:$port" executable)" = "$aside/host" ]; } # the shell has an agent of its own before
+	wait_for 20 is_host
 	like "$(field "http://127.0.0.1:$port" agent socket_problem)" "no folder for a socket*" "nowhere to put a socket: status says so"
 	has_samples "http://127.0.0.1:$port" "and snapshots need no folder"
 	kill $pid

@@ -13,6 +13,7 @@
 
 static const size_t megabyte = 1 << 20;
 static std::atomic<int> filled;
+static std::atomic<size_t> held; // bytes of objects, all of them written to
 
 static void fill(size_t bytes, bool half)
 {
@@ -23,6 +24,8 @@ static void fill(size_t bytes, bool half)
 		kept.emplace_back(size, 'x');
 		sum += size;
 	}
+	for (size_t i = 0; i < kept.size(); i++)
+		held += half && i % 2 == 0 ? 0 : kept[i].capacity() + 1;
 	for (size_t i = 0; half && i < kept.size(); i += 2)
 		std::string().swap(kept[i]);
 	filled++;
@@ -73,7 +76,7 @@ int main(int argc, char **argv)
 		workers.emplace_back(fill, bytes / threads, half);
 	while (filled < threads)
 		usleep(10000);
-	puts("ready");
+	printf("ready %zu\n", held.load());
 	fflush(stdout);
 	pause();
 }

@@ -36,7 +36,7 @@ holds 'as JSON' python3 - <<P
 import json, subprocess
 answer = json.loads(subprocess.run(["$cairn", "doctor", "--json", "$pid_good"], capture_output=True).stdout)
 assert answer["right"] is True and answer["kind"] == "process"
-assert {"check", "level", "text", "fix"} == set(answer["findings"][0]) and len(answer["findings"]) > 12
+assert {"check", "level", "text", "fix", "advice"} == set(answer["findings"][0]) and len(answer["findings"]) > 12
 assert not [f for f in answer["findings"] if f["level"] == "wrong"]
 P
 curl -s -X POST "$url_good/cairn/deactivate" >/dev/null
@@ -46,14 +46,14 @@ sees 1 "*wrong samples *no samples, because sampling is off*-> cairn activate $p
 MALLOC=prof:true,lg_prof_sample:40 start_redis sparse
 sees 1 '*note samples *1 sample is few*' 'one sample' "$pid_sparse"
 curl -s -X POST "$url_sparse/cairn/reset" >/dev/null
-sees 1 '*wrong samples *no samples yet: less was allocated*-> wait*' 'nothing sampled yet' "$pid_sparse"
+sees 1 '*wrong samples *no samples yet: less was allocated*to do: wait*' 'nothing sampled yet' "$pid_sparse"
 curl -s -X POST "$url_good/cairn/activate" >/dev/null
 redis-cli -p "$port_good" set one 1 >/dev/null
 for i in $(seq 40); do redis-cli -p "$port_good" set "key$i" "$(printf %4000d 1)"; done >/dev/null
 sees 1 '*wrong samples *samples show*before sampling began*' 'sampling that began late is told by what the allocator counts' "$pid_good"
 CONF=budgett:1,engine:jemalloc MALLOC=prof:false start_redis off
-sees 1 "*wrong agent's settings *unknown key 'budgett'; is 'budget' meant?*-> CAIRN_CONF=key:value*" 'a setting of the agent misspelt' "$pid_off"
-sees 1 '*wrong enabled *-> MALLOC_CONF=prof:true,*' 'started without prof:true, with an agent' "$pid_off"
+sees 1 "*wrong agent's settings *unknown key 'budgett'; is 'budget' meant?*to do: CAIRN_CONF=key:value*" 'a setting of the agent misspelt' "$pid_off"
+sees 1 '*wrong enabled *to do: MALLOC_CONF=prof:false,prof:true in its environment*' 'started without prof:true, with an agent' "$pid_off"
 # By a URL alone the agent is who knows the variable; here it is that of a Rust program.
 curl -s "$url_off/cairn/status" | sed 's/ MALLOC_CONF=prof/ _RJEM_MALLOC_CONF=prof/' >"$scratch/status"
 python3 - "$scratch/status" >"$scratch/port" <<'E' &
@@ -72,22 +72,22 @@ server.serve_forever()
 E
 children+=($!)
 wait_for 10 test -s "$scratch/port"
-sees 1 '*wrong enabled *-> _RJEM_MALLOC_CONF=prof:true,*' 'the variable is the one the agent names' "http://127.0.0.1:$(cat "$scratch/port")"
+sees 1 '*wrong enabled *to do: _RJEM_MALLOC_CONF=prof:true in its environment*' 'the variable is the one the agent names' "http://127.0.0.1:$(cat "$scratch/port")"
 
 lone MALLOC_CONF=prof:true,lg_prof_sample:16
 sees 0 '*note agent *cairn run -- COMMAND*right allocator *right in use *right environment *MALLOC_CONF=prof:true*right enabled *by its options*right active *' 'without an agent' "$pid"
 lone A=1
-sees 1 '*note environment *MALLOC_CONF is not set*wrong enabled *without prof:true*-> MALLOC_CONF=prof:true,*' 'without an agent and without prof:true' "$pid"
+sees 1 '*note environment *MALLOC_CONF is not set*wrong enabled *without prof:true*to do: MALLOC_CONF=prof:true in its environment*' 'without an agent and without prof:true' "$pid"
 lone MALLOC_CONFF=prof:true
-sees 1 '*wrong environment *MALLOC_CONFF is set, but this jemalloc reads MALLOC_CONF*-> MALLOC_CONF=prof:true*' 'a variable misspelt' "$pid"
+sees 1 '*wrong environment *MALLOC_CONFF is set, but this jemalloc reads MALLOC_CONF*to do: MALLOC_CONF=prof:true*' 'a variable misspelt' "$pid"
 lone _RJEM_MALLOC_CONF=prof:true
-sees 1 '*wrong environment *_RJEM_MALLOC_CONF is set, but*-> MALLOC_CONF=prof:true*' 'a variable of another prefix' "$pid"
+sees 1 '*wrong environment *_RJEM_MALLOC_CONF is set, but*to do: MALLOC_CONF=prof:true*' 'a variable of another prefix' "$pid"
 lone MALLOC_CONF=prof=true,lg_prof_smaple:16
-sees 1 '*wrong options *malformed*-> MALLOC_CONF=prof:true,lg_prof_sample:16*wrong enabled *' 'equals signs for colons' "$pid"
+sees 1 '*wrong options *malformed*to do: MALLOC_CONF=prof:true,lg_prof_sample:16*wrong enabled *' 'equals signs for colons' "$pid"
 lone MALLOC_CONF=opt.prof:true
-sees 1 "*wrong options *no option 'opt.prof'*-> MALLOC_CONF=prof:true*wrong enabled *" 'the name of mallctl for that of the option' "$pid"
+sees 1 "*wrong options *no option 'opt.prof'*to do: MALLOC_CONF=prof:true*wrong enabled *" 'the name of mallctl for that of the option' "$pid"
 lone MALLOC_CONF=prof:True
-sees 1 "*wrong options *'prof' is true or false, not 'True'*-> MALLOC_CONF=prof:true*wrong enabled *" 'true in capitals' "$pid"
+sees 1 "*wrong options *'prof' is true or false, not 'True'*to do: MALLOC_CONF=prof:true*wrong enabled *" 'true in capitals' "$pid"
 lone MALLOC_CONF=prof:true,prof:false
 sees 1 '*wrong enabled *' 'the last of two wins' "$pid"
 lone MALLOC_CONF=prof:true,prof_active:false
@@ -110,15 +110,15 @@ else
 	skip "another user's process" 'not root'
 fi
 lone LD_PRELOAD=/nowhere/libcairn.so MALLOC_CONF=prof:true,lg_prof_sample:16
-sees 1 "*wrong agent *was not loaded*-> ls -l /proc/$pid/root/nowhere/libcairn.so*" 'an agent that is not there' "$pid"
+sees 1 "*wrong agent *was not loaded*to do: put libcairn.so at /nowhere/libcairn.so*" 'an agent that is not there' "$pid"
 LD_PRELOAD=$library sleep 60 &
 children+=($!)
 wait_for 10 test -S "$sockets/$!.sock"
 sees 1 "*right agent *right allocator Cairn's own engine profiles*libc*wrong active *-> cairn activate $!*" "an agent in a process on libc's malloc" $!
 (ulimit -f 8; exec sleep 60) &
 children+=($!)
-sees 1 '*wrong limits *files of at most*-> ulimit -f unlimited*' 'a limit on the size of files' $!
-sees 1 '*wrong allocator *no jemalloc*-> cairn run -- COMMAND*' "a process on libc's malloc" $!
+sees 1 '*wrong limits *files of at most*-> prlimit --pid * --fsize=unlimited*' 'a limit on the size of files' $!
+sees 1 '*wrong allocator *no jemalloc*-> cairn run --active -- sleep 60*' "a process on libc's malloc" $!
 
 sees 2 '*no process 999999999*' 'a process that is not there' 999999999
 sleep 0.1 &
@@ -156,11 +156,11 @@ C
 if ${CC:-cc} -O2 -g "$scratch/service.c" -o "$scratch/dynamic" -ljemalloc 2>/dev/null; then
 	sees 0 '*right allocator *libjemalloc*right names *functions and lines*right stacks *right loading *' 'a program that loads jemalloc' "$scratch/dynamic"
 	strip -o "$scratch/bare" "$scratch/dynamic"
-	sees 1 '*wrong names *stripped*-> put its debug file at /usr/lib/debug/.build-id/*' 'a stripped one' "$scratch/bare"
+	sees 1 '*wrong names *stripped*to do: put its debug file at /usr/lib/debug/.build-id/*' 'a stripped one' "$scratch/bare"
 	objcopy --only-keep-debug "$scratch/dynamic" "$scratch/dynamic.debug"
 	sees 2 '*a separate debug file*' 'its debug file alone' "$scratch/dynamic.debug"
 	${CC:-cc} -O2 -Wl,--build-id=none "$scratch/service.c" -o "$scratch/nameless" -ljemalloc
-	sees 0 '*note build-id *-> -Wl,--build-id*note names *no lines*' 'one without a build-id' "$scratch/nameless"
+	sees 0 '*note build-id *to do: -Wl,--build-id*note names *no lines*' 'one without a build-id' "$scratch/nameless"
 	${CC:-cc} -O2 -g "$scratch/service.c" -o "$scratch/leaving" -ljemalloc
 	MALLOC_CONF=prof:true,lg_prof_sample:14 "$scratch/leaving" >"$scratch/out" &
 	pid=$!
@@ -172,7 +172,7 @@ if ${CC:-cc} -O2 -g "$scratch/service.c" -o "$scratch/dynamic" -ljemalloc 2>/dev
 		children+=($!)
 		wait_for 10 grep -q ready "$scratch/out2"
 		if [ "$(od -An -tu8 -w16 "/proc/$!/auxv" | awk '$1 == 23 {print $2}')" = 1 ]; then
-			sees 1 '*wrong privileges *not trusted*-> ln -s prof:true /etc/malloc.conf*wrong enabled *' 'a program with the privileges of another user' $!
+			sees 1 '*wrong privileges *not trusted*-> ln -sf prof:true /etc/malloc.conf*wrong enabled *' 'a program with the privileges of another user' $!
 		else
 			skip 'a program with the privileges of another user' 'set-user-ID has no effect here'
 		fi
@@ -190,7 +190,7 @@ if ${CC:-cc} -O2 -g "$scratch/service.c" -o "$scratch/dynamic" -ljemalloc 2>/dev
 	fi
 	cp "$scratch/nameless" "$scratch/other"
 	mv "$scratch/other" "$scratch/leaving"
-	sees 1 "*wrong on disk *replaced*another build*-> cp /proc/$pid/exe*" 'a program replaced while it runs' "$pid"
+	sees 1 "*wrong on disk *replaced*another build*-> cairn top $pid --binary /proc/$pid/exe*" 'a program replaced while it runs' "$pid"
 	rm "$scratch/leaving"
 	sees 1 '*wrong on disk *removed*' 'and removed' "$pid"
 else
@@ -207,7 +207,7 @@ if [ -e "$archive" ] && ${CC:-cc} -O2 -g '-DCONF="prof:true,lg_prof_sample:14"' 
 	strip -o "$scratch/hidden" "$scratch/inside"
 	sees 1 '*wrong allocator *without symbols*right built to profile *right environment *MALLOC_CONF*' 'stripped, it is still found' "$scratch/hidden"
 	if ${CC:-cc} -static -O2 -g "$scratch/service.c" -o "$scratch/static" "$archive" -lm -lpthread -lstdc++ 2>"$scratch/log"; then
-		sees 1 '*right allocator *wrong enabled *aborts in its own unwinder*-> link the program dynamically*wrong loading *static program*' 'a static program' "$scratch/static"
+		sees 1 '*right allocator *wrong enabled *aborts in its own unwinder*to do: link the program dynamically*wrong loading *static program*' 'a static program' "$scratch/static"
 		"$cairn" doctor "$scratch/static" | grep -q 'MALLOC_CONF=prof:true COMMAND\|cairn run'
 		ok $((! $?)) 'and is not told to start with prof:true, which ends it'
 	else

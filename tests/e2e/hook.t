@@ -29,6 +29,37 @@ if [ -n "$static" ] && gcc -O2 -g tests/bench/stack.c -o "$scratch/static" "$sta
 	all=$(stacks '' "$scratch/static" '')
 	is "$(grep -o 'keep_under' <<<"$all" | wc -l)" 31 'jemalloc linked in: all frames of the caller'
 	is "$(sed 's/.*keep_under;//; s/ [0-9]*$//' <<<"$all" | tr ';' '\n' | wc -l)" 1 'and exactly one of the allocator'
+	# realloc ends in a jump: not it but what it jumped to is on the stack.
+	cat >"$scratch/grow.c" <<'C'
+#include <stdlib.h>
+__attribute__((noinline)) static void *grown_by_realloc(void *old, size_t size)
+{
+	char *new = realloc(old, size);
+	if (new)
+		*new = 1;
+	return new;
+}
+int main(void) { void *kept = NULL; for (size_t i = 1; i < 100; i++) kept = grown_by_realloc(kept, i * 3000); return kept == NULL; }
+C
+	gcc -O1 -g "$scratch/grow.c" -o "$scratch/grow" "$static" -pthread -ldl -lm -lstdc++
+	rm -f "$scratch"/dump.*
+	LD_PRELOAD=$library MALLOC_CONF=$prof "$scratch/grow"
+	"$cairn" collapsed --all-frames "$scratch"/dump.*.heap 2>/dev/null | grep grown_by_realloc >"$scratch/folded"
+	like "$(head -n 1 "$scratch/folded")" '*main;grown_by_realloc;do_rallocx *' 'a stack through realloc ends in the allocator'
+	! grep -qE 'cairn|backtrace' "$scratch/folded"
+	ok $? 'and has no frame of our own'
+	(sed -n '/^MAPPED_LIBRARIES:/,$p' "$scratch"/dump.*.heap
+		sed -n 's/^@ //p' "$scratch"/dump.*.heap | tr ' ' '\n' | sort -u) >"$scratch/asked"
+	is "$("$cairn" symbols "$scratch/asked" | grep -cE '_default|rallocx')" 0 \
+		'the symbol endpoint calls all of jemalloc malloc, which stock jeprof strips'
+	holds 'and names the callers' grep -q grown_by_realloc <("$cairn" symbols "$scratch/asked")
+	# Without names, nothing of the allocator is known, but the hook's own frame is.
+	strip -o "$scratch/bare" "$scratch/grow"
+	rm -f "$scratch"/dump.*
+	LD_PRELOAD=$library MALLOC_CONF=$prof "$scratch/bare"
+	holds 'a stripped program has stacks' grep -q '^@ 0x' "$scratch"/dump.*.heap
+	! "$cairn" collapsed --all-frames "$scratch"/dump.*.heap 2>/dev/null | grep -E 'bare' | grep -qE 'backtrace|libcairn'
+	ok $? 'of a stripped program neither'
 else
 	skip 'jemalloc linked in' 'no libjemalloc.a here'
 fi

@@ -2,24 +2,15 @@
 # A real OOM kill: under a memory cgroup a process grows 50 MB/s to its limit of 512 MB, the kernel kills it, and its last dump is there.
 . tests/e2e/lib.sh
 . tests/e2e/agent.sh
+. tests/e2e/group.sh
 need python3 curl
 cc=${CC:-cc}
 $cc -O2 -g tests/e2e/grow.c -o "$scratch/grow" -ljemalloc 2>"$scratch/log" || broken 'no jemalloc to link with'
 
-# The group: version 2 where it has the memory controller, else version 1.
-group=
-mount2=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts) mount1=$(awk '$3 == "cgroup" && $4 ~ /(^|,)memory(,|$)/ { print $2; exit }' /proc/mounts)
-if [ -n "$mount2" ] && grep -qw memory "$mount2/cgroup.subtree_control" 2>/dev/null && mkdir "$mount2/cairn-test-$$" 2>/dev/null; then
-	group=$mount2/cairn-test-$$ limit=memory.max counter=memory.events
-	echo 0 >"$group/memory.swap.max" 2>/dev/null
-elif [ -n "$mount1" ] && mkdir "$mount1/cairn-test-$$" 2>/dev/null; then
-	group=$mount1/cairn-test-$$ limit=memory.limit_in_bytes counter=memory.oom_control
-	echo 0 >"$group/memory.swappiness" 2>/dev/null
-fi
-[ -n "$group" ] || skip_all "no memory cgroup can be made here (root and a writable cgroup file system are needed)"
-trap 'end_children; rmdir "$group"; rm -rf "$scratch"' EXIT
 megabytes=512
-echo $((megabytes << 20)) >"$group/$limit" || skip_all "the limit of $group cannot be set"
+make_group $megabytes
+case $group_limit in memory.max) counter=memory.events ;; *) counter=memory.oom_control ;; esac
+trap 'end_children; rmdir "$group"; rm -rf "$scratch"' EXIT
 kills() { awk '$1 == "oom_kill" { print $2 }' "$group/$counter"; }
 [ -n "$(kills)" ] || skip_all "the kernel does not count OOM kills"
 

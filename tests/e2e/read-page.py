@@ -50,9 +50,13 @@ class Numbers:
         return [self.number() for _ in range(count)]
 
     def weights(self, count):
+        """Of each value of the page, by its type: the numbers, and what they were in the base."""
         signed = (lambda n: -(n + 1) // 2 if n % 2 else n // 2) if self.facts["change"] else int
-        value, objects = ([signed(n) for n in self.column(count)] for _ in range(2))
-        return value, objects, self.column(count) if self.facts["base"] else [0] * count
+        columns = {}
+        for column in self.facts["columns"]:
+            value = [signed(n) for n in self.column(count)]
+            columns[column["type"]] = value, self.column(count) if self.facts["base"] else [0] * count
+        return columns
 
 
 page = Page()
@@ -74,7 +78,8 @@ functions = tree.number()
 names, files, lines, modules = (tree.column(functions) for _ in range(4))
 nodes = tree.number()
 steps, func = tree.column(nodes), tree.column(nodes)
-value, objects, base = tree.weights(nodes)
+columns, shown = tree.weights(nodes), facts["columns"][0]["type"]
+value, base = columns[shown]
 sample = tree.column(nodes) if facts["errors"] else []
 parent, path, depth = [-1], [0], 0
 for i in range(1, nodes):
@@ -95,9 +100,9 @@ for i in range(1, nodes):
         row["total"] += total[i]
     above.append(above[parent[i]] | {func[i]})
 exact = {}
-if facts["folded"]:
+if facts["cut"]:
     selves, totals = tree.weights(functions), tree.weights(functions)
-    exact = {strings[names[f]]: {"self": selves[0][f], "total": totals[0][f]} for f in range(functions)}
+    exact = {strings[names[f]]: {"self": selves[shown][0][f], "total": totals[shown][0][f]} for f in range(functions)}
 assert tree.at == len(tree.bytes), "bytes are left over"
 
 threads, sizes, dumps = {}, {}, []
@@ -121,12 +126,12 @@ else:
     thread, size = split.column(groups), split.column(groups)
     counts = split.column(nodes)
     group = split.column(sum(counts))
-    parts = split.weights(sum(counts))[0]
+    parts = split.weights(sum(counts))[shown][0]
     for g, v in zip(group, parts):
         t = facts["threads"][thread[g]]
         threads[t["name"] or t["id"]] = threads.get(t["name"] or t["id"], 0) + v
         sizes[size[g]] = sizes.get(size[g], 0) + v
     assert split.at == len(split.bytes), "bytes are left over"
 sums.pop(None, None)
-json.dump({"title": page.title, "facts": facts, "nodes": nodes, "total": total[0], "functions": sums, "exact": exact, "threads": threads, "sizes": sizes, "dumps": dumps, "sample": sample,
+json.dump({"title": page.title, "facts": facts, "nodes": nodes, "total": total[0], "functions": sums, "exact": exact, "threads": threads, "sizes": sizes, "dumps": dumps, "sample": sample, "values": {name: sum(column[0]) for name, column in columns.items()},
            "depth": max(len(a) for a in above), "files": sorted({strings[f] for f in files})}, sys.stdout)

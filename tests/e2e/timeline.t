@@ -56,9 +56,9 @@ holds '--objects counts objects' says 'D["type"] == "inuse_objects" and all(l["v
 
 # The picture.
 holds 'a picture' picture "$scratch/leak"
-like "$(cat "$scratch/out.svg")" '*data-layer="8"*0x2000*all live memory*' 'with its layers and a legend'
+like "$(cat "$scratch/out.svg")" '*data-layer="8"*0x2000*All live memory*' 'with its layers and a legend'
 holds 'a picture with weight, limit and errors' picture --errors "$scratch/weighed"
-like "$(cat "$scratch/out.svg")" '*class="error"*class="resident"*limit 5.0 GiB*resident memory*' 'shows them'
+like "$(cat "$scratch/out.svg")" '*class="error"*class="resident"*limit 5.0 GiB*Resident memory*' 'shows them'
 holds 'a limit that is far above' picture --limit 100G "$scratch/leak"
 like "$(cat "$scratch/out.svg")" '*limit 100.0 GiB, above this picture*' 'is said, not drawn'
 holds 'a picture with a restart' picture "$scratch/restart"

@@ -17,7 +17,7 @@ if command -v aarch64-linux-gnu-gcc >/dev/null && command -v qemu-aarch64 >/dev/
 	chmod +x "$scratch/frames-qemu"
 	holds "aarch64 libc: $(python3 tests/unwind/compare-frames.py "$scratch/frames-qemu" $sysroot/lib/libc.so.6 | head -n 1)" \
 		python3 tests/unwind/compare-frames.py "$scratch/frames-qemu" $sysroot/lib/libc.so.6
-	holds 'the unwinder is built for aarch64' cross tests/unit/agent/unwind/unwind_test.c src/agent/unwind/{unwind,stack,code,eh_frame,expression,object,rule_cache}.c -o "$scratch/unwind_test"
+	holds 'the unwinder is built for aarch64' cross tests/unit/agent/unwind/unwind_test.c src/agent/unwind/{unwind,stack,code,eh_frame,expression,known,object,rule_cache}.c -o "$scratch/unwind_test"
 	qemu-aarch64 -L $sysroot "$scratch/unwind_test" >"$scratch/unwind.tap" 2>&1
 	ok $? "aarch64: $(grep -c ^ok "$scratch/unwind.tap") tests of the unwinder hold"
 	grep -A2 '^not ok' "$scratch/unwind.tap" | sed 's/^/#   /' | head -n 6

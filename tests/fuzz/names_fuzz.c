@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		cairn_name_shorten(&arena, shorter);
 	}
 	char build_id[2 * 64 + 1];
-	if (cairn_build_id_find(bytes, build_id) && !cairn_build_id_valid(build_id))
+	if (cairn_build_id_find((struct cairn_layout){0}, bytes, build_id) && !cairn_build_id_valid(build_id))
 		abort();
 	cairn_arena_free(&arena);
 	return 0;

@@ -47,7 +47,7 @@ static bool claim_folder(const char *path)
 	return is_ours_alone(path);
 }
 
-enum { folders_most = 3, folder_size = sizeof ((struct cairn_listen *)0)->folder };
+enum { folders_most = 4, folder_size = sizeof ((struct cairn_listen *)0)->folder };
 
 /* Where the socket may go, in that order; "" for what is out of the question. */
 static void list_folders(const char *runtime, char folders[folders_most][folder_size])
@@ -58,13 +58,14 @@ static void list_folders(const char *runtime, char folders[folders_most][folder_
 	if (geteuid() == 0)
 		snprintf(folders[1], folder_size, "/run/cairn");
 	snprintf(folders[2], folder_size, "/tmp/cairn-%u", geteuid());
+	snprintf(folders[3], folder_size, "/dev/shm/cairn-%u", geteuid()); /* writable where nothing else is */
 }
 
 void cairn_listen_folder(struct cairn_listen *place, const char *runtime)
 {
 	char tried[folders_most][folder_size];
 	list_folders(runtime, tried);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < folders_most; i++)
 		if (tried[i][0] && claim_folder(tried[i])) {
 			if (strcmp(place->folder, tried[i]) != 0)
 				memcpy(place->folder, tried[i], sizeof place->folder);
@@ -124,10 +125,31 @@ static void hold(int folder)
 		nanosleep(&(struct timespec){0, 10000000}, NULL);
 }
 
+/* Without a folder: a name that only the network namespace knows. Anybody in it may connect, so the server looks at who that is. */
+static int listen_abstract(struct cairn_listen *place)
+{
+	int descriptor = cairn_descriptor_adopt(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	bool bound = false;
+	for (int i = 0; i < 16 && descriptor >= 0 && !bound; i++) {
+		snprintf(place->name, sizeof place->name, i ? "%d-%d.sock" : "%d.sock", getpid(), i + 1);
+		int length = snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "cairn/%s", place->name);
+		bound = bind(descriptor, (struct sockaddr *)&address,
+			     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) == 0;
+	}
+	if (!bound || listen(descriptor, backlog) != 0) {
+		cairn_descriptor_close(descriptor); /* the problem is that there is no folder, and has been said */
+		return -1;
+	}
+	snprintf(place->path, sizeof place->path, "@%s", address.sun_path + 1);
+	place->local_problem[0] = 0;
+	return descriptor;
+}
+
 int cairn_listen_local(struct cairn_listen *place)
 {
 	if (!place->folder[0])
-		return -1;
+		return listen_abstract(place);
 	int folder = cairn_descriptor_adopt(open(place->folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)); /* a child must not inherit the lock */
 	if (folder >= 0) {
 		sweep(place->folder, folder);
@@ -151,7 +173,7 @@ int cairn_listen_local(struct cairn_listen *place)
 	if (!listening) {
 		snprintf(place->local_problem, sizeof place->local_problem, "%s: %s", address.sun_path, cairn_errno_text(code));
 		cairn_descriptor_close(descriptor);
-		return -1;
+		return listen_abstract(place);
 	}
 	snprintf(place->path, sizeof place->path, "%s", address.sun_path);
 	place->local_problem[0] = 0;
@@ -161,8 +183,10 @@ int cairn_listen_local(struct cairn_listen *place)
 
 void cairn_listen_remove(struct cairn_listen *place)
 {
-	if (!place->path[0])
+	if (!place->path[0] || place->path[0] == '@') {
+		place->path[0] = 0;
 		return;
+	}
 	if (place->folder_descriptor < 0 || unlinkat(place->folder_descriptor, place->name, 0) != 0)
 		unlink(place->path);
 	place->path[0] = 0;

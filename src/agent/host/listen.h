@@ -1,7 +1,8 @@
 /* listen.h - the sockets the agent listens on: one of the process's own, and TCP where it was asked for.
  *
- * The unix socket is `<pid>.sock` in $XDG_RUNTIME_DIR/cairn, else /run/cairn for root, else /tmp/cairn-UID; the folder is
- * ours alone (0700, checked) and so is the socket (0600). TCP is loopback only unless a token is set; a port that is taken
+ * The unix socket is `<pid>.sock` in $XDG_RUNTIME_DIR/cairn, else /run/cairn for root, else /tmp/cairn-UID, else
+ * /dev/shm/cairn-UID; the folder is ours alone (0700, checked) and so is the socket (0600). Where there is no such folder, as with a
+ * read-only file system or after chroot, it has the abstract name @cairn/<pid>.sock. TCP is loopback only unless a token is set; a port that is taken
  * is tried again every second.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_AGENT_HOST_LISTEN_H
@@ -12,7 +13,7 @@
 
 struct cairn_listen {
 	char folder[72];  /* of the socket */
-	char path[108];   /* of the socket; "" when there is none */
+	char path[108];   /* of the socket, or @ and its abstract name; "" when there is none */
 	char name[32];    /* its last part */
 	int folder_descriptor; /* by which the socket is removed, wherever the process's root is by then; -1 */
 	char tcp_shown[160];   /* the address that is listened on */

@@ -115,8 +115,7 @@ static int tick(void *context)
 	if (now < agent->chores_ns)
 		return next_ms;
 	agent->chores_ns = now + (int64_t)1000000000;
-	if (!cairn_code_is_live())
-		cairn_code_refresh();
+	cairn_code_refresh();
 	if (!cairn_profiler_is_jemalloc(&agent->profiler))
 		cairn_sampler_look();
 	if (has_profiler(agent))
@@ -241,8 +240,10 @@ static void see_sample(void)
 {
 	if (cairn_agent.owner != getpid())
 		return;
-	if (cairn_clock_ns() - child.forked_ns >= (int64_t)fork_pause_ms * 1000000 || atomic_fetch_add(&child.samples, 1) + 1 >= early_samples)
+	if (cairn_clock_ns() - child.forked_ns >= (int64_t)fork_pause_ms * 1000000 || atomic_fetch_add(&child.samples, 1) + 1 >= early_samples) {
+		cairn_sampler_resume_early();
 		start_in_child();
+	}
 }
 
 static void after_fork_in_child(void)

@@ -31,6 +31,9 @@ static void take_stack(const struct cairn_registers *registers, void **pcs, unsi
 	if (most > depth)
 		most = depth;
 	enum cairn_unwind_end end = cairn_unwind(registers, &hook.allocator, pcs, most, count);
+	/* Where no function of jemalloc was known by name, nothing was left out; the hook's own frame is nobody's business. */
+	if (*count > 1 && (uintptr_t)pcs[0] == registers->pc)
+		memmove(pcs, pcs + 1, --*count * sizeof *pcs);
 	if (end == CAIRN_UNWIND_TRUNCATED)
 		pcs[*count - 1] = (char *)(uintptr_t)cairn_stack_is_truncated + 1;
 	atomic_fetch_add_explicit(&hook.ends[end], 1, memory_order_relaxed);
@@ -50,8 +53,9 @@ static void backtrace(void **pcs, unsigned *count, unsigned most)
 {
 	struct cairn_registers registers;
 	cairn_registers_here(&registers);
-	uint64_t taken = atomic_load_explicit(&hook.ends[CAIRN_UNWIND_COMPLETE], memory_order_relaxed) +
-			 atomic_load_explicit(&hook.ends[CAIRN_UNWIND_TRUNCATED], memory_order_relaxed);
+	uint64_t taken = 0;
+	for (int i = 0; i < CAIRN_UNWIND_ENDS; i++)
+		taken += atomic_load_explicit(&hook.ends[i], memory_order_relaxed);
 	if (taken % measured_each == 0)
 		take_stack_measured(&registers, pcs, count, most);
 	else
@@ -107,7 +111,7 @@ static void add_function(struct cairn_unwind_ranges *found, uintptr_t address)
 	struct cairn_fde fde;
 	if (!cairn_code_find(address, &code) || !code.unwind_header)
 		return;
-	struct cairn_image image = {{(const char *)code.start, code.end - code.start}, code.start};
+	struct cairn_image image = cairn_code_image(&code);
 	if (cairn_eh_frame_find(&image, code.unwind_header, address, &fde))
 		add_range(found, (uintptr_t)fde.start, (uintptr_t)(fde.start + fde.length));
 }
@@ -117,9 +121,16 @@ static bool is_entry(const char *name, const char *prefix)
 	static const char *const entries[] = {
 		"malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc", "memalign", "valloc", "pvalloc", "mallocx", "rallocx", "xallocx",
 	};
-	const char *inner = strstr(name, "je_"); /* the slow path of malloc, which it ends in by a jump */
+	/* The functions that malloc and realloc end in by a jump: they are on the stack instead. Compilers add suffixes to private ones. */
+	static const char *const jumped_to[] = {"do_rallocx", "do_realloc_nonnull"};
+	const char *inner = strstr(name, "je_");
 	if (inner && strcmp(inner, "je_malloc_default") == 0)
 		return true;
+	for (size_t i = 0; i < sizeof jumped_to / sizeof *jumped_to; i++) {
+		size_t part = strlen(jumped_to[i]);
+		if (strncmp(name, jumped_to[i], part) == 0 && (name[part] == '\0' || name[part] == '.'))
+			return true;
+	}
 	size_t length = strlen(prefix);
 	if (strncmp(name, prefix, length) != 0)
 		return false;

@@ -3,6 +3,7 @@
 #include "agent/jemalloc/trailer_write.h"
 
 #include "agent/engine.h"
+#include "agent/unwind/known.h"
 #include "agent/unwind/object.h"
 #include "base/pages.h"
 #include "process/clock.h"
@@ -49,7 +50,7 @@ static void write_process(struct cairn_buffer *out)
 /* The options that decide what the numbers mean, as jemalloc runs with them. */
 static void write_options(struct cairn_buffer *out, struct cairn_profiler *profiler)
 {
-	static const char *const bools[] = {"opt.prof", "opt.prof_active", "opt.prof_accum", "opt.prof_final", "opt.prof_gdump",
+	static const char *const bools[] = {"config.stats", "opt.prof", "opt.prof_active", "opt.prof_accum", "opt.prof_final", "opt.prof_gdump",
 					    "opt.prof_leak", "opt.prof_stats", "opt.prof_thread_active_init", "opt.background_thread", "opt.tcache",
 					    "opt.retain", "prof.active"};
 	static const char *const signed_sizes[] = {"opt.lg_prof_interval", "opt.dirty_decay_ms", "opt.muzzy_decay_ms"};
@@ -248,6 +249,22 @@ static bool list_module(void *context, const struct cairn_object *module)
 	return false;
 }
 
+/* What was allocated by an unloaded library may still be live, and is named by it. */
+static void list_unloaded(void *context, const struct cairn_known *known)
+{
+	struct cairn_buffer *out = context;
+	for (unsigned i = 0; i < known->segment_count; i++) {
+		const struct cairn_known_segment *segment = &known->segments[i];
+		cairn_buffer_format(out, "# cairn unloaded %lx-%lx %llx ", segment->start, segment->end, (unsigned long long)segment->offset);
+		for (unsigned j = 0; j < known->id_size; j++)
+			cairn_buffer_format(out, "%02x", known->id[j]);
+		cairn_buffer_text(out, known->id_size ? " " : "- ");
+		for (const char *at = known->path; *at; at++)
+			cairn_buffer_byte(out, (unsigned char)*at < ' ' ? ' ' : *at);
+		cairn_buffer_byte(out, '\n');
+	}
+}
+
 void cairn_trailer_begin(struct cairn_buffer *out)
 {
 	cairn_buffer_text(out, "# cairn trailer 1\n");
@@ -260,6 +277,7 @@ void cairn_trailer_end(struct cairn_buffer *out)
 	struct cairn_facts facts;
 	cairn_facts_get(&facts);
 	cairn_objects_visit(list_module, &(struct listing){out, facts.executable, false});
+	cairn_known_unloaded(list_unloaded, out);
 	cairn_buffer_text(out, "# cairn end\n");
 }
 

@@ -153,7 +153,6 @@ static bool open_ledger(struct cairn_error *error)
 	if (cairn_sampling.guard)
 		atomic_store(cairn_sampling.guard, 1);
 	atomic_store_explicit(&cairn_sampling.open, true, memory_order_release);
-	record_modules();
 	return true;
 }
 
@@ -185,6 +184,8 @@ static bool activate(struct cairn_profiler *profiler, bool active, struct cairn_
 {
 	pthread_mutex_lock(&sampler.mutex);
 	bool done = activate_locked(active, error);
+	if (done && active)
+		record_modules();
 	atomic_store(&profiler->active_since, done && active ? atomic_load(&cairn_sampling.record.header->active_ns) : 0);
 	pthread_mutex_unlock(&sampler.mutex);
 	return done;
@@ -370,13 +371,28 @@ void cairn_sampler_in_child(void)
 	cairn_sampling.record = (struct cairn_record){.descriptor = -1};
 }
 
+static void resume_locked(void)
+{
+	if (!sampler.was_active || cairn_sample_is_ours())
+		return;
+	cairn_filter_clear(); /* before the first sample of this process */
+	activate_locked(true, &(struct cairn_error){{0}});
+}
+
+void cairn_sampler_resume_early(void)
+{
+	if (pthread_mutex_trylock(&sampler.mutex) != 0)
+		return;
+	resume_locked();
+	pthread_mutex_unlock(&sampler.mutex);
+}
+
 void cairn_sampler_resume(void)
 {
 	pthread_mutex_lock(&sampler.mutex);
-	if (sampler.was_active) {
-		cairn_filter_clear(); /* before the first sample of this process */
-		activate_locked(true, &(struct cairn_error){{0}});
-	}
+	resume_locked();
+	if (cairn_sample_is_ours())
+		record_modules();
 	pthread_mutex_unlock(&sampler.mutex);
 }
 

@@ -26,6 +26,9 @@ void cairn_sampler_look(void);
  * on. */
 void cairn_sampler_in_child(void);
 void cairn_sampler_resume(void);
+/* The same at once, on a thread of the child's own, inside malloc: what it allocates before its agent runs is not to be missed. Waits for
+ * nobody, and asks nothing of the loader. */
+void cairn_sampler_resume_early(void);
 
 /* The most bytes that lived at once, as far as samples tell. */
 uint64_t cairn_sampler_highest(void);

@@ -2,23 +2,24 @@
  *
  * The table is written into the one of two buffers that is not published, then published. The buffer a reader looks at
  * is written again only after another was published, so a reader that sees the same number before and after read a whole
- * one; the rare other finds nothing. An object of the table may have been unloaded since: before anything of it is believed its
- * header is read through the kernel's eyes and compared.
+ * one; the rare other finds nothing. An object of the table may have been unloaded since: before anything of it is believed it
+ * is compared with what is known of it, after trying whether it can be read.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/unwind/code.h"
 
+#include "agent/unwind/known.h"
 #include "agent/unwind/object.h"
-#include "agent/unwind/stack.h"
 
 #include <dlfcn.h>
 #include <link.h>
 #include <stdatomic.h>
+#include <sys/auxv.h>
 
 enum { table_most = 1024 };
 
 struct table_entry {
 	_Atomic uintptr_t start, end, unwind_header;
-	_Atomic uint64_t mark; /* see mark_of */
+	_Atomic uint16_t tag;
 };
 
 static struct {
@@ -29,26 +30,6 @@ static struct {
 	atomic_flag refreshing;
 	atomic_bool use;
 } table = {.refreshing = ATOMIC_FLAG_INIT};
-
-/* The header's first words tell one object from another: where its frames are, how many, and the first of them. */
-static uint64_t mark_of(uintptr_t unwind_header)
-{
-	uint64_t words[2] = {0, 0};
-	if (unwind_header)
-		memcpy(words, (const void *)unwind_header, sizeof words);
-	return words[0] ^ words[1] * 3;
-}
-
-static uint16_t make_tag(uintptr_t start, uintptr_t unwind_header, uint64_t mark)
-{
-	return (uint16_t)((start ^ unwind_header ^ mark) * 0x9e3779b97f4a7c15u >> 48);
-}
-
-static bool is_still_there(const struct cairn_code *code, uint64_t mark)
-{
-	uintptr_t header = code->unwind_header;
-	return !header || (cairn_stack_is_readable(header) && cairn_stack_is_readable(header + 8) && mark_of(header) == mark);
-}
 
 static bool find_in_table(uintptr_t address, struct cairn_code *code)
 {
@@ -67,16 +48,37 @@ static bool find_in_table(uintptr_t address, struct cairn_code *code)
 	code->start = atomic_load_explicit(&entries[low - 1].start, memory_order_relaxed);
 	code->end = atomic_load_explicit(&entries[low - 1].end, memory_order_relaxed);
 	code->unwind_header = atomic_load_explicit(&entries[low - 1].unwind_header, memory_order_relaxed);
-	uint64_t mark = atomic_load_explicit(&entries[low - 1].mark, memory_order_relaxed);
+	code->image_start = code->start;
+	code->image_end = code->end;
+	code->tag = atomic_load_explicit(&entries[low - 1].tag, memory_order_relaxed);
 	atomic_thread_fence(memory_order_acquire);
-	if (atomic_load_explicit(&table.published, memory_order_relaxed) != sequence || address >= code->end || !is_still_there(code, mark))
-		return false;
-	code->tag = make_tag(code->start, code->unwind_header, mark);
-	return true;
+	return atomic_load_explicit(&table.published, memory_order_relaxed) == sequence && address < code->end && cairn_known_is_there(code->tag);
 }
 
 #if defined(DLFO_EH_SEGMENT_TYPE)
 extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak));
+
+/* The loader tells of a program with gaps between its segments one segment at a time: the program's own headers tell of them all. */
+static void find_image(struct cairn_code *code)
+{
+	uintptr_t headers = getauxval(AT_PHDR), bias = 0, low = UINTPTR_MAX, high = 0;
+	size_t count = getauxval(AT_PHNUM);
+	const ElfW(Phdr) *header = (const ElfW(Phdr) *)headers;
+	for (size_t i = 0; headers && i < count; i++)
+		if (header[i].p_type == PT_PHDR)
+			bias = headers - header[i].p_vaddr;
+	for (size_t i = 0; headers && i < count; i++) {
+		if (header[i].p_type != PT_LOAD)
+			continue;
+		uintptr_t start = bias + header[i].p_vaddr;
+		low = start < low ? start : low;
+		high = start + header[i].p_memsz > high ? start + header[i].p_memsz : high;
+	}
+	if (low <= code->start && high >= code->end && code->unwind_header - low < high - low) {
+		code->image_start = low & ~(uintptr_t)4095;
+		code->image_end = high;
+	}
+}
 
 static bool find_by_loader(uintptr_t address, struct cairn_code *code)
 {
@@ -86,7 +88,12 @@ static bool find_by_loader(uintptr_t address, struct cairn_code *code)
 	code->start = (uintptr_t)found.dlfo_map_start;
 	code->end = (uintptr_t)found.dlfo_map_end;
 	code->unwind_header = (uintptr_t)found.dlfo_eh_frame;
-	code->tag = make_tag(code->start ^ (uintptr_t)found.dlfo_link_map, code->unwind_header, mark_of(code->unwind_header));
+	code->image_start = code->start;
+	code->image_end = code->end;
+	if (code->unwind_header && code->unwind_header - code->start >= code->end - code->start)
+		find_image(code);
+	code->tag = cairn_known_tag(&(struct cairn_place){code->image_start, code->image_end, code->unwind_header, found.dlfo_link_map->l_addr,
+							  found.dlfo_link_map->l_name ? found.dlfo_link_map->l_name : ""});
 	return true;
 }
 
@@ -141,6 +148,7 @@ static int add_object(struct dl_phdr_info *info, size_t size, void *opaque)
 			code.unwind_header = start;
 		}
 	}
+	code.start &= ~(uintptr_t)4095; /* as the loader maps it */
 	if (code.start >= code.end || *count == table_most)
 		return 0;
 	unsigned place = (*count)++; /* kept sorted: the list is short and nearly in order */
@@ -148,12 +156,13 @@ static int add_object(struct dl_phdr_info *info, size_t size, void *opaque)
 		entries[place].start = entries[place - 1].start;
 		entries[place].end = entries[place - 1].end;
 		entries[place].unwind_header = entries[place - 1].unwind_header;
-		entries[place].mark = entries[place - 1].mark;
+		entries[place].tag = entries[place - 1].tag;
 	}
 	entries[place].start = code.start;
 	entries[place].end = code.end;
 	entries[place].unwind_header = code.unwind_header;
-	entries[place].mark = mark_of(code.unwind_header);
+	entries[place].tag = cairn_known_tag(&(struct cairn_place){code.start, code.end, code.unwind_header, info->dlpi_addr,
+								   info->dlpi_name ? info->dlpi_name : ""});
 	return 0;
 }
 
@@ -173,7 +182,9 @@ void cairn_code_refresh(void)
 {
 	if (atomic_flag_test_and_set(&table.refreshing))
 		return;
-	refresh();
+	cairn_known_retire();
+	if (!cairn_code_is_live())
+		refresh();
 	atomic_flag_clear(&table.refreshing);
 }
 

@@ -10,18 +10,20 @@
 #include "base/bytes.h"
 
 struct cairn_code {
-	uintptr_t start, end;    /* all of the object, from its first segment to its last */
+	uintptr_t start, end;    /* the object, from its first segment to its last; or, of a program with gaps between them, one segment */
+	uintptr_t image_start, image_end; /* all of it: its unwind tables may lie in another segment */
 	uintptr_t unwind_header; /* .eh_frame_hdr; 0 when it has none */
-	uint16_t tag;            /* another object that comes to lie at the same place has, very likely, another tag */
+	uint16_t tag;            /* of this object alone: see known.h */
 };
 
 /* Any thread, also in a signal handler. False when no known object covers ADDRESS. */
 bool cairn_code_find(uintptr_t address, struct cairn_code *code);
 
-/* Whether _dl_find_object answers; if not, cairn_code_refresh has to be called now and then. */
+/* Whether _dl_find_object answers; if not, what was loaded since the last cairn_code_refresh is not found. */
 bool cairn_code_is_live(void);
 
-/* Reads the loader's list into the table if it has changed. Any thread; while another is at it, that one's reading has to do. */
+/* Takes notice of what was loaded and unloaded, if anything was. To be called now and then, in any case. Any thread; while another is at
+ * it, that one's reading has to do. */
 void cairn_code_refresh(void);
 
 /* In a forked child: a refresh that a thread of the parent had begun does not go on here. */

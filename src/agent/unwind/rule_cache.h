@@ -3,7 +3,7 @@
  * A short rule holds what the fast walk needs: how the CFA, the return address and the frame pointer are found. Entries
  * are read and written by any thread at any instant without a lock: the key is stored mixed with the rule, so a torn
  * entry matches no pc, or by a rare chance a wrong one, whose walk then goes astray among checked reads. The tag of the
- * object a pc lies in is part of the key, so rules of an unloaded object die with it.
+ * object a pc lies in is part of the key, and no two objects share one: rules of an unloaded object die with it.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_AGENT_UNWIND_RULE_CACHE_H
 #define CAIRN_AGENT_UNWIND_RULE_CACHE_H

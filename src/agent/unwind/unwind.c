@@ -18,6 +18,9 @@ struct walk {
 	const struct cairn_code *code;       /* the object of the last frame, in `codes` */
 	struct cairn_code codes[codes_kept]; /* objects met; while their frames are on the stack they stay loaded */
 	unsigned code_count;
+	uint64_t verified; /* frame pointers up to this one lead through generated code to a call in a loaded object */
+	unsigned switches; /* how often the walk went over to another stack */
+	bool by_fp;        /* this frame was found by its callee's frame pointer */
 	const struct cairn_unwind_ranges *leave_out; /* NULL once a frame was outside of them */
 	void **pcs;
 	unsigned count, most;
@@ -41,6 +44,9 @@ static void start(struct walk *walk, const struct cairn_registers *registers, co
 	walk->stack = cairn_stack_at(walk->sp);
 	walk->leave_out = leave_out;
 	walk->count = 0;
+	walk->verified = 0;
+	walk->switches = 0;
+	walk->by_fp = false;
 }
 
 /* An address that lies in the code this frame is executing: a return address may already be the next function's. */
@@ -108,14 +114,9 @@ __attribute__((always_inline)) static inline bool record(struct walk *walk)
 	return true;
 }
 
-static struct cairn_image image_of(const struct cairn_code *code)
-{
-	return (struct cairn_image){{(const char *)code->start, code->end - code->start}, code->start};
-}
-
 static bool find_rules(const struct cairn_code *code, uint64_t pc, struct cairn_frame_rules *rules)
 {
-	struct cairn_image image = image_of(code);
+	struct cairn_image image = cairn_code_image(code);
 	struct cairn_fde fde;
 	return code->unwind_header && cairn_eh_frame_find(&image, code->unwind_header, pc, &fde) &&
 	       cairn_eh_frame_rules(&image, &fde, pc, rules);
@@ -133,35 +134,101 @@ static uint64_t plain_address(uint64_t address)
 #endif
 }
 
-/* Code without rules, in a loaded object: the frame pointer is believed if it points into the stack above this frame, the
- * one it saves is above itself (or the last), and the return address is in a loaded object. */
+/* Whether the instruction before PC is a call. */
+static bool follows_call(uint64_t pc)
+{
+	unsigned char before[8];
+	if (pc < sizeof before || !cairn_stack_is_readable(pc - sizeof before))
+		return false;
+	memcpy(before, (const void *)(pc - sizeof before), sizeof before);
+#if defined(__x86_64__)
+	static const unsigned char sizes[] = {2, 3, 4, 6, 7}; /* of a call through a register or memory, without prefixes */
+	enum { relative = 0xe8, indirect = 0xff, relative_size = 5 };
+	bool found = before[sizeof before - relative_size] == relative;
+	for (size_t i = 0; i < sizeof sizes; i++)
+		found = found || (before[sizeof before - sizes[i]] == indirect && (before[sizeof before - sizes[i] + 1] & 0x38) == 0x10);
+	return found;
+#else
+	uint32_t last;
+	memcpy(&last, before + 4, sizeof last);
+	return last >> 26 == 0x25 || (last & 0xfffffc1f) == 0xd63f0000; /* bl, blr */
+#endif
+}
+
+/* The frame that FP points to: the caller's frame pointer, which must be above it (or the last), and where the call returns to. */
+static bool read_frame(struct walk *walk, uint64_t fp, uint64_t *next_fp, uint64_t *next_pc)
+{
+	if (!cairn_stack_read(&walk->stack, fp, next_fp) || !cairn_stack_read(&walk->stack, fp + 8, next_pc))
+		return false;
+	*next_pc = plain_address(*next_pc);
+	return *next_fp > fp || *next_fp == 0;
+}
+
+/* Generated code has no rules and belongs to no object. Most compilers keep frame pointers in it: they are believed if they lead,
+ * upwards and through readable code, back to a call in a loaded object. */
+__attribute__((noinline)) static bool leads_to_code(struct walk *walk, uint64_t fp)
+{
+	enum { frames_most = 500 };
+	for (unsigned i = 0; i < frames_most; i++) {
+		uint64_t next_fp, next_pc;
+		if (!read_frame(walk, fp, &next_fp, &next_pc))
+			return false;
+		if (find_code(walk, next_pc - 1)) {
+			walk->verified = fp;
+			return follows_call(next_pc);
+		}
+		if (next_fp == 0 || next_pc < 8 || !cairn_stack_is_readable(next_pc - 8))
+			return false;
+		fp = next_fp;
+	}
+	return false;
+}
+
+/* A runtime may call C on another stack, as Go does: its own code there has no rules, and the frame pointer still is that of the stack it
+ * came from. */
+static bool leads_to_other_stack(struct walk *walk, uint64_t next_pc)
+{
+	enum { switches_most = 4 };
+	return walk->switches++ < switches_most && find_code(walk, next_pc - 1) && follows_call(next_pc);
+}
+
+/* Code without rules: the frame pointer is believed if it points into the stack above this frame and the return address is in a
+ * loaded object, or if what it leads to shows that it is one. */
 static bool step_by_frame_pointer(struct walk *walk)
 {
 	uint64_t fp = walk->fp, next_fp, next_pc;
-	if (fp <= walk->sp || !cairn_stack_read(&walk->stack, fp, &next_fp) || !cairn_stack_read(&walk->stack, fp + 8, &next_pc))
+	if (fp == 0 || !read_frame(walk, fp, &next_fp, &next_pc))
 		return false;
-	next_pc = plain_address(next_pc);
-	if ((next_fp <= fp && next_fp != 0) || !find_code(walk, next_pc - 1))
+	bool generated = !is_in(walk->code, inside(walk));
+	if (fp < walk->sp ? generated || !leads_to_other_stack(walk, next_pc)
+			   : fp > walk->verified && (generated || !find_code(walk, next_pc - 1)) && !leads_to_code(walk, fp))
 		return false;
 	walk->sp = fp + 16;
 	walk->fp = next_fp;
 	walk->pc = next_pc;
 	walk->exact = false;
+	walk->by_fp = true;
 	return true;
+}
+
+/* The end of a chain of frame pointers, as every ABI has it. */
+static bool ends_chain(const struct walk *walk)
+{
+	return walk->by_fp && walk->fp == 0;
 }
 
 /* No call returns to the first instruction of a function: such a return address was put there by makecontext or its like, and
  * the frame is the last. */
 static bool starts_function(const struct cairn_code *code, uint64_t pc)
 {
-	struct cairn_image image = image_of(code);
+	struct cairn_image image = cairn_code_image(code);
 	struct cairn_fde fde;
 	return code->unwind_header && cairn_eh_frame_find(&image, code->unwind_header, pc, &fde) && fde.start == pc;
 }
 
 __attribute__((noinline)) static cairn_short_rule make_short_rule(const struct cairn_code *code, uint64_t pc)
 {
-	struct cairn_image image = image_of(code);
+	struct cairn_image image = cairn_code_image(code);
 	struct cairn_frame_rules rules;
 	cairn_short_rule rule = cairn_short_rule_of(CAIRN_SHORT_NO_RULE);
 	if (find_rules(code, pc, &rules))
@@ -271,9 +338,13 @@ static enum cairn_unwind_end walk_fast(struct walk *walk, bool *needs_all)
 		case CAIRN_SHORT_OUTERMOST: return CAIRN_UNWIND_COMPLETE;
 		case CAIRN_SHORT_NO_CODE:
 			*needs_all = is_signal_return(walk->pc);
-			return CAIRN_UNWIND_NO_CODE;
+			if (*needs_all || !step_by_frame_pointer(walk))
+				return CAIRN_UNWIND_NO_CODE;
+			break;
 		case CAIRN_SHORT_NO_RULE:
 			*needs_all = is_signal_return(walk->pc);
+			if (!*needs_all && ends_chain(walk))
+				return CAIRN_UNWIND_COMPLETE;
 			if (*needs_all || !step_by_frame_pointer(walk))
 				return CAIRN_UNWIND_NO_RULE;
 			break;
@@ -358,13 +429,16 @@ static enum cairn_unwind_end walk_all(struct walk *walk, struct cairn_registers 
 		if (CAIRN_RETURN_IS_PC)
 			registers->values[CAIRN_REGISTER_RETURN] = walk->pc;
 		if (!code || !find_rules(code, inside(walk), &frame.rules)) {
-			if (is_signal_return(walk->pc) ? !leave_signal(walk, registers) : !code || !step_by_frame_pointer(walk))
+			bool signal_return = is_signal_return(walk->pc);
+			if (code && !signal_return && ends_chain(walk))
+				return CAIRN_UNWIND_COMPLETE;
+			if (signal_return ? !leave_signal(walk, registers) : !step_by_frame_pointer(walk))
 				return code ? CAIRN_UNWIND_NO_RULE : CAIRN_UNWIND_NO_CODE;
 			registers->values[CAIRN_REGISTER_SP] = walk->sp;
 			registers->values[CAIRN_REGISTER_FP] = walk->fp;
 			continue;
 		}
-		frame.image = image_of(code);
+		frame.image = cairn_code_image(code);
 		if (frame.rules.registers[frame.rules.return_register].kind == CAIRN_RULE_UNDEFINED)
 			return CAIRN_UNWIND_COMPLETE;
 		if (!step_all(walk, registers, &frame))

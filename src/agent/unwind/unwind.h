@@ -46,6 +46,12 @@ struct cairn_unwind_ranges {
 enum cairn_unwind_end cairn_unwind(const struct cairn_registers *registers, const struct cairn_unwind_ranges *leave_out, void **pcs,
 				   unsigned most, unsigned *count);
 
+/* All of CODE's object, as its unwind tables are read. */
+static inline struct cairn_image cairn_code_image(const struct cairn_code *code)
+{
+	return (struct cairn_image){{(const char *)code->image_start, code->image_end - code->image_start}, code->image_start};
+}
+
 /* The registers that a signal handler interrupted. */
 void cairn_registers_interrupted(struct cairn_registers *registers, const ucontext_t *context);
 

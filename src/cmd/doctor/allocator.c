@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
 #include "cmd/doctor/doctor.h"
+#include "cmd/restart.h"
 
 #include <elf.h>
 #include <stdio.h>
@@ -56,7 +57,7 @@ static void check_own_engine(struct cairn_diagnosis *diagnosis, struct cairn_fin
 	else
 		cairn_finding_say(finding, CAIRN_RIGHT, "Cairn's own engine profiles the allocator in use, %s", allocator);
 	if (!why[0] && !warning[0] && finding->level == CAIRN_WRONG)
-		finding->fix = "CAIRN_CONF=ledger_bytes:64M when it is started again, or a longer period: cairn reset --period 1M";
+		finding->advice = "CAIRN_CONF=ledger_bytes:64M when it is started again, or a longer period: cairn reset --period 1M";
 }
 
 static void check_remote_allocator(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
@@ -68,6 +69,18 @@ static void check_remote_allocator(struct cairn_diagnosis *diagnosis, struct cai
 		cairn_finding_say(finding, CAIRN_RIGHT, "jemalloc %s", version);
 	else
 		cairn_finding_say(finding, CAIRN_WRONG, "%s", why);
+}
+
+/* 'cairn run' brings the agent, and a jemalloc where there is none. */
+static void fix_by_run(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	if (diagnosis->kind == CAIRN_DIAGNOSIS_BINARY)
+		finding->fix = cairn_arena_format(&diagnosis->arena, "cairn run --active -- %s%s", strchr(diagnosis->name, '/') ? "" : "./",
+						  cairn_shell_word(&diagnosis->arena, diagnosis->name));
+	else if (diagnosis->pid)
+		finding->fix = cairn_restart_line(&diagnosis->arena, diagnosis->pid, "cairn run --active --");
+	if (!finding->fix)
+		finding->advice = "start it with 'cairn run -- COMMAND'";
 }
 
 void cairn_check_allocator(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
@@ -86,7 +99,7 @@ void cairn_check_allocator(struct cairn_diagnosis *diagnosis, struct cairn_findi
 				  jemalloc->has_symbols ? "" : ", without symbols: Cairn's agent must be handed its mallctl");
 		if (!jemalloc->has_symbols) {
 			finding->level = CAIRN_WRONG;
-			finding->fix = "keep the symbol table (strip --strip-debug instead of strip), or call cairn_start with the "
+			finding->advice = "keep the symbol table (strip --strip-debug instead of strip), or call cairn_start with the "
 				       "service's mallctl";
 		}
 	} else if (diagnosis->unread) {
@@ -100,8 +113,10 @@ void cairn_check_allocator(struct cairn_diagnosis *diagnosis, struct cairn_findi
 		cairn_finding_say(finding, CAIRN_WRONG,
 				  is_static ? "there is no jemalloc, and a static program has no relocations that Cairn's own engine could use"
 					    : "there is no jemalloc and no agent, so nothing is profiled; Cairn's own engine profiles any allocator");
-		finding->fix = is_static ? "link the program dynamically, or call cairn_heap_allocated of libcairn.a where it allocates"
-					 : "cairn run -- COMMAND";
+		if (is_static)
+			finding->advice = "link the program dynamically, or call cairn_heap_allocated of libcairn.a where it allocates";
+		else
+			fix_by_run(diagnosis, finding);
 	}
 }
 
@@ -141,7 +156,7 @@ void cairn_check_use(struct cairn_diagnosis *diagnosis, struct cairn_finding *fi
 		cairn_finding_say(finding, CAIRN_UNKNOWN,
 				  "jemalloc is called by names of its own, if it is; only memory that is allocated by them is seen");
 	if (finding->level == CAIRN_UNKNOWN && !cairn_diagnosis_is_static(diagnosis))
-		finding->fix = "start it with 'cairn run -- COMMAND': the agent sees which allocator is called";
+		fix_by_run(diagnosis, finding);
 }
 
 void cairn_check_single(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
@@ -168,9 +183,23 @@ void cairn_check_built(struct cairn_diagnosis *diagnosis, struct cairn_finding *
 		return;
 	}
 	cairn_finding_say(finding, CAIRN_WRONG, "jemalloc was built without profiling: it ignores prof:true");
-	finding->fix = diagnosis->allocator && strcmp(diagnosis->allocator->jemalloc.prefix, "_rjem_") == 0
+	finding->advice = diagnosis->allocator && strcmp(diagnosis->allocator->jemalloc.prefix, "_rjem_") == 0
 			       ? "tikv-jemallocator = { version = \"0.6\", features = [\"profiling\"] }"
 			       : "./configure --enable-prof, when jemalloc is built";
+}
+
+void cairn_check_statistics(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	char statistics[8];
+	cairn_diagnosis_field(diagnosis, "jemalloc.statistics", statistics, sizeof statistics);
+	if (!diagnosis->has_agent || strcmp(statistics, "false") != 0)
+		return;
+	cairn_finding_say(finding, CAIRN_NOTE,
+			  "jemalloc was built without statistics: 'cairn rss' shows only the kernel's side, /metrics has none of jemalloc's numbers, and "
+			  "'cairn watch --interval' cannot count");
+	finding->advice = diagnosis->allocator && strcmp(diagnosis->allocator->jemalloc.prefix, "_rjem_") == 0
+				  ? "tikv-jemallocator = { version = \"0.6\", features = [\"profiling\", \"stats\"] } in Cargo.toml"
+				  : "build jemalloc with ./configure --enable-stats";
 }
 
 /* A variable that somebody may have taken for the one that is read. */
@@ -216,7 +245,7 @@ void cairn_check_variable(struct cairn_diagnosis *diagnosis, struct cairn_findin
 		cairn_finding_say(finding, CAIRN_RIGHT, "%s=%.300s", diagnosis->variable, value);
 	} else if (mistaken) {
 		cairn_finding_say(finding, CAIRN_WRONG, "%s is set, but this jemalloc reads %s", mistaken, diagnosis->variable);
-		finding->fix = cairn_arena_format(&diagnosis->arena, "%s=%s", diagnosis->variable, mistaken_value);
+		cairn_finding_restart(finding, diagnosis, diagnosis->variable, mistaken_value);
 	} else {
 		cairn_finding_say(finding, CAIRN_NOTE, "%s is not set", diagnosis->variable);
 	}
@@ -228,13 +257,34 @@ void cairn_check_options(struct cairn_diagnosis *diagnosis, struct cairn_finding
 	if (conf->problem) {
 		cairn_finding_say(finding, CAIRN_WRONG, "%.400s", conf->problem);
 		if (conf->right)
-			finding->fix = cairn_arena_format(&diagnosis->arena, "%s=%s", variable_of(diagnosis), conf->right);
+			cairn_finding_restart(finding, diagnosis, variable_of(diagnosis), conf->right);
 	} else if (conf->count > 0) {
 		cairn_finding_say(finding, CAIRN_RIGHT,
 				  diagnosis->kind == CAIRN_DIAGNOSIS_BINARY ? "%zu options are compiled in, of which jemalloc knows all"
 									: "jemalloc knows all of the %zu options",
 				  conf->count);
 	}
+}
+
+/* The variable that its jemalloc reads, as the agent says it where only that can be asked: "start the service with NAME=prof:true". */
+static const char *variable_told(struct cairn_diagnosis *diagnosis)
+{
+	char why[400];
+	cairn_diagnosis_field(diagnosis, "why", why, sizeof why);
+	char *end = diagnosis->variable ? NULL : strstr(why, "=prof:true");
+	if (!end)
+		return variable_of(diagnosis);
+	*end = 0;
+	const char *space = strrchr(why, ' ');
+	return space ? cairn_arena_format(&diagnosis->arena, "%s", space + 1) : variable_of(diagnosis);
+}
+
+/* OPTION behind what is set already: the last setting of an option holds. */
+static void add_option(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding, const char *option)
+{
+	const char *variable = variable_told(diagnosis), *now = cairn_diagnosis_variable(diagnosis, variable);
+	now = diagnosis->conf.problem && diagnosis->conf.right ? diagnosis->conf.right : now;
+	cairn_finding_restart(finding, diagnosis, variable, now && now[0] ? cairn_arena_format(&diagnosis->arena, "%s,%s", now, option) : option);
 }
 
 /* Whether profiling is on, as far as anybody can tell. */
@@ -256,19 +306,6 @@ static enum truth is_enabled(const struct cairn_diagnosis *diagnosis, const char
 	return cairn_malloc_conf_true(&diagnosis->conf, "prof", false) ? YES : whole ? NO : MAYBE;
 }
 
-/* The variable that its jemalloc reads, as the agent says it where only that can be asked: "start the service with NAME=prof:true". */
-static const char *variable_told(struct cairn_diagnosis *diagnosis)
-{
-	char why[400];
-	cairn_diagnosis_field(diagnosis, "why", why, sizeof why);
-	char *end = diagnosis->variable ? NULL : strstr(why, "=prof:true");
-	if (!end)
-		return variable_of(diagnosis);
-	*end = 0;
-	const char *space = strrchr(why, ' ');
-	return space ? cairn_arena_format(&diagnosis->arena, "%s", space + 1) : variable_of(diagnosis);
-}
-
 void cairn_check_enabled(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
 	const char *how;
@@ -280,7 +317,7 @@ void cairn_check_enabled(struct cairn_diagnosis *diagnosis, struct cairn_finding
 	if (enabled != YES && cairn_diagnosis_is_static(diagnosis)) {
 		cairn_finding_say(finding, CAIRN_WRONG,
 				  "profiling cannot be enabled: in a static program jemalloc aborts in its own unwinder once prof:true is set");
-		finding->fix = "link the program dynamically (Rust: RUSTFLAGS='-C target-feature=-crt-static')";
+		finding->advice = "link the program dynamically (Rust: RUSTFLAGS='-C target-feature=-crt-static')";
 		return;
 	}
 	const char *line = cairn_arena_format(&diagnosis->arena, "%s=prof:true", variable_told(diagnosis));
@@ -290,17 +327,20 @@ void cairn_check_enabled(struct cairn_diagnosis *diagnosis, struct cairn_finding
 		else
 			cairn_finding_say(finding, CAIRN_NOTE, "profiling is off unless it is started with prof:true");
 		bool runs = diagnosis->modules[0].elf && cairn_elf_section(diagnosis->modules[0].elf, ".interp");
-		finding->fix = enabled == YES ? NULL
-					      : cairn_arena_format(&diagnosis->arena, "%s %s", line, runs ? diagnosis->name : "COMMAND");
+		if (enabled != YES && runs)
+			finding->fix = cairn_arena_format(&diagnosis->arena, "%s %s%s", line, strchr(diagnosis->name, '/') ? "" : "./",
+							  cairn_shell_word(&diagnosis->arena, diagnosis->name));
+		else if (enabled != YES)
+			finding->advice = cairn_arena_format(&diagnosis->arena, "%s in the environment of the program that loads it", line);
 	} else if (enabled == YES) {
 		cairn_finding_say(finding, CAIRN_RIGHT, "profiling is enabled: %s", how);
 	} else if (enabled == MAYBE) {
 		cairn_finding_say(finding, CAIRN_UNKNOWN, "whether it was started with prof:true cannot be told without its environment");
-		finding->fix = line;
+		add_option(diagnosis, finding, "prof:true");
 	} else {
 		cairn_finding_say(finding, CAIRN_WRONG,
 				  "it was started without prof:true (%s), and that cannot be made up for while it runs", how);
-		finding->fix = cairn_arena_format(&diagnosis->arena, "%s, in its environment when it is started again", line);
+		add_option(diagnosis, finding, "prof:true");
 	}
 }
 
@@ -329,10 +369,10 @@ void cairn_check_active(struct cairn_diagnosis *diagnosis, struct cairn_finding 
 			finding, known ? CAIRN_WRONG : CAIRN_UNKNOWN, "%s",
 			known ? "sampling is off: what is allocated now is not seen"
 			      : "it was started with prof_active:false; whether sampling was turned on since only an agent can tell");
-	if (!active)
-		finding->fix = diagnosis->has_agent ? cairn_arena_format(&diagnosis->arena, "cairn activate %s", diagnosis->name)
-						  : cairn_arena_format(&diagnosis->arena, "%s=prof:true, without prof_active:false",
-								       variable_of(diagnosis));
+	if (!active && diagnosis->has_agent)
+		finding->fix = cairn_arena_format(&diagnosis->arena, "cairn activate %s", cairn_shell_word(&diagnosis->arena, diagnosis->name));
+	else if (!active)
+		add_option(diagnosis, finding, "prof_active:true");
 }
 
 void cairn_check_threads(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
@@ -340,7 +380,7 @@ void cairn_check_threads(struct cairn_diagnosis *diagnosis, struct cairn_finding
 	if (!cairn_malloc_conf_true(&diagnosis->conf, "prof_thread_active_init", true)) {
 		cairn_finding_say(finding, CAIRN_WRONG,
 				  "with prof_thread_active_init:false no thread is sampled that does not ask for it");
-		finding->fix = "leave prof_thread_active_init:false out";
+		add_option(diagnosis, finding, "prof_thread_active_init:true");
 	}
 }
 
@@ -362,12 +402,12 @@ void cairn_check_period(struct cairn_diagnosis *diagnosis, struct cairn_finding 
 		cairn_finding_say(finding, CAIRN_NOTE,
 				  "a sample every %s of allocation is dense: it costs time, and pages of memory for each sampled object",
 				  human);
-		finding->fix = "lg_prof_sample:19 is a sample every 512 KiB";
+		add_option(diagnosis, finding, diagnosis->resident >> usual < few ? "lg_prof_sample:16" : "lg_prof_sample:19");
 	} else if (period > CAIRN_PERIOD_FINE && diagnosis->resident && (double)diagnosis->resident / period < few) {
 		cairn_finding_say(finding, period > (1 << 20) ? CAIRN_WRONG : CAIRN_NOTE,
 				  "a sample every %s is coarse for %s of memory: about %.0f samples, and errors to match", human, memory,
 				  (double)diagnosis->resident / period);
-		finding->fix = "lg_prof_sample:16 is a sample every 64 KiB";
+		add_option(diagnosis, finding, "lg_prof_sample:16");
 	} else {
 		cairn_finding_say(finding, CAIRN_RIGHT, "a sample every %s of allocation", human);
 	}
@@ -404,15 +444,15 @@ void cairn_check_folder(struct cairn_diagnosis *diagnosis, struct cairn_finding 
 	} else if (stat(reachable, &status) != 0 || !S_ISDIR(status.st_mode)) {
 		cairn_finding_say(finding, bad, "%s, where jemalloc is to write its dumps, is not there: it fails with \"Bad address\"",
 				  folder);
-		finding->fix = cairn_arena_format(&diagnosis->arena, "mkdir -p %s%s", folder,
-						  diagnosis->pid ? ", as the process sees it" : "");
+		finding->fix = cairn_arena_format(&diagnosis->arena, "mkdir -p %s",
+						  cairn_shell_word(&diagnosis->arena, cairn_diagnosis_has_own_root(diagnosis) ? reachable : folder));
 	} else if (!may_write(diagnosis, &status) || (statvfs(reachable, &space) == 0 && space.f_flag & ST_RDONLY)) {
 		cairn_finding_say(finding, bad, "user %u may not write to %s, where jemalloc is to write its dumps",
 				  (unsigned)diagnosis->user, folder);
-		finding->fix = "prof_prefix:/tmp/jeprof, or another place it may write to";
+		add_option(diagnosis, finding, "prof_prefix:/tmp/jeprof");
 	} else if (statvfs(reachable, &space) == 0 && (uint64_t)space.f_bavail * space.f_frsize < least_free) {
 		cairn_finding_say(finding, CAIRN_WRONG, "the disk of %s is full: dumps are cut short", folder);
-		finding->fix = "make room, or prof_prefix: on another disk";
+		finding->advice = "make room, or choose another disk with prof_prefix";
 	} else {
 		cairn_finding_say(finding, CAIRN_RIGHT, "jemalloc writes its dumps as %s%s%s", folder,
 				  folder[strlen(folder) - 1] == '/' ? "" : "/", slash ? slash + 1 : prefix);

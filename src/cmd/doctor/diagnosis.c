@@ -372,6 +372,13 @@ static bool see_target(struct cairn_diagnosis *diagnosis, const char *name, cons
 	return diagnosis->pid ? see_process(diagnosis, error) : true;
 }
 
+bool cairn_diagnosis_has_own_root(struct cairn_diagnosis *diagnosis)
+{
+	struct stat ours, theirs;
+	return diagnosis->pid && stat("/", &ours) == 0 && stat(cairn_arena_format(&diagnosis->arena, "%s/.", diagnosis->root), &theirs) == 0 &&
+	       (ours.st_dev != theirs.st_dev || ours.st_ino != theirs.st_ino);
+}
+
 static bool is_program(const char *name)
 {
 	struct cairn_file file;

@@ -80,4 +80,7 @@ void cairn_diagnosis_field(const struct cairn_diagnosis *diagnosis, const char *
 /* Reads SIZE bytes of the process's memory at the address that NAME of its jemalloc has. False where that cannot be done. */
 bool cairn_diagnosis_peek(const struct cairn_diagnosis *diagnosis, const char *name, void *out, size_t size);
 
+/* Whether the root of the process is another than ours. */
+bool cairn_diagnosis_has_own_root(struct cairn_diagnosis *diagnosis);
+
 #endif

@@ -21,12 +21,16 @@ enum cairn_finding_level {
 struct cairn_finding {
 	enum cairn_finding_level level;
 	struct cairn_error text;
-	const char *fix; /* the line to use; NULL for none. Lives as long as the diagnosis */
+	const char *fix;    /* a command that does away with it when pasted into a shell; NULL for none. Lives as long as the diagnosis */
+	const char *advice; /* what to do where no command does; NULL for none. The same */
 };
 
 /* Fills FINDING. */
 void cairn_finding_say(struct cairn_finding *finding, enum cairn_finding_level level, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* Its fix is to be started again with VARIABLE=VALUE in its environment: as a command where its command line can be told, else in words. */
+void cairn_finding_restart(struct cairn_finding *finding, struct cairn_diagnosis *diagnosis, const char *variable, const char *value);
 
 typedef void cairn_check_look(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding);
 
@@ -35,6 +39,7 @@ cairn_check_look cairn_check_allocator;
 cairn_check_look cairn_check_use;
 cairn_check_look cairn_check_single;
 cairn_check_look cairn_check_built;
+cairn_check_look cairn_check_statistics;
 cairn_check_look cairn_check_variable;
 cairn_check_look cairn_check_options;
 cairn_check_look cairn_check_enabled;

@@ -31,11 +31,11 @@ void cairn_check_profile_coverage(const struct cairn_profile *profile, const str
 			"%.0f samples show %s of %s that are live: the rest was allocated before sampling began, or while it was "
 			"off, or samples were thrown away",
 			samples, seen, live);
-		finding->fix = "prof:true without prof_active:false when it is started, so that nothing is missed";
+		finding->advice = "prof:true without prof_active:false when it is started, so that nothing is missed";
 	} else if (samples > 0 && samples < few_samples) {
 		cairn_finding_say(finding, CAIRN_NOTE, "%.0f %s few: numbers are off by a tenth and more (%s)", samples,
 				  samples < 1.5 ? "sample is" : "samples are", seen);
-		finding->fix = profile->period > CAIRN_PERIOD_FINE ? "lg_prof_sample:16 is a sample every 64 KiB" : NULL;
+		finding->advice = profile->period > CAIRN_PERIOD_FINE ? "lg_prof_sample:16 is a sample every 64 KiB" : NULL;
 	} else if (there > 0) {
 		cairn_finding_say(finding, CAIRN_RIGHT, "%.0f samples show %s of %s that are live", samples, seen, live);
 	} else {
@@ -52,7 +52,7 @@ void cairn_check_dump_samples(struct cairn_diagnosis *diagnosis, struct cairn_fi
 			finding, CAIRN_WRONG,
 			"there are no samples: profiling was not active (prof_active:false), or less was allocated than the period of %s",
 			cairn_text_human(profile->period, human));
-		finding->fix = "MALLOC_CONF=prof:true,prof_active:true,lg_prof_sample:16";
+		finding->advice = "MALLOC_CONF=prof:true,prof_active:true,lg_prof_sample:16";
 	} else if (profile->kind == CAIRN_PROFILE_HEAP) {
 		cairn_check_profile_coverage(profile, NULL, finding);
 	} else {
@@ -70,7 +70,7 @@ void cairn_check_dump_period(struct cairn_diagnosis *diagnosis, struct cairn_fin
 	cairn_text_human(period, human);
 	if (period >= coarse) {
 		cairn_finding_say(finding, CAIRN_WRONG, "a sample every %s: what is smaller is seen by chance", human);
-		finding->fix = "lg_prof_sample:19 is a sample every 512 KiB";
+		finding->advice = "lg_prof_sample:19 is a sample every 512 KiB";
 	} else {
 		cairn_finding_say(finding, CAIRN_RIGHT, period > 1 ? "a sample every %s" : "every allocation was recorded", human);
 	}
@@ -103,7 +103,7 @@ void cairn_check_dump_trailer(struct cairn_diagnosis *diagnosis, struct cairn_fi
 		cairn_finding_say(
 			finding, CAIRN_NOTE,
 			"it has no trailer of Cairn's: when it was made, by which build, and what the process weighed is not known");
-		finding->fix = "cairn dump TARGET, or the agent's own dumps";
+		finding->advice = "cairn dump TARGET, or the agent's own dumps";
 	} else if (!diagnosis->trailer.complete) {
 		cairn_finding_say(finding, CAIRN_WRONG, "the dump is cut short: its last line is missing");
 	} else {
@@ -145,7 +145,7 @@ void cairn_check_dump_totals(struct cairn_diagnosis *diagnosis, struct cairn_fin
 	if (diagnosis->profile.sample_count && diagnosis->profile.kind == CAIRN_PROFILE_HEAP && space != CAIRN_NONE &&
 	    !(cairn_profile_total(&diagnosis->profile, space) > 0)) {
 		cairn_finding_say(finding, CAIRN_NOTE, "what was allocated and freed again (alloc_space) is not recorded");
-		finding->fix = "prof_accum:true records it, at the price of memory that grows";
+		finding->advice = "prof_accum:true records it, at the price of memory that grows";
 	}
 }
 
@@ -154,7 +154,7 @@ void cairn_check_dump_names(struct cairn_diagnosis *diagnosis, struct cairn_find
 	struct cairn_find_options options = {0};
 	struct cairn_finder finder = {.options = &options};
 	const struct cairn_profile *profile = &diagnosis->profile;
-	size_t missing = 0, files = 0;
+	size_t missing = 0, files = 0, identified = 0, fitting = 0;
 	for (size_t i = 0; i < profile->module_count; i++) {
 		struct cairn_binary binary;
 		const char *path = cairn_profile_string(profile, profile->modules[i].path);
@@ -162,17 +162,27 @@ void cairn_check_dump_names(struct cairn_diagnosis *diagnosis, struct cairn_find
 			continue;
 		files++;
 		cairn_find_binary(&finder, profile, &profile->modules[i], &binary);
+		identified += binary.path && profile->modules[i].build_id;
+		fitting += binary.path && binary.fits;
 		if (binary.path)
 			continue;
 		if (missing++ == 0)
 			cairn_finding_say(finding, CAIRN_WRONG, "%.200s: %.250s", path, binary.reason);
 	}
 	if (missing > 0) {
-		finding->fix = "--binary FILE for a file that lies elsewhere, --sysroot DIR for the files of another machine, --symbols "
+		finding->advice = "--binary FILE for a file that lies elsewhere, --sysroot DIR for the files of another machine, --symbols "
 			       "DIR for debug files";
-	} else if (files > 0) {
+	} else if (files > 0 && identified == files) {
+		cairn_finding_say(finding, CAIRN_RIGHT, "all of its %zu files are here, in the same build", files);
+	} else if (files > 0 && identified + fitting == files) {
 		cairn_finding_say(finding, CAIRN_RIGHT,
-				  "all of its %zu files are here, and of the same build as far as their build-ids tell", files);
+				  "all of its %zu files are here; it has no build-ids for %zu of them, whose code is as long as what "
+				  "was mapped",
+				  files, files - identified);
+	} else if (files > 0) {
+		cairn_finding_say(finding, CAIRN_NOTE,
+				  "all of its %zu files are here, but nothing tells whether %zu of them are the same build", files,
+				  files - identified - fitting);
 	}
 	cairn_finder_free(&finder);
 }

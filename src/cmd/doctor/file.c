@@ -1,9 +1,11 @@
 /* file.c - can addresses of the program be named, and its stacks be walked?
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/doctor/doctor.h"
+#include "cmd/restart.h"
 #include "symbol/find.h"
 
 #include <elf.h>
+#include <stdlib.h>
 
 /* The program, when it can be read. */
 static const struct cairn_diagnosis_module *program_of(const struct cairn_diagnosis *diagnosis)
@@ -32,16 +34,16 @@ void cairn_check_on_disk(struct cairn_diagnosis *diagnosis, struct cairn_finding
 				  : now ? ", by another build: its names would be wrong, and are not used"
 					: "");
 		finding->fix = same ? NULL
-				    : cairn_arena_format(&diagnosis->arena,
-							 "cp /proc/%d/exe /tmp/program && cairn top %s --binary /tmp/program",
-							 diagnosis->pid, diagnosis->name);
+				    : cairn_arena_format(&diagnosis->arena, "cairn top %s --binary /proc/%d/exe",
+							 cairn_shell_word(&diagnosis->arena, diagnosis->name), diagnosis->pid);
 		if (now)
 			cairn_elf_close(now);
 	} else if (deleted) {
 		cairn_finding_say(finding, CAIRN_WRONG,
-				  "%zu of its libraries were removed or replaced while it runs, such as %s: what they do has no names",
+				  "%zu of its libraries were removed or replaced while it runs, such as %s: only root can still read them, and name "
+				  "what they do",
 				  deleted, library);
-		finding->fix = "start it again";
+		finding->advice = "start it again";
 	} else {
 		cairn_finding_say(finding, CAIRN_RIGHT, "%s and its libraries are the files that run", program->path);
 	}
@@ -59,7 +61,7 @@ void cairn_check_build_id(struct cairn_diagnosis *diagnosis, struct cairn_findin
 	cairn_finding_say(finding, CAIRN_NOTE,
 			  "%s has no build-id: another build under its name cannot be told from it, nor its debug file be found",
 			  program->path);
-	finding->fix = "-Wl,--build-id, when it is linked";
+	finding->advice = "-Wl,--build-id, when it is linked";
 }
 
 /* Functions that the file offers to others keep their names whatever is stripped. */
@@ -91,7 +93,7 @@ void cairn_check_names(struct cairn_diagnosis *diagnosis, struct cairn_finding *
 	} else if (functions) {
 		cairn_finding_say(finding, CAIRN_NOTE,
 				  "functions have names, but no lines, and inlined ones are not seen: there is no debug information");
-		finding->fix = "-g, when it is compiled (debug = 1 in Cargo.toml); or install its debug package, or --debuginfod";
+		finding->advice = "-g, when it is compiled (debug = 1 in Cargo.toml); or install its debug package, or --debuginfod";
 	} else {
 		enum { some = 10 };
 		size_t exported = count_exported(program->elf);
@@ -102,7 +104,7 @@ void cairn_check_names(struct cairn_diagnosis *diagnosis, struct cairn_finding *
 		else
 			cairn_finding_say(finding, CAIRN_WRONG,
 					  "%s is stripped, and its debug file is not here: its functions have no names", program->path);
-		finding->fix = program->elf->build_id[0]
+		finding->advice = program->elf->build_id[0]
 				       ? cairn_arena_format(&diagnosis->arena,
 							    "put its debug file at /usr/lib/debug/.build-id/%.2s/%s.debug, or name its "
 							    "folder with --symbols DIR",
@@ -113,21 +115,57 @@ void cairn_check_names(struct cairn_diagnosis *diagnosis, struct cairn_finding *
 	cairn_finder_free(&finder);
 }
 
+/* How the stacks that the agent took have ended. False where it has not taken any. */
+static bool check_taken(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	static const struct {
+		const char *path, *words;
+	} ends[] = {
+		{"unwinder.no_code", "in generated code that keeps no frame pointers"},
+		{"unwinder.no_rule", "in code without unwind tables and frame pointers"},
+		{"unwinder.unreadable", "in memory that cannot be read"},
+	};
+	char text[24];
+	cairn_diagnosis_field(diagnosis, "unwinder.stacks", text, sizeof text);
+	unsigned long long all = strtoull(text, NULL, 10), cut = 0, worst = 0;
+	const char *where = "";
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+		cairn_diagnosis_field(diagnosis, ends[i].path, text, sizeof text);
+		unsigned long long count = strtoull(text, NULL, 10);
+		cut += count;
+		where = count > worst ? ends[i].words : where;
+		worst = count > worst ? count : worst;
+	}
+	if (all == 0)
+		return false;
+	double share = 100 * (double)cut / (double)all;
+	if (cut == 0)
+		cairn_finding_say(finding, CAIRN_RIGHT, "all of %llu stacks are whole", all);
+	else if (share < 1)
+		cairn_finding_say(finding, CAIRN_RIGHT, "%llu of %llu stacks are whole; the others end %s", all - cut, all, where);
+	else
+		cairn_finding_say(finding, share < 10 ? CAIRN_NOTE : CAIRN_WRONG, "%llu of %llu stacks (%.0f %%) lack their callers: most of them end %s", cut,
+				  all, share, where);
+	if (share >= 1)
+		finding->advice = "-fasynchronous-unwind-tables or -fno-omit-frame-pointer when it is compiled; -XX:+PreserveFramePointer for a JVM";
+	return true;
+}
+
 void cairn_check_stacks(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
 	const struct cairn_diagnosis_module *program = program_of(diagnosis);
-	if (!program)
+	if ((diagnosis->has_agent && check_taken(diagnosis, finding)) || !program)
 		return;
 	struct cairn_elf_section *frames = cairn_elf_section(program->elf, ".eh_frame");
 	if (frames && frames->size > 64 && cairn_elf_section(program->elf, ".eh_frame_hdr")) {
-		cairn_finding_say(finding, CAIRN_RIGHT, "it has unwind tables: stacks are whole with or without frame pointers");
+		cairn_finding_say(finding, CAIRN_RIGHT, "it has unwind tables: its own frames are found with or without frame pointers");
 		return;
 	}
 	cairn_finding_say(
 		finding, CAIRN_WRONG,
 		"it has no unwind tables (%s): stacks end in it unless it was compiled with frame pointers, which the file does not say",
 		frames && frames->size > 64 ? ".eh_frame_hdr is missing" : ".eh_frame is missing");
-	finding->fix = "-fasynchronous-unwind-tables, or -fno-omit-frame-pointer, when it is compiled";
+	finding->advice = "-fasynchronous-unwind-tables, or -fno-omit-frame-pointer, when it is compiled";
 }
 
 /* How it is loaded: what that means for the agent and for the debug files. */
@@ -146,6 +184,6 @@ void cairn_check_loading(struct cairn_diagnosis *diagnosis, struct cairn_finding
 	} else {
 		cairn_finding_say(finding, diagnosis->has_agent ? CAIRN_NOTE : CAIRN_WRONG,
 				  "a static program, %s: LD_PRELOAD has no effect on it", pie);
-		finding->fix = diagnosis->has_agent ? NULL : "link it dynamically";
+		finding->advice = diagnosis->has_agent ? NULL : "link it dynamically";
 	}
 }

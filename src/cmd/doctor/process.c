@@ -2,13 +2,17 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
 #include "cmd/doctor/doctor.h"
+#include "cmd/restart.h"
 #include "process/clock.h"
 #include "process/memory.h"
 #include "profile/read.h"
 
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const struct cairn_diagnosis_module *find_module(const struct cairn_diagnosis *diagnosis, const char *name)
 {
@@ -32,36 +36,68 @@ void cairn_check_agent(struct cairn_diagnosis *diagnosis, struct cairn_finding *
 		cairn_finding_say(finding, CAIRN_WRONG,
 				  "LD_PRELOAD names the agent, but it was not loaded: the file is not there for the process, or the "
 				  "program is static or privileged");
-		finding->fix = cairn_arena_format(&diagnosis->arena, "ls -l %s%.*s", diagnosis->root, (int)strcspn(preload, ": "), preload);
+		finding->advice = cairn_arena_format(&diagnosis->arena, "put libcairn.so at %.*s as the process sees it", (int)strcspn(preload, ": "),
+						     preload);
 	} else if (cairn_diagnosis_is_static(diagnosis)) {
 		cairn_finding_say(finding, CAIRN_NOTE, "no agent: nothing can be preloaded into a static program");
 	} else {
 		cairn_finding_say(finding, CAIRN_NOTE,
 				  "no agent: it cannot be asked while it runs; only dumps that jemalloc writes can be read");
-		finding->fix = "cairn run -- COMMAND, or LD_PRELOAD=libcairn.so";
+		finding->fix = diagnosis->pid ? cairn_restart_line(&diagnosis->arena, diagnosis->pid, "cairn run --active --") : NULL;
+		if (!finding->fix)
+			finding->advice = "start it with 'cairn run -- COMMAND'";
 	}
+}
+
+/* A port that nobody listens on now; 0 when none is to be had. */
+static unsigned free_port(void)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t size = sizeof address;
+	int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	bool good = descriptor >= 0 && bind(descriptor, (struct sockaddr *)&address, size) == 0 &&
+		    getsockname(descriptor, (struct sockaddr *)&address, &size) == 0;
+	if (descriptor >= 0)
+		close(descriptor);
+	return good ? ntohs(address.sin_port) : 0;
+}
+
+/* SETTING behind what CAIRN_CONF says already: the last of a key holds. */
+static void add_setting(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding, const char *setting)
+{
+	const char *now = cairn_diagnosis_variable(diagnosis, "CAIRN_CONF");
+	cairn_finding_restart(finding, diagnosis, "CAIRN_CONF",
+			      now && now[0] ? cairn_arena_format(&diagnosis->arena, "%s,%s", now, setting) : setting);
 }
 
 /* What the agent itself complains of. */
 void cairn_check_settings(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
+	enum kind { SETTINGS, SOCKET, LISTEN, DUMPS };
 	static const struct {
-		const char *path, *complaint, *fix;
+		const char *path, *complaint;
+		enum kind kind;
 	} table[] = {
-		{"config_problems", "config problems", "CAIRN_CONF=key:value,key:value when it is started again; 'man cairn' has the keys"},
-		{"agent.socket_problem", "socket problem", "XDG_RUNTIME_DIR=FOLDER, one it may write to, when it is started again"},
-		{"agent.listen_problem", "listen problem",
-		 "CAIRN_CONF=listen:127.0.0.1:PORT, one that is free, when it is started again; by its PID it is reached all the same"},
-		{"dumps.problem", "dump problem", "CAIRN_CONF=dumps:FOLDER, one it may write to, when it is started again"},
+		{"config_problems", "config problems", SETTINGS},
+		{"agent.socket_problem", "socket problem", SOCKET},
+		{"agent.listen_problem", "listen problem", LISTEN},
+		{"dumps.problem", "dump problem", DUMPS},
 	};
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
 		char text[400];
 		cairn_diagnosis_field(diagnosis, table[i].path, text, sizeof text);
-		if (text[0]) {
-			cairn_finding_say(finding, CAIRN_WRONG, "the agent's %s: %s", table[i].complaint, text);
-			finding->fix = table[i].fix;
-			return;
-		}
+		if (!text[0])
+			continue;
+		cairn_finding_say(finding, CAIRN_WRONG, "the agent's %s: %s", table[i].complaint, text);
+		if (table[i].kind == SETTINGS)
+			finding->advice = "CAIRN_CONF=key:value,key:value when it is started again; 'man cairn' has the keys";
+		else if (table[i].kind == SOCKET)
+			finding->advice = "XDG_RUNTIME_DIR=FOLDER, one it may write to, when it is started again";
+		else if (table[i].kind == LISTEN)
+			add_setting(diagnosis, finding, cairn_arena_format(&diagnosis->arena, "listen:127.0.0.1:%u", free_port()));
+		else
+			add_setting(diagnosis, finding, "dumps:$(mktemp -d)");
+		return;
 	}
 }
 
@@ -74,9 +110,8 @@ void cairn_check_privileges(struct cairn_diagnosis *diagnosis, struct cairn_find
 		"it runs with the privileges of another user (set-user-ID or file capabilities): its environment is not trusted, "
 		"and neither LD_PRELOAD nor %s is read",
 		diagnosis->variable ? diagnosis->variable : "MALLOC_CONF");
-	finding->fix = cairn_arena_format(&diagnosis->arena, "ln -s prof:true %s",
-					  diagnosis->allocator && diagnosis->allocator->jemalloc.link[0] ? diagnosis->allocator->jemalloc.link
-												     : "/etc/malloc.conf");
+	const char *link = diagnosis->allocator && diagnosis->allocator->jemalloc.link[0] ? diagnosis->allocator->jemalloc.link : "/etc/malloc.conf";
+	finding->fix = cairn_arena_format(&diagnosis->arena, "ln -sf prof:true %s", cairn_shell_word(&diagnosis->arena, link));
 }
 
 /* The soft limit in the line of /proc/PID/limits that begins with NAME; false when it is unlimited or not there. */
@@ -99,11 +134,11 @@ void cairn_check_limits(struct cairn_diagnosis *diagnosis, struct cairn_finding 
 	if (soft_limit(diagnosis, "Max file size", &value) && value < least_file) {
 		cairn_finding_say(finding, CAIRN_WRONG, "it may write files of at most %s: larger dumps are cut short, or end it",
 				  cairn_text_human((double)value, human));
-		finding->fix = "ulimit -f unlimited, before it is started";
+		finding->fix = cairn_arena_format(&diagnosis->arena, "prlimit --pid %d --fsize=unlimited", diagnosis->pid);
 	} else if (soft_limit(diagnosis, "Max open files", &value) && value < least_descriptors) {
 		cairn_finding_say(finding, CAIRN_WRONG, "it may open %llu files, too few to write a dump besides its own",
 				  (unsigned long long)value);
-		finding->fix = "ulimit -n 1024, before it is started";
+		finding->fix = cairn_arena_format(&diagnosis->arena, "prlimit --pid %d --nofile=1024", diagnosis->pid);
 	} else if (soft_limit(diagnosis, "Max address space", &value)) {
 		cairn_finding_say(
 			finding, CAIRN_NOTE,
@@ -139,12 +174,12 @@ void cairn_check_memory(struct cairn_diagnosis *diagnosis, struct cairn_finding 
 	if (share > 0.9) {
 		cairn_finding_say(finding, CAIRN_WRONG, "%s of %s of %s are used: it may be killed before a dump is made", used, limit,
 				  whose);
-		finding->fix = cairn_arena_format(&diagnosis->arena, "cairn dump %s, now", diagnosis->name);
+		finding->fix = cairn_arena_format(&diagnosis->arena, "cairn dump %s", cairn_shell_word(&diagnosis->arena, diagnosis->name));
 	} else if (reading.events.oom_kill) {
 		cairn_finding_say(finding, CAIRN_NOTE,
 				  "%s of %s of %s are used; in its group %llu processes were killed for want of memory", used, limit,
 				  whose, (unsigned long long)reading.events.oom_kill);
-		finding->fix = "cairn watch, or the agent's own triggers, leave a dump of the next one";
+		finding->fix = cairn_arena_format(&diagnosis->arena, "cairn watch %s", cairn_shell_word(&diagnosis->arena, diagnosis->name));
 	} else {
 		cairn_finding_say(finding, CAIRN_RIGHT, "%s of %s of %s are used", used, limit, whose);
 	}
@@ -163,10 +198,7 @@ void cairn_check_sandbox(struct cairn_diagnosis *diagnosis, struct cairn_finding
 
 void cairn_check_container(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
-	struct stat ours, theirs;
-	if (!diagnosis->pid || stat("/", &ours) != 0 || stat(cairn_arena_format(&diagnosis->arena, "%s/.", diagnosis->root), &theirs) != 0)
-		return;
-	if (ours.st_dev != theirs.st_dev || ours.st_ino != theirs.st_ino)
+	if (cairn_diagnosis_has_own_root(diagnosis))
 		cairn_finding_say(
 			finding, CAIRN_NOTE,
 			"it has a file system of its own (a container, or chroot): paths here are as it sees them; from outside "
@@ -201,13 +233,13 @@ void cairn_check_unwinder(struct cairn_diagnosis *diagnosis, struct cairn_findin
 	} else if (musl) {
 		cairn_finding_say(finding, CAIRN_WRONG,
 				  "jemalloc's own unwinder may wait for ever on musl: it allocates while jemalloc starts");
-		finding->fix = "jemalloc 5.3 and Cairn's agent, which takes stacks itself";
+		finding->advice = "jemalloc 5.3 and Cairn's agent, which takes stacks itself";
 	} else if (minor && minor < 35) {
 		cairn_finding_say(finding, CAIRN_WRONG,
 				  "glibc 2.%u: jemalloc's own unwinder takes the loader's lock and may wait for ever in a process that "
 				  "loads libraries",
 				  minor);
-		finding->fix = "jemalloc 5.3 and Cairn's agent, which takes stacks without locks; or glibc 2.35";
+		finding->advice = "jemalloc 5.3 and Cairn's agent, which takes stacks without locks; or glibc 2.35";
 	} else if (minor) {
 		cairn_finding_say(finding, CAIRN_RIGHT, "glibc 2.%u finds unwind tables without a lock", minor);
 	} else {
@@ -232,11 +264,11 @@ void cairn_check_samples(struct cairn_diagnosis *diagnosis, struct cairn_finding
 		cairn_finding_say(finding, CAIRN_WRONG, "no profile can be had: %.400s", error.text);
 	} else if (profile.sample_count == 0 && strcmp(state, "inactive") == 0) {
 		cairn_finding_say(finding, CAIRN_WRONG, "there are no samples, because sampling is off");
-		finding->fix = cairn_arena_format(&diagnosis->arena, "cairn activate %s", diagnosis->name);
+		finding->fix = cairn_arena_format(&diagnosis->arena, "cairn activate %s", cairn_shell_word(&diagnosis->arena, diagnosis->name));
 	} else if (profile.sample_count == 0) {
 		cairn_finding_say(finding, CAIRN_WRONG,
 				  "there are no samples yet: less was allocated since sampling began than the period");
-		finding->fix = "wait, or give it work; or lg_prof_sample:16";
+		finding->advice = "wait, or give it work";
 	} else {
 		bool known = cairn_trailer_read(cairn_buffer_bytes(&body), &trailer);
 		cairn_check_profile_coverage(&profile, known ? &trailer : NULL, finding);

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "report/dot.h"
+#include "report/graph_svg.h"
 #include "report/graphviz.h"
 
 #include <stdio.h>
@@ -98,9 +99,16 @@ bool cairn_jeprof_picture(const struct cairn_jeprof_options *options, struct cai
 		return write_dot(options, jeprof, out, error);
 	struct cairn_buffer dot = cairn_buffer(SIZE_MAX), drawn = cairn_buffer(SIZE_MAX);
 	bool good = write_dot(options, jeprof, &dot, error) && cairn_graphviz_render(cairn_buffer_bytes(&dot), picture->format, &drawn, error);
-	if (good && picture->viewers[0])
-		good = view_picture(picture, cairn_buffer_bytes(&drawn), error);
-	else if (good)
+	if (good && picture->viewers[0]) {
+		struct cairn_buffer page = cairn_buffer(SIZE_MAX);
+		if (strcmp(picture->format, "svg") == 0)
+			cairn_graph_svg(cairn_buffer_bytes(&drawn), &page);
+		good = view_picture(picture, cairn_buffer_bytes(page.length ? &page : &drawn), error);
+		cairn_buffer_free(&page);
+	}
+	if (good && !picture->viewers[0] && strcmp(picture->format, "svg") == 0)
+		cairn_graph_svg(cairn_buffer_bytes(&drawn), out);
+	else if (good && !picture->viewers[0])
 		cairn_buffer_append(out, drawn.data, drawn.length);
 	cairn_buffer_free(&dot);
 	cairn_buffer_free(&drawn);

@@ -10,6 +10,7 @@
 #include "profile/combine.h"
 #include "profile/pprof_write.h"
 #include "report/top.h"
+#include "symbol/allocator.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -94,10 +95,15 @@ static bool write_profile(const struct cairn_moment *moment, const struct cairn_
 		}
 		return good;
 	}
-	struct cairn_buffer plain = cairn_buffer(SIZE_MAX);
+	struct cairn_buffer plain = cairn_buffer(SIZE_MAX), allocator = cairn_buffer(SIZE_MAX);
 	size_t length;
-	cairn_pprof_write(sum, &(struct cairn_pprof_options){.names = CAIRN_PPROF_NAMES_ALL, .sizes = true,
-							     .drop_frames = CAIRN_PPROF_ALLOCATOR_FRAMES}, &plain);
+	struct cairn_allocator known;
+	cairn_allocator_learn(&known, sum);
+	cairn_allocator_regex(&known, &allocator);
+	cairn_buffer_byte(&allocator, '\0');
+	cairn_allocator_free(&known);
+	cairn_pprof_write(sum, &(struct cairn_pprof_options){.names = CAIRN_PPROF_NAMES_ALL, .sizes = true, .drop_frames = allocator.data}, &plain);
+	cairn_buffer_free(&allocator);
 	char *packed = cairn_pack_gzip(cairn_buffer_bytes(&plain), &length);
 	if (!packed)
 		cairn_out_of_memory(plain.length);

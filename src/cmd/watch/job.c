@@ -184,8 +184,14 @@ static bool ask_numbers(struct cairn_job *job)
 	if (!job->life.pid)
 		return ask_elsewhere(job, &target);
 	bool good = cairn_target_ask(&target, "GET", "/cairn/status", &body, &job->error);
-	if (good)
+	char statistics[8] = "";
+	if (good) {
 		cairn_target_field(cairn_buffer_bytes(&body), "jemalloc.allocated_total", total, sizeof total);
+		cairn_target_field(cairn_buffer_bytes(&body), "jemalloc.statistics", statistics, sizeof statistics);
+	}
+	if (strcmp(statistics, "false") == 0)
+		good = cairn_fail(&job->error, "process %d: its jemalloc was built without statistics, so --interval cannot tell how much it allocates",
+				  job->life.pid);
 	job->reading.allocated = strtoull(total, NULL, 10);
 	cairn_buffer_free(&body);
 	return good;

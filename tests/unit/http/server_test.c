@@ -250,7 +250,7 @@ static void test_slow_body(void)
 	memset(piece, 'x', sizeof piece);
 	send(descriptor, head, sizeof head - 1, MSG_NOSIGNAL);
 	for (int i = 0; i < 5; i++) {
-		usleep(300000);
+		usleep(800000);
 		send(descriptor, piece, sizeof piece, MSG_NOSIGNAL);
 	}
 	for (ssize_t part; got + 1 < sizeof out && (part = recv(descriptor, out + got, sizeof out - got - 1, 0)) > 0;)
@@ -393,7 +393,7 @@ int main(void)
 {
 	struct cairn_error error = {0};
 	struct cairn_server *server = cairn_server_open(&(struct cairn_server_options){
-		.connections = 16, .seconds = 1, .body_maximum = 1 << 20, .response_maximum = 1 << 20,
+		.connections = 16, .seconds = 3, .body_maximum = 1 << 20, .response_maximum = 1 << 20,
 		.quota = &quota, .local_quota = &quota, .abandon = abandon,
 		.admit = admit, .handle = handle, .tick = tick, .stop = &stop,
 	}, &error);

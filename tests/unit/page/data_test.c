@@ -37,6 +37,7 @@ struct page {
 	uint64_t nodes, steps[most], functions[most], left;
 	int64_t value[most];
 	uint64_t base[most];
+	int64_t other[CAIRN_PAGE_COLUMNS][2 * most]; /* the values after the first, and their bases */
 };
 
 static void read_page(struct page *page, const struct cairn_page_data *data, bool has_base)
@@ -65,10 +66,11 @@ static void read_page(struct page *page, const struct cairn_page_data *data, boo
 		page->functions[i] = take(&in);
 	for (uint64_t i = 0; i < page->nodes; i++)
 		page->value[i] = data->is_change ? take_signed(&in) : (int64_t)take(&in);
-	for (uint64_t i = 0; i < page->nodes; i++)
-		take(&in);
 	for (uint64_t i = 0; has_base && i < page->nodes; i++)
 		page->base[i] = take(&in);
+	for (size_t c = 1; c < data->column_count; c++)
+		for (uint64_t i = 0; i < page->nodes * (has_base ? 2 : 1); i++)
+			page->other[c][i] = data->is_change && i < page->nodes ? take_signed(&in) : (int64_t)take(&in);
 	page->left = in.rest.length;
 }
 
@@ -163,6 +165,32 @@ static void test_change(void)
 	fixture_free(&fixture);
 }
 
+/* What was freed again is there with what it allocated, whatever is shown first. */
+static void test_columns(void)
+{
+	struct fixture fixture;
+	struct cairn_page_data data;
+	struct page page;
+	fixture_make(&fixture, "heap_v2/1\n  t*: 2: 64 [9: 900]\n@ 0x1001 0x2001\n  t*: 2: 64 [3: 100]\n@ 0x3001 0x2001\n  t*: 0: 0 [6: 800]\n"
+			       "\nMAPPED_LIBRARIES:\n", NULL);
+	cairn_page_data_make(&data, &fixture.view, 100, NULL);
+	read_page(&page, &data, false);
+	is_int(data.column_count, 4, "live and allocated, bytes and objects");
+	is_int(page.nodes, 4, "a stack that holds nothing any more is a node");
+	const char *wanted[] = {"inuse_space", "inuse_objects", "alloc_space", "alloc_objects"};
+	const int64_t sums[] = {64, 2, 900, 9};
+	for (size_t c = 0; c < 4; c++) {
+		int64_t sum = 0;
+		for (uint64_t i = 0; i < page.nodes; i++)
+			sum += c ? page.other[c][i] : page.value[i];
+		is_text(cairn_profile_string(&fixture.profile, fixture.profile.value_types[data.columns[c]].type), wanted[c], "the columns in order");
+		is_int(sum, sums[c], "each with all of it");
+	}
+	is_int(page.left, 0, "and nothing after them");
+	cairn_page_data_free(&data);
+	fixture_free(&fixture);
+}
+
 static void test_names(void)
 {
 	struct fixture fixture;
@@ -210,6 +238,7 @@ int main(void)
 	test_smaller();
 	test_rounding();
 	test_change();
+	test_columns();
 	test_names();
 	test_split();
 	return tap_done();

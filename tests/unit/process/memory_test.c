@@ -74,6 +74,45 @@ static void test_no_group(void)
 	is_near(reading.pressure, 0.1234, 1e-9, "the machine's pressure");
 }
 
+static uint64_t left(void)
+{
+	struct cairn_memory memory;
+	struct cairn_error error = {0};
+	if (!cairn_memory_open(&memory, root, 42, &error))
+		printf("# %s\n", error.text);
+	uint64_t bytes = cairn_memory_left(&memory);
+	cairn_memory_close(&memory);
+	return bytes;
+}
+
+static void test_left(void)
+{
+	begin();
+	is_int(left(), 8192 << 10, "without groups there is left what the machine has available");
+	put("/proc/42/cgroup", "0::/a/b\n");
+	put("/proc/thread-self/mountinfo", mounts_two);
+	put("/sys/fs/cgroup/a/b/memory.max", "5000000\n");
+	put("/sys/fs/cgroup/a/b/memory.current", "1000000\n");
+	is_int(left(), 4000000, "version 2: the limit less what is used");
+	put("/sys/fs/cgroup/a/b/memory.stat", "anon 5\ninactive_anon 7\nactive_file 9\ninactive_file 300000\n");
+	is_int(left(), 4300000, "and the cache that can be dropped");
+	put("/sys/fs/cgroup/a/memory.high", "6000000\n");
+	put("/sys/fs/cgroup/a/memory.current", "5900000\n");
+	is_int(left(), 100000, "the group above may have less");
+	put("/sys/fs/cgroup/a/memory.current", "6900000\n");
+	is_int(left(), 0, "or nothing");
+	begin();
+	put("/proc/42/cgroup", "4:memory:/docker/abc\n");
+	put("/proc/thread-self/mountinfo", mounts_one);
+	put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+	put("/sys/fs/cgroup/memory/docker/abc/memory.limit_in_bytes", "4000000\n");
+	put("/sys/fs/cgroup/memory/docker/abc/memory.usage_in_bytes", "3000000\n");
+	put("/sys/fs/cgroup/memory/docker/abc/memory.stat", "inactive_file 1\ntotal_inactive_file 50000\n");
+	is_int(left(), 1050000, "version 1");
+	put("/sys/fs/cgroup/memory/docker/abc/memory.limit_in_bytes", "9223372036854771712\n");
+	is_int(left(), 8192 << 10, "version 1 without a limit");
+}
+
 static void test_version_two(void)
 {
 	begin();
@@ -283,6 +322,7 @@ int main(void)
 	if (!mkdtemp(root))
 		return 1;
 	test_no_group();
+	test_left();
 	test_version_two();
 	test_version_one();
 	test_container();

@@ -45,6 +45,24 @@ static void test_whole(void)
 	is_int(profile.warning_count, 0, "nothing to warn of");
 }
 
+/* The estimate depends on the mean size, which differs from thread to thread. */
+static void test_threads_add_up(void)
+{
+	static const char text[] = "heap_v2/524288\n t*: 3: 400200 [5: 500000]\n@ 0x10 0x20\n t*: 3: 400200 [5: 500000]\n t1: 2: 200 [4: 300]\n t2: 1: 400000 [1: 499700]\n"
+				   "\nMAPPED_LIBRARIES:\n";
+	double sums[2][4] = {0};
+	for (int split = 0; split < 2; split++) {
+		read_dump(text, split);
+		for (size_t i = 0; i < profile.sample_count; i++)
+			for (size_t k = 0; k < 4; k++)
+				sums[split][k] += cairn_profile_values(&profile, i)[k];
+	}
+	is_int(profile.sample_count, 2, "two threads, told apart");
+	for (size_t k = 0; k < 4; k++)
+		is_near(sums[1][k], sums[0][k], 1e-6, "a stack has the same size whether or not its threads are told apart");
+	is_near(cairn_profile_values(&profile, 0)[0] / sums[0][0], 0.8, 1e-6, "each with its part");
+}
+
 static void test_threads(void)
 {
 	ok(read_dump("heap_v2/1\n t*: 3: 300 [0: 0]\n t1: 1: 100 [0: 0] a\n t2: 2: 200 [0: 0]\n"
@@ -169,6 +187,7 @@ int main(void)
 {
 	test_whole();
 	test_threads();
+	test_threads_add_up();
 	test_no_threads();
 	test_accumulated();
 	test_odd();

@@ -32,9 +32,10 @@ static size_t count(const char *text, const char *part)
 static void test_graph(void)
 {
 	char *text = draw("main;a 75\nmain;b 25\n", &(struct cairn_dot_options){0});
-	like_text(text, "label=\"a\\n75 (75.0%)\"", "a function has what it holds, and its share");
-	like_text(text, "label=\"main\\n0 (0.0%)\\nof 100 (100.0%)\"", "and what passes through it, where that is more");
+	like_text(text, "label=\"a\\nSelf 75 (75.0%)\"", "a function has what it holds, and its share");
+	like_text(text, "label=\"main\\nTotal 100 (100.0%)\"", "and what passes through it, where that is more");
 	like_text(text, "N1 -> N2 [label=\" 75\"", "a call has what passes through it");
+	like_text(text, "class=\"heat9\"", "what passes most has the strongest class, for the dark");
 	like_text(text, "3 of 3 functions", "the legend says how much is drawn");
 	free(text);
 }

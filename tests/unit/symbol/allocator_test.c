@@ -2,13 +2,16 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "symbol/allocator.h"
 
+#include "base/pattern.h"
 #include "tap.h"
 
 /* What NAMES, leaf first, of one stack look like without the allocator's frames: the new leaf. Each is a location of its
  * own; those that begin with @ have no name and lie in the module that follows. */
+static struct cairn_profile profile;
+static const char *folds; /* the patterns of wrappers; NULL where they are not folded */
+
 static const char *leaf_of(const char *const *names, size_t count)
 {
-	static struct cairn_profile profile;
 	cairn_profile_free(&profile);
 	cairn_profile_init(&profile);
 	for (size_t i = 0; i < count; i++) {
@@ -23,6 +26,8 @@ static const char *leaf_of(const char *const *names, size_t count)
 	}
 	struct cairn_allocator allocator;
 	cairn_allocator_learn(&allocator, &profile);
+	if (folds)
+		cairn_allocator_fold(&allocator, *folds ? folds : NULL);
 	size_t leaf = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t frame = profile.locations[i].frame_count ? profile.locations[i].first_frame : CAIRN_NONE;
@@ -79,9 +84,92 @@ static void test_rust(void)
 		"alloc::vec::Vec<T,A>::push", "Rust on tikv-jemallocator, from the profiler to RawVec");
 	is_text(LEAF("__rdl_alloc", "__rustc[5224e6b81cd82a8f]::__rust_alloc", "alloc::alloc::exchange_malloc", "service::handle"), "service::handle", "newer shims");
 	is_text(LEAF("<service::Counting<A> as core::alloc::global::GlobalAlloc>::alloc_zeroed", "service::handle"), "service::handle", "a program's own global allocator");
+	is_text(LEAF("__rust_alloc", "hashbrown::raw::alloc::inner::do_alloc", "service::handle"), "service::handle",
+		"hashbrown's way to the allocator");
 	is_text(LEAF("alloc::boxed::Box<T>::new", "service::handle"), "alloc::boxed::Box<T>::new", "Box::new is what somebody wrote");
 	is_text(LEAF("myalloc::alloc::alloc", "service::handle"), "myalloc::alloc::alloc", "another crate's alloc stays");
 	is_text(LEAF("service::handle", "alloc::alloc::alloc", "main"), "service::handle", "a wrapper further up does not cut");
+}
+
+static void test_realloc(void)
+{
+	is_text(LEAF("prof_backtrace_impl", "_rjem_je_prof_backtrace", "_rjem_je_prof_tctx_create", "prof_alloc_prep.constprop.0",
+		"irallocx_prof",
+		     "do_rallocx", "do_realloc_nonnull", "grow", "main"), "grow",
+			"realloc, which ends in a jump, is not on the stack itself");
+	is_text(LEAF("_rjem_je_arena_tcache_fill_small", "_rjem_je_tcache_alloc_small_hard", "_rjem_je_hpa_central_extract", "handle"),
+		"handle",
+		"whatever has the private prefix and a file's word");
+	is_text(LEAF("je_arena_palloc", "je_suis", "main"), "je_suis", "the prefix alone is not enough");
+}
+
+static void test_wrappers(void)
+{
+	folds = "";
+	is_text(LEAF("malloc", "zmalloc_usable", "sdsnewlen", "main"), "sdsnewlen", "a program's own malloc");
+	is_text(LEAF("malloc", "__GI___strdup", "copy_name", "main"), "copy_name", "strdup");
+	is_text(LEAF("malloc", "_IO_file_doallocate", "_IO_doallocbuf", "puts", "main"), "puts", "buffers of stdio");
+	is_text(LEAF("__rust_alloc", "alloc::alloc::alloc", "alloc::raw_vec::RawVec<T,A>::allocate_in",
+		"alloc::vec::Vec<T>::with_capacity_in", "<alloc::vec::Vec<T> as core::iter::FromIterator>::from_iter",
+		     "core::iter::traits::iterator::Iterator::collect", "service::handle"), "service::handle", "Rust's containers");
+	is_text(LEAF("__rust_alloc", "hashbrown::raw::alloc::inner::do_alloc",
+		"<u8 as alloc::vec::spec_from_elem::SpecFromElem>::from_elem", "<u8 as <[_]>::to_vec_in::ConvertVec>::to_vec",
+		     "<service::Table as core::clone::Clone>::clone", "main"), "<service::Table as core::clone::Clone>::clone",
+			"also on plain types; not on a program's");
+	is_text(LEAF("operator new(unsigned long)", "std::vector<int, std::allocator<int> >::_M_realloc_insert(int&&)",
+		"std::vector<int, std::allocator<int> >::push_back(int&&)",
+		     "Server::handle(int)", "std::thread::_State_impl<int>::_M_run()"), "Server::handle(int)",
+			"C++'s containers, and nothing above");
+	is_text(LEAF("malloc", "Pool::new_alloc(int)", "my_alloc::run", "main"), "my_alloc::run",
+		"patterns are for the last part of a name");
+	is_text(LEAF("malloc", "parse", "zmalloc_usable", "main"), "parse", "a wrapper further up does not fold");
+	folds = "ngx_p*,x[a]lloc";
+	is_text(LEAF("malloc", "ngx_palloc", "xalloc", "xcalloc", "handle"), "xcalloc",
+		"patterns of one's own take the place of the usual");
+	is_text(LEAF("malloc", "zmalloc", "handle"), "zmalloc", "which then do not hold");
+	folds = NULL;
+	is_text(LEAF("malloc", "zmalloc_usable", "sdsnewlen", "main"), "zmalloc_usable", "not folded unless told");
+}
+
+/* How often PATTERN, whole, matches TEXT; by the library that Go's expressions are nearest to. */
+static bool drops(const struct cairn_pattern *pattern, const char *text)
+{
+	return cairn_pattern_match(pattern, cairn_bytes_of(text));
+}
+
+static void test_regex(void)
+{
+	static const char *const names[] = {"prof_backtrace_impl", "acme_je_prof_backtrace", "acme_malloc",
+		"Pool::(anonymous namespace)::f(int)", "handle", "alloc::alloc::alloc", "main"};
+	leaf_of(names, 7);
+	double value = 1;
+	cairn_profile_add_value_type(&profile, "inuse_space", "bytes");
+	memcpy(cairn_profile_stack_room(&profile, 6), (const uint32_t[]){0, 1, 2, 4, 5, 6}, 6 * sizeof(uint32_t));
+	cairn_profile_add_sample(&profile, 6, 0, &value);
+	struct cairn_allocator allocator;
+	struct cairn_buffer out = cairn_buffer(1 << 20), whole = cairn_buffer(1 << 20);
+	cairn_allocator_learn(&allocator, &profile);
+	cairn_allocator_regex(&allocator, &out);
+	cairn_buffer_format(&whole, "^(%.*s)$", (int)out.length, out.data);
+	cairn_buffer_byte(&whole, 0);
+	struct cairn_error error = {""};
+	struct cairn_pattern *pattern = cairn_pattern_compile(whole.data, &error);
+	if (ok(pattern != NULL, "drop_frames is a regular expression of %zu bytes", out.length)) {
+		static const char *const dropped[] = {"malloc", "_rjem_malloc", "je_calloc", "_rjem_je_prof_tctx_create",
+			"_rjem_je_arena_malloc_hard", "imalloc_body.isra.0", "do_rallocx",
+			"operator new", "operator new[]", "__rust_alloc", "tc_malloc", "libjemalloc.so.2+0x12ab",
+			"libcairn.so.1+0x12ab", "acme_malloc", "acme_je_prof_backtrace"};
+		static const char *const kept[] = {"handle", "main", "zmalloc", "je_suis", "alloc::alloc::alloc", "mallocate",
+			"Pool::malloc"};
+		for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
+			ok(drops(pattern, dropped[i]), "dropped: %s", dropped[i]);
+		for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+			ok(!drops(pattern, kept[i]), "kept: %s", kept[i]);
+		cairn_pattern_free(pattern);
+	}
+	cairn_allocator_free(&allocator);
+	cairn_buffer_free(&out);
+	cairn_buffer_free(&whole);
 }
 
 static void test_all(void)
@@ -95,6 +183,9 @@ int main(void)
 	test_c();
 	test_cpp();
 	test_rust();
+	test_realloc();
+	test_wrappers();
+	test_regex();
 	test_all();
 	return tap_done();
 }

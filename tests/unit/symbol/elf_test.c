@@ -65,8 +65,9 @@ static void test_refusals(void)
 {
 	like_text(refusal("", 0), "thing: not an ELF file", "nothing");
 	like_text(refusal("#!/bin/sh\necho hello, world\n", 28), "not an ELF file", "a script");
-	like_text(refusal("\x7f" "ELF\1\1\1\0\0\0\0\0\0\0\0\0\0\0", 18), "32-bit", "a 32-bit file");
-	like_text(refusal("\x7f" "ELF\2\2\1\0\0\0\0\0\0\0\0\0\0\0", 18), "big-endian", "a big-endian file");
+	like_text(refusal("\x7f" "ELF\3\1\1\0\0\0\0\0\0\0\0\0\0\0", 18), "unknown class", "a file of 128 bits");
+	like_text(refusal("\x7f" "ELF\2\3\1\0\0\0\0\0\0\0\0\0\0\0", 18), "byte order", "a file of no byte order");
+	like_text(refusal("\x7f" "ELF\1\2\1\0\0\0\0\0\0\0\0\0\0\0", 18), "cut short", "half a header of 32 bits");
 	like_text(refusal("\x7f" "ELF\2\1\1\0\0\0\0\0\0\0\0\0\0\0", 18), "cut short", "half a header");
 	struct cairn_error error;
 	ok(!cairn_elf_open("/nonexistent/file", &error), "a missing file");

@@ -135,12 +135,13 @@ static void test_notes(void)
 	static const char note[] = "\x04\0\0\0\x04\0\0\0\x03\0\0\0GNU\0\xde\xad\xbe\xef";
 	static const char after_another[] = "\x05\0\0\0\x01\0\0\0\x01\0\0\0Fred\0\0\0\0x\0\0\0\x04\0\0\0\x02\0\0\0\x03\0\0\0GNU\0\x12\x34";
 	char text[129];
-	ok(cairn_build_id_find((struct cairn_bytes){note, sizeof note - 1}, text), "a build-id note");
+	ok(cairn_build_id_find((struct cairn_layout){0}, (struct cairn_bytes){note, sizeof note - 1}, text), "a build-id note");
 	is_text(text, "deadbeef", "its text");
-	ok(cairn_build_id_find((struct cairn_bytes){after_another, sizeof after_another - 1}, text), "after a note of another kind, with padding");
+	ok(cairn_build_id_find((struct cairn_layout){0}, (struct cairn_bytes){after_another, sizeof after_another - 1}, text),
+		"after a note of another kind, with padding");
 	is_text(text, "1234", "its text");
 	for (size_t length = 0; length < sizeof note - 1; length++)
-		if (cairn_build_id_find((struct cairn_bytes){note, length}, text))
+		if (cairn_build_id_find((struct cairn_layout){0}, (struct cairn_bytes){note, length}, text))
 			ok(false, "a note cut to %zu bytes has none", length);
 	ok(cairn_build_id_valid("abcd") && !cairn_build_id_valid("abc") && !cairn_build_id_valid("ABCD") && !cairn_build_id_valid("") &&
 		   !cairn_build_id_valid("../../etc"), "what a build-id looks like");

@@ -5,7 +5,7 @@
 #include "assemble.h"
 #include "tap.h"
 
-enum { UNIT = 1, NAMESPACE, DECLARATION, ABSTRACT, FUNCTION, CLONE, INLINED, BLOCK, CLASS, FAR, KIND };
+enum { UNIT = 1, NAMESPACE, DECLARATION, ABSTRACT, FUNCTION, CLONE, INLINED, BLOCK, CLASS, FAR, KIND, C_UNIT, NAMED };
 
 static struct cairn_buffer abbrev, info;
 static struct cairn_dwarf dwarf;
@@ -34,6 +34,8 @@ static void setup(void)
 		pairs(DW_AT_abstract_origin, DW_FORM_ref_addr, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data4));
 	put_abbrev(&abbrev, KIND, DW_TAG_subprogram, false,
 		pairs(DW_AT_linkage_name, DW_FORM_string, DW_AT_abstract_origin, DW_FORM_ref4, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data4));
+	put_abbrev(&abbrev, C_UNIT, DW_TAG_compile_unit, true, pairs(DW_AT_low_pc, DW_FORM_addr, DW_AT_language, DW_FORM_data1));
+	put_abbrev(&abbrev, NAMED, DW_TAG_subprogram, false, pairs(DW_AT_name, DW_FORM_string));
 	put(&abbrev, 0, 1);
 }
 
@@ -104,6 +106,47 @@ static void match(const uint64_t *addresses, size_t count, const struct cairn_ca
 	const struct cairn_call **found = cairn_functions_match(&unit, &names, &arena, addresses, count);
 	if (found)
 		memcpy(calls, found, count * sizeof *calls);
+}
+
+static void put_kind(const char *linkage, size_t origin, uint64_t low, uint64_t length)
+{
+	put_bytes(&info, KIND);
+	put_text(&info, linkage);
+	put(&info, origin, 4);
+	put(&info, low, 8);
+	put(&info, length, 4);
+}
+
+/* A function of C has one name, inlined or not, although the library's own calls go to another symbol of it. Zig claims to be C. */
+static void test_c(void)
+{
+	setup();
+	size_t start = begin_unit(&info, 4);
+	put_bytes(&info, C_UNIT);
+	put(&info, 0, 8);
+	put_bytes(&info, 0x0c);
+	size_t plain = info.length - start;
+	put_bytes(&info, NAMED);
+	put_text(&info, "f");
+	size_t qualified = put_declaration("append", "list.ArrayList(u8).append", 3) - start;
+	put_kind("__GI_f", plain, 0x1000, 0x10);
+	put_function("caller", 0x2000, 0x10);
+	put_inlined(plain, 0x2004, 4, 5);
+	put_bytes(&info, 0, 0);
+	put_bytes(&info, CLONE);
+	put(&info, qualified, 4);
+	put(&info, 0x3000, 8);
+	put(&info, 0x10, 4);
+	put_declaration("other", "f.other_than", 3);
+	put_bytes(&info, 0);
+	end_unit(&info, start);
+	finish();
+	const struct cairn_call *calls[3] = {0};
+	match((const uint64_t[]){0x1004, 0x2005, 0x3004}, 3, calls);
+	is_text(spell(calls[0]), "f@0", "out of line, under the plain name");
+	is_text(spell(calls[1]), "f@5 caller@0", "and inlined");
+	is_text(spell(calls[2]), "list.ArrayList(u8).append@0", "a linkage name that only adds scopes is taken");
+	teardown();
 }
 
 /* namespace n { inner; outer { block { inlined inner { inlined inner } } } local in a class of skipped } next */
@@ -273,6 +316,7 @@ static void test_deep(void)
 int main(void)
 {
 	test_tree();
+	test_c();
 	test_far_and_circular();
 	test_constructor();
 	test_folded();

@@ -1,8 +1,8 @@
 /* route_test.c - the table of routes: every row can be reached, and refusals are the contract's.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/host/admission.h"
 #include "agent/host/agent.h"
 #include "agent/host/listen.h"
-#include "agent/host/admission.h"
 #include "agent/route/route.h"
 #include "agent/route/symbols.h"
 #include "base/pages.h"

@@ -299,13 +299,13 @@ static void test_garbage(void)
 	munmap(hole + 8192, 4096);
 }
 
-/* Generated code has no rules: the walk stops there. */
+/* Generated code has no rules: without a frame pointer the walk stops there. */
 static void test_generated_code(void)
 {
 #if defined(__x86_64__)
 	static const unsigned char code[] = {0x48, 0x83, 0xec, 0x08, 0xff, 0xd7, 0x48, 0x83, 0xc4, 0x08, 0xc3}; /* sub 8,%rsp; call *%rdi; … */
 #else
-	static const uint32_t code[] = {0xa9bf7bfd, 0xd63f0000, 0xa8c17bfd, 0xd65f03c0}; /* stp x29,x30; blr x0; ldp; ret */
+	static const uint32_t code[] = {0xa9bf7bfd, 0xd280003d, 0xd63f0000, 0xa8c17bfd, 0xd65f03c0}; /* stp x29,x30; mov x29,#1; blr x0; ldp; ret */
 #endif
 	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (page == MAP_FAILED) {
@@ -318,6 +318,55 @@ static void test_generated_code(void)
 	call(compare);
 	check_equal("called from generated code");
 	munmap(page, 4096);
+}
+
+/* Compilers that keep frame pointers in what they generate are followed through it; without them the walk ends there as before. */
+static enum cairn_unwind_end generated_end;
+static bool generated_came_back;
+static const void *generated_caller;
+
+static void walk_from_generated(void)
+{
+	void *pcs[64];
+	unsigned count;
+	struct cairn_registers registers;
+	cairn_registers_here(&registers);
+	generated_end = cairn_unwind(&registers, NULL, pcs, 64, &count);
+	generated_came_back = false;
+	for (unsigned i = 0; i < count; i++)
+		generated_came_back = generated_came_back || (uintptr_t)pcs[i] - (uintptr_t)generated_caller < 40;
+	__asm__ volatile("");
+}
+
+__attribute__((noinline, optimize("no-omit-frame-pointer"))) static void call_generated(void *page)
+{
+	void (*call)(void (*)(void)) = (void (*)(void (*)(void)))(uintptr_t)page;
+	call(walk_from_generated);
+	__asm__ volatile("");
+}
+
+static void test_frame_pointers_in_generated_code(void)
+{
+#if defined(__x86_64__)
+	/* push %rbp; mov %rsp,%rbp; call *%rdi; pop %rbp; ret, and the same after a call to itself */
+	static const unsigned char code[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
+					     0x55, 0x48, 0x89, 0xe5, 0xe8, 0xe7, 0xff, 0xff, 0xff, 0x5d, 0xc3};
+	/* lea 8(%rdi),%rbp is no frame pointer */
+	static const unsigned char without[] = {0x55, 0x48, 0x8d, 0x6f, 0x08, 0xff, 0xd7, 0x5d, 0xc3};
+	unsigned char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (page == MAP_FAILED) {
+		tap_skip("frame pointers in generated code", "no executable pages here");
+		return;
+	}
+	generated_caller = (const void *)(uintptr_t)call_generated;
+	memcpy(page, code, sizeof code);
+	call_generated(page + 16);
+	ok(generated_end == CAIRN_UNWIND_COMPLETE && generated_came_back, "through two frames of generated code to their caller");
+	memcpy(page + 64, without, sizeof without);
+	call_generated(page + 64);
+	ok(generated_end == CAIRN_UNWIND_NO_CODE && !generated_came_back, "where the register holds something else the walk ends");
+	munmap(page, 4096);
+#endif
 }
 
 /* A recursion that meets the guard page, looked at from the handler of the fault. */
@@ -522,6 +571,7 @@ int main(void)
 	test_limits();
 	test_garbage();
 	test_generated_code();
+	test_frame_pointers_in_generated_code();
 	test_guard_page();
 	test_random_instants();
 	cairn_code_use_table(true);

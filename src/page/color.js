@@ -1,0 +1,117 @@
+// @ts-check
+/* color.js - which colour a box has: by module, by function or by change, in the light and in the dark.
+ *
+ * A colour belongs to a name, not to a place in the profile, so that two profiles of one program look alike. Boxes are light in the light
+ * and dark in the dark, and keep a contrast of 4.5 to 1 with their text (WCAG AA).
+ * SPDX-License-Identifier: Apache-2.0 */
+
+/** @typedef {"module" | "function" | "change"} ColorMode */
+
+/** @param {string} text */
+function hashText(text) {
+	let value = 2166136261;
+	for (let i = 0; i < text.length; i++)
+		value = Math.imul(value ^ text.charCodeAt(i), 16777619);
+	return value >>> 0;
+}
+
+/**
+ * As #rrggbb, which every viewer of pictures knows.
+ * @param {number} hue degrees @param {number} saturation percent @param {number} lightness percent
+ */
+function hsl(hue, saturation, lightness) {
+	const light = lightness / 100, reach = (saturation / 100) * Math.min(light, 1 - light);
+	/** @param {number} at */
+	const part = (at) => {
+		const place = (at + hue / 30) % 12;
+		return Math.round(255 * (light - reach * Math.max(-1, Math.min(place - 3, 9 - place, 1)))).toString(16).padStart(2, "0");
+	};
+	return "#" + part(0) + part(8) + part(4);
+}
+
+/** What a function belongs to: its namespace, crate or package; else its library or program; else its file. @param {Func} func */
+function moduleOf({name, file, module}) {
+	const scope = /^[<&*(]*(?:dyn |impl )?([A-Za-z_]\w*)::/.exec(name)?.[1] ?? /^((?:[\w.-]+\/)+[\w-]+|[a-z]\w*)\.[\w(*]/.exec(name)?.[1];
+	const from = scope ?? (module || file);
+	return scope ?? (from.slice(from.lastIndexOf("/") + 1) || "other");
+}
+
+class Palette {
+	/** @param {Func[]} functions */
+	constructor(functions) {
+		this.functions = functions;
+		this.dark = false;
+		/** @type {ColorMode} */
+		this.mode = "module";
+		this.modules = functions.map(moduleOf);
+		this.shades = functions.map(({name}) => (hashText(name) % 7) - 3);
+		/** @type {Map<string, number>} */
+		this.hues = new Map();
+	}
+
+	/** Gives each module a hue: its own by its name, or the next that no larger one has. @param {Float64Array} weights of the functions */
+	assign(weights) {
+		const hues = [28, 205, 152, 330, 262, 92, 180, 52, 232, 0], taken = new Set();
+		this.hues.clear();
+		for (const [name] of this.largest(weights)) {
+			let at = hashText(name) % hues.length;
+			for (let tries = 0; taken.size < hues.length && taken.has(at) && tries < hues.length; tries++)
+				at = (at + 1) % hues.length;
+			taken.add(at);
+			this.hues.set(name, hues[at]);
+		}
+	}
+
+	/** The modules and what they hold, the largest first. @param {Float64Array} weights @returns {[string, number][]} */
+	largest(weights) {
+		/** @type {Map<string, number>} */
+		const sums = new Map();
+		for (let func = 1; func < this.functions.length; func++)
+			sums.set(this.modules[func], (sums.get(this.modules[func]) ?? 0) + Math.abs(weights[func]));
+		return [...sums].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
+	}
+
+	/** The modules that are drawn, those with most room first. @param {Rect[]} rects */
+	drawn(rects) {
+		/** @type {Map<string, number>} */
+		const sums = new Map();
+		for (const {box, width, dim} of rects)
+			if (box.func && !dim)
+				sums.set(this.modules[box.func], (sums.get(this.modules[box.func]) ?? 0) + width);
+		return [...sums].sort((a, b) => b[1] - a[1]).map(([module]) => module);
+	}
+
+	/** @param {string} module */
+	moduleColor(module, shade = 0) {
+		const hue = this.hues.get(module) ?? 40;
+		return this.dark ? hsl(hue, 30, 30 + shade) : hsl(hue, 52, 81 + shade);
+	}
+
+	/** @param {Box} box */
+	color(box) {
+		const {dark} = this;
+		if (box.func === 0)
+			return dark ? hsl(40, 5, 30) : hsl(40, 9, 87);
+		if (this.mode === "change")
+			return this.changeColor(box);
+		if (this.mode === "module")
+			return this.moduleColor(this.modules[box.func], this.shades[box.func]);
+		const hash = hashText(this.functions[box.func].name);
+		return dark ? hsl(12 + (hash % 42), 40, 28 + ((hash >> 8) % 5)) : hsl(12 + (hash % 42), 74, 76 + ((hash >> 8) % 9));
+	}
+
+	/** Red grew, blue shrank; the stronger, the larger the part of it that is new or gone. @param {Box} box */
+	changeColor(box) {
+		const most = Math.max(Math.abs(box.value + box.base), Math.abs(box.base), 1), strength = Math.min(1, Math.abs(box.value) / most);
+		const hue = box.value < 0 ? 213 : 8, shade = this.shades[box.func];
+		if (strength < 0.02 || box.isNoise())
+			return this.dark ? hsl(40, 4, 29 + shade) : hsl(40, 10, 88 + shade / 2);
+		return this.dark ? hsl(hue, 20 + 40 * strength, 30 + shade / 2 + 8 * strength) : hsl(hue, 45 + 40 * strength, 91
+			+ shade / 2 - 18 * strength);
+	}
+}
+
+/** Whether nothing is left of what was there. @param {Box} box */
+function isGone(box) {
+	return metric.base && box.base > 0 && present(box.value, box.base) === 0;
+}

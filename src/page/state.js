@@ -1,0 +1,90 @@
+// @ts-check
+/* state.js - what a person has chosen, and the address that holds it.
+ *
+ * Functions and threads are named, never numbered, so that an address works with another profile of the same program.
+ * SPDX-License-Identifier: Apache-2.0 */
+
+/**
+ * @typedef {object} State
+ * @property {"calls" | "leaves" | "around"} view
+ * @property {string} selected the name of a function, empty for none
+ * @property {string[]} zoom names from the outermost box to the one that is zoomed
+ * @property {string} search
+ * @property {Filter[]} filters
+ * @property {string} value a type of value, empty for the first
+ * @property {"change" | "now"} widths
+ * @property {"" | "module" | "function" | "change"} color empty for what suits
+ * @property {"functions" | "threads" | "sizes"} tab
+ * @property {string} sort
+ * @property {Span | null} range of a film; null for the whole
+ */
+
+/** @param {string} text @returns {Filter} */
+function readFilter(text) {
+	const colon = text.indexOf(":");
+	return {kind: /** @type {Filter["kind"]} */ (text.slice(0, colon)), text: text.slice(colon + 1)};
+}
+
+/** The range "3-17", or the one dump "3", within the dumps there are. @param {string | null} text @returns {Span | null} */
+function readRange(text) {
+	const last = (facts.film?.seconds.length ?? 0) - 1, match = /^(\d+)(?:-(\d+))?$/.exec(text ?? "");
+	if (!match || last < 0)
+		return null;
+	const from = Math.min(last, Number(match[1])), to = Math.min(last, Number(match[2] ?? match[1]));
+	return {from: Math.min(from, to), to: Math.max(from, to)};
+}
+
+/** Names as one text: between two of them stands a semicolon, which names may have too. @param {string[]} names */
+function joinNames(names) {
+	return names.map((name) => name.replace(/[\\;]/g, "\\$&")).join(";");
+}
+
+/** @param {string} text */
+function splitNames(text) {
+	const names = text.match(/(?:\\.|[^;\\])+/gs) ?? [];
+	return names.map((name) => name.replace(/\\(.)/gs, "$1"));
+}
+
+/** @template {string} T @param {string | null} text @param {readonly T[]} known @param {T} usual @returns {T} */
+function oneOf(text, known, usual) {
+	return known.find((value) => value === text) ?? usual;
+}
+
+/** @param {string} hash of the address @returns {State} */
+function readState(hash) {
+	const query = new URLSearchParams(hash.slice(1)), value = query.get("value");
+	const kinds = ["focus", "ignore", "hide", "thread", "size"];
+	return {
+		view: oneOf(query.get("view"), ["calls", "leaves", "around"], "calls"),
+		selected: query.get("fn") ?? "",
+		zoom: splitNames(query.get("zoom") ?? ""),
+		search: query.get("q") ?? "",
+		filters: query.getAll("f").map(readFilter).filter((filter) => kinds.includes(filter.kind) && filter.text),
+		value: facts.columns.some((column, i) => i > 0 && column.type === value) ? value ?? "" : "",
+		widths: oneOf(query.get("widths"), ["change", "now"], "change"),
+		color: oneOf(query.get("color"), ["module", "function", "change"], ""),
+		tab: oneOf(query.get("tab"), ["functions", "threads", "sizes"], "functions"),
+		sort: query.get("sort") ?? "self",
+		range: readRange(query.get("range")),
+	};
+}
+
+/** @param {State} state */
+function writeState(state) {
+	const query = new URLSearchParams();
+	/** @param {string} name @param {string} value @param {string} [usual] */
+	const put = (name, value, usual = "") => value !== usual && query.set(name, value);
+	put("view", state.view, "calls");
+	put("fn", state.selected);
+	put("zoom", joinNames(state.zoom));
+	put("q", state.search);
+	state.filters.forEach((filter) => query.append("f", filter.kind + ":" + filter.text));
+	put("value", state.value);
+	put("widths", state.widths, "change");
+	put("color", state.color);
+	put("tab", state.tab, "functions");
+	put("sort", state.sort, "self");
+	if (state.range)
+		put("range", state.range.from === state.range.to ? String(state.range.to) : state.range.from + "-" + state.range.to);
+	return "#" + query.toString();
+}

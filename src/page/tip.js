@@ -1,0 +1,96 @@
+// @ts-check
+/* tip.js - the figures of a box, in the panel that stays and in the tooltip at the pointer.
+ * SPDX-License-Identifier: Apache-2.0 */
+
+/** Where a function is, in words. @param {Func} func */
+function placeOf({file, line, module}) {
+	return [file && file + (line ? ":" + line : ""), module].filter(Boolean).join(" · ");
+}
+
+/**
+ * One row of figures. Of a change: how much, before and now; else how much and its share.
+ * @typedef {{name: string, cells: string[], share: string, sign: number}} FigureRow
+ */
+
+/** Self and total of a box. @param {Box} box @param {number} whole @returns {FigureRow[]} */
+function figureRows(box, whole) {
+	/** @param {string} name @param {number} value @param {number} base @param {number} size @returns {FigureRow} */
+	const row = (name, value, base, size) => ({name, share: percent(size, whole), sign: metric.change ? Math.sign(value) : 0,
+		cells: metric.base ? [signed(value), human(base), human(present(value, base))] : [signed(value)]});
+	const rows = [row("Total", box.value, box.base, box.size)];
+	if (box.hasSelf)
+		rows.unshift(row("Self", box.selfValue, box.selfBase, Math.abs(box.selfValue)));
+	return rows;
+}
+
+/** What else is known of a box: names and texts. @param {Box} box @returns {[string, string][]} */
+function moreFigures(box) {
+	/** @type {[string, string][]} */
+	const figures = [];
+	if (metric.partner >= 0 && box.other) {
+		const {unit} = facts.columns[metric.partner], mean = meanSize(box.value, box.other);
+		figures.push([unit === "bytes" ? "Bytes" : "Objects", signed(box.other, unit)]);
+		if (mean > 0)
+			figures.push(["Mean size", humanBytes(mean)]);
+	}
+	if (metric.errors && box.variance > 0) {
+		const [low, high] = interval(box.value, box.variance, box.skew);
+		figures.push(["95 % interval", `${signed(low)} to ${signed(high)}`]);
+		if (box.isNoise())
+			figures.push(["Noise", "sampling may explain it"]);
+	}
+	return figures;
+}
+
+/** Self and total as a small table. @param {Box} box @param {number} whole */
+function makeFigures(box, whole) {
+	const table = make("table", "figures"), body = make("tbody");
+	if (metric.base) {
+		const head = make("thead"), row = make("tr");
+		row.append(...["", "Change", "Before", "Now", "Share"].map((text) => make(text ? "th" : "td", "", text)));
+		head.append(row);
+		table.append(head);
+	}
+	for (const {name, cells, share, sign} of figureRows(box, whole)) {
+		const row = make("tr");
+		row.append(make("th", "", name), ...cells.map((text, i) => make("td", i > 0 ? "muted" : sign > 0 ? "strong up" : sign < 0
+			? "strong down" : "strong", text)),
+			make("td", "muted", share));
+		body.append(row);
+	}
+	table.append(body);
+	return table;
+}
+
+/** The tooltip at the pointer. */
+class Tip {
+	/** @param {HTMLElement} tip @param {Func[]} functions */
+	constructor(tip, functions) {
+		this.tip = tip;
+		this.functions = functions;
+		this.box = /** @type {Box | null} */ (null);
+	}
+
+	hide() {
+		this.tip.hidden = true;
+		this.box = null;
+	}
+
+	/** @param {Box} box @param {string} name @param {number} whole @param {number} x @param {number} y */
+	show(box, name, whole, x, y) {
+		const {tip} = this;
+		if (box !== this.box) {
+			const place = box.func ? placeOf(this.functions[box.func]) : box.above ? "Stacks that are too small to be told apart on this page" : "";
+			const more = make("p", "more", moreFigures(box).map(([title, text]) => title + " " + text).join(" · "));
+			tip.replaceChildren(make("p", "name", name), ...(place ? [make("p", "place", place)] : []), makeFigures(box, whole),
+				...(more.textContent ? [more] : []));
+			this.box = box;
+		}
+		tip.hidden = false;
+		const gap = 14, {offsetWidth: width, offsetHeight: height} = tip;
+		const left = x + gap + width > innerWidth - 8 ? x - gap - width : x + gap, top = y + gap + height > innerHeight - 8
+			? y - gap - height : y + gap;
+		tip.style.left = Math.max(8, left) + "px";
+		tip.style.top = Math.max(8, top) + "px";
+	}
+}

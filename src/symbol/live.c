@@ -1,0 +1,149 @@
+/* live.c - /proc/PID/maps, map_files and root.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "symbol/live.h"
+
+#include "base/file.h"
+#include "base/text.h"
+#include "process/life.h"
+#include "profile/maps.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A line of /proc/PID/maps. */
+struct mapped {
+	uint64_t inode;
+	struct cairn_bytes path;
+};
+
+static void skip_word(struct cairn_bytes *rest)
+{
+	const char *space = rest->length ? memchr(rest->data, ' ', rest->length) : NULL;
+	*rest = cairn_bytes_skip(*rest, space ? (size_t)(space - rest->data) + 1 : rest->length);
+}
+
+/* The line that begins with the range of MAPPING. */
+static bool find_line(struct cairn_bytes maps, const struct cairn_mapping *mapping, struct mapped *found)
+{
+	char range[40];
+	struct cairn_bytes line;
+	snprintf(range, sizeof range, "%08llx-%08llx ", (unsigned long long)mapping->start, (unsigned long long)mapping->limit);
+	while (cairn_text_line(&maps, &line, NULL)) {
+		if (!cairn_text_take(&line, range))
+			continue;
+		for (int field = 0; field < 3; field++) /* access, offset, device */
+			skip_word(&line);
+		if (!cairn_text_decimal(&line, &found->inode))
+			return false;
+		found->path = cairn_text_trim(line);
+		cairn_maps_take_deleted(&found->path);
+		return true;
+	}
+	return false;
+}
+
+/* Whether PATH as we see it is OWN as the process sees it, whose root may be a folder of ours. */
+static bool is_same_path(struct cairn_bytes path, const char *own)
+{
+	return own[0] == '/' && cairn_bytes_end_with(path, own);
+}
+
+static bool read_maps(uint64_t pid, struct cairn_file *maps)
+{
+	char path[48];
+	snprintf(path, sizeof path, "/proc/%llu/maps", (unsigned long long)pid);
+	return pid > 0 && cairn_file_read(maps, path, NULL);
+}
+
+size_t cairn_live_paths(struct cairn_arena *arena, const struct cairn_profile *profile, const struct cairn_module *module,
+			const char *paths[CAIRN_LIVE_PATHS])
+{
+	struct cairn_file maps;
+	const char *own = cairn_profile_string(profile, module->path);
+	unsigned long long pid = profile->process_id;
+	size_t count = 0;
+	if (!read_maps(pid, &maps))
+		return 0;
+	for (size_t i = 0; i < profile->mapping_count && count == 0; i++) {
+		const struct cairn_mapping *mapping = &profile->mappings[i];
+		struct mapped mapped;
+		struct stat status;
+		if (&profile->modules[mapping->module] != module || !find_line(maps.bytes, mapping, &mapped) ||
+		    (!module->build_id && !is_same_path(mapped.path, own)))
+			continue;
+		const char *link = cairn_arena_format(arena, "/proc/%llu/map_files/%llx-%llx", pid, (unsigned long long)mapping->start,
+						      (unsigned long long)mapping->limit);
+		const char *rooted = cairn_arena_format(arena, "/proc/%llu/root%s", pid, own);
+		if (access(link, R_OK) == 0)
+			paths[count++] = link;
+		if (stat(rooted, &status) == 0 && status.st_ino == mapped.inode)
+			paths[count++] = rooted;
+	}
+	cairn_file_close(&maps);
+	return count;
+}
+
+static bool has_mapping(struct cairn_bytes maps, const struct cairn_profile *profile)
+{
+	struct mapped mapped;
+	for (size_t i = 0; i < profile->mapping_count; i++) {
+		const char *own = cairn_profile_string(profile, profile->modules[profile->mappings[i].module].path);
+		if (own[0] == '/' && find_line(maps, &profile->mappings[i], &mapped) && is_same_path(mapped.path, own))
+			return true;
+	}
+	return false;
+}
+
+const char *cairn_live_root(struct cairn_arena *arena, const struct cairn_profile *profile)
+{
+	struct stat ours, theirs;
+	struct cairn_file maps;
+	const char *root = cairn_arena_format(arena, "/proc/%llu/root", (unsigned long long)profile->process_id);
+	if (!profile->process_id || stat("/", &ours) != 0 || stat(cairn_arena_format(arena, "%s/.", root), &theirs) != 0 ||
+	    (ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino) || !read_maps(profile->process_id, &maps))
+		return NULL;
+	bool same = has_mapping(maps.bytes, profile);
+	cairn_file_close(&maps);
+	return same ? root : NULL;
+}
+
+int cairn_live_inner_pid(int pid)
+{
+	struct cairn_file file;
+	char path[48];
+	int inner = pid;
+	snprintf(path, sizeof path, "/proc/%d/status", pid);
+	if (!cairn_file_read(&file, path, NULL))
+		return pid;
+	struct cairn_bytes rest = file.bytes, line;
+	while (cairn_text_line(&rest, &line, NULL)) {
+		if (!cairn_text_take(&line, "NSpid:"))
+			continue;
+		uint64_t number;
+		for (line = cairn_text_trim(line); cairn_text_decimal(&line, &number); line = cairn_text_trim(line))
+			inner = (int)number;
+	}
+	cairn_file_close(&file);
+	return inner;
+}
+
+/* A process of a container knows itself by another number, but not by another start. */
+bool cairn_live_is_over(const struct cairn_profile *profile)
+{
+	struct cairn_life life, other;
+	const char *text = cairn_profile_string(profile, profile->life);
+	if (!text[0] || !cairn_life_parse(cairn_bytes_of(text), &life) || life.boot != cairn_life_boot())
+		return false;
+	DIR *processes = opendir("/proc");
+	bool runs = !processes;
+	for (const struct dirent *entry; processes && !runs && (entry = readdir(processes));) {
+		int pid = atoi(entry->d_name);
+		runs = pid > 0 && cairn_life_of(pid, &other) && other.ticks == life.ticks && cairn_live_inner_pid(pid) == life.pid;
+	}
+	if (processes)
+		closedir(processes);
+	return !runs;
+}

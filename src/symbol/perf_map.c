@@ -1,0 +1,124 @@
+/* perf_map.c - finding the map, and one pass over it.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "symbol/perf_map.h"
+
+#include "base/array.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "symbol/live.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A location without a name, and the line of the map that covers it. */
+struct wanted {
+	uint64_t address;
+	uint32_t location;
+	struct cairn_bytes name;
+};
+
+static int by_address(const void *a, const void *b)
+{
+	const struct wanted *x = a, *y = b;
+	return (x->address > y->address) - (x->address < y->address);
+}
+
+static bool has_no_file(const struct cairn_profile *profile, const struct cairn_location *location)
+{
+	return location->mapping == CAIRN_NONE ||
+	       !cairn_module_has_file(cairn_profile_string(profile, profile->modules[profile->mappings[location->mapping].module].path));
+}
+
+static struct wanted *list_wanted(const struct cairn_profile *profile, size_t *count)
+{
+	struct wanted *wanted = cairn_array_new(profile->location_count + 1, sizeof *wanted);
+	*count = 0;
+	for (size_t i = 0; i < profile->location_count; i++) {
+		const struct cairn_location *location = &profile->locations[i];
+		if (location->frame_count == 0 && location->address && has_no_file(profile, location))
+			wanted[(*count)++] = (struct wanted){location->address, (uint32_t)i, {"", 0}};
+	}
+	qsort(wanted, *count, sizeof *wanted, by_address);
+	return wanted;
+}
+
+static void take_line(struct cairn_bytes line, struct wanted *wanted, size_t count)
+{
+	uint64_t start, size;
+	if (!cairn_text_hex(&line, &start) || !cairn_text_take(&line, " ") || !cairn_text_hex(&line, &size) || !cairn_text_take(&line, " ") ||
+	    line.length == 0)
+		return;
+	size_t low = 0, high = count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (wanted[middle].address < start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < count && wanted[low].address - start < size; low++)
+		wanted[low].name = line;
+}
+
+void cairn_perf_map_name(struct cairn_profile *profile, struct cairn_bytes text)
+{
+	enum { name_most = 1000 };
+	size_t count;
+	struct wanted *wanted = list_wanted(profile, &count);
+	struct cairn_bytes line;
+	bool complete;
+	while (count > 0 && cairn_text_line(&text, &line, &complete))
+		if (complete) /* the last line may be being written */
+			take_line(line, wanted, count);
+	for (size_t i = 0; i < count; i++) {
+		struct cairn_bytes name = wanted[i].name;
+		if (name.length == 0)
+			continue;
+		name.length = name.length < name_most ? name.length : name_most;
+		uint32_t string = cairn_strings_add(&profile->strings, name);
+		uint32_t function = cairn_profile_add_function(profile, &(struct cairn_function){.name = string, .system_name = string});
+		cairn_profile_set_frames(profile, wanted[i].location, &(struct cairn_frame){.function = function}, 1);
+	}
+	free(wanted);
+}
+
+/* Only the process's user or root may have written it, and not before the process started: numbers are used again. */
+static bool is_trusted(const char *path, const struct cairn_profile *profile)
+{
+	struct stat file, process;
+	char folder[48];
+	if (lstat(path, &file) != 0 || !S_ISREG(file.st_mode) ||
+	    (profile->start_ns && ((int64_t)file.st_mtim.tv_sec + 1) * 1000000000 < profile->start_ns))
+		return false;
+	snprintf(folder, sizeof folder, "/proc/%llu", (unsigned long long)profile->process_id);
+	uid_t user = stat(folder, &process) == 0 ? process.st_uid : geteuid();
+	return file.st_uid == user || file.st_uid == 0;
+}
+
+void cairn_perf_map_apply(struct cairn_profile *profile, const struct cairn_find_options *options)
+{
+	struct cairn_arena arena = {0};
+	struct cairn_file file;
+	unsigned long long pid = profile->process_id;
+	bool any = false;
+	for (size_t i = 0; i < profile->location_count && !any; i++)
+		any = profile->locations[i].frame_count == 0 && profile->locations[i].address && has_no_file(profile, &profile->locations[i]);
+	if (!any || !pid)
+		return;
+	const char *root = options->sysroot ? options->sysroot : options->process_root ? options->process_root : "";
+	unsigned long long inner = options->process_root ? (unsigned long long)cairn_live_inner_pid((int)pid) : pid;
+	const char *const places[] = {
+		cairn_arena_format(&arena, "%s/tmp/perf-%llu.map", root, inner),
+		cairn_arena_format(&arena, "/tmp/perf-%llu.map", pid),
+	};
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+		if ((i > 0 && options->sysroot) || !is_trusted(places[i], profile) || !cairn_file_map(&file, places[i], NULL))
+			continue;
+		cairn_perf_map_name(profile, file.bytes);
+		cairn_file_close(&file);
+		break;
+	}
+	cairn_arena_free(&arena);
+}

@@ -1,0 +1,3 @@
+module hold
+
+go 1.19
