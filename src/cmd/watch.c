@@ -258,6 +258,13 @@ static void await_service(struct loop *loop, struct cairn_watched *watched, int6
 		tell_problem(watched, error.text, true);
 }
 
+/* A process that ends gives its memory back before it can say how it ended. */
+static bool is_over(const struct cairn_watched *watched)
+{
+	struct pollfd over = {.fd = watched->pidfd, .events = POLLIN};
+	return watched->pidfd < 0 || poll(&over, 1, 0) != 0;
+}
+
 static void look(struct loop *loop, struct cairn_watched *watched, int64_t now)
 {
 	if (!watched->running) {
@@ -268,7 +275,7 @@ static void look(struct loop *loop, struct cairn_watched *watched, int64_t now)
 	cairn_watched_look(watched, &loop->watch, now, loop->jobs < jobs_maximum);
 	if (watched->job.kind != CAIRN_JOB_NONE && !out)
 		loop->jobs++;
-	if (watched->ended && !out) {
+	if (watched->ended && !out && is_over(watched)) { /* if not, its pidfd wakes the loop */
 		tell_end(loop, watched);
 		watched->failed = watched->dumps == 0 && !watched->service;
 		leave(watched, now);

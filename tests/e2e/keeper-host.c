@@ -121,6 +121,11 @@ int main(int count, char **arguments)
 		return atoi(arguments[3]);
 	if (strcmp(mode, "crash") == 0)
 		*(volatile int *)8 = 1;
+	for (unsigned i = 2000, pause_us = strcmp(mode, "grow") == 0 ? (unsigned)atoi(arguments[3]) : 0; strcmp(mode, "grow") == 0 && i < most; i++) {
+		hold(i);
+		if (pause_us && i % 100 == 0)
+			usleep(pause_us);
+	}
 	snprintf(text, sizeof text, "%s.execed", arguments[1]);
 	if (strcmp(mode, "exec") == 0)
 		execl(arguments[0], arguments[0], text, "churn", (char *)NULL);
