@@ -16,9 +16,11 @@ struct cairn_source_options {
 	struct cairn_option_list base;
 	bool normalize; /* the base to the total of what there is now */
 	const char *thread;
+	const char *older, *younger; /* only what is at least or at most so old */
 	/* Not options of their own, but set by commands. */
 	bool quiet;                /* by those that load many: naming says nothing */
 	bool split_threads;        /* by those that show threads */
+	bool split_ages;           /* by those that show ages */
 	bool reads_standard_input; /* by those for which no name means standard input, unless that is a terminal */
 	bool columns_compare;      /* by those that show differences: the two columns of folded text are one */
 	bool may_be_empty;         /* by those that hand a profile on: nothing sampled is an answer too, and a note says so */

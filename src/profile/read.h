@@ -29,6 +29,10 @@ struct cairn_read_options {
 	/* Make one sample for each thread of a stack, labelled `thread` and `thread_id`, instead of one for the whole stack. Their sum
 	 * is the same. */
 	bool split_threads;
+	/* Of a dump that has times of birth: make samples of each age class apart, labelled `age`. */
+	bool split_ages;
+	/* And count only what is at least and at most so old, in microseconds; 0 is no limit. What was allocated so far then has no value. */
+	uint64_t older_us, younger_us;
 	bool mapped; /* the input is a mapped file: a reader may let go of what it has read (cairn_file_release) */
 };
 
