@@ -20,6 +20,7 @@ enum cairn_format {
 	CAIRN_FORMAT_CPU,        /* gperftools' binary */
 	CAIRN_FORMAT_PPROF,
 	CAIRN_FORMAT_FOLDED,
+	CAIRN_FORMAT_LEDGER,     /* of Cairn's own sampler, as its process left it or as it is now */
 };
 
 /* What INPUT looks like; its first few kilobytes are enough. */
