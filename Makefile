@@ -35,7 +35,13 @@ check-all: require-check require-check-all all  ## the tests that need big packa
 	@scripts/check $(BUILD) tests/e2e-all
 
 bench: require-check require-bench all  ## ours and the peers on the same work in the same run, and the ratios
-	@scripts/bench $(BUILD)
+	@scripts/bench $(BUILD) $(filter-out bench,$(MAKECMDGOALS))
+
+# `make bench statistics` runs that benchmark alone.
+ifneq ($(filter bench,$(MAKECMDGOALS)),)
+$(filter-out bench,$(MAKECMDGOALS)):
+	@:
+endif
 
 sanitize: require-sanitize  ## the unit tests under ASan and UBSan, then under TSan
 	@scripts/sanitize

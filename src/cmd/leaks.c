@@ -1,5 +1,6 @@
 /* leaks.c - `cairn leaks`: which call paths keep growing, how fast, how sure.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "base/array.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "base/utf8.h"
@@ -12,6 +13,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { default_rows = 10, shown_callers = 5, least_dumps = 3 };
 
@@ -35,20 +37,19 @@ static const struct cairn_option_group groups[] = {
 	{0},
 };
 
-static size_t depth_of(const struct cairn_leaks *leaks, const struct cairn_leak *leak)
-{
-	return leaks->paths.paths.items[leak->path].depth;
-}
-
 static struct cairn_bytes leaf_name(const struct cairn_leaks *leaks, const struct cairn_view *view, const struct cairn_leak *leak)
 {
-	return depth_of(leaks, leak) ? cairn_leak_name(leaks, view, leak, 0) : cairn_bytes_of("[no stack]");
+	return cairn_leak_depth(leaks, leak) ? cairn_leak_name(leaks, view, leak, 0) : cairn_bytes_of("[no stack]");
 }
 
-/* The rate is a slope over all dumps; its error is of that line. */
+static struct cairn_interval around(double value, double error)
+{
+	return cairn_spread_change(value, (struct cairn_spread){.variance = error * error});
+}
+
 static struct cairn_interval rate_interval(const struct cairn_leak *leak)
 {
-	return cairn_spread_change(leak->trend.per_hour, (struct cairn_spread){.variance = leak->trend.error * leak->trend.error});
+	return around(leak->trend.per_hour, leak->trend.error);
 }
 
 /* "3.5 hours", "40 minutes", "6.2 seconds". */
@@ -89,6 +90,7 @@ struct report {
 	const struct cairn_series_point *last;
 	struct limit limit;
 	struct cairn_buffer *out;
+	struct cairn_series_value *values; /* room for one row's course */
 };
 
 static char *number(const struct report *report, double value, char *out)
@@ -102,38 +104,53 @@ static const char *interval_column(const struct report *report, struct cairn_int
 	char low[32], high[32], text[CAIRN_INTERVAL_TEXT] = "not known";
 	if (!report->view->options.errors)
 		return "";
-	if (report->series->knows_errors)
+	if (report->series->knows_errors && !isnan(interval.low))
 		snprintf(text, sizeof text, "%s to %s", number(report, interval.low, low), number(report, interval.high, high));
 	snprintf(out, CAIRN_INTERVAL_TEXT, " %*s", CAIRN_INTERVAL_WIDTH, text);
 	return out;
 }
 
-/* Hours until the limit at the present rate; negative when never, and of a process that has ended unless a limit was asked for. What the process weighs is known better than what its objects do. */
-static double hours_left(const struct report *report)
+/* Hours until the limit at RATE; negative when never, and of a process that has ended unless a limit was asked for. What the process weighs
+ * is known better than what its objects do. */
+static double hours_at(const struct report *report, double rate)
 {
-	double now = report->last->resident > 0 ? report->last->resident : report->last->total, rate = report->leaks->per_hour;
+	double now = report->last->resident > 0 ? report->last->resident : report->last->total;
 	if (!report->options->limit && cairn_live_is_over(&report->series->profile))
 		return -1;
 	bool reached = report->limit.bytes > 0 && rate > 0 && cairn_view_in_bytes(report->view);
 	return reached ? fmax(0, (report->limit.bytes - now) / rate) : -1;
 }
 
+static double hours_left(const struct report *report)
+{
+	return hours_at(report, report->leaks->forecast_per_hour);
+}
+
+/* The soonest and the latest that the rate's error allows; the latter negative when it may be never. */
+static struct cairn_interval hours_between(const struct report *report)
+{
+	struct cairn_interval rate = around(report->leaks->forecast_per_hour, report->leaks->forecast_error);
+	return (struct cairn_interval){hours_at(report, rate.high), hours_at(report, rate.low)};
+}
+
 static void write_limit(const struct report *report)
 {
-	char text[32], time[32];
+	char text[32], time[32], soonest[32], latest[32];
 	double left = hours_left(report);
 	if (left < 0)
 		return;
+	struct cairn_interval between = hours_between(report);
 	cairn_text_human(report->limit.bytes, text);
 	if (left == 0)
 		cairn_buffer_format(report->out, "%s of %s is reached already\n", report->limit.title, text);
 	else
-		cairn_buffer_format(report->out, "at this rate %s of %s is reached in %s\n", report->limit.title, text,
-				    duration(left, time, sizeof time));
+		cairn_buffer_format(report->out, "at this rate %s of %s is reached in %s (95 %%: %s to %s)\n", report->limit.title, text,
+				    duration(left, time, sizeof time), duration(between.low, soonest, sizeof soonest),
+				    between.high < 0 ? "never" : duration(between.high, latest, sizeof latest));
 }
 
 /* Who takes some dumps by hand takes them at once. */
-enum { short_seconds = 2 };
+enum { short_seconds = 2, hours_of_day = 24 };
 
 static void write_summary(const struct report *report)
 {
@@ -152,14 +169,65 @@ static void write_summary(const struct report *report)
 	if (report->last->run > 0)
 		cairn_buffer_format(out, ", %u runs", report->last->run + 1);
 	cairn_buffer_format(out, ", %s now\n", number(report, report->last->total, text));
+	bool brief = leaks->hours * 3600 < short_seconds;
 	if (leaks->growing == 0)
-		cairn_buffer_format(out, "nothing keeps growing among %zu call paths%s\n", leaks->count,
-				    leaks->hours * 3600 < short_seconds ? ", but so short a time shows a fast leak at most: take dumps further apart" : "");
+		cairn_buffer_format(out, "nothing keeps growing among %zu call paths%s\n", leaks->path_count,
+				    brief ? ", but so short a time shows a fast leak at most: take dumps further apart" : "");
 	else
-		cairn_buffer_format(out, "%zu of %zu call paths %s growing, by %s an hour together\n", leaks->growing, leaks->count,
+		cairn_buffer_format(out, "%zu of %zu call paths %s growing, by %s an hour together\n", leaks->growing, leaks->path_count,
 				    leaks->growing == 1 ? "keeps" : "keep", number(report, leaks->per_hour, text));
+	if (leaks->hours < hours_of_day && !brief)
+		cairn_buffer_text(out, "the dumps span less than a day: daily rhythms cannot be told from growth\n");
 	write_limit(report);
 	cairn_buffer_byte(out, '\n');
+}
+
+enum { spark_width = 16 };
+
+/* The course of LEAK in one line of blocks; where what it does now began, a bar stands between two of them. */
+static void write_spark(const struct report *report, const struct cairn_leak *leak)
+{
+	static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+	size_t points = report->series->point_count;
+	double most = 0, values[spark_width];
+	cairn_leaks_values(report->leaks, leak, report->values);
+	size_t width = points < spark_width ? points : spark_width, mark = 0;
+	for (size_t i = 0; i < width; i++) {
+		size_t at = width > 1 ? i * (points - 1) / (width - 1) : 0;
+		values[i] = report->values[at].value;
+		most = fmax(most, values[i]);
+		mark = !mark && i > 0 && leak->trend.since > 0 && cairn_series_hours(report->series, at) >= leak->trend.since ? i : mark;
+	}
+	bool marked = mark && (leak->trend.verdict == CAIRN_GROWING || leak->trend.verdict == CAIRN_STOPPED);
+	for (size_t i = 0; i < width; i++) {
+		if (marked && i == mark)
+			cairn_buffer_text(report->out, "|");
+		size_t block = most > 0 ? (size_t)fmin(7, fmax(0, floor(8 * values[i] / most))) : 0;
+		cairn_buffer_text(report->out, blocks[block]);
+	}
+	cairn_buffer_format(report->out, "%*s  ", (int)(spark_width + 1 - width - marked), "");
+}
+
+/* What there is to say beyond the verdict's name. */
+static void write_detail(const struct report *report, const struct cairn_leak *leak)
+{
+	const struct cairn_trend *trend = &leak->trend;
+	char text[32], low[32], high[32], time[32];
+	struct cairn_buffer *out = report->out;
+	double ago = report->leaks->hours - trend->since;
+	if (leak->members > 1)
+		cairn_buffer_format(out, " (%zu call paths together)", leak->members);
+	if ((trend->verdict == CAIRN_GROWING || trend->verdict == CAIRN_STOPPED) && trend->since > 0)
+		cairn_buffer_format(out, " (%s %s%s)", trend->verdict == CAIRN_GROWING ? "for" : "since", duration(ago, time, sizeof time),
+				    trend->verdict == CAIRN_GROWING ? "" : " ago");
+	else if (trend->verdict == CAIRN_FILLING)
+		cairn_buffer_format(out, " (%s near %s, %s to %s)", trend->refilling ? "fills again after a restart, was" : "levels off",
+				    number(report, trend->level, text), number(report, trend->level_low, low), number(report, trend->level_high, high));
+	else if (trend->verdict == CAIRN_SAWTOOTH && trend->period_hours > 0)
+		cairn_buffer_format(out, trend->period_hours > 20 && trend->period_hours < 28 ? " (daily)" : " (every %s)",
+				    duration(trend->period_hours, time, sizeof time));
+	else if (trend->verdict == CAIRN_TOO_EARLY && trend->more_dumps > 0)
+		cairn_buffer_format(out, " (%u more dump%s may tell)", trend->more_dumps, trend->more_dumps == 1 ? "" : "s");
 }
 
 static void write_row(const struct report *report, const struct cairn_leak *leak)
@@ -167,13 +235,15 @@ static void write_row(const struct report *report, const struct cairn_leak *leak
 	char rate[32], now[32], rate_errors[CAIRN_INTERVAL_TEXT], now_errors[CAIRN_INTERVAL_TEXT];
 	struct cairn_buffer *out = report->out;
 	struct cairn_bytes name = leaf_name(report->leaks, report->view, leak);
-	size_t start = out->length, depth = depth_of(report->leaks, leak);
+	size_t start = out->length, depth = cairn_leak_depth(report->leaks, leak);
 	cairn_buffer_format(out, "%11s/h%s %6.1f%% %11s%s  %-9s %6.2f%%  ", number(report, leak->trend.per_hour, rate),
 			    interval_column(report, rate_interval(leak), rate_errors), 100 * leak->share, number(report, leak->now.value, now),
-			    interval_column(report, cairn_spread_interval(leak->now.value, leak->now.spread), now_errors),
+			    interval_column(report, cairn_series_interval(report->series, &leak->now), now_errors),
 			    cairn_verdict_name(leak->trend.verdict), 100 * leak->trend.confidence);
-	int indent = (int)(out->length - start);
+	int indent = (int)(out->length - start) + spark_width + 3;
+	write_spark(report, leak);
 	cairn_buffer_append(out, name.data, name.length);
+	write_detail(report, leak);
 	cairn_buffer_byte(out, '\n');
 	for (size_t d = 1; d < depth && d <= shown_callers; d++) {
 		name = cairn_leak_name(report->leaks, report->view, leak, d);
@@ -190,8 +260,8 @@ static void write_text(const struct report *report)
 	size_t rows = report->options->rows ? (size_t)report->options->rows : default_rows;
 	const char *errors = cairn_head_interval_title(report->view);
 	write_summary(report);
-	cairn_buffer_format(report->out, "%13s%s %7s %11s%s  %-9s %7s  %s\n", "rate", errors, "share", "now", errors, "verdict", "sure",
-			    "call path");
+	cairn_buffer_format(report->out, "%13s%s %7s %11s%s  %-9s %7s  %-*s  %s\n", "rate", errors, "share", "now", errors, "verdict", "sure",
+			    spark_width + 1, "course", "call path");
 	for (size_t i = 0; i < report->leaks->count && i < rows; i++)
 		write_row(report, &report->leaks->rows[i]);
 }
@@ -205,6 +275,22 @@ static void interval_json(const struct report *report, struct cairn_json *json, 
 	cairn_json_number(json, high, report->series->knows_errors ? interval.high : NAN);
 }
 
+/* What only some verdicts have. */
+static void trend_json(struct cairn_json *json, const struct cairn_trend *trend)
+{
+	cairn_json_number(json, "since_hours", trend->since);
+	if (trend->verdict == CAIRN_FILLING) {
+		cairn_json_number(json, "level", round(trend->level));
+		cairn_json_number(json, "level_low", round(trend->level_low));
+		cairn_json_number(json, "level_high", round(trend->level_high));
+		cairn_json_bool(json, "refilling", trend->refilling);
+	}
+	if (trend->verdict == CAIRN_SAWTOOTH && trend->period_hours > 0)
+		cairn_json_number(json, "period_hours", trend->period_hours);
+	if (trend->verdict == CAIRN_TOO_EARLY && trend->more_dumps > 0)
+		cairn_json_integer(json, "more_dumps", trend->more_dumps);
+}
+
 static void row_json(const struct report *report, struct cairn_json *json, const struct cairn_leak *leak)
 {
 	cairn_json_open(json, NULL, '{');
@@ -216,10 +302,13 @@ static void row_json(const struct report *report, struct cairn_json *json, const
 	cairn_json_text(json, "verdict", cairn_bytes_of(cairn_verdict_name(leak->trend.verdict)));
 	cairn_json_number(json, "confidence", leak->trend.confidence);
 	cairn_json_bool(json, "warmed_up", leak->trend.warmed_up);
-	cairn_json_number(json, "now", trunc(leak->now.value));
-	interval_json(report, json, "now_low", "now_high", cairn_spread_interval(leak->now.value, leak->now.spread));
+	trend_json(json, &leak->trend);
+	if (leak->members > 1)
+		cairn_json_integer(json, "paths", (int64_t)leak->members);
+	cairn_json_number(json, "now", round(leak->now.value));
+	interval_json(report, json, "now_low", "now_high", cairn_series_interval(report->series, &leak->now));
 	cairn_json_open(json, "stack", '[');
-	for (size_t d = 0; d < depth_of(report->leaks, leak); d++)
+	for (size_t d = 0; d < cairn_leak_depth(report->leaks, leak); d++)
 		cairn_json_text(json, NULL, cairn_leak_name(report->leaks, report->view, leak, d));
 	cairn_json_close(json, ']');
 	cairn_json_close(json, '}');
@@ -238,17 +327,23 @@ static void write_json(const struct report *report)
 	cairn_json_integer(&json, "dumps", (int64_t)report->series->point_count);
 	cairn_json_integer(&json, "runs", report->last->run + 1);
 	cairn_json_number(&json, "hours", leaks->hours);
-	cairn_json_number(&json, "total", trunc(report->last->total));
-	interval_json(report, &json, "total_low", "total_high", cairn_spread_interval(leaks->now.value, leaks->now.spread));
-	cairn_json_number(&json, "bytes_per_hour", leaks->per_hour);
+	cairn_json_bool(&json, "less_than_a_day", leaks->hours < hours_of_day);
+	cairn_json_number(&json, "total", round(report->last->total));
+	interval_json(report, &json, "total_low", "total_high", cairn_series_interval(report->series, &leaks->now));
+	cairn_json_number(&json, "bytes_per_hour", leaks->forecast_per_hour);
+	cairn_json_number(&json, "error", leaks->forecast_error);
 	cairn_json_text(&json, "verdict", cairn_bytes_of(cairn_verdict_name(leaks->total.verdict)));
 	if (report->limit.bytes > 0) {
 		cairn_json_number(&json, "limit", report->limit.bytes);
 		cairn_json_text(&json, "limit_kind", cairn_bytes_of(report->limit.kind));
 	}
 	double left = hours_left(report);
-	if (left >= 0)
+	if (left >= 0) {
+		struct cairn_interval between = hours_between(report);
 		cairn_json_number(&json, "hours_to_limit", left);
+		cairn_json_number(&json, "hours_to_limit_low", between.low);
+		cairn_json_number(&json, "hours_to_limit_high", between.high < 0 ? NAN : between.high);
+	}
 	cairn_json_open(&json, "rows", '[');
 	for (size_t i = 0; i < leaks->count && i < rows; i++)
 		row_json(report, &json, &leaks->rows[i]);
@@ -272,8 +367,10 @@ static int run(const void *values, int operand_count, char **operands)
 		struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 		cairn_leaks_rank(&leaks, &series, &view);
 		const struct cairn_series_point *last = &series.points[series.point_count - 1];
-		struct report report = {options, &series, &leaks, &view, last, limit_of(options, last), &out};
+		struct report report = {options, &series, &leaks, &view, last, limit_of(options, last), &out,
+					cairn_array_zero(series.point_count, sizeof *report.values)};
 		(options->setup.json ? write_json : write_text)(&report);
+		free(report.values);
 		code = cairn_say_output(NULL, cairn_buffer_bytes(&out));
 		cairn_buffer_free(&out);
 		cairn_leaks_free(&leaks);

@@ -76,7 +76,9 @@ static void settle_times(struct reading *reading)
 /* Adds the dumps of the service that has the most of them. */
 static void add_dumps(struct cairn_series *series, struct reading *reading)
 {
-	size_t count = reading->files->count, usable = 0;
+	size_t count = reading->files->count, usable = 0, whole = 0, cut = 0;
+	for (size_t i = 0; i < count; i++)
+		whole += reading->good[i] && !reading->profiles[i].cut;
 	struct cairn_candidate *candidates = cairn_array_zero(count, sizeof *candidates);
 	size_t *item_of = cairn_array_zero(count, sizeof *item_of);
 	for (size_t i = 0; i < count; i++) {
@@ -86,6 +88,11 @@ static void add_dumps(struct cairn_series *series, struct reading *reading)
 			cairn_say_note(reading->errors[i].text);
 			continue;
 		}
+		/* What one that was cut short does not show would be taken for memory that went and came. */
+		if (profile->cut && whole > 0) {
+			cut++;
+			continue;
+		}
 		item_of[usable] = i;
 		candidates[usable++] = (struct cairn_candidate){
 			.prefix = file->named ? file->name.prefix : (struct cairn_bytes){"", 0},
@@ -93,6 +100,8 @@ static void add_dumps(struct cairn_series *series, struct reading *reading)
 			.origin = {profile->process_id, profile->start_ns, profile->time_ns},
 		};
 	}
+	if (cut)
+		cairn_note("leaving out %zu dump%s cut short", cut, cut == 1 ? " that was" : "s that were");
 	if (usable > 0) {
 		struct cairn_choice choice = cairn_series_choose(candidates, usable);
 		note_choice(&choice, candidates);

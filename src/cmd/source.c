@@ -13,6 +13,7 @@
 #include "profile/filter.h"
 #include "profile/read.h"
 #include "profile/restrict.h"
+#include "series/choose.h"
 #include "symbol/symbolize.h"
 
 #include <stdio.h>
@@ -145,13 +146,16 @@ static void label_process(struct cairn_profile *part)
 	cairn_profile_label_all(part, "process", text);
 }
 
+/* Adds FACTOR times the profile PATH; of which process it is goes to ORIGIN. */
 static bool add_one(struct cairn_combine *combine, const char *path, double factor, const struct cairn_source_options *options,
-		    struct cairn_error *error)
+		    struct cairn_origin *origin, struct cairn_error *error)
 {
 	struct cairn_profile part;
 	bool good = cairn_source_read(&part, path, options, error);
 	if (good && options->tree && part.process_id)
 		label_process(&part);
+	if (good)
+		*origin = (struct cairn_origin){part.process_id, part.start_ns, part.time_ns};
 	if (good && factor < 0 && part.period != combine->sum->period)
 		cairn_profile_warn(combine->sum, "%s: its sampling period is %.0f, the profile's %.0f; each was un-sampled with its own",
 				   path, part.period, combine->sum->period);
@@ -168,16 +172,20 @@ static bool read_chosen(struct cairn_profile *profile, const struct cairn_dump_f
 	if (!several && !options->base.count)
 		return cairn_source_read(profile, cairn_files_newest(list, true)->path, options, error);
 	struct cairn_combine combine;
+	struct cairn_origin now = {0}, base = {0};
 	cairn_profile_init(profile);
 	cairn_combine_start(&combine, profile);
 	bool good = true;
 	if (several)
 		for (size_t i = 0; good && i < list->count; i++)
-			good = add_one(&combine, list->items[i].path, 1, options, error);
+			good = add_one(&combine, list->items[i].path, 1, options, &now, error);
 	else
-		good = add_one(&combine, cairn_files_newest(list, true)->path, 1, options, error);
+		good = add_one(&combine, cairn_files_newest(list, true)->path, 1, options, &now, error);
 	for (size_t i = 0; good && i < options->base.count; i++)
-		good = add_one(&combine, options->base.items[i], -1, options, error);
+		good = add_one(&combine, options->base.items[i], -1, options, &base, error);
+	/* Samples of one process are the same samples in both. */
+	profile->base_within = good && !several && options->base.count == 1 && !options->normalize && !profile->mixed_periods && now.process_id != 0 &&
+			       cairn_origin_same(now, base);
 	cairn_combine_finish(&combine);
 	if (good && options->normalize)
 		cairn_combine_normalize(profile);

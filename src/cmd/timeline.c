@@ -67,13 +67,13 @@ static void values_json(const struct cairn_timeline *timeline, struct cairn_json
 	size_t points = timeline->series->point_count;
 	cairn_json_open(json, "values", '[');
 	for (size_t i = 0; i < points; i++)
-		cairn_json_number(json, NULL, trunc(values[i].value));
+		cairn_json_number(json, NULL, round(values[i].value));
 	cairn_json_close(json, ']');
 	for (int high = 0; high < 2 && timeline->view->options.errors; high++) {
 		cairn_json_open(json, high ? "high" : "low", '[');
 		for (size_t i = 0; i < points; i++) {
-			struct cairn_interval interval = cairn_spread_interval(values[i].value, values[i].spread);
-			cairn_json_number(json, NULL, timeline->series->knows_errors ? trunc(high ? interval.high : interval.low) : NAN);
+			struct cairn_interval interval = cairn_series_interval(timeline->series, &values[i]);
+			cairn_json_number(json, NULL, round(high ? interval.high : interval.low));
 		}
 		cairn_json_close(json, ']');
 	}
@@ -108,6 +108,10 @@ static void layer_json(const struct cairn_timeline *timeline, const struct cairn
 {
 	cairn_json_open(json, NULL, '{');
 	cairn_json_text(json, "name", layer->name);
+	cairn_json_text(json, "verdict", cairn_bytes_of(cairn_verdict_name(layer->trend.verdict)));
+	cairn_json_number(json, "confidence", layer->trend.confidence);
+	cairn_json_number(json, "bytes_per_hour", layer->trend.per_hour);
+	cairn_json_number(json, "since_hours", layer->trend.since);
 	cairn_json_open(json, "stack", '[');
 	for (size_t d = 0; layer->path != CAIRN_NONE && d < timeline->paths.paths.items[layer->path].depth; d++)
 		cairn_json_text(json, NULL, cairn_series_paths_name(&timeline->paths, timeline->view, layer->path, d));

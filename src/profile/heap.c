@@ -122,8 +122,8 @@ static void estimate(const struct parser *in, const struct counts *counts, doubl
 	values[inuse_space] = (double)counts->numbers[1];
 	values[alloc_objects] = (double)counts->numbers[2];
 	values[alloc_space] = (double)counts->numbers[3];
-	cairn_unsample(CAIRN_UNSAMPLE_POISSON, in->profile->period, &values[inuse_objects], &values[inuse_space]);
-	cairn_unsample(CAIRN_UNSAMPLE_POISSON, in->profile->period, &values[alloc_objects], &values[alloc_space]);
+	cairn_unsample_jemalloc(in->profile->period, &values[inuse_objects], &values[inuse_space]);
+	cairn_unsample_jemalloc(in->profile->period, &values[alloc_objects], &values[alloc_space]);
 }
 
 static void read_header_counts(struct parser *in, const struct counts *counts)
@@ -485,6 +485,7 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 		cairn_profile_warn(profile, "%s: %zu lines could not be read, the first at line %zu", reader->name, in.bad_lines, in.first_bad_line);
 	if (in.uncounted)
 		cairn_profile_warn(profile, "%s: %zu stacks without a count were left out", reader->name, in.uncounted);
+	profile->cut = cut;
 	if (cut)
 		cairn_profile_warn(profile, "%s: it ends before its memory map, as a dump does that was cut short; addresses cannot be named",
 				   reader->name);

@@ -301,6 +301,15 @@ double cairn_profile_weight(const struct cairn_profile *profile, uint32_t value,
 	return (in_bytes ? mean : 1) * cairn_sample_weight(profile->period, mean);
 }
 
+double cairn_profile_unit(const struct cairn_profile *profile, uint32_t value, double amount, double partner)
+{
+	double weight = cairn_profile_weight(profile, value, amount, partner);
+	if (profile->kind == CAIRN_PROFILE_CPU)
+		return weight;
+	bool in_bytes = is_in_bytes(profile, value);
+	return weight + (in_bytes ? (amount > 0 && partner > 0 ? amount / partner : 0) : 1);
+}
+
 double cairn_profile_total(const struct cairn_profile *profile, uint32_t value)
 {
 	double total = 0;

@@ -114,6 +114,8 @@ struct cairn_profile {
 	struct cairn_value_type period_type;
 	double period;      /* mean distance of samples in its unit; 0 when not known, 1 when everything was recorded */
 	enum cairn_unsampling unsampling; /* how the values were made; what is not known has no errors to show */
+	bool cut;           /* the dump ended before its end: what it does not show may have been there */
+	bool base_within;   /* the base that was subtracted is an earlier dump of the same process, and not scaled */
 	bool mixed_periods; /* parts with different periods were added up; each was un-sampled with its own */
 	int64_t time_ns;    /* when it was taken, since 1970; 0 when not known */
 	int64_t duration_ns;
@@ -243,6 +245,9 @@ bool cairn_profile_knows_errors(const struct cairn_profile *profile, uint32_t va
 
 /* The weight of one sample (unsample.h) where there is AMOUNT of VALUE, and PARTNER of the value that goes with it. */
 double cairn_profile_weight(const struct cairn_profile *profile, uint32_t value, double amount, double partner);
+
+/* What one sample stands for in VALUE: the least by which it changes when an object that is sampled comes or goes. */
+double cairn_profile_unit(const struct cairn_profile *profile, uint32_t value, double amount, double partner);
 
 /* The sum of value VALUE over all samples. */
 double cairn_profile_total(const struct cairn_profile *profile, uint32_t value);

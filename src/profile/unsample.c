@@ -3,6 +3,7 @@
 #include "profile/unsample.h"
 
 #include <math.h>
+#include <stddef.h>
 
 /* Of a normal law, 95 % lie within so many standard deviations. */
 static const double sigmas = 1.959964;
@@ -18,6 +19,56 @@ void cairn_unsample(enum cairn_unsampling method, double period, double *objects
 		factor = period / mean;
 	*objects *= factor;
 	*bytes *= factor;
+}
+
+/* jemalloc's size classes: four to each doubling, from 16 on; below there are few, all multiples of 8. */
+static double next_class(double size)
+{
+	double group = exp2(floor(log2(size)));
+	return size < 64 ? size + 8 : size + group / 4;
+}
+
+/* Whether COUNT and SUM are what jemalloc prints of samples of SIZE alone; how many there are in *SAMPLES. */
+static bool prints_as(double period, double size, double count, double sum, double *samples)
+{
+	static const double eighths = 8;
+	double chance = -expm1(-size / period), bytes = round(size / chance), objects = round(eighths / chance) / eighths;
+	double mean = bytes / objects, printed = bytes * -expm1(-mean / period);
+	*samples = round(sum / printed);
+	/* Both were rounded to whole numbers. */
+	return *samples >= 1 && fabs(*samples * printed - sum) <= 0.5 + 1e-9 * sum &&
+	       fabs(*samples * printed / mean - count) <= 0.5 + 1e-9 * count;
+}
+
+void cairn_unsample_jemalloc(double period, double *objects, double *bytes)
+{
+	double count = *objects, sum = *bytes, found = 0, samples = 0;
+	cairn_unsample(CAIRN_UNSAMPLE_POISSON, period, objects, bytes);
+	if (!(count > 0) || !(sum > 0) || !(period > 1))
+		return;
+	/* The count is rounded to a whole number, by so much at most; and then an eighth may be rounded, which is six percent of one. */
+	double mean = sum / count, off = 0.5 / count;
+	double low = mean * (1 - fmin(0.7, off)) * 0.93, high = mean * (1 + off) * 1.07 / (1 - fmin(0.5, off));
+	size_t matches = 0;
+	double size = low < 64 ? fmax(8, floor(low / 8) * 8) : floor(low / (exp2(floor(log2(low))) / 4)) * (exp2(floor(log2(low))) / 4);
+	for (; size <= high; size = next_class(size)) {
+		double n;
+		if (prints_as(period, size, count, sum, &n)) {
+			matches++;
+			found = size;
+			samples = n;
+		}
+	}
+	/* A raw count, as older versions print it, has the size as its mean: the formula is right for it. */
+	if (matches != 1)
+		return;
+	*objects = samples / -expm1(-found / period);
+	*bytes = *objects * found;
+}
+
+bool cairn_sizes_equal(double mean)
+{
+	return fabs(mean - round(mean)) <= 1e-9 * mean + 1e-7;
 }
 
 double cairn_sample_weight(double period, double mean)
@@ -46,9 +97,11 @@ struct cairn_interval cairn_spread_interval(double value, struct cairn_spread sp
 				       value + weight * (gamma_quantile(count + 0.5, sigmas) - count)};
 }
 
-/* One sample more than were seen: none seen does not mean that there was nothing to see. */
+/* None seen does not mean that there was nothing to see: one sample more than was seen, which counts the less the more there were. */
 struct cairn_interval cairn_spread_change(double value, struct cairn_spread spread)
 {
-	double weight = spread.variance > 0 ? spread.skew / spread.variance : 0, reach = sigmas * sqrt(spread.variance + weight * weight);
+	double weight = spread.variance > 0 ? spread.skew / spread.variance : 0, square = weight * weight;
+	double more = fmin(square, spread.variance > 0 ? square * square / spread.variance : 0);
+	double reach = sigmas * sqrt(spread.variance + more);
 	return (struct cairn_interval){value - reach, value + reach};
 }

@@ -11,6 +11,8 @@
 #ifndef CAIRN_PROFILE_UNSAMPLE_H
 #define CAIRN_PROFILE_UNSAMPLE_H
 
+#include <stdbool.h>
+
 enum cairn_unsampling {
 	CAIRN_UNSAMPLE_UNKNOWN, /* the format does not say how its numbers came about */
 	CAIRN_UNSAMPLE_NONE,    /* everything was recorded */
@@ -21,9 +23,19 @@ enum cairn_unsampling {
 /* Scales OBJECTS and BYTES of one line in place. A line with no objects or no bytes stays as it is. */
 void cairn_unsample(enum cairn_unsampling method, double period, double *objects, double *bytes);
 
+/* The same for a line of a jemalloc dump. Since 5.3 jemalloc un-samples each object by its own size, rounds the count that one sample
+ * stands for to eighths, and prints what the formula above turns into the sums. So the counts of objects of about a period are off by up to
+ * six percent. Where all objects of the line have one size, the two numbers tell which, and the count is put right. */
+void cairn_unsample_jemalloc(double period, double *objects, double *bytes);
+
+/* Whether a line whose objects have MEAN bytes holds objects of one size, as far as that can be seen: sizes are whole numbers, and the
+ * mean of several hardly ever is. */
+bool cairn_sizes_equal(double mean);
+
 /* How far an estimate spreads around the truth. All zeroes is an exact number; spreads of sums are the sums of spreads. */
 struct cairn_spread {
 	double variance;
+	double unknown; /* how much of the value has an error that is not known: objects of several sizes in one line */
 	double skew; /* the sum of the variances times their weights: the third moment, if samples come by chance */
 };
 
@@ -34,13 +46,14 @@ double cairn_sample_weight(double period, double mean);
 static inline struct cairn_spread cairn_spread_of(double value, double weight)
 {
 	double variance = (value < 0 ? -value : value) * weight;
-	return (struct cairn_spread){variance, variance * weight};
+	return (struct cairn_spread){.variance = variance, .skew = variance * weight};
 }
 
 static inline void cairn_spread_add(struct cairn_spread *sum, struct cairn_spread more)
 {
 	sum->variance += more.variance;
 	sum->skew += more.skew;
+	sum->unknown += more.unknown;
 }
 
 struct cairn_interval {

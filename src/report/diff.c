@@ -146,22 +146,22 @@ void cairn_diff_text(const struct cairn_diff *diff, const struct cairn_view *vie
 
 void cairn_diff_json(const struct cairn_diff *diff, const struct cairn_view *view, const struct cairn_shape *shape, struct cairn_json *json)
 {
-	cairn_json_number(json, "before", trunc(diff->before));
-	cairn_json_number(json, "after", trunc(diff->after));
-	cairn_json_number(json, "change", trunc(diff->after - diff->before));
+	cairn_json_number(json, "before", round(diff->before));
+	cairn_json_number(json, "after", round(diff->after));
+	cairn_json_number(json, "change", round(diff->after - diff->before));
 	cairn_head_interval_json(view, json, "change", diff->after - diff->before, diff->spread);
 	for (size_t s = 0; s < CAIRN_DIFF_KINDS; s++) {
 		const struct cairn_diff_section *section = &diff->sections[s];
 		cairn_json_open(json, titles[s], '{');
 		cairn_json_integer(json, "count", (int64_t)section->count);
-		cairn_json_number(json, "total", trunc(section->total));
+		cairn_json_number(json, "total", round(section->total));
 		cairn_json_open(json, "rows", '[');
 		for (size_t i = 0; i < shown(section, shape); i++) {
 			cairn_json_open(json, NULL, '{');
 			cairn_json_text(json, "name", cairn_view_name(view, section->rows[i].entry));
-			cairn_json_number(json, "before", trunc(section->rows[i].before));
-			cairn_json_number(json, "after", trunc(section->rows[i].after));
-			cairn_json_number(json, "change", trunc(change(&section->rows[i])));
+			cairn_json_number(json, "before", round(section->rows[i].before));
+			cairn_json_number(json, "after", round(section->rows[i].after));
+			cairn_json_number(json, "change", round(change(&section->rows[i])));
 			cairn_head_interval_json(view, json, "change", change(&section->rows[i]), section->rows[i].spread);
 			if (view->knows_errors)
 				cairn_json_bool(json, "noise", section->rows[i].noise);

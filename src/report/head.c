@@ -26,10 +26,17 @@ static struct cairn_interval shown_interval(const struct cairn_view *view, doubl
 	return interval;
 }
 
+/* Where more than a twentieth of a value has an error that nobody knows, so has the value. */
+static bool knows_interval(const struct cairn_view *view, double value, struct cairn_spread spread)
+{
+	static const double tolerated = 0.05;
+	return view->knows_errors && spread.unknown <= tolerated * fabs(value);
+}
+
 char *cairn_head_interval(const struct cairn_view *view, const struct cairn_shape *shape, double value,
 			  struct cairn_spread spread, char *out)
 {
-	if (!view->knows_errors)
+	if (!knows_interval(view, value, spread))
 		return strcpy(out, "not known");
 	struct cairn_interval interval = shown_interval(view, value, spread);
 	char low[32], high[32];
@@ -62,8 +69,9 @@ void cairn_head_interval_json(const struct cairn_view *view, struct cairn_json *
 	char low[64], high[64];
 	snprintf(low, sizeof low, "%s_low", name);
 	snprintf(high, sizeof high, "%s_high", name);
-	cairn_json_number(json, low, view->knows_errors ? trunc(interval.low) : NAN);
-	cairn_json_number(json, high, view->knows_errors ? trunc(interval.high) : NAN);
+	bool known = knows_interval(view, value, spread);
+	cairn_json_number(json, low, known ? round(interval.low) : NAN);
+	cairn_json_number(json, high, known ? round(interval.high) : NAN);
 }
 
 const char *cairn_head_type(const struct cairn_view *view)
@@ -147,6 +155,8 @@ static void write_errors(const struct cairn_view *view, const struct cairn_shape
 	else
 		cairn_buffer_format(out, "\nsampled: with a chance of 95 %% it is %s",
 				    cairn_head_interval(view, shape, view->shown, total_spread(view), text));
+	if (view->knows_errors && total_spread(view).unknown > 0)
+		cairn_buffer_text(out, "\nwhere a call path mixes objects of several sizes, the dump does not say how far its count may be off");
 }
 
 void cairn_head_text(struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out)
@@ -188,8 +198,8 @@ void cairn_head_text(struct cairn_view *view, const struct cairn_shape *shape, s
 void cairn_head_json(struct cairn_view *view, struct cairn_json *json)
 {
 	const struct cairn_profile *profile = view->profile;
-	cairn_json_number(json, "total", trunc(view->total));
-	cairn_json_number(json, "shown", trunc(view->shown));
+	cairn_json_number(json, "total", round(view->total));
+	cairn_json_number(json, "shown", round(view->shown));
 	if (view->options.errors)
 		cairn_head_interval_json(view, json, "shown", view->shown, total_spread(view));
 	cairn_json_text(json, "unit", cairn_strings_bytes(&profile->strings, profile->value_types[view->value].unit));
@@ -200,11 +210,11 @@ void cairn_head_json(struct cairn_view *view, struct cairn_json *json)
 	if (profile->ended)
 		cairn_json_text(json, "ended", cairn_strings_bytes(&profile->strings, profile->ended));
 	cairn_json_text(json, "format", cairn_bytes_of(profile->format));
-	cairn_json_number(json, "samples", trunc(sample_count(view)));
+	cairn_json_number(json, "samples", round(sample_count(view)));
 	if (profile->allocated_bytes > 0 && profile->since_ns > 0) {
 		cairn_json_number(json, "allocated", profile->allocated_bytes);
 		cairn_json_number(json, "sampled_since", (double)(profile->since_ns / 1000000) / 1000);
 		cairn_json_bool(json, "partial", is_partial(view));
 	}
-	cairn_json_number(json, "unnamed", trunc(cairn_view_unnamed(view)));
+	cairn_json_number(json, "unnamed", round(cairn_view_unnamed(view)));
 }

@@ -11,7 +11,7 @@ char *cairn_number_text(double value, bool human, char *out)
 {
 	if (human)
 		return cairn_text_human(value, out);
-	snprintf(out, 32, "%.0f", trunc(value) + 0.0);
+	snprintf(out, 32, "%.0f", round(value) + 0.0);
 	return out;
 }
 

@@ -102,7 +102,7 @@ static void edges_json(const struct cairn_graph *graph, const struct cairn_view 
 		const struct cairn_graph_edge *edge = &graph->edges[edges[i]];
 		cairn_json_open(json, NULL, '{');
 		cairn_json_text(json, "name", cairn_view_name(view, graph->nodes[callers ? edge->from : edge->to].entry));
-		cairn_json_number(json, "value", trunc(edge->value));
+		cairn_json_number(json, "value", round(edge->value));
 		cairn_head_interval_json(view, json, "value", edge->value, edge->spread);
 		cairn_json_bool(json, "inlined", edge->inlined);
 		cairn_json_close(json, '}');
@@ -122,8 +122,8 @@ bool cairn_peek_json(const struct cairn_graph *graph, const struct cairn_view *v
 		any = true;
 		cairn_json_open(json, NULL, '{');
 		cairn_json_text(json, "name", cairn_view_name(view, node->entry));
-		cairn_json_number(json, "flat", trunc(node->flat));
-		cairn_json_number(json, "cum", trunc(node->cum));
+		cairn_json_number(json, "flat", round(node->flat));
+		cairn_json_number(json, "cum", round(node->cum));
 		cairn_head_interval_json(view, json, "flat", node->flat, node->flat_spread);
 		cairn_head_interval_json(view, json, "cum", node->cum, node->cum_spread);
 		edges_json(graph, view, graph->in_edges + node->first_in, node->in_count, true, json);

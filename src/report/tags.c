@@ -188,13 +188,13 @@ bool cairn_tags_json(struct cairn_view *view, const struct cairn_shape *shape, s
 		const struct key *key = key_at(&tags, at, shape, &shown);
 		cairn_json_open(json, NULL, '{');
 		cairn_json_text(json, "key", key->name);
-		cairn_json_number(json, "total", trunc(key->total));
+		cairn_json_number(json, "total", round(key->total));
 		cairn_head_interval_json(view, json, "total", key->total, key->spread);
 		cairn_json_open(json, "values", '[');
 		for (size_t i = at; i < at + shown; i++) {
 			cairn_json_open(json, NULL, '{');
 			cairn_label_json(&tags.items[i].label, json);
-			cairn_json_number(json, "value", trunc(tags.items[i].value));
+			cairn_json_number(json, "value", round(tags.items[i].value));
 			cairn_head_interval_json(view, json, "value", tags.items[i].value, tags.items[i].spread);
 			cairn_json_close(json, '}');
 		}

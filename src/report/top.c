@@ -112,8 +112,8 @@ void cairn_top_text(const struct cairn_top *top, const struct cairn_view *view, 
 
 void cairn_top_row_json(const struct cairn_top_row *row, const struct cairn_view *view, struct cairn_json *json)
 {
-	cairn_json_number(json, "flat", trunc(row->flat));
-	cairn_json_number(json, "cum", trunc(row->cum));
+	cairn_json_number(json, "flat", round(row->flat));
+	cairn_json_number(json, "cum", round(row->cum));
 	cairn_head_interval_json(view, json, "flat", row->flat, row->flat_spread);
 	cairn_head_interval_json(view, json, "cum", row->cum, row->cum_spread);
 }

@@ -75,7 +75,7 @@ static void write_json(struct cairn_view *view, size_t sample, struct cairn_json
 {
 	struct cairn_view_label label;
 	cairn_json_open(json, NULL, '{');
-	cairn_json_number(json, "value", trunc(cairn_view_value(view, sample)));
+	cairn_json_number(json, "value", round(cairn_view_value(view, sample)));
 	cairn_head_interval_json(view, json, "value", cairn_view_value(view, sample), cairn_view_spread(view, sample));
 	cairn_json_open(json, "labels", '[');
 	for (size_t i = 0; cairn_view_label(view, sample, i, &label); i++) {

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "report/view.h"
 
+#include "profile/spread.h"
+
 #include "base/array.h"
 #include "base/utf8.h"
 #include "symbol/allocator.h"
@@ -228,19 +230,7 @@ static size_t deepest_stack(const struct cairn_view *view)
 
 struct cairn_spread cairn_view_spread(const struct cairn_view *view, size_t sample)
 {
-	const struct cairn_profile *profile = view->profile;
-	size_t at = view->samples[sample];
-	const double *values = cairn_profile_values(profile, at);
-	double base = cairn_profile_base(profile, at, view->value), base_partner = 0, partner = 0;
-	if (view->partner != CAIRN_NONE) {
-		base_partner = cairn_profile_base(profile, at, view->partner);
-		partner = values[view->partner] + base_partner;
-	}
-	double now = values[view->value] + base;
-	struct cairn_spread spread = cairn_spread_of(now, cairn_profile_weight(profile, view->value, now, partner));
-	if (base != 0)
-		cairn_spread_add(&spread, cairn_spread_of(base, cairn_profile_weight(profile, view->value, base, base_partner)));
-	return spread;
+	return cairn_profile_spread(view->profile, view->samples[sample], view->value, view->partner, view->turnover);
 }
 
 struct cairn_interval cairn_view_interval(const struct cairn_view *view, double value, struct cairn_spread spread)
@@ -275,6 +265,7 @@ bool cairn_view_make(struct cairn_view *view, const struct cairn_profile *profil
 	view->partner = cairn_profile_partner(profile, view->value);
 	view->objects = cairn_view_in_bytes(view) ? view->partner : CAIRN_NONE;
 	view->knows_errors = cairn_profile_knows_errors(profile, view->value);
+	view->turnover = cairn_profile_turnover(profile, view->value);
 	name_locations(view);
 	take_samples(view);
 	add_up(view, &view->total, &view->whole);

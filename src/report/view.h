@@ -67,6 +67,7 @@ struct cairn_view {
 	uint32_t objects; /* which value counts the objects that go with it; CAIRN_NONE when none does */
 	uint32_t partner; /* the other one of bytes and objects; CAIRN_NONE where there is none */
 	bool knows_errors; /* how far values may be off is known; 0 where everything was recorded */
+	double turnover;   /* against a base: the share of the samples that came or went in between; 1 for another process */
 	uint32_t *samples; /* those of the profile that the filters left */
 	size_t sample_count;
 	double total; /* of the profile, or with relative_percentages of what the filters left */

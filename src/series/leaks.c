@@ -11,27 +11,25 @@
 /* What one worker needs for itself. */
 struct desk {
 	struct cairn_series_value *values;
-	struct cairn_trend_point *points;
-	double *scratch;
+	double *amounts;
+	struct cairn_trend_judge judge;
 };
 
 struct work {
 	const struct cairn_series *series;
 	struct cairn_leaks *leaks;
 	struct desk *desks;
+	size_t comparisons;
+	struct cairn_trend_clock clock;
 };
 
-static void judge(const struct work *work, struct desk *desk, size_t comparisons, struct cairn_trend *trend)
+static void judge(const struct work *work, struct desk *desk, const struct cairn_series_value *values, size_t comparisons,
+		  struct cairn_trend *trend)
 {
-	const struct cairn_series *series = work->series;
-	for (size_t i = 0; i < series->point_count; i++)
-		desk->points[i] = (struct cairn_trend_point){
-			.hours = cairn_series_hours(series, i),
-			.value = desk->values[i].value,
-			.error = sqrt(desk->values[i].spread.variance),
-			.run = series->points[i].run,
-		};
-	cairn_trend_judge(trend, desk->points, series->point_count, comparisons, desk->scratch);
+	size_t points = work->series->point_count;
+	for (size_t i = 0; i < points; i++)
+		desk->amounts[i] = values[i].value;
+	cairn_trend_judge(trend, &desk->judge, desk->amounts, cairn_series_unit(values, points), comparisons);
 }
 
 static void judge_path(void *context, size_t path, unsigned worker)
@@ -40,8 +38,8 @@ static void judge_path(void *context, size_t path, unsigned worker)
 	struct desk *desk = &work->desks[worker];
 	struct cairn_leak *leak = &work->leaks->rows[path];
 	cairn_series_paths_values(&work->leaks->paths, path, desk->values);
-	*leak = (struct cairn_leak){.path = (uint32_t)path, .now = desk->values[work->series->point_count - 1]};
-	judge(work, desk, work->leaks->count, &leak->trend);
+	*leak = (struct cairn_leak){.path = (uint32_t)path, .members = 1, .now = desk->values[work->series->point_count - 1]};
+	judge(work, desk, desk->values, work->comparisons, &leak->trend);
 }
 
 static void judge_total(struct work *work)
@@ -52,10 +50,159 @@ static void judge_total(struct work *work)
 	for (size_t c = 0; c < series->cell_count; c++) {
 		const struct cairn_series_cell *cell = &series->cells[c];
 		desk->values[cell->point].value += cell->value;
-		cairn_spread_add(&desk->values[cell->point].spread, cairn_spread_of(cell->value, cell->weight));
+		cairn_spread_add(&desk->values[cell->point].spread, cairn_series_cell_spread(cell));
+		desk->values[cell->point].coming += cell->value * cell->unit;
+		desk->values[cell->point].unsure += cell->unsure ? cell->value : 0;
 	}
 	work->leaks->now = desk->values[series->point_count - 1];
-	judge(work, desk, 1, &work->leaks->total);
+	judge(work, desk, desk->values, 1, &work->leaks->total);
+}
+
+/* Sums by frame. Paths in the order of their entries from the root lie next to each other where they share a frame; a stack of open
+ * frames is enough to add them up. Frames that hold the same paths as their caller's are one: the deepest. */
+
+struct frame {
+	size_t depth; /* entries from the root to it */
+	uint32_t path;
+	size_t members;
+	struct cairn_series_value *values;
+};
+
+struct frames {
+	struct frame *items;
+	size_t count, capacity;
+};
+
+static uint32_t entry_at(const struct cairn_paths *paths, uint32_t path, size_t level)
+{
+	const struct cairn_path *at = &paths->items[path];
+	return paths->entries[at->first + at->depth - 1 - level];
+}
+
+static size_t common_depth(const struct cairn_paths *paths, uint32_t a, uint32_t b)
+{
+	size_t most = paths->items[a].depth < paths->items[b].depth ? paths->items[a].depth : paths->items[b].depth, depth = 0;
+	while (depth < most && entry_at(paths, a, depth) == entry_at(paths, b, depth))
+		depth++;
+	return depth;
+}
+
+static int by_root(const void *a, const void *b, void *context)
+{
+	const struct cairn_paths *paths = context;
+	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+	size_t depth = common_depth(paths, left, right);
+	bool left_ends = depth == paths->items[left].depth, right_ends = depth == paths->items[right].depth;
+	if (left_ends || right_ends)
+		return left_ends && right_ends ? 0 : left_ends ? -1 : 1;
+	return entry_at(paths, left, depth) < entry_at(paths, right, depth) ? -1 : 1;
+}
+
+static void add_values(struct cairn_series_value *to, const struct cairn_series_value *more, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		to[i].value += more[i].value;
+		cairn_spread_add(&to[i].spread, more[i].spread);
+		to[i].coming += more[i].coming;
+		to[i].unsure += more[i].unsure;
+	}
+}
+
+/* Whether it is worth a closer look: what grows is larger in its last quarter than in its first half by more than from dump to dump. */
+static bool may_grow(const struct cairn_series_value *values, size_t count)
+{
+	double early = 0, late = 0, steps = 0;
+	for (size_t i = 0; i < count; i++) {
+		early += i < count / 2 ? values[i].value : 0;
+		late += i >= count - (count + 3) / 4 ? values[i].value : 0;
+		steps += i ? (values[i].value - values[i - 1].value) * (values[i].value - values[i - 1].value) : 0;
+	}
+	double rise = late / (double)((count + 3) / 4) - early / fmax(1, (double)(count / 2));
+	return rise > 0 && rise * rise > steps / fmax(1, (double)count - 1);
+}
+
+static void open_frame(struct work *work, struct frames *frames, size_t depth, uint32_t path)
+{
+	cairn_array_room(frames->items, frames->count, frames->capacity);
+	frames->items[frames->count++] = (struct frame){
+		.depth = depth, .path = path, .values = cairn_array_zero(work->series->point_count, sizeof *frames->items->values)};
+}
+
+/* What the frame is left with goes to its caller's; what grew is a row, and its caller is judged without it. */
+static void close_frame(struct work *work, struct frames *frames, size_t depth)
+{
+	struct frame frame = frames->items[--frames->count];
+	size_t points = work->series->point_count;
+	struct cairn_leaks *leaks = work->leaks;
+	struct cairn_trend trend = {.verdict = CAIRN_STEADY};
+	if (frame.members > 1 && frame.depth > 0 && may_grow(frame.values, points))
+		judge(work, &work->desks[0], frame.values, work->comparisons, &trend);
+	if (trend.verdict == CAIRN_GROWING) {
+		leaks->rows = cairn_array_reserve(leaks->rows, &leaks->capacity, leaks->count + 1, sizeof *leaks->rows);
+		leaks->rows[leaks->count++] = (struct cairn_leak){
+			.path = frame.path,
+			.above = leaks->paths.paths.items[frame.path].depth - frame.depth,
+			.members = frame.members,
+			.now = frame.values[points - 1],
+			.trend = trend,
+		};
+	} else {
+		if (frames->count == 0 || frames->items[frames->count - 1].depth < depth)
+			open_frame(work, frames, depth, frame.path);
+		struct frame *caller = &frames->items[frames->count - 1];
+		add_values(caller->values, frame.values, points);
+		caller->members += frame.members;
+	}
+	free(frame.values);
+}
+
+/* Whether a path is known well enough to be left out of sums: it grows and is a row, or it rose and rests, which a sum would take for
+ * growth. What rests on few samples is left in: together they may say what none does alone. */
+static bool is_settled(const struct cairn_leak *leak)
+{
+	static const double enough_samples = 30;
+	enum cairn_verdict verdict = leak->trend.verdict;
+	bool rests = verdict == CAIRN_FILLING || verdict == CAIRN_STOPPED;
+	return verdict == CAIRN_GROWING || (rests && leak->now.value * leak->now.value >= enough_samples * leak->now.coming);
+}
+
+static void add_path(struct work *work, struct frame *frame, uint32_t path)
+{
+	struct desk *desk = &work->desks[0];
+	if (is_settled(&work->leaks->rows[path]))
+		return;
+	cairn_series_paths_values(&work->leaks->paths, path, desk->values);
+	add_values(frame->values, desk->values, work->series->point_count);
+	frame->members++;
+}
+
+/* Rows still lie in the order of their paths. Returns the trend of what is left at the root. */
+static struct cairn_trend judge_frames(struct work *work)
+{
+	struct cairn_trend rest = {.verdict = CAIRN_STEADY};
+	struct cairn_leaks *leaks = work->leaks;
+	struct cairn_paths *paths = &leaks->paths.paths;
+	size_t count = leaks->path_count;
+	uint32_t *order = cairn_array_zero(count, sizeof *order);
+	struct frames frames = {0};
+	for (size_t i = 0; i < count; i++)
+		order[i] = (uint32_t)i;
+	qsort_r(order, count, sizeof *order, by_root, paths);
+	for (size_t i = 0; i < count; i++) {
+		size_t depth = i + 1 < count ? common_depth(paths, order[i], order[i + 1]) : 0;
+		if (frames.count == 0 || frames.items[frames.count - 1].depth < depth)
+			open_frame(work, &frames, depth, order[i]);
+		add_path(work, &frames.items[frames.count - 1], order[i]);
+		while (frames.count > 0 && frames.items[frames.count - 1].depth > depth)
+			close_frame(work, &frames, depth);
+	}
+	if (frames.count > 0 && may_grow(frames.items[0].values, work->series->point_count))
+		judge(work, &work->desks[0], frames.items[0].values, work->comparisons, &rest);
+	for (size_t i = 0; i < frames.count; i++)
+		free(frames.items[i].values);
+	free(frames.items);
+	free(order);
+	return rest;
 }
 
 static int by_rank(const void *a, const void *b)
@@ -70,44 +217,102 @@ static int by_rank(const void *a, const void *b)
 	return left->path < right->path ? -1 : left->path > right->path;
 }
 
-static void rank(struct cairn_leaks *leaks)
+/* What the service grows by is what its rows do, and what grows of the rest without a frame to be named by. A total that rose because of
+ * paths that rest by now does not grow. */
+static void forecast(struct cairn_leaks *leaks, const struct cairn_trend *rest)
+{
+	leaks->forecast_per_hour = leaks->per_hour;
+	leaks->forecast_error = leaks->error;
+	if (rest->verdict == CAIRN_GROWING) {
+		leaks->forecast_per_hour += rest->per_hour;
+		leaks->forecast_error = hypot(leaks->error, rest->error);
+	}
+	enum cairn_verdict whole = leaks->total.verdict;
+	if (leaks->forecast_per_hour > 0 && whole != CAIRN_SHRINKING && whole != CAIRN_SAWTOOTH)
+		leaks->total.verdict = CAIRN_GROWING;
+	if (leaks->total.verdict != CAIRN_GROWING || leaks->forecast_per_hour > 0)
+		return;
+	double filling = 0, stopped = 0;
+	for (size_t i = 0; i < leaks->count; i++) {
+		filling += leaks->rows[i].trend.verdict == CAIRN_FILLING ? leaks->rows[i].now.value : 0;
+		stopped += leaks->rows[i].trend.verdict == CAIRN_STOPPED ? leaks->rows[i].now.value : 0;
+	}
+	leaks->total.verdict = filling > stopped ? CAIRN_FILLING : stopped > 0 ? CAIRN_STOPPED : CAIRN_TOO_EARLY;
+}
+
+static void rank(struct cairn_leaks *leaks, const struct cairn_trend *rest)
 {
 	for (size_t i = 0; i < leaks->count; i++)
 		if (leaks->rows[i].trend.verdict == CAIRN_GROWING) {
 			leaks->growing++;
 			leaks->per_hour += leaks->rows[i].trend.per_hour;
+			leaks->error = hypot(leaks->error, leaks->rows[i].trend.error);
 		}
 	for (size_t i = 0; i < leaks->count; i++)
-		if (leaks->rows[i].trend.verdict == CAIRN_GROWING)
+		if (leaks->rows[i].trend.verdict == CAIRN_GROWING && leaks->per_hour > 0)
 			leaks->rows[i].share = leaks->rows[i].trend.per_hour / leaks->per_hour;
 	qsort(leaks->rows, leaks->count, sizeof *leaks->rows, by_rank);
+	forecast(leaks, rest);
+}
+
+static void set_clock(struct work *work)
+{
+	size_t points = work->series->point_count;
+	double *hours = cairn_array_zero(points, sizeof *hours);
+	uint32_t *run = cairn_array_zero(points, sizeof *run);
+	for (size_t i = 0; i < points; i++) {
+		hours[i] = cairn_series_hours(work->series, i);
+		run[i] = work->series->points[i].run;
+	}
+	cairn_trend_clock_make(&work->clock, hours, run, points);
+	free(hours);
+	free(run);
 }
 
 void cairn_leaks_rank(struct cairn_leaks *leaks, const struct cairn_series *series, struct cairn_view *view)
 {
 	*leaks = (struct cairn_leaks){0};
 	cairn_series_paths_make(&leaks->paths, series, view);
-	leaks->count = leaks->paths.paths.count;
-	leaks->rows = cairn_array_zero(leaks->count, sizeof *leaks->rows);
+	leaks->count = leaks->path_count = leaks->paths.paths.count;
+	leaks->capacity = leaks->count + 1;
+	leaks->rows = cairn_array_zero(leaks->capacity, sizeof *leaks->rows);
 	leaks->hours = cairn_series_hours(series, series->point_count - 1);
 
 	unsigned width = cairn_pool_width();
-	struct work work = {series, leaks, cairn_array_zero(width, sizeof *work.desks)};
-	for (unsigned i = 0; i < width; i++)
-		work.desks[i] = (struct desk){
-			.values = cairn_array_zero(series->point_count, sizeof *work.desks->values),
-			.points = cairn_array_zero(series->point_count, sizeof *work.desks->points),
-			.scratch = cairn_array_zero(cairn_trend_scratch(series->point_count), sizeof *work.desks->scratch),
-		};
+	struct work work = {.series = series, .leaks = leaks, .comparisons = cairn_leaks_comparisons(leaks->count)};
+	work.desks = cairn_array_zero(width, sizeof *work.desks);
+	set_clock(&work);
+	for (unsigned i = 0; i < width; i++) {
+		work.desks[i].values = cairn_array_zero(series->point_count, sizeof *work.desks->values);
+		work.desks[i].amounts = cairn_array_zero(series->point_count, sizeof *work.desks->amounts);
+		cairn_trend_judge_open(&work.desks[i].judge, &work.clock);
+	}
 	cairn_pool_run(leaks->count, judge_path, &work);
+	struct cairn_trend rest = judge_frames(&work);
 	judge_total(&work);
-	rank(leaks);
+	rank(leaks, &rest);
 	for (unsigned i = 0; i < width; i++) {
 		free(work.desks[i].values);
-		free(work.desks[i].points);
-		free(work.desks[i].scratch);
+		free(work.desks[i].amounts);
+		cairn_trend_judge_close(&work.desks[i].judge);
 	}
 	free(work.desks);
+}
+
+void cairn_leaks_values(const struct cairn_leaks *leaks, const struct cairn_leak *leak, struct cairn_series_value *values)
+{
+	const struct cairn_paths *paths = &leaks->paths.paths;
+	size_t points = leaks->paths.series->point_count, depth = cairn_leak_depth(leaks, leak);
+	cairn_series_paths_values(&leaks->paths, leak->path, values);
+	if (leak->above == 0)
+		return;
+	struct cairn_series_value *one = cairn_array_zero(points, sizeof *one);
+	for (uint32_t path = 0; path < leaks->path_count; path++)
+		if (path != leak->path && paths->items[path].depth >= depth && common_depth(paths, path, leak->path) >= depth) {
+			cairn_series_paths_values(&leaks->paths, path, one);
+			add_values(values, one, points);
+		}
+	free(one);
 }
 
 void cairn_leaks_free(struct cairn_leaks *leaks)

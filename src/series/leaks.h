@@ -1,4 +1,7 @@
 /* leaks.h - the call paths of a series, ranked by how surely and how fast they grow.
+ *
+ * A leak may be spread over so many call paths that none of them shows it. So the sums of all paths below a frame are judged as well,
+ * from the leaves to the root, without what was found already: the deepest frame whose sum grows is a row of its own.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SERIES_LEAKS_H
 #define CAIRN_SERIES_LEAKS_H
@@ -7,7 +10,9 @@
 #include "series/trend.h"
 
 struct cairn_leak {
-	uint32_t path;                 /* in `paths` */
+	uint32_t path;                 /* in `paths`; of a frame that sums several up, one of them */
+	size_t above;                  /* how many levels the frame lies above the leaf of that path; 0 for the path itself */
+	size_t members;                /* how many paths are summed up; 1 for the path itself */
 	struct cairn_series_value now; /* at the last point */
 	double share;                  /* of the whole growth; 0 unless growing */
 	struct cairn_trend trend;
@@ -16,23 +21,42 @@ struct cairn_leak {
 struct cairn_leaks {
 	struct cairn_series_paths paths;
 	struct cairn_leak *rows; /* growing ones first, the fastest first; then the others, the largest first */
-	size_t count;
+	size_t count, capacity;
+	size_t path_count; /* rows that are paths */
 	size_t growing;
 	double per_hour;                 /* of all that grows */
+	double error;                    /* standard deviation of that */
 	struct cairn_trend total;        /* of everything together */
 	struct cairn_series_value now;   /* everything at the last point */
 	double hours;                    /* from the first point to the last */
+	/* What the service grows by: the total's own trend, or the rows' where that says it more exactly; 0 where nothing grows. */
+	double forecast_per_hour, forecast_error;
 };
+
+/* How many comparisons judging COUNT paths counts for: half as many again, for frames that sum several up, which overlap. */
+static inline size_t cairn_leaks_comparisons(size_t count)
+{
+	return count + count / 2;
+}
 
 /* Ranks the paths of SERIES as VIEW (of the series' profile, already named) shows them. */
 void cairn_leaks_rank(struct cairn_leaks *leaks, const struct cairn_series *series, struct cairn_view *view);
 void cairn_leaks_free(struct cairn_leaks *leaks);
 
-/* The name of the entry that is so many levels above the leaf of LEAK; empty beyond its root. */
+/* What LEAK held at each point, in VALUES; of a frame, all that passes through it. */
+void cairn_leaks_values(const struct cairn_leaks *leaks, const struct cairn_leak *leak, struct cairn_series_value *values);
+
+/* The name of the entry that is so many levels above the leaf, or the frame, of LEAK; empty beyond its root. */
 static inline struct cairn_bytes cairn_leak_name(const struct cairn_leaks *leaks, const struct cairn_view *view,
 						 const struct cairn_leak *leak, size_t level)
 {
-	return cairn_series_paths_name(&leaks->paths, view, leak->path, level);
+	return cairn_series_paths_name(&leaks->paths, view, leak->path, leak->above + level);
+}
+
+/* How many entries there are from the leaf, or the frame, of LEAK to its root. */
+static inline size_t cairn_leak_depth(const struct cairn_leaks *leaks, const struct cairn_leak *leak)
+{
+	return leaks->paths.paths.items[leak->path].depth - leak->above;
 }
 
 #endif

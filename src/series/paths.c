@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* The path of each row; CAIRN_NONE for rows that the view leaves out. */
@@ -54,8 +55,30 @@ void cairn_series_paths_values(const struct cairn_series_paths *paths, size_t pa
 		for (size_t c = series->first[paths->rows[r]]; c < series->first[paths->rows[r] + 1]; c++) {
 			const struct cairn_series_cell *cell = &series->cells[c];
 			values[cell->point].value += cell->value;
-			cairn_spread_add(&values[cell->point].spread, cairn_spread_of(cell->value, cell->weight));
+			cairn_spread_add(&values[cell->point].spread, cairn_series_cell_spread(cell));
+			values[cell->point].coming += cell->value * cell->unit;
+			values[cell->point].unsure += cell->unsure ? cell->value : 0;
 		}
+}
+
+struct cairn_unit_size cairn_series_unit(const struct cairn_series_value *values, size_t count)
+{
+	static const double tolerated = 0.1; /* of a path, that may come and go in larger pieces */
+	double sum = 0, coming = 0, unsure = 0;
+	for (size_t i = 0; i < count; i++) {
+		sum += values[i].value;
+		coming += values[i].coming;
+		unsure += values[i].unsure;
+	}
+	return (struct cairn_unit_size){sum > 0 ? coming / sum : 0, unsure <= tolerated * sum};
+}
+
+struct cairn_interval cairn_series_interval(const struct cairn_series *series, const struct cairn_series_value *value)
+{
+	static const double tolerated = 0.05; /* of a value that has an error that nobody knows */
+	if (!series->knows_errors || value->spread.unknown > tolerated * fabs(value->value))
+		return (struct cairn_interval){NAN, NAN};
+	return cairn_spread_interval(value->value, value->spread);
 }
 
 struct cairn_bytes cairn_series_paths_name(const struct cairn_series_paths *paths, const struct cairn_view *view, size_t path, size_t level)

@@ -5,6 +5,7 @@
 
 #include "report/paths.h"
 #include "report/view.h"
+#include "series/course.h"
 #include "series/series.h"
 
 struct cairn_series_paths {
@@ -18,7 +19,15 @@ struct cairn_series_paths {
 struct cairn_series_value {
 	double value;
 	struct cairn_spread spread;
+	double coming; /* variance if each sample, also of what is always seen, came or went by chance */
+	double unsure; /* how much of the value may come and go in larger pieces than that says */
 };
+
+/* What one sample of a path that held VALUES at COUNT points stands for. */
+struct cairn_unit_size cairn_series_unit(const struct cairn_series_value *values, size_t count);
+
+/* The interval of a value, at 95 %; both ends NAN where it is not known. */
+struct cairn_interval cairn_series_interval(const struct cairn_series *series, const struct cairn_series_value *value);
 
 /* Groups the rows of SERIES as VIEW (of the series' profile, already named) shows them; what it leaves out has no path. */
 void cairn_series_paths_make(struct cairn_series_paths *paths, const struct cairn_series *series, struct cairn_view *view);

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "series/series.h"
 
+#include "profile/spread.h"
+
 #include "base/array.h"
 
 #include <stdlib.h>
@@ -24,6 +26,18 @@ static void take_process(struct cairn_series *series, const struct cairn_profile
 	series->profile.life = cairn_profile_text(&series->profile, cairn_profile_string(part, part->life));
 }
 
+/* Objects far smaller than the period weigh the same whatever their sizes: a sample stands for a period of bytes. Of larger ones the
+ * sizes matter, and a line does not say them unless they are all the same. */
+static bool is_unsure(const struct cairn_profile *part, uint32_t value, double amount, double partner)
+{
+	static const double small_share = 1 / 64.0;
+	const char *unit = cairn_profile_string(part, part->value_types[value].unit);
+	double size = strcmp(unit, "bytes") == 0 ? amount / partner : partner / amount;
+	if (part->kind != CAIRN_PROFILE_HEAP)
+		return false;
+	return !(amount > 0) || !(partner > 0) || (!cairn_sizes_equal(size) && !(size < small_share * part->period));
+}
+
 bool cairn_series_add(struct cairn_series *series, const struct cairn_profile *part, const char *path, struct cairn_error *error)
 {
 	if (!cairn_combine_add(&series->combine, part, 1, error))
@@ -35,12 +49,17 @@ bool cairn_series_add(struct cairn_series *series, const struct cairn_profile *p
 	series->cells = cairn_array_reserve(series->cells, &series->cell_capacity, series->cell_count + part->sample_count, sizeof *series->cells);
 	for (size_t i = 0; i < part->sample_count; i++) {
 		const double *values = cairn_profile_values(part, i);
-		total += values[value];
+		double amount = values[value], other = partner == CAIRN_NONE ? 0 : values[partner];
+		struct cairn_spread spread = cairn_profile_line_spread(part, value, amount, other);
+		total += amount;
 		series->cells[series->cell_count++] = (struct cairn_series_cell){
 			.row = series->combine.places[i],
 			.point = point,
-			.value = values[value],
-			.weight = cairn_profile_weight(part, value, values[value], partner == CAIRN_NONE ? 0 : values[partner]),
+			.value = amount,
+			.weight = amount > 0 ? spread.variance / amount : 0,
+			.mixed = spread.unknown > 0,
+			.unsure = is_unsure(part, value, amount, other),
+			.unit = cairn_profile_unit(part, value, amount, other),
 		};
 	}
 	cairn_array_room(series->points, series->point_count, series->point_capacity);

@@ -26,6 +26,9 @@ struct cairn_series_cell {
 	uint32_t point;
 	double value;
 	double weight; /* of one sample (profile/unsample.h): the variance is value times weight */
+	bool mixed;    /* objects of several sizes, whose count has an error that is not known */
+	bool unsure;   /* objects of several sizes, some of which may be large: what one sample stands for is not known */
+	double unit;   /* what one sample stands for: a share of the value that comes and goes at once */
 };
 
 struct cairn_series {
@@ -40,6 +43,13 @@ struct cairn_series {
 	size_t *first; /* per row, its first cell; one more at the end */
 	bool knows_errors; /* the weights are known, of every dump */
 };
+
+static inline struct cairn_spread cairn_series_cell_spread(const struct cairn_series_cell *cell)
+{
+	struct cairn_spread spread = cairn_spread_of(cell->value, cell->weight);
+	spread.unknown = cell->mixed ? cell->value : 0;
+	return spread;
+}
 
 void cairn_series_start(struct cairn_series *series);
 

@@ -3,6 +3,7 @@
 #include "series/timeline.h"
 
 #include "base/array.h"
+#include "series/leaks.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -40,6 +41,8 @@ static void add_values(struct cairn_series_value *to, const struct cairn_series_
 	for (size_t i = 0; i < count; i++) {
 		to[i].value += more[i].value;
 		cairn_spread_add(&to[i].spread, more[i].spread);
+		to[i].coming += more[i].coming;
+		to[i].unsure += more[i].unsure;
 	}
 }
 
@@ -97,6 +100,32 @@ static int by_growth(const void *a, const void *b, void *points)
 	return l != r ? (l < r ? -1 : 1) : left->path < right->path ? -1 : left->path > right->path;
 }
 
+/* All paths count as judged together, although only the largest are: `cairn leaks` says the same of them. */
+static void judge_layers(struct cairn_timeline *timeline)
+{
+	size_t points = timeline->series->point_count;
+	struct cairn_trend_clock clock;
+	struct cairn_trend_judge judge;
+	double *hours = cairn_array_zero(points, sizeof *hours), *amounts = cairn_array_zero(points, sizeof *amounts);
+	uint32_t *run = cairn_array_zero(points, sizeof *run);
+	for (size_t i = 0; i < points; i++) {
+		hours[i] = cairn_series_hours(timeline->series, i);
+		run[i] = timeline->series->points[i].run;
+	}
+	cairn_trend_clock_make(&clock, hours, run, points);
+	cairn_trend_judge_open(&judge, &clock);
+	for (size_t l = 0; l < timeline->layer_count; l++) {
+		for (size_t i = 0; i < points; i++)
+			amounts[i] = timeline->layers[l].values[i].value;
+		cairn_trend_judge(&timeline->layers[l].trend, &judge, amounts, cairn_series_unit(timeline->layers[l].values, points),
+				  cairn_leaks_comparisons(timeline->paths.paths.count));
+	}
+	cairn_trend_judge_close(&judge);
+	free(hours);
+	free(amounts);
+	free(run);
+}
+
 void cairn_timeline_make(struct cairn_timeline *timeline, const struct cairn_series *series, struct cairn_view *view, size_t layer_most)
 {
 	*timeline = (struct cairn_timeline){.series = series, .view = view};
@@ -119,6 +148,7 @@ void cairn_timeline_make(struct cairn_timeline *timeline, const struct cairn_ser
 	}
 	for (size_t i = 0; i < own; i++)
 		name_layer(timeline, &timeline->layers[i]);
+	judge_layers(timeline);
 	qsort_r(timeline->layers, timeline->layer_count, sizeof *timeline->layers, by_growth, &points);
 	free(peaks);
 	free(values);

@@ -4,11 +4,13 @@
 #define CAIRN_SERIES_TIMELINE_H
 
 #include "series/paths.h"
+#include "series/trend.h"
 
 struct cairn_timeline_layer {
 	struct cairn_bytes name; /* of the function that holds it, and as many callers as tell it from other layers; owned by the timeline */
 	uint32_t path;           /* in `paths`; CAIRN_NONE for all others together */
 	struct cairn_series_value *values; /* at each point */
+	struct cairn_trend trend;          /* what it does, in the words of `cairn leaks`; too early of less than three points */
 };
 
 struct cairn_timeline {

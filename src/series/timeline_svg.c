@@ -244,8 +244,9 @@ static void write_layers(struct drawing *drawing)
 		}
 		cairn_buffer_text(out, "\"><title>");
 		cairn_xml_text(out, at->name);
-		cairn_buffer_format(out, ": %s at first, %s in the end</title></path>\n", number(drawing, at->values[0].value, first),
-				    number(drawing, at->values[drawing->points - 1].value, last));
+		cairn_buffer_format(out, ": %s at first, %s in the end, %s (%.0f %% sure)</title></path>\n", number(drawing, at->values[0].value, first),
+				    number(drawing, at->values[drawing->points - 1].value, last), cairn_verdict_name(at->trend.verdict),
+				    100 * at->trend.confidence);
 		write_label(drawing, layer, &labels);
 	}
 	cairn_buffer_text(out, "</g>\n<g class=\"labels\">");

@@ -1,342 +1,610 @@
-/* trend.c - slopes and verdicts.
+/* trend.c - verdicts.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "series/trend.h"
 
+#include "base/array.h"
+#include "series/law.h"
+#include "series/swing.h"
+
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
-/* More points than this are averaged in order, so that the number of pairs stays bounded. */
-enum { most_points = 64 };
-
-/* The chance that any of all the paths looked at is called growing although none is. */
+/* The chance that any of all the paths of a series is called growing although none is. */
 static const double false_alarm = 0.01;
-/* How many standard deviations the later half must be slower to call the first one warming up. */
-static const double slowing_sigmas = 3;
-/* A later half slower than this share of the whole has stopped growing; slower than this share of the first one, it may be filling up. */
-static const double late_share = 0.25;
-/* The same of a run so short that what fills up has not had the time to slow down further. */
-static const double short_late_share = 0.5;
-/* How many standard deviations it must still move by after its first quarter. */
-static const double going_on_sigmas = 2;
-/* How many standard deviations the later half must be faster than what fills up would be. */
-static const double filling_sigmas = 2;
+/* How much more often a path rests than it moves, before any dump is seen: most of a service's paths hold what they hold. */
+static const double rest_odds = 10;
+/* What moves by less than this share of its size over the whole time is steady. */
+static const double steady_share = 0.1;
+/* What changes by more than a fifth of its size, and by more than as many standard deviations as a population spans in dozens of dumps,
+ * wanders. */
+static const double wander_share = 0.2, wander_sigmas = 6;
+/* A course of fewer samples than this is no course. */
+static const double least_samples = 8;
+/* Two-sided 95 % of the normal law. */
+static const double sigmas_95 = 1.959964;
+/* From so many points on a beginning is looked for (course.c): the test then shares its chance between the line and the rest. */
+enum { points_for_search = 12 };
+/* Two thirds of the chance of a false alarm are for lines, one third for all that began somewhere. */
+static const double line_share = 1.5, searched_share = 3;
+/* Blocks of dumps must agree where there are at least so many of them. */
+enum { blocks_least = 8 };
+/* From noise that lasts so long on, what is left of it one interval later, steps may lean on each other. */
+static const double lasting = 0.95;
+/* So many samples that came or went are few: beyond it Student's law is as careful as the coin's. */
+static const double few_events = 60;
+/* Fewer points than these say nothing. */
+enum { points_least = 3 };
 
 const char *cairn_verdict_name(enum cairn_verdict verdict)
 {
-	static const char *const names[] = {"growing", "shrinking", "sawtooth", "plateaued"};
+	static const char *const names[] = {"growing", "filling", "stopped", "steady", "wandering", "sawtooth", "shrinking", "too early"};
 	return names[verdict];
 }
 
-size_t cairn_trend_scratch(size_t count)
+/* Of very many dumps every so-and-so-many-th is looked at, counted from the last: what is left out would make verdicts little surer, and
+ * means of several would lean on each other. */
+void cairn_trend_clock_make(struct cairn_trend_clock *clock, const double *hours, const uint32_t *run, size_t count)
 {
-	size_t points = count < most_points ? count : most_points;
-	return points * (points - (points > 0)) / 2 + points + 1;
-}
-
-static void swap(double *a, double *b)
-{
-	double kept = *a;
-	*a = *b;
-	*b = kept;
-}
-
-/* The median of COUNT values, which are put in another order; 0 of none. */
-static double median(double *values, size_t count)
-{
-	if (count == 0)
-		return 0;
-	size_t low = 0, high = count - 1, middle = count / 2;
-	while (low < high) {
-		double pivot = values[low + (high - low) / 2];
-		size_t left = low, right = high;
-		for (;;) {
-			while (values[left] < pivot)
-				left++;
-			while (values[right] > pivot)
-				right--;
-			if (left >= right)
-				break;
-			swap(&values[left++], &values[right--]);
-		}
-		if (middle <= right)
-			high = right;
-		else
-			low = right + 1;
+	size_t stride = (count + CAIRN_COURSE_POINTS - 1) / CAIRN_COURSE_POINTS;
+	clock->count = stride ? (count + stride - 1) / stride : 0;
+	for (size_t i = 0; i < clock->count; i++) {
+		size_t at = count - 1 - (clock->count - 1 - i) * stride;
+		clock->pick[i] = at;
+		clock->hours[i] = hours[at];
+		clock->run[i] = run[at];
 	}
-	if (count % 2)
-		return values[middle];
-	double below = values[0];
-	for (size_t i = 1; i < middle; i++)
-		if (values[i] > below)
-			below = values[i];
-	return (below + values[middle]) / 2;
 }
 
-struct line {
-	double slope;
-	double error; /* of the slope */
-	double bend;  /* the same for what bends: a curve is no noise that stays for a while */
+void cairn_trend_judge_open(struct cairn_trend_judge *judge, const struct cairn_trend_clock *clock)
+{
+	*judge = (struct cairn_trend_judge){.clock = clock, .evidence = cairn_array_zero(1, sizeof *judge->evidence)};
+}
+
+static void free_courses(struct cairn_courses *courses)
+{
+	if (courses)
+		cairn_courses_free(courses);
+	free(courses);
+}
+
+void cairn_trend_judge_close(struct cairn_trend_judge *judge)
+{
+	for (size_t i = 0; i < CAIRN_COURSE_POINTS; i++)
+		free_courses(judge->tail[i]);
+	free_courses(judge->head);
+	free(judge->evidence);
+	*judge = (struct cairn_trend_judge){0};
+}
+
+static const struct cairn_courses *courses_of(const struct cairn_trend_clock *clock, struct cairn_courses **kept, size_t first, size_t end)
+{
+	if (!*kept) {
+		*kept = cairn_array_zero(1, sizeof **kept);
+		cairn_courses_make(*kept, clock->hours + first, clock->run + first, end - first);
+	}
+	return *kept;
+}
+
+/* One path under judgement. */
+struct path {
+	const struct cairn_courses *courses;
+	const struct cairn_evidence *evidence;
+	const double *values;
+	double unit;
 };
 
-static double median_slope(const struct cairn_trend_point *points, size_t count, double *scratch)
-{
-	size_t pairs = 0;
-	for (size_t i = 0; i < count; i++)
-		for (size_t j = i + 1; j < count && points[j].run == points[i].run; j++)
-			if (points[j].hours > points[i].hours)
-				scratch[pairs++] = (points[j].value - points[i].value) / (points[j].hours - points[i].hours);
-	return median(scratch, pairs);
-}
+/* Evidence by what it says of the path now. */
+enum class { class_rest, class_growing, class_filling, class_stopped, class_shrinking, class_fallen, class_none, class_count };
 
-/* The first of POINTS behind START that is of another run. */
-static size_t end_of_run(const struct cairn_trend_point *points, size_t count, size_t start)
+static enum class class_of(const struct path *path, size_t noise, size_t course)
 {
-	size_t end = start;
-	while (end < count && points[end].run == points[start].run)
-		end++;
-	return end;
-}
-
-/* How far the points lie from lines of that slope, one line for each run: a robust standard deviation. */
-static double scatter(const struct cairn_trend_point *points, size_t count, double slope, double *scratch)
-{
-	double *rests = scratch, *work = scratch + count;
-	for (size_t start = 0, end; start < count; start = end) {
-		end = end_of_run(points, count, start);
-		for (size_t i = start; i < end; i++)
-			work[i - start] = points[i].value - slope * points[i].hours;
-		double level = median(work, end - start);
-		for (size_t i = start; i < end; i++)
-			rests[i] = fabs(points[i].value - slope * points[i].hours - level);
+	bool up = path->evidence->rate[noise][course] > 0, first_up = path->evidence->first[noise][course] > 0;
+	switch (path->courses->items[course].kind) {
+	case CAIRN_COURSE_FLAT:
+		return class_rest;
+	case CAIRN_COURSE_LINE:
+	case CAIRN_COURSE_BEGAN:
+		return up ? class_growing : class_shrinking;
+	case CAIRN_COURSE_BENT:
+	case CAIRN_COURSE_LIFTED:
+		return up ? class_growing : first_up ? class_stopped : class_shrinking;
+	case CAIRN_COURSE_WARMED:
+		return up ? class_growing : first_up ? class_filling : class_shrinking;
+	case CAIRN_COURSE_STOPPED:
+	case CAIRN_COURSE_STEP:
+		return up ? class_stopped : class_fallen;
+	case CAIRN_COURSE_FILLING:
+		return up ? class_filling : class_fallen;
+	case CAIRN_COURSE_SLOW:
+		return class_none;
+	default:
+		return class_rest;
 	}
-	return 1.4826 * median(rests, count);
 }
 
-/* How alike the noise of two dumps in a row is, from 0 to 1: by how much less the series changes from one to the next than it would if
- * both had been drawn anew with NOISE. The first quarter of a run is left out: what fills up there changes by more than noise. */
-static double likeness(const struct cairn_trend_point *points, size_t count, double slope, double noise)
+/* A value that is not known exactly: weights of what it may be. */
+struct blend {
+	double weight, sum, squares; /* squares of the values, and their own variances */
+};
+
+static void blend_add(struct blend *blend, double weight, double value, double deviation)
+{
+	blend->weight += weight;
+	blend->sum += weight * value;
+	blend->squares += weight * (value * value + deviation * deviation);
+}
+
+static double blend_mean(const struct blend *blend)
+{
+	return blend->weight > 0 ? blend->sum / blend->weight : 0;
+}
+
+static double blend_deviation(const struct blend *blend)
+{
+	double mean = blend_mean(blend);
+	return blend->weight > 0 ? sqrt(fmax(0, blend->squares / blend->weight - mean * mean)) : 0;
+}
+
+/* The evidence summed up. */
+struct summary {
+	double share[class_count]; /* sums to 1 */
+	struct blend growing, shrinking, level, slope;
+	size_t best[class_count]; /* the likeliest course of each */
+};
+
+static double fitted_last(const struct path *path)
+{
+	return path->values[path->courses->count - 1];
+}
+
+/* Where what fills would end: what is missing now is the height times what the curve has left. */
+static double level_of(const struct path *path, const struct cairn_course *course, double height)
+{
+	const struct cairn_courses *courses = path->courses;
+	size_t last = courses->count - 1, start = last;
+	while (start > 0 && courses->run[start - 1] == courses->run[last])
+		start--;
+	return fitted_last(path) + height * exp(-(courses->hours[last] - courses->hours[start]) / course->hours);
+}
+
+static struct summary sum_up(const struct path *path)
+{
+	const struct cairn_courses *courses = path->courses;
+	const struct cairn_evidence *evidence = path->evidence;
+	struct summary summary = {0};
+	double most = -INFINITY, all = 0, best[class_count];
+	for (size_t c = 0; c < class_count; c++)
+		best[c] = -1;
+	for (size_t n = 0; n < CAIRN_NOISES; n++)
+		for (size_t s = 0; s < courses->item_count; s++)
+			most = fmax(most, evidence->weight[n][s] + (courses->items[s].kind == CAIRN_COURSE_FLAT ? log(rest_odds) : 0));
+	for (size_t s = 0; s < courses->item_count; s++) {
+		const struct cairn_course *course = &courses->items[s];
+		double of_course[class_count] = {0};
+		for (size_t n = 0; n < CAIRN_NOISES; n++) {
+			double log_weight = evidence->weight[n][s] + (course->kind == CAIRN_COURSE_FLAT ? log(rest_odds) : 0) - most;
+			if (!(log_weight > -30))
+				continue;
+			double weight = exp(log_weight), rate = evidence->rate[n][s];
+			double deviation = evidence->sigmas[n][s] != 0 ? fabs(rate / evidence->sigmas[n][s]) : 0;
+			enum class class = class_of(path, n, s);
+			all += class == class_none ? 0 : weight;
+			of_course[class] += weight;
+			if (class == class_growing)
+				blend_add(&summary.growing, weight, rate, deviation);
+			if (class == class_shrinking)
+				blend_add(&summary.shrinking, weight, rate, deviation);
+			if (rate > 0 && (course->kind == CAIRN_COURSE_FILLING || course->kind == CAIRN_COURSE_SLOW))
+				blend_add(&summary.level, weight, level_of(path, course, rate),
+					  deviation * (level_of(path, course, 1) - fitted_last(path)));
+			if (course->kind == CAIRN_COURSE_LINE)
+				blend_add(&summary.slope, weight, rate, deviation);
+		}
+		for (size_t c = 0; c < class_count; c++) {
+			summary.share[c] += of_course[c];
+			if (of_course[c] > best[c]) {
+				best[c] = of_course[c];
+				summary.best[c] = s;
+			}
+		}
+	}
+	for (size_t c = 0; c < class_count && all > 0; c++)
+		summary.share[c] /= all;
+	return summary;
+}
+
+/* The test. */
+
+/* Which noises the evidence for COURSE leaves. */
+static double best_noise(const struct path *path, size_t course, size_t *best)
+{
+	double most = -INFINITY;
+	*best = 0;
+	for (size_t n = 0; n < CAIRN_NOISES; n++)
+		if (path->evidence->weight[n][course] > most) {
+			most = path->evidence->weight[n][course];
+			*best = n;
+		}
+	return most;
+}
+
+/* The chance of a rate like COURSE's under NOISE. The noise counts as it is from where the course begins, if it is larger there than
+ * before, and what was before counts half: it may have been another noise. */
+static double chance_under(const struct path *path, size_t noise, size_t course, double sign)
+{
+	const struct cairn_courses *courses = path->courses;
+	const struct cairn_course *of = &courses->items[course];
+	double freedom = path->evidence->freedom[noise] - (double)of->vectors, sigmas = sign * path->evidence->sigmas[noise][course];
+	if (of->kind == CAIRN_COURSE_BEGAN || of->kind == CAIRN_COURSE_BENT) {
+		double residue[CAIRN_COURSE_POINTS], behind = 0, all = 0, steps = 0;
+		cairn_course_residue(courses, path->evidence, noise, course, residue);
+		for (size_t w = 0; w < courses->white; w++) {
+			all += residue[w] * residue[w];
+			if (w > of->at) {
+				behind += residue[w] * residue[w];
+				steps++;
+			}
+		}
+		double known = freedom + (double)of->vectors - (double)(courses->count - courses->runs), least = path->evidence->square[noise];
+		for (size_t w = 0; w < courses->white; w++)
+			least -= path->evidence->innovations[noise][w] * path->evidence->innovations[noise][w];
+		double own = (behind + least) / fmax(1, steps - 1 + known), whole = (all + least) / fmax(1, freedom);
+		if (own > whole)
+			sigmas *= sqrt(whole / own);
+		freedom = fmin(freedom, steps - 1 + known + 0.5 * ((double)courses->count - steps));
+	}
+	return cairn_law_student_above(sigmas, freedom);
+}
+
+/* Where steps lean on each other, fewer and longer ones say how much. FIRST is where the judged part begins. */
+static double chance_of_blocks(const struct path *path, size_t first, double sign)
+{
+	const struct cairn_courses *courses = path->courses;
+	size_t last = courses->count - 1, steps = last - first, length = steps / blocks_least;
+	double worst = 0;
+	if (courses->runs > 1)
+		return 0;
+	for (; length >= 2; length--) {
+		size_t count = steps / length;
+		double sum = 0, squares = 0, time = 0;
+		for (size_t b = 0; b < count; b++) {
+			size_t end = last - b * length;
+			double hours = fmax(1e-9, courses->hours[end] - courses->hours[end - length]);
+			double step = path->values[end] - path->values[end - length];
+			sum += step;
+			squares += step * step / hours;
+			time += hours;
+		}
+		double rest = fmax(0, squares - sum * sum / time) + path->unit * path->unit * (double)count / time;
+		double sigmas = sign * sum / sqrt(time * rest / (double)(count - 1));
+		worst = fmax(worst, cairn_law_student_above(sigmas, (double)count - 1));
+	}
+	return worst;
+}
+
+/* Each sample came or went by itself: how likely is it that so many more came? */
+static double chance_of_events(const struct path *path, size_t first, double sign)
+{
+	const struct cairn_courses *courses = path->courses;
+	double up = 0, down = 0;
+	for (size_t i = first + 1; i < courses->count; i++)
+		if (courses->run[i] == courses->run[i - 1]) {
+			double events = sign * (path->values[i] - path->values[i - 1]) / path->unit;
+			up += fmax(0, events);
+			down += fmax(0, -events);
+		}
+	return up + down < few_events ? cairn_law_coin_above(up + down, up) : 0;
+}
+
+/* How likely each noise is, if the path did what COURSE says. */
+static void weigh_noises(const struct path *path, size_t course, double share, double *weights)
+{
+	size_t best;
+	double most = best_noise(path, course, &best), sum = 0;
+	for (size_t n = 0; n < CAIRN_NOISES; n++)
+		sum += exp(path->evidence->weight[n][course] - most);
+	for (size_t n = 0; n < CAIRN_NOISES; n++)
+		weights[n] += share * exp(path->evidence->weight[n][course] - most) / sum;
+}
+
+enum { course_flat, course_line }; /* the first two of all */
+
+/* The chance that noise alone makes a path look like COURSE. Where the size of its noise could not be guessed, a slow noise passes for a
+ * course and what is left for a fast one; so the noises count half by what they would be if the path did nothing. */
+static double chance_of_course(const struct path *path, size_t course, double sign)
+{
+	const struct cairn_course *of = &path->courses->items[course];
+	size_t best, first = of->kind == CAIRN_COURSE_BEGAN || of->kind == CAIRN_COURSE_BENT ? of->at : 0;
+	double chance = 0, weights[CAIRN_NOISES] = {0};
+	if (!(best_noise(path, course, &best) > -INFINITY))
+		return 1;
+	weigh_noises(path, course, path->evidence->guessed ? 1 : 0.5, weights);
+	if (!path->evidence->guessed)
+		weigh_noises(path, course_flat, 0.5, weights);
+	for (size_t n = 0; n < CAIRN_NOISES; n++)
+		chance += weights[n] > 1e-9 ? weights[n] * chance_under(path, n, course, sign) : 0;
+	if (path->courses->noises[best].fades >= lasting) {
+		if (of->kind != CAIRN_COURSE_WARMED && of->kind != CAIRN_COURSE_LIFTED)
+			chance = fmax(chance, chance_of_blocks(path, first, sign));
+		if (path->unit > 0)
+			chance = fmax(chance, chance_of_events(path, first, sign));
+	}
+	return chance;
+}
+
+/* The likeliest course other than the line that goes SIGN's way now. */
+static size_t best_searched(const struct path *path, double sign)
+{
+	const struct cairn_courses *courses = path->courses;
+	size_t best = 0;
+	double most = -INFINITY;
+	for (size_t s = 0; s < courses->item_count; s++) {
+		enum cairn_course_kind kind = courses->items[s].kind;
+		if (kind != CAIRN_COURSE_BEGAN && kind != CAIRN_COURSE_BENT && kind != CAIRN_COURSE_WARMED && kind != CAIRN_COURSE_LIFTED)
+			continue;
+		size_t noise;
+		double weight = best_noise(path, s, &noise);
+		if (weight > most && sign * path->evidence->rate[noise][s] > 0) {
+			most = weight;
+			best = s;
+		}
+	}
+	return best;
+}
+
+static double chance_of_moving(const struct path *path, double sign)
+{
+	const struct cairn_courses *courses = path->courses;
+	double line = chance_of_course(path, course_line, sign);
+	if (courses->count < points_for_search || courses->positions == 0)
+		return line;
+	size_t searched = best_searched(path, sign);
+	double other = searched ? chance_of_course(path, searched, sign) : 1;
+	return fmin(1, fmin(line * line_share, other * (double)courses->positions * searched_share));
+}
+
+/* Only the lucky are seen: of two paths with the same rate near the threshold, the one whose noise pointed up. What is expected of a normal
+ * variable that was only looked at because it lay above LIMIT is solved for its mean (conditional likelihood, after Zhong and Prentice). */
+static double unlucky_share(double sigmas, double limit)
+{
+	double low = 0, high = sigmas;
+	for (int step = 0; step < 40; step++) {
+		double mean = (low + high) / 2, above = cairn_law_normal_above(limit - mean);
+		double density = exp(-0.5 * (limit - mean) * (limit - mean)) / sqrt(2 * M_PI);
+		if (mean + density / fmax(above, 1e-300) > sigmas)
+			high = mean;
+		else
+			low = mean;
+	}
+	return sigmas > 0 ? fmax(0.25, (low + high) / 2 / sigmas) : 1;
+}
+
+/* How many more dumps until a rate of so many sigmas would pass, if it goes on. Under a walk errors fall with the root of their number. */
+static uint32_t dumps_needed(const struct path *path, double sigmas, size_t comparisons)
+{
+	double count = (double)path->courses->count;
+	double needed = cairn_law_student_quantile(fmax(1e-12, false_alarm / fmax(1, (double)comparisons)), fmax(4, count));
+	double more = sigmas > 0.5 ? count * (needed / sigmas * (needed / sigmas) - 1) : 0;
+	return more > 0 && more < 1000 ? (uint32_t)fmax(1, ceil(more)) : 0;
+}
+
+static double mean_of(const struct path *path)
 {
 	double sum = 0;
-	size_t steps = 0;
-	for (size_t start = 0, end; start < count; start = end) {
-		end = end_of_run(points, count, start);
-		for (size_t i = start + (end - start) / 4 + 1; i < end; i++) {
-			double step = points[i].value - points[i - 1].value - slope * (points[i].hours - points[i - 1].hours);
-			sum += step * step;
-			steps++;
-		}
+	for (size_t i = 0; i < path->courses->count; i++)
+		sum += path->values[i];
+	return sum / (double)path->courses->count;
+}
+
+static double normal_quantile(double chance)
+{
+	return cairn_law_student_quantile(fmax(1e-15, chance), 1e6);
+}
+
+/* The standard deviation of a RATE: what the evidence leaves, but no less than as many samples as came, by chance, in the time; and of
+ * few dumps more, so that 1.96 of it are 95 % of Student's law. */
+static double rate_error(const struct path *path, const struct cairn_course *course, double rate, double deviation)
+{
+	const struct cairn_courses *courses = path->courses;
+	bool late = course->kind == CAIRN_COURSE_BEGAN || course->kind == CAIRN_COURSE_BENT;
+	size_t first = late ? course->at : 0, points = courses->count - first;
+	double hours = fmax(1e-9, courses->hours[courses->count - 1] - courses->hours[first]);
+	double wider = cairn_law_student_quantile(0.025, fmax(2, (double)points)) / sigmas_95;
+	return wider * fmax(deviation, sqrt(fabs(rate) * path->unit / hours));
+}
+
+static void judge_moving(struct cairn_trend *trend, const struct path *path, const struct summary *summary, double chance,
+			 size_t comparisons)
+{
+	bool up = trend->verdict == CAIRN_GROWING;
+	const struct blend *rate = up ? &summary->growing : &summary->shrinking;
+	enum class own = up ? class_growing : class_shrinking;
+	const struct cairn_course *course = &path->courses->items[summary->best[own]];
+	double moving = up ? summary->share[class_growing] + summary->share[class_filling] + summary->share[class_stopped]
+			   : summary->share[class_shrinking] + summary->share[class_fallen];
+	double deviation = blend_deviation(rate), mean = blend_mean(rate);
+	double sigmas = deviation > 0 ? fabs(mean) / deviation : 1e9, limit = normal_quantile(false_alarm / fmax(1, (double)comparisons));
+	trend->per_hour = mean * unlucky_share(sigmas, fmin(sigmas, limit));
+	trend->error = rate_error(path, course, mean, deviation);
+	trend->confidence = (moving > 0 ? summary->share[own] / moving : 1) * (1 - chance);
+	trend->warmed_up = course->kind == CAIRN_COURSE_WARMED || course->kind == CAIRN_COURSE_LIFTED || course->kind == CAIRN_COURSE_BENT;
+	bool late = course->kind == CAIRN_COURSE_BEGAN || course->kind == CAIRN_COURSE_BENT;
+	trend->since = path->courses->hours[late ? course->at : 0];
+}
+
+/* How sure a rest can be: growth that the dumps would not have shown is not ruled out. What could have grown by as much as it holds
+ * leaves it at what was believed before any dump was seen. */
+static double surest_rest(const struct path *path, const struct summary *summary, double mean)
+{
+	static const double seen_sigmas = 3;
+	const struct cairn_courses *courses = path->courses;
+	double span = courses->hours[courses->count - 1] - courses->hours[0], unseen = seen_sigmas * blend_deviation(&summary->slope) * span;
+	return 1 - fmin(1, mean > 0 ? unseen / mean : 1) / rest_odds;
+}
+
+static void judge_resting(struct cairn_trend *trend, const struct path *path, const struct summary *summary, size_t comparisons)
+{
+	const struct cairn_courses *courses = path->courses;
+	const double *share = summary->share;
+	double mean = mean_of(path), low = path->values[0], high = low;
+	for (size_t i = 1; i < courses->count; i++) {
+		low = fmin(low, path->values[i]);
+		high = fmax(high, path->values[i]);
 	}
-	return steps > 0 && noise > 0 ? fmax(0, 1 - sum / (double)steps / (2 * noise * noise)) : 0;
-}
-
-/* The variance of a slope, for noise of 1 that fades from dump to dump by the factor LIKENESS. Points lean on the line by their distance in
- * time from their run's middle; noise that stays for a while leans with many of them at once. It is never taken for less than noise that
- * is drawn anew. Infinite where there is nothing to lean on. */
-static double slope_variance(const struct cairn_trend_point *points, size_t count, double likeness)
-{
-	double alone = 0, together = 0;
-	for (size_t start = 0, end; start < count; start = end) {
-		double mean = 0, before = 0;
-		end = end_of_run(points, count, start);
-		for (size_t i = start; i < end; i++)
-			mean += points[i].hours / (double)(end - start);
-		for (size_t i = start; i < end; i++) {
-			double lever = points[i].hours - mean;
-			alone += lever * lever;
-			together += lever * (lever + 2 * before);
-			before = likeness * (before + lever);
-		}
-	}
-	return alone > 0 ? fmax(alone, together) / (alone * alone) : INFINITY;
-}
-
-static struct line fit(const struct cairn_trend_point *points, size_t count, double *scratch)
-{
-	struct line line = {.slope = median_slope(points, count, scratch)};
-	double noise = scatter(points, count, line.slope, scratch);
-	for (size_t i = 0; i < count; i++)
-		scratch[i] = points[i].error;
-	noise = fmax(noise, median(scratch, count));
-	line.error = noise * sqrt(slope_variance(points, count, likeness(points, count, line.slope, noise)));
-	line.bend = noise * sqrt(slope_variance(points, count, 0));
-	return line;
-}
-
-/* How often the series turns, counting only swings that are more than sampling and small change. */
-static size_t count_legs(const struct cairn_trend_point *points, size_t count, size_t *falls)
-{
-	double largest = 0, error = 0;
-	for (size_t i = 0; i < count; i++) {
-		largest = fmax(largest, fabs(points[i].value));
-		error = fmax(error, points[i].error);
-	}
-	double threshold = fmax(5 * error, 0.1 * largest), low = points[0].value, high = points[0].value;
-	int direction = 0;
-	size_t legs = 0;
-	*falls = 0;
-	for (size_t i = 1; i < count; i++) {
-		double value = points[i].value;
-		if (points[i].run != points[i - 1].run) {
-			low = high = value;
-			direction = 0;
-		}
-		low = fmin(low, value);
-		high = fmax(high, value);
-		if (direction >= 0 && high - value > threshold) {
-			direction = -1;
-			low = value;
-			legs++;
-			++*falls;
-		} else if (direction <= 0 && value - low > threshold) {
-			direction = 1;
-			high = value;
-			legs++;
-		}
-	}
-	return legs;
-}
-
-/* The chance that pure noise gives a slope so many standard deviations up. */
-static double tail(double sigmas)
-{
-	return 0.5 * erfc(sigmas / sqrt(2));
-}
-
-static struct cairn_trend_point mean_of(const struct cairn_trend_point *points, size_t count)
-{
-	struct cairn_trend_point mean = {.run = points[0].run};
-	for (size_t i = 0; i < count; i++) {
-		mean.hours += points[i].hours / (double)count;
-		mean.value += points[i].value / (double)count;
-		mean.error += points[i].error / (double)count;
-	}
-	return mean;
-}
-
-/* How many points of a run of LENGTH become one: two stay at least, or the run would have no slope. */
-static size_t group_size(size_t length, size_t wanted)
-{
-	size_t half = (length + 1) / 2;
-	return wanted < half ? wanted : half;
-}
-
-/* Where many short runs still make too many points, the oldest are given up. */
-static size_t average(const struct cairn_trend_point *points, size_t count, struct cairn_trend_point *out)
-{
-	size_t made = 0, wanted = (count + most_points - 1) / most_points, groups = 0;
-	for (size_t start = 0, end; start < count; start = end) {
-		end = end_of_run(points, count, start);
-		size_t size = group_size(end - start, wanted);
-		groups += (end - start + size - 1) / size;
-	}
-	size_t skipped = groups > most_points ? groups - most_points : 0, seen = 0;
-	for (size_t start = 0, end; start < count; start = end) {
-		end = end_of_run(points, count, start);
-		size_t size = group_size(end - start, wanted);
-		for (size_t group = start; group < end; group += size)
-			if (seen++ >= skipped)
-				out[made++] = mean_of(points + group, end - group < size ? end - group : size);
-	}
-	return made;
-}
-
-/* The longest run is where warming up can be told from growing. */
-static const struct cairn_trend_point *longest_run(const struct cairn_trend_point *points, size_t count, size_t *length)
-{
-	size_t best = 0;
-	*length = 0;
-	for (size_t start = 0, end; start < count; start = end) {
-		end = end_of_run(points, count, start);
-		if (end - start >= *length) {
-			*length = end - start;
-			best = start;
-		}
-	}
-	return points + best;
-}
-
-/* How sure that it does not move: the chance that noise would have shown a tenth of its size over the whole time. */
-static double steadiness(const struct cairn_trend_point *points, size_t count, struct line late, double sign)
-{
-	double mean = 0;
-	for (size_t i = 0; i < count; i++)
-		mean += points[i].value / (double)count;
-	double span = points[count - 1].hours - points[0].hours, slack = span > 0 ? 0.1 * fabs(mean) / span : 0;
-	return late.error > 0 ? 1 - tail((slack - sign * late.slope) / late.error) : 1;
-}
-
-static double chance_of(struct line line, double sign, size_t comparisons)
-{
-	double sigmas = line.error > 0 ? sign * line.slope / line.error : sign * line.slope > 0 ? INFINITY : 0;
-	return fmin(1, 2 * tail(sigmas) * (double)(comparisons ? comparisons : 1));
-}
-
-/* Whether a RUN that slowed down from EARLY to LATE is on its way to a level. What fills up, fills ever slower, by the same factor from
- * quarter to quarter; so the first two tell what to expect of the later half. Only one that is clearly faster than that shows that
- * something else goes on. */
-static bool is_filling(const struct cairn_trend_point *run, size_t length, struct line early, struct line late, double sign,
-		       double *scratch)
-{
-	enum { quarters_worth_it = 8, short_run = 12 };
-	if (late.slope / early.slope > (length < short_run ? short_late_share : late_share))
-		return false;
-	if (length < quarters_worth_it)
-		return true;
-	struct line first = fit(run, length / 4, scratch), second = fit(run + length / 4, length / 2 - length / 4, scratch);
-	double factor = fmin(1, fmax(0, second.slope / first.slope)), expected = second.slope * factor * (1 + factor) / 2;
-	double error = hypot(second.bend * factor * (1 + 1.5 * factor), first.bend * factor * factor * (0.5 + factor));
-	return sign * (late.slope - expected) < filling_sigmas * hypot(late.bend, error);
-}
-
-/* Whether RUN moves after its first quarter, too: one that only began to, has stopped since. */
-static bool goes_on(const struct cairn_trend_point *run, size_t length, double sign, double *scratch)
-{
-	enum { quarters_worth_it = 16 };
-	if (length < quarters_worth_it)
-		return true;
-	struct line rest = fit(run + length / 4, length - length / 4, scratch);
-	return sign * rest.slope > going_on_sigmas * rest.error;
-}
-
-void cairn_trend_judge(struct cairn_trend *trend, const struct cairn_trend_point *points, size_t count, size_t comparisons, double *scratch)
-{
-	enum { halves_worth_it = 6, least_points = 3 };
-	struct cairn_trend_point averaged[most_points];
-	/* Before its first sample a path is not there yet: that it came is no growth. */
-	for (; count > least_points && points[0].value == 0; count--)
-		points++;
-	if (count > most_points) {
-		count = average(points, count, averaged);
-		points = averaged;
-	}
-	*trend = (struct cairn_trend){.verdict = CAIRN_PLATEAUED};
-	if (count < 2)
-		return;
-	struct line whole = fit(points, count, scratch), early = whole, late = whole;
-	size_t falls, legs = count_legs(points, count, &falls), length;
-	/* Points within one swing say the same thing; what counts is how many swings there are. */
-	if (falls > 1)
-		whole.error *= sqrt((double)count / (double)(legs + 1));
-	const struct cairn_trend_point *run = longest_run(points, count, &length);
-	if (length >= halves_worth_it) {
-		early = fit(run, length / 2, scratch);
-		late = fit(run + length / 2, length - length / 2, scratch);
-	}
-
-	double sign = whole.slope < 0 ? -1 : 1, chance = chance_of(whole, sign, comparisons);
-	bool moves = chance < false_alarm && sign * late.slope > late_share * fabs(whole.slope) && goes_on(run, length, sign, scratch);
-	/* What clearly slowed down must have enough left in its later half alone, and must not be filling up. */
-	trend->warmed_up = sign * (early.slope - late.slope) > slowing_sigmas * hypot(early.bend, late.bend);
-	if (trend->warmed_up) {
-		chance = chance_of(late, sign, comparisons);
-		moves = moves && chance < false_alarm && !is_filling(run, length, early, late, sign, scratch);
-	}
-	trend->per_hour = trend->warmed_up ? late.slope : whole.slope;
-	trend->error = trend->warmed_up ? late.error : whole.error;
-	if (moves) {
-		trend->verdict = sign > 0 ? CAIRN_GROWING : CAIRN_SHRINKING;
-		trend->confidence = 1 - chance;
+	double rest = share[class_rest] + share[class_fallen];
+	double slack = fmax(wander_share * mean, wander_sigmas * sqrt(fmax(0, mean) * path->unit));
+	bool moved = high - low >= least_samples * path->unit;
+	trend->error = blend_deviation(&summary->slope);
+	if (moved && (share[class_growing] > 0.5 || share[class_shrinking] > 0.5)) {
+		bool up = share[class_growing] > 0.5;
+		const struct blend *rate = up ? &summary->growing : &summary->shrinking;
+		double deviation = blend_deviation(rate);
+		trend->verdict = CAIRN_TOO_EARLY;
+		trend->per_hour = blend_mean(rate) * 0.5;
+		trend->error = deviation;
+		trend->more_dumps = dumps_needed(path, deviation > 0 ? fabs(blend_mean(rate)) / deviation : 0, comparisons);
+		trend->confidence = fmax(share[class_growing], share[class_shrinking]);
+	} else if (moved && share[class_filling] > fmax(rest, share[class_stopped])) {
+		trend->verdict = CAIRN_FILLING;
+		trend->confidence = share[class_filling];
+	} else if (moved && share[class_stopped] > rest) {
+		trend->verdict = CAIRN_STOPPED;
+		trend->since = courses->hours[courses->items[summary->best[class_stopped]].at];
+		trend->confidence = share[class_stopped] * surest_rest(path, summary, mean);
+	} else if (high - low > slack && courses->count >= points_for_search) {
+		trend->verdict = CAIRN_WANDERING;
+		trend->confidence = rest * surest_rest(path, summary, mean);
 	} else {
-		trend->verdict = falls > 1 ? CAIRN_SAWTOOTH : CAIRN_PLATEAUED;
-		trend->confidence = steadiness(points, count, late, sign);
+		trend->verdict = CAIRN_STEADY;
+		trend->confidence = fmin(rest, 1) * surest_rest(path, summary, mean);
+	}
+}
+
+static void set_level(struct cairn_trend *trend, const struct path *path, const struct summary *summary)
+{
+	double now = fitted_last(path), deviation = hypot(blend_deviation(&summary->level), sqrt(fmax(0, now) * path->unit));
+	trend->level = summary->level.weight > 0 ? blend_mean(&summary->level) : now;
+	trend->level_low = fmax(0, trend->level - sigmas_95 * deviation);
+	trend->level_high = trend->level + sigmas_95 * deviation;
+}
+
+static void judge_points(struct cairn_trend *trend, const struct path *path, size_t comparisons)
+{
+	struct summary summary = sum_up(path);
+	double family = fmax(1, (double)comparisons);
+	double up = fmin(1, family * chance_of_moving(path, 1)), down = fmin(1, family * chance_of_moving(path, -1));
+	*trend = (struct cairn_trend){.since = path->courses->hours[0], .chance = fmin(up, down)};
+	const double *share = summary.share;
+	if (up < false_alarm && share[class_growing] >= fmax(share[class_filling], share[class_stopped])) {
+		trend->verdict = CAIRN_GROWING;
+		judge_moving(trend, path, &summary, up, comparisons);
+	} else if (down < false_alarm && share[class_shrinking] >= share[class_fallen]) {
+		trend->verdict = CAIRN_SHRINKING;
+		judge_moving(trend, path, &summary, down, comparisons);
+	} else {
+		judge_resting(trend, path, &summary, comparisons);
+	}
+	if (trend->verdict == CAIRN_FILLING)
+		set_level(trend, path, &summary);
+}
+
+/* Runs. */
+
+static size_t last_run_start(const struct cairn_trend_clock *clock)
+{
+	size_t start = clock->count - 1;
+	while (start > 0 && clock->run[start - 1] == clock->run[start])
+		start--;
+	return start;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double left = *(const double *)a, right = *(const double *)b;
+	return left < right ? -1 : left > right;
+}
+
+/* What the runs before the last one held in the end: the largest median of their later halves. */
+static double earlier_level(const struct cairn_trend_clock *clock, const double *values, size_t end)
+{
+	double level = 0, sorted[CAIRN_COURSE_POINTS];
+	for (size_t start = 0, next; start < end; start = next) {
+		for (next = start; next < end && clock->run[next] == clock->run[start]; next++)
+			;
+		size_t middle = start + (next - start) / 2;
+		memcpy(sorted, values + middle, (next - middle) * sizeof *sorted);
+		qsort(sorted, next - middle, sizeof *sorted, by_value);
+		level = fmax(level, sorted[(next - middle) / 2]);
+	}
+	return level;
+}
+
+static void judge_range(struct cairn_trend *trend, struct cairn_trend_judge *judge, struct cairn_courses **kept, const double *values,
+			size_t first, size_t end, struct cairn_unit_size unit, size_t comparisons)
+{
+	struct path path = {courses_of(judge->clock, kept, first, end), judge->evidence, values + first, unit.amount};
+	cairn_courses_weigh(path.courses, path.values, unit, judge->evidence);
+	judge_points(trend, &path, comparisons);
+}
+
+/* After a restart caches fill up again: what grows below the level of the run before, which did not grow then, is no leak. */
+static void look_at_runs(struct cairn_trend *trend, struct cairn_trend_judge *judge, const double *values, struct cairn_unit_size unit,
+			 size_t comparisons)
+{
+	enum { points_alone = 6 };
+	const struct cairn_trend_clock *clock = judge->clock;
+	size_t start = last_run_start(clock), length = clock->count - start;
+	struct cairn_trend before, alone;
+	if (start == 0 || (trend->verdict != CAIRN_GROWING && trend->verdict != CAIRN_FILLING && trend->verdict != CAIRN_TOO_EARLY))
+		return;
+	double level = earlier_level(clock, values, start), now = values[clock->count - 1];
+	double reach = level * (1 + steady_share / 2) + 3 * sqrt(fmax(level, unit.amount) * unit.amount);
+	if (start >= points_least) {
+		judge_range(&before, judge, &judge->head, values, 0, start, unit, 1);
+		if (before.verdict == CAIRN_GROWING)
+			return;
+	}
+	if (length >= points_alone) {
+		judge_range(&alone, judge, &judge->tail[start], values, start, clock->count, unit, comparisons);
+		if (now > reach || alone.verdict != CAIRN_GROWING)
+			*trend = alone;
+	}
+	if (now <= reach && (trend->verdict == CAIRN_GROWING || trend->verdict == CAIRN_TOO_EARLY || trend->verdict == CAIRN_FILLING)) {
+		trend->verdict = CAIRN_FILLING;
+		trend->refilling = true;
+		trend->level = level;
+		trend->level_low = fmax(0, level - sigmas_95 * sqrt(level * unit.amount));
+		trend->level_high = reach;
+	}
+}
+
+void cairn_trend_judge(struct cairn_trend *trend, struct cairn_trend_judge *judge, const double *values, struct cairn_unit_size unit,
+		       size_t comparisons)
+{
+	const struct cairn_trend_clock *clock = judge->clock;
+	double picked[CAIRN_COURSE_POINTS];
+	size_t count = clock->count, first = 0;
+	*trend = (struct cairn_trend){.verdict = CAIRN_TOO_EARLY};
+	for (size_t i = 0; i < count; i++)
+		picked[i] = values[clock->pick[i]];
+	/* Before its first sample a path is not there yet: that it came is no growth. */
+	while (first < count && picked[first] == 0)
+		first++;
+	if (count - first < points_least || !(clock->hours[count - 1] > clock->hours[first])) {
+		trend->more_dumps = count - first < points_least ? (uint32_t)(points_least - (count - first)) : 1;
+		trend->since = first < count ? clock->hours[first] : 0;
+		return;
+	}
+	unit.amount = fmax(unit.amount, 1e-9);
+	judge_range(trend, judge, &judge->tail[first], picked, first, count, unit, comparisons);
+	look_at_runs(trend, judge, picked, unit, comparisons);
+	if (trend->verdict != CAIRN_GROWING && trend->verdict != CAIRN_SHRINKING) {
+		struct cairn_swing swing = cairn_swing_find(clock->hours + first, picked + first, clock->run + first, count - first, unit.amount);
+		if (swing.falls > 1) {
+			trend->verdict = CAIRN_SAWTOOTH;
+			trend->period_hours = swing.period_hours;
+			trend->confidence = 1; /* counted, not guessed */
+		}
 	}
 }

@@ -1,42 +1,71 @@
-/* trend.h - one call path over time: is it growing, how fast, how sure.
+/* trend.h - one call path over time: what it does now, since when, how fast, how sure.
  *
- * The rate is a robust slope (the median of the slopes of all pairs of points, after Theil and Sen). How sure it is follows
- * from the noise, which is the larger of what sampling alone explains and what the series itself scatters: in a real
- * series the same samples persist from dump to dump, so either may be the larger. Where objects come and go, so do the samples, a few
- * from dump to dump, and what is estimated of a steady path wanders: noise that stays for a while looks like a slope, and counts for
- * as much more as it stays. A call path is *growing* when its slope is above all that, corrected for the number of paths looked at,
- * it still grows after its first quarter, and in its later half; that it came after the first dump is no growth. What grew only at
- * first, or fills ever more slowly, was warming up and has *plateaued*. What rises and falls again and again is a *sawtooth*.
+ * course.h weighs what the path may have done. From that a verdict follows in two steps, because two mistakes differ. To call something
+ * growing that does not move wakes people up for nothing, so the chance of that is held at one in a hundred over *all* call paths of a
+ * series together, by a test: Student's t of the rate under the least favourable noise that the dumps do not rule out, times the number
+ * of paths and of places where a beginning was looked for. Where it passes, the evidence decides between going on (*growing*), slowing
+ * down towards a level (*filling*) and having *stopped*; how sure that is, is the share of the evidence. What does not pass is *steady*,
+ * *wandering*, a *sawtooth*, or it is *too early* to tell.
+ *
+ * Three things guard the test where its assumptions end. Few samples: each one comes or goes, so as many heads of a fair coin must be
+ * unlikely. Steps that lean on each other: blocks of dumps must agree as well as single ones. A path that is new, or was smaller before:
+ * noise is taken from the part that is judged.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SERIES_TREND_H
 #define CAIRN_SERIES_TREND_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "series/course.h"
 
-enum cairn_verdict { CAIRN_GROWING, CAIRN_SHRINKING, CAIRN_SAWTOOTH, CAIRN_PLATEAUED };
-
-struct cairn_trend_point {
-	double hours;
-	double value;
-	double error; /* standard deviation by sampling; 0 when everything was recorded */
-	uint32_t run; /* points of different runs of the service are not compared with each other */
+enum cairn_verdict {
+	CAIRN_GROWING,
+	CAIRN_FILLING,   /* grows ever more slowly, towards a level */
+	CAIRN_STOPPED,   /* grew, or made a step, and rests */
+	CAIRN_STEADY,
+	CAIRN_WANDERING, /* goes up and down, and nowhere */
+	CAIRN_SAWTOOTH,  /* rises and falls again and again */
+	CAIRN_SHRINKING,
+	CAIRN_TOO_EARLY,
 };
 
 struct cairn_trend {
 	enum cairn_verdict verdict;
-	double per_hour;   /* of the part after warming up */
+	double per_hour;   /* now; 0 where it does not move */
 	double error;      /* standard deviation of that */
 	double confidence; /* 0 to 1, in the verdict */
-	bool warmed_up;    /* it grew faster at first */
+	bool warmed_up;    /* it filled up first, or made a step, and grows apart from that */
+	bool refilling;    /* what grows was there before the service was restarted */
+	double since;      /* hours: where it began or stopped; the first point if it always did so */
+	double level, level_low, level_high; /* filling: where it levels off, with a chance of 95 % between these */
+	double period_hours; /* sawtooth: from top to top; 0 where the dumps show less than two */
+	uint32_t more_dumps; /* too early: about how many more it takes; 0 where nobody knows */
+	double chance;     /* that noise alone makes any of all paths look so */
 };
 
-/* Judges COUNT points in the order of time, of which there should be at least three. COMPARISONS is how many call paths are
- * judged together. SCRATCH has room for cairn_trend_scratch(count) doubles. */
-void cairn_trend_judge(struct cairn_trend *trend, const struct cairn_trend_point *points, size_t count, size_t comparisons,
-		       double *scratch);
-size_t cairn_trend_scratch(size_t count);
+/* When the dumps of a series were taken; which of them are looked at, if there are very many. */
+struct cairn_trend_clock {
+	double hours[CAIRN_COURSE_POINTS];
+	uint32_t run[CAIRN_COURSE_POINTS];
+	size_t pick[CAIRN_COURSE_POINTS];
+	size_t count;
+};
+
+void cairn_trend_clock_make(struct cairn_trend_clock *clock, const double *hours, const uint32_t *run, size_t count);
+
+/* What one thread needs to judge paths of one clock. */
+struct cairn_trend_judge {
+	const struct cairn_trend_clock *clock;
+	struct cairn_courses *tail[CAIRN_COURSE_POINTS]; /* courses of the points from there on, once they are needed */
+	struct cairn_courses *head;                     /* of the points before the last run */
+	struct cairn_evidence *evidence;
+};
+
+void cairn_trend_judge_open(struct cairn_trend_judge *judge, const struct cairn_trend_clock *clock); /* borrows CLOCK */
+void cairn_trend_judge_close(struct cairn_trend_judge *judge);
+
+/* Judges a path that held VALUES at the points the clock was made of. COMPARISONS is how many paths are
+ * judged together. */
+void cairn_trend_judge(struct cairn_trend *trend, struct cairn_trend_judge *judge, const double *values, struct cairn_unit_size unit,
+		       size_t comparisons);
 
 const char *cairn_verdict_name(enum cairn_verdict verdict);
 

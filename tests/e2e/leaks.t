@@ -18,7 +18,7 @@ for seed in 1 2 3 4 5; do
 	leaks "$scratch/leak.$seed"
 	holds "seed $seed: the leak alone grows, at its rate" says 'len(G) == 1 and name(R[0]) == [0x1000] and abs(R[0]["bytes_per_hour"] - 36e6) < 9e6 and R[0]["share"] == 1'
 	leaks "$scratch/two-leaks.$seed"
-	holds "seed $seed: of two leaks the faster is first" says '[name(r) for r in G] == [[0x1000], [0x4000]] and abs(R[1]["bytes_per_hour"] - 12e6) < 4e6'
+	holds "seed $seed: of two leaks the faster is first" says '[name(r) for r in G] == [[0x1000], [0x4000]] and abs(R[1]["bytes_per_hour"] - 24e6) < 8e6'
 	leaks "$scratch/noise.$seed"
 	holds "seed $seed: noise alone does not grow" says 'len(G) == 0 and len(R) == 40'
 	leaks "$scratch/restart.$seed"
@@ -27,7 +27,7 @@ done
 leaks "$scratch/weighed.1"
 holds 'the limit and the weight of the process are in the trailers' says '30 < D["hours_to_limit"] < 45 and D["limit"] == 5 << 30'
 holds 'without a cgroup the limit is the machine' says 'D["limit_kind"] == "machine"'
-like "$("$cairn" leaks "$scratch/weighed.1")" *$'\n'"at this rate the machine's memory of 5.0 GiB is reached in "*" hours"$'\n'* 'and is called so'
+like "$("$cairn" leaks "$scratch/weighed.1")" *$'\n'"at this rate the machine's memory of 5.0 GiB is reached in "*" hours (95 %: "*" to "*" hours)"$'\n'* 'and is called so'
 python3 tests/e2e/make-series.py "$scratch/grouped.1" grouped 1
 leaks "$scratch/grouped.1"
 holds 'in a cgroup that sets one it is the cgroup' says 'D["limit_kind"] == "cgroup" and D["limit"] == 5 << 30'
@@ -61,7 +61,7 @@ for seconds in 4 12 40; do
 done
 leaks "$scratch/demo"
 holds 'the demo service: the leak is named, and nothing else' says 'R[0]["name"] == "remember_session" and "serve_request" in R[0]["stack"] and [r["name"] for r in G] == ["remember_session"] and R[0]["confidence"] > 0.99'
-holds 'its cache is not called a leak' says '[r["verdict"] for r in R if r["name"] == "load_page"] == ["plateaued"]'
+holds 'its cache is not called a leak' says '[r["verdict"] for r in R if r["name"] == "load_page"][0] in ("filling", "stopped", "steady")'
 
 newest=$(ls -v "$scratch"/demo/*.heap | tail -n 1)
 "$cairn" list remember_session --errors --json --source-path "$root" "$newest" >"$scratch/leaks.json" 2>/dev/null
@@ -84,7 +84,8 @@ serve() { # serve NAME KEYS: dumps of a redis-server whose clients write to so m
 	local server=$!
 	children+=($server)
 	wait_for 10 redis-cli -p "$port" ping || return 1
-	for _ in 1 2 3 4 5 6; do redis-benchmark -p "$port" -n 20000 -r "$2" -d 1000 -t set -q >/dev/null; done
+	# In one go: jemalloc dumps by bytes here, and pauses would make growth by the clock a matter of luck.
+	redis-benchmark -p "$port" -n 120000 -r "$2" -d 1000 -t set -q >/dev/null
 	redis-cli -p "$port" shutdown nosave >/dev/null 2>&1
 	wait $server
 }

@@ -1,0 +1,29 @@
+/* spread.h - how far one sample of a profile may be off, alone or against a base: the one place that error bars come from.
+ *
+ * Two dumps of different processes were sampled each for itself, so their variances add up. Two dumps of one process share their samples:
+ * what was sampled in the first and still lives is in the second, with the same weight, and cancels out of the change. Only what came and
+ * went in between is random. A line says by how much it changed, not how much came and went; but all lines together do: a net change of d
+ * samples has the mean square of the number that came and went. So the *turnover* of a profile, the share of samples that were replaced,
+ * is estimated over all its lines, without those that changed by more than it explains. Where the dumps have accumulated counts, no more
+ * can have come than was allocated.
+ *
+ * A line of objects of several sizes does not say which. Its bytes have at most the variance that any mixture with that mean can have;
+ * how far its count may be off is not known, since one sample of the smallest may stand for any number of them.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_PROFILE_SPREAD_H
+#define CAIRN_PROFILE_SPREAD_H
+
+#include "profile/profile.h"
+
+/* The share of the samples of VALUE that came or went since the base, from 0 to 1; 1 where the base is of another process, or scaled. */
+double cairn_profile_turnover(const struct cairn_profile *profile, uint32_t value);
+
+/* The spread of VALUE of SAMPLE, or of its change where there is a base. PARTNER is the value that goes with it, or CAIRN_NONE; TURNOVER
+ * is what the function above says. */
+struct cairn_spread cairn_profile_spread(const struct cairn_profile *profile, size_t sample, uint32_t value, uint32_t partner,
+					 double turnover);
+
+/* The spread of AMOUNT of VALUE in a line that has PARTNER of the value that goes with it. */
+struct cairn_spread cairn_profile_line_spread(const struct cairn_profile *profile, uint32_t value, double amount, double partner);
+
+#endif
