@@ -118,7 +118,8 @@ static bool read_age(const char *text, const char *option, uint64_t *age_us, str
 bool cairn_source_read(struct cairn_profile *profile, const char *name, const struct cairn_source_options *options,
 		       struct cairn_error *error)
 {
-	struct cairn_read_options reading = {.split_threads = options->thread || options->split_threads, .split_ages = options->split_ages};
+	struct cairn_read_options reading = {.split_threads = options->thread || options->split_threads, .split_ages = options->split_ages,
+					     .with_freed = options->with_freed};
 	cairn_profile_init(profile);
 	if (!read_age(options->older, "older", &reading.older_us, error) || !read_age(options->younger, "younger", &reading.younger_us, error))
 		return false;

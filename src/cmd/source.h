@@ -21,6 +21,7 @@ struct cairn_source_options {
 	bool quiet;                /* by those that load many: naming says nothing */
 	bool split_threads;        /* by those that show threads */
 	bool split_ages;           /* by those that show ages */
+	bool with_freed;           /* by those that show what was freed */
 	bool reads_standard_input; /* by those for which no name means standard input, unless that is a terminal */
 	bool columns_compare;      /* by those that show differences: the two columns of folded text are one */
 	bool may_be_empty;         /* by those that hand a profile on: nothing sampled is an answer too, and a note says so */

@@ -403,6 +403,21 @@ static void read_live(struct parser *in, struct cairn_bytes section, const struc
 		cairn_profile_warn(profile, "%s: %zu samples of its list belong to no stack of it and were left out", in->reader->name, strays);
 }
 
+/* Lines are in the order of the stacks, as the pieces are. */
+static void read_freed(struct parser *in, struct cairn_bytes section)
+{
+	struct cairn_profile *profile = in->profile;
+	struct cairn_freed freed;
+	profile->freed_count = profile->sample_count;
+	profile->freed = cairn_array_zero(profile->sample_count + 1, sizeof *profile->freed);
+	for (size_t at = 0; cairn_freed_next(&section, &freed);) {
+		while (at < in->piece_count && in->pieces[at].stack < freed.stack)
+			at++;
+		if (at < in->piece_count && in->pieces[at].stack == freed.stack)
+			profile->freed[in->pieces[at].sample] = freed;
+	}
+}
+
 static void warn_of_losses(struct cairn_profile *profile, const char *name, const struct cairn_trailer *trailer)
 {
 	uint64_t dropped = cairn_trailer_number(trailer, "sampler.dropped"), stacks = cairn_trailer_number(trailer, "sampler.stacks_lost");
@@ -474,6 +489,8 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 	if (section.length) {
 		profile->format = "heap_v2 of Cairn's sampler";
 		read_live(&in, section, has_trailer ? &trailer : NULL);
+		if (reader->options.with_freed)
+			read_freed(&in, section);
 	}
 	if (has_trailer && section.length) {
 		profile->period = trailer.period ? (double)trailer.period : profile->period;

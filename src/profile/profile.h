@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/strings.h"
+#include "profile/live.h"
 #include "profile/unsample.h"
 
 enum { CAIRN_VALUES_MAX = 16 };
@@ -147,6 +148,8 @@ struct cairn_profile {
 	struct cairn_sample *samples;
 	double *values;  /* value_count for each sample */
 	double *sampled; /* how many samples the default value of each sample rests on; NULL when the format has none */
+	struct cairn_freed *freed; /* per sample, what was freed of its stack, where that was asked for and is known; NULL otherwise */
+	size_t freed_count;
 	double *base;    /* what was subtracted from the values, laid out as they are; NULL when nothing was */
 	size_t sample_count, sample_capacity, value_capacity, sampled_capacity, base_count, base_capacity;
 
