@@ -125,8 +125,8 @@ bool cairn_source_read(struct cairn_profile *profile, const char *name, const st
 		return false;
 	bool good = cairn_target_is(name) ? read_live(profile, name, options, &reading, error) : read_file(profile, name, &reading, error);
 	if (good && !profile->has_ages && (options->older || options->younger))
-		good = cairn_fail(error, "%s does not say when its objects were allocated, which --older and --younger need; dumps of Cairn's own engine do "
-				  "(engine:cairn)", name);
+		good = cairn_fail(error, "%s does not say when its objects were allocated, which --older and --younger need; dumps of Cairn's own "
+				  "engine do (engine:cairn)", name);
 	if (good && options->only_modules)
 		good = restrict_modules(profile, options->only_modules, error);
 	/* What lies where is known by build-id, so that profiles of different runs can be put together, and somebody else can name

@@ -389,7 +389,9 @@ static void read_live(struct parser *in, struct cairn_bytes section, const struc
 		bool of_stack = at < in->piece_count && in->pieces[at].stack == live.stack;
 		bool listed = of_stack && (!split || in->pieces[at].thread == live.thread);
 		bool wanted = live.age_us >= options->older_us && (!options->younger_us || live.age_us <= options->younger_us);
-		size_t sample = !of_stack ? 0 : by_age && listed && wanted ? sample_of_age(in, by_age, at, cairn_age_class(live.age_us)) : in->pieces[at].sample;
+		size_t sample = of_stack ? in->pieces[at].sample : 0;
+		if (by_age && listed && wanted)
+			sample = sample_of_age(in, by_age, at, cairn_age_class(live.age_us));
 		strays += !listed;
 		if (listed && wanted)
 			add_live(profile, sample, &live);

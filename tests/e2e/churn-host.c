@@ -1,5 +1,5 @@
-/* churn-host.c - frees in two known ways: `quick` at once, `slow` after some 60 ms and by another thread. Prints the bytes of each, and ends
- * its growth, after some four seconds.
+/* churn-host.c - frees in two known ways: `quick` at once, `slow` after some 60 ms and by another thread.
+ * Prints the bytes of each after some four seconds, and waits.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 #include <stdio.h>

@@ -121,7 +121,7 @@ int main(int count, char **arguments)
 		return atoi(arguments[3]);
 	if (strcmp(mode, "crash") == 0)
 		*(volatile int *)8 = 1;
-	for (unsigned i = 2000, pause_us = strcmp(mode, "grow") == 0 ? (unsigned)atoi(arguments[3]) : 0; strcmp(mode, "grow") == 0 && i < most; i++) {
+	for (unsigned i = 2000, pause_us = count > 3 ? (unsigned)atoi(arguments[3]) : 0; strcmp(mode, "grow") == 0 && i < most; i++) {
 		hold(i);
 		if (pause_us && i % 100 == 0)
 			usleep(pause_us);

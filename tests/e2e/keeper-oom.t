@@ -30,8 +30,8 @@ kill_at() {
 	is $? 0 "the watcher has its last moment"
 	is "$(sed -n 's/^# cairn ended //p' "$scratch/$1"/*.heap)" "killed by signal 9 (Killed), by the OOM killer (inferred)" "with the cause"
 	is "$(sed -n 's/^# cairn ended.oom //p' "$scratch/$1"/*.heap)" inferred "which is marked as inferred"
-	like "$("$cairn" dumps "$scratch/$1")" "*last moment of process $pid, killed by signal 9 (Killed), by the OOM killer (inferred)*out of memory*" \
-		"cairn dumps says so"
+	like "$("$cairn" dumps "$scratch/$1")" \
+		"*last moment of process $pid, killed by signal 9 (Killed), by the OOM killer (inferred)*out of memory*" "cairn dumps says so"
 	"$cairn" top --json "$scratch/$1" >"$scratch/top.json"
 	holds "it shows what filled the memory" python3 - "$scratch/top.json" "$scratch/truth" <<'P'
 import json, struct, sys

@@ -9,8 +9,8 @@ mkdir -p "$scratch/dumps"
 # start LEDGER MODE [CONF]: the host, sampled, with its ledger in that file; sets pid
 start() {
 	rm -f "$scratch/truth" "$scratch/truth.go"
-	LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,engine:cairn,period:16K,ledger:$1${3:+,$3} "$scratch/host" "$scratch/truth" "$2" \
-		>/dev/null 2>&1 &
+	LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,engine:cairn,period:16K,ledger:$1${3:+,$3} \
+		"$scratch/host" "$scratch/truth" "$2" >/dev/null 2>&1 &
 	pid=$!
 	children+=($pid)
 	wait_for 30 test -s "$scratch/truth" && wait_for 30 fact ledger bytes
@@ -46,13 +46,15 @@ first=$pid
 end
 holds "after a SIGKILL the file is a source" compare "$file"
 holds "for other commands, too" "$cairn" flame -o "$scratch/left.svg" "$file"
-is "$("$cairn" top --json "$file" | python3 -c 'import json, sys; print(json.load(sys.stdin)["pid"])')" "$first" "it says of which process it is"
+pid_of() { "$cairn" top --json "$1" | python3 -c 'import json, sys; print(json.load(sys.stdin)["pid"])'; }
+is "$(pid_of "$file")" "$first" "it says of which process it is"
 cp "$scratch/truth" "$scratch/truth.first"
 start "$file" churn "dumps:$scratch/dumps"
 is "$(ls "$scratch/dumps" | grep -c 'last.heap$')" 1 "the next start makes a dump of it"
 holds "which is right" compare "$scratch/dumps" "$scratch/truth.first"
-like "$("$cairn" dumps "$scratch/dumps" | sed -n 3p)" "last moment of process $first, found in the ledger at the next start: *.last.heap" "and is listed first"
-is "$("$cairn" top --json "$file" | python3 -c 'import json, sys; print(json.load(sys.stdin)["pid"])')" "$pid" "the ledger begins afresh, and can be read while the process runs"
+like "$("$cairn" dumps "$scratch/dumps" | sed -n 3p)" \
+	"last moment of process $first, found in the ledger at the next start: *.last.heap" "and is listed first"
+is "$(pid_of "$file")" "$pid" "the ledger begins afresh, and can be read while the process runs"
 
 # A second process of the same configuration
 second_of=$pid
@@ -93,7 +95,8 @@ if [ "$(id -u)" = 0 ] && mkdir "$scratch/disk" && mount -t tmpfs -o size=20m tmp
 	rm "$scratch/disk/filler"
 	start "$scratch/disk/ledger" churn "keep_free:0"
 	is "$(fact ledger file)" "$scratch/disk/ledger" "with room for the dump but not for a second ledger, the old one makes room"
-	is "$(ls "$scratch/disk" | tr '\n' ' ' | sed 's/[0-9-]*\.last/DATE.last/')" "DATE.last.heap ledger " "the dump is there, a ledger is, and nothing else"
+	is "$(ls "$scratch/disk" | tr '\n' ' ' | sed 's/[0-9-]*\.last/DATE.last/')" \
+		"DATE.last.heap ledger " "the dump is there, a ledger is, and nothing else"
 	end
 else
 	ok 0 "a full disk # SKIP only root can mount one"
