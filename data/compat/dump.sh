@@ -1,7 +1,7 @@
 #!/bin/sh
-# dump.sh PID: greptime-TIMESTAMP.gprof in the current directory now and whenever the process's memory grew by 20 MB within ten minutes, as
-# GreptimeDB's script of that name does. It ends with the process. A process without Cairn's agent is taken for GreptimeDB, whose own
-# port has the profile.
+# dump.sh PID: writes greptime-TIMESTAMP.gprof to the current directory now, and whenever the process's memory has grown by 20 MB within ten
+# minutes, as GreptimeDB's script of that name does. Ends with the process. A process without Cairn's agent is assumed to be GreptimeDB, which
+# serves the profile on its own port.
 # SPDX-License-Identifier: Apache-2.0
 echo "Starting memory monitoring for 'greptime' process..."
 case $1 in

@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0
 cairn=$(command -v cairn) || cairn=$(cd "$(dirname "$0")/../../bin" 2>/dev/null && pwd)/cairn
 if [ ! -x "$cairn" ]; then
-	echo "the cairn command is not there" >&2
+	echo "the cairn command is missing" >&2
 	exit 1
 fi
 ln -sf "$cairn" flamegraph.pl

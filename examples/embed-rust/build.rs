@@ -1,4 +1,4 @@
-// build.rs - links libcairn where the feature asks for it: CAIRN_LIB_DIR, or where the linker looks.
+// build.rs - links libcairn if the feature `linked` is enabled, from CAIRN_LIB_DIR or the linker's own search path.
 // SPDX-License-Identifier: Apache-2.0
 fn main() {
     if std::env::var_os("CARGO_FEATURE_LINKED").is_some() {

@@ -21,7 +21,7 @@ static void *work(size_t size)
 	return kept[next++ % 1000] = malloc(size);
 }
 
-/* A very small HTTP server: one request at a time, no bodies. A real one passes method, target and body on in the same way. */
+/* A very small HTTP server: one request at a time, no bodies. A real one passes on method, target and body in the same way. */
 static void answer(int client)
 {
 	char request[4096], method[16], target[2048], head[1024];

@@ -1,4 +1,4 @@
-// embed.cc - a C++ service that starts the agent and takes a snapshot when it is done.
+// embed.cc - a C++ service that starts the agent and takes a snapshot at the end.
 //
 //     c++ -O2 embed.cc -o embed $(pkg-config --cflags --libs cairn) -ljemalloc
 //     MALLOC_CONF=prof:true,lg_prof_sample:14 ./embed words.heap && cairn top words.heap

@@ -1,10 +1,10 @@
 /* leaky.c - a small service that leaks, to try a heap profiler on.
  *
- * Four threads serve made-up requests. Each request allocates and frees a scratch area (busy, but it comes back), looks
- * a page up in a cache that fills and then stays (large, but it stops growing), and opens a session. One session in eight
- * is never closed: that is the leak, and it is in remember_session.
+ * Four threads serve made-up requests. Each request allocates and frees a scratch area (busy, but freed again) and looks up
+ * a page in a cache that fills and then stays (large, but it stops growing). One request in eight
+ * opens a session that is never closed: that is the leak, in remember_session.
  *
- * Usage: leaky [SECONDS], 5 unless told (by -DLEAKY_SECONDS when it is built).
+ * Usage: leaky [SECONDS]. Runs for 5 seconds by default, which -DLEAKY_SECONDS changes at compile time.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 #include <stdio.h>

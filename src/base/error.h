@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 struct cairn_error {
-	char text[512];
+	char text[2048]; /* room for what a server has to say */
 	bool usage; /* what was asked for cannot be: the command line is wrong, not the world */
 };
 

@@ -5,6 +5,7 @@
 #include "cmd/command.h"
 #include "cmd/target.h"
 #include "dump/trailer.h"
+#include "profile/read.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@ struct options {
 	bool json;
 	uint64_t period;
 	const char *output;
+	const char *duration;
 	uint64_t seconds, frequency;
 };
 
@@ -40,7 +42,8 @@ static const struct cairn_option output_table[] = {
 };
 
 static const struct cairn_option cpu_table[] = {
-	{0, "seconds", "N", "for how long, 20 otherwise", CAIRN_OPTION_COUNT, offsetof(struct options, seconds), 0},
+	{0, "for", "TIME", "for how long, such as 30s or 2m (20s)", CAIRN_OPTION_TEXT, offsetof(struct options, duration), 0},
+	{0, "seconds", "N", NULL, CAIRN_OPTION_COUNT, offsetof(struct options, seconds), 0},
 	{0, "frequency", "N", "samples per second of each thread's CPU time, 99 otherwise",
 	 CAIRN_OPTION_COUNT, offsetof(struct options, frequency), 0},
 	{0},
@@ -157,36 +160,82 @@ static struct cairn_bytes program_name(struct cairn_bytes command)
 	return name;
 }
 
-/* redis-server-4242-host-20261115T041002Z-1.5M.heap: what, which, where, when and how much is live. A CPU profile ends in
- * .cpu instead. */
-static void make_name(struct cairn_bytes dump, bool is_cpu, char *out, size_t size)
+/* What the name of a file says of the profile in it. */
+struct facts {
+	char program[88], pid[24], host[72], live[24];
+	time_t taken;
+	const char *ending;
+};
+
+static void put_name(char *out, size_t size, struct cairn_bytes name)
+{
+	snprintf(out, size, "%.*s", (int)(name.length < size ? name.length : size - 1), name.data);
+}
+
+/* From the profile itself, where no agent wrote who it is of: from its memory map, say. */
+static void read_facts(struct facts *facts, struct cairn_bytes dump, const char *url)
+{
+	struct cairn_profile profile;
+	cairn_profile_init(&profile);
+	bool good = cairn_profile_read(&profile, dump, "the answer", &(struct cairn_read_options){0}, NULL);
+	const char *host = url ? cairn_target_host(url) : "";
+	put_name(facts->host, sizeof facts->host, (struct cairn_bytes){host, strcspn(host, "/?#")});
+	if (strchr(facts->host, '@')) /* a name and a password */
+		memmove(facts->host, strrchr(facts->host, '@') + 1, strlen(strrchr(facts->host, '@')));
+	if (good && profile.process)
+		put_name(facts->program, sizeof facts->program, program_name(cairn_bytes_of(cairn_profile_string(&profile, profile.process))));
+	if (good && profile.process_id)
+		snprintf(facts->pid, sizeof facts->pid, "%llu", (unsigned long long)profile.process_id);
+	if (good && profile.time_ns > 0)
+		facts->taken = (time_t)(profile.time_ns / 1000000000);
+	if (good && profile.kind == CAIRN_PROFILE_HEAP &&
+	    strcmp(cairn_profile_string(&profile, profile.value_types[profile.default_value].type), "inuse_space") == 0)
+		cairn_text_human(cairn_profile_total(&profile, profile.default_value), facts->live);
+	if (good && strcmp(profile.format, "pprof") == 0)
+		facts->ending = "pb.gz";
+	cairn_profile_free(&profile);
+}
+
+/* redis-server-4242-host-20261115T041002Z-1.5MiB.heap: what, which, where, when and how much is live, as far as it is known. A CPU profile
+ * ends in .cpu instead, and pprof's in .pb.gz. URL is where it was fetched from; NULL for a process of this machine. */
+static void make_name(struct cairn_bytes dump, bool is_cpu, const char *url, char *out, size_t size)
 {
 	struct cairn_trailer trailer;
-	bool known = cairn_trailer_read(dump, &trailer);
-	time_t seconds = known && trailer.time_ns ? (time_t)(trailer.time_ns / 1000000000) : time(NULL);
-	struct tm date;
-	gmtime_r(&seconds, &date);
-	struct cairn_bytes program = known && trailer.command.length ? program_name(trailer.command) : cairn_bytes_of(is_cpu ? "cpu" : "heap");
-	char host[65] = "", live[24];
-	if (known)
-		snprintf(host, sizeof host, "%.*s", (int)trailer.host.length, trailer.host.data);
-	cairn_text_human(known ? (double)cairn_trailer_number(&trailer, "stats.allocated") : (double)dump.length, live);
-	for (char *space; (space = strchr(live, ' '));)
+	struct facts facts = {.taken = time(NULL), .ending = is_cpu ? "cpu" : "heap"};
+	if (cairn_trailer_read(dump, &trailer) && trailer.command.length) {
+		facts.taken = trailer.time_ns ? (time_t)(trailer.time_ns / 1000000000) : facts.taken;
+		put_name(facts.program, sizeof facts.program, program_name(trailer.command));
+		put_name(facts.host, sizeof facts.host, trailer.host);
+		snprintf(facts.pid, sizeof facts.pid, "%d", trailer.pid);
+		if (!is_cpu)
+			cairn_text_human((double)cairn_trailer_number(&trailer, "stats.allocated"), facts.live);
+	} else {
+		read_facts(&facts, dump, url);
+	}
+	for (char *space; (space = strchr(facts.live, ' '));)
 		memmove(space, space + 1, strlen(space));
-	snprintf(out, size, "%.*s-%d-%s-%04d%02d%02dT%02d%02d%02dZ%s%s.%s", (int)program.length, program.data, known ? trailer.pid : 0, host,
-		 date.tm_year + 1900, date.tm_mon + 1, date.tm_mday, date.tm_hour, date.tm_min, date.tm_sec, is_cpu ? "" : "-", is_cpu ? "" : live,
-		 is_cpu ? "cpu" : "heap");
+	char date[24];
+	struct tm taken;
+	gmtime_r(&facts.taken, &taken);
+	strftime(date, sizeof date, "%Y%m%dT%H%M%SZ", &taken);
+	const char *const parts[] = {facts.program[0] ? facts.program : is_cpu ? "cpu" : "heap", facts.pid, facts.host, date, facts.live};
+	struct cairn_buffer name = cairn_buffer(size);
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		if (parts[i][0])
+			cairn_buffer_format(&name, "%s%s", i > 0 ? "-" : "", parts[i]);
+	snprintf(out, size, "%.*s.%s", (int)name.length, name.data, facts.ending);
+	cairn_buffer_free(&name);
 	for (char *c = out; *c; c++)
 		if (!isalnum((unsigned char)*c) && !strchr("-_.", *c))
 			*c = '_';
 }
 
 /* Writes a profile where --output says, or under a name made up, and prints the path. */
-static int save(const struct options *options, struct cairn_bytes profile, bool is_cpu)
+static int save(const struct options *options, struct cairn_bytes profile, bool is_cpu, const char *url)
 {
-	char name[200], path[4096];
+	char name[260], path[4096];
 	struct stat status;
-	make_name(profile, is_cpu, name, sizeof name);
+	make_name(profile, is_cpu, url, name, sizeof name);
 	bool folder = !options->output || (stat(options->output, &status) == 0 && S_ISDIR(status.st_mode));
 	if (!folder)
 		snprintf(path, sizeof path, "%s", options->output);
@@ -207,7 +256,7 @@ static int run_dump(const void *values, int count, char **operands)
 	if (count != 1)
 		return usage_one();
 	bool good = find(&target, options, operands[0], &error) && cairn_target_snapshot(&target, &body, &error);
-	int code = good ? save(options, cairn_buffer_bytes(&body), false) : cairn_say_failure(&error);
+	int code = good ? save(options, cairn_buffer_bytes(&body), false, target.url) : cairn_say_failure(&error);
 	cairn_buffer_free(&body);
 	return code;
 }
@@ -221,13 +270,17 @@ static int run_cpu(const void *values, int count, char **operands)
 	uint64_t seconds = options->seconds ? options->seconds : 20, frequency = options->frequency ? options->frequency : 99;
 	if (count != 1)
 		return usage_one();
+	int64_t span_ns = 0;
+	if (options->duration && (!cairn_text_duration(options->duration, &span_ns) || span_ns < 1000000000))
+		return usage("--for takes a time of a second or more, such as 30s or 2m");
+	seconds = options->duration ? (uint64_t)span_ns / 1000000000 : seconds;
 	if (seconds > cpu_seconds_most || frequency > cpu_frequency_most)
-		return usage("an agent takes up to 3600 for --seconds and 10000 for --frequency");
+		return usage("an agent takes up to 1h for --for and 10000 for --frequency");
 	bool good = find(&target, options, operands[0], &error);
 	if (good && isatty(STDERR_FILENO))
 		cairn_note("looking for %llu second%s; Ctrl-C ends it and leaves no file", (unsigned long long)seconds, seconds == 1 ? "" : "s");
 	good = good && cairn_target_cpu(&target, (unsigned)seconds, (unsigned)frequency, &body, &error);
-	int code = good ? save(options, cairn_buffer_bytes(&body), true) : cairn_say_failure(&error);
+	int code = good ? save(options, cairn_buffer_bytes(&body), true, target.url) : cairn_say_failure(&error);
 	cairn_buffer_free(&body);
 	return code;
 }
@@ -286,7 +339,7 @@ const struct cairn_command cairn_command_dump = {
 	.name = "dump",
 	.summary = "write a heap profile of a running process to a file",
 	.arguments = "TARGET",
-	.detail = "The name of the file says program, PID, host, time and live bytes; it is printed.",
+	.detail = "The name of the file says program, PID, host, time and live bytes, as far as they are known; it is printed.",
 	.groups = output_groups,
 	.options_size = sizeof(struct options),
 	.run = run_dump,

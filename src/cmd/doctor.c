@@ -70,6 +70,7 @@ static const struct check {
 	{"start", dump, cairn_check_dump_start},
 	{"totals", dump, cairn_check_dump_totals},
 	{"names", dump, cairn_check_dump_names},
+	{"debug files", dump, cairn_check_dump_debug},
 };
 
 enum { check_count = sizeof checks / sizeof *checks };

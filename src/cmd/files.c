@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "base/unpack.h"
 #include "cmd/command.h"
 #include "cmd/target.h"
@@ -13,9 +14,49 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+static struct cairn_bytes base_name(struct cairn_bytes path)
+{
+	const char *slash = path.length ? memrchr(path.data, '/', path.length) : NULL;
+	return slash ? cairn_bytes_skip(path, (size_t)(slash - path.data) + 1) : path;
+}
+
+/* The first program in the memory map of a dump without a trailer, which jemalloc wrote by itself. Large dumps are not read for it. */
+static struct cairn_bytes mapped_program(struct cairn_bytes dump)
+{
+	enum { map_most = 1 << 20 };
+	static const char title[] = "MAPPED_LIBRARIES:";
+	dump = cairn_bytes_skip(dump, dump.length > map_most ? dump.length - map_most : 0);
+	const char *maps = dump.length ? memmem(dump.data, dump.length, title, sizeof title - 1) : NULL;
+	struct cairn_bytes rest = {maps, maps ? dump.length - (size_t)(maps - dump.data) : 0}, line;
+	while (rest.length > 0 && cairn_text_line(&rest, &line, NULL)) {
+		const char *path = line.length ? memchr(line.data, '/', line.length) : NULL;
+		struct cairn_bytes name = {path, path ? line.length - (size_t)(path - line.data) : 0};
+		if (path && cairn_bytes_contain(line, " r-xp ") && !cairn_bytes_contain(name, ".so"))
+			return name;
+	}
+	return (struct cairn_bytes){"", 0};
+}
+
+/* Finds out of which programs the dumps are. */
+static void find_programs(struct cairn_dump_files *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		struct cairn_file file;
+		struct cairn_trailer trailer = {0};
+		const char *path = list->items[i].path;
+		if (list->items[i].program.data || strcmp(path, "-") == 0 || cairn_target_is(path) || !cairn_file_map(&file, path, NULL))
+			continue;
+		bool known = cairn_trailer_read(file.bytes, &trailer) && trailer.executable.length > 0;
+		struct cairn_bytes name = base_name(cairn_text_trim(known ? trailer.executable : mapped_program(file.bytes)));
+		list->items[i].program = cairn_bytes_of(cairn_arena_text(&list->arena, name));
+		cairn_file_close(&file);
+	}
+}
 
 int64_t cairn_files_date(const char *path, int64_t modified_ns)
 {
@@ -37,6 +78,7 @@ static void add_file(struct cairn_dump_files *list, const char *path, int64_t ti
 	struct cairn_dump_file *item = &list->items[list->count++];
 	*item = (struct cairn_dump_file){.path = path, .time_ns = time_ns};
 	item->named = cairn_dump_name_parse(path, &item->name);
+	item->prefix = item->named ? base_name(item->name.prefix) : (struct cairn_bytes){"", 0};
 }
 
 /* What a folder has besides dumps that a reader might take for some. */
@@ -136,6 +178,51 @@ static bool is_newer(const struct cairn_dump_file *a, const struct cairn_dump_fi
 	return strcmp(a->path, b->path) > 0;
 }
 
+/* Lists the services of the dumps in OUT, as "svc, redis-server", and returns how many there are. Each is of one program and one prefix,
+ * and shown by the former, unless that is not enough. */
+static size_t list_services(const struct cairn_dump_files *list, char *out, size_t size)
+{
+	enum { most = 5 };
+	size_t count = 0, length = 0;
+	out[0] = '\0';
+	for (size_t i = 0; i < list->count; i++) {
+		const struct cairn_dump_file *file = &list->items[i];
+		bool known = file->program.length == 0 && file->prefix.length == 0, by_prefix = file->program.length == 0;
+		for (size_t j = 0; !known && j < i; j++) {
+			bool same_program = cairn_bytes_equal(file->program, list->items[j].program);
+			known = same_program && cairn_bytes_equal(file->prefix, list->items[j].prefix);
+			by_prefix |= same_program && file->prefix.length > 0;
+		}
+		struct cairn_bytes shown = by_prefix ? file->prefix : file->program;
+		if (!known && count <= most && length < size)
+			length += (size_t)snprintf(out + length, size - length, "%s%.*s", count ? ", " : "",
+						   count < most ? (int)(shown.length < 60 ? shown.length : 60) : 3, count < most ? shown.data : "…");
+		count += !known;
+	}
+	return count;
+}
+
+bool cairn_files_keep_service(struct cairn_dump_files *list, const char *name, struct cairn_error *error)
+{
+	size_t kept = 0;
+	char services[400];
+	if (!name)
+		return true;
+	struct cairn_bytes wanted = cairn_bytes_of(name);
+	find_programs(list);
+	list_services(list, services, sizeof services);
+	for (size_t i = 0; i < list->count; i++) {
+		const struct cairn_dump_file *file = &list->items[i];
+		if (cairn_bytes_equal(file->program, wanted) || cairn_bytes_equal(file->prefix, wanted))
+			list->items[kept++] = *file;
+	}
+	if (kept == 0)
+		return cairn_fail(error, services[0] ? "no dump is of service %.100s; there are dumps of %s" : "no dump is of service %.100s", name,
+				  services);
+	list->count = kept;
+	return true;
+}
+
 const struct cairn_dump_file *cairn_files_newest(const struct cairn_dump_files *list, bool may_sum)
 {
 	const struct cairn_dump_file *newest = &list->items[0];
@@ -145,7 +232,12 @@ const struct cairn_dump_file *cairn_files_newest(const struct cairn_dump_files *
 			newest = &list->items[i];
 	for (size_t i = 0; i < list->count; i++)
 		others += !same_process(&list->items[i], newest);
-	if (list->count > 1)
+	char services[400];
+	size_t service_count = list_services(list, services, sizeof services);
+	if (list->count > 1 && service_count > 1)
+		cairn_note("%zu dumps of %zu services (%s); showing the newest, %s%s", list->count, service_count, services, newest->path,
+			   may_sum ? " (--service NAME chooses one)" : "");
+	else if (list->count > 1)
 		cairn_note("%zu dumps%s; showing the newest, %s%s", list->count, others ? " of more than one process" : "", newest->path,
 			   may_sum ? " (--sum adds them up)" : "");
 	return newest;
@@ -158,6 +250,8 @@ bool cairn_files_list(struct cairn_dump_files *list, int count, char **names, st
 	for (int i = 0; i < count; i++)
 		if (!add_name(list, names[i], error))
 			return false;
+	if (list->count > 1) /* a single one is what was meant */
+		find_programs(list);
 	return true;
 }
 

@@ -13,6 +13,8 @@ struct cairn_dump_file {
 	int64_t time_ns; /* when it was taken, as the dump or its name records it, else when the file was changed; see cairn_files_date */
 	struct cairn_dump_name name;
 	bool named; /* NAME is filled: the file is called as jemalloc calls its dumps */
+	struct cairn_bytes prefix;  /* of its name, without folders; empty where it is named otherwise */
+	struct cairn_bytes program; /* by the name of its file; empty when not known */
 };
 
 /* All zeroes is an empty list. */
@@ -26,10 +28,15 @@ struct cairn_dump_files {
  * list. Fails with a sentence about the first that cannot be read, or when there is none. */
 bool cairn_files_list(struct cairn_dump_files *list, int count, char **names, struct cairn_error *error);
 
+/* Leaves LIST only the dumps of the service NAME: those of a program of that name, or of files with that prefix; all where NAME is NULL.
+ * Fails where there are none, with the services that there are. */
+bool cairn_files_keep_service(struct cairn_dump_files *list, const char *name, struct cairn_error *error);
+
 /* When the dump at PATH was taken, in nanoseconds since 1970: what its trailer says, else the date in its name, else MODIFIED_NS. */
 int64_t cairn_files_date(const char *path, int64_t modified_ns);
 
-/* The newest of a list that is not empty; of several, a note says which it is, and how to see all of them where they MAY_SUM. */
+/* The newest of a list that is not empty; of several, a note says which it is, and of which services they are; and how to see all of them
+ * or those of another service where they MAY_SUM. */
 const struct cairn_dump_file *cairn_files_newest(const struct cairn_dump_files *list, bool may_sum);
 
 /* Appends the contents of the file at PATH ("-" is standard input) to OUT, unpacked where it is packed. */

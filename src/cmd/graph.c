@@ -22,6 +22,7 @@ static const double default_node_fraction = 0.005, default_edge_fraction = 0.001
 static const struct cairn_option table[] = {
 	{0, "format", "NAME", "dot, svg, pdf, png, ps or gif; else by the name of the output, or dot", CAIRN_OPTION_TEXT, AT(format), 0},
 	{'n', "nodecount", "N", "draw N functions at most (80); 0 draws all", CAIRN_OPTION_COUNT, AT(setup.shape.node_count), 0},
+	{0, "rows", "N", NULL, CAIRN_OPTION_COUNT, AT(setup.shape.node_count), 0},
 	{0, "nodefraction", "F", "leave out functions with less than this part of the total (0.005)",
 	 CAIRN_OPTION_NUMBER, AT(setup.shape.node_fraction), 0},
 	{0, "edgefraction", "F", "leave out calls with less than this part of the total (0.001)",

@@ -72,6 +72,7 @@ static bool is_series(const struct options *options, int count, char **operands)
 	struct cairn_error error;
 	const struct cairn_source_options *source = &options->setup.source;
 	bool several = !source->sum && source->base.count == 0 && cairn_files_list(&files, count, operands, &error) &&
+		       cairn_files_keep_service(&files, source->service, &error) &&
 		       files.count >= least_dumps && fits_memory(&files);
 	cairn_files_free(&files);
 	return several;

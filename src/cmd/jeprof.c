@@ -84,6 +84,7 @@ static void set_sources(struct run *run)
 	bool each_thread = options->thread && strcmp(options->thread, "*") == 0;
 	source->sum = true;
 	source->split_threads = each_thread;
+	source->as_jeprof = true;
 	source->thread = each_thread ? NULL : options->thread;
 	if (options->base)
 		source->base.items[source->base.count++] = options->base;

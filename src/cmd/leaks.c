@@ -19,12 +19,13 @@ enum { default_rows = 10, shown_callers = 5, least_dumps = 3 };
 
 struct options {
 	struct cairn_view_setup setup;
-	uint64_t rows;
 	uint64_t limit;
 };
 
 static const struct cairn_option table[] = {
-	{'n', "rows", "N", "show N call paths (10 unless told)", CAIRN_OPTION_COUNT, offsetof(struct options, rows), 0},
+	{'n', "rows", "N", "show N call paths (10 unless told); 0 shows all", CAIRN_OPTION_COUNT,
+	 offsetof(struct options, setup.shape.node_count), 0},
+	{0, "nodecount", "N", NULL, CAIRN_OPTION_COUNT, offsetof(struct options, setup.shape.node_count), 0},
 	{0, "limit", "SIZE", "tell when SIZE is reached, instead of the limit that the dumps know",
 	 CAIRN_OPTION_SIZE, offsetof(struct options, limit), 0},
 	{0, "json", NULL, "one JSON object instead of a table", CAIRN_OPTION_FLAG, offsetof(struct options, setup.json), 0},
@@ -182,6 +183,12 @@ static void write_summary(const struct report *report)
 	cairn_buffer_byte(out, '\n');
 }
 
+static size_t shown_rows(const struct report *report)
+{
+	uint64_t rows = cairn_view_shape(&report->options->setup, default_rows, 0, 0).node_count;
+	return rows ? (size_t)rows : report->leaks->count;
+}
+
 enum { spark_width = 16 };
 
 /* The course of LEAK in one line of blocks; where what it does now began, a bar stands between two of them. */
@@ -257,7 +264,7 @@ static void write_row(const struct report *report, const struct cairn_leak *leak
 
 static void write_text(const struct report *report)
 {
-	size_t rows = report->options->rows ? (size_t)report->options->rows : default_rows;
+	size_t rows = shown_rows(report);
 	const char *errors = cairn_head_interval_title(report->view);
 	write_summary(report);
 	cairn_buffer_format(report->out, "%13s%s %7s %11s%s  %-9s %7s  %-*s  %s\n", "rate", errors, "share", "now", errors, "verdict", "sure",
@@ -319,7 +326,7 @@ static void write_json(const struct report *report)
 	struct cairn_json json = cairn_json(report->out);
 	const struct cairn_leaks *leaks = report->leaks;
 	const struct cairn_profile *profile = &report->series->profile;
-	size_t rows = report->options->rows ? (size_t)report->options->rows : leaks->count;
+	size_t rows = shown_rows(report);
 	cairn_json_open(&json, NULL, '{');
 	cairn_json_text(&json, "process", cairn_strings_bytes(&profile->strings, profile->process));
 	if (report->last->ended[0])
@@ -382,6 +389,7 @@ static int run(const void *values, int operand_count, char **operands)
 
 const struct cairn_command cairn_command_leaks = {
 	.name = "leaks",
+	.has_setup = true,
 	.summary = "which call paths keep growing, how fast, how sure",
 	.arguments = "SOURCE...",
 	.detail = "SOURCE is a folder of dumps of one service, or the dumps themselves; three at least.",

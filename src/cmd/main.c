@@ -163,7 +163,7 @@ static int run_command(const struct cairn_command *command, int argc, char **arg
 	struct cairn_error error;
 	bool help;
 	void *options = cairn_array_zero(1, command->options_size + 1);
-	if (command->view || command->groups == cairn_report_groups)
+	if (command->view || command->has_setup || command->groups == cairn_report_groups)
 		cairn_view_untold(options);
 	int operand_count = argc - 1, code;
 	if (!cairn_options_parse(command, options, &operand_count, argv + 1, &help, &error)) {

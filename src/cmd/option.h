@@ -54,6 +54,7 @@ struct cairn_command {
 	const char *arguments; /* "SOURCE..." */
 	const char *detail;    /* paragraphs after the options in --help; NULL for none */
 	const struct cairn_option_group *groups; /* ends with one whose options are NULL; may be NULL */
+	bool has_setup; /* its options begin with a struct cairn_view_setup (cmd/view.h), though it shows no view of one profile */
 	bool runs_another; /* options end at the first operand: what follows belongs to the program it names */
 	size_t options_size; /* of the struct that `run` is given, cleared and then filled from the command line */
 	/* OPERANDS are what was not an option. Returns the exit code. */

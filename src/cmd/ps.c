@@ -29,7 +29,7 @@ static const struct cairn_option_group groups[] = {{NULL, table, 0}, {0}};
 
 struct row {
 	int pid;
-	char state[32], period[24], snapshot[40], samples[24], command[256], listen[64];
+	char state[32], period[24], samples[24], command[256], listen[64];
 	uint64_t resident;
 	/* Of a tree. */
 	int parent;      /* the nearest ancestor in the list; 0 for none */
@@ -92,8 +92,7 @@ static void add_process(struct rows *rows, const char *name)
 	struct cairn_bytes text = cairn_buffer_bytes(&body);
 	cairn_target_field(text, "state", row->state, sizeof row->state);
 	cairn_target_field(text, "period", row->period, sizeof row->period);
-	cairn_target_field(text, "snapshots.last.time", row->snapshot, sizeof row->snapshot);
-	cairn_target_field(text, "snapshots.last.samples", row->samples, sizeof row->samples);
+	cairn_target_field(text, "samples", row->samples, sizeof row->samples);
 	cairn_target_field(text, "agent.listen", row->listen, sizeof row->listen);
 	cairn_target_field(text, "command", row->command, sizeof row->command);
 	cairn_buffer_free(&body);
@@ -188,7 +187,7 @@ static void write_table(const struct rows *rows, bool trees, struct cairn_buffer
 		cairn_buffer_format(&line, "%8d  %-12s %10s ", row->pid, row->state, resident);
 		if (trees)
 			cairn_buffer_format(&line, "%10s ", row->below > 0 ? cairn_text_human((double)row->sum, resident) : "");
-		cairn_buffer_format(&line, "%10s %8s  %*s", row->period[0] == '0' ? "-" : period, row->snapshot[0] ? row->samples : "-",
+		cairn_buffer_format(&line, "%10s %8s  %*s", row->period[0] == '0' ? "-" : period, row->samples[0] ? row->samples : "-",
 				    2 * (int)row->depth, "");
 		cairn_buffer_text(&line, row->command);
 		if (row->listen[0])
@@ -215,10 +214,10 @@ static void write_json(const struct rows *rows, bool trees, struct cairn_buffer 
 		if (trees)
 			cairn_json_integer(&json, "tree_resident_bytes", (int64_t)row->sum);
 		cairn_json_number(&json, "period", strtod(row->period, NULL));
-		if (row->snapshot[0])
+		if (row->samples[0])
 			cairn_json_number(&json, "samples", strtod(row->samples, NULL));
 		else
-			cairn_json_null(&json, "samples"); /* nobody has looked yet */
+			cairn_json_null(&json, "samples"); /* jemalloc takes them without our hook, and counts none */
 		cairn_json_text(&json, "listen", cairn_bytes_of(row->listen));
 		cairn_json_text(&json, "command", cairn_bytes_of(row->command));
 		cairn_json_close(&json, '}');

@@ -36,7 +36,7 @@ static void note_choice(const struct cairn_choice *choice, const struct cairn_ca
 	const struct cairn_candidate *service = &dumps[choice->service];
 	struct cairn_bytes name = service->prefix.length ? service->prefix : service->program;
 	if (choice->other_services)
-		cairn_note("dumps of several services; taking the %zu of %.*s and leaving %zu others out",
+		cairn_note("dumps of several services; taking the %zu of %.*s and leaving %zu others out (--service NAME chooses one)",
 		     choice->count + choice->unknown + choice->other_processes, (int)name.length, name.data, choice->other_services);
 	if (choice->unknown)
 		cairn_note("leaving out %zu dump%s not say of which process; one that was cut short does not", choice->unknown,
@@ -140,7 +140,7 @@ bool cairn_source_series(struct cairn_series *series, const struct cairn_source_
 {
 	struct cairn_dump_files files = {0};
 	cairn_series_start(series);
-	if (!cairn_files_list(&files, count, names, error)) {
+	if (!cairn_files_list(&files, count, names, error) || !cairn_files_keep_service(&files, options->service, error)) {
 		cairn_files_free(&files);
 		return false;
 	}

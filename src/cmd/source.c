@@ -30,6 +30,7 @@ const struct cairn_option cairn_source_option_table[] = {
 	{0, "thread", "NAME|ID", "only this thread, by its name or jemalloc's number", CAIRN_OPTION_TEXT, AT(thread), 0},
 	{0, "older", "TIME", "only what is live since at least TIME, such as 10m (dumps of Cairn's own engine)", CAIRN_OPTION_TEXT, AT(older), 0},
 	{0, "younger", "TIME", "only what was allocated within the last TIME before the dump", CAIRN_OPTION_TEXT, AT(younger), 0},
+	{0, "service", "NAME", "of several dumps only those of this program, by the name of its file", CAIRN_OPTION_TEXT, AT(service), 0},
 	{0, "binary", "FILE", "a program or library of the profile that lies elsewhere now", CAIRN_OPTION_LIST, AT(binary), 0},
 	{0, "symbols", "DIR", "look for debug files in this folder too: .debug, .dwo, .dwp", CAIRN_OPTION_LIST, AT(symbols), 0},
 	{0, "sysroot", "DIR", "where the files of the profiled machine are", CAIRN_OPTION_TEXT, AT(sysroot), 0},
@@ -118,8 +119,12 @@ static bool read_age(const char *text, const char *option, uint64_t *age_us, str
 bool cairn_source_read(struct cairn_profile *profile, const char *name, const struct cairn_source_options *options,
 		       struct cairn_error *error)
 {
-	struct cairn_read_options reading = {.split_threads = options->thread || options->split_threads, .split_ages = options->split_ages,
-					     .with_freed = options->with_freed};
+	struct cairn_read_options reading = {
+		.split_threads = options->thread || options->split_threads,
+		.split_ages = options->split_ages,
+		.with_freed = options->with_freed,
+		.as_jeprof = options->as_jeprof,
+	};
 	cairn_profile_init(profile);
 	if (!read_age(options->older, "older", &reading.older_us, error) || !read_age(options->younger, "younger", &reading.younger_us, error))
 		return false;
@@ -222,7 +227,8 @@ static void show_progress(void *context, size_t done, size_t total, const char *
 {
 	(void)context;
 	struct cairn_buffer shown = cairn_buffer(60);
-	cairn_utf8_show(&shown, cairn_bytes_of(what));
+	const char *slash = strrchr(what, '/'); /* a long path would crowd the name of the file out of the line */
+	cairn_utf8_show(&shown, cairn_bytes_of(slash ? slash + 1 : what));
 	if (done == total)
 		fprintf(stderr, "\r\033[K");
 	else
@@ -241,9 +247,26 @@ static void say_missing(const char *const *names, size_t count)
 		}
 }
 
+/* One sentence about what has no name, where that is enough to matter: the heaviest file, and how many others there are. */
+static void note_unnamed(const struct cairn_profile *profile, const struct cairn_symbolize_report *report)
+{
+	static const double worth_saying = 0.05;
+	struct cairn_buffer text = cairn_buffer(1 << 16);
+	cairn_symbolize_explain(profile, report, worth_saying, &text);
+	struct cairn_bytes rest = cairn_buffer_bytes(&text), first = {"", 0}, line;
+	size_t count = 0;
+	for (; cairn_text_line(&rest, &line, NULL); count++)
+		first = count == 0 ? line : first;
+	if (count == 1)
+		cairn_note("%.*s", (int)first.length, first.data);
+	else if (count > 1)
+		cairn_note("%.*s; %zu more file%s names too, which 'cairn doctor DUMP' lists", (int)first.length, first.data, count - 1,
+			   count == 2 ? " lacks" : "s lack");
+	cairn_buffer_free(&text);
+}
+
 void cairn_source_name(struct cairn_profile *profile, const struct cairn_source_options *options)
 {
-	static const double worth_saying = 0.01;
 	struct cairn_symbolize_options symbolize = symbolize_options(options);
 	struct cairn_symbolize_report report;
 	if (options->no_symbols)
@@ -257,12 +280,8 @@ void cairn_source_name(struct cairn_profile *profile, const struct cairn_source_
 		symbolize.progress = show_progress;
 	cairn_symbolize(profile, &symbolize, &report);
 	cairn_symbolize_weigh(profile, &report);
-	struct cairn_buffer text = cairn_buffer(1 << 16);
-	cairn_symbolize_explain(profile, &report, worth_saying, &text);
-	struct cairn_bytes rest = cairn_buffer_bytes(&text), line;
-	while (!options->quiet && cairn_text_line(&rest, &line, NULL))
-		cairn_say_note(cairn_arena_text(&report.arena, line));
-	cairn_buffer_free(&text);
+	if (!options->quiet)
+		note_unnamed(profile, &report);
 	cairn_symbolize_report_free(&report);
 }
 
@@ -302,7 +321,7 @@ bool cairn_source_load(struct cairn_profile *profile, const struct cairn_source_
 	}
 	if (options->tree)
 		names = list_trees(&list.arena, &count, names);
-	bool good = cairn_files_list(&list, count, names, error);
+	bool good = cairn_files_list(&list, count, names, error) && cairn_files_keep_service(&list, options->service, error);
 	if (good && options->normalize && !options->base.count)
 		good = cairn_fail_usage(error, "--normalize scales to a base; name it with --base");
 	if (good) {

@@ -17,11 +17,13 @@ struct cairn_source_options {
 	bool normalize; /* the base to the total of what there is now */
 	const char *thread;
 	const char *older, *younger; /* only what is at least or at most so old */
+	const char *service; /* only dumps of this program */
 	/* Not options of their own, but set by commands. */
 	bool quiet;                /* by those that load many: naming says nothing */
 	bool split_threads;        /* by those that show threads */
 	bool split_ages;           /* by those that show ages */
 	bool with_freed;           /* by those that show what was freed */
+	bool as_jeprof;            /* by jeprof: its numbers to the last digit */
 	bool reads_standard_input; /* by those for which no name means standard input, unless that is a terminal */
 	bool columns_compare;      /* by those that show differences: the two columns of folded text are one */
 	bool may_be_empty;         /* by those that hand a profile on: nothing sampled is an answer too, and a note says so */
@@ -52,7 +54,7 @@ bool cairn_source_load(struct cairn_profile *profile, const struct cairn_source_
 bool cairn_source_read(struct cairn_profile *profile, const char *name, const struct cairn_source_options *options,
 		       struct cairn_error *error);
 
-/* Names what has no name yet, unless OPTIONS say not to. A note says what could not be named where it matters. */
+/* Names what has no name yet, unless OPTIONS say not to. One note says what could not be named, where it matters. */
 void cairn_source_name(struct cairn_profile *profile, const struct cairn_source_options *options);
 
 #endif

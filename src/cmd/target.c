@@ -6,11 +6,13 @@
 #include "base/file.h"
 #include "base/json_read.h"
 #include "base/text.h"
+#include "cmd/endpoint.h"
 #include "cmd/enter.h"
 #include "cmd/restart.h"
 #include "http/client.h"
-#include "process/tree.h"
 #include "http/peer.h"
+#include "process/tree.h"
+#include "profile/read.h"
 #include "symbol/live.h"
 
 #include <dirent.h>
@@ -329,23 +331,6 @@ int cairn_target_process(const struct cairn_target *target)
 	return target->pid ? target->pid : target->socket[0] ? answering(target->socket, 0) : 0;
 }
 
-/* The agent's own words for a refusal: the "error" of its JSON, or its text. */
-static void take_words(struct cairn_bytes body, char *out, size_t size)
-{
-	static const char key[] = "\"error\":";
-	const char *at = body.length ? memmem(body.data, body.length, key, sizeof key - 1) : NULL;
-	body = cairn_text_trim(at ? cairn_bytes_skip(body, (size_t)(at - body.data) + sizeof key - 1) : body);
-	size_t length = 0;
-	if (at && body.length > 0)
-		body = cairn_bytes_skip(body, 1);
-	for (size_t i = 0; i < body.length && length + 1 < size && !(at && body.data[i] == '"') && body.data[i] != '\n'; i++) {
-		if (at && body.data[i] == '\\' && i + 1 < body.length)
-			i++;
-		out[length++] = body.data[i];
-	}
-	out[length] = 0;
-}
-
 /* How many seconds the agent may be silent: USUAL, unless the person says so. A snapshot of a large heap takes its time. */
 static unsigned patience(unsigned usual)
 {
@@ -394,8 +379,8 @@ static int exchange(const struct cairn_target *target, const char *method, const
 	*body = answer.body;
 	cairn_arena_free(&arena);
 	if (status > 0 && status != 200) {
-		char words[400];
-		take_words(cairn_buffer_bytes(body), words, sizeof words);
+		char words[1600];
+		cairn_http_words(cairn_buffer_bytes(body), words, sizeof words);
 		cairn_fail(error, words[0] ? "%s answers %d: %s" : "%s answers %d", target->url ? target->url : target->socket, status, words);
 		if (target->pid && words[0])
 			cairn_fail(error, "process %d: %s", target->pid, words);
@@ -433,7 +418,13 @@ bool cairn_target_snapshot(const struct cairn_target *target, struct cairn_buffe
 		cairn_buffer_free(body); /* GreptimeDB takes POST alone */
 		return fetch(target, "POST", "", patience(answer_seconds), body, error);
 	}
-	return fetch(target, "GET", "/cairn/snapshot", patience(answer_seconds), body, error);
+	int status = exchange(target, "GET", "/cairn/snapshot", patience(answer_seconds), body, error);
+	bool good = status == 200 && (!target->url || cairn_profile_sniff(cairn_buffer_bytes(body)) != CAIRN_FORMAT_UNKNOWN);
+	/* A server without the agent does not know the path, or shows a page for people whatever it is asked. */
+	if (good || !target->url || (status != 200 && status != 404 && status != 405))
+		return good;
+	cairn_buffer_free(body);
+	return cairn_endpoint_snapshot(target, body, error);
 }
 
 bool cairn_target_cpu(const struct cairn_target *target, unsigned seconds, unsigned frequency,

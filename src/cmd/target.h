@@ -58,7 +58,8 @@ bool cairn_target_ask(const struct cairn_target *target, const char *method, con
 int cairn_target_status(const struct cairn_target *target, const char *method, const char *path, struct cairn_buffer *body,
 			struct cairn_error *error);
 
-/* A heap profile of now: from the agent, or from a URL that has a path of its own whatever it answers. */
+/* A heap profile of now: from the agent; from a URL that has a path of its own whatever it answers; and from one that has neither by the
+ * endpoints that are known (endpoint.h). */
 bool cairn_target_snapshot(const struct cairn_target *target, struct cairn_buffer *body, struct cairn_error *error);
 
 /* A CPU profile of the next SECONDS, with FREQUENCY samples per second of CPU time of each thread. */

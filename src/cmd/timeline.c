@@ -30,6 +30,8 @@ static const struct cairn_option table[] = {
 	{0, "json", NULL, "one JSON object instead of a picture; doc/formats.md describes it", CAIRN_OPTION_FLAG, AT(setup.json), 0},
 	{0, "title", "TEXT", "the heading, instead of the process", CAIRN_OPTION_TEXT, AT(title), 0},
 	{'n', "layers", "N", "tell the N largest call paths apart (8)", CAIRN_OPTION_COUNT, AT(layers), 0},
+	{0, "rows", "N", NULL, CAIRN_OPTION_COUNT, AT(layers), 0},
+	{0, "nodecount", "N", NULL, CAIRN_OPTION_COUNT, AT(layers), 0},
 	{0, "limit", "SIZE", "the memory limit, where the dumps do not say", CAIRN_OPTION_SIZE, AT(limit), 0},
 	{0, "nodes", "N", "keep the N largest nodes of the call tree in the page", CAIRN_OPTION_COUNT, AT(node_most), 0},
 	{0},

@@ -58,6 +58,7 @@ static const struct cairn_option rule_table[] = {
 
 static const struct cairn_option folder_table[] = {
 	{'o', "folder", "DIR", "where dumps go (here)", CAIRN_OPTION_TEXT, offsetof(struct options, folder), 0},
+	{0, "output", "DIR", NULL, CAIRN_OPTION_TEXT, offsetof(struct options, folder), 0},
 	{0, "file-name", "NAME", "with %t time, %T in UTC, %n program, %p PID, %h host, %r reason",
 	 CAIRN_OPTION_TEXT, offsetof(struct options, file_name), 0},
 	{0, "keep-count", "N", "thin the folder to so many dumps", CAIRN_OPTION_COUNT, offsetof(struct options, keep_count), 0},

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "http/client.h"
 
+#include "base/json_read.h"
 #include "base/text.h"
 
 #include <curl/curl.h>
@@ -214,13 +215,36 @@ bool cairn_http_fetch(const struct cairn_http_call *call, struct cairn_http_answ
 		return false;
 	if (answer->status >= 200 && answer->status < 300)
 		return true;
-	/* What the server wrote, where it is a sentence and not a page. */
-	struct cairn_bytes rest = cairn_buffer_bytes(&answer->body), line = {"", 0};
-	cairn_text_line(&rest, &line, NULL);
-	line = cairn_text_trim(line);
-	bool plain = line.length > 0 && line.length < 200 && line.data[0] != '<';
-	return cairn_fail(error, "%s: the server answers %d%s%.*s", call->url, answer->status, plain ? ": " : "",
-			  plain ? (int)line.length : 0, line.data);
+	char words[1600];
+	cairn_http_words(cairn_buffer_bytes(&answer->body), words, sizeof words);
+	return cairn_fail(error, words[0] ? "%s: the server answers %d: %s" : "%s: the server answers %d", call->url, answer->status, words);
+}
+
+void cairn_http_words(struct cairn_bytes body, char *out, size_t size)
+{
+	static const char more[] = " …";
+	struct cairn_json_value said = cairn_json_find(cairn_json_value(body), "error");
+	char text[8192];
+	if (said.kind == CAIRN_JSON_TEXT) {
+		cairn_json_copy(said, text, sizeof text);
+		body = cairn_bytes_of(text);
+	}
+	body = cairn_text_trim(body);
+	out[0] = '\0';
+	if (body.length > 0 && body.data[0] == '<') /* a page for people */
+		return;
+	size_t length = 0, at = 0;
+	for (; at < body.length && length + sizeof more < size; at++) {
+		unsigned char byte = (unsigned char)body.data[at];
+		bool blank = byte <= ' ';
+		if (!blank || (length > 0 && out[length - 1] != ' '))
+			out[length++] = blank ? ' ' : (char)byte;
+	}
+	while (at < body.length && length > 0 && ((unsigned char)body.data[at] & 0xc0) == 0x80) { /* no half of a letter */
+		length--;
+		at--;
+	}
+	memcpy(out + length, at < body.length ? more : "", at < body.length ? sizeof more : 1);
 }
 
 void cairn_http_answer_free(struct cairn_http_answer *answer)

@@ -41,6 +41,9 @@ bool cairn_http_ask(const struct cairn_http_call *call, struct cairn_http_answer
  * wrote about it. */
 bool cairn_http_fetch(const struct cairn_http_call *call, struct cairn_http_answer *answer, struct cairn_error *error);
 
+/* What a server wrote about a failure, in one line: the "error" of its JSON, or its text, but no HTML. Cut where it does not fit into SIZE. */
+void cairn_http_words(struct cairn_bytes body, char *out, size_t size);
+
 /* How long a server may be silent: a minute, or the seconds that CAIRN_HTTP_TIMEOUT says. */
 unsigned cairn_http_silence_ms(void);
 

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "page/page.h"
 
+#include "base/base64.h"
 #include "base/json.h"
 #include "base/xml.h"
 #include "page/data.h"
@@ -20,25 +21,6 @@ struct page {
 	struct cairn_buffer *out;
 };
 
-static void write_base64(struct cairn_bytes bytes, struct cairn_buffer *out)
-{
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	size_t length = (bytes.length + 2) / 3 * 4;
-	char *to = cairn_buffer_room(out, length);
-	if (!to)
-		return;
-	for (size_t at = 0; at < bytes.length; at += 3, to += 4) {
-		unsigned char group[3] = {0};
-		size_t left = bytes.length - at < 3 ? bytes.length - at : 3;
-		memcpy(group, bytes.data + at, left);
-		to[0] = digits[group[0] >> 2];
-		to[1] = digits[(group[0] & 3) << 4 | group[1] >> 4];
-		to[2] = left > 1 ? digits[(group[1] & 15) << 2 | group[2] >> 6] : '=';
-		to[3] = left > 2 ? digits[group[2] & 63] : '=';
-	}
-	out->length += length;
-}
-
 /* Deflated (zlib's format, which browsers unpack themselves) and in letters. */
 static void write_block(struct cairn_bytes bytes, struct cairn_buffer *out)
 {
@@ -50,7 +32,7 @@ static void write_block(struct cairn_bytes bytes, struct cairn_buffer *out)
 	size_t room = libdeflate_zlib_compress_bound(compressor, bytes.length);
 	char *to = cairn_buffer_room(&packed, room);
 	packed.length = libdeflate_zlib_compress(compressor, bytes.data, bytes.length, to, room);
-	write_base64(cairn_buffer_bytes(&packed), out);
+	cairn_base64_append(out, cairn_buffer_bytes(&packed), false);
 	cairn_buffer_free(&packed);
 	libdeflate_free_compressor(compressor);
 }

@@ -122,8 +122,13 @@ static void estimate(const struct parser *in, const struct counts *counts, doubl
 	values[inuse_space] = (double)counts->numbers[1];
 	values[alloc_objects] = (double)counts->numbers[2];
 	values[alloc_space] = (double)counts->numbers[3];
-	cairn_unsample_jemalloc(in->profile->period, &values[inuse_objects], &values[inuse_space]);
-	cairn_unsample_jemalloc(in->profile->period, &values[alloc_objects], &values[alloc_space]);
+	for (int k = 0; k < 4; k += 2) {
+		double *objects = &values[k ? alloc_objects : inuse_objects], *bytes = &values[k ? alloc_space : inuse_space];
+		if (in->reader->options.as_jeprof)
+			cairn_unsample(CAIRN_UNSAMPLE_POISSON, in->profile->period, objects, bytes);
+		else
+			cairn_unsample_jemalloc(in->profile->period, objects, bytes);
+	}
 }
 
 static void read_header_counts(struct parser *in, const struct counts *counts)
@@ -208,7 +213,7 @@ static void add_threads(struct parser *in)
 			sums[k] += (double)in->threads[t].numbers[k];
 	for (size_t t = 0; t < in->thread_count; t++) {
 		estimate(in, &in->threads[t], values);
-		for (size_t k = 0; k < 4 && in->has_all; k++)
+		for (size_t k = 0; k < 4 && in->has_all && !in->reader->options.as_jeprof; k++)
 			if (sums[k] > 0)
 				values[of_number[k]] = whole[of_number[k]] * ((double)in->threads[t].numbers[k] / sums[k]);
 		add_sample(in, &in->threads[t], values);

@@ -36,6 +36,8 @@ struct cairn_read_options {
 	bool with_freed;
 	/* And count only what is at least and at most so old, in microseconds; 0 is no limit. What was allocated so far then has no value. */
 	uint64_t older_us, younger_us;
+	/* The numbers that jeprof shows: each thread's part of a stack is un-sampled by itself, and counts are as the dump has them. */
+	bool as_jeprof;
 	bool mapped; /* the input is a mapped file: a reader may let go of what it has read (cairn_file_release) */
 };
 

@@ -21,6 +21,16 @@ void cairn_unsample(enum cairn_unsampling method, double period, double *objects
 	*bytes *= factor;
 }
 
+double cairn_unsample_count(enum cairn_unsampling method, double period, double objects, double bytes)
+{
+	if (!(objects > 0) || !(bytes > 0) || !(period > 0))
+		return fmax(0, objects);
+	double mean = bytes / objects;
+	if (method == CAIRN_UNSAMPLE_POISSON)
+		return objects * -expm1(-mean / period);
+	return method == CAIRN_UNSAMPLE_RATIO && mean < period ? objects * mean / period : objects;
+}
+
 /* jemalloc's size classes: four to each doubling, from 16 on; below there are few, all multiples of 8. */
 static double next_class(double size)
 {
@@ -42,7 +52,7 @@ static bool prints_as(double period, double size, double count, double sum, doub
 
 void cairn_unsample_jemalloc(double period, double *objects, double *bytes)
 {
-	double count = *objects, sum = *bytes, found = 0, samples = 0;
+	double count = *objects, sum = *bytes, found = 0;
 	cairn_unsample(CAIRN_UNSAMPLE_POISSON, period, objects, bytes);
 	if (!(count > 0) || !(sum > 0) || !(period > 1))
 		return;
@@ -56,14 +66,12 @@ void cairn_unsample_jemalloc(double period, double *objects, double *bytes)
 		if (prints_as(period, size, count, sum, &n)) {
 			matches++;
 			found = size;
-			samples = n;
 		}
 	}
 	/* A raw count, as older versions print it, has the size as its mean: the formula is right for it. */
 	if (matches != 1)
 		return;
-	*objects = samples / -expm1(-found / period);
-	*bytes = *objects * found;
+	*objects = *bytes / found;
 }
 
 bool cairn_sizes_equal(double mean)

@@ -23,9 +23,13 @@ enum cairn_unsampling {
 /* Scales OBJECTS and BYTES of one line in place. A line with no objects or no bytes stays as it is. */
 void cairn_unsample(enum cairn_unsampling method, double period, double *objects, double *bytes);
 
+/* How many samples an estimate of OBJECTS and BYTES of one line rests on: what cairn_unsample was given as objects. */
+double cairn_unsample_count(enum cairn_unsampling method, double period, double objects, double bytes);
+
 /* The same for a line of a jemalloc dump. Since 5.3 jemalloc un-samples each object by its own size, rounds the count that one sample
  * stands for to eighths, and prints what the formula above turns into the sums. So the counts of objects of about a period are off by up to
- * six percent. Where all objects of the line have one size, the two numbers tell which, and the count is put right. */
+ * six percent. Where all objects of the line have one size, the two numbers tell which, and the count is put right; the bytes stay
+ * what jeprof makes of them. */
 void cairn_unsample_jemalloc(double period, double *objects, double *bytes);
 
 /* Whether a line whose objects have MEAN bytes holds objects of one size, as far as that can be seen: sizes are whole numbers, and the

@@ -94,12 +94,25 @@ const char *cairn_head_title(const struct cairn_view *view)
 	return type;
 }
 
+/* How many samples the sum of all that was allocated from one stack rests on. The profile keeps the number of those that are live. */
+static double allocated_samples(const struct cairn_view *view, size_t at)
+{
+	const struct cairn_profile *profile = view->profile;
+	const double *values = cairn_profile_values(profile, at);
+	bool in_bytes = cairn_view_in_bytes(view);
+	uint32_t objects = in_bytes ? view->partner : view->value, bytes = in_bytes ? view->value : view->partner;
+	double base_objects = cairn_profile_base(profile, at, objects), base_bytes = cairn_profile_base(profile, at, bytes);
+	return cairn_unsample_count(profile->unsampling, profile->period, values[objects] + base_objects, values[bytes] + base_bytes) +
+	       cairn_unsample_count(profile->unsampling, profile->period, base_objects, base_bytes);
+}
+
 /* About how many samples the numbers rest on; 0 when the format does not say. */
 static double sample_count(const struct cairn_view *view)
 {
+	bool allocated = strncmp(cairn_head_type(view), "alloc_", 6) == 0 && view->partner != CAIRN_NONE;
 	double count = 0;
 	for (size_t i = 0; view->profile->sampled && i < view->sample_count; i++)
-		count += view->profile->sampled[view->samples[i]];
+		count += allocated ? allocated_samples(view, view->samples[i]) : view->profile->sampled[view->samples[i]];
 	return count;
 }
 

@@ -15,6 +15,13 @@ static int heaviest_first(const void *a, const void *b)
 	return (x->unnamed < y->unnamed) - (x->unnamed > y->unnamed);
 }
 
+/* The code that calls main lies beneath every stack; nobody misses its name. */
+static bool is_start(const struct cairn_sample *sample, uint32_t depth)
+{
+	enum { start_frames = 2 };
+	return sample->depth > start_frames && depth + start_frames >= sample->depth;
+}
+
 /* Adds each sample's value once to every module it has an unnamed location in. SLOT_OF has a module's place in the
  * report, with one more place at the end for locations in no module. */
 static void add_weights(const struct cairn_profile *profile, struct cairn_symbolize_report *report, const uint32_t *slot_of)
@@ -24,7 +31,7 @@ static void add_weights(const struct cairn_profile *profile, struct cairn_symbol
 		const struct cairn_sample *sample = &profile->samples[i];
 		for (uint32_t d = 0; d < sample->depth; d++) {
 			const struct cairn_location *location = &profile->locations[profile->stacks[sample->stack + d]];
-			if (location->frame_count)
+			if (location->frame_count || is_start(sample, d))
 				continue;
 			size_t module = location->mapping == CAIRN_NONE ? profile->module_count : profile->mappings[location->mapping].module;
 			uint32_t slot = slot_of[module];

@@ -25,7 +25,7 @@ struct cairn_symbolize_module {
 	uint32_t module;     /* CAIRN_NONE for locations in no module at all */
 	size_t locations;    /* that had no name */
 	size_t unnamed;      /* that still have none */
-	double unnamed_weight; /* sum of the default value over samples with such a location; filled by weigh */
+	double unnamed_weight; /* sum of the default value over samples with such a location above the program's start; filled by weigh */
 	const char *reason;  /* why: the end of a sentence that begins with the module's name; NULL when all have names */
 };
 

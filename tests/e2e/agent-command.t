@@ -9,11 +9,12 @@ MALLOC=prof:true,prof_active:false,lg_prof_sample:12 TOOL=$cairn start_redis liv
 like "$("$cairn" ps)" "*$pid_live  inactive*redis-server*" "ps"
 is "$("$cairn" ps --json | python3 -c "import json,sys; print([p['state'] for p in json.load(sys.stdin) if p['pid'] == $pid_live][0])")" inactive "ps --json"
 row() { "$cairn" ps | awk -v pid="$pid_live" '$1 == pid {print $7}'; }
-is "$(row)" - "ps does not say how many samples there are before anybody has looked"
+is "$(row)" 0 "ps counts no samples while sampling is off"
 holds "activate" "$cairn" activate "$pid_live"
 load "$port_live"
+holds "ps counts the samples that are taken, before anybody took a snapshot" test "$(row)" -gt 0
+like "$("$cairn" status "$pid_live")" *$'\n'"samples taken since the start: "[1-9]*$'\n'"snapshots: 0"* "and so does status"
 has_samples "$url_live" "redis is sampled"
-holds "then it does" test "$(row)" -gt 0
 like "$("$cairn" status "$pid_live")" "*state: active*active since: 2*period: 4096*" "status by PID"
 like "$("$cairn" status "$sockets/$pid_live.sock")" "pid: $pid_live*" "by socket"
 like "$("$cairn" status "$url_live/")" "pid: $pid_live*" "by URL"
@@ -73,7 +74,9 @@ CAIRN_HTTP_TIMEOUT=1 fails "CAIRN_HTTP_TIMEOUT=300 would wait" top "http://127.0
 fails "PID" activate nonsense
 fails "nobody answers" status "http://127.0.0.1:1"
 fails "takes a whole number, not '1m'" cpu --seconds 1m "$pid_live"
-fails "up to 3600" cpu --seconds 4294967297 "$pid_live"
+fails "up to 1h" cpu --seconds 4294967297 "$pid_live"
+fails "up to 1h" cpu --for 2h "$pid_live"
+fails "--for takes a time" cpu --for 5x "$pid_live"
 # A server whose trailer knows the program and not its command.
 printf 'HTTP/1.1 200 OK\r\nContent-Length: 92\r\n\r\nheap_v2/1\n@ 0x1\n t*: 1: 1 [0: 0]\n\nMAPPED_LIBRARIES:\n\n# cairn trailer 1\n# cairn executable /x' >"$scratch/answer"
 python3 -c 'import socket, sys
@@ -81,7 +84,7 @@ server = socket.create_server(("127.0.0.1", 0)); print(server.getsockname()[1], 
 peer = server.accept()[0]; peer.recv(4096); peer.sendall(open(sys.argv[1], "rb").read()); peer.close()' "$scratch/answer" >"$scratch/port" &
 children+=($!)
 wait_for 20 test -s "$scratch/port"
-like "$(cd "$scratch" && "$cairn" dump "http://127.0.0.1:$(<"$scratch/port")" 2>&1)" "heap-0--2*.heap" "a profile of an unknown command has a name"
+like "$(cd "$scratch" && "$cairn" dump "http://127.0.0.1:$(<"$scratch/port")" 2>&1)" "x-127.0.0.1_*-2*Z-*.heap" "a profile of an unknown command has a name"
 like "$(curl -s -X POST "$url_live/debug/prof/mem/activate")" "Heap profiling activated" "sampled again"
 load "$port_live"
 like "$(curl -s -X POST "$url_live/debug/prof/mem?output=flamegraph" | head -c 400)" "*<svg*" "the real command draws"

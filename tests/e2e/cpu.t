@@ -22,7 +22,7 @@ between() { awk -v value="$1" -v total="$2" -v low="$3" -v high="$4" 'BEGIN { ex
 begin
 before=$(grep -h '^Sig' "/proc/$pid/status")
 holds 'cairn cpu writes a file' "$cairn" cpu "$pid" --seconds 4 --frequency 199 -o "$scratch/busy.cpu"
-like "$(on_terminal "$cairn" cpu "$pid" --seconds 1 -o "$scratch/one.cpu")" "*looking for 1 second;*$scratch/one.cpu" 'a person is told how long it takes'
+like "$(on_terminal "$cairn" cpu "$pid" --for 1s -o "$scratch/one.cpu")" "*looking for 1 second;*$scratch/one.cpu" 'a person is told how long it takes'
 "$cairn" top --json "$scratch/busy.cpu" >"$scratch/top.json" 2>/dev/null
 read -r total three one spin < <(python3 - "$scratch/top.json" <<'P'
 import json, sys

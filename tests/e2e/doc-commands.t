@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The pages for users of other systems: every command in them exists with the options shown, and every block of shell runs, from top to
-# bottom, against the demo service under the names of those pages. Ports are others here, and /usr/libexec/cairn is a folder of links.
+# README and the pages for users of other systems: every command in them exists with the options shown, and every block of shell runs,
+# from top to bottom, against the demo service under the names of those pages. Ports are different here, and /usr/libexec/cairn is a folder
+# of links.
 . tests/e2e/lib.sh
 need curl python3 cc pgrep
 . tests/e2e/page.sh
@@ -39,11 +40,14 @@ PYTHON
 is "$? $(cat "$scratch/options")" '0 ' 'every cairn command shown has the options shown'
 
 # Blocks.
-${CC:-cc} -O2 -g -pthread -DLEAKY_SECONDS=120 examples/leaky/leaky.c -o "$scratch/service" -ljemalloc 2>"$scratch/log" || broken 'no jemalloc to link with'
+for seconds in 120 7; do
+	${CC:-cc} -O2 -g -pthread -DLEAKY_SECONDS=$seconds examples/leaky/leaky.c -o "$scratch/service-$seconds" -ljemalloc 2>"$scratch/log" ||
+		broken 'no jemalloc to link with'
+done
 mkdir -p "$scratch/run" && chmod 700 "$scratch/run"
 export XDG_RUNTIME_DIR=$scratch/run CAIRN_TOOL=$cairn
 old_tools "$scratch/compat"
-# Other tests run services of these names too: only those of the page's own folder are meant.
+# Other tests run services of these names too; this finds only those of the page's own folder.
 cat >"$scratch/compat/pgrep" <<'SCRIPT'
 #!/bin/sh
 for pid in $(PATH=${PATH#*:} pgrep -x "$2"); do
@@ -52,33 +56,47 @@ done
 SCRIPT
 chmod +x "$scratch/compat/pgrep"
 export PATH=$scratch/compat:$PATH
-run_page() { # run_page FILE PORT PROGRAM...
-	local page=$1 port=$2 other folder=$scratch/${1##*/} block number=0
-	shift 2
+gone() { ! kill -0 "$1" 2>/dev/null; }
+# run_page FILE SECONDS PORT PROGRAM...: the blocks of FILE, with PROGRAMs that run for SECONDS. PORT is the service's own; the agent must
+# use another.
+run_page() {
+	local page=$1 seconds=$2 port=$3 other folder=$scratch/${1##*/} block number=0
+	shift 3
 	mkdir -p "$folder/tmp" "$folder/blocks"
-	for program; do cp "$scratch/service" "$folder/$program"; done
+	for program; do cp "$scratch/service-$seconds" "$folder/$program"; done
 	other=$(free_port)
-	awk -v folder="$folder/blocks" '/^```sh$/ { n++; inside = 1; next } /^```/ { inside = 0 } inside { print > sprintf("%s/%02d", folder, n) }' "doc/$page"
-	sed -i "s|/tmp/|$folder/tmp/|g; s/\(localhost\|127.0.0.1\):$port/\1:$other/g; s|/usr/libexec/cairn|$scratch/compat|; s|LD_PRELOAD=libcairn.so.1|LD_PRELOAD=$library|" "$folder"/blocks/*
+	awk -v folder="$folder/blocks" '/^```sh$/ { n++; inside = 1; next } /^```/ { inside = 0 }
+		inside { print > sprintf("%s/%02d", folder, n) }' "$page"
+	page=${page##*/}
+	holds "$page leaves port $port to the service" bash -c '! grep -n ":$0\b" "$@"' "$port" "$folder"/blocks/*
+	sed -i "s|/tmp/|$folder/tmp/|g; s/\(localhost\|127.0.0.1\):9999/\1:$other/g; s|/usr/libexec/cairn|$scratch/compat|
+		s|LD_PRELOAD=libcairn.so.1|LD_PRELOAD=$library|; s/--time 10m --for 1d/--time 1s --distance 500ms --for 4s/" "$folder"/blocks/*
 	for block in "$folder"/blocks/*; do
 		number=$((number + 1))
-		(cd "$folder" && timeout 90 bash -euo pipefail -c '. "$1"; jobs -p >>pids' - "$block") >"$scratch/out" 2>&1 </dev/null
+		(cd "$folder" && timeout 90 bash -euo pipefail -c '. "$1"; jobs -p >>pids' - "$block") >"$folder/out" 2>&1 </dev/null
 		local status=$?
+		cp "$folder/out" "$folder/out.$number"
 		ok $status "$page, block $number: $(head -n 1 "$block" | cut -c 1-60)"
-		[ $status -eq 0 ] || { sed 's/^/#   /' "$block" "$scratch/out" | head -n 30; }
+		[ $status -eq 0 ] || { sed 's/^/#   /' "$block" "$folder/out" | head -n 30; }
 	done
 	xargs -r kill <"$folder/pids" 2>/dev/null
+	for pid in $(cat "$folder/pids"); do wait_for 20 gone "$pid"; done # so that nothing more is written to the folder
 	[ "$number" -gt 0 ]
 	ok $? "$page has blocks to run"
 }
-run_page from-greptimedb.md 4000 greptime
-run_page from-risingwave.md 5691 compute-node
-run_page from-userver.md 1188 userver-sample
-if command -v dot >/dev/null; then
-	run_page from-databend.md 8080 databend-query databend-meta
-else
-	skip 'from-databend.md' 'no Graphviz here'
-fi
+run_page README.md 7 8080 service
+# What the README shows of `cairn run` is what it prints, but for numbers and for who held most after so short a time.
+summary() {
+	grep '^cairn: note: ' | head -n 5 | sed -E 's/(held by: ).*/\1/; s/[0-9]+(\.[0-9]+)?/N/g; s/(highest: .* of memory) .*/\1/; s/[KMG]iB/MiB/g'
+}
+is "$(summary <"$scratch/README.md/out.1")" "$(summary <README.md)" "README.md shows what cairn run prints"
+is "$(grep 'held by: .* 0 B' "$scratch/README.md/out.1")" '' "and names only functions that hold something"
+holds "and cairn leaks judges the call paths" grep -qE '[0-9.]+% .* remember_session' "$scratch/README.md/out.2"
+holds "and the endpoint draws it" grep -q remember_session "$scratch/README.md/now.svg"
+run_page doc/from-greptimedb.md 120 4000 greptime
+run_page doc/from-risingwave.md 120 5691 compute-node
+run_page doc/from-userver.md 120 1188 userver-sample
+run_page doc/from-databend.md 120 8080 databend-query databend-meta
 for picture in from-greptimedb.md/now.svg from-greptimedb.md/grown.svg from-greptimedb.md/output.svg from-risingwave.md/flamegraph.svg; do
 	holds "$picture names the leak" grep -q remember_session "$scratch/$picture"
 done

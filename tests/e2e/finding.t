@@ -108,6 +108,21 @@ printf x >>"$scratch/run/program.debug"
 ok $? 'a debug file with another checksum is refused'
 like "$(cat "$scratch/notes")" '*program: no debug file, and no build-id to find one by*' 'and the note says what is missing'
 
+# One note, whatever is missing; nothing where only a little is, or what lies beneath main.
+python3 - >"$scratch/keep/many.heap" <<'PYTHON'
+print("heap_v2/1\n  t*: 100: 1000 [0: 0]")
+for k, (objects, size) in enumerate([(50, 500), (30, 300), (17, 170), (3, 30)]):
+    print(f"@ 0x{k + 1}00010 0xa00010 0xb00010\n  t*: {objects}: {size} [0: 0]")
+print("\nMAPPED_LIBRARIES:")
+for k, name in enumerate(["one", "two", "three", "four"]):
+    print(f"{k + 1}00000-{k + 1}10000 r-xp 00000000 00:00 0 /nowhere/lib{name}.so")
+print("a00000-b10000 r-xp 00000000 00:00 0 /nowhere/libstart.so")
+PYTHON
+"$cairn" top "$scratch/keep/many.heap" >/dev/null 2>"$scratch/notes"
+is "$(grep -c 'of bytes' "$scratch/notes")" 1 'several files without names: one note'
+like "$(cat "$scratch/notes")" '*libone.so: *50.0 % of bytes*; 2 more files lack names too*cairn doctor DUMP*' 'about the heaviest, with the number of others'
+like "$("$cairn" doctor "$scratch/keep/many.heap")" '*debug files*libone.so: *libtwo.so: *libthree.so: *libfour.so: *' 'doctor lists all'
+
 # A process that still runs has its files, whatever became of their names.
 which=plain
 fresh

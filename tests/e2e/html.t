@@ -42,6 +42,12 @@ for value in inuse_space inuse_objects alloc_space alloc_objects; do
 	total=$("$cairn" top --json -n 1 --value "$value" "$all" 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["total"])')
 	holds "it has $value, as cairn top has it" says "abs(P['values']['$value'] - $total) <= 8"
 done
+counted() { "$cairn" top --json -n 1 "$@" "$all" 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["samples"])'; }
+all_samples=$(python3 -c 'import re, sys; print(sum(int(n) for n in re.findall(r"@.*\n  t\*: \d+: \d+ \[(\d+):", open(sys.argv[1], errors="replace").read())))' "$all")
+off=$(($(counted --alloc) - all_samples)) more=$(($(counted --alloc) - $(counted)))
+# jemalloc rounds its counts by up to six percent, which is put right when they are read.
+[ $((${off#-} * 100)) -le $((all_samples * 7)) ] && [ "$more" -gt 0 ]
+ok $? "top --alloc counts all samples, not only the live ones: $all_samples, $off off, $more more than live"
 holds 'functions whose memory was all freed are there too' says 'any(row["total"] == 0 for row in P["functions"].values())'
 
 holds 'a page of what changed' page --base "$first" "$newest"

@@ -27,14 +27,14 @@ is "$(./jeprof --text --show_bytes leaky "$host/pprof/heap" 2>/dev/null)" "$loca
 is "$(./jeprof --text --show_bytes --seconds=1 leaky "http://$host/debug/mem" 2>err)" "$local_text" 'a prefix and no page: /pprof/profile below it'
 like "$(cat err)" "*Gathering CPU profile from http://$host/debug/mem/pprof/profile?seconds=1 for 1 seconds to
   $scratch/kept/leaky.*.127.0.0.1
-Be diagnosis...*" 'and it is asked for --seconds'
+Be patient...*" 'and it is asked for --seconds'
 like "$(cat requests)" '*GET /debug/mem/pprof/profile?seconds=1*' 'which the server was told'
 is "$(./jeprof --text --show_bytes leaky "http://$host/" 2>/dev/null --seconds=0)" "$local_text" 'no page at all'
 like "$(tail -n 1 requests)" 'GET /pprof/profile?seconds=0' 'is /pprof/profile'
 is "$(./jeprof --text --show_bytes leaky "$host/pprof/heap" --base now.heap 2>/dev/null)" '' 'less a local base there is nothing left'
 is "$(./jeprof --text --show_bytes leaky "$host/pprof/heap" "$host/base/pprof/heap" 2>err | head -n 1)" \
 	"$(./jeprof --text --show_bytes leaky now.heap now.heap 2>/dev/null | head -n 1)" 'two are fetched and added up'
-like "$(cat err)" '*Fetching 2 profiles, Be diagnosis...*' 'side by side'
+like "$(cat err)" '*Fetching 2 profiles, Be patient...*' 'side by side'
 unset JEPROF_TMPDIR
 ./jeprof --text leaky "$host/pprof/heap" >/dev/null 2>&1
 like "$(ls home/jeprof)" 'leaky.*.127.0.0.1.pprof.heap' 'the usual folder is ~/jeprof'

@@ -5,6 +5,13 @@ need zsh fish
 holds 'a folder includes only from folders before it' scripts/check-includes
 holds 'every source file says its licence' bash -c '! grep -rL "SPDX-License-Identifier: Apache-2.0" src include tests/unit tests/fuzz tests/bench --include="*.[ch]" | grep .'
 holds 'no file has more than 900 lines' bash -c '! find src include -name "*.[ch]" | xargs wc -l | awk "\$2 != \"total\" && \$1 > 900" | grep .'
+# Phrases that a native writer would not use, in what people read.
+stilted='unless told|(is|are) told|is meant|asked wrongly|for want of|so many (bytes|frames|dumps)|tells of it|^(- )?Read are'
+read_by_people=(./*.md doc/*.md examples data)
+is "$(grep -rnE "$stilted" "${read_by_people[@]}")" '' 'what people read is in plain English'
+like "$(sed -n '/^[^#]/{s/\. .*//p;q}' README.md)" '*heap profiler*' 'the first sentence of the README says what Cairn is'
+first=$(head -n 24 README.md)
+like "$first" '*doc/images/*make demo*make check*cairn run -- *cairn top *' 'its first screen has a picture, the two commands, and how to profile a service'
 missing=
 for command in $("$cairn" help | awk '/^  [a-z0-9]/{print $1}'); do
 	page=${CAIRN_BUILD:-build}/doc/cairn-$command.1

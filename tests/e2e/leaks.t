@@ -106,7 +106,24 @@ cp -p "$scratch"/leak.1/*.heap "$scratch/mixed"
 for i in 1 2 3; do sed "s/^@ 0x/@ 0x7/" "$scratch/noise.1/svc.4242.$i.m$i.heap" >"$scratch/mixed/other.99.$i.m$i.heap"; done
 leaks "$scratch/mixed"
 holds 'dumps of two services: the one with more is taken' says 'D["dumps"] == 24 and name(R[0]) == [0x1000]'
-like "$(cat "$scratch/said")" '*several services*24 of *svc*3 others*' 'and that is said'
+like "$(cat "$scratch/said")" '*several services*24 of *svc*3 others*--service NAME*' 'and that is said'
+is "$("$cairn" leaks -q -n 1 "$scratch/mixed" | wc -l) $("$cairn" leaks -q -n 2 "$scratch/mixed" | grep -c /h) $("$cairn" leaks -q --nodecount 2 "$scratch/mixed" | grep -c /h)" \
+	"$("$cairn" leaks -q --rows 1 "$scratch/mixed" | wc -l) 2 2" '-n has its other spellings here too'
+all=$("$cairn" leaks -q --json "$scratch/mixed" | python3 -c 'import json, sys; print(len(json.load(sys.stdin)["rows"]))')
+is "$("$cairn" leaks -q -n 0 "$scratch/mixed" | grep -c '/h ')" "$all" '-n 0 shows all'
+leaks --service other "$scratch/mixed"
+holds '--service takes another' says 'D["dumps"] == 3'
+is "$(grep -c 'several services' "$scratch/said")" 0 'and nothing is left out then'
+like "$("$cairn" leaks --service none "$scratch/mixed" 2>&1)" 'cairn: no dump is of service none; there are dumps of *other*' 'one that is not there'
+like "$("$cairn" top "$scratch/mixed" 2>&1)" '*note: 27 dumps of 2 services (*other*); showing the newest*--service NAME*' 'top says so too'
+like "$("$cairn" top --service other "$scratch/mixed" 2>&1)" '*note: 3 dumps; showing the newest, *other.99.*' 'and takes the one that is named'
+mkdir "$scratch/programs"
+for program in first second; do
+	printf 'heap_v2/1\n  t*: 1: %s [0: 0]\n@ 0x401001\n  t*: 1: %s [0: 0]\n\nMAPPED_LIBRARIES:\n00400000-00500000 r-xp 00000000 00:00 0 /opt/%s\n' \
+		${#program} ${#program} $program >"$scratch/programs/jeprof.${#program}.1.m1.heap"
+done
+like "$("$cairn" top "$scratch/programs" 2>&1)" '*2 dumps of 2 services (*)*' 'services of one prefix are told apart by their programs'
+like "$("$cairn" top --service second "$scratch/programs" 2>&1)" '*second, process 6*6 B in all*' 'and chosen by them'
 rm "$scratch"/mixed/other.*
 for i in $(seq 0 9); do
 	sed 's/^@ 0x1000/@ 0x5000/' "$scratch/leak.2/svc.4242.$i.m$i.heap" >"$scratch/mixed/svc.77.$i.m$i.heap"

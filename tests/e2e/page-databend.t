@@ -49,7 +49,7 @@ said=$(sed 's/\r$//; s/.*\r\x1b\[K//; s/\x1b\[[0-9;?]*[a-zA-Z]//g; s/\x1b[=>]//g
 	grep -vxE 'top|quit') # nor what the terminal showed of the keys before somebody read them
 like "$said" "*Using local file ./target/debug/databend-query.
 Gathering CPU profile from http://localhost:$port/debug/mem/pprof/profile?seconds=1 for 1 seconds to*$HOME/jeprof/databend-query.[0-9]*.localhost
-Be diagnosis...
+Be patient...
 Wrote profile to $HOME/jeprof/databend-query.[0-9]*.localhost*
 Welcome to jeprof!  For help, type 'help'.*" "$name: the page's words"
 row=' *[0-9]+\.[0-9] +[0-9]+\.[0-9]% +[0-9]+\.[0-9]% +[0-9]+\.[0-9] +[0-9]+\.[0-9]% [^ ]+'

@@ -1,4 +1,4 @@
-// main.rs - a Rust service on tikv-jemallocator, preloaded with the agent or linked with it.
+// main.rs - a Rust service on tikv-jemallocator, with the agent preloaded or linked.
 //
 //     cargo build --release
 //     _RJEM_MALLOC_CONF=prof:true LD_PRELOAD=libcairn.so target/release/embed 60

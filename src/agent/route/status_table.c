@@ -27,7 +27,7 @@ enum kind {
 	SPECIAL, /* written by a function */
 };
 
-enum condition { ALWAYS, WITH_SAMPLER, WITH_LEDGER, WITH_JEMALLOC, WITH_STATISTICS, WITH_RULES };
+enum condition { ALWAYS, WITH_SAMPLER, WITH_LEDGER, WITH_JEMALLOC, WITH_STATISTICS, WITH_HOOK, WITH_RULES };
 
 struct family {
 	int first, end;
@@ -125,6 +125,8 @@ static const struct fact facts[] = {
 	{TIME, AT(active_since_ns), "active_since", "active since"},
 	{TIME, AT(reset_ns), "reset_at", "reset at"},
 	{SIZE, AT(period), "period", "period", "cairn_sampling_period_bytes", GAUGE, "Mean distance of samples, in allocated bytes."},
+	{SIZE, AT(stacks.stacks), "samples", "samples taken since the start", .condition = WITH_HOOK},
+	{SIZE, AT(ledger_taken), "samples", "samples taken since the start", .condition = WITH_LEDGER},
 	{BOOL, AT(gdump), "gdump", "gdump"},
 	{TEXT, AT(engine), "engine.name", "engine"},
 	{TEXT, AT(engine_warning), "engine.warning", "engine warning"},
@@ -215,7 +217,7 @@ static const struct fact facts[] = {
 	{TIME, AT(snapshot_ns), "snapshots.last.time", "last snapshot"},
 	{DOUBLE, AT(snapshot_milliseconds), "snapshots.last.milliseconds"},
 	{DOUBLE, AT(snapshot_seconds), .metric = "cairn_last_snapshot_seconds", .type = GAUGE, .help = "How long the last snapshot took."},
-	{SIZE, AT(snapshot_samples), "snapshots.last.samples", "samples", "cairn_last_snapshot_samples", GAUGE,
+	{SIZE, AT(snapshot_samples), "snapshots.last.samples", "live samples in it", "cairn_last_snapshot_samples", GAUGE,
 	 "Sampled live objects in the last snapshot."},
 	{SIZE, AT(snapshot_bytes), "snapshots.last.sampled_bytes"},
 	{SIZE, AT(snapshot_size), "snapshots.last.size"},
@@ -262,7 +264,7 @@ static bool holds(const struct cairn_status *status, enum condition condition)
 {
 	return condition == ALWAYS || (condition == WITH_SAMPLER && status->uses_sampler) || (condition == WITH_LEDGER && status->has_ledger) ||
 	       (condition == WITH_JEMALLOC && status->has_jemalloc) ||
-	       (condition == WITH_STATISTICS && status->has_statistics) ||
+	       (condition == WITH_STATISTICS && status->has_statistics) || (condition == WITH_HOOK && status->stacks.installed && !status->has_ledger) ||
 	       (condition == WITH_RULES && (status->watching || status->dump_problem.text[0]));
 }
 

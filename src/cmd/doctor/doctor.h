@@ -75,6 +75,7 @@ cairn_check_look cairn_check_dump_coverage;
 cairn_check_look cairn_check_dump_start;
 cairn_check_look cairn_check_dump_totals;
 cairn_check_look cairn_check_dump_names;
+cairn_check_look cairn_check_dump_debug;
 
 /* How many samples PROFILE rests on, and how much it shows of what the allocator counts. TRAILER may be NULL. */
 void cairn_check_profile_coverage(const struct cairn_profile *profile, const struct cairn_trailer *trailer, struct cairn_finding *finding);

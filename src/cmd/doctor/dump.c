@@ -4,6 +4,7 @@
 #include "cmd/doctor/doctor.h"
 #include "series/bill.h"
 #include "symbol/find.h"
+#include "symbol/symbolize.h"
 
 enum { few_samples = 100 };
 
@@ -185,4 +186,25 @@ void cairn_check_dump_names(struct cairn_diagnosis *diagnosis, struct cairn_find
 				  files - identified - fitting);
 	}
 	cairn_finder_free(&finder);
+}
+
+void cairn_check_dump_debug(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
+{
+	static const double worth_saying = 0.01;
+	struct cairn_symbolize_report report;
+	struct cairn_buffer text = cairn_buffer(1 << 16);
+	cairn_symbolize(&diagnosis->profile, &(struct cairn_symbolize_options){0}, &report);
+	cairn_symbolize_weigh(&diagnosis->profile, &report);
+	cairn_symbolize_explain(&diagnosis->profile, &report, worth_saying, &text);
+	struct cairn_bytes lines = cairn_text_trim(cairn_buffer_bytes(&text)), line;
+	struct cairn_buffer joined = cairn_buffer(1 << 16);
+	while (lines.length > 0 && cairn_text_line(&lines, &line, NULL))
+		cairn_buffer_format(&joined, "%s%.*s", joined.length ? "; " : "", (int)line.length, line.data);
+	if (joined.length > 0) {
+		cairn_finding_say(finding, CAIRN_NOTE, "%.*s", (int)joined.length, joined.data);
+		finding->fix = "install the debug packages of these files, name a folder with --symbols DIR, or --debuginfod";
+	}
+	cairn_buffer_free(&joined);
+	cairn_buffer_free(&text);
+	cairn_symbolize_report_free(&report);
 }

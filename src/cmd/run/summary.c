@@ -125,7 +125,7 @@ static double describe(const struct cairn_profile *sum, char *live, struct cairn
 		return 0;
 	cairn_top_make(&top, &view, &shape);
 	cairn_text_human(view.total, live);
-	for (size_t i = 0; i < top.shown; i++)
+	for (size_t i = 0; i < top.shown && top.rows[i].flat > 0; i++)
 		cairn_buffer_format(held, "%s%s %s (%.0f %%)", i == 0 ? "" : ", ",
 				    cairn_strings_text(&view.names, view.entries[top.rows[i].entry].name),
 				    cairn_text_human(top.rows[i].flat, number), view.whole > 0 ? 100 * top.rows[i].flat / view.whole : 0);

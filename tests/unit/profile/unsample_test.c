@@ -162,8 +162,24 @@ static void test_edges(void)
 	}
 }
 
+/* The estimate leads back to the number of samples it was made from. */
+static void test_count(void)
+{
+	static const struct {
+		enum cairn_unsampling method;
+		double objects, bytes;
+	} lines[] = {{CAIRN_UNSAMPLE_POISSON, 13, 6688}, {CAIRN_UNSAMPLE_POISSON, 3, 3e7}, {CAIRN_UNSAMPLE_RATIO, 7, 700}, {CAIRN_UNSAMPLE_RATIO, 7, 7e7},
+		     {CAIRN_UNSAMPLE_NONE, 5, 50}, {CAIRN_UNSAMPLE_POISSON, 0, 0}};
+	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+		double objects = lines[i].objects, bytes = lines[i].bytes;
+		cairn_unsample(lines[i].method, period, &objects, &bytes);
+		is_near(cairn_unsample_count(lines[i].method, period, objects, bytes), lines[i].objects, 1e-9, "%g samples are counted", lines[i].objects);
+	}
+}
+
 int main(void)
 {
+	test_count();
 	srand48(1);
 	static const double sizes[] = {16, 4096, 65536, 524288, 1048576};
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {

@@ -1,0 +1,11 @@
+/* base64.h - bytes as letters, digits and two signs (RFC 4648).
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_BASE_BASE64_H
+#define CAIRN_BASE_BASE64_H
+
+#include "base/buffer.h"
+
+/* Appends BYTES to OUT, filled up with "=" to groups of four. In an address "-" and "_" stand for the two signs (section 5). */
+void cairn_base64_append(struct cairn_buffer *out, struct cairn_bytes bytes, bool in_address);
+
+#endif
