@@ -11,41 +11,40 @@
  *     if (!cairn_start(&options, error, sizeof error))
  *         log("no heap profiling: %s", error);
  *
- * Either way the process gets a unix socket of its own, which the `cairn` command finds by PID (`cairn top PID`), and the
- * control routes of GreptimeDB, Databend, userver, RisingWave, TiKV, Go and jeprof; `GET /` lists them. A service that has
- * an HTTP server already mounts the same routes in it with cairn_answer.
+ * Either way the process gets its own unix socket, which the `cairn` command finds by PID (`cairn top PID`), and the
+ * control endpoints of GreptimeDB, Databend, userver, RisingWave, TiKV, Go and jeprof; `GET /` lists them. A service with its own
+ * HTTP server can mount the same endpoints in it with cairn_answer.
  *
- * Two engines can profile. jemalloc's own profiler is used where the service was started with it enabled (MALLOC_CONF=prof:true);
+ * Two engines can profile. jemalloc's own profiler is used if the service was started with it enabled (MALLOC_CONF=prof:true);
  * everywhere else Cairn's own engine samples, on glibc's malloc, tcmalloc, mimalloc, jemalloc or any other allocator of a dynamically
- * linked program. It changes no allocation: the calls of malloc and its relatives pass through the agent on their way. `engine:jemalloc`
- * and `engine:cairn` insist on one. Nothing of the service is touched before sampling is first switched on. Programs built with
+ * linked program. It changes no allocation: calls of malloc and its relatives go through the agent. `engine:jemalloc`
+ * and `engine:cairn` choose one. Nothing of the service is touched before sampling is first switched on. Programs built with
  * AddressSanitizer or ThreadSanitizer are left alone.
  *
- * The agent never aborts, prints, or allocates from the service's malloc while it works; it has one thread for requests,
- * up to two for work that takes time, one for such work of local clients while those are busy, and one for dumps that a rule
- * asks for, with all signals blocked. Snapshots are taken on those threads, never on the caller's. It holds no lock of its own that a
- * thread of the service could wait on, but jemalloc has some: while it writes a snapshot, a thread that allocates or frees a sampled
- * object, or forks, may wait, for tenths of a second where there are very many samples.
- * A forked child has an agent and a socket of its own once it is sampled, or calls a function below; until then it has none of our threads.
+ * The agent never aborts, prints, or allocates from the service's malloc while it works. It has one thread for requests, up to two for
+ * slow work, one for slow work of local clients while those are busy, and one for dumps that a rule asks for, all with signals blocked.
+ * Snapshots are taken on those threads, never on the caller's. No thread of the service ever waits for a lock of the agent, but it may
+ * wait for jemalloc's: while jemalloc writes a snapshot, a thread that allocates or frees a sampled object, or forks, may wait up to tenths
+ * of a second if there are very many samples.
+ * A forked child gets its own agent and socket once it is sampled or calls a function below; until then it has none of the agent's threads.
  *
  * Configuration, later wins: `struct cairn_options`, the TOML file named by CAIRN_CONFIG, CAIRN_CONF
- * (`listen:127.0.0.1:4000,token:secret`). GET /cairn/status shows what came out of it. `period:512K` and `ledger_bytes:16M` set how often
- * Cairn's engine samples and how much memory it keeps its samples in. `unwinder:jemalloc` leaves jemalloc its own unwinder, `depth:64`
- * cuts stacks at so many frames, `budget:1%` lets heap profiling take so much of the CPU time at most. `memory:64M` is what requests,
- * snapshots and answers may hold in memory together; a request that does not fit gets a 503. A quarter of it is reserved for the unix
- * socket and for cairn_answer, whose replies count until they are freed.
+ * (`listen:127.0.0.1:4000,token:secret`). GET /cairn/status shows the result. `period:512K` and `ledger_bytes:16M` set the sampling period
+ * and the memory for samples of Cairn's engine. `unwinder:jemalloc` lets jemalloc use its own unwinder,
+ * `depth:64` limits stacks to 64 frames, `budget:1%` limits heap profiling to 1 % of the CPU time. `memory:64M` limits the memory of
+ * requests, snapshots and answers together; a request that does not fit gets a 503. A quarter of it is reserved for the unix socket and
+ * for cairn_answer, whose replies count until they are freed.
  *
- * Dumps that nobody asks for: with `dumps:/var/dumps,share:90%` the agent writes one when the process's own memory reaches nine
- * tenths of its limit (control group or machine), so that it is there after an OOM kill. Further rules, each its own key:
+ * Automatic dumps: with `dumps:/var/dumps,share:90%` the agent writes a dump when the process's own memory reaches 90 % of its limit
+ * (control group or machine), so that there is a dump after an OOM kill. Further rules, each with its own key:
  * `grow:20M` within `every:10m`, `high:100M` above any dump before, `pressure:10%`, `time:1h`, `interval:4G` allocated,
- * `start:true`; `distance:10s` is the least between two dumps of one rule. The folder is then kept within
- * `keep_count` (100 dumps unless told), `keep_bytes` (1G) and `keep_age` (any age; `7d` for a week), but the first, the highest
- * and the newest dump of a process stay; and nothing is written that would leave less than `keep_free` on the disk (a
- * twentieth of it, at most 1G). Without any of these keys nothing is watched and nothing removed.
- * RisingWave's `[server.heap_profiling]` keys `dir`, `enable_auto` and `threshold_auto` are understood.
+ * `start:true`; `distance:10s` is the minimum time between two dumps of one rule. The agent then keeps the folder within `keep_count`
+ * (default: 100 dumps), `keep_bytes` (default: 1G) and `keep_age` (default: none; `7d` is a week). The first, the highest and the newest
+ * dump of a process always stay. No dump is written that would leave less than `keep_free` on the disk (default: a twentieth of it,
+ * at most 1G). Without any of these keys the agent writes and removes nothing by itself.
+ * The agent also understands RisingWave's `[server.heap_profiling]` keys `dir`, `enable_auto` and `threshold_auto`.
  *
- * Every function may be called from any thread, except from a signal handler. ERROR receives a sentence, terminated, cut to
- * SIZE; it may be NULL.
+ * Any thread may call any function, but not from a signal handler. ERROR receives a terminated sentence, truncated to SIZE; it may be NULL.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_H
 #define CAIRN_H
@@ -60,36 +59,36 @@ extern "C" {
 
 #define CAIRN_API __attribute__((visibility("default")))
 
-/* All zeroes but `size` is right for most services. Strings are copied. */
+/* Most services set only `size` and leave the rest zero. Strings are copied. */
 struct cairn_options {
 	/* sizeof(struct cairn_options), so that a program and a library of different versions understand each other. */
 	size_t size;
 	/* TCP address to listen on besides the unix socket: "127.0.0.1:4000", ":4000", "[::1]:4000". NULL: none. An address
 	 * that is not loopback needs a token. */
 	const char *listen;
-	/* Asked of every TCP client as `Authorization: Bearer TOKEN`: 1 to 4096 visible ASCII characters. NULL: none. */
+	/* Required from every TCP client as `Authorization: Bearer TOKEN`: 1 to 4096 visible ASCII characters. NULL: none. */
 	const char *token;
 	/* The folder for dump files. NULL: the folder of jemalloc's prof_prefix, or the working folder with Cairn's engine. */
 	const char *dumps;
-	/* The cairn command, which names and draws. NULL: beside libcairn.so, else on PATH. */
+	/* The cairn command, which symbolizes and draws. NULL: beside libcairn.so, else on PATH. */
 	const char *tool;
-	/* 1 starts sampling now, -1 leaves it off, 0 keeps what MALLOC_CONF says (off with Cairn's engine). */
+	/* 1 starts sampling now, -1 leaves it off, 0 keeps the setting of MALLOC_CONF (off with Cairn's engine). */
 	int heap_profiling;
-	/* jemalloc's mallctl and malloc_stats_print, for a program that is linked statically and stripped, where they cannot be
-	 * found. NULL: they are looked for under any prefix. */
+	/* jemalloc's mallctl and malloc_stats_print, for a statically linked and stripped program, where the agent cannot find
+	 * them. NULL: the agent searches for them under any prefix. */
 	int (*mallctl)(const char *name, void *old_value, size_t *old_size, void *new_value, size_t new_size);
 	void (*malloc_stats_print)(void (*write)(void *context, const char *text), void *context, const char *options);
 };
 
-/* Starts the agent. True when it runs, also when it did already (a preloaded agent keeps its own options). False in a setuid process, where
- * no thread can be had, for options without their size, and when it should listen on TCP with a token that cannot be used (empty, too
- * long, or in a CAIRN_CONFIG that cannot be read). OPTIONS may be NULL. */
+/* Starts the agent. True if it runs, even if it ran already (a preloaded agent keeps its own options). False in a setuid process, if no
+ * thread can be started, if OPTIONS lacks its size, and if it should listen on TCP with an invalid token (empty, too long, or in a
+ * CAIRN_CONFIG that cannot be read). OPTIONS may be NULL. */
 CAIRN_API bool cairn_start(const struct cairn_options *options, char *error, size_t size);
 
-/* Stops the agent, its threads and its sockets; returns when they are gone. Sampling goes on as it was. */
+/* Stops the agent, its threads and its sockets; returns when they are gone. Sampling continues unchanged. */
 CAIRN_API void cairn_stop(void);
 
-/* What the profiler can do and does. */
+/* The state of the heap profiler. */
 enum cairn_state {
 	CAIRN_NO_JEMALLOC,  /* engine:jemalloc, and no jemalloc in use; or a process that cannot be profiled at all (a sanitizer's) */
 	CAIRN_NOT_BUILT,    /* jemalloc was built without profiling */
@@ -102,27 +101,25 @@ CAIRN_API enum cairn_state cairn_state(void);
 /* The body of GET /cairn/status, terminated and cut to SIZE. Returns its whole length, as snprintf does. */
 CAIRN_API size_t cairn_status(char *json, size_t size);
 
-/* Starts and stops sampling. Samples of live memory stay when it stops. */
+/* Starts and stops sampling. Samples of live memory are kept when it stops. */
 CAIRN_API bool cairn_activate(char *error, size_t size);
 CAIRN_API bool cairn_deactivate(char *error, size_t size);
 
-/* Throws all samples away, so that memory allocated before now is no longer seen, and sets the mean distance of samples to
- * PERIOD bytes (0 keeps it; jemalloc rounds down to a power of two). */
+/* Discards all samples, so that the profile covers new allocations only, and sets the sampling period to PERIOD bytes (0 keeps it;
+ * jemalloc rounds down to a power of two). */
 CAIRN_API bool cairn_reset(uint64_t period, char *error, size_t size);
 
-/* Whether a dump is written whenever memory in use reaches a new high: by jemalloc without limit on their number, by Cairn's engine in
- * steps of a
- * sixteenth and within the limits of the folder. */
+/* Sets whether a dump is written whenever memory in use reaches a new high: by jemalloc without limiting their number, by Cairn's engine in
+ * steps of a sixteenth and within the limits of the folder. */
 CAIRN_API bool cairn_gdump(bool active, char *error, size_t size);
 
-/* Writes a heap profile of now, with Cairn's trailer, to an open descriptor, or to a new file at PATH, which appears whole or
- * not at all and never replaces another. Written on the calling thread: what write(2) does there (SIGPIPE, SIGXFSZ) is the caller's to
- * block. */
+/* Writes the current heap profile, with Cairn's trailer, to an open descriptor, or to a new file at PATH, which appears complete or not at
+ * all and never replaces another. Writes on the calling thread: the caller blocks signals that write(2) may raise (SIGPIPE, SIGXFSZ). */
 CAIRN_API bool cairn_snapshot_to(int descriptor, char *error, size_t size);
 CAIRN_API bool cairn_snapshot_file(const char *path, char *error, size_t size);
 
-/* jemalloc's statistics, as malloc_stats_print gives them with OPTIONS (NULL for text, "J" for JSON), passed to WRITE piece by
- * piece on the calling thread. False when there is no jemalloc. */
+/* Passes jemalloc's statistics, as printed by malloc_stats_print with OPTIONS (NULL for text, "J" for JSON), to WRITE piece by piece on
+ * the calling thread. False if there is no jemalloc. */
 CAIRN_API bool cairn_statistics(void (*write)(void *context, const char *text), void *context, const char *options);
 
 /* Custom heaps: pools, arenas, buffer caches, GPU memory, or all of a static program. Tell Cairn's engine what they hand out, and it is
@@ -148,9 +145,8 @@ struct cairn_reply {
 };
 
 /* Answers a request that came in through the service's own HTTP server: METHOD and TARGET as in the request line ("POST",
- * "/debug/prof/mem?output=proto"), CONTENT_TYPE of the body or NULL. Waits until the answer is there; snapshots and drawings
- * are made on the agent's threads meanwhile. Who may ask is the service's to decide: no token is looked at here. False only
- * where there is no memory for a reply. */
+ * "/debug/prof/mem?output=proto"), CONTENT_TYPE of the body or NULL. Waits for the answer; snapshots and drawings are made on the
+ * agent's threads. The service decides who may ask: no token is checked here. False only if there is no memory for a reply. */
 CAIRN_API bool cairn_answer(const char *method, const char *target, const char *content_type, const void *body, size_t length,
 			    struct cairn_reply *reply);
 CAIRN_API void cairn_reply_free(struct cairn_reply *reply);

@@ -1,4 +1,4 @@
-/* cursor.h - reading binary data, little-endian unless told, with a failure that sticks.
+/* cursor.h - reading binary data, little-endian by default, with a failure that sticks.
  *
  * Past the end a cursor yields zeros and stays failed, so a parser checks once a record, not once a field. The hot
  * readers are inline. Nothing here allocates.

@@ -58,7 +58,7 @@ int cairn_descriptor_adopt(int descriptor)
 	return -1;
 }
 
-/* Eventfds and epoll instances all have one inode between them: they are told from all else, but not from each other. */
+/* Eventfds and epoll instances all share one inode: they differ from all else, but not from each other. */
 static bool stands_for(int slot, int descriptor)
 {
 	struct stat status;

@@ -52,21 +52,21 @@ struct session {
 };
 
 static const char usage[] =
-	"cairn addr2line - functions and lines of addresses; takes GNU addr2line's options\n\n"
+	"cairn addr2line - find the function and source line of addresses; a drop-in for GNU addr2line\n\n"
 	"usage: cairn addr2line [options] [ADDRESS...]\n\n"
-	"Addresses that are not named here come from standard input, one on a line.\n\n"
-	"  -e, --exe FILE        the program or library (a.out unless told)\n"
-	"  -f, --functions       the function too\n"
-	"  -i, --inlines         and the functions inlined there, innermost first\n"
-	"  -C, --demangle        names as they are written in C++ and Rust\n"
-	"  -a, --addresses       the address before each answer\n"
-	"  -p, --pretty-print    each answer on one line\n"
-	"  -s, --basenames       files without their folders\n"
-	"  -j, --section NAME    addresses are offsets in this section\n"
-	"  -b, --target, -r, -R  understood and ignored\n"
-	"  @FILE                 options from a file\n"
-	"  -h, --help            this text\n"
-	"  -v, --version         the version\n";
+	"Without an ADDRESS, reads addresses from standard input, one per line.\n\n"
+	"  -e, --exe FILE        the program or library (default: a.out)\n"
+	"  -f, --functions       also print the function\n"
+	"  -i, --inlines         also print inlined functions, innermost first\n"
+	"  -C, --demangle        demangle C++ and Rust names\n"
+	"  -a, --addresses       print the address before each answer\n"
+	"  -p, --pretty-print    print each answer on one line\n"
+	"  -s, --basenames       print file names without their folders\n"
+	"  -j, --section NAME    read addresses as offsets in this section\n"
+	"  -b, --target, -r, -R  accepted and ignored\n"
+	"  @FILE                 read options from a file\n"
+	"  -h, --help            print this help\n"
+	"  -v, --version         print the version\n";
 
 /* Answers the letters that ask for a text, and those that nobody knows; the exit code. */
 static int tell(int letter)
@@ -416,7 +416,7 @@ static int run(int argc, char **argv)
 
 const struct cairn_command cairn_command_addr2line = {
 	.name = "addr2line",
-	.summary = "functions and lines of addresses; takes GNU addr2line's options",
+	.summary = "find the function and source line of addresses; a drop-in for GNU addr2line",
 	.arguments = "[ADDRESS...]",
 	.run_arguments = run,
 };

@@ -11,8 +11,8 @@ struct options {
 };
 
 static const struct cairn_option table[] = {
-	{0, "clear", NULL, "remove everything in it", CAIRN_OPTION_FLAG, offsetof(struct options, clear), 0},
-	{0, "json", NULL, "answer in JSON", CAIRN_OPTION_FLAG, offsetof(struct options, json), 0},
+	{0, "clear", NULL, "delete all cached names", CAIRN_OPTION_FLAG, offsetof(struct options, clear), 0},
+	{0, "json", NULL, "print JSON", CAIRN_OPTION_FLAG, offsetof(struct options, json), 0},
 	{0},
 };
 
@@ -54,7 +54,7 @@ static int run(const void *values, int operand_count, char **operands)
 	struct cairn_error error;
 	int code = CAIRN_EXIT_DONE;
 	if (operand_count > 0) {
-		cairn_fail(&error, "cairn cache takes no '%s'", operands[0]);
+		cairn_fail(&error, "'cairn cache' takes no operands, but got '%s'", operands[0]);
 		cairn_say_failure(&error);
 		return CAIRN_EXIT_USAGE;
 	}
@@ -75,10 +75,10 @@ static int run(const void *values, int operand_count, char **operands)
 
 const struct cairn_command cairn_command_cache = {
 	.name = "cache",
-	.summary = "what is kept on disk to name addresses at once",
+	.summary = "show or clear the cache of symbol names",
 	.arguments = "",
-	.detail = "Names that were looked up are kept in $XDG_CACHE_HOME/cairn, or ~/.cache/cairn, by build-id. The files used least\n"
-		  "recently go when there are more than 512 MiB, or than CAIRN_CACHE_LIMIT says.",
+	.detail = "Cairn caches symbol names by build-id in $XDG_CACHE_HOME/cairn, or in ~/.cache/cairn. It removes the least recently used\n"
+		  "files when the cache exceeds CAIRN_CACHE_LIMIT (default: 512 MiB).",
 	.groups = groups,
 	.options_size = sizeof(struct options),
 	.run = run,

@@ -10,7 +10,7 @@ struct options {
 };
 
 static const struct cairn_option table[] = {
-	{0, "two-columns", NULL, "with a base: its value and the profile's on each line, not the change",
+	{0, "two-columns", NULL, "with --base: print the base's and the profile's value on each line instead of the change",
 	 CAIRN_OPTION_FLAG, offsetof(struct options, two_columns), 0},
 	{0, "errors", NULL, NULL, CAIRN_OPTION_FLAG, offsetof(struct options, setup.view.errors), 0}, /* which is refused */
 	{0},
@@ -41,7 +41,7 @@ static bool show(const void *values, struct cairn_view *view, struct cairn_buffe
 
 const struct cairn_command cairn_command_collapsed = {
 	.name = "collapsed",
-	.summary = "folded text, one line for each stack, root to leaf",
+	.summary = "print folded stacks, one per line, for flame graph tools",
 	.arguments = "SOURCE...",
 	.groups = groups,
 	.options_size = sizeof(struct options),

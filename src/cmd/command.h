@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* Exit codes: what was asked was done; it could not be done; it was asked wrongly. */
+/* Exit codes: success, failure, usage error. */
 enum { CAIRN_EXIT_DONE = 0, CAIRN_EXIT_FAILED = 1, CAIRN_EXIT_USAGE = 2 };
 
 /* The commands, in the order `cairn help` shows them; ends with NULL. */

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* The commands a person is told of, from *I on; NULL at the end. */
+/* The next listed command, from *I on; NULL at the end. */
 static const struct cairn_command *next_command(size_t *i)
 {
 	while (cairn_commands[*i] && !cairn_commands[*i]->summary)
@@ -158,7 +158,7 @@ static void write_fish(struct cairn_buffer *out)
 			cairn_buffer_format(out, "complete -c cairn -n '__fish_seen_subcommand_from %s' -a '(%s)'\n", command->name, processes);
 	}
 	cairn_buffer_text(out, "complete -c cairn -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish'\n"
-			       "complete -c cairn -n __fish_use_subcommand -f -a help -d 'the options of a command'\n"
+			       "complete -c cairn -n __fish_use_subcommand -f -a help -d 'show the options of a command'\n"
 			       "complete -c cairn -n '__fish_seen_subcommand_from help' -f -a '");
 	write_names(out);
 	cairn_buffer_text(out, "'\n");

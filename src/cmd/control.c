@@ -25,26 +25,26 @@ struct options {
 };
 
 static const struct cairn_option json_table[] = {
-	{0, "json", NULL, "as JSON", CAIRN_OPTION_FLAG, offsetof(struct options, json), 0},
+	{0, "json", NULL, "print JSON", CAIRN_OPTION_FLAG, offsetof(struct options, json), 0},
 	{0},
 };
 
 static const struct cairn_option period_table[] = {
-	{0, "period", "SIZE", "sample once in so many bytes from now on, such as 512K", CAIRN_OPTION_SIZE,
+	{0, "period", "SIZE", "set the sampling period, such as 512K", CAIRN_OPTION_SIZE,
 	 offsetof(struct options, period), 0},
 	{0},
 };
 
 static const struct cairn_option output_table[] = {
-	{'o', "output", "FILE", "the file or folder to write to; a name is made up otherwise", CAIRN_OPTION_TEXT,
+	{'o', "output", "FILE", "the file or folder to write to (default: a new file in the current folder)", CAIRN_OPTION_TEXT,
 	 offsetof(struct options, output), 0},
 	{0},
 };
 
 static const struct cairn_option cpu_table[] = {
-	{0, "for", "TIME", "for how long, such as 30s or 2m (20s)", CAIRN_OPTION_TEXT, offsetof(struct options, duration), 0},
+	{0, "for", "TIME", "profile for this long, such as 30s or 2m (default: 20s)", CAIRN_OPTION_TEXT, offsetof(struct options, duration), 0},
 	{0, "seconds", "N", NULL, CAIRN_OPTION_COUNT, offsetof(struct options, seconds), 0},
-	{0, "frequency", "N", "samples per second of each thread's CPU time, 99 otherwise",
+	{0, "frequency", "N", "samples per second of CPU time, for each thread (default: 99)",
 	 CAIRN_OPTION_COUNT, offsetof(struct options, frequency), 0},
 	{0},
 };
@@ -65,7 +65,7 @@ static int usage(const char *text)
 
 static int usage_one(void)
 {
-	return usage("one TARGET is meant: a PID, a socket or a URL");
+	return usage("missing TARGET: one PID, socket or URL");
 }
 
 static bool find(struct cairn_target *target, const struct options *options, const char *name, struct cairn_error *error)
@@ -121,7 +121,7 @@ static int run_activate(const void *values, int count, char **operands)
 
 static int run_deactivate(const void *values, int count, char **operands)
 {
-	return count == 1 ? command(values, operands[0], "/cairn/deactivate", "not sampling any more; samples of live memory are kept")
+	return count == 1 ? command(values, operands[0], "/cairn/deactivate", "sampling stopped; samples of live memory are kept")
 			  : usage_one();
 }
 
@@ -131,7 +131,7 @@ static int run_reset(const void *values, int count, char **operands)
 	char path[64] = "/cairn/reset";
 	if (options->period)
 		snprintf(path, sizeof path, "/cairn/reset?period=%llu", (unsigned long long)options->period);
-	return count == 1 ? command(options, operands[0], path, "all samples were thrown away; memory allocated before now is no longer seen")
+	return count == 1 ? command(options, operands[0], path, "all samples discarded; the profile now covers new allocations only")
 			  : usage_one();
 }
 
@@ -139,9 +139,9 @@ static int run_gdump(const void *values, int count, char **operands)
 {
 	bool on = count == 2 && strcmp(operands[1], "on") == 0;
 	if (count != 2 || (!on && strcmp(operands[1], "off") != 0))
-		return usage("a TARGET and 'on' or 'off' are meant");
+		return usage("'cairn gdump' takes a TARGET and 'on' or 'off'");
 	return command(values, operands[0], on ? "/cairn/gdump?activate=true" : "/cairn/gdump?activate=false",
-		       on ? "jemalloc writes a dump at each new high of memory in use" : "no dumps at new highs");
+		       on ? "jemalloc writes a dump at each new high of memory in use" : "jemalloc no longer writes dumps at new highs");
 }
 
 /* The file name of the program in a command line: the first word, as far as a blank or colon, after its last slash. */
@@ -275,10 +275,10 @@ static int run_cpu(const void *values, int count, char **operands)
 		return usage("--for takes a time of a second or more, such as 30s or 2m");
 	seconds = options->duration ? (uint64_t)span_ns / 1000000000 : seconds;
 	if (seconds > cpu_seconds_most || frequency > cpu_frequency_most)
-		return usage("an agent takes up to 1h for --for and 10000 for --frequency");
+		return usage("--for takes up to 1h, --frequency 1 to 10000");
 	bool good = find(&target, options, operands[0], &error);
 	if (good && isatty(STDERR_FILENO))
-		cairn_note("looking for %llu second%s; Ctrl-C ends it and leaves no file", (unsigned long long)seconds, seconds == 1 ? "" : "s");
+		cairn_note("profiling for %llu second%s; Ctrl-C stops it without writing a file", (unsigned long long)seconds, seconds == 1 ? "" : "s");
 	good = good && cairn_target_cpu(&target, (unsigned)seconds, (unsigned)frequency, &body, &error);
 	int code = good ? save(options, cairn_buffer_bytes(&body), true, target.url) : cairn_say_failure(&error);
 	cairn_buffer_free(&body);
@@ -287,7 +287,7 @@ static int run_cpu(const void *values, int count, char **operands)
 
 const struct cairn_command cairn_command_status = {
 	.name = "status",
-	.summary = "what the profiler of a running process does, and why not",
+	.summary = "show the profiler's state in a running process",
 	.arguments = "TARGET",
 	.detail = "TARGET is a PID, the socket of an agent, or a URL.",
 	.groups = json_groups,
@@ -317,9 +317,9 @@ const struct cairn_command cairn_command_deactivate = {
 
 const struct cairn_command cairn_command_reset = {
 	.name = "reset",
-	.summary = "throw all samples of a running process away",
+	.summary = "discard all samples in a running process",
 	.arguments = "TARGET",
-	.detail = "What was allocated before is no longer seen. It is the only way to change the period of a running process.",
+	.detail = "The profile then covers new allocations only. Resetting is the only way to change the sampling period of a running process.",
 	.groups = period_groups,
 	.options_size = sizeof(struct options),
 	.run = run_reset,
@@ -327,9 +327,9 @@ const struct cairn_command cairn_command_reset = {
 
 const struct cairn_command cairn_command_gdump = {
 	.name = "gdump",
-	.summary = "switch the dumps jemalloc writes at each new high",
+	.summary = "turn jemalloc's dumps at new highs on or off",
 	.arguments = "TARGET on|off",
-	.detail = "jemalloc writes them to its prof_prefix, without limit on their number.",
+	.detail = "jemalloc writes these dumps to its prof_prefix, without limiting their number.",
 	.groups = target_groups,
 	.options_size = sizeof(struct options),
 	.run = run_gdump,
@@ -339,7 +339,7 @@ const struct cairn_command cairn_command_dump = {
 	.name = "dump",
 	.summary = "write a heap profile of a running process to a file",
 	.arguments = "TARGET",
-	.detail = "The name of the file says program, PID, host, time and live bytes, as far as they are known; it is printed.",
+	.detail = "Prints the name of the file, which contains program, PID, host, time and live bytes, as far as they are known.",
 	.groups = output_groups,
 	.options_size = sizeof(struct options),
 	.run = run_dump,
@@ -347,7 +347,7 @@ const struct cairn_command cairn_command_dump = {
 
 const struct cairn_command cairn_command_stats = {
 	.name = "stats",
-	.summary = "the allocator's statistics of a running process",
+	.summary = "print jemalloc's statistics for a running process",
 	.arguments = "TARGET",
 	.detail = "TARGET is a PID, the socket of an agent, or a URL.",
 	.groups = json_groups,
@@ -359,7 +359,7 @@ const struct cairn_command cairn_command_cpu = {
 	.name = "cpu",
 	.summary = "write a CPU profile of a running process to a file",
 	.arguments = "TARGET",
-	.detail = "Every view, picture and export reads it: cairn flame $(cairn cpu 4242) for instance. Threads that do not run cost nothing.",
+	.detail = "Every view, picture and export reads it, for example: cairn flame $(cairn cpu 4242). Idle threads cost nothing.",
 	.groups = cpu_groups,
 	.options_size = sizeof(struct options),
 	.run = run_cpu,

@@ -22,9 +22,9 @@ static bool show(const void *options, struct cairn_view *view, struct cairn_buff
 
 const struct cairn_command cairn_command_diff = {
 	.name = "diff",
-	.summary = "what grew, shrank, came and went between two dumps",
+	.summary = "compare two dumps: what grew, shrank, appeared and disappeared",
 	.arguments = "BEFORE AFTER",
-	.detail = "Compares what each function holds itself, or with --cum what passes through it. 10 rows of each section unless told.",
+	.detail = "Compares the Self of each function, or with --cum its Total. Shows 10 rows per section by default.",
 	.groups = cairn_report_groups,
 	.options_size = sizeof(struct cairn_view_setup),
 	.view = &(const struct cairn_view_command){.compares = true, .show = show},

@@ -25,9 +25,9 @@ static bool show(const void *options, struct cairn_view *view, struct cairn_buff
 
 const struct cairn_command cairn_command_disasm = {
 	.name = "disasm",
-	.summary = "machine code with what each instruction holds",
+	.summary = "show machine code with the memory allocated at each instruction",
 	.arguments = "REGEX SOURCE...",
-	.detail = "The code is disassembled by objdump from the module's file; a value stands beside the call that allocated or led there.",
+	.detail = "Runs objdump on the module's file. Values appear beside the calls that allocated memory or led to an allocation.",
 	.groups = cairn_report_groups,
 	.options_size = sizeof(struct cairn_view_setup),
 	.view = &(const struct cairn_view_command){.takes_pattern = true, .prepare = prepare, .show = show},

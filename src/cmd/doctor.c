@@ -18,7 +18,7 @@ struct options {
 };
 
 static const struct cairn_option table[] = {
-	{0, "json", NULL, "one JSON object instead of lines", CAIRN_OPTION_FLAG, offsetof(struct options, json), 0},
+	{0, "json", NULL, "print one JSON object instead of lines", CAIRN_OPTION_FLAG, offsetof(struct options, json), 0},
 	{0},
 };
 
@@ -99,7 +99,7 @@ void cairn_finding_restart(struct cairn_finding *finding, struct cairn_diagnosis
 		if (now)
 			before = cairn_arena_format(arena, "%s%s=%s ", before, name, cairn_shell_word(arena, now));
 	}
-	/* A command substitution is meant as one. */
+	/* Double quotes, so that the shell still expands a command substitution. */
 	const char *word = strstr(value, "$(") ? cairn_arena_format(arena, "\"%s\"", value) : cairn_shell_word(arena, value);
 	if (diagnosis->pid)
 		line = cairn_restart_line(arena, diagnosis->pid, cairn_arena_format(arena, "%s%s=%s", before, variable, word));
@@ -202,10 +202,10 @@ static int run(const void *values, int count, char **operands)
 
 const struct cairn_command cairn_command_doctor = {
 	.name = "doctor",
-	.summary = "why there is nothing to see, and the one line that fixes it",
+	.summary = "diagnose an empty profile and print the fix",
 	.arguments = "TARGET|BINARY|DUMP",
-	.detail = "TARGET is a PID, with or without an agent, the socket of an agent, or a URL; BINARY a program or library.\n"
-		  "Ends with 0 when all is right, 1 when something is wrong, 2 when it could not look.",
+	.detail = "TARGET is a PID, with or without an agent, an agent's socket, or a URL. BINARY is a program or library.\n"
+		  "Exits with 0 if everything is right, 1 if something is wrong, 2 if it could not look or on a usage error.",
 	.groups = groups,
 	.options_size = sizeof(struct options),
 	.run = run,

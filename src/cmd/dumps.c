@@ -17,18 +17,18 @@ struct options {
 };
 
 static const struct cairn_option table[] = {
-	{0, "json", NULL, "as JSON", CAIRN_OPTION_FLAG, offsetof(struct options, json), 0},
-	{0, "fetch", "NAME", "fetch that dump", CAIRN_OPTION_TEXT, offsetof(struct options, fetch), 0},
-	{'o', "output", "FILE", "where to put it; standard output otherwise", CAIRN_OPTION_TEXT, offsetof(struct options, output), 0},
-	{0, "remove", "NAME", "remove that dump", CAIRN_OPTION_TEXT, offsetof(struct options, remove), 0},
-	{0, "thin", NULL, "remove what is past the limits, then list what is left", CAIRN_OPTION_FLAG, offsetof(struct options, thin), 0},
+	{0, "json", NULL, "print JSON", CAIRN_OPTION_FLAG, offsetof(struct options, json), 0},
+	{0, "fetch", "NAME", "fetch this dump", CAIRN_OPTION_TEXT, offsetof(struct options, fetch), 0},
+	{'o', "output", "FILE", "with --fetch: write to FILE (default: standard output)", CAIRN_OPTION_TEXT, offsetof(struct options, output), 0},
+	{0, "remove", "NAME", "remove this dump", CAIRN_OPTION_TEXT, offsetof(struct options, remove), 0},
+	{0, "thin", NULL, "remove dumps until the limits are met, then list the rest", CAIRN_OPTION_FLAG, offsetof(struct options, thin), 0},
 	{0},
 };
 
 static const struct cairn_option limit_table[] = {
-	{0, "keep-count", "N", "how many dumps stay", CAIRN_OPTION_TEXT, offsetof(struct options, count), 0},
-	{0, "keep-bytes", "SIZE", "how much they take together, such as 1G", CAIRN_OPTION_TEXT, offsetof(struct options, bytes), 0},
-	{0, "keep-age", "TIME", "how old they get, such as 12h or 7d", CAIRN_OPTION_TEXT, offsetof(struct options, age), 0},
+	{0, "keep-count", "N", "keep at most N dumps", CAIRN_OPTION_TEXT, offsetof(struct options, count), 0},
+	{0, "keep-bytes", "SIZE", "keep at most this much in total, such as 1G", CAIRN_OPTION_TEXT, offsetof(struct options, bytes), 0},
+	{0, "keep-age", "TIME", "remove dumps older than this, such as 12h or 7d", CAIRN_OPTION_TEXT, offsetof(struct options, age), 0},
 	{0},
 };
 
@@ -114,12 +114,12 @@ static bool check(const struct options *options, int count, struct cairn_error *
 {
 	bool limited = options->count || options->bytes || options->age;
 	if (count > 1)
-		return cairn_fail(error, "one FOLDER or TARGET is meant");
+		return cairn_fail(error, "'cairn dumps' takes at most one FOLDER or TARGET");
 	if ((options->fetch != NULL) + (options->remove != NULL) + options->thin > 1)
-		return cairn_fail(error, "one of --fetch, --remove and --thin at a time");
+		return cairn_fail(error, "--fetch, --remove and --thin exclude each other");
 	if (options->output && !options->fetch)
-		return cairn_fail(error, "--output goes with --fetch");
-	return !limited || options->thin || cairn_fail(error, "limits go with --thin");
+		return cairn_fail(error, "--output needs --fetch");
+	return !limited || options->thin || cairn_fail(error, "--keep-count, --keep-bytes and --keep-age need --thin");
 }
 
 static int run(const void *values, int count, char **operands)
@@ -143,9 +143,9 @@ static int run(const void *values, int count, char **operands)
 
 const struct cairn_command cairn_command_dumps = {
 	.name = "dumps",
-	.summary = "the dumps that were kept, and which is the last of a dead process",
+	.summary = "list the dumps in a folder or of an agent, process by process",
 	.arguments = "[FOLDER|TARGET]",
-	.detail = "FOLDER is a folder of dumps, this one unless told; TARGET is a PID, a socket or a URL, and means the folder of that agent.",
+	.detail = "FOLDER is a folder of dumps (default: the current folder). TARGET is a PID, a socket or a URL: lists that agent's dump folder.",
 	.groups = groups,
 	.options_size = sizeof(struct options),
 	.run = run,

@@ -100,7 +100,7 @@ static bool write_pprof(const struct options *options, const struct cairn_profil
 	};
 	struct cairn_buffer plain = cairn_buffer(SIZE_MAX);
 	bool good = cairn_pprof_write(profile, &writing, &plain) ||
-		    cairn_fail(error, "not even one sample fits into %llu bytes", (unsigned long long)options->bytes_most);
+		    cairn_fail(error, "no sample fits into %llu bytes; raise --max-bytes", (unsigned long long)options->bytes_most);
 	cairn_buffer_free(&dropped);
 	if (good && options->plain) {
 		*out = plain;
@@ -173,9 +173,9 @@ static const struct format *choose_format(const struct options *options, struct 
 		cairn_buffer_format(&known, "%s%s", i ? ", " : "", formats[i].name);
 	}
 	if (!format && options->format)
-		cairn_fail_usage(error, "no format '%s'; there are %.*s", options->format, (int)known.length, known.data);
+		cairn_fail_usage(error, "unknown format '%s'; the formats are %.*s", options->format, (int)known.length, known.data);
 	else if (!format)
-		cairn_fail_usage(error, "say which --format: %.*s", (int)known.length, known.data);
+		cairn_fail_usage(error, "missing --format: %.*s", (int)known.length, known.data);
 	cairn_buffer_free(&known);
 	return format;
 }
@@ -200,7 +200,7 @@ static bool refuse_shape(const struct format *format, const struct cairn_view_op
 	};
 	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
 		if (shapes[i].told)
-			return cairn_fail(error, "%s keeps stacks whole: --%s does not apply to it; --focus and --ignore choose stacks",
+			return cairn_fail(error, "%s holds whole stacks, so --%s does not apply; use --focus and --ignore to choose stacks",
 					  format->name, shapes[i].option);
 	return true;
 }
@@ -271,12 +271,12 @@ static const struct cairn_option format_table[] = {
 };
 
 static const struct cairn_option pprof_table[] = {
-	{0, "max-samples", "N", "fold the smallest stacks into one so that N are left", CAIRN_OPTION_COUNT, AT(samples_most), 0},
-	{0, "max-bytes", "SIZE", "the same until the unpacked profile is no larger", CAIRN_OPTION_SIZE, AT(bytes_most), 0},
-	{0, "threads", NULL, "a sample for each thread of a stack, with its name as a label", CAIRN_OPTION_FLAG, AT(threads), 0},
-	{0, "uncompressed", NULL, "without gzip", CAIRN_OPTION_FLAG, AT(plain), 0},
-	{0, "since", "FILE", "what was allocated since this profile, and what is in use now", CAIRN_OPTION_TEXT, AT(since), 0},
-	{0, "default-type", "NAME", "the value a viewer shows first, such as alloc_space", CAIRN_OPTION_TEXT, AT(default_type), 0},
+	{0, "max-samples", "N", "keep N stacks; merge the smallest into one", CAIRN_OPTION_COUNT, AT(samples_most), 0},
+	{0, "max-bytes", "SIZE", "merge the smallest stacks until the uncompressed profile fits", CAIRN_OPTION_SIZE, AT(bytes_most), 0},
+	{0, "threads", NULL, "split each stack by thread and label it with the thread's name", CAIRN_OPTION_FLAG, AT(threads), 0},
+	{0, "uncompressed", NULL, "do not compress with gzip", CAIRN_OPTION_FLAG, AT(plain), 0},
+	{0, "since", "FILE", "count allocations since this profile; live values stay as they are", CAIRN_OPTION_TEXT, AT(since), 0},
+	{0, "default-type", "NAME", "the value that viewers show first, such as alloc_space", CAIRN_OPTION_TEXT, AT(default_type), 0},
 	{0},
 };
 
@@ -305,9 +305,9 @@ static bool show_export(const void *values, struct cairn_view *view, struct cair
 
 const struct cairn_command cairn_command_export = {
 	.name = "export",
-	.summary = "the profile in the format of another tool",
+	.summary = "convert a profile to another tool's format",
 	.arguments = "SOURCE...",
-	.detail = "Without --format the ending of the output file decides: .pb.gz, .json, .callgrind, .prof, .symbolized, .folded.",
+	.detail = "Without --format, the output file's extension decides: .pb.gz, .json, .callgrind, .prof, .symbolized or .folded.",
 	.groups = export_groups,
 	.options_size = sizeof(struct options),
 	.view = &(const struct cairn_view_command){
@@ -317,7 +317,7 @@ const struct cairn_command cairn_command_export = {
 static const struct cairn_option_group pprof_groups[] = {
 	{NULL, cairn_output_option_table, 0},
 	{"the profile", pprof_table, 0},
-	{"filters of stacks", cairn_filter_option_table, 0},
+	{"stack filters", cairn_filter_option_table, 0},
 	{"sources", cairn_source_option_table, offsetof(struct cairn_view_setup, source)},
 	{0},
 };
@@ -331,10 +331,10 @@ static bool show_pprof(const void *values, struct cairn_view *view, struct cairn
 
 const struct cairn_command cairn_command_pprof = {
 	.name = "pprof",
-	.summary = "the profile for `go tool pprof`, Pyroscope, Parca and their like",
+	.summary = "convert a profile for `go tool pprof`, Pyroscope and Parca",
 	.arguments = "SOURCE...",
-	.detail = "Servers with a limit are pleased by --max-samples 16000 --max-bytes 4M. With --no-symbols the profile holds addresses and\n"
-		  "build-ids only, for a server that finds the names itself.",
+	.detail = "For servers with a size limit, use --max-samples 16000 --max-bytes 4M. With --no-symbols the profile holds only addresses and\n"
+		  "build-ids, for a server that symbolizes by itself.",
 	.groups = pprof_groups,
 	.options_size = sizeof(struct options),
 	.view = &(const struct cairn_view_command){.bare = true, .prepare = prepare_pprof, .show = show_pprof},

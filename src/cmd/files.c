@@ -114,8 +114,8 @@ static bool tell_left_out(const char *folder, const struct left_out *left_out, b
 	struct cairn_error text;
 	size_t count = left_out->unreadable ? left_out->unreadable : left_out->damaged;
 	cairn_fail(&text,
-		   left_out->unreadable ? "%s: %zu file%s may not be read by this user"
-					: "%s: no profile is in %zu file%s named .heap: empty, damaged, or of another kind",
+		   left_out->unreadable ? "%s: no permission to read %zu file%s"
+					: "%s: skipping %zu .heap file%s without a profile: empty, damaged, or of another format",
 		   folder, count, count == 1 ? "" : "s");
 	if (others)
 		cairn_say_note(text.text);

@@ -35,19 +35,19 @@ struct options {
 #define AT(member) offsetof(struct options, member)
 
 static const struct cairn_option table[] = {
-	{0, "inverted", NULL, "an icicle graph: the root above", CAIRN_OPTION_FLAG, AT(svg.inverted), 0},
+	{0, "inverted", NULL, "draw an icicle graph, with the root at the top", CAIRN_OPTION_FLAG, AT(svg.inverted), 0},
 	{0, "icicle", NULL, NULL, CAIRN_OPTION_FLAG, AT(svg.inverted), 0},
 	{0, "reverse", NULL, "merge stacks from their leaves, where memory is allocated", CAIRN_OPTION_FLAG, AT(reverse), 0},
-	{0, "widths", "WHAT", "with a base: what a width shows, change (the default) or after", CAIRN_OPTION_TEXT, AT(widths), 0,
+	{0, "widths", "WHAT", "with --base: widths show the change (default) or the size after", CAIRN_OPTION_TEXT, AT(widths), 0,
 	 (const char *const[]){"change", "after", NULL}},
 	{0, "color", "PALETTE", "mem, hot, module, diff, io, java, js, perl, red, green, blue, ...", CAIRN_OPTION_TEXT, AT(color), 0},
 	{0, "colors", "PALETTE", NULL, CAIRN_OPTION_TEXT, AT(color), 0},
-	{0, "colors-by-module", NULL, "one colour for each program, library or namespace", CAIRN_OPTION_FLAG, AT(by_module), 0},
+	{0, "colors-by-module", NULL, "use one colour for each program, library or namespace", CAIRN_OPTION_FLAG, AT(by_module), 0},
 	{0, "title", "TEXT", "the heading", CAIRN_OPTION_TEXT, AT(svg.title), 0},
 	{0, "subtitle", "TEXT", "a line below it", CAIRN_OPTION_TEXT, AT(svg.subtitle), 0},
-	{0, "width", "PIXELS", "of the picture; by default that of the browser's window", CAIRN_OPTION_NUMBER, AT(svg.width), 0},
-	{0, "height", "PIXELS", "of each frame (16)", CAIRN_OPTION_NUMBER, AT(svg.row_height), 0},
-	{0, "min-width", "PIXELS|N%", "leave out narrower frames (0.1)", CAIRN_OPTION_TEXT, AT(least), 0},
+	{0, "width", "PIXELS", "width of the picture (default: the browser window)", CAIRN_OPTION_NUMBER, AT(svg.width), 0},
+	{0, "height", "PIXELS", "height of each frame (default: 16)", CAIRN_OPTION_NUMBER, AT(svg.row_height), 0},
+	{0, "min-width", "PIXELS|N%", "leave out narrower frames (default: 0.1)", CAIRN_OPTION_TEXT, AT(least), 0},
 	{0, "minwidth", "PIXELS|N%", NULL, CAIRN_OPTION_TEXT, AT(least), 0},
 	{0, "count-name", "TEXT", "what is counted, such as bytes", CAIRN_OPTION_TEXT, AT(svg.count_name), 0},
 	{0, "countname", "TEXT", NULL, CAIRN_OPTION_TEXT, AT(svg.count_name), 0},
@@ -55,21 +55,21 @@ static const struct cairn_option table[] = {
 	{0, "nametype", "TEXT", NULL, CAIRN_OPTION_TEXT, AT(svg.name_type), 0},
 	{0, "font-type", "FONT", "font family", CAIRN_OPTION_TEXT, AT(svg.font), 0},
 	{0, "fonttype", "FONT", NULL, CAIRN_OPTION_TEXT, AT(svg.font), 0},
-	{0, "font-size", "PIXELS", "size of letters (12)", CAIRN_OPTION_NUMBER, AT(svg.font_size), 0},
+	{0, "font-size", "PIXELS", "font size (default: 12)", CAIRN_OPTION_NUMBER, AT(svg.font_size), 0},
 	{0, "fontsize", "PIXELS", NULL, CAIRN_OPTION_NUMBER, AT(svg.font_size), 0},
-	{0, "font-width", "PART", "mean width of a letter, as a part of its size", CAIRN_OPTION_NUMBER, AT(svg.letter_width), 0},
+	{0, "font-width", "PART", "mean width of a character, as a fraction of the font size", CAIRN_OPTION_NUMBER, AT(svg.letter_width), 0},
 	{0, "fontwidth", "PART", NULL, CAIRN_OPTION_NUMBER, AT(svg.letter_width), 0},
 	{0, "background", "COLOR", "yellow, blue, green, grey or #rrggbb", CAIRN_OPTION_TEXT, AT(svg.background), 0},
 	{0, "bgcolors", "COLOR", NULL, CAIRN_OPTION_TEXT, AT(svg.background), 0},
-	{0, "hash", NULL, "like names get like colours", CAIRN_OPTION_CHOICE, AT(svg.spread), CAIRN_SPREAD_PREFIX},
-	{0, "random", NULL, "colours at random", CAIRN_OPTION_CHOICE, AT(svg.spread), CAIRN_SPREAD_RANDOM},
-	{0, "cp", NULL, "keep the colours of names in the file palette.map", CAIRN_OPTION_FLAG, AT(keep_palette), 0},
-	{0, "flamechart", NULL, "in the order of time; merge neighbours only", CAIRN_OPTION_FLAG, AT(flamechart), 0},
-	{0, "negate", NULL, "blue for what grew, red for what shrank", CAIRN_OPTION_FLAG, AT(svg.negate), 0},
+	{0, "hash", NULL, "give similar names similar colours", CAIRN_OPTION_CHOICE, AT(svg.spread), CAIRN_SPREAD_PREFIX},
+	{0, "random", NULL, "choose colours at random", CAIRN_OPTION_CHOICE, AT(svg.spread), CAIRN_SPREAD_RANDOM},
+	{0, "cp", NULL, "keep each name's colour in the file palette.map", CAIRN_OPTION_FLAG, AT(keep_palette), 0},
+	{0, "flamechart", NULL, "draw a flame chart: keep the order, merge only neighbours", CAIRN_OPTION_FLAG, AT(flamechart), 0},
+	{0, "negate", NULL, "draw growth in blue and shrinkage in red", CAIRN_OPTION_FLAG, AT(svg.negate), 0},
 	{0, "notes", "TEXT", "a comment in the file", CAIRN_OPTION_TEXT, AT(svg.notes), 0},
-	{0, "nameattr", "FILE", "titles and links for single functions", CAIRN_OPTION_TEXT, AT(attributes), 0},
-	{0, "total", "N", "what the whole width stands for", CAIRN_OPTION_COUNT, AT(total), 0},
-	{0, "factor", "N", "show numbers times N", CAIRN_OPTION_NUMBER, AT(svg.factor), 0},
+	{0, "nameattr", "FILE", "read titles and links for functions from FILE", CAIRN_OPTION_TEXT, AT(attributes), 0},
+	{0, "total", "N", "the value of the full width", CAIRN_OPTION_COUNT, AT(total), 0},
+	{0, "factor", "N", "multiply numbers by N", CAIRN_OPTION_NUMBER, AT(svg.factor), 0},
 	{0, "encoding", "NAME", NULL, CAIRN_OPTION_TEXT, AT(encoding), 0},
 	{0},
 };
@@ -288,10 +288,10 @@ bool cairn_flame_picture(struct cairn_view *view, const char *title, struct cair
 
 const struct cairn_command cairn_command_flame = {
 	.name = "flame",
-	.summary = "a flame graph, as one SVG file that needs nothing else",
+	.summary = "draw a flame graph as one self-contained SVG file",
 	.arguments = "[SOURCE...]",
-	.detail = "Without a SOURCE, standard input is read: folded text or any other profile. With --base the picture shows what changed,\n"
-		  "red for what grew and blue for what shrank. All options of flamegraph.pl are understood.",
+	.detail = "Without a SOURCE, reads standard input: folded text or any other profile. With --base, shows what changed: growth in red,\n"
+		  "shrinkage in blue. Accepts all options of flamegraph.pl.",
 	.groups = groups,
 	.options_size = sizeof(struct options),
 	.view = &(const struct cairn_view_command){
@@ -304,7 +304,7 @@ static const struct cairn_option_group script_groups[] = {{NULL, table, 0}, {0}}
 
 static const struct cairn_command script = {
 	.name = "flamegraph.pl",
-	.summary = "a flame graph from folded text, on standard output",
+	.summary = "draw a flame graph of folded text, on standard output",
 	.arguments = "[FILE...]",
 	.groups = script_groups,
 	.options_size = sizeof(struct options),
@@ -361,7 +361,7 @@ static int open_lines(const struct options *options, int count, char **files, st
 		bool nothing = !kept && cairn_profile_sniff(cairn_buffer_bytes(&text)) == CAIRN_FORMAT_FOLDED;
 		file = nothing ? -1 : memfd_create("lines", MFD_CLOEXEC);
 		if (nothing)
-			cairn_fail(error, "no line ends in a blank and a number");
+			cairn_fail(error, "no line ends in a space and a number");
 		else if (file < 0)
 			cairn_fail(error, "cannot make room for the input: %s", strerror(errno));
 		else if (write(file, taken->data, taken->length) != (ssize_t)taken->length) {

@@ -28,8 +28,8 @@ struct options {
 };
 
 static const struct cairn_option_group groups[] = {
-	{"how sure it is", cairn_errors_option_table, 0},
-	{"what is shown", cairn_view_option_table, 0},
+	{"confidence intervals", cairn_errors_option_table, 0},
+	{"view", cairn_view_option_table, 0},
 	{"sources", cairn_source_option_table, offsetof(struct cairn_view_setup, source)},
 	{0},
 };
@@ -237,12 +237,12 @@ static void add_picture(const struct picture *picture, const struct picture *bef
 	else
 		cairn_buffer_format(out, "%.0f", picture->total);
 	if (before && picture->in_bytes)
-		cairn_buffer_format(out, ", %s%s since the one before", picture->total > before->total ? "+" : "",
+		cairn_buffer_format(out, ", %s%s since the previous dump", picture->total > before->total ? "+" : "",
 				    cairn_text_human(picture->total - before->total, total));
 	cairn_buffer_text(out, "</p>\n");
-	add_figure(out, picture->name, "All of it:");
+	add_figure(out, picture->name, "Whole heap:");
 	if (picture->change)
-		add_figure(out, picture->change, "What changed since the one before:");
+		add_figure(out, picture->change, "Change since the previous dump:");
 	cairn_buffer_text(out, "</section>\n");
 }
 
@@ -316,9 +316,9 @@ static int run(const void *values, int operand_count, char **operands)
 	struct cairn_dump_files files = {0};
 	struct cairn_error error;
 	const struct cairn_source_options *source = &gallery.options->setup.source;
-	const char *misuse = operand_count != 1 ? "name one folder of dumps: cairn gallery DIR"
+	const char *misuse = operand_count != 1 ? "missing DIR, a folder of dumps: cairn gallery DIR"
 			     : source->base.count || source->normalize || source->sum
-				     ? "a gallery draws each dump for itself and compares it with the one before; --base, --normalize and --sum are for 'cairn flame'"
+				     ? "'cairn gallery' compares each dump with the previous one; --base, --normalize and --sum work with 'cairn flame'"
 				     : NULL;
 	if (misuse) {
 		cairn_say_error(misuse);
@@ -331,7 +331,7 @@ static int run(const void *values, int operand_count, char **operands)
 
 const struct cairn_command cairn_command_gallery = {
 	.name = "gallery",
-	.summary = "all dumps of a folder as pictures, and what changed between them",
+	.summary = "draw flame graphs of all dumps in a folder and of the changes between them",
 	.arguments = "DIR",
 	.detail = "For each dump NAME there are DIR/flamegraphs/NAME.collapse and NAME.svg, from the second on also "
 		  "PREVIOUS_vs_NAME_diff.collapse\n"

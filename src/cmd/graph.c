@@ -20,15 +20,15 @@ static const double default_node_fraction = 0.005, default_edge_fraction = 0.001
 #define AT(member) offsetof(struct options, member)
 
 static const struct cairn_option table[] = {
-	{0, "format", "NAME", "dot, svg, pdf, png, ps or gif; else by the name of the output, or dot", CAIRN_OPTION_TEXT, AT(format), 0},
-	{'n', "nodecount", "N", "draw N functions at most (80); 0 draws all", CAIRN_OPTION_COUNT, AT(setup.shape.node_count), 0},
+	{0, "format", "NAME", "dot, svg, pdf, png, ps or gif (default: by the output's extension, else dot)", CAIRN_OPTION_TEXT, AT(format), 0},
+	{'n', "nodecount", "N", "draw at most N functions; 0 draws all (default: 80)", CAIRN_OPTION_COUNT, AT(setup.shape.node_count), 0},
 	{0, "rows", "N", NULL, CAIRN_OPTION_COUNT, AT(setup.shape.node_count), 0},
-	{0, "nodefraction", "F", "leave out functions with less than this part of the total (0.005)",
+	{0, "nodefraction", "F", "leave out functions below this fraction of the total (default: 0.005)",
 	 CAIRN_OPTION_NUMBER, AT(setup.shape.node_fraction), 0},
-	{0, "edgefraction", "F", "leave out calls with less than this part of the total (0.001)",
+	{0, "edgefraction", "F", "leave out calls below this fraction of the total (default: 0.001)",
 	 CAIRN_OPTION_NUMBER, AT(setup.shape.edge_fraction), 0},
-	{0, "maxdegree", "N", "draw N callers and N callees of a function at most (64)", CAIRN_OPTION_COUNT, AT(max_degree), 0},
-	{0, "bytes", NULL, "write plain integers", CAIRN_OPTION_FLAG, AT(setup.shape.bytes), 0},
+	{0, "maxdegree", "N", "draw at most N callers and N callees of a function (default: 64)", CAIRN_OPTION_COUNT, AT(max_degree), 0},
+	{0, "bytes", NULL, "print plain integers", CAIRN_OPTION_FLAG, AT(setup.shape.bytes), 0},
 	{0},
 };
 
@@ -56,7 +56,7 @@ static const char *find_format(const struct options *options, struct cairn_error
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 		if (!name || strcasecmp(name, known[i].name) == 0)
 			return known[i].graphviz;
-	cairn_fail_usage(error, "no picture is called '%s'; use --format with dot, svg, pdf, png, ps or gif", name);
+	cairn_fail_usage(error, "unknown picture format '%s'; use --format with dot, svg, pdf, png, ps or gif", name);
 	return NULL;
 }
 
@@ -92,11 +92,11 @@ static bool show(const void *values, struct cairn_view *view, struct cairn_buffe
 
 const struct cairn_command cairn_command_graph = {
 	.name = "graph",
-	.summary = "the call graph: dot text, SVG, PDF or PNG",
+	.summary = "draw the call graph as SVG, PDF, PNG or dot text",
 	.arguments = "SOURCE...",
-	.detail = "The format is that of the output's name: out.svg, out.pdf, out.png, out.dot. "
-		  "Pictures are drawn by Graphviz's library (package\n"
-		  "graphviz); dot text needs nothing. In a browser, out.svg can be moved and zoomed.",
+	.detail = "The output's extension decides the format: out.svg, out.pdf, out.png, out.dot. "
+		  "Pictures need Graphviz's library (package graphviz);\n"
+		  "dot text does not. In a browser, drag and zoom out.svg.",
 	.groups = groups,
 	.options_size = sizeof(struct options),
 	.view = &(const struct cairn_view_command){.bare = true, .check = check, .show = show},

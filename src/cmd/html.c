@@ -21,8 +21,8 @@ enum { least_dumps = 3, growth_most = 3 };
 #define AT(member) offsetof(struct options, member)
 
 static const struct cairn_option table[] = {
-	{0, "title", "TEXT", "the heading, instead of the process", CAIRN_OPTION_TEXT, AT(title), 0},
-	{0, "nodes", "N", "keep the N largest nodes of the call tree in the file (500000)", CAIRN_OPTION_COUNT, AT(node_most), 0},
+	{0, "title", "TEXT", "the heading (default: the process)", CAIRN_OPTION_TEXT, AT(title), 0},
+	{0, "nodes", "N", "keep the N largest nodes of the call tree in the file (default: 500000)", CAIRN_OPTION_COUNT, AT(node_most), 0},
 	{0},
 };
 
@@ -62,7 +62,7 @@ static bool fits_memory(const struct cairn_dump_files *files)
 	for (size_t i = 0; i < files->count; i++)
 		bytes += stat(files->items[i].path, &status) == 0 ? status.st_size : 0;
 	if (bytes > series_most_bytes)
-		cairn_say_note("the dumps are too large to look for growth on the way; 'cairn leaks' does");
+		cairn_say_note("the dumps are too large to also look for growth; use 'cairn leaks'");
 	return bytes <= series_most_bytes;
 }
 
@@ -137,10 +137,10 @@ static int run(const void *values, int count, char **operands)
 
 const struct cairn_command cairn_command_html = {
 	.name = "html",
-	.summary = "one HTML file to look around in: flame graph, table, callers, threads",
+	.summary = "write an interactive HTML page: flame graph, table, callers, threads",
 	.arguments = "SOURCE...",
-	.detail = "The file needs nothing else: no network, no server. With --base it shows what changed, red for what grew and blue for what\n"
-		  "shrank. Of several dumps the newest is shown, and what keeps growing over all of them.",
+	.detail = "The file is self-contained: it needs no network and no server. With --base, shows what changed: growth in red, shrinkage in\n"
+		  "blue. For several dumps, shows the newest and what keeps growing across all of them.",
 	.groups = groups,
 	.options_size = sizeof(struct options),
 	.run = run,

@@ -49,7 +49,7 @@ static bool take_program(struct cairn_jeprof_options *options, struct cairn_erro
 {
 	struct cairn_jeprof_profiles *names = &options->profiles;
 	if (names->count == 0)
-		return cairn_fail(error, "name the program and a profile: jeprof [options] PROGRAM PROFILE...");
+		return cairn_fail(error, "missing PROGRAM and PROFILE: jeprof [options] PROGRAM PROFILE...");
 	announce(names->items[0]);
 	if (cairn_jeprof_is_remote(names->items[0])) {
 		options->service = names->items[0];
@@ -61,7 +61,7 @@ static bool take_program(struct cairn_jeprof_options *options, struct cairn_erro
 	names->items++;
 	names->count--;
 	return names->count > 0 || options->mode == CAIRN_JEPROF_SYMBOLS ||
-	       cairn_fail(error, "name a profile after the program %s: a dump, or a URL such as http://host:port/pprof/heap", options->program);
+	       cairn_fail(error, "missing PROFILE after the program %s: a dump, or a URL such as http://host:port/pprof/heap", options->program);
 }
 
 /* Splits the folders of --lib_prefix. */
@@ -106,7 +106,7 @@ static bool load(struct run *run, struct cairn_error *error)
 			return false;
 		if (cairn_jeprof_ask_names(&run->options, &run->profile, &why))
 			return true;
-		cairn_fail_within(&why, "the server does not name its addresses, so files here have to: ");
+		cairn_fail_within(&why, "the server does not symbolize its addresses, so local files are used: ");
 		cairn_say_note(why.text);
 		run->source.no_symbols = false;
 		cairn_source_name(&run->profile, &run->source);
@@ -241,7 +241,7 @@ static bool report_each_thread(struct run *run, struct cairn_error *error)
 			count++;
 	}
 	qsort(threads, count, sizeof *threads, compare_numbers);
-	bool good = count > 0 || cairn_fail(error, "--thread: the profile does not tell threads apart; only jemalloc's own dumps do");
+	bool good = count > 0 || cairn_fail(error, "--thread: the profile has no threads; only jemalloc's own dumps have them");
 	for (size_t i = 0; good && i < count; i++) {
 		if (i && threads[i] == threads[i - 1])
 			continue;
@@ -349,13 +349,13 @@ static int run(int argc, char **argv)
 
 const struct cairn_command cairn_command_jeprof = {
 	.name = "jeprof",
-	.summary = "everything that jemalloc's jeprof does, with its command line",
+	.summary = "a drop-in for jemalloc's jeprof",
 	.arguments = "PROGRAM PROFILE... | SYMBOLIZED-PROFILE... | HOST:PORT[/PAGE]",
-	.detail = "Several profiles are added up. Options may be shortened, come in any place, and begin with one dash or two; "
-		  "flags are taken back by --no.\n"
-		  "A profile may be a URL, with or without http:// and a page such as /pprof/heap; without a page /pprof/profile is asked for.\n"
-		  "Without a kind of output a terminal gets a shell, anything else --text.\n\n"
-		  "JEPROF_TMPDIR is where fetched profiles are kept (~/jeprof); JEPROF_TOOLS is accepted.",
+	.detail = "Adds several profiles up. Options may be abbreviated, come in any place, and begin with one dash or two; "
+		  "--noFLAG turns a flag off.\n"
+		  "A profile may be a URL, with or without http:// and a page such as /pprof/heap (default: /pprof/profile).\n"
+		  "Without an output option, starts a shell on a terminal and prints --text elsewhere.\n\n"
+		  "Keeps fetched profiles in JEPROF_TMPDIR (default: ~/jeprof). Accepts and ignores JEPROF_TOOLS.",
 	.groups = cairn_jeprof_groups,
 	.run_arguments = run,
 };

@@ -23,12 +23,12 @@ struct options {
 };
 
 static const struct cairn_option table[] = {
-	{'n', "rows", "N", "show N call paths (10 unless told); 0 shows all", CAIRN_OPTION_COUNT,
+	{'n', "rows", "N", "show N call paths; 0 shows all (default: 10)", CAIRN_OPTION_COUNT,
 	 offsetof(struct options, setup.shape.node_count), 0},
 	{0, "nodecount", "N", NULL, CAIRN_OPTION_COUNT, offsetof(struct options, setup.shape.node_count), 0},
-	{0, "limit", "SIZE", "tell when SIZE is reached, instead of the limit that the dumps know",
+	{0, "limit", "SIZE", "forecast when SIZE is reached (default: the limit recorded in the dumps)",
 	 CAIRN_OPTION_SIZE, offsetof(struct options, limit), 0},
-	{0, "json", NULL, "one JSON object instead of a table", CAIRN_OPTION_FLAG, offsetof(struct options, setup.json), 0},
+	{0, "json", NULL, "print one JSON object instead of a table", CAIRN_OPTION_FLAG, offsetof(struct options, setup.json), 0},
 	{0},
 };
 
@@ -143,7 +143,7 @@ static void write_limit(const struct report *report)
 	struct cairn_interval between = hours_between(report);
 	cairn_text_human(report->limit.bytes, text);
 	if (left == 0)
-		cairn_buffer_format(report->out, "%s of %s is reached already\n", report->limit.title, text);
+		cairn_buffer_format(report->out, "%s of %s is already reached\n", report->limit.title, text);
 	else
 		cairn_buffer_format(report->out, "at this rate %s of %s is reached in %s (95 %%: %s to %s)\n", report->limit.title, text,
 				    duration(left, time, sizeof time), duration(between.low, soonest, sizeof soonest),
@@ -173,12 +173,12 @@ static void write_summary(const struct report *report)
 	bool brief = leaks->hours * 3600 < short_seconds;
 	if (leaks->growing == 0)
 		cairn_buffer_format(out, "nothing keeps growing among %zu call paths%s\n", leaks->path_count,
-				    brief ? ", but so short a time shows a fast leak at most: take dumps further apart" : "");
+				    brief ? ", but the dumps are too close together to show a slow leak: take them further apart" : "");
 	else
 		cairn_buffer_format(out, "%zu of %zu call paths %s growing, by %s an hour together\n", leaks->growing, leaks->path_count,
 				    leaks->growing == 1 ? "keeps" : "keep", number(report, leaks->per_hour, text));
 	if (leaks->hours < hours_of_day && !brief)
-		cairn_buffer_text(out, "the dumps span less than a day: daily rhythms cannot be told from growth\n");
+		cairn_buffer_text(out, "the dumps span less than a day: a daily rhythm may look like growth\n");
 	write_limit(report);
 	cairn_buffer_byte(out, '\n');
 }
@@ -390,9 +390,9 @@ static int run(const void *values, int operand_count, char **operands)
 const struct cairn_command cairn_command_leaks = {
 	.name = "leaks",
 	.has_setup = true,
-	.summary = "which call paths keep growing, how fast, how sure",
+	.summary = "find call paths that keep growing, with rate and confidence",
 	.arguments = "SOURCE...",
-	.detail = "SOURCE is a folder of dumps of one service, or the dumps themselves; three at least.",
+	.detail = "SOURCE is a folder of dumps of one service, or the dumps themselves. Needs at least three dumps.",
 	.groups = groups,
 	.options_size = sizeof(struct options),
 	.run = run,

@@ -10,7 +10,7 @@ struct options {
 };
 
 static const struct cairn_option table[] = {
-	{0, "source-path", "FOLDERS", "where source files are looked for, separated by colons (the current folder unless told)", CAIRN_OPTION_TEXT,
+	{0, "source-path", "FOLDERS", "folders to search for source files, separated by colons (default: the current folder)", CAIRN_OPTION_TEXT,
 	 offsetof(struct options, source_path), 0},
 	{0},
 };
@@ -48,14 +48,14 @@ static bool show(const void *values, struct cairn_view *view, struct cairn_buffe
 		cairn_list_text(&list, view, options->source_path, &shape, out);
 	cairn_list_free(&list);
 	cairn_pattern_free(pattern);
-	return any || cairn_fail(error, "no function with a name matches '%s'; 'cairn top' lists the names", options->setup.pattern);
+	return any || cairn_fail(error, "no function matches '%s'; 'cairn top' lists the names", options->setup.pattern);
 }
 
 const struct cairn_command cairn_command_list = {
 	.name = "list",
-	.summary = "source code with what each line of it holds",
+	.summary = "show source code with the memory allocated on each line",
 	.arguments = "REGEX SOURCE...",
-	.detail = "With -o FILE.html it is a page, in which the instructions behind a line can be opened.",
+	.detail = "With -o FILE.html, writes a page that also shows the instructions of each line.",
 	.groups = groups,
 	.options_size = sizeof(struct options),
 	.view = &(const struct cairn_view_command){

@@ -183,11 +183,12 @@ static int run_command(const struct cairn_command *command, int argc, char **arg
 static int show_help(void)
 {
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
-	cairn_buffer_text(&out, "cairn - where the memory of a service is, how that changes, and why\n\nusage: cairn COMMAND [options] ...\n\n");
+	cairn_buffer_text(&out, "cairn - heap profiler: where a service's memory is, how it changes, and why\n\n"
+				"usage: cairn COMMAND [options] ...\n\n");
 	for (size_t i = 0; cairn_commands[i]; i++)
 		if (cairn_commands[i]->summary)
 			cairn_buffer_format(&out, "  %-12s %s\n", cairn_commands[i]->name, cairn_commands[i]->summary);
-	cairn_buffer_text(&out, "\n'cairn COMMAND --help' tells more; 'cairn --version' the version.\n");
+	cairn_buffer_text(&out, "\n'cairn COMMAND --help' shows the options of a command, 'cairn --version' the version.\n");
 	int code = cairn_say_output(NULL, cairn_buffer_bytes(&out));
 	cairn_buffer_free(&out);
 	return code;

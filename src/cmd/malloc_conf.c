@@ -89,14 +89,14 @@ static void add_pair(struct cairn_malloc_conf *conf, const char *key, char *valu
 	put_right(right, meant ? meant : key, right_value);
 	if (!known && !is_other(key))
 		complain(conf, cairn_arena_format(conf->arena, "jemalloc has no option '%s'%s", key,
-						  meant ? "" : " as far as Cairn knows; it ignores what it does not know"));
+						  meant ? "" : " that Cairn knows of; jemalloc ignores unknown options"));
 	else if (known && right_value != value)
-		complain(conf, cairn_arena_format(conf->arena, "'%s' is true or false, not '%s', and so stays as it was", key, value));
+		complain(conf, cairn_arena_format(conf->arena, "'%s' takes true or false, not '%s', and keeps its default", key, value));
 	else if (conf->count < CAIRN_MALLOC_CONF_PAIRS) {
 		conf->pairs[conf->count].key = key;
 		conf->pairs[conf->count++].value = value;
 	}
-	/* A space where a comma is meant: what is behind it are further pairs. */
+	/* A space instead of a comma: further pairs follow it. */
 	char *rest = right_value != value ? strchr(value, ' ') : NULL;
 	size_t end = rest ? strcspn(rest, ":=") : 0;
 	if (!rest || !rest[end])
@@ -133,14 +133,14 @@ void cairn_malloc_conf_add(struct cairn_malloc_conf *conf, const char *text)
 		char mark = separator(pair), *value = mark ? strchr(pair, mark) : pair + strlen(pair);
 		bool spaced = at[0] == ' ' || (length && at[length - 1] == ' ');
 		if (strpbrk(pair, "\"'")) {
-			complain(conf, "quotation marks are part of the text as jemalloc gets it: whoever started the process did not take them off");
+			complain(conf, "the value contains quotation marks, which jemalloc does not understand: remove them where the process is started");
 			broken = broken || pair[0] == '"' || pair[0] == '\'';
 			remove_marks(pair);
 		}
 		if (mark != ':' || at[length] == ';' || spaced) {
 			complain(conf, cairn_arena_format(conf->arena,
-							  "'%s' is malformed: a pair is key:value, with commas between pairs and no "
-							  "spaces; jemalloc reads no further",
+							  "'%s' is malformed: write key:value pairs separated by commas, without "
+							  "spaces; jemalloc stops reading there",
 							  pair));
 			broken = true;
 		}

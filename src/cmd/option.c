@@ -120,7 +120,7 @@ bool cairn_option_set(const struct cairn_option *option, void *value, const char
 	case CAIRN_OPTION_LIST: {
 		struct cairn_option_list *list = value;
 		if (list->count == CAIRN_OPTION_LIST_MAX)
-			return cairn_fail(error, "--%s more than %d times", option->name, CAIRN_OPTION_LIST_MAX);
+			return cairn_fail(error, "--%s is given more than %d times", option->name, CAIRN_OPTION_LIST_MAX);
 		list->items[list->count++] = text;
 		return true;
 	}
@@ -171,13 +171,13 @@ static bool parse_long(struct parser *parser, const char *word, struct cairn_err
 	if (!match.option)
 		return unknown_option(parser->command, typed, error);
 	if (match.hits > 1)
-		return cairn_fail(error, "--%.*s could be several options; write it out", (int)typed.length, typed.data);
+		return cairn_fail(error, "--%.*s is ambiguous; write the option in full", (int)typed.length, typed.data);
 	if (!match.option->argument)
 		return equals ? cairn_fail(error, "--%s takes no value", match.option->name) : cairn_option_set(match.option, match.value, NULL, error);
 	if (equals)
 		return cairn_option_set(match.option, match.value, equals + 1, error);
 	if (parser->at + 1 >= parser->argc)
-		return cairn_fail(error, "--%s needs its %s", match.option->name, match.option->argument);
+		return cairn_fail(error, "--%s needs a value: %s", match.option->name, match.option->argument);
 	return cairn_option_set(match.option, match.value, parser->argv[++parser->at], error);
 }
 
@@ -203,7 +203,7 @@ static bool parse_letters(struct parser *parser, const char *letters, struct cai
 		if (letters[1])
 			return cairn_option_set(match.option, match.value, letters + 1, error);
 		if (parser->at + 1 >= parser->argc)
-			return cairn_fail(error, "-%c needs its %s", *letters, match.option->argument);
+			return cairn_fail(error, "-%c needs a value: %s", *letters, match.option->argument);
 		return cairn_option_set(match.option, match.value, parser->argv[++parser->at], error);
 	}
 	return true;
@@ -254,7 +254,7 @@ static void help_option(const struct cairn_option *option, struct cairn_buffer *
 const struct cairn_option *cairn_options_common(const struct cairn_command *command)
 {
 	static const struct cairn_option common[] = {
-		{.letter = 'q', .name = "quiet", .help = "print errors, but no notes"},
+		{.letter = 'q', .name = "quiet", .help = "print errors only, no notes"},
 		{.letter = 'h', .name = "help", .help = "print the options"},
 		{0},
 	};
@@ -283,7 +283,7 @@ void cairn_options_help(const struct cairn_command *command, struct cairn_buffer
 		cairn_buffer_format(out, "\n%s\n", command->detail);
 	/* A command that does not say what its SOURCE is takes any. */
 	if (strstr(command->arguments, "SOURCE") && !(command->detail && strstr(command->detail, "SOURCE is")))
-		cairn_buffer_text(out, "\nSOURCE is a dump, a folder of them, - for standard input, or a live process: "
-				       "its PID, the socket of its agent, or a\n"
-				       "URL such as localhost:4000. Of several dumps the newest is shown.\n");
+		cairn_buffer_text(out, "\nSOURCE is a dump, a folder of dumps, - for standard input, or a live process: "
+				       "its PID, its agent's socket, or a URL\n"
+				       "such as localhost:4000. For several dumps, shows the newest.\n");
 }

@@ -114,7 +114,7 @@ bool cairn_perl_options_parse(const struct cairn_command *command, void *values,
 		if (!text)
 			text = ++at < *argc ? argv[at] : "";
 		if (!*text)
-			return cairn_fail(error, "--%s needs its %s", match->option->name, match->option->argument);
+			return cairn_fail(error, "--%s needs a value: %s", match->option->name, match->option->argument);
 		if (!cairn_option_set(match->option, match->value, text, error))
 			return false;
 	}

@@ -19,8 +19,8 @@ struct options {
 };
 
 static const struct cairn_option table[] = {
-	{0, "json", NULL, "as JSON", CAIRN_OPTION_FLAG, offsetof(struct options, json), 0},
-	{0, "tree", NULL, "by tree: parents before their children, with the memory of all of them", CAIRN_OPTION_FLAG,
+	{0, "json", NULL, "print JSON", CAIRN_OPTION_FLAG, offsetof(struct options, json), 0},
+	{0, "tree", NULL, "show the process tree, with the memory of each subtree", CAIRN_OPTION_FLAG,
 	 offsetof(struct options, tree), 0},
 	{0},
 };
@@ -237,7 +237,7 @@ static int run(const void *values, int count, char **operands)
 	}
 	DIR *processes = opendir("/proc");
 	if (!processes)
-		return cairn_say_error("/proc cannot be read, so processes cannot be found");
+		return cairn_say_error("cannot find processes: /proc cannot be read");
 	for (struct dirent *entry; (entry = readdir(processes));)
 		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
 			add_process(&rows, entry->d_name);
@@ -266,9 +266,9 @@ static int run(const void *values, int count, char **operands)
 
 const struct cairn_command cairn_command_ps = {
 	.name = "ps",
-	.summary = "what is being profiled on this machine",
+	.summary = "list the profiled processes on this machine",
 	.arguments = "",
-	.detail = "Processes of other users and in containers are shown as far as permissions go.",
+	.detail = "Includes processes of other users and in containers if permissions allow.",
 	.groups = groups,
 	.options_size = sizeof(struct options),
 	.run = run,

@@ -10,7 +10,7 @@ struct options {
 };
 
 static const struct cairn_option table[] = {
-	{0, "threads", NULL, "one sample for each thread of a stack", CAIRN_OPTION_FLAG, offsetof(struct options, threads), 0},
+	{0, "threads", NULL, "split each stack by thread", CAIRN_OPTION_FLAG, offsetof(struct options, threads), 0},
 	{0},
 };
 
@@ -42,9 +42,9 @@ static int run(const void *values, int operand_count, char **operands)
 
 const struct cairn_command cairn_command_raw = {
 	.name = "raw",
-	.summary = "everything a profile holds, as plain text",
+	.summary = "print everything in a profile as plain text",
 	.arguments = "SOURCE...",
-	.detail = "The listing is described in doc/formats.md.",
+	.detail = "doc/formats.md describes the listing.",
 	.groups = groups,
 	.options_size = sizeof(struct options),
 	.run = run,

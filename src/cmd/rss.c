@@ -24,9 +24,9 @@ struct options {
 };
 
 static const struct cairn_option table[] = {
-	{'o', "output", "FILE", "a picture, by the ending of FILE: .svg or .html; else the text goes there", CAIRN_OPTION_TEXT,
+	{'o', "output", "FILE", "write to FILE: a picture if it ends in .svg or .html, else text", CAIRN_OPTION_TEXT,
 	 offsetof(struct options, output), 0},
-	{0, "json", NULL, "one JSON object instead of a table", CAIRN_OPTION_FLAG, offsetof(struct options, json), 0},
+	{0, "json", NULL, "print one JSON object instead of a table", CAIRN_OPTION_FLAG, offsetof(struct options, json), 0},
 	{0},
 };
 
@@ -74,7 +74,7 @@ static bool take_text(struct account *account, struct cairn_bytes text, const ch
 {
 	struct cairn_trailer trailer;
 	if (text.length == 0)
-		return cairn_fail(error, "%s: it is empty", name);
+		return cairn_fail(error, "%s: the file is empty", name);
 	if (!cairn_trailer_read(text, &trailer))
 		return cairn_fail(error,
 				  "%s: no trailer of Cairn's, which says what the process's memory was; dumps made by 'cairn dump' and by "
@@ -116,8 +116,8 @@ static bool take_process(struct account *account, int pid, const struct cairn_er
 	char path[32];
 	if (!cairn_smaps_read(&account->facts.smaps, pid))
 		return errno == ENOENT  ? cairn_fail(error, "%s", why->text)
-		       : errno == ESRCH ? cairn_fail(error, "process %d has no memory: it has ended, or is a thread of the kernel", pid)
-					: cairn_fail_errno(error, "the mappings of process %d cannot be read", pid);
+		       : errno == ESRCH ? cairn_fail(error, "process %d has no memory: it has ended, or is a kernel thread", pid)
+					: cairn_fail_errno(error, "cannot read the mappings of process %d", pid);
 	account->pid = pid;
 	account->limit = limit_of(pid);
 	account->time_ns = (int64_t)time(NULL) * 1000000000;
@@ -125,7 +125,7 @@ static bool take_process(struct account *account, int pid, const struct cairn_er
 	char *target = realpath(path, NULL);
 	snprintf(account->process, sizeof account->process, "%s", target ? target : "");
 	free(target);
-	cairn_fail(new_note(account), "only the kernel's side: what the allocator has in its pages only the agent can ask. %s", why->text);
+	cairn_fail(new_note(account), "without an agent, only the kernel's figures are known. %s", why->text);
 	return true;
 }
 
@@ -143,7 +143,7 @@ static bool take_target(struct account *account, const char *name, const char *t
 		cairn_buffer_free(&body);
 		good = cairn_target_ask(&target, "GET", "/cairn/memory", &body, error);
 		if (good)
-			cairn_fail(new_note(account), "without a profile: %s", why.text);
+			cairn_fail(new_note(account), "no profile: %s", why.text);
 	}
 	good = good && take_text(account, cairn_buffer_bytes(&body), name, cairn_target_process(&target), error);
 	cairn_buffer_free(&body);
@@ -183,7 +183,7 @@ static void add_notes(struct account *account)
 					      "with prof:true,prof_stats:true");
 	if (has_gaps(facts))
 		cairn_fail(new_note(account),
-			   "the profile knows of %s of %s live: sampling began late or was off, or samples were thrown away; see 'cairn "
+			   "the profile knows of %s of %s live: sampling began late or was off, or samples were discarded; see 'cairn "
 			   "doctor'",
 			   cairn_text_human(facts->profile_bytes, a), cairn_text_human((double)cairn_bill_live(facts), b));
 	if (bill->uncertain > bill->total / 100)
@@ -250,7 +250,7 @@ static void write_text(const struct account *account, struct cairn_buffer *out)
 	cairn_utf8_show(out, cairn_bytes_of(head));
 	cairn_buffer_format(out, "\n%s resident", cairn_text_human((double)bill->total, size));
 	if (account->limit)
-		cairn_buffer_format(out, ", of %s it may have", cairn_text_human((double)account->limit, size));
+		cairn_buffer_format(out, ", of a %s limit", cairn_text_human((double)account->limit, size));
 	cairn_buffer_text(out, "\n\n");
 	for (int i = 0; i < CAIRN_BILL_LINES; i++) {
 		if (bill->lines[i] == 0 && i != CAIRN_BILL_REST)
@@ -369,10 +369,10 @@ static int run(const void *values, int count, char **operands)
 
 const struct cairn_command cairn_command_rss = {
 	.name = "rss",
-	.summary = "what the resident memory of a process is, split until it adds up",
+	.summary = "break down the resident memory of a process",
 	.arguments = "TARGET|DUMP",
-	.detail = "TARGET is a PID, the socket of an agent, or a URL; DUMP a dump that the agent wrote, or a folder of them.\n"
-		  "Of a process without an agent only the kernel's side is shown.",
+	.detail = "TARGET is a PID, an agent's socket, or a URL. DUMP is a dump written by the agent, or a folder of such dumps.\n"
+		  "Without an agent, shows only the kernel's figures.",
 	.groups = groups,
 	.options_size = sizeof(struct options),
 	.run = run,

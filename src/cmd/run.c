@@ -91,7 +91,7 @@ static void extend(const char *name, const char *added, char separator, bool fro
 	cairn_buffer_free(&value);
 }
 
-/* What the agent is told. What the person has put into CAIRN_CONF stands behind it, and wins. */
+/* The settings of the agent. What the user has put into CAIRN_CONF follows them, and wins. */
 static void set_agent_conf(const struct options *options, const char *prefix)
 {
 	struct cairn_buffer text = cairn_buffer(path_size * 3);

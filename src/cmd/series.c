@@ -36,13 +36,13 @@ static void note_choice(const struct cairn_choice *choice, const struct cairn_ca
 	const struct cairn_candidate *service = &dumps[choice->service];
 	struct cairn_bytes name = service->prefix.length ? service->prefix : service->program;
 	if (choice->other_services)
-		cairn_note("dumps of several services; taking the %zu of %.*s and leaving %zu others out (--service NAME chooses one)",
+		cairn_note("dumps of several services; using the %zu of %.*s and leaving out %zu others (--service NAME selects one)",
 		     choice->count + choice->unknown + choice->other_processes, (int)name.length, name.data, choice->other_services);
 	if (choice->unknown)
 		cairn_note("leaving out %zu dump%s not say of which process; one that was cut short does not", choice->unknown,
 		     choice->unknown == 1 ? " that does" : "s that do");
 	if (choice->other_processes)
-		cairn_note("dumps of several processes that ran at the same time; taking those of process %llu and leaving %zu others out",
+		cairn_note("dumps of several processes that ran at the same time; using those of process %llu and leaving out %zu others",
 		     (unsigned long long)service->origin.process_id, choice->other_processes);
 }
 
@@ -167,7 +167,7 @@ bool cairn_source_series(struct cairn_series *series, const struct cairn_source_
 	size_t duplicates;
 	cairn_series_finish(series, &duplicates);
 	if (duplicates)
-		cairn_note("%zu dumps were there twice and count once", duplicates);
+		cairn_note("%zu duplicate dumps count once", duplicates);
 	free(reading.profiles);
 	free(reading.errors);
 	free(reading.good);

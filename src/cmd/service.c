@@ -111,7 +111,7 @@ int cairn_service_process(const char *name, struct cairn_error *problem)
 	if (!add_unit(&candidates, name))
 		add_programs(&candidates, name);
 	if (candidates.count == 0) {
-		cairn_fail(problem, "service %s does not run", name);
+		cairn_fail(problem, "service %s is not running", name);
 		return 0;
 	}
 	qsort(candidates.items, candidates.count, sizeof *candidates.items, by_start);

@@ -117,7 +117,7 @@ bool cairn_settings_set(struct cairn_settings *settings, struct cairn_reload *re
 	if (!option)
 		return *known;
 	if (option->argument && !text)
-		return cairn_fail(error, "%s=%s sets it, %s= takes it back", option->name, option->argument, option->name);
+		return cairn_fail(error, "missing value: %s=%s sets it, %s= unsets it", option->name, option->argument, option->name);
 	struct cairn_view_setup before = settings->setup;
 	bool resets = text && (!*text || (!option->argument && is_no(text)));
 	if (resets || option->kind == CAIRN_OPTION_LIST)

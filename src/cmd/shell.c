@@ -62,16 +62,16 @@ static void show_help(struct cairn_buffer *out)
 		int width = 22 - (int)strlen(cairn_commands[i]->name);
 		cairn_buffer_format(out, "  %s%-*s %s\n", cairn_commands[i]->name, width, regex ? " REGEX" : "", cairn_commands[i]->summary);
 	}
-	cairn_buffer_text(out, "  top20, top 20          the first 20 rows; any number\n"
-			       "  web, svg, pdf, png     the call graph, written to a file\n"
-			       "  callgrind [FILE]       calls between lines, written to FILE for kcachegrind\n"
-			       "  weblist REGEX          source code with its instructions, as a page, written to a file\n"
-			       "  options, o             every option and its value\n"
+	cairn_buffer_text(out, "  top20, top 20          show 20 rows; works with any number\n"
+			       "  web, svg, pdf, png     write the call graph to a file\n"
+			       "  callgrind [FILE]       write calls between lines to FILE, for KCachegrind\n"
+			       "  weblist REGEX          write a page with source code and instructions\n"
+			       "  options, o             list all options and their values\n"
 			       "  NAME=VALUE, NAME       set an option: focus=malloc, lines, cum\n"
-			       "  NAME=                  take it back\n"
-			       "  quit                   end; so does control-D\n\n"
-			       "After a command: --NAME=VALUE is for this command alone; a word REGEX keeps the stacks that match, -REGEX leaves them out;\n"
-			       "> FILE writes there. Tab completes commands, options and functions.\n");
+			       "  NAME=                  unset an option\n"
+			       "  quit                   leave the shell; so does Ctrl-D\n\n"
+			       "After a command: --NAME=VALUE sets an option for this command only, REGEX keeps matching stacks, -REGEX drops them,\n"
+			       "> FILE writes to a file. Tab completes commands, options and functions.\n");
 }
 
 /* Splits TEXT at blanks; quotes keep them together. */
@@ -96,11 +96,11 @@ static bool split(const char *text, struct line *line, struct cairn_error *error
 		if (to_file)
 			line->file = copy;
 		else if (line->count == words_most)
-			return cairn_fail(error, "more than %d words", words_most);
+			return cairn_fail(error, "the line has more than %d words", words_most);
 		else
 			line->words[line->count++] = copy;
 	}
-	return !to_file || line->file || cairn_fail(error, "after > comes the name of a file");
+	return !to_file || line->file || cairn_fail(error, "missing file name after >");
 }
 
 /* What is for another program to show goes to a file, whose ending also says which format it is to be. */
@@ -226,7 +226,7 @@ static bool show_as_jeprof(const struct shell *shell, const struct cairn_profile
 	return true;
 }
 
-/* The profile that COMMAND shows: threads are told apart for those who ask for them, if they can be. */
+/* The profile that COMMAND shows: split by thread if an option asks for it and the profile can. */
 static const struct cairn_profile *find_profile(struct shell *shell, const struct cairn_command *command,
 						struct cairn_view_setup *setup, struct cairn_error *error)
 {
@@ -261,7 +261,7 @@ static void run_view(struct shell *shell, const struct cairn_command *command, s
 		line->file = cairn_arena_format(&line->arena, "cairn.%d.%u.%s", (int)getpid(), shell->pictures++, picture->ending);
 	setup->output = line->file;
 	if (command->view->takes_pattern && !setup->pattern)
-		good = cairn_fail(&error, "name what to show: %s REGEX", command->name);
+		good = cairn_fail(&error, "missing REGEX: %s REGEX", command->name);
 	else
 		good = cairn_options_parse(command, setup, &count, arguments, &help, &error);
 	line->file = help ? NULL : setup->output;
@@ -464,10 +464,10 @@ static int run(const void *options, int operand_count, char **operands)
 
 const struct cairn_command cairn_command_shell = {
 	.name = "shell",
-	.summary = "all views of one profile at a prompt",
+	.summary = "explore one profile interactively",
 	.arguments = "SOURCE...",
-	.detail = "The profile is read once, and again where an option of the sources changes. "
-		  "'help' at the prompt lists the commands, 'options' what can be set.",
+	.detail = "Reads the profile once, and again when a source option changes. "
+		  "At the prompt, 'help' lists the commands and 'options' the options.",
 	.groups = cairn_report_groups,
 	.options_size = sizeof(struct cairn_view_setup),
 	.run = run,

@@ -23,25 +23,25 @@
 #define AT(member) offsetof(struct cairn_source_options, member)
 
 const struct cairn_option cairn_source_option_table[] = {
-	{0, "base", "FILE", "subtract this profile; may be given several times", CAIRN_OPTION_LIST, AT(base), 0},
+	{0, "base", "FILE", "subtract this profile; can be repeated", CAIRN_OPTION_LIST, AT(base), 0},
 	{0, "normalize", NULL, "scale the base to the profile's total before subtracting it", CAIRN_OPTION_FLAG, AT(normalize), 0},
-	{0, "sum", NULL, "add several profiles up instead of showing the newest", CAIRN_OPTION_FLAG, AT(sum), 0},
-	{0, "tree", NULL, "with a PID: add up the process and all that descend from it", CAIRN_OPTION_FLAG, AT(tree), 0},
-	{0, "thread", "NAME|ID", "only this thread, by its name or jemalloc's number", CAIRN_OPTION_TEXT, AT(thread), 0},
-	{0, "older", "TIME", "only what is live since at least TIME, such as 10m (dumps of Cairn's own engine)", CAIRN_OPTION_TEXT, AT(older), 0},
-	{0, "younger", "TIME", "only what was allocated within the last TIME before the dump", CAIRN_OPTION_TEXT, AT(younger), 0},
-	{0, "service", "NAME", "of several dumps only those of this program, by the name of its file", CAIRN_OPTION_TEXT, AT(service), 0},
-	{0, "binary", "FILE", "a program or library of the profile that lies elsewhere now", CAIRN_OPTION_LIST, AT(binary), 0},
-	{0, "symbols", "DIR", "look for debug files in this folder too: .debug, .dwo, .dwp", CAIRN_OPTION_LIST, AT(symbols), 0},
-	{0, "sysroot", "DIR", "where the files of the profiled machine are", CAIRN_OPTION_TEXT, AT(sysroot), 0},
-	{0, "debuginfod", NULL, "ask the servers of DEBUGINFOD_URLS for debug files", CAIRN_OPTION_FLAG, AT(debuginfod), 0},
-	{0, "no-cache", NULL, "neither read nor write the cache of names", CAIRN_OPTION_FLAG, AT(no_cache), 0},
-	{0, "no-symbols", NULL, "leave addresses without names", CAIRN_OPTION_FLAG, AT(no_symbols), 0},
-	{0, "only-modules", "FILE", "open no other modules than those of this memory map; for profiles from strangers", CAIRN_OPTION_TEXT,
+	{0, "sum", NULL, "add up several profiles instead of showing the newest", CAIRN_OPTION_FLAG, AT(sum), 0},
+	{0, "tree", NULL, "with a PID: add up the process and its descendants", CAIRN_OPTION_FLAG, AT(tree), 0},
+	{0, "thread", "NAME|ID", "keep this thread only, by name or jemalloc's number", CAIRN_OPTION_TEXT, AT(thread), 0},
+	{0, "older", "TIME", "keep only what has been live for TIME or longer, such as 10m (Cairn's engine)", CAIRN_OPTION_TEXT, AT(older), 0},
+	{0, "younger", "TIME", "keep only what was allocated within TIME before the dump", CAIRN_OPTION_TEXT, AT(younger), 0},
+	{0, "service", "NAME", "of several dumps, use only those of the program with this name", CAIRN_OPTION_TEXT, AT(service), 0},
+	{0, "binary", "FILE", "use this program or library, which has moved since", CAIRN_OPTION_LIST, AT(binary), 0},
+	{0, "symbols", "DIR", "also search this folder for debug files: .debug, .dwo, .dwp", CAIRN_OPTION_LIST, AT(symbols), 0},
+	{0, "sysroot", "DIR", "root folder with the files of the profiled machine", CAIRN_OPTION_TEXT, AT(sysroot), 0},
+	{0, "debuginfod", NULL, "fetch debug files from the servers in DEBUGINFOD_URLS", CAIRN_OPTION_FLAG, AT(debuginfod), 0},
+	{0, "no-cache", NULL, "do not use the symbol cache", CAIRN_OPTION_FLAG, AT(no_cache), 0},
+	{0, "no-symbols", NULL, "do not symbolize addresses", CAIRN_OPTION_FLAG, AT(no_symbols), 0},
+	{0, "only-modules", "FILE", "open only the modules in this memory map; for untrusted profiles", CAIRN_OPTION_TEXT,
 	 AT(only_modules), 0},
-	{0, "memory", "SIZE", "limit the memory that naming takes (default: a quarter of what the control group or machine has left)",
+	{0, "memory", "SIZE", "memory limit for symbolizing (default: a quarter of what the control group or machine has left)",
 	 CAIRN_OPTION_SIZE, AT(memory), 0},
-	{0, "token", "TOKEN", "of an agent reached by URL (or set CAIRN_TOKEN)", CAIRN_OPTION_TEXT, AT(token), 0},
+	{0, "token", "TOKEN", "token for an agent reached by URL (default: $CAIRN_TOKEN)", CAIRN_OPTION_TEXT, AT(token), 0},
 	{0},
 };
 
@@ -163,7 +163,7 @@ static bool add_one(struct cairn_combine *combine, const char *path, double fact
 	if (good)
 		*origin = (struct cairn_origin){part.process_id, part.start_ns, part.time_ns};
 	if (good && factor < 0 && part.period != combine->sum->period)
-		cairn_profile_warn(combine->sum, "%s: its sampling period is %.0f, the profile's %.0f; each was un-sampled with its own",
+		cairn_profile_warn(combine->sum, "%s: its sampling period is %.0f, the profile's is %.0f; each is scaled by its own",
 				   path, part.period, combine->sum->period);
 	if (good && !cairn_combine_add(combine, &part, factor, error))
 		good = cairn_fail_within(error, "%s: ", path);
@@ -216,9 +216,9 @@ static void explain_empty(const struct cairn_profile *profile, int count, char *
 	if (heap)
 		cairn_fail(error, "the profile has no samples: profiling may have been inactive (prof_active:false), or less was allocated than "
 				  "the sampling period of %s (lg_prof_sample)%s%.200s%s", cairn_text_human(profile->period, period),
-			   one ? "; 'cairn doctor " : "", one ? names[0] : "", one ? "' tells" : "");
+			   one ? "; 'cairn doctor " : "", one ? names[0] : "", one ? "' explains why" : "");
 	else if (profile->kind == CAIRN_PROFILE_CPU)
-		cairn_fail(error, "the profile has no samples: the process took next to no CPU time while it was sampled");
+		cairn_fail(error, "the profile has no samples: the process used almost no CPU time while it was sampled");
 	else
 		cairn_fail(error, "the profile has no samples");
 }
@@ -242,7 +242,7 @@ static void say_missing(const char *const *names, size_t count)
 	struct cairn_error error;
 	for (size_t i = 0; i < count; i++)
 		if (names[i] && access(names[i], F_OK) != 0) {
-			cairn_fail_errno(&error, "names are looked for without %s", names[i]);
+			cairn_fail_errno(&error, "symbols are searched without %s", names[i]);
 			cairn_say_note(error.text);
 		}
 }
@@ -323,7 +323,7 @@ bool cairn_source_load(struct cairn_profile *profile, const struct cairn_source_
 		names = list_trees(&list.arena, &count, names);
 	bool good = cairn_files_list(&list, count, names, error) && cairn_files_keep_service(&list, options->service, error);
 	if (good && options->normalize && !options->base.count)
-		good = cairn_fail_usage(error, "--normalize scales to a base; name it with --base");
+		good = cairn_fail_usage(error, "--normalize needs --base");
 	if (good) {
 		cairn_profile_free(profile);
 		good = read_chosen(profile, &list, options, error);

@@ -65,7 +65,7 @@ static int run(const void *options, int count, char **operands)
 	struct cairn_file input;
 	struct cairn_error error;
 	if (count != 1) {
-		cairn_say_error("one file is meant: a memory map and addresses, or - for standard input");
+		cairn_say_error("missing FILE: a memory map and addresses, or - for standard input");
 		return CAIRN_EXIT_USAGE;
 	}
 	if (!cairn_file_read(&input, operands[0], &error))

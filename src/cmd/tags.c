@@ -16,15 +16,15 @@ static bool show(const void *options, struct cairn_view *view, struct cairn_buff
 {
 	struct cairn_shape shape = cairn_view_shape(options, default_rows, 0, 0);
 	bool any = json ? cairn_tags_json(view, &shape, json) : cairn_tags_text(view, &shape, out);
-	return any || cairn_fail(error, "the profile has no labels: neither threads, ages nor sizes are known");
+	return any || cairn_fail(error, "the profile has no labels: it records neither threads, ages nor sizes");
 }
 
 const struct cairn_command cairn_command_tags = {
 	.name = "tags",
-	.summary = "how much is of which thread, age and size",
+	.summary = "show memory by thread, age, object size and other labels",
 	.arguments = "SOURCE...",
-	.detail = "A table for each label. 'bytes' is the mean size of a stack's objects where the profile has no sizes of its own. "
-		  "30 rows of each unless told.",
+	.detail = "Prints a table for each label. If the profile has no object sizes, 'bytes' is the mean size in each stack. "
+		  "Shows 30 rows of each by default.",
 	.groups = cairn_report_groups,
 	.options_size = sizeof(struct cairn_view_setup),
 	.view = &(const struct cairn_view_command){.prepare = prepare, .show = show},

@@ -26,7 +26,7 @@
 enum { answer_seconds = 120, status_seconds = 5, snapshot_maximum = 1 << 30 };
 
 const struct cairn_option cairn_target_option_table[] = {
-	{0, "token", "TOKEN", "the token of an agent reached over TCP ($CAIRN_TOKEN)", CAIRN_OPTION_TEXT,
+	{0, "token", "TOKEN", "token for an agent reached over TCP (default: $CAIRN_TOKEN)", CAIRN_OPTION_TEXT,
 	 offsetof(struct cairn_target_options, token), 0},
 	{0},
 };
@@ -248,9 +248,9 @@ static bool find_process(struct cairn_target *target, struct cairn_error *error)
 		return cairn_fail(error, "no process %d", target->pid);
 	char state = state_of(target->pid);
 	if (state == 'Z')
-		return cairn_fail(error, "process %d has ended; only its parent has not taken notice of that yet", target->pid);
+		return cairn_fail(error, "process %d has ended and is a zombie: its parent has not waited for it yet", target->pid);
 	if (state == 'T')
-		return cairn_fail(error, "process %d is stopped, so nothing in it can answer; 'kill -CONT %d' lets it go on", target->pid, target->pid);
+		return cairn_fail(error, "process %d is stopped, so nothing in it can answer; 'kill -CONT %d' resumes it", target->pid, target->pid);
 	char tried[108] = "";
 	bool found = find_listed(target, cairn_live_inner_pid(target->pid), tried, sizeof tried);
 	bool stranger = geteuid() != 0 && geteuid() != status.st_uid;
@@ -294,7 +294,7 @@ bool cairn_target_find(struct cairn_target *target, const char *name, const char
 		return cairn_fail(error, "%s: you may not open it; an agent's socket is for its user and root (sudo cairn …)", name);
 	}
 	if (!is_number(name))
-		return cairn_fail(error, "%s: a process is named by its PID, the socket of its agent, or a URL", name);
+		return cairn_fail(error, "%s: not a TARGET: give a PID, an agent's socket, or a URL", name);
 	target->pid = atoi(name);
 	return find_process(target, error);
 }

@@ -25,14 +25,14 @@ enum { default_layers = 8, least_dumps = 2 };
 #define AT(member) offsetof(struct options, member)
 
 static const struct cairn_option table[] = {
-	{0, "format", "NAME", "html, svg or json; else by the name of the output, or html", CAIRN_OPTION_TEXT, AT(format), 0,
+	{0, "format", "NAME", "html, svg or json (default: by the output's extension, else html)", CAIRN_OPTION_TEXT, AT(format), 0,
 	 (const char *const[]){"html", "svg", "json", NULL}},
-	{0, "json", NULL, "one JSON object instead of a picture; doc/formats.md describes it", CAIRN_OPTION_FLAG, AT(setup.json), 0},
-	{0, "title", "TEXT", "the heading, instead of the process", CAIRN_OPTION_TEXT, AT(title), 0},
-	{'n', "layers", "N", "tell the N largest call paths apart (8)", CAIRN_OPTION_COUNT, AT(layers), 0},
+	{0, "json", NULL, "print one JSON object instead of a picture; see doc/formats.md", CAIRN_OPTION_FLAG, AT(setup.json), 0},
+	{0, "title", "TEXT", "the heading (default: the process)", CAIRN_OPTION_TEXT, AT(title), 0},
+	{'n', "layers", "N", "show the N largest call paths as layers (default: 8)", CAIRN_OPTION_COUNT, AT(layers), 0},
 	{0, "rows", "N", NULL, CAIRN_OPTION_COUNT, AT(layers), 0},
 	{0, "nodecount", "N", NULL, CAIRN_OPTION_COUNT, AT(layers), 0},
-	{0, "limit", "SIZE", "the memory limit, where the dumps do not say", CAIRN_OPTION_SIZE, AT(limit), 0},
+	{0, "limit", "SIZE", "the memory limit (default: as recorded in the dumps)", CAIRN_OPTION_SIZE, AT(limit), 0},
 	{0, "nodes", "N", "keep the N largest nodes of the call tree in the page", CAIRN_OPTION_COUNT, AT(node_most), 0},
 	{0},
 };
@@ -59,7 +59,7 @@ static bool find_format(const struct options *options, enum format *format, stru
 			*format = (enum format)i;
 			return true;
 		}
-	return cairn_fail_usage(error, "no picture is called '%s'; use --format with html, svg or json", name);
+	return cairn_fail_usage(error, "unknown picture format '%s'; use --format with html, svg or json", name);
 }
 
 /* JSON. */
@@ -238,11 +238,11 @@ static int run(const void *values, int operand_count, char **operands)
 
 const struct cairn_command cairn_command_timeline = {
 	.name = "timeline",
-	.summary = "memory by call path over time: a page or a picture",
+	.summary = "chart memory by call path over time, as a page or a picture",
 	.arguments = "SOURCE...",
-	.detail = "SOURCE is a folder of dumps of one service, or the dumps themselves; two at least. "
-		  "In the page (out.html) a range chosen with the mouse\n"
-		  "or the keyboard shows what grew in it; out.svg is the picture alone.",
+	.detail = "SOURCE is a folder of dumps of one service, or the dumps themselves. Needs at least two dumps. "
+		  "On the page (out.html), choose a range with\n"
+		  "the mouse or keyboard to see what grew in it; out.svg is the chart alone.",
 	.groups = groups,
 	.options_size = sizeof(struct options),
 	.run = run,

@@ -29,9 +29,9 @@ static bool show(const void *options, struct cairn_view *view, struct cairn_buff
 
 const struct cairn_command cairn_command_top = {
 	.name = "top",
-	.summary = "who holds the memory: a table of functions",
+	.summary = "show which functions hold the memory",
 	.arguments = "SOURCE...",
-	.detail = "30 rows unless told.",
+	.detail = "Shows 30 rows by default.",
 	.groups = cairn_report_groups,
 	.options_size = sizeof(struct cairn_view_setup),
 	.view = &(const struct cairn_view_command){.show = show},

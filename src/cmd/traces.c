@@ -17,9 +17,9 @@ static bool show(const void *options, struct cairn_view *view, struct cairn_buff
 
 const struct cairn_command cairn_command_traces = {
 	.name = "traces",
-	.summary = "every stack with its value and its labels",
+	.summary = "print every stack with its value and labels",
 	.arguments = "SOURCE...",
-	.detail = "The largest first, each from the function that allocated to the outermost caller.",
+	.detail = "Prints the largest stack first, each from the allocating function to the outermost caller.",
 	.groups = cairn_report_groups,
 	.options_size = sizeof(struct cairn_view_setup),
 	.view = &(const struct cairn_view_command){.show = show},

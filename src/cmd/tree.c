@@ -36,14 +36,14 @@ static bool show_peek(const void *options, struct cairn_view *view, struct cairn
 	bool any = json ? cairn_peek_json(&graph, view, pattern, json) : cairn_peek_text(&graph, view, pattern, &shape, out);
 	cairn_graph_free(&graph);
 	cairn_pattern_free(pattern);
-	return any || cairn_fail(error, "nothing with a value matches '%s'; 'cairn top' lists the names", setup->pattern);
+	return any || cairn_fail(error, "no function matches '%s'; 'cairn top' lists the names", setup->pattern);
 }
 
 const struct cairn_command cairn_command_tree = {
 	.name = "tree",
-	.summary = "each function between its callers and its callees",
+	.summary = "show each function between its callers and callees",
 	.arguments = "SOURCE...",
-	.detail = "80 rows, without those below 0.005 and calls below 0.001 of the total, unless told.",
+	.detail = "Shows 80 rows by default, without functions below 0.005 of the total and calls below 0.001.",
 	.groups = cairn_report_groups,
 	.options_size = sizeof(struct cairn_view_setup),
 	.view = &(const struct cairn_view_command){.show = show_tree},
@@ -51,7 +51,7 @@ const struct cairn_command cairn_command_tree = {
 
 const struct cairn_command cairn_command_peek = {
 	.name = "peek",
-	.summary = "callers and callees of the functions that match",
+	.summary = "show the callers and callees of matching functions",
 	.arguments = "REGEX SOURCE...",
 	.groups = cairn_report_groups,
 	.options_size = sizeof(struct cairn_view_setup),

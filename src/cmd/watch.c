@@ -44,27 +44,27 @@ enum { START, GROW, EVERY, HIGH, SHARE, PRESSURE, TIME, INTERVAL, DISTANCE };
 #define WORD(word) offsetof(struct options, words) + (word) * sizeof(const char *)
 
 static const struct cairn_option rule_table[] = {
-	{0, "grow", "SIZE", "a dump when memory grew by more than this (20M) within --every", CAIRN_OPTION_TEXT, WORD(GROW), 0},
-	{0, "every", "TIME", "the span for --grow (10m)", CAIRN_OPTION_TEXT, WORD(EVERY), 0},
-	{0, "high", "SIZE", "when memory is this much above the highest dump", CAIRN_OPTION_TEXT, WORD(HIGH), 0},
-	{0, "share", "SHARE", "when its own memory reaches this share of its limit (90%)", CAIRN_OPTION_TEXT, WORD(SHARE), 0},
-	{0, "pressure", "SHARE", "when waiting for memory takes this share of the time", CAIRN_OPTION_TEXT, WORD(PRESSURE), 0},
-	{0, "time", "TIME", "when the last dump is this old", CAIRN_OPTION_TEXT, WORD(TIME), 0},
-	{0, "interval", "SIZE", "each time this much was allocated, freed or not", CAIRN_OPTION_TEXT, WORD(INTERVAL), 0},
-	{0, "start", "BOOL", "whether there is a dump at the start (true)", CAIRN_OPTION_TEXT, WORD(START), 0},
-	{0, "distance", "TIME", "the least time between two dumps for one reason (10s)", CAIRN_OPTION_TEXT, WORD(DISTANCE), 0},
+	{0, "grow", "SIZE", "dump when memory grows by more than this within --every (default: 20M)", CAIRN_OPTION_TEXT, WORD(GROW), 0},
+	{0, "every", "TIME", "the time span for --grow (default: 10m)", CAIRN_OPTION_TEXT, WORD(EVERY), 0},
+	{0, "high", "SIZE", "dump when memory is this much above the highest dump", CAIRN_OPTION_TEXT, WORD(HIGH), 0},
+	{0, "share", "SHARE", "dump when its own memory reaches this share of its limit (default: 90%)", CAIRN_OPTION_TEXT, WORD(SHARE), 0},
+	{0, "pressure", "SHARE", "dump when waiting for memory takes this share of the time", CAIRN_OPTION_TEXT, WORD(PRESSURE), 0},
+	{0, "time", "TIME", "dump when the last dump is this old", CAIRN_OPTION_TEXT, WORD(TIME), 0},
+	{0, "interval", "SIZE", "dump each time this much was allocated, freed or not", CAIRN_OPTION_TEXT, WORD(INTERVAL), 0},
+	{0, "start", "BOOL", "dump at the start (default: true)", CAIRN_OPTION_TEXT, WORD(START), 0},
+	{0, "distance", "TIME", "minimum time between two dumps for the same reason (default: 10s)", CAIRN_OPTION_TEXT, WORD(DISTANCE), 0},
 	{0},
 };
 
 static const struct cairn_option folder_table[] = {
-	{'o', "folder", "DIR", "where dumps go (here)", CAIRN_OPTION_TEXT, offsetof(struct options, folder), 0},
+	{'o', "folder", "DIR", "the folder for dumps (default: the current folder)", CAIRN_OPTION_TEXT, offsetof(struct options, folder), 0},
 	{0, "output", "DIR", NULL, CAIRN_OPTION_TEXT, offsetof(struct options, folder), 0},
-	{0, "file-name", "NAME", "with %t time, %T in UTC, %n program, %p PID, %h host, %r reason",
+	{0, "file-name", "NAME", "name dump files: %t time, %T time in UTC, %n program, %p PID, %h host, %r reason",
 	 CAIRN_OPTION_TEXT, offsetof(struct options, file_name), 0},
-	{0, "keep-count", "N", "thin the folder to so many dumps", CAIRN_OPTION_COUNT, offsetof(struct options, keep_count), 0},
-	{0, "keep-bytes", "SIZE", "or to so much", CAIRN_OPTION_SIZE, offsetof(struct options, keep_bytes), 0},
+	{0, "keep-count", "N", "keep at most N dumps in the folder", CAIRN_OPTION_COUNT, offsetof(struct options, keep_count), 0},
+	{0, "keep-bytes", "SIZE", "keep at most this much in the folder", CAIRN_OPTION_SIZE, offsetof(struct options, keep_bytes), 0},
 	{0, "keep-age", "TIME", "remove dumps older than this", CAIRN_OPTION_TEXT, offsetof(struct options, keep_age), 0},
-	{0, "keep-free", "SIZE", "leave so much of the disk free (a twentieth of it, at most 1G)",
+	{0, "keep-free", "SIZE", "write no dump that leaves less disk space than this (default: a twentieth of the disk, at most 1G)",
 	 CAIRN_OPTION_SIZE, offsetof(struct options, keep_free), 0},
 	{0},
 };
@@ -72,18 +72,18 @@ static const struct cairn_option folder_table[] = {
 static const struct cairn_option table[] = {
 	{0, "service", "NAME", "follow a systemd service, or a program of that name, across restarts",
 	 CAIRN_OPTION_LIST, offsetof(struct options, services), 0},
-	{0, "tree", NULL, "with a PID: also all processes that descend from it, now and later", CAIRN_OPTION_FLAG,
+	{0, "tree", NULL, "with a PID: also watch its present and future descendants", CAIRN_OPTION_FLAG,
 	 offsetof(struct options, tree), 0},
-	{0, "once", NULL, "end after the first dump of each", CAIRN_OPTION_FLAG, offsetof(struct options, once), 0},
-	{0, "for", "TIME", "end after this time", CAIRN_OPTION_TEXT, offsetof(struct options, duration), 0},
-	{'q', "quiet", NULL, "tell only what went wrong", CAIRN_OPTION_FLAG, offsetof(struct options, quiet), 0},
-	{0, "json", NULL, "a JSON object a line instead of text", CAIRN_OPTION_FLAG, offsetof(struct options, json), 0},
+	{0, "once", NULL, "exit after the first dump of each process", CAIRN_OPTION_FLAG, offsetof(struct options, once), 0},
+	{0, "for", "TIME", "exit after this time", CAIRN_OPTION_TEXT, offsetof(struct options, duration), 0},
+	{'q', "quiet", NULL, "print errors only", CAIRN_OPTION_FLAG, offsetof(struct options, quiet), 0},
+	{0, "json", NULL, "print one JSON object per line instead of text", CAIRN_OPTION_FLAG, offsetof(struct options, json), 0},
 	{0},
 };
 
 static const struct cairn_option_group groups[] = {
 	{NULL, table, 0},
-	{"rules (any given replace the usual: --grow 20M --share 90%)", rule_table, 0},
+	{"rules (any of them replaces the defaults, --grow 20M --share 90%)", rule_table, 0},
 	{"dumps", folder_table, 0},
 	{"target", cairn_target_option_table, offsetof(struct options, target)},
 	{0},
@@ -536,7 +536,7 @@ static int run(const void *values, int count, char **operands)
 	if (options->duration && (!cairn_text_duration(options->duration, &duration) || duration == 0))
 		cairn_fail(&error, "--for takes a time such as 30s, 10m or 1h, not '%s'", options->duration);
 	else if (count + (int)options->services.count == 0)
-		cairn_fail(&error, "a TARGET is meant: a PID, a socket or a URL; or --service NAME");
+		cairn_fail(&error, "missing TARGET: a PID, socket or URL; or --service NAME");
 	else if (read_rules(options, &loop.watch.rules, &error) && read_folder(options, &loop.watch.folder, &error) &&
 		 cairn_template_check(loop.watch.pattern, &error)) {
 		if (!check_folder(loop.watch.folder.path, &error))
@@ -549,9 +549,9 @@ static int run(const void *values, int count, char **operands)
 
 const struct cairn_command cairn_command_watch = {
 	.name = "watch",
-	.summary = "keep the dumps that matter of running processes, and no more",
+	.summary = "watch running processes and keep the dumps that matter",
 	.arguments = "TARGET...",
-	.detail = "TARGET is a PID, the socket of an agent, or a URL. A line is printed for each dump; the end of a process is told.\n"
+	.detail = "TARGET is a PID, an agent's socket, or a URL. Prints a line for each dump and reports when a process exits.\n"
 		  "GreptimeDB's dump.sh is: cairn watch --grow 20M --every 10m --file-name 'greptime-%t.gprof' PID",
 	.groups = groups,
 	.options_size = sizeof(struct options),

@@ -18,7 +18,7 @@ enum cairn_dump_marks {
 	CAIRN_DUMP_KEPT = 16,  /* thinning leaves it */
 	CAIRN_DUMP_DROP = 32,  /* thinning takes it away */
 	CAIRN_DUMP_SEEN = 64,  /* the file is there */
-	CAIRN_DUMP_OOM = 128,  /* the process's last; the kernel then killed a process of its group for want of memory */
+	CAIRN_DUMP_OOM = 128,  /* the process's last; the OOM killer then killed a process of its group */
 	CAIRN_DUMP_DAMAGED = 256, /* cut short: its writer, or the machine, was stopped in the middle of it */
 };
 
@@ -31,7 +31,7 @@ struct cairn_dump {
 	uint64_t memory;          /* anonymous memory of the process then, in bytes; 0 when unknown */
 	uint64_t sampled;         /* bytes of the sampled objects in it */
 	uint64_t group;           /* a hash of the control group's folder; 0 when unknown */
-	uint64_t kills;           /* for want of memory, that the group had seen by then */
+	uint64_t kills;           /* OOM kills that the group had seen by then */
 	uint64_t size;            /* of the file */
 	int64_t modified_ns;      /* the file's time of change */
 	unsigned marks;

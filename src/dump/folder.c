@@ -26,7 +26,7 @@ bool cairn_folder_open(struct cairn_folder *folder, const char *path, const stru
 	*folder = (struct cairn_folder){.limits = *limits};
 	size_t length = strlen(path);
 	if (length == 0 || length >= sizeof folder->path)
-		return cairn_fail(error, "the path of a dump folder has from 1 to %zu bytes, not %zu", sizeof folder->path - 1, length);
+		return cairn_fail(error, "the path of a dump folder must have 1 to %zu bytes, not %zu", sizeof folder->path - 1, length);
 	memcpy(folder->path, path, length + 1);
 	return true;
 }
@@ -41,7 +41,7 @@ static int open_existing(const struct cairn_folder *folder, struct cairn_error *
 {
 	int descriptor = open_folder(folder->path);
 	if (descriptor < 0)
-		cairn_fail_errno(error, "the dump folder %s cannot be read", folder->path);
+		cairn_fail_errno(error, "cannot read the dump folder %s", folder->path);
 	return descriptor;
 }
 
@@ -332,7 +332,7 @@ static bool make_room(int descriptor, const struct cairn_folder *folder, const c
 	if (!short_of)
 		return true;
 	char needed[24], free[24], stays[24];
-	cairn_fail(error, "no space left in %s for %s: it takes %s, and of the %s that are free %s are to stay so", folder->path, name,
+	cairn_fail(error, "no space left in %s for %s: it needs %s, %s are free, and keep_free reserves %s", folder->path, name,
 		   cairn_text_human((double)size, needed), cairn_text_human((double)available, free), cairn_text_human((double)floor, stays));
 	errno = ENOSPC;
 	return false;
@@ -377,7 +377,7 @@ bool cairn_folder_write(const struct cairn_folder *folder, const char *name, str
 	bool trailer = dump.length > end && memcmp(dump.data + dump.length - end, end_line, end) == 0;
 	if (!cairn_dump_is_name(name)) {
 		errno = EINVAL;
-		return cairn_fail(error, "'%.100s' is not a name for a dump", name);
+		return cairn_fail(error, "'%.100s' is not a valid name for a dump", name);
 	}
 	int descriptor = open_or_make(folder, name, error);
 	if (descriptor < 0)

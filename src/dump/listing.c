@@ -294,7 +294,7 @@ bool cairn_listing_read(struct cairn_listing *listing, int descriptor, struct ca
 	struct reading reading = {.listing = listing, .names = {NULL, 2 * dumps_maximum}, .folder = descriptor, .now_ns = cairn_clock_wall_ns()};
 	struct stat status;
 	if (fstat(descriptor, &status) != 0)
-		return cairn_fail_errno(error, "the dump folder cannot be read");
+		return cairn_fail_errno(error, "cannot read the dump folder");
 	listing->trusted = is_trusted(&status);
 	reading.shared = status.st_mode & S_IWOTH;
 	reading.names.slots = cairn_pages_map(reading.names.capacity * sizeof *reading.names.slots);

@@ -103,7 +103,7 @@ static void write_process(const struct cairn_dump *dumps, size_t count, struct c
 		cairn_buffer_format(out, "\nprocess %d, running\n", last->process.pid);
 	else
 		cairn_buffer_format(out, "\nprocess %d, %s\n", last->process.pid,
-				    last->marks & CAIRN_DUMP_OOM ? "gone when its group ran out of memory" : "gone");
+				    last->marks & CAIRN_DUMP_OOM ? "gone, its group ran out of memory" : "gone");
 }
 
 /* What makes it worth keeping, in words. */
@@ -137,7 +137,7 @@ void cairn_listing_text(const struct cairn_listing *listing, const char *path, i
 	cairn_buffer_format(out, ": %zu dump%s, %s", listing->count, listing->count == 1 ? "" : "s",
 			    cairn_text_human((double)listing->bytes, size));
 	if (listing->unreadable)
-		cairn_buffer_format(out, "; %zu file%s may not be read", listing->unreadable, listing->unreadable == 1 ? "" : "s");
+		cairn_buffer_format(out, "; no permission to read %zu file%s", listing->unreadable, listing->unreadable == 1 ? "" : "s");
 	if (listing->strangers)
 		cairn_buffer_format(out, "; %zu file%s of other users left out, since everybody can write to this folder", listing->strangers,
 				    listing->strangers == 1 ? "" : "s");

@@ -243,7 +243,7 @@ void cairn_trigger_explain(const struct cairn_trigger *trigger, const struct cai
 			snprintf(out, size, "the group ran into its limit of %s", cairn_text_human((double)reading->limit, text));
 		break;
 	case CAIRN_TRIGGER_START:
-		snprintf(out, size, "the first look");
+		snprintf(out, size, "first dump");
 		break;
 	case CAIRN_TRIGGER_GROW:
 		snprintf(out, size, "%s more in %s", cairn_text_human((double)trigger->grown, text), cairn_text_span(trigger->grown_within, other));
@@ -298,7 +298,7 @@ bool cairn_trigger_set(struct cairn_trigger_rules *rules, const char *name, cons
 {
 	const struct word *word = find_word(name);
 	if (!word)
-		return cairn_fail(error, "there is no rule '%.40s'", name);
+		return cairn_fail(error, "unknown rule '%.40s'", name);
 	void *field = (char *)rules + word->offset;
 	switch (word->kind) {
 	case SIZE:

@@ -80,7 +80,7 @@ struct cairn_trigger {
 	int64_t wait[CAIRN_TRIGGER_REASONS];     /* and how long it may not since */
 };
 
-/* What `cairn watch` does unless told otherwise: start, grow 20M every 10m, share 90%, distance 10s. */
+/* The defaults of `cairn watch`: start, grow 20M every 10m, share 90%, distance 10s. */
 extern const struct cairn_trigger_rules cairn_trigger_usual;
 
 /* Takes READING of the time NOW in. The reason a dump is due for at this moment, or CAIRN_TRIGGER_NONE. */

@@ -153,23 +153,23 @@ static bool explain_failure(const struct exchange *exchange, CURLcode code, stru
 	long status = 0;
 	library.get(exchange->handle, CURLINFO_RESPONSE_CODE, &status);
 	if (exchange->answer->body.failed)
-		return cairn_fail(error, "%s: the answer is larger than %s, so nothing was kept; CAIRN_HTTP_LIMIT=4G would take more", name,
+		return cairn_fail(error, "%s: the answer is larger than %s; set CAIRN_HTTP_LIMIT=4G to accept more", name,
 				  cairn_text_human((double)exchange->answer->body.maximum, size));
 	switch (code) {
 	case CURLE_COULDNT_RESOLVE_HOST:
-		return cairn_fail(error, "%s: there is no host of that name", name);
+		return cairn_fail(error, "%s: unknown host", name);
 	case CURLE_COULDNT_CONNECT:
-		return cairn_fail(error, "%s: nobody answers there: %s", name, exchange->reason);
+		return cairn_fail(error, "%s: cannot connect: %s", name, exchange->reason);
 	case CURLE_OPERATION_TIMEDOUT:
-		return status ? cairn_fail(error, "%s: the server fell silent in the middle of its answer, after %s", name,
+		return status ? cairn_fail(error, "%s: the server stopped sending in the middle of its answer, after %s", name,
 					   cairn_text_human((double)exchange->answer->body.length, size))
-			      : cairn_fail(error, "%s: the server took the request and did not answer; CAIRN_HTTP_TIMEOUT=300 would wait 300 seconds", name);
+			      : cairn_fail(error, "%s: the server did not answer; set CAIRN_HTTP_TIMEOUT=300 to wait 300 seconds", name);
 	case CURLE_TOO_MANY_REDIRECTS:
-		return cairn_fail(error, "%s: redirected more than %d times; name the page itself", name, CAIRN_HTTP_REDIRECTIONS);
+		return cairn_fail(error, "%s: redirected more than %d times; use the final URL", name, CAIRN_HTTP_REDIRECTIONS);
 	case CURLE_PARTIAL_FILE:
 	case CURLE_RECV_ERROR:
 	case CURLE_GOT_NOTHING:
-		return cairn_fail(error, "%s: the server closed the connection before its answer was whole, %s in", name,
+		return cairn_fail(error, "%s: the server closed the connection before its answer was complete, after %s", name,
 				  cairn_text_human((double)exchange->answer->body.length, size));
 	default:
 		return cairn_fail(error, "%s: %s", name, *exchange->reason ? exchange->reason : library.explain(code));
@@ -194,10 +194,10 @@ bool cairn_http_ask(const struct cairn_http_call *call, struct cairn_http_answer
 		return cairn_fail(error, "%s: fetching needs libcurl, which is not installed (Debian: libcurl4)", call->url);
 	struct exchange exchange = {.call = call, .answer = answer, .handle = library.init()};
 	if (!exchange.handle)
-		return cairn_fail(error, "%s: libcurl would not start", call->url);
+		return cairn_fail(error, "%s: libcurl failed to start", call->url);
 	if (!set_protocols(exchange.handle)) {
 		library.cleanup(exchange.handle);
-		return cairn_fail(error, "%s: this libcurl cannot be kept to HTTP, so it is not used", call->url);
+		return cairn_fail(error, "%s: this libcurl cannot be restricted to HTTP, so it is not used", call->url);
 	}
 	set_limits(&exchange);
 	set_request(&exchange);

@@ -11,7 +11,7 @@
 
 /* What to ask. All zeroes but the URL is a GET with the limits below. Everything is borrowed for the call. */
 struct cairn_http_call {
-	const char *url;            /* http:// (which may be left out) or https://; with a socket its host is only what the server is told */
+	const char *url;            /* http:// (which may be left out) or https://; with a socket its host only goes into the Host header */
 	const char *socket;         /* path of a unix socket to speak through, or @ and an abstract name; NULL for the URL's own host */
 	const char *method;         /* NULL is GET, or POST where there is a body */
 	struct cairn_bytes body;

@@ -230,7 +230,7 @@ static void refuse(struct cairn_connection *connection, int status)
 	struct cairn_response *response = &connection->exchange.response;
 	connection->closing = true;
 	if (status == 503)
-		cairn_response_busy(response, "other requests take all the memory there is for bodies");
+		cairn_response_busy(response, "other requests use all of the memory for request bodies");
 	else
 		cairn_response_text(response, status, "text/plain; charset=utf-8", "%s\n", cairn_response_reason(status));
 	respond(connection);

@@ -76,7 +76,7 @@ bool cairn_response_load(struct cairn_response *response)
 	bool good = lseek(file, 0, SEEK_SET) == 0 && cairn_buffer_read(&response->body, file) && !response->body.failed;
 	cairn_descriptor_close(file);
 	if (!good)
-		cairn_response_busy(response, "the file does not fit in the memory that is left for answers, or cannot be read");
+		cairn_response_busy(response, "the file does not fit in the remaining memory for answers, or cannot be read");
 	return good;
 }
 
@@ -101,7 +101,7 @@ const char *cairn_response_reason(int status)
 size_t cairn_response_head(struct cairn_response *response, bool closing, char *out, size_t size)
 {
 	if (response->body.failed && !response->release && !response->file)
-		cairn_response_busy(response, "the answer does not fit in the memory that is left for answers");
+		cairn_response_busy(response, "the answer does not fit in the remaining memory for answers");
 	struct tm date = cairn_date(time(NULL));
 	static const char days[] = "SunMonTueWedThuFriSat", months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
 	int length = snprintf(out, size,

@@ -12,7 +12,7 @@
 
 enum { name_most = 4096, thread_most = 4000 };
 
-/* Up to so many frames in all stacks a whole tree is made; of more, only what reaches this part of the total is told apart. */
+/* Up to this many frames in all stacks the whole tree is built; beyond that, only nodes above this fraction of the total. */
 static const size_t whole_frames = 3000000;
 static const double least_part = 1e-6;
 
@@ -576,7 +576,7 @@ static void put_split(struct making *making)
 
 /* A film. */
 
-/* Every number is exact where that leaves a page of a size to send on. Else values are told in steps that are small against the weight of
+/* Every number is exact if the page then stays small enough to share. Else values are rounded to steps that are small against the weight of
  * one sample, which is short to write. */
 static double film_step(const struct cairn_view *view, size_t numbers)
 {

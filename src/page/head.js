@@ -37,7 +37,7 @@ function showHead(page) {
 	if (facts.partial)
 		notices.unshift(`${human(facts.total, unit)} sampled since ${humanDate((facts.sampled_since ?? 0) * 1000)} UTC, `
 			+ `of ${humanBytes(facts.allocated ?? 0)} live. `
-			+ "What was allocated before that is not in this profile.");
+			+ "Earlier allocations are not in this profile.");
 	element("warnings").hidden = notices.length === 0;
 	element("warnings").append(...notices.map((text) => make("p", "notice", text)));
 	element("help-film").hidden = !film;

@@ -381,7 +381,7 @@ class Page {
 			label: kind === "thread" ? this.threadName(key) : sizeName(key), value, other,
 			active: state.filters.some((filter) => filter.kind === kind && filter.text === text(key)),
 			pick: () => this.toggle({kind, text: text(key)}),
-		})), kind === "thread" ? "The profile does not say which thread allocated what." : "The profile does not say how large objects are.");
+		})), kind === "thread" ? "The profile has no threads." : "The profile has no object sizes.");
 	}
 
 	/** What each thread or size has, under all filters but those of its own kind. @param {"thread" | "size"} kind */
@@ -520,7 +520,7 @@ class Page {
 	detail(box) {
 		element("detail-name").textContent = this.name(box);
 		element("detail-place").textContent = box.func > 0 ? placeOf(this.data.functions[box.func])
-			: box.above ? "Stacks that are too small to be told apart on this page." : "Click or tap a box to zoom in, right-click for more.";
+			: box.above ? "Stacks too small to show separately on this page." : "Click or tap a box to zoom in, right-click for more.";
 		const more = moreFigures(box).map(([name, value]) => {
 			const item = make("div");
 			item.append(make("dt", "", name), make("dd", "", value));

@@ -80,7 +80,7 @@ class Tip {
 	show(box, name, whole, x, y) {
 		const {tip} = this;
 		if (box !== this.box) {
-			const place = box.func ? placeOf(this.functions[box.func]) : box.above ? "Stacks that are too small to be told apart on this page" : "";
+			const place = box.func ? placeOf(this.functions[box.func]) : box.above ? "Stacks too small to show separately on this page" : "";
 			const more = make("p", "more", moreFigures(box).map(([title, text]) => title + " " + text).join(" · "));
 			tip.replaceChildren(make("p", "name", name), ...(place ? [make("p", "place", place)] : []), makeFigures(box, whole),
 				...(more.textContent ? [more] : []));

@@ -314,7 +314,7 @@ static void refresh(struct cairn_memory *memory)
 	slow->pressure = read_pressure(memory->pressure);
 }
 
-/* How many processes the kernel has killed for want of memory, in the group or on the whole machine; 0 when unknown. */
+/* How many processes the OOM killer has killed in the group or on the whole machine; 0 when unknown. */
 static uint64_t count_group_kills(const struct cairn_memory *memory)
 {
 	char text[piece];
@@ -334,7 +334,7 @@ bool cairn_memory_open(struct cairn_memory *memory, const char *root, int pid, s
 	*memory = (struct cairn_memory){.root = root, .pid = pid, .statm = -1, .events = -1, .pressure = -1, .refreshed_ns = INT64_MIN};
 	memory->statm = open_kept(memory, process_path(root, pid, "statm", path));
 	if (memory->statm < 0)
-		return errno == ENOENT && pid ? cairn_fail(error, "no process %d", pid) : cairn_fail_errno(error, "memory cannot be watched: %s", path);
+		return errno == ENOENT && pid ? cairn_fail(error, "no process %d", pid) : cairn_fail_errno(error, "cannot watch memory: %s", path);
 	find_group(memory);
 	memory->group_kills = count_group_kills(memory);
 	memory->host_kills = count_host_kills(memory);

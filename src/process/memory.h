@@ -43,7 +43,7 @@ struct cairn_memory {
 	int64_t refreshed_ns;
 	struct cairn_memory_reading slow; /* what was read then */
 	uint64_t membership;   /* a hash of what /proc says of its groups */
-	uint64_t group_kills, host_kills; /* by the kernel for want of memory, when opened */
+	uint64_t group_kills, host_kills; /* OOM kills, when opened */
 };
 
 /* Begins with process PID; 0 is the calling one, to be read on the thread that opened it. ROOT is "" but in tests. Fails where there
@@ -53,7 +53,7 @@ bool cairn_memory_open(struct cairn_memory *memory, const char *root, int pid, s
 /* Its memory at the monotonic time NOW. False once the process has ended (a zombie has, too). */
 bool cairn_memory_read(struct cairn_memory *memory, int64_t now, struct cairn_memory_reading *reading);
 
-/* Whether the kernel has killed a process of the group for want of memory since the beginning. Asked of one that has ended. */
+/* Whether the OOM killer has killed a process of the group since the beginning. For a process that has ended. */
 bool cairn_memory_was_short(const struct cairn_memory *memory);
 
 /* How much more the process may take: what the tightest of its groups, or the machine, has left, with the page cache that the kernel can
@@ -62,7 +62,7 @@ uint64_t cairn_memory_left(struct cairn_memory *memory);
 
 void cairn_memory_close(struct cairn_memory *memory);
 
-/* How many processes of the group whose folder is GROUP the kernel has killed for want of memory. False when it does not say. */
+/* How many processes the OOM killer has killed in the group whose folder is GROUP. False when the kernel does not say. */
 bool cairn_memory_group_kills(const char *group, uint64_t *kills);
 
 #endif

@@ -2,7 +2,7 @@
  *
  * Every mapping is of one *kind*. jemalloc's are not marked as such, but it maps its memory without reserving swap for it
  * (MAP_NORESERVE), which hardly anybody else does, and the kernel never joins such mappings with others: these are of the
- * kind NORESERVE, but for the arenas of glibc's malloc, which are told by their shape. Whether all of them are jemalloc's
+ * kind NORESERVE, but for the arenas of glibc's malloc, which are recognized by their shape. Whether all of them are jemalloc's
  * is seen by comparing their size with what jemalloc says it has mapped and retained.
  *
  * Nothing here allocates from the heap: it runs inside a service, and in the command for a process without an agent.

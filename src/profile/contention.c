@@ -89,7 +89,7 @@ bool cairn_contention_read(struct cairn_reader *reader, struct cairn_bytes text,
 		maps.length = 0;
 	}
 	if (profile->sample_count == 0)
-		return cairn_fail(error, "%s: no line of this contention profile tells of a wait", reader->name);
+		return cairn_fail(error, "%s: this contention profile has no samples", reader->name);
 	if (contention.cycles_per_second == 0) {
 		contention.cycles_per_second = default_cycles_per_second;
 		cairn_profile_warn(profile, "it does not say how long a cycle is; 2.8 GHz is assumed");

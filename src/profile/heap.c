@@ -56,7 +56,7 @@ struct parser {
 	size_t depth;        /* of the stack being read */
 	bool in_stack;       /* an @ line was read and stands at the end of `stacks` */
 	bool stack_counted;  /* and has given a sample */
-	struct counts all;   /* where threads are told apart: what the stack has in all */
+	struct counts all;   /* with threads kept apart: the stack's sum */
 	bool has_all;
 	struct counts *threads; /* and what each of them has */
 	size_t thread_count, thread_capacity;
@@ -202,7 +202,7 @@ static void read_counts(struct parser *in)
 }
 
 /* What the threads have of a stack. The estimate is that of the whole stack, and each thread has its part of what was seen of it: so a
- * stack has the same size whether or not its threads are told apart. */
+ * stack has the same size whether or not its threads are kept apart. */
 static void add_threads(struct parser *in)
 {
 	double whole[4], sums[4] = {0}, values[4];

@@ -166,7 +166,7 @@ bool cairn_profile_read_plain(struct cairn_reader *reader, struct cairn_bytes in
 {
 	enum { deepest = 4 }; /* "--- symbol" holds "--- heap" holds "heap profile:" */
 	if (reader->nesting++ == deepest)
-		return cairn_fail(error, "%s: profiles within profiles within profiles: refused", reader->name);
+		return cairn_fail(error, "%s: profiles are nested too deeply", reader->name);
 	struct cairn_bytes text = skip_comments(reader, input), line;
 	switch (cairn_profile_sniff(text)) {
 	case CAIRN_FORMAT_EMPTY:
@@ -191,7 +191,7 @@ bool cairn_profile_read_plain(struct cairn_reader *reader, struct cairn_bytes in
 	case CAIRN_FORMAT_FOLDED:
 		return cairn_folded_read(reader, text, error);
 	case CAIRN_FORMAT_PACKED:
-		return cairn_fail(error, "%s: it is packed twice; unpack it once by hand", reader->name);
+		return cairn_fail(error, "%s: it is compressed twice; decompress it once yourself", reader->name);
 	case CAIRN_FORMAT_UNKNOWN:
 		break;
 	}
@@ -213,7 +213,7 @@ bool cairn_profile_read(struct cairn_profile *profile, struct cairn_bytes input,
 	if (!cairn_unpack(input, &data, &length, &cut, error))
 		return cairn_fail_within(error, "%s: ", name);
 	if (cut)
-		cairn_profile_warn(profile, "%s: its compressed data is damaged or cut short; this is what could be unpacked", name);
+		cairn_profile_warn(profile, "%s: its compressed data is damaged or truncated; showing what could be read", name);
 	bool good = cairn_profile_read_plain(&reader, (struct cairn_bytes){data, length}, error);
 	free(data);
 	return good;

@@ -1,6 +1,6 @@
 /* read.h - from bytes to a profile, whatever format the bytes are in.
  *
- * Formats are told apart by content, never by file name, and may be packed in gzip, zstd or xz. One reader per format;
+ * Formats are recognized by content, never by file name, and may be compressed with gzip, zstd or xz. One reader per format;
  * each is in the file of its name and is reached only from here.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_PROFILE_READ_H

@@ -64,7 +64,7 @@ struct cairn_interval {
 	double low, high;
 };
 
-/* Where the truth is with a chance of 95 %, given an estimate of what there is. Few samples are told by a Poisson law, so the interval
+/* The 95 % confidence interval of an estimate. Few samples follow a Poisson law, so the interval
  * reaches further up than down. */
 struct cairn_interval cairn_spread_interval(double value, struct cairn_spread spread);
 

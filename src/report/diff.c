@@ -132,16 +132,16 @@ void cairn_diff_text(const struct cairn_diff *diff, const struct cairn_view *vie
 	bool any_noise = false;
 	cairn_buffer_format(out, "%s before, %s after: %s\n", cairn_head_number(view, shape, diff->before, before),
 			    cairn_head_number(view, shape, diff->after, after), signed_number(view, shape, diff->after - diff->before, difference));
-	cairn_buffer_format(out, "\n%13s%s %12s %12s  %s\n", "change", cairn_head_interval_title(view), "before", "after", "name");
+	cairn_buffer_format(out, "\n%13s%s %12s %12s  %s\n", "Change", cairn_head_interval_title(view), "Before", "After", "Name");
 	for (size_t s = 0; s < CAIRN_DIFF_KINDS; s++) {
 		const struct cairn_diff_section *section = &diff->sections[s];
 		for (size_t i = 0; i < shown(section, shape); i++)
 			any_noise |= section->rows[i].noise;
-		cairn_buffer_format(out, "%s: %zu, %s in all\n", titles[s], section->count, signed_number(view, shape, section->total, difference));
+		cairn_buffer_format(out, "%s: %zu, %s in total\n", titles[s], section->count, signed_number(view, shape, section->total, difference));
 		section_text(section, view, shape, out);
 	}
 	if (any_noise)
-		cairn_buffer_text(out, "\n~ is within the noise: sampling alone may make that change (95 %)\n");
+		cairn_buffer_text(out, "\n~ marks changes within the 95 % sampling error\n");
 }
 
 void cairn_diff_json(const struct cairn_diff *diff, const struct cairn_view *view, const struct cairn_shape *shape, struct cairn_json *json)

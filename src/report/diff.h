@@ -27,7 +27,7 @@ struct cairn_diff {
 	} sections[CAIRN_DIFF_KINDS];
 };
 
-/* Compares by what entries hold themselves or, with SHAPE's by_cum, by what passes through them. What did not change by a whole
+/* Compares the Self of entries or, with SHAPE's by_cum, their Total. What did not change by a whole
  * unit is in no section. */
 void cairn_diff_make(struct cairn_diff *diff, struct cairn_view *view, const struct cairn_shape *shape);
 void cairn_diff_free(struct cairn_diff *diff);

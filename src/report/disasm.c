@@ -70,7 +70,7 @@ static struct module *open_module(struct search *search, struct cairn_disasm *di
 			cairn_find_debug(&search->finder, &module->binary, &module->debug);
 		else
 			note(disasm, cairn_profile_string(search->profile, search->profile->modules[id].path),
-			     module->binary.path ? "only its debug file is here, which holds no code" : module->binary.reason);
+			     module->binary.path ? "only its debug file is here, which has no code" : module->binary.reason);
 	}
 	return module->debug.files.binary ? module : NULL;
 }
@@ -179,8 +179,8 @@ bool cairn_disasm_make(struct cairn_disasm *disasm, struct cairn_view *view, con
 	if (disasm->routine_count > 0)
 		return true;
 	if (!matched)
-		return cairn_fail(error, "no function with a name matches '%s'; 'cairn top' lists the names", wanted);
-	return cairn_fail(error, "nothing can be disassembled: %s (--binary names where a file lies now)",
+		return cairn_fail(error, "no function matches '%s'; 'cairn top' lists the names", wanted);
+	return cairn_fail(error, "nothing can be disassembled: %s (use --binary FILE for a file that has moved)",
 			  disasm->notes.count ? disasm->notes.items[0].data : "no code");
 }
 
@@ -203,7 +203,7 @@ static bool run_objdump(const struct cairn_disasm *disasm, const struct cairn_di
 	snprintf(end, sizeof end, "--stop-address=0x%llx", (unsigned long long)routine->end);
 	const char *const arguments[] = {"objdump", "--disassemble", "--demangle", "--no-show-raw-insn", start, end, "--", path, NULL};
 	return cairn_process_read(arguments, out, error) ||
-	       cairn_fail(error, "objdump cannot disassemble %s; it comes with the package binutils", path);
+	       cairn_fail(error, "objdump (package binutils) cannot disassemble %s", path);
 }
 
 /* Takes the next instruction off REST: "  401136:	push   %rbp". */
@@ -284,7 +284,7 @@ bool cairn_disasm_text(const struct cairn_disasm *disasm, struct cairn_view *vie
 		cairn_utf8_show(out, cairn_bytes_of(cairn_strings_text(&disasm->paths, routine->path)));
 		cairn_buffer_byte(out, '\n');
 		cairn_top_row_code(&routine->row, view, shape, false, out);
-		cairn_buffer_format(out, "(flat, cum) %.2f%% of the total\n", cairn_number_percent(routine->row.cum, view->whole));
+		cairn_buffer_format(out, "(Self, Total) %.2f%% of all\n", cairn_number_percent(routine->row.cum, view->whole));
 		good = cairn_disasm_each(disasm, routine, instruction_text, &context, error);
 	}
 	return good;

@@ -238,15 +238,15 @@ static void write_legend(const struct drawing *drawing)
 	end_line(drawing);
 	cairn_buffer_format(drawing->out, "%s", profile->base ? "change of " : "");
 	write_literal(drawing, cairn_head_title(drawing->view));
-	cairn_buffer_format(drawing->out, ": %s in all", number(drawing, drawing->view->total, text));
+	cairn_buffer_format(drawing->out, ": %s in total", number(drawing, drawing->view->total, text));
 	if (graph->total != drawing->view->total)
 		cairn_buffer_format(drawing->out, ", %s of it shown", number(drawing, graph->total, text));
 	end_line(drawing);
 	cairn_buffer_format(drawing->out, "%zu of %zu functions; calls of %s and more\\l", graph->count, graph->all_count,
 			    number(drawing, drawing->edge_cutoff, text));
 	if (drawing->view->options.errors)
-		cairn_buffer_text(drawing->out, drawing->view->knows_errors ? "in brackets: where it is with a chance of 95 %\\l"
-									    : "errors are not known\\l");
+		cairn_buffer_text(drawing->out, drawing->view->knows_errors ? "in brackets: 95 % confidence intervals\\l"
+									    : "no confidence intervals\\l");
 	cairn_buffer_text(drawing->out, "letters grow with Self, colour and arrows with Total\\ldashed: functions between are left out\\l");
 	if (drawing->is_change)
 		cairn_buffer_text(drawing->out, "red: grew; blue: shrank\\l");

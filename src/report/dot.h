@@ -1,6 +1,6 @@
 /* dot.h - the call graph as text for Graphviz.
  *
- * A box is an entry, its letters as large as what it holds itself; an arrow is a call, as thick as what passes through it. A call
+ * A box is an entry, its letters as large as what it holds itself; an arrow is a call, as thick as its total. A call
  * that leads over boxes which were left out is dashed. Names are escaped, so no name can become Graphviz's own language or
  * its entities.
  * SPDX-License-Identifier: Apache-2.0 */
@@ -10,7 +10,7 @@
 #include "report/graph.h"
 
 struct cairn_dot_options {
-	struct cairn_shape shape; /* which boxes and arrows; boxes are ranked by what passes through them in any case */
+	struct cairn_shape shape; /* which boxes and arrows; boxes are always ranked by Total */
 	uint64_t max_degree;      /* arrows into, and out of, one box at most; 0 is any number. Its largest caller always stays */
 	/* VALUE as it is shown; OUT holds at least 32 bytes and is returned. NULL for the usual way. */
 	char *(*number)(const void *context, double value, char *out);

@@ -32,7 +32,7 @@ struct cairn_flame_svg_options {
 	const struct cairn_flame_attributes *attributes; /* NULL for none */
 	bool inverted;   /* the root is above */
 	bool negate;     /* grown is blue */
-	bool self_change; /* a frame's colour shows the change of its own stack, not of all that passes through it */
+	bool self_change; /* a frame's colour shows the change of its own stack, not of its Total */
 	double factor;   /* numbers are shown times this */
 	double least_width; /* pixels; narrower frames are left out */
 	double least_part;  /* the same, as a part of the whole */

@@ -37,7 +37,7 @@ char *cairn_head_interval(const struct cairn_view *view, const struct cairn_shap
 			  struct cairn_spread spread, char *out)
 {
 	if (!knows_interval(view, value, spread))
-		return strcpy(out, "not known");
+		return strcpy(out, "unknown");
 	struct cairn_interval interval = shown_interval(view, value, spread);
 	char low[32], high[32];
 	snprintf(out, CAIRN_INTERVAL_TEXT, "%s to %s", cairn_head_number(view, shape, interval.low, low),
@@ -162,14 +162,14 @@ static void write_errors(const struct cairn_view *view, const struct cairn_shape
 {
 	char text[CAIRN_INTERVAL_TEXT];
 	if (!view->knows_errors)
-		cairn_buffer_format(out, "\nerrors are not known: %s does not say what its numbers rest on", view->profile->format);
+		cairn_buffer_format(out, "\nno confidence intervals: %s does not record how it was sampled", view->profile->format);
 	else if (view->profile->unsampling == CAIRN_UNSAMPLE_NONE)
-		cairn_buffer_text(out, "\neverything was recorded: there is no error of sampling");
+		cairn_buffer_text(out, "\nevery allocation was recorded: there is no sampling error");
 	else
-		cairn_buffer_format(out, "\nsampled: with a chance of 95 %% it is %s",
+		cairn_buffer_format(out, "\n95 %% confidence interval: %s",
 				    cairn_head_interval(view, shape, view->shown, total_spread(view), text));
 	if (view->knows_errors && total_spread(view).unknown > 0)
-		cairn_buffer_text(out, "\nwhere a call path mixes objects of several sizes, the dump does not say how far its count may be off");
+		cairn_buffer_text(out, "\ncall paths that mix object sizes have unknown errors: the dump does not record their sizes");
 }
 
 void cairn_head_text(struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out)
@@ -191,8 +191,8 @@ void cairn_head_text(struct cairn_view *view, const struct cairn_shape *shape, s
 		cairn_utf8_show(out, cairn_strings_bytes(&profile->strings, profile->ended));
 		cairn_buffer_byte(out, '\n');
 	}
-	cairn_utf8_show(out, cairn_bytes_of(cairn_head_type(view)));
-	cairn_buffer_format(out, ": %s in all", cairn_head_number(view, shape, view->total, text));
+	cairn_utf8_show(out, cairn_bytes_of(cairn_head_title(view)));
+	cairn_buffer_format(out, ": %s in total", cairn_head_number(view, shape, view->total, text));
 	if (view->shown != view->total)
 		cairn_buffer_format(out, ", %s (%.1f%%) of it shown", cairn_head_number(view, shape, view->shown, text),
 				    cairn_number_percent(view->shown, view->whole));

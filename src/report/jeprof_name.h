@@ -2,7 +2,7 @@
  *
  * A function is called by its name without arguments, templates and return type. Where that would leave nothing of the type it
  * belongs to (Rust's "<Vec<T> as Clone>::clone", an anonymous namespace) the usual short name is taken. Two functions that come
- * to the same name are told apart by @ and a number made from the full name.
+ * to the same name differ by @ and a number made from the full name.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_REPORT_JEPROF_NAME_H
 #define CAIRN_REPORT_JEPROF_NAME_H

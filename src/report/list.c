@@ -130,15 +130,15 @@ void cairn_list_text(const struct cairn_list *list, const struct cairn_view *vie
 		cairn_utf8_show(out, cairn_bytes_of(*routine->file ? routine->file : "??"));
 		cairn_buffer_byte(out, '\n');
 		cairn_top_row_code(&routine->row, view, shape, false, out);
-		cairn_buffer_format(out, "(flat, cum) %.2f%% of the total\n", cairn_number_percent(routine->row.cum, view->whole));
+		cairn_buffer_format(out, "(Self, Total) %.2f%% of all\n", cairn_number_percent(routine->row.cum, view->whole));
 		struct cairn_code code;
 		bool found = *routine->file && cairn_code_open(&code, routine->file, search);
 		if (!found)
-			cairn_buffer_text(out, *routine->file ? "the source is not here; --source-path names the folder that it lies below\n"
-							      : "no source is known for it; its debug information is missing\n");
+			cairn_buffer_text(out, *routine->file ? "source not found; use --source-path DIR with a folder above it\n"
+							      : "no source is known: debug information is missing\n");
 		else if (is_newer(list, view, routine, &code)) {
 			cairn_utf8_show(out, cairn_bytes_of(code.path));
-			cairn_buffer_text(out, " is newer than the program: lines may have moved; give the source it was built from with --source-path\n");
+			cairn_buffer_text(out, " is newer than the program, so lines may have moved; use --source-path DIR with the source it was built from\n");
 		}
 		routine_lines(list, view, routine, found ? &code : NULL, shape, out);
 		if (found)

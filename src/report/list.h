@@ -17,7 +17,7 @@ struct cairn_list {
 	struct cairn_list_routine {
 		const char *name; /* borrowed from the view */
 		const char *file; /* as the compiler knew it; "" when not known */
-		struct cairn_top_row row; /* a stack counts once, however often it passes through; has no entry */
+		struct cairn_top_row row; /* a stack counts once, however often the routine is in it; has no entry */
 		size_t first, count; /* of the lines */
 	} *routines; /* by name, then by file */
 	size_t routine_count;

@@ -80,8 +80,8 @@ bool cairn_peek_text(const struct cairn_graph *graph, const struct cairn_view *v
 	double sum = 0;
 	bool any = false;
 	const char *errors = cairn_head_interval_title(view);
-	cairn_buffer_format(out, "%12s%s %7s %7s %12s%s %7s %13s%s %7s |\n", "flat", errors, "flat%", "sum%", "cum", errors, "cum%",
-			    "calls", errors, "calls%");
+	cairn_buffer_format(out, "%12s%s %7s %7s %12s%s %7s %13s%s %7s |\n", "Self", errors, "Self%", "Sum%", "Total", errors, "Total%",
+			    "Calls", errors, "Calls%");
 	for (size_t n = 0; n < graph->count; n++)
 		if (wanted(view, pattern, &graph->nodes[n])) {
 			write_node(&table, &graph->nodes[n], &sum);

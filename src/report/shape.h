@@ -9,7 +9,7 @@
 struct cairn_shape {
 	bool bytes;           /* plain integers instead of KiB and MiB */
 	bool colour;          /* the text is for a terminal that shows colours */
-	bool by_cum;          /* sorted by what passes through, not by what is held */
+	bool by_cum;          /* sort by Total instead of Self */
 	uint64_t node_count;  /* rows at most; 0 is all */
 	double node_fraction; /* leave out rows with less than this part of the total */
 	double edge_fraction; /* the same of calls from one row to another */

@@ -91,7 +91,7 @@ void cairn_top_text(const struct cairn_top *top, const struct cairn_view *view, 
 {
 	double sum = 0;
 	const char *errors = cairn_head_interval_title(view);
-	cairn_buffer_format(out, "%12s%s %7s %7s %12s%s %7s  %s\n", "flat", errors, "flat%", "sum%", "cum", errors, "cum%", "name");
+	cairn_buffer_format(out, "%12s%s %7s %7s %12s%s %7s  %s\n", "Self", errors, "Self%", "Sum%", "Total", errors, "Total%", "Name");
 	for (size_t i = 0; i < top->shown; i++) {
 		const struct cairn_top_row *row = &top->rows[i];
 		sum += row->flat;

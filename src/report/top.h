@@ -1,4 +1,4 @@
-/* top.h - who holds the memory: one row for each entry, with what it holds itself and what passes through it.
+/* top.h - who holds the memory: one row for each entry, with its Self and Total.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_REPORT_TOP_H
 #define CAIRN_REPORT_TOP_H
@@ -14,7 +14,7 @@ struct cairn_top_row {
 	struct cairn_spread flat_spread, cum_spread; /* all zero unless the view is to show errors */
 };
 
-/* Adds to SUM what MORE holds and what passes through it. */
+/* Adds MORE's Self and Total to SUM. */
 static inline void cairn_top_add(struct cairn_top_row *sum, const struct cairn_top_row *more)
 {
 	sum->flat += more->flat;

@@ -69,7 +69,7 @@ static double sample_size(const struct making *making, uint32_t sample)
 	return size_of(making->options->sizes, cairn_view_value(making->view, of_view), cairn_view_base(making->view, of_view));
 }
 
-/* What a sample counts when it is decided which nodes are told apart. */
+/* The weight of a sample when it is decided which nodes are kept. */
 static double sample_weight(const struct making *making, uint32_t sample)
 {
 	return making->options->weights ? making->options->weights[making->samples[sample]] : sample_size(making, sample);
@@ -290,7 +290,7 @@ static void follow(struct making *making)
 	free(path);
 }
 
-/* From what ends at each node to what passes through it. */
+/* From each node's Self to its Total. */
 static void sum_up(struct cairn_tree *tree, enum cairn_tree_sizes sizes)
 {
 	for (size_t n = tree->count; n-- > 0;) {

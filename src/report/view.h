@@ -41,7 +41,7 @@ struct cairn_view_options {
 	struct cairn_filter_options filter;
 	bool drop_negative;        /* leave out stacks that shrank */
 	bool relative_percentages; /* percent of what the filters left, not of the whole profile */
-	bool errors;               /* say of each number where the truth is with a chance of 95 % */
+	bool errors;               /* show the 95 % confidence interval of each number */
 };
 
 struct cairn_entry {
@@ -134,7 +134,7 @@ static inline double cairn_view_base(const struct cairn_view *view, size_t sampl
 /* How far the value may be off because of sampling, and that of its base where there is one; zero where it is not known. */
 struct cairn_spread cairn_view_spread(const struct cairn_view *view, size_t sample);
 
-/* Where the truth of VALUE, a sum of the view's values with the sum of their spreads, is with a chance of 95 %. */
+/* The 95 % confidence interval of VALUE, a sum of the view's values with the sum of their spreads. */
 struct cairn_interval cairn_view_interval(const struct cairn_view *view, double value, struct cairn_spread spread);
 
 /* Whether VALUE, a sum of changes from the base, may be due to sampling alone. False where that is not known. */

@@ -65,7 +65,7 @@ struct cairn_bill {
 	uint64_t untouched; /* handed out or kept by the allocator, but never touched */
 	uint64_t swap;
 	uint64_t hugetlb;   /* resident, but charged elsewhere */
-	/* How much of the allocator's lines may be other anonymous memory instead; 0 when they are told apart. */
+	/* How much of the allocator's lines may be other anonymous memory instead; 0 when they can be distinguished. */
 	uint64_t uncertain;
 };
 

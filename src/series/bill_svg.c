@@ -12,7 +12,7 @@ enum { width = 1000, side = 20, label_room = 230, value_room = 150, percent_room
 enum { bar_top = 66, bar_height = 30, steps_top = 122, step_height = 24 };
 
 /* What is in use, what the allocator keeps beyond it, what is not the allocator's, and what nobody knows: each has its hue. Lines of
- * one hue are told apart by how light they are. */
+ * one hue differ in lightness. */
 static uint32_t color_of(enum cairn_bill_line line)
 {
 	enum { tints = 8, stride = 3 }; /* a stride without a common factor: neighbours differ, and all eight do */

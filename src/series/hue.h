@@ -1,6 +1,6 @@
 /* hue.h - the colours of pictures over time: the timeline's layers and the bill's lines.
  *
- * They are told apart on white and on black, and dark letters can be read on them.
+ * They can be distinguished on white and on black, and dark letters can be read on them.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SERIES_HUE_H
 #define CAIRN_SERIES_HUE_H

@@ -43,7 +43,7 @@ static inline size_t cairn_leaks_comparisons(size_t count)
 void cairn_leaks_rank(struct cairn_leaks *leaks, const struct cairn_series *series, struct cairn_view *view);
 void cairn_leaks_free(struct cairn_leaks *leaks);
 
-/* What LEAK held at each point, in VALUES; of a frame, all that passes through it. */
+/* What LEAK held at each point, in VALUES; of a frame, its Total. */
 void cairn_leaks_values(const struct cairn_leaks *leaks, const struct cairn_leak *leak, struct cairn_series_value *values);
 
 /* The name of the entry that is so many levels above the leaf, or the frame, of LEAK; empty beyond its root. */

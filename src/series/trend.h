@@ -35,7 +35,7 @@ struct cairn_trend {
 	bool warmed_up;    /* it filled up first, or made a step, and grows apart from that */
 	bool refilling;    /* what grows was there before the service was restarted */
 	double since;      /* hours: where it began or stopped; the first point if it always did so */
-	double level, level_low, level_high; /* filling: where it levels off, with a chance of 95 % between these */
+	double level, level_low, level_high; /* filling: where it levels off, with its 95 % confidence interval */
 	double period_hours; /* sawtooth: from top to top; 0 where the dumps show less than two */
 	uint32_t more_dumps; /* too early: about how many more it takes; 0 where nobody knows */
 	double chance;     /* that noise alone makes any of all paths look so */

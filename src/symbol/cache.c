@@ -182,7 +182,7 @@ static bool write_all(int descriptor, struct cairn_bytes bytes)
 	return true;
 }
 
-/* Not by cairn_output: that waits for the disk, and a block torn by a crash is told by its checksum. */
+/* Not by cairn_output: that waits for the disk, and a block torn by a crash fails its checksum. */
 bool cairn_cache_store(const struct cairn_cache *cache, const struct cairn_cache_key *key, struct cairn_bytes block, struct cairn_error *error)
 {
 	if (block.length > cache->limit_bytes)

@@ -124,7 +124,7 @@ static void find_alt(struct cairn_finder *finder, struct cairn_debug *debug, con
 		debug->files.alt = open_alt(path, build_id);
 	if (debug->files.alt)
 		return;
-	debug->note = cairn_arena_format(&finder->arena, "%s, which it shares debug information with, is not here", name);
+	debug->note = cairn_arena_format(&finder->arena, "%s, which holds shared debug information, is missing", name);
 	debug->damaged = true;
 }
 
@@ -159,7 +159,7 @@ static void find_mini(struct cairn_debug *debug, const char *path)
 		debug->files.mini = cairn_elf_open_bytes((struct cairn_bytes){debug->mini_bytes, length}, path, NULL);
 }
 
-/* What a person is told when there is no DWARF: what was looked for, and what names there will be. */
+/* The note for a person when there is no DWARF: what was looked for, and what names there will be. */
 static const char *explain(struct cairn_finder *finder, const struct cairn_debug *debug)
 {
 	const struct cairn_elf *binary = debug->files.binary;

@@ -76,7 +76,7 @@ enum cairn_dw_tag {
 	DW_TAG_skeleton_unit = 0x4a,
 };
 
-/* The one language that is told from others by name; C's are in unit.c. */
+/* The one language that is recognized by name; C's are in unit.c. */
 enum { DW_LANG_assembler = 0x8001 };
 
 enum cairn_dw_at {

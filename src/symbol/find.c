@@ -96,7 +96,7 @@ static bool fits(struct search *search, const char *path, const struct cairn_ide
 		search->binary->warning = search->binary->reason;
 		return false;
 	case CAIRN_FIT_DOUBT:
-		search->binary->warning = cairn_arena_format(arena, "%s may be another build, and its names wrong: %s", path, why);
+		search->binary->warning = cairn_arena_format(arena, "%s may be another build, with wrong names: %s", path, why);
 		return true;
 	case CAIRN_FIT_GOOD:
 		search->binary->fits = true;
@@ -147,7 +147,7 @@ static bool holds_all(struct search *search, const struct cairn_named_file *file
 	size_t outside = cairn_fit_outside(search->profile, (uint32_t)(search->module - search->profile->modules), &file->identity);
 	if (outside)
 		search->binary->warning = search->binary->reason = cairn_arena_format(&search->finder->arena,
-			"%s is another build: %zu addresses of the profile lie behind the end of its code", file->path, outside);
+			"%s is another build: %zu addresses of the profile lie beyond the end of its code", file->path, outside);
 	return !outside;
 }
 
@@ -216,7 +216,7 @@ static bool try_own_path(struct search *search)
 		return false;
 	}
 	if (search->module->deleted) {
-		search->binary->reason = "it was deleted or replaced while it ran, and the profile has no build-id to know it by";
+		search->binary->reason = "it was deleted or replaced while it ran, and the profile has no build-id to recognize it by";
 		return false;
 	}
 	if (!try_path(search, search->path))

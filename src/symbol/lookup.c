@@ -264,7 +264,7 @@ static void work_off(struct batch *batch, struct worker *worker)
 	allow_effort(batch, &worker->names);
 	while (cairn_feed_next(batch->feed, &job, &worker->names.abbrevs)) {
 		if (!cairn_names_spend(&worker->names, job.count)) {
-			warn(batch->symbols, "debug information refers to the same parts over and over; some of it was left out");
+			warn(batch->symbols, "debug information refers to itself over and over; part of it was left out");
 			break;
 		}
 		walk_unit(batch, worker, &job);

@@ -1,7 +1,7 @@
 /* shorten.c - one pass over a demangled name that copies what is kept.
  *
  * Outside of all brackets a C++ name reads [return type] [scope::]name[<arguments>][(parameters)][qualifiers], and a
- * parameter list may be followed by :: again when something local to the function is meant. A space outside of brackets
+ * parameter list may be followed by :: again for something local to the function. A space outside of brackets
  * therefore ends a return type, but only a name that has parameters has one: else the space belongs to a name that is
  * neither C++ nor Rust.
  * SPDX-License-Identifier: Apache-2.0 */

@@ -216,7 +216,7 @@ static void look_up(struct job *job, const struct cairn_debug *debug)
 	bool good = cairn_answers_write(&builder, &origin, &job->block) && cairn_answers_parse(&job->answers, cairn_buffer_bytes(&job->block));
 	job->has_answers = good;
 	if (!good)
-		job->problem = "it has more names than can be kept";
+		job->problem = "it has too many names";
 	job->lacked_room = cairn_symbols_lacked_room(symbols);
 	cairn_answers_builder_free(&builder);
 	cairn_symbols_close(symbols);

@@ -17,7 +17,7 @@ start() {
 }
 build || skip_all "the service does not build here: $(tail -n 1 "$scratch/cargo.log")"
 program=$CARGO_TARGET_DIR/release/bill
-like "$(doctor "$program")" '*right allocator *its names begin with _rjem_*right built to profile *right environment *_RJEM_MALLOC_CONF*note enabled *-> _RJEM_MALLOC_CONF=prof:true *' 'the file says which variable it reads'
+like "$(doctor "$program")" '*right allocator *with the prefix _rjem_*right built to profile *right environment *_RJEM_MALLOC_CONF*note enabled *-> _RJEM_MALLOC_CONF=prof:true *' 'the file says which variable it reads'
 start _RJEM_MALLOC_CONF=prof:true,lg_prof_sample:15
 like "$(doctor "$pid")" '*cannot tell in use *right environment *right enabled *read from its memory*right active *read from its memory*right period *32.0 KiB*' 'without an agent its state is read from its memory'
 start MALLOC_CONF=prof:true

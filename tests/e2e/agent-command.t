@@ -42,9 +42,9 @@ like "$("$cairn" top "$scratch/my.heap" 2>/dev/null)" "*zmalloc*" "a snapshot wi
 holds "gdump on" "$cairn" gdump "$pid_live" on
 is "$(curl -s "$url_live/debug/prof/mem/gdump")" '{"active": true}' "is on"
 holds "gdump off" "$cairn" gdump "$pid_live" off
-like "$("$cairn" reset --period 64K "$pid_live")" "*thrown away*" "reset says what is lost"
+like "$("$cairn" reset --period 64K "$pid_live")" "*discarded*" "reset says what is lost"
 like "$("$cairn" status "$pid_live")" "*reset at: 2*period: 65536*" "and sets the period"
-like "$("$cairn" deactivate "$pid_live")" "*not sampling*" "deactivate"
+like "$("$cairn" deactivate "$pid_live")" "*sampling stopped*" "deactivate"
 fails() { "$cairn" "${@:2}" >/dev/null 2>"$scratch/err"; [ $? -ne 0 ] && grep -q -- "$1" "$scratch/err"; ok $? "cairn ${*:2}: $1"; }
 fails "no process 4194999" status 4194999
 fails "has no agent; start it with" status $$
@@ -56,7 +56,7 @@ fails "has loaded the agent, which does not answer; 'cairn doctor $!' tells more
 kill -STOP $!
 is_stopped() { grep -q '^State:.T' "/proc/$1/status"; }
 wait_for 10 is_stopped $!
-fails "process $! is stopped, so nothing in it can answer; 'kill -CONT $!' lets it go on" top $!
+fails "process $! is stopped, so nothing in it can answer; 'kill -CONT $!' resumes it" top $!
 kill -KILL $!
 is_zombie() { grep -q '^State:.Z' "/proc/$1/status"; }
 python3 -c 'import os, time
@@ -65,14 +65,14 @@ if child == 0: os._exit(0)
 print(child, flush=True); time.sleep(60)' >"$scratch/zombie" &
 children+=($!)
 wait_for 10 test -s "$scratch/zombie" && wait_for 10 is_zombie "$(cat "$scratch/zombie")"
-fails "has ended; only its parent" status "$(cat "$scratch/zombie")"
+fails "has ended and is a zombie" status "$(cat "$scratch/zombie")"
 python3 -c 'import socket, time
 s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1], flush=True); time.sleep(60)' >"$scratch/silent" &
 children+=($!)
 wait_for 10 test -s "$scratch/silent"
-CAIRN_HTTP_TIMEOUT=1 fails "CAIRN_HTTP_TIMEOUT=300 would wait" top "http://127.0.0.1:$(cat "$scratch/silent")"
+CAIRN_HTTP_TIMEOUT=1 fails "set CAIRN_HTTP_TIMEOUT=300 to wait" top "http://127.0.0.1:$(cat "$scratch/silent")"
 fails "PID" activate nonsense
-fails "nobody answers" status "http://127.0.0.1:1"
+fails "cannot connect" status "http://127.0.0.1:1"
 fails "takes a whole number, not '1m'" cpu --seconds 1m "$pid_live"
 fails "up to 1h" cpu --seconds 4294967297 "$pid_live"
 fails "up to 1h" cpu --for 2h "$pid_live"

@@ -120,7 +120,7 @@ start small memory:4M stacks 2000
 begin_stranger slow 20 /cairn/snapshot
 read -r -t 10 refusal <&"${STRANGER[0]}"
 is "$said" "200 503" "of 20 snapshots that nobody reads some do not fit in 4 MB"
-like "$refusal" "*Retry-After: 1*take all of the memory for answers*try again*" "which is said"
+like "$refusal" "*Retry-After: 1*use all of the memory for answers*try again*" "which is said"
 held=$(field "$url" agent memory)
 [ "$held" -gt 0 ] && [ "$held" -le $((4 << 20)) ]
 ok $? "$held bytes are held"

@@ -42,7 +42,7 @@ like "$("$cairn" top "$scratch/body" 2>/dev/null)" "*keep*" "with names"
 is "$(curl -s -X POST -o "$scratch/body" -w '%{http_code}' "$url/cairn/deactivate?pid=$two")" 200 "a command reaches a child"
 is "$(member "$url/cairn/status?pid=$two" state) $(member "$url/cairn/status" state)" "inactive active" "and nobody else"
 is "$(curl -s -o "$scratch/body" -w '%{http_code}' "$url/cairn/status?pid=$idle")" 409 "a child without an agent"
-like "$(cat "$scratch/body")" "process $idle has no agent: if it was forked and has not been sampled since*" "is explained"
+like "$(cat "$scratch/body")" "process $idle has no agent yet: a forked process starts its agent with its first sample*" "is explained"
 for other in 1 $$ 4194999 -1 x 99999999999; do
 	is "$(curl -s -o "$scratch/body" -w '%{http_code}' "$url/cairn/status?pid=$other")" 404 "a process that is not of the tree: $other"
 done

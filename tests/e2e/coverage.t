@@ -16,5 +16,5 @@ like "$("$cairn" top --json "$scratch/late.heap" 2>/dev/null)" '*"partial":false
 dump 1700001800.5 314572800
 like "$("$cairn" top --json "$scratch/late.heap" 2>/dev/null)" '*"partial":false*' 'nor where all that lives was sampled'
 dump 1699000000.5 0
-like "$("$cairn" top "$scratch/late.heap" 2>/dev/null)" '*inuse_space: 300.0 MiB in all*' 'nor without the count of an allocator'
+like "$("$cairn" top "$scratch/late.heap" 2>/dev/null)" '*live memory: 300.0 MiB in total*' 'nor without the count of an allocator'
 done_testing

@@ -22,7 +22,7 @@ between() { awk -v value="$1" -v total="$2" -v low="$3" -v high="$4" 'BEGIN { ex
 begin
 before=$(grep -h '^Sig' "/proc/$pid/status")
 holds 'cairn cpu writes a file' "$cairn" cpu "$pid" --seconds 4 --frequency 199 -o "$scratch/busy.cpu"
-like "$(on_terminal "$cairn" cpu "$pid" --for 1s -o "$scratch/one.cpu")" "*looking for 1 second;*$scratch/one.cpu" 'a person is told how long it takes'
+like "$(on_terminal "$cairn" cpu "$pid" --for 1s -o "$scratch/one.cpu")" "*profiling for 1 second;*$scratch/one.cpu" 'a person is told how long it takes'
 "$cairn" top --json "$scratch/busy.cpu" >"$scratch/top.json" 2>/dev/null
 read -r total three one spin < <(python3 - "$scratch/top.json" <<'P'
 import json, sys
@@ -70,7 +70,7 @@ is "$(curl -s -o /dev/null -w '%{http_code}' -X POST "$url/debug/prof/cpu?freque
 
 curl -s "$url/pprof/profile?seconds=3" -o "$scratch/first.prof" &
 wait_for 3 bash -c "[ \"\$(grep -c '^ID' /proc/$pid/timers)\" -gt 0 ]"
-is "$(curl -s -w ' %{http_code}' "$url/debug/pprof/profile?seconds=1")" $'a CPU profile is under way already\n 409' 'one run at a time'
+is "$(curl -s -w ' %{http_code}' "$url/debug/pprof/profile?seconds=1")" $'a CPU profile is already running\n 409' 'one run at a time'
 like "$(curl -s -w ' %{http_code}' -X POST "$url/debug/prof/cpu?seconds=1")" '{"error":"Pprof error: *"} 409' "in GreptimeDB's words"
 wait $!
 holds 'the first goes on undisturbed' [ -s "$scratch/first.prof" ]
@@ -101,5 +101,5 @@ for request in 'POST /debug/prof/cpu' 'GET /debug/pprof/profile'; do
 	is "$(curl -s -o "$scratch/idle.pb" -w '%{http_code}' -X ${request% *} "$url${request##* }?seconds=1")" 200 "an idle process: ${request##* } is a profile"
 	like "$("$cairn" top "$scratch/idle.pb" 2>&1)" '*no samples*' 'without samples'
 done
-like "$(curl -s -w ' %{http_code}' -X POST "$url/debug/prof/cpu?seconds=1&output=flamegraph")" '{"error":"Pprof error: *took next to no CPU time*"} 500' 'and nothing to draw has its reason'
+like "$(curl -s -w ' %{http_code}' -X POST "$url/debug/prof/cpu?seconds=1&output=flamegraph")" '{"error":"Pprof error: *used almost no CPU time*"} 500' 'and nothing to draw has its reason'
 done_testing

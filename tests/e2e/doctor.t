@@ -52,7 +52,7 @@ redis-cli -p "$port_good" set one 1 >/dev/null
 for i in $(seq 40); do redis-cli -p "$port_good" set "key$i" "$(printf %4000d 1)"; done >/dev/null
 sees 1 '*wrong samples *samples show*before sampling began*' 'sampling that began late is told by what the allocator counts' "$pid_good"
 CONF=budgett:1,engine:jemalloc MALLOC=prof:false start_redis off
-sees 1 "*wrong agent's settings *unknown key 'budgett'; is 'budget' meant?*to do: CAIRN_CONF=key:value*" 'a setting of the agent misspelt' "$pid_off"
+sees 1 "*wrong agent's settings *unknown key 'budgett'; did you mean 'budget'?*to do: restart it with CAIRN_CONF=key:value*" 'a setting of the agent misspelt' "$pid_off"
 sees 1 '*wrong enabled *to do: MALLOC_CONF=prof:false,prof:true in its environment*' 'started without prof:true, with an agent' "$pid_off"
 # By a URL alone the agent is who knows the variable; here it is that of a Rust program.
 curl -s "$url_off/cairn/status" | sed 's/ MALLOC_CONF=prof/ _RJEM_MALLOC_CONF=prof/' >"$scratch/status"
@@ -87,7 +87,7 @@ sees 1 '*wrong options *malformed*to do: MALLOC_CONF=prof:true,lg_prof_sample:16
 lone MALLOC_CONF=opt.prof:true
 sees 1 "*wrong options *no option 'opt.prof'*to do: MALLOC_CONF=prof:true*wrong enabled *" 'the name of mallctl for that of the option' "$pid"
 lone MALLOC_CONF=prof:True
-sees 1 "*wrong options *'prof' is true or false, not 'True'*to do: MALLOC_CONF=prof:true*wrong enabled *" 'true in capitals' "$pid"
+sees 1 "*wrong options *'prof' takes true or false, not 'True'*to do: MALLOC_CONF=prof:true*wrong enabled *" 'true in capitals' "$pid"
 lone MALLOC_CONF=prof:true,prof:false
 sees 1 '*wrong enabled *' 'the last of two wins' "$pid"
 lone MALLOC_CONF=prof:true,prof_active:false
@@ -160,7 +160,7 @@ if ${CC:-cc} -O2 -g "$scratch/service.c" -o "$scratch/dynamic" -ljemalloc 2>/dev
 	objcopy --only-keep-debug "$scratch/dynamic" "$scratch/dynamic.debug"
 	sees 2 '*a separate debug file*' 'its debug file alone' "$scratch/dynamic.debug"
 	${CC:-cc} -O2 -Wl,--build-id=none "$scratch/service.c" -o "$scratch/nameless" -ljemalloc
-	sees 0 '*note build-id *to do: -Wl,--build-id*note names *no lines*' 'one without a build-id' "$scratch/nameless"
+	sees 0 '*note build-id *to do: link it with -Wl,--build-id*note names *no source lines*' 'one without a build-id' "$scratch/nameless"
 	${CC:-cc} -O2 -g "$scratch/service.c" -o "$scratch/leaving" -ljemalloc
 	MALLOC_CONF=prof:true,lg_prof_sample:14 "$scratch/leaving" >"$scratch/out" &
 	pid=$!
@@ -181,7 +181,7 @@ if ${CC:-cc} -O2 -g "$scratch/service.c" -o "$scratch/dynamic" -ljemalloc 2>/dev
 			MALLOC_CONF=prof:true,lg_prof_sample:14 chroot "$scratch/jail" /dynamic >"$scratch/out3" &
 			children+=($!)
 			wait_for 10 grep -q ready "$scratch/out3"
-			sees 0 '*right allocator *right enabled *note container *a file system of its own*right on disk */dynamic*right names *' 'a program in a root of its own' $!
+			sees 0 '*right allocator *right enabled *note container *its own file system*right on disk */dynamic*right names *' 'a program in a root of its own' $!
 		else
 			skip 'a program in a root of its own' 'chroot is not allowed'
 		fi

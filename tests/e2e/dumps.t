@@ -91,7 +91,7 @@ if mount -t tmpfs -o size=1m none "$scratch/small" 2>/dev/null; then
 	refused() { [ "$(field "$url_small" dumps failed)" -ge 1 ]; }
 	wait_for 10 refused
 	ok $? "a dump that would fill the disk is not written: $(field "$url_small" dumps failed) refused"
-	like "$(field "$url_small" dumps problem)" "no space left in $scratch/small/dumps for *auto.heap: it takes *are to stay so" "with the reason in the status"
+	like "$(field "$url_small" dumps problem)" "no space left in $scratch/small/dumps for *auto.heap: it needs *keep_free reserves *" "with the reason in the status"
 	is "$(find "$scratch/small/dumps" -name '*.heap' -o -name '*.tmp' | wc -l)" 0 "and nothing is left of it"
 	[ "$(stat -f -c '%a * %S' "$scratch/small" | xargs expr)" -ge 200000 ]
 	ok $? "the disk is not full"
@@ -152,8 +152,8 @@ else
 fi
 
 # The command's own mistakes.
-like "$("$cairn" dumps "$scratch/nowhere" 2>&1; echo $?)" "*the dump folder $scratch/nowhere cannot be read: No such file or directory*1" "a folder that is not there"
-like "$("$cairn" dumps --keep-count 3 . 2>&1; echo $?)" "*limits go with --thin*2" "limits without --thin"
+like "$("$cairn" dumps "$scratch/nowhere" 2>&1; echo $?)" "*cannot read the dump folder $scratch/nowhere: No such file or directory*1" "a folder that is not there"
+like "$("$cairn" dumps --keep-count 3 . 2>&1; echo $?)" "*--keep-age need --thin*2" "limits without --thin"
 like "$("$cairn" dumps --thin --keep-age soon . 2>&1; echo $?)" "*--keep-age takes a time such as 12h or 7d, not 'soon'*2" "a limit that is none"
 like "$("$cairn" dumps "$scratch/gdump" --fetch ../x 2>&1; echo $?)" "*is not the name of a file in the dump folder*1" "a name with a path"
 
@@ -162,9 +162,9 @@ if [ "$(id -u)" = 0 ]; then
 	mkdir "$scratch/theirs" && chmod 755 "$scratch" && cp "$cairn" "$scratch/cairn"
 	install -m 600 tests/fixtures/small.heap "$scratch/theirs/small.heap"
 	as_other() { setpriv --reuid=65534 --regid=65534 --clear-groups "$scratch/cairn" "$@" 2>&1; }
-	like "$(as_other dumps "$scratch/theirs")" '*0 dumps*; 1 file may not be read' "dumps that may not be read are not none"
+	like "$(as_other dumps "$scratch/theirs")" '*0 dumps*; no permission to read 1 file' "dumps that may not be read are not none"
 	like "$(as_other dumps --json "$scratch/theirs")" '*"unreadable":1,*' "in JSON too"
-	like "$(as_other leaks "$scratch/theirs")" '*1 file may not be read by this user' "and a folder of them is not without any"
+	like "$(as_other leaks "$scratch/theirs")" '*no permission to read 1 file' "and a folder of them is not without any"
 else
 	skip "dumps of another user" "not root"
 fi

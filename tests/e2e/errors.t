@@ -34,7 +34,7 @@ holds 'traces' says 'all(0 < t["value_low"] < t["value"] < t["value_high"] for t
 json tags --errors "$after"
 holds 'tags' says 'all(v["value_low"] < v["value"] < v["value_high"] for t in D["tags"] for v in t["values"])'
 for command in 'top' 'tree' 'traces' 'tags' 'peek 0x9000'; do
-	like "$("$cairn" $command --errors "$after" 2>/dev/null)" '*with a chance of 95 % it is * to *MiB to *' "$command, as text"
+	like "$("$cairn" $command --errors "$after" 2>/dev/null)" '*95 % confidence interval: * to *MiB to *' "$command, as text"
 done
 "$cairn" flame --errors "$after" -o "$scratch/out.svg" 2>/dev/null
 like "$(cat "$scratch/out.svg")" '*95 %: *MiB to *MiB*' 'flame, in what a frame says of itself'
@@ -44,11 +44,11 @@ import re, sys
 lines = [l for l in open(sys.argv[1]) if re.match(r"N\d+ ", l)]
 bare = [l for l in lines if not re.search(r"\\n\[\S+ \w+ to \S+ \w+\]", l)]
 print(bare)
-sys.exit(bool(bare) or not any("->" in l for l in lines) or "with a chance of 95 %" not in open(sys.argv[1]).read())
+sys.exit(bool(bare) or not any("->" in l for l in lines) or "95 % confidence intervals" not in open(sys.argv[1]).read())
 E
 "$cairn" graph "$after" -o "$scratch/out.dot" 2>/dev/null
 is "$(grep -c '95 %' "$scratch/out.dot")" 0 'graph: only where asked for'
-like "$("$cairn" graph --errors tests/fixtures/views/now.pb 2>/dev/null)" '*errors are not known*\[not known\]*' 'graph: and where it is not known, that'
+like "$("$cairn" graph --errors tests/fixtures/views/now.pb 2>/dev/null)" '*no confidence intervals*\[unknown\]*' 'graph: and where it is not known, that'
 for command in collapsed 'export --format pprof' 'export --format speedscope'; do
 	said=$("$cairn" $command --errors "$after" 2>&1 >"$scratch/out")
 	is "$? $(wc -c <"$scratch/out")" '2 0' "$command has no room for errors"
@@ -63,7 +63,7 @@ json diff --errors "$before" "$after"
 holds 'with the interval of the change' says 'all((r["change_low"] <= 0 <= r["change_high"]) == r["noise"] for s in ("grown", "shrunk") for r in D[s]["rows"])'
 "$cairn" diff "$before" "$after" >"$scratch/text" 2>/dev/null
 like "$(grep 0x9000 "$scratch/text")" '*MiB  *0x9000' 'a change has no mark'
-like "$(cat "$scratch/text")" '*MiB~*0x1*within the noise*' 'noise has one'
+like "$(cat "$scratch/text")" '*MiB~*0x1*within the 95 % sampling error*' 'noise has one'
 is "$(grep -c $'\033' "$scratch/text")" 0 'and no colour, unless on a terminal'
 colour=$(script -qec "'$cairn' diff '$before' '$after'" /dev/null 2>/dev/null | grep -c $'\033\\[90m')
 if command -v script >/dev/null; then [ "$colour" -gt 5 ]; ok $? 'where it is grey'; else skip 'where it is grey' 'no script here'; fi
@@ -82,11 +82,11 @@ json diff "$scratch/before-exact.heap" "$scratch/after-exact.heap"
 holds 'and no noise' says 'not any(r["noise"] for s in ("grown", "shrunk") for r in D[s]["rows"])'
 json top --errors tests/fixtures/views/now.pb
 holds 'pprof does not say what it rests on: null' says 'all(r["flat_low"] is None and r["cum_high"] is None for r in D["rows"])'
-like "$("$cairn" top --errors tests/fixtures/views/now.pb 2>/dev/null)" '*errors are not known*not known*' 'and in words'
+like "$("$cairn" top --errors tests/fixtures/views/now.pb 2>/dev/null)" '*no confidence intervals: pprof*unknown*' 'and in words'
 json diff tests/fixtures/views/base.pb tests/fixtures/views/now.pb
 holds 'nor is noise' says 'all(r["noise"] is None for r in D["grown"]["rows"])'
 printf 'heap profile:      3:     3000 [     5:     5000] @ heapprofile\n     3:     3000 [     5:     5000] @ 0x1000 0x2000\n' >"$scratch/exact.hprof"
-like "$("$cairn" top --errors "$scratch/exact.hprof" 2>/dev/null)" '*everything was recorded*' 'a profile that is exact says so'
+like "$("$cairn" top --errors "$scratch/exact.hprof" 2>/dev/null)" '*every allocation was recorded*' 'a profile that is exact says so'
 printf 'heap profile:      3:     3000 [     5:     5000] @ heap_v2/524288\n     3:     3000 [     5:     5000] @ 0x1000 0x2000\n' >"$scratch/tcmalloc.heap"
 json top --errors "$scratch/tcmalloc.heap"
 holds 'samples of tcmalloc are samples' says 'D["rows"][0]["flat_low"] < 0.5 * D["rows"][0]["flat"] and D["rows"][0]["flat_high"] > 2 * D["rows"][0]["flat"]'

@@ -74,7 +74,7 @@ sed 's|\(/run/program\)$|\1 (deleted)|' "$heap" >"$scratch/deleted.heap"
 heap=$scratch/deleted.heap
 [[ $(lines) != *hold_in_* ]]
 ok $? 'a program deleted while it ran: the file of its name may be another, so it is not taken'
-like "$(cat "$scratch/notes")" '*program: it was deleted or replaced while it ran, and the profile has no build-id to know it by*' 'and the note says so'
+like "$(cat "$scratch/notes")" '*program: it was deleted or replaced while it ran, and the profile has no build-id to recognize it by*' 'and the note says so'
 like "$(lines --binary "$scratch/elsewhere")" "$both" 'unless a person points at it'
 heap=$scratch/keep/plain.heap
 touch -d 'next year' "$program"
@@ -160,7 +160,7 @@ for form in '' -5; do
 		like "$(lines)" "$both" "$what"
 		rm "$scratch/run/shared.debug"
 		lines >/dev/null
-		like "$(cat "$scratch/notes")" '*shared.debug, which it shares debug information with, is not here*' 'a note when that file is missing'
+		like "$(cat "$scratch/notes")" '*shared.debug, which holds shared debug information, is missing*' 'a note when that file is missing'
 	else
 		skip "$what" "dwz would not: $(head -n 1 "$scratch/dwz")"
 	fi

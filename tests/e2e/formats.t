@@ -34,7 +34,7 @@ for case in 'empty::*it is empty*' 'header:heap_v2/524288\n:*no samples*prof_act
 	"$cairn" top "$scratch/$name" >/dev/null 2>&1
 	is $? 1 "$name: exit code 1"
 done
-like "$(said top "$scratch/header")" "*'cairn doctor $scratch/header' tells*" 'and who can tell more'
+like "$(said top "$scratch/header")" "*'cairn doctor $scratch/header' explains why*" 'and who can tell more'
 for command in pprof 'export --format pprof'; do
 	said=$("$cairn" $command "$scratch/header" 2>&1 >"$scratch/header.pb.gz")
 	like "$? $said" '0 cairn: note: *no samples*' "$command: for another tool it is a profile like any other"
@@ -53,11 +53,11 @@ if [ "$(id -u)" = 0 ]; then skip 'an unreadable file' 'root can read everything'
 fi
 head -c $(($(stat -c %s $dump) / 2)) $dump >"$scratch/half"
 like "$(said top "$scratch/half")" '*ends before its memory map*' 'half a dump gives half the answer, and says so'
-like "$("$cairn" top "$scratch/half" 2>/dev/null)" '*flat*cum*name*0x*' 'and the half is shown'
+like "$("$cairn" top "$scratch/half" 2>/dev/null)" '*Self*Total*Name*0x*' 'and the half is shown'
 like "$(said top --alloc $dump)" '*prof_accum:true*' '--alloc without accumulated counts'
-like "$(said top --thread nobody $dump)" "*no samples of thread 'nobody'; there are *" 'a thread that is not there'
+like "$(said top --thread nobody $dump)" "*no samples of thread 'nobody'; its threads are *" 'a thread that is not there'
 sed 's,heap_v2/.*,heap_v2/4096,' $dump >"$scratch/other-period"
-like "$(said top --base "$scratch/other-period" $dump)" '*each was un-sampled with its own*' 'a base with another period'
+like "$(said top --base "$scratch/other-period" $dump)" '*each is scaled by its own*' 'a base with another period'
 "$cairn" tpo 2>"$scratch/err"
 is $? 2 'a mistyped command'
 like "$(cat "$scratch/err")" "*did you mean 'top'?*" 'is guessed'

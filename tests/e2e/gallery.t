@@ -51,5 +51,5 @@ like "$? $(cat "$scratch/error")" '1 *no heap dump in this folder*' 'an empty fo
 "$cairn" gallery 2>/dev/null
 is "$?" 2 'no folder is a wrong use'
 "$cairn" gallery --base tests/fixtures/small.heap "$scratch/odd" 2>"$scratch/error" >/dev/null
-like "$? $(cat "$scratch/error")" '2 *compares it with the one before*' 'a base is refused: each dump is compared with the one before'
+like "$? $(cat "$scratch/error")" '2 *compares each dump with the previous one*' 'a base is refused: each dump is compared with the one before'
 done_testing

@@ -153,8 +153,8 @@ refused '*ambiguous (*--list*--lines*' --li leaky now.heap
 refused '*no option --frobnicate*' --frobnicate leaky now.heap
 refused '*--focus*closing parenthesis*' '--focus=(' leaky now.heap
 refused '*--list*matches no function*' --list=no_such_function leaky now.heap
-refused '*name the program*'
-refused '*name a profile after the program*' leaky
+refused '*missing PROGRAM*'
+refused '*missing PROFILE after the program*' leaky
 refused '*missing.heap*' leaky missing.heap
 refused '*whole number*' --nodecount=many leaky now.heap
 like "$(./jeprof --version)" 'jeprof (*jemalloc 5.*' '--version names what it stands for'

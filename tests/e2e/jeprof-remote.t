@@ -52,7 +52,7 @@ is "$(figures ours)" "$(figures theirs)" 'stock jeprof shows the same'
 like "$(cat raw)" '--- symbol*page::load*--- heap*heap_v2*MAPPED_LIBRARIES:*' '--raw of a remote profile carries its names'
 is "$(./jeprof --text --show_bytes raw 2>/dev/null)" "$(cat ours)" 'and reads back the same'
 ./jeprof --text "http://$host/stripped/pprof/heap" >ours 2>err
-like "$(cat err)" '*does not name its addresses*no symbols*' 'a server without symbols is said to be one'
+like "$(cat err)" '*does not symbolize its addresses*no symbols*' 'a server without symbols is said to be one'
 like "$(cat ours)" '*load_page*' 'and the files of the memory map give the names'
 ./jeprof --text "http://$host/nosymbol/pprof/heap" 2>err | grep -q load_page
 is $? 0 'the same where there is no such page'
@@ -67,15 +67,15 @@ fails() { # fails PATTERN PAGE
 }
 fails '*the server answers 503: profiling is off*' error/pprof/heap
 fails '*answers 404: not found*' nowhere/pprof/heap
-fails '*a web page, not a profile; name the page*' page/pprof/heap
+fails '*a web page, not a profile; add the profile*' page/pprof/heap
 fails '*redirected more than 5 times*' loop/pprof/heap
 fails '*rotocol*file*' file/pprof/heap
 fails '*the answer is empty*' empty/pprof/heap
-fails '*did not answer; CAIRN_HTTP_TIMEOUT*' hang/pprof/heap
+fails '*did not answer; set CAIRN_HTTP_TIMEOUT*' hang/pprof/heap
 fails '*larger than 20.0 MiB, so nothing was kept*' endless/pprof/heap
-fails '*closed the connection before its answer was whole*' cut/pprof/heap
+fails '*closed the connection before its answer was complete*' cut/pprof/heap
 is "$(./jeprof --text --show_bytes leaky "http://$host/moved/pprof/heap" 2>/dev/null)" "$local_text" 'a redirection is followed'
-like "$(./jeprof --text leaky 127.0.0.1:1/pprof/heap 2>&1 >/dev/null)" '*nobody answers there*' 'nobody listens'
-like "$(./jeprof --text leaky "http://no.such.host.invalid/pprof/heap" 2>&1 >/dev/null)" '*no host of that name*' 'no such host'
+like "$(./jeprof --text leaky 127.0.0.1:1/pprof/heap 2>&1 >/dev/null)" '*cannot connect*' 'nobody listens'
+like "$(./jeprof --text leaky "http://no.such.host.invalid/pprof/heap" 2>&1 >/dev/null)" '*unknown host*' 'no such host'
 is "$(find kept -name '.*' -type f -o -name '*.pprof.heap' -size 0)" '' 'nothing half-written is left'
 done_testing

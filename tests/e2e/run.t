@@ -20,7 +20,7 @@ cd "$scratch/here"
 # left: the profiles of the last run, which are removed from here
 left() { ls cairn.* 2>/dev/null | tr '\n' ' '; }
 # holder FILE: who holds most
-holder() { "$cairn" top -n 1 "$1" 2>/dev/null | awk '/ flat% .* name$/ {getline; print $NF}'; }
+holder() { "$cairn" top -n 1 "$1" 2>/dev/null | awk '/ Self% .* Name$/ {getline; print $NF}'; }
 # mebibytes FILE: what is live
 mebibytes() { "$cairn" top --json "$1" 2>/dev/null | python3 -c 'import json, sys; print(round(json.load(sys.stdin)["total"] / 2**20))'; }
 
@@ -35,7 +35,7 @@ is $? 5 "run passes the exit code through"
 [[ $out != *jemalloc* ]]
 ok $? "a program keeps the allocator it has"
 is "$(wc -l <<<"$out")" 5 "a summary of five lines"
-like "$out" "*short (process *) ended with code 5 after * at most * resident*live at the end: 7?.? MiB in 1 process*held by: main 7?.? MiB*highest: *profile: cairn.short.*.heap; 'cairn top cairn.short.*.heap' shows it" \
+like "$out" "*short (process *) exited with code 5 after * at most * resident*live at the end: 7?.? MiB in 1 process*held by: main 7?.? MiB*highest: *profile: cairn.short.*.heap; 'cairn top cairn.short.*.heap' shows it" \
 	"how it ended, how much was live, who held it, the highest moment, and where the profile is"
 is "$(holder cairn.short.*.heap)" main "the profile is left, and holds what was sampled"
 rm -f cairn.*
@@ -43,7 +43,7 @@ out=$("$cairn" run -q --active --period 16K -o mine.heap -- "$scratch/short" 2>&
 is "$out" "" "-q prints no summary"
 is "$(left)$(holder mine.heap)" main "-o names the profile; --active is accepted"
 out=$("$cairn" run --wait -- "$scratch/ends" return 20 2>&1)
-like "$out" "*ended with code 6*nothing was sampled, so no profile is left*'cairn activate'*" "--wait samples nothing until it is told to"
+like "$out" "*exited with code 6*no profile: nothing was sampled*'cairn activate'*" "--wait samples nothing until it is activated"
 is "$(left)" "" "and leaves nothing"
 
 # Ends.
@@ -78,7 +78,7 @@ sleep 0.2 # the snapshot is on its way
 kill -KILL $service
 wait $runner
 is $? 137 "a command that is killed"
-like "$(tail -n 5 "$scratch/err")" "*was ended by signal 9 (Killed)*live at ??:??:??: *held by: keep_it*" "shows its highest moment"
+like "$(tail -n 5 "$scratch/err")" "*was killed by signal 9 (Killed)*live at ??:??:??: *held by: keep_it*" "shows its highest moment"
 [ "$(mebibytes cairn.ends.*.heap)" -ge 30 ]
 ok $? "and leaves the profile of that"
 rm -f cairn.*

@@ -41,7 +41,7 @@ answers top2 'more; -n 0 shows all' 'top2 shows two rows'
 answers 'top -n 1' '… and' 'so does -n'
 answers 'o > options' 'wrote options' 'o lists the options'
 holds 'and their values' grep -q '^ *focus *=' options
-answers 'top3 --cum' 'cum%' 'an option for one command'
+answers 'top3 --cum' 'Total%' 'an option for one command'
 answers 'focus=look_up' '(cairn)' 'focus is set'
 answers top 'of it shown' 'and the next command keeps to it'
 screen | grep -q remember_session
@@ -58,7 +58,7 @@ answers 'disasm remember_session' 'calloc' 'disasm shows instructions'
 answers 'top -look_up' 'remember_session' 'a word with a dash is left out'
 answers 'top (' 'closing parenthesis' 'a wrong expression is a sentence'
 answers 'alloc-space' '(cairn)' 'a flag'
-answers 'top1' 'alloc_space' 'changes what is counted'
+answers 'top1' 'allocated memory' 'changes what is counted'
 answers 'alloc-space=' '(cairn)' 'and is taken back'
 answers 'nonsense' "no command or option 'nonsense'" 'nonsense is said to be nonsense'
 answers 'top2 > table.txt' 'wrote table.txt' '> writes a file'
@@ -149,7 +149,7 @@ same 'tagfocus=thread_id=1\ntop\n' top --tagfocus thread_id=1 now.heap
 same 'base=before.heap\nnormalize\ntags\n' tags --base before.heap --normalize now.heap
 like "$(at_prompt 'thread=nobody\noptions\ntop1\n')" "no samples of thread 'nobody'*thread                 =  *load_page*" 'what cannot be loaded is said, and not set'
 like "$(at_prompt 'base=missing.heap\ntop1\n')" 'missing.heap: No such file*load_page*' 'nor is a base that is not there'
-like "$(at_prompt 'tags\nthread=1\ntop1\n' <(cat now.heap))" '*bytes: *was read once and cannot be read again*load_page*' 'of a pipe there is nothing more to read'
+like "$(at_prompt 'tags\nthread=1\ntop1\n' <(cat now.heap))" '*bytes: *cannot be read twice*load_page*' 'of a pipe there is nothing more to read'
 long=$(printf '%0100000d' 0)
 is "$(echo options | "$cairn" shell --ignore "$long" now.heap 2>/dev/null | grep '^  ignore ' | tr -cd 0 | wc -c)" 100000 'an option of any length is shown whole'
 "$cairn" shell missing.heap </dev/null >/dev/null 2>&1

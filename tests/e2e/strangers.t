@@ -112,7 +112,7 @@ refused() {
 }
 refused "too long" "token is longer than 4096 bytes" "CAIRN_CONF=listen:127.0.0.1:PORT,token:${long}x"
 refused "empty" "token is empty" "CAIRN_CONF=listen:127.0.0.1:PORT,token:"
-refused "mistyped" "is 'token' meant?" "CAIRN_CONF=listen:127.0.0.1:PORT,tokn:secret"
+refused "mistyped" "did you mean 'token'?" "CAIRN_CONF=listen:127.0.0.1:PORT,tokn:secret"
 refused "in a file that is not there" "CAIRN_CONFIG: " "CAIRN_CONF=listen:127.0.0.1:PORT" "CAIRN_CONFIG=$scratch/missing.toml"
 cat >embed.c <<'C'
 #include <cairn.h>
@@ -147,7 +147,7 @@ int main(int count, char **arguments)
 C
 $cc -O1 -w -I"$root/include" embed.c -o embed "$library" -Wl,-rpath,"${library%/*}" -ljemalloc
 is "$(timeout 20 ./embed 4096 127.0.0.1:"$(free_port)")" "1 " "cairn_start takes a token of 4 KiB"
-like "$(timeout 20 ./embed 4097 127.0.0.1:"$(free_port)")" "0 *its token cannot be used*token is longer than 4096 bytes" "and fails with one that is longer"
+like "$(timeout 20 ./embed 4097 127.0.0.1:"$(free_port)")" "0 *its token is invalid*token is longer than 4096 bytes" "and fails with one that is longer"
 like "$(timeout 20 ./embed 0 127.0.0.1:"$(free_port)")" "0 *token is empty" "or empty"
 is "$(timeout 20 ./embed | tr '\n' '|')" "1 |child 42, still {|" "a forked child reads and frees a reply of its parent's"
 
@@ -276,5 +276,5 @@ for version in new old neither; do
 	[ ! -e visited ]
 	ok $? "and nobody goes there ($version libcurl): $(tail -n 1 err | cut -c 1-150)"
 done
-like "$(cat err)" "*this libcurl cannot be kept to HTTP*" "a libcurl that cannot be kept to HTTP is not used"
+like "$(cat err)" "*this libcurl cannot be restricted to HTTP*" "a libcurl that cannot be kept to HTTP is not used"
 done_testing

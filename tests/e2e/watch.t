@@ -78,7 +78,7 @@ like "$(cat err)" "cairn: note: $pid_idle: sampling is off*'cairn activate $pid_
 short=$!
 "$cairn" watch $short >out 2>err
 is "$?" 1 "a process that ends before an agent was found"
-like "$(cat err)" "*process $short (sleep) ended with code 0; at most*no dump of it was taken" "is told so"
+like "$(cat err)" "*process $short (sleep) exited with code 0; at most*no dump of it was taken" "is told so"
 "$cairn" watch --once "$pid_off" 4000000 "$pid_db" >out 2>err
 is "$? $(grep -c ' start: ' out) $(grep -c cairn: err)" "1 1 2" "one that can is watched though two others cannot"
 for bad in "--grow x" "--share 200%" "--every 5q" "--for 0" "--for soon" "--file-name a/b" "--file-name %q" "--keep-age x" "--start maybe" "--start false --grow 0"; do
@@ -90,7 +90,7 @@ is $? 2 "so is nothing at all"
 "$cairn" watch -o "$scratch/none/here" "$pid_db" >out 2>err
 is "$? $(grep -c 'none/here' err)" "1 1" "a folder that cannot be made"
 "$cairn" watch nonsense >out 2>err
-is "$? $(grep -c 'named by its PID' err)" "1 1" "what is no target"
+is "$? $(grep -c 'not a TARGET: give a PID' err)" "1 1" "what is no target"
 
 # Other names for it
 "$cairn" watch --once -o named "$sockets/$pid_db.sock" >out 2>err
@@ -138,13 +138,13 @@ holds "is thinned to five" sh -c "[ \$(ls thin | wc -l) -le 5 ] && [ $(lines thi
 leak 4
 watch death --grow 8M --distance 500ms "$leaky"
 ends 0 "it ends with the process"
-like "$(cat death.err)" "cairn: note: process $leaky (leaky) ended with code 0; at most * MiB were seen, * dumps, the last is $(ls -t death | head -n 1)" "and tells how that ended, and the last dump"
+like "$(cat death.err)" "cairn: note: process $leaky (leaky) exited with code 0; at most * MiB were seen, * dumps, the last is $(ls -t death | head -n 1)" "and tells how that ended, and the last dump"
 leak 60
 watch killed --grow 1G "$leaky"
 wait_for 10 has_lines killed 1
 kill -9 "$leaky" && wait "$leaky" 2>/dev/null
 ends 0 "a process that is killed"
-like "$(cat killed.err)" "*was ended by signal 9 (Killed); at most*1 dump, the last is*" "is told as such"
+like "$(cat killed.err)" "*was killed by signal 9 (Killed); at most*1 dump, the last is*" "is told as such"
 
 # A dump that comes whole though the process does not outlive it
 "$cairn" dump "$pid_db" -o "$scratch/whole.heap" >/dev/null 2>&1
@@ -154,7 +154,7 @@ children+=($last)
 wait_for 10 test -S "$sockets/$last.sock"
 "$cairn" watch -o words $last >out 2>err
 is "$? $(ls words 2>/dev/null | wc -l)" "0 1" "the last words of a process are kept"
-like "$(cat err)" "*process $last (python3) ended with code 0;*1 dump, the last is*" "and told"
+like "$(cat err)" "*process $last (python3) exited with code 0;*1 dump, the last is*" "and told"
 # A process that ended and that nobody has asked for its end, as in a container whose first process does not care
 python3 -c 'import subprocess, sys, time
 child = subprocess.Popen(sys.argv[1:])
@@ -186,7 +186,7 @@ reuse() {
 }
 if reuse; then
 	ends 0 "a process whose number was given to another has ended"
-	like "$(cat reused.err)" "*ended*; its number is another process's now; at most*" "which is told"
+	like "$(cat reused.err)" "*killed*; its PID now belongs to another process; at most*" "which is told"
 	holds "and no dump of the other is taken for its own" sh -c "[ \$(ls reused | wc -l) -eq $before ]"
 	kill -9 "$leaky"
 else
@@ -197,8 +197,8 @@ fi
 # A service across its restarts
 cp leaky svc-$$
 watch service --service svc-$$ --grow 1G
-wait_for 10 grep -q "does not run" service.err
-is "$(cat service.err)" "cairn: note: service svc-$$ does not run" "a service that does not run is waited for, and told once"
+wait_for 10 grep -q "is not running" service.err
+is "$(cat service.err)" "cairn: note: service svc-$$ is not running" "a service that does not run is waited for, and told once"
 leak 60 svc-$$
 first=$leaky
 wait_for 10 has_lines service 1
@@ -206,7 +206,7 @@ kill -9 "$first" && wait "$first" 2>/dev/null
 leak 60 svc-$$
 wait_for 10 has_lines service 2
 like "$(cat service.out)" "*svc-$$ $first *start:*svc-$$ $leaky *start:*" "it is followed across a restart"
-like "$(cat service.err)" "*process $first (svc-$$) was ended by signal 9*" "of which it tells"
+like "$(cat service.err)" "*process $first (svc-$$) was killed by signal 9*" "of which it tells"
 kill -INT $watcher
 ends 0 "and by Ctrl-C it ends"
 kill -9 "$leaky" && wait "$leaky" 2>/dev/null
@@ -244,7 +244,7 @@ if [ -n "$group" ] && echo 120M >"$group/$limit" 2>/dev/null; then
 	ends 0 "a process that grows into the limit of its group"
 	like "$(cat limit.out)" "*share: 6?% of the group's limit of 120.0 MiB*" "is dumped at the share"
 	is "$(grep -c share: limit.out)" 1 "once"
-	like "$(cat limit.err)" "*was ended by signal 9 (Killed): the kernel killed it for want of memory; at most 1* MiB were seen, 2 dumps, the last is $(ls limit | grep share)" \
+	like "$(cat limit.err)" "*was killed by signal 9 (Killed): killed by the OOM killer; at most 1* MiB were seen, 2 dumps, the last is $(ls limit | grep share)" \
 		"and its death is told for what it is"
 	wait "$leaky" 2>/dev/null
 	rmdir "$group"

@@ -50,7 +50,7 @@ struct cairn_cpu {
 	struct thread threads[threads_most];
 	unsigned thread_count;
 	unsigned scan;            /* how often threads were looked for */
-	unsigned missed, unwatched; /* threads without a timer for want of room: in this scan, and in the worst */
+	unsigned missed, unwatched; /* threads without a timer because there was no room: in this scan, and in the worst */
 	unsigned closed, blocked;   /* threads without a timer because they block its signal: in this scan, and in all: new ones do too */
 	_Atomic uint64_t dropped, cramped;
 	unsigned small;           /* threads that were given up because their stacks are */
@@ -334,7 +334,7 @@ struct cairn_cpu *cairn_cpu_start(unsigned frequency, bool *busy, struct cairn_e
 {
 	*busy = atomic_flag_test_and_set(&state.taken);
 	if (*busy) {
-		cairn_fail(error, "a CPU profile is under way already");
+		cairn_fail(error, "a CPU profile is already running");
 		return NULL;
 	}
 	struct cairn_cpu *cpu = cairn_pages_map(sizeof *cpu);

@@ -57,7 +57,7 @@ bool cairn_admission_check(struct cairn_agent *agent, const struct cairn_request
 			return refuse(agent, response, 401, "the token is missing or wrong; send Authorization: Bearer TOKEN");
 		}
 	} else if (request->host.data && !cairn_listen_host_is_ours(request->host, agent->config.hosts)) {
-		return refuse(agent, response, 403, "this Host is not ours; use an address or localhost, or add the name to `hosts`");
+		return refuse(agent, response, 403, "unknown Host; use an address or localhost, or add the name to `hosts`");
 	}
 	struct cairn_bytes origin = request->origin;
 	if (origin.data) { /* a page: only one that we served ourselves */
@@ -77,7 +77,7 @@ static bool admit_effect(struct cairn_agent *agent, const struct cairn_request *
 	if (request->fetch_site.data ? is_direct(request) : !cairn_bytes_start_with(request->user_agent, "Mozilla/"))
 		return true;
 	return refuse(agent, response, 403,
-		      "this changes something, and the browser does not say that you asked for it; use curl or the cairn command");
+		      "this request changes something, and the browser does not show that you made it; use curl or the cairn command");
 }
 
 bool cairn_admission_admit(void *context, struct cairn_exchange *exchange, size_t *maximum)
@@ -160,7 +160,7 @@ static bool begin_call(struct cairn_agent *agent, const struct cairn_request *re
 		cairn_call_free(&agent->work, queued);
 	}
 	atomic_fetch_add(&agent->counters.busy, 1);
-	cairn_response_busy(response, "too much is under way");
+	cairn_response_busy(response, "too many requests are in progress");
 	return true;
 }
 

@@ -136,7 +136,7 @@ static bool accept_token(struct cairn_config *config, struct cairn_bytes token, 
 	else if (token.length > most)
 		problem(config, "token is longer than %zu bytes", most);
 	else if (config->token_unusable)
-		problem(config, "token has a space, a control character or one that is not ASCII, which no header can carry");
+		problem(config, "token has a space, a control character or a non-ASCII character, which an HTTP header cannot carry");
 	return !config->token_unusable;
 }
 
@@ -224,9 +224,9 @@ static void unknown_key(struct cairn_config *config, const char *given)
 	if (strncmp(given, "token", 5) == 0 || (nearest && strcmp(nearest, "token") == 0))
 		config->token_unusable = true;
 	if (strchr(given, '='))
-		problem(config, "'%.40s' has an equals sign where a colon is meant", given);
+		problem(config, "'%.40s' has an equals sign; write key:value", given);
 	else
-		problem(config, nearest ? "unknown key '%.40s'; is '%s' meant?" : "unknown key '%.40s'", given, nearest);
+		problem(config, nearest ? "unknown key '%.40s'; did you mean '%s'?" : "unknown key '%.40s'", given, nearest);
 }
 
 void cairn_config_set(struct cairn_config *config, const char *given, struct cairn_bytes value, enum cairn_config_origin origin)

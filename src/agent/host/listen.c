@@ -280,10 +280,10 @@ int cairn_listen_tcp(struct cairn_listen *place, const struct cairn_config *conf
 	if (!config->listen[0])
 		return -1;
 	if (!cairn_listen_parse(config->listen, host, sizeof host, &port))
-		return refuse_tcp(place, config->listen, "address:port is meant");
+		return refuse_tcp(place, config->listen, "not address:port");
 	socklen_t size = make_address(&address, host, port, &loopback);
 	if (size == 0)
-		return refuse_tcp(place, config->listen, "a numeric address is meant, or localhost");
+		return refuse_tcp(place, config->listen, "use a numeric address or localhost");
 	if (config->token_unusable)
 		return refuse_tcp(place, config->listen, "the token cannot be used");
 	if (!loopback && !config->token[0])

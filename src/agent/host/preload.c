@@ -1,5 +1,5 @@
 /* preload.c - what happens when libcairn.so is loaded by LD_PRELOAD: the agent starts. It touches nothing of the
- * host before it is told to sample; with `engine:jemalloc` it starts only where there is a jemalloc in use.
+ * host before sampling is switched on; with `engine:jemalloc` it starts only where there is a jemalloc in use.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/start.h"
 

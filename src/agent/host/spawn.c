@@ -160,9 +160,9 @@ static const char *follow(const struct cairn_spawn *spawn, int output, int error
 		if (cairn_clock_ns() > deadline)
 			return "took too long";
 		if ((spawn->gone && atomic_load(spawn->gone)) || (spawn->stop && atomic_load(spawn->stop)))
-			return "was stopped, since nobody waits for its answer";
+			return "was stopped because the client left";
 		if (out->failed)
-			return "wrote more than there is room for";
+			return "wrote more than fits in memory";
 		said->failed = false;
 	}
 	return NULL;
@@ -200,9 +200,9 @@ static bool explain(const struct cairn_spawn *spawn, int code, const char *stopp
 	if (code == 0)
 		return true;
 	if (code < 0)
-		return cairn_fail(error, "%s %s: its end is not known, since what waited for it was killed", spawn->path, spawn->arguments[1]);
+		return cairn_fail(error, "%s %s: exit status unknown: its parent was killed", spawn->path, spawn->arguments[1]);
 	if (code > 128)
-		return cairn_fail(error, "%s %s was ended by signal %d: %.*s", spawn->path, spawn->arguments[1], code - 128, shown, words.data);
+		return cairn_fail(error, "%s %s was killed by signal %d: %.*s", spawn->path, spawn->arguments[1], code - 128, shown, words.data);
 	return cairn_fail(error, "%s %s failed with code %d: %.*s", spawn->path, spawn->arguments[1], code, shown, shown ? words.data : "");
 }
 

@@ -149,7 +149,7 @@ static struct cairn_server *open_server(struct cairn_agent *agent)
 	return server;
 }
 
-/* One life of the server: until it is told to stop or its descriptors are gone. */
+/* One life of the server: until it is stopped or its descriptors are gone. */
 static void serve_once(struct cairn_agent *agent)
 {
 	struct cairn_server *server = open_server(agent);
@@ -357,7 +357,7 @@ bool cairn_service_start(const struct cairn_config *config, bool only_live, stru
 {
 	struct cairn_agent *agent = &cairn_agent;
 	if (getauxval(AT_SECURE))
-		return cairn_fail(error, "this process runs with another user's rights (setuid, setgid or capabilities); the agent stays out of it");
+		return cairn_fail(error, "the agent does not start in a privileged process (setuid, setgid or capabilities)");
 	start_in_child();
 	if (atomic_load(&agent->started))
 		return true;
@@ -366,7 +366,7 @@ bool cairn_service_start(const struct cairn_config *config, bool only_live, stru
 	read_config(&agent->config);
 	uselocale(before);
 	if (!only_live && agent->config.listen[0] && agent->config.token_unusable)
-		return cairn_fail(error, "the agent does not start, since its token cannot be used and %.100s would be open to everybody: %.300s",
+		return cairn_fail(error, "the agent does not start: its token is invalid, so %.100s would be open to everybody: %.300s",
 				  agent->config.listen, agent->config.problems);
 	if (!agent->profiler.jemalloc.mallctl)
 		cairn_jemalloc_find(&agent->profiler.jemalloc, &agent->profiler.missing);

@@ -184,7 +184,7 @@ bool cairn_hook_install(const struct cairn_jemalloc *jemalloc, unsigned depth, s
 		cairn_code_refresh();
 	cairn_objects_visit(see_object, &(struct search){jemalloc, &hook.allocator});
 	if (set_hook(jemalloc, backtrace, &hook.before) != 0)
-		return cairn_fail(why, "jemalloc %s has no hook for stacks (5.3 has); its own unwinder stays", jemalloc->version);
+		return cairn_fail(why, "jemalloc %s has no backtrace hook (5.3 has one), so it uses its own unwinder", jemalloc->version);
 	atomic_store(&hook.installed, true);
 	return true;
 }

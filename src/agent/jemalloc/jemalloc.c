@@ -175,7 +175,7 @@ static bool search_module(void *context, const struct cairn_object *module)
 	return (search->local ? cairn_object_local : cairn_object_exported)(module, "mallctl", see_mallctl, search);
 }
 
-/* The one in use: what malloc() calls, else the first with a prefix. IDLE is told of any other. */
+/* The one in use: what malloc() calls, else the first with a prefix. IDLE describes any other. */
 static struct cairn_jemalloc *choose(struct search *search, struct cairn_jemalloc *idle)
 {
 	struct cairn_jemalloc *prefixed = NULL;
@@ -223,5 +223,5 @@ bool cairn_jemalloc_take(struct cairn_jemalloc *jemalloc, cairn_mallctl *mallctl
 		return true;
 	}
 	*jemalloc = (struct cairn_jemalloc){0};
-	return cairn_fail(error, "the mallctl handed over does not answer as jemalloc's does");
+	return cairn_fail(error, "the given mallctl does not behave like jemalloc's");
 }

@@ -133,7 +133,7 @@ static struct cairn_snapshot *take_counted(struct cairn_snapshots *snapshots, st
 	size_t expected = counted(ask->quota, atomic_load(&snapshots->last_size));
 	if (!cairn_quota_take(ask->quota, expected)) {
 		ask->refused = true;
-		cairn_fail(error, "snapshots and answers that others wait for take all of the memory there is for them");
+		cairn_fail(error, "other snapshots and answers use all of the memory for answers (`memory` in CAIRN_CONF)");
 		return NULL;
 	}
 	struct cairn_snapshot *snapshot = take(snapshots, error);

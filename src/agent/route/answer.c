@@ -26,7 +26,7 @@ void cairn_answer_error(struct cairn_call *call, int status, const char *text, c
 }
 
 static const char memory_is_used_up[] =
-	"snapshots and answers that are under way take all of the memory for answers (`memory` in CAIRN_CONF)";
+	"other snapshots and answers use all of the memory for answers (`memory` in CAIRN_CONF)";
 
 struct cairn_snapshot *cairn_answer_take(struct cairn_call *call, struct cairn_error *error)
 {
@@ -68,7 +68,7 @@ int cairn_answer_render(struct cairn_call *call, const char *const *arguments, i
 {
 	struct cairn_agent *agent = call->agent;
 	if (!agent->tool[0]) {
-		cairn_fail(error, "the cairn command is needed to name and draw, and was found neither beside libcairn.so nor on PATH; "
+		cairn_fail(error, "cannot symbolize or draw: the cairn command is neither beside libcairn.so nor on PATH; "
 				  "set CAIRN_TOOL to its path");
 		return 501;
 	}

@@ -66,7 +66,7 @@ static enum progress sample(struct cairn_call *call, const struct request *reque
 	cairn_call_release(call); /* the next run need not wait until this one is drawn */
 	if (!profile->failed)
 		return OVER;
-	call->busy = "the profile does not fit in what is left of the memory for answers (`memory` in CAIRN_CONF)";
+	call->busy = "the profile does not fit in the remaining memory for answers (`memory` in CAIRN_CONF)";
 	cairn_fail(error, "%s", call->busy);
 	return FAILED;
 }
@@ -131,7 +131,7 @@ void cairn_cpu_gperftools(struct cairn_call *call)
 	struct request request = {.seconds = 30, .frequency = 99};
 	if (!read_number(call, "seconds", seconds_most, &request.seconds) ||
 	    !read_number(call, "frequency", CAIRN_CPU_FREQUENCY_MOST, &request.frequency)) {
-		cairn_response_text(call->response, 400, CAIRN_TEXT, "seconds is a number from 1 to %d, frequency one from 1 to %d\n", seconds_most,
+		cairn_response_text(call->response, 400, CAIRN_TEXT, "seconds takes 1 to %d, frequency 1 to %d\n", seconds_most,
 				    CAIRN_CPU_FREQUENCY_MOST);
 		return;
 	}

@@ -173,14 +173,14 @@ static void forward(struct cairn_call *call)
 {
 	int pid = process_of(call->request);
 	if (pid <= 0 || !cairn_tree_has(getpid(), pid)) {
-		cairn_response_text(call->response, 404, CAIRN_TEXT, "pid is a process that descends from %d\n", getpid());
+		cairn_response_text(call->response, 404, CAIRN_TEXT, "pid takes a descendant of process %d\n", getpid());
 		return;
 	}
 	int descriptor = reach_process(call->agent, pid);
 	if (descriptor < 0) {
 		cairn_response_text(call->response, 409, CAIRN_TEXT,
-				    "process %d has no agent: if it was forked and has not been sampled since, its heap is what its parent had then, and "
-				    "its agent starts with its next sample\n", pid);
+				    "process %d has no agent yet: a forked process starts its agent with its first sample; until then its heap is what its "
+				    "parent had at the fork\n", pid);
 		return;
 	}
 	int64_t end = cairn_clock_ns() + (int64_t)patience_seconds * 1000000000;

@@ -66,7 +66,7 @@ void cairn_control_reset(struct cairn_call *call)
 		return;
 	}
 	cairn_response_text(call->response, 200, CAIRN_JSON,
-			    "{\"reset\":true,\"period\":%llu,\"note\":\"all samples were thrown away; memory allocated before now is no longer seen\"}",
+			    "{\"reset\":true,\"period\":%llu,\"note\":\"all samples discarded; the profile now covers new allocations only\"}",
 			    (unsigned long long)cairn_profiler_period(&call->agent->profiler));
 }
 
@@ -77,7 +77,7 @@ void cairn_control_gdump(struct cairn_call *call)
 	cairn_query_get(call->request->query, "activate", value, sizeof value);
 	bool on = strcmp(value, "true") == 0;
 	if (!on && strcmp(value, "false") != 0) {
-		cairn_answer_error(call, 400, "activate=true or activate=false is meant", NULL);
+		cairn_answer_error(call, 400, "missing activate=true or activate=false", NULL);
 		return;
 	}
 	answer_command(call, cairn_profiler_gdump(&call->agent->profiler, on, &error), &error);
@@ -131,7 +131,7 @@ void cairn_control_stats(struct cairn_call *call)
 	if (cairn_answer_stats(call, json ? "J" : NULL))
 		return;
 	cairn_profiler_explain(&call->agent->profiler, error.text, sizeof error.text);
-	cairn_answer_error(call, 501, error.text[0] ? error.text : "malloc_stats_print was not handed over", NULL);
+	cairn_answer_error(call, 501, error.text[0] ? error.text : "malloc_stats_print was not passed to cairn_start", NULL);
 }
 
 static void append_escaped(struct cairn_buffer *out, const char *text)

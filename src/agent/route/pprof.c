@@ -73,7 +73,7 @@ static void answer_go(struct cairn_call *call, bool allocs)
 	if (!call->base && cairn_query_get(call->request->query, "seconds", text, sizeof text)) {
 		struct cairn_bytes rest = cairn_bytes_of(text);
 		if (!cairn_text_decimal(&rest, &seconds) || rest.length > 0 || seconds > seconds_maximum) {
-			cairn_response_text(call->response, 400, CAIRN_TEXT, "invalid value for \"seconds\": a number up to %d is meant\n", seconds_maximum);
+			cairn_response_text(call->response, 400, CAIRN_TEXT, "invalid value for \"seconds\": use a number up to %d\n", seconds_maximum);
 			return;
 		}
 	}

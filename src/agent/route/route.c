@@ -43,8 +43,8 @@ const struct cairn_route cairn_routes[] = {
 	{"GET", "/api/monitor/analyze/*", cairn_risingwave_analyze, work, small, "a dump as collapsed stacks"},
 	/* TiKV */
 	{"GET", "/debug/pprof/heap_activate", cairn_tikv_activate, effect, small, "start sampling; ?interval=SECONDS dumps regularly"},
-	{"GET", "/debug/pprof/heap_deactivate", cairn_tikv_deactivate, work | effect, small, "stop, and remove those dumps"},
-	{"GET", "/debug/pprof/heap_list", cairn_tikv_list, work, small, "those dumps; heap?name=N fetches one"},
+	{"GET", "/debug/pprof/heap_deactivate", cairn_tikv_deactivate, work | effect, small, "stop sampling and remove these dumps"},
+	{"GET", "/debug/pprof/heap_list", cairn_tikv_list, work, small, "list these dumps; heap?name=N fetches one"},
 	/* Go */
 	{"GET", "/debug/pprof/", cairn_go_index, 0, small, "a page of links"},
 	{"GET", "/debug/pprof/heap", cairn_go_heap, work, small, "the heap profile for pprof; ?seconds=N, ?debug=1"},
@@ -66,11 +66,11 @@ const struct cairn_route cairn_routes[] = {
 	{"GET", "/cairn/status", cairn_control_status, 0, small, "everything about the profiler and the agent, in JSON; ?format=text"},
 	{"POST", "/cairn/activate", cairn_control_activate, 0, small, "start sampling"},
 	{"POST", "/cairn/deactivate", cairn_control_deactivate, 0, small, "stop sampling"},
-	{"POST", "/cairn/reset", cairn_control_reset, work, small, "throw all samples away; ?period=BYTES"},
+	{"POST", "/cairn/reset", cairn_control_reset, work, small, "discard all samples; ?period=BYTES"},
 	{"POST", "/cairn/gdump", cairn_control_gdump, 0, small, "?activate=true|false"},
 	{"GET", "/cairn/snapshot", cairn_control_snapshot, work, small, "the heap profile with its trailer"},
 	{"POST", "/cairn/dump", cairn_control_dump, work, small, "write it to the dump folder"},
-	{"GET", "/cairn/memory", cairn_control_memory, work, small, "what its memory is: the trailer alone"},
+	{"GET", "/cairn/memory", cairn_control_memory, work, small, "the process's memory figures: the trailer alone"},
 	{"GET", "/cairn/dumps", cairn_dumps_list, work, small, "the dumps there, in JSON; ?format=text"},
 	{"POST", "/cairn/dumps", cairn_dumps_thin, work, small, "thin them; ?keep_count=N&keep_bytes=SIZE&keep_age=TIME"},
 	{"GET", "/cairn/dumps/*", cairn_dumps_fetch, work, small, "one of them, by its name"},
@@ -134,7 +134,7 @@ const struct cairn_route *cairn_route_find(struct cairn_bytes method, struct cai
 		snprintf(allow + used, sizeof allow - used, "%s%s", used ? ", " : "", both ? "GET, POST" : route->methods);
 	}
 	if (!other) {
-		cairn_response_text(response, 404, CAIRN_TEXT, "nothing here; / lists what there is\n");
+		cairn_response_text(response, 404, CAIRN_TEXT, "not found; GET / lists the endpoints\n");
 		return NULL;
 	}
 	if (other->flags & CAIRN_ROUTE_USERVER)

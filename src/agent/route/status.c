@@ -94,7 +94,7 @@ static void gather_cost(struct cairn_status *status, struct cairn_agent *agent)
 	status->unwinder = ours ? "cairn" : "jemalloc";
 	status->unwinder_why = ours ? "" : agent->unwinder_problem.text;
 	status->unwinder_warning = ours || cairn_code_is_live() ? "" :
-		"glibc before 2.35: jemalloc's own unwinder takes the loader's lock and may wait for ever in a process that loads libraries";
+		"glibc before 2.35: jemalloc's own unwinder takes the loader's lock and may deadlock in a process that loads libraries";
 	status->seconds_per_stack = status->stacks.ns_per_stack / 1e9;
 	status->samples_per_second = atomic_load(&budget->samples_per_second);
 	status->ns_per_sample = atomic_load(&budget->ns_per_sample);

@@ -1,7 +1,7 @@
 /* tikv.c - TiKV's heap_activate, heap_deactivate, heap_list and heap?name=, all of them GET.
  *
  * With an interval its dumps are `000001.heap` and so on in the dump folder, written by a call that puts itself back into
- * the queue until it is told to end; heap_deactivate removes those that this process wrote.
+ * the queue until it is stopped; heap_deactivate removes those that this process wrote.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/dump_writer.h"
 #include "agent/route/answer.h"
@@ -86,7 +86,7 @@ void cairn_tikv_activate(struct cairn_call *call)
 	cairn_query_get(call->request->query, "interval", text, sizeof text);
 	struct cairn_bytes rest = cairn_bytes_of(text);
 	if (!cairn_text_decimal(&rest, &seconds) || rest.length > 0 || seconds > 1000000) {
-		cairn_response_text(call->response, 400, CAIRN_TEXT, "invalid interval: a number of seconds is meant");
+		cairn_response_text(call->response, 400, CAIRN_TEXT, "invalid interval: use a number of seconds");
 		return;
 	}
 	if (cairn_profiler_state(&call->agent->profiler) == CAIRN_PROFILER_ACTIVE)

@@ -73,12 +73,12 @@ bool cairn_record_has(const struct cairn_record *record, uint64_t key);
 /* One executable range of a module. Known ones are not added again. One caller at a time. */
 void cairn_record_module(struct cairn_record *record, const struct cairn_ledger_module *module, struct cairn_bytes path);
 
-/* Throws all samples and all sums away. FORGET is told of each key. One caller at a time; samples taken meanwhile may stay. */
+/* Throws all samples and all sums away. Calls FORGET for each key. One caller at a time; samples taken meanwhile may stay. */
 void cairn_record_clear(struct cairn_record *record, void (*forget)(uint64_t key));
 
 /* Brings the samples in COUNT slots from FIRST on (round the table) that were taken with a shorter period to PERIOD: each stays with the
  * chance
- * that a sample of that period would have had, and then stands for more. FORGET is told of those that go. Returns how many went. */
+ * that a sample of that period would have had, and then stands for more. Calls FORGET for those that go. Returns how many went. */
 size_t cairn_record_thin(struct cairn_record *record, uint64_t first, uint32_t count, uint64_t period, uint64_t *random,
 			 void (*forget)(uint64_t key));
 

@@ -38,7 +38,7 @@ struct cairn_unwind_ranges {
 		uintptr_t start, end;
 	} ranges[32]; /* sorted */
 	unsigned count;
-	unsigned gap; /* so many frames outside may come between two inside, and are left out too */
+	unsigned gap; /* up to this many frames outside may come between two inside, and are left out too */
 };
 
 /* Fills PCS with the frames of REGISTERS, innermost first, at most MOST (1 or more), and sets *COUNT. LEAVE_OUT may be

@@ -95,19 +95,19 @@ void cairn_check_allocator(struct cairn_diagnosis *diagnosis, struct cairn_findi
 		const struct cairn_elf_jemalloc *jemalloc = &diagnosis->allocator->jemalloc;
 		cairn_finding_say(finding, CAIRN_RIGHT, "jemalloc %s in %s%s%s%s",
 				  jemalloc->version[0] ? jemalloc->version : "of unknown version", diagnosis->allocator->path,
-				  jemalloc->prefix[0] ? ", its names begin with " : "", jemalloc->prefix,
-				  jemalloc->has_symbols ? "" : ", without symbols: Cairn's agent must be handed its mallctl");
+				  jemalloc->prefix[0] ? ", with the prefix " : "", jemalloc->prefix,
+				  jemalloc->has_symbols ? "" : ", without symbols: pass its mallctl to Cairn's agent");
 		if (!jemalloc->has_symbols) {
 			finding->level = CAIRN_WRONG;
 			finding->advice = "keep the symbol table (strip --strip-debug instead of strip), or call cairn_start with the "
 				       "service's mallctl";
 		}
 	} else if (diagnosis->unread) {
-		cairn_finding_say(finding, CAIRN_UNKNOWN, "there is no jemalloc in the files that can be read, but %s cannot",
+		cairn_finding_say(finding, CAIRN_UNKNOWN, "no jemalloc in the readable files, but %s cannot be read",
 				  diagnosis->unread[0] ? diagnosis->unread : "the program");
 	} else if (library && diagnosis->kind == CAIRN_DIAGNOSIS_BINARY) {
 		cairn_finding_say(finding, CAIRN_RIGHT,
-				  "jemalloc comes with %s, which the loader finds; 'cairn doctor' on that file tells more", library);
+				  "jemalloc comes with %s, which the loader finds; run 'cairn doctor' on that file", library);
 	} else {
 		bool is_static = cairn_diagnosis_is_static(diagnosis);
 		cairn_finding_say(finding, CAIRN_WRONG,
@@ -147,14 +147,14 @@ void cairn_check_use(struct cairn_diagnosis *diagnosis, struct cairn_finding *fi
 	if (diagnosis->has_agent && strcmp(state, "no jemalloc") == 0)
 		cairn_finding_say(finding, CAIRN_WRONG, "%s", why);
 	else if (diagnosis->has_agent)
-		cairn_finding_say(finding, CAIRN_RIGHT, "the agent has found it to be the allocator in use");
+		cairn_finding_say(finding, CAIRN_RIGHT, "the agent reports that jemalloc is the allocator in use");
 	else if (diagnosis->allocator->exports_malloc && !other)
-		cairn_finding_say(finding, CAIRN_RIGHT, "malloc is jemalloc's, and nobody else's");
+		cairn_finding_say(finding, CAIRN_RIGHT, "malloc is jemalloc's; no other library provides it");
 	else if (diagnosis->allocator->exports_malloc)
-		cairn_finding_say(finding, CAIRN_UNKNOWN, "jemalloc and %s both offer malloc; the one loaded first wins", other);
+		cairn_finding_say(finding, CAIRN_UNKNOWN, "jemalloc and %s both provide malloc; the first one loaded wins", other);
 	else
 		cairn_finding_say(finding, CAIRN_UNKNOWN,
-				  "jemalloc is called by names of its own, if it is; only memory that is allocated by them is seen");
+				  "jemalloc's functions have a prefix; the profile covers only memory allocated through them");
 	if (finding->level == CAIRN_UNKNOWN && !cairn_diagnosis_is_static(diagnosis))
 		fix_by_run(diagnosis, finding);
 }
@@ -165,10 +165,10 @@ void cairn_check_single(struct cairn_diagnosis *diagnosis, struct cairn_finding 
 	if (is_own_engine(diagnosis))
 		return;
 	if (diagnosis->jemalloc_count > 1)
-		cairn_finding_say(finding, CAIRN_NOTE, "there are %zu jemallocs; only that of %s is profiled", diagnosis->jemalloc_count,
+		cairn_finding_say(finding, CAIRN_NOTE, "there are %zu copies of jemalloc; only the one in %s is profiled", diagnosis->jemalloc_count,
 				  diagnosis->allocator->path);
 	else if (diagnosis->allocator && other)
-		cairn_finding_say(finding, CAIRN_NOTE, "%s offers malloc, too; what is allocated by it is not in the profile", other);
+		cairn_finding_say(finding, CAIRN_NOTE, "%s also provides malloc; its memory is not in the profile", other);
 }
 
 void cairn_check_built(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
@@ -231,7 +231,7 @@ void cairn_check_variable(struct cairn_diagnosis *diagnosis, struct cairn_findin
 		return;
 	}
 	if (diagnosis->kind == CAIRN_DIAGNOSIS_BINARY) {
-		cairn_finding_say(finding, CAIRN_RIGHT, "its options are read from the environment variable %s", diagnosis->variable);
+		cairn_finding_say(finding, CAIRN_RIGHT, "jemalloc reads its options from the environment variable %s", diagnosis->variable);
 		return;
 	}
 	if (!diagnosis->has_environment) {
@@ -260,7 +260,7 @@ void cairn_check_options(struct cairn_diagnosis *diagnosis, struct cairn_finding
 			cairn_finding_restart(finding, diagnosis, variable_of(diagnosis), conf->right);
 	} else if (conf->count > 0) {
 		cairn_finding_say(finding, CAIRN_RIGHT,
-				  diagnosis->kind == CAIRN_DIAGNOSIS_BINARY ? "%zu options are compiled in, of which jemalloc knows all"
+				  diagnosis->kind == CAIRN_DIAGNOSIS_BINARY ? "jemalloc knows all of the %zu options that are compiled in"
 									: "jemalloc knows all of the %zu options",
 				  conf->count);
 	}
@@ -335,11 +335,11 @@ void cairn_check_enabled(struct cairn_diagnosis *diagnosis, struct cairn_finding
 	} else if (enabled == YES) {
 		cairn_finding_say(finding, CAIRN_RIGHT, "profiling is enabled: %s", how);
 	} else if (enabled == MAYBE) {
-		cairn_finding_say(finding, CAIRN_UNKNOWN, "whether it was started with prof:true cannot be told without its environment");
+		cairn_finding_say(finding, CAIRN_UNKNOWN, "cannot tell whether it was started with prof:true: its environment cannot be read");
 		add_option(diagnosis, finding, "prof:true");
 	} else {
 		cairn_finding_say(finding, CAIRN_WRONG,
-				  "it was started without prof:true (%s), and that cannot be made up for while it runs", how);
+				  "it was started without prof:true (%s), and only a restart changes that", how);
 		add_option(diagnosis, finding, "prof:true");
 	}
 }
@@ -367,8 +367,8 @@ void cairn_check_active(struct cairn_diagnosis *diagnosis, struct cairn_finding 
 	else
 		cairn_finding_say(
 			finding, known ? CAIRN_WRONG : CAIRN_UNKNOWN, "%s",
-			known ? "sampling is off: what is allocated now is not seen"
-			      : "it was started with prof_active:false; whether sampling was turned on since only an agent can tell");
+			known ? "sampling is off: new allocations are not recorded"
+			      : "it was started with prof_active:false; only an agent can tell whether sampling was turned on since");
 	if (!active && diagnosis->has_agent)
 		finding->fix = cairn_arena_format(&diagnosis->arena, "cairn activate %s", cairn_shell_word(&diagnosis->arena, diagnosis->name));
 	else if (!active)
@@ -379,7 +379,7 @@ void cairn_check_threads(struct cairn_diagnosis *diagnosis, struct cairn_finding
 {
 	if (!cairn_malloc_conf_true(&diagnosis->conf, "prof_thread_active_init", true)) {
 		cairn_finding_say(finding, CAIRN_WRONG,
-				  "with prof_thread_active_init:false no thread is sampled that does not ask for it");
+				  "prof_thread_active_init:false: threads are sampled only if they ask for it");
 		add_option(diagnosis, finding, "prof_thread_active_init:true");
 	}
 }
@@ -400,12 +400,12 @@ void cairn_check_period(struct cairn_diagnosis *diagnosis, struct cairn_finding 
 	cairn_text_human((double)diagnosis->resident, memory);
 	if (period < 4096) {
 		cairn_finding_say(finding, CAIRN_NOTE,
-				  "a sample every %s of allocation is dense: it costs time, and pages of memory for each sampled object",
+				  "a sample every %s of allocation is dense: it costs time, and extra pages for each sampled object",
 				  human);
 		add_option(diagnosis, finding, diagnosis->resident >> usual < few ? "lg_prof_sample:16" : "lg_prof_sample:19");
 	} else if (period > CAIRN_PERIOD_FINE && diagnosis->resident && (double)diagnosis->resident / period < few) {
 		cairn_finding_say(finding, period > (1 << 20) ? CAIRN_WRONG : CAIRN_NOTE,
-				  "a sample every %s is coarse for %s of memory: about %.0f samples, and errors to match", human, memory,
+				  "a sample every %s is coarse for %s of memory: about %.0f samples, so errors are large", human, memory,
 				  (double)diagnosis->resident / period);
 		add_option(diagnosis, finding, "lg_prof_sample:16");
 	} else {
@@ -440,14 +440,14 @@ void cairn_check_folder(struct cairn_diagnosis *diagnosis, struct cairn_finding 
 	enum cairn_finding_level bad = by_itself ? CAIRN_WRONG : CAIRN_NOTE;
 	if (!diagnosis->folder && prefix[0] != '/') {
 		cairn_finding_say(finding, CAIRN_UNKNOWN,
-				  "where it writes its dumps (%s) cannot be told: its working directory cannot be read", prefix);
+				  "cannot tell where it writes its dumps (%s): its working directory cannot be read", prefix);
 	} else if (stat(reachable, &status) != 0 || !S_ISDIR(status.st_mode)) {
-		cairn_finding_say(finding, bad, "%s, where jemalloc is to write its dumps, is not there: it fails with \"Bad address\"",
+		cairn_finding_say(finding, bad, "%s, the folder for jemalloc's dumps, does not exist: dumps fail with \"Bad address\"",
 				  folder);
 		finding->fix = cairn_arena_format(&diagnosis->arena, "mkdir -p %s",
 						  cairn_shell_word(&diagnosis->arena, cairn_diagnosis_has_own_root(diagnosis) ? reachable : folder));
 	} else if (!may_write(diagnosis, &status) || (statvfs(reachable, &space) == 0 && space.f_flag & ST_RDONLY)) {
-		cairn_finding_say(finding, bad, "user %u may not write to %s, where jemalloc is to write its dumps",
+		cairn_finding_say(finding, bad, "user %u has no permission to write to %s, the folder for jemalloc's dumps",
 				  (unsigned)diagnosis->user, folder);
 		add_option(diagnosis, finding, "prof_prefix:/tmp/jeprof");
 	} else if (statvfs(reachable, &space) == 0 && (uint64_t)space.f_bavail * space.f_frsize < least_free) {

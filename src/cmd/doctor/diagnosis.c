@@ -148,7 +148,7 @@ static size_t read_memory(const struct cairn_diagnosis *diagnosis, uint64_t addr
 }
 
 /* Where the link-time ADDRESS of MODULE is in the process. A mapping begins at the page its segment begins in, which may hold the end
- * of the segment before it, too: the executable one is meant. */
+ * of the segment before it, too: the executable one is the right one. */
 static bool loaded_address(const struct cairn_diagnosis_module *module, uint64_t *address)
 {
 	uint64_t within = (uint64_t)sysconf(_SC_PAGESIZE) - 1;
@@ -340,10 +340,10 @@ static bool see_process(struct cairn_diagnosis *diagnosis, struct cairn_error *e
 	diagnosis->environment = read_proc(diagnosis, "environ", &diagnosis->has_environment);
 	diagnosis->is_secure = read_secure(diagnosis);
 	if (memmem(diagnosis->status.data, diagnosis->status.length, "\nState:\tZ", 9) || diagnosis->resident == 0)
-		return cairn_fail(error, "process %d has ended, or is a thread of the kernel", diagnosis->pid);
+		return cairn_fail(error, "process %d has ended, or is a kernel thread", diagnosis->pid);
 	list_modules(diagnosis);
 	if (!diagnosis->has_maps && !diagnosis->modules[0].elf && !diagnosis->has_agent)
-		return cairn_fail(error, "process %d cannot be looked at: %s", diagnosis->pid,
+		return cairn_fail(error, "cannot inspect process %d: %s", diagnosis->pid,
 				  geteuid() ? "it belongs to another user, or is protected; try as that user or as root"
 					    : strerror(EACCES));
 	recover_environment(diagnosis);
@@ -398,7 +398,7 @@ static bool see_binary(struct cairn_diagnosis *diagnosis, struct cairn_error *er
 	bool bare = code && code->bytes.length == 0;
 	cairn_elf_close(elf);
 	if (bare)
-		return cairn_fail(error, "%s is a separate debug file: it holds names but no code; the program itself is wanted", diagnosis->name);
+		return cairn_fail(error, "%s is a separate debug file without code; give the program itself", diagnosis->name);
 	diagnosis->kind = CAIRN_DIAGNOSIS_BINARY;
 	diagnosis->root = "";
 	cairn_array_room(diagnosis->modules, diagnosis->module_count, diagnosis->module_capacity);

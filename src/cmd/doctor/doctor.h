@@ -7,7 +7,7 @@
 
 #include "cmd/doctor/diagnosis.h"
 
-/* A sample every so many bytes, or more often, is no reason for there being few. */
+/* At this period in bytes, or a shorter one, the period is not the reason for few samples. */
 enum { CAIRN_PERIOD_FINE = 64 << 10 };
 
 enum cairn_finding_level {

@@ -30,11 +30,11 @@ void cairn_check_profile_coverage(const struct cairn_profile *profile, const str
 		cairn_finding_say(
 			finding, CAIRN_WRONG,
 			"%.0f samples show %s of %s that are live: the rest was allocated before sampling began, or while it was "
-			"off, or samples were thrown away",
+			"off, or samples were discarded",
 			samples, seen, live);
 		finding->advice = "prof:true without prof_active:false when it is started, so that nothing is missed";
 	} else if (samples > 0 && samples < few_samples) {
-		cairn_finding_say(finding, CAIRN_NOTE, "%.0f %s few: numbers are off by a tenth and more (%s)", samples,
+		cairn_finding_say(finding, CAIRN_NOTE, "%.0f %s few: expect errors of 10 %% and more (%s)", samples,
 				  samples < 1.5 ? "sample is" : "samples are", seen);
 		finding->advice = profile->period > CAIRN_PERIOD_FINE ? "lg_prof_sample:16 is a sample every 64 KiB" : NULL;
 	} else if (there > 0) {
@@ -70,7 +70,7 @@ void cairn_check_dump_period(struct cairn_diagnosis *diagnosis, struct cairn_fin
 		return;
 	cairn_text_human(period, human);
 	if (period >= coarse) {
-		cairn_finding_say(finding, CAIRN_WRONG, "a sample every %s: what is smaller is seen by chance", human);
+		cairn_finding_say(finding, CAIRN_WRONG, "a sample every %s: most smaller allocations are missed", human);
 		finding->advice = "lg_prof_sample:19 is a sample every 512 KiB";
 	} else {
 		cairn_finding_say(finding, CAIRN_RIGHT, period > 1 ? "a sample every %s" : "every allocation was recorded", human);
@@ -84,7 +84,7 @@ void cairn_check_dump_maps(struct cairn_diagnosis *diagnosis, struct cairn_findi
 	for (size_t i = 0; i < profile->location_count; i++)
 		bare += profile->locations[i].mapping == CAIRN_NONE && profile->locations[i].frame_count == 0;
 	if (bare == 0) {
-		cairn_finding_say(finding, CAIRN_RIGHT, "every address belongs to a file, or has a name");
+		cairn_finding_say(finding, CAIRN_RIGHT, "every address belongs to a file or has a name");
 		return;
 	}
 	cairn_finding_say(
@@ -103,7 +103,7 @@ void cairn_check_dump_trailer(struct cairn_diagnosis *diagnosis, struct cairn_fi
 	if (!diagnosis->has_trailer) {
 		cairn_finding_say(
 			finding, CAIRN_NOTE,
-			"it has no trailer of Cairn's: when it was made, by which build, and what the process weighed is not known");
+			"no Cairn trailer: its time, its build and the process's memory are unknown");
 		finding->advice = "cairn dump TARGET, or the agent's own dumps";
 	} else if (!diagnosis->trailer.complete) {
 		cairn_finding_say(finding, CAIRN_WRONG, "the dump is cut short: its last line is missing");
@@ -128,14 +128,14 @@ void cairn_check_dump_start(struct cairn_diagnosis *diagnosis, struct cairn_find
 	double late = trailer->active_since_ns && trailer->start_ns ? (double)(trailer->active_since_ns - trailer->start_ns) / 1e9 : 0;
 	if (cairn_bytes_equal(cairn_trailer_value(trailer, "prof.active"), cairn_bytes_of("false")))
 		cairn_finding_say(finding, CAIRN_NOTE,
-				  "sampling was off when the dump was made: it shows what is left of what was sampled before");
+				  "sampling was off when the dump was written: it shows only memory sampled before that");
 	else if (trailer->reset_ns)
 		cairn_finding_say(finding, CAIRN_NOTE,
-				  "samples were thrown away %.0f seconds before: what was allocated earlier is not in it",
+				  "samples were discarded %.0f seconds before the dump: it does not show earlier allocations",
 				  (double)(trailer->time_ns - trailer->reset_ns) / 1e9);
 	else if (late > 10)
 		cairn_finding_say(finding, CAIRN_NOTE,
-				  "the agent has seen sampling since %.0f seconds after the process started; what was allocated earlier "
+				  "sampling began %.0f seconds after the process started, as far as the agent knows; earlier allocations "
 				  "may be missing",
 				  late);
 }
@@ -145,8 +145,8 @@ void cairn_check_dump_totals(struct cairn_diagnosis *diagnosis, struct cairn_fin
 	uint32_t space = cairn_profile_find_value(&diagnosis->profile, "alloc_space");
 	if (diagnosis->profile.sample_count && diagnosis->profile.kind == CAIRN_PROFILE_HEAP && space != CAIRN_NONE &&
 	    !(cairn_profile_total(&diagnosis->profile, space) > 0)) {
-		cairn_finding_say(finding, CAIRN_NOTE, "what was allocated and freed again (alloc_space) is not recorded");
-		finding->advice = "prof_accum:true records it, at the price of memory that grows";
+		cairn_finding_say(finding, CAIRN_NOTE, "freed memory (alloc_space) is not recorded");
+		finding->advice = "prof_accum:true records it, but uses more and more memory";
 	}
 }
 
@@ -171,7 +171,7 @@ void cairn_check_dump_names(struct cairn_diagnosis *diagnosis, struct cairn_find
 			cairn_finding_say(finding, CAIRN_WRONG, "%.200s: %.250s", path, binary.reason);
 	}
 	if (missing > 0) {
-		finding->advice = "--binary FILE for a file that lies elsewhere, --sysroot DIR for the files of another machine, --symbols "
+		finding->advice = "--binary FILE for a file that has moved, --sysroot DIR for the files of another machine, --symbols "
 			       "DIR for debug files";
 	} else if (files > 0 && identified == files) {
 		cairn_finding_say(finding, CAIRN_RIGHT, "all of its %zu files are here, in the same build", files);
@@ -182,7 +182,7 @@ void cairn_check_dump_names(struct cairn_diagnosis *diagnosis, struct cairn_find
 				  files, files - identified);
 	} else if (files > 0) {
 		cairn_finding_say(finding, CAIRN_NOTE,
-				  "all of its %zu files are here, but nothing tells whether %zu of them are the same build", files,
+				  "all of its %zu files are here, but %zu of them may be of another build", files,
 				  files - identified - fitting);
 	}
 	cairn_finder_free(&finder);

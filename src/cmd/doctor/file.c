@@ -31,7 +31,7 @@ void cairn_check_on_disk(struct cairn_diagnosis *diagnosis, struct cairn_finding
 		cairn_finding_say(finding, same ? CAIRN_NOTE : CAIRN_WRONG, "%s was %s while it runs%s", program->path,
 				  now ? "replaced" : "removed",
 				  same	? ", by the same build"
-				  : now ? ", by another build: its names would be wrong, and are not used"
+				  : now ? ", by another build, so it is not used for symbols"
 					: "");
 		finding->fix = same ? NULL
 				    : cairn_arena_format(&diagnosis->arena, "cairn top %s --binary /proc/%d/exe",
@@ -45,7 +45,7 @@ void cairn_check_on_disk(struct cairn_diagnosis *diagnosis, struct cairn_finding
 				  deleted, library);
 		finding->advice = "start it again";
 	} else {
-		cairn_finding_say(finding, CAIRN_RIGHT, "%s and its libraries are the files that run", program->path);
+		cairn_finding_say(finding, CAIRN_RIGHT, "%s and its libraries on disk are the ones that run", program->path);
 	}
 }
 
@@ -59,9 +59,9 @@ void cairn_check_build_id(struct cairn_diagnosis *diagnosis, struct cairn_findin
 		return;
 	}
 	cairn_finding_say(finding, CAIRN_NOTE,
-			  "%s has no build-id: another build under its name cannot be told from it, nor its debug file be found",
+			  "%s has no build-id: Cairn cannot recognize another build or find its debug file",
 			  program->path);
-	finding->advice = "-Wl,--build-id, when it is linked";
+	finding->advice = "link it with -Wl,--build-id";
 }
 
 /* Functions that the file offers to others keep their names whatever is stripped. */
@@ -92,8 +92,8 @@ void cairn_check_names(struct cairn_diagnosis *diagnosis, struct cairn_finding *
 				  other ? debug.debug_path : "");
 	} else if (functions) {
 		cairn_finding_say(finding, CAIRN_NOTE,
-				  "functions have names, but no lines, and inlined ones are not seen: there is no debug information");
-		finding->advice = "-g, when it is compiled (debug = 1 in Cargo.toml); or install its debug package, or --debuginfod";
+				  "functions have names, but no source lines and no inlined functions: there is no debug information");
+		finding->advice = "compile it with -g (debug = 1 in Cargo.toml), install its debug package, or use --debuginfod";
 	} else {
 		enum { some = 10 };
 		size_t exported = count_exported(program->elf);
@@ -106,10 +106,10 @@ void cairn_check_names(struct cairn_diagnosis *diagnosis, struct cairn_finding *
 					  "%s is stripped, and its debug file is not here: its functions have no names", program->path);
 		finding->advice = program->elf->build_id[0]
 				       ? cairn_arena_format(&diagnosis->arena,
-							    "put its debug file at /usr/lib/debug/.build-id/%.2s/%s.debug, or name its "
+							    "put its debug file at /usr/lib/debug/.build-id/%.2s/%s.debug, or pass its "
 							    "folder with --symbols DIR",
 							    program->elf->build_id, program->elf->build_id + 2)
-				       : "keep the binary that was not stripped, and name it with --binary FILE";
+				       : "keep the unstripped binary and pass it with --binary FILE";
 	}
 	cairn_debug_close(&debug);
 	cairn_finder_free(&finder);
@@ -147,7 +147,7 @@ static bool check_taken(struct cairn_diagnosis *diagnosis, struct cairn_finding 
 		cairn_finding_say(finding, share < 10 ? CAIRN_NOTE : CAIRN_WRONG, "%llu of %llu stacks (%.0f %%) lack their callers: most of them end %s", cut,
 				  all, share, where);
 	if (share >= 1)
-		finding->advice = "-fasynchronous-unwind-tables or -fno-omit-frame-pointer when it is compiled; -XX:+PreserveFramePointer for a JVM";
+		finding->advice = "compile with -fasynchronous-unwind-tables or -fno-omit-frame-pointer; for a JVM, use -XX:+PreserveFramePointer";
 	return true;
 }
 
@@ -163,9 +163,9 @@ void cairn_check_stacks(struct cairn_diagnosis *diagnosis, struct cairn_finding 
 	}
 	cairn_finding_say(
 		finding, CAIRN_WRONG,
-		"it has no unwind tables (%s): stacks end in it unless it was compiled with frame pointers, which the file does not say",
+		"it has no unwind tables (%s): stacks end in it unless it was compiled with frame pointers",
 		frames && frames->size > 64 ? ".eh_frame_hdr is missing" : ".eh_frame is missing");
-	finding->advice = "-fasynchronous-unwind-tables, or -fno-omit-frame-pointer, when it is compiled";
+	finding->advice = "compile it with -fasynchronous-unwind-tables or -fno-omit-frame-pointer";
 }
 
 /* How it is loaded: what that means for the agent and for the debug files. */

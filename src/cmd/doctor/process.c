@@ -34,7 +34,7 @@ void cairn_check_agent(struct cairn_diagnosis *diagnosis, struct cairn_finding *
 				  diagnosis->agent_problem.text);
 	} else if (preload && strstr(preload, "libcairn") && diagnosis->has_maps) {
 		cairn_finding_say(finding, CAIRN_WRONG,
-				  "LD_PRELOAD names the agent, but it was not loaded: the file is not there for the process, or the "
+				  "LD_PRELOAD names the agent, but it was not loaded: the process cannot see the file, or the "
 				  "program is static or privileged");
 		finding->advice = cairn_arena_format(&diagnosis->arena, "put libcairn.so at %.*s as the process sees it", (int)strcspn(preload, ": "),
 						     preload);
@@ -42,7 +42,7 @@ void cairn_check_agent(struct cairn_diagnosis *diagnosis, struct cairn_finding *
 		cairn_finding_say(finding, CAIRN_NOTE, "no agent: nothing can be preloaded into a static program");
 	} else {
 		cairn_finding_say(finding, CAIRN_NOTE,
-				  "no agent: it cannot be asked while it runs; only dumps that jemalloc writes can be read");
+				  "no agent: Cairn cannot profile it while it runs, and can only read the dumps that jemalloc writes");
 		finding->fix = diagnosis->pid ? cairn_restart_line(&diagnosis->arena, diagnosis->pid, "cairn run --active --") : NULL;
 		if (!finding->fix)
 			finding->advice = "start it with 'cairn run -- COMMAND'";
@@ -90,9 +90,9 @@ void cairn_check_settings(struct cairn_diagnosis *diagnosis, struct cairn_findin
 			continue;
 		cairn_finding_say(finding, CAIRN_WRONG, "the agent's %s: %s", table[i].complaint, text);
 		if (table[i].kind == SETTINGS)
-			finding->advice = "CAIRN_CONF=key:value,key:value when it is started again; 'man cairn' has the keys";
+			finding->advice = "restart it with CAIRN_CONF=key:value,key:value; 'man cairn' lists the keys";
 		else if (table[i].kind == SOCKET)
-			finding->advice = "XDG_RUNTIME_DIR=FOLDER, one it may write to, when it is started again";
+			finding->advice = "restart it with XDG_RUNTIME_DIR set to a folder it can write to";
 		else if (table[i].kind == LISTEN)
 			add_setting(diagnosis, finding, cairn_arena_format(&diagnosis->arena, "listen:127.0.0.1:%u", free_port()));
 		else
@@ -132,17 +132,17 @@ void cairn_check_limits(struct cairn_diagnosis *diagnosis, struct cairn_finding 
 	uint64_t value;
 	char human[24];
 	if (soft_limit(diagnosis, "Max file size", &value) && value < least_file) {
-		cairn_finding_say(finding, CAIRN_WRONG, "it may write files of at most %s: larger dumps are cut short, or end it",
+		cairn_finding_say(finding, CAIRN_WRONG, "it can write files of at most %s: larger dumps are cut short, or kill it",
 				  cairn_text_human((double)value, human));
 		finding->fix = cairn_arena_format(&diagnosis->arena, "prlimit --pid %d --fsize=unlimited", diagnosis->pid);
 	} else if (soft_limit(diagnosis, "Max open files", &value) && value < least_descriptors) {
-		cairn_finding_say(finding, CAIRN_WRONG, "it may open %llu files, too few to write a dump besides its own",
+		cairn_finding_say(finding, CAIRN_WRONG, "it can open %llu files, too few to also write a dump",
 				  (unsigned long long)value);
 		finding->fix = cairn_arena_format(&diagnosis->arena, "prlimit --pid %d --nofile=1024", diagnosis->pid);
 	} else if (soft_limit(diagnosis, "Max address space", &value)) {
 		cairn_finding_say(
 			finding, CAIRN_NOTE,
-			"its address space is limited to %s; jemalloc keeps addresses it has given back the memory of, and they count",
+			"its address space is limited to %s, which includes addresses that jemalloc keeps after it returned the memory",
 			cairn_text_human((double)value, human));
 	} else if (diagnosis->limits.length) {
 		cairn_finding_say(finding, CAIRN_RIGHT, "its limits (ulimit) leave room for dumps");
@@ -177,7 +177,7 @@ void cairn_check_memory(struct cairn_diagnosis *diagnosis, struct cairn_finding 
 		finding->fix = cairn_arena_format(&diagnosis->arena, "cairn dump %s", cairn_shell_word(&diagnosis->arena, diagnosis->name));
 	} else if (reading.events.oom_kill) {
 		cairn_finding_say(finding, CAIRN_NOTE,
-				  "%s of %s of %s are used; in its group %llu processes were killed for want of memory", used, limit,
+				  "%s of %s of %s are used; the OOM killer killed %llu processes in its group", used, limit,
 				  whose, (unsigned long long)reading.events.oom_kill);
 		finding->fix = cairn_arena_format(&diagnosis->arena, "cairn watch %s", cairn_shell_word(&diagnosis->arena, diagnosis->name));
 	} else {
@@ -190,10 +190,10 @@ void cairn_check_sandbox(struct cairn_diagnosis *diagnosis, struct cairn_finding
 	if (!status_has(diagnosis, "\nSeccomp:\t2") && !status_has(diagnosis, "\nSeccomp:\t1"))
 		return;
 	if (diagnosis->has_agent)
-		cairn_finding_say(finding, CAIRN_RIGHT, "its system calls are filtered (seccomp), and the agent answers all the same");
+		cairn_finding_say(finding, CAIRN_RIGHT, "its system calls are filtered (seccomp), and the agent still answers");
 	else
 		cairn_finding_say(finding, CAIRN_UNKNOWN,
-				  "its system calls are filtered (seccomp); whether the agent's are among those allowed cannot be told");
+				  "its system calls are filtered (seccomp); cannot tell whether the agent's are allowed");
 }
 
 void cairn_check_container(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
@@ -201,7 +201,7 @@ void cairn_check_container(struct cairn_diagnosis *diagnosis, struct cairn_findi
 	if (cairn_diagnosis_has_own_root(diagnosis))
 		cairn_finding_say(
 			finding, CAIRN_NOTE,
-			"it has a file system of its own (a container, or chroot): paths here are as it sees them; from outside "
+			"it has its own file system (a container or chroot): paths here are as it sees them; from outside "
 			"they are under %s",
 			diagnosis->root);
 }
@@ -229,22 +229,22 @@ void cairn_check_unwinder(struct cairn_diagnosis *diagnosis, struct cairn_findin
 		return;
 	bool has_hook = version[0] > '5' || strncmp(version, "5.3", 3) == 0;
 	if (diagnosis->has_agent && has_hook) {
-		cairn_finding_say(finding, CAIRN_RIGHT, "stacks are taken by the agent, without locks");
+		cairn_finding_say(finding, CAIRN_RIGHT, "the agent takes stacks, without locks");
 	} else if (musl) {
 		cairn_finding_say(finding, CAIRN_WRONG,
-				  "jemalloc's own unwinder may wait for ever on musl: it allocates while jemalloc starts");
-		finding->advice = "jemalloc 5.3 and Cairn's agent, which takes stacks itself";
+				  "jemalloc's own unwinder may hang on musl: it allocates while jemalloc starts");
+		finding->advice = "use jemalloc 5.3 and Cairn's agent, which takes stacks itself";
 	} else if (minor && minor < 35) {
 		cairn_finding_say(finding, CAIRN_WRONG,
-				  "glibc 2.%u: jemalloc's own unwinder takes the loader's lock and may wait for ever in a process that "
+				  "glibc 2.%u: jemalloc's own unwinder takes the loader's lock and may deadlock in a process that "
 				  "loads libraries",
 				  minor);
-		finding->advice = "jemalloc 5.3 and Cairn's agent, which takes stacks without locks; or glibc 2.35";
+		finding->advice = "use jemalloc 5.3 and Cairn's agent, which takes stacks without locks; or use glibc 2.35";
 	} else if (minor) {
 		cairn_finding_say(finding, CAIRN_RIGHT, "glibc 2.%u finds unwind tables without a lock", minor);
 	} else {
 		cairn_finding_say(finding, CAIRN_UNKNOWN,
-				  "the version of libc cannot be read; before glibc 2.35 jemalloc's own unwinder may wait for ever");
+				  "unknown libc version; before glibc 2.35 jemalloc's own unwinder may deadlock");
 	}
 }
 
@@ -261,7 +261,7 @@ void cairn_check_samples(struct cairn_diagnosis *diagnosis, struct cairn_finding
 	cairn_profile_init(&profile);
 	if (!cairn_target_snapshot(&diagnosis->target, &body, &error) ||
 	    !cairn_profile_read(&profile, cairn_buffer_bytes(&body), diagnosis->name, &(struct cairn_read_options){0}, &error)) {
-		cairn_finding_say(finding, CAIRN_WRONG, "no profile can be had: %.400s", error.text);
+		cairn_finding_say(finding, CAIRN_WRONG, "cannot get a profile: %.400s", error.text);
 	} else if (profile.sample_count == 0 && strcmp(state, "inactive") == 0) {
 		cairn_finding_say(finding, CAIRN_WRONG, "there are no samples, because sampling is off");
 		finding->fix = cairn_arena_format(&diagnosis->arena, "cairn activate %s", cairn_shell_word(&diagnosis->arena, diagnosis->name));

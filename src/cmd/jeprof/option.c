@@ -11,62 +11,62 @@
 #define FLAG(name, member, help) {0, name, NULL, help, CAIRN_OPTION_FLAG, AT(member), 0}
 
 static const struct cairn_option output_table[] = {
-	FLAG("text", text, "a table of functions (the default unless on a terminal)"),
-	FLAG("callgrind", callgrind, "calls between lines in callgrind's format"),
-	{0, "list", "REGEX", "source code of the matching functions with what each line holds", CAIRN_OPTION_TEXT, AT(list), 0},
-	{0, "disasm", "REGEX", "machine code of the matching functions with what each instruction holds", CAIRN_OPTION_TEXT, AT(disasm), 0},
-	FLAG("symbols", symbols, "name the addresses on standard input, after a memory map there"),
-	FLAG("raw", raw, "the profile with its names: needs no program to be read again"),
-	FLAG("collapsed", collapsed, "folded text for flame graphs"),
-	FLAG("dot", dot, "the call graph for Graphviz"),
-	FLAG("svg", svg, "the call graph as SVG"),
-	FLAG("pdf", pdf, "the call graph as PDF"),
-	FLAG("ps", ps, "the call graph as PostScript"),
-	FLAG("gif", gif, "the call graph as GIF"),
+	FLAG("text", text, "print a table of functions (default if not on a terminal)"),
+	FLAG("callgrind", callgrind, "print callgrind's format"),
+	{0, "list", "REGEX", "print the source of matching functions with allocated memory", CAIRN_OPTION_TEXT, AT(list), 0},
+	{0, "disasm", "REGEX", "print the machine code of matching functions with allocated memory", CAIRN_OPTION_TEXT, AT(disasm), 0},
+	FLAG("symbols", symbols, "symbolize a memory map and addresses from standard input"),
+	FLAG("raw", raw, "print the profile with its symbols, readable without the program"),
+	FLAG("collapsed", collapsed, "print folded stacks for flame graphs"),
+	FLAG("dot", dot, "print the call graph for Graphviz"),
+	FLAG("svg", svg, "draw the call graph as SVG"),
+	FLAG("pdf", pdf, "draw the call graph as PDF"),
+	FLAG("ps", ps, "draw the call graph as PostScript"),
+	FLAG("gif", gif, "draw the call graph as GIF"),
 	FLAG("web", web, "show the call graph in a browser"),
 	FLAG("gv", gv, "show the call graph in gv"),
 	FLAG("evince", evince, "show the call graph in evince"),
-	FLAG("interactive", interactive, "a shell on the profile (the default on a terminal)"),
+	FLAG("interactive", interactive, "start a shell on the profile (default on a terminal)"),
 	{0},
 };
 
 static const struct cairn_option view_table[] = {
-	FLAG("cum", cum, "sort by what passes through, not by what is held"),
-	FLAG("functions", functions, "one row for each function (the default)"),
+	FLAG("cum", cum, "sort by cumulative size"),
+	FLAG("functions", functions, "one row for each function (default)"),
 	FLAG("lines", lines, "one row for each source line"),
 	FLAG("files", files, "one row for each source file"),
 	FLAG("addresses", addresses, "one row for each address"),
-	FLAG("inuse_space", inuse_space, "bytes that live (the default)"),
-	FLAG("inuse_objects", inuse_objects, "objects that live"),
-	FLAG("alloc_space", alloc_space, "bytes allocated so far"),
-	FLAG("alloc_objects", alloc_objects, "objects allocated so far"),
-	FLAG("show_bytes", show_bytes, "bytes instead of megabytes"),
+	FLAG("inuse_space", inuse_space, "live bytes (default)"),
+	FLAG("inuse_objects", inuse_objects, "live objects"),
+	FLAG("alloc_space", alloc_space, "allocated bytes, freed or not"),
+	FLAG("alloc_objects", alloc_objects, "allocated objects, freed or not"),
+	FLAG("show_bytes", show_bytes, "print bytes instead of megabytes"),
 	{0, "base", "FILE", "subtract this profile", CAIRN_OPTION_TEXT, AT(base), 0},
 	FLAG("drop_negative", drop_negative, "with --base: leave out stacks that shrank"),
-	{0, "focus", "REGEX", "only stacks with a match in an address, function or file:line", CAIRN_OPTION_TEXT, AT(focus), 0},
-	{0, "ignore", "REGEX", "no stacks with a match", CAIRN_OPTION_TEXT, AT(ignore), 0},
-	{0, "retain", "REGEX", "keep only the frames whose function matches", CAIRN_OPTION_TEXT, AT(retain), 0},
-	{0, "exclude", "REGEX", "take out the frames whose function matches", CAIRN_OPTION_TEXT, AT(exclude), 0},
-	{0, "thread", "N", "only thread N, by jemalloc's number or its name; * shows each thread for itself", CAIRN_OPTION_TEXT, AT(thread), 0},
-	{0, "nodecount", "N", "call graph: at most N nodes (80)", CAIRN_OPTION_COUNT, AT(node_count), 0},
-	{0, "nodefraction", "F", "call graph: leave out nodes below this part of the total (.005)", CAIRN_OPTION_NUMBER, AT(node_fraction), 0},
-	{0, "edgefraction", "F", "call graph: leave out edges below this part of the total (.001)", CAIRN_OPTION_NUMBER, AT(edge_fraction), 0},
-	{0, "maxdegree", "N", "call graph: at most N edges into and out of a node (8)", CAIRN_OPTION_COUNT, AT(max_degree), 0},
-	FLAG("heapcheck", heapcheck, "call graph: make what is held itself more visible"),
+	{0, "focus", "REGEX", "keep stacks with a match in an address, function or file:line", CAIRN_OPTION_TEXT, AT(focus), 0},
+	{0, "ignore", "REGEX", "drop stacks with a match", CAIRN_OPTION_TEXT, AT(ignore), 0},
+	{0, "retain", "REGEX", "keep only frames whose function matches", CAIRN_OPTION_TEXT, AT(retain), 0},
+	{0, "exclude", "REGEX", "remove frames whose function matches", CAIRN_OPTION_TEXT, AT(exclude), 0},
+	{0, "thread", "N", "keep thread N, by jemalloc's number or its name; * shows each thread separately", CAIRN_OPTION_TEXT, AT(thread), 0},
+	{0, "nodecount", "N", "call graph: draw at most N nodes (default: 80)", CAIRN_OPTION_COUNT, AT(node_count), 0},
+	{0, "nodefraction", "F", "call graph: leave out smaller nodes, as a fraction (default: .005)", CAIRN_OPTION_NUMBER, AT(node_fraction), 0},
+	{0, "edgefraction", "F", "call graph: leave out smaller edges, as a fraction (default: .001)", CAIRN_OPTION_NUMBER, AT(edge_fraction), 0},
+	{0, "maxdegree", "N", "call graph: draw at most N edges into and out of a node (default: 8)", CAIRN_OPTION_COUNT, AT(max_degree), 0},
+	FLAG("heapcheck", heapcheck, "call graph: emphasize functions that allocate"),
 	{0, "scale", "N", "with --gv: its scale", CAIRN_OPTION_COUNT, AT(scale), 0},
 	{0},
 };
 
 static const struct cairn_option source_table[] = {
-	{0, "seconds", "N", "how long a server is to measure for /pprof/profile (30)", CAIRN_OPTION_COUNT, AT(seconds), 0},
-	{0, "add_lib", "FILE", "another library to find names in", CAIRN_OPTION_TEXT, AT(add_lib), 0},
-	{0, "lib_prefix", "DIRS", "folders where libraries and debug files are looked for, separated by commas",
+	{0, "seconds", "N", "profile for N seconds with /pprof/profile (default: 30)", CAIRN_OPTION_COUNT, AT(seconds), 0},
+	{0, "add_lib", "FILE", "also look for symbols in this library", CAIRN_OPTION_TEXT, AT(add_lib), 0},
+	{0, "lib_prefix", "DIRS", "folders to search for libraries and debug files, separated by commas",
 	 CAIRN_OPTION_TEXT, AT(lib_prefix), 0},
-	{0, "tools", "PATHS", "accepted; only --disasm runs another program", CAIRN_OPTION_TEXT, AT(tools), 0},
-	FLAG("debug-syms-by-id", debug_syms_by_id, "accepted; debug files are always looked for by build-id"),
-	FLAG("help", help, "this text"),
-	FLAG("version", version, "the version"),
-	FLAG("test", test, "accepted; there is nothing of jeprof's to test"),
+	{0, "tools", "PATHS", "accepted and ignored; only --disasm runs another program", CAIRN_OPTION_TEXT, AT(tools), 0},
+	FLAG("debug-syms-by-id", debug_syms_by_id, "accepted and ignored; debug files are always searched by build-id"),
+	FLAG("help", help, "print this help"),
+	FLAG("version", version, "print the version"),
+	FLAG("test", test, "accepted and ignored"),
 	FLAG("debug", debug, NULL),
 	{0, "test_stride", "N", NULL, CAIRN_OPTION_COUNT, AT(test_stride), 0},
 	FLAG("total_delay", total_delay, NULL),
@@ -77,8 +77,8 @@ static const struct cairn_option source_table[] = {
 
 const struct cairn_option_group cairn_jeprof_groups[] = {
 	{"output", output_table, 0},
-	{"what is shown", view_table, 0},
-	{"sources and the rest", source_table, 0},
+	{"view", view_table, 0},
+	{"sources and other options", source_table, 0},
 	{0},
 };
 
@@ -115,7 +115,7 @@ static bool choose_mode(struct cairn_jeprof_options *options, struct cairn_error
 		options->mode = modes[i].mode;
 		options->picture = modes[i].picture;
 	}
-	return asked <= 1 || cairn_fail(error, "ask for one kind of output, not %d", asked);
+	return asked <= 1 || cairn_fail(error, "choose one kind of output, not %d", asked);
 }
 
 bool cairn_jeprof_parse(struct cairn_jeprof_options *options, int argc, char **argv, struct cairn_error *error)
@@ -129,9 +129,9 @@ bool cairn_jeprof_parse(struct cairn_jeprof_options *options, int argc, char **a
 	if (!choose_mode(options, error))
 		return false;
 	if (options->inuse_space + options->inuse_objects + options->alloc_space + options->alloc_objects > 1)
-		return cairn_fail(error, "ask for one of --inuse_space, --inuse_objects, --alloc_space and --alloc_objects");
+		return cairn_fail(error, "choose one of --inuse_space, --inuse_objects, --alloc_space and --alloc_objects");
 	if (options->functions + options->lines + options->addresses + options->files > 1)
-		return cairn_fail(error, "ask for one of --functions, --lines, --files and --addresses");
+		return cairn_fail(error, "choose one of --functions, --lines, --files and --addresses");
 	options->profiles = (struct cairn_jeprof_profiles){argv + 1, (size_t)operand_count};
 	return true;
 }

@@ -145,9 +145,9 @@ static bool download_one(struct download *download, struct cairn_error *error)
 	if (call.progress)
 		fprintf(stderr, "\r\033[K");
 	if (good && answer.body.length == 0)
-		good = cairn_fail(error, "%s: the answer is empty; is profiling switched on there?", download->url);
+		good = cairn_fail(error, "%s: the answer is empty; is profiling enabled there?", download->url);
 	if (good && is_page(cairn_buffer_bytes(&answer.body)))
-		good = cairn_fail(error, "%s: the server answers with a web page, not a profile; name the page of the profile, such as /pprof/heap",
+		good = cairn_fail(error, "%s: the server answered with a web page, not a profile; add the profile's path, such as /pprof/heap",
 				  download->url);
 	good = good && cairn_file_write(download->path, cairn_buffer_bytes(&answer.body), error);
 	cairn_http_answer_free(&answer);
@@ -216,7 +216,7 @@ static bool expand(struct cairn_jeprof_profiles *list, struct cairn_arena *arena
 	for (size_t i = 0; i < list->count; i++) {
 		uint64_t machines = count_machines(list->items[i], &at, &rest);
 		if (machines > machines_most)
-			return cairn_fail(error, "%s: more than %d machines", list->items[i], machines_most);
+			return cairn_fail(error, "%s: more than %d hosts", list->items[i], machines_most);
 		count += machines ? machines : 1;
 	}
 	struct cairn_jeprof_profiles all = {cairn_arena_zero(arena, count + 1, sizeof *all.items), 0};
@@ -241,7 +241,7 @@ bool cairn_jeprof_fetch(struct cairn_jeprof_options *options, struct cairn_arena
 	for (size_t i = 0; i < list->count; i++)
 		count += cairn_jeprof_is_remote(list->items[i]);
 	if (count > machines_most)
-		return cairn_fail(error, "%zu profiles to fetch at once; %d are the most", count, machines_most);
+		return cairn_fail(error, "%zu profiles to fetch at once; the maximum is %d", count, machines_most);
 	const char *folder = count ? profile_folder(arena, error) : "";
 	if (!folder)
 		return false;
@@ -312,7 +312,7 @@ static bool check_symbols(struct cairn_arena *arena, const char *url, struct cai
 	struct cairn_bytes rest = cairn_bytes_of(text);
 	uint64_t symbols = 0;
 	if (!cairn_text_take(&rest, "num_symbols:"))
-		return cairn_fail(error, "%s: it does not begin with num_symbols:", url);
+		return cairn_fail(error, "%s: the answer does not begin with num_symbols:", url);
 	rest = cairn_text_trim(rest);
 	return (cairn_text_decimal(&rest, &symbols) && symbols > 0) || cairn_fail(error, "%s: the program there has no symbols", url);
 }
@@ -330,7 +330,7 @@ bool cairn_jeprof_ask_names(const struct cairn_jeprof_options *options, struct c
 	if (good) {
 		demangle_all(cairn_bytes_of(text), &arena, &names);
 		good = cairn_symbolized_attach(profile, cairn_buffer_bytes(&names)) > 0 ||
-		       cairn_fail(error, "%s: none of the profile's %zu addresses has a name there", url, profile->location_count);
+		       cairn_fail(error, "%s: the server has no symbol for any of the profile's %zu addresses", url, profile->location_count);
 	}
 	cairn_buffer_free(&body);
 	cairn_buffer_free(&names);

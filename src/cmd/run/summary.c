@@ -140,11 +140,11 @@ static void say_ending(const struct cairn_supervision *run, const char *name)
 	char resident[24], ending[64], left[64] = "";
 	cairn_text_human((double)run->usage.ru_maxrss * 1024, resident);
 	if (WIFSIGNALED(run->status))
-		snprintf(ending, sizeof ending, "was ended by signal %d (%s)", WTERMSIG(run->status), strsignal(WTERMSIG(run->status)));
+		snprintf(ending, sizeof ending, "was killed by signal %d (%s)", WTERMSIG(run->status), strsignal(WTERMSIG(run->status)));
 	else
-		snprintf(ending, sizeof ending, "ended with code %d", WEXITSTATUS(run->status));
+		snprintf(ending, sizeof ending, "exited with code %d", WEXITSTATUS(run->status));
 	if (run->left > 0)
-		snprintf(left, sizeof left, "; %zu process%s of its tree go%s on", run->left, run->left == 1 ? "" : "es", run->left == 1 ? "es" : "");
+		snprintf(left, sizeof left, "; %zu descendant process%s still run%s", run->left, run->left == 1 ? "" : "es", run->left == 1 ? "s" : "");
 	cairn_note("%s (process %d) %s after %.1f s, at most %s resident%s", name, run->pid, ending, run->seconds, resident, left);
 }
 
@@ -210,8 +210,8 @@ void cairn_summary_write(const struct cairn_supervision *run, const struct cairn
 	if (at_end && (double)highest->memory > (double)end->memory / much_higher) /* else it cannot have had more */
 		write_moment(run, options, highest, ".peak", now.total * much_higher, &peak);
 	if (!now.good && !options->quiet) {
-		cairn_note(options->waited ? "nothing was sampled, so no profile is left; 'cairn activate' turns sampling on, or leave --wait out"
-					   : "no profile is left: no process had an agent to ask, or none allocated enough to be sampled");
+		cairn_note(options->waited ? "no profile: nothing was sampled; use 'cairn activate' to start sampling, or leave out --wait"
+					   : "no profile: no process had an agent, or none allocated enough to be sampled");
 	} else if (!options->quiet) {
 		const struct cairn_moment *shown = at_end ? end : highest;
 		format_time(shown->time_ns, clock, sizeof clock);

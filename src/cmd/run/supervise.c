@@ -338,7 +338,7 @@ bool cairn_supervise(struct cairn_supervision *run, struct cairn_error *error)
 	if (run->pid == 0)
 		start_command(run->command, &before, loop.terminal >= 0);
 	if (run->pid < 0)
-		return cairn_fail_errno(error, "no process can be started");
+		return cairn_fail_errno(error, "cannot start a process");
 	signal(SIGPIPE, SIG_IGN); /* what there is to say at the end may have no reader any more */
 	if (loop.terminal >= 0)
 		setpgid(run->pid, run->pid);

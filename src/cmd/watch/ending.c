@@ -71,13 +71,13 @@ void cairn_ending_tell(const struct cairn_ending *ending, char *out, size_t size
 	char how[100] = "ended";
 	bool killed = ending->known && WIFSIGNALED(ending->status);
 	if (killed)
-		snprintf(how, sizeof how, "was ended by signal %d (%s)", WTERMSIG(ending->status), strsignal(WTERMSIG(ending->status)));
+		snprintf(how, sizeof how, "was killed by signal %d (%s)", WTERMSIG(ending->status), strsignal(WTERMSIG(ending->status)));
 	else if (ending->known)
-		snprintf(how, sizeof how, "ended with code %d", WEXITSTATUS(ending->status));
+		snprintf(how, sizeof how, "exited with code %d", WEXITSTATUS(ending->status));
 	const char *memory = "";
 	if (ending->short_of_memory && (!ending->known || (killed && WTERMSIG(ending->status) == SIGKILL)))
-		memory = ": the kernel killed it for want of memory";
-	snprintf(out, size, "%s%s%s", how, memory, ending->reused ? "; its number is another process's now" : "");
+		memory = ": killed by the OOM killer";
+	snprintf(out, size, "%s%s%s", how, memory, ending->reused ? "; its PID now belongs to another process" : "");
 }
 
 /* The group's count says that somebody in it was killed so; that it was this one is a conclusion. */

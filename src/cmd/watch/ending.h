@@ -8,7 +8,7 @@
 struct cairn_ending {
 	bool known;           /* `status` is */
 	int status;           /* as wait(2) gives it */
-	bool short_of_memory; /* the kernel killed somebody in its group for want of memory */
+	bool short_of_memory; /* the OOM killer killed a process in its group */
 	bool reused;          /* another process has its number by now */
 };
 
@@ -16,7 +16,7 @@ struct cairn_ending {
  * caller's to know. */
 void cairn_ending_read(const struct cairn_life *life, int pidfd, struct cairn_ending *ending);
 
-/* The words for it, to come after the name of the process: "ended with code 3", "was killed by signal 9 (Killed)", … */
+/* The words for it, to come after the name of the process: "exited with code 3", "was killed by signal 9 (Killed)", … */
 void cairn_ending_tell(const struct cairn_ending *ending, char *out, size_t size);
 
 /* The same in a few words, for a list: "exited with code 3", "killed by signal 9 (Killed), by the OOM killer (inferred)". */

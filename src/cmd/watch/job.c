@@ -131,7 +131,7 @@ static bool take_dump(struct cairn_job *job)
 	bool good = cairn_target_snapshot(&target, &body, &error);
 	if (good && body.length == 0)
 		good = cairn_fail(&error, "%s: the answer is empty", job->name);
-	/* The number may be another's by now; what came in time from the one that is meant is the most wanted of all. */
+	/* The PID may have been reused by now; a dump that the right process sent in time matters most of all. */
 	if (good && job->life.pid && !cairn_life_goes_on(&job->life) && !is_whole(cairn_buffer_bytes(&body), &job->life))
 		good = cairn_fail(&error, "process %d ended before its dump was whole", job->life.pid);
 	if (!good)

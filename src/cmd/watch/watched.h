@@ -13,7 +13,7 @@ struct cairn_watched {
 	bool service;     /* the name is a service's */
 	bool done;        /* it will not be looked at again */
 	bool failed;      /* it could never be watched as it should */
-	struct cairn_error said; /* the last problem that was told, so that it is told once, */
+	struct cairn_error said; /* the last problem reported, so that it is reported once, */
 	int64_t said_ns;         /* and when */
 	/* Of the present process. */
 	bool running;

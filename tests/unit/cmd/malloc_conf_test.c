@@ -25,8 +25,8 @@ static void test_mistakes(void)
 		bool prof;
 	} cases[] = {
 		{"prof=true", "malformed", "prof:true", false},
-		{"prof:true lg_prof_sample:12", "is true or false", "prof:true,lg_prof_sample:12", false},
-		{"prof:true prof_final:true lg_prof_sample:12", "is true or false", "prof:true,prof_final:true,lg_prof_sample:12", false},
+		{"prof:true lg_prof_sample:12", "takes true or false", "prof:true,lg_prof_sample:12", false},
+		{"prof:true prof_final:true lg_prof_sample:12", "takes true or false", "prof:true,prof_final:true,lg_prof_sample:12", false},
 		{"prof:ture", "not 'ture'", "prof:true", false},
 		{"prof: true", "not ' true'", "prof:true", false},
 		{"prof:yes,prof_active:off", "not 'yes'", "prof:true,prof_active:false", false},
@@ -40,7 +40,7 @@ static void test_mistakes(void)
 		{"prof:TRUE,prof_final:no", "not 'TRUE'", "prof:true,prof_final:false", false},
 		{"prof_smaple:3,prof:true", "no option 'prof_smaple'", NULL, true},
 		{"lg_prof_samples:12,prof:true", "no option", "lg_prof_sample:12,prof:true", true},
-		{"background_threads:true,prof:true", "as far as Cairn knows", "background_threads:true,prof:true", true},
+		{"background_threads:true,prof:true", "that Cairn knows of", "background_threads:true,prof:true", true},
 		{"prof", "malformed", NULL, false},
 		{"hpa_sec_nshards:2,prof:true", NULL, NULL, true},
 		{"", NULL, NULL, false},

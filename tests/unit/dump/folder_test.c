@@ -387,7 +387,7 @@ static void test_trouble(void)
 	ok(cairn_folder_write(&folder, "b.heap", dump_of(1, 1, 1, 1), &manual, &error), "but is made again for the next dump");
 	folder.limits.free_bytes = (uint64_t)1 << 60;
 	ok(!cairn_folder_write(&folder, "c.heap", dump_of(1, 1, 2, 1), &manual, &error) && errno == ENOSPC, "the disk is not filled");
-	like_text(error.text, "are to stay so", "and the sentence says why");
+	like_text(error.text, "keep_free reserves", "and the sentence says why");
 	ok(access(path_of("c.heap"), F_OK) != 0, "nothing is written");
 	char longer[400];
 	memset(longer, 'x', sizeof longer - 1);

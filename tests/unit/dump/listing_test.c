@@ -204,7 +204,7 @@ static void test_text(void)
 	cairn_buffer_byte(&out, 0);
 	is_text(out.data,
 		"here: 3 dumps, 2.2 KiB\n\nunknown process\n  2026-11-15 04:43:11          -      100 B  2.heap  [first, highest, newest]\n"
-		"\nprocess 4194304, gone when its group ran out of memory\n"
+		"\nprocess 4194304, gone, its group ran out of memory\n"
 		"  2026-11-15 04:42:51    3.0 MiB    2.0 KiB  0.heap  share: 90%  [first, highest, last of a dead process, out of memory]\n"
 		"\nprocess 4194304, gone\n  2026-11-15 04:43:01          -      100 B  1.heap  [first, highest, last of a dead process]\n",
 		"as a person reads it");

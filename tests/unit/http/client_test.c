@@ -97,7 +97,7 @@ int main(void)
 
 	call = (struct cairn_http_call){.url = "http://localhost/"};
 	ok(!ask("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello", &call, &answer, &error), "too little");
-	like_text(error.text, "before its answer was whole", "is said to be");
+	like_text(error.text, "before its answer was complete", "is said to be");
 	cairn_http_answer_free(&answer);
 
 	call = (struct cairn_http_call){.url = "http://localhost/", .silence_ms = 1000};
@@ -107,7 +107,7 @@ int main(void)
 
 	call = (struct cairn_http_call){.url = "http://localhost/", .socket = "/nowhere/socket"};
 	ok(!cairn_http_ask(&call, &answer, &error), "no socket");
-	like_text(error.text, "/nowhere/socket: nobody answers there", "is named");
+	like_text(error.text, "/nowhere/socket: cannot connect", "is named");
 	cairn_http_answer_free(&answer);
 
 	call = (struct cairn_http_call){.url = "file:///etc/passwd"};

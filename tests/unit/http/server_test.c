@@ -379,7 +379,7 @@ static void test_quota(void)
 	for (int i = 0; i < 6; i++) {
 		out[recv(far[i], out, sizeof out - 1, 0)] = 0;
 		whole += strstr(out, "200 OK") != NULL;
-		busy += strstr(out, "503 Service") && strstr(out, "Retry-After: 1\r\n") && strstr(out, "does not fit in the memory");
+		busy += strstr(out, "503 Service") && strstr(out, "Retry-After: 1\r\n") && strstr(out, "does not fit in the remaining memory");
 	}
 	ok(whole >= 2 && whole + busy == 6 && busy > 0, "of answers that nobody reads %d are given and %d refused", whole, busy);
 	for (int i = 0; i < 6; i++)

@@ -27,7 +27,7 @@ int main(void)
 	ok(read_text("--- contention\ncycles/second = 1\n28 1 @ 0x1\n00-20 r-xp 0 0 0 /bin/a\n30-40 r-xp 0 0 0 /b"), "cut short in its map");
 	ok(profile.warning_count == 1 && warned("its memory map ends in the middle of a line"), "which it says as well");
 	ok(!read_text("--- contention\ncycles/second = 1\n"), "nothing but settings");
-	like_text(error.text, "tells of a wait", "is an error");
+	like_text(error.text, "contention profile has no samples", "is an error");
 	ok(!read_text("--- contention\n99999999999999999999999 1 @ 0x1\n"), "a number that does not fit");
 	cairn_profile_free(&profile);
 	return tap_done();

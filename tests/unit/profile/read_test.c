@@ -39,7 +39,7 @@ static void test_refusals(void)
 	like_text(refuse(cairn_bytes_of("<html><body>502")), "web page", "an error page");
 	like_text(refuse(cairn_bytes_of("{\"error\": 1}")), "JSON", "JSON");
 	like_text(refuse(cairn_bytes_of("Dear reader,\nthis is a letter.\n")), "not a profile Cairn knows", "a letter");
-	like_text(refuse(cairn_bytes_of("--- contention\n")), "tells of a wait", "a contention profile of nothing");
+	like_text(refuse(cairn_bytes_of("--- contention\n")), "contention profile has no samples", "a contention profile of nothing");
 	like_text(refuse(cairn_bytes_of("--- heap\n--- heap\n--- heap\n--- heap\n--- heap\n--- heap\n")), "refused", "nesting without end");
 	like_text(refuse((struct cairn_bytes){"\x1f\x8b\x08\x00", 4}), "cut short", "a gzip file of four bytes");
 }
@@ -55,7 +55,7 @@ static void test_packed(void)
 	ok(cairn_profile_read(&profile, (struct cairn_bytes){packed, length}, "f", NULL, &error) && profile.sample_count == 1, "a dump inside gzip");
 	cairn_profile_free(&profile);
 	char *twice = cairn_pack_gzip((struct cairn_bytes){packed, length}, &again);
-	like_text(refuse((struct cairn_bytes){twice, again}), "packed twice", "gzip inside gzip");
+	like_text(refuse((struct cairn_bytes){twice, again}), "compressed twice", "gzip inside gzip");
 	free(packed);
 	free(twice);
 }

@@ -16,7 +16,7 @@ static void test_environment(void)
 	is_int(config.activate, 0, "false is not the same as not given");
 	is_text(config.problems, "", "nothing is wrong");
 	cairn_config_environment(&config, cairn_bytes_of("listn:x,seconds:many,noise,connections:9999,compat:newest,,"));
-	like_text(config.problems, "unknown key 'listn'; is 'listen' meant?", "an unknown key is named");
+	like_text(config.problems, "unknown key 'listn'; did you mean 'listen'?", "an unknown key is named");
 	like_text(config.problems, "seconds is a number from 1 to 3600, not 'many'", "a wrong number too");
 	like_text(config.problems, "'noise' is not key:value", "and what is no pair");
 	like_text(config.problems, "connections is a number from 4 to 128", "and what is out of range");
@@ -63,7 +63,7 @@ static void test_mode(void)
 	cairn_config_default(&config);
 	ok(config.mode == 0600, "dumps are for their owner");
 	cairn_config_environment(&config, cairn_bytes_of("mode:0640,limit:20M"));
-	ok(config.mode == 0640 && config.limit == 20 << 20 && !config.problems[0], "unless told otherwise");
+	ok(config.mode == 0640 && config.limit == 20 << 20 && !config.problems[0], "by default");
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		config.problems[0] = 0;
 		cairn_config_set(&config, "mode", cairn_bytes_of(bad[i]), CAIRN_CONFIG_ENVIRONMENT);
@@ -122,8 +122,8 @@ static void test_token(void)
 		{"token:", "token is empty", true},
 		{"token:sec ret", "token has a space", true},
 		{"token:s\x01", "token has a space, a control character", true},
-		{"token:s\xc3\xa9", "one that is not ASCII", true},
-		{"tokn:secret", "is 'token' meant?", true},
+		{"token:s\xc3\xa9", "a non-ASCII character", true},
+		{"tokn:secret", "did you mean 'token'?", true},
 		{"token=secret", "is not key:value", true},
 		{"token:sec,ret", "'ret' is not key:value", true},
 		{"token:secret,noise:1", "unknown key", false},
