@@ -20,6 +20,7 @@ extern const struct cairn_command cairn_command_traces;
 extern const struct cairn_command cairn_command_list;
 extern const struct cairn_command cairn_command_disasm;
 extern const struct cairn_command cairn_command_tags;
+extern const struct cairn_command cairn_command_churn;
 extern const struct cairn_command cairn_command_diff;
 extern const struct cairn_command cairn_command_raw;
 extern const struct cairn_command cairn_command_collapsed;

@@ -159,6 +159,11 @@ static void write_summary(const struct report *report)
 	const struct cairn_leaks *leaks = report->leaks;
 	const struct cairn_profile *profile = &report->series->profile;
 	struct cairn_buffer *out = report->out;
+	if (report->last->ended[0]) {
+		cairn_buffer_text(out, "the last dump is of the last moment of the process: ");
+		cairn_utf8_show(out, cairn_bytes_of(report->last->ended));
+		cairn_buffer_byte(out, '\n');
+	}
 	cairn_utf8_show(out, profile->process ? cairn_strings_bytes(&profile->strings, profile->process) : cairn_bytes_of("unknown process"));
 	cairn_buffer_format(out, ", %zu dumps over %s",
 			    report->series->point_count, duration(leaks->hours, time, sizeof time));
@@ -324,6 +329,8 @@ static void write_json(const struct report *report)
 	size_t rows = shown_rows(report);
 	cairn_json_open(&json, NULL, '{');
 	cairn_json_text(&json, "process", cairn_strings_bytes(&profile->strings, profile->process));
+	if (report->last->ended[0])
+		cairn_json_text(&json, "ended", cairn_bytes_of(report->last->ended));
 	cairn_json_integer(&json, "dumps", (int64_t)report->series->point_count);
 	cairn_json_integer(&json, "runs", report->last->run + 1);
 	cairn_json_number(&json, "hours", leaks->hours);

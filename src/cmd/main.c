@@ -23,6 +23,7 @@ const struct cairn_command *const cairn_commands[] = {
 	&cairn_command_list,
 	&cairn_command_disasm,
 	&cairn_command_tags,
+	&cairn_command_churn,
 	&cairn_command_diff,
 	&cairn_command_raw,
 	&cairn_command_collapsed,

@@ -28,6 +28,8 @@ const struct cairn_option cairn_source_option_table[] = {
 	{0, "sum", NULL, "add up several profiles instead of showing the newest", CAIRN_OPTION_FLAG, AT(sum), 0},
 	{0, "tree", NULL, "with a PID: add up the process and its descendants", CAIRN_OPTION_FLAG, AT(tree), 0},
 	{0, "thread", "NAME|ID", "keep this thread only, by name or jemalloc's number", CAIRN_OPTION_TEXT, AT(thread), 0},
+	{0, "older", "TIME", "keep only what has been live for TIME or longer, such as 10m (Cairn's engine)", CAIRN_OPTION_TEXT, AT(older), 0},
+	{0, "younger", "TIME", "keep only what was allocated within TIME before the dump", CAIRN_OPTION_TEXT, AT(younger), 0},
 	{0, "service", "NAME", "of several dumps, use only those of the program with this name", CAIRN_OPTION_TEXT, AT(service), 0},
 	{0, "binary", "FILE", "use this program or library, which has moved since", CAIRN_OPTION_LIST, AT(binary), 0},
 	{0, "symbols", "DIR", "also search this folder for debug files: .debug, .dwo, .dwp", CAIRN_OPTION_LIST, AT(symbols), 0},
@@ -102,12 +104,34 @@ static bool restrict_modules(struct cairn_profile *profile, const char *path, st
 	return true;
 }
 
+/* An age as a person gives it; none is 0. */
+static bool read_age(const char *text, const char *option, uint64_t *age_us, struct cairn_error *error)
+{
+	int64_t age_ns;
+	if (!text)
+		return true;
+	if (!cairn_text_duration(text, &age_ns) || age_ns < 1000)
+		return cairn_fail_usage(error, "--%s takes a time such as 30s, 10m or 2h, not '%.40s'", option, text);
+	*age_us = (uint64_t)age_ns / 1000;
+	return true;
+}
+
 bool cairn_source_read(struct cairn_profile *profile, const char *name, const struct cairn_source_options *options,
 		       struct cairn_error *error)
 {
-	struct cairn_read_options reading = {.split_threads = options->thread || options->split_threads, .as_jeprof = options->as_jeprof};
+	struct cairn_read_options reading = {
+		.split_threads = options->thread || options->split_threads,
+		.split_ages = options->split_ages,
+		.with_freed = options->with_freed,
+		.as_jeprof = options->as_jeprof,
+	};
 	cairn_profile_init(profile);
+	if (!read_age(options->older, "older", &reading.older_us, error) || !read_age(options->younger, "younger", &reading.younger_us, error))
+		return false;
 	bool good = cairn_target_is(name) ? read_live(profile, name, options, &reading, error) : read_file(profile, name, &reading, error);
+	if (good && !profile->has_ages && (options->older || options->younger))
+		good = cairn_fail(error, "%s does not say when its objects were allocated, which --older and --younger need; dumps of Cairn's own "
+				  "engine do (engine:cairn)", name);
 	if (good && options->only_modules)
 		good = restrict_modules(profile, options->only_modules, error);
 	/* What lies where is known by build-id, so that profiles of different runs can be put together, and somebody else can name

@@ -16,10 +16,13 @@ struct cairn_source_options {
 	struct cairn_option_list base;
 	bool normalize; /* the base to the total of what there is now */
 	const char *thread;
+	const char *older, *younger; /* only what is at least or at most so old */
 	const char *service; /* only dumps of this program */
 	/* Not options of their own, but set by commands. */
 	bool quiet;                /* by those that load many: naming says nothing */
 	bool split_threads;        /* by those that show threads */
+	bool split_ages;           /* by those that show ages */
+	bool with_freed;           /* by those that show what was freed */
 	bool as_jeprof;            /* by jeprof: its numbers to the last digit */
 	bool reads_standard_input; /* by those for which no name means standard input, unless that is a terminal */
 	bool columns_compare;      /* by those that show differences: the two columns of folded text are one */

@@ -1,4 +1,4 @@
-/* tags.c - `cairn tags`: how much is of which thread and of which size.
+/* tags.c - `cairn tags`: how much is of which thread, age and size.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/command.h"
 #include "cmd/view.h"
@@ -9,19 +9,19 @@ enum { default_rows = 30 };
 static void prepare(void *options)
 {
 	struct cairn_view_setup *setup = options;
-	setup->source.split_threads = true;
+	setup->source.split_threads = setup->source.split_ages = true;
 }
 
 static bool show(const void *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)
 {
 	struct cairn_shape shape = cairn_view_shape(options, default_rows, 0, 0);
 	bool any = json ? cairn_tags_json(view, &shape, json) : cairn_tags_text(view, &shape, out);
-	return any || cairn_fail(error, "the profile has no labels: it records neither threads nor sizes");
+	return any || cairn_fail(error, "the profile has no labels: it records neither threads, ages nor sizes");
 }
 
 const struct cairn_command cairn_command_tags = {
 	.name = "tags",
-	.summary = "show memory by thread, object size and other labels",
+	.summary = "show memory by thread, age, object size and other labels",
 	.arguments = "SOURCE...",
 	.detail = "Prints a table for each label. If the profile has no object sizes, 'bytes' is the mean size in each stack. "
 		  "Shows 30 rows of each by default.",

@@ -241,6 +241,7 @@ int cairn_view_run(const struct cairn_command *command, void *options, int opera
 		return cairn_say_failure(&error);
 	setup->shape.colour = !setup->output && isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
 	setup->source.split_threads |= setup->view.filter.tag_focus || setup->view.filter.tag_ignore;
+	setup->source.split_ages |= setup->view.filter.tag_focus || setup->view.filter.tag_ignore;
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 	int code = cairn_source_load(&profile, &setup->source, operand_count, operands, &error) &&
 				   cairn_view_show(command, options, &profile, &out, &error)

@@ -155,7 +155,7 @@ static void tell_dump(const struct loop *loop, const struct cairn_watched *watch
 			cairn_json_integer(&json, "tree_memory", (int64_t)sum);
 			cairn_json_integer(&json, "tree_processes", (int64_t)processes);
 		}
-		cairn_json_text(&json, "reason", cairn_bytes_of(cairn_trigger_name(job->reason)));
+		cairn_json_text(&json, "reason", cairn_bytes_of(job->word));
 		cairn_json_text(&json, "why", cairn_bytes_of(job->why));
 		cairn_json_text(&json, "file", cairn_bytes_of(path));
 		cairn_json_integer(&json, "bytes", (int64_t)job->bytes);
@@ -171,7 +171,7 @@ static void tell_dump(const struct loop *loop, const struct cairn_watched *watch
 		cairn_buffer_format(&line, "  %s", cairn_text_human((double)job->reading.anonymous, memory));
 		if (loop->options->tree)
 			cairn_buffer_format(&line, " of %s in %zu process%s", cairn_text_human((double)sum, memory), processes, processes == 1 ? "" : "es");
-		cairn_buffer_format(&line, "  %s: %s  %s", cairn_trigger_name(job->reason), job->why, path);
+		cairn_buffer_format(&line, "  %s: %s  %s", job->word, job->why, path);
 	} else {
 		return;
 	}
@@ -193,7 +193,7 @@ static void tell_problem(struct cairn_watched *watched, const char *text, bool n
 		cairn_say_error(text);
 }
 
-/* Takes leave of a process that has ended. */
+/* Takes leave of a process that has ended: its last moment is kept first. */
 static void tell_end(const struct loop *loop, struct cairn_watched *watched)
 {
 	struct cairn_ending ending = {.short_of_memory = watched->short_of_memory};
@@ -201,6 +201,13 @@ static void tell_end(const struct loop *loop, struct cairn_watched *watched)
 	struct cairn_error text;
 	cairn_ending_read(&watched->life, watched->pidfd, &ending);
 	cairn_ending_tell(&ending, how, sizeof how);
+	if (cairn_watched_keep_last(watched, &loop->watch, &ending))
+		tell_dump(loop, watched);
+	else if (watched->job.error.text[0])
+		cairn_say_error(watched->job.error.text);
+	else if (watched->keeper.refused && !loop->options->quiet)
+		cairn_note("the last moment of process %d was not kept: this user may not read /proc/%d/fd; watch as the process's user or as root",
+			   watched->life.pid, watched->life.pid);
 	if (watched->dumps == 0)
 		snprintf(dumps, sizeof dumps, "no dump of it was taken");
 	else
@@ -253,17 +260,24 @@ static void await_service(struct loop *loop, struct cairn_watched *watched, int6
 		tell_problem(watched, error.text, true);
 }
 
+/* A process that ends gives its memory back before it can say how it ended. */
+static bool is_over(const struct cairn_watched *watched)
+{
+	struct pollfd over = {.fd = watched->pidfd, .events = POLLIN};
+	return watched->pidfd < 0 || poll(&over, 1, 0) != 0;
+}
+
 static void look(struct loop *loop, struct cairn_watched *watched, int64_t now)
 {
 	if (!watched->running) {
 		await_service(loop, watched, now);
 		return;
 	}
-	bool out = watched->job.kind != CAIRN_JOB_NONE;
+	bool out = watched->job.kind != CAIRN_WATCH_JOB_NONE;
 	cairn_watched_look(watched, &loop->watch, now, loop->jobs < jobs_maximum);
-	if (watched->job.kind != CAIRN_JOB_NONE && !out)
+	if (watched->job.kind != CAIRN_WATCH_JOB_NONE && !out)
 		loop->jobs++;
-	if (watched->ended && !out) {
+	if (watched->ended && !out && is_over(watched)) { /* if not, its pidfd wakes the loop */
 		tell_end(loop, watched);
 		watched->failed = watched->dumps == 0 && !watched->service;
 		leave(watched, now);
@@ -273,7 +287,7 @@ static void look(struct loop *loop, struct cairn_watched *watched, int64_t now)
 static void settle(struct loop *loop, struct cairn_watched *watched, int64_t now)
 {
 	struct cairn_watch_job *job = &watched->job;
-	bool dump = job->kind == CAIRN_JOB_DUMP;
+	bool dump = job->kind == CAIRN_WATCH_JOB_DUMP;
 	loop->jobs--;
 	if (job->good && dump) {
 		memcpy(watched->program, job->program, sizeof watched->program); /* it may have become another by exec */
@@ -284,7 +298,7 @@ static void settle(struct loop *loop, struct cairn_watched *watched, int64_t now
 	else if (job->good && dump)
 		watched->said.text[0] = 0;
 	cairn_watched_settle(watched, &loop->watch, now);
-	loop->jobs += job->kind != CAIRN_JOB_NONE;
+	loop->jobs += job->kind != CAIRN_WATCH_JOB_NONE;
 	if (job->hopeless && !watched->ended) {
 		watched->failed = !watched->service;
 		leave(watched, now);
@@ -334,7 +348,7 @@ static struct cairn_watched *room_for(struct loop *loop, int pid)
 		struct cairn_watched *watched = &loop->items[i];
 		if (watched->life.pid == pid && (!watched->done || i < loop->named))
 			return NULL;
-		if (i >= loop->named && watched->done && watched->job.kind == CAIRN_JOB_NONE && !room)
+		if (i >= loop->named && watched->done && watched->job.kind == CAIRN_WATCH_JOB_NONE && !room)
 			room = watched;
 	}
 	return room;
@@ -501,7 +515,7 @@ static int watch_all(struct loop *loop, int64_t duration, int count, char **oper
 	for (size_t i = 0; i < loop->count; i++) {
 		struct cairn_watched *watched = &loop->items[i];
 		failed = failed || watched->failed || (watched->running && watched->dumps == 0 && watched->said.text[0]);
-		if (watched->running && watched->job.kind == CAIRN_JOB_NONE)
+		if (watched->running && watched->job.kind == CAIRN_WATCH_JOB_NONE)
 			cairn_watched_close(watched);
 	}
 	int code = failed ? CAIRN_EXIT_FAILED : CAIRN_EXIT_DONE;

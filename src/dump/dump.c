@@ -154,6 +154,11 @@ static void read_name(struct cairn_dump *dump)
 	set_reason(dump, cairn_bytes_of(cairn_dump_name_occasion(name.kind)));
 }
 
+bool cairn_dump_is_last_moment(const struct cairn_dump *dump)
+{
+	return strncmp(dump->reason, CAIRN_DUMP_LAST ":", sizeof CAIRN_DUMP_LAST) == 0;
+}
+
 bool cairn_dump_is_heap(int descriptor)
 {
 	char start[8];

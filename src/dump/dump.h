@@ -37,6 +37,12 @@ struct cairn_dump {
 	unsigned marks;
 };
 
+/* The reason of a dump that was made of the ledger of a process when that had ended: the state at its last moment. */
+#define CAIRN_DUMP_LAST "last"
+
+/* Whether DUMP is such a one. */
+bool cairn_dump_is_last_moment(const struct cairn_dump *dump);
+
 /* Whether NAME is a plain file name: no slash, no control character, not hidden, of a length that fits. */
 bool cairn_dump_is_name(const char *name);
 

@@ -171,7 +171,7 @@ static void write_live(struct writer *writer, size_t stack, const struct cairn_l
 	write_word(out, sample->slack);
 	write_word(out, sample->period);
 	write_word(out, sample->thread);
-	write_word(out, writer->now_ns > sample->birth_ns ? (uint64_t)(writer->now_ns - sample->birth_ns) / 1000 : 0);
+	write_word(out, writer->now_ns > sample->birth_ns ? ((uint64_t)writer->now_ns - (uint64_t)sample->birth_ns) / 1000 : 0);
 	write_word(out, sample->heap);
 	cairn_buffer_byte(out, '\n');
 }
@@ -201,7 +201,7 @@ static void write_stack(struct writer *writer, size_t number, const struct cairn
 {
 	struct cairn_buffer *out = writer->out;
 	cairn_buffer_byte(out, '@');
-	for (uint32_t i = 0; i < stack->depth; i++) {
+	for (uint32_t i = 0; i < stack->depth && !out->failed; i++) {
 		cairn_buffer_byte(out, ' ');
 		cairn_buffer_hex(out, cairn_ledger_frame(writer->ledger, stack, i));
 	}
@@ -249,7 +249,8 @@ bool cairn_ledger_write_heap(const struct cairn_ledger *ledger, int64_t now_ns, 
 	write_head(&writer, &all, allocated_objects, allocated_bytes);
 	cairn_buffer_text(&heap->sections, "# cairn section samples 1\n");
 	size_t number = 0;
-	for (uint32_t i = 0; i < stack_count; i++)
+	/* Stacks that somebody made up may share all frames there are: what does not fit into OUT ends it. */
+	for (uint32_t i = 0; i < stack_count && !out->failed && !heap->sections.failed; i++)
 		if (cairn_ledger_get_stack(ledger, i, &stack) && (writer.starts[i] < writer.starts[i + 1] || stack.allocated_samples))
 			write_stack(&writer, number++, &stack, writer.starts[i], writer.starts[i + 1]);
 	heap->samples = writer.live_count;

@@ -281,6 +281,8 @@ static void mark_fates(struct cairn_listing *listing, int folder)
 	for (size_t i = 0; i < listing->count; i++) {
 		struct cairn_dump *dump = &listing->dumps[i];
 		uint64_t kills;
+		if (cairn_dump_is_last_moment(dump) && strstr(dump->reason, "OOM killer"))
+			dump->marks |= CAIRN_DUMP_OOM;
 		if ((dump->marks & (CAIRN_DUMP_NEWEST | CAIRN_DUMP_ALIVE)) == CAIRN_DUMP_NEWEST && dump->group &&
 		    next_kills(listing, folder, dump, &kills) && kills > dump->kills)
 			dump->marks |= CAIRN_DUMP_OOM;
@@ -345,6 +347,9 @@ static void mark_kept(struct cairn_listing *listing)
 	for (size_t start = 0, end; start < listing->count; start = end) {
 		end = end_of_process(listing, start);
 		const struct cairn_dump *last = &listing->dumps[end - 1];
+		for (size_t i = start; i < end; i++)
+			if (cairn_dump_is_last_moment(&listing->dumps[i])) /* there is no second, however long ago it was */
+				listing->dumps[i].marks |= CAIRN_DUMP_KEPT;
 		if (!(last->marks & CAIRN_DUMP_ALIVE) && last->time_ns < since)
 			continue;
 		for (size_t i = start; i < end; i++)

@@ -10,6 +10,8 @@
 
 #include <stdio.h>
 
+enum { shown_last_moments = 8 }; /* the newest, before all else */
+
 /* The last of a process that has ended. */
 static bool is_last(const struct cairn_dump *dump)
 {
@@ -24,6 +26,38 @@ static void write_count(struct cairn_json *json, const char *key, uint64_t value
 		cairn_json_null(json, key);
 }
 
+/* How the process of a dump of its last moment ended. */
+static struct cairn_bytes ending_of(const struct cairn_dump *dump)
+{
+	return cairn_text_trim(cairn_bytes_skip(cairn_bytes_of(dump->reason), sizeof CAIRN_DUMP_LAST));
+}
+
+/* The dump of a last moment that was taken next before BEFORE; NULL after the first. Of several at once each is seen. */
+static const struct cairn_dump *next_last_moment(const struct cairn_listing *listing, const struct cairn_dump *before)
+{
+	const struct cairn_dump *found = NULL;
+	for (const struct cairn_dump *dump = listing->dumps; dump < listing->dumps + listing->count; dump++)
+		if (cairn_dump_is_last_moment(dump) &&
+		    (!before || dump->time_ns < before->time_ns || (dump->time_ns == before->time_ns && dump < before)) &&
+		    (!found || dump->time_ns > found->time_ns || (dump->time_ns == found->time_ns && dump > found)))
+			found = dump;
+	return found;
+}
+
+static void write_last_moments(const struct cairn_listing *listing, struct cairn_json *json)
+{
+	cairn_json_open(json, "last_moments", '[');
+	const struct cairn_dump *dump = NULL;
+	for (int i = 0; i < shown_last_moments && (dump = next_last_moment(listing, dump)); i++) {
+		cairn_json_open(json, NULL, '{');
+		cairn_json_text(json, "name", cairn_bytes_of(dump->name));
+		cairn_json_integer(json, "pid", dump->process.pid);
+		cairn_json_text(json, "ended", ending_of(dump));
+		cairn_json_close(json, '}');
+	}
+	cairn_json_close(json, ']');
+}
+
 void cairn_listing_json(const struct cairn_listing *listing, const char *path, struct cairn_buffer *out)
 {
 	struct cairn_json json = cairn_json(out);
@@ -33,6 +67,7 @@ void cairn_listing_json(const struct cairn_listing *listing, const char *path, s
 	cairn_json_integer(&json, "unreadable", (int64_t)listing->unreadable);
 	cairn_json_integer(&json, "damaged", (int64_t)listing->damaged);
 	cairn_json_integer(&json, "strangers", (int64_t)listing->strangers);
+	write_last_moments(listing, &json);
 	cairn_json_open(&json, "dumps", '[');
 	for (size_t i = 0; i < listing->count; i++) {
 		const struct cairn_dump *dump = &listing->dumps[i];
@@ -51,6 +86,7 @@ void cairn_listing_json(const struct cairn_listing *listing, const char *path, s
 		cairn_json_bool(&json, "highest", (dump->marks & CAIRN_DUMP_HIGHEST) != 0);
 		cairn_json_bool(&json, "newest", (dump->marks & CAIRN_DUMP_NEWEST) != 0);
 		cairn_json_bool(&json, "last_of_dead", is_last(dump));
+		cairn_json_bool(&json, "last_moment", cairn_dump_is_last_moment(dump));
 		cairn_json_bool(&json, "oom", (dump->marks & CAIRN_DUMP_OOM) != 0);
 		cairn_json_close(&json, '}');
 	}
@@ -109,6 +145,14 @@ void cairn_listing_text(const struct cairn_listing *listing, const char *path, i
 	if (listing->damaged)
 		cairn_buffer_format(out, "; %zu more that were cut short, %s", listing->damaged, cairn_text_human((double)listing->damaged_bytes, size));
 	cairn_buffer_byte(out, '\n');
+	const struct cairn_dump *last = NULL;
+	for (int i = 0; i < shown_last_moments && (last = next_last_moment(listing, last)); i++) {
+		cairn_buffer_format(out, "%slast moment of process %d, ", i ? "" : "\n", last->process.pid);
+		cairn_utf8_show(out, ending_of(last));
+		cairn_buffer_text(out, ": ");
+		cairn_utf8_show(out, cairn_bytes_of(last->name));
+		cairn_buffer_byte(out, '\n');
+	}
 	for (size_t i = 0, shown = 0; i < listing->count; i++) {
 		const struct cairn_dump *dump = &listing->dumps[i];
 		if (i == shown) {

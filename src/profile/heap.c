@@ -282,6 +282,29 @@ static void label_heap(struct cairn_profile *profile, size_t sample, uint64_t he
 	profile->samples[sample].labels = cairn_profile_add_labels(profile, labels, set.count + 1);
 }
 
+/* The sample that holds what is of the class AGE among that of the piece AT: one of its own with the same stack, made when it is needed.
+ * BY_AGE has the numbers of those, plus one. */
+static size_t sample_of_age(struct parser *in, size_t *by_age, size_t at, unsigned age)
+{
+	struct cairn_profile *profile = in->profile;
+	size_t *known = &by_age[at * CAIRN_AGES + age];
+	if (*known)
+		return *known - 1;
+	struct cairn_sample whole = profile->samples[in->pieces[at].sample];
+	struct cairn_label_set set = profile->label_sets[whole.labels];
+	struct cairn_label labels[4] = {{.key = cairn_profile_text(profile, "age"), .text = cairn_profile_text(profile, cairn_age_name(age))}};
+	size_t count = set.count < 3 ? set.count : 3;
+	if (count)
+		memcpy(labels + 1, profile->labels + set.first, count * sizeof *labels);
+	uint32_t *stack = cairn_profile_stack_room(profile, whole.depth);
+	if (whole.depth)
+		memcpy(stack, profile->stacks + whole.stack, whole.depth * sizeof *stack);
+	uint32_t label_set = cairn_profile_add_labels(profile, labels, count + 1);
+	*known = cairn_profile_add_sample(profile, whole.depth, label_set, (const double[4]){0}) + 1;
+	cairn_profile_set_sampled(profile, *known - 1, 0);
+	return *known - 1;
+}
+
 /* Adds one sample of Cairn's sampler to the numbers of its stack. */
 static void add_live(struct cairn_profile *profile, size_t sample, const struct cairn_live *live)
 {
@@ -300,9 +323,15 @@ static void read_live(struct parser *in, struct cairn_bytes section, const struc
 {
 	struct cairn_profile *profile = in->profile;
 	struct cairn_live live;
+	const struct cairn_read_options *options = &in->reader->options;
+	bool limited = options->older_us || options->younger_us;
+	size_t *by_age = options->split_ages ? cairn_array_zero(in->piece_count * CAIRN_AGES, sizeof *by_age) : NULL;
+	profile->has_ages = true;
 	for (size_t i = 0; i < in->piece_count; i++) {
 		double *values = profile->values + in->pieces[i].sample * profile->value_count;
 		values[inuse_objects] = values[inuse_space] = profile->sampled[in->pieces[i].sample] = 0;
+		if (limited)
+			values[alloc_objects] = values[alloc_space] = 0;
 	}
 	profile->period = 0;
 	size_t strays = 0;
@@ -311,17 +340,38 @@ static void read_live(struct parser *in, struct cairn_bytes section, const struc
 		while (at < in->piece_count && (in->pieces[at].stack < live.stack || (split && in->pieces[at].stack == live.stack &&
 										      in->pieces[at].thread < live.thread)))
 			at++;
-		if (at < in->piece_count && in->pieces[at].stack == live.stack && (!split || in->pieces[at].thread == live.thread))
-			add_live(profile, in->pieces[at].sample, &live);
-		else
-			strays++;
-		if (live.heap && at < in->piece_count && in->pieces[at].stack == live.stack)
-			label_heap(profile, in->pieces[at].sample, live.heap, trailer);
+		bool of_stack = at < in->piece_count && in->pieces[at].stack == live.stack;
+		bool listed = of_stack && (!split || in->pieces[at].thread == live.thread);
+		bool wanted = live.age_us >= options->older_us && (!options->younger_us || live.age_us <= options->younger_us);
+		size_t sample = of_stack ? in->pieces[at].sample : 0;
+		if (by_age && listed && wanted)
+			sample = sample_of_age(in, by_age, at, cairn_age_class(live.age_us));
+		strays += !listed;
+		if (listed && wanted)
+			add_live(profile, sample, &live);
+		if (live.heap && of_stack)
+			label_heap(profile, sample, live.heap, trailer);
 		profile->mixed_periods |= profile->period > 0 && profile->period != (double)live.period;
 		profile->period = fmax(profile->period, (double)live.period);
 	}
+	free(by_age);
 	if (strays)
 		cairn_profile_warn(profile, "%s: %zu samples of its list belong to no stack of it and were left out", in->reader->name, strays);
+}
+
+/* Lines are in the order of the stacks, as the pieces are. */
+static void read_freed(struct parser *in, struct cairn_bytes section)
+{
+	struct cairn_profile *profile = in->profile;
+	struct cairn_freed freed;
+	profile->freed_count = profile->sample_count;
+	profile->freed = cairn_array_zero(profile->sample_count + 1, sizeof *profile->freed);
+	for (size_t at = 0; cairn_freed_next(&section, &freed);) {
+		while (at < in->piece_count && in->pieces[at].stack < freed.stack)
+			at++;
+		if (at < in->piece_count && in->pieces[at].stack == freed.stack)
+			profile->freed[in->pieces[at].sample] = freed;
+	}
 }
 
 static void warn_of_losses(struct cairn_profile *profile, const char *name, const struct cairn_trailer *trailer)
@@ -395,6 +445,8 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 	if (section.length) {
 		profile->format = "heap_v2 of Cairn's sampler";
 		read_live(&in, section, has_trailer ? &trailer : NULL);
+		if (reader->options.with_freed)
+			read_freed(&in, section);
 	}
 	if (has_trailer && section.length) {
 		profile->period = trailer.period ? (double)trailer.period : profile->period;
@@ -412,7 +464,8 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 				   reader->name);
 	if (has_trailer && !trailer.complete)
 		cairn_profile_warn(profile, "%s: its trailer is cut short; what it knows of the process and its modules may be missing", reader->name);
-	check_total(&in);
+	if (!reader->options.older_us && !reader->options.younger_us)
+		check_total(&in);
 	if (cairn_profile_total(profile, alloc_space) == 0 && cairn_profile_total(profile, alloc_objects) == 0) {
 		cairn_profile_drop_value(profile, alloc_space);
 		cairn_profile_drop_value(profile, alloc_objects);

@@ -60,3 +60,24 @@ bool cairn_freed_next(struct cairn_bytes *rest, struct cairn_freed *freed)
 	}
 	return false;
 }
+
+static const struct {
+	uint64_t below_s;
+	const char *name;
+} ages[CAIRN_AGES] = {
+	{1, "under 1 s"}, {10, "1 s to 10 s"}, {60, "10 s to 1 min"}, {600, "1 min to 10 min"}, {3600, "10 min to 1 h"},
+	{6 * 3600, "1 h to 6 h"}, {24 * 3600, "6 h to 1 day"}, {UINT64_MAX, "1 day and more"},
+};
+
+unsigned cairn_age_class(uint64_t age_us)
+{
+	unsigned number = 0;
+	while (age_us / 1000000 >= ages[number].below_s)
+		number++;
+	return number;
+}
+
+const char *cairn_age_name(unsigned number)
+{
+	return ages[number < CAIRN_AGES ? number : CAIRN_AGES - 1].name;
+}

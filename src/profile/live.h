@@ -26,6 +26,11 @@ struct cairn_freed {
 	uint64_t lifetimes[CAIRN_LIFETIMES];  /* samples that lived less than 2^14 ns, then each time twice as long */
 };
 
+/* Ages in classes, the youngest first: the class of AGE_US, and its name. */
+enum { CAIRN_AGES = 8 };
+unsigned cairn_age_class(uint64_t age_us);
+const char *cairn_age_name(unsigned number);
+
 /* The section in TEXT, what follows a dump's stacks; empty where there is none. */
 struct cairn_bytes cairn_live_section(struct cairn_bytes text);
 

@@ -57,5 +57,6 @@ void cairn_profile_apply_trailer(struct cairn_profile *profile, const struct cai
 	profile->limit_bytes = (double)cairn_trailer_number(trailer, "limit");
 	profile->allocated_bytes = (double)cairn_trailer_number(trailer, "stats.allocated");
 	profile->since_ns = trailer->reset_ns > trailer->active_since_ns ? trailer->reset_ns : trailer->active_since_ns;
+	profile->ended = cairn_strings_add(&profile->strings, cairn_trailer_value(trailer, "ended"));
 	profile->limit_of_group = cairn_trailer_value(trailer, "group.usage").length > 0;
 }

@@ -31,6 +31,7 @@ void cairn_profile_free(struct cairn_profile *profile)
 	free(profile->samples);
 	free(profile->values);
 	free(profile->sampled);
+	free(profile->freed);
 	free(profile->base);
 	free(profile->labels);
 	free(profile->label_sets);
@@ -347,6 +348,8 @@ void cairn_profile_keep_samples(struct cairn_profile *profile, const bool *keep)
 			continue;
 		profile->samples[to] = profile->samples[from];
 		memmove(profile->values + to * width, profile->values + from * width, width * sizeof *profile->values);
+		if (from < profile->freed_count)
+			profile->freed[to] = profile->freed[from];
 		if (profile->sampled)
 			profile->sampled[to] = profile->sampled[from];
 		for (size_t v = 0; v < width && to * width < profile->base_count; v++)

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/strings.h"
+#include "profile/live.h"
 #include "profile/unsample.h"
 
 enum { CAIRN_VALUES_MAX = 16 };
@@ -127,6 +128,8 @@ struct cairn_profile {
 	double resident_bytes, limit_bytes; /* what the process weighed and might weigh; 0 when not known */
 	double allocated_bytes; /* live bytes by the allocator's own count, sampled or not; 0 when not known */
 	int64_t since_ns;       /* when sampling began, or all samples were last discarded; 0 when not known */
+	bool has_ages;          /* the dump it was read from says how old each live sample is */
+	uint32_t ended;         /* it was taken from what the process left behind when it ended, which was so; 0 for any other */
 	bool limit_of_group; /* the limit is a control group's; else it is all the memory of the machine */
 
 	struct cairn_module *modules;
@@ -145,6 +148,8 @@ struct cairn_profile {
 	struct cairn_sample *samples;
 	double *values;  /* value_count for each sample */
 	double *sampled; /* how many samples the default value of each sample rests on; NULL when the format has none */
+	struct cairn_freed *freed; /* per sample, what was freed of its stack, where that was asked for and is known; NULL otherwise */
+	size_t freed_count;
 	double *base;    /* what was subtracted from the values, laid out as they are; NULL when nothing was */
 	size_t sample_count, sample_capacity, value_capacity, sampled_capacity, base_count, base_capacity;
 

@@ -3,8 +3,10 @@
 #include "profile/read.h"
 
 #include "base/cursor.h"
+#include "base/pages.h"
 #include "base/text.h"
 #include "base/unpack.h"
+#include "dump/ledger_dump.h"
 
 #include <stdlib.h>
 
@@ -113,6 +115,8 @@ enum cairn_format cairn_profile_sniff(struct cairn_bytes text)
 		return CAIRN_FORMAT_EMPTY;
 	if (cairn_unpack_sniff(text) != CAIRN_PACKED_NOT)
 		return CAIRN_FORMAT_PACKED;
+	if (cairn_ledger_is(text))
+		return CAIRN_FORMAT_LEDGER;
 	if (looks_like_cpu(text))
 		return CAIRN_FORMAT_CPU;
 	if (cairn_bytes_start_with(text, "---"))
@@ -140,6 +144,24 @@ bool cairn_stack_read(struct cairn_profile *profile, struct cairn_bytes text, si
 	return true;
 }
 
+/* As the dump that would be made of it. It may change meanwhile, so it is copied first, to an address that fits. */
+static bool read_ledger(struct cairn_reader *reader, struct cairn_bytes input, struct cairn_error *error)
+{
+	struct cairn_ledger ledger;
+	struct cairn_buffer copy = cairn_pages(CAIRN_LEDGER_BYTES_MOST), dump = cairn_pages(CAIRN_LEDGER_DUMP_MOST);
+	cairn_buffer_append(&copy, input.data, input.length);
+	bool good = !copy.failed || cairn_fail(error, "it is larger than any ledger");
+	good = good && cairn_ledger_open(&ledger, cairn_buffer_bytes(&copy), error) &&
+	       cairn_ledger_write_dump(&ledger, &(struct cairn_ledger_end){0}, &dump, error);
+	if (!good)
+		cairn_fail_within(error, "%s: ", reader->name);
+	reader->options.mapped = false;
+	good = good && cairn_heap_read(reader, cairn_buffer_bytes(&dump), error);
+	cairn_buffer_free(&dump);
+	cairn_buffer_free(&copy);
+	return good;
+}
+
 bool cairn_profile_read_plain(struct cairn_reader *reader, struct cairn_bytes input, struct cairn_error *error)
 {
 	enum { deepest = 4 }; /* "--- symbol" holds "--- heap" holds "heap profile:" */
@@ -164,6 +186,8 @@ bool cairn_profile_read_plain(struct cairn_reader *reader, struct cairn_bytes in
 		return cairn_heap_read(reader, text, error);
 	case CAIRN_FORMAT_PPROF:
 		return cairn_pprof_read(reader, text, error);
+	case CAIRN_FORMAT_LEDGER:
+		return read_ledger(reader, text, error);
 	case CAIRN_FORMAT_FOLDED:
 		return cairn_folded_read(reader, text, error);
 	case CAIRN_FORMAT_PACKED:

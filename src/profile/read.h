@@ -20,6 +20,7 @@ enum cairn_format {
 	CAIRN_FORMAT_CPU,        /* gperftools' binary */
 	CAIRN_FORMAT_PPROF,
 	CAIRN_FORMAT_FOLDED,
+	CAIRN_FORMAT_LEDGER,     /* of Cairn's own sampler, as its process left it or as it is now */
 };
 
 /* What INPUT looks like; its first few kilobytes are enough. */
@@ -29,6 +30,12 @@ struct cairn_read_options {
 	/* Make one sample for each thread of a stack, labelled `thread` and `thread_id`, instead of one for the whole stack. Their sum
 	 * is the same. */
 	bool split_threads;
+	/* Of a dump that has times of birth: make samples of each age class apart, labelled `age`. */
+	bool split_ages;
+	/* Keep what was freed of each stack. */
+	bool with_freed;
+	/* And count only what is at least and at most so old, in microseconds; 0 is no limit. What was allocated so far then has no value. */
+	uint64_t older_us, younger_us;
 	/* The numbers that jeprof shows: each thread's part of a stack is un-sampled by itself, and counts are as the dump has them. */
 	bool as_jeprof;
 	bool mapped; /* the input is a mapped file: a reader may let go of what it has read (cairn_file_release) */

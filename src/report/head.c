@@ -192,6 +192,11 @@ void cairn_head_text(struct cairn_view *view, const struct cairn_shape *shape, s
 	if (sample_count(view) > 0)
 		cairn_buffer_format(out, ", about %.0f sample%s", sample_count(view), sample_count(view) < 1.5 ? "" : "s");
 	cairn_buffer_byte(out, '\n');
+	if (profile->ended) {
+		cairn_buffer_text(out, "its last moment: ");
+		cairn_utf8_show(out, cairn_strings_bytes(&profile->strings, profile->ended));
+		cairn_buffer_byte(out, '\n');
+	}
 	cairn_utf8_show(out, cairn_bytes_of(cairn_head_title(view)));
 	cairn_buffer_format(out, ": %s in total", cairn_head_number(view, shape, view->total, text));
 	if (view->shown != view->total)
@@ -221,6 +226,8 @@ void cairn_head_json(struct cairn_view *view, struct cairn_json *json)
 	cairn_json_number(json, "period", profile->period);
 	cairn_json_text(json, "process", cairn_strings_bytes(&profile->strings, profile->process));
 	cairn_json_integer(json, "pid", (int64_t)profile->process_id);
+	if (profile->ended)
+		cairn_json_text(json, "ended", cairn_strings_bytes(&profile->strings, profile->ended));
 	cairn_json_text(json, "format", cairn_bytes_of(profile->format));
 	cairn_json_number(json, "samples", round(sample_count(view)));
 	if (profile->since_ns > 0) {

@@ -69,6 +69,7 @@ bool cairn_series_add(struct cairn_series *series, const struct cairn_profile *p
 		.resident = part->resident_bytes,
 		.limit = part->limit_bytes,
 		.limit_of_group = part->limit_of_group,
+		.ended = cairn_arena_text(&series->arena, cairn_strings_bytes(&part->strings, part->ended)),
 		.path = cairn_arena_text(&series->arena, cairn_bytes_of(path)),
 	};
 	return true;

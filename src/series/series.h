@@ -17,6 +17,7 @@ struct cairn_series_point {
 	double resident;     /* what the process weighed; 0 when not known */
 	double limit;        /* and might weigh; 0 when not known */
 	bool limit_of_group; /* that is a control group's limit, else the machine's memory */
+	const char *ended;   /* how the process ended, for a dump of its last moment; "" for any other; owned by the series */
 	const char *path;    /* owned by the series */
 };
 

@@ -66,7 +66,7 @@ is $? 1 "a process without an agent"
 like "$(cat err)" "cairn: process $bare has no agent; 'cairn attach $bare' gives it one now, or start it with '*cairn run --active -- *' (jemalloc itself has written * dump*own.$bare.*.heap)" \
 	"is told, with what to do and the dumps there are"
 kill $bare
-MALLOC=prof:false start_redis off
+CONF=engine:jemalloc MALLOC=prof:false start_redis off
 "$cairn" watch "$pid_off" >out 2>err
 is $? 1 "a process that cannot be profiled"
 like "$(cat err)" "cairn: $pid_off: *prof:true*" "is told, with the line that changes it"

@@ -5,7 +5,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/sampler/record.h"
 #include "base/pages.h"
-#include "dump/ledger_heap.h"
+#include "dump/ledger_dump.h"
+#include "dump/trailer.h"
 #include "reader.h"
 
 static struct cairn_record record;
@@ -28,7 +29,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static char *sound, *copy;
 	struct cairn_ledger ledger;
-	struct cairn_ledger_heap heap;
 	if (!sound) {
 		must(cairn_record_open(&record, CAIRN_RECORD_LEAST, NULL));
 		fill();
@@ -44,13 +44,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!cairn_ledger_open(&ledger, (struct cairn_bytes){copy, record.bytes}, NULL))
 		return 0;
 	struct cairn_buffer out = cairn_buffer(1 << 26);
-	if (cairn_ledger_write_heap(&ledger, INT64_MAX, &out, &heap, NULL)) {
-		cairn_buffer_text(&out, "\nMAPPED_LIBRARIES:\n");
-		cairn_ledger_write_maps(&ledger, &out);
-		cairn_buffer_append(&out, heap.sections.data, heap.sections.length);
-		cairn_ledger_write_counts(&ledger, &out);
+	struct cairn_ledger_end end = {.ended = "# cairn ended killed by signal 9 (Killed)\n"};
+	if (cairn_ledger_write_dump(&ledger, &end, &out, NULL)) {
+		struct cairn_trailer trailer;
+		must(cairn_trailer_read(cairn_buffer_bytes(&out), &trailer) && trailer.complete);
 		check_reader(cairn_heap_read, (const uint8_t *)out.data, out.length);
-		cairn_buffer_free(&heap.sections);
 	}
 	cairn_buffer_free(&out);
 	return 0;

@@ -44,6 +44,7 @@ static const struct key {
 	[CAIRN_KEY_BUDGET] = {"budget", NULL, AT(budget), 0, SHARE},
 	[CAIRN_KEY_ENGINE] = {"engine", NULL, AT(engine), 0, CHOICE, {"jemalloc", "cairn", "auto", NULL}},
 	[CAIRN_KEY_PERIOD] = {"period", NULL, AT(period), 0, SIZE, {0}, 1, (uint64_t)1 << 40},
+	[CAIRN_KEY_LEDGER] = {"ledger", NULL, TEXT_AT(ledger)},
 	[CAIRN_KEY_LEDGER_BYTES] = {"ledger_bytes", NULL, AT(ledger_bytes), 0, SIZE, {0}, 1 << 20, (uint64_t)1 << 30},
 	[CAIRN_KEY_PREFIX] = {"prefix", NULL, TEXT_AT(prefix)},
 	[CAIRN_KEY_AUTO] = {"auto", "server.heap_profiling.enable_auto", AT(automatic), 0, CHOICE, {"false", "true", NULL},

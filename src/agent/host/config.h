@@ -32,6 +32,7 @@ enum cairn_config_key {
 	CAIRN_KEY_BUDGET,
 	CAIRN_KEY_ENGINE,
 	CAIRN_KEY_PERIOD,
+	CAIRN_KEY_LEDGER,
 	CAIRN_KEY_LEDGER_BYTES,
 	CAIRN_KEY_PREFIX,
 	CAIRN_KEY_AUTO,
@@ -74,6 +75,7 @@ struct cairn_config {
 	uint64_t budget;       /* what profiling may cost, in millionths of the process's CPU time; 0 for no limit */
 	uint64_t engine;       /* enum cairn_config_engine */
 	uint64_t period;       /* mean distance of samples, of Cairn's engine */
+	char ledger[256];      /* the file its ledger is kept in; "" for memory */
 	uint64_t ledger_bytes; /* of its ledger */
 	char prefix[256];      /* what the names of its numbered dumps begin with; jemalloc has prof_prefix */
 	uint64_t automatic;    /* 0 no dump near the limit, 1 at 90 % unless `share` says otherwise, 2 as the rules say */

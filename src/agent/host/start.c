@@ -19,6 +19,7 @@
 #include "agent/host/admission.h"
 #include "agent/host/environment.h"
 #include "agent/host/handover.h"
+#include "agent/host/ledger_left.h"
 #include "agent/host/thread.h"
 #include "agent/jemalloc/hook.h"
 #include "agent/jemalloc/message.h"
@@ -326,6 +327,7 @@ static void choose_engine(struct cairn_agent *agent)
 	    (config->engine == CAIRN_CONFIG_AUTO && cairn_profiler_state(&agent->profiler) < CAIRN_PROFILER_INACTIVE))
 		agent->profiler.engine = &cairn_engine_sampler;
 	cairn_sampler_configure(config->ledger_bytes, config->period, (unsigned)config->depth);
+	cairn_ledger_left_configure(agent);
 }
 
 /* Sampling as the configuration wants it, and since when it has been on. */

@@ -135,6 +135,8 @@ static const struct fact facts[] = {
 	{UINT, AT(sampler.patch.objects), "engine.objects", .condition = WITH_SAMPLER},
 	{UINT, AT(sampler.patch.slots), "engine.relocations", .condition = WITH_SAMPLER},
 	{UINT, AT(sampler.patch.pending), "engine.pending", .condition = WITH_SAMPLER},
+	{TEXT, AT(sampler.file), "ledger.file", "ledger file", .condition = WITH_LEDGER},
+	{TEXT, AT(sampler.file_problem), "ledger.problem", "ledger problem", .condition = WITH_LEDGER},
 	{SIZE, AT(first_period), "ledger.first_period", .condition = WITH_LEDGER},
 	{SIZE, AT(sampler.ledger.header.bytes), "ledger.bytes", .condition = WITH_LEDGER},
 	{SIZE, AT(ledger_live), "ledger.live", "live samples", "cairn_ledger_live_samples", GAUGE, "Live samples in the ledger.", WITH_LEDGER},

@@ -30,6 +30,21 @@ enum { CAIRN_RECORD_LEAST = 1 << 20 }; /* bytes of the smallest ledger */
 /* Makes a ledger of BYTES (rounded down to what its tables need) in a sealed memfd, or in memory without a name where the system has
  * none. All of it is allocated before this returns, so that no later store can fail. Not inherited across fork. */
 bool cairn_record_open(struct cairn_record *record, size_t bytes, struct cairn_error *error);
+
+/* Where a ledger is kept as a file, and who writes what an earlier process left in it. */
+struct cairn_record_file {
+	const char *path;
+	/* False, with the reason, where it could not be saved: the file then stays as it is. */
+	bool (*save)(void *context, const struct cairn_ledger *ledger, struct cairn_error *error);
+	void *context;
+};
+
+/* The same in a file of that path, with all its blocks allocated, after what was in it is saved. Fails, and leaves the file as it is,
+ * where that cannot be saved, another process has it, or the disk has no room. */
+bool cairn_record_open_file(struct cairn_record *record, size_t bytes, const struct cairn_record_file *file, struct cairn_error *error);
+
+/* Its memory; for cairn_record_open_file. */
+void *cairn_record_map_file(const struct cairn_record_file *file, size_t bytes, int *descriptor, struct cairn_error *error);
 void cairn_record_close(struct cairn_record *record);
 
 /* The number of the stack PCS, which is added where it is new; 0, the unknown stack, where there is no room. */

@@ -80,17 +80,10 @@ static void describe_process(struct cairn_ledger_header *header)
 	snprintf(header->command, sizeof header->command, "%s", facts.command);
 }
 
-bool cairn_record_open(struct cairn_record *record, size_t bytes, struct cairn_error *error)
+/* Makes MEMORY a ledger. */
+static bool set_up(struct cairn_record *record, char *memory, struct cairn_error *error)
 {
-	bytes &= ~(size_t)4095;
-	if (bytes < CAIRN_RECORD_LEAST)
-		return cairn_fail(error, "a ledger has at least %d bytes", CAIRN_RECORD_LEAST);
-	*record = (struct cairn_record){.bytes = bytes, .descriptor = -1};
-	char *memory = map_named(bytes, &record->descriptor);
-	if (!memory)
-		memory = map_unnamed(bytes);
-	if (!memory)
-		return cairn_fail_errno(error, "no memory for a ledger of %zu bytes", bytes);
+	size_t bytes = record->bytes;
 	/* A child has its own, or none: it must not write into ours. */
 	if (madvise(memory, bytes, MADV_DONTFORK) != 0) {
 		munmap(memory, bytes);
@@ -115,6 +108,33 @@ bool cairn_record_open(struct cairn_record *record, size_t bytes, struct cairn_e
 	atomic_store(&record->stacks[0].hash, 2); /* the unknown stack, of no frames */
 	atomic_store_explicit(&header->ready, 1, memory_order_release);
 	return true;
+}
+
+static bool is_enough(struct cairn_record *record, size_t bytes, struct cairn_error *error)
+{
+	bytes &= ~(size_t)4095;
+	*record = (struct cairn_record){.bytes = bytes, .descriptor = -1};
+	return bytes >= CAIRN_RECORD_LEAST || cairn_fail(error, "a ledger has at least %d bytes", CAIRN_RECORD_LEAST);
+}
+
+bool cairn_record_open(struct cairn_record *record, size_t bytes, struct cairn_error *error)
+{
+	if (!is_enough(record, bytes, error))
+		return false;
+	char *memory = map_named(record->bytes, &record->descriptor);
+	if (!memory)
+		memory = map_unnamed(record->bytes);
+	if (!memory)
+		return cairn_fail_errno(error, "no memory for a ledger of %zu bytes", bytes);
+	return set_up(record, memory, error);
+}
+
+bool cairn_record_open_file(struct cairn_record *record, size_t bytes, const struct cairn_record_file *file, struct cairn_error *error)
+{
+	if (!is_enough(record, bytes, error))
+		return false;
+	char *memory = cairn_record_map_file(file, record->bytes, &record->descriptor, error);
+	return memory && set_up(record, memory, error);
 }
 
 void cairn_record_close(struct cairn_record *record)

@@ -25,6 +25,8 @@ static struct {
 	size_t ledger_bytes;
 	uint64_t period;
 	unsigned depth;
+	const struct cairn_record_file *file; /* NULL for a ledger in memory */
+	struct cairn_error file_problem;
 	struct cairn_error problem; /* why this host cannot be sampled; empty when it can, or it was not tried yet */
 	bool tried, patched, was_active;
 	struct cairn_patch_counts counts;
@@ -37,6 +39,11 @@ void cairn_sampler_configure(size_t ledger_bytes, uint64_t period, unsigned dept
 	sampler.ledger_bytes = ledger_bytes;
 	sampler.period = period;
 	sampler.depth = depth;
+}
+
+void cairn_sampler_keep_in(const struct cairn_record_file *file)
+{
+	sampler.file = file;
 }
 
 /* Tries once whether this host can be sampled at all. */
@@ -132,7 +139,9 @@ static bool open_ledger(struct cairn_error *error)
 	struct cairn_record record;
 	if (cairn_sample_is_ours())
 		return true;
-	if (!cairn_record_open(&record, sampler.ledger_bytes, error))
+	if (sampler.file && !cairn_record_open_file(&record, sampler.ledger_bytes, sampler.file, &sampler.file_problem))
+		sampler.file = NULL; /* what is there stays for somebody to look at */
+	if (!sampler.file && !cairn_record_open(&record, sampler.ledger_bytes, error))
 		return false;
 	if (!cairn_filter_open(record.sample_mask + 1)) {
 		cairn_record_close(&record);
@@ -369,6 +378,7 @@ void cairn_sampler_in_child(void)
 	atomic_store(&cairn_sampling.open, false);
 	atomic_store(&cairn_sampling.active, false);
 	cairn_sampling.record = (struct cairn_record){.descriptor = -1};
+	sampler.file = NULL;
 }
 
 static void resume_locked(void)
@@ -418,6 +428,8 @@ void cairn_sampler_get_status(struct cairn_sampler_status *status)
 		.patch = sampler.counts,
 		.allocator = cairn_patch_allocator(),
 		.allocator_is_program = cairn_patch_allocator_is_program(),
+		.file = "",
+		.file_problem = sampler.file_problem.text,
 		.descriptor = -1,
 	};
 	pthread_mutex_lock(&sampler.mutex);
@@ -425,6 +437,7 @@ void cairn_sampler_get_status(struct cairn_sampler_status *status)
 		struct cairn_bytes memory = {(const char *)cairn_sampling.record.header, cairn_sampling.record.bytes};
 		status->open = cairn_ledger_open(&status->ledger, memory, NULL);
 		status->descriptor = cairn_sampling.record.descriptor;
+		status->file = sampler.file ? sampler.file->path : "";
 	}
 	pthread_mutex_unlock(&sampler.mutex);
 }

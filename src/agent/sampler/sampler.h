@@ -11,11 +11,16 @@
 
 #include "agent/engine.h"
 #include "agent/sampler/patch.h"
+#include "agent/sampler/record.h"
 #include "base/buffer.h"
 #include "dump/ledger_read.h"
 
 /* As the configuration says, before the first activation. */
 void cairn_sampler_configure(size_t ledger_bytes, uint64_t period, unsigned depth);
+
+/* The same: keeps the ledger in FILE, which is borrowed. Where that fails it is in memory, and the status says why. Only of this process:
+ * a forked child has its ledger in memory. */
+void cairn_sampler_keep_in(const struct cairn_record_file *file);
 
 extern const struct cairn_engine cairn_engine_sampler;
 
@@ -45,6 +50,7 @@ struct cairn_sampler_status {
 	struct cairn_patch_counts patch;
 	const char *allocator;          /* path of the object malloc is in; "" for the program itself */
 	bool allocator_is_program;
+	const char *file, *file_problem; /* where the ledger is a file, its path; why it is none although one was asked for; "" */
 	int descriptor;                 /* of the ledger; -1 where it has none */
 };
 

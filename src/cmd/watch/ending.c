@@ -79,3 +79,31 @@ void cairn_ending_tell(const struct cairn_ending *ending, char *out, size_t size
 		memory = ": killed by the OOM killer";
 	snprintf(out, size, "%s%s%s", how, memory, ending->reused ? "; its PID now belongs to another process" : "");
 }
+
+/* The group's count says that somebody in it was killed so; that it was this one is a conclusion. */
+static bool was_oom_killed(const struct cairn_ending *ending)
+{
+	return ending->short_of_memory && (!ending->known || (WIFSIGNALED(ending->status) && WTERMSIG(ending->status) == SIGKILL));
+}
+
+void cairn_ending_say(const struct cairn_ending *ending, char *out, size_t size)
+{
+	const char *oom = was_oom_killed(ending) ? ", by the OOM killer (inferred)" : "";
+	if (!ending->known)
+		snprintf(out, size, "ended, how is not known%s", oom);
+	else if (WIFSIGNALED(ending->status))
+		snprintf(out, size, "killed by signal %d (%s)%s", WTERMSIG(ending->status), strsignal(WTERMSIG(ending->status)), oom);
+	else
+		snprintf(out, size, "exited with code %d", WEXITSTATUS(ending->status));
+}
+
+void cairn_ending_write(const struct cairn_ending *ending, char *out, size_t size)
+{
+	char how[200], number[60] = "";
+	cairn_ending_say(ending, how, sizeof how);
+	if (ending->known && WIFSIGNALED(ending->status))
+		snprintf(number, sizeof number, "# cairn ended.signal %d\n", WTERMSIG(ending->status));
+	else if (ending->known)
+		snprintf(number, sizeof number, "# cairn ended.code %d\n", WEXITSTATUS(ending->status));
+	snprintf(out, size, "# cairn ended %s\n%s%s", how, number, was_oom_killed(ending) ? "# cairn ended.oom inferred\n" : "");
+}

@@ -19,4 +19,10 @@ void cairn_ending_read(const struct cairn_life *life, int pidfd, struct cairn_en
 /* The words for it, to come after the name of the process: "exited with code 3", "was killed by signal 9 (Killed)", … */
 void cairn_ending_tell(const struct cairn_ending *ending, char *out, size_t size);
 
+/* The same in a few words, for a list: "exited with code 3", "killed by signal 9 (Killed), by the OOM killer (inferred)". */
+void cairn_ending_say(const struct cairn_ending *ending, char *out, size_t size);
+
+/* The same as lines of a dump's trailer: `ended`, `ended.code`, `ended.signal` and `ended.oom`, see doc/trailer.md. */
+void cairn_ending_write(const struct cairn_ending *ending, char *out, size_t size);
+
 #endif

@@ -91,12 +91,11 @@ static bool check_state(struct cairn_watch_job *job, const struct cairn_target *
 	return cairn_fail(&job->error, "%s: %s", job->name, why[0] ? why : state);
 }
 
-/* Writes the profile into the folder, under the first name that is free. What is no heap profile is written as it came. */
-static bool write_dump(struct cairn_watch_job *job, struct cairn_bytes body)
+bool cairn_watch_job_write(struct cairn_watch_job *job, struct cairn_bytes body)
 {
 	const struct cairn_watch *watch = job->watch;
-	char reason[140], path[600];
-	struct cairn_template_facts names = {job->time, job->program, watch->host, cairn_trigger_name(job->reason), job->life.pid};
+	char reason[200], path[600];
+	struct cairn_template_facts names = {job->time, job->program, watch->host, job->word, job->life.pid};
 	struct cairn_folder_facts facts = {job->life, (int64_t)job->time * second, job->reading.anonymous, reason};
 	bool heap = cairn_bytes_start_with(body, "heap_v2/"), good = false;
 	struct cairn_error error;
@@ -138,7 +137,7 @@ static bool take_dump(struct cairn_watch_job *job)
 		good = cairn_fail(&error, "process %d ended before its dump was whole", job->life.pid);
 	if (!good)
 		job->error = error;
-	good = good && write_dump(job, cairn_buffer_bytes(&body));
+	good = good && cairn_watch_job_write(job, cairn_buffer_bytes(&body));
 	cairn_buffer_free(&body);
 	return good;
 }
@@ -203,7 +202,7 @@ static void *run_job(void *context)
 {
 	struct cairn_watch_job *job = context;
 	int back = job->watch->back;
-	job->good = job->kind == CAIRN_JOB_DUMP ? take_dump(job) : ask_numbers(job);
+	job->good = job->kind == CAIRN_WATCH_JOB_DUMP ? take_dump(job) : ask_numbers(job);
 	while (write(back, &job, sizeof job) < 0 && errno == EINTR)
 		;
 	return NULL;

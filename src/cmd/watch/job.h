@@ -24,9 +24,9 @@ struct cairn_watch {
 };
 
 enum cairn_watch_job_kind {
-	CAIRN_JOB_NONE,
-	CAIRN_JOB_DUMP,    /* a heap profile into the folder */
-	CAIRN_JOB_NUMBERS, /* what the process has allocated in all; of one elsewhere, its memory too */
+	CAIRN_WATCH_JOB_NONE,
+	CAIRN_WATCH_JOB_DUMP,    /* a heap profile into the folder */
+	CAIRN_WATCH_JOB_NUMBERS, /* what the process has allocated in all; of one elsewhere, its memory too */
 };
 
 struct cairn_watch_job {
@@ -38,7 +38,8 @@ struct cairn_watch_job {
 	char program[64];
 	bool first;             /* it has not been asked for a dump yet */
 	enum cairn_trigger_reason reason;
-	char why[100];
+	const char *word;       /* the reason's name; CAIRN_DUMP_LAST for the last moment, which no rule asks for */
+	char why[140];
 	struct cairn_memory_reading reading; /* before the dump; for numbers, the answer */
 	/* What came of it. */
 	bool good;
@@ -53,6 +54,10 @@ struct cairn_watch_job {
 
 /* What process PID was started as, without its path: of `/usr/bin/redis-server *:6379` the middle. */
 void cairn_watch_job_program(int pid, char *out, size_t size);
+
+/* Writes BODY into the folder, under the first name that is free, with the reason and the reading of JOB; its file and bytes say what
+ * came of it, or its error. What is no heap profile is written as it came. Any thread that JOB belongs to. */
+bool cairn_watch_job_write(struct cairn_watch_job *job, struct cairn_bytes body);
 
 /* Sends it, with all above `good` but the thread filled in. False where there is no thread to be had. */
 bool cairn_watch_job_send(struct cairn_watch_job *job);

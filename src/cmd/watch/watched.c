@@ -2,8 +2,11 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/watch/watched.h"
 
+#include "base/pages.h"
 #include "base/time.h"
 #include "cmd/target.h"
+#include "dump/dump.h"
+#include "dump/ledger_dump.h"
 #include "process/clock.h"
 
 #include <stdio.h>
@@ -26,6 +29,7 @@ static bool begin_here(struct cairn_watched *watched, int pid, struct cairn_erro
 	}
 	watched->most = watched->reading.anonymous;
 	cairn_watch_job_program(pid, watched->program, sizeof watched->program);
+	cairn_keeper_look(&watched->keeper, &watched->life, cairn_clock_ns());
 	return true;
 }
 
@@ -39,6 +43,7 @@ bool cairn_watched_begin(struct cairn_watched *watched, int pid, struct cairn_er
 		.running = true,
 		.pidfd = -1,
 		.memory = {.statm = -1, .events = -1, .pressure = -1},
+		.keeper = cairn_keeper(),
 	};
 	if (pid)
 		return watched->running = begin_here(watched, pid, error);
@@ -50,6 +55,7 @@ bool cairn_watched_begin(struct cairn_watched *watched, int pid, struct cairn_er
 void cairn_watched_close(struct cairn_watched *watched)
 {
 	cairn_memory_close(&watched->memory);
+	cairn_keeper_close(&watched->keeper);
 	if (watched->pidfd >= 0)
 		close(watched->pidfd);
 	watched->pidfd = -1;
@@ -67,13 +73,14 @@ static void send(struct cairn_watched *watched, const struct cairn_watch *watch,
 		.life = watched->life,
 		.first = watched->dumps == 0,
 		.reason = reason,
+		.word = cairn_trigger_name(reason),
 		.reading = watched->reading,
 	};
 	memcpy(job->program, watched->program, sizeof job->program);
-	if (kind == CAIRN_JOB_DUMP)
+	if (kind == CAIRN_WATCH_JOB_DUMP)
 		cairn_trigger_explain(&watched->trigger, &watch->rules, &watched->reading, reason, job->why, sizeof job->why);
 	if (!cairn_watch_job_send(job))
-		job->kind = CAIRN_JOB_NONE; /* no thread to be had now: it stays due */
+		job->kind = CAIRN_WATCH_JOB_NONE; /* no thread to be had now: it stays due */
 }
 
 /* Looks are done together, on a grid, so that many processes wake the loop no more often than one does. */
@@ -87,15 +94,15 @@ static int64_t after(int64_t now, int64_t pause)
 /* Asks the trigger, and sends for what is due. */
 static void consider(struct cairn_watched *watched, const struct cairn_watch *watch, int64_t now, bool may_send)
 {
-	may_send = may_send && watched->job.kind == CAIRN_JOB_NONE;
+	may_send = may_send && watched->job.kind == CAIRN_WATCH_JOB_NONE;
 	watched->next_ns = after(now, longest);
-	if (watched->job.kind == CAIRN_JOB_DUMP) /* what is due meanwhile is seen when that is back */
+	if (watched->job.kind == CAIRN_WATCH_JOB_DUMP) /* what is due meanwhile is seen when that is back */
 		return;
 	enum cairn_trigger_reason due = cairn_trigger_look(&watched->trigger, &watch->rules, &watched->reading, now);
 	if (due && may_send)
-		send(watched, watch, CAIRN_JOB_DUMP, due);
+		send(watched, watch, CAIRN_WATCH_JOB_DUMP, due);
 	else if (watch->rules.interval && watched->life.pid && may_send && now >= watched->numbers_ns)
-		send(watched, watch, CAIRN_JOB_NUMBERS, CAIRN_TRIGGER_NONE);
+		send(watched, watch, CAIRN_WATCH_JOB_NUMBERS, CAIRN_TRIGGER_NONE);
 	watched->next_ns = after(now, cairn_trigger_pause(&watched->trigger, &watch->rules, &watched->reading));
 }
 
@@ -109,11 +116,12 @@ void cairn_watched_look(struct cairn_watched *watched, const struct cairn_watch 
 {
 	struct cairn_memory_reading reading;
 	if (!watched->life.pid) {
-		if (now >= watched->numbers_ns && watched->job.kind == CAIRN_JOB_NONE && may_send)
-			send(watched, watch, CAIRN_JOB_NUMBERS, CAIRN_TRIGGER_NONE);
+		if (now >= watched->numbers_ns && watched->job.kind == CAIRN_WATCH_JOB_NONE && may_send)
+			send(watched, watch, CAIRN_WATCH_JOB_NUMBERS, CAIRN_TRIGGER_NONE);
 		watched->next_ns = after(now, longest);
 		return;
 	}
+	bool stale = cairn_keeper_is_stale(&watched->keeper);
 	if (watched->ended || !cairn_memory_read(&watched->memory, now, &reading)) {
 		if (!watched->ended) /* at once: the group may go with its last process */
 			watched->short_of_memory = cairn_memory_was_short(&watched->memory);
@@ -121,9 +129,37 @@ void cairn_watched_look(struct cairn_watched *watched, const struct cairn_watch 
 		watched->next_ns = INT64_MAX;
 		return;
 	}
+	if (stale) /* the memory went and the process is still there: an exec */
+		cairn_keeper_close(&watched->keeper);
+	cairn_keeper_look(&watched->keeper, &watched->life, now);
 	reading.allocated = watched->reading.allocated;
 	take_reading(watched, &reading);
 	consider(watched, watch, now, may_send);
+}
+
+bool cairn_watched_keep_last(struct cairn_watched *watched, const struct cairn_watch *watch, const struct cairn_ending *ending)
+{
+	struct cairn_watch_job *job = &watched->job;
+	*job = (struct cairn_watch_job){
+		.watch = watch,
+		.name = watched->name,
+		.life = watched->life,
+		.word = CAIRN_DUMP_LAST,
+		.reading = watched->reading,
+		.time = time(NULL),
+	};
+	memcpy(job->program, watched->program, sizeof job->program);
+	if (watched->keeper.ledger < 0)
+		return false;
+	struct cairn_buffer dump = cairn_pages(CAIRN_LEDGER_DUMP_MOST);
+	cairn_ending_say(ending, job->why, sizeof job->why);
+	job->good = cairn_keeper_write(&watched->keeper, ending, &dump, &job->error) && cairn_watch_job_write(job, cairn_buffer_bytes(&dump));
+	cairn_buffer_free(&dump);
+	if (!job->good)
+		return false;
+	watched->dumps++;
+	memcpy(watched->last, job->file, sizeof watched->last);
+	return true;
 }
 
 /* Half of the way to the next dump at the present speed. */
@@ -177,6 +213,6 @@ static void settle_dump(struct cairn_watched *watched, const struct cairn_watch 
 void cairn_watched_settle(struct cairn_watched *watched, const struct cairn_watch *watch, int64_t now)
 {
 	enum cairn_watch_job_kind kind = watched->job.kind;
-	watched->job.kind = CAIRN_JOB_NONE;
-	(kind == CAIRN_JOB_DUMP ? settle_dump : settle_numbers)(watched, watch, now);
+	watched->job.kind = CAIRN_WATCH_JOB_NONE;
+	(kind == CAIRN_WATCH_JOB_DUMP ? settle_dump : settle_numbers)(watched, watch, now);
 }

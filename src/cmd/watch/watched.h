@@ -6,6 +6,7 @@
 #define CAIRN_CMD_WATCH_WATCHED_H
 
 #include "cmd/watch/job.h"
+#include "cmd/watch/keeper.h"
 
 struct cairn_watched {
 	const char *name; /* as a person gave it; borrowed */
@@ -22,6 +23,7 @@ struct cairn_watched {
 	int pidfd;              /* readable when it has ended; -1 where the kernel has none */
 	char program[64];
 	struct cairn_memory memory;
+	struct cairn_keeper keeper; /* of its ledger */
 	struct cairn_memory_reading reading; /* the last */
 	uint64_t most;                       /* the highest */
 	struct cairn_trigger trigger;
@@ -41,6 +43,10 @@ void cairn_watched_close(struct cairn_watched *watched);
 
 /* Reads its memory at NOW and sends for what is due, if MAY_SEND. `ended` is set once the process has. */
 void cairn_watched_look(struct cairn_watched *watched, const struct cairn_watch *watch, int64_t now, bool may_send);
+
+/* Writes the dump of the last moment of a process that has ended as ENDING says, if its ledger was kept; no job may be under way.
+ * True where there is one: the job then says where, as for any other dump. The job's error is empty where there was nothing to write. */
+bool cairn_watched_keep_last(struct cairn_watched *watched, const struct cairn_watch *watch, const struct cairn_ending *ending);
 
 /* Takes in what the job brought; it is of no kind then, all else in it stays. */
 void cairn_watched_settle(struct cairn_watched *watched, const struct cairn_watch *watch, int64_t now);

@@ -1,0 +1,58 @@
+/* ledger_left.c - writing the last moment of the process before.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/host/ledger_left.h"
+
+#include "agent/host/dump_writer.h"
+#include "agent/sampler/sampler.h"
+#include "base/date.h"
+#include "base/pages.h"
+#include "dump/ledger_dump.h"
+#include "process/clock.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+enum { names_tried = 100 };
+
+/* The dump folder where one is configured, else the folder of the ledger itself. */
+static bool choose_folder(struct cairn_agent *agent, struct cairn_folder *folder, struct cairn_error *error)
+{
+	char path[sizeof folder->path];
+	if (agent->config.origins[CAIRN_KEY_DUMPS] != CAIRN_CONFIG_DEFAULT) {
+		cairn_dumps_folder(agent, folder);
+		return true;
+	}
+	return (cairn_folder_of(agent->config.ledger, path, sizeof path) || cairn_fail_errno(error, "the path of the ledger is too long")) &&
+	       cairn_folder_open(folder, path, &agent->config.keep, error);
+}
+
+static bool save(void *context, const struct cairn_ledger *ledger, struct cairn_error *error)
+{
+	struct cairn_agent *agent = context;
+	struct cairn_folder folder;
+	struct cairn_buffer dump = cairn_pages(CAIRN_LEDGER_DUMP_MOST);
+	const struct cairn_ledger_end end = {.ended = "# cairn ended how is not known; its ledger was found at the next start\n"};
+	const struct cairn_folder_facts facts = {.reason = CAIRN_DUMP_LAST ": found in the ledger at the next start"};
+	bool good = choose_folder(agent, &folder, error) && cairn_ledger_write_dump(ledger, &end, &dump, error);
+	folder.mode = (unsigned)agent->config.mode;
+	struct tm date = cairn_date(cairn_clock_wall_ns() / 1000000000 + agent->utc_offset);
+	errno = EEXIST;
+	bool written = false;
+	for (unsigned number = 1; good && !written && errno == EEXIST && number < names_tried; number++) {
+		char name[96];
+		snprintf(name, sizeof name, "%04d-%02d-%02d-%02d-%02d-%02d-%u.last.heap", date.tm_year + 1900, date.tm_mon + 1, date.tm_mday,
+			 date.tm_hour, date.tm_min, date.tm_sec, number);
+		written = cairn_folder_write(&folder, name, cairn_buffer_bytes(&dump), &facts, error);
+	}
+	cairn_buffer_free(&dump);
+	return written;
+}
+
+void cairn_ledger_left_configure(struct cairn_agent *agent)
+{
+	static struct cairn_record_file file;
+	if (!agent->config.ledger[0])
+		return;
+	file = (struct cairn_record_file){agent->config.ledger, save, agent};
+	cairn_sampler_keep_in(&file);
+}

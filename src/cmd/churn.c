@@ -1,0 +1,45 @@
+/* churn.c - `cairn churn`: what is allocated and freed again.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/command.h"
+#include "cmd/view.h"
+#include "report/churn.h"
+
+enum { default_rows = 20 };
+
+static void prepare(void *options)
+{
+	struct cairn_view_setup *setup = options;
+	setup->source.with_freed = true;
+}
+
+static bool check(const void *options, struct cairn_error *error)
+{
+	const struct cairn_source_options *source = &((const struct cairn_view_setup *)options)->source;
+	return !(source->sum || source->tree || source->base.count || source->thread || source->older || source->younger) ||
+	       cairn_fail_usage(error, "'cairn churn' takes one dump as it is: neither --sum, --tree, --base, --thread, --older nor --younger");
+}
+
+static bool show(const void *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)
+{
+	struct cairn_shape shape = cairn_view_shape(options, default_rows, 0, 0);
+	const struct cairn_profile *profile = view->profile;
+	if (!profile->freed)
+		return cairn_fail(error, "the profile does not say what was freed; dumps of Cairn's own engine do (engine:cairn)");
+	int64_t since = profile->since_ns ? profile->since_ns : profile->start_ns;
+	double seconds = since > 0 && profile->time_ns > since ? (double)(profile->time_ns - since) / 1e9 : 0;
+	if (json)
+		cairn_churn_json(view, &shape, seconds, json);
+	else
+		cairn_churn_text(view, &shape, seconds, out);
+	return true;
+}
+
+const struct cairn_command cairn_command_churn = {
+	.name = "churn",
+	.summary = "show what is allocated and freed again, how often and how soon",
+	.arguments = "SOURCE",
+	.detail = "SOURCE is one dump of Cairn's own engine, or a process that it samples. Shows 20 call paths by default.",
+	.groups = cairn_report_groups,
+	.options_size = sizeof(struct cairn_view_setup),
+	.view = &(const struct cairn_view_command){.prepare = prepare, .check = check, .show = show},
+};

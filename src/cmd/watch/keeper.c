@@ -1,0 +1,128 @@
+/* keeper.c - finding the ledger among a process's descriptors, and its last dump.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/watch/keeper.h"
+
+#include "base/pages.h"
+#include "dump/ledger_dump.h"
+#include "process/clock.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const int64_t first_pause = 50000000, longest_pause = 2000000000;
+enum { share_of_time = 50 }; /* looking takes no more than that part of the time */
+static const char memfd_link[] = "/memfd:cairn-ledger";
+
+struct cairn_keeper cairn_keeper(void)
+{
+	return (struct cairn_keeper){.ledger = -1, .maps = -1, .pause_ns = first_pause};
+}
+
+void cairn_keeper_close(struct cairn_keeper *keeper)
+{
+	if (keeper->ledger >= 0)
+		close(keeper->ledger);
+	if (keeper->maps >= 0)
+		close(keeper->maps);
+	*keeper = cairn_keeper();
+}
+
+/* Whether DESCRIPTOR is the ledger of process LIFE, whose number may be another in its own namespace. CLOCK_NS is when it was made. */
+static bool is_ledger_of(int descriptor, const struct cairn_life *life, int64_t *clock_ns)
+{
+	struct cairn_ledger_header header;
+	struct stat status;
+	if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size < CAIRN_LEDGER_HEADER ||
+	    status.st_size > CAIRN_LEDGER_BYTES_MOST || pread(descriptor, &header, sizeof header, 0) != sizeof header)
+		return false;
+	*clock_ns = header.clock_ns;
+	return header.magic == CAIRN_LEDGER_MAGIC && header.ready &&
+	       (header.ticks == 0 || (header.ticks == life->ticks && header.boot == life->boot));
+}
+
+/* Opens the newest ledger of process LIFE; -1 where it has none. */
+static int find(struct cairn_keeper *keeper, const struct cairn_life *life)
+{
+	char path[64], link[64];
+	int found = -1;
+	int64_t newest = INT64_MIN;
+	snprintf(path, sizeof path, "/proc/%d/fd", life->pid);
+	DIR *folder = opendir(path);
+	keeper->refused = !folder && (errno == EACCES || errno == EPERM);
+	for (const struct dirent *entry; folder && (entry = readdir(folder));) {
+		ssize_t length = readlinkat(dirfd(folder), entry->d_name, link, sizeof link);
+		if (length < (ssize_t)sizeof memfd_link - 1 || memcmp(link, memfd_link, sizeof memfd_link - 1) != 0)
+			continue;
+		int64_t made = INT64_MIN;
+		int descriptor = openat(dirfd(folder), entry->d_name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		if (descriptor >= 0 && is_ledger_of(descriptor, life, &made) && (found < 0 || made > newest)) {
+			int before = found;
+			found = descriptor;
+			descriptor = before;
+			newest = made;
+		}
+		if (descriptor >= 0)
+			close(descriptor);
+	}
+	if (folder)
+		closedir(folder);
+	return found;
+}
+
+void cairn_keeper_look(struct cairn_keeper *keeper, const struct cairn_life *life, int64_t now)
+{
+	char path[64];
+	if (keeper->ledger >= 0 || !life->pid || now < keeper->next_ns)
+		return;
+	/* The map first: if it is still that of the process when the ledger was found, the ledger is of the same program. */
+	snprintf(path, sizeof path, "/proc/%d/maps", life->pid);
+	int maps = open(path, O_RDONLY | O_CLOEXEC);
+	int ledger = find(keeper, life);
+	keeper->maps = maps;
+	keeper->ledger = ledger;
+	if (ledger >= 0 && cairn_life_goes_on(life) && !cairn_keeper_is_stale(keeper))
+		return;
+	bool refused = keeper->refused;
+	int64_t pause = keeper->pause_ns, took = (cairn_clock_ns() - now) * share_of_time;
+	cairn_keeper_close(keeper);
+	keeper->refused = refused;
+	keeper->pause_ns = 2 * pause < longest_pause ? 2 * pause : longest_pause;
+	keeper->next_ns = now + (took > pause ? took : pause);
+}
+
+bool cairn_keeper_is_stale(const struct cairn_keeper *keeper)
+{
+	char first;
+	return keeper->ledger >= 0 && keeper->maps >= 0 && pread(keeper->maps, &first, 1, 0) == 0;
+}
+
+/* A copy, so that nobody changes it while it is read, nor cuts it short: in pages, and so at a multiple of 8 bytes. */
+static bool copy(int descriptor, struct cairn_buffer *out, struct cairn_error *error)
+{
+	bool good = lseek(descriptor, 0, SEEK_SET) == 0 && cairn_buffer_read(out, descriptor);
+	return good || cairn_fail_errno(error, "the ledger of the process cannot be read");
+}
+
+bool cairn_keeper_write(const struct cairn_keeper *keeper, const struct cairn_ending *ending, struct cairn_buffer *out,
+			struct cairn_error *error)
+{
+	struct cairn_ledger ledger;
+	struct cairn_buffer memory = cairn_pages(CAIRN_LEDGER_BYTES_MOST);
+	char ended[400];
+	struct cairn_ledger_end end = {
+		.clock_ns = cairn_clock_ns(),
+		.time_ns = cairn_clock_wall_ns(),
+		.uptime_ns = cairn_clock_read(CLOCK_BOOTTIME),
+		.ended = ended,
+	};
+	cairn_ending_write(ending, ended, sizeof ended);
+	bool good = (keeper->ledger >= 0 || cairn_fail(error, "the process had no ledger")) && copy(keeper->ledger, &memory, error) &&
+		    cairn_ledger_open(&ledger, cairn_buffer_bytes(&memory), error) && cairn_ledger_write_dump(&ledger, &end, out, error);
+	cairn_buffer_free(&memory);
+	return good;
+}

@@ -1,0 +1,45 @@
+/* keeper.h - holding on to the ledger of a running process, so that its last moment can be written when it is gone.
+ *
+ * The ledger (dump/ledger.h) is a memfd of the process. The keeper opens it through /proc/PID/fd, which the kernel allows the same user and
+ * root: nobody has to answer, and neither namespaces nor a busy agent are in the way. From then on the descriptor is the keeper's own,
+ * and its memory outlives the process.
+ *
+ * A program that the process becomes by exec has a ledger of its own, or none. The keeper notices by a descriptor of the
+ * process's memory map: the kernel shows nothing through it once that memory is gone.
+ *
+ * What is in the ledger is believed by nobody: it is copied when the process has ended, then read as any hostile file.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_CMD_WATCH_KEEPER_H
+#define CAIRN_CMD_WATCH_KEEPER_H
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "cmd/watch/ending.h"
+#include "process/life.h"
+
+struct cairn_keeper {
+	int ledger;      /* -1 while there is none */
+	int maps;        /* of the process as it was when the ledger was found; -1 with it */
+	int64_t next_ns; /* when to look for one again */
+	int64_t pause_ns;
+	bool refused;    /* we may not look into the process */
+};
+
+/* Nothing kept yet. */
+struct cairn_keeper cairn_keeper(void);
+
+/* At the monotonic time NOW, while process LIFE runs: finds its ledger if there is none yet. The look is cheap while one is kept. */
+void cairn_keeper_look(struct cairn_keeper *keeper, const struct cairn_life *life, int64_t now);
+
+/* Whether the memory that the ledger is of is gone. Who finds the process running after this answered true lets go of the ledger by
+ * cairn_keeper_close: it has become another program. */
+bool cairn_keeper_is_stale(const struct cairn_keeper *keeper);
+
+/* Appends the dump of the last moment. Fails where nothing was kept, or what was kept is no ledger. */
+bool cairn_keeper_write(const struct cairn_keeper *keeper, const struct cairn_ending *ending, struct cairn_buffer *out,
+			struct cairn_error *error);
+
+/* Lets go of it; a look may find another. */
+void cairn_keeper_close(struct cairn_keeper *keeper);
+
+#endif

@@ -1,0 +1,110 @@
+/* ledger_dump.c - the trailer of a process that is gone, and the parts of its dump put together.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "dump/ledger_dump.h"
+
+#include "dump/ledger_heap.h"
+
+struct cairn_life cairn_ledger_life(const struct cairn_ledger *ledger)
+{
+	const struct cairn_ledger_header *header = &ledger->header;
+	return (struct cairn_life){.pid = header->pid > 0 ? header->pid : 0, .boot = header->boot, .ticks = header->ticks};
+}
+
+int64_t cairn_ledger_newest(const struct cairn_ledger *ledger)
+{
+	struct cairn_ledger_sample sample;
+	int64_t newest = ledger->header.clock_ns;
+	for (uint32_t i = 0; i < cairn_ledger_count(ledger, CAIRN_LEDGER_SAMPLES); i++)
+		if (cairn_ledger_get_sample(ledger, i, &sample) && sample.birth_ns > newest)
+			newest = sample.birth_ns;
+	return newest;
+}
+
+static void write_text(struct cairn_buffer *out, const char *key, const char *value)
+{
+	if (!value[0])
+		return;
+	cairn_buffer_format(out, "# cairn %s ", key);
+	for (; *value; value++)
+		cairn_buffer_byte(out, (unsigned char)*value < ' ' ? ' ' : *value);
+	cairn_buffer_byte(out, '\n');
+}
+
+static void write_time(struct cairn_buffer *out, const char *key, int64_t ns)
+{
+	if (ns > 0)
+		cairn_buffer_format(out, "# cairn %s %lld.%09lld\n", key, (long long)(ns / 1000000000), (long long)(ns % 1000000000));
+}
+
+static void write_modules(const struct cairn_ledger *ledger, struct cairn_buffer *out)
+{
+	struct cairn_ledger_module module;
+	for (uint32_t i = 0; i < cairn_ledger_count(ledger, CAIRN_LEDGER_MODULES) && !out->failed; i++) {
+		if (!cairn_ledger_get_module(ledger, i, &module) || atomic_load(&module.state) != 2)
+			continue;
+		cairn_buffer_format(out, "# cairn module %llx-%llx %llx ", (unsigned long long)module.start, (unsigned long long)module.end,
+				    (unsigned long long)module.offset);
+		for (uint32_t j = 0; j < module.id_length; j++)
+			cairn_buffer_format(out, "%02x", module.build_id[j]);
+		cairn_buffer_text(out, module.id_length ? " " : "- ");
+		struct cairn_bytes path = cairn_ledger_path(ledger, &module);
+		for (size_t j = 0; j < path.length; j++)
+			if ((unsigned char)path.data[j] < ' ' || path.data[j] == 127)
+				cairn_buffer_format(out, "\\%03o", (unsigned char)path.data[j]);
+			else
+				cairn_buffer_byte(out, path.data[j]);
+		cairn_buffer_byte(out, '\n');
+	}
+}
+
+/* The time since 1970 of the moment NOW_NS of the ledger's clock, by the clock as it was when the ledger was opened. Any number may
+ * stand in a header. */
+static int64_t time_at(const struct cairn_ledger_header *header, int64_t now_ns)
+{
+	int64_t passed, time;
+	if (header->wall_ns <= 0 || __builtin_sub_overflow(now_ns, header->clock_ns, &passed) || passed < 0 ||
+	    __builtin_add_overflow(header->wall_ns, passed, &time))
+		return 0;
+	return time;
+}
+
+static void write_trailer(const struct cairn_ledger *ledger, const struct cairn_ledger_end *end, int64_t now_ns, struct cairn_buffer *out)
+{
+	const struct cairn_ledger_header *header = &ledger->header;
+	struct cairn_life life = cairn_ledger_life(ledger);
+	char text[CAIRN_LIFE_TEXT];
+	cairn_buffer_text(out, "# cairn trailer 1\n");
+	write_text(out, "version", CAIRN_VERSION);
+	write_time(out, "time", end->time_ns ? end->time_ns : time_at(header, now_ns));
+	write_time(out, "uptime", end->uptime_ns);
+	write_text(out, "host", header->host);
+	cairn_buffer_format(out, "# cairn pid %d\n", life.pid);
+	write_text(out, "process", cairn_life_text(&life, text));
+	write_time(out, "start", header->start_ns);
+	write_text(out, "executable", header->executable);
+	write_text(out, "command", header->command);
+	write_text(out, "engine", "cairn");
+	cairn_ledger_write_counts(ledger, out);
+	write_time(out, "active_since", header->active_ns);
+	write_time(out, "reset_at", header->reset_ns);
+	cairn_buffer_text(out, "# cairn ledger left\n");
+	if (end->ended)
+		cairn_buffer_text(out, end->ended);
+	write_modules(ledger, out);
+	cairn_buffer_text(out, "# cairn end\n");
+}
+
+bool cairn_ledger_write_dump(const struct cairn_ledger *ledger, const struct cairn_ledger_end *end, struct cairn_buffer *out,
+			     struct cairn_error *error)
+{
+	struct cairn_ledger_heap heap;
+	int64_t now_ns = end->clock_ns ? end->clock_ns : cairn_ledger_newest(ledger);
+	if (!cairn_ledger_write_heap(ledger, now_ns, out, &heap, error))
+		return false;
+	cairn_buffer_text(out, "\nMAPPED_LIBRARIES:\n");
+	cairn_ledger_write_maps(ledger, out);
+	cairn_buffer_append(out, heap.sections.data, heap.sections.length);
+	cairn_buffer_free(&heap.sections);
+	write_trailer(ledger, end, now_ns, out);
+	return !out->failed || cairn_fail(error, "no memory for a dump of the ledger");
+}
