@@ -30,7 +30,7 @@ T
 MALLOC=prof:true,prof_prefix:$scratch/missing/je start_redis folder
 table "$url_folder" <<T
 POST /service/jemalloc/prof/dump     | 500 | text/plain* | mallctl() returned error: the folder $scratch/missing does not exist* |
-GET /api/monitor/list_heap_profile/0 | 500 | application/json | {"error":"the dump folder $scratch/missing cannot be read: No such file or directory"} |
+GET /api/monitor/list_heap_profile/0 | 500 | application/json | {"error":"cannot read the dump folder $scratch/missing: No such file or directory"} |
 T
 MALLOC=prof:true,prof_prefix:sub/je start_redis relative
 table "$url_relative" <<T

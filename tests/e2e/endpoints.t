@@ -76,7 +76,7 @@ while read -r family endpoint; do
 	serve "$family"
 	"$cairn" top "$url" >"$scratch/out" 2>"$scratch/err"
 	is $? 0 "top of $family without an agent"
-	like "$(cat "$scratch/out")" "*jemalloc heap_v2*inuse_space: *MiB in all*" "$family: its profile is shown"
+	like "$(cat "$scratch/out")" "*jemalloc heap_v2*live memory: *MiB in total*" "$family: its profile is shown"
 	like "$(cat "$scratch/err")" "*note: $url has no agent; the profile is from $endpoint (*" "$family: and where it is from"
 done <<'LIST'
 greptimedb POST /debug/prof/mem

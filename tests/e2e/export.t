@@ -56,7 +56,7 @@ for format in pprof symbolized gperftools; do
 	done
 	for option in '--hide=put' '--show=main' '--lines' '--no-inlines'; do
 		"$cairn" export --format $format $option "$now" -o "$scratch/none.$format" 2>"$scratch/error"
-		like "$? $(cat "$scratch/error")" "1 *$format keeps stacks whole: ${option%%=*} does not apply*" "$format $option is refused"
+		like "$? $(cat "$scratch/error")" "1 *$format holds whole stacks, so ${option%%=*} does not apply*" "$format $option is refused"
 	done
 done
 "$cairn" pprof --focus=put "$now" -o "$scratch/part.pb.gz"

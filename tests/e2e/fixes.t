@@ -60,7 +60,7 @@ begin "$service" "$file"; paste agent note 'no agent' restarts
 begin "$scratch/on libc" "$file"; paste allocator wrong 'no jemalloc' restarts
 begin env MALLOC_CONFF=prof:true "$service" "$file"; paste environment wrong 'a variable misspelt' restarts
 begin env MALLOC_CONF=prof=true,lg_prof_smaple:16 "$service" "$file"; paste options wrong 'options misspelt' restarts
-begin env "LD_PRELOAD=$library" "$service" "$file"; paste enabled wrong 'not enabled, with an agent' restarts
+begin env CAIRN_CONF=engine:jemalloc "LD_PRELOAD=$library" "$service" "$file"; paste enabled wrong 'not enabled, with an agent' restarts
 begin env MALLOC_CONF=narenas:2 "$service" "$file"; paste enabled wrong 'not enabled, with other options' restarts
 begin env MALLOC_CONF=prof:true,prof_active:false "$service" "$file"; paste active 'cannot tell' 'not active, as far as can be told' restarts
 begin "${agent[@]}" MALLOC_CONF=prof:true,prof_active:false "$service" "$file"; wait_for 20 answered "$pid"; paste active wrong 'not active'

@@ -72,7 +72,7 @@ fails '*redirected more than 5 times*' loop/pprof/heap
 fails '*rotocol*file*' file/pprof/heap
 fails '*the answer is empty*' empty/pprof/heap
 fails '*did not answer; set CAIRN_HTTP_TIMEOUT*' hang/pprof/heap
-fails '*larger than 20.0 MiB, so nothing was kept*' endless/pprof/heap
+fails '*larger than 20.0 MiB; set CAIRN_HTTP_LIMIT=4G to accept more*' endless/pprof/heap
 fails '*closed the connection before its answer was complete*' cut/pprof/heap
 is "$(./jeprof --text --show_bytes leaky "http://$host/moved/pprof/heap" 2>/dev/null)" "$local_text" 'a redirection is followed'
 like "$(./jeprof --text leaky 127.0.0.1:1/pprof/heap 2>&1 >/dev/null)" '*cannot connect*' 'nobody listens'

@@ -123,7 +123,7 @@ for program in first second; do
 		${#program} ${#program} $program >"$scratch/programs/jeprof.${#program}.1.m1.heap"
 done
 like "$("$cairn" top "$scratch/programs" 2>&1)" '*2 dumps of 2 services (*)*' 'services of one prefix are told apart by their programs'
-like "$("$cairn" top --service second "$scratch/programs" 2>&1)" '*second, process 6*6 B in all*' 'and chosen by them'
+like "$("$cairn" top --service second "$scratch/programs" 2>&1)" '*second, process 6*6 B in total*' 'and chosen by them'
 rm "$scratch"/mixed/other.*
 for i in $(seq 0 9); do
 	sed 's/^@ 0x1000/@ 0x5000/' "$scratch/leak.2/svc.4242.$i.m$i.heap" >"$scratch/mixed/svc.77.$i.m$i.heap"

@@ -62,7 +62,7 @@ int main(void)
 	ok(!parse("--xyzzy"), "nonsense");
 	like_text(error.text, "cairn test --help", "is referred to the help");
 	ok(!parse("--name"), "a value is missing");
-	like_text(error.text, "--name needs its TEXT", "and named");
+	like_text(error.text, "--name needs a value: TEXT", "and named");
 	ok(!parse("--count", "seven"), "no number");
 	ok(!parse("--count", "99999999999999999999"), "a number that does not fit");
 	ok(!parse("--size", "big"), "no size");

@@ -59,7 +59,7 @@ int main(void)
 	ok(!parse("--l", "x"), "another beginning of two");
 	ok(parse("--line-s=1") && options.lines, "dashes and underscores are the same");
 	ok(!parse("--bas"), "no value");
-	is_text(error.text, "--base needs its FILE", "is missed");
+	is_text(error.text, "--base needs a value: FILE", "is missed");
 	ok(!parse("--base="), "an empty value is none");
 	ok(!parse("--cum=1"), "a flag takes none");
 	ok(!parse("--nolist"), "only flags are taken back");
