@@ -441,7 +441,8 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 	bool has_trailer = cairn_trailer_read(maps, &trailer);
 	if (has_trailer)
 		cairn_profile_apply_trailer(profile, &trailer);
-	struct cairn_bytes section = cairn_live_section(maps);
+	/* jeprof knows nothing of the section; its numbers are those of the lines. */
+	struct cairn_bytes section = reader->options.as_jeprof ? (struct cairn_bytes){maps.data, 0} : cairn_live_section(maps);
 	if (section.length) {
 		profile->format = "heap_v2 of Cairn's sampler";
 		read_live(&in, section, has_trailer ? &trailer : NULL);

@@ -6,6 +6,9 @@ same profile. Known differences, allowed for here:
 - jeprof names addresses by the nearest symbol whatever its size: names are not compared.
 - Where a wrapper called malloc or calloc was inlined into a function (the loader does it), jeprof takes the whole address for the
   allocator and drops the function with it; cairn drops the wrapper alone. Such stacks are counted jeprof's way before comparing.
+- cairn rounds where jeprof truncates, so bytes may differ by one.
+- jemalloc rounds the count that a sample stands for to eighths. cairn corrects the count where all objects have one size, so counts of
+  objects may differ by up to 4 %.
 """
 import json, re, sys
 
@@ -48,13 +51,17 @@ if moved:
     mine = {address: [int(flat + 0.01), int(cum + 0.01)] for address, (flat, cum) in mine.items() if cum > 1 or address + 0 in theirs or address - 1 in theirs}
 
 bad = []
-if want_total is None or int(ours["total"]) != want_total:
+def close(a, b):
+    return abs(a - b) <= max(1, 0.04 * abs(b) if metric.endswith("objects") else 0)
+
+
+if want_total is None or not close(int(ours["total"]), want_total):
     bad.append(f"total: cairn {ours['total']}, jeprof {want_total}")
 for address, figures in theirs.items():
     found = mine.get(address + 1, mine.get(address))
     if found is None:
         bad.append(f"{address:#x}: only jeprof has it, {figures}")
-    elif max(abs(found[0] - figures[0]), abs(found[1] - figures[1])) > (1 if moved else 0):
+    elif not close(found[0], figures[0]) or not close(found[1], figures[1]):
         bad.append(f"{address:#x}: cairn {found}, jeprof {figures}")
 if len(mine) != len(theirs):
     bad.append(f"{len(mine)} addresses, jeprof has {len(theirs)}")

@@ -193,6 +193,9 @@ feed + top "$url/refuse/x.heap"
 feed run -- "./missing$plain"
 feed run --listen "$plain" -- /bin/true
 feed watch "missing$plain"
+feed + churn "du${plain}mp.heap"
+feed attach "missing$plain"
+feed detach "missing$plain"
 for command in $("$cairn" --help | sed -n 's/^  \([a-z0-9]*\)  .*/\1/p'); do
 	[ -n "${covered[$command]:-}" ]
 	ok $? "$command is covered here"

@@ -20,8 +20,8 @@ dump 2026-11-15-04-00-02.auto.heap - 10
 touch "$scratch/folder/2026-11-15-04-00-02.auto.heap"
 is "$(total)" 30 "then the date in the name"
 rm "$scratch"/folder/*
-dump one.heap - 1
-dump two.heap - 2
+dump one.heap - 100
+dump two.heap - 200
 touch -d '2020-01-01' "$scratch/folder/two.heap"
-is "$(total)" 1 "else the time of the file"
+is "$(total)" 100 "else the time of the file"
 done_testing

@@ -41,7 +41,7 @@ like "$last" "*.auto.heap" "its last dump is there: $last"
 is "$(member 'sum(d["last_of_dead"] for d in dumps)')" 1 "one dump is the last"
 is "$(member '[d["oom"] for d in dumps if d["last_of_dead"]][0]')" True "of a process that ran out of memory"
 is "$(member '[d["alive"] for d in dumps if d["last_of_dead"]][0]')" False "and is dead"
-like "$("$cairn" dumps "$dumps")" "*process $pid, gone when its group ran out of memory*last of a dead process, out of memory*" "a person reads so"
+like "$("$cairn" dumps "$dumps")" "*process $pid, gone, its group ran out of memory*last of a dead process, out of memory*" "a person reads so"
 memory=$(member '[d["memory"] for d in dumps if d["last_of_dead"]][0]')
 [ $((memory * 100)) -ge $((had * 90)) ]
 ok $? "it was taken at $((memory >> 20)) MiB of memory, and the process had allocated $((had >> 20)) MiB when it died"

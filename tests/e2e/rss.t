@@ -62,14 +62,14 @@ if ${CXX:-c++} -O2 -pthread tests/e2e/bill.cc -o "$scratch/service" -ljemalloc 2
 	service prof:true,dss:primary 300 1 && bill 'C++, with jemalloc on the heap' "$pid" 256 live=290 heap=0-1
 	kill "$pid"
 	CAIRN_CONF=engine:jemalloc service prof:false 300 1 && bill 'C++, not profiled' "$pid" 256 live=290
-	like "$("$cairn" rss "$pid")" '*note: without a profile: *MALLOC_CONF=prof:true*' 'and why there is no estimate'
+	like "$("$cairn" rss "$pid")" '*note: no profile: *MALLOC_CONF=prof:true*' 'and why there is no estimate'
 	kill "$pid"
 	"$scratch/service" 300 1 >"$scratch/out" 2>&1 &
 	pid=$!
 	children+=("$pid")
 	wait_for 60 grep -q ready "$scratch/out"
 	bill 'without an agent' "$pid" 256 anonymous=290 live=0-0
-	like "$("$cairn" rss "$pid")" "*only the kernel's side*has no agent*" 'it says what is missing'
+	like "$("$cairn" rss "$pid")" "*without an agent, only the kernel's figures are known*" 'it says what is missing'
 else
 	skip 'a C++ service' 'no jemalloc to link with'
 fi
@@ -79,7 +79,7 @@ like "$("$cairn" rss tests/fixtures/small.heap 2>&1)" "*no trailer of Cairn's*" 
 head -c -40 "$scratch/full.heap" >"$scratch/cut.heap"
 like "$("$cairn" rss "$scratch/cut.heap" 2>&1)" '*the trailer is cut short*' 'a trailer that is cut short'
 : >"$scratch/empty.heap"
-like "$("$cairn" rss "$scratch/empty.heap" 2>&1)" '*empty.heap: it is empty' 'an empty dump'
+like "$("$cairn" rss "$scratch/empty.heap" 2>&1)" '*empty.heap: the file is empty' 'an empty dump'
 mkdir "$scratch/names"
 cp "$scratch/full.heap" "$scratch/names/plain.heap"
 cp "$scratch/full.heap" "$scratch/names/"$'z\e[31m\nred.heap'

@@ -46,7 +46,8 @@ answers 'focus=look_up' '(cairn)' 'focus is set'
 answers top 'of it shown' 'and the next command keeps to it'
 screen | grep -q remember_session
 is $? 1 'what does not match is gone'
-answers options 'focus                  = look_up' 'options shows it'
+answers 'options > set' 'wrote set' 'options lists all'
+holds 'with what was set' grep -q 'focus  *= look_up' set
 answers 'focus=' '(cairn)' 'it is taken back'
 answers top remember_session 'and the rest is back'
 answers 'list look_up_page' 'cache[number] = load_page(number);' 'list shows the source'
@@ -71,7 +72,7 @@ answers 'graph > calls.dot' 'wrote calls.dot' 'or by the ending of its file'
 like "$(cat calls.dot)" 'digraph*' 'as text for Graphviz'
 answers 'callgrind calls.out' 'wrote calls.out' 'callgrind'
 like "$(head -n 1 calls.out)" 'events: Hits' 'is in its format'
-answers options 'tagignore' 'long output'
+answers options 'sysroot' 'long output'
 [ -s pager.out ]
 is $? 0 'goes through the pager'
 # Completion, and history.

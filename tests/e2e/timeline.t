@@ -115,7 +115,7 @@ cp -p "$scratch/mixed/svc.4242.9.m9.heap" "$scratch/mixed/svc.4242.99.m99.heap"
 json "$scratch/mixed"
 holds 'other services, damaged dumps and copies are left out' says 'len(D["dumps"]) == 22 and [d["time"] for d in D["dumps"]] == sorted(d["time"] for d in D["dumps"])'
 like "$(cat "$scratch/said")" '*several services*' 'and said'
-like "$(cat "$scratch/said")" '*there twice*' 'each of them'
+like "$(cat "$scratch/said")" '*duplicate dumps count once*' 'each of them'
 holds 'the page is made' page "$scratch/mixed"
 json "$scratch/leak/svc.4242.1.m1.heap"
 is $? 1 'one dump has no time'
