@@ -53,7 +53,7 @@ static void pause_ms(long milliseconds)
 	nanosleep(&(struct timespec){milliseconds / 1000, milliseconds % 1000 * 1000000}, NULL);
 }
 
-/* What the agent is told. */
+/* The settings that the agent is given. */
 static bool write_config(const struct options *options, struct cairn_attach *attach, struct cairn_error *error)
 {
 	char own[CAIRN_PROGRAM_PATH] = "";
