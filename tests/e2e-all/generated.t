@@ -22,7 +22,7 @@ print(round(100 * (u["no_code"] + u["no_rule"] + u["unreadable"]) / max(1, u["st
 # under PATTERN: the MiB of all stacks that match
 under() { "$cairn" collapsed "$pid" 2>/dev/null | awk -v path="$1" '$0 ~ path { sum += $NF } END { printf "%d\n", sum / 1048576 + 0.5 }'; }
 
-start node --perf-basic-prof --no-logfile-per-isolate --logfile=/dev/null tests/hosts/hold.js
+start node --perf-basic-prof "--logfile=$scratch/v8.log" tests/hosts/hold.js
 is "$(cut)" 0 'node: all stacks are whole'
 holds "node: callers through V8's code, by name: $(under 'node::Start;.*outerHold.*;.*middleHold.*;.*innerHold.*AllocateUninitialized') MiB" \
 	[ "$(under 'node::Start;.*outerHold.*;.*middleHold.*;.*innerHold.*AllocateUninitialized')" -ge 20 ]

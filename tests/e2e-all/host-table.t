@@ -113,7 +113,7 @@ store="python3 -c 'import socket; s = socket.create_connection((\"127.0.0.1\", $
 for i in range(3000): s.sendall(b\"set k%d 0 0 5000\\r\\n\" % i + b\"x\" * 5000 + b\"\\r\\n\"); s.recv(100)'"
 host memcached "$store" "$store" memcached -u nobody -l 127.0.0.1 -p "$port"
 
-host Node "$said_ready" true node --perf-basic-prof --no-logfile-per-isolate --logfile=/dev/null tests/hosts/hold.js
+host Node "$said_ready" true node --perf-basic-prof "--logfile=$scratch/v8.log" tests/hosts/hold.js
 javac -d "$scratch" tests/hosts/Hold.java
 host JVM "$said_ready" true java -XX:+PreserveFramePointer -cp "$scratch" Hold
 host Python "$said_ready" true env PYTHONMALLOC=malloc "$(python3 -c 'import os, sys; print(os.path.realpath(sys.executable))')" tests/hosts/hold.py
