@@ -8,6 +8,7 @@
 #include "tap.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -140,7 +141,8 @@ static void test_many_threads(void)
 	for (uintptr_t i = 0; i < 3; i++)
 		pthread_create(&threads[i], NULL, write_samples, (void *)(i + 1));
 	unsigned whole = 0, torn = 0;
-	for (int round = 0; round < 300; round++)
+	/* On a busy machine the writers may begin late. */
+	for (int round = 0; round < 300 || (whole <= 1000 && round < 1000000); round++, sched_yield())
 		for (uint32_t i = 0; i < cairn_ledger_count(&ledger, CAIRN_LEDGER_SAMPLES); i++) {
 			struct cairn_ledger_sample sample;
 			if (!cairn_ledger_get_sample(&ledger, i, &sample))
