@@ -61,7 +61,7 @@ static void newest_dump(struct cairn_json_value list, char *out, size_t size)
 			memcpy(newest, name, sizeof newest);
 	}
 	cairn_json_copy(cairn_json_find(list, "dir"), dir, sizeof dir);
-	snprintf(out, size, newest[0] ? "%s/%s" : "", dir, newest);
+	snprintf(out, size, "%s%s%s", newest[0] ? dir : "", newest[0] ? "/" : "", newest);
 }
 
 /* Has the node write a dump, finds it in the node's list and asks for its call paths. *FOUND is set where the endpoints are there. */
