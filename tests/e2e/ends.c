@@ -2,7 +2,7 @@
  *
  * ends term MIB: keeps MIB; when told to end it gives all of it back first, as an orderly service does.
  * ends return|exit|_exit MIB: keeps MIB for a moment and ends.
- * ends peak MIB: keeps MIB for a second, gives it back and goes on for another.
+ * ends peak MIB: keeps MIB for four seconds, gives it back and goes on for another.
  * ends drop MIB [SECONDS]: keeps MIB, becomes another user in another folder, and returns after a while.
  * ends forks N: starts N children, one after another, that allocate and exit.
  * SPDX-License-Identifier: Apache-2.0 */
@@ -68,7 +68,7 @@ int main(int count, char **arguments)
 		exit(told == SIGINT ? 3 : 0);
 	}
 	if (strcmp(how, "peak") == 0) {
-		sleep(1);
+		sleep(4);
 		give_back();
 		sleep(1);
 	}

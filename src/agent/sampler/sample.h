@@ -15,7 +15,11 @@
 
 /* What lies between the host and a sample is code of this section, so that its frames can be left out of stacks wherever the agent is
  * linked. */
+#if defined(__clang__)
+#define CAIRN_SAMPLER_CODE __attribute__((section("cairn_sampler"), noinline))
+#else
 #define CAIRN_SAMPLER_CODE __attribute__((section("cairn_sampler"), noinline, noclone))
+#endif
 
 struct cairn_sample_thread {
 	uint64_t countdown; /* bytes until the next sample; negative when it is due */
