@@ -7,8 +7,12 @@
 #include "agent/sampler/sample.h"
 
 /* A fast path: it must end in a jump (dlopen and dlsym look at who called them), and a sanitizer must not put anything into it. */
-#define FAST CAIRN_SAMPLER_CODE \
-	__attribute__((no_sanitize("address", "thread", "undefined"), optimize("optimize-sibling-calls"), no_instrument_function))
+#if defined(__clang__)
+#define JUMPS /* clang makes jumps of such calls from -O1 on */
+#else
+#define JUMPS __attribute__((optimize("optimize-sibling-calls")))
+#endif
+#define FAST CAIRN_SAMPLER_CODE JUMPS __attribute__((no_sanitize("address", "thread", "undefined"), no_instrument_function))
 #define SLOW CAIRN_SAMPLER_CODE
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
