@@ -145,8 +145,11 @@ wait_for 20 test -s "$file"; pid=$(<"$file"); children+=("$pid")
 wait_for 20 answered "$pid"
 like "$("$cairn" top "$pid" 2>&1)" '*hold_steadily*' "top without an agent: $fix"
 kill -STOP "$pid"
+stopped() { grep -q '^State:.*T' "/proc/$pid/status"; }
+wait_for 10 stopped
 fix=$("$cairn" top "$pid" 2>&1 | sed -n "s/.*'\(kill -CONT [0-9]*\)'.*/\1/p")
 sh -c "$fix"
+wait_for 10 answered "$pid"
 like "$("$cairn" top "$pid" 2>&1)" '*hold_steadily*' "top of a stopped process: $fix"
 kill "$pid"
 done_testing

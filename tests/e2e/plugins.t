@@ -6,8 +6,8 @@ need gcc curl python3
 jemalloc=$(ldconfig -p | awk '$1 == "libjemalloc.so.2" { print $NF; exit }')
 gcc -O2 -g tests/unwind/plugins.c -o "$scratch/plugins" -ldl || exit 1
 
-# plugin NAME FRAME LINKER-OPTION...: NAME.so
-plugin() { gcc -O2 -fomit-frame-pointer -g -fPIC -shared -DNAME="$1" -DFRAME="$2" tests/unwind/plugin.c -o "$scratch/$1.so" "${@:3}"; }
+# plugin NAME FRAME LINKER-OPTION...: NAME.so, without debug information, whose size the room would change
+plugin() { gcc -O2 -fomit-frame-pointer -fPIC -shared -DNAME="$1" -DFRAME="$2" tests/unwind/plugin.c -o "$scratch/$1.so" "${@:3}"; }
 
 # run PLUGIN...: starts the host with them; sets pid, and leaves where they lay in places
 run() {

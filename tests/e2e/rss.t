@@ -64,6 +64,7 @@ if ${CXX:-c++} -O2 -pthread tests/e2e/bill.cc -o "$scratch/service" -ljemalloc 2
 	CAIRN_CONF=engine:jemalloc service prof:false 300 1 && bill 'C++, not profiled' "$pid" 256 live=290
 	like "$("$cairn" rss "$pid")" '*note: no profile: *MALLOC_CONF=prof:true*' 'and why there is no estimate'
 	kill "$pid"
+	rm -f "$scratch/out" # it says that the one before is ready
 	"$scratch/service" 300 1 >"$scratch/out" 2>&1 &
 	pid=$!
 	children+=("$pid")

@@ -35,7 +35,7 @@ refuses other now.heap '* addresses of the profile lie beyond the end of its cod
 like "$(cat notes.txt)" \
 	"*longer may be another build, with wrong names: its code is the bytes 0x* to 0x* of the file, the process had 0x* to 0x* mapped*" \
 	"one with more code than was mapped is doubted"
-MALLOC_CONF=prof:true,lg_prof_sample:12,prof_final:true,prof_prefix:je ./longer 1 >/dev/null
+MALLOC_CONF=prof:true,lg_prof_sample:12,prof_final:true,prof_prefix:je ./longer 2 >/dev/null # of two seconds at least one is whole
 mv je.*.f.heap longer.heap
 mv longer away
 refuses elsewhere longer.heap 'its code is the bytes 0x* to 0x* of the file, the process had 0x* to 0x* mapped'
