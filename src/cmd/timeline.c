@@ -40,7 +40,7 @@ static const struct cairn_option table[] = {
 
 static const struct cairn_option_group groups[] = {
 	{NULL, cairn_output_option_table, 0},
-	{"the picture", table, 0},
+	{"picture", table, 0},
 	CAIRN_VIEW_GROUPS,
 	{0},
 };
@@ -155,7 +155,8 @@ static size_t layer_count(const struct options *options)
 
 static int run(const void *values, int operand_count, char **operands)
 {
-	const struct options *options = values;
+	struct options own = *(const struct options *)values;
+	const struct options *options = &own;
 	struct cairn_error error;
 	struct cairn_series series = {0};
 	struct cairn_view view = {0};
@@ -164,6 +165,7 @@ static int run(const void *values, int operand_count, char **operands)
 	    (format != format_json && !options->setup.output && isatty(STDOUT_FILENO) &&
 	     !cairn_fail_usage(&error, "'cairn timeline' does not write to a terminal; name a file with -o")))
 		return cairn_say_failure(&error);
+	own.setup.view.fold_wrappers |= format != format_json; /* as on every page */
 	int code;
 	if (!cairn_source_series(&series, &options->setup.source, &options->setup.view, least_dumps, operand_count, operands, &error) ||
 	    !cairn_view_make(&view, &series.profile, &options->setup.view, &error)) {

@@ -62,7 +62,7 @@ for name in ("remember_session", "load_page"):
         "diff": found(rf"\n +\S+ [KMG]?i?B +[0-9.]+ [KMG]?i?B +{number}  {name}", "diff"),
         "leaks": found(rf"% +{number}  \w+ .* {name}\b", "leaks"),
         "flame": found(rf">{name} \({number}, ", "flame.svg"),
-        "timeline": found(rf">{name}: [^<]*, {number} in the end", "timeline.svg"),
+        "timeline": found(rf">{name}: [^<]*, {number} at the end", "timeline.svg"),
         "graph": found(rf'label="{name}\\nSelf {number} ', "graph.dot"),
     }
     for view, value in shown.items():
