@@ -1,8 +1,8 @@
-/* symbolize.h - gives the locations of a profile their names.
+/* symbolize.h - names the locations of a profile.
  *
- * Locations are grouped by module; for each module the binary is found, what the cache knows is taken from there, and the
- * rest is looked up in one batch. Locations that have frames already are left alone; those that cannot be named keep none,
- * and the report says which modules they are in and why.
+ * Locations are grouped by module; for each module, the binary is found, known answers are taken from the cache, and the rest is looked
+ * up in one batch. Locations that already have frames are left alone; those that cannot be named keep none, and the report says which
+ * modules they are in and why.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SYMBOL_SYMBOLIZE_H
 #define CAIRN_SYMBOL_SYMBOLIZE_H
@@ -13,20 +13,20 @@
 struct cairn_symbolize_options {
 	struct cairn_find_options find;
 	bool no_cache;
-	uint64_t memory; /* how much naming may take (budget.h); 0 for the default */
-	/* Called from a thread of its own while naming takes longer than half a second, ten times a second, and a last time
-	 * with DONE equal to TOTAL. They count addresses; WHAT is the path of a module that is being read. May be NULL. */
+	uint64_t memory; /* memory limit for symbolizing (budget.h); 0 for the default */
+	/* Called from a separate thread, ten times a second, once symbolizing takes longer than half a second, and a last time with DONE
+	/* equal to TOTAL. They count addresses; WHAT is the path of a module that is being read. May be NULL. */
 	void (*progress)(void *context, size_t done, size_t total, const char *what);
 	void *progress_context;
 };
 
-/* One module that has locations without names before the call. */
+/* One module that had unnamed locations before the call. */
 struct cairn_symbolize_module {
 	uint32_t module;     /* CAIRN_NONE for locations in no module at all */
 	size_t locations;    /* that had no name */
 	size_t unnamed;      /* that still have none */
 	double unnamed_weight; /* sum of the values of samples with such a location above the program's start; see cairn_symbolize_weigh */
-	const char *reason;  /* why: the end of a sentence that begins with the module's name; NULL when all have names */
+	const char *reason;  /* the reason, which continues a sentence that begins with the module's name; NULL if all have names */
 };
 
 struct cairn_symbolize_report {
