@@ -224,13 +224,37 @@ bool cairn_files_keep_service(struct cairn_dump_files *list, const char *name, s
 	return true;
 }
 
+static size_t find_newest(const struct cairn_dump_files *list)
+{
+	size_t newest = 0;
+	for (size_t i = 1; i < list->count; i++)
+		if (is_newer(&list->items[i], &list->items[newest]))
+			newest = i;
+	return newest;
+}
+
+size_t cairn_files_drop_newest(struct cairn_dump_files *list, bool (*is_wanted)(const char *path))
+{
+	size_t kept = list->count;
+	while (kept > 0) {
+		struct cairn_dump_files rest = {.items = list->items, .count = kept};
+		size_t newest = find_newest(&rest);
+		if (is_wanted(list->items[newest].path)) {
+			size_t dropped = list->count - kept;
+			list->count = kept;
+			return dropped;
+		}
+		struct cairn_dump_file item = list->items[newest];
+		list->items[newest] = list->items[--kept];
+		list->items[kept] = item;
+	}
+	return 0;
+}
+
 const struct cairn_dump_file *cairn_files_newest(const struct cairn_dump_files *list, bool may_sum)
 {
-	const struct cairn_dump_file *newest = &list->items[0];
+	const struct cairn_dump_file *newest = &list->items[find_newest(list)];
 	size_t others = 0;
-	for (size_t i = 1; i < list->count; i++)
-		if (is_newer(&list->items[i], newest))
-			newest = &list->items[i];
 	for (size_t i = 0; i < list->count; i++)
 		others += !same_process(&list->items[i], newest);
 	char services[400];

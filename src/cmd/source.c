@@ -3,6 +3,7 @@
 #include "cmd/source.h"
 
 #include "base/file.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cmd/command.h"
@@ -247,28 +248,53 @@ static void say_missing(const char *const *names, size_t count)
 		}
 }
 
-/* One sentence about what has no name, where that is enough to matter: the heaviest file, and how many others there are. */
-static void note_unnamed(const struct cairn_profile *profile, const struct cairn_symbolize_report *report)
+/* Whether the report TEXT contains an address of MODULE, as cairn_view_place writes it: with its offset, or in a report by file without,
+ * at the end of a line or as a JSON string. Addresses outside any file are plain numbers, which are not looked for. */
+static bool mentions(const struct cairn_profile *profile, const struct cairn_symbolize_module *module, struct cairn_bytes text)
+{
+	static const struct {
+		const char *before, *after;
+	} forms[] = {{"", "+0x"}, {" ", "\n"}, {"\"", "\""}};
+	char name[512];
+	if (module->module == CAIRN_NONE)
+		return true;
+	const char *path = cairn_profile_string(profile, profile->modules[module->module].path);
+	if (!*path)
+		return cairn_bytes_contain(text, "[code without a file]");
+	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+		snprintf(name, sizeof name, "%s%s%s", forms[i].before, cairn_base_name(path), forms[i].after);
+		if (cairn_bytes_contain(text, name))
+			return true;
+	}
+	return false;
+}
+
+void cairn_source_note_unnamed(const struct cairn_profile *profile, struct cairn_symbolize_report *report,
+			       const struct cairn_symbolize_scope *scope, const struct cairn_bytes *text)
 {
 	static const double worth_saying = 0.05;
-	struct cairn_buffer text = cairn_buffer(1 << 16);
-	cairn_symbolize_explain(profile, report, worth_saying, &text);
-	struct cairn_bytes rest = cairn_buffer_bytes(&text), first = {"", 0}, line;
+	struct cairn_buffer lines = cairn_buffer(1 << 16);
+	cairn_symbolize_weigh(profile, scope, report);
+	for (size_t i = 0; text && i < report->module_count; i++)
+		if (!mentions(profile, &report->modules[i], *text))
+			report->modules[i].unnamed_weight = 0;
+	cairn_symbolize_explain(profile, report, worth_saying, &lines);
+	struct cairn_bytes rest = cairn_buffer_bytes(&lines), first = {"", 0}, line;
 	size_t count = 0;
 	for (; cairn_text_line(&rest, &line, NULL); count++)
 		first = count == 0 ? line : first;
 	if (count == 1)
 		cairn_note("%.*s", (int)first.length, first.data);
 	else if (count > 1)
-		cairn_note("%.*s; %zu more file%s names too, which 'cairn doctor DUMP' lists", (int)first.length, first.data, count - 1,
-			   count == 2 ? " lacks" : "s lack");
-	cairn_buffer_free(&text);
+		cairn_note("%.*s; names are missing from %zu more file%s, which 'cairn doctor DUMP' lists", (int)first.length, first.data, count - 1,
+			   count == 2 ? "" : "s");
+	cairn_buffer_free(&lines);
 }
 
 void cairn_source_name(struct cairn_profile *profile, const struct cairn_source_options *options)
 {
 	struct cairn_symbolize_options symbolize = symbolize_options(options);
-	struct cairn_symbolize_report report;
+	struct cairn_symbolize_report own, *report = options->unnamed ? options->unnamed : &own;
 	if (options->no_symbols)
 		return;
 	if (!options->quiet) {
@@ -278,11 +304,12 @@ void cairn_source_name(struct cairn_profile *profile, const struct cairn_source_
 	}
 	if (isatty(STDERR_FILENO) && !options->quiet)
 		symbolize.progress = show_progress;
-	cairn_symbolize(profile, &symbolize, &report);
-	cairn_symbolize_weigh(profile, &report);
+	cairn_symbolize(profile, &symbolize, report);
+	if (options->unnamed)
+		return;
 	if (!options->quiet)
-		note_unnamed(profile, &report);
-	cairn_symbolize_report_free(&report);
+		cairn_source_note_unnamed(profile, report, NULL, NULL);
+	cairn_symbolize_report_free(report);
 }
 
 /* The PIDs that NAMES stand for with all that descend from them; what is no PID is left as it is. */

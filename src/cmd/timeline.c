@@ -16,7 +16,6 @@ struct options {
 	struct cairn_view_setup setup;
 	const char *format;
 	const char *title;
-	uint64_t layers;
 	uint64_t limit;
 	uint64_t node_most;
 };
@@ -30,9 +29,10 @@ static const struct cairn_option table[] = {
 	 (const char *const[]){"html", "svg", "json", NULL}},
 	{0, "json", NULL, "print one JSON object instead of a picture; see doc/formats.md", CAIRN_OPTION_FLAG, AT(setup.json), 0},
 	{0, "title", "TEXT", "the heading (default: the process)", CAIRN_OPTION_TEXT, AT(title), 0},
-	{'n', "layers", "N", "show the N largest call paths as layers (default: 8)", CAIRN_OPTION_COUNT, AT(layers), 0},
-	{0, "rows", "N", NULL, CAIRN_OPTION_COUNT, AT(layers), 0},
-	{0, "nodecount", "N", NULL, CAIRN_OPTION_COUNT, AT(layers), 0},
+	{'n', "layers", "N", "show the N largest call paths as layers; 0 shows all (default: 8)", CAIRN_OPTION_COUNT,
+	 AT(setup.shape.node_count), 0},
+	{0, "rows", "N", NULL, CAIRN_OPTION_COUNT, AT(setup.shape.node_count), 0},
+	{0, "nodecount", "N", NULL, CAIRN_OPTION_COUNT, AT(setup.shape.node_count), 0},
 	{0, "limit", "SIZE", "the memory limit (default: as recorded in the dumps)", CAIRN_OPTION_SIZE, AT(limit), 0},
 	{0, "nodes", "N", "keep the N largest nodes of the call tree in the page", CAIRN_OPTION_COUNT, AT(node_most), 0},
 	{0},
@@ -40,7 +40,7 @@ static const struct cairn_option table[] = {
 
 static const struct cairn_option_group groups[] = {
 	{NULL, cairn_output_option_table, 0},
-	{"the picture", table, 0},
+	{"picture", table, 0},
 	CAIRN_VIEW_GROUPS,
 	{0},
 };
@@ -144,9 +144,19 @@ static void write_json(const struct cairn_timeline *timeline, double limit, stru
 	cairn_buffer_byte(out, '\n');
 }
 
+/* At most this many layers; JSON has no more than a picture by default, because the rest is in it as a sum. */
+static size_t layer_count(const struct options *options)
+{
+	struct cairn_view_setup setup = options->setup;
+	setup.json = false;
+	uint64_t count = cairn_view_shape(&setup, default_layers, 0, 0).node_count;
+	return count == 0 || count > UINT32_MAX ? UINT32_MAX : (size_t)count;
+}
+
 static int run(const void *values, int operand_count, char **operands)
 {
-	const struct options *options = values;
+	struct options own = *(const struct options *)values;
+	const struct options *options = &own;
 	struct cairn_error error;
 	struct cairn_series series = {0};
 	struct cairn_view view = {0};
@@ -155,6 +165,7 @@ static int run(const void *values, int operand_count, char **operands)
 	    (format != format_json && !options->setup.output && isatty(STDOUT_FILENO) &&
 	     !cairn_fail_usage(&error, "'cairn timeline' does not write to a terminal; name a file with -o")))
 		return cairn_say_failure(&error);
+	own.setup.view.fold_wrappers |= format != format_json; /* as on every page */
 	int code;
 	if (!cairn_source_series(&series, &options->setup.source, &options->setup.view, least_dumps, operand_count, operands, &error) ||
 	    !cairn_view_make(&view, &series.profile, &options->setup.view, &error)) {
@@ -162,7 +173,7 @@ static int run(const void *values, int operand_count, char **operands)
 	} else {
 		struct cairn_timeline timeline;
 		struct cairn_buffer out = cairn_buffer(SIZE_MAX);
-		cairn_timeline_make(&timeline, &series, &view, options->layers ? (size_t)options->layers : default_layers);
+		cairn_timeline_make(&timeline, &series, &view, layer_count(options));
 		if (format == format_json)
 			write_json(&timeline, (double)options->limit, &out);
 		else if (format == format_svg)
@@ -181,6 +192,7 @@ static int run(const void *values, int operand_count, char **operands)
 
 const struct cairn_command cairn_command_timeline = {
 	.name = "timeline",
+	.has_setup = true,
 	.summary = "chart memory by call path over time, as a page or a picture",
 	.arguments = "SOURCE...",
 	.detail = "SOURCE is a folder of dumps of one service, or the dumps themselves. Needs at least two dumps. "

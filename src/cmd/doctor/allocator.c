@@ -75,10 +75,10 @@ static void check_remote_allocator(struct cairn_diagnosis *diagnosis, struct cai
 static void fix_by_run(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
 	if (diagnosis->kind == CAIRN_DIAGNOSIS_BINARY)
-		finding->fix = cairn_arena_format(&diagnosis->arena, "cairn run --active -- %s%s", strchr(diagnosis->name, '/') ? "" : "./",
+		finding->fix = cairn_arena_format(&diagnosis->arena, "cairn run -- %s%s", strchr(diagnosis->name, '/') ? "" : "./",
 						  cairn_shell_word(&diagnosis->arena, diagnosis->name));
 	else if (diagnosis->pid)
-		finding->fix = cairn_restart_line(&diagnosis->arena, diagnosis->pid, "cairn run --active --");
+		finding->fix = cairn_restart_line(&diagnosis->arena, diagnosis->pid, "cairn run --");
 	if (!finding->fix)
 		finding->advice = "start it with 'cairn run -- COMMAND'";
 }
