@@ -6,6 +6,7 @@
 #include "page/history.h"
 #include "report/head.h"
 #include "series/timeline.h"
+#include "series/words.h"
 
 #include <assert.h>
 #include <math.h>
@@ -113,6 +114,11 @@ static void layer_json(const struct cairn_timeline *timeline, const struct cairn
 	cairn_json_open(json, NULL, '{');
 	cairn_json_text(json, "name", layer->name);
 	cairn_json_text(json, "verdict", cairn_bytes_of(cairn_verdict_name(layer->trend.verdict)));
+	struct cairn_buffer words = cairn_buffer(SIZE_MAX);
+	double hours = cairn_series_hours(timeline->series, timeline->series->point_count - 1);
+	cairn_words_trend(&layer->trend, hours, timeline->view, &(struct cairn_shape){0}, &words);
+	cairn_json_text(json, "words", cairn_buffer_bytes(&words));
+	cairn_buffer_free(&words);
 	cairn_json_number(json, "confidence", layer->trend.confidence);
 	cairn_json_number(json, "bytes_per_hour", layer->trend.per_hour);
 	cairn_json_number(json, "since_hours", layer->trend.since);

@@ -306,7 +306,7 @@ static size_t sample_of_age(struct parser *in, size_t *by_age, size_t at, unsign
 }
 
 /* Adds one sample of Cairn's sampler to the numbers of its stack. */
-static void add_live(struct cairn_profile *profile, size_t sample, const struct cairn_live *live)
+static void add_live(struct cairn_profile *profile, size_t sample, const struct cairn_live *live, bool keeps)
 {
 	double objects = 1, bytes = (double)live->size;
 	cairn_unsample(CAIRN_UNSAMPLE_POISSON, (double)live->period, &objects, &bytes);
@@ -314,6 +314,10 @@ static void add_live(struct cairn_profile *profile, size_t sample, const struct 
 	values[inuse_objects] += objects;
 	values[inuse_space] += bytes;
 	profile->sampled[sample]++;
+	if (!keeps)
+		return;
+	cairn_array_room(profile->aged, profile->aged_count, profile->aged_capacity);
+	profile->aged[profile->aged_count++] = (struct cairn_aged){(uint32_t)sample, live->age_us, objects, bytes};
 }
 
 /* A dump of Cairn's sampler lists its samples behind the stacks: each is un-sampled by its own size and period. Both are in the same
@@ -348,7 +352,7 @@ static void read_live(struct parser *in, struct cairn_bytes section, const struc
 			sample = sample_of_age(in, by_age, at, cairn_age_class(live.age_us));
 		strays += !listed;
 		if (listed && wanted)
-			add_live(profile, sample, &live);
+			add_live(profile, sample, &live, options->with_freed);
 		if (live.heap && of_stack)
 			label_heap(profile, sample, live.heap, trailer);
 		profile->mixed_periods |= profile->period > 0 && profile->period != (double)live.period;

@@ -18,6 +18,13 @@ struct cairn_live {
 	uint64_t heap; /* 0 is malloc */
 };
 
+/* How old one live sample is, and what it stands for. SAMPLE is that of the profile that has its stack. */
+struct cairn_aged {
+	uint32_t sample;
+	uint64_t age_us;
+	double objects, bytes;
+};
+
 /* What was freed of one stack. */
 struct cairn_freed {
 	uint64_t stack;

@@ -150,6 +150,8 @@ struct cairn_profile {
 	double *sampled; /* how many samples the default value of each sample rests on; NULL when the format has none */
 	struct cairn_freed *freed; /* per sample, what was freed of its stack, where that was asked for and is known; NULL otherwise */
 	size_t freed_count;
+	struct cairn_aged *aged; /* the live samples one by one, where `freed` was asked for and is known */
+	size_t aged_count, aged_capacity;
 	double *base;    /* what was subtracted from the values, laid out as they are; NULL when nothing was */
 	size_t sample_count, sample_capacity, value_capacity, sampled_capacity, base_count, base_capacity;
 
