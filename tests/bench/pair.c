@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { pairs = 200000, rounds = 150, many = 1 << 19, hostile_rounds = 9 };
+enum { pairs = 200000, rounds = 150, many = 1 << 19, hostile_rounds = 21 };
 
 typedef void *allocate(size_t size);
 typedef void release(void *object);
