@@ -12,7 +12,7 @@ enum { bits_per_sample = 16, word_bits = 64, least_words = 64, most_words = 1 <<
 static _Atomic uint64_t nothing[2];
 struct cairn_filter cairn_filter = {nothing, 63};
 
-/* Four bits for each bit of the filter. A count that has reached its end stays there. */
+/* Four bits for each two bits of the filter, which are cleared when neither is in use. A count that has reached its end stays there. */
 static _Atomic uint8_t *counts;
 static size_t word_count;
 
@@ -23,7 +23,7 @@ static size_t size_of_words(void)
 
 static size_t size_of_counts(void)
 {
-	return word_count * word_bits / 2;
+	return word_count * word_bits / 4;
 }
 
 static void *map(size_t size)
@@ -52,33 +52,45 @@ bool cairn_filter_open(size_t samples)
 	return true;
 }
 
-static unsigned get_count(uint8_t pair, unsigned place)
+/* The count of a bit at PLACE is half of a byte. */
+static _Atomic uint8_t *byte_of(uint64_t word, unsigned place)
 {
-	return pair >> (place & 1) * 4 & count_most;
+	return &counts[word * (word_bits / 4) + place / 4];
+}
+
+static unsigned get_count(uint8_t byte, unsigned place)
+{
+	return byte >> (place & 2) * 2 & count_most;
+}
+
+static uint8_t get_one(unsigned place)
+{
+	return (uint8_t)(1u << (place & 2) * 2);
 }
 
 static void add_bit(uint64_t word, unsigned place)
 {
-	_Atomic uint8_t *pair = &counts[(word * word_bits + place) / 2];
-	uint8_t before = atomic_load(pair);
-	while (get_count(before, place) < count_most && !atomic_compare_exchange_weak(pair, &before, (uint8_t)(before + (1u << (place & 1) * 4))))
+	_Atomic uint8_t *byte = byte_of(word, place);
+	uint8_t before = atomic_load(byte);
+	while (get_count(before, place) < count_most && !atomic_compare_exchange_weak(byte, &before, (uint8_t)(before + get_one(place))))
 		;
 	atomic_fetch_or(&cairn_filter.words[word], UINT64_C(1) << place);
 }
 
 static void remove_bit(uint64_t word, unsigned place)
 {
-	_Atomic uint8_t *pair = &counts[(word * word_bits + place) / 2];
-	uint8_t before = atomic_load(pair);
+	_Atomic uint8_t *byte = byte_of(word, place);
+	uint64_t both = UINT64_C(3) << (place & ~1u);
+	uint8_t before = atomic_load(byte);
 	do {
 		if (get_count(before, place) == 0 || get_count(before, place) == count_most)
 			return;
-	} while (!atomic_compare_exchange_weak(pair, &before, (uint8_t)(before - (1u << (place & 1) * 4))));
+	} while (!atomic_compare_exchange_weak(byte, &before, (uint8_t)(before - get_one(place))));
 	if (get_count(before, place) > 1)
 		return;
-	atomic_fetch_and(&cairn_filter.words[word], ~(UINT64_C(1) << place));
-	if (get_count(atomic_load(pair), place) > 0) /* another came in between */
-		atomic_fetch_or(&cairn_filter.words[word], UINT64_C(1) << place);
+	atomic_fetch_and(&cairn_filter.words[word], ~both);
+	if (get_count(atomic_load(byte), place) > 0) /* another came in between */
+		atomic_fetch_or(&cairn_filter.words[word], both);
 }
 
 void cairn_filter_add(uint64_t key)

@@ -2,8 +2,9 @@
  *
  * A table of 64-bit words. Each KiB of addresses has a word, the address two bits in it, and both are set for a live sample. So a free
  * costs one load, objects that lie together share a word, which stays in the first cache, and with 32,000 live samples in a ledger of the
- * default size one other address in 200 is taken for one of them. Behind each bit there is a count that only samples touch, so that bits
- * are cleared again. "No" is certain, "perhaps" is looked up in the ledger. It is in ordinary memory: a forked child has a copy of its own.
+ * default size one other address in 200 is taken for one of them. Behind every two bits there is a count that only samples touch, so that
+ * they are cleared again. "No" is certain, "perhaps" is looked up in the ledger. It is in ordinary memory: a forked child has a copy of
+ * its own.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_AGENT_SAMPLER_FILTER_H
 #define CAIRN_AGENT_SAMPLER_FILTER_H
