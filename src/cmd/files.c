@@ -54,6 +54,8 @@ static void find_programs(struct cairn_dump_files *list)
 			continue;
 		bool known = cairn_trailer_read(file.bytes, &trailer) && trailer.executable.length > 0;
 		struct cairn_bytes name = base_name(cairn_text_trim(known ? trailer.executable : mapped_program(file.bytes)));
+		if (trailer.service.length > 0) /* what it calls itself */
+			name = trailer.service;
 		list->items[i].program = cairn_bytes_of(cairn_arena_text(&list->arena, name));
 		cairn_file_close(&file);
 	}

@@ -31,7 +31,7 @@ const struct cairn_option cairn_source_option_table[] = {
 	{0, "thread", "NAME|ID", "keep this thread only, by name or jemalloc's number", CAIRN_OPTION_TEXT, AT(thread), 0},
 	{0, "older", "TIME", "keep only what has been live for TIME or longer, such as 10m (Cairn's engine)", CAIRN_OPTION_TEXT, AT(older), 0},
 	{0, "younger", "TIME", "keep only what was allocated within TIME before the dump", CAIRN_OPTION_TEXT, AT(younger), 0},
-	{0, "service", "NAME", "of several dumps, use only those of the program with this name", CAIRN_OPTION_TEXT, AT(service), 0},
+	{0, "service", "NAME", "of several dumps, use only those of this service or program", CAIRN_OPTION_TEXT, AT(service), 0},
 	{0, "binary", "FILE", "use this program or library, which has moved since", CAIRN_OPTION_LIST, AT(binary), 0},
 	{0, "symbols", "DIR", "also search this folder for debug files: .debug, .dwo, .dwp", CAIRN_OPTION_LIST, AT(symbols), 0},
 	{0, "sysroot", "DIR", "root folder with the files of the profiled machine", CAIRN_OPTION_TEXT, AT(sysroot), 0},

@@ -83,6 +83,8 @@ static void write_trailer(const struct cairn_ledger *ledger, const struct cairn_
 	write_time(out, "start", header->start_ns);
 	write_text(out, "executable", header->executable);
 	write_text(out, "command", header->command);
+	if (header->service[0])
+		write_text(out, "service", header->service);
 	write_text(out, "engine", "cairn");
 	cairn_ledger_write_counts(ledger, out);
 	write_time(out, "active_since", header->active_ns);

@@ -9,6 +9,7 @@
 #include "base/pages.h"
 #include "dump/ledger_heap.h"
 #include "process/clock.h"
+#include "process/context.h"
 #include "process/facts.h"
 
 #include <errno.h>
@@ -109,11 +110,16 @@ static bool record_module(void *context, const struct cairn_object *object)
 	return false;
 }
 
+/* And what is known of the process only once it has begun: the name of its service. */
 static void record_modules(void)
 {
 	struct cairn_facts facts;
 	cairn_facts_get(&facts);
 	cairn_objects_visit(record_module, &(struct listing){facts.executable});
+	char service[CAIRN_CONTEXT_NAME];
+	struct cairn_ledger_header *header = cairn_sampling.record.header;
+	if (cairn_context_service(facts.pid, service))
+		snprintf(header->service, sizeof header->service, "%s", service);
 }
 
 static void walk_relocations(void)
