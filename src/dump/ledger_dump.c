@@ -57,17 +57,6 @@ static void write_modules(const struct cairn_ledger *ledger, struct cairn_buffer
 	}
 }
 
-/* The time since 1970 of the moment NOW_NS of the ledger's clock, by the clock as it was when the ledger was opened. Any number may
- * stand in a header. */
-static int64_t time_at(const struct cairn_ledger_header *header, int64_t now_ns)
-{
-	int64_t passed, time;
-	if (header->wall_ns <= 0 || __builtin_sub_overflow(now_ns, header->clock_ns, &passed) || passed < 0 ||
-	    __builtin_add_overflow(header->wall_ns, passed, &time))
-		return 0;
-	return time;
-}
-
 static void write_trailer(const struct cairn_ledger *ledger, const struct cairn_ledger_end *end, int64_t now_ns, struct cairn_buffer *out)
 {
 	const struct cairn_ledger_header *header = &ledger->header;
@@ -75,7 +64,7 @@ static void write_trailer(const struct cairn_ledger *ledger, const struct cairn_
 	char text[CAIRN_LIFE_TEXT];
 	cairn_buffer_text(out, "# cairn trailer 1\n");
 	write_text(out, "version", CAIRN_VERSION);
-	write_time(out, "time", end->time_ns ? end->time_ns : time_at(header, now_ns));
+	write_time(out, "time", end->time_ns ? end->time_ns : cairn_ledger_time(ledger, now_ns));
 	write_time(out, "uptime", end->uptime_ns);
 	write_text(out, "host", header->host);
 	cairn_buffer_format(out, "# cairn pid %d\n", life.pid);

@@ -1,4 +1,4 @@
-/* live.c - lines `# cairn live` and `# cairn freed`.
+/* live.c - lines `# cairn live`, `# cairn freed` and `# cairn peak`.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "profile/live.h"
 
@@ -58,6 +58,17 @@ bool cairn_freed_next(struct cairn_bytes *rest, struct cairn_freed *freed)
 		}
 		return true;
 	}
+	return false;
+}
+
+bool cairn_peak_next(struct cairn_bytes *rest, struct cairn_peak *peak)
+{
+	struct cairn_bytes line;
+	bool complete;
+	uint64_t *const numbers[] = {&peak->stack, &peak->samples, &peak->objects, &peak->bytes};
+	while (cairn_text_line(rest, &line, &complete))
+		if (complete && cairn_text_take(&line, "# cairn peak ") && take_numbers(&line, numbers, sizeof numbers / sizeof *numbers))
+			return true;
 	return false;
 }
 

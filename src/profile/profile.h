@@ -129,6 +129,9 @@ struct cairn_profile {
 	double allocated_bytes; /* live bytes by the allocator's own count, sampled or not; 0 when not known */
 	int64_t since_ns;       /* when sampling began, or all samples were last discarded; 0 when not known */
 	bool has_ages;          /* the dump it was read from says how old each live sample is */
+	int64_t peak_ns;        /* when the most lived at once, since 1970; 0 when not known */
+	bool has_peak;          /* the dump it was read from says what lived then, */
+	bool at_peak;           /* and this is what it says */
 	uint32_t ended;         /* it was taken from what the process left behind when it ended, which was so; 0 for any other */
 	bool limit_of_group; /* the limit is a control group's; else it is all the memory of the machine */
 

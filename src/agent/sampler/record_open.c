@@ -103,6 +103,7 @@ static bool set_up(struct cairn_record *record, char *memory, struct cairn_error
 	record->sample_mask = areas[CAIRN_LEDGER_SAMPLES].count - 1;
 	record->stack_mask = areas[CAIRN_LEDGER_STACKS].count - 1;
 	describe_process(header);
+	atomic_store(&header->peak, CAIRN_LEDGER_FIRST_PEAK);
 	header->magic = CAIRN_LEDGER_MAGIC;
 	header->version = CAIRN_LEDGER_VERSION;
 	atomic_store(&record->stacks[0].hash, 2); /* the unknown stack, of no frames */

@@ -86,6 +86,43 @@ static void test_one_thread(void)
 	ok(add_stack(7, 20) == one, "stacks stay");
 }
 
+/* The sums of live samples in bytes, and what the highest point had of STACK. */
+static uint64_t bytes_at_peak(const struct cairn_ledger *ledger, uint32_t stack)
+{
+	struct cairn_ledger_peak peak;
+	return cairn_ledger_get_peak(ledger, stack, cairn_ledger_peak_number(ledger), &peak) ? peak.bytes : 0;
+}
+
+static void test_peak(void)
+{
+	enum { count = 100, size = 1 << 20 }; /* of a size that is sampled always, and so exactly */
+	struct cairn_ledger ledger = open_reader();
+	uint32_t stays = add_stack(21, 5), spike = add_stack(22, 5), after = add_stack(23, 5);
+	cairn_record_clear(&record, forget);
+	for (uint64_t i = 1; i <= count; i++)
+		add_sample(i << 24, size, stays);
+	ok(bytes_at_peak(&ledger, stays) == (uint64_t)count * size, "while memory grows, the highest point is now");
+	for (uint64_t i = 1; i <= count; i++)
+		add_sample((i << 24) + 64, size, spike);
+	for (uint64_t i = 1; i <= count; i++)
+		cairn_record_free(&record, (i << 24) + 64, 1, 2000);
+	for (uint64_t i = 1; i <= count / 2; i++) {
+		cairn_record_free(&record, i << 24, 1, 2000);
+		add_sample((i << 24) + 128, size, after);
+	}
+	ok(record.header->highest_bytes == 2ull * count * size, "the highest total stays: %llu", (unsigned long long)record.header->highest_bytes);
+	ok(bytes_at_peak(&ledger, stays) == (uint64_t)count * size && bytes_at_peak(&ledger, spike) == (uint64_t)count * size &&
+		   bytes_at_peak(&ledger, after) == 0,
+	   "and so do the call paths it was made of");
+	for (uint64_t i = 1; i <= 2 * count; i++)
+		add_sample((i << 24) + 192, size, after);
+	ok(bytes_at_peak(&ledger, after) == 5ull * count * size / 2 && bytes_at_peak(&ledger, stays) == (uint64_t)count * size / 2 &&
+		   bytes_at_peak(&ledger, spike) == 0,
+	   "until a higher one comes");
+	cairn_record_clear(&record, forget);
+	ok(bytes_at_peak(&ledger, after) == 0 && bytes_at_peak(&ledger, stays) == 0 && record.header->peak_ns == 0, "a reset forgets it");
+}
+
 static void test_full(void)
 {
 	struct cairn_ledger ledger = open_reader();
@@ -107,6 +144,10 @@ static void test_full(void)
 			if (sample.period != 2048)
 				ok(false, "a sample kept its period of %llu", (unsigned long long)sample.period);
 		}
+	struct cairn_ledger_peak now;
+	cairn_ledger_get_peak(&ledger, stack, CAIRN_LEDGER_SAVING, &now); /* no highest point has this number */
+	ok(now.samples == added - gone && now.bytes > after - after / 50 && now.bytes < after + after / 50,
+	   "the sums of the stack follow: %llu bytes, its samples have %llu", (unsigned long long)now.bytes, (unsigned long long)after);
 	ok(gone > added / 3 && record.header->live == added - gone, "at twice the period about half of them go: %zu of %u", gone, added);
 	ok(fabs((double)after / (double)bytes - 1) < 0.1, "and the rest stand for as much as before: %.3f", (double)after / (double)bytes);
 	uint32_t stacks = cairn_ledger_count(&ledger, CAIRN_LEDGER_STACKS), lost = 0;
@@ -222,6 +263,7 @@ int main(void)
 	test_one_thread();
 	test_fork();
 	test_dump();
+	test_peak();
 	test_full();
 	test_many_threads();
 	test_filter();
