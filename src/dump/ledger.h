@@ -40,7 +40,7 @@ enum cairn_ledger_area_name {
 	CAIRN_LEDGER_MODULES, /* struct cairn_ledger_module */
 	CAIRN_LEDGER_THREADS, /* struct cairn_ledger_thread */
 	CAIRN_LEDGER_TEXT,    /* bytes: paths, without terminators */
-	CAIRN_LEDGER_HISTORY, /* reserved: rows of memory over time */
+	CAIRN_LEDGER_HISTORY, /* struct cairn_ledger_row */
 	CAIRN_LEDGER_AREAS,
 };
 
@@ -98,6 +98,16 @@ struct cairn_ledger_thread {
 	int64_t birth_ns;
 };
 
+/* Memory at one moment. Bytes, all of them. */
+struct cairn_ledger_row {
+	_Atomic int64_t time_ns; /* by the ledger's clock; 0 for none, 1 while it is written */
+	uint64_t resident;       /* of the process */
+	uint64_t usage, limit;   /* of the control group that has the tightest limit; else the limit is the machine's memory, and no usage */
+	uint64_t live;           /* estimated */
+	uint64_t allocated;      /* since sampling began, estimated */
+	uint64_t reserved[2];
+};
+
 struct cairn_ledger_header {
 	uint64_t magic;
 	uint32_t version;
@@ -137,6 +147,7 @@ static_assert(sizeof(struct cairn_ledger_sample) == 64, "a cache line");
 static_assert(sizeof(struct cairn_ledger_stack) == 256, "as doc/ledger.md says");
 static_assert(sizeof(struct cairn_ledger_module) == 80, "as doc/ledger.md says");
 static_assert(sizeof(struct cairn_ledger_thread) == 32, "as doc/ledger.md says");
+static_assert(sizeof(struct cairn_ledger_row) == 64, "as doc/ledger.md says");
 static_assert(sizeof(struct cairn_ledger_header) <= CAIRN_LEDGER_HEADER, "the header is one page");
 
 #endif

@@ -20,7 +20,7 @@ static const uint32_t least_sizes[CAIRN_LEDGER_AREAS] = {
 	[CAIRN_LEDGER_MODULES] = sizeof(struct cairn_ledger_module),
 	[CAIRN_LEDGER_THREADS] = sizeof(struct cairn_ledger_thread),
 	[CAIRN_LEDGER_TEXT] = 1,
-	[CAIRN_LEDGER_HISTORY] = 1,
+	[CAIRN_LEDGER_HISTORY] = sizeof(struct cairn_ledger_row),
 };
 
 static bool fits(const struct cairn_ledger_area *area, uint32_t least, size_t length)
@@ -166,6 +166,17 @@ bool cairn_ledger_get_thread(const struct cairn_ledger *ledger, uint32_t index, 
 		return false;
 	copy_words(thread, record, sizeof *thread);
 	return true;
+}
+
+bool cairn_ledger_get_row(const struct cairn_ledger *ledger, uint32_t index, struct cairn_ledger_row *row)
+{
+	const struct cairn_ledger_row *record = (const void *)record_at(ledger, CAIRN_LEDGER_HISTORY, index);
+	int64_t before = record ? atomic_load_explicit(&record->time_ns, memory_order_acquire) : 0;
+	if (before <= CAIRN_LEDGER_BUSY)
+		return false;
+	copy_words(row, record, sizeof *row);
+	atomic_thread_fence(memory_order_acquire);
+	return atomic_load_explicit(&record->time_ns, memory_order_relaxed) == before && row->time_ns == before;
 }
 
 void cairn_ledger_thread_name(const struct cairn_ledger_thread *thread, char out[17])

@@ -400,6 +400,16 @@ static void read_freed(struct parser *in, struct cairn_bytes section)
 	}
 }
 
+static void read_history(struct cairn_profile *profile, struct cairn_bytes section)
+{
+	for (struct cairn_history_row row; cairn_history_next(&section, &row);) {
+		if (profile->history_count && row.time_ns <= profile->history[profile->history_count - 1].time_ns)
+			continue; /* out of order: somebody made it up */
+		cairn_array_room(profile->history, profile->history_count, profile->history_capacity);
+		profile->history[profile->history_count++] = row;
+	}
+}
+
 static void warn_of_losses(struct cairn_profile *profile, const char *name, const struct cairn_trailer *trailer)
 {
 	uint64_t dropped = cairn_trailer_number(trailer, "sampler.dropped"), stacks = cairn_trailer_number(trailer, "sampler.stacks_lost");
@@ -475,6 +485,7 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 		profile->format = "heap_v2 of Cairn's sampler";
 		read_live(&in, section, has_trailer ? &trailer : NULL);
 		read_peak(&in, section, reader->options.at_peak);
+		read_history(profile, section);
 		if (reader->options.with_freed)
 			read_freed(&in, section);
 	}

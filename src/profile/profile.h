@@ -153,6 +153,8 @@ struct cairn_profile {
 	double *sampled; /* how many samples the default value of each sample rests on; NULL when the format has none */
 	struct cairn_freed *freed; /* per sample, what was freed of its stack, where that was asked for and is known; NULL otherwise */
 	size_t freed_count;
+	struct cairn_history_row *history; /* of a process that has ended: its memory over time, in that order */
+	size_t history_count, history_capacity;
 	double *base;    /* what was subtracted from the values, laid out as they are; NULL when nothing was */
 	size_t sample_count, sample_capacity, value_capacity, sampled_capacity, base_count, base_capacity;
 

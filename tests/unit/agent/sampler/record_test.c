@@ -1,6 +1,7 @@
 /* record_test.c - the ledger under one thread and under many, and what a reader finds in it.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/sampler/filter.h"
+#include "agent/sampler/history.h"
 #include "agent/sampler/record.h"
 #include "base/pages.h"
 #include "dump/ledger_heap.h"
@@ -9,6 +10,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -84,6 +86,42 @@ static void test_one_thread(void)
 	cairn_record_clear(&record, forget);
 	ok(count_live(&ledger) == 0 && record.header->live == 0 && record.header->taken == 0, "all can be thrown away");
 	ok(add_stack(7, 20) == one, "stacks stay");
+}
+
+static int compare_times(const void *a, const void *b)
+{
+	int64_t one = ((const struct cairn_ledger_row *)a)->time_ns, other = ((const struct cairn_ledger_row *)b)->time_ns;
+	return one < other ? -1 : one > other;
+}
+
+static void test_history(void)
+{
+	enum { seconds = 12000, most = 1 << 13 };
+	static struct cairn_ledger_row rows[most + 1];
+	struct cairn_record large;
+	struct cairn_ledger ledger;
+	struct cairn_error error;
+	const int64_t second = 1000000000, start = 5000 * second;
+	if (!cairn_record_open(&large, 16 << 20, &error)) {
+		ok(false, "%s", error.text);
+		return;
+	}
+	cairn_ledger_open(&ledger, (struct cairn_bytes){(const char *)large.header, large.bytes}, &error);
+	for (int64_t i = 0; i < seconds; i++)
+		cairn_history_look(&large, start + i * second);
+	uint32_t count = 0, in_hour = 0, gaps = 0, before = 0;
+	for (uint32_t i = 0; i < cairn_ledger_count(&ledger, CAIRN_LEDGER_HISTORY) && count < most; i++)
+		count += cairn_ledger_get_row(&ledger, i, &rows[count]);
+	qsort(rows, count, sizeof *rows, compare_times);
+	for (uint32_t i = 0; i < count; i++) {
+		in_hour += rows[i].time_ns > start + (seconds - 3600 - 1) * second && (i == 0 || rows[i].time_ns != rows[i - 1].time_ns);
+		before += rows[i].time_ns <= start + (seconds - 3600 - 1) * second;
+		gaps += i > 0 && rows[i].time_ns - rows[i - 1].time_ns > 60 * second;
+	}
+	ok(in_hour == 3600, "the history has each second of the last hour: %u", in_hour);
+	ok(before >= (seconds - 3600) / 60 && gaps == 0, "and each minute before: %u rows, %u gaps", before, gaps);
+	ok(count && rows[count - 1].resident > 100000 && rows[count - 1].limit > rows[count - 1].resident, "with memory and its limit");
+	cairn_record_close(&large);
 }
 
 /* The sums of live samples in bytes, and what the highest point had of STACK. */
@@ -264,6 +302,7 @@ int main(void)
 	test_fork();
 	test_dump();
 	test_peak();
+	test_history();
 	test_full();
 	test_many_threads();
 	test_filter();
