@@ -21,15 +21,20 @@ static void fail(const char *text)
 	atomic_store(&cairn_attached.state, CAIRN_ATTACH_FAILED);
 }
 
+void cairn_attach_close_library(void)
+{
+	if (cairn_attached.descriptor > 0)
+		close(cairn_attached.descriptor - 1);
+	cairn_attached.descriptor = 0;
+}
+
 static void *begin(void *context)
 {
 	struct cairn_config config;
 	struct cairn_error error = {0};
 	(void)context;
 	cairn_sample_keep_quiet();
-	if (cairn_attached.descriptor > 0)
-		close(cairn_attached.descriptor - 1);
-	cairn_attached.descriptor = 0;
+	cairn_attach_close_library();
 	cairn_config_default(&config);
 	cairn_attached.config[sizeof cairn_attached.config - 1] = 0;
 	cairn_config_environment(&config, cairn_bytes_of(cairn_attached.config));
