@@ -15,7 +15,9 @@
 static_assert(offsetof(struct cairn_machine_parameters, text) == 144, "the code knows the parameters by their offsets");
 static_assert(sizeof(struct cairn_machine_mailbox) == 72, "and the mailbox");
 
-extern const char cairn_machine_begin[], cairn_machine_second[], cairn_machine_end[];
+#define HIDDEN __attribute__((visibility("hidden")))
+/* Hidden, so that their addresses are taken relative to the code: a linker may give labels of one section one entry in its table. */
+extern const char cairn_machine_begin[] HIDDEN, cairn_machine_second[] HIDDEN, cairn_machine_end[] HIDDEN;
 __asm__(".pushsection .rodata\n"
 	".balign 16\n"
 	"cairn_machine_begin:\n"
