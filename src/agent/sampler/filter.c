@@ -66,7 +66,7 @@ void cairn_filter_remove(uint64_t key)
 	} while (!atomic_compare_exchange_weak(&counts[place], &count, (uint8_t)(count - 1)));
 	if (count > 1)
 		return;
-	atomic_fetch_and(&cairn_filter.bits[place >> 3], (uint8_t)~(1u << (place & 7)));
+	atomic_fetch_and(&cairn_filter.bits[place >> 3], (uint8_t)(~(1u << (place & 7))));
 	if (atomic_load(&counts[place]) > 0) /* another came in between */
 		set(place);
 }

@@ -172,7 +172,7 @@ void cairn_check_dump_names(struct cairn_diagnosis *diagnosis, struct cairn_find
 	}
 	if (missing > 0) {
 		finding->advice = "--binary FILE for a file that has moved, --sysroot DIR for the files of another machine, --symbols "
-			       "DIR for debug files";
+				  "DIR for debug files";
 	} else if (files > 0 && identified == files) {
 		cairn_finding_say(finding, CAIRN_RIGHT, "all of its %zu files are here, in the same build", files);
 	} else if (files > 0 && identified + fitting == files) {
