@@ -54,7 +54,8 @@ void cairn_fleet_add(struct cairn_fleet *fleet, const char *version, int64_t fir
 			.release = release,
 			.instance = (uint32_t)fleet->instance_count,
 			.verdict = trend->verdict,
-			.chance = growing ? fmin(1, fmax(trend->chance, 1 - trend->confidence)) : 1,
+			.chance = growing ? fmin(1, trend->chance) : 1,
+			.sure = growing ? trend->confidence : 0,
 			.per_hour = growing || leaks->hours <= 0 ? trend->per_hour : rise / leaks->hours,
 			.error = growing || leaks->hours <= 0 ? trend->error : deviation / leaks->hours,
 			.risen = rise > deviations * deviation,
@@ -100,6 +101,19 @@ static double chance_of(const struct cairn_fleet_record *records, size_t count, 
 		best = fmin(best, cairn_fleet_tail(total, i + 1, chances[i]));
 	free(chances);
 	return fmin(1, best * (double)(growing ? growing : 1));
+}
+
+/* How sure the COUNT records are together that it grows and does nothing else that noise does not do. */
+static double sure_together(const struct cairn_fleet_record *records, size_t count)
+{
+	static const double most = 0.9999; /* no single instance decides alone */
+	double odds = 0;
+	for (size_t i = 0; i < count; i++)
+		if (records[i].verdict == CAIRN_GROWING) {
+			double sure = fmin(most, fmax(1 - most, records[i].sure));
+			odds += log(sure / (1 - sure));
+		}
+	return 1 / (1 + exp(-odds));
 }
 
 /* How many instances of each release show it growing, in GROWING. An instance may have the path twice, as a path and as a frame. */
@@ -175,7 +189,7 @@ static void judge_path(struct cairn_fleet *fleet, const struct cairn_fleet_recor
 	}
 	if (grows) {
 		row.verdict = CAIRN_GROWING;
-		row.confidence = 1 - chance;
+		row.confidence = fmin(1 - chance, sure_together(records, count));
 		count_growing(fleet, records, count, true, growing);
 		describe_growth(fleet, records, count, &row, growing);
 	} else if (row.verdict == CAIRN_GROWING) {

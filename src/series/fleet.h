@@ -5,6 +5,8 @@
  * of a binomial tail. It is looked at for every G, and the smallest chance, times how many were looked at, is the row's. So one instance
  * of many has to be much surer than one that is alone, and several that are moderately sure together are very sure.
  *
+ * That a path grows, rather than fills up or has stopped, each instance is sure of by itself; the odds of several are multiplied.
+ *
  * Once growth is established, an instance that is not sure by itself counts as growing if it rose by more than two standard deviations.
  * A row's release is the first, in the order in which releases were first seen, on which it grows.
  * SPDX-License-Identifier: Apache-2.0 */
@@ -27,6 +29,7 @@ struct cairn_fleet_record {
 	uint32_t instance;
 	enum cairn_verdict verdict;
 	double chance;     /* of noise looking like this; 1 unless growing */
+	double sure;       /* that it grows rather than fills up or has stopped, given that it moves; 0 unless growing */
 	double per_hour, error; /* as judged; where not growing, from the first dump to the last */
 	bool risen;        /* from the first dump to the last, by more than two standard deviations */
 	double now;

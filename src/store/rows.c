@@ -8,7 +8,7 @@ static const struct cairn_column frame_columns[] = {
 	{"frame", CAIRN_COLUMN_NUMBER},
 	{"build_id", CAIRN_COLUMN_TEXT},
 	{"module", CAIRN_COLUMN_TEXT},
-	{"place", CAIRN_COLUMN_NUMBER}, /* the offset in the file */
+	{"place", CAIRN_COLUMN_NUMBER}, /* the offset in the file, or the address where there was none */
 	{"names", CAIRN_COLUMN_TEXT},   /* functions with file and line, innermost first (store/snapshot.c); empty while not known */
 	{NULL, 0},
 };

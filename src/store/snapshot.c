@@ -44,7 +44,7 @@ static uint64_t write_frame(const struct cairn_profile *profile, const struct ca
 	const struct cairn_module *module = cairn_profile_module(profile, location);
 	struct cairn_bytes build_id = module ? cairn_strings_bytes(&profile->strings, module->build_id) : (struct cairn_bytes){"", 0};
 	struct cairn_bytes path = module ? cairn_strings_bytes(&profile->strings, module->path) : (struct cairn_bytes){"", 0};
-	uint64_t offset = module ? cairn_profile_file_offset(profile, location) : 0;
+	uint64_t offset = cairn_profile_file_offset(profile, location); /* the address itself where there was no file */
 	struct cairn_buffer names = cairn_buffer(1 << 20);
 	write_names(profile, location, &names);
 	uint64_t id = cairn_store_id_number(tenant, offset);
@@ -305,7 +305,7 @@ static uint32_t location_of(struct cairn_profile *profile, const struct cairn_di
 	static const char unknown[] = "[not in the store]\t\t0\t0\n";
 	static const struct cairn_place lost = {.names = {unknown, sizeof unknown - 1}};
 	const struct cairn_place *place = place_at == CAIRN_NONE ? &lost : &dictionary->places[place_at];
-	struct cairn_location location = {.mapping = CAIRN_NONE, .is_call = true};
+	struct cairn_location location = {.address = place->offset, .mapping = CAIRN_NONE, .is_call = true};
 	uint64_t offset = place->offset & (((uint64_t)1 << module_shift) - 1);
 	if (place->module.length || place->build_id.length) {
 		location.mapping = add_mapping(profile, mappings, place);

@@ -58,9 +58,9 @@ is "$(fleet services --json | field '[(s["service"], s["version"], s["instances"
 fleet leaks --service api --json >"$scratch/leaks.json"
 growing='[x for x in r["rows"] if x["verdict"] == "growing"]'
 is "$(field "[(x['name'], x['instances'], x['of'], x['version'], x['new_in_version']) for x in $growing]" <"$scratch/leaks.json")" \
-	"[('0xfff', 3, 3, '2', True)]" 'what leaks, on how many instances, and since which release'
-is "$(field "27e6 < $growing[0]['bytes_per_hour'] < 45e6 and $growing[0]['confidence'] > 0.999" <"$scratch/leaks.json")" True 'its rate, of one instance, and how sure'
-like "$(fleet leaks --service api)" '0xfff grows by 3?.? MiB an hour on each of 3 of 3 instances, new in release 2*' 'the same in a sentence'
+	"[('0x1000', 3, 3, '2', True)]" 'what leaks, on how many instances, and since which release'
+is "$(field "27e6 < $growing[0]['bytes_per_hour'] < 45e6 and $growing[0]['confidence'] > 0.99" <"$scratch/leaks.json")" True 'its rate, of one instance, and how sure'
+like "$(fleet leaks --service api)" '0x1000 grows by 3?.? MiB an hour on each of 3 of 3 instances, new in release 2*' 'the same in a sentence'
 is "$(fleet leaks --service api --version 1 --json | field "len($growing)")" 0 'nothing grows in the older release'
 is "$(fleet leaks --service api --instance new-2 --json | field "$growing[0]['instances']")" 1 'one instance alone'
 is "$(fleet leaks --service api --label zone=a --json | field 'r["instances"]')" 6 'by label'
@@ -93,14 +93,14 @@ python3 tests/e2e/make-series.py "$scratch/more" healthy 9 24
 kill -STOP "$collector"
 kill -KILL "$collector"
 wait "$collector" 2>/dev/null
-mv "$scratch/fleet.db" "$scratch/away.db"; rm -f "$scratch"/fleet.db-*
+mkdir "$scratch/away"; mv "$scratch"/fleet.db* "$scratch/away"
 mkdir "$scratch/fleet.db" # a store that cannot be opened
 collect
 holds 'snapshots are accepted while the store is away' send more-1 1 "$scratch/more"/*.heap
 is "$(metric spool_files)" 24 'and wait on disk'
 kill -KILL "$collector"
 wait "$collector" 2>/dev/null
-rmdir "$scratch/fleet.db"; mv "$scratch/away.db" "$scratch/fleet.db"
+rmdir "$scratch/fleet.db"; mv "$scratch/away"/fleet.db* "$scratch"
 collect
 wait_for 60 emptied
 is "$(fleet services --json | field 'sum(s["snapshots"] for s in r["services"])')" 168 'after a kill -9 and with the store back, nothing is lost'
@@ -112,7 +112,7 @@ is "$(status "$url/v1/snapshots")" 405 'not by GET'
 is "$(status "$url/nothing")" 404 'no such page'
 is "$(status -H 'Origin: http://evil.example' --data-binary "@$last" "$url/v1/snapshots")" 403 'not from a page in a browser'
 is "$(status -H 'Host: evil.example' "$url/metrics")" 403 'not by another name'
-send "x'; DROP TABLE samples; --" "%27%29%3B" "$last" || holds 'hostile labels are accepted as text' false
+holds 'hostile labels are accepted as text' send 'x%27%3B%20DROP%20TABLE%20samples%3B%20--' '%27%29%3B' "$last"
 head -c 300 "$last" >"$scratch/cut.heap"; head -c 200 /dev/urandom | gzip >"$scratch/junk.gz"
 status --data-binary "@$scratch/cut.heap" "$url/v1/snapshots?service=cut" >"$scratch/code"
 is "$(status --data-binary "@$scratch/junk.gz" "$url/v1/snapshots?service=junk")" 202 'junk that is packed is looked at later'

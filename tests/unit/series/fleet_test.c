@@ -17,6 +17,7 @@ static void add(struct cairn_fleet *fleet, const char *path, uint32_t release, u
 		.instance = instance,
 		.verdict = verdict,
 		.chance = verdict == CAIRN_GROWING ? chance : 1,
+		.sure = verdict == CAIRN_GROWING ? 0.97 : 0,
 		.per_hour = per_hour,
 		.error = per_hour / 10,
 		.risen = per_hour > 0,
@@ -63,13 +64,13 @@ int main(void)
 	is_text(fleet.releases[fleet.rows[0].release].version, "new", "of the release that was seen later");
 	is_int(fleet.rows[0].new_in_release, 1, "and on none before");
 	is_int(fleet.rows[0].since_ns, 1000, "since the first of them");
-	is_int(fleet.rows[0].confidence > 0.9999, 1, "three that are moderately sure are very sure together");
+	ok(fleet.rows[0].confidence > 0.9999, "three that are moderately sure are very sure together");
 	is_text(name_of(&fleet, 1), "old leak\nmain\n", "then what always grew");
 	is_int(fleet.rows[1].growing, 6, "on all six");
 	is_text(fleet.releases[fleet.rows[1].release].version, "old", "since the first release");
 	is_int(fleet.rows[1].per_hour == 1e6, 1, "by so much on each");
 	for (size_t i = 2; i < fleet.count; i++)
-		ok(fleet.rows[i].verdict != CAIRN_GROWING, "%s does not grow", name_of(&fleet, i));
+		ok(fleet.rows[i].verdict != CAIRN_GROWING, "row %zu does not grow", i);
 	cairn_fleet_free(&fleet);
 
 	fleet = two_releases();
@@ -79,6 +80,7 @@ int main(void)
 	cairn_fleet_judge(&fleet);
 	is_int(fleet.rows[0].verdict == CAIRN_GROWING, 1, "one instance of six may be sure enough alone");
 	is_int(fleet.rows[0].growing, 2, "and one that rises counts then");
+	ok(fabs(fleet.rows[0].confidence - 0.97) < 1e-9, "no surer than it was");
 	is_int(fleet.rows[0].new_in_release, 0, "but not all of the release grow");
 	cairn_fleet_free(&fleet);
 
