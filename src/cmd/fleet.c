@@ -446,7 +446,8 @@ static bool take_options(int *argc, char **argv, struct cairn_fleet_options *opt
 		if (!cairn_option_set(option, (char *)options + option->offset, equals ? equals + 1 : argv[++i], error))
 			return false;
 	}
-	argv[*argc = kept] = NULL;
+	*argc = kept;
+	argv[kept] = NULL;
 	return true;
 }
 
@@ -498,15 +499,16 @@ static int run_view(const struct cairn_command *view, int argc, char **argv)
 	return code;
 }
 
+/* The options that all questions take, and the questions. */
 static int show_questions(int code)
 {
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
-	cairn_buffer_text(&out, "usage: cairn fleet QUESTION --store STORE [--service NAME] [options]\n\nquestions:\n");
+	cairn_options_help(&cairn_command_fleet, &out);
+	cairn_buffer_text(&out, "\nquestions:\n");
 	for (size_t i = 0; i < sizeof questions / sizeof *questions; i++)
 		cairn_buffer_format(&out, "  %-12s %s\n", questions[i].name, questions[i].summary);
 	for (size_t i = 0; i < sizeof views / sizeof *views; i++)
 		cairn_buffer_format(&out, "  %-12s %s\n", views[i]->name, views[i]->summary);
-	cairn_buffer_text(&out, "\n'cairn fleet leaks --help' shows the options that all of them take.\n");
 	int written = write_out(&out);
 	return code == CAIRN_EXIT_DONE ? written : code;
 }
@@ -528,7 +530,7 @@ static int run(int argc, char **argv)
 
 const struct cairn_command cairn_command_fleet = {
 	.name = "fleet",
-	.summary = "ask a store about all instances: what grows, where, since which release",
+	.summary = "ask a store about all instances of a service",
 	.arguments = "QUESTION",
 	.groups = groups,
 	.options_size = sizeof(struct options),

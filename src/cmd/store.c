@@ -41,7 +41,7 @@ static int run(const void *values, int operand_count, char **operands)
 
 const struct cairn_command cairn_command_store = {
 	.name = "store",
-	.summary = "make the tables of a store that 'cairn collect' fills and 'cairn fleet' asks",
+	.summary = "make the tables of a store",
 	.arguments = "init STORE",
 	.detail = "STORE is sqlite:PATH, or clickhouse://[USER:PASSWORD@]HOST:PORT/DATABASE; user and password can also come from "
 		  "CAIRN_STORE_USER and CAIRN_STORE_PASSWORD.",

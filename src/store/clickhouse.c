@@ -54,7 +54,7 @@ static struct cairn_engine_connection *open_server(const char *name, struct cair
 	if (!slash || slash == host || strspn(slash + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != strlen(slash + 1) ||
 	    !slash[1]) {
 		cairn_fail_usage(error, "a ClickHouse store is called clickhouse://[USER:PASSWORD@]HOST:PORT/DATABASE; the database has letters, "
-				 "digits and _ only");
+					"digits and _ only");
 		return NULL;
 	}
 	struct cairn_engine_connection *connection = calloc(1, sizeof *connection);
