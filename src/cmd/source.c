@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "cmd/command.h"
 #include "cmd/files.h"
+#include "cmd/fleet/question.h"
 #include "cmd/target.h"
 #include "dump/name.h"
 #include "profile/combine.h"
@@ -133,7 +134,9 @@ bool cairn_source_read(struct cairn_profile *profile, const char *name, const st
 		return false;
 	if (options->peak && (options->thread || options->older || options->younger))
 		return cairn_fail_usage(error, "--peak knows call paths only: neither --thread, --older nor --younger goes with it");
-	bool good = cairn_target_is(name) ? read_live(profile, name, options, &reading, error) : read_file(profile, name, &reading, error);
+	bool good = cairn_store_is(name)    ? cairn_fleet_source_read(profile, name, error)
+		    : cairn_target_is(name) ? read_live(profile, name, options, &reading, error)
+					    : read_file(profile, name, &reading, error);
 	if (good && !profile->has_ages && (options->older || options->younger))
 		good = cairn_fail(error, "%s does not say when its objects were allocated, which --older and --younger need; dumps of Cairn's own "
 				  "engine do (engine:cairn)", name);
