@@ -4,7 +4,7 @@
 
 #include "agent/host/spawn.h"
 #include "agent/jemalloc/scratch.h"
-#include "agent/jemalloc/trailer_write.h"
+#include "agent/jemalloc/snapshot_trailer.h"
 #include "base/descriptor.h"
 #include "base/pages.h"
 #include "base/quota.h"
@@ -148,8 +148,8 @@ int cairn_answer_render_upload(struct cairn_call *call, const char *const *argum
 	struct handed handed, modules;
 	struct cairn_buffer list = cairn_pages(64 << 20);
 	cairn_facts_read("/proc/thread-self/maps", &list);
-	cairn_trailer_begin(&list);
-	cairn_trailer_end(&list);
+	cairn_snapshot_trailer_begin(&list);
+	cairn_snapshot_trailer_end(&list);
 	int status = 500;
 	if (list.failed)
 		cairn_fail(error, "no memory for the list of modules");

@@ -3,6 +3,7 @@
 #include "cmd/attach/subject.h"
 
 #include "base/file.h"
+#include "base/path.h"
 #include "base/text.h"
 
 #include <elf.h>
@@ -33,12 +34,6 @@ bool cairn_subject_line(int pid, const char *name, const char *key, char *out, s
 		}
 	cairn_file_close(&file);
 	return found;
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
 }
 
 static bool starts(const char *text, const char *with)
@@ -98,7 +93,7 @@ static void find_unwind_tables(struct cairn_subject_module *module)
 
 static void classify(struct cairn_subject *subject, struct cairn_subject_module *module, const char *program)
 {
-	const char *name = base_name(module->path);
+	const char *name = cairn_base_name(module->path);
 	bool defines = cairn_subject_symbol(module, "malloc") != 0;
 	if (strcmp(module->path, program) == 0) {
 		module->kind = CAIRN_SUBJECT_PROGRAM;

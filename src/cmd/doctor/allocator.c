@@ -3,6 +3,7 @@
  * The agent, where there is one, knows. Without it a variable of jemalloc is read from the process's memory where its symbols are
  * there, and else the configuration tells what it should be.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "base/path.h"
 #include "base/text.h"
 #include "cmd/doctor/doctor.h"
 #include "cmd/restart.h"
@@ -126,7 +127,7 @@ static const char *other_malloc(const struct cairn_diagnosis *diagnosis)
 	static const char *const own[] = {"libc.so", "libc-", "ld-linux", "ld-musl", "libcairn", "ld-2"};
 	for (size_t i = 0; i < diagnosis->module_count; i++) {
 		const struct cairn_diagnosis_module *module = &diagnosis->modules[i];
-		const char *slash = strrchr(module->path, '/'), *name = slash ? slash + 1 : module->path;
+		const char *name = cairn_base_name(module->path);
 		bool is_own = false;
 		for (size_t j = 0; j < sizeof own / sizeof *own; j++)
 			is_own = is_own || strncmp(name, own[j], strlen(own[j])) == 0;
@@ -430,10 +431,10 @@ void cairn_check_folder(struct cairn_diagnosis *diagnosis, struct cairn_finding 
 	if (is_enabled(diagnosis, &how) != YES || !diagnosis->pid || (!prefix && !by_itself))
 		return;
 	prefix = prefix ? prefix : "jeprof";
-	const char *slash = strrchr(prefix, '/');
-	size_t length = slash ? (size_t)(slash - prefix) : 0;
+	size_t length = cairn_path_folder(prefix);
 	const char *within = prefix[0] == '/' ? "" : cairn_arena_format(&diagnosis->arena, "%s/", diagnosis->folder ? diagnosis->folder : "");
-	const char *folder = slash == prefix ? "/" : cairn_arena_format(&diagnosis->arena, "%s%.*s", within, (int)length, prefix);
+	length -= length > 1; /* without its slash */
+	const char *folder = cairn_arena_format(&diagnosis->arena, "%s%.*s", within, (int)length, prefix);
 	const char *reachable = cairn_arena_format(&diagnosis->arena, "%s%s", diagnosis->root, folder);
 	struct stat status;
 	struct statvfs space;
@@ -455,6 +456,6 @@ void cairn_check_folder(struct cairn_diagnosis *diagnosis, struct cairn_finding 
 		finding->advice = "make room, or choose another disk with prof_prefix";
 	} else {
 		cairn_finding_say(finding, CAIRN_RIGHT, "jemalloc writes its dumps as %s%s%s", folder,
-				  folder[strlen(folder) - 1] == '/' ? "" : "/", slash ? slash + 1 : prefix);
+				  folder[strlen(folder) - 1] == '/' ? "" : "/", prefix + cairn_path_folder(prefix));
 	}
 }
