@@ -53,7 +53,7 @@ static bool has_maps(struct cairn_bytes text)
 static bool dump_into(struct cairn_snapshots *snapshots, struct cairn_scratch *scratch, struct cairn_error *error)
 {
 	int64_t before = cairn_clock_ns();
-	if (!cairn_profiler_dump(snapshots->profiler, scratch->path, error))
+	if (!cairn_profiler_dump(snapshots->profiler, scratch->path, scratch->descriptor, error))
 		return false;
 	atomic_store(&snapshots->last_duration_ns, cairn_clock_ns() - before);
 	struct cairn_bytes raw = map_text(scratch->descriptor);
@@ -80,7 +80,7 @@ static struct cairn_snapshot *take(struct cairn_snapshots *snapshots, struct cai
 	struct cairn_snapshot *snapshot = cairn_pages_map(sizeof *snapshot);
 	if (!snapshot)
 		cairn_fail_errno(error, "no memory for a snapshot");
-	if (!snapshot || !cairn_scratch_open(&scratch, snapshots->folder, error)) {
+	if (!snapshot || !cairn_scratch_open(&scratch, snapshots->folder, cairn_profiler_engine(snapshots->profiler)->dumps_by_name, error)) {
 		cairn_pages_unmap(snapshot, sizeof *snapshot);
 		return NULL;
 	}

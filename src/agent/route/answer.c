@@ -25,6 +25,15 @@ void cairn_answer_error(struct cairn_call *call, int status, const char *text, c
 	cairn_json_close(&json, '}');
 }
 
+bool cairn_answer_can_profile(struct cairn_call *call, enum cairn_profiler_state *state, struct cairn_error *cause)
+{
+	*state = cairn_profiler_state(&call->agent->profiler);
+	if (*state >= CAIRN_PROFILER_INACTIVE)
+		return true;
+	cairn_profiler_explain(&call->agent->profiler, cause->text, sizeof cause->text);
+	return false;
+}
+
 static const char memory_is_used_up[] =
 	"other snapshots and answers use all of the memory for answers (`memory` in CAIRN_CONF)";
 
@@ -119,7 +128,7 @@ static int hand_over(struct cairn_call *call, struct cairn_bytes text, struct ha
 		cairn_fail(error, "%s", memory_is_used_up);
 		return 503;
 	}
-	if (!cairn_scratch_open(&handed->scratch, call->agent->snapshots.folder, error)) {
+	if (!cairn_scratch_open(&handed->scratch, call->agent->snapshots.folder, true, error)) {
 		cairn_quota_give(call->quota, text.length);
 		return 500;
 	}

@@ -295,20 +295,15 @@ static bool make_dump(struct cairn_buffer *out, struct cairn_error *error)
 	return !out->failed || cairn_fail(error, "no memory for a dump");
 }
 
-static bool dump(struct cairn_profiler *profiler, const char *path, struct cairn_error *error)
+static bool dump(struct cairn_profiler *profiler, const char *path, int descriptor, struct cairn_error *error)
 {
 	(void)profiler;
+	(void)path;
 	if (!is_possible())
 		return cairn_fail(error, "%s", sampler.problem.text);
 	struct cairn_buffer out = cairn_pages(dump_maximum);
-	int descriptor = -1;
-	bool good = make_dump(&out, error);
-	if (good) {
-		descriptor = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-		good = (descriptor >= 0 && write_all(descriptor, cairn_buffer_bytes(&out))) || cairn_fail_errno(error, "cannot write the snapshot");
-	}
-	if (descriptor >= 0)
-		close(descriptor);
+	bool good = make_dump(&out, error) &&
+		    (write_all(descriptor, cairn_buffer_bytes(&out)) || cairn_fail_errno(error, "cannot write the snapshot"));
 	cairn_buffer_free(&out);
 	return good;
 }
