@@ -267,17 +267,12 @@ void cairn_check_options(struct cairn_diagnosis *diagnosis, struct cairn_finding
 	}
 }
 
-/* The variable that its jemalloc reads, as the agent says it where only that can be asked: "start the service with NAME=prof:true". */
+/* The variable that its jemalloc reads, as the agent says it where only that can be asked. */
 static const char *variable_told(struct cairn_diagnosis *diagnosis)
 {
-	char why[400];
-	cairn_diagnosis_field(diagnosis, "why", why, sizeof why);
-	char *end = diagnosis->variable ? NULL : strstr(why, "=prof:true");
-	if (!end)
-		return variable_of(diagnosis);
-	*end = 0;
-	const char *space = strrchr(why, ' ');
-	return space ? cairn_arena_format(&diagnosis->arena, "%s", space + 1) : variable_of(diagnosis);
+	char told[80];
+	cairn_diagnosis_field(diagnosis, "jemalloc.variable", told, sizeof told);
+	return diagnosis->variable || !told[0] ? variable_of(diagnosis) : cairn_arena_format(&diagnosis->arena, "%s", told);
 }
 
 /* OPTION behind what is set already: the last setting of an option holds. */
