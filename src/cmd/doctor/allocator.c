@@ -44,7 +44,7 @@ static bool is_own_engine(const struct cairn_diagnosis *diagnosis)
 /* The allocator that Cairn's own engine is on, and what it cannot see there. */
 static void check_own_engine(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
-	char allocator[200], warning[300], why[400], lost[24];
+	char allocator[200], warning[500], why[400], lost[24];
 	cairn_diagnosis_field(diagnosis, "engine.allocator", allocator, sizeof allocator);
 	cairn_diagnosis_field(diagnosis, "engine.warning", warning, sizeof warning);
 	cairn_diagnosis_field(diagnosis, "why", why, sizeof why);
@@ -76,10 +76,10 @@ static void check_remote_allocator(struct cairn_diagnosis *diagnosis, struct cai
 static void fix_by_run(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
 	if (diagnosis->kind == CAIRN_DIAGNOSIS_BINARY)
-		finding->fix = cairn_arena_format(&diagnosis->arena, "cairn run --active -- %s%s", strchr(diagnosis->name, '/') ? "" : "./",
+		finding->fix = cairn_arena_format(&diagnosis->arena, "cairn run -- %s%s", strchr(diagnosis->name, '/') ? "" : "./",
 						  cairn_shell_word(&diagnosis->arena, diagnosis->name));
 	else if (diagnosis->pid)
-		finding->fix = cairn_restart_line(&diagnosis->arena, diagnosis->pid, "cairn run --active --");
+		finding->fix = cairn_restart_line(&diagnosis->arena, diagnosis->pid, "cairn run --");
 	if (!finding->fix)
 		finding->advice = "start it with 'cairn run -- COMMAND'";
 }
