@@ -158,8 +158,8 @@ bool cairn_source_read(struct cairn_profile *profile, const char *name, const st
 static void label_process(struct cairn_profile *part)
 {
 	char text[96];
-	const char *path = part->process ? cairn_profile_string(part, part->process) : "process", *slash = strrchr(path, '/');
-	snprintf(text, sizeof text, "%.60s %llu", slash ? slash + 1 : path, (unsigned long long)part->process_id);
+	const char *path = part->process ? cairn_profile_string(part, part->process) : "process";
+	snprintf(text, sizeof text, "%.60s %llu", cairn_base_name(path), (unsigned long long)part->process_id);
 	cairn_profile_label_all(part, "process", text);
 }
 
@@ -239,8 +239,7 @@ static void show_progress(void *context, size_t done, size_t total, const char *
 {
 	(void)context;
 	struct cairn_buffer shown = cairn_buffer(60);
-	const char *slash = strrchr(what, '/'); /* a long path would crowd the name of the file out of the line */
-	cairn_utf8_show(&shown, cairn_bytes_of(slash ? slash + 1 : what));
+	cairn_utf8_show(&shown, cairn_bytes_of(cairn_base_name(what))); /* a long path would crowd the name of the file out of the line */
 	if (done == total)
 		fprintf(stderr, "\r\033[K");
 	else

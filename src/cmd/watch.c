@@ -396,7 +396,7 @@ static void run_loop(struct loop *loop, int64_t end)
 	while (!loop->stop && !is_done(loop)) {
 		struct epoll_event events[events_at_once];
 		int64_t now = cairn_clock_ns(), wait = next_look(loop, end) - now;
-		int wait_ms = wait <= 0 ? 0 : wait > 3600000000000 ? 3600000 : (int)((wait + 999999) / 1000000);
+		int wait_ms = wait <= 0 ? 0 : wait > 3600 * CAIRN_SECOND_NS ? 3600 * 1000 : (int)((wait + 999999) / 1000000);
 		int count = epoll_wait(loop->epoll, events, events_at_once, wait_ms);
 		now = cairn_clock_ns();
 		for (int i = 0; i < count; i++) {
@@ -511,7 +511,7 @@ static int watch_all(struct loop *loop, int64_t duration, int count, char **oper
 	if (!open_loop(loop, &error))
 		return cairn_say_error(error.text);
 	if (loop->options->push && !(loop->push = cairn_push_open(loop->options->push, token, &loop->options->labels, loop->watch.host,
-								   loop->watch.folder.path, &error)))
+								  loop->watch.folder.path, &error)))
 		return cairn_say_failure(&error);
 	const struct cairn_option_list *services = &loop->options->services;
 	loop->named = (size_t)count + services->count;

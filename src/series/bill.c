@@ -80,6 +80,8 @@ bool cairn_bill_facts_read(struct cairn_bill_facts *facts, const struct cairn_tr
 	uint64_t *value;
 	for (unsigned i = 0; cairn_smaps_number(&facts->smaps, i, name, &value); i++)
 		*value = number(trailer, name);
+	facts->smaps.has_holes = cairn_trailer_value(trailer, "smaps.holes").length > 0;
+	facts->smaps.holes = number(trailer, "smaps.holes");
 	facts->rss = number(trailer, "status.rss");
 	facts->no_statistics = cairn_bytes_equal(cairn_trailer_value(trailer, "config.stats"), cairn_bytes_of("false"));
 	facts->has_allocator = !facts->no_statistics && cairn_trailer_value(trailer, "stats.active").length > 0;

@@ -23,6 +23,9 @@ struct cairn_series_value {
 	double unsure; /* how much of the value may come and go in larger pieces than that says */
 };
 
+/* Adds MORE to TO, COUNT values each. */
+void cairn_series_values_add(struct cairn_series_value *to, const struct cairn_series_value *more, size_t count);
+
 /* What one sample of a path that held VALUES at COUNT points stands for. */
 struct cairn_unit_size cairn_series_unit(const struct cairn_series_value *values, size_t count);
 

@@ -56,7 +56,7 @@ bool cairn_profiler_set_period(struct cairn_profiler *profiler, uint64_t period)
 /* The sampling period in bytes, 0 when profiling is not enabled. */
 uint64_t cairn_profiler_period(struct cairn_profiler *profiler);
 
-/* Writes a dump to PATH, which must be openable for writing. */
-bool cairn_profiler_dump(struct cairn_profiler *profiler, const char *path, struct cairn_error *error);
+/* Writes a dump to DESCRIPTOR, which is open for writing; an engine that dumps by name opens PATH instead, which is the same file. */
+bool cairn_profiler_dump(struct cairn_profiler *profiler, const char *path, int descriptor, struct cairn_error *error);
 
 #endif
