@@ -39,6 +39,9 @@ int64_t cairn_files_date(const char *path, int64_t modified_ns);
  * or those of another service where they MAY_SUM. */
 const struct cairn_dump_file *cairn_files_newest(const struct cairn_dump_files *list, bool may_sum);
 
+/* Removes the newest dumps from LIST until the newest one IS_WANTED, and returns how many it removed; none if no dump is wanted. */
+size_t cairn_files_drop_newest(struct cairn_dump_files *list, bool (*is_wanted)(const char *path));
+
 /* Appends the contents of the file at PATH ("-" is standard input) to OUT, unpacked where it is packed. */
 bool cairn_files_text(const char *path, struct cairn_buffer *out, struct cairn_error *error);
 

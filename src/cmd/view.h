@@ -30,11 +30,11 @@ extern const struct cairn_option cairn_frame_option_table[];  /* and which frame
 extern const struct cairn_option cairn_output_option_table[]; /* where it is written */
 
 /* The groups that every command about a view ends with; its options begin with a struct cairn_view_setup. */
-#define CAIRN_VIEW_GROUPS {"how sure it is", cairn_errors_option_table, 0}, CAIRN_FORMAT_GROUPS
+#define CAIRN_VIEW_GROUPS {"confidence intervals", cairn_errors_option_table, 0}, CAIRN_FORMAT_GROUPS
 /* The same for formats that have no room for errors. */
 #define CAIRN_FORMAT_GROUPS                                                                                            \
-	{"what is shown", cairn_view_option_table, 0}, {"filters of stacks", cairn_filter_option_table, 0},           \
-		{"filters of frames", cairn_frame_option_table, 0},                                                   \
+	{"view", cairn_view_option_table, 0}, {"stack filters", cairn_filter_option_table, 0},           \
+		{"frame filters", cairn_frame_option_table, 0},                                                   \
 	{                                                                                                              \
 		"sources", cairn_source_option_table, offsetof(struct cairn_view_setup, source)                       \
 	}

@@ -3,32 +3,7 @@
 . tests/e2e/lib.sh
 . tests/e2e/agent.sh
 need cc python3
-cc=${CC:-cc}
-$cc -O1 -g -w -D_GNU_SOURCE tests/e2e/attach-target.c -o "$scratch/target" -pthread || { ok 1 "the target builds"; done_testing; }
-
-# number FILE OFFSET: what the target has counted
-number() { od -An -td8 -j"$2" -N8 "$1" | tr -d ' '; }
-# start NAME ARGUMENTS...: sets `pid`
-start() {
-	local name=$1
-	shift
-	"$scratch/target" "$scratch/$name" "$@" &
-	pid=$!
-	children+=("$pid")
-	wait_for 4 runs "$pid" "$scratch/target" && wait_for 4 test -s "$scratch/$name"
-}
-# waits_in NUMBER: the first thread of $pid is in the system call of that number
-waits_in() { [ "$(awk '{ print $1 }' "/proc/$pid/syscall")" = "$1" ]; }
-# works FILE: the threads go on allocating
-works() {
-	local before
-	before=$(number "$1" 0)
-	worked() { [ "$(number "$1" 0)" -gt "$2" ]; }
-	wait_for 4 worked "$1" "$before"
-}
-end() { kill -9 "$pid"; wait "$pid" 2>/dev/null; }
-attach() { timeout 300 "$cairn" attach "$@"; }
-detach() { timeout 300 "$cairn" detach "$@"; }
+. tests/e2e/attach.sh
 
 # Each wait, on the only thread there is.
 waits=(futex epoll_wait read nanosleep accept poll clock_nanosleep)
@@ -88,15 +63,6 @@ is "$(grep -c 'memfd:libcairn' <(readlink "/proc/$pid"/fd/*))" 0 "what a killed 
 end
 
 # What is refused, with nothing touched.
-refuses() { # NAME PATTERN [OPTIONS]: `pid` stays as it was
-	local before after said
-	before=$(cat "/proc/$pid/maps" 2>/dev/null | md5sum)
-	said=$(attach "${@:3}" "$pid" 2>&1)
-	local code=$?
-	after=$(cat "/proc/$pid/maps" 2>/dev/null | md5sum)
-	like "$code $said" "1 $2" "refused: $1"
-	is "$after" "$before" "  and not touched"
-}
 $cc -O1 -w -static -D_GNU_SOURCE tests/e2e/attach-target.c -o "$scratch/static" -pthread 2>/dev/null || broken "no static libc"
 "$scratch/static" "$scratch/s" 0 one 3 &
 pid=$!

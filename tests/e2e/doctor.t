@@ -119,7 +119,7 @@ sees 1 "*right agent *right allocator Cairn's own engine profiles*libc*wrong act
 children+=($!)
 wait_for 3 runs $! sleep
 sees 1 '*wrong limits *files of at most*-> prlimit --pid * --fsize=unlimited*' 'a limit on the size of files' $!
-sees 1 '*wrong allocator *no jemalloc*-> cairn run --active -- sleep 600*' "a process on libc's malloc" $!
+sees 1 '*wrong allocator *no jemalloc*-> cairn run -- sleep 600*' "a process on libc's malloc" $!
 
 sees 2 '*no process 999999999*' 'a process that is not there' 999999999
 sleep 0.1 &

@@ -6,7 +6,7 @@ need cc c++ curl python3 jeprof
 cc=${CC:-cc}
 export CAIRN_TOOL=$cairn
 
-$cc -O1 -g -w -D_GNU_SOURCE tests/e2e/sampler-truth.c -o "$scratch/truth" -pthread &&
+$cc -O1 -g -w -D_GNU_SOURCE tests/e2e/sampler-truth.c -o "$scratch/truth" -pthread -ldl &&
 	$cc -O1 -g -w -D_GNU_SOURCE tests/e2e/sampler-host.c -o "$scratch/host" -pthread -ldl || { ok 1 "the test hosts build"; done_testing; }
 cat >"$scratch/plugin.c" <<'C'
 #include <stdlib.h>
@@ -56,7 +56,7 @@ P
 for allocator in libc tcmalloc_minimal mimalloc jemalloc; do
 	if [ $allocator = libc ]; then program=$scratch/truth; else
 		program=$scratch/truth-$allocator
-		$cc -O1 -g -w tests/e2e/sampler-truth.c -o "$program" -D_GNU_SOURCE -pthread -Wl,--no-as-needed -l$allocator ||
+		$cc -O1 -g -w tests/e2e/sampler-truth.c -o "$program" -D_GNU_SOURCE -pthread -ldl -Wl,--no-as-needed -l$allocator ||
 			{ ok 1 "$allocator is there"; continue; }
 	fi
 	for round in 1 2 3; do

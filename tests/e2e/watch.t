@@ -63,7 +63,7 @@ children+=($bare)
 wait_for 10 sh -c "ls '$scratch'/own.*.heap" && sleep 5
 "$cairn" watch $bare >out 2>err
 is $? 1 "a process without an agent"
-like "$(cat err)" "cairn: process $bare has no agent; 'cairn attach $bare' gives it one now, or start it with '*cairn run --active -- *' (jemalloc itself has written * dump*own.$bare.*.heap)" \
+like "$(cat err)" "cairn: process $bare has no agent; 'cairn attach $bare' gives it one now, or start it with '*cairn run -- *' (jemalloc itself has written * dump*own.$bare.*.heap)" \
 	"is told, with what to do and the dumps there are"
 kill $bare
 CONF=engine:jemalloc MALLOC=prof:false start_redis off

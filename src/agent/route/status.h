@@ -10,10 +10,12 @@
 #include "agent/cpu/cpu.h"
 #include "agent/host/agent.h"
 #include "agent/sampler/sampler.h"
+#include "process/context.h"
 #include "process/facts.h"
 
 struct cairn_status {
 	struct cairn_facts process;
+	char service[CAIRN_CONTEXT_NAME]; /* as the host publishes it */
 	const struct cairn_config *config;
 	/* The profiler. */
 	enum cairn_profiler_state state;

@@ -116,6 +116,7 @@ static const struct fact facts[] = {
 	{INT, AT(process.pid), "pid", "pid"},
 	{CHARS, AT(process.command), "command", "command"},
 	{CHARS, AT(process.executable), "executable", "executable"},
+	{CHARS, AT(service), "service", "service"},
 	{CHARS, AT(process.host), "host", "host"},
 	{TIME, AT(process.start_ns), "start", "start"},
 	{TEXT, AT(state_name), "state", "state"},
