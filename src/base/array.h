@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /* Makes room for NEEDED elements of SIZE bytes in ITEMS, which has room for *CAPACITY, and returns their new place. New room is not
-/* cleared. ITEMS is NULL or came from here; free() it. Never NULL unless NEEDED is 0. */
+ * cleared. ITEMS is NULL or came from here; free() it. Never NULL unless NEEDED is 0. */
 void *cairn_array_reserve(void *items, size_t *capacity, size_t needed, size_t size);
 
 /* COUNT elements of SIZE bytes; the second function clears them. free() them. Never NULL, even if COUNT is 0. */

@@ -15,7 +15,7 @@ struct cairn_buffer {
 	size_t capacity;
 	size_t maximum;
 	/* Moves the data to room for CAPACITY bytes or a little more, or frees all of it if CAPACITY is 0; returns false if there is no
-	/* memory. cairn_buffer uses the heap, cairn_pages whole pages (base/pages.h). */
+	 * memory. cairn_buffer uses the heap, cairn_pages whole pages (base/pages.h). */
 	bool (*resize)(struct cairn_buffer *buffer, size_t capacity);
 	struct cairn_quota *quota; /* borrowed: the quota for pages (base/quota.h); NULL for no limit except the maximum */
 	bool failed;
@@ -37,7 +37,7 @@ void cairn_buffer_hex(struct cairn_buffer *buffer, uint64_t value);
 void cairn_buffer_uleb(struct cairn_buffer *buffer, uint64_t value);
 
 /* Room for LENGTH more bytes, or NULL (and `failed`) beyond the maximum or without memory. Borrowed until the next call; the caller adds
-/* the number of bytes written to `length`. */
+ * the number of bytes written to `length`. */
 char *cairn_buffer_room(struct cairn_buffer *buffer, size_t length);
 
 /* Appends everything that can be read from DESCRIPTOR, up to the maximum. Returns false with errno if reading fails. */

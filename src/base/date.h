@@ -1,5 +1,5 @@
 /* date.h - computes the date of a time by arithmetic. libc's gmtime_r takes a lock that it shares with localtime_r: if one of our threads
-/* held it while the host forks, the child would wait for ever.
+ * held it while the host forks, the child would wait for ever.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_BASE_DATE_H
 #define CAIRN_BASE_DATE_H

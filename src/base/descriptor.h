@@ -12,7 +12,7 @@
 #include "base/bytes.h"
 
 /* Moves DESCRIPTOR to a high number and registers it. Returns the new number, or -1 with errno (after closing DESCRIPTOR) if the table is
-/* full; returns -1 for -1. Any thread. */
+ * full; returns -1 for -1. Any thread. */
 int cairn_descriptor_adopt(int descriptor);
 
 /* Whether DESCRIPTOR is registered and still refers to the same file. Any thread. */
@@ -25,7 +25,7 @@ void cairn_descriptor_close(int descriptor);
 void cairn_descriptors_abandon(void);
 
 /* Writes REST to any descriptor and moves REST past the bytes written; returns true if that is all. Returns false with errno, also if a
-/* non-blocking descriptor takes no more for now: then call it again. */
+ * non-blocking descriptor takes no more for now: then call it again. */
 bool cairn_descriptor_write_all(int descriptor, struct cairn_bytes *rest);
 
 /* How many are open. */

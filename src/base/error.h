@@ -30,8 +30,8 @@ const char *cairn_errno_text(int code);
 bool cairn_fail_within(struct cairn_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Out of memory: says so on standard error and ends the program with code 3. A command without memory has nothing to save (outputs are
-/* written under another name until they are complete), and checking each small allocation would obscure the code. Nothing that runs
-/* inside a host process calls this. */
+ * written under another name until they are complete), and checking each small allocation would obscure the code. Nothing that runs
+ * inside a host process calls this. */
 _Noreturn void cairn_out_of_memory(size_t size);
 
 #endif

@@ -11,7 +11,7 @@
 #define CAIRN_NONE UINT32_MAX
 
 /* Different in each process, so that nobody can write a file whose names or addresses all fall into one slot and make its reader search
-/* for ever. */
+ * for ever. */
 extern uint64_t cairn_hash_secret;
 
 /* A good 64-bit hash of DATA. Stable within a process only. */
@@ -66,7 +66,7 @@ struct cairn_index {
 };
 
 /* Iterates over the IDs added under HASH: start with *POSITION = 0; ends with CAIRN_NONE. IDs of other hashes may appear as well (only
-/* half of the hash is compared), so the caller compares the things themselves. */
+ * half of the hash is compared), so the caller compares the things themselves. */
 uint32_t cairn_index_next(const struct cairn_index *index, uint64_t hash, size_t *position);
 void cairn_index_add(struct cairn_index *index, uint64_t hash, uint32_t id);
 void cairn_index_free(struct cairn_index *index);

@@ -14,22 +14,22 @@ enum cairn_inflate_kind { CAIRN_INFLATE_ZLIB, CAIRN_INFLATE_ZSTD };
 struct cairn_inflate;
 
 /* Prepares to decompress PACKED (borrowed) to SIZE bytes. NULL if SIZE is out of proportion to the input: no normal file compresses that
-/* well, and a hostile one must not take the memory. Free with cairn_inflate_free. */
+ * well, and a hostile one must not take the memory. Free with cairn_inflate_free. */
 struct cairn_inflate *cairn_inflate_new(struct cairn_bytes packed, enum cairn_inflate_kind kind, size_t size);
 
 /* The place of the decompressed bytes, now or later. */
 struct cairn_bytes cairn_inflate_bytes(const struct cairn_inflate *inflate);
 
 /* Reserves the room, in memory or on disk, for decompression. Returns false if there is none: then nothing is decompressed, and waiting
-/* threads learn so. Running does this as well; a caller with several of them decides by the order of these calls which of them get the
-/* memory. */
+ * threads learn so. Running does this as well; a caller with several of them decides by the order of these calls which of them get the
+ * memory. */
 bool cairn_inflate_place(struct cairn_inflate *inflate);
 
 /* Decompresses everything on this thread, unless another thread has begun: then it returns at once. */
 void cairn_inflate_run(struct cairn_inflate *inflate);
 
 /* Waits until the first LENGTH bytes are complete; returns false if the data ended or was damaged before that. The first thread that
-/* waits for data that nobody is decompressing decompresses it. Any thread may call it. */
+ * waits for data that nobody is decompressing decompresses it. Any thread may call it. */
 bool cairn_inflate_wait(struct cairn_inflate *inflate, size_t length);
 
 /* Whether it ended, or never began, for lack of room. */

@@ -25,11 +25,11 @@ struct cairn_json_value {
 };
 
 /* The value that all of INPUT spells, apart from blanks around it; has no kind if there is none. Values inside it are checked when they
-/* are reached. */
+ * are reached. */
 struct cairn_json_value cairn_json_value(struct cairn_bytes input);
 
 /* Iterates over the members of an object or the elements of an array: start with *POSITION = 0; returns false at the end and at damaged
-/* text. KEY, which may be NULL, receives the key with its quotes, or nothing in an array. */
+ * text. KEY, which may be NULL, receives the key with its quotes, or nothing in an array. */
 bool cairn_json_next(struct cairn_json_value container, size_t *position, struct cairn_bytes *key, struct cairn_json_value *value);
 
 /* The value at PATH, keys separated by dots ("snapshots.last.samples"); has no kind if it is missing. */

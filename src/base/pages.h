@@ -13,7 +13,7 @@ void *cairn_pages_map(size_t size);
 void cairn_pages_unmap(void *memory, size_t size);
 
 /* An empty buffer on separate pages, for at most MAXIMUM bytes. It is used and freed like any other buffer; without memory, appending
-/* sets `failed`. */
+ * sets `failed`. */
 struct cairn_buffer cairn_pages(size_t maximum);
 
 /* The same, with its pages charged to QUOTA (base/quota.h); when that is used up, it behaves as if there were no memory. */

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* Opens PATH for reading if it is a regular file, as those in /proc and /sys are, and never waits: a pipe of that name, which anybody may
-/* have created, would block. -1 with errno. */
+ * have created, would block. -1 with errno. */
 static inline int cairn_peek_open(const char *path)
 {
 	struct stat status;

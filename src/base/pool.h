@@ -9,8 +9,8 @@
 unsigned cairn_pool_width(void);
 
 /* Calls WORK(context, item, worker) once for each item from 0 to COUNT - 1, on up to cairn_pool_width() threads including this one, and
-/* returns when all are done. Items are begun in order, so an item may wait for the result of an earlier one. WORKER is below
-/* cairn_pool_width(): an index for per-thread arenas. If no threads can be started, the caller does all the work. */
+ * returns when all are done. Items are begun in order, so an item may wait for the result of an earlier one. WORKER is below
+ * cairn_pool_width(): an index for per-thread arenas. If no threads can be started, the caller does all the work. */
 void cairn_pool_run(size_t count, void (*work)(void *context, size_t item, unsigned worker), void *context);
 
 /* The same on at most MOST threads, including the caller's: for loops whose caller knows the amount of work. */

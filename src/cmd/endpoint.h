@@ -6,7 +6,7 @@
 #include "cmd/target.h"
 
 /* Requests a heap profile from the URL of TARGET in the ways of GreptimeDB, TiKV, Databend, userver and RisingWave until one succeeds. A
-/* note says where it came from. If the server has such an endpoint and refuses, fails with its answer. The caller frees BODY. */
+ * note says where it came from. If the server has such an endpoint and refuses, fails with its answer. The caller frees BODY. */
 bool cairn_endpoint_snapshot(const struct cairn_target *target, struct cairn_buffer *body, struct cairn_error *error);
 
 #endif

@@ -9,7 +9,7 @@
 int cairn_enter_connect(const char *path);
 
 /* Calls ACT with CONTEXT in the network namespace of process PID, which requires root: abstract names belong to a network. Only a
-/* separate thread enters; this process stays where it is. Returns false with errno if it is not permitted. */
+ * separate thread enters; this process stays where it is. Returns false with errno if it is not permitted. */
 bool cairn_enter(int pid, void (*act)(void *context), void *context);
 
 #endif

@@ -25,18 +25,18 @@ struct cairn_dump_files {
 };
 
 /* Adds the files of NAMES to LIST: files as they are, and the files of folders that begin like a profile. NAMES outlive the list. Fails
-/* with a message about the first that cannot be read, or if there is none. */
+ * with a message about the first that cannot be read, or if there is none. */
 bool cairn_files_list(struct cairn_dump_files *list, int count, char **names, struct cairn_error *error);
 
 /* Keeps only the dumps of service NAME in LIST: those of a program of that name, or of files with that prefix; all if NAME is NULL. If
-/* there are none, fails with a message that lists the services. */
+ * there are none, fails with a message that lists the services. */
 bool cairn_files_keep_service(struct cairn_dump_files *list, const char *name, struct cairn_error *error);
 
 /* When the dump at PATH was taken, in nanoseconds since 1970: from its trailer, else from its name, else MODIFIED_NS. */
 int64_t cairn_files_date(const char *path, int64_t modified_ns);
 
 /* The newest dump of a list that is not empty. If there are several, a note says which it is and which services there are and, if they
-/* MAY_SUM, how to see all of them or those of another service. */
+ * MAY_SUM, how to see all of them or those of another service. */
 const struct cairn_dump_file *cairn_files_newest(const struct cairn_dump_files *list, bool may_sum);
 
 /* Removes the newest dumps from LIST until the newest one IS_WANTED, and returns how many it removed; none if no dump is wanted. */

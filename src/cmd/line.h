@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 /* Completion: candidate number INDEX for the word that begins at START of LINE, or NULL after the last. Candidates that do not begin with
-/* the word are skipped. */
+ * the word are skipped. */
 typedef const char *cairn_line_candidate(void *context, const char *line, size_t start, size_t index);
 
 struct cairn_line_options {

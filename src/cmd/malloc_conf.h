@@ -19,7 +19,7 @@ struct cairn_malloc_conf {
 };
 
 /* Adds the pairs of TEXT, which override earlier ones, as jemalloc reads them: an unknown pair is ignored, and a malformed one ends the
-/* text. */
+ * text. */
 void cairn_malloc_conf_add(struct cairn_malloc_conf *conf, const char *text);
 
 /* The value of KEY; NULL if it is not set. */

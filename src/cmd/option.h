@@ -60,7 +60,7 @@ struct cairn_command {
 	/* OPERANDS are the arguments that are not options. Returns the exit code. */
 	int (*run)(const void *options, int operand_count, char **operands);
 	/* Set in commands that show a view of a profile (cmd/view.h), whose options begin with the shared ones. cairn_view_run runs them,
-	/* or they call it from `run`. */
+	 * or they call it from `run`. */
 	const struct cairn_view_command *view;
 	/* Set instead in commands that parse another program's command line themselves. */
 	int (*run_arguments)(int argc, char **argv);

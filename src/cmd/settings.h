@@ -21,7 +21,7 @@ struct cairn_settings {
 };
 
 /* Applies WORD: "name=value", "name=" to reset it, or "name" for a flag. *KNOWN is false if there is no such option. Fails with a
-/* message, and changes nothing, if the value is wrong or RELOAD cannot load the sources with it. */
+ * message, and changes nothing, if the value is wrong or RELOAD cannot load the sources with it. */
 bool cairn_settings_set(struct cairn_settings *settings, struct cairn_reload *reload, const char *word, bool *known,
 			struct cairn_error *error);
 

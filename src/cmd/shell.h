@@ -6,8 +6,8 @@
 #include "cmd/view.h"
 
 /* Reads commands from standard input to its end. SETUP has the initial options; PROFILE was loaded with its `source` from the COUNT
-/* sources at NAMES, which are read again if such an option changes; COUNT is 0 if that is impossible. With JEPROF, top, list and disasm
-/* print like jeprof. Returns the exit code. */
+ * sources at NAMES, which are read again if such an option changes; COUNT is 0 if that is impossible. With JEPROF, top, list and disasm
+ * print like jeprof. Returns the exit code. */
 int cairn_shell_run(const struct cairn_profile *profile, const struct cairn_view_setup *setup, int count, char **names, bool jeprof);
 
 #endif

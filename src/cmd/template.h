@@ -22,7 +22,7 @@ struct cairn_template_facts {
 bool cairn_template_check(const char *pattern, struct cairn_error *error);
 
 /* The name for FACTS; characters that do not belong in a file name become _. If NUMBER is above 1, it is put before the last dot, for a
-/* name that is taken: greptime-20261115041002-2.gprof. */
+ * name that is taken: greptime-20261115041002-2.gprof. */
 void cairn_template_name(const char *pattern, const struct cairn_template_facts *facts, unsigned number, char out[CAIRN_TEMPLATE_NAME]);
 
 #endif

@@ -50,8 +50,8 @@ bool cairn_dump_is_name(const char *name);
 bool cairn_dump_is_heap(int descriptor);
 
 /* Reads the open file into DUMP, whose name, size and modification time are filled in. Returns false if it is no heap dump or not
-/* complete (yet): without its end, or written by jemalloc and changed less than a second before NOW_NS. A file without its end that has
-/* not changed for ten minutes will never be complete: returns true, with the mark. */
+ * complete (yet): without its end, or written by jemalloc and changed less than a second before NOW_NS. A file without its end that has
+ * not changed for ten minutes will never be complete: returns true, with the mark. */
 bool cairn_dump_scan(int descriptor, int64_t now_ns, struct cairn_dump *dump);
 
 /* Finds the control group of a dump whose `group` is not 0. */

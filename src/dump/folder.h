@@ -35,15 +35,15 @@ struct cairn_folder_facts {
 bool cairn_folder_open(struct cairn_folder *folder, const char *path, const struct cairn_folder_limits *limits, struct cairn_error *error);
 
 /* Writes DUMP under NAME, with memory and reason added to its trailer (or a new trailer), then thins the folder. Creates the folder if it
-/* is missing and its parent exists. Refuses, with the reason, if too little space would be left on the disk and thinning does not help;
-/* errno is EEXIST if NAME is taken. */
+ * is missing and its parent exists. Refuses, with the reason, if too little space would be left on the disk and thinning does not help;
+ * errno is EEXIST if NAME is taken. */
 bool cairn_folder_write(const struct cairn_folder *folder, const char *name, struct cairn_bytes dump,
 			const struct cairn_folder_facts *facts, struct cairn_error *error);
 
 /* Copies the folder of PATH to OUT, "." if it has none; "" and false with errno if it does not fit. */
 bool cairn_folder_of(const char *path, char *out, size_t size);
 
-/* Writes BYTES to any PATH in the same way: completely or not at all, without replacing a file; no folder is created, thinned or indexed. */
+/* Writes BYTES to any PATH in the same way: completely or not at all, without replacing a file; creates, thins and indexes no folder. */
 bool cairn_folder_write_file(const char *path, struct cairn_bytes bytes, struct cairn_error *error);
 
 /* Lists all complete dumps there. Free LISTING in any case. */
@@ -54,19 +54,19 @@ bool cairn_folder_visit(const struct cairn_folder *folder, void (*see)(void *con
 			struct cairn_error *error);
 
 /* Opens the heap dump NAME of the folder, which contains no path; -1 with the reason, also for any other file. Close it with
-/* cairn_descriptor_close. */
+ * cairn_descriptor_close. */
 int cairn_folder_open_file(const struct cairn_folder *folder, const char *name, struct cairn_error *error);
 
 /* Removes the heap dump NAME; no other file. */
 bool cairn_folder_remove(const struct cairn_folder *folder, const char *name, struct cairn_error *error);
 
 /* Removes the dumps of PROCESS whose name MATCHES, which were written for REASON according to their own trailer, and which belong to this
-/* user. Returns their number. */
+ * user. Returns their number. */
 size_t cairn_folder_remove_own(const struct cairn_folder *folder, const struct cairn_life *process, const char *reason,
 			       bool (*matches)(const char *name));
 
 /* Registers dumps that others wrote, removes those beyond the limits (and more if the disk has too little space) and files of dead
-/* writers, and updates the index. REMOVED, if not NULL, receives the number of removed dumps. */
+ * writers, and updates the index. REMOVED, if not NULL, receives the number of removed dumps. */
 bool cairn_folder_thin(const struct cairn_folder *folder, size_t *removed, struct cairn_error *error);
 
 #endif

@@ -8,7 +8,7 @@
 #include "series/timeline.h"
 
 /* Fills PAGE with the times and totals of the dumps of SERIES and the call paths that grow fastest. In ARENA; names are borrowed from
-/* VIEW, which belongs to the series. */
+ * VIEW, which belongs to the series. */
 void cairn_page_describe(struct cairn_page_series *page, const struct cairn_series *series, const struct cairn_leaks *leaks,
 			 const struct cairn_view *view, struct cairn_arena *arena);
 

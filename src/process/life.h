@@ -20,7 +20,7 @@ enum { CAIRN_LIFE_TEXT = 48 }; /* size of its text */
 bool cairn_life_of(int pid, struct cairn_life *life);
 
 /* Whether exactly this process still runs. A process that cannot be seen from here, in another container or on another machine, counts as
-/* ended. */
+ * ended. */
 bool cairn_life_goes_on(const struct cairn_life *life);
 
 /* Its start time since 1970, according to the current clock; 0 if unknown. */

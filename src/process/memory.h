@@ -47,7 +47,7 @@ struct cairn_memory {
 };
 
 /* Opens process PID; 0 is the calling process, which must then be read on the thread that opened it. ROOT is "" except in tests. Fails if
-/* there is no such process or no free descriptor. */
+ * there is no such process or no free descriptor. */
 bool cairn_memory_open(struct cairn_memory *memory, const char *root, int pid, struct cairn_error *error);
 
 /* Reads its memory at the monotonic time NOW. Returns false once the process has ended (or is a zombie). */
@@ -57,7 +57,7 @@ bool cairn_memory_read(struct cairn_memory *memory, int64_t now, struct cairn_me
 bool cairn_memory_was_short(const struct cairn_memory *memory);
 
 /* How much more memory the process can use: what the tightest of its groups, or the machine, has left, including page cache that the
-/* kernel can drop at once. */
+ * kernel can drop at once. */
 uint64_t cairn_memory_left(struct cairn_memory *memory);
 
 void cairn_memory_close(struct cairn_memory *memory);

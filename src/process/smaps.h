@@ -57,7 +57,7 @@ void cairn_smaps_parse(struct cairn_smaps *smaps, struct cairn_bytes text);
 const char *cairn_smaps_kind_name(enum cairn_smaps_kind kind);
 
 /* Iterates over all numbers and their names in a trailer, such as "smaps.rss" and "smaps.size.noreserve"; returns false after the last.
-/* INDEX counts from 0; NAME holds at least 40 bytes; *VALUE points into SMAPS. */
+ * INDEX counts from 0; NAME holds at least 40 bytes; *VALUE points into SMAPS. */
 bool cairn_smaps_number(struct cairn_smaps *smaps, unsigned index, char *name, uint64_t **value);
 
 #endif

@@ -13,7 +13,7 @@ int cairn_tree_parent(int pid);
 bool cairn_tree_has(int root, int pid);
 
 /* Puts ROOT and all its descendants into PIDS, parents before children and at most MOST, and returns their number; 0 if there is no
-/* process ROOT. Looks at each process of the machine once, without allocating from the heap. */
+ * process ROOT. Looks at each process of the machine once, without allocating from the heap. */
 size_t cairn_tree_list(int root, int *pids, size_t most);
 
 #endif

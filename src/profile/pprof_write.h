@@ -20,7 +20,7 @@ enum cairn_pprof_names {
 struct cairn_pprof_options {
 	enum cairn_pprof_names names;
 	/* Gives each heap sample without a size the label "bytes": the mean size of its objects or, if only a part was sampled, the
-	/* nearest of jemalloc's size classes. The rest of a difference has none. */
+	 * nearest of jemalloc's size classes. The rest of a difference has none. */
 	bool sizes;
 	const char *drop_frames; /* a regular expression, used when the profile has none of its own; may be NULL */
 	/* The receiver's limits; 0 for none. The stacks with the smallest default value are merged into one, "other". */

@@ -9,8 +9,8 @@
 #include "profile/profile.h"
 
 /* LIST is a memory map as in /proc/PID/maps, followed by a trailer with the build-ids (doc/trailer.md). Gives each module of PROFILE the
-/* path and build-id of the module in LIST with the same build-id or, if the profile has none, with the same path. All others lose both,
-/* so that only the last part of their path is left to show, and the profile loses its process. */
+ * path and build-id of the module in LIST with the same build-id or, if the profile has none, with the same path. All others lose both,
+ * so that only the last part of their path is left to show, and the profile loses its process. */
 void cairn_profile_restrict(struct cairn_profile *profile, struct cairn_bytes list);
 
 #endif

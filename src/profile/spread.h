@@ -16,11 +16,11 @@
 #include "profile/profile.h"
 
 /* The share of the samples of VALUE that appeared or disappeared since the base, from 0 to 1; 1 if the base is of another process, or
-/* scaled. */
+ * scaled. */
 double cairn_profile_turnover(const struct cairn_profile *profile, uint32_t value);
 
 /* The spread of VALUE of SAMPLE, or of its change if there is a base. PARTNER is the corresponding value of the other kind, or
-/* CAIRN_NONE; TURNOVER is the result of the function above. */
+ * CAIRN_NONE; TURNOVER is the result of the function above. */
 struct cairn_spread cairn_profile_spread(const struct cairn_profile *profile, size_t sample, uint32_t value, uint32_t partner,
 					 double turnover);
 

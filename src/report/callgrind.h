@@ -1,5 +1,5 @@
 /* callgrind.h - Callgrind's format, for KCachegrind and callgrind_annotate, as described in
-/* https://valgrind.org/docs/manual/cl-format.html.
+ * https://valgrind.org/docs/manual/cl-format.html.
  *
  * Costs belong to lines of functions; a call is a line with the cost of the callee. A function is identified by its file and name,
  * written once in full with a number, and by that number afterwards. The caller decides what is counted: a view below, or jeprof.

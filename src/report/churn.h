@@ -16,7 +16,7 @@ void cairn_churn_text(struct cairn_view *view, const struct cairn_shape *shape, 
 void cairn_churn_json(struct cairn_view *view, const struct cairn_shape *shape, double seconds, struct cairn_json *json);
 
 /* The lifetime that a share PART of the samples of FREED did not reach, in seconds; and the share that lived less than SECONDS. Within a
-/* class of the histogram, lifetimes are assumed to be spread evenly on a logarithmic scale. */
+ * class of the histogram, lifetimes are assumed to be spread evenly on a logarithmic scale. */
 double cairn_churn_quantile(const struct cairn_freed *freed, double part);
 double cairn_churn_share_below(const struct cairn_freed *freed, double seconds);
 

@@ -11,7 +11,7 @@ enum cairn_collapsed_columns {
 };
 
 /* Appends the lines to OUT. Stacks with the same names are one line; those with the value 0 are left out. Semicolons and line ends in
-/* names become colons and spaces, since the format cannot escape them. */
+ * names become colons and spaces, since the format cannot escape them. */
 void cairn_collapsed_text(struct cairn_view *view, enum cairn_collapsed_columns columns, struct cairn_buffer *out);
 
 #endif

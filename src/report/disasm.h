@@ -32,7 +32,7 @@ struct cairn_disasm {
 };
 
 /* Finds the routines whose name, short or full, matches the expression WANTED in VIEW, which must be by addresses and without inlined
-/* functions; FIND says where their files may be. Fails with a message if there is none, or if none can be found in its file. */
+ * functions; FIND says where their files may be. Fails with a message if there is none, or if none can be found in its file. */
 bool cairn_disasm_make(struct cairn_disasm *disasm, struct cairn_view *view, const char *wanted, const struct cairn_find_options *find,
 		       struct cairn_error *error);
 void cairn_disasm_free(struct cairn_disasm *disasm);
@@ -46,7 +46,7 @@ struct cairn_disasm_instruction {
 typedef void cairn_disasm_visitor(void *context, const struct cairn_disasm_instruction *instruction);
 
 /* Calls VISIT for each instruction of ROUTINE, in order. This function and those below run objdump, and fail with a message if it is not
-/* installed. */
+ * installed. */
 bool cairn_disasm_each(const struct cairn_disasm *disasm, const struct cairn_disasm_routine *routine,
 		       cairn_disasm_visitor *visit, void *context, struct cairn_error *error);
 

@@ -13,7 +13,7 @@
 struct cairn_view;
 
 /* Regular expressions, or NULL. The tag filters are like pprof's: [key=]regex,regex or [key=]low:high with units, with either end open,
-/* such as bytes=4KiB: or thread=worker. */
+ * such as bytes=4KiB: or thread=worker. */
 struct cairn_filter_options {
 	const char *focus;
 	const char *ignore;
@@ -27,7 +27,7 @@ struct cairn_filter_options {
 };
 
 /* Applies the options of VIEW, whose samples and locations are complete. Fails with a message if an expression does not compile or
-/* nothing is left. */
+ * nothing is left. */
 bool cairn_filter_view(struct cairn_view *view, struct cairn_error *error);
 
 #endif

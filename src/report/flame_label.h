@@ -6,7 +6,7 @@
 #include "base/buffer.h"
 
 /* The part of NAME that fits in COUNT letters: all of it, its last parts after "..", its beginning, or nothing if that would be too short
-/* to read. Appended to OUT as it is. */
+ * to read. Appended to OUT as it is. */
 void cairn_flame_label(struct cairn_bytes name, size_t count, struct cairn_buffer *out);
 
 #endif

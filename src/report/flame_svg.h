@@ -43,7 +43,7 @@ struct cairn_flame_svg_options {
 struct cairn_flame_svg_options cairn_flame_svg_defaults(void);
 
 /* Makes the picture of a view: tree, layout, drawing. TREE has the options of the tree, except the smallest size. Fails with a message if
-/* the background is invalid or there is nothing to draw. */
+ * the background is invalid or there is nothing to draw. */
 bool cairn_flame_svg_view(struct cairn_view *view, const struct cairn_tree_options *tree, const struct cairn_flame_svg_options *options,
 			  struct cairn_buffer *out, struct cairn_error *error);
 

@@ -9,8 +9,8 @@
 #include "base/error.h"
 
 /* Lays out DOT and appends it to OUT as FORMAT: "svg", "pdf", "png", "ps2", "gif", or any other format that Graphviz knows. Fails with a
-/* message if Graphviz is not installed, does not know the format or rejects the text. Only one thread may call it at a time, because the
-/* library is not thread-safe. */
+ * message if Graphviz is not installed, does not know the format or rejects the text. Only one thread may call it at a time, because the
+ * library is not thread-safe. */
 bool cairn_graphviz_render(struct cairn_bytes dot, const char *format, struct cairn_buffer *out, struct cairn_error *error);
 
 #endif

@@ -21,7 +21,7 @@ bool cairn_head_coverage(const struct cairn_view *view, char *out, size_t size);
 char *cairn_head_number(const struct cairn_view *view, const struct cairn_shape *shape, double value, char *out);
 
 /* The confidence interval of VALUE, as "1.5 MiB to 2.1 MiB"; "not known" if the format does not record errors. Returns OUT, which holds
-/* at least CAIRN_INTERVAL_TEXT bytes. */
+ * at least CAIRN_INTERVAL_TEXT bytes. */
 enum { CAIRN_INTERVAL_TEXT = 72, CAIRN_INTERVAL_WIDTH = 23 };
 char *cairn_head_interval(const struct cairn_view *view, const struct cairn_shape *shape, double value,
 			  struct cairn_spread spread, char *out);

@@ -19,7 +19,7 @@ struct cairn_jeprof {
 };
 
 /* Makes the view of PROFILE; of the filters in OPTIONS, the four above work like jeprof's. Fails with a message if an expression does not
-/* compile or the profile has no such value; an empty result is no failure. */
+ * compile or the profile has no such value; an empty result is no failure. */
 bool cairn_jeprof_make(struct cairn_jeprof *jeprof, const struct cairn_profile *profile, const struct cairn_view_options *options,
 		       struct cairn_error *error);
 void cairn_jeprof_free(struct cairn_jeprof *jeprof);
@@ -33,7 +33,7 @@ const char *cairn_jeprof_unit(const struct cairn_jeprof *jeprof);
 void cairn_jeprof_text(struct cairn_jeprof *jeprof, bool by_cum, size_t limit, struct cairn_buffer *out);
 
 /* Source code of the functions that match the expression WANTED, with the memory of each line; the view must be by lines and without
-/* inlined functions. */
+ * inlined functions. */
 bool cairn_jeprof_list(struct cairn_jeprof *jeprof, const char *wanted, struct cairn_buffer *out, struct cairn_error *error);
 
 /* Machine code in the same way; the view must be by addresses and without inlined functions. */

@@ -28,7 +28,7 @@ bool cairn_list_make(struct cairn_list *list, struct cairn_view *view, const str
 void cairn_list_free(struct cairn_list *list);
 
 /* SEARCH lists the folders with source files, as in report/source_file.h. If a file is missing, or newer than the program, a note appears
-/* in its place. */
+ * in its place. */
 void cairn_list_text(const struct cairn_list *list, const struct cairn_view *view, const char *search, const struct cairn_shape *shape,
 		     struct cairn_buffer *out);
 /* Adds the member "routines". */

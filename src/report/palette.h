@@ -46,7 +46,7 @@ uint32_t cairn_palette_color(enum cairn_palette_kind kind, enum cairn_palette_sp
 			     struct cairn_bytes module);
 
 /* From red through white at 0 to blue: CHANGE is 1 for the largest growth and -1 for the largest decrease. The shade differs slightly by
-/* NAME, so that neighbours can be distinguished. */
+ * NAME, so that neighbours can be distinguished. */
 uint32_t cairn_palette_change(double change, struct cairn_bytes name);
 
 /* Earlier colours, stored in a file of lines "name->rgb(1,2,3)" so that later pictures use them too. All zeroes is empty. */

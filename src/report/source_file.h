@@ -13,7 +13,7 @@ struct cairn_source_file {
 };
 
 /* Searches for PATH below each folder of SEARCH (separated by colons; NULL is the current folder), first with all its folders, then with
-/* fewer and fewer, and finally as it is. Returns false if it is not found. */
+ * fewer and fewer, and finally as it is. Returns false if it is not found. */
 bool cairn_source_file_open(struct cairn_source_file *code, const char *path, const char *search);
 void cairn_source_file_close(struct cairn_source_file *code);
 

@@ -40,7 +40,7 @@ void cairn_top_make(struct cairn_top *top, struct cairn_view *view, const struct
 void cairn_top_free(struct cairn_top *top);
 
 /* Adds up the samples by groups of entries: GROUPS has the group of each entry, or CAIRN_NONE; if it is NULL, each entry is a group. ROWS
-/* has room for GROUP_COUNT; their `entry` is not used. */
+ * has room for GROUP_COUNT; their `entry` is not used. */
 void cairn_top_groups(struct cairn_view *view, const uint32_t *groups, size_t group_count, struct cairn_top_row *rows);
 
 /* The table as text. */

@@ -35,7 +35,7 @@ struct cairn_choice {
 };
 
 /* Chooses the service with the most of COUNT dumps, which is not 0, and among its processes those with the most dumps that do not
-/* overlap. */
+ * overlap. */
 struct cairn_choice cairn_series_choose(struct cairn_candidate *dumps, size_t count);
 
 #endif

@@ -36,7 +36,7 @@ void cairn_series_paths_free(struct cairn_series_paths *paths);
 /* The memory of PATH at each point, in VALUES. */
 void cairn_series_paths_values(const struct cairn_series_paths *paths, size_t path, struct cairn_series_value *values);
 
-/* The name of the entry LEVELS above the leaf of PATH; empty beyond its root. */
+/* The name of the entry LEVEL frames above the leaf of PATH; empty beyond its root. */
 struct cairn_bytes cairn_series_paths_name(const struct cairn_series_paths *paths, const struct cairn_view *view, size_t path,
 					   size_t level);
 

@@ -82,7 +82,7 @@ struct cairn_abbrev_cache {
 };
 
 /* The table at OFFSET of SECTION, for units of ENCODING. Never NULL: if the section is damaged, the table ends there, and if far more has
-/* been compiled than the section contains, it is empty. Borrowed until the cache is trimmed or freed. */
+ * been compiled than the section contains, it is empty. Borrowed until the cache is trimmed or freed. */
 const struct cairn_abbrevs *cairn_abbrevs_at(
 	struct cairn_abbrev_cache *cache, struct cairn_bytes section, uint64_t offset, struct cairn_encoding encoding);
 

@@ -32,16 +32,16 @@ void cairn_allocator_free(struct cairn_allocator *allocator);
 void cairn_allocator_fold(struct cairn_allocator *allocator, const char *patterns);
 
 /* Appends a regular expression for pprof's drop_frames: it matches the full names of the allocator's functions, those in this profile and
-/* those that somebody who symbolizes it later may find. pprof removes everything from the outermost match to the leaf, so a name of this
-/* profile is left out if it also occurs above other code. */
+ * those that somebody who symbolizes it later may find. pprof removes everything from the outermost match to the leaf, so a name of this
+ * profile is left out if it also occurs above other code. */
 void cairn_allocator_regex(struct cairn_allocator *allocator, struct cairn_buffer *out);
 
 /* The kind of a frame of LOCATION; FRAME is its index in the profile's frames, CAIRN_NONE for a location without names. */
 enum cairn_allocator_kind cairn_allocator_frame(const struct cairn_allocator *allocator, uint32_t location, uint32_t frame);
 
 /* Going up from the leaf, with KEPT frames kept so far: whether a frame of KIND shows that everything up to it belongs to the allocator.
-/* An entry always does; inner frames and wrappers do as long as no other frame came before. If all frames of a stack are cut, the caller
-/* keeps the last one. */
+ * An entry always does; inner frames and wrappers do as long as no other frame came before. If all frames of a stack are cut, the caller
+ * keeps the last one. */
 bool cairn_allocator_cuts(enum cairn_allocator_kind kind, size_t kept);
 
 /* Whether NAME is an entry that every tool knows: malloc, calloc, posix_memalign and so on, without a prefix. */

@@ -17,7 +17,7 @@ struct cairn_cache {
 };
 
 /* Finds the folder, which is created when something is stored. Returns false if there is no place for one. The limit is 512 MiB or
-/* CAIRN_CACHE_LIMIT. */
+ * CAIRN_CACHE_LIMIT. */
 bool cairn_cache_open(struct cairn_cache *cache, struct cairn_arena *arena);
 
 /* What identifies a module to the cache. */

@@ -10,7 +10,7 @@
 #include "base/error.h"
 
 /* The path of the debug file (or, for EXECUTABLE, the binary) of BUILD_ID, fetched if necessary, in ARENA. NULL with a message if there
-/* is no library or no server, or if the server does not have the file. */
+ * is no library or no server, or if the server does not have the file. */
 const char *cairn_debuginfod_fetch(struct cairn_arena *arena, const char *build_id, bool executable, struct cairn_error *error);
 
 #endif

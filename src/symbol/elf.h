@@ -67,7 +67,7 @@ void cairn_elf_close(struct cairn_elf *elf);
 bool cairn_elf_is(struct cairn_bytes bytes);
 
 /* The link-time address of the byte at file OFFSET, as in a loaded executable; and back. In a separate debug file, the segments' offsets
-/* are usually, but not always, those of the binary it was made from: ask the binary. */
+ * are usually, but not always, those of the binary it was made from: ask the binary. */
 bool cairn_elf_address_of(const struct cairn_elf *elf, uint64_t offset, uint64_t *address);
 bool cairn_elf_offset_of(const struct cairn_elf *elf, uint64_t address, uint64_t *offset);
 
@@ -78,7 +78,7 @@ bool cairn_elf_is_code(const struct cairn_elf *elf, uint64_t address);
 struct cairn_elf_section *cairn_elf_section(const struct cairn_elf *elf, const char *name);
 
 /* The contents of SECTION, decompressed by the first call; other threads wait for it. Empty if SECTION is NULL, is empty, or cannot be
-/* decompressed. */
+ * decompressed. */
 struct cairn_bytes cairn_elf_contents(struct cairn_elf_section *section);
 
 /* The contents of the section called NAME: the two above together. */
@@ -88,7 +88,7 @@ struct cairn_bytes cairn_elf_named(const struct cairn_elf *elf, const char *name
 bool cairn_elf_debuglink(const struct cairn_elf *elf, const char **name, uint32_t *crc);
 
 /* .gnu_debugaltlink, or .debug_sup of DWARF 5: path (absolute or relative to this file) and hexadecimal build-id of dwz's shared file.
-/* BUILD_ID holds at least 129 bytes. */
+ * BUILD_ID holds at least 129 bytes. */
 bool cairn_elf_altlink(const struct cairn_elf *elf, const char **name, char *build_id);
 
 /* Whether this is that file: BUILD_ID is its own, or in its .debug_sup, where dwz -5 writes it. */

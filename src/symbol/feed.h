@@ -17,7 +17,7 @@ struct cairn_span {
 };
 
 /* A unit with its root read, and the sorted places of the addresses that may be in it. All zeroes is none; each thread has its own, and
-/* frees it with cairn_job_free. */
+ * frees it with cairn_job_free. */
 struct cairn_job {
 	struct cairn_unit unit;
 	size_t *places;

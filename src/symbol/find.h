@@ -49,7 +49,7 @@ void cairn_find_binary(struct cairn_finder *finder, const struct cairn_profile *
 		       struct cairn_binary *binary);
 
 /* Gives every module of PROFILE without a build-id that of its file, so that profiles of different runs can be compared. Doubts become
-/* warnings of the profile. */
+ * warnings of the profile. */
 void cairn_modules_identify(struct cairn_profile *profile, const struct cairn_find_options *options);
 
 /* A path that was examined, and what was there: if all are unchanged, another search would find the same. */

@@ -19,7 +19,7 @@ struct cairn_inline_call {
 };
 
 /* The innermost call at each of ADDRESSES, which are sorted; NULL where there is none, and NULL instead of the array if nothing was
-/* found. In ARENA. */
+ * found. In ARENA. */
 const struct cairn_inline_call **cairn_functions_match(const struct cairn_unit *unit, struct cairn_names *names, struct cairn_arena *arena,
 	const uint64_t *addresses, size_t count);
 

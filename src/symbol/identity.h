@@ -25,7 +25,7 @@ bool cairn_identity_read(struct cairn_identity *identity, struct cairn_arena *ar
 bool cairn_identity_address(const struct cairn_identity *identity, uint64_t offset, uint64_t *address);
 
 /* The same for a separate debug file, whose headers no longer say where code is in the binary: right if only one segment is executable
-/* and the mapping of the binary, from its offset START on, was the beginning of that segment. */
+ * and the mapping of the binary, from its offset START on, was the beginning of that segment. */
 bool cairn_identity_address_from_start(const struct cairn_identity *identity, uint64_t start, uint64_t offset, uint64_t *address);
 
 /* Finds the build-id among NOTES, an ELF note segment or section. TEXT holds at least 129 bytes. */

@@ -21,11 +21,11 @@ struct cairn_elf_jemalloc {
 bool cairn_elf_jemalloc(const struct cairn_elf *elf, struct cairn_elf_jemalloc *jemalloc);
 
 /* The link-time address of the data or function whose name ends in NAME and begins with jemalloc's prefix (and je_, which it puts before
-/* its own names). Returns false if no symbol table has it. */
+ * its own names). Returns false if no symbol table has it. */
 bool cairn_elf_jemalloc_symbol(const struct cairn_elf *elf, const struct cairn_elf_jemalloc *jemalloc, const char *name, uint64_t *address);
 
 /* The text to which the pointer at link-time ADDRESS points once the file is loaded: NULL if there is none, or if it is known only at run
-/* time. Borrowed from ELF. */
+ * time. Borrowed from ELF. */
 const char *cairn_elf_pointed_text(const struct cairn_elf *elf, uint64_t address);
 
 #endif

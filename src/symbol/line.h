@@ -42,14 +42,14 @@ struct cairn_line_row {
 };
 
 /* The function that contains an address: its start, and the line of its declaration. A linker that merges functions with the same code
-/* leaves their line programs as they are; this shows which one is meant. */
+ * leaves their line programs as they are; this shows which one is meant. */
 struct cairn_line_function {
 	uint64_t start;
 	uint32_t line; /* 0 when not known */
 };
 
 /* Reads the header of UNIT's program and its tables of files. Returns false if they cannot be read; the part of the tables that was read
-/* can still be used. Free with cairn_lines_close. */
+ * can still be used. Free with cairn_lines_close. */
 bool cairn_lines_open(struct cairn_lines *lines, const struct cairn_unit *unit);
 void cairn_lines_close(struct cairn_lines *lines);
 

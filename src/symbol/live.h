@@ -12,7 +12,7 @@
 enum { CAIRN_LIVE_PATHS = 2 };
 
 /* Paths for opening the file of MODULE, best first; returns their number. Each leads to that file if the process is the one in the
-/* profile, which the caller confirms by build-id if the profile has one. */
+ * profile, which the caller confirms by build-id if the profile has one. */
 size_t cairn_live_paths(struct cairn_arena *arena, const struct cairn_profile *profile, const struct cairn_module *module,
 			const char *paths[CAIRN_LIVE_PATHS]);
 

@@ -14,7 +14,7 @@
 #include "symbol/elf.h"
 
 /* The files of a module. All but BINARY may be NULL; BINARY may be the debug file itself. Borrowed: every file outlives the cairn_symbols
-/* made from it. */
+ * made from it. */
 struct cairn_symbols_files {
 	struct cairn_elf *binary;  /* as it was loaded */
 	struct cairn_elf *debug;   /* separate debug file: DWARF and .symtab */
@@ -39,7 +39,7 @@ struct cairn_symbol_frame {
 };
 
 /* The frames at one address, innermost first: inlined functions, then the function itself. A name from a symbol table has one frame. No
-/* frames means that nothing is known. There may be line information without a function: one frame whose function came from SOURCE. */
+ * frames means that nothing is known. There may be line information without a function: one frame whose function came from SOURCE. */
 struct cairn_symbol {
 	const struct cairn_symbol_frame *frames;
 	uint32_t count;
@@ -53,12 +53,12 @@ struct cairn_symbols *cairn_symbols_open(const struct cairn_symbols_files *files
 void cairn_symbols_close(struct cairn_symbols *symbols);
 
 /* Fills RESULTS[i] for the link-time address ADDRESSES[i], in any order, with or without duplicates. SYMBOLS owns frames and strings;
-/* equal strings are often, but not always, the same pointer. Only one call at a time; it uses threads itself. Later calls reuse what
-/* earlier calls decompressed. */
+ * equal strings are often, but not always, the same pointer. Only one call at a time; it uses threads itself. Later calls reuse what
+ * earlier calls decompressed. */
 void cairn_symbols_lookup(struct cairn_symbols *symbols, const uint64_t *addresses, size_t count, struct cairn_symbol *results);
 
 /* Messages about damage found while reading (a missing .dwo, circular lists), each once and at most a screenful. *COUNT of them; borrowed
-/* until the next lookup. */
+ * until the next lookup. */
 const char *const *cairn_symbols_warnings(const struct cairn_symbols *symbols, size_t *count);
 
 /* Whether some of that is due to a lack of memory for decompression: another run with more memory may find more. */

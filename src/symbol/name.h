@@ -42,7 +42,7 @@ struct cairn_names {
 	struct cairn_found_name *items;
 	size_t count, capacity;
 	/* How much has been read, in bytes and list entries, and the limit (0 for none). Every part of a normal file is read a few times
-	/* at most; in a hostile file, all units could use the same long list. */
+	 * at most; in a hostile file, all units could use the same long list. */
 	uint64_t spent, limit;
 };
 
@@ -54,9 +54,9 @@ static inline bool cairn_names_spend(struct cairn_names *names, uint64_t amount)
 }
 
 /* The name of ENTRY, which is in UNIT: the first linkage name along its references, else the first name. In C, a linkage name is an alias
-/* of the function, such as its private name in a library (__GI_f), and the plain name is preferred wherever it is along the references:
-/* so the function has one name, inlined or not. A linkage name that only adds scopes to the plain name is no alias; Zig writes those and
-/* claims to be C. */
+ * of the function, such as its private name in a library (__GI_f), and the plain name is preferred wherever it is along the references:
+ * so the function has one name, inlined or not. A linkage name that only adds scopes to the plain name is no alias; Zig writes those and
+ * claims to be C. */
 struct cairn_name cairn_names_of(struct cairn_names *names, const struct cairn_unit *unit, const struct cairn_debug_entry *entry);
 
 void cairn_names_free(struct cairn_names *names);

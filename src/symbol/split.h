@@ -12,7 +12,7 @@
 struct cairn_split;
 
 /* Where to search for .dwo files: DW_AT_comp_dir and DW_AT_dwo_name as they are, below `sysroot`, in and below each of `folders`, and
-/* beside the binary. */
+ * beside the binary. */
 struct cairn_split_places {
 	const char *sysroot; /* or NULL */
 	const char *const *folders;
@@ -25,12 +25,12 @@ struct cairn_split *cairn_split_new(struct cairn_elf *package, const struct cair
 void cairn_split_free(struct cairn_split *split);
 
 /* The split unit of SKELETON with its root read, or NULL with a message in ERROR. Fills and returns UNIT, which borrows SKELETON and
-/* files that live as long as SPLIT. Any thread may call it with its own cache. */
+ * files that live as long as SPLIT. Any thread may call it with its own cache. */
 const struct cairn_unit *cairn_split_unit(struct cairn_split *split, const struct cairn_unit *skeleton, struct cairn_unit *unit,
 	struct cairn_abbrev_cache *cache, struct cairn_error *error);
 
 /* The paths where a matching .dwo was not found: a file that appears there later may have the names. At most a thousand, because files
-/* come back together. Borrowed; do not call it while another thread is working. */
+ * come back together. Borrowed; do not call it while another thread is working. */
 const char *const *cairn_split_sought(const struct cairn_split *split, size_t *count);
 
 #endif

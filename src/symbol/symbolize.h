@@ -15,7 +15,7 @@ struct cairn_symbolize_options {
 	bool no_cache;
 	uint64_t memory; /* memory limit for symbolizing (budget.h); 0 for the default */
 	/* Called from a separate thread, ten times a second, once symbolizing takes longer than half a second, and a last time with DONE
-	/* equal to TOTAL. They count addresses; WHAT is the path of a module that is being read. May be NULL. */
+	 * equal to TOTAL. They count addresses; WHAT is the path of a module that is being read. May be NULL. */
 	void (*progress)(void *context, size_t done, size_t total, const char *what);
 	void *progress_context;
 };

@@ -11,7 +11,7 @@
 #include <locale.h>
 
 /* Numbers are read and written with a decimal point, whatever locale the host has chosen. libc has this locale ready, so nothing is
-/* allocated. Returns the thread's own locale, to restore it. */
+ * allocated. Returns the thread's own locale, to restore it. */
 locale_t cairn_locale_use_plain(void);
 
 /* Sets up the memory limits of requests and answers. */

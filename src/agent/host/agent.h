@@ -37,7 +37,7 @@ struct cairn_agent {
 	struct cairn_monitor monitor;
 	struct cairn_counters counters;
 	/* `memory` of the configuration: the limit for requests, snapshots and answers. Clients over TCP have at most three quarters of
-	/* it, so that a quarter always remains for the local socket and the host's own calls. Dumps requested by rules do not count. */
+	 * it, so that a quarter always remains for the local socket and the host's own calls. Dumps requested by rules do not count. */
 	struct {
 		struct cairn_quota whole, remote, local;
 	} memory;

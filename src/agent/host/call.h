@@ -83,11 +83,11 @@ bool cairn_work_is_idle(struct cairn_work *work);
 struct cairn_call *cairn_call_new(struct cairn_work *work, enum cairn_call_origin origin);
 
 /* Puts CALL in the queue. Returns false, with CALL still the caller's, if no thread can be started for it, its client has left, or the
-/* queue has stopped. */
+ * queue has stopped. */
 bool cairn_call_enqueue(struct cairn_work *work, struct cairn_call *call);
 
 /* The client of the call with that OWNER has left, as its `gone` shows: ends the call if it waits in the queue; a call in progress
-/* notices by itself. */
+ * notices by itself. */
 void cairn_work_abandon(struct cairn_work *work, const void *owner);
 
 /* Removes the calls of ROUTE that wait in the queue and ends them; a call in progress continues. */

@@ -1,5 +1,5 @@
 /* config.h - the agent's configuration: defaults, then the service's own options, then the file named by CAIRN_CONFIG, then CAIRN_CONF;
-/* for each key, the last one wins.
+ * for each key, the last one wins.
  *
  * CAIRN_CONF has the syntax of MALLOC_CONF: `listen:127.0.0.1:4000,dumps:/var/dumps`. The file is TOML and may be the service's own: only
  * the keys in the table of config.c are read. Invalid keys and values never stop a service; they are stored in `problems` and shown in

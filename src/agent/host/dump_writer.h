@@ -12,16 +12,16 @@
 void cairn_dumps_folder(struct cairn_agent *agent, struct cairn_folder *folder);
 
 /* The folder that jemalloc itself writes to, if it is another: gdump's dumps and those of lg_prof_interval go where prof_prefix says.
-/* With the same limits. Returns false if it writes none, or to the same folder. */
+ * With the same limits. Returns false if it writes none, or to the same folder. */
 bool cairn_dumps_jemalloc_folder(struct cairn_agent *agent, struct cairn_folder *folder);
 
 /* Writes SNAPSHOT as `<prof_prefix>.<pid>.<seq>.m<n>.heap`, jemalloc's own name for a dump on request, with the first free numbers. PATH
-/* receives the name. */
+ * receives the name. */
 bool cairn_dumps_write_numbered(struct cairn_agent *agent, const struct cairn_snapshot *snapshot, char kind, char *path, size_t size,
 				struct cairn_error *error);
 
 /* Writes SNAPSHOT to the dump folder as `<YYYY-mm-dd-HH-MM-SS>.<kind>.heap` (local time), with -2, -3, … after the time if that is taken.
-/* FACTS are added to it. */
+ * FACTS are added to it. */
 bool cairn_dumps_write_dated(struct cairn_agent *agent, const struct cairn_snapshot *snapshot, const char *kind,
 			     const struct cairn_folder_facts *facts, char *path, size_t size, struct cairn_error *error);
 

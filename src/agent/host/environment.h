@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /* A copy of ENVIRON without variables that would load the agent or change the allocator of a child. NULL if there is no memory. It lives
-/* as long as the process, and in forked children too. */
+ * as long as the process, and in forked children too. */
 char **cairn_environment_copy(char *const *environment);
 
 /* The path of the cairn command: CONFIGURED if that is set, else beside this library, else on PATH; "" if it is not found. */

@@ -13,7 +13,7 @@
 enum { CAIRN_HANDOVER_WANTED = 'y', CAIRN_HANDOVER_NOT_WANTED = 'n' };
 
 /* Sends the snapshot from a separate thread and waits for it only for a limited time: exit may have been called with one of jemalloc's
-/* locks held. */
+ * locks held. */
 void cairn_handover_at_exit(struct cairn_agent *agent);
 
 #endif

@@ -21,14 +21,14 @@ struct cairn_listen {
 };
 
 /* Finds or creates the folder for sockets of the process's current user; `folder` is "" if that is impossible. RUNTIME is
-/* $XDG_RUNTIME_DIR or NULL. Everything else is left unchanged. */
+ * $XDG_RUNTIME_DIR or NULL. Everything else is left unchanged. */
 void cairn_listen_folder(struct cairn_listen *listen, const char *runtime);
 
 /* Listens on the unix socket and removes dead sockets from the folder. -1 with `local_problem` set. */
 int cairn_listen_local(struct cairn_listen *listen);
 
 /* Removes dead sockets from the folders that this user's agents may have, without creating any. RUNTIME as above. For processes without a
-/* socket of their own: agents that were killed, or that may not remove their socket after changing their user, leave it behind. */
+ * socket of their own: agents that were killed, or that may not remove their socket after changing their user, leave it behind. */
 void cairn_listen_tidy(const char *runtime);
 
 /* Listens on CONFIG's address; -1 with `tcp_problem` set, or without if no address is configured. */
@@ -41,7 +41,7 @@ void cairn_listen_remove(struct cairn_listen *listen);
 bool cairn_listen_parse(const char *text, char *host, size_t size, unsigned *port);
 
 /* Whether HOST (a Host header, with or without port) is one that a browser cannot have been tricked into: an address, but not the
-/* unspecified one (0.0.0.0, ::), localhost, this machine's name, or one of EXTRA (separated by spaces). */
+ * unspecified one (0.0.0.0, ::), localhost, this machine's name, or one of EXTRA (separated by spaces). */
 bool cairn_listen_host_is_ours(struct cairn_bytes host, const char *extra);
 
 #endif

@@ -30,7 +30,7 @@ struct cairn_budget {
 void cairn_budget_look(struct cairn_budget *budget, struct cairn_profiler *profiler, double limit);
 
 /* The new period after PERIOD if its cost is SHARE: a power of two times PERIOD, or a fraction of it that is no less than FIRST, so that
-/* the cost becomes about half the limit. */
+ * the cost becomes about half the limit. */
 uint64_t cairn_budget_period(uint64_t period, uint64_t first, double share, double limit);
 
 /* The most bytes that jemalloc adds to SAMPLES live sampled objects: each has pages of its own. */

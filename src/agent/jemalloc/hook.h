@@ -12,14 +12,14 @@
 #include "agent/unwind/unwind.h"
 
 /* Installs the hook; stacks have at most DEPTH frames (and no more than jemalloc's prof_bt_max). Returns false with the reason if this
-/* jemalloc has no hook; its own unwinder then stays. Further calls only change the depth. */
+ * jemalloc has no hook; its own unwinder then stays. Further calls only change the depth. */
 bool cairn_hook_install(const struct cairn_jemalloc *jemalloc, unsigned depth, struct cairn_error *why);
 
 /* Restores jemalloc's earlier hook. */
 void cairn_hook_remove(const struct cairn_jemalloc *jemalloc);
 
 /* Calls NOTIFY after each stack, on the thread that allocates; NULL ends this. Returns false if no hook is installed, so that it is never
-/* called. */
+ * called. */
 bool cairn_hook_notify(void (*notify)(void));
 
 void cairn_hook_count(struct cairn_engine_counts *counts);

@@ -26,7 +26,7 @@ struct cairn_jemalloc {
 };
 
 /* Searches all modules. Returns false with the reason if no jemalloc is in use; `module` and `version` then describe one that is loaded
-/* but idle. */
+ * but idle. */
 bool cairn_jemalloc_find(struct cairn_jemalloc *jemalloc, struct cairn_error *error);
 
 /* Uses the functions that a service passed in. STATS_PRINT may be NULL. */
@@ -34,7 +34,7 @@ bool cairn_jemalloc_take(struct cairn_jemalloc *jemalloc, cairn_mallctl *mallctl
 			 struct cairn_error *error);
 
 /* Whether the program allocates from it: a jemalloc with a prefix is in use once this is true. Call it from one thread, and again after a
-/* while. */
+ * while. */
 bool cairn_jemalloc_is_live(struct cairn_jemalloc *jemalloc);
 
 /* Typed reads and writes; they return mallctl's errno number, 0 on success. After a failed read, *VALUE is 0. */
@@ -47,7 +47,7 @@ int cairn_jemalloc_set_bool(const struct cairn_jemalloc *jemalloc, const char *n
 void cairn_jemalloc_refresh(const struct cairn_jemalloc *jemalloc);
 
 /* Bytes allocated since the start, freed or not: requests of each size class times its size. The latest, which are still in thread
-/* caches, are counted later. 0 if jemalloc was built without statistics. Takes a fraction of a millisecond. */
+ * caches, are counted later. 0 if jemalloc was built without statistics. Takes a fraction of a millisecond. */
 uint64_t cairn_jemalloc_total(const struct cairn_jemalloc *jemalloc);
 
 /* The name of the environment variable this jemalloc reads: MALLOC_CONF, _RJEM_MALLOC_CONF, … */

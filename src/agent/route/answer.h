@@ -11,7 +11,7 @@
 void cairn_answer_error(struct cairn_call *call, int status, const char *text, const char *cause);
 
 /* A snapshot taken after the call arrived, or NULL with the reason. If the memory for answers is used up, the call is answered with a
-/* 503, whatever the handler fills in. */
+ * 503, whatever the handler fills in. */
 struct cairn_snapshot *cairn_answer_take(struct cairn_call *call, struct cairn_error *error);
 
 /* Answers with SNAPSHOT unchanged; the response holds it from now on. */
@@ -21,8 +21,8 @@ void cairn_answer_snapshot(struct cairn_call *call, struct cairn_snapshot *snaps
 void cairn_answer_file(struct cairn_call *call, int descriptor, const char *type);
 
 /* Appends the output of `cairn ARGUMENTS…` for the file INPUT to the body, with BASE as its /dev/fd/3 (-1 for none). Returns 200, or the
-/* status of the failure: 501 if there is no cairn command, 504 if it took too long, 500 otherwise. If its answer does not fit in the
-/* memory for answers, the call is answered with a 503, whatever the handler fills in. */
+ * status of the failure: 501 if there is no cairn command, 504 if it took too long, 500 otherwise. If its answer does not fit in the
+ * memory for answers, the call is answered with a 503, whatever the handler fills in. */
 int cairn_answer_render(struct cairn_call *call, const char *const *arguments, int input, int base, const char *type,
 			struct cairn_error *error);
 
@@ -31,7 +31,7 @@ int cairn_answer_render_text(struct cairn_call *call, const char *const *argumen
 			     struct cairn_error *error);
 
 /* The same for untrusted TEXT: /dev/fd/3 is this process's memory map and modules, for --only-modules. The command must not open a file
-/* just because TEXT names it. */
+ * just because TEXT names it. */
 int cairn_answer_render_upload(struct cairn_call *call, const char *const *arguments, struct cairn_bytes text, const char *type,
 			       struct cairn_error *error);
 

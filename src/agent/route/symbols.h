@@ -11,7 +11,7 @@ enum { CAIRN_SYMBOLS_USERVER = 32768, CAIRN_SYMBOLS_ANY = 1 << 20 };
 void cairn_symbols_answer(struct cairn_call *call, size_t maximum);
 
 /* Reads the addresses in BODY into OUT as lines. Returns their number, SIZE_MAX for an invalid or zero address, MAXIMUM + 1 for too many.
-/* Adjacent duplicates are dropped here; the command drops the others. */
+ * Adjacent duplicates are dropped here; the command drops the others. */
 size_t cairn_symbols_parse(struct cairn_bytes body, size_t maximum, struct cairn_buffer *out);
 
 #endif

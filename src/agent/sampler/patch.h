@@ -29,7 +29,7 @@ struct cairn_patch_counts {
 };
 
 /* Changes all relocations that need it or, if INSTALL is false, all of them back. Does nothing if another thread is doing so. Takes the
-/* loader's lock, so it is never called from inside malloc. */
+ * loader's lock, so it is never called from inside malloc. */
 bool cairn_patch_apply(bool install, struct cairn_patch_counts *counts);
 
 /* The number of objects ever loaded, by the loader's count: it changes when there are new ones. */

@@ -28,7 +28,7 @@ struct cairn_record {
 enum { CAIRN_RECORD_LEAST = 1 << 20 }; /* bytes of the smallest ledger */
 
 /* Makes a ledger of BYTES (rounded down to what its tables need) in a sealed memfd, or in anonymous memory if the system has no memfd.
-/* All of it is allocated before this returns, so that no later store can fail. Not inherited across fork. */
+ * All of it is allocated before this returns, so that no later store can fail. Not inherited across fork. */
 bool cairn_record_open(struct cairn_record *record, size_t bytes, struct cairn_error *error);
 
 /* Where a ledger is kept as a file, and who writes what an earlier process left in it. */
@@ -51,12 +51,12 @@ void cairn_record_close(struct cairn_record *record);
 uint32_t cairn_record_stack(struct cairn_record *record, void *const *pcs, unsigned count);
 
 /* A number for the calling thread; 0, the unknown thread, if there is no room. Later calls of cairn_record_thread_name keep its name
-/* current. */
+ * current. */
 uint32_t cairn_record_thread(struct cairn_record *record, int64_t now_ns);
 void cairn_record_thread_name(struct cairn_record *record, uint32_t thread);
 
 /* Adds a live sample under KEY. Returns false if there is no room. If KEY is already listed, because its free was missed, that sample is
-/* replaced and *REPLACED is set. */
+ * replaced and *REPLACED is set. */
 bool cairn_record_sample(struct cairn_record *record, uint64_t key, const struct cairn_ledger_sample *sample, bool *replaced);
 
 /* Removes the sample of KEY and counts it as freed by THREAD at NOW_NS. Returns false if there is none. */
@@ -77,8 +77,8 @@ void cairn_record_module(struct cairn_record *record, const struct cairn_ledger_
 void cairn_record_clear(struct cairn_record *record, void (*forget)(uint64_t key));
 
 /* Converts the samples in COUNT slots, starting at FIRST and wrapping around, that were taken with a shorter period to PERIOD: each stays
-/* with the probability that a sample of that period would have had, and then represents more. Calls FORGET for those that are removed.
-/* Returns their number. */
+ * with the probability that a sample of that period would have had, and then represents more. Calls FORGET for those that are removed.
+ * Returns their number. */
 size_t cairn_record_thin(struct cairn_record *record, uint64_t first, uint32_t count, uint64_t period, uint64_t *random,
 			 void (*forget)(uint64_t key));
 

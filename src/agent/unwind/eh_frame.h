@@ -67,7 +67,7 @@ struct cairn_frame_rules {
 bool cairn_eh_frame_find(const struct cairn_image *image, uint64_t header, uint64_t pc, struct cairn_fde *fde);
 
 /* The entry at OFFSET of the image; returns false for a CIE, the end mark, or invalid data. *NEXT, which may be NULL, is the start of the
-/* next entry, even if this one is refused; 0 if there is none. */
+ * next entry, even if this one is refused; 0 if there is none. */
 bool cairn_eh_frame_parse(const struct cairn_image *image, size_t offset, struct cairn_fde *fde, size_t *next);
 
 /* The rules at PC, which FDE covers. */

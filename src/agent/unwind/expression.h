@@ -16,7 +16,7 @@ struct cairn_expression_world {
 };
 
 /* The value of EXPRESSION. The stack starts with *FIRST (the CFA, for register rules), or empty if FIRST is NULL. Returns false for an
-/* unknown operation, a stack overflow or underflow, an unreadable address, or an endless loop. */
+ * unknown operation, a stack overflow or underflow, an unreadable address, or an endless loop. */
 bool cairn_expression_value(struct cairn_bytes expression, const struct cairn_expression_world *world, const uint64_t *first,
 			    uint64_t *value);
 

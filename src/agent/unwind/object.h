@@ -18,8 +18,8 @@ struct cairn_object {
 };
 
 /* dl_iterate_phdr, which holds a lock of the loader that libc does not release in a forked child: a child forked meanwhile could never
-/* load a library again. So a fork and a visit wait for each other; these three are the fork handlers. A fork waits as long as a visit
-/* takes, but at most a tenth of a second. */
+ * load a library again. So a fork and a visit wait for each other; these three are the fork handlers. A fork waits as long as a visit
+ * takes, but at most a tenth of a second. */
 int cairn_loader_visit(int (*visit)(struct dl_phdr_info *info, size_t size, void *context), void *context);
 void cairn_loader_before_fork(void);
 void cairn_loader_after_fork(void);
@@ -29,7 +29,7 @@ void cairn_loader_in_child(void);
 bool cairn_objects_visit(bool (*visit)(void *context, const struct cairn_object *module), void *context);
 
 /* Calls SEE for each function of MODULE whose name ends in SUFFIX until it returns true. `exported` searches the dynamic symbols in
-/* memory, `local` searches .symtab in the file (which must be exactly the loaded file). */
+ * memory, `local` searches .symtab in the file (which must be exactly the loaded file). */
 typedef bool cairn_symbol_visitor(void *context, const struct cairn_object *module, const char *name, uintptr_t address);
 bool cairn_object_exported(const struct cairn_object *module, const char *suffix, cairn_symbol_visitor *see, void *context);
 bool cairn_object_local(const struct cairn_object *module, const char *suffix, cairn_symbol_visitor *see, void *context);

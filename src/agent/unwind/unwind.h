@@ -42,7 +42,7 @@ struct cairn_unwind_ranges {
 };
 
 /* Fills PCS with the frames of REGISTERS, innermost first, at most MOST (1 or more), and sets *COUNT. LEAVE_OUT may be NULL. The first pc
-/* is that of REGISTERS or, if frames were left out, that of the last of them. */
+ * is that of REGISTERS or, if frames were left out, that of the last of them. */
 enum cairn_unwind_end cairn_unwind(const struct cairn_registers *registers, const struct cairn_unwind_ranges *leave_out, void **pcs,
 				   unsigned most, unsigned *count);
 

@@ -1,5 +1,5 @@
 /* diagnosis.h - what `cairn doctor` examines: a running process, a program or library, or a dump, with everything that can be found out
-/* from outside, and from its agent if it has one.
+ * from outside, and from its agent if it has one.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_DOCTOR_DIAGNOSIS_H
 #define CAIRN_CMD_DOCTOR_DIAGNOSIS_H
@@ -63,7 +63,7 @@ struct cairn_diagnosis {
 };
 
 /* Collects the facts about NAME: a PID, the socket or URL of an agent, a program or library, or a dump. Fails with a message if it cannot
-/* be examined. The caller frees DIAGNOSIS in either case. */
+ * be examined. The caller frees DIAGNOSIS in either case. */
 bool cairn_diagnosis_see(struct cairn_diagnosis *diagnosis, const char *name, const char *token, struct cairn_error *error);
 void cairn_diagnosis_free(struct cairn_diagnosis *diagnosis);
 

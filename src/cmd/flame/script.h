@@ -6,8 +6,8 @@
 #include "base/buffer.h"
 
 /* Appends the lines of TEXT that end in one or two numbers to OUT as folded text: if one line has two numbers, all have. With CHAIN,
-/* frames after a "--" are marked as those of a waker, and a stack without one ends in "--". Returns the number of lines left out; *KEPT
-/* is the number of the others. */
+ * frames after a "--" are marked as those of a waker, and a stack without one ends in "--". Returns the number of lines left out; *KEPT
+ * is the number of the others. */
 size_t cairn_script_lines(struct cairn_bytes text, bool chain, struct cairn_buffer *out, size_t *kept);
 
 #endif

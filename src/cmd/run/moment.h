@@ -49,7 +49,7 @@ void cairn_members_look(struct cairn_members *members, int root, int64_t now);
 void cairn_members_free(struct cairn_members *members);
 
 /* Takes a shot of each member with an agent, those with the most memory first, within PATIENCE_MS in total. Replaces the earlier shots of
-/* MOMENT, unless no shot could be taken: then it stays unchanged, and false is returned. */
+ * MOMENT, unless no shot could be taken: then it stays unchanged, and false is returned. */
 bool cairn_moment_take(struct cairn_moment *moment, struct cairn_members *members, int patience_ms);
 
 /* Adds a snapshot that process PID sent as DESCRIPTOR, which remains the caller's, in place of an earlier one. */
