@@ -11,6 +11,7 @@
 #include "cmd/target.h"
 #include "dump/trailer.h"
 #include "profile/read.h"
+#include "store/store.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -50,10 +51,12 @@ static void find_programs(struct cairn_dump_files *list)
 		struct cairn_file file;
 		struct cairn_trailer trailer = {0};
 		const char *path = list->items[i].path;
-		if (list->items[i].program.data || strcmp(path, "-") == 0 || cairn_target_is(path) || !cairn_file_map(&file, path, NULL))
+		if (list->items[i].program.data || strcmp(path, "-") == 0 || cairn_store_is(path) || cairn_target_is(path) || !cairn_file_map(&file, path, NULL))
 			continue;
 		bool known = cairn_trailer_read(file.bytes, &trailer) && trailer.executable.length > 0;
 		struct cairn_bytes name = base_name(cairn_text_trim(known ? trailer.executable : mapped_program(file.bytes)));
+		if (trailer.service.length > 0) /* what it calls itself */
+			name = trailer.service;
 		list->items[i].program = cairn_bytes_of(cairn_arena_text(&list->arena, name));
 		cairn_file_close(&file);
 	}
@@ -147,7 +150,7 @@ static bool add_folder(struct cairn_dump_files *list, const char *folder, struct
 static bool add_name(struct cairn_dump_files *list, const char *name, struct cairn_error *error)
 {
 	struct stat status;
-	if (strcmp(name, "-") == 0 || cairn_target_is(name)) {
+	if (strcmp(name, "-") == 0 || cairn_store_is(name) || cairn_target_is(name)) {
 		add_file(list, name, 0);
 		return true;
 	}

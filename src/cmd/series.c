@@ -174,7 +174,8 @@ bool cairn_source_series(struct cairn_series *series, const struct cairn_source_
 	cairn_files_free(&files);
 	if (alone)
 		return false;
-	if (series->point_count < least)
+	bool aged = series->point_count > 0 && series->lives.seconds > 0; /* then one is enough */
+	if (series->point_count < least && !aged)
 		return fail_few(series->point_count, least, count, names, options->token, error);
 	cairn_source_name(&series->profile, options);
 	return true;

@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "cmd/command.h"
 #include "cmd/files.h"
+#include "cmd/fleet/question.h"
 #include "cmd/target.h"
 #include "dump/name.h"
 #include "profile/combine.h"
@@ -31,7 +32,8 @@ const struct cairn_option cairn_source_option_table[] = {
 	{0, "thread", "NAME|ID", "keep this thread only, by name or jemalloc's number", CAIRN_OPTION_TEXT, AT(thread), 0},
 	{0, "older", "TIME", "keep only what has been live for TIME or longer, such as 10m (Cairn's engine)", CAIRN_OPTION_TEXT, AT(older), 0},
 	{0, "younger", "TIME", "keep only what was allocated within TIME before the dump", CAIRN_OPTION_TEXT, AT(younger), 0},
-	{0, "service", "NAME", "of several dumps, use only those of the program with this name", CAIRN_OPTION_TEXT, AT(service), 0},
+	{0, "peak", NULL, "show what was live at the highest point instead of what is live now (Cairn's engine)", CAIRN_OPTION_FLAG, AT(peak), 0},
+	{0, "service", "NAME", "of several dumps, use only those of this service or program", CAIRN_OPTION_TEXT, AT(service), 0},
 	{0, "binary", "FILE", "use this program or library, which has moved since", CAIRN_OPTION_LIST, AT(binary), 0},
 	{0, "symbols", "DIR", "also search this folder for debug files: .debug, .dwo, .dwp", CAIRN_OPTION_LIST, AT(symbols), 0},
 	{0, "sysroot", "DIR", "root folder with the files of the profiled machine", CAIRN_OPTION_TEXT, AT(sysroot), 0},
@@ -124,15 +126,23 @@ bool cairn_source_read(struct cairn_profile *profile, const char *name, const st
 		.split_threads = options->thread || options->split_threads,
 		.split_ages = options->split_ages,
 		.with_freed = options->with_freed,
+		.at_peak = options->peak,
 		.as_jeprof = options->as_jeprof,
 	};
 	cairn_profile_init(profile);
 	if (!read_age(options->older, "older", &reading.older_us, error) || !read_age(options->younger, "younger", &reading.younger_us, error))
 		return false;
-	bool good = cairn_target_is(name) ? read_live(profile, name, options, &reading, error) : read_file(profile, name, &reading, error);
+	if (options->peak && (options->thread || options->older || options->younger))
+		return cairn_fail_usage(error, "--peak knows call paths only: neither --thread, --older nor --younger goes with it");
+	bool good = cairn_store_is(name)    ? cairn_fleet_source_read(profile, name, error)
+		    : cairn_target_is(name) ? read_live(profile, name, options, &reading, error)
+					    : read_file(profile, name, &reading, error);
 	if (good && !profile->has_ages && (options->older || options->younger))
 		good = cairn_fail(error, "%s does not say when its objects were allocated, which --older and --younger need; dumps of Cairn's own "
 				  "engine do (engine:cairn)", name);
+	if (good && !profile->at_peak && options->peak)
+		good = cairn_fail(error, "%s does not say what was live at the highest point, which --peak needs; dumps of Cairn's own engine do "
+				  "(engine:cairn)", name);
 	if (good && options->only_modules)
 		good = restrict_modules(profile, options->only_modules, error);
 	/* What lies where is known by build-id, so that profiles of different runs can be put together, and somebody else can name
@@ -194,6 +204,7 @@ static bool read_chosen(struct cairn_profile *profile, const struct cairn_dump_f
 	profile->base_within = good && !several && options->base.count == 1 && !options->normalize && !profile->mixed_periods && now.process_id != 0 &&
 			       cairn_origin_same(now, base);
 	cairn_combine_finish(&combine);
+	profile->at_peak = options->peak;
 	if (good && options->normalize)
 		cairn_combine_normalize(profile);
 	return good;

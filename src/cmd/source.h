@@ -17,6 +17,7 @@ struct cairn_source_options {
 	bool normalize; /* the base to the total of what there is now */
 	const char *thread;
 	const char *older, *younger; /* only what is at least or at most so old */
+	bool peak; /* what lived at the highest point */
 	const char *service; /* only dumps of this program */
 	/* Not options of their own, but set by commands. */
 	bool quiet;                /* by those that load many: naming prints no notes */

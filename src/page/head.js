@@ -89,7 +89,7 @@ function growingGlances(data) {
 		func: Math.max(0, data.functions.findIndex((func, i) => i > 0 && func.name === growth.name)), name: growth.name,
 		amount: "+" + humanRate(growth.perHour, seconds), share: growth.share,
 		more: [`${human(growth.now)} now`, growth.caller && `called from ${growth.caller}`,
-			growth.confidence > 0.999 ? "more than 99.9 % sure" : `${(100 * growth.confidence).toFixed(0)} % sure`],
+			`${growth.words}, ${growth.sure}`],
 	}));
 }
 

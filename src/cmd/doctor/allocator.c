@@ -43,7 +43,7 @@ static bool is_own_engine(const struct cairn_diagnosis *diagnosis)
 /* The allocator that Cairn's own engine is on, and what it cannot see there. */
 static void check_own_engine(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
-	char allocator[200], warning[300], why[400], lost[24];
+	char allocator[200], warning[500], why[400], lost[24];
 	cairn_diagnosis_field(diagnosis, "engine.allocator", allocator, sizeof allocator);
 	cairn_diagnosis_field(diagnosis, "engine.warning", warning, sizeof warning);
 	cairn_diagnosis_field(diagnosis, "why", why, sizeof why);
