@@ -123,6 +123,7 @@ bool cairn_source_read(struct cairn_profile *profile, const char *name, const st
 		.split_threads = options->thread || options->split_threads,
 		.split_ages = options->split_ages,
 		.with_freed = options->with_freed,
+		.all_values = options->all_values,
 		.as_jeprof = options->as_jeprof,
 	};
 	cairn_profile_init(profile);
