@@ -317,7 +317,12 @@ static void add_live(struct parser *in, size_t sample, const struct cairn_live *
 	values[inuse_objects] += objects;
 	values[inuse_space] += bytes;
 	profile->sampled[sample]++;
-	if (!in->reader->options.all_values)
+	const struct cairn_read_options *options = &in->reader->options;
+	if (options->with_freed) {
+		cairn_array_room(profile->aged, profile->aged_count, profile->aged_capacity);
+		profile->aged[profile->aged_count++] = (struct cairn_aged){(uint32_t)sample, live->age_us, objects, bytes};
+	}
+	if (!options->all_values)
 		return;
 	in->slack = cairn_array_reserve(in->slack, &in->slack_capacity, profile->sample_count, sizeof *in->slack);
 	while (in->slack_count < profile->sample_count)
@@ -334,7 +339,7 @@ static void read_live(struct parser *in, struct cairn_bytes section, const struc
 	struct cairn_live live;
 	const struct cairn_read_options *options = &in->reader->options;
 	bool limited = options->older_us || options->younger_us;
-	size_t *by_age = options->split_ages ? cairn_array_zero(in->piece_count * CAIRN_AGES, sizeof *by_age) : NULL;
+	size_t *by_age = options->split_ages && !options->at_peak ? cairn_array_zero(in->piece_count * CAIRN_AGES, sizeof *by_age) : NULL;
 	profile->has_ages = true;
 	for (size_t i = 0; i < in->piece_count; i++) {
 		double *values = profile->values + in->pieces[i].sample * profile->value_count;
@@ -366,6 +371,32 @@ static void read_live(struct parser *in, struct cairn_bytes section, const struc
 	free(by_age);
 	if (strays)
 		cairn_profile_warn(profile, "%s: %zu samples of its list belong to no stack of it and were left out", in->reader->name, strays);
+}
+
+/* What lived at the highest point in place of what lives now. */
+static void read_peak(struct parser *in, struct cairn_bytes section, bool wanted)
+{
+	struct cairn_profile *profile = in->profile;
+	struct cairn_peak peak;
+	struct cairn_bytes rest = section;
+	profile->has_peak = cairn_peak_next(&rest, &peak);
+	if (!wanted || !profile->has_peak)
+		return;
+	for (size_t i = 0; i < in->piece_count; i++) {
+		memset(profile->values + in->pieces[i].sample * profile->value_count, 0, profile->value_count * sizeof *profile->values);
+		profile->sampled[in->pieces[i].sample] = 0;
+	}
+	for (size_t at = 0; cairn_peak_next(&section, &peak);) {
+		while (at < in->piece_count && in->pieces[at].stack < peak.stack)
+			at++;
+		if (at == in->piece_count || in->pieces[at].stack != peak.stack)
+			continue;
+		double *values = profile->values + in->pieces[at].sample * profile->value_count;
+		values[inuse_objects] += (double)peak.objects;
+		values[inuse_space] += (double)peak.bytes;
+		profile->sampled[in->pieces[at].sample] += (double)peak.samples;
+	}
+	profile->at_peak = true;
 }
 
 /* Lines are in the order of the stacks, as the pieces are. */
@@ -409,6 +440,16 @@ static void add_values(struct parser *in)
 		values[objects] = (double)freed->objects;
 		values[space] = (double)freed->bytes;
 		values[lifetime] = sum_lifetimes(freed);
+	}
+}
+
+static void read_history(struct cairn_profile *profile, struct cairn_bytes section)
+{
+	for (struct cairn_history_row row; cairn_history_next(&section, &row);) {
+		if (profile->history_count && row.time_ns <= profile->history[profile->history_count - 1].time_ns)
+			continue; /* out of order: somebody made it up */
+		cairn_array_room(profile->history, profile->history_count, profile->history_capacity);
+		profile->history[profile->history_count++] = row;
 	}
 }
 
@@ -456,6 +497,8 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 {
 	struct cairn_profile *profile = reader->profile;
 	struct parser in = {.reader = reader, .profile = profile};
+	if (reader->options.at_peak)
+		reader->options.split_threads = reader->options.split_ages = false;
 	profile->format = "jemalloc heap_v2";
 	profile->kind = CAIRN_PROFILE_HEAP;
 	if (!read_header(&in, &text, error))
@@ -484,9 +527,11 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 	if (section.length) {
 		profile->format = "heap_v2 of Cairn's sampler";
 		read_live(&in, section, has_trailer ? &trailer : NULL);
+		read_peak(&in, section, reader->options.at_peak);
+		read_history(profile, section);
 		if (reader->options.with_freed)
 			read_freed(&in, section);
-		if (reader->options.all_values)
+		if (reader->options.all_values && !profile->at_peak)
 			add_values(&in);
 	}
 	if (has_trailer && section.length) {
@@ -506,7 +551,7 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 				   reader->name);
 	if (has_trailer && !trailer.complete)
 		cairn_profile_warn(profile, "%s: its trailer is cut short; what it knows of the process and its modules may be missing", reader->name);
-	if (!reader->options.older_us && !reader->options.younger_us)
+	if (!reader->options.older_us && !reader->options.younger_us && !profile->at_peak)
 		check_total(&in);
 	if (cairn_profile_total(profile, alloc_space) == 0 && cairn_profile_total(profile, alloc_objects) == 0) {
 		cairn_profile_drop_value(profile, alloc_space);

@@ -32,7 +32,10 @@ struct cairn_read_options {
 	bool split_threads;
 	/* Of a dump that has times of birth: make samples of each age class apart, labelled `age`. */
 	bool split_ages;
-	/* Keep what was freed of each stack. */
+	/* Of a dump that knows it: count what lived at the highest point instead of what lives now. Threads and ages are not told apart, and
+	 * what was allocated so far has no value. */
+	bool at_peak;
+	/* Keep what was freed of each stack, and how old each live sample is. */
 	bool with_freed;
 	/* And make values of it, behind the usual ones: freed_objects, freed_space and freed_lifetime (the sum over objects, in nanoseconds),
 	 * and of what lives, inuse_usable. */

@@ -16,14 +16,17 @@ rows=$scratch/rows
 family() { local child; echo "$1"; for child in $(ps -o pid= --ppid "$1"); do family "$child"; done; }
 # seen PID...: of those that answer, the one with the most stacks: stacks, cut, share of CPU time, number, engine and allocator
 seen() {
-	for member; do "$cairn" status --json "$member" 2>/dev/null; done | python3 -c 'import json, sys
+	for member; do "$cairn" status --json "$member" 2>/dev/null; done | python3 -c 'import json, os, sys
 best, decoder, text = (0, 0, 0.0, 0, "none"), json.JSONDecoder(), sys.stdin.read().lstrip()
 while text:
     status, end = decoder.raw_decode(text)
     text = text[end:].lstrip()
     unwinder = status["unwinder"]
     cut = unwinder["no_code"] + unwinder["no_rule"] + unwinder["unreadable"]
-    best = max(best, (unwinder["stacks"], cut, status["cost"].get("cpu_share") or 0.0, status["pid"],
+    stat = open("/proc/%d/stat" % status["pid"]).read().rsplit(")", 1)[1].split()
+    used = (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK")
+    share = unwinder["stacks"] * unwinder["ns_per_stack"] / 1e9 / used if used else 0.0
+    best = max(best, (unwinder["stacks"], cut, share, status["pid"],
         status["engine"]["name"] + "/" + status["engine"]["allocator"].rpartition("/")[2].partition(".")[0]))
 print(*best)'
 }
@@ -32,7 +35,7 @@ host() {
 	local name=$1 ready=$2 load=$3 pid starts=no stacks=none percent=- top=- cost=- engine=none row=()
 	shift 3
 	[[ $name =~ ${HOSTS:-.} ]] || return # HOSTS=pattern: only those, while working on one
-	"$cairn" run -q --active --period 16K -- "$@" >"$scratch/out" 2>&1 < <(sleep 600) &
+	"$cairn" run -q --active --period 16K -o /dev/null -- "$@" >"$scratch/out" 2>&1 < <(sleep 600) &
 	pid=$!
 	children+=($pid)
 	if wait_for 60 eval "$ready"; then
@@ -58,7 +61,7 @@ print(rows[0]["name"] if rows else "-")' 2>/dev/null)
 	local members
 	members=$(family $pid)
 	kill $members 2>/dev/null
-	wait_for 10 eval "! kill -0 $pid" || kill -KILL $members 2>/dev/null
+	timeout 20 tail --pid="$pid" -f /dev/null || kill -KILL $members 2>/dev/null
 	wait $pid 2>/dev/null
 }
 said_ready='grep -q ready "$scratch/out"'

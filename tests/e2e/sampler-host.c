@@ -42,7 +42,10 @@ static void fail(const char *what)
 static void churn(unsigned rounds, unsigned seed)
 {
 	enum { kept = 64 };
-	struct { unsigned char *data; size_t size; } objects[kept] = {0};
+	struct {
+		unsigned char *data;
+		size_t size;
+	} objects[kept] = {0};
 	for (unsigned i = 0; i < rounds; i++) {
 		seed = seed * 1664525 + 1013904223;
 		unsigned at = seed >> 26, size = 1 + (seed >> 8) % 3000;
@@ -51,12 +54,32 @@ static void churn(unsigned rounds, unsigned seed)
 			fail("memory was changed");
 		unsigned char *data = NULL;
 		switch (seed >> 5 & 7) {
-		case 0: data = realloc(old, size); old = NULL; break;
-		case 1: data = calloc(1, size); if (data && (data[0] || data[size - 1])) fail("calloc gave other than zeroes"); break;
-		case 2: if (posix_memalign((void **)&data, 256, size) || (uintptr_t)data % 256) fail("posix_memalign"); break;
-		case 3: data = aligned_alloc(64, size); if ((uintptr_t)data % 64) fail("aligned_alloc"); break;
-		case 4: data = reallocarray(old, size, 1); old = NULL; break;
-		case 5: data = (unsigned char *)strdup("a text of libc's own"); size = 21; break;
+		case 0:
+			data = realloc(old, size);
+			old = NULL;
+			break;
+		case 1:
+			data = calloc(1, size);
+			if (data && (data[0] || data[size - 1]))
+				fail("calloc gave other than zeroes");
+			break;
+		case 2:
+			if (posix_memalign((void **)&data, 256, size) || (uintptr_t)data % 256)
+				fail("posix_memalign");
+			break;
+		case 3:
+			data = aligned_alloc(64, size);
+			if ((uintptr_t)data % 64)
+				fail("aligned_alloc");
+			break;
+		case 4:
+			data = reallocarray(old, size, 1);
+			old = NULL;
+			break;
+		case 5:
+			data = (unsigned char *)strdup("a text of libc's own");
+			size = 21;
+			break;
 		default: data = malloc(size); break;
 		}
 		free(old);
@@ -320,20 +343,35 @@ static void context(const char *name)
 int main(int count, char **argument)
 {
 	const char *mode = count > 1 ? argument[1] : "";
-	if (strcmp(mode, "threads") == 0) many_threads();
-	else if (strcmp(mode, "forks") == 0) many_forks();
-	else if (strcmp(mode, "child") == 0) long_child();
-	else if (strcmp(mode, "loads") == 0) many_loads(argument[2]);
-	else if (strcmp(mode, "fibers") == 0) fibers();
-	else if (strcmp(mode, "signals") == 0) signals();
-	else if (strcmp(mode, "close") == 0) close_all();
-	else if (strcmp(mode, "sandbox") == 0) sandbox();
-	else if (strcmp(mode, "hold") == 0) hold();
-	else if (strcmp(mode, "crowd") == 0) crowd();
-	else if (strcmp(mode, "busy") == 0) busy();
-	else if (strcmp(mode, "grow") == 0) grow();
-	else if (strcmp(mode, "context") == 0) context(argument[2]);
-	else for (double start = now(); now() - start < 2;) churn(1000, 3);
+	if (strcmp(mode, "threads") == 0)
+		many_threads();
+	else if (strcmp(mode, "forks") == 0)
+		many_forks();
+	else if (strcmp(mode, "child") == 0)
+		long_child();
+	else if (strcmp(mode, "loads") == 0)
+		many_loads(argument[2]);
+	else if (strcmp(mode, "fibers") == 0)
+		fibers();
+	else if (strcmp(mode, "signals") == 0)
+		signals();
+	else if (strcmp(mode, "close") == 0)
+		close_all();
+	else if (strcmp(mode, "sandbox") == 0)
+		sandbox();
+	else if (strcmp(mode, "hold") == 0)
+		hold();
+	else if (strcmp(mode, "crowd") == 0)
+		crowd();
+	else if (strcmp(mode, "busy") == 0)
+		busy();
+	else if (strcmp(mode, "grow") == 0)
+		grow();
+	else if (strcmp(mode, "context") == 0)
+		context(argument[2]);
+	else
+		for (double start = now(); now() - start < 2;)
+			churn(1000, 3);
 	puts("well");
 	return 0;
 }

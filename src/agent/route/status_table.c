@@ -131,7 +131,7 @@ static const struct fact facts[] = {
 	{SIZE, AT(ledger_taken), "samples", "samples taken since the start", .condition = WITH_LEDGER},
 	{BOOL, AT(gdump), "gdump", "gdump"},
 	{TEXT, AT(engine), "engine.name", "engine"},
-	{TEXT, AT(engine_warning), "engine.warning", "engine warning"},
+	{CHARS, AT(engine_warning), "engine.warning", "engine warning"},
 	{TEXT, AT(sampler.allocator), "engine.allocator", "allocator", .condition = WITH_SAMPLER},
 	{UINT, AT(sampler.patch.objects), "engine.objects", .condition = WITH_SAMPLER},
 	{UINT, AT(sampler.patch.slots), "engine.relocations", .condition = WITH_SAMPLER},

@@ -3,6 +3,7 @@
 #include "agent/sampler/sampler.h"
 
 #include "agent/sampler/heap.h"
+#include "agent/sampler/history.h"
 #include "agent/sampler/hooks.h"
 #include "agent/sampler/sample.h"
 #include "agent/unwind/object.h"
@@ -370,6 +371,7 @@ void cairn_sampler_look(void)
 			record_modules();
 		}
 		cairn_record_sweep_threads(&cairn_sampling.record, getpid());
+		cairn_history_look(&cairn_sampling.record, cairn_clock_ns());
 	}
 	pthread_mutex_unlock(&sampler.mutex);
 }
@@ -380,6 +382,7 @@ void cairn_sampler_in_child(void)
 {
 	pthread_mutex_init(&sampler.mutex, NULL);
 	cairn_patch_forget();
+	cairn_history_in_child();
 	sampler.was_active = atomic_load(&cairn_sampling.active);
 	atomic_store(&cairn_sampling.open, false);
 	atomic_store(&cairn_sampling.active, false);
