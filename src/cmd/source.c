@@ -126,6 +126,7 @@ bool cairn_source_read(struct cairn_profile *profile, const char *name, const st
 		.split_threads = options->thread || options->split_threads,
 		.split_ages = options->split_ages,
 		.with_freed = options->with_freed,
+		.all_values = options->all_values,
 		.at_peak = options->peak,
 		.as_jeprof = options->as_jeprof,
 	};

@@ -25,6 +25,7 @@ struct cairn_source_options {
 	bool split_threads;        /* by those that show threads */
 	bool split_ages;           /* by those that show ages */
 	bool with_freed;           /* by those that show what was freed */
+	bool all_values;           /* by those that hand on all there is */
 	bool as_jeprof;            /* by jeprof: its numbers to the last digit */
 	bool reads_standard_input; /* by those for which no name means standard input, unless that is a terminal */
 	bool columns_compare;      /* by those that show differences: the two columns of folded text are one */

@@ -5,7 +5,7 @@
 
 #include "base/bytes.h"
 
-enum { CAIRN_LIFETIMES = 32 };
+enum { CAIRN_LIFETIMES = 32, CAIRN_LIFETIME_FIRST = 14 };
 
 /* One live sample. STACK is the number of its stack, counted from 0 in the order of the dump. */
 struct cairn_live {

@@ -264,6 +264,8 @@ double cairn_profile_total(const struct cairn_profile *profile, uint32_t value);
 
 /* Forgets the value type at VALUE, from every sample. */
 void cairn_profile_drop_value(struct cairn_profile *profile, uint32_t value);
+/* Adds a value type behind the others, of which every sample has 0. False where there are CAIRN_VALUES_MAX. */
+bool cairn_profile_append_value(struct cairn_profile *profile, const char *type, const char *unit);
 
 /* Keeps the samples for which keep[sample] is true, in order. */
 void cairn_profile_keep_samples(struct cairn_profile *profile, const bool *keep);
