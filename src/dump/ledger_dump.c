@@ -104,6 +104,7 @@ static void write_trailer(const struct cairn_ledger *ledger, const struct cairn_
 	write_text(out, "executable", header->executable);
 	write_text(out, "command", header->command);
 	write_text(out, "engine", "cairn");
+	write_text(out, "allocator", header->allocator[0] ? header->allocator : "-");
 	cairn_ledger_write_counts(ledger, out);
 	write_time(out, "active_since", header->active_ns);
 	write_time(out, "reset_at", header->reset_ns);
