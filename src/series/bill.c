@@ -104,12 +104,15 @@ static double sampled_pages(const struct cairn_trailer *trailer)
 void cairn_bill_facts_profile(struct cairn_bill_facts *facts, const struct cairn_profile *profile, const struct cairn_trailer *trailer)
 {
 	enum { small_most = 14 << 10 };
+	static const int64_t late_ns = 1000000000;
 	uint32_t space = cairn_profile_find_value(profile, "inuse_space"), objects = cairn_profile_find_value(profile, "inuse_objects");
 	struct cairn_spread spread = {0};
 	double page = facts->page ? (double)facts->page : 4096, pages = sampled_pages(trailer);
 	if (space == CAIRN_NONE || objects == CAIRN_NONE)
 		return;
 	facts->has_profile = true;
+	if (profile->start_ns > 0 && profile->since_ns > profile->start_ns + late_ns)
+		facts->before = from_number(profile->before_bytes);
 	for (size_t i = 0; i < profile->sample_count; i++) {
 		const double *values = cairn_profile_values(profile, i);
 		double sampled = profile->sampled ? profile->sampled[i] : 0;
@@ -233,6 +236,24 @@ static void split_allocator(struct cairn_bill *bill, const struct cairn_bill_fac
 	bill->retained = less(facts->retained, bill->lines[CAIRN_BILL_RETAINED]);
 }
 
+/* What was allocated before sampling began and is still there: of the memory that malloc hands out of, what the profile does not know of, at
+ * most as much as there was then. Where the allocator keeps no count, that includes what it has kept of freed memory since. */
+static void split_before(struct cairn_bill *bill, const struct cairn_bill_facts *facts)
+{
+	static const enum cairn_bill_line own[] = {CAIRN_BILL_HEAP, CAIRN_BILL_ARENA, CAIRN_BILL_ANONYMOUS}, counted[] = {CAIRN_BILL_LIVE};
+	const enum cairn_bill_line *from = facts->has_allocator ? counted : own;
+	size_t count = facts->has_allocator ? 1 : sizeof own / sizeof *own;
+	uint64_t sum = 0;
+	if (!facts->has_profile || !facts->before)
+		return;
+	for (size_t i = 0; i < count; i++)
+		sum += bill->lines[from[i]];
+	uint64_t missing = least_of(less(sum, from_number(facts->profile_bytes)), facts->before), all = missing;
+	for (size_t i = 0; i < count; i++)
+		take_off(bill, from[i], most, &missing);
+	bill->lines[CAIRN_BILL_BEFORE] = all - missing;
+}
+
 void cairn_bill_make(struct cairn_bill *bill, const struct cairn_bill_facts *facts)
 {
 	/* Where the allocator's memory may be, the likeliest first: on a machine that never overcommits jemalloc reserves what it maps, and its
@@ -263,6 +284,7 @@ void cairn_bill_make(struct cairn_bill *bill, const struct cairn_bill_facts *fac
 		split_allocator(bill, facts, pool);
 	else
 		bill->lines[CAIRN_BILL_ANONYMOUS] += pool.rss;
+	split_before(bill, facts);
 	uint64_t sum = 0;
 	for (int i = 0; i < CAIRN_BILL_LINES; i++)
 		sum += bill->lines[i];
@@ -275,6 +297,7 @@ static const struct {
 	const char *key, *name;
 } names[] = {
 	[CAIRN_BILL_LIVE] = {"live", "live objects"},
+	[CAIRN_BILL_BEFORE] = {"before", "allocated before sampling began"},
 	[CAIRN_BILL_SLACK] = {"slack", "size-class slack"},
 	[CAIRN_BILL_SAMPLED] = {"sampled", "pages of sampled objects"},
 	[CAIRN_BILL_CACHE] = {"thread_caches", "thread caches"},

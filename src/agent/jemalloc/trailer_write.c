@@ -88,6 +88,9 @@ static void write_engine(struct cairn_buffer *out, struct cairn_profiler *profil
 		write_number(out, "period", cairn_profiler_period(profiler));
 	if (since)
 		write_time(out, "active_since", since);
+	uint64_t before = atomic_load(&profiler->before_bytes);
+	if (since && before)
+		write_number(out, "active_before", before);
 	if (reset)
 		write_time(out, "reset_at", reset);
 }
