@@ -128,6 +128,7 @@ struct cairn_profile {
 	double resident_bytes, limit_bytes; /* what the process weighed and might weigh; 0 when not known */
 	double allocated_bytes; /* live bytes by the allocator's own count, sampled or not; 0 when not known */
 	int64_t since_ns;       /* when sampling began, or all samples were last discarded; 0 when not known */
+	double before_bytes;    /* anonymous memory that the process had when sampling was switched on; 0 when not known */
 	bool has_ages;          /* the dump it was read from says how old each live sample is */
 	double slack_bytes;     /* where ages are known: what is usable of all live objects beyond what was requested */
 	bool as_slack;          /* and the live bytes are that */

@@ -26,6 +26,7 @@ struct cairn_profiler {
 	struct cairn_error missing;     /* why there is no jemalloc */
 	_Atomic int64_t active_since;   /* nanoseconds since 1970; 0 while inactive */
 	_Atomic int64_t reset_at;       /* when samples were last discarded; 0 for never */
+	_Atomic uint64_t before_bytes;  /* anonymous memory that the process had when sampling was switched on; 0 when not known */
 };
 
 /* The engine in use, and whether that is jemalloc's own profiler. */

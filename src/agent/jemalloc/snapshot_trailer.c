@@ -74,6 +74,9 @@ static void write_engine(struct cairn_buffer *out, struct cairn_profiler *profil
 		cairn_trailer_write_number(out, "period", cairn_profiler_period(profiler));
 	if (since)
 		cairn_trailer_write_time(out, "active_since", since);
+	uint64_t before = atomic_load(&profiler->before_bytes);
+	if (since && before)
+		cairn_trailer_write_number(out, "active_before", before);
 	if (reset)
 		cairn_trailer_write_time(out, "reset_at", reset);
 }
