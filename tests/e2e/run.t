@@ -204,6 +204,20 @@ is "$("$cairn" run -q -- "$scratch/musl" once 2>"$scratch/err" | tr '\n' ' ')" "
 like "$(cat "$scratch/err")" "*is linked with musl, so it runs without profiling*" "and why it is not profiled is said"
 is "$(left)" "" "none leaves a profile"
 
+# A script that starts such a program: what the script's environment has reaches it.
+holds "a static program for musl links" musl-gcc -static -w "$scratch/static.c" -o "$scratch/musl-static"
+for kind in static static-pie musl-static; do
+	printf '#!/bin/sh\nexec %s "$@"\n' "$scratch/$kind" >"$scratch/start-$kind"
+	chmod +x "$scratch/start-$kind"
+	is "$("$cairn" run -q -- "$scratch/start-$kind" once 2>"$scratch/err"; echo $?)" "once
+0" "a script that starts a program of the kind $kind runs"
+	is "$(cat "$scratch/err")" "" "and nothing is said about it"
+done
+"$cairn" run -q --engine jemalloc -- "$scratch/start-static" once >/dev/null 2>"$scratch/err"
+is $? 134 "with --engine jemalloc it aborts, since prof:true reaches it"
+like "$(cat "$scratch/err")" "*a program that $scratch/start-static started has aborted: a static program with jemalloc*without --engine it runs*" "and why is said"
+rm -f cairn.*
+
 # Addresses.
 port=$(free_port)
 "$cairn" run -q --listen 127.0.0.1:$port -- "$scratch/host" --some --options 2>"$scratch/err" &
