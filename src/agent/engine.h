@@ -35,6 +35,7 @@ struct cairn_engine {
 	uint64_t (*allocated)(struct cairn_profiler *profiler); /* bytes in all, freed or not */
 	uint64_t (*samples)(struct cairn_profiler *profiler); /* that live; NULL where only a dump tells */
 	void (*write_trailer)(struct cairn_profiler *profiler, struct cairn_buffer *out); /* its own lines; may be NULL */
+	void (*write_statistics)(struct cairn_buffer *out); /* the allocator's, which may make host threads wait; may be NULL */
 	/* Has FUNCTION called with each sample, on the thread that allocates; NULL ends it. False where that never happens. */
 	bool (*notify)(void (*function)(void));
 	void (*count)(struct cairn_engine_counts *counts);

@@ -132,6 +132,17 @@ static bool take_process(struct account *account, int pid, const struct cairn_er
 	return true;
 }
 
+/* The figures of an allocator other than jemalloc come only when asked for: it may have to make threads of the host wait. */
+static void ask_malloc(struct account *account, struct cairn_target *target)
+{
+	struct cairn_buffer body = {0};
+	struct cairn_trailer trailer;
+	if (cairn_target_ask(target, "GET", "/cairn/memory", &body, &(struct cairn_error){{0}}) &&
+	    cairn_trailer_read(cairn_buffer_bytes(&body), &trailer))
+		cairn_bill_facts_malloc(&account->facts, &trailer);
+	cairn_buffer_free(&body);
+}
+
 static bool take_target(struct account *account, const char *name, const char *token, struct cairn_error *error)
 {
 	struct cairn_target target;
@@ -149,6 +160,8 @@ static bool take_target(struct account *account, const char *name, const char *t
 			cairn_fail(new_note(account), "no profile: %s", why.text);
 	}
 	good = good && take_text(account, cairn_buffer_bytes(&body), name, cairn_target_process(&target), error);
+	if (good && !account->facts.has_allocator)
+		ask_malloc(account, &target);
 	cairn_buffer_free(&body);
 	return good;
 }
@@ -197,10 +210,13 @@ static void add_notes(struct account *account)
 	if (facts->no_statistics)
 		cairn_fail(new_note(account), "only the kernel's side: this jemalloc was built without statistics (--disable-stats; the feature \"stats\" "
 					      "of tikv-jemallocator turns them on), so what it has in its pages is not known");
-	if (bill->has_allocator && !bill->has_classes)
+	if (facts->has_allocator && !bill->has_classes)
 		cairn_fail(new_note(account), "size-class slack is part of the live objects: jemalloc counts what it hands out, not what "
 					      "was asked for, unless it runs "
 					      "with prof:true,prof_stats:true");
+	if (facts->malloc && !facts->has_malloc && facts->has_profile)
+		cairn_fail(new_note(account), "the allocator was not asked: live objects are the profile's estimate, and what else is in its "
+					      "mappings is taken for free memory that it keeps");
 	if (has_gaps(facts))
 		cairn_fail(new_note(account),
 			   "the profile knows of %s of %s live: sampling began late or was off, or samples were discarded; see 'cairn "

@@ -103,6 +103,7 @@ static void write_trailer(const struct cairn_ledger *ledger, const struct cairn_
 	if (header->service[0])
 		write_text(out, "service", header->service);
 	write_text(out, "engine", "cairn");
+	write_text(out, "allocator", header->allocator[0] ? header->allocator : "-");
 	cairn_ledger_write_counts(ledger, out);
 	write_time(out, "active_since", header->active_ns);
 	write_time(out, "reset_at", header->reset_ns);

@@ -37,7 +37,7 @@ static struct cairn_bytes map_text(int descriptor)
 static bool append_trailer(struct cairn_snapshots *snapshots, int descriptor, bool with_maps, struct cairn_error *error)
 {
 	struct cairn_buffer trailer = cairn_pages(trailer_maximum);
-	cairn_snapshot_trailer_write(&trailer, snapshots->profiler, with_maps);
+	cairn_snapshot_trailer_write(&trailer, snapshots->profiler, with_maps ? CAIRN_TRAILER_WITH_MAPS : CAIRN_TRAILER_PLAIN);
 	struct cairn_bytes rest = cairn_buffer_bytes(&trailer);
 	bool good = lseek(descriptor, 0, SEEK_END) >= 0 && cairn_descriptor_write_all(descriptor, &rest);
 	cairn_buffer_free(&trailer);

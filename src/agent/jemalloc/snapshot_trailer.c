@@ -74,6 +74,9 @@ static void write_engine(struct cairn_buffer *out, struct cairn_profiler *profil
 		cairn_trailer_write_number(out, "period", cairn_profiler_period(profiler));
 	if (since)
 		cairn_trailer_write_time(out, "active_since", since);
+	uint64_t before = atomic_load(&profiler->before_bytes);
+	if (since && before)
+		cairn_trailer_write_number(out, "active_before", before);
 	if (reset)
 		cairn_trailer_write_time(out, "reset_at", reset);
 }
@@ -254,9 +257,9 @@ void cairn_snapshot_trailer_end(struct cairn_buffer *out)
 	cairn_trailer_write_last(out);
 }
 
-void cairn_snapshot_trailer_write(struct cairn_buffer *out, struct cairn_profiler *profiler, bool with_maps)
+void cairn_snapshot_trailer_write(struct cairn_buffer *out, struct cairn_profiler *profiler, enum cairn_trailer_extent extent)
 {
-	if (with_maps) {
+	if (extent == CAIRN_TRAILER_WITH_MAPS) {
 		struct cairn_facts facts;
 		cairn_facts_get(&facts);
 		cairn_buffer_text(out, "\nMAPPED_LIBRARIES:\n");
@@ -269,6 +272,9 @@ void cairn_snapshot_trailer_write(struct cairn_buffer *out, struct cairn_profile
 		write_statistics(out, &profiler->jemalloc);
 		write_classes(out, &profiler->jemalloc);
 	}
+	const struct cairn_engine *engine = cairn_profiler_engine(profiler);
+	if (extent == CAIRN_TRAILER_WITH_STATISTICS && !profiler->jemalloc.mallctl && engine->write_statistics)
+		engine->write_statistics(out);
 	write_memory(out);
 	write_limit(out);
 	cairn_snapshot_trailer_end(out);

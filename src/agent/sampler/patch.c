@@ -119,7 +119,11 @@ bool cairn_patch_prepare(struct cairn_error *error)
 	for (size_t i = 0; i < cairn_hook_entry_count && i < entries_most; i++) {
 		const struct cairn_hook_entry *entry = &cairn_hook_entries[i];
 		/* A relative of another object (libstdc++'s operator new) calls malloc, and is seen there. */
-		if (!find(entry->name, &search) || (!entry->of_loader && (search.bias != patch.allocator_bias || search.program != patch.is_program)) ||
+		/* tcmalloc has its own, which call libc's. */
+		if (entry->of_mappings &&
+		    (patch.is_program || !find(entry->name, &search) || !(search.libc || search.bias == patch.allocator_bias)))
+			continue;
+		if (!find(entry->name, &search) || (!entry->of_loader && !entry->of_mappings && (search.bias != patch.allocator_bias || search.program != patch.is_program)) ||
 		    (entry->unless_libc && search.libc))
 			continue;
 		*entry->real = (cairn_hook_function *)search.found;

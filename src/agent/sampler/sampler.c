@@ -6,6 +6,7 @@
 #include "agent/sampler/history.h"
 #include "agent/sampler/hooks.h"
 #include "agent/sampler/sample.h"
+#include "agent/sampler/statistics.h"
 #include "agent/unwind/object.h"
 #include "base/pages.h"
 #include "dump/ledger_heap.h"
@@ -157,6 +158,7 @@ static bool open_ledger(struct cairn_error *error)
 	make_guard();
 	uint64_t period = atomic_load(&cairn_sampling.period) ? atomic_load(&cairn_sampling.period) : sampler.period;
 	cairn_heap_names(record.header);
+	snprintf(record.header->allocator, sizeof record.header->allocator, "%s", cairn_patch_allocator());
 	cairn_sampling.record = record;
 	atomic_store(&cairn_sampling.process, getpid());
 	atomic_store(&cairn_sampling.depth, sampler.depth);
@@ -501,6 +503,7 @@ const struct cairn_engine cairn_engine_sampler = {
 	.period = get_period,
 	.dump = dump,
 	.write_trailer = write_trailer,
+	.write_statistics = cairn_statistics_write,
 	.allocated = allocated,
 	.samples = samples,
 	.notify = notify,
