@@ -316,7 +316,7 @@ const struct cairn_command cairn_command_export = {
 
 static const struct cairn_option_group pprof_groups[] = {
 	{NULL, cairn_output_option_table, 0},
-	{"the profile", pprof_table, 0},
+	{"profile", pprof_table, 0},
 	{"stack filters", cairn_filter_option_table, 0},
 	{"sources", cairn_source_option_table, offsetof(struct cairn_view_setup, source)},
 	{0},

@@ -28,13 +28,15 @@ static const struct cairn_option table[] = {
 	{0, "nodecount", "N", NULL, CAIRN_OPTION_COUNT, offsetof(struct options, setup.shape.node_count), 0},
 	{0, "limit", "SIZE", "forecast when SIZE is reached (default: the limit recorded in the dumps)",
 	 CAIRN_OPTION_SIZE, offsetof(struct options, limit), 0},
-	{0, "json", NULL, "print one JSON object instead of a table", CAIRN_OPTION_FLAG, offsetof(struct options, setup.json), 0},
+	{0, "json", NULL, "print one JSON object instead of a table; see doc/formats.md", CAIRN_OPTION_FLAG,
+	 offsetof(struct options, setup.json), 0},
 	{0},
 };
 
 static const struct cairn_option_group groups[] = {
 	{NULL, table, 0},
 	CAIRN_VIEW_GROUPS,
+	{"output", cairn_output_option_table, 0},
 	{0},
 };
 
@@ -246,8 +248,8 @@ static void write_text(const struct report *report)
 	size_t rows = shown_rows(report);
 	const char *errors = cairn_head_interval_title(report->view);
 	write_summary(report);
-	cairn_buffer_format(report->out, "%13s%s %7s %11s%s  %-9s %7s  %-*s  %s\n", "rate", errors, "share", "now", errors, "verdict", "sure",
-			    spark_width + 1, "course", "call path");
+	cairn_buffer_format(report->out, "%13s%s %7s %11s%s  %-9s %7s  %-*s  %s\n", "Rate", errors, "Share", "Live", errors, "Verdict", "Sure",
+			    spark_width + 1, "Course", "Call path");
 	for (size_t i = 0; i < report->leaks->count && i < rows; i++)
 		write_row(report, &report->leaks->rows[i]);
 }
@@ -360,17 +362,33 @@ static void write_json(const struct report *report)
 	cairn_buffer_byte(report->out, '\n');
 }
 
+/* By the ending of the output's name: .json is JSON, pictures belong to other commands. */
+static bool find_format(struct cairn_view_setup *setup, struct cairn_error *error)
+{
+	static const char *const pictures[] = {".html", ".svg", ".png", ".pdf"};
+	struct cairn_bytes output = cairn_bytes_of(setup->output ? setup->output : "");
+	for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++)
+		if (cairn_bytes_end_with(output, pictures[i]))
+			return cairn_fail_usage(error, "'cairn leaks' does not write %s files; 'cairn timeline' writes .html and .svg", pictures[i]);
+	setup->json |= cairn_bytes_end_with(output, ".json");
+	return true;
+}
+
 static int run(const void *values, int operand_count, char **operands)
 {
-	const struct options *options = values;
+	struct options own = *(const struct options *)values;
+	const struct options *options = &own;
 	struct cairn_error error;
-	struct cairn_series series;
+	struct cairn_series series = {0};
 	struct cairn_view view = {0};
+	struct cairn_symbolize_report unnamed = {0};
 	int code;
 	/* Ages are of what a dump holds as a whole: not of one thread, nor of a part by age. */
-	struct cairn_source_options source = options->setup.source;
-	source.with_freed = !source.thread && !source.older && !source.younger;
-	if (!cairn_source_series(&series, &source, &options->setup.view, least_dumps, operand_count, operands, &error) ||
+	struct cairn_source_options *source = &own.setup.source;
+	source->with_freed = !source->thread && !source->older && !source->younger;
+	source->unnamed = &unnamed;
+	if (!find_format(&own.setup, &error) ||
+	    !cairn_source_series(&series, source, &options->setup.view, least_dumps, operand_count, operands, &error) ||
 	    !cairn_view_make(&view, &series.profile, &options->setup.view, &error)) {
 		code = cairn_say_failure(&error);
 	} else {
@@ -382,10 +400,14 @@ static int run(const void *values, int operand_count, char **operands)
 					cairn_array_zero(series.point_count, sizeof *report.values)};
 		(options->setup.json ? write_json : write_text)(&report);
 		free(report.values);
-		code = cairn_say_output(NULL, cairn_buffer_bytes(&out));
+		struct cairn_symbolize_scope scope = {view.samples, view.sample_count, view.value};
+		struct cairn_bytes text = cairn_buffer_bytes(&out);
+		cairn_source_note_unnamed(&series.profile, &unnamed, &scope, &text);
+		code = cairn_say_output(options->setup.output, text);
 		cairn_buffer_free(&out);
 		cairn_leaks_free(&leaks);
 	}
+	cairn_symbolize_report_free(&unnamed);
 	cairn_view_free(&view);
 	cairn_series_free(&series);
 	return code;

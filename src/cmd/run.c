@@ -73,7 +73,7 @@ static void set_agent_conf(const struct options *options, const char *prefix)
 	cairn_buffer_format(&text, "engine:%s,enable_heap_profiling:%s", options->engine, options->wait ? "false" : "true");
 	if (options->period)
 		cairn_buffer_format(&text, ",period:%llu", (unsigned long long)options->period);
-	if (strlen(prefix) < sizeof ((struct cairn_config *)0)->prefix && !strchr(prefix, ','))
+	if (strlen(prefix) < sizeof((struct cairn_config *)0)->prefix && !strchr(prefix, ','))
 		cairn_buffer_format(&text, ",prefix:%s", prefix);
 	if (options->interval)
 		cairn_buffer_format(&text, ",interval:%llu", (unsigned long long)options->interval);

@@ -37,13 +37,13 @@ static void note_choice(const struct cairn_choice *choice, const struct cairn_ca
 	struct cairn_bytes name = service->prefix.length ? service->prefix : service->program;
 	if (choice->other_services)
 		cairn_note("dumps of several services; using the %zu of %.*s and leaving out %zu others (--service NAME selects one)",
-		     choice->count + choice->unknown + choice->other_processes, (int)name.length, name.data, choice->other_services);
+			   choice->count + choice->unknown + choice->other_processes, (int)name.length, name.data, choice->other_services);
 	if (choice->unknown)
 		cairn_note("leaving out %zu dump%s not say of which process; one that was cut short does not", choice->unknown,
-		     choice->unknown == 1 ? " that does" : "s that do");
+			   choice->unknown == 1 ? " that does" : "s that do");
 	if (choice->other_processes)
 		cairn_note("dumps of several processes that ran at the same time; using those of process %llu and leaving out %zu others",
-		     (unsigned long long)service->origin.process_id, choice->other_processes);
+			   (unsigned long long)service->origin.process_id, choice->other_processes);
 }
 
 /* Whether the machine's own clock says when PROFILE was taken, in numbers that add up without overflow. */

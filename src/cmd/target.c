@@ -268,7 +268,7 @@ static bool find_process(struct cairn_target *target, struct cairn_error *error)
 		return cairn_fail(error, "process %d has loaded the agent, which does not answer; "
 				  "'cairn doctor %d' tells more", target->pid, target->pid);
 	struct cairn_arena arena = {0};
-	const char *line = cairn_restart_line(&arena, target->pid, "cairn run --active --");
+	const char *line = cairn_restart_line(&arena, target->pid, "cairn run --");
 	cairn_fail(error, "process %d has no agent; 'cairn attach %d' gives it one now, or start it with '%.300s'", target->pid, target->pid,
 		   line && strlen(line) < 300 ? line : "cairn run -- COMMAND");
 	cairn_arena_free(&arena);

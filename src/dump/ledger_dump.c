@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "dump/ledger_dump.h"
 
+#include "base/pages.h"
+#include "base/sort.h"
 #include "dump/ledger_heap.h"
 
 struct cairn_life cairn_ledger_life(const struct cairn_ledger *ledger)
@@ -57,15 +59,33 @@ static void write_modules(const struct cairn_ledger *ledger, struct cairn_buffer
 	}
 }
 
-/* The time since 1970 of the moment NOW_NS of the ledger's clock, by the clock as it was when the ledger was opened. Any number may
- * stand in a header. */
-static int64_t time_at(const struct cairn_ledger_header *header, int64_t now_ns)
+static int compare_rows(const void *a, const void *b)
 {
-	int64_t passed, time;
-	if (header->wall_ns <= 0 || __builtin_sub_overflow(now_ns, header->clock_ns, &passed) || passed < 0 ||
-	    __builtin_add_overflow(header->wall_ns, passed, &time))
-		return 0;
-	return time;
+	int64_t one = ((const struct cairn_ledger_row *)a)->time_ns, other = ((const struct cairn_ledger_row *)b)->time_ns;
+	return one < other ? -1 : one > other;
+}
+
+/* `# cairn history TIME RESIDENT USAGE LIMIT LIVE ALLOCATED`, in the order of time. A row that is in both rings stands here once. */
+static void write_history(const struct cairn_ledger *ledger, struct cairn_buffer *out)
+{
+	uint32_t most = cairn_ledger_count(ledger, CAIRN_LEDGER_HISTORY);
+	size_t size = ((size_t)most + 1) * sizeof(struct cairn_ledger_row), count = 0;
+	struct cairn_ledger_row *rows = cairn_pages_map(size);
+	for (uint32_t i = 0; rows && i < most; i++)
+		count += cairn_ledger_get_row(ledger, i, &rows[count]);
+	if (count) {
+		cairn_sort(rows, count, sizeof *rows, compare_rows);
+		cairn_buffer_text(out, "# cairn section history 1\n");
+	}
+	for (size_t i = 0; i < count && !out->failed; i++) {
+		int64_t time = cairn_ledger_time(ledger, rows[i].time_ns);
+		if (time <= 0 || (i && rows[i].time_ns == rows[i - 1].time_ns))
+			continue;
+		cairn_buffer_format(out, "# cairn history %lld.%03lld %llu %llu %llu %llu %llu\n", (long long)(time / 1000000000),
+				    (long long)(time / 1000000 % 1000), (unsigned long long)rows[i].resident, (unsigned long long)rows[i].usage,
+				    (unsigned long long)rows[i].limit, (unsigned long long)rows[i].live, (unsigned long long)rows[i].allocated);
+	}
+	cairn_pages_unmap(rows, size);
 }
 
 static void write_trailer(const struct cairn_ledger *ledger, const struct cairn_ledger_end *end, int64_t now_ns, struct cairn_buffer *out)
@@ -75,7 +95,7 @@ static void write_trailer(const struct cairn_ledger *ledger, const struct cairn_
 	char text[CAIRN_LIFE_TEXT];
 	cairn_buffer_text(out, "# cairn trailer 1\n");
 	write_text(out, "version", CAIRN_VERSION);
-	write_time(out, "time", end->time_ns ? end->time_ns : time_at(header, now_ns));
+	write_time(out, "time", end->time_ns ? end->time_ns : cairn_ledger_time(ledger, now_ns));
 	write_time(out, "uptime", end->uptime_ns);
 	write_text(out, "host", header->host);
 	cairn_buffer_format(out, "# cairn pid %d\n", life.pid);
@@ -83,6 +103,8 @@ static void write_trailer(const struct cairn_ledger *ledger, const struct cairn_
 	write_time(out, "start", header->start_ns);
 	write_text(out, "executable", header->executable);
 	write_text(out, "command", header->command);
+	if (header->service[0])
+		write_text(out, "service", header->service);
 	write_text(out, "engine", "cairn");
 	cairn_ledger_write_counts(ledger, out);
 	write_time(out, "active_since", header->active_ns);
@@ -105,6 +127,7 @@ bool cairn_ledger_write_dump(const struct cairn_ledger *ledger, const struct cai
 	cairn_ledger_write_maps(ledger, out);
 	cairn_buffer_append(out, heap.sections.data, heap.sections.length);
 	cairn_buffer_free(&heap.sections);
+	write_history(ledger, out);
 	write_trailer(ledger, end, now_ns, out);
 	return !out->failed || cairn_fail(error, "no memory for a dump of the ledger");
 }

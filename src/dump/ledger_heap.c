@@ -26,6 +26,7 @@ struct writer {
 	size_t live_count, live_room;
 	uint32_t *starts; /* for each stack, where its samples begin in `live`; and one more */
 	struct sum *threads; /* one for each of the ledger's */
+	struct cairn_ledger_peak *peaks; /* one for each stack */
 	int64_t now_ns;
 };
 
@@ -107,6 +108,27 @@ static size_t threads_size(const struct writer *writer)
 	return ((size_t)cairn_ledger_count(writer->ledger, CAIRN_LEDGER_THREADS) + 1) * sizeof *writer->threads;
 }
 
+static size_t peaks_size(const struct writer *writer)
+{
+	return ((size_t)cairn_ledger_count(writer->ledger, CAIRN_LEDGER_STACKS) + 1) * sizeof *writer->peaks;
+}
+
+/* What lived at the highest point. In a process that runs a higher one may come meanwhile: then again, a few times at most. */
+static void collect_peaks(struct writer *writer)
+{
+	enum { tries = 4 };
+	uint64_t number = cairn_ledger_peak_number(writer->ledger);
+	for (int i = 0; i < tries; i++) {
+		for (uint32_t k = 0; k < cairn_ledger_count(writer->ledger, CAIRN_LEDGER_STACKS); k++)
+			if (!cairn_ledger_get_peak(writer->ledger, k, number, &writer->peaks[k]))
+				writer->peaks[k] = (struct cairn_ledger_peak){0};
+		uint64_t later = cairn_ledger_peak_number(writer->ledger);
+		if (later == number)
+			break;
+		number = later;
+	}
+}
+
 /* Copies the live samples, then brings them into the order of their stacks by counting: two passes, whatever their number. */
 static bool collect(struct writer *writer, struct cairn_error *error)
 {
@@ -118,7 +140,10 @@ static bool collect(struct writer *writer, struct cairn_error *error)
 	writer->live = cairn_pages_map(writer->live_room);
 	writer->starts = cairn_pages_map(starts_size(writer));
 	writer->threads = cairn_pages_map(threads_size(writer));
-	bool good = copies && writer->live && writer->starts && writer->threads;
+	writer->peaks = cairn_pages_map(peaks_size(writer));
+	bool good = copies && writer->live && writer->starts && writer->threads && writer->peaks;
+	if (good && cairn_ledger_peak_number(writer->ledger) >= CAIRN_LEDGER_FIRST_PEAK)
+		collect_peaks(writer);
 	for (uint32_t i = 0; good && i < slots; i++) {
 		struct cairn_ledger_sample *copy = &copies[writer->live_count];
 		if (!cairn_ledger_get_sample(writer->ledger, i, copy))
@@ -142,6 +167,7 @@ static void discard(struct writer *writer)
 	cairn_pages_unmap(writer->live, writer->live_room);
 	cairn_pages_unmap(writer->starts, starts_size(writer));
 	cairn_pages_unmap(writer->threads, threads_size(writer));
+	cairn_pages_unmap(writer->peaks, peaks_size(writer));
 }
 
 static void write_head(struct writer *writer, const struct sum *all, double allocated_objects, double allocated_bytes)
@@ -197,8 +223,24 @@ static void write_freed(struct writer *writer, size_t number, const struct cairn
 	cairn_buffer_byte(out, '\n');
 }
 
-static void write_stack(struct writer *writer, size_t number, const struct cairn_ledger_stack *stack, size_t first, size_t end)
+/* `# cairn peak STACK SAMPLES OBJECTS BYTES` */
+static void write_peak(struct writer *writer, size_t number, const struct cairn_ledger_peak *peak)
 {
+	struct cairn_buffer *out = writer->sections;
+	if (!peak->samples)
+		return;
+	cairn_buffer_text(out, "# cairn peak");
+	write_word(out, number);
+	write_word(out, peak->samples);
+	write_word(out, (peak->objects + CAIRN_LEDGER_OBJECT / 2) / CAIRN_LEDGER_OBJECT);
+	write_word(out, peak->bytes);
+	cairn_buffer_byte(out, '\n');
+}
+
+/* The stack of INDEX in the ledger, as the one of NUMBER in the dump. */
+static void write_stack(struct writer *writer, size_t number, uint32_t index, const struct cairn_ledger_stack *stack)
+{
+	size_t first = writer->starts[index], end = writer->starts[index + 1];
 	struct cairn_buffer *out = writer->out;
 	cairn_buffer_byte(out, '@');
 	for (uint32_t i = 0; i < stack->depth && !out->failed; i++) {
@@ -222,6 +264,7 @@ static void write_stack(struct writer *writer, size_t number, const struct cairn
 	for (size_t i = first; i < end; i++)
 		write_live(writer, number, &writer->live[i]);
 	write_freed(writer, number, stack);
+	write_peak(writer, number, &writer->peaks[index]);
 }
 
 bool cairn_ledger_write_heap(const struct cairn_ledger *ledger, int64_t now_ns, struct cairn_buffer *out, struct cairn_ledger_heap *heap,
@@ -252,7 +295,7 @@ bool cairn_ledger_write_heap(const struct cairn_ledger *ledger, int64_t now_ns, 
 	/* Stacks that somebody made up may share all frames there are: what does not fit into OUT ends it. */
 	for (uint32_t i = 0; i < stack_count && !out->failed && !heap->sections.failed; i++)
 		if (cairn_ledger_get_stack(ledger, i, &stack) && (writer.starts[i] < writer.starts[i + 1] || stack.allocated_samples))
-			write_stack(&writer, number++, &stack, writer.starts[i], writer.starts[i + 1]);
+			write_stack(&writer, number++, i, &stack);
 	heap->samples = writer.live_count;
 	heap->bytes = whole(all.bytes);
 	discard(&writer);
@@ -305,6 +348,9 @@ void cairn_ledger_write_counts(const struct cairn_ledger *ledger, struct cairn_b
 	};
 	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
 		cairn_buffer_format(out, "# cairn %s %llu\n", counts[i].key, (unsigned long long)counts[i].value);
+	int64_t peak = header->peak_ns ? cairn_ledger_time(ledger, header->peak_ns) : 0;
+	if (peak > 0)
+		cairn_buffer_format(out, "# cairn sampler.peak_at %lld.%09lld\n", (long long)(peak / 1000000000), (long long)(peak % 1000000000));
 	for (int i = 1; i < CAIRN_LEDGER_HEAPS; i++)
 		if (header->heaps[i][0]) {
 			cairn_buffer_format(out, "# cairn heap %d ", i);

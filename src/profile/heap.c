@@ -363,6 +363,32 @@ static void read_live(struct parser *in, struct cairn_bytes section, const struc
 		cairn_profile_warn(profile, "%s: %zu samples of its list belong to no stack of it and were left out", in->reader->name, strays);
 }
 
+/* What lived at the highest point in place of what lives now. */
+static void read_peak(struct parser *in, struct cairn_bytes section, bool wanted)
+{
+	struct cairn_profile *profile = in->profile;
+	struct cairn_peak peak;
+	struct cairn_bytes rest = section;
+	profile->has_peak = cairn_peak_next(&rest, &peak);
+	if (!wanted || !profile->has_peak)
+		return;
+	for (size_t i = 0; i < in->piece_count; i++) {
+		memset(profile->values + in->pieces[i].sample * profile->value_count, 0, profile->value_count * sizeof *profile->values);
+		profile->sampled[in->pieces[i].sample] = 0;
+	}
+	for (size_t at = 0; cairn_peak_next(&section, &peak);) {
+		while (at < in->piece_count && in->pieces[at].stack < peak.stack)
+			at++;
+		if (at == in->piece_count || in->pieces[at].stack != peak.stack)
+			continue;
+		double *values = profile->values + in->pieces[at].sample * profile->value_count;
+		values[inuse_objects] += (double)peak.objects;
+		values[inuse_space] += (double)peak.bytes;
+		profile->sampled[in->pieces[at].sample] += (double)peak.samples;
+	}
+	profile->at_peak = true;
+}
+
 /* Lines are in the order of the stacks, as the pieces are. */
 static void read_freed(struct parser *in, struct cairn_bytes section)
 {
@@ -375,6 +401,16 @@ static void read_freed(struct parser *in, struct cairn_bytes section)
 			at++;
 		if (at < in->piece_count && in->pieces[at].stack == freed.stack)
 			profile->freed[in->pieces[at].sample] = freed;
+	}
+}
+
+static void read_history(struct cairn_profile *profile, struct cairn_bytes section)
+{
+	for (struct cairn_history_row row; cairn_history_next(&section, &row);) {
+		if (profile->history_count && row.time_ns <= profile->history[profile->history_count - 1].time_ns)
+			continue; /* out of order: somebody made it up */
+		cairn_array_room(profile->history, profile->history_count, profile->history_capacity);
+		profile->history[profile->history_count++] = row;
 	}
 }
 
@@ -422,6 +458,8 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 {
 	struct cairn_profile *profile = reader->profile;
 	struct parser in = {.reader = reader, .profile = profile};
+	if (reader->options.at_peak)
+		reader->options.split_threads = reader->options.split_ages = false;
 	profile->format = "jemalloc heap_v2";
 	profile->kind = CAIRN_PROFILE_HEAP;
 	if (!read_header(&in, &text, error))
@@ -450,6 +488,8 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 	if (section.length) {
 		profile->format = "heap_v2 of Cairn's sampler";
 		read_live(&in, section, has_trailer ? &trailer : NULL);
+		read_peak(&in, section, reader->options.at_peak);
+		read_history(profile, section);
 		if (reader->options.with_freed)
 			read_freed(&in, section);
 	}
@@ -469,7 +509,7 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 				   reader->name);
 	if (has_trailer && !trailer.complete)
 		cairn_profile_warn(profile, "%s: its trailer is cut short; what it knows of the process and its modules may be missing", reader->name);
-	if (!reader->options.older_us && !reader->options.younger_us)
+	if (!reader->options.older_us && !reader->options.younger_us && !profile->at_peak)
 		check_total(&in);
 	if (cairn_profile_total(profile, alloc_space) == 0 && cairn_profile_total(profile, alloc_objects) == 0) {
 		cairn_profile_drop_value(profile, alloc_space);

@@ -1,4 +1,4 @@
-/* live.c - lines `# cairn live` and `# cairn freed`.
+/* live.c - lines `# cairn live`, `freed`, `peak` and `history`.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "profile/live.h"
 
@@ -57,6 +57,34 @@ bool cairn_freed_next(struct cairn_bytes *rest, struct cairn_freed *freed)
 				freed->lifetimes[bucket] += samples;
 		}
 		return true;
+	}
+	return false;
+}
+
+bool cairn_peak_next(struct cairn_bytes *rest, struct cairn_peak *peak)
+{
+	struct cairn_bytes line;
+	bool complete;
+	uint64_t *const numbers[] = {&peak->stack, &peak->samples, &peak->objects, &peak->bytes};
+	while (cairn_text_line(rest, &line, &complete))
+		if (complete && cairn_text_take(&line, "# cairn peak ") && take_numbers(&line, numbers, sizeof numbers / sizeof *numbers))
+			return true;
+	return false;
+}
+
+bool cairn_history_next(struct cairn_bytes *rest, struct cairn_history_row *row)
+{
+	struct cairn_bytes line;
+	bool complete;
+	uint64_t *const numbers[] = {&row->resident, &row->usage, &row->limit, &row->live, &row->allocated};
+	while (cairn_text_line(rest, &line, &complete)) {
+		if (!complete || !cairn_text_take(&line, "# cairn history "))
+			continue;
+		const char *blank = line.length ? memchr(line.data, ' ', line.length) : NULL;
+		struct cairn_bytes time = {line.data, blank ? (size_t)(blank - line.data) : 0};
+		line = cairn_bytes_skip(line, time.length);
+		if (cairn_text_seconds(time, &row->time_ns) && row->time_ns > 0 && take_numbers(&line, numbers, sizeof numbers / sizeof *numbers))
+			return true;
 	}
 	return false;
 }

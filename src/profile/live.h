@@ -33,6 +33,20 @@ struct cairn_freed {
 	uint64_t lifetimes[CAIRN_LIFETIMES];  /* samples that lived less than 2^14 ns, then each time twice as long */
 };
 
+/* What lived of one stack at the highest point. */
+struct cairn_peak {
+	uint64_t stack;
+	uint64_t samples, objects, bytes; /* the latter two are estimates */
+};
+
+/* Memory at one moment. Bytes. */
+struct cairn_history_row {
+	int64_t time_ns; /* since 1970 */
+	uint64_t resident;
+	uint64_t usage, limit;    /* of the control group; the limit is the machine's memory where there is no usage */
+	uint64_t live, allocated; /* estimates; the latter since sampling began */
+};
+
 /* Ages in classes, the youngest first: the class of AGE_US, and its name. */
 enum { CAIRN_AGES = 8 };
 unsigned cairn_age_class(uint64_t age_us);
@@ -44,5 +58,7 @@ struct cairn_bytes cairn_live_section(struct cairn_bytes text);
 /* Takes the next line of its kind off REST, which starts as the section. False after the last. Lines that make no sense are passed over. */
 bool cairn_live_next(struct cairn_bytes *rest, struct cairn_live *live);
 bool cairn_freed_next(struct cairn_bytes *rest, struct cairn_freed *freed);
+bool cairn_peak_next(struct cairn_bytes *rest, struct cairn_peak *peak);
+bool cairn_history_next(struct cairn_bytes *rest, struct cairn_history_row *row);
 
 #endif

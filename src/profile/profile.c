@@ -33,6 +33,7 @@ void cairn_profile_free(struct cairn_profile *profile)
 	free(profile->sampled);
 	free(profile->freed);
 	free(profile->aged);
+	free(profile->history);
 	free(profile->base);
 	free(profile->labels);
 	free(profile->label_sets);

@@ -129,6 +129,9 @@ struct cairn_profile {
 	double allocated_bytes; /* live bytes by the allocator's own count, sampled or not; 0 when not known */
 	int64_t since_ns;       /* when sampling began, or all samples were last discarded; 0 when not known */
 	bool has_ages;          /* the dump it was read from says how old each live sample is */
+	int64_t peak_ns;        /* when the most lived at once, since 1970; 0 when not known */
+	bool has_peak;          /* the dump it was read from says what lived then, */
+	bool at_peak;           /* and this is what it says */
 	uint32_t ended;         /* it was taken from what the process left behind when it ended, which was so; 0 for any other */
 	bool limit_of_group; /* the limit is a control group's; else it is all the memory of the machine */
 
@@ -152,6 +155,8 @@ struct cairn_profile {
 	size_t freed_count;
 	struct cairn_aged *aged; /* the live samples one by one, where `freed` was asked for and is known */
 	size_t aged_count, aged_capacity;
+	struct cairn_history_row *history; /* of a process that has ended: its memory over time, in that order */
+	size_t history_count, history_capacity;
 	double *base;    /* what was subtracted from the values, laid out as they are; NULL when nothing was */
 	size_t sample_count, sample_capacity, value_capacity, sampled_capacity, base_count, base_capacity;
 

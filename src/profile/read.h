@@ -32,6 +32,9 @@ struct cairn_read_options {
 	bool split_threads;
 	/* Of a dump that has times of birth: make samples of each age class apart, labelled `age`. */
 	bool split_ages;
+	/* Of a dump that knows it: count what lived at the highest point instead of what lives now. Threads and ages are not told apart, and
+	 * what was allocated so far has no value. */
+	bool at_peak;
 	/* Keep what was freed of each stack, and how old each live sample is. */
 	bool with_freed;
 	/* And count only what is at least and at most so old, in microseconds; 0 is no limit. What was allocated so far then has no value. */

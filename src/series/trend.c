@@ -96,9 +96,9 @@ struct path {
 };
 
 /* Evidence by what it says of the path now. */
-enum class { class_rest, class_growing, class_filling, class_stopped, class_shrinking, class_fallen, class_none, class_count };
+enum trend_class { class_rest, class_growing, class_filling, class_stopped, class_shrinking, class_fallen, class_none, class_count };
 
-static enum class class_of(const struct path *path, size_t noise, size_t course)
+static enum trend_class class_of(const struct path *path, size_t noise, size_t course)
 {
 	bool up = path->evidence->rate[noise][course] > 0, first_up = path->evidence->first[noise][course] > 0;
 	switch (path->courses->items[course].kind) {
@@ -189,12 +189,12 @@ static struct summary sum_up(const struct path *path)
 				continue;
 			double weight = exp(log_weight), rate = evidence->rate[n][s];
 			double deviation = evidence->sigmas[n][s] != 0 ? fabs(rate / evidence->sigmas[n][s]) : 0;
-			enum class class = class_of(path, n, s);
-			all += class == class_none ? 0 : weight;
-			of_course[class] += weight;
-			if (class == class_growing)
+			enum trend_class found = class_of(path, n, s);
+			all += found == class_none ? 0 : weight;
+			of_course[found] += weight;
+			if (found == class_growing)
 				blend_add(&summary.growing, weight, rate, deviation);
-			if (class == class_shrinking)
+			if (found == class_shrinking)
 				blend_add(&summary.shrinking, weight, rate, deviation);
 			if (rate > 0 && (course->kind == CAIRN_COURSE_FILLING || course->kind == CAIRN_COURSE_SLOW))
 				blend_add(&summary.level, weight, level_of(path, course, rate),
@@ -420,7 +420,7 @@ static void judge_moving(struct cairn_trend *trend, const struct path *path, con
 {
 	bool up = trend->verdict == CAIRN_GROWING;
 	const struct blend *rate = up ? &summary->growing : &summary->shrinking;
-	enum class own = up ? class_growing : class_shrinking;
+	enum trend_class own = up ? class_growing : class_shrinking;
 	const struct cairn_course *course = &path->courses->items[summary->best[own]];
 	double moving = up ? summary->share[class_growing] + summary->share[class_filling] + summary->share[class_stopped]
 			   : summary->share[class_shrinking] + summary->share[class_fallen];

@@ -403,7 +403,11 @@ for (const [what, options] of Object.entries({
 	await page.context().close();
 	const phone = await open("film", {viewport: {width: 360, height: 740}, deviceScaleFactor: 3, hasTouch: true, isMobile: true});
 	ok(await phone.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "a film fits on a phone", await phone.evaluate(() => document.documentElement.scrollWidth));
+	ok(await phone.evaluate(() => { const wide = document.querySelector(".wide"); return wide.scrollLeft > 0 && wide.scrollLeft + wide.clientWidth >= wide.scrollWidth - 1; }), "the chart is scrolled to the newest dump");
 	await phone.context().close();
+	const ended = await open("ended");
+	ok(/Resident memory\s*not measured\s*$/.test(await text(ended, "#layers")), "the legend does not take an unmeasured value for 0", await text(ended, "#layers"));
+	await ended.context().close();
 	const hostile = await open("hostile-film");
 	ok((await hostile.evaluate(() => typeof pwned)) === "undefined" && (await text(hostile, "#layers")).includes("<script>") && hostile.problems.length === 0,
 		"hostile names are names on the chart too", hostile.problems);

@@ -92,7 +92,7 @@ children+=("$child")
 started() { [ "$(readlink "/proc/$child/exe")" = "$scratch/alone" ]; }
 wait_for 10 started
 is "$(tr '\0' '\n' <"/proc/$child/environ" | grep ^MALLOC_CONF)" MALLOC_CONF=prof:true "a program that does not profile by itself: $fix"
-like "$(look allocator './on libc' | tail -n 1)" "cairn run --active -- './on libc'" 'a program without jemalloc: the command is quoted'
+like "$(look allocator './on libc' | tail -n 1)" "cairn run -- './on libc'" 'a program without jemalloc: the command is quoted'
 
 # The program is replaced while it runs.
 cp steady replaced && begin "${agent[@]}" MALLOC_CONF=prof:true,lg_prof_sample:12 ./replaced "$file"

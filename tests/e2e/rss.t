@@ -86,6 +86,16 @@ cp "$scratch/full.heap" "$scratch/names/plain.heap"
 cp "$scratch/full.heap" "$scratch/names/"$'z\e[31m\nred.heap'
 touch "$scratch/names/"z*
 is "$("$cairn" rss "$scratch/names" 2>&1 >/dev/null)" "cairn: note: 2 dumps; showing the newest, $scratch/names/z?[31m?red.heap" 'a name that would play with the terminal'
+# What a process leaves when it ends says nothing about resident memory.
+mkdir "$scratch/ended"
+cp "$scratch/full.heap" "$scratch/ended/a.heap"
+sed '/^# cairn smaps/d; s/^# cairn time .*/# cairn time 4000000000.000000000/' "$scratch/full.heap" >"$scratch/ended/b.heap"
+"$cairn" rss --json "$scratch/ended" >"$scratch/out" 2>"$scratch/said"
+is "$(cat "$scratch/out")" "$("$cairn" rss --json "$scratch/full.heap")" 'a folder: the newest dump that measured resident memory'
+like "$(cat "$scratch/said")" 'cairn: note: skipping 1 newer dump without figures for resident memory*' 'and a note says that a newer one was skipped'
+rm "$scratch/ended/a.heap"
+"$cairn" rss "$scratch/ended" >/dev/null 2>"$scratch/said"
+is $? 1 'a folder without such a dump is an error'
 "$cairn" rss >/dev/null 2>&1
-is $? 2 'without an operand it is asked wrongly'
+is $? 2 'a missing operand is a usage error'
 done_testing

@@ -8,6 +8,7 @@
 #include "base/pages.h"
 #include "base/time.h"
 #include "process/clock.h"
+#include "process/context.h"
 #include "process/facts.h"
 #include "process/memory.h"
 #include "process/smaps.h"
@@ -46,6 +47,9 @@ static void write_process(struct cairn_buffer *out)
 		write_time(out, "start", facts.start_ns);
 	write_text(out, "executable", facts.executable);
 	write_text(out, "command", facts.command);
+	char service[CAIRN_CONTEXT_NAME];
+	if (cairn_context_service(facts.pid, service))
+		write_text(out, "service", service);
 }
 
 /* The options that decide what the numbers mean, as jemalloc runs with them. */

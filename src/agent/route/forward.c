@@ -104,8 +104,8 @@ static bool send_request(const struct cairn_call *call, int descriptor, int64_t 
 	struct cairn_bytes query = request->query;
 	cairn_buffer_format(head, "%.*s %.*s", (int)request->method.length, request->method.data, (int)request->path.length, request->path.data);
 	for (char separator = '?'; query.length > 0;) {
-		const char *and = memchr(query.data, '&', query.length);
-		struct cairn_bytes pair = {query.data, and ? (size_t)(and - query.data) : query.length};
+		const char *ampersand = memchr(query.data, '&', query.length);
+		struct cairn_bytes pair = {query.data, ampersand ? (size_t)(ampersand - query.data) : query.length};
 		query = cairn_bytes_skip(query, pair.length + 1);
 		if (pair.length == 0 || cairn_bytes_start_with(pair, "pid="))
 			continue;

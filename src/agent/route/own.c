@@ -110,7 +110,7 @@ void cairn_control_dump(struct cairn_call *call)
 	char path[512];
 	struct cairn_snapshot *snapshot = cairn_answer_take(call, &error);
 	bool written = snapshot && cairn_dumps_write_dated(call->agent, snapshot, "manual", &(struct cairn_folder_facts){.reason = "manual"}, path,
-								   sizeof path, &error);
+							   sizeof path, &error);
 	size_t size = snapshot ? snapshot->text.length : 0;
 	if (snapshot)
 		cairn_snapshot_release(snapshot);

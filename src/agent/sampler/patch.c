@@ -125,7 +125,7 @@ bool cairn_patch_prepare(struct cairn_error *error)
 		patch.hooked[i] = true;
 	}
 	if (find("malloc_usable_size", &search) && search.bias == patch.allocator_bias && search.program == patch.is_program)
-		cairn_sampling.usable_size = (size_t (*)(void *))search.found;
+		cairn_sampling.usable_size = (size_t(*)(void *))search.found;
 	patch.prepared = true;
 	return true;
 }

@@ -40,10 +40,10 @@ static inline void cairn_probe_alloc(uint64_t object, uint64_t size, uint64_t we
 	if (__builtin_expect(cairn_probe_alloc_semaphore == 0, 1))
 		return;
 #if defined(__x86_64__)
-	__asm__ volatile(CAIRN_PROBE_NOTE("alloc", "8@%%rdi 8@%%rsi 8@%%rdx") ::"D"(object), "S"(size), "d"(weighted));
+	__asm__ volatile(CAIRN_PROBE_NOTE("alloc", "8@%%rdi 8@%%rsi 8@%%rdx") : : "D"(object), "S"(size), "d"(weighted));
 #else
 	register uint64_t first __asm__("x0") = object, second __asm__("x1") = size, third __asm__("x2") = weighted;
-	__asm__ volatile(CAIRN_PROBE_NOTE("alloc", "8@x0 8@x1 8@x2") ::"r"(first), "r"(second), "r"(third));
+	__asm__ volatile(CAIRN_PROBE_NOTE("alloc", "8@x0 8@x1 8@x2") : : "r"(first), "r"(second), "r"(third));
 #endif
 }
 
@@ -53,10 +53,10 @@ static inline void cairn_probe_free(uint64_t object)
 	if (__builtin_expect(cairn_probe_free_semaphore == 0, 1))
 		return;
 #if defined(__x86_64__)
-	__asm__ volatile(CAIRN_PROBE_NOTE("free", "8@%%rdi") ::"D"(object));
+	__asm__ volatile(CAIRN_PROBE_NOTE("free", "8@%%rdi") : : "D"(object));
 #else
 	register uint64_t first __asm__("x0") = object;
-	__asm__ volatile(CAIRN_PROBE_NOTE("free", "8@x0") ::"r"(first));
+	__asm__ volatile(CAIRN_PROBE_NOTE("free", "8@x0") : : "r"(first));
 #endif
 }
 

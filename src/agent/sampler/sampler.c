@@ -3,12 +3,14 @@
 #include "agent/sampler/sampler.h"
 
 #include "agent/sampler/heap.h"
+#include "agent/sampler/history.h"
 #include "agent/sampler/hooks.h"
 #include "agent/sampler/sample.h"
 #include "agent/unwind/object.h"
 #include "base/pages.h"
 #include "dump/ledger_heap.h"
 #include "process/clock.h"
+#include "process/context.h"
 #include "process/facts.h"
 
 #include <errno.h>
@@ -109,11 +111,16 @@ static bool record_module(void *context, const struct cairn_object *object)
 	return false;
 }
 
+/* And what is known of the process only once it has begun: the name of its service. */
 static void record_modules(void)
 {
 	struct cairn_facts facts;
 	cairn_facts_get(&facts);
 	cairn_objects_visit(record_module, &(struct listing){facts.executable});
+	char service[CAIRN_CONTEXT_NAME];
+	struct cairn_ledger_header *header = cairn_sampling.record.header;
+	if (cairn_context_service(facts.pid, service))
+		snprintf(header->service, sizeof header->service, "%s", service);
 }
 
 static void walk_relocations(void)
@@ -364,6 +371,7 @@ void cairn_sampler_look(void)
 			record_modules();
 		}
 		cairn_record_sweep_threads(&cairn_sampling.record, getpid());
+		cairn_history_look(&cairn_sampling.record, cairn_clock_ns());
 	}
 	pthread_mutex_unlock(&sampler.mutex);
 }
@@ -374,6 +382,7 @@ void cairn_sampler_in_child(void)
 {
 	pthread_mutex_init(&sampler.mutex, NULL);
 	cairn_patch_forget();
+	cairn_history_in_child();
 	sampler.was_active = atomic_load(&cairn_sampling.active);
 	atomic_store(&cairn_sampling.open, false);
 	atomic_store(&cairn_sampling.active, false);

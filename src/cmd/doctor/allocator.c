@@ -43,7 +43,7 @@ static bool is_own_engine(const struct cairn_diagnosis *diagnosis)
 /* The allocator that Cairn's own engine is on, and what it cannot see there. */
 static void check_own_engine(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
-	char allocator[200], warning[300], why[400], lost[24];
+	char allocator[200], warning[500], why[400], lost[24];
 	cairn_diagnosis_field(diagnosis, "engine.allocator", allocator, sizeof allocator);
 	cairn_diagnosis_field(diagnosis, "engine.warning", warning, sizeof warning);
 	cairn_diagnosis_field(diagnosis, "why", why, sizeof why);
@@ -75,10 +75,10 @@ static void check_remote_allocator(struct cairn_diagnosis *diagnosis, struct cai
 static void fix_by_run(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
 	if (diagnosis->kind == CAIRN_DIAGNOSIS_BINARY)
-		finding->fix = cairn_arena_format(&diagnosis->arena, "cairn run --active -- %s%s", strchr(diagnosis->name, '/') ? "" : "./",
+		finding->fix = cairn_arena_format(&diagnosis->arena, "cairn run -- %s%s", strchr(diagnosis->name, '/') ? "" : "./",
 						  cairn_shell_word(&diagnosis->arena, diagnosis->name));
 	else if (diagnosis->pid)
-		finding->fix = cairn_restart_line(&diagnosis->arena, diagnosis->pid, "cairn run --active --");
+		finding->fix = cairn_restart_line(&diagnosis->arena, diagnosis->pid, "cairn run --");
 	if (!finding->fix)
 		finding->advice = "start it with 'cairn run -- COMMAND'";
 }
@@ -100,7 +100,7 @@ void cairn_check_allocator(struct cairn_diagnosis *diagnosis, struct cairn_findi
 		if (!jemalloc->has_symbols) {
 			finding->level = CAIRN_WRONG;
 			finding->advice = "keep the symbol table (strip --strip-debug instead of strip), or call cairn_start with the "
-				       "service's mallctl";
+					  "service's mallctl";
 		}
 	} else if (diagnosis->unread) {
 		cairn_finding_say(finding, CAIRN_UNKNOWN, "no jemalloc in the readable files, but %s cannot be read",
@@ -184,8 +184,8 @@ void cairn_check_built(struct cairn_diagnosis *diagnosis, struct cairn_finding *
 	}
 	cairn_finding_say(finding, CAIRN_WRONG, "jemalloc was built without profiling: it ignores prof:true");
 	finding->advice = diagnosis->allocator && strcmp(diagnosis->allocator->jemalloc.prefix, "_rjem_") == 0
-			       ? "tikv-jemallocator = { version = \"0.6\", features = [\"profiling\"] }"
-			       : "./configure --enable-prof, when jemalloc is built";
+				  ? "tikv-jemallocator = { version = \"0.6\", features = [\"profiling\"] }"
+				  : "./configure --enable-prof, when jemalloc is built";
 }
 
 void cairn_check_statistics(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
@@ -261,7 +261,7 @@ void cairn_check_options(struct cairn_diagnosis *diagnosis, struct cairn_finding
 	} else if (conf->count > 0) {
 		cairn_finding_say(finding, CAIRN_RIGHT,
 				  diagnosis->kind == CAIRN_DIAGNOSIS_BINARY ? "jemalloc knows all of the %zu options that are compiled in"
-									: "jemalloc knows all of the %zu options",
+									    : "jemalloc knows all of the %zu options",
 				  conf->count);
 	}
 }

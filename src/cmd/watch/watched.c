@@ -183,9 +183,8 @@ static void settle_numbers(struct cairn_watched *watched, const struct cairn_wat
 	if (watched->life.pid) {
 		if (job->good)
 			watched->reading.allocated = job->reading.allocated;
-		watched->numbers_ns = now + (job->early || job->awaited ? agent_pause
-					     : job->good ? numbers_pause(watched, watch, before, elapsed)
-							    : numbers_latest);
+		watched->numbers_ns = now + (job->early || job->awaited ? agent_pause :
+			job->good ? numbers_pause(watched, watch, before, elapsed) : numbers_latest);
 		return;
 	}
 	watched->numbers_ns = now + elsewhere_pause;
