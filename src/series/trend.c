@@ -1,4 +1,7 @@
 /* trend.c - verdicts.
+ *
+ * Longer than other files: a verdict weighs all evidence of a path at once, and its parts (what the courses say, the tests against a false
+ * alarm, runs before a restart) share the thresholds at the top, which are set against each other.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "series/trend.h"
 
