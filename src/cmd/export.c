@@ -244,7 +244,8 @@ static void prepare(void *values)
 static void prepare_pprof(void *values)
 {
 	struct options *options = values;
-	options->setup.source.may_be_empty = true;
+	struct cairn_source_options *source = &options->setup.source;
+	source->may_be_empty = source->all_values = source->with_freed = source->split_ages = true;
 	prepare(values);
 }
 

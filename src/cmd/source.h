@@ -18,6 +18,8 @@ struct cairn_source_options {
 	const char *thread;
 	const char *older, *younger; /* only what is at least or at most so old */
 	bool peak; /* what lived at the highest point */
+	const char *mappings; /* what the service mapped itself, of this kind */
+	bool slack; /* what is usable beyond what was requested */
 	const char *service; /* only dumps of this program */
 	/* Not options of their own, but set by commands. */
 	bool quiet;                /* by those that load many: naming prints no notes */
@@ -25,6 +27,7 @@ struct cairn_source_options {
 	bool split_threads;        /* by those that show threads */
 	bool split_ages;           /* by those that show ages */
 	bool with_freed;           /* by those that show what was freed */
+	bool all_values;           /* by those that hand on all there is */
 	bool as_jeprof;            /* by jeprof: its numbers to the last digit */
 	bool reads_standard_input; /* by those for which no name means standard input, unless that is a terminal */
 	bool columns_compare;      /* by those that show differences: the two columns of folded text are one */

@@ -342,6 +342,20 @@ void cairn_profile_drop_value(struct cairn_profile *profile, uint32_t value)
 		profile->default_value -= profile->default_value > 0;
 }
 
+bool cairn_profile_append_value(struct cairn_profile *profile, const char *type, const char *unit)
+{
+	uint32_t width = profile->value_count;
+	if (width == CAIRN_VALUES_MAX)
+		return false;
+	cairn_profile_add_value_type(profile, type, unit);
+	profile->values = cairn_array_reserve(profile->values, &profile->value_capacity, profile->sample_count * (width + 1), sizeof *profile->values);
+	for (size_t i = profile->sample_count; i-- > 0;) { /* from the last on: each moves up */
+		memmove(profile->values + i * (width + 1), profile->values + i * width, width * sizeof *profile->values);
+		profile->values[i * (width + 1) + width] = 0;
+	}
+	return true;
+}
+
 void cairn_profile_keep_samples(struct cairn_profile *profile, const bool *keep)
 {
 	size_t to = 0, width = profile->value_count, aged = 0;

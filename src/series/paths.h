@@ -23,6 +23,9 @@ struct cairn_series_value {
 	double unsure; /* the part of the value that may come and go in larger pieces than that */
 };
 
+/* Adds MORE to TO, COUNT values each. */
+void cairn_series_values_add(struct cairn_series_value *to, const struct cairn_series_value *more, size_t count);
+
 /* The value that one sample of a path with VALUES at COUNT points represents. */
 struct cairn_unit_size cairn_series_unit(const struct cairn_series_value *values, size_t count);
 

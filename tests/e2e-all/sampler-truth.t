@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The truth, often: a program that knows what it holds runs 100 times on each allocator, with realloc, aligned and zeroed memory and frees by
 # other threads; how often each call site lies within its 95 % interval is counted. Of 100 intervals that are right, 95 hold the truth on
-# average, and fewer than 86 do in one of ten thousand cases. SAMPLER_TRUTH_RUNS sets the number of runs.
+# average, and fewer than 84 do in one of 30,000 cases. SAMPLER_TRUTH_RUNS sets the number of runs.
 . tests/e2e/lib.sh
 need cc python3
 . tests/e2e/agent.sh
@@ -32,7 +32,7 @@ for run in range(1, runs + 1):
         sums[name] += row["cum"] / true
 print(f"of {seen} runs: " + ", ".join(f"{n.removeprefix('site_')} {c} (mean {sums[n] / max(seen, 1):.3f})" for n, c in inside.items()))
 share = sum(inside.values()) / max(seen * len(sites), 1)
-sys.exit(seen < runs or len(sites) != 7 or min(inside.values()) < 0.86 * runs or share < 0.93)
+sys.exit(seen < runs or len(sites) != 7 or min(inside.values()) < 0.84 * runs or share < 0.91)
 P
 	)
 	ok $? "$allocator: within its interval, $result"

@@ -83,6 +83,21 @@ awk -v a="$ours" -v b="${theirs:-0}" 'BEGIN{exit !(b > 0 && a / b > 0.999 && a /
 ok $? "stock jeprof's total is ours: $ours, $theirs"
 holds "a dump lists its samples" grep -q '^# cairn live ' "$scratch/one.heap"
 holds "and what was freed, with lifetimes" grep -qE '^# cairn freed [0-9]+ [0-9]+ [0-9]+ [0-9]+ [1-9][0-9]* .*:' "$scratch/one.heap"
+# pprof has all of it.
+"$cairn" pprof -q -o "$scratch/one.pb.gz" "$scratch/one.heap"
+# total TYPE FILE
+total() { "$cairn" top --json -n 1 --value "$1" "$2" 2>/dev/null | python3 -c 'import json, sys; print(round(json.load(sys.stdin)["total"]))'; }
+live=$(total inuse_space "$scratch/one.pb.gz")
+[ $((live - ours)) -ge -1 ] && [ $((live - ours)) -le 1 ]
+ok $? "pprof has the same live bytes: $live"
+freed=$(awk '$1 == "#" && $3 == "freed" { sum += $7 } END { printf "%d", sum }' "$scratch/one.heap")
+is "$(total freed_space "$scratch/one.pb.gz")" "$freed" "the bytes that were freed"
+usable=$(total inuse_usable "$scratch/one.pb.gz")
+[ "$usable" -gt "$ours" ] && [ "$usable" -lt $((ours * 3 / 2)) ]
+ok $? "usable bytes beside those requested: $usable of $ours"
+[ "$(total freed_lifetime "$scratch/one.pb.gz")" -gt 0 ]
+ok $? "lifetimes"
+like "$("$cairn" tags "$scratch/one.pb.gz" 2>/dev/null)" "*age*" "and ages as a label"
 taken=$(fact $pid ledger taken)
 sleep 0.5
 is "$(fact $pid ledger taken)" "$taken" "switched off, no sample is taken"

@@ -26,6 +26,7 @@ struct cairn_profiler {
 	struct cairn_error missing;     /* why there is no jemalloc */
 	_Atomic int64_t active_since;   /* nanoseconds since 1970; 0 while inactive */
 	_Atomic int64_t reset_at;       /* when samples were last discarded; 0 for never */
+	_Atomic uint64_t before_bytes;  /* anonymous memory that the process had when sampling was switched on; 0 when not known */
 };
 
 /* The engine in use, and whether that is jemalloc's own profiler. */
@@ -55,7 +56,7 @@ bool cairn_profiler_set_period(struct cairn_profiler *profiler, uint64_t period)
 /* The sampling period in bytes; 0 if profiling is not enabled. */
 uint64_t cairn_profiler_period(struct cairn_profiler *profiler);
 
-/* Writes a dump to PATH, which must be openable for writing. */
-bool cairn_profiler_dump(struct cairn_profiler *profiler, const char *path, struct cairn_error *error);
+/* Writes a dump to DESCRIPTOR, which is open for writing; an engine that dumps by name opens PATH instead, which is the same file. */
+bool cairn_profiler_dump(struct cairn_profiler *profiler, const char *path, int descriptor, struct cairn_error *error);
 
 #endif

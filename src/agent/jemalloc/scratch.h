@@ -11,12 +11,13 @@
 
 struct cairn_scratch {
 	int descriptor;
-	char path[320];      /* the path for opening it until it is unnamed */
+	char path[320];      /* by which it can be opened until unnamed, if that was asked for */
 	char directory[280]; /* "" for a memfd */
 };
 
-/* FOLDER is a directory of ours to try first for the fallback; may be "". */
-bool cairn_scratch_open(struct cairn_scratch *scratch, const char *folder, struct cairn_error *error);
+/* FOLDER is a directory of ours to try first for the fallback; may be "". Without BY_NAME it need not have a path, and then it needs
+ * neither /proc nor a folder. */
+bool cairn_scratch_open(struct cairn_scratch *scratch, const char *folder, bool by_name, struct cairn_error *error);
 
 /* Removes the name; the descriptor stays open and belongs to the caller. */
 void cairn_scratch_unname(struct cairn_scratch *scratch);

@@ -10,6 +10,9 @@
 /* `{"error": TEXT}`, with a second key `cause` if CAUSE is not empty. */
 void cairn_answer_error(struct cairn_call *call, int status, const char *text, const char *cause);
 
+/* Whether there is a profiler that could be active; if not, its STATE and the reason. */
+bool cairn_answer_can_profile(struct cairn_call *call, enum cairn_profiler_state *state, struct cairn_error *cause);
+
 /* A snapshot taken after the call arrived, or NULL with the reason. If the memory for answers is used up, the call is answered with a
  * 503, whatever the handler fills in. */
 struct cairn_snapshot *cairn_answer_take(struct cairn_call *call, struct cairn_error *error);

@@ -17,6 +17,7 @@ struct cairn_hook_entry {
 	cairn_hook_function **real; /* the real function; NULL until it is known */
 	bool unless_libc; /* libc's own version calls another of these, which counts it */
 	bool of_loader;   /* not of the allocator */
+	bool of_mappings; /* libc's; not where the allocator, which uses it too, is part of the program */
 };
 
 extern const struct cairn_hook_entry cairn_hook_entries[];

@@ -58,6 +58,9 @@ void cairn_sample_spent(void *object, size_t size, uintptr_t function);
 /* The same for an object of a custom heap. */
 void cairn_sample_spent_heap(uint64_t id, size_t size, uint32_t heap, uintptr_t function);
 
+/* Where the host calls FUNCTION from: its stack in the ledger, its thread, and the time. */
+void cairn_sample_place(uintptr_t function, uint32_t *stack, uint32_t *thread, int64_t *now_ns);
+
 /* OBJECT, which the filter may know, is about to be freed. */
 void cairn_sample_freed(const void *object);
 void cairn_sample_freed_heap(uint64_t id, uint32_t heap);
