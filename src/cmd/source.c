@@ -150,7 +150,7 @@ bool cairn_source_read(struct cairn_profile *profile, const char *name, const st
 		return false;
 	if (options->mappings && (options->thread || options->older || options->younger || options->slack || options->peak))
 		return cairn_fail_usage(error, "--mappings knows call paths only: neither --thread, --older, --younger, --slack nor --peak goes "
-					"with it");
+					       "with it");
 	if (options->peak && (options->thread || options->older || options->younger || options->slack))
 		return cairn_fail_usage(error, "--peak knows call paths only: neither --thread, --older, --younger nor --slack goes with it");
 	bool good = cairn_store_is(name)    ? cairn_fleet_source_read(profile, name, error)
