@@ -392,7 +392,7 @@ static int run_attach(const void *values, int count, char **operands)
 	if (cairn_target_find(&target, operands[0], NULL, &error)) {
 		struct cairn_buffer body = {0};
 		if (!options->quiet)
-			cairn_print(stdout, "%s: has an agent already, which is used; its settings stay\n", operands[0]);
+			cairn_print(stdout, "%s: already has an agent, which keeps its settings\n", operands[0]);
 		bool done = options->wait || cairn_target_ask(&target, "POST", "/cairn/activate", &body, &error);
 		cairn_buffer_free(&body);
 		return done ? CAIRN_EXIT_DONE : cairn_say_failure(&error);

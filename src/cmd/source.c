@@ -280,7 +280,7 @@ static void say_missing(const char *const *names, size_t count)
 	struct cairn_error error;
 	for (size_t i = 0; i < count; i++)
 		if (names[i] && access(names[i], F_OK) != 0) {
-			cairn_fail_errno(&error, "symbols are searched without %s", names[i]);
+			cairn_fail_errno(&error, "not searching for symbols in %s", names[i]);
 			cairn_say_note(error.text);
 		}
 }
