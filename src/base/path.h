@@ -20,6 +20,13 @@ static inline struct cairn_bytes cairn_path_base(struct cairn_bytes path)
 	return folder < path.length ? cairn_bytes_skip(path, folder) : path;
 }
 
+/* The length of the folder in PATH with its slash; 0 where there is none. What follows is the last part, which may be empty. */
+static inline size_t cairn_path_folder(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? (size_t)(slash - path) + 1 : 0;
+}
+
 /* Takes the " (deleted)" that the kernel puts behind the path of a file that is gone off PATH; whether there was one. */
 static inline bool cairn_path_take_deleted(struct cairn_bytes *path)
 {

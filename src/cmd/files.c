@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/file.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "base/unpack.h"
@@ -20,12 +21,6 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static struct cairn_bytes base_name(struct cairn_bytes path)
-{
-	const char *slash = path.length ? memrchr(path.data, '/', path.length) : NULL;
-	return slash ? cairn_bytes_skip(path, (size_t)(slash - path.data) + 1) : path;
-}
 
 /* The first program in the memory map of a dump without a trailer, which jemalloc wrote by itself. Large dumps are not read for it. */
 static struct cairn_bytes mapped_program(struct cairn_bytes dump)
@@ -54,7 +49,7 @@ static void find_programs(struct cairn_dump_files *list)
 		if (list->items[i].program.data || strcmp(path, "-") == 0 || cairn_store_is(path) || cairn_target_is(path) || !cairn_file_map(&file, path, NULL))
 			continue;
 		bool known = cairn_trailer_read(file.bytes, &trailer) && trailer.executable.length > 0;
-		struct cairn_bytes name = base_name(cairn_text_trim(known ? trailer.executable : mapped_program(file.bytes)));
+		struct cairn_bytes name = cairn_path_base(cairn_text_trim(known ? trailer.executable : mapped_program(file.bytes)));
 		if (trailer.service.length > 0) /* what it calls itself */
 			name = trailer.service;
 		list->items[i].program = cairn_bytes_of(cairn_arena_text(&list->arena, name));
@@ -82,7 +77,7 @@ static void add_file(struct cairn_dump_files *list, const char *path, int64_t ti
 	struct cairn_dump_file *item = &list->items[list->count++];
 	*item = (struct cairn_dump_file){.path = path, .time_ns = time_ns};
 	item->named = cairn_dump_name_parse(path, &item->name);
-	item->prefix = item->named ? base_name(item->name.prefix) : (struct cairn_bytes){"", 0};
+	item->prefix = item->named ? cairn_path_base(item->name.prefix) : (struct cairn_bytes){"", 0};
 }
 
 /* What a folder has besides dumps that a reader might take for some. */

@@ -273,7 +273,7 @@ static void trend_json(struct cairn_json *json, const struct cairn_trend *trend)
 		cairn_json_number(json, "level_high", round(trend->level_high));
 		cairn_json_bool(json, "refilling", trend->refilling);
 	}
-	if (trend->verdict == CAIRN_SAWTOOTH && trend->period_hours > 0)
+	if ((trend->verdict == CAIRN_SAWTOOTH || trend->verdict == CAIRN_GROWING) && trend->period_hours > 0)
 		cairn_json_number(json, "period_hours", trend->period_hours);
 	if (trend->verdict == CAIRN_TOO_EARLY && trend->more_dumps > 0)
 		cairn_json_integer(json, "more_dumps", trend->more_dumps);

@@ -33,6 +33,9 @@ const struct cairn_option cairn_source_option_table[] = {
 	{0, "older", "TIME", "keep only what has been live for TIME or longer, such as 10m (Cairn's engine)", CAIRN_OPTION_TEXT, AT(older), 0},
 	{0, "younger", "TIME", "keep only what was allocated within TIME before the dump", CAIRN_OPTION_TEXT, AT(younger), 0},
 	{0, "peak", NULL, "show what was live at the highest point instead of what is live now (Cairn's engine)", CAIRN_OPTION_FLAG, AT(peak), 0},
+	{0, "slack", NULL, "show what live objects can hold beyond what was requested (Cairn's engine)", CAIRN_OPTION_FLAG, AT(slack), 0},
+	{0, "mappings", "KIND", "show what the service mapped itself, not its heap: anonymous, shared, file, reserved, brk or all",
+	 CAIRN_OPTION_TEXT, AT(mappings), 0, (const char *const[]){"anonymous", "shared", "file", "reserved", "brk", "all", NULL}},
 	{0, "service", "NAME", "of several dumps, use only those of this service or program", CAIRN_OPTION_TEXT, AT(service), 0},
 	{0, "binary", "FILE", "use this program or library, which has moved since", CAIRN_OPTION_LIST, AT(binary), 0},
 	{0, "symbols", "DIR", "also search this folder for debug files: .debug, .dwo, .dwp", CAIRN_OPTION_LIST, AT(symbols), 0},
@@ -119,6 +122,15 @@ static bool read_age(const char *text, const char *option, uint64_t *age_us, str
 	return true;
 }
 
+/* The kinds of mappings that TEXT stands for. */
+static bool read_kinds(const char *text, unsigned *kinds, struct cairn_error *error)
+{
+	for (int i = 0; text && i < CAIRN_MAPPED_KINDS; i++)
+		if (strcmp(text, "all") == 0 || strcmp(text, cairn_mapped_kind_name((enum cairn_mapped_kind)i)) == 0)
+			*kinds |= 1u << i;
+	return !text || *kinds || cairn_fail_usage(error, "--mappings takes anonymous, shared, file, reserved, brk or all, not '%.40s'", text);
+}
+
 bool cairn_source_read(struct cairn_profile *profile, const char *name, const struct cairn_source_options *options,
 		       struct cairn_error *error)
 {
@@ -128,13 +140,19 @@ bool cairn_source_read(struct cairn_profile *profile, const char *name, const st
 		.with_freed = options->with_freed,
 		.all_values = options->all_values,
 		.at_peak = options->peak,
+		.as_slack = options->slack,
 		.as_jeprof = options->as_jeprof,
 	};
 	cairn_profile_init(profile);
 	if (!read_age(options->older, "older", &reading.older_us, error) || !read_age(options->younger, "younger", &reading.younger_us, error))
 		return false;
-	if (options->peak && (options->thread || options->older || options->younger))
-		return cairn_fail_usage(error, "--peak knows call paths only: neither --thread, --older nor --younger goes with it");
+	if (!read_kinds(options->mappings, &reading.mapped_kinds, error))
+		return false;
+	if (options->mappings && (options->thread || options->older || options->younger || options->slack || options->peak))
+		return cairn_fail_usage(error, "--mappings knows call paths only: neither --thread, --older, --younger, --slack nor --peak goes "
+					"with it");
+	if (options->peak && (options->thread || options->older || options->younger || options->slack))
+		return cairn_fail_usage(error, "--peak knows call paths only: neither --thread, --older, --younger nor --slack goes with it");
 	bool good = cairn_store_is(name)    ? cairn_fleet_source_read(profile, name, error)
 		    : cairn_target_is(name) ? read_live(profile, name, options, &reading, error)
 					    : read_file(profile, name, &reading, error);
@@ -144,6 +162,12 @@ bool cairn_source_read(struct cairn_profile *profile, const char *name, const st
 	if (good && !profile->at_peak && options->peak)
 		good = cairn_fail(error, "%s does not say what was live at the highest point, which --peak needs; dumps of Cairn's own engine do "
 				  "(engine:cairn)", name);
+	if (good && !profile->as_slack && options->slack)
+		good = cairn_fail(error, "%s does not say how much of its objects was requested, which --slack needs; dumps of Cairn's own engine do "
+				  "(engine:cairn)", name);
+	if (good && options->mappings && !profile->has_mapped)
+		good = cairn_fail(error, "%s has no mappings by the service itself; dumps of Cairn's own engine list them (engine:cairn), where the allocator "
+				  "is a library", name);
 	if (good && options->only_modules)
 		good = restrict_modules(profile, options->only_modules, error);
 	/* What lies where is known by build-id, so that profiles of different runs can be put together, and somebody else can name
@@ -159,8 +183,8 @@ bool cairn_source_read(struct cairn_profile *profile, const char *name, const st
 static void label_process(struct cairn_profile *part)
 {
 	char text[96];
-	const char *path = part->process ? cairn_profile_string(part, part->process) : "process", *slash = strrchr(path, '/');
-	snprintf(text, sizeof text, "%.60s %llu", slash ? slash + 1 : path, (unsigned long long)part->process_id);
+	const char *path = part->process ? cairn_profile_string(part, part->process) : "process";
+	snprintf(text, sizeof text, "%.60s %llu", cairn_base_name(path), (unsigned long long)part->process_id);
 	cairn_profile_label_all(part, "process", text);
 }
 
@@ -206,6 +230,8 @@ static bool read_chosen(struct cairn_profile *profile, const struct cairn_dump_f
 			       cairn_origin_same(now, base);
 	cairn_combine_finish(&combine);
 	profile->at_peak = options->peak;
+	profile->as_slack = options->slack;
+	profile->as_mapped = options->mappings;
 	if (good && options->normalize)
 		cairn_combine_normalize(profile);
 	return good;
@@ -240,8 +266,7 @@ static void show_progress(void *context, size_t done, size_t total, const char *
 {
 	(void)context;
 	struct cairn_buffer shown = cairn_buffer(60);
-	const char *slash = strrchr(what, '/'); /* a long path would crowd the name of the file out of the line */
-	cairn_utf8_show(&shown, cairn_bytes_of(slash ? slash + 1 : what));
+	cairn_utf8_show(&shown, cairn_bytes_of(cairn_base_name(what))); /* a long path would crowd the name of the file out of the line */
 	if (done == total)
 		fprintf(stderr, "\r\033[K");
 	else

@@ -18,6 +18,8 @@ struct cairn_source_options {
 	const char *thread;
 	const char *older, *younger; /* only what is at least or at most so old */
 	bool peak; /* what lived at the highest point */
+	const char *mappings; /* what the service mapped itself, of this kind */
+	bool slack; /* what is usable beyond what was requested */
 	const char *service; /* only dumps of this program */
 	/* Not options of their own, but set by commands. */
 	bool quiet;                /* by those that load many: naming prints no notes */

@@ -29,7 +29,7 @@
 
 enum { tree_most = 256, tree_share = 50 }; /* a look takes no more than that part of the time */
 enum { jobs_maximum = 8, patience_ms = 3000, events_at_once = 64 };
-static const int64_t service_pause = CAIRN_SECOND_NS, problem_pause = 60000000000;
+static const int64_t service_pause = CAIRN_SECOND_NS, attach_pause = 30 * CAIRN_SECOND_NS, problem_pause = 60000000000;
 static const char usual_pattern[] = "%n-%p-%h-%T-%r.heap";
 
 struct options {
@@ -40,7 +40,8 @@ struct options {
 	struct cairn_option_list services;
 	const char *push;
 	struct cairn_option_list labels;
-	bool once, quiet, json, tree;
+	bool once, quiet, json, tree, attach;
+	uint64_t period;
 };
 
 /* The place of a rule's word among them. */
@@ -78,6 +79,10 @@ static const struct cairn_option table[] = {
 	 CAIRN_OPTION_LIST, offsetof(struct options, services), 0},
 	{0, "tree", NULL, "with a PID: also watch its present and future descendants", CAIRN_OPTION_FLAG,
 	 offsetof(struct options, tree), 0},
+	{0, "attach", NULL, "give processes that have no agent one, as 'cairn attach' does", CAIRN_OPTION_FLAG,
+	 offsetof(struct options, attach), 0},
+	{0, "period", "SIZE", "with --attach: sample once in this many bytes (default: 512K)", CAIRN_OPTION_SIZE,
+	 offsetof(struct options, period), 0},
 	{0, "once", NULL, "exit after the first dump of each process", CAIRN_OPTION_FLAG, offsetof(struct options, once), 0},
 	{0, "for", "TIME", "exit after this time", CAIRN_OPTION_TEXT, offsetof(struct options, duration), 0},
 	{'q', "quiet", NULL, "print errors only", CAIRN_OPTION_FLAG, offsetof(struct options, quiet), 0},
@@ -269,7 +274,7 @@ static void leave(struct cairn_watched *watched, int64_t now)
 static void await_service(struct loop *loop, struct cairn_watched *watched, int64_t now)
 {
 	struct cairn_error error = {0};
-	int pid = cairn_service_process(watched->name, &error);
+	int pid = cairn_service_process(watched->name, loop->options->attach, &error);
 	watched->next_ns = now + service_pause;
 	if (!(pid && begin(loop, watched, pid, &error)) && !loop->options->quiet)
 		tell_problem(watched, error.text, true);
@@ -302,7 +307,7 @@ static void look(struct loop *loop, struct cairn_watched *watched, int64_t now)
 static void settle(struct loop *loop, struct cairn_watched *watched, int64_t now)
 {
 	struct cairn_watch_job *job = &watched->job;
-	bool dump = job->kind == CAIRN_WATCH_JOB_DUMP;
+	bool dump = job->kind == CAIRN_WATCH_JOB_DUMP, attach = job->kind == CAIRN_WATCH_JOB_ATTACH;
 	loop->jobs--;
 	if (job->good && dump) {
 		memcpy(watched->program, job->program, sizeof watched->program); /* it may have become another by exec */
@@ -317,6 +322,7 @@ static void settle(struct loop *loop, struct cairn_watched *watched, int64_t now
 	if (job->hopeless && !watched->ended) {
 		watched->failed = !watched->service;
 		leave(watched, now);
+		watched->next_ns += attach ? attach_pause : 0;
 	} else if (loop->options->once && watched->dumps > 0) {
 		leave(watched, now);
 		watched->done = true;
@@ -396,7 +402,7 @@ static void run_loop(struct loop *loop, int64_t end)
 	while (!loop->stop && !is_done(loop)) {
 		struct epoll_event events[events_at_once];
 		int64_t now = cairn_clock_ns(), wait = next_look(loop, end) - now;
-		int wait_ms = wait <= 0 ? 0 : wait > 3600000000000 ? 3600000 : (int)((wait + 999999) / 1000000);
+		int wait_ms = wait <= 0 ? 0 : wait > 3600 * CAIRN_SECOND_NS ? 3600 * 1000 : (int)((wait + 999999) / 1000000);
 		int count = epoll_wait(loop->epoll, events, events_at_once, wait_ms);
 		now = cairn_clock_ns();
 		for (int i = 0; i < count; i++) {
@@ -511,7 +517,7 @@ static int watch_all(struct loop *loop, int64_t duration, int count, char **oper
 	if (!open_loop(loop, &error))
 		return cairn_say_error(error.text);
 	if (loop->options->push && !(loop->push = cairn_push_open(loop->options->push, token, &loop->options->labels, loop->watch.host,
-								   loop->watch.folder.path, &error)))
+								  loop->watch.folder.path, &error)))
 		return cairn_say_failure(&error);
 	const struct cairn_option_list *services = &loop->options->services;
 	loop->named = (size_t)count + services->count;
@@ -549,7 +555,7 @@ static int watch_all(struct loop *loop, int64_t duration, int count, char **oper
 static int run(const void *values, int count, char **operands)
 {
 	const struct options *options = values;
-	struct loop loop = {.options = options, .watch = {.token = options->target.token}};
+	struct loop loop = {.options = options, .watch = {.token = options->target.token, .attach = options->attach, .period = options->period}};
 	struct cairn_error error;
 	int64_t duration = 0;
 	loop.watch.pattern = options->file_name ? options->file_name : usual_pattern;

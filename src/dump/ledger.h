@@ -98,6 +98,23 @@ struct cairn_ledger_thread {
 	int64_t birth_ns;
 };
 
+/* A range of addresses that the host mapped itself. */
+enum cairn_ledger_mapping_kind {
+	CAIRN_LEDGER_MAPPING_ANONYMOUS, /* private memory */
+	CAIRN_LEDGER_MAPPING_SHARED,
+	CAIRN_LEDGER_MAPPING_FILE,
+	CAIRN_LEDGER_MAPPING_RESERVED,  /* addresses only: no access */
+	CAIRN_LEDGER_MAPPING_BREAK,     /* by brk or sbrk */
+	CAIRN_LEDGER_MAPPING_KINDS,
+};
+
+struct cairn_ledger_mapping {
+	_Atomic uint64_t start; /* 0 is free, 1 is being written, else it is whole */
+	uint64_t length;
+	int64_t birth_ns;
+	uint32_t stack, thread, kind, reserved;
+};
+
 /* Memory at one moment. Bytes, all of them. */
 struct cairn_ledger_row {
 	_Atomic int64_t time_ns; /* by the ledger's clock; 0 for none, 1 while it is written */
@@ -141,12 +158,17 @@ struct cairn_ledger_header {
 	_Atomic uint64_t thinned_bytes;                /* as of a stack, for all of them; signed */
 	_Atomic uint64_t peak;                         /* the number of the highest point so far */
 	_Atomic int64_t peak_ns;                       /* and when it was, by the ledger's clock; 0 for never */
+	struct cairn_ledger_area mappings;             /* struct cairn_ledger_mapping */
+	_Atomic uint64_t mappings_used;                /* how many of its records were ever used */
+	_Atomic uint64_t mappings_lost, mappings_lost_bytes; /* for which there was no room */
+	char allocator[128];                           /* the object that malloc is in, terminated; "" for the program itself */
 };
 
 static_assert(sizeof(struct cairn_ledger_sample) == 64, "a cache line");
 static_assert(sizeof(struct cairn_ledger_stack) == 256, "as doc/ledger.md says");
 static_assert(sizeof(struct cairn_ledger_module) == 80, "as doc/ledger.md says");
 static_assert(sizeof(struct cairn_ledger_thread) == 32, "as doc/ledger.md says");
+static_assert(sizeof(struct cairn_ledger_mapping) == 40, "as doc/ledger.md says");
 static_assert(sizeof(struct cairn_ledger_row) == 64, "as doc/ledger.md says");
 static_assert(sizeof(struct cairn_ledger_header) <= CAIRN_LEDGER_HEADER, "the header is one page");
 

@@ -49,9 +49,13 @@ bool cairn_ledger_open(struct cairn_ledger *ledger, struct cairn_bytes bytes, st
 	if (header->areas[CAIRN_LEDGER_KEYS].count != header->areas[CAIRN_LEDGER_SAMPLES].count)
 		return cairn_fail(error, "a ledger with %u keys for %u samples", header->areas[CAIRN_LEDGER_KEYS].count,
 				  header->areas[CAIRN_LEDGER_SAMPLES].count);
+	/* A ledger of an earlier program has no mappings. */
+	if (!fits(&header->mappings, sizeof(struct cairn_ledger_mapping), bytes.length))
+		ledger->header.mappings.count = 0;
 	/* Texts end within their arrays, whoever wrote them. */
 	ledger->header.host[sizeof header->host - 1] = ledger->header.executable[sizeof header->executable - 1] = 0;
 	ledger->header.command[sizeof header->command - 1] = ledger->header.service[sizeof header->service - 1] = 0;
+	ledger->header.allocator[sizeof header->allocator - 1] = 0;
 	for (int i = 0; i < CAIRN_LEDGER_HEAPS; i++)
 		ledger->header.heaps[i][sizeof header->heaps[i] - 1] = 0;
 	return true;
@@ -166,6 +170,21 @@ bool cairn_ledger_get_thread(const struct cairn_ledger *ledger, uint32_t index, 
 		return false;
 	copy_words(thread, record, sizeof *thread);
 	return true;
+}
+
+bool cairn_ledger_get_mapping(const struct cairn_ledger *ledger, uint32_t index, struct cairn_ledger_mapping *mapping)
+{
+	const struct cairn_ledger_area *area = &ledger->header.mappings;
+	if (index >= area->count)
+		return false;
+	const struct cairn_ledger_mapping *record = (const void *)(ledger->memory.data + area->offset + (uint64_t)index * area->size);
+	uint64_t before = atomic_load_explicit(&record->start, memory_order_acquire);
+	if (before <= CAIRN_LEDGER_BUSY)
+		return false;
+	copy_words(mapping, record, sizeof *mapping);
+	atomic_thread_fence(memory_order_acquire);
+	return atomic_load_explicit(&record->start, memory_order_relaxed) == before && mapping->start == before &&
+	       mapping->stack < cairn_ledger_count(ledger, CAIRN_LEDGER_STACKS) && mapping->kind < CAIRN_LEDGER_MAPPING_KINDS;
 }
 
 bool cairn_ledger_get_row(const struct cairn_ledger *ledger, uint32_t index, struct cairn_ledger_row *row)

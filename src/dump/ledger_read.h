@@ -32,6 +32,7 @@ static inline uint32_t cairn_ledger_count(const struct cairn_ledger *ledger, enu
 bool cairn_ledger_get_sample(const struct cairn_ledger *ledger, uint32_t index, struct cairn_ledger_sample *sample);
 bool cairn_ledger_get_stack(const struct cairn_ledger *ledger, uint32_t index, struct cairn_ledger_stack *stack);
 bool cairn_ledger_get_module(const struct cairn_ledger *ledger, uint32_t index, struct cairn_ledger_module *module);
+bool cairn_ledger_get_mapping(const struct cairn_ledger *ledger, uint32_t index, struct cairn_ledger_mapping *mapping);
 bool cairn_ledger_get_row(const struct cairn_ledger *ledger, uint32_t index, struct cairn_ledger_row *row);
 bool cairn_ledger_get_thread(const struct cairn_ledger *ledger, uint32_t index, struct cairn_ledger_thread *thread);
 

@@ -47,8 +47,9 @@ struct cairn_smaps {
 /* Reads the mappings of process PID, 0 for the calling process. Returns false with errno if they cannot be read. */
 bool cairn_smaps_read(struct cairn_smaps *smaps, int pid);
 
-/* The same, and looks for holes by reading one word for every page of the mappings of the kind NORESERVE. */
-bool cairn_smaps_read_holes(struct cairn_smaps *smaps, int pid);
+/* The same, and looks for holes by reading one word for every page of the mappings of the kind NORESERVE. If those have more than PAGES
+ * pages, it gives up, and `has_holes` is false. */
+bool cairn_smaps_read_holes(struct cairn_smaps *smaps, int pid, uint64_t pages);
 
 /* The same from the TEXT of such a file. */
 void cairn_smaps_parse(struct cairn_smaps *smaps, struct cairn_bytes text);

@@ -313,6 +313,10 @@ static void add_live(struct parser *in, size_t sample, const struct cairn_live *
 	struct cairn_profile *profile = in->profile;
 	double objects = 1, bytes = (double)live->size;
 	cairn_unsample(CAIRN_UNSAMPLE_POISSON, (double)live->period, &objects, &bytes);
+	double slack = objects * (double)live->slack;
+	profile->slack_bytes += slack;
+	if (profile->as_slack)
+		bytes = slack;
 	double *values = profile->values + sample * profile->value_count;
 	values[inuse_objects] += objects;
 	values[inuse_space] += bytes;
@@ -341,6 +345,8 @@ static void read_live(struct parser *in, struct cairn_bytes section, const struc
 	bool limited = options->older_us || options->younger_us;
 	size_t *by_age = options->split_ages && !options->at_peak ? cairn_array_zero(in->piece_count * CAIRN_AGES, sizeof *by_age) : NULL;
 	profile->has_ages = true;
+	profile->as_slack = options->as_slack;
+	limited |= options->as_slack;
 	for (size_t i = 0; i < in->piece_count; i++) {
 		double *values = profile->values + in->pieces[i].sample * profile->value_count;
 		values[inuse_objects] = values[inuse_space] = profile->sampled[in->pieces[i].sample] = 0;
@@ -397,6 +403,36 @@ static void read_peak(struct parser *in, struct cairn_bytes section, bool wanted
 		profile->sampled[in->pieces[at].sample] += (double)peak.samples;
 	}
 	profile->at_peak = true;
+}
+
+/* What the service mapped itself, of the KINDS that are asked for in place of its heap. Nothing of it is an estimate. */
+static void read_mapped(struct parser *in, struct cairn_bytes section, unsigned kinds)
+{
+	struct cairn_profile *profile = in->profile;
+	struct cairn_mapped mapped;
+	profile->as_mapped = kinds != 0;
+	for (size_t i = 0; kinds && i < in->piece_count; i++) {
+		memset(profile->values + in->pieces[i].sample * profile->value_count, 0, profile->value_count * sizeof *profile->values);
+		profile->sampled[in->pieces[i].sample] = 0;
+	}
+	for (size_t at = 0; cairn_mapped_next(&section, &mapped);) {
+		profile->has_mapped = true;
+		if (mapped.kind == CAIRN_MAPPED_ANONYMOUS || mapped.kind == CAIRN_MAPPED_BRK)
+			profile->mapped_bytes += (double)mapped.bytes;
+		while (at < in->piece_count && in->pieces[at].stack < mapped.stack)
+			at++;
+		if (!(kinds >> mapped.kind & 1) || at == in->piece_count || in->pieces[at].stack != mapped.stack)
+			continue;
+		double *values = profile->values + in->pieces[at].sample * profile->value_count;
+		values[inuse_objects]++;
+		values[inuse_space] += (double)mapped.bytes;
+		profile->sampled[in->pieces[at].sample]++;
+	}
+	if (profile->as_mapped) {
+		profile->unsampling = CAIRN_UNSAMPLE_NONE;
+		profile->period = 1;
+		profile->mixed_periods = false;
+	}
 }
 
 /* Lines are in the order of the stacks, as the pieces are. */
@@ -497,7 +533,7 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 {
 	struct cairn_profile *profile = reader->profile;
 	struct parser in = {.reader = reader, .profile = profile};
-	if (reader->options.at_peak)
+	if (reader->options.at_peak || reader->options.mapped_kinds)
 		reader->options.split_threads = reader->options.split_ages = false;
 	profile->format = "jemalloc heap_v2";
 	profile->kind = CAIRN_PROFILE_HEAP;
@@ -528,6 +564,7 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 		profile->format = "heap_v2 of Cairn's sampler";
 		read_live(&in, section, has_trailer ? &trailer : NULL);
 		read_peak(&in, section, reader->options.at_peak);
+		read_mapped(&in, section, reader->options.mapped_kinds);
 		read_history(profile, section);
 		if (reader->options.with_freed)
 			read_freed(&in, section);
@@ -535,7 +572,7 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 			add_values(&in);
 	}
 	if (has_trailer && section.length) {
-		profile->period = trailer.period ? (double)trailer.period : profile->period;
+		profile->period = trailer.period && !profile->as_mapped ? (double)trailer.period : profile->period;
 		warn_of_losses(profile, reader->name, &trailer);
 	}
 	free(in.pieces);
@@ -551,7 +588,7 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 				   reader->name);
 	if (has_trailer && !trailer.complete)
 		cairn_profile_warn(profile, "%s: its trailer is cut short; what it knows of the process and its modules may be missing", reader->name);
-	if (!reader->options.older_us && !reader->options.younger_us && !profile->at_peak)
+	if (!reader->options.older_us && !reader->options.younger_us && !profile->at_peak && !profile->as_slack && !profile->as_mapped)
 		check_total(&in);
 	if (cairn_profile_total(profile, alloc_space) == 0 && cairn_profile_total(profile, alloc_objects) == 0) {
 		cairn_profile_drop_value(profile, alloc_space);

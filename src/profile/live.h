@@ -39,6 +39,24 @@ struct cairn_peak {
 	uint64_t samples, objects, bytes; /* the latter two are estimates */
 };
 
+/* A range that the service mapped itself. */
+enum cairn_mapped_kind {
+	CAIRN_MAPPED_ANONYMOUS, /* private memory */
+	CAIRN_MAPPED_SHARED,
+	CAIRN_MAPPED_FILE,
+	CAIRN_MAPPED_RESERVED,  /* addresses without access */
+	CAIRN_MAPPED_BRK,
+	CAIRN_MAPPED_KINDS,
+};
+
+struct cairn_mapped {
+	uint64_t stack, bytes, thread, age_us;
+	enum cairn_mapped_kind kind;
+};
+
+/* "anonymous", "shared", "file", "reserved" or "brk". */
+const char *cairn_mapped_kind_name(enum cairn_mapped_kind kind);
+
 /* Memory at one moment. Bytes. */
 struct cairn_history_row {
 	int64_t time_ns; /* since 1970 */
@@ -59,6 +77,7 @@ struct cairn_bytes cairn_live_section(struct cairn_bytes text);
 bool cairn_live_next(struct cairn_bytes *rest, struct cairn_live *live);
 bool cairn_freed_next(struct cairn_bytes *rest, struct cairn_freed *freed);
 bool cairn_peak_next(struct cairn_bytes *rest, struct cairn_peak *peak);
+bool cairn_mapped_next(struct cairn_bytes *rest, struct cairn_mapped *mapped);
 bool cairn_history_next(struct cairn_bytes *rest, struct cairn_history_row *row);
 
 #endif

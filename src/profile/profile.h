@@ -128,7 +128,13 @@ struct cairn_profile {
 	double resident_bytes, limit_bytes; /* what the process weighed and might weigh; 0 when not known */
 	double allocated_bytes; /* live bytes by the allocator's own count, sampled or not; 0 when not known */
 	int64_t since_ns;       /* when sampling began, or all samples were last discarded; 0 when not known */
+	double before_bytes;    /* anonymous memory that the process had when sampling was switched on; 0 when not known */
 	bool has_ages;          /* the dump it was read from says how old each live sample is */
+	double slack_bytes;     /* where ages are known: what is usable of all live objects beyond what was requested */
+	bool as_slack;          /* and the live bytes are that */
+	double mapped_bytes;    /* what the service mapped itself as private memory, or got by brk; exactly */
+	bool has_mapped;        /* the dump it was read from lists what the service mapped itself, */
+	bool as_mapped;         /* and this is it */
 	int64_t peak_ns;        /* when the most lived at once, since 1970; 0 when not known */
 	bool has_peak;          /* the dump it was read from says what lived then, */
 	bool at_peak;           /* and this is what it says */

@@ -64,10 +64,10 @@ void cairn_ages_clock_make(struct cairn_ages_clock *clock, double seconds)
 		double mean = ldexp(seconds * longest_law, law < CAIRN_AGE_ORDINARY ? -law : law - CAIRN_AGE_ORDINARY + 1);
 		for (int slot = 0; slot < CAIRN_AGE_SLOTS; slot++)
 			clock->survives[slot][law] = never ? 1 : exp(-(slot_age(clock, slot) - clock->youngest) / mean);
-		for (int class = clock->first; class < CAIRN_LIFETIMES; class++) {
+		for (int lifetime = clock->first; lifetime < CAIRN_LIFETIMES; lifetime++) {
 			/* The last class has no end of its own, and nothing lived longer than it was observed. */
-			double from = class_start(class) - clock->youngest, to = fmin(class < CAIRN_LIFETIMES - 1 ? class_start(class + 1) : seconds, seconds);
-			clock->dies[class][law] = never || to <= from + clock->youngest ? 0 : exp(-from / mean) - exp(-(to - clock->youngest) / mean);
+			double from = class_start(lifetime) - clock->youngest, to = fmin(lifetime < CAIRN_LIFETIMES - 1 ? class_start(lifetime + 1) : seconds, seconds);
+			clock->dies[lifetime][law] = never || to <= from + clock->youngest ? 0 : exp(-from / mean) - exp(-(to - clock->youngest) / mean);
 		}
 	}
 }
@@ -85,8 +85,8 @@ void cairn_ages_add(struct cairn_ages *ages, const struct cairn_ages_clock *cloc
 
 void cairn_ages_add_freed(struct cairn_ages *ages, const struct cairn_freed *freed)
 {
-	for (int class = 0; class < CAIRN_LIFETIMES; class++)
-		ages->freed[class] += freed->lifetimes[class];
+	for (int lifetime = 0; lifetime < CAIRN_LIFETIMES; lifetime++)
+		ages->freed[lifetime] += freed->lifetimes[lifetime];
 }
 
 void cairn_ages_sum(struct cairn_ages *to, const struct cairn_ages *more)
@@ -97,20 +97,20 @@ void cairn_ages_sum(struct cairn_ages *to, const struct cairn_ages *more)
 		to->amount[slot] += more->amount[slot];
 		to->square[slot] += more->square[slot];
 	}
-	for (int class = 0; class < CAIRN_LIFETIMES; class++)
-		to->freed[class] += more->freed[class];
+	for (int lifetime = 0; lifetime < CAIRN_LIFETIMES; lifetime++)
+		to->freed[lifetime] += more->freed[lifetime];
 }
 
 double cairn_ages_longest(const struct cairn_ages *ages, const struct cairn_ages_clock *clock, double least)
 {
 	double count = 0, sum = 0, longest = 0;
-	for (int class = CAIRN_LIFETIMES - 1; class >= 0; class--) {
-		double from = class ? class_start(class) : 0, to = class < CAIRN_LIFETIMES - 1 ? class_start(class + 1) : 2 * class_start(class);
+	for (int lifetime = CAIRN_LIFETIMES - 1; lifetime >= 0; lifetime--) {
+		double from = lifetime ? class_start(lifetime) : 0, to = lifetime < CAIRN_LIFETIMES - 1 ? class_start(lifetime + 1) : 2 * class_start(lifetime);
 		to = fmax(from, fmin(to, clock->seconds));
 		/* Within a class lifetimes are taken to be spread evenly on a logarithmic scale. */
 		double mean = from > 0 && to > from ? (to - from) / log(to / from) : (from + to) / 2;
-		count += (double)ages->freed[class];
-		sum += (double)ages->freed[class] * mean;
+		count += (double)ages->freed[lifetime];
+		sum += (double)ages->freed[lifetime] * mean;
 		if (count >= least)
 			longest = fmax(longest, sum / count - from);
 	}
@@ -159,9 +159,9 @@ static double weigh(const struct path *path, const double *weights, double *next
 		memset(next, 0, CAIRN_AGE_LAWS * sizeof *next);
 	for (int cell = 0; cell < judged_slots + CAIRN_LIFETIMES - path->clock->first; cell++) {
 		bool dead = cell >= judged_slots;
-		int class = path->clock->first + cell - judged_slots;
-		double count = dead ? (double)path->ages->freed[class] : path->counted[cell], sum = 0;
-		const double *chances = dead ? path->clock->dies[class] : path->clock->survives[cell];
+		int lifetime = path->clock->first + cell - judged_slots;
+		double count = dead ? (double)path->ages->freed[lifetime] : path->counted[cell], sum = 0;
+		const double *chances = dead ? path->clock->dies[lifetime] : path->clock->survives[cell];
 		if (!(count > 0))
 			continue;
 		for (int law = 0; law < CAIRN_AGE_LAWS; law++)
@@ -374,8 +374,8 @@ static void judge_leaked(struct cairn_trend *trend, const struct path *path, int
 static double seconds_needed(const struct path *path, double multiple)
 {
 	double freed = 0;
-	for (int class = 0; class < CAIRN_LIFETIMES; class++)
-		freed += (double)path->ages->freed[class];
+	for (int lifetime = 0; lifetime < CAIRN_LIFETIMES; lifetime++)
+		freed += (double)path->ages->freed[lifetime];
 	double own = cairn_ages_longest(path->ages, path->clock, fmax(freed_own, freed_share * freed));
 	return multiple * (freed < freed_enough ? fmax(own, path->clock->longest) : own);
 }

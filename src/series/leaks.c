@@ -141,16 +141,6 @@ static int by_root(const void *a, const void *b, void *context)
 	return entry_at(paths, left, depth) < entry_at(paths, right, depth) ? -1 : 1;
 }
 
-static void add_values(struct cairn_series_value *to, const struct cairn_series_value *more, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		to[i].value += more[i].value;
-		cairn_spread_add(&to[i].spread, more[i].spread);
-		to[i].coming += more[i].coming;
-		to[i].unsure += more[i].unsure;
-	}
-}
-
 /* Whether it is worth a closer look: what grows is larger in its last quarter than in its first half by more than from dump to dump. */
 static bool may_grow(const struct cairn_series_value *values, size_t count)
 {
@@ -196,7 +186,7 @@ static void close_frame(struct work *work, struct frames *frames, size_t depth)
 		if (frames->count == 0 || frames->items[frames->count - 1].depth < depth)
 			open_frame(work, frames, depth, frame.path);
 		struct frame *caller = &frames->items[frames->count - 1];
-		add_values(caller->values, frame.values, points);
+		cairn_series_values_add(caller->values, frame.values, points);
 		if (caller->ages)
 			cairn_ages_sum(caller->ages, frame.ages);
 		caller->members += frame.members;
@@ -221,7 +211,7 @@ static void add_path(struct work *work, struct frame *frame, uint32_t path)
 	if (is_settled(&work->leaks->rows[path]))
 		return;
 	cairn_series_paths_values(&work->leaks->paths, path, desk->values);
-	add_values(frame->values, desk->values, work->series->point_count);
+	cairn_series_values_add(frame->values, desk->values, work->series->point_count);
 	if (frame->ages)
 		cairn_ages_sum(frame->ages, &work->ages[path]);
 	frame->members++;
@@ -395,7 +385,7 @@ void cairn_leaks_values(const struct cairn_leaks *leaks, const struct cairn_leak
 	for (uint32_t path = 0; path < leaks->path_count; path++)
 		if (path != leak->path && paths->items[path].depth >= depth && common_depth(paths, path, leak->path) >= depth) {
 			cairn_series_paths_values(&leaks->paths, path, one);
-			add_values(values, one, points);
+			cairn_series_values_add(values, one, points);
 		}
 	free(one);
 }

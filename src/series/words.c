@@ -38,6 +38,9 @@ void cairn_words_detail(const struct cairn_trend *trend, double hours, const str
 	case CAIRN_GROWING:
 		if (trend->since != 0)
 			cairn_buffer_format(out, "for %s", cairn_words_duration(ago, time, sizeof time));
+		if (trend->period_hours > 0)
+			cairn_buffer_format(out, "%sunder a rhythm of %s", trend->since != 0 ? ", " : "",
+					    cairn_words_duration(trend->period_hours, time, sizeof time));
 		break;
 	case CAIRN_STOPPED:
 		if (trend->since != 0)

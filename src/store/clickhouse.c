@@ -5,6 +5,7 @@
  * On a cluster, the tables called NAME_local are replicated, and NAME is distributed over them by the first column of its key.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
+#include "base/time.h"
 #include "base/unpack.h"
 #include "base/url.h"
 #include "http/client.h"
@@ -193,7 +194,7 @@ static bool forget(struct cairn_engine_connection *connection, const struct cair
 	snprintf(statement, sizeof statement,
 		 "SELECT DISTINCT partition FROM system.parts WHERE active AND database = '%.200s' AND table = '%s' AND "
 		 "toUInt64OrZero(partition) < toYYYYMMDD(toDateTime(%lld, 'UTC')) FORMAT TabSeparated", connection->database, table->name,
-		 (long long)(time_ns / 1000000000));
+		 (long long)(time_ns / CAIRN_SECOND_NS));
 	bool good = ask(connection, connection->database, statement, NULL, &days, error);
 	rest = cairn_buffer_bytes(&days);
 	while (good && cairn_text_line(&rest, &day, NULL)) {

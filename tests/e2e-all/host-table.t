@@ -122,7 +122,7 @@ host Node "$said_ready" true node --perf-basic-prof "--logfile=$scratch/v8.log" 
 javac -d "$scratch" tests/hosts/Hold.java
 host JVM "$said_ready" true java -XX:+PreserveFramePointer -cp "$scratch" Hold
 host 'Python with numpy' "$said_ready" true /usr/bin/python3 tests/hosts/hold.py
-export GOCACHE=$scratch/go GOFLAGS=-mod=mod GOTOOLCHAIN=local
+export GOFLAGS=-mod=mod GOTOOLCHAIN=local
 (cd tests/hosts/go && go build -o "$scratch/hold-go" .)
 host 'Go with cgo' "$said_ready" true "$scratch/hold-go"
 rustc -O -g -o "$scratch/hold-rust" tests/hosts/hold.rs && rustc -O -g -C target-feature=+crt-static -o "$scratch/hold-static" tests/hosts/hold.rs

@@ -87,6 +87,9 @@ for process in $parent $one $two; do
 done
 ls "$scratch/watched" | grep -q -- "-$one-"
 ok $? "each has its dumps"
+holds "an idle child is woken from outside" "$cairn" attach -q $idle
+is "$(curl -s -o "$scratch/body" -w '%{http_code}' "$url/cairn/status?pid=$idle")" 200 "and is reached through its parent"
+like "$("$cairn" top $idle 2>/dev/null)" "*process $idle*" "and has a profile: what its parent had at the fork"
 exec 7>&-
 wait_for 10 test ! -e /proc/$parent
 

@@ -24,10 +24,10 @@ start() {
 	children+=($!)
 	printf -v "$name" %s $!
 }
-start cairn_engine env LD_PRELOAD="$library" CAIRN_CONF=enable_heap_profiling:true,period:256K ./plain 300
-start jemalloc_engine env LD_PRELOAD="$library" MALLOC_CONF=prof:true,prof_accum:true,lg_prof_sample:13 CAIRN_CONF="dumps:$scratch/kept,auto:true,start:true" ./service 300
-start bare ./plain 300
-start bare_too ./plain 300
+start cairn_engine env LD_PRELOAD="$library" CAIRN_CONF=enable_heap_profiling:true,period:256K ./plain 1800
+start jemalloc_engine env LD_PRELOAD="$library" MALLOC_CONF=prof:true,prof_accum:true,lg_prof_sample:13 CAIRN_CONF="dumps:$scratch/kept,auto:true,start:true" ./service 1800
+start bare ./plain 1800
+start bare_too ./plain 1800
 for pid in $cairn_engine $jemalloc_engine; do wait_for 20 "$cairn" status "$pid" || broken 'the agents answer'; done
 wait_for 20 ls "$scratch"/kept/*.heap || broken "the agent writes a dump"
 for i in 1 2 3 4; do "$cairn" dump -q -o "dumps/$i.heap" "$cairn_engine" >/dev/null && sleep 0.3; done
@@ -76,7 +76,7 @@ E
 count=0
 while IFS=$'\t' read -r page command; do
 	count=$((count + 1))
-	timeout 60 bash -o pipefail -c "$command" >"out" 2>&1 </dev/null
+	timeout 600 bash -o pipefail -c "$command" >"out" 2>&1 </dev/null
 	status=$?
 	ok $status "$page: $command"
 	[ $status -eq 0 ] || head -n 4 out | sed 's/^/#   /'

@@ -55,7 +55,7 @@ CONF=budgett:1,engine:jemalloc MALLOC=prof:false start_redis off
 sees 1 "*wrong agent's settings *unknown key 'budgett'; did you mean 'budget'?*to do: restart it with CAIRN_CONF=key:value*" 'a setting of the agent misspelt' "$pid_off"
 sees 1 '*wrong enabled *to do: MALLOC_CONF=prof:false,prof:true in its environment*' 'started without prof:true, with an agent' "$pid_off"
 # By a URL alone the agent is who knows the variable; here it is that of a Rust program.
-curl -s "$url_off/cairn/status" | sed 's/ MALLOC_CONF=prof/ _RJEM_MALLOC_CONF=prof/' >"$scratch/status"
+curl -s "$url_off/cairn/status" | sed 's/"MALLOC_CONF"/"_RJEM_MALLOC_CONF"/' >"$scratch/status"
 python3 - "$scratch/status" >"$scratch/port" <<'E' &
 import http.server, sys
 class Page(http.server.BaseHTTPRequestHandler):

@@ -14,6 +14,7 @@ scratch=${TMPDIR:-/tmp}
 [ ${#scratch} -le 40 ] || scratch=/tmp # the path of a socket has 107 bytes at most, and tests have theirs some folders deep
 scratch=$(mktemp -d "$scratch/cairn-test.XXXXXX")
 children=()
+export GOCACHE=${GOCACHE:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/go-build} # Go builds its tools on demand; not anew for each scratch folder
 export XDG_CACHE_HOME=$scratch/cache
 
 # is_ours PID: one of the processes this test started. Numbers are used again, on a busy machine within minutes.

@@ -73,15 +73,15 @@ is "$(cat "$scratch/out")" ready "nothing is added to its output"
 ok $? "and the profile is from before it gave its memory back"
 rm -f cairn.*
 start_term
-# The runner keeps the snapshot in a file without a name.
-was_looked_at() {
+# has_snapshot MIB: the runner has one of so much at least; it keeps them in files without a name
+has_snapshot() {
 	local descriptor
 	for descriptor in $(ls -l "/proc/$runner/fd" | grep -F "$TMPDIR/" | sed 's/ -> .*//; s/.* //'); do
-		tail -n 1 "/proc/$runner/fd/$descriptor" | grep -q '^# cairn end' && return
+		tail -n 1 "/proc/$runner/fd/$descriptor" | grep -q '^# cairn end' && [ "$(mebibytes "/proc/$runner/fd/$descriptor")" -ge "$1" ] && return
 	done
 	false
 }
-wait_for 20 was_looked_at
+wait_for 20 has_snapshot 30
 kill -KILL $service
 wait $runner
 is $? 137 "a command that is killed"
@@ -89,7 +89,12 @@ like "$(tail -n 5 "$scratch/err")" "*was killed by signal 9 (Killed)*live at ??:
 [ "$(mebibytes cairn.ends.*.heap)" -ge 30 ]
 ok $? "and leaves the profile of that"
 rm -f cairn.*
-"$cairn" run --period 64K -- "$scratch/ends" peak 60 2>"$scratch/err"
+"$cairn" run --period 64K -- "$scratch/ends" peak 60 "$scratch/given" 2>"$scratch/err" &
+runner=$!
+children+=($runner)
+wait_for 20 has_snapshot 50
+touch "$scratch/given"
+wait $runner
 like "$(cat "$scratch/err")" "*live at the end:*highest: [5-7]?.? MiB of memory in 1 process at ??:??:??; its profile is cairn.ends.*.peak.heap*" \
 	"what was highest and is gone at the end is shown"
 [ "$(mebibytes cairn.ends.*.peak.heap)" -ge 50 ] && [ "$(mebibytes "$(ls cairn.ends.*.heap | grep -v peak)")" -le 10 ]
@@ -198,6 +203,20 @@ holds "a program for musl links" musl-gcc -w "$scratch/static.c" -o "$scratch/mu
 is "$("$cairn" run -q -- "$scratch/musl" once 2>"$scratch/err" | tr '\n' ' ')" "once " "and runs"
 like "$(cat "$scratch/err")" "*is linked with musl, so it runs without profiling*" "and why it is not profiled is said"
 is "$(left)" "" "none leaves a profile"
+
+# A script that starts such a program: what the script's environment has reaches it.
+holds "a static program for musl links" musl-gcc -static -w "$scratch/static.c" -o "$scratch/musl-static"
+for kind in static static-pie musl-static; do
+	printf '#!/bin/sh\nexec %s "$@"\n' "$scratch/$kind" >"$scratch/start-$kind"
+	chmod +x "$scratch/start-$kind"
+	is "$("$cairn" run -q -- "$scratch/start-$kind" once 2>"$scratch/err"; echo $?)" "once
+0" "a script that starts a program of the kind $kind runs"
+	is "$(cat "$scratch/err")" "" "and nothing is said about it"
+done
+"$cairn" run -q --engine jemalloc -- "$scratch/start-static" once >/dev/null 2>"$scratch/err"
+is $? 134 "with --engine jemalloc it aborts, since prof:true reaches it"
+like "$(cat "$scratch/err")" "*a program that $scratch/start-static started has aborted: a static program with jemalloc*without --engine it runs*" "and why is said"
+rm -f cairn.*
 
 # Addresses.
 port=$(free_port)

@@ -52,7 +52,7 @@ holds "the newest is a dump of this engine" grep -q '^# cairn engine cairn' "$sc
 stop
 
 # Two thousand threads that live at once.
-LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,engine:cairn,period:256 timeout 180 "$scratch/host" crowd >"$scratch/out" 2>&1
+LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,engine:cairn,period:256 timeout 900 "$scratch/host" crowd >"$scratch/out" 2>&1
 is "$? $(tail -n 1 "$scratch/out")" "0 well" "2,000 threads at once"
 
 # A program with another user's rights: the loader does not preload into it, and it runs as ever.
@@ -61,7 +61,7 @@ if [ "$(id -u)" = 0 ]; then
 	cp "$scratch/host" "$scratch/privileged"
 	chmod 4755 "$scratch/privileged"
 	mkdir -m 777 "$scratch/work"
-	(cd "$scratch/work" && LC_ALL=C timeout 120 setpriv --reuid=65534 --regid=65534 --clear-groups "$cairn" run -q -- "$scratch/privileged" plain) \
+	(cd "$scratch/work" && LC_ALL=C timeout 600 setpriv --reuid=65534 --regid=65534 --clear-groups "$cairn" run -q -- "$scratch/privileged" plain) \
 		>"$scratch/out" 2>"$scratch/err"
 	is "$? $(tail -n 1 "$scratch/out")" "0 well" "a setuid program runs under cairn run"
 else

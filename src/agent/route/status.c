@@ -83,6 +83,8 @@ static void gather_allocator(struct cairn_status *status, struct cairn_jemalloc 
 	status->has_jemalloc = jemalloc->mallctl;
 	if (!jemalloc->mallctl)
 		return;
+	cairn_jemalloc_variable(jemalloc, status->variable, sizeof status->variable);
+	status->jemalloc_variable = status->variable;
 	cairn_jemalloc_get_text(jemalloc, "opt.prof_prefix", &status->prof_prefix);
 	cairn_jemalloc_get_bool(jemalloc, "opt.prof_accum", &status->accumulates);
 	cairn_jemalloc_refresh(jemalloc);

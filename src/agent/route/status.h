@@ -35,7 +35,8 @@ struct cairn_status {
 	uint64_t first_period;
 	/* The allocator. */
 	bool has_jemalloc;
-	const char *jemalloc_version, *jemalloc_prefix, *jemalloc_module, *jemalloc_found, *prof_prefix;
+	const char *jemalloc_version, *jemalloc_prefix, *jemalloc_module, *jemalloc_found, *jemalloc_variable, *prof_prefix;
+	char variable[64]; /* what jemalloc_variable points to */
 	bool is_malloc, accumulates;
 	bool has_statistics; /* the numbers below are jemalloc's own */
 	uint64_t allocated, in_pages, metadata, resident, mapped, retained, allocated_in_all;

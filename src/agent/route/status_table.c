@@ -165,6 +165,7 @@ static const struct fact facts[] = {
 	{TEXT, AT(jemalloc_module), "jemalloc.module", "module"},
 	{TEXT, AT(jemalloc_found), "jemalloc.found"},
 	{BOOL, AT(is_malloc), "jemalloc.is_malloc"},
+	{TEXT, AT(jemalloc_variable), "jemalloc.variable", .condition = WITH_JEMALLOC},
 	{TEXT, AT(prof_prefix), "jemalloc.prof_prefix", .condition = WITH_JEMALLOC},
 	{BOOL, AT(accumulates), "jemalloc.prof_accum", .condition = WITH_JEMALLOC},
 	{BOOL, AT(has_statistics), "jemalloc.statistics", "statistics", "jemalloc_statistics", GAUGE,

@@ -329,6 +329,12 @@ void cairn_record_sweep_threads(struct cairn_record *record, int process)
 		if (key > CAIRN_LEDGER_BUSY && thread < most)
 			atomic_compare_exchange_strong(&record->threads[thread].state, &ended, 2);
 	}
+	const struct cairn_ledger_mapping *mappings = (const void *)((const char *)header + header->mappings.offset);
+	for (uint64_t i = 0; i < atomic_load(&header->mappings_used); i++) {
+		uint32_t thread = mappings[i].thread, ended = 3;
+		if (atomic_load(&mappings[i].start) > CAIRN_LEDGER_BUSY && thread < most)
+			atomic_compare_exchange_strong(&record->threads[thread].state, &ended, 2);
+	}
 	uint64_t used = 0;
 	for (uint32_t i = 1; i < most; i++) {
 		uint32_t ended = 3;

@@ -36,6 +36,8 @@ static void lay_out(struct cairn_ledger_header *header, uint64_t size)
 		areas[i].offset = offset;
 		offset += ((uint64_t)areas[i].size * areas[i].count + 63) & ~UINT64_C(63);
 	}
+	header->mappings = (struct cairn_ledger_area){offset, sizeof(struct cairn_ledger_mapping), (uint32_t)(size >> 12)};
+	offset += ((uint64_t)header->mappings.size * header->mappings.count + 63) & ~UINT64_C(63);
 	areas[CAIRN_LEDGER_FRAMES] = (struct cairn_ledger_area){.offset = offset, .size = 8, .count = (uint32_t)((size - offset) / 8)};
 	header->bytes = size;
 }

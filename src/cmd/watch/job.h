@@ -20,12 +20,15 @@ struct cairn_watch {
 	const char *pattern; /* of file names */
 	const char *token;
 	char host[65];
+	bool attach;         /* processes without an agent are given one, */
+	uint64_t period;     /* with this period; 0 for the default */
 	int back; /* the end of a pipe that receives the address of each finished job */
 };
 
 enum cairn_watch_job_kind {
 	CAIRN_WATCH_JOB_NONE,
 	CAIRN_WATCH_JOB_DUMP,    /* a heap profile into the folder */
+	CAIRN_WATCH_JOB_ATTACH,  /* an agent into a process that has none */
 	CAIRN_WATCH_JOB_NUMBERS, /* all that the process has allocated; for a process elsewhere, also its memory */
 };
 

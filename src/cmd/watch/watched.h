@@ -17,6 +17,7 @@ struct cairn_watched {
 	int64_t said_ns;         /* and when */
 	/* Of the present process. */
 	bool running;
+	bool attached; /* an agent was sent for */
 	bool ended;
 	bool short_of_memory;   /* when it ended */
 	struct cairn_life life; /* PID 0 for a process elsewhere, which is known only by its answers */
