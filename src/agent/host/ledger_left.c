@@ -44,6 +44,8 @@ static bool save(void *context, const struct cairn_ledger *ledger, struct cairn_
 			 date.tm_hour, date.tm_min, date.tm_sec, number);
 		written = cairn_folder_write(&folder, name, cairn_buffer_bytes(&dump), &facts, error);
 	}
+	if (written)
+		cairn_folder_thin(&folder, NULL, &(struct cairn_error){{0}}); /* a service may crash again and again */
 	cairn_buffer_free(&dump);
 	return written;
 }
