@@ -36,7 +36,8 @@ bool cairn_plain_waits(long number)
 
 enum cairn_plain_rank cairn_plain_rank(const struct cairn_machine_call *call)
 {
-	static const long unaccounted[] = { /* calls that end with EINTR for whatever reason; of their time the kernel keeps no account */
+	/* Calls that end with EINTR for whatever reason; of their time the kernel keeps no account. */
+	static const long unaccounted[] = {
 		SYS_epoll_pwait, SYS_rt_sigtimedwait, SYS_semop, SYS_semtimedop,
 #ifdef SYS_epoll_wait
 		SYS_epoll_wait,
