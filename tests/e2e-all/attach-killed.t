@@ -1,17 +1,22 @@
 #!/usr/bin/env bash
-# `cairn attach` is killed with SIGKILL at random points: the process lives on, none of its waits returns, its registers stay, and it can be attached
-# to afterwards. ATTACH_KILLS sets how many points (default: 30).
+# `cairn attach` is killed with SIGKILL at random points: the process lives on, none of its waits returns, its registers stay, and it can be
+# attached to afterwards. ATTACH_KILLS sets how many points (default: 30).
 . tests/e2e/lib.sh
 . tests/e2e/agent.sh
 need cc python3
 . tests/e2e/attach.sh
 kills=${ATTACH_KILLS:-30}
 
-# How long an attach takes here, in milliseconds: the points are spread over all of that.
+# How long an attach takes here at best, in milliseconds: the points are spread over all of that.
 start measured 3 waits
-began=$(date +%s%N)
-attach -q "$pid"
-took=$((($(date +%s%N) - began) / 1000000))
+took=1000000
+for _ in 1 2 3 4 5; do
+	began=$(date +%s%N)
+	attach -q "$pid"
+	now=$((($(date +%s%N) - began) / 1000000))
+	[ "$now" -ge "$took" ] || took=$now
+	detach "$pid" >/dev/null
+done
 end
 for kind in "3 waits" "1 registers"; do
 	name=${kind#* }
