@@ -81,7 +81,7 @@ uint64_t cairn_profiler_period(struct cairn_profiler *profiler)
 	return cairn_profiler_engine(profiler)->period(profiler);
 }
 
-bool cairn_profiler_dump(struct cairn_profiler *profiler, const char *path, struct cairn_error *error)
+bool cairn_profiler_dump(struct cairn_profiler *profiler, const char *path, int descriptor, struct cairn_error *error)
 {
-	return cairn_profiler_engine(profiler)->dump(profiler, path, error);
+	return cairn_profiler_engine(profiler)->dump(profiler, path, descriptor, error);
 }

@@ -3,6 +3,7 @@
 #include "cmd/series.h"
 
 #include "base/array.h"
+#include "base/path.h"
 #include "base/pool.h"
 #include "cmd/command.h"
 #include "cmd/files.h"
@@ -126,10 +127,10 @@ static bool fail_few(size_t count, size_t least, int name_count, char **names, c
 	if (cairn_target_find(&target, names[0], token, NULL) && cairn_target_ask(&target, "GET", "/cairn/status", &body, NULL))
 		cairn_target_field(cairn_buffer_bytes(&body), "dumps.last_path", last, sizeof last);
 	cairn_buffer_free(&body);
-	char *slash = strrchr(last, '/');
-	if (slash && slash > last)
+	size_t folder = cairn_path_folder(last);
+	if (folder > 1)
 		return cairn_fail(error, "%s as it is now is one dump, and it takes at least %zu; its agent writes them to %.*s, so name that "
-				  "folder", names[0], least, (int)(slash - last), last);
+				  "folder", names[0], least, (int)folder - 1, last);
 	return cairn_fail(error, "%s as it is now is one dump, and it takes at least %zu; 'cairn watch --folder DIR %s' gathers them, then "
 			  "name DIR", names[0], least, names[0]);
 }
@@ -174,7 +175,8 @@ bool cairn_source_series(struct cairn_series *series, const struct cairn_source_
 	cairn_files_free(&files);
 	if (alone)
 		return false;
-	if (series->point_count < least)
+	bool aged = series->point_count > 0 && series->lives.seconds > 0; /* then one is enough */
+	if (series->point_count < least && !aged)
 		return fail_few(series->point_count, least, count, names, options->token, error);
 	cairn_source_name(&series->profile, options);
 	return true;

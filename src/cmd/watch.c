@@ -10,6 +10,7 @@
 #include "cmd/service.h"
 #include "cmd/target.h"
 #include "cmd/watch/ending.h"
+#include "cmd/watch/push.h"
 #include "cmd/watch/watched.h"
 #include "process/clock.h"
 
@@ -37,6 +38,8 @@ struct options {
 	const char *folder, *file_name, *keep_age, *duration;
 	uint64_t keep_count, keep_bytes, keep_free;
 	struct cairn_option_list services;
+	const char *push;
+	struct cairn_option_list labels;
 	bool once, quiet, json, tree, attach;
 	uint64_t period;
 };
@@ -87,10 +90,18 @@ static const struct cairn_option table[] = {
 	{0},
 };
 
+static const struct cairn_option push_table[] = {
+	{0, "push", "URL", "also send each dump to the collector there ('cairn collect')", CAIRN_OPTION_TEXT, offsetof(struct options, push), 0},
+	{0, "label", "KEY=VALUE", "with --push: send this along; service and version are labels; can be repeated", CAIRN_OPTION_LIST,
+	 offsetof(struct options, labels), 0},
+	{0},
+};
+
 static const struct cairn_option_group groups[] = {
 	{NULL, table, 0},
 	{"rules (any of them replaces the defaults, --grow 20M --share 90%)", rule_table, 0},
 	{"dumps", folder_table, 0},
+	{"fleet", push_table, 0},
 	{"target", cairn_target_option_table, offsetof(struct options, target)},
 	{0},
 };
@@ -98,6 +109,7 @@ static const struct cairn_option_group groups[] = {
 struct loop {
 	const struct options *options;
 	struct cairn_watch watch;
+	struct cairn_push *push; /* NULL where dumps are not sent anywhere */
 	struct cairn_watched *items;
 	size_t count;
 	size_t named;          /* of them, those that the person named; the rest is room for what descends from them */
@@ -142,6 +154,7 @@ static uint64_t sum_memory(const struct loop *loop, size_t *processes)
 	return sum;
 }
 
+/* A dump is there: it is told, and sent where that was asked for. */
 static void tell_dump(const struct loop *loop, const struct cairn_watched *watched)
 {
 	size_t processes;
@@ -152,6 +165,8 @@ static void tell_dump(const struct loop *loop, const struct cairn_watched *watch
 	struct cairn_buffer line = cairn_buffer(1 << 16);
 	char path[600];
 	snprintf(path, sizeof path, "%s%s%s", folder, slash, job->file);
+	if (loop->push)
+		cairn_push_add(loop->push, job->file);
 	if (loop->options->json) {
 		struct cairn_json json = open_event(&line, "dump", watched);
 		cairn_json_integer(&json, "memory", (int64_t)job->reading.anonymous);
@@ -387,7 +402,7 @@ static void run_loop(struct loop *loop, int64_t end)
 	while (!loop->stop && !is_done(loop)) {
 		struct epoll_event events[events_at_once];
 		int64_t now = cairn_clock_ns(), wait = next_look(loop, end) - now;
-		int wait_ms = wait <= 0 ? 0 : wait > 3600000000000 ? 3600000 : (int)((wait + 999999) / 1000000);
+		int wait_ms = wait <= 0 ? 0 : wait > 3600 * CAIRN_SECOND_NS ? 3600 * 1000 : (int)((wait + 999999) / 1000000);
 		int count = epoll_wait(loop->epoll, events, events_at_once, wait_ms);
 		now = cairn_clock_ns();
 		for (int i = 0; i < count; i++) {
@@ -498,8 +513,12 @@ static void begin_operand(struct loop *loop, struct cairn_watched *watched, cons
 static int watch_all(struct loop *loop, int64_t duration, int count, char **operands)
 {
 	struct cairn_error error;
+	const char *token = loop->options->target.token ? loop->options->target.token : getenv("CAIRN_TOKEN");
 	if (!open_loop(loop, &error))
 		return cairn_say_error(error.text);
+	if (loop->options->push && !(loop->push = cairn_push_open(loop->options->push, token, &loop->options->labels, loop->watch.host,
+								  loop->watch.folder.path, &error)))
+		return cairn_say_failure(&error);
 	const struct cairn_option_list *services = &loop->options->services;
 	loop->named = (size_t)count + services->count;
 	loop->count = loop->named + (loop->options->tree ? tree_most : 0);
@@ -517,6 +536,7 @@ static int watch_all(struct loop *loop, int64_t duration, int count, char **oper
 	}
 	int64_t now = cairn_clock_ns();
 	run_loop(loop, duration ? now + duration : INT64_MAX);
+	cairn_push_close(loop->push);
 	bool failed = false;
 	for (size_t i = 0; i < loop->count; i++) {
 		struct cairn_watched *watched = &loop->items[i];
@@ -542,6 +562,8 @@ static int run(const void *values, int count, char **operands)
 	gethostname(loop.watch.host, sizeof loop.watch.host - 1);
 	if (options->duration && (!cairn_text_duration(options->duration, &duration) || duration == 0))
 		cairn_fail(&error, "--for takes a time such as 30s, 10m or 1h, not '%s'", options->duration);
+	else if (options->labels.count > 0 && !options->push)
+		cairn_fail(&error, "--label goes with --push URL");
 	else if (count + (int)options->services.count == 0)
 		cairn_fail(&error, "missing TARGET: a PID, socket or URL; or --service NAME");
 	else if (read_rules(options, &loop.watch.rules, &error) && read_folder(options, &loop.watch.folder, &error) &&

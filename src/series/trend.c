@@ -1,9 +1,13 @@
 /* trend.c - verdicts.
+ *
+ * Longer than other files: a verdict weighs all evidence of a path at once, and its parts (what the courses say, the tests against a false
+ * alarm, runs before a restart) share the thresholds at the top, which are set against each other.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "series/trend.h"
 
 #include "base/array.h"
 #include "series/law.h"
+#include "series/rhythm.h"
 #include "series/swing.h"
 
 #include <math.h>
@@ -579,6 +583,25 @@ static void look_at_runs(struct cairn_trend *trend, struct cairn_trend_judge *ju
 	}
 }
 
+/* What moves, but not clearly, may grow under a rhythm. Of a path that rests nothing is expected there. */
+static void look_under_rhythm(struct cairn_trend *trend, struct cairn_trend_judge *judge, const double *values, size_t first,
+			      struct cairn_unit_size unit, size_t comparisons)
+{
+	/* The wave takes freedom from the noise, and many periods were tried. */
+	static const size_t penalty = 16;
+	const struct cairn_trend_clock *clock = judge->clock;
+	double calm[CAIRN_COURSE_POINTS] = {0}, period;
+	struct cairn_trend under;
+	if (trend->verdict == CAIRN_GROWING || trend->verdict == CAIRN_SHRINKING || trend->verdict == CAIRN_STEADY || last_run_start(clock) > first ||
+	    !cairn_rhythm_remove(clock->hours + first, values + first, clock->count - first, calm + first, &period))
+		return;
+	judge_range(&under, judge, &judge->tail[first], calm, first, clock->count, unit, comparisons * penalty);
+	if (under.verdict != CAIRN_GROWING)
+		return;
+	*trend = under;
+	trend->period_hours = period;
+}
+
 void cairn_trend_judge(struct cairn_trend *trend, struct cairn_trend_judge *judge, const double *values, struct cairn_unit_size unit,
 		       size_t comparisons)
 {
@@ -599,6 +622,7 @@ void cairn_trend_judge(struct cairn_trend *trend, struct cairn_trend_judge *judg
 	unit.amount = fmax(unit.amount, 1e-9);
 	judge_range(trend, judge, &judge->tail[first], picked, first, count, unit, comparisons);
 	look_at_runs(trend, judge, picked, unit, comparisons);
+	look_under_rhythm(trend, judge, picked, first, unit, comparisons);
 	if (trend->verdict != CAIRN_GROWING && trend->verdict != CAIRN_SHRINKING) {
 		struct cairn_swing swing = cairn_swing_find(clock->hours + first, picked + first, clock->run + first, count - first, unit.amount);
 		if (swing.falls > 1) {

@@ -18,7 +18,7 @@ __attribute__((constructor)) static void wait_for_word(void)
 C
 $cc -shared -fPIC -o "$scratch/libslow.so" "$scratch/slow.c" || broken "no library"
 start loading 3 loading "$scratch/libslow.so"
-for _ in $(seq 200); do grep -q libslow "/proc/$pid/maps" && break; sleep 0.02; done
+wait_for 4 grep -q libslow "/proc/$pid/maps"
 forget "$scratch/loading" 144
 like "$(attach "$pid" 2>&1)" "cairn: the loader of process $pid is busy*No thread of the program was kept waiting*" \
 	"where another thread has the loader's lock, attach gives up"
@@ -27,7 +27,8 @@ ok $? "the threads go on"
 echo "#   the longest stall: $(number "$scratch/loading" 144) us"
 like "$(attach "$pid" 2>&1)" "*earlier 'cairn attach' still waits*" "a second one says that the first still waits"
 tell "$scratch/loading"
-for _ in $(seq 500); do [ "$(ls "/proc/$pid/task" | wc -l)" -le 4 ] && break; sleep 0.02; done
+few_threads() { [ "$(ls "/proc/$pid/task" | wc -l)" -le 4 ]; }
+wait_for 10 few_threads
 like "$("$cairn" top "$pid" 2>&1)" "*does not answer*" "a library that is loaded too late starts nothing"
 is "$(grep -c 'memfd:libcairn' <(readlink "/proc/$pid"/fd/*))" 0 "and its descriptor is closed"
 like "$(attach "$pid" 2>&1)" "$pid: attached, sampling*" "once the lock is free, attach works"
@@ -42,16 +43,15 @@ mkfifo "$scratch/in"
 program=$scratch/own
 start owned 0 allocator <>"$scratch/in"
 exec 5<>"$scratch/in"
-for _ in $(seq 200); do
-	[ "$(number "$scratch/owned" 0)" = 1 ] && [ "$(awk '{ print $1 }' "/proc/$pid/syscall")" = 0 ] && break
-	sleep 0.02
-done
+reads() { [ "$(number "$scratch/owned" 0)" = 1 ] && waits_in 0; }
+wait_for 4 reads
 said=$(attach "$pid" 2>&1)
 like "$said" "*was put back to where it was; nothing was loaded" "a thread that has to wait in the allocator is put back"
 is "$(awk '{ print $1 }' "/proc/$pid/syscall") $(number "$scratch/owned" 32)" "0 0" "it waits in read again, which has not returned"
 like "$(cat "/proc/$pid/task/$pid/status")" "*SigBlk:?0000000000000800*" "its signal mask is its own"
 printf x >&5
-for _ in $(seq 200); do [ "$(number "$scratch/owned" 32)" = 1 ] && break; sleep 0.02; done
+has_read() { [ "$(number "$scratch/owned" 32)" = 1 ]; }
+wait_for 4 has_read
 is "$(number "$scratch/owned" 32) $(number "$scratch/owned" 8)" "1 0" "read returns what it waited for, with errno as it was"
 tell "$scratch/owned"
 for _ in $(seq 200); do attach -q "$pid" 2>/dev/null && break; sleep 0.1; done

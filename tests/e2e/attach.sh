@@ -16,18 +16,20 @@ start() {
 	"$program" "$scratch/$name" "$@" <&0 &
 	pid=$!
 	children+=("$pid")
-	for _ in $(seq 200); do [ "$(readlink "/proc/$pid/exe")" = "$program" ] && [ -s "$scratch/$name" ] && return; sleep 0.02; done
+	wait_for 4 runs "$pid" "$program" && wait_for 4 test -s "$scratch/$name"
 }
 # works FILE: the threads go on
 works() {
 	local before
 	before=$(number "$1" 0)
-	for _ in $(seq 200); do [ "$(number "$1" 0)" -gt "$before" ] && return 0; sleep 0.02; done
-	return 1
+	worked() { [ "$(number "$1" 0)" -gt "$2" ]; }
+	wait_for 4 worked "$1" "$before"
 }
+# waits_in NUMBER: the first thread of $pid is in the system call of that number
+waits_in() { [ "$(awk '{ print $1 }' "/proc/$pid/syscall")" = "$1" ]; }
 end() { kill -9 "$pid"; wait "$pid" 2>/dev/null; }
-attach() { timeout 60 "$cairn" attach "$@"; }
-detach() { timeout 60 "$cairn" detach "$@"; }
+attach() { timeout 300 "$cairn" attach "$@"; }
+detach() { timeout 300 "$cairn" detach "$@"; }
 # refuses NAME PATTERN [OPTIONS]: `pid` is not attached to, and stays as it was
 refuses() {
 	local before after said

@@ -116,6 +116,32 @@ static void many_threads(void)
 		pthread_join(threads[i], NULL);
 }
 
+/* All of them at once. */
+static pthread_barrier_t together;
+
+static void *churn_together(void *seed)
+{
+	churn(500, (unsigned)(uintptr_t)seed);
+	pthread_barrier_wait(&together);
+	churn(500, (unsigned)(uintptr_t)seed + 7);
+	return NULL;
+}
+
+static void crowd(void)
+{
+	enum { count = 2000 };
+	static pthread_t threads[count];
+	pthread_attr_t attributes;
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, 64 << 10);
+	pthread_barrier_init(&together, NULL, count);
+	for (int i = 0; i < count; i++)
+		if (pthread_create(&threads[i], &attributes, churn_together, (void *)(uintptr_t)i))
+			fail("pthread_create");
+	for (int i = 0; i < count; i++)
+		pthread_join(threads[i], NULL);
+}
+
 static void *churn_for_ever(void *seed)
 {
 	for (;;)
@@ -271,6 +297,49 @@ static void hold(void)
 	pause();
 }
 
+static void busy(void)
+{
+	puts("ready");
+	fflush(stdout);
+	churn_for_ever((void *)3);
+}
+
+/* Holds ever more memory, a high after the other. */
+static void grow(void)
+{
+	puts("ready");
+	fflush(stdout);
+	for (int i = 0; i < 400; i++) {
+		for (int j = 0; j < 200; j++)
+			if (!malloc(20000))
+				fail("malloc");
+		usleep(50000);
+	}
+	pause();
+}
+
+/* Publishes NAME as OpenTelemetry's process context (OTEP 4719). */
+static void context(const char *name)
+{
+	struct {
+		char signature[8];
+		uint32_t version, size;
+		uint64_t published, address;
+		char payload[200];
+	} *page;
+	int descriptor = memfd_create("OTEL_CTX", MFD_CLOEXEC), length = (int)strlen(name);
+	if (descriptor < 0 || length > 100 || ftruncate(descriptor, 4096))
+		fail("memfd_create");
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE, descriptor, 0);
+	close(descriptor);
+	page->version = 2;
+	page->size = (uint32_t)sprintf(page->payload, "\x0a%c\x0a%cservice.name\x12%c\x0a%c%s", 18 + length, 12, 2 + length, length, name);
+	page->address = (uintptr_t)page->payload;
+	page->published = 1;
+	memcpy(page->signature, "OTEL_CTX", 8);
+	hold();
+}
+
 int main(int count, char **argument)
 {
 	const char *mode = count > 1 ? argument[1] : "";
@@ -292,6 +361,14 @@ int main(int count, char **argument)
 		sandbox();
 	else if (strcmp(mode, "hold") == 0)
 		hold();
+	else if (strcmp(mode, "crowd") == 0)
+		crowd();
+	else if (strcmp(mode, "busy") == 0)
+		busy();
+	else if (strcmp(mode, "grow") == 0)
+		grow();
+	else if (strcmp(mode, "context") == 0)
+		context(argument[2]);
 	else
 		for (double start = now(); now() - start < 2;)
 			churn(1000, 3);

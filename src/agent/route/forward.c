@@ -181,7 +181,7 @@ static void forward(struct cairn_call *call)
 	if (descriptor < 0) {
 		cairn_response_text(call->response, 409, CAIRN_TEXT,
 				    "process %d has no agent yet: a forked process starts its agent with its first sample; until then its heap is what its "
-				    "parent had at the fork\n", pid);
+				    "parent had at the fork. 'cairn attach %d' starts it now\n", pid, pid);
 		return;
 	}
 	int64_t end = cairn_clock_ns() + patience_seconds * CAIRN_SECOND_NS;

@@ -1,8 +1,9 @@
-/* probe.h - otel_memory:alloc and otel_memory:free, the probes OpenTelemetry's profiler attaches to.
+/* probe.h - otel_memory:alloc and otel_memory:free, the probes that OpenTelemetry's profiler attaches to.
  *
- * A probe is one nop in the code and a note (.note.stapsdt, owner "stapsdt", type 3) that says where it is, what it is called, where its
- * arguments are and which counter, the semaphore, is above zero while somebody listens. The layout is that of SystemTap's user-space
- * probes. SPDX-License-Identifier: Apache-2.0 */
+ * A probe is one nop in the code and a note (.note.stapsdt, owner "stapsdt", type 3) with its address, its name, the places of its
+ * arguments, and a counter, the semaphore, which is above zero while somebody listens. The layout is that of SystemTap's user-space
+ * probes.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_AGENT_SAMPLER_PROBE_H
 #define CAIRN_AGENT_SAMPLER_PROBE_H
 
@@ -34,7 +35,7 @@
 
 extern volatile uint16_t cairn_probe_alloc_semaphore, cairn_probe_free_semaphore;
 
-/* OBJECT of SIZE bytes was sampled and stands for WEIGHTED bytes. */
+/* OBJECT of SIZE bytes was sampled and represents WEIGHTED bytes. */
 static inline void cairn_probe_alloc(uint64_t object, uint64_t size, uint64_t weighted)
 {
 	if (__builtin_expect(cairn_probe_alloc_semaphore == 0, 1))

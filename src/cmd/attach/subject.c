@@ -3,6 +3,7 @@
 #include "cmd/attach/subject.h"
 
 #include "base/file.h"
+#include "base/path.h"
 #include "base/text.h"
 
 #include <elf.h>
@@ -33,12 +34,6 @@ bool cairn_subject_line(int pid, const char *name, const char *key, char *out, s
 		}
 	cairn_file_close(&file);
 	return found;
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
 }
 
 static bool starts(const char *text, const char *with)
@@ -98,7 +93,7 @@ static void find_unwind_tables(struct cairn_subject_module *module)
 
 static void classify(struct cairn_subject *subject, struct cairn_subject_module *module, const char *program)
 {
-	const char *name = base_name(module->path);
+	const char *name = cairn_base_name(module->path);
 	bool defines = cairn_subject_symbol(module, "malloc") != 0;
 	if (strcmp(module->path, program) == 0) {
 		module->kind = CAIRN_SUBJECT_PROGRAM;
@@ -160,9 +155,9 @@ static void read_maps(struct cairn_subject *subject, struct cairn_bytes maps, co
 			/* what is mapped without a file behind the last module's data belongs to it */
 			continue;
 		}
-		char *deleted = strstr(text + at, " (deleted)");
-		if (deleted)
-			*deleted = 0;
+		struct cairn_bytes name = cairn_bytes_of(text + at);
+		cairn_path_take_deleted(&name);
+		text[(size_t)at + name.length] = 0;
 		add_mapping(subject, start, end, offset, inode, text + at, program);
 	}
 }
@@ -176,10 +171,9 @@ bool cairn_subject_open(struct cairn_subject *subject, int pid, struct cairn_err
 	ssize_t length = readlink(path, program, sizeof program - 1);
 	if (length < 0)
 		return cairn_fail_errno(error, "process %d cannot be looked at", pid);
-	program[length] = 0;
-	char *deleted = strstr(program, " (deleted)");
-	if (deleted)
-		*deleted = 0;
+	struct cairn_bytes name = {program, (size_t)length};
+	cairn_path_take_deleted(&name);
+	program[name.length] = 0;
 	snprintf(path, sizeof path, "/proc/%d/maps", pid);
 	if (!cairn_file_read(&maps, path, error))
 		return false;

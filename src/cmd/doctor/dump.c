@@ -194,7 +194,7 @@ void cairn_check_dump_debug(struct cairn_diagnosis *diagnosis, struct cairn_find
 	struct cairn_symbolize_report report;
 	struct cairn_buffer text = cairn_buffer(1 << 16);
 	cairn_symbolize(&diagnosis->profile, &(struct cairn_symbolize_options){0}, &report);
-	cairn_symbolize_weigh(&diagnosis->profile, &report);
+	cairn_symbolize_weigh(&diagnosis->profile, NULL, &report);
 	cairn_symbolize_explain(&diagnosis->profile, &report, worth_saying, &text);
 	struct cairn_bytes lines = cairn_text_trim(cairn_buffer_bytes(&text)), line;
 	struct cairn_buffer joined = cairn_buffer(1 << 16);
