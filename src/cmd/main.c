@@ -46,7 +46,7 @@ const struct cairn_command *const cairn_commands[] = {
 	&cairn_command_run,
 	&cairn_command_attach,
 	&cairn_command_detach,
-	&cairn_command_watch,
+	&cairn_command_serve, &cairn_command_watch,
 	&cairn_command_ps,
 	&cairn_command_status,
 	&cairn_command_activate,
