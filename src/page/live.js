@@ -364,7 +364,8 @@ class Live {
 		const behind = this.shownAt ? Math.max(0, Math.round((Date.now() - this.skew - this.shownAt) / 1000)) : 0, {base} = this.state;
 		const process = this.process, what = this.shownBase ? `What changed from ${clockTime(this.shownBase)} to ${clockTime(this.shownAt)}`
 			: this.shownAt ? `Memory at ${clockTime(this.shownAt)}` : "No dump yet";
-		const text = this.cpu ? "CPU time of ten seconds" : this.following ? process?.live ? what + ", following" : what
+		const text = this.cpu ? "CPU time of ten seconds" : base && !this.shownBase && this.following
+			? `The base is ${clockTime(Date.parse(base))}; the next dump shows what changed` : this.following ? process?.live ? what + ", following" : what
 			: `${what}, ${behind < 120 ? behind + " s" : humanTime(behind)} behind`;
 		if (element("moment").textContent !== text)
 			element("moment").textContent = text;
@@ -597,11 +598,11 @@ class Live {
 		});
 		document.addEventListener("visibilitychange", () => document.hidden || this.refresh());
 		addEventListener("online", () => this.refresh());
-		document.addEventListener("keydown", (event) => this.key(event));
+		document.addEventListener("keydown", (event) => this.press(event));
 	}
 
 	/** @param {KeyboardEvent} event */
-	key(event) {
+	press(event) {
 		const target = /** @type {HTMLElement} */ (event.target);
 		if (event.ctrlKey || event.metaKey || event.altKey || target instanceof HTMLInputElement || document.querySelector("dialog[open]"))
 			return;

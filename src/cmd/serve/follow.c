@@ -19,13 +19,20 @@
 enum { watched_share = 20, alone_share = 60, patience_ms = 20000 };
 static const int64_t retry_ns = CAIRN_SECOND_NS;
 
-/* Waits until UNTIL on the clock that never goes back, until a snapshot is wanted, or the end. */
-static void wait_until(struct cairn_serve_process *process, int64_t until)
+/* Waits until UNTIL on the clock that never goes back, until a snapshot is wanted, or the end. Where BEGAN is not 0, a snapshot that was
+ * begun then has cost COST_NS, and the wait ends sooner when somebody begins to look. */
+static void wait_until(struct cairn_serve_process *process, int64_t until, int64_t began, int64_t cost_ns)
 {
 	struct cairn_serve *serve = process->serve;
 	pthread_mutex_lock(&serve->lock);
-	process->next_ns = until;
-	while (!atomic_load(&serve->stop) && !process->wanted && cairn_clock_ns() < until) {
+	for (;;) {
+		if (began) {
+			int64_t share = cairn_serve_is_watched(serve) ? watched_share : alone_share;
+			until = began + (cost_ns * share > serve->every_ns ? cost_ns * share : serve->every_ns);
+		}
+		process->next_ns = until;
+		if (atomic_load(&serve->stop) || process->wanted || cairn_clock_ns() >= until)
+			break;
 		struct timespec time = {.tv_sec = (time_t)(until / CAIRN_SECOND_NS), .tv_nsec = (long)(until % CAIRN_SECOND_NS)};
 		pthread_cond_timedwait(&serve->changed, &serve->lock, &time);
 	}
@@ -182,21 +189,23 @@ static bool look(struct cairn_serve_process *process, struct cairn_error *error)
 	return good;
 }
 
-/* When to look next: no sooner than was asked for, and so that all of it costs no more than its share. What it costs is time of the service
- * and of this thread's processor, not the time that either waits. */
-static int64_t next_look(struct cairn_serve_process *process, int64_t began, int64_t used, bool good)
+/* What one look costs: time of the service and of this thread's processor, not the time that either waits; of the last two the less, since
+ * a machine that was busy for a moment says nothing about the cost. */
+static int64_t note_cost(struct cairn_serve_process *process, int64_t used)
 {
-	struct cairn_serve *serve = process->serve;
-	pthread_mutex_lock(&serve->lock);
-	int64_t cost = used + process->snapshot_ns;
-	int64_t share = cairn_serve_is_watched(serve) ? watched_share : alone_share;
+	pthread_mutex_lock(&process->serve->lock);
+	int64_t before = process->cost_ns, now = used + process->snapshot_ns;
+	process->cost_ns = now;
+	pthread_mutex_unlock(&process->serve->lock);
+	return before && before < now ? before : now;
+}
+
+static void count_look(struct cairn_serve_process *process, bool good)
+{
+	pthread_mutex_lock(&process->serve->lock);
 	process->snapshots += good;
 	process->failures += !good;
-	if (good)
-		process->cost_ns = cost;
-	pthread_mutex_unlock(&serve->lock);
-	int64_t pause = !good ? retry_ns : cost * share > serve->every_ns ? cost * share : serve->every_ns;
-	return began + pause;
+	pthread_mutex_unlock(&process->serve->lock);
 }
 
 void *cairn_serve_follow(void *context)
@@ -210,20 +219,25 @@ void *cairn_serve_follow(void *context)
 			take_leave(process);
 			if (!process->service)
 				break;
-			wait_until(process, began + retry_ns);
+			wait_until(process, began + retry_ns, 0, 0);
 			continue;
 		}
 		if (process->state == CAIRN_SERVE_ENDED && process->service && !process->life.pid) {
 			int pid = cairn_service_process(process->name, &error);
 			if (!pid) {
-				wait_until(process, began + retry_ns);
+				wait_until(process, began + retry_ns, 0, 0);
 				continue;
 			}
 			attend(process, pid);
 		}
 		bool good = look(process, &error);
-		if (!has_ended(process))
-			wait_until(process, next_look(process, began, cairn_clock_read(CLOCK_THREAD_CPUTIME_ID) - used, good));
+		count_look(process, good);
+		if (has_ended(process))
+			continue;
+		if (good)
+			wait_until(process, 0, began, note_cost(process, cairn_clock_read(CLOCK_THREAD_CPUTIME_ID) - used));
+		else
+			wait_until(process, began + retry_ns, 0, 0);
 	}
 	pthread_mutex_lock(&process->serve->lock);
 	process->next_ns = 0;

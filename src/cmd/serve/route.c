@@ -173,6 +173,7 @@ static bool open_stream(struct cairn_serve *serve, struct cairn_response *respon
 			    (long long)serve->started_ms);
 	response->stream = true;
 	serve->streams++;
+	pthread_cond_broadcast(&serve->changed); /* those who look want to see more */
 	return true;
 }
 
