@@ -86,7 +86,7 @@ class Page {
 	 * @param {Facts} next @param {(facts: Facts) => Data} read @param {() => Promise<Uint8Array>} splitBytes @param {boolean} [keepColors]
 	 */
 	async replace(next, read, splitBytes, keepColors = true) {
-		const column = metric.type, pointed = this.picture.pointed;
+		const {pointed} = this.picture;
 		useFacts(next);
 		const data = read(next);
 		this.data = data;
@@ -95,12 +95,9 @@ class Page {
 		this.generation++;
 		this.byName = new Map();
 		data.functions.forEach(({name}, func) => func > 0 && this.byName.set(name, func));
-		const wanted = Math.max(0, facts.columns.findIndex(({type}) => type === (this.state.value || column)));
-		metric = metricOf(this.state.value ? wanted : 0);
 		this.shownKey = this.treeKey = this.restKey = "";
 		this.searchKey = "\n";
-		this.tree = refine(data, null, [], true);
-		this.wholeSums = this.sums = this.sumUp();
+		this.showData();
 		this.palette.update(data.functions, this.wholeSums.self.value, keepColors);
 		this.tip.functions = data.functions;
 		this.table.replace(data.functions);

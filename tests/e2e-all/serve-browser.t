@@ -57,7 +57,7 @@ replay() {
 		folder, first, last, note = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 		for i in range(first, last):
 		    leak, cache, when = 10000 * (i + 1), 5000000 + (i * 7919) % 1000, 1700000000 + 180 * i
-		    text = "heap_v2/1\n  t*: 2: %d [0: 0]\n@ 0x1001 0x9001\n  t*: 1: %d [0: 0]\n@ 0x2001 0x9001\n  t*: 1: %d [0: 0]\n\nMAPPED_LIBRARIES:\n" % (leak + cache, leak, cache)
+		    text = "heap_v2/1\n  t*: 2: %d [0: 0]\n@ 0x1001 0x9001\n  t*: %d: %d [0: 0]\n@ 0x2001 0x9001\n  t*: 5000: %d [0: 0]\n\nMAPPED_LIBRARIES:\n" % (leak + cache, leak // 100, leak, cache)
 		    text += "# cairn trailer 1\n# cairn pid 77\n# cairn exe /usr/bin/daily\n# cairn start 1700000000.0\n# cairn time %d.0\n# cairn end\n" % when
 		    with open(folder + "/.part", "w") as out: out.write(text)
 		    os.rename(folder + "/.part", "%s/%05d.heap" % (folder, i))

@@ -104,6 +104,11 @@ is "$(get '/api/source?function=remember_session' | field routines.0.name)" reme
 is "$(code '/api/source?function=nothing_like_it')" 503 'one that is not there has none'
 is "$(get /api/doctor | field kind)" process 'the doctor looks at the process'
 
+# The agent's own page.
+socket=$("$cairn" status --json "$pid" | field agent.socket)
+curl -s -m 30 --unix-socket "$socket" http://localhost/cairn/ >own.html
+is "$(grep -c 'id="facts"' own.html)" 1 'the agent has the same page of its process'
+
 # Trees.
 curl -s -D tree.head -o tree.gz "$base/api/tree?at=$last"
 tag=$(sed -n 's/^ETag: \(.*\)\r$/\1/p' tree.head)

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { threads = 4, slow_most = 2, jobs_most = 128, trees_most = 12, node_most = 120000, cpu_seconds = 10, cpu_seconds_most = 60, cpu_frequency = 99 };
+enum { threads = 4, slow_most = 2, jobs_most = 128, trees_most = 12, node_most = 60000, cpu_seconds = 10, cpu_seconds_most = 60, cpu_frequency = 99 };
 static const char text_type[] = "text/plain; charset=utf-8", json_type[] = "application/json";
 
 struct job {
