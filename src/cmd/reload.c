@@ -24,7 +24,9 @@ static bool same_options(const struct cairn_source_options *a, const struct cair
 {
 	bool has_columns = cairn_profile_find_value(profile, "before") != CAIRN_NONE;
 	return a->sum == b->sum && same_list(&a->base, &b->base) && a->normalize == b->normalize && same_text(a->thread, b->thread) &&
-	       same_text(a->older, b->older) && same_text(a->younger, b->younger) && a->split_ages == b->split_ages && a->with_freed == b->with_freed &&
+	       same_text(a->older, b->older) && same_text(a->younger, b->younger) && a->split_ages == b->split_ages &&
+	       a->peak == b->peak && a->slack == b->slack && same_text(a->mappings, b->mappings) &&
+	       a->with_freed == b->with_freed && a->all_values == b->all_values &&
 	       a->split_threads == b->split_threads && (!has_columns || a->columns_compare == b->columns_compare) &&
 	       same_list(&a->binary, &b->binary) && same_list(&a->symbols, &b->symbols) && same_text(a->sysroot, b->sysroot) &&
 	       a->debuginfod == b->debuginfod && a->no_symbols == b->no_symbols;
@@ -82,6 +84,7 @@ const struct cairn_profile *cairn_reload_get(struct cairn_reload *reload, const 
 	slot->options.thread = keep_text(&slot->arena, options->thread);
 	slot->options.older = keep_text(&slot->arena, options->older);
 	slot->options.younger = keep_text(&slot->arena, options->younger);
+	slot->options.mappings = keep_text(&slot->arena, options->mappings);
 	slot->options.sysroot = keep_text(&slot->arena, options->sysroot);
 	if (!cairn_source_load(&slot->profile, &slot->options, reload->count, reload->names, error)) {
 		release(slot);

@@ -20,7 +20,7 @@ struct options {
 };
 
 static const struct cairn_option table[] = {
-	{'o', "output", "FILE", "write to FILE: a picture if it ends in .svg or .html, else text", CAIRN_OPTION_TEXT,
+	{'o', "output", "FILE", "write to FILE: a picture if it ends in .svg or .html, JSON if in .json, else text", CAIRN_OPTION_TEXT,
 	 offsetof(struct options, output), 0},
 	{0, "json", NULL, "print one JSON object instead of a table", CAIRN_OPTION_FLAG, offsetof(struct options, json), 0},
 	{0},
@@ -28,7 +28,7 @@ static const struct cairn_option table[] = {
 
 static const struct cairn_option_group groups[] = {
 	{NULL, table, 0},
-	{"the process", cairn_target_option_table, offsetof(struct options, target)},
+	{"target", cairn_target_option_table, offsetof(struct options, target)},
 	{0},
 };
 
@@ -50,14 +50,15 @@ static void describe(const struct cairn_account *account, char *out, size_t size
 }
 
 /* Beside the lines: what is counted somewhere but not resident. */
-static void write_beside(const struct cairn_bill *bill, struct cairn_buffer *out)
+static void write_beside(const struct cairn_bill *bill, bool is_guess, struct cairn_buffer *out)
 {
 	const struct {
 		uint64_t bytes;
 		const char *text;
 	} beside[] = {
 		{bill->retained, "address space that the allocator keeps (retained)"},
-		{bill->untouched, "handed out or kept by the allocator, but never touched"},
+		{bill->untouched, is_guess ? "handed out or kept by the allocator, but never touched; whether by live objects is estimated"
+					   : "handed out or kept by the allocator, but never touched"},
 		{bill->swap, "swapped out"},
 		{bill->hugetlb, "in pages of hugetlbfs, which the kernel does not count as resident"},
 	};
@@ -99,7 +100,7 @@ static void write_text(const struct cairn_account *account, struct cairn_buffer 
 			write_estimate(&account->facts, out);
 		cairn_buffer_byte(out, '\n');
 	}
-	write_beside(bill, out);
+	write_beside(bill, cairn_account_is_guess(account), out);
 	for (size_t i = 0; i < account->note_count; i++) {
 		cairn_buffer_text(out, i ? "note: " : "\nnote: ");
 		cairn_utf8_show(out, cairn_bytes_of(account->notes[i].text));
@@ -124,8 +125,15 @@ static int run(const void *values, int count, char **operands)
 {
 	const struct options *options = values;
 	struct cairn_error error;
+	struct cairn_bytes ending = cairn_bytes_of(options->output ? options->output : "");
+	bool svg = cairn_bytes_end_with(ending, ".svg"), page = cairn_bytes_end_with(ending, ".html");
+	bool json = options->json || cairn_bytes_end_with(ending, ".json");
 	if (count != 1) {
 		cairn_say_error("'cairn rss' takes one process or one dump");
+		return CAIRN_EXIT_USAGE;
+	}
+	if (cairn_bytes_end_with(ending, ".png") || cairn_bytes_end_with(ending, ".pdf")) {
+		cairn_say_error("'cairn rss' writes .svg, .html, .json or text, not .png or .pdf");
 		return CAIRN_EXIT_USAGE;
 	}
 	struct cairn_account *account = calloc(1, sizeof *account);
@@ -138,10 +146,8 @@ static int run(const void *values, int count, char **operands)
 	} else {
 		struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 		const char *output = options->output;
-		struct cairn_bytes path = cairn_bytes_of(output ? output : "");
-		bool svg = cairn_bytes_end_with(path, ".svg"), page = cairn_bytes_end_with(path, ".html");
 		cairn_account_settle(account);
-		if (options->json)
+		if (json)
 			cairn_account_json(account, &out);
 		else if (svg || page)
 			write_picture(account, page, &out);

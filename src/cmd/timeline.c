@@ -1,11 +1,15 @@
 /* timeline.c - `cairn timeline`: memory by call path over time, as a picture or as a page in which a range can be chosen.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "base/text.h"
+#include "base/time.h"
 #include "cmd/command.h"
 #include "cmd/series.h"
+#include "cmd/timeline/history.h"
 #include "cmd/view.h"
 #include "page/history.h"
 #include "report/head.h"
 #include "series/timeline.h"
+#include "series/words.h"
 
 #include <assert.h>
 #include <math.h>
@@ -16,9 +20,10 @@ struct options {
 	struct cairn_view_setup setup;
 	const char *format;
 	const char *title;
-	uint64_t layers;
 	uint64_t limit;
 	uint64_t node_most;
+	bool history;
+	const char *last;
 };
 
 enum { default_layers = 8, least_dumps = 2 };
@@ -30,22 +35,26 @@ static const struct cairn_option table[] = {
 	 (const char *const[]){"html", "svg", "json", NULL}},
 	{0, "json", NULL, "print one JSON object instead of a picture; see doc/formats.md", CAIRN_OPTION_FLAG, AT(setup.json), 0},
 	{0, "title", "TEXT", "the heading (default: the process)", CAIRN_OPTION_TEXT, AT(title), 0},
-	{'n', "layers", "N", "show the N largest call paths as layers (default: 8)", CAIRN_OPTION_COUNT, AT(layers), 0},
-	{0, "rows", "N", NULL, CAIRN_OPTION_COUNT, AT(layers), 0},
-	{0, "nodecount", "N", NULL, CAIRN_OPTION_COUNT, AT(layers), 0},
+	{'n', "layers", "N", "show the N largest call paths as layers; 0 shows all (default: 8)", CAIRN_OPTION_COUNT,
+	 AT(setup.shape.node_count), 0},
+	{0, "rows", "N", NULL, CAIRN_OPTION_COUNT, AT(setup.shape.node_count), 0},
+	{0, "nodecount", "N", NULL, CAIRN_OPTION_COUNT, AT(setup.shape.node_count), 0},
 	{0, "limit", "SIZE", "the memory limit (default: as recorded in the dumps)", CAIRN_OPTION_SIZE, AT(limit), 0},
+	{0, "history", NULL, "show what the ledger of a process that ended recorded each second (default for one dump)", CAIRN_OPTION_FLAG,
+	 AT(history), 0},
+	{0, "last", "TIME", "with a history: show this much time before the end (default: 1h)", CAIRN_OPTION_TEXT, AT(last), 0},
 	{0, "nodes", "N", "keep the N largest nodes of the call tree in the page", CAIRN_OPTION_COUNT, AT(node_most), 0},
 	{0},
 };
 
 static const struct cairn_option_group groups[] = {
 	{NULL, cairn_output_option_table, 0},
-	{"the picture", table, 0},
+	{"picture", table, 0},
 	CAIRN_VIEW_GROUPS,
 	{0},
 };
 
-enum format { format_html, format_svg, format_json };
+enum format { format_html = CAIRN_HISTORY_HTML, format_svg = CAIRN_HISTORY_SVG, format_json = CAIRN_HISTORY_JSON };
 
 static bool find_format(const struct options *options, enum format *format, struct cairn_error *error)
 {
@@ -113,6 +122,11 @@ static void layer_json(const struct cairn_timeline *timeline, const struct cairn
 	cairn_json_open(json, NULL, '{');
 	cairn_json_text(json, "name", layer->name);
 	cairn_json_text(json, "verdict", cairn_bytes_of(cairn_verdict_name(layer->trend.verdict)));
+	struct cairn_buffer words = cairn_buffer(SIZE_MAX);
+	double hours = cairn_series_hours(timeline->series, timeline->series->point_count - 1);
+	cairn_words_trend(&layer->trend, hours, timeline->view, &(struct cairn_shape){0}, &words);
+	cairn_json_text(json, "words", cairn_buffer_bytes(&words));
+	cairn_buffer_free(&words);
 	cairn_json_number(json, "confidence", layer->trend.confidence);
 	cairn_json_number(json, "bytes_per_hour", layer->trend.per_hour);
 	cairn_json_number(json, "since_hours", layer->trend.since);
@@ -144,9 +158,35 @@ static void write_json(const struct cairn_timeline *timeline, double limit, stru
 	cairn_buffer_byte(out, '\n');
 }
 
+/* At most this many layers; JSON has no more than a picture by default, because the rest is in it as a sum. */
+static size_t layer_count(const struct options *options)
+{
+	struct cairn_view_setup setup = options->setup;
+	setup.json = false;
+	uint64_t count = cairn_view_shape(&setup, default_layers, 0, 0).node_count;
+	return count == 0 || count > UINT32_MAX ? UINT32_MAX : (size_t)count;
+}
+
+/* The history of one dump. *FOUND is false where several dumps are to be shown. */
+static bool show_history(const struct options *options, enum format format, int count, char **names, bool *found, struct cairn_error *error)
+{
+	struct cairn_history_ask ask = {.required = options->history, .last_ns = 3600 * CAIRN_SECOND_NS, .title = options->title,
+					.format = (enum cairn_history_format)format};
+	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
+	*found = false;
+	if (options->last && (!cairn_text_duration(options->last, &ask.last_ns) || ask.last_ns <= 0))
+		return cairn_fail_usage(error, "--last takes a time such as 30s, 10m or 2h, not '%.40s'", options->last);
+	bool good = cairn_timeline_history(&ask, &options->setup.source, count, names, found, &out, error);
+	if (good && *found)
+		good = cairn_say_output(options->setup.output, cairn_buffer_bytes(&out)) == CAIRN_EXIT_DONE;
+	cairn_buffer_free(&out);
+	return good;
+}
+
 static int run(const void *values, int operand_count, char **operands)
 {
-	const struct options *options = values;
+	struct options own = *(const struct options *)values;
+	const struct options *options = &own;
 	struct cairn_error error;
 	struct cairn_series series = {0};
 	struct cairn_view view = {0};
@@ -155,14 +195,20 @@ static int run(const void *values, int operand_count, char **operands)
 	    (format != format_json && !options->setup.output && isatty(STDOUT_FILENO) &&
 	     !cairn_fail_usage(&error, "'cairn timeline' does not write to a terminal; name a file with -o")))
 		return cairn_say_failure(&error);
+	own.setup.view.fold_wrappers |= format != format_json; /* as on every page */
 	int code;
+	bool found;
+	if (!show_history(options, format, operand_count, operands, &found, &error))
+		return found ? CAIRN_EXIT_FAILED : cairn_say_failure(&error);
+	if (found)
+		return CAIRN_EXIT_DONE;
 	if (!cairn_source_series(&series, &options->setup.source, &options->setup.view, least_dumps, operand_count, operands, &error) ||
 	    !cairn_view_make(&view, &series.profile, &options->setup.view, &error)) {
 		code = cairn_say_failure(&error);
 	} else {
 		struct cairn_timeline timeline;
 		struct cairn_buffer out = cairn_buffer(SIZE_MAX);
-		cairn_timeline_make(&timeline, &series, &view, options->layers ? (size_t)options->layers : default_layers);
+		cairn_timeline_make(&timeline, &series, &view, layer_count(options));
 		if (format == format_json)
 			write_json(&timeline, (double)options->limit, &out);
 		else if (format == format_svg)
@@ -181,9 +227,11 @@ static int run(const void *values, int operand_count, char **operands)
 
 const struct cairn_command cairn_command_timeline = {
 	.name = "timeline",
+	.has_setup = true,
 	.summary = "chart memory by call path over time, as a page or a picture",
 	.arguments = "SOURCE...",
-	.detail = "SOURCE is a folder of dumps of one service, or the dumps themselves. Needs at least two dumps. "
+	.detail = "SOURCE is a folder of dumps of one service, or the dumps themselves. Needs at least two dumps,\n"
+		  "or one of the last moment of a process, which has a history of its own. "
 		  "On the page (out.html), choose a range with\n"
 		  "the mouse or keyboard to see what grew in it; out.svg is the chart alone.",
 	.groups = groups,

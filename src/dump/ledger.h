@@ -40,13 +40,16 @@ enum cairn_ledger_area_name {
 	CAIRN_LEDGER_MODULES, /* struct cairn_ledger_module */
 	CAIRN_LEDGER_THREADS, /* struct cairn_ledger_thread */
 	CAIRN_LEDGER_TEXT,    /* bytes: paths, without terminators */
-	CAIRN_LEDGER_HISTORY, /* reserved: rows of memory over time */
+	CAIRN_LEDGER_HISTORY, /* struct cairn_ledger_row */
 	CAIRN_LEDGER_AREAS,
 };
 
 /* What a key says of its sample. Any other value: a live sample; CAIRN_LEDGER_MOVING is set in it while realloc is at work on the
  * object, which counts as live until that has succeeded. */
 enum { CAIRN_LEDGER_EMPTY = 0, CAIRN_LEDGER_BUSY = 1, CAIRN_LEDGER_MOVING = 1 };
+
+/* Numbers of highest points; a new ledger begins with the first. */
+enum { CAIRN_LEDGER_SAVING = 1, CAIRN_LEDGER_FIRST_PEAK = 2 };
 
 struct cairn_ledger_sample {
 	_Atomic uint32_t sequence; /* odd while the rest is being written */
@@ -69,8 +72,13 @@ struct cairn_ledger_stack {
 	_Atomic uint64_t allocated_samples, allocated_objects, allocated_bytes;
 	_Atomic uint64_t freed_samples, freed_objects, freed_bytes;
 	_Atomic uint64_t freed_elsewhere;            /* samples that another thread freed */
-	_Atomic uint64_t peak, peak_objects, peak_bytes; /* reserved: what lived at the highest point, and at which */
-	uint64_t reserved[4];
+	/* What thinning took from the sums of what lives, which are allocated less freed less this; signed, since a sample that stays then
+	 * stands for more. */
+	_Atomic uint64_t thinned_samples, thinned_objects, thinned_bytes;
+	/* What lived at the highest point of this number, saved before the first change after it. Of any other number: nothing has changed
+	 * since the highest point. CAIRN_LEDGER_SAVING while it is written. */
+	_Atomic uint64_t peak;
+	_Atomic uint64_t peak_samples, peak_objects, peak_bytes;
 	_Atomic uint32_t lifetimes[CAIRN_LEDGER_LIFETIMES]; /* samples freed, by how long they had lived */
 };
 
@@ -88,6 +96,33 @@ struct cairn_ledger_thread {
 	uint32_t id;            /* the kernel's */
 	_Atomic uint64_t name[2]; /* 16 bytes, terminated */
 	int64_t birth_ns;
+};
+
+/* A range of addresses that the host mapped itself. */
+enum cairn_ledger_mapping_kind {
+	CAIRN_LEDGER_MAPPING_ANONYMOUS, /* private memory */
+	CAIRN_LEDGER_MAPPING_SHARED,
+	CAIRN_LEDGER_MAPPING_FILE,
+	CAIRN_LEDGER_MAPPING_RESERVED,  /* addresses only: no access */
+	CAIRN_LEDGER_MAPPING_BREAK,     /* by brk or sbrk */
+	CAIRN_LEDGER_MAPPING_KINDS,
+};
+
+struct cairn_ledger_mapping {
+	_Atomic uint64_t start; /* 0 is free, 1 is being written, else it is whole */
+	uint64_t length;
+	int64_t birth_ns;
+	uint32_t stack, thread, kind, reserved;
+};
+
+/* Memory at one moment. Bytes, all of them. */
+struct cairn_ledger_row {
+	_Atomic int64_t time_ns; /* by the ledger's clock; 0 for none, 1 while it is written */
+	uint64_t resident;       /* of the process */
+	uint64_t usage, limit;   /* of the control group that has the tightest limit; else the limit is the machine's memory, and no usage */
+	uint64_t live;           /* estimated */
+	uint64_t allocated;      /* since sampling began, estimated */
+	uint64_t reserved[2];
 };
 
 struct cairn_ledger_header {
@@ -120,12 +155,21 @@ struct cairn_ledger_header {
 	_Atomic int64_t doubled_ns;
 	_Atomic uint64_t allocated_bytes, freed_bytes; /* estimates */
 	_Atomic uint64_t highest_bytes;                /* the highest that lived at once */
+	_Atomic uint64_t thinned_bytes;                /* as of a stack, for all of them; signed */
+	_Atomic uint64_t peak;                         /* the number of the highest point so far */
+	_Atomic int64_t peak_ns;                       /* and when it was, by the ledger's clock; 0 for never */
+	struct cairn_ledger_area mappings;             /* struct cairn_ledger_mapping */
+	_Atomic uint64_t mappings_used;                /* how many of its records were ever used */
+	_Atomic uint64_t mappings_lost, mappings_lost_bytes; /* for which there was no room */
+	char allocator[128];                           /* the object that malloc is in, terminated; "" for the program itself */
 };
 
 static_assert(sizeof(struct cairn_ledger_sample) == 64, "a cache line");
 static_assert(sizeof(struct cairn_ledger_stack) == 256, "as doc/ledger.md says");
 static_assert(sizeof(struct cairn_ledger_module) == 80, "as doc/ledger.md says");
 static_assert(sizeof(struct cairn_ledger_thread) == 32, "as doc/ledger.md says");
+static_assert(sizeof(struct cairn_ledger_mapping) == 40, "as doc/ledger.md says");
+static_assert(sizeof(struct cairn_ledger_row) == 64, "as doc/ledger.md says");
 static_assert(sizeof(struct cairn_ledger_header) <= CAIRN_LEDGER_HEADER, "the header is one page");
 
 #endif

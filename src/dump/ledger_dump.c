@@ -2,6 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "dump/ledger_dump.h"
 
+#include "base/pages.h"
+#include "base/sort.h"
+#include "base/time.h"
 #include "dump/ledger_heap.h"
 
 struct cairn_life cairn_ledger_life(const struct cairn_ledger *ledger)
@@ -20,52 +23,66 @@ int64_t cairn_ledger_newest(const struct cairn_ledger *ledger)
 	return newest;
 }
 
+/* What the header leaves out is left out. */
 static void write_text(struct cairn_buffer *out, const char *key, const char *value)
 {
-	if (!value[0])
-		return;
-	cairn_buffer_format(out, "# cairn %s ", key);
-	for (; *value; value++)
-		cairn_buffer_byte(out, (unsigned char)*value < ' ' ? ' ' : *value);
-	cairn_buffer_byte(out, '\n');
+	if (value[0])
+		cairn_trailer_write_text(out, key, value);
 }
 
 static void write_time(struct cairn_buffer *out, const char *key, int64_t ns)
 {
 	if (ns > 0)
-		cairn_buffer_format(out, "# cairn %s %lld.%09lld\n", key, (long long)(ns / 1000000000), (long long)(ns % 1000000000));
+		cairn_trailer_write_time(out, key, ns);
 }
 
 static void write_modules(const struct cairn_ledger *ledger, struct cairn_buffer *out)
 {
 	struct cairn_ledger_module module;
-	for (uint32_t i = 0; i < cairn_ledger_count(ledger, CAIRN_LEDGER_MODULES) && !out->failed; i++) {
-		if (!cairn_ledger_get_module(ledger, i, &module) || atomic_load(&module.state) != 2)
-			continue;
-		cairn_buffer_format(out, "# cairn module %llx-%llx %llx ", (unsigned long long)module.start, (unsigned long long)module.end,
-				    (unsigned long long)module.offset);
-		for (uint32_t j = 0; j < module.id_length; j++)
-			cairn_buffer_format(out, "%02x", module.build_id[j]);
-		cairn_buffer_text(out, module.id_length ? " " : "- ");
-		struct cairn_bytes path = cairn_ledger_path(ledger, &module);
-		for (size_t j = 0; j < path.length; j++)
-			if ((unsigned char)path.data[j] < ' ' || path.data[j] == 127)
-				cairn_buffer_format(out, "\\%03o", (unsigned char)path.data[j]);
-			else
-				cairn_buffer_byte(out, path.data[j]);
-		cairn_buffer_byte(out, '\n');
-	}
+	struct cairn_trailer_range range;
+	for (uint32_t i = 0; i < cairn_ledger_count(ledger, CAIRN_LEDGER_MODULES) && !out->failed; i++)
+		if (cairn_ledger_range(ledger, i, &module, &range))
+			cairn_trailer_write_range(out, "module", &range);
 }
 
-/* The time since 1970 of the moment NOW_NS of the ledger's clock, by the clock as it was when the ledger was opened. Any number may
- * stand in a header. */
-static int64_t time_at(const struct cairn_ledger_header *header, int64_t now_ns)
+static void write_end(const struct cairn_ledger_end *end, struct cairn_buffer *out)
 {
-	int64_t passed, time;
-	if (header->wall_ns <= 0 || __builtin_sub_overflow(now_ns, header->clock_ns, &passed) || passed < 0 ||
-	    __builtin_add_overflow(header->wall_ns, passed, &time))
-		return 0;
-	return time;
+	if (!end->how)
+		return;
+	cairn_trailer_write_text(out, "ended", end->how);
+	if (end->kind != CAIRN_LEDGER_END_UNKNOWN)
+		cairn_trailer_write_number(out, end->kind == CAIRN_LEDGER_END_SIGNAL ? "ended.signal" : "ended.code", (uint64_t)end->number);
+	if (end->out_of_memory)
+		cairn_trailer_write_text(out, "ended.oom", "inferred");
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	int64_t one = ((const struct cairn_ledger_row *)a)->time_ns, other = ((const struct cairn_ledger_row *)b)->time_ns;
+	return one < other ? -1 : one > other;
+}
+
+/* `# cairn history TIME RESIDENT USAGE LIMIT LIVE ALLOCATED`, in the order of time. A row that is in both rings stands here once. */
+static void write_history(const struct cairn_ledger *ledger, struct cairn_buffer *out)
+{
+	uint32_t most = cairn_ledger_count(ledger, CAIRN_LEDGER_HISTORY);
+	size_t size = ((size_t)most + 1) * sizeof(struct cairn_ledger_row), count = 0;
+	struct cairn_ledger_row *rows = cairn_pages_map(size);
+	for (uint32_t i = 0; rows && i < most; i++)
+		count += cairn_ledger_get_row(ledger, i, &rows[count]);
+	if (count) {
+		cairn_sort(rows, count, sizeof *rows, compare_rows);
+		cairn_buffer_text(out, "# cairn section history 1\n");
+	}
+	for (size_t i = 0; i < count && !out->failed; i++) {
+		int64_t time = cairn_ledger_time(ledger, rows[i].time_ns);
+		if (time <= 0 || (i && rows[i].time_ns == rows[i - 1].time_ns))
+			continue;
+		cairn_buffer_format(out, "# cairn history %lld.%03lld %llu %llu %llu %llu %llu\n", (long long)(time / CAIRN_SECOND_NS),
+				    (long long)(time / 1000000 % 1000), (unsigned long long)rows[i].resident, (unsigned long long)rows[i].usage,
+				    (unsigned long long)rows[i].limit, (unsigned long long)rows[i].live, (unsigned long long)rows[i].allocated);
+	}
+	cairn_pages_unmap(rows, size);
 }
 
 static void write_trailer(const struct cairn_ledger *ledger, const struct cairn_ledger_end *end, int64_t now_ns, struct cairn_buffer *out)
@@ -73,25 +90,27 @@ static void write_trailer(const struct cairn_ledger *ledger, const struct cairn_
 	const struct cairn_ledger_header *header = &ledger->header;
 	struct cairn_life life = cairn_ledger_life(ledger);
 	char text[CAIRN_LIFE_TEXT];
-	cairn_buffer_text(out, "# cairn trailer 1\n");
+	cairn_trailer_write_first(out);
 	write_text(out, "version", CAIRN_VERSION);
-	write_time(out, "time", end->time_ns ? end->time_ns : time_at(header, now_ns));
+	write_time(out, "time", end->time_ns ? end->time_ns : cairn_ledger_time(ledger, now_ns));
 	write_time(out, "uptime", end->uptime_ns);
 	write_text(out, "host", header->host);
-	cairn_buffer_format(out, "# cairn pid %d\n", life.pid);
+	cairn_trailer_write_number(out, "pid", (uint64_t)life.pid);
 	write_text(out, "process", cairn_life_text(&life, text));
 	write_time(out, "start", header->start_ns);
 	write_text(out, "executable", header->executable);
 	write_text(out, "command", header->command);
+	if (header->service[0])
+		write_text(out, "service", header->service);
 	write_text(out, "engine", "cairn");
+	write_text(out, "allocator", header->allocator[0] ? header->allocator : "-");
 	cairn_ledger_write_counts(ledger, out);
 	write_time(out, "active_since", header->active_ns);
 	write_time(out, "reset_at", header->reset_ns);
-	cairn_buffer_text(out, "# cairn ledger left\n");
-	if (end->ended)
-		cairn_buffer_text(out, end->ended);
+	cairn_trailer_write_text(out, "ledger", "left");
+	write_end(end, out);
 	write_modules(ledger, out);
-	cairn_buffer_text(out, "# cairn end\n");
+	cairn_trailer_write_last(out);
 }
 
 bool cairn_ledger_write_dump(const struct cairn_ledger *ledger, const struct cairn_ledger_end *end, struct cairn_buffer *out,
@@ -105,6 +124,7 @@ bool cairn_ledger_write_dump(const struct cairn_ledger *ledger, const struct cai
 	cairn_ledger_write_maps(ledger, out);
 	cairn_buffer_append(out, heap.sections.data, heap.sections.length);
 	cairn_buffer_free(&heap.sections);
+	write_history(ledger, out);
 	write_trailer(ledger, end, now_ns, out);
 	return !out->failed || cairn_fail(error, "no memory for a dump of the ledger");
 }

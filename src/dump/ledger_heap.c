@@ -26,6 +26,9 @@ struct writer {
 	size_t live_count, live_room;
 	uint32_t *starts; /* for each stack, where its samples begin in `live`; and one more */
 	struct sum *threads; /* one for each of the ledger's */
+	struct cairn_ledger_peak *peaks; /* one for each stack */
+	struct cairn_ledger_mapping *mappings; /* in the order of their stacks */
+	size_t mapping_count, mapping_at;      /* and those of which stack come next */
 	int64_t now_ns;
 };
 
@@ -107,6 +110,47 @@ static size_t threads_size(const struct writer *writer)
 	return ((size_t)cairn_ledger_count(writer->ledger, CAIRN_LEDGER_THREADS) + 1) * sizeof *writer->threads;
 }
 
+static size_t peaks_size(const struct writer *writer)
+{
+	return ((size_t)cairn_ledger_count(writer->ledger, CAIRN_LEDGER_STACKS) + 1) * sizeof *writer->peaks;
+}
+
+/* What lived at the highest point. In a process that runs a higher one may come meanwhile: then again, a few times at most. */
+static void collect_peaks(struct writer *writer)
+{
+	enum { tries = 4 };
+	uint64_t number = cairn_ledger_peak_number(writer->ledger);
+	for (int i = 0; i < tries; i++) {
+		for (uint32_t k = 0; k < cairn_ledger_count(writer->ledger, CAIRN_LEDGER_STACKS); k++)
+			if (!cairn_ledger_get_peak(writer->ledger, k, number, &writer->peaks[k]))
+				writer->peaks[k] = (struct cairn_ledger_peak){0};
+		uint64_t later = cairn_ledger_peak_number(writer->ledger);
+		if (later == number)
+			break;
+		number = later;
+	}
+}
+
+static size_t mappings_size(const struct writer *writer)
+{
+	return ((size_t)writer->ledger->header.mappings.count + 1) * sizeof *writer->mappings;
+}
+
+static int compare_mappings(const void *a, const void *b)
+{
+	const struct cairn_ledger_mapping *one = a, *other = b;
+	if (one->stack != other->stack)
+		return one->stack < other->stack ? -1 : 1;
+	return one->start < other->start ? -1 : one->start > other->start;
+}
+
+static void collect_mappings(struct writer *writer)
+{
+	for (uint32_t i = 0; i < writer->ledger->header.mappings.count; i++)
+		writer->mapping_count += cairn_ledger_get_mapping(writer->ledger, i, &writer->mappings[writer->mapping_count]);
+	cairn_sort(writer->mappings, writer->mapping_count, sizeof *writer->mappings, compare_mappings);
+}
+
 /* Copies the live samples, then brings them into the order of their stacks by counting: two passes, whatever their number. */
 static bool collect(struct writer *writer, struct cairn_error *error)
 {
@@ -118,7 +162,13 @@ static bool collect(struct writer *writer, struct cairn_error *error)
 	writer->live = cairn_pages_map(writer->live_room);
 	writer->starts = cairn_pages_map(starts_size(writer));
 	writer->threads = cairn_pages_map(threads_size(writer));
-	bool good = copies && writer->live && writer->starts && writer->threads;
+	writer->peaks = cairn_pages_map(peaks_size(writer));
+	writer->mappings = cairn_pages_map(mappings_size(writer));
+	bool good = copies && writer->live && writer->starts && writer->threads && writer->peaks && writer->mappings;
+	if (good)
+		collect_mappings(writer);
+	if (good && cairn_ledger_peak_number(writer->ledger) >= CAIRN_LEDGER_FIRST_PEAK)
+		collect_peaks(writer);
 	for (uint32_t i = 0; good && i < slots; i++) {
 		struct cairn_ledger_sample *copy = &copies[writer->live_count];
 		if (!cairn_ledger_get_sample(writer->ledger, i, copy))
@@ -142,6 +192,8 @@ static void discard(struct writer *writer)
 	cairn_pages_unmap(writer->live, writer->live_room);
 	cairn_pages_unmap(writer->starts, starts_size(writer));
 	cairn_pages_unmap(writer->threads, threads_size(writer));
+	cairn_pages_unmap(writer->peaks, peaks_size(writer));
+	cairn_pages_unmap(writer->mappings, mappings_size(writer));
 }
 
 static void write_head(struct writer *writer, const struct sum *all, double allocated_objects, double allocated_bytes)
@@ -197,8 +249,48 @@ static void write_freed(struct writer *writer, size_t number, const struct cairn
 	cairn_buffer_byte(out, '\n');
 }
 
-static void write_stack(struct writer *writer, size_t number, const struct cairn_ledger_stack *stack, size_t first, size_t end)
+/* `# cairn peak STACK SAMPLES OBJECTS BYTES` */
+static void write_peak(struct writer *writer, size_t number, const struct cairn_ledger_peak *peak)
 {
+	struct cairn_buffer *out = writer->sections;
+	if (!peak->samples)
+		return;
+	cairn_buffer_text(out, "# cairn peak");
+	write_word(out, number);
+	write_word(out, peak->samples);
+	write_word(out, (peak->objects + CAIRN_LEDGER_OBJECT / 2) / CAIRN_LEDGER_OBJECT);
+	write_word(out, peak->bytes);
+	cairn_buffer_byte(out, '\n');
+}
+
+static bool has_mappings(const struct writer *writer, uint32_t index)
+{
+	return writer->mapping_at < writer->mapping_count && writer->mappings[writer->mapping_at].stack == index;
+}
+
+/* `# cairn mapping STACK BYTES THREAD AGE KIND`, for each of the stack INDEX: the age in microseconds. */
+static void write_mappings(struct writer *writer, size_t number, uint32_t index)
+{
+	static const char *const kinds[] = {"anonymous", "shared", "file", "reserved", "brk"};
+	static_assert(sizeof kinds / sizeof *kinds == CAIRN_LEDGER_MAPPING_KINDS, "every kind has a name");
+	struct cairn_buffer *out = writer->sections;
+	for (; has_mappings(writer, index); writer->mapping_at++) {
+		const struct cairn_ledger_mapping *mapping = &writer->mappings[writer->mapping_at];
+		cairn_buffer_text(out, "# cairn mapping");
+		write_word(out, number);
+		write_word(out, mapping->length);
+		write_word(out, mapping->thread);
+		write_word(out, writer->now_ns > mapping->birth_ns ? ((uint64_t)writer->now_ns - (uint64_t)mapping->birth_ns) / 1000 : 0);
+		cairn_buffer_byte(out, ' ');
+		cairn_buffer_text(out, kinds[mapping->kind]);
+		cairn_buffer_byte(out, '\n');
+	}
+}
+
+/* The stack of INDEX in the ledger, as the one of NUMBER in the dump. */
+static void write_stack(struct writer *writer, size_t number, uint32_t index, const struct cairn_ledger_stack *stack)
+{
+	size_t first = writer->starts[index], end = writer->starts[index + 1];
 	struct cairn_buffer *out = writer->out;
 	cairn_buffer_byte(out, '@');
 	for (uint32_t i = 0; i < stack->depth && !out->failed; i++) {
@@ -222,6 +314,8 @@ static void write_stack(struct writer *writer, size_t number, const struct cairn
 	for (size_t i = first; i < end; i++)
 		write_live(writer, number, &writer->live[i]);
 	write_freed(writer, number, stack);
+	write_peak(writer, number, &writer->peaks[index]);
+	write_mappings(writer, number, index);
 }
 
 bool cairn_ledger_write_heap(const struct cairn_ledger *ledger, int64_t now_ns, struct cairn_buffer *out, struct cairn_ledger_heap *heap,
@@ -247,12 +341,16 @@ bool cairn_ledger_write_heap(const struct cairn_ledger *ledger, int64_t now_ns, 
 			allocated_bytes += (double)stack.allocated_bytes;
 		}
 	write_head(&writer, &all, allocated_objects, allocated_bytes);
-	cairn_buffer_text(&heap->sections, "# cairn section samples 1\n");
+	cairn_buffer_text(&heap->sections, CAIRN_LEDGER_SECTION);
 	size_t number = 0;
 	/* Stacks that somebody made up may share all frames there are: what does not fit into OUT ends it. */
-	for (uint32_t i = 0; i < stack_count && !out->failed && !heap->sections.failed; i++)
-		if (cairn_ledger_get_stack(ledger, i, &stack) && (writer.starts[i] < writer.starts[i + 1] || stack.allocated_samples))
-			write_stack(&writer, number++, &stack, writer.starts[i], writer.starts[i + 1]);
+	for (uint32_t i = 0; i < stack_count && !out->failed && !heap->sections.failed; i++) {
+		if (cairn_ledger_get_stack(ledger, i, &stack) &&
+		    (writer.starts[i] < writer.starts[i + 1] || stack.allocated_samples || has_mappings(&writer, i)))
+			write_stack(&writer, number++, i, &stack);
+		while (has_mappings(&writer, i)) /* of a stack that is not whole */
+			writer.mapping_at++;
+	}
 	heap->samples = writer.live_count;
 	heap->bytes = whole(all.bytes);
 	discard(&writer);
@@ -262,24 +360,23 @@ bool cairn_ledger_write_heap(const struct cairn_ledger *ledger, int64_t now_ns, 
 	return cairn_fail(error, "no memory for a dump of the ledger");
 }
 
-/* Control characters in a path would end its line. */
-static void write_path(struct cairn_buffer *out, struct cairn_bytes path)
+bool cairn_ledger_range(const struct cairn_ledger *ledger, uint32_t number, struct cairn_ledger_module *module,
+			struct cairn_trailer_range *range)
 {
-	for (size_t i = 0; i < path.length; i++)
-		cairn_buffer_byte(out, (unsigned char)path.data[i] < ' ' ? ' ' : path.data[i]);
-	cairn_buffer_byte(out, '\n');
+	if (!cairn_ledger_get_module(ledger, number, module) || atomic_load(&module->state) != 2)
+		return false;
+	struct cairn_bytes id = {(const char *)module->build_id, module->id_length};
+	*range = (struct cairn_trailer_range){module->start, module->end, module->offset, id, cairn_ledger_path(ledger, module)};
+	return true;
 }
 
 void cairn_ledger_write_maps(const struct cairn_ledger *ledger, struct cairn_buffer *out)
 {
 	struct cairn_ledger_module module;
-	for (uint32_t i = 0; i < cairn_ledger_count(ledger, CAIRN_LEDGER_MODULES); i++) {
-		if (!cairn_ledger_get_module(ledger, i, &module) || atomic_load(&module.state) != 2)
-			continue;
-		cairn_buffer_format(out, "%llx-%llx r-xp %08llx 00:00 0 ", (unsigned long long)module.start, (unsigned long long)module.end,
-				    (unsigned long long)module.offset);
-		write_path(out, cairn_ledger_path(ledger, &module));
-	}
+	struct cairn_trailer_range range;
+	for (uint32_t i = 0; i < cairn_ledger_count(ledger, CAIRN_LEDGER_MODULES) && !out->failed; i++)
+		if (cairn_ledger_range(ledger, i, &module, &range))
+			cairn_trailer_write_map(out, &range);
 }
 
 void cairn_ledger_write_counts(const struct cairn_ledger *ledger, struct cairn_buffer *out)
@@ -302,12 +399,15 @@ void cairn_ledger_write_counts(const struct cairn_ledger *ledger, struct cairn_b
 		{"sampler.stacks_lost", header->stacks_lost},
 		{"sampler.threads_lost", header->threads_lost},
 		{"sampler.highest", header->highest_bytes},
+		{"sampler.mappings_lost", header->mappings_lost},
+		{"sampler.mappings_lost_bytes", header->mappings_lost_bytes},
 	};
 	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-		cairn_buffer_format(out, "# cairn %s %llu\n", counts[i].key, (unsigned long long)counts[i].value);
+		cairn_trailer_write_number(out, counts[i].key, counts[i].value);
+	int64_t peak = header->peak_ns ? cairn_ledger_time(ledger, header->peak_ns) : 0;
+	if (peak > 0)
+		cairn_trailer_write_time(out, "sampler.peak_at", peak);
 	for (int i = 1; i < CAIRN_LEDGER_HEAPS; i++)
-		if (header->heaps[i][0]) {
-			cairn_buffer_format(out, "# cairn heap %d ", i);
-			write_path(out, cairn_bytes_of(header->heaps[i]));
-		}
+		if (header->heaps[i][0])
+			cairn_trailer_write_format(out, "heap", "%d %s", i, header->heaps[i]);
 }

@@ -20,7 +20,7 @@ static const uint32_t least_sizes[CAIRN_LEDGER_AREAS] = {
 	[CAIRN_LEDGER_MODULES] = sizeof(struct cairn_ledger_module),
 	[CAIRN_LEDGER_THREADS] = sizeof(struct cairn_ledger_thread),
 	[CAIRN_LEDGER_TEXT] = 1,
-	[CAIRN_LEDGER_HISTORY] = 1,
+	[CAIRN_LEDGER_HISTORY] = sizeof(struct cairn_ledger_row),
 };
 
 static bool fits(const struct cairn_ledger_area *area, uint32_t least, size_t length)
@@ -49,9 +49,13 @@ bool cairn_ledger_open(struct cairn_ledger *ledger, struct cairn_bytes bytes, st
 	if (header->areas[CAIRN_LEDGER_KEYS].count != header->areas[CAIRN_LEDGER_SAMPLES].count)
 		return cairn_fail(error, "a ledger with %u keys for %u samples", header->areas[CAIRN_LEDGER_KEYS].count,
 				  header->areas[CAIRN_LEDGER_SAMPLES].count);
+	/* A ledger of an earlier program has no mappings. */
+	if (!fits(&header->mappings, sizeof(struct cairn_ledger_mapping), bytes.length))
+		ledger->header.mappings.count = 0;
 	/* Texts end within their arrays, whoever wrote them. */
 	ledger->header.host[sizeof header->host - 1] = ledger->header.executable[sizeof header->executable - 1] = 0;
 	ledger->header.command[sizeof header->command - 1] = ledger->header.service[sizeof header->service - 1] = 0;
+	ledger->header.allocator[sizeof header->allocator - 1] = 0;
 	for (int i = 0; i < CAIRN_LEDGER_HEAPS; i++)
 		ledger->header.heaps[i][sizeof header->heaps[i] - 1] = 0;
 	return true;
@@ -98,6 +102,44 @@ bool cairn_ledger_get_stack(const struct cairn_ledger *ledger, uint32_t index, s
 	return stack->first <= frames && stack->depth <= frames - stack->first;
 }
 
+uint64_t cairn_ledger_peak_number(const struct cairn_ledger *ledger)
+{
+	const struct cairn_ledger_header *header = (const void *)ledger->memory.data;
+	return atomic_load_explicit(&header->peak, memory_order_acquire);
+}
+
+/* Sums that somebody made up, or that were read while they changed, may be less than nothing. */
+static uint64_t positive(uint64_t value)
+{
+	return (int64_t)value > 0 ? value : 0;
+}
+
+bool cairn_ledger_get_peak(const struct cairn_ledger *ledger, uint32_t index, uint64_t number, struct cairn_ledger_peak *peak)
+{
+	struct cairn_ledger_stack stack;
+	if (!cairn_ledger_get_stack(ledger, index, &stack))
+		return false;
+	if (stack.peak == number)
+		*peak = (struct cairn_ledger_peak){positive(stack.peak_samples), positive(stack.peak_objects), positive(stack.peak_bytes)};
+	else
+		*peak = (struct cairn_ledger_peak){
+			.samples = positive(stack.allocated_samples - stack.freed_samples - stack.thinned_samples),
+			.objects = positive(stack.allocated_objects - stack.freed_objects - stack.thinned_objects),
+			.bytes = positive(stack.allocated_bytes - stack.freed_bytes - stack.thinned_bytes),
+		};
+	return peak->samples && peak->objects;
+}
+
+int64_t cairn_ledger_time(const struct cairn_ledger *ledger, int64_t clock_ns)
+{
+	const struct cairn_ledger_header *header = &ledger->header;
+	int64_t passed, time;
+	if (header->wall_ns <= 0 || __builtin_sub_overflow(clock_ns, header->clock_ns, &passed) || passed < 0 ||
+	    __builtin_add_overflow(header->wall_ns, passed, &time))
+		return 0;
+	return time;
+}
+
 uint64_t cairn_ledger_frame(const struct cairn_ledger *ledger, const struct cairn_ledger_stack *stack, uint32_t number)
 {
 	const uint64_t *frame = (const uint64_t *)(const void *)record_at(ledger, CAIRN_LEDGER_FRAMES, stack->first + number);
@@ -128,6 +170,32 @@ bool cairn_ledger_get_thread(const struct cairn_ledger *ledger, uint32_t index, 
 		return false;
 	copy_words(thread, record, sizeof *thread);
 	return true;
+}
+
+bool cairn_ledger_get_mapping(const struct cairn_ledger *ledger, uint32_t index, struct cairn_ledger_mapping *mapping)
+{
+	const struct cairn_ledger_area *area = &ledger->header.mappings;
+	if (index >= area->count)
+		return false;
+	const struct cairn_ledger_mapping *record = (const void *)(ledger->memory.data + area->offset + (uint64_t)index * area->size);
+	uint64_t before = atomic_load_explicit(&record->start, memory_order_acquire);
+	if (before <= CAIRN_LEDGER_BUSY)
+		return false;
+	copy_words(mapping, record, sizeof *mapping);
+	atomic_thread_fence(memory_order_acquire);
+	return atomic_load_explicit(&record->start, memory_order_relaxed) == before && mapping->start == before &&
+	       mapping->stack < cairn_ledger_count(ledger, CAIRN_LEDGER_STACKS) && mapping->kind < CAIRN_LEDGER_MAPPING_KINDS;
+}
+
+bool cairn_ledger_get_row(const struct cairn_ledger *ledger, uint32_t index, struct cairn_ledger_row *row)
+{
+	const struct cairn_ledger_row *record = (const void *)record_at(ledger, CAIRN_LEDGER_HISTORY, index);
+	int64_t before = record ? atomic_load_explicit(&record->time_ns, memory_order_acquire) : 0;
+	if (before <= CAIRN_LEDGER_BUSY)
+		return false;
+	copy_words(row, record, sizeof *row);
+	atomic_thread_fence(memory_order_acquire);
+	return atomic_load_explicit(&record->time_ns, memory_order_relaxed) == before && row->time_ns == before;
 }
 
 void cairn_ledger_thread_name(const struct cairn_ledger_thread *thread, char out[17])

@@ -32,7 +32,24 @@ static inline uint32_t cairn_ledger_count(const struct cairn_ledger *ledger, enu
 bool cairn_ledger_get_sample(const struct cairn_ledger *ledger, uint32_t index, struct cairn_ledger_sample *sample);
 bool cairn_ledger_get_stack(const struct cairn_ledger *ledger, uint32_t index, struct cairn_ledger_stack *stack);
 bool cairn_ledger_get_module(const struct cairn_ledger *ledger, uint32_t index, struct cairn_ledger_module *module);
+bool cairn_ledger_get_mapping(const struct cairn_ledger *ledger, uint32_t index, struct cairn_ledger_mapping *mapping);
+bool cairn_ledger_get_row(const struct cairn_ledger *ledger, uint32_t index, struct cairn_ledger_row *row);
 bool cairn_ledger_get_thread(const struct cairn_ledger *ledger, uint32_t index, struct cairn_ledger_thread *thread);
+
+/* What lived of one stack at the highest point. */
+struct cairn_ledger_peak {
+	uint64_t samples, objects, bytes; /* objects in parts of CAIRN_LEDGER_OBJECT */
+};
+
+/* The number of the highest point by now; what cairn_ledger_get_peak says is of that point if it still has this number afterwards. */
+uint64_t cairn_ledger_peak_number(const struct cairn_ledger *ledger);
+
+/* False where INDEX has no whole stack, or nothing of it lived at the highest point NUMBER. */
+bool cairn_ledger_get_peak(const struct cairn_ledger *ledger, uint32_t index, uint64_t number, struct cairn_ledger_peak *peak);
+
+/* The time since 1970 of the moment CLOCK_NS of the ledger's clock, by the clock as it was when the ledger was made; 0 where the header
+ * has no such time. */
+int64_t cairn_ledger_time(const struct cairn_ledger *ledger, int64_t clock_ns);
 
 /* One return address of STACK, innermost first; NUMBER must be less than its depth. */
 uint64_t cairn_ledger_frame(const struct cairn_ledger *ledger, const struct cairn_ledger_stack *stack, uint32_t number);

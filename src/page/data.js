@@ -39,7 +39,7 @@
  * @property {string} [state] what the page shows when its address does not say
  */
 
-/** @typedef {{name: string, caller: string, perHour: number, share: number, confidence: number, now: number}} Growth */
+/** @typedef {{name: string, caller: string, perHour: number, share: number, words: string, sure: string, now: number}} Growth */
 /** @typedef {{seconds: number[], totals: number[], growth: Growth[]}} Series */
 
 /** @typedef {{name: string, leaf: string, values: number[]}} Layer */

@@ -59,6 +59,8 @@ struct parser {
 	size_t stack_number; /* of @ lines so far */
 	struct piece *pieces; /* in the order of the dump */
 	size_t piece_count, piece_capacity;
+	double *slack; /* by sample: bytes beyond those that were requested */
+	size_t slack_count, slack_capacity;
 	uint32_t thread_key, thread_id_key;
 };
 
@@ -306,14 +308,30 @@ static size_t sample_of_age(struct parser *in, size_t *by_age, size_t at, unsign
 }
 
 /* Adds one sample of Cairn's sampler to the numbers of its stack. */
-static void add_live(struct cairn_profile *profile, size_t sample, const struct cairn_live *live)
+static void add_live(struct parser *in, size_t sample, const struct cairn_live *live)
 {
+	struct cairn_profile *profile = in->profile;
 	double objects = 1, bytes = (double)live->size;
 	cairn_unsample(CAIRN_UNSAMPLE_POISSON, (double)live->period, &objects, &bytes);
+	double slack = objects * (double)live->slack;
+	profile->slack_bytes += slack;
+	if (profile->as_slack)
+		bytes = slack;
 	double *values = profile->values + sample * profile->value_count;
 	values[inuse_objects] += objects;
 	values[inuse_space] += bytes;
 	profile->sampled[sample]++;
+	const struct cairn_read_options *options = &in->reader->options;
+	if (options->with_freed) {
+		cairn_array_room(profile->aged, profile->aged_count, profile->aged_capacity);
+		profile->aged[profile->aged_count++] = (struct cairn_aged){(uint32_t)sample, live->age_us, objects, bytes};
+	}
+	if (!options->all_values)
+		return;
+	in->slack = cairn_array_reserve(in->slack, &in->slack_capacity, profile->sample_count, sizeof *in->slack);
+	while (in->slack_count < profile->sample_count)
+		in->slack[in->slack_count++] = 0;
+	in->slack[sample] += objects * (double)live->slack;
 }
 
 /* A dump of Cairn's sampler lists its samples behind the stacks: each is un-sampled by its own size and period. Both are in the same
@@ -325,8 +343,10 @@ static void read_live(struct parser *in, struct cairn_bytes section, const struc
 	struct cairn_live live;
 	const struct cairn_read_options *options = &in->reader->options;
 	bool limited = options->older_us || options->younger_us;
-	size_t *by_age = options->split_ages ? cairn_array_zero(in->piece_count * CAIRN_AGES, sizeof *by_age) : NULL;
+	size_t *by_age = options->split_ages && !options->at_peak ? cairn_array_zero(in->piece_count * CAIRN_AGES, sizeof *by_age) : NULL;
 	profile->has_ages = true;
+	profile->as_slack = options->as_slack;
+	limited |= options->as_slack;
 	for (size_t i = 0; i < in->piece_count; i++) {
 		double *values = profile->values + in->pieces[i].sample * profile->value_count;
 		values[inuse_objects] = values[inuse_space] = profile->sampled[in->pieces[i].sample] = 0;
@@ -348,7 +368,7 @@ static void read_live(struct parser *in, struct cairn_bytes section, const struc
 			sample = sample_of_age(in, by_age, at, cairn_age_class(live.age_us));
 		strays += !listed;
 		if (listed && wanted)
-			add_live(profile, sample, &live);
+			add_live(in, sample, &live);
 		if (live.heap && of_stack)
 			label_heap(profile, sample, live.heap, trailer);
 		profile->mixed_periods |= profile->period > 0 && profile->period != (double)live.period;
@@ -357,6 +377,62 @@ static void read_live(struct parser *in, struct cairn_bytes section, const struc
 	free(by_age);
 	if (strays)
 		cairn_profile_warn(profile, "%s: %zu samples of its list belong to no stack of it and were left out", in->reader->name, strays);
+}
+
+/* What lived at the highest point in place of what lives now. */
+static void read_peak(struct parser *in, struct cairn_bytes section, bool wanted)
+{
+	struct cairn_profile *profile = in->profile;
+	struct cairn_peak peak;
+	struct cairn_bytes rest = section;
+	profile->has_peak = cairn_peak_next(&rest, &peak);
+	if (!wanted || !profile->has_peak)
+		return;
+	for (size_t i = 0; i < in->piece_count; i++) {
+		memset(profile->values + in->pieces[i].sample * profile->value_count, 0, profile->value_count * sizeof *profile->values);
+		profile->sampled[in->pieces[i].sample] = 0;
+	}
+	for (size_t at = 0; cairn_peak_next(&section, &peak);) {
+		while (at < in->piece_count && in->pieces[at].stack < peak.stack)
+			at++;
+		if (at == in->piece_count || in->pieces[at].stack != peak.stack)
+			continue;
+		double *values = profile->values + in->pieces[at].sample * profile->value_count;
+		values[inuse_objects] += (double)peak.objects;
+		values[inuse_space] += (double)peak.bytes;
+		profile->sampled[in->pieces[at].sample] += (double)peak.samples;
+	}
+	profile->at_peak = true;
+}
+
+/* What the service mapped itself, of the KINDS that are asked for in place of its heap. Nothing of it is an estimate. */
+static void read_mapped(struct parser *in, struct cairn_bytes section, unsigned kinds)
+{
+	struct cairn_profile *profile = in->profile;
+	struct cairn_mapped mapped;
+	profile->as_mapped = kinds != 0;
+	for (size_t i = 0; kinds && i < in->piece_count; i++) {
+		memset(profile->values + in->pieces[i].sample * profile->value_count, 0, profile->value_count * sizeof *profile->values);
+		profile->sampled[in->pieces[i].sample] = 0;
+	}
+	for (size_t at = 0; cairn_mapped_next(&section, &mapped);) {
+		profile->has_mapped = true;
+		if (mapped.kind == CAIRN_MAPPED_ANONYMOUS || mapped.kind == CAIRN_MAPPED_BRK)
+			profile->mapped_bytes += (double)mapped.bytes;
+		while (at < in->piece_count && in->pieces[at].stack < mapped.stack)
+			at++;
+		if (!(kinds >> mapped.kind & 1) || at == in->piece_count || in->pieces[at].stack != mapped.stack)
+			continue;
+		double *values = profile->values + in->pieces[at].sample * profile->value_count;
+		values[inuse_objects]++;
+		values[inuse_space] += (double)mapped.bytes;
+		profile->sampled[in->pieces[at].sample]++;
+	}
+	if (profile->as_mapped) {
+		profile->unsampling = CAIRN_UNSAMPLE_NONE;
+		profile->period = 1;
+		profile->mixed_periods = false;
+	}
 }
 
 /* Lines are in the order of the stacks, as the pieces are. */
@@ -371,6 +447,45 @@ static void read_freed(struct parser *in, struct cairn_bytes section)
 			at++;
 		if (at < in->piece_count && in->pieces[at].stack == freed.stack)
 			profile->freed[in->pieces[at].sample] = freed;
+	}
+}
+
+/* The sum of the lifetimes of what was freed: its samples stand for equally many objects, and each for the middle of its class. */
+static double sum_lifetimes(const struct cairn_freed *freed)
+{
+	double sum = 0;
+	for (int i = 0; i < CAIRN_LIFETIMES; i++)
+		sum += (double)freed->lifetimes[i] * (i == 0 ? 0x1p13 : 0.75 * ldexp(1, CAIRN_LIFETIME_FIRST + i));
+	return freed->samples ? sum * (double)freed->objects / (double)freed->samples : 0;
+}
+
+/* What else Cairn's sampler knows, as values of their own. */
+static void add_values(struct parser *in)
+{
+	struct cairn_profile *profile = in->profile;
+	uint32_t usable = profile->value_count, objects = usable + 1, space = usable + 2, lifetime = usable + 3;
+	if (!cairn_profile_append_value(profile, "inuse_usable", "bytes") || !cairn_profile_append_value(profile, "freed_objects", "count") ||
+	    !cairn_profile_append_value(profile, "freed_space", "bytes") || !cairn_profile_append_value(profile, "freed_lifetime", "nanoseconds"))
+		return;
+	for (size_t i = 0; i < profile->sample_count; i++) {
+		double *values = profile->values + i * profile->value_count;
+		values[usable] = values[inuse_space] + (i < in->slack_count ? in->slack[i] : 0);
+		if (i >= profile->freed_count)
+			continue;
+		const struct cairn_freed *freed = &profile->freed[i];
+		values[objects] = (double)freed->objects;
+		values[space] = (double)freed->bytes;
+		values[lifetime] = sum_lifetimes(freed);
+	}
+}
+
+static void read_history(struct cairn_profile *profile, struct cairn_bytes section)
+{
+	for (struct cairn_history_row row; cairn_history_next(&section, &row);) {
+		if (profile->history_count && row.time_ns <= profile->history[profile->history_count - 1].time_ns)
+			continue; /* out of order: somebody made it up */
+		cairn_array_room(profile->history, profile->history_count, profile->history_capacity);
+		profile->history[profile->history_count++] = row;
 	}
 }
 
@@ -418,6 +533,8 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 {
 	struct cairn_profile *profile = reader->profile;
 	struct parser in = {.reader = reader, .profile = profile};
+	if (reader->options.at_peak || reader->options.mapped_kinds)
+		reader->options.split_threads = reader->options.split_ages = false;
 	profile->format = "jemalloc heap_v2";
 	profile->kind = CAIRN_PROFILE_HEAP;
 	if (!read_header(&in, &text, error))
@@ -446,14 +563,20 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 	if (section.length) {
 		profile->format = "heap_v2 of Cairn's sampler";
 		read_live(&in, section, has_trailer ? &trailer : NULL);
+		read_peak(&in, section, reader->options.at_peak);
+		read_mapped(&in, section, reader->options.mapped_kinds);
+		read_history(profile, section);
 		if (reader->options.with_freed)
 			read_freed(&in, section);
+		if (reader->options.all_values && !profile->at_peak)
+			add_values(&in);
 	}
 	if (has_trailer && section.length) {
-		profile->period = trailer.period ? (double)trailer.period : profile->period;
+		profile->period = trailer.period && !profile->as_mapped ? (double)trailer.period : profile->period;
 		warn_of_losses(profile, reader->name, &trailer);
 	}
 	free(in.pieces);
+	free(in.slack);
 
 	if (in.bad_lines)
 		cairn_profile_warn(profile, "%s: %zu lines could not be read, the first at line %zu", reader->name, in.bad_lines, in.first_bad_line);
@@ -465,7 +588,7 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 				   reader->name);
 	if (has_trailer && !trailer.complete)
 		cairn_profile_warn(profile, "%s: its trailer is cut short; what it knows of the process and its modules may be missing", reader->name);
-	if (!reader->options.older_us && !reader->options.younger_us)
+	if (!reader->options.older_us && !reader->options.younger_us && !profile->at_peak && !profile->as_slack && !profile->as_mapped)
 		check_total(&in);
 	if (cairn_profile_total(profile, alloc_space) == 0 && cairn_profile_total(profile, alloc_objects) == 0) {
 		cairn_profile_drop_value(profile, alloc_space);

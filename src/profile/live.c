@@ -1,12 +1,13 @@
-/* live.c - lines `# cairn live` and `# cairn freed`.
+/* live.c - lines `# cairn live`, `freed`, `peak`, `mapping` and `history`.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "profile/live.h"
 
 #include "base/text.h"
+#include "dump/ledger_heap.h"
 
 struct cairn_bytes cairn_live_section(struct cairn_bytes text)
 {
-	static const char first[] = "\n# cairn section samples 1\n", trailer[] = "\n# cairn trailer ";
+	static const char first[] = "\n" CAIRN_LEDGER_SECTION, trailer[] = "\n# cairn trailer ";
 	const char *start = text.length ? memmem(text.data, text.length, first, sizeof first - 1) : NULL;
 	if (!start)
 		return (struct cairn_bytes){"", 0};
@@ -57,6 +58,59 @@ bool cairn_freed_next(struct cairn_bytes *rest, struct cairn_freed *freed)
 				freed->lifetimes[bucket] += samples;
 		}
 		return true;
+	}
+	return false;
+}
+
+bool cairn_peak_next(struct cairn_bytes *rest, struct cairn_peak *peak)
+{
+	struct cairn_bytes line;
+	bool complete;
+	uint64_t *const numbers[] = {&peak->stack, &peak->samples, &peak->objects, &peak->bytes};
+	while (cairn_text_line(rest, &line, &complete))
+		if (complete && cairn_text_take(&line, "# cairn peak ") && take_numbers(&line, numbers, sizeof numbers / sizeof *numbers))
+			return true;
+	return false;
+}
+
+static const char *const mapped_kinds[CAIRN_MAPPED_KINDS] = {"anonymous", "shared", "file", "reserved", "brk"};
+
+const char *cairn_mapped_kind_name(enum cairn_mapped_kind kind)
+{
+	return mapped_kinds[kind];
+}
+
+bool cairn_mapped_next(struct cairn_bytes *rest, struct cairn_mapped *mapped)
+{
+	struct cairn_bytes line;
+	bool complete;
+	uint64_t *const numbers[] = {&mapped->stack, &mapped->bytes, &mapped->thread, &mapped->age_us};
+	while (cairn_text_line(rest, &line, &complete)) {
+		if (!complete || !cairn_text_take(&line, "# cairn mapping ") || !take_numbers(&line, numbers, sizeof numbers / sizeof *numbers))
+			continue;
+		cairn_text_skip_blanks(&line);
+		for (int i = 0; i < CAIRN_MAPPED_KINDS; i++)
+			if (cairn_bytes_equal(line, cairn_bytes_of(mapped_kinds[i]))) {
+				mapped->kind = (enum cairn_mapped_kind)i;
+				return true;
+			}
+	}
+	return false;
+}
+
+bool cairn_history_next(struct cairn_bytes *rest, struct cairn_history_row *row)
+{
+	struct cairn_bytes line;
+	bool complete;
+	uint64_t *const numbers[] = {&row->resident, &row->usage, &row->limit, &row->live, &row->allocated};
+	while (cairn_text_line(rest, &line, &complete)) {
+		if (!complete || !cairn_text_take(&line, "# cairn history "))
+			continue;
+		const char *blank = line.length ? memchr(line.data, ' ', line.length) : NULL;
+		struct cairn_bytes time = {line.data, blank ? (size_t)(blank - line.data) : 0};
+		line = cairn_bytes_skip(line, time.length);
+		if (cairn_text_seconds(time, &row->time_ns) && row->time_ns > 0 && take_numbers(&line, numbers, sizeof numbers / sizeof *numbers))
+			return true;
 	}
 	return false;
 }

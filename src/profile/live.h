@@ -5,7 +5,7 @@
 
 #include "base/bytes.h"
 
-enum { CAIRN_LIFETIMES = 32 };
+enum { CAIRN_LIFETIMES = 32, CAIRN_LIFETIME_FIRST = 14 };
 
 /* One live sample. STACK is the number of its stack, counted from 0 in the order of the dump. */
 struct cairn_live {
@@ -18,12 +18,51 @@ struct cairn_live {
 	uint64_t heap; /* 0 is malloc */
 };
 
+/* How old one live sample is, and what it stands for. SAMPLE is that of the profile that has its stack. */
+struct cairn_aged {
+	uint32_t sample;
+	uint64_t age_us;
+	double objects, bytes;
+};
+
 /* What was freed of one stack. */
 struct cairn_freed {
 	uint64_t stack;
 	uint64_t samples, objects, bytes;     /* the latter two are estimates */
 	uint64_t elsewhere;                   /* samples that another thread freed */
 	uint64_t lifetimes[CAIRN_LIFETIMES];  /* samples that lived less than 2^14 ns, then each time twice as long */
+};
+
+/* What lived of one stack at the highest point. */
+struct cairn_peak {
+	uint64_t stack;
+	uint64_t samples, objects, bytes; /* the latter two are estimates */
+};
+
+/* A range that the service mapped itself. */
+enum cairn_mapped_kind {
+	CAIRN_MAPPED_ANONYMOUS, /* private memory */
+	CAIRN_MAPPED_SHARED,
+	CAIRN_MAPPED_FILE,
+	CAIRN_MAPPED_RESERVED,  /* addresses without access */
+	CAIRN_MAPPED_BRK,
+	CAIRN_MAPPED_KINDS,
+};
+
+struct cairn_mapped {
+	uint64_t stack, bytes, thread, age_us;
+	enum cairn_mapped_kind kind;
+};
+
+/* "anonymous", "shared", "file", "reserved" or "brk". */
+const char *cairn_mapped_kind_name(enum cairn_mapped_kind kind);
+
+/* Memory at one moment. Bytes. */
+struct cairn_history_row {
+	int64_t time_ns; /* since 1970 */
+	uint64_t resident;
+	uint64_t usage, limit;    /* of the control group; the limit is the machine's memory where there is no usage */
+	uint64_t live, allocated; /* estimates; the latter since sampling began */
 };
 
 /* Ages in classes, the youngest first: the class of AGE_US, and its name. */
@@ -37,5 +76,8 @@ struct cairn_bytes cairn_live_section(struct cairn_bytes text);
 /* Takes the next line of its kind off REST, which starts as the section. False after the last. Lines that make no sense are passed over. */
 bool cairn_live_next(struct cairn_bytes *rest, struct cairn_live *live);
 bool cairn_freed_next(struct cairn_bytes *rest, struct cairn_freed *freed);
+bool cairn_peak_next(struct cairn_bytes *rest, struct cairn_peak *peak);
+bool cairn_mapped_next(struct cairn_bytes *rest, struct cairn_mapped *mapped);
+bool cairn_history_next(struct cairn_bytes *rest, struct cairn_history_row *row);
 
 #endif

@@ -82,16 +82,17 @@ const char *cairn_head_type(const struct cairn_view *view)
 
 const char *cairn_head_title(const struct cairn_view *view)
 {
-	static const char *const titles[][2] = {
-		{"inuse_space", "live memory"},
-		{"inuse_objects", "live objects"},
-		{"alloc_space", "allocated memory"},
-		{"alloc_objects", "allocated objects"},
+	static const char *const titles[][5] = {
+		{"inuse_space", "live memory", "live memory at its highest point", "slack: what live objects can hold beyond what was requested",
+		 "memory mapped by the service itself"},
+		{"inuse_objects", "live objects", "live objects at the highest point of memory", "live objects", "mappings by the service itself"},
+		{"alloc_space", "allocated memory", "allocated memory", "allocated memory", "allocated memory"},
+		{"alloc_objects", "allocated objects", "allocated objects", "allocated objects", "allocated objects"},
 	};
 	const char *type = cairn_head_type(view);
 	for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
 		if (strcmp(type, titles[i][0]) == 0)
-			return titles[i][1];
+			return titles[i][view->profile->as_mapped ? 4 : view->profile->as_slack ? 3 : view->profile->at_peak ? 2 : 1];
 	return type;
 }
 
@@ -135,7 +136,8 @@ static bool is_partial(const struct cairn_view *view)
 	static const int64_t late_ns = CAIRN_SECOND_NS;
 	static const double whole = 0.95;
 	const struct cairn_profile *profile = view->profile;
-	return profile->kind == CAIRN_PROFILE_HEAP && !profile->base && strcmp(cairn_head_type(view), "inuse_space") == 0 &&
+	bool is_live = !profile->at_peak && !profile->as_slack && !profile->as_mapped;
+	return profile->kind == CAIRN_PROFILE_HEAP && !profile->base && is_live && strcmp(cairn_head_type(view), "inuse_space") == 0 &&
 	       profile->since_ns > profile->start_ns + late_ns && profile->start_ns > 0 &&
 	       (profile->allocated_bytes <= 0 || view->total < whole * profile->allocated_bytes);
 }
@@ -147,6 +149,11 @@ bool cairn_head_coverage(const struct cairn_view *view, char *out, size_t size)
 	if (!is_partial(view))
 		return false;
 	write_since(profile->since_ns, profile->time_ns, since, sizeof since);
+	if (profile->allocated_bytes <= 0 && profile->before_bytes > 0) {
+		snprintf(out, size, "%s sampled since %s; %s were allocated before", cairn_text_human(view->total, sampled), since,
+			 cairn_text_human(profile->before_bytes, live));
+		return true;
+	}
 	if (profile->allocated_bytes <= 0) {
 		snprintf(out, size, "%s sampled since %s; what was allocated before is not included", cairn_text_human(view->total, sampled), since);
 		return true;
@@ -178,6 +185,19 @@ static void write_errors(const struct cairn_view *view, const struct cairn_shape
 		cairn_buffer_text(out, "\ncall paths that mix object sizes have unknown errors: the dump does not record their sizes");
 }
 
+/* When the highest point was, and how long before the dump. */
+static void write_peak(const struct cairn_profile *profile, struct cairn_buffer *out)
+{
+	char when[40], before[32];
+	if (!profile->peak_ns)
+		return;
+	write_since(profile->peak_ns, profile->time_ns, when, sizeof when);
+	cairn_buffer_format(out, "its highest point: %s", when);
+	if (profile->time_ns > profile->peak_ns)
+		cairn_buffer_format(out, ", %s before the dump", cairn_text_span(profile->time_ns - profile->peak_ns, before));
+	cairn_buffer_byte(out, '\n');
+}
+
 void cairn_head_text(struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out)
 {
 	const struct cairn_profile *profile = view->profile;
@@ -197,6 +217,8 @@ void cairn_head_text(struct cairn_view *view, const struct cairn_shape *shape, s
 		cairn_utf8_show(out, cairn_strings_bytes(&profile->strings, profile->ended));
 		cairn_buffer_byte(out, '\n');
 	}
+	if (profile->at_peak)
+		write_peak(profile, out);
 	cairn_utf8_show(out, cairn_bytes_of(cairn_head_title(view)));
 	cairn_buffer_format(out, ": %s in total", cairn_head_number(view, shape, view->total, text));
 	if (view->shown != view->total)
@@ -228,11 +250,19 @@ void cairn_head_json(struct cairn_view *view, struct cairn_json *json)
 	cairn_json_integer(json, "pid", (int64_t)profile->process_id);
 	if (profile->ended)
 		cairn_json_text(json, "ended", cairn_strings_bytes(&profile->strings, profile->ended));
+	if (profile->at_peak)
+		cairn_json_bool(json, "peak", true);
+	if (profile->as_slack)
+		cairn_json_bool(json, "slack", true);
+	if (profile->at_peak && profile->peak_ns)
+		cairn_json_number(json, "peak_at", (double)(profile->peak_ns / 1000000) / 1000);
 	cairn_json_text(json, "format", cairn_bytes_of(profile->format));
 	cairn_json_number(json, "samples", round(sample_count(view)));
 	if (profile->since_ns > 0) {
 		if (profile->allocated_bytes > 0)
 			cairn_json_number(json, "allocated", profile->allocated_bytes);
+		if (profile->before_bytes > 0)
+			cairn_json_number(json, "allocated_before", profile->before_bytes);
 		cairn_json_number(json, "sampled_since", (double)(profile->since_ns / 1000000) / 1000);
 		cairn_json_bool(json, "partial", is_partial(view));
 	}

@@ -73,6 +73,40 @@ static void read_allocator(struct cairn_bill_facts *facts, const struct cairn_tr
 	read_classes(facts, trailer);
 }
 
+/* The allocator by the object that malloc is in. A program with one of its own has "-". */
+static enum cairn_bill_malloc find_malloc(struct cairn_bytes object)
+{
+	static const struct {
+		const char *part;
+		enum cairn_bill_malloc malloc;
+	} parts[] = {{"tcmalloc", CAIRN_BILL_TCMALLOC}, {"mimalloc", CAIRN_BILL_MIMALLOC}, {"/libc.so", CAIRN_BILL_GLIBC},
+		     {"/libc-2", CAIRN_BILL_GLIBC}};
+	if (object.length == 0)
+		return CAIRN_BILL_NO_MALLOC;
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		if (memmem(object.data, object.length, parts[i].part, strlen(parts[i].part)))
+			return parts[i].malloc;
+	return CAIRN_BILL_OTHER;
+}
+
+void cairn_bill_facts_malloc(struct cairn_bill_facts *facts, const struct cairn_trailer *trailer)
+{
+	static const char *const kinds[] = {[CAIRN_BILL_GLIBC] = "glibc", [CAIRN_BILL_TCMALLOC] = "tcmalloc", [CAIRN_BILL_MIMALLOC] = "mimalloc"};
+	struct cairn_bytes kind = cairn_trailer_value(trailer, "malloc.kind");
+	for (int i = CAIRN_BILL_GLIBC; i <= CAIRN_BILL_MIMALLOC; i++)
+		if (cairn_bytes_equal(kind, cairn_bytes_of(kinds[i]))) {
+			facts->malloc = (enum cairn_bill_malloc)i;
+			facts->has_malloc = true;
+		}
+	facts->counts.system = number(trailer, "malloc.system");
+	facts->counts.physical = number(trailer, "malloc.physical");
+	facts->counts.used = number(trailer, "malloc.used");
+	facts->counts.cache = number(trailer, "malloc.cache");
+	facts->counts.free = number(trailer, "malloc.free");
+	facts->counts.unmapped = number(trailer, "malloc.unmapped");
+	facts->counts.mapped = number(trailer, "malloc.mapped");
+}
+
 bool cairn_bill_facts_read(struct cairn_bill_facts *facts, const struct cairn_trailer *trailer, struct cairn_error *error)
 {
 	*facts = (struct cairn_bill_facts){0};
@@ -80,11 +114,16 @@ bool cairn_bill_facts_read(struct cairn_bill_facts *facts, const struct cairn_tr
 	uint64_t *value;
 	for (unsigned i = 0; cairn_smaps_number(&facts->smaps, i, name, &value); i++)
 		*value = number(trailer, name);
+	facts->smaps.has_holes = cairn_trailer_value(trailer, "smaps.holes").length > 0;
+	facts->smaps.holes = number(trailer, "smaps.holes");
 	facts->rss = number(trailer, "status.rss");
 	facts->no_statistics = cairn_bytes_equal(cairn_trailer_value(trailer, "config.stats"), cairn_bytes_of("false"));
 	facts->has_allocator = !facts->no_statistics && cairn_trailer_value(trailer, "stats.active").length > 0;
 	if (facts->has_allocator)
 		read_allocator(facts, trailer);
+	else
+		facts->malloc = find_malloc(cairn_trailer_value(trailer, "allocator"));
+	cairn_bill_facts_malloc(facts, trailer);
 	if (facts->smaps.rss == 0)
 		return cairn_fail(error,
 				  "the trailer says nothing of resident memory: the process had no /proc, or it is of a CPU profile");
@@ -104,18 +143,23 @@ static double sampled_pages(const struct cairn_trailer *trailer)
 void cairn_bill_facts_profile(struct cairn_bill_facts *facts, const struct cairn_profile *profile, const struct cairn_trailer *trailer)
 {
 	enum { small_most = 14 << 10 };
+	static const int64_t late_ns = 1000000000;
 	uint32_t space = cairn_profile_find_value(profile, "inuse_space"), objects = cairn_profile_find_value(profile, "inuse_objects");
 	struct cairn_spread spread = {0};
 	double page = facts->page ? (double)facts->page : 4096, pages = sampled_pages(trailer);
 	if (space == CAIRN_NONE || objects == CAIRN_NONE)
 		return;
 	facts->has_profile = true;
+	facts->profile_slack = profile->slack_bytes;
+	facts->mapped_bytes = profile->mapped_bytes;
+	if (profile->start_ns > 0 && profile->since_ns > profile->start_ns + late_ns)
+		facts->before = from_number(profile->before_bytes);
 	for (size_t i = 0; i < profile->sample_count; i++) {
 		const double *values = cairn_profile_values(profile, i);
 		double sampled = profile->sampled ? profile->sampled[i] : 0;
 		facts->profile_bytes += values[space];
 		cairn_spread_add(&spread, cairn_spread_of(values[space], cairn_profile_weight(profile, space, values[space], values[objects])));
-		if (!(sampled > 0) || !(values[objects] > 0))
+		if (!(sampled > 0) || !(values[objects] > 0) || profile->has_ages) /* Cairn's own engine gives samples no pages of their own */
 			continue;
 		double mean = values[space] / values[objects];
 		if (mean > small_most)
@@ -126,6 +170,10 @@ void cairn_bill_facts_profile(struct cairn_bill_facts *facts, const struct cairn
 		facts->sampled_objects += sampled * mean;
 	}
 	facts->profile_error = sqrt(spread.variance);
+	if (profile->has_ages && facts->profile_bytes > 0) { /* each sample says how much of it was requested */
+		facts->has_classes = true;
+		facts->slack = facts->profile_slack / (facts->profile_bytes + facts->profile_slack);
+	}
 }
 
 /* The bill. */
@@ -233,6 +281,90 @@ static void split_allocator(struct cairn_bill *bill, const struct cairn_bill_fac
 	bill->retained = less(facts->retained, bill->lines[CAIRN_BILL_RETAINED]);
 }
 
+/* The objects that the program holds, with what they can hold beyond what was requested. */
+static uint64_t malloc_used(const struct cairn_bill_facts *facts)
+{
+	return facts->counts.used ? facts->counts.used + facts->counts.mapped : from_number(facts->profile_bytes + facts->profile_slack);
+}
+
+/* Takes what the allocator has, as far as it is known, out of the lines of the mappings it may be in: resident bytes. */
+static uint64_t take_pool(struct cairn_bill *bill, const struct cairn_bill_facts *facts, uint64_t wanted)
+{
+	/* In order; the first COUNT are the allocator's alone, as far as the kernel can tell, of the others only what is missing. */
+	static const struct {
+		enum cairn_bill_line lines[3];
+		int own, count;
+	} places[] = {
+		[CAIRN_BILL_GLIBC] = {{CAIRN_BILL_HEAP, CAIRN_BILL_ARENA, CAIRN_BILL_ANONYMOUS}, 2, 3},
+		[CAIRN_BILL_TCMALLOC] = {{CAIRN_BILL_HEAP, CAIRN_BILL_ANONYMOUS}, 1, 2},
+		[CAIRN_BILL_MIMALLOC] = {{CAIRN_BILL_ANONYMOUS, CAIRN_BILL_HEAP}, 0, 2},
+		[CAIRN_BILL_OTHER] = {{CAIRN_BILL_ANONYMOUS, CAIRN_BILL_HEAP}, 0, 2},
+	};
+	/* What the service mapped itself is not the allocator's. */
+	uint64_t pool = 0, own = least_of(from_number(facts->mapped_bytes), bill->lines[CAIRN_BILL_ANONYMOUS]);
+	bill->lines[CAIRN_BILL_ANONYMOUS] -= own;
+	for (int i = 0; i < places[facts->malloc].count; i++) {
+		uint64_t *line = &bill->lines[places[facts->malloc].lines[i]];
+		/* Of its own mappings what it does not know of is somebody else's only where it was asked. */
+		bool whole = i < places[facts->malloc].own && !facts->has_malloc;
+		uint64_t part = whole ? *line : least_of(*line, less(wanted, pool));
+		pool += part;
+		*line -= part;
+	}
+	bill->lines[CAIRN_BILL_ANONYMOUS] += own;
+	return pool;
+}
+
+/* Splits what an allocator other than jemalloc has: by its own figures where it was asked, else by the profile's. */
+static void split_malloc(struct cairn_bill *bill, const struct cairn_bill_facts *facts)
+{
+	static const enum cairn_bill_line order[] = {CAIRN_BILL_FREE, CAIRN_BILL_METADATA, CAIRN_BILL_CACHE, CAIRN_BILL_SLACK, CAIRN_BILL_LIVE};
+	uint64_t *lines = bill->lines, used = malloc_used(facts), tables = 0, kept = facts->counts.free;
+	if (facts->malloc == CAIRN_BILL_TCMALLOC)
+		tables = less(facts->counts.physical, less(facts->counts.system, facts->counts.unmapped));
+	if (facts->malloc == CAIRN_BILL_MIMALLOC) /* what it has committed; what of it is used only the profile knows */
+		kept = less(facts->counts.system, used);
+	uint64_t counted = used + facts->counts.cache + kept + tables, pool = take_pool(bill, facts, counted);
+	lines[CAIRN_BILL_SLACK] = least_of(from_number((double)used * facts->slack), used);
+	lines[CAIRN_BILL_LIVE] = used - lines[CAIRN_BILL_SLACK];
+	lines[CAIRN_BILL_CACHE] = facts->counts.cache;
+	lines[CAIRN_BILL_FREE] = kept + less(pool, counted);
+	lines[CAIRN_BILL_METADATA] = tables;
+	uint64_t missing = less(counted, pool);
+	bill->untouched = less(missing, facts->smaps.swap);
+	for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+		take_off(bill, order[i], most, &missing);
+	bill->has_allocator = true;
+	bill->has_classes = facts->has_profile;
+	bill->retained = facts->counts.unmapped;
+}
+
+/* Whether the memory of an allocator other than jemalloc is split into what is live and what is free. */
+static bool is_split(const struct cairn_bill_facts *facts)
+{
+	return !facts->has_allocator && facts->malloc && (facts->has_profile || facts->has_malloc);
+}
+
+/* What was allocated before sampling began and is still there: of the memory that malloc hands out of, what the profile does not know of, at
+ * most as much as there was then. Where the allocator keeps no count, that includes what it has kept of freed memory since. */
+static void split_before(struct cairn_bill *bill, const struct cairn_bill_facts *facts)
+{
+	static const enum cairn_bill_line own[] = {CAIRN_BILL_HEAP, CAIRN_BILL_ARENA, CAIRN_BILL_ANONYMOUS}, counted[] = {CAIRN_BILL_LIVE},
+					  split[] = {CAIRN_BILL_FREE, CAIRN_BILL_LIVE};
+	bool counts = facts->has_allocator || (is_split(facts) && facts->has_malloc);
+	const enum cairn_bill_line *from = counts ? counted : is_split(facts) ? split : own;
+	size_t count = counts ? 1 : is_split(facts) ? sizeof split / sizeof *split : sizeof own / sizeof *own;
+	uint64_t sum = 0;
+	if (!facts->has_profile || !facts->before)
+		return;
+	for (size_t i = 0; i < count; i++)
+		sum += bill->lines[from[i]];
+	uint64_t missing = least_of(less(sum, from_number(facts->profile_bytes)), facts->before), all = missing;
+	for (size_t i = 0; i < count; i++)
+		take_off(bill, from[i], most, &missing);
+	bill->lines[CAIRN_BILL_BEFORE] = all - missing;
+}
+
 void cairn_bill_make(struct cairn_bill *bill, const struct cairn_bill_facts *facts)
 {
 	/* Where the allocator's memory may be, the likeliest first: on a machine that never overcommits jemalloc reserves what it maps, and its
@@ -263,6 +395,9 @@ void cairn_bill_make(struct cairn_bill *bill, const struct cairn_bill_facts *fac
 		split_allocator(bill, facts, pool);
 	else
 		bill->lines[CAIRN_BILL_ANONYMOUS] += pool.rss;
+	if (is_split(facts))
+		split_malloc(bill, facts);
+	split_before(bill, facts);
 	uint64_t sum = 0;
 	for (int i = 0; i < CAIRN_BILL_LINES; i++)
 		sum += bill->lines[i];
@@ -275,10 +410,12 @@ static const struct {
 	const char *key, *name;
 } names[] = {
 	[CAIRN_BILL_LIVE] = {"live", "live objects"},
+	[CAIRN_BILL_BEFORE] = {"before", "allocated before sampling began"},
 	[CAIRN_BILL_SLACK] = {"slack", "size-class slack"},
 	[CAIRN_BILL_SAMPLED] = {"sampled", "pages of sampled objects"},
 	[CAIRN_BILL_CACHE] = {"thread_caches", "thread caches"},
 	[CAIRN_BILL_UNUSED] = {"unused", "unused parts of active pages"},
+	[CAIRN_BILL_FREE] = {"free", "free memory that the allocator keeps"},
 	[CAIRN_BILL_DIRTY] = {"dirty", "dirty pages"},
 	[CAIRN_BILL_MUZZY] = {"muzzy", "muzzy pages"},
 	[CAIRN_BILL_RETAINED] = {"retained_resident", "given back, but in huge pages"},

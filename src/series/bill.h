@@ -19,10 +19,12 @@
 
 enum cairn_bill_line {
 	CAIRN_BILL_LIVE,
+	CAIRN_BILL_BEFORE,
 	CAIRN_BILL_SLACK,
 	CAIRN_BILL_SAMPLED,
 	CAIRN_BILL_CACHE,
 	CAIRN_BILL_UNUSED,
+	CAIRN_BILL_FREE,
 	CAIRN_BILL_DIRTY,
 	CAIRN_BILL_MUZZY,
 	CAIRN_BILL_RETAINED,
@@ -39,6 +41,9 @@ enum cairn_bill_line {
 	CAIRN_BILL_LINES,
 };
 
+/* An allocator that is not jemalloc, or whose jemalloc cannot be asked. */
+enum cairn_bill_malloc { CAIRN_BILL_NO_MALLOC, CAIRN_BILL_GLIBC, CAIRN_BILL_TCMALLOC, CAIRN_BILL_MIMALLOC, CAIRN_BILL_OTHER };
+
 /* What the bill is made from. */
 struct cairn_bill_facts {
 	struct cairn_smaps smaps;
@@ -51,9 +56,24 @@ struct cairn_bill_facts {
 	double slack;       /* the part of live objects that nobody asked for */
 	double slack_pages; /* the part of it that is whole pages, touched only by who looks beyond what he asked for */
 	bool has_profile;
+	uint64_t before; /* what the process had when sampling was switched on, if that was long after it began; else 0 */
 	double profile_bytes, profile_error; /* its estimate of live objects, and the standard deviation of that */
 	/* A sampled small object has pages to itself: how much they are, how much of that is touched, how much is the objects. */
 	double sampled_count, sampled_size, sampled_touched, sampled_objects;
+	/* Another allocator, and what it counts where it was asked; its live objects are the profile's where it was not. */
+	enum cairn_bill_malloc malloc;
+	bool has_malloc;
+	struct {
+		uint64_t system;    /* what it has of the system, without what it mapped for single large objects */
+		uint64_t physical;  /* the same less what it has given back, and with its own tables */
+		uint64_t used;      /* in objects */
+		uint64_t cache;     /* in caches of threads and between them */
+		uint64_t free;      /* kept */
+		uint64_t unmapped;  /* given back; address space only */
+		uint64_t mapped;    /* for single large objects */
+	} counts;
+	double mapped_bytes;  /* private memory that the service mapped itself, exactly; 0 when not known */
+	double profile_slack; /* what live objects can hold beyond what was requested, by the profile */
 };
 
 struct cairn_bill {
@@ -72,6 +92,9 @@ struct cairn_bill {
 /* Takes what TRAILER knows. False, with a sentence, where it does not know the kernel's side; the allocator's, if known, is filled all the
  * same. */
 bool cairn_bill_facts_read(struct cairn_bill_facts *facts, const struct cairn_trailer *trailer, struct cairn_error *error);
+
+/* Takes the figures of an allocator that is not jemalloc from TRAILER, which the agent writes for whoever asks for them alone. */
+void cairn_bill_facts_malloc(struct cairn_bill_facts *facts, const struct cairn_trailer *trailer);
 
 /* Adds what PROFILE, of the same instant, estimates. TRAILER may be NULL. */
 void cairn_bill_facts_profile(struct cairn_bill_facts *facts, const struct cairn_profile *profile, const struct cairn_trailer *trailer);

@@ -5,6 +5,7 @@
 #include "agent/sampler/hooks.h"
 #include "agent/sampler/sample.h"
 #include "agent/unwind/dynamic.h"
+#include "base/path.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -43,15 +44,15 @@ struct search {
 
 static bool is_libc(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	return strncmp(slash ? slash + 1 : path, "libc.so", 7) == 0 || strncmp(slash ? slash + 1 : path, "libc-2", 6) == 0;
+	const char *name = cairn_base_name(path);
+	return strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc-2", 6) == 0;
 }
 
 /* The loader's own copies of malloc serve it alone before libc is there. */
 static bool is_loader(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	return strncmp(slash ? slash + 1 : path, "ld-linux", 8) == 0 || strncmp(slash ? slash + 1 : path, "ld-2", 4) == 0;
+	const char *name = cairn_base_name(path);
+	return strncmp(name, "ld-linux", 8) == 0 || strncmp(name, "ld-2", 4) == 0;
 }
 
 static bool search_object(void *context, const struct cairn_object *module)
@@ -118,14 +119,18 @@ bool cairn_patch_prepare(struct cairn_error *error)
 	for (size_t i = 0; i < cairn_hook_entry_count && i < entries_most; i++) {
 		const struct cairn_hook_entry *entry = &cairn_hook_entries[i];
 		/* A relative of another object (libstdc++'s operator new) calls malloc, and is seen there. */
-		if (!find(entry->name, &search) || (!entry->of_loader && (search.bias != patch.allocator_bias || search.program != patch.is_program)) ||
+		/* tcmalloc has its own, which call libc's. */
+		if (entry->of_mappings &&
+		    (patch.is_program || !find(entry->name, &search) || !(search.libc || search.bias == patch.allocator_bias)))
+			continue;
+		if (!find(entry->name, &search) || (!entry->of_loader && !entry->of_mappings && (search.bias != patch.allocator_bias || search.program != patch.is_program)) ||
 		    (entry->unless_libc && search.libc))
 			continue;
 		*entry->real = (cairn_hook_function *)search.found;
 		patch.hooked[i] = true;
 	}
 	if (find("malloc_usable_size", &search) && search.bias == patch.allocator_bias && search.program == patch.is_program)
-		cairn_sampling.usable_size = (size_t (*)(void *))search.found;
+		cairn_sampling.usable_size = (size_t(*)(void *))search.found;
 	patch.prepared = true;
 	return true;
 }

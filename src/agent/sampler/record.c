@@ -76,10 +76,36 @@ static void publish(struct cairn_record *record, uint32_t slot, uint64_t key, co
 	atomic_store_explicit(&record->keys[slot], key, memory_order_release);
 }
 
+/* Before any change to what lives of STACK: saves what lived at the highest point, unless that is saved already. Who finds another thread
+ * at it goes on: at worst the saved sums are off by the samples of that instant. */
+static void save_peak(struct cairn_record *record, struct cairn_ledger_stack *stack)
+{
+	uint64_t number = atomic_load_explicit(&record->header->peak, memory_order_relaxed);
+	uint64_t saved = atomic_load_explicit(&stack->peak, memory_order_relaxed);
+	if (saved == number || saved == CAIRN_LEDGER_SAVING ||
+	    !atomic_compare_exchange_strong_explicit(&stack->peak, &saved, CAIRN_LEDGER_SAVING, memory_order_acq_rel, memory_order_relaxed))
+		return;
+	const struct {
+		_Atomic uint64_t *allocated, *freed, *thinned, *to;
+	} sums[] = {
+		{&stack->allocated_samples, &stack->freed_samples, &stack->thinned_samples, &stack->peak_samples},
+		{&stack->allocated_objects, &stack->freed_objects, &stack->thinned_objects, &stack->peak_objects},
+		{&stack->allocated_bytes, &stack->freed_bytes, &stack->thinned_bytes, &stack->peak_bytes},
+	};
+	for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) {
+		uint64_t lives = atomic_load_explicit(sums[i].allocated, memory_order_relaxed) -
+				 atomic_load_explicit(sums[i].freed, memory_order_relaxed) -
+				 atomic_load_explicit(sums[i].thinned, memory_order_relaxed);
+		atomic_store_explicit(sums[i].to, lives, memory_order_relaxed);
+	}
+	atomic_store_explicit(&stack->peak, number, memory_order_release);
+}
+
 static void count_freed(struct cairn_record *record, const struct cairn_ledger_sample *sample, uint32_t thread, int64_t now_ns)
 {
 	struct cairn_ledger_stack *stack = &record->stacks[sample->stack];
 	uint64_t bytes = bytes_of(sample->objects, sample->size);
+	save_peak(record, stack);
 	add(&stack->freed_samples, 1);
 	add(&stack->freed_objects, sample->objects);
 	add(&stack->freed_bytes, bytes);
@@ -98,15 +124,32 @@ static void count_allocated(struct cairn_record *record, const struct cairn_ledg
 	struct cairn_ledger_stack *stack = &record->stacks[sample->stack];
 	struct cairn_ledger_header *header = record->header;
 	uint64_t bytes = bytes_of(sample->objects, sample->size);
+	save_peak(record, stack);
 	add(&stack->allocated_samples, 1);
 	add(&stack->allocated_objects, sample->objects);
 	add(&stack->allocated_bytes, bytes);
 	uint64_t allocated = atomic_fetch_add_explicit(&header->allocated_bytes, bytes, memory_order_relaxed) + bytes;
-	uint64_t lives = allocated - atomic_load_explicit(&header->freed_bytes, memory_order_relaxed);
+	uint64_t lives = allocated - atomic_load_explicit(&header->freed_bytes, memory_order_relaxed) -
+			 atomic_load_explicit(&header->thinned_bytes, memory_order_relaxed);
 	uint64_t highest = atomic_load_explicit(&header->highest_bytes, memory_order_relaxed);
-	while ((int64_t)lives > (int64_t)highest &&
-	       !atomic_compare_exchange_weak_explicit(&header->highest_bytes, &highest, lives, memory_order_relaxed, memory_order_relaxed))
-		;
+	while ((int64_t)lives > (int64_t)highest)
+		if (atomic_compare_exchange_weak_explicit(&header->highest_bytes, &highest, lives, memory_order_relaxed, memory_order_relaxed)) {
+			atomic_store_explicit(&header->peak_ns, sample->birth_ns, memory_order_relaxed);
+			atomic_fetch_add_explicit(&header->peak, 1, memory_order_relaxed);
+			return;
+		}
+}
+
+/* A sample of OBJECTS, of which thinning leaves the given number, or none. */
+static void count_thinned(struct cairn_record *record, const struct cairn_ledger_sample *sample, uint64_t left)
+{
+	struct cairn_ledger_stack *stack = &record->stacks[sample->stack];
+	uint64_t bytes = bytes_of(sample->objects, sample->size) - bytes_of(left, sample->size);
+	save_peak(record, stack);
+	add(&stack->thinned_samples, left == 0);
+	add(&stack->thinned_objects, sample->objects - left);
+	add(&stack->thinned_bytes, bytes);
+	add(&record->header->thinned_bytes, bytes);
 }
 
 bool cairn_record_sample(struct cairn_record *record, uint64_t key, const struct cairn_ledger_sample *sample, bool *replaced)
@@ -286,6 +329,12 @@ void cairn_record_sweep_threads(struct cairn_record *record, int process)
 		if (key > CAIRN_LEDGER_BUSY && thread < most)
 			atomic_compare_exchange_strong(&record->threads[thread].state, &ended, 2);
 	}
+	const struct cairn_ledger_mapping *mappings = (const void *)((const char *)header + header->mappings.offset);
+	for (uint64_t i = 0; i < atomic_load(&header->mappings_used); i++) {
+		uint32_t thread = mappings[i].thread, ended = 3;
+		if (atomic_load(&mappings[i].start) > CAIRN_LEDGER_BUSY && thread < most)
+			atomic_compare_exchange_strong(&record->threads[thread].state, &ended, 2);
+	}
 	uint64_t used = 0;
 	for (uint32_t i = 1; i < most; i++) {
 		uint32_t ended = 3;
@@ -353,16 +402,20 @@ void cairn_record_clear(struct cairn_record *record, void (*forget)(uint64_t key
 		if (atomic_load(&stack->hash) < 2)
 			continue;
 		_Atomic uint64_t *const sums[] = {&stack->allocated_samples, &stack->allocated_objects, &stack->allocated_bytes, &stack->freed_samples,
-						  &stack->freed_objects, &stack->freed_bytes, &stack->freed_elsewhere};
+						  &stack->freed_objects, &stack->freed_bytes, &stack->freed_elsewhere,
+						  &stack->thinned_samples, &stack->thinned_objects, &stack->thinned_bytes, &stack->peak};
 		for (size_t j = 0; j < sizeof sums / sizeof *sums; j++)
 			atomic_store_explicit(sums[j], 0, memory_order_relaxed);
 		for (int j = 0; j < CAIRN_LEDGER_LIFETIMES; j++)
 			atomic_store_explicit(&stack->lifetimes[j], 0, memory_order_relaxed);
 	}
 	_Atomic uint64_t *const counts[] = {&header->taken, &header->freed, &header->replaced, &header->dropped, &header->dropped_bytes,
-					    &header->thinned, &header->allocated_bytes, &header->freed_bytes, &header->highest_bytes};
+					    &header->thinned, &header->allocated_bytes, &header->freed_bytes, &header->highest_bytes,
+					    &header->thinned_bytes};
 	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
 		atomic_store_explicit(counts[i], 0, memory_order_relaxed);
+	atomic_store_explicit(&header->peak_ns, 0, memory_order_relaxed);
+	add(&header->peak, 1);
 }
 
 static uint64_t next_random(uint64_t *state)
@@ -387,12 +440,15 @@ size_t cairn_record_thin(struct cairn_record *record, uint64_t first, uint32_t c
 		double before = cairn_exponential_chance((double)sample.size / (double)sample.period);
 		double now = cairn_exponential_chance((double)sample.size / (double)period);
 		if ((double)(next_random(random) >> 11) * 0x1p-53 * before >= now) {
+			count_thinned(record, &sample, 0);
 			empty(record, i);
 			forget(key);
 			gone++;
 		} else {
+			uint64_t objects = cairn_record_objects(sample.size, period);
+			count_thinned(record, &sample, objects);
 			sample.period = period;
-			sample.objects = cairn_record_objects(sample.size, period);
+			sample.objects = objects;
 			publish(record, i, key, &sample);
 		}
 	}

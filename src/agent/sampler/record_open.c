@@ -22,7 +22,7 @@ static void lay_out(struct cairn_ledger_header *header, uint64_t size)
 	areas[CAIRN_LEDGER_TEXT] = (struct cairn_ledger_area){.size = 1, .count = (uint32_t)(size / 64)};
 	areas[CAIRN_LEDGER_MODULES] = (struct cairn_ledger_area){.size = sizeof(struct cairn_ledger_module), .count = (uint32_t)(size >> 14)};
 	areas[CAIRN_LEDGER_THREADS] = (struct cairn_ledger_area){.size = sizeof(struct cairn_ledger_thread), .count = (uint32_t)(size >> 12)};
-	areas[CAIRN_LEDGER_HISTORY] = (struct cairn_ledger_area){.size = 64, .count = (uint32_t)(size >> 11)};
+	areas[CAIRN_LEDGER_HISTORY] = (struct cairn_ledger_area){.size = sizeof(struct cairn_ledger_row), .count = (uint32_t)(size >> 11)};
 	uint64_t left = size * 7 / 8;
 	uint32_t samples = power_within(left / 3 / (sizeof(struct cairn_ledger_sample) + 8));
 	uint32_t stacks = power_within(left / 3 / sizeof(struct cairn_ledger_stack));
@@ -36,6 +36,8 @@ static void lay_out(struct cairn_ledger_header *header, uint64_t size)
 		areas[i].offset = offset;
 		offset += ((uint64_t)areas[i].size * areas[i].count + 63) & ~UINT64_C(63);
 	}
+	header->mappings = (struct cairn_ledger_area){offset, sizeof(struct cairn_ledger_mapping), (uint32_t)(size >> 12)};
+	offset += ((uint64_t)header->mappings.size * header->mappings.count + 63) & ~UINT64_C(63);
 	areas[CAIRN_LEDGER_FRAMES] = (struct cairn_ledger_area){.offset = offset, .size = 8, .count = (uint32_t)((size - offset) / 8)};
 	header->bytes = size;
 }
@@ -103,6 +105,7 @@ static bool set_up(struct cairn_record *record, char *memory, struct cairn_error
 	record->sample_mask = areas[CAIRN_LEDGER_SAMPLES].count - 1;
 	record->stack_mask = areas[CAIRN_LEDGER_STACKS].count - 1;
 	describe_process(header);
+	atomic_store(&header->peak, CAIRN_LEDGER_FIRST_PEAK);
 	header->magic = CAIRN_LEDGER_MAGIC;
 	header->version = CAIRN_LEDGER_VERSION;
 	atomic_store(&record->stacks[0].hash, 2); /* the unknown stack, of no frames */

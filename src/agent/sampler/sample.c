@@ -189,6 +189,14 @@ CAIRN_SAMPLER_CODE void cairn_sample_spent(void *object, size_t size, uintptr_t 
 	record_sample((uintptr_t)object, &sample, function);
 }
 
+CAIRN_SAMPLER_CODE void cairn_sample_place(uintptr_t function, uint32_t *stack, uint32_t *thread, int64_t *now_ns)
+{
+	unsigned frames = 0;
+	*now_ns = cairn_clock_ns();
+	*thread = number_of(&cairn_sample_thread, *now_ns);
+	*stack = find_stack(function, &frames);
+}
+
 /* Objects of custom heaps have keys that no address has. */
 static uint64_t key_of(uint64_t id, uint32_t heap)
 {

@@ -3,12 +3,15 @@
 #include "agent/sampler/sampler.h"
 
 #include "agent/sampler/heap.h"
+#include "agent/sampler/history.h"
 #include "agent/sampler/hooks.h"
 #include "agent/sampler/sample.h"
+#include "agent/sampler/statistics.h"
 #include "agent/unwind/object.h"
 #include "base/pages.h"
 #include "dump/ledger_heap.h"
 #include "process/clock.h"
+#include "process/context.h"
 #include "process/facts.h"
 
 #include <errno.h>
@@ -109,11 +112,16 @@ static bool record_module(void *context, const struct cairn_object *object)
 	return false;
 }
 
+/* And what is known of the process only once it has begun: the name of its service. */
 static void record_modules(void)
 {
 	struct cairn_facts facts;
 	cairn_facts_get(&facts);
 	cairn_objects_visit(record_module, &(struct listing){facts.executable});
+	char service[CAIRN_CONTEXT_NAME];
+	struct cairn_ledger_header *header = cairn_sampling.record.header;
+	if (cairn_context_service(facts.pid, service))
+		snprintf(header->service, sizeof header->service, "%s", service);
 }
 
 static void walk_relocations(void)
@@ -150,6 +158,7 @@ static bool open_ledger(struct cairn_error *error)
 	make_guard();
 	uint64_t period = atomic_load(&cairn_sampling.period) ? atomic_load(&cairn_sampling.period) : sampler.period;
 	cairn_heap_names(record.header);
+	snprintf(record.header->allocator, sizeof record.header->allocator, "%s", cairn_patch_allocator());
 	cairn_sampling.record = record;
 	atomic_store(&cairn_sampling.process, getpid());
 	atomic_store(&cairn_sampling.depth, sampler.depth);
@@ -283,7 +292,7 @@ static bool make_dump(struct cairn_buffer *out, struct cairn_error *error)
 	if (!cairn_sample_is_ours()) { /* it was never on: an empty profile is the truth */
 		cairn_buffer_text(out, "heap_v2/1\n  t*: 0: 0 [0: 0]\n\nMAPPED_LIBRARIES:\n");
 		cairn_facts_read("/proc/thread-self/maps", out);
-		cairn_buffer_text(out, "# cairn section samples 1\n");
+		cairn_buffer_text(out, CAIRN_LEDGER_SECTION);
 		return true;
 	}
 	struct cairn_bytes memory = {(const char *)cairn_sampling.record.header, cairn_sampling.record.bytes};
@@ -295,20 +304,15 @@ static bool make_dump(struct cairn_buffer *out, struct cairn_error *error)
 	return !out->failed || cairn_fail(error, "no memory for a dump");
 }
 
-static bool dump(struct cairn_profiler *profiler, const char *path, struct cairn_error *error)
+static bool dump(struct cairn_profiler *profiler, const char *path, int descriptor, struct cairn_error *error)
 {
 	(void)profiler;
+	(void)path;
 	if (!is_possible())
 		return cairn_fail(error, "%s", sampler.problem.text);
 	struct cairn_buffer out = cairn_pages(dump_maximum);
-	int descriptor = -1;
-	bool good = make_dump(&out, error);
-	if (good) {
-		descriptor = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-		good = (descriptor >= 0 && write_all(descriptor, cairn_buffer_bytes(&out))) || cairn_fail_errno(error, "cannot write the snapshot");
-	}
-	if (descriptor >= 0)
-		close(descriptor);
+	bool good = make_dump(&out, error) &&
+		    (write_all(descriptor, cairn_buffer_bytes(&out)) || cairn_fail_errno(error, "cannot write the snapshot"));
 	cairn_buffer_free(&out);
 	return good;
 }
@@ -318,12 +322,12 @@ static void write_trailer(struct cairn_profiler *profiler, struct cairn_buffer *
 	struct cairn_ledger ledger;
 	const char *allocator = cairn_patch_allocator();
 	(void)profiler;
-	cairn_buffer_format(out, "# cairn allocator %s\n", allocator[0] ? allocator : "-");
+	cairn_trailer_write_text(out, "allocator", allocator[0] ? allocator : "-");
 	struct cairn_bytes memory = {(const char *)cairn_sampling.record.header, cairn_sampling.record.bytes};
 	if (cairn_sample_is_ours() && cairn_ledger_open(&ledger, memory, NULL))
 		cairn_ledger_write_counts(&ledger, out);
 	else
-		cairn_buffer_format(out, "# cairn period %llu\n", (unsigned long long)get_period(profiler));
+		cairn_trailer_write_number(out, "period", get_period(profiler));
 }
 
 static void count(struct cairn_engine_counts *counts)
@@ -364,6 +368,7 @@ void cairn_sampler_look(void)
 			record_modules();
 		}
 		cairn_record_sweep_threads(&cairn_sampling.record, getpid());
+		cairn_history_look(&cairn_sampling.record, cairn_clock_ns());
 	}
 	pthread_mutex_unlock(&sampler.mutex);
 }
@@ -374,6 +379,7 @@ void cairn_sampler_in_child(void)
 {
 	pthread_mutex_init(&sampler.mutex, NULL);
 	cairn_patch_forget();
+	cairn_history_in_child();
 	sampler.was_active = atomic_load(&cairn_sampling.active);
 	atomic_store(&cairn_sampling.open, false);
 	atomic_store(&cairn_sampling.active, false);
@@ -497,6 +503,7 @@ const struct cairn_engine cairn_engine_sampler = {
 	.period = get_period,
 	.dump = dump,
 	.write_trailer = write_trailer,
+	.write_statistics = cairn_statistics_write,
 	.allocated = allocated,
 	.samples = samples,
 	.notify = notify,

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "cmd/command.h"
 #include "cmd/files.h"
 #include "cmd/target.h"
 #include "process/clock.h"
@@ -45,14 +46,16 @@ bool cairn_account_text(struct cairn_account *account, struct cairn_bytes text, 
 				  "the agent have one",
 				  name);
 	struct cairn_smaps now;
-	bool outside = pid && cairn_smaps_read_holes(&now, pid);
+	bool outside = pid && cairn_smaps_read_holes(&now, pid, (uint64_t)64 << 20 /* 256 GiB */);
 	if (!cairn_bill_facts_read(&account->facts, &trailer, error)) {
 		if (!outside)
 			return cairn_fail_within(error, "%s: ", name);
 		account->facts.smaps = now;
 	}
-	account->facts.smaps.has_holes = outside && now.has_holes;
-	account->facts.smaps.holes = outside ? now.holes : 0;
+	if (outside) {
+		account->facts.smaps.has_holes = now.has_holes;
+		account->facts.smaps.holes = now.holes;
+	}
 	if (!trailer.complete)
 		cairn_fail(new_note(account), "the trailer is cut short; what is missing counts as nothing");
 	account->pid = pid ? pid : trailer.pid;
@@ -93,6 +96,17 @@ static bool take_process(struct cairn_account *account, int pid, const struct ca
 	return true;
 }
 
+/* The figures of an allocator other than jemalloc come only when asked for: it may have to make threads of the host wait. */
+static void ask_malloc(struct cairn_account *account, struct cairn_target *target)
+{
+	struct cairn_buffer body = {0};
+	struct cairn_trailer trailer;
+	if (cairn_target_ask(target, "GET", "/cairn/memory", &body, &(struct cairn_error){{0}}) &&
+	    cairn_trailer_read(cairn_buffer_bytes(&body), &trailer))
+		cairn_bill_facts_malloc(&account->facts, &trailer);
+	cairn_buffer_free(&body);
+}
+
 bool cairn_account_target(struct cairn_account *account, const char *name, const char *token, struct cairn_error *error)
 {
 	struct cairn_target target;
@@ -110,16 +124,35 @@ bool cairn_account_target(struct cairn_account *account, const char *name, const
 			cairn_fail(new_note(account), "no profile: %s", why.text);
 	}
 	good = good && cairn_account_text(account, cairn_buffer_bytes(&body), name, cairn_target_process(&target), error);
+	if (good && !account->facts.has_allocator)
+		ask_malloc(account, &target);
 	cairn_buffer_free(&body);
 	return good;
+}
+
+/* Whether the dump at PATH says what the resident memory was. That of a process that had already ended does not. */
+static bool is_measured(const char *path)
+{
+	struct cairn_trailer trailer;
+	struct cairn_bill_facts facts = {0};
+	struct cairn_buffer text = cairn_buffer(SIZE_MAX);
+	bool measured = cairn_files_text(path, &text, NULL) && cairn_trailer_read(cairn_buffer_bytes(&text), &trailer) &&
+			cairn_bill_facts_read(&facts, &trailer, NULL);
+	cairn_buffer_free(&text);
+	return measured;
 }
 
 bool cairn_account_file(struct cairn_account *account, char *name, struct cairn_error *error)
 {
 	struct cairn_dump_files list = {0};
 	struct cairn_buffer text = cairn_buffer(SIZE_MAX);
-	bool good = cairn_files_list(&list, 1, &name, error) && cairn_files_text(cairn_files_newest(&list, false)->path, &text, error) &&
-		    cairn_account_text(account, cairn_buffer_bytes(&text), name, 0, error);
+	bool good = cairn_files_list(&list, 1, &name, error);
+	size_t dropped = good && list.count > 1 ? cairn_files_drop_newest(&list, is_measured) : 0;
+	if (dropped > 0)
+		cairn_note("skipping %zu newer dump%s without figures for resident memory%s", dropped, dropped == 1 ? "" : "s",
+			   dropped == 1 ? ": its process had ended" : "");
+	good = good && cairn_files_text(cairn_files_newest(&list, false)->path, &text, error) &&
+	       cairn_account_text(account, cairn_buffer_bytes(&text), name, 0, error);
 	cairn_buffer_free(&text);
 	cairn_files_free(&list);
 	return good;
@@ -131,6 +164,7 @@ bool cairn_account_has_gaps(const struct cairn_bill_facts *facts)
 	       facts->profile_bytes + 3 * facts->profile_error < 0.9 * (double)cairn_bill_live(facts);
 }
 
+/* What a reader should know about the numbers. */
 static void add_notes(struct cairn_account *account)
 {
 	const struct cairn_bill *bill = &account->bill;
@@ -139,10 +173,13 @@ static void add_notes(struct cairn_account *account)
 	if (facts->no_statistics)
 		cairn_fail(new_note(account), "only the kernel's side: this jemalloc was built without statistics (--disable-stats; the feature \"stats\" "
 					      "of tikv-jemallocator turns them on), so what it has in its pages is not known");
-	if (bill->has_allocator && !bill->has_classes)
+	if (facts->has_allocator && !bill->has_classes)
 		cairn_fail(new_note(account), "size-class slack is part of the live objects: jemalloc counts what it hands out, not what "
 					      "was asked for, unless it runs "
 					      "with prof:true,prof_stats:true");
+	if (facts->malloc && !facts->has_malloc && facts->has_profile)
+		cairn_fail(new_note(account), "the allocator was not asked: live objects are the profile's estimate, and what else is in its "
+					      "mappings is taken for free memory that it keeps");
 	if (cairn_account_has_gaps(facts))
 		cairn_fail(new_note(account),
 			   "the profile knows of %s of %s live: sampling began late or was off, or samples were discarded; see 'cairn "
@@ -160,6 +197,11 @@ void cairn_account_settle(struct cairn_account *account)
 {
 	cairn_bill_make(&account->bill, &account->facts);
 	add_notes(account);
+}
+
+bool cairn_account_is_guess(const struct cairn_account *account)
+{
+	return account->bill.has_allocator && account->bill.untouched > 0 && !account->facts.smaps.has_holes;
 }
 
 void cairn_account_json(const struct cairn_account *account, struct cairn_buffer *out)
@@ -192,6 +234,7 @@ void cairn_account_json(const struct cairn_account *account, struct cairn_buffer
 	cairn_json_open(&json, "not_resident", '{');
 	cairn_json_integer(&json, "retained", (int64_t)bill->retained);
 	cairn_json_integer(&json, "untouched", (int64_t)bill->untouched);
+	cairn_json_bool(&json, "untouched_estimated", cairn_account_is_guess(account));
 	cairn_json_integer(&json, "swap", (int64_t)bill->swap);
 	cairn_json_integer(&json, "hugetlb", (int64_t)bill->hugetlb);
 	cairn_json_close(&json, '}');

@@ -38,6 +38,9 @@ void cairn_account_settle(struct cairn_account *account);
 /* Whether the profile knows of clearly less than what lives. */
 bool cairn_account_has_gaps(const struct cairn_bill_facts *facts);
 
+/* Whether it is not known which pages were touched, so that the bill guesses which lines untouched memory is to be taken off from. */
+bool cairn_account_is_guess(const struct cairn_account *account);
+
 /* Appends one JSON object, as `cairn rss --json` prints it. */
 void cairn_account_json(const struct cairn_account *account, struct cairn_buffer *out);
 

@@ -119,7 +119,7 @@ static bool find(struct cairn_serve_process *process, struct cairn_error *error)
 	char number[16];
 	const char *name = process->name;
 	if (process->service && !process->life.pid) {
-		int pid = cairn_service_process(process->name, error);
+		int pid = cairn_service_process(process->name, false, error);
 		if (!pid)
 			return false;
 		attend(process, pid);
@@ -223,7 +223,7 @@ void *cairn_serve_follow(void *context)
 			continue;
 		}
 		if (process->state == CAIRN_SERVE_ENDED && process->service && !process->life.pid) {
-			int pid = cairn_service_process(process->name, &error);
+			int pid = cairn_service_process(process->name, false, &error);
 			if (!pid) {
 				wait_until(process, began + retry_ns, 0, 0);
 				continue;

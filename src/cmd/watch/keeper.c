@@ -113,14 +113,12 @@ bool cairn_keeper_write(const struct cairn_keeper *keeper, const struct cairn_en
 {
 	struct cairn_ledger ledger;
 	struct cairn_buffer memory = cairn_pages(CAIRN_LEDGER_BYTES_MOST);
-	char ended[400];
-	struct cairn_ledger_end end = {
-		.clock_ns = cairn_clock_ns(),
-		.time_ns = cairn_clock_wall_ns(),
-		.uptime_ns = cairn_clock_read(CLOCK_BOOTTIME),
-		.ended = ended,
-	};
-	cairn_ending_write(ending, ended, sizeof ended);
+	char how[200];
+	cairn_ending_say(ending, how, sizeof how);
+	struct cairn_ledger_end end = cairn_ending_for_ledger(ending, how);
+	end.clock_ns = cairn_clock_ns();
+	end.time_ns = cairn_clock_wall_ns();
+	end.uptime_ns = cairn_clock_read(CLOCK_BOOTTIME);
 	bool good = (keeper->ledger >= 0 || cairn_fail(error, "the process had no ledger")) && copy(keeper->ledger, &memory, error) &&
 		    cairn_ledger_open(&ledger, cairn_buffer_bytes(&memory), error) && cairn_ledger_write_dump(&ledger, &end, out, error);
 	cairn_buffer_free(&memory);

@@ -1,6 +1,7 @@
 /* record_test.c - the ledger under one thread and under many, and what a reader finds in it.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/sampler/filter.h"
+#include "agent/sampler/history.h"
 #include "agent/sampler/record.h"
 #include "base/pages.h"
 #include "dump/ledger_heap.h"
@@ -9,6 +10,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -86,6 +88,79 @@ static void test_one_thread(void)
 	ok(add_stack(7, 20) == one, "stacks stay");
 }
 
+static int compare_times(const void *a, const void *b)
+{
+	int64_t one = ((const struct cairn_ledger_row *)a)->time_ns, other = ((const struct cairn_ledger_row *)b)->time_ns;
+	return one < other ? -1 : one > other;
+}
+
+static void test_history(void)
+{
+	enum { seconds = 12000, most = 1 << 13 };
+	static struct cairn_ledger_row rows[most + 1];
+	struct cairn_record large;
+	struct cairn_ledger ledger;
+	struct cairn_error error;
+	const int64_t second = 1000000000, start = 5000 * second;
+	if (!cairn_record_open(&large, 16 << 20, &error)) {
+		ok(false, "%s", error.text);
+		return;
+	}
+	cairn_ledger_open(&ledger, (struct cairn_bytes){(const char *)large.header, large.bytes}, &error);
+	for (int64_t i = 0; i < seconds; i++)
+		cairn_history_look(&large, start + i * second);
+	uint32_t count = 0, in_hour = 0, gaps = 0, before = 0;
+	for (uint32_t i = 0; i < cairn_ledger_count(&ledger, CAIRN_LEDGER_HISTORY) && count < most; i++)
+		count += cairn_ledger_get_row(&ledger, i, &rows[count]);
+	qsort(rows, count, sizeof *rows, compare_times);
+	for (uint32_t i = 0; i < count; i++) {
+		in_hour += rows[i].time_ns > start + (seconds - 3600 - 1) * second && (i == 0 || rows[i].time_ns != rows[i - 1].time_ns);
+		before += rows[i].time_ns <= start + (seconds - 3600 - 1) * second;
+		gaps += i > 0 && rows[i].time_ns - rows[i - 1].time_ns > 60 * second;
+	}
+	ok(in_hour == 3600, "the history has each second of the last hour: %u", in_hour);
+	ok(before >= (seconds - 3600) / 60 && gaps == 0, "and each minute before: %u rows, %u gaps", before, gaps);
+	ok(count && rows[count - 1].resident > 100000 && rows[count - 1].limit > rows[count - 1].resident, "with memory and its limit");
+	cairn_record_close(&large);
+}
+
+/* The sums of live samples in bytes, and what the highest point had of STACK. */
+static uint64_t bytes_at_peak(const struct cairn_ledger *ledger, uint32_t stack)
+{
+	struct cairn_ledger_peak peak;
+	return cairn_ledger_get_peak(ledger, stack, cairn_ledger_peak_number(ledger), &peak) ? peak.bytes : 0;
+}
+
+static void test_peak(void)
+{
+	enum { count = 100, size = 1 << 20 }; /* of a size that is sampled always, and so exactly */
+	struct cairn_ledger ledger = open_reader();
+	uint32_t stays = add_stack(21, 5), spike = add_stack(22, 5), after = add_stack(23, 5);
+	cairn_record_clear(&record, forget);
+	for (uint64_t i = 1; i <= count; i++)
+		add_sample(i << 24, size, stays);
+	ok(bytes_at_peak(&ledger, stays) == (uint64_t)count * size, "while memory grows, the highest point is now");
+	for (uint64_t i = 1; i <= count; i++)
+		add_sample((i << 24) + 64, size, spike);
+	for (uint64_t i = 1; i <= count; i++)
+		cairn_record_free(&record, (i << 24) + 64, 1, 2000);
+	for (uint64_t i = 1; i <= count / 2; i++) {
+		cairn_record_free(&record, i << 24, 1, 2000);
+		add_sample((i << 24) + 128, size, after);
+	}
+	ok(record.header->highest_bytes == 2ull * count * size, "the highest total stays: %llu", (unsigned long long)record.header->highest_bytes);
+	ok(bytes_at_peak(&ledger, stays) == (uint64_t)count * size && bytes_at_peak(&ledger, spike) == (uint64_t)count * size &&
+		   bytes_at_peak(&ledger, after) == 0,
+	   "and so do the call paths it was made of");
+	for (uint64_t i = 1; i <= 2 * count; i++)
+		add_sample((i << 24) + 192, size, after);
+	ok(bytes_at_peak(&ledger, after) == 5ull * count * size / 2 && bytes_at_peak(&ledger, stays) == (uint64_t)count * size / 2 &&
+		   bytes_at_peak(&ledger, spike) == 0,
+	   "until a higher one comes");
+	cairn_record_clear(&record, forget);
+	ok(bytes_at_peak(&ledger, after) == 0 && bytes_at_peak(&ledger, stays) == 0 && record.header->peak_ns == 0, "a reset forgets it");
+}
+
 static void test_full(void)
 {
 	struct cairn_ledger ledger = open_reader();
@@ -107,6 +182,10 @@ static void test_full(void)
 			if (sample.period != 2048)
 				ok(false, "a sample kept its period of %llu", (unsigned long long)sample.period);
 		}
+	struct cairn_ledger_peak now;
+	cairn_ledger_get_peak(&ledger, stack, CAIRN_LEDGER_SAVING, &now); /* no highest point has this number */
+	ok(now.samples == added - gone && now.bytes > after - after / 50 && now.bytes < after + after / 50,
+	   "the sums of the stack follow: %llu bytes, its samples have %llu", (unsigned long long)now.bytes, (unsigned long long)after);
 	ok(gone > added / 3 && record.header->live == added - gone, "at twice the period about half of them go: %zu of %u", gone, added);
 	ok(fabs((double)after / (double)bytes - 1) < 0.1, "and the rest stand for as much as before: %.3f", (double)after / (double)bytes);
 	uint32_t stacks = cairn_ledger_count(&ledger, CAIRN_LEDGER_STACKS), lost = 0;
@@ -190,28 +269,45 @@ static void test_dump(void)
 	cairn_record_clear(&record, forget);
 }
 
+enum { filter_slots = 65536, filter_live = 32000, filter_asked = 100000 };
+
+static uint64_t next_address(uint64_t *state)
+{
+	*state = *state * 6364136223846793005u + 1442695040888963407u;
+	return UINT64_C(0x7f0000000000) + (*state >> 32 << 4);
+}
+
+/* FIRST and STEP make the addresses of live samples; what frees of other addresses find. */
+static void test_selective(const char *what, uint64_t first, uint64_t step, unsigned one_in)
+{
+	unsigned missing = 0, wrong = 0, left = 0;
+	uint64_t state = 1, random = 7;
+	for (uint64_t i = 0; i < filter_live; i++)
+		cairn_filter_add(step ? first + i * step : next_address(&random));
+	random = 7;
+	for (uint64_t i = 0; i < filter_live; i++)
+		missing += !cairn_filter_has(step ? first + i * step : next_address(&random));
+	ok(missing == 0, "%s: what was added is always found", what);
+	for (uint64_t i = 0; i < filter_asked; i++)
+		wrong += cairn_filter_has(next_address(&state));
+	ok(wrong < filter_asked / one_in, "%s: of other addresses less than one in %u: %u of %d", what, one_in, wrong, filter_asked);
+	random = 7;
+	for (uint64_t i = 0; i < filter_live; i++)
+		cairn_filter_remove(step ? first + i * step : next_address(&random));
+	random = 7;
+	for (uint64_t i = 0; i < filter_live; i++)
+		left += cairn_filter_has(step ? first + i * step : next_address(&random));
+	ok(left == 0, "%s: once all are removed nothing is left", what);
+}
+
 static void test_filter(void)
 {
-	unsigned wrong = 0;
 	ok(!cairn_filter_has(0x1234560), "an empty filter has nothing");
-	cairn_filter_open(4096);
-	for (uint64_t i = 1; i <= 4096; i++)
-		cairn_filter_add(i * 48);
-	for (uint64_t i = 1; i <= 4096; i++)
-		wrong += !cairn_filter_has(i * 48);
-	ok(wrong == 0, "what was added is always found");
-	for (uint64_t i = 1, address = 1; i <= 4096; i++) {
-		address = address * 6364136223846793005u + 1442695040888963407u;
-		wrong += cairn_filter_has(address >> 20 << 4);
-	}
-	ok(wrong < 4096 / 4, "of others few: %u of 4096", wrong);
-	for (uint64_t i = 1; i <= 4096; i++)
-		cairn_filter_remove(i * 48);
-	for (uint64_t i = 1, left = 0; i <= 8192; i++) {
-		left += cairn_filter_has(i * 48);
-		if (i == 8192)
-			ok(left == 0, "once all are removed nothing is left");
-	}
+	cairn_filter_open(filter_slots);
+	test_selective("addresses anywhere", 0, 0, 150);
+	test_selective("mapped objects, one behind the other", 0x7f1234567010, (1536 << 10) + 4096, 50);
+	test_selective("objects at large powers of two", 0x7e0000000000, 2 << 20, 150);
+	test_selective("sampled every one", 0x555555556010, 64, 25);
 }
 
 int main(void)
@@ -222,6 +318,8 @@ int main(void)
 	test_one_thread();
 	test_fork();
 	test_dump();
+	test_peak();
+	test_history();
 	test_full();
 	test_many_threads();
 	test_filter();

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# The history in the ledger: a row a second, and the way to the kill as a picture, against a program that knows the truth.
+. tests/e2e/lib.sh
+need cc python3
+. tests/e2e/agent.sh
+${CC:-cc} -O1 -g -w -D_GNU_SOURCE tests/e2e/history-host.c -o "$scratch/host" -pthread || broken 'the test host does not build'
+# start CONF: the host, sampled; sets pid
+start() {
+	: >"$scratch/out"
+	LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,engine:cairn,period:16K$1 "$scratch/host" >"$scratch/out" 2>&1 &
+	pid=$!
+	children+=($pid)
+}
+start ,ledger:$scratch/left
+has_grown() { [ "$(tail -n 1 "$scratch/out" | cut -d ' ' -f 3)" -gt 100000000 ]; }
+wait_for 60 has_grown
+kill -9 $pid
+wait $pid 2>/dev/null
+
+# rows: the history, with each row against what the host held at that time
+rows() {
+	python3 - "$1" "$scratch/out" "$2" <<'P'
+import bisect, json, sys
+rows = json.load(open(sys.argv[1]))["history"]
+truth = [tuple(map(int, line.split()[1:])) for line in open(sys.argv[2]) if line.startswith("at ") and line.endswith("\n")]
+times = [t for t, _ in truth]
+print(len(rows), "rows,", len(truth), "truths")
+assert len(rows) > int(sys.argv[3]), "about a row a second"
+for row in rows[1:]:
+    at = bisect.bisect(times, row["time"] * 1000) - 1
+    true, later = truth[max(at, 0)][1], truth[min(at + 5, len(truth) - 1)][1]
+    print(row, true)
+    assert 0.9 * true - 3e6 < row["live"] < 1.1 * later + 5e6, "live bytes at that time"
+    assert row is rows[-1] or row["resident"] > 0.9 * true, "and what was resident"
+    assert row["limit"] > 0
+rates = [row["allocated_per_second"] for row in rows[2:-1]]
+assert min(rates) > 10e6, "some 75 MB are allocated each second, less on a slow machine"
+assert rows[-1]["live"] > 0.9 * truth[-1][1], "the last row is the last moment"
+P
+}
+"$cairn" timeline --json "$scratch/left" >"$scratch/history.json" 2>"$scratch/err"
+is "$? $(cat "$scratch/err")" "0 " "timeline of a ledger that a killed process left"
+holds "has what was live, resident and allocated each second" rows "$scratch/history.json" 3
+holds "as a picture" "$cairn" timeline -o "$scratch/history.svg" "$scratch/left"
+like "$(cat "$scratch/history.svg")" \
+	'<?xml*<path class="live"*<path class="resident"*class="rate"*Live memory, as sampled [0-9]*</svg>*' "with its lines"
+holds "which is well-formed" python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' "$scratch/history.svg"
+holds "and as a page" "$cairn" timeline -o "$scratch/history.html" "$scratch/left"
+like "$(cat "$scratch/history.html")" '<!doctype html>*<svg*</html>*' "of one file"
+"$cairn" timeline --last 2s --json "$scratch/left" >"$scratch/short.json" 2>/dev/null
+is "$(python3 -c 'import json, sys
+rows = json.load(open(sys.argv[1]))["history"]; print(rows[-1]["time"] - rows[0]["time"] <= 2, len(rows) >= 2)' "$scratch/short.json")" \
+	"True True" "--last shows less of it"
+"$cairn" timeline --last fish --json "$scratch/left" >/dev/null 2>"$scratch/err"
+is "$? $(cat "$scratch/err")" "2 cairn: --last takes a time such as 30s, 10m or 2h, not 'fish'" "a time that is none is refused"
+
+# With a keeper: the dump of the last moment has it, too, and the cause
+start ''
+mkdir "$scratch/kept"
+"$cairn" watch --grow 1T -o "$scratch/kept" $pid >/dev/null 2>&1 &
+watcher=$!
+children+=($watcher)
+wait_for 60 has_grown
+kill -9 $pid
+wait $pid 2>/dev/null
+wait $watcher
+"$cairn" timeline --history --json "$scratch/kept" >"$scratch/kept.json" 2>"$scratch/err"
+is $? 0 "--history takes the newest dump of a folder"
+holds "the dump of a last moment has the same" rows "$scratch/kept.json" 3
+like "$(cat "$scratch/kept.json")" '*"ended":"killed by signal 9 (Killed)"*' "and says how the process ended"
+first=$(ls "$scratch/kept"/*.heap | grep -v last | head -n 1)
+"$cairn" timeline --history --json "$first" >/dev/null 2>"$scratch/err"
+is $? 1 "another dump has none"
+like "$(cat "$scratch/err")" "*has no history*" "and the message says which do"
+done_testing

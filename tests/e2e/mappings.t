@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# What a service maps itself: every range exactly, with its call path, and none of its allocator's, against a program that knows the truth.
+. tests/e2e/lib.sh
+need cc jeprof python3
+. tests/e2e/agent.sh
+
+# right SOURCE: each call site and kind to the byte, and nothing else
+right() {
+	python3 - "$cairn" "$1" "$scratch/out" <<'P'
+import json, subprocess, sys
+sites = [line.split()[1:] for line in open(sys.argv[3]) if line.startswith("site ")]
+wrong = 0
+for kind in ("anonymous", "reserved", "shared", "file", "brk"):
+    command = [sys.argv[1], "top", "--json", "-n", "0", "--mappings", kind, sys.argv[2]]
+    shown = json.loads(subprocess.run(command, capture_output=True).stdout)
+    rows = {row["name"]: row["cum"] for row in shown["rows"]}
+    true = {name: int(size) for name, its, size in sites if its == kind}
+    for name, size in true.items():
+        if rows.get(name, 0) != size: print(kind, name, "has", rows.get(name, 0), "not", size); wrong += 1
+    if kind == "anonymous" and shown["total"] != sum(true.values()): print("in total", shown["total"], rows); wrong += 1
+sys.exit(wrong > 0 or len(sites) != 11)
+P
+}
+for allocator in libc tcmalloc_minimal mimalloc jemalloc; do
+	[ $allocator = libc ] && link= || link="-Wl,--no-as-needed -l$allocator"
+	${CC:-cc} -O1 -g -w -D_GNU_SOURCE tests/e2e/mappings-host.c -o "$scratch/host" -pthread $link ||
+		broken "the test host does not build with $allocator"
+	rm -f "$scratch/out"
+	LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,engine:cairn,period:64K,ledger:$scratch/$allocator "$scratch/host" \
+		>"$scratch/out" 2>&1 &
+	pid=$!
+	children+=($pid)
+	wait_for 60 grep -q ready "$scratch/out"
+	"$cairn" dump -o "$scratch/$allocator.heap" $pid >/dev/null 2>&1
+	holds "$allocator: every mapping of the service itself, to the byte" right "$scratch/$allocator.heap"
+	kill -9 $pid
+	wait $pid 2>/dev/null
+	holds "$allocator: and in the ledger that it left" right "$scratch/$allocator"
+	is "$("$cairn" top --json "$scratch/$allocator.heap" 2>/dev/null | python3 -c 'import json, sys
+total = json.load(sys.stdin)["total"]; print(95e6 < total < 125e6)')" True "$allocator: the heap is as it was, without them"
+done
+one=$scratch/jemalloc.heap # of the program that was built last
+like "$("$cairn" top --mappings anonymous "$one" 2>/dev/null)" \
+	"*memory mapped by the service itself: 147.0 MiB in total*" "the head says what it is"
+like "$("$cairn" top --mappings anonymous --errors "$one" 2>/dev/null)" "*no sampling error*" "and that it is exact"
+holds "it works for pictures" "$cairn" flame --mappings all -o "$scratch/mappings.svg" "$one"
+like "$(cat "$scratch/mappings.svg")" "*map_whole*" "with the call paths"
+jeprof --show_bytes --text "$scratch/host" "$one" >"$scratch/jeprof" 2>/dev/null
+"$cairn" top --json "$one" >"$scratch/one.json" 2>/dev/null
+holds "stock jeprof reads the dump as before" python3 - "$scratch/jeprof" "$scratch/one.json" <<'P'
+import json, sys
+theirs, ours = int(open(sys.argv[1]).readline().split()[1]), json.load(open(sys.argv[2]))["total"]
+print(theirs, ours); sys.exit(abs(theirs - ours) > 0.001 * ours)
+P
+"$cairn" top --mappings fish "$one" >/dev/null 2>"$scratch/err"
+is $? 2 "a kind that is none is refused"
+printf 'heap_v2/524288\n  t*: 1: 100 [0: 0]\n@ 0x1 0x2\n  t*: 1: 100 [0: 0]\n\nMAPPED_LIBRARIES:\n' >"$scratch/jemalloc.heap"
+"$cairn" top --mappings all "$scratch/jemalloc.heap" >/dev/null 2>"$scratch/err"
+is $? 1 "and a dump that does not know them"
+like "$(cat "$scratch/err")" "*has no mappings by the service itself*" "with the reason"
+done_testing
