@@ -64,7 +64,7 @@ function sureText(confidence) {
 
 /** What grows, first; then all else that was judged. @param {HTMLElement} panel @param {any} leaks @param {(name: string) => void} pick */
 function showGrowing(panel, leaks, pick) {
-	const rows = /** @type {any[]} */ (leaks.rows ?? []);
+	const rows = /** @type {any[]} */ (leaks.rows ?? []).filter((row) => row.verdict === "growing" || row.now > 0);
 	if (!rows.length) {
 		panel.replaceChildren(make("p", "empty", leaks.sentence || "There is nothing to judge yet."));
 		return;
