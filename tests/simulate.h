@@ -175,7 +175,7 @@ static inline void sim_add_path(struct cairn_profile *profile, const struct sim_
 static inline void sim_start_profile(struct cairn_profile *profile, double period)
 {
 	cairn_profile_init(profile);
-	profile->format = "made up";
+	profile->format = "jemalloc heap_v2";
 	profile->period = period;
 	profile->unsampling = CAIRN_UNSAMPLE_POISSON;
 	cairn_profile_add_value_type(profile, "inuse_objects", "count");
@@ -185,6 +185,8 @@ static inline void sim_start_profile(struct cairn_profile *profile, double perio
 
 /* Dumps are not ten minutes apart but a chance multiple of that. */
 static bool sim_irregular;
+/* So many intervals are missing in the middle. */
+static int sim_missing;
 
 /* A series of DUMPS, ten minutes apart, of COUNT paths; a second process from dump RESTART on, unless that is 0. */
 static inline void sim_series(struct cairn_series *series, struct sim_path *paths, size_t count, int dumps, double period, int restart)
@@ -197,7 +199,7 @@ static inline void sim_series(struct cairn_series *series, struct sim_path *path
 		struct cairn_profile profile;
 		bool start = i == 0 || (restart && i == restart);
 		sim_start_profile(&profile, period);
-		double intervals = start || !sim_irregular ? 1 : 1 + sim_poisson(1.5);
+		double intervals = start ? 1 : sim_irregular ? 1 + sim_poisson(1.5) : sim_missing && i == dumps / 2 ? sim_missing : 1;
 		time_ns += (int64_t)intervals * 600000000000;
 		profile.time_ns = time_ns;
 		profile.process_id = restart && i >= restart ? 2 : 1;

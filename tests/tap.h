@@ -26,6 +26,16 @@ static int tap_count, tap_failures;
 #define TAP_THREAD_SANITIZER false
 #endif
 
+/* Whether AddressSanitizer is: every thread then has an alternate stack for signals. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define TAP_ADDRESS_SANITIZER true
+#endif
+#endif
+#if !defined(TAP_ADDRESS_SANITIZER)
+#define TAP_ADDRESS_SANITIZER false
+#endif
+
 __attribute__((unused, format(printf, 4, 5))) static bool tap_check(bool good, const char *file, int line, const char *format, ...)
 {
 	va_list arguments;

@@ -81,12 +81,19 @@ __attribute__((noinline)) static unsigned serve_request(unsigned *random)
 	return sum;
 }
 
-static time_t deadline;
+static long deadline;
+
+static long milliseconds_now(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
 
 static void *worker(void *argument)
 {
 	unsigned random = (unsigned)(size_t)argument, sum = 0;
-	while (time(NULL) < deadline) {
+	while (milliseconds_now() < deadline) {
 		for (int i = 0; i < 20; i++)
 			sum += serve_request(&random);
 		usleep(1000);
@@ -97,7 +104,7 @@ static void *worker(void *argument)
 int main(int argc, char **argv)
 {
 	int seconds = argc > 1 ? atoi(argv[1]) : 0;
-	deadline = time(NULL) + (seconds > 0 ? seconds : LEAKY_SECONDS);
+	deadline = milliseconds_now() + 1000L * (seconds > 0 ? seconds : LEAKY_SECONDS);
 	pthread_t threads[workers];
 	for (size_t i = 0; i < workers; i++)
 		if (pthread_create(&threads[i], NULL, worker, (void *)(i + 1)) != 0)

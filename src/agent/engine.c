@@ -3,6 +3,9 @@
 #include "agent/engine.h"
 
 #include <assert.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
 
 const struct cairn_engine *cairn_profiler_engine(const struct cairn_profiler *profiler)
 {
@@ -31,8 +34,25 @@ void cairn_profiler_explain(struct cairn_profiler *profiler, char *out, size_t s
 	cairn_profiler_engine(profiler)->explain(profiler, out, size);
 }
 
+/* The process's own memory now, sampled or not: heap, stacks and private pages. */
+static uint64_t own_memory(void)
+{
+	char text[128];
+	unsigned long long size, resident = 0, shared = 0;
+	int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	ssize_t length = file >= 0 ? read(file, text, sizeof text - 1) : -1;
+	if (file >= 0)
+		close(file);
+	text[length > 0 ? length : 0] = 0;
+	if (sscanf(text, "%llu %llu %llu", &size, &resident, &shared) != 3 || resident < shared)
+		return 0;
+	return (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
 bool cairn_profiler_activate(struct cairn_profiler *profiler, bool active, struct cairn_error *error)
 {
+	if (active && !atomic_load(&profiler->active_since))
+		atomic_store(&profiler->before_bytes, own_memory());
 	return cairn_profiler_engine(profiler)->activate(profiler, active, error);
 }
 
@@ -61,7 +81,7 @@ uint64_t cairn_profiler_period(struct cairn_profiler *profiler)
 	return cairn_profiler_engine(profiler)->period(profiler);
 }
 
-bool cairn_profiler_dump(struct cairn_profiler *profiler, const char *path, struct cairn_error *error)
+bool cairn_profiler_dump(struct cairn_profiler *profiler, const char *path, int descriptor, struct cairn_error *error)
 {
-	return cairn_profiler_engine(profiler)->dump(profiler, path, error);
+	return cairn_profiler_engine(profiler)->dump(profiler, path, descriptor, error);
 }

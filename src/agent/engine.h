@@ -30,7 +30,8 @@ struct cairn_engine {
 	bool (*reset)(struct cairn_profiler *profiler, uint64_t period, struct cairn_error *error);
 	bool (*set_period)(struct cairn_profiler *profiler, uint64_t period); /* for the budget: by the gentlest way there is */
 	uint64_t (*period)(struct cairn_profiler *profiler);
-	bool (*dump)(struct cairn_profiler *profiler, const char *path, struct cairn_error *error);
+	bool dumps_by_name; /* its `dump` opens the path, and does not write to the descriptor */
+	bool (*dump)(struct cairn_profiler *profiler, const char *path, int descriptor, struct cairn_error *error);
 	uint64_t (*allocated)(struct cairn_profiler *profiler); /* bytes in all, freed or not */
 	uint64_t (*samples)(struct cairn_profiler *profiler); /* that live; NULL where only a dump tells */
 	void (*write_trailer)(struct cairn_profiler *profiler, struct cairn_buffer *out); /* its own lines; may be NULL */

@@ -1,7 +1,7 @@
-/* arena.h - memory for one job, freed whole.
+/* arena.h - memory for one job, freed as a whole.
  *
- * A job (one profile, one symbolizer, one request) allocates from its arena and never frees a piece of it. An arena is
- * used by one thread at a time; each worker has its own.
+ * A job (one profile, one symbolizer, one request) allocates from its arena and never frees a part of it. Only one thread at a time may
+ * use an arena; each worker has its own.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_BASE_ARENA_H
 #define CAIRN_BASE_ARENA_H
@@ -15,13 +15,13 @@ struct cairn_arena {
 	struct cairn_arena_block *blocks;
 	char *next;
 	size_t left;
-	size_t total_bytes; /* handed out so far, for those who watch their use */
+	size_t total_bytes; /* allocated so far, for callers that watch their use */
 };
 
 /* SIZE bytes aligned for any type, not cleared. Never NULL. */
 void *cairn_arena_alloc(struct cairn_arena *arena, size_t size);
 
-/* COUNT elements of SIZE bytes, cleared. Never NULL; a product that overflows ends the program as running out does. */
+/* COUNT elements of SIZE bytes, cleared. Never NULL; an overflow ends the program like running out of memory. */
 void *cairn_arena_zero(struct cairn_arena *arena, size_t count, size_t size);
 
 /* A terminated copy of BYTES. */

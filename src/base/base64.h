@@ -5,7 +5,7 @@
 
 #include "base/buffer.h"
 
-/* Appends BYTES to OUT, filled up with "=" to groups of four. In an address "-" and "_" stand for the two signs (section 5). */
+/* Appends BYTES to OUT, padded with "=" to groups of four. In an address, "-" and "_" replace the two signs (section 5). */
 void cairn_base64_append(struct cairn_buffer *out, struct cairn_bytes bytes, bool in_address);
 
 #endif

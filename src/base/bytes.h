@@ -1,6 +1,6 @@
-/* bytes.h - a borrowed run of bytes: where it starts and how long it is.
+/* bytes.h - borrowed bytes: a start and a length.
  *
- * The unit in which input travels between stages. It owns nothing; whoever hands it out says how long it lives.
+ * Stages pass input to each other in this form. It owns nothing; the function that returns it says how long it lives.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_BASE_BYTES_H
 #define CAIRN_BASE_BYTES_H

@@ -1,7 +1,7 @@
-/* cursor.h - reading binary data, little-endian by default, with a failure that sticks.
+/* cursor.h - reads binary data, little-endian by default, with a sticky failure.
  *
- * Past the end a cursor yields zeros and stays failed, so a parser checks once a record, not once a field. The hot
- * readers are inline. Nothing here allocates.
+ * Beyond the end, a cursor yields zeros and stays failed, so a parser checks once per record, not once per field. The hot readers are
+ * inline. Nothing here allocates.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_BASE_CURSOR_H
 #define CAIRN_BASE_CURSOR_H

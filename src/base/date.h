@@ -1,5 +1,5 @@
-/* date.h - the date of a time by arithmetic. libc's gmtime_r takes a lock that it shares with localtime_r: a thread of ours that holds
- * it while the host forks would leave the child waiting for ever.
+/* date.h - computes the date of a time by arithmetic. libc's gmtime_r takes a lock that it shares with localtime_r: if one of our threads
+ * held it while the host forks, the child would wait for ever.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_BASE_DATE_H
 #define CAIRN_BASE_DATE_H
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* SECONDS since 1970 as year, month, day, weekday, hour, minute and second; years as far as an int holds them. */
+/* SECONDS since 1970 as year, month, day, weekday, hour, minute and second; for years that fit an int. */
 static inline struct tm cairn_date(int64_t seconds)
 {
 	enum { day_seconds = 86400, era_days = 146097 }; /* an era is 400 years: after that the calendar repeats */

@@ -1,6 +1,6 @@
-/* exponential.h - the logarithm and the exponential that Poisson sampling needs, for code that has libc and no libm.
+/* exponential.h - the logarithm and the exponential that Poisson sampling needs, for code without libm.
  *
- * Good to about 1e-14, no table, no errno, no locale: it may run inside malloc and in a signal handler.
+ * Accurate to about 1e-14; no table, no errno, no locale: it may run inside malloc and in a signal handler.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_BASE_EXPONENTIAL_H
 #define CAIRN_BASE_EXPONENTIAL_H

@@ -1,7 +1,7 @@
-/* hash.h - hashing, and two small open-addressing tables over it.
+/* hash.h - hashing, and two small open-addressing tables.
  *
- * A *map* goes from a 64-bit key to a 32-bit number. An *index* goes from a hash to 32-bit numbers of things the caller
- * keeps elsewhere and compares itself. Neither ever shrinks; both double when three quarters full.
+ * A *map* maps 64-bit keys to 32-bit numbers. An *index* maps hashes to 32-bit numbers of things that the caller stores elsewhere and
+ * compares itself. Neither ever shrinks; both double when three quarters full.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_BASE_HASH_H
 #define CAIRN_BASE_HASH_H
@@ -10,14 +10,14 @@
 
 #define CAIRN_NONE UINT32_MAX
 
-/* Another in each process, so that nobody can write a file whose names or addresses all fall into one slot and keep its reader
- * searching for ever. */
+/* Different in each process, so that nobody can write a file whose names or addresses all fall into one slot and make its reader search
+ * for ever. */
 extern uint64_t cairn_hash_secret;
 
 /* A good 64-bit hash of DATA. Stable within a process only. */
 uint64_t cairn_hash_bytes(const void *data, size_t length);
 
-/* FNV-1a, for checksums of short text: the same for ever and everywhere. */
+/* FNV-1a, for checksums of short text: the same everywhere and for ever. */
 static inline uint64_t cairn_hash_text(struct cairn_bytes text)
 {
 	uint64_t hash = 0xcbf29ce484222325u;
@@ -51,7 +51,7 @@ struct cairn_map {
 
 /* The value stored for KEY, or CAIRN_NONE. */
 uint32_t cairn_map_get(const struct cairn_map *map, uint64_t key);
-/* Where KEY's value is kept, added as CAIRN_NONE when it was not there. Borrowed until the next call. */
+/* The place of KEY's value, added as CAIRN_NONE if it was missing. Borrowed until the next call. */
 uint32_t *cairn_map_at(struct cairn_map *map, uint64_t key);
 void cairn_map_free(struct cairn_map *map);
 
@@ -65,8 +65,8 @@ struct cairn_index {
 	size_t capacity;
 };
 
-/* Walks the ids that were added under HASH: start with *POSITION = 0, end at CAIRN_NONE. Ids of other hashes may come
- * by too (half of the hash is compared), so the caller compares the things themselves. */
+/* Iterates over the IDs added under HASH: start with *POSITION = 0; ends with CAIRN_NONE. IDs of other hashes may appear as well (only
+ * half of the hash is compared), so the caller compares the things themselves. */
 uint32_t cairn_index_next(const struct cairn_index *index, uint64_t hash, size_t *position);
 void cairn_index_add(struct cairn_index *index, uint64_t hash, uint32_t id);
 void cairn_index_free(struct cairn_index *index);

@@ -1,8 +1,8 @@
-/* inflate.h - zlib or zstd data unpacked by one thread while others read what is already there.
+/* inflate.h - decompresses zlib or zstd data in one thread while others read the part that is complete.
  *
- * The unpacked size is known beforehand, so the room is laid out at once, filled from its start, and never moves. What has
- * not been filled, and never will be where the data is damaged, reads as zeros: a reader that did not wait sees wrong
- * bytes but touches no wrong memory. What does not fit into the process's memory (room.h) is unpacked to a file and read from there.
+ * The decompressed size is known in advance, so the room is reserved at once, filled from its start, and never moves. Parts that are not
+ * filled yet, or never will be because the data is damaged, read as zeros: a reader that did not wait sees wrong bytes but touches no
+ * wrong memory. Data that does not fit into the process's memory (room.h) is decompressed to a file and read from there.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_BASE_INFLATE_H
 #define CAIRN_BASE_INFLATE_H
@@ -13,25 +13,26 @@ enum cairn_inflate_kind { CAIRN_INFLATE_ZLIB, CAIRN_INFLATE_ZSTD };
 
 struct cairn_inflate;
 
-/* Prepares to unpack PACKED (borrowed) to SIZE bytes. NULL when SIZE is out of proportion to what is packed: no honest
- * file compresses so well, and a hostile one must not take the memory. Free with cairn_inflate_free. */
+/* Prepares to decompress PACKED (borrowed) to SIZE bytes. NULL if SIZE is out of proportion to the input: no normal file compresses that
+ * well, and a hostile one must not take the memory. Free with cairn_inflate_free. */
 struct cairn_inflate *cairn_inflate_new(struct cairn_bytes packed, enum cairn_inflate_kind kind, size_t size);
 
-/* Where the unpacked bytes are or will be. */
+/* The place of the decompressed bytes, now or later. */
 struct cairn_bytes cairn_inflate_bytes(const struct cairn_inflate *inflate);
 
-/* Takes the room, in memory or on disk, that unpacking needs. False when there is none: nothing is unpacked then, and whoever waits is
- * told so. Running does this, too; who has several to unpack decides by the order of these calls which of them get the memory. */
+/* Reserves the room, in memory or on disk, for decompression. Returns false if there is none: then nothing is decompressed, and waiting
+ * threads learn so. Running does this as well; a caller with several of them decides by the order of these calls which of them get the
+ * memory. */
 bool cairn_inflate_place(struct cairn_inflate *inflate);
 
-/* Unpacks everything on this thread, unless a thread has begun to already: then it returns at once. */
+/* Decompresses everything on this thread, unless another thread has begun: then it returns at once. */
 void cairn_inflate_run(struct cairn_inflate *inflate);
 
-/* Returns when the first LENGTH bytes are there; false when the data ended or was damaged before. The first to wait for
- * something nobody has begun to unpack unpacks it. Any thread may call it. */
+/* Waits until the first LENGTH bytes are complete; returns false if the data ended or was damaged before that. The first thread that
+ * waits for data that nobody is decompressing decompresses it. Any thread may call it. */
 bool cairn_inflate_wait(struct cairn_inflate *inflate, size_t length);
 
-/* Whether it ended, or never began, because there was no room for it. */
+/* Whether it ended, or never began, for lack of room. */
 bool cairn_inflate_lacked_room(struct cairn_inflate *inflate);
 
 /* Whether there is nothing left to do. */

@@ -1,6 +1,6 @@
-/* json.h - writing JSON onto a buffer: commas, escapes and nesting are taken care of.
+/* json.h - writes JSON to a buffer, with commas, escapes and nesting.
  *
- * Text that is not valid UTF-8 is written with U+FFFD in place of each wrong byte, so that every reader accepts it.
+ * In text that is not valid UTF-8, each wrong byte becomes U+FFFD, so that every reader accepts it.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_BASE_JSON_H
 #define CAIRN_BASE_JSON_H

@@ -1,23 +1,30 @@
-/* path.h - the parts of a path that its reader looks at.
+/* path.h - parts of a path.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_BASE_PATH_H
 #define CAIRN_BASE_PATH_H
 
 #include "base/bytes.h"
 
-/* What follows the last slash of PATH; all of it where nothing does. Borrows. */
+/* The part after the last slash of PATH; all of it if that is empty. Borrows. */
 static inline const char *cairn_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* The same for a path without an end mark. */
+/* The same for a path without a terminator. */
 static inline struct cairn_bytes cairn_path_base(struct cairn_bytes path)
 {
 	const char *slash = path.length ? memrchr(path.data, '/', path.length) : NULL;
 	size_t folder = slash ? (size_t)(slash - path.data) + 1 : 0;
 	return folder < path.length ? cairn_bytes_skip(path, folder) : path;
+}
+
+/* The length of the folder in PATH with its slash; 0 where there is none. What follows is the last part, which may be empty. */
+static inline size_t cairn_path_folder(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
 /* Takes the " (deleted)" that the kernel puts behind the path of a file that is gone off PATH; whether there was one. */

@@ -1,4 +1,4 @@
-/* pattern.h - regular expressions as Perl and pprof write them, by PCRE2.
+/* pattern.h - regular expressions in the syntax of Perl and pprof, with PCRE2.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_BASE_PATTERN_H
 #define CAIRN_BASE_PATTERN_H
@@ -8,7 +8,7 @@
 
 struct cairn_pattern;
 
-/* Compiles TEXT, or fails with a sentence that points at the place. Freed by cairn_pattern_free. */
+/* Compiles TEXT, or fails with a message that shows the place. Free with cairn_pattern_free. */
 struct cairn_pattern *cairn_pattern_compile(const char *text, struct cairn_error *error);
 
 /* Whether PATTERN matches anywhere in TEXT. Bytes that are not UTF-8 are matched as bytes. A pattern that would take

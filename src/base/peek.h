@@ -1,4 +1,4 @@
-/* peek.h - the start of a small file, in the caller's own memory: for /proc and /sys, where nothing is to be allocated.
+/* peek.h - the start of a small file, in the caller's own memory: for /proc and /sys, without allocating.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_BASE_PEEK_H
 #define CAIRN_BASE_PEEK_H
@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Opens PATH for reading if it is a regular file, as those of /proc and /sys are too, and never waits: a pipe of that name, which anybody
- * may have put there, would hold up who opens it. -1 with errno. */
+/* Opens PATH for reading if it is a regular file, as those in /proc and /sys are, and never waits: a pipe of that name, which anybody may
+ * have created, would block. -1 with errno. */
 static inline int cairn_peek_open(const char *path)
 {
 	struct stat status;
@@ -23,7 +23,7 @@ static inline int cairn_peek_open(const char *path)
 	return -1;
 }
 
-/* What one read of PATH gives, in ROOM; empty where it cannot be read. */
+/* The result of one read of PATH, in ROOM; empty if it cannot be read. */
 static inline struct cairn_bytes cairn_peek(const char *path, char *room, size_t size)
 {
 	int descriptor = cairn_peek_open(path);
@@ -33,7 +33,7 @@ static inline struct cairn_bytes cairn_peek(const char *path, char *room, size_t
 	return (struct cairn_bytes){room, length > 0 ? (size_t)length : 0};
 }
 
-/* The same of the open DESCRIPTOR, always from its beginning; -1 is empty. */
+/* The same for the open DESCRIPTOR, always from its beginning; empty for -1. */
 static inline struct cairn_bytes cairn_peek_again(int descriptor, char *room, size_t size)
 {
 	ssize_t length = descriptor < 0 ? -1 : pread(descriptor, room, size, 0);

@@ -7,10 +7,12 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/path.h"
 #include "base/pool.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cmd/command.h"
+#include "symbol/budget.h"
 #include "symbol/demangle.h"
 #include "symbol/find.h"
 #include "symbol/lookup.h"
@@ -27,6 +29,7 @@
 struct options {
 	const char *executable;
 	const char *section; /* addresses are offsets in it */
+	uint64_t memory;     /* that naming may take; 0 for the default */
 	bool addresses, basenames, demangle, functions, inlines, pretty;
 };
 
@@ -63,6 +66,7 @@ static const char usage[] =
 	"  -p, --pretty-print    print each answer on one line\n"
 	"  -s, --basenames       print file names without their folders\n"
 	"  -j, --section NAME    read addresses as offsets in this section\n"
+	"  --memory SIZE         memory limit for symbolizing (default: a quarter of what is left)\n"
 	"  -b, --target, -r, -R  accepted and ignored\n"
 	"  @FILE                 read options from a file\n"
 	"  -h, --help            print this help\n"
@@ -89,6 +93,7 @@ static int parse(struct options *options, int argc, char **argv)
 		{"exe", required_argument, NULL, 'e'},
 		{"functions", no_argument, NULL, 'f'},
 		{"inlines", no_argument, NULL, 'i'},
+		{"memory", required_argument, NULL, 'm'},
 		{"pretty-print", no_argument, NULL, 'p'},
 		{"recurse-limit", no_argument, NULL, 'R'},
 		{"no-recurse-limit", no_argument, NULL, 'r'},
@@ -111,7 +116,9 @@ static int parse(struct options *options, int argc, char **argv)
 			options->executable = optarg;
 		else if (letter == 'j')
 			options->section = optarg;
-		else if (!strchr("brR", letter))
+		else if (letter == 'm' && (!cairn_text_size(optarg, &options->memory) || options->memory == 0))
+			return cairn_say_error("--memory takes a size such as 64M");
+		else if (!strchr("bmrR", letter))
 			return tell(letter);
 	}
 	return -1;
@@ -176,12 +183,11 @@ static const char *function_name(const struct session *session, const struct cai
 static void print_frame(const struct session *session, const struct cairn_symbol_frame *frame, struct cairn_buffer *out)
 {
 	const char *file = frame->file ? frame->file : "??";
-	const char *slash = session->options.basenames ? strrchr(file, '/') : NULL;
 	if (session->options.functions) {
 		cairn_buffer_text(out, function_name(session, frame));
 		cairn_buffer_text(out, session->options.pretty ? " at " : "\n");
 	}
-	cairn_buffer_text(out, slash ? slash + 1 : file);
+	cairn_buffer_text(out, session->options.basenames ? cairn_base_name(file) : file);
 	cairn_buffer_byte(out, ':');
 	if (frame->line)
 		cairn_buffer_number(out, frame->line);
@@ -379,6 +385,7 @@ static bool open_session(struct session *session, struct cairn_error *error)
 		if (!session->section)
 			return cairn_fail(error, "%s: no section %s", path, session->options.section);
 	}
+	cairn_symbol_budget(session->options.memory);
 	session->symbols = cairn_symbols_open(&session->debug.files);
 	session->demangler.arenas = cairn_array_zero(cairn_pool_width(), sizeof *session->demangler.arenas);
 	return true;

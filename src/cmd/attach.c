@@ -88,17 +88,42 @@ struct work {
 	struct cairn_attach attach;
 	struct cairn_file library; /* ours */
 	char library_path[CAIRN_PROGRAM_PATH];
+	off_t attach_offset; /* of `cairn_attached` in it */
 	int64_t held_ns;
 	unsigned calls;
+	bool waits; /* the process will load the library, but has not */
 };
 
 static bool call(struct work *work, struct cairn_injection *injection, struct cairn_error *error)
 {
-	if (!cairn_inject(&work->subject, injection, error))
+	bool done = cairn_inject(&work->subject, injection, error);
+	work->waits = injection->waits;
+	if (!done)
 		return false;
 	work->calls++;
 	work->held_ns = injection->held_ns > work->held_ns ? injection->held_ns : work->held_ns;
 	return true;
+}
+
+/* Opens descriptor NUMBER of the process, which says that it is a memfd, for writing; -1 where it is something else. Its name proves nothing:
+ * a process with mounts of its own can give a file of ours that name. What proves it is the file system, which nobody can mount. */
+static int open_memfd(int pid, int number)
+{
+	char path[64];
+	struct stat own, theirs;
+	int sample = memfd_create("cairn", MFD_CLOEXEC);
+	snprintf(path, sizeof path, "/proc/%d/fd/%d", pid, number);
+	int handle = open(path, O_PATH | O_CLOEXEC), opened = -1;
+	bool same = sample >= 0 && handle >= 0 && fstat(sample, &own) == 0 && fstat(handle, &theirs) == 0 && own.st_dev == theirs.st_dev &&
+		    S_ISREG(theirs.st_mode) && theirs.st_nlink == 0;
+	snprintf(path, sizeof path, "/proc/self/fd/%d", handle);
+	if (same)
+		opened = open(path, O_RDWR | O_CLOEXEC);
+	if (handle >= 0)
+		close(handle);
+	if (sample >= 0)
+		close(sample);
+	return opened;
 }
 
 /* A descriptor of the process whose file is a memfd for the library, from a call just made or a command that was killed; -1 for none. */
@@ -112,8 +137,13 @@ static int find_memfd(int pid)
 		snprintf(link, sizeof link, "%s/%s", path, entry->d_name);
 		ssize_t length = readlink(link, target, sizeof target - 1);
 		target[length > 0 ? length : 0] = 0;
-		if (strncmp(target, "/memfd:libcairn.so", 18) == 0)
-			found = atoi(entry->d_name);
+		if (strncmp(target, "/memfd:libcairn.so", 18) != 0)
+			continue;
+		int opened = open_memfd(pid, atoi(entry->d_name));
+		if (opened < 0)
+			continue;
+		close(opened);
+		found = atoi(entry->d_name);
 	}
 	if (folder)
 		closedir(folder);
@@ -136,7 +166,6 @@ static bool write_all(int descriptor, struct cairn_bytes bytes)
 /* The library into the process's memfd, with `cairn_attached` filled in. */
 static bool fill_memfd(struct work *work, int number, struct cairn_error *error)
 {
-	char path[64];
 	struct cairn_elf *elf = cairn_elf_open_bytes(work->library.bytes, work->library_path, error);
 	if (!elf)
 		return false;
@@ -147,15 +176,26 @@ static bool fill_memfd(struct work *work, int number, struct cairn_error *error)
 	if (!known)
 		return cairn_fail(error, "%.300s is of another version than this command", work->library_path);
 	work->attach.descriptor = number + 1;
-	snprintf(path, sizeof path, "/proc/%d/fd/%d", work->pid, number);
-	int descriptor = open(path, O_RDWR | O_TRUNC | O_CLOEXEC);
-	bool written = descriptor >= 0 && write_all(descriptor, work->library.bytes) &&
+	work->attach_offset = (off_t)offset;
+	int descriptor = open_memfd(work->pid, number);
+	bool written = descriptor >= 0 && ftruncate(descriptor, 0) == 0 && write_all(descriptor, work->library.bytes) &&
 		       pwrite(descriptor, &work->attach, sizeof work->attach, (off_t)offset) == (ssize_t)sizeof work->attach;
 	if (!written)
 		cairn_fail_errno(error, "the library cannot be written to process %d", work->pid);
 	if (descriptor >= 0)
 		close(descriptor);
 	return written;
+}
+
+/* A library that is loaded only later, when nobody waits for it any more, starts nothing. */
+static void call_off(const struct work *work, int number)
+{
+	struct cairn_attach nothing = {.version = CAIRN_ATTACH_VERSION, .descriptor = number + 1};
+	int descriptor = open_memfd(work->pid, number);
+	if (descriptor >= 0 && pwrite(descriptor, &nothing, sizeof nothing, work->attach_offset) < 0)
+		errno = 0; /* then it starts; nothing is lost */
+	if (descriptor >= 0)
+		close(descriptor);
 }
 
 /* Has the process open PATH as a library. */
@@ -251,7 +291,10 @@ static bool load(struct work *work, struct cairn_error *error)
 	if (number >= 0) {
 		/* Not the usual spelling: the loader knows libraries by it, and the number will be another file's. */
 		snprintf(path, sizeof path, "/proc/self/./fd/%d", number);
-		return fill_memfd(work, number, error) && open_library(work, path, error);
+		bool done = fill_memfd(work, number, error) && open_library(work, path, error);
+		if (work->waits)
+			call_off(work, number);
+		return done;
 	}
 	if (!load_from_path(work, error))
 		return false;
@@ -280,7 +323,7 @@ static bool attach(struct work *work, struct cairn_error *error)
 	if (!cairn_file_map(&work->library, work->library_path, error))
 		return false;
 	int lock = lock_process(work->pid);
-	bool done = cairn_subject_open(&work->subject, work->pid, error);
+	bool done = cairn_subject_open(&work->subject, work->pid, error) && cairn_inject_await_turn(&work->subject, error);
 	if (done) {
 		const struct cairn_subject_module *module = cairn_subject_find(&work->subject, CAIRN_SUBJECT_AGENT);
 		done = module ? start_again(work, module, error) : load(work, error);

@@ -44,6 +44,9 @@ extern const struct cairn_command cairn_command_run;
 extern const struct cairn_command cairn_command_attach;
 extern const struct cairn_command cairn_command_detach;
 extern const struct cairn_command cairn_command_watch;
+extern const struct cairn_command cairn_command_store;
+extern const struct cairn_command cairn_command_collect;
+extern const struct cairn_command cairn_command_fleet;
 extern const struct cairn_command cairn_command_ps;
 extern const struct cairn_command cairn_command_status;
 extern const struct cairn_command cairn_command_activate;
@@ -57,6 +60,9 @@ extern const struct cairn_command cairn_command_stats;
 extern const struct cairn_command cairn_command_symbols;
 extern const struct cairn_command cairn_command_completion;
 extern const struct cairn_command cairn_command_manual;
+
+/* Runs COMMAND with its arguments; ARGV[0] is its name. Returns the exit code. */
+int cairn_run_command(const struct cairn_command *command, int argc, char **argv);
 
 /* "cairn: TEXT" on standard error, in red on a terminal. Returns CAIRN_EXIT_FAILED. */
 int cairn_say_error(const char *text);

@@ -24,7 +24,7 @@ static const struct cairn_option table[] = {
 
 static const struct cairn_option_group groups[] = {
 	{NULL, table, 0},
-	{"the process", cairn_target_option_table, offsetof(struct options, target)},
+	{"target", cairn_target_option_table, offsetof(struct options, target)},
 	{0},
 };
 

@@ -244,7 +244,8 @@ static void prepare(void *values)
 static void prepare_pprof(void *values)
 {
 	struct options *options = values;
-	options->setup.source.may_be_empty = true;
+	struct cairn_source_options *source = &options->setup.source;
+	source->may_be_empty = source->all_values = source->with_freed = source->split_ages = true;
 	prepare(values);
 }
 
@@ -316,7 +317,7 @@ const struct cairn_command cairn_command_export = {
 
 static const struct cairn_option_group pprof_groups[] = {
 	{NULL, cairn_output_option_table, 0},
-	{"the profile", pprof_table, 0},
+	{"profile", pprof_table, 0},
 	{"stack filters", cairn_filter_option_table, 0},
 	{"sources", cairn_source_option_table, offsetof(struct cairn_view_setup, source)},
 	{0},

@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/file.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "base/unpack.h"
@@ -11,6 +12,7 @@
 #include "cmd/target.h"
 #include "dump/trailer.h"
 #include "profile/read.h"
+#include "store/store.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -19,12 +21,6 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static struct cairn_bytes base_name(struct cairn_bytes path)
-{
-	const char *slash = path.length ? memrchr(path.data, '/', path.length) : NULL;
-	return slash ? cairn_bytes_skip(path, (size_t)(slash - path.data) + 1) : path;
-}
 
 /* The first program in the memory map of a dump without a trailer, which jemalloc wrote by itself. Large dumps are not read for it. */
 static struct cairn_bytes mapped_program(struct cairn_bytes dump)
@@ -50,10 +46,12 @@ static void find_programs(struct cairn_dump_files *list)
 		struct cairn_file file;
 		struct cairn_trailer trailer = {0};
 		const char *path = list->items[i].path;
-		if (list->items[i].program.data || strcmp(path, "-") == 0 || cairn_target_is(path) || !cairn_file_map(&file, path, NULL))
+		if (list->items[i].program.data || strcmp(path, "-") == 0 || cairn_store_is(path) || cairn_target_is(path) || !cairn_file_map(&file, path, NULL))
 			continue;
 		bool known = cairn_trailer_read(file.bytes, &trailer) && trailer.executable.length > 0;
-		struct cairn_bytes name = base_name(cairn_text_trim(known ? trailer.executable : mapped_program(file.bytes)));
+		struct cairn_bytes name = cairn_path_base(cairn_text_trim(known ? trailer.executable : mapped_program(file.bytes)));
+		if (trailer.service.length > 0) /* what it calls itself */
+			name = trailer.service;
 		list->items[i].program = cairn_bytes_of(cairn_arena_text(&list->arena, name));
 		cairn_file_close(&file);
 	}
@@ -79,7 +77,7 @@ static void add_file(struct cairn_dump_files *list, const char *path, int64_t ti
 	struct cairn_dump_file *item = &list->items[list->count++];
 	*item = (struct cairn_dump_file){.path = path, .time_ns = time_ns};
 	item->named = cairn_dump_name_parse(path, &item->name);
-	item->prefix = item->named ? base_name(item->name.prefix) : (struct cairn_bytes){"", 0};
+	item->prefix = item->named ? cairn_path_base(item->name.prefix) : (struct cairn_bytes){"", 0};
 }
 
 /* What a folder has besides dumps that a reader might take for some. */
@@ -147,7 +145,7 @@ static bool add_folder(struct cairn_dump_files *list, const char *folder, struct
 static bool add_name(struct cairn_dump_files *list, const char *name, struct cairn_error *error)
 {
 	struct stat status;
-	if (strcmp(name, "-") == 0 || cairn_target_is(name)) {
+	if (strcmp(name, "-") == 0 || cairn_store_is(name) || cairn_target_is(name)) {
 		add_file(list, name, 0);
 		return true;
 	}
@@ -224,13 +222,37 @@ bool cairn_files_keep_service(struct cairn_dump_files *list, const char *name, s
 	return true;
 }
 
+static size_t find_newest(const struct cairn_dump_files *list)
+{
+	size_t newest = 0;
+	for (size_t i = 1; i < list->count; i++)
+		if (is_newer(&list->items[i], &list->items[newest]))
+			newest = i;
+	return newest;
+}
+
+size_t cairn_files_drop_newest(struct cairn_dump_files *list, bool (*is_wanted)(const char *path))
+{
+	size_t kept = list->count;
+	while (kept > 0) {
+		struct cairn_dump_files rest = {.items = list->items, .count = kept};
+		size_t newest = find_newest(&rest);
+		if (is_wanted(list->items[newest].path)) {
+			size_t dropped = list->count - kept;
+			list->count = kept;
+			return dropped;
+		}
+		struct cairn_dump_file item = list->items[newest];
+		list->items[newest] = list->items[--kept];
+		list->items[kept] = item;
+	}
+	return 0;
+}
+
 const struct cairn_dump_file *cairn_files_newest(const struct cairn_dump_files *list, bool may_sum)
 {
-	const struct cairn_dump_file *newest = &list->items[0];
+	const struct cairn_dump_file *newest = &list->items[find_newest(list)];
 	size_t others = 0;
-	for (size_t i = 1; i < list->count; i++)
-		if (is_newer(&list->items[i], newest))
-			newest = &list->items[i];
 	for (size_t i = 0; i < list->count; i++)
 		others += !same_process(&list->items[i], newest);
 	char services[400];

@@ -1,4 +1,4 @@
-/* files.h - the dump files behind what a person named: files, folders, standard input.
+/* files.h - finds the dump files that the user named: files, folders, standard input.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_FILES_H
 #define CAIRN_CMD_FILES_H
@@ -12,9 +12,9 @@ struct cairn_dump_file {
 	const char *path; /* "-" is standard input; a PID, socket or URL a live process */
 	int64_t time_ns; /* when it was taken, as the dump or its name records it, else when the file was changed; see cairn_files_date */
 	struct cairn_dump_name name;
-	bool named; /* NAME is filled: the file is called as jemalloc calls its dumps */
-	struct cairn_bytes prefix;  /* of its name, without folders; empty where it is named otherwise */
-	struct cairn_bytes program; /* by the name of its file; empty when not known */
+	bool named; /* NAME is filled: the file has a name as jemalloc gives its dumps */
+	struct cairn_bytes prefix;  /* of its name, without folders; empty if it is named otherwise */
+	struct cairn_bytes program; /* by the name of its file; empty if unknown */
 };
 
 /* All zeroes is an empty list. */
@@ -24,22 +24,25 @@ struct cairn_dump_files {
 	struct cairn_arena arena;
 };
 
-/* Adds what NAMES stand for to LIST: files as they are, of folders the files that begin like a profile. NAMES outlive the
- * list. Fails with a sentence about the first that cannot be read, or when there is none. */
+/* Adds the files of NAMES to LIST: files as they are, and the files of folders that begin like a profile. NAMES outlive the list. Fails
+ * with a message about the first that cannot be read, or if there is none. */
 bool cairn_files_list(struct cairn_dump_files *list, int count, char **names, struct cairn_error *error);
 
-/* Leaves LIST only the dumps of the service NAME: those of a program of that name, or of files with that prefix; all where NAME is NULL.
- * Fails where there are none, with the services that there are. */
+/* Keeps only the dumps of service NAME in LIST: those of a program of that name, or of files with that prefix; all if NAME is NULL. If
+ * there are none, fails with a message that lists the services. */
 bool cairn_files_keep_service(struct cairn_dump_files *list, const char *name, struct cairn_error *error);
 
-/* When the dump at PATH was taken, in nanoseconds since 1970: what its trailer says, else the date in its name, else MODIFIED_NS. */
+/* When the dump at PATH was taken, in nanoseconds since 1970: from its trailer, else from its name, else MODIFIED_NS. */
 int64_t cairn_files_date(const char *path, int64_t modified_ns);
 
-/* The newest of a list that is not empty; of several, a note says which it is, and of which services they are; and how to see all of them
- * or those of another service where they MAY_SUM. */
+/* The newest dump of a list that is not empty. If there are several, a note says which it is and which services there are and, if they
+ * MAY_SUM, how to see all of them or those of another service. */
 const struct cairn_dump_file *cairn_files_newest(const struct cairn_dump_files *list, bool may_sum);
 
-/* Appends the contents of the file at PATH ("-" is standard input) to OUT, unpacked where it is packed. */
+/* Removes the newest dumps from LIST until the newest one IS_WANTED, and returns how many it removed; none if no dump is wanted. */
+size_t cairn_files_drop_newest(struct cairn_dump_files *list, bool (*is_wanted)(const char *path));
+
+/* Appends the contents of the file at PATH ("-" is standard input) to OUT, decompressed if necessary. */
 bool cairn_files_text(const char *path, struct cairn_buffer *out, struct cairn_error *error);
 
 void cairn_files_free(struct cairn_dump_files *list);

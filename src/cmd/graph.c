@@ -34,7 +34,7 @@ static const struct cairn_option table[] = {
 
 static const struct cairn_option_group groups[] = {
 	{NULL, cairn_output_option_table, 0},
-	{"the picture", table, 0},
+	{"picture", table, 0},
 	CAIRN_VIEW_GROUPS,
 	{0},
 };

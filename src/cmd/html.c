@@ -28,7 +28,7 @@ static const struct cairn_option table[] = {
 
 static const struct cairn_option_group groups[] = {
 	{NULL, cairn_output_option_table, 0},
-	{"the page", table, 0},
+	{"page", table, 0},
 	CAIRN_VIEW_GROUPS,
 	{0},
 };

@@ -81,6 +81,7 @@ static void set_sources(struct run *run)
 {
 	const struct cairn_jeprof_options *options = &run->options;
 	struct cairn_source_options *source = &run->source;
+	source->memory = run->options.memory;
 	bool each_thread = options->thread && strcmp(options->thread, "*") == 0;
 	source->sum = true;
 	source->split_threads = each_thread;
@@ -338,7 +339,7 @@ static int run(int argc, char **argv)
 	else if (!take_program(options, &error))
 		code = cairn_say_error(error.text);
 	else if (options->mode == CAIRN_JEPROF_SYMBOLS)
-		code = cairn_jeprof_symbols(options->program);
+		code = cairn_jeprof_symbols(options->program, options->memory);
 	else
 		code = run_profiles(&run, &error);
 	cairn_profile_free(&run.profile);

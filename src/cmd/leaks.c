@@ -8,7 +8,7 @@
 #include "cmd/series.h"
 #include "cmd/view.h"
 #include "report/head.h"
-#include "series/leaks.h"
+#include "series/words.h"
 #include "symbol/live.h"
 
 #include <math.h>
@@ -28,13 +28,15 @@ static const struct cairn_option table[] = {
 	{0, "nodecount", "N", NULL, CAIRN_OPTION_COUNT, offsetof(struct options, setup.shape.node_count), 0},
 	{0, "limit", "SIZE", "forecast when SIZE is reached (default: the limit recorded in the dumps)",
 	 CAIRN_OPTION_SIZE, offsetof(struct options, limit), 0},
-	{0, "json", NULL, "print one JSON object instead of a table", CAIRN_OPTION_FLAG, offsetof(struct options, setup.json), 0},
+	{0, "json", NULL, "print one JSON object instead of a table; see doc/formats.md", CAIRN_OPTION_FLAG,
+	 offsetof(struct options, setup.json), 0},
 	{0},
 };
 
 static const struct cairn_option_group groups[] = {
 	{NULL, table, 0},
 	CAIRN_VIEW_GROUPS,
+	{"output", cairn_output_option_table, 0},
 	{0},
 };
 
@@ -51,21 +53,6 @@ static struct cairn_interval around(double value, double error)
 static struct cairn_interval rate_interval(const struct cairn_leak *leak)
 {
 	return around(leak->trend.per_hour, leak->trend.error);
-}
-
-/* "3.5 hours", "40 minutes", "6.2 seconds". */
-static const char *duration(double hours, char *out, size_t size)
-{
-	double minutes = hours * 60, seconds = minutes * 60;
-	if (hours >= 48)
-		snprintf(out, size, "%.1f days", hours / 24);
-	else if (hours >= 1)
-		snprintf(out, size, "%.1f hours", hours);
-	else if (minutes >= 1)
-		snprintf(out, size, "%.1f minutes", minutes);
-	else
-		snprintf(out, size, "%.1f seconds", seconds);
-	return out;
 }
 
 /* A memory limit, and whose it is: TITLE in a sentence that goes on with "of 4.0 GiB", KIND for scripts. */
@@ -146,8 +133,8 @@ static void write_limit(const struct report *report)
 		cairn_buffer_format(report->out, "%s of %s is already reached\n", report->limit.title, text);
 	else
 		cairn_buffer_format(report->out, "at this rate %s of %s is reached in %s (95 %%: %s to %s)\n", report->limit.title, text,
-				    duration(left, time, sizeof time), duration(between.low, soonest, sizeof soonest),
-				    between.high < 0 ? "never" : duration(between.high, latest, sizeof latest));
+				    cairn_words_duration(left, time, sizeof time), cairn_words_duration(between.low, soonest, sizeof soonest),
+				    between.high < 0 ? "never" : cairn_words_duration(between.high, latest, sizeof latest));
 }
 
 /* Who takes some dumps by hand takes them at once. */
@@ -159,25 +146,29 @@ static void write_summary(const struct report *report)
 	const struct cairn_leaks *leaks = report->leaks;
 	const struct cairn_profile *profile = &report->series->profile;
 	struct cairn_buffer *out = report->out;
+	bool brief = leaks->observed_hours == 0 && leaks->hours * 3600 < short_seconds;
+	cairn_words_leaks(leaks, report->view, &report->options->setup.shape, out);
+	if (brief && leaks->growing == 0)
+		cairn_buffer_text(out, ", but the dumps are too close together to show a slow leak: take them further apart");
+	cairn_buffer_byte(out, '\n');
 	if (report->last->ended[0]) {
 		cairn_buffer_text(out, "the last dump is of the last moment of the process: ");
 		cairn_utf8_show(out, cairn_bytes_of(report->last->ended));
 		cairn_buffer_byte(out, '\n');
 	}
 	cairn_utf8_show(out, profile->process ? cairn_strings_bytes(&profile->strings, profile->process) : cairn_bytes_of("unknown process"));
-	cairn_buffer_format(out, ", %zu dumps over %s",
-			    report->series->point_count, duration(leaks->hours, time, sizeof time));
+	if (report->series->point_count > 1)
+		cairn_buffer_format(out, ", %zu dumps over %s", report->series->point_count, cairn_words_duration(leaks->hours, time, sizeof time));
+	else
+		cairn_buffer_format(out, ", 1 dump after %s", cairn_words_duration(leaks->observed_hours, time, sizeof time));
 	if (report->last->run > 0)
 		cairn_buffer_format(out, ", %u runs", report->last->run + 1);
 	cairn_buffer_format(out, ", %s now\n", number(report, report->last->total, text));
-	bool brief = leaks->hours * 3600 < short_seconds;
-	if (leaks->growing == 0)
-		cairn_buffer_format(out, "nothing keeps growing among %zu call paths%s\n", leaks->path_count,
-				    brief ? ", but the dumps are too close together to show a slow leak: take them further apart" : "");
-	else
-		cairn_buffer_format(out, "%zu of %zu call paths %s growing, by %s an hour together\n", leaks->growing, leaks->path_count,
-				    leaks->growing == 1 ? "keeps" : "keep", number(report, leaks->per_hour, text));
-	if (leaks->hours < hours_of_day && !brief)
+	if (leaks->observed_hours > 0)
+		cairn_buffer_format(out, "ages of live objects count%s; ordinary objects live up to about %s\n",
+				    report->series->point_count >= least_dumps ? " too" : "",
+				    cairn_words_duration(leaks->longest_hours, time, sizeof time));
+	if (report->series->point_count > 1 && leaks->hours < hours_of_day && !brief)
 		cairn_buffer_text(out, "the dumps span less than a day: a daily rhythm may look like growth\n");
 	write_limit(report);
 	cairn_buffer_byte(out, '\n');
@@ -218,23 +209,13 @@ static void write_spark(const struct report *report, const struct cairn_leak *le
 /* What there is to say beyond the verdict's name. */
 static void write_detail(const struct report *report, const struct cairn_leak *leak)
 {
-	const struct cairn_trend *trend = &leak->trend;
-	char text[32], low[32], high[32], time[32];
-	struct cairn_buffer *out = report->out;
-	double ago = report->leaks->hours - trend->since;
+	struct cairn_buffer detail = cairn_buffer(SIZE_MAX);
+	cairn_words_detail(&leak->trend, report->leaks->hours, report->view, &report->options->setup.shape, &detail);
 	if (leak->members > 1)
-		cairn_buffer_format(out, " (%zu call paths together)", leak->members);
-	if ((trend->verdict == CAIRN_GROWING || trend->verdict == CAIRN_STOPPED) && trend->since > 0)
-		cairn_buffer_format(out, " (%s %s%s)", trend->verdict == CAIRN_GROWING ? "for" : "since", duration(ago, time, sizeof time),
-				    trend->verdict == CAIRN_GROWING ? "" : " ago");
-	else if (trend->verdict == CAIRN_FILLING)
-		cairn_buffer_format(out, " (%s near %s, %s to %s)", trend->refilling ? "fills again after a restart, was" : "levels off",
-				    number(report, trend->level, text), number(report, trend->level_low, low), number(report, trend->level_high, high));
-	else if (trend->verdict == CAIRN_SAWTOOTH && trend->period_hours > 0)
-		cairn_buffer_format(out, trend->period_hours > 20 && trend->period_hours < 28 ? " (daily)" : " (every %s)",
-				    duration(trend->period_hours, time, sizeof time));
-	else if (trend->verdict == CAIRN_TOO_EARLY && trend->more_dumps > 0)
-		cairn_buffer_format(out, " (%u more dump%s may tell)", trend->more_dumps, trend->more_dumps == 1 ? "" : "s");
+		cairn_buffer_format(report->out, " (%zu call paths together)", leak->members);
+	if (detail.length)
+		cairn_buffer_format(report->out, " (%.*s)", (int)detail.length, detail.data);
+	cairn_buffer_free(&detail);
 }
 
 static void write_row(const struct report *report, const struct cairn_leak *leak)
@@ -267,8 +248,8 @@ static void write_text(const struct report *report)
 	size_t rows = shown_rows(report);
 	const char *errors = cairn_head_interval_title(report->view);
 	write_summary(report);
-	cairn_buffer_format(report->out, "%13s%s %7s %11s%s  %-9s %7s  %-*s  %s\n", "rate", errors, "share", "now", errors, "verdict", "sure",
-			    spark_width + 1, "course", "call path");
+	cairn_buffer_format(report->out, "%13s%s %7s %11s%s  %-9s %7s  %-*s  %s\n", "Rate", errors, "Share", "Live", errors, "Verdict", "Sure",
+			    spark_width + 1, "Course", "Call path");
 	for (size_t i = 0; i < report->leaks->count && i < rows; i++)
 		write_row(report, &report->leaks->rows[i]);
 }
@@ -292,10 +273,21 @@ static void trend_json(struct cairn_json *json, const struct cairn_trend *trend)
 		cairn_json_number(json, "level_high", round(trend->level_high));
 		cairn_json_bool(json, "refilling", trend->refilling);
 	}
-	if (trend->verdict == CAIRN_SAWTOOTH && trend->period_hours > 0)
+	if ((trend->verdict == CAIRN_SAWTOOTH || trend->verdict == CAIRN_GROWING) && trend->period_hours > 0)
 		cairn_json_number(json, "period_hours", trend->period_hours);
 	if (trend->verdict == CAIRN_TOO_EARLY && trend->more_dumps > 0)
 		cairn_json_integer(json, "more_dumps", trend->more_dumps);
+	if (trend->verdict == CAIRN_TOO_EARLY && trend->more_hours > 0)
+		cairn_json_number(json, "more_hours", trend->more_hours);
+}
+
+/* The verdict as a person reads it. */
+static void words_json(const struct report *report, struct cairn_json *json, const struct cairn_trend *trend)
+{
+	struct cairn_buffer words = cairn_buffer(SIZE_MAX);
+	cairn_words_trend(trend, report->leaks->hours, report->view, &report->options->setup.shape, &words);
+	cairn_json_text(json, "words", cairn_buffer_bytes(&words));
+	cairn_buffer_free(&words);
 }
 
 static void row_json(const struct report *report, struct cairn_json *json, const struct cairn_leak *leak)
@@ -308,6 +300,9 @@ static void row_json(const struct report *report, struct cairn_json *json, const
 	cairn_json_number(json, "share", leak->share);
 	cairn_json_text(json, "verdict", cairn_bytes_of(cairn_verdict_name(leak->trend.verdict)));
 	cairn_json_number(json, "confidence", leak->trend.confidence);
+	words_json(report, json, &leak->trend);
+	static const char *const evidence[] = {"dumps", "ages", "both"};
+	cairn_json_text(json, "evidence", cairn_bytes_of(evidence[leak->evidence]));
 	cairn_json_bool(json, "warmed_up", leak->trend.warmed_up);
 	trend_json(json, &leak->trend);
 	if (leak->members > 1)
@@ -327,13 +322,21 @@ static void write_json(const struct report *report)
 	const struct cairn_leaks *leaks = report->leaks;
 	const struct cairn_profile *profile = &report->series->profile;
 	size_t rows = shown_rows(report);
+	struct cairn_buffer sentence = cairn_buffer(SIZE_MAX);
+	cairn_words_leaks(leaks, report->view, &report->options->setup.shape, &sentence);
 	cairn_json_open(&json, NULL, '{');
+	cairn_json_text(&json, "summary", cairn_buffer_bytes(&sentence));
+	cairn_buffer_free(&sentence);
 	cairn_json_text(&json, "process", cairn_strings_bytes(&profile->strings, profile->process));
 	if (report->last->ended[0])
 		cairn_json_text(&json, "ended", cairn_bytes_of(report->last->ended));
 	cairn_json_integer(&json, "dumps", (int64_t)report->series->point_count);
 	cairn_json_integer(&json, "runs", report->last->run + 1);
 	cairn_json_number(&json, "hours", leaks->hours);
+	if (leaks->observed_hours > 0) {
+		cairn_json_number(&json, "observed_hours", leaks->observed_hours);
+		cairn_json_number(&json, "longest_lifetime_hours", leaks->longest_hours);
+	}
 	cairn_json_bool(&json, "less_than_a_day", leaks->hours < hours_of_day);
 	cairn_json_number(&json, "total", round(report->last->total));
 	interval_json(report, &json, "total_low", "total_high", cairn_series_interval(report->series, &leaks->now));
@@ -359,14 +362,33 @@ static void write_json(const struct report *report)
 	cairn_buffer_byte(report->out, '\n');
 }
 
+/* By the ending of the output's name: .json is JSON, pictures belong to other commands. */
+static bool find_format(struct cairn_view_setup *setup, struct cairn_error *error)
+{
+	static const char *const pictures[] = {".html", ".svg", ".png", ".pdf"};
+	struct cairn_bytes output = cairn_bytes_of(setup->output ? setup->output : "");
+	for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++)
+		if (cairn_bytes_end_with(output, pictures[i]))
+			return cairn_fail_usage(error, "'cairn leaks' does not write %s files; 'cairn timeline' writes .html and .svg", pictures[i]);
+	setup->json |= cairn_bytes_end_with(output, ".json");
+	return true;
+}
+
 static int run(const void *values, int operand_count, char **operands)
 {
-	const struct options *options = values;
+	struct options own = *(const struct options *)values;
+	const struct options *options = &own;
 	struct cairn_error error;
-	struct cairn_series series;
+	struct cairn_series series = {0};
 	struct cairn_view view = {0};
+	struct cairn_symbolize_report unnamed = {0};
 	int code;
-	if (!cairn_source_series(&series, &options->setup.source, &options->setup.view, least_dumps, operand_count, operands, &error) ||
+	/* Ages are of what a dump holds as a whole: not of one thread, nor of a part by age. */
+	struct cairn_source_options *source = &own.setup.source;
+	source->with_freed = !source->thread && !source->older && !source->younger;
+	source->unnamed = &unnamed;
+	if (!find_format(&own.setup, &error) ||
+	    !cairn_source_series(&series, source, &options->setup.view, least_dumps, operand_count, operands, &error) ||
 	    !cairn_view_make(&view, &series.profile, &options->setup.view, &error)) {
 		code = cairn_say_failure(&error);
 	} else {
@@ -378,10 +400,14 @@ static int run(const void *values, int operand_count, char **operands)
 					cairn_array_zero(series.point_count, sizeof *report.values)};
 		(options->setup.json ? write_json : write_text)(&report);
 		free(report.values);
-		code = cairn_say_output(NULL, cairn_buffer_bytes(&out));
+		struct cairn_symbolize_scope scope = {view.samples, view.sample_count, view.value};
+		struct cairn_bytes text = cairn_buffer_bytes(&out);
+		cairn_source_note_unnamed(&series.profile, &unnamed, &scope, &text);
+		code = cairn_say_output(options->setup.output, text);
 		cairn_buffer_free(&out);
 		cairn_leaks_free(&leaks);
 	}
+	cairn_symbolize_report_free(&unnamed);
 	cairn_view_free(&view);
 	cairn_series_free(&series);
 	return code;
@@ -392,7 +418,8 @@ const struct cairn_command cairn_command_leaks = {
 	.has_setup = true,
 	.summary = "find call paths that keep growing, with rate and confidence",
 	.arguments = "SOURCE...",
-	.detail = "SOURCE is a folder of dumps of one service, or the dumps themselves. Needs at least three dumps.",
+	.detail = "SOURCE is a folder of dumps of one service, or the dumps themselves. Needs at least three dumps, or one\n"
+		  "of Cairn's own engine, which knows the ages of objects.",
 	.groups = groups,
 	.options_size = sizeof(struct options),
 	.run = run,

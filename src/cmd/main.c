@@ -47,6 +47,9 @@ const struct cairn_command *const cairn_commands[] = {
 	&cairn_command_attach,
 	&cairn_command_detach,
 	&cairn_command_watch,
+	&cairn_command_store,
+	&cairn_command_collect,
+	&cairn_command_fleet,
 	&cairn_command_ps,
 	&cairn_command_status,
 	&cairn_command_activate,
@@ -159,7 +162,7 @@ static int usage_error(const struct cairn_error *error)
 	return CAIRN_EXIT_USAGE;
 }
 
-static int run_command(const struct cairn_command *command, int argc, char **argv)
+int cairn_run_command(const struct cairn_command *command, int argc, char **argv)
 {
 	if (command->run_arguments)
 		return command->run_arguments(argc, argv);
@@ -221,7 +224,7 @@ static int dispatch(int argc, char **argv)
 	const char *name = argc > 0 ? cairn_base_name(argv[0]) : "cairn";
 	const struct cairn_command *command = find_command(name);
 	if (command && command->run_arguments)
-		return run_command(command, argc, argv);
+		return cairn_run_command(command, argc, argv);
 	if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
 		return argc < 2 ? (show_help(), CAIRN_EXIT_USAGE) : show_help();
 	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
@@ -233,10 +236,10 @@ static int dispatch(int argc, char **argv)
 			return show_help();
 		command = find_command(argv[2]);
 		char help[] = "--help";
-		return command ? run_command(command, 2, (char *[]){argv[2], help, NULL}) : unknown_command(argv[2]);
+		return command ? cairn_run_command(command, 2, (char *[]){argv[2], help, NULL}) : unknown_command(argv[2]);
 	}
 	command = find_command(argv[1]);
-	return command ? run_command(command, argc - 1, argv + 1) : unknown_command(argv[1]);
+	return command ? cairn_run_command(command, argc - 1, argv + 1) : unknown_command(argv[1]);
 }
 
 /* What was printed line by line is checked here: a full disk must not look like success. Nobody reading any more is no failure. */

@@ -1,4 +1,4 @@
-/* malloc_conf.h - what is written in MALLOC_CONF and its like: pairs key:value with commas between, and the mistakes people make in them.
+/* malloc_conf.h - parses MALLOC_CONF and the like: pairs key:value, separated by commas, and common mistakes in them.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_MALLOC_CONF_H
 #define CAIRN_CMD_MALLOC_CONF_H
@@ -15,20 +15,20 @@ struct cairn_malloc_conf {
 	} pairs[CAIRN_MALLOC_CONF_PAIRS];
 	size_t count;
 	const char *problem; /* the first mistake: a sentence; NULL for none */
-	const char *right;   /* the text in which it was made, put right; NULL where that cannot be told */
+	const char *right;   /* the corrected text; NULL if unknown */
 };
 
-/* Adds the pairs of TEXT, which win over those before, as jemalloc reads them: a pair it does not know counts as nothing, and what is
- * malformed ends the text. */
+/* Adds the pairs of TEXT, which override earlier ones, as jemalloc reads them: an unknown pair is ignored, and a malformed one ends the
+ * text. */
 void cairn_malloc_conf_add(struct cairn_malloc_conf *conf, const char *text);
 
-/* The value of KEY, NULL when it is not set. */
+/* The value of KEY; NULL if it is not set. */
 const char *cairn_malloc_conf_get(const struct cairn_malloc_conf *conf, const char *key);
 
-/* Whether KEY is true; UNLESS when it is not set. */
+/* Whether KEY is true; UNLESS if it is not set. */
 bool cairn_malloc_conf_true(const struct cairn_malloc_conf *conf, const char *key, bool unless);
 
-/* The number KEY is set to; UNLESS when it is not set, or not to a number. */
+/* The number of KEY; UNLESS if it is not set, or not a number. */
 long cairn_malloc_conf_number(const struct cairn_malloc_conf *conf, const char *key, long unless);
 
 #endif

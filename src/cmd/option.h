@@ -1,7 +1,7 @@
-/* option.h - one option table per command; parsing, --help and completions all come from it.
+/* option.h - one option table per command, used for parsing, --help and completions.
  *
- * A command's options live in one struct of its own. A table says where in it each value goes. Tables are put together
- * in groups, so that commands which share options share their table and their struct.
+ * Each command has a struct for its options. A table says where each value goes in it. Tables are combined in groups, so that commands
+ * with common options share their table and struct.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_OPTION_H
 #define CAIRN_CMD_OPTION_H
@@ -28,13 +28,13 @@ struct cairn_option_list {
 
 struct cairn_option {
 	char letter;          /* 0 for none */
-	const char *name;     /* without dashes; "-" and "_" are the same in what a person types */
+	const char *name;     /* without dashes; users may type "-" or "_" */
 	const char *argument; /* what --help calls it; NULL for a flag or choice */
-	const char *help;     /* NULL keeps a spelling out of --help that is only understood for compatibility */
+	const char *help;     /* NULL hides a spelling from --help that is accepted only for compatibility */
 	enum cairn_option_kind kind;
 	size_t offset; /* of the value within the group's struct */
 	int choice;
-	const char *const *words; /* of a text: all that it may be, ending with NULL; NULL for anything */
+	const char *const *words; /* for a text: all permitted values, ending with NULL; NULL for any */
 };
 
 /* Whether the command line has -q or --quiet, which every command takes: no notes then. */
@@ -54,15 +54,15 @@ struct cairn_command {
 	const char *arguments; /* "SOURCE..." */
 	const char *detail;    /* paragraphs after the options in --help; NULL for none */
 	const struct cairn_option_group *groups; /* ends with one whose options are NULL; may be NULL */
-	bool has_setup; /* its options begin with a struct cairn_view_setup (cmd/view.h), though it shows no view of one profile */
-	bool runs_another; /* options end at the first operand: what follows belongs to the program it names */
-	size_t options_size; /* of the struct that `run` is given, cleared and then filled from the command line */
-	/* OPERANDS are what was not an option. Returns the exit code. */
+	bool has_setup; /* its options begin with a struct cairn_view_setup (cmd/view.h), but it shows no view of one profile */
+	bool runs_another; /* options end at the first operand; the rest belongs to the program it names */
+	size_t options_size; /* of the struct for `run`, cleared and then filled from the command line */
+	/* OPERANDS are the arguments that are not options. Returns the exit code. */
 	int (*run)(const void *options, int operand_count, char **operands);
-	/* Commands that show a view of a profile have this (cmd/view.h); their options begin with the shared ones. They are run by
-	 * cairn_view_run, or call it themselves where they have `run` too. */
+	/* Set in commands that show a view of a profile (cmd/view.h), whose options begin with the shared ones. cairn_view_run runs them,
+	 * or they call it from `run`. */
 	const struct cairn_view_command *view;
-	/* Commands that keep another program's command line parse it themselves and have this instead. */
+	/* Set instead in commands that parse another program's command line themselves. */
 	int (*run_arguments)(int argc, char **argv);
 };
 
@@ -71,17 +71,17 @@ struct cairn_command {
 bool cairn_options_parse(const struct cairn_command *command, void *values, int *argc, char **argv, bool *help,
 			 struct cairn_error *error);
 
-/* Sets what OPTION stands for, at VALUE, from TEXT (NULL for a flag or choice). Fails with a sentence where TEXT does not fit. */
+/* Sets OPTION's value at VALUE from TEXT (NULL for a flag or choice). Fails with a message if TEXT is invalid. */
 bool cairn_option_set(const struct cairn_option *option, void *value, const char *text, struct cairn_error *error);
 
-/* Walks all options of COMMAND: start with a zeroed walk; NULL at the end. */
+/* Iterates over all options of COMMAND: start with a zeroed walk; NULL at the end. */
 struct cairn_option_walk {
 	size_t group;
 	size_t option;
 };
 const struct cairn_option *cairn_options_next(const struct cairn_command *command, struct cairn_option_walk *walk);
 
-/* What every command takes: -q (unless COMMAND has a -q of its own) and --help; ends with one whose name is NULL. */
+/* The options of every command: -q (unless COMMAND has its own -q) and --help; ends with one whose name is NULL. */
 const struct cairn_option *cairn_options_common(const struct cairn_command *command);
 
 /* The text of --help. */

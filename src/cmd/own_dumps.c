@@ -3,6 +3,7 @@
 #include "cmd/own_dumps.h"
 
 #include "base/file.h"
+#include "base/path.h"
 #include "dump/name.h"
 
 #include <dirent.h>
@@ -16,9 +17,9 @@ void cairn_own_dumps_find(const char *prefix, pid_t pid, struct cairn_own_dumps 
 {
 	char folder[path_size];
 	uint64_t last = 0;
-	const char *slash = strrchr(prefix, '/');
-	snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - prefix) + 1 : 1, slash ? prefix : ".");
-	struct cairn_bytes wanted = cairn_bytes_of(slash ? slash + 1 : prefix);
+	size_t length = cairn_path_folder(prefix);
+	snprintf(folder, sizeof folder, "%.*s", length ? (int)length : 1, length ? prefix : ".");
+	struct cairn_bytes wanted = cairn_bytes_of(prefix + length);
 	*dumps = (struct cairn_own_dumps){0};
 	DIR *entries = opendir(folder);
 	for (struct dirent *entry; entries && (entry = readdir(entries));) {
@@ -27,7 +28,7 @@ void cairn_own_dumps_find(const char *prefix, pid_t pid, struct cairn_own_dumps 
 			continue;
 		if (dumps->count++ == 0 || name.sequence > last) {
 			last = name.sequence;
-			snprintf(dumps->last, sizeof dumps->last, "%.3800s%.255s", slash ? folder : "", entry->d_name);
+			snprintf(dumps->last, sizeof dumps->last, "%.3800s%.255s", length ? folder : "", entry->d_name);
 		}
 	}
 	if (entries)
@@ -68,11 +69,11 @@ void cairn_own_dumps_mention(pid_t pid, struct cairn_error *error)
 	cairn_own_dumps_find(path, pid, &dumps);
 	if (dumps.count == 0)
 		return;
-	char folder[path_size], *slash = strrchr(dumps.last, '/');
-	*slash = 0;
+	char folder[path_size], *name = dumps.last + cairn_path_folder(dumps.last);
+	name[-1] = 0;
 	ssize_t length = readlink(dumps.last, folder, sizeof folder - 1);
 	snprintf(text, sizeof text, "%s", error->text);
 	cairn_fail(error, "%s (jemalloc itself has written %zu dump%s for it, the last is %.*s/%s)", text, dumps.count,
 		   dumps.count == 1 ? "" : "s", length > 0 ? (int)length : (int)strlen(dumps.last), length > 0 ? folder : dumps.last,
-		   slash + 1);
+		   name);
 }

@@ -1,7 +1,7 @@
-/* perl_option.h - a command line read the way Perl's Getopt::Long reads it, by the same tables as every other command.
+/* perl_option.h - parses a command line like Perl's Getopt::Long, with the same tables as every other command.
  *
- * One dash or two; any case; --name value or --name=value; unique beginnings; --noname and --no-name for flags; options among
- * the operands; -- ends them. What has an argument takes the next word, whatever it begins with.
+ * One dash or two; any case; --name value or --name=value; unique prefixes; --noname and --no-name for flags; options between operands;
+ * -- ends them. An option with an argument takes the next word, whatever it begins with.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_PERL_OPTION_H
 #define CAIRN_CMD_PERL_OPTION_H

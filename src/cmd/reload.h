@@ -1,7 +1,7 @@
-/* reload.h - profiles of the same sources under options that change, for commands that answer more than once.
+/* reload.h - profiles of the same sources with changing options, for commands that answer more than once.
  *
- * What was asked for lately is kept, so that going back and forth costs nothing. Standard input, pipes and live processes are read once: of
- * those there is no other profile.
+ * Recent profiles are kept, so that going back and forth costs nothing. Standard input, pipes and live processes are read once: they have
+ * no other profile.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_RELOAD_H
 #define CAIRN_CMD_RELOAD_H
@@ -21,11 +21,10 @@ struct cairn_reload {
 		struct cairn_source_options options;
 		struct cairn_arena arena; /* of the texts in options */
 	} slots[CAIRN_RELOAD_MOST];
-	unsigned next; /* the slot that is given up next */
+	unsigned next; /* the slot to reuse next */
 };
 
-/* The profile of the sources with OPTIONS: one that is there, or loaded now. NULL with a sentence where it cannot be loaded. Borrowed
- * until the next call. */
+/* The profile of the sources with OPTIONS, kept or loaded now. NULL with a message if it cannot be loaded. Borrowed until the next call. */
 const struct cairn_profile *cairn_reload_get(struct cairn_reload *reload, const struct cairn_source_options *options,
 					     struct cairn_error *error);
 void cairn_reload_free(struct cairn_reload *reload);

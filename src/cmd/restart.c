@@ -4,6 +4,7 @@
 
 #include "base/buffer.h"
 #include "base/file.h"
+#include "base/path.h"
 
 #include <stdio.h>
 #include <sys/stat.h>
@@ -42,11 +43,11 @@ static bool is_program(struct cairn_arena *arena, int pid, const char *name, con
 	struct stat named, running;
 	char path[48];
 	snprintf(path, sizeof path, "/proc/%d/exe", pid);
-	const char *slash = strrchr(name, '/'), *program = link_of(arena, pid, "exe");
+	const char *program = link_of(arena, pid, "exe");
 	if (stat(path, &running) != 0 || !program)
 		return false;
-	if (!slash) /* found in PATH */
-		return strcmp(name, strrchr(program, '/') + 1) == 0;
+	if (!strchr(name, '/')) /* found in PATH */
+		return strcmp(name, cairn_base_name(program)) == 0;
 	return stat(name[0] == '/' ? name : cairn_arena_format(arena, "%s/%s", folder, name), &named) == 0 && named.st_ino == running.st_ino &&
 	       named.st_dev == running.st_dev;
 }

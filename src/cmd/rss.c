@@ -25,7 +25,7 @@ struct options {
 };
 
 static const struct cairn_option table[] = {
-	{'o', "output", "FILE", "write to FILE: a picture if it ends in .svg or .html, else text", CAIRN_OPTION_TEXT,
+	{'o', "output", "FILE", "write to FILE: a picture if it ends in .svg or .html, JSON if in .json, else text", CAIRN_OPTION_TEXT,
 	 offsetof(struct options, output), 0},
 	{0, "json", NULL, "print one JSON object instead of a table", CAIRN_OPTION_FLAG, offsetof(struct options, json), 0},
 	{0},
@@ -33,7 +33,7 @@ static const struct cairn_option table[] = {
 
 static const struct cairn_option_group groups[] = {
 	{NULL, table, 0},
-	{"the process", cairn_target_option_table, offsetof(struct options, target)},
+	{"target", cairn_target_option_table, offsetof(struct options, target)},
 	{0},
 };
 
@@ -83,14 +83,16 @@ static bool take_text(struct account *account, struct cairn_bytes text, const ch
 				  "the agent have one",
 				  name);
 	struct cairn_smaps now;
-	bool outside = pid && cairn_smaps_read_holes(&now, pid);
+	bool outside = pid && cairn_smaps_read_holes(&now, pid, (uint64_t)64 << 20 /* 256 GiB */);
 	if (!cairn_bill_facts_read(&account->facts, &trailer, error)) {
 		if (!outside)
 			return cairn_fail_within(error, "%s: ", name);
 		account->facts.smaps = now;
 	}
-	account->facts.smaps.has_holes = outside && now.has_holes;
-	account->facts.smaps.holes = outside ? now.holes : 0;
+	if (outside) {
+		account->facts.smaps.has_holes = now.has_holes;
+		account->facts.smaps.holes = now.holes;
+	}
 	if (!trailer.complete)
 		cairn_fail(new_note(account), "the trailer is cut short; what is missing counts as nothing");
 	account->pid = pid ? pid : trailer.pid;
@@ -169,12 +171,29 @@ static bool take_target(struct account *account, const char *name, const char *t
 	return good;
 }
 
+/* Whether the dump at PATH says what the resident memory was. That of a process that had already ended does not. */
+static bool is_measured(const char *path)
+{
+	struct cairn_trailer trailer;
+	struct cairn_bill_facts facts = {0};
+	struct cairn_buffer text = cairn_buffer(SIZE_MAX);
+	bool measured = cairn_files_text(path, &text, NULL) && cairn_trailer_read(cairn_buffer_bytes(&text), &trailer) &&
+			cairn_bill_facts_read(&facts, &trailer, NULL);
+	cairn_buffer_free(&text);
+	return measured;
+}
+
 static bool take_file(struct account *account, char *name, struct cairn_error *error)
 {
 	struct cairn_dump_files list = {0};
 	struct cairn_buffer text = cairn_buffer(SIZE_MAX);
-	bool good = cairn_files_list(&list, 1, &name, error) && cairn_files_text(cairn_files_newest(&list, false)->path, &text, error) &&
-		    take_text(account, cairn_buffer_bytes(&text), name, 0, error);
+	bool good = cairn_files_list(&list, 1, &name, error);
+	size_t dropped = good && list.count > 1 ? cairn_files_drop_newest(&list, is_measured) : 0;
+	if (dropped > 0)
+		cairn_note("skipping %zu newer dump%s without figures for resident memory%s", dropped, dropped == 1 ? "" : "s",
+			   dropped == 1 ? ": its process had ended" : "");
+	good = good && cairn_files_text(cairn_files_newest(&list, false)->path, &text, error) &&
+	       take_text(account, cairn_buffer_bytes(&text), name, 0, error);
 	cairn_buffer_free(&text);
 	cairn_files_free(&list);
 	return good;
@@ -233,15 +252,22 @@ static void describe(const struct account *account, char *out, size_t size)
 		 show_time(account->time_ns, date, sizeof date));
 }
 
+/* Whether it is not known which pages were touched, so that the bill guesses which lines untouched memory is to be taken off from. */
+static bool is_guess(const struct account *account)
+{
+	return account->bill.has_allocator && account->bill.untouched > 0 && !account->facts.smaps.has_holes;
+}
+
 /* Beside the lines: what is counted somewhere but not resident. */
-static void write_beside(const struct cairn_bill *bill, struct cairn_buffer *out)
+static void write_beside(const struct cairn_bill *bill, bool is_guess, struct cairn_buffer *out)
 {
 	const struct {
 		uint64_t bytes;
 		const char *text;
 	} beside[] = {
 		{bill->retained, "address space that the allocator keeps (retained)"},
-		{bill->untouched, "handed out or kept by the allocator, but never touched"},
+		{bill->untouched, is_guess ? "handed out or kept by the allocator, but never touched; whether by live objects is estimated"
+					   : "handed out or kept by the allocator, but never touched"},
 		{bill->swap, "swapped out"},
 		{bill->hugetlb, "in pages of hugetlbfs, which the kernel does not count as resident"},
 	};
@@ -283,7 +309,7 @@ static void write_text(const struct account *account, struct cairn_buffer *out)
 			write_estimate(&account->facts, out);
 		cairn_buffer_byte(out, '\n');
 	}
-	write_beside(bill, out);
+	write_beside(bill, is_guess(account), out);
 	for (size_t i = 0; i < account->note_count; i++) {
 		cairn_buffer_text(out, i ? "note: " : "\nnote: ");
 		cairn_utf8_show(out, cairn_bytes_of(account->notes[i].text));
@@ -321,6 +347,7 @@ static void write_json(const struct account *account, struct cairn_buffer *out)
 	cairn_json_open(&json, "not_resident", '{');
 	cairn_json_integer(&json, "retained", (int64_t)bill->retained);
 	cairn_json_integer(&json, "untouched", (int64_t)bill->untouched);
+	cairn_json_bool(&json, "untouched_estimated", is_guess(account));
 	cairn_json_integer(&json, "swap", (int64_t)bill->swap);
 	cairn_json_integer(&json, "hugetlb", (int64_t)bill->hugetlb);
 	cairn_json_close(&json, '}');
@@ -358,8 +385,15 @@ static int run(const void *values, int count, char **operands)
 {
 	const struct options *options = values;
 	struct cairn_error error;
+	struct cairn_bytes ending = cairn_bytes_of(options->output ? options->output : "");
+	bool svg = cairn_bytes_end_with(ending, ".svg"), page = cairn_bytes_end_with(ending, ".html");
+	bool json = options->json || cairn_bytes_end_with(ending, ".json");
 	if (count != 1) {
 		cairn_say_error("'cairn rss' takes one process or one dump");
+		return CAIRN_EXIT_USAGE;
+	}
+	if (cairn_bytes_end_with(ending, ".png") || cairn_bytes_end_with(ending, ".pdf")) {
+		cairn_say_error("'cairn rss' writes .svg, .html, .json or text, not .png or .pdf");
 		return CAIRN_EXIT_USAGE;
 	}
 	struct account *account = calloc(1, sizeof *account);
@@ -372,11 +406,9 @@ static int run(const void *values, int count, char **operands)
 	} else {
 		struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 		const char *output = options->output;
-		struct cairn_bytes path = cairn_bytes_of(output ? output : "");
-		bool svg = cairn_bytes_end_with(path, ".svg"), page = cairn_bytes_end_with(path, ".html");
 		cairn_bill_make(&account->bill, &account->facts);
 		add_notes(account);
-		if (options->json)
+		if (json)
 			write_json(account, &out);
 		else if (svg || page)
 			write_picture(account, page, &out);

@@ -7,10 +7,12 @@
 #include "agent/host/listen.h"
 #include "base/descriptor.h"
 #include "base/file.h"
+#include "base/path.h"
 #include "cmd/command.h"
 #include "cmd/run/program.h"
 #include "cmd/run/summary.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -73,7 +75,7 @@ static void set_agent_conf(const struct options *options, const char *prefix)
 	cairn_buffer_format(&text, "engine:%s,enable_heap_profiling:%s", options->engine, options->wait ? "false" : "true");
 	if (options->period)
 		cairn_buffer_format(&text, ",period:%llu", (unsigned long long)options->period);
-	if (strlen(prefix) < sizeof ((struct cairn_config *)0)->prefix && !strchr(prefix, ','))
+	if (strlen(prefix) < sizeof((struct cairn_config *)0)->prefix && !strchr(prefix, ','))
 		cairn_buffer_format(&text, ",prefix:%s", prefix);
 	if (options->interval)
 		cairn_buffer_format(&text, ",interval:%llu", (unsigned long long)options->interval);
@@ -128,12 +130,12 @@ static bool choose_prefix(const struct options *options, const char *name, char 
 	char told[path_size], here[path_size] = "";
 	struct stat status;
 	snprintf(told, sizeof told, options->prefix ? "%.3800s" : "cairn.%.200s", options->prefix ? options->prefix : name);
-	char *slash = strrchr(told, '/');
-	if (slash && slash > told) {
-		*slash = '\0';
+	size_t folder = cairn_path_folder(told);
+	if (folder > 1) {
+		told[folder - 1] = '\0';
 		if (stat(told, &status) != 0 || !S_ISDIR(status.st_mode))
 			return cairn_fail(error, "--prefix: there is no folder %.400s", told);
-		*slash = '/';
+		told[folder - 1] = '/';
 	}
 	if (told[0] != '/' && !getcwd(here, sizeof here))
 		return cairn_fail_errno(error, "the working folder cannot be found");
@@ -248,7 +250,7 @@ static int run(const void *values, int count, char **operands)
 		cairn_say_error(error.text);
 		return CAIRN_EXIT_USAGE;
 	}
-	const char *slash = strrchr(operands[0], '/'), *name = slash ? slash + 1 : operands[0];
+	const char *name = cairn_base_name(operands[0]);
 	follow_risedev(&options, name);
 	if (!cairn_program_find(operands[0], path)) {
 		bool there = strchr(operands[0], '/') && access(operands[0], F_OK) == 0;
@@ -275,7 +277,12 @@ static int run(const void *values, int count, char **operands)
 			return cairn_say_failure(&error);
 		check_listening();
 	}
-	return run_command(&options, operands, name, prefix, profiled);
+	int code = run_command(&options, operands, name, prefix, profiled);
+	/* MALLOC_CONF reaches every program that a script starts, and what those are cannot be known before. */
+	if (program.is_script && code == 128 + SIGABRT && strcmp(options.engine, "jemalloc") == 0)
+		cairn_note("a program that %s started has aborted: a static program with jemalloc in it does so with prof:true, which "
+			   "--engine jemalloc sets for all of them; without --engine it runs", path);
+	return code;
 }
 
 const struct cairn_command cairn_command_run = {

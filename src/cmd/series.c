@@ -3,6 +3,7 @@
 #include "cmd/series.h"
 
 #include "base/array.h"
+#include "base/path.h"
 #include "base/pool.h"
 #include "cmd/command.h"
 #include "cmd/files.h"
@@ -37,13 +38,13 @@ static void note_choice(const struct cairn_choice *choice, const struct cairn_ca
 	struct cairn_bytes name = service->prefix.length ? service->prefix : service->program;
 	if (choice->other_services)
 		cairn_note("dumps of several services; using the %zu of %.*s and leaving out %zu others (--service NAME selects one)",
-		     choice->count + choice->unknown + choice->other_processes, (int)name.length, name.data, choice->other_services);
+			   choice->count + choice->unknown + choice->other_processes, (int)name.length, name.data, choice->other_services);
 	if (choice->unknown)
 		cairn_note("leaving out %zu dump%s not say of which process; one that was cut short does not", choice->unknown,
-		     choice->unknown == 1 ? " that does" : "s that do");
+			   choice->unknown == 1 ? " that does" : "s that do");
 	if (choice->other_processes)
 		cairn_note("dumps of several processes that ran at the same time; using those of process %llu and leaving out %zu others",
-		     (unsigned long long)service->origin.process_id, choice->other_processes);
+			   (unsigned long long)service->origin.process_id, choice->other_processes);
 }
 
 /* Whether the machine's own clock says when PROFILE was taken, in numbers that add up without overflow. */
@@ -126,10 +127,10 @@ static bool fail_few(size_t count, size_t least, int name_count, char **names, c
 	if (cairn_target_find(&target, names[0], token, NULL) && cairn_target_ask(&target, "GET", "/cairn/status", &body, NULL))
 		cairn_target_field(cairn_buffer_bytes(&body), "dumps.last_path", last, sizeof last);
 	cairn_buffer_free(&body);
-	char *slash = strrchr(last, '/');
-	if (slash && slash > last)
+	size_t folder = cairn_path_folder(last);
+	if (folder > 1)
 		return cairn_fail(error, "%s as it is now is one dump, and it takes at least %zu; its agent writes them to %.*s, so name that "
-				  "folder", names[0], least, (int)(slash - last), last);
+				  "folder", names[0], least, (int)folder - 1, last);
 	return cairn_fail(error, "%s as it is now is one dump, and it takes at least %zu; 'cairn watch --folder DIR %s' gathers them, then "
 			  "name DIR", names[0], least, names[0]);
 }
@@ -174,7 +175,8 @@ bool cairn_source_series(struct cairn_series *series, const struct cairn_source_
 	cairn_files_free(&files);
 	if (alone)
 		return false;
-	if (series->point_count < least)
+	bool aged = series->point_count > 0 && series->lives.seconds > 0; /* then one is enough */
+	if (series->point_count < least && !aged)
 		return fail_few(series->point_count, least, count, names, options->token, error);
 	cairn_source_name(&series->profile, options);
 	return true;

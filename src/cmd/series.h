@@ -9,7 +9,8 @@
 
 /* Loads the dumps that NAMES stand for into SERIES, in the order of time and with names; the caller frees it. It is of the value that
  * VIEW asks for. Of several services in one folder the one with the most dumps is taken, and of processes that ran at the same time
- * one. Notes say what was left out. Fails, with a sentence, where fewer than LEAST dumps can be used. */
+ * one. Notes say what was left out. Fails, with a sentence, where fewer than LEAST dumps can be used, unless
+ * the newest knows the ages of its objects and they were asked for (with_freed). */
 bool cairn_source_series(struct cairn_series *series, const struct cairn_source_options *options,
 			 const struct cairn_view_options *view, size_t least,
 			 int count, char **names, struct cairn_error *error);

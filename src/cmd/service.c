@@ -105,7 +105,7 @@ static void add_programs(struct candidates *candidates, const char *name)
 		closedir(processes);
 }
 
-int cairn_service_process(const char *name, struct cairn_error *problem)
+int cairn_service_process(const char *name, bool any, struct cairn_error *problem)
 {
 	struct candidates candidates = {.count = 0};
 	if (!add_unit(&candidates, name))
@@ -122,6 +122,8 @@ int cairn_service_process(const char *name, struct cairn_error *problem)
 		if (cairn_target_find(&target, pid, NULL, i == 0 ? problem : NULL))
 			return candidates.items[i].pid;
 	}
+	if (any)
+		return candidates.items[0].pid;
 	cairn_fail_within(problem, "service %s: ", name);
 	return 0;
 }

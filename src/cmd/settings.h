@@ -1,7 +1,7 @@
-/* settings.h - options that stay set from one command to the next, as at the shell's prompt.
+/* settings.h - options that stay set from one command to the next, at the shell's prompt.
  *
- * Those of all views are kept as values; those that only some commands have, such as list's --source-path, as they were typed, for
- * the commands that know them. Where output goes is no setting: each command says it. Names may have - or _.
+ * Options of all views are stored as values; those of single commands, such as list's --source-path, as they were typed, for the commands
+ * that know them. The output is no setting: each command names it. Names may contain - or _.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_SETTINGS_H
 #define CAIRN_CMD_SETTINGS_H
@@ -12,7 +12,7 @@
 
 enum { CAIRN_SETTINGS_EXTRAS_MOST = 64 };
 
-/* All zeroes but for `setup`, which says how options are at the start. */
+/* All zeroes except `setup`, which has the initial options. */
 struct cairn_settings {
 	struct cairn_view_setup setup;
 	const char *extras[CAIRN_SETTINGS_EXTRAS_MOST]; /* "--name=value" */
@@ -20,21 +20,21 @@ struct cairn_settings {
 	struct cairn_arena arena; /* of the texts in both */
 };
 
-/* Sets what WORD says: "name=value", "name=" to take it back, or "name" for a flag. *KNOWN is false where there is no such option. Fails
- * with a sentence, and nothing is changed, where the value is wrong or RELOAD cannot load the sources with it. */
+/* Applies WORD: "name=value", "name=" to reset it, or "name" for a flag. *KNOWN is false if there is no such option. Fails with a
+ * message, and changes nothing, if the value is wrong or RELOAD cannot load the sources with it. */
 bool cairn_settings_set(struct cairn_settings *settings, struct cairn_reload *reload, const char *word, bool *known,
 			struct cairn_error *error);
 
-/* The INDEXth option of all views that can be set, and where its value is; NULL after the last. */
+/* The INDEXth option of all views that can be set, and the place of its value; NULL after the last. */
 const struct cairn_option *cairn_settings_option(const struct cairn_settings *settings, size_t index, const void **value);
 
-/* Appends every option with its value and what it is for. */
+/* Appends every option with its value and its description. */
 void cairn_settings_show(const struct cairn_settings *settings, struct cairn_buffer *out);
 
 /* Whether COMMAND has an option NAME that can be set. */
 bool cairn_settings_apply_to(const struct cairn_command *command, const char *name);
 
-/* Puts the extras that COMMAND knows into ARGUMENTS, copied to ARENA; returns how many. */
+/* Puts the extra options that COMMAND knows into ARGUMENTS, copied to ARENA; returns their number. */
 int cairn_settings_extras(const struct cairn_settings *settings, const struct cairn_command *command, struct cairn_arena *arena,
 			  char **arguments);
 

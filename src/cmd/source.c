@@ -3,10 +3,12 @@
 #include "cmd/source.h"
 
 #include "base/file.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cmd/command.h"
 #include "cmd/files.h"
+#include "cmd/fleet/question.h"
 #include "cmd/target.h"
 #include "dump/name.h"
 #include "profile/combine.h"
@@ -34,7 +36,7 @@ const struct cairn_option cairn_source_option_table[] = {
 	{0, "slack", NULL, "show what live objects can hold beyond what was requested (Cairn's engine)", CAIRN_OPTION_FLAG, AT(slack), 0},
 	{0, "mappings", "KIND", "show what the service mapped itself, not its heap: anonymous, shared, file, reserved, brk or all",
 	 CAIRN_OPTION_TEXT, AT(mappings), 0, (const char *const[]){"anonymous", "shared", "file", "reserved", "brk", "all", NULL}},
-	{0, "service", "NAME", "of several dumps, use only those of the program with this name", CAIRN_OPTION_TEXT, AT(service), 0},
+	{0, "service", "NAME", "of several dumps, use only those of this service or program", CAIRN_OPTION_TEXT, AT(service), 0},
 	{0, "binary", "FILE", "use this program or library, which has moved since", CAIRN_OPTION_LIST, AT(binary), 0},
 	{0, "symbols", "DIR", "also search this folder for debug files: .debug, .dwo, .dwp", CAIRN_OPTION_LIST, AT(symbols), 0},
 	{0, "sysroot", "DIR", "root folder with the files of the profiled machine", CAIRN_OPTION_TEXT, AT(sysroot), 0},
@@ -136,6 +138,7 @@ bool cairn_source_read(struct cairn_profile *profile, const char *name, const st
 		.split_threads = options->thread || options->split_threads,
 		.split_ages = options->split_ages,
 		.with_freed = options->with_freed,
+		.all_values = options->all_values,
 		.at_peak = options->peak,
 		.as_slack = options->slack,
 		.as_jeprof = options->as_jeprof,
@@ -150,7 +153,9 @@ bool cairn_source_read(struct cairn_profile *profile, const char *name, const st
 					"with it");
 	if (options->peak && (options->thread || options->older || options->younger || options->slack))
 		return cairn_fail_usage(error, "--peak knows call paths only: neither --thread, --older, --younger nor --slack goes with it");
-	bool good = cairn_target_is(name) ? read_live(profile, name, options, &reading, error) : read_file(profile, name, &reading, error);
+	bool good = cairn_store_is(name)    ? cairn_fleet_source_read(profile, name, error)
+		    : cairn_target_is(name) ? read_live(profile, name, options, &reading, error)
+					    : read_file(profile, name, &reading, error);
 	if (good && !profile->has_ages && (options->older || options->younger))
 		good = cairn_fail(error, "%s does not say when its objects were allocated, which --older and --younger need; dumps of Cairn's own "
 				  "engine do (engine:cairn)", name);
@@ -178,8 +183,8 @@ bool cairn_source_read(struct cairn_profile *profile, const char *name, const st
 static void label_process(struct cairn_profile *part)
 {
 	char text[96];
-	const char *path = part->process ? cairn_profile_string(part, part->process) : "process", *slash = strrchr(path, '/');
-	snprintf(text, sizeof text, "%.60s %llu", slash ? slash + 1 : path, (unsigned long long)part->process_id);
+	const char *path = part->process ? cairn_profile_string(part, part->process) : "process";
+	snprintf(text, sizeof text, "%.60s %llu", cairn_base_name(path), (unsigned long long)part->process_id);
 	cairn_profile_label_all(part, "process", text);
 }
 
@@ -261,8 +266,7 @@ static void show_progress(void *context, size_t done, size_t total, const char *
 {
 	(void)context;
 	struct cairn_buffer shown = cairn_buffer(60);
-	const char *slash = strrchr(what, '/'); /* a long path would crowd the name of the file out of the line */
-	cairn_utf8_show(&shown, cairn_bytes_of(slash ? slash + 1 : what));
+	cairn_utf8_show(&shown, cairn_bytes_of(cairn_base_name(what))); /* a long path would crowd the name of the file out of the line */
 	if (done == total)
 		fprintf(stderr, "\r\033[K");
 	else
@@ -281,28 +285,53 @@ static void say_missing(const char *const *names, size_t count)
 		}
 }
 
-/* One sentence about what has no name, where that is enough to matter: the heaviest file, and how many others there are. */
-static void note_unnamed(const struct cairn_profile *profile, const struct cairn_symbolize_report *report)
+/* Whether the report TEXT contains an address of MODULE, as cairn_view_place writes it: with its offset, or in a report by file without,
+ * at the end of a line or as a JSON string. Addresses outside any file are plain numbers, which are not looked for. */
+static bool mentions(const struct cairn_profile *profile, const struct cairn_symbolize_module *module, struct cairn_bytes text)
+{
+	static const struct {
+		const char *before, *after;
+	} forms[] = {{"", "+0x"}, {" ", "\n"}, {"\"", "\""}};
+	char name[512];
+	if (module->module == CAIRN_NONE)
+		return true;
+	const char *path = cairn_profile_string(profile, profile->modules[module->module].path);
+	if (!*path)
+		return cairn_bytes_contain(text, "[code without a file]");
+	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+		snprintf(name, sizeof name, "%s%s%s", forms[i].before, cairn_base_name(path), forms[i].after);
+		if (cairn_bytes_contain(text, name))
+			return true;
+	}
+	return false;
+}
+
+void cairn_source_note_unnamed(const struct cairn_profile *profile, struct cairn_symbolize_report *report,
+			       const struct cairn_symbolize_scope *scope, const struct cairn_bytes *text)
 {
 	static const double worth_saying = 0.05;
-	struct cairn_buffer text = cairn_buffer(1 << 16);
-	cairn_symbolize_explain(profile, report, worth_saying, &text);
-	struct cairn_bytes rest = cairn_buffer_bytes(&text), first = {"", 0}, line;
+	struct cairn_buffer lines = cairn_buffer(1 << 16);
+	cairn_symbolize_weigh(profile, scope, report);
+	for (size_t i = 0; text && i < report->module_count; i++)
+		if (!mentions(profile, &report->modules[i], *text))
+			report->modules[i].unnamed_weight = 0;
+	cairn_symbolize_explain(profile, report, worth_saying, &lines);
+	struct cairn_bytes rest = cairn_buffer_bytes(&lines), first = {"", 0}, line;
 	size_t count = 0;
 	for (; cairn_text_line(&rest, &line, NULL); count++)
 		first = count == 0 ? line : first;
 	if (count == 1)
 		cairn_note("%.*s", (int)first.length, first.data);
 	else if (count > 1)
-		cairn_note("%.*s; %zu more file%s names too, which 'cairn doctor DUMP' lists", (int)first.length, first.data, count - 1,
-			   count == 2 ? " lacks" : "s lack");
-	cairn_buffer_free(&text);
+		cairn_note("%.*s; names are missing from %zu more file%s, which 'cairn doctor DUMP' lists", (int)first.length, first.data, count - 1,
+			   count == 2 ? "" : "s");
+	cairn_buffer_free(&lines);
 }
 
 void cairn_source_name(struct cairn_profile *profile, const struct cairn_source_options *options)
 {
 	struct cairn_symbolize_options symbolize = symbolize_options(options);
-	struct cairn_symbolize_report report;
+	struct cairn_symbolize_report own, *report = options->unnamed ? options->unnamed : &own;
 	if (options->no_symbols)
 		return;
 	if (!options->quiet) {
@@ -312,11 +341,12 @@ void cairn_source_name(struct cairn_profile *profile, const struct cairn_source_
 	}
 	if (isatty(STDERR_FILENO) && !options->quiet)
 		symbolize.progress = show_progress;
-	cairn_symbolize(profile, &symbolize, &report);
-	cairn_symbolize_weigh(profile, &report);
+	cairn_symbolize(profile, &symbolize, report);
+	if (options->unnamed)
+		return;
 	if (!options->quiet)
-		note_unnamed(profile, &report);
-	cairn_symbolize_report_free(&report);
+		cairn_source_note_unnamed(profile, report, NULL, NULL);
+	cairn_symbolize_report_free(report);
 }
 
 /* The PIDs that NAMES stand for with all that descend from them; what is no PID is left as it is. */

@@ -8,7 +8,7 @@
 
 #include "cmd/option.h"
 #include "profile/profile.h"
-#include "symbol/find.h"
+#include "symbol/symbolize.h"
 
 struct cairn_source_options {
 	bool sum;
@@ -22,10 +22,12 @@ struct cairn_source_options {
 	bool slack; /* what is usable beyond what was requested */
 	const char *service; /* only dumps of this program */
 	/* Not options of their own, but set by commands. */
-	bool quiet;                /* by those that load many: naming says nothing */
+	bool quiet;                /* by those that load many: naming prints no notes */
+	struct cairn_symbolize_report *unnamed; /* by those that show a part: filled instead of printing a note about missing names */
 	bool split_threads;        /* by those that show threads */
 	bool split_ages;           /* by those that show ages */
 	bool with_freed;           /* by those that show what was freed */
+	bool all_values;           /* by those that hand on all there is */
 	bool as_jeprof;            /* by jeprof: its numbers to the last digit */
 	bool reads_standard_input; /* by those for which no name means standard input, unless that is a terminal */
 	bool columns_compare;      /* by those that show differences: the two columns of folded text are one */
@@ -57,7 +59,13 @@ bool cairn_source_load(struct cairn_profile *profile, const struct cairn_source_
 bool cairn_source_read(struct cairn_profile *profile, const char *name, const struct cairn_source_options *options,
 		       struct cairn_error *error);
 
-/* Names what has no name yet, unless OPTIONS say not to. One note says what could not be named, where it matters. */
+/* Names the locations that have no name yet, unless OPTIONS say not to. Prints one note if enough of the profile stays unnamed, unless
+ * OPTIONS->unnamed keeps that for cairn_source_note_unnamed. */
 void cairn_source_name(struct cairn_profile *profile, const struct cairn_source_options *options);
+
+/* Prints one note about the names that are missing from what is shown, if they are at least a twentieth of it: SCOPE says which samples
+ * and which value are shown (NULL: all), and TEXT, if not NULL, is the report: modules without an address in it are not mentioned. */
+void cairn_source_note_unnamed(const struct cairn_profile *profile, struct cairn_symbolize_report *report,
+			       const struct cairn_symbolize_scope *scope, const struct cairn_bytes *text);
 
 #endif

@@ -1,9 +1,9 @@
 /* symbols.c - `cairn symbols -`: names of addresses for the agent's symbol routes.
  *
- * Standard input is a memory map and then lines `0xADDRESS`; the answer is a line `0xADDRESS<tab>NAME` for each address that
- * has a name, in the order first asked. Functions inlined there are joined by `--`, outermost first, as jeprof's protocol
- * has it. Stock jeprof strips malloc and its like, and knows nothing of prefixes and jemalloc's inner functions: those are all
- * called malloc here. Nobody types this, so it is not in `cairn help`.
+ * Standard input is a memory map followed by lines `0xADDRESS`. The output has one line `0xADDRESS<tab>NAME` for each address that has a
+ * name, in the order of the first request. Inlined functions are joined by `--`, outermost first, as jeprof's protocol requires. Stock
+ * jeprof removes frames called malloc and the like, but knows neither prefixes nor jemalloc's inner functions, so all of those are called
+ * malloc here, including the ones in a stripped libjemalloc. Nobody types this command, so it is not in `cairn help`.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/file.h"
 #include "base/text.h"
@@ -20,6 +20,13 @@ static void read_addresses(struct cairn_profile *profile, struct cairn_bytes tex
 		if (cairn_bytes_start_with(line, "0x") && cairn_text_hex(&line, &address) && line.length == 0)
 			cairn_profile_add_location(profile, address, CAIRN_NONE, false);
 	}
+}
+
+/* Whether location ID lies in the file of an allocator, such as libjemalloc.so. */
+static bool is_in_allocator(const struct cairn_profile *profile, uint32_t id)
+{
+	const struct cairn_module *module = cairn_profile_module(profile, &profile->locations[id]);
+	return module && cairn_allocator_is_module(cairn_profile_string(profile, module->path));
 }
 
 /* How many of LOCATION's frames, from the innermost on, are the allocator's. */
@@ -44,10 +51,11 @@ static void write_names(const struct cairn_profile *profile, struct cairn_buffer
 	cairn_allocator_learn(&allocator, profile);
 	for (size_t i = 0; i < profile->location_count; i++) {
 		const struct cairn_location *location = &profile->locations[i];
-		if (location->frame_count == 0)
+		bool unnamed = location->frame_count == 0;
+		if (unnamed && !is_in_allocator(profile, (uint32_t)i))
 			continue;
 		cairn_buffer_hex(out, location->address);
-		cairn_buffer_byte(out, '\t');
+		cairn_buffer_text(out, unnamed ? "\tmalloc\n" : "\t");
 		uint32_t own = count_allocator(&allocator, (uint32_t)i);
 		for (uint32_t frame = location->frame_count; frame-- > own;)
 			cairn_buffer_format(out, "%s%s", name_of(profile, location->first_frame + frame), frame > 0 ? "--" : "\n");

@@ -265,10 +265,10 @@ static bool find_process(struct cairn_target *target, struct cairn_error *error)
 						 : "process %d belongs to another user; its agent answers on %s only to that user and root (sudo cairn …)",
 				  target->pid, tried);
 	if (cairn_target_has_loaded(target->pid))
-		return cairn_fail(error, "process %d has loaded the agent, which does not answer; "
-				  "'cairn doctor %d' tells more", target->pid, target->pid);
+		return cairn_fail(error, "process %d has loaded the agent, which does not answer; 'cairn doctor %d' tells more, and "
+				  "'cairn attach %d' starts the agent of an idle forked child", target->pid, target->pid, target->pid);
 	struct cairn_arena arena = {0};
-	const char *line = cairn_restart_line(&arena, target->pid, "cairn run --active --");
+	const char *line = cairn_restart_line(&arena, target->pid, "cairn run --");
 	cairn_fail(error, "process %d has no agent; 'cairn attach %d' gives it one now, or start it with '%.300s'", target->pid, target->pid,
 		   line && strlen(line) < 300 ? line : "cairn run -- COMMAND");
 	cairn_arena_free(&arena);

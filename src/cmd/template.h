@@ -10,7 +10,7 @@
 
 #include <time.h>
 
-enum { CAIRN_TEMPLATE_NAME = 200 }; /* room for a name; a number may be put in later */
+enum { CAIRN_TEMPLATE_NAME = 200 }; /* size of a name; a number may be added later */
 
 struct cairn_template_facts {
 	time_t time;
@@ -18,11 +18,11 @@ struct cairn_template_facts {
 	int pid;
 };
 
-/* Whether PATTERN makes file names: only the letters above behind percent signs, no folder in it, not hidden, not too long. */
+/* Whether PATTERN makes valid file names: only the letters above after percent signs, no folder, not hidden, not too long. */
 bool cairn_template_check(const char *pattern, struct cairn_error *error);
 
-/* The name for FACTS; letters that do not belong in a file name become _. NUMBER above 1 is put before the last dot, for a name
- * that is taken: greptime-20261115041002-2.gprof. */
+/* The name for FACTS; characters that do not belong in a file name become _. If NUMBER is above 1, it is put before the last dot, for a
+ * name that is taken: greptime-20261115041002-2.gprof. */
 void cairn_template_name(const char *pattern, const struct cairn_template_facts *facts, unsigned number, char out[CAIRN_TEMPLATE_NAME]);
 
 #endif

@@ -9,6 +9,7 @@
 #include "page/history.h"
 #include "report/head.h"
 #include "series/timeline.h"
+#include "series/words.h"
 
 #include <assert.h>
 #include <math.h>
@@ -19,7 +20,6 @@ struct options {
 	struct cairn_view_setup setup;
 	const char *format;
 	const char *title;
-	uint64_t layers;
 	uint64_t limit;
 	uint64_t node_most;
 	bool history;
@@ -35,9 +35,10 @@ static const struct cairn_option table[] = {
 	 (const char *const[]){"html", "svg", "json", NULL}},
 	{0, "json", NULL, "print one JSON object instead of a picture; see doc/formats.md", CAIRN_OPTION_FLAG, AT(setup.json), 0},
 	{0, "title", "TEXT", "the heading (default: the process)", CAIRN_OPTION_TEXT, AT(title), 0},
-	{'n', "layers", "N", "show the N largest call paths as layers (default: 8)", CAIRN_OPTION_COUNT, AT(layers), 0},
-	{0, "rows", "N", NULL, CAIRN_OPTION_COUNT, AT(layers), 0},
-	{0, "nodecount", "N", NULL, CAIRN_OPTION_COUNT, AT(layers), 0},
+	{'n', "layers", "N", "show the N largest call paths as layers; 0 shows all (default: 8)", CAIRN_OPTION_COUNT,
+	 AT(setup.shape.node_count), 0},
+	{0, "rows", "N", NULL, CAIRN_OPTION_COUNT, AT(setup.shape.node_count), 0},
+	{0, "nodecount", "N", NULL, CAIRN_OPTION_COUNT, AT(setup.shape.node_count), 0},
 	{0, "limit", "SIZE", "the memory limit (default: as recorded in the dumps)", CAIRN_OPTION_SIZE, AT(limit), 0},
 	{0, "history", NULL, "show what the ledger of a process that ended recorded each second (default for one dump)", CAIRN_OPTION_FLAG,
 	 AT(history), 0},
@@ -48,7 +49,7 @@ static const struct cairn_option table[] = {
 
 static const struct cairn_option_group groups[] = {
 	{NULL, cairn_output_option_table, 0},
-	{"the picture", table, 0},
+	{"picture", table, 0},
 	CAIRN_VIEW_GROUPS,
 	{0},
 };
@@ -121,6 +122,11 @@ static void layer_json(const struct cairn_timeline *timeline, const struct cairn
 	cairn_json_open(json, NULL, '{');
 	cairn_json_text(json, "name", layer->name);
 	cairn_json_text(json, "verdict", cairn_bytes_of(cairn_verdict_name(layer->trend.verdict)));
+	struct cairn_buffer words = cairn_buffer(SIZE_MAX);
+	double hours = cairn_series_hours(timeline->series, timeline->series->point_count - 1);
+	cairn_words_trend(&layer->trend, hours, timeline->view, &(struct cairn_shape){0}, &words);
+	cairn_json_text(json, "words", cairn_buffer_bytes(&words));
+	cairn_buffer_free(&words);
 	cairn_json_number(json, "confidence", layer->trend.confidence);
 	cairn_json_number(json, "bytes_per_hour", layer->trend.per_hour);
 	cairn_json_number(json, "since_hours", layer->trend.since);
@@ -152,6 +158,15 @@ static void write_json(const struct cairn_timeline *timeline, double limit, stru
 	cairn_buffer_byte(out, '\n');
 }
 
+/* At most this many layers; JSON has no more than a picture by default, because the rest is in it as a sum. */
+static size_t layer_count(const struct options *options)
+{
+	struct cairn_view_setup setup = options->setup;
+	setup.json = false;
+	uint64_t count = cairn_view_shape(&setup, default_layers, 0, 0).node_count;
+	return count == 0 || count > UINT32_MAX ? UINT32_MAX : (size_t)count;
+}
+
 /* The history of one dump. *FOUND is false where several dumps are to be shown. */
 static bool show_history(const struct options *options, enum format format, int count, char **names, bool *found, struct cairn_error *error)
 {
@@ -170,7 +185,8 @@ static bool show_history(const struct options *options, enum format format, int 
 
 static int run(const void *values, int operand_count, char **operands)
 {
-	const struct options *options = values;
+	struct options own = *(const struct options *)values;
+	const struct options *options = &own;
 	struct cairn_error error;
 	struct cairn_series series = {0};
 	struct cairn_view view = {0};
@@ -179,6 +195,7 @@ static int run(const void *values, int operand_count, char **operands)
 	    (format != format_json && !options->setup.output && isatty(STDOUT_FILENO) &&
 	     !cairn_fail_usage(&error, "'cairn timeline' does not write to a terminal; name a file with -o")))
 		return cairn_say_failure(&error);
+	own.setup.view.fold_wrappers |= format != format_json; /* as on every page */
 	int code;
 	bool found;
 	if (!show_history(options, format, operand_count, operands, &found, &error))
@@ -191,7 +208,7 @@ static int run(const void *values, int operand_count, char **operands)
 	} else {
 		struct cairn_timeline timeline;
 		struct cairn_buffer out = cairn_buffer(SIZE_MAX);
-		cairn_timeline_make(&timeline, &series, &view, options->layers ? (size_t)options->layers : default_layers);
+		cairn_timeline_make(&timeline, &series, &view, layer_count(options));
 		if (format == format_json)
 			write_json(&timeline, (double)options->limit, &out);
 		else if (format == format_svg)
@@ -210,6 +227,7 @@ static int run(const void *values, int operand_count, char **operands)
 
 const struct cairn_command cairn_command_timeline = {
 	.name = "timeline",
+	.has_setup = true,
 	.summary = "chart memory by call path over time, as a page or a picture",
 	.arguments = "SOURCE...",
 	.detail = "SOURCE is a folder of dumps of one service, or the dumps themselves. Needs at least two dumps,\n"

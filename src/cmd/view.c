@@ -121,6 +121,16 @@ static bool write_json(const struct cairn_command *command, const void *options,
 	return good;
 }
 
+/* Tables may show only some rows; other formats contain everything. */
+static void note_unnamed(const struct cairn_command *command, const struct cairn_view_setup *setup, const struct cairn_view *view,
+			 const struct cairn_buffer *out)
+{
+	struct cairn_symbolize_scope scope = {view->samples, view->sample_count, view->value};
+	struct cairn_bytes text = cairn_buffer_bytes(out);
+	if (setup->source.unnamed)
+		cairn_source_note_unnamed(view->profile, setup->source.unnamed, &scope, command->view->bare ? NULL : &text);
+}
+
 bool cairn_view_show(const struct cairn_command *command, void *options, const struct cairn_profile *profile, struct cairn_buffer *out,
 		     struct cairn_error *error)
 {
@@ -136,6 +146,8 @@ bool cairn_view_show(const struct cairn_command *command, void *options, const s
 			cairn_head_text(&view, &setup->shape, out);
 		good = command->view->show(options, &view, out, NULL, error);
 	}
+	if (good)
+		note_unnamed(command, setup, &view, out);
 	cairn_view_free(&view);
 	return good;
 }
@@ -243,11 +255,14 @@ int cairn_view_run(const struct cairn_command *command, void *options, int opera
 	setup->source.split_threads |= setup->view.filter.tag_focus || setup->view.filter.tag_ignore;
 	setup->source.split_ages |= setup->view.filter.tag_focus || setup->view.filter.tag_ignore;
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
+	struct cairn_symbolize_report unnamed = {0};
+	setup->source.unnamed = setup->source.quiet ? NULL : &unnamed;
 	int code = cairn_source_load(&profile, &setup->source, operand_count, operands, &error) &&
 				   cairn_view_show(command, options, &profile, &out, &error)
 			   ? cairn_say_output(setup->output, cairn_buffer_bytes(&out))
 			   : cairn_say_failure(&error);
 	cairn_buffer_free(&out);
+	cairn_symbolize_report_free(&unnamed);
 	cairn_profile_free(&profile);
 	return code;
 }

@@ -1,7 +1,7 @@
 /* view.h - commands that show a view of a profile: the options they share, and how they run.
  *
- * Such a command has a struct of options that begins with a struct cairn_view_setup, and one function that writes its report.
- * Reading the sources, making the view and printing are done here, once.
+ * Such a command has a struct of options that begins with a struct cairn_view_setup, and one function that writes its report. Reading the
+ * sources, making the view and printing happen here.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_VIEW_H
 #define CAIRN_CMD_VIEW_H
@@ -15,7 +15,7 @@
 struct cairn_view_setup {
 	struct cairn_source_options source;
 	struct cairn_view_options view;
-	struct cairn_shape shape; /* with what cairn_view_untold puts there until the person tells */
+	struct cairn_shape shape; /* set by cairn_view_untold to values that mean "not given" */
 	const char *pattern;      /* the REGEX operand, for commands that take one */
 	const char *output;
 	bool json;
@@ -24,17 +24,17 @@ struct cairn_view_setup {
 /* For a command's groups; all go with a struct cairn_view_setup. */
 extern const struct cairn_option cairn_report_option_table[]; /* rows, numbers and JSON */
 extern const struct cairn_option cairn_view_option_table[];   /* what is shown */
-extern const struct cairn_option cairn_errors_option_table[]; /* how far off it may be */
-extern const struct cairn_option cairn_filter_option_table[]; /* which stacks are left out */
-extern const struct cairn_option cairn_frame_option_table[];  /* and which frames of the others */
-extern const struct cairn_option cairn_output_option_table[]; /* where it is written */
+extern const struct cairn_option cairn_errors_option_table[]; /* confidence intervals */
+extern const struct cairn_option cairn_filter_option_table[]; /* filters of stacks */
+extern const struct cairn_option cairn_frame_option_table[];  /* filters of frames */
+extern const struct cairn_option cairn_output_option_table[]; /* the output */
 
 /* The groups that every command about a view ends with; its options begin with a struct cairn_view_setup. */
-#define CAIRN_VIEW_GROUPS {"how sure it is", cairn_errors_option_table, 0}, CAIRN_FORMAT_GROUPS
-/* The same for formats that have no room for errors. */
+#define CAIRN_VIEW_GROUPS {"confidence intervals", cairn_errors_option_table, 0}, CAIRN_FORMAT_GROUPS
+/* The same for formats that cannot represent errors. */
 #define CAIRN_FORMAT_GROUPS                                                                                            \
-	{"what is shown", cairn_view_option_table, 0}, {"filters of stacks", cairn_filter_option_table, 0},           \
-		{"filters of frames", cairn_frame_option_table, 0},                                                   \
+	{"view", cairn_view_option_table, 0}, {"stack filters", cairn_filter_option_table, 0},           \
+		{"frame filters", cairn_frame_option_table, 0},                                                   \
 	{                                                                                                              \
 		"sources", cairn_source_option_table, offsetof(struct cairn_view_setup, source)                       \
 	}
@@ -43,35 +43,35 @@ extern const struct cairn_option cairn_output_option_table[]; /* where it is wri
 extern const struct cairn_option_group cairn_report_groups[];
 
 struct cairn_view_command {
-	bool takes_pattern; /* a REGEX stands before the sources */
-	bool compares;      /* there are two sources, and the first is the base of the second */
-	/* Sets what the command insists on, before anything is read and again before it is shown; may be NULL. */
+	bool takes_pattern; /* takes a REGEX before the sources */
+	bool compares;      /* takes two sources; the first is the base of the second */
+	/* Sets the options that the command requires, before anything is read and again before it is shown; may be NULL. */
 	void (*prepare)(void *options);
 	/* Checks what can be checked before anything is read; may be NULL. */
 	bool (*check)(const void *options, struct cairn_error *error);
-	bool bare;    /* what is written is a format of its own: no head above it, and no JSON */
-	bool picture; /* what is written is not for a terminal */
-	/* The endings of file names that go with what is written, ending with NULL; NULL for any. Those of reports also take .json. */
+	bool bare;    /* the output is a separate format: no head above it, and no JSON */
+	bool picture; /* the output is not for a terminal */
+	/* The file name endings for this output, ending with NULL; NULL for any. Reports also accept .json. */
 	const char *const *endings;
-	const char *without_errors; /* what is written, where that has no room for errors; NULL where it has */
-	/* Appends the report to OUT as text or, where JSON is not NULL, its members to the object that is open. */
+	const char *without_errors; /* the format, if it cannot represent errors; else NULL */
+	/* Appends the report to OUT as text or, if JSON is not NULL, adds its members to the open object. */
 	bool (*show)(const void *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json,
 		     struct cairn_error *error);
 };
 
-/* Marks the members of SETUP for which zero would be an answer as not told. Call it before parsing. */
+/* Marks the members of SETUP for which zero is meaningful as not given. Call it before parsing. */
 void cairn_view_untold(struct cairn_view_setup *setup);
 
-/* The shape a person asked for, with these defaults for a table; JSON is not cut unless that is asked for. */
+/* The requested shape, with these defaults for a table; JSON contains everything by default. */
 struct cairn_shape cairn_view_shape(const struct cairn_view_setup *setup, uint64_t node_count, double node_fraction, double edge_fraction);
 
-/* Runs COMMAND, one with `view`: reads the sources, shows the view, writes the output. Returns the exit code. */
+/* Runs COMMAND, which has a `view`: reads the sources, shows the view, writes the output. Returns the exit code. */
 int cairn_view_run(const struct cairn_command *command, void *options, int operand_count, char **operands);
 
-/* Whether a report that is not text may be written: not to a terminal. */
+/* Whether binary output may be written: not to a terminal. */
 bool cairn_view_takes_binary(const struct cairn_view_setup *setup, struct cairn_error *error);
 
-/* The part of it that comes after reading: COMMAND's report of PROFILE, head and all, appended to OUT. */
+/* The part after reading: appends COMMAND's report of PROFILE, with its head, to OUT. */
 bool cairn_view_show(const struct cairn_command *command, void *options, const struct cairn_profile *profile, struct cairn_buffer *out,
 		     struct cairn_error *error);
 

@@ -10,6 +10,7 @@
 #include "cmd/service.h"
 #include "cmd/target.h"
 #include "cmd/watch/ending.h"
+#include "cmd/watch/push.h"
 #include "cmd/watch/watched.h"
 #include "process/clock.h"
 
@@ -28,7 +29,7 @@
 
 enum { tree_most = 256, tree_share = 50 }; /* a look takes no more than that part of the time */
 enum { jobs_maximum = 8, patience_ms = 3000, events_at_once = 64 };
-static const int64_t service_pause = CAIRN_SECOND_NS, problem_pause = 60000000000;
+static const int64_t service_pause = CAIRN_SECOND_NS, attach_pause = 30 * CAIRN_SECOND_NS, problem_pause = 60000000000;
 static const char usual_pattern[] = "%n-%p-%h-%T-%r.heap";
 
 struct options {
@@ -37,7 +38,10 @@ struct options {
 	const char *folder, *file_name, *keep_age, *duration;
 	uint64_t keep_count, keep_bytes, keep_free;
 	struct cairn_option_list services;
-	bool once, quiet, json, tree;
+	const char *push;
+	struct cairn_option_list labels;
+	bool once, quiet, json, tree, attach;
+	uint64_t period;
 };
 
 /* The place of a rule's word among them. */
@@ -75,6 +79,10 @@ static const struct cairn_option table[] = {
 	 CAIRN_OPTION_LIST, offsetof(struct options, services), 0},
 	{0, "tree", NULL, "with a PID: also watch its present and future descendants", CAIRN_OPTION_FLAG,
 	 offsetof(struct options, tree), 0},
+	{0, "attach", NULL, "give processes that have no agent one, as 'cairn attach' does", CAIRN_OPTION_FLAG,
+	 offsetof(struct options, attach), 0},
+	{0, "period", "SIZE", "with --attach: sample once in this many bytes (default: 512K)", CAIRN_OPTION_SIZE,
+	 offsetof(struct options, period), 0},
 	{0, "once", NULL, "exit after the first dump of each process", CAIRN_OPTION_FLAG, offsetof(struct options, once), 0},
 	{0, "for", "TIME", "exit after this time", CAIRN_OPTION_TEXT, offsetof(struct options, duration), 0},
 	{'q', "quiet", NULL, "print errors only", CAIRN_OPTION_FLAG, offsetof(struct options, quiet), 0},
@@ -82,10 +90,18 @@ static const struct cairn_option table[] = {
 	{0},
 };
 
+static const struct cairn_option push_table[] = {
+	{0, "push", "URL", "also send each dump to the collector there ('cairn collect')", CAIRN_OPTION_TEXT, offsetof(struct options, push), 0},
+	{0, "label", "KEY=VALUE", "with --push: send this along; service and version are labels; can be repeated", CAIRN_OPTION_LIST,
+	 offsetof(struct options, labels), 0},
+	{0},
+};
+
 static const struct cairn_option_group groups[] = {
 	{NULL, table, 0},
 	{"rules (any of them replaces the defaults, --grow 20M --share 90%)", rule_table, 0},
 	{"dumps", folder_table, 0},
+	{"fleet", push_table, 0},
 	{"target", cairn_target_option_table, offsetof(struct options, target)},
 	{0},
 };
@@ -93,6 +109,7 @@ static const struct cairn_option_group groups[] = {
 struct loop {
 	const struct options *options;
 	struct cairn_watch watch;
+	struct cairn_push *push; /* NULL where dumps are not sent anywhere */
 	struct cairn_watched *items;
 	size_t count;
 	size_t named;          /* of them, those that the person named; the rest is room for what descends from them */
@@ -137,6 +154,7 @@ static uint64_t sum_memory(const struct loop *loop, size_t *processes)
 	return sum;
 }
 
+/* A dump is there: it is told, and sent where that was asked for. */
 static void tell_dump(const struct loop *loop, const struct cairn_watched *watched)
 {
 	size_t processes;
@@ -147,6 +165,8 @@ static void tell_dump(const struct loop *loop, const struct cairn_watched *watch
 	struct cairn_buffer line = cairn_buffer(1 << 16);
 	char path[600];
 	snprintf(path, sizeof path, "%s%s%s", folder, slash, job->file);
+	if (loop->push)
+		cairn_push_add(loop->push, job->file);
 	if (loop->options->json) {
 		struct cairn_json json = open_event(&line, "dump", watched);
 		cairn_json_integer(&json, "memory", (int64_t)job->reading.anonymous);
@@ -254,7 +274,7 @@ static void leave(struct cairn_watched *watched, int64_t now)
 static void await_service(struct loop *loop, struct cairn_watched *watched, int64_t now)
 {
 	struct cairn_error error = {0};
-	int pid = cairn_service_process(watched->name, &error);
+	int pid = cairn_service_process(watched->name, loop->options->attach, &error);
 	watched->next_ns = now + service_pause;
 	if (!(pid && begin(loop, watched, pid, &error)) && !loop->options->quiet)
 		tell_problem(watched, error.text, true);
@@ -287,7 +307,7 @@ static void look(struct loop *loop, struct cairn_watched *watched, int64_t now)
 static void settle(struct loop *loop, struct cairn_watched *watched, int64_t now)
 {
 	struct cairn_watch_job *job = &watched->job;
-	bool dump = job->kind == CAIRN_WATCH_JOB_DUMP;
+	bool dump = job->kind == CAIRN_WATCH_JOB_DUMP, attach = job->kind == CAIRN_WATCH_JOB_ATTACH;
 	loop->jobs--;
 	if (job->good && dump) {
 		memcpy(watched->program, job->program, sizeof watched->program); /* it may have become another by exec */
@@ -302,6 +322,7 @@ static void settle(struct loop *loop, struct cairn_watched *watched, int64_t now
 	if (job->hopeless && !watched->ended) {
 		watched->failed = !watched->service;
 		leave(watched, now);
+		watched->next_ns += attach ? attach_pause : 0;
 	} else if (loop->options->once && watched->dumps > 0) {
 		leave(watched, now);
 		watched->done = true;
@@ -381,7 +402,7 @@ static void run_loop(struct loop *loop, int64_t end)
 	while (!loop->stop && !is_done(loop)) {
 		struct epoll_event events[events_at_once];
 		int64_t now = cairn_clock_ns(), wait = next_look(loop, end) - now;
-		int wait_ms = wait <= 0 ? 0 : wait > 3600000000000 ? 3600000 : (int)((wait + 999999) / 1000000);
+		int wait_ms = wait <= 0 ? 0 : wait > 3600 * CAIRN_SECOND_NS ? 3600 * 1000 : (int)((wait + 999999) / 1000000);
 		int count = epoll_wait(loop->epoll, events, events_at_once, wait_ms);
 		now = cairn_clock_ns();
 		for (int i = 0; i < count; i++) {
@@ -492,8 +513,12 @@ static void begin_operand(struct loop *loop, struct cairn_watched *watched, cons
 static int watch_all(struct loop *loop, int64_t duration, int count, char **operands)
 {
 	struct cairn_error error;
+	const char *token = loop->options->target.token ? loop->options->target.token : getenv("CAIRN_TOKEN");
 	if (!open_loop(loop, &error))
 		return cairn_say_error(error.text);
+	if (loop->options->push && !(loop->push = cairn_push_open(loop->options->push, token, &loop->options->labels, loop->watch.host,
+								  loop->watch.folder.path, &error)))
+		return cairn_say_failure(&error);
 	const struct cairn_option_list *services = &loop->options->services;
 	loop->named = (size_t)count + services->count;
 	loop->count = loop->named + (loop->options->tree ? tree_most : 0);
@@ -511,6 +536,7 @@ static int watch_all(struct loop *loop, int64_t duration, int count, char **oper
 	}
 	int64_t now = cairn_clock_ns();
 	run_loop(loop, duration ? now + duration : INT64_MAX);
+	cairn_push_close(loop->push);
 	bool failed = false;
 	for (size_t i = 0; i < loop->count; i++) {
 		struct cairn_watched *watched = &loop->items[i];
@@ -529,13 +555,15 @@ static int watch_all(struct loop *loop, int64_t duration, int count, char **oper
 static int run(const void *values, int count, char **operands)
 {
 	const struct options *options = values;
-	struct loop loop = {.options = options, .watch = {.token = options->target.token}};
+	struct loop loop = {.options = options, .watch = {.token = options->target.token, .attach = options->attach, .period = options->period}};
 	struct cairn_error error;
 	int64_t duration = 0;
 	loop.watch.pattern = options->file_name ? options->file_name : usual_pattern;
 	gethostname(loop.watch.host, sizeof loop.watch.host - 1);
 	if (options->duration && (!cairn_text_duration(options->duration, &duration) || duration == 0))
 		cairn_fail(&error, "--for takes a time such as 30s, 10m or 1h, not '%s'", options->duration);
+	else if (options->labels.count > 0 && !options->push)
+		cairn_fail(&error, "--label goes with --push URL");
 	else if (count + (int)options->services.count == 0)
 		cairn_fail(&error, "missing TARGET: a PID, socket or URL; or --service NAME");
 	else if (read_rules(options, &loop.watch.rules, &error) && read_folder(options, &loop.watch.folder, &error) &&

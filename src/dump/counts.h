@@ -1,6 +1,6 @@
 /* counts.h - a line of counts in a jemalloc dump: `t3: 13: 6688 [0: 0] worker`, or `t*:` for all threads.
  *
- * The first of a dump is its total, those after an @ line belong to a stack. Inline, since a dump is mostly these lines.
+ * The first one in a dump is its total; those after an @ line belong to a stack. Inline, since a dump consists mostly of these lines.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_DUMP_COUNTS_H
 #define CAIRN_DUMP_COUNTS_H
@@ -41,7 +41,7 @@ static inline bool cairn_counts_number(const char **at, const char *end, uint64_
 	return *at > first;
 }
 
-/* Reads LINE. False when it is none of these. */
+/* Reads LINE. Returns false if it is no such line. */
 static inline bool cairn_counts_read(struct cairn_bytes line, struct cairn_counts *counts)
 {
 	const char *at = line.data, *end = line.data + line.length;
@@ -62,7 +62,7 @@ static inline bool cairn_counts_read(struct cairn_bytes line, struct cairn_count
 	return true;
 }
 
-/* The sampled objects and bytes that DUMP has in all, by its first lines; zero when they do not say. */
+/* The total of sampled objects and bytes in DUMP, from its first lines; zero if they do not say. */
 static inline void cairn_counts_total(struct cairn_bytes dump, uint64_t *objects, uint64_t *bytes)
 {
 	struct cairn_counts counts;

@@ -25,7 +25,7 @@ bool cairn_dump_is_name(const char *name)
 	for (size_t i = 0; i < length; i++)
 		if ((unsigned char)name[i] < ' ' || name[i] == 127 || name[i] == '/')
 			return false;
-	return length > 0 && length < sizeof ((struct cairn_dump *)0)->name && name[0] != '.';
+	return length > 0 && length < sizeof((struct cairn_dump *)0)->name && name[0] != '.';
 }
 
 static bool copy_text(struct cairn_bytes text, char *out, size_t size)

@@ -1,8 +1,8 @@
-/* dump.h - what one dump file says of itself, and the line that remembers it in a folder's index.
+/* dump.h - the facts about one dump file, and the line that stores them in a folder's index.
  *
- * Everything known about a dump is in the dump: Cairn's own carry a trailer (doc/trailer.md), those that jemalloc writes by
- * itself say the process in their name. The index only saves reading the files again, and what it says counts as long as
- * size and time of change still agree.
+ * Everything known about a dump is in the dump: Cairn's own have a trailer (doc/trailer.md), those that jemalloc writes by itself have
+ * the process in their name. The index only saves reading the files again; an entry counts as long as the file's size and modification
+ * time are unchanged.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_DUMP_DUMP_H
 #define CAIRN_DUMP_DUMP_H
@@ -19,15 +19,15 @@ enum cairn_dump_marks {
 	CAIRN_DUMP_DROP = 32,  /* thinning takes it away */
 	CAIRN_DUMP_SEEN = 64,  /* the file is there */
 	CAIRN_DUMP_OOM = 128,  /* the process's last; the OOM killer then killed a process of its group */
-	CAIRN_DUMP_DAMAGED = 256, /* cut short: its writer, or the machine, was stopped in the middle of it */
+	CAIRN_DUMP_DAMAGED = 256, /* truncated: its writer, or the machine, stopped in the middle of it */
 };
 
 struct cairn_dump {
 	char name[256];
-	char reason[96];          /* why it was written: a trigger's word first; "" when unknown */
+	char reason[96];          /* why it was written, beginning with the trigger's word; "" if unknown */
 	struct cairn_life process;
-	int64_t time_ns;          /* when it was taken, since 1970; by the clock as it is now, if that is known */
-	int64_t uptime_ns;        /* the same on the clock that no one sets, since the machine's start; 0 when unknown */
+	int64_t time_ns;          /* when it was taken, since 1970, by the current clock if possible */
+	int64_t uptime_ns;        /* the same on the monotonic clock, since the machine's start; 0 if unknown */
 	uint64_t memory;          /* anonymous memory of the process then, in bytes; 0 when unknown */
 	uint64_t sampled;         /* bytes of the sampled objects in it */
 	uint64_t group;           /* a hash of the control group's folder; 0 when unknown */
@@ -37,24 +37,24 @@ struct cairn_dump {
 	unsigned marks;
 };
 
-/* The reason of a dump that was made of the ledger of a process when that had ended: the state at its last moment. */
+/* The reason of a dump made from the ledger of a process that had ended: its state at the last moment. */
 #define CAIRN_DUMP_LAST "last"
 
-/* Whether DUMP is such a one. */
+/* Whether DUMP is such a dump. */
 bool cairn_dump_is_last_moment(const struct cairn_dump *dump);
 
-/* Whether NAME is a plain file name: no slash, no control character, not hidden, of a length that fits. */
+/* Whether NAME is a plain file name: no slash, no control character, not hidden, not too long. */
 bool cairn_dump_is_name(const char *name);
 
-/* Whether the open file is a regular one and begins as a heap dump does. */
+/* Whether the open file is a regular file that begins like a heap dump. */
 bool cairn_dump_is_heap(int descriptor);
 
-/* Reads the open file into DUMP, whose name, size and time of change are filled in. False for what is no heap dump, and for
- * one that is not complete (yet): without its end, or changed less than a second before NOW_NS when jemalloc writes it. One without its
- * end that nobody has changed for ten minutes will never be complete: true, with the mark. */
+/* Reads the open file into DUMP, whose name, size and modification time are filled in. Returns false if it is no heap dump or not
+ * complete (yet): without its end, or written by jemalloc and changed less than a second before NOW_NS. A file without its end that has
+ * not changed for ten minutes will never be complete: returns true, with the mark. */
 bool cairn_dump_scan(int descriptor, int64_t now_ns, struct cairn_dump *dump);
 
-/* Finds the control group that a dump names, for one whose `group` is not 0. */
+/* Finds the control group of a dump whose `group` is not 0. */
 bool cairn_dump_find_group(int descriptor, char *out, size_t size);
 
 /* One line of the index: tab-separated, with a checksum in front. */

@@ -4,8 +4,9 @@
 
 #include "base/descriptor.h"
 #include "base/pages.h"
+#include "base/path.h"
 #include "base/text.h"
-#include "base/time.h"
+#include "dump/trailer_write.h"
 #include "process/clock.h"
 
 #include <errno.h>
@@ -20,7 +21,7 @@
 
 enum { tries_maximum = 100, index_maximum = 32 << 20, trailer_maximum = 4096 };
 
-static const char end_line[] = "# cairn end\n", temporary_start[] = ".cairn-tmp-";
+static const char temporary_start[] = ".cairn-tmp-";
 
 bool cairn_folder_open(struct cairn_folder *folder, const char *path, const struct cairn_folder_limits *limits, struct cairn_error *error)
 {
@@ -160,14 +161,13 @@ static bool put(int folder, const char *name, const struct cairn_bytes *parts, e
 
 bool cairn_folder_of(const char *path, char *out, size_t size)
 {
-	const char *slash = strrchr(path, '/');
-	size_t length = slash && slash != path ? (size_t)(slash - path) : 1;
+	size_t folder = cairn_path_folder(path), length = folder > 1 ? folder - 1 : 1;
 	out[0] = 0;
 	if (length >= size) {
 		errno = ENAMETOOLONG;
 		return false;
 	}
-	memcpy(out, slash ? path : ".", length);
+	memcpy(out, folder ? path : ".", length);
 	out[length] = 0;
 	return true;
 }
@@ -175,9 +175,8 @@ bool cairn_folder_of(const char *path, char *out, size_t size)
 bool cairn_folder_write_file(const char *path, struct cairn_bytes bytes, struct cairn_error *error)
 {
 	char folder[4096];
-	const char *slash = strrchr(path, '/');
 	int descriptor = cairn_folder_of(path, folder, sizeof folder) ? open_folder(folder) : -1;
-	bool good = descriptor >= 0 && put(descriptor, slash ? slash + 1 : path, (struct cairn_bytes[]){bytes, {0}}, SAFE, 0);
+	bool good = descriptor >= 0 && put(descriptor, path + cairn_path_folder(path), (struct cairn_bytes[]){bytes, {0}}, SAFE, 0);
 	if (!good)
 		fail_to_create(folder, path, error);
 	int code = errno;
@@ -331,21 +330,18 @@ static void complete_trailer(struct cairn_buffer *out, bool trailer, const struc
 {
 	char life[CAIRN_LIFE_TEXT];
 	if (!trailer) {
-		int64_t time = facts->time_ns ? facts->time_ns : cairn_clock_wall_ns();
-		cairn_buffer_format(out, "# cairn trailer 1\n# cairn time %lld.%09lld\n", (long long)(time / CAIRN_SECOND_NS),
-				    (long long)(time % CAIRN_SECOND_NS));
-		if (facts->process.pid)
-			cairn_buffer_format(out, "# cairn pid %d\n# cairn process %s\n", facts->process.pid, cairn_life_text(&facts->process, life));
+		cairn_trailer_write_first(out);
+		cairn_trailer_write_time(out, "time", facts->time_ns ? facts->time_ns : cairn_clock_wall_ns());
+		if (facts->process.pid) {
+			cairn_trailer_write_number(out, "pid", (uint64_t)facts->process.pid);
+			cairn_trailer_write_text(out, "process", cairn_life_text(&facts->process, life));
+		}
 	}
 	if (facts->memory)
-		cairn_buffer_format(out, "# cairn memory %llu\n", (unsigned long long)facts->memory);
-	if (facts->reason) {
-		cairn_buffer_text(out, "# cairn reason ");
-		for (const char *at = facts->reason; *at; at++)
-			cairn_buffer_byte(out, (unsigned char)*at < ' ' ? ' ' : *at);
-		cairn_buffer_byte(out, '\n');
-	}
-	cairn_buffer_text(out, end_line);
+		cairn_trailer_write_number(out, "memory", facts->memory);
+	if (facts->reason)
+		cairn_trailer_write_text(out, "reason", facts->reason);
+	cairn_trailer_write_last(out);
 }
 
 /* The folder for writing, made where it is missing. */
@@ -362,8 +358,7 @@ static int open_or_make(const struct cairn_folder *folder, const char *name, str
 bool cairn_folder_write(const struct cairn_folder *folder, const char *name, struct cairn_bytes dump,
 			const struct cairn_folder_facts *facts, struct cairn_error *error)
 {
-	size_t end = sizeof end_line - 1;
-	bool trailer = dump.length > end && memcmp(dump.data + dump.length - end, end_line, end) == 0;
+	bool trailer = cairn_trailer_take_last(&dump);
 	if (!cairn_dump_is_name(name)) {
 		errno = EINVAL;
 		return cairn_fail(error, "'%.100s' is not a valid name for a dump", name);
@@ -373,7 +368,6 @@ bool cairn_folder_write(const struct cairn_folder *folder, const char *name, str
 		return false;
 	struct cairn_buffer tail = cairn_pages(trailer_maximum);
 	complete_trailer(&tail, trailer, facts);
-	dump.length -= trailer ? end : 0;
 	const char *line = dump.length == 0 || dump.data[dump.length - 1] == '\n' ? "" : "\n";
 	struct cairn_bytes parts[] = {dump, cairn_bytes_of(line), cairn_buffer_bytes(&tail), {0}};
 	struct cairn_error ignored;

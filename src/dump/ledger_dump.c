@@ -4,6 +4,7 @@
 
 #include "base/pages.h"
 #include "base/sort.h"
+#include "base/time.h"
 #include "dump/ledger_heap.h"
 
 struct cairn_life cairn_ledger_life(const struct cairn_ledger *ledger)
@@ -22,41 +23,54 @@ int64_t cairn_ledger_newest(const struct cairn_ledger *ledger)
 	return newest;
 }
 
+/* What the header leaves out is left out. */
 static void write_text(struct cairn_buffer *out, const char *key, const char *value)
 {
-	if (!value[0])
-		return;
-	cairn_buffer_format(out, "# cairn %s ", key);
-	for (; *value; value++)
-		cairn_buffer_byte(out, (unsigned char)*value < ' ' ? ' ' : *value);
-	cairn_buffer_byte(out, '\n');
+	if (value[0])
+		cairn_trailer_write_text(out, key, value);
 }
 
 static void write_time(struct cairn_buffer *out, const char *key, int64_t ns)
 {
 	if (ns > 0)
-		cairn_buffer_format(out, "# cairn %s %lld.%09lld\n", key, (long long)(ns / 1000000000), (long long)(ns % 1000000000));
+		cairn_trailer_write_time(out, key, ns);
 }
 
 static void write_modules(const struct cairn_ledger *ledger, struct cairn_buffer *out)
 {
 	struct cairn_ledger_module module;
-	for (uint32_t i = 0; i < cairn_ledger_count(ledger, CAIRN_LEDGER_MODULES) && !out->failed; i++) {
-		if (!cairn_ledger_get_module(ledger, i, &module) || atomic_load(&module.state) != 2)
-			continue;
-		cairn_buffer_format(out, "# cairn module %llx-%llx %llx ", (unsigned long long)module.start, (unsigned long long)module.end,
-				    (unsigned long long)module.offset);
-		for (uint32_t j = 0; j < module.id_length; j++)
-			cairn_buffer_format(out, "%02x", module.build_id[j]);
-		cairn_buffer_text(out, module.id_length ? " " : "- ");
-		struct cairn_bytes path = cairn_ledger_path(ledger, &module);
-		for (size_t j = 0; j < path.length; j++)
-			if ((unsigned char)path.data[j] < ' ' || path.data[j] == 127)
-				cairn_buffer_format(out, "\\%03o", (unsigned char)path.data[j]);
-			else
-				cairn_buffer_byte(out, path.data[j]);
-		cairn_buffer_byte(out, '\n');
+	struct cairn_trailer_range range;
+	for (uint32_t i = 0; i < cairn_ledger_count(ledger, CAIRN_LEDGER_MODULES) && !out->failed; i++)
+		if (cairn_ledger_range(ledger, i, &module, &range))
+			cairn_trailer_write_range(out, "module", &range);
+}
+
+static void write_end(const struct cairn_ledger_end *end, struct cairn_buffer *out)
+{
+	if (!end->how)
+		return;
+	cairn_trailer_write_text(out, "ended", end->how);
+	if (end->kind != CAIRN_LEDGER_END_UNKNOWN)
+		cairn_trailer_write_number(out, end->kind == CAIRN_LEDGER_END_SIGNAL ? "ended.signal" : "ended.code", (uint64_t)end->number);
+	if (end->out_of_memory)
+		cairn_trailer_write_text(out, "ended.oom", "inferred");
+}
+
+/* What the process weighed shortly before, and might. */
+static void write_memory(const struct cairn_ledger_end *end, struct cairn_buffer *out)
+{
+	char name[40];
+	uint64_t *value;
+	if (end->smaps) {
+		struct cairn_smaps smaps = *end->smaps;
+		for (unsigned i = 0; cairn_smaps_number(&smaps, i, name, &value); i++)
+			cairn_trailer_write_number(out, name, *value);
+		cairn_trailer_write_number(out, "smaps.before_ms", end->smaps_before_ns > 0 ? (uint64_t)end->smaps_before_ns / 1000000 : 0);
 	}
+	if (end->reading && end->reading->limit)
+		cairn_trailer_write_number(out, "limit", end->reading->limit);
+	if (end->reading && end->reading->limit_of_group)
+		cairn_trailer_write_number(out, "group.usage", end->reading->usage);
 }
 
 static int compare_rows(const void *a, const void *b)
@@ -81,7 +95,7 @@ static void write_history(const struct cairn_ledger *ledger, struct cairn_buffer
 		int64_t time = cairn_ledger_time(ledger, rows[i].time_ns);
 		if (time <= 0 || (i && rows[i].time_ns == rows[i - 1].time_ns))
 			continue;
-		cairn_buffer_format(out, "# cairn history %lld.%03lld %llu %llu %llu %llu %llu\n", (long long)(time / 1000000000),
+		cairn_buffer_format(out, "# cairn history %lld.%03lld %llu %llu %llu %llu %llu\n", (long long)(time / CAIRN_SECOND_NS),
 				    (long long)(time / 1000000 % 1000), (unsigned long long)rows[i].resident, (unsigned long long)rows[i].usage,
 				    (unsigned long long)rows[i].limit, (unsigned long long)rows[i].live, (unsigned long long)rows[i].allocated);
 	}
@@ -93,26 +107,28 @@ static void write_trailer(const struct cairn_ledger *ledger, const struct cairn_
 	const struct cairn_ledger_header *header = &ledger->header;
 	struct cairn_life life = cairn_ledger_life(ledger);
 	char text[CAIRN_LIFE_TEXT];
-	cairn_buffer_text(out, "# cairn trailer 1\n");
+	cairn_trailer_write_first(out);
 	write_text(out, "version", CAIRN_VERSION);
 	write_time(out, "time", end->time_ns ? end->time_ns : cairn_ledger_time(ledger, now_ns));
 	write_time(out, "uptime", end->uptime_ns);
 	write_text(out, "host", header->host);
-	cairn_buffer_format(out, "# cairn pid %d\n", life.pid);
+	cairn_trailer_write_number(out, "pid", (uint64_t)life.pid);
 	write_text(out, "process", cairn_life_text(&life, text));
 	write_time(out, "start", header->start_ns);
 	write_text(out, "executable", header->executable);
 	write_text(out, "command", header->command);
+	if (header->service[0])
+		write_text(out, "service", header->service);
 	write_text(out, "engine", "cairn");
 	write_text(out, "allocator", header->allocator[0] ? header->allocator : "-");
 	cairn_ledger_write_counts(ledger, out);
 	write_time(out, "active_since", header->active_ns);
 	write_time(out, "reset_at", header->reset_ns);
-	cairn_buffer_text(out, "# cairn ledger left\n");
-	if (end->ended)
-		cairn_buffer_text(out, end->ended);
+	cairn_trailer_write_text(out, "ledger", "left");
+	write_end(end, out);
+	write_memory(end, out);
 	write_modules(ledger, out);
-	cairn_buffer_text(out, "# cairn end\n");
+	cairn_trailer_write_last(out);
 }
 
 bool cairn_ledger_write_dump(const struct cairn_ledger *ledger, const struct cairn_ledger_end *end, struct cairn_buffer *out,

@@ -9,18 +9,28 @@
 #include "base/buffer.h"
 #include "dump/ledger_read.h"
 #include "process/life.h"
+#include "process/memory.h"
+#include "process/smaps.h"
 
 enum {
 	CAIRN_LEDGER_BYTES_MOST = 1 << 30, /* as large as the agent ever makes one */
 	CAIRN_LEDGER_DUMP_MOST = 1 << 30,
 };
 
+enum cairn_ledger_end_kind { CAIRN_LEDGER_END_UNKNOWN, CAIRN_LEDGER_END_CODE, CAIRN_LEDGER_END_SIGNAL };
+
 /* What is known of the last moment besides the ledger. All of it may be left out. */
 struct cairn_ledger_end {
 	int64_t clock_ns;    /* the moment by the ledger's clock; 0 for that of the newest sample */
 	int64_t time_ns;     /* the same since 1970; 0 to derive it from the header */
 	int64_t uptime_ns;   /* and since the machine's start; 0 to leave it out */
-	const char *ended;   /* lines of the trailer that say how it ended (doc/trailer.md), each with its end; NULL for none */
+	const char *how;     /* it ended, in words; NULL for nothing */
+	enum cairn_ledger_end_kind kind;
+	int number;          /* the exit code or signal */
+	bool out_of_memory;  /* the OOM killer is inferred */
+	const struct cairn_smaps *smaps; /* its memory as the kernel told shortly before; NULL when unknown */
+	int64_t smaps_before_ns;         /* how long before */
+	const struct cairn_memory_reading *reading; /* and its limits; NULL when unknown */
 };
 
 /* The process that LEDGER says it is of. */

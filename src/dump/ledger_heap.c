@@ -341,7 +341,7 @@ bool cairn_ledger_write_heap(const struct cairn_ledger *ledger, int64_t now_ns, 
 			allocated_bytes += (double)stack.allocated_bytes;
 		}
 	write_head(&writer, &all, allocated_objects, allocated_bytes);
-	cairn_buffer_text(&heap->sections, "# cairn section samples 1\n");
+	cairn_buffer_text(&heap->sections, CAIRN_LEDGER_SECTION);
 	size_t number = 0;
 	/* Stacks that somebody made up may share all frames there are: what does not fit into OUT ends it. */
 	for (uint32_t i = 0; i < stack_count && !out->failed && !heap->sections.failed; i++) {
@@ -360,24 +360,23 @@ bool cairn_ledger_write_heap(const struct cairn_ledger *ledger, int64_t now_ns, 
 	return cairn_fail(error, "no memory for a dump of the ledger");
 }
 
-/* Control characters in a path would end its line. */
-static void write_path(struct cairn_buffer *out, struct cairn_bytes path)
+bool cairn_ledger_range(const struct cairn_ledger *ledger, uint32_t number, struct cairn_ledger_module *module,
+			struct cairn_trailer_range *range)
 {
-	for (size_t i = 0; i < path.length; i++)
-		cairn_buffer_byte(out, (unsigned char)path.data[i] < ' ' ? ' ' : path.data[i]);
-	cairn_buffer_byte(out, '\n');
+	if (!cairn_ledger_get_module(ledger, number, module) || atomic_load(&module->state) != 2)
+		return false;
+	struct cairn_bytes id = {(const char *)module->build_id, module->id_length};
+	*range = (struct cairn_trailer_range){module->start, module->end, module->offset, id, cairn_ledger_path(ledger, module)};
+	return true;
 }
 
 void cairn_ledger_write_maps(const struct cairn_ledger *ledger, struct cairn_buffer *out)
 {
 	struct cairn_ledger_module module;
-	for (uint32_t i = 0; i < cairn_ledger_count(ledger, CAIRN_LEDGER_MODULES); i++) {
-		if (!cairn_ledger_get_module(ledger, i, &module) || atomic_load(&module.state) != 2)
-			continue;
-		cairn_buffer_format(out, "%llx-%llx r-xp %08llx 00:00 0 ", (unsigned long long)module.start, (unsigned long long)module.end,
-				    (unsigned long long)module.offset);
-		write_path(out, cairn_ledger_path(ledger, &module));
-	}
+	struct cairn_trailer_range range;
+	for (uint32_t i = 0; i < cairn_ledger_count(ledger, CAIRN_LEDGER_MODULES) && !out->failed; i++)
+		if (cairn_ledger_range(ledger, i, &module, &range))
+			cairn_trailer_write_map(out, &range);
 }
 
 void cairn_ledger_write_counts(const struct cairn_ledger *ledger, struct cairn_buffer *out)
@@ -404,13 +403,11 @@ void cairn_ledger_write_counts(const struct cairn_ledger *ledger, struct cairn_b
 		{"sampler.mappings_lost_bytes", header->mappings_lost_bytes},
 	};
 	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-		cairn_buffer_format(out, "# cairn %s %llu\n", counts[i].key, (unsigned long long)counts[i].value);
+		cairn_trailer_write_number(out, counts[i].key, counts[i].value);
 	int64_t peak = header->peak_ns ? cairn_ledger_time(ledger, header->peak_ns) : 0;
 	if (peak > 0)
-		cairn_buffer_format(out, "# cairn sampler.peak_at %lld.%09lld\n", (long long)(peak / 1000000000), (long long)(peak % 1000000000));
+		cairn_trailer_write_time(out, "sampler.peak_at", peak);
 	for (int i = 1; i < CAIRN_LEDGER_HEAPS; i++)
-		if (header->heaps[i][0]) {
-			cairn_buffer_format(out, "# cairn heap %d ", i);
-			write_path(out, cairn_bytes_of(header->heaps[i]));
-		}
+		if (header->heaps[i][0])
+			cairn_trailer_write_format(out, "heap", "%d %s", i, header->heaps[i]);
 }

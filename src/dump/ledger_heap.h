@@ -8,6 +8,10 @@
 
 #include "base/buffer.h"
 #include "dump/ledger_read.h"
+#include "dump/trailer_write.h"
+
+/* The line that begins the section of samples. */
+#define CAIRN_LEDGER_SECTION "# cairn section samples 1\n"
 
 struct cairn_ledger_heap {
 	uint64_t samples;     /* live */
@@ -16,10 +20,13 @@ struct cairn_ledger_heap {
 };
 
 /* Appends the dump up to its stacks, without memory map. Ages are as of NOW_NS by the ledger's clock. Uses pages of its own, no malloc.
- * False
- * where there is no memory. */
+ * False where there is no memory. */
 bool cairn_ledger_write_heap(const struct cairn_ledger *ledger, int64_t now_ns, struct cairn_buffer *out, struct cairn_ledger_heap *heap,
 			     struct cairn_error *error);
+
+/* The executable range of module NUMBER, borrowed from MODULE and LEDGER. False for one that is not there, or only half. */
+bool cairn_ledger_range(const struct cairn_ledger *ledger, uint32_t number, struct cairn_ledger_module *module,
+			struct cairn_trailer_range *range);
 
 /* Appends a memory map as /proc/PID/maps has it, from the modules of the ledger. */
 void cairn_ledger_write_maps(const struct cairn_ledger *ledger, struct cairn_buffer *out);

@@ -5,6 +5,8 @@
 #include "base/path.h"
 #include "base/text.h"
 
+#include <stdio.h>
+
 /* Takes the part after the last dot off NAME. */
 static struct cairn_bytes take_part(struct cairn_bytes *name)
 {
@@ -77,4 +79,19 @@ bool cairn_dump_name_date(const char *path, struct tm *date)
 		inside = digit;
 	}
 	return false;
+}
+
+bool cairn_dump_name_numbered(char *out, size_t size, const char *prefix, int process_id, unsigned number, char kind)
+{
+	int length = snprintf(out, size, "%s.%d.%u.%c%u.heap", prefix + cairn_path_folder(prefix), process_id, number, kind, number);
+	return length > 0 && (size_t)length < size;
+}
+
+void cairn_dump_name_dated(char *out, size_t size, const struct tm *date, unsigned number, const char *occasion)
+{
+	char again[16] = "";
+	if (number > 1)
+		snprintf(again, sizeof again, "-%u", number);
+	snprintf(out, size, "%04d-%02d-%02d-%02d-%02d-%02d%s.%s.heap", date->tm_year + 1900, date->tm_mon + 1, date->tm_mday, date->tm_hour,
+		 date->tm_min, date->tm_sec, again, occasion);
 }

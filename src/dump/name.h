@@ -1,4 +1,4 @@
-/* name.h - what the name of a dump file tells: <prefix>.<pid>.<sequence>.<kind><number>.heap, as jemalloc writes it, or a date.
+/* name.h - the name of a dump file, read and written: <prefix>.<pid>.<sequence>.<kind><number>.heap, as jemalloc writes it, or a date.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_DUMP_NAME_H
 #define CAIRN_DUMP_NAME_H
@@ -23,5 +23,12 @@ const char *cairn_dump_name_occasion(char kind);
 /* The date in a name such as 2026-11-15-04-10-02.auto.heap, as the writer's clock showed it: local time, for mktime. False when there is
  * none. */
 bool cairn_dump_name_date(const char *path, struct tm *date);
+
+/* Writes the name that jemalloc would give dump NUMBER of a process: PREFIX.PID.NUMBER.KIND.heap, PREFIX without its folder. False when it
+ * does not fit into SIZE. */
+bool cairn_dump_name_numbered(char *out, size_t size, const char *prefix, int process_id, unsigned number, char kind);
+
+/* Writes a name with DATE in it: 2026-11-15-04-10-02.OCCASION.heap, or with -NUMBER behind the date from the second of the same second on. */
+void cairn_dump_name_dated(char *out, size_t size, const struct tm *date, unsigned number, const char *occasion);
 
 #endif

@@ -52,7 +52,7 @@ bool cairn_trailer_read(struct cairn_bytes dump, struct cairn_trailer *trailer)
 	} texts[] = {
 		{"version", offsetof(struct cairn_trailer, version)}, {"host", offsetof(struct cairn_trailer, host)},
 		{"executable", offsetof(struct cairn_trailer, executable)}, {"command", offsetof(struct cairn_trailer, command)},
-		{"jemalloc", offsetof(struct cairn_trailer, jemalloc)}, {"prefix", offsetof(struct cairn_trailer, prefix)},
+		{"service", offsetof(struct cairn_trailer, service)}, {"jemalloc", offsetof(struct cairn_trailer, jemalloc)}, {"prefix", offsetof(struct cairn_trailer, prefix)},
 	}, times[] = {
 		{"time", offsetof(struct cairn_trailer, time_ns)}, {"start", offsetof(struct cairn_trailer, start_ns)},
 		{"active_since", offsetof(struct cairn_trailer, active_since_ns)}, {"reset_at", offsetof(struct cairn_trailer, reset_ns)},

@@ -8,7 +8,7 @@
 struct cairn_trailer {
 	struct cairn_bytes text; /* from its first line to its last */
 	bool complete;           /* the last line is there */
-	struct cairn_bytes version, host, executable, command, jemalloc, prefix;
+	struct cairn_bytes version, host, executable, command, service, jemalloc, prefix;
 	int pid;
 	int64_t time_ns, start_ns, active_since_ns, reset_ns; /* since 1970; 0 when not given */
 	int64_t uptime_ns;                                    /* since the machine's start; 0 when not given */

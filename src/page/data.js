@@ -38,7 +38,7 @@
  * @property {FilmFacts} [film] where it holds every one of them
  */
 
-/** @typedef {{name: string, caller: string, perHour: number, share: number, confidence: number, now: number}} Growth */
+/** @typedef {{name: string, caller: string, perHour: number, share: number, words: string, sure: string, now: number}} Growth */
 /** @typedef {{seconds: number[], totals: number[], growth: Growth[]}} Series */
 
 /** @typedef {{name: string, leaf: string, values: number[]}} Layer */

@@ -60,7 +60,7 @@ class Chart {
 		/** Where the pointer went down; -1 while it is up. */
 		this.anchor = -1;
 		this.sheet = element("chart-sheet");
-		/** @type {{name: string, values: number[], button: HTMLElement, amount: HTMLElement, more: HTMLElement}[]} */
+		/** An unmeasured value of the resident memory is 0. @type {{name: string, values: number[], gaps: boolean, button: HTMLElement, amount: HTMLElement, more: HTMLElement}[]} */
 		this.legend = [];
 		const chart = element("chart"), width = Number(chart.dataset.width);
 		this.left = Number(chart.dataset.left) / width;
@@ -68,6 +68,9 @@ class Chart {
 		element("range-clip").style.inset = `0 ${100 * (1 - this.right)}% ${100 * Number(chart.dataset.axis)}% ${100 * this.left}%`;
 		this.fillLegend(select);
 		this.listen();
+		/* A narrow window scrolls the chart; the newest dump is what people look for. */
+		if (this.sheet.parentElement)
+			this.sheet.parentElement.scrollLeft = this.sheet.parentElement.scrollWidth;
 	}
 
 	/** Where a dump is, as a part of the chart's width. @param {number} point */
@@ -94,7 +97,7 @@ class Chart {
 				more = make("span", "more");
 			button.append(swatch, make("span", "name", name), amount, more);
 			item.append(button);
-			this.legend.push({name, values, button, amount, more});
+			this.legend.push({name, values, gaps: kind === "resident", button, amount, more});
 			return {item, button, swatch};
 		};
 		const items = film.layers.map((layer, i) => {
@@ -119,13 +122,14 @@ class Chart {
 	/** The legend says what there was in the range: at its end, and how much more than at its start. @param {Span} range */
 	showLegend({from, to}) {
 		const {film} = this;
-		for (const {name, values, button, amount, more} of this.legend) {
-			const change = from === to ? 0 : values[to] - values[from];
-			amount.textContent = human(values[to]);
+		for (const {name, values, gaps, button, amount, more} of this.legend) {
+			const unknown = gaps && !values[to], change = from === to || unknown || gaps && !values[from] ? 0 : values[to] - values[from];
+			amount.textContent = unknown ? "not measured" : human(values[to]);
 			more.textContent = change ? (change > 0 ? "+" : "") + human(change) : "";
 			more.className = change > 0 ? "more up" : change < 0 ? "more down" : "more";
-			button.title = from === to ? `${name}: ${human(values[to])} at ${timeOf(film, to)}`
-				: `${name}: ${human(values[from])} at ${timeOf(film, from)}, ${human(values[to])} at ${timeOf(film, to)}`;
+			/** @param {number} point */
+			const figure = (point) => `${gaps && !values[point] ? "not measured" : human(values[point])} at ${timeOf(film, point)}`;
+			button.title = from === to ? `${name}: ${figure(to)}` : `${name}: ${figure(from)}, ${figure(to)}`;
 		}
 	}
 

@@ -24,7 +24,7 @@ function showHead(page) {
 	if (facts.shown !== facts.total && !film)
 		list.push(["Shown", `${human(facts.shown, unit)} of ${human(facts.total, unit)}`]);
 	const unnamed = percent(facts.unnamed, film ? facts.total : tree.size[0]);
-	list.push(["Without a name", !facts.unnamed ? "nothing" : film ? unnamed : `${human(facts.unnamed, unit)} (${unnamed})`]);
+	list.push(["Without a name", !facts.unnamed ? "none" : film ? unnamed : `${human(facts.unnamed, unit)} (${unnamed})`]);
 	if (facts.folded)
 		list.push(["Smaller stacks", percent(facts.folded, film ? facts.total : tree.size[0]) + " not told apart"]);
 	facts.filters.forEach((text) => list.push(["Filter", text]));
@@ -89,7 +89,7 @@ function growingGlances(data) {
 		func: Math.max(0, data.functions.findIndex((func, i) => i > 0 && func.name === growth.name)), name: growth.name,
 		amount: "+" + humanRate(growth.perHour, seconds), share: growth.share,
 		more: [`${human(growth.now)} now`, growth.caller && `called from ${growth.caller}`,
-			growth.confidence > 0.999 ? "more than 99.9 % sure" : `${(100 * growth.confidence).toFixed(0)} % sure`],
+			`${growth.words}, ${growth.sure}`],
 	}));
 }
 

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "page/history.h"
 
+#include "series/words.h"
+
 #include <assert.h>
 
 enum { growth_most = 3 };
@@ -12,14 +14,20 @@ static struct cairn_page_growth *list_growth(const struct cairn_leaks *leaks, co
 	struct cairn_page_growth *growth = cairn_arena_zero(arena, count + 1, sizeof *growth);
 	for (size_t i = 0; i < count; i++) {
 		const struct cairn_leak *leak = &leaks->rows[i];
+		struct cairn_buffer words = cairn_buffer(SIZE_MAX);
+		char sure[32];
+		cairn_words_trend(&leak->trend, leaks->hours, view, &(struct cairn_shape){0}, &words);
+		cairn_words_sure(leak->trend.confidence, sure, sizeof sure);
 		growth[i] = (struct cairn_page_growth){
 			.name = cairn_leak_name(leaks, view, leak, 0),
 			.caller = cairn_leak_name(leaks, view, leak, 1),
 			.per_hour = leak->trend.per_hour,
 			.share = leak->share,
-			.confidence = leak->trend.confidence,
+			.words = cairn_arena_text(arena, cairn_buffer_bytes(&words)),
+			.sure = cairn_arena_text(arena, cairn_bytes_of(sure)),
 			.now = leak->now.value,
 		};
+		cairn_buffer_free(&words);
 	}
 	return growth;
 }

@@ -1,4 +1,4 @@
-/* history.h - pages of several dumps: of the newest with what keeps growing, or of all of them with a timeline.
+/* history.h - pages of several dumps: of the newest dump with the growing call paths, or of all dumps with a timeline.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_PAGE_HISTORY_H
 #define CAIRN_PAGE_HISTORY_H
@@ -7,15 +7,15 @@
 #include "series/leaks.h"
 #include "series/timeline.h"
 
-/* Fills PAGE with when the dumps of SERIES were taken, their totals and the call paths that grow fastest. In ARENA; names are borrowed from
- * VIEW, which is of the series. */
+/* Fills PAGE with the times and totals of the dumps of SERIES and the call paths that grow fastest. In ARENA; names are borrowed from
+ * VIEW, which belongs to the series. */
 void cairn_page_describe(struct cairn_page_series *page, const struct cairn_series *series, const struct cairn_leaks *leaks,
 			 const struct cairn_view *view, struct cairn_arena *arena);
 
 struct cairn_page_timeline_options {
 	const char *title; /* NULL for the name of the process */
-	size_t node_most;  /* nodes of the call tree in the file; 0 for as many as a browser is quick with */
-	double limit;      /* the memory limit where the dumps do not say, in bytes; 0 for none */
+	size_t node_most;  /* nodes of the call tree in the file; 0 for as many as a browser can handle quickly */
+	double limit;      /* the memory limit if the dumps do not have it, in bytes; 0 for none */
 };
 
 /* Appends the page of TIMELINE, whose view is VIEW, to OUT. */

@@ -102,7 +102,8 @@ static void write_series(const struct cairn_page_series *series, struct cairn_js
 		cairn_json_text(json, "caller", growth->caller);
 		cairn_json_number(json, "perHour", growth->per_hour);
 		cairn_json_number(json, "share", growth->share);
-		cairn_json_number(json, "confidence", growth->confidence);
+		cairn_json_text(json, "words", cairn_bytes_of(growth->words));
+		cairn_json_text(json, "sure", cairn_bytes_of(growth->sure));
 		cairn_json_number(json, "now", trunc(growth->now));
 		cairn_json_close(json, '}');
 	}

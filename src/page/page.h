@@ -14,7 +14,8 @@ struct cairn_page_growth {
 	struct cairn_bytes caller; /* empty where there is none */
 	double per_hour;
 	double share;      /* of the whole growth */
-	double confidence; /* 0 to 1 */
+	const char *words; /* the verdict, as `cairn leaks` has it: "growing for 3.5 hours" */
+	const char *sure;  /* and how sure it is: "97 % sure" */
 	double now;
 };
 

@@ -1,6 +1,6 @@
-/* facts.h - what this process is: read from /proc and the loader, without allocating.
+/* facts.h - facts about this process, read from /proc and the loader without allocating.
  *
- * Where /proc is not mounted (a chroot, a strict sandbox) the facts that come from it are missing, nothing else.
+ * If /proc is not mounted (a chroot, a strict sandbox), only the facts that come from it are missing.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_PROCESS_FACTS_H
 #define CAIRN_PROCESS_FACTS_H
@@ -8,7 +8,7 @@
 #include "base/buffer.h"
 #include "process/life.h"
 
-/* Appends the contents of PATH, at most what the buffer holds. False with errno when it cannot be read. */
+/* Appends the contents of PATH, up to what the buffer holds. Returns false with errno if it cannot be read. */
 bool cairn_facts_read(const char *path, struct cairn_buffer *out);
 
 struct cairn_facts {
@@ -17,12 +17,12 @@ struct cairn_facts {
 	int64_t start_ns;       /* since 1970; 0 when unknown */
 	char host[65];
 	char executable[256];
-	char command[256];      /* argv with spaces between, cut */
+	char command[256];      /* the arguments, separated by spaces; may be truncated */
 };
 
 void cairn_facts_get(struct cairn_facts *facts);
 
-/* The value of "NAME:  N kB" in TEXT (/proc/self/status, smaps_rollup), in bytes; 0 when it is not there. */
+/* The value of "NAME:  N kB" in TEXT (/proc/self/status, smaps_rollup), in bytes; 0 if it is missing. */
 uint64_t cairn_facts_kilobytes(struct cairn_bytes text, const char *name);
 
 #endif

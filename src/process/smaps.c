@@ -268,7 +268,7 @@ static bool read_all(struct reading *reading, int descriptor, struct cairn_buffe
 	return true;
 }
 
-static bool read_process(struct cairn_smaps *smaps, int pid, int pagemap)
+static bool read_process(struct cairn_smaps *smaps, int pid, int pagemap, uint64_t pages)
 {
 	char path[32] = "/proc/thread-self/smaps"; /* /proc/self has none once the first thread has ended */
 	if (pid)
@@ -277,8 +277,7 @@ static bool read_process(struct cairn_smaps *smaps, int pid, int pagemap)
 	int descriptor = cairn_descriptor_adopt(cairn_peek_open(path));
 	if (descriptor < 0)
 		return false;
-	enum { pages_most = 64 << 20 }; /* 256 GiB */
-	struct reading reading = {.smaps = smaps, .pagemap = pagemap, .pages_left = pages_most};
+	struct reading reading = {.smaps = smaps, .pagemap = pagemap, .pages_left = pages};
 	smaps->has_holes = pagemap >= 0;
 	struct cairn_buffer piece = cairn_pages(4 * piece_size);
 	bool good = read_all(&reading, descriptor, &piece);
@@ -295,15 +294,15 @@ static bool read_process(struct cairn_smaps *smaps, int pid, int pagemap)
 
 bool cairn_smaps_read(struct cairn_smaps *smaps, int pid)
 {
-	return read_process(smaps, pid, -1);
+	return read_process(smaps, pid, -1, 0);
 }
 
-bool cairn_smaps_read_holes(struct cairn_smaps *smaps, int pid)
+bool cairn_smaps_read_holes(struct cairn_smaps *smaps, int pid, uint64_t pages)
 {
 	char path[40];
 	snprintf(path, sizeof path, "/proc/%d/pagemap", pid ? pid : getpid());
 	int pagemap = sysconf(_SC_PAGESIZE) == 4096 ? cairn_descriptor_adopt(open(path, O_RDONLY | O_CLOEXEC)) : -1;
-	bool good = read_process(smaps, pid, pagemap);
+	bool good = read_process(smaps, pid, pagemap, pages);
 	int code = errno;
 	cairn_descriptor_close(pagemap);
 	errno = code;

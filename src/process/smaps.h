@@ -1,9 +1,9 @@
-/* smaps.h - the resident memory of a process by what it backs, as the kernel accounts for it in /proc/PID/smaps.
+/* smaps.h - the resident memory of a process by kind of mapping, as the kernel counts it in /proc/PID/smaps.
  *
- * Every mapping is of one *kind*. jemalloc's are not marked as such, but it maps its memory without reserving swap for it
- * (MAP_NORESERVE), which hardly anybody else does, and the kernel never joins such mappings with others: these are of the
- * kind NORESERVE, but for the arenas of glibc's malloc, which are recognized by their shape. Whether all of them are jemalloc's
- * is seen by comparing their size with what jemalloc says it has mapped and retained.
+ * Every mapping has one *kind*. jemalloc's mappings are not marked, but it maps memory without reserving swap (MAP_NORESERVE), which
+ * hardly any other code does, and the kernel never merges such mappings with others: they are of the kind NORESERVE, except for the
+ * arenas of glibc's malloc, which are recognized by their shape. Comparing their size with what jemalloc has mapped and retained shows
+ * whether all of them are jemalloc's.
  *
  * Nothing here allocates from the heap: it runs inside a service, and in the command for a process without an agent.
  * SPDX-License-Identifier: Apache-2.0 */
@@ -12,7 +12,7 @@
 
 #include "base/bytes.h"
 
-/* Longer than anything an allocator keeps in one piece but large objects and what it has given back. */
+/* Larger than anything an allocator keeps in one piece, except large objects and memory that it has returned. */
 enum { CAIRN_SMAPS_HOLE = 1 << 20 };
 
 enum cairn_smaps_kind {
@@ -36,19 +36,20 @@ struct cairn_smaps_sum {
 struct cairn_smaps {
 	uint64_t rss, pss, swap, anonymous;
 	uint64_t huge;     /* anonymous memory in transparent huge pages */
-	uint64_t lazy;     /* given back by MADV_FREE, and still there */
+	uint64_t lazy;     /* returned with MADV_FREE, but still resident */
 	uint64_t hugetlb;  /* in pages of hugetlbfs, which count nowhere else */
 	uint64_t regions;  /* ranges of 1 GiB in which mappings of the kind NORESERVE lie */
-	bool has_holes;    /* those mappings were looked through page by page: */
-	uint64_t holes;    /* what of them is not there, in runs of at least CAIRN_SMAPS_HOLE bytes */
+	bool has_holes;    /* those mappings were examined page by page: */
+	uint64_t holes;    /* the parts of them that are not resident, in runs of at least CAIRN_SMAPS_HOLE bytes */
 	struct cairn_smaps_sum kinds[CAIRN_SMAPS_KINDS];
 };
 
-/* Reads the mappings of process PID, 0 for the calling one. False with errno where they cannot be read. */
+/* Reads the mappings of process PID, 0 for the calling process. Returns false with errno if they cannot be read. */
 bool cairn_smaps_read(struct cairn_smaps *smaps, int pid);
 
-/* The same, and looks for holes: a word is read for every page of the mappings of the kind NORESERVE. */
-bool cairn_smaps_read_holes(struct cairn_smaps *smaps, int pid);
+/* The same, and looks for holes by reading one word for every page of the mappings of the kind NORESERVE. If those have more than PAGES
+ * pages, it gives up, and `has_holes` is false. */
+bool cairn_smaps_read_holes(struct cairn_smaps *smaps, int pid, uint64_t pages);
 
 /* The same from the TEXT of such a file. */
 void cairn_smaps_parse(struct cairn_smaps *smaps, struct cairn_bytes text);
@@ -56,8 +57,8 @@ void cairn_smaps_parse(struct cairn_smaps *smaps, struct cairn_bytes text);
 /* "noreserve", "anonymous", … */
 const char *cairn_smaps_kind_name(enum cairn_smaps_kind kind);
 
-/* Walks all numbers with their names in a trailer, such as "smaps.rss" and "smaps.size.noreserve": false after the last. INDEX
- * counts from 0; NAME holds at least 40 bytes; *VALUE points into SMAPS. */
+/* Iterates over all numbers and their names in a trailer, such as "smaps.rss" and "smaps.size.noreserve"; returns false after the last.
+ * INDEX counts from 0; NAME holds at least 40 bytes; *VALUE points into SMAPS. */
 bool cairn_smaps_number(struct cairn_smaps *smaps, unsigned index, char *name, uint64_t **value);
 
 #endif

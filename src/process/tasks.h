@@ -6,14 +6,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Calls SEE with the number of each thread. False where /proc cannot be read. */
+/* Calls SEE with the ID of each thread. Returns false if /proc cannot be read. */
 bool cairn_tasks_visit(void (*see)(void *context, int tid), void *context);
 
-/* The name of a thread, as prctl and pthread_setname_np set it; OUT is left alone when it is gone. */
+/* The name of a thread, as prctl and pthread_setname_np set it; OUT is unchanged if the thread has ended. */
 void cairn_task_name(int tid, char *out, size_t size);
 
-/* Whether a thread keeps SIGNAL for itself: it blocks it, or waits for signals at this moment (the kernel unblocks them then). So does a thread that
- * has not begun yet, for libc. False also where /proc does not say. */
+/* Whether a thread reserves SIGNAL: it blocks it, or is waiting for signals (the kernel unblocks them meanwhile). libc makes a thread
+ * that has not started yet block all signals. Also false if /proc does not say. */
 bool cairn_task_takes(int tid, int signal);
 
 #endif

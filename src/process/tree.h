@@ -1,4 +1,4 @@
-/* tree.h - which processes descend from which.
+/* tree.h - parents and descendants of processes.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_PROCESS_TREE_H
 #define CAIRN_PROCESS_TREE_H
@@ -12,8 +12,8 @@ int cairn_tree_parent(int pid);
 /* Whether PID is ROOT or descends from it. */
 bool cairn_tree_has(int root, int pid);
 
-/* Puts ROOT and all that descends from it into PIDS, parents before their children and no more than MOST, and returns how many those are;
- * 0 where there is no process ROOT. One look at each process of the machine, without allocating from the heap. */
+/* Puts ROOT and all its descendants into PIDS, parents before children and at most MOST, and returns their number; 0 if there is no
+ * process ROOT. Looks at each process of the machine once, without allocating from the heap. */
 size_t cairn_tree_list(int root, int *pids, size_t most);
 
 #endif

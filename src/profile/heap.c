@@ -59,6 +59,8 @@ struct parser {
 	size_t stack_number; /* of @ lines so far */
 	struct piece *pieces; /* in the order of the dump */
 	size_t piece_count, piece_capacity;
+	double *slack; /* by sample: bytes beyond those that were requested */
+	size_t slack_count, slack_capacity;
 	uint32_t thread_key, thread_id_key;
 };
 
@@ -306,8 +308,9 @@ static size_t sample_of_age(struct parser *in, size_t *by_age, size_t at, unsign
 }
 
 /* Adds one sample of Cairn's sampler to the numbers of its stack. */
-static void add_live(struct cairn_profile *profile, size_t sample, const struct cairn_live *live)
+static void add_live(struct parser *in, size_t sample, const struct cairn_live *live)
 {
+	struct cairn_profile *profile = in->profile;
 	double objects = 1, bytes = (double)live->size;
 	cairn_unsample(CAIRN_UNSAMPLE_POISSON, (double)live->period, &objects, &bytes);
 	double slack = objects * (double)live->slack;
@@ -318,6 +321,17 @@ static void add_live(struct cairn_profile *profile, size_t sample, const struct 
 	values[inuse_objects] += objects;
 	values[inuse_space] += bytes;
 	profile->sampled[sample]++;
+	const struct cairn_read_options *options = &in->reader->options;
+	if (options->with_freed) {
+		cairn_array_room(profile->aged, profile->aged_count, profile->aged_capacity);
+		profile->aged[profile->aged_count++] = (struct cairn_aged){(uint32_t)sample, live->age_us, objects, bytes};
+	}
+	if (!options->all_values)
+		return;
+	in->slack = cairn_array_reserve(in->slack, &in->slack_capacity, profile->sample_count, sizeof *in->slack);
+	while (in->slack_count < profile->sample_count)
+		in->slack[in->slack_count++] = 0;
+	in->slack[sample] += objects * (double)live->slack;
 }
 
 /* A dump of Cairn's sampler lists its samples behind the stacks: each is un-sampled by its own size and period. Both are in the same
@@ -329,7 +343,7 @@ static void read_live(struct parser *in, struct cairn_bytes section, const struc
 	struct cairn_live live;
 	const struct cairn_read_options *options = &in->reader->options;
 	bool limited = options->older_us || options->younger_us;
-	size_t *by_age = options->split_ages ? cairn_array_zero(in->piece_count * CAIRN_AGES, sizeof *by_age) : NULL;
+	size_t *by_age = options->split_ages && !options->at_peak ? cairn_array_zero(in->piece_count * CAIRN_AGES, sizeof *by_age) : NULL;
 	profile->has_ages = true;
 	profile->as_slack = options->as_slack;
 	limited |= options->as_slack;
@@ -354,7 +368,7 @@ static void read_live(struct parser *in, struct cairn_bytes section, const struc
 			sample = sample_of_age(in, by_age, at, cairn_age_class(live.age_us));
 		strays += !listed;
 		if (listed && wanted)
-			add_live(profile, sample, &live);
+			add_live(in, sample, &live);
 		if (live.heap && of_stack)
 			label_heap(profile, sample, live.heap, trailer);
 		profile->mixed_periods |= profile->period > 0 && profile->period != (double)live.period;
@@ -433,6 +447,35 @@ static void read_freed(struct parser *in, struct cairn_bytes section)
 			at++;
 		if (at < in->piece_count && in->pieces[at].stack == freed.stack)
 			profile->freed[in->pieces[at].sample] = freed;
+	}
+}
+
+/* The sum of the lifetimes of what was freed: its samples stand for equally many objects, and each for the middle of its class. */
+static double sum_lifetimes(const struct cairn_freed *freed)
+{
+	double sum = 0;
+	for (int i = 0; i < CAIRN_LIFETIMES; i++)
+		sum += (double)freed->lifetimes[i] * (i == 0 ? 0x1p13 : 0.75 * ldexp(1, CAIRN_LIFETIME_FIRST + i));
+	return freed->samples ? sum * (double)freed->objects / (double)freed->samples : 0;
+}
+
+/* What else Cairn's sampler knows, as values of their own. */
+static void add_values(struct parser *in)
+{
+	struct cairn_profile *profile = in->profile;
+	uint32_t usable = profile->value_count, objects = usable + 1, space = usable + 2, lifetime = usable + 3;
+	if (!cairn_profile_append_value(profile, "inuse_usable", "bytes") || !cairn_profile_append_value(profile, "freed_objects", "count") ||
+	    !cairn_profile_append_value(profile, "freed_space", "bytes") || !cairn_profile_append_value(profile, "freed_lifetime", "nanoseconds"))
+		return;
+	for (size_t i = 0; i < profile->sample_count; i++) {
+		double *values = profile->values + i * profile->value_count;
+		values[usable] = values[inuse_space] + (i < in->slack_count ? in->slack[i] : 0);
+		if (i >= profile->freed_count)
+			continue;
+		const struct cairn_freed *freed = &profile->freed[i];
+		values[objects] = (double)freed->objects;
+		values[space] = (double)freed->bytes;
+		values[lifetime] = sum_lifetimes(freed);
 	}
 }
 
@@ -525,12 +568,15 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 		read_history(profile, section);
 		if (reader->options.with_freed)
 			read_freed(&in, section);
+		if (reader->options.all_values && !profile->at_peak)
+			add_values(&in);
 	}
 	if (has_trailer && section.length) {
 		profile->period = trailer.period && !profile->as_mapped ? (double)trailer.period : profile->period;
 		warn_of_losses(profile, reader->name, &trailer);
 	}
 	free(in.pieces);
+	free(in.slack);
 
 	if (in.bad_lines)
 		cairn_profile_warn(profile, "%s: %zu lines could not be read, the first at line %zu", reader->name, in.bad_lines, in.first_bad_line);

@@ -3,10 +3,11 @@
 #include "profile/live.h"
 
 #include "base/text.h"
+#include "dump/ledger_heap.h"
 
 struct cairn_bytes cairn_live_section(struct cairn_bytes text)
 {
-	static const char first[] = "\n# cairn section samples 1\n", trailer[] = "\n# cairn trailer ";
+	static const char first[] = "\n" CAIRN_LEDGER_SECTION, trailer[] = "\n# cairn trailer ";
 	const char *start = text.length ? memmem(text.data, text.length, first, sizeof first - 1) : NULL;
 	if (!start)
 		return (struct cairn_bytes){"", 0};

@@ -5,7 +5,7 @@
 
 #include "base/bytes.h"
 
-enum { CAIRN_LIFETIMES = 32 };
+enum { CAIRN_LIFETIMES = 32, CAIRN_LIFETIME_FIRST = 14 };
 
 /* One live sample. STACK is the number of its stack, counted from 0 in the order of the dump. */
 struct cairn_live {
@@ -16,6 +16,13 @@ struct cairn_live {
 	uint64_t thread;
 	uint64_t age_us;
 	uint64_t heap; /* 0 is malloc */
+};
+
+/* How old one live sample is, and what it stands for. SAMPLE is that of the profile that has its stack. */
+struct cairn_aged {
+	uint32_t sample;
+	uint64_t age_us;
+	double objects, bytes;
 };
 
 /* What was freed of one stack. */

@@ -57,6 +57,7 @@ void cairn_profile_apply_trailer(struct cairn_profile *profile, const struct cai
 	profile->resident_bytes = (double)cairn_trailer_number(trailer, "smaps.rss");
 	profile->limit_bytes = (double)cairn_trailer_number(trailer, "limit");
 	profile->allocated_bytes = (double)cairn_trailer_number(trailer, "stats.allocated");
+	profile->before_bytes = (double)cairn_trailer_number(trailer, "active_before");
 	profile->since_ns = trailer->reset_ns > trailer->active_since_ns ? trailer->reset_ns : trailer->active_since_ns;
 	cairn_text_seconds(cairn_trailer_value(trailer, "sampler.peak_at"), &profile->peak_ns);
 	profile->ended = cairn_strings_add(&profile->strings, cairn_trailer_value(trailer, "ended"));

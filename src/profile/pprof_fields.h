@@ -7,7 +7,7 @@
 
 enum cairn_wire { CAIRN_WIRE_VARINT = 0, CAIRN_WIRE_FIXED64 = 1, CAIRN_WIRE_BYTES = 2, CAIRN_WIRE_FIXED32 = 5 };
 
-/* Whatever names a string holds its index in STRING_TABLE, whose first entry is the empty string. */
+/* Every reference to a string is its index in STRING_TABLE, whose first entry is the empty string. */
 enum cairn_pprof_profile {
 	PPROF_SAMPLE_TYPE = 1,
 	PPROF_SAMPLE = 2,

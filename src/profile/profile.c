@@ -32,6 +32,7 @@ void cairn_profile_free(struct cairn_profile *profile)
 	free(profile->values);
 	free(profile->sampled);
 	free(profile->freed);
+	free(profile->aged);
 	free(profile->history);
 	free(profile->base);
 	free(profile->labels);
@@ -341,12 +342,29 @@ void cairn_profile_drop_value(struct cairn_profile *profile, uint32_t value)
 		profile->default_value -= profile->default_value > 0;
 }
 
+bool cairn_profile_append_value(struct cairn_profile *profile, const char *type, const char *unit)
+{
+	uint32_t width = profile->value_count;
+	if (width == CAIRN_VALUES_MAX)
+		return false;
+	cairn_profile_add_value_type(profile, type, unit);
+	profile->values = cairn_array_reserve(profile->values, &profile->value_capacity, profile->sample_count * (width + 1), sizeof *profile->values);
+	for (size_t i = profile->sample_count; i-- > 0;) { /* from the last on: each moves up */
+		memmove(profile->values + i * (width + 1), profile->values + i * width, width * sizeof *profile->values);
+		profile->values[i * (width + 1) + width] = 0;
+	}
+	return true;
+}
+
 void cairn_profile_keep_samples(struct cairn_profile *profile, const bool *keep)
 {
-	size_t to = 0, width = profile->value_count;
+	size_t to = 0, width = profile->value_count, aged = 0;
+	uint32_t *places = profile->aged_count ? cairn_array_zero(profile->sample_count, sizeof *places) : NULL;
 	for (size_t from = 0; from < profile->sample_count; from++) {
 		if (!keep[from])
 			continue;
+		if (places)
+			places[from] = (uint32_t)to;
 		profile->samples[to] = profile->samples[from];
 		memmove(profile->values + to * width, profile->values + from * width, width * sizeof *profile->values);
 		if (from < profile->freed_count)
@@ -357,6 +375,14 @@ void cairn_profile_keep_samples(struct cairn_profile *profile, const bool *keep)
 			profile->base[to * width + v] = cairn_profile_base(profile, from, (uint32_t)v);
 		to++;
 	}
+	for (size_t i = 0; i < profile->aged_count; i++)
+		if (keep[profile->aged[i].sample]) {
+			profile->aged[aged] = profile->aged[i];
+			profile->aged[aged].sample = places[profile->aged[i].sample];
+			aged++;
+		}
+	free(places);
+	profile->aged_count = aged;
 	profile->sample_count = to;
 	if (profile->base_count > to * width)
 		profile->base_count = to * width;

@@ -128,6 +128,7 @@ struct cairn_profile {
 	double resident_bytes, limit_bytes; /* what the process weighed and might weigh; 0 when not known */
 	double allocated_bytes; /* live bytes by the allocator's own count, sampled or not; 0 when not known */
 	int64_t since_ns;       /* when sampling began, or all samples were last discarded; 0 when not known */
+	double before_bytes;    /* anonymous memory that the process had when sampling was switched on; 0 when not known */
 	bool has_ages;          /* the dump it was read from says how old each live sample is */
 	double slack_bytes;     /* where ages are known: what is usable of all live objects beyond what was requested */
 	bool as_slack;          /* and the live bytes are that */
@@ -158,6 +159,8 @@ struct cairn_profile {
 	double *sampled; /* how many samples the default value of each sample rests on; NULL when the format has none */
 	struct cairn_freed *freed; /* per sample, what was freed of its stack, where that was asked for and is known; NULL otherwise */
 	size_t freed_count;
+	struct cairn_aged *aged; /* the live samples one by one, where `freed` was asked for and is known */
+	size_t aged_count, aged_capacity;
 	struct cairn_history_row *history; /* of a process that has ended: its memory over time, in that order */
 	size_t history_count, history_capacity;
 	double *base;    /* what was subtracted from the values, laid out as they are; NULL when nothing was */
@@ -267,6 +270,8 @@ double cairn_profile_total(const struct cairn_profile *profile, uint32_t value);
 
 /* Forgets the value type at VALUE, from every sample. */
 void cairn_profile_drop_value(struct cairn_profile *profile, uint32_t value);
+/* Adds a value type behind the others, of which every sample has 0. False where there are CAIRN_VALUES_MAX. */
+bool cairn_profile_append_value(struct cairn_profile *profile, const char *type, const char *unit);
 
 /* Keeps the samples for which keep[sample] is true, in order. */
 void cairn_profile_keep_samples(struct cairn_profile *profile, const bool *keep);

@@ -39,9 +39,12 @@ struct cairn_read_options {
 	bool as_slack;
 	/* Of a dump that knows it: count what the service mapped itself, in place of its heap. A bit for each enum cairn_mapped_kind. */
 	unsigned mapped_kinds;
-	/* Keep what was freed of each stack. */
+	/* Keep what was freed of each stack, and how old each live sample is. */
 	bool with_freed;
-	/* And count only what is at least and at most so old, in microseconds; 0 is no limit. What was allocated so far then has no value. */
+	/* And make values of it, behind the usual ones: freed_objects, freed_space and freed_lifetime (the sum over objects, in nanoseconds),
+	 * and of what lives, inuse_usable. */
+	bool all_values;
+	/* Count only what is at least and at most so old, in microseconds; 0 is no limit. What was allocated so far then has no value. */
 	uint64_t older_us, younger_us;
 	/* The numbers that jeprof shows: each thread's part of a stack is un-sampled by itself, and counts are as the dump has them. */
 	bool as_jeprof;

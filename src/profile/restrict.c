@@ -3,6 +3,7 @@
 #include "profile/restrict.h"
 
 #include "base/buffer.h"
+#include "base/path.h"
 #include "dump/trailer.h"
 #include "profile/maps.h"
 
@@ -36,8 +37,7 @@ static const struct cairn_module *find(const struct cairn_profile *own, struct c
 /* In brackets, as what the kernel names without a file. */
 static uint32_t name_without_file(struct cairn_profile *profile, struct cairn_bytes path)
 {
-	const char *slash = path.length ? memrchr(path.data, '/', path.length) : NULL;
-	struct cairn_bytes last = slash ? cairn_bytes_skip(path, (size_t)(slash - path.data) + 1) : path;
+	struct cairn_bytes last = cairn_path_base(path);
 	struct cairn_buffer name = cairn_buffer(SIZE_MAX);
 	bool bracketed = last.length > 0 && last.data[0] == '[';
 	cairn_buffer_text(&name, bracketed ? "" : "[");

@@ -15,6 +15,16 @@ static bool is_in_bytes(const struct cairn_profile *profile, uint32_t value)
 	return strcmp(cairn_profile_string(profile, profile->value_types[value].unit), "bytes") == 0;
 }
 
+/* A few samples of one size do not say that all objects of the line have it: smaller ones, of which one sample stands for many, may have
+ * been missed. If a third of the samples were of another size, the chance that eight show none of it is 4 %. Objects of several periods
+ * are hardly ever missed. */
+static bool is_small(const struct cairn_profile *profile, uint32_t value, double amount, double partner, double size)
+{
+	static const double samples_least = 8, periods_always_seen = 4;
+	double unit = cairn_profile_unit(profile, value, amount, partner);
+	return profile->period > 1 && size < periods_always_seen * profile->period && unit > 0 && amount < samples_least * unit;
+}
+
 struct cairn_spread cairn_profile_line_spread(const struct cairn_profile *profile, uint32_t value, double amount, double partner)
 {
 	struct cairn_spread spread = cairn_spread_of(amount, cairn_profile_weight(profile, value, amount, partner));
@@ -22,10 +32,12 @@ struct cairn_spread cairn_profile_line_spread(const struct cairn_profile *profil
 		return spread;
 	bool in_bytes = is_in_bytes(profile, value);
 	double size = in_bytes ? amount / partner : partner / amount;
-	if (cairn_sizes_equal(size))
-		return spread;
-	if (!in_bytes)
+	bool of_jemalloc = strncmp(profile->format, "jemalloc", strlen("jemalloc")) == 0;
+	bool equal = cairn_sizes_equal(size) && (!of_jemalloc || cairn_size_is_class(size));
+	if (!in_bytes && (!equal || is_small(profile, value, amount, partner, size)))
 		spread.unknown = amount;
+	else if (equal)
+		return spread;
 	else if (size > widest_size * profile->period)
 		spread = cairn_spread_of(amount, widest_variance * profile->period * profile->period / size);
 	return spread;
@@ -94,8 +106,12 @@ struct cairn_spread cairn_profile_spread(const struct cairn_profile *profile, si
 	if (pair.before == 0)
 		return after;
 	struct cairn_spread spread = cairn_profile_line_spread(profile, value, pair.before, pair.before_partner);
-	/* At least what the line changed by came or went. */
-	double both = pair.before + pair.after, came_and_went = fmax(turnover * both, fabs(pair.after - pair.before));
+	/* What the line changed by beyond what turnover explains came or went, too. */
+	static const double explained_sigmas = 2;
+	bool later = pair.after > 0;
+	double unit = cairn_profile_unit(profile, value, later ? pair.after : pair.before, later ? pair.after_partner : pair.before_partner);
+	double both = pair.before + pair.after, came_and_went = turnover * both;
+	came_and_went += fmax(0, fabs(pair.after - pair.before) - explained_sigmas * sqrt(fmax(0, came_and_went * unit)));
 	uint32_t total = accumulated(profile, value);
 	if (total != CAIRN_NONE && profile->base_within) {
 		double came = cairn_profile_values(profile, sample)[total], went = came - (pair.after - pair.before);

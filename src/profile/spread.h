@@ -15,11 +15,12 @@
 
 #include "profile/profile.h"
 
-/* The share of the samples of VALUE that came or went since the base, from 0 to 1; 1 where the base is of another process, or scaled. */
+/* The share of the samples of VALUE that appeared or disappeared since the base, from 0 to 1; 1 if the base is of another process, or
+ * scaled. */
 double cairn_profile_turnover(const struct cairn_profile *profile, uint32_t value);
 
-/* The spread of VALUE of SAMPLE, or of its change where there is a base. PARTNER is the value that goes with it, or CAIRN_NONE; TURNOVER
- * is what the function above says. */
+/* The spread of VALUE of SAMPLE, or of its change if there is a base. PARTNER is the corresponding value of the other kind, or
+ * CAIRN_NONE; TURNOVER is the result of the function above. */
 struct cairn_spread cairn_profile_spread(const struct cairn_profile *profile, size_t sample, uint32_t value, uint32_t partner,
 					 double turnover);
 

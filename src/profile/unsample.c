@@ -79,6 +79,12 @@ bool cairn_sizes_equal(double mean)
 	return fabs(mean - round(mean)) <= 1e-9 * mean + 1e-7;
 }
 
+bool cairn_size_is_class(double size)
+{
+	double group = size < 64 ? 8 : exp2(floor(log2(size))) / 4;
+	return size > 0 && fabs(size - round(size / group) * group) <= 1e-9 * size + 1e-7;
+}
+
 double cairn_sample_weight(double period, double mean)
 {
 	return mean > 0 && period > 0 ? 1 / expm1(mean / period) : 0;
@@ -105,11 +111,34 @@ struct cairn_interval cairn_spread_interval(double value, struct cairn_spread sp
 				       value + weight * (gamma_quantile(count + 0.5, sigmas) - count)};
 }
 
+/* How far a change may be off, in samples, where few came and went: as many as came less as many as went, VARIANCE of both together, follow
+ * Skellam's law, which has whole numbers only. It is the reach whose chance comes next to 95 %, and half a sample for what is not a whole number
+ * of them. */
+static double few_reach(double variance)
+{
+	static const double enough = 0.9;
+	double covered = 0;
+	for (int reach = 0;; reach++) {
+		/* The Bessel function of order REACH, by its series. */
+		double term = exp(-variance) * pow(variance / 2, reach) / tgamma(reach + 1), chance = 0;
+		for (int n = 0; n < 40; n++) {
+			chance += term;
+			term *= variance * variance / 4 / ((n + 1.0) * (n + 1.0 + reach));
+		}
+		covered += reach ? 2 * chance : chance;
+		if (covered >= enough || reach > 60)
+			return reach + 0.5;
+	}
+}
+
 /* None seen does not mean that there was nothing to see: one sample more than was seen, which counts the less the more there were. */
 struct cairn_interval cairn_spread_change(double value, struct cairn_spread spread)
 {
+	static const double few = 6;
 	double weight = spread.variance > 0 ? spread.skew / spread.variance : 0, square = weight * weight;
 	double more = fmin(square, spread.variance > 0 ? square * square / spread.variance : 0);
 	double reach = sigmas * sqrt(spread.variance + more);
+	if (weight > 0 && spread.variance < few * square)
+		reach = fmin(reach, weight * few_reach(spread.variance / square));
 	return (struct cairn_interval){value - reach, value + reach};
 }

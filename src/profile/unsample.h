@@ -14,7 +14,7 @@
 #include <stdbool.h>
 
 enum cairn_unsampling {
-	CAIRN_UNSAMPLE_UNKNOWN, /* the format does not say how its numbers came about */
+	CAIRN_UNSAMPLE_UNKNOWN, /* the format does not say how it was sampled */
 	CAIRN_UNSAMPLE_NONE,    /* everything was recorded */
 	CAIRN_UNSAMPLE_POISSON, /* "v2": a byte is a sample with probability 1 / period */
 	CAIRN_UNSAMPLE_RATIO,   /* "v1": very old tcmalloc; objects smaller than the period are scaled up to it */
@@ -23,7 +23,7 @@ enum cairn_unsampling {
 /* Scales OBJECTS and BYTES of one line in place. A line with no objects or no bytes stays as it is. */
 void cairn_unsample(enum cairn_unsampling method, double period, double *objects, double *bytes);
 
-/* How many samples an estimate of OBJECTS and BYTES of one line rests on: what cairn_unsample was given as objects. */
+/* The number of samples behind an estimate of OBJECTS and BYTES of one line: the objects that were passed to cairn_unsample. */
 double cairn_unsample_count(enum cairn_unsampling method, double period, double objects, double bytes);
 
 /* The same for a line of a jemalloc dump. Since 5.3 jemalloc un-samples each object by its own size, rounds the count that one sample
@@ -36,11 +36,14 @@ void cairn_unsample_jemalloc(double period, double *objects, double *bytes);
  * mean of several hardly ever is. */
 bool cairn_sizes_equal(double mean);
 
-/* How far an estimate spreads around the truth. All zeroes is an exact number; spreads of sums are the sums of spreads. */
+/* Whether SIZE is one that jemalloc gives out, which is what its dumps count. */
+bool cairn_size_is_class(double size);
+
+/* The error of an estimate. All zeroes is an exact number; the spread of a sum is the sum of the spreads. */
 struct cairn_spread {
 	double variance;
-	double unknown; /* how much of the value has an error that is not known: objects of several sizes in one line */
-	double skew; /* the sum of the variances times their weights: the third moment, if samples come by chance */
+	double unknown; /* the part of the value with an unknown error: objects of several sizes in one line */
+	double skew; /* the sum of the variances times their weights: the third moment for random samples */
 };
 
 /* The weight of a sample of objects of MEAN bytes, in objects; MEAN times that is its weight in bytes. */

@@ -1,15 +1,15 @@
-/* callgrind.h - Callgrind's format, for KCachegrind and callgrind_annotate.
- * https://valgrind.org/docs/manual/cl-format.html describes it.
+/* callgrind.h - Callgrind's format, for KCachegrind and callgrind_annotate, as described in
+ * https://valgrind.org/docs/manual/cl-format.html.
  *
- * What costs something is a line of a function; a call is a line whose cost is the callee's. A function is named by its file and its
- * name, once in full with a number and by the number from then on. Who counts what is the caller's business: a view below, or jeprof.
+ * Costs belong to lines of functions; a call is a line with the cost of the callee. A function is identified by its file and name,
+ * written once in full with a number, and by that number afterwards. The caller decides what is counted: a view below, or jeprof.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_REPORT_CALLGRIND_H
 #define CAIRN_REPORT_CALLGRIND_H
 
 #include "report/view.h"
 
-/* One event, the value that is shown. What shrank cannot be written and is left out. */
+/* One event, the value that is shown. Stacks that shrank cannot be represented and are left out. */
 void cairn_callgrind_write(struct cairn_view *view, struct cairn_buffer *out);
 
 /* The writer itself. */
@@ -28,7 +28,7 @@ struct cairn_callgrind_name {
 void cairn_callgrind_open(struct cairn_callgrind *callgrind, struct cairn_buffer *out, size_t file_count, size_t function_count);
 void cairn_callgrind_close(struct cairn_callgrind *callgrind);
 
-/* From here on costs and calls are those of this function. */
+/* The following costs and calls belong to this function. */
 void cairn_callgrind_function(struct cairn_callgrind *callgrind, struct cairn_callgrind_name file, struct cairn_callgrind_name function);
 /* VALUE on LINE of that function. */
 void cairn_callgrind_cost(struct cairn_callgrind *callgrind, uint32_t line, double value);

@@ -141,7 +141,7 @@ static void write_row(const struct cairn_view *view, const struct row *row, doub
 	if (seconds > 0)
 		snprintf(objects, sizeof objects, "%.1f", (double)freed->objects / seconds);
 	size_t start = out->length;
-	cairn_buffer_format(out, "%11s%s %12s %10s %6.1f%% %6.1f%%  ", rate, seconds > 0 ? "/s" : "  ", objects,
+	cairn_buffer_format(out, "%11s%s %12s %12s %6.1f%% %12.1f%%  ", rate, seconds > 0 ? "/s" : "  ", objects,
 			    lifetime(cairn_churn_quantile(freed, 0.5), median, sizeof median), 100 * cairn_churn_share_below(freed, 1e-3),
 			    100 * elsewhere(freed));
 	int indent = (int)(out->length - start);
@@ -160,8 +160,8 @@ void cairn_churn_text(struct cairn_view *view, const struct cairn_shape *shape, 
 {
 	struct rows rows;
 	gather(&rows, view);
-	cairn_buffer_format(out, "%13s %12s %10s %7s %7s  %s\n", seconds > 0 ? "freed again" : "freed in all", "objects/s", "median life", "<1 ms",
-			    "thread", "call path");
+	cairn_buffer_format(out, "%13s %12s %12s %7s %13s  %s\n", seconds > 0 ? "Freed again" : "Freed in all", "Objects/s", "Median life", "<1 ms",
+			    "Other thread", "Call path");
 	for (size_t i = 0; i < rows.count && (!shape->node_count || i < shape->node_count); i++)
 		write_row(view, &rows.items[i], seconds, out);
 	if (!rows.count)

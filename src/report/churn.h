@@ -1,4 +1,4 @@
-/* churn.h - what is allocated and freed again, by call path: how much, how soon, and by whom.
+/* churn.h - memory that is allocated and freed again, by call path: how much, how soon, and by which thread.
  *
  * Lifetimes are those of samples, and large objects are sampled more often: shares and medians are of bytes rather than of objects.
  * SPDX-License-Identifier: Apache-2.0 */
@@ -9,14 +9,14 @@
 #include "report/shape.h"
 #include "report/view.h"
 
-/* Appends a table, largest first; the profile must have `freed`. SECONDS is how long it was sampled, 0 when that is not known. */
+/* Appends a table, largest first; the profile must have `freed`. SECONDS is the sampled time, 0 if unknown. */
 void cairn_churn_text(struct cairn_view *view, const struct cairn_shape *shape, double seconds, struct cairn_buffer *out);
 
 /* The same as members of the object that is open. */
 void cairn_churn_json(struct cairn_view *view, const struct cairn_shape *shape, double seconds, struct cairn_json *json);
 
 /* The lifetime that a share PART of the samples of FREED did not reach, in seconds; and the share that lived less than SECONDS. Within a
- * class of the histogram, lifetimes are taken to be spread evenly on a logarithmic scale. */
+ * class of the histogram, lifetimes are assumed to be spread evenly on a logarithmic scale. */
 double cairn_churn_quantile(const struct cairn_freed *freed, double part);
 double cairn_churn_share_below(const struct cairn_freed *freed, double seconds);
 

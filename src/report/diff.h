@@ -1,4 +1,4 @@
-/* diff.h - what grew, shrank, came and went between a base and what there is now.
+/* diff.h - what grew, shrank, appeared and disappeared since a base.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_REPORT_DIFF_H
 #define CAIRN_REPORT_DIFF_H
@@ -18,7 +18,7 @@ struct cairn_diff_row {
 };
 
 struct cairn_diff {
-	double before, after; /* of everything the filters left */
+	double before, after; /* of everything that the filters kept */
 	struct cairn_spread spread; /* of the change */
 	struct cairn_diff_section {
 		struct cairn_diff_row *rows; /* the largest change first */
@@ -27,8 +27,7 @@ struct cairn_diff {
 	} sections[CAIRN_DIFF_KINDS];
 };
 
-/* Compares the Self of entries or, with SHAPE's by_cum, their Total. What did not change by a whole
- * unit is in no section. */
+/* Compares the Self of entries or, with SHAPE's by_cum, their Total. Changes of less than a whole unit are left out. */
 void cairn_diff_make(struct cairn_diff *diff, struct cairn_view *view, const struct cairn_shape *shape);
 void cairn_diff_free(struct cairn_diff *diff);
 

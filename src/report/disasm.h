@@ -1,7 +1,7 @@
-/* disasm.h - machine code with what each instruction holds, disassembled by objdump.
+/* disasm.h - machine code with the memory allocated at each instruction, disassembled by objdump.
  *
- * A routine is the symbol, of the module's file or of what describes it, that covers a matching address; an address that no
- * symbol covers cannot be shown, since where its function begins is not known.
+ * A routine is the symbol that covers a matching address, in the module's file or one of its debug files; an address without a symbol
+ * cannot be shown, because the start of its function is unknown.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_REPORT_DISASM_H
 #define CAIRN_REPORT_DISASM_H
@@ -16,7 +16,7 @@ struct cairn_disasm {
 		uint64_t address; /* link-time, inside the instruction */
 		struct cairn_top_row row;
 		uint32_t routine;
-	} *places; /* those of a routine beside each other, by address */
+	} *places; /* grouped by routine, sorted by address */
 	size_t place_count;
 	struct cairn_disasm_routine {
 		uint32_t module;
@@ -28,12 +28,11 @@ struct cairn_disasm {
 	} *routines; /* by module and address */
 	size_t routine_count;
 	struct cairn_strings paths;
-	struct cairn_strings notes; /* sentences about what could not be shown */
+	struct cairn_strings notes; /* messages about what could not be shown */
 };
 
-/* Finds the routines whose name, short or full, the expression WANTED matches in VIEW, which must have been made by addresses and
- * without inlined functions; FIND says where their files may be. False with a sentence when there is none, or none of them can be
- * found in its file. */
+/* Finds the routines whose name, short or full, matches the expression WANTED in VIEW, which must be by addresses and without inlined
+ * functions; FIND says where their files may be. Fails with a message if there is none, or if none can be found in its file. */
 bool cairn_disasm_make(struct cairn_disasm *disasm, struct cairn_view *view, const char *wanted, const struct cairn_find_options *find,
 		       struct cairn_error *error);
 void cairn_disasm_free(struct cairn_disasm *disasm);
@@ -46,7 +45,7 @@ struct cairn_disasm_instruction {
 
 typedef void cairn_disasm_visitor(void *context, const struct cairn_disasm_instruction *instruction);
 
-/* Calls VISIT for each instruction of ROUTINE, in order. All from here on run objdump, and fail with a sentence when it is not
+/* Calls VISIT for each instruction of ROUTINE, in order. This function and those below run objdump, and fail with a message if it is not
  * installed. */
 bool cairn_disasm_each(const struct cairn_disasm *disasm, const struct cairn_disasm_routine *routine,
 		       cairn_disasm_visitor *visit, void *context, struct cairn_error *error);

@@ -1,9 +1,9 @@
-/* filter.h - what a view leaves out: whole stacks by what they pass through or how they are labelled, and frames by name.
+/* filter.h - filters of a view: stacks by their frames or labels, and frames by name.
  *
- * In this order: exclude and retain take frames away by name alone; focus and ignore choose stacks; hide and show take
- * frames away; show_from cuts each stack above (towards the root of) the outermost match; tagfocus and tagignore
- * choose samples by their labels. A stack that has lost all its frames is left out.
- * A regular expression is matched against the function's full name, its name as shown, its file and its module's path.
+ * They apply in this order: exclude and retain remove frames by name alone; focus and ignore select stacks; hide and show remove frames;
+ * show_from cuts off the callers of the outermost match in each stack; tagfocus and tagignore select samples by their labels. A stack
+ * without any frames left is left out. A regular expression is matched against the function's full name, its name as shown, its file and
+ * its module's path.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_REPORT_FILTER_H
 #define CAIRN_REPORT_FILTER_H
@@ -12,8 +12,8 @@
 
 struct cairn_view;
 
-/* Regular expressions, NULL where nothing is asked for. The tag filters are as pprof's: [key=]regex,regex or
- * [key=]low:high with units, either end open, such as bytes=4KiB: or thread=worker. */
+/* Regular expressions, or NULL. The tag filters are like pprof's: [key=]regex,regex or [key=]low:high with units, with either end open,
+ * such as bytes=4KiB: or thread=worker. */
 struct cairn_filter_options {
 	const char *focus;
 	const char *ignore;
@@ -26,8 +26,8 @@ struct cairn_filter_options {
 	const char *tag_ignore;
 };
 
-/* Applies the options of VIEW to it, whose samples and locations are there. Fails with a sentence where an expression does
- * not compile, and where nothing is left. */
+/* Applies the options of VIEW, whose samples and locations are complete. Fails with a message if an expression does not compile or
+ * nothing is left. */
 bool cairn_filter_view(struct cairn_view *view, struct cairn_error *error);
 
 #endif

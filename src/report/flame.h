@@ -1,8 +1,8 @@
-/* flame.h - the layout of a flame graph: every frame's place in whole units, before anything is drawn.
+/* flame.h - the layout of a flame graph: every frame's position in whole units, before anything is drawn.
  *
- * A frame starts where its caller does, after what the caller holds itself and after its elder siblings. Starts and ends are
- * rounded to whole units; a frame weighs the difference. So starts and weights are integers that nest and add up, exact
- * where the values are integers, as in folded text, and within one unit where they are estimates.
+ * A frame starts where its caller does, after the caller's own value and after the preceding siblings. Starts and ends are rounded to
+ * whole units; the width of a frame is the difference. So starts and widths are integers that nest and add up, exactly if the values are
+ * integers, as in folded text, and within one unit if they are estimates.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_REPORT_FLAME_H
 #define CAIRN_REPORT_FLAME_H
@@ -10,8 +10,8 @@
 #include "report/tree.h"
 
 struct cairn_flame_options {
-	int64_t total;     /* the whole, where it is more than the sum of the stacks; 0 for the sum */
-	double least_part; /* frames smaller than this part of the whole are left out, and so are their callees */
+	int64_t total;     /* the total width, if it is more than the sum of the stacks; 0 for the sum */
+	double least_part; /* frames smaller than this fraction of the total are left out, with their callees */
 };
 
 struct cairn_flame_frame {
@@ -26,13 +26,13 @@ struct cairn_flame {
 	struct cairn_flame_frame *frames; /* callers before their callees; the root is the first */
 	size_t count, capacity;
 	uint32_t depth; /* of the deepest frame */
-	int64_t total;  /* what the width of the picture stands for */
+	int64_t total;  /* the value of the picture's whole width */
 	bool is_change; /* something is negative, or a base was subtracted */
 	double grown;   /* the sum of the stacks that grew, and of those that shrank; 0 unless is_change */
 	double shrunk;
 };
 
-/* Lays out TREE, which outlives the layout. Without any weight there is the root alone, with a total of 0. */
+/* Lays out TREE, which outlives the layout. If nothing has a value, there is only the root, with a total of 0. */
 void cairn_flame_make(struct cairn_flame *flame, const struct cairn_tree *tree, const struct cairn_flame_options *options);
 void cairn_flame_free(struct cairn_flame *flame);
 

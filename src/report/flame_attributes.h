@@ -1,7 +1,7 @@
-/* flame_attributes.h - what a person says about single functions of a picture: another title, a link.
+/* flame_attributes.h - user-defined attributes of functions in a picture: another title, a link.
  *
- * The file has a line for each function: its name, a tab, and name=value pairs with tabs between them. `title`, `href`,
- * `target`, `class` and `id` are used.
+ * The file has one line for each function: its name, a tab, and name=value pairs separated by tabs. `title`, `href`, `target`, `class`
+ * and `id` are used.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_REPORT_FLAME_ATTRIBUTES_H
 #define CAIRN_REPORT_FLAME_ATTRIBUTES_H
@@ -15,15 +15,14 @@ struct cairn_flame_attribute {
 
 struct cairn_flame_attributes;
 
-/* Borrows TEXT. Fails, with a sentence, at a line without a tab. */
+/* Borrows TEXT. Fails with a message at a line without a tab. */
 struct cairn_flame_attributes *cairn_flame_attributes_read(struct cairn_bytes text, struct cairn_error *error);
 void cairn_flame_attributes_free(struct cairn_flame_attributes *attributes);
 
-/* What was said about NAME, or NULL. ATTRIBUTES may be NULL. */
+/* The attributes of NAME, or NULL. ATTRIBUTES may be NULL. */
 const struct cairn_flame_attribute *cairn_flame_attributes_find(const struct cairn_flame_attributes *attributes, struct cairn_bytes name);
 
-/* Writes the start tag of a frame: a link where there is one, else a group. Returns the name for the end tag. ATTRIBUTE may be
- * NULL. */
+/* Writes the start tag of a frame: a link if it has one, else a group. Returns the name for the end tag. ATTRIBUTE may be NULL. */
 const char *cairn_flame_attributes_open(const struct cairn_flame_attribute *attribute, struct cairn_buffer *out);
 
 #endif

@@ -5,8 +5,8 @@
 
 #include "base/buffer.h"
 
-/* What fits of NAME in COUNT letters: all of it, its last parts after "..", its beginning, or nothing where that would be too
- * little to read. Appended to OUT as it is. */
+/* The part of NAME that fits in COUNT letters: all of it, its last parts after "..", its beginning, or nothing if that would be too short
+ * to read. Appended to OUT as it is. */
 void cairn_flame_label(struct cairn_bytes name, size_t count, struct cairn_buffer *out);
 
 #endif

@@ -486,7 +486,7 @@ static double largest_change(const struct cairn_flame *flame)
 }
 
 static bool write_picture(const struct cairn_flame *flame, const struct cairn_flame_svg_options *options, struct cairn_buffer *out,
-			   struct cairn_error *error)
+			  struct cairn_error *error)
 {
 	struct background background;
 	if (!find_background(options, flame->is_change, &background, error))

@@ -1,4 +1,4 @@
-/* graph_svg.h - Graphviz's SVG of a call graph, made to be looked at in a browser: pan, zoom, and colours for the dark.
+/* graph_svg.h - makes Graphviz's SVG of a call graph interactive: pan, zoom, and dark colours.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_REPORT_GRAPH_SVG_H
 #define CAIRN_REPORT_GRAPH_SVG_H
@@ -7,8 +7,8 @@
 
 enum { CAIRN_GRAPH_SHADES = 10 };
 
-/* Appends DRAWN, with a style after its <svg> and a script before its end, to OUT; as it is where it is no SVG. Nodes and edges of the
- * classes heatN, grewN and shrankN, with N below CAIRN_GRAPH_SHADES, have colours of their own in the dark (report/dot.c writes them). */
+/* Appends DRAWN to OUT, with a style after its <svg> and a script before its end; unchanged if it is no SVG. Nodes and edges of the
+ * classes heatN, grewN and shrankN, with N below CAIRN_GRAPH_SHADES, have their own dark colours (report/dot.c writes the classes). */
 void cairn_graph_svg(struct cairn_bytes drawn, struct cairn_buffer *out);
 
 #endif

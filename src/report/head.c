@@ -149,6 +149,11 @@ bool cairn_head_coverage(const struct cairn_view *view, char *out, size_t size)
 	if (!is_partial(view))
 		return false;
 	write_since(profile->since_ns, profile->time_ns, since, sizeof since);
+	if (profile->allocated_bytes <= 0 && profile->before_bytes > 0) {
+		snprintf(out, size, "%s sampled since %s; %s were allocated before", cairn_text_human(view->total, sampled), since,
+			 cairn_text_human(profile->before_bytes, live));
+		return true;
+	}
 	if (profile->allocated_bytes <= 0) {
 		snprintf(out, size, "%s sampled since %s; what was allocated before is not included", cairn_text_human(view->total, sampled), since);
 		return true;
@@ -256,6 +261,8 @@ void cairn_head_json(struct cairn_view *view, struct cairn_json *json)
 	if (profile->since_ns > 0) {
 		if (profile->allocated_bytes > 0)
 			cairn_json_number(json, "allocated", profile->allocated_bytes);
+		if (profile->before_bytes > 0)
+			cairn_json_number(json, "allocated_before", profile->before_bytes);
 		cairn_json_number(json, "sampled_since", (double)(profile->since_ns / 1000000) / 1000);
 		cairn_json_bool(json, "partial", is_partial(view));
 	}

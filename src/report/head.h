@@ -1,4 +1,4 @@
-/* head.h - what stands above every report: of which process, measured how, and how much in all.
+/* head.h - the head of every report: the process, how it was sampled, and the total.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_REPORT_HEAD_H
 #define CAIRN_REPORT_HEAD_H
@@ -17,23 +17,23 @@ void cairn_head_json(struct cairn_view *view, struct cairn_json *json);
  * count is not known. Whoever shows the total shows it too. False where all of it is there. */
 bool cairn_head_coverage(const struct cairn_view *view, char *out, size_t size);
 
-/* VALUE of VIEW as the report writes it. Returns OUT, which holds at least 32 bytes. */
+/* Formats VALUE as the report does. Returns OUT, which holds at least 32 bytes. */
 char *cairn_head_number(const struct cairn_view *view, const struct cairn_shape *shape, double value, char *out);
 
-/* Where the truth of VALUE is, as "1.5 MiB to 2.1 MiB"; "not known" where the format does not say. Returns OUT, which holds at least
- * CAIRN_INTERVAL_TEXT bytes. */
+/* The confidence interval of VALUE, as "1.5 MiB to 2.1 MiB"; "not known" if the format does not record errors. Returns OUT, which holds
+ * at least CAIRN_INTERVAL_TEXT bytes. */
 enum { CAIRN_INTERVAL_TEXT = 72, CAIRN_INTERVAL_WIDTH = 23 };
 char *cairn_head_interval(const struct cairn_view *view, const struct cairn_shape *shape, double value,
 			  struct cairn_spread spread, char *out);
-/* The same as a column of a table, and the title of such a column: empty unless the view is to show errors. */
+/* The same as a column of a table, and the title of such a column: empty unless the view shows errors. */
 char *cairn_head_interval_column(const struct cairn_view *view, const struct cairn_shape *shape, double value,
 				 struct cairn_spread spread, char *out);
 const char *cairn_head_interval_title(const struct cairn_view *view);
-/* The same as members NAME_low and NAME_high, null where it is not known; nothing unless the view is to show errors. */
+/* The same as members NAME_low and NAME_high, null if unknown; nothing unless the view shows errors. */
 void cairn_head_interval_json(const struct cairn_view *view, struct cairn_json *json, const char *name, double value,
 			      struct cairn_spread spread);
 
-/* What the view counts, as the profile calls it: "inuse_space". */
+/* The value type that the view counts, as in the profile: "inuse_space". */
 const char *cairn_head_type(const struct cairn_view *view);
 
 /* The same in words, for headings: "live memory" for inuse_space. */

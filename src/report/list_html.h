@@ -1,4 +1,4 @@
-/* list_html.h - the listing of source code as one page: each line with what it holds, and its instructions where it is opened.
+/* list_html.h - the listing of source code as one page: each line with its memory, and its instructions when it is opened.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_REPORT_LIST_HTML_H
 #define CAIRN_REPORT_LIST_HTML_H
@@ -6,8 +6,8 @@
 #include "report/disasm.h"
 #include "report/list.h"
 
-/* Appends the page. LIST is of VIEW, made by lines; SEARCH is where sources are looked for. FIND says where the programs may be, whose
- * instructions are shown where objdump is there and has them, and are left out elsewhere. */
+/* Appends the page. LIST belongs to VIEW, which is by lines; SEARCH lists the folders with sources. FIND says where the programs may be,
+ * whose instructions are shown if objdump is installed and finds them. */
 void cairn_list_html(const struct cairn_list *list, struct cairn_view *view, const char *wanted, const char *search,
 		     const struct cairn_find_options *find, struct cairn_buffer *out);
 

@@ -1,6 +1,6 @@
-/* number.h - how reports print values.
+/* number.h - formats values in reports.
  *
- * An estimate has a fraction; whole units are shown and the fraction is dropped, as jeprof does.
+ * An estimate has a fraction, which is dropped, as jeprof does.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_REPORT_NUMBER_H
 #define CAIRN_REPORT_NUMBER_H
@@ -13,7 +13,7 @@ char *cairn_number_text(double value, bool human, char *out);
 /* A time: "25.51 s", "340 ns". Returns OUT, as above. */
 char *cairn_number_time(double nanoseconds, char *out);
 
-/* VALUE in percent of TOTAL; 0 of nothing is 0. */
+/* VALUE in percent of TOTAL; 0 if TOTAL is 0. */
 double cairn_number_percent(double value, double total);
 
 #endif

@@ -1,8 +1,8 @@
-/* palette.h - which colour a frame has: always the same for the same name.
+/* palette.h - the colour of a frame, always the same for the same name.
  *
- * The palettes are those flame graph readers know by name; "hot" and "mem" give each function the very colour that other
- * tools give it, so that old and new pictures can be laid side by side. "module" colours by the file, or the outermost
- * namespace, that the function belongs to.
+ * The palettes have the names that readers of flame graphs know; "hot" and "mem" give each function exactly the same colour as other
+ * tools do, so that old and new pictures can be compared side by side. "module" colours by the file, or the outermost namespace, of the
+ * function.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_REPORT_PALETTE_H
 #define CAIRN_REPORT_PALETTE_H
@@ -31,13 +31,13 @@ enum cairn_palette_kind {
 	CAIRN_PALETTE_DIFF, /* by change alone; see cairn_palette_change */
 };
 
-/* The kind called NAME, or false with a sentence that lists them. */
+/* The kind called NAME; fails with a message that lists them. */
 bool cairn_palette_find(const char *name, enum cairn_palette_kind *kind, struct cairn_error *error);
 
 /* How a name becomes the number that picks its shade. */
 enum cairn_palette_spread {
 	CAIRN_SPREAD_SUM,    /* from the sum of its characters */
-	CAIRN_SPREAD_PREFIX, /* from its first and last characters: names that begin alike look alike */
+	CAIRN_SPREAD_PREFIX, /* from its first and last characters: names with the same beginning look alike */
 	CAIRN_SPREAD_RANDOM, /* different every time */
 };
 
@@ -45,11 +45,11 @@ enum cairn_palette_spread {
 uint32_t cairn_palette_color(enum cairn_palette_kind kind, enum cairn_palette_spread spread, struct cairn_bytes name,
 			     struct cairn_bytes module);
 
-/* From red, through white at 0, to blue: CHANGE is 1 for the most grown and -1 for the most shrunk. The shade differs a little
- * by NAME, so that neighbours can be told apart. */
+/* From red through white at 0 to blue: CHANGE is 1 for the largest growth and -1 for the largest decrease. The shade differs slightly by
+ * NAME, so that neighbours can be distinguished. */
 uint32_t cairn_palette_change(double change, struct cairn_bytes name);
 
-/* Colours chosen before, kept in a file of lines "name->rgb(1,2,3)" so that later pictures use them too. All zeroes is empty. */
+/* Earlier colours, stored in a file of lines "name->rgb(1,2,3)" so that later pictures use them too. All zeroes is empty. */
 struct cairn_palette_map {
 	struct cairn_strings names;
 	uint32_t *colors; /* by name id - 1 */
@@ -57,7 +57,7 @@ struct cairn_palette_map {
 };
 
 void cairn_palette_map_read(struct cairn_palette_map *map, struct cairn_bytes text);
-/* The colour of NAME, which becomes COLOR when it has none yet. */
+/* The colour of NAME, which becomes COLOR if it has none yet. */
 uint32_t cairn_palette_map_get(struct cairn_palette_map *map, struct cairn_bytes name, uint32_t color);
 /* The lines, sorted by name. */
 void cairn_palette_map_write(const struct cairn_palette_map *map, struct cairn_buffer *out);

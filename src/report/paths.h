@@ -1,4 +1,4 @@
-/* paths.h - call paths: stacks of entries, each kept once and known by a number.
+/* paths.h - call paths: stacks of entries, each stored once and identified by a number.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_REPORT_PATHS_H
 #define CAIRN_REPORT_PATHS_H
@@ -19,7 +19,7 @@ struct cairn_paths {
 	struct cairn_index index;
 };
 
-/* The number of the path STACK, which is copied when it is new. */
+/* The number of the path STACK, which is copied if it is new. */
 uint32_t cairn_paths_add(struct cairn_paths *paths, const uint32_t *stack, size_t depth);
 void cairn_paths_free(struct cairn_paths *paths);
 

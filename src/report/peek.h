@@ -7,10 +7,10 @@
 #include "base/pattern.h"
 #include "report/graph.h"
 
-/* The table for a person, of all nodes or of those whose name PATTERN matches. False when there is none. */
+/* The table as text, of all nodes or of those whose name matches PATTERN. Returns false if there is none. */
 bool cairn_peek_text(const struct cairn_graph *graph, const struct cairn_view *view, const struct cairn_pattern *pattern,
 		     const struct cairn_shape *shape, struct cairn_buffer *out);
-/* Adds the member "rows". False when it is empty. */
+/* Adds the member "rows". Returns false if it is empty. */
 bool cairn_peek_json(const struct cairn_graph *graph, const struct cairn_view *view, const struct cairn_pattern *pattern,
 		     struct cairn_json *json);
 

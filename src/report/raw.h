@@ -1,4 +1,4 @@
-/* raw.h - everything a profile holds, as plain text, for debugging and for tests. doc/formats.md describes it.
+/* raw.h - everything in a profile as plain text, for debugging and tests. doc/formats.md describes it.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_REPORT_RAW_H
 #define CAIRN_REPORT_RAW_H

@@ -1,7 +1,7 @@
-/* speedscope.h - a view as speedscope's own JSON, which keeps inlined functions and several values in one file.
+/* speedscope.h - a view in speedscope's own JSON format, which keeps inlined functions and several values in one file.
  *
- * One profile for each value of the profile that has any, the one that is shown first in front; where a base was
- * subtracted, one for what grew and one for what shrank. https://www.speedscope.app/file-format-schema.json is the format.
+ * There is one profile for each value with any samples, the view's own first; with a base, there is one for growth and one for shrinkage.
+ * https://www.speedscope.app/file-format-schema.json defines the format.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_REPORT_SPEEDSCOPE_H
 #define CAIRN_REPORT_SPEEDSCOPE_H

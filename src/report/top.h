@@ -1,4 +1,4 @@
-/* top.h - who holds the memory: one row for each entry, with its Self and Total.
+/* top.h - which functions hold the memory: one row for each entry, with its Self and Total.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_REPORT_TOP_H
 #define CAIRN_REPORT_TOP_H
@@ -10,7 +10,7 @@
 struct cairn_top_row {
 	uint32_t entry;
 	double flat; /* of samples that end here */
-	double cum;  /* of samples that pass through here, each counted once however often it does */
+	double cum;  /* of samples that pass through here, each counted once */
 	struct cairn_spread flat_spread, cum_spread; /* all zero unless the view is to show errors */
 };
 
@@ -25,26 +25,25 @@ static inline void cairn_top_add(struct cairn_top_row *sum, const struct cairn_t
 
 /* Both numbers of ROW with their intervals, as members "flat" and "cum". */
 void cairn_top_row_json(const struct cairn_top_row *row, const struct cairn_view *view, struct cairn_json *json);
-/* The same as columns of a listing of code; with DOTS nothing is a dot. */
+/* The same as columns of a code listing; with DOTS, 0 is a dot. */
 void cairn_top_row_code(const struct cairn_top_row *row, const struct cairn_view *view, const struct cairn_shape *shape,
 			bool dots, struct cairn_buffer *out);
 
 struct cairn_top {
 	struct cairn_top_row *rows; /* largest first */
-	size_t shown;               /* so many of them, as the shape asks for */
-	size_t count;               /* so many there are in all */
+	size_t shown;               /* the number of rows to show, by the shape */
+	size_t count;               /* the number of all rows */
 };
 
-/* Adds the samples up, sorted by flat or by cum; equal rows by name. Entries that come to nothing have no row. */
+/* Adds up the samples, sorted by flat or cum; equal rows by name. Entries with the value 0 have no row. */
 void cairn_top_make(struct cairn_top *top, struct cairn_view *view, const struct cairn_shape *shape);
 void cairn_top_free(struct cairn_top *top);
 
-/* Adds the samples up by groups of entries: GROUPS says of each entry in which it is, or CAIRN_NONE; NULL is each entry for
- * itself. ROWS has room for
- * GROUP_COUNT; their `entry` is not used. */
+/* Adds up the samples by groups of entries: GROUPS has the group of each entry, or CAIRN_NONE; if it is NULL, each entry is a group. ROWS
+ * has room for GROUP_COUNT; their `entry` is not used. */
 void cairn_top_groups(struct cairn_view *view, const uint32_t *groups, size_t group_count, struct cairn_top_row *rows);
 
-/* The table for a person. */
+/* The table as text. */
 void cairn_top_text(const struct cairn_top *top, const struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out);
 /* Adds the member "rows". */
 void cairn_top_json(const struct cairn_top *top, const struct cairn_view *view, struct cairn_json *json);

@@ -7,7 +7,7 @@
 #include "report/shape.h"
 #include "report/view.h"
 
-/* Leaf first. SHAPE's node_count bounds the stacks. */
+/* Leaf first. SHAPE's node_count limits the number of stacks. */
 void cairn_traces_text(struct cairn_view *view, const struct cairn_shape *shape, struct cairn_buffer *out);
 /* Adds the member "traces". */
 void cairn_traces_json(struct cairn_view *view, const struct cairn_shape *shape, struct cairn_json *json);

@@ -1,9 +1,8 @@
-/* tree.h - one weighted call tree, made from a view, for every table and picture that shows calls in their place.
+/* tree.h - one weighted call tree, made from a view, for every table and picture that shows calls.
  *
- * Node 0 is the root: it has no entry, and its total is that of all samples. Below it each node stands for one entry as called
- * along one path: from the root of the stacks to their leaves, or, reversed, from the leaves to their callers. A child
- * always has a higher number than its parent, so one sweep over the nodes, up or down, does what would else be recursion
- * (stacks may be deeper than C's own).
+ * Node 0 is the root: it has no entry, and its total is that of all samples. Every other node stands for one entry called along one path:
+ * from the root of the stacks to their leaves or, reversed, from the leaves to their callers. A child always has a higher number than its
+ * parent, so one pass over the nodes, up or down, replaces recursion (stacks may be deeper than C's own).
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_REPORT_TREE_H
 #define CAIRN_REPORT_TREE_H
@@ -23,25 +22,25 @@ struct cairn_tree_node {
 	uint32_t next_sibling; /* CAIRN_NONE for the last */
 	struct cairn_weight value;
 	struct cairn_weight objects; /* all zero unless has_objects */
-	struct cairn_weight base;    /* of the subtracted profile; value + base is what there is now. All zero unless has_base */
-	struct cairn_weight size;    /* the room it takes in a picture; never negative */
-	/* How far the values may be off; all zero unless has_errors. */
+	struct cairn_weight base;    /* of the subtracted profile; value + base is the current value. All zero unless has_base */
+	struct cairn_weight size;    /* its width in a picture; never negative */
+	/* The errors of the values; all zero unless has_errors. */
 	struct cairn_spread self_spread, total_spread;
 };
 
 /* The order of siblings. */
 enum cairn_tree_order {
-	CAIRN_TREE_BY_NAME,  /* as the lines of folded text would sort: equal trees look equal */
-	CAIRN_TREE_BY_VALUE, /* the largest total first, equal ones by name */
+	CAIRN_TREE_BY_NAME,  /* in the order of sorted folded text: equal trees look equal */
+	CAIRN_TREE_BY_VALUE, /* the largest total first; equal totals by name */
 	CAIRN_TREE_BY_TIME,  /* as the samples come. Only neighbours are merged, and what a node holds itself between its
 	                      * children is a child too, without an entry */
 };
 
-/* What the size of a stack is. */
+/* The size of a stack. */
 enum cairn_tree_sizes {
-	CAIRN_SIZE_VALUE, /* its value, without the sign: where a base was subtracted, how much it changed */
-	CAIRN_SIZE_AFTER, /* what it holds now; one that has vanished has the size of its base */
-	CAIRN_SIZE_NOW,   /* what it holds now; nothing for one that has vanished */
+	CAIRN_SIZE_VALUE, /* its absolute value: with a base, how much it changed */
+	CAIRN_SIZE_AFTER, /* its current value; for a stack that has vanished, that of the base */
+	CAIRN_SIZE_NOW,   /* its current value; nothing for a stack that has vanished */
 };
 
 struct cairn_tree_options {
@@ -50,7 +49,7 @@ struct cairn_tree_options {
 	enum cairn_tree_sizes sizes;
 	double least_part; /* nodes smaller than this part of the whole have a total but no children: their stacks are not told
 	                    * apart. Most stacks of a big profile end there, and cost nothing */
-	bool wants_errors; /* fill the nodes' spreads also where no base was subtracted and nobody asked for errors */
+	bool wants_errors; /* fill the nodes' spreads even without a base and if nobody asked for errors */
 	const double *weights; /* NULL, or of each sample of the view what it counts instead of its size when nodes are too small to be told
 	                        * apart; one of 0 comes to nothing */
 	bool wants_ends; /* fill the tree's `ends`; not in the order of time */
@@ -62,11 +61,11 @@ struct cairn_tree {
 	size_t count, capacity;
 	bool has_objects;
 	bool has_base;
-	bool has_errors; /* errors are wanted, by the view or the options or because a base was subtracted; and they are known */
-	uint32_t *ends; /* of each sample of the view, the node it ends at; CAIRN_NONE where it came to nothing. NULL unless asked for */
+	bool has_errors; /* errors are wanted, by the view or the options or because there is a base, and they are known */
+	uint32_t *ends; /* for each sample of the view, its last node; CAIRN_NONE if it was left out. NULL unless requested */
 };
 
-/* Makes the tree of all samples of VIEW, which outlives it; samples that come to nothing are left out. OPTIONS may be NULL. */
+/* Makes the tree of all samples of VIEW, which outlives it; samples with the value 0 are left out. OPTIONS may be NULL. */
 void cairn_tree_make(struct cairn_tree *tree, struct cairn_view *view, const struct cairn_tree_options *options);
 void cairn_tree_free(struct cairn_tree *tree);
 

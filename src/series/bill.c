@@ -114,6 +114,8 @@ bool cairn_bill_facts_read(struct cairn_bill_facts *facts, const struct cairn_tr
 	uint64_t *value;
 	for (unsigned i = 0; cairn_smaps_number(&facts->smaps, i, name, &value); i++)
 		*value = number(trailer, name);
+	facts->smaps.has_holes = cairn_trailer_value(trailer, "smaps.holes").length > 0;
+	facts->smaps.holes = number(trailer, "smaps.holes");
 	facts->rss = number(trailer, "status.rss");
 	facts->no_statistics = cairn_bytes_equal(cairn_trailer_value(trailer, "config.stats"), cairn_bytes_of("false"));
 	facts->has_allocator = !facts->no_statistics && cairn_trailer_value(trailer, "stats.active").length > 0;
@@ -141,6 +143,7 @@ static double sampled_pages(const struct cairn_trailer *trailer)
 void cairn_bill_facts_profile(struct cairn_bill_facts *facts, const struct cairn_profile *profile, const struct cairn_trailer *trailer)
 {
 	enum { small_most = 14 << 10 };
+	static const int64_t late_ns = 1000000000;
 	uint32_t space = cairn_profile_find_value(profile, "inuse_space"), objects = cairn_profile_find_value(profile, "inuse_objects");
 	struct cairn_spread spread = {0};
 	double page = facts->page ? (double)facts->page : 4096, pages = sampled_pages(trailer);
@@ -149,6 +152,8 @@ void cairn_bill_facts_profile(struct cairn_bill_facts *facts, const struct cairn
 	facts->has_profile = true;
 	facts->profile_slack = profile->slack_bytes;
 	facts->mapped_bytes = profile->mapped_bytes;
+	if (profile->start_ns > 0 && profile->since_ns > profile->start_ns + late_ns)
+		facts->before = from_number(profile->before_bytes);
 	for (size_t i = 0; i < profile->sample_count; i++) {
 		const double *values = cairn_profile_values(profile, i);
 		double sampled = profile->sampled ? profile->sampled[i] : 0;
@@ -334,6 +339,32 @@ static void split_malloc(struct cairn_bill *bill, const struct cairn_bill_facts 
 	bill->retained = facts->counts.unmapped;
 }
 
+/* Whether the memory of an allocator other than jemalloc is split into what is live and what is free. */
+static bool is_split(const struct cairn_bill_facts *facts)
+{
+	return !facts->has_allocator && facts->malloc && (facts->has_profile || facts->has_malloc);
+}
+
+/* What was allocated before sampling began and is still there: of the memory that malloc hands out of, what the profile does not know of, at
+ * most as much as there was then. Where the allocator keeps no count, that includes what it has kept of freed memory since. */
+static void split_before(struct cairn_bill *bill, const struct cairn_bill_facts *facts)
+{
+	static const enum cairn_bill_line own[] = {CAIRN_BILL_HEAP, CAIRN_BILL_ARENA, CAIRN_BILL_ANONYMOUS}, counted[] = {CAIRN_BILL_LIVE},
+					  split[] = {CAIRN_BILL_FREE, CAIRN_BILL_LIVE};
+	bool counts = facts->has_allocator || (is_split(facts) && facts->has_malloc);
+	const enum cairn_bill_line *from = counts ? counted : is_split(facts) ? split : own;
+	size_t count = counts ? 1 : is_split(facts) ? sizeof split / sizeof *split : sizeof own / sizeof *own;
+	uint64_t sum = 0;
+	if (!facts->has_profile || !facts->before)
+		return;
+	for (size_t i = 0; i < count; i++)
+		sum += bill->lines[from[i]];
+	uint64_t missing = least_of(less(sum, from_number(facts->profile_bytes)), facts->before), all = missing;
+	for (size_t i = 0; i < count; i++)
+		take_off(bill, from[i], most, &missing);
+	bill->lines[CAIRN_BILL_BEFORE] = all - missing;
+}
+
 void cairn_bill_make(struct cairn_bill *bill, const struct cairn_bill_facts *facts)
 {
 	/* Where the allocator's memory may be, the likeliest first: on a machine that never overcommits jemalloc reserves what it maps, and its
@@ -364,8 +395,9 @@ void cairn_bill_make(struct cairn_bill *bill, const struct cairn_bill_facts *fac
 		split_allocator(bill, facts, pool);
 	else
 		bill->lines[CAIRN_BILL_ANONYMOUS] += pool.rss;
-	if (!facts->has_allocator && facts->malloc && (facts->has_profile || facts->has_malloc))
+	if (is_split(facts))
 		split_malloc(bill, facts);
+	split_before(bill, facts);
 	uint64_t sum = 0;
 	for (int i = 0; i < CAIRN_BILL_LINES; i++)
 		sum += bill->lines[i];
@@ -378,6 +410,7 @@ static const struct {
 	const char *key, *name;
 } names[] = {
 	[CAIRN_BILL_LIVE] = {"live", "live objects"},
+	[CAIRN_BILL_BEFORE] = {"before", "allocated before sampling began"},
 	[CAIRN_BILL_SLACK] = {"slack", "size-class slack"},
 	[CAIRN_BILL_SAMPLED] = {"sampled", "pages of sampled objects"},
 	[CAIRN_BILL_CACHE] = {"thread_caches", "thread caches"},

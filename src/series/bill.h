@@ -19,6 +19,7 @@
 
 enum cairn_bill_line {
 	CAIRN_BILL_LIVE,
+	CAIRN_BILL_BEFORE,
 	CAIRN_BILL_SLACK,
 	CAIRN_BILL_SAMPLED,
 	CAIRN_BILL_CACHE,
@@ -55,6 +56,7 @@ struct cairn_bill_facts {
 	double slack;       /* the part of live objects that nobody asked for */
 	double slack_pages; /* the part of it that is whole pages, touched only by who looks beyond what he asked for */
 	bool has_profile;
+	uint64_t before; /* what the process had when sampling was switched on, if that was long after it began; else 0 */
 	double profile_bytes, profile_error; /* its estimate of live objects, and the standard deviation of that */
 	/* A sampled small object has pages to itself: how much they are, how much of that is touched, how much is the objects. */
 	double sampled_count, sampled_size, sampled_touched, sampled_objects;

@@ -119,7 +119,7 @@ void cairn_bill_html(const struct cairn_bill *bill, const struct cairn_bill_pict
 		out,
 		"<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"color-scheme\" content=\"light dark\"><title>");
 	cairn_xml_text(out, cairn_bytes_of(picture->title));
-	cairn_buffer_text(out, "</title>\n<style>body{margin:1em auto;max-width:1040px}svg{max-width:100%;height:auto}</style>\n");
+	cairn_buffer_text(out, "</title>\n<style>body{margin:1em auto;max-width:1040px}svg{max-width:100%;min-width:720px;height:auto}</style>\n");
 	cairn_bill_svg(bill, picture, out);
 	cairn_buffer_text(out, "</html>\n");
 }

@@ -1,4 +1,4 @@
-/* bill_svg.h - the bill as a picture: a bar that is the whole, and a staircase of its lines that ends where the bar does.
+/* bill_svg.h - the breakdown of RSS as a picture: one bar for the total, and one below it for each line, side by side.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SERIES_BILL_SVG_H
 #define CAIRN_SERIES_BILL_SVG_H
@@ -6,15 +6,15 @@
 #include "base/buffer.h"
 #include "series/bill.h"
 
-/* TITLE stands above it, SUBTITLE below that; NOTE, which may be empty, at the foot. */
+/* TITLE is above the picture, SUBTITLE below the title, and NOTE, which may be empty, at the bottom. */
 struct cairn_bill_picture {
 	const char *title, *subtitle, *note;
 };
 
-/* Appends an SVG that needs nothing else. */
+/* Appends a self-contained SVG. */
 void cairn_bill_svg(const struct cairn_bill *bill, const struct cairn_bill_picture *picture, struct cairn_buffer *out);
 
-/* The same in a page of its own. */
+/* The same as a page. */
 void cairn_bill_html(const struct cairn_bill *bill, const struct cairn_bill_picture *picture, struct cairn_buffer *out);
 
 #endif

@@ -428,7 +428,7 @@ void cairn_courses_weigh(const struct cairn_courses *courses, const double *valu
 }
 
 void cairn_course_residue(const struct cairn_courses *courses, const struct cairn_evidence *evidence, size_t noise, size_t course,
-			 double *out)
+			  double *out)
 {
 	const struct cairn_course *of = &courses->items[course];
 	size_t white = courses->white;

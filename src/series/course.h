@@ -99,6 +99,6 @@ void cairn_courses_weigh(const struct cairn_courses *courses, const double *valu
 
 /* The innovations of COURSE's residue under NOISE, `white` of them, in OUT. */
 void cairn_course_residue(const struct cairn_courses *courses, const struct cairn_evidence *evidence, size_t noise, size_t course,
-			 double *out);
+			  double *out);
 
 #endif

@@ -21,15 +21,53 @@ struct work {
 	struct desk *desks;
 	size_t comparisons;
 	struct cairn_trend_clock clock;
+	struct cairn_ages *ages; /* per path; NULL where the newest dump does not know them */
+	struct cairn_ages_clock age_clock;
 };
 
-static void judge(const struct work *work, struct desk *desk, const struct cairn_series_value *values, size_t comparisons,
-		  struct cairn_trend *trend)
+/* With fewer points the dumps say nothing by themselves. */
+enum { points_least = 3 };
+
+/* Whether what the dumps show of the course is more than ages can say: that it ended, turned or swings, in a good part of the time. */
+static bool is_course(const struct work *work, const struct cairn_trend *trend)
 {
-	size_t points = work->series->point_count;
+	static const double good_part = 0.125;
+	bool turned = trend->verdict == CAIRN_STOPPED || trend->verdict == CAIRN_FILLING || trend->verdict == CAIRN_SAWTOOTH ||
+		      trend->verdict == CAIRN_SHRINKING;
+	return turned && work->leaks->hours >= good_part * work->leaks->observed_hours;
+}
+
+/* Both kinds of evidence. */
+static enum cairn_leak_evidence combine(const struct work *work, struct cairn_trend *trend, const struct cairn_trend *by_age)
+{
+	bool grows = trend->verdict == CAIRN_GROWING, stays = by_age->verdict == CAIRN_GROWING;
+	if (work->series->point_count < points_least || (stays && !grows && !is_course(work, trend))) {
+		*trend = *by_age;
+		return CAIRN_BY_AGES;
+	}
+	if (!grows || !stays)
+		return CAIRN_BY_DUMPS;
+	double confidence = fmax(trend->confidence, by_age->confidence), chance = fmin(trend->chance, by_age->chance);
+	if (by_age->error < trend->error)
+		*trend = *by_age;
+	trend->confidence = confidence;
+	trend->chance = chance;
+	return CAIRN_BY_BOTH;
+}
+
+static enum cairn_leak_evidence judge(const struct work *work, struct desk *desk, const struct cairn_series_value *values,
+				      const struct cairn_ages *ages, size_t comparisons, struct cairn_trend *trend)
+{
+	size_t points = work->series->point_count, shared = ages && points >= points_least ? 2 * comparisons : comparisons;
 	for (size_t i = 0; i < points; i++)
 		desk->amounts[i] = values[i].value;
-	cairn_trend_judge(trend, &desk->judge, desk->amounts, cairn_series_unit(values, points), comparisons);
+	cairn_trend_judge(trend, &desk->judge, desk->amounts, cairn_series_unit(values, points), shared);
+	if (!ages)
+		return CAIRN_BY_DUMPS;
+	struct cairn_trend by_age;
+	cairn_ages_judge(&by_age, ages, &work->age_clock, shared);
+	by_age.since += by_age.since < 0 ? work->leaks->hours : 0; /* after the first point, like the other's */
+	return combine(work, trend, &by_age);
 }
 
 static void judge_path(void *context, size_t path, unsigned worker)
@@ -39,7 +77,7 @@ static void judge_path(void *context, size_t path, unsigned worker)
 	struct cairn_leak *leak = &work->leaks->rows[path];
 	cairn_series_paths_values(&work->leaks->paths, path, desk->values);
 	*leak = (struct cairn_leak){.path = (uint32_t)path, .members = 1, .now = desk->values[work->series->point_count - 1]};
-	judge(work, desk, desk->values, work->comparisons, &leak->trend);
+	leak->evidence = judge(work, desk, desk->values, work->ages ? &work->ages[path] : NULL, work->comparisons, &leak->trend);
 }
 
 static void judge_total(struct work *work)
@@ -55,7 +93,11 @@ static void judge_total(struct work *work)
 		desk->values[cell->point].unsure += cell->unsure ? cell->value : 0;
 	}
 	work->leaks->now = desk->values[series->point_count - 1];
-	judge(work, desk, desk->values, 1, &work->leaks->total);
+	struct cairn_ages *ages = work->ages ? cairn_array_zero(1, sizeof *ages) : NULL;
+	for (size_t path = 0; ages && path < work->leaks->path_count; path++)
+		cairn_ages_sum(ages, &work->ages[path]);
+	judge(work, desk, desk->values, ages, 1, &work->leaks->total);
+	free(ages);
 }
 
 /* Sums by frame. Paths in the order of their entries from the root lie next to each other where they share a frame; a stack of open
@@ -66,6 +108,7 @@ struct frame {
 	uint32_t path;
 	size_t members;
 	struct cairn_series_value *values;
+	struct cairn_ages *ages; /* NULL where they are not known */
 };
 
 struct frames {
@@ -98,16 +141,6 @@ static int by_root(const void *a, const void *b, void *context)
 	return entry_at(paths, left, depth) < entry_at(paths, right, depth) ? -1 : 1;
 }
 
-static void add_values(struct cairn_series_value *to, const struct cairn_series_value *more, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		to[i].value += more[i].value;
-		cairn_spread_add(&to[i].spread, more[i].spread);
-		to[i].coming += more[i].coming;
-		to[i].unsure += more[i].unsure;
-	}
-}
-
 /* Whether it is worth a closer look: what grows is larger in its last quarter than in its first half by more than from dump to dump. */
 static bool may_grow(const struct cairn_series_value *values, size_t count)
 {
@@ -125,7 +158,8 @@ static void open_frame(struct work *work, struct frames *frames, size_t depth, u
 {
 	cairn_array_room(frames->items, frames->count, frames->capacity);
 	frames->items[frames->count++] = (struct frame){
-		.depth = depth, .path = path, .values = cairn_array_zero(work->series->point_count, sizeof *frames->items->values)};
+		.depth = depth, .path = path, .values = cairn_array_zero(work->series->point_count, sizeof *frames->items->values),
+		.ages = work->ages ? cairn_array_zero(1, sizeof *frames->items->ages) : NULL};
 }
 
 /* What the frame is left with goes to its caller's; what grew is a row, and its caller is judged without it. */
@@ -135,8 +169,9 @@ static void close_frame(struct work *work, struct frames *frames, size_t depth)
 	size_t points = work->series->point_count;
 	struct cairn_leaks *leaks = work->leaks;
 	struct cairn_trend trend = {.verdict = CAIRN_STEADY};
-	if (frame.members > 1 && frame.depth > 0 && may_grow(frame.values, points))
-		judge(work, &work->desks[0], frame.values, work->comparisons, &trend);
+	enum cairn_leak_evidence evidence = CAIRN_BY_DUMPS;
+	if (frame.members > 1 && frame.depth > 0 && (frame.ages || may_grow(frame.values, points)))
+		evidence = judge(work, &work->desks[0], frame.values, frame.ages, work->comparisons, &trend);
 	if (trend.verdict == CAIRN_GROWING) {
 		leaks->rows = cairn_array_reserve(leaks->rows, &leaks->capacity, leaks->count + 1, sizeof *leaks->rows);
 		leaks->rows[leaks->count++] = (struct cairn_leak){
@@ -144,16 +179,20 @@ static void close_frame(struct work *work, struct frames *frames, size_t depth)
 			.above = leaks->paths.paths.items[frame.path].depth - frame.depth,
 			.members = frame.members,
 			.now = frame.values[points - 1],
+			.evidence = evidence,
 			.trend = trend,
 		};
 	} else {
 		if (frames->count == 0 || frames->items[frames->count - 1].depth < depth)
 			open_frame(work, frames, depth, frame.path);
 		struct frame *caller = &frames->items[frames->count - 1];
-		add_values(caller->values, frame.values, points);
+		cairn_series_values_add(caller->values, frame.values, points);
+		if (caller->ages)
+			cairn_ages_sum(caller->ages, frame.ages);
 		caller->members += frame.members;
 	}
 	free(frame.values);
+	free(frame.ages);
 }
 
 /* Whether a path is known well enough to be left out of sums: it grows and is a row, or it rose and rests, which a sum would take for
@@ -172,7 +211,9 @@ static void add_path(struct work *work, struct frame *frame, uint32_t path)
 	if (is_settled(&work->leaks->rows[path]))
 		return;
 	cairn_series_paths_values(&work->leaks->paths, path, desk->values);
-	add_values(frame->values, desk->values, work->series->point_count);
+	cairn_series_values_add(frame->values, desk->values, work->series->point_count);
+	if (frame->ages)
+		cairn_ages_sum(frame->ages, &work->ages[path]);
 	frame->members++;
 }
 
@@ -196,10 +237,12 @@ static struct cairn_trend judge_frames(struct work *work)
 		while (frames.count > 0 && frames.items[frames.count - 1].depth > depth)
 			close_frame(work, &frames, depth);
 	}
-	if (frames.count > 0 && may_grow(frames.items[0].values, work->series->point_count))
-		judge(work, &work->desks[0], frames.items[0].values, work->comparisons, &rest);
-	for (size_t i = 0; i < frames.count; i++)
+	if (frames.count > 0 && (frames.items[0].ages || may_grow(frames.items[0].values, work->series->point_count)))
+		judge(work, &work->desks[0], frames.items[0].values, frames.items[0].ages, work->comparisons, &rest);
+	for (size_t i = 0; i < frames.count; i++) {
 		free(frames.items[i].values);
+		free(frames.items[i].ages);
+	}
 	free(frames.items);
 	free(order);
 	return rest;
@@ -269,6 +312,36 @@ static void set_clock(struct work *work)
 	free(run);
 }
 
+/* Gives each path the ages of its objects. The longest ordinary lifetime of the service is that of the path that has the longest. */
+static void set_ages(struct work *work)
+{
+	static const double freed_least = 20;
+	const struct cairn_series_lives *lives = &work->series->lives;
+	struct cairn_leaks *leaks = work->leaks;
+	cairn_ages_clock_make(&work->age_clock, lives->seconds);
+	if (!(work->age_clock.seconds > 0))
+		return;
+	uint32_t *path_of = cairn_array_none(work->series->profile.sample_count);
+	work->ages = cairn_array_zero(leaks->path_count, sizeof *work->ages);
+	for (uint32_t path = 0; path < leaks->path_count; path++)
+		for (size_t r = leaks->paths.first[path]; r < leaks->paths.first[path + 1]; r++)
+			path_of[leaks->paths.rows[r]] = path;
+	for (size_t i = 0; i < lives->aged_count; i++) {
+		const struct cairn_aged *aged = &lives->aged[i];
+		if (path_of[aged->sample] != CAIRN_NONE)
+			cairn_ages_add(&work->ages[path_of[aged->sample]], &work->age_clock, (double)aged->age_us / 1e6,
+				       lives->objects ? aged->objects : aged->bytes);
+	}
+	for (size_t i = 0; i < lives->freed_count; i++)
+		if (path_of[lives->freed[i].stack] != CAIRN_NONE)
+			cairn_ages_add_freed(&work->ages[path_of[lives->freed[i].stack]], &lives->freed[i]);
+	free(path_of);
+	for (uint32_t path = 0; path < leaks->path_count; path++)
+		work->age_clock.longest = fmax(work->age_clock.longest, cairn_ages_longest(&work->ages[path], &work->age_clock, freed_least));
+	leaks->observed_hours = work->age_clock.seconds / 3600;
+	leaks->longest_hours = work->age_clock.longest / 3600;
+}
+
 void cairn_leaks_rank(struct cairn_leaks *leaks, const struct cairn_series *series, struct cairn_view *view)
 {
 	*leaks = (struct cairn_leaks){0};
@@ -282,6 +355,7 @@ void cairn_leaks_rank(struct cairn_leaks *leaks, const struct cairn_series *seri
 	struct work work = {.series = series, .leaks = leaks, .comparisons = cairn_leaks_comparisons(leaks->count)};
 	work.desks = cairn_array_zero(width, sizeof *work.desks);
 	set_clock(&work);
+	set_ages(&work);
 	for (unsigned i = 0; i < width; i++) {
 		work.desks[i].values = cairn_array_zero(series->point_count, sizeof *work.desks->values);
 		work.desks[i].amounts = cairn_array_zero(series->point_count, sizeof *work.desks->amounts);
@@ -297,6 +371,7 @@ void cairn_leaks_rank(struct cairn_leaks *leaks, const struct cairn_series *seri
 		cairn_trend_judge_close(&work.desks[i].judge);
 	}
 	free(work.desks);
+	free(work.ages);
 }
 
 void cairn_leaks_values(const struct cairn_leaks *leaks, const struct cairn_leak *leak, struct cairn_series_value *values)
@@ -310,7 +385,7 @@ void cairn_leaks_values(const struct cairn_leaks *leaks, const struct cairn_leak
 	for (uint32_t path = 0; path < leaks->path_count; path++)
 		if (path != leak->path && paths->items[path].depth >= depth && common_depth(paths, path, leak->path) >= depth) {
 			cairn_series_paths_values(&leaks->paths, path, one);
-			add_values(values, one, points);
+			cairn_series_values_add(values, one, points);
 		}
 	free(one);
 }

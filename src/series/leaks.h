@@ -2,12 +2,18 @@
  *
  * A leak may be spread over so many call paths that none of them shows it. So the sums of all paths below a frame are judged as well,
  * from the leaves to the root, without what was found already: the deepest frame whose sum grows is a row of its own.
+ *
+ * Dumps of Cairn's own engine know how old objects are (ages.h). One of them is enough for a verdict; with several, both kinds of evidence
+ * count: each is asked to leave half of the chance of a false alarm, and either is enough.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SERIES_LEAKS_H
 #define CAIRN_SERIES_LEAKS_H
 
+#include "series/ages.h"
 #include "series/paths.h"
-#include "series/trend.h"
+
+/* What a verdict rests on. */
+enum cairn_leak_evidence { CAIRN_BY_DUMPS, CAIRN_BY_AGES, CAIRN_BY_BOTH };
 
 struct cairn_leak {
 	uint32_t path;                 /* in `paths`; of a frame that sums several up, one of them */
@@ -15,6 +21,7 @@ struct cairn_leak {
 	size_t members;                /* how many paths are summed up; 1 for the path itself */
 	struct cairn_series_value now; /* at the last point */
 	double share;                  /* of the whole growth; 0 unless growing */
+	enum cairn_leak_evidence evidence;
 	struct cairn_trend trend;
 };
 
@@ -29,6 +36,8 @@ struct cairn_leaks {
 	struct cairn_trend total;        /* of everything together */
 	struct cairn_series_value now;   /* everything at the last point */
 	double hours;                    /* from the first point to the last */
+	double observed_hours;           /* that the newest dump knows the ages of objects for; 0 where it does not */
+	double longest_hours;            /* the longest ordinary lifetime in it */
 	/* What the service grows by: the total's own trend, or the rows' where that says it more exactly; 0 where nothing grows. */
 	double forecast_per_hour, forecast_error;
 };

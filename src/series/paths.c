@@ -86,3 +86,13 @@ struct cairn_bytes cairn_series_paths_name(const struct cairn_series_paths *path
 	const struct cairn_path *at = &paths->paths.items[path];
 	return level < at->depth ? cairn_view_name(view, paths->paths.entries[at->first + level]) : (struct cairn_bytes){"", 0};
 }
+
+void cairn_series_values_add(struct cairn_series_value *to, const struct cairn_series_value *more, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		to[i].value += more[i].value;
+		cairn_spread_add(&to[i].spread, more[i].spread);
+		to[i].coming += more[i].coming;
+		to[i].unsure += more[i].unsure;
+	}
+}

@@ -1,4 +1,4 @@
-/* paths.h - the rows of a series by the call path that a view shows them as.
+/* paths.h - the rows of a series, grouped by the call path that a view shows.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SERIES_PATHS_H
 #define CAIRN_SERIES_PATHS_H
@@ -15,28 +15,31 @@ struct cairn_series_paths {
 	uint32_t *rows;
 };
 
-/* What a path held at one point. */
+/* The memory of a path at one point. */
 struct cairn_series_value {
 	double value;
 	struct cairn_spread spread;
-	double coming; /* variance if each sample, also of what is always seen, came or went by chance */
-	double unsure; /* how much of the value may come and go in larger pieces than that says */
+	double coming; /* variance if each sample, even one that is always taken, came or went by chance */
+	double unsure; /* the part of the value that may come and go in larger pieces than that */
 };
 
-/* What one sample of a path that held VALUES at COUNT points stands for. */
+/* Adds MORE to TO, COUNT values each. */
+void cairn_series_values_add(struct cairn_series_value *to, const struct cairn_series_value *more, size_t count);
+
+/* The value that one sample of a path with VALUES at COUNT points represents. */
 struct cairn_unit_size cairn_series_unit(const struct cairn_series_value *values, size_t count);
 
-/* The interval of a value, at 95 %; both ends NAN where it is not known. */
+/* The 95 % confidence interval of a value; both ends are NAN if it is unknown. */
 struct cairn_interval cairn_series_interval(const struct cairn_series *series, const struct cairn_series_value *value);
 
-/* Groups the rows of SERIES as VIEW (of the series' profile, already named) shows them; what it leaves out has no path. */
+/* Groups the rows of SERIES as VIEW (of the series' profile, already named) shows them; rows that it leaves out have no path. */
 void cairn_series_paths_make(struct cairn_series_paths *paths, const struct cairn_series *series, struct cairn_view *view);
 void cairn_series_paths_free(struct cairn_series_paths *paths);
 
-/* What PATH held at each point, in VALUES. */
+/* The memory of PATH at each point, in VALUES. */
 void cairn_series_paths_values(const struct cairn_series_paths *paths, size_t path, struct cairn_series_value *values);
 
-/* The name of the entry that is so many levels above the leaf of PATH; empty beyond its root. */
+/* The name of the entry LEVEL frames above the leaf of PATH; empty beyond its root. */
 struct cairn_bytes cairn_series_paths_name(const struct cairn_series_paths *paths, const struct cairn_view *view, size_t path,
 					   size_t level);
 

@@ -38,6 +38,35 @@ static bool is_unsure(const struct cairn_profile *part, uint32_t value, double a
 	return !(amount > 0) || !(partner > 0) || (!cairn_sizes_equal(size) && !(size < small_share * part->period));
 }
 
+/* Keeps what the newest dump says of ages; forgets what an older one said. */
+static void take_lives(struct cairn_series *series, const struct cairn_profile *part)
+{
+	struct cairn_series_lives *lives = &series->lives;
+	const uint32_t *places = series->combine.places;
+	const char *type = cairn_profile_string(part, part->value_types[part->default_value].type);
+	int64_t since = part->since_ns ? part->since_ns : part->start_ns;
+	if (part->time_ns < series->newest_ns)
+		return;
+	lives->aged_count = lives->freed_count = 0;
+	lives->objects = strcmp(type, "inuse_objects") == 0;
+	bool known = part->freed && since > 0 && part->time_ns > since && (lives->objects || strcmp(type, "inuse_space") == 0);
+	lives->seconds = known ? (double)(part->time_ns - since) / 1e9 : 0;
+	if (!known)
+		return;
+	lives->aged = cairn_array_reserve(lives->aged, &lives->aged_capacity, part->aged_count + 1, sizeof *lives->aged);
+	lives->freed = cairn_array_reserve(lives->freed, &lives->freed_capacity, part->freed_count + 1, sizeof *lives->freed);
+	for (size_t i = 0; i < part->aged_count; i++) {
+		lives->aged[i] = part->aged[i];
+		lives->aged[i].sample = places[part->aged[i].sample];
+	}
+	lives->aged_count = part->aged_count;
+	for (size_t i = 0; i < part->freed_count && i < part->sample_count; i++)
+		if (part->freed[i].samples) {
+			lives->freed[lives->freed_count] = part->freed[i];
+			lives->freed[lives->freed_count++].stack = places[i];
+		}
+}
+
 bool cairn_series_add(struct cairn_series *series, const struct cairn_profile *part, const char *path, struct cairn_error *error)
 {
 	if (!cairn_combine_add(&series->combine, part, 1, error))
@@ -45,6 +74,7 @@ bool cairn_series_add(struct cairn_series *series, const struct cairn_profile *p
 	uint32_t point = (uint32_t)series->point_count, value = part->default_value, partner = cairn_profile_partner(part, value);
 	double total = 0;
 	take_process(series, part);
+	take_lives(series, part);
 	series->knows_errors &= cairn_profile_knows_errors(part, value);
 	series->cells = cairn_array_reserve(series->cells, &series->cell_capacity, series->cell_count + part->sample_count, sizeof *series->cells);
 	for (size_t i = 0; i < part->sample_count; i++) {
@@ -175,5 +205,7 @@ void cairn_series_free(struct cairn_series *series)
 	free(series->points);
 	free(series->cells);
 	free(series->first);
+	free(series->lives.aged);
+	free(series->lives.freed);
 	*series = (struct cairn_series){0};
 }

@@ -31,6 +31,16 @@ struct cairn_series_cell {
 	double unit;   /* what one sample stands for: a share of the value that comes and goes at once */
 };
 
+/* What the newest dump says of ages and lifetimes; nothing where it is not of Cairn's own engine, or was not read with them. */
+struct cairn_series_lives {
+	double seconds; /* that it had been sampled for; 0 where there is nothing */
+	struct cairn_aged *aged; /* `sample` is the row */
+	size_t aged_count, aged_capacity;
+	struct cairn_freed *freed; /* `stack` is the row */
+	size_t freed_count, freed_capacity;
+	bool objects; /* the series is of objects, not of bytes */
+};
+
 struct cairn_series {
 	struct cairn_profile profile; /* the sum over all points, and the newest one's process; name its locations before showing rows */
 	int64_t newest_ns;
@@ -41,6 +51,7 @@ struct cairn_series {
 	struct cairn_series_cell *cells; /* after finish: by row, then by point */
 	size_t cell_count, cell_capacity;
 	size_t *first; /* per row, its first cell; one more at the end */
+	struct cairn_series_lives lives;
 	bool knows_errors; /* the weights are known, of every dump */
 };
 

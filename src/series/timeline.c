@@ -36,16 +36,6 @@ static struct peak *find_peaks(const struct cairn_timeline *timeline, struct cai
 	return peaks;
 }
 
-static void add_values(struct cairn_series_value *to, const struct cairn_series_value *more, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		to[i].value += more[i].value;
-		cairn_spread_add(&to[i].spread, more[i].spread);
-		to[i].coming += more[i].coming;
-		to[i].unsure += more[i].unsure;
-	}
-}
-
 static struct cairn_timeline_layer *add_layer(struct cairn_timeline *timeline, uint32_t path)
 {
 	struct cairn_timeline_layer *layer = &timeline->layers[timeline->layer_count++];
@@ -143,8 +133,8 @@ void cairn_timeline_make(struct cairn_timeline *timeline, const struct cairn_ser
 		else if (p == own)
 			add_layer(timeline, CAIRN_NONE)->name = cairn_bytes_of(cairn_arena_format(&timeline->arena, "%zu other call paths", count - own));
 		cairn_series_paths_values(&timeline->paths, peaks[p].path, values);
-		add_values(timeline->layers[timeline->layer_count - 1].values, values, points);
-		add_values(timeline->totals, values, points);
+		cairn_series_values_add(timeline->layers[timeline->layer_count - 1].values, values, points);
+		cairn_series_values_add(timeline->totals, values, points);
 	}
 	for (size_t i = 0; i < own; i++)
 		name_layer(timeline, &timeline->layers[i]);

@@ -1,4 +1,4 @@
-/* timeline.h - memory by call path over time: the largest paths one above the other, the rest together, and all of it as a picture.
+/* timeline.h - memory by call path over time: the largest paths stacked, the others together, and a picture of them.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SERIES_TIMELINE_H
 #define CAIRN_SERIES_TIMELINE_H
@@ -7,17 +7,17 @@
 #include "series/trend.h"
 
 struct cairn_timeline_layer {
-	struct cairn_bytes name; /* of the function that holds it, and as many callers as tell it from other layers; owned by the timeline */
+	struct cairn_bytes name; /* the function that holds it, with callers if other layers have the same one; owned by the timeline */
 	uint32_t path;           /* in `paths`; CAIRN_NONE for all others together */
 	struct cairn_series_value *values; /* at each point */
-	struct cairn_trend trend;          /* what it does, in the words of `cairn leaks`; too early of less than three points */
+	struct cairn_trend trend;          /* its verdict, as in `cairn leaks`; too early with fewer than three points */
 };
 
 struct cairn_timeline {
 	const struct cairn_series *series; /* borrowed */
 	const struct cairn_view *view;     /* borrowed */
 	struct cairn_series_paths paths;
-	struct cairn_timeline_layer *layers; /* from the bottom: all others first, then what grew least, last what grew most */
+	struct cairn_timeline_layer *layers; /* from the bottom: all others first, then by growth, the largest last */
 	size_t layer_count;
 	struct cairn_series_value *totals; /* the sum of the layers at each point */
 	struct cairn_arena arena;
@@ -28,15 +28,15 @@ void cairn_timeline_make(struct cairn_timeline *timeline, const struct cairn_ser
 void cairn_timeline_free(struct cairn_timeline *timeline);
 
 struct cairn_timeline_svg_options {
-	const char *title; /* NULL for one that fits */
-	double limit;      /* the memory limit where the dumps do not say; 0 for none */
-	bool inside;       /* part of a page, which has a heading and a legend of its own */
+	const char *title; /* NULL for the default */
+	double limit;      /* the memory limit if the dumps do not have it; 0 for none */
+	bool inside;       /* part of a page, which has its own heading and legend */
 };
 
-/* Appends the picture to OUT: a file of its own, or an <svg> element. */
+/* Appends the picture to OUT: a separate file, or an <svg> element. */
 void cairn_timeline_svg(const struct cairn_timeline *timeline, const struct cairn_timeline_svg_options *options, struct cairn_buffer *out);
 
-/* The memory limit at POINT: as the dump says it, else as told. */
+/* The memory limit at POINT: from the dump, else TOLD. */
 static inline double cairn_timeline_limit(const struct cairn_timeline *timeline, size_t point, double told)
 {
 	double known = timeline->series->points[point].limit;

@@ -11,6 +11,7 @@
 #include "report/head.h"
 #include "series/hue.h"
 #include "series/timeline.h"
+#include "series/words.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -233,7 +234,7 @@ static void write_layers(struct drawing *drawing)
 {
 	const struct cairn_timeline *timeline = drawing->timeline;
 	struct cairn_buffer *out = drawing->out, labels = cairn_buffer(SIZE_MAX);
-	char first[32], last[32];
+	char first[32], last[32], sure[32];
 	cairn_buffer_text(out, "<g class=\"layers\">\n");
 	for (size_t layer = 0; layer < timeline->layer_count; layer++) {
 		const struct cairn_timeline_layer *at = &timeline->layers[layer];
@@ -245,9 +246,10 @@ static void write_layers(struct drawing *drawing)
 		}
 		cairn_buffer_text(out, "\"><title>");
 		cairn_xml_text(out, at->name);
-		cairn_buffer_format(out, ": %s at first, %s in the end, %s (%.0f %% sure)</title></path>\n", number(drawing, at->values[0].value, first),
-				    number(drawing, at->values[drawing->points - 1].value, last), cairn_verdict_name(at->trend.verdict),
-				    100 * at->trend.confidence);
+		cairn_buffer_format(out, ": %s at the start, %s at the end, ", number(drawing, at->values[0].value, first),
+				    number(drawing, at->values[drawing->points - 1].value, last));
+		cairn_words_trend(&at->trend, cairn_series_hours(timeline->series, drawing->points - 1), timeline->view, &(struct cairn_shape){0}, out);
+		cairn_buffer_format(out, " (%s)</title></path>\n", cairn_words_sure(at->trend.confidence, sure, sizeof sure));
 		write_label(drawing, layer, &labels);
 	}
 	cairn_buffer_text(out, "</g>\n<g class=\"labels\">");
@@ -392,6 +394,8 @@ static struct key find_key(const struct drawing *drawing, size_t place)
 	if (place == timeline->layer_count)
 		return (struct key){cairn_bytes_of("All live memory, as sampled"), 0, "total", timeline->totals[last].value,
 				    timeline->totals[last].spread};
+	while (last > 0 && resident_at(drawing, last) <= 0) /* the dump of a process that had ended does not have it */
+		last--;
 	return (struct key){cairn_bytes_of("Resident memory of the process"), 0, "resident", resident_at(drawing, last), {0}};
 }
 
@@ -439,7 +443,7 @@ static void write_heading(const struct drawing *drawing)
 	cairn_xml_text(drawing->out, cairn_bytes_of(title));
 	cairn_buffer_format(drawing->out, "</text>\n<text class=\"subtitle\" x=\"%d\" y=\"51\">", side);
 	cairn_xml_text(drawing->out, cairn_bytes_of(cairn_head_title(drawing->timeline->view)));
-	cairn_buffer_format(drawing->out, " by call path over time: %zu dumps, %s at first, %s in the end</text>\n", drawing->points,
+	cairn_buffer_format(drawing->out, " by call path over time: %zu dumps, %s at the start, %s at the end</text>\n", drawing->points,
 			    number(drawing, total_at(drawing, 0), first), number(drawing, total_at(drawing, drawing->points - 1), last));
 }
 

@@ -1,9 +1,13 @@
 /* trend.c - verdicts.
+ *
+ * Longer than other files: a verdict weighs all evidence of a path at once, and its parts (what the courses say, the tests against a false
+ * alarm, runs before a restart) share the thresholds at the top, which are set against each other.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "series/trend.h"
 
 #include "base/array.h"
 #include "series/law.h"
+#include "series/rhythm.h"
 #include "series/swing.h"
 
 #include <math.h>
@@ -95,9 +99,9 @@ struct path {
 };
 
 /* Evidence by what it says of the path now. */
-enum class { class_rest, class_growing, class_filling, class_stopped, class_shrinking, class_fallen, class_none, class_count };
+enum trend_class { class_rest, class_growing, class_filling, class_stopped, class_shrinking, class_fallen, class_none, class_count };
 
-static enum class class_of(const struct path *path, size_t noise, size_t course)
+static enum trend_class class_of(const struct path *path, size_t noise, size_t course)
 {
 	bool up = path->evidence->rate[noise][course] > 0, first_up = path->evidence->first[noise][course] > 0;
 	switch (path->courses->items[course].kind) {
@@ -188,12 +192,12 @@ static struct summary sum_up(const struct path *path)
 				continue;
 			double weight = exp(log_weight), rate = evidence->rate[n][s];
 			double deviation = evidence->sigmas[n][s] != 0 ? fabs(rate / evidence->sigmas[n][s]) : 0;
-			enum class class = class_of(path, n, s);
-			all += class == class_none ? 0 : weight;
-			of_course[class] += weight;
-			if (class == class_growing)
+			enum trend_class found = class_of(path, n, s);
+			all += found == class_none ? 0 : weight;
+			of_course[found] += weight;
+			if (found == class_growing)
 				blend_add(&summary.growing, weight, rate, deviation);
-			if (class == class_shrinking)
+			if (found == class_shrinking)
 				blend_add(&summary.shrinking, weight, rate, deviation);
 			if (rate > 0 && (course->kind == CAIRN_COURSE_FILLING || course->kind == CAIRN_COURSE_SLOW))
 				blend_add(&summary.level, weight, level_of(path, course, rate),
@@ -419,7 +423,7 @@ static void judge_moving(struct cairn_trend *trend, const struct path *path, con
 {
 	bool up = trend->verdict == CAIRN_GROWING;
 	const struct blend *rate = up ? &summary->growing : &summary->shrinking;
-	enum class own = up ? class_growing : class_shrinking;
+	enum trend_class own = up ? class_growing : class_shrinking;
 	const struct cairn_course *course = &path->courses->items[summary->best[own]];
 	double moving = up ? summary->share[class_growing] + summary->share[class_filling] + summary->share[class_stopped]
 			   : summary->share[class_shrinking] + summary->share[class_fallen];
@@ -579,6 +583,25 @@ static void look_at_runs(struct cairn_trend *trend, struct cairn_trend_judge *ju
 	}
 }
 
+/* What moves, but not clearly, may grow under a rhythm. Of a path that rests nothing is expected there. */
+static void look_under_rhythm(struct cairn_trend *trend, struct cairn_trend_judge *judge, const double *values, size_t first,
+			      struct cairn_unit_size unit, size_t comparisons)
+{
+	/* The wave takes freedom from the noise, and many periods were tried. */
+	static const size_t penalty = 16;
+	const struct cairn_trend_clock *clock = judge->clock;
+	double calm[CAIRN_COURSE_POINTS] = {0}, period;
+	struct cairn_trend under;
+	if (trend->verdict == CAIRN_GROWING || trend->verdict == CAIRN_SHRINKING || trend->verdict == CAIRN_STEADY || last_run_start(clock) > first ||
+	    !cairn_rhythm_remove(clock->hours + first, values + first, clock->count - first, calm + first, &period))
+		return;
+	judge_range(&under, judge, &judge->tail[first], calm, first, clock->count, unit, comparisons * penalty);
+	if (under.verdict != CAIRN_GROWING)
+		return;
+	*trend = under;
+	trend->period_hours = period;
+}
+
 void cairn_trend_judge(struct cairn_trend *trend, struct cairn_trend_judge *judge, const double *values, struct cairn_unit_size unit,
 		       size_t comparisons)
 {
@@ -599,6 +622,7 @@ void cairn_trend_judge(struct cairn_trend *trend, struct cairn_trend_judge *judg
 	unit.amount = fmax(unit.amount, 1e-9);
 	judge_range(trend, judge, &judge->tail[first], picked, first, count, unit, comparisons);
 	look_at_runs(trend, judge, picked, unit, comparisons);
+	look_under_rhythm(trend, judge, picked, first, unit, comparisons);
 	if (trend->verdict != CAIRN_GROWING && trend->verdict != CAIRN_SHRINKING) {
 		struct cairn_swing swing = cairn_swing_find(clock->hours + first, picked + first, clock->run + first, count - first, unit.amount);
 		if (swing.falls > 1) {

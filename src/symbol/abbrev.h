@@ -1,8 +1,8 @@
-/* abbrev.h - abbreviation tables, compiled so that entries can be stepped over fast.
+/* abbrev.h - abbreviation tables, compiled so that entries can be skipped fast.
  *
- * An *abbreviation* gives an entry's tag and the forms of its attributes (DWARF 5, 7.5.3). Nearly every entry met on a
- * walk is only stepped over, so each abbreviation is compiled into *steps*: runs of attributes nobody asks for are one
- * step of known size, and where all of an entry is of known size there is nothing left to do but add it.
+ * An *abbreviation* gives an entry's tag and the forms of its attributes (DWARF 5, 7.5.3). Nearly every entry on a walk is only skipped,
+ * so each abbreviation is compiled into *steps*: a run of attributes that nobody needs is one step of known size, and an entry of known
+ * size is skipped with a single addition.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SYMBOL_ABBREV_H
 #define CAIRN_SYMBOL_ABBREV_H
@@ -11,7 +11,7 @@
 #include "base/cursor.h"
 #include "base/hash.h"
 
-/* What decides the size of forms in a unit. */
+/* The properties of a unit that determine the sizes of forms. */
 struct cairn_encoding {
 	uint8_t version;
 	uint8_t address_size; /* 4 or 8 */
@@ -20,10 +20,10 @@ struct cairn_encoding {
 
 /* What a walk does with an entry. */
 enum cairn_entry_role {
-	CAIRN_ENTRY_CLOSED,   /* never holds functions: stepped over with everything below it */
-	CAIRN_ENTRY_TYPE,     /* a type, or a function without code; may hold functions, but seldom does */
-	CAIRN_ENTRY_SCOPE,    /* may hold functions: a unit, namespace, module */
-	CAIRN_ENTRY_BLOCK,    /* part of a function's body: may hold inlined calls */
+	CAIRN_ENTRY_CLOSED,   /* never contains functions: skipped with everything below it */
+	CAIRN_ENTRY_TYPE,     /* a type, or a function without code; may contain functions, but seldom does */
+	CAIRN_ENTRY_SCOPE,    /* may contain functions: a unit, namespace, module */
+	CAIRN_ENTRY_BLOCK,    /* part of a function's body: may contain inlined calls */
 	CAIRN_ENTRY_FUNCTION, /* has code */
 	CAIRN_ENTRY_INLINED,  /* has code */
 };
@@ -40,9 +40,9 @@ enum cairn_step_kind {
 };
 
 struct cairn_step {
-	uint8_t kind;      /* how it is stepped over */
+	uint8_t kind;      /* how it is skipped */
 	bool implicit;     /* the value is in the table: implicit[size], and takes no bytes */
-	uint16_t attribute; /* whose value this is; 0 for what nobody asks for */
+	uint16_t attribute; /* which value this is; 0 if nobody needs it */
 	uint16_t form;
 	uint32_t size;
 };
@@ -61,16 +61,16 @@ struct cairn_abbrev {
 };
 
 struct cairn_abbrevs {
-	struct cairn_abbrev *items; /* by code - 1 while codes count up from one, as all compilers write them */
+	struct cairn_abbrev *items; /* by code - 1 if the codes count up from one, as all compilers write them */
 	size_t count;
-	struct cairn_map *sparse; /* else from code to index; NULL when not needed */
+	struct cairn_map *sparse; /* otherwise from code to index; NULL if not needed */
 	struct cairn_step *steps;
 	int64_t *implicit;
 	struct cairn_encoding encoding;
-	bool has_functions; /* some abbreviation has the role FUNCTION: the unit may hold code */
+	bool has_functions; /* some abbreviation has the role FUNCTION: the unit may contain code */
 };
 
-/* Tables by place, kept by one thread. All zeroes is empty. */
+/* Tables by offset, for one thread. All zeroes is empty. */
 struct cairn_abbrev_cache {
 	struct cairn_arena arena;
 	struct cairn_map index;
@@ -78,16 +78,15 @@ struct cairn_abbrev_cache {
 	size_t count, capacity;
 	struct cairn_map **maps; /* of sparse tables, to be freed */
 	size_t map_count, map_capacity;
-	uint64_t compiled_bytes; /* ever; a hostile file could have every unit use its own view of one large table */
+	uint64_t compiled_bytes; /* in total; in a hostile file, every unit could use its own view of one large table */
 };
 
-/* The table at OFFSET of SECTION, for units of ENCODING. Never NULL; where the section is damaged the table ends there, and
- * when far more has been compiled than there is, it is empty.
- * Borrowed until the cache is trimmed or freed. */
+/* The table at OFFSET of SECTION, for units of ENCODING. Never NULL: if the section is damaged, the table ends there, and if far more has
+ * been compiled than the section contains, it is empty. Borrowed until the cache is trimmed or freed. */
 const struct cairn_abbrevs *cairn_abbrevs_at(
 	struct cairn_abbrev_cache *cache, struct cairn_bytes section, uint64_t offset, struct cairn_encoding encoding);
 
-/* The abbreviation CODE stands for, or NULL. */
+/* The abbreviation for CODE, or NULL. */
 static inline const struct cairn_abbrev *cairn_abbrevs_find(const struct cairn_abbrevs *table, uint64_t code)
 {
 	if (code - 1 < table->count && !table->sparse)
@@ -96,17 +95,17 @@ static inline const struct cairn_abbrev *cairn_abbrevs_find(const struct cairn_a
 	return index == CAIRN_NONE ? NULL : &table->items[index];
 }
 
-/* Forgets all tables when they have grown large. */
+/* Drops all tables if they have become large. */
 void cairn_abbrev_cache_trim(struct cairn_abbrev_cache *cache);
 void cairn_abbrev_cache_free(struct cairn_abbrev_cache *cache);
 
-/* Steps over one value. */
+/* Skips one value. */
 void cairn_step_skip(const struct cairn_step *step, struct cairn_encoding encoding, struct cairn_cursor *in);
 
-/* How a value of FORM is stepped over; false for a form nobody knows. */
+/* How a value of FORM is skipped; false if the form is unknown. */
 bool cairn_step_of_form(uint64_t form, struct cairn_encoding encoding, struct cairn_step *step);
 
-/* Steps over all attributes of an entry of ABBREV. */
+/* Skips all attributes of an entry with ABBREV. */
 static inline void cairn_abbrev_skip(const struct cairn_abbrevs *table, const struct cairn_abbrev *abbrev, struct cairn_cursor *in)
 {
 	if (abbrev->sized) {

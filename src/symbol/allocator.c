@@ -246,7 +246,7 @@ void cairn_allocator_learn(struct cairn_allocator *allocator, const struct cairn
 	allocator->modules = cairn_arena_zero(&allocator->arena, profile->module_count + 1, 1);
 	for (size_t i = 0; i < profile->module_count; i++)
 		allocator->modules[i] = cairn_allocator_is_module(cairn_profile_string(profile, profile->modules[i].path)) ? CAIRN_ALLOCATOR_INNER
-															    : CAIRN_ALLOCATOR_NOT;
+															   : CAIRN_ALLOCATOR_NOT;
 }
 
 void cairn_allocator_fold(struct cairn_allocator *allocator, const char *patterns)

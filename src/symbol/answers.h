@@ -1,11 +1,11 @@
-/* answers.h - what is known about the addresses of one module, as one block of bytes.
+/* answers.h - the known names of one module's addresses, as one block of bytes.
  *
- * The block is what the cache keeps on disk and what is read from it in place: sorted addresses, the frames of each,
- * functions and strings kept once. New answers are put together with older ones into a new block by a *builder*; names
- * are demangled there, each once. A block says itself what it rests on: the *probes* are the files that were looked at, and
- * the *note* says what was missing; without a note there was nothing better to be found.
+ * The cache stores the block on disk and reads it in place: sorted addresses, the frames of each, and functions and strings, each stored
+ * once. A *builder* merges new answers with older ones into a new block and demangles names, each once. The block records what it is
+ * based on: the *probes* are the files that were examined, and the *note* says what was missing; without a note, there was nothing better
+ * to find.
  *
- * A block may come from a file anybody could have written, so all of it is checked before any of it is used.
+ * A block may come from a file that anybody could have written, so it is checked completely before it is used.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SYMBOL_ANSWERS_H
 #define CAIRN_SYMBOL_ANSWERS_H
@@ -15,7 +15,7 @@
 #include "symbol/find.h"
 #include "symbol/lookup.h"
 
-/* Grows whenever the block's layout, or what the symbolizer answers, changes. */
+/* Increased whenever the block's layout, or the symbolizer's answers, change. */
 enum { CAIRN_ANSWERS_VERSION = 6 };
 
 /* Strings are numbered; 0 is the empty one. */
@@ -53,7 +53,7 @@ struct cairn_answers {
 	bool damaged;
 };
 
-/* Checks BLOCK. False when it is not a whole block of this version. */
+/* Checks BLOCK. Returns false if it is not a complete block of this version. */
 bool cairn_answers_parse(struct cairn_answers *answers, struct cairn_bytes block);
 
 /* The string of that number, terminated. */
@@ -86,23 +86,23 @@ struct cairn_answers_builder {
 	size_t entry_count, entry_capacity;
 };
 
-/* Adds what SYMBOL says about ADDRESS, also when that is nothing. Each address is added once. */
+/* Adds SYMBOL's answer for ADDRESS, even if it is empty. Each address is added once. */
 void cairn_answers_add(struct cairn_answers_builder *builder, uint64_t address, const struct cairn_symbol *symbol);
 
 /* Adds all of OLDER. */
 void cairn_answers_add_all(struct cairn_answers_builder *builder, const struct cairn_answers *older);
 
-/* What a block is about and rests on. */
+/* What a block describes and is based on. */
 struct cairn_answers_origin {
 	const char *key;     /* which module */
-	const char *options; /* where a person pointed */
+	const char *options; /* the places that the user named */
 	const char *note;    /* NULL when nothing was missing */
-	bool damaged;        /* the note is about debug information that is there but not whole: worth a word in any case */
+	bool damaged;        /* the note is about incomplete debug information: always worth mentioning */
 	const struct cairn_probe *probes;
 	size_t probe_count;
 };
 
-/* Writes the block to OUT, which is empty. False when it would be larger than a block can be. */
+/* Writes the block to OUT, which is empty. Returns false if it would exceed the maximum size of a block. */
 bool cairn_answers_write(struct cairn_answers_builder *builder, const struct cairn_answers_origin *origin, struct cairn_buffer *out);
 
 void cairn_answers_builder_free(struct cairn_answers_builder *builder);

@@ -1,14 +1,14 @@
-/* aranges.h - .debug_aranges: which unit has which addresses, without reading the units.
+/* aranges.h - .debug_aranges: which unit contains which addresses, without reading the units.
  *
- * An accelerator only: clang and rustc write none, and a file may have it for some of its units. What it does not cover is
- * looked for in the units themselves.
+ * This only speeds things up: clang and rustc do not write it, and a file may have it for some of its units. Addresses that it does not
+ * cover are looked up in the units themselves.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SYMBOL_ARANGES_H
 #define CAIRN_SYMBOL_ARANGES_H
 
 #include "symbol/ranges.h"
 
-/* Some of the addresses asked for, given by their places in the sorted array, are in the unit at UNIT of .debug_info. */
+/* Some of the requested addresses, given by their places in the sorted array, are in the unit at UNIT of .debug_info. */
 struct cairn_touch {
 	uint64_t unit;
 	size_t first;
@@ -18,7 +18,7 @@ struct cairn_touch {
 struct cairn_aranges {
 	struct cairn_touch *touches; /* by unit */
 	size_t touch_count, touch_capacity;
-	uint64_t *units; /* sorted: those of which the section speaks */
+	uint64_t *units; /* sorted: the units that the section covers */
 	size_t unit_count, unit_capacity;
 };
 

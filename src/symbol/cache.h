@@ -1,10 +1,9 @@
-/* cache.h - answers kept on disk from one run to the next, a file for each module.
+/* cache.h - answers stored on disk between runs, one file for each module.
  *
- * The folder is $XDG_CACHE_HOME/cairn, else ~/.cache/cairn. A file is known by the module's build-id, or by path, size,
- * time and inode where it has none. Files appear whole, by rename, so any number of runs may share the folder; of two that
- * store at once, the last one wins. A file that is damaged, of another version, or made before a better debug file was
- * installed counts as not there. When the folder grows past its limit, the files not used for longest are removed.
- * Nothing here is ever an error to the person: without a cache, work is done anew.
+ * The folder is $XDG_CACHE_HOME/cairn, else ~/.cache/cairn. A file is identified by the module's build-id, or by path, size, time and
+ * inode if it has none. Files appear complete, by rename, so any number of runs may share the folder; if two store at once, the last one
+ * wins. A file that is damaged, of another version, or older than a better debug file counts as missing. When the folder exceeds its
+ * limit, the least recently used files are removed. Nothing here is ever reported as an error: without a cache, the work is repeated.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SYMBOL_CACHE_H
 #define CAIRN_SYMBOL_CACHE_H
@@ -17,23 +16,23 @@ struct cairn_cache {
 	uint64_t limit_bytes;
 };
 
-/* Finds the folder; it is made when something is stored. False when there is no place for one. The limit is 512 MiB or what
- * CAIRN_CACHE_LIMIT says. */
+/* Finds the folder, which is created when something is stored. Returns false if there is no place for one. The limit is 512 MiB or
+ * CAIRN_CACHE_LIMIT. */
 bool cairn_cache_open(struct cairn_cache *cache, struct cairn_arena *arena);
 
 /* What identifies a module to the cache. */
 struct cairn_cache_key {
 	const char *file;    /* name in the folder */
 	const char *text;    /* all of it */
-	const char *options; /* where a person pointed: may lead to other debug files */
+	const char *options; /* the places that the user named: they may lead to other debug files */
 };
 struct cairn_cache_key cairn_cache_key(struct cairn_arena *arena, const struct cairn_binary *binary, const struct cairn_find_options *options);
 
-/* The answers stored for BINARY under KEY that still hold. They borrow from FILE, which the caller closes after use. */
+/* The answers stored for BINARY under KEY that are still valid. They borrow from FILE, which the caller closes after use. */
 bool cairn_cache_load(const struct cairn_cache *cache, const struct cairn_cache_key *key, const struct cairn_binary *binary,
 		      struct cairn_file *file, struct cairn_answers *answers);
 
-/* Stores BLOCK under KEY and removes what is too much. Fails with a sentence; nothing half-written is left. */
+/* Stores BLOCK under KEY and removes files beyond the limit. Fails with a message; leaves no incomplete file. */
 bool cairn_cache_store(const struct cairn_cache *cache, const struct cairn_cache_key *key, struct cairn_bytes block, struct cairn_error *error);
 
 /* How much there is. */
@@ -43,7 +42,7 @@ struct cairn_cache_use {
 };
 struct cairn_cache_use cairn_cache_measure(const struct cairn_cache *cache);
 
-/* Removes everything and says how much it was. Fails with a sentence about the first file that could not be removed. */
+/* Removes everything and reports how much that was. Fails with a message about the first file that could not be removed. */
 bool cairn_cache_clear(const struct cairn_cache *cache, struct cairn_cache_use *removed, struct cairn_error *error);
 
 #endif

@@ -1,8 +1,8 @@
-/* dwarf.h - the DWARF sections of one file, and the numbers of DWARF 2 to 5 that the readers know.
+/* dwarf.h - the DWARF sections of one file, and the constants of DWARF 2 to 5 that the readers know.
  *
- * A *file* here is anything with a .debug_info: a binary, its separate debug file, dwz's shared file, a .dwo, or one
- * unit's part of a .dwp. Where a section is compressed its bytes appear while it is unpacked; `cairn_dwarf_await` says
- * when a stretch of .debug_info, and `cairn_dwarf_await_others` when all the other sections, can be read.
+ * A *file* here is anything with a .debug_info: a binary, its separate debug file, dwz's shared file, a .dwo, or one unit's part of a
+ * .dwp. The bytes of a compressed section appear while it is being decompressed; `cairn_dwarf_await` waits for a part of .debug_info, and
+ * `cairn_dwarf_await_others` for all other sections.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SYMBOL_DWARF_H
 #define CAIRN_SYMBOL_DWARF_H
@@ -29,24 +29,24 @@ struct cairn_dwarf {
 	struct cairn_dwarf *alt;   /* dwz's shared file; NULL when there is none */
 	struct cairn_units *units; /* an index of the units, for references from one to another */
 	struct cairn_bytes sections[CAIRN_DWARF_SECTIONS];
-	struct cairn_inflate *inflates[CAIRN_DWARF_SECTIONS]; /* NULL where nothing is to be unpacked */
-	uint32_t number;    /* tells the files of one module apart */
+	struct cairn_inflate *inflates[CAIRN_DWARF_SECTIONS]; /* NULL if nothing is compressed */
+	uint32_t number;    /* distinguishes the files of one module */
 	bool split;         /* a .dwo, or part of a .dwp */
 	struct cairn_layout layout; /* of the file */
-	bool zero_is_code;  /* otherwise a function at address 0 is one the linker removed */
+	bool zero_is_code;  /* otherwise a function at address 0 was removed by the linker */
 };
 
-/* Lays out the sections of ELF, whose names end in ".dwo" when SPLIT. Nothing is unpacked yet. */
+/* Finds the sections of ELF, whose names end in ".dwo" if SPLIT. Does not decompress anything yet. */
 void cairn_dwarf_open(struct cairn_dwarf *dwarf, struct cairn_elf *elf, bool split);
 
-/* Returns when .debug_info can be read up to END; false when it ends before. */
+/* Waits until .debug_info can be read up to END; returns false if it ends before that. */
 bool cairn_dwarf_await(const struct cairn_dwarf *dwarf, uint64_t end);
 void cairn_dwarf_await_others(const struct cairn_dwarf *dwarf);
 
-/* The string at OFFSET of SECTION, NULL where there is none. */
+/* The string at OFFSET of SECTION, or NULL. */
 const char *cairn_dwarf_string(const struct cairn_dwarf *dwarf, enum cairn_dwarf_section section, uint64_t offset);
 
-/* Whether ADDRESS stands for code the linker removed: all ones, all ones less one (in .debug_ranges and .debug_loc), or zero. */
+/* Whether ADDRESS marks code that the linker removed: all ones, all ones minus one (in .debug_ranges and .debug_loc), or zero. */
 static inline bool cairn_dwarf_is_tombstone(const struct cairn_dwarf *dwarf, uint64_t address)
 {
 	return address >= (dwarf->layout.narrow ? UINT32_MAX : UINT64_MAX) - 1 || (address == 0 && !dwarf->zero_is_code);

@@ -1,11 +1,11 @@
-/* elf.h - one ELF file: its identity, where its parts lie, its sections and symbols.
+/* elf.h - one ELF file: its identity, segments, sections and symbols.
  *
- * Files of 32 and 64 bits, little- and big-endian, are read alike (layout.h). The file is mapped, nothing is copied, and a
- * section that was compressed (SHF_COMPRESSED by zlib or zstd, or the older .zdebug_ names) is unpacked when it is first
- * asked for. Every offset and size in the file is checked against its length when it is opened, so what is handed out
- * can be read without further care. All returned strings and bytes are borrowed: they live until cairn_elf_close.
+ * Files of 32 and 64 bits, little- and big-endian, are read alike (layout.h). The file is mapped and nothing is copied; a compressed
+ * section (SHF_COMPRESSED with zlib or zstd, or the older .zdebug_ names) is decompressed at the first request. Opening checks every
+ * offset and size in the file against its length, so that returned data can be read without further checks. All returned strings and
+ * bytes are borrowed: they live until cairn_elf_close.
  *
- * Addresses are *link-time* addresses: those of the file's own program headers, before it was loaded anywhere.
+ * Addresses are *link-time* addresses: those of the file's own program headers, before it is loaded anywhere.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SYMBOL_ELF_H
 #define CAIRN_SYMBOL_ELF_H
@@ -17,7 +17,7 @@
 
 struct cairn_inflate;
 
-/* A name or path as long as this is none: in a hostile file every one could be as long as the file. */
+/* A name or path of this length is rejected: in a hostile file, every one could be as long as the file. */
 enum { CAIRN_LONGEST_NAME = 64 * 1024 };
 
 /* A PT_LOAD program header. */
@@ -27,7 +27,7 @@ struct cairn_elf_segment {
 	uint64_t file_size;   /* 0 in a separate debug file, which holds no code */
 	uint64_t memory_size;
 	bool executable;
-	uint64_t alignment; /* address and offset are the same but for multiples of this, in the binary */
+	uint64_t alignment; /* in the binary, address and offset differ by a multiple of this */
 };
 
 struct cairn_elf_section {
@@ -38,13 +38,13 @@ struct cairn_elf_section {
 	uint64_t address;
 	uint64_t size;              /* as loaded; the packed size when compressed */
 	struct cairn_bytes bytes;   /* as in the file; empty for NOBITS */
-	struct cairn_inflate *inflate; /* how its contents are unpacked; NULL when they are not compressed */
+	struct cairn_inflate *inflate; /* how its contents are decompressed; NULL if they are not compressed */
 };
 
 struct cairn_elf {
 	char *path; /* as it was opened, for messages */
 	struct cairn_file file;
-	bool owns_file; /* opened here, not lent */
+	bool owns_file; /* opened here, not borrowed */
 	struct cairn_layout layout;
 	uint16_t machine; /* EM_X86_64, EM_AARCH64, … of <elf.h> */
 	uint16_t type;    /* ET_EXEC, ET_DYN, ET_REL */
@@ -66,19 +66,19 @@ void cairn_elf_close(struct cairn_elf *elf);
 /* Whether the file is ELF at all, by its first bytes. */
 bool cairn_elf_is(struct cairn_bytes bytes);
 
-/* Where the byte at file OFFSET, as a loaded executable would show it, lies in memory at link time; and back. In a separate
- * debug file the segments' offsets are those of the binary it was made from in most but not all cases: ask the binary. */
+/* The link-time address of the byte at file OFFSET, as in a loaded executable; and back. In a separate debug file, the segments' offsets
+ * are usually, but not always, those of the binary it was made from: ask the binary. */
 bool cairn_elf_address_of(const struct cairn_elf *elf, uint64_t offset, uint64_t *address);
 bool cairn_elf_offset_of(const struct cairn_elf *elf, uint64_t address, uint64_t *offset);
 
-/* Whether ADDRESS is in a segment (or, where there are none, a section) that is executable. */
+/* Whether ADDRESS is in an executable segment (or section, if there are no segments). */
 bool cairn_elf_is_code(const struct cairn_elf *elf, uint64_t address);
 
 /* The section called NAME, or NULL. ".debug_info" finds ".zdebug_info" too. */
 struct cairn_elf_section *cairn_elf_section(const struct cairn_elf *elf, const char *name);
 
-/* The contents of SECTION, unpacked on the first call (by whichever thread comes first; others wait). Empty when SECTION
- * is NULL, holds nothing, or cannot be unpacked. */
+/* The contents of SECTION, decompressed by the first call; other threads wait for it. Empty if SECTION is NULL, is empty, or cannot be
+ * decompressed. */
 struct cairn_bytes cairn_elf_contents(struct cairn_elf_section *section);
 
 /* The contents of the section called NAME: the two above together. */
@@ -87,17 +87,17 @@ struct cairn_bytes cairn_elf_named(const struct cairn_elf *elf, const char *name
 /* .gnu_debuglink: the file name of the separate debug file and the CRC-32 of its contents. False when there is none. */
 bool cairn_elf_debuglink(const struct cairn_elf *elf, const char **name, uint32_t *crc);
 
-/* .gnu_debugaltlink, or .debug_sup of DWARF 5: path (absolute or relative to this file) and build-id in hex of the file that dwz put
- * shared parts in. BUILD_ID holds at least 129 bytes. */
+/* .gnu_debugaltlink, or .debug_sup of DWARF 5: path (absolute or relative to this file) and hexadecimal build-id of dwz's shared file.
+ * BUILD_ID holds at least 129 bytes. */
 bool cairn_elf_altlink(const struct cairn_elf *elf, const char **name, char *build_id);
 
-/* Whether this is that file: it has BUILD_ID as its own, or in its .debug_sup, where dwz -5 writes it instead. */
+/* Whether this is that file: BUILD_ID is its own, or in its .debug_sup, where dwz -5 writes it. */
 bool cairn_elf_is_alt(const struct cairn_elf *elf, const char *build_id);
 
-/* .gnu_debugdata: an xz-compressed ELF file that holds the mini symbol table; empty when there is none. */
+/* .gnu_debugdata: an xz-compressed ELF file that contains the mini symbol table; empty if there is none. */
 struct cairn_bytes cairn_elf_debugdata(const struct cairn_elf *elf);
 
-/* Whether the file has anything the line and function reader can use (.debug_info), or a full symbol table. */
+/* Whether the file has debug information for the line and function reader (.debug_info), or a full symbol table. */
 bool cairn_elf_has_dwarf(const struct cairn_elf *elf);
 bool cairn_elf_has_symtab(const struct cairn_elf *elf);
 
@@ -111,7 +111,7 @@ struct cairn_elf_symbol {
 	uint16_t section; /* index of its section, or SHN_ABS and the like */
 };
 
-/* Walks the defined symbols of ".symtab" or ".dynsym" in file order. */
+/* Iterates over the defined symbols of ".symtab" or ".dynsym" in file order. */
 struct cairn_elf_symbols {
 	struct cairn_bytes entries;
 	struct cairn_bytes names;

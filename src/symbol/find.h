@@ -1,8 +1,8 @@
-/* find.h - from a module of a profile to the files that can name its code.
+/* find.h - finds the files that can name the code of a profile's module.
  *
- * Two steps. The *binary* is the file that was loaded, known by its build-id where the profile has one; finding it reads
- * headers only. The *debug files* are all that describe it: itself, a separate debug file, the file dwz shared parts into,
- * a package of split DWARF, a mini symbol table. A file of another build is never taken: a wrong name is worse than none.
+ * There are two steps. The *binary* is the file that was loaded, identified by its build-id if the profile has one; finding it reads only
+ * headers. The *debug files* are all files that describe it: itself, a separate debug file, dwz's shared file, a package of split DWARF,
+ * a mini symbol table. A file of another build is never used: a wrong name is worse than none.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SYMBOL_FIND_H
 #define CAIRN_SYMBOL_FIND_H
@@ -11,18 +11,18 @@
 #include "symbol/identity.h"
 #include "symbol/lookup.h"
 
-/* Where a person pointed. Borrowed: lives as long as the finder. */
+/* The places that the user named. Borrowed: they live as long as the finder. */
 struct cairn_find_options {
-	const char *const *binaries; /* taken for the module of their build-id, else of their name, else the program itself */
+	const char *const *binaries; /* used for the module with their build-id, else with their name, else for the program itself */
 	size_t binary_count;
 	const char *const *symbols; /* folders: DIR/name, DIR/path, DIR/.build-id/xx/yyyy.debug, DIR/xx/yyyy.debug */
 	size_t symbols_count;
-	const char *sysroot; /* NULL, or where the file system of the profiled machine is */
-	const char *process_root; /* NULL, or /proc/PID/root of the profiled process, where that is another than ours */
+	const char *sysroot; /* NULL, or the root of the profiled machine's file system */
+	const char *process_root; /* NULL, or /proc/PID/root of the profiled process, if its root is not ours */
 	bool debuginfod;     /* ask the servers of DEBUGINFOD_URLS */
 };
 
-/* One job's searching; fill `options`, leave the rest zero. Used by one thread at a time. */
+/* The search of one job; fill `options`, leave the rest zero. For one thread at a time. */
 struct cairn_finder {
 	const struct cairn_find_options *options;
 	struct cairn_arena arena; /* all results live here */
@@ -33,12 +33,12 @@ void cairn_finder_free(struct cairn_finder *finder);
 
 /* The file of a module. */
 struct cairn_binary {
-	const char *path; /* NULL when there is none to take */
+	const char *path; /* NULL if there is none that can be used */
 	struct cairn_identity identity;
-	bool fits;           /* its code is as long as what was mapped (fit.h): said of files that no build-id identifies */
+	bool fits;           /* its code is as long as the mapping (fit.h); for files without a build-id */
 	bool is_debug_file;  /* the binary is gone, but its debug file is here */
-	const char *reason;  /* why there is none: the end of a sentence that begins with the module's name */
-	const char *warning; /* a whole sentence about doubts; NULL for none */
+	const char *reason;  /* why there is none; continues a sentence that begins with the module's name */
+	const char *warning; /* a complete sentence about doubts; NULL if there are none */
 };
 
 /* Whether a module of that path has a file at all: not [vdso], //anon, /memfd:… and the like. */
@@ -48,11 +48,11 @@ bool cairn_module_has_file(const char *path);
 void cairn_find_binary(struct cairn_finder *finder, const struct cairn_profile *profile, const struct cairn_module *module,
 		       struct cairn_binary *binary);
 
-/* Gives every module of PROFILE that has no build-id the one of its file, so that profiles of different runs can be
- * compared. Doubts become warnings of the profile. */
+/* Gives every module of PROFILE without a build-id that of its file, so that profiles of different runs can be compared. Doubts become
+ * warnings of the profile. */
 void cairn_modules_identify(struct cairn_profile *profile, const struct cairn_find_options *options);
 
-/* A path that was looked at, and what was there: when all are as they were, looking again would find the same. */
+/* A path that was examined, and what was there: if all are unchanged, another search would find the same. */
 struct cairn_probe {
 	const char *path;
 	uint64_t size, inode; /* 0 when there was nothing */
@@ -65,9 +65,9 @@ struct cairn_probe cairn_probe_now(const char *path);
 struct cairn_debug {
 	struct cairn_symbols_files files; /* `binary` is NULL when it could not be opened */
 	const char *debug_path;
-	const char *note; /* why names or lines will be missing: the end of a sentence; NULL when there is DWARF, whole */
-	bool damaged;     /* the note is about DWARF that is there but not whole */
-	struct cairn_probe *probes; /* of everything that could have been better */
+	const char *note; /* why names or lines will be missing, as the end of a sentence; NULL if there is complete DWARF */
+	bool damaged;     /* the note is about incomplete DWARF */
+	struct cairn_probe *probes; /* of everything that could have led to a better answer */
 	size_t probe_count, probe_capacity;
 	char *mini_bytes;
 };

@@ -1,13 +1,13 @@
-/* form.h - attribute values as they are encoded, before a unit gives them meaning.
+/* form.h - encoded attribute values, which get their meaning from a unit.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SYMBOL_FORM_H
 #define CAIRN_SYMBOL_FORM_H
 
 #include "symbol/abbrev.h"
 
-/* The classes of DWARF 5, 7.5.5, told apart by where the number leads. */
+/* The classes of DWARF 5, 7.5.5, distinguished by what the number refers to. */
 enum cairn_value_kind {
-	CAIRN_VALUE_NONE, /* absent, or of a class nobody asks for */
+	CAIRN_VALUE_NONE, /* absent, or of a class that nobody needs */
 	CAIRN_VALUE_NUMBER,
 	CAIRN_VALUE_ADDRESS,
 	CAIRN_VALUE_ADDRESS_INDEX, /* in .debug_addr */

@@ -1,7 +1,7 @@
-/* identity.h - which file this is, from its first kilobytes: build-id, and where its parts are loaded.
+/* identity.h - the identity of a file, from its first kilobytes: build-id and segments.
  *
- * Enough to tell two builds apart and to turn a place in the file into a link-time address, at the price of one read. All
- * that a run with a warm cache ever sees of a binary.
+ * This is enough to distinguish two builds and to turn a file offset into a link-time address, at the price of one read. A run with a
+ * warm cache reads nothing else of a binary.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SYMBOL_IDENTITY_H
 #define CAIRN_SYMBOL_IDENTITY_H
@@ -18,14 +18,14 @@ struct cairn_identity {
 	size_t segment_count;
 };
 
-/* Reads what PATH is. Fails with a sentence for what is missing, unreadable or not an ELF file. */
+/* Reads the identity of PATH. Fails with a message if it is missing, unreadable or not an ELF file. */
 bool cairn_identity_read(struct cairn_identity *identity, struct cairn_arena *arena, const char *path, struct cairn_error *error);
 
 /* The link-time address of the byte at OFFSET of the file; false when no segment loads it. */
 bool cairn_identity_address(const struct cairn_identity *identity, uint64_t offset, uint64_t *address);
 
-/* The same for a separate debug file, whose headers no longer say where code lies in the binary: right as long as one
- * segment is executable and what was mapped of the binary, from its offset START on, was its beginning. */
+/* The same for a separate debug file, whose headers no longer say where code is in the binary: right if only one segment is executable
+ * and the mapping of the binary, from its offset START on, was the beginning of that segment. */
 bool cairn_identity_address_from_start(const struct cairn_identity *identity, uint64_t start, uint64_t offset, uint64_t *address);
 
 /* Finds the build-id among NOTES, an ELF note segment or section. TEXT holds at least 129 bytes. */

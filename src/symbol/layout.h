@@ -1,7 +1,7 @@
-/* layout.h - the headers of ELF files of 32 and 64 bits, little- and big-endian, all read into the structs of 64 bits.
+/* layout.h - the headers of ELF files of 32 and 64 bits, little- and big-endian, all read into the 64-bit structs.
  *
- * Dumps come from other machines than the one that names them. Only this file knows that headers differ; whatever else is in a file is read
- * through a cursor with the file's byte order.
+ * Dumps may come from another machine. Only this file knows that headers differ; everything else in a file is read through a cursor with
+ * the file's byte order.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SYMBOL_LAYOUT_H
 #define CAIRN_SYMBOL_LAYOUT_H
@@ -33,7 +33,7 @@ void cairn_layout_section(struct cairn_layout layout, const char *data, Elf64_Sh
 void cairn_layout_compression(struct cairn_layout layout, const char *data, Elf64_Chdr *compression);
 void cairn_layout_foreign_symbol(struct cairn_layout layout, const char *data, Elf64_Sym *symbol);
 
-/* There are millions of symbols, and nearly all files are as this machine has them. */
+/* A fast path: there are millions of symbols, and nearly all files have this machine's layout. */
 static inline void cairn_layout_symbol(struct cairn_layout layout, const char *data, Elf64_Sym *symbol)
 {
 	if (layout.narrow || layout.big_endian)

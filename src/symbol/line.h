@@ -1,14 +1,14 @@
-/* line.h - line number programs: which source line each address came from.
+/* line.h - line number programs: the source line of each address.
  *
- * A unit's program is run once for all of the unit's addresses, in the order of the program, without building a table of
- * its rows: an address belongs to the last row at or before it within a sequence (DWARF 5, 6.2).
+ * A unit's program is run once for all addresses of the unit, in the order of the program, without building a table of its rows: an
+ * address belongs to the last row at or before it within a sequence (DWARF 5, 6.2).
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SYMBOL_LINE_H
 #define CAIRN_SYMBOL_LINE_H
 
 #include "symbol/unit.h"
 
-/* Most files of a unit are never asked for: of their names it is kept where they are. */
+/* Most files of a unit are never needed, so only the positions of their names are kept. */
 struct cairn_line_file {
 	struct cairn_value name;
 	uint64_t directory;
@@ -32,24 +32,24 @@ struct cairn_lines {
 	size_t file_count, file_capacity;
 };
 
-/* Where an address came from. */
+/* The source position of an address. */
 struct cairn_line_row {
 	uint32_t file; /* as cairn_lines_path takes it */
 	uint32_t line;
 	uint32_t column;
-	uint32_t doubt; /* 0, or by how many lines it seems to be of another function */
+	uint32_t doubt; /* 0, or the number of lines by which it seems to belong to another function */
 	bool found;
 };
 
-/* The function an address is in: where it starts, and the line it is declared at. A linker that folds functions with the same code
- * into one leaves their programs as they are; that tells which is the one. */
+/* The function that contains an address: its start, and the line of its declaration. A linker that merges functions with the same code
+ * leaves their line programs as they are; this shows which one is meant. */
 struct cairn_line_function {
 	uint64_t start;
 	uint32_t line; /* 0 when not known */
 };
 
-/* Reads the header of UNIT's program and its tables of files. False when there is none that can be read; what was read of
- * the tables can be used all the same. Free with cairn_lines_close. */
+/* Reads the header of UNIT's program and its tables of files. Returns false if they cannot be read; the part of the tables that was read
+ * can still be used. Free with cairn_lines_close. */
 bool cairn_lines_open(struct cairn_lines *lines, const struct cairn_unit *unit);
 void cairn_lines_close(struct cairn_lines *lines);
 
@@ -58,8 +58,7 @@ void cairn_lines_close(struct cairn_lines *lines);
 void cairn_lines_match(struct cairn_lines *lines, const uint64_t *addresses, const struct cairn_line_function *functions, size_t count,
 	struct cairn_line_row *rows);
 
-/* The path of the file with that number, absolute where the directory it was compiled in is known; NULL when there is no
- * such file. Kept in ARENA. */
+/* The path of the file with that number, absolute if the directory of its compilation is known; NULL if there is no such file. In ARENA. */
 const char *cairn_lines_path(struct cairn_lines *lines, uint64_t file, struct cairn_arena *arena);
 
 #endif

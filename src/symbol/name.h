@@ -29,34 +29,34 @@ struct cairn_name {
 	bool mangled;     /* a linkage name */
 };
 
-/* What a chain of references says of a function: the first of each. */
+/* What a chain of references says about a function: the first value of each kind. */
 struct cairn_found_name {
 	const char *linkage, *plain; /* NULL when not there */
 	uint32_t line;
 };
 
-/* One thread's abbreviations and the names it has met. All zeroes is empty. */
+/* One thread's abbreviations and the names it has seen. All zeroes is empty. */
 struct cairn_names {
 	struct cairn_abbrev_cache abbrevs;
 	struct cairn_map index;
 	struct cairn_found_name *items;
 	size_t count, capacity;
-	/* How much has been read, in bytes and list entries, and how much may be (0 for no limit). Every part of an honest file is
-	 * read a few times at most; a hostile one can have all of its units use the same long list. */
+	/* How much has been read, in bytes and list entries, and the limit (0 for none). Every part of a normal file is read a few times
+	 * at most; in a hostile file, all units could use the same long list. */
 	uint64_t spent, limit;
 };
 
-/* Counts AMOUNT as read; false when it is too much. */
+/* Counts AMOUNT as read; returns false beyond the limit. */
 static inline bool cairn_names_spend(struct cairn_names *names, uint64_t amount)
 {
 	names->spent += amount;
 	return names->limit == 0 || names->spent <= names->limit;
 }
 
-/* The name of ENTRY, which is in UNIT: the first linkage name along its references, else the first name. In C a linkage name
- * is a second name of the function, such as the private one (__GI_f) within a library, and the plain one is preferred, wherever along
- * the references it stands: so the function has one name, inlined or not. A linkage name that only adds scopes to the
- * plain one is no second name; Zig writes those and claims to be C. */
+/* The name of ENTRY, which is in UNIT: the first linkage name along its references, else the first name. In C, a linkage name is an alias
+ * of the function, such as its private name in a library (__GI_f), and the plain name is preferred wherever it is along the references:
+ * so the function has one name, inlined or not. A linkage name that only adds scopes to the plain name is no alias; Zig writes those and
+ * claims to be C. */
 struct cairn_name cairn_names_of(struct cairn_names *names, const struct cairn_unit *unit, const struct cairn_debug_entry *entry);
 
 void cairn_names_free(struct cairn_names *names);

@@ -7,11 +7,10 @@
 
 #include "symbol/find.h"
 
-/* Names the locations of PROFILE that lie in no file, as far as there is such a map of its process, written since that started
- * and by its user or root. */
+/* Names the locations of PROFILE that are in no file, if its process has such a map, written since it started by its user or root. */
 void cairn_perf_map_apply(struct cairn_profile *profile, const struct cairn_find_options *options);
 
-/* The same from the TEXT of a map. Where entries overlap the last holds: code is replaced and moved. */
+/* The same from the TEXT of a map. If entries overlap, the last one counts: code is replaced and moved. */
 void cairn_perf_map_name(struct cairn_profile *profile, struct cairn_bytes text);
 
 #endif

@@ -1,8 +1,7 @@
-/* ranges.h - the stretches of code an entry covers.
+/* ranges.h - the address ranges of an entry.
  *
- * An entry has DW_AT_low_pc and DW_AT_high_pc, or DW_AT_ranges: a list in .debug_ranges (DWARF 2 to 4) or .debug_rnglists
- * (DWARF 5, 2.17.3). All are handed out as plain pairs of addresses; empty ones and those of code that the linker
- * removed are left out.
+ * An entry has DW_AT_low_pc and DW_AT_high_pc, or DW_AT_ranges: a list in .debug_ranges (DWARF 2 to 4) or .debug_rnglists (DWARF 5,
+ * 2.17.3). All become plain pairs of addresses; empty ranges and those of code that the linker removed are left out.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SYMBOL_RANGES_H
 #define CAIRN_SYMBOL_RANGES_H
@@ -22,15 +21,15 @@ struct cairn_ranges {
 	enum { CAIRN_RANGES_NONE, CAIRN_RANGES_SINGLE, CAIRN_RANGES_OLD, CAIRN_RANGES_NEW } form;
 };
 
-/* Starts over the ranges given by these values, of which any may be absent. */
+/* Starts iterating over the ranges given by these values, any of which may be absent. */
 struct cairn_ranges cairn_ranges(const struct cairn_unit *unit, const struct cairn_value *low, const struct cairn_value *high,
 	const struct cairn_value *ranges);
 bool cairn_ranges_next(struct cairn_ranges *ranges, struct cairn_range *range);
 
-/* The place of the first of ADDRESSES, which are sorted, that is not below ADDRESS; COUNT when there is none. */
+/* The index of the first of ADDRESSES, which are sorted, that is not below ADDRESS; COUNT if there is none. */
 size_t cairn_addresses_find(const uint64_t *addresses, size_t count, uint64_t address);
 
-/* Those of ADDRESSES that are in RANGE: the place of the first, and in *FOUND how many. */
+/* Those of ADDRESSES that are in RANGE: the index of the first, and in *FOUND their number. */
 size_t cairn_addresses_within(const uint64_t *addresses, size_t count, struct cairn_range range, size_t *found);
 
 #endif

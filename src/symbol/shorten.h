@@ -13,8 +13,8 @@
 
 #include "base/arena.h"
 
-/* The short form of NAME, which is demangled already: NAME itself where nothing is to be left out, else in ARENA. Names
- * that make no sense as C++ or Rust (Go, Python, anything) come back as they are. Takes time linear in its length. */
+/* The short form of NAME, which is already demangled: NAME itself if there is nothing to leave out, else in ARENA. Names that make no
+ * sense as C++ or Rust (Go, Python, anything else) are returned unchanged. Takes time linear in its length. */
 const char *cairn_name_shorten(struct cairn_arena *arena, const char *name);
 
 #endif

@@ -3,6 +3,7 @@
 #include "symbol/split.h"
 
 #include "base/array.h"
+#include "base/path.h"
 #include "symbol/budget.h"
 
 #include <pthread.h>
@@ -161,8 +162,8 @@ static bool open_from_package(struct cairn_split *split, struct part *part)
 /* The folder of the binary, with a slash at its end; empty for the current one. */
 static const char *binary_folder(const struct cairn_split *split, struct cairn_arena *arena)
 {
-	const char *binary = split->places.binary, *slash = binary ? strrchr(binary, '/') : NULL;
-	return slash ? cairn_arena_text(arena, (struct cairn_bytes){binary, (size_t)(slash - binary) + 1}) : "";
+	const char *binary = split->places.binary ? split->places.binary : "";
+	return cairn_arena_text(arena, (struct cairn_bytes){binary, cairn_path_folder(binary)});
 }
 
 /* Paths, in the order in which they are tried. */
@@ -180,11 +181,11 @@ static void add_candidate(struct candidates *candidates, const char *folder, con
 /* NAME and, when that has folders of its own, its last part, in FOLDER: files are copied with their folders or without. */
 static void add_copies(struct candidates *candidates, const char *folder, const char *joint, const char *name)
 {
-	const char *slash = strrchr(name, '/');
+	size_t folders = cairn_path_folder(name);
 	if (name[0] != '/')
 		add_candidate(candidates, folder, joint, name);
-	if (slash)
-		add_candidate(candidates, folder, joint, slash + 1);
+	if (folders)
+		add_candidate(candidates, folder, joint, name + folders);
 }
 
 /* Where the file of SKELETON may lie. */

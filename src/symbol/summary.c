@@ -23,13 +23,17 @@ static bool is_start(const struct cairn_sample *sample, uint32_t depth)
 	return sample->depth > start_frames && depth + start_frames >= sample->depth;
 }
 
-/* Adds each sample's value once to every module it has an unnamed location in. SLOT_OF has a module's place in the
+/* Adds each sample's value once to every module that contains one of its unnamed locations. SLOT_OF maps a module to its place in the
  * report, with one more place at the end for locations in no module. */
-static void add_weights(const struct cairn_profile *profile, struct cairn_symbolize_report *report, const uint32_t *slot_of)
+static void add_weights(const struct cairn_profile *profile, const struct cairn_symbolize_scope *scope, struct cairn_symbolize_report *report,
+			const uint32_t *slot_of)
 {
 	size_t *last_sample = cairn_arena_zero(&report->arena, report->module_count, sizeof *last_sample);
-	for (size_t i = 0; i < profile->sample_count; i++) {
-		const struct cairn_sample *sample = &profile->samples[i];
+	for (size_t i = 0; i < scope->sample_count; i++) {
+		size_t number = scope->samples ? scope->samples[i] : i;
+		const struct cairn_sample *sample = &profile->samples[number];
+		double weight = fabs(profile->values[number * profile->value_count + scope->value]);
+		report->weight += weight;
 		for (uint32_t d = 0; d < sample->depth; d++) {
 			const struct cairn_location *location = &profile->locations[profile->stacks[sample->stack + d]];
 			if (location->frame_count || is_start(sample, d))
@@ -39,13 +43,18 @@ static void add_weights(const struct cairn_profile *profile, struct cairn_symbol
 			if (slot == CAIRN_NONE || last_sample[slot] == i + 1)
 				continue;
 			last_sample[slot] = i + 1;
-			report->modules[slot].unnamed_weight += fabs(profile->values[i * profile->value_count + profile->default_value]);
+			report->modules[slot].unnamed_weight += weight;
 		}
 	}
 }
 
-void cairn_symbolize_weigh(const struct cairn_profile *profile, struct cairn_symbolize_report *report)
+void cairn_symbolize_weigh(const struct cairn_profile *profile, const struct cairn_symbolize_scope *scope,
+			   struct cairn_symbolize_report *report)
 {
+	struct cairn_symbolize_scope all = {NULL, profile->sample_count, profile->default_value};
+	scope = scope ? scope : &all;
+	report->weight = 0;
+	report->value = scope->value;
 	if (!report->unnamed || !profile->value_count)
 		return;
 	uint32_t *slot_of = cairn_arena_alloc(&report->arena, (profile->module_count + 1) * sizeof *slot_of);
@@ -54,17 +63,15 @@ void cairn_symbolize_weigh(const struct cairn_profile *profile, struct cairn_sym
 		report->modules[i].unnamed_weight = 0;
 		slot_of[report->modules[i].module == CAIRN_NONE ? profile->module_count : report->modules[i].module] = (uint32_t)i;
 	}
-	add_weights(profile, report, slot_of);
+	add_weights(profile, scope, report, slot_of);
 	qsort(report->modules, report->module_count, sizeof *report->modules, heaviest_first);
 }
 
 void cairn_symbolize_explain(const struct cairn_profile *profile, const struct cairn_symbolize_report *report, double share,
 			     struct cairn_buffer *out)
 {
-	double total = 0; /* of absolute values: a difference may come to nothing */
-	for (size_t i = 0; profile->value_count && i < profile->sample_count; i++)
-		total += fabs(profile->values[i * profile->value_count + profile->default_value]);
-	const char *unit = profile->value_count ? cairn_profile_string(profile, profile->value_types[profile->default_value].unit) : "";
+	double total = report->weight;
+	const char *unit = profile->value_count ? cairn_profile_string(profile, profile->value_types[report->value].unit) : "";
 	for (size_t i = 0; i < report->module_count; i++) {
 		const struct cairn_symbolize_module *module = &report->modules[i];
 		double part = total != 0 ? module->unnamed_weight / total : 0;

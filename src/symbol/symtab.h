@@ -1,8 +1,8 @@
-/* symtab.h - names from symbol tables, for what DWARF does not name.
+/* symtab.h - names from symbol tables, for addresses that DWARF does not name.
  *
- * A symbol names an address only inside its size: the nearest symbol below an address is often a neighbour's, and a wrong
- * name is worse than none. One without a size, as hand-written assembly has them, reaches to the next symbol or the end of its section; in
- * .dynsym, which does not have all functions, it names the very address it is at.
+ * A symbol names an address only within its size: the nearest symbol below an address often belongs to a neighbour, and a wrong name is
+ * worse than none. A symbol without a size, as in hand-written assembly, extends to the next symbol or the end of its section; in
+ * .dynsym, which does not contain all functions, it names only its own address.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SYMBOL_SYMTAB_H
 #define CAIRN_SYMBOL_SYMTAB_H
@@ -11,9 +11,9 @@
 
 struct cairn_symtab_match {
 	const char *name; /* NULL when no symbol covers the address */
-	const char *file; /* of a private symbol, the source or object file it is from, where the table says so; else NULL */
+	const char *file; /* the source or object file of a private symbol, if the table has it; else NULL */
 	uint64_t address; /* where that symbol starts */
-	uint8_t rank;     /* between symbols of one place, the higher one is preferred */
+	uint8_t rank;     /* of several symbols at one address, the one with the highest is preferred */
 };
 
 /* Fills MATCHES, all zeroes at first, for ADDRESSES, which are sorted, from ".symtab" or ".dynsym" of ELF. */

@@ -1,4 +1,4 @@
-/* ticker.h - tells how far some long work is, at a steady pace, without slowing it.
+/* ticker.h - reports the progress of long work at a steady pace, without slowing it down.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SYMBOL_TICKER_H
 #define CAIRN_SYMBOL_TICKER_H
@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 struct cairn_ticker {
-	void (*progress)(void *context, size_t done, size_t total, const char *what); /* NULL: nobody listens */
+	void (*progress)(void *context, size_t done, size_t total, const char *what); /* NULL if nobody listens */
 	void *context;
 	size_t done, total;
 	const char *what; /* borrowed; outlives the ticker */
@@ -18,12 +18,12 @@ struct cairn_ticker {
 	pthread_cond_t changed;
 };
 
-/* PROGRESS is called from a thread of its own: first after half a second, then ten times a second. */
+/* Calls PROGRESS from a separate thread: first after half a second, then ten times a second. */
 void cairn_ticker_start(struct cairn_ticker *ticker, size_t total, void (*progress)(void *, size_t, size_t, const char *), void *context);
-/* From any thread: what is being done, and that so much more is done. */
+/* From any thread: what is being worked on, and that this much more is done. */
 void cairn_ticker_say(struct cairn_ticker *ticker, const char *what);
 void cairn_ticker_add(struct cairn_ticker *ticker, size_t done);
-/* Ends the thread. If PROGRESS was called at all, it is called a last time with all done. */
+/* Ends the thread. If PROGRESS was called at all, it is called one last time with everything done. */
 void cairn_ticker_stop(struct cairn_ticker *ticker);
 
 #endif

@@ -200,7 +200,7 @@ const char *cairn_unit_text(const struct cairn_unit *unit, const struct cairn_va
 		return unit->dwarf->alt ? cairn_dwarf_string(unit->dwarf->alt, CAIRN_DWARF_STR, value->number) : NULL;
 	case CAIRN_VALUE_STR_INDEX:
 		if (!read_indexed(unit->dwarf, CAIRN_DWARF_STR_OFFSETS, unit->str_offsets_base, value->number,
-			    unit->encoding.offset_size, &offset))
+				  unit->encoding.offset_size, &offset))
 			return NULL;
 		return cairn_dwarf_string(unit->dwarf, CAIRN_DWARF_STR, offset);
 	default:

@@ -1,8 +1,8 @@
-/* unit.h - compilation units: their headers, what their first entry says of them, and finding one by offset.
+/* unit.h - compilation units: their headers, their root entries, and finding one by offset.
  *
- * A unit is a tree of entries in .debug_info. Its header and its root entry are all that is needed to know whether an
- * address can be in it; everything below is walked only for addresses that are (function.h). Some values can only be
- * understood with the unit they are in: strings and addresses by index, addresses relative to the unit's base.
+ * A unit is a tree of entries in .debug_info. Its header and its root entry are enough to know whether it can contain an address; the
+ * rest is walked only for addresses that it does contain (function.h). Some values can be understood only together with their unit:
+ * strings and addresses by index, addresses relative to the unit's base.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SYMBOL_UNIT_H
 #define CAIRN_SYMBOL_UNIT_H
@@ -21,7 +21,7 @@ struct cairn_unit {
 	uint16_t tag; /* of the root; 0 when it could not be read */
 
 	bool is_c;    /* names are not mangled */
-	bool is_assembler; /* the assembler made the entries up: the symbol table knows the names people use */
+	bool is_assembler; /* the assembler generated the entries: the symbol table has the names people use */
 	const char *directory; /* DW_AT_comp_dir, or NULL */
 	const char *dwo_name;
 	bool has_dwo_id;
@@ -36,20 +36,20 @@ struct cairn_unit {
 	const struct cairn_unit *skeleton;
 };
 
-/* Reads the header at OFFSET. False at the end of the section, and where the header makes no sense: *NEXT is then 0 when
- * nothing after it can be found. Otherwise *NEXT is where the next unit starts. Waits until the unit is unpacked. */
+/* Reads the header at OFFSET. Returns false at the end of the section and if the header is invalid; *NEXT is then 0 if nothing after it
+ * can be found. Otherwise *NEXT is the start of the next unit. Waits until the unit is decompressed. */
 bool cairn_unit_read(struct cairn_unit *unit, struct cairn_dwarf *dwarf, uint64_t offset, uint64_t *next);
 
 /* Reads the root entry. False when it cannot be read. */
 bool cairn_unit_read_root(struct cairn_unit *unit, struct cairn_abbrev_cache *cache);
 
-/* Whether the unit can hold code: neither types only nor parts other units import. */
+/* Whether the unit can contain code: it has not only types, and is no part that other units import. */
 static inline bool cairn_unit_has_code(const struct cairn_unit *unit)
 {
 	return unit->type != DW_UT_type && unit->type != DW_UT_split_type && unit->type != DW_UT_partial;
 }
 
-/* What VALUE means in UNIT. NULL or false where it is absent, or leads nowhere. */
+/* The meaning of VALUE in UNIT. NULL or false if it is absent or invalid. */
 const char *cairn_unit_text(const struct cairn_unit *unit, const struct cairn_value *value);
 bool cairn_unit_address(const struct cairn_unit *unit, const struct cairn_value *value, uint64_t *address);
 
@@ -60,8 +60,8 @@ struct cairn_cursor cairn_unit_cursor(const struct cairn_unit *unit, uint64_t of
 struct cairn_units *cairn_units_new(struct cairn_dwarf *dwarf);
 void cairn_units_free(struct cairn_units *units);
 
-/* The unit that OFFSET of .debug_info lies in, its root read, or NULL. Borrowed: lives as long as UNITS. Waits until
- * everything before it is unpacked. */
+/* The unit that contains OFFSET of .debug_info, with its root read, or NULL. Borrowed: lives as long as UNITS. Waits until everything
+ * before it is decompressed. */
 const struct cairn_unit *cairn_units_find(struct cairn_units *units, uint64_t offset);
 
 #endif

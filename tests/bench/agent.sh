@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What the agent costs its host, against the same host without it, in one run: CPU time per request of redis-server, the longest
-# stall during a snapshot of 20,000 stacks, and how fast and how long the status is answered. AGENT_PAIRS (15) and AGENT_SECONDS (60).
+# stall during a snapshot of 24,000 stacks, and how fast and how long the status is answered. AGENT_PAIRS (15) and AGENT_SECONDS (60).
 set -u
 . tests/bench/lib.sh
 library=$PWD/${CAIRN_BUILD:-build}/libcairn.so

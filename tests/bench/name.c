@@ -49,7 +49,7 @@ int main(int argc, char **argv)
 	double start = now_ms();
 	cairn_symbolize(&profile, &options, &report);
 	double named = now_ms();
-	cairn_symbolize_weigh(&profile, &report);
+	cairn_symbolize_weigh(&profile, NULL, &report);
 	double weighed = now_ms();
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 	cairn_symbolize_explain(&profile, &report, 0, &out);

@@ -1,14 +1,15 @@
-/* pair.c - `pair LIVE`: nanoseconds for a malloc and free of 64 bytes, by the allocator itself and as a program calls it, with LIVE sampled
- * objects alive. Both in turn, and the best of each: what else the machine does only ever adds. Prints `bare through bare-hostile
- * through-hostile`; hostile is a free of objects in an order that no cache foresees.
+/* pair.c - `pair LIVE [THREADS]`: nanoseconds of CPU time for a malloc and free of 64 bytes, by the allocator itself and as a program
+ * calls it, with LIVE sampled objects alive and THREADS threads at it. Both in turn, and the best of each: what else the machine does only
+ * ever adds. Prints `bare through bare-hostile through-hostile`; hostile is a free of objects in an order that no cache foresees.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-enum { pairs = 200000, rounds = 150, many = 1 << 19, hostile_rounds = 9 };
+enum { pairs = 200000, rounds = 150, many = 1 << 19, hostile_rounds = 21 };
 
 typedef void *allocate(size_t size);
 typedef void release(void *object);
@@ -16,7 +17,7 @@ typedef void release(void *object);
 static double now_ns(void)
 {
 	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
 	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
@@ -41,6 +42,14 @@ static double time_hostile(allocate *volatile take, release *volatile give, void
 	return (now_ns() - start) / many;
 }
 
+static void *work_for_ever(void *unused)
+{
+	(void)unused;
+	for (;;)
+		time_pairs(malloc, free);
+	return NULL;
+}
+
 int main(int count, char **arguments)
 {
 	/* What the loader would bind, found where no relocation is. */
@@ -49,6 +58,10 @@ int main(int count, char **arguments)
 	double best[4] = {1e9, 1e9, 1e9, 1e9};
 	for (int i = 0, live = count > 1 ? atoi(arguments[1]) : 0; i < live; i++)
 		if (!malloc(1536 << 10)) /* three periods: nearly all are sampled, and none is touched */
+			return 1;
+	pthread_t thread;
+	for (int i = 1, threads = count > 2 ? atoi(arguments[2]) : 1; i < threads; i++)
+		if (pthread_create(&thread, NULL, work_for_ever, NULL) != 0)
 			return 1;
 	void **objects = malloc(many * sizeof *objects);
 	unsigned *order = malloc(many * sizeof *order), random = 1;

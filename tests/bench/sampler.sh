@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What Cairn's own engine costs, on each allocator and beside its peers: a malloc and free, a program that does little but allocate, a
-# sampled allocation under many frames. SAMPLER_RUNS (7) is how often the program runs.
+# What Cairn's own engine costs, on each allocator and beside its peers: a malloc and free, a program that does little but allocate,
+# redis-server, a sampled allocation under many frames, the stall of a snapshot, memory. SAMPLER_RUNS (11) is how often programs run.
+# Programs run in turn with the bare one, and the least of each counts: what else the machine does only ever adds.
 . tests/bench/lib.sh
 library=$PWD/$build/libcairn.so
 cc=${CC:-cc} cxx=${CXX:-c++}
@@ -9,7 +10,7 @@ library_of() { ldconfig -p | awk -v name="$1" '$1 ~ "^" name { print $NF; exit }
 heading "Cairn's own engine"
 
 # A malloc and free of 64 bytes.
-$cc -O2 tests/bench/pair.c -o "$scratch/pair" -D_GNU_SOURCE -ldl
+$cc -O2 tests/bench/pair.c -o "$scratch/pair" -D_GNU_SOURCE -ldl -pthread
 for allocator in glibc libjemalloc.so.2 libtcmalloc_minimal.so; do
 	path=$([ $allocator = glibc ] || library_of $allocator)
 	[ $allocator = glibc ] || [ -n "$path" ] || { without "malloc and free on $allocator" 'not installed'; continue; }
@@ -17,8 +18,9 @@ for allocator in glibc libjemalloc.so.2 libtcmalloc_minimal.so; do
 		env LD_PRELOAD="$library $path" $on "$scratch/pair" $live >"$scratch/pairs" ||
 			{ without "$live live samples on $allocator" 'it could not hold them'; continue; }
 		awk -v what="malloc and free, $allocator, $live live" '{
-			printf "%-52s %+6.2f ns over %6.2f ns  (wanted at most 1.5: %s); frees in a hostile order %+6.2f ns over %6.2f ns\n", what,
-				$2 - $1, $1, $2 - $1 <= 1.5 ? "met" : "NOT MET", $4 - $3, $3 }' "$scratch/pairs"
+			printf "%-52s %+6.2f ns over %6.2f ns  (wanted at most 1.5: %s)\n", what, $2 - $1, $1, $2 - $1 <= 1.5 ? "met" : "NOT MET"
+			printf "%-52s %+6.2f ns over %6.2f ns  (wanted at most 1.5: %s)\n", "  frees in an order hostile to caches", $4 - $3, $3,
+				$4 - $3 <= 1.5 ? "met" : "NOT MET" }' "$scratch/pairs"
 	done
 done
 
@@ -47,18 +49,26 @@ $cxx -O2 -g "$scratch/map.cc" -o "$scratch/map"
 cpu() { python3 -c 'import resource, subprocess, sys
 subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 used = resource.getrusage(resource.RUSAGE_CHILDREN); print(used.ru_utime + used.ru_stime)' "$@"; }
-# compare NAME WANTED BARE... -- COMMAND...: the median of the ratios
+# least FILE: the smallest number in it
+least() { sort -g "$1" | head -n 1; }
+# ratio NAME WANTED BARE WITH: of two numbers, against what is wanted ('' for a peer, of which nothing is)
+ratio() {
+	awk -v name="$1" -v wanted="$2" -v bare="$3" -v with="$4" 'BEGIN { ratio = with / bare
+		printf "%-52s %6.3f of bare%s\n", name, ratio,
+			wanted == "" ? "" : sprintf("  (wanted at most %s: %s)", wanted, ratio <= wanted ? "met" : "NOT MET") }'
+}
+# compare NAME WANTED BARE... -- COMMAND...: CPU time of the second against that of the first
 compare() {
 	local name=$1 wanted=$2 bare=()
 	shift 2
 	while [ "$1" != -- ]; do bare+=("$1"); shift; done
 	shift
-	for _ in $(seq "${SAMPLER_RUNS:-7}"); do
-		before=$(cpu "${bare[@]}") with=$(cpu "$@") after=$(cpu "${bare[@]}")
-		awk -v a="$before" -v b="$with" -v c="$after" 'BEGIN { print 2 * b / (a + c) }'
-	done | sort -g | awk -v name="$name" -v wanted="$wanted" '{ value[NR] = $1 } END { median = value[int((NR + 1) / 2)]
-		verdict = wanted == "" ? "" : sprintf("  (wanted at most %s: %s)", wanted, median <= wanted ? "met" : "NOT MET")
-		printf "%-52s %6.3f of bare%s\n", name, median, verdict }'
+	rm -f "$scratch/bare" "$scratch/with"
+	for _ in $(seq "${SAMPLER_RUNS:-11}"); do
+		cpu "${bare[@]}" >>"$scratch/bare"
+		cpu "$@" >>"$scratch/with"
+	done
+	ratio "$name" "$wanted" "$(least "$scratch/bare")" "$(least "$scratch/with")"
 }
 cd "$scratch"
 compare 'map of strings, a sample every 512 KiB' 1.02 ./map -- env LD_PRELOAD="$library" $on,period:512K ./map
@@ -96,3 +106,70 @@ done
 printf '%-52s' 'depth of the stack: ns for a sampled pair'
 for depth in 2 10 20 40 80 160; do printf ' %s: %s' $depth "$(LD_PRELOAD=$library env $on,period:1 "$scratch/stack" $depth)"; done
 echo
+
+# And with live samples and threads: CPU time that is added to a pair.
+printf '%-52s' 'live samples: ns added to a pair'
+added() { env LD_PRELOAD="$library" $on "$scratch/pair" "$@" | awk '{ printf "%+.2f", $2 - $1 }'; }
+for live in 0 1000 8000 32000; do printf ' %s: %s' $live "$(added $live)"; done
+echo
+printf '%-52s' 'threads: ns added to a pair'
+for threads in 1 2 4 8 16; do printf ' %s: %s' $threads "$(added 1000 $threads)"; done
+echo
+
+# redis-server, as Debian has it: CPU time for a load, of a bare one and a sampled one in turn.
+serve() {
+	local setting=$1 port pid socket=$scratch/redis-$RANDOM.sock
+	env "${@:2}" redis-server --port 0 --unixsocket "$socket" --save '' --dir "$scratch" >/dev/null 2>&1 &
+	pid=$!
+	until redis-cli -s "$socket" ping >/dev/null 2>&1; do sleep 0.05; done
+	redis-benchmark -s "$socket" -n 200000 -r 100000 -d 100 -P 16 -t set,lpush -q >/dev/null 2>&1
+	awk '{ print $1 }' "/proc/$pid/schedstat" >>"$scratch/redis.$setting" # of the main thread, which does all the work
+	redis-cli -s "$socket" shutdown nosave >/dev/null 2>&1
+	wait $pid
+}
+if command -v redis-server >/dev/null; then
+	for _ in $(seq "${SAMPLER_RUNS:-11}"); do
+		serve bare A=B
+		serve sampled LD_PRELOAD="$library" $on
+	done
+	ratio 'redis-server, a sample every 512 KiB' 1.01 "$(least "$scratch/redis.bare")" "$(least "$scratch/redis.sampled")"
+else
+	without 'redis-server' 'not installed'
+fi
+
+# The stall that a snapshot of 24,000 stacks causes in another thread: the longest allocation of each second, the
+# least of all seconds, each of which has a snapshot in it: what else the machine does only ever adds.
+$cc -O2 -w -fno-optimize-sibling-calls tests/bench/stall.c -o "$scratch/stall" -pthread
+$cc -O2 -w -fno-optimize-sibling-calls tests/bench/stall.c -o "$scratch/stall-jemalloc" -pthread -ljemalloc
+export XDG_RUNTIME_DIR=$scratch
+ask() { curl -s -o "$scratch/many.heap" --unix-socket "$(ls -t "$scratch"/cairn/*.sock | head -n 1)" http://localhost/pprof/heap; }
+(sleep 1; for _ in $(seq 30); do ask; sleep 0.2; done) &
+timeout 10 env LD_PRELOAD="$library" $on,period:1,ledger_bytes:64M "$scratch/stall" agent >"$scratch/stall.ours" 2>/dev/null
+wait
+timeout 10 env LD_PRELOAD="$library" $on,period:1,ledger_bytes:64M "$scratch/stall" agent >"$scratch/stall.none" 2>/dev/null
+MALLOC_CONF=prof:true,lg_prof_sample:0 timeout 10 "$scratch/stall-jemalloc" stock "$scratch/stall.heap" >"$scratch/stall.stock" 2>/dev/null
+awk -v stacks="$(grep -c '^@' "$scratch/many.heap")" -v ours="$(least "$scratch/stall.ours")" -v none="$(least "$scratch/stall.none")" \
+	-v stock="$(least "$scratch/stall.stock")" 'BEGIN {
+	printf "%-52s %6.0f us, without a snapshot %.0f us, jemalloc'"'"'s own dump %.0f us  (wanted less than 1000: %s)\n",
+		"longest stall by a snapshot of " stacks " stacks", ours, none, stock, ours < 1000 ? "met" : "NOT MET" }'
+
+# Memory beyond the ledger: resident memory of a process that holds 20 MB, with the agent less its ledger, and without it. Pages of files
+# that other processes share, such as libc's, are not counted.
+$cc -O1 -w -D_GNU_SOURCE tests/e2e/sampler-host.c -o "$scratch/host" -pthread -ldl
+# resident SETTING...: kilobytes beside the ledger
+resident() {
+	env "$@" "$scratch/host" hold >"$scratch/out" 2>&1 &
+	local pid=$!
+	until grep -q ready "$scratch/out"; do sleep 0.05; done
+	sleep 2
+	awk '/^[0-9a-f]+-/ { ledger = /cairn-ledger/; own = /libcairn/ } ledger { next }
+		/^Rss:/ { sum += $2 } /^Shared_Clean:/ && !own { sum -= $2 } END { print sum }' "/proc/$pid/smaps"
+	kill $pid
+	wait $pid 2>/dev/null
+}
+bare=$(resident A=B)
+for period in 512K 1K; do # the second has some 20,000 live samples
+	with=$(resident LD_PRELOAD="$library" $on,period:$period)
+	awk -v what="resident memory beyond the ledger, period $period" -v bare="$bare" -v with="$with" 'BEGIN {
+		printf "%-52s %6d KiB  (wanted less than 1024: %s)\n", what, with - bare, with - bare < 1024 ? "met" : "NOT MET" }'
+done

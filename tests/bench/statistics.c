@@ -15,7 +15,7 @@ static const char *only;
 
 /* What is counted in one cell. */
 struct tally {
-	int series, alarms, false_paths, found, growing, verdicts[8], rate_right, rates, since_right, levels, covered, refill;
+	int series, two, alarms, false_paths, found, growing, verdicts[8], rate_right, rates, since_right, levels, covered, refill;
 	double rate_sum, forecast_sum;
 	int rate_covered, forecasts, forecast_covered, forecast_right, dates, frames;
 	int said99[8], wrong99[8];
@@ -30,6 +30,7 @@ struct cell {
 	size_t spread; /* the special one is so many paths, below one frame */
 	bool cold;     /* caches start empty */
 	bool irregular;
+	bool missing; /* for as long as half of the dumps took, none was taken in the middle */
 };
 
 static double spread_of(double low, double high)
@@ -354,12 +355,93 @@ static void make_batches(struct sim_path *path, double whole)
 	one_size(path, 4096);
 }
 
+/* Kinds that the model was not made for. */
+
+/* Grows in bursts with pauses between them: three intervals in eight. */
+static double leak_in_bursts(const struct sim_path *path, double i, double count)
+{
+	(void)count;
+	double round = floor((i + path->at) / 8), within = (i + path->at) - 8 * round;
+	return path->rate * 8 * (round + fmin(1, within / 3));
+}
+
+static void make_bursty(struct sim_path *path, double whole)
+{
+	make_based_leak(path, whole);
+	path->leaked = leak_in_bursts;
+	path->at = floor(8 * sim_uniform());
+}
+
+/* Bursts at chance moments, one in six intervals. */
+static double leak_by_chance(const struct sim_path *path, double i, double count)
+{
+	(void)count;
+	return path->rate * 6 * wander[(int)i + 1];
+}
+
+static void make_chance_bursts(struct sim_path *path, double whole)
+{
+	make_based_leak(path, whole);
+	path->leaked = leak_by_chance;
+	double bursts = 0;
+	for (int i = 0; i < 4096; i++) {
+		bursts += sim_uniform() < 1 / 6.0;
+		wander[i] = bursts;
+	}
+}
+
+static double target_load(const struct sim_path *path, double i, double count)
+{
+	return i >= path->at * count ? 2 * path->level : path->level;
+}
+
+static void make_doubled_load(struct sim_path *path, double whole)
+{
+	(void)whole;
+	*path = (struct sim_path){.level = 60e6, .target = target_load, .at = 0.3 + 0.5 * sim_uniform(), .lifetime = spread_of(0.3, 4)};
+	one_size(path, 1024);
+}
+
+/* A daily rhythm, of two days, and the leak in it. */
+static void make_daily_leak(struct sim_path *path, double whole)
+{
+	*path = (struct sim_path){.level = 60e6, .rate = 0, .at = 6.28 * sim_uniform(), .lifetime = 1, .exact = true, .grows = true};
+	path->rate = 24;
+	path->target = target_sine;
+	path->leaked = leak_warm;
+	one_size(path, 4096);
+	(void)whole;
+}
+
+static double leak_second(const struct sim_path *path, double i, double count)
+{
+	return path->rate * fmax(0, i - path->at * (count - 1));
+}
+
+static void make_two_leaks(struct sim_path *path, double whole)
+{
+	make_leak(path, 2 * whole); /* WHOLE is shared by the two */
+	path->leaked = leak_second;
+	path->at = path == paths ? 0 : 0.4;
+}
+
+/* Objects of sizes by a lognormal law and lifetimes by a heavy-tailed one, as a mixture of three. */
+static void make_heavy(struct sim_path *path, double whole)
+{
+	(void)whole;
+	*path = (struct sim_path){.level = 20e6 * exp(sim_normal()), .lifetime = 0.3 * pow(1 - sim_uniform(), -1)};
+	for (int p = 0; p < 3; p++)
+		path->parts[p] = (struct sim_part){.size = size_class(2048 * exp(2 * sim_normal())), .share = 1.0 / 3};
+}
+
 /* Looks at one series and counts. */
 
 static double truth_rate(const struct sim_path *path, int dumps)
 {
 	double rate = 0;
-	if (path->leaked)
+	if (path->leaked == leak_in_bursts || path->leaked == leak_by_chance)
+		rate = path->rate;
+	else if (path->leaked)
 		rate += path->leaked(path, dumps - 1, dumps) - path->leaked(path, dumps - 2, dumps);
 	return rate * 6;
 }
@@ -374,6 +456,12 @@ static bool verdict_wrong(enum cairn_verdict verdict, const struct sim_path *pat
 	default:
 		return path->grows;
 	}
+}
+
+/* The special paths are one leak together, below one frame; or each is one for itself. */
+static bool is_spread(const struct cell *cell)
+{
+	return cell->spread > 100;
 }
 
 static void count_series(const struct cell *cell, struct tally *tally, uint64_t seed)
@@ -391,7 +479,7 @@ static void count_series(const struct cell *cell, struct tally *tally, uint64_t 
 	}
 	for (size_t p = 0; p < special; p++) {
 		cell->special(&paths[p], cell->spread ? whole / (double)cell->spread : whole);
-		if (cell->spread)
+		if (is_spread(cell))
 			paths[p].parent = 1;
 	}
 	count = special + cell->steady;
@@ -402,20 +490,23 @@ static void count_series(const struct cell *cell, struct tally *tally, uint64_t 
 	for (size_t p = 0; p < special; p++)
 		truth += paths[p].grows ? truth_rate(&paths[p], cell->dumps) : 0;
 	sim_irregular = cell->irregular;
+	sim_missing = cell->missing ? cell->dumps / 2 : 0;
 	sim_series(&series, paths, count, cell->dumps, cell->period, cell->restart);
 	cairn_view_make(&view, &series.profile, &(struct cairn_view_options){0}, &error);
 	cairn_leaks_rank(&leaks, &series, &view);
-	int alarms = 0;
+	int alarms = 0, growing = 0;
 	bool found = false;
 	tally->series++;
 	for (size_t r = 0; r < leaks.count; r++) {
 		const struct cairn_leak *leak = &leaks.rows[r];
 		struct cairn_bytes name = cairn_leak_name(&leaks, &view, leak, 0);
 		if (leak->above > 0) { /* a frame that sums several up */
-			bool real = cell->spread && strcmp(name.data, "parent1") == 0;
+			bool real = is_spread(cell) && strcmp(name.data, "parent1") == 0;
 			found |= real;
+			/* A frame that holds what leaks grows, too. */
+			bool holds = special > 0 && paths[0].grows;
 			tally->frames++;
-			alarms += !real;
+			alarms += !real && !holds;
 			continue;
 		}
 		size_t number = (size_t)atoi(name.data + 1);
@@ -427,11 +518,12 @@ static void count_series(const struct cell *cell, struct tally *tally, uint64_t 
 		}
 		if (verdict == CAIRN_GROWING && !path->grows)
 			alarms++;
-		if (number < special && !cell->spread) {
+		if (number < special && !is_spread(cell)) {
 			tally->verdicts[verdict]++;
 			tally->refill += leak->trend.refilling;
 			if (verdict == CAIRN_GROWING) {
 				tally->growing++;
+				growing++;
 				found |= path->grows;
 			}
 			if (verdict == CAIRN_GROWING && path->grows) {
@@ -451,6 +543,7 @@ static void count_series(const struct cell *cell, struct tally *tally, uint64_t 
 	tally->alarms += alarms > 0;
 	tally->false_paths += alarms;
 	tally->found += found;
+	tally->two += growing == 2;
 	if (leaks.forecast_per_hour > 0) {
 		tally->dates++;
 		if (truth > 0) {
@@ -518,6 +611,16 @@ static const struct cell cells[] = {
 	{"* nothing leaks, long lives", "alarms <= 1 %", 24, 0, 512 * 1024, 64, 1 << 20, 200, 40, NULL},
 	{"* nothing leaks, short lives", "alarms <= 1 %", 24, 0, 512 * 1024, 64, 1 << 20, 0.05, 40, NULL},
 	{"* nothing leaks, 1,000 paths, 12 dumps", "alarms <= 1 %", 12, 0, 512 * 1024, 64, 4 << 20, 0, 1000, NULL},
+	{"* leak in bursts", "found >= 80 %", 24, 0, 512 * 1024, 64, 65536, 0, 40, make_bursty},
+	{"* leak in bursts, 48 dumps", "found >= 80 %", 48, 0, 512 * 1024, 64, 65536, 0, 40, make_bursty},
+	{"* leak in bursts by chance, 48 dumps", "found", 48, 0, 512 * 1024, 64, 65536, 0, 40, make_chance_bursts},
+	{"* load doubles once", "growing <= 2 %", 24, 0, 512 * 1024, 64, 65536, 0, 40, make_doubled_load},
+	{"* daily rhythm with a leak, 48 dumps", "found >= 95 %", 48, 0, 512 * 1024, 64, 65536, 0, 40, make_daily_leak},
+	{"* two leaks, one begins later", "two >= 95 %", 24, 0, 512 * 1024, 64, 65536, 0, 40, make_two_leaks, 2},
+	{"* lognormal sizes, heavy-tailed lives", "alarms <= 1 %", 24, 0, 512 * 1024, 64, 65536, 0, 5, make_heavy, 40},
+	{"* one stretch is missing", "alarms <= 1 %", 24, 0, 512 * 1024, 64, 65536, 0, 40, NULL, 0, false, false, true},
+	{"* leak of 0.5 %, one stretch missing", "found >= 99 %", 24, 0, 512 * 1024, 64, 65536, 0, 40, make_leak, 0, false, false, true},
+	{"* leak of 0.5 %, irregular intervals", "found >= 99 %", 24, 0, 512 * 1024, 64, 65536, 0, 40, make_leak, 0, false, true},
 	{"* batches", "growing <= 3 %", 24, 0, 512 * 1024, 64, 65536, 0, 40, make_batches},
 };
 
@@ -538,6 +641,8 @@ static double measured(const struct cell *cell, const struct tally *t)
 		return 100 * t->verdicts[CAIRN_FILLING] / n;
 	case 's': /* shrinking or sawtooth */
 		return 100 * t->verdicts[cell->wanted[1] == 'h' ? CAIRN_SHRINKING : CAIRN_SAWTOOTH] / n;
+	case 't': /* both of two leaks */
+		return 100 * t->two / n;
 	case 'r': /* rate on average, of those found */
 		return t->rates ? 100 * t->rate_sum / t->rates : 0;
 	default: /* false paths in a hundred series */
@@ -566,7 +671,7 @@ static void print_cell(const struct cell *cell, const struct tally *t)
 		printf(" level in its interval %.0f %%;", 100.0 * t->covered / t->levels);
 	if (cell->special && cell->wanted[0] != 'a')
 		printf(" false paths a series %.3f;", (double)t->false_paths / t->series);
-	for (int v = 0; v < 8 && cell->special && !cell->spread; v++)
+	for (int v = 0; v < 8 && cell->special && !is_spread(cell); v++)
 		if (t->verdicts[v])
 			printf(" %s %d", cairn_verdict_name((enum cairn_verdict)v), t->verdicts[v]);
 	printf("\n");

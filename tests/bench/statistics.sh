@@ -5,3 +5,5 @@ heading 'Statistics (simulated services, sampled by jemalloc'"'"'s rule; doc/sta
 "$build/tests/statistics" "${SEEDS:-200}"
 heading 'Intervals (95 %; how often they hold the truth)'
 "$build/tests/intervals" "${SEEDS:-200}"
+heading 'Verdicts from one dump (simulated services, sampled by Cairn'"'"'s own engine)'
+"$build/tests/ages" "${SEEDS:-200}"

@@ -67,13 +67,15 @@ static void measure(void)
 	}
 }
 
+/* clang-format off */
 LEVEL(a0, measure) LEVEL(a1, level_a0) LEVEL(a2, level_a1) LEVEL(a3, level_a2) LEVEL(a4, level_a3) LEVEL(a5, level_a4)
 LEVEL(a6, level_a5) LEVEL(a7, level_a6) LEVEL(a8, level_a7) LEVEL(a9, level_a8) LEVEL(b0, level_a9) LEVEL(b1, level_b0)
 LEVEL(b2, level_b1) LEVEL(b3, level_b2) LEVEL(b4, level_b3) LEVEL(b5, level_b4) LEVEL(b6, level_b5) LEVEL(b7, level_b6)
 LEVEL(b8, level_b7) LEVEL(b9, level_b8) LEVEL(c0, level_b9) LEVEL(c1, level_c0) LEVEL(c2, level_c1) LEVEL(c3, level_c2)
 LEVEL(c4, level_c3) LEVEL(c5, level_c4) LEVEL(c6, level_c5) LEVEL(c7, level_c6) LEVEL(c8, level_c7) LEVEL(c9, level_c8)
+	/* clang-format on */
 
-int main(void)
+	int main(void)
 {
 	level_c9();
 	printf("%.1f %.1f %.1f\n", best_cached, best_cold, best_libgcc);

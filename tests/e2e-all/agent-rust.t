@@ -17,7 +17,8 @@ ask() { curl -s --max-time 20 --unix-socket "$sockets/$1.sock" "http://localhost
 check() {
 	local pid=$1 prefix=$2 what=$3 count
 	wait_for 10 ask "$pid" /cairn/status
-	sleep 1
+	has_sample() { ask "$pid" /pprof/heap | grep -q '^ *t\*: [1-9]'; }
+	wait_for 10 has_sample
 	is "$(ask "$pid" '/cairn/status?format=text' | sed -n 's/^prefix: //p')" "$prefix" "$what: its prefix is '$prefix'"
 	count=$(ask "$pid" /pprof/heap | sed -n '2s/ *t\*: \([0-9]*\):.*/\1/p')
 	[ "${count:-0}" -gt 0 ]
@@ -32,7 +33,12 @@ check $! _rjem_ "with the prefix"
 LD_PRELOAD=$library MALLOC_CONF=prof:true "$program" 60 &
 children+=($!)
 wait_for 10 ask $! /cairn/status
-like "$(ask $! '/cairn/status?format=text')" '*not enabled*_RJEM_MALLOC_CONF=prof:true*' "the variable that would have been read is named"
+like "$(ask $! '/cairn/status?format=text')" '*engine warning: memory allocated through _rjem_malloc is not seen: *_RJEM_MALLOC_CONF=prof:true*' \
+	"the variable that would have been read is named"
+LD_PRELOAD=$library CAIRN_CONF=engine:jemalloc MALLOC_CONF=prof:true "$program" 60 &
+children+=($!)
+wait_for 10 ask $! /cairn/status
+like "$(ask $! '/cairn/status?format=text')" '*not enabled*_RJEM_MALLOC_CONF=prof:true*' "also where only jemalloc's profiler is wanted"
 build unprefixed
 LD_PRELOAD=$library MALLOC_CONF=prof:true,lg_prof_sample:12 "$program" 60 &
 children+=($!)

@@ -20,13 +20,16 @@ begin() {
 eventually() { for _ in $(seq 300); do "$@" >/dev/null 2>&1 && return 0; sleep 0.2; done; return 1; }
 # visit NAME PID CLIENT...: rounds of attach and detach while CLIENT runs again and again; it fails when it sees an error
 visit() {
-	local name=$1 pid=$2 done=0 load
+	local name=$1 pid=$2 done=0 load code began
 	shift 2
 	rm -f "$scratch/stop" "$scratch/errors"
 	(while [ ! -e "$scratch/stop" ]; do "$@" >"$scratch/client.log" 2>&1 || { cp "$scratch/client.log" "$scratch/errors"; break; }; done) &
 	load=$!
 	for _ in $(seq "$rounds"); do
-		timeout 60 "$cairn" attach --period 64K "$pid" >"$scratch/log" 2>&1 || break
+		began=$SECONDS
+		timeout 60 "$cairn" attach --period 64K "$pid" >"$scratch/log" 2>&1
+		code=$?
+		[ $code = 0 ] || break
 		timeout 60 "$cairn" status "$pid" >"$scratch/status" 2>&1 && grep -q 'state: active' "$scratch/status" || break
 		timeout 60 "$cairn" detach "$pid" >>"$scratch/log" 2>&1 || break
 		done=$((done + 1))
@@ -34,7 +37,10 @@ visit() {
 	touch "$scratch/stop"
 	wait $load
 	is $done "$rounds" "$name: $rounds rounds of attach and detach"
-	[ $done = "$rounds" ] || sed 's/^/#   /' "$scratch/log" "$scratch/status" | head -n 4
+	if [ $done != "$rounds" ]; then
+		echo "#   attach: code $code, $((SECONDS - began)) s; threads: $(cat "/proc/$pid/task/"*/comm | tr '\n' ' ')"
+		{ cat "$scratch/log"; grep -E 'state|problem' "$scratch/status"; } | sed 's/^/#   /' | head -n 5
+	fi
 	[ ! -e "$scratch/errors" ]
 	ok $? "$name: no client saw an error"
 	[ ! -e "$scratch/errors" ] || sed 's/^/#   /' "$scratch/errors" | head -n 4

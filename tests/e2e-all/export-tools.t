@@ -3,7 +3,6 @@
 . tests/e2e/lib.sh
 need python3
 # Go builds its tools on demand; not anew for each scratch folder.
-export GOCACHE=${GOCACHE:-$HOME/.cache/go-build}
 dump=tests/fixtures/small.heap
 total=$("$cairn" top --bytes --json --no-symbols "$dump" 2>/dev/null | python3 -c 'import json, sys; print(int(json.load(sys.stdin)["total"]))')
 near() { awk "BEGIN { d = ($1) - ($2); exit !((d < 0 ? -d : d) <= 2 + 0.0005 * ($2)) }"; }

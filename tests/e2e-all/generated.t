@@ -42,7 +42,7 @@ holds 'java: and back to the start' [ "$(under 'start_thread;.*JavaMain;.*os::ma
 rm -f "/tmp/perf-$pid.map"
 end_children
 
-export GOCACHE=$scratch/go GOFLAGS=-mod=mod GOTOOLCHAIN=local
+export GOFLAGS=-mod=mod GOTOOLCHAIN=local
 (cd tests/hosts/go && go build -o "$scratch/hold" .) || exit 1
 start "$scratch/hold"
 is "$(cut)" 0 'Go: all stacks are whole'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Hosts of many kinds under `cairn run`: do they start and serve, are their stacks whole, what does it cost. Writes build/hosts.md, the table of
-# doc/hosts.md with what was seen, and holds the columns `starts` and `stacks` against it.
+# Hosts of many kinds under `cairn run`, as they are: do they start and serve, on which engine and allocator, are their stacks whole, what does
+# it cost. Writes build/hosts.md, the table of doc/hosts.md with what was seen, and holds the columns `starts`, `engine` and `stacks` against it.
 . tests/e2e/lib.sh
 . tests/e2e/agent.sh
 need python3 curl node java javac go rustc nginx memcached haproxy varnishd named mariadbd mariadb-install-db mariadb
@@ -14,24 +14,28 @@ rows=$scratch/rows
 
 # family PID: it and all its descendants
 family() { local child; echo "$1"; for child in $(ps -o pid= --ppid "$1"); do family "$child"; done; }
-# seen PID...: of those that answer, the one with the most stacks: stacks, cut, share of CPU time, number
+# seen PID...: of those that answer, the one with the most stacks: stacks, cut, share of CPU time, number, engine and allocator
 seen() {
-	for member; do "$cairn" status --json "$member" 2>/dev/null; done | python3 -c 'import json, sys
-best, decoder, text = (0, 0, 0.0, 0), json.JSONDecoder(), sys.stdin.read().lstrip()
+	for member; do "$cairn" status --json "$member" 2>/dev/null; done | python3 -c 'import json, os, sys
+best, decoder, text = (0, 0, 0.0, 0, "none"), json.JSONDecoder(), sys.stdin.read().lstrip()
 while text:
     status, end = decoder.raw_decode(text)
     text = text[end:].lstrip()
     unwinder = status["unwinder"]
     cut = unwinder["no_code"] + unwinder["no_rule"] + unwinder["unreadable"]
-    best = max(best, (unwinder["stacks"], cut, status["cost"].get("cpu_share") or 0.0, status["pid"]))
+    stat = open("/proc/%d/stat" % status["pid"]).read().rsplit(")", 1)[1].split()
+    used = (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK")
+    share = unwinder["stacks"] * unwinder["ns_per_stack"] / 1e9 / used if used else 0.0
+    best = max(best, (unwinder["stacks"], cut, share, status["pid"],
+        status["engine"]["name"] + "/" + status["engine"]["allocator"].rpartition("/")[2].partition(".")[0]))
 print(*best)'
 }
 # host NAME READY LOAD COMMAND...: runs it under `cairn run`; READY succeeds once it serves, LOAD gives it something to do
 host() {
-	local name=$1 ready=$2 load=$3 pid starts=no stacks=none percent=- top=- cost=- row=()
+	local name=$1 ready=$2 load=$3 pid starts=no stacks=none percent=- top=- cost=- engine=none row=()
 	shift 3
 	[[ $name =~ ${HOSTS:-.} ]] || return # HOSTS=pattern: only those, while working on one
-	"$cairn" run -q --active --period 16K -- "$@" >"$scratch/out" 2>&1 < <(sleep 600) &
+	"$cairn" run -q --active --period 16K -o /dev/null -- "$@" >"$scratch/out" 2>&1 < <(sleep 600) &
 	pid=$!
 	children+=($pid)
 	if wait_for 60 eval "$ready"; then
@@ -40,6 +44,7 @@ host() {
 		sleep 1
 		read -r -a row < <(seen $(family $pid))
 		if [ "${row[0]:-0}" -gt 0 ]; then
+			engine=${row[4]/\//, }
 			percent=$((100 - 100 * row[1] / row[0]))
 			stacks=$([ $percent -ge 99 ] || [ "${row[1]}" -le 2 ] && echo whole || { [ $percent -ge 90 ] && echo most || echo part; })
 			cost=$(awk -v share="${row[2]}" 'BEGIN { printf "%.2f %%", share * 100 }')
@@ -51,12 +56,12 @@ print(rows[0]["name"] if rows else "-")' 2>/dev/null)
 	else
 		sed 's/^/# /' "$scratch/out" | tail -n 5
 	fi
-	printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$name" "$starts" "$stacks" "$percent" "${top:--}" "$cost" >>"$rows"
-	echo "# $name: starts $starts, stacks $stacks ($percent % of ${row[0]:-0}), ${top:--}, $cost"
+	printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$name" "$starts" "$engine" "$stacks" "$percent" "${top:--}" "$cost" >>"$rows"
+	echo "# $name: starts $starts, engine $engine, stacks $stacks ($percent % of ${row[0]:-0}), ${top:--}, $cost"
 	local members
 	members=$(family $pid)
 	kill $members 2>/dev/null
-	wait_for 10 eval "! kill -0 $pid" || kill -KILL $members 2>/dev/null
+	timeout 20 tail --pid="$pid" -f /dev/null || kill -KILL $members 2>/dev/null
 	wait $pid 2>/dev/null
 }
 said_ready='grep -q ready "$scratch/out"'
@@ -116,8 +121,8 @@ host memcached "$store" "$store" memcached -u nobody -l 127.0.0.1 -p "$port"
 host Node "$said_ready" true node --perf-basic-prof "--logfile=$scratch/v8.log" tests/hosts/hold.js
 javac -d "$scratch" tests/hosts/Hold.java
 host JVM "$said_ready" true java -XX:+PreserveFramePointer -cp "$scratch" Hold
-host Python "$said_ready" true env PYTHONMALLOC=malloc "$(python3 -c 'import os, sys; print(os.path.realpath(sys.executable))')" tests/hosts/hold.py
-export GOCACHE=$scratch/go GOFLAGS=-mod=mod GOTOOLCHAIN=local
+host 'Python with numpy' "$said_ready" true /usr/bin/python3 tests/hosts/hold.py
+export GOFLAGS=-mod=mod GOTOOLCHAIN=local
 (cd tests/hosts/go && go build -o "$scratch/hold-go" .)
 host 'Go with cgo' "$said_ready" true "$scratch/hold-go"
 rustc -O -g -o "$scratch/hold-rust" tests/hosts/hold.rs && rustc -O -g -C target-feature=+crt-static -o "$scratch/hold-static" tests/hosts/hold.rs
@@ -133,15 +138,15 @@ for line in open(sys.argv[2]):
     cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
     if line.startswith("|") and cells[0] in seen:
         known[cells[0]] = cells
-        _, starts, stacks, percent, top, cost = seen[cells[0]]
-        line = f"| {cells[0]} | {starts} | {stacks}{'' if percent == '-' else f', {percent} %'} | `{top}` | {cost} | {cells[5]} |\n"
+        _, starts, engine, stacks, percent, top, cost = seen[cells[0]]
+        line = f"| {cells[0]} | {starts} | {engine} | {stacks}{'' if percent == '-' else f', {percent} %'} | `{top}` | {cost} | {cells[6]} |\n"
     out.append(line)
 open(sys.argv[3], "w").writelines(out)
 for name, row in seen.items():
     cells = known.get(name)
-    wanted = (cells[1], cells[2].split(",")[0]) if cells else ("not in doc/hosts.md", "")
-    good = wanted == (row[1], row[2])
-    print(f"{int(not good)} {name}: starts {row[1]}, stacks {row[2]}" + ("" if good else f"; doc/hosts.md says {wanted}"))
+    wanted = (cells[1], cells[2], cells[3].split(",")[0]) if cells else ("not in doc/hosts.md", "", "")
+    good = wanted == (row[1], row[2], row[3])
+    print(f"{int(not good)} {name}: starts {row[1]}, engine {row[2]}, stacks {row[3]}" + ("" if good else f"; doc/hosts.md says {wanted}"))
 for name in known.keys() - seen.keys():
     print(f"1 {name} is in doc/hosts.md and was not run")
 PYTHON

@@ -346,9 +346,9 @@ for (const [what, options] of Object.entries({
 	/** Within what rounding to whole bytes leaves. */
 	const near = async (got, wanted) => Math.abs((await got) - wanted) < 40;
 	/** The line of the legend, and what it should say. */
-	const legend = (name) => page.locator("#layers li", {hasText: name}).first().innerText().then((words) => words.replace(/\s+/g, " "));
+	const legend = (name) => page.locator("#layers li", {has: page.getByText(name, {exact: true})}).innerText().then((words) => words.replace(/\s+/g, " "));
 	const said = (name, from, to) => page.evaluate(([wanted, a, b]) => {
-		const layer = facts.film.layers.find((at) => at.name.startsWith(wanted)), change = layer.values[b] - layer.values[a];
+		const layer = facts.film.layers.find((at) => at.name === wanted), change = layer.values[b] - layer.values[a];
 		return `${layer.name} ${humanBytes(layer.values[b])}` + (a === b || !change ? "" : ` ${change > 0 ? "+" : ""}${humanBytes(change)}`);
 	}, [name, from, to]);
 	ok((await legend("0x1000")) === (await said("0x1000", 0, 23)), "the legend is of all the time", [await legend("0x1000"), await said("0x1000", 0, 23)]);
@@ -394,7 +394,7 @@ for (const [what, options] of Object.entries({
 	await page.locator("#range-whole").click();
 	ok((await text(page, "#pills")).includes("0x2000") && (await total()) > 0 && Math.abs((await total()) - kept) < kept, "filters stay while the range changes", [kept, await total()]);
 	await page.locator("#pills button").click();
-	await page.locator("#layers button", {hasText: "0x1000"}).click();
+	await page.locator("#layers button", {has: page.getByText("0x1000", {exact: true})}).click();
 	ok((await text(page, "#detail-name")) === "0x1000", "a layer of the legend leads to its function", await text(page, "#detail-name"));
 	await page.reload();
 	await page.waitForSelector("html[data-ready]");
@@ -403,7 +403,11 @@ for (const [what, options] of Object.entries({
 	await page.context().close();
 	const phone = await open("film", {viewport: {width: 360, height: 740}, deviceScaleFactor: 3, hasTouch: true, isMobile: true});
 	ok(await phone.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "a film fits on a phone", await phone.evaluate(() => document.documentElement.scrollWidth));
+	ok(await phone.evaluate(() => { const wide = document.querySelector(".wide"); return wide.scrollLeft > 0 && wide.scrollLeft + wide.clientWidth >= wide.scrollWidth - 1; }), "the chart is scrolled to the newest dump");
 	await phone.context().close();
+	const ended = await open("ended");
+	ok(/Resident memory\s*not measured\s*$/.test(await text(ended, "#layers")), "the legend does not take an unmeasured value for 0", await text(ended, "#layers"));
+	await ended.context().close();
 	const hostile = await open("hostile-film");
 	ok((await hostile.evaluate(() => typeof pwned)) === "undefined" && (await text(hostile, "#layers")).includes("<script>") && hostile.problems.length === 0,
 		"hostile names are names on the chart too", hostile.problems);

@@ -56,6 +56,9 @@ python3 -c 'print(";".join("f%d" % i for i in range(4000)), 5)' >"$scratch/deep.
 "$cairn" html "$scratch/deep.folded" -o "$scratch/deep.html"
 python3 tests/e2e/make-series.py "$scratch/film" leak 1
 "$cairn" timeline "$scratch/film" -o "$scratch/film.html" 2>/dev/null
+python3 tests/e2e/make-series.py "$scratch/ended" weighed 1
+sed -i '/^# cairn smaps.rss/d' "$(ls -v "$scratch"/ended/* | tail -n 1)"
+"$cairn" timeline "$scratch/ended" -o "$scratch/ended.html" 2>/dev/null
 cp "$scratch/hostile.folded" "$scratch/later.folded"
 touch -d '+1 hour' "$scratch/later.folded"
 "$cairn" timeline "$scratch/hostile.folded" "$scratch/later.folded" -o "$scratch/hostile-film.html" 2>/dev/null

@@ -4,7 +4,7 @@
 PATH=$PATH:/usr/local/go/bin
 need python3 go
 rewrite=$PWD/${CAIRN_BUILD:-build}/tests/rewrite
-export GOCACHE=$scratch/go GOFLAGS=-mod=mod HOME=$scratch PPROF_TMPDIR=$scratch
+export GOFLAGS=-mod=mod HOME=$scratch PPROF_TMPDIR=$scratch
 
 if ! go run tests/e2e-all/pprof-go.go "$scratch" 2>"$scratch/err"; then skip_all "go cannot build here: $(head -n 1 "$scratch/err")"; fi
 

@@ -27,7 +27,8 @@ for name in legacy v0; do
 	! grep -qE '_rjem_|prof_backtrace|imalloc|__rust_alloc|__rg_|GlobalAlloc|alloc::alloc::|raw_vec' "$scratch/short"
 	ok $? "$name: by default the allocator's frames are gone"
 	"$cairn" collapsed --fold-wrappers "$scratch/$name.heap" >"$scratch/folded" 2>/dev/null
-	is "$(sed 's/.*;//; s/ [0-9]*$//' "$scratch/folded" | grep -v rust_service | head -n 1)" '' \
+	# Its standard library allocates a little before rust_service::main, of which a sample may be: that is under the main of C.
+	is "$(sed 's/.*;//; s/ [0-9]*$//' "$scratch/folded" | grep -vE 'rust_service|^main$' | head -n 1)" '' \
 		"$name: with wrappers folded, memory is the program's own functions'"
 	"$cairn" pprof "$scratch/$name.heap" -o "$scratch/$name.pb.gz" 2>/dev/null
 	go tool pprof -top -nodecount=1000 -nodefraction=0 "$scratch/$name.pb.gz" >"$scratch/top" 2>/dev/null

@@ -10,11 +10,11 @@ if command -v ceph-osd >/dev/null; then
 else
 	skip 'ceph-osd' 'not installed'
 fi
-UNWIND_SECONDS=120 "$build/tests/agent_unwind_test" >"$scratch/unwind.tap" 2>&1
+UNWIND_SECONDS=120 "$build/tests/agent_unwind_unwind_test" >"$scratch/unwind.tap" 2>&1
 ok $? "$(sed -n 's/.*\(signals at random instants.*\)/\1/p' "$scratch/unwind.tap")"
 grep -A4 '^not ok' "$scratch/unwind.tap" | sed 's/^/#   /' | head -n 8
 if command -v clang >/dev/null; then
-	holds 'it is built with ThreadSanitizer' clang -fsanitize=thread -O1 -g -std=gnu17 -D_GNU_SOURCE -Isrc -Itests tests/unit/agent/unwind/unwind_test.c \
+	holds 'it is built with ThreadSanitizer' clang -fsanitize=thread -fno-omit-frame-pointer -O1 -g -std=gnu17 -D_GNU_SOURCE -Isrc -Itests tests/unit/agent/unwind/unwind_test.c \
 		src/agent/unwind/{unwind,stack,code,eh_frame,expression,known,object,rule_cache}.c -o "$scratch/unwind-tsan" -pthread -ldl
 	UNWIND_SECONDS=60 "$scratch/unwind-tsan" >"$scratch/tsan.tap" 2>&1
 	ok $? 'ThreadSanitizer: a minute of signals without a complaint'

@@ -54,7 +54,6 @@ loaded() { grep -q libcairn "/proc/$1/maps"; }
 wait_for 10 loaded $!
 fails "has loaded the agent, which does not answer; 'cairn doctor $!' tells more" top $!
 kill -STOP $!
-is_stopped() { grep -q '^State:.T' "/proc/$1/status"; }
 wait_for 10 is_stopped $!
 fails "process $! is stopped, so nothing in it can answer; 'kill -CONT $!' resumes it" top $!
 kill -KILL $!

@@ -96,7 +96,9 @@ kill $pid
 start seccomp "$scratch/host" seccomp
 wait_for 30 ask $pid /cairn/status
 sampled $pid "a sandbox without memfd_create"
-is "$(find /dev/shm /tmp "$XDG_RUNTIME_DIR" -maxdepth 2 -regex '.*/\.cairn-[0-9a-f]*' 2>/dev/null | wc -l)" 0 "and no file is left behind"
+nothing_left() { [ -z "$(find /dev/shm /tmp "$XDG_RUNTIME_DIR" -maxdepth 2 -regex '.*/\.cairn-[0-9a-f]*' 2>/dev/null)" ]; }
+wait_for 3 nothing_left # of another test there may be one for a moment
+ok $? "and no file is left behind"
 
 # A filter for system calls that kills, with exactly the list of doc/containers.md.
 if [ "$(uname -m)" = x86_64 ] && grep -q 'Seccomp:' /proc/self/status; then
@@ -122,7 +124,7 @@ wait_for 30 grep -q full "$scratch/nofile.out"
 alive $pid "RLIMIT_NOFILE reached: the host goes on"
 ticks() { awk '{print $14 + $15}' "/proc/$1/stat"; }
 before=$(ticks $pid)
-timeout 3 curl -s --max-time 2 --unix-socket "$sockets/$pid.sock" http://localhost/cairn/status >/dev/null
+curl -s --max-time 2 --unix-socket "$sockets/$pid.sock" http://localhost/cairn/status >/dev/null
 sleep 1 # what is measured: the time it uses meanwhile
 [ $(($(ticks $pid) - before)) -lt 100 ]
 ok $? "and the agent does not spin on the connection it cannot accept"
@@ -232,7 +234,10 @@ rss() { awk '/^VmRSS/{print $2}' /proc/$1/status; }
 fds=$(count $pid) threads=$(ls /proc/$pid/task | wc -l) memory=$(rss $pid)
 hammer $pid 300
 for _ in $(seq 20); do ask $pid '/debug/prof/mem?output=proto' -X POST >/dev/null; done
-is "$(count $pid) $(ls /proc/$pid/task | wc -l)" "$fds $threads" "300 snapshots and 20 children later: the same descriptors and threads"
+# The last connection is closed a moment after its client has left; a second worker starts when the first is busy, and stays.
+no_more() { [ "$(count $pid)" -le "$fds" ] && [ "$(ls /proc/$pid/task | wc -l)" -le $((threads + 1)) ]; }
+wait_for 6 no_more
+ok $? "300 snapshots and 20 children later there are no more descriptors and threads: $fds and $threads, then $(count $pid) and $(ls /proc/$pid/task | wc -l)"
 [ $(($(rss $pid) - memory)) -lt 500 ]
 ok $? "and the same memory ($memory kB, then $(rss $pid) kB)"
 

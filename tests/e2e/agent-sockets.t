@@ -7,13 +7,18 @@ ${CC:-cc} -O1 -g -w tests/e2e/ends.c -o "$scratch/ends" -ljemalloc
 export MALLOC_CONF=prof:true,lg_prof_sample:14
 
 # exec: a shell that has no use for the agent becomes a service that has. A young process is waited for in any case, so this one is older.
-CAIRN_CONF=engine:jemalloc LD_PRELOAD=$library sh -c "sleep 6; exec $scratch/ends drop 20 6" >/dev/null 2>&1 &
+CAIRN_CONF=engine:jemalloc LD_PRELOAD=$library sh -c "until [ -e $scratch/go ]; do sleep 0.1; done; exec $scratch/ends drop 20 600" >/dev/null 2>&1 &
 shell=$!
 children+=($shell)
 grep_maps() { grep -q libcairn "/proc/$1/maps"; }
 wait_for 10 grep_maps $shell
 sleep 5.5
-"$cairn" watch --once -o "$scratch/followed" $shell >"$scratch/out" 2>"$scratch/err"
+"$cairn" watch --once -o "$scratch/followed" $shell >"$scratch/out" 2>"$scratch/err" &
+watcher=$!
+children+=($watcher)
+wait_for 10 test -s "$scratch/err"
+touch "$scratch/go"
+wait $watcher
 is $? 0 "watch started before exec follows the exec"
 like "$(cat "$scratch/out")" "*  ends $shell *start*ends-$shell-*.heap" "and names what the process has become"
 like "$(cat "$scratch/err")" "cairn: note: process $shell has loaded the agent, which does not run in it yet; waiting*" "it says that it waits"
@@ -32,7 +37,7 @@ if [ "$(id -u)" = 0 ]; then
 	LD_PRELOAD=$library "$scratch/ends" drop 5 60 >/dev/null &
 	dropped=$!
 	children+=($dropped)
-	wait_for 20 test -S "$sockets/$rooted.sock" && wait_for 20 test -S "$sockets/$dropped.sock"
+	wait_for 20 has_agent "$rooted" && wait_for 20 has_agent "$dropped"
 	became_nobody() { grep -q '^Uid:.*65534' "/proc/$1/status"; }
 	wait_for 20 became_nobody $dropped
 	like "$(as_nobody "$cairn" status $rooted 2>&1)" "*process $rooted belongs to another user; its agent answers on $sockets/$rooted.sock only to that user and root*" \

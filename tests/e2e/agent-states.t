@@ -70,7 +70,8 @@ TOOL=$scratch/crashing start_redis crash
 like "$(curl -s -X POST "$url_crash/debug/prof/mem?output=proto" -w ' %{http_code}')" '*signal 11* 500' "a child that crashes is an error, not half an answer"
 CONF=tool_seconds:1 TOOL=$scratch/slow start_redis late
 like "$(curl -s -X POST "$url_late/debug/prof/mem?output=proto" -w ' %{http_code}')" '*took too long* 504' "a child that takes too long is ended"
-pgrep -f "$scratch/slow" >/dev/null
-ok $((! $?)) "and is gone"
+is_gone() { ! pgrep -f "$scratch/slow"; }
+wait_for 6 is_gone
+ok $? "and is gone"
 is "$(redis-cli -p "$port_crash" ping)" PONG "the host goes on"
 done_testing

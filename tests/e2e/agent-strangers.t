@@ -24,8 +24,8 @@ start() {
 	children+=($pid)
 	wait_for 10 curl -sf --max-time 5 "$url/cairn/status"
 }
-stranger() { timeout 120 python3 tests/e2e/stranger.py "$1" "$port" "${@:2}"; }
-code() { curl -s --max-time 20 -o "$scratch/body" -w '%{http_code}' "$@"; }
+stranger() { timeout 600 python3 tests/e2e/stranger.py "$1" "$port" "${@:2}"; }
+code() { curl -s --max-time 100 -o "$scratch/body" -w '%{http_code}' "$@"; }
 near() { code --unix-socket "$sockets/$pid.sock" "http://localhost$1"; }
 peak_mb() { awk '/VmHWM/ {print int($2 / 1024)}' "/proc/$pid/status"; }
 # finish: ends the host, whose output a sanitizer may have something to say in
@@ -38,7 +38,7 @@ finish() {
 # begin_stranger MODE...: one that stays until end_stranger; says what it printed first
 begin_stranger() {
 	coproc STRANGER { stranger "$@"; }
-	read -r -t 60 said <&"${STRANGER[0]}"
+	read -r -t 600 said <&"${STRANGER[0]}"
 }
 end_stranger() {
 	local job=$STRANGER_PID
@@ -60,6 +60,7 @@ nothing_held "nothing is kept of them"
 
 for how in close reset; do
 	is "$(stranger waits 64 $how)" left "64 clients ask for an hour and $how"
+	wait_for 20 eval '[ "$(code "$url/pprof/heap")" = 200 ]' # their places are free once it is seen that they have left
 	is "$(code "$url/pprof/heap") $(near /pprof/heap)" "200 200" "others are answered"
 	nothing_held "nothing is held for those who left ($how)"
 done
@@ -92,9 +93,9 @@ like "$(curl -sI --max-time 20 "$url/cairn/dumps/large.heap")" "*Content-Length:
 finish
 
 if [ -x "$CAIRN_TOOL" ]; then
-	printf '#!/bin/sh\nexec sleep 100\n' >"$scratch/sleeper" && chmod +x "$scratch/sleeper"
+	printf '#!/bin/sh\n: >"%s"\nexec sleep 1000\n' "$scratch/drawn" >"$scratch/sleeper" && chmod +x "$scratch/sleeper"
 	CAIRN_TOOL=$scratch/sleeper start drawing
-	is "$(stranger leave '/debug/pprof/heap?jeprof=true' 1) $(field "$url" agent children)" "left 1" "one leaves while a picture is drawn"
+	is "$(stranger leave '/debug/pprof/heap?jeprof=true' "$scratch/drawn") $(field "$url" agent children)" "left 1" "one leaves while a picture is drawn"
 	wait_for 20 eval '[ "$(field "$url" agent children_failed)" = 1 ]'
 	ok $? "and the child is stopped"
 	finish
@@ -118,7 +119,7 @@ finish
 
 start small memory:4M stacks 2000
 begin_stranger slow 20 /cairn/snapshot
-read -r -t 10 refusal <&"${STRANGER[0]}"
+read -r -t 100 refusal <&"${STRANGER[0]}"
 is "$said" "200 503" "of 20 snapshots that nobody reads some do not fit in 4 MB"
 like "$refusal" "*Retry-After: 1*use all of the memory for answers*try again*" "which is said"
 held=$(field "$url" agent memory)

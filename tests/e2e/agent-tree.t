@@ -7,6 +7,7 @@ ${CC:-cc} -O1 -g -w tests/e2e/forks.c -o "$scratch/forks" -ljemalloc
 port=$(free_port) url=http://127.0.0.1:$port
 mkfifo "$scratch/stop"
 start_tree() {
+	rm -f "$scratch/out" # the tree before may have said that it is idle
 	LD_PRELOAD=$library CAIRN_CONF=listen:127.0.0.1:$port CAIRN_TOOL=$cairn MALLOC_CONF=prof:true,lg_prof_sample:14$1 \
 		"$scratch/forks" tree 2 30 <"$scratch/stop" >"$scratch/out" 2>&1 &
 	parent=$!
@@ -16,7 +17,7 @@ start_tree() {
 	set -- $(sed -n 's/child //p' "$scratch/out")
 	one=$1 two=$2 idle=$(sed -n 's/idle //p' "$scratch/out")
 	children+=($one $two $idle)
-	wait_for 30 test -S "$sockets/$one.sock" && wait_for 30 test -S "$sockets/$two.sock"
+	wait_for 30 has_agent "$one" && wait_for 30 has_agent "$two"
 }
 start_tree ""
 ok $? "children have an agent once they were sampled"
@@ -47,6 +48,7 @@ for other in 1 $$ 4194999 -1 x 99999999999; do
 	is "$(curl -s -o "$scratch/body" -w '%{http_code}' "$url/cairn/status?pid=$other")" 404 "a process that is not of the tree: $other"
 done
 kill -STOP $one
+wait_for 5 is_stopped $one
 is "$(curl -s --max-time 2 -o /dev/null -w '%{http_code}' "$url/cairn/status?pid=$one")" 000 "one that does not answer is given up with its client"
 is "$(member "$url/cairn/status" pid)" "$parent" "and holds nobody else up"
 kill -CONT $one
@@ -73,12 +75,21 @@ ok $? "top --tree adds all processes up: $whole of $parts"
 out=$("$cairn" top --tree $parent 2>"$scratch/err")
 like "$out" "*keep*forks $one*" "and shows how much is whose"
 like "$(cat "$scratch/err")" "*1 process of the tree has not been sampled since the fork and is left out*" "with a note about the rest"
-"$cairn" watch --tree --start true --time 1s --distance 1s --for 6s -o "$scratch/watched" $parent >"$scratch/watch" 2>&1
+"$cairn" watch --tree --start true --time 1s --distance 1s -o "$scratch/watched" $parent >"$scratch/watch" 2>&1 &
+watcher=$!
+children+=($watcher)
+all_seen() { for process in $parent $one $two; do grep -q "forks $process .* in 3 processes" "$scratch/watch" || return 1; done; }
+wait_for 10 all_seen
+kill -INT $watcher
+wait $watcher
 for process in $parent $one $two; do
 	like "$(cat "$scratch/watch")" "*forks $process * of * in 3 processes*" "watch --tree: process $process"
 done
 ls "$scratch/watched" | grep -q -- "-$one-"
 ok $? "each has its dumps"
+holds "an idle child is woken from outside" "$cairn" attach -q $idle
+is "$(curl -s -o "$scratch/body" -w '%{http_code}' "$url/cairn/status?pid=$idle")" 200 "and is reached through its parent"
+like "$("$cairn" top $idle 2>/dev/null)" "*process $idle*" "and has a profile: what its parent had at the fork"
 exec 7>&-
 wait_for 10 test ! -e /proc/$parent
 

@@ -35,8 +35,11 @@ start_redis() {
 	wait_for 10 redis-cli -p "$port" ping && wait_for 10 curl -s "http://127.0.0.1:$agent/cairn/status" || { sed 's/^/# /' "$scratch/$name.log"; return 1; }
 }
 
+# has_agent PID: its agent answers. The socket is there a moment before anybody listens on it.
+has_agent() { curl -s -o /dev/null --max-time 20 --unix-socket "$sockets/$1.sock" http://localhost/cairn/status; }
+
 # load PORT: something to sample
-load() { wait_for 10 redis-cli -p "$1" ping; timeout 60 redis-benchmark -p "$1" -n 20000 -r 100000 -d 200 -t set,lpush -q >/dev/null; }
+load() { wait_for 10 redis-cli -p "$1" ping; timeout 300 redis-benchmark -p "$1" -n 20000 -r 100000 -d 200 -t set,lpush -q >/dev/null; }
 
 # field URL KEY...: a member of the status
 field() {

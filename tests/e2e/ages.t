@@ -4,7 +4,7 @@
 need cc python3
 . tests/e2e/agent.sh
 ${CC:-cc} -O1 -g -w tests/e2e/ages-host.c -o "$scratch/host" || broken 'the test host does not build'
-LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,engine:cairn,period:16K "$scratch/host" >"$scratch/out" 2>&1 &
+LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,engine:cairn,period:4K "$scratch/host" >"$scratch/out" 2>&1 &
 pid=$!
 children+=($pid)
 wait_for 60 grep -q ready "$scratch/out"

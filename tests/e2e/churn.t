@@ -25,7 +25,7 @@ assert quick["median_seconds"] < 1e-3 and quick["within_1ms"] > 0.9 and quick["o
 assert 0.03 < slow["median_seconds"] < 2 and slow["within_1ms"] < 0.01 and slow["other_thread"] > 0.99
 assert d["rows"][0]["name"] == "quick" and "main" in quick["stack"]
 P
-like "$("$cairn" churn "$scratch/one.heap" 2>/dev/null)" "*median life*call path*/s*us*quick*main*slow*" "as a table"
+like "$("$cairn" churn "$scratch/one.heap" 2>/dev/null)" "*Median life*Call path*/s*us*quick*main*slow*" "as a table"
 holds "a process can be asked" sh -c "'$cairn' churn $pid | grep -q quick"
 is "$("$cairn" churn --focus slow --json "$scratch/one.heap" 2>/dev/null | python3 -c 'import json, sys; print([r["name"] for r in json.load(sys.stdin)["rows"]])')" \
 	"['slow']" "filters work"

@@ -90,6 +90,28 @@ holds 'a pod: a picture' "$cairn" flame "$pid" -o "$scratch/pod.svg"
 like "$("$cairn" top "$scratch/pod.heap" 2>&1)" '*another build: its build-id is missing*' 'a dump of it, read here, does not take names from the file here'
 stop
 
+# Without /proc, too, and with nothing that can be written to.
+for engine in cairn jemalloc; do
+	cat >"$scratch/bare" <<SCRIPT
+set -e
+mount --make-rprivate /
+mount --bind "$small" "$small"
+mount -o remount,bind,ro "$small"
+cd "$small"
+pivot_root . old
+exec $(command -v env) -i LD_PRELOAD="/libcairn.so $jemalloc" MALLOC_CONF=prof:true,lg_prof_sample:12 CAIRN_CONF=engine:$engine,enable_heap_profiling:true,period:4096 "\$@"
+SCRIPT
+	start unshare -n -m -p --fork --kill-child sh "$scratch/bare" "$app/service"
+	like "$("$cairn" status "$pid" 2>&1)" '*state: active*' "no /proc, nothing writable, engine $engine: the agent is reached"
+	if [ $engine = cairn ]; then
+		like "$("$cairn" top "$pid" 2>&1)" '*hold_inside*' 'and there is a profile'
+	else
+		like "$("$cairn" top "$pid" 2>&1)" '*a snapshot by jemalloc needs /proc or a folder to write in, and there is neither: *CAIRN_CONF=engine:cairn*' 'and why there is no profile is said'
+		like "$("$cairn" doctor "$pid" 2>&1)" '*wrong * samples *needs /proc or a folder to write in*' 'by doctor, too'
+	fi
+	stop
+done
+
 # A root that changes after the start: the socket is in a folder that is not below the root any more, and of mounts that are not ours.
 mkdir -p "$small/run"
 cat >"$scratch/moving" <<SCRIPT

@@ -40,7 +40,7 @@ PYTHON
 is "$? $(cat "$scratch/options")" '0 ' 'every cairn command shown has the options shown'
 
 # Blocks.
-for seconds in 120 7; do
+for seconds in 900 7; do
 	${CC:-cc} -O2 -g -pthread -DLEAKY_SECONDS=$seconds examples/leaky/leaky.c -o "$scratch/service-$seconds" -ljemalloc 2>"$scratch/log" ||
 		broken 'no jemalloc to link with'
 done
@@ -73,7 +73,7 @@ run_page() {
 		s|LD_PRELOAD=libcairn.so.1|LD_PRELOAD=$library|; s/--time 10m --for 1d/--time 1s --distance 500ms --for 4s/" "$folder"/blocks/*
 	for block in "$folder"/blocks/*; do
 		number=$((number + 1))
-		(cd "$folder" && timeout 90 bash -euo pipefail -c '. "$1"; jobs -p >>pids' - "$block") >"$folder/out" 2>&1 </dev/null
+		(cd "$folder" && timeout 600 bash -euo pipefail -c '. "$1"; jobs -p >>pids' - "$block") >"$folder/out" 2>&1 </dev/null
 		local status=$?
 		cp "$folder/out" "$folder/out.$number"
 		ok $status "$page, block $number: $(head -n 1 "$block" | cut -c 1-60)"
@@ -93,10 +93,10 @@ is "$(summary <"$scratch/README.md/out.1")" "$(summary <README.md)" "README.md s
 is "$(grep 'held by: .* 0 B' "$scratch/README.md/out.1")" '' "and names only functions that hold something"
 holds "and cairn leaks judges the call paths" grep -qE '[0-9.]+% .* remember_session' "$scratch/README.md/out.2"
 holds "and the endpoint draws it" grep -q remember_session "$scratch/README.md/now.svg"
-run_page doc/from-greptimedb.md 120 4000 greptime
-run_page doc/from-risingwave.md 120 5691 compute-node
-run_page doc/from-userver.md 120 1188 userver-sample
-run_page doc/from-databend.md 120 8080 databend-query databend-meta
+run_page doc/from-greptimedb.md 900 4000 greptime
+run_page doc/from-risingwave.md 900 5691 compute-node
+run_page doc/from-userver.md 900 1188 userver-sample
+run_page doc/from-databend.md 900 8080 databend-query databend-meta
 for picture in from-greptimedb.md/now.svg from-greptimedb.md/grown.svg from-greptimedb.md/output.svg from-risingwave.md/flamegraph.svg; do
 	holds "$picture names the leak" grep -q remember_session "$scratch/$picture"
 done

@@ -55,7 +55,7 @@ CONF=budgett:1,engine:jemalloc MALLOC=prof:false start_redis off
 sees 1 "*wrong agent's settings *unknown key 'budgett'; did you mean 'budget'?*to do: restart it with CAIRN_CONF=key:value*" 'a setting of the agent misspelt' "$pid_off"
 sees 1 '*wrong enabled *to do: MALLOC_CONF=prof:false,prof:true in its environment*' 'started without prof:true, with an agent' "$pid_off"
 # By a URL alone the agent is who knows the variable; here it is that of a Rust program.
-curl -s "$url_off/cairn/status" | sed 's/ MALLOC_CONF=prof/ _RJEM_MALLOC_CONF=prof/' >"$scratch/status"
+curl -s "$url_off/cairn/status" | sed 's/"MALLOC_CONF"/"_RJEM_MALLOC_CONF"/' >"$scratch/status"
 python3 - "$scratch/status" >"$scratch/port" <<'E' &
 import http.server, sys
 class Page(http.server.BaseHTTPRequestHandler):
@@ -111,14 +111,15 @@ else
 fi
 lone LD_PRELOAD=/nowhere/libcairn.so MALLOC_CONF=prof:true,lg_prof_sample:16
 sees 1 "*wrong agent *was not loaded*to do: put libcairn.so at /nowhere/libcairn.so*" 'an agent that is not there' "$pid"
-LD_PRELOAD=$library sleep 60 &
+LD_PRELOAD=$library sleep 600 &
 children+=($!)
-wait_for 10 test -S "$sockets/$!.sock"
+wait_for 10 has_agent "$!"
 sees 1 "*right agent *right allocator Cairn's own engine profiles*libc*wrong active *-> cairn activate $!*" "an agent in a process on libc's malloc" $!
-(ulimit -f 8; exec sleep 60) &
+(ulimit -f 8; exec sleep 600) &
 children+=($!)
+wait_for 3 runs $! sleep
 sees 1 '*wrong limits *files of at most*-> prlimit --pid * --fsize=unlimited*' 'a limit on the size of files' $!
-sees 1 '*wrong allocator *no jemalloc*-> cairn run --active -- sleep 60*' "a process on libc's malloc" $!
+sees 1 '*wrong allocator *no jemalloc*-> cairn run -- sleep 600*' "a process on libc's malloc" $!
 
 sees 2 '*no process 999999999*' 'a process that is not there' 999999999
 sleep 0.1 &
@@ -126,12 +127,13 @@ gone=$!
 wait $gone
 sees 2 '*no process*' 'one that has ended' $gone
 python3 -c 'import os, time
-if os.fork() == 0: os._exit(0)
-time.sleep(30)' &
-parent=$!
-children+=("$parent")
-wait_for 10 pgrep -P "$parent" --runstates Z
-sees 2 '*has ended*' 'one that nobody has waited for' "$(pgrep -P "$parent")"
+child = os.fork()
+if child == 0: os._exit(0)
+print(child, flush=True); time.sleep(600)' >"$scratch/zombie" &
+children+=($!)
+is_zombie() { grep -q '^State:.Z' "/proc/$(<"$scratch/zombie")/status"; }
+wait_for 10 is_zombie
+sees 2 '*has ended*' 'one that nobody has waited for' "$(<"$scratch/zombie")"
 sees 2 '*' 'a file that is nothing of the kind' /etc/passwd
 sees 2 '*No such file*' 'a file that is not there' "$scratch/nothing"
 
@@ -199,6 +201,7 @@ fi
 archive=$(${CC:-cc} -print-file-name=libjemalloc.a)
 if [ -e "$archive" ] && ${CC:-cc} -O2 -g '-DCONF="prof:true,lg_prof_sample:14"' "$scratch/service.c" -o "$scratch/inside" "$archive" -lm -lpthread -ldl -lstdc++ 2>"$scratch/log"; then
 	sees 0 '*right allocator *jemalloc 5*inside*right built to profile *right environment *MALLOC_CONF*right options *compiled in*right enabled *compiled in*' 'jemalloc and its options compiled in' "$scratch/inside"
+	rm -f "$scratch/out" # it says that the one before is ready
 	"$scratch/inside" >"$scratch/out" &
 	pid=$!
 	children+=("$pid")

@@ -20,7 +20,9 @@ ok $? "a dump at the start"
 for _ in 1 2 3 4 5 6; do written "$url_service" 8 || fill "$port_service"; done
 written "$url_service" 8
 ok $? "and several while it grows: $(field "$url_service" dumps written)"
-sleep 0.5
+# settled URL: nothing was written for a while
+settled() { local count; count=$(field "$1" dumps written); sleep 1; [ "$(field "$1" dumps written)" = "$count" ]; }
+wait_for 10 settled "$url_service"
 curl -s "$url_service/cairn/dumps" >"$scratch/list.json"
 is "$(listing 'len(dumps)' <"$scratch/list.json")" 6 "six of them stay"
 is "$(listing 'all(d["pid"] == '"$pid_service"' and d["alive"] and d["memory"] > 1e6 and d["size"] > 1e3 and d["time"] > 1.7e9 for d in dumps)' <"$scratch/list.json")" True "each with process, memory, size and time"
@@ -61,12 +63,12 @@ is "$("$cairn" dumps "$pid_service" --thin --keep-count 3 --json | listing 'len(
 printf 'rubbish\n' >"$folder/.cairn-index"
 is "$("$cairn" dumps "$folder" --json | listing 'len(dumps)')" 3 "the index may be damaged"
 # A child that redis forks to save has an agent of its own, but what it holds is its parent's.
-redis-cli -p "$port_service" config set rdb-key-save-delay 100 >/dev/null
+redis-cli -p "$port_service" config set rdb-key-save-delay 1000 >/dev/null
 redis-cli -p "$port_service" bgsave >/dev/null
-sleep 2.5
-child=$(pgrep -P "$pid_service")
-[ -n "$child" ] && [ -S "$sockets/$child.sock" ]
+child_answers() { child=$(pgrep -P "$pid_service") && has_agent "$child"; }
+wait_for 6 child_answers
 ok $? "a forked child lives, with an agent of its own"
+sleep 1
 is "$("$cairn" dumps "$folder" --json | listing 'set(d["pid"] for d in dumps)')" "{$pid_service}" "and writes no dump of what it has from its parent"
 kill "$child" 2>/dev/null
 redis-cli -p "$port_service" config set rdb-key-save-delay 0 >/dev/null
@@ -109,9 +111,8 @@ fi
 # Limits by bytes and thinning for room: old dumps make way for new ones before one is refused.
 CONF="dumps:$scratch/bytes,grow:2M,every:1m,distance:100ms,keep-bytes:200K" start_redis bytes
 for _ in 1 2 3 4 5 6; do written "$url_bytes" 8 || fill "$port_bytes"; done
-sleep 0.5
-size=$(cat "$scratch"/bytes/*.heap | wc -c)
-[ "$size" -le 204800 ]
+within() { size=$(cat "$scratch"/bytes/*.heap | wc -c) && [ "$size" -le 204800 ]; }
+wait_for 6 settled "$url_bytes" && within
 ok $? "the dumps stay within 200K: $size bytes of $(field "$url_bytes" dumps written) dumps"
 kill "$pid_bytes"
 

@@ -2,7 +2,7 @@
  *
  * ends term MIB: keeps MIB; when told to end it gives all of it back first, as an orderly service does.
  * ends return|exit|_exit MIB: keeps MIB for a moment and ends.
- * ends peak MIB: keeps MIB for four seconds, gives it back and goes on for another.
+ * ends peak MIB FILE: keeps MIB until FILE is there, gives it back and goes on for a second.
  * ends drop MIB [SECONDS]: keeps MIB, becomes another user in another folder, and returns after a while.
  * ends forks N: starts N children, one after another, that allocate and exit.
  * SPDX-License-Identifier: Apache-2.0 */
@@ -68,9 +68,11 @@ int main(int count, char **arguments)
 		exit(told == SIGINT ? 3 : 0);
 	}
 	if (strcmp(how, "peak") == 0) {
-		sleep(4);
+		while (count > 3 && access(arguments[3], F_OK) != 0)
+			usleep(10000);
 		give_back();
 		sleep(1);
+		return 6;
 	}
 	if (strcmp(how, "drop") == 0 && (chdir("/") != 0 || setgid(65534) != 0 || setuid(65534) != 0))
 		return 9;

@@ -120,7 +120,7 @@ print("a00000-b10000 r-xp 00000000 00:00 0 /nowhere/libstart.so")
 PYTHON
 "$cairn" top "$scratch/keep/many.heap" >/dev/null 2>"$scratch/notes"
 is "$(grep -c 'of bytes' "$scratch/notes")" 1 'several files without names: one note'
-like "$(cat "$scratch/notes")" '*libone.so: *50.0 % of bytes*; 2 more files lack names too*cairn doctor DUMP*' 'about the heaviest, with the number of others'
+like "$(cat "$scratch/notes")" '*libone.so: *50.0 % of bytes*; names are missing from 2 more files*cairn doctor DUMP*' 'about the heaviest, with the number of others'
 like "$("$cairn" doctor "$scratch/keep/many.heap")" '*debug files*libone.so: *libtwo.so: *libthree.so: *libfour.so: *' 'doctor lists all'
 
 # A process that still runs has its files, whatever became of their names.

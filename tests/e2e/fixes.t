@@ -5,6 +5,7 @@ if [ -z "${CAIRN_TEST_INSIDE:-}" ] && [ "$(id -u)" = 0 ]; then # in mounts of it
 fi
 . tests/e2e/lib.sh
 . tests/e2e/agent.sh
+. tests/e2e/group.sh
 need gcc python3 prlimit
 jemalloc=$(ldconfig -p | awk '$1 == "libjemalloc.so.2" { print $NF; exit }')
 export PATH=$(dirname "$cairn"):$PATH
@@ -92,7 +93,7 @@ children+=("$child")
 started() { [ "$(readlink "/proc/$child/exe")" = "$scratch/alone" ]; }
 wait_for 10 started
 is "$(tr '\0' '\n' <"/proc/$child/environ" | grep ^MALLOC_CONF)" MALLOC_CONF=prof:true "a program that does not profile by itself: $fix"
-like "$(look allocator './on libc' | tail -n 1)" "cairn run --active -- './on libc'" 'a program without jemalloc: the command is quoted'
+like "$(look allocator './on libc' | tail -n 1)" "cairn run -- './on libc'" 'a program without jemalloc: the command is quoted'
 
 # The program is replaced while it runs.
 cp steady replaced && begin "${agent[@]}" MALLOC_CONF=prof:true,lg_prof_sample:12 ./replaced "$file"
@@ -117,22 +118,60 @@ else
 	skip 'a program of another user' 'not root'
 fi
 
-# A group of control groups with a limit, where this machine lets us make one.
-group=/sys/fs/cgroup/cairn-fixes-$$
-if [ "$(id -u)" = 0 ] && mkdir "$group" 2>/dev/null && [ -w "$group/memory.max" ]; then
-	echo 10M >"$group/memory.max"
-	rm -f "$file"
-	(echo 0 >"$group/cgroup.procs"; MALLOC_CONF=prof:true,lg_prof_sample:19 LD_PRELOAD="$library" exec "$service" "$file") & children+=($!)
-	wait_for 10 test -s "$file"; pid=$(<"$file"); wait_for 20 answered "$pid"
-	echo $(($(awk '/^anon /{print $2}' "$group/memory.stat") * 106 / 100)) >"$group/memory.max"
-	fix=$(look memory | tail -n 1)
-	like "$fix" "cairn dump $pid" 'close to the limit: the fix'
-	(cd "$scratch" && timeout 30 sh -c "$fix") >"$scratch/pasted" 2>&1
-	ok $? "and a dump is there: $(<"$scratch/pasted")"
-	kill -KILL "$pid"; wait "$pid" 2>/dev/null; sleep 0.2; rmdir "$group"
+if [ "$(id -u)" = 0 ]; then
+	mkdir -m 700 closed
+	rm -f "$file" && touch "$file" && chmod 666 "$file"
+	begin_as_nobody() {
+		: >"$file"
+		setpriv --reuid=65534 --regid=65534 --clear-groups env "MALLOC_CONF=$1" "$service" "$file" & children+=($!)
+		wait_for 20 test -s "$file"
+		pid=$(<"$file")
+		children+=("$pid")
+	}
+	begin_as_nobody "prof:true,prof_final:true,prof_prefix:$scratch/closed/je"
+	paste 'dump folder' wrong 'a folder for dumps that it may not write to' restarts
 else
-	rmdir "$group" 2>/dev/null
-	skip 'close to the memory limit' 'no control group of our own here'
+	skip 'a folder for dumps that it may not write to' 'not root'
+fi
+
+# In a memory control group with a limit.
+if try_group 64; then
+	trap 'end_children -KILL; sleep 0.2; rmdir "$group"; rm -rf "$scratch"' EXIT
+	begin_in_group() {
+		rm -f "$file"
+		in_group env MALLOC_CONF=prof:true,lg_prof_sample:19 "LD_PRELOAD=$library" "$service" "$file" & children+=($!)
+		wait_for 20 test -s "$file"
+		pid=$(<"$file")
+		children+=("$pid")
+		wait_for 20 answered "$pid"
+	}
+	begin_in_group
+	limit_group $(($(awk '/^RssAnon/ { print $2 }' "/proc/$pid/status") * 1024 * 109 / 100))
+	fix=$(look memory | tail -n 1)
+	like "$fix" "cairn dump $pid" 'close to the limit: doctor sees it'
+	(mkdir near && cd near && timeout 60 sh -c "$fix") >"$scratch/pasted" 2>&1
+	is "$? $(find near -type f | wc -l)" "0 1" "and its fix leaves a dump: $(tail -n 1 "$scratch/pasted")"
+	limit_group $((64 << 20))
+	kill -KILL "$pid"
+	wait "$pid" 2>/dev/null
+
+	in_group python3 -c 'held = bytearray(500 << 20)' >/dev/null 2>&1
+	is $? 137 'the OOM killer kills a process in the group'
+	begin_in_group
+	is "$(level memory)" note 'after an OOM kill: doctor sees it'
+	fix=$(look memory | tail -n 1)
+	like "$fix" "cairn watch $pid" 'and says to watch it'
+	mkdir kept
+	(cd kept && exec timeout 120 sh -c "exec $fix") >"$scratch/pasted" 2>&1 & watcher=$!
+	children+=($watcher)
+	first_is_there() { find kept -name '*.heap' | grep -q .; }
+	wait_for 30 first_is_there
+	ok $? "which keeps a dump: $fix"
+	kill -KILL "$pid"
+	wait $watcher
+	is $? 0 'and ends with the process'
+else
+	skip 'close to the memory limit, and after an OOM kill' 'no memory control group can be made here'
 fi
 
 # What top says.

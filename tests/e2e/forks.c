@@ -100,7 +100,7 @@ static int count_cost(int count, int milliseconds)
 static int keep_tree(int children, int mebibytes)
 {
 	char byte;
-	usleep(300000); /* the agent of this process is up by then */
+	usleep(1000000); /* the agent of this process is up by then */
 	keep((size_t)mebibytes);
 	for (int i = 0; i <= children; i++) {
 		pid_t pid = fork();

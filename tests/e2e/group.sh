@@ -1,7 +1,7 @@
 # group.sh - a memory control group for a test: version 2 where it has the memory controller, else version 1.
 
-# make_group MEGABYTES: sets group, its folder, and limits it; skips the whole file where there can be none. The caller removes it.
-make_group() {
+# try_group MEGABYTES: sets group, its folder, and limits it; false where there can be none. The caller removes it.
+try_group() {
 	local mount1 mount2
 	group=
 	mount2=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
@@ -14,9 +14,14 @@ make_group() {
 		group=$mount1/cairn-test-$$ group_limit=memory.limit_in_bytes
 		echo 0 >"$group/memory.swappiness" 2>/dev/null
 	fi
-	[ -n "$group" ] || skip_all "no memory cgroup can be made here (root and a writable cgroup file system are needed)"
-	echo $(($1 << 20)) >"$group/$group_limit" || skip_all "the limit of $group cannot be set"
+	[ -n "$group" ] && limit_group $(($1 << 20))
 }
+
+# limit_group BYTES: sets another limit
+limit_group() { echo "$1" >"$group/$group_limit"; }
+
+# make_group MEGABYTES: the same as try_group, but skips the whole file where there can be none.
+make_group() { try_group "$1" || skip_all "no memory cgroup can be made here (root and a writable cgroup file system are needed)"; }
 
 # in_group COMMAND...: runs it there
 in_group() { bash -c 'echo $$ >"$0/cgroup.procs"; exec "$@"' "$group" "$@"; }

@@ -49,7 +49,7 @@ for how in cut bytes headers swapped; do
 		damaged $how 40 "$scratch/$file"
 		worst=0
 		for bad in "$scratch"/bad.*; do
-			(ulimit -v 4000000; exec timeout 20 "$cairn" addr2line -a -f -i -C -e "$bad" <"$scratch/addresses" >"$scratch/out" 2>"$scratch/err")
+			(ulimit -v 4000000; exec timeout 100 "$cairn" addr2line -a -f -i -C -e "$bad" <"$scratch/addresses" >"$scratch/out" 2>"$scratch/err")
 			code=$?
 			# 0 is an answer, 1 a sentence; all else is a crash, a hang, or memory without bounds
 			[ $code -le 1 ] || { worst=$code; echo "# $(basename "$bad"): exit code $code"; }
@@ -62,7 +62,7 @@ done
 # A few megabytes that would be read for hours, or unfold to more than memory holds.
 mkdir "$scratch/hostile" && python3 tests/e2e/make-hostile.py "$scratch/hostile"
 for kind in shared-table back-and-forth endless-files underscores long-symbols long-names split-in-itself; do
-	(ulimit -v 4000000; exec timeout 120 "$cairn" addr2line -f -i -C -e "$scratch/hostile/$kind" <"$scratch/hostile/addresses" >"$scratch/out" 2>"$scratch/err")
+	(ulimit -v 4000000; exec timeout 600 "$cairn" addr2line -f -i -C -e "$scratch/hostile/$kind" <"$scratch/hostile/addresses" >"$scratch/out" 2>"$scratch/err")
 	is "$?: $(wc -l <"$scratch/out")" '0: 24002' "$kind: an answer for every address"
 done
 
@@ -72,7 +72,7 @@ for place in pipe device; do
 	(cd "$scratch/$place" && printf 'int plain_sum(const int*, int); int plain_outer(int); int main(void) { return plain_sum(0, 0) + plain_outer(1); }\n' >main.c &&
 		gcc -O2 -g -gsplit-dwarf -c plain.c && gcc -o plain main.c plain.o && rm plain.dwo &&
 		if [ $place = pipe ]; then mkfifo plain.dwo; else ln -s /dev/zero plain.dwo; fi)
-	(ulimit -v 4000000; exec timeout 20 "$cairn" addr2line -f -e "$scratch/$place/plain" "$(nm "$scratch/$place/plain" | awk '$3 == "plain_outer" { print $1 }')" >"$scratch/out" 2>&1)
+	(ulimit -v 4000000; exec timeout 100 "$cairn" addr2line -f -e "$scratch/$place/plain" "$(nm "$scratch/$place/plain" | awk '$3 == "plain_outer" { print $1 }')" >"$scratch/out" 2>&1)
 	is "$?: $(head -n 1 "$scratch/out")" '0: plain_outer' "a .dwo that is a $place is passed over"
 done
 done_testing

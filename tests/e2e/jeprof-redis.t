@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A real redis-server, stripped: jeprof's figures for each address. Names are left out, since it takes the nearest exported symbol.
 . tests/e2e/lib.sh
-need redis-server redis-benchmark redis-cli jeprof python3
+need redis-server redis-benchmark redis-cli jeprof python3 curl
 cd "$scratch" || exit 1
 port=$(free_port)
 MALLOC_CONF=prof:true,prof_accum:true,lg_prof_sample:12,lg_prof_interval:23,prof_final:true,prof_prefix:$scratch/je \
@@ -31,4 +31,21 @@ for i in "${!runs[@]}"; do
 	holds "${arguments/$program/redis-server}" python3 "$root/tests/e2e/compare-jeprof-text.py" "$kind" theirs.$((i + 1)) ours
 done
 is "$("$cairn" jeprof --text "$program" now.heap 2>/dev/null | awk '$6 == "zmalloc_usable"')" "$(jeprof --text "$program" now.heap 2>/dev/null | awk '$6 == "zmalloc_usable"')" 'the first row is the same line'
+
+# A live one with the agent, whose symbol endpoint names the addresses: stock jeprof removes the frames of a stripped libjemalloc too.
+agent=$(free_port) port=$(free_port)
+LD_PRELOAD=$library CAIRN_CONF=listen:127.0.0.1:$agent CAIRN_TOOL=$cairn MALLOC_CONF=prof:true,lg_prof_sample:12 \
+	redis-server --port "$port" --save '' --dir "$scratch" >redis.log 2>&1 &
+children+=($!)
+wait_for 10 redis-cli -p "$port" ping && wait_for 10 curl -s "http://127.0.0.1:$agent/cairn/status" || broken 'redis does not start'
+redis-benchmark -p "$port" -n 20000 -r 100000 -d 300 -t set,lpush -q >/dev/null
+HOME=$scratch jeprof --text "http://127.0.0.1:$agent/pprof/heap" >theirs 2>log || broken 'stock jeprof reads a live redis'
+is "$(sed -n 2,4p theirs | grep -cE ' z(re|m|c)alloc(_usable)?$')" 3 "live: the first rows are redis's functions"
+python3 - "/proc/${children[-1]}/maps" theirs >inner <<'E'
+import re, sys
+ranges = [(int(m[1], 16), int(m[2], 16)) for m in re.finditer(r"^([0-9a-f]+)-([0-9a-f]+) r-xp .*libjemalloc", open(sys.argv[1]).read(), re.M)]
+names = [line.split()[-1] for line in open(sys.argv[2]) if len(line.split()) == 6]
+print(len(ranges) > 0, len(names) > 20, [n for n in names if n.startswith("0x") and any(low <= int(n, 16) < high for low, high in ranges)])
+E
+is "$(cat inner)" 'True True []' 'live: no frame of libjemalloc is left'
 done_testing

@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { object = 3000, most = 1 << 17 };
+enum { object = 3000, first = 6000, most = 1 << 17 };
 static volatile int64_t *truth;
 static void *held[most];
 static char go[600];
@@ -77,7 +77,7 @@ static void churn(void)
 {
 	pthread_t thread;
 	pthread_create(&thread, NULL, churn_elsewhere, NULL);
-	for (unsigned i = 2000;; i++) {
+	for (unsigned i = first;; i++) {
 		unsigned at = i % 30000;
 		if (held[at])
 			release(at);
@@ -122,7 +122,7 @@ int main(int count, char **arguments)
 		return 9;
 	open_truth(arguments[1]);
 	snprintf(go, sizeof go, "%s.go", arguments[1]);
-	for (unsigned i = 0; i < 2000; i++)
+	for (unsigned i = 0; i < first; i++)
 		hold(i);
 	if (strcmp(mode, "churn") == 0)
 		churn();
@@ -146,7 +146,7 @@ int main(int count, char **arguments)
 		return atoi(arguments[3]);
 	if (strcmp(mode, "crash") == 0)
 		*(volatile int *)8 = 1;
-	for (unsigned i = 2000, pause_us = count > 3 ? (unsigned)atoi(arguments[3]) : 0; strcmp(mode, "grow") == 0 && i < most; i++) {
+	for (unsigned i = first, pause_us = count > 3 ? (unsigned)atoi(arguments[3]) : 0; strcmp(mode, "grow") == 0 && i < most; i++) {
 		hold(i);
 		if (pause_us && i % 100 == 0)
 			usleep(pause_us);

@@ -10,7 +10,7 @@ $cc -O1 -g -w -D_GNU_SOURCE tests/e2e/keeper-host.c -o "$scratch/host" -pthread 
 # start MODE [ARGUMENT...]: the host, sampled, with its truth in `truth`; sets pid
 start() {
 	rm -f "$scratch/truth" "$scratch/truth.go"
-	LD_PRELOAD=${preload-$library} CAIRN_CONF=enable_heap_profiling:true,engine:cairn,period:16K "$scratch/host" "$scratch/truth" "$@" \
+	LD_PRELOAD=${preload-$library} CAIRN_CONF=enable_heap_profiling:true,engine:cairn,period:4K "$scratch/host" "$scratch/truth" "$@" \
 		>/dev/null 2>&1 &
 	pid=$!
 	children+=($pid)
@@ -27,6 +27,12 @@ keep() {
 }
 holds_ledger() { ls -l "/proc/$watcher/fd" 2>/dev/null | grep -q 'memfd:cairn-ledger'; }
 kept() { wait_for 30 holds_ledger; }
+# held_ledger: the number of the file that it is
+held_ledger() {
+	local descriptor
+	descriptor=$(ls -l "/proc/$watcher/fd" | sed -n 's/.* \([0-9]*\) -> .memfd:cairn-ledger.*/\1/p' | head -n 1)
+	[ -z "$descriptor" ] || stat -L -c %i "/proc/$watcher/fd/$descriptor"
+}
 gone() { ! kill -0 "$1" 2>/dev/null || [ "$(sed 's/.*) //' "/proc/$1/stat" | cut -c1)" = Z ]; }
 ends() { wait_for 30 gone "$watcher" && wait "$watcher"; }
 # line NAME KEY: of the trailer of the one dump in NAME
@@ -141,10 +147,12 @@ holds "of a process with forked children it is its own" compare fork
 start exec
 keep exec
 kept
+old=$(held_ledger)
 rm -f "$scratch/truth.execed"
 touch "$scratch/truth.go"
 wait_for 30 test -s "$scratch/truth.execed"
-sleep 2.5
+holds_another() { [ -n "$(held_ledger)" ] && [ "$(held_ledger)" != "$old" ]; }
+wait_for 30 holds_another
 kill -9 "$pid"
 wait "$pid" 2>/dev/null
 ends
@@ -209,6 +217,7 @@ for kind in empty short huge forged; do
 	start hostile $kind
 	keep hostile-$kind
 	sleep 1.5
+	[ $kind != forged ] || kept
 	kill -9 "$pid"
 	wait "$pid" 2>/dev/null
 	wait_for 60 gone "$watcher"
@@ -228,7 +237,7 @@ if [ "$(id -u)" = 0 ] && id nobody >/dev/null 2>&1; then
 		>"$scratch/other.out" 2>"$scratch/other.err" &
 	watcher=$!
 	children+=($watcher)
-	sleep 1.5
+	wait_for 30 test -s "$scratch/other.err"
 	kill -9 "$pid"
 	wait "$pid" 2>/dev/null
 	wait_for 30 gone "$watcher"

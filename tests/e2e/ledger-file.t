@@ -9,7 +9,7 @@ mkdir -p "$scratch/dumps"
 # start LEDGER MODE [CONF]: the host, sampled, with its ledger in that file; sets pid
 start() {
 	rm -f "$scratch/truth" "$scratch/truth.go"
-	LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,engine:cairn,period:16K,ledger:$1${3:+,$3} \
+	LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,engine:cairn,period:4K,ledger:$1${3:+,$3} \
 		"$scratch/host" "$scratch/truth" "$2" >/dev/null 2>&1 &
 	pid=$!
 	children+=($pid)

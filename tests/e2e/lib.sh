@@ -2,12 +2,19 @@
 # Run from the repository's root. A test ends with `done_testing`.
 set -u
 PATH=$PATH:/usr/sbin:/sbin # ldconfig is there, which the PATH of an ordinary user leaves out
+# A python3 that is a script looks for the real one each time (pyenv), in dozens of processes, and is another process until it has it.
+if [ "$(head -c 2 "$(command -v python3)" 2>/dev/null | tr -d '\0')" = '#!' ]; then
+	PATH=$(dirname "$(python3 -c 'import sys; print(sys.executable)')"):$PATH
+fi
 cairn=$PWD/${CAIRN_BUILD:-build}/cairn
 library=$PWD/${CAIRN_BUILD:-build}/libcairn.so
 shared=$PWD/../shared
 root=$PWD
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/cairn-test.XXXXXX")
+scratch=${TMPDIR:-/tmp}
+[ ${#scratch} -le 40 ] || scratch=/tmp # the path of a socket has 107 bytes at most, and tests have theirs some folders deep
+scratch=$(mktemp -d "$scratch/cairn-test.XXXXXX")
 children=()
+export GOCACHE=${GOCACHE:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/go-build} # Go builds its tools on demand; not anew for each scratch folder
 export XDG_CACHE_HOME=$scratch/cache
 
 # is_ours PID: one of the processes this test started. Numbers are used again, on a busy machine within minutes.
@@ -89,14 +96,21 @@ need() {
 	for tool; do command -v "$tool" >/dev/null || broken "no $tool here; 'make check' installs it"; done
 }
 
-# free_port: a port nobody listens on
+# free_port: a port nobody listens on, below those that the kernel gives to clients: one of them may have any of those a moment later
 free_port() {
-	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+	python3 -c 'import random, socket
+while True:
+    port = random.SystemRandom().randrange(10000, 32768)
+    try: socket.socket().bind(("127.0.0.1", port))
+    except OSError: continue
+    print(port)
+    break'
 }
 
-# wait_for SECONDS COMMAND...: until the command succeeds
+# wait_for SECONDS COMMAND...: until the command succeeds. SECONDS is more than it takes on a machine of its own; a busy one has ten times
+# as long, since the limit is only there for what never comes.
 wait_for() {
-	local deadline=$((SECONDS + $1))
+	local deadline=$((SECONDS + 10 * $1))
 	shift
 	until "$@" >/dev/null 2>&1; do
 		[ $SECONDS -lt $deadline ] || return 1
@@ -107,13 +121,18 @@ wait_for() {
 # on_terminal COMMAND...: what it shows there, without the terminal's line ends
 on_terminal() { python3 -c 'import pty, sys; pty.spawn(sys.argv[1:])' "$@" </dev/null | tr -d '\r'; }
 
+# is_stopped PID: SIGSTOP has reached it. Before that it may still answer.
+is_stopped() { grep -q '^State:.T' "/proc/$1/status"; }
+# runs PID PROGRAM: it is that program by now, and not a copy of this shell any more
+runs() { [ "$(readlink "/proc/$1/exe")" = "$(readlink -f "$(command -v "$2")")" ]; }
+
 # demo_dumps: the demo service as ./leaky, and two dumps of one run of it, before.heap and now.heap. How much a run of the service
-# allocates depends on the machine, so it runs until there is enough to show.
+# allocates depends on the machine, so it runs, longer and longer, until there is enough to show.
 demo_dumps() {
 	${CC:-cc} -O2 -g -pthread "$root/examples/leaky/leaky.c" -o leaky -ljemalloc 2>"$scratch/log" || broken 'the demo service links with jemalloc'
-	for _ in 1 2 3 4 5; do
+	for seconds in 1 2 4 8 16; do
 		rm -f je.*.heap
-		MALLOC_CONF=prof:true,prof_accum:true,lg_prof_sample:12,lg_prof_interval:22,prof_final:true,prof_prefix:je ./leaky 1 >/dev/null
+		MALLOC_CONF=prof:true,prof_accum:true,lg_prof_sample:12,lg_prof_interval:22,prof_final:true,prof_prefix:je ./leaky $seconds >/dev/null
 		set -- $(ls -v je.*.i*.heap 2>/dev/null)
 		[ $# -ge 4 ] && [ "$(grep -c '^@' je.*.f.heap)" -ge 4 ] && break
 	done

@@ -2,7 +2,8 @@
 stays so from dump to dump, as it does in a real process, and one in twenty objects is replaced between two dumps.
 
 KIND is leak (one, beside a cache that fills, a sawtooth and steady paths), two-leaks, noise (steady paths only), restart (the leak over two
-processes), weighed (the leak, with trailers that say what the process weighed and might weigh), grouped (the same, in a cgroup). The leak is
+processes), weighed (the leak, with trailers that say what the process weighed and might weigh), grouped (the same, in a cgroup), healthy (as
+weighed, without the leak). The leak is
 at 0x1000 and grows 36 MB an hour, the second one at 0x4000 and 24; the cache is at 0x2000, the sawtooth at 0x3000."""
 import math, os, random, sys
 
@@ -34,8 +35,9 @@ def sampled(address, live, size, start):
 
 
 paths = {0x10000 + 0x100 * k: (lambda i, b=random.uniform(5e6, 80e6): b, random.choice((4096, 16384, 65536))) for k in range(40)}
-if kind != "noise":
+if kind not in ("noise", "healthy"):
     paths[0x1000] = (lambda i: 200e6 + 6e6 * i, 4096)
+if kind != "noise":
     paths[0x2000] = (lambda i: 900e6 * (1 - math.exp(-i / 3)), 8192)
     paths[0x3000] = (lambda i: 300e6 + 200e6 * ((i % 4) / 3), 4096)
 if kind == "two-leaks":
@@ -52,7 +54,7 @@ for i in range(count):
             if n:
                 out.write(f"@ {a:#x} 0xf000\n  t*: {n}: {n * size} [0: 0]\n  t0: {n}: {n * size} [0: 0]\n")
         out.write("\nMAPPED_LIBRARIES:\n")
-        if kind in ("weighed", "grouped"):
+        if kind in ("weighed", "grouped", "healthy"):
             weight = int(1.25 * sum(f(age) for f, _ in paths.values()))
             out.write(f"7f0000000000-7f0000001000 r-xp 00000000 00:00 1 /srv/svc\n# cairn trailer 1\n# cairn time {START + STEP * i}.000000000\n# cairn pid {pid}\n# cairn start {START - 60}.000000000\n"
                       f"# cairn smaps.rss {weight}\n# cairn limit {5 << 30}\n")

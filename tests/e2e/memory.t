@@ -57,6 +57,23 @@ wide=$(fresh peak "$cairn" collapsed now.heap) narrow=$(fresh peak "$cairn" coll
 ok $? "--memory 64M: $narrow MB of its own memory, without it $wide MB"
 holds "and the same names" cmp plain.txt limited.txt
 
+# The drop-ins for the old tools have the same limit.
+symbol=0x$(nm leaky | awk '$3 == "load_page" { print $1; exit }')
+for tool in "addr2line -f -e leaky $symbol" "jeprof --text leaky now.heap"; do
+	set -- $tool
+	name=$1
+	shift
+	wide=$(fresh peak "$cairn" "$name" "$@")
+	mv limited.txt wide.txt
+	narrow=$(fresh peak "$cairn" "$name" --memory 64M "$@")
+	[ "$wide" -gt 150 ] && [ "$narrow" -lt 64 ]
+	ok $? "$name --memory 64M: $narrow MB of its own memory, without it $wide MB"
+	grep -q load_page limited.txt && cmp -s wide.txt limited.txt
+	ok $? "and the same answer"
+	"$cairn" "$name" --memory none "$@" >/dev/null 2>log && status=0 || status=$?
+	is "$([ $status -ne 0 ] && grep -c -- '--memory takes a size' log)" 1 "$name refuses a limit that is no size"
+done
+
 # No disk either: the folders lie in memory, or cannot be written to.
 mkdir memory
 nowhere() {

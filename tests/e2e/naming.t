@@ -59,7 +59,7 @@ sys.exit(wrong or checked < 20)
 E
 
 if cc -O2 -g -pthread examples/leaky/leaky.c -o "$scratch/leaky" -ljemalloc 2>/dev/null; then
-	MALLOC_CONF=prof:true,lg_prof_sample:12,prof_final:true,prof_prefix:$scratch/leaky timeout 20 "$scratch/leaky" 1 >/dev/null 2>&1
+	MALLOC_CONF=prof:true,lg_prof_sample:12,prof_final:true,prof_prefix:$scratch/leaky "$scratch/leaky" 4 >/dev/null 2>&1
 	heap=$(ls "$scratch"/leaky.*.heap 2>/dev/null | tail -n 1)
 	if [ -n "$heap" ]; then
 		"$cairn" collapsed --lines "$heap" >"$scratch/folded" 2>/dev/null

@@ -4,7 +4,6 @@
 . tests/e2e/lib.sh
 need curl python3 cc nm script
 . tests/e2e/page.sh
-export GOCACHE=${GOCACHE:-$HOME/.cache/go-build} # Go builds its tools on demand; not anew for each scratch folder
 follow 003
 port=$(free_port)
 export XDG_RUNTIME_DIR=$scratch CAIRN_CONF=listen:127.0.0.1:$port CAIRN_TOOL=$cairn

@@ -68,8 +68,14 @@ page 'curl -X GET localhost:4000/debug/prof/mem/gdump'
 page_is '{"active": false}'
 
 # Dump.
+# A baseline, and later a dump in which the leak is some 20 samples larger.
 curl -s -X POST "localhost:$port/debug/prof/mem" >baseline.hprof
-sleep 1
+grown() {
+	curl -s -X POST "localhost:$port/debug/prof/mem" >later.hprof
+	cairn top --json --base baseline.hprof later.hprof 2>/dev/null | python3 -c 'import json, sys
+sys.exit(sum(row["cum"] for row in json.load(sys.stdin)["rows"] if row["name"] == "remember_session") < 10e6)'
+}
+wait_for 20 grown
 page 'curl -X POST localhost:4000/debug/prof/mem > greptime.hprof'
 like "$(head -n 1 greptime.hprof)" 'heap_v2/*' "$name: a dump of jemalloc"
 page 'curl -X POST "localhost:4000/debug/prof/mem?output=flamegraph" > greptime.svg'

@@ -78,6 +78,6 @@ answers() { wait_for 20 curl -sf -o /dev/null "$1"; }
 
 # build_service PATH...: the demo service, which leaks, under the names of the page's programs; it runs for minutes
 build_service() {
-	${CC:-cc} -O2 -g -pthread -DLEAKY_SECONDS=240 "$root/examples/leaky/leaky.c" -o "$scratch/service" -ljemalloc 2>"$scratch/log" || broken 'no jemalloc to link with'
+	${CC:-cc} -O2 -g -pthread -DLEAKY_SECONDS=1800 "$root/examples/leaky/leaky.c" -o "$scratch/service" -ljemalloc 2>"$scratch/log" || broken 'no jemalloc to link with'
 	for path; do mkdir -p "$(dirname "$path")" && cp "$scratch/service" "$path"; done
 }

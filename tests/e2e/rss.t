@@ -48,10 +48,18 @@ if ${CXX:-c++} -O2 -pthread tests/e2e/bill.cc -o "$scratch/service" -ljemalloc 2
 	service prof:true 300 1 && bill 'C++, full' "$pid" 256 live=290
 	kill "$pid"
 	service prof:true 300 1 anonymous file shared untouched brk && bill 'C++, with every other kind of memory' "$pid" 500 anonymous=64-66 files=96-110 shared=48-49 heap=24-25 untouched=195 live=290-345
+	"$cairn" dump "$pid" -o "$scratch/untouched.heap" >/dev/null
+	SOURCE=$scratch/untouched.heap bill 'a dump of it' - 500 untouched=195 live=290-345
+	is "$("$cairn" rss --json "$scratch/untouched.heap" | python3 -c 'import json, sys; print(json.load(sys.stdin)["not_resident"]["untouched_estimated"])')" False \
+		'which has recorded what was touched'
+	sed -i '/^# cairn smaps.holes/d' "$scratch/untouched.heap"
+	like "$("$cairn" rss "$scratch/untouched.heap")" '*never touched; whether by live objects is estimated*' 'one that has not is said to be an estimate'
 	kill "$pid"
 	service prof:true 450 64 half && bill 'C++, 64 threads, half freed' "$pid" 256 thread_caches=5 stacks=0.5-5
 	kill "$pid"
 	service prof:true 97 2000 && bill 'C++, 2,000 threads: what they hold and have touched is not taken off' "$pid" 150 live=$(($(sed -n 's|ready ||p' "$scratch/out") * 95 / 100 >> 20))-300
+	"$cairn" dump "$pid" -o "$scratch/threads.heap" >/dev/null
+	SOURCE=$scratch/threads.heap bill 'nor in a dump of it' - 150 live=$(($(sed -n 's|ready ||p' "$scratch/out") * 95 / 100 >> 20))-300
 	kill "$pid"
 	service prof:true,thp:always 300 4 half && bill 'C++, in huge pages, half freed' "$pid" 256 live=100
 	kill "$pid"
@@ -86,6 +94,16 @@ cp "$scratch/full.heap" "$scratch/names/plain.heap"
 cp "$scratch/full.heap" "$scratch/names/"$'z\e[31m\nred.heap'
 touch "$scratch/names/"z*
 is "$("$cairn" rss "$scratch/names" 2>&1 >/dev/null)" "cairn: note: 2 dumps; showing the newest, $scratch/names/z?[31m?red.heap" 'a name that would play with the terminal'
+# What a process leaves when it ends says nothing about resident memory.
+mkdir "$scratch/ended"
+cp "$scratch/full.heap" "$scratch/ended/a.heap"
+sed '/^# cairn smaps/d; s/^# cairn time .*/# cairn time 4000000000.000000000/' "$scratch/full.heap" >"$scratch/ended/b.heap"
+"$cairn" rss --json "$scratch/ended" >"$scratch/out" 2>"$scratch/said"
+is "$(cat "$scratch/out")" "$("$cairn" rss --json "$scratch/full.heap")" 'a folder: the newest dump that measured resident memory'
+like "$(cat "$scratch/said")" 'cairn: note: skipping 1 newer dump without figures for resident memory*' 'and a note says that a newer one was skipped'
+rm "$scratch/ended/a.heap"
+"$cairn" rss "$scratch/ended" >/dev/null 2>"$scratch/said"
+is $? 1 'a folder without such a dump is an error'
 "$cairn" rss >/dev/null 2>&1
-is $? 2 'without an operand it is asked wrongly'
+is $? 2 'a missing operand is a usage error'
 done_testing

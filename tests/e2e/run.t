@@ -30,7 +30,7 @@ is "$(holder on-jemalloc.heap)" main "and leaves a profile of it"
 rm -f on-jemalloc.heap
 out=$("$cairn" run --engine tcmalloc -- "$scratch/short" 2>&1)
 is "$?$out" "2cairn: --engine is auto, cairn or jemalloc, not 'tcmalloc'" "there are no other engines"
-out=$("$cairn" run --period 16K -- "$scratch/short" 2>&1)
+out=$("$cairn" run --period 4K -- "$scratch/short" 2>&1)
 is $? 5 "run passes the exit code through"
 [[ $out != *jemalloc* ]]
 ok $? "a program keeps the allocator it has"
@@ -55,13 +55,14 @@ for end in "exit 5" "return 6"; do
 	rm -f cairn.*
 done
 start_term() {
+	rm -f "$scratch/out" # the one before was ready
 	"$cairn" run --period 64K -- "$scratch/ends" term 40 >"$scratch/out" 2>"$scratch/err" &
 	runner=$!
 	children+=($runner)
 	wait_for 20 grep -q ready "$scratch/out"
-	wait_for 20 test -n "$(pgrep -P $runner)" # the service, by its parent
+	wait_for 20 pgrep -P $runner # the service, by its parent
 	service=$(pgrep -P $runner)
-	wait_for 20 test -S "$sockets/$service.sock"
+	wait_for 20 has_agent "$service"
 }
 start_term
 kill -TERM $runner
@@ -72,9 +73,15 @@ is "$(cat "$scratch/out")" ready "nothing is added to its output"
 ok $? "and the profile is from before it gave its memory back"
 rm -f cairn.*
 start_term
-was_looked_at() { curl -s --unix-socket "$sockets/$service.sock" http://localhost/metrics | grep -q '^cairn_snapshots_total [1-9]'; }
-wait_for 20 was_looked_at
-sleep 0.2 # the snapshot is on its way
+# has_snapshot MIB: the runner has one of so much at least; it keeps them in files without a name
+has_snapshot() {
+	local descriptor
+	for descriptor in $(ls -l "/proc/$runner/fd" | grep -F "$TMPDIR/" | sed 's/ -> .*//; s/.* //'); do
+		tail -n 1 "/proc/$runner/fd/$descriptor" | grep -q '^# cairn end' && [ "$(mebibytes "/proc/$runner/fd/$descriptor")" -ge "$1" ] && return
+	done
+	false
+}
+wait_for 20 has_snapshot 30
 kill -KILL $service
 wait $runner
 is $? 137 "a command that is killed"
@@ -82,7 +89,12 @@ like "$(tail -n 5 "$scratch/err")" "*was killed by signal 9 (Killed)*live at ??:
 [ "$(mebibytes cairn.ends.*.heap)" -ge 30 ]
 ok $? "and leaves the profile of that"
 rm -f cairn.*
-"$cairn" run --period 64K -- "$scratch/ends" peak 60 2>"$scratch/err"
+"$cairn" run --period 64K -- "$scratch/ends" peak 60 "$scratch/given" 2>"$scratch/err" &
+runner=$!
+children+=($runner)
+wait_for 20 has_snapshot 50
+touch "$scratch/given"
+wait $runner
 like "$(cat "$scratch/err")" "*live at the end:*highest: [5-7]?.? MiB of memory in 1 process at ??:??:??; its profile is cairn.ends.*.peak.heap*" \
 	"what was highest and is gone at the end is shown"
 [ "$(mebibytes cairn.ends.*.peak.heap)" -ge 50 ] && [ "$(mebibytes "$(ls cairn.ends.*.heap | grep -v peak)")" -le 10 ]
@@ -110,7 +122,9 @@ fi
 
 # Terminals: Ctrl-C reaches the command after its profile is taken, and a command that reads from the terminal can.
 cat >"$scratch/terminal.py" <<'P'
-import os, pty, sys, time
+import glob, os, pty, re, sys, time
+def has_agent(): # of a process that runs; who is killed leaves its socket
+    return any(os.path.exists("/proc/" + re.search(r"(\d+)\.sock", path)[1]) for path in glob.glob(os.environ["XDG_RUNTIME_DIR"] + "/cairn/*.sock"))
 pid, terminal = pty.fork()
 if pid == 0:
     os.execv(sys.argv[2], sys.argv[2:])
@@ -120,6 +134,7 @@ for awaited, sent in [part.split("=") for part in sys.argv[1].split(",")]:
         piece = os.read(terminal, 4096)
         if not piece: sys.exit("nothing more after " + repr(output))
         output += piece
+    while not has_agent(): time.sleep(0.05)
     time.sleep(0.5)
     os.write(terminal, sent.encode().decode("unicode_escape").encode())
 try:
@@ -131,10 +146,10 @@ except OSError: pass
 print(output.decode().replace("\r", ""))
 print("code", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 P
-out=$(timeout 60 python3 "$scratch/terminal.py" 'ready=\x03' "$cairn" run --period 64K -- "$scratch/ends" term 40)
+out=$(timeout 600 python3 "$scratch/terminal.py" 'ready=\x03' "$cairn" run --period 64K -- "$scratch/ends" term 40)
 like "$out" "*live at the end: [34]?.? MiB*held by: keep_it*code 3" "Ctrl-C: the profile is from before, and the command gets it"
 rm -f cairn.*
-out=$(timeout 60 python3 "$scratch/terminal.py" "?=anna\\n" "$cairn" run -q -- sh -c 'printf "?"; read name; echo "hello $name"')
+out=$(timeout 600 python3 "$scratch/terminal.py" "?=anna\\n" "$cairn" run -q -- sh -c 'printf "?"; read name; echo "hello $name"')
 like "$out" "*hello anna*code 0" "a command may read from the terminal"
 rm -f cairn.*
 
@@ -145,7 +160,7 @@ runner=$!
 children+=($runner)
 exec 7>"$scratch/stop"
 wait_for 30 grep -q idle "$scratch/out"
-all_answer() { for child in $(sed -n 's/child //p' "$scratch/out"); do [ -S "$sockets/$child.sock" ] || return 1; done; }
+all_answer() { for child in $(sed -n 's/child //p' "$scratch/out"); do has_agent "$child" || return 1; done; }
 wait_for 30 all_answer
 kill -TERM $runner
 wait $runner
@@ -188,6 +203,20 @@ holds "a program for musl links" musl-gcc -w "$scratch/static.c" -o "$scratch/mu
 is "$("$cairn" run -q -- "$scratch/musl" once 2>"$scratch/err" | tr '\n' ' ')" "once " "and runs"
 like "$(cat "$scratch/err")" "*is linked with musl, so it runs without profiling*" "and why it is not profiled is said"
 is "$(left)" "" "none leaves a profile"
+
+# A script that starts such a program: what the script's environment has reaches it.
+holds "a static program for musl links" musl-gcc -static -w "$scratch/static.c" -o "$scratch/musl-static"
+for kind in static static-pie musl-static; do
+	printf '#!/bin/sh\nexec %s "$@"\n' "$scratch/$kind" >"$scratch/start-$kind"
+	chmod +x "$scratch/start-$kind"
+	is "$("$cairn" run -q -- "$scratch/start-$kind" once 2>"$scratch/err"; echo $?)" "once
+0" "a script that starts a program of the kind $kind runs"
+	is "$(cat "$scratch/err")" "" "and nothing is said about it"
+done
+"$cairn" run -q --engine jemalloc -- "$scratch/start-static" once >/dev/null 2>"$scratch/err"
+is $? 134 "with --engine jemalloc it aborts, since prof:true reaches it"
+like "$(cat "$scratch/err")" "*a program that $scratch/start-static started has aborted: a static program with jemalloc*without --engine it runs*" "and why is said"
+rm -f cairn.*
 
 # Addresses.
 port=$(free_port)

@@ -42,7 +42,10 @@ static void fail(const char *what)
 static void churn(unsigned rounds, unsigned seed)
 {
 	enum { kept = 64 };
-	struct { unsigned char *data; size_t size; } objects[kept] = {0};
+	struct {
+		unsigned char *data;
+		size_t size;
+	} objects[kept] = {0};
 	for (unsigned i = 0; i < rounds; i++) {
 		seed = seed * 1664525 + 1013904223;
 		unsigned at = seed >> 26, size = 1 + (seed >> 8) % 3000;
@@ -51,12 +54,32 @@ static void churn(unsigned rounds, unsigned seed)
 			fail("memory was changed");
 		unsigned char *data = NULL;
 		switch (seed >> 5 & 7) {
-		case 0: data = realloc(old, size); old = NULL; break;
-		case 1: data = calloc(1, size); if (data && (data[0] || data[size - 1])) fail("calloc gave other than zeroes"); break;
-		case 2: if (posix_memalign((void **)&data, 256, size) || (uintptr_t)data % 256) fail("posix_memalign"); break;
-		case 3: data = aligned_alloc(64, size); if ((uintptr_t)data % 64) fail("aligned_alloc"); break;
-		case 4: data = reallocarray(old, size, 1); old = NULL; break;
-		case 5: data = (unsigned char *)strdup("a text of libc's own"); size = 21; break;
+		case 0:
+			data = realloc(old, size);
+			old = NULL;
+			break;
+		case 1:
+			data = calloc(1, size);
+			if (data && (data[0] || data[size - 1]))
+				fail("calloc gave other than zeroes");
+			break;
+		case 2:
+			if (posix_memalign((void **)&data, 256, size) || (uintptr_t)data % 256)
+				fail("posix_memalign");
+			break;
+		case 3:
+			data = aligned_alloc(64, size);
+			if ((uintptr_t)data % 64)
+				fail("aligned_alloc");
+			break;
+		case 4:
+			data = reallocarray(old, size, 1);
+			old = NULL;
+			break;
+		case 5:
+			data = (unsigned char *)strdup("a text of libc's own");
+			size = 21;
+			break;
 		default: data = malloc(size); break;
 		}
 		free(old);
@@ -90,6 +113,32 @@ static void many_threads(void)
 			fail("pthread_create");
 	}
 	for (int i = 0; i < at_once; i++)
+		pthread_join(threads[i], NULL);
+}
+
+/* All of them at once. */
+static pthread_barrier_t together;
+
+static void *churn_together(void *seed)
+{
+	churn(500, (unsigned)(uintptr_t)seed);
+	pthread_barrier_wait(&together);
+	churn(500, (unsigned)(uintptr_t)seed + 7);
+	return NULL;
+}
+
+static void crowd(void)
+{
+	enum { count = 2000 };
+	static pthread_t threads[count];
+	pthread_attr_t attributes;
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, 64 << 10);
+	pthread_barrier_init(&together, NULL, count);
+	for (int i = 0; i < count; i++)
+		if (pthread_create(&threads[i], &attributes, churn_together, (void *)(uintptr_t)i))
+			fail("pthread_create");
+	for (int i = 0; i < count; i++)
 		pthread_join(threads[i], NULL);
 }
 
@@ -248,19 +297,81 @@ static void hold(void)
 	pause();
 }
 
+static void busy(void)
+{
+	puts("ready");
+	fflush(stdout);
+	churn_for_ever((void *)3);
+}
+
+/* Holds ever more memory, a high after the other. */
+static void grow(void)
+{
+	puts("ready");
+	fflush(stdout);
+	for (int i = 0; i < 400; i++) {
+		for (int j = 0; j < 200; j++)
+			if (!malloc(20000))
+				fail("malloc");
+		usleep(50000);
+	}
+	pause();
+}
+
+/* Publishes NAME as OpenTelemetry's process context (OTEP 4719). */
+static void context(const char *name)
+{
+	struct {
+		char signature[8];
+		uint32_t version, size;
+		uint64_t published, address;
+		char payload[200];
+	} *page;
+	int descriptor = memfd_create("OTEL_CTX", MFD_CLOEXEC), length = (int)strlen(name);
+	if (descriptor < 0 || length > 100 || ftruncate(descriptor, 4096))
+		fail("memfd_create");
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE, descriptor, 0);
+	close(descriptor);
+	page->version = 2;
+	page->size = (uint32_t)sprintf(page->payload, "\x0a%c\x0a%cservice.name\x12%c\x0a%c%s", 18 + length, 12, 2 + length, length, name);
+	page->address = (uintptr_t)page->payload;
+	page->published = 1;
+	memcpy(page->signature, "OTEL_CTX", 8);
+	hold();
+}
+
 int main(int count, char **argument)
 {
 	const char *mode = count > 1 ? argument[1] : "";
-	if (strcmp(mode, "threads") == 0) many_threads();
-	else if (strcmp(mode, "forks") == 0) many_forks();
-	else if (strcmp(mode, "child") == 0) long_child();
-	else if (strcmp(mode, "loads") == 0) many_loads(argument[2]);
-	else if (strcmp(mode, "fibers") == 0) fibers();
-	else if (strcmp(mode, "signals") == 0) signals();
-	else if (strcmp(mode, "close") == 0) close_all();
-	else if (strcmp(mode, "sandbox") == 0) sandbox();
-	else if (strcmp(mode, "hold") == 0) hold();
-	else for (double start = now(); now() - start < 2;) churn(1000, 3);
+	if (strcmp(mode, "threads") == 0)
+		many_threads();
+	else if (strcmp(mode, "forks") == 0)
+		many_forks();
+	else if (strcmp(mode, "child") == 0)
+		long_child();
+	else if (strcmp(mode, "loads") == 0)
+		many_loads(argument[2]);
+	else if (strcmp(mode, "fibers") == 0)
+		fibers();
+	else if (strcmp(mode, "signals") == 0)
+		signals();
+	else if (strcmp(mode, "close") == 0)
+		close_all();
+	else if (strcmp(mode, "sandbox") == 0)
+		sandbox();
+	else if (strcmp(mode, "hold") == 0)
+		hold();
+	else if (strcmp(mode, "crowd") == 0)
+		crowd();
+	else if (strcmp(mode, "busy") == 0)
+		busy();
+	else if (strcmp(mode, "grow") == 0)
+		grow();
+	else if (strcmp(mode, "context") == 0)
+		context(argument[2]);
+	else
+		for (double start = now(); now() - start < 2;)
+			churn(1000, 3);
 	puts("well");
 	return 0;
 }

@@ -1,9 +1,11 @@
 /* sampler-truth.c - a program that knows what it holds: for each call site it prints `site NAME SIZE BYTES`, then `ready`, and waits
- * while other
- * threads allocate and free each other's objects.
+ * while other threads allocate and free each other's objects. With an argument it has the agent that was preloaded write a dump of that
+ * name, and ends.
  * SPDX-License-Identifier: Apache-2.0 */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,7 +69,7 @@ static void *work(void *unused)
 	return NULL;
 }
 
-int main(void)
+int main(int count, char **arguments)
 {
 	pthread_t thread;
 	for (int i = 0; i < 3; i++)
@@ -81,6 +83,13 @@ int main(void)
 	hold_array();
 	puts("ready");
 	fflush(stdout);
+	if (count > 1) {
+		bool (*write_dump)(const char *, char *, size_t) = (bool (*)(const char *, char *, size_t))dlsym(RTLD_DEFAULT, "cairn_snapshot_file");
+		char error[256] = "no agent";
+		if (!write_dump || !write_dump(arguments[1], error, sizeof error))
+			return puts(error), 1;
+		_exit(0);
+	}
 	pause();
 	return 0;
 }

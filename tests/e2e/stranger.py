@@ -6,7 +6,7 @@ mode, port = sys.argv[1], int(sys.argv[2])
 arguments = sys.argv[3:]
 
 
-def dial(timeout=20, receive=0):
+def dial(timeout=100, receive=0):
     client = socket.socket()
     if receive:  # before connect: it bounds the window
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive)
@@ -35,7 +35,7 @@ def status_of(answer):
 def upload(size, results):
     """Sends a body of SIZE bytes and notes the status, or that the connection was lost."""
     try:
-        client = dial(60)
+        client = dial(200)
         client.sendall(post("/debug/prof/mem/symbol", size))
         piece = b"x" * (1 << 20)
         try:
@@ -90,10 +90,14 @@ elif mode == "waits":  # COUNT HOW [VERSION]: requests that wait for an hour, wh
     for client in clients:
         reset(client) if arguments[1] == "reset" else client.close()
     print("left")
-elif mode == "leave":  # PATH SECONDS: one that leaves while its request is worked on
+elif mode == "leave":  # PATH SECONDS|FILE: one that leaves while its request is worked on: after a while, or once FILE is there
     client = dial()
     client.sendall(get(arguments[0]))
-    time.sleep(float(arguments[1]))
+    if arguments[1].startswith("/"):
+        while not os.path.exists(arguments[1]):
+            time.sleep(0.01)
+    else:
+        time.sleep(float(arguments[1]))
     client.close()
     print("left")
 elif mode == "slow":  # COUNT PATH: readers that take the beginning of the answer and no more; until standard input ends

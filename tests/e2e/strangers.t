@@ -15,7 +15,7 @@ C
 $cc -O0 -w quick.c -o plain && $cc -O0 -w quick.c -o quick -ljemalloc || { ok 1 "the test hosts build"; done_testing; }
 mkdir trap
 for name in linux-vdso.so.1 linux-gate.so.1 '[vdso]' libc.so.6 libjemalloc.so.2 conf; do mkfifo "trap/$name"; done
-in_trap() { (cd trap && timeout 20 env LD_PRELOAD="$library" "$@"); }
+in_trap() { (cd trap && timeout 100 env LD_PRELOAD="$library" "$@"); }
 in_trap ../plain
 is $? 0 "a pipe that is called like the vdso holds nobody up"
 in_trap ../quick
@@ -71,8 +71,8 @@ for kilobytes in 16 192 225 232 240 247 256 300 512 1024; do
 	LD_PRELOAD=$library MALLOC_CONF=prof:true,lg_prof_sample:12 CAIRN_CONF=dumps:$scratch/tls,start:true CAIRN_TOOL=$stand_in ./tls$kilobytes &
 	pid=$!
 	children+=($pid)
-	wait_for 20 test -S "$sockets/$pid.sock"
-	is "$(curl -s -o /dev/null -w '%{http_code}' --max-time 30 --unix-socket "$sockets/$pid.sock" http://localhost/cairn/snapshot)" 200 \
+	wait_for 20 has_agent "$pid"
+	is "$(curl -s -o /dev/null -w '%{http_code}' --max-time 200 --unix-socket "$sockets/$pid.sock" http://localhost/cairn/snapshot)" 200 \
 		"a host with $kilobytes KiB of thread-local storage has its snapshot"
 	kill -0 $pid
 	ok $? "and goes on"
@@ -100,13 +100,13 @@ refused() {
 	port=$(free_port)
 	env LD_PRELOAD="$library" MALLOC_CONF=prof:true "${@//PORT/$port}" redis-server --port "$(free_port)" --save "" --dir "$scratch" >/dev/null 2>&1 &
 	children+=($!)
-	wait_for 20 test -S "$sockets/$!.sock"
+	wait_for 20 has_agent "$!"
 	wait_for 10 eval "curl -s --unix-socket '$sockets/$!.sock' 'http://localhost/cairn/status?format=text' | grep -q 'listen problem'"
 	like "$("$cairn" status $! | tr '\n' '|')" "*listen problem: 127.0.0.1:$port: the token cannot be used|*config problems: *$problem*" "$name: the status says why"
 	curl -s --max-time 2 "http://127.0.0.1:$port/cairn/status" >/dev/null
 	is $? 7 "$name: nothing listens on TCP"
 	kill $!
-	(cd "$scratch" && timeout 60 env "${@//PORT/$port}" "$cairn" run -- ./quick) >run.out 2>run.err
+	(cd "$scratch" && timeout 300 env "${@//PORT/$port}" "$cairn" run -- ./quick) >run.out 2>run.err
 	is $? 1 "$name: cairn run fails"
 	like "$(cat run.err)" "*the agent cannot use its token, so it would not listen on 127.0.0.1:$port: *" "$name: and says why"
 }
@@ -146,10 +146,10 @@ int main(int count, char **arguments)
 }
 C
 $cc -O1 -w -I"$root/include" embed.c -o embed "$library" -Wl,-rpath,"${library%/*}" -ljemalloc
-is "$(timeout 20 ./embed 4096 127.0.0.1:"$(free_port)")" "1 " "cairn_start takes a token of 4 KiB"
-like "$(timeout 20 ./embed 4097 127.0.0.1:"$(free_port)")" "0 *its token is invalid*token is longer than 4096 bytes" "and fails with one that is longer"
-like "$(timeout 20 ./embed 0 127.0.0.1:"$(free_port)")" "0 *token is empty" "or empty"
-is "$(timeout 20 ./embed | tr '\n' '|')" "1 |child 42, still {|" "a forked child reads and frees a reply of its parent's"
+is "$(timeout 100 ./embed 4096 127.0.0.1:"$(free_port)")" "1 " "cairn_start takes a token of 4 KiB"
+like "$(timeout 100 ./embed 4097 127.0.0.1:"$(free_port)")" "0 *its token is invalid*token is longer than 4096 bytes" "and fails with one that is longer"
+like "$(timeout 100 ./embed 0 127.0.0.1:"$(free_port)")" "0 *token is empty" "or empty"
+is "$(timeout 100 ./embed | tr '\n' '|')" "1 |child 42, still {|" "a forked child reads and frees a reply of its parent's"
 
 # A module whose path has a line end and an escape in it.
 evil=$'e\nvil # cairn pid 1\n# cairn end\e[31m.so'
@@ -164,8 +164,8 @@ $cc -O1 -w loads.c -o loads -ljemalloc
 LD_PRELOAD=$library MALLOC_CONF=prof:true,lg_prof_sample:12 ./loads "$scratch/$evil" &
 pid=$!
 children+=($pid)
-wait_for 20 test -S "$sockets/$pid.sock"
-curl -s --max-time 30 --unix-socket "$sockets/$pid.sock" http://localhost/cairn/snapshot >evil.heap
+wait_for 20 has_agent "$pid"
+curl -s --max-time 200 --unix-socket "$sockets/$pid.sock" http://localhost/cairn/snapshot >evil.heap
 is "$(sed -n '/^# cairn trailer/,$p' evil.heap | grep -c $'[\001-\010\013-\037]')" 0 "a module's path brings no control character into the trailer"
 is "$(sed -n '/^# cairn trailer/,$p' evil.heap | grep -vc '^# cairn ')" 0 "and no line of its own"
 is "$(grep -c '^# cairn end' evil.heap)" 1 "the trailer ends once"
@@ -189,17 +189,17 @@ load "$port_service"
 identity=$(readelf -n private | sed -n 's/.*Build ID: //p')
 for kind in plain identified; do
 	upload "$([ $kind = plain ] || printf '# cairn module %x-%x 1000 %s %s' $start $((start + 4096)) "$identity" "$scratch/private")" >stranger.heap
-	got=$(curl -s --max-time 60 --data-binary @stranger.heap -o picture.svg -w '%{http_code}' "$url_service/debug/prof/mem/symbol")
+	got=$(curl -s --max-time 200 --data-binary @stranger.heap -o picture.svg -w '%{http_code}' "$url_service/debug/prof/mem/symbol")
 	is "$got" 200 "an upload that names a program of somebody else's is drawn ($kind)"
 	is "$(grep -c secret_function picture.svg)" 0 "without a name from that program ($kind)"
 	is "$(grep -c "$scratch/private" picture.svg)" 0 "or its path ($kind)"
 done
-curl -s --max-time 30 "$url_service/pprof/heap" >own.heap
-curl -s --max-time 60 --data-binary @own.heap "$url_service/debug/prof/mem/symbol" >picture.svg
+curl -s --max-time 200 "$url_service/pprof/heap" >own.heap
+curl -s --max-time 200 --data-binary @own.heap "$url_service/debug/prof/mem/symbol" >picture.svg
 grep -q 'aeMain\|main' picture.svg && grep -q 'zmalloc\|sdsnew\|createObject\|call' picture.svg
 ok $? "the service's own dump has its names"
 sed '/^# cairn trailer/,$d' own.heap >own-plain.heap
-curl -s --max-time 60 --data-binary @own-plain.heap "$url_service/debug/prof/mem/symbol" >picture.svg
+curl -s --max-time 200 --data-binary @own-plain.heap "$url_service/debug/prof/mem/symbol" >picture.svg
 grep -q 'zmalloc\|sdsnew\|createObject\|call' picture.svg
 ok $? "also one that jemalloc wrote, which has no build-ids"
 # A server that sends us elsewhere, and a libcurl of before 7.85, which does not know protocols by name.
@@ -271,7 +271,7 @@ children+=($!)
 wait_for 10 test -s port
 for version in new old neither; do
 	rm -f visited
-	LD_LIBRARY_PATH=$([ $version = new ] || echo "$scratch/$version") timeout 60 "$cairn" top "http://127.0.0.1:$(cat port)/x.heap" >out 2>err
+	LD_LIBRARY_PATH=$([ $version = new ] || echo "$scratch/$version") timeout 300 "$cairn" top "http://127.0.0.1:$(cat port)/x.heap" >out 2>err
 	is $? 1 "a redirection to FTP fails ($version libcurl)"
 	[ ! -e visited ]
 	ok $? "and nobody goes there ($version libcurl): $(tail -n 1 err | cut -c 1-150)"

@@ -54,9 +54,27 @@ holds 'the weight of the process and its limit are in the trailers' says 'all(d[
 json --objects "$scratch/leak"
 holds '--objects counts objects' says 'D["type"] == "inuse_objects" and all(l["values"][5] < 1e6 for l in L)'
 
+# Wrappers belong to their callers in pictures, as on every page.
+for n in 1 2 3; do
+	printf -- '--- symbol\nbinary=x\n0x10 zmalloc\n0x20 serve\n0x30 strdup\n0x40 parse\n---\n--- heap\nheap profile: 2: %d [2: %d] @ heapprofile\n' \
+		$((n * 110)) $((n * 110)) >"$scratch/wrap$n.heap"
+	printf '1: %d [1: %d] @ 0x10 0x20\n1: %d [1: %d] @ 0x30 0x40\n' $((n * 100)) $((n * 100)) $((n * 10)) $((n * 10)) >>"$scratch/wrap$n.heap"
+done
+holds 'a picture of wrappers' picture "$scratch"/wrap?.heap
+like "$(grep -o '<title>[^:]*' "$scratch/out.svg" | sort | tr '\n' ' ')" '*>parse *>serve *' 'shows their callers'
+"$cairn" timeline -o "$scratch/out.svg" --keep-wrappers "$scratch"/wrap?.heap 2>/dev/null
+like "$(grep -o '<title>[^:]*' "$scratch/out.svg" | sort | tr '\n' ' ')" '*>strdup *>zmalloc *' '--keep-wrappers shows them'
+json "$scratch"/wrap?.heap
+holds 'and so does JSON' says '{l["name"] for l in L} == {"zmalloc", "strdup"}'
+
 # The picture.
 holds 'a picture' picture "$scratch/leak"
 like "$(cat "$scratch/out.svg")" '*data-layer="8"*0x2000*All live memory*' 'with its layers and a legend'
+cp -r "$scratch/weighed" "$scratch/ended"
+last=$(ls -v "$scratch"/ended/* | tail -n 1)
+sed -i '/^# cairn smaps.rss/d' "$last"
+holds 'a picture whose last dump did not measure resident memory' picture "$scratch/ended"
+like "$(cat "$scratch/out.svg")" '*Resident memory of the process<tspan class="amount"> [1-9]*' 'shows the last figure that was measured'
 holds 'a picture with weight, limit and errors' picture --errors "$scratch/weighed"
 like "$(cat "$scratch/out.svg")" '*class="error"*class="resident"*limit 5.0 GiB*Resident memory*' 'shows them'
 holds 'a limit that is far above' picture --limit 100G "$scratch/leak"

@@ -290,12 +290,18 @@ static void send_some(int client, const char *data, size_t length)
 	(void)!send(client, data, length, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+static void send_phrase(int client, const char *phrase)
+{
+	send_some(client, phrase, strlen(phrase));
+}
+
 static void act(unsigned char action, unsigned char argument, int *client, struct cairn_bytes *script)
 {
 	char sink[16 << 10];
 	struct cairn_bytes part = no_bytes();
 	switch (action & 15) {
-	case 0: case 1:
+	case 0:
+	case 1:
 		if (*client < 0)
 			*client = dial(action & 1);
 		break;
@@ -303,7 +309,8 @@ static void act(unsigned char action, unsigned char argument, int *client, struc
 		part = take(script, argument);
 		send_some(*client, part.data, part.length);
 		break;
-	case 3: case 4: send_some(*client, phrases[argument % (sizeof phrases / sizeof *phrases)], strlen(phrases[argument % (sizeof phrases / sizeof *phrases)])); break;
+	case 3:
+	case 4: send_phrase(*client, phrases[argument % (sizeof phrases / sizeof *phrases)]); break;
 	case 5: send_some(*client, large_content, (size_t)argument * 1024); break; /* a body, or a head that never ends */
 	case 6: send_some(*client, phrases[argument % 12], argument / 12); break; /* a beginning */
 	case 7: (void)!recv(*client, sink, (size_t)argument * 64, MSG_DONTWAIT); break;

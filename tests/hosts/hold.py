@@ -1,10 +1,12 @@
-"""hold.py - keeps objects of an extension module's kind: buffers that C allocates, under two functions."""
+"""hold.py - keeps arrays of numpy and buffers of another extension module, under two functions."""
 import sys
 import zlib
 
+import numpy
+
 
 def inner_hold(kept):
-    kept.append(zlib.compressobj(9))
+    kept.append((numpy.zeros(50000), zlib.compressobj(9)))
 
 
 def outer_hold(kept):

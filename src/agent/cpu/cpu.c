@@ -3,10 +3,11 @@
 #include "agent/cpu/cpu.h"
 
 #include "agent/cpu/cpu_stacks.h"
-#include "agent/jemalloc/trailer_write.h"
+#include "agent/jemalloc/snapshot_trailer.h"
 #include "agent/unwind/stack.h"
 #include "agent/unwind/unwind.h"
 #include "base/time.h"
+#include "dump/trailer_write.h"
 #include "process/clock.h"
 #include "process/facts.h"
 #include "process/tasks.h"
@@ -464,28 +465,28 @@ static void write_records(const struct cairn_cpu *cpu, struct cairn_buffer *out,
 	}
 	write_words(out, (uint64_t[]){0, 1, 0}, 3);
 	cairn_facts_read("/proc/thread-self/maps", out);
-	cairn_trailer_begin(out);
-	cairn_buffer_format(out, "# cairn cpu.period %ld\n", CAIRN_SECOND_NS / (long)cpu->frequency);
-	uint64_t dropped = atomic_load(&cpu->dropped);
-	if (dropped)
-		cairn_buffer_format(out, "# cairn cpu.dropped %llu\n", (unsigned long long)dropped);
-	if (cpu->unwatched)
-		cairn_buffer_format(out, "# cairn cpu.unwatched %u\n", cpu->unwatched);
-	if (cpu->blocked)
-		cairn_buffer_format(out, "# cairn cpu.blocked %u\n", cpu->blocked);
-	uint64_t cramped = atomic_load(&cpu->cramped);
-	if (cramped)
-		cairn_buffer_format(out, "# cairn cpu.cramped %llu\n", (unsigned long long)cramped);
-	if (cpu->small)
-		cairn_buffer_format(out, "# cairn cpu.small %u\n", cpu->small);
-	if (cpu->overtaken)
-		cairn_buffer_text(out, "# cairn cpu.overtaken 1\n");
+	cairn_snapshot_trailer_begin(out);
+	const struct {
+		const char *key;
+		uint64_t value;
+	} counts[] = {
+		{"cpu.period", (uint64_t)CAIRN_SECOND_NS / cpu->frequency},
+		{"cpu.dropped", atomic_load(&cpu->dropped)},
+		{"cpu.unwatched", cpu->unwatched},
+		{"cpu.blocked", cpu->blocked},
+		{"cpu.cramped", atomic_load(&cpu->cramped)},
+		{"cpu.small", cpu->small},
+		{"cpu.overtaken", cpu->overtaken},
+	};
+	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+		if (counts[i].value)
+			cairn_trailer_write_number(out, counts[i].key, counts[i].value);
 	for (unsigned i = 0; i < cpu->thread_count; i++) {
 		uint32_t records = ends[i] - (i ? ends[i - 1] : 0);
 		if (records > 0)
-			cairn_buffer_format(out, "# cairn cpu.thread %u %d %s\n", records, cpu->threads[i].tid, cpu->threads[i].name);
+			cairn_trailer_write_format(out, "cpu.thread", "%u %d %s", records, cpu->threads[i].tid, cpu->threads[i].name);
 	}
-	cairn_trailer_end(out);
+	cairn_snapshot_trailer_end(out);
 }
 
 /* The records of a thread come one after another, so that a line behind the map can say whose they are. */

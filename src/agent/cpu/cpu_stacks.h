@@ -1,4 +1,4 @@
-/* cpu_stacks.h - stacks with how often each was seen, per thread; on pages of its own, for one thread to use.
+/* cpu_stacks.h - stacks with their counts, per thread; on separate pages, for one thread.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_AGENT_CPU_CPU_STACKS_H
 #define CAIRN_AGENT_CPU_CPU_STACKS_H
@@ -21,7 +21,7 @@ struct cairn_cpu_stack {
 bool cairn_cpu_stacks_open(struct cairn_cpu_stacks *stacks);
 void cairn_cpu_stacks_close(struct cairn_cpu_stacks *stacks);
 
-/* Counts a stack; false where there is no memory for a new one. */
+/* Counts a stack; returns false if there is no memory for a new one. */
 bool cairn_cpu_stacks_add(struct cairn_cpu_stacks *stacks, uint32_t thread, uint32_t times, const uint64_t *pcs, size_t depth);
 
 /* The stack after PREVIOUS, the first after NULL; NULL at the end. */

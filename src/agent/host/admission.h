@@ -1,7 +1,7 @@
-/* admission.h - a request's way in: who may ask, where it goes, and who waits for its answer.
+/* admission.h - admits requests: who may send them, where they go, and who waits for the answer.
  *
- * A request comes from the agent's own server, which asks cairn_admission_admit when the head is there and cairn_admission_handle when all
- * of it is, or from a thread of the host through cairn_admission_answer. All of them make a call (call.h).
+ * A request comes from the agent's own server, which calls cairn_admission_admit when its head has arrived and cairn_admission_handle
+ * when it is complete, or from a thread of the host through cairn_admission_answer. All of them make a call (call.h).
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_AGENT_HOST_ADMISSION_H
 #define CAIRN_AGENT_HOST_ADMISSION_H
@@ -10,14 +10,14 @@
 
 #include <locale.h>
 
-/* Numbers are read and written with a point, whatever locale the host has chosen. libc has this one ready: nothing is allocated.
- * Returns the thread's own, to go back to. */
+/* Numbers are read and written with a decimal point, whatever locale the host has chosen. libc has this locale ready, so nothing is
+ * allocated. Returns the thread's own locale, to restore it. */
 locale_t cairn_locale_use_plain(void);
 
-/* Sets up what requests and answers may hold in memory. */
+/* Sets up the memory limits of requests and answers. */
 void cairn_admission_open(struct cairn_agent *agent);
 
-/* May this request be answered at all? Fills in the refusal otherwise. */
+/* Whether this request may be answered at all. Fills in the refusal otherwise. */
 bool cairn_admission_check(struct cairn_agent *agent, const struct cairn_request *request, bool local, struct cairn_response *response);
 
 /* The server's `admit`, `handle` and `abandon`; the context is the agent. */
@@ -25,7 +25,7 @@ bool cairn_admission_admit(void *context, struct cairn_exchange *exchange, size_
 bool cairn_admission_handle(void *context, struct cairn_exchange *exchange);
 void cairn_admission_abandon(void *context, struct cairn_exchange *exchange);
 
-/* Answers on the calling thread, or waits there for the worker that does. RESPONSE is the caller's to free. */
+/* Answers on the calling thread, or waits there for the worker that does. The caller frees RESPONSE. */
 void cairn_admission_answer(const struct cairn_request *request, struct cairn_response *response);
 
 /* Waits on the calling thread for a snapshot that a worker takes; NULL on failure. The caller releases it. */

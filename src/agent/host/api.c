@@ -111,7 +111,7 @@ bool cairn_gdump(bool active, char *error, size_t size)
 /* What a reply refers to. It belongs to the caller, who may fork with it: these pages go along, as no others of the agent's do. */
 struct kept {
 	size_t size;
-	char headers[sizeof ((struct cairn_response *)0)->headers];
+	char headers[sizeof((struct cairn_response *)0)->headers];
 	_Alignas(16) char body[];
 };
 

@@ -21,15 +21,20 @@ static void fail(const char *text)
 	atomic_store(&cairn_attached.state, CAIRN_ATTACH_FAILED);
 }
 
+void cairn_attach_close_library(void)
+{
+	if (cairn_attached.descriptor > 0)
+		close(cairn_attached.descriptor - 1);
+	cairn_attached.descriptor = 0;
+}
+
 static void *begin(void *context)
 {
 	struct cairn_config config;
 	struct cairn_error error = {0};
 	(void)context;
 	cairn_sample_keep_quiet();
-	if (cairn_attached.descriptor > 0)
-		close(cairn_attached.descriptor - 1);
-	cairn_attached.descriptor = 0;
+	cairn_attach_close_library();
 	cairn_config_default(&config);
 	cairn_attached.config[sizeof cairn_attached.config - 1] = 0;
 	cairn_config_environment(&config, cairn_bytes_of(cairn_attached.config));
@@ -52,7 +57,7 @@ __attribute__((visibility("default"))) long cairn_attach_start(void)
 	pthread_t thread;
 	uint32_t wanted = CAIRN_ATTACH_WANTED;
 	if (!atomic_compare_exchange_strong(&cairn_attached.state, &wanted, CAIRN_ATTACH_STARTING))
-		return 1;
+		return wanted == CAIRN_ATTACH_STARTING || wanted == CAIRN_ATTACH_RUNNING;
 	if (!cairn_thread_start(&thread, begin, NULL, "cairn")) {
 		fail("no thread can be started in the process");
 		return 0;
@@ -68,13 +73,14 @@ static void *end(void *context)
 	cairn_sample_keep_quiet();
 	nanosleep(&(struct timespec){0, answer_pause_ms * 1000000L}, NULL); /* the answer is on its way */
 	pthread_mutex_lock(&cairn_agent.life);
+	/* Before the socket is gone: a command that sees it gone may attach again at once, and that is not to be undone here. */
+	atomic_store(&cairn_attached.state, CAIRN_ATTACH_DETACHED);
 	cairn_service_stop();
 	for (int i = 0; i < 100 && !cairn_sampler_is_restored(); i++) {
 		nanosleep(&(struct timespec){0, 10000000}, NULL);
 		cairn_sampler_stop();
 	}
 	pthread_mutex_unlock(&cairn_agent.life);
-	atomic_store(&cairn_attached.state, CAIRN_ATTACH_DETACHED);
 	return NULL;
 }
 

@@ -34,6 +34,9 @@ extern struct cairn_attach cairn_attached;
 /* Starts the agent as `cairn_attached` says. Returns at once; 0 where not even a thread can be started. */
 long cairn_attach_start(void);
 
+/* Closes the library's memfd, if it came from one. */
+void cairn_attach_close_library(void);
+
 /* Ends the agent soon, on a thread of its own: sampling stops, every relocation is restored, threads and socket end. */
 _Bool cairn_attach_end(void);
 

@@ -13,7 +13,7 @@
 enum kind { TEXT, SIZE, CHOICE, SHARE, SECONDS, RULE, MODE };
 
 #define AT(member) offsetof(struct cairn_config, member)
-#define TEXT_AT(member) AT(member), sizeof ((struct cairn_config *)0)->member, TEXT
+#define TEXT_AT(member) AT(member), sizeof((struct cairn_config *)0)->member, TEXT
 
 /* Every key: its name in CAIRN_CONF and in the file's [cairn] section, where it goes, and what it may be. */
 static const struct key {

@@ -1,9 +1,9 @@
-/* config.h - what the agent was asked to do: defaults, then the service's own options, then the file named by CAIRN_CONFIG,
- * then CAIRN_CONF; the later wins, key by key.
+/* config.h - the agent's configuration: defaults, then the service's own options, then the file named by CAIRN_CONFIG, then CAIRN_CONF;
+ * for each key, the last one wins.
  *
- * CAIRN_CONF is written like MALLOC_CONF: `listen:127.0.0.1:4000,dumps:/var/dumps`. The file is TOML and may be the
- * service's own: only the keys in the table of config.c are looked at. A wrong key or value never stops a service; it is
- * kept in `problems` and shown in the status.
+ * CAIRN_CONF has the syntax of MALLOC_CONF: `listen:127.0.0.1:4000,dumps:/var/dumps`. The file is TOML and may be the service's own: only
+ * the keys in the table of config.c are read. Invalid keys and values never stop a service; they are stored in `problems` and shown in
+ * the status.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_AGENT_HOST_CONFIG_H
 #define CAIRN_AGENT_HOST_CONFIG_H
@@ -59,11 +59,11 @@ enum cairn_config_engine { CAIRN_CONFIG_JEMALLOC, CAIRN_CONFIG_CAIRN, CAIRN_CONF
 struct cairn_config {
 	uint64_t activate;     /* 0 leave off, 1 activate, 2 as MALLOC_CONF says */
 	char listen[128];      /* host:port for TCP; "" for none */
-	char token[4097];      /* asked of every TCP client; "" for none */
-	bool token_unusable;   /* one was given, or may have been, that cannot be asked for: nothing is to listen on TCP without it */
+	char token[4097];      /* required from every TCP client; "" for none */
+	bool token_unusable;   /* an invalid token was given, or may have been: do not listen on TCP without one */
 	char hosts[256];       /* further names, separated by spaces, that a Host header may give */
 	char dumps[256];       /* the dump folder; "" for the folder of prof_prefix */
-	char tool[256];        /* the cairn command; "" to look for it */
+	char tool[256];        /* the cairn command; "" to search for it */
 	uint64_t old_contract; /* compat:old - old status codes and content types */
 	uint64_t connections;
 	uint64_t seconds;      /* for a client to send or take something */
@@ -72,30 +72,30 @@ struct cairn_config {
 	uint64_t memory;       /* bytes that requests, snapshots and answers may hold */
 	uint64_t unwinder;     /* 0 jemalloc's own, 1 Cairn's */
 	uint64_t depth;        /* frames of a stack, at most */
-	uint64_t budget;       /* what profiling may cost, in millionths of the process's CPU time; 0 for no limit */
+	uint64_t budget;       /* the cost limit for profiling, in millionths of the process's CPU time; 0 for no limit */
 	uint64_t engine;       /* enum cairn_config_engine */
 	uint64_t period;       /* mean distance of samples, of Cairn's engine */
-	char ledger[256];      /* the file its ledger is kept in; "" for memory */
+	char ledger[256];      /* the file of its ledger; "" for memory */
 	uint64_t ledger_bytes; /* of its ledger */
-	char prefix[256];      /* what the names of its numbered dumps begin with; jemalloc has prof_prefix */
+	char prefix[256];      /* prefix of its numbered dumps; jemalloc has prof_prefix */
 	uint64_t automatic;    /* 0 no dump near the limit, 1 at 90 % unless `share` says otherwise, 2 as the rules say */
 	struct cairn_trigger_rules rules;
 	struct cairn_folder_limits keep;
 	uint64_t mode;         /* of dump files */
-	uint64_t limit;        /* what the service may use, in bytes; 0 for what its group or the machine has */
+	uint64_t limit;        /* the memory limit of the service, in bytes; 0 for that of its group or the machine */
 	enum cairn_config_origin origins[CAIRN_CONFIG_KEYS];
 	char problems[512];
 };
 
 void cairn_config_default(struct cairn_config *config);
 
-/* The rules for dumps without being asked, as all keys together make them; false when there are none. */
+/* The rules for automatic dumps, from all keys together; returns false if there are none. */
 bool cairn_config_rules(const struct cairn_config *config, struct cairn_trigger_rules *rules);
 
-/* The limits of the dump folder. Without any rule or limit given, only the free space counts and nothing is ever removed. */
+/* The limits of the dump folder. Without any rule or limit, only the free space counts and nothing is ever removed. */
 void cairn_config_limits(const struct cairn_config *config, struct cairn_folder_limits *limits);
 
-/* Sets one key, in which - is the same as _; a wrong key or value becomes a problem. */
+/* Sets one key, in which - and _ are equivalent; an invalid key or value becomes a problem. */
 void cairn_config_set(struct cairn_config *config, const char *key, struct cairn_bytes value, enum cairn_config_origin origin);
 
 /* Reads `key:value,…`. */

@@ -4,6 +4,7 @@
 
 #include "base/date.h"
 #include "base/time.h"
+#include "dump/name.h"
 #include "process/clock.h"
 
 #include <errno.h>
@@ -67,7 +68,7 @@ bool cairn_dumps_write_numbered(struct cairn_agent *agent, const struct cairn_sn
 {
 	struct cairn_folder folder;
 	char prefix_folder[sizeof folder.path], name[256];
-	const char *prefix = prefix_of(agent), *slash = strrchr(prefix, '/');
+	const char *prefix = prefix_of(agent);
 	if (!prefix[0])
 		return cairn_fail(error, "the prefix is empty, so dumps have no name; set prof_prefix in MALLOC_CONF, or prefix in CAIRN_CONF");
 	cairn_dumps_folder(agent, &folder);
@@ -79,8 +80,7 @@ bool cairn_dumps_write_numbered(struct cairn_agent *agent, const struct cairn_sn
 	folder.must_exist = true; /* as for jemalloc itself */
 	folder.mode = (unsigned)agent->config.mode;
 	for (unsigned number = 0; number < tries_maximum; number++) {
-		int length = snprintf(name, sizeof name, "%s.%d.%u.%c%u.heap", slash ? slash + 1 : prefix, agent->owner, number, kind, number);
-		if (length < 0 || (size_t)length >= sizeof name)
+		if (!cairn_dump_name_numbered(name, sizeof name, prefix, agent->owner, number, kind))
 			return cairn_fail(error, "prof_prefix is too long for a file name");
 		if (write_dump(agent, &folder, snapshot, name, &facts, path, size, error))
 			return true;
@@ -97,11 +97,8 @@ bool cairn_dumps_write_dated(struct cairn_agent *agent, const struct cairn_snaps
 	struct tm date = cairn_date(cairn_clock_wall_ns() / CAIRN_SECOND_NS + agent->utc_offset);
 	cairn_dumps_folder(agent, &folder);
 	for (unsigned number = 1; number < tries_maximum; number++) {
-		char name[96], again[16] = "";
-		if (number > 1)
-			snprintf(again, sizeof again, "-%u", number);
-		snprintf(name, sizeof name, "%04d-%02d-%02d-%02d-%02d-%02d%s.%s.heap", date.tm_year + 1900, date.tm_mon + 1, date.tm_mday,
-			 date.tm_hour, date.tm_min, date.tm_sec, again, kind);
+		char name[96];
+		cairn_dump_name_dated(name, sizeof name, &date, number, kind);
 		if (write_dump(agent, &folder, snapshot, name, facts, path, size, error))
 			return true;
 		if (errno != EEXIST)

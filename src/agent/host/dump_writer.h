@@ -1,6 +1,6 @@
-/* dump_writer.h - the agent's names for the dumps it writes: RisingWave's by date, jemalloc's and TiKV's by number.
+/* dump_writer.h - names of the dumps that the agent writes: RisingWave's by date, jemalloc's and TiKV's by number.
  *
- * The dump folder is `dumps` of the configuration, else the folder of jemalloc's prof_prefix. All are written by folder.h.
+ * The dump folder is `dumps` of the configuration, else the folder of jemalloc's prof_prefix. folder.h writes all of them.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_AGENT_HOST_DUMP_WRITER_H
 #define CAIRN_AGENT_HOST_DUMP_WRITER_H
@@ -11,17 +11,17 @@
 /* The dump folder, as configured (it may be relative and may not exist), with the limits of the configuration. */
 void cairn_dumps_folder(struct cairn_agent *agent, struct cairn_folder *folder);
 
-/* The folder that jemalloc itself writes to, if that is another: gdump's dumps and those of lg_prof_interval go where prof_prefix
- * says. With the same limits. False where it writes none, or to the same. */
+/* The folder that jemalloc itself writes to, if it is another: gdump's dumps and those of lg_prof_interval go where prof_prefix says.
+ * With the same limits. Returns false if it writes none, or to the same folder. */
 bool cairn_dumps_jemalloc_folder(struct cairn_agent *agent, struct cairn_folder *folder);
 
-/* Writes SNAPSHOT as `<prof_prefix>.<pid>.<seq>.m<n>.heap`, jemalloc's own name for a dump on request, with the first
- * numbers that are free. PATH receives the name. */
+/* Writes SNAPSHOT as `<prof_prefix>.<pid>.<seq>.m<n>.heap`, jemalloc's own name for a dump on request, with the first free numbers. PATH
+ * receives the name. */
 bool cairn_dumps_write_numbered(struct cairn_agent *agent, const struct cairn_snapshot *snapshot, char kind, char *path, size_t size,
 				struct cairn_error *error);
 
-/* Writes SNAPSHOT to the dump folder as `<YYYY-mm-dd-HH-MM-SS>.<kind>.heap` (local time), with -2, -3, … behind the time when
- * that is taken. FACTS are added to it. */
+/* Writes SNAPSHOT to the dump folder as `<YYYY-mm-dd-HH-MM-SS>.<kind>.heap` (local time), with -2, -3, … after the time if that is taken.
+ * FACTS are added to it. */
 bool cairn_dumps_write_dated(struct cairn_agent *agent, const struct cairn_snapshot *snapshot, const char *kind,
 			     const struct cairn_folder_facts *facts, char *path, size_t size, struct cairn_error *error);
 

@@ -3,6 +3,7 @@
 #include "agent/host/environment.h"
 
 #include "agent/unwind/object.h"
+#include "base/path.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -96,11 +97,10 @@ void cairn_environment_find_tool(const char *configured, const char *search, cha
 		return;
 	}
 	cairn_objects_visit(find_own, &(struct own){library, sizeof library});
-	const char *slash = strrchr(library, '/');
-	size_t folder = slash ? (size_t)(slash - library) : 0;
-	if (slash && try_tool(library, folder, "/cairn", out, size))
+	size_t folder = cairn_path_folder(library);
+	if (folder && try_tool(library, folder, "cairn", out, size))
 		return;
-	if (slash && (try_tool(library, folder, "/../bin/cairn", out, size) || try_tool(library, folder, "/../../bin/cairn", out, size))) {
+	if (folder && (try_tool(library, folder, "../bin/cairn", out, size) || try_tool(library, folder, "../../bin/cairn", out, size))) {
 		make_plain(out, size);
 		return;
 	}

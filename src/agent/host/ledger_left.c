@@ -6,11 +6,12 @@
 #include "agent/sampler/sampler.h"
 #include "base/date.h"
 #include "base/pages.h"
+#include "base/time.h"
 #include "dump/ledger_dump.h"
+#include "dump/name.h"
 #include "process/clock.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 enum { names_tried = 100 };
 
@@ -31,17 +32,16 @@ static bool save(void *context, const struct cairn_ledger *ledger, struct cairn_
 	struct cairn_agent *agent = context;
 	struct cairn_folder folder;
 	struct cairn_buffer dump = cairn_pages(CAIRN_LEDGER_DUMP_MOST);
-	const struct cairn_ledger_end end = {.ended = "# cairn ended how is not known; its ledger was found at the next start\n"};
+	const struct cairn_ledger_end end = {.how = "how is not known; its ledger was found at the next start"};
 	const struct cairn_folder_facts facts = {.reason = CAIRN_DUMP_LAST ": found in the ledger at the next start"};
 	bool good = choose_folder(agent, &folder, error) && cairn_ledger_write_dump(ledger, &end, &dump, error);
 	folder.mode = (unsigned)agent->config.mode;
-	struct tm date = cairn_date(cairn_clock_wall_ns() / 1000000000 + agent->utc_offset);
+	struct tm date = cairn_date(cairn_clock_wall_ns() / CAIRN_SECOND_NS + agent->utc_offset);
 	errno = EEXIST;
 	bool written = false;
 	for (unsigned number = 1; good && !written && errno == EEXIST && number < names_tried; number++) {
 		char name[96];
-		snprintf(name, sizeof name, "%04d-%02d-%02d-%02d-%02d-%02d-%u.last.heap", date.tm_year + 1900, date.tm_mon + 1, date.tm_mday,
-			 date.tm_hour, date.tm_min, date.tm_sec, number);
+		cairn_dump_name_dated(name, sizeof name, &date, number, "last");
 		written = cairn_folder_write(&folder, name, cairn_buffer_bytes(&dump), &facts, error);
 	}
 	if (written)

@@ -47,7 +47,7 @@ static bool claim_folder(const char *path)
 	return is_ours_alone(path);
 }
 
-enum { folders_most = 4, folder_size = sizeof ((struct cairn_listen *)0)->folder };
+enum { folders_most = 4, folder_size = sizeof((struct cairn_listen *)0)->folder };
 
 /* Where the socket may go, in that order; "" for what is out of the question. */
 static void list_folders(const char *runtime, char folders[folders_most][folder_size])

@@ -1,8 +1,7 @@
-/* monitor.h - the agent's watch over its own process: it looks at memory on the server's thread and has a dump written when a
- * rule of the configuration says so.
+/* monitor.h - watches the memory of the agent's own process on the server's thread and requests a dump when a configured rule applies.
  *
- * A look is one read of /proc and some arithmetic; what takes time (the snapshot, the disk) is urgent work of another thread.
- * The state of the rules belongs to the server's thread; a dump under way reports back through `state`.
+ * A look is one read of /proc and some arithmetic; the slow part (the snapshot, the disk) is urgent work for another thread. The state of
+ * the rules belongs to the server's thread; a dump in progress reports back through `state`.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_AGENT_HOST_MONITOR_H
 #define CAIRN_AGENT_HOST_MONITOR_H
@@ -18,7 +17,7 @@ struct cairn_agent;
 
 enum cairn_monitor_state { CAIRN_MONITOR_IDLE, CAIRN_MONITOR_DUMPING, CAIRN_MONITOR_DUMPED, CAIRN_MONITOR_FAILED };
 
-/* A folder that is kept within limits. */
+/* A folder that the agent keeps within limits. */
 struct cairn_monitor_folder {
 	int64_t tidied_ns;  /* when that was done last, and */
 	int64_t changed_ns; /* the folder's time of change then */
@@ -32,7 +31,7 @@ struct cairn_monitor {
 	struct cairn_memory_reading reading; /* of the last look */
 	struct cairn_trigger trigger;
 	_Atomic enum cairn_monitor_state state;
-	/* What is being dumped, written before `state` says so. */
+	/* The dump in progress, written before `state` says so. */
 	enum cairn_trigger_reason reason;
 	struct cairn_memory_reading due; /* what made the dump due */
 	char explained[96];
@@ -50,16 +49,16 @@ struct cairn_monitor {
 	struct cairn_error problem; /* of the last dump that failed, or why memory cannot be read */
 };
 
-/* Makes MONITOR one that does nothing. */
+/* Makes MONITOR one that does nothing yet. */
 void cairn_monitor_clear(struct cairn_monitor *monitor);
 
-/* Begins, when the configuration has rules or limits. Nothing is held or done otherwise. */
+/* Starts if the configuration has rules or limits. Otherwise nothing is held or done. */
 void cairn_monitor_open(struct cairn_agent *agent);
 
-/* Lets go of what open took. No dump may be under way. */
+/* Releases what open acquired. No dump may be in progress. */
 void cairn_monitor_close(struct cairn_agent *agent);
 
-/* Looks once. Returns after how many milliseconds to look again. On the server's thread. */
+/* Looks once. Returns the number of milliseconds until the next look. On the server's thread. */
 int cairn_monitor_look(struct cairn_agent *agent);
 
 #endif

@@ -28,6 +28,7 @@ __attribute__((constructor)) static void preloaded(void)
 		cairn_attach_start();
 		return;
 	}
+	cairn_attach_close_library(); /* the command that brought it has given up meanwhile */
 	/* A program that is linked with the library starts it itself. */
 	const char *preload = secure_getenv("LD_PRELOAD");
 	if (!preload || !strstr(preload, "libcairn") || is_launcher(program_invocation_short_name))

@@ -153,7 +153,7 @@ static bool drain(int descriptor, struct cairn_buffer *out)
 
 /* Reads both pipes until their ends, or until the command has to be stopped for *REASON. */
 static enum cairn_spawn_result follow(const struct cairn_spawn *spawn, int output, int errors, struct cairn_buffer *out, struct cairn_buffer *said,
-				     const char **reason)
+				      const char **reason)
 {
 	int64_t deadline = cairn_clock_ns() + spawn->seconds * CAIRN_SECOND_NS;
 	struct pollfd pipes[2] = {{.fd = output, .events = POLLIN}, {.fd = errors, .events = POLLIN}};

@@ -6,8 +6,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-/* Starts RUN(CONTEXT) as a joinable thread called NAME, with every signal blocked from its first instruction on. False
- * where no thread can be had, or no address space for it and for what jemalloc maps when it first calls. */
+/* Starts RUN(CONTEXT) as a joinable thread called NAME, with all signals blocked from its first instruction on. Returns false if no
+ * thread can be started, or if there is no address space for it and for what jemalloc maps at its first call. */
 bool cairn_thread_start(pthread_t *thread, void *(*run)(void *context), void *context, const char *name);
 
 #endif

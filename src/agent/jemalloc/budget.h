@@ -1,10 +1,10 @@
-/* budget.h - what profiling costs this process, and keeping that below a limit.
+/* budget.h - measures the cost of profiling and keeps it below a limit.
  *
- * The cost is that of the sampled allocations of a second: each takes a stack, which is measured, and jemalloc's own
- * bookkeeping, which is not and stands in as a constant. It is shown as a share of the CPU time the process uses. With a
- * limit (`budget:1%`) the sampling period is doubled as often as it takes when the cost stays above it, and halved again
- * after a long time far below. jemalloc can change its period only by throwing its samples away, so no dump ever mixes two;
- * the time of the change is in the status and, as reset_at, in every snapshot.
+ * The cost is that of the sampled allocations in a second: each takes a stack, which is measured, and jemalloc's own bookkeeping, for
+ * which a constant is assumed. It is shown as a share of the process's CPU time. With a limit (`budget:1%`), the sampling period is
+ * doubled as often as necessary while the cost stays above it, and halved again after a long time far below. jemalloc can change its
+ * period only by discarding its samples, so no dump ever mixes two; the time of the change is in the status and, as reset_at, in every
+ * snapshot.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_AGENT_JEMALLOC_BUDGET_H
 #define CAIRN_AGENT_JEMALLOC_BUDGET_H
@@ -23,17 +23,17 @@ struct cairn_budget {
 	uint64_t stacks;
 	uint64_t first_period; /* as configured, or as last set by somebody else */
 	uint64_t known_period; /* at the last look */
-	unsigned above, below; /* looks in a row on that side of the limit */
+	unsigned above, below; /* consecutive looks on that side of the limit */
 };
 
-/* To be called about every second, by one thread. LIMIT is a share, 0 for none. */
+/* Call it about every second, from one thread. LIMIT is a share, 0 for none. */
 void cairn_budget_look(struct cairn_budget *budget, struct cairn_profiler *profiler, double limit);
 
-/* The period to move to from PERIOD when its cost is SHARE: a power of two times PERIOD, or a part of it that is no less than
- * FIRST, so that the cost comes to about half the limit. */
+/* The new period after PERIOD if its cost is SHARE: a power of two times PERIOD, or a fraction of it that is no less than FIRST, so that
+ * the cost becomes about half the limit. */
 uint64_t cairn_budget_period(uint64_t period, uint64_t first, double share, double limit);
 
-/* Bytes that jemalloc rounds SAMPLES live sampled objects up by, at most: each has pages of its own. */
+/* The most bytes that jemalloc adds to SAMPLES live sampled objects: each has pages of its own. */
 uint64_t cairn_budget_memory(uint64_t samples);
 
 #endif

@@ -3,6 +3,7 @@
 #include "agent/jemalloc/hook.h"
 
 #include "agent/unwind/object.h"
+#include "base/path.h"
 #include "process/clock.h"
 
 #include <stdatomic.h>
@@ -158,8 +159,7 @@ static bool see_object(void *context, const struct cairn_object *object)
 	struct cairn_code code;
 	if (!cairn_object_executes(object, inside))
 		return false;
-	const char *slash = strrchr(object->path, '/');
-	if (!object->program && strstr(slash ? slash : object->path, "jemalloc") && cairn_code_find(inside, &code)) {
+	if (!object->program && strstr(cairn_base_name(object->path), "jemalloc") && cairn_code_find(inside, &code)) {
 		add_range(search->found, code.start, code.end);
 		return true;
 	}

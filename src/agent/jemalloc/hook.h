@@ -1,8 +1,8 @@
-/* hook.h - Cairn's unwinder in the place where jemalloc asks for a stack.
+/* hook.h - Cairn's unwinder for jemalloc's stacks.
  *
- * jemalloc 5.3 and later call a function of one's own for every sampled allocation (experimental.hooks.prof_backtrace), so
- * profiling that was started by MALLOC_CONF, by an endpoint or by the service uses this unwinder alike. The allocator's own
- * frames are left out, all but one: stock jeprof takes 1 from every address but the first.
+ * jemalloc 5.3 and later call a custom function for every sampled allocation (experimental.hooks.prof_backtrace), so this unwinder is
+ * used whether MALLOC_CONF, an endpoint or the service started profiling. The allocator's own frames are left out except one: stock
+ * jeprof subtracts 1 from every address but the first.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_AGENT_JEMALLOC_HOOK_H
 #define CAIRN_AGENT_JEMALLOC_HOOK_H
@@ -11,20 +11,20 @@
 #include "agent/jemalloc/jemalloc.h"
 #include "agent/unwind/unwind.h"
 
-/* Installs the hook; stacks have at most DEPTH frames (and no more than jemalloc's prof_bt_max). False with the reason when
- * this jemalloc has none; its own unwinder then stays. Called again it only changes the depth. */
+/* Installs the hook; stacks have at most DEPTH frames (and no more than jemalloc's prof_bt_max). Returns false with the reason if this
+ * jemalloc has no hook; its own unwinder then stays. Further calls only change the depth. */
 bool cairn_hook_install(const struct cairn_jemalloc *jemalloc, unsigned depth, struct cairn_error *why);
 
-/* Gives jemalloc back what it had before. */
+/* Restores jemalloc's earlier hook. */
 void cairn_hook_remove(const struct cairn_jemalloc *jemalloc);
 
-/* Has NOTIFY called after each stack that is taken, on the thread that allocates; NULL ends it. False where no hook is installed, so
- * that it is never called. */
+/* Calls NOTIFY after each stack, on the thread that allocates; NULL ends this. Returns false if no hook is installed, so that it is never
+ * called. */
 bool cairn_hook_notify(void (*notify)(void));
 
 void cairn_hook_count(struct cairn_engine_counts *counts);
 
-/* The outermost frame of a stack that was cut off at the depth limit; a symbolizer shows its name. */
+/* The outermost frame of a stack that was truncated at the depth limit; symbolizers show its name. */
 __attribute__((visibility("default"))) void cairn_stack_is_truncated(void);
 
 #endif

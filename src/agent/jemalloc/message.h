@@ -1,14 +1,14 @@
-/* message.h - keeping jemalloc's complaints about dumps out of the host's output.
+/* message.h - keeps jemalloc's complaints about dumps out of the host's output.
  *
- * A dump that jemalloc writes by itself (lg_prof_interval, gdump) and cannot, since the host has become another user for instance, is
- * a line on the host's standard error for each. Those lines are dropped; all else that jemalloc has to say is passed on.
+ * If jemalloc cannot write a dump by itself (lg_prof_interval, gdump), for instance because the host has changed its user, it prints a
+ * line on the host's standard error each time. Those lines are dropped; all other messages of jemalloc are passed on.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_AGENT_JEMALLOC_MESSAGE_H
 #define CAIRN_AGENT_JEMALLOC_MESSAGE_H
 
 #include "agent/jemalloc/jemalloc.h"
 
-/* Puts itself into jemalloc's `malloc_message`, unless the host has done so, or the symbol is not exported. */
+/* Installs itself as jemalloc's `malloc_message`, unless the host has set that, or the symbol is not exported. */
 void cairn_message_filter(const struct cairn_jemalloc *jemalloc);
 
 /* Whether TEXT is such a line. */

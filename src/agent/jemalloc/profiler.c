@@ -114,8 +114,9 @@ static uint64_t period_of(struct cairn_profiler *profiler)
 	return (uint64_t)1 << shift;
 }
 
-static bool dump(struct cairn_profiler *profiler, const char *path, struct cairn_error *error)
+static bool dump(struct cairn_profiler *profiler, const char *path, int descriptor, struct cairn_error *error)
 {
+	(void)descriptor;
 	return require(profiler, error) &&
 	       command(profiler, "to write a dump", profiler->jemalloc.mallctl("prof.dump", NULL, NULL, &path, sizeof path), error);
 }
@@ -141,6 +142,7 @@ const struct cairn_engine cairn_engine_jemalloc = {
 	.reset = reset,
 	.set_period = set_period,
 	.period = period_of,
+	.dumps_by_name = true,
 	.dump = dump,
 	.allocated = allocated,
 	.notify = cairn_hook_notify,

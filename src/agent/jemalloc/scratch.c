@@ -13,11 +13,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool open_memory(struct cairn_scratch *scratch)
+static bool open_memory(struct cairn_scratch *scratch, bool by_name)
 {
 	scratch->descriptor = cairn_descriptor_adopt(memfd_create("cairn-snapshot", MFD_CLOEXEC));
 	if (scratch->descriptor < 0)
 		return false;
+	if (!by_name)
+		return true;
 	snprintf(scratch->path, sizeof scratch->path, "/proc/thread-self/fd/%d", scratch->descriptor);
 	int again = open(scratch->path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	struct stat ours, named;
@@ -57,10 +59,10 @@ static bool open_in(struct cairn_scratch *scratch, const char *folder)
 	return false;
 }
 
-bool cairn_scratch_open(struct cairn_scratch *scratch, const char *folder, struct cairn_error *error)
+bool cairn_scratch_open(struct cairn_scratch *scratch, const char *folder, bool by_name, struct cairn_error *error)
 {
 	*scratch = (struct cairn_scratch){.descriptor = -1};
-	if (open_memory(scratch))
+	if (open_memory(scratch, by_name))
 		return true;
 	if (errno == EMFILE || errno == ENFILE)
 		return cairn_fail_errno(error, "no descriptor left for a snapshot (RLIMIT_NOFILE)");
@@ -68,7 +70,8 @@ bool cairn_scratch_open(struct cairn_scratch *scratch, const char *folder, struc
 	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
 		if (folders[i][0] && is_safe(folders[i]) && open_in(scratch, folders[i]))
 			return true;
-	return cairn_fail_errno(error, "no memfd through /proc and no folder to write in for a snapshot");
+	return cairn_fail_errno(error, "a snapshot by jemalloc needs /proc or a folder to write in, and there is neither: mount /proc or a "
+				       "writable /tmp, or start the service with CAIRN_CONF=engine:cairn, which needs none");
 }
 
 void cairn_scratch_unname(struct cairn_scratch *scratch)

@@ -4,7 +4,7 @@
 
 #include "agent/engine.h"
 #include "agent/jemalloc/scratch.h"
-#include "agent/jemalloc/trailer_write.h"
+#include "agent/jemalloc/snapshot_trailer.h"
 #include "base/descriptor.h"
 #include "base/pages.h"
 #include "base/quota.h"
@@ -37,7 +37,7 @@ static struct cairn_bytes map_text(int descriptor)
 static bool append_trailer(struct cairn_snapshots *snapshots, int descriptor, bool with_maps, struct cairn_error *error)
 {
 	struct cairn_buffer trailer = cairn_pages(trailer_maximum);
-	cairn_trailer_write(&trailer, snapshots->profiler, with_maps ? CAIRN_TRAILER_WITH_MAPS : CAIRN_TRAILER_PLAIN);
+	cairn_snapshot_trailer_write(&trailer, snapshots->profiler, with_maps ? CAIRN_TRAILER_WITH_MAPS : CAIRN_TRAILER_PLAIN);
 	struct cairn_bytes rest = cairn_buffer_bytes(&trailer);
 	bool good = lseek(descriptor, 0, SEEK_END) >= 0 && cairn_descriptor_write_all(descriptor, &rest);
 	cairn_buffer_free(&trailer);
@@ -53,7 +53,7 @@ static bool has_maps(struct cairn_bytes text)
 static bool dump_into(struct cairn_snapshots *snapshots, struct cairn_scratch *scratch, struct cairn_error *error)
 {
 	int64_t before = cairn_clock_ns();
-	if (!cairn_profiler_dump(snapshots->profiler, scratch->path, error))
+	if (!cairn_profiler_dump(snapshots->profiler, scratch->path, scratch->descriptor, error))
 		return false;
 	atomic_store(&snapshots->last_duration_ns, cairn_clock_ns() - before);
 	struct cairn_bytes raw = map_text(scratch->descriptor);
@@ -80,7 +80,7 @@ static struct cairn_snapshot *take(struct cairn_snapshots *snapshots, struct cai
 	struct cairn_snapshot *snapshot = cairn_pages_map(sizeof *snapshot);
 	if (!snapshot)
 		cairn_fail_errno(error, "no memory for a snapshot");
-	if (!snapshot || !cairn_scratch_open(&scratch, snapshots->folder, error)) {
+	if (!snapshot || !cairn_scratch_open(&scratch, snapshots->folder, cairn_profiler_engine(snapshots->profiler)->dumps_by_name, error)) {
 		cairn_pages_unmap(snapshot, sizeof *snapshot);
 		return NULL;
 	}

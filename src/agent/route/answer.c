@@ -4,7 +4,7 @@
 
 #include "agent/host/spawn.h"
 #include "agent/jemalloc/scratch.h"
-#include "agent/jemalloc/trailer_write.h"
+#include "agent/jemalloc/snapshot_trailer.h"
 #include "base/descriptor.h"
 #include "base/pages.h"
 #include "base/quota.h"
@@ -23,6 +23,15 @@ void cairn_answer_error(struct cairn_call *call, int status, const char *text, c
 	if (cause && cause[0])
 		cairn_json_text(&json, "cause", cairn_bytes_of(cause));
 	cairn_json_close(&json, '}');
+}
+
+bool cairn_answer_can_profile(struct cairn_call *call, enum cairn_profiler_state *state, struct cairn_error *cause)
+{
+	*state = cairn_profiler_state(&call->agent->profiler);
+	if (*state >= CAIRN_PROFILER_INACTIVE)
+		return true;
+	cairn_profiler_explain(&call->agent->profiler, cause->text, sizeof cause->text);
+	return false;
 }
 
 static const char memory_is_used_up[] =
@@ -119,7 +128,7 @@ static int hand_over(struct cairn_call *call, struct cairn_bytes text, struct ha
 		cairn_fail(error, "%s", memory_is_used_up);
 		return 503;
 	}
-	if (!cairn_scratch_open(&handed->scratch, call->agent->snapshots.folder, error)) {
+	if (!cairn_scratch_open(&handed->scratch, call->agent->snapshots.folder, true, error)) {
 		cairn_quota_give(call->quota, text.length);
 		return 500;
 	}
@@ -148,8 +157,8 @@ int cairn_answer_render_upload(struct cairn_call *call, const char *const *argum
 	struct handed handed, modules;
 	struct cairn_buffer list = cairn_pages(64 << 20);
 	cairn_facts_read("/proc/thread-self/maps", &list);
-	cairn_trailer_begin(&list);
-	cairn_trailer_end(&list);
+	cairn_snapshot_trailer_begin(&list);
+	cairn_snapshot_trailer_end(&list);
 	int status = 500;
 	if (list.failed)
 		cairn_fail(error, "no memory for the list of modules");

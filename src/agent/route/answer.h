@@ -1,4 +1,4 @@
-/* answer.h - what handlers of several families answer with: snapshots, refusals, and what the cairn command makes of them.
+/* answer.h - answers of several families' handlers: snapshots, refusals, and the output of the cairn command.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_AGENT_ROUTE_ANSWER_H
 #define CAIRN_AGENT_ROUTE_ANSWER_H
@@ -7,35 +7,38 @@
 #include "agent/route/route.h"
 #include "base/json.h"
 
-/* `{"error": TEXT}`, with a second key `cause` when CAUSE is not empty. */
+/* `{"error": TEXT}`, with a second key `cause` if CAUSE is not empty. */
 void cairn_answer_error(struct cairn_call *call, int status, const char *text, const char *cause);
 
-/* A snapshot taken after the call arrived, or NULL with the reason. Where the memory for answers is used up the call is answered
- * with a 503, whatever the handler fills in. */
+/* Whether there is a profiler that could be active; if not, its STATE and the reason. */
+bool cairn_answer_can_profile(struct cairn_call *call, enum cairn_profiler_state *state, struct cairn_error *cause);
+
+/* A snapshot taken after the call arrived, or NULL with the reason. If the memory for answers is used up, the call is answered with a
+ * 503, whatever the handler fills in. */
 struct cairn_snapshot *cairn_answer_take(struct cairn_call *call, struct cairn_error *error);
 
-/* Answers with SNAPSHOT as it is; the response holds it from now on. */
+/* Answers with SNAPSHOT unchanged; the response holds it from now on. */
 void cairn_answer_snapshot(struct cairn_call *call, struct cairn_snapshot *snapshot, const char *type);
 
-/* Answers with the file DESCRIPTOR (base/descriptor.h), which the response owns from now on. None of it is held in memory. */
+/* Answers with the file DESCRIPTOR (base/descriptor.h), which the response owns from now on. The file is not read into memory. */
 void cairn_answer_file(struct cairn_call *call, int descriptor, const char *type);
 
-/* Appends to the body what `cairn ARGUMENTS…` makes of the file INPUT, with BASE as its /dev/fd/3 (-1 for none). Returns 200,
- * or the status to fail with: 501 where there is no cairn command, 504 when it took too long, 500 otherwise. Where its answer does
- * not fit in the memory for answers the call is answered with a 503, whatever the handler fills in. */
+/* Appends the output of `cairn ARGUMENTS…` for the file INPUT to the body, with BASE as its /dev/fd/3 (-1 for none). Returns 200, or the
+ * status of the failure: 501 if there is no cairn command, 504 if it took too long, 500 otherwise. If its answer does not fit in the
+ * memory for answers, the call is answered with a 503, whatever the handler fills in. */
 int cairn_answer_render(struct cairn_call *call, const char *const *arguments, int input, int base, const char *type,
 			struct cairn_error *error);
 
-/* The same from TEXT, handed over in a scratch file. */
+/* The same for TEXT, passed in a scratch file. */
 int cairn_answer_render_text(struct cairn_call *call, const char *const *arguments, struct cairn_bytes text, const char *type,
 			     struct cairn_error *error);
 
-/* The same from TEXT that came from anybody: /dev/fd/3 is this process's memory map and modules, for --only-modules. The command is to
- * open no file because TEXT names it. */
+/* The same for untrusted TEXT: /dev/fd/3 is this process's memory map and modules, for --only-modules. The command must not open a file
+ * just because TEXT names it. */
 int cairn_answer_render_upload(struct cairn_call *call, const char *const *arguments, struct cairn_bytes text, const char *type,
 			       struct cairn_error *error);
 
-/* What jemalloc prints of itself; OPTIONS as malloc_stats_print takes them. False when it cannot. */
+/* jemalloc's own statistics; OPTIONS as for malloc_stats_print. Returns false if it fails. */
 bool cairn_answer_stats(struct cairn_call *call, const char *options);
 
 #endif

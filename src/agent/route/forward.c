@@ -104,8 +104,8 @@ static bool send_request(const struct cairn_call *call, int descriptor, int64_t 
 	struct cairn_bytes query = request->query;
 	cairn_buffer_format(head, "%.*s %.*s", (int)request->method.length, request->method.data, (int)request->path.length, request->path.data);
 	for (char separator = '?'; query.length > 0;) {
-		const char *and = memchr(query.data, '&', query.length);
-		struct cairn_bytes pair = {query.data, and ? (size_t)(and - query.data) : query.length};
+		const char *ampersand = memchr(query.data, '&', query.length);
+		struct cairn_bytes pair = {query.data, ampersand ? (size_t)(ampersand - query.data) : query.length};
 		query = cairn_bytes_skip(query, pair.length + 1);
 		if (pair.length == 0 || cairn_bytes_start_with(pair, "pid="))
 			continue;
@@ -181,7 +181,7 @@ static void forward(struct cairn_call *call)
 	if (descriptor < 0) {
 		cairn_response_text(call->response, 409, CAIRN_TEXT,
 				    "process %d has no agent yet: a forked process starts its agent with its first sample; until then its heap is what its "
-				    "parent had at the fork\n", pid);
+				    "parent had at the fork. 'cairn attach %d' starts it now\n", pid, pid);
 		return;
 	}
 	int64_t end = cairn_clock_ns() + patience_seconds * CAIRN_SECOND_NS;

@@ -1,14 +1,14 @@
-/* forward.h - answering for the other processes of a tree.
+/* forward.h - answers for the other processes of a tree.
  *
- * One process of a tree has the TCP port: the one that was there first, which most often is the parent of the others. A request there with
- * ?pid=N is passed on to the agent of process N through its own socket, if N descends from this process, and its answer is passed back.
+ * One process of a tree has the TCP port: the first, which usually is the parent of the others. A request there with ?pid=N is passed on
+ * to the agent of process N through its own socket, if N descends from this process, and its answer is passed back.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_AGENT_ROUTE_FORWARD_H
 #define CAIRN_AGENT_ROUTE_FORWARD_H
 
 #include "agent/route/route.h"
 
-/* Whether REQUEST is for another process than this. */
+/* Whether REQUEST is for another process. */
 bool cairn_forward_is_meant(const struct cairn_request *request);
 
 /* The route that passes it on, whatever its path. */

@@ -13,12 +13,10 @@ static const char *type_of(struct cairn_call *call, const char *right, const cha
 /* Refuses unless profiling is enabled. */
 static bool require(struct cairn_call *call)
 {
-	struct cairn_profiler *profiler = &call->agent->profiler;
-	enum cairn_profiler_state state = cairn_profiler_state(profiler);
-	if (state >= CAIRN_PROFILER_INACTIVE)
-		return true;
+	enum cairn_profiler_state state;
 	struct cairn_error cause;
-	cairn_profiler_explain(profiler, cause.text, sizeof cause.text);
+	if (cairn_answer_can_profile(call, &state, &cause))
+		return true;
 	if (state == CAIRN_PROFILER_NOT_ENABLED)
 		cairn_answer_error(call, 400, "Memory profiling is not enabled", cause.text);
 	else

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/attach.h"
 #include "agent/host/dump_writer.h"
-#include "agent/jemalloc/trailer_write.h"
+#include "agent/jemalloc/snapshot_trailer.h"
 #include "agent/route/answer.h"
 #include "agent/route/status.h"
 #include "base/text.h"
@@ -110,7 +110,7 @@ void cairn_control_dump(struct cairn_call *call)
 	char path[512];
 	struct cairn_snapshot *snapshot = cairn_answer_take(call, &error);
 	bool written = snapshot && cairn_dumps_write_dated(call->agent, snapshot, "manual", &(struct cairn_folder_facts){.reason = "manual"}, path,
-								   sizeof path, &error);
+							   sizeof path, &error);
 	size_t size = snapshot ? snapshot->text.length : 0;
 	if (snapshot)
 		cairn_snapshot_release(snapshot);
@@ -129,7 +129,7 @@ void cairn_control_dump(struct cairn_call *call)
 void cairn_control_memory(struct cairn_call *call)
 {
 	cairn_response_start(call->response, 200, CAIRN_TEXT);
-	cairn_trailer_write(&call->response->body, &call->agent->profiler, CAIRN_TRAILER_WITH_STATISTICS);
+	cairn_snapshot_trailer_write(&call->response->body, &call->agent->profiler, CAIRN_TRAILER_WITH_STATISTICS);
 }
 
 void cairn_control_stats(struct cairn_call *call)

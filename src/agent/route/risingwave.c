@@ -38,7 +38,7 @@ void cairn_risingwave_dump(struct cairn_call *call)
 	}
 	struct cairn_snapshot *snapshot = cairn_answer_take(call, &error);
 	bool written = snapshot && cairn_dumps_write_dated(call->agent, snapshot, "manual", &(struct cairn_folder_facts){.reason = "manual"}, path,
-								   sizeof path, &error);
+							   sizeof path, &error);
 	if (snapshot)
 		cairn_snapshot_release(snapshot);
 	if (written)

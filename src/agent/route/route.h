@@ -1,7 +1,7 @@
-/* route.h - the one table of everything the agent answers.
+/* route.h - the table of all routes of the agent.
  *
- * A path is matched as it is sent. `{a,b}` in a route's path stands for any one of the alternatives and a `*` at its end
- * for any rest. The first row whose path and method fit answers; a path that fits with another method only is a 405.
+ * A path is matched as it is sent. `{a,b}` in a route's path stands for any of the alternatives, and a `*` at its end for any rest. The
+ * first row whose path and method match answers; a path that matches only with another method is a 405.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_AGENT_ROUTE_ROUTE_H
 #define CAIRN_AGENT_ROUTE_ROUTE_H
@@ -12,8 +12,8 @@ enum cairn_route_flags {
 	CAIRN_ROUTE_QUICK = 0,
 	CAIRN_ROUTE_WORK = 1,    /* takes time: answered by a worker */
 	CAIRN_ROUTE_USERVER = 2, /* refuses other methods and long bodies in userver's words */
-	CAIRN_ROUTE_EFFECT = 8,  /* a GET that changes something: not for other pages to make a browser send, nor a link */
-	CAIRN_ROUTE_LAST = 4,    /* matches what no other row of its family did; not in the index */
+	CAIRN_ROUTE_EFFECT = 8,  /* a GET that changes something: refused if a browser sends it for another page or a link */
+	CAIRN_ROUTE_LAST = 4,    /* matches what no other row of its family does; not in the index */
 };
 
 struct cairn_route {
@@ -28,7 +28,7 @@ struct cairn_route {
 extern const struct cairn_route cairn_routes[];
 extern const size_t cairn_routes_count;
 
-/* Whether PATTERN matches PATH; *REST is then what its `*` stands for. */
+/* Whether PATTERN matches PATH; *REST is then the part for its `*`. */
 bool cairn_route_match(const char *pattern, struct cairn_bytes path, struct cairn_bytes *rest);
 
 /* The row for METHOD and PATH, or NULL after filling in the refusal: 404, or 405 with Allow. */
@@ -63,7 +63,7 @@ void cairn_userver_stop_threads(struct cairn_call *call);
 void cairn_userver_heap(struct cairn_call *call);
 void cairn_userver_symbol(struct cairn_call *call);
 void cairn_userver_unknown(struct cairn_call *call);
-/* Refusals in its words, for the table's own checks. */
+/* Refusals in its own words, for the table's checks. */
 void cairn_userver_wrong_method(struct cairn_response *response, struct cairn_bytes method);
 void cairn_userver_long_body(struct cairn_response *response, uint64_t length, size_t maximum);
 
@@ -88,7 +88,7 @@ void cairn_cpu_gperftools(struct cairn_call *call);
 void cairn_tikv_activate(struct cairn_call *call);
 void cairn_tikv_deactivate(struct cairn_call *call);
 void cairn_tikv_list(struct cairn_call *call);
-/* `heap?name=` and `heap?jeprof=true`, which share their path with Go's heap; false when the request is neither. */
+/* `heap?name=` and `heap?jeprof=true`, which share their path with Go's heap; returns false if the request is neither. */
 bool cairn_tikv_heap(struct cairn_call *call);
 
 void cairn_control_status(struct cairn_call *call);

@@ -20,19 +20,31 @@ static void gather_profiler(struct cairn_status *status, struct cairn_profiler *
 	status->gdump = cairn_profiler_gdump_is_active(profiler);
 }
 
+/* A jemalloc with a prefix is called by names that Cairn's own engine does not take, so its memory is seen by its own profiler alone. */
+static void warn_of_prefix(struct cairn_status *status, struct cairn_profiler *profiler)
+{
+	struct cairn_error reason;
+	cairn_engine_jemalloc.explain(profiler, reason.text, sizeof reason.text);
+	snprintf(status->engine_warning, sizeof status->engine_warning, "memory allocated through %smalloc is not seen: %.400s",
+		 profiler->jemalloc.prefix, reason.text);
+}
+
 /* Cairn's own engine and its ledger. */
 static void gather_sampler(struct cairn_status *status, struct cairn_profiler *profiler)
 {
 	struct cairn_sampler_status *sampler = &status->sampler;
 	status->engine = cairn_profiler_engine(profiler)->name;
-	status->engine_warning = "";
+	status->engine_warning[0] = 0;
 	status->uses_sampler = !cairn_profiler_is_jemalloc(profiler);
 	if (!status->uses_sampler)
 		return;
 	cairn_sampler_get_status(sampler);
 	if (sampler->allocator_is_program)
-		status->engine_warning = "malloc is part of the program itself, so that only calls from its libraries are seen; a program with jemalloc "
-					 "inside is profiled by jemalloc, with prof:true";
+		snprintf(status->engine_warning, sizeof status->engine_warning, "%s",
+			 "malloc is part of the program itself, so that only calls from its libraries are seen; a program with jemalloc "
+			 "inside is profiled by jemalloc, with prof:true");
+	else if (profiler->jemalloc.mallctl && profiler->jemalloc.prefix[0])
+		warn_of_prefix(status, profiler);
 	status->has_ledger = sampler->open;
 	if (!sampler->open)
 		return;
@@ -71,6 +83,8 @@ static void gather_allocator(struct cairn_status *status, struct cairn_jemalloc 
 	status->has_jemalloc = jemalloc->mallctl;
 	if (!jemalloc->mallctl)
 		return;
+	cairn_jemalloc_variable(jemalloc, status->variable, sizeof status->variable);
+	status->jemalloc_variable = status->variable;
 	cairn_jemalloc_get_text(jemalloc, "opt.prof_prefix", &status->prof_prefix);
 	cairn_jemalloc_get_bool(jemalloc, "opt.prof_accum", &status->accumulates);
 	cairn_jemalloc_refresh(jemalloc);
@@ -171,6 +185,7 @@ void cairn_status_gather(struct cairn_status *status, struct cairn_agent *agent)
 {
 	*status = (struct cairn_status){.config = &agent->config};
 	cairn_facts_get(&status->process);
+	cairn_context_service(status->process.pid, status->service);
 	gather_profiler(status, &agent->profiler);
 	gather_sampler(status, &agent->profiler);
 	gather_allocator(status, &agent->profiler.jemalloc);

@@ -10,10 +10,12 @@
 #include "agent/cpu/cpu.h"
 #include "agent/host/agent.h"
 #include "agent/sampler/sampler.h"
+#include "process/context.h"
 #include "process/facts.h"
 
 struct cairn_status {
 	struct cairn_facts process;
+	char service[CAIRN_CONTEXT_NAME]; /* as the host publishes it */
 	const struct cairn_config *config;
 	/* The profiler. */
 	enum cairn_profiler_state state;
@@ -24,7 +26,8 @@ struct cairn_status {
 	uint64_t period;
 	bool gdump;
 	/* The engine. */
-	const char *engine, *engine_warning;
+	const char *engine;
+	char engine_warning[500]; /* what the engine does not see; "" when it sees everything */
 	struct cairn_sampler_status sampler; /* of Cairn's own */
 	bool uses_sampler, has_ledger;
 	uint64_t ledger_live, ledger_slots, ledger_stacks, ledger_stack_slots, ledger_taken, ledger_freed, ledger_replaced, ledger_dropped;
@@ -32,7 +35,8 @@ struct cairn_status {
 	uint64_t first_period;
 	/* The allocator. */
 	bool has_jemalloc;
-	const char *jemalloc_version, *jemalloc_prefix, *jemalloc_module, *jemalloc_found, *prof_prefix;
+	const char *jemalloc_version, *jemalloc_prefix, *jemalloc_module, *jemalloc_found, *jemalloc_variable, *prof_prefix;
+	char variable[64]; /* what jemalloc_variable points to */
 	bool is_malloc, accumulates;
 	bool has_statistics; /* the numbers below are jemalloc's own */
 	uint64_t allocated, in_pages, metadata, resident, mapped, retained, allocated_in_all;

@@ -27,12 +27,10 @@ static void answer_failure(struct cairn_call *call, const char *cause)
 /* Refuses unless profiling is enabled. */
 static bool require(struct cairn_call *call)
 {
-	struct cairn_profiler *profiler = &call->agent->profiler;
-	enum cairn_profiler_state state = cairn_profiler_state(profiler);
-	if (state >= CAIRN_PROFILER_INACTIVE)
-		return true;
+	enum cairn_profiler_state state;
 	struct cairn_error cause;
-	cairn_profiler_explain(profiler, cause.text, sizeof cause.text);
+	if (cairn_answer_can_profile(call, &state, &cause))
+		return true;
 	if (call->agent->config.old_contract)
 		answer_failure(call, state == CAIRN_PROFILER_NOT_ENABLED ? "No such file or directory" : "Operation not supported");
 	else if (state == CAIRN_PROFILER_NOT_ENABLED)

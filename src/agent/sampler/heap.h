@@ -1,4 +1,4 @@
-/* heap.h - the names of custom heaps: memory that the host manages itself and tells of by cairn_heap_allocated.
+/* heap.h - the names of custom heaps: memory that the host manages itself and reports with cairn_heap_allocated.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_AGENT_SAMPLER_HEAP_H
 #define CAIRN_AGENT_SAMPLER_HEAP_H

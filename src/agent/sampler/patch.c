@@ -5,6 +5,7 @@
 #include "agent/sampler/hooks.h"
 #include "agent/sampler/sample.h"
 #include "agent/unwind/dynamic.h"
+#include "base/path.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -43,15 +44,15 @@ struct search {
 
 static bool is_libc(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	return strncmp(slash ? slash + 1 : path, "libc.so", 7) == 0 || strncmp(slash ? slash + 1 : path, "libc-2", 6) == 0;
+	const char *name = cairn_base_name(path);
+	return strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc-2", 6) == 0;
 }
 
 /* The loader's own copies of malloc serve it alone before libc is there. */
 static bool is_loader(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	return strncmp(slash ? slash + 1 : path, "ld-linux", 8) == 0 || strncmp(slash ? slash + 1 : path, "ld-2", 4) == 0;
+	const char *name = cairn_base_name(path);
+	return strncmp(name, "ld-linux", 8) == 0 || strncmp(name, "ld-2", 4) == 0;
 }
 
 static bool search_object(void *context, const struct cairn_object *module)
@@ -129,7 +130,7 @@ bool cairn_patch_prepare(struct cairn_error *error)
 		patch.hooked[i] = true;
 	}
 	if (find("malloc_usable_size", &search) && search.bias == patch.allocator_bias && search.program == patch.is_program)
-		cairn_sampling.usable_size = (size_t (*)(void *))search.found;
+		cairn_sampling.usable_size = (size_t(*)(void *))search.found;
 	patch.prepared = true;
 	return true;
 }

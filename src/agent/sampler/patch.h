@@ -1,10 +1,10 @@
-/* patch.h - pointing the relocations of the loaded objects at the hooks, and back.
+/* patch.h - points the relocations of the loaded objects at the hooks, and back.
  *
- * Only a relocation that leads to the very function the hook goes on to is changed. So an object that was bound to another allocator
- * (RTLD_DEEPBIND, a private copy) keeps it, and costs samples only. One that has not been bound yet is changed where the loader would bind
- * it to that function.
+ * Only a relocation that leads to exactly the function behind the hook is changed. So an object that was bound to another allocator
+ * (RTLD_DEEPBIND, a private copy) keeps it; only its samples are missing. A relocation that is not bound yet is changed if the loader
+ * would bind it to that function.
  *
- * An object that is still being loaded is left alone until its relocations are done: that is when the loader has made them read-only.
+ * An object that is still being loaded is left alone until its relocations are done, that is, until the loader has made them read-only.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_AGENT_SAMPLER_PATCH_H
 #define CAIRN_AGENT_SAMPLER_PATCH_H
@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-/* Finds the host's allocator. False, with the reason, where it must be left alone: a sanitizer's, or none to be found. Once. */
+/* Finds the host's allocator. Returns false with the reason if it must be left alone (a sanitizer's) or cannot be found. Call it once. */
 bool cairn_patch_prepare(struct cairn_error *error);
 
 /* The object that malloc is in, by the loader's name; "" for the program itself. */
@@ -23,20 +23,19 @@ bool cairn_patch_allocator_is_program(void);
 
 struct cairn_patch_counts {
 	unsigned objects; /* seen */
-	unsigned slots;   /* that lead to a hook now */
+	unsigned slots;   /* that point to a hook now */
 	unsigned changed; /* by this call */
-	unsigned pending; /* objects that were not ready, or could not be changed, or have relocations that are not bound yet */
+	unsigned pending; /* objects that were not ready, could not be changed, or have relocations that are not bound yet */
 };
 
-/* Changes all relocations that are to be changed and are not yet, or with INSTALL false all of them back. Nothing where another thread
- * is at
- * it. Takes the loader's lock, so it is never called from inside malloc. */
+/* Changes all relocations that need it or, if INSTALL is false, all of them back. Does nothing if another thread is doing so. Takes the
+ * loader's lock, so it is never called from inside malloc. */
 bool cairn_patch_apply(bool install, struct cairn_patch_counts *counts);
 
-/* How many objects were ever loaded, by the loader's count: a change says that there are new ones. */
+/* The number of objects ever loaded, by the loader's count: it changes when there are new ones. */
 uint64_t cairn_patch_loaded(void);
 
-/* In a forked child: whoever was at it is not here. */
+/* In a forked child: the thread that was changing relocations is not here. */
 void cairn_patch_forget(void);
 
 #endif

@@ -1,8 +1,9 @@
-/* probe.h - otel_memory:alloc and otel_memory:free, the probes OpenTelemetry's profiler attaches to.
+/* probe.h - otel_memory:alloc and otel_memory:free, the probes that OpenTelemetry's profiler attaches to.
  *
- * A probe is one nop in the code and a note (.note.stapsdt, owner "stapsdt", type 3) that says where it is, what it is called, where its
- * arguments are and which counter, the semaphore, is above zero while somebody listens. The layout is that of SystemTap's user-space
- * probes. SPDX-License-Identifier: Apache-2.0 */
+ * A probe is one nop in the code and a note (.note.stapsdt, owner "stapsdt", type 3) with its address, its name, the places of its
+ * arguments, and a counter, the semaphore, which is above zero while somebody listens. The layout is that of SystemTap's user-space
+ * probes.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_AGENT_SAMPLER_PROBE_H
 #define CAIRN_AGENT_SAMPLER_PROBE_H
 
@@ -34,16 +35,16 @@
 
 extern volatile uint16_t cairn_probe_alloc_semaphore, cairn_probe_free_semaphore;
 
-/* OBJECT of SIZE bytes was sampled and stands for WEIGHTED bytes. */
+/* OBJECT of SIZE bytes was sampled and represents WEIGHTED bytes. */
 static inline void cairn_probe_alloc(uint64_t object, uint64_t size, uint64_t weighted)
 {
 	if (__builtin_expect(cairn_probe_alloc_semaphore == 0, 1))
 		return;
 #if defined(__x86_64__)
-	__asm__ volatile(CAIRN_PROBE_NOTE("alloc", "8@%%rdi 8@%%rsi 8@%%rdx") ::"D"(object), "S"(size), "d"(weighted));
+	__asm__ volatile(CAIRN_PROBE_NOTE("alloc", "8@%%rdi 8@%%rsi 8@%%rdx") : : "D"(object), "S"(size), "d"(weighted));
 #else
 	register uint64_t first __asm__("x0") = object, second __asm__("x1") = size, third __asm__("x2") = weighted;
-	__asm__ volatile(CAIRN_PROBE_NOTE("alloc", "8@x0 8@x1 8@x2") ::"r"(first), "r"(second), "r"(third));
+	__asm__ volatile(CAIRN_PROBE_NOTE("alloc", "8@x0 8@x1 8@x2") : : "r"(first), "r"(second), "r"(third));
 #endif
 }
 
@@ -53,10 +54,10 @@ static inline void cairn_probe_free(uint64_t object)
 	if (__builtin_expect(cairn_probe_free_semaphore == 0, 1))
 		return;
 #if defined(__x86_64__)
-	__asm__ volatile(CAIRN_PROBE_NOTE("free", "8@%%rdi") ::"D"(object));
+	__asm__ volatile(CAIRN_PROBE_NOTE("free", "8@%%rdi") : : "D"(object));
 #else
 	register uint64_t first __asm__("x0") = object;
-	__asm__ volatile(CAIRN_PROBE_NOTE("free", "8@x0") ::"r"(first));
+	__asm__ volatile(CAIRN_PROBE_NOTE("free", "8@x0") : : "r"(first));
 #endif
 }
 

@@ -1,10 +1,10 @@
-/* sample.h - the countdown to the next sample, and what happens when it ends.
+/* sample.h - the countdown to the next sample, and what happens at its end.
  *
- * Every thread counts down the bytes it asks for from a random distance with the mean of the period. The allocation that brings the
- * countdown below zero is the sample: so an object of S bytes is seen with the chance 1 - exp(-S / period), whatever was allocated before.
- * The fast paths are in hooks.c and touch nothing but the countdown and the filter; what is here runs once in a period.
+ * Every thread counts down the bytes it requests from a random distance whose mean is the period. The allocation that brings the
+ * countdown below zero is the sample: so an object of S bytes is sampled with probability 1 - exp(-S / period), whatever was allocated
+ * before. The fast paths are in hooks.c and touch only the countdown and the filter; the code here runs once per period.
  *
- * After fork the ledger is not there: a word that the kernel wipes in children says so, also where no handler runs.
+ * After a fork the ledger is not there: a word that the kernel wipes in children shows it, even if no handler runs.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_AGENT_SAMPLER_SAMPLE_H
 #define CAIRN_AGENT_SAMPLER_SAMPLE_H
@@ -13,8 +13,7 @@
 #include "agent/sampler/record.h"
 #include "agent/unwind/unwind.h"
 
-/* What lies between the host and a sample is code of this section, so that its frames can be left out of stacks wherever the agent is
- * linked. */
+/* The code between the host and a sample is in this section, so that its frames can be left out of stacks wherever the agent is linked. */
 #if defined(__clang__)
 #define CAIRN_SAMPLER_CODE __attribute__((section("cairn_sampler"), noinline))
 #else
@@ -23,7 +22,7 @@
 
 struct cairn_sample_thread {
 	uint64_t countdown; /* bytes until the next sample; negative when it is due */
-	uint64_t period;    /* with which the countdown was drawn; 0 before the first */
+	uint64_t period;    /* the period of the countdown; 0 before the first */
 	uint64_t random;
 	uint32_t number;    /* in the ledger, of */
 	uint32_t ledger;    /* this generation */
@@ -34,18 +33,18 @@ struct cairn_sample_thread {
 /* Of the calling thread. */
 extern _Thread_local struct cairn_sample_thread cairn_sample_thread __attribute__((tls_model("initial-exec")));
 
-/* What all threads share. Written by the sampler's owner (sampler.c) only, but for the counts. */
+/* The state that all threads share. Only the sampler's owner (sampler.c) writes it, except for the counts. */
 struct cairn_sampling {
 	_Atomic uint64_t period;
 	atomic_bool active;            /* new samples are taken */
 	atomic_bool open;              /* there is a ledger */
 	atomic_uint generation;        /* of ledgers */
 	struct cairn_record record;
-	_Atomic int *guard;            /* 1 in the process whose ledger it is; NULL where the kernel cannot wipe pages */
-	_Atomic int process;           /* its number, for that case */
+	_Atomic int *guard;            /* 1 in the process that owns the ledger; NULL if the kernel cannot wipe pages */
+	_Atomic int process;           /* its PID, for that case */
 	atomic_uint depth;             /* the most frames of a stack */
-	_Atomic uint64_t sweep, sweep_end; /* slots that were brought to the period, and when all of them are; see make_room */
-	void (*_Atomic notify)(void);  /* called with each sample of a forked child that has no ledger yet; NULL for nobody */
+	_Atomic uint64_t sweep, sweep_end; /* slots that were converted to the period, and when all of them are; see make_room */
+	void (*_Atomic notify)(void);  /* called with each sample of a forked child without a ledger yet; NULL for nobody */
 	size_t (*usable_size)(void *object); /* the host's malloc_usable_size, or NULL */
 	_Atomic uint64_t ends[CAIRN_UNWIND_ENDS];
 	_Atomic uint64_t measured, measured_frames, measured_ns;
@@ -53,7 +52,7 @@ struct cairn_sampling {
 
 extern struct cairn_sampling cairn_sampling;
 
-/* The countdown of this thread has ended with the allocation of OBJECT (NULL where it failed), SIZE bytes by FUNCTION. */
+/* The countdown of this thread has ended with the allocation of OBJECT (NULL if it failed), SIZE bytes by FUNCTION. */
 void cairn_sample_spent(void *object, size_t size, uintptr_t function);
 
 /* The same for an object of a custom heap. */
@@ -66,14 +65,14 @@ void cairn_sample_place(uintptr_t function, uint32_t *stack, uint32_t *thread, i
 void cairn_sample_freed(const void *object);
 void cairn_sample_freed_heap(uint64_t id, uint32_t heap);
 
-/* OBJECT is about to be moved or resized; and whether it was. The first returns 0 where it is no sample. */
+/* OBJECT is about to be moved or resized; and whether it was. The first returns 0 if it is no sample. */
 uint32_t cairn_sample_hold(const void *object);
 void cairn_sample_release(const void *object, uint32_t held, bool moved);
 
 /* Nothing that this thread allocates is sampled. */
 void cairn_sample_keep_quiet(void);
 
-/* Whether the ledger is this process's. */
+/* Whether this process owns the ledger. */
 bool cairn_sample_is_ours(void);
 
 #endif

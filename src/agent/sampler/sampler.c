@@ -11,6 +11,7 @@
 #include "base/pages.h"
 #include "dump/ledger_heap.h"
 #include "process/clock.h"
+#include "process/context.h"
 #include "process/facts.h"
 
 #include <errno.h>
@@ -111,11 +112,16 @@ static bool record_module(void *context, const struct cairn_object *object)
 	return false;
 }
 
+/* And what is known of the process only once it has begun: the name of its service. */
 static void record_modules(void)
 {
 	struct cairn_facts facts;
 	cairn_facts_get(&facts);
 	cairn_objects_visit(record_module, &(struct listing){facts.executable});
+	char service[CAIRN_CONTEXT_NAME];
+	struct cairn_ledger_header *header = cairn_sampling.record.header;
+	if (cairn_context_service(facts.pid, service))
+		snprintf(header->service, sizeof header->service, "%s", service);
 }
 
 static void walk_relocations(void)
@@ -286,7 +292,7 @@ static bool make_dump(struct cairn_buffer *out, struct cairn_error *error)
 	if (!cairn_sample_is_ours()) { /* it was never on: an empty profile is the truth */
 		cairn_buffer_text(out, "heap_v2/1\n  t*: 0: 0 [0: 0]\n\nMAPPED_LIBRARIES:\n");
 		cairn_facts_read("/proc/thread-self/maps", out);
-		cairn_buffer_text(out, "# cairn section samples 1\n");
+		cairn_buffer_text(out, CAIRN_LEDGER_SECTION);
 		return true;
 	}
 	struct cairn_bytes memory = {(const char *)cairn_sampling.record.header, cairn_sampling.record.bytes};
@@ -298,20 +304,15 @@ static bool make_dump(struct cairn_buffer *out, struct cairn_error *error)
 	return !out->failed || cairn_fail(error, "no memory for a dump");
 }
 
-static bool dump(struct cairn_profiler *profiler, const char *path, struct cairn_error *error)
+static bool dump(struct cairn_profiler *profiler, const char *path, int descriptor, struct cairn_error *error)
 {
 	(void)profiler;
+	(void)path;
 	if (!is_possible())
 		return cairn_fail(error, "%s", sampler.problem.text);
 	struct cairn_buffer out = cairn_pages(dump_maximum);
-	int descriptor = -1;
-	bool good = make_dump(&out, error);
-	if (good) {
-		descriptor = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-		good = (descriptor >= 0 && write_all(descriptor, cairn_buffer_bytes(&out))) || cairn_fail_errno(error, "cannot write the snapshot");
-	}
-	if (descriptor >= 0)
-		close(descriptor);
+	bool good = make_dump(&out, error) &&
+		    (write_all(descriptor, cairn_buffer_bytes(&out)) || cairn_fail_errno(error, "cannot write the snapshot"));
 	cairn_buffer_free(&out);
 	return good;
 }
@@ -321,12 +322,12 @@ static void write_trailer(struct cairn_profiler *profiler, struct cairn_buffer *
 	struct cairn_ledger ledger;
 	const char *allocator = cairn_patch_allocator();
 	(void)profiler;
-	cairn_buffer_format(out, "# cairn allocator %s\n", allocator[0] ? allocator : "-");
+	cairn_trailer_write_text(out, "allocator", allocator[0] ? allocator : "-");
 	struct cairn_bytes memory = {(const char *)cairn_sampling.record.header, cairn_sampling.record.bytes};
 	if (cairn_sample_is_ours() && cairn_ledger_open(&ledger, memory, NULL))
 		cairn_ledger_write_counts(&ledger, out);
 	else
-		cairn_buffer_format(out, "# cairn period %llu\n", (unsigned long long)get_period(profiler));
+		cairn_trailer_write_number(out, "period", get_period(profiler));
 }
 
 static void count(struct cairn_engine_counts *counts)

@@ -1,4 +1,4 @@
-/* dynamic.h - the dynamic section of a loaded object: its symbols by name and its relocations, read where they lie.
+/* dynamic.h - the dynamic section of a loaded object: its symbols by name and its relocations, read in place.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_AGENT_UNWIND_DYNAMIC_H
 #define CAIRN_AGENT_UNWIND_DYNAMIC_H
@@ -16,10 +16,10 @@ struct cairn_dynamic {
 	} data, plt;
 };
 
-/* False where MODULE has none. Borrowed as MODULE is. */
+/* Returns false if MODULE has none. Borrowed like MODULE. */
 bool cairn_dynamic_open(struct cairn_dynamic *dynamic, const struct cairn_object *module);
 
-/* The address of the function NAME that this object defines, 0 where it defines none or one that is chosen at run time (IFUNC). */
+/* The address of the function NAME in this object; 0 if it is not defined here or is chosen at run time (IFUNC). */
 uintptr_t cairn_dynamic_find(const struct cairn_dynamic *dynamic, const char *name);
 
 #endif

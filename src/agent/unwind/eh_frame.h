@@ -1,9 +1,9 @@
-/* eh_frame.h - call frame information: how to get from a frame to its caller's, as compilers wrote it into .eh_frame.
+/* eh_frame.h - call frame information: how to get from a frame to its caller, as compilers wrote it into .eh_frame.
  *
- * Three steps: the FDE (one function's entry) that covers an address, through the sorted table of .eh_frame_hdr; the
- * rules in force at that address, by running the entry's little program; and, in unwind.c, applying them. The formats are
- * those of the Linux Standard Base (10.6) and DWARF 5 (6.4). Nothing allocates, locks or writes outside its result, and
- * all reads stay inside the image, so a broken section yields false and nothing worse.
+ * There are three steps: find the FDE (one function's entry) that covers an address, through the sorted table of .eh_frame_hdr; find the
+ * rules for that address, by running the entry's small program; and, in unwind.c, apply them. The formats are those of the Linux Standard
+ * Base (10.6) and DWARF 5 (6.4). Nothing allocates, locks or writes outside its result, and all reads stay inside the image, so a broken
+ * section yields false and nothing worse.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_AGENT_UNWIND_EH_FRAME_H
 #define CAIRN_AGENT_UNWIND_EH_FRAME_H
@@ -20,7 +20,7 @@ enum { CAIRN_REGISTERS = 32, CAIRN_REGISTER_SP = 31, CAIRN_REGISTER_FP = 29, CAI
 #error "Cairn's unwinder knows x86_64 and aarch64"
 #endif
 
-/* A loaded object: its bytes, and the address the first one has. In a live process that is where it lies. */
+/* A loaded object: its bytes, and the address of the first one; in a live process, its address in memory. */
 struct cairn_image {
 	struct cairn_bytes bytes;
 	uint64_t address;
@@ -36,17 +36,17 @@ struct cairn_fde {
 	uint8_t return_register;
 	uint8_t encoding; /* of addresses in the program */
 	bool has_data;    /* of an augmentation, before the program */
-	bool is_signal;   /* this frame was made by the kernel: the pc that follows it is exact, not a return address */
+	bool is_signal;   /* the kernel made this frame: the pc that follows it is exact, not a return address */
 };
 
 enum cairn_rule_kind {
-	CAIRN_RULE_SAME,             /* as in the frame itself; also whatever no rule mentions */
+	CAIRN_RULE_SAME,             /* as in the frame itself; also anything that no rule mentions */
 	CAIRN_RULE_UNDEFINED,        /* lost; for the return address: this is the outermost frame */
 	CAIRN_RULE_OFFSET,           /* stored at CFA + value */
 	CAIRN_RULE_VALUE_OFFSET,     /* is CFA + value */
 	CAIRN_RULE_REGISTER,         /* is in register number value */
-	CAIRN_RULE_EXPRESSION,       /* stored where the expression at image offset value says */
-	CAIRN_RULE_VALUE_EXPRESSION, /* is what the expression at image offset value says */
+	CAIRN_RULE_EXPRESSION,       /* stored at the result of the expression at image offset value */
+	CAIRN_RULE_VALUE_EXPRESSION, /* is the result of the expression at image offset value */
 };
 
 struct cairn_rule {
@@ -63,17 +63,17 @@ struct cairn_frame_rules {
 	bool is_signal;
 };
 
-/* The entry for PC through the .eh_frame_hdr at address HEADER. False when none covers it or the section is broken. */
+/* The entry for PC through the .eh_frame_hdr at address HEADER. Returns false if none covers it or the section is broken. */
 bool cairn_eh_frame_find(const struct cairn_image *image, uint64_t header, uint64_t pc, struct cairn_fde *fde);
 
-/* The entry that starts at OFFSET of the image; false for a CIE, the end mark, or nonsense. *NEXT, which may be NULL, is
- * where the one after it starts, also when this one is refused; 0 when there is none. */
+/* The entry at OFFSET of the image; returns false for a CIE, the end mark, or invalid data. *NEXT, which may be NULL, is the start of the
+ * next entry, even if this one is refused; 0 if there is none. */
 bool cairn_eh_frame_parse(const struct cairn_image *image, size_t offset, struct cairn_fde *fde, size_t *next);
 
 /* The rules at PC, which FDE covers. */
 bool cairn_eh_frame_rules(const struct cairn_image *image, const struct cairn_fde *fde, uint64_t pc, struct cairn_frame_rules *rules);
 
-/* The expression a rule's value names. */
+/* The expression of a rule's value. */
 struct cairn_bytes cairn_eh_frame_expression(const struct cairn_image *image, int32_t value);
 
 #endif

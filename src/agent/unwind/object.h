@@ -1,7 +1,6 @@
-/* object.h - the ELF objects loaded in this process: their symbols and build-ids, read where they lie.
+/* object.h - the ELF objects loaded in this process: their symbols and build-ids, read in place.
  *
- * Nothing allocates. A module is borrowed from the loader for the length of a cairn_objects_visit callback, during which
- * it cannot be unloaded.
+ * Nothing allocates. A module is borrowed from the loader during a cairn_objects_visit callback, in which it cannot be unloaded.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_AGENT_UNWIND_OBJECT_H
 #define CAIRN_AGENT_UNWIND_OBJECT_H
@@ -11,16 +10,16 @@
 #include <link.h>
 
 struct cairn_object {
-	const char *path; /* /proc/self/exe for the program itself, "" or a bare name for what has no file (the vdso) */
+	const char *path; /* /proc/self/exe for the program itself, "" or a bare name for an object without a file (the vdso) */
 	bool program;     /* the executable, not a library */
-	uintptr_t bias;   /* what to add to a link-time address */
+	uintptr_t bias;   /* added to a link-time address */
 	const ElfW(Phdr) *headers;
 	size_t headers_count;
 };
 
-/* dl_iterate_phdr, which holds a lock of the loader's that libc does not set free in a forked child: one forked meanwhile could never
- * load a library again. So a fork and a visit wait for each other; who forks has these three as its handlers. A fork waits as long as
- * a visit takes, and never longer than a tenth of a second. */
+/* dl_iterate_phdr, which holds a lock of the loader that libc does not release in a forked child: a child forked meanwhile could never
+ * load a library again. So a fork and a visit wait for each other; these three are the fork handlers. A fork waits as long as a visit
+ * takes, but at most a tenth of a second. */
 int cairn_loader_visit(int (*visit)(struct dl_phdr_info *info, size_t size, void *context), void *context);
 void cairn_loader_before_fork(void);
 void cairn_loader_after_fork(void);
@@ -29,13 +28,13 @@ void cairn_loader_in_child(void);
 /* Calls VISIT for each module until it returns true; returns whether one did. */
 bool cairn_objects_visit(bool (*visit)(void *context, const struct cairn_object *module), void *context);
 
-/* Calls SEE for each function MODULE defines whose name ends in SUFFIX until it returns true. `exported` looks at the
- * dynamic symbols in memory, `local` at .symtab in the file (which must be the very file that is loaded). */
+/* Calls SEE for each function of MODULE whose name ends in SUFFIX until it returns true. `exported` searches the dynamic symbols in
+ * memory, `local` searches .symtab in the file (which must be exactly the loaded file). */
 typedef bool cairn_symbol_visitor(void *context, const struct cairn_object *module, const char *name, uintptr_t address);
 bool cairn_object_exported(const struct cairn_object *module, const char *suffix, cairn_symbol_visitor *see, void *context);
 bool cairn_object_local(const struct cairn_object *module, const char *suffix, cairn_symbol_visitor *see, void *context);
 
-/* The GNU build-id note, empty where there is none. */
+/* The GNU build-id note; empty if there is none. */
 struct cairn_bytes cairn_object_build_id(const struct cairn_object *module);
 
 /* Whether ADDRESS is in executable memory of MODULE. */

@@ -1,9 +1,9 @@
-/* rule_cache.h - the unwind rule of a frame in one word, and the table that keeps them by pc.
+/* rule_cache.h - the unwind rule of a frame in one word, and a table of rules by pc.
  *
- * A short rule holds what the fast walk needs: how the CFA, the return address and the frame pointer are found. Entries
- * are read and written by any thread at any instant without a lock: the key is stored mixed with the rule, so a torn
- * entry matches no pc, or by a rare chance a wrong one, whose walk then goes astray among checked reads. The tag of the
- * object a pc lies in is part of the key, and no two objects share one: rules of an unloaded object die with it.
+ * A short rule contains what the fast walk needs: how to find the CFA, the return address and the frame pointer. Any thread reads and
+ * writes entries at any time without a lock: the key is stored combined with the rule, so a torn entry matches no pc or, very rarely, a
+ * wrong one, whose walk then goes astray, but only through checked reads. The tag of the object that contains a pc is part of the key,
+ * and no two objects share one: rules of an unloaded object are never used again.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_AGENT_UNWIND_RULE_CACHE_H
 #define CAIRN_AGENT_UNWIND_RULE_CACHE_H
@@ -55,7 +55,7 @@ static inline int64_t cairn_short_rule_fp_offset(cairn_short_rule rule)
 	return ((int64_t)rule >> 46) * 8;
 }
 
-/* A rule that is its kind alone. */
+/* A rule that consists only of its kind. */
 static inline cairn_short_rule cairn_short_rule_of(enum cairn_short_kind kind)
 {
 	return (cairn_short_rule)kind;
@@ -69,7 +69,7 @@ enum { CAIRN_RULE_WAYS = 4, CAIRN_RULE_LINES_LOG2 = 13 }; /* 32,768 rules in 512
 /* One cache line of the table. */
 struct cairn_rule_line {
 	struct {
-		_Atomic uint64_t key_and_rule; /* the one xor the other */
+		_Atomic uint64_t key_and_rule; /* the xor of key and rule */
 		_Atomic uint64_t rule;
 	} entries[CAIRN_RULE_WAYS];
 } __attribute__((aligned(64)));
@@ -87,7 +87,7 @@ static inline struct cairn_rule_line *cairn_rule_line_of(uint64_t key)
 	return &cairn_rule_lines[key * 0x9e3779b97f4a7c15u >> (64 - CAIRN_RULE_LINES_LOG2)];
 }
 
-/* The rule kept for PC in an object with that tag; 0 when there is none. */
+/* The rule for PC in an object with that tag; 0 if there is none. */
 static inline cairn_short_rule cairn_rule_cache_get(uint64_t pc, uint16_t tag)
 {
 	uint64_t key = cairn_rule_key(pc, tag);

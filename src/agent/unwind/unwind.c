@@ -201,7 +201,7 @@ static bool step_by_frame_pointer(struct walk *walk)
 		return false;
 	bool generated = !is_in(walk->code, inside(walk));
 	if (fp < walk->sp ? generated || !leads_to_other_stack(walk, next_pc)
-			   : fp > walk->verified && (generated || !find_code(walk, next_pc - 1)) && !leads_to_code(walk, fp))
+			  : fp > walk->verified && (generated || !find_code(walk, next_pc - 1)) && !leads_to_code(walk, fp))
 		return false;
 	walk->sp = fp + 16;
 	walk->fp = next_fp;

@@ -135,9 +135,6 @@ static bool check_permission(int pid, struct cairn_error *error)
 
 bool cairn_attach_is_possible(int pid, bool filtered, struct cairn_error *error)
 {
-#if !defined(__x86_64__)
-	return cairn_fail(error, "'cairn attach' works on x86_64 only; start process %d with 'cairn run'", pid);
-#endif
 	if (!check_state(pid, filtered, error) || !check_program(pid, error) || !check_permission(pid, error))
 		return false;
 	if (is_secure(pid))

@@ -3,6 +3,7 @@
 #include "cmd/attach/subject.h"
 
 #include "base/file.h"
+#include "base/path.h"
 #include "base/text.h"
 
 #include <elf.h>
@@ -33,12 +34,6 @@ bool cairn_subject_line(int pid, const char *name, const char *key, char *out, s
 		}
 	cairn_file_close(&file);
 	return found;
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
 }
 
 static bool starts(const char *text, const char *with)
@@ -98,7 +93,7 @@ static void find_unwind_tables(struct cairn_subject_module *module)
 
 static void classify(struct cairn_subject *subject, struct cairn_subject_module *module, const char *program)
 {
-	const char *name = base_name(module->path);
+	const char *name = cairn_base_name(module->path);
 	bool defines = cairn_subject_symbol(module, "malloc") != 0;
 	if (strcmp(module->path, program) == 0) {
 		module->kind = CAIRN_SUBJECT_PROGRAM;
@@ -160,9 +155,9 @@ static void read_maps(struct cairn_subject *subject, struct cairn_bytes maps, co
 			/* what is mapped without a file behind the last module's data belongs to it */
 			continue;
 		}
-		char *deleted = strstr(text + at, " (deleted)");
-		if (deleted)
-			*deleted = 0;
+		struct cairn_bytes name = cairn_bytes_of(text + at);
+		cairn_path_take_deleted(&name);
+		text[(size_t)at + name.length] = 0;
 		add_mapping(subject, start, end, offset, inode, text + at, program);
 	}
 }
@@ -176,10 +171,9 @@ bool cairn_subject_open(struct cairn_subject *subject, int pid, struct cairn_err
 	ssize_t length = readlink(path, program, sizeof program - 1);
 	if (length < 0)
 		return cairn_fail_errno(error, "process %d cannot be looked at", pid);
-	program[length] = 0;
-	char *deleted = strstr(program, " (deleted)");
-	if (deleted)
-		*deleted = 0;
+	struct cairn_bytes name = {program, (size_t)length};
+	cairn_path_take_deleted(&name);
+	program[name.length] = 0;
 	snprintf(path, sizeof path, "/proc/%d/maps", pid);
 	if (!cairn_file_read(&maps, path, error))
 		return false;
@@ -237,21 +231,49 @@ bool cairn_subject_write(const struct cairn_subject *subject, uint64_t address, 
 	return pwrite(subject->memory, bytes, size, (off_t)address) == (ssize_t)size;
 }
 
+/* Behind SEGMENT in its last page, aligned; 0 where SIZE bytes do not fit. */
+static uint64_t room_behind(const struct cairn_subject_module *module, const struct cairn_elf_segment *segment, size_t size)
+{
+	uint64_t end = segment->address + segment->memory_size, room = (page - end % page) % page;
+	return room >= size + 16 ? module->bias + ((end + 15) & ~(uint64_t)15) : 0;
+}
+
 /* The loader allocates from the rest of its own last page, and the heap may begin in that of the program's. */
-uint64_t cairn_subject_room(const struct cairn_subject *subject, bool code, size_t size)
+uint64_t cairn_subject_room_in_data(const struct cairn_subject *subject, size_t size, size_t *more)
 {
 	for (size_t i = 0; i < subject->count; i++) {
 		const struct cairn_subject_module *module = &subject->modules[i];
-		if (!module->elf || module->kind == CAIRN_SUBJECT_LOADER || module->kind == CAIRN_SUBJECT_PROGRAM ||
+		if (!module->elf || !module->elf->segment_count || module->kind == CAIRN_SUBJECT_LOADER || module->kind == CAIRN_SUBJECT_PROGRAM ||
 		    module->kind == CAIRN_SUBJECT_AGENT)
+			continue;
+		/* The last is the data, of every library that has any. */
+		const struct cairn_elf_segment *segment = &module->elf->segments[module->elf->segment_count - 1];
+		uint64_t room = !segment->executable && segment->memory_size > segment->file_size ? room_behind(module, segment, size) : 0;
+		if (room) {
+			*more = (size_t)(page - (room + size) % page) % page;
+			return room;
+		}
+	}
+	return 0;
+}
+
+uint64_t cairn_subject_room_in_code(const struct cairn_subject *subject, size_t n, size_t size, void *original)
+{
+	for (size_t i = 0; i < subject->count; i++) {
+		const struct cairn_subject_module *module = &subject->modules[i];
+		if (!module->elf || module->kind == CAIRN_SUBJECT_LOADER || module->kind == CAIRN_SUBJECT_AGENT)
 			continue;
 		for (size_t k = 0; k < module->elf->segment_count; k++) {
 			const struct cairn_elf_segment *segment = &module->elf->segments[k];
-			bool last = k + 1 == module->elf->segment_count; /* which is the data, of every library that has any */
-			uint64_t end = segment->address + segment->memory_size, room = (page - end % page) % page;
-			bool fits = code ? segment->executable : last && !segment->executable && segment->memory_size > segment->file_size;
-			if (fits && room >= size + 16)
-				return module->bias + ((end + 15) & ~(uint64_t)15);
+			uint64_t room = segment->executable && segment->memory_size == segment->file_size ? room_behind(module, segment, size) : 0;
+			if (!room || n-- > 0)
+				continue;
+			struct cairn_bytes file = module->elf->file.bytes;
+			uint64_t offset = segment->offset + (room - module->bias - segment->address);
+			size_t there = offset < file.length ? file.length - (size_t)offset : 0;
+			memset(original, 0, size);
+			memcpy(original, file.data + (there ? offset : 0), there < size ? there : size);
+			return room;
 		}
 	}
 	return 0;

@@ -54,8 +54,11 @@ const char *cairn_subject_name(const struct cairn_subject_module *module, uint64
 size_t cairn_subject_read(const struct cairn_subject *subject, uint64_t address, void *out, size_t size);
 bool cairn_subject_write(const struct cairn_subject *subject, uint64_t address, const void *bytes, size_t size);
 
-/* SIZE bytes at the end of the last page of some module's code, or of its data, that no module uses; 0 for none. */
-uint64_t cairn_subject_room(const struct cairn_subject *subject, bool code, size_t size);
+/* SIZE bytes at the end of the last page of some module's code or of its data, that no module uses. The address; 0 for none. Of data, *MORE
+ * becomes how many bytes are free behind them. */
+uint64_t cairn_subject_room_in_data(const struct cairn_subject *subject, size_t size, size_t *more);
+/* Of code, the Nth that there is; ORIGINAL becomes what its file has there, which is what the process had before anything was written. */
+uint64_t cairn_subject_room_in_code(const struct cairn_subject *subject, size_t n, size_t size, void *original);
 
 /* The value of a line of /proc/PID/NAME such as "TracerPid:", as text; false where it is not there. */
 bool cairn_subject_line(int pid, const char *name, const char *key, char *out, size_t size);

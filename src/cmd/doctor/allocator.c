@@ -3,6 +3,7 @@
  * The agent, where there is one, knows. Without it a variable of jemalloc is read from the process's memory where its symbols are
  * there, and else the configuration tells what it should be.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "base/path.h"
 #include "base/text.h"
 #include "cmd/doctor/doctor.h"
 #include "cmd/restart.h"
@@ -43,7 +44,7 @@ static bool is_own_engine(const struct cairn_diagnosis *diagnosis)
 /* The allocator that Cairn's own engine is on, and what it cannot see there. */
 static void check_own_engine(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
-	char allocator[200], warning[300], why[400], lost[24];
+	char allocator[200], warning[500], why[400], lost[24];
 	cairn_diagnosis_field(diagnosis, "engine.allocator", allocator, sizeof allocator);
 	cairn_diagnosis_field(diagnosis, "engine.warning", warning, sizeof warning);
 	cairn_diagnosis_field(diagnosis, "why", why, sizeof why);
@@ -75,10 +76,10 @@ static void check_remote_allocator(struct cairn_diagnosis *diagnosis, struct cai
 static void fix_by_run(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
 	if (diagnosis->kind == CAIRN_DIAGNOSIS_BINARY)
-		finding->fix = cairn_arena_format(&diagnosis->arena, "cairn run --active -- %s%s", strchr(diagnosis->name, '/') ? "" : "./",
+		finding->fix = cairn_arena_format(&diagnosis->arena, "cairn run -- %s%s", strchr(diagnosis->name, '/') ? "" : "./",
 						  cairn_shell_word(&diagnosis->arena, diagnosis->name));
 	else if (diagnosis->pid)
-		finding->fix = cairn_restart_line(&diagnosis->arena, diagnosis->pid, "cairn run --active --");
+		finding->fix = cairn_restart_line(&diagnosis->arena, diagnosis->pid, "cairn run --");
 	if (!finding->fix)
 		finding->advice = "start it with 'cairn run -- COMMAND'";
 }
@@ -100,7 +101,7 @@ void cairn_check_allocator(struct cairn_diagnosis *diagnosis, struct cairn_findi
 		if (!jemalloc->has_symbols) {
 			finding->level = CAIRN_WRONG;
 			finding->advice = "keep the symbol table (strip --strip-debug instead of strip), or call cairn_start with the "
-				       "service's mallctl";
+					  "service's mallctl";
 		}
 	} else if (diagnosis->unread) {
 		cairn_finding_say(finding, CAIRN_UNKNOWN, "no jemalloc in the readable files, but %s cannot be read",
@@ -126,7 +127,7 @@ static const char *other_malloc(const struct cairn_diagnosis *diagnosis)
 	static const char *const own[] = {"libc.so", "libc-", "ld-linux", "ld-musl", "libcairn", "ld-2"};
 	for (size_t i = 0; i < diagnosis->module_count; i++) {
 		const struct cairn_diagnosis_module *module = &diagnosis->modules[i];
-		const char *slash = strrchr(module->path, '/'), *name = slash ? slash + 1 : module->path;
+		const char *name = cairn_base_name(module->path);
 		bool is_own = false;
 		for (size_t j = 0; j < sizeof own / sizeof *own; j++)
 			is_own = is_own || strncmp(name, own[j], strlen(own[j])) == 0;
@@ -184,8 +185,8 @@ void cairn_check_built(struct cairn_diagnosis *diagnosis, struct cairn_finding *
 	}
 	cairn_finding_say(finding, CAIRN_WRONG, "jemalloc was built without profiling: it ignores prof:true");
 	finding->advice = diagnosis->allocator && strcmp(diagnosis->allocator->jemalloc.prefix, "_rjem_") == 0
-			       ? "tikv-jemallocator = { version = \"0.6\", features = [\"profiling\"] }"
-			       : "./configure --enable-prof, when jemalloc is built";
+				  ? "tikv-jemallocator = { version = \"0.6\", features = [\"profiling\"] }"
+				  : "./configure --enable-prof, when jemalloc is built";
 }
 
 void cairn_check_statistics(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
@@ -261,22 +262,17 @@ void cairn_check_options(struct cairn_diagnosis *diagnosis, struct cairn_finding
 	} else if (conf->count > 0) {
 		cairn_finding_say(finding, CAIRN_RIGHT,
 				  diagnosis->kind == CAIRN_DIAGNOSIS_BINARY ? "jemalloc knows all of the %zu options that are compiled in"
-									: "jemalloc knows all of the %zu options",
+									    : "jemalloc knows all of the %zu options",
 				  conf->count);
 	}
 }
 
-/* The variable that its jemalloc reads, as the agent says it where only that can be asked: "start the service with NAME=prof:true". */
+/* The variable that its jemalloc reads, as the agent says it where only that can be asked. */
 static const char *variable_told(struct cairn_diagnosis *diagnosis)
 {
-	char why[400];
-	cairn_diagnosis_field(diagnosis, "why", why, sizeof why);
-	char *end = diagnosis->variable ? NULL : strstr(why, "=prof:true");
-	if (!end)
-		return variable_of(diagnosis);
-	*end = 0;
-	const char *space = strrchr(why, ' ');
-	return space ? cairn_arena_format(&diagnosis->arena, "%s", space + 1) : variable_of(diagnosis);
+	char told[80];
+	cairn_diagnosis_field(diagnosis, "jemalloc.variable", told, sizeof told);
+	return diagnosis->variable || !told[0] ? variable_of(diagnosis) : cairn_arena_format(&diagnosis->arena, "%s", told);
 }
 
 /* OPTION behind what is set already: the last setting of an option holds. */
@@ -430,10 +426,10 @@ void cairn_check_folder(struct cairn_diagnosis *diagnosis, struct cairn_finding 
 	if (is_enabled(diagnosis, &how) != YES || !diagnosis->pid || (!prefix && !by_itself))
 		return;
 	prefix = prefix ? prefix : "jeprof";
-	const char *slash = strrchr(prefix, '/');
-	size_t length = slash ? (size_t)(slash - prefix) : 0;
+	size_t length = cairn_path_folder(prefix);
 	const char *within = prefix[0] == '/' ? "" : cairn_arena_format(&diagnosis->arena, "%s/", diagnosis->folder ? diagnosis->folder : "");
-	const char *folder = slash == prefix ? "/" : cairn_arena_format(&diagnosis->arena, "%s%.*s", within, (int)length, prefix);
+	length -= length > 1; /* without its slash */
+	const char *folder = cairn_arena_format(&diagnosis->arena, "%s%.*s", within, (int)length, prefix);
 	const char *reachable = cairn_arena_format(&diagnosis->arena, "%s%s", diagnosis->root, folder);
 	struct stat status;
 	struct statvfs space;
@@ -455,6 +451,6 @@ void cairn_check_folder(struct cairn_diagnosis *diagnosis, struct cairn_finding 
 		finding->advice = "make room, or choose another disk with prof_prefix";
 	} else {
 		cairn_finding_say(finding, CAIRN_RIGHT, "jemalloc writes its dumps as %s%s%s", folder,
-				  folder[strlen(folder) - 1] == '/' ? "" : "/", slash ? slash + 1 : prefix);
+				  folder[strlen(folder) - 1] == '/' ? "" : "/", prefix + cairn_path_folder(prefix));
 	}
 }

@@ -354,8 +354,8 @@ static bool see_target(struct cairn_diagnosis *diagnosis, const char *name, cons
 	char text[16];
 	diagnosis->kind = CAIRN_DIAGNOSIS_PROCESS;
 	diagnosis->has_agent = cairn_target_find(&diagnosis->target, name, token, &diagnosis->agent_problem) &&
-			     cairn_target_ask(&diagnosis->target, "GET", "/cairn/status", &diagnosis->agent,
-					      &diagnosis->agent_problem);
+			       cairn_target_ask(&diagnosis->target, "GET", "/cairn/status", &diagnosis->agent,
+						&diagnosis->agent_problem);
 	diagnosis->pid = diagnosis->target.pid;
 	if (!diagnosis->pid && !diagnosis->has_agent) {
 		*error = diagnosis->agent_problem;

@@ -1,5 +1,5 @@
-/* diagnosis.h - what the doctor looks at: a running process, a program or library, or a dump; with everything that can be learnt of it
- * from the outside, and from its agent where it has one.
+/* diagnosis.h - what `cairn doctor` examines: a running process, a program or library, or a dump, with everything that can be found out
+ * from outside, and from its agent if it has one.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_DOCTOR_DIAGNOSIS_H
 #define CAIRN_CMD_DOCTOR_DIAGNOSIS_H
@@ -17,7 +17,7 @@ enum cairn_diagnosis_kind { CAIRN_DIAGNOSIS_PROCESS = 1, CAIRN_DIAGNOSIS_BINARY 
 /* A file of code: the program, or a library it has loaded. */
 struct cairn_diagnosis_module {
 	const char *path;      /* as the process sees it, or as it was named */
-	const char *reachable; /* where we can open it; NULL when we cannot */
+	const char *reachable; /* the path for opening it; NULL if we cannot */
 	bool deleted;          /* removed or replaced since it was loaded */
 	uint64_t start, offset; /* where its code is loaded, and where in the file that is; 0 for a file */
 	struct cairn_elf *elf; /* NULL when it could not be read */
@@ -35,10 +35,10 @@ struct cairn_diagnosis {
 	struct cairn_diagnosis_module *modules;
 	size_t module_count, module_capacity;
 	const char *unread; /* one of them that could not be read; NULL when all could */
-	const struct cairn_diagnosis_module *allocator; /* the jemalloc that serves it, as far as can be told; NULL for none */
+	const struct cairn_diagnosis_module *allocator; /* the jemalloc in use, if known; NULL for none */
 	size_t jemalloc_count;
 	struct cairn_malloc_conf conf; /* compiled in, by symbolic link and by environment, in that order */
-	const char *variable;          /* that its jemalloc reads; NULL when that cannot be told */
+	const char *variable;          /* that its jemalloc reads; NULL if unknown */
 
 	/* A process. */
 	int pid;
@@ -48,11 +48,11 @@ struct cairn_diagnosis {
 	bool has_environment, has_maps;
 	bool is_secure; /* started with the privileges of another user (set-user-ID): the environment is not trusted */
 	const char *root; /* before its paths: "/proc/PID/root" */
-	const char *folder; /* its working directory, as it sees it; NULL when that cannot be told */
+	const char *folder; /* its working directory, as it sees it; NULL if unknown */
 	uint64_t resident;
 	bool has_agent;
 	struct cairn_target target;
-	struct cairn_error agent_problem; /* why there is no answer from an agent */
+	struct cairn_error agent_problem; /* why no agent answers */
 	struct cairn_buffer agent;        /* its status as JSON */
 
 	/* A dump. */
@@ -62,8 +62,8 @@ struct cairn_diagnosis {
 	struct cairn_profile profile;
 };
 
-/* Learns what there is to learn about NAME: a PID, the socket or URL of an agent, a program or library, or a dump. Fails, with a
- * sentence, where it cannot be looked at. The caller frees DIAGNOSIS in either case. */
+/* Collects the facts about NAME: a PID, the socket or URL of an agent, a program or library, or a dump. Fails with a message if it cannot
+ * be examined. The caller frees DIAGNOSIS in either case. */
 bool cairn_diagnosis_see(struct cairn_diagnosis *diagnosis, const char *name, const char *token, struct cairn_error *error);
 void cairn_diagnosis_free(struct cairn_diagnosis *diagnosis);
 
@@ -71,16 +71,16 @@ void cairn_diagnosis_free(struct cairn_diagnosis *diagnosis);
  * is set. */
 bool cairn_diagnosis_is_static(const struct cairn_diagnosis *diagnosis);
 
-/* The value of a variable in the environment the process was started with, NULL when it is not there. Borrowed. */
+/* The value of a variable in the environment that the process was started with, or NULL. Borrowed. */
 const char *cairn_diagnosis_variable(const struct cairn_diagnosis *diagnosis, const char *name);
 
 /* The value at PATH in the JSON of the agent's status, copied to OUT. */
 void cairn_diagnosis_field(const struct cairn_diagnosis *diagnosis, const char *path, char *out, size_t size);
 
-/* Reads SIZE bytes of the process's memory at the address that NAME of its jemalloc has. False where that cannot be done. */
+/* Reads SIZE bytes of the process's memory at the address of NAME in its jemalloc. Returns false if that fails. */
 bool cairn_diagnosis_peek(const struct cairn_diagnosis *diagnosis, const char *name, void *out, size_t size);
 
-/* Whether the root of the process is another than ours. */
+/* Whether the root of the process differs from ours. */
 bool cairn_diagnosis_has_own_root(struct cairn_diagnosis *diagnosis);
 
 #endif

@@ -172,7 +172,7 @@ void cairn_check_dump_names(struct cairn_diagnosis *diagnosis, struct cairn_find
 	}
 	if (missing > 0) {
 		finding->advice = "--binary FILE for a file that has moved, --sysroot DIR for the files of another machine, --symbols "
-			       "DIR for debug files";
+				  "DIR for debug files";
 	} else if (files > 0 && identified == files) {
 		cairn_finding_say(finding, CAIRN_RIGHT, "all of its %zu files are here, in the same build", files);
 	} else if (files > 0 && identified + fitting == files) {
@@ -194,7 +194,7 @@ void cairn_check_dump_debug(struct cairn_diagnosis *diagnosis, struct cairn_find
 	struct cairn_symbolize_report report;
 	struct cairn_buffer text = cairn_buffer(1 << 16);
 	cairn_symbolize(&diagnosis->profile, &(struct cairn_symbolize_options){0}, &report);
-	cairn_symbolize_weigh(&diagnosis->profile, &report);
+	cairn_symbolize_weigh(&diagnosis->profile, NULL, &report);
 	cairn_symbolize_explain(&diagnosis->profile, &report, worth_saying, &text);
 	struct cairn_bytes lines = cairn_text_trim(cairn_buffer_bytes(&text)), line;
 	struct cairn_buffer joined = cairn_buffer(1 << 16);

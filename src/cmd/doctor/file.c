@@ -105,11 +105,11 @@ void cairn_check_names(struct cairn_diagnosis *diagnosis, struct cairn_finding *
 			cairn_finding_say(finding, CAIRN_WRONG,
 					  "%s is stripped, and its debug file is not here: its functions have no names", program->path);
 		finding->advice = program->elf->build_id[0]
-				       ? cairn_arena_format(&diagnosis->arena,
-							    "put its debug file at /usr/lib/debug/.build-id/%.2s/%s.debug, or pass its "
-							    "folder with --symbols DIR",
-							    program->elf->build_id, program->elf->build_id + 2)
-				       : "keep the unstripped binary and pass it with --binary FILE";
+					  ? cairn_arena_format(&diagnosis->arena,
+							       "put its debug file at /usr/lib/debug/.build-id/%.2s/%s.debug, or pass its "
+							       "folder with --symbols DIR",
+							       program->elf->build_id, program->elf->build_id + 2)
+					  : "keep the unstripped binary and pass it with --binary FILE";
 	}
 	cairn_debug_close(&debug);
 	cairn_finder_free(&finder);

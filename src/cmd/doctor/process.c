@@ -44,7 +44,7 @@ void cairn_check_agent(struct cairn_diagnosis *diagnosis, struct cairn_finding *
 	} else {
 		cairn_finding_say(finding, CAIRN_NOTE,
 				  "no agent: Cairn cannot profile it while it runs, and can only read the dumps that jemalloc writes");
-		finding->fix = diagnosis->pid ? cairn_restart_line(&diagnosis->arena, diagnosis->pid, "cairn run --active --") : NULL;
+		finding->fix = diagnosis->pid ? cairn_restart_line(&diagnosis->arena, diagnosis->pid, "cairn run --") : NULL;
 		if (!finding->fix)
 			finding->advice = "start it with 'cairn run -- COMMAND'";
 	}

@@ -31,7 +31,7 @@ struct cairn_jeprof_options {
 	bool inuse_space, inuse_objects, alloc_space, alloc_objects, show_bytes, drop_negative;
 	bool total_delay, contentions, mean_delay, heapcheck, test, debug, debug_syms_by_id;
 	const char *base, *add_lib, *lib_prefix, *list, *disasm, *focus, *thread, *ignore, *retain, *exclude, *tools;
-	uint64_t seconds, node_count, max_degree, scale, test_stride;
+	uint64_t seconds, node_count, max_degree, scale, test_stride, memory;
 	double node_fraction, edge_fraction;
 	/* Not options: made of the above and of the operands. */
 	enum cairn_jeprof_mode mode;
@@ -64,7 +64,7 @@ bool cairn_jeprof_picture(const struct cairn_jeprof_options *options, struct cai
 			  struct cairn_error *error);
 
 /* --symbols: a memory map and addresses on standard input, the name of each address on standard output. PROGRAM is where
- * addresses that the map does not cover lie. Returns the exit code. */
-int cairn_jeprof_symbols(const char *program);
+ * addresses that the map does not cover lie; MEMORY as for --memory. Returns the exit code. */
+int cairn_jeprof_symbols(const char *program, uint64_t memory);
 
 #endif

@@ -62,6 +62,8 @@ static const struct cairn_option source_table[] = {
 	{0, "add_lib", "FILE", "also look for symbols in this library", CAIRN_OPTION_TEXT, AT(add_lib), 0},
 	{0, "lib_prefix", "DIRS", "folders to search for libraries and debug files, separated by commas",
 	 CAIRN_OPTION_TEXT, AT(lib_prefix), 0},
+	{0, "memory", "SIZE", "memory limit for symbolizing (default: a quarter of what the control group or machine has left)",
+	 CAIRN_OPTION_SIZE, AT(memory), 0},
 	{0, "tools", "PATHS", "accepted and ignored; only --disasm runs another program", CAIRN_OPTION_TEXT, AT(tools), 0},
 	FLAG("debug-syms-by-id", debug_syms_by_id, "accepted and ignored; debug files are always searched by build-id"),
 	FLAG("help", help, "print this help"),

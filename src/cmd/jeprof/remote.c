@@ -9,6 +9,7 @@
 #include "cmd/jeprof/jeprof.h"
 
 #include "base/file.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "cmd/command.h"
 #include "cmd/target.h"
@@ -182,11 +183,10 @@ static void prepare(struct download *download, struct cairn_arena *arena, const 
 	download->url = remote->timed ? cairn_arena_format(arena, "%s%s%cseconds=%llu", remote->base, remote->page,
 							   strchr(remote->page, '?') ? '&' : '?', (unsigned long long)options->seconds)
 				      : cairn_arena_format(arena, "%s%s", remote->base, remote->page);
-	const char *slash = strrchr(program, '/');
 	char *suffix = cairn_arena_text(arena, cairn_bytes_of(remote->timed ? "" : remote->page));
 	for (char *at = suffix; *at; at++)
 		*at = *at == '/' ? '.' : *at;
-	download->path = cairn_arena_format(arena, "%s/%s.%lld.%s%s", folder, slash ? slash + 1 : program, (long long)download->started,
+	download->path = cairn_arena_format(arena, "%s/%s.%lld.%s%s", folder, cairn_base_name(program), (long long)download->started,
 					    remote->host, suffix);
 	if (remote->timed)
 		cairn_print(stderr, "Gathering CPU profile from %s for %llu seconds to\n  %s\n%s", download->url, (unsigned long long)options->seconds,

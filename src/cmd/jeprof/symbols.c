@@ -87,7 +87,7 @@ static void write_names(const struct request *request, struct cairn_buffer *out)
 	}
 }
 
-int cairn_jeprof_symbols(const char *program)
+int cairn_jeprof_symbols(const char *program, uint64_t memory)
 {
 	struct cairn_error error;
 	struct cairn_file file;
@@ -100,7 +100,7 @@ int cairn_jeprof_symbols(const char *program)
 	add_program(&request.profile, program);
 	cairn_maps_attach(&request.profile);
 	struct cairn_symbolize_report report;
-	cairn_symbolize(&request.profile, &(struct cairn_symbolize_options){.find = {.binaries = &program, .binary_count = 1}}, &report);
+	cairn_symbolize(&request.profile, &(struct cairn_symbolize_options){.find = {.binaries = &program, .binary_count = 1}, .memory = memory}, &report);
 	cairn_symbolize_report_free(&report);
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 	write_names(&request, &out);

@@ -1,7 +1,7 @@
-/* moment.h - a tree of processes, and heap profiles of all of it at one moment.
+/* moment.h - heap profiles of a tree of processes at one moment.
  *
- * A *member* is a process of the tree, whose memory is read again and again. A *shot* is a snapshot of one process, kept in a file
- * without a name, so that nothing is left behind whatever happens to us. A *moment* is the shots that belong together.
+ * A *member* is a process of the tree, whose memory is read repeatedly. A *shot* is a snapshot of one process, kept in an unnamed file,
+ * so that nothing is left behind whatever happens to us. A *moment* is the shots that belong together.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_RUN_MOMENT_H
 #define CAIRN_CMD_RUN_MOMENT_H
@@ -25,7 +25,7 @@ struct cairn_moment {
 	struct cairn_shot shots[CAIRN_SHOTS];
 	size_t count;
 	uint64_t memory;  /* of all members then, with and without a shot */
-	size_t processes; /* how many those were */
+	size_t processes; /* the number of those */
 	int64_t taken_ns;
 	int64_t time_ns;  /* since 1970 */
 };
@@ -48,14 +48,14 @@ struct cairn_members {
 void cairn_members_look(struct cairn_members *members, int root, int64_t now);
 void cairn_members_free(struct cairn_members *members);
 
-/* Takes a shot of each member that has an agent, those with the most memory first, for at most PATIENCE_MS in all. What MOMENT held
- * before is let go, unless no shot could be had: then it is left as it was, and false returned. */
+/* Takes a shot of each member with an agent, those with the most memory first, within PATIENCE_MS in total. Replaces the earlier shots of
+ * MOMENT, unless no shot could be taken: then it stays unchanged, and false is returned. */
 bool cairn_moment_take(struct cairn_moment *moment, struct cairn_members *members, int patience_ms);
 
-/* Adds a snapshot that process PID sent as DESCRIPTOR, which stays the caller's, in place of the one it may have sent before. */
+/* Adds a snapshot that process PID sent as DESCRIPTOR, which remains the caller's, in place of an earlier one. */
 void cairn_moment_add(struct cairn_moment *moment, const struct cairn_members *members, int pid, int descriptor);
 
-/* Lets go of the shots that were taken before NS. */
+/* Drops the shots that were taken before NS. */
 void cairn_moment_forget(struct cairn_moment *moment, int64_t ns);
 void cairn_moment_free(struct cairn_moment *moment);
 

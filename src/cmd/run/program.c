@@ -3,6 +3,7 @@
 #include "cmd/run/program.h"
 
 #include "base/file.h"
+#include "base/path.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "symbol/elf.h"
@@ -34,9 +35,8 @@ bool cairn_program_library(const char *file, char *out)
 	char own[path_size] = "";
 	ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
 	own[length > 0 ? length : 0] = 0;
-	char *slash = strrchr(own, '/');
-	if (slash)
-		*slash = 0;
+	size_t folder = cairn_path_folder(own);
+	own[folder ? folder - 1 : 0] = 0;
 	static const struct {
 		bool beside; /* relative to the command */
 		const char *folder;
@@ -95,5 +95,9 @@ struct cairn_program cairn_program_study(const char *path)
 		program = study_binary(elf, path);
 	cairn_elf_close(elf);
 	cairn_file_close(&file);
-	return interpreter[0] && strcmp(interpreter, path) != 0 ? cairn_program_study(interpreter) : program;
+	if (interpreter[0] && strcmp(interpreter, path) != 0) {
+		program = cairn_program_study(interpreter);
+		program.is_script = true;
+	}
+	return program;
 }

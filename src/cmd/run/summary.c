@@ -3,6 +3,7 @@
 #include "cmd/run/summary.h"
 
 #include "base/file.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "base/unpack.h"
@@ -54,8 +55,8 @@ static bool load(const struct cairn_moment *moment, struct cairn_profile *sum, s
 /* PATH with TAG before its last ending: run.heap becomes run.peak.heap. */
 static void tag_path(const char *path, const char *tag, char *out, size_t size)
 {
-	const char *slash = strrchr(path, '/'), *end = strrchr(path, '.');
-	if (!end || (slash && end < slash))
+	const char *end = strrchr(path + cairn_path_folder(path), '.');
+	if (!end)
 		end = path + strlen(path);
 	else if (cairn_bytes_end_with(cairn_bytes_of(path), ".pb.gz"))
 		end = path + strlen(path) - 6;
@@ -74,13 +75,13 @@ static void choose_path(const struct cairn_summary_options *options, const struc
 		return;
 	}
 	snprintf(usual, sizeof usual, "%.3800s.%d%s.%s", options->prefix, run->pid, tag, ending);
-	const char *slash = strrchr(usual, '/');
+	size_t length = cairn_path_folder(usual);
 	char folder[path_size];
-	snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - usual) + 1 : 1, slash ? usual : ".");
+	snprintf(folder, sizeof folder, "%.*s", length ? (int)length : 1, length ? usual : ".");
 	if (access(folder, W_OK) == 0)
 		snprintf(out, size, "%s", usual);
 	else
-		snprintf(out, size, "%.400s/%.3000s", told && told[0] ? told : "/tmp", slash ? slash + 1 : usual);
+		snprintf(out, size, "%.400s/%.3000s", told && told[0] ? told : "/tmp", usual + length);
 }
 
 static bool write_profile(const struct cairn_moment *moment, const struct cairn_profile *sum, const char *path, struct cairn_error *error)

@@ -1,8 +1,8 @@
 /* supervise.h - one run of a command from start to end: its signals, its terminal, and the profiles of its tree.
  *
- * A profile is taken of all processes of the tree whenever its memory is well above the highest so far, before a signal that ends it is
- * passed on, and when a process ends by itself (agent/host/handover.h). Terminals send Ctrl-C to every process at once, so the command gets
- * a process group of its own, in the background; should it read from the terminal, the terminal becomes its own.
+ * A profile of all processes of the tree is taken whenever its memory is well above the previous peak, before a terminating signal is
+ * passed on, and when a process ends by itself (agent/host/handover.h). Terminals send Ctrl-C to every process at once, so the command
+ * gets its own process group in the background; if it reads from the terminal, it gets the terminal.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_RUN_SUPERVISE_H
 #define CAIRN_CMD_RUN_SUPERVISE_H
@@ -17,18 +17,18 @@ enum { CAIRN_EXIT_NOT_FOUND = 127, CAIRN_EXIT_NOT_STARTED = 126 };
 struct cairn_supervision {
 	char **command;
 	bool takes_profiles;
-	/* What came of it. */
+	/* The result. */
 	pid_t pid;
 	int status; /* as wait(2) gives it */
 	struct rusage usage;
 	double seconds;
-	uint64_t most;               /* anonymous memory of the tree at the highest look */
-	struct cairn_moment highest; /* no shots where none was taken */
-	struct cairn_moment end;     /* before the signal that ended it, or as its processes ended by themselves */
+	uint64_t most;               /* anonymous memory of the tree at its peak */
+	struct cairn_moment highest; /* no shots if none was taken */
+	struct cairn_moment end;     /* before the terminating signal, or as its processes ended by themselves */
 	size_t left;                 /* processes of the tree that still run */
 };
 
-/* Runs it. Fails where no process can be started. */
+/* Runs it. Fails if no process can be started. */
 bool cairn_supervise(struct cairn_supervision *run, struct cairn_error *error);
 
 #endif

@@ -97,13 +97,13 @@ void cairn_ending_say(const struct cairn_ending *ending, char *out, size_t size)
 		snprintf(out, size, "exited with code %d", WEXITSTATUS(ending->status));
 }
 
-void cairn_ending_write(const struct cairn_ending *ending, char *out, size_t size)
+struct cairn_ledger_end cairn_ending_for_ledger(const struct cairn_ending *ending, const char *how)
 {
-	char how[200], number[60] = "";
-	cairn_ending_say(ending, how, sizeof how);
-	if (ending->known && WIFSIGNALED(ending->status))
-		snprintf(number, sizeof number, "# cairn ended.signal %d\n", WTERMSIG(ending->status));
-	else if (ending->known)
-		snprintf(number, sizeof number, "# cairn ended.code %d\n", WEXITSTATUS(ending->status));
-	snprintf(out, size, "# cairn ended %s\n%s%s", how, number, was_oom_killed(ending) ? "# cairn ended.oom inferred\n" : "");
+	bool killed = ending->known && WIFSIGNALED(ending->status);
+	return (struct cairn_ledger_end){
+		.how = how,
+		.kind = killed ? CAIRN_LEDGER_END_SIGNAL : ending->known ? CAIRN_LEDGER_END_CODE : CAIRN_LEDGER_END_UNKNOWN,
+		.number = killed ? WTERMSIG(ending->status) : WEXITSTATUS(ending->status),
+		.out_of_memory = was_oom_killed(ending),
+	};
 }

@@ -3,7 +3,7 @@
 #ifndef CAIRN_CMD_WATCH_ENDING_H
 #define CAIRN_CMD_WATCH_ENDING_H
 
-#include "process/life.h"
+#include "dump/ledger_dump.h"
 
 struct cairn_ending {
 	bool known;           /* `status` is */
@@ -22,7 +22,7 @@ void cairn_ending_tell(const struct cairn_ending *ending, char *out, size_t size
 /* The same in a few words, for a list: "exited with code 3", "killed by signal 9 (Killed), by the OOM killer (inferred)". */
 void cairn_ending_say(const struct cairn_ending *ending, char *out, size_t size);
 
-/* The same as lines of a dump's trailer: `ended`, `ended.code`, `ended.signal` and `ended.oom`, see doc/trailer.md. */
-void cairn_ending_write(const struct cairn_ending *ending, char *out, size_t size);
+/* The same for the dump of its ledger, HOW being what cairn_ending_say gave; borrows it. */
+struct cairn_ledger_end cairn_ending_for_ledger(const struct cairn_ending *ending, const char *how);
 
 #endif

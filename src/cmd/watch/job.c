@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "cmd/own_dumps.h"
 #include "cmd/target.h"
+#include "cmd/watch/attach.h"
 #include "dump/trailer.h"
 #include "process/clock.h"
 
@@ -198,11 +199,30 @@ static bool ask_numbers(struct cairn_watch_job *job)
 	return good;
 }
 
+/* One that cannot be attached to is watched no more, as one that has no agent. */
+static bool attach(struct cairn_watch_job *job)
+{
+	struct cairn_target target;
+	char pid[16];
+	snprintf(pid, sizeof pid, "%d", job->life.pid);
+	if (cairn_target_find(&target, pid, job->watch->token, &job->error)) {
+		job->error.text[0] = 0;
+		return true;
+	}
+	job->error.text[0] = 0;
+	if (cairn_watch_attach(job->life.pid, job->watch->period, &job->error))
+		return true;
+	job->hopeless = cairn_life_goes_on(&job->life);
+	return false;
+}
+
 static void *run_job(void *context)
 {
 	struct cairn_watch_job *job = context;
 	int back = job->watch->back;
-	job->good = job->kind == CAIRN_WATCH_JOB_DUMP ? take_dump(job) : ask_numbers(job);
+	job->good = job->kind == CAIRN_WATCH_JOB_DUMP     ? take_dump(job)
+		    : job->kind == CAIRN_WATCH_JOB_ATTACH ? attach(job)
+							  : ask_numbers(job);
 	while (write(back, &job, sizeof job) < 0 && errno == EINTR)
 		;
 	return NULL;

@@ -137,42 +137,22 @@ static bool copy(int descriptor, struct cairn_buffer *out, struct cairn_error *e
 	return good || cairn_fail_errno(error, "the ledger of the process cannot be read");
 }
 
-/* Lines of the trailer: how it ended, and what its memory was shortly before. */
-static void write_end(const struct cairn_keeper *keeper, const struct cairn_ending *ending, const struct cairn_memory_reading *reading,
-		      int64_t now, struct cairn_buffer *out)
-{
-	char ended[400], name[40];
-	uint64_t *value;
-	struct cairn_smaps smaps = keeper->smaps;
-	cairn_ending_write(ending, ended, sizeof ended);
-	cairn_buffer_text(out, ended);
-	for (unsigned i = 0; keeper->measured_ns && cairn_smaps_number(&smaps, i, name, &value); i++)
-		cairn_buffer_format(out, "# cairn %s %llu\n", name, (unsigned long long)*value);
-	if (keeper->measured_ns)
-		cairn_buffer_format(out, "# cairn smaps.before_ms %lld\n", (long long)((now - keeper->measured_ns) / 1000000));
-	if (reading->limit)
-		cairn_buffer_format(out, "# cairn limit %llu\n", (unsigned long long)reading->limit);
-	if (reading->limit_of_group)
-		cairn_buffer_format(out, "# cairn group.usage %llu\n", (unsigned long long)reading->usage);
-	cairn_buffer_byte(out, 0);
-}
-
 bool cairn_keeper_write(const struct cairn_keeper *keeper, const struct cairn_ending *ending, const struct cairn_memory_reading *reading,
 			struct cairn_buffer *out, struct cairn_error *error)
 {
 	struct cairn_ledger ledger;
 	struct cairn_buffer memory = cairn_pages(CAIRN_LEDGER_BYTES_MOST);
-	struct cairn_buffer lines = cairn_buffer(1 << 16);
-	struct cairn_ledger_end end = {
-		.clock_ns = cairn_clock_ns(),
-		.time_ns = cairn_clock_wall_ns(),
-		.uptime_ns = cairn_clock_read(CLOCK_BOOTTIME),
-	};
-	write_end(keeper, ending, reading, end.clock_ns, &lines);
-	end.ended = lines.data;
+	char how[200];
+	cairn_ending_say(ending, how, sizeof how);
+	struct cairn_ledger_end end = cairn_ending_for_ledger(ending, how);
+	end.clock_ns = cairn_clock_ns();
+	end.time_ns = cairn_clock_wall_ns();
+	end.uptime_ns = cairn_clock_read(CLOCK_BOOTTIME);
+	end.smaps = keeper->measured_ns ? &keeper->smaps : NULL;
+	end.smaps_before_ns = end.clock_ns - keeper->measured_ns;
+	end.reading = reading;
 	bool good = (keeper->ledger >= 0 || cairn_fail(error, "the process had no ledger")) && copy(keeper->ledger, &memory, error) &&
 		    cairn_ledger_open(&ledger, cairn_buffer_bytes(&memory), error) && cairn_ledger_write_dump(&ledger, &end, out, error);
 	cairn_buffer_free(&memory);
-	cairn_buffer_free(&lines);
 	return good;
 }

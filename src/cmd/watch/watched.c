@@ -96,6 +96,15 @@ static void consider(struct cairn_watched *watched, const struct cairn_watch *wa
 {
 	may_send = may_send && watched->job.kind == CAIRN_WATCH_JOB_NONE;
 	watched->next_ns = after(now, longest);
+	if (watch->attach && watched->life.pid && !watched->attached) {
+		if (may_send)
+			send(watched, watch, CAIRN_WATCH_JOB_ATTACH, CAIRN_TRIGGER_NONE);
+		watched->attached = may_send;
+		watched->next_ns = after(now, grid);
+		return;
+	}
+	if (watched->job.kind == CAIRN_WATCH_JOB_ATTACH)
+		return;
 	if (watched->job.kind == CAIRN_WATCH_JOB_DUMP) /* what is due meanwhile is seen when that is back */
 		return;
 	enum cairn_trigger_reason due = cairn_trigger_look(&watched->trigger, &watch->rules, &watched->reading, now);
@@ -185,9 +194,8 @@ static void settle_numbers(struct cairn_watched *watched, const struct cairn_wat
 	if (watched->life.pid) {
 		if (job->good)
 			watched->reading.allocated = job->reading.allocated;
-		watched->numbers_ns = now + (job->early || job->awaited ? agent_pause
-					     : job->good ? numbers_pause(watched, watch, before, elapsed)
-							    : numbers_latest);
+		watched->numbers_ns = now + (job->early || job->awaited ? agent_pause :
+			job->good ? numbers_pause(watched, watch, before, elapsed) : numbers_latest);
 		return;
 	}
 	watched->numbers_ns = now + elsewhere_pause;
@@ -216,5 +224,9 @@ void cairn_watched_settle(struct cairn_watched *watched, const struct cairn_watc
 {
 	enum cairn_watch_job_kind kind = watched->job.kind;
 	watched->job.kind = CAIRN_WATCH_JOB_NONE;
+	if (kind == CAIRN_WATCH_JOB_ATTACH) {
+		watched->next_ns = now;
+		return;
+	}
 	(kind == CAIRN_WATCH_JOB_DUMP ? settle_dump : settle_numbers)(watched, watch, now);
 }

@@ -26,9 +26,27 @@ static void test_dated(void)
 		ok(!cairn_dump_name_date(others[i], &date), "no date: '%s'", others[i]);
 }
 
+static void test_written(void)
+{
+	char text[96];
+	struct cairn_dump_name name;
+	struct tm date = {.tm_year = 126, .tm_mon = 10, .tm_mday = 15, .tm_hour = 4, .tm_min = 10, .tm_sec = 2}, read;
+	ok(cairn_dump_name_numbered(text, sizeof text, "/var/dumps/jeprof", 4242, 7, 'i'), "a numbered name fits");
+	is_text(text, "jeprof.4242.7.i7.heap", "as jemalloc writes it");
+	ok(cairn_dump_name_parse(text, &name) && name.process_id == 4242 && name.sequence == 7 && name.kind == 'i', "and reads it");
+	ok(!cairn_dump_name_numbered(text, sizeof "jeprof.4242.7.i7.heap" - 1, "jeprof", 4242, 7, 'i'), "a byte too long is refused");
+	cairn_dump_name_dated(text, sizeof text, &date, 1, "auto");
+	is_text(text, "2026-11-15-04-10-02.auto.heap", "a dated name");
+	cairn_dump_name_dated(text, sizeof text, &date, 2, "auto");
+	is_text(text, "2026-11-15-04-10-02-2.auto.heap", "the second of one second");
+	ok(cairn_dump_name_date(text, &read) && read.tm_year == 126 && read.tm_mon == 10 && read.tm_mday == 15 && read.tm_hour == 4 &&
+	   read.tm_min == 10 && read.tm_sec == 2, "and its date is read again");
+}
+
 int main(void)
 {
 	test_numbered();
+	test_written();
 	test_dated();
 	return tap_done();
 }

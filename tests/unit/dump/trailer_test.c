@@ -1,6 +1,8 @@
 /* trailer_test.c - reading the agent's trailer, whole, cut short, and where there is none.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "dump/trailer.h"
+
+#include "dump/trailer_write.h"
 #include "tap.h"
 
 #include <stdlib.h>
@@ -41,6 +43,39 @@ static void test_whole(void)
 	ok(!cairn_trailer_next_module(&trailer, &position, &module), "and no more");
 }
 
+static void test_written(void)
+{
+	struct cairn_trailer trailer;
+	struct cairn_trailer_module module;
+	struct cairn_buffer out = cairn_buffer(1 << 16);
+	struct cairn_bytes id = cairn_bytes_of("\xa5\x0d"), none = {"", 0};
+	cairn_buffer_text(&out, "heap_v2/4096\n\nMAPPED_LIBRARIES:\n");
+	cairn_trailer_write_map(&out, &(struct cairn_trailer_range){0x1000, 0x2000, 0x3000, none, cairn_bytes_of("/a\nb")});
+	ok(cairn_bytes_end_with(cairn_buffer_bytes(&out), "\n1000-2000 r-xp 00003000 00:00 0 /a\\012b\n"), "a line of a memory map");
+	cairn_trailer_write_first(&out);
+	cairn_trailer_write_text(&out, "command", "a service\n# cairn pid 1\n");
+	cairn_trailer_write_number(&out, "pid", 4242);
+	cairn_trailer_write_time(&out, "time", 1794717771000000451);
+	cairn_trailer_write_format(&out, "cpu.thread", "%u %d %s", 3u, 77, "wor\nker");
+	cairn_trailer_write_range(&out, "module", &(struct cairn_trailer_range){0x1000, 0x2000, 0x3000, id, cairn_bytes_of("/bin/a b")});
+	cairn_trailer_write_range(&out, "unloaded", &(struct cairn_trailer_range){1, 2, 3, none, cairn_bytes_of("/c\x7f")});
+	struct cairn_bytes open = cairn_buffer_bytes(&out), whole;
+	ok(cairn_trailer_read(open, &trailer) && !trailer.complete && !cairn_trailer_take_last(&open), "lines without the last one");
+	cairn_trailer_write_last(&out);
+	whole = cairn_buffer_bytes(&out);
+	ok(cairn_trailer_read(whole, &trailer) && trailer.complete, "a whole one");
+	ok(is(trailer.command, "a service # cairn pid 1 ") && trailer.pid == 4242 && trailer.time_ns == 1794717771000000451,
+	   "text, number and time; no text can pass for a line");
+	ok(is(cairn_trailer_value(&trailer, "cpu.thread"), "3 77 wor ker"), "several parts");
+	size_t position = 0;
+	ok(cairn_trailer_next_module(&trailer, &position, &module) && module.start == 0x1000 && module.end == 0x2000 &&
+	   module.offset == 0x3000 && is(module.build_id, "a50d") && is(module.path, "/bin/a b"), "a module");
+	position = 0;
+	ok(cairn_trailer_next_unloaded(&trailer, &position, &module) && is(module.path, "/c\\177") && module.build_id.length == 0, "an unloaded one");
+	ok(cairn_trailer_take_last(&whole) && whole.length == open.length, "the last line is taken off");
+	cairn_buffer_free(&out);
+}
+
 static void test_cut(void)
 {
 	size_t complete = 0, found = 0, length = strlen(dump);
@@ -67,6 +102,7 @@ static void test_cut(void)
 int main(void)
 {
 	test_whole();
+	test_written();
 	test_cut();
 	return tap_done();
 }

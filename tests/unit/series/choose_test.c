@@ -27,7 +27,7 @@ static const char *choose(const char *const *lines, struct cairn_choice *choice)
 	return row;
 }
 
-#define DUMPS(...) (const char *const[]){__VA_ARGS__, NULL}
+#define DUMPS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 int main(void)
 {

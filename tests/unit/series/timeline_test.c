@@ -69,7 +69,7 @@ static size_t count(const char *text, const char *part)
 	return found;
 }
 
-#define DUMPS(...) (const char *const[]){__VA_ARGS__, NULL}
+#define DUMPS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 static void test_layers(void)
 {

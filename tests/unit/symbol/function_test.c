@@ -27,7 +27,7 @@ static void setup(void)
 		pairs(DW_AT_abstract_origin, DW_FORM_ref4, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data4));
 	put_abbrev(&abbrev, INLINED, DW_TAG_inlined_subroutine, true,
 		pairs(DW_AT_abstract_origin, DW_FORM_ref4, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data4, DW_AT_call_file, DW_FORM_data1,
-			DW_AT_call_line, DW_FORM_data1, DW_AT_call_column, DW_FORM_data1));
+			 DW_AT_call_line, DW_FORM_data1, DW_AT_call_column, DW_FORM_data1));
 	put_abbrev(&abbrev, BLOCK, DW_TAG_lexical_block, true, pairs(0x02, DW_FORM_data1));
 	put_abbrev(&abbrev, CLASS, DW_TAG_class_type, true, pairs(DW_AT_sibling, DW_FORM_ref4));
 	put_abbrev(&abbrev, FAR, DW_TAG_subprogram, false,

@@ -75,7 +75,7 @@ static void check(bool no_cache, size_t from_cache, const char *when)
 	is_int(report.locations, 4, "%s: so many needed a name", when);
 	is_int(report.unnamed, 2, "%s: so many have none", when);
 	is_int(report.from_cache, from_cache, "%s: so many were in the cache", when);
-	cairn_symbolize_weigh(&profile, &report);
+	cairn_symbolize_weigh(&profile, NULL, &report);
 	is_text(cairn_profile_string(&profile, profile.modules[report.modules[0].module].path), "[vdso]", "%s: the heaviest without a name comes first", when);
 	is_near(report.modules[0].unnamed_weight, 200, 0.001, "%s: the weight is of all samples that pass there", when);
 	struct cairn_buffer out = cairn_buffer(10000);
@@ -93,7 +93,7 @@ static void test_empty(void)
 	struct cairn_symbolize_report report;
 	cairn_profile_init(&profile);
 	cairn_symbolize(&profile, &(struct cairn_symbolize_options){0}, &report);
-	cairn_symbolize_weigh(&profile, &report);
+	cairn_symbolize_weigh(&profile, NULL, &report);
 	is_int(report.locations + report.module_count, 0, "an empty profile needs nothing");
 	cairn_symbolize_report_free(&report);
 	cairn_profile_free(&profile);

@@ -317,9 +317,14 @@ static void *spin_on_small_stack(void *context)
 	return NULL;
 }
 
-/* Room for what the kernel puts there and for a handler that does nothing, down to the guard page, and no more. */
+/* Room for what the kernel puts there and for a handler that does nothing, down to the guard page, and no more. Under AddressSanitizer
+ * every thread has an alternate stack, and without that the handler, which it makes larger, finds no room. */
 static void test_small_stack(void)
 {
+	if (TAP_ADDRESS_SANITIZER) {
+		tap_skip("a thread with little of its stack left is given up", "under AddressSanitizer it has another stack for signals");
+		return;
+	}
 	struct cairn_error error = {""};
 	size_t least = getauxval(AT_MINSIGSTKSZ);
 	for (size_t left = 1024; left <= 4096; left += 512) {

@@ -42,7 +42,7 @@ static int write_dump(const char *path)
 	return 0;
 }
 
-static int mallctl(const char *name, void *old, size_t *old_size, void *new, size_t new_size)
+static int mallctl(const char *name, void *old, size_t *old_size, void *value, size_t value_size)
 {
 	static const char *version = "5.3.0-test";
 	bool active = atomic_load(&is_active);
@@ -54,14 +54,14 @@ static int mallctl(const char *name, void *old, size_t *old_size, void *new, siz
 		return give(old, old_size, &has_opt, sizeof has_opt);
 	if (strcmp(name, "prof.lg_sample") == 0)
 		return give(old, old_size, &shift, sizeof shift);
-	if (strcmp(name, "prof.active") == 0 && new && new_size == 1)
-		return atomic_store(&is_active, *(bool *)new), 0;
+	if (strcmp(name, "prof.active") == 0 && value && value_size == 1)
+		return atomic_store(&is_active, *(bool *)value), 0;
 	if (strcmp(name, "prof.active") == 0)
 		return give(old, old_size, &active, sizeof active);
 	if (strcmp(name, "prof.reset") == 0)
-		return new ? (shift = *(size_t *)new, 0) : 0;
+		return value ? (shift = *(size_t *)value, 0) : 0;
 	if (strcmp(name, "prof.dump") == 0)
-		return write_dump(*(char **)new);
+		return write_dump(*(char **)value);
 	return ENOENT;
 }
 

@@ -23,7 +23,7 @@ static bool evaluate(const char *bytes, size_t length, const uint64_t *first, ui
 	do {                                                                                                                     \
 		uint64_t got = 0;                                                                                                \
 		bool good = evaluate(text, sizeof text - 1, NULL, &got);                                                         \
-		ok(good && got == (uint64_t)(want), "%s: %llx", what, (unsigned long long)got);                                  \
+		ok(got == (uint64_t)(want) && good, "%s: %llx", what, (unsigned long long)got);                                  \
 	} while (0)
 #define fails(text, what)                                                                                                        \
 	do {                                                                                                                     \

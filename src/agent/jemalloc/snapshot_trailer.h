@@ -1,9 +1,9 @@
-/* trailer_write.h - what jemalloc leaves out of a dump, written after it as lines that stock jeprof ignores.
+/* snapshot_trailer.h - what this process knows at the moment of a snapshot, as the trailer of a dump.
  *
- * doc/trailer.md describes the lines; dump/trailer.h reads them.
+ * doc/trailer.md describes the lines, which stock jeprof ignores; dump/trailer_write.h writes them, dump/trailer.h reads them.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef CAIRN_AGENT_JEMALLOC_TRAILER_WRITE_H
-#define CAIRN_AGENT_JEMALLOC_TRAILER_WRITE_H
+#ifndef CAIRN_AGENT_JEMALLOC_SNAPSHOT_TRAILER_H
+#define CAIRN_AGENT_JEMALLOC_SNAPSHOT_TRAILER_H
 
 #include "agent/jemalloc/profiler.h"
 #include "base/buffer.h"
@@ -15,10 +15,10 @@ enum cairn_trailer_extent {
 };
 
 /* Appends the trailer as of now. Of a process without jemalloc it has none of its options and statistics. */
-void cairn_trailer_write(struct cairn_buffer *out, struct cairn_profiler *profiler, enum cairn_trailer_extent extent);
+void cairn_snapshot_trailer_write(struct cairn_buffer *out, struct cairn_profiler *profiler, enum cairn_trailer_extent extent);
 
 /* The parts that a profile of another kind has too: first line, version and process; and modules and last line. */
-void cairn_trailer_begin(struct cairn_buffer *out);
-void cairn_trailer_end(struct cairn_buffer *out);
+void cairn_snapshot_trailer_begin(struct cairn_buffer *out);
+void cairn_snapshot_trailer_end(struct cairn_buffer *out);
 
 #endif

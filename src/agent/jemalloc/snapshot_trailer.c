@@ -1,51 +1,37 @@
-/* trailer_write.c - version, options, modules, process, statistics and memory of the instant of a snapshot.
+/* snapshot_trailer.c - version, options, modules, process, statistics and memory of the instant of a snapshot.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/jemalloc/trailer_write.h"
+#include "agent/jemalloc/snapshot_trailer.h"
 
 #include "agent/engine.h"
 #include "agent/unwind/known.h"
 #include "agent/unwind/object.h"
 #include "base/pages.h"
-#include "base/time.h"
+#include "dump/trailer_write.h"
 #include "process/clock.h"
+#include "process/context.h"
 #include "process/facts.h"
 #include "process/memory.h"
 #include "process/smaps.h"
 
 #include <stdio.h>
 
-static void write_text(struct cairn_buffer *out, const char *key, const char *value)
-{
-	cairn_buffer_format(out, "# cairn %s ", key);
-	for (; *value; value++)
-		cairn_buffer_byte(out, (unsigned char)*value < ' ' ? ' ' : *value);
-	cairn_buffer_byte(out, '\n');
-}
-
-static void write_number(struct cairn_buffer *out, const char *key, uint64_t value)
-{
-	cairn_buffer_format(out, "# cairn %s %llu\n", key, (unsigned long long)value);
-}
-
-static void write_time(struct cairn_buffer *out, const char *key, int64_t ns)
-{
-	cairn_buffer_format(out, "# cairn %s %lld.%09lld\n", key, (long long)(ns / CAIRN_SECOND_NS), (long long)(ns % CAIRN_SECOND_NS));
-}
-
 static void write_process(struct cairn_buffer *out)
 {
 	struct cairn_facts facts;
 	cairn_facts_get(&facts);
-	write_time(out, "time", cairn_clock_wall_ns());
-	write_time(out, "uptime", cairn_clock_read(CLOCK_BOOTTIME));
-	write_text(out, "host", facts.host);
+	cairn_trailer_write_time(out, "time", cairn_clock_wall_ns());
+	cairn_trailer_write_time(out, "uptime", cairn_clock_read(CLOCK_BOOTTIME));
+	cairn_trailer_write_text(out, "host", facts.host);
 	char life[CAIRN_LIFE_TEXT];
-	write_number(out, "pid", (uint64_t)facts.pid);
-	write_text(out, "process", cairn_life_text(&facts.life, life));
+	cairn_trailer_write_number(out, "pid", (uint64_t)facts.pid);
+	cairn_trailer_write_text(out, "process", cairn_life_text(&facts.life, life));
 	if (facts.start_ns)
-		write_time(out, "start", facts.start_ns);
-	write_text(out, "executable", facts.executable);
-	write_text(out, "command", facts.command);
+		cairn_trailer_write_time(out, "start", facts.start_ns);
+	cairn_trailer_write_text(out, "executable", facts.executable);
+	cairn_trailer_write_text(out, "command", facts.command);
+	char service[CAIRN_CONTEXT_NAME];
+	if (cairn_context_service(facts.pid, service))
+		cairn_trailer_write_text(out, "service", service);
 }
 
 /* The options that decide what the numbers mean, as jemalloc runs with them. */
@@ -57,23 +43,23 @@ static void write_options(struct cairn_buffer *out, struct cairn_profiler *profi
 	static const char *const signed_sizes[] = {"opt.lg_prof_interval", "opt.dirty_decay_ms", "opt.muzzy_decay_ms"};
 	static const char *const texts[] = {"opt.prof_prefix", "opt.thp", "opt.metadata_thp"};
 	struct cairn_jemalloc *jemalloc = &profiler->jemalloc;
-	write_text(out, "jemalloc", jemalloc->version);
-	write_text(out, "prefix", jemalloc->prefix[0] ? jemalloc->prefix : "-");
+	cairn_trailer_write_text(out, "jemalloc", jemalloc->version);
+	cairn_trailer_write_text(out, "prefix", jemalloc->prefix[0] ? jemalloc->prefix : "-");
 	for (size_t i = 0; i < sizeof bools / sizeof *bools; i++) {
 		bool value;
 		if (cairn_jemalloc_get_bool(jemalloc, bools[i], &value) == 0)
-			write_text(out, bools[i], value ? "true" : "false");
+			cairn_trailer_write_text(out, bools[i], value ? "true" : "false");
 	}
 	for (size_t i = 0; i < sizeof signed_sizes / sizeof *signed_sizes; i++) {
 		ssize_t value;
 		size_t size = sizeof value;
 		if (jemalloc->mallctl(signed_sizes[i], &value, &size, NULL, 0) == 0)
-			cairn_buffer_format(out, "# cairn %s %zd\n", signed_sizes[i], value);
+			cairn_trailer_write_format(out, signed_sizes[i], "%zd", value);
 	}
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
 		const char *value;
 		if (cairn_jemalloc_get_text(jemalloc, texts[i], &value) == 0)
-			write_text(out, texts[i], value);
+			cairn_trailer_write_text(out, texts[i], value);
 	}
 }
 
@@ -81,15 +67,18 @@ static void write_engine(struct cairn_buffer *out, struct cairn_profiler *profil
 {
 	const struct cairn_engine *engine = cairn_profiler_engine(profiler);
 	int64_t since = atomic_load(&profiler->active_since), reset = atomic_load(&profiler->reset_at);
-	write_text(out, "engine", engine->name);
+	cairn_trailer_write_text(out, "engine", engine->name);
 	if (engine->write_trailer)
 		engine->write_trailer(profiler, out);
 	else if (profiler->jemalloc.mallctl)
-		write_number(out, "period", cairn_profiler_period(profiler));
+		cairn_trailer_write_number(out, "period", cairn_profiler_period(profiler));
 	if (since)
-		write_time(out, "active_since", since);
+		cairn_trailer_write_time(out, "active_since", since);
+	uint64_t before = atomic_load(&profiler->before_bytes);
+	if (since && before)
+		cairn_trailer_write_number(out, "active_before", before);
 	if (reset)
-		write_time(out, "reset_at", reset);
+		cairn_trailer_write_time(out, "reset_at", reset);
 }
 
 /* 4096 is jemalloc's name for all arenas together. */
@@ -111,7 +100,7 @@ static void write_statistics(struct cairn_buffer *out, const struct cairn_jemall
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
 		size_t value;
 		if (cairn_jemalloc_get_size(jemalloc, sizes[i].name, &value) == 0)
-			write_number(out, sizes[i].shown ? sizes[i].shown : sizes[i].name, value);
+			cairn_trailer_write_number(out, sizes[i].shown ? sizes[i].shown : sizes[i].name, value);
 	}
 }
 
@@ -133,8 +122,8 @@ static void write_class(struct cairn_buffer *out, const struct cairn_jemalloc *j
 		return;
 	snprintf(name, sizeof name, "prof.stats.%ss.%u.live", kind, index);
 	if (jemalloc->mallctl(name, &sampled, &length, NULL, 0) == 0)
-		cairn_buffer_format(out, "# cairn class %zu %zu %llu %llu\n", size, objects, (unsigned long long)sampled.requested,
-				    (unsigned long long)sampled.count);
+		cairn_trailer_write_format(out, "class", "%zu %zu %llu %llu", size, objects, (unsigned long long)sampled.requested,
+					   (unsigned long long)sampled.count);
 }
 
 /* Only a jemalloc that runs with prof_stats:true keeps what was asked for. */
@@ -161,7 +150,7 @@ static void write_huge_pages(struct cairn_buffer *out)
 	const char *open = text.length ? memchr(text.data, '[', text.length) : NULL;
 	const char *close = open ? memchr(open, ']', text.length - (size_t)(open - text.data)) : NULL;
 	if (close)
-		cairn_buffer_format(out, "# cairn huge_pages %.*s\n", (int)(close - open - 1), open + 1);
+		cairn_trailer_write_format(out, "huge_pages", "%.*s", (int)(close - open - 1), open + 1);
 	cairn_buffer_free(&text);
 }
 
@@ -169,20 +158,25 @@ static void write_status(struct cairn_buffer *out)
 {
 	struct cairn_buffer text = cairn_pages(16 << 10);
 	if (cairn_facts_read("/proc/thread-self/status", &text))
-		write_number(out, "status.rss", cairn_facts_kilobytes(cairn_buffer_bytes(&text), "VmRSS"));
+		cairn_trailer_write_number(out, "status.rss", cairn_facts_kilobytes(cairn_buffer_bytes(&text), "VmRSS"));
 	cairn_buffer_free(&text);
 }
+
+/* Which pages are there is looked up only so far: it takes the kernel about 10 ms for each GiB of addresses. */
+enum { pages_most = 1 << 20 };
 
 static void write_memory(struct cairn_buffer *out)
 {
 	struct cairn_smaps smaps;
 	char name[40];
 	uint64_t *value;
-	if (!cairn_smaps_read(&smaps, 0))
+	if (!cairn_smaps_read_holes(&smaps, 0, pages_most))
 		return;
 	write_status(out);
 	for (unsigned i = 0; cairn_smaps_number(&smaps, i, name, &value); i++)
-		write_number(out, name, *value);
+		cairn_trailer_write_number(out, name, *value);
+	if (smaps.has_holes)
+		cairn_trailer_write_number(out, "smaps.holes", smaps.holes);
 	write_huge_pages(out);
 }
 
@@ -196,13 +190,13 @@ static void write_limit(struct cairn_buffer *out)
 		return;
 	if (cairn_memory_read(&memory, cairn_clock_ns(), &reading)) {
 		if (reading.limit)
-			write_number(out, "limit", reading.limit);
+			cairn_trailer_write_number(out, "limit", reading.limit);
 		if (memory.group[0]) {
-			write_text(out, "group", memory.group);
-			write_number(out, "group.oom_kill", reading.events.oom_kill);
+			cairn_trailer_write_text(out, "group", memory.group);
+			cairn_trailer_write_number(out, "group.oom_kill", reading.events.oom_kill);
 		}
 		if (reading.limit_of_group)
-			write_number(out, "group.usage", reading.usage);
+			cairn_trailer_write_number(out, "group.usage", reading.usage);
 	}
 	cairn_memory_close(&memory);
 }
@@ -213,39 +207,25 @@ struct listing {
 	bool as_maps; /* lines like those of /proc/self/maps, else lines of the trailer */
 };
 
-/* As the kernel writes a line's end in /proc/self/maps, and so that no other control character gets into a line either. */
-static void write_path(struct cairn_buffer *out, const char *path)
-{
-	for (; *path; path++)
-		if ((unsigned char)*path < ' ' || *path == 127)
-			cairn_buffer_format(out, "\\%03o", (unsigned char)*path);
-		else
-			cairn_buffer_byte(out, *path);
-	cairn_buffer_byte(out, '\n');
-}
-
 static bool list_module(void *context, const struct cairn_object *module)
 {
 	struct listing *listing = context;
 	const char *path = module->program ? listing->executable : module->path[0] ? module->path : "[vdso]";
-	struct cairn_bytes id = cairn_object_build_id(module);
 	for (size_t i = 0; i < module->headers_count; i++) {
 		const ElfW(Phdr) *header = &module->headers[i];
 		if (header->p_type != PT_LOAD || !(header->p_flags & PF_X))
 			continue;
-		uintptr_t start = (module->bias + header->p_vaddr) & ~(uintptr_t)4095;
-		uintptr_t end = (module->bias + header->p_vaddr + header->p_memsz + 4095) & ~(uintptr_t)4095;
-		unsigned long long offset = header->p_offset & ~(unsigned long long)4095;
-		if (listing->as_maps) {
-			cairn_buffer_format(listing->out, "%lx-%lx r-xp %08llx 00:00 0 ", start, end, offset);
-			write_path(listing->out, path);
-			continue;
-		}
-		cairn_buffer_format(listing->out, "# cairn module %lx-%lx %llx ", start, end, offset);
-		for (size_t j = 0; j < id.length; j++)
-			cairn_buffer_format(listing->out, "%02x", (unsigned char)id.data[j]);
-		cairn_buffer_text(listing->out, id.length ? " " : "- ");
-		write_path(listing->out, path);
+		struct cairn_trailer_range range = {
+			.start = (module->bias + header->p_vaddr) & ~(uintptr_t)4095,
+			.end = (module->bias + header->p_vaddr + header->p_memsz + 4095) & ~(uintptr_t)4095,
+			.offset = header->p_offset & ~(uint64_t)4095,
+			.id = cairn_object_build_id(module),
+			.path = cairn_bytes_of(path),
+		};
+		if (listing->as_maps)
+			cairn_trailer_write_map(listing->out, &range);
+		else
+			cairn_trailer_write_range(listing->out, "module", &range);
 	}
 	return false;
 }
@@ -253,36 +233,31 @@ static bool list_module(void *context, const struct cairn_object *module)
 /* What was allocated by an unloaded library may still be live, and is named by it. */
 static void list_unloaded(void *context, const struct cairn_known *known)
 {
-	struct cairn_buffer *out = context;
 	for (unsigned i = 0; i < known->segment_count; i++) {
 		const struct cairn_known_segment *segment = &known->segments[i];
-		cairn_buffer_format(out, "# cairn unloaded %lx-%lx %llx ", segment->start, segment->end, (unsigned long long)segment->offset);
-		for (unsigned j = 0; j < known->id_size; j++)
-			cairn_buffer_format(out, "%02x", known->id[j]);
-		cairn_buffer_text(out, known->id_size ? " " : "- ");
-		for (const char *at = known->path; *at; at++)
-			cairn_buffer_byte(out, (unsigned char)*at < ' ' ? ' ' : *at);
-		cairn_buffer_byte(out, '\n');
+		struct cairn_bytes id = {(const char *)known->id, known->id_size};
+		struct cairn_trailer_range range = {segment->start, segment->end, segment->offset, id, cairn_bytes_of(known->path)};
+		cairn_trailer_write_range(context, "unloaded", &range);
 	}
 }
 
-void cairn_trailer_begin(struct cairn_buffer *out)
+void cairn_snapshot_trailer_begin(struct cairn_buffer *out)
 {
-	cairn_buffer_text(out, "# cairn trailer 1\n");
-	write_text(out, "version", CAIRN_VERSION);
+	cairn_trailer_write_first(out);
+	cairn_trailer_write_text(out, "version", CAIRN_VERSION);
 	write_process(out);
 }
 
-void cairn_trailer_end(struct cairn_buffer *out)
+void cairn_snapshot_trailer_end(struct cairn_buffer *out)
 {
 	struct cairn_facts facts;
 	cairn_facts_get(&facts);
 	cairn_objects_visit(list_module, &(struct listing){out, facts.executable, false});
 	cairn_known_unloaded(list_unloaded, out);
-	cairn_buffer_text(out, "# cairn end\n");
+	cairn_trailer_write_last(out);
 }
 
-void cairn_trailer_write(struct cairn_buffer *out, struct cairn_profiler *profiler, enum cairn_trailer_extent extent)
+void cairn_snapshot_trailer_write(struct cairn_buffer *out, struct cairn_profiler *profiler, enum cairn_trailer_extent extent)
 {
 	if (extent == CAIRN_TRAILER_WITH_MAPS) {
 		struct cairn_facts facts;
@@ -290,7 +265,7 @@ void cairn_trailer_write(struct cairn_buffer *out, struct cairn_profiler *profil
 		cairn_buffer_text(out, "\nMAPPED_LIBRARIES:\n");
 		cairn_objects_visit(list_module, &(struct listing){out, facts.executable, true});
 	}
-	cairn_trailer_begin(out);
+	cairn_snapshot_trailer_begin(out);
 	write_engine(out, profiler);
 	if (profiler->jemalloc.mallctl) {
 		write_options(out, profiler);
@@ -302,5 +277,5 @@ void cairn_trailer_write(struct cairn_buffer *out, struct cairn_profiler *profil
 		engine->write_statistics(out);
 	write_memory(out);
 	write_limit(out);
-	cairn_trailer_end(out);
+	cairn_snapshot_trailer_end(out);
 }

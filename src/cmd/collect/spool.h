@@ -1,0 +1,44 @@
+/* spool.h - a folder of snapshots that were accepted and are not in the store yet.
+ *
+ * What was accepted is on disk before its sender hears so, and is removed once the store has it. So nothing is lost when the collector or
+ * the store is killed; what was stored and not yet removed is stored again, which changes nothing. A file holds the request's query on its
+ * first line, the tenant on its second, and then the profile as it came.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_CMD_COLLECT_SPOOL_H
+#define CAIRN_CMD_COLLECT_SPOOL_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/bytes.h"
+
+#include <stdatomic.h>
+
+struct cairn_spool {
+	int folder;
+	const char *path; /* borrowed */
+	uint64_t limit;   /* of all files together */
+	_Atomic uint64_t bytes, files;
+	atomic_uint number; /* of the next file, beside its time */
+};
+
+/* Opens the folder PATH, which is made if it is not there, and counts what is in it. Another collector must not have it. */
+bool cairn_spool_open(struct cairn_spool *spool, const char *path, uint64_t limit, struct cairn_error *error);
+void cairn_spool_close(struct cairn_spool *spool);
+
+/* Whether LENGTH more bytes fit. */
+bool cairn_spool_has_room(const struct cairn_spool *spool, size_t length);
+
+/* Writes a file, to the disk. Any thread. */
+bool cairn_spool_write(struct cairn_spool *spool, struct cairn_bytes query, struct cairn_bytes tenant, struct cairn_bytes body,
+		       struct cairn_error *error);
+
+/* The names of up to MOST files, the oldest first, in NAMES; they live as long as ARENA. Returns how many. */
+size_t cairn_spool_list(const struct cairn_spool *spool, struct cairn_arena *arena, const char **names, size_t most);
+
+/* Removes a file. */
+void cairn_spool_remove(struct cairn_spool *spool, const char *name);
+
+/* Takes a file's TEXT apart. */
+bool cairn_spool_parse(struct cairn_bytes text, struct cairn_bytes *query, struct cairn_bytes *tenant, struct cairn_bytes *body);
+
+#endif

@@ -1,0 +1,211 @@
+/* question.c - from options or a source's name to the processes of a store, and to one profile of them.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/fleet/question.h"
+
+#include "base/array.h"
+#include "base/text.h"
+#include "base/time.h"
+#include "base/url.h"
+#include "http/request.h"
+#include "process/clock.h"
+#include "profile/combine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define AT(member) offsetof(struct cairn_fleet_options, member)
+
+const struct cairn_option cairn_fleet_option_table[] = {
+	{0, "store", "STORE", "the store: sqlite:PATH or clickhouse://HOST:PORT/DATABASE (default: $CAIRN_STORE)", CAIRN_OPTION_TEXT, AT(store), 0},
+	{0, "service", "NAME", "only processes of this service", CAIRN_OPTION_TEXT, AT(service), 0},
+	{0, "version", "VERSION", "only this release; A..B compares two (diff)", CAIRN_OPTION_TEXT, AT(version), 0},
+	{0, "instance", "HOST[:PID]", "only this process, or those of this host", CAIRN_OPTION_TEXT, AT(instance), 0},
+	{0, "label", "KEY=VALUE", "only processes with this label; can be repeated", CAIRN_OPTION_LIST, AT(labels), 0},
+	{0, "from", "TIME", "begin here: -6h, or seconds since 1970 (default: an hour ago; leaks: a day ago)", CAIRN_OPTION_TEXT, AT(from), 0},
+	{0, "to", "TIME", "end here (default: now)", CAIRN_OPTION_TEXT, AT(to), 0},
+	{0, "tenant", "NAME", "ask as this tenant", CAIRN_OPTION_TEXT, AT(tenant), 0},
+	{0},
+};
+
+static bool read_time(const char *text, const char *option, int64_t now, int64_t *time_ns, struct cairn_error *error)
+{
+	int64_t span;
+	struct cairn_bytes rest = cairn_bytes_of(text);
+	if (text[0] == '-' && cairn_text_duration(text + 1, &span) && span >= 0 && span < now)
+		*time_ns = now - span;
+	else if (!cairn_text_seconds(rest, time_ns))
+		return cairn_fail_usage(error, "--%s takes a time such as -30m or -6h, or seconds since 1970, not '%.60s'", option, text);
+	return true;
+}
+
+bool cairn_fleet_question(const struct cairn_fleet_options *options, int64_t back_ns, struct cairn_question *question,
+			  struct cairn_error *error)
+{
+	int64_t now = cairn_clock_wall_ns();
+	*question = (struct cairn_question){
+		.tenant = options->tenant,
+		.service = options->service,
+		.version = options->version,
+		.instance = options->instance,
+		.labels = options->labels.items,
+		.label_count = options->labels.count,
+		.from_ns = back_ns ? now - back_ns : 0,
+	};
+	for (size_t i = 0; i < options->labels.count; i++)
+		if (!strchr(options->labels.items[i], '='))
+			return cairn_fail_usage(error, "--label takes KEY=VALUE, not '%.100s'", options->labels.items[i]);
+	return (!options->from || read_time(options->from, "from", now, &question->from_ns, error)) &&
+	       (!options->to || read_time(options->to, "to", now, &question->to_ns, error));
+}
+
+/* Nothing was found: says what there is. */
+static bool fail_empty(struct cairn_store *store, const struct cairn_question *question, struct cairn_error *error)
+{
+	struct cairn_store_processes all;
+	struct cairn_question wider = *question;
+	char span[24];
+	wider.from_ns = wider.to_ns = 0;
+	bool good = cairn_store_ask(store, &wider, &all, error);
+	int64_t newest = 0;
+	for (size_t i = 0; good && i < all.count; i++) {
+		int64_t last = all.items[i].points[all.items[i].point_count - 1].time_ns;
+		newest = last > newest ? last : newest;
+	}
+	if (good && newest)
+		cairn_fail(error, "no snapshot in that time; the newest is %s old (--from -TIME reaches further back)",
+			   cairn_text_span(cairn_clock_wall_ns() - newest, span));
+	else if (good)
+		cairn_fail(error, "the store has nothing like that; 'cairn fleet services --store STORE' lists what it has");
+	cairn_store_processes_free(&all);
+	return false;
+}
+
+struct cairn_store *cairn_fleet_ask(const struct cairn_fleet_options *options, int64_t back_ns, struct cairn_store_processes *processes,
+				    struct cairn_error *error)
+{
+	struct cairn_question question;
+	const char *name = options->store ? options->store : getenv("CAIRN_STORE");
+	*processes = (struct cairn_store_processes){0};
+	if (!name) {
+		cairn_fail_usage(error, "which store? --store STORE or CAIRN_STORE says: sqlite:PATH or clickhouse://HOST:PORT/DATABASE");
+		return NULL;
+	}
+	if (!cairn_fleet_question(options, back_ns, &question, error))
+		return NULL;
+	struct cairn_store *store = cairn_store_open(name, error);
+	if (store && cairn_store_check(store, error) && cairn_store_ask(store, &question, processes, error) &&
+	    (processes->count > 0 || fail_empty(store, &question, error)))
+		return store;
+	cairn_store_processes_free(processes);
+	cairn_store_close(store);
+	return NULL;
+}
+
+static void name_part(struct cairn_buffer *out, const char *key, const char *value)
+{
+	if (!value)
+		return;
+	cairn_buffer_format(out, "&%s=", key);
+	cairn_url_name(out, value);
+}
+
+void cairn_fleet_source_name(const struct cairn_fleet_options *options, struct cairn_buffer *out)
+{
+	const char *store = options->store ? options->store : getenv("CAIRN_STORE");
+	cairn_buffer_format(out, "%s?", store ? store : "");
+	name_part(out, "tenant", options->tenant);
+	name_part(out, "service", options->service);
+	name_part(out, "version", options->version);
+	name_part(out, "instance", options->instance);
+	name_part(out, "from", options->from);
+	name_part(out, "to", options->to);
+	for (size_t i = 0; i < options->labels.count; i++)
+		name_part(out, "label", options->labels.items[i]);
+	if (options->per_instance)
+		cairn_buffer_text(out, "&per=instance");
+}
+
+/* Takes the question off NAME: what follows the last question mark. Texts live as long as ARENA. */
+static bool parse_name(const char *name, struct cairn_arena *arena, struct cairn_fleet_options *options, struct cairn_error *error)
+{
+	const char *mark = strrchr(name, '?');
+	struct cairn_bytes rest = mark ? cairn_bytes_of(mark + 1) : (struct cairn_bytes){"", 0};
+	const struct {
+		const char *key;
+		const char **value;
+	} parts[] = {{"tenant", &options->tenant}, {"service", &options->service}, {"version", &options->version},
+		     {"instance", &options->instance}, {"from", &options->from}, {"to", &options->to}};
+	options->store = mark ? cairn_arena_text(arena, (struct cairn_bytes){name, (size_t)(mark - name)}) : name;
+	while (rest.length > 0) {
+		const char *ampersand = memchr(rest.data, '&', rest.length);
+		struct cairn_bytes part = {rest.data, ampersand ? (size_t)(ampersand - rest.data) : rest.length};
+		const char *equals = part.length ? memchr(part.data, '=', part.length) : NULL;
+		char text[1024];
+		bool known = part.length == 0;
+		rest = cairn_bytes_skip(rest, ampersand ? part.length + 1 : part.length);
+		if (equals)
+			cairn_query_decode(cairn_bytes_skip(part, (size_t)(equals - part.data) + 1), true, text, sizeof text);
+		struct cairn_bytes key = {part.data, equals ? (size_t)(equals - part.data) : part.length};
+		for (size_t i = 0; equals && i < sizeof parts / sizeof *parts; i++)
+			if (cairn_bytes_equal(key, cairn_bytes_of(parts[i].key))) {
+				*parts[i].value = cairn_arena_text(arena, cairn_bytes_of(text));
+				known = true;
+			}
+		if (equals && cairn_bytes_equal(key, cairn_bytes_of("label")) && options->labels.count < CAIRN_OPTION_LIST_MAX) {
+			options->labels.items[options->labels.count++] = cairn_arena_text(arena, cairn_bytes_of(text));
+			known = true;
+		}
+		if (equals && cairn_bytes_equal(key, cairn_bytes_of("per")))
+			known = options->per_instance = strcmp(text, "instance") == 0;
+		if (!known)
+			return cairn_fail_usage(error, "a store takes tenant, service, version, instance, label, from, to and per=instance behind its ?, "
+						"not '%.*s'", (int)part.length, part.data);
+	}
+	return true;
+}
+
+struct sum {
+	struct cairn_combine combine;
+	double factor;
+};
+
+static bool add_profile(void *context, const struct cairn_profile *profile, struct cairn_error *error)
+{
+	struct sum *sum = context;
+	return cairn_combine_add(&sum->combine, profile, sum->factor, error);
+}
+
+bool cairn_fleet_source_read(struct cairn_profile *profile, const char *name, struct cairn_error *error)
+{
+	enum { points_most = 12 };
+	static const int64_t hour = 3600 * (int64_t)CAIRN_SECOND_NS;
+	struct cairn_arena arena = {0};
+	struct cairn_fleet_options options = {0};
+	struct cairn_store_processes processes = {0};
+	struct sum sum;
+	bool good = parse_name(name, &arena, &options, error);
+	struct cairn_store *store = good ? cairn_fleet_ask(&options, hour, &processes, error) : NULL;
+	cairn_combine_start(&sum.combine, profile);
+	good = store != NULL;
+	for (size_t i = 0; good && i < processes.count; i++) {
+		const struct cairn_store_process *process = &processes.items[i];
+		size_t count = process->point_count < points_most ? process->point_count : points_most, wanted[points_most];
+		for (size_t k = 0; k < count; k++)
+			wanted[k] = count > 1 ? k * (process->point_count - 1) / (count - 1) : 0;
+		sum.factor = 1 / (double)count / (options.per_instance ? (double)processes.count : 1);
+		good = cairn_store_profiles(store, process, wanted, count, add_profile, &sum, error);
+	}
+	cairn_combine_finish(&sum.combine);
+	if (good) {
+		char text[200];
+		snprintf(text, sizeof text, "%.100s, %s %zu process%s, averaged over time", options.service ? options.service : "all services",
+			 options.per_instance ? "the mean of" : "the sum of", processes.count, processes.count == 1 ? "" : "es");
+		profile->process = cairn_profile_text(profile, text);
+		profile->process_id = 0;
+	}
+	cairn_store_processes_free(&processes);
+	cairn_store_close(store);
+	cairn_arena_free(&arena);
+	return good;
+}

@@ -1,0 +1,26 @@
+/* push.h - sending the dumps that `cairn watch` writes to a collector.
+ *
+ * A thread of its own sends them, one after the other, from the files in the folder, so that neither a slow collector nor a missing one
+ * holds up a dump. What could not be sent is tried again, with pauses; of those that wait the oldest is dropped when there are too many,
+ * which is told. A dump that was removed in the meantime is passed over.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_CMD_WATCH_PUSH_H
+#define CAIRN_CMD_WATCH_PUSH_H
+
+#include "base/error.h"
+#include "cmd/option.h"
+
+struct cairn_push;
+
+/* Starts sending to the collector at URL; every dump is sent with LABELS ("key=value") and HOST. TOKEN may be NULL. FOLDER is where the
+ * dumps are. All are borrowed. NULL, with a sentence, where an argument is wrong. */
+struct cairn_push *cairn_push_open(const char *url, const char *token, const struct cairn_option_list *labels, const char *host,
+				   const char *folder, struct cairn_error *error);
+
+/* The dump FILE, in the folder, is there: it is to be sent. Any thread; never waits. */
+void cairn_push_add(struct cairn_push *push, const char *file);
+
+/* Sends what still waits, for a few seconds at most, and ends. */
+void cairn_push_close(struct cairn_push *push);
+
+#endif

@@ -1,0 +1,133 @@
+/* context.c - finding the mapping, copying the payload, and the one attribute in it.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "process/context.h"
+
+#include "base/buffer.h"
+#include "base/cursor.h"
+#include "base/pages.h"
+#include "base/peek.h"
+#include "base/text.h"
+
+#include <stdio.h>
+#include <sys/uio.h>
+
+enum { maps_most = 16 << 20, payload_most = 64 << 10, tries = 8, version_least = 1, version_most = 2 };
+
+struct header {
+	char signature[8];
+	uint32_t version, size;
+	uint64_t published, address;
+};
+
+/* One field of a message: its number, and its bytes where it has some. False at the end. */
+static bool next_field(struct cairn_cursor *in, uint64_t *number, struct cairn_bytes *bytes)
+{
+	enum { variable = 0, eight = 1, counted = 2, four = 5 };
+	if (cairn_cursor_left(in) == 0)
+		return false;
+	uint64_t tag = cairn_cursor_uleb(in);
+	*number = tag >> 3;
+	*bytes = (struct cairn_bytes){"", 0};
+	switch (tag & 7) {
+	case variable: cairn_cursor_uleb(in); break;
+	case eight: cairn_cursor_skip(in, 8); break;
+	case counted: *bytes = cairn_cursor_bytes(in, cairn_cursor_uleb(in)); break;
+	case four: cairn_cursor_skip(in, 4); break;
+	default: cairn_cursor_fail(in); break;
+	}
+	return !in->failed;
+}
+
+/* The first field of that number; empty where there is none. */
+static struct cairn_bytes get_field(struct cairn_bytes message, uint64_t wanted)
+{
+	struct cairn_cursor in = cairn_cursor(message);
+	struct cairn_bytes bytes;
+	for (uint64_t number; next_field(&in, &number, &bytes);)
+		if (number == wanted)
+			return bytes;
+	return (struct cairn_bytes){"", 0};
+}
+
+/* The text of the attribute service.name among those of a Resource: field 1, each with a key (1) and a value (2) that has a text (1). */
+static struct cairn_bytes find_service(struct cairn_bytes resource)
+{
+	struct cairn_cursor in = cairn_cursor(resource);
+	struct cairn_bytes attribute;
+	for (uint64_t number; next_field(&in, &number, &attribute);)
+		if (number == 1 && cairn_bytes_equal(get_field(attribute, 1), cairn_bytes_of("service.name")))
+			return get_field(get_field(attribute, 2), 1);
+	return (struct cairn_bytes){"", 0};
+}
+
+bool cairn_context_parse(struct cairn_bytes payload, char name[CAIRN_CONTEXT_NAME])
+{
+	struct cairn_bytes found = find_service(payload);
+	if (found.length == 0) /* a ProcessContext: its field 1 is the resource */
+		found = find_service(get_field(payload, 1));
+	size_t kept = found.length < CAIRN_CONTEXT_NAME ? found.length : CAIRN_CONTEXT_NAME - 1;
+	for (size_t i = 0; i < kept; i++)
+		name[i] = (unsigned char)found.data[i] < ' ' || found.data[i] == 0x7f ? ' ' : found.data[i];
+	while (kept > 0 && kept < found.length && ((unsigned char)found.data[kept] & 0xc0) == 0x80) /* not within a character */
+		kept--;
+	name[kept] = 0;
+	return kept > 0;
+}
+
+static bool copy(int pid, uint64_t address, void *to, size_t size)
+{
+	struct iovec local = {to, size}, remote = {(void *)(uintptr_t)address, size};
+	return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
+}
+
+/* Reads what is published at ADDRESS. What changes meanwhile is read again. */
+static bool read_context(int pid, uint64_t address, char *room, char name[CAIRN_CONTEXT_NAME])
+{
+	for (int i = 0; i < tries; i++) {
+		struct header before, after;
+		if (!copy(pid, address, &before, sizeof before) || memcmp(before.signature, "OTEL_CTX", sizeof before.signature) != 0 ||
+		    before.version < version_least || before.version > version_most || before.size > payload_most)
+			return false;
+		if (before.published == 0)
+			continue;
+		if (!copy(pid, before.address, room, before.size) || !copy(pid, address, &after, sizeof after))
+			return false;
+		if (memcmp(&before, &after, sizeof before) == 0)
+			return cairn_context_parse((struct cairn_bytes){room, before.size}, name);
+	}
+	return false;
+}
+
+/* Whether LINE of maps is that of the mapping. Nothing but the name, which comes last, has a slash or a bracket. */
+static bool is_context(struct cairn_bytes line)
+{
+	size_t at = 0;
+	while (at < line.length && line.data[at] != '/' && line.data[at] != '[')
+		at++;
+	struct cairn_bytes name = cairn_bytes_skip(line, at);
+	return cairn_bytes_start_with(name, "/memfd:OTEL_CTX") || cairn_bytes_start_with(name, "[anon_shmem:OTEL_CTX]") ||
+	       cairn_bytes_start_with(name, "[anon:OTEL_CTX]");
+}
+
+bool cairn_context_service(int pid, char name[CAIRN_CONTEXT_NAME])
+{
+	char path[48];
+	bool found = false;
+	name[0] = 0;
+	snprintf(path, sizeof path, pid == getpid() ? "/proc/thread-self/maps" : "/proc/%d/maps", pid);
+	int descriptor = cairn_peek_open(path);
+	if (descriptor < 0)
+		return false;
+	struct cairn_buffer maps = cairn_pages(maps_most);
+	char *room = cairn_pages_map(payload_most);
+	cairn_buffer_read(&maps, descriptor);
+	close(descriptor);
+	struct cairn_bytes rest = cairn_buffer_bytes(&maps), line;
+	while (room && !found && cairn_text_line(&rest, &line, NULL)) {
+		uint64_t start;
+		found = is_context(line) && cairn_text_hex(&line, &start) && read_context(pid, start, room, name);
+	}
+	cairn_pages_unmap(room, payload_most);
+	cairn_buffer_free(&maps);
+	return found;
+}

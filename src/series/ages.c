@@ -1,0 +1,415 @@
+/* ages.c - a share that never dies, or not.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "series/ages.h"
+
+#include "series/law.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The chance that any of all the paths is called growing although none is. */
+static const double false_alarm = 0.01;
+/* The longest ordinary law, as a share of the time observed; each of the others is half as long. */
+static const double longest_law = 0.25;
+/* So many of the slots are the start of the service. */
+enum { start_slots = 6, judged_slots = CAIRN_AGE_SLOTS - start_slots };
+/* A path is judged once the time observed is so many times its longest ordinary lifetime; up to so many times, only if laws that are too long
+ * to be told from a leak explain it worse by so many standard deviations. Enough is said to be twenty times. */
+static const double least_multiple = 4, doubtful_multiple = 10, least_sigmas_long = 2, enough_multiple = 20;
+/* So many must have been freed for a path to show its own longest lifetime, and to need nobody else's; of very many, this share. */
+static const double freed_own = 5, freed_enough = 20, freed_share = 0.01;
+/* Survivors in fewer slots than these are no course. */
+enum { events_least = 5, events_suspicious = 3 };
+/* Survivors older than this share of the time are looked at before anything is fitted. */
+enum { slots_old = CAIRN_AGE_SLOTS / 8 };
+/* An ordinary survivor is one in so many among those that are judged to be leaked. */
+static const double ordinary_share = 0.25;
+/* Before anything is seen, births that go on are so many times likelier than ones that changed. */
+static const double constant_odds = 4;
+/* A pause like earlier ones leaves so much doubt whether births go on. */
+static const double pause_doubt = 0.1;
+/* A rate below this share of the earlier one has stopped; below the other it fades. */
+static const double stopped_share = 0.2, fading_share = 0.5;
+/* How much more often a path rests than it moves, before anything is seen. */
+static const double rest_odds = 10;
+enum { law_never = CAIRN_AGE_LAWS - 1 };
+/* The first class of lifetimes is below 2^14 ns; a class begins at 2^(first_power + its number). */
+enum { first_power = 13 };
+
+static double class_start(int number)
+{
+	return ldexp(1e-9, first_power + number);
+}
+
+static double slot_age(const struct cairn_ages_clock *clock, int slot)
+{
+	double width = clock->seconds / CAIRN_AGE_SLOTS;
+	return slot ? width * (slot + 0.5) : 0.5 * (clock->youngest + width);
+}
+
+void cairn_ages_clock_make(struct cairn_ages_clock *clock, double seconds)
+{
+	*clock = (struct cairn_ages_clock){.seconds = seconds};
+	if (!(seconds > 0) || isinf(seconds) || ilogb(seconds * 1e9 / CAIRN_AGE_SLOTS) <= first_power) {
+		clock->seconds = 0;
+		return;
+	}
+	clock->first = ilogb(seconds * 1e9 / CAIRN_AGE_SLOTS) - first_power;
+	if (clock->first > CAIRN_LIFETIMES - 1)
+		clock->first = CAIRN_LIFETIMES - 1;
+	clock->youngest = class_start(clock->first);
+	for (int law = 0; law < CAIRN_AGE_LAWS; law++) {
+		bool never = law == law_never;
+		double mean = ldexp(seconds * longest_law, law < CAIRN_AGE_ORDINARY ? -law : law - CAIRN_AGE_ORDINARY + 1);
+		for (int slot = 0; slot < CAIRN_AGE_SLOTS; slot++)
+			clock->survives[slot][law] = never ? 1 : exp(-(slot_age(clock, slot) - clock->youngest) / mean);
+		for (int lifetime = clock->first; lifetime < CAIRN_LIFETIMES; lifetime++) {
+			/* The last class has no end of its own, and nothing lived longer than it was observed. */
+			double from = class_start(lifetime) - clock->youngest, to = fmin(lifetime < CAIRN_LIFETIMES - 1 ? class_start(lifetime + 1) : seconds, seconds);
+			clock->dies[lifetime][law] = never || to <= from + clock->youngest ? 0 : exp(-from / mean) - exp(-(to - clock->youngest) / mean);
+		}
+	}
+}
+
+void cairn_ages_add(struct cairn_ages *ages, const struct cairn_ages_clock *clock, double age_seconds, double amount)
+{
+	ages->now += amount;
+	if (!(clock->seconds > 0) || !(age_seconds >= clock->youngest))
+		return;
+	double slot = fmin(age_seconds / clock->seconds * CAIRN_AGE_SLOTS, CAIRN_AGE_SLOTS - 1);
+	ages->count[(int)slot]++;
+	ages->amount[(int)slot] += amount;
+	ages->square[(int)slot] += amount * amount;
+}
+
+void cairn_ages_add_freed(struct cairn_ages *ages, const struct cairn_freed *freed)
+{
+	for (int lifetime = 0; lifetime < CAIRN_LIFETIMES; lifetime++)
+		ages->freed[lifetime] += freed->lifetimes[lifetime];
+}
+
+void cairn_ages_sum(struct cairn_ages *to, const struct cairn_ages *more)
+{
+	to->now += more->now;
+	for (int slot = 0; slot < CAIRN_AGE_SLOTS; slot++) {
+		to->count[slot] += more->count[slot];
+		to->amount[slot] += more->amount[slot];
+		to->square[slot] += more->square[slot];
+	}
+	for (int lifetime = 0; lifetime < CAIRN_LIFETIMES; lifetime++)
+		to->freed[lifetime] += more->freed[lifetime];
+}
+
+double cairn_ages_longest(const struct cairn_ages *ages, const struct cairn_ages_clock *clock, double least)
+{
+	double count = 0, sum = 0, longest = 0;
+	for (int lifetime = CAIRN_LIFETIMES - 1; lifetime >= 0; lifetime--) {
+		double from = lifetime ? class_start(lifetime) : 0, to = lifetime < CAIRN_LIFETIMES - 1 ? class_start(lifetime + 1) : 2 * class_start(lifetime);
+		to = fmax(from, fmin(to, clock->seconds));
+		/* Within a class lifetimes are taken to be spread evenly on a logarithmic scale. */
+		double mean = from > 0 && to > from ? (to - from) / log(to / from) : (from + to) / 2;
+		count += (double)ages->freed[lifetime];
+		sum += (double)ages->freed[lifetime] * mean;
+		if (count >= least)
+			longest = fmax(longest, sum / count - from);
+	}
+	return longest;
+}
+
+/* One path under judgement: the survivors as they count. */
+struct path {
+	const struct cairn_ages *ages;
+	const struct cairn_ages_clock *clock;
+	double counted[judged_slots];
+};
+
+static int by_count(const void *a, const void *b)
+{
+	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+	return left < right ? -1 : left > right;
+}
+
+/* What was born in one moment is one event, however many objects it was. */
+static void count_survivors(struct path *path)
+{
+	enum { slots = judged_slots - slots_old };
+	uint32_t sorted[slots];
+	memcpy(sorted, path->ages->count + slots_old, sizeof sorted);
+	qsort(sorted, slots, sizeof *sorted, by_count);
+	double most = fmax(1, 2.0 * sorted[slots / 2]);
+	for (int slot = 0; slot < judged_slots; slot++)
+		path->counted[slot] = slot < slots_old ? path->ages->count[slot] : fmin(most, path->ages->count[slot]);
+}
+
+static double count_events(const struct path *path, int from, int to)
+{
+	double events = 0;
+	for (int slot = from; slot < to; slot++)
+		events += path->counted[slot] > 0;
+	return events;
+}
+
+/* How well the laws, weighted so, explain the path: the logarithm of the likelihood. With NEXT, also one step of expectation
+ * and maximization. */
+static double weigh(const struct path *path, const double *weights, double *next)
+{
+	double likelihood = 0, all = 0;
+	if (next)
+		memset(next, 0, CAIRN_AGE_LAWS * sizeof *next);
+	for (int cell = 0; cell < judged_slots + CAIRN_LIFETIMES - path->clock->first; cell++) {
+		bool dead = cell >= judged_slots;
+		int lifetime = path->clock->first + cell - judged_slots;
+		double count = dead ? (double)path->ages->freed[lifetime] : path->counted[cell], sum = 0;
+		const double *chances = dead ? path->clock->dies[lifetime] : path->clock->survives[cell];
+		if (!(count > 0))
+			continue;
+		for (int law = 0; law < CAIRN_AGE_LAWS; law++)
+			sum += weights[law] * chances[law];
+		if (!(sum > 0)) /* freed older than the time observed: a damaged dump */
+			continue;
+		likelihood += count * log(sum);
+		all += count;
+		for (int law = 0; next && law < CAIRN_AGE_LAWS; law++)
+			next[law] += count * weights[law] * chances[law] / sum;
+	}
+	for (int law = 0; next && law < CAIRN_AGE_LAWS && all > 0; law++)
+		next[law] /= all;
+	return likelihood;
+}
+
+/* The weights that explain the path best, from those given on. Expectation and maximization never changes a weight of zero. */
+static double fit(const struct path *path, double *weights)
+{
+	enum { steps_most = 600, steps_checked = 20 };
+	static const double precision = 0.01; /* of a logarithm: a hundredth of a standard deviation where it matters */
+	double next[CAIRN_AGE_LAWS], before = -INFINITY, likelihood = -INFINITY;
+	for (int step = 0; step < steps_most; step++) {
+		likelihood = weigh(path, weights, next);
+		memcpy(weights, next, sizeof next);
+		if (step % steps_checked)
+			continue;
+		if (likelihood - before < precision)
+			break;
+		before = likelihood;
+	}
+	return likelihood;
+}
+
+static double sigmas_of(double more)
+{
+	return sqrt(fmax(0, 2 * more));
+}
+
+struct fit {
+	double sigmas;                  /* how much better a share that never dies explains the path, as so many standard deviations */
+	double sigmas_long;             /* and how much better than laws that are too long to be told from it; where that is in doubt */
+	double weights[CAIRN_AGE_LAWS]; /* with that share */
+};
+
+static struct fit fit_laws(const struct path *path, bool doubtful)
+{
+	struct fit result = {0};
+	double ordinary[CAIRN_AGE_LAWS] = {0}, longer[CAIRN_AGE_LAWS] = {0};
+	for (int law = 0; law < CAIRN_AGE_ORDINARY; law++)
+		ordinary[law] = 1.0 / CAIRN_AGE_ORDINARY;
+	double without = fit(path, ordinary);
+	for (int law = 0; law < CAIRN_AGE_ORDINARY; law++)
+		longer[law] = result.weights[law] = 0.9 * ordinary[law] + 1e-6;
+	for (int law = CAIRN_AGE_ORDINARY; law < law_never; law++)
+		longer[law] = 0.1 / CAIRN_AGE_LONG;
+	result.weights[law_never] = 0.1;
+	double with = fit(path, result.weights);
+	result.sigmas = sigmas_of(with - without);
+	result.sigmas_long = doubtful && with > without ? sigmas_of(with - fit(path, longer)) : 0;
+	return result;
+}
+
+/* From which slot on survivors are leaked ones but for a few. */
+static int first_leaked(const struct path *path, const double *weights)
+{
+	int slot = 1; /* the first is not whole: it begins where the youngest do */
+	for (; slot < judged_slots; slot++) {
+		double ordinary = 0;
+		for (int law = 0; law < law_never; law++)
+			ordinary += weights[law] * path->clock->survives[slot][law];
+		if (ordinary <= ordinary_share * weights[law_never])
+			break;
+	}
+	return slot;
+}
+
+/* Whether births went on: up to which slot they came as they do now, and how likely it is that they changed there. */
+struct change {
+	int slot; /* the recent births are in the slots below it */
+	double share;           /* that they changed at all */
+	double ended;           /* and that they all but ended */
+	double recent, earlier; /* births in a slot */
+};
+
+/* The chance of COUNT births in WIDTH slots, their rate unknown but about one in SCALE slots: logarithm, but for what is common to all. */
+static double births_evidence(double count, double width, double scale)
+{
+	int sign;
+	return log(scale) + lgamma_r(count + 1, &sign) - (count + 1) * log(scale + width);
+}
+
+/* Whether there was a pause before like the one of the slots from FIRST to END, with hardly more births, and births went on after it. */
+static bool paused_before(const struct path *path, int first, int end)
+{
+	static const double hardly = 1.5;
+	double recent = 0;
+	for (int slot = first; slot < end; slot++)
+		recent += path->counted[slot];
+	for (int start = end + 1; start + (end - first) < judged_slots; start++) {
+		double births = 0;
+		for (int slot = start; slot < start + (end - first); slot++)
+			births += path->counted[slot];
+		if (births <= hardly * recent + 1)
+			return true;
+	}
+	return false;
+}
+
+static struct change find_change(const struct path *path, int first)
+{
+	enum { shortest = 3 };
+	double all = 0, width = judged_slots - first, best = -INFINITY, sum = 0, ended = 0, recent = 0;
+	struct change change = {.slot = judged_slots};
+	for (int slot = first; slot < judged_slots; slot++)
+		all += path->counted[slot];
+	double scale = width / fmax(1, all), constant = births_evidence(all, width, scale) + log(constant_odds);
+	change.recent = change.earlier = all / fmax(1, width);
+	int places = judged_slots - first - 2 * shortest;
+	for (int slot = first; slot < judged_slots - shortest; slot++) {
+		double width_recent = slot - first;
+		if (width_recent >= shortest) {
+			double evidence = births_evidence(recent, width_recent, scale) + births_evidence(all - recent, width - width_recent, scale);
+			double weight = exp(evidence - constant) / fmax(1, places);
+			bool ends = recent / width_recent < stopped_share * (all - recent) / (width - width_recent);
+			sum += weight;
+			ended += ends ? weight : 0;
+			if (evidence > best) {
+				best = evidence;
+				change.slot = slot;
+				change.recent = recent / width_recent;
+				change.earlier = (all - recent) / (width - width_recent);
+			}
+		}
+		recent += path->counted[slot];
+	}
+	change.share = sum / (1 + sum);
+	change.ended = ended / (1 + sum);
+	bool pause = change.recent < fading_share * change.earlier && change.slot < judged_slots && paused_before(path, first, change.slot);
+	if (pause)
+		change.share = change.ended = fmin(change.share, pause_doubt);
+	if (change.share < 0.5) {
+		change.slot = judged_slots;
+		change.recent = change.earlier = all / fmax(1, width);
+	}
+	return change;
+}
+
+/* What was born and stayed in an hour, from the slots between. */
+static void set_rate(struct cairn_trend *trend, const struct path *path, int first, int end)
+{
+	static const double sigmas_95 = 1.959964;
+	const struct cairn_ages *ages = path->ages;
+	double sum = 0, squares = 0, scatter = 0, slots = end - first, hours = slots * path->clock->seconds / CAIRN_AGE_SLOTS / 3600;
+	if (!(slots > 0))
+		return;
+	for (int slot = first; slot < end; slot++) {
+		sum += ages->amount[slot];
+		squares += ages->square[slot];
+	}
+	for (int slot = first; slot < end && slots > 1; slot++)
+		scatter += (ages->amount[slot] - sum / slots) * (ages->amount[slot] - sum / slots) * slots / (slots - 1);
+	trend->per_hour = sum / hours;
+	trend->error = sqrt(fmax(squares, scatter)) / hours * cairn_law_student_quantile(0.025, fmax(2, slots - 1)) / sigmas_95;
+}
+
+/* Growth that a dump would not have shown is not ruled out. */
+static double surest_rest(const struct path *path)
+{
+	static const double unseen_events = 3;
+	double old = 0, count = 0, most = 0;
+	for (int slot = 0; slot < CAIRN_AGE_SLOTS; slot++) {
+		count += path->ages->count[slot];
+		most += path->ages->amount[slot];
+		old += slot >= slots_old && slot < judged_slots ? path->ages->amount[slot] : 0;
+	}
+	double unit = count > 0 ? most / count : path->ages->now;
+	return 1 - fmin(1, path->ages->now > 0 ? (old + unseen_events * unit) / path->ages->now : 0) / rest_odds;
+}
+
+static void judge_leaked(struct cairn_trend *trend, const struct path *path, int first, double chance)
+{
+	double slot_hours = path->clock->seconds / CAIRN_AGE_SLOTS / 3600;
+	struct change change = find_change(path, first);
+	bool changed = change.slot < judged_slots;
+	trend->verdict = CAIRN_GROWING;
+	set_rate(trend, path, first, change.slot);
+	trend->confidence = (1 - chance) * (1 - change.ended);
+	trend->since = changed ? -change.slot * slot_hours : 0;
+	if (!changed || change.recent >= fading_share * change.earlier)
+		return;
+	if (change.recent < stopped_share * change.earlier) {
+		trend->verdict = CAIRN_STOPPED;
+		trend->per_hour = 0;
+		trend->confidence = change.ended;
+		return;
+	}
+	/* Births fade as if at an even pace: what is still to come is the rate of now times the time in which it falls to its e-th part. */
+	double apart = (judged_slots - first) / 2.0 * slot_hours, constant = apart / log(change.earlier / change.recent);
+	double more = trend->per_hour * constant;
+	trend->verdict = CAIRN_FILLING;
+	trend->confidence = change.share - change.ended;
+	trend->level = path->ages->now + more;
+	trend->level_low = path->ages->now;
+	trend->level_high = path->ages->now + 3 * more;
+	trend->since = 0;
+}
+
+/* How long the service must have been observed before PATH can be judged. */
+static double seconds_needed(const struct path *path, double multiple)
+{
+	double freed = 0;
+	for (int lifetime = 0; lifetime < CAIRN_LIFETIMES; lifetime++)
+		freed += (double)path->ages->freed[lifetime];
+	double own = cairn_ages_longest(path->ages, path->clock, fmax(freed_own, freed_share * freed));
+	return multiple * (freed < freed_enough ? fmax(own, path->clock->longest) : own);
+}
+
+void cairn_ages_judge(struct cairn_trend *trend, const struct cairn_ages *ages, const struct cairn_ages_clock *clock, size_t comparisons)
+{
+	/* Under so many sigmas a survivor or two is nothing to speak of. */
+	static const double suspicious = 2.3;
+	double family = fmax(1, (double)comparisons);
+	struct path path = {.ages = ages, .clock = clock};
+	struct fit fit = {0};
+	*trend = (struct cairn_trend){.verdict = CAIRN_TOO_EARLY, .chance = 1};
+	if (!(clock->seconds > 0))
+		return;
+	count_survivors(&path);
+	double needed = seconds_needed(&path, least_multiple), events = count_events(&path, slots_old, judged_slots);
+	bool early = clock->seconds < needed, doubtful = clock->seconds < needed * doubtful_multiple / least_multiple;
+	if (events >= events_suspicious && !early)
+		fit = fit_laws(&path, doubtful);
+	double chance = trend->chance = fmin(1, family * cairn_law_normal_above(fit.sigmas));
+	if (events < events_suspicious || (!early && fit.sigmas < suspicious)) {
+		trend->verdict = CAIRN_STEADY;
+		trend->confidence = surest_rest(&path) * fmin(1, clock->seconds / fmax(1e-9, needed));
+		return;
+	}
+	early |= doubtful && fit.sigmas_long < least_sigmas_long;
+	int first = early ? slots_old : first_leaked(&path, fit.weights);
+	if (!early && chance < false_alarm && count_events(&path, first, judged_slots) >= events_least) {
+		judge_leaked(trend, &path, first, chance);
+		return;
+	}
+	double sigmas = cairn_law_student_quantile(fmax(1e-12, false_alarm / family), 1e6) / fmax(fit.sigmas, 1);
+	double seconds = early ? needed * enough_multiple / least_multiple : clock->seconds * sigmas * sigmas;
+	set_rate(trend, &path, first < judged_slots ? first : slots_old, judged_slots);
+	trend->more_hours = (fmax(seconds, 1.1 * clock->seconds) - clock->seconds) / 3600;
+	trend->confidence = 1 - cairn_law_normal_above(fit.sigmas);
+}

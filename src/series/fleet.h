@@ -1,0 +1,74 @@
+/* fleet.h - one verdict over many instances of a service.
+ *
+ * Each instance is judged for itself (leaks.h), then its rows are added here, and the instances count as repetitions. Of N instances that do
+ * not leak, each is called growing somewhere with a chance of at most one in a hundred; that G of them are, by noise alone, has the chance
+ * of a binomial tail. It is looked at for every G, and the smallest chance, times how many were looked at, is the row's. So one instance
+ * of many has to be much surer than one that is alone, and several that are moderately sure together are very sure.
+ *
+ * That a path grows, rather than fills up or has stopped, each instance is sure of by itself; the odds of several are multiplied.
+ *
+ * Once growth is established, an instance that is not sure by itself counts as growing if it rose by more than two standard deviations.
+ * A row's release is the first, in the order in which releases were first seen, on which it grows.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_SERIES_FLEET_H
+#define CAIRN_SERIES_FLEET_H
+
+#include "series/leaks.h"
+
+/* A release of the service. */
+struct cairn_fleet_release {
+	const char *version; /* borrowed from whoever added it */
+	int64_t first_ns;    /* when it was first seen */
+	size_t instances;    /* that could be judged */
+};
+
+/* What one instance says about one path. */
+struct cairn_fleet_record {
+	uint32_t path; /* in `stacks` */
+	uint32_t release;
+	uint32_t instance;
+	enum cairn_verdict verdict;
+	double chance;     /* of noise looking like this; 1 unless growing */
+	double sure;       /* that it grows rather than fills up or has stopped, given that it moves; 0 unless growing */
+	double per_hour, error; /* as judged; where not growing, from the first dump to the last */
+	bool risen;        /* from the first dump to the last, by more than two standard deviations */
+	double now;
+	int64_t since_ns;
+};
+
+struct cairn_fleet_row {
+	uint32_t path;
+	enum cairn_verdict verdict; /* growing, or what the instances with the most bytes say */
+	double confidence;
+	size_t growing;  /* instances on which it grows, */
+	size_t of;       /* of how many of the releases on which it grows */
+	uint32_t release; /* since which it grows */
+	double per_hour, error; /* of one instance, the mean over those on which it grows */
+	double now;             /* all instances together */
+	int64_t since_ns;       /* when the first of them began to grow */
+	bool new_in_release;    /* it grows on every instance of its release, and on none before */
+};
+
+struct cairn_fleet {
+	struct cairn_strings stacks; /* names from the leaf to the root, each with its line end */
+	struct cairn_fleet_release *releases; /* after finish: in the order in which they were first seen */
+	size_t release_count, release_capacity;
+	struct cairn_fleet_record *records;
+	size_t record_count, record_capacity;
+	size_t instance_count;
+	struct cairn_fleet_row *rows; /* growing ones first, those that are new in a release before them all */
+	size_t count, capacity;
+};
+
+/* Adds the rows of one instance of release VERSION, which was first seen at FIRST_NS. */
+void cairn_fleet_add(struct cairn_fleet *fleet, const char *version, int64_t first_ns, const struct cairn_leaks *leaks,
+		     const struct cairn_series *series, const struct cairn_view *view);
+
+/* Judges what was added. */
+void cairn_fleet_judge(struct cairn_fleet *fleet);
+void cairn_fleet_free(struct cairn_fleet *fleet);
+
+/* The chance that at least COUNT of TOTAL happen, each by itself with CHANCE. */
+double cairn_fleet_tail(size_t total, size_t count, double chance);
+
+#endif

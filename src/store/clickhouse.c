@@ -1,0 +1,219 @@
+/* clickhouse.c - a store in a ClickHouse server or cluster, over HTTP.
+ *
+ * Statements and tables are those that version 18.16 understands, which is the oldest in use: no codecs, no TTL, no parameters. Rows are
+ * known by their key, and the server merges those with the same key at its leisure, so statements that count ask for the latest (FINAL).
+ * On a cluster, the tables called NAME_local are replicated, and NAME is distributed over them by the first column of its key.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/text.h"
+#include "base/time.h"
+#include "base/unpack.h"
+#include "base/url.h"
+#include "http/client.h"
+#include "store/engine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct cairn_engine_connection {
+	char *address; /* http://HOST:PORT/ */
+	char *database;
+	char *user, *key; /* header lines; NULL for none */
+	bool made;        /* the database is there */
+};
+
+static const char user_header[] = "X-ClickHouse-User: ", key_header[] = "X-ClickHouse-Key: ";
+
+static void close_server(struct cairn_engine_connection *connection)
+{
+	free(connection->address);
+	free(connection->database);
+	free(connection->user);
+	free(connection->key);
+	free(connection);
+}
+
+/* HEADER followed by VALUE, or by what the environment variable NAME says where VALUE is NULL. */
+static char *credential(const char *header, const char *value, size_t length, const char *name)
+{
+	char *line;
+	const char *other = value ? NULL : getenv(name);
+	if (!value && !other)
+		return NULL;
+	if (asprintf(&line, "%s%.*s", header, value ? (int)length : (int)strlen(other), value ? value : other) < 0)
+		cairn_out_of_memory(length);
+	return line;
+}
+
+/* NAME is [clickhouse's scheme]://[USER[:PASSWORD]@]HOST:PORT/DATABASE without the first part. */
+static struct cairn_engine_connection *open_server(const char *name, struct cairn_error *error)
+{
+	bool secure = cairn_bytes_start_with(cairn_bytes_of(name), "clickhouses://");
+	const char *rest = strstr(name, "://") + 3, *slash = strchr(rest, '/');
+	const char *at = slash ? memrchr(rest, '@', (size_t)(slash - rest)) : NULL;
+	const char *host = at ? at + 1 : rest;
+	if (!slash || slash == host || strspn(slash + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != strlen(slash + 1) ||
+	    !slash[1]) {
+		cairn_fail_usage(error, "a ClickHouse store is called clickhouse://[USER:PASSWORD@]HOST:PORT/DATABASE; the database has letters, "
+					"digits and _ only");
+		return NULL;
+	}
+	struct cairn_engine_connection *connection = calloc(1, sizeof *connection);
+	const char *colon = at ? memchr(rest, ':', (size_t)(at - rest)) : NULL;
+	if (!connection || asprintf(&connection->address, "http%s://%.*s/", secure ? "s" : "", (int)(slash - host), host) < 0)
+		cairn_out_of_memory(sizeof *connection);
+	connection->database = strdup(slash + 1);
+	connection->user = credential(user_header, at ? rest : NULL, (size_t)((colon ? colon : at) - rest), "CAIRN_STORE_USER");
+	connection->key = credential(key_header, colon ? colon + 1 : NULL, colon ? (size_t)(at - colon - 1) : 0, "CAIRN_STORE_PASSWORD");
+	return connection;
+}
+
+/* Sends STATEMENT, or with it ROWS to insert; the answer goes to ANSWER unless that is NULL. */
+static bool ask(struct cairn_engine_connection *connection, const char *database, const char *statement, const struct cairn_bytes *rows,
+		struct cairn_buffer *answer, struct cairn_error *error)
+{
+	const char *headers[4] = {0};
+	size_t header_count = 0, packed_length = 0;
+	struct cairn_buffer url = cairn_buffer(1 << 20);
+	struct cairn_http_answer got = {0};
+	char *packed = rows ? cairn_pack_gzip(*rows, &packed_length) : NULL;
+	if (connection->user)
+		headers[header_count++] = connection->user;
+	if (connection->key)
+		headers[header_count++] = connection->key;
+	if (rows)
+		headers[header_count++] = "Content-Encoding: gzip";
+	cairn_buffer_format(&url, "%s?max_query_size=16777216", connection->address);
+	if (database)
+		cairn_buffer_format(&url, "&database=%s", database);
+	if (rows) {
+		cairn_buffer_text(&url, "&query=");
+		cairn_url_name(&url, statement);
+	}
+	cairn_buffer_byte(&url, 0);
+	struct cairn_http_call call = {.url = url.data, .method = "POST", .headers = headers,
+				       .body = rows ? (struct cairn_bytes){packed, packed_length} : cairn_bytes_of(statement)};
+	bool good = cairn_http_ask(&call, &got, error);
+	if (good && got.status != 200) {
+		char words[600];
+		cairn_http_words(cairn_buffer_bytes(&got.body), words, sizeof words);
+		good = cairn_fail(error, "the store's ClickHouse at %s answers %d: %s", connection->address, got.status, words);
+	}
+	if (good && answer)
+		cairn_buffer_append(answer, got.body.data, got.body.length);
+	cairn_http_answer_free(&got);
+	cairn_buffer_free(&url);
+	free(packed);
+	return good;
+}
+
+static bool make_database(struct cairn_engine_connection *connection, const char *on_cluster, struct cairn_error *error)
+{
+	char statement[600];
+	snprintf(statement, sizeof statement, "CREATE DATABASE IF NOT EXISTS %.200s%s", connection->database, on_cluster);
+	connection->made = connection->made || ask(connection, NULL, statement, NULL, NULL, error);
+	return connection->made;
+}
+
+static void list_columns(const struct cairn_table *table, struct cairn_buffer *out)
+{
+	static const char *const types[] = {
+		[CAIRN_COLUMN_NUMBER] = "UInt64", [CAIRN_COLUMN_REAL] = "Float64", [CAIRN_COLUMN_TEXT] = "String", [CAIRN_COLUMN_LIST] = "Array(UInt64)"};
+	for (const struct cairn_column *column = table->columns; column->name; column++)
+		cairn_buffer_format(out, "%s%s %s", column == table->columns ? "(" : ", ", column->name, types[column->type]);
+	cairn_buffer_byte(out, ')');
+}
+
+static bool make(struct cairn_engine_connection *connection, const struct cairn_table *table, const char *cluster, struct cairn_error *error)
+{
+	char on_cluster[160] = "";
+	struct cairn_buffer statement = cairn_buffer(1 << 16);
+	if (cluster && strspn(cluster, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != strlen(cluster))
+		return cairn_fail_usage(error, "--cluster takes the name of a cluster in the server's configuration, not '%.60s'", cluster);
+	if (cluster)
+		snprintf(on_cluster, sizeof on_cluster, " ON CLUSTER '%.100s'", cluster);
+	cairn_buffer_format(&statement, "CREATE TABLE IF NOT EXISTS %s%s%s ", table->name, cluster ? "_local" : "", on_cluster);
+	list_columns(table, &statement);
+	if (cluster)
+		cairn_buffer_format(&statement, " ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/%s/%s', '{replica}')",
+				    connection->database, table->name);
+	else
+		cairn_buffer_text(&statement, " ENGINE = ReplacingMergeTree");
+	if (table->by_day)
+		cairn_buffer_text(&statement, " PARTITION BY toYYYYMMDD(toDateTime(intDiv(time_ns, 1000000000), 'UTC'))");
+	cairn_buffer_format(&statement, " ORDER BY (%s)", table->key);
+	cairn_buffer_byte(&statement, 0);
+	bool good = make_database(connection, on_cluster, error) && ask(connection, connection->database, statement.data, NULL, NULL, error);
+	statement.length = 0;
+	if (good && cluster) {
+		cairn_buffer_format(&statement, "CREATE TABLE IF NOT EXISTS %s%s ", table->name, on_cluster);
+		list_columns(table, &statement);
+		cairn_buffer_format(&statement, " ENGINE = Distributed('%.100s', '%s', '%s_local', %s)", cluster, connection->database, table->name,
+				    table->columns->name);
+		cairn_buffer_byte(&statement, 0);
+		good = ask(connection, connection->database, statement.data, NULL, NULL, error);
+	}
+	cairn_buffer_free(&statement);
+	return good;
+}
+
+static bool insert_into(struct cairn_engine_connection *connection, const struct cairn_table *table, struct cairn_bytes rows,
+			struct cairn_error *error)
+{
+	char statement[128];
+	snprintf(statement, sizeof statement, "INSERT INTO %s FORMAT RowBinary", table->name);
+	return rows.length == 0 || ask(connection, connection->database, statement, &rows, NULL, error);
+}
+
+static bool insert(struct cairn_engine_connection *connection, const struct cairn_buffer rows[CAIRN_TABLES], struct cairn_error *error)
+{
+	for (size_t i = 0; i < CAIRN_TABLES; i++)
+		if (!insert_into(connection, &cairn_tables[i], cairn_buffer_bytes(&rows[i]), error))
+			return false;
+	return true;
+}
+
+static bool select_rows(struct cairn_engine_connection *connection, const char *statement, const char *types, struct cairn_buffer *rows,
+			struct cairn_error *error)
+{
+	(void)types; /* the server answers in this form by itself */
+	struct cairn_buffer text = cairn_buffer(SIZE_MAX);
+	cairn_buffer_format(&text, "%s FORMAT RowBinary", statement);
+	cairn_buffer_byte(&text, 0);
+	bool good = ask(connection, connection->database, text.data, NULL, rows, error);
+	cairn_buffer_free(&text);
+	return good;
+}
+
+/* Whole days only, which the server forgets at once. */
+static bool forget(struct cairn_engine_connection *connection, const struct cairn_table *table, int64_t time_ns, struct cairn_error *error)
+{
+	char statement[600], *line;
+	struct cairn_buffer days = cairn_buffer(1 << 20);
+	struct cairn_bytes rest, day;
+	snprintf(statement, sizeof statement,
+		 "SELECT DISTINCT partition FROM system.parts WHERE active AND database = '%.200s' AND table = '%s' AND "
+		 "toUInt64OrZero(partition) < toYYYYMMDD(toDateTime(%lld, 'UTC')) FORMAT TabSeparated", connection->database, table->name,
+		 (long long)(time_ns / CAIRN_SECOND_NS));
+	bool good = ask(connection, connection->database, statement, NULL, &days, error);
+	rest = cairn_buffer_bytes(&days);
+	while (good && cairn_text_line(&rest, &day, NULL)) {
+		if (asprintf(&line, "ALTER TABLE %s DROP PARTITION %.*s", table->name, (int)day.length, day.data) < 0)
+			cairn_out_of_memory(day.length);
+		good = ask(connection, connection->database, line, NULL, NULL, error);
+		free(line);
+	}
+	cairn_buffer_free(&days);
+	return good;
+}
+
+const struct cairn_store_engine cairn_engine_clickhouse = {
+	.open = open_server,
+	.close = close_server,
+	.make = make,
+	.insert = insert,
+	.insert_into = insert_into,
+	.select = select_rows,
+	.forget = forget,
+	.latest = " FINAL",
+};

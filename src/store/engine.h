@@ -1,0 +1,34 @@
+/* engine.h - what the two kinds of store differ in.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_STORE_ENGINE_H
+#define CAIRN_STORE_ENGINE_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "store/rows.h"
+
+struct cairn_engine_connection; /* an engine's own */
+
+/* The letters that say what the columns of an answer are: n a number, r a real, t a text, l a list. */
+struct cairn_store_engine {
+	/* Connects to what comes after the scheme of a store's name. */
+	struct cairn_engine_connection *(*open)(const char *name, struct cairn_error *error);
+	void (*close)(struct cairn_engine_connection *connection);
+	/* Makes TABLE unless it is there. */
+	bool (*make)(struct cairn_engine_connection *connection, const struct cairn_table *table, const char *cluster, struct cairn_error *error);
+	/* Adds the rows of each table, in order: all of them or, where that fails, some of them. */
+	bool (*insert)(struct cairn_engine_connection *connection, const struct cairn_buffer rows[CAIRN_TABLES], struct cairn_error *error);
+	/* Adds rows to one table. */
+	bool (*insert_into)(struct cairn_engine_connection *connection, const struct cairn_table *table, struct cairn_bytes rows,
+			    struct cairn_error *error);
+	/* Appends the answer to STATEMENT to ROWS. */
+	bool (*select)(struct cairn_engine_connection *connection, const char *statement, const char *types, struct cairn_buffer *rows,
+		       struct cairn_error *error);
+	/* Removes the rows of TABLE that are older than TIME_NS. */
+	bool (*forget)(struct cairn_engine_connection *connection, const struct cairn_table *table, int64_t time_ns, struct cairn_error *error);
+	const char *latest; /* what follows a table's name in a statement that must see the latest row of each key only */
+};
+
+extern const struct cairn_store_engine cairn_engine_sqlite, cairn_engine_clickhouse;
+
+#endif

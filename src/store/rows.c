@@ -1,0 +1,135 @@
+/* rows.c - the schema, and its rows as bytes.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "store/rows.h"
+
+#include "base/hash.h"
+
+static const struct cairn_column frame_columns[] = {
+	{"frame", CAIRN_COLUMN_NUMBER},
+	{"build_id", CAIRN_COLUMN_TEXT},
+	{"module", CAIRN_COLUMN_TEXT},
+	{"place", CAIRN_COLUMN_NUMBER}, /* the offset in the file, or the address where there was none */
+	{"names", CAIRN_COLUMN_TEXT},   /* functions with file and line, innermost first (store/snapshot.c); empty while not known */
+	{NULL, 0},
+};
+
+static const struct cairn_column stack_columns[] = {
+	{"stack", CAIRN_COLUMN_NUMBER},
+	{"frames", CAIRN_COLUMN_LIST}, /* leaf first */
+	{NULL, 0},
+};
+
+static const struct cairn_column process_columns[] = {
+	{"instance", CAIRN_COLUMN_NUMBER},
+	{"tenant", CAIRN_COLUMN_NUMBER},
+	{"service", CAIRN_COLUMN_TEXT},
+	{"version", CAIRN_COLUMN_TEXT},
+	{"host", CAIRN_COLUMN_TEXT},
+	{"pid", CAIRN_COLUMN_NUMBER},
+	{"program", CAIRN_COLUMN_TEXT},
+	{"build_id", CAIRN_COLUMN_TEXT},
+	{"start_ns", CAIRN_COLUMN_NUMBER},
+	{"labels", CAIRN_COLUMN_TEXT}, /* the others, as a query string */
+	{NULL, 0},
+};
+
+static const struct cairn_column sample_columns[] = {
+	{"instance", CAIRN_COLUMN_NUMBER},
+	{"time_ns", CAIRN_COLUMN_NUMBER},
+	{"stack", CAIRN_COLUMN_NUMBER},
+	{"bytes", CAIRN_COLUMN_REAL}, /* estimates, un-sampled */
+	{"objects", CAIRN_COLUMN_REAL},
+	{"sampled", CAIRN_COLUMN_REAL}, /* how many samples they rest on */
+	{"allocated_bytes", CAIRN_COLUMN_REAL}, /* so far, freed or not; 0 where the profile does not say */
+	{"allocated_objects", CAIRN_COLUMN_REAL},
+	{NULL, 0},
+};
+
+static const struct cairn_column snapshot_columns[] = {
+	{"instance", CAIRN_COLUMN_NUMBER},
+	{"time_ns", CAIRN_COLUMN_NUMBER},
+	{"bytes", CAIRN_COLUMN_REAL},
+	{"resident", CAIRN_COLUMN_REAL}, /* of the process; 0 when not known */
+	{"memory_limit", CAIRN_COLUMN_REAL},
+	{"limit_of_group", CAIRN_COLUMN_NUMBER},
+	{"period", CAIRN_COLUMN_REAL},
+	{"unsampling", CAIRN_COLUMN_NUMBER}, /* enum cairn_unsampling */
+	{"has_allocated", CAIRN_COLUMN_NUMBER},
+	{"ended", CAIRN_COLUMN_TEXT}, /* how the process ended, of its last moment; else empty */
+	{NULL, 0},
+};
+
+const struct cairn_table cairn_tables[CAIRN_TABLES] = {
+	[CAIRN_TABLE_FRAMES] = {"frames", frame_columns, "frame", false},
+	[CAIRN_TABLE_STACKS] = {"stacks", stack_columns, "stack", false},
+	[CAIRN_TABLE_PROCESSES] = {"processes", process_columns, "instance", false},
+	[CAIRN_TABLE_SAMPLES] = {"samples", sample_columns, "instance, time_ns, stack", true},
+	[CAIRN_TABLE_SNAPSHOTS] = {"snapshots", snapshot_columns, "instance, time_ns", true},
+};
+
+void cairn_row_number(struct cairn_buffer *rows, uint64_t value)
+{
+	value = value > INT64_MAX ? INT64_MAX : value;
+	cairn_buffer_append(rows, &value, sizeof value);
+}
+
+void cairn_row_real(struct cairn_buffer *rows, double value)
+{
+	cairn_buffer_append(rows, &value, sizeof value);
+}
+
+void cairn_row_text(struct cairn_buffer *rows, struct cairn_bytes text)
+{
+	cairn_buffer_uleb(rows, text.length);
+	cairn_buffer_append(rows, text.data, text.length);
+}
+
+void cairn_row_list(struct cairn_buffer *rows, const uint64_t *items, size_t count)
+{
+	cairn_buffer_uleb(rows, count);
+	cairn_buffer_append(rows, items, count * sizeof *items);
+}
+
+uint64_t cairn_row_take_number(struct cairn_cursor *rows)
+{
+	return cairn_cursor_u64(rows);
+}
+
+double cairn_row_take_real(struct cairn_cursor *rows)
+{
+	uint64_t bits = cairn_cursor_u64(rows);
+	double value;
+	memcpy(&value, &bits, sizeof value);
+	return value;
+}
+
+struct cairn_bytes cairn_row_take_text(struct cairn_cursor *rows)
+{
+	return cairn_cursor_bytes(rows, cairn_cursor_uleb(rows));
+}
+
+struct cairn_bytes cairn_row_take_list(struct cairn_cursor *rows, size_t *count)
+{
+	uint64_t items = cairn_cursor_uleb(rows);
+	struct cairn_bytes bytes = cairn_cursor_bytes(rows, items > SIZE_MAX / 8 ? SIZE_MAX : items * 8);
+	*count = bytes.length / 8;
+	return bytes;
+}
+
+/* The finalizer of MurmurHash3: every bit of VALUE reaches every bit of the result. */
+static uint64_t spread(uint64_t value)
+{
+	value = (value ^ (value >> 33)) * 0xff51afd7ed558ccdu;
+	value = (value ^ (value >> 33)) * 0xc4ceb9fe1a85ec53u;
+	return (value ^ (value >> 33)) & INT64_MAX;
+}
+
+uint64_t cairn_store_id(uint64_t seed, struct cairn_bytes text)
+{
+	return spread(cairn_hash_text(text) ^ (seed * 0x9e3779b97f4a7c15u + text.length));
+}
+
+uint64_t cairn_store_id_number(uint64_t seed, uint64_t value)
+{
+	return spread(spread(value ^ 0x9e3779b97f4a7c15u) + seed * 0xbf58476d1ce4e5b9u);
+}

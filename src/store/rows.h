@@ -1,0 +1,56 @@
+/* rows.h - the tables of a store, and rows of them as bytes.
+ *
+ * Rows have the form that ClickHouse calls RowBinary: numbers are little-endian, texts and lists begin with their length as LEB128. Both
+ * engines take rows in this form and give answers in it, so that whatever lies above them exists once.
+ *
+ * Every identity in a store is a number below 2^63, which SQLite keeps as an integer: a hash that is the same on every machine. So no
+ * statement contains text that came from outside.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_STORE_ROWS_H
+#define CAIRN_STORE_ROWS_H
+
+#include "base/buffer.h"
+#include "base/cursor.h"
+
+enum cairn_column_type {
+	CAIRN_COLUMN_NUMBER, /* a whole number from 0 to 2^63 - 1 */
+	CAIRN_COLUMN_REAL,
+	CAIRN_COLUMN_TEXT,
+	CAIRN_COLUMN_LIST, /* of numbers */
+};
+
+struct cairn_column {
+	const char *name;
+	enum cairn_column_type type;
+};
+
+/* In the order in which they are written: what refers to a row comes after it, so that a snapshot that is there is whole. */
+enum { CAIRN_TABLE_FRAMES, CAIRN_TABLE_STACKS, CAIRN_TABLE_PROCESSES, CAIRN_TABLE_SAMPLES, CAIRN_TABLE_SNAPSHOTS, CAIRN_TABLES };
+
+struct cairn_table {
+	const char *name;
+	const struct cairn_column *columns; /* ends with one whose name is NULL */
+	const char *key; /* the columns that identify a row; of two with the same key the later one stays */
+	bool by_day; /* it has `time_ns` and grows for ever: kept by days, and removed by days */
+};
+
+extern const struct cairn_table cairn_tables[CAIRN_TABLES];
+
+/* Writing, column by column. */
+void cairn_row_number(struct cairn_buffer *rows, uint64_t value);
+void cairn_row_real(struct cairn_buffer *rows, double value);
+void cairn_row_text(struct cairn_buffer *rows, struct cairn_bytes text);
+void cairn_row_list(struct cairn_buffer *rows, const uint64_t *items, size_t count);
+
+/* Reading, in the same order; what is not there is zero, and the cursor has failed. Texts borrow. */
+uint64_t cairn_row_take_number(struct cairn_cursor *rows);
+double cairn_row_take_real(struct cairn_cursor *rows);
+struct cairn_bytes cairn_row_take_text(struct cairn_cursor *rows);
+/* The items lie one after the other in what is returned, 8 bytes each. */
+struct cairn_bytes cairn_row_take_list(struct cairn_cursor *rows, size_t *count);
+
+/* A number for TEXT that follows SEED, the same everywhere and always. Chain calls to identify several texts. */
+uint64_t cairn_store_id(uint64_t seed, struct cairn_bytes text);
+uint64_t cairn_store_id_number(uint64_t seed, uint64_t value);
+
+#endif

@@ -1,0 +1,359 @@
+/* snapshot.c - profiles as rows, and rows as profiles.
+ *
+ * A frame is known by the build-id of its module and its offset in that file, so that the same code is the same frame on every machine. Where
+ * there is no build-id, its path and its names are part of what it is known by: two builds at one path must not become one.
+ *
+ * The names of a frame are lines, innermost first: function, file, line and first line, separated by tabs.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "store/snapshot.h"
+
+#include "base/array.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+uint64_t cairn_store_tenant(struct cairn_bytes tenant)
+{
+	return cairn_store_id(1, tenant);
+}
+
+/* TEXT without what separates names from each other. */
+static void write_name(struct cairn_buffer *out, const char *text)
+{
+	for (; *text; text++)
+		cairn_buffer_byte(out, (unsigned char)*text < ' ' ? ' ' : *text);
+}
+
+static void write_names(const struct cairn_profile *profile, const struct cairn_location *location, struct cairn_buffer *out)
+{
+	for (uint32_t i = 0; i < location->frame_count; i++) {
+		const struct cairn_frame *frame = &profile->frames[location->first_frame + i];
+		const struct cairn_function *function = &profile->functions[frame->function];
+		write_name(out, cairn_profile_string(profile, function->name));
+		cairn_buffer_byte(out, '\t');
+		write_name(out, cairn_profile_string(profile, function->file));
+		cairn_buffer_format(out, "\t%u\t%u\n", frame->line, function->start_line);
+	}
+}
+
+/* The row of LOCATION, appended to ROWS. Returns the frame's number. */
+static uint64_t write_frame(const struct cairn_profile *profile, const struct cairn_location *location, uint64_t tenant,
+			    struct cairn_buffer *rows)
+{
+	const struct cairn_module *module = cairn_profile_module(profile, location);
+	struct cairn_bytes build_id = module ? cairn_strings_bytes(&profile->strings, module->build_id) : (struct cairn_bytes){"", 0};
+	struct cairn_bytes path = module ? cairn_strings_bytes(&profile->strings, module->path) : (struct cairn_bytes){"", 0};
+	uint64_t offset = cairn_profile_file_offset(profile, location); /* the address itself where there was no file */
+	struct cairn_buffer names = cairn_buffer(1 << 20);
+	write_names(profile, location, &names);
+	uint64_t id = cairn_store_id_number(tenant, offset);
+	if (build_id.length)
+		id = cairn_store_id(id, build_id);
+	else
+		id = cairn_store_id(cairn_store_id(id, path), cairn_buffer_bytes(&names));
+	cairn_row_number(rows, id);
+	cairn_row_text(rows, build_id);
+	cairn_row_text(rows, path);
+	cairn_row_number(rows, offset);
+	cairn_row_text(rows, cairn_buffer_bytes(&names));
+	cairn_buffer_free(&names);
+	return id;
+}
+
+/* Which values of a heap profile a row has, in order; CAIRN_NONE for those that the profile lacks. */
+struct values {
+	uint32_t bytes, objects, allocated_bytes, allocated_objects;
+};
+
+static double value_of(const double *values, uint32_t which)
+{
+	double value = which == CAIRN_NONE ? 0 : values[which];
+	return isfinite(value) ? value : 0;
+}
+
+/* The rows of all samples. Several of one stack, as with labels, are one row: the sum. */
+static void write_samples(const struct cairn_store_snapshot *snapshot, uint64_t tenant, uint64_t instance, const struct values *which,
+			  struct cairn_buffer rows[CAIRN_TABLES])
+{
+	const struct cairn_profile *profile = snapshot->profile;
+	uint64_t *frames = cairn_array_new(profile->location_count, sizeof *frames);
+	struct cairn_stored_sample *sums = cairn_array_zero(profile->sample_count, sizeof *sums);
+	struct cairn_map seen = {0};
+	size_t count = 0, deepest = 0;
+	for (size_t i = 0; i < profile->location_count; i++)
+		frames[i] = write_frame(profile, &profile->locations[i], tenant, &rows[CAIRN_TABLE_FRAMES]);
+	for (size_t i = 0; i < profile->sample_count; i++)
+		deepest = profile->samples[i].depth > deepest ? profile->samples[i].depth : deepest;
+	uint64_t *stack = cairn_array_new(deepest, sizeof *stack);
+	for (size_t i = 0; i < profile->sample_count; i++) {
+		const struct cairn_sample *sample = &profile->samples[i];
+		const double *values = cairn_profile_values(profile, i);
+		uint64_t id = tenant;
+		for (uint32_t k = 0; k < sample->depth; k++) {
+			stack[k] = frames[profile->stacks[sample->stack + k]];
+			id = cairn_store_id_number(id, stack[k]);
+		}
+		uint32_t *at = cairn_map_at(&seen, id);
+		if (*at == CAIRN_NONE) {
+			*at = (uint32_t)count;
+			sums[count++].stack = id;
+			cairn_row_number(&rows[CAIRN_TABLE_STACKS], id);
+			cairn_row_list(&rows[CAIRN_TABLE_STACKS], stack, sample->depth);
+		}
+		struct cairn_stored_sample *sum = &sums[*at];
+		sum->bytes += value_of(values, which->bytes);
+		sum->objects += value_of(values, which->objects);
+		sum->sampled += profile->sampled && isfinite(profile->sampled[i]) ? profile->sampled[i] : 0;
+		sum->allocated_bytes += value_of(values, which->allocated_bytes);
+		sum->allocated_objects += value_of(values, which->allocated_objects);
+	}
+	struct cairn_buffer *out = &rows[CAIRN_TABLE_SAMPLES];
+	for (size_t i = 0; i < count; i++) {
+		cairn_row_number(out, instance);
+		cairn_row_number(out, (uint64_t)profile->time_ns);
+		cairn_row_number(out, sums[i].stack);
+		cairn_row_real(out, sums[i].bytes);
+		cairn_row_real(out, sums[i].objects);
+		cairn_row_real(out, sums[i].sampled);
+		cairn_row_real(out, sums[i].allocated_bytes);
+		cairn_row_real(out, sums[i].allocated_objects);
+	}
+	cairn_map_free(&seen);
+	free(stack);
+	free(sums);
+	free(frames);
+}
+
+/* Of which process of all that ever were: by its life where the dump tells, else by host, number and start. */
+static uint64_t instance_of(const struct cairn_store_snapshot *snapshot, uint64_t tenant)
+{
+	const struct cairn_profile *profile = snapshot->profile;
+	uint64_t id = cairn_store_id(cairn_store_id(tenant, snapshot->host), snapshot->service);
+	id = cairn_store_id(cairn_store_id(id, snapshot->version), snapshot->labels);
+	if (profile->life)
+		return cairn_store_id(id, cairn_strings_bytes(&profile->strings, profile->life));
+	return cairn_store_id_number(cairn_store_id_number(id, profile->process_id), (uint64_t)profile->start_ns);
+}
+
+static struct cairn_bytes program_build(const struct cairn_profile *profile)
+{
+	for (size_t i = 0; i < profile->module_count; i++)
+		if (profile->modules[i].path && profile->modules[i].path == profile->process)
+			return cairn_strings_bytes(&profile->strings, profile->modules[i].build_id);
+	return profile->module_count ? cairn_strings_bytes(&profile->strings, profile->modules[0].build_id) : (struct cairn_bytes){"", 0};
+}
+
+static uint64_t time_or_none(int64_t time_ns)
+{
+	return time_ns > 0 ? (uint64_t)time_ns : 0;
+}
+
+bool cairn_store_accepts(const struct cairn_profile *profile, struct cairn_error *error)
+{
+	if (cairn_profile_find_value(profile, "inuse_space") == CAIRN_NONE)
+		return cairn_fail(error, "it has no inuse_space: a store keeps profiles of live memory");
+	return profile->time_ns > 0 || cairn_fail(error, "it does not say when it was taken");
+}
+
+bool cairn_snapshot_write(const struct cairn_store_snapshot *snapshot, struct cairn_buffer rows[CAIRN_TABLES], struct cairn_error *error)
+{
+	const struct cairn_profile *profile = snapshot->profile;
+	struct values which = {cairn_profile_find_value(profile, "inuse_space"), cairn_profile_find_value(profile, "inuse_objects"),
+			       cairn_profile_find_value(profile, "alloc_space"), cairn_profile_find_value(profile, "alloc_objects")};
+	if (!cairn_store_accepts(profile, error))
+		return false;
+	uint64_t tenant = cairn_store_tenant(snapshot->tenant), instance = instance_of(snapshot, tenant);
+	write_samples(snapshot, tenant, instance, &which, rows);
+
+	struct cairn_buffer *out = &rows[CAIRN_TABLE_PROCESSES];
+	struct cairn_bytes build = program_build(profile);
+	cairn_row_number(out, instance);
+	cairn_row_number(out, tenant);
+	cairn_row_text(out, snapshot->service);
+	cairn_row_text(out, snapshot->version.length ? snapshot->version : build);
+	cairn_row_text(out, snapshot->host);
+	cairn_row_number(out, profile->process_id);
+	cairn_row_text(out, cairn_strings_bytes(&profile->strings, profile->process));
+	cairn_row_text(out, build);
+	cairn_row_number(out, time_or_none(profile->start_ns));
+	cairn_row_text(out, snapshot->labels);
+
+	out = &rows[CAIRN_TABLE_SNAPSHOTS];
+	cairn_row_number(out, instance);
+	cairn_row_number(out, (uint64_t)profile->time_ns);
+	cairn_row_real(out, cairn_profile_total(profile, which.bytes));
+	cairn_row_real(out, profile->resident_bytes);
+	cairn_row_real(out, profile->limit_bytes);
+	cairn_row_number(out, profile->limit_of_group);
+	cairn_row_real(out, profile->period);
+	cairn_row_number(out, profile->unsampling);
+	cairn_row_number(out, which.allocated_bytes != CAIRN_NONE && which.allocated_objects != CAIRN_NONE);
+	cairn_row_text(out, cairn_strings_bytes(&profile->strings, profile->ended));
+	return true;
+}
+
+static struct cairn_bytes keep(struct cairn_arena *arena, struct cairn_bytes bytes)
+{
+	return (struct cairn_bytes){cairn_arena_text(arena, bytes), bytes.length};
+}
+
+void cairn_dictionary_add_stacks(struct cairn_dictionary *dictionary, struct cairn_bytes bytes)
+{
+	struct cairn_cursor rows = cairn_cursor(bytes);
+	while (cairn_cursor_left(&rows)) {
+		size_t count;
+		uint64_t id = cairn_row_take_number(&rows);
+		struct cairn_bytes frames = cairn_row_take_list(&rows, &count);
+		uint32_t *at = rows.failed ? NULL : cairn_map_at(&dictionary->stacks, id);
+		if (!at || *at != CAIRN_NONE)
+			continue;
+		*at = (uint32_t)dictionary->list_count;
+		cairn_array_room(dictionary->lists, dictionary->list_count, dictionary->list_capacity);
+		dictionary->lists[dictionary->list_count++] = keep(&dictionary->arena, frames);
+	}
+}
+
+void cairn_dictionary_add_frames(struct cairn_dictionary *dictionary, struct cairn_bytes bytes)
+{
+	struct cairn_cursor rows = cairn_cursor(bytes);
+	while (cairn_cursor_left(&rows)) {
+		struct cairn_place place;
+		uint64_t id = cairn_row_take_number(&rows);
+		place.build_id = cairn_row_take_text(&rows);
+		place.module = cairn_row_take_text(&rows);
+		place.offset = cairn_row_take_number(&rows);
+		place.names = cairn_row_take_text(&rows);
+		uint32_t *at = rows.failed ? NULL : cairn_map_at(&dictionary->frames, id);
+		if (!at || *at != CAIRN_NONE)
+			continue;
+		*at = (uint32_t)dictionary->place_count;
+		place.build_id = keep(&dictionary->arena, place.build_id);
+		place.module = keep(&dictionary->arena, place.module);
+		place.names = keep(&dictionary->arena, place.names);
+		cairn_array_room(dictionary->places, dictionary->place_count, dictionary->place_capacity);
+		dictionary->places[dictionary->place_count++] = place;
+	}
+}
+
+void cairn_dictionary_free(struct cairn_dictionary *dictionary)
+{
+	cairn_map_free(&dictionary->stacks);
+	cairn_map_free(&dictionary->frames);
+	free(dictionary->lists);
+	free(dictionary->places);
+	cairn_arena_free(&dictionary->arena);
+}
+
+/* The part of LINE before the next tab, which is taken off with it. */
+static struct cairn_bytes take_field(struct cairn_bytes *line)
+{
+	const char *tab = line->length ? memchr(line->data, '\t', line->length) : NULL;
+	struct cairn_bytes field = {line->data, tab ? (size_t)(tab - line->data) : line->length};
+	*line = cairn_bytes_skip(*line, tab ? field.length + 1 : field.length);
+	return field;
+}
+
+static uint32_t take_count(struct cairn_bytes *line)
+{
+	struct cairn_bytes field = take_field(line);
+	uint64_t value = 0;
+	return cairn_text_decimal(&field, &value) && value < UINT32_MAX ? (uint32_t)value : 0;
+}
+
+static void set_names(struct cairn_profile *profile, uint32_t location, struct cairn_bytes names)
+{
+	enum { most = 256 };
+	struct cairn_frame frames[most];
+	struct cairn_bytes line;
+	size_t count = 0;
+	while (count < most && cairn_text_line(&names, &line, NULL)) {
+		struct cairn_function function = {0};
+		function.name = function.system_name = cairn_strings_add(&profile->strings, take_field(&line));
+		function.file = cairn_strings_add(&profile->strings, take_field(&line));
+		frames[count].line = take_count(&line);
+		frames[count].column = 0;
+		function.start_line = take_count(&line);
+		frames[count++].function = cairn_profile_add_function(profile, &function);
+	}
+	if (count > 0)
+		cairn_profile_set_frames(profile, location, frames, count);
+}
+
+/* Modules have lost their addresses; each gets a range of its own that no other can reach. */
+enum { module_shift = 44 };
+
+static uint32_t add_mapping(struct cairn_profile *profile, struct cairn_map *mappings, const struct cairn_place *place)
+{
+	uint32_t path = cairn_strings_add(&profile->strings, place->module), build_id = cairn_strings_add(&profile->strings, place->build_id);
+	uint32_t module = cairn_profile_add_module(profile, path, build_id), *at = cairn_map_at(mappings, module);
+	if (*at == CAIRN_NONE) {
+		uint64_t start = (uint64_t)(module + 1) << module_shift;
+		*at = cairn_profile_add_mapping(profile, &(struct cairn_mapping){.start = start, .limit = start + ((uint64_t)1 << module_shift),
+										.module = module});
+	}
+	return *at;
+}
+
+/* The location of frame ID, made at its first use. */
+static uint32_t location_of(struct cairn_profile *profile, const struct cairn_dictionary *dictionary, struct cairn_map *locations,
+			    struct cairn_map *mappings, uint64_t id)
+{
+	uint32_t *at = cairn_map_at(locations, id), place_at = cairn_map_get(&dictionary->frames, id);
+	if (*at != CAIRN_NONE)
+		return *at;
+	static const char unknown[] = "[not in the store]\t\t0\t0\n";
+	static const struct cairn_place lost = {.names = {unknown, sizeof unknown - 1}};
+	const struct cairn_place *place = place_at == CAIRN_NONE ? &lost : &dictionary->places[place_at];
+	struct cairn_location location = {.address = place->offset, .mapping = CAIRN_NONE, .is_call = true};
+	uint64_t offset = place->offset & (((uint64_t)1 << module_shift) - 1);
+	if (place->module.length || place->build_id.length) {
+		location.mapping = add_mapping(profile, mappings, place);
+		location.address = profile->mappings[location.mapping].start + offset;
+	}
+	*at = cairn_profile_new_location(profile, &location);
+	set_names(profile, *at, place->names);
+	return *at;
+}
+
+void cairn_snapshot_read(struct cairn_profile *profile, const struct cairn_dictionary *dictionary, const struct cairn_store_process *process,
+			 const struct cairn_store_point *point, const struct cairn_stored_sample *samples, size_t count)
+{
+	struct cairn_map locations = {0}, mappings = {0};
+	profile->kind = CAIRN_PROFILE_HEAP;
+	profile->format = "a store";
+	profile->period = point->period;
+	profile->unsampling = point->unsampling;
+	profile->time_ns = point->time_ns;
+	profile->start_ns = process->start_ns;
+	profile->process_id = process->pid;
+	profile->process = cairn_profile_text(profile, *process->program ? process->program : process->service);
+	profile->resident_bytes = point->resident;
+	profile->limit_bytes = point->limit;
+	profile->limit_of_group = point->limit_of_group;
+	profile->ended = cairn_profile_text(profile, point->ended);
+	profile->period_type = (struct cairn_value_type){cairn_profile_text(profile, "space"), cairn_profile_text(profile, "bytes")};
+	if (point->has_allocated) {
+		cairn_profile_add_value_type(profile, "alloc_objects", "count");
+		cairn_profile_add_value_type(profile, "alloc_space", "bytes");
+	}
+	cairn_profile_add_value_type(profile, "inuse_objects", "count");
+	cairn_profile_add_value_type(profile, "inuse_space", "bytes");
+	profile->default_value = profile->value_count - 1;
+	for (size_t i = 0; i < count; i++) {
+		uint32_t list = cairn_map_get(&dictionary->stacks, samples[i].stack);
+		struct cairn_cursor ids = cairn_cursor(list == CAIRN_NONE ? (struct cairn_bytes){"", 0} : dictionary->lists[list]);
+		size_t depth = cairn_cursor_left(&ids) / 8;
+		uint32_t *room = cairn_profile_stack_room(profile, depth ? depth : 1);
+		for (size_t k = 0; k < depth; k++)
+			room[k] = location_of(profile, dictionary, &locations, &mappings, cairn_cursor_u64(&ids));
+		if (depth == 0)
+			room[0] = location_of(profile, dictionary, &locations, &mappings, 0);
+		const struct cairn_stored_sample *sample = &samples[i];
+		const double values[] = {sample->allocated_objects, sample->allocated_bytes, sample->objects, sample->bytes};
+		size_t at = cairn_profile_add_sample(profile, depth ? depth : 1, 0, point->has_allocated ? values : values + 2);
+		cairn_profile_set_sampled(profile, at, sample->sampled);
+	}
+	cairn_map_free(&locations);
+	cairn_map_free(&mappings);
+}

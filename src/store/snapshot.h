@@ -1,0 +1,44 @@
+/* snapshot.h - between profiles and rows.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_STORE_SNAPSHOT_H
+#define CAIRN_STORE_SNAPSHOT_H
+
+#include "store/rows.h"
+#include "store/store.h"
+
+/* The number by which TENANT is known. */
+uint64_t cairn_store_tenant(struct cairn_bytes tenant);
+
+/* Appends the rows of SNAPSHOT, to each table its own. Fails, with a sentence, for what is no profile of live memory with a time. */
+bool cairn_snapshot_write(const struct cairn_store_snapshot *snapshot, struct cairn_buffer rows[CAIRN_TABLES], struct cairn_error *error);
+
+/* What is known of the stacks and frames that samples refer to; each is fetched from the store once. All zeroes is nothing. */
+struct cairn_dictionary {
+	struct cairn_map stacks; /* id to an index in `lists` */
+	struct cairn_map frames; /* id to an index in `places` */
+	struct cairn_bytes *lists; /* frame ids, 8 bytes each */
+	size_t list_count, list_capacity;
+	struct cairn_place {
+		struct cairn_bytes build_id, module, names;
+		uint64_t offset;
+	} *places;
+	size_t place_count, place_capacity;
+	struct cairn_arena arena;
+};
+
+/* Takes in rows of the two tables. */
+void cairn_dictionary_add_stacks(struct cairn_dictionary *dictionary, struct cairn_bytes rows);
+void cairn_dictionary_add_frames(struct cairn_dictionary *dictionary, struct cairn_bytes rows);
+void cairn_dictionary_free(struct cairn_dictionary *dictionary);
+
+/* One sample, as the store has it. */
+struct cairn_stored_sample {
+	uint64_t stack;
+	double bytes, objects, sampled, allocated_bytes, allocated_objects;
+};
+
+/* Makes PROFILE, an initialised one, what PROCESS held at POINT; of stacks that the dictionary lacks, one frame says so. */
+void cairn_snapshot_read(struct cairn_profile *profile, const struct cairn_dictionary *dictionary, const struct cairn_store_process *process,
+			 const struct cairn_store_point *point, const struct cairn_stored_sample *samples, size_t count);
+
+#endif

@@ -1,0 +1,238 @@
+/* sqlite.c - a store in one file.
+ *
+ * SQLite's library is loaded when the first store is opened: commands that need none start without it. Writers take turns: one that finds
+ * the file locked waits, and readers never do (WAL).
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "store/engine.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct cairn_engine_connection {
+	sqlite3 *database;
+};
+
+static struct {
+	__typeof__(sqlite3_open_v2) *open;
+	__typeof__(sqlite3_close_v2) *close;
+	__typeof__(sqlite3_exec) *exec;
+	__typeof__(sqlite3_errmsg) *explain;
+	__typeof__(sqlite3_busy_timeout) *busy_timeout;
+	__typeof__(sqlite3_prepare_v2) *prepare;
+	__typeof__(sqlite3_step) *step;
+	__typeof__(sqlite3_reset) *reset;
+	__typeof__(sqlite3_finalize) *finalize;
+	__typeof__(sqlite3_bind_int64) *bind_number;
+	__typeof__(sqlite3_bind_double) *bind_real;
+	__typeof__(sqlite3_bind_text) *bind_text;
+	__typeof__(sqlite3_bind_blob) *bind_list;
+	__typeof__(sqlite3_column_int64) *number;
+	__typeof__(sqlite3_column_double) *real;
+	__typeof__(sqlite3_column_blob) *bytes;
+	__typeof__(sqlite3_column_bytes) *length;
+} library;
+static bool library_ready;
+static pthread_once_t library_once = PTHREAD_ONCE_INIT;
+
+static void load_library(void)
+{
+	void *handle = dlopen("libsqlite3.so.0", RTLD_NOW | RTLD_LOCAL);
+	const struct {
+		void *function;
+		const char *name;
+	} wanted[] = {
+		{&library.open, "sqlite3_open_v2"},
+		{&library.close, "sqlite3_close_v2"},
+		{&library.exec, "sqlite3_exec"},
+		{&library.explain, "sqlite3_errmsg"},
+		{&library.busy_timeout, "sqlite3_busy_timeout"},
+		{&library.prepare, "sqlite3_prepare_v2"},
+		{&library.step, "sqlite3_step"},
+		{&library.reset, "sqlite3_reset"},
+		{&library.finalize, "sqlite3_finalize"},
+		{&library.bind_number, "sqlite3_bind_int64"},
+		{&library.bind_real, "sqlite3_bind_double"},
+		{&library.bind_text, "sqlite3_bind_text"},
+		{&library.bind_list, "sqlite3_bind_blob"},
+		{&library.number, "sqlite3_column_int64"},
+		{&library.real, "sqlite3_column_double"},
+		{&library.bytes, "sqlite3_column_blob"},
+		{&library.length, "sqlite3_column_bytes"},
+	};
+	for (size_t i = 0; handle && i < sizeof wanted / sizeof *wanted; i++) {
+		void *function = dlsym(handle, wanted[i].name);
+		if (!function)
+			return;
+		memcpy(wanted[i].function, &function, sizeof function);
+	}
+	library_ready = handle != NULL;
+}
+
+static bool fail(struct cairn_engine_connection *connection, struct cairn_error *error)
+{
+	return cairn_fail(error, "the store's SQLite says: %s", library.explain(connection->database));
+}
+
+static bool run(struct cairn_engine_connection *connection, const char *statement, struct cairn_error *error)
+{
+	return library.exec(connection->database, statement, NULL, NULL, NULL) == SQLITE_OK || fail(connection, error);
+}
+
+static void close_database(struct cairn_engine_connection *connection)
+{
+	library.close(connection->database);
+	free(connection);
+}
+
+static struct cairn_engine_connection *open_database(const char *path, struct cairn_error *error)
+{
+	enum { patience_ms = 30000 };
+	pthread_once(&library_once, load_library);
+	if (!library_ready) {
+		cairn_fail(error, "a store in a file needs libsqlite3.so.0, which is not on this machine (Debian: libsqlite3-0)");
+		return NULL;
+	}
+	struct cairn_engine_connection *connection = calloc(1, sizeof *connection);
+	if (!connection)
+		cairn_out_of_memory(sizeof *connection);
+	mode_t mask = umask(077); /* what services hold is nobody else's business */
+	int result = library.open(path, &connection->database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+	umask(mask);
+	if (result == SQLITE_OK)
+		library.busy_timeout(connection->database, patience_ms);
+	if (result == SQLITE_OK && run(connection, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL", error))
+		return connection;
+	if (result != SQLITE_OK)
+		fail(connection, error);
+	cairn_fail_within(error, "%s: ", path);
+	close_database(connection);
+	return NULL;
+}
+
+static bool make(struct cairn_engine_connection *connection, const struct cairn_table *table, const char *cluster, struct cairn_error *error)
+{
+	static const char *const types[] = {
+		[CAIRN_COLUMN_NUMBER] = "INTEGER", [CAIRN_COLUMN_REAL] = "REAL", [CAIRN_COLUMN_TEXT] = "TEXT", [CAIRN_COLUMN_LIST] = "BLOB"};
+	struct cairn_buffer statement = cairn_buffer(1 << 16);
+	if (cluster)
+		return cairn_fail_usage(error, "--cluster is for ClickHouse; SQLite is one file");
+	cairn_buffer_format(&statement, "CREATE TABLE IF NOT EXISTS %s (", table->name);
+	for (const struct cairn_column *column = table->columns; column->name; column++)
+		cairn_buffer_format(&statement, "%s %s NOT NULL, ", column->name, types[column->type]);
+	cairn_buffer_format(&statement, "PRIMARY KEY (%s)) WITHOUT ROWID", table->key);
+	cairn_buffer_byte(&statement, 0);
+	bool good = run(connection, statement.data, error);
+	cairn_buffer_free(&statement);
+	return good;
+}
+
+/* Takes one row of TABLE off ROWS and adds it by STATEMENT. */
+static bool insert_row(struct cairn_engine_connection *connection, sqlite3_stmt *statement, const struct cairn_table *table,
+		       struct cairn_cursor *rows, struct cairn_error *error)
+{
+	for (int i = 0; table->columns[i].name; i++) {
+		struct cairn_bytes bytes;
+		size_t count;
+		switch (table->columns[i].type) {
+		case CAIRN_COLUMN_NUMBER: library.bind_number(statement, i + 1, (sqlite3_int64)cairn_row_take_number(rows)); break;
+		case CAIRN_COLUMN_REAL: library.bind_real(statement, i + 1, cairn_row_take_real(rows)); break;
+		case CAIRN_COLUMN_TEXT:
+			bytes = cairn_row_take_text(rows);
+			library.bind_text(statement, i + 1, bytes.data, (int)bytes.length, SQLITE_STATIC);
+			break;
+		case CAIRN_COLUMN_LIST:
+			bytes = cairn_row_take_list(rows, &count);
+			library.bind_list(statement, i + 1, bytes.length ? bytes.data : "", (int)bytes.length, SQLITE_STATIC);
+			break;
+		}
+	}
+	bool good = !rows->failed && library.step(statement) == SQLITE_DONE;
+	library.reset(statement);
+	return good || fail(connection, error);
+}
+
+static bool insert_into(struct cairn_engine_connection *connection, const struct cairn_table *table, struct cairn_bytes bytes,
+			struct cairn_error *error)
+{
+	char text[256];
+	sqlite3_stmt *statement;
+	struct cairn_cursor rows = cairn_cursor(bytes);
+	int length = snprintf(text, sizeof text, "INSERT OR REPLACE INTO %s VALUES (?", table->name);
+	for (const struct cairn_column *column = table->columns + 1; column->name; column++)
+		length += snprintf(text + length, sizeof text - (size_t)length, ",?");
+	snprintf(text + length, sizeof text - (size_t)length, ")");
+	if (library.prepare(connection->database, text, -1, &statement, NULL) != SQLITE_OK)
+		return fail(connection, error);
+	bool good = true;
+	while (good && cairn_cursor_left(&rows))
+		good = insert_row(connection, statement, table, &rows, error);
+	library.finalize(statement);
+	return good;
+}
+
+static bool insert(struct cairn_engine_connection *connection, const struct cairn_buffer rows[CAIRN_TABLES], struct cairn_error *error)
+{
+	bool good = run(connection, "BEGIN IMMEDIATE", error);
+	if (!good)
+		return false;
+	for (size_t i = 0; good && i < CAIRN_TABLES; i++)
+		good = insert_into(connection, &cairn_tables[i], cairn_buffer_bytes(&rows[i]), error);
+	good = good && run(connection, "COMMIT", error);
+	if (!good)
+		run(connection, "ROLLBACK", NULL);
+	return good;
+}
+
+static void take_row(sqlite3_stmt *statement, const char *types, struct cairn_buffer *rows)
+{
+	for (int i = 0; types[i]; i++) {
+		struct cairn_bytes bytes = {0};
+		if (types[i] == 't' || types[i] == 'l')
+			bytes = (struct cairn_bytes){library.bytes(statement, i), (size_t)library.length(statement, i)};
+		switch (types[i]) {
+		case 'n': cairn_row_number(rows, (uint64_t)library.number(statement, i)); break;
+		case 'r': cairn_row_real(rows, library.real(statement, i)); break;
+		case 't': cairn_row_text(rows, bytes); break;
+		default:
+			cairn_buffer_uleb(rows, bytes.length / 8);
+			cairn_buffer_append(rows, bytes.data, bytes.length & ~(size_t)7);
+		}
+	}
+}
+
+static bool select_rows(struct cairn_engine_connection *connection, const char *text, const char *types, struct cairn_buffer *rows,
+			struct cairn_error *error)
+{
+	sqlite3_stmt *statement;
+	if (library.prepare(connection->database, text, -1, &statement, NULL) != SQLITE_OK)
+		return fail(connection, error);
+	int result;
+	while ((result = library.step(statement)) == SQLITE_ROW)
+		take_row(statement, types, rows);
+	bool good = result == SQLITE_DONE || fail(connection, error);
+	library.finalize(statement);
+	return good;
+}
+
+static bool forget(struct cairn_engine_connection *connection, const struct cairn_table *table, int64_t time_ns, struct cairn_error *error)
+{
+	char statement[128];
+	snprintf(statement, sizeof statement, "DELETE FROM %s WHERE time_ns < %lld", table->name, (long long)time_ns);
+	return run(connection, statement, error);
+}
+
+const struct cairn_store_engine cairn_engine_sqlite = {
+	.open = open_database,
+	.close = close_database,
+	.make = make,
+	.insert = insert,
+	.insert_into = insert_into,
+	.select = select_rows,
+	.forget = forget,
+	.latest = "",
+};

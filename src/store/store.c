@@ -1,0 +1,418 @@
+/* store.c - putting snapshots in and asking for them, on either engine.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "store/store.h"
+
+#include "base/array.h"
+#include "base/time.h"
+#include "http/request.h"
+#include "process/clock.h"
+#include "store/engine.h"
+#include "store/snapshot.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a store says about itself: numbers by the numbers below. */
+enum { setting_version = 1, setting_keep_days = 2 };
+enum { schema_version = 1 };
+
+static const struct cairn_column setting_columns[] = {{"setting", CAIRN_COLUMN_NUMBER}, {"value", CAIRN_COLUMN_NUMBER}, {NULL, 0}};
+static const struct cairn_table settings_table = {"settings", setting_columns, "setting", false};
+
+struct cairn_store {
+	const struct cairn_store_engine *engine;
+	struct cairn_engine_connection *connection;
+	struct cairn_dictionary dictionary;
+	uint64_t keep_days;
+	int64_t forgotten_ns; /* when old rows were last removed */
+};
+
+static const struct cairn_store_engine *engine_of(const char *name)
+{
+	struct cairn_bytes bytes = cairn_bytes_of(name);
+	if (cairn_bytes_start_with(bytes, "sqlite:"))
+		return &cairn_engine_sqlite;
+	if (cairn_bytes_start_with(bytes, "clickhouse://") || cairn_bytes_start_with(bytes, "clickhouses://"))
+		return &cairn_engine_clickhouse;
+	return NULL;
+}
+
+bool cairn_store_is(const char *name)
+{
+	return engine_of(name) != NULL;
+}
+
+struct cairn_store *cairn_store_open(const char *name, struct cairn_error *error)
+{
+	const struct cairn_store_engine *engine = engine_of(name);
+	if (!engine) {
+		cairn_fail_usage(error, "a store is called sqlite:PATH or clickhouse://HOST:PORT/DATABASE, not '%.100s'", name);
+		return NULL;
+	}
+	struct cairn_engine_connection *connection = engine->open(engine == &cairn_engine_sqlite ? name + strlen("sqlite:") : name, error);
+	if (!connection)
+		return NULL;
+	struct cairn_store *store = cairn_array_zero(1, sizeof *store);
+	store->engine = engine;
+	store->connection = connection;
+	return store;
+}
+
+void cairn_store_close(struct cairn_store *store)
+{
+	if (!store)
+		return;
+	store->engine->close(store->connection);
+	cairn_dictionary_free(&store->dictionary);
+	free(store);
+}
+
+bool cairn_store_init(struct cairn_store *store, const char *cluster, uint64_t keep_days, struct cairn_error *error)
+{
+	struct cairn_buffer rows = cairn_buffer(1 << 12);
+	bool good = store->engine->make(store->connection, &settings_table, cluster, error);
+	for (size_t i = 0; good && i < CAIRN_TABLES; i++)
+		good = store->engine->make(store->connection, &cairn_tables[i], cluster, error);
+	cairn_row_number(&rows, setting_version);
+	cairn_row_number(&rows, schema_version);
+	cairn_row_number(&rows, setting_keep_days);
+	cairn_row_number(&rows, keep_days);
+	good = good && store->engine->insert_into(store->connection, &settings_table, cairn_buffer_bytes(&rows), error);
+	cairn_buffer_free(&rows);
+	return good;
+}
+
+bool cairn_store_check(struct cairn_store *store, struct cairn_error *error)
+{
+	struct cairn_buffer rows = cairn_buffer(1 << 16), statement = cairn_buffer(200);
+	uint64_t version = 0;
+	cairn_buffer_format(&statement, "SELECT setting, value FROM settings%s%c", store->engine->latest, 0);
+	bool good = store->engine->select(store->connection, statement.data, "nn", &rows, error);
+	if (!good)
+		cairn_fail_within(error, "the store cannot be used yet; 'cairn store init STORE' makes its tables: ");
+	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
+	while (good && cairn_cursor_left(&cursor)) {
+		uint64_t setting = cairn_row_take_number(&cursor), value = cairn_row_take_number(&cursor);
+		version = setting == setting_version ? value : version;
+		store->keep_days = setting == setting_keep_days ? value : store->keep_days;
+	}
+	if (good && version != schema_version)
+		good = cairn_fail(error, "the store's tables are of version %llu, and this program knows version %d", (unsigned long long)version,
+				  schema_version);
+	cairn_buffer_free(&rows);
+	cairn_buffer_free(&statement);
+	return good;
+}
+
+/* Removes what is too old, once an hour. */
+static void forget_old(struct cairn_store *store)
+{
+	int64_t now = cairn_clock_wall_ns(), hour = 3600 * (int64_t)CAIRN_SECOND_NS;
+	if (!store->keep_days || now - store->forgotten_ns < hour)
+		return;
+	store->forgotten_ns = now;
+	for (size_t i = 0; i < CAIRN_TABLES; i++)
+		if (cairn_tables[i].by_day)
+			store->engine->forget(store->connection, &cairn_tables[i], now - (int64_t)store->keep_days * 24 * hour, NULL);
+}
+
+bool cairn_store_put(struct cairn_store *store, const struct cairn_store_snapshot *snapshots, size_t count, struct cairn_error *error)
+{
+	struct cairn_buffer rows[CAIRN_TABLES];
+	bool good = true;
+	for (size_t i = 0; i < CAIRN_TABLES; i++)
+		rows[i] = cairn_buffer(SIZE_MAX);
+	for (size_t i = 0; good && i < count; i++)
+		good = cairn_snapshot_write(&snapshots[i], rows, error);
+	good = good && store->engine->insert(store->connection, rows, error);
+	for (size_t i = 0; i < CAIRN_TABLES; i++)
+		cairn_buffer_free(&rows[i]);
+	if (good)
+		forget_old(store);
+	return good;
+}
+
+static bool says(const char *wanted, const char *value)
+{
+	return !wanted || strcmp(wanted, value) == 0;
+}
+
+/* LABEL is "key=value". */
+static bool has_label(const struct cairn_store_process *process, const char *label)
+{
+	char key[128], value[512];
+	const char *equals = strchr(label, '=');
+	if (!equals || (size_t)(equals - label) >= sizeof key)
+		return false;
+	snprintf(key, sizeof key, "%.*s", (int)(equals - label), label);
+	return cairn_query_get(process->labels, key, value, sizeof value) && strcmp(value, equals + 1) == 0;
+}
+
+static bool is_asked(const struct cairn_question *question, const struct cairn_store_process *process)
+{
+	char number[24], place[300];
+	snprintf(number, sizeof number, "%llu", (unsigned long long)process->instance);
+	snprintf(place, sizeof place, "%.250s:%llu", process->host, (unsigned long long)process->pid);
+	if (!says(question->service, process->service) || !says(question->version, process->version))
+		return false;
+	if (question->instance && strcmp(question->instance, process->host) != 0 && strcmp(question->instance, place) != 0 &&
+	    strcmp(question->instance, number) != 0)
+		return false;
+	for (size_t i = 0; i < question->label_count; i++)
+		if (!has_label(process, question->labels[i]))
+			return false;
+	return true;
+}
+
+static const char *take_text(struct cairn_arena *arena, struct cairn_cursor *rows)
+{
+	return cairn_arena_text(arena, cairn_row_take_text(rows));
+}
+
+static bool ask_processes(struct cairn_store *store, const struct cairn_question *question, struct cairn_store_processes *processes,
+			  struct cairn_map *places, struct cairn_error *error)
+{
+	char statement[300];
+	struct cairn_buffer rows = cairn_buffer(SIZE_MAX);
+	snprintf(statement, sizeof statement,
+		 "SELECT instance, service, version, host, pid, program, build_id, start_ns, labels FROM processes%s WHERE tenant = %llu",
+		 store->engine->latest, (unsigned long long)cairn_store_tenant(cairn_bytes_of(question->tenant ? question->tenant : "")));
+	bool good = store->engine->select(store->connection, statement, "ntttnttnt", &rows, error);
+	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
+	while (good && cairn_cursor_left(&cursor)) {
+		struct cairn_store_process process = {.instance = cairn_row_take_number(&cursor)};
+		process.service = take_text(&processes->arena, &cursor);
+		process.version = take_text(&processes->arena, &cursor);
+		process.host = take_text(&processes->arena, &cursor);
+		process.pid = cairn_row_take_number(&cursor);
+		process.program = take_text(&processes->arena, &cursor);
+		process.build_id = take_text(&processes->arena, &cursor);
+		process.start_ns = (int64_t)cairn_row_take_number(&cursor);
+		process.labels = cairn_bytes_of(take_text(&processes->arena, &cursor));
+		if (cursor.failed)
+			good = cairn_fail(error, "the store's answer ends within a row");
+		else if (is_asked(question, &process)) {
+			*cairn_map_at(places, process.instance) = (uint32_t)processes->count;
+			cairn_array_room(processes->items, processes->count, processes->capacity);
+			processes->items[processes->count++] = process;
+		}
+	}
+	cairn_buffer_free(&rows);
+	return good;
+}
+
+static void list_instances(const struct cairn_store_processes *processes, struct cairn_buffer *out)
+{
+	cairn_buffer_text(out, "instance IN (");
+	for (size_t i = 0; i < processes->count; i++)
+		cairn_buffer_format(out, "%s%llu", i ? "," : "", (unsigned long long)processes->items[i].instance);
+	cairn_buffer_byte(out, ')');
+}
+
+static bool ask_points(struct cairn_store *store, const struct cairn_question *question, struct cairn_store_processes *processes,
+		       const struct cairn_map *places, struct cairn_error *error)
+{
+	struct cairn_buffer statement = cairn_buffer(SIZE_MAX), rows = cairn_buffer(SIZE_MAX);
+	cairn_buffer_format(&statement,
+			    "SELECT instance, time_ns, bytes, resident, memory_limit, limit_of_group, period, unsampling, has_allocated, ended "
+			    "FROM snapshots%s WHERE time_ns >= %lld AND time_ns <= %lld AND ",
+			    store->engine->latest, (long long)question->from_ns, question->to_ns ? (long long)question->to_ns : (long long)INT64_MAX);
+	list_instances(processes, &statement);
+	cairn_buffer_format(&statement, " ORDER BY time_ns%c", 0);
+	bool good = store->engine->select(store->connection, statement.data, "nnrrrnrnnt", &rows, error);
+	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
+	while (good && cairn_cursor_left(&cursor)) {
+		uint32_t place = cairn_map_get(places, cairn_row_take_number(&cursor));
+		struct cairn_store_point point = {.time_ns = (int64_t)cairn_row_take_number(&cursor)};
+		point.bytes = cairn_row_take_real(&cursor);
+		point.resident = cairn_row_take_real(&cursor);
+		point.limit = cairn_row_take_real(&cursor);
+		point.limit_of_group = cairn_row_take_number(&cursor) != 0;
+		point.period = cairn_row_take_real(&cursor);
+		uint64_t unsampling = cairn_row_take_number(&cursor);
+		point.unsampling = unsampling <= CAIRN_UNSAMPLE_RATIO ? (enum cairn_unsampling)unsampling : CAIRN_UNSAMPLE_UNKNOWN;
+		point.has_allocated = cairn_row_take_number(&cursor) != 0;
+		point.ended = take_text(&processes->arena, &cursor);
+		if (cursor.failed) {
+			good = cairn_fail(error, "the store's answer ends within a row");
+		} else if (place != CAIRN_NONE) {
+			struct cairn_store_process *process = &processes->items[place];
+			cairn_array_room(process->points, process->point_count, process->point_capacity);
+			process->points[process->point_count++] = point;
+		}
+	}
+	cairn_buffer_free(&statement);
+	cairn_buffer_free(&rows);
+	return good;
+}
+
+static int compare_processes(const void *a, const void *b)
+{
+	const struct cairn_store_process *one = a, *other = b;
+	int order = strcmp(one->service, other->service);
+	if (order != 0)
+		return order;
+	return (one->points[0].time_ns > other->points[0].time_ns) - (one->points[0].time_ns < other->points[0].time_ns);
+}
+
+bool cairn_store_ask(struct cairn_store *store, const struct cairn_question *question, struct cairn_store_processes *processes,
+		     struct cairn_error *error)
+{
+	struct cairn_map places = {0};
+	*processes = (struct cairn_store_processes){0};
+	bool good = ask_processes(store, question, processes, &places, error) &&
+		    (processes->count == 0 || ask_points(store, question, processes, &places, error));
+	size_t kept = 0;
+	for (size_t i = 0; i < processes->count; i++)
+		if (processes->items[i].point_count > 0)
+			processes->items[kept++] = processes->items[i];
+	processes->count = kept;
+	if (kept > 0)
+		qsort(processes->items, kept, sizeof *processes->items, compare_processes);
+	cairn_map_free(&places);
+	return good;
+}
+
+void cairn_store_processes_free(struct cairn_store_processes *processes)
+{
+	for (size_t i = 0; i < processes->count; i++)
+		free(processes->items[i].points);
+	free(processes->items);
+	cairn_arena_free(&processes->arena);
+	*processes = (struct cairn_store_processes){0};
+}
+
+/* Numbers to ask for. */
+struct wanted {
+	uint64_t *items;
+	size_t count, capacity;
+};
+
+static void want(struct wanted *wanted, uint64_t id)
+{
+	cairn_array_room(wanted->items, wanted->count, wanted->capacity);
+	wanted->items[wanted->count++] = id;
+}
+
+/* Asks for the rows of TABLE whose first column is in WANTED, a few thousand at a time. */
+static bool ask_by_id(struct cairn_store *store, const char *columns, const char *types, const struct cairn_table *table,
+		      const struct wanted *wanted, void (*take)(struct cairn_dictionary *dictionary, struct cairn_bytes rows),
+		      struct cairn_error *error)
+{
+	enum { at_once = 10000 };
+	for (size_t from = 0; from < wanted->count; from += at_once) {
+		struct cairn_buffer statement = cairn_buffer(SIZE_MAX), rows = cairn_buffer(SIZE_MAX);
+		cairn_buffer_format(&statement, "SELECT %s FROM %s WHERE %s IN (", columns, table->name, table->key);
+		for (size_t i = from; i < wanted->count && i < from + at_once; i++)
+			cairn_buffer_format(&statement, "%s%llu", i > from ? "," : "", (unsigned long long)wanted->items[i]);
+		cairn_buffer_format(&statement, ")%c", 0);
+		bool good = store->engine->select(store->connection, statement.data, types, &rows, error);
+		if (good)
+			take(&store->dictionary, cairn_buffer_bytes(&rows));
+		cairn_buffer_free(&statement);
+		cairn_buffer_free(&rows);
+		if (!good)
+			return false;
+	}
+	return true;
+}
+
+/* Fetches the stacks of SAMPLES and their frames, as far as they are not known yet. */
+static bool learn(struct cairn_store *store, const struct cairn_stored_sample *samples, size_t count, struct cairn_error *error)
+{
+	struct wanted stacks = {0}, frames = {0};
+	struct cairn_map asked = {0};
+	size_t known = store->dictionary.list_count;
+	for (size_t i = 0; i < count; i++) {
+		uint32_t *at = cairn_map_at(&asked, samples[i].stack);
+		if (*at == CAIRN_NONE && cairn_map_get(&store->dictionary.stacks, samples[i].stack) == CAIRN_NONE)
+			want(&stacks, samples[i].stack);
+		*at = 0;
+	}
+	bool good = ask_by_id(store, "stack, frames", "nl", &cairn_tables[CAIRN_TABLE_STACKS], &stacks, cairn_dictionary_add_stacks, error);
+	cairn_map_free(&asked);
+	asked = (struct cairn_map){0};
+	for (size_t i = known; good && i < store->dictionary.list_count; i++) {
+		struct cairn_cursor ids = cairn_cursor(store->dictionary.lists[i]);
+		while (cairn_cursor_left(&ids)) {
+			uint64_t id = cairn_cursor_u64(&ids);
+			uint32_t *at = cairn_map_at(&asked, id);
+			if (*at == CAIRN_NONE && cairn_map_get(&store->dictionary.frames, id) == CAIRN_NONE)
+				want(&frames, id);
+			*at = 0;
+		}
+	}
+	good = good && ask_by_id(store, "frame, build_id, module, place, names", "nttnt", &cairn_tables[CAIRN_TABLE_FRAMES], &frames,
+				 cairn_dictionary_add_frames, error);
+	cairn_map_free(&asked);
+	free(stacks.items);
+	free(frames.items);
+	return good;
+}
+
+/* All samples of PROCESS at the wanted points, by time; the caller frees them. */
+struct stored {
+	struct cairn_stored_sample *samples;
+	int64_t *times;
+	size_t count, capacity, time_capacity;
+};
+
+static bool ask_samples(struct cairn_store *store, const struct cairn_store_process *process, const size_t *wanted, size_t count,
+			struct stored *stored, struct cairn_error *error)
+{
+	struct cairn_buffer statement = cairn_buffer(SIZE_MAX), rows = cairn_buffer(SIZE_MAX);
+	cairn_buffer_format(&statement,
+			    "SELECT time_ns, stack, bytes, objects, sampled, allocated_bytes, allocated_objects FROM samples%s "
+			    "WHERE instance = %llu AND time_ns IN (", store->engine->latest, (unsigned long long)process->instance);
+	for (size_t i = 0; i < count; i++)
+		cairn_buffer_format(&statement, "%s%lld", i ? "," : "", (long long)process->points[wanted[i]].time_ns);
+	cairn_buffer_format(&statement, ") ORDER BY time_ns, stack%c", 0);
+	bool good = store->engine->select(store->connection, statement.data, "nnrrrrr", &rows, error);
+	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
+	while (good && cairn_cursor_left(&cursor)) {
+		int64_t time_ns = (int64_t)cairn_row_take_number(&cursor);
+		struct cairn_stored_sample sample = {.stack = cairn_row_take_number(&cursor)};
+		sample.bytes = cairn_row_take_real(&cursor);
+		sample.objects = cairn_row_take_real(&cursor);
+		sample.sampled = cairn_row_take_real(&cursor);
+		sample.allocated_bytes = cairn_row_take_real(&cursor);
+		sample.allocated_objects = cairn_row_take_real(&cursor);
+		if (cursor.failed) {
+			good = cairn_fail(error, "the store's answer ends within a row");
+			break;
+		}
+		cairn_array_room(stored->samples, stored->count, stored->capacity);
+		cairn_array_room(stored->times, stored->count, stored->time_capacity);
+		stored->times[stored->count] = time_ns;
+		stored->samples[stored->count++] = sample;
+	}
+	cairn_buffer_free(&statement);
+	cairn_buffer_free(&rows);
+	return good;
+}
+
+bool cairn_store_profiles(struct cairn_store *store, const struct cairn_store_process *process, const size_t *wanted, size_t count,
+			  bool (*visit)(void *context, const struct cairn_profile *profile, struct cairn_error *error), void *context,
+			  struct cairn_error *error)
+{
+	struct stored stored = {0};
+	bool good = ask_samples(store, process, wanted, count, &stored, error) && learn(store, stored.samples, stored.count, error);
+	size_t first = 0;
+	for (size_t i = 0; good && i < count; i++) {
+		const struct cairn_store_point *point = &process->points[wanted[i]];
+		while (first < stored.count && stored.times[first] < point->time_ns)
+			first++;
+		size_t end = first;
+		while (end < stored.count && stored.times[end] == point->time_ns)
+			end++;
+		struct cairn_profile profile;
+		cairn_profile_init(&profile);
+		cairn_snapshot_read(&profile, &store->dictionary, process, point, stored.samples + first, end - first);
+		good = visit(context, &profile, error);
+		cairn_profile_free(&profile);
+	}
+	free(stored.samples);
+	free(stored.times);
+	return good;
+}

@@ -1,0 +1,91 @@
+/* store.h - many processes on many machines: what each of them held, over time.
+ *
+ * A store has two engines: SQLite in a file for one machine (`sqlite:PATH`), and a ClickHouse server or cluster beyond it
+ * (`clickhouse://[USER:PASSWORD@]HOST:PORT/DATABASE`, also `clickhouses://` for HTTPS). Both hold the tables of store/rows.h and answer the
+ * same statements.
+ *
+ * What goes in is a *snapshot*: a profile, already named, with the service, version and labels of its process. What comes out is profiles
+ * again, so that every report works on them. A snapshot that is put twice is there once.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_STORE_STORE_H
+#define CAIRN_STORE_STORE_H
+
+#include "profile/profile.h"
+
+struct cairn_store;
+
+/* Whether NAME is one of a store, not of a file. */
+bool cairn_store_is(const char *name);
+
+/* Opens the store NAME. Its tables are not looked at yet. Not for use by several threads at once. */
+struct cairn_store *cairn_store_open(const char *name, struct cairn_error *error);
+void cairn_store_close(struct cairn_store *store);
+
+/* Makes the tables where they are not there yet: on ClickHouse with CLUSTER, replicated and distributed over that cluster; NULL for one
+ * server. Rows older than KEEP_DAYS are removed from now on whenever rows are put, or never for 0. */
+bool cairn_store_init(struct cairn_store *store, const char *cluster, uint64_t keep_days, struct cairn_error *error);
+
+/* Checks that the tables are there, and of a version that this program knows. */
+bool cairn_store_check(struct cairn_store *store, struct cairn_error *error);
+
+struct cairn_store_snapshot {
+	const struct cairn_profile *profile; /* of a heap, with names */
+	struct cairn_bytes tenant;  /* whose it is: tenants do not see each other; empty for the only one */
+	struct cairn_bytes service, version, host;
+	struct cairn_bytes labels;  /* the others, as a query string */
+};
+
+/* Whether PROFILE is one that a store keeps: of live memory, with a time. */
+bool cairn_store_accepts(const struct cairn_profile *profile, struct cairn_error *error);
+
+/* Puts COUNT snapshots. Where that fails, all of them may be put again: what is there already is not counted twice. */
+bool cairn_store_put(struct cairn_store *store, const struct cairn_store_snapshot *snapshots, size_t count, struct cairn_error *error);
+
+/* What is asked about. NULL or 0 is anything. */
+struct cairn_question {
+	const char *tenant;
+	const char *service;
+	const char *version;
+	const char *instance;      /* HOST, HOST:PID, or the number that a listing shows */
+	const char *const *labels; /* "key=value"; all of them have to hold */
+	size_t label_count;
+	int64_t from_ns, to_ns;
+};
+
+struct cairn_store_point {
+	int64_t time_ns;
+	double bytes, resident, limit, period;
+	bool limit_of_group, has_allocated;
+	enum cairn_unsampling unsampling;
+	const char *ended;
+};
+
+/* One process, and when it was looked at within the question's time, in order. There is at least one point. */
+struct cairn_store_process {
+	uint64_t instance;
+	const char *service, *version, *host, *program, *build_id;
+	struct cairn_bytes labels;
+	uint64_t pid;
+	int64_t start_ns;
+	struct cairn_store_point *points;
+	size_t point_count, point_capacity;
+};
+
+struct cairn_store_processes {
+	struct cairn_arena arena;
+	struct cairn_store_process *items; /* by service, then by when they were first seen */
+	size_t count, capacity;
+};
+
+/* The processes that QUESTION is about. Fails only where the store does: no process is an answer. */
+bool cairn_store_ask(struct cairn_store *store, const struct cairn_question *question, struct cairn_store_processes *processes,
+		     struct cairn_error *error);
+void cairn_store_processes_free(struct cairn_store_processes *processes);
+
+/* Calls VISIT with the profile of each of the COUNT points of PROCESS that WANTED lists, in order of time; it is freed after the call.
+ * False where the store fails, or VISIT returns false. */
+bool cairn_store_profiles(struct cairn_store *store, const struct cairn_store_process *process, const size_t *wanted, size_t count,
+			  bool (*visit)(void *context, const struct cairn_profile *profile, struct cairn_error *error), void *context,
+			  struct cairn_error *error);
+
+#endif

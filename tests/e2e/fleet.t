@@ -1,0 +1,164 @@
+#!/usr/bin/env bash
+# A fleet in SQLite: two releases on six instances, a collector that is killed, senders that may not, and a real process that is pushed.
+. tests/e2e/lib.sh
+. tests/e2e/agent.sh
+need curl python3 redis-server gcc
+store=sqlite:$scratch/fleet.db
+field() { python3 -c 'import json, sys; r = json.load(sys.stdin); print(eval(sys.argv[1]))' "$1"; }
+fleet() { "$cairn" fleet "$@" --store "$store" --from 1789000000; }
+
+# collect [OPTION...]: starts a collector; sets collector and url
+collect() {
+	local port
+	port=$(free_port)
+	"$cairn" collect --store "$store" --listen "127.0.0.1:$port" --spool "$scratch/spool" "$@" >"$scratch/collect.log" 2>&1 &
+	collector=$! url=http://127.0.0.1:$port
+	children+=("$collector")
+	wait_for 20 curl -sf "$url/health" -o "$scratch/health" "${authorization[@]}"
+}
+authorization=()
+metric() { curl -s "${authorization[@]}" "$url/metrics" | awk -v name="cairn_collect_$1" '$1 == name { print $2 }'; }
+emptied() { [ "$(metric spool_files)" = 0 ]; }
+# send HOST VERSION FILE...: each file as a snapshot of service api
+send() {
+	local host=$1 version=$2 file
+	shift 2
+	for file; do
+		curl -s -o "$scratch/answer" -w '%{http_code}\n' "${authorization[@]}" --data-binary "@$file" \
+			"$url/v1/snapshots?service=api&version=$version&host=$host&zone=a" | grep -qx 202 || return 1
+	done
+}
+
+like "$("$cairn" fleet leaks --store "$store" 2>&1)" "*'cairn store init STORE' makes its tables*" 'without tables it says how to make them'
+for wrong in "store init mysql:x" "store init" "fleet" "fleet leaks" "fleet nothing --store $store" "fleet diff --store $store --service api --version 1" \
+	"fleet top --store $store --version 1..2" "fleet leaks --store $store --from yesterday" "fleet leaks --store $store --label nothing" \
+	"collect" "collect --store mysql:x" "fleet leaks --store $store -n many" "watch --label a=b 1"; do
+	"$cairn" $wrong >"$scratch/out" 2>&1
+	is $? 2 "a usage error: cairn $wrong"
+done
+holds 'init' "$cairn" store init "$store"
+holds 'and again: the tables stay' "$cairn" store init -q "$store"
+is "$(stat -c %a "$scratch/fleet.db")" 600 'the file is its owner'\''s alone'
+like "$("$cairn" fleet services --store "$store" 2>&1)" '*the store has nothing like that*' 'an empty store'
+
+for i in 1 2 3; do
+	python3 tests/e2e/make-series.py "$scratch/old$i" healthy "$i" 24
+	python3 tests/e2e/make-series.py "$scratch/new$i" weighed "$i" 24
+done
+collect
+for i in 1 2 3; do
+	send "old-$i" 1 "$scratch/old$i"/*.heap || broken 'a snapshot was not accepted'
+	send "new-$i" 2 "$scratch/new$i"/*.heap || broken 'a snapshot was not accepted'
+done
+wait_for 60 emptied
+is "$(metric stored_total)" 144 'every snapshot is in the store'
+is "$(fleet services --json | field '[(s["service"], s["version"], s["instances"], s["snapshots"]) for s in r["services"]]')" \
+	"[('api', '1', 3, 72), ('api', '2', 3, 72)]" 'services, releases and instances'
+
+fleet leaks --service api --json >"$scratch/leaks.json"
+growing='[x for x in r["rows"] if x["verdict"] == "growing"]'
+is "$(field "[(x['name'], x['instances'], x['of'], x['version'], x['new_in_version']) for x in $growing]" <"$scratch/leaks.json")" \
+	"[('0x1000', 3, 3, '2', True)]" 'what leaks, on how many instances, and since which release'
+is "$(field "27e6 < $growing[0]['bytes_per_hour'] < 45e6 and $growing[0]['confidence'] > 0.99" <"$scratch/leaks.json")" True 'its rate, of one instance, and how sure'
+like "$(fleet leaks --service api)" '0x1000 grows by 3?.? MiB an hour on each of 3 of 3 instances, new in release 2*' 'the same in a sentence'
+is "$(fleet leaks --service api --version 1 --json | field "len($growing)")" 0 'nothing grows in the older release'
+is "$(fleet leaks --service api --instance new-2 --json | field "$growing[0]['instances']")" 1 'one instance alone'
+is "$(fleet leaks --service api --label zone=a --json | field 'r["instances"]')" 6 'by label'
+like "$(fleet leaks --service api --label zone=b 2>&1)" '*nothing like that*' 'a label that nobody has'
+
+last=$(ls -v "$scratch"/new1/*.heap | tail -n 1)
+at=$(sed -n 's/^# cairn time //p' "$last")
+total=$("$cairn" top --json "$last" 2>"$scratch/notes" | field 'round(r["total"])')
+is "$("$cairn" fleet top --store "$store" --service api --instance new-1 --from "$at" --json 2>"$scratch/notes" | field 'round(r["total"])')" "$total" 'one snapshot of one instance is what its dump was'
+sum=0
+for i in 1 2 3; do
+	sum=$((sum + $("$cairn" top --json "$(ls -v "$scratch/new$i"/*.heap | tail -n 1)" 2>"$scratch/notes" | field 'round(r["total"])')))
+done
+is "$("$cairn" fleet top --store "$store" --version 2 --from "$at" --json 2>"$scratch/notes" | field "abs(r['total'] - $sum) < 4")" True 'of several instances, their sum'
+like "$(fleet diff --version 1..2 -n 3 2>"$scratch/notes")" '*0x*' 'two releases compared'
+fleet collapsed --version 2 >"$scratch/folded" 2>"$scratch/notes"
+holds 'folded text' test -s "$scratch/folded"
+fleet flame --version 2 -o "$scratch/fleet.svg" 2>"$scratch/notes"
+holds 'a picture' grep -q '<svg' "$scratch/fleet.svg"
+holds 'a store is a source of any report' "$cairn" top "$store?service=api&version=2&from=1789000000" -n 3 -o "$scratch/top"
+"$cairn" top "$store?servce=api" >"$scratch/out" 2>&1
+is $? 2 'a question that is misspelt'
+
+send new-1 2 "$scratch/new1"/*.heap
+wait_for 60 emptied
+is "$(fleet services --json | field 'sum(s["snapshots"] for s in r["services"])')" 144 'what is sent twice counts once'
+
+# The collector is killed while it has work, and while its store is away.
+python3 tests/e2e/make-series.py "$scratch/more" healthy 9 24
+kill -STOP "$collector"
+kill -KILL "$collector"
+wait "$collector" 2>/dev/null
+mkdir "$scratch/away"; mv "$scratch"/fleet.db* "$scratch/away"
+mkdir "$scratch/fleet.db" # a store that cannot be opened
+collect
+holds 'snapshots are accepted while the store is away' send more-1 1 "$scratch/more"/*.heap
+is "$(metric spool_files)" 24 'and wait on disk'
+kill -KILL "$collector"
+wait "$collector" 2>/dev/null
+rmdir "$scratch/fleet.db"; mv "$scratch/away"/fleet.db* "$scratch"
+collect
+wait_for 60 emptied
+is "$(fleet services --json | field 'sum(s["snapshots"] for s in r["services"])')" 168 'after a kill -9 and with the store back, nothing is lost'
+
+# Strangers.
+status() { curl -s -o "$scratch/answer" -w '%{http_code}' "$@"; }
+is "$(status -d nonsense "$url/v1/snapshots")" 400 'no profile'
+is "$(status "$url/v1/snapshots")" 405 'not by GET'
+is "$(status "$url/nothing")" 404 'no such page'
+is "$(status -H 'Origin: http://evil.example' --data-binary "@$last" "$url/v1/snapshots")" 403 'not from a page in a browser'
+is "$(status -H 'Host: evil.example' "$url/metrics")" 403 'not by another name'
+holds 'hostile labels are accepted as text' send 'x%27%3B%20DROP%20TABLE%20samples%3B%20--' '%27%29%3B' "$last"
+head -c 300 "$last" >"$scratch/cut.heap"; head -c 200 /dev/urandom | gzip >"$scratch/junk.gz"
+status --data-binary "@$scratch/cut.heap" "$url/v1/snapshots?service=cut" >"$scratch/code"
+is "$(status --data-binary "@$scratch/junk.gz" "$url/v1/snapshots?service=junk")" 202 'junk that is packed is looked at later'
+wait_for 60 emptied
+is "$(metric rejected_total)" 1 'it is dropped, and counted'
+is "$(fleet services --json | field "[s['version'] for s in r['services'] if s['instances'] == 1 and s['service'] == 'api']")" "[\"');\"]" 'a hostile label stays text'
+kill "$collector"; wait "$collector" 2>/dev/null
+ok $? 'the collector ends by SIGTERM without an error'
+
+collect --spool-bytes 1K
+is "$(status --data-binary "@$last" "$url/v1/snapshots?service=api")" 503 'a full spool'
+kill "$collector"; wait "$collector" 2>/dev/null
+
+printf '# senders\nsecret-one tenant-a\nsecret-two tenant-b\n' >"$scratch/tokens"
+authorization=(-H 'Authorization: Bearer secret-one')
+collect --tokens "$scratch/tokens"
+is "$(status "$url/metrics")" 401 'with tokens, nobody without one'
+is "$(status -H 'Authorization: Bearer secret-on' "$url/metrics")" 401 'nor with a part of one'
+send only-a 1 "$last"
+wait_for 60 emptied
+is "$(fleet services --tenant tenant-a --json | field 'sum(s["instances"] for s in r["services"])')" 1 'a tenant sees its own'
+like "$(fleet services --tenant tenant-b 2>&1)" '*nothing like that*' 'and another does not'
+kill "$collector"; wait "$collector" 2>/dev/null
+like "$("$cairn" collect --store "$store" --listen 0.0.0.0:4920 --spool "$scratch/spool" 2>&1)" '*loopback*token*' 'without tokens, on loopback only'
+authorization=()
+
+# A real process, pushed by watch: before the collector is there, and after.
+MALLOC=prof:true,lg_prof_sample:14 start_redis pushed || broken 'redis does not start'
+redis-cli -p "$port_pushed" debug populate 20000 key 100 >/dev/null 2>&1 || seq 20000 | sed 's/.*/SET key:& value-value-value-value/' | redis-cli -p "$port_pushed" --pipe >/dev/null
+port=$(free_port)
+"$cairn" watch --time 1s --distance 0 -o "$scratch/dumps" --push "http://127.0.0.1:$port" --label service=kv "$pid_pushed" >"$scratch/watch.log" 2>&1 &
+watcher=$!
+children+=("$watcher")
+complained() { grep -q 'not pushed for now' "$scratch/watch.log"; }
+wait_for 30 complained
+"$cairn" collect --store "$store" --listen "127.0.0.1:$port" --spool "$scratch/spool" >"$scratch/collect.log" 2>&1 &
+collector=$! url=http://127.0.0.1:$port
+children+=("$collector")
+pushed() { [ "$("$cairn" fleet services --store "$store" --service kv --json 2>/dev/null | field 'r["services"][0]["snapshots"]' 2>/dev/null)" -ge 3 ]; }
+wait_for 60 pushed
+ok $? 'dumps that waited are pushed once the collector is there'
+grep -q 'takes dumps again' "$scratch/watch.log"
+ok $? 'which is told'
+build=$(readelf -n "$(readlink -f "$(command -v redis-server)")" | sed -n 's/.*Build ID: //p')
+is "$("$cairn" fleet services --store "$store" --service kv --json | field 'r["services"][0]["version"]')" "$build" 'without a version, it is the build-id'
+like "$("$cairn" fleet top --store "$store" --service kv -n 3 2>"$scratch/notes")" '*malloc*' 'its functions have names'
+kill "$watcher"; wait "$watcher" 2>/dev/null
+kill "$collector"; wait "$collector" 2>/dev/null
+done_testing

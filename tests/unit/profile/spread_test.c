@@ -1,0 +1,73 @@
+/* spread_test.c - which part of a line or of its change is random, and when that cannot be known.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "profile/spread.h"
+#include "tap.h"
+
+#include <math.h>
+
+enum { objects, bytes };
+static const double period = 524288;
+
+static void start(struct cairn_profile *profile)
+{
+	cairn_profile_init(profile);
+	profile->kind = CAIRN_PROFILE_HEAP;
+	profile->format = "jemalloc heap_v2";
+	profile->period = period;
+	profile->unsampling = CAIRN_UNSAMPLE_POISSON;
+	cairn_profile_add_value_type(profile, "inuse_objects", "count");
+	cairn_profile_add_value_type(profile, "inuse_space", "bytes");
+	profile->default_value = bytes;
+}
+
+/* Whether it is known how far the count of a line of SAMPLES of SIZE is off. */
+static bool is_known(double samples, double size)
+{
+	struct cairn_profile profile;
+	start(&profile);
+	double count = samples / -expm1(-size / period);
+	struct cairn_spread spread = cairn_profile_line_spread(&profile, objects, count, count * size);
+	cairn_profile_free(&profile);
+	return spread.unknown == 0;
+}
+
+static void test_counts(void)
+{
+	ok(is_known(20, 4096), "twenty samples of one size: the error of the count is known");
+	ok(!is_known(3, 4096), "three may have missed other sizes: it is not");
+	ok(is_known(1, 8 * period), "of very large objects none is missed");
+	ok(!is_known(1000, 4096.4), "a mean that is no whole number is of several sizes");
+	ok(!is_known(1000, 4104), "and so is one that jemalloc does not give out");
+}
+
+/* How wide the interval is of a change by so many samples of a line that had BEFORE, in samples, if so much was turned over. */
+static double width_of(double before, double change, double turnover)
+{
+	struct cairn_profile profile;
+	start(&profile);
+	double size = 64, weight = 1 / -expm1(-size / period), after = (before + change) * weight;
+	cairn_profile_stack_room(&profile, 0);
+	cairn_profile_add_sample(&profile, 0, 0, (const double[]){after, after * size});
+	cairn_profile_subtract(&profile, 0, objects, before * weight);
+	cairn_profile_subtract(&profile, 0, bytes, before * weight * size);
+	profile.base_within = true;
+	struct cairn_spread spread = cairn_profile_spread(&profile, 0, bytes, objects, turnover);
+	struct cairn_interval interval = cairn_spread_change(change * weight * size, spread);
+	cairn_profile_free(&profile);
+	return (interval.high - interval.low) / (weight * size);
+}
+
+static void test_changes(void)
+{
+	is_near(width_of(1000, 0, 0.5), 2 * 1.96 * sqrt(1000), 1, "a change varies by what came and went");
+	is_near(width_of(80, 1, 0.01), 5, 0.01, "of few samples, by whole ones: two to either side");
+	is_near(width_of(80, 0, 0.002), 3, 0.01, "and at least by one");
+	ok(width_of(80, 30, 0.01) > 2 * 1.96 * sqrt(25), "what changed for real came by chance, too");
+}
+
+int main(void)
+{
+	test_counts();
+	test_changes();
+	return tap_done();
+}

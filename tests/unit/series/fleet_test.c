@@ -1,0 +1,92 @@
+/* fleet_test.c - the verdict over instances, from records with known truth.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "series/fleet.h"
+
+#include "base/array.h"
+#include "tap.h"
+
+#include <math.h>
+
+static void add(struct cairn_fleet *fleet, const char *path, uint32_t release, uint32_t instance, enum cairn_verdict verdict, double chance,
+		double per_hour)
+{
+	cairn_array_room(fleet->records, fleet->record_count, fleet->record_capacity);
+	fleet->records[fleet->record_count++] = (struct cairn_fleet_record){
+		.path = cairn_strings_add_text(&fleet->stacks, path),
+		.release = release,
+		.instance = instance,
+		.verdict = verdict,
+		.chance = verdict == CAIRN_GROWING ? chance : 1,
+		.sure = verdict == CAIRN_GROWING ? 0.97 : 0,
+		.per_hour = per_hour,
+		.error = per_hour / 10,
+		.risen = per_hour > 0,
+		.now = 1e6,
+		.since_ns = 1000 + instance,
+	};
+}
+
+/* Two releases of three instances each. The later one is added first: what counts is when they were first seen. */
+static struct cairn_fleet two_releases(void)
+{
+	struct cairn_fleet fleet = {.instance_count = 6};
+	fleet.releases = cairn_array_reserve(NULL, &fleet.release_capacity, 2, sizeof *fleet.releases);
+	fleet.releases[0] = (struct cairn_fleet_release){"new", 2000, 3};
+	fleet.releases[1] = (struct cairn_fleet_release){"old", 1000, 3};
+	fleet.release_count = 2;
+	return fleet;
+}
+
+static const char *name_of(const struct cairn_fleet *fleet, size_t row)
+{
+	return cairn_strings_text(&fleet->stacks, fleet->rows[row].path);
+}
+
+int main(void)
+{
+	is_int(fabs(cairn_fleet_tail(6, 1, 0.01) - (1 - pow(0.99, 6))) < 1e-12, 1, "one of six by chance");
+	is_int(fabs(cairn_fleet_tail(3, 3, 0.5) - 0.125) < 1e-12, 1, "all of three");
+	is_int(cairn_fleet_tail(5, 0, 0.5) == 1 && cairn_fleet_tail(5, 2, 0) == 0 && cairn_fleet_tail(5, 2, 1) == 1, 1, "the ends");
+
+	struct cairn_fleet fleet = two_releases();
+	for (uint32_t i = 0; i < 3; i++) {
+		add(&fleet, "leak\nmain\n", 0, i, CAIRN_GROWING, 0.002, 100);
+		add(&fleet, "leak\nmain\n", 1, 3 + i, CAIRN_STEADY, 1, 0);
+		add(&fleet, "old leak\nmain\n", 0, i, CAIRN_GROWING, 0.001, 1e6);
+		add(&fleet, "old leak\nmain\n", 1, 3 + i, CAIRN_GROWING, 0.001, 1e6);
+		add(&fleet, "cache\nmain\n", i == 0 ? 0 : 1, i == 0 ? 0 : 2 + i, CAIRN_FILLING, 1, 10);
+	}
+	add(&fleet, "chance\nmain\n", 0, 1, CAIRN_GROWING, 0.009, 50);
+	cairn_fleet_judge(&fleet);
+	is_text(name_of(&fleet, 0), "leak\nmain\n", "what is new in a release comes first, however slow");
+	is_int(fleet.rows[0].growing, 3, "on three instances");
+	is_int(fleet.rows[0].of, 3, "of three");
+	is_text(fleet.releases[fleet.rows[0].release].version, "new", "of the release that was seen later");
+	is_int(fleet.rows[0].new_in_release, 1, "and on none before");
+	is_int(fleet.rows[0].since_ns, 1000, "since the first of them");
+	ok(fleet.rows[0].confidence > 0.9999, "three that are moderately sure are very sure together");
+	is_text(name_of(&fleet, 1), "old leak\nmain\n", "then what always grew");
+	is_int(fleet.rows[1].growing, 6, "on all six");
+	is_text(fleet.releases[fleet.rows[1].release].version, "old", "since the first release");
+	is_int(fleet.rows[1].per_hour == 1e6, 1, "by so much on each");
+	for (size_t i = 2; i < fleet.count; i++)
+		ok(fleet.rows[i].verdict != CAIRN_GROWING, "row %zu does not grow", i);
+	cairn_fleet_free(&fleet);
+
+	fleet = two_releases();
+	add(&fleet, "leak\n", 0, 0, CAIRN_GROWING, 1e-6, 100);
+	add(&fleet, "leak\n", 0, 1, CAIRN_TOO_EARLY, 1, 80);
+	add(&fleet, "leak\n", 0, 2, CAIRN_STEADY, 1, 0);
+	cairn_fleet_judge(&fleet);
+	is_int(fleet.rows[0].verdict == CAIRN_GROWING, 1, "one instance of six may be sure enough alone");
+	is_int(fleet.rows[0].growing, 2, "and one that rises counts then");
+	ok(fabs(fleet.rows[0].confidence - 0.97) < 1e-9, "no surer than it was");
+	is_int(fleet.rows[0].new_in_release, 0, "but not all of the release grow");
+	cairn_fleet_free(&fleet);
+
+	fleet = (struct cairn_fleet){0};
+	cairn_fleet_judge(&fleet);
+	is_int(fleet.count, 0, "nothing in, nothing out");
+	cairn_fleet_free(&fleet);
+	return tap_done();
+}

@@ -1,0 +1,132 @@
+/* snapshot_test.c - a profile becomes rows and the rows become the same profile; rows that are cut short or lie.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "store/snapshot.h"
+
+#include "profile/read.h"
+#include "tap.h"
+
+#include <math.h>
+
+static const char dump[] = "heap_v2/524288\n"
+			   "  t*: 3: 12288 [0: 0]\n"
+			   "@ 0x401001 0x402001\n  t*: 2: 8192 [5: 20480]\n"
+			   "@ 0x403001 0x402001\n  t*: 1: 4096 [1: 4096]\n"
+			   "\nMAPPED_LIBRARIES:\n"
+			   "00400000-00500000 r-xp 00000000 00:00 1 /srv/api\n"
+			   "# cairn trailer 1\n# cairn time 1790000000.000000000\n# cairn pid 42\n# cairn start 1789999000.000000000\n"
+			   "# cairn smaps.rss 1000000\n# cairn limit 2000000\n# cairn module 00400000-00500000 0 abcdef /srv/api\n# cairn end\n";
+
+static void name_all(struct cairn_profile *profile)
+{
+	for (uint32_t i = 0; i < profile->location_count; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "function\t%u", i); /* the tab is no part of what separates names */
+		struct cairn_function function = {.name = cairn_profile_text(profile, name), .file = cairn_profile_text(profile, "a.c"), .start_line = 7};
+		function.system_name = function.name;
+		struct cairn_frame frame = {cairn_profile_add_function(profile, &function), 10 + i, 0};
+		cairn_profile_set_frames(profile, i, &frame, 1);
+	}
+}
+
+/* The samples in ROWS, as the store would give them back. */
+static size_t take_samples(const struct cairn_buffer *rows, struct cairn_stored_sample *samples, size_t most)
+{
+	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(rows));
+	size_t count = 0;
+	while (count < most && cairn_cursor_left(&cursor)) {
+		cairn_row_take_number(&cursor);
+		cairn_row_take_number(&cursor);
+		struct cairn_stored_sample *sample = &samples[count++];
+		sample->stack = cairn_row_take_number(&cursor);
+		sample->bytes = cairn_row_take_real(&cursor);
+		sample->objects = cairn_row_take_real(&cursor);
+		sample->sampled = cairn_row_take_real(&cursor);
+		sample->allocated_bytes = cairn_row_take_real(&cursor);
+		sample->allocated_objects = cairn_row_take_real(&cursor);
+	}
+	return count;
+}
+
+int main(void)
+{
+	struct cairn_profile profile, again;
+	struct cairn_error error;
+	struct cairn_buffer rows[CAIRN_TABLES];
+	for (size_t i = 0; i < CAIRN_TABLES; i++)
+		rows[i] = cairn_buffer(SIZE_MAX);
+	cairn_profile_init(&profile);
+	ok(cairn_profile_read(&profile, cairn_bytes_of(dump), "dump", &(struct cairn_read_options){0}, &error), "the dump is read");
+	name_all(&profile);
+	struct cairn_store_snapshot snapshot = {.profile = &profile, .service = cairn_bytes_of("api"), .version = cairn_bytes_of("1"),
+						.host = cairn_bytes_of("one"), .labels = cairn_bytes_of("zone=a")};
+	ok(cairn_snapshot_write(&snapshot, rows, &error), "it becomes rows");
+
+	struct cairn_stored_sample samples[8];
+	struct cairn_dictionary dictionary = {0};
+	is_int(take_samples(&rows[CAIRN_TABLE_SAMPLES], samples, 8), 2, "a row for each stack");
+	cairn_dictionary_add_stacks(&dictionary, cairn_buffer_bytes(&rows[CAIRN_TABLE_STACKS]));
+	cairn_dictionary_add_frames(&dictionary, cairn_buffer_bytes(&rows[CAIRN_TABLE_FRAMES]));
+	is_int(dictionary.list_count, 2, "two stacks");
+	is_int(dictionary.place_count, 3, "of three frames");
+
+	struct cairn_store_process process = {.service = "api", .version = "1", .host = "one", .program = "/srv/api", .build_id = "", .pid = 42,
+					      .start_ns = profile.start_ns};
+	struct cairn_store_point point = {.time_ns = profile.time_ns, .period = profile.period, .unsampling = profile.unsampling,
+					  .has_allocated = true, .resident = profile.resident_bytes, .ended = ""};
+	cairn_profile_init(&again);
+	cairn_snapshot_read(&again, &dictionary, &process, &point, samples, 2);
+	for (uint32_t i = 0; i < profile.value_count; i++)
+		ok(fabs(cairn_profile_total(&again, i) - cairn_profile_total(&profile, i)) < 1e-6, "value %u has its total", i);
+	is_int(again.time_ns, profile.time_ns, "its time");
+	is_int(again.process_id, 42, "its process");
+	is_text(cairn_profile_string(&again, again.functions[again.frames[again.locations[again.stacks[0]].first_frame].function].name), "function 0",
+		"its names");
+	is_int(again.frames[again.locations[again.stacks[0]].first_frame].line, 10, "and lines");
+	is_int(cairn_profile_file_offset(&again, &again.locations[again.stacks[0]]), 0x1000, "its places");
+	is_int(cairn_profile_knows_errors(&again, again.default_value), 1, "and how far off it may be");
+	cairn_profile_free(&again);
+
+	/* A store that has lost the stacks still has the totals. */
+	struct cairn_dictionary nothing = {0};
+	cairn_profile_init(&again);
+	cairn_snapshot_read(&again, &nothing, &process, &point, samples, 2);
+	ok(fabs(cairn_profile_total(&again, again.default_value) - cairn_profile_total(&profile, profile.default_value)) < 1e-6,
+	   "without its stacks, the total stays");
+	cairn_profile_free(&again);
+
+	/* The same profile from elsewhere: the same frames, another process. Of another tenant: nothing the same. */
+	struct cairn_buffer other[CAIRN_TABLES];
+	for (size_t i = 0; i < CAIRN_TABLES; i++)
+		other[i] = cairn_buffer(SIZE_MAX);
+	snapshot.host = cairn_bytes_of("two");
+	ok(cairn_snapshot_write(&snapshot, other, &error), "from another host");
+	ok(cairn_bytes_equal(cairn_buffer_bytes(&rows[CAIRN_TABLE_FRAMES]), cairn_buffer_bytes(&other[CAIRN_TABLE_FRAMES])), "the frames are the same");
+	ok(!cairn_bytes_equal(cairn_buffer_bytes(&rows[CAIRN_TABLE_PROCESSES]), cairn_buffer_bytes(&other[CAIRN_TABLE_PROCESSES])), "the process is not");
+	for (size_t i = 0; i < CAIRN_TABLES; i++)
+		other[i].length = 0;
+	snapshot.tenant = cairn_bytes_of("someone else");
+	ok(cairn_snapshot_write(&snapshot, other, &error), "of another tenant");
+	ok(!cairn_bytes_equal(cairn_buffer_bytes(&rows[CAIRN_TABLE_FRAMES]), cairn_buffer_bytes(&other[CAIRN_TABLE_FRAMES])), "even the frames are others");
+
+	/* Rows cut at every byte. */
+	for (size_t length = 0; length < rows[CAIRN_TABLE_FRAMES].length; length++)
+		cairn_dictionary_add_frames(&nothing, (struct cairn_bytes){rows[CAIRN_TABLE_FRAMES].data, length});
+	for (size_t length = 0; length < rows[CAIRN_TABLE_STACKS].length; length++)
+		cairn_dictionary_add_stacks(&nothing, (struct cairn_bytes){rows[CAIRN_TABLE_STACKS].data, length});
+	ok(nothing.place_count <= 3 && nothing.list_count <= 2, "rows that are cut short give no more than whole ones");
+	size_t items;
+	struct cairn_cursor lying = cairn_cursor((struct cairn_bytes){"\xff\xff\xff\xff\xff\xff\xff\xff\x7f", 9});
+	cairn_row_take_list(&lying, &items);
+	ok(lying.failed && items == 0, "a list that claims to be endless");
+
+	profile.time_ns = 0;
+	ok(!cairn_snapshot_write(&snapshot, other, &error), "a profile without a time is refused");
+	cairn_dictionary_free(&nothing);
+	cairn_dictionary_free(&dictionary);
+	for (size_t i = 0; i < CAIRN_TABLES; i++) {
+		cairn_buffer_free(&rows[i]);
+		cairn_buffer_free(&other[i]);
+	}
+	cairn_profile_free(&profile);
+	return tap_done();
+}
