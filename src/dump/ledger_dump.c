@@ -56,6 +56,21 @@ static void write_end(const struct cairn_ledger_end *end, struct cairn_buffer *o
 		cairn_trailer_write_text(out, "ended.oom", "inferred");
 }
 
+/* What its memory was shortly before. */
+static void write_memory(const struct cairn_ledger_end *end, struct cairn_buffer *out)
+{
+	char name[40];
+	uint64_t *value;
+	for (unsigned i = 0; end->smaps && cairn_smaps_number(end->smaps, i, name, &value); i++)
+		cairn_trailer_write_number(out, name, *value);
+	if (end->smaps)
+		cairn_trailer_write_number(out, "smaps.before_ms", end->smaps_before_ms);
+	if (end->limit)
+		cairn_trailer_write_number(out, "limit", end->limit);
+	if (end->group_usage)
+		cairn_trailer_write_number(out, "group.usage", end->group_usage);
+}
+
 static int compare_rows(const void *a, const void *b)
 {
 	int64_t one = ((const struct cairn_ledger_row *)a)->time_ns, other = ((const struct cairn_ledger_row *)b)->time_ns;
@@ -109,6 +124,7 @@ static void write_trailer(const struct cairn_ledger *ledger, const struct cairn_
 	write_time(out, "reset_at", header->reset_ns);
 	cairn_trailer_write_text(out, "ledger", "left");
 	write_end(end, out);
+	write_memory(end, out);
 	write_modules(ledger, out);
 	cairn_trailer_write_last(out);
 }

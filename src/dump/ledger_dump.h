@@ -9,6 +9,7 @@
 #include "base/buffer.h"
 #include "dump/ledger_read.h"
 #include "process/life.h"
+#include "process/smaps.h"
 
 enum {
 	CAIRN_LEDGER_BYTES_MOST = 1 << 30, /* as large as the agent ever makes one */
@@ -26,6 +27,9 @@ struct cairn_ledger_end {
 	enum cairn_ledger_end_kind kind;
 	int number;          /* the exit code or signal */
 	bool out_of_memory;  /* the OOM killer is inferred */
+	struct cairn_smaps *smaps; /* its mappings, NULL if they were not read; */
+	uint64_t smaps_before_ms;  /* so long before the end */
+	uint64_t limit, group_usage; /* of its memory; 0 to leave them out */
 };
 
 /* The process that LEDGER says it is of. */

@@ -14,6 +14,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -341,6 +342,47 @@ static int64_t ended_since(const struct cairn_listing *listing)
 	return latest[ended_processes_kept - 1];
 }
 
+/* A dump of a last moment. */
+struct moment {
+	uint64_t service;
+	int64_t time_ns;
+	uint32_t number;
+};
+
+/* The service whose last moment DUMP is, by what its name begins with before the process's number. */
+static uint64_t service_of(const struct cairn_dump *dump)
+{
+	char pid[16];
+	snprintf(pid, sizeof pid, "-%d-", dump->process.pid);
+	const char *end = strstr(dump->name, pid);
+	return cairn_hash_text((struct cairn_bytes){dump->name, end ? (size_t)(end - dump->name) : 0});
+}
+
+static int compare_moments(const void *a, const void *b)
+{
+	const struct moment *x = a, *y = b;
+	if (x->service != y->service)
+		return x->service < y->service ? -1 : 1;
+	return x->time_ns != y->time_ns ? x->time_ns > y->time_ns ? -1 : 1 : (x->number > y->number) - (x->number < y->number);
+}
+
+/* Calls EXCESS for each dump of a last moment beyond those that stay. */
+static void drop_moments(struct cairn_listing *listing, void (*excess)(void *context, struct cairn_dump *dump), void *context)
+{
+	struct moment *moments = cairn_pages_map(listing->count * sizeof *moments + 1);
+	size_t count = 0, same = 0;
+	for (size_t i = 0; moments && i < listing->count; i++)
+		if (cairn_dump_is_last_moment(&listing->dumps[i]))
+			moments[count++] = (struct moment){service_of(&listing->dumps[i]), listing->dumps[i].time_ns, (uint32_t)i};
+	cairn_sort(moments, count, sizeof *moments, compare_moments);
+	for (size_t i = 0; i < count; i++) {
+		same = i && moments[i].service == moments[i - 1].service ? same + 1 : 1;
+		if (same > CAIRN_LAST_MOMENTS_KEPT)
+			excess(context, &listing->dumps[moments[i].number]);
+	}
+	cairn_pages_unmap(moments, listing->count * sizeof *moments + 1);
+}
+
 static void mark_kept(struct cairn_listing *listing)
 {
 	int64_t since = ended_since(listing);
@@ -374,6 +416,12 @@ static void drop(struct balance *balance, struct cairn_dump *dump)
 	dump->marks |= CAIRN_DUMP_DROP;
 	balance->count--;
 	balance->bytes -= dump->size;
+}
+
+static void drop_moment(void *context, struct cairn_dump *dump)
+{
+	dump->marks &= ~(unsigned)CAIRN_DUMP_KEPT;
+	drop(context, dump);
 }
 
 struct candidate {
@@ -436,8 +484,9 @@ void cairn_listing_plan(struct cairn_listing *listing, const struct cairn_folder
 	if (spare && left < balance.bytes_most)
 		balance.bytes_most = left;
 	mark_kept(listing);
+	drop_moments(listing, drop_moment, &balance);
 	for (size_t i = 0; i < listing->count + listing->damaged && limits->age_seconds; i++)
-		if (!(listing->dumps[i].marks & CAIRN_DUMP_KEPT) &&
+		if (!(listing->dumps[i].marks & (CAIRN_DUMP_KEPT | CAIRN_DUMP_DROP)) &&
 		    (now_ns - listing->dumps[i].time_ns) / CAIRN_SECOND_NS > (int64_t)limits->age_seconds)
 			drop(&balance, &listing->dumps[i]);
 	for (size_t i = listing->count; i < listing->count + listing->damaged && is_over(&balance); i++)

@@ -28,6 +28,9 @@ struct cairn_folder_limits {
 
 #define CAIRN_FREE_DEFAULT UINT64_MAX
 
+/* So many dumps of last moments of one service stay, the newest; a service that crashes again and again leaves no more. */
+enum { CAIRN_LAST_MOMENTS_KEPT = 20 };
+
 struct cairn_listing {
 	struct cairn_dump *dumps; /* by process (those that began earlier first), then by time */
 	size_t count;

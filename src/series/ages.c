@@ -34,7 +34,7 @@ static const double stopped_share = 0.2, fading_share = 0.5;
 /* How much more often a path rests than it moves, before anything is seen. */
 static const double rest_odds = 10;
 enum { law_never = CAIRN_AGE_LAWS - 1 };
-/* The first class of lifetimes is below 2^14 ns; a class begins at 2^(first_power + its number). */
+/* The first bucket of lifetimes is below 2^14 ns; a bucket begins at 2^(first_power + its number). */
 enum { first_power = 13 };
 
 static double class_start(int number)
@@ -65,7 +65,7 @@ void cairn_ages_clock_make(struct cairn_ages_clock *clock, double seconds)
 		for (int slot = 0; slot < CAIRN_AGE_SLOTS; slot++)
 			clock->survives[slot][law] = never ? 1 : exp(-(slot_age(clock, slot) - clock->youngest) / mean);
 		for (int lifetime = clock->first; lifetime < CAIRN_LIFETIMES; lifetime++) {
-			/* The last class has no end of its own, and nothing lived longer than it was observed. */
+			/* The last bucket has no end of its own, and nothing lived longer than it was observed. */
 			double from = class_start(lifetime) - clock->youngest, to = fmin(lifetime < CAIRN_LIFETIMES - 1 ? class_start(lifetime + 1) : seconds, seconds);
 			clock->dies[lifetime][law] = never || to <= from + clock->youngest ? 0 : exp(-from / mean) - exp(-(to - clock->youngest) / mean);
 		}
@@ -107,7 +107,7 @@ double cairn_ages_longest(const struct cairn_ages *ages, const struct cairn_ages
 	for (int lifetime = CAIRN_LIFETIMES - 1; lifetime >= 0; lifetime--) {
 		double from = lifetime ? class_start(lifetime) : 0, to = lifetime < CAIRN_LIFETIMES - 1 ? class_start(lifetime + 1) : 2 * class_start(lifetime);
 		to = fmax(from, fmin(to, clock->seconds));
-		/* Within a class lifetimes are taken to be spread evenly on a logarithmic scale. */
+		/* Within a bucket lifetimes are taken to be spread evenly on a logarithmic scale. */
 		double mean = from > 0 && to > from ? (to - from) / log(to / from) : (from + to) / 2;
 		count += (double)ages->freed[lifetime];
 		sum += (double)ages->freed[lifetime] * mean;

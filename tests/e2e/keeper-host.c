@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { object = 3000, first = 6000, most = 1 << 16 };
+enum { object = 3000, first = 6000, most = 1 << 17 };
 static volatile int64_t *truth;
 static void *held[most];
 static char go[600];
@@ -22,6 +22,31 @@ __attribute__((noinline)) static void hold(unsigned i)
 	held[i] = malloc(object);
 	memset(held[i], 1, object);
 	*truth += object;
+}
+
+/* As fast as four threads can. */
+__attribute__((noinline)) static char *hold_fast(size_t size)
+{
+	char *memory = malloc(size);
+	__atomic_fetch_add((int64_t *)truth, (int64_t)size, __ATOMIC_RELAXED);
+	for (size_t i = 0; i < size; i += 4096)
+		memory[i] = 1;
+	return memory;
+}
+
+static void *grow_fast(void *unused)
+{
+	for (;;)
+		hold_fast(256 << 10);
+	return unused;
+}
+
+/* All at once. */
+__attribute__((noinline)) static char *hold_burst(size_t size)
+{
+	char *memory = malloc(size);
+	*truth += (int64_t)size;
+	return memset(memory, 1, size);
 }
 
 static void release(unsigned i)
@@ -126,6 +151,15 @@ int main(int count, char **arguments)
 		if (pause_us && i % 100 == 0)
 			usleep(pause_us);
 	}
+	for (int i = 0; strcmp(mode, "fast") == 0; i++) {
+		pthread_t thread;
+		if (i < 4)
+			pthread_create(&thread, NULL, grow_fast, NULL);
+		else
+			pause();
+	}
+	if (strcmp(mode, "burst") == 0)
+		hold_burst((size_t)500 << 20);
 	snprintf(text, sizeof text, "%s.execed", arguments[1]);
 	if (strcmp(mode, "exec") == 0)
 		execl(arguments[0], arguments[0], text, "churn", (char *)NULL);

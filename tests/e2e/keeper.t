@@ -169,6 +169,48 @@ wait "$pid" 2>/dev/null
 ends
 is "$(ls "$scratch/plain" | grep -c heap)" 0 "and no last moment is made up from it"
 
+# A ledger that is a file is kept, too
+preload=$library
+start_file() {
+	rm -f "$scratch/truth" "$scratch/truth.go"
+	LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,engine:cairn,period:16K,ledger:$scratch/file.ledger \
+		"$scratch/host" "$scratch/truth" churn >/dev/null 2>&1 &
+	pid=$!
+	children+=($pid)
+	wait_for 30 test -s "$scratch/truth"
+}
+holds_file() { ls -l "/proc/$watcher/fd" 2>/dev/null | grep -q 'file.ledger'; }
+start_file
+keep file
+wait_for 30 holds_file
+sleep 1.5
+kill -9 "$pid"
+wait "$pid" 2>/dev/null
+ends
+holds "the last moment of a process whose ledger is a file is kept" compare file
+# The bill of the last moment
+like "$(line file smaps.rss)" "[1-9]*" "with what was resident shortly before"
+"$cairn" rss --json "$scratch/file" >"$scratch/bill.json" 2>/dev/null
+holds "so that it has a bill" python3 - "$scratch/bill.json" <<'P'
+import json, sys
+bill = json.load(open(sys.argv[1]))
+lines = {line["key"]: line["bytes"] for line in bill["lines"]}
+print(lines, bill["notes"])
+sys.exit(not (sum(lines.values()) == bill["total"] and lines["live"] > 4e6 and bill["unexplained"] < 0.05 * bill["total"] and
+              any("has ended" in note for note in bill["notes"])))
+P
+# A crash loop leaves a limited number
+for _ in $(seq 24); do
+	start exit 3
+	keep loop
+	kept
+	touch "$scratch/truth.go"
+	wait "$pid" 2>/dev/null
+	ends
+done
+is "$(ls "$scratch/loop" | grep -c -- '-last.heap')" 20 "of a service that ends again and again the newest 20 last moments stay"
+unset preload
+
 # A ledger of the host's own making, in a process without the agent
 preload=
 for kind in empty short huge forged; do

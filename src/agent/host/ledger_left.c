@@ -44,6 +44,8 @@ static bool save(void *context, const struct cairn_ledger *ledger, struct cairn_
 		cairn_dump_name_dated(name, sizeof name, &date, number, "last");
 		written = cairn_folder_write(&folder, name, cairn_buffer_bytes(&dump), &facts, error);
 	}
+	if (written)
+		cairn_folder_thin(&folder, NULL, &(struct cairn_error){{0}}); /* a service may crash again and again */
 	cairn_buffer_free(&dump);
 	return written;
 }

@@ -38,6 +38,7 @@ static uint64_t limit_of(int pid)
 bool cairn_account_text(struct cairn_account *account, struct cairn_bytes text, const char *name, int pid, struct cairn_error *error)
 {
 	struct cairn_trailer trailer;
+	char span[24];
 	if (text.length == 0)
 		return cairn_fail(error, "%s: the file is empty", name);
 	if (!cairn_trailer_read(text, &trailer))
@@ -62,6 +63,10 @@ bool cairn_account_text(struct cairn_account *account, struct cairn_bytes text, 
 	account->time_ns = trailer.time_ns;
 	snprintf(account->process, sizeof account->process, "%.*s", (int)trailer.executable.length,
 		 trailer.executable.data ? trailer.executable.data : "");
+	uint64_t number = cairn_trailer_number(&trailer, "smaps.before_ms");
+	if (cairn_trailer_value(&trailer, "smaps.before_ms").length)
+		cairn_fail(new_note(account), "the process has ended: its resident memory is as of %s before that, its live objects are those of the "
+					      "last moment", cairn_text_span((int64_t)(number % 100000000) * 1000000, span));
 	struct cairn_bytes huge = cairn_trailer_value(&trailer, "huge_pages");
 	snprintf(account->huge_pages, sizeof account->huge_pages, "%.*s", (int)huge.length, huge.data);
 	account->limit = cairn_trailer_number(&trailer, "limit");

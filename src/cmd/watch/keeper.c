@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const int64_t first_pause = 50000000, longest_pause = 2000000000;
+static const int64_t first_pause = 50000000, longest_pause = 2000000000, measure_pause = 1000000000;
 enum { share_of_time = 50 }; /* looking takes no more than that part of the time */
 static const char memfd_link[] = "/memfd:cairn-ledger";
 
@@ -45,6 +45,18 @@ static bool is_ledger_of(int descriptor, const struct cairn_life *life, int64_t 
 	       (header.ticks == 0 || (header.ticks == life->ticks && header.boot == life->boot));
 }
 
+/* Whether the descriptor NAME of FOLDER, which is LINK, may be a ledger: a memfd of its name, or a file of a size that one can have. No
+ * device and no pipe is ever opened. */
+static bool may_be_ledger(int folder, const char *name, const char *link, ssize_t length)
+{
+	struct stat status;
+	if (length >= (ssize_t)sizeof memfd_link - 1 && memcmp(link, memfd_link, sizeof memfd_link - 1) == 0)
+		return true;
+	bool memfd = length >= 7 && memcmp(link, "/memfd:", 7) == 0;
+	return length > 0 && link[0] == '/' && !memfd && fstatat(folder, name, &status, 0) == 0 && S_ISREG(status.st_mode) &&
+	       status.st_size >= CAIRN_LEDGER_HEADER && status.st_size % 4096 == 0;
+}
+
 /* Opens the newest ledger of process LIFE; -1 where it has none. */
 static int find(struct cairn_keeper *keeper, const struct cairn_life *life)
 {
@@ -56,7 +68,7 @@ static int find(struct cairn_keeper *keeper, const struct cairn_life *life)
 	keeper->refused = !folder && (errno == EACCES || errno == EPERM);
 	for (const struct dirent *entry; folder && (entry = readdir(folder));) {
 		ssize_t length = readlinkat(dirfd(folder), entry->d_name, link, sizeof link);
-		if (length < (ssize_t)sizeof memfd_link - 1 || memcmp(link, memfd_link, sizeof memfd_link - 1) != 0)
+		if (!may_be_ledger(dirfd(folder), entry->d_name, link, length))
 			continue;
 		int64_t made = INT64_MIN;
 		int descriptor = openat(dirfd(folder), entry->d_name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -74,9 +86,26 @@ static int find(struct cairn_keeper *keeper, const struct cairn_life *life)
 	return found;
 }
 
+/* Once a second at most, and never for more than a small part of the time: a process of many mappings takes longer. */
+static void measure(struct cairn_keeper *keeper, const struct cairn_life *life, int64_t now)
+{
+	struct cairn_smaps smaps;
+	if (now < keeper->measure_ns)
+		return;
+	bool good = cairn_smaps_read(&smaps, life->pid) && smaps.rss > 0;
+	int64_t after = cairn_clock_ns(), took = (after - now) * share_of_time;
+	keeper->measure_ns = now + (took > measure_pause ? took : measure_pause);
+	if (!good)
+		return;
+	keeper->smaps = smaps;
+	keeper->measured_ns = after;
+}
+
 void cairn_keeper_look(struct cairn_keeper *keeper, const struct cairn_life *life, int64_t now)
 {
 	char path[64];
+	if (keeper->ledger >= 0 && life->pid)
+		measure(keeper, life, now);
 	if (keeper->ledger >= 0 || !life->pid || now < keeper->next_ns)
 		return;
 	/* The map first: if it is still that of the process when the ledger was found, the ledger is of the same program. */
@@ -108,8 +137,8 @@ static bool copy(int descriptor, struct cairn_buffer *out, struct cairn_error *e
 	return good || cairn_fail_errno(error, "the ledger of the process cannot be read");
 }
 
-bool cairn_keeper_write(const struct cairn_keeper *keeper, const struct cairn_ending *ending, struct cairn_buffer *out,
-			struct cairn_error *error)
+bool cairn_keeper_write(const struct cairn_keeper *keeper, const struct cairn_ending *ending, const struct cairn_memory_reading *reading,
+			struct cairn_buffer *out, struct cairn_error *error)
 {
 	struct cairn_ledger ledger;
 	struct cairn_buffer memory = cairn_pages(CAIRN_LEDGER_BYTES_MOST);
@@ -119,6 +148,13 @@ bool cairn_keeper_write(const struct cairn_keeper *keeper, const struct cairn_en
 	end.clock_ns = cairn_clock_ns();
 	end.time_ns = cairn_clock_wall_ns();
 	end.uptime_ns = cairn_clock_read(CLOCK_BOOTTIME);
+	struct cairn_smaps smaps = keeper->smaps;
+	if (keeper->measured_ns) {
+		end.smaps = &smaps;
+		end.smaps_before_ms = (uint64_t)(end.clock_ns - keeper->measured_ns) / 1000000;
+	}
+	end.limit = reading->limit;
+	end.group_usage = reading->limit_of_group ? reading->usage : 0;
 	bool good = (keeper->ledger >= 0 || cairn_fail(error, "the process had no ledger")) && copy(keeper->ledger, &memory, error) &&
 		    cairn_ledger_open(&ledger, cairn_buffer_bytes(&memory), error) && cairn_ledger_write_dump(&ledger, &end, out, error);
 	cairn_buffer_free(&memory);

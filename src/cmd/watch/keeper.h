@@ -1,6 +1,6 @@
 /* keeper.h - holding on to the ledger of a running process, so that its last moment can be written when it is gone.
  *
- * The ledger (dump/ledger.h) is a memfd of the process. The keeper opens it through /proc/PID/fd, which the kernel allows the same user and
+ * The ledger (dump/ledger.h) is a memfd of the process, or a file that it has open. The keeper opens it through /proc/PID/fd, which the kernel allows the same user and
  * root: nobody has to answer, and neither namespaces nor a busy agent are in the way. From then on the descriptor is the keeper's own,
  * and its memory outlives the process.
  *
@@ -16,6 +16,8 @@
 #include "base/error.h"
 #include "cmd/watch/ending.h"
 #include "process/life.h"
+#include "process/memory.h"
+#include "process/smaps.h"
 
 struct cairn_keeper {
 	int ledger;      /* -1 while there is none */
@@ -23,21 +25,26 @@ struct cairn_keeper {
 	int64_t next_ns; /* when to look for one again */
 	int64_t pause_ns;
 	bool refused;    /* we may not look into the process */
+	/* Its resident memory as the kernel last told: nobody can say once it is gone. */
+	struct cairn_smaps smaps;
+	int64_t measured_ns; /* when; 0 for never */
+	int64_t measure_ns;  /* when to ask again */
 };
 
 /* Nothing kept yet. */
 struct cairn_keeper cairn_keeper(void);
 
-/* At the monotonic time NOW, while process LIFE runs: finds its ledger if there is none yet. The look is cheap while one is kept. */
+/* At the monotonic time NOW, while process LIFE runs: finds its ledger if there is none yet. While one is kept,
+ * measures the process's memory from time to time. */
 void cairn_keeper_look(struct cairn_keeper *keeper, const struct cairn_life *life, int64_t now);
 
 /* Whether the memory that the ledger is of is gone. Who finds the process running after this answered true lets go of the ledger by
  * cairn_keeper_close: it has become another program. */
 bool cairn_keeper_is_stale(const struct cairn_keeper *keeper);
 
-/* Appends the dump of the last moment. Fails where nothing was kept, or what was kept is no ledger. */
-bool cairn_keeper_write(const struct cairn_keeper *keeper, const struct cairn_ending *ending, struct cairn_buffer *out,
-			struct cairn_error *error);
+/* Appends the dump of the last moment, with the memory of the process as it was last READ and measured. Fails where nothing was kept, or what was kept is no ledger. */
+bool cairn_keeper_write(const struct cairn_keeper *keeper, const struct cairn_ending *ending, const struct cairn_memory_reading *reading,
+			struct cairn_buffer *out, struct cairn_error *error);
 
 /* Lets go of it; a look may find another. */
 void cairn_keeper_close(struct cairn_keeper *keeper);

@@ -162,10 +162,12 @@ bool cairn_watched_keep_last(struct cairn_watched *watched, const struct cairn_w
 		return false;
 	struct cairn_buffer dump = cairn_pages(CAIRN_LEDGER_DUMP_MOST);
 	cairn_ending_say(ending, job->why, sizeof job->why);
-	job->good = cairn_keeper_write(&watched->keeper, ending, &dump, &job->error) && cairn_watch_job_write(job, cairn_buffer_bytes(&dump));
+	job->good = cairn_keeper_write(&watched->keeper, ending, &watched->reading, &dump, &job->error) &&
+		    cairn_watch_job_write(job, cairn_buffer_bytes(&dump));
 	cairn_buffer_free(&dump);
 	if (!job->good)
 		return false;
+	cairn_folder_thin(&watch->folder, NULL, &(struct cairn_error){{0}}); /* a service may crash again and again */
 	watched->dumps++;
 	memcpy(watched->last, job->file, sizeof watched->last);
 	return true;

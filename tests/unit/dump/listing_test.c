@@ -190,6 +190,38 @@ static void test_large(void)
 	cairn_listing_free(&listing);
 }
 
+/* A service that crashes again and again, beside one that crashed once, long before. */
+static void test_crash_loop(void)
+{
+	enum { crashes = 90 };
+	struct cairn_listing listing = make();
+	const struct cairn_folder_limits none = {0}, few = {.count = 5, .age_seconds = 1};
+	for (int i = 0; i < crashes; i++) {
+		add(&listing, 5000 + i, 100 + (uint64_t)i, 100000 + i * 10, 1000, 500);
+		snprintf(listing.dumps[i].name, sizeof listing.dumps[i].name, "api-%d-2026-11-15-last.heap", 5000 + i);
+		snprintf(listing.dumps[i].reason, sizeof listing.dumps[i].reason, CAIRN_DUMP_LAST ": killed by signal 9");
+	}
+	add(&listing, 77, 9, 1000, 1000, 500);
+	snprintf(listing.dumps[crashes].name, sizeof listing.dumps[crashes].name, "db-77-2026-11-14-last.heap");
+	snprintf(listing.dumps[crashes].reason, sizeof listing.dumps[crashes].reason, CAIRN_DUMP_LAST ": killed by signal 9");
+	cairn_listing_mark(&listing);
+	for (int round = 0; round < 2; round++) {
+		unsigned of_loop = 0, of_other = 0, newest = 0;
+		for (size_t i = 0; i < listing.count; i++)
+			listing.dumps[i].marks &= ~(unsigned)(CAIRN_DUMP_DROP | CAIRN_DUMP_KEPT);
+		cairn_listing_plan(&listing, round ? &few : &none, 200000 * second, 0);
+		for (size_t i = 0; i < listing.count; i++)
+			if (!(listing.dumps[i].marks & CAIRN_DUMP_DROP)) {
+				of_loop += listing.dumps[i].name[0] == 'a';
+				of_other += listing.dumps[i].name[0] == 'd';
+				newest += listing.dumps[i].name[0] == 'a' && listing.dumps[i].process.pid >= 5000 + crashes - CAIRN_LAST_MOMENTS_KEPT;
+			}
+		ok(of_loop == CAIRN_LAST_MOMENTS_KEPT && newest == of_loop && of_other == 1,
+		   "of a crash loop the newest last moments stay, %s limits: %u, %u", round ? "past all" : "without", of_loop, of_other);
+	}
+	cairn_buffer_free(&listing.room);
+}
+
 static void test_text(void)
 {
 	struct cairn_listing listing = make();
@@ -217,6 +249,7 @@ int main(void)
 	test_many_folders();
 	test_spread();
 	test_large();
+	test_crash_loop();
 	test_text();
 	return tap_done();
 }
