@@ -276,6 +276,7 @@ bool cairn_serve_process_weigh(struct cairn_serve_process *process, int64_t now_
 	struct cairn_memory_reading reading;
 	if (!process->memory_open || !cairn_memory_read(&process->memory, cairn_clock_ns(), &reading))
 		return false;
+	process->reading = reading;
 	*row = (struct cairn_serve_row){now_ms, (double)reading.resident, (double)reading.anonymous};
 	process->limit = (double)reading.limit;
 	process->limit_of_group = reading.limit_of_group;
@@ -287,6 +288,7 @@ void cairn_serve_process_attend(struct cairn_serve_process *process, int pid)
 {
 	cairn_serve_process_leave(process);
 	process->pid = pid;
+	process->reading = (struct cairn_memory_reading){0};
 	process->memory_open = cairn_memory_open(&process->memory, "", pid, NULL);
 }
 
