@@ -202,25 +202,29 @@ const contrast = (page, selector) => page.evaluate((wanted) => {
 
 {
 	/* 18,000 stacks. */
-	let page = await open(largeUrl);
 	/* The time that the main thread's processor takes, whatever else the machine does. */
-	const session = await page.context().newCDPSession(page);
-	await session.send("Performance.setTimeDomain", {timeDomain: "threadTicks"}).catch(() => {});
-	await session.send("Performance.enable", {timeDomain: "threadTicks"});
-	const used = async () => (await session.send("Performance.getMetrics")).metrics.find(({name}) => name === "TaskDuration").value * 1000;
+	const measure = async (page) => {
+		const session = await page.context().newCDPSession(page);
+		await session.send("Performance.enable", {timeDomain: "threadTicks"});
+		return async () => (await session.send("Performance.getMetrics")).metrics.find(({name}) => name === "TaskDuration").value * 1000;
+	};
+	const first = [], paints = [];
+	for (let i = 0; i < 3; i++) {
+		const fresh = await (await browser.newContext({viewport: {width: 1366, height: 768}})).newPage(), sum = await measure(fresh);
+		await fresh.goto(largeUrl);
+		await fresh.waitForSelector("html[data-shown]");
+		first.push(await sum());
+		paints.push(await fresh.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? 0));
+		await fresh.context().close();
+	}
+	ok(Math.min(...first) < 300 && Math.min(...first) > 5, `all is drawn after less than 300 ms of the main thread: ${first.map((time) => time.toFixed(0)).join(", ")} ms; `
+		+ `first paint at ${paints.map((time) => time.toFixed(0)).join(", ")} ms by the clock`, first);
+	const page = await open(largeUrl), used = await measure(page);
 	const cost = async (act) => {
 		const start = await used();
 		await act();
 		return (await used()) - start;
 	};
-	const first = [];
-	for (let i = 0; i < 3; i++)
-		first.push(await cost(async () => {
-			await page.reload();
-			await page.waitForSelector("html[data-shown]");
-		}));
-	const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? 0);
-	ok(Math.min(...first) < 300, `the page is there after less than 300 ms of the main thread: ${first.map((time) => time.toFixed(0)).join(", ")} ms; first paint at ${paint.toFixed(0)} ms by the clock`);
 	const nodes = await page.evaluate(() => livePage.data.parent.length), updates = [];
 	for (let i = 0; i < 6; i++)
 		updates.push(await cost(() => page.evaluate(() => live.showBytes(live.server.tree.bytes))));

@@ -80,14 +80,13 @@ static void take_leave(struct cairn_serve_process *process)
 	struct cairn_buffer dump = cairn_buffer(SIZE_MAX);
 	char how[200];
 	struct cairn_ending ending = {0};
-	struct cairn_memory_reading last = {0};
 	pthread_mutex_lock(&process->serve->lock);
+	struct cairn_memory_reading reading = process->reading;
 	ending.short_of_memory = process->memory_open && cairn_memory_was_short(&process->memory);
-	last.limit = process->limit > 0 ? (uint64_t)process->limit : 0;
 	pthread_mutex_unlock(&process->serve->lock);
 	cairn_ending_read(&process->life, process->pidfd, &ending);
 	cairn_ending_say(&ending, how, sizeof how);
-	if (cairn_keeper_write(&process->keeper, &ending, &last, &dump, &error))
+	if (cairn_keeper_write(&process->keeper, &ending, &reading, &dump, &error))
 		cairn_serve_process_dump(process, cairn_buffer_bytes(&dump), "the last moment", &error);
 	cairn_buffer_free(&dump);
 	let_go(process);

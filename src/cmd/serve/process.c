@@ -173,14 +173,26 @@ void cairn_serve_process_judge(struct cairn_serve_process *process)
 	pthread_mutex_unlock(&process->heavy);
 }
 
+/* What it was started as, as far as a blank or colon, says more than the file: several names may be one file. */
+static struct cairn_bytes program_of(struct cairn_bytes command)
+{
+	size_t length = 0;
+	while (length < command.length && command.data[length] != ' ' && command.data[length] != ':')
+		length++;
+	return cairn_path_base((struct cairn_bytes){command.data, length});
+}
+
 static void describe(struct cairn_serve_process *process, const struct cairn_profile *part, struct cairn_bytes dump)
 {
 	struct cairn_trailer trailer;
 	bool known = cairn_trailer_read(dump, &trailer);
 	const char *path = cairn_profile_string(part, part->process);
 	pthread_mutex_lock(&process->serve->lock);
-	if (path[0])
-		snprintf(process->program, sizeof process->program, "%.127s", cairn_base_name(path));
+	struct cairn_bytes program = known ? program_of(trailer.command) : (struct cairn_bytes){"", 0};
+	if (program.length == 0)
+		program = cairn_bytes_of(cairn_base_name(path));
+	if (program.length > 0)
+		snprintf(process->program, sizeof process->program, "%.*s", (int)(program.length < 127 ? program.length : 127), program.data);
 	if (known && trailer.host.length)
 		snprintf(process->host, sizeof process->host, "%.*s", (int)(trailer.host.length < 64 ? trailer.host.length : 64), trailer.host.data);
 	if (known && trailer.command.length)
@@ -264,6 +276,7 @@ bool cairn_serve_process_weigh(struct cairn_serve_process *process, int64_t now_
 	struct cairn_memory_reading reading;
 	if (!process->memory_open || !cairn_memory_read(&process->memory, cairn_clock_ns(), &reading))
 		return false;
+	process->reading = reading;
 	*row = (struct cairn_serve_row){now_ms, (double)reading.resident, (double)reading.anonymous};
 	process->limit = (double)reading.limit;
 	process->limit_of_group = reading.limit_of_group;
@@ -275,6 +288,7 @@ void cairn_serve_process_attend(struct cairn_serve_process *process, int pid)
 {
 	cairn_serve_process_leave(process);
 	process->pid = pid;
+	process->reading = (struct cairn_memory_reading){0};
 	process->memory_open = cairn_memory_open(&process->memory, "", pid, NULL);
 }
 

@@ -75,6 +75,7 @@ struct cairn_serve_process {
 	bool wanted;     /* a snapshot was asked for */
 	bool memory_open;
 	struct cairn_memory memory;
+	struct cairn_memory_reading reading; /* the last of it */
 	uint64_t epoch; /* of the history, as the summaries are */
 
 	/* Of the thread that follows it. */
