@@ -196,6 +196,10 @@ feed watch "missing$plain"
 feed + churn "du${plain}mp.heap"
 feed attach "missing$plain"
 feed detach "missing$plain"
+feed serve "missing$plain"
+feed store init "sqlite:missing$plain/fleet.db"
+feed collect --store "sqlite:fleet.db" --spool "/dev/null/$plain"
+feed fleet services --store "sqlite:missing$plain/fleet.db"
 for command in $("$cairn" --help | sed -n 's/^  \([a-z0-9]*\)  .*/\1/p'); do
 	[ -n "${covered[$command]:-}" ]
 	ok $? "$command is covered here"

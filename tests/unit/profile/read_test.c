@@ -41,7 +41,7 @@ static void test_refusals(void)
 	like_text(refuse(cairn_bytes_of("Dear reader,\nthis is a letter.\n")), "not a profile Cairn knows", "a letter");
 	like_text(refuse(cairn_bytes_of("--- contention\n")), "contention profile has no samples", "a contention profile of nothing");
 	like_text(refuse(cairn_bytes_of("--- heap\n--- heap\n--- heap\n--- heap\n--- heap\n--- heap\n")), "nested too deeply", "nesting without end");
-	like_text(refuse((struct cairn_bytes){"\x1f\x8b\x08\x00", 4}), "cut short", "a gzip file of four bytes");
+	like_text(refuse((struct cairn_bytes){"\x1f\x8b\x08\x00", 4}), "truncated", "a gzip file of four bytes");
 }
 
 static void test_packed(void)
