@@ -7,7 +7,7 @@ MESON_OPTIONS ?=
 # where Debian's loader and pkg-config do not look. Asked late: the compiler may only be installed by require-build.
 LIBDIR = $$(triplet=$$($${CC:-cc} -print-multiarch 2>/dev/null) && echo $${triplet:+--libdir lib/$$triplet})
 
-.PHONY: all help demo check check-all bench install deb sanitize fuzz clean require-build
+.PHONY: all help demo demo-live check check-all bench install deb sanitize fuzz clean require-build
 .NOTPARALLEL: # one apt-get at a time, and before what needs its packages; Ninja uses all cores
 
 all: require-build  ## build build/cairn and build/libcairn.so
@@ -27,6 +27,9 @@ help:  ## this list
 
 demo: require-demo all  ## run a leaking service under jemalloc's profiler and show where its memory is
 	@scripts/demo $(BUILD)
+
+demo-live: require-demo all  ## run the leaking service and open the live page on it
+	@scripts/demo-live $(BUILD)
 
 check: require-check all  ## the tests: a few minutes, small packages only
 	@scripts/check $(BUILD) tests/e2e

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { most = 192 };
+enum { most = 256 };
 
 /* In static memory, because a forked child must be able to read it. */
 static struct {

@@ -76,6 +76,6 @@ bool cairn_fail_within(struct cairn_error *error, const char *format, ...)
 
 void cairn_out_of_memory(size_t size)
 {
-	fprintf(stderr, "cairn: out of memory (%zu bytes asked for)\n", size);
+	fprintf(stderr, "cairn: out of memory (%zu bytes requested)\n", size);
 	exit(3);
 }

@@ -34,7 +34,7 @@ static bool read_stream(struct cairn_file *file, int descriptor, const char *nam
 
 bool cairn_file_unnamed(struct cairn_error *error)
 {
-	return cairn_fail(error, "a file has no name: '' was given; is a variable of the shell not set?");
+	return cairn_fail(error, "the file name is empty; is a shell variable not set?");
 }
 
 static bool map_regular(struct cairn_file *file, int descriptor, size_t size, const char *path, struct cairn_error *error)

@@ -165,9 +165,9 @@ bool cairn_unpack(struct cairn_bytes input, char **data, size_t *length, bool *c
 	}
 	*cut = outcome != whole;
 	if (outcome == too_large)
-		cairn_fail(error, "%s data unpacks to more than %zu MiB from %zu bytes: refused", name, limit >> 20, input.length);
+		cairn_fail(error, "%s data decompresses to more than %zu MiB from %zu bytes: refused", name, limit >> 20, input.length);
 	else if (*cut && out.length == 0)
-		cairn_fail(error, "%s data is %s", name, outcome == damaged ? "damaged" : "cut short before anything could be read");
+		cairn_fail(error, "%s data is %s", name, outcome == damaged ? "damaged" : "truncated before anything could be read");
 	else {
 		if (!out.data)
 			out.data = calloc(1, 1);

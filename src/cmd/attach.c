@@ -250,12 +250,12 @@ static bool load_from_path(struct work *work, struct cairn_error *error)
 	return open_library(work, work->library_path, error);
 }
 
-/* Starts the library that is loaded already. */
-static bool start_again(struct work *work, const struct cairn_subject_module *module, struct cairn_error *error)
+/* Where `cairn_attached` and cairn_attach_start are in MODULE, the library as the process has loaded it. A memfd has no file any more; ours has
+ * the same symbols where it begins with the same headers and build-id. */
+static bool locate(const struct work *work, const struct cairn_subject_module *module, uint64_t *attached, uint64_t *function)
 {
 	char theirs[1024];
 	struct cairn_subject_module own = *module;
-	/* A memfd has no file any more; ours has the same symbols where it begins with the same headers and build-id. */
 	struct cairn_elf *elf = NULL;
 	if (!own.elf && work->library.bytes.length > sizeof theirs &&
 	    cairn_subject_read(&work->subject, module->start, theirs, sizeof theirs) == sizeof theirs &&
@@ -263,18 +263,47 @@ static bool start_again(struct work *work, const struct cairn_subject_module *mo
 		own.elf = elf = cairn_elf_open_bytes(work->library.bytes, work->library_path, NULL);
 	if (elf && elf->segment_count)
 		own.bias = module->start - elf->segments[0].address;
-	uint64_t attached = cairn_subject_symbol(&own, "cairn_attached"), function = cairn_subject_symbol(&own, "cairn_attach_start");
+	*attached = cairn_subject_symbol(&own, "cairn_attached");
+	*function = cairn_subject_symbol(&own, "cairn_attach_start");
 	cairn_elf_close(elf);
-	struct cairn_injection injection = {.function = function};
 	uint32_t version = 0;
-	if (!attached || !function || cairn_subject_read(&work->subject, attached, &version, sizeof version) != sizeof version ||
-	    version != CAIRN_ATTACH_VERSION)
+	return *attached && *function && cairn_subject_read(&work->subject, *attached, &version, sizeof version) == sizeof version &&
+	       version == CAIRN_ATTACH_VERSION;
+}
+
+/* Starts the library that is loaded already. */
+static bool start_again(struct work *work, const struct cairn_subject_module *module, struct cairn_error *error)
+{
+	uint64_t attached, function;
+	if (!locate(work, module, &attached, &function))
 		return cairn_fail(error, "process %d has loaded a libcairn of another version, which this command cannot start", work->pid);
+	struct cairn_injection injection = {.function = function};
 	if (!cairn_subject_write(&work->subject, attached, &work->attach, sizeof work->attach))
 		return cairn_fail_errno(error, "the memory of process %d cannot be written", work->pid);
 	if (!call(work, &injection, error))
 		return false;
 	return injection.result == 1 || cairn_fail(error, "process %d cannot start a thread", work->pid);
+}
+
+/* Whether the agent has said that it cannot start; *ERROR then says why. */
+static bool has_failed(struct work *work, struct cairn_error *error)
+{
+	struct cairn_attach state = {0};
+	struct cairn_error inner;
+	uint64_t attached, function;
+	const struct cairn_subject_module *module = NULL;
+	bool failed = false;
+	if (cairn_file_map(&work->library, work->library_path, &inner) && cairn_subject_open(&work->subject, work->pid, &inner))
+		module = cairn_subject_find(&work->subject, CAIRN_SUBJECT_AGENT);
+	if (module && locate(work, module, &attached, &function) &&
+	    cairn_subject_read(&work->subject, attached, &state, sizeof state) == sizeof state && state.state == CAIRN_ATTACH_FAILED) {
+		state.problem[sizeof state.problem - 1] = 0;
+		cairn_fail(error, "the agent does not start in process %d: %s", work->pid, state.problem);
+		failed = true;
+	}
+	cairn_subject_close(&work->subject);
+	cairn_file_close(&work->library);
+	return failed;
 }
 
 static bool load(struct work *work, struct cairn_error *error)
@@ -335,22 +364,25 @@ static bool attach(struct work *work, struct cairn_error *error)
 	return done;
 }
 
-static bool await_agent(const char *name, struct cairn_target *target, struct cairn_error *error)
+static bool await_agent(struct work *work, const char *name, struct cairn_target *target, struct cairn_error *error)
 {
-	for (int64_t until = cairn_clock_ns() + ready_ms * (int64_t)1000000; cairn_clock_ns() < until; pause_ms(10))
+	for (int64_t until = cairn_clock_ns() + ready_ms * (int64_t)1000000; cairn_clock_ns() < until; pause_ms(10)) {
 		if (cairn_target_find(target, name, NULL, error))
 			return true;
+		if (has_failed(work, error))
+			return false;
+	}
 	return false;
 }
 
 /* What the agent says of itself: which engine it has, or why there is none. */
-static int report(const struct work *work, const struct options *options, const char *name)
+static int report(struct work *work, const struct options *options, const char *name)
 {
 	struct cairn_target target;
 	struct cairn_error error;
 	struct cairn_buffer status = {0};
 	char engine[40] = "", state[40] = "", problem[300] = "";
-	if (!await_agent(name, &target, &error) || !cairn_target_ask(&target, "GET", "/cairn/status", &status, &error))
+	if (!await_agent(work, name, &target, &error) || !cairn_target_ask(&target, "GET", "/cairn/status", &status, &error))
 		return cairn_say_failure(&error);
 	cairn_target_field(cairn_buffer_bytes(&status), "engine", engine, sizeof engine);
 	cairn_target_field(cairn_buffer_bytes(&status), "state", state, sizeof state);
@@ -392,7 +424,7 @@ static int run_attach(const void *values, int count, char **operands)
 	if (cairn_target_find(&target, operands[0], NULL, &error)) {
 		struct cairn_buffer body = {0};
 		if (!options->quiet)
-			cairn_print(stdout, "%s: has an agent already, which is used; its settings stay\n", operands[0]);
+			cairn_print(stdout, "%s: already has an agent, which keeps its settings\n", operands[0]);
 		bool done = options->wait || cairn_target_ask(&target, "POST", "/cairn/activate", &body, &error);
 		cairn_buffer_free(&body);
 		return done ? CAIRN_EXIT_DONE : cairn_say_failure(&error);

@@ -43,6 +43,7 @@ extern const struct cairn_command cairn_command_cache;
 extern const struct cairn_command cairn_command_run;
 extern const struct cairn_command cairn_command_attach;
 extern const struct cairn_command cairn_command_detach;
+extern const struct cairn_command cairn_command_serve;
 extern const struct cairn_command cairn_command_watch;
 extern const struct cairn_command cairn_command_store;
 extern const struct cairn_command cairn_command_collect;

@@ -164,15 +164,35 @@ static void write_json(const struct cairn_diagnosis *diagnosis, const struct cai
 	cairn_buffer_byte(out, '\n');
 }
 
-static int examine(struct cairn_diagnosis *diagnosis, bool as_json)
+/* Looks with every check that applies; whether nothing is wrong. */
+static bool check_all(struct cairn_diagnosis *diagnosis, struct cairn_finding findings[check_count])
 {
-	struct cairn_finding findings[check_count] = {0};
 	bool good = true;
 	for (int i = 0; i < check_count; i++) {
 		if (checks[i].kinds & (unsigned)diagnosis->kind)
 			checks[i].look(diagnosis, &findings[i]);
 		good = good && findings[i].level != CAIRN_WRONG;
 	}
+	return good;
+}
+
+bool cairn_doctor_json(const char *name, const char *token, struct cairn_buffer *out, struct cairn_error *error)
+{
+	struct cairn_diagnosis diagnosis;
+	bool seen = cairn_diagnosis_see(&diagnosis, name, token, error);
+	if (seen) {
+		struct cairn_finding findings[check_count] = {0};
+		bool good = check_all(&diagnosis, findings);
+		write_json(&diagnosis, findings, good, out);
+	}
+	cairn_diagnosis_free(&diagnosis);
+	return seen;
+}
+
+static int examine(struct cairn_diagnosis *diagnosis, bool as_json)
+{
+	struct cairn_finding findings[check_count] = {0};
+	bool good = check_all(diagnosis, findings);
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 	if (as_json)
 		write_json(diagnosis, findings, good, &out);

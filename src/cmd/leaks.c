@@ -152,7 +152,7 @@ static void write_summary(const struct report *report)
 		cairn_buffer_text(out, ", but the dumps are too close together to show a slow leak: take them further apart");
 	cairn_buffer_byte(out, '\n');
 	if (report->last->ended[0]) {
-		cairn_buffer_text(out, "the last dump is of the last moment of the process: ");
+		cairn_buffer_text(out, "the last dump shows the last moment of the process: ");
 		cairn_utf8_show(out, cairn_bytes_of(report->last->ended));
 		cairn_buffer_byte(out, '\n');
 	}

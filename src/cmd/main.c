@@ -46,6 +46,7 @@ const struct cairn_command *const cairn_commands[] = {
 	&cairn_command_run,
 	&cairn_command_attach,
 	&cairn_command_detach,
+	&cairn_command_serve,
 	&cairn_command_watch,
 	&cairn_command_store,
 	&cairn_command_collect,

@@ -40,7 +40,7 @@ static void note_choice(const struct cairn_choice *choice, const struct cairn_ca
 		cairn_note("dumps of several services; using the %zu of %.*s and leaving out %zu others (--service NAME selects one)",
 			   choice->count + choice->unknown + choice->other_processes, (int)name.length, name.data, choice->other_services);
 	if (choice->unknown)
-		cairn_note("leaving out %zu dump%s not say of which process; one that was cut short does not", choice->unknown,
+		cairn_note("leaving out %zu dump%s not name the process, as truncated dumps do not", choice->unknown,
 			   choice->unknown == 1 ? " that does" : "s that do");
 	if (choice->other_processes)
 		cairn_note("dumps of several processes that ran at the same time; using those of process %llu and leaving out %zu others",
@@ -89,7 +89,7 @@ static void add_dumps(struct cairn_series *series, struct reading *reading)
 			cairn_say_note(reading->errors[i].text);
 			continue;
 		}
-		/* What one that was cut short does not show would be taken for memory that went and came. */
+		/* What a truncated dump lacks would look like memory that was freed and allocated again. */
 		if (profile->cut && whole > 0) {
 			cut++;
 			continue;
@@ -102,7 +102,7 @@ static void add_dumps(struct cairn_series *series, struct reading *reading)
 		};
 	}
 	if (cut)
-		cairn_note("leaving out %zu dump%s cut short", cut, cut == 1 ? " that was" : "s that were");
+		cairn_note("leaving out %zu truncated dump%s", cut, cut == 1 ? "" : "s");
 	if (usable > 0) {
 		struct cairn_choice choice = cairn_series_choose(candidates, usable);
 		note_choice(&choice, candidates);
@@ -122,17 +122,17 @@ static bool fail_few(size_t count, size_t least, int name_count, char **names, c
 	struct cairn_buffer body = cairn_buffer(0);
 	char last[600] = "";
 	if (name_count != 1 || !cairn_target_is(names[0]))
-		return cairn_fail(error, "%zu dump%s can be used, and it takes at least %zu; 'cairn watch TARGET' gathers them", count,
+		return cairn_fail(error, "%zu usable dump%s, but at least %zu are needed; 'cairn watch TARGET' collects them", count,
 				  count == 1 ? "" : "s", least);
 	if (cairn_target_find(&target, names[0], token, NULL) && cairn_target_ask(&target, "GET", "/cairn/status", &body, NULL))
 		cairn_target_field(cairn_buffer_bytes(&body), "dumps.last_path", last, sizeof last);
 	cairn_buffer_free(&body);
 	size_t folder = cairn_path_folder(last);
 	if (folder > 1)
-		return cairn_fail(error, "%s as it is now is one dump, and it takes at least %zu; its agent writes them to %.*s, so name that "
-				  "folder", names[0], least, (int)folder - 1, last);
-	return cairn_fail(error, "%s as it is now is one dump, and it takes at least %zu; 'cairn watch --folder DIR %s' gathers them, then "
-			  "name DIR", names[0], least, names[0]);
+		return cairn_fail(error, "%s is a process, which gives one dump, but at least %zu are needed; its agent writes them to %.*s, so "
+				  "name that folder", names[0], least, (int)folder - 1, last);
+	return cairn_fail(error, "%s is a process, which gives one dump, but at least %zu are needed; 'cairn watch --folder DIR %s' collects "
+			  "them, then name DIR", names[0], least, names[0]);
 }
 
 bool cairn_source_series(struct cairn_series *series, const struct cairn_source_options *options,

@@ -150,7 +150,7 @@ bool cairn_source_read(struct cairn_profile *profile, const char *name, const st
 		return false;
 	if (options->mappings && (options->thread || options->older || options->younger || options->slack || options->peak))
 		return cairn_fail_usage(error, "--mappings knows call paths only: neither --thread, --older, --younger, --slack nor --peak goes "
-					"with it");
+					       "with it");
 	if (options->peak && (options->thread || options->older || options->younger || options->slack))
 		return cairn_fail_usage(error, "--peak knows call paths only: neither --thread, --older, --younger nor --slack goes with it");
 	bool good = cairn_store_is(name)    ? cairn_fleet_source_read(profile, name, error)
@@ -280,7 +280,7 @@ static void say_missing(const char *const *names, size_t count)
 	struct cairn_error error;
 	for (size_t i = 0; i < count; i++)
 		if (names[i] && access(names[i], F_OK) != 0) {
-			cairn_fail_errno(&error, "symbols are searched without %s", names[i]);
+			cairn_fail_errno(&error, "not searching for symbols in %s", names[i]);
 			cairn_say_note(error.text);
 		}
 }

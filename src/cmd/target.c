@@ -260,12 +260,12 @@ static bool find_process(struct cairn_target *target, struct cairn_error *error)
 	}
 	if ((found || target->forbidden) && geteuid() != 0)
 		return cairn_fail(error, !stranger
-						 ? "process %d has an agent, but you may not open its socket %s: the process was another user when it made it; "
+						 ? "process %d has an agent, but you may not open its socket %s: the process created it as another user; "
 						   "ask as root (sudo cairn …)"
 						 : "process %d belongs to another user; its agent answers on %s only to that user and root (sudo cairn …)",
 				  target->pid, tried);
 	if (cairn_target_has_loaded(target->pid))
-		return cairn_fail(error, "process %d has loaded the agent, which does not answer; 'cairn doctor %d' tells more, and "
+		return cairn_fail(error, "process %d has loaded the agent, which does not answer; 'cairn doctor %d' explains why, and "
 				  "'cairn attach %d' starts the agent of an idle forked child", target->pid, target->pid, target->pid);
 	struct cairn_arena arena = {0};
 	const char *line = cairn_restart_line(&arena, target->pid, "cairn run --");

@@ -156,7 +156,7 @@ static bool refuse_errors(const struct cairn_command *command, const struct cair
 {
 	const char *format = command->view->without_errors;
 	return !format || !setup->view.errors ||
-	       cairn_fail(error, "--errors: there is no room for them in %s; 'cairn traces --errors' shows them stack by stack", format);
+	       cairn_fail(error, "--errors: %s cannot contain them; 'cairn traces --errors' shows them stack by stack", format);
 }
 
 /* Takes what is no source off the front of the operands. */
@@ -165,13 +165,13 @@ static bool take_operands(const struct cairn_command *command, struct cairn_view
 {
 	if (command->view->takes_pattern) {
 		if (*count < 2)
-			return cairn_fail(error, "name what to show and a dump: cairn %s REGEX SOURCE", command->name);
+			return cairn_fail(error, "missing REGEX or SOURCE: cairn %s REGEX SOURCE", command->name);
 		setup->pattern = *(*operands)++;
 		--*count;
 	}
 	if (command->view->compares) {
 		if (*count != 2)
-			return cairn_fail(error, "name two dumps: cairn %s BEFORE AFTER", command->name);
+			return cairn_fail(error, "this takes two dumps: cairn %s BEFORE AFTER", command->name);
 		if (setup->source.base.count == CAIRN_OPTION_LIST_MAX)
 			return cairn_fail(error, "too many bases");
 		setup->source.base.items[setup->source.base.count++] = *(*operands)++;

@@ -208,6 +208,58 @@ static void transmit(struct cairn_connection *connection)
 	complete(connection);
 }
 
+/* Sends what there is of a stream, then waits for more of it, or for the client to leave. */
+static void transmit_stream(struct cairn_connection *connection)
+{
+	struct cairn_buffer *body = &connection->exchange.response.body;
+	while (connection->sent < connection->head_size + body->length) {
+		bool in_head = connection->sent < connection->head_size;
+		const char *from = in_head ? connection->head + connection->sent : body->data + (connection->sent - connection->head_size);
+		size_t left = (in_head ? connection->head_size : connection->head_size + body->length) - (size_t)connection->sent;
+		ssize_t part = send(connection->socket, from, left, MSG_NOSIGNAL);
+		if (part < 0 && errno == EINTR)
+			continue;
+		if (part < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+			watch(connection, EPOLLOUT | EPOLLRDHUP);
+			return;
+		}
+		if (part <= 0) {
+			cairn_connection_drop(connection);
+			return;
+		}
+		connection->sent += (uint64_t)part;
+		put_off_deadline(connection, cairn_connection_now_ms());
+	}
+	connection->sent = connection->head_size = body->length = 0;
+	watch(connection, EPOLLIN | EPOLLRDHUP);
+}
+
+void cairn_connection_push(struct cairn_connection *connection, struct cairn_bytes bytes)
+{
+	struct cairn_buffer *body = &connection->exchange.response.body;
+	if (connection->sent == 0 || connection->sent == connection->head_size + body->length)
+		put_off_deadline(connection, cairn_connection_now_ms()); /* nothing waited until now */
+	cairn_buffer_append(body, bytes.data, bytes.length);
+	if (body->failed || connection->head_size + body->length - connection->sent > CAIRN_STREAM_BACKLOG)
+		cairn_connection_drop(connection);
+	else
+		transmit_stream(connection);
+}
+
+/* A client of a stream has nothing more to say: what it sends is let go of. */
+static void listen_to_stream(struct cairn_connection *connection, uint32_t events)
+{
+	char unread[1024];
+	if (events & (EPOLLERR | EPOLLHUP | EPOLLRDHUP)) {
+		cairn_connection_drop(connection);
+		return;
+	}
+	if ((events & EPOLLIN) && take(connection, unread, sizeof unread) == 0)
+		return;
+	if (state_of(connection) == CAIRN_CONNECTION_STREAMING)
+		transmit_stream(connection);
+}
+
 static void respond(struct cairn_connection *connection)
 {
 	struct cairn_exchange *exchange = &connection->exchange;
@@ -215,14 +267,15 @@ static void respond(struct cairn_connection *connection)
 		cairn_connection_drop(connection);
 		return;
 	}
-	if (!exchange->request.keep_alive)
+	bool stream = exchange->response.stream && !cairn_request_is(&exchange->request, "HEAD");
+	if (!exchange->request.keep_alive || exchange->response.stream)
 		connection->closing = true;
 	connection->bodiless = cairn_request_is(&exchange->request, "HEAD");
 	connection->head_size = cairn_response_head(&exchange->response, connection->closing, connection->head, sizeof connection->head);
 	connection->sent = connection->taken = 0;
 	put_off_deadline(connection, cairn_connection_now_ms());
-	enter(connection, CAIRN_CONNECTION_SENDING);
-	transmit(connection);
+	enter(connection, stream ? CAIRN_CONNECTION_STREAMING : CAIRN_CONNECTION_SENDING);
+	(stream ? transmit_stream : transmit)(connection);
 }
 
 static void refuse(struct cairn_connection *connection, int status)
@@ -439,6 +492,9 @@ void cairn_connection_event(struct cairn_connection *connection, uint32_t events
 		else
 			transmit(connection);
 		break;
+	case CAIRN_CONNECTION_STREAMING:
+		listen_to_stream(connection, events);
+		break;
 	case CAIRN_CONNECTION_DRAINING:
 		drain(connection);
 		break;
@@ -479,7 +535,8 @@ void cairn_connection_expire(struct cairn_connection *connection, int64_t now_ms
 	if (state == CAIRN_CONNECTION_WORKING && now_ms >= connection->deadline_ms && atomic_load(&exchange->half_closed) &&
 	    !atomic_load(&exchange->gone))
 		probe(connection);
-	bool waits = state == CAIRN_CONNECTION_READING || state == CAIRN_CONNECTION_SENDING || state == CAIRN_CONNECTION_DRAINING;
+	bool unsent = state == CAIRN_CONNECTION_STREAMING && connection->sent < connection->head_size + exchange->response.body.length;
+	bool waits = state == CAIRN_CONNECTION_READING || state == CAIRN_CONNECTION_SENDING || state == CAIRN_CONNECTION_DRAINING || unsent;
 	if (!waits || now_ms < connection->deadline_ms)
 		return;
 	if (state == CAIRN_CONNECTION_SENDING && has_progress(connection, now_ms))

@@ -1,7 +1,7 @@
 /* connection.h - one connection of the server: a client, its request on the way in and the answer on the way out.
  *
- * A connection is always in one of six states: empty slot, reading a request, the handler's (working), finished by the
- * handler, sending, draining. The last is that of a client whose request was refused before all of it had arrived: closed at once,
+ * A connection is always in one of seven states: empty slot, reading a request, the handler's (working), finished by the
+ * handler, sending, streaming (an answer without an end, of which more may come), draining. The last is that of a client whose request was refused before all of it had arrived: closed at once,
  * its unread bytes would make the kernel reset the connection, and a client that sends first and reads then would never see why.
  * Only the step from working to finished is taken by another thread; it is an atomic store followed by a
  * wake-up, and everything else belongs to the loop (server.c).
@@ -20,6 +20,7 @@ enum cairn_connection_state {
 	CAIRN_CONNECTION_WORKING,
 	CAIRN_CONNECTION_FINISHED,
 	CAIRN_CONNECTION_SENDING,
+	CAIRN_CONNECTION_STREAMING,
 	CAIRN_CONNECTION_DRAINING,
 };
 
@@ -39,7 +40,7 @@ struct cairn_connection {
 	struct cairn_buffer input; /* the head, and what came with it; never moves */
 	struct cairn_buffer body;  /* of the request, where it did not come with the head */
 	struct cairn_chunks chunks;
-	char head[1024]; /* of the response */
+	char head[1536]; /* of the response */
 	size_t head_size;
 	uint64_t sent;
 	uint64_t taken; /* of the request by us, or of the response by the client, when the deadline was last put off */
@@ -62,6 +63,9 @@ void cairn_connection_event(struct cairn_connection *connection, uint32_t events
 
 /* Sends the answer that another thread has finished. */
 void cairn_connection_answer(struct cairn_connection *connection);
+
+/* Sends BYTES behind what a streaming client was sent before. */
+void cairn_connection_push(struct cairn_connection *connection, struct cairn_bytes bytes);
 
 /* Ends it if its time is over at NOW. */
 void cairn_connection_expire(struct cairn_connection *connection, int64_t now_ms);

@@ -99,6 +99,8 @@ static int parse_field(struct cairn_request *request, struct cairn_bytes name, s
 		{"authorization", offsetof(struct cairn_request, authorization)},
 		{"content-type", offsetof(struct cairn_request, content_type)},
 		{"sec-fetch-site", offsetof(struct cairn_request, fetch_site)},
+		{"if-none-match", offsetof(struct cairn_request, if_none_match)},
+		{"x-cairn", offsetof(struct cairn_request, cairn)},
 	};
 	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
 		if (!equals_ignoring_case(name, kept[i].name))

@@ -24,6 +24,8 @@ struct cairn_request {
 	struct cairn_bytes content_type;
 	struct cairn_bytes fetch_site; /* Sec-Fetch-Site: what a browser says about where the request comes from */
 	struct cairn_bytes user_agent;
+	struct cairn_bytes if_none_match;
+	struct cairn_bytes cairn; /* X-Cairn: a header that a page of another site cannot send */
 	struct cairn_bytes body;       /* set by whoever reads the body */
 	uint64_t content_length;
 	bool has_length;

@@ -26,6 +26,7 @@ void cairn_response_start(struct cairn_response *response, int status, const cha
 	response->type = type;
 	response->body.length = 0;
 	response->body.failed = false;
+	response->stream = false;
 }
 
 void cairn_response_text(struct cairn_response *response, int status, const char *type, const char *format, ...)
@@ -88,7 +89,7 @@ const char *cairn_response_reason(int status)
 	} reasons[] = {
 		{200, "OK"}, {204, "No Content"}, {400, "Bad Request"}, {401, "Unauthorized"}, {403, "Forbidden"},
 		{404, "Not Found"}, {405, "Method Not Allowed"}, {408, "Request Timeout"}, {409, "Conflict"},
-		{413, "Content Too Large"}, {414, "URI Too Long"}, {415, "Unsupported Media Type"}, {417, "Expectation Failed"},
+		{304, "Not Modified"}, {413, "Content Too Large"}, {414, "URI Too Long"}, {415, "Unsupported Media Type"}, {417, "Expectation Failed"},
 		{422, "Unprocessable Entity"}, {431, "Request Header Fields Too Large"}, {500, "Internal Server Error"},
 		{501, "Not Implemented"}, {503, "Service Unavailable"}, {504, "Gateway Timeout"}, {505, "HTTP Version Not Supported"},
 	};
@@ -104,12 +105,15 @@ size_t cairn_response_head(struct cairn_response *response, bool closing, char *
 		cairn_response_busy(response, "the answer does not fit in the remaining memory for answers");
 	struct tm date = cairn_date(time(NULL));
 	static const char days[] = "SunMonTueWedThuFriSat", months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+	char content_length[48] = "";
+	if (!response->stream)
+		snprintf(content_length, sizeof content_length, "Content-Length: %llu\r\n", (unsigned long long)cairn_response_length(response));
 	int length = snprintf(out, size,
-			      "HTTP/1.1 %d %s\r\nDate: %.3s, %02d %.3s %d %02d:%02d:%02d GMT\r\nContent-Type: %s\r\nContent-Length: %llu\r\n"
+			      "HTTP/1.1 %d %s\r\nDate: %.3s, %02d %.3s %d %02d:%02d:%02d GMT\r\nContent-Type: %s\r\n%s"
 			      "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n%s%s\r\n",
 			      response->status, cairn_response_reason(response->status), days + 3 * date.tm_wday, date.tm_mday,
 			      months + 3 * date.tm_mon, date.tm_year + 1900, date.tm_hour, date.tm_min, date.tm_sec,
-			      response->type ? response->type : "text/plain; charset=utf-8", (unsigned long long)cairn_response_length(response),
+			      response->type ? response->type : "text/plain; charset=utf-8", content_length,
 			      response->headers, closing ? "Connection: close\r\n" : "");
 	return length > 0 && (size_t)length < size ? (size_t)length : 0;
 }

@@ -223,6 +223,20 @@ bool cairn_server_step(struct cairn_server *server, int wait_ms)
 	return now < server->tick_ms || tick(server, now);
 }
 
+unsigned cairn_server_push(struct cairn_server *server, struct cairn_bytes bytes)
+{
+	unsigned count = 0;
+	for (unsigned i = 0; i < server->options.connections; i++) {
+		struct cairn_connection *connection = &server->connections[i];
+		if (state_of(connection) != CAIRN_CONNECTION_STREAMING)
+			continue;
+		count++;
+		if (bytes.length > 0)
+			cairn_connection_push(connection, bytes);
+	}
+	return count;
+}
+
 bool cairn_server_run(struct cairn_server *server)
 {
 	while (!atomic_load(server->options.stop)) {

@@ -29,7 +29,9 @@ struct cairn_response {
 	 * base/descriptor.h, whose numbers are high: 0 for none. A client whose file becomes shorter meanwhile loses its connection. */
 	int file;
 	uint64_t file_length;
-	char headers[512]; /* further header lines, each with its line end */
+	char headers[768]; /* further header lines, each with its line end */
+	/* The answer has no end: the body is what there is to send at once, and cairn_server_push sends more until the client leaves. */
+	bool stream;
 };
 
 struct cairn_exchange {
@@ -79,6 +81,11 @@ bool cairn_server_step(struct cairn_server *server, int wait_ms);
 
 /* Closes everything. No exchange may be with another thread any more. */
 void cairn_server_close(struct cairn_server *server);
+
+/* Sends BYTES to all clients whose response is a stream, and returns how many those are. A client that has not taken what it was sent
+ * before, CAIRN_STREAM_BACKLOG bytes of it, loses its connection. On the server's thread only. */
+enum { CAIRN_STREAM_BACKLOG = 64 << 10 };
+unsigned cairn_server_push(struct cairn_server *server, struct cairn_bytes bytes);
 
 /* The response to an exchange that `handle` left to another thread is complete; the exchange is the server's again. */
 void cairn_exchange_finish(struct cairn_exchange *exchange);

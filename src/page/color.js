@@ -49,11 +49,25 @@ class Palette {
 		this.hues = new Map();
 	}
 
-	/** Gives each module a hue: its own by its name, or the next that no larger one has. @param {Float64Array} weights of the functions */
+	/** There are other functions. Modules keep their colours. @param {Func[]} functions @param {Float64Array} weights @param {boolean} keep */
+	update(functions, weights, keep) {
+		this.functions = functions;
+		this.modules = functions.map(moduleOf);
+		this.shades = functions.map(({name}) => (hashText(name) % 7) - 3);
+		if (!keep)
+			this.hues.clear();
+		this.assign(weights);
+	}
+
+	/**
+	 * Gives each module that has none a hue: its own by its name, or the next that no larger one has.
+	 * @param {Float64Array} weights of the functions
+	 */
 	assign(weights) {
-		const hues = [28, 205, 152, 330, 262, 92, 180, 52, 232, 0], taken = new Set();
-		this.hues.clear();
+		const hues = [28, 205, 152, 330, 262, 92, 180, 52, 232, 0], taken = new Set([...this.hues.values()].map((hue) => hues.indexOf(hue)));
 		for (const [name] of this.largest(weights)) {
+			if (this.hues.has(name))
+				continue;
 			let at = hashText(name) % hues.length;
 			for (let tries = 0; taken.size < hues.length && taken.has(at) && tries < hues.length; tries++)
 				at = (at + 1) % hues.length;

@@ -1,7 +1,7 @@
 // @ts-check
 /* data.js - reading what the page carries: the facts, and the columns that data.h describes.
  *
- * The tree is read when the page opens; how it splits by thread and size only when somebody asks.
+ * The tree is read when the page opens; how it splits by thread and size only when somebody asks. A live page reads them again and again.
  * SPDX-License-Identifier: Apache-2.0 */
 
 /** A value that the profile counts, such as inuse_space in bytes. @typedef {{type: string, unit: string}} ValueType */
@@ -36,6 +36,7 @@
  * @property {string[]} filters
  * @property {Series} [series] where the page was made from several dumps
  * @property {FilmFacts} [film] where it holds every one of them
+ * @property {string} [state] what the page shows when its address does not say
  */
 
 /** @typedef {{name: string, caller: string, perHour: number, share: number, words: string, sure: string, now: number}} Growth */
@@ -85,7 +86,19 @@
  * @property {boolean} errors
  */
 
-const facts = /** @type {Facts} */ (JSON.parse(document.getElementById("facts")?.textContent ?? "{}"));
+/** What the page is of. @type {Facts} */
+let facts = {version: "", title: "", process: "", pid: 0, format: "", type: "", unit: "", columns: [], period: 0, mixedPeriods: false, samples: 0,
+	time: 0, total: 0, shown: 0, unnamed: 0, change: false, base: false, errors: false, cut: false, folded: 0, threads: [], warnings: [],
+	filters: []};
+
+/** What the numbers on the screen are. @type {Metric} */
+let metric = {column: 0, partner: -1, type: "", unit: "", change: false, base: false, errors: false};
+
+/** The page is of other facts from now on. @param {Facts} next */
+function useFacts(next) {
+	facts = next;
+	metric = metricOf(0);
+}
 
 /** Which column counts the same memory as TYPE does, in the other unit; -1 for none. @param {string} type */
 function partnerOf(type) {
@@ -103,9 +116,6 @@ function metricOf(column, range) {
 	return {column, partner, type, unit, change: range ?? facts.change, base: range ?? facts.base, errors: facts.errors && (column === 0
 		|| partner === 0)};
 }
-
-/** What the numbers on the screen are. */
-let metric = metricOf(0);
 
 /** @param {number} count @returns {Weights} */
 function emptyWeights(count) {
@@ -250,9 +260,9 @@ async function readBlock(id) {
 	return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/** @returns {Promise<Data>} */
-async function readTree() {
-	const reader = new Reader(await readBlock("tree"));
+/** @param {Uint8Array} bytes @returns {Data} */
+function readTree(bytes) {
+	const reader = new Reader(bytes);
 	const strings = reader.strings(), functionCount = reader.number();
 	const [names, files, lines, modules] = [0, 1, 2, 3].map(() => reader.column(new Int32Array(functionCount)));
 	/** @type {Func[]} */
@@ -276,9 +286,9 @@ async function readTree() {
 	return data;
 }
 
-/** @param {number} nodeCount @returns {Promise<Split>} */
-async function readSplit(nodeCount) {
-	const reader = new Reader(await readBlock("split")), groupCount = reader.number();
+/** @param {Uint8Array} bytes @param {number} nodeCount @returns {Split} */
+function readSplit(bytes, nodeCount) {
+	const reader = new Reader(bytes), groupCount = reader.number();
 	const thread = reader.column(new Int32Array(groupCount)), size = reader.column(new Int32Array(groupCount));
 	const counts = reader.column(new Int32Array(nodeCount)), first = new Int32Array(nodeCount + 1);
 	for (let i = 0; i < nodeCount; i++)

@@ -55,7 +55,8 @@ function showTotal(page) {
 	element("total").replaceChildren(make("strong", metric.change ? (shown < 0 ? "down" : "up") : "", signed(shown)), ...parts);
 	element("widths").hidden = !metric.base;
 	element("help-change").hidden = !metric.change;
-	showGlance(page, page.data);
+	if (document.getElementById("glance"))
+		showGlance(page, page.data);
 }
 
 /** @typedef {{func: number, name: string, amount: string, share: number, more: string[]}} Glance */

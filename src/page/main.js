@@ -8,15 +8,20 @@
 const element = (id) => /** @type {T} */ (document.getElementById(id));
 
 class Page {
-	/** @param {Data} data @param {Film | null} film */
-	constructor(data, film) {
+	/** @param {Data} data @param {Film | null} film @param {() => Promise<Uint8Array>} splitBytes how the tree splits by thread and size */
+	constructor(data, film, splitBytes) {
 		this.data = data;
 		this.film = film;
+		this.splitBytes = splitBytes;
 		/** @type {Map<string, number>} */
 		this.byName = new Map();
 		data.functions.forEach(({name}, func) => func > 0 && this.byName.set(name, func));
+		/** How often the data was replaced. */
+		this.generation = 0;
+		/** Told of every state that is shown. @type {(state: State) => void} */
+		this.shown = () => {};
 		this.rangeKey = film ? "" : "all";
-		this.state = readState(location.hash);
+		this.state = readState(location.hash.length > 1 ? location.hash : facts.state ?? "");
 		this.split = /** @type {Split | null} */ (null);
 		this.tree = refine(data, null, [], true);
 		this.treeKey = "";
@@ -76,6 +81,35 @@ class Page {
 		return own ? {self: {...self, variance: own.self.variance, skew: own.self.skew}, total} : {self, total};
 	}
 
+	/**
+	 * The page is of other data from now on: of the same program, at another time. What was chosen stays, by name.
+	 * @param {Facts} next @param {(facts: Facts) => Data} read @param {() => Promise<Uint8Array>} splitBytes @param {boolean} [keepColors]
+	 */
+	async replace(next, read, splitBytes, keepColors = true) {
+		const {pointed} = this.picture;
+		useFacts(next);
+		const data = read(next);
+		this.data = data;
+		this.splitBytes = splitBytes;
+		this.split = null;
+		this.generation++;
+		this.byName = new Map();
+		data.functions.forEach(({name}, func) => func > 0 && this.byName.set(name, func));
+		this.shownKey = this.treeKey = this.restKey = "";
+		this.searchKey = "\n";
+		this.showData();
+		this.palette.update(data.functions, this.wholeSums.self.value, keepColors);
+		this.tip.functions = data.functions;
+		this.table.replace(data.functions);
+		rankSiblings(data.functions, this.wholeSums.total.value);
+		this.picture.pointed = null;
+		this.picture.keepPlace = true;
+		await this.show(this.state);
+		this.picture.keepPlace = false;
+		if (!pointed)
+			this.tip.hide();
+	}
+
 	/** The function that is selected; 0 for none, or one that is not in this profile. */
 	get selected() {
 		return this.byName.get(this.state.selected) ?? 0;
@@ -133,24 +167,26 @@ class Page {
 	async show(state) {
 		this.state = state;
 		const wanted = writeState(state);
-		const needsSplit = state.tab !== "functions" || state.filters.some((filter) => filter.kind === "thread" || filter.kind === "size");
+		const needsSplit = state.tab === "threads" || state.tab === "sizes" || state.filters.some((filter) => filter.kind === "thread" || filter.kind === "size");
 		if (needsSplit && !this.split && !this.film)
-			this.split = await readSplit(this.data.parent.length);
+			this.split = readSplit(await this.splitBytes(), this.data.parent.length);
 		if (wanted !== writeState(this.state))
 			return;
-		this.tip.hide();
+		if (!this.picture.keepPlace)
+			this.tip.hide();
 		this.showData();
 		this.showTree();
 		this.showPicture();
 		this.showSearch();
 		this.showControls();
 		this.showTable();
+		this.shown(state);
 	}
 
 	/** Makes the page one of the value, and of the range, that are chosen. */
 	showData() {
 		const {film, chart, data, state} = this;
-		const range = film ? state.range ?? {from: 0, to: film.points - 1} : null, rangeKey = range ? range.from + "-" + range.to : "all";
+		const range = film ? state.range ?? {from: 0, to: film.points - 1} : null, rangeKey = range ? range.from + "-" + range.to : "all" + this.generation;
 		const column = Math.max(0, facts.columns.findIndex(({type}) => type === state.value)), key = column + " " + rangeKey;
 		if (key === this.shownKey) {
 			if (range && chart && (chart.range.from !== range.from || chart.range.to !== range.to))
@@ -321,8 +357,9 @@ class Page {
 		around.title = selected ? "All callers and callees of " + this.data.functions[selected].name : "Select a function first";
 		/** @type {HTMLButtonElement} */ (document.querySelector('[data-color="change"]')).hidden = !metric.change;
 		element("reset").hidden = this.box === this.root;
-		for (const tab of ["functions", "threads", "sizes"])
-			element("panel-" + tab).hidden = tab !== state.tab;
+		document.querySelectorAll('[role="tabpanel"]').forEach((panel) => {
+			/** @type {HTMLElement} */ (panel).hidden = panel.id !== "panel-" + state.tab;
+		});
 		const pills = element("pills");
 		pills.hidden = state.filters.length === 0;
 		pills.replaceChildren(...state.filters.map((filter) => this.makePill(filter)));
@@ -374,6 +411,8 @@ class Page {
 			this.table.show(this.sums, this.tree.size[0], this.found, state.sort, this.selected);
 			return;
 		}
+		if (state.tab !== "threads" && state.tab !== "sizes")
+			return;
 		const kind = state.tab === "threads" ? "thread" : "size";
 		/** @param {number} key */
 		const text = (key) => kind === "thread" ? threadKey(key) : String(key);
@@ -542,7 +581,7 @@ class Page {
 		each("[data-color]", (button) => this.go({color: /** @type {State["color"]} */ (button.dataset.color)}));
 		each("[data-kind-of]", (button) => this.chooseValue(button.dataset.kindOf ?? "", metric.type.split("_")[1]));
 		each("[data-unit]", (button) => this.chooseValue(metric.type.split("_")[0], button.dataset.unit ?? ""));
-		each("[data-tab]", (button) => this.go({tab: /** @type {State["tab"]} */ (button.dataset.tab)}));
+		each("[data-tab]", (button) => this.go({tab: button.dataset.tab ?? "functions"}));
 		each("#detail-actions [data-action]", (button) => this.act(button.dataset.action ?? null, this.selected, null));
 		each("#menu [data-action]", (button) => {
 			const box = this.menuBox;
@@ -638,18 +677,8 @@ class Page {
 /** The page, for those who look at it from outside: a person at the console, a test. @type {Page} */
 let livePage;
 
-async function start() {
+/** Whether this browser can show the page. */
+function checkBrowser() {
 	if (typeof DecompressionStream === "undefined" || !CSS.supports("color", "light-dark(red, red)"))
 		throw new Error("This page needs a browser of 2024 or later.");
-	const data = await readTree(), film = facts.film ? await readFilm(facts.film) : null;
-	element("timeline").hidden = !film;
-	livePage = new Page(data, film);
-	showHead(livePage);
-	await livePage.show(livePage.state);
-	document.documentElement.dataset.ready = "yes";
 }
-
-start().catch((error) => {
-	const notice = make("p", "notice", String(error instanceof Error ? error.message : error));
-	document.body.prepend(notice);
-});

@@ -176,6 +176,8 @@ static void write_members(const struct page *page, struct cairn_json *json)
 		write_series(page->options->series, json);
 	if (page->options->film)
 		write_film(page->options->film, json);
+	if (page->options->state)
+		cairn_json_text(json, "state", cairn_bytes_of(page->options->state));
 	cairn_json_close(json, '}');
 }
 
@@ -255,5 +257,25 @@ void cairn_page_write(struct cairn_view *view, const struct cairn_page_options *
 			cairn_buffer_byte(out, '@');
 		rest = cairn_bytes_skip(rest, marker ? marker : 1);
 	}
+	cairn_page_data_free(&page.data);
+}
+
+static void append_sized(struct cairn_buffer *out, struct cairn_buffer *block)
+{
+	cairn_buffer_uleb(out, block->length);
+	cairn_buffer_append(out, block->data, block->length);
+}
+
+void cairn_page_write_blocks(struct cairn_view *view, const struct cairn_page_options *options, struct cairn_buffer *out)
+{
+	struct page page = {.view = view, .options = options, .out = out};
+	cairn_page_data_make(&page.data, view, options->node_most ? options->node_most : CAIRN_PAGE_NODES, NULL);
+	struct cairn_buffer facts = cairn_buffer(SIZE_MAX);
+	struct cairn_json json = cairn_json(&facts);
+	write_members(&page, &json);
+	append_sized(out, &facts);
+	append_sized(out, &page.data.tree);
+	append_sized(out, &page.data.split);
+	cairn_buffer_free(&facts);
 	cairn_page_data_free(&page.data);
 }

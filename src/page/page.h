@@ -59,11 +59,19 @@ struct cairn_page_options {
 	size_t node_most;  /* nodes of the call tree in the file; 0 is CAIRN_PAGE_NODES */
 	const struct cairn_page_series *series; /* NULL when there is one dump only */
 	const struct cairn_page_film *film;     /* NULL for a page that shows one profile */
+	const char *state; /* what the page shows when its address does not say: what follows the # of one; NULL for the usual */
 };
 
 enum { CAIRN_PAGE_NODES = 500000 };
 
 /* Appends the page of VIEW to OUT. */
 void cairn_page_write(struct cairn_view *view, const struct cairn_page_options *options, struct cairn_buffer *out);
+
+/* Appends what the page has of VIEW to OUT, for a page that runs already: the facts as JSON, the tree and the split (data.h), each with
+ * its length as an unsigned LEB128 before it. */
+void cairn_page_write_blocks(struct cairn_view *view, const struct cairn_page_options *options, struct cairn_buffer *out);
+
+/* The page for a live process: its text, which loads the other two and asks the server for all else. */
+extern const char cairn_page_live_text[], cairn_page_live_style[], cairn_page_live_script[];
 
 #endif

@@ -44,6 +44,8 @@ class Picture {
 		/** @type {Uint8Array | null} */
 		this.found = null;
 		this.selected = -1;
+		/** What is shown next takes the place of what is shown, without scrolling. */
+		this.keepPlace = false;
 		/** @type {Box | null} */
 		this.pointed = null;
 		/** @type {Rect | null} */
@@ -113,6 +115,10 @@ class Picture {
 		this.pointed = null;
 		this.cursor = null;
 		this.layout();
+		if (this.keepPlace) {
+			this.paint();
+			return;
+		}
 		const keep = 2, row = this.zoomRow;
 		this.scroller.scrollTop = up ? Math.max(0, (row - 6) * this.rowHeight) : Math.max(0, (row - keep) * this.rowHeight);
 		this.paint();
@@ -167,8 +173,12 @@ class Picture {
 			let x = rect.x;
 			for (const box of rect.box.children()) {
 				const width = box.size * scale;
-				if (width < least)
+				if (width < least && !siblingOrder)
 					break;
+				if (width < least) {
+					x += width;
+					continue;
+				}
 				open.push({box, x, width, row: rect.row + step, dim: false});
 				x += width;
 			}

@@ -14,9 +14,12 @@
  * @property {string} value a type of value, empty for the first
  * @property {"change" | "now"} widths
  * @property {"" | "module" | "function" | "change"} color empty for what suits
- * @property {"functions" | "threads" | "sizes"} tab
+ * @property {string} tab one that the page has
  * @property {string} sort
  * @property {Span | null} range of a film; null for the whole
+ * @property {string} process of a live page; empty for the first
+ * @property {string} at of a live page, the moment that is shown; empty to follow
+ * @property {string} base and the moment that it is compared with; empty for none
  */
 
 /** @param {string} text @returns {Filter} */
@@ -32,6 +35,12 @@ function readRange(text) {
 		return null;
 	const from = Math.min(last, Number(match[1])), to = Math.min(last, Number(match[2] ?? match[1]));
 	return {from: Math.min(from, to), to: Math.max(from, to)};
+}
+
+/** A time such as 2026-11-15T04:10:02.000Z; empty where it is none. @param {string | null} text */
+function readMoment(text) {
+	const time = Date.parse(text ?? "");
+	return Number.isNaN(time) ? "" : new Date(time).toISOString();
 }
 
 /** Names as one text: between two of them stands a semicolon, which names may have too. @param {string[]} names */
@@ -60,12 +69,15 @@ function readState(hash) {
 		zoom: splitNames(query.get("zoom") ?? ""),
 		search: query.get("q") ?? "",
 		filters: query.getAll("f").map(readFilter).filter((filter) => kinds.includes(filter.kind) && filter.text),
-		value: facts.columns.some((column, i) => i > 0 && column.type === value) ? value ?? "" : "",
+		value: !facts.columns.length || facts.columns.some((column, i) => i > 0 && column.type === value) ? value ?? "" : "",
 		widths: oneOf(query.get("widths"), ["change", "now"], "change"),
 		color: oneOf(query.get("color"), ["module", "function", "change"], ""),
-		tab: oneOf(query.get("tab"), ["functions", "threads", "sizes"], "functions"),
+		tab: document.querySelector(`[data-tab="${CSS.escape(query.get("tab") ?? "")}"]`) ? query.get("tab") ?? "" : "functions",
 		sort: query.get("sort") ?? "self",
 		range: readRange(query.get("range")),
+		process: query.get("process") ?? "",
+		at: readMoment(query.get("at")),
+		base: readMoment(query.get("base")),
 	};
 }
 
@@ -86,5 +98,8 @@ function writeState(state) {
 	put("sort", state.sort, "self");
 	if (state.range)
 		put("range", state.range.from === state.range.to ? String(state.range.to) : state.range.from + "-" + state.range.to);
+	put("process", state.process);
+	put("at", state.at);
+	put("base", state.base);
 	return "#" + query.toString();
 }

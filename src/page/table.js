@@ -74,6 +74,12 @@ class FunctionTable {
 		});
 	}
 
+	/** There are other functions, under other numbers. @param {Func[]} functions */
+	replace(functions) {
+		this.functions = functions;
+		this.sums = {self: emptyWeights(0), total: emptyWeights(0)};
+	}
+
 	/** @returns {Column[]} */
 	columns() {
 		const {self, total} = this.sums, {change, base} = metric;
@@ -153,10 +159,12 @@ class FunctionTable {
 			row.append(cell);
 			body.append(row);
 		}
-		const focused = this.table.contains(document.activeElement) ? /** @type {HTMLElement} */ (document.activeElement).dataset.key : undefined;
+		const active = /** @type {HTMLElement | null} */ (this.table.contains(document.activeElement) ? document.activeElement : null);
+		const key = active?.dataset.key, name = active && !key ? active.textContent : null;
 		this.table.replaceChildren(this.makeHead(columns), body);
-		/** @type {HTMLElement | undefined} */ ([...this.table.querySelectorAll("thead button")].find((button) =>
-			focused && /** @type {HTMLElement} */ (button).dataset.key === focused))?.focus();
+		if (active)
+			/** @type {HTMLElement | undefined} */ ([...this.table.querySelectorAll("button")].find((button) =>
+				key ? button.dataset.key === key : button.textContent === name))?.focus();
 		this.more.hidden = rows.length <= this.limit;
 		this.more.textContent = `Show more of ${humanCount(rows.length)} functions`;
 	}

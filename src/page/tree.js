@@ -254,6 +254,25 @@ function without(data, self, hide, byChange) {
 
 /* Boxes. */
 
+/** On a live page, by function: the order that siblings keep while their sizes change. Null where the largest comes first.
+ * @type {Int32Array | null} */
+let siblingOrder = null;
+
+/** The order of every name that was ever seen. @type {Map<string, number> | null} */
+let nameRanks = null;
+
+/** Gives new names their places, the largest first, behind those that have one. @param {Func[]} functions @param {Float64Array} sizes */
+function rankSiblings(functions, sizes) {
+	if (!nameRanks)
+		return;
+	const ranks = nameRanks, fresh = [...functions.keys()].filter((func) => !ranks.has(functions[func].name));
+	fresh.sort((a, b) => Math.abs(sizes[b] ?? 0) - Math.abs(sizes[a] ?? 0)).forEach((func) => {
+		if (!ranks.has(functions[func].name))
+			ranks.set(functions[func].name, ranks.size);
+	});
+	siblingOrder = Int32Array.from(functions, ({name}) => ranks.get(name) ?? 0);
+}
+
 /** One function as it is called along one path, downwards or upwards. The nodes it stands for are merged. */
 class Box {
 	/** @param {Tree} tree @param {Box | null} above @param {number} func */
@@ -285,9 +304,11 @@ class Box {
 		return isNoise(this.value, this.variance, this.skew);
 	}
 
-	/** The largest first. @returns {Box[]} */
+	/** The largest first, or in the order that they keep. @returns {Box[]} */
 	children() {
-		this.below ??= this.expand().filter((box) => box.size > 0).sort((a, b) => b.size - a.size);
+		const order = siblingOrder;
+		this.below ??= this.expand().filter((box) => box.size > 0)
+			.sort((a, b) => order ? order[a.func] - order[b.func] : b.size - a.size);
 		return this.below;
 	}
 

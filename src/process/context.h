@@ -16,6 +16,9 @@ enum { CAIRN_CONTEXT_NAME = 128 };
  * it cannot be read. Allocates nothing. */
 bool cairn_context_service(int pid, char name[CAIRN_CONTEXT_NAME]);
 
+/* The same of the calling process, which is read again when it is five seconds old: for those who ask often. */
+void cairn_context_own(char name[CAIRN_CONTEXT_NAME]);
+
 /* The same of a payload: a Resource, or a ProcessContext that has one. */
 bool cairn_context_parse(struct cairn_bytes payload, char name[CAIRN_CONTEXT_NAME]);
 

@@ -36,7 +36,7 @@ void cairn_unsample_jemalloc(double period, double *objects, double *bytes);
  * mean of several hardly ever is. */
 bool cairn_sizes_equal(double mean);
 
-/* Whether SIZE is one that jemalloc gives out, which is what its dumps count. */
+/* Whether SIZE is one of jemalloc's size classes, which is what its dumps count. */
 bool cairn_size_is_class(double size);
 
 /* The error of an estimate. All zeroes is an exact number; the spread of a sum is the sum of the spreads. */

@@ -215,7 +215,7 @@ static bool explain_nothing(const struct cairn_view *view, const struct filters 
 					  wanted[i].option, wanted[i].text);
 	if (filters->tag_focus && !filters->tag_focus_matched)
 		return cairn_fail(error, "--tagfocus '%s' matches no label of the profile; 'cairn tags' lists them", options->tag_focus);
-	return cairn_fail(error, "the filters leave no stack; take one of them away");
+	return cairn_fail(error, "the filters leave no stack; remove one of them");
 }
 
 bool cairn_filter_view(struct cairn_view *view, struct cairn_error *error)

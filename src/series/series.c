@@ -38,6 +38,21 @@ static bool is_unsure(const struct cairn_profile *part, uint32_t value, double a
 	return !(amount > 0) || !(partner > 0) || (!cairn_sizes_equal(size) && !(size < small_share * part->period));
 }
 
+struct cairn_series_cell cairn_series_cell_of(const struct cairn_profile *part, size_t sample)
+{
+	uint32_t value = part->default_value, partner = cairn_profile_partner(part, value);
+	const double *values = cairn_profile_values(part, sample);
+	double amount = values[value], other = partner == CAIRN_NONE ? 0 : values[partner];
+	struct cairn_spread spread = cairn_profile_line_spread(part, value, amount, other);
+	return (struct cairn_series_cell){
+		.value = amount,
+		.weight = amount > 0 ? spread.variance / amount : 0,
+		.mixed = spread.unknown > 0,
+		.unsure = is_unsure(part, value, amount, other),
+		.unit = cairn_profile_unit(part, value, amount, other),
+	};
+}
+
 /* Keeps what the newest dump says of ages; forgets what an older one said. */
 static void take_lives(struct cairn_series *series, const struct cairn_profile *part)
 {
@@ -71,26 +86,18 @@ bool cairn_series_add(struct cairn_series *series, const struct cairn_profile *p
 {
 	if (!cairn_combine_add(&series->combine, part, 1, error))
 		return false;
-	uint32_t point = (uint32_t)series->point_count, value = part->default_value, partner = cairn_profile_partner(part, value);
+	uint32_t point = (uint32_t)series->point_count;
 	double total = 0;
 	take_process(series, part);
 	take_lives(series, part);
-	series->knows_errors &= cairn_profile_knows_errors(part, value);
+	series->knows_errors &= cairn_profile_knows_errors(part, part->default_value);
 	series->cells = cairn_array_reserve(series->cells, &series->cell_capacity, series->cell_count + part->sample_count, sizeof *series->cells);
 	for (size_t i = 0; i < part->sample_count; i++) {
-		const double *values = cairn_profile_values(part, i);
-		double amount = values[value], other = partner == CAIRN_NONE ? 0 : values[partner];
-		struct cairn_spread spread = cairn_profile_line_spread(part, value, amount, other);
-		total += amount;
-		series->cells[series->cell_count++] = (struct cairn_series_cell){
-			.row = series->combine.places[i],
-			.point = point,
-			.value = amount,
-			.weight = amount > 0 ? spread.variance / amount : 0,
-			.mixed = spread.unknown > 0,
-			.unsure = is_unsure(part, value, amount, other),
-			.unit = cairn_profile_unit(part, value, amount, other),
-		};
+		struct cairn_series_cell cell = cairn_series_cell_of(part, i);
+		cell.row = series->combine.places[i];
+		cell.point = point;
+		total += cell.value;
+		series->cells[series->cell_count++] = cell;
 	}
 	cairn_array_room(series->points, series->point_count, series->point_capacity);
 	series->points[series->point_count++] = (struct cairn_series_point){

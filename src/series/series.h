@@ -62,6 +62,9 @@ static inline struct cairn_spread cairn_series_cell_spread(const struct cairn_se
 	return spread;
 }
 
+/* What SAMPLE of PART holds of its default value; row and point are the caller's to fill in. */
+struct cairn_series_cell cairn_series_cell_of(const struct cairn_profile *part, size_t sample);
+
 void cairn_series_start(struct cairn_series *series);
 
 /* Adds one dump, with its default value. PART's time_ns must be known. False, with a sentence, when it does not fit the others; the

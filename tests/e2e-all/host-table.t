@@ -139,7 +139,7 @@ for line in open(sys.argv[2]):
     if line.startswith("|") and cells[0] in seen:
         known[cells[0]] = cells
         _, starts, engine, stacks, percent, top, cost = seen[cells[0]]
-        line = f"| {cells[0]} | {starts} | {engine} | {stacks}{'' if percent == '-' else f', {percent} %'} | `{top}` | {cost} | {cells[6]} |\n"
+        line = f"| {cells[0]} | {starts} | {engine} | {stacks}{'' if percent == '-' else f', {percent} %'} | {'-' if top == '-' else f'`{top}`'} | {cost} | {cells[6]} |\n"
     out.append(line)
 open(sys.argv[3], "w").writelines(out)
 for name, row in seen.items():

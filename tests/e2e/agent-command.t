@@ -52,7 +52,7 @@ CAIRN_CONF=engine:jemalloc LD_PRELOAD=$library sleep 60 &
 children+=($!)
 loaded() { grep -q libcairn "/proc/$1/maps"; }
 wait_for 10 loaded $!
-fails "has loaded the agent, which does not answer; 'cairn doctor $!' tells more" top $!
+fails "has loaded the agent, which does not answer; 'cairn doctor $!' explains why" top $!
 kill -STOP $!
 wait_for 10 is_stopped $!
 fails "process $! is stopped, so nothing in it can answer; 'kill -CONT $!' resumes it" top $!

@@ -92,6 +92,7 @@ POST /cairn/snapshot                   | 405 | text/plain* | * |
 POST /cairn/dump                       | 200 | application/json | {"path":"$dumps/*.manual.heap","bytes":*} |
 POST /cairn/gdump?activate=maybe       | 400 | application/json | {"error":* |
 GET /cairn/memory                      | 200 | text/plain* | # cairn trailer 1↵*stats.active* |
+GET /cairn/                            | 200 | text/html* | *html - heap_v2/* |
 GET /cairn/stats                       | 200 | text/plain* | *Begin jemalloc statistics* |
 GET /cairn/stats?format=json           | 200 | application/json | {"jemalloc":* |
 GET /                                  | 200 | text/html* | *href="/debug/pprof/heap?jeprof=true"*<table>*href="/service/jemalloc/prof/stat"*href="/pprof/heap"* |

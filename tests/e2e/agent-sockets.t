@@ -42,7 +42,7 @@ if [ "$(id -u)" = 0 ]; then
 	wait_for 20 became_nobody $dropped
 	like "$(as_nobody "$cairn" status $rooted 2>&1)" "*process $rooted belongs to another user; its agent answers on $sockets/$rooted.sock only to that user and root*" \
 		"the agent of another user"
-	like "$(as_nobody "$cairn" status $dropped 2>&1)" "*process $dropped has an agent, but you may not open its socket $sockets/$dropped.sock: the process was another user when it made it*" \
+	like "$(as_nobody "$cairn" status $dropped 2>&1)" "*process $dropped has an agent, but you may not open its socket $sockets/$dropped.sock: the process created it as another user*" \
 		"one of a process that was another user"
 	like "$(as_nobody "$cairn" status "$sockets/$rooted.sock" 2>&1)" "*you may not open it; an agent's socket is for its user and root*" "a socket by its path"
 	like "$(as_nobody "$cairn" ps 2>&1)" "*processes with an agent answer only to another user and root; 'sudo cairn ps' shows them*" "ps says that there are more"

@@ -64,6 +64,7 @@ like "$(field "$url_plain" active_since)" "[1-9]*" "active since the start"
 # A tool that is not there, crashes, or takes too long.
 TOOL=/nonexistent/cairn start_redis none
 like "$(curl -s -X POST "$url_none/debug/prof/mem?output=proto" -w ' %{http_code}')" '*CAIRN_TOOL* 501' "501 where there is no tool"
+like "$(curl -s "$url_none/cairn/" -w ' %{http_code}')" '*the cairn command is neither beside libcairn.so nor on PATH*501' 'and the page says that the command is not installed'
 is "$(curl -s "$url_none/pprof/symbol")" "num_symbols: 0" "and no promise of symbols"
 printf '#!/bin/sh\necho half; kill -SEGV $$\n' >"$scratch/crashing" && printf '#!/bin/sh\nsleep 60\n' >"$scratch/slow" && chmod +x "$scratch/crashing" "$scratch/slow"
 TOOL=$scratch/crashing start_redis crash

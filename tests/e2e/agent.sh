@@ -10,6 +10,7 @@ cat >"$stand_in" <<'TOOL'
 #!/bin/sh
 case $1 in
 flame) printf '<svg>%s %s</svg>\n' "$*" "$(head -c 8)" ;;
+html) printf '<html>%s %s</html>\n' "$*" "$(head -c 8)" ;;
 pprof) printf 'pprof %s %s' "$*" "$(head -c 8)"; [ ! -e /dev/fd/3 ] || printf ' base %s' "$(head -c 8 /dev/fd/3)"; echo ;;
 collapsed) printf 'main;work %s\n' "$(wc -c)" ;;
 symbols) sed -n 's/^\(0x.*\)/\1\tname of \1/p' ;;

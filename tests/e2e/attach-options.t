@@ -13,7 +13,7 @@ status=$("$cairn" status "$pid")
 like "$status" "*engine: cairn*" "--engine"
 like "$status" "*period: 32768*" "--period"
 like "$status" "*state: inactive*" "--wait"
-like "$status" "*budget: *2*" "--budget"
+like "$("$cairn" status --json "$pid")" '*"budget":0.02*' "--budget"
 is "$(curl -s -o /dev/null -w '%{http_code}' "http://127.0.0.1:$port/cairn/status")" 401 "--listen answers, and not without the token"
 is "$(curl -s -o /dev/null -w '%{http_code}' -H 'Authorization: Bearer sesame' "http://127.0.0.1:$port/cairn/status")" 200 "--token"
 detach "$pid" >/dev/null
@@ -21,7 +21,7 @@ CAIRN_TOKEN=other attach -q --listen "127.0.0.1:$port" "$pid"
 is "$(curl -s -o /dev/null -w '%{http_code}' -H 'Authorization: Bearer other' "http://127.0.0.1:$port/cairn/status")" 200 "CAIRN_TOKEN"
 like "$("$cairn" status "$pid")" "*period: 524288*" "attached again it has the default period"
 detach "$pid" >/dev/null
-like "$(attach --engine jemalloc "$pid" 2>&1)" "*" "an engine that the process does not have is no crash"
+like "$(attach --engine jemalloc "$pid" 2>&1)" "cairn: the agent does not start in process $pid: *" "an engine that the process does not have"
 works "$scratch/busy"
 ok $? "the program goes on"
 attach --engine nothing "$pid" >/dev/null 2>&1

@@ -40,7 +40,7 @@ grown=$(($(awk '/VmSize/ { print $2 }' "/proc/$pid/status") - size))
 ok $? "and five rounds more leave no mapping behind ($grown kB)"
 attach --wait "$pid" >"$scratch/log"
 like "$("$cairn" status "$pid")" "*state: inactive*" "--wait does not sample"
-like "$(attach "$pid" 2>&1)" "*has an agent already*" "an agent that is there is used"
+like "$(attach "$pid" 2>&1)" "*already has an agent*" "an agent that is there is used"
 like "$("$cairn" status "$pid")" "*state: active*" "and samples"
 end
 

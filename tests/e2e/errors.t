@@ -52,7 +52,7 @@ like "$("$cairn" graph --errors tests/fixtures/views/now.pb 2>/dev/null)" '*no c
 for command in collapsed 'export --format pprof' 'export --format speedscope'; do
 	said=$("$cairn" $command --errors "$after" 2>&1 >"$scratch/out")
 	is "$? $(wc -c <"$scratch/out")" '2 0' "$command has no room for errors"
-	like "$said" '*no room*cairn traces --errors*' "$command: says so, and where they are"
+	like "$said" '*cannot contain them*cairn traces --errors*' "$command: says so, and where they are"
 done
 
 # Changes.

@@ -146,7 +146,7 @@ sed -n '/^# cairn/q; p' "$scratch/weighed.1/svc.4242.7.m7.heap" >"$scratch/cut/t
 : >"$scratch/cut/taken-8.heap"
 leaks "$scratch/cut"
 holds 'a dump that lost its end is no run of its own' says 'D["runs"] == 1 and D["dumps"] == 6 and R[0]["now"] > 0'
-like "$(cat "$scratch/said")" '*skipping 1 .heap file without a profile*leaving out 1 dump that does not say*' 'and that is said, as is one that is empty'
+like "$(cat "$scratch/said")" '*skipping 1 .heap file without a profile*leaving out 1 dump that does not name the process*' 'and that is said, as is one that is empty'
 for i in 3 4; do head -c 700 "$scratch/leak.1/svc.4242.$i.m$i.heap" >"$scratch/mixed/svc.4242.$i.m$i.heap"; done
 printf 'heap_v2/nonsense\n' >"$scratch/mixed/svc.4242.5.m5.heap"
 : >"$scratch/mixed/svc.4242.6.m6.heap"
@@ -185,14 +185,14 @@ children+=($live)
 wait_for 10 sh -c "[ \$(ls '$scratch/one' | wc -l) -ge 3 ]"
 leaks $live
 is $? 1 'a live process is no trend'
-like "$(cat "$scratch/said")" "cairn: $live as it is now is one dump, and it takes at least 3; its agent writes them to $scratch/one, so name that folder" 'where its dumps are is said'
+like "$(cat "$scratch/said")" "cairn: $live is a process, which gives one dump, but at least 3 are needed; its agent writes them to $scratch/one, so name that folder" 'where its dumps are is said'
 kill -9 $live
 MALLOC_CONF=prof:true,lg_prof_sample:15 LD_PRELOAD=$library "$scratch/v2/replaced" 900 >/dev/null 2>&1 &
 live=$!
 children+=($live)
 wait_for 10 "$cairn" status $live
 leaks $live
-like "$? $(cat "$scratch/said")" "1 cairn: $live as it is now is one dump*'cairn watch --folder DIR $live' gathers them, then name DIR" 'or how to gather them'
+like "$? $(cat "$scratch/said")" "1 cairn: $live is a process, which gives one dump*'cairn watch --folder DIR $live' collects them, then name DIR" 'or how to gather them'
 leaks 4194999
 is "$? $(cat "$scratch/said")" "1 cairn: no process 4194999" 'one that is not there is all there is to say'
 

@@ -171,11 +171,11 @@ static void many_forks(void)
 }
 
 /* A child that lives on has a profile of its own. */
-static void long_child(void)
+static void long_child(int seconds)
 {
 	churn(5000, 1);
 	if (fork() == 0) {
-		for (double start = now(); now() - start < 4;)
+		for (double start = now(); now() - start < seconds;)
 			churn(1000, 2);
 		_exit(0);
 	}
@@ -348,7 +348,7 @@ int main(int count, char **argument)
 	else if (strcmp(mode, "forks") == 0)
 		many_forks();
 	else if (strcmp(mode, "child") == 0)
-		long_child();
+		long_child(count > 2 ? atoi(argument[2]) : 4);
 	else if (strcmp(mode, "loads") == 0)
 		many_loads(argument[2]);
 	else if (strcmp(mode, "fibers") == 0)

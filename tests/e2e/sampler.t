@@ -139,9 +139,9 @@ for allocator in tcmalloc_minimal jemalloc; do
 done
 
 # A forked child that lives has a ledger of its own.
-start period:4K "$scratch/host" child
+start period:4K "$scratch/host" child 120
 child_samples() { child=$(pgrep -P $pid | head -n 1) && [ -n "$child" ] && [ "$(fact $child ledger taken)" -gt 0 ]; }
-wait_for 20 child_samples
+wait_for 60 child_samples
 ok $? "a forked child samples on, for itself"
 is "$(fact "$child" pid)" "$child" "and says who it is"
 kill -9 $pid $child 2>/dev/null; wait $pid 2>/dev/null

@@ -19,17 +19,17 @@ for option in focus ignore hide show show-from exclude retain tagfocus tagignore
 done
 for view in peek list disasm; do
 	bad 2 "the regular expression '\[' is wrong*" $view '[' $now
-	bad 2 "name what to show and a dump: cairn $view REGEX SOURCE" $view
-	bad 2 "name what to show and a dump: cairn $view REGEX SOURCE" $view $now
+	bad 2 "missing REGEX or SOURCE: cairn $view REGEX SOURCE" $view
+	bad 2 "missing REGEX or SOURCE: cairn $view REGEX SOURCE" $view $now
 	bad 1 "no* matches 'nothing_is_called_this'*" $view 'nothing_is_called_this' $now
 done
-bad 1 "a file has no name*variable*" top ''
-bad 1 "a file has no name*variable*" top --base= $now
-bad 1 "a file has no name*variable*" top --output= $now
+bad 1 "the file name is empty*variable*" top ''
+bad 1 "the file name is empty*variable*" top --base= $now
+bad 1 "the file name is empty*variable*" top --output= $now
 # A file or folder for names that is not there is said; what can be shown is shown.
 for option in binary symbols sysroot; do
 	said=$("$cairn" top --$option=/nowhere/at/all $dump 2>&1 >"$scratch/out")
-	like "$? $said" '0 *without /nowhere/at/all: No such file or directory*' "--$option that is not there is said"
+	like "$? $said" '0 *in /nowhere/at/all: No such file or directory*' "--$option that is not there is said"
 	is "$(grep -c Total% "$scratch/out")" 1 'and the rest is shown'
 done
 # What is written over keeps its mode, and what may not be written is not replaced.
@@ -45,8 +45,8 @@ bad 1 "the filters leave no stack*" top --focus main --ignore main $now
 bad 1 "the profile has no alloc_space: *prof_accum:true*" top --alloc-space $dump
 bad 1 "the profile has no alloc_objects: *prof_accum:true*" tags --alloc-objects $dump
 bad 2 "--normalize needs --base" top --normalize $now
-bad 2 "name two dumps: cairn diff BEFORE AFTER" diff $now
-bad 2 "name two dumps: cairn diff BEFORE AFTER" diff $now $now $now
+bad 2 "this takes two dumps: cairn diff BEFORE AFTER" diff $now
+bad 2 "this takes two dumps: cairn diff BEFORE AFTER" diff $now $now $now
 bad 2 "--nodecount takes a whole number, not 'many'" top -n many $now
 bad 2 "missing SOURCE: *" top
 bad 2 "the profile has no nosuch; it has *" top --value nosuch $now

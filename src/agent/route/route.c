@@ -76,6 +76,7 @@ const struct cairn_route cairn_routes[] = {
 	{"POST", "/cairn/dumps", cairn_dumps_thin, work, small, "thin them; ?keep_count=N&keep_bytes=SIZE&keep_age=TIME"},
 	{"GET", "/cairn/dumps/*", cairn_dumps_fetch, work, small, "one of them, by its name"},
 	{"DELETE", "/cairn/dumps/*", cairn_dumps_remove, work, small, "remove one"},
+	{"GET", "/cairn/", cairn_control_page, work, small, "the page of the heap as it is now, made by the cairn command"},
 	{"GET", "/cairn/stats", cairn_control_stats, work, small, "the allocator's statistics; ?format=json"},
 	{"GET", "/metrics", cairn_control_metrics, work, small, "for Prometheus"},
 	{"GET", "/", cairn_control_index, 0, small, "this page"},

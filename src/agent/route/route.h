@@ -104,6 +104,7 @@ void cairn_dumps_list(struct cairn_call *call);
 void cairn_dumps_fetch(struct cairn_call *call);
 void cairn_dumps_remove(struct cairn_call *call);
 void cairn_dumps_thin(struct cairn_call *call);
+void cairn_control_page(struct cairn_call *call);
 void cairn_control_stats(struct cairn_call *call);
 void cairn_control_metrics(struct cairn_call *call);
 void cairn_control_index(struct cairn_call *call);

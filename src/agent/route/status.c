@@ -185,7 +185,7 @@ void cairn_status_gather(struct cairn_status *status, struct cairn_agent *agent)
 {
 	*status = (struct cairn_status){.config = &agent->config};
 	cairn_facts_get(&status->process);
-	cairn_context_service(status->process.pid, status->service);
+	cairn_context_own(status->service);
 	gather_profiler(status, &agent->profiler);
 	gather_sampler(status, &agent->profiler);
 	gather_allocator(status, &agent->profiler.jemalloc);

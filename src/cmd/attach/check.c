@@ -31,7 +31,7 @@ static bool check_state(int pid, bool filtered, struct cairn_error *error)
 	if (state[0] == 'Z' || state[0] == 'X')
 		return cairn_fail(error, "process %d has ended", pid);
 	if (cairn_subject_line(pid, "status", "TracerPid:", tracer, sizeof tracer) && atoi(tracer) != 0)
-		return cairn_fail(error, "process %d is being debugged or traced by process %s; attach once that has let it go", pid, tracer);
+		return cairn_fail(error, "process %d is being debugged or traced by process %s; attach when that has ended", pid, tracer);
 	if (state[0] == 'T' || state[0] == 't')
 		return cairn_fail(error, "process %d is stopped; 'kill -CONT %d' lets it go on", pid, pid);
 	if (cairn_subject_line(pid, "status", "Seccomp:", seccomp, sizeof seccomp) && atoi(seccomp) == 1)

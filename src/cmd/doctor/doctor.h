@@ -78,6 +78,9 @@ cairn_check_look cairn_check_dump_totals;
 cairn_check_look cairn_check_dump_names;
 cairn_check_look cairn_check_dump_debug;
 
+/* Appends what `cairn doctor --json NAME` prints to OUT. Fails where it cannot look. TOKEN may be NULL. */
+bool cairn_doctor_json(const char *name, const char *token, struct cairn_buffer *out, struct cairn_error *error);
+
 /* How many samples PROFILE rests on, and how much it shows of what the allocator counts. TRAILER may be NULL. */
 void cairn_check_profile_coverage(const struct cairn_profile *profile, const struct cairn_trailer *trailer, struct cairn_finding *finding);
 

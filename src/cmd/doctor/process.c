@@ -43,7 +43,7 @@ void cairn_check_agent(struct cairn_diagnosis *diagnosis, struct cairn_finding *
 		cairn_finding_say(finding, CAIRN_NOTE, "no agent: nothing can be preloaded into a static program");
 	} else {
 		cairn_finding_say(finding, CAIRN_NOTE,
-				  "no agent: Cairn cannot profile it while it runs, and can only read the dumps that jemalloc writes");
+				  "no agent: without one, Cairn can only read the dumps that jemalloc itself writes");
 		finding->fix = diagnosis->pid ? cairn_restart_line(&diagnosis->arena, diagnosis->pid, "cairn run --") : NULL;
 		if (!finding->fix)
 			finding->advice = "start it with 'cairn run -- COMMAND'";

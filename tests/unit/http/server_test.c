@@ -80,6 +80,12 @@ static bool handle(void *context, struct cairn_exchange *exchange)
 		cairn_buffer_append(&exchange->response.body, large_content, 200 << 10);
 		return true;
 	}
+	if (cairn_bytes_start_with(exchange->request.path, "/stream")) {
+		cairn_response_start(&exchange->response, 200, "text/plain");
+		cairn_buffer_text(&exchange->response.body, "first");
+		exchange->response.stream = true;
+		return true;
+	}
 	if (cairn_bytes_start_with(exchange->request.path, "/wait")) { /* until its client leaves */
 		atomic_fetch_add(&waiting, 1);
 		return false;
@@ -96,11 +102,18 @@ static bool handle(void *context, struct cairn_exchange *exchange)
 	return true;
 }
 
+static _Atomic(struct cairn_server *) streaming; /* what is pushed to at each tick; NULL for none */
+static atomic_int streams;
+static atomic_size_t pushed_bytes = 10;
+
 static int tick(void *context)
 {
 	(void)context;
 	atomic_fetch_add(&ticks, 1);
-	return 100;
+	struct cairn_server *to = atomic_load(&streaming);
+	if (to)
+		atomic_store(&streams, (int)cairn_server_push(to, (struct cairn_bytes){large_content, atomic_load(&pushed_bytes)}));
+	return to ? 10 : 100;
 }
 
 static void *serve(void *server)
@@ -389,6 +402,32 @@ static void test_quota(void)
 	is_int((long)atomic_load(&quota.used), 0, "all of it is given back");
 }
 
+/* An answer without an end: what is pushed arrives, and who leaves or does not read is let go of. */
+static void test_stream(struct cairn_server *server)
+{
+	static const char request[] = "GET /stream HTTP/1.1\r\nHost: x\r\n\r\n", head[] = "HEAD /stream HTTP/1.1\r\n" CLOSE "\r\n";
+	static char out[4096], answer[1024];
+	size_t got = 0;
+	atomic_store(&pushed_bytes, 10);
+	atomic_store(&streaming, server);
+	int reader = dial(), leaver = dial_far(), idler = dial_far();
+	send(reader, request, sizeof request - 1, MSG_NOSIGNAL);
+	send(leaver, request, sizeof request - 1, MSG_NOSIGNAL);
+	send(idler, request, sizeof request - 1, MSG_NOSIGNAL);
+	for (ssize_t part; got < 600 && (part = recv(reader, out + got, sizeof out - 1 - got, 0)) > 0;)
+		got += (size_t)part;
+	ok(strstr(out, "\r\n\r\nfirst") && !strstr(out, "Content-Length") && got >= 600, "a stream has no length, and what is pushed follows");
+	ok(reaches(&streams, 3), "three clients listen");
+	close(leaver);
+	ok(reaches(&streams, 2), "one that leaves is forgotten");
+	atomic_store(&pushed_bytes, CAIRN_STREAM_BACKLOG / 2);
+	ok(reaches(&streams, 0), "those that do not read lose their connections");
+	atomic_store(&streaming, NULL);
+	ok(strstr(ask(head, sizeof head - 1, answer, sizeof answer), "200 OK"), "HEAD of a stream is answered and ends");
+	close(reader);
+	close(idler);
+}
+
 int main(void)
 {
 	struct cairn_error error = {0};
@@ -419,6 +458,7 @@ int main(void)
 	test_hang_up();
 	test_reserve();
 	test_quota();
+	test_stream(server);
 	atomic_store(&stop, true);
 	pthread_join(thread, &result);
 	if (shared)

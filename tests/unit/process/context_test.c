@@ -73,6 +73,8 @@ static void test_mapping(void)
 	*header = (struct header){"OTEL_CTX", 2, (uint32_t)whole().length, 1, (uintptr_t)resource};
 	ok(cairn_context_service(getpid(), name), "published,");
 	is_text(name, "checkout", "it is found");
+	cairn_context_own(name);
+	is_text(name, "checkout", "by those who ask often, too");
 	header->published = 0;
 	ok(!cairn_context_service(getpid(), name), "not while it is being changed");
 	header->published = 2;
@@ -84,6 +86,8 @@ static void test_mapping(void)
 	header->address = (uintptr_t)resource;
 	header->size = UINT32_MAX;
 	ok(!cairn_context_service(getpid(), name), "nor a size that is too large");
+	cairn_context_own(name);
+	is_text(name, "checkout", "who need not have the newest");
 	munmap(header, 4096);
 	ok(!cairn_context_service(1 << 30, name), "a process that is not there has none");
 }

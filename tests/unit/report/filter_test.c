@@ -36,8 +36,8 @@ static void test_nothing(void)
 {
 	is_filtered((struct cairn_filter_options){.focus = "absent"},
 		    "--focus 'absent' matches no function, file or module of the profile; 'cairn top' lists the functions", "no match for focus");
-	is_filtered((struct cairn_filter_options){.focus = "main", .ignore = "main"}, "the filters leave no stack; take one of them away", "all ignored");
-	is_filtered((struct cairn_filter_options){.hide = "."}, "the filters leave no stack; take one of them away", "all hidden");
+	is_filtered((struct cairn_filter_options){.focus = "main", .ignore = "main"}, "the filters leave no stack; remove one of them", "all ignored");
+	is_filtered((struct cairn_filter_options){.hide = "."}, "the filters leave no stack; remove one of them", "all hidden");
 	is_filtered((struct cairn_filter_options){.hide = "("}, "--hide: the regular expression '(' is wrong at character 2: missing closing parenthesis",
 		    "an expression that does not compile");
 }

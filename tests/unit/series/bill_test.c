@@ -51,6 +51,33 @@ static void test_agreement(void)
 	is_int(bill.retained / megabyte, 50, "retained is beside it");
 }
 
+/* A process that was attached to when it had 60 MB, of which 50 are left. */
+static void test_before(void)
+{
+	struct cairn_bill_facts facts = service();
+	struct cairn_bill bill;
+	facts.has_profile = true;
+	facts.profile_bytes = (double)(30 * megabyte);
+	facts.before = 60 * megabyte;
+	cairn_bill_make(&bill, &facts);
+	ok(adds_up(&bill) && bill.total == 150 * megabyte, "allocated before: it adds up");
+	is_int(bill.lines[CAIRN_BILL_BEFORE] / megabyte, 50, "what lives and was not sampled was allocated before");
+	is_int(bill.lines[CAIRN_BILL_LIVE] / megabyte, 30, "the rest is what the profile knows of");
+	facts.before = 20 * megabyte;
+	cairn_bill_make(&bill, &facts);
+	is_int(bill.lines[CAIRN_BILL_BEFORE] / megabyte, 20, "never more than there was");
+	facts.has_profile = false;
+	cairn_bill_make(&bill, &facts);
+	is_int(bill.lines[CAIRN_BILL_BEFORE], 0, "without a profile nobody can say");
+	facts = (struct cairn_bill_facts){.has_profile = true, .profile_bytes = (double)(5 * megabyte), .before = 100 * megabyte};
+	facts.smaps.kinds[CAIRN_SMAPS_HEAP].rss = 40 * megabyte;
+	facts.smaps.kinds[CAIRN_SMAPS_ANONYMOUS].rss = 10 * megabyte;
+	facts.smaps.rss = facts.rss = 50 * megabyte;
+	cairn_bill_make(&bill, &facts);
+	ok(adds_up(&bill), "another allocator: it adds up");
+	is_int(bill.lines[CAIRN_BILL_BEFORE] / megabyte, 45, "all but what was sampled");
+}
+
 static void test_untouched(void)
 {
 	struct cairn_bill_facts facts = service();
@@ -232,6 +259,7 @@ static void test_picture(void)
 int main(void)
 {
 	test_agreement();
+	test_before();
 	test_untouched();
 	test_surplus();
 	test_other_hosts();

@@ -195,7 +195,7 @@ static void run(bool thread, uint64_t result, uint64_t text_most)
 	errno = EDOM;
 	run_through();
 	int kept = errno;
-	for (int i = 0; i < 5000 && *(volatile uint64_t *)&mailbox.fixed.state != CAIRN_MACHINE_DONE; i++)
+	for (int i = 0; i < 100000 && *(volatile uint64_t *)&mailbox.fixed.state != CAIRN_MACHINE_DONE; i++)
 		usleep(1000);
 	is_int(kept, EDOM, "errno is as it was");
 }
@@ -238,11 +238,15 @@ int main(void)
 	ok(pthread_equal(called.thread, pthread_self()), "the thread itself makes the call");
 	is_int((long)mailbox.fixed.result, 42, "its result is there");
 	is_int(mailbox.bytes[sizeof mailbox.fixed], 0, "and no description");
-	run(true, 43, 31);
-	check("on a new thread");
-	ok(called.thread && !pthread_equal(called.thread, pthread_self()), "another thread makes the call");
-	is_int((long)mailbox.fixed.result, 43, "its result is there");
-	run(true, 0, 31);
+	if (TAP_THREAD_SANITIZER) {
+		tap_skip("on a new thread", "ThreadSanitizer does not see how machine code waits for it");
+	} else {
+		run(true, 43, 31);
+		check("on a new thread");
+		ok(called.thread && !pthread_equal(called.thread, pthread_self()), "another thread makes the call");
+		is_int((long)mailbox.fixed.result, 43, "its result is there");
+	}
+	run(!TAP_THREAD_SANITIZER, 0, 31);
 	ok(strncmp(mailbox.bytes + sizeof mailbox.fixed, "a reason that is longer than the room", 31) == 0 &&
 	   mailbox.bytes[sizeof mailbox.fixed + 31] == 0, "a failure is described, as far as there is room");
 	run(false, 0, 0);

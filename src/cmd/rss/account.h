@@ -1,0 +1,47 @@
+/* account.h - the resident memory of one process, now or in a dump, split until it adds up (series/bill.h).
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_CMD_RSS_ACCOUNT_H
+#define CAIRN_CMD_RSS_ACCOUNT_H
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "series/bill.h"
+
+enum { CAIRN_ACCOUNT_NOTES = 8, CAIRN_ACCOUNT_NAME = 300 };
+
+/* Everything known about the process that was named; all zeroes to start with. */
+struct cairn_account {
+	struct cairn_bill_facts facts;
+	struct cairn_bill bill;
+	char process[CAIRN_ACCOUNT_NAME];
+	int pid;
+	int64_t time_ns;
+	char huge_pages[16];
+	uint64_t limit; /* that the process may have, of its control group or the machine; 0 when unknown */
+	struct cairn_error notes[CAIRN_ACCOUNT_NOTES];
+	size_t note_count;
+};
+
+/* From the text that the agent, or a dump, has. NAME is for messages. PID is the process as it is numbered here, 0 for a dump: where it sees
+ * no /proc of its own, as in a bare container, ours tells. */
+bool cairn_account_text(struct cairn_account *account, struct cairn_bytes text, const char *name, int pid, struct cairn_error *error);
+
+/* From the live process that NAME stands for, with or without an agent. TOKEN may be NULL. */
+bool cairn_account_target(struct cairn_account *account, const char *name, const char *token, struct cairn_error *error);
+
+/* From a dump, or the newest dump of a folder. */
+bool cairn_account_file(struct cairn_account *account, char *name, struct cairn_error *error);
+
+/* Makes the bill of what was taken, and adds notes about what a reader should know. */
+void cairn_account_settle(struct cairn_account *account);
+
+/* Whether the profile knows of clearly less than what lives. */
+bool cairn_account_has_gaps(const struct cairn_bill_facts *facts);
+
+/* Whether it is not known which pages were touched, so that the bill guesses which lines untouched memory is to be taken off from. */
+bool cairn_account_is_guess(const struct cairn_account *account);
+
+/* Appends one JSON object, as `cairn rss --json` prints it. */
+void cairn_account_json(const struct cairn_account *account, struct cairn_buffer *out);
+
+#endif

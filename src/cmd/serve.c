@@ -1,0 +1,354 @@
+/* serve.c - `cairn serve`: the live page.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/host/listen.h"
+#include "base/array.h"
+#include "base/descriptor.h"
+#include "base/text.h"
+#include "base/time.h"
+#include "cmd/command.h"
+#include "cmd/serve/serve.h"
+#include "cmd/service.h"
+#include "process/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define AT(member) offsetof(struct cairn_serve_options, member)
+
+static const struct cairn_option table[] = {
+	{0, "listen", "ADDRESS", "listen on HOST:PORT, or on a unix socket at PATH (default: 127.0.0.1:0, any free port)", CAIRN_OPTION_TEXT,
+	 AT(listen), 0},
+	{0, "every", "TIME", "time between two snapshots (default: 5s, and at least 20 times what a snapshot costs)", CAIRN_OPTION_TEXT, AT(every), 0},
+	{0, "keep", "TIME", "keep dumps for this long (default: 2h for processes, all dumps of a folder)", CAIRN_OPTION_TEXT, AT(keep), 0},
+	{0, "keep-memory", "SIZE", "keep dumps in at most this much memory per process (default: 256M)", CAIRN_OPTION_SIZE, AT(memory), 0},
+	{0, "service", "NAME", "follow a systemd service, or a program of that name, across restarts", CAIRN_OPTION_LIST, AT(services), 0},
+	{0, "open", NULL, "open the page in a browser", CAIRN_OPTION_FLAG, AT(open), 0},
+	{0, "token", "TOKEN", "ask for this token (default: none on loopback, a random one elsewhere)", CAIRN_OPTION_TEXT, AT(token), 0},
+	{0, "source-path", "FOLDERS", "folders to search for source files, separated by colons", CAIRN_OPTION_TEXT, AT(source_path), 0},
+	{0},
+};
+
+static const struct cairn_option names_table[] = {
+	{0, "binary", "FILE", "use this program or library, which has moved since", CAIRN_OPTION_LIST, AT(source.binary), 0},
+	{0, "symbols", "DIR", "also search this folder for debug files: .debug, .dwo, .dwp", CAIRN_OPTION_LIST, AT(source.symbols), 0},
+	{0, "sysroot", "DIR", "root folder with the files of the profiled machine", CAIRN_OPTION_TEXT, AT(source.sysroot), 0},
+	{0, "debuginfod", NULL, "fetch debug files from the servers in DEBUGINFOD_URLS", CAIRN_OPTION_FLAG, AT(source.debuginfod), 0},
+	{0},
+};
+
+static const struct cairn_option_group groups[] = {
+	{NULL, table, 0},
+	{"names", names_table, 0},
+	{0},
+};
+
+enum { names_most = 64, request_seconds = 10, response_most = 512 << 20, least_every_ns = 100000000 };
+static const int64_t usual_every_ns = 5 * CAIRN_SECOND_NS;
+
+static struct cairn_serve serve;
+
+static void stop(int signal)
+{
+	(void)signal;
+	atomic_store(&serve.stop, true);
+}
+
+/* Where to listen. */
+
+static bool is_loopback(const struct sockaddr *address)
+{
+	if (address->sa_family == AF_INET)
+		return (ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr) >> 24) == 127;
+	return address->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)(const void *)address)->sin6_addr);
+}
+
+/* Puts the address that SOCKET has into serve.authority: a name where the address is that of every network. */
+static void name_address(int socket)
+{
+	struct sockaddr_storage address;
+	socklen_t length = sizeof address;
+	char host[64], port[16], name[128];
+	if (getsockname(socket, (struct sockaddr *)&address, &length) != 0 ||
+	    getnameinfo((struct sockaddr *)&address, length, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+		return;
+	bool any = strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
+	if (any && gethostname(name, sizeof name) == 0)
+		snprintf(serve.authority, sizeof serve.authority, "%.120s:%s", name, port);
+	else
+		snprintf(serve.authority, sizeof serve.authority, strchr(host, ':') ? "[%s]:%s" : "%s:%s", host, port);
+	snprintf(serve.address, sizeof serve.address, "http://%s/", serve.authority);
+}
+
+static int listen_tcp(const char *text, struct cairn_error *error)
+{
+	char host[256], number[8], given[300];
+	unsigned port;
+	struct addrinfo *found = NULL, hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
+	/* Port 0 is any that is free, which an agent must not have. */
+	bool any = strcmp(text, "0") == 0 || cairn_bytes_end_with(cairn_bytes_of(text), ":0");
+	snprintf(given, sizeof given, "%.*s%s", (int)(strlen(text) - any), text, any ? "1" : "");
+	if (!cairn_listen_parse(given, host, sizeof host, &port)) {
+		cairn_fail_usage(error, "--listen takes HOST:PORT or the path of a socket, not '%.80s'", text);
+		return -1;
+	}
+	snprintf(number, sizeof number, "%u", any ? 0 : port);
+	int code = getaddrinfo(host[0] ? host : "127.0.0.1", number, &hints, &found);
+	if (code != 0) {
+		cairn_fail(error, "--listen %.80s: %s", text, gai_strerror(code));
+		return -1;
+	}
+	int listener = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	serve.loopback = is_loopback(found->ai_addr);
+	if (listener >= 0)
+		setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
+	if (listener < 0 || bind(listener, found->ai_addr, found->ai_addrlen) != 0 || listen(listener, SOMAXCONN) != 0) {
+		cairn_fail_errno(error, "cannot listen on %.80s", text);
+		if (listener >= 0)
+			close(listener);
+		listener = -1;
+	}
+	freeaddrinfo(found);
+	if (listener >= 0)
+		name_address(listener);
+	return listener;
+}
+
+/* A socket that was left behind is replaced, anything else stays. */
+static int listen_unix(const char *path, struct cairn_error *error)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct stat status;
+	if (strlen(path) >= sizeof address.sun_path) {
+		cairn_fail_usage(error, "--listen %.80s…: too long for a socket", path);
+		return -1;
+	}
+	memcpy(address.sun_path, path, strlen(path) + 1);
+	int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (listener >= 0 && stat(path, &status) == 0 && S_ISSOCK(status.st_mode)) {
+		int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		if (probe >= 0 && connect(probe, (struct sockaddr *)&address, sizeof address) != 0 && errno == ECONNREFUSED)
+			unlink(path);
+		if (probe >= 0)
+			close(probe);
+	}
+	mode_t mask = umask(0177);
+	bool good = listener >= 0 && bind(listener, (struct sockaddr *)&address, sizeof address) == 0 && listen(listener, SOMAXCONN) == 0;
+	umask(mask);
+	if (!good) {
+		cairn_fail_errno(error, "cannot listen on %.80s", path);
+		if (listener >= 0)
+			close(listener);
+		return -1;
+	}
+	serve.loopback = true;
+	snprintf(serve.address, sizeof serve.address, "unix:%s", path);
+	return listener;
+}
+
+static bool choose_token(struct cairn_error *error)
+{
+	unsigned char random[16];
+	const char *given = serve.options->token;
+	if (given) {
+		if (!*given || strlen(given) >= sizeof serve.token || given[strspn(given, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._~-")])
+			return cairn_fail_usage(error, "--token takes up to %zu letters, digits and . _ ~ -", sizeof serve.token - 1);
+		snprintf(serve.token, sizeof serve.token, "%s", given);
+		return true;
+	}
+	if (serve.loopback)
+		return true;
+	if (getrandom(random, sizeof random, 0) != sizeof random)
+		return cairn_fail_errno(error, "no random numbers for a token");
+	for (size_t i = 0; i < sizeof random; i++)
+		snprintf(serve.token + 2 * i, 3, "%02x", random[i]);
+	return true;
+}
+
+static bool open_server(struct cairn_error *error)
+{
+	const char *where = serve.options->listen ? serve.options->listen : "127.0.0.1:0";
+	bool local = strncmp(where, "unix:", 5) == 0 || strchr(where, '/');
+	int listener = local ? listen_unix(strncmp(where, "unix:", 5) == 0 ? where + 5 : where, error) : listen_tcp(where, error);
+	if (listener < 0 || !choose_token(error))
+		return false;
+	struct cairn_server_options options = {
+		.connections = CAIRN_SERVE_CONNECTIONS,
+		.seconds = request_seconds,
+		.body_maximum = 4096,
+		.response_maximum = response_most,
+		.admit = cairn_serve_admit,
+		.handle = cairn_serve_handle,
+		.tick = cairn_serve_tick,
+		.context = &serve,
+		.stop = &serve.stop,
+	};
+	serve.server = cairn_server_open(&options, error);
+	listener = cairn_descriptor_adopt(listener);
+	return serve.server && cairn_server_listen(serve.server, listener, local, error);
+}
+
+/* What to show. */
+
+static bool spawn(void *(*run)(void *), void *context, struct cairn_error *error)
+{
+	pthread_t thread;
+	if (pthread_create(&thread, NULL, run, context) != 0)
+		return cairn_fail(error, "no thread to be had");
+	pthread_detach(thread);
+	return true;
+}
+
+static bool follow(const char *name, bool service, struct cairn_error *error)
+{
+	char key[CAIRN_SERVE_KEY];
+	size_t length = 0;
+	for (const char *at = name; *at && length + 1 < sizeof key; at++)
+		key[length++] = strchr("<>&\"'\\ ", *at) || (unsigned char)*at <= ' ' ? '_' : *at;
+	key[length] = 0;
+	pthread_mutex_lock(&serve.lock);
+	struct cairn_serve_process *process = cairn_serve_process_new(&serve, key);
+	if (process) {
+		process->name = name;
+		process->service = service;
+	}
+	pthread_mutex_unlock(&serve.lock);
+	return process ? spawn(cairn_serve_follow, process, error) : cairn_fail(error, "more than %d processes", CAIRN_SERVE_PROCESSES);
+}
+
+/* What an operand stands for. A service has to run when it is named so; with --service it may come later. */
+static bool add(const char *name, struct cairn_error *error)
+{
+	struct stat status;
+	struct cairn_target target;
+	if (!*name)
+		return cairn_fail_usage(error, "an empty name: give a PID, socket, URL, service or folder");
+	if (cairn_target_is(name)) {
+		/* A process without an agent may be given one, and one that is stopped goes on; there has to be one. */
+		if (!cairn_target_find(&target, name, NULL, error) && (target.pid == 0 || (kill(target.pid, 0) != 0 && errno == ESRCH)))
+			return false;
+		return follow(name, false, error);
+	}
+	if (stat(name, &status) == 0 || strchr(name, '/')) {
+		struct cairn_serve_folder *folder = cairn_array_zero(1, sizeof *folder);
+		return cairn_serve_folder_open(folder, &serve, name, error) && spawn(cairn_serve_folder_run, folder, error);
+	}
+	if (!cairn_service_process(name, false, error))
+		return cairn_fail(error, "%.100s: no such folder, and no service of that name runs with an agent", name);
+	return follow(name, true, error);
+}
+
+static bool read_time(const char *text, const char *option, int64_t least, int64_t *ns, struct cairn_error *error)
+{
+	if (text && (!cairn_text_duration(text, ns) || *ns < least))
+		return cairn_fail_usage(error, "--%s takes a time such as 5s, 10m or 2h, not '%.40s'", option, text);
+	return true;
+}
+
+static void open_browser(const char *address)
+{
+	pid_t child = fork();
+	if (child == 0) {
+		int null = open("/dev/null", O_RDWR);
+		if (null >= 0)
+			for (int i = 0; i < 3; i++)
+				dup2(null, i);
+		if (fork() == 0)
+			execlp("xdg-open", "xdg-open", address, (char *)NULL);
+		_exit(0);
+	}
+	if (child > 0)
+		waitpid(child, NULL, 0);
+}
+
+static void announce(void)
+{
+	char address[sizeof serve.address + sizeof serve.token + 16];
+	snprintf(address, sizeof address, serve.token[0] && serve.authority[0] ? "%s#token=%s" : "%s", serve.address, serve.token);
+	cairn_print(stdout, "%s\n", address);
+	fflush(stdout);
+	if (serve.options->open && serve.authority[0])
+		open_browser(address);
+}
+
+static bool start(int count, char **operands, struct cairn_error *error)
+{
+	pthread_condattr_t attributes;
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_mutex_init(&serve.lock, NULL);
+	pthread_cond_init(&serve.changed, &attributes);
+	serve.events = cairn_buffer(SIZE_MAX);
+	serve.started_ms = cairn_clock_wall_ns() / 1000000;
+	serve.every_ns = usual_every_ns;
+	if (!read_time(serve.options->every, "every", least_every_ns, &serve.every_ns, error) ||
+	    !read_time(serve.options->keep, "keep", CAIRN_SECOND_NS, &serve.keep_ns, error) || !open_server(error) ||
+	    !cairn_serve_work_start(&serve, error))
+		return false;
+	for (int i = 0; i < count; i++)
+		if (!add(operands[i], error))
+			return false;
+	for (size_t i = 0; i < serve.options->services.count; i++)
+		if (!follow(serve.options->services.items[i], true, error))
+			return false;
+	return true;
+}
+
+static int run(const void *values, int count, char **operands)
+{
+	struct cairn_serve_options options = *(const struct cairn_serve_options *)values;
+	struct cairn_error error = {0};
+	sigset_t set, before;
+	if (count == 0 && options.services.count == 0) {
+		cairn_say_error("missing TARGET or FOLDER: a PID, socket, URL or service, or a folder of dumps");
+		return CAIRN_EXIT_USAGE;
+	}
+	if (count > names_most) {
+		cairn_say_error("too many targets");
+		return CAIRN_EXIT_USAGE;
+	}
+	options.source.quiet = true;
+	serve.options = &options;
+	/* Signals are for the main thread, which ends the server. */
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, &set, &before);
+	signal(SIGPIPE, SIG_IGN);
+	if (!start(count, operands, &error))
+		return cairn_say_failure(&error);
+	struct sigaction action = {.sa_handler = stop};
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+	announce();
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	bool good = cairn_server_run(serve.server);
+	if (strncmp(serve.address, "unix:", 5) == 0)
+		unlink(serve.address + 5);
+	/* Threads that wait for a process are not waited for. */
+	fflush(NULL);
+	_exit(good ? CAIRN_EXIT_DONE : CAIRN_EXIT_FAILED);
+}
+
+const struct cairn_command cairn_command_serve = {
+	.name = "serve",
+	.summary = "serve a live page: verdict, timeline, flame graph, breakdown of RSS",
+	.arguments = "TARGET|FOLDER...",
+	.detail = "TARGET is a PID, an agent's socket, a URL, or the name of a running service. FOLDER is a folder of dumps, which is followed.\n"
+		  "Prints the address of the page and serves it until interrupted. $CAIRN_TOKEN is the token for agents reached over TCP.",
+	.groups = groups,
+	.options_size = sizeof(struct cairn_serve_options),
+	.run = run,
+};

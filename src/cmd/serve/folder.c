@@ -1,0 +1,276 @@
+/* folder.c - the thread that reads a folder of dumps, and whatever is written there later.
+ *
+ * Files are read, never mapped: one that is cut short or replaced meanwhile is a damaged dump and no more. What a file says decides of
+ * which process it is; its name decides nothing but the order in which files are read, the newest first.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/array.h"
+#include "base/path.h"
+#include "base/time.h"
+#include "base/unpack.h"
+#include "cmd/command.h"
+#include "cmd/serve/serve.h"
+#include "dump/name.h"
+#include "process/life.h"
+#include "profile/read.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A folder may hold years of dumps: so many of the newest are read. */
+enum { files_most = 4000, wait_ms = 500, scan_waits = 20, file_most = 1 << 30 };
+
+struct found {
+	char name[256];
+	uint64_t inode, size;
+	int64_t modified_ns;
+};
+
+static int newest_first(const void *a, const void *b)
+{
+	const struct found *left = a, *right = b;
+	if (left->modified_ns != right->modified_ns)
+		return left->modified_ns > right->modified_ns ? -1 : 1;
+	return strcmp(right->name, left->name);
+}
+
+static bool is_known(const struct cairn_serve_folder *folder, const struct found *found)
+{
+	for (size_t i = 0; i < folder->file_count; i++) {
+		const struct cairn_serve_file *file = &folder->files[i];
+		if (strcmp(file->name, found->name) == 0)
+			return file->inode == found->inode && file->size == found->size && file->modified_ns == found->modified_ns;
+	}
+	return false;
+}
+
+static void remember(struct cairn_serve_folder *folder, const struct found *found)
+{
+	struct cairn_serve_file *file = NULL;
+	for (size_t i = 0; i < folder->file_count && !file; i++)
+		if (strcmp(folder->files[i].name, found->name) == 0)
+			file = &folder->files[i];
+	if (!file) {
+		cairn_array_room(folder->files, folder->file_count, folder->file_capacity);
+		file = &folder->files[folder->file_count++];
+	}
+	memcpy(file->name, found->name, sizeof file->name);
+	file->inode = found->inode;
+	file->size = found->size;
+	file->modified_ns = found->modified_ns;
+}
+
+/* The contents of a file of the folder: a regular one, and no link that leads elsewhere. */
+static bool read_file(const char *folder, const char *name, struct cairn_buffer *out)
+{
+	struct stat status;
+	int directory = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int descriptor = directory >= 0 ? openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
+	bool good = descriptor >= 0 && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_size <= file_most &&
+		    cairn_buffer_read(out, descriptor) && !out->failed;
+	if (descriptor >= 0)
+		close(descriptor);
+	if (directory >= 0)
+		close(directory);
+	return good;
+}
+
+/* Unpacks what is packed. */
+static bool unpack(struct cairn_buffer *dump)
+{
+	char *data;
+	size_t length;
+	bool cut;
+	if (cairn_unpack_sniff(cairn_buffer_bytes(dump)) == CAIRN_PACKED_NOT)
+		return true;
+	if (!cairn_unpack(cairn_buffer_bytes(dump), &data, &length, &cut, NULL))
+		return false;
+	dump->length = 0;
+	cairn_buffer_append(dump, data, length);
+	free(data);
+	return true;
+}
+
+/* What a key is made of: letters, digits and a few signs, whatever the program is called. */
+static void make_key(char *out, size_t size, const struct cairn_profile *part)
+{
+	char clean[48];
+	size_t length = 0;
+	struct cairn_life life;
+	for (const char *at = cairn_base_name(cairn_profile_string(part, part->process)); *at && length + 1 < sizeof clean; at++)
+		clean[length++] = isalnum((unsigned char)*at) || strchr("._-", *at) ? *at : '_';
+	clean[length] = 0;
+	length = (size_t)snprintf(out, size, "%s-%llu", clean[0] ? clean : "process", (unsigned long long)part->process_id);
+	/* Numbers are used again. */
+	if (part->life && cairn_life_parse(cairn_strings_bytes(&part->strings, part->life), &life) && life.ticks)
+		snprintf(out + length, size - length, "-%llu", (unsigned long long)life.ticks);
+}
+
+/* The process that PART is of, known already or new; NULL where there are too many. */
+static struct cairn_serve_process *process_of(struct cairn_serve *serve, const struct cairn_profile *part)
+{
+	char key[CAIRN_SERVE_KEY];
+	make_key(key, sizeof key, part);
+	pthread_mutex_lock(&serve->lock);
+	struct cairn_serve_process *process = NULL;
+	for (size_t i = 0; i < serve->process_count && !process; i++)
+		if (strcmp(serve->processes[i]->key, key) == 0)
+			process = serve->processes[i];
+	if (!process) {
+		process = cairn_serve_process_new(serve, key);
+		if (process)
+			process->state = CAIRN_SERVE_FOLDER;
+	}
+	pthread_mutex_unlock(&serve->lock);
+	return process;
+}
+
+static int64_t date_of(const struct found *found)
+{
+	struct tm date;
+	return cairn_dump_name_date(found->name, &date) ? (int64_t)mktime(&date) * CAIRN_SECOND_NS : found->modified_ns;
+}
+
+/* Reads one file into the process that it is of; NULL where it is none. */
+static struct cairn_serve_process *load(struct cairn_serve_folder *folder, const struct found *found)
+{
+	struct cairn_buffer dump = cairn_buffer(file_most);
+	struct cairn_serve_process *process = NULL;
+	struct cairn_profile part;
+	struct cairn_error error;
+	struct cairn_dump_name name;
+	if (read_file(folder->path, found->name, &dump) && unpack(&dump) && cairn_profile_sniff(cairn_buffer_bytes(&dump)) != CAIRN_FORMAT_UNKNOWN &&
+	    cairn_profile_sniff(cairn_buffer_bytes(&dump)) != CAIRN_FORMAT_FOLDED) {
+		if (cairn_history_read(&part, &folder->serve->options->source, cairn_buffer_bytes(&dump), found->name, date_of(found), &error)) {
+			if (!part.process_id && cairn_dump_name_parse(found->name, &name))
+				part.process_id = name.process_id;
+			process = process_of(folder->serve, &part);
+			if (process)
+				cairn_serve_process_add(process, &part, cairn_buffer_bytes(&dump), false);
+		}
+		cairn_profile_free(&part);
+	}
+	cairn_buffer_free(&dump);
+	return process;
+}
+
+static void settle(struct cairn_serve_process *process)
+{
+	char ended[CAIRN_HISTORY_ENDED] = "";
+	cairn_serve_process_judge(process);
+	pthread_mutex_lock(&process->serve->lock);
+	if (process->point_count > 0)
+		memcpy(ended, process->points[process->point_count - 1].ended, sizeof ended);
+	pthread_mutex_unlock(&process->serve->lock);
+	cairn_serve_process_state(process, ended[0] ? CAIRN_SERVE_ENDED : CAIRN_SERVE_FOLDER, ended);
+}
+
+static size_t list(const struct cairn_serve_folder *folder, struct found **all)
+{
+	size_t count = 0, capacity = 0;
+	*all = NULL;
+	DIR *entries = opendir(folder->path);
+	for (const struct dirent *entry; entries && (entry = readdir(entries));) {
+		struct stat status;
+		if (entry->d_name[0] == '.' || strlen(entry->d_name) >= sizeof (*all)->name ||
+		    fstatat(dirfd(entries), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode))
+			continue;
+		*all = cairn_array_reserve(*all, &capacity, count + 1, sizeof **all);
+		struct found *found = &(*all)[count++];
+		*found = (struct found){.inode = status.st_ino, .size = (uint64_t)status.st_size, .modified_ns = cairn_time_ns(&status.st_mtim)};
+		snprintf(found->name, sizeof found->name, "%s", entry->d_name);
+	}
+	if (entries)
+		closedir(entries);
+	if (count > 0)
+		qsort(*all, count, sizeof **all, newest_first);
+	return count < files_most ? count : files_most;
+}
+
+/* Judges each process whose dumps changed. */
+static void settle_all(struct cairn_serve_process **changed, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		settle(changed[i]);
+}
+
+/* Reads what is new. Early on, what was read is judged now and then, so that a page has something to show. */
+static void scan(struct cairn_serve_folder *folder)
+{
+	enum { at_once = 64 };
+	struct cairn_serve_process *changed[CAIRN_SERVE_PROCESSES];
+	struct found *all;
+	size_t count = list(folder, &all), changed_count = 0, read = 0;
+	for (size_t i = 0; i < count && !atomic_load(&folder->serve->stop); i++) {
+		if (is_known(folder, &all[i]))
+			continue;
+		remember(folder, &all[i]);
+		struct cairn_serve_process *process = load(folder, &all[i]);
+		bool known = !process;
+		for (size_t j = 0; j < changed_count && !known; j++)
+			known = changed[j] == process;
+		if (!known)
+			changed[changed_count++] = process;
+		if (++read % at_once == 1)
+			settle_all(changed, changed_count);
+	}
+	settle_all(changed, changed_count);
+	free(all);
+}
+
+bool cairn_serve_folder_open(struct cairn_serve_folder *folder, struct cairn_serve *serve, const char *path, struct cairn_error *error)
+{
+	struct stat status;
+	bool any = false;
+	struct found *all;
+	*folder = (struct cairn_serve_folder){.serve = serve, .path = path, .inotify = -1};
+	if (stat(path, &status) != 0)
+		return cairn_fail_errno(error, "%s", path);
+	if (!S_ISDIR(status.st_mode))
+		return cairn_fail_usage(error, "%s: not a folder; 'cairn html %s' shows one dump", path, path);
+	DIR *entries = opendir(path);
+	if (!entries)
+		return cairn_fail_errno(error, "%s", path);
+	closedir(entries);
+	folder->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (folder->inotify >= 0)
+		inotify_add_watch(folder->inotify, path, IN_CLOSE_WRITE | IN_MOVED_TO | IN_ONLYDIR);
+	size_t count = list(folder, &all);
+	for (size_t i = 0; i < count && !any; i++) {
+		struct cairn_buffer head = cairn_buffer(file_most);
+		any = read_file(path, all[i].name, &head) && cairn_profile_sniff(cairn_buffer_bytes(&head)) != CAIRN_FORMAT_UNKNOWN &&
+		      cairn_profile_sniff(cairn_buffer_bytes(&head)) != CAIRN_FORMAT_FOLDED && head.length > 0;
+		cairn_buffer_free(&head);
+	}
+	free(all);
+	if (!any)
+		cairn_note("%s: no heap dump in this folder yet; the page shows the first one that is written", path);
+	return true;
+}
+
+void *cairn_serve_folder_run(void *context)
+{
+	struct cairn_serve_folder *folder = context;
+	char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+	scan(folder);
+	for (int waits = 0; !atomic_load(&folder->serve->stop);) {
+		struct pollfd ready = {.fd = folder->inotify, .events = POLLIN};
+		bool news = poll(&ready, 1, wait_ms) > 0 && read(folder->inotify, events, sizeof events) > 0;
+		/* The kernel does not say what another machine writes to a shared folder. */
+		if (news || ++waits >= scan_waits) {
+			waits = 0;
+			scan(folder);
+		}
+	}
+	if (folder->inotify >= 0)
+		close(folder->inotify);
+	free(folder->files);
+	return NULL;
+}

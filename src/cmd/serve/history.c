@@ -1,0 +1,333 @@
+/* history.c - adding dumps, letting go of old ones, and making profiles and series of what is there.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/serve/history.h"
+
+#include "base/array.h"
+#include "dump/trailer.h"
+#include "profile/read.h"
+#include "report/view.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Rows of points that are gone stay in the sum until they are that many times those in use, and more than so many. */
+enum { stale_times = 4, stale_least = 20000, thin_least = 8 };
+
+static void start(struct cairn_history *history)
+{
+	cairn_profile_init(&history->sum);
+	cairn_combine_start(&history->combine, &history->sum);
+	history->named = 0;
+	history->started = true;
+}
+
+void cairn_history_open(struct cairn_history *history, const struct cairn_source_options *source, uint64_t bytes_most, int64_t keep_ns)
+{
+	*history = (struct cairn_history){.source = *source, .bytes_most = bytes_most, .keep_ns = keep_ns};
+	start(history);
+}
+
+static void drop_point(struct cairn_history *history, size_t at)
+{
+	struct cairn_history_point *point = &history->points[at];
+	history->bytes -= point->count * (sizeof *point->cells + history->sum.value_count * sizeof *point->values);
+	free(point->cells);
+	free(point->values);
+	memmove(point, point + 1, (--history->count - at) * sizeof *point);
+}
+
+static void clear(struct cairn_history *history)
+{
+	while (history->count > 0)
+		drop_point(history, history->count - 1);
+	cairn_combine_finish(&history->combine);
+	cairn_profile_free(&history->sum);
+	history->bytes = 0;
+	history->epoch++;
+}
+
+void cairn_history_close(struct cairn_history *history)
+{
+	if (history->started)
+		clear(history);
+	free(history->points);
+	*history = (struct cairn_history){0};
+}
+
+bool cairn_history_read(struct cairn_profile *part, const struct cairn_source_options *source, struct cairn_bytes dump, const char *name,
+			int64_t modified_ns, struct cairn_error *error)
+{
+	cairn_profile_init(part);
+	const struct cairn_view_options view = {0};
+	if (!cairn_profile_read(part, dump, name, &(struct cairn_read_options){.split_threads = true}, error))
+		return false;
+	if (part->kind != CAIRN_PROFILE_HEAP)
+		return cairn_fail(error, "%s: not a heap profile", name);
+	if (!cairn_view_choose(part, &view, &part->default_value, error))
+		return false;
+	if (!part->time_ns)
+		part->time_ns = modified_ns;
+	struct cairn_find_options find = cairn_source_find(source);
+	cairn_modules_identify(part, &find);
+	return true;
+}
+
+/* The program's own build-id, as a number. */
+static uint64_t build_of(const struct cairn_profile *part)
+{
+	for (size_t i = 0; i < part->module_count; i++)
+		if (part->modules[i].path == part->process && part->modules[i].build_id)
+			return cairn_hash_text(cairn_strings_bytes(&part->strings, part->modules[i].build_id));
+	return 0;
+}
+
+static void copy_text(char *out, size_t size, struct cairn_bytes text)
+{
+	size_t length = text.length < size ? text.length : size - 1;
+	for (size_t i = 0; i < length; i++)
+		out[i] = (unsigned char)text.data[i] < ' ' ? ' ' : text.data[i];
+	out[length] = 0;
+}
+
+static struct cairn_history_point describe(const struct cairn_profile *part, struct cairn_bytes dump)
+{
+	struct cairn_trailer trailer;
+	struct cairn_history_point point = {
+		.id = part->time_ns / 1000000,
+		.origin = {part->process_id, part->start_ns, part->time_ns},
+		.resident = part->resident_bytes,
+		.limit = part->limit_bytes,
+		.limit_of_group = part->limit_of_group,
+		.allocated = part->allocated_bytes,
+		.since_ns = part->since_ns,
+		.period = part->period,
+		.build = build_of(part),
+	};
+	if (cairn_trailer_read(dump, &trailer))
+		copy_text(point.reason, sizeof point.reason, cairn_trailer_value(&trailer, "reason"));
+	copy_text(point.ended, sizeof point.ended, cairn_strings_bytes(&part->strings, part->ended));
+	return point;
+}
+
+/* Which value of PART each value of the sum is. False where one is missing. */
+static bool find_columns(const struct cairn_profile *sum, const struct cairn_profile *part, uint32_t *columns)
+{
+	for (uint32_t v = 0; v < sum->value_count; v++) {
+		columns[v] = cairn_profile_find_value(part, cairn_profile_string(sum, sum->value_types[v].type));
+		if (columns[v] == CAIRN_NONE)
+			return false;
+	}
+	return sum->value_count == part->value_count;
+}
+
+static void fill_point(struct cairn_history_point *point, const struct cairn_history *history, const struct cairn_profile *part,
+		       const uint32_t *columns)
+{
+	uint32_t values = history->sum.value_count, partner = cairn_profile_partner(part, part->default_value);
+	point->cells = cairn_array_zero(part->sample_count + 1, sizeof *point->cells);
+	point->values = cairn_array_zero(part->sample_count * values + 1, sizeof *point->values);
+	for (size_t i = 0; i < part->sample_count; i++) {
+		const double *from = cairn_profile_values(part, i);
+		struct cairn_series_cell *cell = &point->cells[point->count];
+		*cell = cairn_series_cell_of(part, i);
+		cell->row = history->combine.places[i];
+		for (uint32_t v = 0; v < values; v++)
+			point->values[point->count * values + v] = from[columns[v]];
+		point->count++;
+		point->total += cell->value;
+		point->objects += partner == CAIRN_NONE ? 0 : from[partner];
+	}
+}
+
+static size_t rows_in_use(const struct cairn_history *history, bool *used)
+{
+	size_t count = 0;
+	for (size_t p = 0; p < history->count; p++)
+		for (size_t i = 0; i < history->points[p].count; i++) {
+			uint32_t row = history->points[p].cells[i].row;
+			count += !used[row];
+			used[row] = true;
+		}
+	return count;
+}
+
+/* Puts the rows that points still have into a new sum. A process that keeps coming up with new stacks would fill the memory else. */
+static void renew(struct cairn_history *history)
+{
+	size_t rows = history->sum.sample_count, kept = 0;
+	if (rows < stale_least)
+		return;
+	bool *used = cairn_array_zero(rows + 1, sizeof *used);
+	uint32_t *place = cairn_array_zero(rows + 1, sizeof *place);
+	size_t count = rows_in_use(history, used);
+	if (rows >= stale_times * (count + 1)) {
+		struct cairn_profile old = history->sum;
+		cairn_combine_finish(&history->combine);
+		for (size_t row = 0; row < rows; row++)
+			place[row] = used[row] ? (uint32_t)kept++ : CAIRN_NONE;
+		cairn_profile_keep_samples(&old, used);
+		start(history);
+		cairn_combine_add(&history->combine, &old, 1, NULL);
+		for (size_t p = 0; p < history->count; p++)
+			for (size_t i = 0; i < history->points[p].count; i++) {
+				struct cairn_series_cell *cell = &history->points[p].cells[i];
+				cell->row = history->combine.places[place[cell->row]];
+			}
+		cairn_profile_free(&old);
+		history->epoch++;
+	}
+	free(used);
+	free(place);
+}
+
+/* The oldest and the newest stay, and how a process ended. */
+static void thin(struct cairn_history *history)
+{
+	int64_t oldest = history->keep_ns ? history->points[history->count - 1].id - history->keep_ns / 1000000 : INT64_MIN;
+	while (history->count > 1 && history->points[0].id < oldest)
+		drop_point(history, 0);
+	while (history->bytes > history->bytes_most && history->count > thin_least) {
+		size_t before = history->count;
+		for (size_t at = history->count / 2; at >= 1; at = at > 2 ? at - 2 : 0)
+			if (!history->points[at].ended[0])
+				drop_point(history, at);
+		if (history->count == before)
+			break;
+	}
+	renew(history);
+}
+
+const struct cairn_history_point *cairn_history_add(struct cairn_history *history, const struct cairn_profile *part, struct cairn_bytes dump,
+						    struct cairn_error *error)
+{
+	uint32_t columns[CAIRN_VALUES_MAX];
+	struct cairn_history_point point = describe(part, dump);
+	for (size_t i = 0; i < history->count; i++)
+		if (history->points[i].id == point.id)
+			return NULL;
+	if (history->sum.value_count > 0 && !find_columns(&history->sum, part, columns)) {
+		clear(history);
+		start(history);
+	}
+	if (!cairn_combine_add(&history->combine, part, 1, error) || !find_columns(&history->sum, part, columns))
+		return NULL;
+	history->sum.thread_count = history->sum.comment_count = 0; /* of every dump again, and not needed */
+	if (history->sum.location_count > history->named)
+		cairn_source_name(&history->sum, &history->source);
+	history->named = history->sum.location_count;
+	fill_point(&point, history, part, columns);
+	history->bytes += point.count * (sizeof *point.cells + history->sum.value_count * sizeof *point.values);
+	size_t at = history->count;
+	while (at > 0 && history->points[at - 1].id > point.id)
+		at--;
+	cairn_array_room(history->points, history->count, history->capacity);
+	memmove(history->points + at + 1, history->points + at, (history->count++ - at) * sizeof *history->points);
+	history->points[at] = point;
+	int64_t id = point.id;
+	thin(history);
+	return cairn_history_find(history, id);
+}
+
+const struct cairn_history_point *cairn_history_find(const struct cairn_history *history, int64_t id)
+{
+	const struct cairn_history_point *best = NULL;
+	for (size_t i = 0; i < history->count; i++) {
+		const struct cairn_history_point *point = &history->points[i];
+		if (!best || llabs(point->id - id) <= llabs(best->id - id))
+			best = point;
+	}
+	return best;
+}
+
+void cairn_history_profile(const struct cairn_history *history, const struct cairn_history_point *at, const struct cairn_history_point *base,
+			   struct cairn_profile *profile)
+{
+	const struct cairn_profile *sum = &history->sum;
+	size_t values = sum->value_count;
+	*profile = *sum;
+	profile->values = cairn_array_zero(sum->sample_count * values + 1, sizeof(double));
+	profile->sampled = NULL;
+	profile->time_ns = at->origin.time_ns;
+	profile->process_id = at->origin.process_id;
+	profile->start_ns = at->origin.start_ns;
+	profile->resident_bytes = at->resident;
+	profile->limit_bytes = at->limit;
+	profile->allocated_bytes = at->allocated;
+	profile->since_ns = at->since_ns;
+	profile->period = at->period;
+	for (size_t i = 0; i < at->count; i++)
+		for (size_t v = 0; v < values; v++)
+			profile->values[at->cells[i].row * values + v] += at->values[i * values + v];
+	if (!base)
+		return;
+	profile->base_count = sum->sample_count * values;
+	profile->base = cairn_array_zero(profile->base_count + 1, sizeof(double));
+	profile->base_within = cairn_origin_same(at->origin, base->origin);
+	for (size_t i = 0; i < base->count; i++)
+		for (size_t v = 0; v < values; v++)
+			profile->base[base->cells[i].row * values + v] += base->values[i * values + v];
+	for (size_t i = 0; i < profile->base_count; i++)
+		profile->values[i] -= profile->base[i];
+}
+
+void cairn_history_profile_free(struct cairn_profile *profile)
+{
+	free(profile->values);
+	free(profile->base);
+	*profile = (struct cairn_profile){0};
+}
+
+/* Cells by row, then by point: those of a row beside each other. */
+static void sort_cells(struct cairn_series *series, const struct cairn_history_point *const *points)
+{
+	size_t rows = series->profile.sample_count;
+	series->first = cairn_array_zero(rows + 2, sizeof *series->first);
+	for (size_t p = 0; p < series->point_count; p++)
+		for (size_t i = 0; i < points[p]->count; i++)
+			series->first[points[p]->cells[i].row + 2]++;
+	for (size_t row = 0; row < rows; row++)
+		series->first[row + 2] += series->first[row + 1];
+	series->cells = cairn_array_zero(series->first[rows + 1] + 1, sizeof *series->cells);
+	for (size_t p = 0; p < series->point_count; p++)
+		for (size_t i = 0; i < points[p]->count; i++) {
+			struct cairn_series_cell *cell = &series->cells[series->first[points[p]->cells[i].row + 1]++];
+			*cell = points[p]->cells[i];
+			cell->point = (uint32_t)p;
+		}
+	series->cell_count = series->first[rows + 1];
+}
+
+void cairn_history_series(const struct cairn_history *history, size_t most, struct cairn_series *series)
+{
+	*series = (struct cairn_series){.profile = history->sum, .knows_errors = true};
+	size_t count = history->count < most ? history->count : most;
+	const struct cairn_history_point **points = cairn_array_zero(count + 1, sizeof *points);
+	series->points = cairn_array_zero(count + 1, sizeof *series->points);
+	series->point_count = count;
+	series->knows_errors = cairn_profile_knows_errors(&history->sum, history->sum.default_value);
+	for (size_t i = 0; i < count; i++) {
+		/* The newest is always among them. */
+		const struct cairn_history_point *point = points[i] =
+			&history->points[count == 1 ? history->count - 1 : i * (history->count - 1) / (count - 1)];
+		series->points[i] = (struct cairn_series_point){
+			.origin = point->origin,
+			.total = point->total,
+			.resident = point->resident,
+			.limit = point->limit,
+			.limit_of_group = point->limit_of_group,
+			.ended = point->ended,
+			.path = "",
+			.run = i == 0 ? 0 : series->points[i - 1].run + !cairn_origin_same(points[i - 1]->origin, point->origin),
+		};
+	}
+	sort_cells(series, points);
+	free(points);
+}
+
+void cairn_history_series_free(struct cairn_series *series)
+{
+	free(series->points);
+	free(series->cells);
+	free(series->first);
+	*series = (struct cairn_series){0};
+}

@@ -1,0 +1,499 @@
+/* work.c - the threads that make trees and pages, and pass on what was asked of a process.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/serve/work.h"
+
+#include "base/array.h"
+#include "base/json.h"
+#include "base/unpack.h"
+#include "cmd/doctor/doctor.h"
+#include "page/history.h"
+#include "profile/read.h"
+#include "report/churn.h"
+#include "report/list.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { threads = 4, slow_most = 2, jobs_most = 128, trees_most = 12, node_most = 60000, cpu_seconds = 10, cpu_seconds_most = 60, cpu_frequency = 99 };
+static const char text_type[] = "text/plain; charset=utf-8", json_type[] = "application/json";
+
+struct job {
+	struct cairn_exchange *exchange;
+	struct cairn_serve_process *process;
+	enum cairn_serve_task task;
+	char path[64];
+};
+
+/* A tree as it is sent, packed; freed with the last who sends it. */
+struct packed {
+	atomic_uint users;
+	size_t length;
+	char *data;
+};
+
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t more;
+	pthread_t threads[threads];
+	unsigned started;
+	unsigned slow; /* jobs that wait for a process */
+	struct job jobs[jobs_most];
+	size_t first, count;
+	struct {
+		char tag[CAIRN_WORK_TAG];
+		struct packed *packed;
+	} trees[trees_most];
+	size_t next_tree;
+	struct cairn_serve *serve;
+} work = {.lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER};
+
+/* Packed trees. */
+
+static void release(void *owner)
+{
+	struct packed *packed = owner;
+	if (atomic_fetch_sub(&packed->users, 1) == 1) {
+		free(packed->data);
+		free(packed);
+	}
+}
+
+static void answer_packed(struct cairn_response *response, struct packed *packed, const char *tag)
+{
+	atomic_fetch_add(&packed->users, 1);
+	cairn_response_start(response, 200, "application/octet-stream");
+	response->content = (struct cairn_bytes){packed->data, packed->length};
+	response->owner = packed;
+	response->release = release;
+	cairn_response_header(response, "Content-Encoding", "gzip");
+	if (tag)
+		cairn_response_header(response, "ETag", tag);
+}
+
+static struct packed *pack(struct cairn_bytes bytes)
+{
+	struct packed *packed = cairn_array_zero(1, sizeof *packed);
+	atomic_store(&packed->users, 1);
+	packed->data = cairn_pack_gzip(bytes, &packed->length);
+	if (!packed->data)
+		cairn_out_of_memory(bytes.length);
+	return packed;
+}
+
+bool cairn_work_answer(struct cairn_response *response, const char *tag)
+{
+	bool found = false;
+	pthread_mutex_lock(&work.lock);
+	for (size_t i = 0; i < trees_most && !found; i++)
+		if (work.trees[i].packed && strcmp(work.trees[i].tag, tag) == 0) {
+			answer_packed(response, work.trees[i].packed, tag);
+			found = true;
+		}
+	pthread_mutex_unlock(&work.lock);
+	return found;
+}
+
+static void keep_tree(struct packed *packed, const char *tag)
+{
+	pthread_mutex_lock(&work.lock);
+	size_t at = work.next_tree++ % trees_most;
+	if (work.trees[at].packed)
+		release(work.trees[at].packed);
+	work.trees[at].packed = packed;
+	snprintf(work.trees[at].tag, sizeof work.trees[at].tag, "%s", tag);
+	pthread_mutex_unlock(&work.lock);
+}
+
+/* The point nearest to what the query says; the newest where it says nothing. */
+static int64_t nearest(const struct cairn_serve_process *process, const char *text)
+{
+	char *end;
+	long long wanted = strtoll(text, &end, 10);
+	const struct cairn_serve_point *best = &process->points[process->point_count - 1];
+	for (size_t i = 0; end != text && i < process->point_count; i++)
+		if (llabs(process->points[i].id - wanted) < llabs(best->id - wanted))
+			best = &process->points[i];
+	return best->id;
+}
+
+bool cairn_work_tree(const struct cairn_serve_process *process, struct cairn_bytes query, struct cairn_work_tree *tree)
+{
+	char at[32] = "", base[32] = "";
+	*tree = (struct cairn_work_tree){0};
+	if (process->point_count == 0)
+		return false;
+	cairn_query_get(query, "at", at, sizeof at);
+	cairn_query_get(query, "value", tree->value, sizeof tree->value);
+	tree->at = nearest(process, at);
+	if (cairn_query_get(query, "base", base, sizeof base) && base[0])
+		tree->base = nearest(process, base);
+	if (tree->value[strspn(tree->value, "abcdefghijklmnopqrstuvwxyz_")])
+		tree->value[0] = 0;
+	snprintf(tree->tag, sizeof tree->tag, "\"%s-%llu-%lld-%lld-%s\"", process->key, (unsigned long long)process->epoch, (long long)tree->at, (long long)tree->base, tree->value);
+	return true;
+}
+
+/* Tasks. Each fills in the response, or an error. */
+
+/* Makes the profile of a request, and a view of it; what was made is freed by the function below in either case. The heavy lock is
+ * taken. */
+struct shown {
+	struct cairn_work_tree tree;
+	struct cairn_profile profile;
+	struct cairn_view view;
+};
+
+static bool show(struct job *job, struct cairn_view_options options, struct shown *shown, struct cairn_error *error)
+{
+	struct cairn_serve_process *process = job->process;
+	*shown = (struct shown){0};
+	pthread_mutex_lock(&process->heavy);
+	pthread_mutex_lock(&process->serve->lock);
+	bool good = cairn_work_tree(process, job->exchange->request.query, &shown->tree);
+	pthread_mutex_unlock(&process->serve->lock);
+	if (!good || process->history.count == 0)
+		return cairn_fail(error, "no dump yet");
+	const struct cairn_history_point *at = cairn_history_find(&process->history, shown->tree.at);
+	const struct cairn_history_point *base = shown->tree.base ? cairn_history_find(&process->history, shown->tree.base) : NULL;
+	cairn_history_profile(&process->history, at, base, &shown->profile);
+	if (shown->tree.value[0])
+		options.value = shown->tree.value;
+	return cairn_view_make(&shown->view, &shown->profile, &options, error);
+}
+
+static void hide(struct job *job, struct shown *shown)
+{
+	cairn_view_free(&shown->view);
+	cairn_history_profile_free(&shown->profile);
+	pthread_mutex_unlock(&job->process->heavy);
+}
+
+static bool make_tree(struct job *job, struct cairn_error *error)
+{
+	struct shown shown;
+	struct cairn_buffer blocks = cairn_buffer(SIZE_MAX);
+	bool good = show(job, (struct cairn_view_options){.fold_wrappers = true}, &shown, error);
+	if (good)
+		cairn_page_write_blocks(&shown.view, &(struct cairn_page_options){.node_most = node_most}, &blocks);
+	hide(job, &shown);
+	if (good) {
+		struct packed *packed = pack(cairn_buffer_bytes(&blocks));
+		answer_packed(&job->exchange->response, packed, shown.tree.tag);
+		keep_tree(packed, shown.tree.tag);
+	}
+	cairn_buffer_free(&blocks);
+	return good;
+}
+
+static bool make_page(struct job *job, struct cairn_error *error)
+{
+	enum { least_dumps = 3, points_most = 512 };
+	struct shown shown;
+	struct cairn_series series = {0};
+	struct cairn_leaks leaks = {0};
+	struct cairn_view view = {0};
+	struct cairn_arena arena = {0};
+	struct cairn_page_series page;
+	char state[4096] = "";
+	struct cairn_buffer *out = &job->exchange->response.body;
+	cairn_query_get(job->exchange->request.query, "state", state, sizeof state);
+	bool good = show(job, (struct cairn_view_options){.fold_wrappers = true}, &shown, error);
+	struct cairn_page_options options = {.state = state[0] ? state : NULL};
+	if (good && job->process->history.count >= least_dumps) {
+		cairn_history_series(&job->process->history, points_most, &series);
+		if (cairn_view_make(&view, &series.profile, &(struct cairn_view_options){.fold_wrappers = true}, NULL)) {
+			cairn_leaks_rank(&leaks, &series, &view);
+			cairn_page_describe(&page, &series, &leaks, &view, &arena);
+			options.series = &page;
+		}
+	}
+	if (good) {
+		cairn_response_start(&job->exchange->response, 200, "text/html; charset=utf-8");
+		cairn_page_write(&shown.view, &options, out);
+		cairn_response_header(&job->exchange->response, "Content-Disposition", "attachment; filename=\"cairn.html\"");
+	}
+	cairn_leaks_free(&leaks);
+	cairn_view_free(&view);
+	cairn_history_series_free(&series);
+	hide(job, &shown);
+	cairn_arena_free(&arena);
+	return good;
+}
+
+static bool list_source(struct job *job, struct cairn_error *error)
+{
+	struct shown shown;
+	struct cairn_list list;
+	char name[1024] = "", pattern[2100];
+	size_t length = 0;
+	if (!cairn_query_get(job->exchange->request.query, "function", name, sizeof name) || !name[0])
+		return cairn_fail_usage(error, "missing function=NAME");
+	pattern[length++] = '^';
+	for (const char *at = name; *at && length + 4 < sizeof pattern; at++) {
+		if (strchr(".*+?^${}()|[]\\", *at))
+			pattern[length++] = '\\';
+		pattern[length++] = *at;
+	}
+	pattern[length++] = '$';
+	pattern[length] = 0;
+	struct cairn_pattern *compiled = cairn_pattern_compile(pattern, error);
+	bool good = compiled != NULL;
+	if (good) {
+		good = show(job, (struct cairn_view_options){.granularity = CAIRN_BY_LINE}, &shown, error);
+		if (good) {
+			struct cairn_response *response = &job->exchange->response;
+			good = cairn_list_make(&list, &shown.view, compiled) || cairn_fail(error, "no such function in this dump: %.200s", name);
+			cairn_response_start(response, 200, json_type);
+			struct cairn_json json = cairn_json(&response->body);
+			cairn_json_open(&json, NULL, '{');
+			cairn_json_integer(&json, "version", 1);
+			cairn_list_json(&list, &shown.view, job->process->serve->options->source_path, &json);
+			cairn_json_close(&json, '}');
+			cairn_list_free(&list);
+		}
+		hide(job, &shown);
+		cairn_pattern_free(compiled);
+	}
+	return good;
+}
+
+/* Of the newest dump, which says what was freed. */
+static bool make_churn(struct job *job, struct cairn_error *error)
+{
+	enum { rows = 60 };
+	struct cairn_profile profile;
+	struct cairn_view view = {0};
+	struct cairn_response *response = &job->exchange->response;
+	struct cairn_buffer dump = cairn_buffer(SIZE_MAX);
+	pthread_mutex_lock(&job->process->heavy);
+	cairn_buffer_append(&dump, job->process->newest.data, job->process->newest.length);
+	pthread_mutex_unlock(&job->process->heavy);
+	cairn_profile_init(&profile);
+	bool good = dump.length > 0 || cairn_fail(error, "no dump yet");
+	good = good && cairn_profile_read(&profile, cairn_buffer_bytes(&dump), "the newest dump", &(struct cairn_read_options){.with_freed = true}, error) &&
+	       (profile.freed || cairn_fail(error, "the dump does not say what was freed; dumps of Cairn's own engine do (engine:cairn)"));
+	if (good) {
+		cairn_source_name(&profile, &job->process->serve->options->source);
+		good = cairn_view_make(&view, &profile, &(struct cairn_view_options){.fold_wrappers = true}, error);
+	}
+	if (good) {
+		int64_t since = profile.since_ns ? profile.since_ns : profile.start_ns;
+		double seconds = since > 0 && profile.time_ns > since ? (double)(profile.time_ns - since) / 1e9 : 0;
+		cairn_response_start(response, 200, json_type);
+		struct cairn_json json = cairn_json(&response->body);
+		cairn_json_open(&json, NULL, '{');
+		cairn_json_integer(&json, "version", 1);
+		cairn_churn_json(&view, &(struct cairn_shape){.node_count = rows}, seconds, &json);
+		cairn_json_close(&json, '}');
+	}
+	cairn_view_free(&view);
+	cairn_profile_free(&profile);
+	cairn_buffer_free(&dump);
+	return good;
+}
+
+/* The target of a process, as it is now: its thread may find another meanwhile. */
+static bool target_of(struct job *job, struct cairn_target *target, struct cairn_error *error)
+{
+	struct cairn_serve_process *process = job->process;
+	char number[16];
+	const char *name = process->name;
+	if (!name)
+		return cairn_fail_usage(error, "this process is known by its dumps only");
+	pthread_mutex_lock(&process->serve->lock);
+	int pid = process->pid;
+	bool over = process->state == CAIRN_SERVE_ENDED;
+	pthread_mutex_unlock(&process->serve->lock);
+	if (over)
+		return cairn_fail_usage(error, "the process has ended");
+	if (process->service) {
+		snprintf(number, sizeof number, "%d", pid);
+		name = number;
+	}
+	if (!cairn_target_find(target, name, process->serve->options->agent_token, error))
+		return false;
+	target->patience_ms = 60000;
+	return true;
+}
+
+static void want_snapshot(struct cairn_serve_process *process)
+{
+	pthread_mutex_lock(&process->serve->lock);
+	process->wanted = true;
+	pthread_cond_broadcast(&process->serve->changed);
+	pthread_mutex_unlock(&process->serve->lock);
+}
+
+static bool pass_on(struct job *job, const char *method, struct cairn_error *error)
+{
+	struct cairn_target target;
+	struct cairn_buffer body = {0};
+	bool good = target_of(job, &target, error) && cairn_target_ask(&target, method, job->path, &body, error);
+	if (good) {
+		cairn_response_start(&job->exchange->response, 200, strcmp(method, "GET") == 0 ? text_type : json_type);
+		if (strcmp(method, "GET") == 0)
+			cairn_buffer_append(&job->exchange->response.body, body.data, body.length);
+		else
+			cairn_buffer_text(&job->exchange->response.body, "{\"version\":1,\"done\":true}\n");
+		if (strcmp(method, "POST") == 0)
+			want_snapshot(job->process);
+	}
+	cairn_buffer_free(&body);
+	return good;
+}
+
+static bool profile_cpu(struct job *job, struct cairn_error *error)
+{
+	struct cairn_target target;
+	struct cairn_profile profile;
+	struct cairn_view view = {0};
+	struct cairn_buffer body = {0}, blocks = cairn_buffer(SIZE_MAX);
+	char text[16] = "";
+	cairn_query_get(job->exchange->request.query, "seconds", text, sizeof text);
+	int seconds = text[0] ? atoi(text) : cpu_seconds;
+	if (seconds < 1 || seconds > cpu_seconds_most)
+		return cairn_fail_usage(error, "seconds is a number from 1 to %d", cpu_seconds_most);
+	cairn_profile_init(&profile);
+	bool good = target_of(job, &target, error);
+	target.patience_ms = 0;
+	good = good && cairn_target_cpu(&target, (unsigned)seconds, cpu_frequency, &body, error) &&
+	       cairn_profile_read(&profile, cairn_buffer_bytes(&body), "the CPU profile", &(struct cairn_read_options){0}, error);
+	if (good && profile.sample_count == 0)
+		good = cairn_fail(error, "the process used almost no CPU time in %d seconds", seconds);
+	if (good) {
+		if (cairn_target_process(&target) > 0)
+			profile.process_id = (uint64_t)cairn_target_process(&target);
+		cairn_source_name(&profile, &job->process->serve->options->source);
+		good = cairn_view_make(&view, &profile, &(struct cairn_view_options){0}, error);
+	}
+	if (good) {
+		cairn_page_write_blocks(&view, &(struct cairn_page_options){.node_most = node_most}, &blocks);
+		struct packed *packed = pack(cairn_buffer_bytes(&blocks));
+		answer_packed(&job->exchange->response, packed, NULL);
+		release(packed);
+	}
+	cairn_view_free(&view);
+	cairn_profile_free(&profile);
+	cairn_buffer_free(&body);
+	cairn_buffer_free(&blocks);
+	return good;
+}
+
+static bool diagnose(struct job *job, struct cairn_error *error)
+{
+	struct cairn_serve_process *process = job->process;
+	char number[16];
+	if (!process->name)
+		return cairn_fail_usage(error, "this process is known by its dumps only");
+	snprintf(number, sizeof number, "%d", process->pid);
+	cairn_response_start(&job->exchange->response, 200, json_type);
+	return cairn_doctor_json(process->service ? number : process->name, process->serve->options->agent_token, &job->exchange->response.body, error);
+}
+
+static void perform(struct job *job)
+{
+	struct cairn_error error = {0};
+	bool good = false;
+	struct cairn_response *response = &job->exchange->response;
+	switch (job->task) {
+	case CAIRN_TASK_TREE:
+		good = make_tree(job, &error);
+		break;
+	case CAIRN_TASK_PAGE:
+		good = make_page(job, &error);
+		break;
+	case CAIRN_TASK_CHURN:
+		good = make_churn(job, &error);
+		break;
+	case CAIRN_TASK_SOURCE:
+		good = list_source(job, &error);
+		break;
+	case CAIRN_TASK_STATS:
+		good = pass_on(job, "GET", &error);
+		break;
+	case CAIRN_TASK_DOCTOR:
+		good = diagnose(job, &error);
+		break;
+	case CAIRN_TASK_CPU:
+		good = profile_cpu(job, &error);
+		break;
+	case CAIRN_TASK_POST:
+		good = pass_on(job, "POST", &error);
+		break;
+	}
+	if (good)
+		return;
+	cairn_response_start(response, error.usage ? 400 : 503, json_type);
+	struct cairn_json json = cairn_json(&response->body);
+	cairn_json_open(&json, NULL, '{');
+	cairn_json_integer(&json, "version", 1);
+	cairn_json_text(&json, "error", cairn_bytes_of(error.text));
+	cairn_json_close(&json, '}');
+}
+
+/* The threads. */
+
+static bool is_slow(enum cairn_serve_task task)
+{
+	return task == CAIRN_TASK_CPU || task == CAIRN_TASK_POST || task == CAIRN_TASK_STATS || task == CAIRN_TASK_DOCTOR;
+}
+
+static void *run(void *context)
+{
+	(void)context;
+	for (;;) {
+		pthread_mutex_lock(&work.lock);
+		while (work.count == 0)
+			pthread_cond_wait(&work.more, &work.lock);
+		struct job job = work.jobs[work.first];
+		work.first = (work.first + 1) % jobs_most;
+		work.count--;
+		pthread_mutex_unlock(&work.lock);
+		char tag[CAIRN_WORK_TAG] = "";
+		if (job.task == CAIRN_TASK_TREE) { /* another may have made it meanwhile */
+			struct cairn_work_tree tree;
+			pthread_mutex_lock(&work.serve->lock);
+			if (cairn_work_tree(job.process, job.exchange->request.query, &tree))
+				memcpy(tag, tree.tag, sizeof tag);
+			pthread_mutex_unlock(&work.serve->lock);
+		}
+		if (atomic_load(&job.exchange->gone))
+			cairn_response_busy(&job.exchange->response, "nobody waits");
+		else if (!tag[0] || !cairn_work_answer(&job.exchange->response, tag))
+			perform(&job);
+		pthread_mutex_lock(&work.lock);
+		work.slow -= is_slow(job.task);
+		pthread_mutex_unlock(&work.lock);
+		cairn_exchange_finish(job.exchange);
+	}
+	return NULL;
+}
+
+bool cairn_serve_work_start(struct cairn_serve *serve, struct cairn_error *error)
+{
+	work.serve = serve;
+	for (; work.started < threads; work.started++)
+		if (pthread_create(&work.threads[work.started], NULL, run, NULL) != 0)
+			return cairn_fail(error, "no thread to be had");
+	return true;
+}
+
+bool cairn_serve_work_add(struct cairn_serve *serve, struct cairn_exchange *exchange, struct cairn_serve_process *process,
+			  enum cairn_serve_task task, const char *path)
+{
+	(void)serve;
+	struct job job = {.exchange = exchange, .process = process, .task = task};
+	snprintf(job.path, sizeof job.path, "%s", path ? path : "");
+	pthread_mutex_lock(&work.lock);
+	/* Those that wait for a process leave threads to those that do not. */
+	bool room = work.count < jobs_most && !(is_slow(task) && work.slow >= slow_most);
+	if (room) {
+		work.slow += is_slow(task);
+		work.jobs[(work.first + work.count++) % jobs_most] = job;
+		pthread_cond_signal(&work.more);
+	}
+	pthread_mutex_unlock(&work.lock);
+	if (!room)
+		cairn_response_busy(&exchange->response, "too many requests wait");
+	return room;
+}

@@ -1,0 +1,629 @@
+// @ts-check
+/* live.js - the page of a process that runs: it follows, can be stopped at any moment, and goes on by itself when the server, the service
+ * or the network were away.
+ *
+ * Everything a person chooses is in the address, by names and times, so that it outlives refreshes and restarts.
+ * SPDX-License-Identifier: Apache-2.0 */
+
+class Live {
+	constructor() {
+		this.server = new LiveServer();
+		/** @type {LiveProcess[]} */
+		this.processes = [];
+		this.history = new LiveHistory();
+		/** What the picture shows: the ids of its dumps. */
+		this.shownAt = 0;
+		this.shownBase = 0;
+		/** The key of the process that the history is of. */
+		this.key = "";
+		/** Since when nothing was heard; 0 while all is well. */
+		this.lostSince = 0;
+		this.skew = 0;
+		this.cpu = false;
+		this.busy = false;
+		this.again = false;
+		this.serverStart = 0;
+		this.doctorKey = "";
+		/** What a tab shows: fetched again when that changes. @type {Map<string, string>} */
+		this.filled = new Map();
+		this.chart = new LiveChart(element("live-chart"), {
+			moment: (id) => this.chooseMoment(id),
+			range: (from, to) => this.go({base: new Date(from).toISOString(), at: new Date(to).toISOString()}),
+			select: (leaf) => livePage?.choose(livePage.byName.get(leaf) ?? 0, {}),
+		});
+	}
+
+	/** @returns {State} */
+	get state() {
+		return livePage ? livePage.state : this.early;
+	}
+
+	/** @param {Partial<State>} changes */
+	go(changes) {
+		if (livePage) {
+			livePage.go(changes);
+		} else {
+			this.early = {...this.early, ...changes};
+			history.replaceState(null, "", writeState(this.early));
+			this.refresh();
+		}
+	}
+
+	/** @returns {LiveProcess | undefined} */
+	get process() {
+		return this.processes.find((process) => process.process === (this.state.process || this.key)) ?? this.processes[0];
+	}
+
+	get following() {
+		return !this.state.at && !this.cpu;
+	}
+
+	async start() {
+		checkBrowser();
+		const rest = this.server.takeToken(location.hash);
+		history.replaceState(null, "", rest || location.pathname);
+		this.early = readState(rest);
+		this.listen();
+		setInterval(() => this.tick(), 1000);
+		this.connect();
+		await this.refresh();
+		document.documentElement.dataset.ready = "yes";
+	}
+
+	/* Talking to the server. */
+
+	/** Listens for events, for ever. */
+	async connect() {
+		for (let wait = 500; ; wait = Math.min(wait * 2, 10000)) {
+			const abort = new AbortController();
+			this.heard = Date.now();
+			/* A laptop that slept, or a network that is gone, does not say so. */
+			const guard = setInterval(() => Date.now() - (this.heard ?? 0) > 15000 && abort.abort(), 3000);
+			try {
+				await this.server.events((event, data) => {
+					wait = 500;
+					this.heard = Date.now();
+					this.take(event, data);
+				}, abort.signal);
+			} catch (error) {
+				if (error instanceof ServerError && error.status === 401)
+					this.showProblem(error.message);
+			}
+			clearInterval(guard);
+			if (!this.lostSince)
+				this.lostSince = Date.now();
+			this.showHead();
+			await new Promise((resolve) => setTimeout(resolve, wait));
+			this.refresh();
+		}
+	}
+
+	/** @param {string} event @param {any} data */
+	take(event, data) {
+		this.lostSince = 0;
+		if (event === "hello" && data.started !== this.serverStart) {
+			if (this.serverStart) { /* another server: what is known of the old one may be wrong */
+				this.history = new LiveHistory();
+				this.server.tree = null;
+			}
+			this.serverStart = data.started;
+			this.refresh();
+		} else if (event === "rss") {
+			const process = this.processes.find((at) => at.process === data.process);
+			if (process) {
+				process.resident = data.resident;
+				process.limit = data.limit;
+			}
+			this.skew = Date.now() - data.time;
+			if (data.process === this.key) {
+				this.history.addResident(data.time, data.resident, data.limit);
+				this.drawChart();
+				this.showTiles();
+			}
+		} else if (event !== "hello") {
+			this.refresh();
+		}
+	}
+
+	/** Asks for whatever may have changed. Of several calls while one is under way, one more follows. */
+	async refresh() {
+		if (this.busy) {
+			this.again = true;
+			return;
+		}
+		this.busy = true;
+		try {
+			do {
+				this.again = false;
+				await this.load();
+			} while (this.again);
+			this.lostSince = 0;
+		} catch (error) {
+			if (error instanceof ServerError && error.status === 401)
+				this.showProblem(error.message);
+			else if (!(error instanceof ServerError) && !this.lostSince)
+				this.lostSince = Date.now();
+		} finally {
+			this.busy = false;
+		}
+		this.showHead();
+	}
+
+	async load() {
+		const list = await this.server.json("api/processes");
+		this.processes = list.processes;
+		this.version = list.cairn;
+		this.skew = Date.now() - list.now;
+		const process = this.process;
+		this.showHead();
+		this.showList();
+		if (!process) {
+			this.showProblem("No dump yet. The page shows the first one that is written.");
+			return;
+		}
+		if (process.process !== this.key) {
+			this.key = process.process;
+			this.history = new LiveHistory();
+			this.chart.clear();
+			this.server.tree = null;
+			this.filled.clear();
+			this.shownAt = 0;
+		}
+		await this.loadSeries(process);
+		if (process.dumps > 0 && !this.cpu)
+			await this.loadTree(process);
+		await Promise.all([this.loadBill(process), this.loadTab(process), this.loadDoctor(process)]);
+	}
+
+	/** @param {string} name @param {Record<string, string | number>} [more] */
+	url(name, more = {}) {
+		return "api/" + name + "?" + new URLSearchParams({process: this.key, ...Object.fromEntries(Object.entries(more).map(([key, value]) =>
+			[key, String(value)]))});
+	}
+
+	/** @param {LiveProcess} process */
+	async loadSeries(process) {
+		let since = this.history.since, series = /** @type {LiveSeries} */ (await this.server.json(this.url("series", {since})));
+		if (since && series.epoch !== this.history.epoch) {
+			since = 0;
+			series = await this.server.json(this.url("series", {since}));
+		}
+		this.history.add(series, since);
+		if (process.process === this.key)
+			this.drawChart();
+		this.showTiles();
+	}
+
+	/** The ids of the dumps that the address asks for. */
+	wanted() {
+		const {at, base} = this.state, last = this.history.points.at(-1)?.id ?? 0;
+		return {at: at ? this.history.nearest(Date.parse(at))?.id ?? last : last, base: base ? this.history.nearest(Date.parse(base))?.id ?? 0 : 0};
+	}
+
+	/** @param {LiveProcess} process */
+	async loadTree(process) {
+		const {at, base} = this.wanted(), more = /** @type {Record<string, number>} */ ({at});
+		if (base && base !== at)
+			more.base = base;
+		if (at === this.shownAt && (more.base ?? 0) === this.shownBase && livePage)
+			return;
+		const bytes = await this.server.fetchTree(this.url("tree", more));
+		this.shownAt = at;
+		this.shownBase = more.base ?? 0;
+		if (bytes && process.process === this.key && !this.cpu)
+			await this.showBytes(bytes);
+		this.drawChart();
+	}
+
+	/** @param {Uint8Array} bytes */
+	async showBytes(bytes) {
+		const blocks = splitBlocks(bytes), split = () => Promise.resolve(blocks.split);
+		performance.mark("tree");
+		if (livePage) {
+			await livePage.replace(blocks.facts, () => readTree(blocks.tree), split);
+		} else {
+			useFacts(blocks.facts);
+			nameRanks = new Map();
+			const data = readTree(blocks.tree);
+			livePage = new Page(data, null, split);
+			livePage.state = this.early ?? livePage.state;
+			rankSiblings(data.functions, livePage.wholeSums.total.value);
+			livePage.shown = (state) => this.stateShown(state);
+			element("picture").addEventListener("pointerdown", () => this.freeze());
+			await livePage.show(livePage.state);
+		}
+		performance.measure("update", "tree");
+		document.documentElement.dataset.shown = String(this.shownAt);
+	}
+
+	/** What was chosen may ask for another moment, process or tab. @param {State} state */
+	stateShown(state) {
+		const {at, base} = this.wanted();
+		if ((state.process && state.process !== this.key) || at !== this.shownAt || (base && base !== at ? base : 0) !== this.shownBase)
+			this.refresh();
+		const process = this.process;
+		if (process)
+			this.loadTab(process).catch(() => {});
+		this.showMoment();
+		this.drawChart();
+	}
+
+	/** @param {LiveProcess} process */
+	async loadBill(process) {
+		if (!this.isStale("bill", String(process.last)))
+			return;
+		const {bill} = await this.server.json(this.url("bill"));
+		element("tab-bill").hidden = !bill;
+		this.bill = bill;
+		this.showBillTile();
+		if (bill)
+			showBill(element("panel-bill"), bill);
+	}
+
+	/** Whether what NAME shows is of something else than VERSION. @param {string} name @param {string} version */
+	isStale(name, version) {
+		if (this.filled.get(name) === version)
+			return false;
+		this.filled.set(name, version);
+		return true;
+	}
+
+	/** @param {LiveProcess} process */
+	async loadTab(process) {
+		const {tab} = this.state, pick = (/** @type {string} */ name) => livePage?.choose(livePage.byName.get(name) ?? 0, {view: "around", zoom: []});
+		element("tab-churn").hidden = !process.churn;
+		element("tab-health").hidden = !process.live;
+		element("tab-allocator").hidden = !(process.live && process.engine === "jemalloc");
+		const panel = element("panel-" + tab), version = String(process.last);
+		const selected = this.state.selected;
+		if (tab === "growing" && this.isStale(tab, version + process.sentence))
+			showGrowing(panel, await this.server.json(this.url("leaks")), pick);
+		else if (tab === "churn" && this.isStale(tab, version))
+			showChurn(panel, await this.server.json(this.url("churn")), pick);
+		else if (tab === "health" && this.isStale(tab, version))
+			showHealth(panel, await this.server.json(this.url("health")), process);
+		else if (tab === "allocator" && this.isStale(tab, version))
+			showAllocator(panel, await (await this.server.ask(this.url("allocator"))).text());
+		else if (tab === "source" && this.isStale(tab, this.shownAt + selected))
+			await this.loadSource(panel, selected);
+	}
+
+	/** @param {HTMLElement} panel @param {string} name */
+	async loadSource(panel, name) {
+		if (!name) {
+			panel.replaceChildren(make("p", "empty", "Select a function, in the picture or in a table, to see its lines."));
+			return;
+		}
+		try {
+			showSource(panel, await this.server.json(this.url("source", {function: name, at: this.shownAt})), name);
+		} catch (error) {
+			panel.replaceChildren(make("p", "empty", error instanceof Error ? error.message : String(error)));
+		}
+	}
+
+	/** Nothing to see has a reason, and mostly a line that changes it. @param {LiveProcess} process */
+	async loadDoctor(process) {
+		const box = element("fix"), trouble = process.live && (process.state === "silent" || process.state === "paused"
+			|| (process.dumps > 0 && process.total === 0)), key = trouble ? process.process + process.state : "";
+		if (key === this.doctorKey)
+			return;
+		this.doctorKey = key;
+		box.hidden = true;
+		if (!trouble || process.state === "paused")
+			return;
+		try {
+			showFix(box, await this.server.json(this.url("doctor")), () => this.act("activate"));
+		} catch {
+			/* The sentence says what is known. */
+		}
+	}
+
+	/* What stands above the picture. */
+
+	showHead() {
+		const process = this.process;
+		if (!process)
+			return;
+		const ago = Math.max(0, Math.round((Date.now() - this.skew - process.last) / 1000));
+		element("title").textContent = process.program || process.process;
+		document.title = (process.kind === "growing" ? "↗ " : "") + (process.program || process.process) + " · Cairn";
+		const words = {waiting: "waiting", sampling: "sampling", paused: "paused", stopped: "stopped", silent: "no answer", ended: "ended", dumps: "dumps"};
+		const since = process.state === "sampling" && process.sampling_since ? process.sampling_since : process.since;
+		const parts = [process.pid ? `PID ${process.pid}` : "", process.host, words[process.state] + (process.state === "dumps" ? ""
+			: process.state === "ended" ? ` ${process.why}` : ` since ${clockTime(since, false)}`),
+			process.last ? `data ${ago < 120 ? ago + " s" : humanTime(ago)} old` : "",
+			[process.engine, process.period > 1 ? humanBytes(process.period, true) : ""].filter(Boolean).join(", "),
+			process.cost ? `snapshot ${Math.round(process.cost * 1000)} ms` : ""];
+		const line = element("state");
+		line.textContent = parts.filter(Boolean).join(" · ");
+		line.title = process.command;
+		line.dataset.state = this.lostSince ? "lost" : process.state;
+		const verdict = element("verdict"), lost = this.lostSince ? Math.round((Date.now() - this.lostSince) / 1000) : 0;
+		const sentence = lost > 2 ? `No connection to the server for ${lost} s; trying again. Before: ${process.sentence}` : process.sentence;
+		if (verdict.textContent !== sentence)
+			verdict.textContent = sentence;
+		verdict.dataset.kind = lost > 2 ? "lost" : process.state === "ended" ? "ended" : process.state === "silent" ? "lost" : process.kind;
+		const pause = /** @type {HTMLButtonElement} */ (element("pause"));
+		pause.textContent = process.state === "paused" ? "Start" : "Pause";
+		pause.title = process.state === "paused" ? "Start sampling in the service" : "Stop sampling in the service; samples stay";
+		for (const [id, on] of /** @type {const} */ ([["pause", process.live && process.state !== "silent"], ["snapshot", process.live],
+			["set-base", process.dumps > 0], ["save", process.dumps > 0]]))
+			/** @type {HTMLButtonElement} */ (element(id)).disabled = !on || this.lostSince > 0;
+		element("more-button").hidden = !process.live;
+		element("footer").textContent = `Cairn ${this.version ?? ""}. Only this machine is asked: the page loads nothing from elsewhere.`;
+		this.showMoment();
+	}
+
+	/** @param {string} text */
+	showProblem(text) {
+		element("verdict").textContent = text;
+		element("verdict").dataset.kind = "lost";
+	}
+
+	showMoment() {
+		const behind = this.shownAt ? Math.max(0, Math.round((Date.now() - this.skew - this.shownAt) / 1000)) : 0, {base} = this.state;
+		const process = this.process, what = this.shownBase ? `What changed from ${clockTime(this.shownBase)} to ${clockTime(this.shownAt)}`
+			: this.shownAt ? `Memory at ${clockTime(this.shownAt)}` : "No dump yet";
+		const text = this.cpu ? "CPU time of ten seconds" : base && !this.shownBase && this.following
+			? `The base is ${clockTime(Date.parse(base))}; the next dump shows what changed` : this.following ? process?.live ? what + ", following" : what
+			: `${what}, ${behind < 120 ? behind + " s" : humanTime(behind)} behind`;
+		if (element("moment").textContent !== text)
+			element("moment").textContent = text;
+		element("follow").hidden = this.following;
+		element("clear-base").hidden = !base || this.cpu;
+		element("set-base").setAttribute("aria-pressed", String(Boolean(base)));
+		element("tab-functions").textContent = this.shownBase ? "Change" : "Now";
+		const slider = element("live-chart"), {points} = this.history;
+		slider.setAttribute("aria-valuemax", String(Math.max(0, points.length - 1)));
+		slider.setAttribute("aria-valuenow", String(Math.max(0, points.findIndex((point) => point.id === this.shownAt))));
+		slider.setAttribute("aria-valuetext", text);
+	}
+
+	/** @param {string} id @param {string} number @param {string} more @param {string} [kind] */
+	tile(id, number, more, kind = "") {
+		const tile = element(id), strong = tile.querySelector("strong"), words = tile.querySelector(".tile-more");
+		if (strong && strong.textContent !== number)
+			strong.textContent = number;
+		if (words && words.textContent !== more)
+			words.textContent = more;
+		tile.dataset.kind = kind;
+	}
+
+	showTiles() {
+		const process = this.process, {history} = this, last = history.points.at(-1);
+		if (!process)
+			return;
+		const resident = process.resident || last?.resident || 0, limit = process.limit || history.limit, share = limit ? resident / limit : 0;
+		this.tile("tile-resident", resident ? humanBytes(resident) : "–", limit ? `${percent(resident, limit)} of ${humanBytes(limit)}`
+			+ (process.limit_of === "machine" ? " in the machine" : "") : "", share > 0.9 ? "alarm" : "");
+		const bar = /** @type {HTMLElement | null} */ (document.querySelector("#tile-resident .bar"));
+		if (bar)
+			bar.style.width = Math.min(100, 100 * share).toFixed(1) + "%";
+		this.tile("tile-total", last ? humanBytes(last.total) : "–", last ? (last.objects ? humanObjects(last.objects) : "")
+			+ (resident ? `, ${percent(last.total, resident)} of resident` : "") : "");
+		const end = history.now || last?.id || 0, begin = Math.max(history.resident[0]?.[0] ?? history.points[0]?.id ?? end, end - 300000);
+		const change = history.weightAt(end) - history.weightAt(begin), seconds = (end - begin) / 1000;
+		element("tile-growth").querySelector(".tile-name")?.replaceChildren(seconds >= 299 || seconds <= 0 ? "Last five minutes" : `Last ${humanTime(seconds)}`);
+		this.tile("tile-growth", seconds > 0 ? (change > 0 ? "+" : "") + humanBytes(change) : "–",
+			seconds > 0 ? liveRate((change / seconds) * 3600) + " resident" : "", change > 0.02 * (resident || 1) ? "up" : "");
+	}
+
+	/** The bill as one bar. */
+	showBillTile() {
+		const bar = element("bill-bar"), words = element("tile-bill").querySelector(".tile-more"), {bill} = this;
+		/** @type {HTMLButtonElement} */ (element("tile-bill")).disabled = !bill;
+		if (!bill) {
+			bar.replaceChildren();
+			words?.replaceChildren("–");
+			return;
+		}
+		const lines = /** @type {any[]} */ (bill.lines).filter((line) => line.bytes > 0).sort((a, b) => b.bytes - a.bytes);
+		bar.replaceChildren(...lines.map((line, i) => {
+			const part = make("span");
+			part.style.width = (100 * line.share).toFixed(2) + "%";
+			part.style.background = layerColors[i % layerColors.length];
+			part.title = `${line.name}: ${humanBytes(line.bytes)}`;
+			return part;
+		}));
+		words?.replaceChildren(lines.slice(0, 2).map((line) => `${percent(line.bytes, bill.total)} ${line.name}`).join(", "));
+	}
+
+	drawChart() {
+		this.chart.show(this.history, this.following ? 0 : this.shownAt, this.shownBase);
+	}
+
+	showList() {
+		const list = element("process-list"), several = this.processes.length > 1;
+		element("processes").hidden = !several;
+		if (!several)
+			return;
+		const keys = this.processes.map((process) => process.process).join("\n");
+		if (list.dataset.keys !== keys) {
+			const focused = /** @type {HTMLElement | null} */ (list.contains(document.activeElement) ? document.activeElement : null)?.dataset.process;
+			list.dataset.keys = keys;
+			list.replaceChildren(...this.processes.map((process) => {
+				const item = make("li"), button = make("button", "process");
+				button.dataset.process = process.process;
+				button.append(make("span", "name"), make("span", "number"), make("span", "sentence"));
+				button.addEventListener("click", () => this.go({process: process.process, at: "", base: "", zoom: [], selected: ""}));
+				item.append(button);
+				return item;
+			}));
+			if (focused)
+				/** @type {HTMLElement | null} */ (list.querySelector(`[data-process="${CSS.escape(focused)}"]`))?.focus();
+		}
+		this.processes.forEach((process, i) => {
+			const button = /** @type {HTMLElement} */ (list.children[i].firstElementChild), [name, number, sentence] = button.children;
+			name.textContent = `${process.program || process.process} ${process.pid || ""}`;
+			number.textContent = process.resident ? humanBytes(process.resident) : humanBytes(process.total);
+			sentence.textContent = process.sentence;
+			button.dataset.kind = process.kind;
+			button.setAttribute("aria-current", String(process.process === this.key));
+		});
+	}
+
+	/* Actions. */
+
+	/** @param {number} id */
+	chooseMoment(id) {
+		const last = this.history.points.at(-1)?.id;
+		this.leaveCpu();
+		this.go({at: id === last && !this.state.base ? "" : new Date(id).toISOString()});
+	}
+
+	/** Keeps what is shown, whatever comes. */
+	freeze() {
+		if (this.following && this.shownAt && this.process?.live)
+			livePage.go({at: new Date(this.shownAt).toISOString()}, true);
+	}
+
+	resume() {
+		this.leaveCpu();
+		this.go({at: ""});
+		this.refresh();
+	}
+
+	leaveCpu() {
+		if (this.cpu) {
+			this.cpu = false;
+			this.shownAt = 0;
+			this.server.tree = null;
+		}
+	}
+
+	toggleBase() {
+		this.leaveCpu();
+		if (this.state.base)
+			this.go({base: "", at: ""});
+		else if (this.shownAt)
+			this.go({base: new Date(this.shownAt).toISOString(), at: ""});
+	}
+
+	/** @param {string} what */
+	async act(what) {
+		try {
+			await this.server.post(this.url(what));
+			this.say({activate: "Sampling", deactivate: "Paused; samples stay", dump: "The service has written a dump", reset: "All samples are discarded",
+				snapshot: "Snapshot taken"}[what] ?? "Done");
+			this.refresh();
+		} catch (error) {
+			this.say(error instanceof Error ? error.message : String(error));
+		}
+	}
+
+	/** @param {string} text */
+	say(text) {
+		const toast = element("toast");
+		toast.textContent = text;
+		toast.classList.add("on");
+		clearTimeout(this.saying);
+		this.saying = setTimeout(() => toast.classList.remove("on"), 4000);
+	}
+
+	async profileCpu() {
+		this.say("Profiling the CPU for ten seconds …");
+		try {
+			const bytes = new Uint8Array(await (await this.server.post(this.url("cpu", {seconds: 10}))).arrayBuffer());
+			this.cpu = true;
+			this.shownBase = 0;
+			await this.showBytes(bytes);
+			this.showMoment();
+			this.drawChart();
+		} catch (error) {
+			this.say(error instanceof Error ? error.message : String(error));
+		}
+	}
+
+	/** What is on the screen, as one file. */
+	async save() {
+		try {
+			const more = /** @type {Record<string, string | number>} */ ({at: this.shownAt, state: writeState({...this.state, process: "", at: "", base: "", tab: "functions"})});
+			if (this.shownBase)
+				more.base = this.shownBase;
+			const blob = await (await this.server.ask(this.url("page", more))).blob(), process = this.process;
+			const name = `${process?.program ?? "cairn"}-${process?.pid ?? ""}-${new Date(this.shownAt).toISOString().slice(0, 19)}`;
+			download(blob, name.replace(/[^\w.-]+/g, "-") + ".html");
+			this.say("Saved");
+		} catch (error) {
+			this.say(error instanceof Error ? error.message : String(error));
+		}
+	}
+
+	/** @param {boolean} open */
+	openMore(open) {
+		element("more-menu").hidden = !open;
+		element("more-button").setAttribute("aria-expanded", String(open));
+		if (open)
+			element("more-menu").querySelector("button")?.focus();
+	}
+
+	/** Once a second: ages go on, and the sentence counts down. */
+	tick() {
+		this.showHead();
+		if (this.process && (this.process.kind === "early" || this.process.kind === "nothing" || this.process.state === "silent") && !this.busy
+			&& !document.hidden)
+			this.refresh();
+	}
+
+	listen() {
+		/** @param {string} id @param {() => void} act */
+		const on = (id, act) => element(id).addEventListener("click", act);
+		on("pause", () => this.act(this.process?.state === "paused" ? "activate" : "deactivate"));
+		on("snapshot", () => this.act("snapshot"));
+		on("set-base", () => this.toggleBase());
+		on("clear-base", () => this.toggleBase());
+		on("save", () => this.save());
+		on("follow", () => this.resume());
+		on("tile-bill", () => this.go({tab: "bill"}));
+		on("more-button", () => this.openMore(element("more-menu").hidden));
+		document.querySelectorAll("[data-live]").forEach((button) => button instanceof HTMLButtonElement && button.addEventListener("click", () => {
+			this.openMore(false);
+			const what = button.dataset.live ?? "";
+			if (what === "reset")
+				/** @type {HTMLDialogElement} */ (element("confirm")).showModal();
+			else if (what === "cpu")
+				this.profileCpu();
+			else
+				this.act(what);
+		}));
+		element("confirm").addEventListener("close", () => {
+			if (/** @type {HTMLDialogElement} */ (element("confirm")).returnValue === "yes")
+				this.act("reset");
+			/** @type {HTMLDialogElement} */ (element("confirm")).returnValue = "";
+		});
+		document.addEventListener("pointerdown", (event) => {
+			const target = /** @type {Node} */ (event.target);
+			if (!element("more-menu").contains(target) && !element("more-button").contains(target))
+				this.openMore(false);
+		});
+		document.addEventListener("visibilitychange", () => document.hidden || this.refresh());
+		addEventListener("online", () => this.refresh());
+		document.addEventListener("keydown", (event) => this.press(event));
+	}
+
+	/** @param {KeyboardEvent} event */
+	press(event) {
+		const target = /** @type {HTMLElement} */ (event.target);
+		if (event.ctrlKey || event.metaKey || event.altKey || target instanceof HTMLInputElement || document.querySelector("dialog[open]"))
+			return;
+		if (event.key === "Escape" && !element("more-menu").hidden) {
+			this.openMore(false);
+			element("more-button").focus();
+		} else if (event.key === " " && !(target instanceof HTMLButtonElement)) {
+			if (this.following)
+				this.freeze();
+			else
+				this.resume();
+		} else if (event.key === "b" || event.key === "B") {
+			this.toggleBase();
+		} else {
+			return;
+		}
+		event.preventDefault();
+	}
+}
+
+/** The live page, for those who look at it from outside: a person at the console, a test. */
+const live = new Live();
+
+live.start().catch((error) => live.showProblem(String(error instanceof Error ? error.message : error)));

@@ -1,0 +1,278 @@
+// @ts-check
+/* live_data.js - what a live page asks the server, and what it is told (doc/live-page.md).
+ *
+ * The token comes in the fragment of the address and is kept in memory only. Events are read from a fetch, which can carry it; the browser's
+ * own EventSource cannot.
+ * SPDX-License-Identifier: Apache-2.0 */
+
+/**
+ * One process, as /api/processes has it. Times are milliseconds since 1970.
+ * @typedef {object} LiveProcess
+ * @property {string} process its key
+ * @property {string} program
+ * @property {string} command
+ * @property {number} pid
+ * @property {string} host
+ * @property {boolean} live
+ * @property {"waiting" | "sampling" | "paused" | "stopped" | "silent" | "ended" | "dumps"} state
+ * @property {string} why
+ * @property {number} since
+ * @property {number} sampling_since
+ * @property {string} engine
+ * @property {number} period
+ * @property {string} kind of the verdict
+ * @property {string} sentence
+ * @property {number} bytes_per_hour
+ * @property {number} limit_at
+ * @property {number} resident
+ * @property {number} limit
+ * @property {string} limit_of
+ * @property {number} total
+ * @property {number} dumps
+ * @property {number} last
+ * @property {number} next_in
+ * @property {number} cost
+ * @property {boolean} churn
+ */
+
+/** @typedef {{id: number, total: number, objects: number, resident: number, limit: number, run: number}} LivePoint */
+/** @typedef {{time: number, kind: string, text: string}} LiveMark */
+/** @typedef {{name: string, leaf: string, verdict: string, values: number[]}} LiveLayer */
+/** @typedef {{ids: number[], items: LiveLayer[]}} LiveLayers */
+/**
+ * @typedef {object} LiveSeries
+ * @property {number} now
+ * @property {number} epoch
+ * @property {number} limit
+ * @property {LivePoint[]} points
+ * @property {[number, number][]} resident
+ * @property {LiveMark[]} marks
+ * @property {LiveLayers | null} layers
+ */
+
+/** A failure that the server explained. */
+class ServerError extends Error {
+	/** @param {number} status @param {string} message */
+	constructor(status, message) {
+		super(message);
+		this.status = status;
+	}
+}
+
+class LiveServer {
+	constructor() {
+		this.token = "";
+		/** The last tree, with its tag: what did not change is not sent again. @type {{url: string, tag: string, bytes: Uint8Array} | null} */
+		this.tree = null;
+	}
+
+	/** Takes the token out of the address. @param {string} hash @returns {string} what is left of it */
+	takeToken(hash) {
+		const query = new URLSearchParams(hash.slice(1));
+		this.token = query.get("token") ?? this.token;
+		query.delete("token");
+		return query.size ? "#" + query.toString() : "";
+	}
+
+	/** @param {string} path @param {RequestInit} [options] */
+	async ask(path, options = {}) {
+		const headers = new Headers(options.headers);
+		if (this.token)
+			headers.set("Authorization", "Bearer " + this.token);
+		const response = await fetch(path, {...options, headers, cache: "no-store", credentials: "omit"});
+		if (!response.ok && response.status !== 304) {
+			const text = await response.text();
+			let message = text.trim();
+			try {
+				message = JSON.parse(text).error ?? message;
+			} catch {
+				/* Then it is plain text. */
+			}
+			throw new ServerError(response.status, message || `The server answers ${response.status}`);
+		}
+		return response;
+	}
+
+	/** @param {string} path @returns {Promise<any>} */
+	async json(path) {
+		return (await this.ask(path)).json();
+	}
+
+	/** Something that changes something: with a header that pages of other sites cannot send. @param {string} path */
+	post(path) {
+		return this.ask(path, {method: "POST", headers: {"X-Cairn": "1"}});
+	}
+
+	/** The bytes of a tree; null where it is the one that was asked for last. @param {string} url @returns {Promise<Uint8Array | null>} */
+	async fetchTree(url) {
+		/** @type {HeadersInit} */
+		const headers = this.tree ? {"If-None-Match": this.tree.tag} : {};
+		const response = await this.ask(url, {headers});
+		if (response.status === 304)
+			return null;
+		const bytes = new Uint8Array(await response.arrayBuffer());
+		this.tree = {url, tag: response.headers.get("ETag") ?? "", bytes};
+		return bytes;
+	}
+
+	/**
+	 * Reads events until the connection ends. @param {(event: string, data: any) => void} take @param {AbortSignal} signal
+	 */
+	async events(take, signal) {
+		const response = await this.ask("api/events", {signal}), reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+		const parser = new EventParser(take);
+		for (;;) {
+			const part = await reader?.read();
+			if (!part || part.done)
+				return;
+			parser.add(part.value);
+		}
+	}
+}
+
+/** Server-sent events out of text that comes in pieces. */
+class EventParser {
+	/** @param {(event: string, data: any) => void} take */
+	constructor(take) {
+		this.take = take;
+		this.rest = "";
+	}
+
+	/** @param {string} text */
+	add(text) {
+		const blocks = (this.rest + text).split("\n\n");
+		this.rest = blocks.pop() ?? "";
+		for (const block of blocks) {
+			let event = "message", data = "";
+			for (const line of block.split("\n")) {
+				if (line.startsWith("event: "))
+					event = line.slice(7);
+				else if (line.startsWith("data: "))
+					data += line.slice(6);
+			}
+			if (!data)
+				continue;
+			try {
+				this.take(event, JSON.parse(data));
+			} catch (error) {
+				if (!(error instanceof SyntaxError))
+					throw error;
+			}
+		}
+	}
+}
+
+/** The three blocks of a tree: the facts, the tree and how it splits. @param {Uint8Array} bytes */
+function splitBlocks(bytes) {
+	const reader = new Reader(bytes);
+	const block = () => {
+		const length = reader.number(), start = reader.at;
+		reader.at += length;
+		return bytes.subarray(start, start + length);
+	};
+	const next = /** @type {Facts} */ (JSON.parse(new TextDecoder().decode(block())));
+	return {facts: next, tree: block(), split: block()};
+}
+
+/** Everything about one process over time, as far as it is known here. */
+class LiveHistory {
+	constructor() {
+		/** @type {LivePoint[]} */
+		this.points = [];
+		/** @type {[number, number][]} */
+		this.resident = [];
+		/** @type {LiveMark[]} */
+		this.marks = [];
+		/** @type {LiveLayers | null} */
+		this.layers = null;
+		this.limit = 0;
+		this.epoch = -1;
+		this.now = 0;
+		/** So many numbers are kept; beyond that, every second one of the older half goes. */
+		this.most = 8192;
+	}
+
+	/** What to ask for next: nothing before this. */
+	get since() {
+		return this.points.at(-1)?.id ?? 0;
+	}
+
+	/** @param {LiveSeries} series @param {number} since */
+	add(series, since) {
+		if (!since || series.epoch !== this.epoch) {
+			this.points = since ? [] : series.points;
+			this.resident = series.resident;
+			this.marks = series.marks;
+		} else {
+			const last = this.since, seen = this.resident.at(-1)?.[0] ?? 0;
+			this.points.push(...series.points.filter((point) => point.id > last));
+			this.resident.push(...series.resident.filter(([time]) => time > seen));
+			this.marks.push(...series.marks.filter((mark) => !this.marks.some((known) => known.time === mark.time && known.kind === mark.kind)));
+		}
+		this.epoch = series.epoch;
+		this.layers = series.layers ?? this.layers;
+		this.limit = series.limit;
+		this.now = series.now;
+		this.thin();
+	}
+
+	/** @param {number} time @param {number} resident @param {number} limit */
+	addResident(time, resident, limit) {
+		if (time > (this.resident.at(-1)?.[0] ?? 0))
+			this.resident.push([time, resident]);
+		this.now = Math.max(this.now, time);
+		this.limit = limit || this.limit;
+		this.thin();
+	}
+
+	thin() {
+		this.points = thinned(this.points, this.most);
+		this.resident = thinned(this.resident, this.most);
+		this.marks = this.marks.slice(-500);
+	}
+
+	/** The dump nearest to a time; null where there is none. @param {number} time */
+	nearest(time) {
+		/** @type {LivePoint | null} */
+		let best = null;
+		for (const point of this.points)
+			if (!best || Math.abs(point.id - time) <= Math.abs(best.id - time))
+				best = point;
+		return best;
+	}
+
+	/** Resident memory, or live memory where that is not known, at a time. @param {number} time */
+	weightAt(time) {
+		const rows = this.resident.length ? this.resident : this.points.map((point) => /** @type {[number, number]} */ ([point.id,
+			point.resident || point.total]));
+		let value = rows[0]?.[1] ?? 0;
+		for (const row of rows) {
+			if (row[0] > time)
+				break;
+			value = row[1];
+		}
+		return value;
+	}
+}
+
+/** A list within its limit: of the older half, every second one stays. @template T @param {T[]} list @param {number} most @returns {T[]} */
+function thinned(list, most) {
+	if (list.length <= most)
+		return list;
+	const half = list.length >> 1;
+	return list.filter((_, i) => i >= half || i % 2 === 0);
+}
+
+/** A time of day, where the viewer is. @param {number} time @param {boolean} [seconds] */
+function clockTime(time, seconds = true) {
+	const date = new Date(time), two = (/** @type {number} */ number) => String(number).padStart(2, "0");
+	const day = date.toDateString() === new Date().toDateString() ? "" : `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} `;
+	return day + two(date.getHours()) + ":" + two(date.getMinutes()) + (seconds ? ":" + two(date.getSeconds()) : "");
+}
+
+/** A rate in the unit of time that leaves a number one can grasp. @param {number} perHour */
+function liveRate(perHour) {
+	const size = Math.abs(perHour), much = 104857.6;
+	return size / 3600 >= much ? humanBytes(perHour / 3600) + "/s" : size / 60 >= much ? humanBytes(perHour / 60) + "/min"
+		: humanBytes(perHour) + "/h";
+}

@@ -1,0 +1,182 @@
+// @ts-check
+/* live_tabs.js - the tables of a live page beside the functions: what grows, the bill, churn, the allocator, sources, and health.
+ *
+ * Whatever a service says becomes text, never markup.
+ * SPDX-License-Identifier: Apache-2.0 */
+
+/** @typedef {{text: string, className?: string, title?: string, node?: Element}} LiveCell */
+
+/**
+ * A table of rows that can be clicked. @param {string[]} head @param {{cells: LiveCell[], pick?: () => void}[]} rows @param {string} label
+ */
+function liveTable(head, rows, label) {
+	const wide = make("div", "wide"), table = make("table", "plain"), first = make("thead"), body = make("tbody"), line = make("tr");
+	table.setAttribute("aria-label", label);
+	head.forEach((title, i) => {
+		const cell = make("th", i === head.length - 1 ? "name" : "", title);
+		cell.setAttribute("scope", "col");
+		line.append(cell);
+	});
+	first.append(line);
+	for (const {cells, pick} of rows) {
+		const row = make("tr");
+		cells.forEach(({text, className, title, node}, i) => {
+			const last = i === cells.length - 1, cell = make(last ? "th" : "td", (last ? "name " : "") + (className ?? ""));
+			if (last && pick) {
+				cell.setAttribute("scope", "row");
+				const button = make("button", "", text);
+				button.title = title ?? text;
+				button.addEventListener("click", pick);
+				cell.append(button);
+			} else {
+				cell.textContent = text;
+			}
+			if (node)
+				cell.append(node);
+			if (title)
+				cell.title = title;
+			row.append(cell);
+		});
+		body.append(row);
+	}
+	table.append(first, body);
+	wide.append(table);
+	return wide;
+}
+
+/** A course as a small line. @param {number[]} values @param {boolean} grows */
+function sparkline(values, grows) {
+	const width = 84, height = 20, most = Math.max(...values, 1), space = "http://www.w3.org/2000/svg";
+	const picture = document.createElementNS(space, "svg"), line = document.createElementNS(space, "polyline");
+	picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
+	picture.setAttribute("class", grows ? "spark grows" : "spark");
+	picture.setAttribute("aria-hidden", "true");
+	line.setAttribute("points", values.map((value, i) =>
+		`${((i / Math.max(1, values.length - 1)) * (width - 2) + 1).toFixed(1)},${(height - 2 - (value / most) * (height - 4)).toFixed(1)}`).join(" "));
+	picture.append(line);
+	return picture;
+}
+
+/** @param {number} confidence */
+function sureText(confidence) {
+	return confidence >= 0.999 ? "99.9 %" : (100 * confidence).toFixed(confidence > 0.99 ? 1 : 0) + " %";
+}
+
+/** What grows, first; then all else that was judged. @param {HTMLElement} panel @param {any} leaks @param {(name: string) => void} pick */
+function showGrowing(panel, leaks, pick) {
+	const rows = /** @type {any[]} */ (leaks.rows ?? []).filter((row) => row.verdict === "growing" || row.now > 0);
+	if (!rows.length) {
+		panel.replaceChildren(make("p", "empty", leaks.sentence || "There is nothing to judge yet."));
+		return;
+	}
+	const summary = leaks.growing ? `${leaks.growing} of ${humanCount(leaks.paths)} call paths grow, ${liveRate(leaks.bytes_per_hour)} together.`
+		: `None of ${humanCount(leaks.paths)} call paths grows.`;
+	panel.replaceChildren(make("p", "caption", `${summary} ${leaks.dumps} dumps in ${humanTime(leaks.hours * 3600)}.`),
+		liveTable(["Rate", "Verdict", "Sure", "Now", "Course", "Call path"], rows.map((row) => ({
+			cells: [
+				{text: row.verdict === "growing" ? "+" + liveRate(row.bytes_per_hour) : "–", className: row.verdict === "growing" ? "up" : ""},
+				{text: row.verdict}, {text: sureText(row.confidence)}, {text: humanBytes(row.now)},
+				{text: "", node: sparkline(row.course, row.verdict === "growing")},
+				{text: row.name, title: row.stack.join("\n")},
+			],
+			pick: () => pick(row.name),
+		})), "Call paths by growth"));
+}
+
+/** The resident memory, line by line. @param {HTMLElement} panel @param {any} bill */
+function showBill(panel, bill) {
+	const lines = /** @type {any[]} */ (bill.lines).filter((line) => line.bytes > 0).sort((a, b) => b.bytes - a.bytes), {not_resident: beside} = bill;
+	const notes = /** @type {string[]} */ (bill.notes);
+	const extra = [[beside.retained, "kept by the allocator as address space"], [beside.untouched, "handed out but never touched"],
+		[beside.swap, "swapped out"]].filter(([bytes]) => bytes > 0).map(([bytes, text]) => `${humanBytes(Number(bytes))} ${text}`);
+	panel.replaceChildren(make("p", "caption", `${humanBytes(bill.total)} resident${bill.limit ? `, of a ${humanBytes(bill.limit)} limit` : ""}`),
+		liveTable(["Size", "Share", "", "What it is"], lines.map((line) => {
+			const track = make("span", "track"), bar = make("span", line.allocator ? "bar allocator" : "bar");
+			bar.style.width = (100 * line.share).toFixed(1) + "%";
+			track.append(bar);
+			return {cells: [{text: humanBytes(line.bytes)}, {text: percent(line.bytes, bill.total)}, {text: "", node: track, className: "wide-cell"},
+				{text: line.name}]};
+		}), "Resident memory"), ...(extra.length ? [make("p", "caption", "Not resident: " + extra.join(", ") + ".")] : []),
+		...notes.map((text) => make("p", "caption", text)));
+}
+
+/** @param {HTMLElement} panel @param {any} churn @param {(name: string) => void} pick */
+function showChurn(panel, churn, pick) {
+	const rows = /** @type {any[]} */ (churn.rows);
+	panel.replaceChildren(make("p", "caption", "What is allocated and freed again, by call path."),
+		liveTable(["Bytes/s", "Objects/s", "Median life", "Within 1 ms", "Freed elsewhere", "Call path"], rows.map((row) => ({
+			cells: [{text: row.bytes_per_second === null ? humanBytes(row.bytes) : humanBytes(row.bytes_per_second)},
+				{text: row.objects_per_second === null ? humanCount(row.objects) : humanCount(row.objects_per_second)},
+				{text: humanDuration(row.median_seconds * 1e9)}, {text: percent(row.within_1ms, 1)}, {text: percent(row.other_thread, 1)},
+				{text: row.name, title: row.stack.join("\n")}],
+			pick: () => pick(row.name),
+		})), "Churn"));
+}
+
+/** The lines of a function, with what each holds. @param {HTMLElement} panel @param {any} source @param {string} name */
+function showSource(panel, source, name) {
+	/** @type {HTMLElement[]} */
+	const parts = [];
+	for (const routine of /** @type {any[]} */ (source.routines)) {
+		parts.push(make("p", "caption", routine.name + (routine.file ? " · " + routine.file : "")
+			+ (routine.newer ? " · the file is newer than the program" : routine.found ? "" : " · the file is not here")));
+		parts.push(liveTable(["Self", "Total", "Line", "Code"], /** @type {any[]} */ (routine.lines).map((line) => ({
+			cells: [{text: line.flat ? signed(line.flat) : ""}, {text: line.cum ? signed(line.cum) : ""},
+				{text: line.line ? String(line.line) : ""}, {text: line.code ?? "", className: "code"}],
+		})), "Source of " + routine.name));
+	}
+	panel.replaceChildren(...(parts.length ? parts : [make("p", "empty", "No source lines are known for " + name + ".")]));
+}
+
+/** A text of the allocator's own, and what arenas there are. @param {HTMLElement} panel @param {string} text */
+function showAllocator(panel, text) {
+	const block = make("pre", "statistics", text);
+	block.tabIndex = 0;
+	block.setAttribute("aria-label", "Statistics of the allocator");
+	panel.replaceChildren(make("p", "caption", "The allocator's own statistics: arenas, size classes, extents."), block);
+}
+
+/**
+ * What profiling costs, and how good the profile is. @param {HTMLElement} panel @param {any} health @param {LiveProcess} process
+ */
+function showHealth(panel, health, process) {
+	const status = health.status ?? {}, cost = status.cost ?? {}, ledger = status.ledger ?? {}, unwinder = status.unwinder ?? {};
+	/** @type {[string, string][]} */
+	const rows = [
+		["Engine", [process.engine, status.engine?.allocator ?? status.jemalloc?.version].filter(Boolean).join(", ")],
+		["Sampling period", process.period > 1 ? `one sample per ${humanBytes(process.period, true)}` : ""],
+		["Samples", status.samples !== undefined ? humanCount(status.samples) : ""],
+		["Cost of sampling", cost.cpu_share !== undefined ? `${percent(cost.cpu_share, 1)} of one core`
+			+ (cost.budget ? `, of a budget of ${percent(cost.budget, 1)}` : "") : ""],
+		["Time per stack", unwinder.ns_per_stack ? humanDuration(unwinder.ns_per_stack) : ""],
+		["Memory of the profiler", cost.memory_bytes ? humanBytes(cost.memory_bytes) : ""],
+		["Dropped samples", ledger.dropped !== undefined ? humanCount(ledger.dropped) : ""],
+		["Incomplete stacks", unwinder.stacks !== undefined ? `${humanCount((unwinder.truncated ?? 0) + (unwinder.no_code ?? 0) + (unwinder.no_rule ?? 0)
+			+ (unwinder.unreadable ?? 0))} of ${humanCount(unwinder.stacks)}` : ""],
+		["Without a name", facts.columns.length ? `${human(facts.unnamed, facts.columns[0].unit)} (${percent(facts.unnamed, facts.total)})` : ""],
+		["Coverage", facts.allocated ? `${percent(Math.min(facts.total, facts.allocated), facts.allocated)} of the allocator's ${humanBytes(facts.allocated)}` : ""],
+		["One snapshot", health.snapshot ? humanDuration(health.snapshot * 1e9) + " in the service, " + humanDuration(health.cost * 1e9) + " in all" : ""],
+		["Snapshots", `${humanCount(health.snapshots)} taken, ${humanCount(health.failures)} failed`],
+		["Settings that are wrong", status.config_problems ? String(status.config_problems) : ""],
+	];
+	const list = make("dl", "facts");
+	list.append(...rows.filter(([, value]) => value).flatMap(([name, value]) => [make("dt", "", name), make("dd", "", value)]));
+	panel.replaceChildren(list);
+}
+
+/** What the doctor found: a sentence, and what to do about it. @param {HTMLElement} box @param {any} doctor @param {() => void} activate */
+function showFix(box, doctor, activate) {
+	const wrong = /** @type {any[]} */ (doctor?.findings ?? []).filter((finding) => finding.level === "wrong" || finding.fix), first = wrong[0];
+	box.hidden = !first;
+	if (!first)
+		return;
+	const parts = [make("p", "", first.text)];
+	if (/cairn activate/.test(first.fix ?? "")) {
+		const button = make("button", "", "Start sampling");
+		button.addEventListener("click", activate);
+		parts.push(button);
+	}
+	if (first.fix || first.advice)
+		parts.push(make("code", "", first.fix ?? first.advice));
+	box.replaceChildren(...parts);
+}

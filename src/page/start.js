@@ -1,0 +1,19 @@
+// @ts-check
+/* start.js - the page in one file: everything that it shows came with it.
+ * SPDX-License-Identifier: Apache-2.0 */
+
+async function startFile() {
+	checkBrowser();
+	useFacts(JSON.parse(document.getElementById("facts")?.textContent ?? "{}"));
+	const data = readTree(await readBlock("tree")), film = facts.film ? await readFilm(facts.film) : null;
+	element("timeline").hidden = !film;
+	livePage = new Page(data, film, () => readBlock("split"));
+	showHead(livePage);
+	await livePage.show(livePage.state);
+	document.documentElement.dataset.ready = "yes";
+}
+
+startFile().catch((error) => {
+	const notice = make("p", "notice", String(error instanceof Error ? error.message : error));
+	document.body.prepend(notice);
+});

@@ -1,0 +1,293 @@
+// serve-browser.mjs CHROMIUM FOLDER COUNT LIVE-URL LARGE-URL HOSTILE-URL DAY-URL: drives live pages as a person would, and prints TAP after COUNT tests
+// that were before. Commands that the shell must do are written to FOLDER/do, and their end is awaited in FOLDER/done.
+import {chromium} from "playwright-core";
+import {existsSync, readFileSync, rmSync, writeFileSync} from "node:fs";
+
+const [executablePath, folder, before, liveUrl, largeUrl, hostileUrl, dayUrl] = process.argv.slice(2);
+const browser = await chromium.launch({executablePath, args: ["--no-sandbox", "--enable-precise-memory-info", "--js-flags=--expose-gc"]});
+let count = Number(before);
+
+/** @param {unknown} good @param {string} name @param {unknown} [got] */
+function ok(good, name, got) {
+	console.log(`${good ? "ok" : "not ok"} ${++count} - ${name}`);
+	if (!good && got !== undefined)
+		console.log("#   got " + JSON.stringify(got));
+}
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+/** Lets the shell do something, and waits until it has. */
+async function shell(command) {
+	writeFileSync(folder + "/do.part", command + "\n");
+	writeFileSync(folder + "/do", readFileSync(folder + "/do.part"));
+	for (let i = 0; i < 600 && !existsSync(folder + "/done"); i++)
+		await sleep(100);
+	rmSync(folder + "/done", {force: true});
+}
+async function open(url, options = {}, hash = "") {
+	const context = await browser.newContext({viewport: {width: 1366, height: 768}, acceptDownloads: true, ...options});
+	const page = await context.newPage(), origin = new URL(url).origin;
+	page.problems = [];
+	page.on("pageerror", (error) => page.problems.push(error.message));
+	page.on("request", (request) => request.url().startsWith(origin) || request.url().startsWith("blob:") || page.problems.push("asked for " + request.url()));
+	await page.addInitScript(() => {
+		window.shifts = 0;
+		new PerformanceObserver((list) => list.getEntries().forEach((entry) => { window.shifts += entry.hadRecentInput ? 0 : entry.value; }))
+			.observe({type: "layout-shift", buffered: true});
+	});
+	await page.goto(url + hash);
+	await page.waitForSelector("html[data-shown]", {timeout: 60000});
+	return page;
+}
+const text = (page, selector) => page.locator(selector).innerText();
+const shown = (page) => page.evaluate(() => document.documentElement.dataset.shown);
+const until = (page, condition, argument, timeout = 40000) => page.waitForFunction(condition, argument, {timeout}).then(() => true, () => false);
+const hash = (page) => page.evaluate(() => decodeURIComponent(location.hash));
+const place = (page, name) => page.evaluate((wanted) => {
+	const at = document.getElementById("picture").getBoundingClientRect(), {picture} = livePage;
+	for (const row of picture.rows)
+		for (const rect of row ?? [])
+			if (livePage.name(rect.box) === wanted)
+				return {x: at.x + rect.x + rect.width / 2, y: at.y + rect.row * picture.rowHeight - picture.scroller.scrollTop + 10, left: rect.x, width: rect.width};
+	return null;
+}, name);
+/** What the picture shows: names and colours, row by row, in their order. */
+const drawn = (page) => page.evaluate(() => livePage.picture.rows.map((row) => [...row].sort((a, b) => a.x - b.x)
+	.map((rect) => livePage.name(rect.box) + livePage.palette.color(rect.box)).join()).join("\n"));
+const contrast = (page, selector) => page.evaluate((wanted) => {
+	const light = (color) => {
+		const parts = color.match(/[\d.]+/g).slice(0, 3).map(Number).map((part) => part / 255).map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+		return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2];
+	};
+	const element = document.querySelector(wanted);
+	let at = element;
+	while (at && /rgba\(0, 0, 0, 0\)|transparent/.test(getComputedStyle(at).backgroundColor))
+		at = at.parentElement;
+	const [a, b] = [light(getComputedStyle(element).color), light(getComputedStyle(at ?? document.body).backgroundColor)].sort((x, y) => y - x);
+	return (a + 0.05) / (b + 0.05);
+}, selector);
+
+{
+	/* A process that leaks. */
+	const page = await open(liveUrl);
+	ok(await until(page, () => /remember_session grows/.test(document.getElementById("verdict").textContent), null, 90000), "the verdict names the leak", await text(page, "#verdict"));
+	const boxes = await page.evaluate(() => ["state", "verdict", "tile-resident", "tile-total", "tile-growth", "tile-bill", "live-chart", "picture", "functions"]
+		.map((id) => [id, document.getElementById(id).getBoundingClientRect()]).map(([id, box]) => [id, box.top, box.bottom, box.width]));
+	ok(boxes.every(([id, top, bottom, width]) => top >= 0 && width > 0 && (["picture", "functions"].includes(id) ? top + 100 < 768 : bottom < 768)),
+		"header, verdict, tiles, timeline, and the top of picture and table are in sight at 1366 by 768", boxes);
+	ok(/leaky/.test(await text(page, "#title")) && /PID \d+ .* sampling since .* data \d+ s old .* cairn, 32 KiB .* snapshot \d+ ms/.test(await text(page, "#state")), "the header says what it is", await text(page, "#state"));
+	const tiles = await text(page, "#tiles");
+	ok(/[\d.]+ MiB/.test(tiles) && /% of .*GiB/.test(tiles) && /\+[\d.]+ MiB/.test(tiles), "the tiles have numbers", tiles);
+	const pixels = await page.evaluate(() => {
+		const canvas = document.getElementById("live-chart"), data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data, colors = new Set();
+		for (let i = 0; i < data.length; i += 4)
+			if (data[i + 3] > 200)
+				colors.add(data[i] + "," + data[i + 1] + "," + data[i + 2]);
+		return [colors.has("209,96,74") || [...colors].some((color) => { const [r, g, b] = color.split(",").map(Number); return r > 180 && g < 140 && b < 130; }), colors.size];
+	});
+	ok(pixels[0], "the timeline has the leak's layer", pixels);
+	ok(!/#/.test(await page.evaluate(() => location.href)) || (await hash(page)) === "", "the address is bare while it follows", await hash(page));
+
+	/* Following. */
+	const first = await shown(page), picture = await drawn(page);
+	await page.evaluate(() => { window.shifts = 0; });
+	ok(await until(page, (old) => Number(document.documentElement.dataset.shown) > Number(old) + 3000, first), "it follows", [first, await shown(page)]);
+	ok((await drawn(page)) === picture, "boxes keep their order and their colours", [picture, await drawn(page)]);
+	ok((await page.evaluate(() => window.shifts)) < 0.001, "nothing moves while it follows", await page.evaluate(() => window.shifts));
+
+	/* Freezing. */
+	const at = await place(page, "serve_request");
+	await page.mouse.click(at.x, at.y);
+	const frozen = await shown(page);
+	ok(/at=2\d\d\d-.*zoom=|zoom=.*at=2\d\d\d-/.test(await hash(page)), "touching the picture keeps the moment, in the address", await hash(page));
+	await sleep(4000);
+	ok((await shown(page)) === frozen && /\d+ s behind/.test(await text(page, "#moment")), "it says how far behind it is", await text(page, "#moment"));
+	ok(await page.locator("#follow").isVisible(), "and offers to resume");
+	await page.reload();
+	await page.waitForSelector("html[data-shown]");
+	ok((await shown(page)) === frozen && (await text(page, "#detail-name")) === "serve_request", "moment, zoom and selection outlive a reload", [await shown(page), frozen, await text(page, "#detail-name")]);
+	await page.locator("body").press("Space");
+	ok(await until(page, (old) => document.documentElement.dataset.shown !== old, frozen), "Space follows again");
+	ok((await text(page, "#detail-name")) === "serve_request", "what was selected stays selected");
+	await page.keyboard.press("Escape");
+	await page.keyboard.press("Escape");
+
+	/* Base and range. */
+	await page.keyboard.press("b");
+	ok(await until(page, () => document.getElementById("tab-functions").textContent === "Change"), "B sets the base: what changed since", await text(page, "#moment"));
+	ok(/What changed from/.test(await text(page, "#moment")) && /base=2/.test(await hash(page)), "in words and in the address", [await text(page, "#moment"), await hash(page)]);
+	ok(/\+[\d.]+ (KiB|MiB)/.test(await text(page, "#functions")), "the table shows changes");
+	await page.keyboard.press("b");
+	ok(await until(page, () => document.getElementById("tab-functions").textContent === "Now"), "and again clears it");
+	const chart = await page.locator("#live-chart").boundingBox();
+	await page.mouse.move(chart.x + 120, chart.y + 60);
+	await page.mouse.down();
+	await page.mouse.move(chart.x + chart.width / 2, chart.y + 60, {steps: 4});
+	await page.mouse.move(chart.x + chart.width - 60, chart.y + 60, {steps: 4});
+	await page.mouse.up();
+	ok(await until(page, () => /What changed from/.test(document.getElementById("moment").textContent)), "dragging on the timeline shows what changed in that time", await text(page, "#moment"));
+	ok(/at=/.test(await hash(page)) && /base=/.test(await hash(page)), "and the address has both ends", await hash(page));
+	await page.locator("#clear-base").click();
+	ok(await until(page, () => /following/.test(document.getElementById("moment").textContent)), "a button leads back");
+	await page.locator("#live-chart").focus();
+	await page.keyboard.press("Home");
+	ok(await until(page, () => Number(document.documentElement.dataset.shown) === live.history.points[0].id), "the keyboard moves along the timeline", await shown(page));
+	ok((await page.locator("#live-chart").getAttribute("aria-valuetext")).includes("Memory at"), "and says where it is");
+	await page.locator("#follow").click();
+
+	/* Tabs. */
+	const tabs = await page.locator('[role="tab"]:visible').evaluateAll((list) => list.map((tab) => tab.dataset.tab));
+	ok(["growing", "functions", "bill", "churn", "threads", "sizes", "source", "health"].every((tab) => tabs.includes(tab)), "there are tabs", tabs);
+	for (const tab of tabs) {
+		await page.locator(`#tab-${tab}`).click();
+		const full = await until(page, (name) => document.getElementById("panel-" + name).innerText.trim().length > 20, tab, 15000);
+		ok(full, `${tab} shows something`, full ? "" : await text(page, "#panel-" + tab));
+	}
+	await page.locator("#tab-growing").click();
+	ok(/remember_session/.test(await text(page, "#panel-growing")) && /growing/.test(await text(page, "#panel-growing")), "the ranking has the leak", await text(page, "#panel-growing"));
+	await page.locator("#panel-growing tbody button").first().click();
+	ok(await until(page, () => document.getElementById("detail-name").textContent === "remember_session"), "and a click leads to it", await text(page, "#detail-name"));
+	await page.locator("#tab-source").click();
+	ok(await until(page, () => /calloc/.test(document.getElementById("panel-source").innerText), null, 15000), "its source has the line", await text(page, "#panel-source"));
+	await page.locator("#tile-bill").click();
+	ok(await page.locator("#panel-bill").isVisible(), "the bar opens the bill");
+
+	/* Search. */
+	await page.keyboard.press("/");
+	await page.keyboard.type("session");
+	ok(/% matched/.test(await text(page, "#matched")), "search says how much matched", await text(page, "#matched"));
+	const keep = await shown(page);
+	await until(page, (old) => document.documentElement.dataset.shown !== old, keep);
+	ok(/% matched/.test(await text(page, "#matched")) && (await page.locator("#search").inputValue()) === "session", "and goes on while it follows", await text(page, "#matched"));
+	await page.locator("#search").fill("");
+
+	/* Actions. */
+	await page.locator("#pause").click();
+	ok(await until(page, () => /paused/.test(document.getElementById("state").textContent) && document.getElementById("pause").textContent === "Start"), "Pause stops sampling", await text(page, "#state"));
+	await page.locator("#pause").click();
+	ok(await until(page, () => /sampling/.test(document.getElementById("state").textContent)), "and Start starts it");
+	let posts = [];
+	page.on("request", (request) => request.method() === "POST" && posts.push(request.url()));
+	await page.locator("#more-button").click();
+	await page.locator('[data-live="reset"]').click();
+	ok(await page.locator("#confirm").isVisible(), "discarding asks first");
+	await page.locator('#confirm button[value="no"]').click();
+	await sleep(300);
+	ok(posts.length === 0, "and is not done when it is not meant", posts);
+	const [download] = await Promise.all([page.waitForEvent("download"), page.locator("#save").click()]);
+	await download.saveAs(folder + "/saved.html");
+	const saved = await (await browser.newContext()).newPage();
+	await saved.goto(`file://${folder}/saved.html`);
+	await saved.waitForSelector("html[data-ready]");
+	ok(/remember_session/.test(await text(saved, "#functions")) && /What keeps growing/.test(await text(saved, "#glance")), "Save writes the page as one file", await text(saved, "#glance"));
+	await page.locator("#more-button").click();
+	await page.locator('[data-live="cpu"]').click();
+	ok(await until(page, () => /CPU time/.test(document.getElementById("moment").textContent), null, 60000), "ten seconds of CPU are a picture", await text(page, "#moment"));
+	ok((await place(page, "render_answer")) !== null, "with the function that works most");
+	await page.locator("#follow").click();
+	ok(await until(page, () => /following/.test(document.getElementById("moment").textContent)), "and then it follows again");
+	ok(page.problems.length === 0, "nothing went wrong, and nothing came from elsewhere", page.problems);
+
+	/* The server goes away and comes back; the process stops, goes on and is killed. */
+	await shell("restart-server");
+	ok(await until(page, () => /following/.test(document.getElementById("moment").textContent) && !/No connection/.test(document.getElementById("verdict").textContent)
+		&& live.lostSince === 0 && live.history.points.length >= 1 && live.history.points[0].id > Date.now() - 60000), "a server that was killed and started again is found again", await text(page, "#verdict"));
+	await shell("stop-process");
+	ok(await until(page, () => /Stopped by a signal/.test(document.getElementById("verdict").textContent)), "a stopped process is said to be stopped", await text(page, "#verdict"));
+	await shell("continue-process");
+	ok(await until(page, () => /sampling/.test(document.getElementById("state").textContent)), "and goes on", await text(page, "#state"));
+	await shell("kill-process");
+	ok(await until(page, () => /Killed by signal 9 .* remember_session held \d+ %/.test(document.getElementById("verdict").textContent)), "how it ended, and who held most", await text(page, "#verdict"));
+	ok(/ended/.test(await text(page, "#state")) && (await page.locator("#pause").isDisabled()), "it cannot be paused any more");
+	await page.context().close();
+}
+
+{
+	/* 18,000 stacks. */
+	let page = await open(largeUrl);
+	/* The time that the main thread's processor takes, whatever else the machine does. */
+	const session = await page.context().newCDPSession(page);
+	await session.send("Performance.setTimeDomain", {timeDomain: "threadTicks"}).catch(() => {});
+	await session.send("Performance.enable", {timeDomain: "threadTicks"});
+	const used = async () => (await session.send("Performance.getMetrics")).metrics.find(({name}) => name === "TaskDuration").value * 1000;
+	const cost = async (act) => {
+		const start = await used();
+		await act();
+		return (await used()) - start;
+	};
+	const first = [];
+	for (let i = 0; i < 3; i++)
+		first.push(await cost(async () => {
+			await page.reload();
+			await page.waitForSelector("html[data-shown]");
+		}));
+	const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? 0);
+	ok(Math.min(...first) < 300, `the page is there after less than 300 ms of the main thread: ${first.map((time) => time.toFixed(0)).join(", ")} ms; first paint at ${paint.toFixed(0)} ms by the clock`);
+	const nodes = await page.evaluate(() => livePage.data.parent.length), updates = [];
+	for (let i = 0; i < 6; i++)
+		updates.push(await cost(() => page.evaluate(() => live.showBytes(live.server.tree.bytes))));
+	ok(Math.min(...updates) < 100, `an update of 18,000 stacks, ${nodes} nodes, takes less than 100 ms of it: ${updates.map((time) => time.toFixed(0)).join(", ")} ms`);
+	const keys = [];
+	for (const search of ["0", "0x", "0x5", "service", "service+0x1", "service+0x12"])
+		keys.push(await cost(() => page.evaluate((wanted) => livePage.go({search: wanted}, true), search)));
+	ok(Math.min(...keys) < 50 && keys.filter((time) => time < 50).length >= 4, `a key of a search takes less than 50 ms of it: ${keys.map((time) => time.toFixed(0)).join(", ")} ms`);
+	await page.evaluate(() => livePage.go({search: ""}, true));
+	const memory = await page.evaluate(async () => {
+		const {bytes} = live.server.tree;
+		for (let i = 0; i < 1440; i++) {
+			live.history.addResident(Date.now() + 5000 * i, 1e8 + i, 1e9);
+			if (i % 8 === 0)
+				await live.showBytes(bytes);
+		}
+		window.gc?.();
+		await new Promise((resolve) => setTimeout(resolve, 500));
+		window.gc?.();
+		return performance.memory.usedJSHeapSize / 1e6;
+	});
+	ok(memory < 200, `after two hours the page holds less than 200 MB: ${memory.toFixed(0)} MB`);
+	await page.context().close();
+}
+
+{
+	/* Hostile names. */
+	const page = await open(hostileUrl);
+	for (const tab of ["threads", "sizes", "growing", "functions", "source"])
+		await page.locator(`#tab-${tab}`).click();
+	await sleep(500);
+	ok((await page.evaluate(() => window.pwned)) === undefined && (await page.locator("img, main script, nav script").count()) === 0, "hostile names stay text", await page.evaluate(() => document.body.innerHTML.length));
+	ok(/<img/.test(await text(page, "#title")) || /<img/.test(await page.evaluate(() => document.body.textContent)), "and can be read", await text(page, "#title"));
+	ok(page.problems.length === 0, "without complaints", page.problems);
+	await page.context().close();
+}
+
+{
+	/* A day of dumps, replayed while the page is open. */
+	const page = await open(dayUrl);
+	await shell("replay-day");
+	const last = Number(readFileSync(folder + "/day.last", "utf8").split(" ")[0]), total = Number(readFileSync(folder + "/day.last", "utf8").split(" ")[1]);
+	ok(await until(page, (wanted) => Number(document.documentElement.dataset.shown) === wanted, last, 120000), "a page that was left open shows the last dump of the day", [await shown(page), last]);
+	ok(Math.abs((await page.evaluate(() => livePage.tree.total.value[0])) - total) < 2, "with its numbers", [await page.evaluate(() => livePage.tree.total.value[0]), total]);
+	const points = await page.evaluate(() => live.history.points.length);
+	ok(points > 200, `and has the course of the day: ${points} dumps`);
+	ok(/grow/.test(await text(page, "#verdict")), "and what grew in it", await text(page, "#verdict"));
+	await page.context().close();
+}
+
+{
+	/* A telephone, the dark, twice the size. */
+	const phone = await open(largeUrl, {viewport: {width: 390, height: 844}});
+	const order = await phone.evaluate(() => ["state", "verdict", "live-timeline", "picture-part"].map((id) => document.getElementById(id).getBoundingClientRect().top));
+	ok(order.every((top, i) => !i || top > order[i - 1]) && (await phone.evaluate(() => document.documentElement.scrollWidth)) <= 390,
+		"at 390 pixels: header, verdict, timeline first, and nothing to scroll sideways", [order, await phone.evaluate(() => document.documentElement.scrollWidth)]);
+	await phone.context().close();
+	for (const colorScheme of ["light", "dark"]) {
+		const page = await open(largeUrl, {colorScheme}), list = {};
+		for (const selector of ["#verdict", "#state", ".tile-more", ".tile-name", "#moment", "#live-legend .name", "#tab-functions", "#tab-growing", "#pause"])
+			list[selector] = await contrast(page, selector);
+		ok(Object.values(list).every((ratio) => ratio >= 4.5), `text has enough contrast in the ${colorScheme}`, list);
+		const named = await page.evaluate(() => [...document.querySelectorAll("button, input, canvas, [role]")].filter((at) => at.checkVisibility() && at.getAttribute("role") !== "status")
+			.filter((at) => !(at.getAttribute("aria-label") || at.getAttribute("aria-labelledby") || at.textContent.trim() || at.getAttribute("title"))).map((at) => at.outerHTML.slice(0, 80)));
+		ok(named.length === 0, "and everything has a name to be read out", named);
+		await page.context().close();
+	}
+}
+console.log("1.." + count);
+await browser.close();

@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# The live page in headless Chromium: following, freezing, base and range, tabs, search, actions, a server and a process that go away and come back, 18,000
+# stacks, hostile names, a day of dumps in a minute, a telephone, the dark. And the units of its scripts, by Node.
+. tests/e2e/lib.sh
+need node npm python3 flock cc curl
+browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || skip_all 'no chromium here'
+modules=$PWD/${CAIRN_BUILD:-build}/node
+mkdir -p "$modules"
+(
+	flock 9
+	[ -d "$modules/node_modules/playwright-core" ] && [ -d "$modules/node_modules/typescript" ] ||
+		(cd "$modules" && npm install --silent --no-fund --no-audit playwright-core@1 typescript@5 >/dev/null 2>&1)
+) 9>"$modules/.lock" || skip_all 'npm cannot fetch playwright-core'
+node --test tests/unit/page/ >"$scratch/units.log" 2>&1
+ok $? "the scripts' units: $(sed -n 's/^# pass //p' "$scratch/units.log") tests"
+grep -E '^not ok|failed' "$scratch/units.log" | sed 's/^/# /' | head -n 8
+holds 'the scripts of the live page have the types their comments say' "$modules/node_modules/.bin/tsc" --noEmit --allowJs --checkJs --strict --target es2022 \
+	--lib es2022,dom,dom.iterable src/page/*.js
+
+cc -O1 -g -pthread -o "$scratch/leaky" examples/leaky/*.c
+# serve NAME ARGUMENTS...: starts a server; its address is in $address
+serve() {
+	: >"$scratch/$1.out"
+	"$cairn" serve "${@:2}" >"$scratch/$1.out" 2>"$scratch/$1.err" &
+	server=$!
+	children+=($server)
+	wait_for 20 grep -q . "$scratch/$1.out"
+	address=$(head -n 1 "$scratch/$1.out")
+}
+(cd "$scratch" && exec "$cairn" run -q --period 32K -- ./leaky 900) >/dev/null 2>&1 &
+runner=$!
+children+=($runner)
+wait_for 20 pgrep -P $runner -x leaky
+pid=$(pgrep -P $runner -x leaky)
+children+=("$pid")
+wait_for 20 "$cairn" status "$pid"
+port=$(free_port)
+serve live --listen "127.0.0.1:$port" --every 1s "$pid"
+live=$address live_server=$server
+
+mkdir "$scratch/large" "$scratch/hostile" "$scratch/day"
+python3 tests/bench/make-dump.py "$scratch/large/a.heap" 18000 20
+serve large "$scratch/large"
+large=$address
+{
+	printf -- '--- symbol\nbinary=/tmp/x\n0x1001 <img src=x onerror=pwned=1>\n0x2001 "onclick="pwned=1\n0x3001 </script><script>pwned=1</script>\n---\n--- heap\n'
+	printf 'heap_v2/1\n  t*: 2: 3072 [0: 0]\n  t1: 2: 3072 [0: 0] <img src=x onerror=pwned=1>\n@ 0x1001 0x2001 0x3001\n  t*: 2: 3072 [0: 0]\n  t1: 2: 3072 [0: 0]\n\nMAPPED_LIBRARIES:\n'
+} >"$scratch/hostile/a.heap"
+cp "$scratch/hostile/a.heap" "$scratch/hostile/b.heap"
+touch -d '-1 hour' "$scratch/hostile/b.heap"
+serve hostile "$scratch/hostile"
+hostile=$address
+# replay FIRST LAST: dumps of a day, one for every three minutes, of a process that leaks
+replay() {
+	python3 - "$scratch/day" "$1" "$2" "$scratch/day.last" <<-'EOF'
+		import os, sys, time
+		folder, first, last, note = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+		for i in range(first, last):
+		    leak, cache, when = 10000 * (i + 1), 5000000 + (i * 7919) % 1000, 1700000000 + 180 * i
+		    text = "heap_v2/1\n  t*: 2: %d [0: 0]\n@ 0x1001 0x9001\n  t*: %d: %d [0: 0]\n@ 0x2001 0x9001\n  t*: 5000: %d [0: 0]\n\nMAPPED_LIBRARIES:\n" % (leak + cache, leak // 100, leak, cache)
+		    text += "# cairn trailer 1\n# cairn pid 77\n# cairn exe /usr/bin/daily\n# cairn start 1700000000.0\n# cairn time %d.0\n# cairn end\n" % when
+		    with open(folder + "/.part", "w") as out: out.write(text)
+		    os.rename(folder + "/.part", "%s/%05d.heap" % (folder, i))
+		    open(note, "w").write("%d %d" % (1000 * when, leak + cache))
+		    time.sleep(0.08)
+	EOF
+}
+replay 0 3
+serve day "$scratch/day"
+day=$address
+
+cp tests/e2e-all/serve-browser.mjs "$modules/serve-browser.mjs"
+node "$modules/serve-browser.mjs" "$browser" "$scratch" "$tap_count" "$live" "$large" "$hostile" "$day" >"$scratch/tap" 2>"$scratch/error" &
+driver=$!
+children+=($driver)
+# What the page cannot do itself.
+while kill -0 $driver 2>/dev/null; do
+	if [ -s "$scratch/do" ]; then
+		action=$(cat "$scratch/do")
+		rm -f "$scratch/do"
+		case $action in
+		restart-server)
+			kill -KILL $live_server
+			wait $live_server 2>/dev/null
+			sleep 4
+			serve live --listen "127.0.0.1:$port" --every 1s "$pid"
+			;;
+		stop-process) kill -STOP "$pid" ;;
+		continue-process) kill -CONT "$pid" ;;
+		kill-process) kill -KILL "$pid" ;;
+		replay-day) replay 3 480 ;;
+		esac
+		touch "$scratch/done"
+	fi
+	sleep 0.1
+done
+sed '/^1\.\./d' "$scratch/tap"
+tap_count=$((tap_count + $(grep -c '^\(not \)\?ok' "$scratch/tap"))) tap_failed=$((tap_failed + $(grep -c '^not ok' "$scratch/tap")))
+grep -q '^1\.\.' "$scratch/tap"
+ok $? 'the browser test came to its end'
+sed 's/^/# /' "$scratch/error" | head -n 12
+done_testing

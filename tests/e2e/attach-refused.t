@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# What cannot be attached to is refused in words that help, and nothing in it is touched.
+. tests/e2e/lib.sh
+. tests/e2e/agent.sh
+need cc python3 musl-gcc setpriv unshare
+. tests/e2e/attach.sh
+chmod 777 "$scratch"
+
+# run COMMAND...: in the background; sets `pid`, once it waits
+run() {
+	"$@" &
+	pid=$!
+	children+=("$pid")
+	for _ in $(seq 250); do
+		grep -q '^State:.[SZ]' "/proc/$pid/status" && [ "$(readlink "/proc/$pid/exe")" != "$(readlink /proc/$$/exe)" ] && break
+		sleep 0.02
+	done
+}
+
+printf 'int pause(void); int main(void) { for (;;) pause(); }\n' >"$scratch/wait.c"
+musl-gcc -o "$scratch/musl" "$scratch/wait.c" || broken "no musl"
+run "$scratch/musl"
+refuses "a program with musl" "*is linked with musl*"
+like "$("$cairn" doctor "$pid" 2>&1)" "*cannot be attached to: *musl*" "doctor says so beforehand"
+end
+
+# A 32-bit program: pause() in a loop, 10 bytes of code.
+python3 - "$scratch/short" <<'P'
+import struct, sys
+code = b"\xb8\x1d\x00\x00\x00\xcd\x80\xeb\xf7\x90"
+base = 0x08048000
+header = b"\x7fELF\x01\x01\x01" + bytes(9) + struct.pack("<HHIIIIIHHHHHH", 2, 3, 1, base + 84, 52, 0, 0, 52, 32, 1, 0, 0, 0)
+segment = struct.pack("<IIIIIIII", 1, 0, base, base, 84 + len(code), 84 + len(code), 5, 4096)
+open(sys.argv[1], "wb").write(header + segment + code)
+P
+chmod +x "$scratch/short"
+run "$scratch/short"
+if [ "$(readlink "/proc/$pid/exe")" = "$scratch/short" ]; then
+	refuses "a program of another architecture" "*is not a program for x86_64*"
+	end
+else
+	skip 'a 32-bit program' 'the kernel runs none'
+	skip 'a 32-bit program' 'the kernel runs none'
+fi
+
+cat >"$scratch/strict.c" <<'C'
+#include <sys/prctl.h>
+#include <unistd.h>
+int main(void) { char c; prctl(PR_SET_SECCOMP, 1); for (;;) read(0, &c, 1); }
+C
+$cc -o "$scratch/strict" "$scratch/strict.c"
+mkfifo "$scratch/never"
+run "$scratch/strict" <>"$scratch/never"
+for _ in $(seq 100); do grep -q 'Seccomp:.1' "/proc/$pid/status" && break; sleep 0.02; done
+refuses "strict seccomp" "*may only read and write*"
+refuses "and --filtered does not help there" "*may only read and write*" --filtered
+end
+
+python3 -c 'import os, time
+if os.fork() == 0: os._exit(0)
+time.sleep(100)' &
+parent=$!
+children+=("$parent")
+for _ in $(seq 250); do
+	pid=$(pgrep -P "$parent" | head -n 1)
+	[ -n "$pid" ] && grep -q 'State:.Z' "/proc/$pid/status" && break
+	sleep 0.02
+done
+like "$(attach "$pid" 2>&1)" "cairn: process $pid has ended" "refused: a zombie"
+kill "$parent"
+
+if [ "$(id -u)" = 0 ]; then
+	nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+	start own 0 one 3
+	said=$("${nobody[@]}" "$cairn" attach "$pid" 2>&1)
+	like "$? $said" "1 *process $pid belongs to another user: sudo cairn attach $pid" "another user's process"
+	is "$(grep -c cairn "/proc/$pid/maps")" "$(grep -c "$scratch" "/proc/$pid/maps")" "  and not touched"
+	end
+	cp "$scratch/target" "$scratch/setuid" && chown 65534 "$scratch/setuid" && chmod 4755 "$scratch/setuid"
+	program=$scratch/setuid
+	start secure 0 one 3
+	refuses "a program with set-user-ID" "*runs with another user's rights*"
+	end
+	program=$scratch/target
+
+	# The capability is what root has it by.
+	"${nobody[@]}" "$scratch/target" "$scratch/theirs" 0 one 3 &
+	pid=$!
+	children+=("$pid")
+	for _ in $(seq 100); do [ -s "$scratch/theirs" ] && break; sleep 0.02; done
+	said=$(setpriv --bounding-set -sys_ptrace --inh-caps -sys_ptrace "$cairn" attach "$pid" 2>&1)
+	like "$? $said" "1 *although you are root: the capability SYS_PTRACE is missing*--cap-add SYS_PTRACE*" "root without the capability"
+	# The same user may, where the system allows it.
+	"${nobody[@]}" env XDG_RUNTIME_DIR= "$cairn" attach "$pid" >"$scratch/log" 2>&1
+	like "$? $(cat "$scratch/log")" "0 $pid: attached, sampling*" "its own user may attach"
+	end
+
+	# yama, as other kernels have it: its setting is a file, which is put there for this process alone.
+	"${nobody[@]}" "$scratch/target" "$scratch/theirs2" 0 one 3 &
+	pid=$!
+	children+=("$pid")
+	for _ in $(seq 100); do [ -s "$scratch/theirs2" ] && break; sleep 0.02; done
+	yama() { # SCOPE: what its own user is told
+		unshare -m bash -c 'mount -t tmpfs tmpfs /proc/sys/kernel && mkdir /proc/sys/kernel/yama && echo "$1" >/proc/sys/kernel/yama/ptrace_scope
+			shift; exec "$@"' yama "$1" "${nobody[@]}" "$cairn" attach "$pid" 2>&1
+	}
+	like "$(yama 1)" "*by its parent and by root only: sudo cairn attach $pid, or*sysctl kernel.yama.ptrace_scope=0" \
+		"yama 1 tells the line that would allow it"
+	like "$(yama 2)" "*only root*ptrace_scope is 2*: sudo cairn attach $pid" "yama 2, too"
+	like "$(yama 3)" "*no tracing at all*" "yama 3 has none"
+	is "$(grep -c memfd:libcairn "/proc/$pid/maps")" 0 "  and not touched"
+	end
+else
+	skip 'other users' 'only root can be them'
+fi
+done_testing
