@@ -56,19 +56,21 @@ static void write_end(const struct cairn_ledger_end *end, struct cairn_buffer *o
 		cairn_trailer_write_text(out, "ended.oom", "inferred");
 }
 
-/* What its memory was shortly before. */
+/* What the process weighed shortly before, and might. */
 static void write_memory(const struct cairn_ledger_end *end, struct cairn_buffer *out)
 {
 	char name[40];
 	uint64_t *value;
-	for (unsigned i = 0; end->smaps && cairn_smaps_number(end->smaps, i, name, &value); i++)
-		cairn_trailer_write_number(out, name, *value);
-	if (end->smaps)
-		cairn_trailer_write_number(out, "smaps.before_ms", end->smaps_before_ms);
-	if (end->limit)
-		cairn_trailer_write_number(out, "limit", end->limit);
-	if (end->group_usage)
-		cairn_trailer_write_number(out, "group.usage", end->group_usage);
+	if (end->smaps) {
+		struct cairn_smaps smaps = *end->smaps;
+		for (unsigned i = 0; cairn_smaps_number(&smaps, i, name, &value); i++)
+			cairn_trailer_write_number(out, name, *value);
+		cairn_trailer_write_number(out, "smaps.before_ms", end->smaps_before_ns > 0 ? (uint64_t)end->smaps_before_ns / 1000000 : 0);
+	}
+	if (end->reading && end->reading->limit)
+		cairn_trailer_write_number(out, "limit", end->reading->limit);
+	if (end->reading && end->reading->limit_of_group)
+		cairn_trailer_write_number(out, "group.usage", end->reading->usage);
 }
 
 static int compare_rows(const void *a, const void *b)

@@ -9,6 +9,7 @@
 #include "base/buffer.h"
 #include "dump/ledger_read.h"
 #include "process/life.h"
+#include "process/memory.h"
 #include "process/smaps.h"
 
 enum {
@@ -27,9 +28,9 @@ struct cairn_ledger_end {
 	enum cairn_ledger_end_kind kind;
 	int number;          /* the exit code or signal */
 	bool out_of_memory;  /* the OOM killer is inferred */
-	struct cairn_smaps *smaps; /* its mappings, NULL if they were not read; */
-	uint64_t smaps_before_ms;  /* so long before the end */
-	uint64_t limit, group_usage; /* of its memory; 0 to leave them out */
+	const struct cairn_smaps *smaps; /* its memory as the kernel told shortly before; NULL when unknown */
+	int64_t smaps_before_ns;         /* how long before */
+	const struct cairn_memory_reading *reading; /* and its limits; NULL when unknown */
 };
 
 /* The process that LEDGER says it is of. */

@@ -111,9 +111,9 @@ struct cairn_interval cairn_spread_interval(double value, struct cairn_spread sp
 				       value + weight * (gamma_quantile(count + 0.5, sigmas) - count)};
 }
 
-/* How far a change may be off, in samples, where few came and went: as many as came less as many as went, VARIANCE of both together, follow
- * Skellam's law, which has whole numbers only. It is the reach whose chance comes next to 95 %, and half a sample for what is not a whole number
- * of them. */
+/* How far a change may be off, in samples, where few came and went: as many as came less as many as went, VARIANCE of both together,
+ * follow Skellam's law, which has whole numbers only. It is the reach whose chance comes next to 95 %, and half a sample for what is not
+ * a whole number of them. */
 static double few_reach(double variance)
 {
 	static const double enough = 0.9;

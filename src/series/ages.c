@@ -14,8 +14,8 @@ static const double false_alarm = 0.01;
 static const double longest_law = 0.25;
 /* So many of the slots are the start of the service. */
 enum { start_slots = 6, judged_slots = CAIRN_AGE_SLOTS - start_slots };
-/* A path is judged once the time observed is so many times its longest ordinary lifetime; up to so many times, only if laws that are too long
- * to be told from a leak explain it worse by so many standard deviations. Enough is said to be twenty times. */
+/* A path is judged once the time observed is so many times its longest ordinary lifetime; up to so many times, only if laws that are too
+ * long to be told from a leak explain it worse by so many standard deviations. Enough is said to be twenty times. */
 static const double least_multiple = 4, doubtful_multiple = 10, least_sigmas_long = 2, enough_multiple = 20;
 /* So many must have been freed for a path to show its own longest lifetime, and to need nobody else's; of very many, this share. */
 static const double freed_own = 5, freed_enough = 20, freed_share = 0.01;
@@ -66,7 +66,8 @@ void cairn_ages_clock_make(struct cairn_ages_clock *clock, double seconds)
 			clock->survives[slot][law] = never ? 1 : exp(-(slot_age(clock, slot) - clock->youngest) / mean);
 		for (int lifetime = clock->first; lifetime < CAIRN_LIFETIMES; lifetime++) {
 			/* The last bucket has no end of its own, and nothing lived longer than it was observed. */
-			double from = class_start(lifetime) - clock->youngest, to = fmin(lifetime < CAIRN_LIFETIMES - 1 ? class_start(lifetime + 1) : seconds, seconds);
+			double from = class_start(lifetime) - clock->youngest;
+			double to = fmin(lifetime < CAIRN_LIFETIMES - 1 ? class_start(lifetime + 1) : seconds, seconds);
 			clock->dies[lifetime][law] = never || to <= from + clock->youngest ? 0 : exp(-from / mean) - exp(-(to - clock->youngest) / mean);
 		}
 	}
@@ -105,7 +106,8 @@ double cairn_ages_longest(const struct cairn_ages *ages, const struct cairn_ages
 {
 	double count = 0, sum = 0, longest = 0;
 	for (int lifetime = CAIRN_LIFETIMES - 1; lifetime >= 0; lifetime--) {
-		double from = lifetime ? class_start(lifetime) : 0, to = lifetime < CAIRN_LIFETIMES - 1 ? class_start(lifetime + 1) : 2 * class_start(lifetime);
+		double from = lifetime ? class_start(lifetime) : 0;
+		double to = lifetime < CAIRN_LIFETIMES - 1 ? class_start(lifetime + 1) : 2 * class_start(lifetime);
 		to = fmax(from, fmin(to, clock->seconds));
 		/* Within a bucket lifetimes are taken to be spread evenly on a logarithmic scale. */
 		double mean = from > 0 && to > from ? (to - from) / log(to / from) : (from + to) / 2;

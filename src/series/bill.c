@@ -3,6 +3,7 @@
 #include "series/bill.h"
 
 #include "base/text.h"
+#include "base/time.h"
 
 #include <assert.h>
 #include <math.h>
@@ -143,7 +144,7 @@ static double sampled_pages(const struct cairn_trailer *trailer)
 void cairn_bill_facts_profile(struct cairn_bill_facts *facts, const struct cairn_profile *profile, const struct cairn_trailer *trailer)
 {
 	enum { small_most = 14 << 10 };
-	static const int64_t late_ns = 1000000000;
+	static const int64_t late_ns = CAIRN_SECOND_NS;
 	uint32_t space = cairn_profile_find_value(profile, "inuse_space"), objects = cairn_profile_find_value(profile, "inuse_objects");
 	struct cairn_spread spread = {0};
 	double page = facts->page ? (double)facts->page : 4096, pages = sampled_pages(trailer);

@@ -1,8 +1,8 @@
 /* rhythm.h - what repeats, a day or an hour long, taken out, so that what grows under it is seen.
  *
- * A line, a wave and its overtone are fitted for each period that the dumps show twice. Chance rarely repeats: a walk or a queue that wanders
- * leaves most of its variance beside any wave of that kind, so only a wave that explains nearly all of what is left beside the line is taken
- * out.
+ * A line, a wave and its overtone are fitted for each period that the dumps show twice. Chance rarely repeats: a walk or a queue that
+ * wanders leaves most of its variance beside any wave of that kind, so only a wave that explains nearly all of what is left beside the
+ * line is taken out.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SERIES_RHYTHM_H
 #define CAIRN_SERIES_RHYTHM_H

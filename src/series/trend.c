@@ -592,7 +592,8 @@ static void look_under_rhythm(struct cairn_trend *trend, struct cairn_trend_judg
 	const struct cairn_trend_clock *clock = judge->clock;
 	double calm[CAIRN_COURSE_POINTS] = {0}, period;
 	struct cairn_trend under;
-	if (trend->verdict == CAIRN_GROWING || trend->verdict == CAIRN_SHRINKING || trend->verdict == CAIRN_STEADY || last_run_start(clock) > first ||
+	bool clear = trend->verdict == CAIRN_GROWING || trend->verdict == CAIRN_SHRINKING || trend->verdict == CAIRN_STEADY;
+	if (clear || last_run_start(clock) > first ||
 	    !cairn_rhythm_remove(clock->hours + first, values + first, clock->count - first, calm + first, &period))
 		return;
 	judge_range(&under, judge, &judge->tail[first], calm, first, clock->count, unit, comparisons * penalty);

@@ -21,8 +21,8 @@ void cairn_words_detail(const struct cairn_trend *trend, double hours, const str
 void cairn_words_trend(const struct cairn_trend *trend, double hours, const struct cairn_view *view, const struct cairn_shape *shape,
 		       struct cairn_buffer *out);
 
-/* The verdict on the whole service as a sentence, without a full stop: "remember_session keeps growing, by 32.7 GiB an hour (more than 99.9 %
- * sure)". Names are as the view has them. */
+/* The verdict on the whole service as a sentence, without a full stop: "remember_session keeps growing, by 32.7 GiB an hour (more than
+ * 99.9 % sure)". Names are as the view has them. */
 void cairn_words_leaks(const struct cairn_leaks *leaks, const struct cairn_view *view, const struct cairn_shape *shape,
 		       struct cairn_buffer *out);
 

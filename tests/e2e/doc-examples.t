@@ -20,7 +20,7 @@ export PATH=$scratch/bin:$scratch/compat:$PATH
 start() {
 	local name=$1
 	shift
-	nice -n 19 "$@" >"$name.log" 2>&1 & # so that they leave the commands room
+	"$@" >"$name.log" 2>&1 &
 	children+=($!)
 	printf -v "$name" %s $!
 }
@@ -37,6 +37,11 @@ for name in tuesday b redis dump last jeprof.4242.7.i7; do cp after.heap $name.h
 cp dumps/4.heap service.heap
 printf '0x1234\n0x5678\n' >addresses
 
+# What a process that was killed leaves: its ledger, with a row a second.
+start killed env LD_PRELOAD="$library" CAIRN_CONF="enable_heap_profiling:true,period:256K,ledger:$scratch/left.ledger" ./plain 1800
+has_history() { "$cairn" timeline -o history.svg left.ledger; }
+wait_for 20 has_history || broken 'the ledger has a history'
+kill -9 "$killed"
 kept=$(basename "$(ls "$scratch"/kept/*.heap | head -n 1)") port=$(free_port)
 python3 - "$root" "$cairn_engine" "$jemalloc_engine" "$bare" "$bare_too" "$kept" "$port" >commands <<'E'
 import glob, re, sys
@@ -53,19 +58,19 @@ for page in sorted(glob.glob(root + "/doc/*.scd")):
 attached = {}
 for page, text in examples:
     command = text.split()[1] if text.startswith("cairn ") else ""
-    if re.fullmatch(r"cairn (top|jeprof|addr2line)", text) or command in ("shell", "fleet", "serve"):
+    if re.fullmatch(r"cairn (top|jeprof|addr2line)", text) or command in ("shell", "fleet", "collect", "store", "serve"):
         continue # a name alone; or tested with a terminal or a store of its own
     pid = jemalloc_engine if command in ("gdump", "stats", "dumps", "reset", "deactivate") else cairn_engine
     if command in ("attach", "detach"):
         pid = bare if page == "README.md" or "sleep" in text or command == "detach" else bare_too
     text = re.sub(r" \| (less|jq .*)$| && go tool pprof.*$", "", text)
     text = text.replace("4242.7.i7", "\0").replace("4242", pid).replace("\0", "4242.7.i7")
-    for old, new in (("sleep 60", "sleep 1"), ("127.0.0.1:4000", "127.0.0.1:" + port), ("--for 5s", "--for 1s"), ("--older 10m", "--older 1ms"),
+    for old, new in (("sleep 60", "sleep 1"), ("127.0.0.1:4000", "127.0.0.1:" + port), ("--for 5s", "--for 3s"), ("--older 10m", "--older 1ms"),
                      ("/var/dumps", "dumps"), ("2026-11-15-07-31-06.auto.heap", kept), ("--focus cache", "--focus load_page"),
                      ("--focus parse", "--focus serve_request"), ("'^dictAdd$'", "'^load_page$'"), ("'^zmalloc'", "'^load_page'"),
                      (" zmalloc ", " load_page "), ("bytes=1M:", "bytes=1K:"), ("--service redis-server", "--service plain"),
-                     ("--interval 1G", "--interval 64M"), ("--share 90%", "--share 0.01%"), ("-- ./service", "-- ./service 1"),
-                     ("cairn cpu " + pid, "cairn cpu --for 1s " + pid)):
+                     ("--interval 1G", "--interval 64M"), ("service-%s-last.heap" % pid, "left.ledger"), ("--share 90%", "--share 0.01%"), ("-- ./service", "-- ./service 1"),
+                     ("cairn cpu " + pid, "cairn cpu --for 3s " + pid)):
         text = text.replace(old, new)
     if command == "watch":
         text = text.replace("cairn watch", "cairn watch --for 2s")

@@ -4,8 +4,11 @@
 
 #include "agent/unwind/dynamic.h"
 #include "agent/unwind/object.h"
+#include "base/path.h"
+#include "dump/trailer_write.h"
 
 #include <malloc.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Functions of the object that has the host's malloc. */
@@ -22,7 +25,7 @@ static bool find_functions(void *context, const struct cairn_object *module)
 {
 	uintptr_t *functions = context;
 	struct cairn_dynamic dynamic;
-	const char *slash = strrchr(module->path, '/'), *name = slash ? slash + 1 : module->path;
+	const char *name = cairn_base_name(module->path);
 	if (!name[0] || strncmp(name, "ld-", 3) == 0 || !cairn_dynamic_open(&dynamic, module) || !cairn_dynamic_find(&dynamic, "malloc"))
 		return false;
 	for (int i = 0; i < FUNCTIONS; i++)
@@ -32,14 +35,16 @@ static bool find_functions(void *context, const struct cairn_object *module)
 
 static void write_number(struct cairn_buffer *out, const char *key, uint64_t value)
 {
-	cairn_buffer_format(out, "# cairn malloc.%s %llu\n", key, (unsigned long long)value);
+	char whole[40];
+	snprintf(whole, sizeof whole, "malloc.%s", key);
+	cairn_trailer_write_number(out, whole, value);
 }
 
 /* What it has in thread caches (tcache) counts as used there. */
 static void write_glibc(struct cairn_buffer *out, uintptr_t function)
 {
 	struct mallinfo2 info = ((struct mallinfo2(*)(void))function)();
-	cairn_buffer_text(out, "# cairn malloc.kind glibc\n");
+	cairn_trailer_write_text(out, "malloc.kind", "glibc");
 	write_number(out, "system", info.arena);
 	write_number(out, "used", info.uordblks);
 	write_number(out, "free", info.fordblks - info.fsmblks);
@@ -60,7 +65,7 @@ static void write_tcmalloc(struct cairn_buffer *out, uintptr_t function)
 		{"unmapped", {"tcmalloc.pageheap_unmapped_bytes"}},
 	};
 	int (*property)(const char *name, size_t *value) = (int (*)(const char *, size_t *))function;
-	cairn_buffer_text(out, "# cairn malloc.kind tcmalloc\n");
+	cairn_trailer_write_text(out, "malloc.kind", "tcmalloc");
 	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
 		uint64_t sum = 0;
 		bool known = false;
@@ -82,7 +87,7 @@ static void write_mimalloc(struct cairn_buffer *out, uintptr_t function)
 	void (*process)(size_t *, size_t *, size_t *, size_t *, size_t *, size_t *, size_t *, size_t *) =
 		(void (*)(size_t *, size_t *, size_t *, size_t *, size_t *, size_t *, size_t *, size_t *))function;
 	process(&ignored[0], &ignored[1], &ignored[2], &ignored[3], &ignored[4], &committed, &ignored[5], &ignored[6]);
-	cairn_buffer_text(out, "# cairn malloc.kind mimalloc\n");
+	cairn_trailer_write_text(out, "malloc.kind", "mimalloc");
 	write_number(out, "system", committed);
 }
 

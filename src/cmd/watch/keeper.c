@@ -148,13 +148,9 @@ bool cairn_keeper_write(const struct cairn_keeper *keeper, const struct cairn_en
 	end.clock_ns = cairn_clock_ns();
 	end.time_ns = cairn_clock_wall_ns();
 	end.uptime_ns = cairn_clock_read(CLOCK_BOOTTIME);
-	struct cairn_smaps smaps = keeper->smaps;
-	if (keeper->measured_ns) {
-		end.smaps = &smaps;
-		end.smaps_before_ms = (uint64_t)(end.clock_ns - keeper->measured_ns) / 1000000;
-	}
-	end.limit = reading->limit;
-	end.group_usage = reading->limit_of_group ? reading->usage : 0;
+	end.smaps = keeper->measured_ns ? &keeper->smaps : NULL;
+	end.smaps_before_ns = end.clock_ns - keeper->measured_ns;
+	end.reading = reading;
 	bool good = (keeper->ledger >= 0 || cairn_fail(error, "the process had no ledger")) && copy(keeper->ledger, &memory, error) &&
 		    cairn_ledger_open(&ledger, cairn_buffer_bytes(&memory), error) && cairn_ledger_write_dump(&ledger, &end, out, error);
 	cairn_buffer_free(&memory);
