@@ -53,7 +53,10 @@ static const struct cairn_option_group groups[] = {
 	{0},
 };
 
-enum { names_most = 64, request_seconds = 10, response_most = 512 << 20, least_every_ns = 100000000 };
+enum { names_most = 64,
+       request_seconds = 10,
+       response_most = 512 << 20,
+       least_every_ns = 100000000 };
 static const int64_t usual_every_ns = 5 * CAIRN_SECOND_NS;
 
 static struct cairn_serve serve;

@@ -66,7 +66,8 @@ bool cairn_account_text(struct cairn_account *account, struct cairn_bytes text, 
 	uint64_t number = cairn_trailer_number(&trailer, "smaps.before_ms");
 	if (cairn_trailer_value(&trailer, "smaps.before_ms").length)
 		cairn_fail(new_note(account), "the process has ended: its resident memory is as of %s before that, its live objects are those of the "
-					      "last moment", cairn_text_span((int64_t)(number % 100000000) * 1000000, span));
+					      "last moment",
+			   cairn_text_span((int64_t)(number % 100000000) * 1000000, span));
 	struct cairn_bytes huge = cairn_trailer_value(&trailer, "huge_pages");
 	snprintf(account->huge_pages, sizeof account->huge_pages, "%.*s", (int)huge.length, huge.data);
 	account->limit = cairn_trailer_number(&trailer, "limit");
@@ -87,7 +88,7 @@ static bool take_process(struct cairn_account *account, int pid, const struct ca
 {
 	char path[32];
 	if (!cairn_smaps_read(&account->facts.smaps, pid))
-		return errno == ENOENT  ? cairn_fail(error, "%s", why->text)
+		return errno == ENOENT	? cairn_fail(error, "%s", why->text)
 		       : errno == ESRCH ? cairn_fail(error, "process %d has no memory: it has ended, or is a kernel thread", pid)
 					: cairn_fail_errno(error, "cannot read the mappings of process %d", pid);
 	account->pid = pid;

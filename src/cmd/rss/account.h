@@ -7,7 +7,8 @@
 #include "base/error.h"
 #include "series/bill.h"
 
-enum { CAIRN_ACCOUNT_NOTES = 8, CAIRN_ACCOUNT_NAME = 300 };
+enum { CAIRN_ACCOUNT_NOTES = 8,
+       CAIRN_ACCOUNT_NAME = 300 };
 
 /* Everything known about the process that was named; all zeroes to start with. */
 struct cairn_account {

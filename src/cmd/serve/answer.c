@@ -94,7 +94,8 @@ static void put_process(struct cairn_json *json, const struct cairn_serve_proces
 	cairn_json_integer(json, "limit_at", process->verdict.limit_ns / 1000000);
 	cairn_json_number(json, "resident", resident_of(process));
 	cairn_json_number(json, "limit", process->limit);
-	cairn_json_text(json, "limit_of", cairn_bytes_of(process->limit <= 0 ? "" : process->limit_of_group ? "cgroup" : "machine"));
+	cairn_json_text(json, "limit_of", cairn_bytes_of(process->limit <= 0 ? "" : process->limit_of_group ? "cgroup"
+													    : "machine"));
 	cairn_json_number(json, "total", last ? round(last->total) : 0);
 	cairn_json_integer(json, "dumps", (int64_t)process->point_count);
 	cairn_json_integer(json, "last", last ? last->id : 0);

@@ -25,7 +25,10 @@
 #include <unistd.h>
 
 /* A folder may hold years of dumps: so many of the newest are read. */
-enum { files_most = 4000, wait_ms = 500, scan_waits = 20, file_most = 1 << 30 };
+enum { files_most = 4000,
+       wait_ms = 500,
+       scan_waits = 20,
+       file_most = 1 << 30 };
 
 struct found {
 	char name[256];
@@ -179,7 +182,7 @@ static size_t list(const struct cairn_serve_folder *folder, struct found **all)
 	DIR *entries = opendir(folder->path);
 	for (const struct dirent *entry; entries && (entry = readdir(entries));) {
 		struct stat status;
-		if (entry->d_name[0] == '.' || strlen(entry->d_name) >= sizeof (*all)->name ||
+		if (entry->d_name[0] == '.' || strlen(entry->d_name) >= sizeof(*all)->name ||
 		    fstatat(dirfd(entries), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode))
 			continue;
 		*all = cairn_array_reserve(*all, &capacity, count + 1, sizeof **all);

@@ -16,7 +16,9 @@
 #include <unistd.h>
 
 /* A snapshot takes at most one part in so many of the time while somebody looks, and while nobody does. */
-enum { watched_share = 20, alone_share = 60, patience_ms = 20000 };
+enum { watched_share = 20,
+       alone_share = 60,
+       patience_ms = 20000 };
 static const int64_t retry_ns = CAIRN_SECOND_NS;
 
 /* Waits until UNTIL on the clock that never goes back, until a snapshot is wanted, or the end. Where BEGAN is not 0, a snapshot that was

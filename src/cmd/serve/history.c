@@ -11,7 +11,9 @@
 #include <stdlib.h>
 
 /* Rows of points that are gone stay in the sum until they are that many times those in use, and more than so many. */
-enum { stale_times = 4, stale_least = 20000, thin_least = 8 };
+enum { stale_times = 4,
+       stale_least = 20000,
+       thin_least = 8 };
 
 static void start(struct cairn_history *history)
 {

@@ -14,22 +14,23 @@
 #include "profile/combine.h"
 #include "series/series.h"
 
-enum { CAIRN_HISTORY_REASON = 96, CAIRN_HISTORY_ENDED = 200 };
+enum { CAIRN_HISTORY_REASON = 96,
+       CAIRN_HISTORY_ENDED = 200 };
 
 struct cairn_history_point {
 	int64_t id; /* milliseconds since 1970, of no other point */
 	struct cairn_origin origin;
-	double total;   /* live bytes, as the dump estimates them */
+	double total; /* live bytes, as the dump estimates them */
 	double objects; /* live objects; 0 when not known */
 	double resident, limit, allocated; /* 0 when not known */
 	bool limit_of_group;
 	int64_t since_ns; /* when sampling began */
 	double period;
-	uint64_t build;   /* tells builds of the program apart; 0 when not known */
+	uint64_t build; /* tells builds of the program apart; 0 when not known */
 	char reason[CAIRN_HISTORY_REASON]; /* why it was written; "" when it says nothing */
-	char ended[CAIRN_HISTORY_ENDED];   /* how the process ended, of its last moment; "" for any other */
+	char ended[CAIRN_HISTORY_ENDED]; /* how the process ended, of its last moment; "" for any other */
 	struct cairn_series_cell *cells; /* of the rows that it has */
-	double *values;                  /* all values of each */
+	double *values; /* all values of each */
 	size_t count;
 };
 
@@ -37,7 +38,7 @@ struct cairn_history {
 	struct cairn_source_options source; /* how dumps are read and named */
 	uint64_t bytes_most;
 	int64_t keep_ns; /* how long a point stays, counted from the newest; 0 for ever */
-	uint64_t bytes;  /* of the points */
+	uint64_t bytes; /* of the points */
 	struct cairn_profile sum;
 	struct cairn_combine combine;
 	size_t named; /* locations that were there when names were last looked for */

@@ -22,8 +22,12 @@ static const uint64_t usual_memory = 256 << 20;
 const char *cairn_serve_state_name(enum cairn_serve_state state)
 {
 	static const char *const names[] = {
-		[CAIRN_SERVE_WAITING] = "waiting", [CAIRN_SERVE_SAMPLING] = "sampling", [CAIRN_SERVE_PAUSED] = "paused",
-		[CAIRN_SERVE_STOPPED] = "stopped", [CAIRN_SERVE_SILENT] = "silent",     [CAIRN_SERVE_ENDED] = "ended",
+		[CAIRN_SERVE_WAITING] = "waiting",
+		[CAIRN_SERVE_SAMPLING] = "sampling",
+		[CAIRN_SERVE_PAUSED] = "paused",
+		[CAIRN_SERVE_STOPPED] = "stopped",
+		[CAIRN_SERVE_SILENT] = "silent",
+		[CAIRN_SERVE_ENDED] = "ended",
 		[CAIRN_SERVE_FOLDER] = "dumps",
 	};
 	return names[state];
@@ -212,7 +216,8 @@ static void start_history(struct cairn_serve_process *process)
 {
 	const struct cairn_serve *serve = process->serve;
 	uint64_t memory = serve->options->memory ? serve->options->memory : usual_memory;
-	int64_t keep = serve->keep_ns ? serve->keep_ns : process->name ? usual_keep_ns : 0;
+	int64_t keep = serve->keep_ns ? serve->keep_ns : process->name ? usual_keep_ns
+								       : 0;
 	cairn_history_open(&process->history, &serve->options->source, memory, keep);
 }
 

@@ -19,13 +19,13 @@
 struct cairn_serve;
 
 enum cairn_serve_state {
-	CAIRN_SERVE_WAITING,  /* for a service that does not run, or the first answer */
+	CAIRN_SERVE_WAITING, /* for a service that does not run, or the first answer */
 	CAIRN_SERVE_SAMPLING,
 	CAIRN_SERVE_PAUSED,
-	CAIRN_SERVE_STOPPED,  /* by a signal: it cannot answer */
-	CAIRN_SERVE_SILENT,   /* it runs and does not answer */
+	CAIRN_SERVE_STOPPED, /* by a signal: it cannot answer */
+	CAIRN_SERVE_SILENT, /* it runs and does not answer */
 	CAIRN_SERVE_ENDED,
-	CAIRN_SERVE_FOLDER,   /* known by its dumps only */
+	CAIRN_SERVE_FOLDER, /* known by its dumps only */
 };
 
 /* What the page knows of a dump without asking for its tree. */
@@ -43,19 +43,20 @@ struct cairn_serve_row {
 	double resident, anonymous;
 };
 
-enum { CAIRN_SERVE_ROWS = 8192, CAIRN_SERVE_KEY = 96 };
+enum { CAIRN_SERVE_ROWS = 8192,
+       CAIRN_SERVE_KEY = 96 };
 
 struct cairn_serve_process {
 	struct cairn_serve *serve;
 	char key[CAIRN_SERVE_KEY]; /* names it in requests; the same after a restart of the server */
-	const char *name;          /* of the target, as it was given; NULL for a process of a folder */
-	bool service;              /* NAME is that of a service, which may come back */
+	const char *name; /* of the target, as it was given; NULL for a process of a folder */
+	bool service; /* NAME is that of a service, which may come back */
 
 	/* Under serve->lock. */
 	char program[128], command[256], host[65];
 	int pid; /* as it is numbered here; 0 when not known */
 	enum cairn_serve_state state;
-	char why[600];    /* of the state, where there is more to say */
+	char why[600]; /* of the state, where there is more to say */
 	int64_t since_ms; /* the state has lasted since then */
 	int64_t started_ms; /* sampling, as the agent says it */
 	char engine[24];
@@ -68,11 +69,11 @@ struct cairn_serve_process {
 	size_t point_count, point_capacity;
 	struct cairn_verdict_summary verdict;
 	struct cairn_buffer leaks, layers, bill, status; /* JSON; empty until there is some */
-	int64_t next_ns;  /* when the next snapshot is due, on the clock that never goes back; 0 for none */
+	int64_t next_ns; /* when the next snapshot is due, on the clock that never goes back; 0 for none */
 	int64_t cost_ns, snapshot_ns; /* what the last one cost, all in all and in the service */
 	uint64_t snapshots, failures;
-	bool has_freed;  /* the newest dump says what was freed */
-	bool wanted;     /* a snapshot was asked for */
+	bool has_freed; /* the newest dump says what was freed */
+	bool wanted; /* a snapshot was asked for */
 	bool memory_open;
 	struct cairn_memory memory;
 	struct cairn_memory_reading reading; /* the last of it */

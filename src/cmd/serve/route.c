@@ -15,7 +15,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { body_most = 4096, busy_tick_ms = 200, idle_tick_ms = 1000 };
+enum { body_most = 4096,
+       busy_tick_ms = 200,
+       idle_tick_ms = 1000 };
 static const int64_t looks_for_ns = 30 * CAIRN_SECOND_NS;
 static const char text_type[] = "text/plain; charset=utf-8", json_type[] = "application/json";
 
@@ -76,7 +78,8 @@ static bool is_page(struct cairn_bytes path)
 static bool is_own_origin(const struct cairn_serve *serve, const struct cairn_request *request)
 {
 	struct cairn_bytes origin = request->origin;
-	size_t scheme = cairn_bytes_start_with(origin, "http://") ? 7 : serve->token[0] && cairn_bytes_start_with(origin, "https://") ? 8 : 0;
+	size_t scheme = cairn_bytes_start_with(origin, "http://") ? 7 : serve->token[0] && cairn_bytes_start_with(origin, "https://") ? 8
+																      : 0;
 	return scheme && request->host.data && cairn_bytes_equal(cairn_bytes_skip(origin, scheme), request->host);
 }
 
@@ -207,8 +210,10 @@ static bool answer_get(struct cairn_serve *serve, struct cairn_exchange *exchang
 		enum cairn_serve_task task;
 		const char *agent;
 	} tasks[] = {
-		{"/api/page", CAIRN_TASK_PAGE, NULL},     {"/api/churn", CAIRN_TASK_CHURN, NULL},
-		{"/api/source", CAIRN_TASK_SOURCE, NULL}, {"/api/allocator", CAIRN_TASK_STATS, "/cairn/stats"},
+		{"/api/page", CAIRN_TASK_PAGE, NULL},
+		{"/api/churn", CAIRN_TASK_CHURN, NULL},
+		{"/api/source", CAIRN_TASK_SOURCE, NULL},
+		{"/api/allocator", CAIRN_TASK_STATS, "/cairn/stats"},
 		{"/api/doctor", CAIRN_TASK_DOCTOR, NULL},
 	};
 	const struct cairn_request *request = &exchange->request;

@@ -12,7 +12,9 @@
 #include <stdatomic.h>
 
 /* Of the connections a quarter is for a unix socket; what streams leave of the rest is for requests. */
-enum { CAIRN_SERVE_PROCESSES = 256, CAIRN_SERVE_STREAMS = 128, CAIRN_SERVE_CONNECTIONS = 256 };
+enum { CAIRN_SERVE_PROCESSES = 256,
+       CAIRN_SERVE_STREAMS = 128,
+       CAIRN_SERVE_CONNECTIONS = 256 };
 
 struct cairn_serve_options {
 	const char *listen, *token, *agent_token, *every, *keep;
@@ -26,7 +28,7 @@ struct cairn_serve_options {
 struct cairn_serve {
 	const struct cairn_serve_options *options;
 	int64_t every_ns, keep_ns; /* keep_ns is 0 where it was not said */
-	char token[80];  /* "" for none */
+	char token[80]; /* "" for none */
 	char address[256]; /* as it is printed, without the token */
 	char authority[192]; /* HOST:PORT of it; "" for a unix socket */
 	bool loopback;
@@ -39,8 +41,8 @@ struct cairn_serve {
 	struct cairn_serve_process *processes[CAIRN_SERVE_PROCESSES];
 	size_t process_count;
 	struct cairn_buffer events; /* what pages are to be told, as server-sent events */
-	unsigned streams;           /* pages that listen */
-	int64_t looked_ns;          /* when somebody last asked for something */
+	unsigned streams; /* pages that listen */
+	int64_t looked_ns; /* when somebody last asked for something */
 	uint64_t event_count;
 };
 
@@ -64,7 +66,7 @@ struct cairn_serve_folder {
 		char name[256];
 		uint64_t inode, size;
 		int64_t modified_ns;
-	} *files; /* that were read, or found to be no dump */
+	} * files; /* that were read, or found to be no dump */
 	size_t file_count, file_capacity;
 };
 

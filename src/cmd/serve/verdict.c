@@ -16,7 +16,12 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { least_dumps = 3, judged_points = CAIRN_COURSE_POINTS, layer_most = 6, row_most = 40, stack_most = 60, spark_points = 32 };
+enum { least_dumps = 3,
+       judged_points = CAIRN_COURSE_POINTS,
+       layer_most = 6,
+       row_most = 40,
+       stack_most = 60,
+       spark_points = 32 };
 
 /* What everything here is made of. */
 struct judging {
@@ -29,9 +34,7 @@ struct judging {
 
 const char *cairn_verdict_kind_name(enum cairn_verdict_kind kind)
 {
-	static const char *const names[] = {[CAIRN_VERDICT_EARLY] = "early", [CAIRN_VERDICT_GROWING] = "growing",
-					    [CAIRN_VERDICT_STEADY] = "steady", [CAIRN_VERDICT_ENDED] = "ended",
-					    [CAIRN_VERDICT_NOTHING] = "nothing"};
+	static const char *const names[] = {[CAIRN_VERDICT_EARLY] = "early", [CAIRN_VERDICT_GROWING] = "growing", [CAIRN_VERDICT_STEADY] = "steady", [CAIRN_VERDICT_ENDED] = "ended", [CAIRN_VERDICT_NOTHING] = "nothing"};
 	return names[kind];
 }
 
@@ -72,8 +75,12 @@ static char *clock_text(int64_t ns, char *out, size_t size)
 
 static char *span_text(double hours, char *out, size_t size)
 {
-	double amount = hours >= 48 ? hours / 24 : hours >= 2 ? hours : hours * 60 >= 2 ? hours * 60 : hours * 3600;
-	const char *unit = hours >= 48 ? "day" : hours >= 2 ? "hour" : hours * 60 >= 2 ? "minute" : "second";
+	double amount = hours >= 48 ? hours / 24 : hours >= 2 ? hours
+					   : hours * 60 >= 2  ? hours * 60
+							      : hours * 3600;
+	const char *unit = hours >= 48 ? "day" : hours >= 2 ? "hour"
+					 : hours * 60 >= 2  ? "minute"
+							    : "second";
 	long count = lround(amount);
 	snprintf(out, size, "%ld %s%s", count, unit, count == 1 ? "" : "s");
 	return out;

@@ -19,8 +19,8 @@ struct cairn_verdict_summary {
 	enum cairn_verdict_kind kind;
 	char sentence[400];
 	unsigned more_dumps; /* too few: how many more it takes; 0 where that is not known */
-	double per_hour;     /* by which memory grows; 0 when it does not */
-	int64_t limit_ns;    /* when the limit is reached, since 1970; 0 for never */
+	double per_hour; /* by which memory grows; 0 when it does not */
+	int64_t limit_ns; /* when the limit is reached, since 1970; 0 for never */
 };
 
 const char *cairn_verdict_kind_name(enum cairn_verdict_kind kind);

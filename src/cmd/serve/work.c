@@ -14,7 +14,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { threads = 4, slow_most = 2, jobs_most = 128, trees_most = 12, node_most = 60000, cpu_seconds = 10, cpu_seconds_most = 60, cpu_frequency = 99 };
+enum { threads = 4,
+       slow_most = 2,
+       jobs_most = 128,
+       trees_most = 12,
+       node_most = 60000,
+       cpu_seconds = 10,
+       cpu_seconds_most = 60,
+       cpu_frequency = 99 };
 static const char text_type[] = "text/plain; charset=utf-8", json_type[] = "application/json";
 
 struct job {
@@ -187,7 +194,8 @@ static bool make_tree(struct job *job, struct cairn_error *error)
 
 static bool make_page(struct job *job, struct cairn_error *error)
 {
-	enum { least_dumps = 3, points_most = 512 };
+	enum { least_dumps = 3,
+	       points_most = 512 };
 	struct shown shown;
 	struct cairn_series series = {0};
 	struct cairn_leaks leaks = {0};
