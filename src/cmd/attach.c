@@ -105,8 +105,9 @@ static bool call(struct work *work, struct cairn_injection *injection, struct ca
 	return true;
 }
 
-/* Opens descriptor NUMBER of the process, which says that it is a memfd, for writing; -1 where it is something else. Its name proves nothing:
- * a process with mounts of its own can give a file of ours that name. What proves it is the file system, which nobody can mount. */
+/* Opens descriptor NUMBER of the process, which says that it is a memfd, for writing; -1 where it is something else. Its name proves
+ * nothing: a process with mounts of its own can give a file of ours that name. What proves it is the file system, which nobody can
+ * mount. */
 static int open_memfd(int pid, int number)
 {
 	char path[64];
@@ -250,8 +251,8 @@ static bool load_from_path(struct work *work, struct cairn_error *error)
 	return open_library(work, work->library_path, error);
 }
 
-/* Where `cairn_attached` and cairn_attach_start are in MODULE, the library as the process has loaded it. A memfd has no file any more; ours has
- * the same symbols where it begins with the same headers and build-id. */
+/* Where `cairn_attached` and cairn_attach_start are in MODULE, the library as the process has loaded it. A memfd has no file any more;
+ * ours has the same symbols where it begins with the same headers and build-id. */
 static bool locate(const struct work *work, const struct cairn_subject_module *module, uint64_t *attached, uint64_t *function)
 {
 	char theirs[1024];

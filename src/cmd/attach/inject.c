@@ -287,8 +287,8 @@ static bool is_there(int pid, uint64_t own)
 	return found;
 }
 
-/* Puts a thread that waits inside a call of ours back to where it was, as if it had never been sent. It holds nothing there: what waits for
- * a lock does not have it. */
+/* Puts a thread that waits inside a call of ours back to where it was, as if it had never been sent. It holds nothing there: what waits
+ * for a lock does not have it. */
 static bool take_back(struct attempt *attempt, int tid)
 {
 	struct cairn_machine machine;
@@ -488,7 +488,8 @@ static bool inject(const struct cairn_subject *subject, struct cairn_injection *
 		}
 	}
 	return cairn_fail(error, "no thread of process %d was seen outside of its allocator, the loader and signal handlers within %d s (the "
-			  "last was in %s); nothing was changed", subject->pid, (int)((until - began) / millisecond / 1000), attempt.why[0] ? attempt.why : "a system call");
+			  "last was in %s); nothing was changed", subject->pid,
+			  (int)((until - began) / millisecond / 1000), attempt.why[0] ? attempt.why : "a system call");
 }
 
 bool cairn_inject(const struct cairn_subject *subject, struct cairn_injection *injection, struct cairn_error *error)

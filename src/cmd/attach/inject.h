@@ -1,12 +1,13 @@
 /* inject.h - a function call in another process, which goes on as if nothing had happened.
  *
- * A short piece of code (machine.h) is written behind the end of some module's code, where nothing is. One thread is stopped, found to be in a
- * plain state (plain.h), sent there, and let go at once. In a process with several threads it only starts a new thread, which makes the call:
- * should the call have to wait, for the loader's lock for example, no thread of the program waits with it. In a process with one thread
- * that thread makes the call itself, since nobody else can hold a lock, and the program may fork at any time.
+ * A short piece of code (machine.h) is written behind the end of some module's code, where nothing is. One thread is stopped, found to
+ * be in a plain state (plain.h), sent there, and let go at once. In a process with several threads it only starts a new thread, which
+ * makes the call: should the call have to wait, for the loader's lock for example, no thread of the program waits with it. In a process
+ * with one thread that thread makes the call itself, since nobody else can hold a lock, and the program may fork at any time.
  *
- * From the moment the thread is sent there it needs nobody: if the command is killed, the call is made all the same and the thread returns to
- * where it was. Where it waited in a system call it begins that again, with what is left of the time if the kernel keeps account of it.
+ * From the moment the thread is sent there it needs nobody: if the command is killed, the call is made all the same and the thread
+ * returns to where it was. Where it waited in a system call it begins that again, with what is left of the time if the kernel keeps
+ * account of it.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_ATTACH_INJECT_H
 #define CAIRN_CMD_ATTACH_INJECT_H
