@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Estimates and their errors against the truth: known live bytes at four places, 1,000 profiles by jemalloc. Each mean is within five standard errors
-# of the truth, and the intervals of --errors hold it 95 % of the time, to within two points.
+# and half a percent of the truth (jemalloc rounds what a sample of about a period stands for), and the intervals of --errors hold it 95 % of the time, to within two points.
 . tests/e2e/lib.sh
 need cc python3
 cc -O1 -g tests/e2e/unsample.c -o "$scratch/unsample" -ljemalloc 2>"$scratch/cc" || broken "cannot build against jemalloc: $(head -n 1 "$scratch/cc")"
@@ -26,7 +26,7 @@ for line in open(sys.argv[3]):
     share = 100 * sum(held) / len(held)
     print(f"# {name}: {len(values)} profiles, mean {mean:.0f}, truth {truth:.0f}, standard error {error:.0f}, {share:.1f} % covered")
     good &= len(values) == trials and error > 0 and abs(share - 95) <= 4
-    print(("ok" if error > 0 and abs(mean - truth) < 5 * error else "bad"), name, "is right on average")
+    print(("ok" if error > 0 and abs(mean - truth) < 5 * error + truth / 200 else "bad"), name, "is right on average")
 share = 100 * sum(covered) / len(covered)
 print("ok" if good and abs(share - 95) <= 2 else "bad", f"{share:.1f} % of {len(covered)} intervals hold the truth")
 E
