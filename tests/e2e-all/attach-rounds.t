@@ -31,7 +31,7 @@ for i in $(seq "$rounds"); do
 	done=$i
 	ms=${said##*held for }
 	held=$(awk -v a="$held" -v b="${ms% ms*}" 'BEGIN { print (b + 0 > a + 0) ? b : a }')
-	[ $((i % 100)) != 0 ] || echo "#   round $i: $(size)"
+	[ $((i % 100)) != 0 ] || echo "#   round $i: $(size), longest stall $(number "$scratch/busy" 144) us"
 done
 stall=$(number "$scratch/busy" 144)
 sleep 0.5
