@@ -24,7 +24,7 @@
 
 static const int64_t second = CAIRN_SECOND_NS, millisecond = 1000000;
 /* A look at the tree takes time, and so does a profile of it: neither may take more than a small part of all time. */
-enum { look_ms = 100, look_share = 50, profile_ms = 250, profile_share = 20 };
+enum { look_ms = 100, look_share = 100, profile_ms = 250, profile_share = 50 };
 enum { highest_patience_ms = 20000, signal_patience_ms = 3000, end_window_seconds = 10, guests_most = 32 };
 static const uint64_t least_growth = 4 << 20, least_worth = 8 << 20;
 
