@@ -154,7 +154,7 @@ static uint64_t sum_memory(const struct loop *loop, size_t *processes)
 	return sum;
 }
 
-/* A dump is there: it is told, and sent where that was asked for. */
+/* Reports a new dump, and queues it for --push. */
 static void tell_dump(const struct loop *loop, const struct cairn_watched *watched)
 {
 	size_t processes;

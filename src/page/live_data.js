@@ -1,5 +1,5 @@
 // @ts-check
-/* live_data.js - what a live page asks the server, and what it is told (doc/live-page.md).
+/* live_data.js - the requests of a live page to its server, and the answers (doc/live-page.md).
  *
  * The token comes in the fragment of the address and is kept in memory only. Events are read from a fetch, which can carry it; the browser's
  * own EventSource cannot.

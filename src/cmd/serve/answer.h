@@ -1,4 +1,4 @@
-/* answer.h - what pages and scripts are told of the processes, as JSON (doc/live-page.md).
+/* answer.h - the answers about processes for pages and scripts, as JSON (doc/live-page.md).
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_SERVE_ANSWER_H
 #define CAIRN_CMD_SERVE_ANSWER_H

@@ -46,7 +46,7 @@ struct cairn_serve {
 	uint64_t event_count;
 };
 
-/* Adds an event to what pages are told: DATA is one JSON object. Under serve->lock. */
+/* Sends an event to all pages: DATA is one JSON object. Under serve->lock. */
 void cairn_serve_tell(struct cairn_serve *serve, const char *event, struct cairn_bytes data);
 
 /* Whether somebody looks, or did a moment ago. Under serve->lock. */

@@ -2,7 +2,7 @@
  *
  * A thread of its own sends them, one after the other, from the files in the folder, so that neither a slow collector nor a missing one
  * holds up a dump. What could not be sent is tried again, with pauses; of those that wait the oldest is dropped when there are too many,
- * which is told. A dump that was removed in the meantime is passed over.
+ * with a note. A dump that was removed in the meantime is skipped.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_WATCH_PUSH_H
 #define CAIRN_CMD_WATCH_PUSH_H
