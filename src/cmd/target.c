@@ -294,7 +294,7 @@ bool cairn_target_find(struct cairn_target *target, const char *name, const char
 		return cairn_fail(error, "%s: you may not open it; an agent's socket is for its user and root (sudo cairn …)", name);
 	}
 	if (!is_number(name))
-		return cairn_fail(error, "%s: not a TARGET: give a PID, an agent's socket, or a URL", name);
+		return cairn_fail_usage(error, "%s: not a TARGET: give a PID, an agent's socket, or a URL", name);
 	target->pid = atoi(name);
 	return find_process(target, error);
 }

@@ -34,6 +34,10 @@ is "$(completes cairn top READ)" README.md 'and a file'
 is "$(completes cairn flame --widths '')" 'change after' 'the words that an option takes'
 mkdir "$scratch/bin" && printf '#!/bin/sh\n[ "$1" = ps ] && printf "PID STATE\\n 4242 active\\n"\n' >"$scratch/bin/cairn" && chmod +x "$scratch/bin/cairn"
 is "$(PATH=$scratch/bin:$PATH completes cairn status 42)" 4242 'and the processes that can be asked'
+is "$(completes cairn attach --engine '')" 'auto cairn jemalloc' 'the engines'
+is "$(completes cairn graph --format p)" 'pdf png ps' 'formats'
+like "$(completes cairn flame --color '')" 'hot mem *diff' 'palettes'
+is "$(completes cairn attach $$)" $$ "and behind attach the user's own processes"
 mkdir "$scratch/functions" && "$cairn" completion zsh >"$scratch/functions/_cairn"
 is "$(zsh -fc "fpath=($scratch/functions); _describe() { print \$1 }; compdef() :; autoload -U _cairn; words=(cairn lea) CURRENT=2; _cairn" 2>&1)" command \
 		'zsh completes the first time it is asked'
