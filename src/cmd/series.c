@@ -141,7 +141,8 @@ bool cairn_source_series(struct cairn_series *series, const struct cairn_source_
 {
 	struct cairn_dump_files files = {0};
 	cairn_series_start(series);
-	if (!cairn_files_list(&files, count, names, error) || !cairn_files_keep_service(&files, options->service, error)) {
+	if (!cairn_source_check(options, error) || !cairn_files_list(&files, count, names, error) ||
+	    !cairn_files_keep_service(&files, options->service, error)) {
 		cairn_files_free(&files);
 		return false;
 	}
