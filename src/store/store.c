@@ -117,19 +117,43 @@ static void forget_old(struct cairn_store *store)
 			store->engine->forget(store->connection, &cairn_tables[i], now - (int64_t)store->keep_days * 24 * hour, NULL);
 }
 
+struct cairn_store_rows {
+	struct cairn_buffer tables[CAIRN_TABLES];
+};
+
+struct cairn_store_rows *cairn_store_prepare(const struct cairn_store_snapshot *snapshots, size_t count)
+{
+	struct cairn_store_rows *rows = cairn_array_zero(1, sizeof *rows);
+	for (size_t i = 0; i < CAIRN_TABLES; i++)
+		rows->tables[i] = cairn_buffer(SIZE_MAX);
+	for (size_t i = 0; i < count; i++)
+		cairn_snapshot_write(&snapshots[i], rows->tables, NULL);
+	return rows;
+}
+
+void cairn_store_rows_free(struct cairn_store_rows *rows)
+{
+	for (size_t i = 0; i < CAIRN_TABLES; i++)
+		cairn_buffer_free(&rows->tables[i]);
+	free(rows);
+}
+
+bool cairn_store_put_rows(struct cairn_store *store, const struct cairn_store_rows *rows, struct cairn_error *error)
+{
+	if (!store->engine->insert(store->connection, rows->tables, error))
+		return false;
+	forget_old(store);
+	return true;
+}
+
 bool cairn_store_put(struct cairn_store *store, const struct cairn_store_snapshot *snapshots, size_t count, struct cairn_error *error)
 {
-	struct cairn_buffer rows[CAIRN_TABLES];
-	bool good = true;
-	for (size_t i = 0; i < CAIRN_TABLES; i++)
-		rows[i] = cairn_buffer(SIZE_MAX);
-	for (size_t i = 0; good && i < count; i++)
-		good = cairn_snapshot_write(&snapshots[i], rows, error);
-	good = good && store->engine->insert(store->connection, rows, error);
-	for (size_t i = 0; i < CAIRN_TABLES; i++)
-		cairn_buffer_free(&rows[i]);
-	if (good)
-		forget_old(store);
+	for (size_t i = 0; i < count; i++)
+		if (!cairn_store_accepts(snapshots[i].profile, error))
+			return false;
+	struct cairn_store_rows *rows = cairn_store_prepare(snapshots, count);
+	bool good = cairn_store_put_rows(store, rows, error);
+	cairn_store_rows_free(rows);
 	return good;
 }
 

@@ -41,6 +41,13 @@ bool cairn_store_accepts(const struct cairn_profile *profile, struct cairn_error
 /* Puts COUNT snapshots. Where that fails, all of them may be put again: what is there already is not counted twice. */
 bool cairn_store_put(struct cairn_store *store, const struct cairn_store_snapshot *snapshots, size_t count, struct cairn_error *error);
 
+/* The same in two steps, for whoever must know which of them takes long: the rows, in memory, which no store is needed for; a snapshot that
+ * no store accepts has none. And then putting them. */
+struct cairn_store_rows;
+struct cairn_store_rows *cairn_store_prepare(const struct cairn_store_snapshot *snapshots, size_t count);
+void cairn_store_rows_free(struct cairn_store_rows *rows);
+bool cairn_store_put_rows(struct cairn_store *store, const struct cairn_store_rows *rows, struct cairn_error *error);
+
 /* What is asked about. NULL or 0 is anything. */
 struct cairn_question {
 	const char *tenant;
