@@ -103,4 +103,31 @@ is "$(snapshots)" 6 'and is stored once there is a store'
 is "$(ls "$spool/.refused" | wc -l)" 1 'nothing more was set aside'
 is "$(ls -A "$spool" | tr '\n' ' ')" '.refused ' 'a draft of a collector that was killed is gone, too'
 stop
+
+# Snapshots a minute apart, and a store of the version before that.
+. tests/e2e/changes.sh
+rows() { python3 -c 'import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute("SELECT count(*) FROM samples").fetchone()[0])' "$scratch/minutes.db"; }
+store=sqlite:$scratch/minutes.db
+"$cairn" store init -q "$store"
+check_changes
+python3 - "$scratch/minutes.db" <<'P'
+import sqlite3, sys
+old = sqlite3.connect(sys.argv[1])
+old.execute("DELETE FROM snapshots WHERE base_ns <> 0")
+old.execute("ALTER TABLE snapshots RENAME TO s")
+old.execute("CREATE TABLE snapshots (instance INTEGER NOT NULL, time_ns INTEGER NOT NULL, bytes REAL NOT NULL, resident REAL NOT NULL, memory_limit REAL NOT NULL, "
+            "limit_of_group INTEGER NOT NULL, period REAL NOT NULL, unsampling INTEGER NOT NULL, has_allocated INTEGER NOT NULL, ended TEXT NOT NULL, "
+            "PRIMARY KEY (instance, time_ns)) WITHOUT ROWID")
+old.execute("INSERT INTO snapshots SELECT instance, time_ns, bytes, resident, memory_limit, limit_of_group, period, unsampling, has_allocated, ended FROM s")
+old.execute("DROP TABLE s")
+old.execute("UPDATE settings SET value = 1 WHERE setting = 1")
+old.execute("UPDATE settings SET value = 30 WHERE setting = 2")
+old.execute("DELETE FROM settings WHERE setting = 3")
+old.commit()
+P
+like "$("$cairn" fleet services --store "$store" 2>&1)" "*version 1*'cairn store init STORE' brings them up to date*" 'tables of an earlier version'
+holds 'are brought up to date' "$cairn" store init -q "$store"
+is "$(snapshots)" 3 'with what they hold'
+is "$(python3 -c 'import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute("SELECT value FROM settings WHERE setting = 2").fetchone()[0])' "$scratch/minutes.db")" 30 'and how long it is kept'
+holds 'once is enough' "$cairn" store init -q "$store"
 done_testing
