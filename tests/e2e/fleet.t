@@ -84,6 +84,33 @@ holds 'a store is a source of any report' "$cairn" top "$store?service=api&versi
 "$cairn" top "$store?servce=api" >"$scratch/out" 2>&1
 is $? 2 'a question that is misspelt'
 
+# Over time, and what the resident memory is.
+fleet timeline --service api --json >"$scratch/timeline.json" 2>"$scratch/notes"
+is "$(field '(len(r["dumps"]), r["dumps"][0]["file"], {d["run"] for d in r["dumps"]}, len({d["time"] for d in r["dumps"]}))' <"$scratch/timeline.json")" \
+	"(24, '6 instances', {0}, 24)" 'a timeline of all instances together'
+is "$(field "abs(sum(l['values'][-1] for l in r['layers']) - r['total']['values'][-1]) < 20" <"$scratch/timeline.json")" True 'whose layers add up'
+sum=0
+for i in 1 2 3; do
+	for file in "$(ls -v "$scratch/new$i"/*.heap | tail -n 1)" "$(ls -v "$scratch/old$i"/*.heap | tail -n 1)"; do
+		sum=$((sum + $("$cairn" top --json "$file" 2>"$scratch/notes" | field 'round(r["total"])')))
+	done
+done
+is "$(field "abs(r['total']['values'][-1] - $sum) < 10" <"$scratch/timeline.json")" True 'and are the sum of the dumps of that instant'
+is "$(fleet timeline --version 2 --per-instance --json 2>"$scratch/notes" | field "[l['verdict'] for l in r['layers'] if l['name'].startswith('0x1000')]")" "['growing']" 'the leak is a layer that grows'
+fleet timeline --service api -o "$scratch/fleet-timeline.svg" 2>"$scratch/notes"
+fleet timeline --service api -o "$scratch/fleet-timeline.html" 2>"$scratch/notes"
+holds 'as a picture' grep -q '<svg' "$scratch/fleet-timeline.svg"
+holds 'and as a page' grep -q '<html' "$scratch/fleet-timeline.html"
+is "$(fleet timeline --service api -n 3 | awk 'NR > 1 { print $3 }' | tr '\n' ' ')" '6 6 6 ' 'as a table: how many instances, the last three instants'
+is "$(fleet timeline --service api --instance new-1 | wc -l)" 25 'of one instance, its own snapshots'
+weight() { sed -n 's/^# cairn smaps.rss //p' "$(ls -v "$scratch/$1"/*.heap | tail -n 1)"; }
+resident=$(($(weight new1) + $(weight new2) + $(weight new3)))
+is "$(fleet bill --service api --json | field '[(b["version"], b["instances"], b["resident"], b["lines"]["live"] + b["lines"]["other"] == b["resident"]) for b in r["bills"]]')" \
+	"[('2', 3, $resident, True), ('1', 3, $(($(weight old1) + $(weight old2) + $(weight old3))), True)]" 'the bill of each release adds up to what is resident'
+like "$(fleet bill --version 2)" '*3 instances*resident*live objects*everything else*' 'the same in words'
+is "$("$cairn" leaks "$store?service=api&version=2&per=instance&from=1789000000" --json 2>"$scratch/notes" | field "[x['name'] for x in r['rows'] if x['verdict'] == 'growing']")" "['0x1000']" \
+	'a store is a source of a command that looks at time'
+
 send new-1 2 "$scratch/new1"/*.heap
 wait_for 60 emptied
 is "$(fleet services --json | field 'sum(s["snapshots"] for s in r["services"])')" 144 'what is sent twice counts once'

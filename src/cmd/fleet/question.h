@@ -31,6 +31,9 @@ struct cairn_store *cairn_fleet_ask(const struct cairn_fleet_options *options, i
 /* Appends the name of a source that stands for OPTIONS. */
 void cairn_fleet_source_name(const struct cairn_fleet_options *options, struct cairn_buffer *out);
 
+/* Takes the question off NAME, a source: what follows the last question mark. Texts live as long as ARENA. */
+bool cairn_fleet_source_parse(const char *name, struct cairn_arena *arena, struct cairn_fleet_options *options, struct cairn_error *error);
+
 /* Reads the source NAME of that kind into PROFILE, an initialised one. */
 bool cairn_fleet_source_read(struct cairn_profile *profile, const char *name, struct cairn_error *error);
 
