@@ -15,6 +15,8 @@ static const struct cairn_command questions[] = {
 	 .run = cairn_fleet_answer_services},
 	{.name = "leaks", .summary = "which call path grows, on how many instances, since which release", .groups = cairn_fleet_answer_groups,
 	 .options_size = sizeof(struct cairn_fleet_answer_options), .run = cairn_fleet_answer_leaks},
+	{.name = "diff", .summary = "what an instance of one release holds more of than one of another, with error bars",
+	 .groups = cairn_fleet_diff_groups, .options_size = sizeof(struct cairn_fleet_diff_options), .run = cairn_fleet_answer_diff},
 	{.name = "bill", .summary = "what the resident memory of each release is", .groups = cairn_fleet_answer_groups,
 	 .options_size = sizeof(struct cairn_fleet_answer_options), .run = cairn_fleet_answer_bill},
 	{.name = "timeline", .summary = "memory of all instances over time; with -o or --json by call path", .groups = cairn_fleet_answer_groups,
@@ -25,7 +27,7 @@ static const struct cairn_command questions[] = {
 /* And those that are other commands'. */
 static const struct cairn_command *const views[] = {&cairn_command_top, &cairn_command_tree, &cairn_command_traces, &cairn_command_collapsed,
 						    &cairn_command_flame, &cairn_command_html, &cairn_command_graph, &cairn_command_pprof,
-						    &cairn_command_diff, &cairn_command_timeline};
+						    &cairn_command_timeline};
 
 static const struct cairn_option *find_option(const char *argument, size_t length)
 {
@@ -58,51 +60,30 @@ static bool take_options(int *argc, char **argv, struct cairn_fleet_options *opt
 	return true;
 }
 
-/* The two releases of A..B, each a source, the older one first. */
-static bool name_sources(const struct cairn_command *view, struct cairn_fleet_options *options, struct cairn_buffer *sources,
-			 size_t *count, struct cairn_error *error)
-{
-	const char *dots = options->version ? strstr(options->version, "..") : NULL;
-	bool compares = view == &cairn_command_diff;
-	*count = compares ? 2 : 1;
-	if (compares && (!dots || dots == options->version || !dots[2]))
-		return cairn_fail_usage(error, "diff compares two releases: --version A..B");
-	if (!compares && dots)
-		return cairn_fail_usage(error, "--version A..B is for diff; %s shows one release", view->name);
-	char *older = dots ? strndup(options->version, (size_t)(dots - options->version)) : NULL;
-	struct cairn_fleet_options one = *options;
-	one.per_instance |= compares; /* there may be more of one release than of the other */
-	for (size_t i = 0; i < *count; i++) {
-		one.version = !compares ? options->version : i == 0 ? older : dots + 2;
-		cairn_fleet_source_name(&one, &sources[i]);
-		cairn_buffer_byte(&sources[i], 0);
-	}
-	free(older);
-	return true;
-}
-
 static int run_view(const struct cairn_command *view, int argc, char **argv)
 {
 	struct cairn_error error;
 	struct cairn_fleet_options options = {0};
-	struct cairn_buffer sources[2] = {cairn_buffer(1 << 20), cairn_buffer(1 << 20)};
-	size_t count = 0;
+	struct cairn_buffer source = cairn_buffer(1 << 20);
 	bool help = false;
 	for (int i = 1; i < argc; i++)
 		help |= strcmp(argv[i], "--help") == 0;
 	bool good = take_options(&argc, argv, &options, &error);
 	if (good && !help && !options.store && !getenv("CAIRN_STORE"))
 		good = cairn_fail_usage(&error, "which store? --store STORE or CAIRN_STORE says: sqlite:PATH or clickhouse://HOST:PORT/DATABASE");
-	if (good && !help)
-		good = name_sources(view, &options, sources, &count, &error);
+	if (good && options.version && strstr(options.version, ".."))
+		good = cairn_fail_usage(&error, "--version A..B is for diff; %s shows one release", view->name);
+	if (good && !help) {
+		cairn_fleet_source_name(&options, &source);
+		cairn_buffer_byte(&source, 0);
+	}
 	char **arguments = cairn_array_zero((size_t)argc + 3, sizeof *arguments);
 	memcpy(arguments, argv, (size_t)argc * sizeof *arguments);
-	for (size_t i = 0; i < count; i++)
-		arguments[argc++] = sources[i].data;
+	if (source.length)
+		arguments[argc++] = source.data;
 	int code = good ? cairn_run_command(view, argc, arguments) : cairn_say_failure(&error);
 	free(arguments);
-	cairn_buffer_free(&sources[0]);
-	cairn_buffer_free(&sources[1]);
+	cairn_buffer_free(&source);
 	return code;
 }
 

@@ -15,8 +15,8 @@ struct cairn_fleet_answer_options {
 /* The groups that go with a struct cairn_fleet_answer_options. */
 extern const struct cairn_option_group cairn_fleet_answer_groups[];
 
-/* What a question begins with: its options are checked, and the store is asked about the last BACK_NS, or everything for 0. Returns the store,
- * and how many rows are wanted in *ROWS (0 for all); NULL, with a sentence, where it fails. */
+/* What a question begins with: its options are checked, and the store is asked about the last BACK_NS, or everything for 0. Returns the
+ * store, and how many rows are wanted in *ROWS (0 for all); NULL, with a sentence, where it fails. */
 struct cairn_store *cairn_fleet_answer_begin(const struct cairn_fleet_answer_options *options, int64_t back_ns, int operand_count, char **operands,
 					     struct cairn_store_processes *processes, size_t *rows, struct cairn_error *error);
 
@@ -49,5 +49,14 @@ int cairn_fleet_answer_kills(const void *options, int operand_count, char **oper
 int cairn_fleet_answer_leaks(const void *options, int operand_count, char **operands);
 int cairn_fleet_answer_bill(const void *options, int operand_count, char **operands);
 int cairn_fleet_answer_timeline(const void *options, int operand_count, char **operands);
+
+/* This one has options of its own. */
+extern const struct cairn_option_group cairn_fleet_diff_groups[];
+struct cairn_fleet_diff_options {
+	struct cairn_fleet_answer_options answer;
+	const char *load;
+	bool cum;
+};
+int cairn_fleet_answer_diff(const void *options, int operand_count, char **operands);
 
 #endif

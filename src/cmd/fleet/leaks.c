@@ -41,7 +41,8 @@ static bool judge_process(struct cairn_store *store, const struct cairn_store_pr
 	if (good && series.point_count >= least_dumps) {
 		struct cairn_leaks leaks;
 		cairn_leaks_rank(&leaks, &series, &view);
-		cairn_fleet_add(fleet, process->version, process->points[0].time_ns, &leaks, &series, &view);
+		int64_t start = process->start_ns < process->points[0].time_ns ? process->start_ns : 0;
+		cairn_fleet_add(fleet, process->version, start, &leaks, &series, &view);
 		cairn_leaks_free(&leaks);
 	}
 	cairn_view_free(&view);
@@ -148,9 +149,31 @@ void cairn_fleet_leaks_json(const struct cairn_fleet *fleet, size_t rows, size_t
 	cairn_buffer_byte(out, '\n');
 }
 
+/* The instants at which the instances are compared: about as many as most of them have snapshots. */
+static struct cairn_cohort_grid make_grid(const struct cairn_store_processes *processes)
+{
+	int64_t from = INT64_MAX, to = 0, youngest = INT64_MAX, oldest = 0;
+	size_t points = 0, judged = 0;
+	for (size_t i = 0; i < processes->count; i++) {
+		const struct cairn_store_process *process = &processes->items[i];
+		int64_t first = process->points[0].time_ns, last = cairn_store_last(process)->time_ns;
+		int64_t start = process->start_ns && process->start_ns < first ? process->start_ns : first;
+		if (process->point_count < least_dumps)
+			continue;
+		from = first < from ? first : from;
+		to = last > to ? last : to;
+		youngest = first - start < youngest ? first - start : youngest;
+		oldest = last - start > oldest ? last - start : oldest;
+		points += process->point_count;
+		judged++;
+	}
+	return cairn_cohort_grid_make(from, to, youngest, oldest, judged ? points / judged : 0);
+}
+
 bool cairn_fleet_judge_processes(struct cairn_store *store, const struct cairn_store_processes *processes, struct cairn_fleet *fleet,
 				 struct cairn_error *error)
 {
+	fleet->grid = make_grid(processes);
 	for (size_t i = 0; i < processes->count; i++)
 		if (!judge_process(store, &processes->items[i], fleet, error))
 			return false;

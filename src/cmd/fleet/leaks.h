@@ -6,8 +6,8 @@
 #include "series/fleet.h"
 #include "store/store.h"
 
-/* Judges each of PROCESSES, which are of one service, and all of them together. FLEET is all zeroes; it borrows from PROCESSES. Those with too few
- * snapshots are left out: FLEET's instance_count says how many were judged. */
+/* Judges each of PROCESSES, which are of one service, and all of them together. FLEET is all zeroes; it borrows from PROCESSES. Those
+ * with too few snapshots are left out: FLEET's instance_count says how many were judged. */
 bool cairn_fleet_judge_processes(struct cairn_store *store, const struct cairn_store_processes *processes, struct cairn_fleet *fleet,
 				 struct cairn_error *error);
 

@@ -1,7 +1,8 @@
 /* question.h - what a person asks a store about: the options, and the same as part of a source's name.
  *
- * A store is a SOURCE of every report: STORE?service=api&version=42&from=-6h is what the processes of that service held, averaged over that
- * time and added up over the processes. `cairn fleet top --store STORE --service api` makes such a name and calls `cairn top` with it.
+ * A store is a SOURCE of every report: STORE?service=api&version=42&from=-6h is what the processes of that service held, averaged over
+ * that time and added up over the processes. `cairn fleet top --store STORE --service api` makes such a name and calls `cairn top` with
+ * it.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_FLEET_QUESTION_H
 #define CAIRN_CMD_FLEET_QUESTION_H
