@@ -27,7 +27,7 @@ struct options {
 	uint64_t period;
 	uint64_t interval;
 	const char *prefix;
-	const char *listen;
+	const char *listen, *token, *budget;
 	const char *output;
 	const char *engine;
 	bool quiet;
@@ -42,7 +42,9 @@ static const struct cairn_option table[] = {
 	{0, "interval", "SIZE", "also write a dump each time this much was allocated, such as 4G", CAIRN_OPTION_SIZE, AT(interval), 0},
 	{0, "prefix", "PATH", "begin the names of all dumps with PATH", CAIRN_OPTION_TEXT, AT(prefix), 0},
 	{0, "listen", "ADDRESS", "let the agent listen on TCP too, such as 127.0.0.1:4000", CAIRN_OPTION_TEXT, AT(listen), 0},
+	{0, "token", "TOKEN", "the token that clients over TCP need", CAIRN_OPTION_TEXT, AT(token), 0},
 	{0, "engine", "NAME", "profile with: auto, cairn (any allocator) or jemalloc (default: auto)", CAIRN_OPTION_TEXT, AT(engine), 0},
+	{0, "budget", "PERCENT", "lengthen the period to stay within this share of CPU time, such as 1%", CAIRN_OPTION_TEXT, AT(budget), 0},
 	{'q', "quiet", NULL, "print no summary", CAIRN_OPTION_FLAG, AT(quiet), 0},
 	{0},
 };
@@ -163,11 +165,13 @@ static void check_listening(void)
 		cairn_note("the agent cannot listen on %s", listen.tcp_problem);
 }
 
-static void listen_too(const char *address)
+/* A setting of the agent that wins over what is in CAIRN_CONF. */
+static void set_too(const char *key, const char *value)
 {
-	char conf[300];
-	snprintf(conf, sizeof conf, "listen:%s", address);
-	extend("CAIRN_CONF", conf, ',', false);
+	struct cairn_buffer conf = cairn_buffer(path_size * 2);
+	cairn_buffer_format(&conf, "%s:%s%c", key, value, 0);
+	extend("CAIRN_CONF", conf.failed ? "" : conf.data, ',', false);
+	cairn_buffer_free(&conf);
 }
 
 /* With a token that it cannot use the agent would not listen, and nobody would know until they ask. */
@@ -245,8 +249,7 @@ static int run(const void *values, int count, char **operands)
 	}
 	if (!options.engine)
 		options.engine = "auto";
-	if (strcmp(options.engine, "auto") != 0 && strcmp(options.engine, "cairn") != 0 && strcmp(options.engine, "jemalloc") != 0) {
-		cairn_fail(&error, "--engine is auto, cairn or jemalloc, not '%.40s'", options.engine);
+	if (!cairn_program_settings_are_good(options.engine, options.token, &error)) {
 		cairn_say_error(error.text);
 		return CAIRN_EXIT_USAGE;
 	}
@@ -272,7 +275,11 @@ static int run(const void *values, int count, char **operands)
 		set_agent_conf(&options, prefix);
 		set_preload(path, &program, on_jemalloc);
 		if (options.listen)
-			listen_too(options.listen);
+			set_too("listen", options.listen);
+		if (options.token)
+			set_too("token", options.token);
+		if (options.budget)
+			set_too("budget", options.budget);
 		if (!check_token(&error))
 			return cairn_say_failure(&error);
 		check_listening();
