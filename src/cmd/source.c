@@ -75,7 +75,7 @@ static bool read_live(struct cairn_profile *profile, const char *name, const str
 {
 	struct cairn_target target;
 	struct cairn_buffer body = {0};
-	bool good = cairn_target_find(&target, name, options->token, error) && cairn_target_snapshot(&target, &body, error) &&
+	bool good = cairn_target_find_or_start(&target, name, options->token, error) && cairn_target_snapshot(&target, &body, error) &&
 		    cairn_profile_read(profile, cairn_buffer_bytes(&body), name, reading, error);
 	if (good && cairn_target_process(&target) > 0)
 		profile->process_id = (uint64_t)cairn_target_process(&target); /* as it is numbered here; it may see itself as another */

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cmd/command.h"
+#include "cmd/run/program.h"
 #include "cmd/service.h"
 #include "cmd/target.h"
 #include "cmd/watch/ending.h"
@@ -41,7 +42,7 @@ struct options {
 	const char *push;
 	struct cairn_option_list labels;
 	bool once, quiet, json, tree, attach;
-	uint64_t period;
+	struct cairn_attach_settings agent;
 };
 
 /* The place of a rule's word among them. */
@@ -79,14 +80,23 @@ static const struct cairn_option table[] = {
 	 CAIRN_OPTION_LIST, offsetof(struct options, services), 0},
 	{0, "tree", NULL, "with a PID: also watch its present and future descendants", CAIRN_OPTION_FLAG,
 	 offsetof(struct options, tree), 0},
-	{0, "attach", NULL, "give processes that have no agent one, as 'cairn attach' does", CAIRN_OPTION_FLAG,
-	 offsetof(struct options, attach), 0},
-	{0, "period", "SIZE", "with --attach: sample once in this many bytes (default: 512K)", CAIRN_OPTION_SIZE,
-	 offsetof(struct options, period), 0},
 	{0, "once", NULL, "exit after the first dump of each process", CAIRN_OPTION_FLAG, offsetof(struct options, once), 0},
 	{0, "for", "TIME", "exit after this time", CAIRN_OPTION_TEXT, offsetof(struct options, duration), 0},
 	{'q', "quiet", NULL, "print errors only", CAIRN_OPTION_FLAG, offsetof(struct options, quiet), 0},
 	{0, "json", NULL, "print one JSON object per line instead of text", CAIRN_OPTION_FLAG, offsetof(struct options, json), 0},
+	{0},
+};
+
+static const struct cairn_option attach_table[] = {
+	{0, "attach", NULL, "give processes that have no agent one, as 'cairn attach' does", CAIRN_OPTION_FLAG,
+	 offsetof(struct options, attach), 0},
+	{0, "period", "SIZE", "sample once in this many bytes (default: 512K)", CAIRN_OPTION_SIZE, offsetof(struct options, agent.period), 0},
+	{0, "engine", "NAME", "profile with: auto, cairn (any allocator) or jemalloc (default: auto)", CAIRN_OPTION_TEXT,
+	 offsetof(struct options, agent.engine), 0},
+	{0, "listen", "ADDRESS", "let the agent listen on TCP too, such as 127.0.0.1:4000; clients need the token of --token", CAIRN_OPTION_TEXT,
+	 offsetof(struct options, agent.listen), 0},
+	{0, "budget", "PERCENT", "lengthen the period to stay within this share of CPU time, such as 1%", CAIRN_OPTION_TEXT,
+	 offsetof(struct options, agent.budget), 0},
 	{0},
 };
 
@@ -101,6 +111,7 @@ static const struct cairn_option_group groups[] = {
 	{NULL, table, 0},
 	{"rules (any of them replaces the defaults, --grow 20M --share 90%)", rule_table, 0},
 	{"dumps", folder_table, 0},
+	{"attach", attach_table, 0},
 	{"fleet", push_table, 0},
 	{"target", cairn_target_option_table, offsetof(struct options, target)},
 	{0},
@@ -564,19 +575,25 @@ static bool check_operands(int count, char **operands, struct cairn_error *error
 static int run(const void *values, int count, char **operands)
 {
 	const struct options *options = values;
-	struct loop loop = {.options = options, .watch = {.token = options->target.token, .attach = options->attach, .period = options->period}};
+	struct loop loop = {.options = options, .watch = {.token = options->target.token, .attach = options->attach, .agent = options->agent}};
+	const struct cairn_attach_settings *agent = &options->agent;
 	struct cairn_error error;
 	int64_t duration = 0;
+	loop.watch.agent.token = options->target.token;
 	loop.watch.pattern = options->file_name ? options->file_name : usual_pattern;
 	gethostname(loop.watch.host, sizeof loop.watch.host - 1);
 	if (options->duration && (!cairn_text_duration(options->duration, &duration) || duration == 0))
 		cairn_fail(&error, "--for takes a time such as 30s, 10m or 1h, not '%s'", options->duration);
+	else if (!options->attach && (agent->period || agent->engine || agent->listen || agent->budget))
+		cairn_fail(&error, "--period, --engine, --listen and --budget go with --attach");
 	else if (options->labels.count > 0 && !options->push)
 		cairn_fail(&error, "--label goes with --push URL");
 	else if (count + (int)options->services.count == 0)
 		cairn_fail(&error, "missing TARGET: a PID, socket or URL; or --service NAME");
-	else if (check_operands(count, operands, &error) && read_rules(options, &loop.watch.rules, &error) &&
-		 read_folder(options, &loop.watch.folder, &error) && cairn_template_check(loop.watch.pattern, &error)) {
+	else if (check_operands(count, operands, &error) &&
+		 cairn_program_settings_are_good(agent->engine, agent->listen ? options->target.token : NULL, &error) &&
+		 read_rules(options, &loop.watch.rules, &error) && read_folder(options, &loop.watch.folder, &error) &&
+		 cairn_template_check(loop.watch.pattern, &error)) {
 		if (!check_folder(loop.watch.folder.path, &error))
 			return cairn_say_error(error.text);
 		return watch_all(&loop, duration, count, operands);
