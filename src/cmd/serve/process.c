@@ -145,7 +145,7 @@ static void make_bill(struct cairn_serve_process *process, struct cairn_buffer *
 		cairn_account_settle(account);
 		cairn_account_json(account, out);
 	}
-	free(account);
+	cairn_account_free(account);
 }
 
 /* Under the heavy lock. */
