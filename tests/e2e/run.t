@@ -39,6 +39,11 @@ like "$out" "*short (process *) exited with code 5 after * at most * resident*li
 	"how it ended, how much was live, who held it, the highest moment, and where the profile is"
 is "$(holder cairn.short.*.heap)" main "the profile is left, and holds what was sampled"
 rm -f cairn.*
+# A script that becomes the program after a while: nothing of the program was allocated before sampling began.
+"$cairn" run -q --period 16K -o script.heap -- sh -c "sleep 1.5; exec \"$scratch/short\"" >/dev/null 2>&1
+is "$(holder script.heap) $("$cairn" top script.heap 2>/dev/null | grep -c 'sampled since')" "main 0" \
+	"a script that becomes the program has been sampled from the program's start"
+rm -f script.heap
 out=$("$cairn" run -q --active --period 16K -o mine.heap -- "$scratch/short" 2>&1)
 is "$out" "" "-q prints no summary"
 is "$(left)$(holder mine.heap)" main "-o names the profile; --active is accepted"
