@@ -298,7 +298,7 @@ static void make_busy_leak(struct population *population, double whole, const st
 	population->law = law_lognormal;
 }
 
-#define KIB * 1024.0
+#define KIB *1024.0
 static const struct objects_cell cells[] = {
 	{"* objects: whatever sizes, period, dumps, paths", "alarms <= 1 %", 0, 0, 0, 0, 0, law_any, 0, NULL},
 	{"* objects: nothing leaks, exponential lives", "alarms <= 1 %", 24, 0, 512 KIB, 64, 4096 KIB, law_exponential, 40, NULL},
