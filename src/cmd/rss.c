@@ -1,4 +1,4 @@
-/* rss.c - `cairn rss`: resident memory, split until it adds up.
+/* rss.c - `cairn rss`: breaks down resident memory; the parts add up to the total.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
 #include "base/time.h"
@@ -50,7 +50,7 @@ static void describe(const struct cairn_account *account, char *out, size_t size
 		 show_time(account->time_ns, date, sizeof date));
 }
 
-/* Beside the lines: what is counted somewhere but not resident. */
+/* After the lines: what is counted somewhere but not resident. */
 static void write_beside(const struct cairn_bill *bill, bool is_guess, struct cairn_buffer *out)
 {
 	const struct {
@@ -74,7 +74,7 @@ static void write_beside(const struct cairn_bill *bill, bool is_guess, struct ca
 	}
 }
 
-/* The line is what of the live objects is resident; the profile knows of all of them, touched or not. */
+/* The line shows the resident part of the live objects; the profile contains all of them, touched or not. */
 static void write_estimate(const struct cairn_bill_facts *facts, struct cairn_buffer *out)
 {
 	char size[24], error[24];

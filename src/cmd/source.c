@@ -1,4 +1,4 @@
-/* source.c - reading what a person named, putting it together, and naming its addresses.
+/* source.c - reads the named sources, combines them, and symbolizes their addresses.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/source.h"
 
@@ -195,8 +195,8 @@ bool cairn_source_read(struct cairn_profile *profile, const char *name, const st
 				  "is a library", name);
 	if (good && options->only_modules)
 		good = restrict_modules(profile, options->only_modules, error);
-	/* What lies where is known by build-id, so that profiles of different runs can be put together, and somebody else can name
-	 * what is written without names. */
+	/* Modules are identified by build-id, so that profiles of different runs can be combined, and others can symbolize what is
+	 * written without names. */
 	if (good && (options->sum || options->tree || options->base.count || options->no_symbols)) {
 		struct cairn_symbolize_options symbolize = symbolize_options(options);
 		cairn_modules_identify(profile, &symbolize.find);
@@ -213,7 +213,7 @@ static void label_process(struct cairn_profile *part)
 	cairn_profile_label_all(part, "process", text);
 }
 
-/* Adds FACTOR times the profile PATH; of which process it is goes to ORIGIN. */
+/* Adds FACTOR times the profile PATH; stores its process in ORIGIN. */
 static bool add_one(struct cairn_combine *combine, const char *path, double factor, const struct cairn_source_options *options,
 		    struct cairn_origin *origin, struct cairn_error *error)
 {
@@ -250,7 +250,7 @@ static bool read_chosen(struct cairn_profile *profile, const struct cairn_dump_f
 		good = add_one(&combine, cairn_files_newest(list, true)->path, 1, options, &now, error);
 	for (size_t i = 0; good && i < options->base.count; i++)
 		good = add_one(&combine, options->base.items[i], -1, options, &base, error);
-	/* Samples of one process are the same samples in both. */
+	/* Two dumps of one process contain the same samples. */
 	profile->base_within = good && !several && options->base.count == 1 && !options->normalize && !profile->mixed_periods && now.process_id != 0 &&
 			       cairn_origin_same(now, base);
 	cairn_combine_finish(&combine);
@@ -292,7 +292,7 @@ static void show_progress(void *context, size_t done, size_t total, const char *
 {
 	(void)context;
 	struct cairn_buffer shown = cairn_buffer(60);
-	cairn_utf8_show(&shown, cairn_bytes_of(cairn_base_name(what))); /* a long path would crowd the name of the file out of the line */
+	cairn_utf8_show(&shown, cairn_bytes_of(cairn_base_name(what))); /* a long path would push the file's name out of the line */
 	if (done == total)
 		fprintf(stderr, "\r\033[K");
 	else
@@ -300,7 +300,7 @@ static void show_progress(void *context, size_t done, size_t total, const char *
 	cairn_buffer_free(&shown);
 }
 
-/* A name that was mistyped would otherwise show as addresses without names, if at all. */
+/* A mistyped name would otherwise show as addresses without names, if at all. */
 static void say_missing(const char *const *names, size_t count)
 {
 	struct cairn_error error;
@@ -375,7 +375,7 @@ void cairn_source_name(struct cairn_profile *profile, const struct cairn_source_
 	cairn_symbolize_report_free(report);
 }
 
-/* The PIDs that NAMES stand for with all that descend from them; what is no PID is left as it is. */
+/* The PIDs in NAMES with all their descendants; other names are kept unchanged. */
 static char **list_trees(struct cairn_arena *arena, int *count, char **names)
 {
 	enum { most = 512 };

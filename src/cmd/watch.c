@@ -1,6 +1,6 @@
-/* watch.c - `cairn watch`: keep the dumps that matter of many processes, in one loop.
+/* watch.c - `cairn watch`: keeps the dumps that matter of many processes, in one loop.
  *
- * The loop sleeps until a look is due, a process ends (its pidfd says so at once), a job is back or a signal comes.
+ * The loop sleeps until memory is to be read, a process ends (its pidfd reports it at once), a job is done or a signal arrives.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/arena.h"
 #include "base/json.h"
@@ -123,7 +123,7 @@ struct loop {
 	struct cairn_push *push; /* NULL where dumps are not sent anywhere */
 	struct cairn_watched *items;
 	size_t count;
-	size_t named;          /* of them, those that the person named; the rest is room for what descends from them */
+	size_t named;          /* those named by the user; the rest is room for descendants */
 	int64_t trees_ns;      /* when to look for more of those; INT64_MAX for never */
 	struct cairn_arena arena;
 	int epoll, signals, back; /* back: the end of the pipe that jobs come out of */
@@ -135,7 +135,7 @@ static void say_line(struct cairn_buffer *line)
 {
 	cairn_buffer_byte(line, '\n');
 	if (write(STDOUT_FILENO, line->data, line->length) < 0)
-		errno = 0; /* a reader that went away is no reason to stop dumping */
+		errno = 0; /* a reader that has left is no reason to stop taking dumps */
 	cairn_buffer_free(line);
 }
 
@@ -152,7 +152,7 @@ static struct cairn_json open_event(struct cairn_buffer *out, const char *event,
 	return json;
 }
 
-/* The memory of all that is watched, and of how many processes that is. */
+/* The memory of all watched processes, and their number. */
 static uint64_t sum_memory(const struct loop *loop, size_t *processes)
 {
 	uint64_t sum = 0;
@@ -209,7 +209,7 @@ static void tell_dump(const struct loop *loop, const struct cairn_watched *watch
 	say_line(&line);
 }
 
-/* Says TEXT on standard error: the same once until things are well again, another (it may be the same with other numbers) after a
+/* Prints TEXT on standard error: the same text once until the problem is solved, another (which may differ only in numbers) after a
  * while. */
 static void tell_problem(struct cairn_watched *watched, const char *text, bool note)
 {
@@ -224,7 +224,7 @@ static void tell_problem(struct cairn_watched *watched, const char *text, bool n
 		cairn_say_error(text);
 }
 
-/* Takes leave of a process that has ended: its last moment is kept first. */
+/* Finishes with a process that has ended; its last moment is kept first. */
 static void tell_end(const struct loop *loop, struct cairn_watched *watched)
 {
 	struct cairn_ending ending = {.short_of_memory = watched->short_of_memory};
@@ -274,7 +274,7 @@ static bool begin(struct loop *loop, struct cairn_watched *watched, int pid, str
 	return true;
 }
 
-/* Lets go of the process, and of the target unless it is a service, which may come back. */
+/* Closes the process, and the target unless it is a service, which may come back. */
 static void leave(struct cairn_watched *watched, int64_t now)
 {
 	cairn_watched_close(watched);
@@ -291,7 +291,7 @@ static void await_service(struct loop *loop, struct cairn_watched *watched, int6
 		tell_problem(watched, error.text, true);
 }
 
-/* A process that ends gives its memory back before it can say how it ended. */
+/* A process that ends releases its memory before it reports how it ended. */
 static bool is_over(const struct cairn_watched *watched)
 {
 	struct pollfd over = {.fd = watched->pidfd, .events = POLLIN};
@@ -360,7 +360,7 @@ static bool is_done(const struct loop *loop)
 	return true;
 }
 
-/* Takes one job that is back, if there is one within WAIT_MS. */
+/* Takes one finished job, if there is one within WAIT_MS. */
 static bool take_back(struct loop *loop, int wait_ms)
 {
 	struct cairn_watch_job *job;
@@ -372,7 +372,7 @@ static bool take_back(struct loop *loop, int wait_ms)
 	return true;
 }
 
-/* Room for process PID, or NULL where it is watched already or there is none left. */
+/* Room for process PID; NULL if it is watched already or there is no room. */
 static struct cairn_watched *room_for(struct loop *loop, int pid)
 {
 	struct cairn_watched *room = NULL;
@@ -386,7 +386,7 @@ static struct cairn_watched *room_for(struct loop *loop, int pid)
 	return room;
 }
 
-/* Begins with the processes of the trees that have an agent by now. */
+/* Begins to watch the processes of the trees that have an agent by now. */
 static void look_for_more(struct loop *loop, int64_t now)
 {
 	static int pids[tree_most];
@@ -432,7 +432,7 @@ static void run_loop(struct loop *loop, int64_t end)
 				look(loop, &loop->items[i], now);
 		loop->stop = loop->stop || now >= end;
 	}
-	/* What is under way may still become a dump; whoever does not answer is left behind. */
+	/* Jobs in progress may still produce a dump; those that do not answer are abandoned. */
 	while (loop->jobs > 0 && take_back(loop, patience_ms))
 		;
 }
@@ -464,7 +464,7 @@ static bool open_loop(struct loop *loop, struct cairn_error *error)
 	       cairn_fail_errno(error, "no descriptors for the loop");
 }
 
-/* Rules: those that were given, with start and distance as usual; all the usual ones where none was. */
+/* The given rules, with the default start and distance; all defaults if none was given. */
 static bool read_rules(const struct options *options, struct cairn_trigger_rules *rules, struct cairn_error *error)
 {
 	bool given = false;
@@ -563,7 +563,7 @@ static int watch_all(struct loop *loop, int64_t duration, int count, char **oper
 	return code;
 }
 
-/* Fails if what is neither a number nor a URL nor a path is among the operands. */
+/* Fails if an operand is neither a number nor a URL nor a path. */
 static bool check_operands(int count, char **operands, struct cairn_error *error)
 {
 	for (int i = 0; i < count; i++)
