@@ -7,8 +7,10 @@
 #include "base/pool.h"
 #include "cmd/command.h"
 #include "cmd/files.h"
+#include "cmd/fleet/series.h"
 #include "cmd/target.h"
 #include "series/choose.h"
+#include "store/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,12 +137,31 @@ static bool fail_few(size_t count, size_t least, int name_count, char **names, c
 			  "them, then name DIR", names[0], least, names[0]);
 }
 
+/* A store by itself is a series already. */
+static bool read_store(struct cairn_series *series, const struct cairn_source_options *options,
+		       const struct cairn_view_options *view, const char *name, size_t least, struct cairn_error *error)
+{
+	size_t duplicates;
+	bool good = cairn_fleet_source_series(series, name, view, error);
+	cairn_series_finish(series, &duplicates);
+	if (good && series->point_count < least)
+		good = cairn_fail(error, "%zu snapshot%s in that time, but at least %zu are needed (--from -TIME reaches further back)",
+				  series->point_count, series->point_count == 1 ? "" : "s", least);
+	if (good)
+		cairn_source_name(&series->profile, options);
+	return good;
+}
+
 bool cairn_source_series(struct cairn_series *series, const struct cairn_source_options *options,
 			 const struct cairn_view_options *view, size_t least,
 			 int count, char **names, struct cairn_error *error)
 {
 	struct cairn_dump_files files = {0};
 	cairn_series_start(series);
+	if (!cairn_source_check(options, error))
+		return false;
+	if (count == 1 && cairn_store_is(names[0]))
+		return read_store(series, options, view, names[0], least, error);
 	if (!cairn_files_list(&files, count, names, error) || !cairn_files_keep_service(&files, options->service, error)) {
 		cairn_files_free(&files);
 		return false;

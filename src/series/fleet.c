@@ -7,8 +7,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const double false_alarms = 0.01; /* of all paths of a fleet together, as for one instance (trend.c) */
+static const double false_alarms = 0.005; /* of all paths of a fleet together: half of what one instance may leave (trend.c) */
 static const double deviations = 2;      /* what is enough for an instance once the fleet is sure */
+enum { few = 8 }; /* instances of a release: fewer are counted, more are estimated */
 
 static uint32_t find_release(struct cairn_fleet *fleet, const char *version, int64_t first_ns)
 {
@@ -19,7 +20,7 @@ static uint32_t find_release(struct cairn_fleet *fleet, const char *version, int
 			return (uint32_t)i;
 		}
 	cairn_array_room(fleet->releases, fleet->release_count, fleet->release_capacity);
-	fleet->releases[fleet->release_count] = (struct cairn_fleet_release){version, first_ns, 0};
+	fleet->releases[fleet->release_count] = (struct cairn_fleet_release){.version = version, .first_ns = first_ns};
 	return (uint32_t)fleet->release_count++;
 }
 
@@ -36,11 +37,26 @@ static uint32_t path_of(struct cairn_fleet *fleet, const struct cairn_leaks *lea
 	return path;
 }
 
-void cairn_fleet_add(struct cairn_fleet *fleet, const char *version, int64_t first_ns, const struct cairn_leaks *leaks,
+static struct cairn_cohort *find_cohort(struct cairn_fleet *fleet, uint32_t path, uint32_t release)
+{
+	uint32_t *at = cairn_map_at(&fleet->cohort_index, (uint64_t)release << 32 | path);
+	if (*at == CAIRN_NONE) {
+		*at = (uint32_t)fleet->cohort_count;
+		cairn_array_room(fleet->cohorts, fleet->cohort_count, fleet->cohort_capacity);
+		fleet->cohorts[fleet->cohort_count++] = (struct cairn_cohort){.path = path, .release = release};
+	}
+	return &fleet->cohorts[*at];
+}
+
+void cairn_fleet_add(struct cairn_fleet *fleet, const char *version, int64_t start_ns, const struct cairn_leaks *leaks,
 		     const struct cairn_series *series, const struct cairn_view *view)
 {
+	int64_t first_ns = series->points[0].origin.time_ns;
 	uint32_t release = find_release(fleet, version, first_ns);
 	struct cairn_series_value *values = cairn_array_new(series->point_count, sizeof *values);
+	start_ns = start_ns ? start_ns : first_ns;
+	if (fleet->grid.steps)
+		cairn_cohort_cover_add(&fleet->releases[release].cover, &fleet->grid, series, start_ns);
 	for (size_t i = 0; i < leaks->count; i++) {
 		const struct cairn_leak *leak = &leaks->rows[i];
 		const struct cairn_trend *trend = &leak->trend;
@@ -48,9 +64,12 @@ void cairn_fleet_add(struct cairn_fleet *fleet, const char *version, int64_t fir
 		const struct cairn_series_value *first = &values[0], *last = &values[series->point_count - 1];
 		double rise = last->value - first->value, deviation = sqrt(first->spread.variance + last->spread.variance);
 		bool growing = trend->verdict == CAIRN_GROWING;
+		uint32_t path = path_of(fleet, leaks, view, leak);
+		if (fleet->grid.steps && leak->above == 0)
+			cairn_cohort_add(find_cohort(fleet, path, release), &fleet->grid, series, start_ns, values);
 		cairn_array_room(fleet->records, fleet->record_count, fleet->record_capacity);
 		fleet->records[fleet->record_count++] = (struct cairn_fleet_record){
-			.path = path_of(fleet, leaks, view, leak),
+			.path = path,
 			.release = release,
 			.instance = (uint32_t)fleet->instance_count,
 			.verdict = trend->verdict,
@@ -116,27 +135,62 @@ static double sure_together(const struct cairn_fleet_record *records, size_t cou
 	return 1 / (1 + exp(-odds));
 }
 
-/* How many instances of each release show it growing, in GROWING. An instance may have the path twice, as a path and as a frame. */
-static void count_growing(const struct cairn_fleet *fleet, const struct cairn_fleet_record *records, size_t count, bool established,
-			  size_t *growing)
+/* What is known of one path: its records, in the order of instances, and per release its cohort, or NULL, and the verdict on that. */
+struct evidence {
+	const struct cairn_fleet_record *records;
+	size_t count;
+	const struct cairn_cohort **cohorts;
+	struct cairn_cohort_verdict *pooled;
+	double *growing; /* per release, on how many instances it grows */
+};
+
+/* How far the rate of an instance scatters on which the path does not grow: as on the releases where it does not, else as its dumps say. */
+static double scatter_of(const struct cairn_fleet *fleet, const struct evidence *evidence, const struct cairn_cohort *cohort)
 {
+	double squares = 0, instances = 0;
 	for (size_t i = 0; i < fleet->release_count; i++)
-		growing[i] = 0;
-	for (size_t i = 0; i < count; i++) {
-		bool again = i > 0 && records[i].instance == records[i - 1].instance;
-		if (!again && (records[i].verdict == CAIRN_GROWING || (established && records[i].risen)))
-			growing[records[i].release]++;
-	}
+		if (evidence->cohorts[i] && !evidence->pooled[i].grows && evidence->cohorts[i] != cohort) {
+			squares += evidence->cohorts[i]->squares;
+			instances += (double)evidence->cohorts[i]->present;
+		}
+	return instances >= few ? sqrt(squares / instances) : sqrt(cohort->noise / (double)cohort->present);
 }
 
-/* The first release on which at least half of the instances show growth; where there is none, the one with the largest share. */
-static uint32_t release_of(const struct cairn_fleet *fleet, const size_t *growing)
+/* How many instances of each release show it growing. An instance may have the path twice, as a path and as a frame. */
+static void count_growing(const struct cairn_fleet *fleet, const struct evidence *evidence)
+{
+	for (size_t i = 0; i < fleet->release_count; i++)
+		evidence->growing[i] = 0;
+	for (size_t i = 0; i < evidence->count; i++) {
+		const struct cairn_fleet_record *record = &evidence->records[i];
+		bool again = i > 0 && record->instance == record[-1].instance;
+		bool many = fleet->releases[record->release].instances >= few && evidence->cohorts[record->release];
+		if (!again && (record->verdict == CAIRN_GROWING || (!many && record->risen)))
+			evidence->growing[record->release]++;
+	}
+	for (size_t i = 0; i < fleet->release_count; i++)
+		if (evidence->pooled[i].grows) {
+			size_t instances = fleet->releases[i].instances;
+			double share = cairn_cohort_growing(evidence->cohorts[i], instances, scatter_of(fleet, evidence, evidence->cohorts[i]));
+			evidence->growing[i] = fmax(evidence->growing[i], round(share));
+		}
+}
+
+/* Whether it grows on release RELEASE: on the mean, or on a share of the instances. */
+static double share_of(const struct cairn_fleet *fleet, const struct evidence *evidence, uint32_t release)
+{
+	size_t instances = fleet->releases[release].instances;
+	return instances ? evidence->growing[release] / (double)instances : 0;
+}
+
+/* The first release on whose mean it grows, or on at least half of whose instances; where there is none, the one with the largest share. */
+static uint32_t release_of(const struct cairn_fleet *fleet, const struct evidence *evidence)
 {
 	uint32_t best = 0;
 	double most = -1;
 	for (uint32_t i = 0; i < fleet->release_count; i++) {
-		double share = fleet->releases[i].instances ? (double)growing[i] / (double)fleet->releases[i].instances : 0;
-		if (share >= 0.5)
+		double share = share_of(fleet, evidence, i);
+		if (share >= 0.5 || evidence->pooled[i].grows)
 			return i;
 		if (share > most) {
 			most = share;
@@ -146,40 +200,78 @@ static uint32_t release_of(const struct cairn_fleet *fleet, const size_t *growin
 	return best;
 }
 
-/* Fills in what is said about a path that grows. */
-static void describe_growth(const struct cairn_fleet *fleet, const struct cairn_fleet_record *records, size_t count, struct cairn_fleet_row *row,
-			    const size_t *growing)
+/* The rate of those instances that count by themselves. */
+static void rate_of_records(const struct cairn_fleet *fleet, const struct evidence *evidence, struct cairn_fleet_row *row)
 {
-	double rates = 0, variances = 0;
-	size_t before = 0;
-	row->release = release_of(fleet, growing);
-	for (uint32_t i = 0; i < fleet->release_count; i++) {
-		before += i < row->release ? growing[i] : 0;
-		if (growing[i] > 0)
-			row->of += fleet->releases[i].instances;
-	}
-	for (size_t i = 0; i < count; i++) {
-		bool again = i > 0 && records[i].instance == records[i - 1].instance;
-		if (again || (records[i].verdict != CAIRN_GROWING && !records[i].risen))
+	double rates = 0, variances = 0, count = 0;
+	for (size_t i = 0; i < evidence->count; i++) {
+		const struct cairn_fleet_record *record = &evidence->records[i];
+		bool again = i > 0 && record->instance == record[-1].instance;
+		bool many = fleet->releases[record->release].instances >= few && evidence->cohorts[record->release];
+		if (again || (record->verdict != CAIRN_GROWING && (many || !record->risen)))
 			continue;
-		rates += records[i].per_hour;
-		variances += records[i].error * records[i].error;
-		row->growing++;
-		if (records[i].verdict == CAIRN_GROWING && (!row->since_ns || records[i].since_ns < row->since_ns))
-			row->since_ns = records[i].since_ns;
+		rates += record->per_hour;
+		variances += record->error * record->error;
+		count++;
+		if (record->verdict == CAIRN_GROWING && (!row->since_ns || record->since_ns < row->since_ns))
+			row->since_ns = record->since_ns;
 	}
-	row->per_hour = row->growing ? rates / (double)row->growing : 0;
-	row->error = row->growing ? sqrt(variances) / (double)row->growing : 0;
-	row->new_in_release = row->release > 0 && before == 0 && growing[row->release] == fleet->releases[row->release].instances;
+	row->per_hour = count > 0 ? rates / count : 0;
+	row->error = count > 0 ? sqrt(variances) / count : 0;
 }
 
-/* Judges the COUNT records of one path, which are in the order of instances. */
-static void judge_path(struct cairn_fleet *fleet, const struct cairn_fleet_record *records, size_t count, size_t *growing)
+/* The rate of those on which it grows, from the mean over all instances of each release where it does. */
+static void rate_of_cohorts(const struct cairn_fleet *fleet, const struct evidence *evidence, struct cairn_fleet_row *row)
 {
+	double rates = 0, variances = 0, growing = 0;
+	int64_t since = 0;
+	for (size_t i = 0; i < fleet->release_count; i++) {
+		double instances = (double)fleet->releases[i].instances;
+		if (!evidence->pooled[i].grows)
+			continue;
+		rates += evidence->pooled[i].per_hour * instances;
+		variances += evidence->pooled[i].error * evidence->pooled[i].error * instances * instances;
+		growing += evidence->growing[i];
+		since = since && since < evidence->pooled[i].since_ns ? since : evidence->pooled[i].since_ns;
+	}
+	if (growing <= 0)
+		return;
+	row->per_hour = rates / growing;
+	row->error = sqrt(variances) / growing;
+	row->since_ns = since;
+}
+
+/* Fills in what is said about a path that grows. */
+static void describe_growth(const struct cairn_fleet *fleet, const struct evidence *evidence, struct cairn_fleet_row *row)
+{
+	static const double all = 0.9, none = 0.05; /* as far as can be told of many */
+	bool before = false;
+	row->release = release_of(fleet, evidence);
+	for (uint32_t i = 0; i < fleet->release_count; i++) {
+		double share = share_of(fleet, evidence, i);
+		bool many = fleet->releases[i].instances >= few;
+		/* By chance one of many is sure; that does not make its release one that leaks. */
+		bool grows = evidence->pooled[i].grows || (many && i != row->release ? share > none : share > 0);
+		before |= i < row->release && grows;
+		row->growing += grows ? (size_t)evidence->growing[i] : 0;
+		row->of += grows ? fleet->releases[i].instances : 0;
+	}
+	rate_of_records(fleet, evidence, row);
+	rate_of_cohorts(fleet, evidence, row);
+	double share = share_of(fleet, evidence, row->release);
+	row->new_in_release = row->release > 0 && !before && (fleet->releases[row->release].instances >= few ? share >= all : share >= 1);
+}
+
+/* Judges one path. */
+static void judge_path(struct cairn_fleet *fleet, const struct evidence *evidence)
+{
+	const struct cairn_fleet_record *records = evidence->records;
 	struct cairn_fleet_row row = {.path = records[0].path, .verdict = records[0].verdict};
-	double chance = chance_of(records, count, fleet->instance_count), largest = -1;
+	double chance = chance_of(records, evidence->count, fleet->instance_count), largest = -1;
 	bool grows = chance <= false_alarms;
-	for (size_t i = 0; i < count; i++) {
+	if (grows)
+		row.confidence = fmin(1 - chance, sure_together(records, evidence->count));
+	for (size_t i = 0; i < evidence->count; i++) {
 		if (i == 0 || records[i].instance != records[i - 1].instance)
 			row.now += records[i].now;
 		if (records[i].now > largest && records[i].verdict != CAIRN_GROWING) {
@@ -187,11 +279,15 @@ static void judge_path(struct cairn_fleet *fleet, const struct cairn_fleet_recor
 			row.verdict = records[i].verdict;
 		}
 	}
+	for (size_t i = 0; i < fleet->release_count; i++)
+		if (evidence->pooled[i].grows) {
+			grows = true;
+			row.confidence = fmax(row.confidence, fmin(1 - evidence->pooled[i].chance, evidence->pooled[i].confidence));
+		}
 	if (grows) {
 		row.verdict = CAIRN_GROWING;
-		row.confidence = fmin(1 - chance, sure_together(records, count));
-		count_growing(fleet, records, count, true, growing);
-		describe_growth(fleet, records, count, &row, growing);
+		count_growing(fleet, evidence);
+		describe_growth(fleet, evidence, &row);
 	} else if (row.verdict == CAIRN_GROWING) {
 		row.verdict = CAIRN_TOO_EARLY; /* on one instance of many, and not sure enough for that */
 	}
@@ -237,10 +333,53 @@ static void order_releases(struct cairn_fleet *fleet)
 	}
 	for (size_t i = 0; i < fleet->record_count; i++)
 		fleet->records[i].release = place[fleet->records[i].release];
+	for (size_t i = 0; i < fleet->cohort_count; i++)
+		fleet->cohorts[i].release = place[fleet->cohorts[i].release];
 	free(fleet->releases);
 	fleet->releases = ordered;
 	fleet->release_capacity = fleet->release_count;
 	free(place);
+}
+
+static int compare_cohorts(const void *a, const void *b)
+{
+	const struct cairn_cohort *one = a, *other = b;
+	if (one->path != other->path)
+		return (one->path > other->path) - (one->path < other->path);
+	return (one->release > other->release) - (one->release < other->release);
+}
+
+/* Judges path by path. Records and cohorts are in the order of paths. */
+static void judge_paths(struct cairn_fleet *fleet, struct cairn_cohort_judge *judges)
+{
+	struct evidence evidence = {
+		.cohorts = cairn_array_new(fleet->release_count, sizeof *evidence.cohorts),
+		.pooled = cairn_array_new(fleet->release_count, sizeof *evidence.pooled),
+		.growing = cairn_array_new(fleet->release_count, sizeof *evidence.growing),
+	};
+	size_t comparisons = 2 * cairn_leaks_comparisons(fleet->cohort_count), cohort = 0;
+	for (size_t from = 0, end; from < fleet->record_count; from = end) {
+		uint32_t path = fleet->records[from].path;
+		for (end = from + 1; end < fleet->record_count && fleet->records[end].path == path; end++)
+			;
+		evidence.records = fleet->records + from;
+		evidence.count = end - from;
+		for (size_t i = 0; i < fleet->release_count; i++) {
+			evidence.cohorts[i] = NULL;
+			evidence.pooled[i] = (struct cairn_cohort_verdict){.chance = 1};
+		}
+		while (cohort < fleet->cohort_count && fleet->cohorts[cohort].path < path)
+			cohort++;
+		for (; cohort < fleet->cohort_count && fleet->cohorts[cohort].path == path; cohort++) {
+			uint32_t release = fleet->cohorts[cohort].release;
+			evidence.cohorts[release] = &fleet->cohorts[cohort];
+			evidence.pooled[release] = cairn_cohort_judge(&judges[release], &fleet->cohorts[cohort], comparisons);
+		}
+		judge_path(fleet, &evidence);
+	}
+	free(evidence.cohorts);
+	free(evidence.pooled);
+	free(evidence.growing);
 }
 
 void cairn_fleet_judge(struct cairn_fleet *fleet)
@@ -248,15 +387,17 @@ void cairn_fleet_judge(struct cairn_fleet *fleet)
 	if (fleet->record_count == 0)
 		return;
 	order_releases(fleet);
-	size_t *growing = cairn_array_new(fleet->release_count, sizeof *growing);
+	struct cairn_cohort_judge *judges = cairn_array_zero(fleet->release_count, sizeof *judges);
+	for (size_t i = 0; i < fleet->release_count; i++)
+		cairn_cohort_judge_open(&judges[i], &fleet->grid, &fleet->releases[i].cover, fleet->releases[i].instances);
 	qsort(fleet->records, fleet->record_count, sizeof *fleet->records, compare_records);
-	for (size_t from = 0, end; from < fleet->record_count; from = end) {
-		for (end = from + 1; end < fleet->record_count && fleet->records[end].path == fleet->records[from].path; end++)
-			;
-		judge_path(fleet, fleet->records + from, end - from, growing);
-	}
+	if (fleet->cohort_count > 0)
+		qsort(fleet->cohorts, fleet->cohort_count, sizeof *fleet->cohorts, compare_cohorts);
+	judge_paths(fleet, judges);
 	qsort(fleet->rows, fleet->count, sizeof *fleet->rows, compare_rows);
-	free(growing);
+	for (size_t i = 0; i < fleet->release_count; i++)
+		cairn_cohort_judge_close(&judges[i]);
+	free(judges);
 }
 
 void cairn_fleet_free(struct cairn_fleet *fleet)
@@ -264,5 +405,7 @@ void cairn_fleet_free(struct cairn_fleet *fleet)
 	cairn_strings_free(&fleet->stacks);
 	free(fleet->releases);
 	free(fleet->records);
+	free(fleet->cohorts);
+	cairn_map_free(&fleet->cohort_index);
 	free(fleet->rows);
 }
