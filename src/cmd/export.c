@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/unpack.h"
 #include "cmd/command.h"
+#include "cmd/ending.h"
 #include "cmd/view.h"
 #include "profile/flat_write.h"
 #include "profile/pprof_write.h"
@@ -292,7 +293,13 @@ static const struct cairn_option_group export_groups[] = {
 static bool check_export(const void *values, struct cairn_error *error)
 {
 	const struct options *options = values;
-	const struct format *format = choose_format(options, error);
+	const struct format *format = options->format ? choose_format(options, error) : format_by_ending(options->setup.output);
+	if (options->format && !format)
+		return false;
+	/* A name like that of another command's output is refused before a missing format is. */
+	if (!cairn_ending_check("export", options->setup.output, format ? format->endings : NULL, error))
+		return false;
+	format = choose_format(options, error);
 	return format && (!format->binary || options->plain || cairn_view_takes_binary(&options->setup, error));
 }
 
@@ -338,5 +345,6 @@ const struct cairn_command cairn_command_pprof = {
 		  "build-ids, for a server that symbolizes by itself.",
 	.groups = pprof_groups,
 	.options_size = sizeof(struct options),
-	.view = &(const struct cairn_view_command){.bare = true, .prepare = prepare_pprof, .show = show_pprof},
+	.view = &(const struct cairn_view_command){
+		.bare = true, .endings = (const char *const[]){".pb.gz", NULL}, .prepare = prepare_pprof, .show = show_pprof},
 };

@@ -325,6 +325,8 @@ static int run(const void *values, int operand_count, char **operands)
 		cairn_say_error(misuse);
 		return CAIRN_EXIT_USAGE;
 	}
+	if (!cairn_source_check(source, &error))
+		return cairn_say_failure(&error);
 	int code = cairn_files_list(&files, operand_count, operands, &error) ? make(&gallery, &files, operands[0]) : cairn_say_failure(&error);
 	cairn_files_free(&files);
 	return code;

@@ -20,7 +20,8 @@ static const double default_node_fraction = 0.005, default_edge_fraction = 0.001
 #define AT(member) offsetof(struct options, member)
 
 static const struct cairn_option table[] = {
-	{0, "format", "NAME", "dot, svg, pdf, png, ps or gif (default: by the output's extension, else dot)", CAIRN_OPTION_TEXT, AT(format), 0},
+	{0, "format", "NAME", "dot, svg, pdf, png, ps or gif (default: by the output's extension, else dot)", CAIRN_OPTION_TEXT, AT(format), 0,
+	 (const char *const[]){"dot", "svg", "pdf", "png", "ps", "gif", NULL}},
 	{'n', "nodecount", "N", "draw at most N functions; 0 draws all (default: 80)", CAIRN_OPTION_COUNT, AT(setup.shape.node_count), 0},
 	{0, "rows", "N", NULL, CAIRN_OPTION_COUNT, AT(setup.shape.node_count), 0},
 	{0, "nodefraction", "F", "leave out functions below this fraction of the total (default: 0.005)",

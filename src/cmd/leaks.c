@@ -387,7 +387,7 @@ static int run(const void *values, int operand_count, char **operands)
 	struct cairn_source_options *source = &own.setup.source;
 	source->with_freed = !source->thread && !source->older && !source->younger;
 	source->unnamed = &unnamed;
-	if (!find_format(&own.setup, &error) ||
+	if (!find_format(&own.setup, &error) || !cairn_view_check_filters(&own.setup, &error) ||
 	    !cairn_source_series(&series, source, &options->setup.view, least_dumps, operand_count, operands, &error) ||
 	    !cairn_view_make(&view, &series.profile, &options->setup.view, &error)) {
 		code = cairn_say_failure(&error);

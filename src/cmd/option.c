@@ -285,5 +285,5 @@ void cairn_options_help(const struct cairn_command *command, struct cairn_buffer
 	if (strstr(command->arguments, "SOURCE") && !(command->detail && strstr(command->detail, "SOURCE is")))
 		cairn_buffer_text(out, "\nSOURCE is a dump, a folder of dumps, - for standard input, or a live process: "
 				       "its PID, its agent's socket, or a URL\n"
-				       "such as localhost:4000. For several dumps, shows the newest.\n");
+				       "such as localhost:9999. For several dumps, shows the newest.\n");
 }

@@ -4,6 +4,7 @@
 #include "base/time.h"
 #include "base/utf8.h"
 #include "cmd/command.h"
+#include "cmd/ending.h"
 #include "cmd/rss/account.h"
 #include "cmd/target.h"
 #include "series/bill_svg.h"
@@ -132,10 +133,8 @@ static int run(const void *values, int count, char **operands)
 		cairn_say_error("'cairn rss' takes one process or one dump");
 		return CAIRN_EXIT_USAGE;
 	}
-	if (cairn_bytes_end_with(ending, ".png") || cairn_bytes_end_with(ending, ".pdf")) {
-		cairn_say_error("'cairn rss' writes .svg, .html, .json or text, not .png or .pdf");
-		return CAIRN_EXIT_USAGE;
-	}
+	if (!cairn_ending_check("rss", options->output, (const char *const[]){".svg", ".html", ".json", NULL}, &error))
+		return cairn_say_failure(&error);
 	struct cairn_account *account = calloc(1, sizeof *account);
 	if (!account)
 		cairn_out_of_memory(sizeof *account);

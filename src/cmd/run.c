@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "cmd/command.h"
+#include "cmd/ending.h"
 #include "cmd/run/program.h"
 #include "cmd/run/summary.h"
 
@@ -41,8 +42,9 @@ static const struct cairn_option table[] = {
 	{'o', "output", "FILE", "write the profile to FILE (default: cairn.COMMAND.PID.heap)", CAIRN_OPTION_TEXT, AT(output), 0},
 	{0, "interval", "SIZE", "also write a dump each time this much was allocated, such as 4G", CAIRN_OPTION_SIZE, AT(interval), 0},
 	{0, "prefix", "PATH", "begin the names of all dumps with PATH", CAIRN_OPTION_TEXT, AT(prefix), 0},
-	{0, "listen", "ADDRESS", "let the agent listen on TCP too, such as 127.0.0.1:4000", CAIRN_OPTION_TEXT, AT(listen), 0},
-	{0, "engine", "NAME", "profile with: auto, cairn (any allocator) or jemalloc (default: auto)", CAIRN_OPTION_TEXT, AT(engine), 0},
+	{0, "listen", "ADDRESS", "let the agent listen on TCP too, such as 127.0.0.1:9999", CAIRN_OPTION_TEXT, AT(listen), 0},
+	{0, "engine", "NAME", "profile with: auto, cairn (any allocator) or jemalloc (default: auto)", CAIRN_OPTION_TEXT, AT(engine), 0,
+	 (const char *const[]){"auto", "cairn", "jemalloc", NULL}},
 	{'q', "quiet", NULL, "print no summary", CAIRN_OPTION_FLAG, AT(quiet), 0},
 	{0},
 };
@@ -243,13 +245,10 @@ static int run(const void *values, int count, char **operands)
 		cairn_say_error("missing COMMAND: cairn run [options] -- COMMAND...");
 		return CAIRN_EXIT_USAGE;
 	}
+	if (!cairn_ending_check("run", options.output, (const char *const[]){".pb.gz", NULL}, &error))
+		return cairn_say_failure(&error);
 	if (!options.engine)
 		options.engine = "auto";
-	if (strcmp(options.engine, "auto") != 0 && strcmp(options.engine, "cairn") != 0 && strcmp(options.engine, "jemalloc") != 0) {
-		cairn_fail(&error, "--engine is auto, cairn or jemalloc, not '%.40s'", options.engine);
-		cairn_say_error(error.text);
-		return CAIRN_EXIT_USAGE;
-	}
 	const char *name = cairn_base_name(operands[0]);
 	follow_risedev(&options, name);
 	if (!cairn_program_find(operands[0], path)) {

@@ -158,6 +158,8 @@ bool cairn_source_series(struct cairn_series *series, const struct cairn_source_
 {
 	struct cairn_dump_files files = {0};
 	cairn_series_start(series);
+	if (!cairn_source_check(options, error))
+		return false;
 	if (count == 1 && cairn_store_is(names[0]))
 		return read_store(series, options, view, names[0], least, error);
 	if (!cairn_files_list(&files, count, names, error) || !cairn_files_keep_service(&files, options->service, error)) {

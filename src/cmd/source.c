@@ -131,10 +131,10 @@ static bool read_kinds(const char *text, unsigned *kinds, struct cairn_error *er
 	return !text || *kinds || cairn_fail_usage(error, "--mappings takes anonymous, shared, file, reserved, brk or all, not '%.40s'", text);
 }
 
-bool cairn_source_read(struct cairn_profile *profile, const char *name, const struct cairn_source_options *options,
-		       struct cairn_error *error)
+/* What OPTIONS ask of a reader. */
+static bool read_options(const struct cairn_source_options *options, struct cairn_read_options *reading, struct cairn_error *error)
 {
-	struct cairn_read_options reading = {
+	*reading = (struct cairn_read_options){
 		.split_threads = options->thread || options->split_threads,
 		.split_ages = options->split_ages,
 		.with_freed = options->with_freed,
@@ -143,16 +143,31 @@ bool cairn_source_read(struct cairn_profile *profile, const char *name, const st
 		.as_slack = options->slack,
 		.as_jeprof = options->as_jeprof,
 	};
-	cairn_profile_init(profile);
-	if (!read_age(options->older, "older", &reading.older_us, error) || !read_age(options->younger, "younger", &reading.younger_us, error))
-		return false;
-	if (!read_kinds(options->mappings, &reading.mapped_kinds, error))
+	if (!read_age(options->older, "older", &reading->older_us, error) ||
+	    !read_age(options->younger, "younger", &reading->younger_us, error) ||
+	    !read_kinds(options->mappings, &reading->mapped_kinds, error))
 		return false;
 	if (options->mappings && (options->thread || options->older || options->younger || options->slack || options->peak))
 		return cairn_fail_usage(error, "--mappings knows call paths only: neither --thread, --older, --younger, --slack nor --peak goes "
 					       "with it");
 	if (options->peak && (options->thread || options->older || options->younger || options->slack))
 		return cairn_fail_usage(error, "--peak knows call paths only: neither --thread, --older, --younger nor --slack goes with it");
+	return true;
+}
+
+bool cairn_source_check(const struct cairn_source_options *options, struct cairn_error *error)
+{
+	struct cairn_read_options reading;
+	return read_options(options, &reading, error);
+}
+
+bool cairn_source_read(struct cairn_profile *profile, const char *name, const struct cairn_source_options *options,
+		       struct cairn_error *error)
+{
+	struct cairn_read_options reading;
+	cairn_profile_init(profile);
+	if (!read_options(options, &reading, error))
+		return false;
 	bool good = cairn_store_is(name)    ? cairn_fleet_source_read(profile, name, error)
 		    : cairn_target_is(name) ? read_live(profile, name, options, &reading, error)
 					    : read_file(profile, name, &reading, error);
@@ -385,7 +400,8 @@ bool cairn_source_load(struct cairn_profile *profile, const struct cairn_source_
 	}
 	if (options->tree)
 		names = list_trees(&list.arena, &count, names);
-	bool good = cairn_files_list(&list, count, names, error) && cairn_files_keep_service(&list, options->service, error);
+	bool good = cairn_source_check(options, error) && cairn_files_list(&list, count, names, error) &&
+		    cairn_files_keep_service(&list, options->service, error);
 	if (good && options->normalize && !options->base.count)
 		good = cairn_fail_usage(error, "--normalize needs --base");
 	if (good) {

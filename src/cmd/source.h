@@ -49,6 +49,9 @@ struct cairn_find_options cairn_source_find(const struct cairn_source_options *o
 /* For a command's groups; they go with a struct cairn_source_options. */
 extern const struct cairn_option cairn_source_option_table[];
 
+/* Whether OPTIONS make sense, whatever the sources are; fails with a usage error. What loads or reads sources checks it again. */
+bool cairn_source_check(const struct cairn_source_options *options, struct cairn_error *error);
+
 /* Loads the sources into PROFILE, which it initialises and the caller frees: the newest dump of several, or their sum; less
  * the base; only the wanted thread; with names. Notes go to standard error, and what could not be named and why. Fails with a
  * sentence, also where there is no sample, unless it may be empty. */

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/json_read.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "cmd/endpoint.h"
 #include "cmd/enter.h"
@@ -126,9 +127,12 @@ static bool answers(struct cairn_target *target)
 static bool try_folder(struct cairn_target *target, const char *path)
 {
 	char fds[64], folder[108];
-	const char *slash = strrchr(path, '/');
-	snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
-	const char *last = strrchr(folder, '/');
+	size_t inside = cairn_path_folder(path), above;
+	if (inside == 0)
+		return false;
+	snprintf(folder, sizeof folder, "%.*s", (int)inside - 1, path);
+	above = cairn_path_folder(folder);
+	const char *slash = path + inside - 1, *last = above > 0 ? folder + above - 1 : NULL; /* both begin with a slash */
 	snprintf(fds, sizeof fds, "/proc/%d/fd", target->pid);
 	DIR *list = last ? opendir(fds) : NULL;
 	bool found = false;
@@ -294,7 +298,7 @@ bool cairn_target_find(struct cairn_target *target, const char *name, const char
 		return cairn_fail(error, "%s: you may not open it; an agent's socket is for its user and root (sudo cairn …)", name);
 	}
 	if (!is_number(name))
-		return cairn_fail(error, "%s: not a TARGET: give a PID, an agent's socket, or a URL", name);
+		return cairn_fail_usage(error, "%s: not a TARGET: give a PID, an agent's socket, or a URL", name);
 	target->pid = atoi(name);
 	return find_process(target, error);
 }

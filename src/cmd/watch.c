@@ -552,6 +552,15 @@ static int watch_all(struct loop *loop, int64_t duration, int count, char **oper
 	return code;
 }
 
+/* Fails if what is neither a number nor a URL nor a path is among the operands. */
+static bool check_operands(int count, char **operands, struct cairn_error *error)
+{
+	for (int i = 0; i < count; i++)
+		if (!cairn_target_is(operands[i]) && !strchr(operands[i], '/') && operands[i][strspn(operands[i], "0123456789")])
+			return cairn_fail(error, "%s: not a TARGET: give a PID, an agent's socket, or a URL; or --service NAME", operands[i]);
+	return true;
+}
+
 static int run(const void *values, int count, char **operands)
 {
 	const struct options *options = values;
@@ -566,8 +575,8 @@ static int run(const void *values, int count, char **operands)
 		cairn_fail(&error, "--label goes with --push URL");
 	else if (count + (int)options->services.count == 0)
 		cairn_fail(&error, "missing TARGET: a PID, socket or URL; or --service NAME");
-	else if (read_rules(options, &loop.watch.rules, &error) && read_folder(options, &loop.watch.folder, &error) &&
-		 cairn_template_check(loop.watch.pattern, &error)) {
+	else if (check_operands(count, operands, &error) && read_rules(options, &loop.watch.rules, &error) &&
+		 read_folder(options, &loop.watch.folder, &error) && cairn_template_check(loop.watch.pattern, &error)) {
 		if (!check_folder(loop.watch.folder.path, &error))
 			return cairn_say_error(error.text);
 		return watch_all(&loop, duration, count, operands);

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/attach.h"
 #include "agent/host/start.h"
+#include "process/facts.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -35,6 +36,7 @@ __attribute__((constructor)) static void preloaded(void)
 		return;
 	struct cairn_config config;
 	struct cairn_error error;
+	cairn_facts_program_loaded();
 	cairn_config_default(&config);
 	pthread_mutex_lock(&cairn_agent.life);
 	cairn_service_start(&config, true, &error);

@@ -7,6 +7,7 @@
 #include "agent/route/answer.h"
 #include "base/descriptor.h"
 #include "base/pages.h"
+#include "base/path.h"
 #include "base/text.h"
 
 #include <stdio.h>
@@ -148,13 +149,13 @@ void cairn_risingwave_analyze(struct cairn_call *call)
 	}
 	struct cairn_folder folder;
 	cairn_dumps_folder(call->agent, &folder);
-	const char *name = strrchr(path, '/');
-	if (name && !is_in_folder(path, name, &folder)) {
+	const char *name = path + cairn_path_folder(path);
+	if (name > path && !is_in_folder(path, name - 1, &folder)) {
 		cairn_answer_error(call, 500, "the path is not in the dump folder", folder.path);
 		return;
 	}
 	static const char *const collapsed[] = {"collapsed", "-", NULL};
-	int descriptor = cairn_folder_open_file(&folder, name ? name + 1 : path, &error);
+	int descriptor = cairn_folder_open_file(&folder, name, &error);
 	int status = descriptor < 0 ? 500 : cairn_answer_render(call, collapsed, descriptor, -1, CAIRN_OCTETS, &error);
 	cairn_descriptor_close(descriptor);
 	if (status != 200)

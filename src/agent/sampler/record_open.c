@@ -42,7 +42,9 @@ static void lay_out(struct cairn_ledger_header *header, uint64_t size)
 	header->bytes = size;
 }
 
-/* A memfd that has all its pages and cannot be made smaller: no store into it raises SIGBUS. */
+/* A memfd that has all its pages and cannot be made smaller: no store into it raises SIGBUS. The pages enter the process's page table when
+ * they are first used: entering all of them here would cost every short program more than the rest of its start, and would hold up a thread
+ * that maps memory meanwhile. */
 static void *map_named(size_t bytes, int *descriptor)
 {
 	int made = cairn_descriptor_adopt(memfd_create("cairn-ledger", MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -51,7 +53,7 @@ static void *map_named(size_t bytes, int *descriptor)
 		return NULL;
 	if (ftruncate(made, (off_t)bytes) == 0 && posix_fallocate(made, 0, (off_t)bytes) == 0 &&
 	    fcntl(made, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) {
-		void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, made, 0);
+		void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, made, 0);
 		if (memory != MAP_FAILED) {
 			*descriptor = made;
 			return memory;

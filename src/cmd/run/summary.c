@@ -15,6 +15,7 @@
 #include "symbol/allocator.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -22,6 +23,9 @@
 #include <unistd.h>
 
 enum { path_size = 4096, functions_shown = 3 };
+
+/* Memory is looked at now and then, and what is live is an estimate: within this factor the end counts as the highest moment. */
+static const double about_same = 1.1;
 
 /* The highest moment is worth a file of its own when it held this many times what the end does. */
 static const double much_higher = 1.25;
@@ -224,6 +228,8 @@ void cairn_summary_write(const struct cairn_supervision *run, const struct cairn
 			cairn_note("highest: %s of memory in %zu process%s at %s%s%s", cairn_text_human((double)highest->memory, memory),
 				   highest->processes, plural(highest->processes), clock, peak.good ? "; its profile is " : "",
 				   peak.good ? shorten(peak.path) : "");
+		else if (at_end && (double)run->most <= about_same * fmax((double)end->memory, now.total))
+			cairn_note("highest: at the end");
 		else
 			cairn_note("highest: %s of memory", cairn_text_human((double)run->most, memory));
 		cairn_note("profile: %s; 'cairn top %s' shows it", shorten(now.path), shorten(now.path));
