@@ -177,6 +177,16 @@ void cairn_serve_process_judge(struct cairn_serve_process *process)
 	pthread_mutex_unlock(&process->heavy);
 }
 
+void cairn_serve_process_conclude(struct cairn_serve_process *process, const struct cairn_verdict_summary *verdict)
+{
+	pthread_mutex_lock(&process->serve->lock);
+	bool news = strcmp(verdict->sentence, process->verdict.sentence) != 0;
+	process->verdict = *verdict;
+	if (news)
+		tell_verdict(process);
+	pthread_mutex_unlock(&process->serve->lock);
+}
+
 /* What it was started as, as far as a blank or colon, says more than the file: several names may be one file. */
 static struct cairn_bytes program_of(struct cairn_bytes command)
 {
