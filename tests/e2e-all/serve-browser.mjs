@@ -167,7 +167,8 @@ const faint = (page) => page.evaluate(() => {
 	await page.mouse.move(chart.x + chart.width / 2, chart.y + 60, {steps: 4});
 	await page.mouse.move(chart.x + chart.width - 60, chart.y + 60, {steps: 4});
 	await page.mouse.up();
-	ok(await until(page, () => /What changed from/.test(document.getElementById("moment").textContent)), "dragging on the timeline shows what changed in that time", await text(page, "#moment"));
+	ok(await until(page, () => /What changed from/.test(document.getElementById("moment").textContent)), "dragging on the timeline shows what changed in that time",
+		[await text(page, "#moment"), await text(page, "#verdict"), await page.evaluate(() => [live.history.points.length, live.busy, live.lostSince])]);
 	ok(/at=/.test(await hash(page)) && /base=/.test(await hash(page)), "and the address has both ends", await hash(page));
 	await page.locator("#clear-base").click();
 	ok(await until(page, () => /following/.test(document.getElementById("moment").textContent)), "a button leads back");

@@ -90,31 +90,40 @@ static int connect_to(const char *path)
 	return -1;
 }
 
+/* Waits until the command answers, or has ended. */
+static int await_start(const struct cairn_agent *agent, const atomic_bool *gone, struct cairn_error *error)
+{
+	int64_t end = cairn_clock_ns() + start_ms * (CAIRN_SECOND_NS / 1000);
+	while (atomic_load(&agent->page.running)) {
+		int descriptor = connect_to(agent->page.path);
+		if (descriptor >= 0)
+			return descriptor;
+		if (cairn_clock_ns() > end || atomic_load(&agent->stop) || (gone && atomic_load(gone)))
+			break;
+		poll(NULL, 0, look_ms);
+	}
+	cairn_fail(error, "the cairn command does not answer");
+	return -1;
+}
+
 int cairn_page_child_reach(struct cairn_agent *agent, const atomic_bool *gone, struct cairn_error *error)
 {
 	struct cairn_page_child *child = &agent->page;
-	int64_t end = cairn_clock_ns() + start_ms * (CAIRN_SECOND_NS / 1000);
-	pthread_mutex_lock(&child->mutex);
-	bool there = atomic_load(&child->running) || start(agent, error);
-	pthread_mutex_unlock(&child->mutex);
-	while (there) {
-		int descriptor = connect_to(child->path);
-		if (descriptor >= 0)
+	/* One that was about to end when it was asked is started once more. */
+	for (bool fresh = false; !fresh;) {
+		pthread_mutex_lock(&child->mutex);
+		fresh = !atomic_load(&child->running);
+		bool there = !fresh || start(agent, error);
+		pthread_mutex_unlock(&child->mutex);
+		int descriptor = there ? await_start(agent, gone, error) : -1;
+		if (descriptor >= 0 || !there || atomic_load(&child->running))
 			return descriptor;
-		if (!atomic_load(&child->running)) {
-			pthread_mutex_lock(&child->mutex);
-			child->failed = true;
-			child->failed_ns = cairn_clock_ns();
-			*error = child->problem;
-			pthread_mutex_unlock(&child->mutex);
-			return -1;
-		}
-		if (cairn_clock_ns() > end || atomic_load(&agent->stop) || (gone && atomic_load(gone))) {
-			cairn_fail(error, "the cairn command does not answer");
-			return -1;
-		}
-		poll(NULL, 0, look_ms);
 	}
+	pthread_mutex_lock(&child->mutex);
+	child->failed = true;
+	child->failed_ns = cairn_clock_ns();
+	*error = child->problem;
+	pthread_mutex_unlock(&child->mutex);
 	return -1;
 }
 

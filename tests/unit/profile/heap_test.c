@@ -193,7 +193,8 @@ static double sum_of(const char *type)
 static void test_classes(void)
 {
 	static const char text[] = "heap_v2/1\n  t*: 3: 3100 [0: 0]\n@ 0x1001 0x2001\n  t*: 2: 3000 [0: 0]\n  t1: 1: 1000 [0: 0]\n  t2: 1: 2000 [0: 0]\n"
-				   "@ 0x3001\n  t*: 1: 100 [0: 0]\n  t1: 1: 100 [0: 0]\n\nMAPPED_LIBRARIES:\n# cairn section samples 1\n"
+				   "@ 0x3001\n  t*: 1: 100 [0: 0]\n  t1: 1: 100 [0: 0]\n\nMAPPED_LIBRARIES:\n"
+				   "00400000-00401000 r-xp 00000000 08:01 99   /opt/service\n# cairn section samples 1\n"
 				   "# cairn live 0 1000 24 1 1 500000 0\n# cairn live 0 2000 48 1 2 700000000 0\n# cairn live 1 100 12 1 1 500000 0\n"
 				   "# cairn peak 0 5 5 7000\n# cairn peak 1 2 2 300\n# cairn peak 9 2 2 300\n";
 	read_bytes(cairn_bytes_of(text), &(struct cairn_read_options){.split_threads = true, .split_ages = true, .split_sizes = true, .peak_and_slack = true});
@@ -203,7 +204,7 @@ static void test_classes(void)
 	is_near(sum_of("slack_space"), 84, 1e-6, "and what is usable beyond what was requested");
 	size_t young = 0, kibibyte = 0, unlabelled = 0;
 	uint32_t live = cairn_profile_find_value(&profile, "inuse_space"), peak = cairn_profile_find_value(&profile, "peak_space");
-	for (size_t i = 0; i < profile.sample_count; i++) {
+	for (size_t i = 0; i < profile.sample_count && peak != CAIRN_NONE; i++) {
 		struct cairn_label_set set = profile.label_sets[profile.samples[i].labels];
 		unlabelled += cairn_profile_values(&profile, i)[peak] > 0 && set.count == 0;
 		for (size_t l = 0; l < set.count && cairn_profile_values(&profile, i)[live] > 0; l++) {
