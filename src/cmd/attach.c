@@ -38,8 +38,9 @@ struct options {
 static const struct cairn_option table[] = {
 	{0, "wait", NULL, "do not sample until 'cairn activate'", CAIRN_OPTION_FLAG, AT(wait), 0},
 	{0, "period", "SIZE", "sample once in this many bytes (default: 512K)", CAIRN_OPTION_SIZE, AT(period), 0},
-	{0, "engine", "NAME", "profile with: auto, cairn (any allocator) or jemalloc (default: auto)", CAIRN_OPTION_TEXT, AT(engine), 0},
-	{0, "listen", "ADDRESS", "let the agent listen on TCP too, such as 127.0.0.1:4000", CAIRN_OPTION_TEXT, AT(listen), 0},
+	{0, "engine", "NAME", "profile with: auto, cairn (any allocator) or jemalloc (default: auto)", CAIRN_OPTION_TEXT, AT(engine), 0,
+	 (const char *const[]){"auto", "cairn", "jemalloc", NULL}},
+	{0, "listen", "ADDRESS", "let the agent listen on TCP too, such as 127.0.0.1:9999", CAIRN_OPTION_TEXT, AT(listen), 0},
 	{0, "token", "TOKEN", "the token that clients over TCP need ($CAIRN_TOKEN)", CAIRN_OPTION_TEXT, AT(token), 0},
 	{0, "budget", "PERCENT", "lengthen the period to stay within this share of CPU time, such as 1%", CAIRN_OPTION_TEXT, AT(budget), 0},
 	{0, "filtered", NULL, "attach although the process filters its system calls (seccomp)", CAIRN_OPTION_FLAG, AT(filtered), 0},
@@ -431,8 +432,12 @@ static int run_attach(const void *values, int count, char **operands)
 	const struct options *options = values;
 	struct cairn_target target;
 	struct cairn_error error;
-	if (count != 1 || !pid_of(operands[0]))
+	if (count != 1)
 		return usage("missing PID: cairn attach [options] PID");
+	if (!pid_of(operands[0])) {
+		cairn_fail_usage(&error, "%s: not a PID; 'cairn ps' and 'pgrep' list them", operands[0]);
+		return cairn_say_failure(&error);
+	}
 	if (!cairn_program_settings_are_good(options->engine, options->token, &error))
 		return usage(error.text);
 	static struct work work;

@@ -29,16 +29,21 @@ like "$out" "*short has no jemalloc; it runs on*libjemalloc.so.2*" "--engine jem
 is "$(holder on-jemalloc.heap)" main "and leaves a profile of it"
 rm -f on-jemalloc.heap
 out=$("$cairn" run --engine tcmalloc -- "$scratch/short" 2>&1)
-is "$?$out" "2cairn: --engine is auto, cairn or jemalloc, not 'tcmalloc'" "there are no other engines"
+is "$?$out" "2cairn: --engine takes auto, cairn or jemalloc, not 'tcmalloc'" "there are no other engines"
 out=$("$cairn" run --period 4K -- "$scratch/short" 2>&1)
 is $? 5 "run passes the exit code through"
 [[ $out != *jemalloc* ]]
 ok $? "a program keeps the allocator it has"
 is "$(wc -l <<<"$out")" 5 "a summary of five lines"
-like "$out" "*short (process *) exited with code 5 after * at most * resident*live at the end: 7?.? MiB in 1 process*held by: main 7?.? MiB*highest: *profile: cairn.short.*.heap; 'cairn top cairn.short.*.heap' shows it" \
+like "$out" "*short (process *) exited with code 5 after * at most * resident*live at the end: 7?.? MiB in 1 process*held by: main 7?.? MiB*highest: at the end*profile: cairn.short.*.heap; 'cairn top cairn.short.*.heap' shows it" \
 	"how it ended, how much was live, who held it, the highest moment, and where the profile is"
 is "$(holder cairn.short.*.heap)" main "the profile is left, and holds what was sampled"
 rm -f cairn.*
+# A script that becomes the program after a while: nothing of the program was allocated before sampling began.
+"$cairn" run -q --period 16K -o script.heap -- sh -c "sleep 1.5; exec \"$scratch/short\"" >/dev/null 2>&1
+is "$(holder script.heap) $("$cairn" top script.heap 2>/dev/null | grep -c 'sampled since')" "main 0" \
+	"a script that becomes the program has been sampled from the program's start"
+rm -f script.heap
 out=$("$cairn" run -q --active --period 16K -o mine.heap -- "$scratch/short" 2>&1)
 is "$out" "" "-q prints no summary"
 is "$(left)$(holder mine.heap)" main "-o names the profile; --active is accepted"

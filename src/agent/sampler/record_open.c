@@ -43,7 +43,9 @@ static void lay_out(struct cairn_ledger_header *header, uint64_t size)
 	header->bytes = size;
 }
 
-/* A memfd that has all its pages and cannot be made smaller: no store into it raises SIGBUS. */
+/* A memfd that has all its pages and cannot be made smaller: no store into it raises SIGBUS. The pages enter the process's page table when
+ * they are first used: entering all of them here would cost every short program more than the rest of its start, and would hold up a thread
+ * that maps memory meanwhile. */
 static void *map_named(size_t bytes, int *descriptor)
 {
 	int made = cairn_descriptor_adopt(memfd_create("cairn-ledger", MFD_CLOEXEC | MFD_ALLOW_SEALING));

@@ -1,4 +1,4 @@
-/* program.c - looking at an ELF file before it runs.
+/* program.c - examines an ELF file before it runs.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/run/program.h"
 
@@ -68,7 +68,7 @@ static struct cairn_program study_binary(const struct cairn_elf *elf, const char
 	struct cairn_bytes loader = cairn_elf_named(elf, ".interp");
 	struct cairn_program program = {CAIRN_JEMALLOC_NONE, .is_static = loader.length == 0};
 	program.is_musl = loader.length && memmem(loader.data, loader.length, "ld-musl", 7);
-	/* jemalloc begins its messages with this, in every build of it. */
+	/* jemalloc's messages begin with this, in every build. */
 	if (memmem(elf->file.bytes.data, elf->file.bytes.length, "<jemalloc>", 10))
 		program.jemalloc = CAIRN_JEMALLOC_INSIDE;
 	else if (loader.length && !program.is_musl && loader.data[loader.length - 1] == '\0' && loads_jemalloc(loader.data, path))
