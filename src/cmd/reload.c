@@ -1,4 +1,4 @@
-/* reload.c - which profile goes with which options.
+/* reload.c - keeps the profiles of recent options.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/reload.h"
 
@@ -19,7 +19,7 @@ static bool same_list(const struct cairn_option_list *a, const struct cairn_opti
 	return same;
 }
 
-/* Whether A and B make the same profile; two columns are one in folded text alone. */
+/* Whether A and B produce the same profile; only in folded text are two columns one. */
 static bool same_options(const struct cairn_source_options *a, const struct cairn_source_options *b, const struct cairn_profile *profile)
 {
 	bool has_columns = cairn_profile_find_value(profile, "before") != CAIRN_NONE;

@@ -1,9 +1,10 @@
-/* rss.c - `cairn rss`: resident memory, split until it adds up.
+/* rss.c - `cairn rss`: breaks down resident memory; the parts add up to the total.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
 #include "base/time.h"
 #include "base/utf8.h"
 #include "cmd/command.h"
+#include "cmd/ending.h"
 #include "cmd/rss/account.h"
 #include "cmd/target.h"
 #include "series/bill_svg.h"
@@ -49,7 +50,7 @@ static void describe(const struct cairn_account *account, char *out, size_t size
 		 show_time(account->time_ns, date, sizeof date));
 }
 
-/* Beside the lines: what is counted somewhere but not resident. */
+/* After the lines: what is counted somewhere but not resident. */
 static void write_beside(const struct cairn_bill *bill, bool is_guess, struct cairn_buffer *out)
 {
 	const struct {
@@ -73,7 +74,7 @@ static void write_beside(const struct cairn_bill *bill, bool is_guess, struct ca
 	}
 }
 
-/* The line is what of the live objects is resident; the profile knows of all of them, touched or not. */
+/* The line shows the resident part of the live objects; the profile contains all of them, touched or not. */
 static void write_estimate(const struct cairn_bill_facts *facts, struct cairn_buffer *out)
 {
 	char size[24], error[24];
@@ -152,10 +153,8 @@ static int run(const void *values, int count, char **operands)
 		cairn_say_error("'cairn rss' takes one process or one dump");
 		return CAIRN_EXIT_USAGE;
 	}
-	if (cairn_bytes_end_with(ending, ".png") || cairn_bytes_end_with(ending, ".pdf")) {
-		cairn_say_error("'cairn rss' writes .svg, .html, .json or text, not .png or .pdf");
-		return CAIRN_EXIT_USAGE;
-	}
+	if (!cairn_ending_check("rss", options->output, (const char *const[]){".svg", ".html", ".json", NULL}, &error))
+		return cairn_say_failure(&error);
 	struct cairn_account *account = calloc(1, sizeof *account);
 	if (!account)
 		cairn_out_of_memory(sizeof *account);

@@ -6,7 +6,9 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cmd/command.h"
+#include "cmd/serve/pyroscope.h"
 #include "cmd/serve/serve.h"
+#include "cmd/serve/store.h"
 #include "cmd/service.h"
 #include "process/clock.h"
 
@@ -32,7 +34,11 @@ static const struct cairn_option table[] = {
 	{0, "every", "TIME", "time between two snapshots (default: 5s, and at least 20 times what a snapshot costs)", CAIRN_OPTION_TEXT, AT(every), 0},
 	{0, "keep", "TIME", "keep dumps for this long (default: 2h for processes, all dumps of a folder)", CAIRN_OPTION_TEXT, AT(keep), 0},
 	{0, "keep-memory", "SIZE", "keep dumps in at most this much memory per process (default: 256M)", CAIRN_OPTION_SIZE, AT(memory), 0},
+	{0, "idle", "TIME", "end when nobody has asked for anything for this long (default: never)", CAIRN_OPTION_TEXT, AT(idle), 0},
 	{0, "service", "NAME", "follow a systemd service, or a program of that name, across restarts", CAIRN_OPTION_LIST, AT(services), 0},
+	{0, "store", "STORE", "show the services and instances of a store: sqlite:PATH or clickhouse://HOST:PORT/DATABASE", CAIRN_OPTION_TEXT,
+	 AT(store), 0},
+	{0, "tenant", "NAME", "with --store: ask as this tenant", CAIRN_OPTION_TEXT, AT(tenant), 0},
 	{0, "open", NULL, "open the page in a browser", CAIRN_OPTION_FLAG, AT(open), 0},
 	{0, "token", "TOKEN", "ask for this token (default: none on loopback, a random one elsewhere)", CAIRN_OPTION_TEXT, AT(token), 0},
 	{0, "source-path", "FOLDERS", "folders to search for source files, separated by colons", CAIRN_OPTION_TEXT, AT(source_path), 0},
@@ -56,6 +62,7 @@ static const struct cairn_option_group groups[] = {
 enum { names_most = 64,
        request_seconds = 10,
        response_most = 512 << 20,
+       answers_most = 768 << 20,
        least_every_ns = 100000000 };
 static const int64_t usual_every_ns = 5 * CAIRN_SECOND_NS;
 
@@ -185,10 +192,14 @@ static bool open_server(struct cairn_error *error)
 	int listener = local ? listen_unix(strncmp(where, "unix:", 5) == 0 ? where + 5 : where, error) : listen_tcp(where, error);
 	if (listener < 0 || !choose_token(error))
 		return false;
+	/* Who asks for many pages and reads none of them gets the next only when there is room. */
+	static struct cairn_quota answers = {.limit = answers_most};
 	struct cairn_server_options options = {
+		.quota = &answers,
+		.local_quota = &answers,
 		.connections = CAIRN_SERVE_CONNECTIONS,
 		.seconds = request_seconds,
-		.body_maximum = 4096,
+		.body_maximum = CAIRN_PYROSCOPE_BODY,
 		.response_maximum = response_most,
 		.admit = cairn_serve_admit,
 		.handle = cairn_serve_handle,
@@ -294,8 +305,10 @@ static bool start(int count, char **operands, struct cairn_error *error)
 	serve.events = cairn_buffer(SIZE_MAX);
 	serve.started_ms = cairn_clock_wall_ns() / 1000000;
 	serve.every_ns = usual_every_ns;
+	serve.looked_ns = cairn_clock_ns();
 	if (!read_time(serve.options->every, "every", least_every_ns, &serve.every_ns, error) ||
-	    !read_time(serve.options->keep, "keep", CAIRN_SECOND_NS, &serve.keep_ns, error) || !open_server(error) ||
+	    !read_time(serve.options->keep, "keep", CAIRN_SECOND_NS, &serve.keep_ns, error) ||
+	    !read_time(serve.options->idle, "idle", CAIRN_SECOND_NS, &serve.idle_ns, error) || !open_server(error) ||
 	    !cairn_serve_work_start(&serve, error))
 		return false;
 	for (int i = 0; i < count; i++)
@@ -304,6 +317,10 @@ static bool start(int count, char **operands, struct cairn_error *error)
 	for (size_t i = 0; i < serve.options->services.count; i++)
 		if (!follow(serve.options->services.items[i], true, error))
 			return false;
+	if (serve.options->store) {
+		struct cairn_serve_store *store = cairn_array_zero(1, sizeof *store);
+		return cairn_serve_store_open(store, &serve, serve.options->store, error) && spawn(cairn_serve_store_run, store, error);
+	}
 	return true;
 }
 
@@ -312,8 +329,8 @@ static int run(const void *values, int count, char **operands)
 	struct cairn_serve_options options = *(const struct cairn_serve_options *)values;
 	struct cairn_error error = {0};
 	sigset_t set, before;
-	if (count == 0 && options.services.count == 0) {
-		cairn_say_error("missing TARGET or FOLDER: a PID, socket, URL or service, or a folder of dumps");
+	if (count == 0 && options.services.count == 0 && !options.store) {
+		cairn_say_error("missing TARGET or FOLDER: a PID, socket, URL or service, or a folder of dumps; or --store");
 		return CAIRN_EXIT_USAGE;
 	}
 	if (count > names_most) {
@@ -348,8 +365,9 @@ static int run(const void *values, int count, char **operands)
 const struct cairn_command cairn_command_serve = {
 	.name = "serve",
 	.summary = "serve a live page: verdict, timeline, flame graph, breakdown of RSS",
-	.arguments = "TARGET|FOLDER...",
+	.arguments = "TARGET|FOLDER...|--store STORE",
 	.detail = "TARGET is a PID, an agent's socket, a URL, or the name of a running service. FOLDER is a folder of dumps, which is followed.\n"
+		  "With --store, the page shows what 'cairn collect' puts there, and Grafana can use the address as a Pyroscope data source.\n"
 		  "Prints the address of the page and serves it until interrupted. $CAIRN_TOKEN is the token for agents reached over TCP.",
 	.groups = groups,
 	.options_size = sizeof(struct cairn_serve_options),

@@ -1,4 +1,4 @@
-/* ledger_dump.c - the trailer of a process that is gone, and the parts of its dump put together.
+/* ledger_dump.c - writes the trailer of a process that has ended, and joins the parts of its dump.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "dump/ledger_dump.h"
 
@@ -56,7 +56,7 @@ static void write_end(const struct cairn_ledger_end *end, struct cairn_buffer *o
 		cairn_trailer_write_text(out, "ended.oom", "inferred");
 }
 
-/* What the process weighed shortly before, and might. */
+/* The memory of the process shortly before its end, and its limit. */
 static void write_memory(const struct cairn_ledger_end *end, struct cairn_buffer *out)
 {
 	char name[40];

@@ -1,8 +1,8 @@
-/* ledger_heap.c - live samples, sorted by stack and thread, as lines.
+/* ledger_heap.c - writes live samples, sorted by stack and thread, as lines.
  *
- * jeprof un-samples each line by the period of the header and the line's mean size. Samples here have periods of their own and sizes that
- * differ within a line, so they are un-sampled one by one, added up, and the sum is biased back by a period of one byte, the smallest there
- * is: what jeprof then finds is the sum again, to a part in 10^5 even for objects of a byte.
+ * jeprof un-samples each line with the header's period and the line's mean size. Samples here have different periods, and sizes that
+ * differ within a line, so they are un-sampled one by one and added up, and the sum is converted back for a period of one byte, the
+ * smallest there is: jeprof then computes the same sum, to one part in 10^5 even for objects of one byte.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "dump/ledger_heap.h"
 
@@ -12,7 +12,7 @@
 
 enum { sections_maximum = 256 << 20 };
 
-/* An estimate of objects and bytes, and how many samples it rests on. */
+/* An estimate of objects and bytes, and the number of samples it is based on. */
 struct sum {
 	double objects, bytes;
 	uint64_t samples;
@@ -24,7 +24,7 @@ struct writer {
 	struct cairn_buffer *sections;
 	struct cairn_ledger_sample *live; /* in the order of their stacks */
 	size_t live_count, live_room;
-	uint32_t *starts; /* for each stack, where its samples begin in `live`; and one more */
+	uint32_t *starts; /* for each stack, the index of its first sample in `live`; and one more */
 	struct sum *threads; /* one for each of the ledger's */
 	struct cairn_ledger_peak *peaks; /* one for each stack */
 	struct cairn_ledger_mapping *mappings; /* in the order of their stacks */
@@ -51,7 +51,7 @@ static uint64_t whole(double value)
 	return value > 0 ? value < 0x1p62 ? (uint64_t)(value + 0.5) : (uint64_t)1 << 62 : 0;
 }
 
-/* OBJECTS and BYTES as a dump of the period 1 has them. */
+/* OBJECTS and BYTES as written in a dump with period 1. */
 static void write_pair(struct cairn_buffer *out, double objects, double bytes)
 {
 	double chance = objects > 0 ? cairn_exponential_chance(bytes / objects) : 1;
@@ -116,7 +116,7 @@ static size_t peaks_size(const struct writer *writer)
 	return ((size_t)cairn_ledger_count(writer->ledger, CAIRN_LEDGER_STACKS) + 1) * sizeof *writer->peaks;
 }
 
-/* What lived at the highest point. In a process that runs a higher one may come meanwhile: then again, a few times at most. */
+/* What was live at the peak. If a running process reaches a higher one meanwhile, it is read again, a few times at most. */
 static void collect_peaks(struct writer *writer)
 {
 	enum { tries = 4 };
@@ -152,7 +152,7 @@ static void collect_mappings(struct writer *writer)
 	cairn_sort(writer->mappings, writer->mapping_count, sizeof *writer->mappings, compare_mappings);
 }
 
-/* Copies the live samples, then brings them into the order of their stacks by counting: two passes, whatever their number. */
+/* Copies the live samples, then sorts them by stack with a counting sort: two passes, whatever their number. */
 static bool collect(struct writer *writer, struct cairn_error *error)
 {
 	uint32_t slots = cairn_ledger_count(writer->ledger, CAIRN_LEDGER_SAMPLES);
@@ -318,7 +318,7 @@ static void write_mappings(struct writer *writer, size_t number, uint32_t index)
 	}
 }
 
-/* The stack of INDEX in the ledger, as the one of NUMBER in the dump. */
+/* Writes the ledger's stack INDEX as stack NUMBER of the dump. */
 static void write_stack(struct writer *writer, size_t number, uint32_t index, const struct cairn_ledger_stack *stack)
 {
 	size_t first = writer->starts[index], end = writer->starts[index + 1];
@@ -373,7 +373,7 @@ bool cairn_ledger_write_heap(const struct cairn_ledger *ledger, int64_t now_ns, 
 	write_head(&writer, &all, allocated_objects, allocated_bytes);
 	cairn_buffer_text(&heap->sections, CAIRN_LEDGER_SECTION);
 	size_t number = 0;
-	/* Stacks that somebody made up may share all frames there are: what does not fit into OUT ends it. */
+	/* Forged stacks may share all frames there are: output ends when OUT is full. */
 	for (uint32_t i = 0; i < stack_count && !out->failed && !heap->sections.failed; i++) {
 		if (cairn_ledger_get_stack(ledger, i, &stack) &&
 		    (writer.starts[i] < writer.starts[i + 1] || stack.allocated_samples || has_mappings(&writer, i)))

@@ -32,10 +32,12 @@
  * @property {boolean} cut there are smaller stacks
  * @property {number} folded
  * @property {{name: string, id: string}[]} threads
+ * @property {string[]} ages what the classes of ages are called, the youngest first
  * @property {string[]} warnings
  * @property {string[]} filters
  * @property {Series} [series] where the page was made from several dumps
  * @property {FilmFacts} [film] where it holds every one of them
+ * @property {FilmFacts & Span} [course] where it holds one of several, or what changed between two: what there was before and after
  * @property {string} [state] what the page shows when its address does not say
  */
 
@@ -43,7 +45,17 @@
 /** @typedef {{seconds: number[], totals: number[], growth: Growth[]}} Series */
 
 /** @typedef {{name: string, leaf: string, values: number[]}} Layer */
-/** @typedef {{start: number, seconds: number[], totals: number[], resident: number[], limit: number[], runs: number[], layers: Layer[]}} FilmFacts */
+/**
+ * All columns are by dump.
+ * @typedef {object} FilmFacts
+ * @property {number} start
+ * @property {number[]} seconds
+ * @property {number[]} totals
+ * @property {number[]} resident
+ * @property {number[]} limit
+ * @property {number[]} runs
+ * @property {Layer[]} layers
+ */
 
 /** All that is counted of some things, by column and then by thing. @typedef {{values: Float64Array[], bases: Float64Array[]}} Columns */
 
@@ -56,8 +68,8 @@
 /** @typedef {{name: string, file: string, line: number, module: string}} Func */
 
 /**
- * How the nodes' own weights split: the parts of node n are first[n] up to first[n + 1].
- * @typedef {{thread: Int32Array, size: Int32Array, first: Int32Array, group: Int32Array, columns: Columns}} Split
+ * How the nodes' own weights split: the parts of node n are first[n] up to first[n + 1]. Size and age are classes, from 1; 0 is not known.
+ * @typedef {{thread: Int32Array, size: Int32Array, age: Int32Array, first: Int32Array, group: Int32Array, columns: Columns}} Split
  */
 
 /** What functions hold themselves, and with all they call. @typedef {{self: Weights, total: Weights}} Sums */
@@ -87,9 +99,9 @@
  */
 
 /** What the page is of. @type {Facts} */
-let facts = {version: "", title: "", process: "", pid: 0, format: "", type: "", unit: "", columns: [], period: 0, mixedPeriods: false, samples: 0,
-	time: 0, total: 0, shown: 0, unnamed: 0, change: false, base: false, errors: false, cut: false, folded: 0, threads: [], warnings: [],
-	filters: []};
+let facts = {version: "", title: "", process: "", pid: 0, format: "", type: "", unit: "", columns: [], period: 0, mixedPeriods: false,
+	samples: 0, time: 0, total: 0, shown: 0, unnamed: 0, change: false, base: false, errors: false, cut: false, folded: 0, threads: [],
+	ages: [], warnings: [], filters: []};
 
 /** What the numbers on the screen are. @type {Metric} */
 let metric = {column: 0, partner: -1, type: "", unit: "", change: false, base: false, errors: false};
@@ -289,10 +301,10 @@ function readTree(bytes) {
 /** @param {Uint8Array} bytes @param {number} nodeCount @returns {Split} */
 function readSplit(bytes, nodeCount) {
 	const reader = new Reader(bytes), groupCount = reader.number();
-	const thread = reader.column(new Int32Array(groupCount)), size = reader.column(new Int32Array(groupCount));
+	const [thread, size, age] = [0, 1, 2].map(() => reader.column(new Int32Array(groupCount)));
 	const counts = reader.column(new Int32Array(nodeCount)), first = new Int32Array(nodeCount + 1);
 	for (let i = 0; i < nodeCount; i++)
 		first[i + 1] = first[i] + counts[i];
 	const group = reader.column(new Int32Array(first[nodeCount]));
-	return {thread, size, first, group, columns: reader.columns(first[nodeCount])};
+	return {thread, size, age, first, group, columns: reader.columns(first[nodeCount])};
 }

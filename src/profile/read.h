@@ -32,6 +32,11 @@ struct cairn_read_options {
 	bool split_threads;
 	/* Of a dump that has times of birth: make samples of each age class apart, labelled `age`. */
 	bool split_ages;
+	/* The same with sizes, in classes up to a power of two, labelled `bytes`. */
+	bool split_sizes;
+	/* And make values of what it says beyond what lives, behind the usual ones: peak_objects and peak_space, what lived at the highest
+	 * point, and slack_space, what is usable beyond what was requested. */
+	bool peak_and_slack;
 	/* Of a dump that knows it: count what lived at the highest point instead of what lives now. Threads and ages are not told apart, and
 	 * what was allocated so far has no value. */
 	bool at_peak;

@@ -117,7 +117,7 @@ bool cairn_account_target(struct cairn_account *account, const char *name, const
 {
 	struct cairn_target target;
 	struct cairn_buffer body = {0};
-	if (!cairn_target_find(&target, name, token, error)) {
+	if (!cairn_target_find_or_start(&target, name, token, error)) {
 		struct cairn_error why = *error;
 		return target.pid > 0 && take_process(account, target.pid, &why, error);
 	}
