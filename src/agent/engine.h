@@ -10,6 +10,7 @@
 #include "agent/jemalloc/profiler.h"
 #include "agent/unwind/unwind.h"
 #include "base/buffer.h"
+#include "process/smaps.h"
 
 /* What taking stacks has cost so far. */
 struct cairn_engine_counts {
@@ -35,6 +36,9 @@ struct cairn_engine {
 	uint64_t (*allocated)(struct cairn_profiler *profiler); /* bytes in all, freed or not */
 	uint64_t (*samples)(struct cairn_profiler *profiler); /* live bytes; NULL if only a dump shows them */
 	void (*write_trailer)(struct cairn_profiler *profiler, struct cairn_buffer *out); /* its own lines; may be NULL */
+	/* Ranges of private memory that the service mapped itself, sorted: *COUNT of them, owned by the caller (cairn_pages_unmap with
+	 * *SIZE); NULL for none. May be NULL. */
+	struct cairn_smaps_range *(*list_mapped)(size_t *count, size_t *size);
 	void (*write_statistics)(struct cairn_buffer *out); /* the allocator's, which may make host threads wait; may be NULL */
 	/* Calls FUNCTION with each sample, on the thread that allocates; NULL ends it. Returns false if the engine cannot do that. */
 	bool (*notify)(void (*function)(void));

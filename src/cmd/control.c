@@ -72,7 +72,7 @@ static int usage_one(void)
 
 static bool find(struct cairn_target *target, const struct options *options, const char *name, struct cairn_error *error)
 {
-	return cairn_target_find(target, name, options->target.token, error);
+	return cairn_target_find_or_start(target, name, options->target.token, error);
 }
 
 /* Sends a request to the one operand and prints the answer. */

@@ -178,8 +178,15 @@ static bool is_newer(const struct cairn_dump_file *a, const struct cairn_dump_fi
 	return strcmp(a->path, b->path) > 0;
 }
 
-/* Lists the services of the dumps in OUT, as "svc, redis-server", and returns their number. A service has one program and one prefix and
- * is shown by the program, unless that is ambiguous. */
+/* Dumps of one service are of one program, and their files have one prefix or are named otherwise. */
+static bool same_service(const struct cairn_dump_file *a, const struct cairn_dump_file *b)
+{
+	bool same_prefix = cairn_bytes_equal(a->prefix, b->prefix) || (a->program.length && (!a->prefix.length || !b->prefix.length));
+	return same_prefix && cairn_bytes_equal(a->program, b->program);
+}
+
+/* Lists the services of the dumps in OUT, as "svc, redis-server", and returns how many there are. Each is shown by its program, unless that
+ * is not enough: then by its prefix. */
 static size_t list_services(const struct cairn_dump_files *list, char *out, size_t size)
 {
 	enum { most = 5 };
@@ -189,9 +196,8 @@ static size_t list_services(const struct cairn_dump_files *list, char *out, size
 		const struct cairn_dump_file *file = &list->items[i];
 		bool known = file->program.length == 0 && file->prefix.length == 0, by_prefix = file->program.length == 0;
 		for (size_t j = 0; !known && j < i; j++) {
-			bool same_program = cairn_bytes_equal(file->program, list->items[j].program);
-			known = same_program && cairn_bytes_equal(file->prefix, list->items[j].prefix);
-			by_prefix |= same_program && file->prefix.length > 0;
+			known = same_service(file, &list->items[j]);
+			by_prefix |= cairn_bytes_equal(file->program, list->items[j].program) && file->prefix.length > 0;
 		}
 		struct cairn_bytes shown = by_prefix ? file->prefix : file->program;
 		if (!known && count <= most && length < size)

@@ -29,7 +29,7 @@ struct options {
 	uint64_t period;
 	uint64_t interval;
 	const char *prefix;
-	const char *listen;
+	const char *listen, *token, *budget;
 	const char *output;
 	const char *engine;
 	bool quiet;
@@ -44,8 +44,10 @@ static const struct cairn_option table[] = {
 	{0, "interval", "SIZE", "also write a dump each time this much was allocated, such as 4G", CAIRN_OPTION_SIZE, AT(interval), 0},
 	{0, "prefix", "PATH", "begin the names of all dumps with PATH", CAIRN_OPTION_TEXT, AT(prefix), 0},
 	{0, "listen", "ADDRESS", "let the agent listen on TCP too, such as 127.0.0.1:9999", CAIRN_OPTION_TEXT, AT(listen), 0},
+	{0, "token", "TOKEN", "the token that clients over TCP need", CAIRN_OPTION_TEXT, AT(token), 0},
 	{0, "engine", "NAME", "profile with: auto, cairn (any allocator) or jemalloc (default: auto)", CAIRN_OPTION_TEXT, AT(engine), 0,
 	 (const char *const[]){"auto", "cairn", "jemalloc", NULL}},
+	{0, "budget", "PERCENT", "lengthen the period to stay within this share of CPU time, such as 1%", CAIRN_OPTION_TEXT, AT(budget), 0},
 	{'q', "quiet", NULL, "print no summary", CAIRN_OPTION_FLAG, AT(quiet), 0},
 	{0},
 };
@@ -166,11 +168,13 @@ static void check_listening(void)
 		cairn_note("the agent cannot listen on %s", listen.tcp_problem);
 }
 
-static void listen_too(const char *address)
+/* A setting of the agent that wins over what is in CAIRN_CONF. */
+static void set_too(const char *key, const char *value)
 {
-	char conf[300];
-	snprintf(conf, sizeof conf, "listen:%s", address);
-	extend("CAIRN_CONF", conf, ',', false);
+	struct cairn_buffer conf = cairn_buffer(path_size * 2);
+	cairn_buffer_format(&conf, "%s:%s%c", key, value, 0);
+	extend("CAIRN_CONF", conf.failed ? "" : conf.data, ',', false);
+	cairn_buffer_free(&conf);
 }
 
 /* With an unusable token the agent would not listen, and nobody would notice until the first request. */
@@ -250,6 +254,10 @@ static int run(const void *values, int count, char **operands)
 		return cairn_say_failure(&error);
 	if (!options.engine)
 		options.engine = "auto";
+	if (!cairn_program_settings_are_good(options.engine, options.token, &error)) {
+		cairn_say_error(error.text);
+		return CAIRN_EXIT_USAGE;
+	}
 	const char *name = cairn_base_name(operands[0]);
 	follow_risedev(&options, name);
 	if (!cairn_program_find(operands[0], path)) {
@@ -272,7 +280,11 @@ static int run(const void *values, int count, char **operands)
 		set_agent_conf(&options, prefix);
 		set_preload(path, &program, on_jemalloc);
 		if (options.listen)
-			listen_too(options.listen);
+			set_too("listen", options.listen);
+		if (options.token)
+			set_too("token", options.token);
+		if (options.budget)
+			set_too("budget", options.budget);
 		if (!check_token(&error))
 			return cairn_say_failure(&error);
 		check_listening();

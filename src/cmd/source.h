@@ -19,6 +19,7 @@ struct cairn_source_options {
 	bool peak; /* what lived at the highest point */
 	const char *mappings; /* what the service mapped itself, of this kind */
 	bool slack; /* what is usable beyond what was requested */
+	bool fragmentation; /* what is free in the slabs of live objects */
 	const char *service; /* only dumps of this program */
 	/* Not options of their own, but set by commands. */
 	bool quiet;                /* by those that load many: naming prints no notes */

@@ -7,6 +7,7 @@
 #include "base/json_read.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "cmd/attach/spawn.h"
 #include "cmd/endpoint.h"
 #include "cmd/enter.h"
 #include "cmd/restart.h"
@@ -302,6 +303,16 @@ bool cairn_target_find(struct cairn_target *target, const char *name, const char
 		return cairn_fail_usage(error, "%s: not a TARGET: give a PID, an agent's socket, or a URL", name);
 	target->pid = atoi(name);
 	return find_process(target, error);
+}
+
+bool cairn_target_find_or_start(struct cairn_target *target, const char *name, const char *token, struct cairn_error *error)
+{
+	struct cairn_error ignored;
+	if (cairn_target_find(target, name, token, error))
+		return true;
+	return target->pid > 0 && !target->forbidden && cairn_target_has_loaded(target->pid) &&
+	       cairn_attach_spawn(target->pid, &(struct cairn_attach_settings){.only_waiting = true}, &ignored) &&
+	       cairn_target_find(target, name, token, error);
 }
 
 /* A process with one thread has no agent running. The folder of its threads has two links more than threads. */

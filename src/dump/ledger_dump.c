@@ -136,7 +136,7 @@ bool cairn_ledger_write_dump(const struct cairn_ledger *ledger, const struct cai
 {
 	struct cairn_ledger_heap heap;
 	int64_t now_ns = end->clock_ns ? end->clock_ns : cairn_ledger_newest(ledger);
-	if (!cairn_ledger_write_heap(ledger, now_ns, out, &heap, error))
+	if (!cairn_ledger_write_heap(ledger, now_ns, &(struct cairn_ledger_witness){0}, out, &heap, error))
 		return false;
 	cairn_buffer_text(out, "\nMAPPED_LIBRARIES:\n");
 	cairn_ledger_write_maps(ledger, out);

@@ -30,6 +30,7 @@ struct writer {
 	struct cairn_ledger_mapping *mappings; /* in the order of their stacks */
 	size_t mapping_count, mapping_at;      /* and those of which stack come next */
 	int64_t now_ns;
+	struct cairn_ledger_witness witness;
 };
 
 static void add(struct sum *sum, double objects, double bytes)
@@ -213,8 +214,8 @@ static void write_word(struct cairn_buffer *out, uint64_t value)
 	cairn_buffer_number(out, (int64_t)(value & INT64_MAX));
 }
 
-/* `# cairn live STACK SIZE SLACK PERIOD THREAD AGE HEAP`: the age in microseconds. */
-static void write_live(struct writer *writer, size_t stack, const struct cairn_ledger_sample *sample)
+/* `# cairn live STACK SIZE SLACK PERIOD THREAD AGE HEAP [FREE REGIONS BYTES]`: the age in microseconds, and the slab it lies in. */
+static void write_live(struct writer *writer, size_t stack, const struct cairn_ledger_sample *sample, const struct cairn_ledger_slab *slab)
 {
 	struct cairn_buffer *out = writer->sections;
 	cairn_buffer_text(out, "# cairn live");
@@ -225,7 +226,33 @@ static void write_live(struct writer *writer, size_t stack, const struct cairn_l
 	write_word(out, sample->thread);
 	write_word(out, writer->now_ns > sample->birth_ns ? ((uint64_t)writer->now_ns - (uint64_t)sample->birth_ns) / 1000 : 0);
 	write_word(out, sample->heap);
+	if (slab->regions > 0 && slab->free < slab->regions) {
+		write_word(out, slab->free);
+		write_word(out, slab->regions);
+		write_word(out, slab->bytes);
+	}
 	cairn_buffer_byte(out, '\n');
+}
+
+/* Samples FIRST to END, of one stack. The allocator is asked about many at a time. */
+static void write_lives(struct writer *writer, size_t stack, size_t first, size_t end)
+{
+	enum { batch = 128 };
+	const struct cairn_ledger_witness *witness = &writer->witness;
+	for (size_t next; first < end; first = next) {
+		struct cairn_ledger_slab slabs[batch] = {{0}};
+		uint64_t addresses[batch];
+		size_t count = 0;
+		next = end - first < batch ? end : first + batch;
+		for (size_t i = first; i < next; i++)
+			if (writer->live[i].heap == 0) /* what a custom heap calls its objects is no address */
+				addresses[count++] = writer->live[i].address;
+		bool known = count > 0 && witness->find_slabs && witness->find_slabs(witness->context, addresses, count, slabs);
+		for (size_t i = first, at = 0; i < next; i++) {
+			bool has_slab = known && writer->live[i].heap == 0;
+			write_live(writer, stack, &writer->live[i], has_slab ? &slabs[at++] : &(struct cairn_ledger_slab){0});
+		}
+	}
 }
 
 /* `# cairn freed STACK SAMPLES OBJECTS BYTES ELSEWHERE [BUCKET:SAMPLES]…` */
@@ -268,7 +295,8 @@ static bool has_mappings(const struct writer *writer, uint32_t index)
 	return writer->mapping_at < writer->mapping_count && writer->mappings[writer->mapping_at].stack == index;
 }
 
-/* `# cairn mapping STACK BYTES THREAD AGE KIND`, for each of the stack INDEX: the age in microseconds. */
+/* `# cairn mapping STACK BYTES THREAD AGE KIND [RESIDENT]`, for each of the stack INDEX: the age in microseconds, and what is resident of
+ * it if that is known. */
 static void write_mappings(struct writer *writer, size_t number, uint32_t index)
 {
 	static const char *const kinds[] = {"anonymous", "shared", "file", "reserved", "brk"};
@@ -283,6 +311,9 @@ static void write_mappings(struct writer *writer, size_t number, uint32_t index)
 		write_word(out, writer->now_ns > mapping->birth_ns ? ((uint64_t)writer->now_ns - (uint64_t)mapping->birth_ns) / 1000 : 0);
 		cairn_buffer_byte(out, ' ');
 		cairn_buffer_text(out, kinds[mapping->kind]);
+		uint64_t bytes;
+		if (writer->witness.resident && cairn_resident_range(writer->witness.resident, mapping->start, mapping->length, &bytes))
+			write_word(out, bytes < mapping->length ? bytes : mapping->length);
 		cairn_buffer_byte(out, '\n');
 	}
 }
@@ -311,18 +342,17 @@ static void write_stack(struct writer *writer, size_t number, uint32_t index, co
 			add_sample(&sum, &writer->live[next]);
 		write_thread(writer, writer->live[i].thread, &sum, false);
 	}
-	for (size_t i = first; i < end; i++)
-		write_live(writer, number, &writer->live[i]);
+	write_lives(writer, number, first, end);
 	write_freed(writer, number, stack);
 	write_peak(writer, number, &writer->peaks[index]);
 	write_mappings(writer, number, index);
 }
 
-bool cairn_ledger_write_heap(const struct cairn_ledger *ledger, int64_t now_ns, struct cairn_buffer *out, struct cairn_ledger_heap *heap,
-			     struct cairn_error *error)
+bool cairn_ledger_write_heap(const struct cairn_ledger *ledger, int64_t now_ns, const struct cairn_ledger_witness *witness,
+			     struct cairn_buffer *out, struct cairn_ledger_heap *heap, struct cairn_error *error)
 {
 	*heap = (struct cairn_ledger_heap){.sections = cairn_pages(sections_maximum)};
-	struct writer writer = {.ledger = ledger, .out = out, .sections = &heap->sections, .now_ns = now_ns};
+	struct writer writer = {.ledger = ledger, .out = out, .sections = &heap->sections, .now_ns = now_ns, .witness = *witness};
 	if (!collect(&writer, error)) {
 		discard(&writer);
 		return false;

@@ -17,6 +17,7 @@
 
 #include "agent/cpu/cpu.h"
 #include "agent/host/admission.h"
+#include "agent/host/attach.h"
 #include "agent/host/environment.h"
 #include "agent/host/handover.h"
 #include "agent/host/ledger_left.h"
@@ -228,7 +229,9 @@ static void start_in_child(void)
 	if (!atomic_exchange(&child.waiting, false))
 		return;
 	if (start_parts(&cairn_agent)) {
+		uint32_t waiting = CAIRN_ATTACH_WAITING;
 		atomic_store(&cairn_agent.started, true);
+		atomic_compare_exchange_strong(&cairn_attached.state, &waiting, CAIRN_ATTACH_NEVER);
 		cairn_profiler_engine(&cairn_agent.profiler)->notify(NULL);
 	} else if (atomic_fetch_add(&child.failures, 1) < failures_most) {
 		atomic_store(&child.waiting, true);
@@ -272,6 +275,7 @@ static void after_fork_in_child(void)
 	if (tells || (!first && (state < CAIRN_PROFILER_INACTIVE || !cairn_profiler_is_jemalloc(&cairn_agent.profiler)))) {
 		atomic_store(&cairn_agent.started, false);
 		atomic_store(&child.waiting, true);
+		atomic_store(&cairn_attached.state, CAIRN_ATTACH_WAITING);
 		if (state == CAIRN_PROFILER_INACTIVE && uses_jemalloc(&cairn_agent))
 			atomic_store(&child.armed, cairn_jemalloc_set_bool(&cairn_agent.profiler.jemalloc, "prof.active", true) == 0);
 		return;

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum { stack_size = 256 << 10, room_needed = 16 << 20 };
@@ -30,7 +31,8 @@ static size_t size_of_libc(const pthread_attr_t *attributes)
 static bool has_room(void)
 {
 	void *room = cairn_pages_map(room_needed);
-	cairn_pages_unmap(room, room_needed);
+	if (room)
+		munmap(room, room_needed); /* nothing is in it: in one piece */
 	return room != NULL;
 }
 

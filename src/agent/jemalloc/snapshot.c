@@ -66,7 +66,7 @@ static bool dump_into(struct cairn_snapshots *snapshots, struct cairn_scratch *s
 	atomic_store(&snapshots->last_samples, samples);
 	atomic_store(&snapshots->last_bytes, bytes);
 	bool with_maps = !has_maps(raw);
-	munmap((void *)(uintptr_t)raw.data, raw.length);
+	cairn_pages_unmap((void *)(uintptr_t)raw.data, raw.length);
 	return append_trailer(snapshots, scratch->descriptor, with_maps, error);
 }
 
@@ -173,7 +173,7 @@ void cairn_snapshot_release(struct cairn_snapshot *snapshot)
 	if (holders != 1)
 		return;
 	cairn_quota_give(snapshot->quota, snapshot->counted);
-	munmap((void *)(uintptr_t)snapshot->text.data, snapshot->text.length);
+	cairn_pages_unmap((void *)(uintptr_t)snapshot->text.data, snapshot->text.length);
 	cairn_descriptor_close(snapshot->descriptor);
 	cairn_pages_unmap(snapshot, sizeof *snapshot);
 }

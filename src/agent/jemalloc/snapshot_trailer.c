@@ -165,12 +165,17 @@ static void write_status(struct cairn_buffer *out)
 /* Pages are examined only up to a limit: it takes the kernel about 10 ms for each GiB of addresses. */
 enum { pages_most = 1 << 20 };
 
-static void write_memory(struct cairn_buffer *out)
+static void write_memory(struct cairn_buffer *out, const struct cairn_engine *engine)
 {
 	struct cairn_smaps smaps;
 	char name[40];
 	uint64_t *value;
-	if (!cairn_smaps_read_holes(&smaps, 0, pages_most))
+	size_t count = 0, size = 0;
+	struct cairn_smaps_range *ranges = engine->list_mapped ? engine->list_mapped(&count, &size) : NULL;
+	bool good = cairn_smaps_read_apart(&smaps, 0, pages_most, ranges, count);
+	if (ranges)
+		cairn_pages_unmap(ranges, size);
+	if (!good)
 		return;
 	write_status(out);
 	for (unsigned i = 0; cairn_smaps_number(&smaps, i, name, &value); i++)
@@ -275,7 +280,7 @@ void cairn_snapshot_trailer_write(struct cairn_buffer *out, struct cairn_profile
 	const struct cairn_engine *engine = cairn_profiler_engine(profiler);
 	if (extent == CAIRN_TRAILER_WITH_STATISTICS && !profiler->jemalloc.mallctl && engine->write_statistics)
 		engine->write_statistics(out);
-	write_memory(out);
+	write_memory(out, engine);
 	write_limit(out);
 	cairn_snapshot_trailer_end(out);
 }

@@ -3,6 +3,7 @@
 #include "agent/route/forward.h"
 
 #include "agent/host/agent.h"
+#include "agent/route/answer.h"
 #include "base/descriptor.h"
 #include "base/text.h"
 #include "base/time.h"
@@ -170,6 +171,18 @@ static bool receive(const struct cairn_call *call, int descriptor, int64_t end)
 	return true;
 }
 
+/* Nothing in an idle child can hear us, and nothing is to run there for that. So the command starts its agent from outside, as far as this
+ * process may trace the child. */
+static bool start_child(struct cairn_call *call, int pid, struct cairn_error *error)
+{
+	char number[16];
+	snprintf(number, sizeof number, "%d", pid);
+	const char *const arguments[] = {"attach", "--quiet", "--waiting", number, NULL};
+	bool started = cairn_answer_render(call, arguments, -1, -1, CAIRN_TEXT, error) == 200;
+	call->response->body.length = 0;
+	return started;
+}
+
 static void forward(struct cairn_call *call)
 {
 	int pid = process_of(call->request);
@@ -177,11 +190,15 @@ static void forward(struct cairn_call *call)
 		cairn_response_text(call->response, 404, CAIRN_TEXT, "pid takes a descendant of process %d\n", getpid());
 		return;
 	}
+	struct cairn_error why = {0};
 	int descriptor = reach_process(call->agent, pid);
+	if (descriptor < 0 && start_child(call, pid, &why))
+		descriptor = reach_process(call->agent, pid);
 	if (descriptor < 0) {
 		cairn_response_text(call->response, 409, CAIRN_TEXT,
 				    "process %d has no agent yet: a forked process starts its agent with its first sample; until then its heap is what its "
-				    "parent had at the fork. 'cairn attach %d' starts it now\n", pid, pid);
+				    "parent had at the fork. 'cairn attach %d' starts it now%s%.300s\n", pid, pid,
+				    why.text[0] ? "; this process may not: " : "", why.text);
 		return;
 	}
 	int64_t end = cairn_clock_ns() + patience_seconds * CAIRN_SECOND_NS;

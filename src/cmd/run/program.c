@@ -101,3 +101,11 @@ struct cairn_program cairn_program_study(const char *path)
 	}
 	return program;
 }
+
+bool cairn_program_settings_are_good(const char *engine, const char *token, struct cairn_error *error)
+{
+	if (engine && strcmp(engine, "auto") != 0 && strcmp(engine, "cairn") != 0 && strcmp(engine, "jemalloc") != 0)
+		return cairn_fail(error, "--engine is auto, cairn or jemalloc, not '%.40s'", engine);
+	/* It travels in a list of settings. */
+	return !token || (token[0] && !strchr(token, ',')) || cairn_fail(error, "a token has at least one character, and no comma");
+}
