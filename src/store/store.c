@@ -1,4 +1,6 @@
-/* store.c - putting snapshots in and asking for them, on either engine.
+/* store.c - puts snapshots into a store and asks for them, on either engine.
+ *
+ * Longer than other files: both directions share the open store, its settings and the names that it knows.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "store/store.h"
 

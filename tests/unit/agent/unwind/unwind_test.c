@@ -1,6 +1,7 @@
 /* unwind_test.c - stacks equal to libgcc's in every corner of a C program, and no harm from stacks that make no sense.
  *
- * It needs only the unwinder's own files, so that it is also built for aarch64 and run under qemu.
+ * It needs only the unwinder's own files, so that it is also built for aarch64 and run under qemu. Longer than other files for that reason:
+ * it is one program.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/unwind/stack.h"
 #include "agent/unwind/unwind.h"
