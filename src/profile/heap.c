@@ -322,7 +322,8 @@ static size_t sample_of_class(struct parser *in, struct cairn_map *parts, size_t
 	struct cairn_label labels[labels_most];
 	size_t count = 0;
 	if (options->split_ages)
-		labels[count++] = (struct cairn_label){.key = cairn_profile_text(profile, "age"), .text = cairn_profile_text(profile, cairn_age_name(age))};
+		labels[count++] = (struct cairn_label){.key = cairn_profile_text(profile, "age"),
+						       .text = cairn_profile_text(profile, cairn_age_name(age))};
 	if (options->split_sizes) {
 		uint32_t bytes = cairn_profile_text(profile, "bytes");
 		labels[count++] = (struct cairn_label){.key = bytes, .unit = bytes, .is_number = true, .number = size};

@@ -207,6 +207,7 @@ static bool start_parts(struct cairn_agent *agent)
 	memset(&agent->budget, 0, sizeof agent->budget);
 	cairn_admission_open(agent);
 	cairn_monitor_clear(&agent->monitor);
+	cairn_page_child_clear(&agent->page);
 	agent->chores_ns = 0;
 	atomic_store(&agent->server, NULL);
 	atomic_store(&agent->stop, false);
@@ -423,6 +424,7 @@ void cairn_service_stop(void)
 		return;
 	atomic_store(&agent->stop, true);
 	cairn_work_stop(&agent->work);
+	cairn_page_child_join(&agent->page);
 	pthread_join(agent->thread, NULL);
 	if (uses_jemalloc(agent))
 		cairn_hook_remove(&agent->profiler.jemalloc);

@@ -104,22 +104,6 @@ void cairn_control_snapshot(struct cairn_call *call)
 		answer_command(call, false, &error);
 }
 
-/* The service itself never symbolizes or draws: if the cairn command is not installed, the answer says so. */
-void cairn_control_page(struct cairn_call *call)
-{
-	static const char *const page[] = {"html", "-", NULL};
-	struct cairn_error error = {0};
-	struct cairn_snapshot *snapshot = cairn_answer_take(call, &error);
-	if (!snapshot) {
-		answer_command(call, false, &error);
-		return;
-	}
-	int status = cairn_answer_render(call, page, snapshot->descriptor, -1, CAIRN_HTML, &error);
-	cairn_snapshot_release(snapshot);
-	if (status != 200)
-		cairn_response_text(call->response, status, CAIRN_TEXT, "%s\n", error.text);
-}
-
 void cairn_control_dump(struct cairn_call *call)
 {
 	struct cairn_error error = {0};
