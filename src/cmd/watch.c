@@ -530,8 +530,7 @@ static int watch_all(struct loop *loop, int64_t duration, int count, char **oper
 	}
 	if (!loop->options->once && (loop->options->json || !loop->options->quiet))
 		loop->verdicts = cairn_watch_verdicts_open(loop->count, loop->watch.folder.path, loop->options->json);
-	int64_t now = cairn_clock_ns();
-	run_loop(loop, duration ? now + duration : INT64_MAX);
+	run_loop(loop, duration ? cairn_clock_ns() + duration : INT64_MAX);
 	cairn_push_close(loop->push);
 	cairn_watch_verdicts_close(loop->verdicts);
 	bool failed = false;

@@ -30,7 +30,8 @@ static bool no_such_thread(const struct cairn_profile *profile, const char *thre
 	if (profile->thread_count == 0)
 		cairn_fail(error, "no samples of thread '%s': the profile has no threads", thread);
 	else
-		cairn_fail(error, "no samples of thread '%s'; its threads are %.*s%s", thread, (int)known.length, known.data, known.failed ? " …" : "");
+		cairn_fail(error, "no samples of thread '%s'; its threads are %.*s%s", thread, (int)known.length, known.data,
+			   known.failed ? " …" : "");
 	cairn_buffer_free(&known);
 	return false;
 }

@@ -12,6 +12,7 @@
  *
  * Numbers are un-sampled stack by stack. A stack's own line (t*) is the truth; those of its threads, which are rounded each for
  * itself, say only how it is divided among them, and are read only when asked for.
+ * Longer than other files: the sections behind the map refer to the stacks above it by their number, so one reader keeps both.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/array.h"
 #include "base/text.h"

@@ -312,8 +312,13 @@ static void run_standard(struct machine *machine, struct cairn_cursor *in, uint8
 void cairn_lines_match(struct cairn_lines *lines, const uint64_t *addresses, const struct cairn_line_function *functions, size_t count,
 	struct cairn_line_row *rows)
 {
-	struct machine machine = {.lines = lines, .addresses = addresses, .functions = functions, .count = count, .left = count, .rows = rows,
-		.patience = 1024 + 64 * count + lines->size};
+	struct machine machine = {.lines = lines,
+				  .addresses = addresses,
+				  .functions = functions,
+				  .count = count,
+				  .left = count,
+				  .rows = rows,
+				  .patience = 1024 + 64 * count + lines->size};
 	struct cairn_cursor in = lines->program;
 	struct {
 		uint8_t operations;

@@ -148,7 +148,8 @@ static void test_few(void)
 	for (int i = 0; i < 12; i++)
 		values[i] = 5e6;
 	trend = judge(values, hours, run, 12, 1e6);
-	ok(trend.verdict == CAIRN_STEADY && trend.confidence > 0.5 && trend.confidence < 1, "what never changed is steady, but its noise is not nothing");
+	ok(trend.verdict == CAIRN_STEADY && trend.confidence > 0.5 && trend.confidence < 1,
+	   "what never changed is steady, but its noise is not nothing");
 	values[3] = NAN;
 	ok(judge(values, hours, run, 12, 1e6).verdict != CAIRN_GROWING, "a number that is none is no growth");
 }
@@ -195,7 +196,8 @@ static void test_many_runs(void)
 		run[i] = (uint32_t)(i / each);
 	}
 	struct cairn_trend trend = judge(values, hours, run, all, 1e5);
-	ok(trend.confidence >= 0 && trend.confidence <= 1, "a hundred runs of three dumps are judged: %s", cairn_verdict_name(trend.verdict));
+	ok(trend.confidence >= 0 && trend.confidence <= 1, "a hundred runs of three dumps are judged: %s",
+	   cairn_verdict_name(trend.verdict));
 }
 
 int main(void)
