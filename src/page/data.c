@@ -6,13 +6,14 @@
 
 #include "base/array.h"
 #include "base/utf8.h"
+#include "profile/live.h"
 #include "report/label.h"
 #include "report/tree.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { name_most = 4096, thread_most = 4000 };
+enum { name_most = 4096, thread_most = 4000, group_columns = 3 };
 
 /* Up to this many frames in all stacks the whole tree is built; beyond that, only nodes above this fraction of the total. */
 static const size_t whole_frames = 3000000;
@@ -114,7 +115,8 @@ static void add_column(struct making *making, uint32_t value)
 
 static void choose_columns(struct making *making, bool is_film)
 {
-	static const char *const names[] = {"inuse_space", "inuse_objects", "alloc_space", "alloc_objects"};
+	static const char *const names[] = {"inuse_space", "inuse_objects", "alloc_space", "alloc_objects",
+					    "peak_space", "peak_objects", "slack_space"};
 	const struct cairn_view *view = making->view;
 	add_column(making, view->value);
 	if (is_film)
@@ -448,7 +450,7 @@ static void put_tree(struct making *making)
 	free(sums.total);
 }
 
-/* Threads and sizes. */
+/* Threads, sizes and ages. */
 
 /* A sample of one group that ends at one node. Those of the same make one item of the page. */
 struct item {
@@ -465,7 +467,7 @@ struct items {
 struct splitting {
 	struct cairn_map threads; /* by label set of the profile: the thread */
 	struct cairn_map groups;
-	uint32_t *of_group; /* thread and size class, two for each */
+	uint32_t *of_group; /* thread, size class and age class plus one, three for each */
 	size_t group_count, group_capacity;
 };
 
@@ -494,29 +496,42 @@ static uint32_t size_class(int64_t bytes)
 	return bytes <= 0 ? 0 : bytes == 1 ? 1 : 65 - (uint32_t)__builtin_clzll((unsigned long long)bytes - 1);
 }
 
+/* The age class of that name, plus one; 0 where there is none. */
+static uint32_t age_class(struct cairn_bytes name)
+{
+	unsigned age = 0;
+	while (age < CAIRN_AGES && !cairn_bytes_equal(name, cairn_bytes_of(cairn_age_name(age))))
+		age++;
+	return age < CAIRN_AGES ? age + 1 : 0;
+}
+
 static uint32_t find_group(struct splitting *splitting, const struct making *making, size_t sample)
 {
 	const struct cairn_view *view = making->view;
 	struct cairn_page_thread thread = {{"", 0}, {"", 0}};
 	struct cairn_view_label label;
-	uint32_t size = 0;
+	uint32_t size = 0, age = 0;
 	for (size_t l = 0; cairn_view_label(view, sample, l, &label); l++) {
 		if (!label.is_number && cairn_bytes_equal(label.key, cairn_bytes_of("thread")))
 			thread.name = label.text;
 		else if (!label.is_number && cairn_bytes_equal(label.key, cairn_bytes_of("thread_id")))
 			thread.id = label.text;
+		else if (!label.is_number && cairn_bytes_equal(label.key, cairn_bytes_of("age")))
+			age = age_class(label.text);
 		else if (label.is_number && cairn_bytes_equal(label.key, cairn_bytes_of("bytes")))
 			size = size_class(label.number);
 	}
 	uint32_t *known = cairn_map_at(&splitting->threads, view->profile->samples[view->samples[sample]].labels);
 	if (*known == CAIRN_NONE)
 		*known = find_thread(making->data, &thread);
-	uint32_t number = *known, *group = cairn_map_at(&splitting->groups, (uint64_t)number << 8 | size);
+	uint32_t number = *known, *group = cairn_map_at(&splitting->groups, (uint64_t)number << 16 | size << 8 | age);
 	if (*group == CAIRN_NONE) {
-		*group = (uint32_t)splitting->group_count / 2;
-		cairn_array_room(splitting->of_group, splitting->group_count + 1, splitting->group_capacity);
+		*group = (uint32_t)splitting->group_count / group_columns;
+		splitting->of_group = cairn_array_reserve(splitting->of_group, &splitting->group_capacity, splitting->group_count + group_columns,
+							  sizeof *splitting->of_group);
 		splitting->of_group[splitting->group_count++] = number;
 		splitting->of_group[splitting->group_count++] = size;
+		splitting->of_group[splitting->group_count++] = age;
 	}
 	return *group;
 }
@@ -565,9 +580,9 @@ static void put_split(struct making *making)
 			items.items[items.count++] =
 				(struct item){making->place[making->tree.ends[i]], find_group(&splitting, making, i), (uint32_t)i};
 	qsort(items.items, items.count, sizeof *items.items, compare_items);
-	cairn_buffer_uleb(out, splitting.group_count / 2);
-	for (size_t column = 0; column < 2; column++)
-		for (size_t g = column; g < splitting.group_count; g += 2)
+	cairn_buffer_uleb(out, splitting.group_count / group_columns);
+	for (size_t column = 0; column < group_columns; column++)
+		for (size_t g = column; g < splitting.group_count; g += group_columns)
 			cairn_buffer_uleb(out, splitting.of_group[g]);
 	put_items(making, &items, out);
 	free(items.items);

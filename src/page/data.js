@@ -32,6 +32,7 @@
  * @property {boolean} cut there are smaller stacks
  * @property {number} folded
  * @property {{name: string, id: string}[]} threads
+ * @property {string[]} ages what the classes of ages are called, the youngest first
  * @property {string[]} warnings
  * @property {string[]} filters
  * @property {Series} [series] where the page was made from several dumps
@@ -56,8 +57,8 @@
 /** @typedef {{name: string, file: string, line: number, module: string}} Func */
 
 /**
- * How the nodes' own weights split: the parts of node n are first[n] up to first[n + 1].
- * @typedef {{thread: Int32Array, size: Int32Array, first: Int32Array, group: Int32Array, columns: Columns}} Split
+ * How the nodes' own weights split: the parts of node n are first[n] up to first[n + 1]. Size and age are classes, from 1; 0 is not known.
+ * @typedef {{thread: Int32Array, size: Int32Array, age: Int32Array, first: Int32Array, group: Int32Array, columns: Columns}} Split
  */
 
 /** What functions hold themselves, and with all they call. @typedef {{self: Weights, total: Weights}} Sums */
@@ -88,7 +89,7 @@
 
 /** What the page is of. @type {Facts} */
 let facts = {version: "", title: "", process: "", pid: 0, format: "", type: "", unit: "", columns: [], period: 0, mixedPeriods: false, samples: 0,
-	time: 0, total: 0, shown: 0, unnamed: 0, change: false, base: false, errors: false, cut: false, folded: 0, threads: [], warnings: [],
+	time: 0, total: 0, shown: 0, unnamed: 0, change: false, base: false, errors: false, cut: false, folded: 0, threads: [], ages: [], warnings: [],
 	filters: []};
 
 /** What the numbers on the screen are. @type {Metric} */
@@ -289,10 +290,10 @@ function readTree(bytes) {
 /** @param {Uint8Array} bytes @param {number} nodeCount @returns {Split} */
 function readSplit(bytes, nodeCount) {
 	const reader = new Reader(bytes), groupCount = reader.number();
-	const thread = reader.column(new Int32Array(groupCount)), size = reader.column(new Int32Array(groupCount));
+	const [thread, size, age] = [0, 1, 2].map(() => reader.column(new Int32Array(groupCount)));
 	const counts = reader.column(new Int32Array(nodeCount)), first = new Int32Array(nodeCount + 1);
 	for (let i = 0; i < nodeCount; i++)
 		first[i + 1] = first[i] + counts[i];
 	const group = reader.column(new Int32Array(first[nodeCount]));
-	return {thread, size, first, group, columns: reader.columns(first[nodeCount])};
+	return {thread, size, age, first, group, columns: reader.columns(first[nodeCount])};
 }

@@ -167,7 +167,7 @@ class Page {
 	async show(state) {
 		this.state = state;
 		const wanted = writeState(state);
-		const needsSplit = state.tab === "threads" || state.tab === "sizes" || state.filters.some((filter) => filter.kind === "thread" || filter.kind === "size");
+		const needsSplit = state.tab === "threads" || state.tab === "sizes" || state.filters.some(({kind}) => kind === "thread" || kind === "size" || kind === "age");
 		if (needsSplit && !this.split && !this.film)
 			this.split = readSplit(await this.splitBytes(), this.data.parent.length);
 		if (wanted !== writeState(this.state))
@@ -347,11 +347,16 @@ class Page {
 		press("widths", state.widths);
 		press("tab", state.tab);
 		press("color", this.colorMode());
-		press("kind-of", metric.type.split("_")[0]);
-		press("unit", metric.type.split("_")[1] ?? "");
-		const has = (/** @type {string} */ type) => facts.columns.some((column) => column.type === type), [kind, unit] = metric.type.split("_");
-		element("kinds").hidden = !(has("inuse_" + unit) && has("alloc_" + unit));
-		element("units").hidden = !(has(kind + "_space") && has(kind + "_objects"));
+		const has = (/** @type {string} */ type) => facts.columns.some((column) => column.type === type), [kind, unit = ""] = metric.type.split("_");
+		press("kind-of", kind);
+		press("unit", unit);
+		const kinds = /** @type {HTMLElement[]} */ ([...element("kinds").querySelectorAll("button")]);
+		for (const button of kinds)
+			button.hidden = !has(button.dataset.kindOf + "_space") && !has(button.dataset.kindOf + "_objects");
+		element("kinds").hidden = kinds.filter((button) => !button.hidden).length < 2;
+		for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (element("units").querySelectorAll("button")))
+			button.disabled = !has(kind + "_" + button.dataset.unit);
+		element("units").hidden = !facts.columns.some(({type}) => type.endsWith("_objects")) || !unit;
 		const around = /** @type {HTMLButtonElement} */ (document.querySelector('[data-view="around"]'));
 		around.disabled = !selected;
 		around.title = selected ? "All callers and callees of " + this.data.functions[selected].name : "Select a function first";
@@ -389,9 +394,9 @@ class Page {
 
 	/** @param {Filter} filter */
 	makePill(filter) {
-		const words = {focus: "only", ignore: "without", hide: "hidden", thread: "thread", size: "objects"}[filter.kind];
+		const words = {focus: "only", ignore: "without", hide: "hidden", thread: "thread", size: "objects", age: "age"}[filter.kind];
 		const text = filter.kind === "thread" ? this.threadName(threadOf(filter.text)) : filter.kind === "size" ? sizeName(Number(filter.text))
-			: filter.text.replace(/^\^(.*)\$$/, "$1").replace(/\\(.)/g, "$1");
+			: filter.kind === "age" ? ageName(filter.text) : filter.text.replace(/^\^(.*)\$$/, "$1").replace(/\\(.)/g, "$1");
 		const item = make("li", "pill"), remove = make("button", "", "×");
 		remove.setAttribute("aria-label", `Remove the filter: ${words} ${text}`);
 		remove.addEventListener("click", () => this.go({filters: this.state.filters.filter((other) => other !== filter)}));
@@ -413,30 +418,42 @@ class Page {
 		}
 		if (state.tab !== "threads" && state.tab !== "sizes")
 			return;
-		const kind = state.tab === "threads" ? "thread" : "size";
-		/** @param {number} key */
-		const text = (key) => kind === "thread" ? threadKey(key) : String(key);
-		fillParts(element(state.tab), this.parts(kind).map(({key, value, other}) => ({
-			label: kind === "thread" ? this.threadName(key) : sizeName(key), value, other,
-			active: state.filters.some((filter) => filter.kind === kind && filter.text === text(key)),
-			pick: () => this.toggle({kind, text: text(key)}),
-		})), kind === "thread" ? "The profile has no threads." : "The profile has no object sizes.");
+		if (state.tab === "threads") {
+			this.fillParts("threads", "thread", "The profile has no threads.");
+		} else {
+			this.fillParts("sizes", "size", "The profile has no object sizes.");
+			this.fillParts("ages", "age", "");
+			element("ages-title").hidden = !element("ages").children.length;
+		}
 	}
 
-	/** What each thread or size has, under all filters but those of its own kind. @param {"thread" | "size"} kind */
+	/** @param {string} id @param {"thread" | "size" | "age"} kind @param {string} empty */
+	fillParts(id, kind, empty) {
+		const {filters} = this.state, text = (/** @type {number} */ key) => kind === "thread" ? threadKey(key) : String(key);
+		const parts = this.parts(kind), name = (/** @type {number} */ key) => kind === "thread" ? this.threadName(key)
+			: kind === "size" ? sizeName(key) : ageName(String(key));
+		const isActive = (/** @type {string} */ wanted) => filters.some((filter) => filter.kind === kind && filter.text === wanted);
+		fillParts(element(id), parts.map(({key, value, other}) => ({
+			label: name(key), value, other, active: isActive(text(key)),
+			pick: () => this.toggle({kind, text: text(key)}),
+			more: kind === "age" && key < facts.ages.length ? {label: "and older", active: isActive(key + "+"),
+				pick: () => this.toggle({kind, text: key + "+"})} : undefined,
+		})), empty);
+	}
+
+	/** What each thread, size or age has, under all filters but those of its own kind. @param {"thread" | "size" | "age"} kind */
 	parts(kind) {
-		const {split, data, state} = this, other = kind === "thread" ? "size" : "thread";
+		const {split, data, state} = this;
 		if (!split)
 			return [];
 		const passed = passing(data, state.filters), weights = weightsOf(split.columns);
-		const wanted = state.filters.filter((filter) => filter.kind === other)
-			.map((filter) => other === "thread" ? threadOf(filter.text) : Number(filter.text));
+		const wanted = wantedGroups(split, state.filters.filter((filter) => filter.kind !== kind));
 		/** @type {Map<number, {key: number, value: number, other: number}>} */
 		const sums = new Map();
 		for (let node = 0; node < passed.length; node++)
 			for (let at = split.first[node]; passed[node] && at < split.first[node + 1]; at++) {
 				const group = split.group[at], key = split[kind][group];
-				if (wanted.length && !wanted.includes(split[other][group]))
+				if (!wanted[group])
 					continue;
 				const sum = sums.get(key) ?? {key, value: 0, other: 0};
 				sum.value += weights.value[at];
@@ -444,8 +461,8 @@ class Page {
 				sums.set(key, sum);
 			}
 		const known = [...sums.values()].filter(({key, value}) =>
-			value && (kind === "size" ? key > 0 : facts.threads[key]?.name || facts.threads[key]?.id));
-		return known.sort((a, b) => kind === "size" ? a.key - b.key : Math.abs(b.value) - Math.abs(a.value));
+			value && (kind !== "thread" ? key > 0 : facts.threads[key]?.name || facts.threads[key]?.id));
+		return known.sort((a, b) => kind !== "thread" ? a.key - b.key : Math.abs(b.value) - Math.abs(a.value));
 	}
 
 	/* Actions. */
@@ -459,9 +476,9 @@ class Page {
 			this.go({zoom: box.path().map((func) => functions[func].name), selected});
 	}
 
-	/** Shows another value: live or allocated, bytes or objects. @param {string} kind @param {string} unit */
+	/** Shows another value: live, allocated, peak or slack, in bytes or objects, as far as there is that. @param {string} kind @param {string} unit */
 	chooseValue(kind, unit) {
-		const type = kind + "_" + unit;
+		const type = facts.columns.some((column) => column.type === kind + "_" + unit) ? kind + "_" + unit : kind + "_space";
 		this.go({value: type === facts.columns[0].type ? "" : type});
 	}
 

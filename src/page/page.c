@@ -167,6 +167,10 @@ static void write_members(const struct page *page, struct cairn_json *json)
 	cairn_json_bool(json, "cut", page->data.is_cut);
 	cairn_json_number(json, "folded", trunc(page->data.folded));
 	write_threads(&page->data, json);
+	cairn_json_open(json, "ages", '[');
+	for (unsigned age = 0; age < CAIRN_AGES; age++)
+		cairn_json_text(json, NULL, cairn_bytes_of(cairn_age_name(age)));
+	cairn_json_close(json, ']');
 	cairn_json_open(json, "warnings", '[');
 	for (size_t i = 0; i < profile->warning_count; i++)
 		cairn_json_text(json, NULL, cairn_strings_bytes(&profile->strings, profile->warnings[i]));

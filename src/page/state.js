@@ -62,7 +62,7 @@ function oneOf(text, known, usual) {
 /** @param {string} hash of the address @returns {State} */
 function readState(hash) {
 	const query = new URLSearchParams(hash.slice(1)), value = query.get("value");
-	const kinds = ["focus", "ignore", "hide", "thread", "size"];
+	const kinds = ["focus", "ignore", "hide", "thread", "size", "age"];
 	return {
 		view: oneOf(query.get("view"), ["calls", "leaves", "around"], "calls"),
 		selected: query.get("fn") ?? "",

@@ -40,7 +40,8 @@ function makeBar(share, grows = metric.change) {
  * @property {(key: string) => void} sort
  */
 
-/** @typedef {{label: string, value: number, other: number, active: boolean, pick: () => void}} Part */
+/** A choice that can be on. @typedef {{label: string, active: boolean, pick: () => void}} Choice */
+/** @typedef {Choice & {value: number, other: number, more?: Choice}} Part */
 
 /** The mean size of one object, from a value of what is shown and its partner. @param {number} value @param {number} other */
 function meanSize(value, other) {
@@ -263,6 +264,13 @@ function fillParts(list, parts, empty) {
 			make("span", "number other", metric.partner < 0 ? "" : facts.columns[metric.partner].unit === "bytes" ? humanBytes(part.other)
 				: humanObjects(part.other)));
 		row.addEventListener("click", part.pick);
-		return row;
+		if (!part.more)
+			return row;
+		const both = make("div", "part-line"), more = make("button", "part-more", part.more.label);
+		more.setAttribute("aria-pressed", String(part.more.active));
+		more.setAttribute("aria-label", `${part.label} ${part.more.label}`);
+		more.addEventListener("click", part.more.pick);
+		both.append(row, more);
+		return both;
 	}));
 }

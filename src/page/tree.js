@@ -5,7 +5,7 @@
  * they are drawn: a picture of a million stacks has as many as fit on a screen.
  * SPDX-License-Identifier: Apache-2.0 */
 
-/** @typedef {{kind: "focus" | "ignore" | "hide" | "thread" | "size", text: string}} Filter */
+/** @typedef {{kind: "focus" | "ignore" | "hide" | "thread" | "size" | "age", text: string}} Filter */
 
 class Tree {
 	/**
@@ -166,10 +166,9 @@ function exactly(name) {
 function refine(data, split, filters, byChange) {
 	const of = (/** @type {Filter["kind"]} */ kind) => filters.filter((filter) => filter.kind === kind);
 	const hide = of("hide").map((filter) => matching(data.functions, filter.text));
-	const threads = of("thread").map((filter) => threadOf(filter.text)), sizes = of("size").map((filter) => Number(filter.text));
 	if (filters.length === 0)
 		return new Tree(data.parent, data.func, data.self, byChange);
-	const self = split && (threads.length || sizes.length) ? chosen(data, split, threads, sizes)
+	const self = split && filters.some(({kind}) => kind === "thread" || kind === "size" || kind === "age") ? chosen(data, split, filters)
 		: mapWeights(data.self, (column) => column.slice());
 	const passed = passing(data, filters);
 	for (let i = 0; i < passed.length; i++)
@@ -198,16 +197,23 @@ function passing(data, filters) {
 }
 
 /**
- * The nodes' own weights in some threads and size classes; none of them means all.
- * @param {Data} data
- * @param {Split} split
- * @param {number[]} threads
- * @param {number[]} sizes
+ * The groups of a split that filters by thread, size and age leave; those of one kind add up, and none of a kind means all.
+ * @param {Split} split @param {Filter[]} filters @returns {boolean[]}
  */
-function chosen(data, split, threads, sizes) {
-	const self = emptyWeights(data.parent.length), parts = weightsOf(split.columns);
-	const wanted = Array.from(split.thread, (thread, group) =>
-		(!threads.length || threads.includes(thread)) && (!sizes.length || sizes.includes(split.size[group])));
+function wantedGroups(split, filters) {
+	const of = (/** @type {Filter["kind"]} */ kind) => filters.filter((filter) => filter.kind === kind).map(({text}) => text);
+	const threads = of("thread").map(threadOf), sizes = of("size").map(Number), ages = of("age");
+	return Array.from(split.thread, (thread, group) => (!threads.length || threads.includes(thread))
+		&& (!sizes.length || sizes.includes(split.size[group]))
+		&& (!ages.length || ages.some((text) => text.endsWith("+") ? split.age[group] >= parseInt(text, 10) : split.age[group] === Number(text))));
+}
+
+/**
+ * The nodes' own weights in what filters by thread, size and age leave.
+ * @param {Data} data @param {Split} split @param {Filter[]} filters
+ */
+function chosen(data, split, filters) {
+	const self = emptyWeights(data.parent.length), parts = weightsOf(split.columns), wanted = wantedGroups(split, filters);
 	for (let i = 0; i < data.parent.length; i++)
 		for (let at = split.first[i]; at < split.first[i + 1]; at++)
 			if (wanted[split.group[at]])

@@ -80,6 +80,12 @@ function sizeName(size) {
 	return size === 0 ? "size not known" : "up to " + humanBytes(2 ** (size - 1), true);
 }
 
+/** What a filter by age says: "3" is one class, "3+" also all that are older. @param {string} text */
+function ageName(text) {
+	const name = facts.ages[parseInt(text, 10) - 1] ?? "age not known";
+	return text.endsWith("+") ? name.replace(/ to .*| and more/, "") + " and older" : name;
+}
+
 /** A time of day, in UTC. @param {number} milliseconds */
 function humanDate(milliseconds) {
 	return new Date(milliseconds).toISOString().slice(0, 19).replace("T", " ");
@@ -88,6 +94,7 @@ function humanDate(milliseconds) {
 /** What a type of value is called. @param {string} type */
 function typeName(type) {
 	const names = {inuse_space: "live memory", inuse_objects: "live objects", alloc_space: "allocated memory",
-		alloc_objects: "allocated objects"};
+		alloc_objects: "allocated objects", peak_space: "memory at the peak", peak_objects: "objects at the peak",
+		slack_space: "slack: memory beyond what was requested"};
 	return /** @type {Record<string, string>} */ (names)[type] ?? type;
 }

@@ -27,6 +27,7 @@
 #include <stdlib.h>
 
 enum { alloc_objects, alloc_space, inuse_objects, inuse_space };
+enum { labels_most = 5 }; /* of one sample: age, size, the thread's name and number, heap */
 
 /* Which sample of the profile is that of a stack, or of one thread of it. */
 struct piece {
@@ -265,7 +266,7 @@ static struct cairn_bytes read_lines(struct parser *in, struct cairn_bytes rest,
 static void label_heap(struct cairn_profile *profile, size_t sample, uint64_t heap, const struct cairn_trailer *trailer)
 {
 	struct cairn_label_set set = profile->label_sets[profile->samples[sample].labels];
-	struct cairn_label labels[4];
+	struct cairn_label labels[labels_most];
 	struct cairn_bytes value;
 	char number[24];
 	uint32_t key = cairn_profile_text(profile, "heap");
@@ -284,27 +285,59 @@ static void label_heap(struct cairn_profile *profile, size_t sample, uint64_t he
 	profile->samples[sample].labels = cairn_profile_add_labels(profile, labels, set.count + 1);
 }
 
-/* The sample that holds what is of the class AGE among that of the piece AT: one of its own with the same stack, made when it is needed.
- * BY_AGE has the numbers of those, plus one. */
-static size_t sample_of_age(struct parser *in, size_t *by_age, size_t at, unsigned age)
+/* A sample with the stack of WHOLE and these labels, that holds nothing yet. */
+static size_t add_sample_like(struct cairn_profile *profile, size_t whole, const struct cairn_label *labels, size_t count)
 {
+	struct cairn_sample like = profile->samples[whole];
+	uint32_t *stack = cairn_profile_stack_room(profile, like.depth);
+	if (like.depth)
+		memcpy(stack, profile->stacks + like.stack, like.depth * sizeof *stack);
+	uint32_t label_set = cairn_profile_add_labels(profile, labels, count);
+	size_t sample = cairn_profile_add_sample(profile, like.depth, label_set, (const double[CAIRN_VALUES_MAX]){0});
+	cairn_profile_set_sampled(profile, sample, 0);
+	return sample;
+}
+
+/* Ages and sizes are kept apart in classes. Sizes are those of the page: up to a power of two. */
+static int64_t size_class(uint64_t size)
+{
+	enum { last = 62 };
+	unsigned bits = size <= 1 ? 0 : 64 - (unsigned)__builtin_clzll((unsigned long long)size - 1);
+	return (int64_t)1 << (bits < last ? bits : last);
+}
+
+/* The sample that holds what is of the age and size of LIVE among that of the piece AT: one of its own with the same stack, made when it is
+ * needed. PARTS has the numbers of those. */
+static size_t sample_of_class(struct parser *in, struct cairn_map *parts, size_t at, const struct cairn_live *live)
+{
+	const struct cairn_read_options *options = &in->reader->options;
 	struct cairn_profile *profile = in->profile;
-	size_t *known = &by_age[at * CAIRN_AGES + age];
-	if (*known)
-		return *known - 1;
-	struct cairn_sample whole = profile->samples[in->pieces[at].sample];
-	struct cairn_label_set set = profile->label_sets[whole.labels];
-	struct cairn_label labels[4] = {{.key = cairn_profile_text(profile, "age"), .text = cairn_profile_text(profile, cairn_age_name(age))}};
-	size_t count = set.count < 3 ? set.count : 3;
-	if (count)
-		memcpy(labels + 1, profile->labels + set.first, count * sizeof *labels);
-	uint32_t *stack = cairn_profile_stack_room(profile, whole.depth);
-	if (whole.depth)
-		memcpy(stack, profile->stacks + whole.stack, whole.depth * sizeof *stack);
-	uint32_t label_set = cairn_profile_add_labels(profile, labels, count + 1);
-	*known = cairn_profile_add_sample(profile, whole.depth, label_set, (const double[4]){0}) + 1;
-	cairn_profile_set_sampled(profile, *known - 1, 0);
-	return *known - 1;
+	unsigned age = options->split_ages ? cairn_age_class(live->age_us) : 0;
+	int64_t size = options->split_sizes ? size_class(live->size) : 1;
+	uint32_t *known = cairn_map_at(parts, ((uint64_t)at * CAIRN_AGES + age) * 64 + (unsigned)__builtin_ctzll((unsigned long long)size));
+	if (*known != CAIRN_NONE)
+		return *known;
+	struct cairn_label_set set = profile->label_sets[profile->samples[in->pieces[at].sample].labels];
+	struct cairn_label labels[labels_most];
+	size_t count = 0;
+	if (options->split_ages)
+		labels[count++] = (struct cairn_label){.key = cairn_profile_text(profile, "age"), .text = cairn_profile_text(profile, cairn_age_name(age))};
+	if (options->split_sizes) {
+		uint32_t bytes = cairn_profile_text(profile, "bytes");
+		labels[count++] = (struct cairn_label){.key = bytes, .unit = bytes, .is_number = true, .number = size};
+	}
+	for (size_t i = 0; i < set.count && count < labels_most; i++)
+		labels[count++] = profile->labels[set.first + i];
+	return *known = (uint32_t)add_sample_like(profile, in->pieces[at].sample, labels, count);
+}
+
+/* What is free in the slab of an object, shared among the objects that keep the slab from being given back. */
+static double fragmentation_of(const struct cairn_live *live)
+{
+	if (live->slab_regions == 0)
+		return 0;
+	double free = (double)live->slab_bytes / (double)live->slab_regions * (double)live->slab_free;
+	return free / (double)(live->slab_regions - live->slab_free);
 }
 
 /* Adds one sample of Cairn's sampler to the numbers of its stack. */
@@ -317,6 +350,9 @@ static void add_live(struct parser *in, size_t sample, const struct cairn_live *
 	profile->slack_bytes += slack;
 	if (profile->as_slack)
 		bytes = slack;
+	profile->has_slabs |= live->slab_regions > 0;
+	if (profile->as_fragmentation)
+		bytes = objects * fragmentation_of(live);
 	double *values = profile->values + sample * profile->value_count;
 	values[inuse_objects] += objects;
 	values[inuse_space] += bytes;
@@ -326,7 +362,7 @@ static void add_live(struct parser *in, size_t sample, const struct cairn_live *
 		cairn_array_room(profile->aged, profile->aged_count, profile->aged_capacity);
 		profile->aged[profile->aged_count++] = (struct cairn_aged){(uint32_t)sample, live->age_us, objects, bytes};
 	}
-	if (!options->all_values)
+	if (!options->all_values && !options->peak_and_slack)
 		return;
 	in->slack = cairn_array_reserve(in->slack, &in->slack_capacity, profile->sample_count, sizeof *in->slack);
 	while (in->slack_count < profile->sample_count)
@@ -343,10 +379,12 @@ static void read_live(struct parser *in, struct cairn_bytes section, const struc
 	struct cairn_live live;
 	const struct cairn_read_options *options = &in->reader->options;
 	bool limited = options->older_us || options->younger_us;
-	size_t *by_age = options->split_ages && !options->at_peak ? cairn_array_zero(in->piece_count * CAIRN_AGES, sizeof *by_age) : NULL;
+	bool by_class = (options->split_ages || options->split_sizes) && !options->at_peak;
+	struct cairn_map parts = {0};
 	profile->has_ages = true;
 	profile->as_slack = options->as_slack;
-	limited |= options->as_slack;
+	profile->as_fragmentation = options->as_fragmentation;
+	limited |= options->as_slack || options->as_fragmentation;
 	for (size_t i = 0; i < in->piece_count; i++) {
 		double *values = profile->values + in->pieces[i].sample * profile->value_count;
 		values[inuse_objects] = values[inuse_space] = profile->sampled[in->pieces[i].sample] = 0;
@@ -364,8 +402,8 @@ static void read_live(struct parser *in, struct cairn_bytes section, const struc
 		bool listed = of_stack && (!split || in->pieces[at].thread == live.thread);
 		bool wanted = live.age_us >= options->older_us && (!options->younger_us || live.age_us <= options->younger_us);
 		size_t sample = of_stack ? in->pieces[at].sample : 0;
-		if (by_age && listed && wanted)
-			sample = sample_of_age(in, by_age, at, cairn_age_class(live.age_us));
+		if (by_class && listed && wanted)
+			sample = sample_of_class(in, &parts, at, &live);
 		strays += !listed;
 		if (listed && wanted)
 			add_live(in, sample, &live);
@@ -374,7 +412,7 @@ static void read_live(struct parser *in, struct cairn_bytes section, const struc
 		profile->mixed_periods |= profile->period > 0 && profile->period != (double)live.period;
 		profile->period = fmax(profile->period, (double)live.period);
 	}
-	free(by_age);
+	cairn_map_free(&parts);
 	if (strays)
 		cairn_profile_warn(profile, "%s: %zu samples of its list belong to no stack of it and were left out", in->reader->name, strays);
 }
@@ -417,15 +455,19 @@ static void read_mapped(struct parser *in, struct cairn_bytes section, unsigned 
 	}
 	for (size_t at = 0; cairn_mapped_next(&section, &mapped);) {
 		profile->has_mapped = true;
-		if (mapped.kind == CAIRN_MAPPED_ANONYMOUS || mapped.kind == CAIRN_MAPPED_BRK)
-			profile->mapped_bytes += (double)mapped.bytes;
+		/* Nothing of a reservation is resident, unless the service has changed its protection since. */
+		double resident = mapped.has_resident ? (double)mapped.resident : mapped.kind == CAIRN_MAPPED_RESERVED ? 0 : (double)mapped.bytes;
+		if (mapped.kind == CAIRN_MAPPED_ANONYMOUS || mapped.kind == CAIRN_MAPPED_RESERVED)
+			profile->mapped_bytes += resident;
+		if (mapped.kind == CAIRN_MAPPED_BRK)
+			profile->break_bytes += resident;
 		while (at < in->piece_count && in->pieces[at].stack < mapped.stack)
 			at++;
 		if (!(kinds >> mapped.kind & 1) || at == in->piece_count || in->pieces[at].stack != mapped.stack)
 			continue;
 		double *values = profile->values + in->pieces[at].sample * profile->value_count;
 		values[inuse_objects]++;
-		values[inuse_space] += (double)mapped.bytes;
+		values[inuse_space] += in->reader->options.mapped_resident ? resident : (double)mapped.bytes;
 		profile->sampled[in->pieces[at].sample]++;
 	}
 	if (profile->as_mapped) {
@@ -476,6 +518,35 @@ static void add_values(struct parser *in)
 		values[objects] = (double)freed->objects;
 		values[space] = (double)freed->bytes;
 		values[lifetime] = sum_lifetimes(freed);
+	}
+}
+
+/* What lived at the highest point, and what is usable beyond what was requested, as values beside the usual ones. The former is known by
+ * call path only: where threads are kept apart, samples without a thread hold it. */
+static void add_peak_and_slack(struct parser *in, struct cairn_bytes section)
+{
+	struct cairn_profile *profile = in->profile;
+	struct cairn_peak peak;
+	uint32_t objects = profile->value_count, space = objects + 1, slack = objects + 2;
+	if (!cairn_profile_append_value(profile, "peak_objects", "count") || !cairn_profile_append_value(profile, "peak_space", "bytes") ||
+	    !cairn_profile_append_value(profile, "slack_space", "bytes"))
+		return;
+	for (size_t i = 0; i < in->slack_count; i++)
+		profile->values[i * profile->value_count + slack] = in->slack[i];
+	for (size_t at = 0, of_stack = SIZE_MAX, sample = 0; cairn_peak_next(&section, &peak);) {
+		while (at < in->piece_count && in->pieces[at].stack < peak.stack)
+			at++;
+		if (at == in->piece_count || in->pieces[at].stack != peak.stack)
+			continue;
+		if (of_stack != peak.stack) {
+			sample = in->pieces[at].sample;
+			if (profile->label_sets[profile->samples[sample].labels].count)
+				sample = add_sample_like(profile, sample, NULL, 0);
+		}
+		of_stack = peak.stack;
+		double *values = profile->values + sample * profile->value_count;
+		values[objects] += (double)peak.objects;
+		values[space] += (double)peak.bytes;
 	}
 }
 
@@ -534,7 +605,7 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 	struct cairn_profile *profile = reader->profile;
 	struct parser in = {.reader = reader, .profile = profile};
 	if (reader->options.at_peak || reader->options.mapped_kinds)
-		reader->options.split_threads = reader->options.split_ages = false;
+		reader->options.split_threads = reader->options.split_ages = reader->options.split_sizes = false;
 	profile->format = "jemalloc heap_v2";
 	profile->kind = CAIRN_PROFILE_HEAP;
 	if (!read_header(&in, &text, error))
@@ -570,6 +641,8 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 			read_freed(&in, section);
 		if (reader->options.all_values && !profile->at_peak)
 			add_values(&in);
+		if (reader->options.peak_and_slack && !profile->at_peak)
+			add_peak_and_slack(&in, section);
 	}
 	if (has_trailer && section.length) {
 		profile->period = trailer.period && !profile->as_mapped ? (double)trailer.period : profile->period;
@@ -588,7 +661,8 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 				   reader->name);
 	if (has_trailer && !trailer.complete)
 		cairn_profile_warn(profile, "%s: its trailer is cut short; what it knows of the process and its modules may be missing", reader->name);
-	if (!reader->options.older_us && !reader->options.younger_us && !profile->at_peak && !profile->as_slack && !profile->as_mapped)
+	if (!reader->options.older_us && !reader->options.younger_us && !profile->at_peak && !profile->as_slack && !profile->as_fragmentation &&
+	    !profile->as_mapped)
 		check_total(&in);
 	if (cairn_profile_total(profile, alloc_space) == 0 && cairn_profile_total(profile, alloc_objects) == 0) {
 		cairn_profile_drop_value(profile, alloc_space);

@@ -275,9 +275,9 @@ static bool is_in_bytes(const struct cairn_profile *profile, uint32_t value)
 
 uint32_t cairn_profile_partner(const struct cairn_profile *profile, uint32_t value)
 {
-	static const char *const pairs[][2] = {{"inuse_space", "inuse_objects"}, {"alloc_space", "alloc_objects"}};
+	static const char *const pairs[][2] = {{"inuse_space", "inuse_objects"}, {"alloc_space", "alloc_objects"}, {"peak_space", "peak_objects"}};
 	const char *type = cairn_profile_string(profile, profile->value_types[value].type);
-	for (size_t i = 0; i < 2; i++)
+	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
 		for (size_t side = 0; side < 2; side++)
 			if (strcmp(type, pairs[i][side]) == 0)
 				return cairn_profile_find_value(profile, pairs[i][1 - side]);

@@ -315,7 +315,7 @@ static void make_quiet_leak(struct population *population, double whole, const s
 	population->lifetime = 200;
 }
 
-#define KIB * 1024.0
+#define KIB *1024.0
 static const struct objects_cell cells[] = {
 	{"* objects: whatever sizes, period, dumps, paths", "alarms <= 1 %", 0, 0, 0, 0, 0, law_any, 0, NULL},
 	{"* objects: nothing leaks, exponential lives", "alarms <= 1 %", 24, 0, 512 KIB, 64, 4096 KIB, law_exponential, 40, NULL},

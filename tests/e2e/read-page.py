@@ -105,7 +105,7 @@ if facts["cut"]:
     exact = {strings[names[f]]: {"self": selves[shown][0][f], "total": totals[shown][0][f]} for f in range(functions)}
 assert tree.at == len(tree.bytes), "bytes are left over"
 
-threads, sizes, dumps = {}, {}, []
+threads, sizes, ages, dumps = {}, {}, {}, []
 if "film" in facts:
     # What each function holds itself at each dump.
     film, points = Numbers(page.scripts[3][1], facts), len(facts["film"]["seconds"])
@@ -123,7 +123,7 @@ if "film" in facts:
 else:
     split = Numbers(page.scripts[2][1], facts)
     groups = split.number()
-    thread, size = split.column(groups), split.column(groups)
+    thread, size, age = split.column(groups), split.column(groups), split.column(groups)
     counts = split.column(nodes)
     group = split.column(sum(counts))
     parts = split.weights(sum(counts))[shown][0]
@@ -131,7 +131,8 @@ else:
         t = facts["threads"][thread[g]]
         threads[t["name"] or t["id"]] = threads.get(t["name"] or t["id"], 0) + v
         sizes[size[g]] = sizes.get(size[g], 0) + v
+        ages[age[g]] = ages.get(age[g], 0) + v
     assert split.at == len(split.bytes), "bytes are left over"
 sums.pop(None, None)
-json.dump({"title": page.title, "facts": facts, "nodes": nodes, "total": total[0], "functions": sums, "exact": exact, "threads": threads, "sizes": sizes, "dumps": dumps, "sample": sample, "values": {name: sum(column[0]) for name, column in columns.items()},
+json.dump({"title": page.title, "facts": facts, "nodes": nodes, "total": total[0], "functions": sums, "exact": exact, "threads": threads, "sizes": sizes, "ages": ages, "dumps": dumps, "sample": sample, "values": {name: sum(column[0]) for name, column in columns.items()},
            "depth": max(len(a) for a in above), "files": sorted({strings[f] for f in files})}, sys.stdout)

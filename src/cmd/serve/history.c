@@ -7,6 +7,7 @@
 #include "profile/read.h"
 #include "report/view.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -29,11 +30,17 @@ void cairn_history_open(struct cairn_history *history, const struct cairn_source
 	start(history);
 }
 
+static uint64_t point_bytes(const struct cairn_history_point *point)
+{
+	return point->count * (sizeof *point->cells + sizeof *point->kinds) + point->value_count * sizeof *point->values;
+}
+
 static void drop_point(struct cairn_history *history, size_t at)
 {
 	struct cairn_history_point *point = &history->points[at];
-	history->bytes -= point->count * (sizeof *point->cells + history->sum.value_count * sizeof *point->values);
+	history->bytes -= point_bytes(point);
 	free(point->cells);
+	free(point->kinds);
 	free(point->values);
 	memmove(point, point + 1, (--history->count - at) * sizeof *point);
 }
@@ -61,7 +68,8 @@ bool cairn_history_read(struct cairn_profile *part, const struct cairn_source_op
 {
 	cairn_profile_init(part);
 	const struct cairn_view_options view = {0};
-	if (!cairn_profile_read(part, dump, name, &(struct cairn_read_options){.split_threads = true}, error))
+	const struct cairn_read_options options = {.split_threads = true, .split_ages = true, .split_sizes = true, .peak_and_slack = true};
+	if (!cairn_profile_read(part, dump, name, &options, error))
 		return false;
 	if (part->kind != CAIRN_PROFILE_HEAP)
 		return cairn_fail(error, "%s: not a heap profile", name);
@@ -122,23 +130,44 @@ static bool find_columns(const struct cairn_profile *sum, const struct cairn_pro
 	return sum->value_count == part->value_count;
 }
 
+static_assert(CAIRN_VALUES_MAX <= 16, "a bit for each value");
+
 static void fill_point(struct cairn_history_point *point, const struct cairn_history *history, const struct cairn_profile *part,
 		       const uint32_t *columns)
 {
 	uint32_t values = history->sum.value_count, partner = cairn_profile_partner(part, part->default_value);
+	size_t needed = 1;
+	for (size_t i = 0; i < part->sample_count * values; i++)
+		needed += part->values[i] != 0;
 	point->cells = cairn_array_zero(part->sample_count + 1, sizeof *point->cells);
-	point->values = cairn_array_zero(part->sample_count * values + 1, sizeof *point->values);
+	point->kinds = cairn_array_zero(part->sample_count + 1, sizeof *point->kinds);
+	point->values = cairn_array_new(needed, sizeof *point->values);
 	for (size_t i = 0; i < part->sample_count; i++) {
 		const double *from = cairn_profile_values(part, i);
-		struct cairn_series_cell *cell = &point->cells[point->count];
-		*cell = cairn_series_cell_of(part, i);
-		cell->row = history->combine.places[i];
+		uint16_t kinds = 0;
 		for (uint32_t v = 0; v < values; v++)
-			point->values[point->count * values + v] = from[columns[v]];
-		point->count++;
-		point->total += cell->value;
+			if (from[columns[v]] != 0) {
+				kinds |= (uint16_t)(1u << v);
+				point->values[point->value_count++] = from[columns[v]];
+			}
+		if (!kinds)
+			continue;
+		point->cells[point->count] = cairn_series_cell_of(part, i);
+		point->cells[point->count].row = history->combine.places[i];
+		point->kinds[point->count] = kinds;
+		point->total += point->cells[point->count].value;
 		point->objects += partner == CAIRN_NONE ? 0 : from[partner];
+		point->count++;
 	}
+}
+
+/* Adds the values of POINT, of which a row has WIDTH, to SUMS. */
+static void add_point(const struct cairn_history_point *point, size_t width, double *sums)
+{
+	const double *value = point->values;
+	for (size_t i = 0; i < point->count; i++)
+		for (unsigned kinds = point->kinds[i]; kinds; kinds &= kinds - 1)
+			sums[point->cells[i].row * width + (unsigned)__builtin_ctz(kinds)] += *value++;
 }
 
 static size_t rows_in_use(const struct cairn_history *history, bool *used)
@@ -218,7 +247,7 @@ const struct cairn_history_point *cairn_history_add(struct cairn_history *histor
 		cairn_source_name(&history->sum, &history->source);
 	history->named = history->sum.location_count;
 	fill_point(&point, history, part, columns);
-	history->bytes += point.count * (sizeof *point.cells + history->sum.value_count * sizeof *point.values);
+	history->bytes += point_bytes(&point);
 	size_t at = history->count;
 	while (at > 0 && history->points[at - 1].id > point.id)
 		at--;
@@ -257,17 +286,13 @@ void cairn_history_profile(const struct cairn_history *history, const struct cai
 	profile->allocated_bytes = at->allocated;
 	profile->since_ns = at->since_ns;
 	profile->period = at->period;
-	for (size_t i = 0; i < at->count; i++)
-		for (size_t v = 0; v < values; v++)
-			profile->values[at->cells[i].row * values + v] += at->values[i * values + v];
+	add_point(at, values, profile->values);
 	if (!base)
 		return;
 	profile->base_count = sum->sample_count * values;
 	profile->base = cairn_array_zero(profile->base_count + 1, sizeof(double));
 	profile->base_within = cairn_origin_same(at->origin, base->origin);
-	for (size_t i = 0; i < base->count; i++)
-		for (size_t v = 0; v < values; v++)
-			profile->base[base->cells[i].row * values + v] += base->values[i * values + v];
+	add_point(base, values, profile->base);
 	for (size_t i = 0; i < profile->base_count; i++)
 		profile->values[i] -= profile->base[i];
 }

@@ -1,7 +1,8 @@
 /* history.h - the dumps of one process as they are kept in memory: every stack once, and what each dump says of it.
  *
  * The stacks of all dumps are rows of one profile, the *sum*, which is named as it grows: a dump costs what is new in it. A *point* is one
- * dump, the values of its rows. Any point, or what changed from one to another, is a profile again (cairn_history_profile), and many
+ * dump, the values of its rows; ages and sizes are rows of their own, which have few of the values, so only those that are not 0 are kept.
+ * Any point, or what changed from one to another, is a profile again (cairn_history_profile), and many
  * points together are a series (cairn_history_series) as `cairn leaks` judges it. When the points take more memory than they may, every
  * second one of the older half goes: the course stays, with larger steps.
  *
@@ -30,8 +31,9 @@ struct cairn_history_point {
 	char reason[CAIRN_HISTORY_REASON]; /* why it was written; "" when it says nothing */
 	char ended[CAIRN_HISTORY_ENDED]; /* how the process ended, of its last moment; "" for any other */
 	struct cairn_series_cell *cells; /* of the rows that it has */
-	double *values; /* all values of each */
-	size_t count;
+	uint16_t *kinds; /* a bit for each value that is not 0, */
+	double *values;  /* and those, row after row */
+	size_t count, value_count;
 };
 
 struct cairn_history {

@@ -222,6 +222,7 @@ static void test_split(void)
 	take(&in);
 	is_int(take(&in), 11, "objects of 1000 bytes are in the class up to 1024");
 	take(&in);
+	is_int(take(&in) + take(&in), 0, "their ages are not known");
 	is_int(take(&in) + take(&in), 0, "nodes without anything of their own have no parts");
 	is_int(take(&in), 2, "the last has one of each group");
 	take(&in);
