@@ -1,5 +1,6 @@
 /* export.c - `cairn export` and `cairn pprof`: the profile in the formats of other tools.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "base/text.h"
 #include "base/unpack.h"
 #include "cmd/command.h"
 #include "cmd/ending.h"
@@ -22,6 +23,7 @@ struct options {
 	bool plain; /* not packed by gzip */
 	const char *since;
 	const char *default_type;
+	const char *taken;
 };
 
 /* Formats. */
@@ -215,7 +217,12 @@ static bool write_profile(const struct format *format, const struct options *opt
 	if (options->since)
 		since_base(&profile);
 	choose_default(options, view, &profile);
-	bool good = format->write_profile(options, &profile, out, error);
+	int64_t taken_ns;
+	bool good = !options->taken || cairn_text_seconds(cairn_bytes_of(options->taken), &taken_ns) ||
+		    cairn_fail_usage(error, "--taken takes seconds since 1970, not '%.60s'", options->taken);
+	if (good && options->taken && profile.time_ns <= 0)
+		profile.time_ns = taken_ns;
+	good = good && format->write_profile(options, &profile, out, error);
 	cairn_arena_free(&arena);
 	return good;
 }
@@ -279,6 +286,7 @@ static const struct cairn_option pprof_table[] = {
 	{0, "uncompressed", NULL, "do not compress with gzip", CAIRN_OPTION_FLAG, AT(plain), 0},
 	{0, "since", "FILE", "count allocations since this profile; live values stay as they are", CAIRN_OPTION_TEXT, AT(since), 0},
 	{0, "default-type", "NAME", "the value that viewers show first, such as alloc_space", CAIRN_OPTION_TEXT, AT(default_type), 0},
+	{0, "taken", "SECONDS", "when the profile was taken, since 1970, if it does not say", CAIRN_OPTION_TEXT, AT(taken), 0},
 	{0},
 };
 

@@ -10,6 +10,8 @@
 #include "base/time.h"
 #include "process/clock.h"
 
+#include <stdio.h>
+
 enum { seconds_most = 3600, look_ms = 100, profile_maximum = 512 << 20 };
 
 struct request {
@@ -117,10 +119,18 @@ void cairn_cpu_pprof(struct cairn_call *call)
 	struct request request = {.seconds = 5, .frequency = 99};
 	read_number(call, "seconds", seconds_most, &request.seconds);
 	read_number(call, "frequency", CAIRN_CPU_FREQUENCY_MOST, &request.frequency);
+	struct cairn_pprof_limits limits;
+	if (!cairn_pprof_limits(call, &limits))
+		return;
 	struct cairn_buffer profile = cairn_pages_of(call->quota, profile_maximum);
 	struct cairn_error error;
+	/* The profile itself does not say when it was taken, and whoever stores it must know. */
+	char taken[24];
+	snprintf(taken, sizeof taken, "%lld", (long long)(cairn_clock_wall_ns() / CAIRN_SECOND_NS));
+	const char *arguments[10] = {"pprof", "--uncompressed", "--taken", taken};
+	arguments[cairn_pprof_limit_arguments(&limits, arguments, 4)] = "-";
 	enum progress progress = sample(call, &request, &profile, &error);
-	int status = progress == OVER ? render(call, "proto", &profile, &error) : progress == BUSY ? busy_status(call) : 500;
+	int status = progress == OVER ? cairn_answer_render_text(call, arguments, cairn_buffer_bytes(&profile), CAIRN_OCTETS, &error) : progress == BUSY ? busy_status(call) : 500;
 	if (progress != GOING_ON && status != 200)
 		cairn_response_text(call->response, status, CAIRN_TEXT, "%s\n", error.text);
 	cairn_buffer_free(&profile);
