@@ -33,7 +33,7 @@ static void *copy(struct cairn_arena *arena, const void *data, size_t count, siz
 	return data ? memcpy(cairn_arena_zero(arena, count + 1, size), data, count * size) : NULL;
 }
 
-/* VIEW's profile with those samples that its filters left: it has arrays of samples of its own, in ARENA, and borrows the rest. */
+/* VIEW's profile with only the samples that its filters kept: it has its own arrays of samples, in ARENA, and borrows the rest. */
 static struct cairn_profile kept_samples(const struct cairn_view *view, struct cairn_arena *arena)
 {
 	const struct cairn_profile *profile = view->profile;
@@ -50,8 +50,8 @@ static struct cairn_profile kept_samples(const struct cairn_view *view, struct c
 	return kept;
 }
 
-/* Gives PROFILE Go's meaning of a difference over time: what was allocated since the base, and what is in use at the end. The
- * base was taken from every value, so those in use get it back. */
+/* Makes PROFILE a difference over time as Go defines it: what was allocated since the base, and what is in use at the end. The base was
+ * subtracted from every value, so it is added to the live ones again. */
 static void since_base(struct cairn_profile *profile)
 {
 	for (uint32_t value = 0; value < profile->value_count; value++) {
@@ -63,7 +63,7 @@ static void since_base(struct cairn_profile *profile)
 	profile->base_count = 0;
 }
 
-/* Which value a viewer shows first, where the person says so. A profile that does not have it is still worth writing. */
+/* Selects the value that viewers show first. A profile that does not have it is still worth writing. */
 static void choose_default(const struct options *options, const struct cairn_view *view, struct cairn_profile *profile)
 {
 	const struct cairn_view_options *told = &options->setup.view;
@@ -77,7 +77,7 @@ static void choose_default(const struct options *options, const struct cairn_vie
 		profile->default_value = view->value;
 }
 
-/* What viewers leave out is what our views leave out. */
+/* Viewers omit the same frames as our views. */
 static void list_dropped(const struct cairn_view_options *view, const struct cairn_profile *profile, struct cairn_buffer *out)
 {
 	struct cairn_allocator allocator;
@@ -138,7 +138,7 @@ static void write_folded(struct cairn_view *view, struct cairn_buffer *out)
 	cairn_collapsed_text(view, CAIRN_COLLAPSED_VALUE, out);
 }
 
-/* A format is either of the view, or of the profile with all its values and whole stacks. */
+/* A format represents either the view, or the profile with all its values and whole stacks. */
 static const struct format {
 	const char *name;
 	const char *endings[4]; /* of output files that ask for it by their name */
@@ -183,7 +183,7 @@ static const struct format *choose_format(const struct options *options, struct 
 	return format;
 }
 
-/* What changes the frames of a stack has no meaning for formats that keep them as they are. */
+/* Options that change the frames of a stack have no meaning for formats that keep them as they are. */
 static bool refuse_shape(const struct format *format, const struct cairn_view_options *told, struct cairn_error *error)
 {
 	const struct {
@@ -248,7 +248,7 @@ static void prepare(void *values)
 		base->items[base->count++] = options->since;
 }
 
-/* A server that scrapes profiles takes one without samples for what it is, and a failure for a service that is down. */
+/* A server that scrapes profiles accepts one without samples, but takes a failure for a service that is down. */
 static void prepare_pprof(void *values)
 {
 	struct options *options = values;

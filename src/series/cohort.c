@@ -32,8 +32,8 @@ struct between {
 };
 
 /* The instants of AXIS within the points of SERIES. Returns how many. */
-static size_t find_instants(const struct cairn_cohort_grid *grid, enum cairn_cohort_axis axis, const struct cairn_series *series, int64_t start_ns,
-			    struct between *found)
+static size_t find_instants(const struct cairn_cohort_grid *grid, enum cairn_cohort_axis axis, const struct cairn_series *series,
+			    int64_t start_ns, struct between *found)
 {
 	size_t count = 0, at = 0;
 	int64_t zero = axis == CAIRN_COHORT_AGE ? start_ns : 0;
@@ -54,7 +54,8 @@ static size_t find_instants(const struct cairn_cohort_grid *grid, enum cairn_coh
 	return count;
 }
 
-void cairn_cohort_cover_add(struct cairn_cohort_cover *cover, const struct cairn_cohort_grid *grid, const struct cairn_series *series, int64_t start_ns)
+void cairn_cohort_cover_add(struct cairn_cohort_cover *cover, const struct cairn_cohort_grid *grid, const struct cairn_series *series,
+			    int64_t start_ns)
 {
 	struct between found[CAIRN_COHORT_STEPS];
 	for (int axis = 0; axis < CAIRN_COHORT_AXES; axis++) {
@@ -86,8 +87,17 @@ static double rate_of(const struct cairn_series *series, const struct cairn_seri
 	return rate;
 }
 
-void cairn_cohort_add(struct cairn_cohort *cohort, const struct cairn_cohort_grid *grid, const struct cairn_series *series, int64_t start_ns,
-		      const struct cairn_series_value *values)
+double cairn_cohort_rate(const struct cairn_series *series, const struct cairn_series_value *values, double *level)
+{
+	double variance;
+	*level = 0;
+	for (size_t i = 0; i < series->point_count; i++)
+		*level += values[i].value / (double)series->point_count;
+	return rate_of(series, values, &variance);
+}
+
+void cairn_cohort_add(struct cairn_cohort *cohort, const struct cairn_cohort_grid *grid, const struct cairn_series *series,
+		      int64_t start_ns, const struct cairn_series_value *values)
 {
 	struct between found[CAIRN_COHORT_STEPS];
 	double variance, rate = rate_of(series, values, &variance);
@@ -165,26 +175,115 @@ void cairn_cohort_judge_close(struct cairn_cohort_judge *judge)
 			cairn_trend_judge_close(&judge->judge[axis]);
 }
 
-/* The index of POOL along AXIS. */
-static struct cairn_trend judge_index(struct cairn_cohort_judge *judge, const struct cairn_cohort *cohort, int axis, size_t comparisons)
+/* The rise per instant, from instant FIRST to LAST, by least squares. */
+static double slope_of(const double *values, size_t first, size_t last)
 {
-	double values[CAIRN_COHORT_STEPS], instances = (double)judge->instances;
-	struct cairn_trend trend;
-	double level = cohort->increments[axis][0] / instances, mean = 0, lowest = 0;
+	double middle = (double)(first + last) / 2, square = 0, product = 0;
+	for (size_t i = first; i <= last; i++) {
+		square += ((double)i - middle) * ((double)i - middle);
+		product += ((double)i - middle) * values[i];
+	}
+	return square > 0 ? product / square : 0;
+}
+
+/* Whether an index that rose faster at first still slows down. In the mean over very many there is hardly any noise, and what a cache does
+ * is never quite what a course of course.h does: what is left over must not pass for a leak behind it. */
+static bool slows_down(const double *values, size_t count, bool warmed_up)
+{
+	static const double enough = 0.75;
+	size_t half = count / 2, late = count - 1 - count / 4, before = count - 1 - 2 * (count / 4);
+	bool slower = slope_of(values, 0, half) > 2 * slope_of(values, half, count - 1);
+	return count / 4 >= 2 && (warmed_up || slower) && slope_of(values, late, count - 1) < enough * slope_of(values, before, late);
+}
+
+/* The index of COHORT along AXIS, around nothing; returns its level. */
+static double make_index(const struct cairn_cohort_judge *judge, const struct cairn_cohort *cohort, int axis, double *values)
+{
+	double mean = 0;
 	values[0] = 0;
 	for (size_t i = 1; i < judge->count[axis]; i++) {
 		size_t step = judge->first[axis] + i;
 		values[i] = values[i - 1] + cohort->increments[axis][step] / judge->cover->instances[axis][step];
 		mean += values[i] / (double)judge->count[axis];
-		lowest = fmin(lowest, values[i]);
 	}
+	for (size_t i = 0; i < judge->count[axis]; i++)
+		values[i] -= mean;
+	return cohort->increments[axis][0] / (double)judge->instances;
+}
+
+/* Judges an index around LEVEL. */
+static struct cairn_trend judge_index(struct cairn_cohort_judge *judge, const struct cairn_cohort *cohort, int axis, double *values,
+				      double level, size_t comparisons)
+{
+	struct cairn_trend trend;
+	double lift = level;
 	/* It lies around what the instances hold, so that its size is right for noise that goes with it, and nowhere below nothing. */
-	double lift = fmax(level - mean, 1e-6 - lowest);
+	for (size_t i = 0; i < judge->count[axis]; i++)
+		lift = fmax(lift, 1e-6 - values[i]);
 	for (size_t i = 0; i < judge->count[axis]; i++)
 		values[i] += lift;
-	struct cairn_unit_size unit = {cohort->unit / (double)cohort->present / instances, cohort->unit_known};
+	struct cairn_unit_size unit = {cohort->unit / (double)cohort->present / (double)judge->instances, cohort->unit_known};
 	cairn_trend_judge(&trend, &judge->judge[axis], values, unit, comparisons);
+	if (trend.verdict == CAIRN_GROWING && slows_down(values, judge->count[axis], trend.warmed_up))
+		trend.verdict = CAIRN_FILLING;
 	return trend;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+	double one = *(const double *)a, other = *(const double *)b;
+	return (one > other) - (one < other);
+}
+
+void cairn_cohort_find_tide(struct cairn_cohort_judge *judge, const struct cairn_cohort *const *cohorts, size_t count)
+{
+	enum { largest = 64, least = 5 };
+	double relative[CAIRN_COHORT_STEPS][largest], values[CAIRN_COHORT_STEPS], levels[largest];
+	size_t used = 0, steps = judge->count[CAIRN_COHORT_CLOCK];
+	if (judge->instances < least_instances || steps < least_steps)
+		return;
+	for (size_t c = 0; c < count; c++) {
+		double level = make_index(judge, cohorts[c], CAIRN_COHORT_CLOCK, values);
+		size_t at = used;
+		if (2 * cohorts[c]->present < judge->instances || !(level > 0))
+			continue;
+		if (used == largest) { /* in place of the smallest */
+			at = 0;
+			for (size_t i = 1; i < used; i++)
+				at = levels[i] < levels[at] ? i : at;
+			if (level <= levels[at])
+				continue;
+		}
+		levels[at] = level;
+		for (size_t i = 0; i < steps; i++)
+			relative[i][at] = values[i] / level;
+		used += at == used;
+	}
+	for (size_t i = 0; i < steps && used >= least; i++) {
+		qsort(relative[i], used, sizeof relative[i][0], compare_doubles);
+		judge->tide[i] = relative[i][used / 2];
+	}
+}
+
+/* By the clock; where it grows, the tide must leave a good part of that. */
+static struct cairn_trend judge_by_clock(struct cairn_cohort_judge *judge, const struct cairn_cohort *cohort, size_t comparisons)
+{
+	static const double good_part = 0.25;
+	size_t count = judge->count[CAIRN_COHORT_CLOCK];
+	double values[CAIRN_COHORT_STEPS], calm[CAIRN_COHORT_STEPS], level = make_index(judge, cohort, CAIRN_COHORT_CLOCK, values);
+	for (size_t i = 0; i < count; i++)
+		calm[i] = values[i] - level * judge->tide[i];
+	bool left = slope_of(calm, 0, count - 1) >= good_part * slope_of(values, 0, count - 1);
+	struct cairn_trend trend = judge_index(judge, cohort, CAIRN_COHORT_CLOCK, values, level, comparisons);
+	if (trend.verdict == CAIRN_GROWING && !left)
+		trend.verdict = CAIRN_WANDERING;
+	return trend;
+}
+
+static struct cairn_trend judge_by_age(struct cairn_cohort_judge *judge, const struct cairn_cohort *cohort, size_t comparisons)
+{
+	double values[CAIRN_COHORT_STEPS], level = make_index(judge, cohort, CAIRN_COHORT_AGE, values);
+	return judge_index(judge, cohort, CAIRN_COHORT_AGE, values, level, comparisons);
 }
 
 struct cairn_cohort_verdict cairn_cohort_judge(struct cairn_cohort_judge *judge, const struct cairn_cohort *cohort, size_t comparisons)
@@ -198,8 +297,8 @@ struct cairn_cohort_verdict cairn_cohort_judge(struct cairn_cohort_judge *judge,
 	double chance = (double)comparisons * (error > 0 ? cairn_law_student_above(mean / error, count - 1) : 0);
 	if (chance > false_alarms)
 		return verdict;
-	struct cairn_trend clock = judge_index(judge, cohort, CAIRN_COHORT_CLOCK, comparisons);
-	struct cairn_trend age = judge->same ? clock : judge_index(judge, cohort, CAIRN_COHORT_AGE, comparisons);
+	struct cairn_trend clock = judge_by_clock(judge, cohort, comparisons);
+	struct cairn_trend age = judge->same ? clock : judge_by_age(judge, cohort, comparisons);
 	if (clock.verdict != CAIRN_GROWING || age.verdict != CAIRN_GROWING)
 		return verdict;
 	verdict.grows = true;
@@ -211,20 +310,31 @@ struct cairn_cohort_verdict cairn_cohort_judge(struct cairn_cohort_judge *judge,
 	return verdict;
 }
 
-double cairn_cohort_growing(const struct cairn_cohort *cohort, size_t instances, double deviation)
+/* How many more rise than fall, as a share of INSTANCES, where those of which LEVELS are known grow by RATE on average. */
+static double surplus_of(double rate, double deviation, const double *levels, size_t count, size_t instances)
 {
-	double count = (double)instances, mean = cohort->rates / count, more = ((double)cohort->rising - (double)cohort->falling) / count;
+	double mean = 0, surplus = 0;
+	for (size_t i = 0; i < count; i++)
+		mean += levels[i] / (double)count;
+	/* The rate goes with the level, its scatter with the root of that. */
+	for (size_t i = 0; i < count && mean > 0; i++)
+		surplus += 1 - 2 * cairn_law_normal_above(deviation > 0 ? rate * sqrt(levels[i] / mean) / deviation : 40);
+	return surplus / (double)instances;
+}
+
+double cairn_cohort_growing(const struct cairn_cohort *cohort, size_t instances, double deviation, const double *levels, size_t count)
+{
+	double all = (double)instances, mean = cohort->rates / all, more = ((double)cohort->rising - (double)cohort->falling) / all;
 	double low = 0, high = 1;
 	if (mean <= 0 || more <= 0)
 		return 0;
 	/* Of a share that grows, each by mean / share, noise lets some fall; of the others as many fall as rise. */
-	for (int i = 0; i < 50; i++) {
+	for (int i = 0; i < 40; i++) {
 		double share = (low + high) / 2;
-		double surplus = share * (1 - 2 * cairn_law_normal_above(deviation > 0 ? mean / share / deviation : 40));
-		if (surplus < more)
+		if (share * surplus_of(mean / share, deviation, levels, count, instances) < more)
 			low = share;
 		else
 			high = share;
 	}
-	return count * high;
+	return all * high;
 }

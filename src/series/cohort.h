@@ -10,6 +10,9 @@
  * each instance does after its start, as filling caches: when instances are restarted one after the other, some cache always fills. A
  * path grows only where it does by both.
  *
+ * Where the load of all instances rises, all their paths rise. The *tide* of a release is the median over its largest paths of what each is,
+ * by the clock, as a multiple of what it is on average; a path grows only where a good part of its rise is left when the tide is taken off.
+ *
  * The instances count as repetitions beside that: the mean of their own rates must differ from nothing by Student's test, so that no few
  * of them can speak for all.
  * SPDX-License-Identifier: Apache-2.0 */
@@ -52,11 +55,12 @@ struct cairn_cohort {
 struct cairn_cohort_grid cairn_cohort_grid_make(int64_t from_ns, int64_t to_ns, int64_t youngest_ns, int64_t oldest_ns, size_t points);
 
 /* An instance that started at START_NS is there, with the points of SERIES. */
-void cairn_cohort_cover_add(struct cairn_cohort_cover *cover, const struct cairn_cohort_grid *grid, const struct cairn_series *series, int64_t start_ns);
+void cairn_cohort_cover_add(struct cairn_cohort_cover *cover, const struct cairn_cohort_grid *grid, const struct cairn_series *series,
+			    int64_t start_ns);
 
 /* What it held of a path at each point. */
-void cairn_cohort_add(struct cairn_cohort *cohort, const struct cairn_cohort_grid *grid, const struct cairn_series *series, int64_t start_ns,
-		      const struct cairn_series_value *values);
+void cairn_cohort_add(struct cairn_cohort *cohort, const struct cairn_cohort_grid *grid, const struct cairn_series *series,
+		      int64_t start_ns, const struct cairn_series_value *values);
 
 /* What judging the cohorts of one release needs. */
 struct cairn_cohort_judge {
@@ -65,6 +69,7 @@ struct cairn_cohort_judge {
 	size_t instances;
 	size_t first[CAIRN_COHORT_AXES], count[CAIRN_COHORT_AXES]; /* the instants that enough instances cover */
 	bool same; /* both axes are one */
+	double tide[CAIRN_COHORT_STEPS]; /* by the clock, at the instants from the first; around 0 */
 	struct cairn_trend_clock clock[CAIRN_COHORT_AXES];
 	struct cairn_trend_judge judge[CAIRN_COHORT_AXES];
 };
@@ -72,6 +77,12 @@ struct cairn_cohort_judge {
 void cairn_cohort_judge_open(struct cairn_cohort_judge *judge, const struct cairn_cohort_grid *grid, const struct cairn_cohort_cover *cover,
 			     size_t instances);
 void cairn_cohort_judge_close(struct cairn_cohort_judge *judge);
+
+/* Finds the tide from all COHORTS of the judge's release, COUNT of them; until then there is none. */
+void cairn_cohort_find_tide(struct cairn_cohort_judge *judge, const struct cairn_cohort *const *cohorts, size_t count);
+
+/* The rate of a path on one instance in bytes per hour, by least squares; *LEVEL is what it holds on average. */
+double cairn_cohort_rate(const struct cairn_series *series, const struct cairn_series_value *values, double *level);
 
 struct cairn_cohort_verdict {
 	bool grows;
@@ -85,7 +96,8 @@ struct cairn_cohort_verdict {
 struct cairn_cohort_verdict cairn_cohort_judge(struct cairn_cohort_judge *judge, const struct cairn_cohort *cohort, size_t comparisons);
 
 /* On how many of INSTANCES the path grows, where it grows: as many as make it likely that so many rise and so many fall. DEVIATION is how
- * far the rate of an instance on which it does not grow scatters around nothing. */
-double cairn_cohort_growing(const struct cairn_cohort *cohort, size_t instances, double deviation);
+ * far the rate of an instance on which it does not grow scatters around nothing. LEVELS are what the COUNT instances that have the path hold
+ * of it: those with more grow faster, and scatter more. */
+double cairn_cohort_growing(const struct cairn_cohort *cohort, size_t instances, double deviation, const double *levels, size_t count);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const double false_alarms = 0.005; /* of all paths of a fleet together: half of what one instance may leave (trend.c) */
 static const double deviations = 2;      /* what is enough for an instance once the fleet is sure */
@@ -24,7 +25,8 @@ static uint32_t find_release(struct cairn_fleet *fleet, const char *version, int
 	return (uint32_t)fleet->release_count++;
 }
 
-static uint32_t path_of(struct cairn_fleet *fleet, const struct cairn_leaks *leaks, const struct cairn_view *view, const struct cairn_leak *leak)
+static uint32_t path_of(struct cairn_fleet *fleet, const struct cairn_leaks *leaks, const struct cairn_view *view,
+			const struct cairn_leak *leak)
 {
 	struct cairn_buffer names = cairn_buffer(SIZE_MAX);
 	for (size_t level = 0; level < cairn_leak_depth(leaks, leak); level++) {
@@ -64,6 +66,7 @@ void cairn_fleet_add(struct cairn_fleet *fleet, const char *version, int64_t sta
 		const struct cairn_series_value *first = &values[0], *last = &values[series->point_count - 1];
 		double rise = last->value - first->value, deviation = sqrt(first->spread.variance + last->spread.variance);
 		bool growing = trend->verdict == CAIRN_GROWING;
+		double level, rate = cairn_cohort_rate(series, values, &level);
 		uint32_t path = path_of(fleet, leaks, view, leak);
 		if (fleet->grid.steps && leak->above == 0)
 			cairn_cohort_add(find_cohort(fleet, path, release), &fleet->grid, series, start_ns, values);
@@ -78,6 +81,8 @@ void cairn_fleet_add(struct cairn_fleet *fleet, const char *version, int64_t sta
 			.per_hour = growing || leaks->hours <= 0 ? trend->per_hour : rise / leaks->hours,
 			.error = growing || leaks->hours <= 0 ? trend->error : deviation / leaks->hours,
 			.risen = rise > deviations * deviation,
+			.rate = rate,
+			.level = level,
 			.now = last->value,
 			.since_ns = series->points[0].origin.time_ns + (int64_t)(trend->since * 3.6e12),
 		};
@@ -105,6 +110,47 @@ static int compare_chances(const void *a, const void *b)
 {
 	const double *one = a, *other = b;
 	return (*one > *other) - (*one < *other);
+}
+
+/* The median of COUNT values, which are sorted. */
+static double median_of(double *values, size_t count)
+{
+	qsort(values, count, sizeof *values, compare_chances);
+	return values[count / 2];
+}
+
+/* How far the rate of a record lies above USUAL, the usual share of the level, in what scatters alike on small instances and on large ones. */
+static double excess_of(const struct cairn_fleet_record *record, double usual)
+{
+	return (record->rate - usual * record->level) / sqrt(fmax(1, record->level));
+}
+
+/* Takes the word of those records back that say no more than the others of their release, where there are many. */
+static void compare_with_others(const struct cairn_fleet *fleet, struct cairn_fleet_record *records, size_t count)
+{
+	static const double far = 5, deviation_of_median = 1.4826; /* of a normal distribution */
+	double *values = cairn_array_new(count, sizeof *values);
+	for (uint32_t release = 0; release < fleet->release_count; release++) {
+		size_t found = 0;
+		for (size_t i = 0; i < count; i++)
+			if (records[i].release == release && records[i].level > 0)
+				values[found++] = records[i].rate / records[i].level;
+		if (found < few || !fleet->grid.steps)
+			continue;
+		double usual = median_of(values, found);
+		found = 0;
+		for (size_t i = 0; i < count; i++)
+			if (records[i].release == release && records[i].level > 0)
+				values[found++] = fabs(excess_of(&records[i], usual));
+		double most = far * deviation_of_median * median_of(values, found);
+		for (size_t i = 0; i < count; i++)
+			if (records[i].release == release && records[i].verdict == CAIRN_GROWING && excess_of(&records[i], usual) <= most) {
+				records[i].verdict = CAIRN_TOO_EARLY;
+				records[i].chance = 1;
+				records[i].sure = 0;
+			}
+	}
+	free(values);
 }
 
 /* The chance that noise makes the COUNT records, of TOTAL instances, look as they do. */
@@ -171,8 +217,14 @@ static void count_growing(const struct cairn_fleet *fleet, const struct evidence
 	for (size_t i = 0; i < fleet->release_count; i++)
 		if (evidence->pooled[i].grows) {
 			size_t instances = fleet->releases[i].instances;
-			double share = cairn_cohort_growing(evidence->cohorts[i], instances, scatter_of(fleet, evidence, evidence->cohorts[i]));
-			evidence->growing[i] = fmax(evidence->growing[i], round(share));
+			double *levels = cairn_array_new(evidence->count, sizeof *levels), scatter = scatter_of(fleet, evidence, evidence->cohorts[i]);
+			size_t count = 0;
+			for (size_t k = 0; k < evidence->count; k++)
+				if (evidence->records[k].release == i && (k == 0 || evidence->records[k].instance != evidence->records[k - 1].instance))
+					levels[count++] = evidence->records[k].level;
+			evidence->growing[i] = fmax(evidence->growing[i],
+						    round(cairn_cohort_growing(evidence->cohorts[i], instances, scatter, levels, count)));
+			free(levels);
 		}
 }
 
@@ -319,6 +371,12 @@ static int compare_rows(const void *a, const void *b)
 	return (one->now < other->now) - (one->now > other->now);
 }
 
+/* Of releases that were first seen at the same time, the one with the lower version comes first. Versions differ. */
+static bool is_before(const struct cairn_fleet_release *one, const struct cairn_fleet_release *other)
+{
+	return one->first_ns != other->first_ns ? one->first_ns < other->first_ns : strverscmp(one->version, other->version) < 0;
+}
+
 /* Puts the releases in order; the records follow. */
 static void order_releases(struct cairn_fleet *fleet)
 {
@@ -327,8 +385,7 @@ static void order_releases(struct cairn_fleet *fleet)
 	for (size_t i = 0; i < fleet->release_count; i++) {
 		place[i] = 0;
 		for (size_t k = 0; k < fleet->release_count; k++)
-			place[i] += fleet->releases[k].first_ns < fleet->releases[i].first_ns ||
-				    (fleet->releases[k].first_ns == fleet->releases[i].first_ns && k < i);
+			place[i] += k != i && is_before(&fleet->releases[k], &fleet->releases[i]);
 		ordered[place[i]] = fleet->releases[i];
 	}
 	for (size_t i = 0; i < fleet->record_count; i++)
@@ -362,6 +419,7 @@ static void judge_paths(struct cairn_fleet *fleet, struct cairn_cohort_judge *ju
 		uint32_t path = fleet->records[from].path;
 		for (end = from + 1; end < fleet->record_count && fleet->records[end].path == path; end++)
 			;
+		compare_with_others(fleet, fleet->records + from, end - from);
 		evidence.records = fleet->records + from;
 		evidence.count = end - from;
 		for (size_t i = 0; i < fleet->release_count; i++) {
@@ -382,6 +440,19 @@ static void judge_paths(struct cairn_fleet *fleet, struct cairn_cohort_judge *ju
 	free(evidence.growing);
 }
 
+static void find_tides(const struct cairn_fleet *fleet, struct cairn_cohort_judge *judges)
+{
+	const struct cairn_cohort **cohorts = cairn_array_new(fleet->cohort_count, sizeof *cohorts);
+	for (uint32_t release = 0; release < fleet->release_count && fleet->cohort_count > 0; release++) {
+		size_t count = 0;
+		for (size_t i = 0; i < fleet->cohort_count; i++)
+			if (fleet->cohorts[i].release == release)
+				cohorts[count++] = &fleet->cohorts[i];
+		cairn_cohort_find_tide(&judges[release], cohorts, count);
+	}
+	free(cohorts);
+}
+
 void cairn_fleet_judge(struct cairn_fleet *fleet)
 {
 	if (fleet->record_count == 0)
@@ -393,6 +464,7 @@ void cairn_fleet_judge(struct cairn_fleet *fleet)
 	qsort(fleet->records, fleet->record_count, sizeof *fleet->records, compare_records);
 	if (fleet->cohort_count > 0)
 		qsort(fleet->cohorts, fleet->cohort_count, sizeof *fleet->cohorts, compare_cohorts);
+	find_tides(fleet, judges);
 	judge_paths(fleet, judges);
 	qsort(fleet->rows, fleet->count, sizeof *fleet->rows, compare_rows);
 	for (size_t i = 0; i < fleet->release_count; i++)

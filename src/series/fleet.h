@@ -9,6 +9,9 @@
  * moderately sure together are very sure. That a path grows, rather than fills up or has stopped, each instance is sure of by itself; the
  * odds of several are multiplied.
  *
+ * Of many instances that share what they do, all may look alike and be misjudged alike. So with many, an instance counts only where it differs
+ * from the others of its release: its rate lies far above what is usual among them for what it holds.
+ *
  * The second looks at the mean course of all instances of a release (cohort.h), which shows what none of them can be sure of.
  *
  * A row's release is the first, in the order in which releases were first seen, on which it grows. On how many instances it grows is
@@ -39,6 +42,7 @@ struct cairn_fleet_record {
 	double sure;       /* that it grows rather than fills up or has stopped, given that it moves; 0 unless growing */
 	double per_hour, error; /* as judged; where not growing, from the first dump to the last */
 	bool risen;        /* from the first dump to the last, by more than two standard deviations */
+	double rate, level; /* by least squares, per hour; and what it holds on average */
 	double now;
 	int64_t since_ns;
 };

@@ -86,7 +86,8 @@ static void make_service(void)
 						 .parts = {{.size = 4096, .share = 1}}};
 	service[special + 2] = (struct sim_path){.level = 30e6, .lifetime = 0.3, .target = target_queue, .exact = true,
 						 .parts = {{.size = 2048, .share = 1}}};
-	service[special + 3] = (struct sim_path){.level = 5e6, .lifetime = 5, .leaked = leak, .exact = true, .parts = {{.size = 1024, .share = 1}}};
+	service[special + 3] = (struct sim_path){.level = 5e6, .lifetime = 5, .leaked = leak, .exact = true,
+						 .parts = {{.size = 1024, .share = 1}}};
 }
 
 struct outcome {
@@ -157,7 +158,8 @@ static void run_fleet(const struct cell *cell, size_t instances, uint64_t seed, 
 		const struct cairn_fleet_row *row = &fleet.rows[i];
 		if (strcmp(cairn_strings_text(&fleet.stacks, row->path), wanted) != 0 || !cell->per_hour) {
 			if (getenv("FLEET_SHOW"))
-				fprintf(stderr, "%s: alarm %.10s %zu of %zu, %.0f/h\n", cell->name, cairn_strings_text(&fleet.stacks, row->path), row->growing, row->of, row->per_hour);
+				fprintf(stderr, "%s: alarm %.10s %zu of %zu, %.0f/h\n", cell->name,
+					cairn_strings_text(&fleet.stacks, row->path), row->growing, row->of, row->per_hour);
 			alarm = true;
 			continue;
 		}
@@ -184,8 +186,8 @@ int main(int argc, char **argv)
 	else if (getrandom(&seed, 4, 0) != 4)
 		seed = (uint64_t)time(NULL);
 	printf("seed %llu, %d fleets a cell, %zu instances, %d dumps each of %d paths, period 512 KiB\n%-24s %6s %6s %8s %6s %7s %10s %10s %7s\n",
-	       (unsigned long long)(seed & 0xffffffff), runs, instances, dumps, path_count, "situation", "found", "first", "release", "rate", "alarms",
-	       "said/true", "instances", "new");
+	       (unsigned long long)(seed & 0xffffffff), runs, instances, dumps, path_count, "situation", "found", "first", "release", "rate",
+	       "alarms", "said/true", "instances", "new");
 	for (size_t c = 0; c < sizeof cells / sizeof *cells; c++) {
 		struct outcome outcome = {0};
 		if (argc > 4 && !strstr(cells[c].name, argv[4]))

@@ -1,4 +1,4 @@
-/* pprof.c - the pages jeprof and gperftools' pprof ask for, and Go's.
+/* pprof.c - the pages that jeprof, gperftools' pprof and Go's pprof request.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/route/answer.h"
 #include "agent/route/empty_profile.h"
@@ -13,7 +13,7 @@
 
 enum { seconds_maximum = 3600 };
 
-/* 503 when the service has to be started differently, 501 when it has to be built differently, 500 for all else. */
+/* 503 if the service has to be started differently, 501 if it has to be built differently, 500 otherwise. */
 static void refuse(struct cairn_call *call, const struct cairn_error *error)
 {
 	enum cairn_profiler_state state = cairn_profiler_state(&call->agent->profiler);
@@ -21,7 +21,7 @@ static void refuse(struct cairn_call *call, const struct cairn_error *error)
 	cairn_response_text(call->response, status, CAIRN_TEXT, "%s\n", error->text);
 }
 
-/* growth is the same: jemalloc keeps no stacks of the growth of the address space, only of what is live. */
+/* growth is the same as heap: jemalloc records stacks only of what is live, not of the growth of the address space. */
 void cairn_pprof_heap(struct cairn_call *call)
 {
 	struct cairn_error error = {0};
@@ -48,7 +48,7 @@ void cairn_pprof_cmdline(struct cairn_call *call)
 	struct cairn_buffer *body = &call->response->body;
 	if (!cairn_facts_read("/proc/thread-self/cmdline", body))
 		cairn_response_text(call->response, 500, CAIRN_TEXT, "/proc/thread-self/cmdline cannot be read\n");
-	/* A program that shows its state there leaves zeroes behind it. */
+	/* A program that writes its state to its command line leaves zeroes after it. */
 	while (body->length > 0 && body->data[body->length - 1] == 0)
 		body->length--;
 }
@@ -105,7 +105,7 @@ size_t cairn_pprof_limit_arguments(const struct cairn_pprof_limits *limits, cons
 	return count;
 }
 
-/* With ?seconds=N two looks: the first leaves its snapshot in the call and comes back later. Go's meaning: what was
+/* With ?seconds=N the handler is called twice: the first call leaves its snapshot and returns later. As in Go, the answer is what was
  * allocated in between, and what is in use at the end. */
 static void answer_go(struct cairn_call *call, bool allocs)
 {

@@ -1,4 +1,4 @@
-/* route.c - the table, and finding a row of it.
+/* route.c - the table of routes and the search in it.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/route/route.h"
 
@@ -7,7 +7,7 @@
 enum { small = 64 << 10, symbols = 1 << 20, addresses = 16 << 20, upload = 64 << 20 };
 enum { work = CAIRN_ROUTE_WORK, effect = CAIRN_ROUTE_EFFECT };
 
-/* Where jeprof may be pointed at: it puts /pprof/PAGE behind whatever base it is given. */
+/* The bases that jeprof may be given: it appends /pprof/PAGE to them. */
 #define BASES "{,/debug/mem,/debug/prof/mem,/cairn}"
 #define USERVER "/service/jemalloc/{prof,pprof}/"
 

@@ -36,8 +36,9 @@ static bool rows_of(const struct cairn_fleet_answer_options *options, size_t *ro
 	return true;
 }
 
-struct cairn_store *cairn_fleet_answer_begin(const struct cairn_fleet_answer_options *options, int64_t back_ns, int operand_count, char **operands,
-					     struct cairn_store_processes *processes, size_t *rows, struct cairn_error *error)
+struct cairn_store *cairn_fleet_answer_begin(const struct cairn_fleet_answer_options *options, int64_t back_ns, int operand_count,
+					     char **operands, struct cairn_store_processes *processes, size_t *rows,
+					     struct cairn_error *error)
 {
 	if (operand_count > 0)
 		cairn_fail_usage(error, "a question takes options only, not '%.100s'", operands[0]);

@@ -17,8 +17,9 @@ extern const struct cairn_option_group cairn_fleet_answer_groups[];
 
 /* What a question begins with: its options are checked, and the store is asked about the last BACK_NS, or everything for 0. Returns the
  * store, and how many rows are wanted in *ROWS (0 for all); NULL, with a sentence, where it fails. */
-struct cairn_store *cairn_fleet_answer_begin(const struct cairn_fleet_answer_options *options, int64_t back_ns, int operand_count, char **operands,
-					     struct cairn_store_processes *processes, size_t *rows, struct cairn_error *error);
+struct cairn_store *cairn_fleet_answer_begin(const struct cairn_fleet_answer_options *options, int64_t back_ns, int operand_count,
+					     char **operands, struct cairn_store_processes *processes, size_t *rows,
+					     struct cairn_error *error);
 
 /* And what it ends with: prints OUT and frees everything. Returns the exit code. */
 int cairn_fleet_answer_end(struct cairn_store *store, struct cairn_store_processes *processes, struct cairn_buffer *out);

@@ -24,18 +24,20 @@ static const int64_t hour = 3600 * (int64_t)CAIRN_SECOND_NS;
 static const char by_allocations[] = "allocations", by_nothing[] = "none";
 enum { points_most = 12 };
 
+#define AT(member) offsetof(struct cairn_fleet_diff_options, member)
+
 static const struct cairn_option table[] = {
 	{0, "load", "WHAT", "divide by the load of each instance: allocations, the name of a label with a number, or none "
-	 "(default: allocations where all snapshots count them, else none)", CAIRN_OPTION_TEXT, offsetof(struct cairn_fleet_diff_options, load), 0},
-	{0, "cum", NULL, "compare cumulative sizes: functions with all they call", CAIRN_OPTION_FLAG, offsetof(struct cairn_fleet_diff_options, cum), 0},
-	{'n', "nodecount", "N", "show at most N rows (default: 10, in JSON all; 0: all)", CAIRN_OPTION_TEXT, offsetof(struct cairn_fleet_diff_options, answer.rows), 0},
-	{0, "json", NULL, "print JSON", CAIRN_OPTION_FLAG, offsetof(struct cairn_fleet_diff_options, answer.json), 0},
+	 "(default: allocations where all snapshots count them, else none)", CAIRN_OPTION_TEXT, AT(load), 0},
+	{0, "cum", NULL, "compare cumulative sizes: functions with all they call", CAIRN_OPTION_FLAG, AT(cum), 0},
+	{'n', "nodecount", "N", "show at most N rows (default: 10, in JSON all; 0: all)", CAIRN_OPTION_TEXT, AT(answer.rows), 0},
+	{0, "json", NULL, "print JSON", CAIRN_OPTION_FLAG, AT(answer.json), 0},
 	{0},
 };
 
 const struct cairn_option_group cairn_fleet_diff_groups[] = {
 	{NULL, table, 0},
-	{"what is asked about", cairn_fleet_option_table, offsetof(struct cairn_fleet_diff_options, answer.fleet)},
+	{"what is asked about", cairn_fleet_option_table, AT(answer.fleet)},
 	{0},
 };
 
@@ -105,8 +107,8 @@ static double load_of(const struct cairn_store_process *process, const struct av
 	return end != text && !*end && isfinite(value) && value > 0 ? value : 0;
 }
 
-static bool read_instance(struct cairn_store *store, const struct cairn_store_process *process, const char *load, struct comparison *comparison,
-			  struct held *held, struct cairn_error *error)
+static bool read_instance(struct cairn_store *store, const struct cairn_store_process *process, const char *load,
+			  struct comparison *comparison, struct held *held, struct cairn_error *error)
 {
 	struct cairn_profile profile;
 	struct cairn_view view = {0};
@@ -157,8 +159,9 @@ static bool settle_load(struct comparison *comparison, const struct cairn_store_
 	return true;
 }
 
-static bool compare(struct cairn_store *store, struct cairn_store_processes *processes, const char *after, const struct cairn_fleet_diff_options *options,
-		    struct comparison *comparison, struct cairn_contrast *contrast, struct cairn_error *error)
+static bool compare(struct cairn_store *store, struct cairn_store_processes *processes, const char *after,
+		    const struct cairn_fleet_diff_options *options, struct comparison *comparison, struct cairn_contrast *contrast,
+		    struct cairn_error *error)
 {
 	const char *load = options->load ? options->load : by_allocations;
 	double mean;
@@ -196,8 +199,8 @@ static void put_change(struct cairn_buffer *out, const struct cairn_contrast_row
 	cairn_buffer_text(out, cairn_contrast_differs(row) ? "    " : " ~  ");
 }
 
-static void write_text(const struct comparison *comparison, const struct cairn_contrast *contrast, size_t rows, const char *before, const char *after,
-		       struct cairn_buffer *out)
+static void write_text(const struct comparison *comparison, const struct cairn_contrast *contrast, size_t rows, const char *before,
+		       const char *after, struct cairn_buffer *out)
 {
 	cairn_buffer_text(out, "an instance of release ");
 	cairn_utf8_show(out, cairn_bytes_of(after));
@@ -212,7 +215,8 @@ static void write_text(const struct comparison *comparison, const struct cairn_c
 		cairn_buffer_text(out, ", each as at the mean of the label ");
 		cairn_utf8_show(out, cairn_bytes_of(comparison->load));
 	}
-	cairn_buffer_format(out, "\n\n%11s %11s %11s  %26s    %s\n", "Before", "After", "Change", "95 % interval", comparison->cum ? "Function (cumulative)" : "Function");
+	cairn_buffer_format(out, "\n\n%11s %11s %11s  %26s    %s\n", "Before", "After", "Change", "95 % interval",
+			    comparison->cum ? "Function (cumulative)" : "Function");
 	put_change(out, &contrast->total);
 	cairn_buffer_text(out, "everything\n");
 	for (size_t i = 0; i < contrast->count && (rows == 0 || i < rows); i++) {
@@ -220,8 +224,9 @@ static void write_text(const struct comparison *comparison, const struct cairn_c
 		cairn_utf8_show(out, cairn_strings_bytes(&contrast->names, contrast->rows[i].name));
 		cairn_buffer_byte(out, '\n');
 	}
-	cairn_buffer_text(out, isnan(contrast->total.low) ? "\n~ may be chance: with one instance of a release nothing is known of their scatter\n" :
-							    "\n~ may be chance: instances of one release differ as much\n");
+	bool unknown = isnan(contrast->total.low);
+	cairn_buffer_format(out, "\n~ may be chance: %s\n", unknown ? "with one instance of a release nothing is known of their scatter"
+								       : "instances of one release differ as much");
 }
 
 static void row_json(struct cairn_json *json, const struct cairn_contrast_row *row)
@@ -239,8 +244,8 @@ static void row_json(struct cairn_json *json, const struct cairn_contrast_row *r
 	cairn_json_bool(json, "noise", !cairn_contrast_differs(row));
 }
 
-static void write_json(const struct comparison *comparison, const struct cairn_contrast *contrast, size_t rows, const char *before, const char *after,
-		       struct cairn_buffer *out)
+static void write_json(const struct comparison *comparison, const struct cairn_contrast *contrast, size_t rows, const char *before,
+		       const char *after, struct cairn_buffer *out)
 {
 	struct cairn_json json = cairn_json(out);
 	cairn_json_open(&json, NULL, '{');

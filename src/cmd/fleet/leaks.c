@@ -78,26 +78,30 @@ static void leak_text(const struct cairn_fleet *fleet, const struct cairn_fleet_
 	}
 }
 
+void cairn_fleet_leaks_sentence(const struct cairn_fleet *fleet, struct cairn_buffer *out)
+{
+	const struct cairn_fleet_row *first = fleet->count ? &fleet->rows[0] : NULL;
+	char rate[24];
+	if (!first || first->verdict != CAIRN_GROWING) {
+		cairn_buffer_format(out, "nothing keeps growing among %zu call paths of %zu instances", fleet->count, fleet->instance_count);
+		return;
+	}
+	cairn_utf8_show(out, leaf_of(cairn_strings_bytes(&fleet->stacks, first->path)));
+	cairn_buffer_format(out, " grows by %s an hour on each of %zu of %zu instances, %s release ", cairn_text_human(first->per_hour, rate),
+			    first->growing, first->of, first->new_in_release ? "new in" : "since");
+	cairn_utf8_show(out, cairn_bytes_of(fleet->releases[first->release].version));
+	cairn_buffer_format(out, " (%.2f %% sure)", 100 * first->confidence);
+}
+
 static void leaks_text(const struct cairn_fleet *fleet, size_t rows, size_t all, struct cairn_buffer *out)
 {
-	size_t growing = 0, judged = fleet->instance_count;
-	for (size_t i = 0; i < fleet->count; i++)
-		growing += fleet->rows[i].verdict == CAIRN_GROWING;
-	if (growing) {
-		const struct cairn_fleet_row *first = &fleet->rows[0];
-		char rate[24];
-		struct cairn_bytes leaf = leaf_of(cairn_strings_bytes(&fleet->stacks, first->path));
-		cairn_utf8_show(out, leaf);
-		cairn_buffer_format(out, " grows by %s an hour on each of %zu of %zu instances, %s release ", cairn_text_human(first->per_hour, rate),
-				    first->growing, first->of, first->new_in_release ? "new in" : "since");
-		cairn_utf8_show(out, cairn_bytes_of(fleet->releases[first->release].version));
-		cairn_buffer_format(out, " (%.2f %% sure)\n", 100 * first->confidence);
-	} else {
-		cairn_buffer_format(out, "nothing keeps growing among %zu call paths of %zu instances\n", fleet->count, judged);
-	}
+	size_t judged = fleet->instance_count;
+	cairn_fleet_leaks_sentence(fleet, out);
+	cairn_buffer_byte(out, '\n');
 	if (judged < all)
 		cairn_buffer_format(out, "%zu instances have fewer than %d snapshots in that time and are left out\n", all - judged, least_dumps);
-	cairn_buffer_format(out, "\n%14s %11s  %-9s %7s  %12s %-12s  %s\n", "Rate of one", "Live of all", "Verdict", "Sure", "Instances", "Since", "Call path");
+	cairn_buffer_format(out, "\n%14s %11s  %-9s %7s  %12s %-12s  %s\n", "Rate of one", "Live of all", "Verdict", "Sure",
+			    "Instances", "Since", "Call path");
 	for (size_t i = 0; i < fleet->count && (rows == 0 || i < rows); i++)
 		leak_text(fleet, &fleet->rows[i], out);
 }

@@ -45,7 +45,8 @@ static struct service_row *list_services(const struct cairn_store_processes *pro
 static void services_text(const struct service_row *rows, size_t count, struct cairn_buffer *out)
 {
 	char live[24], resident[24], span[24];
-	cairn_buffer_format(out, "%-24s  %-20s %9s %9s %11s %11s  %s\n", "Service", "Version", "Instances", "Snapshots", "Live", "Resident", "Last seen");
+	cairn_buffer_format(out, "%-24s  %-20s %9s %9s %11s %11s  %s\n", "Service", "Version", "Instances", "Snapshots",
+			    "Live", "Resident", "Last seen");
 	for (size_t i = 0; i < count; i++) {
 		cairn_fleet_answer_padded(out, rows[i].service, 24);
 		cairn_fleet_answer_padded(out, rows[i].version, 20);

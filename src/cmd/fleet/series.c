@@ -125,56 +125,69 @@ static bool same_run(const struct cairn_fleet_instant *one, const struct cairn_f
 	return one->who == other->who || (one->instances >= few && more * few <= one->instances);
 }
 
-static bool add_sums(struct cairn_series *series, const struct cairn_fleet_instant *instants, size_t count, const char *service, bool mean,
-		     const struct cairn_view_options *view, struct sums *sums, struct cairn_error *error)
+bool cairn_fleet_sums(struct cairn_store *store, const struct cairn_store_processes *processes, const struct cairn_fleet_instant *instants,
+		      size_t count, bool mean,
+		      bool (*visit)(void *context, struct cairn_profile *sum, const struct cairn_fleet_instant *instant, struct cairn_error *error),
+		      void *context, struct cairn_error *error)
 {
+	struct sums *sums = cairn_array_zero(1, sizeof *sums);
 	uint64_t run = 1;
+	bool good = true;
+	for (size_t i = 0; i < count; i++) {
+		cairn_profile_init(&sums->profiles[i]);
+		cairn_combine_start(&sums->combines[i], &sums->profiles[i]);
+		sums->factors[i] = mean && instants[i].instances ? 1 / (double)instants[i].instances : 1;
+	}
+	for (size_t i = 0; good && i < processes->count; i++)
+		good = add_process(store, &processes->items[i], instants, count, sums, error);
 	for (size_t i = 0; i < count; i++) {
 		struct cairn_profile *sum = &sums->profiles[i];
-		char text[200], place[80];
-		if (instants[i].instances == 0)
-			continue;
 		run += i > 0 && !same_run(&instants[i - 1], &instants[i]);
-		double factor = sums->factors[i];
-		snprintf(text, sizeof text, "%.100s, %s its instances", service, mean ? "the mean of" : "the sum of");
-		snprintf(place, sizeof place, "%zu instance%s", instants[i].instances, instants[i].instances == 1 ? "" : "s");
-		sum->process = cairn_profile_text(sum, text);
+		cairn_combine_finish(&sums->combines[i]);
 		sum->process_id = run;
 		sum->start_ns = 0;
 		sum->time_ns = instants[i].time_ns;
-		sum->resident_bytes = instants[i].resident * factor;
-		sum->limit_bytes = instants[i].limit * factor;
-		if (!cairn_view_choose(sum, view, &sum->default_value, error) || !cairn_series_add(series, sum, place, error))
-			return false;
+		sum->resident_bytes = instants[i].resident * sums->factors[i];
+		sum->limit_bytes = instants[i].limit * sums->factors[i];
+		if (good && instants[i].instances > 0)
+			good = visit(context, sum, &instants[i], error);
 	}
-	return true;
+	for (size_t i = 0; i < count; i++)
+		cairn_profile_free(&sums->profiles[i]);
+	free(sums);
+	return good;
 }
 
-bool cairn_fleet_source_series(struct cairn_series *series, const char *name, const struct cairn_view_options *view, struct cairn_error *error)
+struct addition {
+	struct cairn_series *series;
+	const struct cairn_view_options *view;
+	const char *process;
+};
+
+static bool add_sum(void *context, struct cairn_profile *sum, const struct cairn_fleet_instant *instant, struct cairn_error *error)
+{
+	const struct addition *addition = context;
+	char place[80];
+	snprintf(place, sizeof place, "%zu instance%s", instant->instances, instant->instances == 1 ? "" : "s");
+	sum->process = cairn_profile_text(sum, addition->process);
+	return cairn_view_choose(sum, addition->view, &sum->default_value, error) && cairn_series_add(addition->series, sum, place, error);
+}
+
+bool cairn_fleet_source_series(struct cairn_series *series, const char *name, const struct cairn_view_options *view,
+			       struct cairn_error *error)
 {
 	struct cairn_arena arena = {0};
 	struct cairn_fleet_options options = {0};
 	struct cairn_store_processes processes = {0};
 	struct cairn_fleet_instant instants[CAIRN_FLEET_INSTANTS];
-	struct sums *sums = cairn_array_zero(1, sizeof *sums);
+	char text[200];
 	bool good = cairn_fleet_source_parse(name, &arena, &options, error);
 	struct cairn_store *store = good ? cairn_fleet_ask(&options, day, &processes, error) : NULL;
 	size_t count = store ? cairn_fleet_instants(&processes, instants) : 0;
-	for (size_t i = 0; i < count; i++) {
-		cairn_profile_init(&sums->profiles[i]);
-		cairn_combine_start(&sums->combines[i], &sums->profiles[i]);
-		sums->factors[i] = options.per_instance && instants[i].instances ? 1 / (double)instants[i].instances : 1;
-	}
-	good = store != NULL;
-	for (size_t i = 0; good && i < processes.count; i++)
-		good = add_process(store, &processes.items[i], instants, count, sums, error);
-	const char *service = options.service ? options.service : "all services";
-	good = good && add_sums(series, instants, count, service, options.per_instance, view, sums, error);
-	for (size_t i = 0; i < count; i++) {
-		cairn_combine_finish(&sums->combines[i]);
-		cairn_profile_free(&sums->profiles[i]);
-	}
-	free(sums);
+	snprintf(text, sizeof text, "%.100s, %s its instances", options.service ? options.service : "all services",
+		 options.per_instance ? "the mean of" : "the sum of");
+	struct addition addition = {series, view, text};
+	good = store && cairn_fleet_sums(store, &processes, instants, count, options.per_instance, add_sum, &addition, error);
 	cairn_store_processes_free(&processes);
 	cairn_store_close(store);
 	cairn_arena_free(&arena);

@@ -51,6 +51,7 @@ struct cairn_serve_process {
 	char key[CAIRN_SERVE_KEY]; /* names it in requests; the same after a restart of the server */
 	const char *name; /* of the target, as it was given; NULL for a process of a folder */
 	bool service; /* NAME is that of a service, which may come back */
+	bool sum; /* it stands for all instances of a service of a store */
 
 	/* Under serve->lock. */
 	char program[128], command[256], host[65];
@@ -108,6 +109,9 @@ bool cairn_serve_process_dump(struct cairn_serve_process *process, struct cairn_
 
 /* Judges the history as it is, and makes the bill of the newest dump. */
 void cairn_serve_process_judge(struct cairn_serve_process *process);
+
+/* Puts VERDICT, made elsewhere, in place of the last one. */
+void cairn_serve_process_conclude(struct cairn_serve_process *process, const struct cairn_verdict_summary *verdict);
 
 /* Reads its memory and adds a row; false once it has ended. Under serve->lock. */
 bool cairn_serve_process_weigh(struct cairn_serve_process *process, int64_t now_ms, struct cairn_serve_row *row);

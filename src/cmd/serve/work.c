@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/unpack.h"
 #include "cmd/doctor/doctor.h"
+#include "cmd/serve/pyroscope.h"
 #include "page/history.h"
 #include "profile/read.h"
 #include "report/churn.h"
@@ -428,6 +429,10 @@ static void perform(struct job *job)
 	case CAIRN_TASK_POST:
 		good = pass_on(job, "POST", &error);
 		break;
+	case CAIRN_TASK_QUERY:
+		cairn_pyroscope_answer(work.serve->options->store, work.serve->options->tenant, &job->exchange->request, response);
+		good = true;
+		break;
 	}
 	if (good)
 		return;
@@ -443,7 +448,8 @@ static void perform(struct job *job)
 
 static bool is_slow(enum cairn_serve_task task)
 {
-	return task == CAIRN_TASK_CPU || task == CAIRN_TASK_POST || task == CAIRN_TASK_STATS || task == CAIRN_TASK_DOCTOR;
+	return task == CAIRN_TASK_CPU || task == CAIRN_TASK_POST || task == CAIRN_TASK_STATS || task == CAIRN_TASK_DOCTOR ||
+	       task == CAIRN_TASK_QUERY;
 }
 
 static void *run(void *context)

@@ -53,7 +53,8 @@ int main(void)
 	}
 	cairn_contrast_finish(&contrast);
 	is_text(cairn_strings_text(&contrast.names, contrast.rows[0].name), "f", "what differs stands before what only may");
-	is_int(cairn_contrast_differs(&contrast.rows[0]) && !cairn_contrast_differs(&contrast.rows[1]), 1, "20 of 100 +- 2 differ, 40 of 1300 +- 250 may not");
+	is_int(cairn_contrast_differs(&contrast.rows[0]) && !cairn_contrast_differs(&contrast.rows[1]), 1,
+	       "20 of 100 +- 2 differ, 40 of 1300 +- 250 may not");
 	cairn_contrast_free(&contrast);
 
 	contrast = (struct cairn_contrast){0};
