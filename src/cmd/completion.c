@@ -29,13 +29,13 @@ static void bash_option(const struct cairn_command *command, const struct cairn_
 	cairn_buffer_format(out, " --%s", option->name);
 }
 
-/* The processes that can be asked, for a command that takes one: the first column of `cairn ps`. */
+/* The processes with an agent, for a command that takes one: the first column of `cairn ps`. */
 static const char profiled[] = "cairn ps --quiet 2>/dev/null | awk \"NR > 1 { print \\$1 }\"";
 
-/* The user's own, for a command that takes any. */
+/* The user's own processes, for a command that takes any. */
 static const char own[] = "ps -u \"$(id -un)\" -o pid= 2>/dev/null";
 
-/* What lists the processes that COMMAND can be given; NULL if it takes none. */
+/* The shell command that lists the processes that COMMAND takes; NULL if it takes none. */
 static const char *list_processes(const struct cairn_command *command)
 {
 	bool takes_profiled = strstr(command->arguments, "SOURCE") || strstr(command->arguments, "TARGET");
@@ -48,7 +48,7 @@ static void write_words(const struct cairn_option *option, struct cairn_buffer *
 		cairn_buffer_format(out, "%s%s", i ? " " : "", option->words[i]);
 }
 
-/* A case for the word behind an option that takes one of a few. */
+/* A case for the word after an option that takes one of a few words. */
 static void bash_words(const struct cairn_command *command, const struct cairn_option *option, struct cairn_buffer *out)
 {
 	if (!option->words)
@@ -92,7 +92,7 @@ static void write_bash(struct cairn_buffer *out)
 			       "\t\tmapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n\tfi\n}\ncomplete -o filenames -F _cairn cairn\n");
 }
 
-/* Help texts are our own and hold no quote of the shell they go to; this keeps it so. */
+/* Help texts contain no quotes; this makes sure. */
 static void quoted(const char *text, struct cairn_buffer *out)
 {
 	for (; *text; text++)
@@ -136,7 +136,7 @@ static void write_zsh(struct cairn_buffer *out)
 	}
 	cairn_buffer_text(out, "\thelp) _arguments '1:command:(");
 	write_names(out);
-	/* As a file of zsh's own folder it is read, and called, at the first completion; else it is sourced. */
+	/* As a file in zsh's function path it is loaded and called at the first completion; otherwise it is sourced. */
 	cairn_buffer_text(out, ")' ;;\n\tesac\n}\nif [ \"$funcstack[1]\" = _cairn ]; then\n\t_cairn \"$@\"\nelse\n\tcompdef _cairn cairn\nfi\n");
 }
 

@@ -1,4 +1,4 @@
-/* graph.c - `cairn graph`: who calls whom, as a picture.
+/* graph.c - `cairn graph`: the call graph, as a picture.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/command.h"
 #include "cmd/view.h"
@@ -40,7 +40,7 @@ static const struct cairn_option_group groups[] = {
 	{0},
 };
 
-/* Graphviz's name for what is wanted; "dot" for the text itself. NULL where it knows no such picture. */
+/* Graphviz's name for the requested format; "dot" for the text itself. NULL if there is no such format. */
 static const char *find_format(const struct options *options, struct cairn_error *error)
 {
 	static const struct {

@@ -1,4 +1,4 @@
-/* raw.c - `cairn raw`: everything a profile holds, as plain text.
+/* raw.c - `cairn raw`: everything in a profile, as plain text.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/command.h"
 #include "cmd/ending.h"

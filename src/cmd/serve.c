@@ -34,6 +34,7 @@ static const struct cairn_option table[] = {
 	{0, "every", "TIME", "time between two snapshots (default: 5s, and at least 20 times what a snapshot costs)", CAIRN_OPTION_TEXT, AT(every), 0},
 	{0, "keep", "TIME", "keep dumps for this long (default: 2h for processes, all dumps of a folder)", CAIRN_OPTION_TEXT, AT(keep), 0},
 	{0, "keep-memory", "SIZE", "keep dumps in at most this much memory per process (default: 256M)", CAIRN_OPTION_SIZE, AT(memory), 0},
+	{0, "idle", "TIME", "end when nobody has asked for anything for this long (default: never)", CAIRN_OPTION_TEXT, AT(idle), 0},
 	{0, "service", "NAME", "follow a systemd service, or a program of that name, across restarts", CAIRN_OPTION_LIST, AT(services), 0},
 	{0, "store", "STORE", "show the services and instances of a store: sqlite:PATH or clickhouse://HOST:PORT/DATABASE", CAIRN_OPTION_TEXT,
 	 AT(store), 0},
@@ -61,6 +62,7 @@ static const struct cairn_option_group groups[] = {
 enum { names_most = 64,
        request_seconds = 10,
        response_most = 512 << 20,
+       answers_most = 768 << 20,
        least_every_ns = 100000000 };
 static const int64_t usual_every_ns = 5 * CAIRN_SECOND_NS;
 
@@ -190,7 +192,11 @@ static bool open_server(struct cairn_error *error)
 	int listener = local ? listen_unix(strncmp(where, "unix:", 5) == 0 ? where + 5 : where, error) : listen_tcp(where, error);
 	if (listener < 0 || !choose_token(error))
 		return false;
+	/* Who asks for many pages and reads none of them gets the next only when there is room. */
+	static struct cairn_quota answers = {.limit = answers_most};
 	struct cairn_server_options options = {
+		.quota = &answers,
+		.local_quota = &answers,
 		.connections = CAIRN_SERVE_CONNECTIONS,
 		.seconds = request_seconds,
 		.body_maximum = CAIRN_PYROSCOPE_BODY,
@@ -299,8 +305,10 @@ static bool start(int count, char **operands, struct cairn_error *error)
 	serve.events = cairn_buffer(SIZE_MAX);
 	serve.started_ms = cairn_clock_wall_ns() / 1000000;
 	serve.every_ns = usual_every_ns;
+	serve.looked_ns = cairn_clock_ns();
 	if (!read_time(serve.options->every, "every", least_every_ns, &serve.every_ns, error) ||
-	    !read_time(serve.options->keep, "keep", CAIRN_SECOND_NS, &serve.keep_ns, error) || !open_server(error) ||
+	    !read_time(serve.options->keep, "keep", CAIRN_SECOND_NS, &serve.keep_ns, error) ||
+	    !read_time(serve.options->idle, "idle", CAIRN_SECOND_NS, &serve.idle_ns, error) || !open_server(error) ||
 	    !cairn_serve_work_start(&serve, error))
 		return false;
 	for (int i = 0; i < count; i++)

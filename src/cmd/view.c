@@ -1,4 +1,4 @@
-/* view.c - the options of views, and running the commands that show them.
+/* view.c - the options of views; runs the commands that show them.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/view.h"
 
@@ -161,7 +161,7 @@ static bool refuse_errors(const struct cairn_command *command, const struct cair
 	       cairn_fail(error, "--errors: %s cannot contain them; 'cairn traces --errors' shows them stack by stack", format);
 }
 
-/* Takes what is no source off the front of the operands. */
+/* Takes the operands that are not sources. */
 static bool take_operands(const struct cairn_command *command, struct cairn_view_setup *setup, int *count, char ***operands,
 			  struct cairn_error *error)
 {
@@ -210,7 +210,7 @@ bool cairn_view_check_filters(const struct cairn_view_setup *setup, struct cairn
 	return check_label("--tagfocus", filter->tag_focus, error) && check_label("--tagignore", filter->tag_ignore, error);
 }
 
-/* A name that promises another format than the one that is written. JSON is written where a report can be. */
+/* Refuses a name that promises another format than the one that is written. Reports can be written as JSON. */
 static bool check_ending(const struct cairn_command *command, struct cairn_view_setup *setup, struct cairn_error *error)
 {
 	if (!command->view->bare && cairn_bytes_end_with(cairn_bytes_of(setup->output ? setup->output : ""), ".json")) {

@@ -37,6 +37,7 @@
  * @property {string[]} filters
  * @property {Series} [series] where the page was made from several dumps
  * @property {FilmFacts} [film] where it holds every one of them
+ * @property {FilmFacts & Span} [course] where it holds one of several, or what changed between two: what there was before and after
  * @property {string} [state] what the page shows when its address does not say
  */
 
@@ -44,7 +45,17 @@
 /** @typedef {{seconds: number[], totals: number[], growth: Growth[]}} Series */
 
 /** @typedef {{name: string, leaf: string, values: number[]}} Layer */
-/** @typedef {{start: number, seconds: number[], totals: number[], resident: number[], limit: number[], runs: number[], layers: Layer[]}} FilmFacts */
+/**
+ * All columns are by dump.
+ * @typedef {object} FilmFacts
+ * @property {number} start
+ * @property {number[]} seconds
+ * @property {number[]} totals
+ * @property {number[]} resident
+ * @property {number[]} limit
+ * @property {number[]} runs
+ * @property {Layer[]} layers
+ */
 
 /** All that is counted of some things, by column and then by thing. @typedef {{values: Float64Array[], bases: Float64Array[]}} Columns */
 
@@ -88,9 +99,9 @@
  */
 
 /** What the page is of. @type {Facts} */
-let facts = {version: "", title: "", process: "", pid: 0, format: "", type: "", unit: "", columns: [], period: 0, mixedPeriods: false, samples: 0,
-	time: 0, total: 0, shown: 0, unnamed: 0, change: false, base: false, errors: false, cut: false, folded: 0, threads: [], ages: [], warnings: [],
-	filters: []};
+let facts = {version: "", title: "", process: "", pid: 0, format: "", type: "", unit: "", columns: [], period: 0, mixedPeriods: false,
+	samples: 0, time: 0, total: 0, shown: 0, unnamed: 0, change: false, base: false, errors: false, cut: false, folded: 0, threads: [],
+	ages: [], warnings: [], filters: []};
 
 /** What the numbers on the screen are. @type {Metric} */
 let metric = {column: 0, partner: -1, type: "", unit: "", change: false, base: false, errors: false};

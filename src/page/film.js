@@ -50,23 +50,31 @@ function timeOf(film, point) {
 
 /** The chart, and everything a person does to it. */
 class Chart {
-	/** @param {FilmFacts} film @param {(range: Span) => void} choose @param {(leaf: string) => void} select */
+	/**
+	 * Without CHOOSE the range is what it is, and the chart is only looked at.
+	 * @param {FilmFacts} film @param {((range: Span) => void) | null} choose @param {(leaf: string) => void} select
+	 */
 	constructor(film, choose, select) {
 		this.film = film;
-		this.choose = choose;
+		this.choose = choose ?? (() => {});
+		this.fixed = !choose;
 		this.last = film.seconds.length - 1;
 		/** @type {Span} */
 		this.range = {from: 0, to: this.last};
 		/** Where the pointer went down; -1 while it is up. */
 		this.anchor = -1;
 		this.sheet = element("chart-sheet");
-		/** An unmeasured value of the resident memory is 0. @type {{name: string, values: number[], gaps: boolean, button: HTMLElement, amount: HTMLElement, more: HTMLElement}[]} */
+		/**
+		 * An unmeasured value of the resident memory is 0.
+		 * @type {{name: string, values: number[], gaps: boolean, button: HTMLElement, amount: HTMLElement, more: HTMLElement}[]}
+		 */
 		this.legend = [];
 		const chart = element("chart"), width = Number(chart.dataset.width);
 		this.left = Number(chart.dataset.left) / width;
 		this.right = Number(chart.dataset.right) / width;
 		element("range-clip").style.inset = `0 ${100 * (1 - this.right)}% ${100 * Number(chart.dataset.axis)}% ${100 * this.left}%`;
 		this.fillLegend(select);
+		element("timeline").classList.toggle("fixed", this.fixed);
 		this.listen();
 		/* A narrow window scrolls the chart; the newest dump is what people look for. */
 		if (this.sheet.parentElement)
@@ -137,6 +145,11 @@ class Chart {
 
 	listen() {
 		const {sheet} = this;
+		sheet.addEventListener("pointerleave", () => this.tell(-1));
+		if (this.fixed) {
+			sheet.addEventListener("pointermove", (event) => this.tell(this.nearest(event)));
+			return;
+		}
 		sheet.addEventListener("pointerdown", (event) => {
 			if (event.button !== 0 || event.target instanceof HTMLButtonElement)
 				return;
@@ -157,7 +170,6 @@ class Chart {
 			this.anchor = -1;
 		});
 		sheet.addEventListener("pointercancel", () => { this.anchor = -1; });
-		sheet.addEventListener("pointerleave", () => this.tell(-1));
 		for (const end of /** @type {const} */ (["from", "to"])) {
 			const handle = element("range-" + end);
 			handle.addEventListener("keydown", (event) => this.key(event, end));
@@ -205,8 +217,12 @@ class Chart {
 		const restarts = film.runs[to] - film.runs[from];
 		element("range-text").textContent = from === to
 			? `One dump, ${timeOf(film, to)} UTC: what there was`
-			: `${timeOf(film, from)} to ${timeOf(film, to)} UTC, ${humanTime(film.seconds[to] - film.seconds[from])}, ${to - from + 1} dumps: what changed`
+			: `${timeOf(film, from)} to ${timeOf(film, to)} UTC, ${humanTime(film.seconds[to] - film.seconds[from])}, `
+				+ `${to - from + 1} dumps: what changed`
 				+ (restarts ? ` (with ${restarts === 1 ? "a restart" : restarts + " restarts"} in between)` : "");
+		if (this.fixed)
+			element("range-text").textContent = `${last + 1} dumps in ${humanTime(film.seconds[last])}; this page holds ` + (from === to
+				? `the one of ${timeOf(film, to)} UTC` : `what changed from ${timeOf(film, from)} to ${timeOf(film, to)} UTC`);
 		element("range-whole").setAttribute("aria-pressed", String(from === 0 && to === last));
 		element("range-last").setAttribute("aria-pressed", String(from === last && to === last));
 	}

@@ -60,45 +60,55 @@ static size_t default_nodes(const struct cairn_view *view, size_t points)
 	return view->sample_count <= number_most / points ? CAIRN_PAGE_NODES : number_most / points;
 }
 
-void cairn_page_write_timeline(struct cairn_view *view, const struct cairn_timeline *timeline,
-			       const struct cairn_page_timeline_options *options, struct cairn_buffer *out)
+void cairn_page_film_make(struct cairn_page_film *film, const struct cairn_timeline *timeline, double limit, struct cairn_buffer *chart,
+			  struct cairn_arena *arena)
 {
-	assert(timeline->view == view && timeline->series->point_count > 0);
 	const struct cairn_series *series = timeline->series;
 	size_t points = series->point_count, layers = timeline->layer_count;
-	struct cairn_arena arena = {0};
-	struct cairn_buffer chart = cairn_buffer(SIZE_MAX);
-	struct cairn_page_point *page_points = cairn_arena_zero(&arena, points, sizeof *page_points);
-	struct cairn_page_layer *page_layers = cairn_arena_zero(&arena, layers, sizeof *page_layers);
+	struct cairn_page_point *page_points = cairn_arena_zero(arena, points, sizeof *page_points);
+	struct cairn_page_layer *page_layers = cairn_arena_zero(arena, layers, sizeof *page_layers);
 	for (size_t i = 0; i < points; i++)
 		page_points[i] = (struct cairn_page_point){
 			.seconds = cairn_series_hours(series, i) * 3600,
 			.total = timeline->totals[i].value,
 			.resident = series->points[i].resident,
-			.limit = cairn_timeline_limit(timeline, i, options->limit),
+			.limit = cairn_timeline_limit(timeline, i, limit),
 			.run = series->points[i].run,
 		};
 	for (size_t l = 0; l < layers; l++) {
-		double *values = cairn_arena_zero(&arena, points, sizeof *values);
+		double *values = cairn_arena_zero(arena, points, sizeof *values);
 		for (size_t i = 0; i < points; i++)
 			values[i] = timeline->layers[l].values[i].value;
 		page_layers[l] = (struct cairn_page_layer){
 			.name = timeline->layers[l].name,
-			.leaf = timeline->layers[l].path == CAIRN_NONE ? (struct cairn_bytes){"", 0}
-								       : cairn_series_paths_name(&timeline->paths, view, timeline->layers[l].path, 0),
+			.leaf = timeline->layers[l].path == CAIRN_NONE
+					? (struct cairn_bytes){"", 0}
+					: cairn_series_paths_name(&timeline->paths, timeline->view, timeline->layers[l].path, 0),
 			.values = values,
 		};
 	}
-	cairn_timeline_svg(timeline, &(struct cairn_timeline_svg_options){.limit = options->limit, .inside = true}, &chart);
-	struct cairn_page_film film = {
+	cairn_timeline_svg(timeline, &(struct cairn_timeline_svg_options){.limit = limit, .inside = true}, chart);
+	*film = (struct cairn_page_film){
 		.start_ns = series->points[0].origin.time_ns,
 		.points = page_points,
+		.point_count = points,
 		.layers = page_layers,
 		.layer_count = layers,
-		.chart = cairn_buffer_bytes(&chart),
-		.cells = {add_cells, series, points},
+		.chart = cairn_buffer_bytes(chart),
 	};
-	size_t node_most = options->node_most ? options->node_most : default_nodes(view, points);
+}
+
+void cairn_page_write_timeline(struct cairn_view *view, const struct cairn_timeline *timeline,
+			       const struct cairn_page_timeline_options *options, struct cairn_buffer *out)
+{
+	assert(timeline->view == view && timeline->series->point_count > 0);
+	const struct cairn_series *series = timeline->series;
+	struct cairn_arena arena = {0};
+	struct cairn_buffer chart = cairn_buffer(SIZE_MAX);
+	struct cairn_page_film film;
+	cairn_page_film_make(&film, timeline, options->limit, &chart, &arena);
+	film.cells = (struct cairn_page_cells_source){add_cells, series, series->point_count};
+	size_t node_most = options->node_most ? options->node_most : default_nodes(view, series->point_count);
 	cairn_page_write(view, &(struct cairn_page_options){.title = options->title, .node_most = node_most, .film = &film}, out);
 	cairn_buffer_free(&chart);
 	cairn_arena_free(&arena);

@@ -12,6 +12,11 @@
 void cairn_page_describe(struct cairn_page_series *page, const struct cairn_series *series, const struct cairn_leaks *leaks,
 			 const struct cairn_view *view, struct cairn_arena *arena);
 
+/* FILM becomes what TIMELINE shows, without cells; LIMIT is the memory limit if the dumps do not have it. Its picture is appended to CHART,
+ * which has to outlive it, as ARENA and the timeline have to. */
+void cairn_page_film_make(struct cairn_page_film *film, const struct cairn_timeline *timeline, double limit, struct cairn_buffer *chart,
+			  struct cairn_arena *arena);
+
 struct cairn_page_timeline_options {
 	const char *title; /* NULL for the name of the process */
 	size_t node_most;  /* nodes of the call tree in the file; 0 for as many as a browser can handle quickly */

@@ -20,6 +20,9 @@ class Live {
 		this.lostSince = 0;
 		this.skew = 0;
 		this.cpu = false;
+		this.heard = {date: Date.now(), running: performance.now()};
+		/** There are no events, so memory is what each list of processes says. */
+		this.polls = false;
 		this.busy = false;
 		this.again = false;
 		this.serverStart = 0;
@@ -51,7 +54,9 @@ class Live {
 
 	/** @returns {LiveProcess | undefined} */
 	get process() {
-		return this.processes.find((process) => process.process === (this.state.process || this.key)) ?? this.processes[0];
+		const wanted = this.state.process || this.key;
+		return this.processes.find((process) => process.process === wanted)
+			?? this.processes.find((process) => process.keys.includes(wanted)) ?? this.processes[0];
 	}
 
 	get following() {
@@ -72,28 +77,47 @@ class Live {
 
 	/* Talking to the server. */
 
-	/** Listens for events, for ever. */
+	/** Notes a sign of life of the server. */
+	hear() {
+		this.heard = {date: Date.now(), running: performance.now()};
+	}
+
+	/** For how long nothing was heard. One clock stands still while a laptop sleeps, and somebody may set the other. */
+	silence() {
+		return Math.max(Date.now() - this.heard.date, performance.now() - this.heard.running);
+	}
+
+	/** Listens for events, for ever. Where the server has none, as an agent, asks again and again instead. */
 	async connect() {
+		const longest = 15000, pause = (/** @type {number} */ ms) => new Promise((resolve) => setTimeout(resolve, ms));
 		for (let wait = 500; ; wait = Math.min(wait * 2, 10000)) {
 			const abort = new AbortController();
-			this.heard = Date.now();
+			this.hear();
+			if (this.polls) {
+				await pause(2000);
+				wait = 500;
+				this.refresh();
+				continue;
+			}
 			/* A laptop that slept, or a network that is gone, does not say so. */
-			const guard = setInterval(() => Date.now() - (this.heard ?? 0) > 15000 && abort.abort(), 3000);
+			const guard = setInterval(() => this.silence() > longest && abort.abort(), 1000);
 			try {
 				await this.server.events((event, data) => {
 					wait = 500;
-					this.heard = Date.now();
 					this.take(event, data);
-				}, abort.signal);
+				}, () => this.hear(), abort.signal);
 			} catch (error) {
 				if (error instanceof ServerError && error.status === 401)
 					this.showProblem(error.message);
+				this.polls = error instanceof ServerError && error.status === 501;
 			}
 			clearInterval(guard);
+			if (this.polls)
+				continue;
 			if (!this.lostSince)
 				this.lostSince = Date.now();
 			this.showHead();
-			await new Promise((resolve) => setTimeout(resolve, wait));
+			await pause(wait);
 			this.refresh();
 		}
 	}
@@ -169,7 +193,11 @@ class Live {
 			this.filled.clear();
 			this.shownAt = 0;
 		}
-		await this.loadSeries(process);
+		/* The first picture need not wait for the course of things. */
+		const early = !this.history.points.length && !this.state.at && !this.state.base && process.dumps > 0 && !this.cpu;
+		await Promise.all([this.loadSeries(process), early ? this.loadTree(process, {at: process.last, base: 0}) : null]);
+		if (this.polls && process.live)
+			this.history.addResident(list.now, process.resident, process.limit);
 		if (process.dumps > 0 && !this.cpu)
 			await this.loadTree(process);
 		await Promise.all([this.loadBill(process), this.loadTab(process), this.loadDoctor(process)]);
@@ -197,12 +225,14 @@ class Live {
 	/** The ids of the dumps that the address asks for. */
 	wanted() {
 		const {at, base} = this.state, last = this.history.points.at(-1)?.id ?? 0;
-		return {at: at ? this.history.nearest(Date.parse(at))?.id ?? last : last, base: base ? this.history.nearest(Date.parse(base))?.id ?? 0 : 0};
+		/** @param {string} time @param {number} usual */
+		const nearest = (time, usual) => time ? this.history.nearest(Date.parse(time))?.id ?? usual : usual;
+		return {at: nearest(at, last), base: nearest(base, 0)};
 	}
 
-	/** @param {LiveProcess} process */
-	async loadTree(process) {
-		const {at, base} = this.wanted(), more = /** @type {Record<string, number>} */ ({at});
+	/** @param {LiveProcess} process @param {{at: number, base: number}} [wanted] */
+	async loadTree(process, {at, base} = this.wanted()) {
+		const more = /** @type {Record<string, number>} */ ({at});
 		if (base && base !== at)
 			more.base = base;
 		if (at === this.shownAt && (more.base ?? 0) === this.shownBase && livePage)
@@ -239,7 +269,7 @@ class Live {
 	/** What was chosen may ask for another moment, process or tab. @param {State} state */
 	stateShown(state) {
 		const {at, base} = this.wanted();
-		if ((state.process && state.process !== this.key) || at !== this.shownAt || (base && base !== at ? base : 0) !== this.shownBase)
+		if ((this.process && this.process.process !== this.key) || at !== this.shownAt || (base && base !== at ? base : 0) !== this.shownBase)
 			this.refresh();
 		const process = this.process;
 		if (process)
@@ -270,20 +300,24 @@ class Live {
 
 	/** @param {LiveProcess} process */
 	async loadTab(process) {
-		const {tab} = this.state, pick = (/** @type {string} */ name) => livePage?.choose(livePage.byName.get(name) ?? 0, {view: "around", zoom: []});
+		const {tab} = this.state;
+		const pick = (/** @type {string} */ name) => livePage?.choose(livePage.byName.get(name) ?? 0, {view: "around", zoom: []});
 		element("tab-churn").hidden = !process.churn;
+		element("tab-runs").hidden = this.history.runs.length < 2;
 		element("tab-health").hidden = !process.live;
 		element("tab-allocator").hidden = !(process.live && process.engine === "jemalloc");
 		const panel = element("panel-" + tab), version = String(process.last);
 		const selected = this.state.selected;
 		if (tab === "growing" && this.isStale(tab, version + process.sentence))
 			showGrowing(panel, await this.server.json(this.url("leaks")), pick);
+		else if (tab === "runs" && this.isStale(tab, version + process.state))
+			showRuns(panel, this.history.runs, (run) => this.chooseMoment(run.last));
 		else if (tab === "churn" && this.isStale(tab, version))
 			showChurn(panel, await this.server.json(this.url("churn")), pick);
 		else if (tab === "health" && this.isStale(tab, version))
 			showHealth(panel, await this.server.json(this.url("health")), process);
 		else if (tab === "allocator" && this.isStale(tab, version))
-			showAllocator(panel, await (await this.server.ask(this.url("allocator"))).text());
+			showAllocator(panel, await this.server.json(this.url("allocator")));
 		else if (tab === "source" && this.isStale(tab, this.shownAt + selected))
 			await this.loadSource(panel, selected);
 	}
@@ -312,7 +346,7 @@ class Live {
 		if (!trouble || process.state === "paused")
 			return;
 		try {
-			showFix(box, await this.server.json(this.url("doctor")), () => this.act("activate"));
+			showFix(box, await this.server.json(this.url("doctor")), (what) => this.act(what));
 		} catch {
 			/* The sentence says what is known. */
 		}
@@ -327,7 +361,8 @@ class Live {
 		const ago = Math.max(0, Math.round((Date.now() - this.skew - process.last) / 1000));
 		element("title").textContent = process.program || process.process;
 		document.title = (process.kind === "growing" ? "↗ " : "") + (process.program || process.process) + " · Cairn";
-		const words = {waiting: "waiting", sampling: "sampling", paused: "paused", stopped: "stopped", silent: "no answer", ended: "ended", dumps: "dumps"};
+		const words = {waiting: "waiting", sampling: "sampling", paused: "paused", stopped: "stopped", silent: "no answer", ended: "ended",
+			dumps: "dumps"};
 		const since = process.state === "sampling" && process.sampling_since ? process.sampling_since : process.since;
 		const parts = [process.pid ? `PID ${process.pid}` : "", process.host, words[process.state] + (process.state === "dumps" ? ""
 			: process.state === "ended" ? ` ${process.why}` : ` since ${clockTime(since, false)}`),
@@ -365,7 +400,8 @@ class Live {
 		const process = this.process, what = this.shownBase ? `What changed from ${clockTime(this.shownBase)} to ${clockTime(this.shownAt)}`
 			: this.shownAt ? `Memory at ${clockTime(this.shownAt)}` : "No dump yet";
 		const text = this.cpu ? "CPU time of ten seconds" : base && !this.shownBase && this.following
-			? `The base is ${clockTime(Date.parse(base))}; the next dump shows what changed` : this.following ? process?.live ? what + ", following" : what
+			? `The base is ${clockTime(Date.parse(base))}; the next dump shows what changed`
+			: this.following ? process?.live ? what + ", following" : what
 			: `${what}, ${behind < 120 ? behind + " s" : humanTime(behind)} behind`;
 		if (element("moment").textContent !== text)
 			element("moment").textContent = text;
@@ -403,7 +439,8 @@ class Live {
 			+ (resident ? `, ${percent(last.total, resident)} of resident` : "") : "");
 		const end = history.now || last?.id || 0, begin = Math.max(history.resident[0]?.[0] ?? history.points[0]?.id ?? end, end - 300000);
 		const change = history.weightAt(end) - history.weightAt(begin), seconds = (end - begin) / 1000;
-		element("tile-growth").querySelector(".tile-name")?.replaceChildren(seconds >= 299 || seconds <= 0 ? "Last five minutes" : `Last ${humanTime(seconds)}`);
+		element("tile-growth").querySelector(".tile-name")?.replaceChildren(seconds >= 299 || seconds <= 0 ? "Last five minutes"
+			: `Last ${humanTime(seconds)}`);
 		this.tile("tile-growth", seconds > 0 ? (change > 0 ? "+" : "") + humanBytes(change) : "–",
 			seconds > 0 ? liveRate((change / seconds) * 3600) + " resident" : "", change > 0.02 * (resident || 1) ? "up" : "");
 	}
@@ -439,7 +476,7 @@ class Live {
 			return;
 		const keys = this.processes.map((process) => process.process).join("\n");
 		if (list.dataset.keys !== keys) {
-			const focused = /** @type {HTMLElement | null} */ (list.contains(document.activeElement) ? document.activeElement : null)?.dataset.process;
+			const active = /** @type {HTMLElement | null} */ (document.activeElement), focused = list.contains(active) && active?.dataset.process;
 			list.dataset.keys = keys;
 			list.replaceChildren(...this.processes.map((process) => {
 				const item = make("li"), button = make("button", "process");
@@ -454,7 +491,7 @@ class Live {
 		}
 		this.processes.forEach((process, i) => {
 			const button = /** @type {HTMLElement} */ (list.children[i].firstElementChild), [name, number, sentence] = button.children;
-			name.textContent = `${process.program || process.process} ${process.pid || ""}`;
+			name.textContent = `${process.program || process.process} ${process.runs > 1 ? process.runs + " runs" : process.pid || ""}`;
 			number.textContent = process.resident ? humanBytes(process.resident) : humanBytes(process.total);
 			sentence.textContent = process.sentence;
 			button.dataset.kind = process.kind;
@@ -503,8 +540,8 @@ class Live {
 	async act(what) {
 		try {
 			await this.server.post(this.url(what));
-			this.say({activate: "Sampling", deactivate: "Paused; samples stay", dump: "The service has written a dump", reset: "All samples are discarded",
-				snapshot: "Snapshot taken"}[what] ?? "Done");
+			this.say({activate: "Sampling", deactivate: "Paused; samples stay", dump: "The service has written a dump",
+				reset: "All samples are discarded", snapshot: "Snapshot taken", attach: "Attached; the first snapshot follows"}[what] ?? "Done");
 			this.refresh();
 		} catch (error) {
 			this.say(error instanceof Error ? error.message : String(error));
@@ -537,7 +574,8 @@ class Live {
 	/** What is on the screen, as one file. */
 	async save() {
 		try {
-			const more = /** @type {Record<string, string | number>} */ ({at: this.shownAt, state: writeState({...this.state, process: "", at: "", base: "", tab: "functions"})});
+			const state = writeState({...this.state, process: "", at: "", base: "", tab: "functions"});
+			const more = /** @type {Record<string, string | number>} */ ({at: this.shownAt, state});
 			if (this.shownBase)
 				more.base = this.shownBase;
 			const blob = await (await this.server.ask(this.url("page", more))).blob(), process = this.process;
@@ -576,7 +614,8 @@ class Live {
 		on("follow", () => this.resume());
 		on("tile-bill", () => this.go({tab: "bill"}));
 		on("more-button", () => this.openMore(element("more-menu").hidden));
-		document.querySelectorAll("[data-live]").forEach((button) => button instanceof HTMLButtonElement && button.addEventListener("click", () => {
+		const items = /** @type {NodeListOf<HTMLButtonElement>} */ (document.querySelectorAll("button[data-live]"));
+		items.forEach((button) => button.addEventListener("click", () => {
 			this.openMore(false);
 			const what = button.dataset.live ?? "";
 			if (what === "reset")

@@ -168,8 +168,9 @@ class LiveChart {
 			pen.fillStyle = muted;
 			pen.fillText(value ? humanBytes(value, true) : "0", space.left - 8, y(value));
 		}
-		const span = this.to - this.from, steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400].map((s) => s * 1000);
-		const wanted = Math.max(2, Math.floor(width / 130)), tick = steps.find((length) => span / length <= wanted) ?? Math.ceil(span / wanted / 86400000) * 86400000;
+		const span = this.to - this.from, day = 86400000, wanted = Math.max(2, Math.floor(width / 130));
+		const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400].map((s) => s * 1000);
+		const tick = steps.find((length) => span / length <= wanted) ?? Math.ceil(span / wanted / day) * day;
 		pen.textAlign = "center";
 		pen.textBaseline = "alphabetic";
 		for (let time = Math.ceil(this.from / tick) * tick; time <= this.to; time += tick)
@@ -185,7 +186,7 @@ class LiveChart {
 		const below = new Float64Array(ids.length);
 		for (const layer of this.layers()) {
 			pen.beginPath();
-			ids.forEach((id, i) => i ? pen.lineTo(this.x(id), y(below[i] + layer.values[i])) : pen.moveTo(this.x(id), y(below[i] + layer.values[i])));
+			ids.forEach((id, i) => pen[i ? "lineTo" : "moveTo"](this.x(id), y(below[i] + layer.values[i])));
 			for (let i = ids.length - 1; i >= 0; i--)
 				pen.lineTo(this.x(ids[i]), Math.min(floor, y(below[i])));
 			pen.closePath();
@@ -256,7 +257,8 @@ class LiveChart {
 	/** @param {number} floor @param {string} color @param {number} width */
 	paintMoments(floor, color, width) {
 		const {pen, space} = this, last = this.history.points.at(-1)?.id ?? 0;
-		const moments = this.anchor >= 0 && this.moved >= 0 ? [this.time(this.anchor), this.time(this.moved)] : [this.base, this.at].filter(Boolean);
+		const moments = this.anchor >= 0 && this.moved >= 0 ? [this.time(this.anchor), this.time(this.moved)]
+			: [this.base, this.at].filter(Boolean);
 		pen.fillStyle = pen.strokeStyle = color;
 		const end = this.at || (this.base ? last : 0);
 		const [from, to] = moments.length > 1 ? moments : [this.base, end];
@@ -321,7 +323,8 @@ class LiveChart {
 			this.paint();
 			return;
 		}
-		const place = this.x(point.id), width = this.canvas.clientWidth, near = history.marks.filter((mark) => Math.abs(this.x(mark.time) - x) < 6);
+		const place = this.x(point.id), width = this.canvas.clientWidth;
+		const near = history.marks.filter((mark) => Math.abs(this.x(mark.time) - x) < 6);
 		tip.style.left = place < width / 2 ? place + 14 + "px" : "auto";
 		tip.style.right = place < width / 2 ? "auto" : width - place + 14 + "px";
 		/** @param {string} name @param {number} value @param {string} [color] */
@@ -372,7 +375,8 @@ class LiveChart {
 		canvas.addEventListener("pointerleave", () => this.tell(-1));
 		canvas.addEventListener("keydown", (event) => {
 			const {points} = this.history, here = this.at ? points.findIndex((point) => point.id >= this.at) : points.length - 1;
-			const to = {ArrowLeft: here - 1, ArrowRight: here + 1, Home: 0, End: points.length - 1, PageUp: here - 10, PageDown: here + 10}[event.key];
+			const to = {ArrowLeft: here - 1, ArrowRight: here + 1, Home: 0, End: points.length - 1, PageUp: here - 10,
+				PageDown: here + 10}[event.key];
 			if (to === undefined || event.ctrlKey || event.metaKey || event.altKey || !points.length)
 				return;
 			this.events.moment(points[Math.max(0, Math.min(points.length - 1, to))].id);

@@ -1,8 +1,8 @@
 // @ts-check
 /* live_data.js - the requests of a live page to its server, and the answers (doc/live-page.md).
  *
- * The token comes in the fragment of the address and is kept in memory only. Events are read from a fetch, which can carry it; the browser's
- * own EventSource cannot.
+ * The token comes in the fragment of the address and is kept in memory only. Events are read from a fetch, which can carry it; the
+ * browser's own EventSource cannot.
  * SPDX-License-Identifier: Apache-2.0 */
 
 /**
@@ -33,12 +33,15 @@
  * @property {number} next_in
  * @property {number} cost
  * @property {boolean} churn
+ * @property {number} runs lives of the program, one after the other
+ * @property {string[]} keys what else it may be called in an address
  */
 
 /** @typedef {{id: number, total: number, objects: number, resident: number, limit: number, run: number}} LivePoint */
 /** @typedef {{time: number, kind: string, text: string}} LiveMark */
 /** @typedef {{name: string, leaf: string, verdict: string, values: number[]}} LiveLayer */
 /** @typedef {{ids: number[], items: LiveLayer[]}} LiveLayers */
+/** @typedef {{pid: number, first: number, last: number, dumps: number, total: number, ended: string}} LiveRun */
 /**
  * @typedef {object} LiveSeries
  * @property {number} now
@@ -48,6 +51,7 @@
  * @property {[number, number][]} resident
  * @property {LiveMark[]} marks
  * @property {LiveLayers | null} layers
+ * @property {LiveRun[]} runs the newest first
  */
 
 /** A failure that the server explained. */
@@ -79,7 +83,9 @@ class LiveServer {
 		const headers = new Headers(options.headers);
 		if (this.token)
 			headers.set("Authorization", "Bearer " + this.token);
-		const response = await fetch(path, {...options, headers, cache: "no-store", credentials: "omit"});
+		/* A network that is gone does not say so: without a limit one lost answer would be waited for for ever. */
+		const signal = options.signal ?? AbortSignal.timeout(options.method === "POST" ? 90000 : 20000);
+		const response = await fetch(path, {...options, signal, headers, cache: "no-store", credentials: "omit"});
 		if (!response.ok && response.status !== 304) {
 			const text = await response.text();
 			let message = text.trim();
@@ -116,15 +122,17 @@ class LiveServer {
 	}
 
 	/**
-	 * Reads events until the connection ends. @param {(event: string, data: any) => void} take @param {AbortSignal} signal
+	 * Reads events until the connection ends, and says of every sign of life that it came.
+	 * @param {(event: string, data: any) => void} take @param {() => void} heard @param {AbortSignal} signal
 	 */
-	async events(take, signal) {
+	async events(take, heard, signal) {
 		const response = await this.ask("api/events", {signal}), reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
 		const parser = new EventParser(take);
 		for (;;) {
 			const part = await reader?.read();
 			if (!part || part.done)
 				return;
+			heard();
 			parser.add(part.value);
 		}
 	}
@@ -185,6 +193,8 @@ class LiveHistory {
 		this.marks = [];
 		/** @type {LiveLayers | null} */
 		this.layers = null;
+		/** @type {LiveRun[]} */
+		this.runs = [];
 		this.limit = 0;
 		this.epoch = -1;
 		this.now = 0;
@@ -211,6 +221,7 @@ class LiveHistory {
 		}
 		this.epoch = series.epoch;
 		this.layers = series.layers ?? this.layers;
+		this.runs = series.runs ?? this.runs;
 		this.limit = series.limit;
 		this.now = series.now;
 		this.thin();
@@ -266,7 +277,8 @@ function thinned(list, most) {
 /** A time of day, where the viewer is. @param {number} time @param {boolean} [seconds] */
 function clockTime(time, seconds = true) {
 	const date = new Date(time), two = (/** @type {number} */ number) => String(number).padStart(2, "0");
-	const day = date.toDateString() === new Date().toDateString() ? "" : `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} `;
+	const today = date.toDateString() === new Date().toDateString();
+	const day = today ? "" : `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} `;
 	return day + two(date.getHours()) + ":" + two(date.getMinutes()) + (seconds ? ":" + two(date.getSeconds()) : "");
 }
 

@@ -51,8 +51,10 @@ function sparkline(values, grows) {
 	picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
 	picture.setAttribute("class", grows ? "spark grows" : "spark");
 	picture.setAttribute("aria-hidden", "true");
-	line.setAttribute("points", values.map((value, i) =>
-		`${((i / Math.max(1, values.length - 1)) * (width - 2) + 1).toFixed(1)},${(height - 2 - (value / most) * (height - 4)).toFixed(1)}`).join(" "));
+	/** @param {number} value @param {number} i */
+	const place = (value, i) => [(i / Math.max(1, values.length - 1)) * (width - 2) + 1, height - 2 - (value / most) * (height - 4)]
+		.map((number) => number.toFixed(1)).join(",");
+	line.setAttribute("points", values.map(place).join(" "));
 	picture.append(line);
 	return picture;
 }
@@ -69,7 +71,8 @@ function showGrowing(panel, leaks, pick) {
 		panel.replaceChildren(make("p", "empty", leaks.sentence || "There is nothing to judge yet."));
 		return;
 	}
-	const summary = leaks.growing ? `${leaks.growing} of ${humanCount(leaks.paths)} call paths grow, ${liveRate(leaks.bytes_per_hour)} together.`
+	const summary = leaks.growing
+		? `${leaks.growing} of ${humanCount(leaks.paths)} call paths grow, ${liveRate(leaks.bytes_per_hour)} together.`
 		: `None of ${humanCount(leaks.paths)} call paths grows.`;
 	panel.replaceChildren(make("p", "caption", `${summary} ${leaks.dumps} dumps in ${humanTime(leaks.hours * 3600)}.`),
 		liveTable(["Rate", "Verdict", "Sure", "Now", "Course", "Call path"], rows.map((row) => ({
@@ -85,11 +88,12 @@ function showGrowing(panel, leaks, pick) {
 
 /** The resident memory, line by line. @param {HTMLElement} panel @param {any} bill */
 function showBill(panel, bill) {
-	const lines = /** @type {any[]} */ (bill.lines).filter((line) => line.bytes > 0).sort((a, b) => b.bytes - a.bytes), {not_resident: beside} = bill;
+	const lines = /** @type {any[]} */ (bill.lines).filter((line) => line.bytes > 0).sort((a, b) => b.bytes - a.bytes);
+	const {not_resident: beside} = bill, limit = bill.limit ? `, of a ${humanBytes(bill.limit)} limit` : "";
 	const notes = /** @type {string[]} */ (bill.notes);
 	const extra = [[beside.retained, "kept by the allocator as address space"], [beside.untouched, "handed out but never touched"],
 		[beside.swap, "swapped out"]].filter(([bytes]) => bytes > 0).map(([bytes, text]) => `${humanBytes(Number(bytes))} ${text}`);
-	panel.replaceChildren(make("p", "caption", `${humanBytes(bill.total)} resident${bill.limit ? `, of a ${humanBytes(bill.limit)} limit` : ""}`),
+	panel.replaceChildren(make("p", "caption", `${humanBytes(bill.total)} resident${limit}`),
 		liveTable(["Size", "Share", "", "What it is"], lines.map((line) => {
 			const track = make("span", "track"), bar = make("span", line.allocator ? "bar allocator" : "bar");
 			bar.style.width = (100 * line.share).toFixed(1) + "%";
@@ -128,12 +132,45 @@ function showSource(panel, source, name) {
 	panel.replaceChildren(...(parts.length ? parts : [make("p", "empty", "No source lines are known for " + name + ".")]));
 }
 
-/** A text of the allocator's own, and what arenas there are. @param {HTMLElement} panel @param {string} text */
-function showAllocator(panel, text) {
-	const block = make("pre", "statistics", text);
-	block.tabIndex = 0;
-	block.setAttribute("aria-label", "Statistics of the allocator");
-	panel.replaceChildren(make("p", "caption", "The allocator's own statistics: arenas, size classes, extents."), block);
+/**
+ * Size classes of jemalloc, those that keep most memory free first. A slab holds objects of one size; what is free in it serves no other.
+ * @param {any[]} kinds what the classes are @param {any[]} counts what there is of each
+ */
+function binRows(kinds, counts) {
+	return kinds.map((kind, i) => {
+		const bin = counts[i] ?? {}, live = bin.curregs ?? 0, room = (bin.curslabs ?? 0) * kind.nregs;
+		return {size: kind.size, live, used: live * kind.size, free: Math.max(0, room - live) * kind.size, share: room ? live / room : 0,
+			slabs: bin.curslabs ?? 0};
+	}).filter((row) => row.slabs > 0).sort((a, b) => b.free - a.free);
+}
+
+/** What jemalloc says of itself: pages, arenas, size classes, and what of them is free. @param {HTMLElement} panel @param {any} answer */
+function showAllocator(panel, answer) {
+	const {jemalloc = {}} = answer, {stats = {}, arenas = {}} = jemalloc, all = jemalloc["stats.arenas"] ?? {}, merged = all.merged ?? {};
+	const page = arenas.page ?? 4096, bins = binRows(arenas.bin ?? [], merged.bins ?? []), list = make("dl", "facts");
+	const large = /** @type {any[]} */ (merged.lextents ?? []).reduce((sum, extent, i) =>
+		sum + (extent.curlextents ?? 0) * (arenas.lextent?.[i]?.size ?? 0), 0);
+	/** @type {[string, string][]} */
+	const facts = [
+		["Version", jemalloc.version ?? ""],
+		["Allocated", stats.allocated ? humanBytes(stats.allocated) : ""],
+		["In pages in use", stats.active
+			? `${humanBytes(stats.active)}, ${percent(stats.active - stats.allocated, stats.active)} of it free` : ""],
+		["Dirty pages", merged.pdirty !== undefined ? `${humanBytes(merged.pdirty * page)}, kept for reuse` : ""],
+		["Muzzy pages", merged.pmuzzy ? humanBytes(merged.pmuzzy * page) : ""],
+		["Metadata", stats.metadata ? humanBytes(stats.metadata) : ""],
+		["Resident, at most", stats.resident ? humanBytes(stats.resident) : ""],
+		["Retained address space", stats.retained ? humanBytes(stats.retained) : ""],
+		["Arenas", arenas.narenas ? `${humanCount(arenas.narenas)}, ${humanCount(merged.nthreads ?? 0)} threads` : ""],
+		["Large objects", large ? humanBytes(large) : ""],
+	];
+	list.append(...facts.filter(([, value]) => value).flatMap(([name, value]) => [make("dt", "", name), make("dd", "", value)]));
+	const caption = "Size classes, by what is free in their slabs and serves no other size.";
+	panel.replaceChildren(list, ...(bins.length ? [make("p", "caption", caption),
+		liveTable(["Free", "Live", "Objects", "Slabs", "Full", "Size class"], bins.slice(0, 40).map((row) => ({
+			cells: [{text: humanBytes(row.free)}, {text: humanBytes(row.used)}, {text: humanCount(row.live)}, {text: humanCount(row.slabs)},
+				{text: percent(row.share, 1)}, {text: humanBytes(row.size, true)}],
+		})), "Size classes")] : []));
 }
 
 /**
@@ -141,6 +178,8 @@ function showAllocator(panel, text) {
  */
 function showHealth(panel, health, process) {
 	const status = health.status ?? {}, cost = status.cost ?? {}, ledger = status.ledger ?? {}, unwinder = status.unwinder ?? {};
+	const incomplete = [unwinder.truncated, unwinder.no_code, unwinder.no_rule, unwinder.unreadable]
+		.reduce((sum, count) => sum + (count ?? 0), 0);
 	/** @type {[string, string][]} */
 	const rows = [
 		["Engine", [process.engine, status.engine?.allocator ?? status.jemalloc?.version].filter(Boolean).join(", ")],
@@ -151,11 +190,12 @@ function showHealth(panel, health, process) {
 		["Time per stack", unwinder.ns_per_stack ? humanDuration(unwinder.ns_per_stack) : ""],
 		["Memory of the profiler", cost.memory_bytes ? humanBytes(cost.memory_bytes) : ""],
 		["Dropped samples", ledger.dropped !== undefined ? humanCount(ledger.dropped) : ""],
-		["Incomplete stacks", unwinder.stacks !== undefined ? `${humanCount((unwinder.truncated ?? 0) + (unwinder.no_code ?? 0) + (unwinder.no_rule ?? 0)
-			+ (unwinder.unreadable ?? 0))} of ${humanCount(unwinder.stacks)}` : ""],
+		["Incomplete stacks", unwinder.stacks !== undefined ? `${humanCount(incomplete)} of ${humanCount(unwinder.stacks)}` : ""],
 		["Without a name", facts.columns.length ? `${human(facts.unnamed, facts.columns[0].unit)} (${percent(facts.unnamed, facts.total)})` : ""],
-		["Coverage", facts.allocated ? `${percent(Math.min(facts.total, facts.allocated), facts.allocated)} of the allocator's ${humanBytes(facts.allocated)}` : ""],
-		["One snapshot", health.snapshot ? humanDuration(health.snapshot * 1e9) + " in the service, " + humanDuration(health.cost * 1e9) + " in all" : ""],
+		["Coverage", facts.allocated ? `${percent(Math.min(facts.total, facts.allocated), facts.allocated)} of the allocator's `
+			+ humanBytes(facts.allocated) : ""],
+		["One snapshot", health.snapshot ? `${humanDuration(health.snapshot * 1e9)} in the service, ${humanDuration(health.cost * 1e9)} in all`
+			: ""],
 		["Snapshots", `${humanCount(health.snapshots)} taken, ${humanCount(health.failures)} failed`],
 		["Settings that are wrong", status.config_problems ? String(status.config_problems) : ""],
 	];
@@ -164,19 +204,51 @@ function showHealth(panel, health, process) {
 	panel.replaceChildren(list);
 }
 
-/** What the doctor found: a sentence, and what to do about it. @param {HTMLElement} box @param {any} doctor @param {() => void} activate */
-function showFix(box, doctor, activate) {
-	const wrong = /** @type {any[]} */ (doctor?.findings ?? []).filter((finding) => finding.level === "wrong" || finding.fix), first = wrong[0];
+/**
+ * Each life of the program, with how it ended: a click shows its last moment.
+ * @param {HTMLElement} panel @param {LiveRun[]} runs @param {(run: LiveRun) => void} pick
+ */
+function showRuns(panel, runs, pick) {
+	const ended = runs.filter((run) => run.ended).length;
+	panel.replaceChildren(make("p", "caption", `${runs.length} runs, of ${ended} the end is known. Select one to see its last moment.`),
+		liveTable(["PID", "From", "To", "Dumps", "Live at the end", "How it ended"], runs.map((run, i) => ({
+			cells: [{text: run.pid ? String(run.pid) : "–"}, {text: clockTime(run.first)}, {text: clockTime(run.last)},
+				{text: humanCount(run.dumps)}, {text: humanBytes(run.total)},
+				{text: run.ended || (i ? "not known" : "newest run"), className: run.ended ? "up" : ""}],
+			pick: () => pick(run),
+		})), "Runs"));
+}
+
+/** Fixes that one click can do, by the command that the doctor names. */
+const fixButtons = [
+	{command: /^cairn activate \d+$/, what: "activate", text: "Start sampling"},
+	{command: /^cairn attach \d+$/, what: "attach", text: "Attach to the process"},
+];
+
+/**
+ * What the doctor found: a sentence, and what to do about it.
+ * @param {HTMLElement} box @param {any} doctor @param {(what: string) => void} act
+ */
+function showFix(box, doctor, act) {
+	const findings = /** @type {any[]} */ (doctor?.findings ?? []), first = findings.find((finding) => finding.level === "wrong")
+		?? findings.find((finding) => finding.fix);
 	box.hidden = !first;
 	if (!first)
 		return;
-	const parts = [make("p", "", first.text)];
-	if (/cairn activate/.test(first.fix ?? "")) {
-		const button = make("button", "", "Start sampling");
-		button.addEventListener("click", activate);
+	/** @param {any} finding */
+	const buttonOf = (finding) => fixButtons.find(({command}) => command.test((finding.fix ?? "").trim()));
+	const easy = findings.find(buttonOf), shown = easy ?? first, parts = [make("p", "", first.text)], offer = easy && buttonOf(easy);
+	if (easy && easy !== first)
+		parts.push(make("p", "", easy.text));
+	if (offer) {
+		const button = /** @type {HTMLButtonElement} */ (make("button", "", offer.text));
+		button.addEventListener("click", () => {
+			button.disabled = true;
+			act(offer.what);
+		});
 		parts.push(button);
 	}
-	if (first.fix || first.advice)
-		parts.push(make("code", "", first.fix ?? first.advice));
+	if (shown.fix || shown.advice)
+		parts.push(make("code", "", shown.fix ?? shown.advice));
 	box.replaceChildren(...parts);
 }

@@ -33,8 +33,11 @@ class Page {
 		this.matches = {key: "", at: -1, items: []};
 		this.wholeSums = this.sumUp();
 		this.sums = this.wholeSums;
-		this.chart = facts.film ? new Chart(facts.film, (range) => this.go({range, zoom: []}),
+		const {film: whole = facts.course} = facts;
+		this.chart = whole ? new Chart(whole, facts.film ? (range) => this.go({range, zoom: []}) : null,
 			(leaf) => this.choose(this.byName.get(leaf) ?? 0, {view: "around", zoom: []})) : null;
+		if (facts.course)
+			this.chart?.show(facts.course);
 		this.menuBox = /** @type {Box | null} */ (null);
 		this.box = /** @type {Box} */ (callsBox(this.tree));
 		this.boxKey = "";
@@ -167,7 +170,7 @@ class Page {
 	async show(state) {
 		this.state = state;
 		const wanted = writeState(state);
-		const needsSplit = state.tab === "threads" || state.tab === "sizes" || state.filters.some(({kind}) => kind === "thread" || kind === "size" || kind === "age");
+		const needsSplit = state.tab === "threads" || state.tab === "sizes" || state.filters.some(isSplit);
 		if (needsSplit && !this.split && !this.film)
 			this.split = readSplit(await this.splitBytes(), this.data.parent.length);
 		if (wanted !== writeState(this.state))
@@ -186,7 +189,8 @@ class Page {
 	/** Makes the page one of the value, and of the range, that are chosen. */
 	showData() {
 		const {film, chart, data, state} = this;
-		const range = film ? state.range ?? {from: 0, to: film.points - 1} : null, rangeKey = range ? range.from + "-" + range.to : "all" + this.generation;
+		const range = film ? state.range ?? {from: 0, to: film.points - 1} : null;
+		const rangeKey = range ? range.from + "-" + range.to : "all" + this.generation;
 		const column = Math.max(0, facts.columns.findIndex(({type}) => type === state.value)), key = column + " " + rangeKey;
 		if (key === this.shownKey) {
 			if (range && chart && (chart.range.from !== range.from || chart.range.to !== range.to))
@@ -347,7 +351,8 @@ class Page {
 		press("widths", state.widths);
 		press("tab", state.tab);
 		press("color", this.colorMode());
-		const has = (/** @type {string} */ type) => facts.columns.some((column) => column.type === type), [kind, unit = ""] = metric.type.split("_");
+		const has = (/** @type {string} */ type) => facts.columns.some((column) => column.type === type);
+		const [kind, unit = ""] = metric.type.split("_");
 		press("kind-of", kind);
 		press("unit", unit);
 		const kinds = /** @type {HTMLElement[]} */ ([...element("kinds").querySelectorAll("button")]);
@@ -476,7 +481,10 @@ class Page {
 			this.go({zoom: box.path().map((func) => functions[func].name), selected});
 	}
 
-	/** Shows another value: live, allocated, peak or slack, in bytes or objects, as far as there is that. @param {string} kind @param {string} unit */
+	/**
+	 * Shows another value: live, allocated, peak or slack, in bytes or objects, as far as there is that.
+	 * @param {string} kind @param {string} unit
+	 */
 	chooseValue(kind, unit) {
 		const type = facts.columns.some((column) => column.type === kind + "_" + unit) ? kind + "_" + unit : kind + "_space";
 		this.go({value: type === facts.columns[0].type ? "" : type});

@@ -111,7 +111,7 @@ static void write_series(const struct cairn_page_series *series, struct cairn_js
 	cairn_json_close(json, '}');
 }
 
-static void write_film(const struct cairn_page_film *film, struct cairn_json *json)
+static void write_film(const char *name, const struct cairn_page_film *film, struct cairn_json *json)
 {
 	static const struct {
 		const char *name;
@@ -122,18 +122,20 @@ static void write_film(const struct cairn_page_film *film, struct cairn_json *js
 		{"resident", offsetof(struct cairn_page_point, resident)},
 		{"limit", offsetof(struct cairn_page_point, limit)},
 	};
-	cairn_json_open(json, "film", '{');
+	cairn_json_open(json, name, '{');
 	cairn_json_number(json, "start", (double)film->start_ns / 1e6);
 	for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
 		cairn_json_open(json, columns[c].name, '[');
-		for (size_t i = 0; i < film->cells.point_count; i++) {
+		for (size_t i = 0; i < film->point_count; i++) {
 			double value = *(const double *)(const void *)((const char *)&film->points[i] + columns[c].offset);
 			cairn_json_number(json, NULL, c ? trunc(value) : value);
 		}
 		cairn_json_close(json, ']');
 	}
+	cairn_json_integer(json, "from", (int64_t)film->from);
+	cairn_json_integer(json, "to", (int64_t)film->to);
 	cairn_json_open(json, "runs", '[');
-	for (size_t i = 0; i < film->cells.point_count; i++)
+	for (size_t i = 0; i < film->point_count; i++)
 		cairn_json_integer(json, NULL, film->points[i].run);
 	cairn_json_close(json, ']');
 	cairn_json_open(json, "layers", '[');
@@ -142,7 +144,7 @@ static void write_film(const struct cairn_page_film *film, struct cairn_json *js
 		cairn_json_text(json, "name", film->layers[l].name);
 		cairn_json_text(json, "leaf", film->layers[l].leaf);
 		cairn_json_open(json, "values", '[');
-		for (size_t i = 0; i < film->cells.point_count; i++)
+		for (size_t i = 0; i < film->point_count; i++)
 			cairn_json_number(json, NULL, trunc(film->layers[l].values[i]));
 		cairn_json_close(json, ']');
 		cairn_json_close(json, '}');
@@ -179,7 +181,9 @@ static void write_members(const struct page *page, struct cairn_json *json)
 	if (page->options->series)
 		write_series(page->options->series, json);
 	if (page->options->film)
-		write_film(page->options->film, json);
+		write_film("film", page->options->film, json);
+	if (page->options->course)
+		write_film("course", page->options->course, json);
 	if (page->options->state)
 		cairn_json_text(json, "state", cairn_bytes_of(page->options->state));
 	cairn_json_close(json, '}');
@@ -212,15 +216,16 @@ static void write_title(const struct page *page, struct cairn_buffer *out)
 	cairn_buffer_text(out, profile->base ? "change of " : "");
 	cairn_xml_text(out, cairn_bytes_of(cairn_head_title(page->view)));
 	if (page->options->film)
-		cairn_buffer_format(out, " over time, %zu dumps", page->options->film->cells.point_count);
+		cairn_buffer_format(out, " over time, %zu dumps", page->options->film->point_count);
 	else
 		cairn_buffer_format(out, ", %s", cairn_head_number(page->view, &(struct cairn_shape){0}, page->view->shown, number));
 }
 
 static void write_chart(const struct page *page, struct cairn_buffer *out)
 {
-	if (page->options->film)
-		cairn_buffer_append(out, page->options->film->chart.data, page->options->film->chart.length);
+	const struct cairn_page_film *film = page->options->film ? page->options->film : page->options->course;
+	if (film)
+		cairn_buffer_append(out, film->chart.data, film->chart.length);
 }
 
 /* Writes what stands for the marker at the start of TEXT, an @ and a name, and returns the marker's length; 0 for no marker. */

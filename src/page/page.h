@@ -48,10 +48,12 @@ struct cairn_page_layer {
 struct cairn_page_film {
 	int64_t start_ns; /* when the first was taken */
 	const struct cairn_page_point *points;
+	size_t point_count;
 	const struct cairn_page_layer *layers; /* from the bottom */
 	size_t layer_count;
 	struct cairn_bytes chart; /* the picture of all that, as an <svg> element */
 	struct cairn_page_cells_source cells;
+	size_t from, to; /* of a course: which points the page is of; equal where it is of one */
 };
 
 struct cairn_page_options {
@@ -59,6 +61,7 @@ struct cairn_page_options {
 	size_t node_most;  /* nodes of the call tree in the file; 0 is CAIRN_PAGE_NODES */
 	const struct cairn_page_series *series; /* NULL when there is one dump only */
 	const struct cairn_page_film *film;     /* NULL for a page that shows one profile */
+	const struct cairn_page_film *course;   /* what came before and after that one, to be looked at only: without cells; or NULL */
 	const char *state; /* what the page shows when its address does not say: what follows the # of one; NULL for the usual */
 };
 
@@ -71,7 +74,8 @@ void cairn_page_write(struct cairn_view *view, const struct cairn_page_options *
  * its length as an unsigned LEB128 before it. */
 void cairn_page_write_blocks(struct cairn_view *view, const struct cairn_page_options *options, struct cairn_buffer *out);
 
-/* The page for a live process: its text, which loads the other two and asks the server for all else. */
-extern const char cairn_page_live_text[], cairn_page_live_style[], cairn_page_live_script[];
+/* The page for a live process: its text with its style, which can be drawn at once, the script that it loads and that asks the server for all
+ * else, and the digest of the style for the policy. */
+extern const char cairn_page_live_text[], cairn_page_live_script[], cairn_page_live_digest[];
 
 #endif

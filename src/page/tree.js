@@ -168,7 +168,7 @@ function refine(data, split, filters, byChange) {
 	const hide = of("hide").map((filter) => matching(data.functions, filter.text));
 	if (filters.length === 0)
 		return new Tree(data.parent, data.func, data.self, byChange);
-	const self = split && filters.some(({kind}) => kind === "thread" || kind === "size" || kind === "age") ? chosen(data, split, filters)
+	const self = split && filters.some(isSplit) ? chosen(data, split, filters)
 		: mapWeights(data.self, (column) => column.slice());
 	const passed = passing(data, filters);
 	for (let i = 0; i < passed.length; i++)
@@ -196,6 +196,19 @@ function passing(data, filters) {
 	return passed;
 }
 
+/** Whether a filter is by what the split knows. @param {Filter} filter */
+function isSplit({kind}) {
+	return kind === "thread" || kind === "size" || kind === "age";
+}
+
+/**
+ * Whether an age class is meant by a filter's text: "3" is one class, "3+" also all that are older.
+ * @param {string} text @param {number} age
+ */
+function isOfAge(text, age) {
+	return text.endsWith("+") ? age >= parseInt(text, 10) : age === Number(text);
+}
+
 /**
  * The groups of a split that filters by thread, size and age leave; those of one kind add up, and none of a kind means all.
  * @param {Split} split @param {Filter[]} filters @returns {boolean[]}
@@ -205,7 +218,7 @@ function wantedGroups(split, filters) {
 	const threads = of("thread").map(threadOf), sizes = of("size").map(Number), ages = of("age");
 	return Array.from(split.thread, (thread, group) => (!threads.length || threads.includes(thread))
 		&& (!sizes.length || sizes.includes(split.size[group]))
-		&& (!ages.length || ages.some((text) => text.endsWith("+") ? split.age[group] >= parseInt(text, 10) : split.age[group] === Number(text))));
+		&& (!ages.length || ages.some((text) => isOfAge(text, split.age[group]))));
 }
 
 /**

@@ -32,8 +32,8 @@ static const double surest_late = 0.95;
 static const double sigmas_95 = 1.959964;
 /* From so many points on a beginning is looked for (course.c): the test then shares its chance between the line and the rest. */
 enum { points_for_search = 12 };
-/* Two thirds of the chance of a false alarm are for lines, one third for all that began somewhere. */
-static const double line_share = 1.5, searched_share = 3;
+/* Half of the chance of a false alarm is for lines, half for all that began somewhere. */
+static const double line_share = 2, searched_share = 2;
 /* Blocks of dumps must agree where there are at least so many of them. */
 enum { blocks_least = 8 };
 /* From noise that lasts so long on, what is left of it one interval later, steps may lean on each other. */

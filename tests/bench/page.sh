@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The one-file page and the call graph: how long they take to make, how large they are, and how fast the page of a million stacks is in a browser.
+# The one-file page and the call graph: how long they take to make, how large they are, and how fast the page of a million stacks and the live
+# page are in a browser.
 . tests/bench/lib.sh
 heading 'The page (wanted: a million stacks under 20 MB, a zoom within 100 ms) and the call graph'
 [ -s "$bench/million.heap" ] || python3 tests/bench/make-dump.py "$bench/million.heap" 1000000 12
@@ -14,6 +15,14 @@ browser=$(command -v chromium || command -v chromium-browser || command -v googl
 if [ -n "$browser" ] && [ -d "$modules/node_modules/playwright-core" ]; then
 	cp tests/bench/page.mjs "$modules/bench-page.mjs"
 	node "$modules/bench-page.mjs" "$browser" "$scratch/million.html"
+	mkdir "$scratch/live"
+	python3 tests/bench/make-dump.py "$scratch/live/a.heap" 18000 20
+	"$cairn" serve --idle 10m "$scratch/live" >"$scratch/live.out" &
+	server=$!
+	until [ -s "$scratch/live.out" ]; do sleep 0.1; done
+	cp tests/bench/live.mjs "$modules/bench-live.mjs"
+	node "$modules/bench-live.mjs" "$browser" "$(head -n 1 "$scratch/live.out")"
+	kill $server
 else
 	without 'in a browser' 'no chromium or playwright-core here; make check-all fetches it'
 fi

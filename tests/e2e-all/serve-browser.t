@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The live page in headless Chromium: following, freezing, base and range, tabs, search, actions, a server and a process that go away and come back, 18,000
+# The live page in headless Chromium, and once in Firefox: following, freezing, base and range, tabs, search, actions, a server and a process that go away and come back, 18,000
 # stacks, hostile names, a day of dumps in a minute, a telephone, the dark. And the units of its scripts, by Node.
 . tests/e2e/lib.sh
 need node npm python3 flock cc curl
@@ -8,8 +8,8 @@ modules=$PWD/${CAIRN_BUILD:-build}/node
 mkdir -p "$modules"
 (
 	flock 9
-	[ -d "$modules/node_modules/playwright-core" ] && [ -d "$modules/node_modules/typescript" ] ||
-		(cd "$modules" && npm install --silent --no-fund --no-audit playwright-core@1 typescript@5 >/dev/null 2>&1)
+	[ -d "$modules/node_modules/playwright-core" ] && [ -d "$modules/node_modules/typescript" ] && [ -d "$modules/node_modules/puppeteer-core" ] ||
+		(cd "$modules" && npm install --silent --no-fund --no-audit playwright-core@1 typescript@5 puppeteer-core@24 >/dev/null 2>&1)
 ) 9>"$modules/.lock" || skip_all 'npm cannot fetch playwright-core'
 node --test tests/unit/page/ >"$scratch/units.log" 2>&1
 ok $? "the scripts' units: $(sed -n 's/^# pass //p' "$scratch/units.log") tests"
@@ -69,8 +69,71 @@ replay 0 3
 serve day "$scratch/day"
 day=$address
 
-cp tests/e2e-all/serve-browser.mjs "$modules/serve-browser.mjs"
-node "$modules/serve-browser.mjs" "$browser" "$scratch" "$tap_count" "$live" "$large" "$hostile" "$day" >"$scratch/tap" 2>"$scratch/error" &
+# Redis, with jemalloc's profiler, and its agent on a port of its own.
+agent_port=$(free_port) redis_port=$(free_port)
+LD_PRELOAD=$PWD/${CAIRN_BUILD:-build}/libcairn.so MALLOC_CONF=prof:true,lg_prof_sample:14 CAIRN_TOOL=$cairn CAIRN_CONF=listen:127.0.0.1:$agent_port \
+	redis-server --port "$redis_port" --save "" --dir "$scratch" >/dev/null 2>&1 &
+redis=$!
+children+=($redis)
+wait_for 20 "$cairn" status "$redis"
+redis-benchmark -p "$redis_port" -n 20000 -r 20000 -d 200 -t set -q >/dev/null 2>&1
+serve redis --every 1s "$redis"
+redis_page=$address redis_server=$server
+# What the server costs while nobody looks and while a page follows a service under load, in time of the processor.
+ticks() { awk '{print $14 + $15}' "/proc/$1/stat"; }
+serve idle "$redis"
+sleep 2
+from=$(ticks $server)
+sleep 20
+cost=$(awk -v t=$(($(ticks $server) - from)) -v hz="$(getconf CLK_TCK)" 'BEGIN {printf "%.2f", 100 * t / hz / 20}')
+awk -v c="$cost" 'BEGIN {exit !(c < 2)}'
+ok $? "nobody looks: the server takes less than 2 % of a core: $cost %"
+redis-benchmark -p "$redis_port" -c 2 -n 100000000 -r 100000 -d 200 -t set,get -q >/dev/null 2>&1 &
+load=$!
+children+=($load)
+curl -sN -m 22 "${address}api/events" | while read -r line; do
+	case $line in *'"id":'*) curl -s --compressed "${address}api/tree" -o /dev/null; curl -s "${address}api/series?since=0" -o /dev/null ;; esac
+done &
+from=$(ticks $server)
+sleep 20
+cost=$(awk -v t=$(($(ticks $server) - from)) -v hz="$(getconf CLK_TCK)" 'BEGIN {printf "%.2f", 100 * t / hz / 20}')
+kill $load
+awk -v c="$cost" 'BEGIN {exit !(c < 10)}'
+ok $? "one page follows redis under load: less than 10 %: $cost %"
+kill $server
+
+# A process without an agent, one that a hundred look at, and the runs of a program.
+"$scratch/leaky" 600 >/dev/null 2>&1 &
+bare=$!
+children+=($bare)
+serve bare --every 1s "$bare"
+bare_page=$address
+(cd "$scratch" && exec "$cairn" run -q --period 64K -- ./leaky 600) >/dev/null 2>&1 &
+other=$!
+children+=($other)
+wait_for 20 pgrep -P $other -x leaky
+wait_for 20 "$cairn" status "$(pgrep -P $other -x leaky)"
+serve crowd --every 1s "$(pgrep -P $other -x leaky)"
+crowd=$address
+children+=("$(pgrep -P $other -x leaky)")
+mkdir "$scratch/runs"
+python3 - "$scratch/runs" <<'EOF'
+import sys
+for i in range(3):
+    for j in range(3):
+        with open("%s/%d%d.heap" % (sys.argv[1], i, j), "w") as out:
+            out.write("heap_v2/1\n  t*: 1: %d [0: 0]\n@ 0x1001 0x2001\n  t*: 1: %d [0: 0]\n\nMAPPED_LIBRARIES:\n" % (1000 * i + j, 1000 * i + j))
+            out.write("# cairn trailer 1\n# cairn pid %d\n# cairn executable /usr/bin/worker\n# cairn start %d.0\n# cairn time %d.0\n" % (
+                100 + i, 1700000000 + 1000 * i, 1700000100 + 1000 * i + 100 * j))
+            out.write("# cairn ended killed by the OOM killer\n" if j == 2 and i < 2 else "")
+            out.write("# cairn end\n")
+EOF
+serve runs "$scratch/runs"
+runs=$address
+
+cp tests/e2e-all/serve-browser.mjs tests/e2e-all/serve-firefox.mjs "$modules/"
+node "$modules/serve-browser.mjs" "$browser" "$scratch" "$tap_count" live="$live" large="$large" hostile="$hostile" day="$day" redis="$redis_page" \
+	agent="http://127.0.0.1:$agent_port/cairn/" bare="$bare_page" crowd="$crowd" runs="$runs" >"$scratch/tap" 2>"$scratch/error" &
 driver=$!
 children+=($driver)
 # What the page cannot do itself.
@@ -84,7 +147,10 @@ while kill -0 $driver 2>/dev/null; do
 			wait $live_server 2>/dev/null
 			sleep 4
 			serve live --listen "127.0.0.1:$port" --every 1s "$pid"
+			live_server=$server
 			;;
+		stop-server) kill -STOP $live_server ;;
+		continue-server) kill -CONT $live_server ;;
 		stop-process) kill -STOP "$pid" ;;
 		continue-process) kill -CONT "$pid" ;;
 		kill-process) kill -KILL "$pid" ;;
@@ -99,4 +165,12 @@ tap_count=$((tap_count + $(grep -c '^\(not \)\?ok' "$scratch/tap"))) tap_failed=
 grep -q '^1\.\.' "$scratch/tap"
 ok $? 'the browser test came to its end'
 sed 's/^/# /' "$scratch/error" | head -n 12
+
+if firefox=$(command -v firefox-esr || command -v firefox); then
+	HOME=$scratch timeout 120 node "$modules/serve-firefox.mjs" "$firefox" "$scratch" "$redis_page" "$large" >"$scratch/firefox" 2>&1
+	ok $? "Firefox shows the page and follows: $(tail -n 1 "$scratch/firefox")"
+	sed 's/^/# /' "$scratch/firefox" | head -n 12
+else
+	skip 'the page in Firefox' 'no firefox here'
+fi
 done_testing

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What a collector must survive: profiles that unpack to far more than they weigh, a file that kills it each time, a store that hangs.
 . tests/e2e/lib.sh
-need curl python3 gzip zstd xz
+need curl python3 gzip zstd xz protoc
 store=sqlite:$scratch/fleet.db spool=$scratch/spool
 "$cairn" store init -q "$store"
 field() { python3 -c 'import json, sys; r = json.load(sys.stdin); print(eval(sys.argv[1]))' "$1"; }
@@ -130,4 +130,62 @@ holds 'are brought up to date' "$cairn" store init -q "$store"
 is "$(snapshots)" 3 'with what they hold'
 is "$(python3 -c 'import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute("SELECT value FROM settings WHERE setting = 2").fetchone()[0])' "$scratch/minutes.db")" 30 'and how long it is kept'
 holds 'once is enough' "$cairn" store init -q "$store"
+
+# Pyroscope's clients, their bodies encoded here by hand; scrapers.
+store=sqlite:$scratch/pyroscope.db
+"$cairn" store init -q "$store"
+collect
+"$cairn" pprof "$4" -o "$scratch/heap.pb.gz" 2>"$scratch/notes"
+total=$("$cairn" top --json "$4" 2>"$scratch/notes" | field 'round(r["total"])')
+at=$(sed -n 's/^# cairn time //p' "$4")
+cat >"$scratch/send.py" <<'P'
+import base64, gzip, json, sys, urllib.error, urllib.request
+url, profile = sys.argv[1], open(sys.argv[2], "rb").read()
+def varint(n):
+    out = b""
+    while n > 127: out, n = out + bytes([n & 127 | 128]), n >> 7
+    return out + bytes([n])
+def field(number, data): return varint(number << 3 | 2) + varint(len(data)) + data
+def post(path, body, kind):
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url + path, body, {"Content-Type": kind})) as answer: return answer.status, answer.headers["Content-Type"], answer.read()
+    except urllib.error.HTTPError as error: return error.code, error.headers["Content-Type"], error.read()
+def labels(**pairs): return b"".join(field(1, field(1, k.encode()) + field(2, v.encode())) for k, v in pairs.items())
+def push(*series): return b"".join(field(1, one) for one in series)
+form = b'--xYz\r\nContent-Disposition: form-data; name="sample_type_config"; filename="profile"\r\n\r\n{}\r\n--xYz\r\n' \
+       b'Content-Disposition: form-data; name="profile"; filename="profile.pprof"\r\nContent-Type: x/y\r\n\r\n' + profile + b"\r\n--xYz--\r\n"
+js = lambda name, raw: json.dumps({"series": [{"labels": [{"name": "__name__", "value": name}, {"name": "service_name", "value": "json"},
+      {"name": "pod", "value": "pod-2"}, {"name": "zone", "value": "b"}], "samples": [{"ID": "1", "rawProfile": base64.b64encode(raw).decode()}]}]}).encode()
+proto = push(labels(__name__="memory", service_name="proto", service_version="9", instance="pod-3") + field(2, field(1, profile) + field(2, b"id")),
+             labels(__name__="process_cpu", service_name="cpu") + field(2, field(1, profile)))
+for path, body, kind in [
+    ("/ingest?name=plain%7Bversion%3D7%2Chost%3Dh1%2Czone%3Da%7D&from=1790001700&until=1790001800&format=pprof", profile, "binary/octet-stream"),
+    ("/ingest?name=form&until=1790001800000000000&spyName=x", form, "multipart/form-data; boundary=xYz"),
+    ("/push.v1.PusherService/Push", js("memory", profile), "application/json"),
+    ("/push.v1.PusherService/Push", gzip.compress(proto), "application/proto"),
+    ("/push.v1.PusherService/Push", js("process_cpu", profile), "application/json"),
+    ("/ingest?format=pprof", profile, "x/y"), ("/ingest?name=x&format=jfr", profile, "x/y"), ("/ingest?name=x", form[:60], "multipart/form-data; boundary=xYz"),
+    ("/ingest?name=x", b"nonsense", "x/y"), ("/push.v1.PusherService/Push", b"\x0a\xff\xff\xff\xff\xff", "application/proto"),
+    ("/push.v1.PusherService/Push", b'{"series":[{"samples":[{"rawProfile":"***"}]}]}', "application/json"),
+    ("/push.v1.PusherService/Push", gzip.compress(bytes(40 << 20)), "application/proto"),
+    ("/push.v1.PusherService/Push", push(field(2, field(1, gzip.compress(bytes(200 << 20))))), "application/proto"),
+]: print(*post(path, body, kind)[:2])
+P
+python3 "$scratch/send.py" "$url" "$scratch/heap.pb.gz" >"$scratch/sent" 2>&1
+is "$(head -n 5 "$scratch/sent" | tr '\n' ';')" '200 application/json;200 application/json;200 application/json;200 application/proto;200 application/json;' 'Pyroscope: /ingest, with a form; Push in JSON and in packed protobuf; a series of CPU time'
+is "$(sed 1,5d "$scratch/sent" | cut -d ' ' -f 1 | tr '\n' ' ')" '400 400 400 400 400 400 400 413 ' 'no name, another format, a form cut short, no profile, no message, no base64, nothing but zeros, and a bomb within'
+wait_for 30 emptied
+is "$("$cairn" fleet services --store "$store" --from 1789000000 --json | field 'sorted((s["service"], s["version"], s["instances"]) for s in r["services"])')" \
+	"[('form', '', 1), ('json', '', 1), ('plain', '7', 1), ('proto', '9', 1)]" 'each is a service, by its labels'
+for service in plain form json proto; do
+	is "$("$cairn" fleet top --store "$store" --service $service --from "$at" --json 2>"$scratch/notes" | field "abs(r['total'] - $total) < 3")" True "$service: its bytes are those of the dump"
+done
+holds 'other labels are labels' "$cairn" fleet top --store "$store" --service json --instance pod-2 --label zone=b --from "$at" -o "$scratch/top"
+is "$(metric rejected_total) $(metric accepted_total)" '0 4' 'and nothing else was accepted'
+for page in heap allocs profile goroutine mutex block; do
+	curl -s -o "$scratch/page.pb" -w '%{http_code} %{content_type}\n' "$url/debug/pprof/$page" >"$scratch/code"
+	is "$(cat "$scratch/code") $(protoc --decode_raw <"$scratch/page.pb" 2>&1 | grep -c '^9: ')" '200 application/octet-stream 1' "scrapers: $page is a profile without samples, with its time"
+done
+is "$(status "$url/debug/pprof/other")" 404 'and no others'
+stop
 done_testing

@@ -235,6 +235,19 @@ service=$(field "http://127.0.0.1:$port" pid)
 like "$(tr '\0' ' ' </proc/$service/cmdline)" "*--some --options*" "the command keeps its own options"
 like "$("$cairn" run -q --listen 127.0.0.1:$port -- "$scratch/short" 2>&1)" "*the agent cannot listen on 127.0.0.1:$port: Address already in use*" "a port that is taken is reported"
 like "$("$cairn" run -q --listen 0.0.0.0:$(free_port) -- "$scratch/short" 2>&1)" "*the agent cannot listen on 0.0.0.0:*set a token*" "so is a public address without a token"
+"$cairn" run -q --listen 127.0.0.1:$(free_port) --token a,b -- true 2>"$scratch/err"
+is "$? $(cat "$scratch/err")" "2 cairn: a token has at least one character, and no comma" \
+	"a token that the agent could not take is a usage error"
+other=$(free_port)
+"$cairn" run -q --listen 127.0.0.1:$other --token sesame --budget 2% -- "$scratch/host" 2>"$scratch/err" &
+guarded=$!
+children+=($guarded)
+wait_for 10 curl -sf -H 'Authorization: Bearer sesame' "http://127.0.0.1:$other/cairn/status"
+ok $? "--token"
+is "$(curl -s -o /dev/null -w '%{http_code}' "http://127.0.0.1:$other/cairn/status")" 401 "without it nobody is answered"
+like "$(curl -s -H 'Authorization: Bearer sesame' "http://127.0.0.1:$other/cairn/status?output=json")" '*"budget":0.02*' "--budget"
+kill -TERM $guarded
+wait $guarded 2>/dev/null
 kill -TERM $runner
 wait $runner
 is $? 143 "a signal goes to the command, and its end comes back"

@@ -74,11 +74,15 @@ start_leaky || broken 'the demo service starts'
 serve --every 300ms "$pid" || broken 'cairn serve starts'
 like "$(head -n 1 serve.out)" 'http://127.0.0.1:[0-9]*/' 'the address is the first line'
 headers=$(curl -sI "$base/")
-like "${headers,,}" "*content-security-policy: default-src 'none'; script-src 'self'; style-src 'self';*" 'the policy lets only its own scripts and styles run'
+like "${headers,,}" "*content-security-policy: default-src 'none'; script-src 'self'; style-src 'sha256-*'; img-src*" 'the policy lets only its own scripts and style run'
 like "${headers,,}" "*frame-ancestors 'none'*" 'and no page frame it'
-is "$(get / | grep -ciE '<script[^>]*>[^<]|style=|[ "]on[a-z]+=|https?://')" 0 'the page has no inline script or style and loads nothing from elsewhere'
+is "$(get / | grep -ciE '<script[^>]*>[^<]|style=|[ "]on[a-z]+=|https?://')" 0 'the page has no inline script or style attribute and loads nothing from elsewhere'
+digest=$(get / | python3 -c 'import base64, hashlib, re, sys
+style = re.search("<style>(.*?)</style>", sys.stdin.read(), re.S).group(1)
+print(base64.b64encode(hashlib.sha256(style.encode()).digest()).decode())')
+like "$headers" "*style-src 'sha256-$digest'*" 'its style is the one that the policy names'
 holds 'its script is served' bash -c "curl -s $base/page.js | grep -q 'class Live'"
-like "$(curl -sI "$base/page.css")" '*text/css*' 'and its style'
+like "$(curl -sI "$base/page.js")" '*text/javascript*' 'as what it is'
 holds 'it samples' wait_for 30 state_is sampling
 wait_for 60 dumps_are 3
 ok $? 'it takes snapshots by itself'
@@ -104,10 +108,27 @@ is "$(get '/api/source?function=remember_session' | field routines.0.name)" reme
 is "$(code '/api/source?function=nothing_like_it')" 503 'one that is not there has none'
 is "$(get /api/doctor | field kind)" process 'the doctor looks at the process'
 
-# The agent's own page.
+# The agent's own page: made by a `cairn serve` of its own, to which the agent passes requests on.
 socket=$("$cairn" status --json "$pid" | field agent.socket)
-curl -s -m 30 --unix-socket "$socket" http://localhost/cairn/ >own.html
-is "$(grep -c 'id="facts"' own.html)" 1 'the agent has the same page of its process'
+agent() { curl -s -m 30 --unix-socket "$socket" "http://localhost/cairn/$1" "${@:2}"; }
+agent_code() { agent "$@" -o /dev/null -w '%{http_code}'; }
+is "$(agent '' | grep -c '<html lang="en" data-live>')" 1 'the agent has the same page of its process'
+like "$(agent '' -o /dev/null -D -)" "*Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'sha256-*" 'with its policy'
+is "$(agent page.js | grep -c '^class Live ')" 1 'and its script'
+agent_dumps() { [ "$(agent api/processes | field processes.0.dumps)" -ge 2 ]; }
+holds 'it is live: there is one snapshot after the other' wait_for 30 agent_dumps
+is "$(agent api/processes | field processes.0.program)" leaky 'of this process'
+agent api/tree -o own.gz -D own.head
+is "$(gzip -dc own.gz | head -c 4000 | grep -aoc '"process":"[^"]*leaky"')" 1 'with its tree'
+tag=$(sed -n 's/^ETag: \(.*\)\r$/\1/p' own.head) id=$(sed -n 's/^ETag: .*-\([0-9]\{13\}\)-0-"\r$/\1/p' own.head)
+is "$(agent_code "api/tree?at=$id" -H "If-None-Match: $tag")" 304 'which is not sent again'
+is "$(agent_code api/events)" 501 'events are not passed on, so that no page holds a thread of the service'
+is "$(agent_code api/deactivate -X POST)" 403 'an effect needs the header there too'
+is "$(agent_code api/deactivate -X POST -H 'X-Cairn: 1') $("$cairn" status --json "$pid" | field active)" '200 False' 'and is had with it'
+is "$(agent_code api/activate -X POST -H 'X-Cairn: 1')" 200 'as is the way back'
+child=$(pgrep -f "serve --listen ${socket%.sock}.page")
+[ -S "${socket%.sock}.page" ]
+ok $? 'the command that makes the page listens beside the agent'
 
 # Trees.
 curl -s -D tree.head -o tree.gz "$base/api/tree?at=$last"
@@ -137,7 +158,14 @@ is "$(curl -s --compressed "$base/api/tree?at=$last&base=$first" | head -c 3000 
 is "$(curl -s --compressed "$base/api/tree?value=alloc_objects" | head -c 3000 | grep -ao '"columns":\[{"type":"[a-z_]*"')" '"columns":[{"type":"alloc_objects"' 'and of the value that is asked for'
 is "$(code '/api/tree?at=junk&base=%00%ff&value=..%2f..')" 200 'nonsense is the newest dump'
 get "/api/page?at=$last&state=%23view%3Dleaves" >saved.html
-python3 "$root/tests/e2e/read-page.py" saved.html >/dev/null 2>&1 || head -c 200 saved.html >/dev/null
+python3 "$root/tests/e2e/read-page.py" saved.html >saved.json
+ok $? 'a page can be saved'
+is "$(python3 -c 'import json
+course = json.load(open("saved.json"))["facts"]["course"]
+print(len(course["seconds"]) >= 3, course["from"] == course["to"], any(l["name"] == "remember_session" for l in course["layers"]))')" \
+	'True True True' 'with the timeline, and where on it the page is'
+[ "$(grep -c 'data-layer' saved.html)" -ge 1 ]
+ok $? 'and the picture of it'
 like "$(grep -ao '"state":"[^"]*"' saved.html)" '"state":"#view=leaves"' 'a page is saved as it is shown'
 is "$(grep -c 'id="facts"' saved.html) $(grep -c 'script-src .sha256-' saved.html)" '1 1' 'as one file, with its own policy'
 
@@ -168,8 +196,43 @@ is "$(code /../../etc/passwd --path-as-is) $(code '/%2e%2e/%2e%2e/etc/passwd') $
 is "$(code "/$(printf 'a%.0s' {1..9000})")" 414 'a long path is refused'
 is "$(code /api/snapshot -X POST -H 'X-Cairn: 1' --data-binary "@$cairn")" 413 'so is a long body'
 
+python3 - "${base#http://}" >hostile.txt <<'EOF'
+import socket, sys
+host, port = sys.argv[1].split(":")
+def ask(text, wait=10):
+    s = socket.socket(); s.settimeout(wait); s.connect((host, int(port)))
+    try:
+        s.sendall(text)
+        return s.recv(400)
+    except OSError:
+        return b""
+    finally: s.close()
+good = b" HTTP/1.1\r\nHost: localhost\r\n"
+tries = {
+    "numbers": [b"GET /api/tree?at=%s&base=%s" % (n, n) + good + b"\r\n" for n in (b"-9223372036854775808", b"9223372036854775807", b"1e308", b"-1")],
+    "paths": [b"GET " + p + good + b"\r\n" for p in (b"/%00", b"//", b"/api/../page.js", b"/api/tree/../../x", b"http://evil/api/tree", b"*")],
+    "queries": [b"GET /api/source?function=" + q + good + b"\r\n" for q in (b"(" * 900, b"%28%2b" * 100, b"%ff%fe", b"a" * 2000)],
+    "headers": [b"GET /api/tree" + good + h + b"\r\n\r\n" for h in (b"Host: evil", b"Content-Length: -1", b"Content-Length: 99999999999999999999",
+                b"Transfer-Encoding: chunked\r\nContent-Length: 3", b"Origin: http://localhost.evil", b"X" * 20000, b"If-None-Match: " + b'"' * 300)],
+    "bytes": [b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", b"\x00" * 4000 + b"\r\n\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n"],
+}
+for name, list in tries.items():
+    answers = [ask(t) for t in list]
+    print(name, all(a[:9] in (b"HTTP/1.1 ", b"") and not a.startswith(b"HTTP/1.1 500") for a in answers))
+# Pages that nobody reads cost memory up to a limit only, and others are answered meanwhile.
+lazy = []
+for _ in range(100):
+    s = socket.socket(); s.connect((host, int(port))); s.sendall(b"GET /api/page" + good + b"\r\n"); lazy.append(s)
+print("others", b" 200 " in ask(b"GET /api/processes" + good + b"\r\n", 30))
+for s in lazy: s.close()
+EOF
+is "$(cat hostile.txt)" $'numbers True\npaths True\nqueries True\nheaders True\nbytes True\nothers True' 'hostile requests are refused or answered, and others are not kept waiting'
+memory=$(awk '/^VmHWM/ {print int($2 / 1024)}' /proc/$server/status)
+[ "$memory" -lt 1024 ]
+ok $? "at its worst the server took $memory MiB"
+
 # Effects.
-is "$(post /api/deactivate)" 200 'sampling stops'
+is "$(post /api/deactivate)" 200 'sampling stops\'
 holds 'and the page knows' wait_for 20 state_is paused
 like "$(get /api/processes | field processes.0.sentence)" 'Sampling is paused*' 'the sentence says so'
 is "$(post /api/activate)" 200 'sampling starts'
@@ -226,6 +289,8 @@ like "$(get /api/processes | field processes.0.sentence)" 'Killed by signal 9 (K
 is "$(get '/api/series?since=0' | python3 -c 'import json, sys; print([m["kind"] for m in json.load(sys.stdin)["marks"] if m["kind"] == "end"])')" "['end']" 'and the timeline has a mark'
 is "$(post /api/deactivate)" 400 'nothing can be asked of it'
 is "$(code /api/tree)" 200 'but its memory can be looked at'
+gone() { ! kill -0 "$child"; }
+holds "the agent's page ends with its process" wait_for 20 gone
 kill -INT $server
 wait $server
 
@@ -257,6 +322,21 @@ wait $server
 
 # A folder, of a process long dead.
 serve dumps
+# Peak, slack, sizes and ages, as other commands have them.
+wait_for 30 dumps_are 3
+get /api/page >metrics.html
+python3 "$root/tests/e2e/read-page.py" metrics.html >metrics.json
+for what in peak:peak_space slack:slack_space; do
+	"$cairn" top --json "--${what%:*}" dumps/3.heap >top.json
+	is "$(python3 -c 'import json, sys
+page, top = json.load(open("metrics.json"))["values"][sys.argv[1]], json.load(open("top.json"))["total"]
+print(top > 0 and abs(page - top) <= 2 + 1e-6 * top)' "${what#*:}")" True "the page counts ${what%:*} as cairn top does"
+done
+"$cairn" top --json --older 1s dumps/3.heap >top.json
+is "$(python3 -c 'import json
+page, top = json.load(open("metrics.json"))["ages"], json.load(open("top.json"))["total"]
+print(top > 0 and abs(sum(bytes for age, bytes in page.items() if int(age) >= 2) - top) <= 20 + 1e-6 * top)')" True 'and ages as --older does'
+is "$(python3 -c 'import json; print(json.load(open("metrics.json"))["sizes"].get("12", 0) > 0)')" True 'and knows how large sessions are'
 holds 'a folder has its process' wait_for 30 dumps_are 3
 is "$(get /api/processes | field processes.0.state) $(get /api/processes | field processes.0.program)" 'dumps leaky-service' 'by what its dumps say'
 key=$(get /api/processes | field processes.0.process)
@@ -283,6 +363,80 @@ holds 'a server that was killed and started again has everything again' wait_for
 is "$(get /api/processes | field processes.0.process)" "$key" 'under the same key'
 kill -INT $server
 wait $server
+
+# Runs of one program are one entry; what ran at the same time is another.
+mkdir runs
+python3 - <<'EOF'
+def dump(name, pid, start, time, more=""):
+    with open("runs/" + name, "w") as out:
+        out.write("heap_v2/1\n  t*: 1: %d [0: 0]\n@ 0x1001 0x2001\n  t*: 1: %d [0: 0]\n\nMAPPED_LIBRARIES:\n" % (pid * 10, pid * 10))
+        out.write("# cairn trailer 1\n# cairn pid %d\n# cairn executable /usr/bin/worker\n# cairn host one\n" % pid)
+        out.write("# cairn start %d.0\n# cairn time %d.0\n%s# cairn end\n" % (start, time, more))
+for i in range(3): # three lives, one after the other
+    for j in range(3):
+        dump("a%d%d.heap" % (i, j), 100 + i, 1700000000 + 1000 * i, 1700000100 + 1000 * i + 100 * j,
+             "# cairn ended killed by the OOM killer\n" if j == 2 and i < 2 else "")
+dump("b.heap", 200, 1700000000, 1700002500) # beside all of them
+EOF
+serve runs
+all_runs() { get /api/processes | python3 -c 'import json, sys; assert sorted(p["dumps"] for p in json.load(sys.stdin)["processes"]) == [1, 9]'; }
+holds 'three runs and one process beside them are two entries' wait_for 30 all_runs
+get /api/processes >runs.json
+group=$(python3 -c 'import json
+p = [p for p in json.load(open("runs.json"))["processes"] if p["runs"] == 3][0]
+print(p["process"], p["pid"], len(p["keys"]))')
+like "$group" 'worker-102* 102 3' "which is called by its newest run: $group"
+get "/api/series?process=${group%% *}" >runs.json
+is "$(python3 -c 'import json; print([(r["pid"], r["dumps"], r["ended"]) for r in json.load(open("runs.json"))["runs"]])')" \
+	"[(102, 3, ''), (101, 3, 'killed by the OOM killer'), (100, 3, 'killed by the OOM killer')]" 'each run has its last moment, and how it ended'
+old=$(get /api/processes | python3 -c 'import json, sys
+print([k for p in json.load(sys.stdin)["processes"] for k in p["keys"] if k.startswith("worker-100")][0])')
+is "$(get "/api/series?process=$old" | field process)" "${group%% *}" 'a link to an older run leads there'
+kill -INT $server
+wait $server
+
+# A process without an agent, and the request that attaches to it.
+./leaky 300 >/dev/null 2>&1 &
+pid=$!
+children+=($pid)
+serve --every 300ms "$pid"
+holds 'a process without an agent is shown as silent' wait_for 30 state_is silent
+is "$(get /api/doctor | grep -o "cairn attach $pid" | head -n 1)" "cairn attach $pid" 'the doctor has the line that helps'
+is "$(code /api/attach -X POST) $(post /api/attach -H 'Origin: http://evil.example') $(code /api/attach)" '403 403 404' 'no other site can do that'
+state_is silent
+ok $? 'and nothing was done'
+is "$(post /api/attach)" 200 'one request attaches to it'
+holds 'and then it samples' wait_for 40 state_is sampling
+is "$(post /api/attach)" 400 'a second time there is nothing to do'
+kill -STOP $server
+sleep 2
+kill -CONT $server
+before=$(get /api/processes | field processes.0.last)
+holds 'a server that was stopped goes on' wait_for 20 newer
+kill -INT $server
+wait $server
+kill -KILL $pid
+
+# The browser is opened, where that is asked for.
+mkdir tools
+printf '#!/bin/sh\nprintf "%%s\\n" "$1" >%s/opened\n' "$scratch" >tools/xdg-open
+chmod +x tools/xdg-open
+PATH=$scratch/tools:$PATH serve --open --token secret-1 --idle 3s dumps
+holds 'the browser is started' wait_for 20 test -s opened
+is "$(cat opened)" "$(head -n 1 serve.out)" 'on the address that is printed, with its token'
+wait $server
+is $? 0 'and a server that nobody asks anything ends after its time'
+rm opened
+(cd "$root" && exec env PATH="$scratch/tools:$PATH" DISPLAY=:9 DEMO_SECONDS=120 setsid scripts/demo-live "${CAIRN_BUILD:-build}") >demo.out 2>demo.err &
+demo=$!
+children+=($demo)
+holds 'make demo-live starts the service and prints the address' wait_for 60 grep -q http demo.out
+holds 'and opens it' wait_for 20 test -s opened
+is "$(cat opened)" "$(head -n 1 demo.out)" 'there'
+base=$(sed 's|/$||;1q' demo.out)
+holds 'with the leaking service on it' wait_for 40 state_is sampling
+kill -INT -- -$demo
+wait $demo 2>/dev/null
 
 # Hostile names stay data.
 python3 "$root/tests/e2e/make-hostile.py" hostile.heap 2>/dev/null

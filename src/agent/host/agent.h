@@ -10,6 +10,7 @@
 #include "agent/host/config.h"
 #include "agent/host/listen.h"
 #include "agent/host/monitor.h"
+#include "agent/host/page_child.h"
 #include "agent/jemalloc/budget.h"
 #include "agent/jemalloc/profiler.h"
 #include "agent/jemalloc/snapshot.h"
@@ -35,6 +36,7 @@ struct cairn_agent {
 	struct cairn_work work;
 	struct cairn_listen listen;
 	struct cairn_monitor monitor;
+	struct cairn_page_child page;
 	struct cairn_counters counters;
 	/* `memory` of the configuration: the limit for requests, snapshots and answers. Clients over TCP have at most three quarters of
 	 * it, so that a quarter always remains for the local socket and the host's own calls. Dumps requested by rules do not count. */

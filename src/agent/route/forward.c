@@ -1,8 +1,9 @@
-/* forward.c - one exchange with the agent of a child.
+/* forward.c - one exchange with the agent of a child, or with the process that makes the live page.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/route/forward.h"
 
 #include "agent/host/agent.h"
+#include "agent/route/answer.h"
 #include "base/descriptor.h"
 #include "base/text.h"
 #include "base/time.h"
@@ -37,7 +38,7 @@ bool cairn_forward_is_meant(const struct cairn_request *request)
 	return pid != 0 && pid != getpid();
 }
 
-/* The socket of process PID in FOLDER, if that very process answers there; -1. */
+/* Connects to the socket of process PID in FOLDER; -1 unless that very process answers there. */
 static int reach(const char *folder, int pid)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -56,7 +57,7 @@ static int reach(const char *folder, int pid)
 	return -1;
 }
 
-/* It may have become another user since it was forked, and have its socket where that one's are. */
+/* The child may have changed its user since the fork and have its socket in that user's folder. */
 static int reach_process(const struct cairn_agent *agent, int pid)
 {
 	char path[32], theirs[40] = "";
@@ -71,7 +72,7 @@ static int reach_process(const struct cairn_agent *agent, int pid)
 	return descriptor;
 }
 
-/* Waits until DESCRIPTOR is ready; false when the client has left or it takes too long. */
+/* Waits until DESCRIPTOR is ready; false if the client has left or it takes too long. */
 static bool await(const struct cairn_call *call, int descriptor, short events, int64_t end)
 {
 	struct pollfd ready = {.fd = descriptor, .events = events};
@@ -96,13 +97,13 @@ static bool send_all(const struct cairn_call *call, int descriptor, struct cairn
 	return true;
 }
 
-/* The request line and what the agent looks at, without `pid`. */
-static bool send_request(const struct cairn_call *call, int descriptor, int64_t end)
+/* Writes the request line and the headers that the agent looks at, without `pid`. */
+static bool send_request(const struct cairn_call *call, int descriptor, struct cairn_bytes path, int64_t end)
 {
 	const struct cairn_request *request = call->request;
 	struct cairn_buffer *head = &call->response->body; /* which is empty yet */
 	struct cairn_bytes query = request->query;
-	cairn_buffer_format(head, "%.*s %.*s", (int)request->method.length, request->method.data, (int)request->path.length, request->path.data);
+	cairn_buffer_format(head, "%.*s %.*s", (int)request->method.length, request->method.data, (int)path.length, path.data);
 	for (char separator = '?'; query.length > 0;) {
 		const char *ampersand = memchr(query.data, '&', query.length);
 		struct cairn_bytes pair = {query.data, ampersand ? (size_t)(ampersand - query.data) : query.length};
@@ -115,24 +116,45 @@ static bool send_request(const struct cairn_call *call, int descriptor, int64_t 
 	cairn_buffer_format(head, " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: %zu\r\n", request->body.length);
 	if (request->content_type.length)
 		cairn_buffer_format(head, "Content-Type: %.*s\r\n", (int)request->content_type.length, request->content_type.data);
+	if (request->if_none_match.length)
+		cairn_buffer_format(head, "If-None-Match: %.*s\r\n", (int)request->if_none_match.length, request->if_none_match.data);
+	if (request->cairn.data)
+		cairn_buffer_text(head, "X-Cairn: 1\r\n");
 	cairn_buffer_text(head, "\r\n");
 	bool good = send_all(call, descriptor, cairn_buffer_bytes(head), end) && send_all(call, descriptor, request->body, end);
 	head->length = 0;
 	return good;
 }
 
-/* A content type that lives as long as the program. */
+/* The same content type as a string that lives as long as the program. */
 static const char *known_type(struct cairn_bytes type)
 {
 	static const char *const types[] = {CAIRN_TEXT, CAIRN_JSON, CAIRN_HTML, "text/plain; version=0.0.4; charset=utf-8", "image/svg+xml",
-					    "application/octet-stream", "application/json", "text/plain", "application/gzip"};
+					    "application/octet-stream", "application/json", "text/plain", "application/gzip",
+					    "text/javascript; charset=utf-8", "image/x-icon"};
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
 		if (cairn_bytes_equal(type, cairn_bytes_of(types[i])))
 			return types[i];
 	return "application/octet-stream";
 }
 
-/* Reads the answer: its head is taken off the body again. */
+/* Header lines that are passed on as they are. */
+static void pass_header(struct cairn_response *response, struct cairn_bytes line)
+{
+	static const char *const names[] = {"ETag", "Content-Encoding", "Content-Disposition", "Content-Security-Policy", "Referrer-Policy",
+					    "Cross-Origin-Resource-Policy", "Cross-Origin-Opener-Policy"};
+	char value[400];
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		struct cairn_bytes rest = line;
+		if (!cairn_text_take(&rest, names[i]) || !cairn_text_take(&rest, ": ") || rest.length >= sizeof value)
+			continue;
+		memcpy(value, rest.data, rest.length);
+		value[rest.length] = 0;
+		cairn_response_header(response, names[i], value);
+	}
+}
+
+/* Reads the answer and removes its head from the body. */
 static bool receive(const struct cairn_call *call, int descriptor, int64_t end)
 {
 	struct cairn_response *response = call->response;
@@ -159,6 +181,8 @@ static bool receive(const struct cairn_call *call, int descriptor, int64_t end)
 			type = first ? type : known_type(line);
 		else if (cairn_text_take(&line, "Content-Length: "))
 			cairn_text_decimal(&line, &length);
+		else
+			pass_header(response, line);
 	}
 	size_t used = (size_t)(rest - body->data) + 4;
 	body->length -= used;
@@ -170,6 +194,25 @@ static bool receive(const struct cairn_call *call, int descriptor, int64_t end)
 	return true;
 }
 
+/* Nothing in an idle child can hear us, and nothing is to run there for that. So the command starts its agent from outside, as far as this
+ * process may trace the child. */
+static bool start_child(struct cairn_call *call, int pid, struct cairn_error *error)
+{
+	char number[16];
+	snprintf(number, sizeof number, "%d", pid);
+	const char *const arguments[] = {"attach", "--quiet", "--waiting", number, NULL};
+	bool started = cairn_answer_render(call, arguments, -1, -1, CAIRN_TEXT, error) == 200;
+	call->response->body.length = 0;
+	return started;
+}
+
+bool cairn_forward_exchange(struct cairn_call *call, int descriptor, struct cairn_bytes path)
+{
+	int64_t end = cairn_clock_ns() + patience_seconds * CAIRN_SECOND_NS;
+	cairn_response_start(call->response, 200, CAIRN_TEXT);
+	return send_request(call, descriptor, path, end) && receive(call, descriptor, end);
+}
+
 static void forward(struct cairn_call *call)
 {
 	int pid = process_of(call->request);
@@ -177,16 +220,18 @@ static void forward(struct cairn_call *call)
 		cairn_response_text(call->response, 404, CAIRN_TEXT, "pid takes a descendant of process %d\n", getpid());
 		return;
 	}
+	struct cairn_error why = {0};
 	int descriptor = reach_process(call->agent, pid);
+	if (descriptor < 0 && start_child(call, pid, &why))
+		descriptor = reach_process(call->agent, pid);
 	if (descriptor < 0) {
 		cairn_response_text(call->response, 409, CAIRN_TEXT,
 				    "process %d has no agent yet: a forked process starts its agent with its first sample; until then its heap is what its "
-				    "parent had at the fork. 'cairn attach %d' starts it now\n", pid, pid);
+				    "parent had at the fork. 'cairn attach %d' starts it now%s%.300s\n", pid, pid,
+				    why.text[0] ? "; this process may not: " : "", why.text);
 		return;
 	}
-	int64_t end = cairn_clock_ns() + patience_seconds * CAIRN_SECOND_NS;
-	cairn_response_start(call->response, 200, CAIRN_TEXT);
-	if (!send_request(call, descriptor, end) || !receive(call, descriptor, end))
+	if (!cairn_forward_exchange(call, descriptor, call->request->path))
 		cairn_response_text(call->response, 502, CAIRN_TEXT, "the agent of process %d did not answer\n", pid);
 	cairn_descriptor_close(descriptor);
 }

@@ -11,6 +11,10 @@
 /* Whether REQUEST is for another process. */
 bool cairn_forward_is_meant(const struct cairn_request *request);
 
+/* Sends the request of CALL, for PATH and without `pid`, through DESCRIPTOR, a connection that the caller closes, and makes what comes back
+ * the answer. False where nothing whole came back; there is no answer then. */
+bool cairn_forward_exchange(struct cairn_call *call, int descriptor, struct cairn_bytes path);
+
 /* The route that passes it on, whatever its path. */
 extern const struct cairn_route cairn_forward_route;
 

@@ -32,7 +32,7 @@ void cairn_control_metrics(struct cairn_call *call)
 	cairn_status_metrics(&status, &call->response->body);
 }
 
-/* After a command: the new state, or why not. */
+/* After a command: the new state, or the reason why it failed. */
 static void answer_command(struct cairn_call *call, bool done, const struct cairn_error *error)
 {
 	if (done)
@@ -104,22 +104,6 @@ void cairn_control_snapshot(struct cairn_call *call)
 		answer_command(call, false, &error);
 }
 
-/* The service never names or draws: where the cairn command is not installed, the answer says so. */
-void cairn_control_page(struct cairn_call *call)
-{
-	static const char *const page[] = {"html", "-", NULL};
-	struct cairn_error error = {0};
-	struct cairn_snapshot *snapshot = cairn_answer_take(call, &error);
-	if (!snapshot) {
-		answer_command(call, false, &error);
-		return;
-	}
-	int status = cairn_answer_render(call, page, snapshot->descriptor, -1, CAIRN_HTML, &error);
-	cairn_snapshot_release(snapshot);
-	if (status != 200)
-		cairn_response_text(call->response, status, CAIRN_TEXT, "%s\n", error.text);
-}
-
 void cairn_control_dump(struct cairn_call *call)
 {
 	struct cairn_error error = {0};
@@ -171,7 +155,7 @@ static void append_escaped(struct cairn_buffer *out, const char *text)
 	}
 }
 
-/* The first of the paths that PATTERN stands for. */
+/* The first path that PATTERN matches. */
 static void append_first_path(struct cairn_buffer *out, const char *pattern)
 {
 	for (; *pattern; pattern++) {
@@ -185,7 +169,7 @@ static void append_first_path(struct cairn_buffer *out, const char *pattern)
 	}
 }
 
-/* Whether following ROUTE from a page shows something and does nothing. */
+/* Whether a link to ROUTE only shows something and changes nothing. */
 static bool is_link(const struct cairn_route *route)
 {
 	return strncmp(route->methods, "GET", 3) == 0 && !strchr(route->path, '*') && !(route->flags & CAIRN_ROUTE_EFFECT);

@@ -78,6 +78,7 @@ void cairn_pprof_cmdline(struct cairn_call *call);
 void cairn_pprof_missing(struct cairn_call *call);
 
 void cairn_go_index(struct cairn_call *call);
+void cairn_go_empty(struct cairn_call *call);
 void cairn_go_heap(struct cairn_call *call);
 void cairn_go_allocs(struct cairn_call *call);
 
@@ -104,7 +105,10 @@ void cairn_dumps_list(struct cairn_call *call);
 void cairn_dumps_fetch(struct cairn_call *call);
 void cairn_dumps_remove(struct cairn_call *call);
 void cairn_dumps_thin(struct cairn_call *call);
-void cairn_control_page(struct cairn_call *call);
+void cairn_live_page(struct cairn_call *call);
+void cairn_live_part(struct cairn_call *call);
+void cairn_live_events(struct cairn_call *call);
+void cairn_live_effect(struct cairn_call *call);
 void cairn_control_stats(struct cairn_call *call);
 void cairn_control_metrics(struct cairn_call *call);
 void cairn_control_index(struct cairn_call *call);

@@ -34,7 +34,7 @@ struct cairn_collector {
 	struct cairn_exchange *waiting[CAIRN_COLLECT_WAITING];
 	size_t first, count;
 	atomic_bool stop;
-	_Atomic uint64_t accepted, refused, stored, rejected, failures;
+	_Atomic uint64_t accepted, refused, stored, rejected, ignored, failures;
 };
 
 /* Reads the file PATH: a token and, behind a blank, its tenant on each line. */

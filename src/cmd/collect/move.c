@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "base/unpack.h"
 #include "cmd/command.h"
 #include "process/clock.h"
@@ -30,13 +31,14 @@ struct loaded {
 	char service[256], version[256], host[256];
 	struct cairn_buffer labels;
 	size_t size; /* of the profile, unpacked */
+	bool ignored; /* it is one that no store keeps */
 	struct cairn_store_snapshot snapshot;
 };
 
-/* Copies what QUERY says beside service, version and host. */
+/* Copies what QUERY says beside service, version, host and time. */
 static void keep_labels(struct cairn_bytes query, struct cairn_buffer *out)
 {
-	static const char *const own[] = {"service=", "version=", "host="};
+	static const char *const own[] = {"service=", "version=", "host=", "time="};
 	while (query.length > 0) {
 		const char *end = memchr(query.data, '&', query.length);
 		struct cairn_bytes part = {query.data, end ? (size_t)(end - query.data) : query.length};
@@ -83,8 +85,15 @@ static bool load(struct cairn_collector *collector, const char *name, struct loa
 	struct cairn_profile *profile = &loaded->profile;
 	struct cairn_symbolize_options symbolize = {.find = cairn_source_find(collector->source)};
 	struct cairn_symbolize_report report;
+	char time[40];
+	if (profile->time_ns <= 0 && cairn_query_get(query, "time", time, sizeof time))
+		cairn_text_seconds(cairn_bytes_of(time), &profile->time_ns);
 	if (profile->time_ns <= 0)
 		profile->time_ns = cairn_clock_wall_ns();
+	/* Clients of other systems send profiles of CPU time and locks as well, whatever is kept of them. */
+	loaded->ignored = !cairn_store_accepts(profile, error);
+	if (loaded->ignored)
+		return false;
 	cairn_symbolize(profile, &symbolize, &report);
 	cairn_symbolize_report_free(&report);
 	if (!cairn_query_get(query, "service", loaded->service, sizeof loaded->service) || !loaded->service[0])
@@ -101,7 +110,7 @@ static bool load(struct cairn_collector *collector, const char *name, struct loa
 		.host = cairn_bytes_of(loaded->host),
 		.labels = cairn_buffer_bytes(&loaded->labels),
 	};
-	return cairn_store_accepts(profile, error);
+	return true;
 }
 
 static void unload(struct loaded *loaded)
@@ -123,8 +132,10 @@ static size_t load_batch(struct cairn_collector *collector, const char *const *n
 			continue;
 		}
 		loaded[i].size = 0;
-		cairn_note("a snapshot from %s is no use: %s", loaded[i].host[0] ? loaded[i].host : "a sender", bad.text);
-		collector->rejected++;
+		if (!loaded[i].ignored || collector->ignored == 0)
+			cairn_note("a snapshot from %s is no use: %s", loaded[i].host[0] ? loaded[i].host : "a sender", bad.text);
+		collector->rejected += !loaded[i].ignored;
+		collector->ignored += loaded[i].ignored;
 		cairn_spool_remove(&collector->spool, names[i]);
 	}
 	return i;

@@ -102,6 +102,11 @@ static void put_process(struct cairn_json *json, const struct cairn_serve_proces
 	cairn_json_number(json, "next_in", next_in(process));
 	cairn_json_number(json, "cost", (double)process->cost_ns / 1e9);
 	cairn_json_bool(json, "churn", process->has_freed);
+	cairn_json_integer(json, "runs", last ? last->run + 1 : 0);
+	cairn_json_open(json, "keys", '[');
+	for (size_t i = 0; i < process->run_count; i++)
+		cairn_json_text(json, NULL, cairn_bytes_of(process->runs[i].key));
+	cairn_json_close(json, ']');
 	cairn_json_close(json, '}');
 }
 
@@ -180,6 +185,29 @@ static void put_marks(struct cairn_json *json, const struct cairn_serve_process 
 	cairn_json_close(json, ']');
 }
 
+/* Each life of the program, the newest first: from which dump to which, and how it ended. */
+static void put_runs(struct cairn_json *json, const struct cairn_serve_process *process)
+{
+	enum { most = 200 };
+	size_t count = 0;
+	cairn_json_open(json, "runs", '[');
+	for (size_t end = process->point_count, first; end > 0 && count < most; end = first, count++) {
+		const struct cairn_serve_point *last = &process->points[end - 1];
+		for (first = end - 1; first > 0 && process->points[first - 1].run == last->run;)
+			first--;
+		bool over = end == process->point_count && process->state == CAIRN_SERVE_ENDED;
+		cairn_json_open(json, NULL, '{');
+		cairn_json_integer(json, "pid", (int64_t)last->process_id);
+		cairn_json_integer(json, "first", process->points[first].id);
+		cairn_json_integer(json, "last", last->id);
+		cairn_json_integer(json, "dumps", (int64_t)(end - first));
+		cairn_json_number(json, "total", round(last->total));
+		cairn_json_text(json, "ended", cairn_bytes_of(last->ended[0] ? last->ended : over ? process->why : ""));
+		cairn_json_close(json, '}');
+	}
+	cairn_json_close(json, ']');
+}
+
 void cairn_answer_series(const struct cairn_serve_process *process, int64_t since, struct cairn_buffer *out)
 {
 	struct cairn_json json = cairn_json(out);
@@ -215,6 +243,7 @@ void cairn_answer_series(const struct cairn_serve_process *process, int64_t sinc
 		}
 	cairn_json_close(&json, ']');
 	put_marks(&json, process, since);
+	put_runs(&json, process);
 	put_json(&json, "layers", &process->layers);
 	cairn_json_close(&json, '}');
 	cairn_buffer_byte(out, '\n');

@@ -10,6 +10,7 @@
 #include "cmd/command.h"
 #include "cmd/serve/serve.h"
 #include "dump/name.h"
+#include "dump/trailer.h"
 #include "process/life.h"
 #include "profile/read.h"
 
@@ -116,21 +117,88 @@ static void make_key(char *out, size_t size, const struct cairn_profile *part)
 		snprintf(out + length, size - length, "-%llu", (unsigned long long)life.ticks);
 }
 
-/* The process that PART is of, known already or new; NULL where there are too many. */
-static struct cairn_serve_process *process_of(struct cairn_serve *serve, const struct cairn_profile *part)
-{
+/* Runs of one program, one after the other on one machine, are one entry. A process whose program or start is not known is an entry of its
+ * own: it may be another, or have been there at any time. */
+struct identity {
 	char key[CAIRN_SERVE_KEY];
-	make_key(key, sizeof key, part);
+	const char *program;
+	struct cairn_bytes host;
+	int64_t start_ns, time_ns;
+};
+
+static bool is_beside(const struct cairn_serve_run *run, const struct identity *identity)
+{
+	return identity->start_ns < run->last_ns && run->start_ns < identity->time_ns;
+}
+
+/* Whether IDENTITY ran before or after all runs of PROCESS; OWN is one that it has there already, or NULL. */
+static bool fits(const struct cairn_serve_process *process, const struct identity *identity, const struct cairn_serve_run *own)
+{
+	if (!own && (!identity->start_ns || !identity->program[0] || strcmp(process->folder_program, identity->program) != 0 ||
+		     !cairn_bytes_equal(cairn_bytes_of(process->folder_host), identity->host)))
+		return false;
+	for (size_t i = 0; i < process->run_count; i++)
+		if (&process->runs[i] != own && (!process->runs[i].start_ns || is_beside(&process->runs[i], identity)))
+			return false;
+	return true;
+}
+
+static void add_run(struct cairn_serve_process *process, const struct identity *identity)
+{
+	cairn_array_room(process->runs, process->run_count, process->run_capacity);
+	struct cairn_serve_run *run = &process->runs[process->run_count++];
+	*run = (struct cairn_serve_run){.start_ns = identity->start_ns, .last_ns = identity->time_ns};
+	memcpy(run->key, identity->key, sizeof run->key);
+}
+
+/* The entry that has the run; NULL for none. One that turns out to have gone on beside another run leaves it. */
+static struct cairn_serve_process *find_run(struct cairn_serve *serve, const struct identity *identity)
+{
+	for (size_t i = 0; i < serve->process_count; i++) {
+		struct cairn_serve_process *process = serve->processes[i];
+		for (size_t r = 0; r < process->run_count; r++) {
+			struct cairn_serve_run *run = &process->runs[r];
+			if (strcmp(run->key, identity->key) != 0)
+				continue;
+			if (fits(process, identity, run)) {
+				run->last_ns = identity->time_ns > run->last_ns ? identity->time_ns : run->last_ns;
+				return process;
+			}
+			*run = process->runs[--process->run_count];
+			return NULL;
+		}
+	}
+	return NULL;
+}
+
+/* The process that PART, read from DUMP, is of, known already or new; NULL where there are too many. */
+static struct cairn_serve_process *process_of(struct cairn_serve *serve, const struct cairn_profile *part, struct cairn_bytes dump)
+{
+	struct cairn_trailer trailer;
+	struct identity identity = {
+		.program = cairn_profile_string(part, part->process),
+		.host = cairn_trailer_read(dump, &trailer) ? trailer.host : (struct cairn_bytes){"", 0},
+		.start_ns = part->start_ns,
+		.time_ns = part->time_ns,
+	};
+	make_key(identity.key, sizeof identity.key, part);
 	pthread_mutex_lock(&serve->lock);
-	struct cairn_serve_process *process = NULL;
+	struct cairn_serve_process *process = find_run(serve, &identity);
+	bool known = process != NULL;
 	for (size_t i = 0; i < serve->process_count && !process; i++)
-		if (strcmp(serve->processes[i]->key, key) == 0)
+		if (!serve->processes[i]->name && serve->processes[i]->run_count > 0 && fits(serve->processes[i], &identity, NULL))
 			process = serve->processes[i];
 	if (!process) {
-		process = cairn_serve_process_new(serve, key);
-		if (process)
+		process = cairn_serve_process_new(serve, identity.key);
+		if (process) {
 			process->state = CAIRN_SERVE_FOLDER;
+			snprintf(process->folder_program, sizeof process->folder_program, "%s", identity.program);
+			snprintf(process->folder_host, sizeof process->folder_host, "%.*s",
+				 (int)(identity.host.length < 64 ? identity.host.length : 64), identity.host.data);
+		}
 	}
+	if (process && !known)
+		add_run(process, &identity);
 	pthread_mutex_unlock(&serve->lock);
 	return process;
 }
@@ -149,12 +217,12 @@ static struct cairn_serve_process *load(struct cairn_serve_folder *folder, const
 	struct cairn_profile part;
 	struct cairn_error error;
 	struct cairn_dump_name name;
-	if (read_file(folder->path, found->name, &dump) && unpack(&dump) && cairn_profile_sniff(cairn_buffer_bytes(&dump)) != CAIRN_FORMAT_UNKNOWN &&
-	    cairn_profile_sniff(cairn_buffer_bytes(&dump)) != CAIRN_FORMAT_FOLDED) {
+	if (read_file(folder->path, found->name, &dump) && unpack(&dump) &&
+	    cairn_profile_sniff(cairn_buffer_bytes(&dump)) != CAIRN_FORMAT_UNKNOWN && cairn_profile_sniff(cairn_buffer_bytes(&dump)) != CAIRN_FORMAT_FOLDED) {
 		if (cairn_history_read(&part, &folder->serve->options->source, cairn_buffer_bytes(&dump), found->name, date_of(found), &error)) {
 			if (!part.process_id && cairn_dump_name_parse(found->name, &name))
 				part.process_id = name.process_id;
-			process = process_of(folder->serve, &part);
+			process = process_of(folder->serve, &part, cairn_buffer_bytes(&dump));
 			if (process)
 				cairn_serve_process_add(process, &part, cairn_buffer_bytes(&dump), false);
 		}

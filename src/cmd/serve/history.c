@@ -251,6 +251,8 @@ const struct cairn_history_point *cairn_history_add(struct cairn_history *histor
 	size_t at = history->count;
 	while (at > 0 && history->points[at - 1].id > point.id)
 		at--;
+	if (at < history->count)
+		history->epoch++; /* who asks only for what is newer would never see it */
 	cairn_array_room(history->points, history->count, history->capacity);
 	memmove(history->points + at + 1, history->points + at, (history->count++ - at) * sizeof *history->points);
 	history->points[at] = point;

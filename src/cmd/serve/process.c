@@ -145,7 +145,7 @@ static void make_bill(struct cairn_serve_process *process, struct cairn_buffer *
 		cairn_account_settle(account);
 		cairn_account_json(account, out);
 	}
-	free(account);
+	cairn_account_free(account);
 }
 
 /* Under the heavy lock. */
@@ -199,6 +199,9 @@ static struct cairn_bytes program_of(struct cairn_bytes command)
 static void describe(struct cairn_serve_process *process, const struct cairn_profile *part, struct cairn_bytes dump)
 {
 	struct cairn_trailer trailer;
+	/* The files of a folder come in any order; its newest says what the process is. */
+	if (!process->name && part->time_ns / 1000000 < process->newest_id)
+		return;
 	bool known = cairn_trailer_read(dump, &trailer);
 	const char *path = cairn_profile_string(part, part->process);
 	pthread_mutex_lock(&process->serve->lock);
@@ -212,7 +215,7 @@ static void describe(struct cairn_serve_process *process, const struct cairn_pro
 	if (known && trailer.command.length)
 		snprintf(process->command, sizeof process->command, "%.*s", (int)(trailer.command.length < 255 ? trailer.command.length : 255),
 			 trailer.command.data);
-	if (!process->pid)
+	if (!process->pid || !process->name)
 		process->pid = (int)part->process_id;
 	process->period = part->period;
 	if (part->limit_bytes > 0) {

@@ -46,12 +46,21 @@ struct cairn_serve_row {
 enum { CAIRN_SERVE_ROWS = 8192,
        CAIRN_SERVE_KEY = 96 };
 
+/* One run of a program in a folder: a process that was there before or after the others of its entry, never beside them. */
+struct cairn_serve_run {
+	char key[CAIRN_SERVE_KEY];
+	int64_t start_ns, last_ns; /* when it started, and its newest dump */
+};
+
 struct cairn_serve_process {
 	struct cairn_serve *serve;
 	char key[CAIRN_SERVE_KEY]; /* names it in requests; the same after a restart of the server */
 	const char *name; /* of the target, as it was given; NULL for a process of a folder */
 	bool service; /* NAME is that of a service, which may come back */
 	bool sum; /* it stands for all instances of a service of a store */
+	char folder_program[256], folder_host[65]; /* of a folder: whose runs these are */
+	struct cairn_serve_run *runs; /* the same; under serve->lock */
+	size_t run_count, run_capacity;
 
 	/* Under serve->lock. */
 	char program[128], command[256], host[65];

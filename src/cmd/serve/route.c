@@ -19,7 +19,7 @@
 enum { body_most = 4096,
        busy_tick_ms = 200,
        idle_tick_ms = 1000 };
-static const int64_t looks_for_ns = 30 * CAIRN_SECOND_NS;
+static const int64_t looks_for_ns = 30 * CAIRN_SECOND_NS, sign_of_life_ns = 4 * CAIRN_SECOND_NS;
 static const char text_type[] = "text/plain; charset=utf-8", json_type[] = "application/json";
 
 static bool is(struct cairn_bytes bytes, const char *text)
@@ -47,6 +47,10 @@ struct cairn_serve_process *cairn_serve_find(struct cairn_serve *serve, const ch
 	for (size_t i = 0; i < serve->process_count; i++)
 		if (!key[0] || strcmp(serve->processes[i]->key, key) == 0)
 			return serve->processes[i];
+	for (size_t i = 0; i < serve->process_count; i++)
+		for (size_t run = 0; run < serve->processes[i]->run_count; run++)
+			if (strcmp(serve->processes[i]->runs[run].key, key) == 0)
+				return serve->processes[i];
 	return NULL;
 }
 
@@ -73,7 +77,7 @@ static bool refuse(struct cairn_response *response, int status, const char *why)
 
 static bool is_page(struct cairn_bytes path)
 {
-	return is(path, "/") || is(path, "/page.js") || is(path, "/page.css") || is(path, "/favicon.ico");
+	return is(path, "/") || is(path, "/page.js") || is(path, "/favicon.ico");
 }
 
 static bool is_own_origin(const struct cairn_serve *serve, const struct cairn_request *request)
@@ -100,7 +104,8 @@ static bool check_access(struct cairn_serve *serve, const struct cairn_exchange 
 		return refuse(response, 403, "requests from other sites are not answered");
 	if (serve->token[0] && !has_token(request->authorization, serve->token)) {
 		cairn_response_header(response, "WWW-Authenticate", "Bearer");
-		return refuse(response, 401, "the token is missing or wrong; open the address that 'cairn serve' printed, or send Authorization: Bearer TOKEN");
+		return refuse(response, 401, "the token is missing or wrong; open the address that 'cairn serve' printed, or send "
+					     "Authorization: Bearer TOKEN");
 	}
 	/* Grafana's questions change nothing, but come by POST. */
 	if (!reads && !request->cairn.data && !(serve->options->store && cairn_pyroscope_is(request) && cairn_pyroscope_is_safe(request)))
@@ -110,9 +115,10 @@ static bool check_access(struct cairn_serve *serve, const struct cairn_exchange 
 
 static void protect(struct cairn_response *response)
 {
-	cairn_response_header(response, "Content-Security-Policy",
-			      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; "
-			      "form-action 'none'; frame-ancestors 'none'");
+	char policy[400];
+	snprintf(policy, sizeof policy, "default-src 'none'; script-src 'self'; style-src '%s'; img-src 'self' data:; connect-src 'self'; "
+		 "base-uri 'none'; form-action 'none'; frame-ancestors 'none'", cairn_page_live_digest);
+	cairn_response_header(response, "Content-Security-Policy", policy);
 	cairn_response_header(response, "Referrer-Policy", "no-referrer");
 	cairn_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
 	cairn_response_header(response, "Cross-Origin-Opener-Policy", "same-origin");
@@ -156,8 +162,6 @@ static bool answer_page(struct cairn_response *response, struct cairn_bytes path
 {
 	if (is(path, "/page.js"))
 		return answer_text(response, "text/javascript; charset=utf-8", cairn_page_live_script);
-	if (is(path, "/page.css"))
-		return answer_text(response, "text/css; charset=utf-8", cairn_page_live_style);
 	if (is(path, "/favicon.ico")) {
 		cairn_response_start(response, 204, "image/x-icon");
 		return true;
@@ -215,7 +219,7 @@ static bool answer_get(struct cairn_serve *serve, struct cairn_exchange *exchang
 		{"/api/page", CAIRN_TASK_PAGE, NULL},
 		{"/api/churn", CAIRN_TASK_CHURN, NULL},
 		{"/api/source", CAIRN_TASK_SOURCE, NULL},
-		{"/api/allocator", CAIRN_TASK_STATS, "/cairn/stats"},
+		{"/api/allocator", CAIRN_TASK_STATS, "/cairn/stats?format=json"},
 		{"/api/doctor", CAIRN_TASK_DOCTOR, NULL},
 	};
 	const struct cairn_request *request = &exchange->request;
@@ -253,6 +257,8 @@ static bool answer_post(struct cairn_serve *serve, struct cairn_exchange *exchan
 	for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
 		if (is(request->path, passed[i].path))
 			return !cairn_serve_work_add(serve, exchange, process, CAIRN_TASK_POST, passed[i].agent);
+	if (is(request->path, "/api/attach"))
+		return !cairn_serve_work_add(serve, exchange, process, CAIRN_TASK_ATTACH, NULL);
 	if (is(request->path, "/api/cpu"))
 		return !cairn_serve_work_add(serve, exchange, process, CAIRN_TASK_CPU, NULL);
 	if (is(request->path, "/api/snapshot")) {
@@ -327,7 +333,7 @@ static void weigh(struct cairn_serve *serve, int64_t now_ms)
 int cairn_serve_tick(void *context)
 {
 	struct cairn_serve *serve = context;
-	static int64_t weighed_ms;
+	static int64_t weighed_ms, told_ns;
 	int64_t now_ms = cairn_clock_wall_ns() / 1000000;
 	pthread_mutex_lock(&serve->lock);
 	if (now_ms - weighed_ms >= idle_tick_ms - busy_tick_ms / 2 || now_ms < weighed_ms) {
@@ -335,12 +341,19 @@ int cairn_serve_tick(void *context)
 		weighed_ms = now_ms;
 	}
 	struct cairn_buffer events = serve->events;
+	int64_t now = cairn_clock_ns();
+	/* A sign of life, so that a page can tell silence from the end of the connection. */
+	if (events.length == 0 && serve->streams > 0 && now - told_ns >= sign_of_life_ns)
+		cairn_buffer_text(&events, ": still here\n\n");
+	told_ns = events.length > 0 ? now : told_ns;
 	serve->events = cairn_buffer(SIZE_MAX);
 	pthread_mutex_unlock(&serve->lock);
 	unsigned streams = cairn_server_push(serve->server, cairn_buffer_bytes(&events));
 	cairn_buffer_free(&events);
 	pthread_mutex_lock(&serve->lock);
 	serve->streams = streams;
+	if (serve->idle_ns && streams == 0 && cairn_clock_ns() - serve->looked_ns > serve->idle_ns)
+		atomic_store(&serve->stop, true);
 	pthread_mutex_unlock(&serve->lock);
 	return streams > 0 ? busy_tick_ms : idle_tick_ms;
 }

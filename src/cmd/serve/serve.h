@@ -17,7 +17,7 @@ enum { CAIRN_SERVE_PROCESSES = 256,
        CAIRN_SERVE_CONNECTIONS = 256 };
 
 struct cairn_serve_options {
-	const char *listen, *token, *agent_token, *every, *keep;
+	const char *listen, *token, *agent_token, *every, *keep, *idle;
 	const char *source_path;
 	const char *store, *tenant;
 	uint64_t memory;
@@ -29,6 +29,7 @@ struct cairn_serve_options {
 struct cairn_serve {
 	const struct cairn_serve_options *options;
 	int64_t every_ns, keep_ns; /* keep_ns is 0 where it was not said */
+	int64_t idle_ns; /* the end comes when nobody has asked for that long; 0 for never */
 	char token[80]; /* "" for none */
 	char address[256]; /* as it is printed, without the token */
 	char authority[192]; /* HOST:PORT of it; "" for a unix socket */
@@ -53,7 +54,7 @@ void cairn_serve_tell(struct cairn_serve *serve, const char *event, struct cairn
 /* Whether somebody looks, or did a moment ago. Under serve->lock. */
 bool cairn_serve_is_watched(const struct cairn_serve *serve);
 
-/* The process of that key; the first where KEY is empty; NULL for none. Under serve->lock. */
+/* The process of that key, or that has a run of that key; the first where KEY is empty; NULL for none. Under serve->lock. */
 struct cairn_serve_process *cairn_serve_find(struct cairn_serve *serve, const char *key);
 
 /* Threads. Each ends with serve->stop. */
@@ -88,6 +89,7 @@ enum cairn_serve_task {
 	CAIRN_TASK_CPU,
 	CAIRN_TASK_POST, /* a request to the agent */
 	CAIRN_TASK_QUERY, /* a question of Grafana's to the store */
+	CAIRN_TASK_ATTACH,
 };
 
 /* Leaves EXCHANGE to such a thread; false, with an answer, where too many wait already. PATH is that of the agent, for a POST. */

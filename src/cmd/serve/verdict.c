@@ -34,7 +34,13 @@ struct judging {
 
 const char *cairn_verdict_kind_name(enum cairn_verdict_kind kind)
 {
-	static const char *const names[] = {[CAIRN_VERDICT_EARLY] = "early", [CAIRN_VERDICT_GROWING] = "growing", [CAIRN_VERDICT_STEADY] = "steady", [CAIRN_VERDICT_ENDED] = "ended", [CAIRN_VERDICT_NOTHING] = "nothing"};
+	static const char *const names[] = {
+		[CAIRN_VERDICT_EARLY] = "early",
+		[CAIRN_VERDICT_GROWING] = "growing",
+		[CAIRN_VERDICT_STEADY] = "steady",
+		[CAIRN_VERDICT_ENDED] = "ended",
+		[CAIRN_VERDICT_NOTHING] = "nothing",
+	};
 	return names[kind];
 }
 
@@ -215,7 +221,8 @@ static void say_end(const struct judging *judging, const struct cairn_history_po
 
 /* The JSON. */
 
-static void write_row(const struct judging *judging, const struct cairn_leak *leak, struct cairn_series_value *values, struct cairn_json *json)
+static void write_row(const struct judging *judging, const struct cairn_leak *leak, struct cairn_series_value *values,
+		      struct cairn_json *json)
 {
 	const struct cairn_leaks *leaks = &judging->leaks;
 	size_t points = judging->series.point_count, width = points < spark_points ? points : spark_points;

@@ -5,12 +5,15 @@
 #include "base/array.h"
 #include "base/json.h"
 #include "base/unpack.h"
+#include "cmd/attach/check.h"
+#include "cmd/attach/spawn.h"
 #include "cmd/doctor/doctor.h"
 #include "cmd/serve/pyroscope.h"
 #include "page/history.h"
 #include "profile/read.h"
 #include "report/churn.h"
 #include "report/list.h"
+#include "series/timeline.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +26,7 @@ enum { threads = 4,
        cpu_seconds = 10,
        cpu_seconds_most = 60,
        cpu_frequency = 99 };
-static const char text_type[] = "text/plain; charset=utf-8", json_type[] = "application/json";
+static const char json_type[] = "application/json";
 
 struct job {
 	struct cairn_exchange *exchange;
@@ -116,7 +119,9 @@ static void keep_tree(struct packed *packed, const char *tag)
 static int64_t nearest(const struct cairn_serve_process *process, const char *text)
 {
 	char *end;
+	const long long most = (long long)1 << 52;
 	long long wanted = strtoll(text, &end, 10);
+	wanted = wanted < 0 ? 0 : wanted > most ? most : wanted;
 	const struct cairn_serve_point *best = &process->points[process->point_count - 1];
 	for (size_t i = 0; end != text && i < process->point_count; i++)
 		if (llabs(process->points[i].id - wanted) < llabs(best->id - wanted))
@@ -137,7 +142,8 @@ bool cairn_work_tree(const struct cairn_serve_process *process, struct cairn_byt
 		tree->base = nearest(process, base);
 	if (tree->value[strspn(tree->value, "abcdefghijklmnopqrstuvwxyz_")])
 		tree->value[0] = 0;
-	snprintf(tree->tag, sizeof tree->tag, "\"%s-%llu-%lld-%lld-%s\"", process->key, (unsigned long long)process->epoch, (long long)tree->at, (long long)tree->base, tree->value);
+	snprintf(tree->tag, sizeof tree->tag, "\"%s-%llu-%lld-%lld-%s\"", process->key, (unsigned long long)process->epoch,
+		 (long long)tree->at, (long long)tree->base, tree->value);
 	return true;
 }
 
@@ -193,39 +199,80 @@ static bool make_tree(struct job *job, struct cairn_error *error)
 	return good;
 }
 
-static bool make_page(struct job *job, struct cairn_error *error)
+/* What a saved page says of all dumps there are: what grows, and the course of memory. */
+struct course {
+	struct cairn_series series;
+	struct cairn_view view;
+	struct cairn_leaks leaks;
+	struct cairn_timeline timeline;
+	struct cairn_page_series page;
+	struct cairn_page_film film;
+	struct cairn_buffer chart;
+	struct cairn_arena arena;
+};
+
+static size_t point_at(const struct cairn_series *series, int64_t id)
+{
+	size_t best = 0;
+	for (size_t i = 1; i < series->point_count; i++)
+		if (llabs(series->points[i].origin.time_ns / 1000000 - id) < llabs(series->points[best].origin.time_ns / 1000000 - id))
+			best = i;
+	return best;
+}
+
+static void describe_course(struct course *course, const struct cairn_history *history, const struct cairn_work_tree *tree,
+			    struct cairn_page_options *options)
 {
 	enum { least_dumps = 3,
-	       points_most = 512 };
+	       points_most = 512,
+	       layer_most = 6 };
+	*course = (struct course){.chart = cairn_buffer(SIZE_MAX)};
+	if (history->count < 2)
+		return;
+	cairn_history_series(history, points_most, &course->series);
+	if (!cairn_view_make(&course->view, &course->series.profile, &(struct cairn_view_options){.fold_wrappers = true}, NULL))
+		return;
+	cairn_timeline_make(&course->timeline, &course->series, &course->view, layer_most);
+	cairn_page_film_make(&course->film, &course->timeline, 0, &course->chart, &course->arena);
+	course->film.to = point_at(&course->series, tree->at);
+	course->film.from = tree->base ? point_at(&course->series, tree->base) : course->film.to;
+	options->course = &course->film;
+	if (history->count < least_dumps)
+		return;
+	cairn_leaks_rank(&course->leaks, &course->series, &course->view);
+	cairn_page_describe(&course->page, &course->series, &course->leaks, &course->view, &course->arena);
+	options->series = &course->page;
+}
+
+static void free_course(struct course *course, const struct cairn_page_options *options)
+{
+	if (options->series)
+		cairn_leaks_free(&course->leaks);
+	if (options->course)
+		cairn_timeline_free(&course->timeline);
+	cairn_view_free(&course->view);
+	cairn_history_series_free(&course->series);
+	cairn_buffer_free(&course->chart);
+	cairn_arena_free(&course->arena);
+}
+
+static bool make_page(struct job *job, struct cairn_error *error)
+{
 	struct shown shown;
-	struct cairn_series series = {0};
-	struct cairn_leaks leaks = {0};
-	struct cairn_view view = {0};
-	struct cairn_arena arena = {0};
-	struct cairn_page_series page;
+	struct course course;
 	char state[4096] = "";
-	struct cairn_buffer *out = &job->exchange->response.body;
+	struct cairn_response *response = &job->exchange->response;
 	cairn_query_get(job->exchange->request.query, "state", state, sizeof state);
 	bool good = show(job, (struct cairn_view_options){.fold_wrappers = true}, &shown, error);
 	struct cairn_page_options options = {.state = state[0] ? state : NULL};
-	if (good && job->process->history.count >= least_dumps) {
-		cairn_history_series(&job->process->history, points_most, &series);
-		if (cairn_view_make(&view, &series.profile, &(struct cairn_view_options){.fold_wrappers = true}, NULL)) {
-			cairn_leaks_rank(&leaks, &series, &view);
-			cairn_page_describe(&page, &series, &leaks, &view, &arena);
-			options.series = &page;
-		}
-	}
 	if (good) {
-		cairn_response_start(&job->exchange->response, 200, "text/html; charset=utf-8");
-		cairn_page_write(&shown.view, &options, out);
-		cairn_response_header(&job->exchange->response, "Content-Disposition", "attachment; filename=\"cairn.html\"");
+		describe_course(&course, &job->process->history, &shown.tree, &options);
+		cairn_response_start(response, 200, "text/html; charset=utf-8");
+		cairn_page_write(&shown.view, &options, &response->body);
+		cairn_response_header(response, "Content-Disposition", "attachment; filename=\"cairn.html\"");
+		free_course(&course, &options);
 	}
-	cairn_leaks_free(&leaks);
-	cairn_view_free(&view);
-	cairn_history_series_free(&series);
 	hide(job, &shown);
-	cairn_arena_free(&arena);
 	return good;
 }
 
@@ -279,7 +326,8 @@ static bool make_churn(struct job *job, struct cairn_error *error)
 	pthread_mutex_unlock(&job->process->heavy);
 	cairn_profile_init(&profile);
 	bool good = dump.length > 0 || cairn_fail(error, "no dump yet");
-	good = good && cairn_profile_read(&profile, cairn_buffer_bytes(&dump), "the newest dump", &(struct cairn_read_options){.with_freed = true}, error) &&
+	const struct cairn_read_options reading = {.with_freed = true};
+	good = good && cairn_profile_read(&profile, cairn_buffer_bytes(&dump), "the newest dump", &reading, error) &&
 	       (profile.freed || cairn_fail(error, "the dump does not say what was freed; dumps of Cairn's own engine do (engine:cairn)"));
 	if (good) {
 		cairn_source_name(&profile, &job->process->serve->options->source);
@@ -339,7 +387,7 @@ static bool pass_on(struct job *job, const char *method, struct cairn_error *err
 	struct cairn_buffer body = {0};
 	bool good = target_of(job, &target, error) && cairn_target_ask(&target, method, job->path, &body, error);
 	if (good) {
-		cairn_response_start(&job->exchange->response, 200, strcmp(method, "GET") == 0 ? text_type : json_type);
+		cairn_response_start(&job->exchange->response, 200, json_type);
 		if (strcmp(method, "GET") == 0)
 			cairn_buffer_append(&job->exchange->response.body, body.data, body.length);
 		else
@@ -396,7 +444,27 @@ static bool diagnose(struct job *job, struct cairn_error *error)
 		return cairn_fail_usage(error, "this process is known by its dumps only");
 	snprintf(number, sizeof number, "%d", process->pid);
 	cairn_response_start(&job->exchange->response, 200, json_type);
-	return cairn_doctor_json(process->service ? number : process->name, process->serve->options->agent_token, &job->exchange->response.body, error);
+	const char *name = process->service ? number : process->name;
+	return cairn_doctor_json(name, process->serve->options->agent_token, &job->exchange->response.body, error);
+}
+
+/* Gives a process an agent, where this user may: the same as `cairn attach PID`. */
+static bool attach(struct job *job, struct cairn_error *error)
+{
+	struct cairn_serve_process *process = job->process;
+	struct cairn_target target;
+	pthread_mutex_lock(&process->serve->lock);
+	int pid = process->name && process->state != CAIRN_SERVE_ENDED ? process->pid : 0;
+	pthread_mutex_unlock(&process->serve->lock);
+	if (!pid || (!process->service && process->name[strspn(process->name, "0123456789")]))
+		return cairn_fail_usage(error, "only a process that was given by its PID or as a service can be attached to");
+	if (cairn_target_find(&target, process->name, NULL, error))
+		return cairn_fail_usage(error, "the process has an agent");
+	if (!cairn_attach_is_possible(pid, false, error) || !cairn_attach_spawn(pid, &(struct cairn_attach_settings){0}, error))
+		return false;
+	cairn_response_text(&job->exchange->response, 200, json_type, "{\"version\":1,\"done\":true}\n");
+	want_snapshot(process);
+	return true;
 }
 
 static void perform(struct job *job)
@@ -433,6 +501,9 @@ static void perform(struct job *job)
 		cairn_pyroscope_answer(work.serve->options->store, work.serve->options->tenant, &job->exchange->request, response);
 		good = true;
 		break;
+	case CAIRN_TASK_ATTACH:
+		good = attach(job, &error);
+		break;
 	}
 	if (good)
 		return;
@@ -449,7 +520,7 @@ static void perform(struct job *job)
 static bool is_slow(enum cairn_serve_task task)
 {
 	return task == CAIRN_TASK_CPU || task == CAIRN_TASK_POST || task == CAIRN_TASK_STATS || task == CAIRN_TASK_DOCTOR ||
-	       task == CAIRN_TASK_QUERY;
+	       task == CAIRN_TASK_QUERY || task == CAIRN_TASK_ATTACH;
 }
 
 static void *run(void *context)

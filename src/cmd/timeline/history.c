@@ -1,4 +1,4 @@
-/* history.c - finding the dump, and its history as a page, a picture or numbers.
+/* history.c - finds the dump, and shows its history as a page, a picture or numbers.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/timeline/history.h"
 
@@ -95,5 +95,5 @@ bool cairn_timeline_history(const struct cairn_history_ask *ask, const struct ca
 		write_history(ask, &profile, out);
 	cairn_profile_free(&profile);
 	cairn_files_free(&list);
-	return good || !ask->required; /* who needs several dumps says what is wrong with these */
+	return good || !ask->required; /* the caller reports what is wrong with these */
 }

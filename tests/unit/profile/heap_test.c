@@ -183,6 +183,46 @@ static void test_no_threads(void)
 	is_int(profile.samples[0].labels, 0, "the one without a thread has no label");
 }
 
+static double sum_of(const char *type)
+{
+	uint32_t value = cairn_profile_find_value(&profile, type);
+	return value == CAIRN_NONE ? -1 : cairn_profile_total(&profile, value);
+}
+
+/* What Cairn's sampler says beyond heap_v2, as values and labels. Everything is recorded, so nothing is an estimate. */
+static void test_classes(void)
+{
+	static const char text[] = "heap_v2/1\n  t*: 3: 3100 [0: 0]\n@ 0x1001 0x2001\n  t*: 2: 3000 [0: 0]\n  t1: 1: 1000 [0: 0]\n  t2: 1: 2000 [0: 0]\n"
+				   "@ 0x3001\n  t*: 1: 100 [0: 0]\n  t1: 1: 100 [0: 0]\n\nMAPPED_LIBRARIES:\n"
+				   "00400000-00401000 r-xp 00000000 08:01 99   /opt/service\n# cairn section samples 1\n"
+				   "# cairn live 0 1000 24 1 1 500000 0\n# cairn live 0 2000 48 1 2 700000000 0\n# cairn live 1 100 12 1 1 500000 0\n"
+				   "# cairn peak 0 5 5 7000\n# cairn peak 1 2 2 300\n# cairn peak 9 2 2 300\n";
+	read_bytes(cairn_bytes_of(text), &(struct cairn_read_options){.split_threads = true, .split_ages = true, .split_sizes = true, .peak_and_slack = true});
+	is_near(sum_of("inuse_space"), 3100, 1e-6, "what lives is split, and nothing of it is lost");
+	is_near(sum_of("peak_space"), 7300, 1e-6, "what lived at the peak is beside it; a line without a stack is left out");
+	is_near(sum_of("peak_objects"), 7, 1e-6, "in objects too");
+	is_near(sum_of("slack_space"), 84, 1e-6, "and what is usable beyond what was requested");
+	size_t young = 0, kibibyte = 0, unlabelled = 0;
+	uint32_t live = cairn_profile_find_value(&profile, "inuse_space"), peak = cairn_profile_find_value(&profile, "peak_space");
+	for (size_t i = 0; i < profile.sample_count && peak != CAIRN_NONE; i++) {
+		struct cairn_label_set set = profile.label_sets[profile.samples[i].labels];
+		unlabelled += cairn_profile_values(&profile, i)[peak] > 0 && set.count == 0;
+		for (size_t l = 0; l < set.count && cairn_profile_values(&profile, i)[live] > 0; l++) {
+			const struct cairn_label *label = &profile.labels[set.first + l];
+			young += strcmp(cairn_profile_string(&profile, label->text), "under 1 s") == 0;
+			kibibyte += label->is_number && label->number == 1024;
+		}
+	}
+	is_int(young, 2, "two are younger than a second");
+	is_int(kibibyte, 1, "one has up to a kibibyte");
+	is_int(unlabelled, 2, "and the peak, of which no thread is known, has none");
+	read_bytes(cairn_bytes_of(text), &(struct cairn_read_options){.peak_and_slack = true});
+	is_int(profile.sample_count, 2, "where nothing is split there is one sample a stack");
+	is_near(sum_of("peak_space"), 7300, 1e-6, "which has all");
+	read_dump(whole, false);
+	ok(sum_of("peak_space") < 0, "a dump that knows of no peak has no such value");
+}
+
 int main(void)
 {
 	test_whole();
@@ -195,6 +235,7 @@ int main(void)
 	test_cut_map();
 	test_end_of_map();
 	test_many_warnings();
+	test_classes();
 	cairn_profile_free(&profile);
 	return tap_done();
 }
