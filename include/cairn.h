@@ -6,7 +6,7 @@
  *
  * Or linked (`pkg-config --cflags --libs cairn`) and started by a call:
  *
- *     struct cairn_options options = {.size = sizeof options, .listen = "127.0.0.1:4000"};
+ *     struct cairn_options options = {.size = sizeof options, .listen = "127.0.0.1:9999"};
  *     char error[256];
  *     if (!cairn_start(&options, error, sizeof error))
  *         log("no heap profiling: %s", error);
@@ -29,7 +29,7 @@
  * A forked child gets its own agent and socket once it is sampled or calls a function below; until then it has none of the agent's threads.
  *
  * Configuration, later wins: `struct cairn_options`, the TOML file named by CAIRN_CONFIG, CAIRN_CONF
- * (`listen:127.0.0.1:4000,token:secret`). GET /cairn/status shows the result. `period:512K` and `ledger_bytes:16M` set the sampling period
+ * (`listen:127.0.0.1:9999,token:secret`). GET /cairn/status shows the result. `period:512K` and `ledger_bytes:16M` set the sampling period
  * and the memory for samples of Cairn's engine. `unwinder:jemalloc` lets jemalloc use its own unwinder,
  * `depth:64` limits stacks to 64 frames, `budget:1%` limits heap profiling to 1 % of the CPU time. `memory:64M` limits the memory of
  * requests, snapshots and answers together; a request that does not fit gets a 503. A quarter of it is reserved for the unix socket and
@@ -63,7 +63,7 @@ extern "C" {
 struct cairn_options {
 	/* sizeof(struct cairn_options), so that a program and a library of different versions understand each other. */
 	size_t size;
-	/* TCP address to listen on besides the unix socket: "127.0.0.1:4000", ":4000", "[::1]:4000". NULL: none. An address
+	/* TCP address to listen on besides the unix socket: "127.0.0.1:9999", ":9999", "[::1]:9999". NULL: none. An address
 	 * that is not loopback needs a token. */
 	const char *listen;
 	/* Required from every TCP client as `Authorization: Bearer TOKEN`: 1 to 4096 visible ASCII characters. NULL: none. */

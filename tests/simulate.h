@@ -69,7 +69,7 @@ static inline double sim_binomial(double tries, double chance)
 	return hits;
 }
 
-enum { sim_parts = 3 };
+enum { sim_parts = 6 };
 
 /* Objects of one size. */
 struct sim_part {

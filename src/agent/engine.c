@@ -1,4 +1,4 @@
-/* engine.c - passing on to the engine in use.
+/* engine.c - passes calls on to the engine in use.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/engine.h"
 

@@ -1,7 +1,7 @@
-/* engine.h - what a profiler of heaps can do, whichever it is.
+/* engine.h - the interface that every heap profiling engine has.
  *
- * Engine one is jemalloc's own profiler (jemalloc/profiler.c), where the host was started with it; engine two is Cairn's sampler
- * (sampler/sampler.c), on any allocator. Routes, rules and the C API speak to the functions cairn_profiler_* of jemalloc/profiler.h, which
+ * Engine one is jemalloc's own profiler (jemalloc/profiler.c), if the host was started with it; engine two is Cairn's sampler
+ * (sampler/sampler.c), for any allocator. Routes, rules and the C API use the functions cairn_profiler_* of jemalloc/profiler.h, which
  * pass on to the engine in use.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_AGENT_ENGINE_H
@@ -10,14 +10,15 @@
 #include "agent/jemalloc/profiler.h"
 #include "agent/unwind/unwind.h"
 #include "base/buffer.h"
+#include "process/smaps.h"
 
-/* What the taking of stacks has cost so far. */
+/* What taking stacks has cost so far. */
 struct cairn_engine_counts {
 	bool installed; /* Cairn's unwinder takes them */
 	uint64_t stacks;
 	uint64_t ends[CAIRN_UNWIND_ENDS];
-	double frames_per_stack; /* over those that were measured, one in 64 */
-	double ns_per_stack;     /* of the sampler: all that a sample costs */
+	double frames_per_stack; /* summed over those that were measured, one in 64 */
+	double ns_per_stack;     /* of the sampler: everything that a sample costs */
 };
 
 struct cairn_engine {
@@ -28,15 +29,18 @@ struct cairn_engine {
 	bool (*gdump)(struct cairn_profiler *profiler, bool active, struct cairn_error *error);
 	bool (*gdump_is_active)(struct cairn_profiler *profiler);
 	bool (*reset)(struct cairn_profiler *profiler, uint64_t period, struct cairn_error *error);
-	bool (*set_period)(struct cairn_profiler *profiler, uint64_t period); /* for the budget: by the gentlest way there is */
+	bool (*set_period)(struct cairn_profiler *profiler, uint64_t period); /* for the budget: in the way that loses least */
 	uint64_t (*period)(struct cairn_profiler *profiler);
 	bool dumps_by_name; /* its `dump` opens the path, and does not write to the descriptor */
 	bool (*dump)(struct cairn_profiler *profiler, const char *path, int descriptor, struct cairn_error *error);
 	uint64_t (*allocated)(struct cairn_profiler *profiler); /* bytes in all, freed or not */
-	uint64_t (*samples)(struct cairn_profiler *profiler); /* that live; NULL where only a dump tells */
+	uint64_t (*samples)(struct cairn_profiler *profiler); /* live bytes; NULL if only a dump shows them */
 	void (*write_trailer)(struct cairn_profiler *profiler, struct cairn_buffer *out); /* its own lines; may be NULL */
+	/* Ranges of private memory that the service mapped itself, sorted: *COUNT of them, owned by the caller (cairn_pages_unmap with
+	 * *SIZE); NULL for none. May be NULL. */
+	struct cairn_smaps_range *(*list_mapped)(size_t *count, size_t *size);
 	void (*write_statistics)(struct cairn_buffer *out); /* the allocator's, which may make host threads wait; may be NULL */
-	/* Has FUNCTION called with each sample, on the thread that allocates; NULL ends it. False where that never happens. */
+	/* Calls FUNCTION with each sample, on the thread that allocates; NULL ends it. Returns false if the engine cannot do that. */
 	bool (*notify)(void (*function)(void));
 	void (*count)(struct cairn_engine_counts *counts);
 };

@@ -6,7 +6,7 @@
 
 #include <sys/mman.h>
 
-enum { page_size = 4096 };
+enum { page_size = 4096, piece_size = 256 << 10 };
 
 void *cairn_pages_map(size_t size)
 {
@@ -19,8 +19,17 @@ void *cairn_pages_map(size_t size)
 
 void cairn_pages_unmap(void *memory, size_t size)
 {
-	if (memory)
-		munmap(memory, size);
+	if (!memory)
+		return;
+	for (size_t at = 0; size - at > piece_size; at += piece_size)
+		madvise((char *)memory + at, piece_size, MADV_DONTNEED);
+	munmap(memory, size);
+}
+
+void cairn_pages_touch(const void *memory, size_t size)
+{
+	for (size_t at = 0; at < size; at += page_size)
+		(void)((const volatile char *)memory)[at];
 }
 
 static bool pages_resize(struct cairn_buffer *buffer, size_t capacity)

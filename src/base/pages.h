@@ -12,6 +12,12 @@
 void *cairn_pages_map(size_t size);
 void cairn_pages_unmap(void *memory, size_t size);
 
+/* Reads one byte of each page, so that all of them are there. It is for pages that a file has: reading one cannot fail then. MAP_POPULATE
+ * would do it in one call, which keeps every thread that maps or unmaps memory waiting until it is done: on a busy machine, where the call
+ * is put aside again and again, for more than a tenth of a second. For the same reason cairn_pages_unmap gives much memory back in
+ * pieces. */
+void cairn_pages_touch(const void *memory, size_t size);
+
 /* An empty buffer on separate pages, for at most MAXIMUM bytes. It is used and freed like any other buffer; without memory, appending
  * sets `failed`. */
 struct cairn_buffer cairn_pages(size_t maximum);

@@ -14,6 +14,7 @@
 /* Profiles and symbol tables shrink 5 to 50 times. Below the floor any ratio goes; above it, this one. */
 static const size_t bomb_floor = (size_t)256 << 20;
 enum { bomb_ratio = 100, step_bytes = 256 << 10 };
+static const uint64_t xz_memory_least = (uint64_t)80 << 20, xz_memory_most = (uint64_t)1 << 30;
 
 enum cairn_packing cairn_unpack_sniff(struct cairn_bytes input)
 {
@@ -28,15 +29,36 @@ enum cairn_packing cairn_unpack_sniff(struct cairn_bytes input)
 
 enum outcome { whole, short_input, damaged, too_large };
 
+/* Where unpacked bytes go. A count keeps none of them. */
+struct output {
+	struct cairn_buffer bytes;
+	bool count_only;
+	size_t counted, limit;
+};
+
 /* Where the next bytes go, and how many fit; NULL past the limit. */
-static char *next_room(struct cairn_buffer *out, size_t *step)
+static char *next_room(struct output *out, size_t *step)
 {
-	size_t free_bytes = out->capacity - out->length;
+	struct cairn_buffer *bytes = &out->bytes;
+	if (out->count_only) {
+		*step = step_bytes;
+		return out->counted > out->limit ? NULL : cairn_buffer_room(bytes, step_bytes);
+	}
+	/* One byte beyond the limit is asked for, so that what ends exactly there fits. */
+	size_t free_bytes = bytes->capacity - bytes->length, left = out->limit + 1 - bytes->length;
 	*step = free_bytes > step_bytes ? free_bytes : step_bytes;
-	return cairn_buffer_room(out, *step);
+	*step = *step < left ? *step : left;
+	return bytes->length > out->limit ? NULL : cairn_buffer_room(bytes, *step);
 }
 
-static enum outcome gunzip(struct cairn_bytes input, struct cairn_buffer *out)
+static void took(struct output *out, size_t length)
+{
+	out->counted += length;
+	if (!out->count_only)
+		out->bytes.length += length;
+}
+
+static enum outcome gunzip(struct cairn_bytes input, struct output *out)
 {
 	z_stream stream = {.next_in = (unsigned char *)(uintptr_t)input.data};
 	size_t left = input.length;
@@ -59,7 +81,7 @@ static enum outcome gunzip(struct cairn_bytes input, struct cairn_buffer *out)
 		stream.next_out = (unsigned char *)room;
 		stream.avail_out = (unsigned)step;
 		int result = inflate(&stream, Z_NO_FLUSH);
-		out->length += step - stream.avail_out;
+		took(out, step - stream.avail_out);
 		if (result == Z_STREAM_END) {
 			struct cairn_bytes rest = {(const char *)stream.next_in, stream.avail_in + left};
 			if (cairn_unpack_sniff(rest) != CAIRN_PACKED_GZIP) {
@@ -78,7 +100,7 @@ static enum outcome gunzip(struct cairn_bytes input, struct cairn_buffer *out)
 	return outcome;
 }
 
-static enum outcome unzstd(struct cairn_bytes input, struct cairn_buffer *out)
+static enum outcome unzstd(struct cairn_bytes input, struct output *out)
 {
 	ZSTD_DStream *stream = ZSTD_createDStream();
 	if (!stream)
@@ -94,7 +116,7 @@ static enum outcome unzstd(struct cairn_bytes input, struct cairn_buffer *out)
 		}
 		ZSTD_outBuffer piece = {room, step, 0};
 		size_t result = ZSTD_decompressStream(stream, &piece, &in);
-		out->length += piece.pos;
+		took(out, piece.pos);
 		if (ZSTD_isError(result)) {
 			outcome = damaged;
 			break;
@@ -109,10 +131,12 @@ static enum outcome unzstd(struct cairn_bytes input, struct cairn_buffer *out)
 	return outcome;
 }
 
-static enum outcome unxz(struct cairn_bytes input, struct cairn_buffer *out)
+static enum outcome unxz(struct cairn_bytes input, struct output *out)
 {
 	lzma_stream stream = LZMA_STREAM_INIT;
-	if (lzma_stream_decoder(&stream, (uint64_t)1 << 30, LZMA_CONCATENATED) != LZMA_OK)
+	/* "xz -9" needs 65 MiB, whatever the size of the data. */
+	uint64_t memory = out->limit < xz_memory_least ? xz_memory_least : out->limit < xz_memory_most ? out->limit : xz_memory_most;
+	if (lzma_stream_decoder(&stream, memory, LZMA_CONCATENATED) != LZMA_OK)
 		cairn_out_of_memory(0);
 	stream.next_in = (const uint8_t *)input.data;
 	stream.avail_in = input.length;
@@ -127,7 +151,7 @@ static enum outcome unxz(struct cairn_bytes input, struct cairn_buffer *out)
 		stream.next_out = (uint8_t *)room;
 		stream.avail_out = step;
 		lzma_ret result = lzma_code(&stream, LZMA_FINISH);
-		out->length += step - stream.avail_out;
+		took(out, step - stream.avail_out);
 		if (result == LZMA_STREAM_END)
 			outcome = whole;
 		else if (result == LZMA_BUF_ERROR)
@@ -141,42 +165,55 @@ static enum outcome unxz(struct cairn_bytes input, struct cairn_buffer *out)
 	return outcome;
 }
 
+static enum outcome unpack(struct cairn_bytes input, struct output *out)
+{
+	switch (cairn_unpack_sniff(input)) {
+	case CAIRN_PACKED_GZIP: return gunzip(input, out);
+	case CAIRN_PACKED_ZSTD: return unzstd(input, out);
+	case CAIRN_PACKED_XZ: return unxz(input, out);
+	case CAIRN_PACKED_NOT: break;
+	}
+	return damaged;
+}
+
+bool cairn_unpack_within(struct cairn_bytes input, size_t most, char **data, size_t *length, bool *cut, struct cairn_error *error)
+{
+	static const char *const names[] = {[CAIRN_PACKED_GZIP] = "gzip", [CAIRN_PACKED_ZSTD] = "zstd", [CAIRN_PACKED_XZ] = "xz"};
+	struct output out = {.bytes = cairn_buffer(most + 1), .limit = most};
+	const char *name = names[cairn_unpack_sniff(input)];
+	if (!name)
+		return cairn_fail(error, "not gzip, zstd or xz data");
+	enum outcome outcome = unpack(input, &out);
+	*cut = outcome != whole;
+	if (outcome == too_large || out.bytes.length > most)
+		cairn_fail(error, "%s data decompresses to more than %zu MiB from %zu bytes: refused", name, most >> 20, input.length);
+	else if (*cut && out.bytes.length == 0)
+		cairn_fail(error, "%s data is %s", name, outcome == damaged ? "damaged" : "truncated before anything could be read");
+	else {
+		if (!out.bytes.data)
+			out.bytes.data = calloc(1, 1);
+		*data = out.bytes.data;
+		*length = out.bytes.length;
+		return true;
+	}
+	cairn_buffer_free(&out.bytes);
+	return false;
+}
+
 bool cairn_unpack(struct cairn_bytes input, char **data, size_t *length, bool *cut, struct cairn_error *error)
 {
 	size_t limit = input.length > bomb_floor / bomb_ratio ? input.length * bomb_ratio : bomb_floor;
-	struct cairn_buffer out = cairn_buffer(limit);
-	const char *name = "";
-	enum outcome outcome = damaged;
-	switch (cairn_unpack_sniff(input)) {
-	case CAIRN_PACKED_GZIP:
-		name = "gzip";
-		outcome = gunzip(input, &out);
-		break;
-	case CAIRN_PACKED_ZSTD:
-		name = "zstd";
-		outcome = unzstd(input, &out);
-		break;
-	case CAIRN_PACKED_XZ:
-		name = "xz";
-		outcome = unxz(input, &out);
-		break;
-	case CAIRN_PACKED_NOT:
-		return cairn_fail(error, "not gzip, zstd or xz data");
-	}
-	*cut = outcome != whole;
-	if (outcome == too_large)
-		cairn_fail(error, "%s data decompresses to more than %zu MiB from %zu bytes: refused", name, limit >> 20, input.length);
-	else if (*cut && out.length == 0)
-		cairn_fail(error, "%s data is %s", name, outcome == damaged ? "damaged" : "truncated before anything could be read");
-	else {
-		if (!out.data)
-			out.data = calloc(1, 1);
-		*data = out.data;
-		*length = out.length;
-		return true;
-	}
-	cairn_buffer_free(&out);
-	return false;
+	return cairn_unpack_within(input, limit, data, length, cut, error);
+}
+
+bool cairn_unpack_fits(struct cairn_bytes input, size_t most)
+{
+	struct output out = {.bytes = cairn_buffer(step_bytes), .count_only = true, .limit = most};
+	if (cairn_unpack_sniff(input) == CAIRN_PACKED_NOT)
+		return input.length <= most;
+	unpack(input, &out);
+	cairn_buffer_free(&out.bytes);
+	return out.counted <= most;
 }
 
 char *cairn_pack_gzip(struct cairn_bytes data, size_t *length)

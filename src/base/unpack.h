@@ -18,6 +18,13 @@ enum cairn_packing cairn_unpack_sniff(struct cairn_bytes input);
  * kept, *CUT is set and the call succeeds as long as there is something. */
 bool cairn_unpack(struct cairn_bytes input, char **data, size_t *length, bool *cut, struct cairn_error *error);
 
+/* The same with a limit of MOST bytes, whatever the ratio. */
+bool cairn_unpack_within(struct cairn_bytes input, size_t most, char **data, size_t *length, bool *cut, struct cairn_error *error);
+
+/* Whether INPUT, packed or not, is at most MOST bytes long once unpacked. Nothing is kept: it needs the memory of one step, and stops at
+ * the limit. */
+bool cairn_unpack_fits(struct cairn_bytes input, size_t most);
+
 /* DATA as one gzip member. Free the result; NULL when memory ran out. */
 char *cairn_pack_gzip(struct cairn_bytes data, size_t *length);
 

@@ -1,8 +1,7 @@
 /* addr2line.c - `cairn addr2line`, or the program under the name addr2line: GNU addr2line's command line and output.
  *
- * Addresses that are there together are answered together: all arguments, or as much of standard input as can be read
- * without waiting. So a file of addresses is one batch, and a person or program that writes one line and waits for its
- * answer gets it.
+ * Addresses that are available together are answered together: all arguments, or as much of standard input as can be read without
+ * waiting. So a file of addresses is one batch, and a person or program that writes one line and waits gets its answer.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/array.h"
 #include "base/file.h"
@@ -33,7 +32,7 @@ struct options {
 	bool addresses, basenames, demangle, functions, inlines, pretty;
 };
 
-/* Names already demangled, by the place of the mangled one. */
+/* Demangled names, by the address of the mangled one. */
 struct demangler {
 	struct cairn_map index;
 	const char **names; /* mangled, until demangled */
@@ -72,7 +71,7 @@ static const char usage[] =
 	"  -h, --help            print this help\n"
 	"  -v, --version         print the version\n";
 
-/* Answers the letters that ask for a text, and those that nobody knows; the exit code. */
+/* Handles the letters that print a text, and unknown ones; returns the exit code. */
 static int tell(int letter)
 {
 	bool version = letter == 'v' || letter == 'V', help = letter == 'h' || letter == 'H';
@@ -83,7 +82,7 @@ static int tell(int letter)
 	return version || help ? CAIRN_EXIT_DONE : CAIRN_EXIT_FAILED;
 }
 
-/* Parses into OPTIONS; the exit code when there is nothing more to do, else -1. */
+/* Parses into OPTIONS. Returns the exit code if there is nothing more to do, else -1. */
 static int parse(struct options *options, int argc, char **argv)
 {
 	static const struct option long_options[] = {
@@ -125,7 +124,7 @@ static int parse(struct options *options, int argc, char **argv)
 }
 
 /* So many names are one piece of work. */
-/* Of this many mangled names, or results to print, a thread of its own is worth starting: the names of C take no time. */
+/* With this many mangled names or results, another thread is worth starting: C names take no time. */
 enum { chunk = 64, names_for_thread = 256, results_for_thread = 4096 };
 
 static void demangle_some(void *context, size_t item, unsigned worker)
@@ -139,7 +138,7 @@ static void demangle_some(void *context, size_t item, unsigned worker)
 	}
 }
 
-/* Frames lie in the order in which units were walked, results in that of the questions: the memory of one soon to come is asked for. */
+/* Frames are in the order in which units were walked, results in that of the questions: memory that is needed soon is prefetched. */
 static void fetch_ahead(const struct cairn_symbol *results, size_t count, size_t i)
 {
 	enum { ahead = 8 };
@@ -171,7 +170,7 @@ static void demangle_all(struct demangler *demangler, const struct cairn_symbol 
 	demangler->done = demangler->count;
 }
 
-/* What is mangled lies far apart in the debug information and is not looked at again once it is demangled. */
+/* Mangled names are far apart in the debug information and not needed again once they are demangled. */
 static const char *function_name(const struct session *session, const struct cairn_symbol_frame *frame)
 {
 	const char *name = frame->function;
@@ -213,7 +212,7 @@ static void print_result(const struct session *session, uint64_t address, const 
 	}
 }
 
-/* The answers to some addresses. Threads make text of them side by side, a part at a time, and write it in turn. */
+/* The answers to some addresses. Threads format them in parallel, a part each, and write in turn. */
 enum { part_results = 256 };
 struct answers {
 	const struct session *session;
@@ -277,7 +276,7 @@ static int print_answers(struct answers *answers)
 	return answers->cause;
 }
 
-/* Answers COUNT addresses. False when nobody takes the answers any more. */
+/* Answers COUNT addresses. False if nobody reads the answers any more. */
 static bool answer(struct session *session, uint64_t *addresses, size_t count)
 {
 	struct cairn_symbol *results = cairn_array_zero(count, sizeof *results);
@@ -299,7 +298,7 @@ static bool answer(struct session *session, uint64_t *addresses, size_t count)
 	return cause == 0;
 }
 
-/* Hexadecimal digits, with or without 0x; what is not a number is address 0, as it has always been. */
+/* Hexadecimal digits, with or without 0x; anything else is address 0, as in GNU addr2line. */
 static uint64_t parse_address(struct cairn_bytes text)
 {
 	uint64_t address = 0;
@@ -307,8 +306,8 @@ static uint64_t parse_address(struct cairn_bytes text)
 	return cairn_text_hex(&text, &address) ? address : 0;
 }
 
-/* Whether more input comes without waiting. One that sends lines by the dozen is about to send more; one that sends a line
- * is waiting for its answer. */
+/* Whether more input arrives without waiting. A writer that sends dozens of lines is about to send more; one that sends a single line
+ * waits for its answer. */
 static bool more_is_coming(const struct cairn_buffer *input)
 {
 	enum { many_bytes = 512, moment_ms = 2 };
@@ -316,14 +315,14 @@ static bool more_is_coming(const struct cairn_buffer *input)
 	return poll(&in, 1, input->length >= many_bytes ? moment_ms : 0) > 0;
 }
 
-/* Whether a read that failed is to be tried again. Standard input may have been set not to wait: then we do. */
+/* Whether to retry a failed read. If standard input is non-blocking, waits for it. */
 static bool is_worth_another_try(void)
 {
 	struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
 	return errno == EINTR || (errno == EAGAIN && (poll(&in, 1, -1) >= 0 || errno == EINTR));
 }
 
-/* Answers the complete lines of INPUT, and keeps the rest of it; at the end of the input the rest is a line too. */
+/* Answers the complete lines of INPUT and keeps the rest; at the end of the input the rest is a line too. */
 static bool answer_lines(struct session *session, struct cairn_buffer *input, bool at_end)
 {
 	struct cairn_bytes rest = cairn_buffer_bytes(input), line;

@@ -23,13 +23,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ready_ms = 10000, detach_ms = 10000 };
+enum { ready_ms = 10000, look_ms = 250, detach_ms = 10000 };
 
 struct options {
 	bool wait;
 	uint64_t period;
 	const char *engine, *listen, *token, *budget;
 	bool filtered;
+	bool waiting; /* only an agent that is there and has not started, with the settings that it has; for commands that find one */
 	bool quiet;
 };
 
@@ -37,11 +38,13 @@ struct options {
 static const struct cairn_option table[] = {
 	{0, "wait", NULL, "do not sample until 'cairn activate'", CAIRN_OPTION_FLAG, AT(wait), 0},
 	{0, "period", "SIZE", "sample once in this many bytes (default: 512K)", CAIRN_OPTION_SIZE, AT(period), 0},
-	{0, "engine", "NAME", "profile with: auto, cairn (any allocator) or jemalloc (default: auto)", CAIRN_OPTION_TEXT, AT(engine), 0},
-	{0, "listen", "ADDRESS", "let the agent listen on TCP too, such as 127.0.0.1:4000", CAIRN_OPTION_TEXT, AT(listen), 0},
+	{0, "engine", "NAME", "profile with: auto, cairn (any allocator) or jemalloc (default: auto)", CAIRN_OPTION_TEXT, AT(engine), 0,
+	 (const char *const[]){"auto", "cairn", "jemalloc", NULL}},
+	{0, "listen", "ADDRESS", "let the agent listen on TCP too, such as 127.0.0.1:9999", CAIRN_OPTION_TEXT, AT(listen), 0},
 	{0, "token", "TOKEN", "the token that clients over TCP need ($CAIRN_TOKEN)", CAIRN_OPTION_TEXT, AT(token), 0},
 	{0, "budget", "PERCENT", "lengthen the period to stay within this share of CPU time, such as 1%", CAIRN_OPTION_TEXT, AT(budget), 0},
 	{0, "filtered", NULL, "attach although the process filters its system calls (seccomp)", CAIRN_OPTION_FLAG, AT(filtered), 0},
+	{0, "waiting", NULL, NULL, CAIRN_OPTION_FLAG, AT(waiting), 0},
 	{'q', "quiet", NULL, "print nothing when it is done", CAIRN_OPTION_FLAG, AT(quiet), 0},
 	{0},
 };
@@ -73,7 +76,7 @@ static bool write_config(const struct options *options, struct cairn_attach *att
 	if (options->budget)
 		cairn_buffer_format(&text, ",budget:%s", options->budget);
 	bool fits = !text.failed && text.length < sizeof attach->config;
-	if (fits)
+	if (fits && !options->waiting)
 		memcpy(attach->config, text.data, text.length);
 	cairn_buffer_free(&text);
 	attach->state = CAIRN_ATTACH_WANTED;
@@ -91,6 +94,7 @@ struct work {
 	off_t attach_offset; /* of `cairn_attached` in it */
 	int64_t held_ns;
 	unsigned calls;
+	bool only_waiting; /* nothing is started but the agent of a forked child that waits */
 	bool waits; /* the process will load the library, but has not */
 };
 
@@ -278,6 +282,10 @@ static bool start_again(struct work *work, const struct cairn_subject_module *mo
 	uint64_t attached, function;
 	if (!locate(work, module, &attached, &function))
 		return cairn_fail(error, "process %d has loaded a libcairn of another version, which this command cannot start", work->pid);
+	uint32_t state = 0;
+	if (work->only_waiting && (cairn_subject_read(&work->subject, attached + offsetof(struct cairn_attach, state), &state, sizeof state) !=
+				   sizeof state || state != CAIRN_ATTACH_WAITING))
+		return cairn_fail(error, "process %d has no agent that waits for its start", work->pid);
 	struct cairn_injection injection = {.function = function};
 	if (!cairn_subject_write(&work->subject, attached, &work->attach, sizeof work->attach))
 		return cairn_fail_errno(error, "the memory of process %d cannot be written", work->pid);
@@ -356,7 +364,12 @@ static bool attach(struct work *work, struct cairn_error *error)
 	bool done = cairn_subject_open(&work->subject, work->pid, error) && cairn_inject_await_turn(&work->subject, error);
 	if (done) {
 		const struct cairn_subject_module *module = cairn_subject_find(&work->subject, CAIRN_SUBJECT_AGENT);
-		done = module ? start_again(work, module, error) : load(work, error);
+		if (module)
+			done = start_again(work, module, error);
+		else if (work->only_waiting)
+			done = cairn_fail(error, "process %d has not loaded the agent", work->pid);
+		else
+			done = load(work, error);
 	}
 	cairn_subject_close(&work->subject);
 	cairn_file_close(&work->library);
@@ -367,11 +380,15 @@ static bool attach(struct work *work, struct cairn_error *error)
 
 static bool await_agent(struct work *work, const char *name, struct cairn_target *target, struct cairn_error *error)
 {
-	for (int64_t until = cairn_clock_ns() + ready_ms * (int64_t)1000000; cairn_clock_ns() < until; pause_ms(10)) {
+	int64_t now = cairn_clock_ns(), until = now + ready_ms * (int64_t)1000000, look = now + look_ms * (int64_t)1000000;
+	for (; (now = cairn_clock_ns()) < until; pause_ms(10)) {
 		if (cairn_target_find(target, name, NULL, error))
 			return true;
+		if (now < look)
+			continue;
 		if (has_failed(work, error))
 			return false;
+		look = now + look_ms * (int64_t)1000000;
 	}
 	return false;
 }
@@ -415,18 +432,21 @@ static int run_attach(const void *values, int count, char **operands)
 	const struct options *options = values;
 	struct cairn_target target;
 	struct cairn_error error;
-	if (count != 1 || !pid_of(operands[0]))
+	if (count != 1)
 		return usage("missing PID: cairn attach [options] PID");
-	if (options->engine && strcmp(options->engine, "auto") != 0 && strcmp(options->engine, "cairn") != 0 &&
-	    strcmp(options->engine, "jemalloc") != 0)
-		return usage("--engine is auto, cairn or jemalloc");
+	if (!pid_of(operands[0])) {
+		cairn_fail_usage(&error, "%s: not a PID; 'cairn ps' and 'pgrep' list them", operands[0]);
+		return cairn_say_failure(&error);
+	}
+	if (!cairn_program_settings_are_good(options->engine, options->token, &error))
+		return usage(error.text);
 	static struct work work;
-	work = (struct work){.pid = pid_of(operands[0])};
+	work = (struct work){.pid = pid_of(operands[0]), .only_waiting = options->waiting};
 	if (cairn_target_find(&target, operands[0], NULL, &error)) {
 		struct cairn_buffer body = {0};
 		if (!options->quiet)
 			cairn_print(stdout, "%s: already has an agent, which keeps its settings\n", operands[0]);
-		bool done = options->wait || cairn_target_ask(&target, "POST", "/cairn/activate", &body, &error);
+		bool done = options->wait || options->waiting || cairn_target_ask(&target, "POST", "/cairn/activate", &body, &error);
 		cairn_buffer_free(&body);
 		return done ? CAIRN_EXIT_DONE : cairn_say_failure(&error);
 	}

@@ -1,4 +1,4 @@
-/* cache.c - `cairn cache`: what is kept on disk, and forgetting it.
+/* cache.c - `cairn cache`: shows the symbol cache on disk, and clears it.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/json.h"
 #include "base/text.h"

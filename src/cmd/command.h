@@ -1,4 +1,4 @@
-/* command.h - every command of the program, and what they share in talking to a person.
+/* command.h - all commands, and how they print messages.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_COMMAND_H
 #define CAIRN_CMD_COMMAND_H
@@ -67,21 +67,21 @@ int cairn_run_command(const struct cairn_command *command, int argc, char **argv
 
 /* "cairn: TEXT" on standard error, in red on a terminal. Returns CAIRN_EXIT_FAILED. */
 int cairn_say_error(const char *text);
-/* The same with the sentence of ERROR. Returns CAIRN_EXIT_USAGE where the command line is at fault. */
+/* The same with the message of ERROR. Returns CAIRN_EXIT_USAGE if it is a usage error. */
 int cairn_say_failure(const struct cairn_error *error);
 /* "cairn: note: TEXT" on standard error, unless -q was given. */
 void cairn_say_note(const char *text);
 /* The same, formatted. */
 void cairn_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Prints formatted text with whatever names are in it, cleaned: line ends and tabs are the only control characters that get out. */
+/* Prints formatted text that may contain any names; line ends and tabs are the only control characters that are kept. */
 void cairn_print(FILE *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Writes BYTES to PATH (NULL or "-" is standard output), saying what went wrong if it did. A reader that went away
- * (a closed pipe) is no error. What goes to a terminal passes cairn_utf8_show_coloured. Returns the exit code. */
+/* Writes BYTES to PATH (NULL or "-" is standard output) and reports a failure. A closed pipe is no error. Output to a terminal passes
+ * through cairn_utf8_show_coloured. Returns the exit code. */
 int cairn_say_output(const char *path, struct cairn_bytes bytes);
 
-/* The same to standard output for text that somebody else wrote, an agent or a server, wherever standard output leads: cleaned. */
+/* The same to standard output for text from an agent or a server: cleaned even if standard output is not a terminal. */
 int cairn_say_lines(struct cairn_bytes text);
 
 #endif

@@ -29,12 +29,17 @@ static void bash_option(const struct cairn_command *command, const struct cairn_
 	cairn_buffer_format(out, " --%s", option->name);
 }
 
-/* The processes that can be asked, for a command that takes one: the first column of `cairn ps`. */
-static const char processes[] = "cairn ps --quiet 2>/dev/null | awk \"NR > 1 { print \\$1 }\"";
+/* The processes with an agent, for a command that takes one: the first column of `cairn ps`. */
+static const char profiled[] = "cairn ps --quiet 2>/dev/null | awk \"NR > 1 { print \\$1 }\"";
 
-static bool takes_process(const struct cairn_command *command)
+/* The user's own processes, for a command that takes any. */
+static const char own[] = "ps -u \"$(id -un)\" -o pid= 2>/dev/null";
+
+/* The shell command that lists the processes that COMMAND takes; NULL if it takes none. */
+static const char *list_processes(const struct cairn_command *command)
 {
-	return strstr(command->arguments, "SOURCE") || strstr(command->arguments, "TARGET");
+	bool takes_profiled = strstr(command->arguments, "SOURCE") || strstr(command->arguments, "TARGET");
+	return takes_profiled ? profiled : strcmp(command->arguments, "PID") == 0 ? own : NULL;
 }
 
 static void write_words(const struct cairn_option *option, struct cairn_buffer *out)
@@ -43,7 +48,7 @@ static void write_words(const struct cairn_option *option, struct cairn_buffer *
 		cairn_buffer_format(out, "%s%s", i ? " " : "", option->words[i]);
 }
 
-/* A case for the word behind an option that takes one of a few. */
+/* A case for the word after an option that takes one of a few words. */
 static void bash_words(const struct cairn_command *command, const struct cairn_option *option, struct cairn_buffer *out)
 {
 	if (!option->words)
@@ -63,6 +68,8 @@ static void write_names(struct cairn_buffer *out)
 static void write_bash(struct cairn_buffer *out)
 {
 	const struct cairn_command *command;
+	cairn_buffer_format(out, "_cairn_profiled() { compgen -f -- \"$1\"; compgen -W \"$(%s)\" -- \"$1\"; }\n"
+				 "_cairn_own() { compgen -W \"$(%s)\" -- \"$1\"; }\n", profiled, own);
 	cairn_buffer_text(out, "_cairn() {\n\tlocal word=${COMP_WORDS[COMP_CWORD]} commands='");
 	write_names(out);
 	cairn_buffer_text(out, "' words= files=-f\n\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\twords=\"help $commands --version --help\" files=\n"
@@ -72,19 +79,20 @@ static void write_bash(struct cairn_buffer *out)
 	for (size_t i = 0; (command = next_command(&i));) {
 		cairn_buffer_format(out, "\t\t%s) words='--help", command->name);
 		each_option(command, bash_option, out);
-		cairn_buffer_format(out, "' %s;;\n", takes_process(command) ? "files=-p " : "");
+		const char *list = list_processes(command);
+		cairn_buffer_format(out, "' %s;;\n", list == own ? "files=_cairn_own " : list ? "files=_cairn_profiled " : "");
 	}
 	cairn_buffer_text(out, "\t\tesac\n\tfi\n\tcase ${COMP_WORDS[1]}:${COMP_WORDS[COMP_CWORD-1]} in\n");
 	for (size_t i = 0; (command = next_command(&i));)
 		each_option(command, bash_words, out);
-	cairn_buffer_format(out, "\t*) ;;\n\tesac\n\tif [ \"$files\" = -p ] && [[ $word != -* ]]; then\n"
-				 "\t\tmapfile -t COMPREPLY < <(compgen -f -- \"$word\"; compgen -W \"$(%s)\" -- \"$word\")\n\t\treturn\n\tfi\n", processes);
+	cairn_buffer_text(out, "\t*) ;;\n\tesac\n\tif [[ $files == _cairn_* && $word != -* ]]; then\n"
+			       "\t\tmapfile -t COMPREPLY < <($files \"$word\")\n\t\treturn\n\tfi\n");
 	cairn_buffer_text(out, "\tif [ -z \"$files\" ] || [[ $word == -* ]]; then\n"
 			       "\t\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n\telse\n"
 			       "\t\tmapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n\tfi\n}\ncomplete -o filenames -F _cairn cairn\n");
 }
 
-/* Help texts are our own and hold no quote of the shell they go to; this keeps it so. */
+/* Help texts contain no quotes; this makes sure. */
 static void quoted(const char *text, struct cairn_buffer *out)
 {
 	for (; *text; text++)
@@ -106,8 +114,10 @@ static void zsh_option(const struct cairn_command *command, const struct cairn_o
 static void write_zsh(struct cairn_buffer *out)
 {
 	const struct cairn_command *command;
-	cairn_buffer_format(out, "#compdef cairn\n_cairn_source() {\n\tlocal -a processes=(${(f)\"$(%s)\"})\n"
-				 "\t_alternative 'files:file:_files' \"processes:process:($processes)\"\n}\n", processes);
+	cairn_buffer_format(out, "#compdef cairn\n_cairn_profiled() {\n\tlocal -a processes=(${(f)\"$(%s)\"})\n"
+				 "\t_alternative 'files:file:_files' \"processes:process:($processes)\"\n}\n"
+				 "_cairn_own() {\n\tlocal -a processes=(${=${(f)\"$(%s)\"}})\n\t_alternative \"processes:process:($processes)\"\n}\n",
+			    profiled, own);
 	cairn_buffer_text(out, "_cairn() {\n\tif (( CURRENT == 2 )); then\n\t\tlocal -a commands=(");
 	for (size_t i = 0; (command = next_command(&i));) {
 		cairn_buffer_format(out, " '%s:", command->name);
@@ -119,12 +129,14 @@ static void write_zsh(struct cairn_buffer *out)
 	for (size_t i = 0; (command = next_command(&i));) {
 		cairn_buffer_format(out, "\t%s) _arguments '--help[show the options]'", command->name);
 		each_option(command, zsh_option, out);
+		const char *list = list_processes(command);
 		cairn_buffer_text(out, command == &cairn_command_completion ? " '*:shell:(bash zsh fish)' ;;\n" :
-				       takes_process(command) ? " '*:source:_cairn_source' ;;\n" : " '*:source:_files' ;;\n");
+				       list == own ? " '*:process:_cairn_own' ;;\n" :
+				       list ? " '*:source:_cairn_profiled' ;;\n" : " '*:source:_files' ;;\n");
 	}
 	cairn_buffer_text(out, "\thelp) _arguments '1:command:(");
 	write_names(out);
-	/* As a file of zsh's own folder it is read, and called, at the first completion; else it is sourced. */
+	/* As a file in zsh's function path it is loaded and called at the first completion; otherwise it is sourced. */
 	cairn_buffer_text(out, ")' ;;\n\tesac\n}\nif [ \"$funcstack[1]\" = _cairn ]; then\n\t_cairn \"$@\"\nelse\n\tcompdef _cairn cairn\nfi\n");
 }
 
@@ -154,8 +166,10 @@ static void write_fish(struct cairn_buffer *out)
 	}
 	for (size_t i = 0; (command = next_command(&i));) {
 		each_option(command, fish_option, out);
-		if (takes_process(command))
-			cairn_buffer_format(out, "complete -c cairn -n '__fish_seen_subcommand_from %s' -a '(%s)'\n", command->name, processes);
+		const char *list = list_processes(command);
+		if (list)
+			cairn_buffer_format(out, "complete -c cairn -n '__fish_seen_subcommand_from %s'%s -a '(%s)'\n", command->name,
+					    list == own ? " -f" : "", list);
 	}
 	cairn_buffer_text(out, "complete -c cairn -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish'\n"
 			       "complete -c cairn -n __fish_use_subcommand -f -a help -d 'show the options of a command'\n"

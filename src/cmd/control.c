@@ -1,9 +1,10 @@
-/* control.c - `cairn status`, `activate`, `deactivate`, `reset`, `gdump`, `dump`, `cpu` and `stats`: a command to one agent.
+/* control.c - `cairn status`, `activate`, `deactivate`, `reset`, `gdump`, `dump`, `cpu` and `stats`: each sends a command to one agent.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/file.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cmd/command.h"
+#include "cmd/ending.h"
 #include "cmd/target.h"
 #include "dump/trailer.h"
 #include "profile/read.h"
@@ -71,10 +72,10 @@ static int usage_one(void)
 
 static bool find(struct cairn_target *target, const struct options *options, const char *name, struct cairn_error *error)
 {
-	return cairn_target_find(target, name, options->target.token, error);
+	return cairn_target_find_or_start(target, name, options->target.token, error);
 }
 
-/* One request to the one operand, and its answer on standard output. */
+/* Sends a request to the one operand and prints the answer. */
 static int ask_and_print(const struct options *options, int count, char **operands, const char *method, const char *path)
 {
 	struct cairn_target target;
@@ -101,7 +102,7 @@ static int run_stats(const void *values, int count, char **operands)
 	return ask_and_print(options, count, operands, "GET", options->json ? "/cairn/stats?format=json" : "/cairn/stats");
 }
 
-/* One command, and the sentence that says it was done. */
+/* Sends a command and prints that it was done. */
 static int command(const struct options *options, const char *name, const char *path, const char *done)
 {
 	struct cairn_target target;
@@ -145,7 +146,7 @@ static int run_gdump(const void *values, int count, char **operands)
 		       on ? "jemalloc writes a dump at each new high of memory in use" : "jemalloc no longer writes dumps at new highs");
 }
 
-/* The file name of the program in a command line: the first word, as far as a blank or colon, after its last slash. */
+/* The program's file name in a command line: the first word, up to a blank or colon, after its last slash. */
 static struct cairn_bytes program_name(struct cairn_bytes command)
 {
 	enum { longest = 80 };
@@ -161,7 +162,7 @@ static struct cairn_bytes program_name(struct cairn_bytes command)
 	return name;
 }
 
-/* What the name of a file says of the profile in it. */
+/* The facts that a file name states about the profile. */
 struct facts {
 	char program[88], pid[24], host[72], live[24];
 	time_t taken;
@@ -173,7 +174,7 @@ static void put_name(char *out, size_t size, struct cairn_bytes name)
 	snprintf(out, size, "%.*s", (int)(name.length < size ? name.length : size - 1), name.data);
 }
 
-/* From the profile itself, where no agent wrote who it is of: from its memory map, say. */
+/* From the profile itself, for instance from its memory map, if no agent wrote whose it is. */
 static void read_facts(struct facts *facts, struct cairn_bytes dump, const char *url)
 {
 	struct cairn_profile profile;
@@ -197,8 +198,8 @@ static void read_facts(struct facts *facts, struct cairn_bytes dump, const char 
 	cairn_profile_free(&profile);
 }
 
-/* redis-server-4242-host-20261115T041002Z-1.5MiB.heap: what, which, where, when and how much is live, as far as it is known. A CPU profile
- * ends in .cpu instead, and pprof's in .pb.gz. URL is where it was fetched from; NULL for a process of this machine. */
+/* redis-server-4242-host-20261115T041002Z-1.5MiB.heap: program, PID, host, time and live bytes, as far as they are known. A CPU profile
+ * ends in .cpu, pprof's in .pb.gz. URL is where it was fetched from; NULL for a process of this machine. */
 static void make_name(struct cairn_bytes dump, bool is_cpu, const char *url, char *out, size_t size)
 {
 	struct cairn_trailer trailer;
@@ -231,7 +232,7 @@ static void make_name(struct cairn_bytes dump, bool is_cpu, const char *url, cha
 			*c = '_';
 }
 
-/* Writes a profile where --output says, or under a name made up, and prints the path. */
+/* Writes a profile to --output, or to a new name, and prints the path. */
 static int save(const struct options *options, struct cairn_bytes profile, bool is_cpu, const char *url)
 {
 	char name[260], path[4096];
@@ -256,6 +257,8 @@ static int run_dump(const void *values, int count, char **operands)
 	struct cairn_buffer body = cairn_buffer(0);
 	if (count != 1)
 		return usage_one();
+	if (!cairn_ending_check("dump", options->output, NULL, &error))
+		return cairn_say_failure(&error);
 	bool good = find(&target, options, operands[0], &error) && cairn_target_snapshot(&target, &body, &error);
 	int code = good ? save(options, cairn_buffer_bytes(&body), false, target.url) : cairn_say_failure(&error);
 	cairn_buffer_free(&body);
@@ -277,6 +280,8 @@ static int run_cpu(const void *values, int count, char **operands)
 	seconds = options->duration ? (uint64_t)span_ns / CAIRN_SECOND_NS : seconds;
 	if (seconds > cpu_seconds_most || frequency > cpu_frequency_most)
 		return usage("--for takes up to 1h, --frequency 1 to 10000");
+	if (!cairn_ending_check("cpu", options->output, (const char *const[]){".pb.gz", NULL}, &error))
+		return cairn_say_failure(&error);
 	bool good = find(&target, options, operands[0], &error);
 	if (good && isatty(STDERR_FILENO))
 		cairn_note("profiling for %llu second%s; Ctrl-C stops it without writing a file", (unsigned long long)seconds, seconds == 1 ? "" : "s");

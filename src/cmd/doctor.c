@@ -1,4 +1,4 @@
-/* doctor.c - `cairn doctor`: why there is nothing to see, and the one line that fixes it.
+/* doctor.c - `cairn doctor`: diagnoses an empty profile and prints the fix.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/doctor/doctor.h"
 
@@ -30,7 +30,7 @@ static const struct cairn_option_group groups[] = {
 
 enum { process = CAIRN_DIAGNOSIS_PROCESS, binary = CAIRN_DIAGNOSIS_BINARY, dump = CAIRN_DIAGNOSIS_DUMP };
 
-/* In the order in which a person would go about it. */
+/* In the order in which a person would check. */
 static const struct check {
 	const char *name;
 	unsigned kinds; /* of diagnosiss */
@@ -90,7 +90,7 @@ void cairn_finding_say(struct cairn_finding *finding, enum cairn_finding_level l
 
 void cairn_finding_restart(struct cairn_finding *finding, struct cairn_diagnosis *diagnosis, const char *variable, const char *value)
 {
-	/* What it was started with and goes on to need. */
+	/* The settings with which it was started and has to be started again. */
 	static const char *const kept[] = {"LD_PRELOAD", "CAIRN_CONF", "CAIRN_CONFIG", "CAIRN_TOOL", "XDG_RUNTIME_DIR"};
 	struct cairn_arena *arena = &diagnosis->arena;
 	const char *before = "", *line = NULL;
@@ -100,7 +100,7 @@ void cairn_finding_restart(struct cairn_finding *finding, struct cairn_diagnosis
 		if (now)
 			before = cairn_arena_format(arena, "%s%s=%s ", before, name, cairn_shell_word(arena, now));
 	}
-	/* Double quotes, so that the shell still expands a command substitution. */
+	/* Uses double quotes, so that the shell still expands a command substitution. */
 	const char *word = strstr(value, "$(") ? cairn_arena_format(arena, "\"%s\"", value) : cairn_shell_word(arena, value);
 	if (diagnosis->pid)
 		line = cairn_restart_line(arena, diagnosis->pid, cairn_arena_format(arena, "%s%s=%s", before, variable, word));
@@ -164,7 +164,7 @@ static void write_json(const struct cairn_diagnosis *diagnosis, const struct cai
 	cairn_buffer_byte(out, '\n');
 }
 
-/* Looks with every check that applies; whether nothing is wrong. */
+/* Runs every check that applies; returns whether nothing is wrong. */
 static bool check_all(struct cairn_diagnosis *diagnosis, struct cairn_finding findings[check_count])
 {
 	bool good = true;

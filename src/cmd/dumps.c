@@ -1,4 +1,4 @@
-/* dumps.c - `cairn dumps`: the dump folder of a service, on disk or through its agent: listed, fetched from, thinned.
+/* dumps.c - `cairn dumps`: lists and thins the dump folder of a service, on disk or through its agent, and fetches dumps.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/descriptor.h"
 #include "base/text.h"
@@ -50,7 +50,7 @@ static bool read_dump(const struct cairn_folder *folder, const char *name, struc
 	return good;
 }
 
-/* What was asked for, of a folder on this machine, in OUT. */
+/* Answers for a folder on this machine, in OUT. */
 static bool do_here(const char *path, const struct options *options, const struct cairn_folder_limits *limits, struct cairn_buffer *out,
 		    struct cairn_error *error)
 {
@@ -110,7 +110,7 @@ static bool read_limits(const struct options *options, struct cairn_folder_limit
 	return true;
 }
 
-/* Whether what was asked for makes sense together. */
+/* Whether the options make sense together. */
 static bool check(const struct options *options, int count, struct cairn_error *error)
 {
 	bool limited = options->count || options->bytes || options->age;

@@ -1,7 +1,7 @@
-/* endpoint.c - the heap endpoints of other services, tried one after another.
+/* endpoint.c - tries the heap endpoints of other services, one after another.
  *
- * Those that only read come first. RisingWave's comes last, and only where none of the others is there: its node writes a file first, and
- * what it gives of it is call paths with names.
+ * Endpoints that only read come first. RisingWave's comes last, and only if none of the others exists: its node writes a file first, and
+ * returns only call paths with names.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/endpoint.h"
 
@@ -22,20 +22,20 @@ static const struct {
 	{"GET", "/service/jemalloc/pprof/heap", "userver"},
 };
 
-/* Folded text is hard to tell from any other, and none of these endpoints gives it. */
+/* Folded text is hard to distinguish from other text, and none of these endpoints returns it. */
 static bool is_profile(const struct cairn_buffer *body)
 {
 	enum cairn_format format = cairn_profile_sniff(cairn_buffer_bytes(body));
 	return format != CAIRN_FORMAT_UNKNOWN && format != CAIRN_FORMAT_FOLDED;
 }
 
-/* Whether an answer of STATUS comes from an endpoint that is there. Pages for people answer 200 to whatever they are asked. */
+/* Whether an answer of STATUS means that the endpoint exists. Servers of web pages answer 200 to any path. */
 static bool is_refusal(int status)
 {
 	return status != 0 && status != 200 && status != 404 && status != 405;
 }
 
-/* The number of the first compute node; 0, the meta node's own, where there is none. */
+/* The number of the first compute node; 0, the meta node itself, if there is none. */
 static unsigned find_compute_node(const struct cairn_target *target)
 {
 	struct cairn_buffer body = cairn_buffer(0);
@@ -49,7 +49,7 @@ static unsigned find_compute_node(const struct cairn_target *target)
 	return number >= 0 && number < 1e9 ? (unsigned)number : 0;
 }
 
-/* The path of the newest dump in RisingWave's list; their names are dates. Empty when there is none. */
+/* The path of the newest dump in RisingWave's list, whose names are dates; empty if there is none. */
 static void newest_dump(struct cairn_json_value list, char *out, size_t size)
 {
 	char dir[2048], newest[256] = "", name[256];
@@ -64,7 +64,7 @@ static void newest_dump(struct cairn_json_value list, char *out, size_t size)
 	snprintf(out, size, "%s%s%s", newest[0] ? dir : "", newest[0] ? "/" : "", newest);
 }
 
-/* Has the node write a dump, finds it in the node's list and asks for its call paths. *FOUND is set where the endpoints are there. */
+/* Makes the node write a dump, finds it in the node's list and fetches its call paths. Sets *FOUND if the endpoints exist. */
 static bool ask_risingwave(const struct cairn_target *target, struct cairn_buffer *body, bool *found, struct cairn_error *error)
 {
 	struct cairn_arena arena = {0};

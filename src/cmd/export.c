@@ -1,7 +1,9 @@
 /* export.c - `cairn export` and `cairn pprof`: the profile in the formats of other tools.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "base/text.h"
 #include "base/unpack.h"
 #include "cmd/command.h"
+#include "cmd/ending.h"
 #include "cmd/view.h"
 #include "profile/flat_write.h"
 #include "profile/pprof_write.h"
@@ -21,6 +23,7 @@ struct options {
 	bool plain; /* not packed by gzip */
 	const char *since;
 	const char *default_type;
+	const char *taken;
 };
 
 /* Formats. */
@@ -30,7 +33,7 @@ static void *copy(struct cairn_arena *arena, const void *data, size_t count, siz
 	return data ? memcpy(cairn_arena_zero(arena, count + 1, size), data, count * size) : NULL;
 }
 
-/* VIEW's profile with those samples that its filters left: it has arrays of samples of its own, in ARENA, and borrows the rest. */
+/* VIEW's profile with only the samples that its filters kept: it has its own arrays of samples, in ARENA, and borrows the rest. */
 static struct cairn_profile kept_samples(const struct cairn_view *view, struct cairn_arena *arena)
 {
 	const struct cairn_profile *profile = view->profile;
@@ -47,8 +50,8 @@ static struct cairn_profile kept_samples(const struct cairn_view *view, struct c
 	return kept;
 }
 
-/* Gives PROFILE Go's meaning of a difference over time: what was allocated since the base, and what is in use at the end. The
- * base was taken from every value, so those in use get it back. */
+/* Makes PROFILE a difference over time as Go defines it: what was allocated since the base, and what is in use at the end. The base was
+ * subtracted from every value, so it is added to the live ones again. */
 static void since_base(struct cairn_profile *profile)
 {
 	for (uint32_t value = 0; value < profile->value_count; value++) {
@@ -60,7 +63,7 @@ static void since_base(struct cairn_profile *profile)
 	profile->base_count = 0;
 }
 
-/* Which value a viewer shows first, where the person says so. A profile that does not have it is still worth writing. */
+/* Selects the value that viewers show first. A profile that does not have it is still worth writing. */
 static void choose_default(const struct options *options, const struct cairn_view *view, struct cairn_profile *profile)
 {
 	const struct cairn_view_options *told = &options->setup.view;
@@ -74,7 +77,7 @@ static void choose_default(const struct options *options, const struct cairn_vie
 		profile->default_value = view->value;
 }
 
-/* What viewers leave out is what our views leave out. */
+/* Viewers omit the same frames as our views. */
 static void list_dropped(const struct cairn_view_options *view, const struct cairn_profile *profile, struct cairn_buffer *out)
 {
 	struct cairn_allocator allocator;
@@ -135,7 +138,7 @@ static void write_folded(struct cairn_view *view, struct cairn_buffer *out)
 	cairn_collapsed_text(view, CAIRN_COLLAPSED_VALUE, out);
 }
 
-/* A format is either of the view, or of the profile with all its values and whole stacks. */
+/* A format represents either the view, or the profile with all its values and whole stacks. */
 static const struct format {
 	const char *name;
 	const char *endings[4]; /* of output files that ask for it by their name */
@@ -180,7 +183,7 @@ static const struct format *choose_format(const struct options *options, struct 
 	return format;
 }
 
-/* What changes the frames of a stack has no meaning for formats that keep them as they are. */
+/* Options that change the frames of a stack have no meaning for formats that keep them as they are. */
 static bool refuse_shape(const struct format *format, const struct cairn_view_options *told, struct cairn_error *error)
 {
 	const struct {
@@ -214,7 +217,12 @@ static bool write_profile(const struct format *format, const struct options *opt
 	if (options->since)
 		since_base(&profile);
 	choose_default(options, view, &profile);
-	bool good = format->write_profile(options, &profile, out, error);
+	int64_t taken_ns;
+	bool good = !options->taken || cairn_text_seconds(cairn_bytes_of(options->taken), &taken_ns) ||
+		    cairn_fail_usage(error, "--taken takes seconds since 1970, not '%.60s'", options->taken);
+	if (good && options->taken && profile.time_ns <= 0)
+		profile.time_ns = taken_ns;
+	good = good && format->write_profile(options, &profile, out, error);
 	cairn_arena_free(&arena);
 	return good;
 }
@@ -240,7 +248,7 @@ static void prepare(void *values)
 		base->items[base->count++] = options->since;
 }
 
-/* A server that scrapes profiles takes one without samples for what it is, and a failure for a service that is down. */
+/* A server that scrapes profiles accepts one without samples, but takes a failure for a service that is down. */
 static void prepare_pprof(void *values)
 {
 	struct options *options = values;
@@ -278,6 +286,7 @@ static const struct cairn_option pprof_table[] = {
 	{0, "uncompressed", NULL, "do not compress with gzip", CAIRN_OPTION_FLAG, AT(plain), 0},
 	{0, "since", "FILE", "count allocations since this profile; live values stay as they are", CAIRN_OPTION_TEXT, AT(since), 0},
 	{0, "default-type", "NAME", "the value that viewers show first, such as alloc_space", CAIRN_OPTION_TEXT, AT(default_type), 0},
+	{0, "taken", "SECONDS", "when the profile was taken, since 1970, if it does not say", CAIRN_OPTION_TEXT, AT(taken), 0},
 	{0},
 };
 
@@ -292,7 +301,13 @@ static const struct cairn_option_group export_groups[] = {
 static bool check_export(const void *values, struct cairn_error *error)
 {
 	const struct options *options = values;
-	const struct format *format = choose_format(options, error);
+	const struct format *format = options->format ? choose_format(options, error) : format_by_ending(options->setup.output);
+	if (options->format && !format)
+		return false;
+	/* A name like that of another command's output is refused before a missing format is. */
+	if (!cairn_ending_check("export", options->setup.output, format ? format->endings : NULL, error))
+		return false;
+	format = choose_format(options, error);
 	return format && (!format->binary || options->plain || cairn_view_takes_binary(&options->setup, error));
 }
 
@@ -338,5 +353,6 @@ const struct cairn_command cairn_command_pprof = {
 		  "build-ids, for a server that symbolizes by itself.",
 	.groups = pprof_groups,
 	.options_size = sizeof(struct options),
-	.view = &(const struct cairn_view_command){.bare = true, .prepare = prepare_pprof, .show = show_pprof},
+	.view = &(const struct cairn_view_command){
+		.bare = true, .endings = (const char *const[]){".pb.gz", NULL}, .prepare = prepare_pprof, .show = show_pprof},
 };

@@ -80,14 +80,14 @@ static void add_file(struct cairn_dump_files *list, const char *path, int64_t ti
 	item->prefix = item->named ? cairn_path_base(item->name.prefix) : (struct cairn_bytes){"", 0};
 }
 
-/* What a folder has besides dumps that a reader might take for some. */
+/* Other files in a folder that look like dumps. */
 struct left_out {
 	size_t unreadable; /* may not be opened */
 	size_t damaged;    /* are named like dumps */
 };
 
-/* Whether the file begins like a profile. Folded text is left to those who name it: too much else looks like it. Counts in
- * LEFT_OUT what is not but looks so. */
+/* Whether the file begins like a profile. Folded text must be named explicitly: too much else looks like it. Counts in LEFT_OUT what
+ * looks like a profile but is none. */
 static bool is_dump(const char *path, struct left_out *left_out)
 {
 	char head[4096];
@@ -107,7 +107,7 @@ static int64_t modified_ns(const struct stat *status)
 	return cairn_time_ns(&status->st_mtim);
 }
 
-/* A note where there are dumps besides, else what is wrong. */
+/* A note if there are other dumps, else an error. */
 static bool tell_left_out(const char *folder, const struct left_out *left_out, bool others, struct cairn_error *error)
 {
 	struct cairn_error text;
@@ -159,7 +159,7 @@ static bool add_name(struct cairn_dump_files *list, const char *name, struct cai
 	return true;
 }
 
-/* By their names; files named otherwise count as of one process. */
+/* By their names; files with other names count as those of one process. */
 static bool same_process(const struct cairn_dump_file *a, const struct cairn_dump_file *b)
 {
 	if (!a->named || !b->named)
@@ -167,7 +167,7 @@ static bool same_process(const struct cairn_dump_file *a, const struct cairn_dum
 	return a->name.process_id == b->name.process_id && cairn_bytes_equal(a->name.prefix, b->name.prefix);
 }
 
-/* Within one process the sequence number is certain; between processes the time has to do. */
+/* Within one process the sequence number is certain; between processes the time decides. */
 static bool is_newer(const struct cairn_dump_file *a, const struct cairn_dump_file *b)
 {
 	if (a->named && b->named && same_process(a, b))
@@ -177,8 +177,15 @@ static bool is_newer(const struct cairn_dump_file *a, const struct cairn_dump_fi
 	return strcmp(a->path, b->path) > 0;
 }
 
-/* Lists the services of the dumps in OUT, as "svc, redis-server", and returns how many there are. Each is of one program and one prefix,
- * and shown by the former, unless that is not enough. */
+/* Dumps of one service are of one program, and their files have one prefix or are named otherwise. */
+static bool same_service(const struct cairn_dump_file *a, const struct cairn_dump_file *b)
+{
+	bool same_prefix = cairn_bytes_equal(a->prefix, b->prefix) || (a->program.length && (!a->prefix.length || !b->prefix.length));
+	return same_prefix && cairn_bytes_equal(a->program, b->program);
+}
+
+/* Lists the services of the dumps in OUT, as "svc, redis-server", and returns how many there are. Each is shown by its program, unless that
+ * is not enough: then by its prefix. */
 static size_t list_services(const struct cairn_dump_files *list, char *out, size_t size)
 {
 	enum { most = 5 };
@@ -188,9 +195,8 @@ static size_t list_services(const struct cairn_dump_files *list, char *out, size
 		const struct cairn_dump_file *file = &list->items[i];
 		bool known = file->program.length == 0 && file->prefix.length == 0, by_prefix = file->program.length == 0;
 		for (size_t j = 0; !known && j < i; j++) {
-			bool same_program = cairn_bytes_equal(file->program, list->items[j].program);
-			known = same_program && cairn_bytes_equal(file->prefix, list->items[j].prefix);
-			by_prefix |= same_program && file->prefix.length > 0;
+			known = same_service(file, &list->items[j]);
+			by_prefix |= cairn_bytes_equal(file->program, list->items[j].program) && file->prefix.length > 0;
 		}
 		struct cairn_bytes shown = by_prefix ? file->prefix : file->program;
 		if (!known && count <= most && length < size)

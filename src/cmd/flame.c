@@ -41,7 +41,8 @@ static const struct cairn_option table[] = {
 	{0, "reverse", NULL, "merge stacks from their leaves, where memory is allocated", CAIRN_OPTION_FLAG, AT(reverse), 0},
 	{0, "widths", "WHAT", "with --base: widths show the change (default) or the size after", CAIRN_OPTION_TEXT, AT(widths), 0,
 	 (const char *const[]){"change", "after", NULL}},
-	{0, "color", "PALETTE", "mem, hot, module, diff, io, java, js, perl, red, green, blue, ...", CAIRN_OPTION_TEXT, AT(color), 0},
+	{0, "color", "PALETTE", "mem, hot, module, diff, io, java, js, perl, red, green, blue, ...", CAIRN_OPTION_TEXT, AT(color), 0,
+	 cairn_palette_names},
 	{0, "colors", "PALETTE", NULL, CAIRN_OPTION_TEXT, AT(color), 0},
 	{0, "colors-by-module", NULL, "use one colour for each program, library or namespace", CAIRN_OPTION_FLAG, AT(by_module), 0},
 	{0, "title", "TEXT", "the heading", CAIRN_OPTION_TEXT, AT(svg.title), 0},
@@ -99,7 +100,7 @@ static const char *count_name(const struct cairn_view *view)
 	return strcmp(unit, "count") == 0 || !*unit ? "samples" : unit;
 }
 
-/* A heading that says of what, for profiles that know. */
+/* A heading with the process's name, if it is known. */
 static const char *heading(const struct cairn_view *view, struct cairn_arena *arena)
 {
 	const struct cairn_profile *profile = view->profile;
@@ -201,7 +202,7 @@ static bool choose_colors(struct cairn_flame_svg_options *svg, const struct opti
 	return !options->color || cairn_palette_find(options->color, &svg->palette, error);
 }
 
-/* Two columns are drawn as they always were, by what is there now and coloured by each frame's own change. */
+/* Two columns are drawn as flamegraph.pl draws them: by the present value, coloured by each frame's own change. */
 static void choose_sizes(struct cairn_tree_options *tree, const struct options *options, const struct cairn_view *view)
 {
 	bool columns = view->profile->base && options->setup.source.base.count == 0;
@@ -306,7 +307,7 @@ static const struct cairn_command script = {
 	.view = &(const struct cairn_view_command){.bare = true, .prepare = prepare, .show = show},
 };
 
-/* There is no picture: says why, and prints one that says so, for those who wait for a picture. */
+/* There is no picture: reports why, and prints a picture that says so, for programs that expect one. */
 static int script_error(const struct cairn_error *error)
 {
 	struct cairn_flame_svg_options svg = cairn_flame_svg_defaults();
@@ -342,7 +343,7 @@ static bool read_text(int count, char **files, struct cairn_buffer *text, struct
 	return true;
 }
 
-/* The lines that count, as a file without a name. Input that has none of them may still be a profile of another format. */
+/* The lines that count, as a file without a name. Input without any may still be a profile of another format. */
 static int open_lines(const struct options *options, int count, char **files, struct cairn_error *error)
 {
 	struct cairn_buffer text = cairn_buffer(SIZE_MAX), lines = cairn_buffer(SIZE_MAX);

@@ -1,4 +1,4 @@
-/* gallery.c - `cairn gallery`: every dump of a folder as folded text and as a picture, what changed from one to the next, and a
+/* gallery.c - `cairn gallery`: draws every dump of a folder and the changes between them, as folded text and as pictures, and writes a
  * page that shows them all.
  *
  * The files have the names that GreptimeDB's gen_flamegraph.sh gives them, in the folder `flamegraphs` of the dumps.
@@ -53,7 +53,7 @@ struct gallery {
 	const char *folder;
 	struct picture *pictures;
 	size_t count, failures;
-	bool as_script; /* stands in for gen_flamegraph.sh, and says what that says */
+	bool as_script; /* stands in for gen_flamegraph.sh and prints its messages */
 };
 
 static const char *name_of(struct cairn_arena *arena, const char *path)
@@ -66,7 +66,7 @@ static const char *name_of(struct cairn_arena *arena, const char *path)
 	return cairn_arena_text(arena, name);
 }
 
-/* Names hold a time or a number; in the order of those. */
+/* Names contain a time or a number, which determines the order. */
 static int compare_files(const void *a, const void *b)
 {
 	return strverscmp(((const struct cairn_dump_file *)a)->path, ((const struct cairn_dump_file *)b)->path);
@@ -103,7 +103,7 @@ static bool write_file(const struct gallery *gallery, const char *name, const ch
 	return good;
 }
 
-/* NAME.collapse and NAME.svg. A profile with nothing to draw, such as a change of nothing, gets a picture that says so. */
+/* Writes NAME.collapse and NAME.svg. A profile with nothing to draw, such as an empty change, gets a picture that says so. */
 static bool draw(struct gallery *gallery, const struct cairn_profile *profile, const char *name, struct picture *picture,
 		 struct cairn_error *error)
 {
@@ -283,7 +283,7 @@ static void take_files(struct gallery *gallery, struct cairn_dump_files *files)
 							.time_ns = files->items[i].time_ns};
 }
 
-/* Makes DIR/flamegraphs and all in it of FILES. Returns the exit code. */
+/* Makes DIR/flamegraphs and everything in it from FILES. Returns the exit code. */
 static int make(struct gallery *gallery, struct cairn_dump_files *files, const char *dir)
 {
 	struct cairn_error error;
@@ -325,6 +325,8 @@ static int run(const void *values, int operand_count, char **operands)
 		cairn_say_error(misuse);
 		return CAIRN_EXIT_USAGE;
 	}
+	if (!cairn_source_check(source, &error))
+		return cairn_say_failure(&error);
 	int code = cairn_files_list(&files, operand_count, operands, &error) ? make(&gallery, &files, operands[0]) : cairn_say_failure(&error);
 	cairn_files_free(&files);
 	return code;
@@ -342,8 +344,8 @@ const struct cairn_command cairn_command_gallery = {
 	.run = run,
 };
 
-/* GreptimeDB's script of that name: the program, then the folder, of which it takes the files called *.gprof. What it says and its exit
- * codes are the script's, errors on standard output too. */
+/* GreptimeDB's script of that name: takes the program and the folder, and uses the files called *.gprof. Messages and exit codes are the
+ * script's; it prints errors on standard output too. */
 static int run_script(int argc, char **argv)
 {
 	struct stat status;

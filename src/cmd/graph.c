@@ -1,4 +1,4 @@
-/* graph.c - `cairn graph`: who calls whom, as a picture.
+/* graph.c - `cairn graph`: the call graph, as a picture.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/command.h"
 #include "cmd/view.h"
@@ -20,7 +20,8 @@ static const double default_node_fraction = 0.005, default_edge_fraction = 0.001
 #define AT(member) offsetof(struct options, member)
 
 static const struct cairn_option table[] = {
-	{0, "format", "NAME", "dot, svg, pdf, png, ps or gif (default: by the output's extension, else dot)", CAIRN_OPTION_TEXT, AT(format), 0},
+	{0, "format", "NAME", "dot, svg, pdf, png, ps or gif (default: by the output's extension, else dot)", CAIRN_OPTION_TEXT, AT(format), 0,
+	 (const char *const[]){"dot", "svg", "pdf", "png", "ps", "gif", NULL}},
 	{'n', "nodecount", "N", "draw at most N functions; 0 draws all (default: 80)", CAIRN_OPTION_COUNT, AT(setup.shape.node_count), 0},
 	{0, "rows", "N", NULL, CAIRN_OPTION_COUNT, AT(setup.shape.node_count), 0},
 	{0, "nodefraction", "F", "leave out functions below this fraction of the total (default: 0.005)",
@@ -39,7 +40,7 @@ static const struct cairn_option_group groups[] = {
 	{0},
 };
 
-/* Graphviz's name for what is wanted; "dot" for the text itself. NULL where it knows no such picture. */
+/* Graphviz's name for the requested format; "dot" for the text itself. NULL if there is no such format. */
 static const char *find_format(const struct options *options, struct cairn_error *error)
 {
 	static const struct {

@@ -1,4 +1,4 @@
-/* html.c - `cairn html`: the profile as a page to look around in, in one file.
+/* html.c - `cairn html`: the profile as an interactive page in one file.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/command.h"
 #include "cmd/files.h"
@@ -50,7 +50,7 @@ static bool show(const void *values, struct cairn_view *view, struct cairn_buffe
 	return true;
 }
 
-/* Several dumps, of which the page is of the newest: the others say what keeps growing. */
+/* Several dumps: the page shows the newest; the others show what keeps growing. */
 
 /* All dumps of a series are in memory at once; a page is not worth more than this. */
 static const int64_t series_most_bytes = (int64_t)2 << 30;
@@ -88,7 +88,7 @@ static int run(const void *values, int count, char **operands)
 	struct cairn_arena arena = {0};
 	struct cairn_error error;
 	bool several = is_series(&options, count, operands);
-	/* Where the dumps do not go together there is still the newest of them. */
+	/* If the dumps do not form a series, the page shows the newest of them. */
 	if (several && cairn_source_series(&series, &options.setup.source, &options.setup.view, least_dumps, count, operands, &error) &&
 	    cairn_view_make(&view, &series.profile, &options.setup.view, &error)) {
 		cairn_leaks_rank(&leaks, &series, &view);

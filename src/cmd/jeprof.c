@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* One run: what was asked for, what was read, and what is written. */
+/* One run: the options, what was read, and what is written. */
 struct run {
 	struct cairn_jeprof_options options;
 	struct cairn_source_options source;
@@ -38,7 +38,7 @@ static bool is_profile(const char *path)
 	return format != CAIRN_FORMAT_UNKNOWN && format != CAIRN_FORMAT_EMPTY && format != CAIRN_FORMAT_FOLDED;
 }
 
-/* jeprof announces each file it takes, the last profile first. */
+/* jeprof announces each file it uses, the last profile first. */
 static void announce(const char *name)
 {
 	if (!cairn_jeprof_is_remote(name))
@@ -116,7 +116,7 @@ static bool load(struct run *run, struct cairn_error *error)
 	return cairn_source_load(&run->profile, &run->source, (int)names->count, names->items, error);
 }
 
-/* What a wait took on average, stack by stack: jeprof adds these up as it does sums. */
+/* The mean time of a wait, stack by stack: jeprof adds these up as it does sums. */
 static void average_delays(struct cairn_profile *profile)
 {
 	for (size_t i = 0; i < profile->sample_count; i++) {
@@ -125,7 +125,7 @@ static void average_delays(struct cairn_profile *profile)
 	}
 }
 
-/* What jeprof calls the values of a profile that is no heap's. */
+/* jeprof's names for the values of a profile that is not of a heap. */
 static void choose_value(const struct cairn_profile *profile, const struct cairn_jeprof_options *options, struct cairn_view_options *view)
 {
 	if (profile->kind == CAIRN_PROFILE_HEAP)
@@ -140,7 +140,7 @@ static void choose_value(const struct cairn_profile *profile, const struct cairn
 		view->value = "contentions";
 }
 
-/* The one file of the profile, unpacked into UNPACKED where it was packed; empty where there are several, or none to read twice. */
+/* The only file of the profile, decompressed into UNPACKED if necessary; empty if there are several, or none that can be read twice. */
 static bool read_original(const struct cairn_jeprof_options *options, struct cairn_file *file, char **unpacked,
 			  struct cairn_bytes *original, struct cairn_error *error)
 {
@@ -210,7 +210,7 @@ static bool write_view(struct run *run, struct cairn_jeprof *jeprof, const char 
 	}
 }
 
-/* The output for one thread, or for all of them together where THREAD is NULL; ONLY is a filter by label. */
+/* The output for one thread, or for all threads if THREAD is NULL; ONLY is a filter by label. */
 static bool report(struct run *run, const char *thread, const char *only, struct cairn_error *error)
 {
 	struct cairn_view_options view = cairn_jeprof_view_options(&run->options);

@@ -55,7 +55,7 @@ static struct cairn_interval rate_interval(const struct cairn_leak *leak)
 	return around(leak->trend.per_hour, leak->trend.error);
 }
 
-/* A memory limit, and whose it is: TITLE in a sentence that goes on with "of 4.0 GiB", KIND for scripts. */
+/* A memory limit and its origin: TITLE for a sentence that continues with "of 4.0 GiB", KIND for scripts. */
 struct limit {
 	double bytes; /* 0 when none is known */
 	const char *kind, *title;
@@ -86,7 +86,7 @@ static char *number(const struct report *report, double value, char *out)
 	return cairn_head_number(report->view, &report->options->setup.shape, value, out);
 }
 
-/* The 95 % interval as a column of its own; nothing unless asked for. */
+/* The 95 % interval as a separate column; nothing unless requested. */
 static const char *interval_column(const struct report *report, struct cairn_interval interval, char *out)
 {
 	char low[32], high[32], text[CAIRN_INTERVAL_TEXT] = "not known";
@@ -98,8 +98,8 @@ static const char *interval_column(const struct report *report, struct cairn_int
 	return out;
 }
 
-/* Hours until the limit at RATE; negative when never, and of a process that has ended unless a limit was asked for. What the process weighs
- * is known better than what its objects do. */
+/* Hours until the limit at RATE; negative for never, and for a process that has ended unless --limit is given. The size of the process is
+ * known more precisely than that of its objects. */
 static double hours_at(const struct report *report, double rate)
 {
 	double now = report->last->resident > 0 ? report->last->resident : report->last->total;
@@ -114,7 +114,7 @@ static double hours_left(const struct report *report)
 	return hours_at(report, report->leaks->forecast_per_hour);
 }
 
-/* The soonest and the latest that the rate's error allows; the latter negative when it may be never. */
+/* The earliest and the latest time that the rate's error allows; the latter is negative if it may be never. */
 static struct cairn_interval hours_between(const struct report *report)
 {
 	struct cairn_interval rate = around(report->leaks->forecast_per_hour, report->leaks->forecast_error);
@@ -182,7 +182,7 @@ static size_t shown_rows(const struct report *report)
 
 enum { spark_width = 16 };
 
-/* The course of LEAK in one line of blocks; where what it does now began, a bar stands between two of them. */
+/* The course of LEAK as a line of blocks, with a bar where the present trend began. */
 static void write_spark(const struct report *report, const struct cairn_leak *leak)
 {
 	static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
@@ -206,7 +206,7 @@ static void write_spark(const struct report *report, const struct cairn_leak *le
 	cairn_buffer_format(report->out, "%*s  ", (int)(spark_width + 1 - width - marked), "");
 }
 
-/* What there is to say beyond the verdict's name. */
+/* What the row says besides the verdict's name. */
 static void write_detail(const struct report *report, const struct cairn_leak *leak)
 {
 	struct cairn_buffer detail = cairn_buffer(SIZE_MAX);
@@ -387,7 +387,7 @@ static int run(const void *values, int operand_count, char **operands)
 	struct cairn_source_options *source = &own.setup.source;
 	source->with_freed = !source->thread && !source->older && !source->younger;
 	source->unnamed = &unnamed;
-	if (!find_format(&own.setup, &error) ||
+	if (!find_format(&own.setup, &error) || !cairn_view_check_filters(&own.setup, &error) ||
 	    !cairn_source_series(&series, source, &options->setup.view, least_dumps, operand_count, operands, &error) ||
 	    !cairn_view_make(&view, &series.profile, &options->setup.view, &error)) {
 		code = cairn_say_failure(&error);

@@ -1,4 +1,4 @@
-/* line.c - libedit by dlopen; plain getline without it.
+/* line.c - libedit through dlopen, or plain getline without it.
  *
  * The history is in $XDG_STATE_HOME/cairn/history, else ~/.local/state/cairn/history.
  * SPDX-License-Identifier: Apache-2.0 */
@@ -17,7 +17,7 @@
 
 enum { history_lines = 1000 };
 
-/* What we use of the library; `read` is NULL where it is not. */
+/* The functions of the library that are used; `read` is NULL without it. */
 static struct {
 	__typeof__(&readline) read;
 	__typeof__(&add_history) add;
@@ -60,7 +60,7 @@ static bool load_library(void)
 	return true;
 }
 
-/* Where the history is kept, its folder made; NULL where there is no home. */
+/* The path of the history; creates its folder. NULL without a home directory. */
 static const char *find_history(void)
 {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
@@ -92,7 +92,7 @@ static char **complete(const char *word, int start, int end)
 {
 	(void)end;
 	word_start = start;
-	/* After > comes a file, which the library knows best. */
+	/* After > comes a file name, which the library completes. */
 	*editor.complete_over = !memchr(*editor.buffer, '>', (size_t)start);
 	char **matches = *editor.complete_over ? editor.matches(word, generate) : NULL;
 	/* After "focus=" comes its value, not a blank. */

@@ -1,4 +1,4 @@
-/* main.c - from the name of a command to the command; also by the name the program was started under.
+/* main.c - finds and runs the command, by its name or by the name of the program.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/array.h"
 #include "base/file.h"
@@ -75,7 +75,7 @@ static const struct cairn_command *find_command(const char *name)
 	return NULL;
 }
 
-/* Names of files and processes are part of what is said, and may hold anything: a terminal gets what is text of it. */
+/* Messages contain names of files and processes, which may contain anything: only text goes to a terminal. */
 static void say(const char *kind, const char *text)
 {
 	bool colour = isatty(STDERR_FILENO) && !getenv("NO_COLOR") && *kind == '\0';
@@ -243,7 +243,7 @@ static int dispatch(int argc, char **argv)
 	return command ? cairn_run_command(command, argc - 1, argv + 1) : unknown_command(argv[1]);
 }
 
-/* What was printed line by line is checked here: a full disk must not look like success. Nobody reading any more is no failure. */
+/* Output that was printed line by line is checked here: a full disk must not look like success. A closed pipe is no failure. */
 int main(int argc, char **argv)
 {
 	signal(SIGPIPE, SIG_IGN);

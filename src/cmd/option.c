@@ -20,7 +20,7 @@ static bool same_letter(char a, char b)
 	return a == b || (a == '-' && b == '_') || (a == '_' && b == '-');
 }
 
-/* 2 when TYPED is NAME, 1 when it is the beginning of it, else 0. */
+/* 2 if TYPED is NAME, 1 if it is the beginning of NAME, else 0. */
 static int compare_name(const char *name, struct cairn_bytes typed)
 {
 	for (size_t i = 0; i < typed.length; i++)
@@ -281,9 +281,9 @@ void cairn_options_help(const struct cairn_command *command, struct cairn_buffer
 		help_option(option, out);
 	if (command->detail)
 		cairn_buffer_format(out, "\n%s\n", command->detail);
-	/* A command that does not say what its SOURCE is takes any. */
+	/* A command that does not describe its SOURCE takes any. */
 	if (strstr(command->arguments, "SOURCE") && !(command->detail && strstr(command->detail, "SOURCE is")))
 		cairn_buffer_text(out, "\nSOURCE is a dump, a folder of dumps, - for standard input, or a live process: "
 				       "its PID, its agent's socket, or a URL\n"
-				       "such as localhost:4000. For several dumps, shows the newest.\n");
+				       "such as localhost:9999. For several dumps, shows the newest.\n");
 }

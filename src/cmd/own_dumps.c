@@ -35,7 +35,7 @@ void cairn_own_dumps_find(const char *prefix, pid_t pid, struct cairn_own_dumps 
 		closedir(entries);
 }
 
-/* The value of prof_prefix in the …MALLOC_CONF of process PID, `jeprof` where it says none. */
+/* The value of prof_prefix in the …MALLOC_CONF of process PID; `jeprof` if it has none. */
 static void read_prefix(pid_t pid, char *out, size_t size)
 {
 	static const char key[] = "prof_prefix:";
@@ -64,7 +64,7 @@ void cairn_own_dumps_mention(pid_t pid, struct cairn_error *error)
 	char prefix[1024], path[path_size], text[sizeof error->text];
 	struct cairn_own_dumps dumps;
 	read_prefix(pid, prefix, sizeof prefix);
-	/* As the process sees it: in its folder, or in its view of the file system. */
+	/* The path as the process sees it: relative to its folder, in its view of the file system. */
 	snprintf(path, sizeof path, prefix[0] == '/' ? "/proc/%d/root%s" : "/proc/%d/cwd/%s", pid, prefix);
 	cairn_own_dumps_find(path, pid, &dumps);
 	if (dumps.count == 0)

@@ -111,7 +111,7 @@ static struct row *find_row(const struct rows *rows, int pid)
 	return NULL;
 }
 
-/* Adds the processes below those of the list that have loaded the agent and were not sampled since they were forked. */
+/* Adds descendants of the listed processes that have loaded the agent but have not been sampled since the fork. */
 static void add_silent(struct rows *rows)
 {
 	enum { most = 4096 };
@@ -130,7 +130,7 @@ static void add_silent(struct rows *rows)
 	}
 }
 
-/* Puts ROW and what is below it into ORDER, after the COUNT there already. */
+/* Appends ROW and its descendants to the COUNT rows in ORDER. */
 static size_t order_tree(const struct rows *rows, struct row *row, unsigned depth, struct row *order, size_t count)
 {
 	size_t own = count++;
@@ -148,7 +148,7 @@ static size_t order_tree(const struct rows *rows, struct row *row, unsigned dept
 	return count;
 }
 
-/* Has the rows in the order of their trees, each with its depth and sum. */
+/* Puts the rows in the order of their trees, each with its depth and sum. */
 static void make_trees(struct rows *rows)
 {
 	add_silent(rows);
@@ -217,7 +217,7 @@ static void write_json(const struct rows *rows, bool trees, struct cairn_buffer 
 		if (row->samples[0])
 			cairn_json_number(&json, "samples", strtod(row->samples, NULL));
 		else
-			cairn_json_null(&json, "samples"); /* jemalloc takes them without our hook, and counts none */
+			cairn_json_null(&json, "samples"); /* jemalloc takes them without our hook and counts none */
 		cairn_json_text(&json, "listen", cairn_bytes_of(row->listen));
 		cairn_json_text(&json, "command", cairn_bytes_of(row->command));
 		cairn_json_close(&json, '}');

@@ -1,16 +1,19 @@
-/* raw.c - `cairn raw`: everything a profile holds, as plain text.
+/* raw.c - `cairn raw`: everything in a profile, as plain text.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/command.h"
+#include "cmd/ending.h"
 #include "cmd/source.h"
 #include "report/raw.h"
 
 struct options {
 	struct cairn_source_options source;
+	const char *output;
 	bool threads;
 };
 
 static const struct cairn_option table[] = {
 	{0, "threads", NULL, "split each stack by thread", CAIRN_OPTION_FLAG, offsetof(struct options, threads), 0},
+	{'o', "output", "FILE", "write to FILE instead of standard output", CAIRN_OPTION_TEXT, offsetof(struct options, output), 0},
 	{0},
 };
 
@@ -28,12 +31,14 @@ static int run(const void *values, int operand_count, char **operands)
 	struct cairn_error error;
 	struct cairn_profile profile;
 	int code;
+	if (!cairn_ending_check("raw", options->output, NULL, &error))
+		return cairn_say_failure(&error);
 	if (!cairn_source_load(&profile, &source, operand_count, operands, &error)) {
 		code = cairn_say_failure(&error);
 	} else {
 		struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 		cairn_raw_text(&profile, &out);
-		code = cairn_say_output(NULL, cairn_buffer_bytes(&out));
+		code = cairn_say_output(options->output, cairn_buffer_bytes(&out));
 		cairn_buffer_free(&out);
 	}
 	cairn_profile_free(&profile);

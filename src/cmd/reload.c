@@ -1,4 +1,4 @@
-/* reload.c - which profile goes with which options.
+/* reload.c - keeps the profiles of recent options.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/reload.h"
 
@@ -19,13 +19,13 @@ static bool same_list(const struct cairn_option_list *a, const struct cairn_opti
 	return same;
 }
 
-/* Whether A and B make the same profile; two columns are one in folded text alone. */
+/* Whether A and B produce the same profile; only in folded text are two columns one. */
 static bool same_options(const struct cairn_source_options *a, const struct cairn_source_options *b, const struct cairn_profile *profile)
 {
 	bool has_columns = cairn_profile_find_value(profile, "before") != CAIRN_NONE;
 	return a->sum == b->sum && same_list(&a->base, &b->base) && a->normalize == b->normalize && same_text(a->thread, b->thread) &&
 	       same_text(a->older, b->older) && same_text(a->younger, b->younger) && a->split_ages == b->split_ages &&
-	       a->peak == b->peak && a->slack == b->slack && same_text(a->mappings, b->mappings) &&
+	       a->peak == b->peak && a->slack == b->slack && a->fragmentation == b->fragmentation && same_text(a->mappings, b->mappings) &&
 	       a->with_freed == b->with_freed && a->all_values == b->all_values &&
 	       a->split_threads == b->split_threads && (!has_columns || a->columns_compare == b->columns_compare) &&
 	       same_list(&a->binary, &b->binary) && same_list(&a->symbols, &b->symbols) && same_text(a->sysroot, b->sysroot) &&

@@ -1,4 +1,4 @@
-/* restart.c - /proc/PID/cmdline in a shell's words.
+/* restart.c - turns /proc/PID/cmdline into words for a shell.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/restart.h"
 
@@ -37,7 +37,7 @@ static const char *link_of(struct cairn_arena *arena, int pid, const char *name)
 	return length <= 0 ? NULL : cairn_arena_text(arena, (struct cairn_bytes){target, (size_t)length});
 }
 
-/* Whether NAME, the first word of a command line, is the program of process PID: a title that the process gave itself is not. */
+/* Whether NAME, the first word of a command line, is the program of process PID, rather than a title that the process has set. */
 static bool is_program(struct cairn_arena *arena, int pid, const char *name, const char *folder)
 {
 	struct stat named, running;

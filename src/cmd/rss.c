@@ -1,9 +1,10 @@
-/* rss.c - `cairn rss`: resident memory, split until it adds up.
+/* rss.c - `cairn rss`: breaks down resident memory; the parts add up to the total.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
 #include "base/time.h"
 #include "base/utf8.h"
 #include "cmd/command.h"
+#include "cmd/ending.h"
 #include "cmd/rss/account.h"
 #include "cmd/target.h"
 #include "series/bill_svg.h"
@@ -49,7 +50,7 @@ static void describe(const struct cairn_account *account, char *out, size_t size
 		 show_time(account->time_ns, date, sizeof date));
 }
 
-/* Beside the lines: what is counted somewhere but not resident. */
+/* After the lines: what is counted somewhere but not resident. */
 static void write_beside(const struct cairn_bill *bill, bool is_guess, struct cairn_buffer *out)
 {
 	const struct {
@@ -73,12 +74,31 @@ static void write_beside(const struct cairn_bill *bill, bool is_guess, struct ca
 	}
 }
 
-/* The line is what of the live objects is resident; the profile knows of all of them, touched or not. */
+/* The line shows the resident part of the live objects; the profile contains all of them, touched or not. */
 static void write_estimate(const struct cairn_bill_facts *facts, struct cairn_buffer *out)
 {
 	char size[24], error[24];
 	cairn_buffer_format(out, "  (the resident part of %s ± %s, the profile's estimate of all)", cairn_text_human(facts->profile_bytes, size),
 			    cairn_text_human(1.96 * facts->profile_error, error));
+}
+
+/* Who mapped memory past the allocator: a line for each of the largest call paths, with as many names as fit. */
+static void write_mapped(const struct cairn_account *account, struct cairn_buffer *out)
+{
+	enum { rows = 5, names = 4 };
+	char size[24];
+	size_t least = account->bill.total / 200; /* what is less than that is not worth a line */
+	for (size_t i = 0; i < account->mapped_count && i < rows && account->mapped[i].resident >= (double)least; i++) {
+		struct cairn_bytes rest = cairn_bytes_of(account->mapped[i].stack), line;
+		cairn_buffer_format(out, "%s%12s          ", i ? "" : "\nmapped by the service itself, by call path:\n",
+				    cairn_text_human(account->mapped[i].resident, size));
+		size_t count = 0;
+		for (; count < names && cairn_text_line(&rest, &line, NULL); count++) {
+			cairn_buffer_text(out, count ? " < " : "");
+			cairn_utf8_show(out, line);
+		}
+		cairn_buffer_text(out, count ? rest.length ? " < …\n" : "\n" : "unknown\n");
+	}
 }
 
 static void write_text(const struct cairn_account *account, struct cairn_buffer *out)
@@ -100,6 +120,7 @@ static void write_text(const struct cairn_account *account, struct cairn_buffer 
 			write_estimate(&account->facts, out);
 		cairn_buffer_byte(out, '\n');
 	}
+	write_mapped(account, out);
 	write_beside(bill, cairn_account_is_guess(account), out);
 	for (size_t i = 0; i < account->note_count; i++) {
 		cairn_buffer_text(out, i ? "note: " : "\nnote: ");
@@ -132,10 +153,8 @@ static int run(const void *values, int count, char **operands)
 		cairn_say_error("'cairn rss' takes one process or one dump");
 		return CAIRN_EXIT_USAGE;
 	}
-	if (cairn_bytes_end_with(ending, ".png") || cairn_bytes_end_with(ending, ".pdf")) {
-		cairn_say_error("'cairn rss' writes .svg, .html, .json or text, not .png or .pdf");
-		return CAIRN_EXIT_USAGE;
-	}
+	if (!cairn_ending_check("rss", options->output, (const char *const[]){".svg", ".html", ".json", NULL}, &error))
+		return cairn_say_failure(&error);
 	struct cairn_account *account = calloc(1, sizeof *account);
 	if (!account)
 		cairn_out_of_memory(sizeof *account);
@@ -156,7 +175,7 @@ static int run(const void *values, int count, char **operands)
 		code = cairn_say_output(output, cairn_buffer_bytes(&out));
 		cairn_buffer_free(&out);
 	}
-	free(account);
+	cairn_account_free(account);
 	return code;
 }
 

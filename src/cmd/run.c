@@ -1,14 +1,16 @@
 /* run.c - `cairn run`: starts a service with profiling and the agent, and leaves a profile when it ends.
  *
- * Everything is done by environment variables, so it works on programs as they are: LD_PRELOAD gets the agent and CAIRN_CONF tells it
- * what to do. Where jemalloc's own profiler is to be used, MALLOC_CONF (and _RJEM_MALLOC_CONF, which Rust's jemalloc reads) gets what it
- * needs behind what is there already, and with --engine jemalloc a program that has none gets one. SPDX-License-Identifier: Apache-2.0 */
+ * Everything is done through environment variables, so programs need no change: LD_PRELOAD loads the agent and CAIRN_CONF configures it.
+ * For jemalloc's own profiler, its settings are appended to MALLOC_CONF (and _RJEM_MALLOC_CONF, which Rust's jemalloc reads), and with
+ * --engine jemalloc a program without jemalloc gets one.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/config.h"
 #include "agent/host/listen.h"
 #include "base/descriptor.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "cmd/command.h"
+#include "cmd/ending.h"
 #include "cmd/run/program.h"
 #include "cmd/run/summary.h"
 
@@ -27,7 +29,7 @@ struct options {
 	uint64_t period;
 	uint64_t interval;
 	const char *prefix;
-	const char *listen;
+	const char *listen, *token, *budget;
 	const char *output;
 	const char *engine;
 	bool quiet;
@@ -41,8 +43,11 @@ static const struct cairn_option table[] = {
 	{'o', "output", "FILE", "write the profile to FILE (default: cairn.COMMAND.PID.heap)", CAIRN_OPTION_TEXT, AT(output), 0},
 	{0, "interval", "SIZE", "also write a dump each time this much was allocated, such as 4G", CAIRN_OPTION_SIZE, AT(interval), 0},
 	{0, "prefix", "PATH", "begin the names of all dumps with PATH", CAIRN_OPTION_TEXT, AT(prefix), 0},
-	{0, "listen", "ADDRESS", "let the agent listen on TCP too, such as 127.0.0.1:4000", CAIRN_OPTION_TEXT, AT(listen), 0},
-	{0, "engine", "NAME", "profile with: auto, cairn (any allocator) or jemalloc (default: auto)", CAIRN_OPTION_TEXT, AT(engine), 0},
+	{0, "listen", "ADDRESS", "let the agent listen on TCP too, such as 127.0.0.1:9999", CAIRN_OPTION_TEXT, AT(listen), 0},
+	{0, "token", "TOKEN", "the token that clients over TCP need", CAIRN_OPTION_TEXT, AT(token), 0},
+	{0, "engine", "NAME", "profile with: auto, cairn (any allocator) or jemalloc (default: auto)", CAIRN_OPTION_TEXT, AT(engine), 0,
+	 (const char *const[]){"auto", "cairn", "jemalloc", NULL}},
+	{0, "budget", "PERCENT", "lengthen the period to stay within this share of CPU time, such as 1%", CAIRN_OPTION_TEXT, AT(budget), 0},
 	{'q', "quiet", NULL, "print no summary", CAIRN_OPTION_FLAG, AT(quiet), 0},
 	{0},
 };
@@ -53,7 +58,7 @@ static int log2_of(uint64_t value)
 	return value ? 63 - __builtin_clzll(value) : 0;
 }
 
-/* Puts ADDED behind what the variable NAME holds, or with FRONT before it. */
+/* Appends ADDED to the variable NAME, or with FRONT prepends it. */
 static void extend(const char *name, const char *added, char separator, bool front)
 {
 	const char *old = getenv(name);
@@ -68,7 +73,7 @@ static void extend(const char *name, const char *added, char separator, bool fro
 	cairn_buffer_free(&value);
 }
 
-/* The settings of the agent. What the user has put into CAIRN_CONF follows them, and wins. */
+/* The settings of the agent. The user's own CAIRN_CONF follows them and takes precedence. */
 static void set_agent_conf(const struct options *options, const char *prefix)
 {
 	struct cairn_buffer text = cairn_buffer(path_size * 3);
@@ -84,7 +89,7 @@ static void set_agent_conf(const struct options *options, const char *prefix)
 	cairn_buffer_free(&text);
 }
 
-/* jemalloc writes no dump at the end: it would do so as the user the service has become, and complain on the service's standard error. */
+/* jemalloc writes no final dump: it would write it as the user that the service has become, and complain on the service's standard error. */
 static void set_malloc_conf(const struct options *options, const char *prefix, bool insists)
 {
 	char text[path_size + 200];
@@ -113,7 +118,7 @@ static void set_preload(const char *path, const struct cairn_program *program, b
 		cairn_note("libcairn.so is not beside the command, so the service has no agent and leaves no profile");
 }
 
-/* What RisingWave's developers' tool means by its variable. */
+/* What the variable of RisingWave's developer tool means. */
 static void follow_risedev(struct options *options, const char *name)
 {
 	const char *risedev = getenv("RISEDEV_ENABLE_HEAP_PROFILE");
@@ -124,7 +129,7 @@ static void follow_risedev(struct options *options, const char *name)
 	options->prefix = options->prefix ? options->prefix : name;
 }
 
-/* What the names of dumps begin with, from the root on: the service may go to another folder. */
+/* The prefix of dump names, as an absolute path: the service may change its folder. */
 static bool choose_prefix(const struct options *options, const char *name, char *prefix, struct cairn_error *error)
 {
 	char told[path_size], here[path_size] = "";
@@ -143,7 +148,7 @@ static bool choose_prefix(const struct options *options, const char *name, char 
 	return length < path_size || cairn_fail(error, "--prefix is too long");
 }
 
-/* Whether the agent will be able to listen: the same code as in the service tries it. A service is started all the same. */
+/* Checks whether the agent will be able to listen, with the same code as in the service. The service is started in any case. */
 static void check_listening(void)
 {
 	struct cairn_config config;
@@ -163,14 +168,16 @@ static void check_listening(void)
 		cairn_note("the agent cannot listen on %s", listen.tcp_problem);
 }
 
-static void listen_too(const char *address)
+/* A setting of the agent that wins over what is in CAIRN_CONF. */
+static void set_too(const char *key, const char *value)
 {
-	char conf[300];
-	snprintf(conf, sizeof conf, "listen:%s", address);
-	extend("CAIRN_CONF", conf, ',', false);
+	struct cairn_buffer conf = cairn_buffer(path_size * 2);
+	cairn_buffer_format(&conf, "%s:%s%c", key, value, 0);
+	extend("CAIRN_CONF", conf.failed ? "" : conf.data, ',', false);
+	cairn_buffer_free(&conf);
 }
 
-/* With a token that it cannot use the agent would not listen, and nobody would know until they ask. */
+/* With an unusable token the agent would not listen, and nobody would notice until the first request. */
 static bool check_token(struct cairn_error *error)
 {
 	const char *path = getenv("CAIRN_CONFIG"), *text = getenv("CAIRN_CONF");
@@ -206,7 +213,7 @@ static bool can_be_profiled(const char *path, const struct cairn_program *progra
 	return !program->is_static && !program->is_musl;
 }
 
-/* Starts COMMAND as it was set up, and returns its exit code as a shell would. */
+/* Starts COMMAND with the environment set up, and returns its exit code as a shell would. */
 static int run_command(const struct options *options, char **command, const char *name, const char *prefix, bool takes_profiles)
 {
 	struct cairn_error error;
@@ -219,7 +226,7 @@ static int run_command(const struct options *options, char **command, const char
 		free(run);
 		return cairn_say_error(error.text);
 	}
-	cairn_listen_tidy(getenv("XDG_RUNTIME_DIR")); /* what became another user could not remove its socket */
+	cairn_listen_tidy(getenv("XDG_RUNTIME_DIR")); /* a process that changed its user could not remove its socket */
 	cairn_summary_write(run, &(struct cairn_summary_options){
 		.name = name,
 		.output = options->output,
@@ -243,10 +250,11 @@ static int run(const void *values, int count, char **operands)
 		cairn_say_error("missing COMMAND: cairn run [options] -- COMMAND...");
 		return CAIRN_EXIT_USAGE;
 	}
+	if (!cairn_ending_check("run", options.output, (const char *const[]){".pb.gz", NULL}, &error))
+		return cairn_say_failure(&error);
 	if (!options.engine)
 		options.engine = "auto";
-	if (strcmp(options.engine, "auto") != 0 && strcmp(options.engine, "cairn") != 0 && strcmp(options.engine, "jemalloc") != 0) {
-		cairn_fail(&error, "--engine is auto, cairn or jemalloc, not '%.40s'", options.engine);
+	if (!cairn_program_settings_are_good(options.engine, options.token, &error)) {
 		cairn_say_error(error.text);
 		return CAIRN_EXIT_USAGE;
 	}
@@ -265,20 +273,24 @@ static int run(const void *values, int count, char **operands)
 	struct cairn_program program = cairn_program_study(path);
 	bool profiled = can_be_profiled(path, &program);
 	if (profiled) {
-		/* jemalloc inside a program has no relocations to change, so that its own profiler is needed; Rust's is always inside. */
+		/* A jemalloc inside the program has no relocations to change, so its own profiler is needed; Rust's is always inside. */
 		bool on_jemalloc = strcmp(options.engine, "jemalloc") == 0;
 		if (on_jemalloc || strcmp(options.engine, "auto") == 0)
 			set_malloc_conf(&options, prefix, on_jemalloc || program.jemalloc == CAIRN_JEMALLOC_INSIDE);
 		set_agent_conf(&options, prefix);
 		set_preload(path, &program, on_jemalloc);
 		if (options.listen)
-			listen_too(options.listen);
+			set_too("listen", options.listen);
+		if (options.token)
+			set_too("token", options.token);
+		if (options.budget)
+			set_too("budget", options.budget);
 		if (!check_token(&error))
 			return cairn_say_failure(&error);
 		check_listening();
 	}
 	int code = run_command(&options, operands, name, prefix, profiled);
-	/* MALLOC_CONF reaches every program that a script starts, and what those are cannot be known before. */
+	/* MALLOC_CONF reaches every program that a script starts, and these cannot be known in advance. */
 	if (program.is_script && code == 128 + SIGABRT && strcmp(options.engine, "jemalloc") == 0)
 		cairn_note("a program that %s started has aborted: a static program with jemalloc in it does so with prof:true, which "
 			   "--engine jemalloc sets for all of them; without --engine it runs", path);

@@ -7,8 +7,10 @@
 #include "base/pool.h"
 #include "cmd/command.h"
 #include "cmd/files.h"
+#include "cmd/fleet/series.h"
 #include "cmd/target.h"
 #include "series/choose.h"
+#include "store/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +49,7 @@ static void note_choice(const struct cairn_choice *choice, const struct cairn_ca
 			   (unsigned long long)service->origin.process_id, choice->other_processes);
 }
 
-/* Whether the machine's own clock says when PROFILE was taken, in numbers that add up without overflow. */
+/* Whether the monotonic clock says when PROFILE was taken, in numbers that do not overflow when added. */
 static bool has_uptime(const struct cairn_profile *profile)
 {
 	static const int64_t most = (int64_t)1 << 62;
@@ -55,8 +57,8 @@ static bool has_uptime(const struct cairn_profile *profile)
 	       profile->time_ns < most && profile->start_ns >= 0 && profile->start_ns <= profile->time_ns;
 }
 
-/* The clock may have been set between two dumps of a process, but the machine's own went on: times are put as the clock of the process's
- * last dump has them. */
+/* The wall clock may have been set between two dumps of a process, but the monotonic clock went on: times are converted to the wall clock
+ * of the process's last dump. */
 static void settle_times(struct reading *reading)
 {
 	for (size_t i = 0; i < reading->files->count; i++) {
@@ -74,7 +76,7 @@ static void settle_times(struct reading *reading)
 	}
 }
 
-/* Adds the dumps of the service that has the most of them. */
+/* Adds the dumps of the service with the most dumps. */
 static void add_dumps(struct cairn_series *series, struct reading *reading)
 {
 	size_t count = reading->files->count, usable = 0, whole = 0, cut = 0;
@@ -89,7 +91,7 @@ static void add_dumps(struct cairn_series *series, struct reading *reading)
 			cairn_say_note(reading->errors[i].text);
 			continue;
 		}
-		/* What a truncated dump lacks would look like memory that was freed and allocated again. */
+		/* What is missing from a truncated dump would look like memory that was freed and allocated again. */
 		if (profile->cut && whole > 0) {
 			cut++;
 			continue;
@@ -115,7 +117,7 @@ static void add_dumps(struct cairn_series *series, struct reading *reading)
 	free(item_of);
 }
 
-/* Says what to do about COUNT dumps that are too few. A live process is one dump; where its agent keeps others they are named. */
+/* Says what to do if COUNT dumps are too few. A live process is one dump; if its agent keeps others, they are named. */
 static bool fail_few(size_t count, size_t least, int name_count, char **names, const char *token, struct cairn_error *error)
 {
 	struct cairn_target target;
@@ -135,17 +137,36 @@ static bool fail_few(size_t count, size_t least, int name_count, char **names, c
 			  "them, then name DIR", names[0], least, names[0]);
 }
 
+/* A store by itself is a series already. */
+static bool read_store(struct cairn_series *series, const struct cairn_source_options *options,
+		       const struct cairn_view_options *view, const char *name, size_t least, struct cairn_error *error)
+{
+	size_t duplicates;
+	bool good = cairn_fleet_source_series(series, name, view, error);
+	cairn_series_finish(series, &duplicates);
+	if (good && series->point_count < least)
+		good = cairn_fail(error, "%zu snapshot%s in that time, but at least %zu are needed (--from -TIME reaches further back)",
+				  series->point_count, series->point_count == 1 ? "" : "s", least);
+	if (good)
+		cairn_source_name(&series->profile, options);
+	return good;
+}
+
 bool cairn_source_series(struct cairn_series *series, const struct cairn_source_options *options,
 			 const struct cairn_view_options *view, size_t least,
 			 int count, char **names, struct cairn_error *error)
 {
 	struct cairn_dump_files files = {0};
 	cairn_series_start(series);
+	if (!cairn_source_check(options, error))
+		return false;
+	if (count == 1 && cairn_store_is(names[0]))
+		return read_store(series, options, view, names[0], least, error);
 	if (!cairn_files_list(&files, count, names, error) || !cairn_files_keep_service(&files, options->service, error)) {
 		cairn_files_free(&files);
 		return false;
 	}
-	/* Dumps of different runs are put together, so each must say by build-id what it saw. */
+	/* Dumps of different runs are combined, so each must record build-ids. */
 	struct cairn_source_options reading_options = *options;
 	reading_options.sum = true;
 	struct reading reading = {

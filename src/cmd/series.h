@@ -1,4 +1,4 @@
-/* series.h - from files and folders to a series of dumps, for the commands that look at time.
+/* series.h - loads files and folders as a series of dumps, for the commands that look at time.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_SERIES_H
 #define CAIRN_CMD_SERIES_H
@@ -7,10 +7,10 @@
 #include "report/view.h"
 #include "series/series.h"
 
-/* Loads the dumps that NAMES stand for into SERIES, in the order of time and with names; the caller frees it. It is of the value that
- * VIEW asks for. Of several services in one folder the one with the most dumps is taken, and of processes that ran at the same time
- * one. Notes say what was left out. Fails, with a sentence, where fewer than LEAST dumps can be used, unless
- * the newest knows the ages of its objects and they were asked for (with_freed). */
+/* Loads the dumps that NAMES stand for into SERIES, in the order of time and with names; the caller frees it. It has the value that VIEW
+ * selects. If a folder has several services, the one with the most dumps is used, and of processes that ran at the same time one. Notes
+ * say what was left out. Fails with a message if fewer than LEAST dumps can be used, unless the newest has the ages of its objects and
+ * they are wanted (with_freed). */
 bool cairn_source_series(struct cairn_series *series, const struct cairn_source_options *options,
 			 const struct cairn_view_options *view, size_t least,
 			 int count, char **names, struct cairn_error *error);

@@ -6,7 +6,9 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cmd/command.h"
+#include "cmd/serve/pyroscope.h"
 #include "cmd/serve/serve.h"
+#include "cmd/serve/store.h"
 #include "cmd/service.h"
 #include "process/clock.h"
 
@@ -34,6 +36,9 @@ static const struct cairn_option table[] = {
 	{0, "keep-memory", "SIZE", "keep dumps in at most this much memory per process (default: 256M)", CAIRN_OPTION_SIZE, AT(memory), 0},
 	{0, "idle", "TIME", "end when nobody has asked for anything for this long (default: never)", CAIRN_OPTION_TEXT, AT(idle), 0},
 	{0, "service", "NAME", "follow a systemd service, or a program of that name, across restarts", CAIRN_OPTION_LIST, AT(services), 0},
+	{0, "store", "STORE", "show the services and instances of a store: sqlite:PATH or clickhouse://HOST:PORT/DATABASE", CAIRN_OPTION_TEXT,
+	 AT(store), 0},
+	{0, "tenant", "NAME", "with --store: ask as this tenant", CAIRN_OPTION_TEXT, AT(tenant), 0},
 	{0, "open", NULL, "open the page in a browser", CAIRN_OPTION_FLAG, AT(open), 0},
 	{0, "token", "TOKEN", "ask for this token (default: none on loopback, a random one elsewhere)", CAIRN_OPTION_TEXT, AT(token), 0},
 	{0, "source-path", "FOLDERS", "folders to search for source files, separated by colons", CAIRN_OPTION_TEXT, AT(source_path), 0},
@@ -194,7 +199,7 @@ static bool open_server(struct cairn_error *error)
 		.local_quota = &answers,
 		.connections = CAIRN_SERVE_CONNECTIONS,
 		.seconds = request_seconds,
-		.body_maximum = 4096,
+		.body_maximum = CAIRN_PYROSCOPE_BODY,
 		.response_maximum = response_most,
 		.admit = cairn_serve_admit,
 		.handle = cairn_serve_handle,
@@ -312,6 +317,10 @@ static bool start(int count, char **operands, struct cairn_error *error)
 	for (size_t i = 0; i < serve.options->services.count; i++)
 		if (!follow(serve.options->services.items[i], true, error))
 			return false;
+	if (serve.options->store) {
+		struct cairn_serve_store *store = cairn_array_zero(1, sizeof *store);
+		return cairn_serve_store_open(store, &serve, serve.options->store, error) && spawn(cairn_serve_store_run, store, error);
+	}
 	return true;
 }
 
@@ -320,8 +329,8 @@ static int run(const void *values, int count, char **operands)
 	struct cairn_serve_options options = *(const struct cairn_serve_options *)values;
 	struct cairn_error error = {0};
 	sigset_t set, before;
-	if (count == 0 && options.services.count == 0) {
-		cairn_say_error("missing TARGET or FOLDER: a PID, socket, URL or service, or a folder of dumps");
+	if (count == 0 && options.services.count == 0 && !options.store) {
+		cairn_say_error("missing TARGET or FOLDER: a PID, socket, URL or service, or a folder of dumps; or --store");
 		return CAIRN_EXIT_USAGE;
 	}
 	if (count > names_most) {
@@ -356,8 +365,9 @@ static int run(const void *values, int count, char **operands)
 const struct cairn_command cairn_command_serve = {
 	.name = "serve",
 	.summary = "serve a live page: verdict, timeline, flame graph, breakdown of RSS",
-	.arguments = "TARGET|FOLDER...",
+	.arguments = "TARGET|FOLDER...|--store STORE",
 	.detail = "TARGET is a PID, an agent's socket, a URL, or the name of a running service. FOLDER is a folder of dumps, which is followed.\n"
+		  "With --store, the page shows what 'cairn collect' puts there, and Grafana can use the address as a Pyroscope data source.\n"
 		  "Prints the address of the page and serves it until interrupted. $CAIRN_TOKEN is the token for agents reached over TCP.",
 	.groups = groups,
 	.options_size = sizeof(struct cairn_serve_options),

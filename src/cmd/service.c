@@ -1,4 +1,4 @@
-/* service.c - looking through control groups and /proc.
+/* service.c - searches control groups and /proc.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/service.h"
 
@@ -31,7 +31,7 @@ static int by_start(const void *a, const void *b)
 	return cairn_life_compare(a, b);
 }
 
-/* The processes in FOLDER's group, and in those one level below: where a unit delegates, the service is in one of them. */
+/* The processes in FOLDER's group and in those one level below: if a unit delegates, the service is in one of these. */
 static bool add_group(struct candidates *candidates, const char *folder, int depth)
 {
 	char path[path_size];
@@ -56,7 +56,7 @@ static bool add_group(struct candidates *candidates, const char *folder, int dep
 	return true;
 }
 
-/* The group of a systemd unit, wherever this machine has its groups. */
+/* The control group of a systemd unit, in any hierarchy. */
 static bool add_unit(struct candidates *candidates, const char *name)
 {
 	static const char *const mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/systemd", "/sys/fs/cgroup/unified"};
@@ -70,8 +70,8 @@ static bool add_unit(struct candidates *candidates, const char *name)
 	return found;
 }
 
-/* Whether process PID runs a program of that name: what it was started as, or the file it runs. The kernel's own short name
- * for it is of a thread's making and cut at 15 letters, so it counts only where it is the whole of NAME. */
+/* Whether process PID runs a program of that name: as it was started, or the file it runs. The kernel's short name can be set by a thread
+ * and is truncated to 15 letters, so it counts only if it is the whole NAME. */
 static bool has_name(const char *pid, const char *name)
 {
 	char path[path_size], text[path_size];

@@ -1,4 +1,4 @@
-/* settings.c - finding options by name, setting them and showing what they are.
+/* settings.c - finds options by name, sets them and shows their values.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/settings.h"
 
@@ -17,7 +17,7 @@ static bool same_name(const char *name, const char *typed)
 	return *name == *typed;
 }
 
-/* The option NAME of GROUPS, and how far into a command's struct of options its value lies. */
+/* The option NAME of GROUPS, and the offset of its value in a command's struct of options. */
 static const struct cairn_option *find_option(const struct cairn_option_group *groups, const char *name, size_t *offset)
 {
 	for (const struct cairn_option_group *group = groups; group && group->options; group++) {
@@ -68,7 +68,7 @@ static size_t value_size(enum cairn_option_kind kind)
 	}
 }
 
-/* Takes an option of SETUP back to what it is when nobody says anything. */
+/* Resets an option of SETUP to its default. */
 static void reset_option(const struct cairn_option *option, struct cairn_view_setup *setup, size_t offset)
 {
 	struct cairn_view_setup untold = {0};
@@ -89,7 +89,7 @@ static bool some_command_has(const char *name)
 	return false;
 }
 
-/* Keeps an option that only some commands have as it was typed. */
+/* Stores an option that only some commands have as it was typed. */
 static bool keep_extra(struct cairn_settings *settings, const char *name, const char *text)
 {
 	size_t at = 0, length = strlen(name);

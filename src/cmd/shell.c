@@ -25,7 +25,7 @@ struct shell {
 	struct cairn_settings settings;
 	bool jeprof;
 	struct cairn_arena arena; /* of candidates */
-	const char **candidates;  /* for completion: commands, options and then names of functions */
+	const char **candidates;  /* for completion: commands, options, then functions */
 	size_t candidate_count, candidate_capacity, first_name;
 	unsigned pictures; /* written so far */
 	bool failed;       /* standard output took no more */
@@ -103,7 +103,7 @@ static bool split(const char *text, struct line *line, struct cairn_error *error
 	return !to_file || line->file || cairn_fail(error, "missing file name after >");
 }
 
-/* What is for another program to show goes to a file, whose ending also says which format it is to be. */
+/* Output for another program goes to a file, whose ending also selects the format. */
 static const struct picture {
 	const char *word;
 	const char *command;
@@ -164,7 +164,7 @@ static bool is_count(const char *word, uint64_t *count)
 	return cairn_text_decimal(&rest, count) && rest.length == 0;
 }
 
-/* The words after a command that are no options: the pattern where it takes one, how many rows, what to focus on, and -what to ignore.
+/* The words after a command that are not options: the pattern if it takes one, the number of rows, what to focus on, and -what to ignore.
  * Options are moved to ARGUMENTS. */
 static int sort_words(const struct cairn_command *command, struct line *line, struct cairn_view_setup *setup, char **arguments)
 {
@@ -197,7 +197,7 @@ static int sort_words(const struct cairn_command *command, struct line *line, st
 	return count;
 }
 
-/* What jeprof prints in its own way. False when COMMAND is not among that. */
+/* Prints the reports that jeprof formats differently. False if COMMAND is not one of them. */
 static bool show_as_jeprof(const struct shell *shell, const struct cairn_profile *profile, const struct cairn_command *command,
 			   const struct cairn_view_setup *setup, struct cairn_buffer *out, bool *good, struct cairn_error *error)
 {
@@ -302,7 +302,7 @@ static void write_callgrind(struct shell *shell, struct line *line)
 	cairn_buffer_free(&out);
 }
 
-/* "top20" is top with 20 rows; "text" is what jeprof calls top as well. */
+/* "top20" is top with 20 rows; "text" is another name that jeprof has for top. */
 static const struct cairn_command *find_command(char *word, uint64_t *rows)
 {
 	size_t letters = strlen(word);
@@ -367,7 +367,7 @@ static int compare_texts(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Names of functions up to the first letter that means something else in an expression. */
+/* Completes names of functions up to the first character that has a meaning in a regular expression. */
 static void add_names(struct shell *shell)
 {
 	const struct cairn_profile *profile = shell->reload.first;

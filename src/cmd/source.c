@@ -1,4 +1,4 @@
-/* source.c - reading what a person named, putting it together, and naming its addresses.
+/* source.c - reads the named sources, combines them, and symbolizes their addresses.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/source.h"
 
@@ -34,6 +34,8 @@ const struct cairn_option cairn_source_option_table[] = {
 	{0, "younger", "TIME", "keep only what was allocated within TIME before the dump", CAIRN_OPTION_TEXT, AT(younger), 0},
 	{0, "peak", NULL, "show what was live at the highest point instead of what is live now (Cairn's engine)", CAIRN_OPTION_FLAG, AT(peak), 0},
 	{0, "slack", NULL, "show what live objects can hold beyond what was requested (Cairn's engine)", CAIRN_OPTION_FLAG, AT(slack), 0},
+	{0, "fragmentation", NULL, "show the free memory in slabs that live objects keep (Cairn's engine on jemalloc 5.2 and later)",
+	 CAIRN_OPTION_FLAG, AT(fragmentation), 0},
 	{0, "mappings", "KIND", "show what the service mapped itself, not its heap: anonymous, shared, file, reserved, brk or all",
 	 CAIRN_OPTION_TEXT, AT(mappings), 0, (const char *const[]){"anonymous", "shared", "file", "reserved", "brk", "all", NULL}},
 	{0, "service", "NAME", "of several dumps, use only those of this service or program", CAIRN_OPTION_TEXT, AT(service), 0},
@@ -75,7 +77,7 @@ static bool read_live(struct cairn_profile *profile, const char *name, const str
 {
 	struct cairn_target target;
 	struct cairn_buffer body = {0};
-	bool good = cairn_target_find(&target, name, options->token, error) && cairn_target_snapshot(&target, &body, error) &&
+	bool good = cairn_target_find_or_start(&target, name, options->token, error) && cairn_target_snapshot(&target, &body, error) &&
 		    cairn_profile_read(profile, cairn_buffer_bytes(&body), name, reading, error);
 	if (good && cairn_target_process(&target) > 0)
 		profile->process_id = (uint64_t)cairn_target_process(&target); /* as it is numbered here; it may see itself as another */
@@ -131,28 +133,48 @@ static bool read_kinds(const char *text, unsigned *kinds, struct cairn_error *er
 	return !text || *kinds || cairn_fail_usage(error, "--mappings takes anonymous, shared, file, reserved, brk or all, not '%.40s'", text);
 }
 
-bool cairn_source_read(struct cairn_profile *profile, const char *name, const struct cairn_source_options *options,
-		       struct cairn_error *error)
+/* What OPTIONS ask of a reader. */
+static bool read_options(const struct cairn_source_options *options, struct cairn_read_options *reading, struct cairn_error *error)
 {
-	struct cairn_read_options reading = {
+	*reading = (struct cairn_read_options){
 		.split_threads = options->thread || options->split_threads,
 		.split_ages = options->split_ages,
 		.with_freed = options->with_freed,
 		.all_values = options->all_values,
 		.at_peak = options->peak,
 		.as_slack = options->slack,
+		.as_fragmentation = options->fragmentation,
 		.as_jeprof = options->as_jeprof,
 	};
-	cairn_profile_init(profile);
-	if (!read_age(options->older, "older", &reading.older_us, error) || !read_age(options->younger, "younger", &reading.younger_us, error))
+	if (!read_age(options->older, "older", &reading->older_us, error) ||
+	    !read_age(options->younger, "younger", &reading->younger_us, error) ||
+	    !read_kinds(options->mappings, &reading->mapped_kinds, error))
 		return false;
-	if (!read_kinds(options->mappings, &reading.mapped_kinds, error))
-		return false;
-	if (options->mappings && (options->thread || options->older || options->younger || options->slack || options->peak))
-		return cairn_fail_usage(error, "--mappings knows call paths only: neither --thread, --older, --younger, --slack nor --peak goes "
+	if (options->mappings && (options->thread || options->older || options->younger || options->slack || options->fragmentation ||
+				  options->peak))
+		return cairn_fail_usage(error, "--mappings knows call paths only: neither --thread, --older, --younger, --slack, --fragmentation nor "
+					       "--peak goes with it");
+	if (options->peak && (options->thread || options->older || options->younger || options->slack || options->fragmentation))
+		return cairn_fail_usage(error, "--peak knows call paths only: neither --thread, --older, --younger, --slack nor --fragmentation goes "
 					       "with it");
-	if (options->peak && (options->thread || options->older || options->younger || options->slack))
-		return cairn_fail_usage(error, "--peak knows call paths only: neither --thread, --older, --younger nor --slack goes with it");
+	if (options->slack && options->fragmentation)
+		return cairn_fail_usage(error, "--slack and --fragmentation are two values: choose one");
+	return true;
+}
+
+bool cairn_source_check(const struct cairn_source_options *options, struct cairn_error *error)
+{
+	struct cairn_read_options reading;
+	return read_options(options, &reading, error);
+}
+
+bool cairn_source_read(struct cairn_profile *profile, const char *name, const struct cairn_source_options *options,
+		       struct cairn_error *error)
+{
+	struct cairn_read_options reading;
+	cairn_profile_init(profile);
+	if (!read_options(options, &reading, error))
+		return false;
 	bool good = cairn_store_is(name)    ? cairn_fleet_source_read(profile, name, error)
 		    : cairn_target_is(name) ? read_live(profile, name, options, &reading, error)
 					    : read_file(profile, name, &reading, error);
@@ -165,13 +187,16 @@ bool cairn_source_read(struct cairn_profile *profile, const char *name, const st
 	if (good && !profile->as_slack && options->slack)
 		good = cairn_fail(error, "%s does not say how much of its objects was requested, which --slack needs; dumps of Cairn's own engine do "
 				  "(engine:cairn)", name);
+	if (good && options->fragmentation && !profile->has_slabs)
+		good = cairn_fail(error, "%s does not say how full the slabs of its objects are, which --fragmentation needs; dumps of Cairn's own "
+				  "engine on jemalloc 5.2 and later do (engine:cairn)", name);
 	if (good && options->mappings && !profile->has_mapped)
 		good = cairn_fail(error, "%s has no mappings by the service itself; dumps of Cairn's own engine list them (engine:cairn), where the allocator "
 				  "is a library", name);
 	if (good && options->only_modules)
 		good = restrict_modules(profile, options->only_modules, error);
-	/* What lies where is known by build-id, so that profiles of different runs can be put together, and somebody else can name
-	 * what is written without names. */
+	/* Modules are identified by build-id, so that profiles of different runs can be combined, and others can symbolize what is
+	 * written without names. */
 	if (good && (options->sum || options->tree || options->base.count || options->no_symbols)) {
 		struct cairn_symbolize_options symbolize = symbolize_options(options);
 		cairn_modules_identify(profile, &symbolize.find);
@@ -188,7 +213,7 @@ static void label_process(struct cairn_profile *part)
 	cairn_profile_label_all(part, "process", text);
 }
 
-/* Adds FACTOR times the profile PATH; of which process it is goes to ORIGIN. */
+/* Adds FACTOR times the profile PATH; stores its process in ORIGIN. */
 static bool add_one(struct cairn_combine *combine, const char *path, double factor, const struct cairn_source_options *options,
 		    struct cairn_origin *origin, struct cairn_error *error)
 {
@@ -225,12 +250,13 @@ static bool read_chosen(struct cairn_profile *profile, const struct cairn_dump_f
 		good = add_one(&combine, cairn_files_newest(list, true)->path, 1, options, &now, error);
 	for (size_t i = 0; good && i < options->base.count; i++)
 		good = add_one(&combine, options->base.items[i], -1, options, &base, error);
-	/* Samples of one process are the same samples in both. */
+	/* Two dumps of one process contain the same samples. */
 	profile->base_within = good && !several && options->base.count == 1 && !options->normalize && !profile->mixed_periods && now.process_id != 0 &&
 			       cairn_origin_same(now, base);
 	cairn_combine_finish(&combine);
 	profile->at_peak = options->peak;
 	profile->as_slack = options->slack;
+	profile->as_fragmentation = options->fragmentation;
 	profile->as_mapped = options->mappings;
 	if (good && options->normalize)
 		cairn_combine_normalize(profile);
@@ -266,7 +292,7 @@ static void show_progress(void *context, size_t done, size_t total, const char *
 {
 	(void)context;
 	struct cairn_buffer shown = cairn_buffer(60);
-	cairn_utf8_show(&shown, cairn_bytes_of(cairn_base_name(what))); /* a long path would crowd the name of the file out of the line */
+	cairn_utf8_show(&shown, cairn_bytes_of(cairn_base_name(what))); /* a long path would push the file's name out of the line */
 	if (done == total)
 		fprintf(stderr, "\r\033[K");
 	else
@@ -274,7 +300,7 @@ static void show_progress(void *context, size_t done, size_t total, const char *
 	cairn_buffer_free(&shown);
 }
 
-/* A name that was mistyped would otherwise show as addresses without names, if at all. */
+/* A mistyped name would otherwise show as addresses without names, if at all. */
 static void say_missing(const char *const *names, size_t count)
 {
 	struct cairn_error error;
@@ -349,7 +375,7 @@ void cairn_source_name(struct cairn_profile *profile, const struct cairn_source_
 	cairn_symbolize_report_free(report);
 }
 
-/* The PIDs that NAMES stand for with all that descend from them; what is no PID is left as it is. */
+/* The PIDs in NAMES with all their descendants; other names are kept unchanged. */
 static char **list_trees(struct cairn_arena *arena, int *count, char **names)
 {
 	enum { most = 512 };
@@ -385,7 +411,8 @@ bool cairn_source_load(struct cairn_profile *profile, const struct cairn_source_
 	}
 	if (options->tree)
 		names = list_trees(&list.arena, &count, names);
-	bool good = cairn_files_list(&list, count, names, error) && cairn_files_keep_service(&list, options->service, error);
+	bool good = cairn_source_check(options, error) && cairn_files_list(&list, count, names, error) &&
+		    cairn_files_keep_service(&list, options->service, error);
 	if (good && options->normalize && !options->base.count)
 		good = cairn_fail_usage(error, "--normalize needs --base");
 	if (good) {

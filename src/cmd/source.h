@@ -1,5 +1,4 @@
-/* source.h - from what a person names on the command line to one profile: files, folders, standard input,
- * live processes.
+/* source.h - turns the sources on the command line into one profile: files, folders, standard input, live processes.
  *
  * Every report and picture command takes the same sources and the same options for them.
  * SPDX-License-Identifier: Apache-2.0 */
@@ -20,6 +19,7 @@ struct cairn_source_options {
 	bool peak; /* what lived at the highest point */
 	const char *mappings; /* what the service mapped itself, of this kind */
 	bool slack; /* what is usable beyond what was requested */
+	bool fragmentation; /* what is free in the slabs of live objects */
 	const char *service; /* only dumps of this program */
 	/* Not options of their own, but set by commands. */
 	bool quiet;                /* by those that load many: naming prints no notes */
@@ -43,24 +43,28 @@ struct cairn_source_options {
 	const char *token;
 };
 
-/* Where OPTIONS say that binaries and debug files are. Borrows from OPTIONS. */
+/* Where to search for binaries and debug files according to OPTIONS. Borrows from OPTIONS. */
 struct cairn_find_options cairn_source_find(const struct cairn_source_options *options);
 
 /* For a command's groups; they go with a struct cairn_source_options. */
 extern const struct cairn_option cairn_source_option_table[];
 
-/* Loads the sources into PROFILE, which it initialises and the caller frees: the newest dump of several, or their sum; less
- * the base; only the wanted thread; with names. Notes go to standard error, and what could not be named and why. Fails with a
- * sentence, also where there is no sample, unless it may be empty. */
+/* Whether OPTIONS make sense, whatever the sources are; fails with a usage error. Loading or reading sources checks it again. */
+bool cairn_source_check(const struct cairn_source_options *options, struct cairn_error *error);
+
+/* Loads the sources into PROFILE, which it initialises and the caller frees: the newest of several dumps or their sum, minus the base,
+ * only the selected thread, with names. Notes on standard error say what could not be symbolized and why. Fails with a message, also if
+ * there are no samples, unless the profile may be empty. */
 bool cairn_source_load(struct cairn_profile *profile, const struct cairn_source_options *options, int count, char **names,
 		       struct cairn_error *error);
 
-/* One file or live process into PROFILE, which it initialises and the caller frees in either case: no names yet. Any thread may call it. */
+/* Reads one file or live process into PROFILE, which it initialises and the caller frees in either case; without names. Any thread may
+ * call it. */
 bool cairn_source_read(struct cairn_profile *profile, const char *name, const struct cairn_source_options *options,
 		       struct cairn_error *error);
 
-/* Names the locations that have no name yet, unless OPTIONS say not to. Prints one note if enough of the profile stays unnamed, unless
- * OPTIONS->unnamed keeps that for cairn_source_note_unnamed. */
+/* Symbolizes the locations that have no name yet, unless OPTIONS disable it. Prints one note if enough of the profile stays unnamed,
+ * unless OPTIONS->unnamed keeps that for cairn_source_note_unnamed. */
 void cairn_source_name(struct cairn_profile *profile, const struct cairn_source_options *options);
 
 /* Prints one note about the names that are missing from what is shown, if they are at least a twentieth of it: SCOPE says which samples

@@ -30,7 +30,7 @@ static int run(const void *values, int operand_count, char **operands)
 		return cairn_say_failure(&error);
 	}
 	struct cairn_store *store = cairn_store_open(operands[1], &error);
-	bool good = store && cairn_store_init(store, options->cluster, options->keep_days, &error) && cairn_store_check(store, &error);
+	bool good = store && cairn_store_init(store, options->cluster, options->keep_days ? &options->keep_days : NULL, &error) && cairn_store_check(store, &error);
 	cairn_store_close(store);
 	if (!good)
 		return cairn_say_failure(&error);

@@ -22,14 +22,14 @@ static void read_addresses(struct cairn_profile *profile, struct cairn_bytes tex
 	}
 }
 
-/* Whether location ID lies in the file of an allocator, such as libjemalloc.so. */
+/* Whether location ID is in the file of an allocator, such as libjemalloc.so. */
 static bool is_in_allocator(const struct cairn_profile *profile, uint32_t id)
 {
 	const struct cairn_module *module = cairn_profile_module(profile, &profile->locations[id]);
 	return module && cairn_allocator_is_module(cairn_profile_string(profile, module->path));
 }
 
-/* How many of LOCATION's frames, from the innermost on, are the allocator's. */
+/* The number of LOCATION's frames, from the innermost on, that belong to the allocator. */
 static uint32_t count_allocator(const struct cairn_allocator *allocator, uint32_t id)
 {
 	const struct cairn_location *location = &allocator->profile->locations[id];

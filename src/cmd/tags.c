@@ -1,4 +1,4 @@
-/* tags.c - `cairn tags`: how much is of which thread, age and size.
+/* tags.c - `cairn tags`: memory by thread, age, size and other labels.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/command.h"
 #include "cmd/view.h"

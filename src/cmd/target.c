@@ -5,7 +5,9 @@
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/json_read.h"
+#include "base/path.h"
 #include "base/text.h"
+#include "cmd/attach/spawn.h"
 #include "cmd/endpoint.h"
 #include "cmd/enter.h"
 #include "cmd/restart.h"
@@ -96,7 +98,7 @@ static void try_connection(void *context)
 	close(descriptor);
 }
 
-/* The process that answers the socket at PATH, of the network of process INSIDE unless that is 0; 0 for none, with errno. */
+/* The process that answers on the socket at PATH, in the network of process INSIDE unless that is 0; 0 for none, with errno. */
 static int answering(const char *path, int inside)
 {
 	struct trial trial = {path, 0, 0};
@@ -113,7 +115,7 @@ static bool is_forbidden(int code)
 	return code == EACCES || code == EPERM;
 }
 
-/* Whether the process answers at what is now in TARGET->socket. */
+/* Whether the process answers on TARGET->socket. */
 static bool answers(struct cairn_target *target)
 {
 	if (answering(target->socket, target->inside ? target->pid : 0) == target->pid)
@@ -122,13 +124,17 @@ static bool answers(struct cairn_target *target)
 	return false;
 }
 
-/* The agent keeps the folder of its socket open: it is reached through that wherever the process's root and mounts are by now. */
+/* The agent keeps the folder of its socket open, so it can be reached through that folder even if the process has changed its root or
+ * mounts. */
 static bool try_folder(struct cairn_target *target, const char *path)
 {
 	char fds[64], folder[108];
-	const char *slash = strrchr(path, '/');
-	snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
-	const char *last = strrchr(folder, '/');
+	size_t inside = cairn_path_folder(path), above;
+	if (inside == 0)
+		return false;
+	snprintf(folder, sizeof folder, "%.*s", (int)inside - 1, path);
+	above = cairn_path_folder(folder);
+	const char *slash = path + inside - 1, *last = above > 0 ? folder + above - 1 : NULL; /* both begin with a slash */
 	snprintf(fds, sizeof fds, "/proc/%d/fd", target->pid);
 	DIR *list = last ? opendir(fds) : NULL;
 	bool found = false;
@@ -147,8 +153,8 @@ static bool try_folder(struct cairn_target *target, const char *path)
 	return found;
 }
 
-/* Tries the socket at PATH as the process sees it, as we do where we may not look through its root, and by its folder. An abstract name
- * is one of our network, or of that of the process. */
+/* Tries the socket at PATH as the process sees it, as we see it if we may not look through its root, and through its folder. An abstract
+ * name is in our network or in that of the process. */
 static bool try_path(struct cairn_target *target, const char *path)
 {
 	bool found = false;
@@ -174,7 +180,7 @@ static bool try_path(struct cairn_target *target, const char *path)
 	return found;
 }
 
-/* Whether PATH is that of an agent's socket for process INNER: /…/cairn…/INNER.sock or @cairn/INNER.sock, or INNER-2.sock and so on. */
+/* Whether PATH is an agent's socket for process INNER: /…/cairn…/INNER.sock or @cairn/INNER.sock, or INNER-2.sock and so on. */
 static bool is_agent_path(struct cairn_bytes path, int inner)
 {
 	uint64_t number;
@@ -190,7 +196,7 @@ static bool is_agent_path(struct cairn_bytes path, int inner)
 	return cairn_bytes_equal(name, cairn_bytes_of(".sock"));
 }
 
-/* The kernel's list of unix sockets says where the agent's is, whatever the process's environment was. */
+/* Finds the agent's socket in the kernel's list of unix sockets, which does not depend on the process's environment. */
 static bool find_listed(struct cairn_target *target, int inner, char *tried, size_t size)
 {
 	struct cairn_file file;
@@ -199,7 +205,7 @@ static bool find_listed(struct cairn_target *target, int inner, char *tried, siz
 		return false;
 	struct cairn_bytes rest = file.bytes, line;
 	while (!found && cairn_text_line(&rest, &line, NULL)) {
-		size_t columns = 0; /* before the path: numbers, which have neither of these */
+		size_t columns = 0; /* before the path there are numbers, which contain neither */
 		while (columns < line.length && line.data[columns] != '/' && line.data[columns] != '@')
 			columns++;
 		struct cairn_bytes path = cairn_bytes_skip(line, columns);
@@ -224,7 +230,7 @@ bool cairn_target_has_loaded(int pid)
 	return loaded;
 }
 
-/* The letter of the process's state, as proc(5) has it; 0 when it cannot be read. */
+/* The letter of the process's state as in proc(5); 0 if it cannot be read. */
 static char state_of(int pid)
 {
 	struct cairn_file file;
@@ -254,7 +260,7 @@ static bool find_process(struct cairn_target *target, struct cairn_error *error)
 	char tried[108] = "";
 	bool found = find_listed(target, cairn_live_inner_pid(target->pid), tried, sizeof tried);
 	bool stranger = geteuid() != 0 && geteuid() != status.st_uid;
-	if (found && !(stranger && target->socket[0] == '@')) { /* anybody may connect to an abstract name, and is not heard */
+	if (found && !(stranger && target->socket[0] == '@')) { /* anybody can connect to an abstract name, but is not heard */
 		target->forbidden = false;
 		return true;
 	}
@@ -294,12 +300,22 @@ bool cairn_target_find(struct cairn_target *target, const char *name, const char
 		return cairn_fail(error, "%s: you may not open it; an agent's socket is for its user and root (sudo cairn …)", name);
 	}
 	if (!is_number(name))
-		return cairn_fail(error, "%s: not a TARGET: give a PID, an agent's socket, or a URL", name);
+		return cairn_fail_usage(error, "%s: not a TARGET: give a PID, an agent's socket, or a URL", name);
 	target->pid = atoi(name);
 	return find_process(target, error);
 }
 
-/* A process of one thread has none of the agent's. The folder of its threads has two links more than threads. */
+bool cairn_target_find_or_start(struct cairn_target *target, const char *name, const char *token, struct cairn_error *error)
+{
+	struct cairn_error ignored;
+	if (cairn_target_find(target, name, token, error))
+		return true;
+	return target->pid > 0 && !target->forbidden && cairn_target_has_loaded(target->pid) &&
+	       cairn_attach_spawn(target->pid, &(struct cairn_attach_settings){.only_waiting = true}, &ignored) &&
+	       cairn_target_find(target, name, token, error);
+}
+
+/* A process with one thread has no agent running. The folder of its threads has two links more than threads. */
 static bool has_threads(int pid)
 {
 	char path[64];
@@ -331,7 +347,7 @@ int cairn_target_process(const struct cairn_target *target)
 	return target->pid ? target->pid : target->socket[0] ? answering(target->socket, 0) : 0;
 }
 
-/* How many seconds the agent may be silent: USUAL, unless the person says so. A snapshot of a large heap takes its time. */
+/* How many seconds the agent may be silent: USUAL, unless configured. A snapshot of a large heap takes time. */
 static unsigned patience(unsigned usual)
 {
 	return getenv("CAIRN_HTTP_TIMEOUT") ? cairn_http_silence_ms() / 1000 : usual;
@@ -350,7 +366,7 @@ static void ask(void *context)
 	asking->came = cairn_http_ask(asking->call, asking->answer, asking->error);
 }
 
-/* The status of the answer, 0 where there was none. Any but 200 fails. */
+/* The status of the answer; 0 if there was none. Any but 200 fails. */
 static int exchange(const struct cairn_target *target, const char *method, const char *path, unsigned seconds, struct cairn_buffer *body,
 		    struct cairn_error *error)
 {
@@ -420,7 +436,7 @@ bool cairn_target_snapshot(const struct cairn_target *target, struct cairn_buffe
 	}
 	int status = exchange(target, "GET", "/cairn/snapshot", patience(answer_seconds), body, error);
 	bool good = status == 200 && (!target->url || cairn_profile_sniff(cairn_buffer_bytes(body)) != CAIRN_FORMAT_UNKNOWN);
-	/* A server without the agent does not know the path, or shows a page for people whatever it is asked. */
+	/* A server without the agent does not know the path, or answers with a web page whatever it is asked. */
 	if (good || !target->url || (status != 200 && status != 404 && status != 405))
 		return good;
 	cairn_buffer_free(body);

@@ -39,6 +39,10 @@ bool cairn_target_is(const char *name);
 /* Finds it. The message of a failure says what to do. TOKEN may be NULL; then $CAIRN_TOKEN is taken. */
 bool cairn_target_find(struct cairn_target *target, const char *name, const char *token, struct cairn_error *error);
 
+/* The same for somebody who wants to see something: the agent of a forked child that waits for its first sample is started, where the
+ * system lets us. */
+bool cairn_target_find_or_start(struct cairn_target *target, const char *name, const char *token, struct cairn_error *error);
+
 /* Puts the PIDs of all processes with an agent that are ROOT or descend from it into PIDS, at most MOST, and returns how many those are.
  * WITHOUT, which may be NULL, receives how many have loaded the agent and do not run it: forked children that were not sampled yet. */
 size_t cairn_target_tree(int root, int *pids, size_t most, size_t *without);

@@ -1,4 +1,4 @@
-/* timeline.c - `cairn timeline`: memory by call path over time, as a picture or as a page in which a range can be chosen.
+/* timeline.c - `cairn timeline`: memory by call path over time, as a picture or as a page in which a range can be selected.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
 #include "base/time.h"
@@ -167,7 +167,7 @@ static size_t layer_count(const struct options *options)
 	return count == 0 || count > UINT32_MAX ? UINT32_MAX : (size_t)count;
 }
 
-/* The history of one dump. *FOUND is false where several dumps are to be shown. */
+/* Shows the history of one dump. *FOUND is false if several dumps are to be shown. */
 static bool show_history(const struct options *options, enum format format, int count, char **names, bool *found, struct cairn_error *error)
 {
 	struct cairn_history_ask ask = {.required = options->history, .last_ns = 3600 * CAIRN_SECOND_NS, .title = options->title,
@@ -191,7 +191,7 @@ static int run(const void *values, int operand_count, char **operands)
 	struct cairn_series series = {0};
 	struct cairn_view view = {0};
 	enum format format = format_html;
-	if (!find_format(options, &format, &error) ||
+	if (!find_format(options, &format, &error) || !cairn_view_check_filters(&options->setup, &error) ||
 	    (format != format_json && !options->setup.output && isatty(STDOUT_FILENO) &&
 	     !cairn_fail_usage(&error, "'cairn timeline' does not write to a terminal; name a file with -o")))
 		return cairn_say_failure(&error);

@@ -1,10 +1,12 @@
-/* view.c - the options of views, and running the commands that show them.
+/* view.c - the options of views; runs the commands that show them.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/view.h"
 
 #include "base/pattern.h"
 #include "cmd/command.h"
+#include "cmd/ending.h"
 #include "report/head.h"
+#include "report/label.h"
 #include "symbol/wrapper.h"
 
 #include <stdlib.h>
@@ -159,7 +161,7 @@ static bool refuse_errors(const struct cairn_command *command, const struct cair
 	       cairn_fail(error, "--errors: %s cannot contain them; 'cairn traces --errors' shows them stack by stack", format);
 }
 
-/* Takes what is no source off the front of the operands. */
+/* Takes the operands that are not sources. */
 static bool take_operands(const struct cairn_command *command, struct cairn_view_setup *setup, int *count, char ***operands,
 			  struct cairn_error *error)
 {
@@ -180,8 +182,16 @@ static bool take_operands(const struct cairn_command *command, struct cairn_view
 	return true;
 }
 
-/* Filters are compiled when the view is made; one that is wrong is reported before a large profile is read for it. */
-static bool check_patterns(const struct cairn_view_setup *setup, struct cairn_error *error)
+static bool check_label(const char *option, const char *text, struct cairn_error *error)
+{
+	struct cairn_label_filter *filter = text ? cairn_label_filter_compile(text, error) : NULL;
+	if (text && !filter)
+		return cairn_fail_within(error, "%s: ", option);
+	cairn_label_filter_free(filter);
+	return true;
+}
+
+bool cairn_view_check_filters(const struct cairn_view_setup *setup, struct cairn_error *error)
 {
 	const struct cairn_filter_options *filter = &setup->view.filter;
 	const struct {
@@ -197,31 +207,18 @@ static bool check_patterns(const struct cairn_view_setup *setup, struct cairn_er
 		if (pattern)
 			cairn_pattern_free(pattern);
 	}
-	return true;
+	return check_label("--tagfocus", filter->tag_focus, error) && check_label("--tagignore", filter->tag_ignore, error);
 }
 
-/* A name that promises another format than the one that is written. JSON is written where a report can be. */
+/* Refuses a name that promises another format than the one that is written. Reports can be written as JSON. */
 static bool check_ending(const struct cairn_command *command, struct cairn_view_setup *setup, struct cairn_error *error)
 {
-	static const struct {
-		const char *ending, *command;
-	} known[] = {{".html", "html"}, {".svg", "flame"}, {".png", "graph"}, {".pdf", "graph"}, {".json", "top"}, {".pb.gz", "pprof"}};
-	struct cairn_bytes output = cairn_bytes_of(setup->output ? setup->output : "");
-	for (const char *const *ending = command->view->endings; ending && *ending; ending++)
-		if (cairn_bytes_end_with(output, *ending))
-			return true;
-	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-		if (!cairn_bytes_end_with(output, known[i].ending))
-			continue;
-		if (!command->view->bare && strcmp(known[i].ending, ".json") == 0) {
-			setup->json = true;
-			return true;
-		}
-		if (!command->view->bare || command->view->endings)
-			return cairn_fail_usage(error, "'cairn %s' does not write %s files; 'cairn %s' does", command->name, known[i].ending,
-						known[i].command);
+	if (!command->view->bare && cairn_bytes_end_with(cairn_bytes_of(setup->output ? setup->output : ""), ".json")) {
+		setup->json = true;
+		return true;
 	}
-	return true;
+	bool any = command->view->bare && !command->view->endings;
+	return any || cairn_ending_check(command->name, setup->output, command->view->endings, error);
 }
 
 static bool check(const struct cairn_command *command, void *options, struct cairn_error *error)
@@ -229,7 +226,7 @@ static bool check(const struct cairn_command *command, void *options, struct cai
 	struct cairn_view_setup *setup = options;
 	if (command->view->picture && !setup->output && isatty(STDOUT_FILENO))
 		return cairn_fail_usage(error, "'cairn %s' does not write to a terminal; name a file with -o", command->name);
-	return check_ending(command, setup, error) && check_patterns(setup, error) &&
+	return check_ending(command, setup, error) && cairn_view_check_filters(setup, error) &&
 	       (!command->view->check || command->view->check(options, error));
 }
 

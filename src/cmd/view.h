@@ -68,6 +68,10 @@ struct cairn_shape cairn_view_shape(const struct cairn_view_setup *setup, uint64
 /* Runs COMMAND, which has a `view`: reads the sources, shows the view, writes the output. Returns the exit code. */
 int cairn_view_run(const struct cairn_command *command, void *options, int operand_count, char **operands);
 
+/* Whether the filters of SETUP are well formed. They are compiled when the view is made; one that is wrong is reported before a large
+ * profile is read for it. */
+bool cairn_view_check_filters(const struct cairn_view_setup *setup, struct cairn_error *error);
+
 /* Whether binary output may be written: not to a terminal. */
 bool cairn_view_takes_binary(const struct cairn_view_setup *setup, struct cairn_error *error);
 

@@ -1,16 +1,18 @@
-/* watch.c - `cairn watch`: keep the dumps that matter of many processes, in one loop.
+/* watch.c - `cairn watch`: keeps the dumps that matter of many processes, in one loop.
  *
- * The loop sleeps until a look is due, a process ends (its pidfd says so at once), a job is back or a signal comes.
+ * The loop sleeps until memory is to be read, a process ends (its pidfd reports it at once), a job is done or a signal arrives.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/arena.h"
-#include "base/json.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cmd/command.h"
+#include "cmd/run/program.h"
 #include "cmd/service.h"
 #include "cmd/target.h"
 #include "cmd/watch/ending.h"
+#include "cmd/watch/event.h"
 #include "cmd/watch/push.h"
+#include "cmd/watch/verdict.h"
 #include "cmd/watch/watched.h"
 #include "process/clock.h"
 
@@ -41,7 +43,7 @@ struct options {
 	const char *push;
 	struct cairn_option_list labels;
 	bool once, quiet, json, tree, attach;
-	uint64_t period;
+	struct cairn_attach_settings agent;
 };
 
 /* The place of a rule's word among them. */
@@ -79,14 +81,23 @@ static const struct cairn_option table[] = {
 	 CAIRN_OPTION_LIST, offsetof(struct options, services), 0},
 	{0, "tree", NULL, "with a PID: also watch its present and future descendants", CAIRN_OPTION_FLAG,
 	 offsetof(struct options, tree), 0},
-	{0, "attach", NULL, "give processes that have no agent one, as 'cairn attach' does", CAIRN_OPTION_FLAG,
-	 offsetof(struct options, attach), 0},
-	{0, "period", "SIZE", "with --attach: sample once in this many bytes (default: 512K)", CAIRN_OPTION_SIZE,
-	 offsetof(struct options, period), 0},
 	{0, "once", NULL, "exit after the first dump of each process", CAIRN_OPTION_FLAG, offsetof(struct options, once), 0},
 	{0, "for", "TIME", "exit after this time", CAIRN_OPTION_TEXT, offsetof(struct options, duration), 0},
 	{'q', "quiet", NULL, "print errors only", CAIRN_OPTION_FLAG, offsetof(struct options, quiet), 0},
 	{0, "json", NULL, "print one JSON object per line instead of text", CAIRN_OPTION_FLAG, offsetof(struct options, json), 0},
+	{0},
+};
+
+static const struct cairn_option attach_table[] = {
+	{0, "attach", NULL, "give processes that have no agent one, as 'cairn attach' does", CAIRN_OPTION_FLAG,
+	 offsetof(struct options, attach), 0},
+	{0, "period", "SIZE", "sample once in this many bytes (default: 512K)", CAIRN_OPTION_SIZE, offsetof(struct options, agent.period), 0},
+	{0, "engine", "NAME", "profile with: auto, cairn (any allocator) or jemalloc (default: auto)", CAIRN_OPTION_TEXT,
+	 offsetof(struct options, agent.engine), 0},
+	{0, "listen", "ADDRESS", "let the agent listen on TCP too, such as 127.0.0.1:4000; clients need the token of --token", CAIRN_OPTION_TEXT,
+	 offsetof(struct options, agent.listen), 0},
+	{0, "budget", "PERCENT", "lengthen the period to stay within this share of CPU time, such as 1%", CAIRN_OPTION_TEXT,
+	 offsetof(struct options, agent.budget), 0},
 	{0},
 };
 
@@ -101,6 +112,7 @@ static const struct cairn_option_group groups[] = {
 	{NULL, table, 0},
 	{"rules (any of them replaces the defaults, --grow 20M --share 90%)", rule_table, 0},
 	{"dumps", folder_table, 0},
+	{"attach", attach_table, 0},
 	{"fleet", push_table, 0},
 	{"target", cairn_target_option_table, offsetof(struct options, target)},
 	{0},
@@ -110,9 +122,10 @@ struct loop {
 	const struct options *options;
 	struct cairn_watch watch;
 	struct cairn_push *push; /* NULL where dumps are not sent anywhere */
+	struct cairn_watch_verdicts *verdicts; /* NULL where nobody would hear them */
 	struct cairn_watched *items;
 	size_t count;
-	size_t named;          /* of them, those that the person named; the rest is room for what descends from them */
+	size_t named;          /* those named by the user; the rest is room for descendants */
 	int64_t trees_ns;      /* when to look for more of those; INT64_MAX for never */
 	struct cairn_arena arena;
 	int epoll, signals, back; /* back: the end of the pipe that jobs come out of */
@@ -120,28 +133,12 @@ struct loop {
 	bool stop;
 };
 
-static void say_line(struct cairn_buffer *line)
-{
-	cairn_buffer_byte(line, '\n');
-	if (write(STDOUT_FILENO, line->data, line->length) < 0)
-		errno = 0; /* a reader that went away is no reason to stop dumping */
-	cairn_buffer_free(line);
-}
-
 static struct cairn_json open_event(struct cairn_buffer *out, const char *event, const struct cairn_watched *watched)
 {
-	struct cairn_json json = cairn_json(out);
-	cairn_json_open(&json, NULL, '{');
-	cairn_json_text(&json, "event", cairn_bytes_of(event));
-	cairn_json_number(&json, "time", (double)(cairn_clock_wall_ns() / 1000000) / 1000);
-	cairn_json_text(&json, "target", cairn_bytes_of(watched->name));
-	if (watched->life.pid)
-		cairn_json_integer(&json, "pid", watched->life.pid);
-	cairn_json_text(&json, "program", cairn_bytes_of(watched->program));
-	return json;
+	return cairn_watch_event(out, event, watched->name, watched->life.pid, watched->program);
 }
 
-/* The memory of all that is watched, and of how many processes that is. */
+/* The memory of all watched processes, and their number. */
 static uint64_t sum_memory(const struct loop *loop, size_t *processes)
 {
 	uint64_t sum = 0;
@@ -154,7 +151,7 @@ static uint64_t sum_memory(const struct loop *loop, size_t *processes)
 	return sum;
 }
 
-/* Reports a new dump, and queues it for --push. */
+/* Reports a new dump, and queues it for --push and for a verdict. */
 static void tell_dump(const struct loop *loop, const struct cairn_watched *watched)
 {
 	size_t processes;
@@ -167,6 +164,8 @@ static void tell_dump(const struct loop *loop, const struct cairn_watched *watch
 	snprintf(path, sizeof path, "%s%s%s", folder, slash, job->file);
 	if (loop->push)
 		cairn_push_add(loop->push, job->file);
+	if (loop->verdicts)
+		cairn_watch_verdicts_add(loop->verdicts, (size_t)(watched - loop->items), watched, job->file);
 	if (loop->options->json) {
 		struct cairn_json json = open_event(&line, "dump", watched);
 		cairn_json_integer(&json, "memory", (int64_t)job->reading.anonymous);
@@ -181,13 +180,8 @@ static void tell_dump(const struct loop *loop, const struct cairn_watched *watch
 		cairn_json_integer(&json, "bytes", (int64_t)job->bytes);
 		cairn_json_close(&json, '}');
 	} else if (!loop->options->quiet) {
-		struct tm date;
-		char text[32], memory[24];
-		localtime_r(&job->time, &date);
-		strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &date);
-		cairn_buffer_format(&line, "%s  %s", text, watched->program);
-		if (watched->life.pid)
-			cairn_buffer_format(&line, " %d", watched->life.pid);
+		char memory[24];
+		cairn_watch_event_text(&line, job->time, watched->life.pid, watched->program);
 		cairn_buffer_format(&line, "  %s", cairn_text_human((double)job->reading.anonymous, memory));
 		if (loop->options->tree)
 			cairn_buffer_format(&line, " of %s in %zu process%s", cairn_text_human((double)sum, memory), processes, processes == 1 ? "" : "es");
@@ -195,10 +189,10 @@ static void tell_dump(const struct loop *loop, const struct cairn_watched *watch
 	} else {
 		return;
 	}
-	say_line(&line);
+	cairn_watch_say(&line);
 }
 
-/* Says TEXT on standard error: the same once until things are well again, another (it may be the same with other numbers) after a
+/* Prints TEXT on standard error: the same text once until the problem is solved, another (which may differ only in numbers) after a
  * while. */
 static void tell_problem(struct cairn_watched *watched, const char *text, bool note)
 {
@@ -213,7 +207,7 @@ static void tell_problem(struct cairn_watched *watched, const char *text, bool n
 		cairn_say_error(text);
 }
 
-/* Takes leave of a process that has ended: its last moment is kept first. */
+/* Finishes with a process that has ended; its last moment is kept first. */
 static void tell_end(const struct loop *loop, struct cairn_watched *watched)
 {
 	struct cairn_ending ending = {.short_of_memory = watched->short_of_memory};
@@ -247,7 +241,7 @@ static void tell_end(const struct loop *loop, struct cairn_watched *watched)
 		cairn_json_integer(&json, "dumps", (int64_t)watched->dumps);
 		cairn_json_text(&json, "last", cairn_bytes_of(watched->last));
 		cairn_json_close(&json, '}');
-		say_line(&line);
+		cairn_watch_say(&line);
 	} else if (!loop->options->quiet) {
 		cairn_say_note(text.text);
 	}
@@ -263,7 +257,7 @@ static bool begin(struct loop *loop, struct cairn_watched *watched, int pid, str
 	return true;
 }
 
-/* Lets go of the process, and of the target unless it is a service, which may come back. */
+/* Closes the process, and the target unless it is a service, which may come back. */
 static void leave(struct cairn_watched *watched, int64_t now)
 {
 	cairn_watched_close(watched);
@@ -280,7 +274,7 @@ static void await_service(struct loop *loop, struct cairn_watched *watched, int6
 		tell_problem(watched, error.text, true);
 }
 
-/* A process that ends gives its memory back before it can say how it ended. */
+/* A process that ends releases its memory before it reports how it ended. */
 static bool is_over(const struct cairn_watched *watched)
 {
 	struct pollfd over = {.fd = watched->pidfd, .events = POLLIN};
@@ -349,7 +343,7 @@ static bool is_done(const struct loop *loop)
 	return true;
 }
 
-/* Takes one job that is back, if there is one within WAIT_MS. */
+/* Takes one finished job, if there is one within WAIT_MS. */
 static bool take_back(struct loop *loop, int wait_ms)
 {
 	struct cairn_watch_job *job;
@@ -361,7 +355,7 @@ static bool take_back(struct loop *loop, int wait_ms)
 	return true;
 }
 
-/* Room for process PID, or NULL where it is watched already or there is none left. */
+/* Room for process PID; NULL if it is watched already or there is no room. */
 static struct cairn_watched *room_for(struct loop *loop, int pid)
 {
 	struct cairn_watched *room = NULL;
@@ -375,7 +369,7 @@ static struct cairn_watched *room_for(struct loop *loop, int pid)
 	return room;
 }
 
-/* Begins with the processes of the trees that have an agent by now. */
+/* Begins to watch the processes of the trees that have an agent by now. */
 static void look_for_more(struct loop *loop, int64_t now)
 {
 	static int pids[tree_most];
@@ -421,7 +415,7 @@ static void run_loop(struct loop *loop, int64_t end)
 				look(loop, &loop->items[i], now);
 		loop->stop = loop->stop || now >= end;
 	}
-	/* What is under way may still become a dump; whoever does not answer is left behind. */
+	/* Jobs in progress may still produce a dump; those that do not answer are abandoned. */
 	while (loop->jobs > 0 && take_back(loop, patience_ms))
 		;
 }
@@ -453,7 +447,7 @@ static bool open_loop(struct loop *loop, struct cairn_error *error)
 	       cairn_fail_errno(error, "no descriptors for the loop");
 }
 
-/* Rules: those that were given, with start and distance as usual; all the usual ones where none was. */
+/* The given rules, with the default start and distance; all defaults if none was given. */
 static bool read_rules(const struct options *options, struct cairn_trigger_rules *rules, struct cairn_error *error)
 {
 	bool given = false;
@@ -534,9 +528,12 @@ static int watch_all(struct loop *loop, int64_t duration, int count, char **oper
 		loop->items[(size_t)count + i].name = services->items[i];
 		loop->items[(size_t)count + i].service = true;
 	}
+	if (!loop->options->once && (loop->options->json || !loop->options->quiet))
+		loop->verdicts = cairn_watch_verdicts_open(loop->count, loop->watch.folder.path, loop->options->json);
 	int64_t now = cairn_clock_ns();
 	run_loop(loop, duration ? now + duration : INT64_MAX);
 	cairn_push_close(loop->push);
+	cairn_watch_verdicts_close(loop->verdicts);
 	bool failed = false;
 	for (size_t i = 0; i < loop->count; i++) {
 		struct cairn_watched *watched = &loop->items[i];
@@ -552,21 +549,36 @@ static int watch_all(struct loop *loop, int64_t duration, int count, char **oper
 	return code;
 }
 
+/* Fails if an operand is neither a number nor a URL nor a path. */
+static bool check_operands(int count, char **operands, struct cairn_error *error)
+{
+	for (int i = 0; i < count; i++)
+		if (!cairn_target_is(operands[i]) && !strchr(operands[i], '/') && operands[i][strspn(operands[i], "0123456789")])
+			return cairn_fail(error, "%s: not a TARGET: give a PID, an agent's socket, or a URL; or --service NAME", operands[i]);
+	return true;
+}
+
 static int run(const void *values, int count, char **operands)
 {
 	const struct options *options = values;
-	struct loop loop = {.options = options, .watch = {.token = options->target.token, .attach = options->attach, .period = options->period}};
+	struct loop loop = {.options = options, .watch = {.token = options->target.token, .attach = options->attach, .agent = options->agent}};
+	const struct cairn_attach_settings *agent = &options->agent;
 	struct cairn_error error;
 	int64_t duration = 0;
+	loop.watch.agent.token = options->target.token;
 	loop.watch.pattern = options->file_name ? options->file_name : usual_pattern;
 	gethostname(loop.watch.host, sizeof loop.watch.host - 1);
 	if (options->duration && (!cairn_text_duration(options->duration, &duration) || duration == 0))
 		cairn_fail(&error, "--for takes a time such as 30s, 10m or 1h, not '%s'", options->duration);
+	else if (!options->attach && (agent->period || agent->engine || agent->listen || agent->budget))
+		cairn_fail(&error, "--period, --engine, --listen and --budget go with --attach");
 	else if (options->labels.count > 0 && !options->push)
 		cairn_fail(&error, "--label goes with --push URL");
 	else if (count + (int)options->services.count == 0)
 		cairn_fail(&error, "missing TARGET: a PID, socket or URL; or --service NAME");
-	else if (read_rules(options, &loop.watch.rules, &error) && read_folder(options, &loop.watch.folder, &error) &&
+	else if (check_operands(count, operands, &error) &&
+		 cairn_program_settings_are_good(agent->engine, agent->listen ? options->target.token : NULL, &error) &&
+		 read_rules(options, &loop.watch.rules, &error) && read_folder(options, &loop.watch.folder, &error) &&
 		 cairn_template_check(loop.watch.pattern, &error)) {
 		if (!check_folder(loop.watch.folder.path, &error))
 			return cairn_say_error(error.text);
@@ -580,7 +592,8 @@ const struct cairn_command cairn_command_watch = {
 	.name = "watch",
 	.summary = "watch running processes and keep the dumps that matter",
 	.arguments = "TARGET...",
-	.detail = "TARGET is a PID, an agent's socket, or a URL. Prints a line for each dump and reports when a process exits.\n"
+	.detail = "TARGET is a PID, an agent's socket, or a URL. Prints a line for each dump, for each new verdict on what\n"
+		  "grows, and reports when a process exits.\n"
 		  "GreptimeDB's dump.sh is: cairn watch --grow 20M --every 10m --file-name 'greptime-%t.gprof' PID",
 	.groups = groups,
 	.options_size = sizeof(struct options),

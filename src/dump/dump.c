@@ -1,4 +1,4 @@
-/* dump.c - scanning a dump file, and the lines of the index.
+/* dump.c - scans a dump file, and reads and writes the lines of the index.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "dump/dump.h"
 
@@ -40,13 +40,13 @@ static bool copy_text(struct cairn_bytes text, char *out, size_t size)
 /* The file's parts that were seen so far. */
 struct scan {
 	struct cairn_dump *dump;
-	char *group; /* where to put the control group's folder, NULL for nowhere */
+	char *group; /* receives the control group's folder; NULL if not wanted */
 	size_t group_size;
 	unsigned line;
 	bool maps, trailer, complete;
 };
 
-/* Cut to its room, and without anything that could end a line of the index. */
+/* Truncates it to its room and removes anything that could end a line of the index. */
 static void set_reason(struct cairn_dump *dump, struct cairn_bytes text)
 {
 	size_t length = text.length < sizeof dump->reason ? text.length : sizeof dump->reason - 1;
@@ -109,11 +109,11 @@ static void see_line(struct scan *scan, struct cairn_bytes line)
 		see_trailer(scan, key, value);
 }
 
-/* Goes through the file by lines, of one longer than the piece only its start; false when it does not end with a line's end. */
+/* Reads the file line by line; of a line longer than a piece only the start. False if the file does not end with a line end. */
 static bool scan_lines(struct scan *scan, int descriptor, char *piece)
 {
 	size_t kept = 0;
-	bool inside = false; /* what is kept goes on a line whose start was seen */
+	bool inside = false; /* the rest of a line whose start was seen */
 	off_t at = 0;
 	char last = 0;
 	for (;;) {
@@ -144,7 +144,7 @@ static bool scan_lines(struct scan *scan, int descriptor, char *piece)
 	return last == '\n';
 }
 
-/* The process and the occasion in a name of jemalloc's. */
+/* The process and the reason in a name that jemalloc gave. */
 static void read_name(struct cairn_dump *dump)
 {
 	struct cairn_dump_name name;
@@ -222,7 +222,7 @@ void cairn_dump_write_line(const struct cairn_dump *dump, struct cairn_buffer *o
 		cairn_buffer_format(out, "%016llx\t%s\n", (unsigned long long)cairn_hash_text((struct cairn_bytes){line, (size_t)length}), line);
 }
 
-/* What is before the next tab, which goes too; all of the rest before none. */
+/* Takes the text before the next tab, and the tab; all of the rest if there is none. */
 static struct cairn_bytes take_field(struct cairn_bytes *rest)
 {
 	const char *tab = rest->length ? memchr(rest->data, '\t', rest->length) : NULL;

@@ -1,4 +1,4 @@
-/* folder.c - writing, opening and removing dump files, and keeping their folder in order.
+/* folder.c - writes, opens and removes dump files, and keeps the folder within its limits.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "dump/folder.h"
 
@@ -47,7 +47,7 @@ static int open_existing(const struct cairn_folder *folder, struct cairn_error *
 	return descriptor;
 }
 
-/* FOLDER from the root on: who asks a service by HTTP does not know what it takes "." for. */
+/* FOLDER as an absolute path: a client that asks a service over HTTP does not know what "." is for the service. */
 static const char *whole_path(const char *folder, char *out, size_t size)
 {
 	ssize_t length = folder[0] == '/' ? -1 : readlink("/proc/self/cwd", out, size - 1);
@@ -57,7 +57,7 @@ static const char *whole_path(const char *folder, char *out, size_t size)
 	return out;
 }
 
-/* Says what is wrong with the folder rather than with the file. errno stays as it is. */
+/* Reports a problem with the folder rather than with the file. errno is unchanged. */
 static bool fail_to_create(const char *folder, const char *name, struct cairn_error *error)
 {
 	int code = errno;
@@ -77,8 +77,8 @@ static bool fail_to_create(const char *folder, const char *name, struct cairn_er
 	return false;
 }
 
-/* A new file under a temporary name, locked until its descriptor is closed. Whoever cleans up may have taken it for a
- * leftover before the lock was on it; then it is not there any more, and another one is made. */
+/* Creates a file under a temporary name, locked until its descriptor is closed. Another process may have removed it as a leftover before
+ * it was locked; then another one is made. */
 static int create_temporary(int folder, char *temporary, size_t size)
 {
 	static atomic_uint number;
@@ -99,7 +99,7 @@ static int create_temporary(int folder, char *temporary, size_t size)
 	return -1;
 }
 
-/* Gives the finished file its name unless something has that name already. */
+/* Gives the finished file its name, unless a file of that name exists. */
 static bool publish(int folder, const char *temporary, const char *name)
 {
 	if (syscall(SYS_renameat2, folder, temporary, folder, name, 1 /* RENAME_NOREPLACE */) == 0)
@@ -112,7 +112,7 @@ static bool publish(int folder, const char *temporary, const char *name)
 	}
 	if (errno == EEXIST)
 		return false;
-	/* No links either, as in a bucket that is mounted: an empty file holds the name for us to rename over. */
+	/* No links either, as on a mounted bucket: an empty file reserves the name and is replaced by a rename. */
 	int held = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (held < 0)
 		return false;
@@ -125,10 +125,10 @@ static bool publish(int folder, const char *temporary, const char *name)
 	return false;
 }
 
-/* How a file comes to its name: flushed to the disk before; flushed after; or in place of another and not flushed at all. */
+/* When a file is flushed to disk: before it gets its name, afterwards, or, if it replaces another, not at all. */
 enum manner { SAFE, URGENT, REPLACING };
 
-/* Writes the PARTS, up to one with no data, as the file NAME; over another only when REPLACING. */
+/* Writes the PARTS, up to the first without data, as the file NAME; replaces another only if REPLACING. */
 static bool put(int folder, const char *name, const struct cairn_bytes *parts, enum manner manner, unsigned mode)
 {
 	char temporary[48];
@@ -185,7 +185,7 @@ bool cairn_folder_write_file(const char *path, struct cairn_bytes bytes, struct 
 	return good;
 }
 
-/* NAME still stands for the open file: nobody has put another one in its place. */
+/* Whether NAME still is the open file, and nobody has replaced it. */
 static bool is_named(int folder, const char *name, int file)
 {
 	struct stat opened, named;
@@ -202,7 +202,7 @@ static bool is_temporary(const char *name)
 	       cairn_text_decimal(&rest, &number) && cairn_bytes_equal(rest, cairn_bytes_of(".tmp"));
 }
 
-/* Removes the heap dump NAME and no other file, whatever is known of it from elsewhere. False with errno; EINVAL when it is no dump. */
+/* Removes NAME only if it is a heap dump, whatever else is known about it. False with errno; EINVAL if it is no dump. */
 static bool remove_dump(int folder, const char *name, bool only_ours)
 {
 	int file = cairn_descriptor_adopt(openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
@@ -223,7 +223,7 @@ static void remove_leftover(void *context, const char *name)
 	int folder = *(int *)context;
 	if (!is_temporary(name))
 		return;
-	/* For writing, since over NFS only such a descriptor can be locked. */
+	/* Opened for writing, because NFS locks only such descriptors. */
 	int descriptor = cairn_descriptor_adopt(openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
 	struct stat status;
 	if (descriptor >= 0 && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
@@ -242,7 +242,7 @@ static void write_index(int folder, const struct cairn_listing *listing)
 	cairn_buffer_free(&text);
 }
 
-/* Removes the dumps that are marked to go, and brings the index up to date. Returns how many went. */
+/* Removes the marked dumps and updates the index. Returns their number. */
 static size_t remove_dropped(int descriptor, struct cairn_listing *listing, bool only_ours)
 {
 	size_t removed = 0;
@@ -261,7 +261,7 @@ static size_t remove_dropped(int descriptor, struct cairn_listing *listing, bool
 	return removed;
 }
 
-/* Thins the folder, giving back SPARE bytes besides. */
+/* Thins the folder and frees SPARE bytes more. */
 static bool thin(int descriptor, const struct cairn_folder *folder, uint64_t spare, size_t *removed, struct cairn_error *error)
 {
 	struct cairn_listing listing;
@@ -282,7 +282,7 @@ static bool has_limits(const struct cairn_folder *folder)
 	return folder->limits.count || folder->limits.bytes || folder->limits.age_seconds;
 }
 
-/* How many bytes short of the floor the disk would be with SIZE more. */
+/* How many bytes of free space would be missing with SIZE more on the disk. */
 static uint64_t lacking(int descriptor, const struct cairn_folder *folder, uint64_t size, uint64_t *available, uint64_t *floor)
 {
 	struct statvfs disk;
@@ -325,7 +325,7 @@ static bool make_room(int descriptor, const struct cairn_folder *folder, const c
 	return false;
 }
 
-/* The end of DUMP's trailer with what FACTS add; a whole trailer for a dump that has none. */
+/* The end of DUMP's trailer with FACTS added; a complete trailer for a dump that has none. */
 static void complete_trailer(struct cairn_buffer *out, bool trailer, const struct cairn_folder_facts *facts)
 {
 	char life[CAIRN_LIFE_TEXT];
@@ -344,7 +344,7 @@ static void complete_trailer(struct cairn_buffer *out, bool trailer, const struc
 	cairn_trailer_write_last(out);
 }
 
-/* The folder for writing, made where it is missing. */
+/* Opens the folder for writing; creates it if it is missing. */
 static int open_or_make(const struct cairn_folder *folder, const char *name, struct cairn_error *error)
 {
 	int descriptor = open_folder(folder->path);
@@ -440,7 +440,7 @@ int cairn_folder_open_file(const struct cairn_folder *folder, const char *name, 
 		errno = EPERM;
 		return -1;
 	}
-	if (file >= 0 && !cairn_dump_is_heap(file)) { /* the folder may be one in which a service keeps other things */
+	if (file >= 0 && !cairn_dump_is_heap(file)) { /* the service may keep other things in the folder */
 		cairn_descriptor_close(file);
 		cairn_fail(error, "%.200s is not a dump", name);
 		errno = EINVAL;

@@ -1,4 +1,4 @@
-/* ledger_dump.c - the trailer of a process that is gone, and the parts of its dump put together.
+/* ledger_dump.c - writes the trailer of a process that has ended, and joins the parts of its dump.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "dump/ledger_dump.h"
 
@@ -56,7 +56,7 @@ static void write_end(const struct cairn_ledger_end *end, struct cairn_buffer *o
 		cairn_trailer_write_text(out, "ended.oom", "inferred");
 }
 
-/* What the process weighed shortly before, and might. */
+/* The memory of the process shortly before its end, and its limit. */
 static void write_memory(const struct cairn_ledger_end *end, struct cairn_buffer *out)
 {
 	char name[40];
@@ -136,7 +136,7 @@ bool cairn_ledger_write_dump(const struct cairn_ledger *ledger, const struct cai
 {
 	struct cairn_ledger_heap heap;
 	int64_t now_ns = end->clock_ns ? end->clock_ns : cairn_ledger_newest(ledger);
-	if (!cairn_ledger_write_heap(ledger, now_ns, out, &heap, error))
+	if (!cairn_ledger_write_heap(ledger, now_ns, &(struct cairn_ledger_witness){0}, out, &heap, error))
 		return false;
 	cairn_buffer_text(out, "\nMAPPED_LIBRARIES:\n");
 	cairn_ledger_write_maps(ledger, out);

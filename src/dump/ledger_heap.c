@@ -1,8 +1,8 @@
-/* ledger_heap.c - live samples, sorted by stack and thread, as lines.
+/* ledger_heap.c - writes live samples, sorted by stack and thread, as lines.
  *
- * jeprof un-samples each line by the period of the header and the line's mean size. Samples here have periods of their own and sizes that
- * differ within a line, so they are un-sampled one by one, added up, and the sum is biased back by a period of one byte, the smallest there
- * is: what jeprof then finds is the sum again, to a part in 10^5 even for objects of a byte.
+ * jeprof un-samples each line with the header's period and the line's mean size. Samples here have different periods, and sizes that
+ * differ within a line, so they are un-sampled one by one and added up, and the sum is converted back for a period of one byte, the
+ * smallest there is: jeprof then computes the same sum, to one part in 10^5 even for objects of one byte.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "dump/ledger_heap.h"
 
@@ -12,7 +12,7 @@
 
 enum { sections_maximum = 256 << 20 };
 
-/* An estimate of objects and bytes, and how many samples it rests on. */
+/* An estimate of objects and bytes, and the number of samples it is based on. */
 struct sum {
 	double objects, bytes;
 	uint64_t samples;
@@ -24,12 +24,13 @@ struct writer {
 	struct cairn_buffer *sections;
 	struct cairn_ledger_sample *live; /* in the order of their stacks */
 	size_t live_count, live_room;
-	uint32_t *starts; /* for each stack, where its samples begin in `live`; and one more */
+	uint32_t *starts; /* for each stack, the index of its first sample in `live`; and one more */
 	struct sum *threads; /* one for each of the ledger's */
 	struct cairn_ledger_peak *peaks; /* one for each stack */
 	struct cairn_ledger_mapping *mappings; /* in the order of their stacks */
 	size_t mapping_count, mapping_at;      /* and those of which stack come next */
 	int64_t now_ns;
+	struct cairn_ledger_witness witness;
 };
 
 static void add(struct sum *sum, double objects, double bytes)
@@ -50,7 +51,7 @@ static uint64_t whole(double value)
 	return value > 0 ? value < 0x1p62 ? (uint64_t)(value + 0.5) : (uint64_t)1 << 62 : 0;
 }
 
-/* OBJECTS and BYTES as a dump of the period 1 has them. */
+/* OBJECTS and BYTES as written in a dump with period 1. */
 static void write_pair(struct cairn_buffer *out, double objects, double bytes)
 {
 	double chance = objects > 0 ? cairn_exponential_chance(bytes / objects) : 1;
@@ -115,7 +116,7 @@ static size_t peaks_size(const struct writer *writer)
 	return ((size_t)cairn_ledger_count(writer->ledger, CAIRN_LEDGER_STACKS) + 1) * sizeof *writer->peaks;
 }
 
-/* What lived at the highest point. In a process that runs a higher one may come meanwhile: then again, a few times at most. */
+/* What was live at the peak. If a running process reaches a higher one meanwhile, it is read again, a few times at most. */
 static void collect_peaks(struct writer *writer)
 {
 	enum { tries = 4 };
@@ -151,7 +152,7 @@ static void collect_mappings(struct writer *writer)
 	cairn_sort(writer->mappings, writer->mapping_count, sizeof *writer->mappings, compare_mappings);
 }
 
-/* Copies the live samples, then brings them into the order of their stacks by counting: two passes, whatever their number. */
+/* Copies the live samples, then sorts them by stack with a counting sort: two passes, whatever their number. */
 static bool collect(struct writer *writer, struct cairn_error *error)
 {
 	uint32_t slots = cairn_ledger_count(writer->ledger, CAIRN_LEDGER_SAMPLES);
@@ -213,8 +214,8 @@ static void write_word(struct cairn_buffer *out, uint64_t value)
 	cairn_buffer_number(out, (int64_t)(value & INT64_MAX));
 }
 
-/* `# cairn live STACK SIZE SLACK PERIOD THREAD AGE HEAP`: the age in microseconds. */
-static void write_live(struct writer *writer, size_t stack, const struct cairn_ledger_sample *sample)
+/* `# cairn live STACK SIZE SLACK PERIOD THREAD AGE HEAP [FREE REGIONS BYTES]`: the age in microseconds, and the slab it lies in. */
+static void write_live(struct writer *writer, size_t stack, const struct cairn_ledger_sample *sample, const struct cairn_ledger_slab *slab)
 {
 	struct cairn_buffer *out = writer->sections;
 	cairn_buffer_text(out, "# cairn live");
@@ -225,7 +226,33 @@ static void write_live(struct writer *writer, size_t stack, const struct cairn_l
 	write_word(out, sample->thread);
 	write_word(out, writer->now_ns > sample->birth_ns ? ((uint64_t)writer->now_ns - (uint64_t)sample->birth_ns) / 1000 : 0);
 	write_word(out, sample->heap);
+	if (slab->regions > 0 && slab->free < slab->regions) {
+		write_word(out, slab->free);
+		write_word(out, slab->regions);
+		write_word(out, slab->bytes);
+	}
 	cairn_buffer_byte(out, '\n');
+}
+
+/* Samples FIRST to END, of one stack. The allocator is asked about many at a time. */
+static void write_lives(struct writer *writer, size_t stack, size_t first, size_t end)
+{
+	enum { batch = 128 };
+	const struct cairn_ledger_witness *witness = &writer->witness;
+	for (size_t next; first < end; first = next) {
+		struct cairn_ledger_slab slabs[batch] = {{0}};
+		uint64_t addresses[batch];
+		size_t count = 0;
+		next = end - first < batch ? end : first + batch;
+		for (size_t i = first; i < next; i++)
+			if (writer->live[i].heap == 0) /* what a custom heap calls its objects is no address */
+				addresses[count++] = writer->live[i].address;
+		bool known = count > 0 && witness->find_slabs && witness->find_slabs(witness->context, addresses, count, slabs);
+		for (size_t i = first, at = 0; i < next; i++) {
+			bool has_slab = known && writer->live[i].heap == 0;
+			write_live(writer, stack, &writer->live[i], has_slab ? &slabs[at++] : &(struct cairn_ledger_slab){0});
+		}
+	}
 }
 
 /* `# cairn freed STACK SAMPLES OBJECTS BYTES ELSEWHERE [BUCKET:SAMPLES]…` */
@@ -268,7 +295,8 @@ static bool has_mappings(const struct writer *writer, uint32_t index)
 	return writer->mapping_at < writer->mapping_count && writer->mappings[writer->mapping_at].stack == index;
 }
 
-/* `# cairn mapping STACK BYTES THREAD AGE KIND`, for each of the stack INDEX: the age in microseconds. */
+/* `# cairn mapping STACK BYTES THREAD AGE KIND [RESIDENT]`, for each of the stack INDEX: the age in microseconds, and what is resident of
+ * it if that is known. */
 static void write_mappings(struct writer *writer, size_t number, uint32_t index)
 {
 	static const char *const kinds[] = {"anonymous", "shared", "file", "reserved", "brk"};
@@ -283,11 +311,14 @@ static void write_mappings(struct writer *writer, size_t number, uint32_t index)
 		write_word(out, writer->now_ns > mapping->birth_ns ? ((uint64_t)writer->now_ns - (uint64_t)mapping->birth_ns) / 1000 : 0);
 		cairn_buffer_byte(out, ' ');
 		cairn_buffer_text(out, kinds[mapping->kind]);
+		uint64_t bytes;
+		if (writer->witness.resident && cairn_resident_range(writer->witness.resident, mapping->start, mapping->length, &bytes))
+			write_word(out, bytes < mapping->length ? bytes : mapping->length);
 		cairn_buffer_byte(out, '\n');
 	}
 }
 
-/* The stack of INDEX in the ledger, as the one of NUMBER in the dump. */
+/* Writes the ledger's stack INDEX as stack NUMBER of the dump. */
 static void write_stack(struct writer *writer, size_t number, uint32_t index, const struct cairn_ledger_stack *stack)
 {
 	size_t first = writer->starts[index], end = writer->starts[index + 1];
@@ -311,18 +342,17 @@ static void write_stack(struct writer *writer, size_t number, uint32_t index, co
 			add_sample(&sum, &writer->live[next]);
 		write_thread(writer, writer->live[i].thread, &sum, false);
 	}
-	for (size_t i = first; i < end; i++)
-		write_live(writer, number, &writer->live[i]);
+	write_lives(writer, number, first, end);
 	write_freed(writer, number, stack);
 	write_peak(writer, number, &writer->peaks[index]);
 	write_mappings(writer, number, index);
 }
 
-bool cairn_ledger_write_heap(const struct cairn_ledger *ledger, int64_t now_ns, struct cairn_buffer *out, struct cairn_ledger_heap *heap,
-			     struct cairn_error *error)
+bool cairn_ledger_write_heap(const struct cairn_ledger *ledger, int64_t now_ns, const struct cairn_ledger_witness *witness,
+			     struct cairn_buffer *out, struct cairn_ledger_heap *heap, struct cairn_error *error)
 {
 	*heap = (struct cairn_ledger_heap){.sections = cairn_pages(sections_maximum)};
-	struct writer writer = {.ledger = ledger, .out = out, .sections = &heap->sections, .now_ns = now_ns};
+	struct writer writer = {.ledger = ledger, .out = out, .sections = &heap->sections, .now_ns = now_ns, .witness = *witness};
 	if (!collect(&writer, error)) {
 		discard(&writer);
 		return false;
@@ -343,7 +373,7 @@ bool cairn_ledger_write_heap(const struct cairn_ledger *ledger, int64_t now_ns, 
 	write_head(&writer, &all, allocated_objects, allocated_bytes);
 	cairn_buffer_text(&heap->sections, CAIRN_LEDGER_SECTION);
 	size_t number = 0;
-	/* Stacks that somebody made up may share all frames there are: what does not fit into OUT ends it. */
+	/* Forged stacks may share all frames there are: output ends when OUT is full. */
 	for (uint32_t i = 0; i < stack_count && !out->failed && !heap->sections.failed; i++) {
 		if (cairn_ledger_get_stack(ledger, i, &stack) &&
 		    (writer.starts[i] < writer.starts[i + 1] || stack.allocated_samples || has_mappings(&writer, i)))

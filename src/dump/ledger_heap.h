@@ -9,6 +9,7 @@
 #include "base/buffer.h"
 #include "dump/ledger_read.h"
 #include "dump/trailer_write.h"
+#include "process/resident.h"
 
 /* The line that begins the section of samples. */
 #define CAIRN_LEDGER_SECTION "# cairn section samples 1\n"
@@ -19,10 +20,23 @@ struct cairn_ledger_heap {
 	struct cairn_buffer sections; /* to be written behind the memory map; the caller frees it */
 };
 
+/* The slab that a small object lies in: how many of its REGIONS are FREE, and its size. As jemalloc answers. */
+struct cairn_ledger_slab {
+	uint64_t free, regions, bytes;
+};
+
+/* What only the living process can tell; all zeroes where it is gone. */
+struct cairn_ledger_witness {
+	struct cairn_resident *resident; /* how much of a mapping is resident */
+	/* Fills the slabs of COUNT objects of malloc's; some may have been freed meanwhile. False if the allocator does not tell. */
+	bool (*find_slabs)(const void *context, const uint64_t *addresses, size_t count, struct cairn_ledger_slab *slabs);
+	const void *context;
+};
+
 /* Appends the dump up to its stacks, without memory map. Ages are as of NOW_NS by the ledger's clock. Uses pages of its own, no malloc.
  * False where there is no memory. */
-bool cairn_ledger_write_heap(const struct cairn_ledger *ledger, int64_t now_ns, struct cairn_buffer *out, struct cairn_ledger_heap *heap,
-			     struct cairn_error *error);
+bool cairn_ledger_write_heap(const struct cairn_ledger *ledger, int64_t now_ns, const struct cairn_ledger_witness *witness,
+			     struct cairn_buffer *out, struct cairn_ledger_heap *heap, struct cairn_error *error);
 
 /* The executable range of module NUMBER, borrowed from MODULE and LEDGER. False for one that is not there, or only half. */
 bool cairn_ledger_range(const struct cairn_ledger *ledger, uint32_t number, struct cairn_ledger_module *module,

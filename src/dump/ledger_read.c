@@ -1,4 +1,4 @@
-/* ledger_read.c - copying records and judging them.
+/* ledger_read.c - copies records and checks them.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "dump/ledger_read.h"
 
@@ -11,7 +11,7 @@ bool cairn_ledger_is(struct cairn_bytes bytes)
 	return magic == CAIRN_LEDGER_MAGIC;
 }
 
-/* The least a record of each area has; a later version may append to it. */
+/* The minimum size of a record of each area; later versions may append to it. */
 static const uint32_t least_sizes[CAIRN_LEDGER_AREAS] = {
 	[CAIRN_LEDGER_KEYS] = sizeof(uint64_t),
 	[CAIRN_LEDGER_SAMPLES] = sizeof(struct cairn_ledger_sample),
@@ -49,10 +49,10 @@ bool cairn_ledger_open(struct cairn_ledger *ledger, struct cairn_bytes bytes, st
 	if (header->areas[CAIRN_LEDGER_KEYS].count != header->areas[CAIRN_LEDGER_SAMPLES].count)
 		return cairn_fail(error, "a ledger with %u keys for %u samples", header->areas[CAIRN_LEDGER_KEYS].count,
 				  header->areas[CAIRN_LEDGER_SAMPLES].count);
-	/* A ledger of an earlier program has no mappings. */
+	/* The ledger of an earlier version has no mappings. */
 	if (!fits(&header->mappings, sizeof(struct cairn_ledger_mapping), bytes.length))
 		ledger->header.mappings.count = 0;
-	/* Texts end within their arrays, whoever wrote them. */
+	/* Terminates texts within their arrays, whoever wrote them. */
 	ledger->header.host[sizeof header->host - 1] = ledger->header.executable[sizeof header->executable - 1] = 0;
 	ledger->header.command[sizeof header->command - 1] = ledger->header.service[sizeof header->service - 1] = 0;
 	ledger->header.allocator[sizeof header->allocator - 1] = 0;
@@ -67,7 +67,7 @@ static const char *record_at(const struct cairn_ledger *ledger, enum cairn_ledge
 	return index < area->count ? ledger->memory.data + area->offset + (uint64_t)index * area->size : NULL;
 }
 
-/* By single words, so that a sequence number or a key is never itself torn. */
+/* Copied word by word, so that a sequence number or a key is never torn. */
 static void copy_words(void *to, const void *from, size_t size)
 {
 	for (size_t i = 0; i < size / 8; i++)
@@ -108,7 +108,7 @@ uint64_t cairn_ledger_peak_number(const struct cairn_ledger *ledger)
 	return atomic_load_explicit(&header->peak, memory_order_acquire);
 }
 
-/* Sums that somebody made up, or that were read while they changed, may be less than nothing. */
+/* Sums that are forged, or were read while they changed, may be negative. */
 static uint64_t positive(uint64_t value)
 {
 	return (int64_t)value > 0 ? value : 0;

@@ -1,4 +1,4 @@
-/* listing.c - reading a folder and its index, and choosing what goes.
+/* listing.c - reads a folder and its index, and chooses what to remove.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "dump/listing.h"
 
@@ -22,7 +22,7 @@
 enum { dumps_maximum = 1 << 16, index_maximum = 32 << 20, ended_processes_kept = 8 };
 static const int64_t uptime_most_ns = (int64_t)1 << 60; /* some 36 years */
 
-/* getdents64 by hand: opendir would allocate. */
+/* Calls getdents64 directly, because opendir would allocate. */
 void cairn_listing_visit(int descriptor, void (*see)(void *context, const char *name), void *context)
 {
 	_Alignas(struct dirent64) char entries[4096];
@@ -35,7 +35,7 @@ void cairn_listing_visit(int descriptor, void (*see)(void *context, const char *
 		}
 }
 
-/* Dumps by name while a folder is read: numbers of dumps plus one, in open addressing. */
+/* Dumps by name while a folder is read: an open-addressing table of indices plus one. */
 struct names {
 	uint32_t *slots;
 	size_t capacity;
@@ -49,7 +49,7 @@ struct reading {
 	int64_t now_ns;
 };
 
-/* Only this user, or root, can have put anything into the folder; an entry of an access list counts among the group's rights. */
+/* Whether only this user or root can have written to the folder; entries of an access control list count as group rights. */
 static bool is_trusted(const struct stat *folder)
 {
 	return (folder->st_uid == geteuid() || folder->st_uid == 0) && (folder->st_mode & (S_IWGRP | S_IWOTH)) == 0;
@@ -66,7 +66,7 @@ static uint32_t *slot_of(struct reading *reading, const char *name)
 	}
 }
 
-/* A new dump in the listing under NAME or the one that is there; NULL where there is no room. */
+/* The dump NAME in the listing, added if necessary; NULL if there is no room. */
 static struct cairn_dump *add(struct reading *reading, const struct cairn_dump *dump)
 {
 	struct cairn_listing *listing = reading->listing;
@@ -105,7 +105,7 @@ static void read_index(struct reading *reading)
 	cairn_buffer_free(&text);
 }
 
-/* Anybody may give a file any time; one before 1970 or past 2255 counts as 1970. */
+/* A file can be given any time; one before 1970 or after 2255 counts as 1970. */
 static int64_t time_of(const struct timespec *time)
 {
 	return time->tv_sec < 0 || time->tv_sec > (int64_t)9000000000 ? 0 : cairn_time_ns(time);
@@ -145,7 +145,7 @@ static int compare_damage(const void *a, const void *b)
 	return x->time_ns != y->time_ns ? x->time_ns < y->time_ns ? -1 : 1 : strcmp(x->name, y->name);
 }
 
-/* Puts those that were cut short behind the others, if there are any. */
+/* Moves truncated dumps, if any, behind the others. */
 static void set_damaged_apart(struct cairn_listing *listing)
 {
 	listing->bytes = listing->damaged_bytes = listing->damaged = 0;
@@ -159,7 +159,7 @@ static void set_damaged_apart(struct cairn_listing *listing)
 	listing->count -= listing->damaged;
 }
 
-/* Takes out the dumps, damaged ones too, that have (or lack) MARK. */
+/* Removes the dumps, damaged ones included, that have (or lack) MARK. */
 static void remove_where(struct cairn_listing *listing, unsigned mark, bool set)
 {
 	size_t kept = 0, all = listing->count + listing->damaged;
@@ -185,7 +185,7 @@ static int compare(const void *a, const void *b)
 	return x->time_ns != y->time_ns ? x->time_ns < y->time_ns ? -1 : 1 : strcmp(x->name, y->name);
 }
 
-/* Times of this boot are put as the clock of now would have it, so that a clock that was set does not change what came first. */
+/* Times of this boot are converted to the present wall clock, so that setting the clock does not change the order. */
 static void settle_times(struct cairn_listing *listing)
 {
 	uint32_t boot = cairn_life_boot();
@@ -197,8 +197,8 @@ static void settle_times(struct cairn_listing *listing)
 	}
 }
 
-/* jemalloc's own files name a process but not its start: it is the one of that number that runs since before, else the
- * one of that number which wrote other dumps last before (or else first after) them. */
+/* jemalloc's own files name a PID but not its start: it is the process of that number that has been running since before, else the one
+ * that wrote other dumps last before (or else first after) them. */
 static void settle_lives(struct cairn_listing *listing)
 {
 	struct cairn_life running = {0};
@@ -223,7 +223,7 @@ static void settle_lives(struct cairn_listing *listing)
 	}
 }
 
-/* The dumps from START that are of one process: the number behind the last. */
+/* The end of the dumps from START on that belong to one process. */
 static size_t end_of_process(const struct cairn_listing *listing, size_t start)
 {
 	size_t end = start + 1;
@@ -255,8 +255,7 @@ void cairn_listing_mark(struct cairn_listing *listing)
 	}
 }
 
-/* The number of kills of LAST's group when something else is next known of it: at the first dump of a later process there,
- * else now. False when it is not known. */
+/* The number of kills in LAST's group as known next: at the first dump of a later process there, else now. False if unknown. */
 static bool next_kills(const struct cairn_listing *listing, int folder, const struct cairn_dump *last, uint64_t *kills)
 {
 	const struct cairn_dump *next = NULL;
@@ -326,7 +325,7 @@ void cairn_listing_forget_dropped(struct cairn_listing *listing)
 	remove_where(listing, CAIRN_DUMP_DROP, true);
 }
 
-/* Of the processes that ended, when the eight that ended last had their last dump, at the earliest. */
+/* When the last eight processes to end had their last dump, at the earliest. */
 static int64_t ended_since(const struct cairn_listing *listing)
 {
 	int64_t latest[ended_processes_kept] = {0}; /* falling */
@@ -349,7 +348,7 @@ struct moment {
 	uint32_t number;
 };
 
-/* The service whose last moment DUMP is, by what its name begins with before the process's number. */
+/* The service of DUMP, a last moment: the part of its name before the PID. */
 static uint64_t service_of(const struct cairn_dump *dump)
 {
 	char pid[16];
@@ -366,7 +365,7 @@ static int compare_moments(const void *a, const void *b)
 	return x->time_ns != y->time_ns ? x->time_ns > y->time_ns ? -1 : 1 : (x->number > y->number) - (x->number < y->number);
 }
 
-/* Calls EXCESS for each dump of a last moment beyond those that stay. */
+/* Calls EXCESS for each dump of a last moment beyond the number that is kept. */
 static void drop_moments(struct cairn_listing *listing, void (*excess)(void *context, struct cairn_dump *dump), void *context)
 {
 	struct moment *moments = cairn_pages_map(listing->count * sizeof *moments + 1);
@@ -400,7 +399,7 @@ static void mark_kept(struct cairn_listing *listing)
 	}
 }
 
-/* What the folder would be left with, and what it may be left with. */
+/* What would remain in the folder, and what may remain. */
 struct balance {
 	uint64_t count, bytes;
 	uint64_t count_most, bytes_most;
@@ -435,7 +434,7 @@ static int compare_gaps(const void *a, const void *b)
 	return x->gap != y->gap ? x->gap < y->gap ? -1 : 1 : (x->number > y->number) - (x->number < y->number);
 }
 
-/* Every other dump that may go, of one process. Returns how many candidates there are now. */
+/* Marks every other removable dump of one process. Returns the number of candidates. */
 static size_t find_candidates(const struct cairn_listing *listing, size_t start, size_t end, struct candidate *candidates, size_t count)
 {
 	int64_t before = 0;
@@ -457,7 +456,7 @@ static size_t find_candidates(const struct cairn_listing *listing, size_t start,
 	return count;
 }
 
-/* One round of thinning; false when nothing more may go. */
+/* One round of thinning; false if nothing more can be removed. */
 static bool thin_round(struct cairn_listing *listing, struct balance *balance, struct candidate *candidates)
 {
 	size_t count = 0;

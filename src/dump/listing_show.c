@@ -1,4 +1,4 @@
-/* listing_show.c - a listing as JSON and as text.
+/* listing_show.c - writes a listing as JSON and as text.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/time.h"
 #include "dump/listing.h"
@@ -26,13 +26,13 @@ static void write_count(struct cairn_json *json, const char *key, uint64_t value
 		cairn_json_null(json, key);
 }
 
-/* How the process of a dump of its last moment ended. */
+/* How the process ended, of which this is the last moment. */
 static struct cairn_bytes ending_of(const struct cairn_dump *dump)
 {
 	return cairn_text_trim(cairn_bytes_skip(cairn_bytes_of(dump->reason), sizeof CAIRN_DUMP_LAST));
 }
 
-/* The dump of a last moment that was taken next before BEFORE; NULL after the first. Of several at once each is seen. */
+/* The last moment before BEFORE; NULL after the first. Simultaneous ones are all returned. */
 static const struct cairn_dump *next_last_moment(const struct cairn_listing *listing, const struct cairn_dump *before)
 {
 	const struct cairn_dump *found = NULL;

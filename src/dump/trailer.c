@@ -18,7 +18,7 @@ bool cairn_trailer_line(struct cairn_bytes line, struct cairn_bytes *key, struct
 	return true;
 }
 
-/* Takes the next line of the trailer off REST; KEY and VALUE are its parts. */
+/* Takes the next line of the trailer from REST; KEY and VALUE are its parts. */
 static bool next_line(struct cairn_bytes *rest, struct cairn_bytes *key, struct cairn_bytes *value)
 {
 	struct cairn_bytes line;
@@ -33,7 +33,7 @@ bool cairn_trailer_read(struct cairn_bytes dump, struct cairn_trailer *trailer)
 	*trailer = (struct cairn_trailer){0};
 	if (dump.length == 0)
 		return false;
-	/* Behind the maps, so it is looked for from the end: a dump may be large. */
+	/* It follows the maps, so it is searched from the end: a dump may be large. */
 	const char *start = NULL;
 	for (const char *at = dump.data + dump.length; (at = memrchr(dump.data, '#', (size_t)(at - dump.data)));) {
 		size_t left = dump.length - (size_t)(at - dump.data);

@@ -1,4 +1,4 @@
-/* trigger.c - the rules, and the words they are written in.
+/* trigger.c - the rules and their syntax.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "dump/trigger.h"
 
@@ -9,9 +9,9 @@
 
 static const int64_t second = CAIRN_SECOND_NS, usual_every = 600 * CAIRN_SECOND_NS;
 static const int64_t longest_pause = 500000000, shortest_pause = 50000000;
-static const int64_t longest_wait = 300 * CAIRN_SECOND_NS; /* for a dump that cannot be written, unless the distance is longer */
+static const int64_t longest_wait = 300 * CAIRN_SECOND_NS; /* after a dump that could not be written, unless the distance is longer */
 
-/* What of a share is left when the rule is armed again: a little below, so that memory which stays about there fires once. */
+/* The factor at which a rule about a share applies again: a little below it, so that memory near the share triggers it only once. */
 static const double rearm = 0.95;
 
 const struct cairn_trigger_rules cairn_trigger_usual = {
@@ -32,7 +32,7 @@ static int64_t span_of(const struct cairn_trigger_rules *rules)
 	return rules->every > 0 ? rules->every : usual_every;
 }
 
-/* Keeps the lowest reading of the part of the span that NOW is in, the latest of equal ones. */
+/* Keeps the lowest reading of the part of the span that NOW is in, and the latest of equal ones. */
 static void keep_low(struct cairn_trigger *trigger, int64_t span, uint64_t memory)
 {
 	int64_t length = span / (CAIRN_TRIGGER_PARTS - 1) + 1, part = trigger->now / length + 1; /* the last one is never whole */
@@ -54,7 +54,7 @@ static void measure_growth(struct cairn_trigger *trigger, int64_t span, uint64_t
 	}
 }
 
-/* The speed of the last step, or half of what it was, so that one quiet look does not hide a fast growth. */
+/* The speed of the last step, or half of the previous speed, so that one quiet reading does not hide fast growth. */
 static void measure_speed(struct cairn_trigger *trigger, uint64_t memory, int64_t elapsed)
 {
 	if (elapsed <= 0)
@@ -76,7 +76,7 @@ static bool is_share_due(struct cairn_trigger *trigger, const struct cairn_trigg
 	return rules->share > 0 && share >= rules->share && !trigger->share_fired;
 }
 
-/* Page cache runs into the limit all day and is dropped; it counts only in a group that is mostly this process's own. */
+/* Page cache reaches the limit all the time and is dropped; it counts only in a group that mostly consists of this process. */
 static bool ran_into_limit(const struct cairn_memory_events *before, const struct cairn_memory_reading *reading)
 {
 	const struct cairn_memory_events *now = &reading->events;
@@ -115,7 +115,7 @@ static unsigned find_due(struct cairn_trigger *trigger, const struct cairn_trigg
 	return due;
 }
 
-/* When REASON, which is due, may dump; not after `now` when it may at once. */
+/* When the rule REASON, which applies, may take a dump; not after `now` if at once. */
 static int64_t allowed_at(const struct cairn_trigger *trigger, int reason)
 {
 	return trigger->tried & 1U << reason ? trigger->tried_at[reason] + trigger->wait[reason] : trigger->now;
@@ -189,7 +189,7 @@ void cairn_trigger_dumped(struct cairn_trigger *trigger, const struct cairn_trig
 	trigger->due = 0;
 }
 
-/* Until the share of the limit is reached at the present speed, or at one that a quiet process may take up any moment. */
+/* The time until the share of the limit is reached at the present speed, or at one that a quiet process may reach at any moment. */
 static int64_t time_to_share(const struct cairn_trigger *trigger, const struct cairn_trigger_rules *rules,
 			     const struct cairn_memory_reading *reading)
 {

@@ -1,4 +1,4 @@
-/* client.c - HTTP by libcurl, loaded when first needed.
+/* client.c - HTTP through libcurl, which is loaded when it is first needed.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "http/client.h"
 
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What we use of the library. */
+/* The functions of the library that are used here. */
 static struct {
 	__typeof__(&curl_global_init) global_init;
 	__typeof__(&curl_easy_init) init;
@@ -90,7 +90,7 @@ static int report_progress(void *context, curl_off_t total, curl_off_t received,
 	return 0;
 }
 
-/* HTTP and nothing else, wherever a redirection leads. libcurl before 7.85 does not know the options by name. */
+/* Allows HTTP and HTTPS only, also after a redirect. libcurl before 7.85 does not know these options by name. */
 static bool set_protocols(CURL *handle)
 {
 	enum { by_number = 181, redirections_by_number = 182 }; /* CURLOPT_PROTOCOLS and CURLOPT_REDIR_PROTOCOLS, which newer headers warn of */
@@ -133,7 +133,7 @@ static void set_request(struct exchange *exchange)
 		library.set(handle, CURLOPT_CUSTOMREQUEST, call->method);
 	for (size_t i = 0; call->headers && call->headers[i]; i++)
 		exchange->headers = library.list_append(exchange->headers, call->headers[i]);
-	/* libcurl would else wait a second for a server to agree to a large body. */
+	/* Without this, libcurl waits a second for the server to agree to a large body. */
 	exchange->headers = library.list_append(exchange->headers, "Expect:");
 	library.set(handle, CURLOPT_HTTPHEADER, exchange->headers);
 	library.set(handle, CURLOPT_USERAGENT, "cairn/" CAIRN_VERSION);
@@ -240,7 +240,7 @@ void cairn_http_words(struct cairn_bytes body, char *out, size_t size)
 		if (!blank || (length > 0 && out[length - 1] != ' '))
 			out[length++] = blank ? ' ' : (char)byte;
 	}
-	while (at < body.length && length > 0 && ((unsigned char)body.data[at] & 0xc0) == 0x80) { /* no half of a letter */
+	while (at < body.length && length > 0 && ((unsigned char)body.data[at] & 0xc0) == 0x80) { /* does not cut a character in half */
 		length--;
 		at--;
 	}

@@ -15,12 +15,12 @@
 #include <unistd.h>
 
 enum {
-	stretch = 16 << 10,         /* of a body that buys its sender or reader more time */
+	stretch = 16 << 10,         /* of a body: this much progress extends the deadline */
 	piece = 16 << 10,           /* of a chunked body, or of a file, at a time */
 	input_size = CAIRN_REQUEST_HEAD_MAXIMUM + 4096, /* a head, the empty lines before it, and whatever comes along */
-	turn = 1 << 20,             /* bytes either way before others have theirs */
+	turn = 1 << 20,             /* bytes in either direction before other connections get their turn */
 };
-/* What is left of a piece behind a chunked body is the beginning of the next request, and has to fit where heads go. */
+/* The bytes after the end of a chunked body are the beginning of the next request and have to fit into the buffer for heads. */
 static_assert((int)piece <= (int)CAIRN_REQUEST_HEAD_MAXIMUM, "a piece fits where heads are received");
 
 static const char interim[] = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -65,7 +65,7 @@ void cairn_connection_drop(struct cairn_connection *connection)
 	enter(connection, CAIRN_CONNECTION_EMPTY);
 }
 
-/* Ready for the next request, which may have arrived in part already: NEXT, somewhere in the buffers of the last. */
+/* Prepares for the next request. Part of it, NEXT, may have arrived already, somewhere in the buffers of the last one. */
 static void begin_request(struct cairn_connection *connection, struct cairn_bytes next)
 {
 	struct cairn_response *response = &connection->exchange.response;
@@ -108,7 +108,7 @@ bool cairn_connection_open(struct cairn_connection *connection, int socket, bool
 	return true;
 }
 
-/* Puts what has come into ROOM. 0 when there is nothing more now, or the client has gone and its connection with it. */
+/* Receives into ROOM. Returns 0 if there is nothing more now, or if the client has left and the connection is closed. */
 static size_t take(struct cairn_connection *connection, char *room, size_t size)
 {
 	for (;;) {
@@ -123,7 +123,7 @@ static size_t take(struct cairn_connection *connection, char *room, size_t size)
 	}
 }
 
-/* Takes what a refused client still sends, without looking at it, until it ends or its time is over. */
+/* Discards what a refused client still sends, until it stops or its time is over. */
 static void drain(struct cairn_connection *connection)
 {
 	char unread[16 << 10];
@@ -132,7 +132,7 @@ static void drain(struct cairn_connection *connection)
 		part = take(connection, unread, sizeof unread);
 }
 
-/* What has arrived behind the request that was answered. */
+/* The bytes that arrived after the request that was answered. */
 static struct cairn_bytes behind(const struct cairn_connection *connection)
 {
 	const struct cairn_request *request = &connection->exchange.request;
@@ -143,7 +143,7 @@ static struct cairn_bytes behind(const struct cairn_connection *connection)
 	return cairn_bytes_skip(cairn_buffer_bytes(&connection->input), connection->head_length + request->body.length);
 }
 
-/* Everything is sent: the next request, or the end. */
+/* Everything is sent: continue with the next request, or close. */
 static void complete(struct cairn_connection *connection)
 {
 	watch(connection, EPOLLIN | EPOLLRDHUP);
@@ -164,8 +164,7 @@ static void complete(struct cairn_connection *connection)
 	enter(connection, CAIRN_CONNECTION_DRAINING);
 }
 
-/* Sends what comes after OFFSET of the response's content, as much as the kernel takes. 0 for a file that has become shorter, -1 as
- * send. */
+/* Sends the response's content from OFFSET on, as much as the kernel takes. Returns 0 if the file has become shorter, -1 as send does. */
 static ssize_t send_content(struct cairn_connection *connection, uint64_t offset, uint64_t left)
 {
 	const struct cairn_response *response = &connection->exchange.response;
@@ -208,7 +207,7 @@ static void transmit(struct cairn_connection *connection)
 	complete(connection);
 }
 
-/* Sends what there is of a stream, then waits for more of it, or for the client to leave. */
+/* Sends what a stream has to send, then waits for more of it, or for the client to leave. */
 static void transmit_stream(struct cairn_connection *connection)
 {
 	struct cairn_buffer *body = &connection->exchange.response.body;
@@ -238,7 +237,7 @@ void cairn_connection_push(struct cairn_connection *connection, struct cairn_byt
 {
 	struct cairn_buffer *body = &connection->exchange.response.body;
 	if (connection->sent == 0 || connection->sent == connection->head_size + body->length)
-		put_off_deadline(connection, cairn_connection_now_ms()); /* nothing waited until now */
+		put_off_deadline(connection, cairn_connection_now_ms()); /* nothing was waiting before */
 	cairn_buffer_append(body, bytes.data, bytes.length);
 	if (body->failed || connection->head_size + body->length - connection->sent > CAIRN_STREAM_BACKLOG)
 		cairn_connection_drop(connection);
@@ -246,7 +245,7 @@ void cairn_connection_push(struct cairn_connection *connection, struct cairn_byt
 		transmit_stream(connection);
 }
 
-/* A client of a stream has nothing more to say: what it sends is let go of. */
+/* A streaming client has nothing more to say: what it sends is discarded. */
 static void listen_to_stream(struct cairn_connection *connection, uint32_t events)
 {
 	char unread[1024];
@@ -294,7 +293,7 @@ void cairn_exchange_finish(struct cairn_exchange *exchange)
 	struct cairn_connection *connection = (struct cairn_connection *)(void *)exchange;
 	int wake = connection->wake;
 	enter(connection, CAIRN_CONNECTION_FINISHED);
-	if (cairn_descriptor_is_ours(wake)) /* the host may have closed it, and have opened another of that number */
+	if (cairn_descriptor_is_ours(wake)) /* the host may have closed it and opened another file with the same number */
 		(void)!write(wake, &(uint64_t){1}, sizeof(uint64_t));
 }
 
@@ -309,7 +308,7 @@ static void dispatch(struct cairn_connection *connection)
 		watch(connection, EPOLLRDHUP);
 }
 
-/* The head is there: may the request come in, and with how long a body? */
+/* The head has arrived: may the request come in, and how long may its body be? */
 static bool admit(struct cairn_connection *connection)
 {
 	const struct cairn_server_options *options = connection->options;
@@ -327,7 +326,7 @@ static bool admit(struct cairn_connection *connection)
 	return true;
 }
 
-/* Looks at the chunks that have arrived; true when the body is whole. */
+/* Decodes the chunks that have arrived; true if the body is complete. */
 static bool examine_chunks(struct cairn_connection *connection)
 {
 	struct cairn_buffer *body = &connection->body;
@@ -343,7 +342,7 @@ static bool examine_chunks(struct cairn_connection *connection)
 	return status == 200;
 }
 
-/* Whether the body is whole. It is part of the request from then on. */
+/* Whether the body is complete. From then on it is part of the request. */
 static bool examine_body(struct cairn_connection *connection)
 {
 	struct cairn_request *request = &connection->exchange.request;
@@ -355,7 +354,8 @@ static bool examine_body(struct cairn_connection *connection)
 	return true;
 }
 
-/* The head is complete. True when the body came along with it; otherwise the part of it that did is where the rest will come. */
+/* The head is complete. Returns true if the body arrived with it; otherwise the part that did is moved to where the rest will be
+ * received. */
 static bool begin_body(struct cairn_connection *connection)
 {
 	struct cairn_request *request = &connection->exchange.request;
@@ -376,7 +376,7 @@ static bool begin_body(struct cairn_connection *connection)
 	return along.length > 0 && examine_body(connection);
 }
 
-/* Looks at what has arrived of a head; true when the request is whole. */
+/* Parses what has arrived of a head; true if the request is complete. */
 static bool examine_head(struct cairn_connection *connection)
 {
 	struct cairn_request *request = &connection->exchange.request;
@@ -393,7 +393,7 @@ static bool examine_head(struct cairn_connection *connection)
 	return begin_body(connection);
 }
 
-/* Takes more of a head; true when the request is whole. A parser that wants more has not filled the buffer yet. */
+/* Receives more of a head; true if the request is complete. If the parser wants more, the buffer is not full yet. */
 static bool receive_head(struct cairn_connection *connection, size_t *part)
 {
 	struct cairn_buffer *input = &connection->input;
@@ -405,7 +405,7 @@ static bool receive_head(struct cairn_connection *connection, size_t *part)
 	return examine_head(connection);
 }
 
-/* Takes more of a body; true when the request is whole. */
+/* Receives more of a body; true if the request is complete. */
 static bool receive_body(struct cairn_connection *connection, size_t *part)
 {
 	struct cairn_buffer *body = &connection->body;
@@ -417,7 +417,7 @@ static bool receive_body(struct cairn_connection *connection, size_t *part)
 		refuse(connection, 503);
 		return false;
 	}
-	/* Nothing of the next request goes where it would be looked for in vain. */
+	/* Reads no byte of the next request into a buffer where nobody would look for it. */
 	size_t size = body->capacity - body->length;
 	*part = take(connection, room, size < left ? size : left);
 	if (*part == 0)
@@ -436,7 +436,7 @@ static void receive(struct cairn_connection *connection)
 		}
 		if (state_of(connection) != CAIRN_CONNECTION_READING)
 			return;
-		/* A body that was admitted may come slowly, as long as it comes. */
+		/* An admitted body may arrive slowly, as long as it arrives. */
 		if (connection->head_done && connection->body.length >= connection->taken + stretch) {
 			connection->taken = connection->body.length;
 			put_off_deadline(connection, cairn_connection_now_ms());
@@ -444,7 +444,7 @@ static void receive(struct cairn_connection *connection)
 	}
 }
 
-/* A request that arrived behind the one just answered is not announced by epoll again. */
+/* epoll does not report a request again that arrived together with the one just answered. */
 static void look_ahead(struct cairn_connection *connection)
 {
 	while (state_of(connection) == CAIRN_CONNECTION_READING && connection->input.length > 0 && !connection->head_done) {
@@ -454,17 +454,18 @@ static void look_ahead(struct cairn_connection *connection)
 	}
 }
 
-/* Over TCP a client that has left looks like one that has only closed its own side, until something is sent to it: an interim answer, which
- * every client of HTTP/1.1 has to expect, makes the kernel of one that has left say so. A unix socket says by itself which it is. */
+/* Over TCP, a client that has left looks like one that has only closed its sending side, until something is sent to it. So it is sent an
+ * interim answer, which every HTTP/1.1 client has to expect; if the client has left, the kernel then reports it. A unix socket shows the
+ * difference by itself. */
 static void probe(struct cairn_connection *connection)
 {
 	if (!connection->exchange.local && connection->exchange.request.takes_interim)
 		(void)!send(connection->socket, interim, sizeof interim - 1, MSG_NOSIGNAL);
-	put_off_deadline(connection, cairn_connection_now_ms()); /* then it is asked again */
+	put_off_deadline(connection, cairn_connection_now_ms()); /* then it is tried again */
 }
 
-/* The client of an exchange that is being worked on has left, or closed its side. Half-closed is how many clients send; only a full
- * hang-up means that nobody waits any more. */
+/* The client of an exchange in progress has left or closed its sending side. Many clients close that side when they have sent the
+ * request; only a full hang-up means that nobody waits any more. */
 static void notice_hang_up(struct cairn_connection *connection, uint32_t events)
 {
 	const struct cairn_server_options *options = connection->options;
@@ -513,9 +514,9 @@ void cairn_connection_answer(struct cairn_connection *connection)
 	look_ahead(connection);
 }
 
-/* Puts the deadline off for a client that takes what is sent. Only real progress buys time: one that takes a byte now and then does not
- * keep its connection. What the kernel has accepted says nothing of that: it may hold megabytes, and asks for more only when a third
- * is gone. */
+/* Extends the deadline of a client that reads what is sent. Only real progress counts: reading a byte now and then does not keep the
+ * connection open. What the kernel has accepted is no measure of progress: it may hold megabytes, and asks for more only when a third is
+ * gone. */
 static bool has_progress(struct cairn_connection *connection, int64_t now)
 {
 	int held = 0;

@@ -1,15 +1,16 @@
-/* peer.h - who is at the other end of a unix socket.
+/* peer.h - identifies the other end of a unix socket.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_HTTP_PEER_H
 #define CAIRN_HTTP_PEER_H
 
 #include <stdbool.h>
 
-/* Whether the peer of the connected SOCKET may speak to this process. The folder of a socket that has a path decides that already. One
- * with an abstract name has no folder and can be reached by anybody in the network namespace: only this process's user and root are heard. */
+/* Whether the peer of the connected SOCKET may speak to this process. If the socket has a path, the permissions of its folder have
+ * decided that already. An abstract name has no folder, and anybody in the network namespace can connect to it: only this process's user
+ * and root are accepted. */
 bool cairn_peer_is_allowed(int socket);
 
-/* The process that listens at the other end of the connected SOCKET, as it is numbered here; 0 when that cannot be told. */
+/* The PID of the process that listens at the other end of the connected SOCKET, as numbered here; 0 if unknown. */
 int cairn_peer_process(int socket);
 
 #endif

@@ -30,7 +30,7 @@ bool cairn_request_is(const struct cairn_request *request, const char *method)
 	return cairn_bytes_equal(request->method, cairn_bytes_of(method));
 }
 
-/* Everything up to SEPARATOR; REST moves past it. Without one, all of REST. */
+/* Returns everything up to SEPARATOR and moves REST past it; all of REST if there is no separator. */
 static struct cairn_bytes take_until(struct cairn_bytes *rest, char separator)
 {
 	const char *end = rest->length ? memchr(rest->data, separator, rest->length) : NULL;
@@ -107,7 +107,7 @@ static int parse_field(struct cairn_request *request, struct cairn_bytes name, s
 			continue;
 		struct cairn_bytes *field = (struct cairn_bytes *)(void *)((char *)request + kept[i].offset);
 		if (field->data)
-			return 400; /* twice: which one counts would be a guess */
+			return 400; /* given twice: which one counts would be a guess */
 		*field = value;
 		return 200;
 	}
@@ -141,14 +141,14 @@ static int parse_line(struct cairn_request *request, struct cairn_bytes line)
 		return 400;
 	struct cairn_bytes name = take_until(&line, ':');
 	if (!is_all_token(name))
-		return 400; /* also folded lines and a space before the colon */
+		return 400; /* also refuses folded lines and a space before the colon */
 	for (size_t i = 0; i < line.length; i++)
 		if (((unsigned char)line.data[i] < ' ' && line.data[i] != '\t') || line.data[i] == 0x7f)
 			return 400;
 	return parse_field(request, name, cairn_text_trim(line));
 }
 
-/* The length of the head with its empty line, or 0 when the empty line has not arrived. */
+/* The length of the head including its empty line; 0 if the empty line has not arrived. */
 static size_t head_length(struct cairn_bytes input)
 {
 	for (size_t at = 0;;) {
@@ -165,7 +165,7 @@ static size_t head_length(struct cairn_bytes input)
 int cairn_request_parse(struct cairn_request *request, struct cairn_bytes input, size_t *used)
 {
 	*request = (struct cairn_request){0};
-	size_t blank = 0; /* empty lines before a request are to be skipped (RFC 9112, 2.2) */
+	size_t blank = 0; /* empty lines before a request are skipped (RFC 9112, 2.2) */
 	while (blank < input.length && blank < 4 && (input.data[blank] == '\r' || input.data[blank] == '\n'))
 		blank++;
 	struct cairn_bytes head = cairn_bytes_skip(input, blank);
@@ -233,7 +233,7 @@ bool cairn_query_get(struct cairn_bytes text, const char *name, char *out, size_
 	return false;
 }
 
-/* Each `…_lf` waits for the line feed of a carriage return that has come. */
+/* Each `…_lf` expects the line feed after a carriage return. */
 enum {
 	chunk_size, chunk_extension, chunk_size_lf,
 	chunk_data, chunk_data_end, chunk_data_lf,
@@ -241,7 +241,7 @@ enum {
 	chunk_end,
 };
 
-/* The state after the character C between chunks, or -1: their lines end in CR and LF, nothing else will do. */
+/* The state after the character C between chunks, or -1. Their lines must end in CR and LF. */
 static int next_state(struct cairn_chunks *chunks, char c)
 {
 	bool control = (unsigned char)c < ' ' && c != '\t';

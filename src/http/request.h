@@ -22,7 +22,7 @@ struct cairn_request {
 	struct cairn_bytes origin;
 	struct cairn_bytes authorization;
 	struct cairn_bytes content_type;
-	struct cairn_bytes fetch_site; /* Sec-Fetch-Site: what a browser says about where the request comes from */
+	struct cairn_bytes fetch_site; /* Sec-Fetch-Site: where the request comes from, according to the browser */
 	struct cairn_bytes user_agent;
 	struct cairn_bytes if_none_match;
 	struct cairn_bytes cairn; /* X-Cairn: a header that a page of another site cannot send */
@@ -32,27 +32,25 @@ struct cairn_request {
 	bool chunked;
 	bool keep_alive;
 	bool expect_continue;
-	bool takes_interim; /* HTTP/1.1: may be sent 1xx before its answer */
+	bool takes_interim; /* HTTP/1.1: accepts 1xx before the answer */
 };
 
-/* Parses the head at the start of INPUT. Returns 0 when more bytes are needed, 200 when the head is complete (*USED is
- * its length), or the status to refuse it with. */
+/* Parses the head at the start of INPUT. Returns 0 if more bytes are needed, 200 if the head is complete (*USED is its length), or the
+ * status to refuse it with. */
 int cairn_request_parse(struct cairn_request *request, struct cairn_bytes input, size_t *used);
 
-/* Splits TARGET (origin form, or absolute form as sent to proxies) into path and query. False when it is neither. */
+/* Splits TARGET (origin form, or absolute form as sent to proxies) into path and query. False if it is neither. */
 bool cairn_request_target(struct cairn_request *request, struct cairn_bytes target);
 
 bool cairn_request_is(const struct cairn_request *request, const char *method);
 
-/* The value of NAME in TEXT (a query, or a form body), decoded and terminated in OUT. False when it is not there; a
- * value that does not fit is cut. */
+/* Decodes the value of NAME in TEXT (a query or a form body) into OUT, terminated and truncated to SIZE. False if it is missing. */
 bool cairn_query_get(struct cairn_bytes text, const char *name, char *out, size_t size);
 
-/* Decodes %XX in TEXT (and + as a space when PLUS) into OUT, terminated, cut when it does not fit. Returns its length. */
+/* Decodes %XX in TEXT (and + as a space if PLUS) into OUT, terminated and truncated to fit. Returns its length. */
 size_t cairn_query_decode(struct cairn_bytes text, bool plus, char *out, size_t size);
 
-/* A chunked body being decoded in place: data[0, written) is body, data[read, …) is still to be looked at. All zeroes is
- * the start. */
+/* A chunked body that is decoded in place: data[0, written) is body, data[read, …) has not been read yet. All zeroes is the start. */
 struct cairn_chunks {
 	int state;
 	uint64_t left;
@@ -60,8 +58,8 @@ struct cairn_chunks {
 	size_t written;
 };
 
-/* Decodes what arrived: DATA holds LENGTH bytes. Returns 0 for more, 200 at the end (data after `read` belongs to the next
- * request), 400 for bad chunks. */
+/* Decodes what has arrived: DATA has LENGTH bytes. Returns 0 if more is needed, 200 at the end (the bytes from `read` on belong to the
+ * next request), 400 if a chunk is malformed. */
 int cairn_chunks_decode(struct cairn_chunks *chunks, char *data, size_t length);
 
 #endif

@@ -1,4 +1,4 @@
-/* response.c - filling in responses, and their heads.
+/* response.c - fills in responses and writes their heads.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/date.h"
 #include "base/descriptor.h"

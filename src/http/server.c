@@ -1,4 +1,4 @@
-/* server.c - the epoll loop over the connections, and who gets one.
+/* server.c - the epoll loop over the connections, and which clients get one.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "http/connection.h"
 
@@ -82,15 +82,15 @@ static enum cairn_connection_state state_of(struct cairn_connection *connection)
 	return atomic_load(&connection->state);
 }
 
-/* Whether CONNECTION is one that has kept us waiting for a request or its end, and for longer than OTHER. */
+/* Whether CONNECTION is waiting for a request, or for the end of one, and has been for longer than OTHER. */
 static bool is_idler(struct cairn_connection *connection, const struct cairn_connection *other)
 {
 	enum cairn_connection_state state = state_of(connection);
 	return (state == CAIRN_CONNECTION_READING || state == CAIRN_CONNECTION_DRAINING) && (!other || connection->since_ms < other->since_ms);
 }
 
-/* A slot for a new connection: an empty one, else that of whoever has kept us waiting longest for a request or its end. Connections from
- * afar leave a quarter of the slots to local ones, and make room among themselves. */
+/* A slot for a new connection: an empty one, else that of the connection that has waited longest for a request or its end. Remote
+ * connections leave a quarter of the slots to local ones and only replace each other. */
 static struct cairn_connection *find_slot(struct cairn_server *server, bool local)
 {
 	struct cairn_connection *empty = NULL, *far_idler = NULL, *local_idler = NULL;
@@ -152,7 +152,7 @@ static void accept_one(struct cairn_server *server, unsigned index)
 	int socket = accept4(server->listeners[index].socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (socket < 0) {
 		if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
-			pause_listeners(server); /* else the waiting connection would wake us without end */
+			pause_listeners(server); /* otherwise the waiting connection would wake the loop again and again */
 		return;
 	}
 	if (server->listeners[index].local && !cairn_peer_is_allowed(socket)) {
@@ -183,7 +183,7 @@ static void collect_finished(struct cairn_server *server)
 			cairn_connection_answer(&server->connections[i]);
 }
 
-/* The kernel forgets a closed descriptor without a word; asked, it does not know it any more, or knows the number as another file. */
+/* When a descriptor is closed, epoll silently forgets it; asked about it, epoll no longer knows it, or knows the number as another file. */
 static bool has_descriptors(struct cairn_server *server)
 {
 	for (unsigned i = 0; i < server->listeners_count; i++)
@@ -192,7 +192,7 @@ static bool has_descriptors(struct cairn_server *server)
 	return watch(server, EPOLL_CTL_MOD, server->wake, EPOLLIN, wake_tag(server));
 }
 
-/* What there is to do about once a second. False when the descriptors are gone. */
+/* What is done about once a second. False if the descriptors are gone. */
 static bool tick(struct cairn_server *server, int64_t now)
 {
 	int next = server->options.tick ? server->options.tick(server->options.context) : tick_ms;

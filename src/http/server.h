@@ -25,12 +25,13 @@ struct cairn_response {
 	struct cairn_bytes content;
 	void (*release)(void *owner);
 	void *owner;
-	/* A file sent in place of both, from its beginning and in pieces, so that none of it is held in memory. Owned by the response; from
-	 * base/descriptor.h, whose numbers are high: 0 for none. A client whose file becomes shorter meanwhile loses its connection. */
+	/* A file sent in place of both, from its beginning and in pieces, so that it is never held in memory. Owned by the response; a
+	 * descriptor from base/descriptor.h, or 0 for none (those numbers are high). If the file becomes shorter meanwhile, the
+	 * connection is closed. */
 	int file;
 	uint64_t file_length;
 	char headers[768]; /* further header lines, each with its line end */
-	/* The answer has no end: the body is what there is to send at once, and cairn_server_push sends more until the client leaves. */
+	/* The answer has no end: the body is sent at once, and cairn_server_push sends more until the client leaves. */
 	bool stream;
 };
 
@@ -38,87 +39,88 @@ struct cairn_exchange {
 	struct cairn_request request;
 	struct cairn_response response;
 	bool local;       /* came through a listener that was added as local */
-	struct cairn_quota *quota; /* what memory for it is taken from; NULL for no limit */
+	struct cairn_quota *quota; /* charged for its memory; NULL for no limit */
 	atomic_bool gone; /* the client has left: work on the answer may stop */
-	atomic_bool half_closed; /* it will send no more: it has left, or waits with its own side closed */
+	atomic_bool half_closed; /* it will send no more: it has left, or has closed its sending side and waits */
 };
 
 struct cairn_server_options {
-	unsigned connections;    /* how many at a time; a quarter of them is for local ones */
+	unsigned connections;    /* how many at a time; a quarter of them is reserved for local clients */
 	unsigned seconds;        /* for a request's head to arrive, for an idle connection, and for each stretch (16 KiB) of a body either way */
 	size_t body_maximum;     /* of any request */
 	size_t response_maximum; /* of `response.body` */
-	struct cairn_quota *quota, *local_quota; /* what the bodies of all requests and responses are taken from; may be NULL */
-	/* Looks at a request whose head has arrived and lowers *BODY_MAXIMUM to what this one may send; false refuses it with
-	 * the response it has filled in. Called on the server's thread, and before `handle`. */
+	struct cairn_quota *quota, *local_quota; /* charged for the bodies of all requests and responses; may be NULL */
+	/* Decides about a request whose head has arrived, and lowers *BODY_MAXIMUM to what it may send. Returns false to refuse it, with
+	 * the response filled in. Called on the server's thread, before `handle`. */
 	bool (*admit)(void *context, struct cairn_exchange *exchange, size_t *body_maximum);
-	/* Answers EXCHANGE: true when the response is complete, false when another thread will finish it. Called on the server's
-	 * thread. */
+	/* Answers EXCHANGE: true if the response is complete, false if another thread will finish it. Called on the server's thread. */
 	bool (*handle)(void *context, struct cairn_exchange *exchange);
-	/* The client of an exchange that another thread is to finish has left; `gone` is set. The exchange still has to be finished, the sooner
-	 * the better. Called on the server's thread; may be NULL. */
+	/* The client of an exchange that another thread has to finish has left; `gone` is set. The exchange must still be finished, the
+	 * sooner the better. Called on the server's thread; may be NULL. */
 	void (*abandon)(void *context, struct cairn_exchange *exchange);
-	/* Called on the server's thread about once a second, or sooner: as many milliseconds after the last time as that returned. */
+	/* Called on the server's thread about once a second, or sooner: it returns the number of milliseconds until the next call. */
 	int (*tick)(void *context);
 	void *context;
-	const atomic_bool *stop; /* run returns within a second of its turning true */
+	const atomic_bool *stop; /* when it turns true, run returns within a second */
 };
 
 struct cairn_server;
 
-/* A server with no listeners yet, or NULL where the process has no descriptors or memory left. */
+/* A server without listeners; NULL if the process has no descriptors or memory left. */
 struct cairn_server *cairn_server_open(const struct cairn_server_options *options, struct cairn_error *error);
 
-/* Accepts connections from LISTENER, a listening socket the server owns from now on. Up to 4. */
+/* Accepts connections from LISTENER, a listening socket that the server owns from now on. At most 4. */
 bool cairn_server_listen(struct cairn_server *server, int listener, bool local, struct cairn_error *error);
 
-/* Serves until `stop` (true), or until its descriptors turn out to be closed under it, as a daemon does that
- * closes all it can find (false: close the server and open another). */
+/* Serves until `stop` (true), or until it finds its descriptors closed, as by a daemon that closes all it can find (false: close the
+ * server and open another). */
 bool cairn_server_run(struct cairn_server *server);
 
-/* One turn of that: waits up to WAIT_MS for something to happen and does it. False when the descriptors are gone. */
+/* One turn of that loop: waits up to WAIT_MS for events and handles them. False if the descriptors are gone. */
 bool cairn_server_step(struct cairn_server *server, int wait_ms);
 
-/* Closes everything. No exchange may be with another thread any more. */
+/* Closes everything. No exchange may still be with another thread. */
 void cairn_server_close(struct cairn_server *server);
 
-/* Sends BYTES to all clients whose response is a stream, and returns how many those are. A client that has not taken what it was sent
- * before, CAIRN_STREAM_BACKLOG bytes of it, loses its connection. On the server's thread only. */
+/* Sends BYTES to all clients whose response is a stream, and returns their number. A client that has CAIRN_STREAM_BACKLOG unread bytes is
+ * disconnected. On the server's thread only. */
 enum { CAIRN_STREAM_BACKLOG = 64 << 10 };
 unsigned cairn_server_push(struct cairn_server *server, struct cairn_bytes bytes);
 
-/* The response to an exchange that `handle` left to another thread is complete; the exchange is the server's again. */
+/* Completes the response to an exchange that `handle` left to another thread; the exchange belongs to the server again. */
 void cairn_exchange_finish(struct cairn_exchange *exchange);
 
-/* Sets status and type and empties the body; what handlers start with. */
+/* Sets status and type and empties the body; handlers begin with this. */
 void cairn_response_start(struct cairn_response *response, int status, const char *type);
 
 /* The same with the whole body as formatted text. */
 void cairn_response_text(struct cairn_response *response, int status, const char *type, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* A 503: "WHY; try again", with Retry-After. Further headers and all content there may be are let go of. */
+/* A 503: "WHY; try again", with Retry-After. Discards other headers and all content. */
 void cairn_response_busy(struct cairn_response *response, const char *why);
 
-/* Adds a header line. VALUE must not hold line ends; what does not fit is left out whole. */
+/* Adds a header line. VALUE must not contain line ends; a line that does not fit is omitted. */
 void cairn_response_header(struct cairn_response *response, const char *name, const char *value);
 
-/* The bytes that will be sent, if not from a file. */
+/* The bytes to be sent, unless they are in a file. */
 struct cairn_bytes cairn_response_content(const struct cairn_response *response);
 
-/* How many bytes will be sent. */
+/* The number of bytes to be sent. */
 uint64_t cairn_response_length(const struct cairn_response *response);
 
-/* Reads the file of RESPONSE into its body, for whoever has no use for a descriptor. False when that fails; the response says why then. */
+/* Reads the file of RESPONSE into its body, for callers that have no use for a descriptor. On failure returns false, and the response
+ * says why. */
 bool cairn_response_load(struct cairn_response *response);
 
-/* Writes the head of the response into OUT: status line, headers, empty line. Returns its length. An answer that did not fit becomes a 503. */
+/* Writes the head of the response into OUT: status line, headers, empty line. Returns its length. A response that did not fit becomes a
+ * 503. */
 size_t cairn_response_head(struct cairn_response *response, bool closing, char *out, size_t size);
 
 /* The words for STATUS. */
 const char *cairn_response_reason(int status);
 
-/* Lets go of body, content and file. */
+/* Frees body and content and closes the file. */
 void cairn_response_free(struct cairn_response *response);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/pages.h"
 #include "base/peek.h"
 #include "base/text.h"
+#include "process/clock.h"
 
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -22,6 +23,27 @@ bool cairn_facts_read(const char *path, struct cairn_buffer *out)
 	return true;
 }
 
+/* When the program of this process was loaded, as it was noted. */
+static struct {
+	_Atomic pid_t pid;
+	_Atomic int64_t at_ns;
+} loaded;
+
+void cairn_facts_program_loaded(void)
+{
+	loaded.at_ns = cairn_clock_wall_ns();
+	loaded.pid = getpid();
+}
+
+/* A process that was a shell script for a while, and then became the service by exec, has started with the service. Where the two times
+ * are close, the kernel's is the better one. */
+static int64_t start_of_program(const struct cairn_life *life)
+{
+	int64_t start = cairn_life_start_ns(life);
+	bool is_later = loaded.pid == life->pid && start > 0 && loaded.at_ns > start + CAIRN_SECOND_NS;
+	return is_later ? loaded.at_ns : start;
+}
+
 /* The start tells one process from the next of the same number, so it is worked out once: later the wall clock may have moved. A
  * forked child works out its own. */
 static int64_t known_start_ns(const struct cairn_life *life)
@@ -29,7 +51,7 @@ static int64_t known_start_ns(const struct cairn_life *life)
 	static _Atomic pid_t known;
 	static _Atomic int64_t start;
 	if (known != life->pid) {
-		start = cairn_life_start_ns(life);
+		start = start_of_program(life);
 		known = life->pid;
 	}
 	return start;

@@ -14,13 +14,16 @@ bool cairn_facts_read(const char *path, struct cairn_buffer *out);
 struct cairn_facts {
 	int pid;
 	struct cairn_life life;
-	int64_t start_ns;       /* since 1970; 0 when unknown */
+	int64_t start_ns;       /* of the program, since 1970; 0 when unknown */
 	char host[65];
 	char executable[256];
 	char command[256];      /* the arguments, separated by spaces; may be truncated */
 };
 
 void cairn_facts_get(struct cairn_facts *facts);
+
+/* Notes that the program of this process is being loaded now: the kernel knows when the process began, and not when it last called exec. */
+void cairn_facts_program_loaded(void);
 
 /* The value of "NAME:  N kB" in TEXT (/proc/self/status, smaps_rollup), in bytes; 0 if it is missing. */
 uint64_t cairn_facts_kilobytes(struct cairn_bytes text, const char *name);

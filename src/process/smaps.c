@@ -6,14 +6,22 @@
 #include "base/pages.h"
 #include "base/peek.h"
 #include "base/text.h"
+#include "process/resident.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <unistd.h>
 
 /* A guard page is small; an arena of glibc's malloc is a reservation of that size, and begins at a multiple of it. */
 static const uint64_t line_most = (uint64_t)1 << 34; /* kilobytes that a mapping may have */
+
+static const uint64_t hinted_first = (uint64_t)2 << 40, hinted_end = (uint64_t)30 << 40;
+
+/* What is counted apart is looked up page by page, if at all, to this extent: 4 GiB. */
+enum { apart_pages_most = 1 << 20 };
 
 enum { guard_most = 64 << 10, arena_size = 64 << 20, region_bits = 30, piece_size = 32 << 10 };
 
@@ -21,6 +29,8 @@ struct mapping {
 	uint64_t start, end;
 	bool readable, writable, executable, shared;
 	bool named; /* by a path, or in brackets */
+	bool of_data; /* of a file's data, or behind it in the same file: .bss may follow */
+	uint64_t inode;
 	enum cairn_smaps_kind by_name;
 	struct cairn_smaps_sum sum;
 	bool noreserve;
@@ -31,9 +41,20 @@ struct reading {
 	struct cairn_smaps *smaps;
 	struct mapping now, before;
 	uint64_t last_region;
+	uint64_t ledger; /* where that of the process begins, if that is known */
 	int pagemap; /* -1 when holes do not matter */
 	uint64_t pages_left; /* that may still be looked at */
+	const struct cairn_smaps_range *ranges; /* that are to be counted apart, from `range` on: those before it are done */
+	size_t range_count, range;
+	struct cairn_resident resident;
 };
+
+static _Atomic uint64_t ledger_start;
+
+void cairn_smaps_set_ledger(uint64_t start)
+{
+	atomic_store_explicit(&ledger_start, start, memory_order_relaxed);
+}
 
 static bool is_shared_memory(struct cairn_bytes path)
 {
@@ -55,6 +76,8 @@ static enum cairn_smaps_kind named_kind(struct cairn_bytes name, const struct ma
 		return CAIRN_SMAPS_KERNEL;
 	if (cairn_bytes_start_with(name, "[anon:jemalloc"))
 		return CAIRN_SMAPS_NORESERVE;
+	if (cairn_bytes_start_with(name, "/memfd:cairn-ledger"))
+		return CAIRN_SMAPS_LEDGER;
 	if (is_shared_memory(name))
 		return CAIRN_SMAPS_SHARED;
 	if (!cairn_bytes_start_with(name, "/"))
@@ -70,11 +93,13 @@ static enum cairn_smaps_kind unnamed_kind(const struct mapping *mapping, const s
 			    before->end - before->start <= guard_most;
 	if (mapping->shared)
 		return CAIRN_SMAPS_SHARED;
-	if (mapping->noreserve)
+	if (mapping->noreserve && !(mapping->start >= hinted_first && mapping->start < hinted_end))
 		return CAIRN_SMAPS_NORESERVE;
 	if (mapping->writable && behind_guard)
 		return CAIRN_SMAPS_STACK;
-	return mapping->writable && behind && before->kind == CAIRN_SMAPS_DATA ? CAIRN_SMAPS_DATA : CAIRN_SMAPS_ANONYMOUS;
+	if (mapping->writable && behind && before->of_data)
+		return CAIRN_SMAPS_DATA;
+	return mapping->start >= hinted_first && mapping->start < hinted_end ? CAIRN_SMAPS_HINTED : CAIRN_SMAPS_ANONYMOUS;
 }
 
 static void add(struct cairn_smaps *smaps, const struct mapping *mapping, enum cairn_smaps_kind kind, uint64_t sign)
@@ -123,6 +148,40 @@ static void count_holes(struct reading *reading, const struct mapping *mapping)
 	reading->smaps->holes += run * page_size >= CAIRN_SMAPS_HOLE ? run * page_size : 0;
 }
 
+static bool is_private_memory(const struct mapping *mapping)
+{
+	enum cairn_smaps_kind kind = mapping->kind;
+	return !mapping->shared && kind != CAIRN_SMAPS_FILE && kind != CAIRN_SMAPS_KERNEL && !(kind == CAIRN_SMAPS_DATA && mapping->named);
+}
+
+/* Takes what of MAPPING is in a range of its own out of it. What is resident of a part is looked up page by page. */
+static void count_apart(struct reading *reading, struct mapping *mapping)
+{
+	struct mapping part = {0};
+	while (reading->range < reading->range_count && reading->ranges[reading->range].end <= mapping->start)
+		reading->range++;
+	for (size_t i = reading->range; i < reading->range_count && reading->ranges[i].start < mapping->end; i++) {
+		uint64_t start = reading->ranges[i].start > mapping->start ? reading->ranges[i].start : mapping->start;
+		uint64_t end = reading->ranges[i].end < mapping->end ? reading->ranges[i].end : mapping->end, bytes = 0;
+		if (start >= end)
+			continue;
+		bool whole = start == mapping->start && end == mapping->end;
+		if (whole)
+			bytes = mapping->sum.rss;
+		else if (mapping->sum.rss && !cairn_resident_range(&reading->resident, start, end - start, &bytes))
+			bytes = (uint64_t)((double)mapping->sum.rss * ((double)(end - start) / (double)(mapping->end - mapping->start)));
+		part.sum.size += end - start;
+		part.sum.rss += bytes;
+		part.sum.swap += whole ? mapping->sum.swap : 0;
+	}
+	if (part.sum.rss > mapping->sum.rss) /* it has grown meanwhile */
+		part.sum.rss = mapping->sum.rss;
+	add(reading->smaps, &part, CAIRN_SMAPS_MAPPED, 1);
+	mapping->sum.size -= part.sum.size < mapping->sum.size ? part.sum.size : mapping->sum.size;
+	mapping->sum.rss -= part.sum.rss;
+	mapping->sum.swap -= part.sum.swap;
+}
+
 /* All lines of the mapping have been read. */
 static void finish(struct reading *reading)
 {
@@ -131,17 +190,24 @@ static void finish(struct reading *reading)
 		return;
 	mapping->sum.size = mapping->end - mapping->start;
 	mapping->kind = mapping->named ? mapping->by_name : unnamed_kind(mapping, before);
+	if (mapping->start == reading->ledger && mapping->shared)
+		mapping->kind = CAIRN_SMAPS_LEDGER;
+	bool same_file = mapping->named && mapping->inode && mapping->inode == before->inode && before->end == mapping->start;
+	mapping->of_data = mapping->kind == CAIRN_SMAPS_DATA || (same_file && before->of_data);
 	bool reserve = !mapping->readable && !mapping->writable && before->end == mapping->start;
 	if (reserve && before->kind == CAIRN_SMAPS_NORESERVE && before->start % arena_size == 0 &&
 	    mapping->end == before->start + arena_size) {
 		add(reading->smaps, before, CAIRN_SMAPS_NORESERVE, UINT64_MAX);
 		add(reading->smaps, before, CAIRN_SMAPS_ARENA, 1);
 		mapping->kind = CAIRN_SMAPS_ARENA;
+		mapping->sum.size = 0;
 	}
 	if (mapping->kind == CAIRN_SMAPS_NORESERVE) {
 		count_regions(reading, mapping);
 		count_holes(reading, mapping);
 	}
+	if (reading->range_count && is_private_memory(mapping))
+		count_apart(reading, mapping);
 	add(reading->smaps, mapping, mapping->kind, 1);
 	*before = *mapping;
 	*mapping = (struct mapping){0};
@@ -163,6 +229,10 @@ static void begin(struct reading *reading, struct cairn_bytes line)
 	mapping->executable = line.data[2] == 'x';
 	mapping->shared = line.data[3] == 's';
 	for (int field = 0; field < 4; field++) {
+		if (field == 3) {
+			struct cairn_bytes inode = line;
+			cairn_text_decimal(&inode, &mapping->inode);
+		}
 		const char *space = line.length ? memchr(line.data, ' ', line.length) : NULL;
 		line = cairn_bytes_skip(line, space ? (size_t)(space - line.data) + 1 : line.length);
 	}
@@ -268,7 +338,8 @@ static bool read_all(struct reading *reading, int descriptor, struct cairn_buffe
 	return true;
 }
 
-static bool read_process(struct cairn_smaps *smaps, int pid, int pagemap, uint64_t pages)
+static bool read_process(struct cairn_smaps *smaps, int pid, int pagemap, uint64_t pages, const struct cairn_smaps_range *ranges,
+			 size_t range_count)
 {
 	char path[32] = "/proc/thread-self/smaps"; /* /proc/self has none once the first thread has ended */
 	if (pid)
@@ -278,11 +349,16 @@ static bool read_process(struct cairn_smaps *smaps, int pid, int pagemap, uint64
 	if (descriptor < 0)
 		return false;
 	struct reading reading = {.smaps = smaps, .pagemap = pagemap, .pages_left = pages};
+	reading.ranges = ranges;
+	reading.range_count = range_count;
+	cairn_resident_open(&reading.resident, pid, range_count ? apart_pages_most : 0);
+	reading.ledger = pid ? 0 : atomic_load_explicit(&ledger_start, memory_order_relaxed);
 	smaps->has_holes = pagemap >= 0;
 	struct cairn_buffer piece = cairn_pages(4 * piece_size);
 	bool good = read_all(&reading, descriptor, &piece);
 	int code = errno;
 	cairn_buffer_free(&piece);
+	cairn_resident_close(&reading.resident);
 	cairn_descriptor_close(descriptor);
 	errno = code;
 	if (good && smaps->rss == 0) {
@@ -294,15 +370,20 @@ static bool read_process(struct cairn_smaps *smaps, int pid, int pagemap, uint64
 
 bool cairn_smaps_read(struct cairn_smaps *smaps, int pid)
 {
-	return read_process(smaps, pid, -1, 0);
+	return read_process(smaps, pid, -1, 0, NULL, 0);
 }
 
 bool cairn_smaps_read_holes(struct cairn_smaps *smaps, int pid, uint64_t pages)
 {
+	return cairn_smaps_read_apart(smaps, pid, pages, NULL, 0);
+}
+
+bool cairn_smaps_read_apart(struct cairn_smaps *smaps, int pid, uint64_t pages, const struct cairn_smaps_range *ranges, size_t count)
+{
 	char path[40];
 	snprintf(path, sizeof path, "/proc/%d/pagemap", pid ? pid : getpid());
-	int pagemap = sysconf(_SC_PAGESIZE) == 4096 ? cairn_descriptor_adopt(open(path, O_RDONLY | O_CLOEXEC)) : -1;
-	bool good = read_process(smaps, pid, pagemap, pages);
+	int pagemap = pages && sysconf(_SC_PAGESIZE) == 4096 ? cairn_descriptor_adopt(open(path, O_RDONLY | O_CLOEXEC)) : -1;
+	bool good = read_process(smaps, pid, pagemap, pages, ranges, count);
 	int code = errno;
 	cairn_descriptor_close(pagemap);
 	errno = code;
@@ -311,7 +392,9 @@ bool cairn_smaps_read_holes(struct cairn_smaps *smaps, int pid, uint64_t pages)
 
 const char *cairn_smaps_kind_name(enum cairn_smaps_kind kind)
 {
-	static const char *const names[] = {"noreserve", "anonymous", "arena", "heap", "stack", "data", "file", "shared", "kernel"};
+	static const char *const names[] = {"noreserve", "anonymous", "arena", "heap", "stack", "data",
+					   "file", "shared", "kernel", "ledger", "mapped", "hinted"};
+	static_assert(sizeof names / sizeof *names == CAIRN_SMAPS_KINDS, "every kind has a name");
 	return names[kind];
 }
 

@@ -25,10 +25,13 @@ enum cairn_smaps_kind {
 	CAIRN_SMAPS_FILE,      /* other mappings of files: code, constants, and files mapped shared */
 	CAIRN_SMAPS_SHARED,    /* shared memory */
 	CAIRN_SMAPS_KERNEL,    /* [vdso] and its like */
+	CAIRN_SMAPS_LEDGER,    /* Cairn's own: the ledger of the sampler */
+	CAIRN_SMAPS_MAPPED,    /* the parts of private mappings that the caller has named: what the service mapped itself */
+	CAIRN_SMAPS_HINTED,    /* private memory from 2 to 30 TiB: mimalloc asks for it there, where the kernel puts nothing by itself */
 	CAIRN_SMAPS_KINDS,
 };
 
-/* Bytes, of all mappings of a kind. */
+/* Bytes, of all mappings of a kind. The addresses that an arena has reserved beyond what it uses are not part of its size. */
 struct cairn_smaps_sum {
 	uint64_t size, rss, swap;
 };
@@ -44,12 +47,23 @@ struct cairn_smaps {
 	struct cairn_smaps_sum kinds[CAIRN_SMAPS_KINDS];
 };
 
+/* The calling process has its ledger from START on, or, with START 0, has none any more. A ledger in a memfd is recognized by its name,
+ * from outside as well; one in a file may have any name. Any thread may call it. */
+void cairn_smaps_set_ledger(uint64_t start);
+
 /* Reads the mappings of process PID, 0 for the calling process. Returns false with errno if they cannot be read. */
 bool cairn_smaps_read(struct cairn_smaps *smaps, int pid);
 
 /* The same, and looks for holes by reading one word for every page of the mappings of the kind NORESERVE. If those have more than PAGES
  * pages, it gives up, and `has_holes` is false. */
 bool cairn_smaps_read_holes(struct cairn_smaps *smaps, int pid, uint64_t pages);
+
+/* The same, without looking for holes if PAGES is 0, and counts the parts of private mappings that lie in RANGES, which are sorted and do
+ * not overlap, as of the kind MAPPED. */
+struct cairn_smaps_range {
+	uint64_t start, end;
+};
+bool cairn_smaps_read_apart(struct cairn_smaps *smaps, int pid, uint64_t pages, const struct cairn_smaps_range *ranges, size_t count);
 
 /* The same from the TEXT of such a file. */
 void cairn_smaps_parse(struct cairn_smaps *smaps, struct cairn_bytes text);

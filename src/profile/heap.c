@@ -332,6 +332,15 @@ static size_t sample_of_class(struct parser *in, struct cairn_map *parts, size_t
 	return *known = (uint32_t)add_sample_like(profile, in->pieces[at].sample, labels, count);
 }
 
+/* What is free in the slab of an object, shared among the objects that keep the slab from being given back. */
+static double fragmentation_of(const struct cairn_live *live)
+{
+	if (live->slab_regions == 0)
+		return 0;
+	double free = (double)live->slab_bytes / (double)live->slab_regions * (double)live->slab_free;
+	return free / (double)(live->slab_regions - live->slab_free);
+}
+
 /* Adds one sample of Cairn's sampler to the numbers of its stack. */
 static void add_live(struct parser *in, size_t sample, const struct cairn_live *live)
 {
@@ -342,6 +351,9 @@ static void add_live(struct parser *in, size_t sample, const struct cairn_live *
 	profile->slack_bytes += slack;
 	if (profile->as_slack)
 		bytes = slack;
+	profile->has_slabs |= live->slab_regions > 0;
+	if (profile->as_fragmentation)
+		bytes = objects * fragmentation_of(live);
 	double *values = profile->values + sample * profile->value_count;
 	values[inuse_objects] += objects;
 	values[inuse_space] += bytes;
@@ -372,7 +384,8 @@ static void read_live(struct parser *in, struct cairn_bytes section, const struc
 	struct cairn_map parts = {0};
 	profile->has_ages = true;
 	profile->as_slack = options->as_slack;
-	limited |= options->as_slack;
+	profile->as_fragmentation = options->as_fragmentation;
+	limited |= options->as_slack || options->as_fragmentation;
 	for (size_t i = 0; i < in->piece_count; i++) {
 		double *values = profile->values + in->pieces[i].sample * profile->value_count;
 		values[inuse_objects] = values[inuse_space] = profile->sampled[in->pieces[i].sample] = 0;
@@ -443,15 +456,19 @@ static void read_mapped(struct parser *in, struct cairn_bytes section, unsigned 
 	}
 	for (size_t at = 0; cairn_mapped_next(&section, &mapped);) {
 		profile->has_mapped = true;
-		if (mapped.kind == CAIRN_MAPPED_ANONYMOUS || mapped.kind == CAIRN_MAPPED_BRK)
-			profile->mapped_bytes += (double)mapped.bytes;
+		/* Nothing of a reservation is resident, unless the service has changed its protection since. */
+		double resident = mapped.has_resident ? (double)mapped.resident : mapped.kind == CAIRN_MAPPED_RESERVED ? 0 : (double)mapped.bytes;
+		if (mapped.kind == CAIRN_MAPPED_ANONYMOUS || mapped.kind == CAIRN_MAPPED_RESERVED)
+			profile->mapped_bytes += resident;
+		if (mapped.kind == CAIRN_MAPPED_BRK)
+			profile->break_bytes += resident;
 		while (at < in->piece_count && in->pieces[at].stack < mapped.stack)
 			at++;
 		if (!(kinds >> mapped.kind & 1) || at == in->piece_count || in->pieces[at].stack != mapped.stack)
 			continue;
 		double *values = profile->values + in->pieces[at].sample * profile->value_count;
 		values[inuse_objects]++;
-		values[inuse_space] += (double)mapped.bytes;
+		values[inuse_space] += in->reader->options.mapped_resident ? resident : (double)mapped.bytes;
 		profile->sampled[in->pieces[at].sample]++;
 	}
 	if (profile->as_mapped) {
@@ -645,7 +662,8 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 				   reader->name);
 	if (has_trailer && !trailer.complete)
 		cairn_profile_warn(profile, "%s: its trailer is cut short; what it knows of the process and its modules may be missing", reader->name);
-	if (!reader->options.older_us && !reader->options.younger_us && !profile->at_peak && !profile->as_slack && !profile->as_mapped)
+	if (!reader->options.older_us && !reader->options.younger_us && !profile->at_peak && !profile->as_slack && !profile->as_fragmentation &&
+	    !profile->as_mapped)
 		check_total(&in);
 	if (cairn_profile_total(profile, alloc_space) == 0 && cairn_profile_total(profile, alloc_objects) == 0) {
 		cairn_profile_drop_value(profile, alloc_space);

@@ -34,10 +34,15 @@ bool cairn_live_next(struct cairn_bytes *rest, struct cairn_live *live)
 	struct cairn_bytes line;
 	bool complete;
 	uint64_t *const numbers[] = {&live->stack, &live->size, &live->slack, &live->period, &live->thread, &live->age_us, &live->heap};
-	while (cairn_text_line(rest, &line, &complete))
-		if (complete && cairn_text_take(&line, "# cairn live ") && take_numbers(&line, numbers, sizeof numbers / sizeof *numbers) &&
-		    live->period > 0)
-			return true;
+	uint64_t *const slab[] = {&live->slab_free, &live->slab_regions, &live->slab_bytes};
+	while (cairn_text_line(rest, &line, &complete)) {
+		if (!complete || !cairn_text_take(&line, "# cairn live ") || !take_numbers(&line, numbers, sizeof numbers / sizeof *numbers) ||
+		    live->period == 0)
+			continue;
+		if (!take_numbers(&line, slab, sizeof slab / sizeof *slab) || live->slab_free >= live->slab_regions)
+			live->slab_regions = 0;
+		return true;
+	}
 	return false;
 }
 
@@ -89,8 +94,13 @@ bool cairn_mapped_next(struct cairn_bytes *rest, struct cairn_mapped *mapped)
 		if (!complete || !cairn_text_take(&line, "# cairn mapping ") || !take_numbers(&line, numbers, sizeof numbers / sizeof *numbers))
 			continue;
 		cairn_text_skip_blanks(&line);
+		const char *blank = line.length ? memchr(line.data, ' ', line.length) : NULL;
+		struct cairn_bytes kind = {line.data, blank ? (size_t)(blank - line.data) : line.length};
+		line = cairn_bytes_skip(line, kind.length);
+		uint64_t *const resident[] = {&mapped->resident};
+		mapped->has_resident = take_numbers(&line, resident, 1) && mapped->resident <= mapped->bytes;
 		for (int i = 0; i < CAIRN_MAPPED_KINDS; i++)
-			if (cairn_bytes_equal(line, cairn_bytes_of(mapped_kinds[i]))) {
+			if (cairn_bytes_equal(kind, cairn_bytes_of(mapped_kinds[i]))) {
 				mapped->kind = (enum cairn_mapped_kind)i;
 				return true;
 			}

@@ -16,6 +16,7 @@ struct cairn_live {
 	uint64_t thread;
 	uint64_t age_us;
 	uint64_t heap; /* 0 is malloc */
+	uint64_t slab_free, slab_regions, slab_bytes; /* the slab it lies in; no regions where that is not known */
 };
 
 /* How old one live sample is, and what it stands for. SAMPLE is that of the profile that has its stack. */
@@ -52,6 +53,8 @@ enum cairn_mapped_kind {
 struct cairn_mapped {
 	uint64_t stack, bytes, thread, age_us;
 	enum cairn_mapped_kind kind;
+	bool has_resident;
+	uint64_t resident; /* bytes of it */
 };
 
 /* "anonymous", "shared", "file", "reserved" or "brk". */

@@ -14,6 +14,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { varint_most = 10 };
@@ -50,6 +51,7 @@ struct writer {
 	/* By our index; 0 has no number yet. */
 	uint32_t *string_numbers, *function_numbers, *location_numbers, *mapping_numbers;
 	uint32_t string_count, function_count, location_count, mapping_count;
+	size_t folded; /* samples that are merged into one */
 	uint32_t *locations; /* ours, in the order of their numbers; CAIRN_NONE is the one of the folded rest */
 	struct named *named; /* by mapping */
 	double residual[CAIRN_VALUES_MAX];
@@ -300,12 +302,12 @@ static void write_samples(struct writer *writer, const bool *keep)
 	double rest[CAIRN_VALUES_MAX] = {0};
 	uint32_t *stack = NULL;
 	size_t capacity = 0;
-	bool folded = false;
+	size_t folded = 0;
 	for (size_t i = 0; i < profile->sample_count; i++) {
 		const struct cairn_sample *sample = &profile->samples[i];
 		const double *values = cairn_profile_values(profile, i);
 		if (keep && !keep[i]) {
-			folded = true;
+			folded++;
 			for (uint32_t type = 0; type < profile->value_count; type++)
 				rest[type] += values[type];
 			continue;
@@ -316,7 +318,8 @@ static void write_samples(struct writer *writer, const bool *keep)
 		write_sample(writer, stack, sample->depth, values, all_labels(writer, sample, values));
 	}
 	free(stack);
-	if (folded) {
+	writer->folded = folded;
+	if (folded > 0) {
 		writer->locations[writer->location_count++] = CAIRN_NONE;
 		write_sample(writer, &writer->location_count, 1, rest, (struct cairn_bytes){0});
 	}
@@ -473,6 +476,12 @@ static void write_head(struct writer *writer)
 	for (size_t i = 0; i < profile->comment_count; i++) {
 		cairn_buffer_uleb(to, PPROF_COMMENT << 3 | CAIRN_WIRE_VARINT);
 		cairn_buffer_uleb(to, string_number(writer, profile->comments[i]));
+	}
+	if (writer->folded > 0) {
+		char text[80];
+		snprintf(text, sizeof text, "%zu stacks are merged into \"other\"", writer->folded);
+		cairn_buffer_uleb(to, PPROF_COMMENT << 3 | CAIRN_WIRE_VARINT);
+		cairn_buffer_uleb(to, add_string(writer, cairn_bytes_of(text)));
 	}
 	if (profile->value_count)
 		add_number(to, PPROF_DEFAULT_SAMPLE_TYPE,

@@ -132,7 +132,10 @@ struct cairn_profile {
 	bool has_ages;          /* the dump it was read from says how old each live sample is */
 	double slack_bytes;     /* where ages are known: what is usable of all live objects beyond what was requested */
 	bool as_slack;          /* and the live bytes are that */
-	double mapped_bytes;    /* what the service mapped itself as private memory, or got by brk; exactly */
+	bool has_slabs;         /* the dump it was read from says how full the slabs of live objects are, */
+	bool as_fragmentation;  /* and the live bytes are their part of what is free there */
+	double mapped_bytes;    /* the resident part of what the service mapped itself as private memory; all of it where that is not known */
+	double break_bytes;    /* the same of what it got by brk */
 	bool has_mapped;        /* the dump it was read from lists what the service mapped itself, */
 	bool as_mapped;         /* and this is it */
 	int64_t peak_ns;        /* when the most lived at once, since 1970; 0 when not known */

@@ -42,8 +42,11 @@ struct cairn_read_options {
 	bool at_peak;
 	/* Of a dump that knows it: count what is usable beyond what was requested, in place of the live bytes. Objects stay as they are. */
 	bool as_slack;
+	/* Of a dump that knows it: count what is free in the slabs of live objects, shared among those, in place of the live bytes. */
+	bool as_fragmentation;
 	/* Of a dump that knows it: count what the service mapped itself, in place of its heap. A bit for each enum cairn_mapped_kind. */
 	unsigned mapped_kinds;
+	bool mapped_resident; /* only the resident part of it, where that is known */
 	/* Keep what was freed of each stack, and how old each live sample is. */
 	bool with_freed;
 	/* And make values of it, behind the usual ones: freed_objects, freed_space and freed_lifetime (the sum over objects, in nanoseconds),

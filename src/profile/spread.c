@@ -2,7 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "profile/spread.h"
 
+#include "base/array.h"
+
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The variance that one object adds, x² / (exp(x / period) - 1), is largest at this multiple of the period, and then so many squares of
@@ -69,37 +72,102 @@ static struct pair pair_of(const struct cairn_profile *profile, size_t sample, u
 	return pair;
 }
 
-double cairn_profile_turnover(const struct cairn_profile *profile, uint32_t value)
+/* What one line had of samples before and after together, and by how many it changed. */
+struct events {
+	double samples, change;
+};
+
+static struct events events_of(const struct cairn_profile *profile, struct pair pair, uint32_t value)
+{
+	bool later = pair.after > 0;
+	double unit = cairn_profile_unit(profile, value, later ? pair.after : pair.before, later ? pair.after_partner : pair.before_partner);
+	return unit > 0 ? (struct events){(pair.before + pair.after) / unit, (pair.after - pair.before) / unit} : (struct events){0};
+}
+
+/* The share that all lines together say, as if it were the same in each. */
+static double common_share(const struct events *lines, size_t count)
 {
 	/* Of few samples little is learnt: before any is seen, so many speak for a complete turnover. What really changed must not count
 	 * as turnover, so no square counts for more than that of 1.75 standard deviations, or one sample; cut like that, those of a
 	 * normal law have a mean of 0.8633. The estimate settles within twenty rounds. */
 	enum { rounds = 20 };
 	static const double assumed_samples = 4, most_square = 1.75 * 1.75, cut_mean = 0.8633;
-	uint32_t partner = cairn_profile_partner(profile, value);
-	double turnover = 1;
-	if (!profile->base || !profile->base_within || profile->kind != CAIRN_PROFILE_HEAP)
-		return 1;
+	double share = 1;
 	for (int round = 0; round < rounds; round++) {
 		double changed = assumed_samples, all = assumed_samples;
-		for (size_t i = 0; i < profile->sample_count; i++) {
-			struct pair pair = pair_of(profile, i, value, partner);
-			bool later = pair.after > 0;
-			double unit = cairn_profile_unit(profile, value, later ? pair.after : pair.before, later ? pair.after_partner : pair.before_partner);
-			if (!(unit > 0))
-				continue;
-			double samples = (pair.before + pair.after) / unit, change = (pair.after - pair.before) / unit;
-			bool cuts = most_square * turnover * samples > 1;
-			changed += fmin(change * change, cuts ? most_square * turnover * samples : 1);
+		for (size_t i = 0; i < count; i++) {
+			double samples = lines[i].samples, square = lines[i].change * lines[i].change;
+			bool cuts = most_square * share * samples > 1;
+			changed += fmin(square, cuts ? most_square * share * samples : 1);
 			all += samples * (cuts ? cut_mean : 1);
 		}
-		turnover = fmin(1, changed / all);
+		share = fmin(1, changed / all);
 	}
-	return turnover;
+	return share;
+}
+
+/* Shares differ from line to line by a lognormal law, which so many points stand for, so many deviations from its middle. */
+enum { point_count = 9 };
+static const double point_deviations[point_count] = {-2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2};
+static const double point_weights[point_count] = {0.0276, 0.0663, 0.1238, 0.1802, 0.2042, 0.1802, 0.1238, 0.0663, 0.0276};
+/* About as many of all lines really changed, by anything up to all that they have. */
+static const double really_changed = 0.03;
+
+/* The chance of what LINE shows; the standard deviation of its change, as a root of a share, in *ROOT. */
+static double chance_of_line(struct cairn_turnover turnover, struct events line, double *root)
+{
+	size_t first = turnover.varies > 0 ? 0 : point_count / 2, end = turnover.varies > 0 ? point_count : first + 1;
+	double sum = 0, roots = 0, usual = 0, weights = 0, other = really_changed / (2 * line.samples + 1);
+	for (size_t p = first; p < end; p++) {
+		double share = fmin(1, turnover.share * exp(turnover.varies * point_deviations[p]));
+		double chance = point_weights[p] * cairn_change_chance(share * line.samples, line.change);
+		sum += chance;
+		roots += chance * sqrt(share);
+		usual += point_weights[p] * sqrt(share);
+		weights += point_weights[p];
+	}
+	double turned = (1 - really_changed) * sum / weights, all = turned + other;
+	*root = (sum > 0 ? turned / all * roots / sum : 0) + (all > 0 ? other / all : 1) * usual / weights;
+	return all;
+}
+
+struct cairn_turnover cairn_profile_turnover(const struct cairn_profile *profile, uint32_t value)
+{
+	/* A law of two numbers explains the lines better than one of one number by as much without any reason. */
+	static const double better_least = 4;
+	static const double varies[] = {0.6, 1}, middles[] = {0.5, 0.7, 1, 1.4};
+	enum { lines_most = 2000 };
+	if (!profile->base || !profile->base_within || profile->kind != CAIRN_PROFILE_HEAP)
+		return (struct cairn_turnover){.share = 1};
+	uint32_t partner = cairn_profile_partner(profile, value);
+	size_t stride = 1 + profile->sample_count / lines_most, count = 0;
+	struct events *lines = cairn_array_new(profile->sample_count + 1, sizeof *lines);
+	for (size_t i = 0; i < profile->sample_count; i++) {
+		lines[count] = events_of(profile, pair_of(profile, i, value, partner), value);
+		count += lines[count].samples > 0;
+	}
+	struct cairn_turnover best = {.share = common_share(lines, count)}, one = best;
+	double most = 0, root;
+	for (size_t i = 0; i < count; i += stride)
+		most += log(chance_of_line(one, lines[i], &root));
+	most += better_least;
+	for (size_t v = 0; v < sizeof varies / sizeof *varies; v++)
+		for (size_t m = 0; m < sizeof middles / sizeof *middles; m++) {
+			struct cairn_turnover other = {.share = fmin(1, one.share * middles[m]), .varies = varies[v]};
+			double fits = 0;
+			for (size_t i = 0; i < count; i += stride)
+				fits += log(chance_of_line(other, lines[i], &root));
+			if (fits > most) {
+				most = fits;
+				best = other;
+			}
+		}
+	free(lines);
+	return best;
 }
 
 struct cairn_spread cairn_profile_spread(const struct cairn_profile *profile, size_t sample, uint32_t value, uint32_t partner,
-					 double turnover)
+					 struct cairn_turnover turnover)
 {
 	struct pair pair = pair_of(profile, sample, value, partner);
 	struct cairn_spread after = cairn_profile_line_spread(profile, value, pair.after, pair.after_partner);
@@ -108,9 +176,11 @@ struct cairn_spread cairn_profile_spread(const struct cairn_profile *profile, si
 	struct cairn_spread spread = cairn_profile_line_spread(profile, value, pair.before, pair.before_partner);
 	/* What the line changed by beyond what turnover explains came or went, too. */
 	static const double explained_sigmas = 2;
-	bool later = pair.after > 0;
-	double unit = cairn_profile_unit(profile, value, later ? pair.after : pair.before, later ? pair.after_partner : pair.before_partner);
-	double both = pair.before + pair.after, came_and_went = turnover * both;
+	struct events line = events_of(profile, pair, value);
+	double both = pair.before + pair.after, unit = line.samples > 0 ? both / line.samples : 0, root = sqrt(turnover.share);
+	if (turnover.varies > 0 && line.samples > 0)
+		chance_of_line(turnover, line, &root);
+	double came_and_went = root * root * both;
 	came_and_went += fmax(0, fabs(pair.after - pair.before) - explained_sigmas * sqrt(fmax(0, came_and_went * unit)));
 	uint32_t total = accumulated(profile, value);
 	if (total != CAIRN_NONE && profile->base_within) {

@@ -111,20 +111,32 @@ struct cairn_interval cairn_spread_interval(double value, struct cairn_spread sp
 				       value + weight * (gamma_quantile(count + 0.5, sigmas) - count)};
 }
 
-/* How far a change may be off, in samples, where few came and went: as many as came less as many as went, VARIANCE of both together,
- * follow Skellam's law, which has whole numbers only. It is the reach whose chance comes next to 95 %, and half a sample for what is not
- * a whole number of them. */
+double cairn_change_chance(double variance, double change)
+{
+	static const double few = 6, precision = 1e-12;
+	double whole = round(fabs(change));
+	if (!(variance > 0))
+		return whole == 0;
+	if (variance >= few || whole > 60)
+		return exp(-change * change / (2 * variance)) / sqrt(2 * M_PI * variance);
+	/* The modified Bessel function of that order, by its series. */
+	double term = exp(-variance) * pow(variance / 2, whole) / tgamma(whole + 1), sum = 0;
+	for (int n = 0; n < 40 && term > precision * sum; n++) {
+		sum += term;
+		term *= variance * variance / 4 / ((n + 1.0) * (n + 1.0 + whole));
+	}
+	return sum;
+}
+
+/* How far a change may be off, in samples, where few came and went. There are whole samples only, so that 95 % is never hit: it is the
+ * first reach whose chance is so much that it is 95 % on average over all variances, and half a sample for what is not a whole number of
+ * them. */
 static double few_reach(double variance)
 {
-	static const double enough = 0.9;
+	static const double enough = 0.87;
 	double covered = 0;
 	for (int reach = 0;; reach++) {
-		/* The Bessel function of order REACH, by its series. */
-		double term = exp(-variance) * pow(variance / 2, reach) / tgamma(reach + 1), chance = 0;
-		for (int n = 0; n < 40; n++) {
-			chance += term;
-			term *= variance * variance / 4 / ((n + 1.0) * (n + 1.0 + reach));
-		}
+		double chance = cairn_change_chance(variance, reach);
 		covered += reach ? 2 * chance : chance;
 		if (covered >= enough || reach > 60)
 			return reach + 0.5;

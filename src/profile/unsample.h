@@ -67,6 +67,10 @@ struct cairn_interval {
 	double low, high;
 };
 
+/* The chance of a CHANGE by so many samples where as many come as go, VARIANCE of both together: Skellam's law, and the density of the
+ * normal law where it is close to it. */
+double cairn_change_chance(double variance, double change);
+
 /* The 95 % confidence interval of an estimate. Few samples follow a Poisson law, so the interval
  * reaches further up than down. */
 struct cairn_interval cairn_spread_interval(double value, struct cairn_spread spread);

@@ -242,6 +242,11 @@ static void write_legend(const struct drawing *drawing)
 	if (graph->total != drawing->view->total)
 		cairn_buffer_format(drawing->out, ", %s of it shown", number(drawing, graph->total, text));
 	end_line(drawing);
+	char coverage[160];
+	if (cairn_head_coverage(drawing->view, coverage, sizeof coverage)) {
+		write_literal(drawing, coverage);
+		end_line(drawing);
+	}
 	cairn_buffer_format(drawing->out, "%zu of %zu functions; calls of %s and more\\l", graph->count, graph->all_count,
 			    number(drawing, drawing->edge_cutoff, text));
 	if (drawing->view->options.errors)

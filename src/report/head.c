@@ -82,17 +82,19 @@ const char *cairn_head_type(const struct cairn_view *view)
 
 const char *cairn_head_title(const struct cairn_view *view)
 {
-	static const char *const titles[][5] = {
+	static const char *const titles[][6] = {
 		{"inuse_space", "live memory", "live memory at its highest point", "slack: what live objects can hold beyond what was requested",
-		 "memory mapped by the service itself"},
-		{"inuse_objects", "live objects", "live objects at the highest point of memory", "live objects", "mappings by the service itself"},
-		{"alloc_space", "allocated memory", "allocated memory", "allocated memory", "allocated memory"},
-		{"alloc_objects", "allocated objects", "allocated objects", "allocated objects", "allocated objects"},
+		 "memory mapped by the service itself", "free memory in slabs that live objects keep"},
+		{"inuse_objects", "live objects", "live objects at the highest point of memory", "live objects",
+		 "mappings by the service itself", "live objects"},
+		{"alloc_space", "allocated memory", "allocated memory", "allocated memory", "allocated memory", "allocated memory"},
+		{"alloc_objects", "allocated objects", "allocated objects", "allocated objects", "allocated objects", "allocated objects"},
 	};
+	const struct cairn_profile *profile = view->profile;
 	const char *type = cairn_head_type(view);
 	for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
 		if (strcmp(type, titles[i][0]) == 0)
-			return titles[i][view->profile->as_mapped ? 4 : view->profile->as_slack ? 3 : view->profile->at_peak ? 2 : 1];
+			return titles[i][profile->as_fragmentation ? 5 : profile->as_mapped ? 4 : profile->as_slack ? 3 : profile->at_peak ? 2 : 1];
 	return type;
 }
 
@@ -136,7 +138,7 @@ static bool is_partial(const struct cairn_view *view)
 	static const int64_t late_ns = CAIRN_SECOND_NS;
 	static const double whole = 0.95;
 	const struct cairn_profile *profile = view->profile;
-	bool is_live = !profile->at_peak && !profile->as_slack && !profile->as_mapped;
+	bool is_live = !profile->at_peak && !profile->as_slack && !profile->as_fragmentation && !profile->as_mapped;
 	return profile->kind == CAIRN_PROFILE_HEAP && !profile->base && is_live && strcmp(cairn_head_type(view), "inuse_space") == 0 &&
 	       profile->since_ns > profile->start_ns + late_ns && profile->start_ns > 0 &&
 	       (profile->allocated_bytes <= 0 || view->total < whole * profile->allocated_bytes);
@@ -254,6 +256,8 @@ void cairn_head_json(struct cairn_view *view, struct cairn_json *json)
 		cairn_json_bool(json, "peak", true);
 	if (profile->as_slack)
 		cairn_json_bool(json, "slack", true);
+	if (profile->as_fragmentation)
+		cairn_json_bool(json, "fragmentation", true);
 	if (profile->at_peak && profile->peak_ns)
 		cairn_json_number(json, "peak_at", (double)(profile->peak_ns / 1000000) / 1000);
 	cairn_json_text(json, "format", cairn_bytes_of(profile->format));

@@ -9,16 +9,16 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const char *const palette_names[] = {
+const char *const cairn_palette_names[] = {
 	[CAIRN_PALETTE_HOT] = "hot",       [CAIRN_PALETTE_MEM] = "mem",       [CAIRN_PALETTE_IO] = "io",
 	[CAIRN_PALETTE_RED] = "red",       [CAIRN_PALETTE_GREEN] = "green",   [CAIRN_PALETTE_BLUE] = "blue",
 	[CAIRN_PALETTE_YELLOW] = "yellow", [CAIRN_PALETTE_PURPLE] = "purple", [CAIRN_PALETTE_AQUA] = "aqua",
 	[CAIRN_PALETTE_ORANGE] = "orange", [CAIRN_PALETTE_WAKEUP] = "wakeup", [CAIRN_PALETTE_CHAIN] = "chain",
 	[CAIRN_PALETTE_JAVA] = "java",     [CAIRN_PALETTE_JS] = "js",         [CAIRN_PALETTE_PERL] = "perl",
-	[CAIRN_PALETTE_MODULE] = "module", [CAIRN_PALETTE_DIFF] = "diff",
+	[CAIRN_PALETTE_MODULE] = "module", [CAIRN_PALETTE_DIFF] = "diff",   NULL,
 };
 
-enum { palette_count = sizeof palette_names / sizeof *palette_names };
+enum { palette_count = sizeof cairn_palette_names / sizeof *cairn_palette_names - 1 };
 
 /* Each of red, green and blue is base + spread * v; FIRST says which take the first number, the others take the second. */
 static const struct range {
@@ -41,12 +41,12 @@ bool cairn_palette_find(const char *name, enum cairn_palette_kind *kind, struct 
 {
 	struct cairn_buffer known = cairn_buffer(300);
 	for (int i = 0; i < palette_count; i++) {
-		if (strcmp(name, palette_names[i]) == 0) {
+		if (strcmp(name, cairn_palette_names[i]) == 0) {
 			*kind = (enum cairn_palette_kind)i;
 			cairn_buffer_free(&known);
 			return true;
 		}
-		cairn_buffer_format(&known, "%s%s", i ? ", " : "", palette_names[i]);
+		cairn_buffer_format(&known, "%s%s", i ? ", " : "", cairn_palette_names[i]);
 	}
 	cairn_fail_usage(error, "no palette '%s'; there are %.*s", name, (int)known.length, known.data);
 	cairn_buffer_free(&known);

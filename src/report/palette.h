@@ -31,6 +31,9 @@ enum cairn_palette_kind {
 	CAIRN_PALETTE_DIFF, /* by change alone; see cairn_palette_change */
 };
 
+/* Their names, ending with NULL. */
+extern const char *const cairn_palette_names[];
+
 /* The kind called NAME; fails with a message that lists them. */
 bool cairn_palette_find(const char *name, enum cairn_palette_kind *kind, struct cairn_error *error);
 

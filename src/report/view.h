@@ -9,7 +9,7 @@
 
 #include "base/buffer.h"
 #include "base/pattern.h"
-#include "profile/profile.h"
+#include "profile/spread.h"
 #include "report/filter.h"
 
 #include <math.h>
@@ -67,7 +67,7 @@ struct cairn_view {
 	uint32_t objects; /* the value that counts the corresponding objects; CAIRN_NONE if there is none */
 	uint32_t partner; /* objects for bytes and bytes for objects; CAIRN_NONE if there is none */
 	bool knows_errors; /* the errors of values are known; they are 0 if everything was recorded */
-	double turnover;   /* with a base: the share of the samples that appeared or disappeared since; 1 for another process */
+	struct cairn_turnover turnover; /* with a base: what appeared or disappeared since */
 	uint32_t *samples; /* the profile's samples that the filters kept */
 	size_t sample_count;
 	double total; /* of the profile, or with relative_percentages of what the filters kept */

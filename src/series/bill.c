@@ -103,7 +103,10 @@ void cairn_bill_facts_malloc(struct cairn_bill_facts *facts, const struct cairn_
 	facts->counts.physical = number(trailer, "malloc.physical");
 	facts->counts.used = number(trailer, "malloc.used");
 	facts->counts.cache = number(trailer, "malloc.cache");
+	facts->counts.fast = number(trailer, "malloc.fast");
 	facts->counts.free = number(trailer, "malloc.free");
+	facts->counts.top = least_of(number(trailer, "malloc.top"), facts->counts.free);
+	facts->counts.arenas = number(trailer, "malloc.arenas");
 	facts->counts.unmapped = number(trailer, "malloc.unmapped");
 	facts->counts.mapped = number(trailer, "malloc.mapped");
 }
@@ -117,6 +120,7 @@ bool cairn_bill_facts_read(struct cairn_bill_facts *facts, const struct cairn_tr
 		*value = number(trailer, name);
 	facts->smaps.has_holes = cairn_trailer_value(trailer, "smaps.holes").length > 0;
 	facts->smaps.holes = number(trailer, "smaps.holes");
+	facts->has_apart = cairn_trailer_value(trailer, "smaps.rss.mapped").length > 0;
 	facts->rss = number(trailer, "status.rss");
 	facts->no_statistics = cairn_bytes_equal(cairn_trailer_value(trailer, "config.stats"), cairn_bytes_of("false"));
 	facts->has_allocator = !facts->no_statistics && cairn_trailer_value(trailer, "stats.active").length > 0;
@@ -153,6 +157,7 @@ void cairn_bill_facts_profile(struct cairn_bill_facts *facts, const struct cairn
 	facts->has_profile = true;
 	facts->profile_slack = profile->slack_bytes;
 	facts->mapped_bytes = profile->mapped_bytes;
+	facts->break_bytes = profile->break_bytes;
 	if (profile->start_ns > 0 && profile->since_ns > profile->start_ns + late_ns)
 		facts->before = from_number(profile->before_bytes);
 	for (size_t i = 0; i < profile->sample_count; i++) {
@@ -288,51 +293,107 @@ static uint64_t malloc_used(const struct cairn_bill_facts *facts)
 	return facts->counts.used ? facts->counts.used + facts->counts.mapped : from_number(facts->profile_bytes + facts->profile_slack);
 }
 
-/* Takes what the allocator has, as far as it is known, out of the lines of the mappings it may be in: resident bytes. */
-static uint64_t take_pool(struct cairn_bill *bill, const struct cairn_bill_facts *facts, uint64_t wanted)
+/* Moves what the service mapped itself out of the lines of the mappings it is in; what is not in them is in POOL, those that may be
+ * jemalloc's. */
+static void take_mapped(struct cairn_bill *bill, const struct cairn_bill_facts *facts, struct cairn_smaps_sum *pool)
 {
-	/* In order; the first COUNT are the allocator's alone, as far as the kernel can tell, of the others only what is missing. */
-	static const struct {
-		enum cairn_bill_line lines[3];
-		int own, count;
-	} places[] = {
-		[CAIRN_BILL_GLIBC] = {{CAIRN_BILL_HEAP, CAIRN_BILL_ARENA, CAIRN_BILL_ANONYMOUS}, 2, 3},
-		[CAIRN_BILL_TCMALLOC] = {{CAIRN_BILL_HEAP, CAIRN_BILL_ANONYMOUS}, 1, 2},
-		[CAIRN_BILL_MIMALLOC] = {{CAIRN_BILL_ANONYMOUS, CAIRN_BILL_HEAP}, 0, 2},
-		[CAIRN_BILL_OTHER] = {{CAIRN_BILL_ANONYMOUS, CAIRN_BILL_HEAP}, 0, 2},
-	};
-	/* What the service mapped itself is not the allocator's. */
-	uint64_t pool = 0, own = least_of(from_number(facts->mapped_bytes), bill->lines[CAIRN_BILL_ANONYMOUS]);
-	bill->lines[CAIRN_BILL_ANONYMOUS] -= own;
-	for (int i = 0; i < places[facts->malloc].count; i++) {
-		uint64_t *line = &bill->lines[places[facts->malloc].lines[i]];
-		/* Of its own mappings what it does not know of is somebody else's only where it was asked. */
-		bool whole = i < places[facts->malloc].own && !facts->has_malloc;
-		uint64_t part = whole ? *line : least_of(*line, less(wanted, pool));
-		pool += part;
-		*line -= part;
+	uint64_t *lines = bill->lines, mapped = facts->has_apart ? 0 : from_number(facts->mapped_bytes);
+	uint64_t plain = least_of(mapped, lines[CAIRN_BILL_ANONYMOUS]), unreserved = least_of(mapped - plain, pool->rss);
+	uint64_t grown = facts->has_apart ? 0 : least_of(from_number(facts->break_bytes), lines[CAIRN_BILL_HEAP]);
+	lines[CAIRN_BILL_ANONYMOUS] -= plain;
+	lines[CAIRN_BILL_HEAP] -= grown;
+	pool->rss -= unreserved;
+	lines[CAIRN_BILL_MAPPED] += plain + unreserved + grown;
+}
+
+/* Takes up to MOST bytes out of LINE; how many. */
+static uint64_t take_line(struct cairn_bill *bill, enum cairn_bill_line line, uint64_t at_most)
+{
+	uint64_t part = least_of(bill->lines[line], at_most);
+	bill->lines[line] -= part;
+	return part;
+}
+
+/* What is resident of what an allocator has, taken out of the lines of the mappings it is in. */
+struct pool {
+	uint64_t resident;
+	uint64_t anonymous;     /* of that, what is in mappings that anybody may have made */
+	uint64_t large_missing; /* of single large objects, what is not resident */
+};
+
+/* glibc's malloc grows the heap and maps arenas, which nobody else does, and maps large objects among other anonymous memory, and so
+ * arenas that have no telling shape. */
+static struct pool take_glibc(struct cairn_bill *bill, const struct cairn_bill_facts *facts, uint64_t counted)
+{
+	const struct cairn_smaps_sum *kinds = facts->smaps.kinds;
+	struct pool pool = {.resident = take_line(bill, CAIRN_BILL_HEAP, most)};
+	pool.resident += take_line(bill, CAIRN_BILL_ARENA, most);
+	if (!facts->has_malloc) { /* large objects are known by the profile alone */
+		pool.anonymous = take_line(bill, CAIRN_BILL_ANONYMOUS, less(counted, pool.resident));
+		pool.resident += pool.anonymous;
+		return pool;
 	}
-	bill->lines[CAIRN_BILL_ANONYMOUS] += own;
+	uint64_t shapeless = less(facts->counts.system, kinds[CAIRN_SMAPS_HEAP].size + kinds[CAIRN_SMAPS_ARENA].size);
+	uint64_t found = take_line(bill, CAIRN_BILL_ANONYMOUS, facts->counts.mapped + shapeless);
+	pool.large_missing = least_of(less(facts->counts.mapped + shapeless, found), facts->counts.mapped);
+	pool.resident += found;
+	pool.anonymous = found;
 	return pool;
 }
 
-/* Splits what an allocator other than jemalloc has: by its own figures where it was asked, else by the profile's. */
+static struct pool take_pool(struct cairn_bill *bill, const struct cairn_bill_facts *facts, uint64_t counted)
+{
+	struct pool pool = {0};
+	const struct cairn_smaps_sum *hinted = &facts->smaps.kinds[CAIRN_SMAPS_HINTED];
+	switch (facts->malloc) {
+	case CAIRN_BILL_GLIBC:
+		return take_glibc(bill, facts, counted);
+	case CAIRN_BILL_TCMALLOC: /* grows the heap first */
+		pool.resident = take_line(bill, CAIRN_BILL_HEAP, facts->has_malloc ? counted : most);
+		pool.anonymous = take_line(bill, CAIRN_BILL_ANONYMOUS, less(counted, pool.resident));
+		break;
+	case CAIRN_BILL_MIMALLOC: /* what is not where it asks for memory is its own only as far as it has more than that */
+		pool.anonymous = take_line(bill, CAIRN_BILL_ANONYMOUS, hinted->rss);
+		pool.anonymous += take_line(bill, CAIRN_BILL_ANONYMOUS, less(counted, hinted->size));
+		break;
+	default:
+		pool.anonymous = take_line(bill, CAIRN_BILL_ANONYMOUS, counted);
+		break;
+	}
+	pool.resident += pool.anonymous;
+	/* A segment of another allocator may have the shape of an arena of glibc's. */
+	pool.resident += take_line(bill, CAIRN_BILL_ARENA, less(counted, pool.resident));
+	pool.resident += take_line(bill, CAIRN_BILL_HEAP, less(counted, pool.resident));
+	return pool;
+}
+
+/* Splits what an allocator other than jemalloc has: by its own figures where it was asked, else by the profile's. What of its mappings is
+ * resident beyond what it counts is unexplained; where it was not asked, that is free memory. */
 static void split_malloc(struct cairn_bill *bill, const struct cairn_bill_facts *facts)
 {
-	static const enum cairn_bill_line order[] = {CAIRN_BILL_FREE, CAIRN_BILL_METADATA, CAIRN_BILL_CACHE, CAIRN_BILL_SLACK, CAIRN_BILL_LIVE};
+	static const enum cairn_bill_line order[] = {CAIRN_BILL_TOP, CAIRN_BILL_FREE, CAIRN_BILL_METADATA, CAIRN_BILL_CACHE,
+						     CAIRN_BILL_FAST, CAIRN_BILL_SLACK, CAIRN_BILL_LIVE};
 	uint64_t *lines = bill->lines, used = malloc_used(facts), tables = 0, kept = facts->counts.free;
 	if (facts->malloc == CAIRN_BILL_TCMALLOC)
 		tables = less(facts->counts.physical, less(facts->counts.system, facts->counts.unmapped));
 	if (facts->malloc == CAIRN_BILL_MIMALLOC) /* what it has committed; what of it is used only the profile knows */
 		kept = less(facts->counts.system, used);
-	uint64_t counted = used + facts->counts.cache + kept + tables, pool = take_pool(bill, facts, counted);
+	uint64_t counted = used + facts->counts.cache + facts->counts.fast + kept + tables;
+	struct pool pool = take_pool(bill, facts, counted);
 	lines[CAIRN_BILL_SLACK] = least_of(from_number((double)used * facts->slack), used);
 	lines[CAIRN_BILL_LIVE] = used - lines[CAIRN_BILL_SLACK];
 	lines[CAIRN_BILL_CACHE] = facts->counts.cache;
-	lines[CAIRN_BILL_FREE] = kept + less(pool, counted);
+	lines[CAIRN_BILL_FAST] = facts->counts.fast;
+	lines[CAIRN_BILL_TOP] = facts->counts.top;
+	lines[CAIRN_BILL_FREE] = kept - least_of(facts->counts.top, kept) + (facts->has_malloc ? 0 : less(pool.resident, counted));
 	lines[CAIRN_BILL_METADATA] = tables;
-	uint64_t missing = less(counted, pool);
+	uint64_t missing = less(counted, pool.resident), large = least_of(pool.large_missing, missing);
 	bill->untouched = less(missing, facts->smaps.swap);
+	if (!facts->has_apart) /* what it has not touched may be other memory that was taken for its own */
+		bill->uncertain = least_of(pool.anonymous, facts->malloc == CAIRN_BILL_GLIBC && facts->has_malloc ? large : missing);
+	missing -= large;
+	take_off(bill, CAIRN_BILL_LIVE, large, &large);
+	missing += large;
 	for (size_t i = 0; i < sizeof order / sizeof *order; i++)
 		take_off(bill, order[i], most, &missing);
 	bill->has_allocator = true;
@@ -376,11 +437,13 @@ void cairn_bill_make(struct cairn_bill *bill, const struct cairn_bill_facts *fac
 	} kinds[] = {
 		{CAIRN_BILL_ANONYMOUS, CAIRN_SMAPS_ANONYMOUS}, {CAIRN_BILL_HEAP, CAIRN_SMAPS_HEAP}, {CAIRN_BILL_ARENA, CAIRN_SMAPS_ARENA},
 		{CAIRN_BILL_STACK, CAIRN_SMAPS_STACK}, {CAIRN_BILL_DATA, CAIRN_SMAPS_DATA}, {CAIRN_BILL_FILE, CAIRN_SMAPS_FILE},
-		{CAIRN_BILL_SHARED, CAIRN_SMAPS_SHARED}, {CAIRN_BILL_KERNEL, CAIRN_SMAPS_KERNEL},
+		{CAIRN_BILL_SHARED, CAIRN_SMAPS_SHARED}, {CAIRN_BILL_KERNEL, CAIRN_SMAPS_KERNEL}, {CAIRN_BILL_LEDGER, CAIRN_SMAPS_LEDGER},
+		{CAIRN_BILL_MAPPED, CAIRN_SMAPS_MAPPED},
 	};
 	enum { pool_most = 2 };
 	const struct cairn_smaps *smaps = &facts->smaps;
 	struct cairn_smaps_sum pool = smaps->kinds[CAIRN_SMAPS_NORESERVE];
+	const struct cairn_smaps_sum *hinted = &smaps->kinds[CAIRN_SMAPS_HINTED];
 	*bill = (struct cairn_bill){.has_allocator = facts->has_allocator, .has_classes = facts->has_classes};
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
 		const struct cairn_smaps_sum *sum = &smaps->kinds[kinds[i].kind];
@@ -390,8 +453,10 @@ void cairn_bill_make(struct cairn_bill *bill, const struct cairn_bill_facts *fac
 		else
 			bill->lines[kinds[i].line] = sum->rss;
 	}
+	bill->lines[CAIRN_BILL_ANONYMOUS] += hinted->rss;
 	bill->swap = smaps->swap;
 	bill->hugetlb = smaps->hugetlb;
+	take_mapped(bill, facts, &pool);
 	if (facts->has_allocator)
 		split_allocator(bill, facts, pool);
 	else
@@ -415,19 +480,23 @@ static const struct {
 	[CAIRN_BILL_SLACK] = {"slack", "size-class slack"},
 	[CAIRN_BILL_SAMPLED] = {"sampled", "pages of sampled objects"},
 	[CAIRN_BILL_CACHE] = {"thread_caches", "thread caches"},
+	[CAIRN_BILL_FAST] = {"fast_bins", "fast bins"},
 	[CAIRN_BILL_UNUSED] = {"unused", "unused parts of active pages"},
 	[CAIRN_BILL_FREE] = {"free", "free memory that the allocator keeps"},
+	[CAIRN_BILL_TOP] = {"top", "free memory at the ends of arenas (top)"},
 	[CAIRN_BILL_DIRTY] = {"dirty", "dirty pages"},
 	[CAIRN_BILL_MUZZY] = {"muzzy", "muzzy pages"},
 	[CAIRN_BILL_RETAINED] = {"retained_resident", "given back, but in huge pages"},
 	[CAIRN_BILL_METADATA] = {"metadata", "allocator metadata"},
 	[CAIRN_BILL_HEAP] = {"heap", "heap by brk"},
 	[CAIRN_BILL_ARENA] = {"libc_arenas", "arenas of libc's malloc"},
+	[CAIRN_BILL_MAPPED] = {"mapped", "mapped by the service itself"},
 	[CAIRN_BILL_ANONYMOUS] = {"anonymous", "other anonymous memory"},
 	[CAIRN_BILL_STACK] = {"stacks", "stacks"},
 	[CAIRN_BILL_DATA] = {"data", "data of programs and libraries"},
 	[CAIRN_BILL_FILE] = {"files", "code and mapped files"},
 	[CAIRN_BILL_SHARED] = {"shared", "shared memory"},
+	[CAIRN_BILL_LEDGER] = {"ledger", "Cairn's ledger"},
 	[CAIRN_BILL_KERNEL] = {"kernel", "vdso"},
 	[CAIRN_BILL_REST] = {"rest", "unexplained"},
 };

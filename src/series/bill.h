@@ -23,19 +23,23 @@ enum cairn_bill_line {
 	CAIRN_BILL_SLACK,
 	CAIRN_BILL_SAMPLED,
 	CAIRN_BILL_CACHE,
+	CAIRN_BILL_FAST,
 	CAIRN_BILL_UNUSED,
 	CAIRN_BILL_FREE,
+	CAIRN_BILL_TOP,
 	CAIRN_BILL_DIRTY,
 	CAIRN_BILL_MUZZY,
 	CAIRN_BILL_RETAINED,
 	CAIRN_BILL_METADATA,
 	CAIRN_BILL_HEAP,
 	CAIRN_BILL_ARENA,
+	CAIRN_BILL_MAPPED,
 	CAIRN_BILL_ANONYMOUS,
 	CAIRN_BILL_STACK,
 	CAIRN_BILL_DATA,
 	CAIRN_BILL_FILE,
 	CAIRN_BILL_SHARED,
+	CAIRN_BILL_LEDGER,
 	CAIRN_BILL_KERNEL,
 	CAIRN_BILL_REST,
 	CAIRN_BILL_LINES,
@@ -68,11 +72,16 @@ struct cairn_bill_facts {
 		uint64_t physical;  /* the same less what it has given back, and with its own tables */
 		uint64_t used;      /* in objects */
 		uint64_t cache;     /* in caches of threads and between them */
+		uint64_t fast;      /* in fast bins, which only glibc has */
 		uint64_t free;      /* kept */
+		uint64_t top;       /* of that, what is free at the ends of arenas, and was often never touched */
+		uint64_t arenas;    /* how many it has; 0 when not known */
 		uint64_t unmapped;  /* given back; address space only */
 		uint64_t mapped;    /* for single large objects */
 	} counts;
-	double mapped_bytes;  /* private memory that the service mapped itself, exactly; 0 when not known */
+	bool has_apart;       /* smaps counts what the service mapped itself apart; else, from the profile: */
+	double mapped_bytes;  /* private memory that the service mapped itself, resident or not; 0 when not known */
+	double break_bytes;   /* the same of what it got by brk */
 	double profile_slack; /* what live objects can hold beyond what was requested, by the profile */
 };
 

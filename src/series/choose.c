@@ -7,10 +7,12 @@
 
 #include <stdlib.h>
 
-/* A new build may lie elsewhere, but has the same name. */
+/* A new build may lie elsewhere, but has the same name. A file that is named otherwise, as RisingWave names its own dumps by their date, is
+ * known by its program alone. */
 static bool same_service(const struct cairn_candidate *a, const struct cairn_candidate *b)
 {
-	return cairn_bytes_equal(a->prefix, b->prefix) && cairn_bytes_equal(cairn_path_base(a->program), cairn_path_base(b->program));
+	bool same_prefix = cairn_bytes_equal(a->prefix, b->prefix) || (a->program.length && (!a->prefix.length || !b->prefix.length));
+	return same_prefix && cairn_bytes_equal(cairn_path_base(a->program), cairn_path_base(b->program));
 }
 
 bool cairn_origin_same(struct cairn_origin a, struct cairn_origin b)

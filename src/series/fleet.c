@@ -6,9 +6,11 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-static const double false_alarms = 0.01; /* of all paths of a fleet together, as for one instance (trend.c) */
+static const double false_alarms = 0.005; /* of all paths of a fleet together: half of what one instance may leave (trend.c) */
 static const double deviations = 2;      /* what is enough for an instance once the fleet is sure */
+enum { few = 8 }; /* instances of a release: fewer are counted, more are estimated */
 
 static uint32_t find_release(struct cairn_fleet *fleet, const char *version, int64_t first_ns)
 {
@@ -19,11 +21,12 @@ static uint32_t find_release(struct cairn_fleet *fleet, const char *version, int
 			return (uint32_t)i;
 		}
 	cairn_array_room(fleet->releases, fleet->release_count, fleet->release_capacity);
-	fleet->releases[fleet->release_count] = (struct cairn_fleet_release){version, first_ns, 0};
+	fleet->releases[fleet->release_count] = (struct cairn_fleet_release){.version = version, .first_ns = first_ns};
 	return (uint32_t)fleet->release_count++;
 }
 
-static uint32_t path_of(struct cairn_fleet *fleet, const struct cairn_leaks *leaks, const struct cairn_view *view, const struct cairn_leak *leak)
+static uint32_t path_of(struct cairn_fleet *fleet, const struct cairn_leaks *leaks, const struct cairn_view *view,
+			const struct cairn_leak *leak)
 {
 	struct cairn_buffer names = cairn_buffer(SIZE_MAX);
 	for (size_t level = 0; level < cairn_leak_depth(leaks, leak); level++) {
@@ -36,11 +39,26 @@ static uint32_t path_of(struct cairn_fleet *fleet, const struct cairn_leaks *lea
 	return path;
 }
 
-void cairn_fleet_add(struct cairn_fleet *fleet, const char *version, int64_t first_ns, const struct cairn_leaks *leaks,
+static struct cairn_cohort *find_cohort(struct cairn_fleet *fleet, uint32_t path, uint32_t release)
+{
+	uint32_t *at = cairn_map_at(&fleet->cohort_index, (uint64_t)release << 32 | path);
+	if (*at == CAIRN_NONE) {
+		*at = (uint32_t)fleet->cohort_count;
+		cairn_array_room(fleet->cohorts, fleet->cohort_count, fleet->cohort_capacity);
+		fleet->cohorts[fleet->cohort_count++] = (struct cairn_cohort){.path = path, .release = release};
+	}
+	return &fleet->cohorts[*at];
+}
+
+void cairn_fleet_add(struct cairn_fleet *fleet, const char *version, int64_t start_ns, const struct cairn_leaks *leaks,
 		     const struct cairn_series *series, const struct cairn_view *view)
 {
+	int64_t first_ns = series->points[0].origin.time_ns;
 	uint32_t release = find_release(fleet, version, first_ns);
 	struct cairn_series_value *values = cairn_array_new(series->point_count, sizeof *values);
+	start_ns = start_ns ? start_ns : first_ns;
+	if (fleet->grid.steps)
+		cairn_cohort_cover_add(&fleet->releases[release].cover, &fleet->grid, series, start_ns);
 	for (size_t i = 0; i < leaks->count; i++) {
 		const struct cairn_leak *leak = &leaks->rows[i];
 		const struct cairn_trend *trend = &leak->trend;
@@ -48,9 +66,13 @@ void cairn_fleet_add(struct cairn_fleet *fleet, const char *version, int64_t fir
 		const struct cairn_series_value *first = &values[0], *last = &values[series->point_count - 1];
 		double rise = last->value - first->value, deviation = sqrt(first->spread.variance + last->spread.variance);
 		bool growing = trend->verdict == CAIRN_GROWING;
+		double level, rate = cairn_cohort_rate(series, values, &level);
+		uint32_t path = path_of(fleet, leaks, view, leak);
+		if (fleet->grid.steps && leak->above == 0)
+			cairn_cohort_add(find_cohort(fleet, path, release), &fleet->grid, series, start_ns, values);
 		cairn_array_room(fleet->records, fleet->record_count, fleet->record_capacity);
 		fleet->records[fleet->record_count++] = (struct cairn_fleet_record){
-			.path = path_of(fleet, leaks, view, leak),
+			.path = path,
 			.release = release,
 			.instance = (uint32_t)fleet->instance_count,
 			.verdict = trend->verdict,
@@ -59,6 +81,8 @@ void cairn_fleet_add(struct cairn_fleet *fleet, const char *version, int64_t fir
 			.per_hour = growing || leaks->hours <= 0 ? trend->per_hour : rise / leaks->hours,
 			.error = growing || leaks->hours <= 0 ? trend->error : deviation / leaks->hours,
 			.risen = rise > deviations * deviation,
+			.rate = rate,
+			.level = level,
 			.now = last->value,
 			.since_ns = series->points[0].origin.time_ns + (int64_t)(trend->since * 3.6e12),
 		};
@@ -86,6 +110,47 @@ static int compare_chances(const void *a, const void *b)
 {
 	const double *one = a, *other = b;
 	return (*one > *other) - (*one < *other);
+}
+
+/* The median of COUNT values, which are sorted. */
+static double median_of(double *values, size_t count)
+{
+	qsort(values, count, sizeof *values, compare_chances);
+	return values[count / 2];
+}
+
+/* How far the rate of a record lies above USUAL, the usual share of the level, in what scatters alike on small instances and on large ones. */
+static double excess_of(const struct cairn_fleet_record *record, double usual)
+{
+	return (record->rate - usual * record->level) / sqrt(fmax(1, record->level));
+}
+
+/* Takes the word of those records back that say no more than the others of their release, where there are many. */
+static void compare_with_others(const struct cairn_fleet *fleet, struct cairn_fleet_record *records, size_t count)
+{
+	static const double far = 5, deviation_of_median = 1.4826; /* of a normal distribution */
+	double *values = cairn_array_new(count, sizeof *values);
+	for (uint32_t release = 0; release < fleet->release_count; release++) {
+		size_t found = 0;
+		for (size_t i = 0; i < count; i++)
+			if (records[i].release == release && records[i].level > 0)
+				values[found++] = records[i].rate / records[i].level;
+		if (found < few || !fleet->grid.steps)
+			continue;
+		double usual = median_of(values, found);
+		found = 0;
+		for (size_t i = 0; i < count; i++)
+			if (records[i].release == release && records[i].level > 0)
+				values[found++] = fabs(excess_of(&records[i], usual));
+		double most = far * deviation_of_median * median_of(values, found);
+		for (size_t i = 0; i < count; i++)
+			if (records[i].release == release && records[i].verdict == CAIRN_GROWING && excess_of(&records[i], usual) <= most) {
+				records[i].verdict = CAIRN_TOO_EARLY;
+				records[i].chance = 1;
+				records[i].sure = 0;
+			}
+	}
+	free(values);
 }
 
 /* The chance that noise makes the COUNT records, of TOTAL instances, look as they do. */
@@ -116,27 +181,68 @@ static double sure_together(const struct cairn_fleet_record *records, size_t cou
 	return 1 / (1 + exp(-odds));
 }
 
-/* How many instances of each release show it growing, in GROWING. An instance may have the path twice, as a path and as a frame. */
-static void count_growing(const struct cairn_fleet *fleet, const struct cairn_fleet_record *records, size_t count, bool established,
-			  size_t *growing)
+/* What is known of one path: its records, in the order of instances, and per release its cohort, or NULL, and the verdict on that. */
+struct evidence {
+	const struct cairn_fleet_record *records;
+	size_t count;
+	const struct cairn_cohort **cohorts;
+	struct cairn_cohort_verdict *pooled;
+	double *growing; /* per release, on how many instances it grows */
+};
+
+/* How far the rate of an instance scatters on which the path does not grow: as on the releases where it does not, else as its dumps say. */
+static double scatter_of(const struct cairn_fleet *fleet, const struct evidence *evidence, const struct cairn_cohort *cohort)
 {
+	double squares = 0, instances = 0;
 	for (size_t i = 0; i < fleet->release_count; i++)
-		growing[i] = 0;
-	for (size_t i = 0; i < count; i++) {
-		bool again = i > 0 && records[i].instance == records[i - 1].instance;
-		if (!again && (records[i].verdict == CAIRN_GROWING || (established && records[i].risen)))
-			growing[records[i].release]++;
-	}
+		if (evidence->cohorts[i] && !evidence->pooled[i].grows && evidence->cohorts[i] != cohort) {
+			squares += evidence->cohorts[i]->squares;
+			instances += (double)evidence->cohorts[i]->present;
+		}
+	return instances >= few ? sqrt(squares / instances) : sqrt(cohort->noise / (double)cohort->present);
 }
 
-/* The first release on which at least half of the instances show growth; where there is none, the one with the largest share. */
-static uint32_t release_of(const struct cairn_fleet *fleet, const size_t *growing)
+/* How many instances of each release show it growing. An instance may have the path twice, as a path and as a frame. */
+static void count_growing(const struct cairn_fleet *fleet, const struct evidence *evidence)
+{
+	for (size_t i = 0; i < fleet->release_count; i++)
+		evidence->growing[i] = 0;
+	for (size_t i = 0; i < evidence->count; i++) {
+		const struct cairn_fleet_record *record = &evidence->records[i];
+		bool again = i > 0 && record->instance == record[-1].instance;
+		bool many = fleet->releases[record->release].instances >= few && evidence->cohorts[record->release];
+		if (!again && (record->verdict == CAIRN_GROWING || (!many && record->risen)))
+			evidence->growing[record->release]++;
+	}
+	for (size_t i = 0; i < fleet->release_count; i++)
+		if (evidence->pooled[i].grows) {
+			size_t instances = fleet->releases[i].instances;
+			double *levels = cairn_array_new(evidence->count, sizeof *levels), scatter = scatter_of(fleet, evidence, evidence->cohorts[i]);
+			size_t count = 0;
+			for (size_t k = 0; k < evidence->count; k++)
+				if (evidence->records[k].release == i && (k == 0 || evidence->records[k].instance != evidence->records[k - 1].instance))
+					levels[count++] = evidence->records[k].level;
+			evidence->growing[i] = fmax(evidence->growing[i],
+						    round(cairn_cohort_growing(evidence->cohorts[i], instances, scatter, levels, count)));
+			free(levels);
+		}
+}
+
+/* Whether it grows on release RELEASE: on the mean, or on a share of the instances. */
+static double share_of(const struct cairn_fleet *fleet, const struct evidence *evidence, uint32_t release)
+{
+	size_t instances = fleet->releases[release].instances;
+	return instances ? evidence->growing[release] / (double)instances : 0;
+}
+
+/* The first release on whose mean it grows, or on at least half of whose instances; where there is none, the one with the largest share. */
+static uint32_t release_of(const struct cairn_fleet *fleet, const struct evidence *evidence)
 {
 	uint32_t best = 0;
 	double most = -1;
 	for (uint32_t i = 0; i < fleet->release_count; i++) {
-		double share = fleet->releases[i].instances ? (double)growing[i] / (double)fleet->releases[i].instances : 0;
-		if (share >= 0.5)
+		double share = share_of(fleet, evidence, i);
+		if (share >= 0.5 || evidence->pooled[i].grows)
 			return i;
 		if (share > most) {
 			most = share;
@@ -146,40 +252,78 @@ static uint32_t release_of(const struct cairn_fleet *fleet, const size_t *growin
 	return best;
 }
 
-/* Fills in what is said about a path that grows. */
-static void describe_growth(const struct cairn_fleet *fleet, const struct cairn_fleet_record *records, size_t count, struct cairn_fleet_row *row,
-			    const size_t *growing)
+/* The rate of those instances that count by themselves. */
+static void rate_of_records(const struct cairn_fleet *fleet, const struct evidence *evidence, struct cairn_fleet_row *row)
 {
-	double rates = 0, variances = 0;
-	size_t before = 0;
-	row->release = release_of(fleet, growing);
-	for (uint32_t i = 0; i < fleet->release_count; i++) {
-		before += i < row->release ? growing[i] : 0;
-		if (growing[i] > 0)
-			row->of += fleet->releases[i].instances;
-	}
-	for (size_t i = 0; i < count; i++) {
-		bool again = i > 0 && records[i].instance == records[i - 1].instance;
-		if (again || (records[i].verdict != CAIRN_GROWING && !records[i].risen))
+	double rates = 0, variances = 0, count = 0;
+	for (size_t i = 0; i < evidence->count; i++) {
+		const struct cairn_fleet_record *record = &evidence->records[i];
+		bool again = i > 0 && record->instance == record[-1].instance;
+		bool many = fleet->releases[record->release].instances >= few && evidence->cohorts[record->release];
+		if (again || (record->verdict != CAIRN_GROWING && (many || !record->risen)))
 			continue;
-		rates += records[i].per_hour;
-		variances += records[i].error * records[i].error;
-		row->growing++;
-		if (records[i].verdict == CAIRN_GROWING && (!row->since_ns || records[i].since_ns < row->since_ns))
-			row->since_ns = records[i].since_ns;
+		rates += record->per_hour;
+		variances += record->error * record->error;
+		count++;
+		if (record->verdict == CAIRN_GROWING && (!row->since_ns || record->since_ns < row->since_ns))
+			row->since_ns = record->since_ns;
 	}
-	row->per_hour = row->growing ? rates / (double)row->growing : 0;
-	row->error = row->growing ? sqrt(variances) / (double)row->growing : 0;
-	row->new_in_release = row->release > 0 && before == 0 && growing[row->release] == fleet->releases[row->release].instances;
+	row->per_hour = count > 0 ? rates / count : 0;
+	row->error = count > 0 ? sqrt(variances) / count : 0;
 }
 
-/* Judges the COUNT records of one path, which are in the order of instances. */
-static void judge_path(struct cairn_fleet *fleet, const struct cairn_fleet_record *records, size_t count, size_t *growing)
+/* The rate of those on which it grows, from the mean over all instances of each release where it does. */
+static void rate_of_cohorts(const struct cairn_fleet *fleet, const struct evidence *evidence, struct cairn_fleet_row *row)
 {
+	double rates = 0, variances = 0, growing = 0;
+	int64_t since = 0;
+	for (size_t i = 0; i < fleet->release_count; i++) {
+		double instances = (double)fleet->releases[i].instances;
+		if (!evidence->pooled[i].grows)
+			continue;
+		rates += evidence->pooled[i].per_hour * instances;
+		variances += evidence->pooled[i].error * evidence->pooled[i].error * instances * instances;
+		growing += evidence->growing[i];
+		since = since && since < evidence->pooled[i].since_ns ? since : evidence->pooled[i].since_ns;
+	}
+	if (growing <= 0)
+		return;
+	row->per_hour = rates / growing;
+	row->error = sqrt(variances) / growing;
+	row->since_ns = since;
+}
+
+/* Fills in what is said about a path that grows. */
+static void describe_growth(const struct cairn_fleet *fleet, const struct evidence *evidence, struct cairn_fleet_row *row)
+{
+	static const double all = 0.9, none = 0.05; /* as far as can be told of many */
+	bool before = false;
+	row->release = release_of(fleet, evidence);
+	for (uint32_t i = 0; i < fleet->release_count; i++) {
+		double share = share_of(fleet, evidence, i);
+		bool many = fleet->releases[i].instances >= few;
+		/* By chance one of many is sure; that does not make its release one that leaks. */
+		bool grows = evidence->pooled[i].grows || (many && i != row->release ? share > none : share > 0);
+		before |= i < row->release && grows;
+		row->growing += grows ? (size_t)evidence->growing[i] : 0;
+		row->of += grows ? fleet->releases[i].instances : 0;
+	}
+	rate_of_records(fleet, evidence, row);
+	rate_of_cohorts(fleet, evidence, row);
+	double share = share_of(fleet, evidence, row->release);
+	row->new_in_release = row->release > 0 && !before && (fleet->releases[row->release].instances >= few ? share >= all : share >= 1);
+}
+
+/* Judges one path. */
+static void judge_path(struct cairn_fleet *fleet, const struct evidence *evidence)
+{
+	const struct cairn_fleet_record *records = evidence->records;
 	struct cairn_fleet_row row = {.path = records[0].path, .verdict = records[0].verdict};
-	double chance = chance_of(records, count, fleet->instance_count), largest = -1;
+	double chance = chance_of(records, evidence->count, fleet->instance_count), largest = -1;
 	bool grows = chance <= false_alarms;
-	for (size_t i = 0; i < count; i++) {
+	if (grows)
+		row.confidence = fmin(1 - chance, sure_together(records, evidence->count));
+	for (size_t i = 0; i < evidence->count; i++) {
 		if (i == 0 || records[i].instance != records[i - 1].instance)
 			row.now += records[i].now;
 		if (records[i].now > largest && records[i].verdict != CAIRN_GROWING) {
@@ -187,11 +331,15 @@ static void judge_path(struct cairn_fleet *fleet, const struct cairn_fleet_recor
 			row.verdict = records[i].verdict;
 		}
 	}
+	for (size_t i = 0; i < fleet->release_count; i++)
+		if (evidence->pooled[i].grows) {
+			grows = true;
+			row.confidence = fmax(row.confidence, fmin(1 - evidence->pooled[i].chance, evidence->pooled[i].confidence));
+		}
 	if (grows) {
 		row.verdict = CAIRN_GROWING;
-		row.confidence = fmin(1 - chance, sure_together(records, count));
-		count_growing(fleet, records, count, true, growing);
-		describe_growth(fleet, records, count, &row, growing);
+		count_growing(fleet, evidence);
+		describe_growth(fleet, evidence, &row);
 	} else if (row.verdict == CAIRN_GROWING) {
 		row.verdict = CAIRN_TOO_EARLY; /* on one instance of many, and not sure enough for that */
 	}
@@ -223,6 +371,12 @@ static int compare_rows(const void *a, const void *b)
 	return (one->now < other->now) - (one->now > other->now);
 }
 
+/* Of releases that were first seen at the same time, the one with the lower version comes first. Versions differ. */
+static bool is_before(const struct cairn_fleet_release *one, const struct cairn_fleet_release *other)
+{
+	return one->first_ns != other->first_ns ? one->first_ns < other->first_ns : strverscmp(one->version, other->version) < 0;
+}
+
 /* Puts the releases in order; the records follow. */
 static void order_releases(struct cairn_fleet *fleet)
 {
@@ -231,16 +385,73 @@ static void order_releases(struct cairn_fleet *fleet)
 	for (size_t i = 0; i < fleet->release_count; i++) {
 		place[i] = 0;
 		for (size_t k = 0; k < fleet->release_count; k++)
-			place[i] += fleet->releases[k].first_ns < fleet->releases[i].first_ns ||
-				    (fleet->releases[k].first_ns == fleet->releases[i].first_ns && k < i);
+			place[i] += k != i && is_before(&fleet->releases[k], &fleet->releases[i]);
 		ordered[place[i]] = fleet->releases[i];
 	}
 	for (size_t i = 0; i < fleet->record_count; i++)
 		fleet->records[i].release = place[fleet->records[i].release];
+	for (size_t i = 0; i < fleet->cohort_count; i++)
+		fleet->cohorts[i].release = place[fleet->cohorts[i].release];
 	free(fleet->releases);
 	fleet->releases = ordered;
 	fleet->release_capacity = fleet->release_count;
 	free(place);
+}
+
+static int compare_cohorts(const void *a, const void *b)
+{
+	const struct cairn_cohort *one = a, *other = b;
+	if (one->path != other->path)
+		return (one->path > other->path) - (one->path < other->path);
+	return (one->release > other->release) - (one->release < other->release);
+}
+
+/* Judges path by path. Records and cohorts are in the order of paths. */
+static void judge_paths(struct cairn_fleet *fleet, struct cairn_cohort_judge *judges)
+{
+	struct evidence evidence = {
+		.cohorts = cairn_array_new(fleet->release_count, sizeof *evidence.cohorts),
+		.pooled = cairn_array_new(fleet->release_count, sizeof *evidence.pooled),
+		.growing = cairn_array_new(fleet->release_count, sizeof *evidence.growing),
+	};
+	/* Each path of a release, half as many frames that sum some up (leaks.h), and all of that twice: alone, and against other releases. */
+	size_t comparisons = 2 * (fleet->cohort_count + fleet->cohort_count / 2), cohort = 0;
+	for (size_t from = 0, end; from < fleet->record_count; from = end) {
+		uint32_t path = fleet->records[from].path;
+		for (end = from + 1; end < fleet->record_count && fleet->records[end].path == path; end++)
+			;
+		compare_with_others(fleet, fleet->records + from, end - from);
+		evidence.records = fleet->records + from;
+		evidence.count = end - from;
+		for (size_t i = 0; i < fleet->release_count; i++) {
+			evidence.cohorts[i] = NULL;
+			evidence.pooled[i] = (struct cairn_cohort_verdict){.chance = 1};
+		}
+		while (cohort < fleet->cohort_count && fleet->cohorts[cohort].path < path)
+			cohort++;
+		for (; cohort < fleet->cohort_count && fleet->cohorts[cohort].path == path; cohort++) {
+			uint32_t release = fleet->cohorts[cohort].release;
+			evidence.cohorts[release] = &fleet->cohorts[cohort];
+			evidence.pooled[release] = cairn_cohort_judge(&judges[release], &fleet->cohorts[cohort], comparisons);
+		}
+		judge_path(fleet, &evidence);
+	}
+	free(evidence.cohorts);
+	free(evidence.pooled);
+	free(evidence.growing);
+}
+
+static void find_tides(const struct cairn_fleet *fleet, struct cairn_cohort_judge *judges)
+{
+	const struct cairn_cohort **cohorts = cairn_array_new(fleet->cohort_count, sizeof *cohorts);
+	for (uint32_t release = 0; release < fleet->release_count && fleet->cohort_count > 0; release++) {
+		size_t count = 0;
+		for (size_t i = 0; i < fleet->cohort_count; i++)
+			if (fleet->cohorts[i].release == release)
+				cohorts[count++] = &fleet->cohorts[i];
+		cairn_cohort_find_tide(&judges[release], cohorts, count);
+	}
+	free(cohorts);
 }
 
 void cairn_fleet_judge(struct cairn_fleet *fleet)
@@ -248,15 +459,18 @@ void cairn_fleet_judge(struct cairn_fleet *fleet)
 	if (fleet->record_count == 0)
 		return;
 	order_releases(fleet);
-	size_t *growing = cairn_array_new(fleet->release_count, sizeof *growing);
+	struct cairn_cohort_judge *judges = cairn_array_zero(fleet->release_count, sizeof *judges);
+	for (size_t i = 0; i < fleet->release_count; i++)
+		cairn_cohort_judge_open(&judges[i], &fleet->grid, &fleet->releases[i].cover, fleet->releases[i].instances);
 	qsort(fleet->records, fleet->record_count, sizeof *fleet->records, compare_records);
-	for (size_t from = 0, end; from < fleet->record_count; from = end) {
-		for (end = from + 1; end < fleet->record_count && fleet->records[end].path == fleet->records[from].path; end++)
-			;
-		judge_path(fleet, fleet->records + from, end - from, growing);
-	}
+	if (fleet->cohort_count > 0)
+		qsort(fleet->cohorts, fleet->cohort_count, sizeof *fleet->cohorts, compare_cohorts);
+	find_tides(fleet, judges);
+	judge_paths(fleet, judges);
 	qsort(fleet->rows, fleet->count, sizeof *fleet->rows, compare_rows);
-	free(growing);
+	for (size_t i = 0; i < fleet->release_count; i++)
+		cairn_cohort_judge_close(&judges[i]);
+	free(judges);
 }
 
 void cairn_fleet_free(struct cairn_fleet *fleet)
@@ -264,5 +478,7 @@ void cairn_fleet_free(struct cairn_fleet *fleet)
 	cairn_strings_free(&fleet->stacks);
 	free(fleet->releases);
 	free(fleet->records);
+	free(fleet->cohorts);
+	cairn_map_free(&fleet->cohort_index);
 	free(fleet->rows);
 }

@@ -141,6 +141,35 @@ static int by_root(const void *a, const void *b, void *context)
 	return entry_at(paths, left, depth) < entry_at(paths, right, depth) ? -1 : 1;
 }
 
+static uint32_t *order_by_root(const struct cairn_paths *paths)
+{
+	uint32_t *order = cairn_array_zero(paths->count, sizeof *order);
+	for (size_t i = 0; i < paths->count; i++)
+		order[i] = (uint32_t)i;
+	qsort_r(order, paths->count, sizeof *order, by_root, (void *)(uintptr_t)paths);
+	return order;
+}
+
+/* Frames begin where neighbours share more than those before them do. */
+size_t cairn_leaks_comparisons(const struct cairn_paths *paths)
+{
+	size_t count = paths->count, frames = 1, open = 0, capacity = 0, *depths = NULL;
+	uint32_t *order = order_by_root(paths);
+	for (size_t i = 0; i + 1 < count && frames < count / 2; i++) {
+		size_t depth = common_depth(paths, order[i], order[i + 1]);
+		while (open > 0 && depths[open - 1] > depth)
+			open--;
+		if (depth > 0 && (open == 0 || depths[open - 1] < depth)) {
+			cairn_array_room(depths, open, capacity);
+			depths[open++] = depth;
+			frames++;
+		}
+	}
+	free(depths);
+	free(order);
+	return count + (frames < count / 2 ? frames : count / 2);
+}
+
 /* Whether it is worth a closer look: what grows is larger in its last quarter than in its first half by more than from dump to dump. */
 static bool may_grow(const struct cairn_series_value *values, size_t count)
 {
@@ -224,11 +253,8 @@ static struct cairn_trend judge_frames(struct work *work)
 	struct cairn_leaks *leaks = work->leaks;
 	struct cairn_paths *paths = &leaks->paths.paths;
 	size_t count = leaks->path_count;
-	uint32_t *order = cairn_array_zero(count, sizeof *order);
+	uint32_t *order = order_by_root(paths);
 	struct frames frames = {0};
-	for (size_t i = 0; i < count; i++)
-		order[i] = (uint32_t)i;
-	qsort_r(order, count, sizeof *order, by_root, paths);
 	for (size_t i = 0; i < count; i++) {
 		size_t depth = i + 1 < count ? common_depth(paths, order[i], order[i + 1]) : 0;
 		if (frames.count == 0 || frames.items[frames.count - 1].depth < depth)
@@ -352,7 +378,7 @@ void cairn_leaks_rank(struct cairn_leaks *leaks, const struct cairn_series *seri
 	leaks->hours = cairn_series_hours(series, series->point_count - 1);
 
 	unsigned width = cairn_pool_width();
-	struct work work = {.series = series, .leaks = leaks, .comparisons = cairn_leaks_comparisons(leaks->count)};
+	struct work work = {.series = series, .leaks = leaks, .comparisons = cairn_leaks_comparisons(&leaks->paths.paths)};
 	work.desks = cairn_array_zero(width, sizeof *work.desks);
 	set_clock(&work);
 	set_ages(&work);

@@ -42,11 +42,9 @@ struct cairn_leaks {
 	double forecast_per_hour, forecast_error;
 };
 
-/* How many comparisons judging COUNT paths counts for: half as many again, for frames that sum several up, which overlap. */
-static inline size_t cairn_leaks_comparisons(size_t count)
-{
-	return count + count / 2;
-}
+/* How many comparisons judging all PATHS counts for: each, and the frames that sum several up; of many frames, which overlap, half as many
+ * as there are paths. */
+size_t cairn_leaks_comparisons(const struct cairn_paths *paths);
 
 /* Ranks the paths of SERIES as VIEW (of the series' profile, already named) shows them. */
 void cairn_leaks_rank(struct cairn_leaks *leaks, const struct cairn_series *series, struct cairn_view *view);

@@ -98,6 +98,7 @@ static void judge_layers(struct cairn_timeline *timeline)
 	struct cairn_trend_judge judge;
 	double *hours = cairn_array_zero(points, sizeof *hours), *amounts = cairn_array_zero(points, sizeof *amounts);
 	uint32_t *run = cairn_array_zero(points, sizeof *run);
+	size_t comparisons = cairn_leaks_comparisons(&timeline->paths.paths);
 	for (size_t i = 0; i < points; i++) {
 		hours[i] = cairn_series_hours(timeline->series, i);
 		run[i] = timeline->series->points[i].run;
@@ -108,7 +109,7 @@ static void judge_layers(struct cairn_timeline *timeline)
 		for (size_t i = 0; i < points; i++)
 			amounts[i] = timeline->layers[l].values[i].value;
 		cairn_trend_judge(&timeline->layers[l].trend, &judge, amounts, cairn_series_unit(timeline->layers[l].values, points),
-				  cairn_leaks_comparisons(timeline->paths.paths.count));
+				  comparisons);
 	}
 	cairn_trend_judge_close(&judge);
 	free(hours);

@@ -25,12 +25,15 @@ static const double steady_share = 0.1;
 static const double wander_share = 0.2, wander_sigmas = 6;
 /* A course of fewer samples than this is no course. */
 static const double least_samples = 8;
+/* What began in the last third may as well rise towards a level that it has not come near to: courses have no fill that begins late, since
+ * so few dumps could not tell one from a line. One in twenty is about how often loads change in a third of the time. */
+static const double surest_late = 0.95;
 /* Two-sided 95 % of the normal law. */
 static const double sigmas_95 = 1.959964;
 /* From so many points on a beginning is looked for (course.c): the test then shares its chance between the line and the rest. */
 enum { points_for_search = 12 };
-/* Two thirds of the chance of a false alarm are for lines, one third for all that began somewhere. */
-static const double line_share = 1.5, searched_share = 3;
+/* Half of the chance of a false alarm is for lines, half for all that began somewhere. */
+static const double line_share = 2, searched_share = 2;
 /* Blocks of dumps must agree where there are at least so many of them. */
 enum { blocks_least = 8 };
 /* From noise that lasts so long on, what is left of it one interval later, steps may lean on each other. */
@@ -435,6 +438,8 @@ static void judge_moving(struct cairn_trend *trend, const struct path *path, con
 	trend->warmed_up = course->kind == CAIRN_COURSE_WARMED || course->kind == CAIRN_COURSE_LIFTED || course->kind == CAIRN_COURSE_BENT;
 	bool late = course->kind == CAIRN_COURSE_BEGAN || course->kind == CAIRN_COURSE_BENT;
 	trend->since = path->courses->hours[late ? course->at : 0];
+	if (up && late && course->at > path->courses->count * 2 / 3)
+		trend->confidence = fmin(trend->confidence, surest_late);
 }
 
 /* How sure a rest can be: growth that the dumps would not have shown is not ruled out. What could have grown by as much as it holds
@@ -552,11 +557,14 @@ static void judge_range(struct cairn_trend *trend, struct cairn_trend_judge *jud
 	judge_points(trend, &path, comparisons);
 }
 
-/* After a restart caches fill up again: what grows below the level of the run before, which did not grow then, is no leak. */
+/* After a restart caches fill up again: what grows below the level of the run before, which did not clearly grow then, is no leak. */
 static void look_at_runs(struct cairn_trend *trend, struct cairn_trend_judge *judge, const double *values, struct cairn_unit_size unit,
 			 size_t comparisons)
 {
 	enum { points_alone = 6 };
+	/* Runs that are short for what fills in them show the fill as a line. So what stays below the level of the run before is a leak only
+	 * if filling is ten times less likely. */
+	static const double sure_of_leak = 0.9;
 	const struct cairn_trend_clock *clock = judge->clock;
 	size_t start = last_run_start(clock), length = clock->count - start;
 	struct cairn_trend before, alone;
@@ -566,7 +574,8 @@ static void look_at_runs(struct cairn_trend *trend, struct cairn_trend_judge *ju
 	double reach = level * (1 + steady_share / 2) + 3 * sqrt(fmax(level, unit.amount) * unit.amount);
 	if (start >= points_least) {
 		judge_range(&before, judge, &judge->head, values, 0, start, unit, 1);
-		if (before.verdict == CAIRN_GROWING)
+		bool leaks = trend->verdict == CAIRN_GROWING && trend->confidence >= sure_of_leak;
+		if (before.verdict == CAIRN_GROWING && (now > reach || leaks))
 			return;
 	}
 	if (length >= points_alone) {

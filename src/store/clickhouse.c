@@ -157,6 +157,20 @@ static bool make(struct cairn_engine_connection *connection, const struct cairn_
 	return good;
 }
 
+static bool add_column(struct cairn_engine_connection *connection, const struct cairn_table *table, const char *column, const char *cluster,
+		       struct cairn_error *error)
+{
+	char statement[400], on_cluster[160] = "";
+	bool good = true;
+	if (cluster) {
+		snprintf(on_cluster, sizeof on_cluster, " ON CLUSTER '%.100s'", cluster);
+		snprintf(statement, sizeof statement, "ALTER TABLE %s_local%s ADD COLUMN %s UInt64", table->name, on_cluster, column);
+		good = ask(connection, connection->database, statement, NULL, NULL, error);
+	}
+	snprintf(statement, sizeof statement, "ALTER TABLE %s%s ADD COLUMN %s UInt64", table->name, on_cluster, column);
+	return good && ask(connection, connection->database, statement, NULL, NULL, error);
+}
+
 static bool insert_into(struct cairn_engine_connection *connection, const struct cairn_table *table, struct cairn_bytes rows,
 			struct cairn_error *error)
 {
@@ -211,6 +225,7 @@ const struct cairn_store_engine cairn_engine_clickhouse = {
 	.open = open_server,
 	.close = close_server,
 	.make = make,
+	.add_column = add_column,
 	.insert = insert,
 	.insert_into = insert_into,
 	.select = select_rows,

@@ -16,6 +16,9 @@ struct cairn_store_engine {
 	void (*close)(struct cairn_engine_connection *connection);
 	/* Makes TABLE unless it is there. */
 	bool (*make)(struct cairn_engine_connection *connection, const struct cairn_table *table, const char *cluster, struct cairn_error *error);
+	/* Adds COLUMN, a number, to TABLE as its last; it is 0 in the rows that are there. */
+	bool (*add_column)(struct cairn_engine_connection *connection, const struct cairn_table *table, const char *column, const char *cluster,
+			   struct cairn_error *error);
 	/* Adds the rows of each table, in order: all of them or, where that fails, some of them. */
 	bool (*insert)(struct cairn_engine_connection *connection, const struct cairn_buffer rows[CAIRN_TABLES], struct cairn_error *error);
 	/* Adds rows to one table. */

@@ -56,6 +56,7 @@ static const struct cairn_column snapshot_columns[] = {
 	{"unsampling", CAIRN_COLUMN_NUMBER}, /* enum cairn_unsampling */
 	{"has_allocated", CAIRN_COLUMN_NUMBER},
 	{"ended", CAIRN_COLUMN_TEXT}, /* how the process ended, of its last moment; else empty */
+	{"base_ns", CAIRN_COLUMN_NUMBER}, /* since version 2: the whole snapshot that the samples are changes to; 0 for a whole one */
 	{NULL, 0},
 };
 
@@ -114,6 +115,18 @@ struct cairn_bytes cairn_row_take_list(struct cairn_cursor *rows, size_t *count)
 	struct cairn_bytes bytes = cairn_cursor_bytes(rows, items > SIZE_MAX / 8 ? SIZE_MAX : items * 8);
 	*count = bytes.length / 8;
 	return bytes;
+}
+
+void cairn_row_skip(struct cairn_cursor *rows, const struct cairn_table *table)
+{
+	size_t count;
+	for (const struct cairn_column *column = table->columns; column->name; column++)
+		switch (column->type) {
+		case CAIRN_COLUMN_NUMBER:
+		case CAIRN_COLUMN_REAL: cairn_cursor_skip(rows, 8); break;
+		case CAIRN_COLUMN_TEXT: cairn_row_take_text(rows); break;
+		case CAIRN_COLUMN_LIST: cairn_row_take_list(rows, &count); break;
+		}
 }
 
 /* The finalizer of MurmurHash3: every bit of VALUE reaches every bit of the result. */

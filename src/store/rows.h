@@ -49,6 +49,9 @@ struct cairn_bytes cairn_row_take_text(struct cairn_cursor *rows);
 /* The items lie one after the other in what is returned, 8 bytes each. */
 struct cairn_bytes cairn_row_take_list(struct cairn_cursor *rows, size_t *count);
 
+/* Passes over one row of TABLE. */
+void cairn_row_skip(struct cairn_cursor *rows, const struct cairn_table *table);
+
 /* A number for TEXT that follows SEED, the same everywhere and always. Chain calls to identify several texts. */
 uint64_t cairn_store_id(uint64_t seed, struct cairn_bytes text);
 uint64_t cairn_store_id_number(uint64_t seed, uint64_t value);

@@ -190,6 +190,7 @@ bool cairn_snapshot_write(const struct cairn_store_snapshot *snapshot, struct ca
 	cairn_row_number(out, profile->unsampling);
 	cairn_row_number(out, which.allocated_bytes != CAIRN_NONE && which.allocated_objects != CAIRN_NONE);
 	cairn_row_text(out, cairn_strings_bytes(&profile->strings, profile->ended));
+	cairn_row_number(out, 0);
 	return true;
 }
 
@@ -225,7 +226,8 @@ void cairn_dictionary_add_frames(struct cairn_dictionary *dictionary, struct cai
 		place.offset = cairn_row_take_number(&rows);
 		place.names = cairn_row_take_text(&rows);
 		uint32_t *at = rows.failed ? NULL : cairn_map_at(&dictionary->frames, id);
-		if (!at || *at != CAIRN_NONE)
+		/* Names may have come later, and the row without them be there still. */
+		if (!at || (*at != CAIRN_NONE && (dictionary->places[*at].names.length > 0 || place.names.length == 0)))
 			continue;
 		*at = (uint32_t)dictionary->place_count;
 		place.build_id = keep(&dictionary->arena, place.build_id);
@@ -278,6 +280,17 @@ static void set_names(struct cairn_profile *profile, uint32_t location, struct c
 	}
 	if (count > 0)
 		cairn_profile_set_frames(profile, location, frames, count);
+}
+
+struct cairn_stored_sample cairn_stored_sample_take(struct cairn_cursor *rows)
+{
+	struct cairn_stored_sample sample = {.stack = cairn_row_take_number(rows)};
+	sample.bytes = cairn_row_take_real(rows);
+	sample.objects = cairn_row_take_real(rows);
+	sample.sampled = cairn_row_take_real(rows);
+	sample.allocated_bytes = cairn_row_take_real(rows);
+	sample.allocated_objects = cairn_row_take_real(rows);
+	return sample;
 }
 
 /* Modules have lost their addresses; each gets a range of its own that no other can reach. */

@@ -9,7 +9,7 @@
 /* The number by which TENANT is known. */
 uint64_t cairn_store_tenant(struct cairn_bytes tenant);
 
-/* Appends the rows of SNAPSHOT, to each table its own. Fails, with a sentence, for what is no profile of live memory with a time. */
+/* Appends the rows of SNAPSHOT, a whole one, to each table its own. Fails, with a sentence, for what is no profile of live memory with a time. */
 bool cairn_snapshot_write(const struct cairn_store_snapshot *snapshot, struct cairn_buffer rows[CAIRN_TABLES], struct cairn_error *error);
 
 /* What is known of the stacks and frames that samples refer to; each is fetched from the store once. All zeroes is nothing. */
@@ -36,6 +36,9 @@ struct cairn_stored_sample {
 	uint64_t stack;
 	double bytes, objects, sampled, allocated_bytes, allocated_objects;
 };
+
+/* Takes one off ROWS, from `stack` on. */
+struct cairn_stored_sample cairn_stored_sample_take(struct cairn_cursor *rows);
 
 /* Makes PROFILE, an initialised one, what PROCESS held at POINT; of stacks that the dictionary lacks, one frame says so. */
 void cairn_snapshot_read(struct cairn_profile *profile, const struct cairn_dictionary *dictionary, const struct cairn_store_process *process,

@@ -131,6 +131,15 @@ static bool make(struct cairn_engine_connection *connection, const struct cairn_
 	return good;
 }
 
+static bool add_column(struct cairn_engine_connection *connection, const struct cairn_table *table, const char *column, const char *cluster,
+		       struct cairn_error *error)
+{
+	char statement[128];
+	(void)cluster;
+	snprintf(statement, sizeof statement, "ALTER TABLE %s ADD COLUMN %s INTEGER NOT NULL DEFAULT 0", table->name, column);
+	return run(connection, statement, error);
+}
+
 /* Takes one row of TABLE off ROWS and adds it by STATEMENT. */
 static bool insert_row(struct cairn_engine_connection *connection, sqlite3_stmt *statement, const struct cairn_table *table,
 		       struct cairn_cursor *rows, struct cairn_error *error)
@@ -230,6 +239,7 @@ const struct cairn_store_engine cairn_engine_sqlite = {
 	.open = open_database,
 	.close = close_database,
 	.make = make,
+	.add_column = add_column,
 	.insert = insert,
 	.insert_into = insert_into,
 	.select = select_rows,

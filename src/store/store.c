@@ -8,14 +8,15 @@
 #include "process/clock.h"
 #include "store/engine.h"
 #include "store/snapshot.h"
+#include "store/written.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* What a store says about itself: numbers by the numbers below. */
-enum { setting_version = 1, setting_keep_days = 2 };
-enum { schema_version = 1 };
+enum { setting_version = 1, setting_keep_days = 2, setting_identity = 3 };
+enum { schema_version = 2 };
 
 static const struct cairn_column setting_columns[] = {{"setting", CAIRN_COLUMN_NUMBER}, {"value", CAIRN_COLUMN_NUMBER}, {NULL, 0}};
 static const struct cairn_table settings_table = {"settings", setting_columns, "setting", false};
@@ -24,7 +25,9 @@ struct cairn_store {
 	const struct cairn_store_engine *engine;
 	struct cairn_engine_connection *connection;
 	struct cairn_dictionary dictionary;
-	uint64_t keep_days;
+	struct cairn_written written;
+	uint64_t version, keep_days;
+	uint64_t identity; /* of the tables: others if they were made anew */
 	int64_t forgotten_ns; /* when old rows were last removed */
 };
 
@@ -65,19 +68,61 @@ void cairn_store_close(struct cairn_store *store)
 		return;
 	store->engine->close(store->connection);
 	cairn_dictionary_free(&store->dictionary);
+	cairn_written_free(&store->written);
 	free(store);
 }
 
-bool cairn_store_init(struct cairn_store *store, const char *cluster, uint64_t keep_days, struct cairn_error *error)
+/* Reads what the store says about itself. False where it has no tables. */
+static bool read_settings(struct cairn_store *store, struct cairn_error *error)
+{
+	struct cairn_buffer rows = cairn_buffer(1 << 16), statement = cairn_buffer(200);
+	uint64_t identity = 0;
+	cairn_buffer_format(&statement, "SELECT setting, value FROM settings%s%c", store->engine->latest, 0);
+	bool good = store->engine->select(store->connection, statement.data, "nn", &rows, error);
+	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
+	while (good && cairn_cursor_left(&cursor)) {
+		uint64_t setting = cairn_row_take_number(&cursor), value = cairn_row_take_number(&cursor);
+		store->version = setting == setting_version ? value : store->version;
+		store->keep_days = setting == setting_keep_days ? value : store->keep_days;
+		identity = setting == setting_identity ? value : identity;
+	}
+	if (store->identity != identity)
+		cairn_written_free(&store->written);
+	store->identity = identity;
+	cairn_buffer_free(&rows);
+	cairn_buffer_free(&statement);
+	return good;
+}
+
+/* Brings tables of version 1 up to date. A migration that was interrupted goes on where it was. */
+static bool migrate(struct cairn_store *store, const char *cluster, struct cairn_error *error)
+{
+	struct cairn_buffer rows = cairn_buffer(1 << 16);
+	bool there = store->engine->select(store->connection, "SELECT base_ns FROM snapshots LIMIT 1", "n", &rows, NULL);
+	cairn_buffer_free(&rows);
+	return there || store->engine->add_column(store->connection, &cairn_tables[CAIRN_TABLE_SNAPSHOTS], "base_ns", cluster, error);
+}
+
+bool cairn_store_init(struct cairn_store *store, const char *cluster, const uint64_t *keep_days, struct cairn_error *error)
 {
 	struct cairn_buffer rows = cairn_buffer(1 << 12);
 	bool good = store->engine->make(store->connection, &settings_table, cluster, error);
 	for (size_t i = 0; good && i < CAIRN_TABLES; i++)
 		good = store->engine->make(store->connection, &cairn_tables[i], cluster, error);
+	good = good && read_settings(store, error) && (store->version != 1 || migrate(store, cluster, error));
+	if (good && store->version > schema_version)
+		good = cairn_fail(error, "the store's tables are of version %llu, and this program knows version %d", (unsigned long long)store->version,
+				  schema_version);
 	cairn_row_number(&rows, setting_version);
 	cairn_row_number(&rows, schema_version);
-	cairn_row_number(&rows, setting_keep_days);
-	cairn_row_number(&rows, keep_days);
+	if (keep_days || !store->version) {
+		cairn_row_number(&rows, setting_keep_days);
+		cairn_row_number(&rows, keep_days ? *keep_days : 0);
+	}
+	if (!store->identity) {
+		cairn_row_number(&rows, setting_identity);
+		cairn_row_number(&rows, cairn_store_id_number(2, (uint64_t)cairn_clock_wall_ns()));
+	}
 	good = good && store->engine->insert_into(store->connection, &settings_table, cairn_buffer_bytes(&rows), error);
 	cairn_buffer_free(&rows);
 	return good;
@@ -85,51 +130,199 @@ bool cairn_store_init(struct cairn_store *store, const char *cluster, uint64_t k
 
 bool cairn_store_check(struct cairn_store *store, struct cairn_error *error)
 {
-	struct cairn_buffer rows = cairn_buffer(1 << 16), statement = cairn_buffer(200);
-	uint64_t version = 0;
-	cairn_buffer_format(&statement, "SELECT setting, value FROM settings%s%c", store->engine->latest, 0);
-	bool good = store->engine->select(store->connection, statement.data, "nn", &rows, error);
-	if (!good)
+	if (!read_settings(store, error)) {
 		cairn_fail_within(error, "the store cannot be used yet; 'cairn store init STORE' makes its tables: ");
-	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
-	while (good && cairn_cursor_left(&cursor)) {
-		uint64_t setting = cairn_row_take_number(&cursor), value = cairn_row_take_number(&cursor);
-		version = setting == setting_version ? value : version;
-		store->keep_days = setting == setting_keep_days ? value : store->keep_days;
+		return false;
 	}
-	if (good && version != schema_version)
-		good = cairn_fail(error, "the store's tables are of version %llu, and this program knows version %d", (unsigned long long)version,
-				  schema_version);
-	cairn_buffer_free(&rows);
-	cairn_buffer_free(&statement);
-	return good;
+	if (store->version == schema_version)
+		return true;
+	return cairn_fail(error, "the store's tables are of version %llu, and this program needs version %d%s", (unsigned long long)store->version,
+			  schema_version, store->version < schema_version ? "; 'cairn store init STORE' brings them up to date" : "");
 }
 
-/* Removes what is too old, once an hour. */
+/* Removes what is too old, once an hour: whole days, so that no snapshot loses the one that it stands on. */
 static void forget_old(struct cairn_store *store)
 {
 	int64_t now = cairn_clock_wall_ns(), hour = 3600 * (int64_t)CAIRN_SECOND_NS;
 	if (!store->keep_days || now - store->forgotten_ns < hour)
 		return;
 	store->forgotten_ns = now;
+	int64_t oldest = now - (int64_t)store->keep_days * 24 * hour;
+	oldest -= oldest % (24 * hour);
 	for (size_t i = 0; i < CAIRN_TABLES; i++)
 		if (cairn_tables[i].by_day)
-			store->engine->forget(store->connection, &cairn_tables[i], now - (int64_t)store->keep_days * 24 * hour, NULL);
+			store->engine->forget(store->connection, &cairn_tables[i], oldest, NULL);
+}
+
+enum { sample_row = 64 }; /* bytes */
+
+struct cairn_store_rows {
+	struct cairn_buffer tables[CAIRN_TABLES];
+	size_t *sample_counts; /* of each snapshot */
+	size_t count;
+};
+
+struct cairn_store_rows *cairn_store_prepare(const struct cairn_store_snapshot *snapshots, size_t count)
+{
+	struct cairn_store_rows *rows = cairn_array_zero(1, sizeof *rows);
+	for (size_t i = 0; i < CAIRN_TABLES; i++)
+		rows->tables[i] = cairn_buffer(SIZE_MAX);
+	rows->sample_counts = cairn_array_zero(count, sizeof *rows->sample_counts);
+	for (size_t i = 0; i < count; i++) {
+		size_t before = rows->tables[CAIRN_TABLE_SAMPLES].length;
+		if (cairn_snapshot_write(&snapshots[i], rows->tables, NULL))
+			rows->sample_counts[rows->count++] = (rows->tables[CAIRN_TABLE_SAMPLES].length - before) / sample_row;
+	}
+	return rows;
+}
+
+void cairn_store_rows_free(struct cairn_store_rows *rows)
+{
+	for (size_t i = 0; i < CAIRN_TABLES; i++)
+		cairn_buffer_free(&rows->tables[i]);
+	free(rows->sample_counts);
+	free(rows);
+}
+
+/* A whole snapshot that another program wrote, or this one in an earlier life, and that one to be put can stand on. */
+struct found_base {
+	struct cairn_snapshot_row snapshot;
+	struct cairn_stored_sample *samples;
+	size_t count, capacity;
+};
+
+/* Appends to STATEMENT which of COUNT snapshots are to be looked for, and since when. */
+static void list_wanted(const struct cairn_snapshot_row *wanted, size_t count, struct cairn_buffer *statement)
+{
+	int64_t first = INT64_MAX, last = 0;
+	for (size_t i = 0; i < count; i++) {
+		cairn_buffer_format(statement, "%s%llu", i ? "," : "", (unsigned long long)wanted[i].instance);
+		first = wanted[i].time_ns < first ? wanted[i].time_ns : first;
+		last = wanted[i].time_ns > last ? wanted[i].time_ns : last;
+	}
+	cairn_buffer_format(statement, ") AND time_ns > %lld AND time_ns < %lld ORDER BY time_ns%c", (long long)(first - CAIRN_STORE_WHOLE_NS),
+			    (long long)last, 0);
+}
+
+/* The newest whole snapshot before each of WANTED, as far as there is one; an instance is in WANTED once. Returns how many. */
+static bool find_bases(struct cairn_store *store, const struct cairn_snapshot_row *wanted, size_t count, struct found_base *found,
+		       size_t *found_count, struct cairn_error *error)
+{
+	struct cairn_buffer statement = cairn_buffer(SIZE_MAX), rows = cairn_buffer(SIZE_MAX);
+	struct cairn_map wanted_at = {0}, found_at = {0};
+	for (size_t i = 0; i < count; i++)
+		*cairn_map_at(&wanted_at, wanted[i].instance) = (uint32_t)i;
+	cairn_buffer_format(&statement, "SELECT instance, time_ns, period, unsampling, has_allocated FROM snapshots%s WHERE base_ns = 0 AND instance IN (",
+			    store->engine->latest);
+	list_wanted(wanted, count, &statement);
+	bool good = store->engine->select(store->connection, statement.data, "nnrnn", &rows, error);
+	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
+	*found_count = 0;
+	while (good && cairn_cursor_left(&cursor)) {
+		struct cairn_snapshot_row row = {.instance = cairn_row_take_number(&cursor)};
+		row.time_ns = (int64_t)cairn_row_take_number(&cursor);
+		row.period = cairn_row_take_real(&cursor);
+		row.unsampling = cairn_row_take_number(&cursor);
+		row.has_allocated = cairn_row_take_number(&cursor);
+		uint32_t want = cairn_map_get(&wanted_at, row.instance), *at = cairn_map_at(&found_at, row.instance);
+		if (cursor.failed || want == CAIRN_NONE || row.time_ns >= wanted[want].time_ns)
+			continue;
+		if (*at == CAIRN_NONE)
+			*at = (uint32_t)(*found_count)++;
+		found[*at] = (struct found_base){.snapshot = row};
+	}
+	cairn_map_free(&wanted_at);
+	cairn_map_free(&found_at);
+	cairn_buffer_free(&statement);
+	cairn_buffer_free(&rows);
+	return good;
+}
+
+/* Fetches the samples of the bases that were found. */
+static bool fetch_bases(struct cairn_store *store, struct found_base *found, size_t count, struct cairn_error *error)
+{
+	struct cairn_buffer statement = cairn_buffer(SIZE_MAX), rows = cairn_buffer(SIZE_MAX);
+	struct cairn_map at = {0};
+	cairn_buffer_format(&statement, "SELECT instance, stack, bytes, objects, sampled, allocated_bytes, allocated_objects FROM samples%s WHERE ",
+			    store->engine->latest);
+	for (size_t i = 0; i < count; i++) {
+		cairn_buffer_format(&statement, "%s(instance = %llu AND time_ns = %lld)", i ? " OR " : "",
+				    (unsigned long long)found[i].snapshot.instance, (long long)found[i].snapshot.time_ns);
+		*cairn_map_at(&at, found[i].snapshot.instance) = (uint32_t)i;
+	}
+	cairn_buffer_byte(&statement, 0);
+	bool good = store->engine->select(store->connection, statement.data, "nnrrrrr", &rows, error);
+	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
+	while (good && cairn_cursor_left(&cursor)) {
+		uint32_t place = cairn_map_get(&at, cairn_row_take_number(&cursor));
+		struct cairn_stored_sample sample = cairn_stored_sample_take(&cursor);
+		if (cursor.failed || place == CAIRN_NONE)
+			continue;
+		struct found_base *base = &found[place];
+		cairn_array_room(base->samples, base->count, base->capacity);
+		base->samples[base->count++] = sample;
+	}
+	cairn_map_free(&at);
+	cairn_buffer_free(&statement);
+	cairn_buffer_free(&rows);
+	return good;
+}
+
+/* Remembers a base for the snapshots in ROWS that have none, where the store has one: the process may have been looked after by another
+ * collector until now. */
+static bool ask_bases(struct cairn_store *store, const struct cairn_store_rows *rows, struct cairn_error *error)
+{
+	struct cairn_snapshot_row *wanted = cairn_array_new(rows->count, sizeof *wanted);
+	struct found_base *found = cairn_array_zero(rows->count, sizeof *found);
+	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows->tables[CAIRN_TABLE_SNAPSHOTS]));
+	struct cairn_map seen = {0};
+	size_t count = 0, found_count = 0;
+	while (cairn_cursor_left(&cursor)) {
+		struct cairn_snapshot_row row = cairn_snapshot_row_take(&cursor);
+		uint32_t *at = cairn_map_at(&seen, row.instance);
+		if (*at == CAIRN_NONE && !row.ended && !cairn_written_has_base(&store->written, &row))
+			wanted[count++] = row;
+		*at = 0;
+	}
+	bool good = count == 0 || find_bases(store, wanted, count, found, &found_count, error);
+	good = good && (found_count == 0 || fetch_bases(store, found, found_count, error));
+	for (size_t i = 0; i < found_count; i++)
+		if (good)
+			cairn_written_add_base(&store->written, &found[i].snapshot, found[i].samples, found[i].count);
+		else
+			free(found[i].samples);
+	cairn_map_free(&seen);
+	free(wanted);
+	free(found);
+	return good;
+}
+
+bool cairn_store_put_rows(struct cairn_store *store, const struct cairn_store_rows *rows, struct cairn_error *error)
+{
+	struct cairn_buffer lacking[CAIRN_TABLES];
+	if (!ask_bases(store, rows, error))
+		return false;
+	for (size_t i = 0; i < CAIRN_TABLES; i++)
+		lacking[i] = cairn_buffer(SIZE_MAX);
+	cairn_written_select(&store->written, rows->tables, rows->sample_counts, lacking);
+	bool good = store->engine->insert(store->connection, lacking, error);
+	for (size_t i = 0; i < CAIRN_TABLES; i++)
+		cairn_buffer_free(&lacking[i]);
+	if (good)
+		forget_old(store);
+	else
+		cairn_written_free(&store->written);
+	return good;
 }
 
 bool cairn_store_put(struct cairn_store *store, const struct cairn_store_snapshot *snapshots, size_t count, struct cairn_error *error)
 {
-	struct cairn_buffer rows[CAIRN_TABLES];
-	bool good = true;
-	for (size_t i = 0; i < CAIRN_TABLES; i++)
-		rows[i] = cairn_buffer(SIZE_MAX);
-	for (size_t i = 0; good && i < count; i++)
-		good = cairn_snapshot_write(&snapshots[i], rows, error);
-	good = good && store->engine->insert(store->connection, rows, error);
-	for (size_t i = 0; i < CAIRN_TABLES; i++)
-		cairn_buffer_free(&rows[i]);
-	if (good)
-		forget_old(store);
+	for (size_t i = 0; i < count; i++)
+		if (!cairn_store_accepts(snapshots[i].profile, error))
+			return false;
+	struct cairn_store_rows *rows = cairn_store_prepare(snapshots, count);
+	bool good = cairn_store_put_rows(store, rows, error);
+	cairn_store_rows_free(rows);
 	return good;
 }
 
@@ -215,12 +408,12 @@ static bool ask_points(struct cairn_store *store, const struct cairn_question *q
 {
 	struct cairn_buffer statement = cairn_buffer(SIZE_MAX), rows = cairn_buffer(SIZE_MAX);
 	cairn_buffer_format(&statement,
-			    "SELECT instance, time_ns, bytes, resident, memory_limit, limit_of_group, period, unsampling, has_allocated, ended "
-			    "FROM snapshots%s WHERE time_ns >= %lld AND time_ns <= %lld AND ",
+			    "SELECT instance, time_ns, bytes, resident, memory_limit, limit_of_group, period, unsampling, has_allocated, ended, "
+			    "base_ns FROM snapshots%s WHERE time_ns >= %lld AND time_ns <= %lld AND ",
 			    store->engine->latest, (long long)question->from_ns, question->to_ns ? (long long)question->to_ns : (long long)INT64_MAX);
 	list_instances(processes, &statement);
 	cairn_buffer_format(&statement, " ORDER BY time_ns%c", 0);
-	bool good = store->engine->select(store->connection, statement.data, "nnrrrnrnnt", &rows, error);
+	bool good = store->engine->select(store->connection, statement.data, "nnrrrnrnntn", &rows, error);
 	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
 	while (good && cairn_cursor_left(&cursor)) {
 		uint32_t place = cairn_map_get(places, cairn_row_take_number(&cursor));
@@ -234,6 +427,7 @@ static bool ask_points(struct cairn_store *store, const struct cairn_question *q
 		point.unsampling = unsampling <= CAIRN_UNSAMPLE_RATIO ? (enum cairn_unsampling)unsampling : CAIRN_UNSAMPLE_UNKNOWN;
 		point.has_allocated = cairn_row_take_number(&cursor) != 0;
 		point.ended = take_text(&processes->arena, &cursor);
+		point.base_ns = (int64_t)cairn_row_take_number(&cursor);
 		if (cursor.failed) {
 			good = cairn_fail(error, "the store's answer ends within a row");
 		} else if (place != CAIRN_NONE) {
@@ -365,19 +559,18 @@ static bool ask_samples(struct cairn_store *store, const struct cairn_store_proc
 	cairn_buffer_format(&statement,
 			    "SELECT time_ns, stack, bytes, objects, sampled, allocated_bytes, allocated_objects FROM samples%s "
 			    "WHERE instance = %llu AND time_ns IN (", store->engine->latest, (unsigned long long)process->instance);
-	for (size_t i = 0; i < count; i++)
-		cairn_buffer_format(&statement, "%s%lld", i ? "," : "", (long long)process->points[wanted[i]].time_ns);
+	for (size_t i = 0; i < count; i++) {
+		const struct cairn_store_point *point = &process->points[wanted[i]];
+		cairn_buffer_format(&statement, "%s%lld", i ? "," : "", (long long)point->time_ns);
+		if (point->base_ns && (i == 0 || process->points[wanted[i - 1]].base_ns != point->base_ns))
+			cairn_buffer_format(&statement, ",%lld", (long long)point->base_ns);
+	}
 	cairn_buffer_format(&statement, ") ORDER BY time_ns, stack%c", 0);
 	bool good = store->engine->select(store->connection, statement.data, "nnrrrrr", &rows, error);
 	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
 	while (good && cairn_cursor_left(&cursor)) {
 		int64_t time_ns = (int64_t)cairn_row_take_number(&cursor);
-		struct cairn_stored_sample sample = {.stack = cairn_row_take_number(&cursor)};
-		sample.bytes = cairn_row_take_real(&cursor);
-		sample.objects = cairn_row_take_real(&cursor);
-		sample.sampled = cairn_row_take_real(&cursor);
-		sample.allocated_bytes = cairn_row_take_real(&cursor);
-		sample.allocated_objects = cairn_row_take_real(&cursor);
+		struct cairn_stored_sample sample = cairn_stored_sample_take(&cursor);
 		if (cursor.failed) {
 			good = cairn_fail(error, "the store's answer ends within a row");
 			break;
@@ -392,25 +585,43 @@ static bool ask_samples(struct cairn_store *store, const struct cairn_store_proc
 	return good;
 }
 
+/* The samples of one time, in *FIRST. Returns how many. */
+static size_t samples_at(const struct stored *stored, int64_t time_ns, const struct cairn_stored_sample **first)
+{
+	size_t low = 0, high = stored->count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (stored->times[middle] < time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	size_t end = low;
+	while (end < stored->count && stored->times[end] == time_ns)
+		end++;
+	*first = stored->samples + low;
+	return end - low;
+}
+
 bool cairn_store_profiles(struct cairn_store *store, const struct cairn_store_process *process, const size_t *wanted, size_t count,
 			  bool (*visit)(void *context, const struct cairn_profile *profile, struct cairn_error *error), void *context,
 			  struct cairn_error *error)
 {
 	struct stored stored = {0};
 	bool good = ask_samples(store, process, wanted, count, &stored, error) && learn(store, stored.samples, stored.count, error);
-	size_t first = 0;
 	for (size_t i = 0; good && i < count; i++) {
 		const struct cairn_store_point *point = &process->points[wanted[i]];
-		while (first < stored.count && stored.times[first] < point->time_ns)
-			first++;
-		size_t end = first;
-		while (end < stored.count && stored.times[end] == point->time_ns)
-			end++;
+		const struct cairn_stored_sample *own, *base = NULL;
+		size_t own_count = samples_at(&stored, point->time_ns, &own);
+		size_t base_count = point->base_ns ? samples_at(&stored, point->base_ns, &base) : 0;
+		struct cairn_stored_sample *samples = cairn_array_new(own_count + base_count, sizeof *samples);
 		struct cairn_profile profile;
 		cairn_profile_init(&profile);
-		cairn_snapshot_read(&profile, &store->dictionary, process, point, stored.samples + first, end - first);
+		cairn_snapshot_read(&profile, &store->dictionary, process, point, samples,
+				    cairn_samples_join(base, base_count, own, own_count, samples));
 		good = visit(context, &profile, error);
 		cairn_profile_free(&profile);
+		free(samples);
 	}
 	free(stored.samples);
 	free(stored.times);

@@ -5,7 +5,8 @@
  * same statements.
  *
  * What goes in is a *snapshot*: a profile, already named, with the service, version and labels of its process. What comes out is profiles
- * again, so that every report works on them. A snapshot that is put twice is there once.
+ * again, so that every report works on them. A snapshot that is put twice is there once. Of snapshots of one process within ten minutes, only
+ * the first is kept whole; of the others, what changed beyond its error bar (store/written.h). Reading fills in the rest.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_STORE_STORE_H
 #define CAIRN_STORE_STORE_H
@@ -21,9 +22,10 @@ bool cairn_store_is(const char *name);
 struct cairn_store *cairn_store_open(const char *name, struct cairn_error *error);
 void cairn_store_close(struct cairn_store *store);
 
-/* Makes the tables where they are not there yet: on ClickHouse with CLUSTER, replicated and distributed over that cluster; NULL for one
- * server. Rows older than KEEP_DAYS are removed from now on whenever rows are put, or never for 0. */
-bool cairn_store_init(struct cairn_store *store, const char *cluster, uint64_t keep_days, struct cairn_error *error);
+/* Makes the tables where they are not there yet, and brings those of an earlier version up to date: on ClickHouse with CLUSTER, replicated
+ * and distributed over that cluster; NULL for one server. Rows older than *KEEP_DAYS are removed from now on whenever rows are put, or never
+ * for 0; NULL leaves that as it is. */
+bool cairn_store_init(struct cairn_store *store, const char *cluster, const uint64_t *keep_days, struct cairn_error *error);
 
 /* Checks that the tables are there, and of a version that this program knows. */
 bool cairn_store_check(struct cairn_store *store, struct cairn_error *error);
@@ -40,6 +42,13 @@ bool cairn_store_accepts(const struct cairn_profile *profile, struct cairn_error
 
 /* Puts COUNT snapshots. Where that fails, all of them may be put again: what is there already is not counted twice. */
 bool cairn_store_put(struct cairn_store *store, const struct cairn_store_snapshot *snapshots, size_t count, struct cairn_error *error);
+
+/* The same in two steps, for whoever must know which of them takes long: the rows, in memory, which no store is needed for; a snapshot that
+ * no store accepts has none. And then putting them. */
+struct cairn_store_rows;
+struct cairn_store_rows *cairn_store_prepare(const struct cairn_store_snapshot *snapshots, size_t count);
+void cairn_store_rows_free(struct cairn_store_rows *rows);
+bool cairn_store_put_rows(struct cairn_store *store, const struct cairn_store_rows *rows, struct cairn_error *error);
 
 /* What is asked about. NULL or 0 is anything. */
 struct cairn_question {
@@ -58,6 +67,7 @@ struct cairn_store_point {
 	bool limit_of_group, has_allocated;
 	enum cairn_unsampling unsampling;
 	const char *ended;
+	int64_t base_ns; /* the whole snapshot that its samples are changes to, which reading takes into account; 0 for a whole one */
 };
 
 /* One process, and when it was looked at within the question's time, in order. There is at least one point. */

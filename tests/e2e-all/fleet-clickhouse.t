@@ -60,4 +60,13 @@ for question in 'services' 'leaks --service api' 'top --service api -n 0' 'top -
 	holds "$question: the same from both" cmp "$scratch/sqlite.json" "$scratch/clickhouse.json"
 done
 is "$(curl -s -H 'X-ClickHouse-User: cairn' -H 'X-ClickHouse-Key: sesame' "http://$server/?database=cairn" -d 'SELECT count() FROM snapshots FINAL')" 144 'sent twice, there once'
+. tests/e2e/changes.sh
+store=clickhouse://cairn:sesame@$server/minutes
+rows() { curl -s -H 'X-ClickHouse-User: cairn' -H 'X-ClickHouse-Key: sesame' "http://$server/?database=minutes" -d 'SELECT count() FROM samples FINAL'; }
+"$cairn" store init -q "$store"
+check_changes
+sql() { curl -s -H 'X-ClickHouse-User: cairn' -H 'X-ClickHouse-Key: sesame' "http://$server/?database=minutes" -d "$1"; }
+sql 'ALTER TABLE snapshots DROP COLUMN base_ns'; sql 'INSERT INTO settings VALUES (1, 1)'
+holds 'tables of an earlier version are brought up to date' "$cairn" store init -q "$store"
+is "$("$cairn" fleet services --store "$store" --from 1789000000 --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["services"][0]["snapshots"])')" 25 'with what they hold'
 done_testing

@@ -67,11 +67,16 @@ GET /api/monitor/list_heap_profile/0   | 200 | application/json | {"dir":"$dumps
 GET /api/monitor/list_heap_profile/7   | 500 | application/json | {"error":"worker node not found"* |
 GET /api/monitor/analyze/0/L2V0Yy9wYXNzd2Q= | 500 | application/json | {"error":"the path is not in the dump folder"* |
 GET /api/monitor/analyze/0/Li4vLi4vZXRjL3Bhc3N3ZA | 500 | application/json | {"error":* |
-GET /debug/pprof/heap                  | 200 | application/octet-stream | pprof pprof - heap_v2/↵ |
-GET /debug/pprof/heap?seconds=1        | 200 | application/octet-stream | pprof pprof --since /dev/fd/3 - heap_v2/ base heap_v2/↵ |
+GET /debug/pprof/heap                  | 200 | application/octet-stream | pprof pprof --max-samples 16000 --max-bytes 4194304 - heap_v2/↵ |
+GET /debug/pprof/heap?max_samples=100&max_bytes=0 | 200 | application/octet-stream | pprof pprof --max-samples 100 - heap_v2/↵ |
+GET /debug/pprof/heap?max_samples=x    | 400 | text/plain* | * |
+GET /debug/pprof/heap?seconds=1        | 200 | application/octet-stream | pprof pprof --max-samples 16000 --max-bytes 4194304 --since /dev/fd/3 - heap_v2/ base heap_v2/↵ |
 GET /debug/pprof/heap?seconds=x        | 400 | text/plain* | * |
 GET /debug/pprof/heap?debug=1          | 200 | text/plain* | heap_v2/* |
-GET /debug/pprof/allocs                | 200 | application/octet-stream | pprof pprof --default-type alloc_space - heap_v2/↵ |
+GET /debug/pprof/allocs                | 200 | application/octet-stream | pprof pprof --max-samples 16000 --max-bytes 4194304 --default-type alloc_space - heap_v2/↵ |
+GET /debug/pprof/goroutine             | 200 | application/octet-stream | *goroutine* |
+GET /debug/pprof/mutex                 | 200 | application/octet-stream | *contentions* |
+GET /debug/pprof/block                 | 200 | application/octet-stream | *contentions* |
 GET /debug/pprof/cmdline               | 200 | text/plain* | redis-server* |
 GET /debug/pprof/symbol                | 200 | text/plain* | num_symbols: 1↵ |
 GET /debug/pprof/                      | 200 | text/html* | *heap* |

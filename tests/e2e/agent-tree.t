@@ -42,8 +42,13 @@ is "$(curl -s -o "$scratch/body" -w '%{http_code}' "$url/debug/pprof/heap?pid=$o
 like "$("$cairn" top "$scratch/body" 2>/dev/null)" "*keep*" "with names"
 is "$(curl -s -X POST -o "$scratch/body" -w '%{http_code}' "$url/cairn/deactivate?pid=$two")" 200 "a command reaches a child"
 is "$(member "$url/cairn/status?pid=$two" state) $(member "$url/cairn/status" state)" "inactive active" "and nobody else"
-is "$(curl -s -o "$scratch/body" -w '%{http_code}' "$url/cairn/status?pid=$idle")" 409 "a child without an agent"
-like "$(cat "$scratch/body")" "process $idle has no agent yet: a forked process starts its agent with its first sample*" "is explained"
+kill -STOP $idle
+wait_for 5 is_stopped $idle
+is "$(curl -s -o "$scratch/body" -w '%{http_code}' "$url/cairn/status?pid=$idle")" 409 "a child without an agent that cannot be started"
+like "$(cat "$scratch/body")" \
+	"process $idle has no agent yet: a forked process starts its agent with its first sample*'cairn attach $idle' *may not: *stopped*" \
+	"is explained"
+kill -CONT $idle
 for other in 1 $$ 4194999 -1 x 99999999999; do
 	is "$(curl -s -o "$scratch/body" -w '%{http_code}' "$url/cairn/status?pid=$other")" 404 "a process that is not of the tree: $other"
 done
@@ -87,8 +92,9 @@ for process in $parent $one $two; do
 done
 ls "$scratch/watched" | grep -q -- "-$one-"
 ok $? "each has its dumps"
-holds "an idle child is woken from outside" "$cairn" attach -q $idle
-is "$(curl -s -o "$scratch/body" -w '%{http_code}' "$url/cairn/status?pid=$idle")" 200 "and is reached through its parent"
+is "$(threads $idle)" 1 "nobody has asked for the idle child yet"
+is "$(member "$url/cairn/status?pid=$idle" pid)" $idle "it is started by the first who asks for it through its parent"
+is "$(member "$url/cairn/status?pid=$idle" period)" "$(member "$url/cairn/status" period)" "with the settings of its parent"
 like "$("$cairn" top $idle 2>/dev/null)" "*process $idle*" "and has a profile: what its parent had at the fork"
 exec 7>&-
 wait_for 10 test ! -e /proc/$parent
@@ -99,5 +105,37 @@ ok $? "children have an agent also while profiling is not active"
 is "$(member "$url/cairn/status?pid=$one" state)" inactive "and it is not active in them either"
 holds "it can be activated there" "$cairn" activate $one
 is "$(threads $idle)" 1 "an idle child has one thread there, too"
+like "$("$cairn" status $idle)" "*pid: $idle*state: inactive*" "and is started by a command that asks for it"
+exec 7>&-
+wait_for 10 test ! -e /proc/$parent
+
+# The same on Cairn's engine, where the child has a ledger of its own from then on; and by hand.
+for way in top attach; do
+	rm -f "$scratch/out"
+	LD_PRELOAD=$library CAIRN_CONF=engine:cairn,period:65536,enable_heap_profiling:true \
+		"$scratch/forks" tree 1 30 <"$scratch/stop" >"$scratch/out" 2>&1 &
+	parent=$!
+	children+=($parent)
+	exec 7>"$scratch/stop"
+	wait_for 30 grep -q idle "$scratch/out"
+	idle=$(sed -n 's/idle //p' "$scratch/out")
+	children+=($idle)
+	sleep 0.5
+	is "$(threads $idle)" 1 "Cairn's engine: an idle child has one thread"
+	if [ $way = top ]; then
+		like "$("$cairn" top $idle 2>&1)" "*the profile has no samples*" "its own heap is empty, says top"
+		[ "$(threads $idle)" -gt 1 ]
+		ok $? "which has started its agent"
+		like "$("$cairn" status $idle)" "*period: 65536*engine: cairn*" "with the settings of its parent"
+	else
+		holds "and by attach" "$cairn" attach -q --period 32K $idle
+		"$cairn" detach $idle >/dev/null
+		like "$("$cairn" top $idle 2>&1)" "cairn: process $idle has loaded the agent, which does not answer*" "detached it is left alone"
+		is "$(threads $idle)" 1 "with one thread"
+	fi
+	exec 7>&-
+	wait_for 10 test ! -e /proc/$parent
+done
+exec 7<>"$scratch/stop"
 exec 7>&-
 done_testing

@@ -75,7 +75,7 @@ table() {
 		eval "set -- $options"
 		got=$(curl -s --max-time 30 -X "${request%% *}" -o "$scratch/body" -w '%{http_code} %{content_type}' "$@" "$url${request#* }")
 		local body
-		body=$(head -c 4000 "$scratch/body" | tr -d '\0' && echo x) body=${body%x} body=${body//$'\n'/↵}
+		body=$(head -c 8000 "$scratch/body" | tr -d '\0' && echo x) body=${body%x} body=${body//$'\n'/↵}
 		if [ "${got%% *}" = "$status" ] && [[ ${got#* } == $type ]] && [[ $body == $pattern ]]; then
 			ok 0 "$request${options:+ $options} is $status"
 		else

@@ -2,7 +2,7 @@
 # `cairn watch --attach` gives processes an agent: one that is named, and those of a service as they appear.
 . tests/e2e/lib.sh
 . tests/e2e/agent.sh
-need cc python3
+need cc python3 curl
 . tests/e2e/attach.sh
 
 start busy 2 none
@@ -13,6 +13,28 @@ like "$("$cairn" status "$pid")" "*period: 65536*" "with the period that was ask
 timeout 60 "$cairn" watch --attach --once --folder "$scratch/again" "$pid" >"$scratch/log" 2>&1
 ok $? "an agent that is there is used"
 end
+
+start settings 2 none
+port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+timeout 60 "$cairn" watch --attach --period 32K --engine cairn --listen "127.0.0.1:$port" --token sesame --budget 2% --once \
+	--folder "$scratch/settings.dumps" "$pid" >"$scratch/log" 2>&1
+ok $? "watch --attach with all settings of an agent"
+status=$("$cairn" status --json "$pid")
+like "$status" '*"period":32768*' "--period"
+like "$("$cairn" status "$pid")" "*engine: cairn*" "--engine"
+like "$status" '*"budget":0.02*' "--budget"
+asked() { curl -s -o /dev/null -w '%{http_code}' "$@" "http://127.0.0.1:$port/cairn/status"; }
+is "$(asked) $(asked -H 'Authorization: Bearer sesame')" "401 200" "--listen, with the token of --token"
+detach "$pid" >/dev/null
+CAIRN_TOKEN=other timeout 60 "$cairn" watch --attach --listen "127.0.0.1:$port" --once --folder "$scratch/settings.dumps" "$pid" \
+	>"$scratch/log" 2>&1
+is "$(asked) $(asked -H 'Authorization: Bearer other')" "401 200" "or of CAIRN_TOKEN"
+end
+for wrong in "--engine nothing --attach" "--token a,b --attach --listen 127.0.0.1:1" "--period 1K" \
+	"--engine cairn" "--budget 1%" "--listen 127.0.0.1:1"; do
+	"$cairn" watch $wrong --once 1 >"$scratch/log" 2>&1
+	is "$? $(wc -l <"$scratch/log")" "2 1" "a usage error: $wrong"
+done
 
 # A service that comes, goes and comes again, under a name of its own.
 cp "$scratch/target" "$scratch/cairn-attach-me"

@@ -1,5 +1,6 @@
 // bill.cc - a C++ service with memory of every kind, for tests of the bill: bill MEGABYTES [THREADS] [what else…], where the words
-// are: half (frees every second object), anonymous, file, shared, untouched, brk. Prints "ready" and waits to be killed.
+// are: half (frees every second object), anonymous, hidden (past libc's mmap), file, shared, untouched, brk. Prints "ready" and waits to be
+// killed.
 // SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 #include <cstdio>
@@ -7,6 +8,7 @@
 #include <cstring>
 #include <string>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -52,6 +54,9 @@ int main(int argc, char **argv)
 		half = half || word == "half";
 		if (word == "anonymous") {
 			memset(map(64 * megabyte, MAP_PRIVATE | MAP_ANONYMOUS, -1), 1, 64 * megabyte);
+		} else if (word == "hidden") {
+			long address = syscall(SYS_mmap, 0, 64 * megabyte, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			memset(reinterpret_cast<void *>(address), 1, 64 * megabyte);
 		} else if (word == "file") {
 			char name[] = "/var/tmp/cairn-bill.XXXXXX";
 			int descriptor = mkstemp(name);

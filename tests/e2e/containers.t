@@ -3,7 +3,7 @@
 # of their own files and never those of a file that happens to have the same path here.
 if [ -z "${CAIRN_TEST_INSIDE:-}" ]; then # in mounts of its own, where a path of this side can be made up
 	user=$([ "$(id -u)" = 0 ] || echo --map-root-user)
-	unshare $user -m true 2>/dev/null || { echo '1..0 # SKIP neither root nor user namespaces here'; exit 0; }
+	unshare $user -m true 2>/dev/null || { . tests/e2e/lib.sh; skip_all 'neither root nor user namespaces here'; }
 	CAIRN_TEST_INSIDE=1 exec unshare $user -mpf --kill-child --mount-proc "$0"
 fi
 . tests/e2e/lib.sh

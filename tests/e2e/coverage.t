@@ -11,6 +11,9 @@ dump 1700001800.5 1395864371
 like "$("$cairn" top "$scratch/late.heap" 2>/dev/null)" '*300.0 MiB sampled since 22:43:20, of 1.3 GiB live*' 'top says so'
 like "$("$cairn" top --json "$scratch/late.heap" 2>/dev/null)" '*"allocated":1395864371,"sampled_since":1700001800.5,"partial":true*' 'and its JSON'
 like "$("$cairn" flame "$scratch/late.heap" 2>/dev/null)" '*300.0 MiB sampled since 22:43:20, of 1.3 GiB live*' 'and a flame graph'
+like "$("$cairn" graph --format dot "$scratch/late.heap" 2>/dev/null)" '*300.0 MiB sampled since 22:43:20, of 1.3 GiB live*' 'and a call graph'
+"$cairn" html "$scratch/late.heap" -o "$scratch/late.html" 2>/dev/null
+like "$(cat "$scratch/late.html")" '*"allocated":1395864371,"sampled_since":1700001800.5,"partial":true*' 'and a page (page.t looks at its words)'
 dump 1700000000.5 1395864371
 like "$("$cairn" top --json "$scratch/late.heap" 2>/dev/null)" '*"partial":false*' 'not where sampling began with the process'
 dump 1700001800.5 314572800

@@ -65,7 +65,7 @@ for page, text in examples:
         pid = bare if page == "README.md" or "sleep" in text or command == "detach" else bare_too
     text = re.sub(r" \| (less|jq .*)$| && go tool pprof.*$", "", text)
     text = text.replace("4242.7.i7", "\0").replace("4242", pid).replace("\0", "4242.7.i7")
-    for old, new in (("sleep 60", "sleep 1"), ("127.0.0.1:4000", "127.0.0.1:" + port), ("--for 5s", "--for 3s"), ("--older 10m", "--older 1ms"),
+    for old, new in (("sleep 60", "sleep 1"), ("127.0.0.1:9999", "127.0.0.1:" + port), ("--for 5s", "--for 3s"), ("--older 10m", "--older 1ms"),
                      ("/var/dumps", "dumps"), ("2026-11-15-07-31-06.auto.heap", kept), ("--focus cache", "--focus load_page"),
                      ("--focus parse", "--focus serve_request"), ("'^dictAdd$'", "'^load_page$'"), ("'^zmalloc'", "'^load_page'"),
                      (" zmalloc ", " load_page "), ("bytes=1M:", "bytes=1K:"), ("--service redis-server", "--service plain"),

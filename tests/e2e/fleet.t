@@ -75,7 +75,38 @@ for i in 1 2 3; do
 	sum=$((sum + $("$cairn" top --json "$(ls -v "$scratch/new$i"/*.heap | tail -n 1)" 2>"$scratch/notes" | field 'round(r["total"])')))
 done
 is "$("$cairn" fleet top --store "$store" --version 2 --from "$at" --json 2>"$scratch/notes" | field "abs(r['total'] - $sum) < 4")" True 'of several instances, their sum'
-like "$(fleet diff --version 1..2 -n 3 2>"$scratch/notes")" '*0x*' 'two releases compared'
+like "$(fleet diff --version 1..2 -n 3 2>"$scratch/notes")" '*release 2 against one of 1; 3 and 3 instances, whatever their load*0x1000*' 'two releases compared'
+
+# Two releases with a known truth: f holds 10, 12, 14 MiB before and 20, 24, 28 after; what allocates twice as fast has twice as much to do.
+for i in 0 1 2; do
+	for v in 1 2; do
+		for t in 0 1; do
+			f=$((v == 1 ? (10 + 2 * i) << 20 : (20 + 4 * i) << 20)) load=$(((i + 1) * v << 20))
+			printf 'heap_v2/1\n  t*: 2: %d [9: %d]\n@ 0xf000 0x1\n  t*: 1: %d [5: %d]\n@ 0xa000 0x1\n  t*: 1: %d [4: %d]\n\nMAPPED_LIBRARIES:\n' \
+				$((f + (7 << 20))) $((t * load * 60)) $f $((t * load * 30)) $((7 << 20)) $((t * load * 30))
+			printf '# cairn trailer 1\n# cairn time %d.000000000\n# cairn pid %d\n# cairn start 1790000000.000000000\n# cairn end\n' \
+				$((1790000060 + 60 * t)) $((100 * v + i))
+		done >"$scratch/pair" && csplit -s -z -f "$scratch/truth-$v-$i-" "$scratch/pair" '/^heap_v2/' '{*}'
+		for t in 0 1; do
+			curl -s -o "$scratch/answer" -w '%{http_code}\n' --data-binary "@$scratch/truth-$v-$i-0$t" \
+				"$url/v1/snapshots?service=truth&version=$v&host=t$i&rps=$(((i + 1) * v))" | grep -qx 202 || broken 'a snapshot was not accepted'
+		done
+	done
+done
+wait_for 60 emptied
+row='next((x["before"], x["after"], x["change"], x["low"], x["high"], x["noise"]) for x in r["rows"] if x["name"] == "0xf000")'
+is "$(fleet diff --service truth --version 1..2 --load none --json | field "[round(x / 2 ** 20, 3) for x in $row[:5]] + [$row[5]]")" \
+	'[12.0, 24.0, 12.0, 3.689, 20.311, False]' 'means and interval of a difference are those that were worked out by hand'
+is "$(fleet diff --service truth --version 1..2 --load none --json | field '[(x["name"], x["change"], x["noise"]) for x in r["rows"] if x["name"] == "0xa000"]')" \
+	"[('0xa000', 0, True)]" 'what is the same does not differ'
+# By load 1, 2, 3 and 2, 4, 6, whose mean is 3: before 30, 18, 14 and after 30, 18, 14.
+for load in allocations rps; do
+	is "$(fleet diff --service truth --version 1..2 --load $load --json | field "(r['load'], [round(x / 2 ** 20, 3) for x in $row[:3]])")" \
+		"('$load', [20.667, 20.667, 0.0])" "divided by the load, by $load, there is no difference"
+done
+is "$(fleet diff --service truth --version 1..2 --json | field 'r["load"]')" allocations 'which is what is done unless it cannot be'
+like "$(fleet diff --service truth --version 1..2 --load zone 2>&1)" "*t?:?0? has no number in the label 'zone'*" 'a label that is no load'
+like "$(fleet diff --service truth --version 1..9 2>&1)" '*no instance of release 9*' 'a release that is not there'
 fleet collapsed --version 2 >"$scratch/folded" 2>"$scratch/notes"
 holds 'folded text' test -s "$scratch/folded"
 fleet flame --version 2 -o "$scratch/fleet.svg" 2>"$scratch/notes"
@@ -84,9 +115,36 @@ holds 'a store is a source of any report' "$cairn" top "$store?service=api&versi
 "$cairn" top "$store?servce=api" >"$scratch/out" 2>&1
 is $? 2 'a question that is misspelt'
 
+# Over time, and what the resident memory is.
+fleet timeline --service api --json >"$scratch/timeline.json" 2>"$scratch/notes"
+is "$(field '(len(r["dumps"]), r["dumps"][0]["file"], {d["run"] for d in r["dumps"]}, len({d["time"] for d in r["dumps"]}))' <"$scratch/timeline.json")" \
+	"(24, '6 instances', {0}, 24)" 'a timeline of all instances together'
+is "$(field "abs(sum(l['values'][-1] for l in r['layers']) - r['total']['values'][-1]) < 20" <"$scratch/timeline.json")" True 'whose layers add up'
+sum=0
+for i in 1 2 3; do
+	for file in "$(ls -v "$scratch/new$i"/*.heap | tail -n 1)" "$(ls -v "$scratch/old$i"/*.heap | tail -n 1)"; do
+		sum=$((sum + $("$cairn" top --json "$file" 2>"$scratch/notes" | field 'round(r["total"])')))
+	done
+done
+is "$(field "abs(r['total']['values'][-1] - $sum) < 10" <"$scratch/timeline.json")" True 'and are the sum of the dumps of that instant'
+is "$(fleet timeline --version 2 --per-instance --json 2>"$scratch/notes" | field "[l['verdict'] for l in r['layers'] if l['name'].startswith('0x1000')]")" "['growing']" 'the leak is a layer that grows'
+fleet timeline --service api -o "$scratch/fleet-timeline.svg" 2>"$scratch/notes"
+fleet timeline --service api -o "$scratch/fleet-timeline.html" 2>"$scratch/notes"
+holds 'as a picture' grep -q '<svg' "$scratch/fleet-timeline.svg"
+holds 'and as a page' grep -q '<html' "$scratch/fleet-timeline.html"
+is "$(fleet timeline --service api -n 3 | awk 'NR > 1 { print $3 }' | tr '\n' ' ')" '6 6 6 ' 'as a table: how many instances, the last three instants'
+is "$(fleet timeline --service api --instance new-1 | wc -l)" 25 'of one instance, its own snapshots'
+weight() { sed -n 's/^# cairn smaps.rss //p' "$(ls -v "$scratch/$1"/*.heap | tail -n 1)"; }
+resident=$(($(weight new1) + $(weight new2) + $(weight new3)))
+is "$(fleet bill --service api --json | field '[(b["version"], b["instances"], b["resident"], b["lines"]["live"] + b["lines"]["other"] == b["resident"]) for b in r["bills"]]')" \
+	"[('2', 3, $resident, True), ('1', 3, $(($(weight old1) + $(weight old2) + $(weight old3))), True)]" 'the bill of each release adds up to what is resident'
+like "$(fleet bill --version 2)" '*3 instances*resident*live objects*everything else*' 'the same in words'
+is "$("$cairn" leaks "$store?service=api&version=2&per=instance&from=1789000000" --json 2>"$scratch/notes" | field "[x['name'] for x in r['rows'] if x['verdict'] == 'growing']")" "['0x1000']" \
+	'a store is a source of a command that looks at time'
+
 send new-1 2 "$scratch/new1"/*.heap
 wait_for 60 emptied
-is "$(fleet services --json | field 'sum(s["snapshots"] for s in r["services"])')" 144 'what is sent twice counts once'
+is "$(fleet services --service api --json | field 'sum(s["snapshots"] for s in r["services"])')" 144 'what is sent twice counts once'
 
 # The collector is killed while it has work, and while its store is away.
 python3 tests/e2e/make-series.py "$scratch/more" healthy 9 24
@@ -103,7 +161,7 @@ wait "$collector" 2>/dev/null
 rmdir "$scratch/fleet.db"; mv "$scratch/away"/fleet.db* "$scratch"
 collect
 wait_for 60 emptied
-is "$(fleet services --json | field 'sum(s["snapshots"] for s in r["services"])')" 168 'after a kill -9 and with the store back, nothing is lost'
+is "$(fleet services --service api --json | field 'sum(s["snapshots"] for s in r["services"])')" 168 'after a kill -9 and with the store back, nothing is lost'
 
 # Strangers.
 status() { curl -s -o "$scratch/answer" -w '%{http_code}' "$@"; }

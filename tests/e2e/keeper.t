@@ -246,6 +246,6 @@ if [ "$(id -u)" = 0 ] && id nobody >/dev/null 2>&1; then
 	is "$(ls "$scratch/other" | grep -c heap)" 0 "and has no last moment"
 	like "$(cat "$scratch/other.err")" "*may not*" "and says why"
 else
-	ok 0 "another user # SKIP only root can become one"
+	skip 'another user' 'only root can become one'
 fi
 done_testing

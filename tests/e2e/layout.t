@@ -5,6 +5,29 @@ need zsh fish
 holds 'a folder includes only from folders before it' scripts/check-includes
 holds 'every source file says its licence' bash -c '! grep -rL "SPDX-License-Identifier: Apache-2.0" src include tests/unit tests/fuzz tests/bench --include="*.[ch]" | grep .'
 holds 'no file has more than 900 lines' bash -c '! find src include -name "*.[ch]" | xargs wc -l | awk "\$2 != \"total\" && \$1 > 900" | grep .'
+is "$(grep -rnE '# SKIP' tests --include='*.t' --include='*.sh' --include='*.py' --include='*.mjs' --include='*.c' | grep -v '^tests/e2e/l[a-z]*\.\(sh\|t\):')" '' \
+	'tests skip by the functions that list it'
+unsaid=$(find src include tests/unit tests/e2e tests/fuzz -name '*.[ch]' -exec awk '{ lines[FILENAME]++ }
+	FNR < 12 && /[Ll]onger than other files/ { said[FILENAME] = 1 } END { for (file in lines) if (lines[file] > 600 && !said[file]) print file }' {} +)
+is "$unsaid" '' 'a file of more than 600 lines says why'
+# ARCHITECTURE.md: its list of folders is the tree, and every file that it names is there.
+is "$(sed -n '/^```$/,/^```$/s|^\(src/\)\?\( *[a-z]*/\).*|\1\2|p' ARCHITECTURE.md | awk '/^src/ { top = $1; print; next } /^ / { print top $1 }' | sort)" \
+	"$(find src -mindepth 1 -maxdepth 2 -type d ! -path 'src/cmd/*' ! -path 'src/page/*' | sed 's|$|/|' | sort)" 'ARCHITECTURE.md lists every folder'
+gone=$(python3 - <<'P'
+import os, re
+files = {os.path.join(at, name)[2:] for top in ("src", "tests", "scripts", "doc", "include", "data") for at, _, names in os.walk("./" + top) for name in names}
+names = {os.path.basename(file) for file in files}
+text = re.sub(r"^```.*?^```", "", open("ARCHITECTURE.md").read(), flags=re.M | re.S)
+for word in re.findall(r"`([^`\s]+?)`", text):
+    word = word.rstrip(":")
+    if not re.search(r"\.(c|h|js|t|md|scd|build|css)$|^(src|tests|scripts|doc)/.*[^*]$", word) or "NAME" in word or "*" in word or word[0] == ".":
+        continue
+    if not (word in files or "src/" + word in files or "/" not in word and word in names or os.path.exists(word)
+            or "/" in word and any(file.endswith("/" + word) for file in files)):
+        print(word)
+P
+)
+is "$gone" '' 'and names no file that is not there'
 # Phrases that a native writer would not use, in what people read.
 stilted='unless told|(is|are) told|is meant|asked wrongly|for want of|so many (bytes|frames|dumps)|tells of it|^(- )?Read are'
 read_by_people=(./*.md doc/*.md examples data)
@@ -34,6 +57,10 @@ is "$(completes cairn top READ)" README.md 'and a file'
 is "$(completes cairn flame --widths '')" 'change after' 'the words that an option takes'
 mkdir "$scratch/bin" && printf '#!/bin/sh\n[ "$1" = ps ] && printf "PID STATE\\n 4242 active\\n"\n' >"$scratch/bin/cairn" && chmod +x "$scratch/bin/cairn"
 is "$(PATH=$scratch/bin:$PATH completes cairn status 42)" 4242 'and the processes that can be asked'
+is "$(completes cairn attach --engine '')" 'auto cairn jemalloc' 'the engines'
+is "$(completes cairn graph --format p)" 'pdf png ps' 'formats'
+like "$(completes cairn flame --color '')" 'hot mem *diff' 'palettes'
+is "$(completes cairn attach $$)" $$ "and behind attach the user's own processes"
 mkdir "$scratch/functions" && "$cairn" completion zsh >"$scratch/functions/_cairn"
 is "$(zsh -fc "fpath=($scratch/functions); _describe() { print \$1 }; compdef() :; autoload -U _cairn; words=(cairn lea) CURRENT=2; _cairn" 2>&1)" command \
 		'zsh completes the first time it is asked'

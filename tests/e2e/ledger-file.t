@@ -99,6 +99,6 @@ if [ "$(id -u)" = 0 ] && mkdir "$scratch/disk" && mount -t tmpfs -o size=20m tmp
 		"DATE.last.heap ledger " "the dump is there, a ledger is, and nothing else"
 	end
 else
-	ok 0 "a full disk # SKIP only root can mount one"
+	skip 'a full disk' 'only root can mount one'
 fi
 done_testing

@@ -1,5 +1,5 @@
-"""make-series.py FOLDER KIND SEED [DUMPS]: a series of heap_v2 dumps with known truth, one every 10 minutes. An object that is sampled
-stays so from dump to dump, as it does in a real process, and one in twenty objects is replaced between two dumps.
+"""make-series.py FOLDER KIND SEED [DUMPS [SECONDS]]: a series of heap_v2 dumps with known truth, one every 10 minutes or so many seconds. An
+object that is sampled stays so from dump to dump, as it does in a real process, and one in twenty objects is replaced between two dumps.
 
 KIND is leak (one, beside a cache that fills, a sawtooth and steady paths), two-leaks, noise (steady paths only), restart (the leak over two
 processes), weighed (the leak, with trailers that say what the process weighed and might weigh), grouped (the same, in a cgroup), healthy (as
@@ -11,7 +11,7 @@ folder, kind, seed = sys.argv[1], sys.argv[2], int(sys.argv[3])
 count = int(sys.argv[4]) if len(sys.argv) > 4 else 24
 random.seed(f"{kind} {seed}")
 os.makedirs(folder, exist_ok=True)
-PERIOD, START, STEP = 524288, 1_790_000_000, 600
+PERIOD, START, STEP = 524288, 1_790_000_000, int(sys.argv[5]) if len(sys.argv) > 5 else 600
 
 
 def hits(tries, p):

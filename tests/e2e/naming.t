@@ -58,18 +58,12 @@ print(checked, "checked,", wrong, "wrong")
 sys.exit(wrong or checked < 20)
 E
 
-if cc -O2 -g -pthread examples/leaky/leaky.c -o "$scratch/leaky" -ljemalloc 2>/dev/null; then
-	MALLOC_CONF=prof:true,lg_prof_sample:12,prof_final:true,prof_prefix:$scratch/leaky "$scratch/leaky" 4 >/dev/null 2>&1
-	heap=$(ls "$scratch"/leaky.*.heap 2>/dev/null | tail -n 1)
-	if [ -n "$heap" ]; then
-		"$cairn" collapsed --lines "$heap" >"$scratch/folded" 2>/dev/null
-		holds 'the demo service: functions with file and line' grep -qE 'leaky\.c:[0-9]+' "$scratch/folded"
-		! grep -q 'leaky+0x' "$scratch/folded"
-		ok $? 'the demo service: nothing of it is without a name'
-	else
-		skip 'the demo service' 'it left no dump'
-	fi
-else
-	skip 'the demo service' 'it cannot be built against jemalloc'
-fi
+cc -O2 -g -pthread examples/leaky/leaky.c -o "$scratch/leaky" -ljemalloc 2>"$scratch/log" || broken 'the demo service is built against jemalloc'
+MALLOC_CONF=prof:true,lg_prof_sample:12,prof_final:true,prof_prefix:$scratch/leaky "$scratch/leaky" 4 >/dev/null 2>&1
+heap=$(ls "$scratch"/leaky.*.heap 2>/dev/null | tail -n 1)
+[ -n "$heap" ] || broken 'the demo service leaves a dump'
+"$cairn" collapsed --lines "$heap" >"$scratch/folded" 2>/dev/null
+holds 'the demo service: functions with file and line' grep -qE 'leaky\.c:[0-9]+' "$scratch/folded"
+! grep -q 'leaky+0x' "$scratch/folded"
+ok $? 'the demo service: nothing of it is without a name'
 done_testing

@@ -36,8 +36,18 @@ for allocator in libc tcmalloc_minimal mimalloc jemalloc; do
 	"$cairn" dump -o "$scratch/$allocator.heap" "$pid" >/dev/null 2>&1
 	SOURCE=$scratch/$allocator.heap bill "$allocator, from a dump" - 256 "live=$(held)"
 	end
-	service 300 1 anonymous file shared untouched
-	bill "$allocator, with memory of other kinds" "$pid" 450 anonymous=60-80 files=90-110 shared=64-65 "live=$(held)"
+	service 300 1 anonymous file shared untouched brk
+	bill "$allocator, with memory of other kinds" "$pid" 450 mapped=87-90 anonymous=0-12 files=90-110 shared=48-49 ledger=16-16 \
+		"live=$(held)"
+	holds "$allocator: the bill names who mapped it" python3 -c 'import json, subprocess, sys
+paths = [(entry["resident"] >> 20, entry["stack"]) for entry in json.loads(subprocess.run(sys.argv[1:], capture_output=True).stdout)["mapped"]]
+print(paths); sys.exit(not sum(size for size, stack in paths if "main" in stack) == 64 + 24)' \
+		"$cairn" rss --json "$pid"
+	like "$("$cairn" rss "$pid" 2>&1)" "*mapped by the service itself, by call path:*[68][48].0 MiB *main*" "$allocator: in text, too"
+	end
+	# What nobody can know of is not swallowed by a line of the allocator's.
+	service 300 1 hidden
+	bill "$allocator, with memory that nobody knows of" "$pid" 300 anonymous=50-78 mapped=0-1 "live=$(held)"
 	end
 	service 450 16 half
 	bill "$allocator, 16 threads, half freed" "$pid" 256 "live=$(held)"

@@ -29,16 +29,21 @@ like "$out" "*short has no jemalloc; it runs on*libjemalloc.so.2*" "--engine jem
 is "$(holder on-jemalloc.heap)" main "and leaves a profile of it"
 rm -f on-jemalloc.heap
 out=$("$cairn" run --engine tcmalloc -- "$scratch/short" 2>&1)
-is "$?$out" "2cairn: --engine is auto, cairn or jemalloc, not 'tcmalloc'" "there are no other engines"
+is "$?$out" "2cairn: --engine takes auto, cairn or jemalloc, not 'tcmalloc'" "there are no other engines"
 out=$("$cairn" run --period 4K -- "$scratch/short" 2>&1)
 is $? 5 "run passes the exit code through"
 [[ $out != *jemalloc* ]]
 ok $? "a program keeps the allocator it has"
 is "$(wc -l <<<"$out")" 5 "a summary of five lines"
-like "$out" "*short (process *) exited with code 5 after * at most * resident*live at the end: 7?.? MiB in 1 process*held by: main 7?.? MiB*highest: *profile: cairn.short.*.heap; 'cairn top cairn.short.*.heap' shows it" \
+like "$out" "*short (process *) exited with code 5 after * at most * resident*live at the end: 7?.? MiB in 1 process*held by: main 7?.? MiB*highest: at the end*profile: cairn.short.*.heap; 'cairn top cairn.short.*.heap' shows it" \
 	"how it ended, how much was live, who held it, the highest moment, and where the profile is"
 is "$(holder cairn.short.*.heap)" main "the profile is left, and holds what was sampled"
 rm -f cairn.*
+# A script that becomes the program after a while: nothing of the program was allocated before sampling began.
+"$cairn" run -q --period 16K -o script.heap -- sh -c "sleep 1.5; exec \"$scratch/short\"" >/dev/null 2>&1
+is "$(holder script.heap) $("$cairn" top script.heap 2>/dev/null | grep -c 'sampled since')" "main 0" \
+	"a script that becomes the program has been sampled from the program's start"
+rm -f script.heap
 out=$("$cairn" run -q --active --period 16K -o mine.heap -- "$scratch/short" 2>&1)
 is "$out" "" "-q prints no summary"
 is "$(left)$(holder mine.heap)" main "-o names the profile; --active is accepted"
@@ -230,6 +235,19 @@ service=$(field "http://127.0.0.1:$port" pid)
 like "$(tr '\0' ' ' </proc/$service/cmdline)" "*--some --options*" "the command keeps its own options"
 like "$("$cairn" run -q --listen 127.0.0.1:$port -- "$scratch/short" 2>&1)" "*the agent cannot listen on 127.0.0.1:$port: Address already in use*" "a port that is taken is reported"
 like "$("$cairn" run -q --listen 0.0.0.0:$(free_port) -- "$scratch/short" 2>&1)" "*the agent cannot listen on 0.0.0.0:*set a token*" "so is a public address without a token"
+"$cairn" run -q --listen 127.0.0.1:$(free_port) --token a,b -- true 2>"$scratch/err"
+is "$? $(cat "$scratch/err")" "2 cairn: a token has at least one character, and no comma" \
+	"a token that the agent could not take is a usage error"
+other=$(free_port)
+"$cairn" run -q --listen 127.0.0.1:$other --token sesame --budget 2% -- "$scratch/host" 2>"$scratch/err" &
+guarded=$!
+children+=($guarded)
+wait_for 10 curl -sf -H 'Authorization: Bearer sesame' "http://127.0.0.1:$other/cairn/status"
+ok $? "--token"
+is "$(curl -s -o /dev/null -w '%{http_code}' "http://127.0.0.1:$other/cairn/status")" 401 "without it nobody is answered"
+like "$(curl -s -H 'Authorization: Bearer sesame' "http://127.0.0.1:$other/cairn/status?output=json")" '*"budget":0.02*' "--budget"
+kill -TERM $guarded
+wait $guarded 2>/dev/null
 kill -TERM $runner
 wait $runner
 is $? 143 "a signal goes to the command, and its end comes back"

@@ -51,11 +51,34 @@ bad 2 "--nodecount takes a whole number, not 'many'" top -n many $now
 bad 2 "missing SOURCE: *" top
 bad 2 "the profile has no nosuch; it has *" top --value nosuch $now
 bad 2 "--widths takes change or after, not 'x'" flame --widths x /nowhere
-bad 2 "no palette 'nosuch'; there are *" flame --color nosuch /nowhere
+bad 2 "--color takes hot, mem, *diff, not 'nosuch'" flame --color nosuch /nowhere
 bad 2 "--format takes pprof, *not 'nosuch'" export --format nosuch /nowhere
 bad 2 "'cairn top' does not write .svg files; 'cairn flame' does" top -o "$scratch/x.svg" /nowhere
 bad 2 "'cairn flame' does not write .html files; 'cairn html' does" flame -o "$scratch/x.html" /nowhere
 bad 2 "'cairn html' does not write .json files; 'cairn top' does" html -o "$scratch/x.json" /nowhere
+# Every command that writes a file: a name that promises a picture or a page is refused, before anything is read.
+for command in collapsed pprof 'export --format folded' 'export --format pprof' raw rss cpu dump 'run'; do
+	for ending in html svg png pdf; do
+		[[ $command = rss && $ending = [hs]* ]] && continue
+		"$cairn" $command -o "$scratch/x.$ending" /nowhere >"$scratch/out" 2>"$scratch/said"
+		is "$? $(cat "$scratch/said")" "2 $(grep -x "cairn: 'cairn ${command% --*}' does not write .$ending files; 'cairn [a-z]*' does" "$scratch/said")" \
+			"$command writes no .$ending"
+	done
+done
+is "$(ls "$scratch"/x.* 2>/dev/null)" '' 'and nothing is written'
+bad 2 "'cairn export' does not write .json files; *" export --format folded -o "$scratch/x.json" /nowhere
+# Wrong values are found before the sources are opened, by every command that takes them.
+for command in top tree traces tags flame html graph collapsed leaks timeline raw shell 'gallery'; do
+	bad 2 "--older takes a time such as 30s, 10m or 2h, not 'x'" $command --older x /nowhere
+done
+for command in top leaks 'timeline -o x.svg' 'html -o x.html' 'export --format folded'; do
+	bad 2 "--focus: the regular expression '(' is wrong *" $command --focus '(' /nowhere
+	bad 2 "--tagfocus: *" $command --tagfocus '(' /nowhere
+done
+bad 2 "*: not a TARGET: give a PID, an agent's socket, or a URL" status nonsense
+bad 2 "nonsense: not a PID; *" attach nonsense
+"$cairn" raw $now -o "$scratch/raw.txt"
+is "$(cat "$scratch/raw.txt")" "$("$cairn" raw $now)" 'raw has -o as well'
 "$cairn" top $now -o "$scratch/x.json"
 holds 'a report to a file named .json is JSON' python3 -m json.tool "$scratch/x.json"
 for picture in flame html timeline; do

@@ -91,7 +91,7 @@ is $? 2 "so is nothing at all"
 "$cairn" watch -o "$scratch/none/here" "$pid_db" >out 2>err
 is "$? $(grep -c 'none/here' err)" "1 1" "a folder that cannot be made"
 "$cairn" watch nonsense >out 2>err
-is "$? $(grep -c 'not a TARGET: give a PID' err)" "1 1" "what is no target"
+is "$? $(grep -c 'not a TARGET: give a PID' err)" "2 1" "what is no target is a usage error"
 
 # Other names for it
 "$cairn" watch --once -o named "$sockets/$pid_db.sock" >out 2>err

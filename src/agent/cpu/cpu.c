@@ -21,17 +21,17 @@
 #include <unistd.h>
 
 enum { slots_count = 4096, depth_most = 125, threads_most = 8192, scan_ms = 200, scans_most = 2 };
-enum { stack_needed = 4 << 10 };  /* by the handler: the deepest walk takes 2.7 KiB */
+enum { stack_needed = 4 << 10 };  /* used by the handler: the deepest walk takes 2.7 KiB */
 enum { small_stack = 12 << 10 };  /* a signal's frame takes 3 KiB with AVX-512 and 11 KiB with AMX, and a walk below it; see is_small */
 enum { first_stack_most = 8 << 20 }; /* the usual limit on the first thread's stack */
 
 enum slot_state { SLOT_FREE, SLOT_WRITING, SLOT_READY };
 
-/* One sample on its way from a signal handler. */
+/* One sample on its way from a signal handler to the thread that collects them. */
 struct slot {
 	atomic_int state;
 	uint32_t thread; /* index in `threads` */
-	uint32_t times;  /* the one, and those that the thread was too late for */
+	uint32_t times;  /* this one, and those for which the thread was too late */
 	uint32_t depth;
 	void *pcs[depth_most];
 };
@@ -40,8 +40,8 @@ struct thread {
 	atomic_int tid;
 	int timer;
 	bool has_timer;
-	atomic_bool small; /* its stack has little room: no more signals to it */
-	unsigned scan; /* the last that saw it */
+	atomic_bool small; /* its stack has little room: it gets no more signals */
+	unsigned scan; /* the last scan that saw it */
 	char name[16];
 };
 
@@ -51,11 +51,11 @@ struct cairn_cpu {
 	unsigned tail;    /* the next to read */
 	struct thread threads[threads_most];
 	unsigned thread_count;
-	unsigned scan;            /* how often threads were looked for */
-	unsigned missed, unwatched; /* threads without a timer because there was no room: in this scan, and in the worst */
+	unsigned scan;            /* number of scans for threads */
+	unsigned missed, unwatched; /* threads without a timer because there was no room: in this scan, and the most in any scan */
 	unsigned closed, blocked;   /* threads without a timer because they block its signal: in this scan, and in all: new ones do too */
 	_Atomic uint64_t dropped, cramped;
-	unsigned small;           /* threads that were given up because their stacks are */
+	unsigned small;           /* threads that were given up because their stacks are too small */
 	struct cairn_cpu_stacks stacks;
 	unsigned frequency;
 	int signal;
@@ -97,8 +97,8 @@ static void put_sample(struct cairn_cpu *cpu, uint32_t thread, uint32_t times, c
 	atomic_store_explicit(&slot->state, SLOT_READY, memory_order_release);
 }
 
-/* The thread whose timer the signal is of: the calling one, or NULL. A timer of ours carries the address of its thread's entry, but so did
- * those of an earlier run, one of whose signals may come late, and to memory that is ours again. */
+/* The thread whose timer sent the signal, which is the calling one, or NULL. Our timers carry the address of their thread's entry, but so
+ * did those of an earlier run: one of its signals may arrive late, when that memory is in use again. */
 static struct thread *find_thread(struct cairn_cpu *cpu, const siginfo_t *info)
 {
 	if (!cpu || info->si_code != SI_TIMER)
@@ -110,14 +110,15 @@ static struct thread *find_thread(struct cairn_cpu *cpu, const siginfo_t *info)
 	return atomic_load_explicit(&thread->tid, memory_order_relaxed) == syscall(SYS_gettid) ? thread : NULL;
 }
 
-/* The first thread's stack grows by itself down to its limit: what is not mapped yet is no guard page. AT_RANDOM's bytes lie at its top. */
+/* The first thread's stack grows by itself down to its limit, so memory below it that is not mapped yet is no guard page. The bytes of
+ * AT_RANDOM lie at its top. */
 static bool is_first_stack(uintptr_t here)
 {
 	return (uintptr_t)getauxval(AT_RANDOM) - here < first_stack_most;
 }
 
-/* The signal comes on the thread's alternate stack where it has one, and that may be just large enough for a handler that does next to
- * nothing: what lies below it is the host's. Elsewhere a guard page may lie below, or nothing. */
+/* The signal arrives on the thread's alternate stack if it has one. That stack may be just large enough for a handler that does next to
+ * nothing, and what lies below it is the host's. On other stacks there may be a guard page below, or nothing. */
 static bool has_room(const stack_t *alternate)
 {
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0), left = here - (uintptr_t)alternate->ss_sp;
@@ -126,14 +127,14 @@ static bool has_room(const stack_t *alternate)
 	return is_first_stack(here) || cairn_stack_is_readable((here - stack_needed) & ~(uintptr_t)7);
 }
 
-/* A thread of so small a stack that the kernel itself might once find no room for a signal on it, which ends the process: it is not
- * to get another. */
+/* A thread whose stack is so small that the kernel might find no room for a signal on it, which would end the process. It must not get
+ * another. */
 static bool is_small(const stack_t *alternate)
 {
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 	if (here - (uintptr_t)alternate->ss_sp < alternate->ss_size || is_first_stack(here))
 		return false;
-	for (unsigned below = stack_needed; below <= small_stack; below += stack_needed) /* a guard page may be one of 4 KiB */
+	for (unsigned below = stack_needed; below <= small_stack; below += stack_needed) /* a guard page may have only 4 KiB */
 		if (!cairn_stack_is_readable((here - below) & ~(uintptr_t)7))
 			return true;
 	return false;
@@ -158,7 +159,7 @@ static void handle(int signal, siginfo_t *info, void *context)
 	errno = saved;
 }
 
-/* A signal whose action is the default: nobody handles it. Who takes it by sigwait or signalfd has it blocked, and gets no timer. */
+/* Nobody handles a signal whose action is the default. A thread that receives it by sigwait or signalfd blocks it, and gets no timer. */
 static bool choose_signal(struct cairn_cpu *cpu)
 {
 	for (int i = 0, number = SIGPROF; number == SIGPROF || number > SIGRTMIN; number = SIGRTMAX - i++) {
@@ -170,26 +171,26 @@ static bool choose_signal(struct cairn_cpu *cpu)
 	return false;
 }
 
-/* By the system calls themselves: libc's wrappers keep books of their own. */
+/* Uses the system calls directly: libc's wrappers keep their own records. */
 static bool arm_timer(struct cairn_cpu *cpu, struct thread *thread)
 {
 	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = cpu->signal, .sigev_value.sival_ptr = thread};
 	event._sigev_un._tid = thread->tid;
 	clockid_t clock = (clockid_t)(~(unsigned)thread->tid << 3 | 6); /* the CPU clock of that thread, as the kernel numbers them */
 	if (syscall(SYS_timer_create, clock, &event, &thread->timer) != 0) {
-		cpu->missed += errno == EAGAIN; /* RLIMIT_SIGPENDING; any other tells that the thread is gone */
+		cpu->missed += errno == EAGAIN; /* RLIMIT_SIGPENDING; any other error means that the thread is gone */
 		return false;
 	}
 	thread->has_timer = true;
 	long period = CAIRN_SECOND_NS / (long)cpu->frequency;
-	/* Threads that start together are not to be sampled together for ever. */
+	/* Threads that start together should not always be sampled together. */
 	long first = period / 8 + (long)((unsigned long)thread->tid * 2654435761u % 1000 * (unsigned long)period / 1000 * 7 / 8);
 	struct itimerspec times = {{period / CAIRN_SECOND_NS, period % CAIRN_SECOND_NS},
 				   {first / CAIRN_SECOND_NS, first % CAIRN_SECOND_NS + (first == 0)}};
 	return syscall(SYS_timer_settime, thread->timer, 0, &times, NULL) == 0;
 }
 
-/* By its name: of the agent's threads nobody wants to hear that they block signals. */
+/* Recognizes the agent's own threads by name: that they block signals is no news. */
 static bool is_ours(int tid)
 {
 	char name[16] = "";
@@ -197,7 +198,8 @@ static bool is_ours(int tid)
 	return strcmp(name, "cairn") == 0 || strncmp(name, "cairn-", 6) == 0;
 }
 
-/* A thread that blocks the signal cannot be sampled, and would find it pending: its sigwait or signalfd would take it for the host's. */
+/* A thread that blocks the signal cannot be sampled; the signal would stay pending, and its sigwait or signalfd would take it for one of
+ * the host's. */
 static bool is_closed(struct cairn_cpu *cpu, int tid)
 {
 	if (!cairn_task_takes(tid, cpu->signal))
@@ -206,7 +208,7 @@ static bool is_closed(struct cairn_cpu *cpu, int tid)
 	return true;
 }
 
-/* One that was given up lately: it is not given another timer unless its number is another thread's by now. */
+/* A thread that was given up lately gets no other timer, unless its number belongs to another thread by now. */
 static bool is_known_small(struct cairn_cpu *cpu, int tid)
 {
 	for (unsigned i = 0; i < cpu->thread_count; i++) {
@@ -248,8 +250,8 @@ static void see_task(void *context, int tid)
 	}
 }
 
-/* Gives back the timers of threads that have ended: each takes of what the user's processes may have in all, and its number may be another
- * thread's soon. One that a single scan has not seen may only have been passed by. */
+/* Deletes the timers of threads that have ended: they count against the user's limit, and the number may soon belong to another thread. A
+ * thread that only one scan has missed may still exist. */
 static void forget_ended(struct cairn_cpu *cpu)
 {
 	for (unsigned i = 0; i < cpu->thread_count; i++) {
@@ -273,12 +275,12 @@ static void scan_threads(struct cairn_cpu *cpu)
 		cpu->blocked = cpu->closed;
 }
 
-/* Passes by a handler that has its number but not yet its slot: that sample waits for the ring to come round, or for the last drain. */
+/* Skips a handler that has its number but not yet its slot: that sample waits until the ring comes round, or for the last drain. */
 static void drain(struct cairn_cpu *cpu)
 {
 	unsigned head = atomic_load_explicit(&cpu->head, memory_order_relaxed);
 	if (head - cpu->tail > slots_count)
-		cpu->tail = head - slots_count; /* the ring went round: what was not free was dropped there */
+		cpu->tail = head - slots_count; /* the ring has gone round: what found no free slot was dropped */
 	for (; cpu->tail != head; cpu->tail++) {
 		struct slot *slot = &cpu->ring[cpu->tail % slots_count];
 		int now = atomic_load_explicit(&slot->state, memory_order_acquire);
@@ -393,7 +395,7 @@ void cairn_cpu_stop(struct cairn_cpu *cpu)
 		syscall(SYS_timer_delete, thread->timer);
 		cairn_task_name(thread->tid, thread->name, sizeof thread->name);
 	}
-	/* To ignore a signal discards those under way; with its default action the last of them would end the process. */
+	/* Ignoring a signal discards pending ones; with the default action the last of them would end the process. */
 	struct sigaction ignore = {.sa_handler = SIG_IGN};
 	if (is_handled_here(cpu)) {
 		sigaction(cpu->signal, &ignore, NULL);
@@ -417,7 +419,7 @@ void cairn_cpu_free(struct cairn_cpu *cpu)
 void cairn_cpu_forget(void)
 {
 	struct sigaction now;
-	if (!atomic_flag_test_and_set(&state.taken)) { /* no profile was being taken: a child costs no system call */
+	if (!atomic_flag_test_and_set(&state.taken)) { /* no profile was being taken: the child makes no system call */
 		atomic_flag_clear(&state.taken);
 		return;
 	}
@@ -444,7 +446,7 @@ static void write_words(struct cairn_buffer *out, const uint64_t *words, size_t 
 	cairn_buffer_append(out, words, count * sizeof *words);
 }
 
-/* Where the records of each thread are: ENDS[i] is behind the last of thread i in ORDER, which has all of them by thread. */
+/* Where the records of each thread are: ORDER has all of them by thread, and those of thread i end before ENDS[i]. */
 static void order_by_thread(const struct cairn_cpu *cpu, uint32_t *ends, const struct cairn_cpu_stack **order)
 {
 	for (const struct cairn_cpu_stack *stack = NULL; (stack = cairn_cpu_stacks_next(&cpu->stacks, stack));)
@@ -489,7 +491,7 @@ static void write_records(const struct cairn_cpu *cpu, struct cairn_buffer *out,
 	cairn_snapshot_trailer_end(out);
 }
 
-/* The records of a thread come one after another, so that a line behind the map can say whose they are. */
+/* The records of a thread follow each other, so that a line after the memory map can name the thread they belong to. */
 void cairn_cpu_write(struct cairn_cpu *cpu, struct cairn_buffer *out)
 {
 	size_t ends_size = (cpu->thread_count + 1) * sizeof(uint32_t), order_size = (cpu->stacks.count + 1) * sizeof(void *);

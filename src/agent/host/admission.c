@@ -1,4 +1,4 @@
-/* admission.c - a request's way in: who may ask, where it goes, and who waits for its answer.
+/* admission.c - decides who may send a request, where it goes, and who waits for its answer.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/admission.h"
 
@@ -20,7 +20,7 @@ void cairn_admission_open(struct cairn_agent *agent)
 	agent->memory.local = (struct cairn_quota){.limit = all, .reserve = reserve, .whole = &agent->memory.whole};
 }
 
-/* In constant time for a given length: how long the comparison takes says nothing about the token. */
+/* Compares in constant time for a given length, so that the time taken reveals nothing about the token. */
 static bool has_token(struct cairn_bytes authorization, const char *token)
 {
 	size_t length = strlen(token);
@@ -40,7 +40,7 @@ static bool refuse(struct cairn_agent *agent, struct cairn_response *response, i
 	return false;
 }
 
-/* Typed, bookmarked, or from a page of this very origin: what a browser says of requests that no other page made. */
+/* Whether the request was typed, bookmarked or sent by a page of this origin, according to the browser. */
 static bool is_direct(const struct cairn_request *request)
 {
 	struct cairn_bytes site = request->fetch_site;
@@ -70,8 +70,8 @@ bool cairn_admission_check(struct cairn_agent *agent, const struct cairn_request
 	return true;
 }
 
-/* GET is what any page can make a browser send. Where it does more than look, a browser has to say that its user asked, or a page of ours;
- * one too old to say so, or that speaks to what is not loopback, is refused. */
+/* Any page can make a browser send a GET. If a GET does more than show something, the browser has to say that the user asked for it, or
+ * one of our own pages; a browser that is too old to say so, or that does not use a loopback address, is refused. */
 static bool admit_effect(struct cairn_agent *agent, const struct cairn_request *request, struct cairn_response *response)
 {
 	if (request->fetch_site.data ? is_direct(request) : !cairn_bytes_start_with(request->user_agent, "Mozilla/"))
@@ -102,7 +102,7 @@ bool cairn_admission_admit(void *context, struct cairn_exchange *exchange, size_
 	return false;
 }
 
-/* The handler is through with CALL. */
+/* The handler has finished CALL. */
 static void settle(struct cairn_call *call)
 {
 	if (!call->busy)
@@ -114,12 +114,12 @@ static void settle(struct cairn_call *call)
 static void finish_exchange(struct cairn_call *call)
 {
 	settle(call);
-	cairn_call_release(call); /* before the answer: who has it may ask for the next CPU profile at once */
+	cairn_call_release(call); /* before the answer: the client may ask for the next CPU profile as soon as it has it */
 	cairn_exchange_finish(call->owner);
-	cairn_call_free(&call->agent->work, call); /* after it: once no call is under way the server may be closed */
+	cairn_call_free(&call->agent->work, call); /* after it: when no call is in progress, the server may be closed */
 }
 
-/* Answers at once (true), or hands CALL over to the workers (false). */
+/* Answers at once (true), or passes CALL to the workers (false). */
 static bool begin_call(struct cairn_agent *agent, const struct cairn_request *request, struct cairn_response *response,
 		       struct cairn_exchange *exchange, void (*finish)(struct cairn_call *call), void *owner)
 {
@@ -212,7 +212,7 @@ void cairn_admission_answer(const struct cairn_request *request, struct cairn_re
 
 /* A snapshot for the host itself. */
 struct taking {
-	struct waiting waiting; /* first: `finish_waiting` knows no more of it */
+	struct waiting waiting; /* first member: `finish_waiting` knows nothing else of it */
 	struct cairn_snapshot *snapshot;
 	struct cairn_error *error;
 };
@@ -232,7 +232,7 @@ struct cairn_snapshot *cairn_admission_snapshot(struct cairn_error *error)
 	struct cairn_agent *agent = &cairn_agent;
 	struct taking taking = {.waiting = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false}, .error = error};
 	struct cairn_call *call = cairn_call_new(&agent->work, CAIRN_CALL_LOCAL);
-	cairn_fail(error, "the agent is stopping"); /* unless the call comes to be worked on */
+	cairn_fail(error, "the agent is stopping"); /* unless the call is processed */
 	if (call) {
 		call->agent = agent;
 		call->route = &route;

@@ -1,4 +1,4 @@
-/* api.c - the functions of cairn.h, over the service.
+/* api.c - the functions of cairn.h.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cairn.h"
 
@@ -42,7 +42,7 @@ static bool start(const struct cairn_options *given, struct cairn_error *error)
 	struct cairn_config config;
 	if (given && given->size < offsetof(struct cairn_options, token))
 		return cairn_fail(error, "options.size is %zu; set it to sizeof(struct cairn_options)", given->size);
-	if (given) /* a caller built against an older header knows fewer fields */
+	if (given) /* a caller that was built with an older header has fewer fields */
 		memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
 	cairn_config_default(&config);
 	take_text(&config, "listen", options.listen);
@@ -73,7 +73,7 @@ void cairn_stop(void)
 	pthread_mutex_unlock(&cairn_agent.life);
 }
 
-/* The agent's own state is needed by all that follows. */
+/* Everything below needs the agent's state. */
 static bool require_started(struct cairn_error *error)
 {
 	return cairn_service_is_running() || cairn_fail(error, "the agent is not running; call cairn_start first");
@@ -108,7 +108,8 @@ bool cairn_gdump(bool active, char *error, size_t size)
 	return pass_on(require_started(&inner) && cairn_profiler_gdump(&cairn_agent.profiler, active, &inner), &inner, error, size);
 }
 
-/* What a reply refers to. It belongs to the caller, who may fork with it: these pages go along, as no others of the agent's do. */
+/* The memory that a reply refers to. It belongs to the caller, who may fork with it: a child inherits these pages, unlike the agent's
+ * others. */
 struct kept {
 	size_t size;
 	char headers[sizeof((struct cairn_response *)0)->headers];

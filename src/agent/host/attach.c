@@ -38,10 +38,11 @@ static void *begin(void *context)
 	cairn_config_default(&config);
 	cairn_attached.config[sizeof cairn_attached.config - 1] = 0;
 	cairn_config_environment(&config, cairn_bytes_of(cairn_attached.config));
+	bool is_given = cairn_attached.config[0] != 0;
 	memset(cairn_attached.config, 0, sizeof cairn_attached.config); /* there may be a token in it */
 	pthread_mutex_lock(&cairn_agent.life);
 	/* Samples of an earlier time are worth nothing: what was freed since was not seen. */
-	if (!atomic_load(&cairn_agent.started) && cairn_sample_is_ours())
+	if (is_given && !atomic_load(&cairn_agent.started) && cairn_sample_is_ours())
 		cairn_engine_sampler.reset(&cairn_agent.profiler, config.period, &error);
 	bool started = cairn_service_start(&config, true, &error);
 	pthread_mutex_unlock(&cairn_agent.life);

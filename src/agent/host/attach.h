@@ -16,6 +16,7 @@ enum cairn_attach_state {
 	CAIRN_ATTACH_RUNNING,
 	CAIRN_ATTACH_FAILED,   /* `problem` says why */
 	CAIRN_ATTACH_DETACHED,
+	CAIRN_ATTACH_WAITING,  /* a forked child whose agent has not started yet (start.h) */
 };
 
 enum { CAIRN_ATTACH_VERSION = 1 };
@@ -25,7 +26,8 @@ struct cairn_attach {
 	uint32_t version;
 	_Atomic uint32_t state;
 	int32_t descriptor; /* of the library's memfd plus 1, which the agent closes; 0 for none */
-	char config[1536];  /* as in CAIRN_CONF; what the process has in its own stands behind it, and wins */
+	char config[1536];  /* as in CAIRN_CONF; what the process has in its own stands behind it, and wins. "" in a child that waits for
+			     * the settings that it has */
 	char problem[512];
 };
 

@@ -24,10 +24,10 @@ void cairn_work_open(struct cairn_work *work, void (*begin)(void))
 	pthread_condattr_destroy(&attributes);
 }
 
-/* By their place in `workers`. */
+/* Indices in `workers`. */
 enum { LOCAL_WORKER = CAIRN_WORKERS, URGENT_WORKER };
 
-/* Whether WORKER is there for CALL. */
+/* Whether WORKER may process CALL. */
 static bool may_take(const struct cairn_worker *worker, const struct cairn_call *call)
 {
 	switch (worker - worker->work->workers) {
@@ -37,7 +37,7 @@ static bool may_take(const struct cairn_worker *worker, const struct cairn_call 
 	}
 }
 
-/* The next call for WORKER whose time has come; waits for it. NULL to stop. Called with the mutex held. */
+/* Waits for the next call for WORKER that is due; NULL to stop. Called with the mutex held. */
 static struct cairn_call *next_call(const struct cairn_worker *worker)
 {
 	struct cairn_work *work = worker->work;
@@ -59,7 +59,7 @@ static struct cairn_call *next_call(const struct cairn_worker *worker)
 	return NULL;
 }
 
-/* Ends a call that will not be worked on any more. */
+/* Ends a call that will not be processed. */
 static void turn_away(struct cairn_call *call)
 {
 	if (call->response)
@@ -108,12 +108,12 @@ static bool start_worker(struct cairn_work *work, unsigned index)
 	return worker->started;
 }
 
-/* One more thread when all are at work; with the mutex held. Whether there is any for CALL. */
+/* Starts another thread if all are busy. Returns whether there is one for CALL. Called with the mutex held. */
 static bool ensure_worker(struct cairn_work *work, const struct cairn_call *call)
 {
 	if (call->due_ns == CAIRN_URGENT && start_worker(work, URGENT_WORKER))
 		return true;
-	unsigned started = 0, busy = work->running; /* or soon: a worker may not have come to take its call yet */
+	unsigned started = 0, busy = work->running; /* or soon: a worker may not have taken its call yet */
 	for (const struct cairn_call *waiting = work->queue; waiting; waiting = waiting->next)
 		busy++;
 	while (started < CAIRN_WORKERS && work->workers[started].started)
@@ -182,7 +182,7 @@ static bool has_gone(const struct cairn_call *call)
 bool cairn_call_enqueue(struct cairn_work *work, struct cairn_call *call)
 {
 	pthread_mutex_lock(&work->mutex);
-	/* Looked at with the mutex held: who leaves later is found in the queue. */
+	/* Checked with the mutex held: a client that leaves later is found in the queue. */
 	if (work->stop || has_gone(call) || !ensure_worker(work, call)) {
 		pthread_mutex_unlock(&work->mutex);
 		return false;
@@ -197,7 +197,7 @@ bool cairn_call_enqueue(struct cairn_work *work, struct cairn_call *call)
 	return true;
 }
 
-/* Ends the calls in the queue of ROUTE, or of OWNER where there is no route. */
+/* Ends the queued calls of ROUTE, or those of OWNER if ROUTE is NULL. */
 static void end_queued(struct cairn_work *work, const struct cairn_route *route, const void *owner)
 {
 	struct cairn_call *withdrawn = NULL;

@@ -1,4 +1,4 @@
-/* listen.c - making sockets.
+/* listen.c - makes the listening sockets.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/listen.h"
 
@@ -30,8 +30,8 @@ static bool is_ours_alone(const char *path)
 	       access(path, W_OK | X_OK) == 0;
 }
 
-/* What is made in PATH stays what it is: nobody but this user and root can write there. XDG_RUNTIME_DIR of another user, which sudo may
- * pass on, is not such a place. */
+/* Whether what is created in PATH is safe: only this user and root can write there. XDG_RUNTIME_DIR of another user, which sudo may pass
+ * on, is not such a folder. */
 static bool is_own_folder(const char *path)
 {
 	struct stat status;
@@ -39,7 +39,7 @@ static bool is_own_folder(const char *path)
 	       (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-/* PATH is a folder of ours that nobody else can enter, made if need be. */
+/* Whether PATH is a folder of this user that nobody else can enter; creates it if necessary. */
 static bool claim_folder(const char *path)
 {
 	if (mkdir(path, 0700) == 0)
@@ -49,7 +49,7 @@ static bool claim_folder(const char *path)
 
 enum { folders_most = 4, folder_size = sizeof((struct cairn_listen *)0)->folder };
 
-/* Where the socket may go, in that order; "" for what is out of the question. */
+/* The folders for the socket, in order of preference; "" for one that is not possible. */
 static void list_folders(const char *runtime, char folders[folders_most][folder_size])
 {
 	memset(folders, 0, (size_t)folders_most * folder_size);
@@ -87,8 +87,8 @@ static bool answers(const char *path)
 	return !refused;
 }
 
-/* Sockets of processes that were killed; nothing else in the folder is touched. One that another agent has just bound and does
- * not listen on yet looks the same, so the folder is locked against that, and not swept while an agent is about to. */
+/* Removes the sockets of processes that were killed, and nothing else. A socket that another agent has just bound and does not listen on
+ * yet looks the same, so the folder is locked while an agent does that, and not swept. */
 static void sweep(const char *path_of_folder, int folder)
 {
 	_Alignas(struct dirent64) char entries[2048];
@@ -118,14 +118,16 @@ void cairn_listen_tidy(const char *runtime)
 	}
 }
 
-/* Keeps others from sweeping. Whoever sweeps takes milliseconds; one that was stopped in the middle of it is not waited for. */
+/* Keeps other processes from sweeping the folder. Sweeping takes milliseconds; a process that was stopped while it swept is not waited
+ * for. */
 static void hold(int folder)
 {
 	for (int i = 0; i < 50 && flock(folder, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK; i++)
 		nanosleep(&(struct timespec){0, 10000000}, NULL);
 }
 
-/* Without a folder: a name that only the network namespace knows. Anybody in it may connect, so the server looks at who that is. */
+/* Without a folder, the socket has an abstract name, which anybody in the network namespace can connect to; the server checks who
+ * connects. */
 static int listen_abstract(struct cairn_listen *place)
 {
 	int descriptor = cairn_descriptor_adopt(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -138,7 +140,7 @@ static int listen_abstract(struct cairn_listen *place)
 			     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) == 0;
 	}
 	if (!bound || listen(descriptor, backlog) != 0) {
-		cairn_descriptor_close(descriptor); /* the problem is that there is no folder, and has been said */
+		cairn_descriptor_close(descriptor); /* the problem is the missing folder, which has been reported */
 		return -1;
 	}
 	snprintf(place->path, sizeof place->path, "@%s", address.sun_path + 1);
@@ -158,7 +160,7 @@ int cairn_listen_local(struct cairn_listen *place)
 	int descriptor = cairn_descriptor_adopt(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	bool bound = false;
-	/* The name can be taken by a live process of another PID namespace that shares the folder. */
+	/* A live process of another PID namespace that shares the folder may have the name. */
 	for (int i = 0; i < 16 && descriptor >= 0 && !bound; i++) {
 		snprintf(place->name, sizeof place->name, i ? "%d-%d.sock" : "%d.sock", getpid(), i + 1);
 		snprintf(address.sun_path, sizeof address.sun_path, "%s/%s", place->folder, place->name);
@@ -221,7 +223,7 @@ union address {
 	struct sockaddr_in6 v6;
 };
 
-/* Numeric addresses only: resolving names would pull the host's resolver, its files and its malloc into our thread. */
+/* Accepts numeric addresses only: resolving names would bring the host's resolver, its files and its malloc into our thread. */
 static socklen_t make_address(union address *address, const char *host, unsigned port, bool *loopback)
 {
 	*address = (union address){0};
@@ -241,7 +243,7 @@ static socklen_t make_address(union address *address, const char *host, unsigned
 	return 0;
 }
 
-/* 0.0.0.0 and its like reach this machine from a page of any site, under a name that is nobody's. */
+/* A page of any site can reach this machine as 0.0.0.0 or the like, a name that belongs to nobody. */
 static bool is_unspecified(const union address *address)
 {
 	if (address->any.sa_family == AF_INET)
@@ -256,8 +258,8 @@ static int refuse_tcp(struct cairn_listen *place, const char *address, const cha
 	return -1;
 }
 
-/* What every connection inherits: a client whose machine has vanished is noticed while its call waits, and the kernel, too, holds only so
- * much of what one that does not read is sent, or one that is not read sends. */
+/* Options that every connection inherits: a client whose machine has vanished is noticed while its call waits, and the kernel buffers
+ * little for a client that does not read, or that we do not read from. */
 static void prepare_for_strangers(int listener)
 {
 	static const struct {

@@ -1,4 +1,4 @@
-/* monitor.c - looking, dumping, and keeping the folder in order.
+/* monitor.c - checks memory, requests dumps, and thins the folder.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/monitor.h"
 
@@ -53,7 +53,7 @@ void cairn_monitor_close(struct cairn_agent *agent)
 	agent->monitor.watching = agent->monitor.keeping = false;
 }
 
-/* Hands work to the queue that no client waits for. */
+/* Queues work that no client waits for. */
 static bool enqueue(struct cairn_agent *agent, const struct cairn_route *route, int64_t due_ns, void (*finish)(struct cairn_call *call))
 {
 	struct cairn_call *call = cairn_call_new(&agent->work, CAIRN_CALL_OWN);
@@ -80,7 +80,7 @@ static void write_dump(struct cairn_call *call)
 	struct cairn_snapshot_ask ask = {.since_ns = call->arrived_ns};
 	struct cairn_snapshot *snapshot = cairn_snapshot_take(&agent->snapshots, &ask, &error);
 	const struct cairn_folder_facts facts = {.memory = monitor->due.anonymous, .reason = reason, .urgent = true};
-	/* As jemalloc names its own, where a prefix was asked for. */
+	/* Names the dump as jemalloc would, if a prefix is configured. */
 	bool numbered = monitor->reason == CAIRN_TRIGGER_INTERVAL && !cairn_profiler_is_jemalloc(&agent->profiler) &&
 			agent->config.origins[CAIRN_KEY_PREFIX] != CAIRN_CONFIG_DEFAULT;
 	bool written = snapshot && (numbered ? cairn_dumps_write_numbered(agent, snapshot, 'i', path, sizeof path, &error) :
@@ -100,7 +100,7 @@ static void write_dump(struct cairn_call *call)
 	atomic_store(&monitor->state, written ? CAIRN_MONITOR_DUMPED : CAIRN_MONITOR_FAILED);
 }
 
-/* Also of a dump that never began, because the agent stops. */
+/* Also called for a dump that never began because the agent stops. */
 static void finish_dump(struct cairn_call *call)
 {
 	enum cairn_monitor_state dumping = CAIRN_MONITOR_DUMPING;
@@ -122,8 +122,9 @@ static void start_dump(struct cairn_agent *agent, enum cairn_trigger_reason reas
 	}
 }
 
-/* Others write into the folder too, jemalloc's gdump thousands of files. It is thinned when it has changed, every second while there is
- * something to remove, and from time to time for what has become old. Files so young that their writers may be at it are left for later. */
+/* Others write to the folder too; jemalloc's gdump may write thousands of files. The folder is thinned when it has changed, every second
+ * while there is something to remove, and from time to time for files that have become old. Files that are so new that their writers may
+ * not have finished are left for later. */
 static size_t tidy_folder(const struct cairn_folder *folder, struct cairn_monitor_folder *seen)
 {
 	struct cairn_error error;
@@ -171,9 +172,8 @@ static void look_at_folder(struct cairn_agent *agent, int64_t now)
 		atomic_store(&monitor->tidying, false);
 }
 
-/* gdump on Cairn's engine: a dump when live memory has reached a new high, by a step that keeps their number sensible. The folder is
- * kept within its
- * limits, given or default, as it is when rules ask for dumps. */
+/* gdump on Cairn's engine: requests a dump when live memory reaches a new high, in steps that keep their number reasonable. The folder is
+ * kept within its limits, configured or default, as with dumps requested by rules. */
 static void write_high_dump(struct cairn_call *call)
 {
 	struct cairn_agent *agent = call->agent;
@@ -237,7 +237,7 @@ int cairn_monitor_look(struct cairn_agent *agent)
 	if (monitor->rules.interval)
 		monitor->reading.allocated = cairn_profiler_engine(&agent->profiler)->allocated(&agent->profiler);
 	if (agent->forked && !monitor->trigger.seen) {
-		/* What a child has from its parent is the parent's to report: its own story begins here. */
+		/* What a child inherits is the parent's to report: its own records begin here. */
 		cairn_trigger_look(&monitor->trigger, &monitor->rules, &monitor->reading, now);
 		cairn_trigger_dumped(&monitor->trigger, &monitor->rules, &monitor->reading, CAIRN_TRIGGER_NONE, true);
 		return idle_ms;

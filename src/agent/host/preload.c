@@ -1,15 +1,16 @@
-/* preload.c - what happens when libcairn.so is loaded by LD_PRELOAD or by `cairn attach`: the agent starts. It touches nothing of the
- * host before sampling is switched on; with `engine:jemalloc` it starts only where there is a jemalloc in use.
+/* preload.c - starts the agent when libcairn.so is loaded by LD_PRELOAD or by `cairn attach`. Nothing of the host changes before sampling
+ * is switched on; with `engine:jemalloc`, the agent starts only if a jemalloc is in use.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/attach.h"
 #include "agent/host/start.h"
+#include "process/facts.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* Programs that change what they may do and then become the service. One that keeps its capabilities while it changes its user, as setpriv
- * does, is ended by libc if there is a second thread, which has not kept them; and a second thread keeps unshare from making a user
- * namespace. The service has its agent all the same. */
+/* Programs that change their privileges and then exec the service. libc ends a program that keeps its capabilities while it changes its
+ * user, as setpriv does, if there is a second thread, which has not kept them; and unshare cannot make a user namespace with a second
+ * thread. The service itself gets its agent after the exec. */
 static bool is_launcher(const char *name)
 {
 	static const char *const launchers[] = {
@@ -28,13 +29,14 @@ __attribute__((constructor)) static void preloaded(void)
 		cairn_attach_start();
 		return;
 	}
-	cairn_attach_close_library(); /* the command that brought it has given up meanwhile */
-	/* A program that is linked with the library starts it itself. */
+	cairn_attach_close_library(); /* the command that loaded it has given up meanwhile */
+	/* A program that is linked with the library starts the agent itself. */
 	const char *preload = secure_getenv("LD_PRELOAD");
 	if (!preload || !strstr(preload, "libcairn") || is_launcher(program_invocation_short_name))
 		return;
 	struct cairn_config config;
 	struct cairn_error error;
+	cairn_facts_program_loaded();
 	cairn_config_default(&config);
 	pthread_mutex_lock(&cairn_agent.life);
 	cairn_service_start(&config, true, &error);

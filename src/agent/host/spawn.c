@@ -1,4 +1,4 @@
-/* spawn.c - the shepherd and the command.
+/* spawn.c - starts the command through a helper process, the shepherd.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/spawn.h"
 
@@ -25,7 +25,7 @@
 
 enum { stack_size = 32 << 10, said_maximum = 4 << 10, poll_ms = 200, niceness = 10 };
 
-/* Shared by three tasks in one address space: the agent's thread, the shepherd, and the command until it has exec'ed. */
+/* Shared by three tasks in one address space: the agent's thread, the shepherd, and the command until its exec. */
 struct launch {
 	const struct cairn_spawn *spawn;
 	int input, output, errors, base;
@@ -76,7 +76,7 @@ static int run_command(void *context)
 	struct launch *launch = context;
 	const struct cairn_spawn *spawn = launch->spawn;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* All four are ours and far above 3 (base/descriptor.h), so no placing overwrites one that is still needed. */
+	/* All four are ours and far above 3 (base/descriptor.h), so dup2 never overwrites one that is still needed. */
 	place(launch->input, 0);
 	place(launch->output, 1);
 	place(launch->errors, 2);
@@ -88,7 +88,7 @@ static int run_command(void *context)
 	setrlimit(RLIMIT_CORE, &core);
 	setpriority(PRIO_PROCESS, 0, niceness);
 	int score = open("/proc/self/oom_score_adj", O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-	if (score >= 0) { /* if memory runs out, the drawing goes, not the service */
+	if (score >= 0) { /* if memory runs out, the OOM killer takes the child, not the service */
 		(void)!write(score, "1000", 4);
 		close(score);
 	}
@@ -98,14 +98,14 @@ static int run_command(void *context)
 	_exit(127);
 }
 
-/* Runs beside the agent's thread on its thread-local storage, so after it has announced the command it makes only system
- * calls that cannot fail into errno. */
+/* Runs beside the agent's thread and shares its thread-local storage: after it has announced the command, it makes only system calls that
+ * cannot set errno. */
 static int shepherd(void *context)
 {
 	struct launch *launch = context;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	struct sigaction standard = {.sa_handler = SIG_DFL};
-	sigaction(SIGCHLD, &standard, NULL); /* a host that ignores it would lose us the exit status */
+	sigaction(SIGCHLD, &standard, NULL); /* if the host ignored it, the exit status would be lost */
 	launch->command = clone(run_command, launch->stacks[1] + stack_size, CLONE_VM | CLONE_VFORK | SIGCHLD, launch);
 	pid_t command = launch->command;
 	if (command < 0)
@@ -120,7 +120,7 @@ static int shepherd(void *context)
 	return 0;
 }
 
-/* Another description of the same file, so that two commands reading one snapshot do not share a position. */
+/* Opens the file again, so that two commands that read one snapshot do not share a position. */
 static int reopen(int descriptor)
 {
 	if (descriptor < 0)
@@ -140,7 +140,7 @@ static int reopen(int descriptor)
 	return cairn_descriptor_adopt(again);
 }
 
-/* Takes what has arrived on DESCRIPTOR; false at its end. */
+/* Reads what has arrived on DESCRIPTOR; false at its end. */
 static bool drain(int descriptor, struct cairn_buffer *out)
 {
 	char *room = cairn_buffer_room(out, 64 << 10);
@@ -151,7 +151,7 @@ static bool drain(int descriptor, struct cairn_buffer *out)
 	return length > 0 || (length < 0 && (errno == EINTR || errno == EAGAIN));
 }
 
-/* Reads both pipes until their ends, or until the command has to be stopped for *REASON. */
+/* Reads both pipes to their ends, or until the command has to be stopped for *REASON. */
 static enum cairn_spawn_result follow(const struct cairn_spawn *spawn, int output, int errors, struct cairn_buffer *out, struct cairn_buffer *said,
 				      const char **reason)
 {
@@ -201,7 +201,7 @@ static bool wait_for_start(struct launch *launch, pid_t shepherd_pid)
 	return true;
 }
 
-/* CODE is what the command ended with, 128 and the signal's number for one that was killed; -1 when that is not known. */
+/* CODE is the command's exit code, 128 plus the signal's number if it was killed, or -1 if unknown. */
 static bool explain(const struct cairn_spawn *spawn, int code, struct cairn_buffer *said, struct cairn_error *error)
 {
 	struct cairn_bytes words = cairn_text_trim(cairn_buffer_bytes(said));
@@ -218,7 +218,7 @@ static bool explain(const struct cairn_spawn *spawn, int code, struct cairn_buff
 static enum cairn_spawn_result run(struct launch *launch, int output, int errors, struct cairn_buffer *out, struct cairn_error *error)
 {
 	const struct cairn_spawn *spawn = launch->spawn;
-	/* No exit signal: the host gets no SIGCHLD for the shepherd and no wait() of its finds it. */
+	/* No exit signal: the host gets no SIGCHLD for the shepherd, and its wait() does not find it. */
 	pid_t pid = clone(shepherd, launch->stacks[0] + stack_size, CLONE_VM | CLONE_FILES | CLONE_FS, launch);
 	if (pid < 0) {
 		cairn_fail_errno(error, "cannot start a process");

@@ -17,6 +17,7 @@
 
 #include "agent/cpu/cpu.h"
 #include "agent/host/admission.h"
+#include "agent/host/attach.h"
 #include "agent/host/environment.h"
 #include "agent/host/handover.h"
 #include "agent/host/ledger_left.h"
@@ -42,11 +43,11 @@
 enum { fork_pause_ms = 200, live_pause_ms = 20, retry_ms = 1000, early_samples = 8 };
 enum { body_maximum = 64 << 20, response_maximum = 512 << 20 };
 
-/* Of a forked child without an agent of its own yet. */
+/* The state of a forked child that has no agent yet. */
 static struct {
 	atomic_bool waiting;
-	atomic_bool armed;    /* it samples although profiling is not active */
-	atomic_uint samples;  /* that came too early */
+	atomic_bool armed;    /* it samples although profiling is inactive */
+	atomic_uint samples;  /* samples that came too early */
 	atomic_uint failures; /* to start a thread */
 	int64_t forked_ns;
 	bool first_is_made;   /* this process has forked before */
@@ -54,7 +55,7 @@ static struct {
 
 struct cairn_agent cairn_agent = {.life = PTHREAD_MUTEX_INITIALIZER};
 
-/* To its end: where the host changes its user libc interrupts every thread, whatever signals that blocks. */
+/* Reads to the end, even if interrupted: when the host changes its user, libc interrupts every thread, whatever signals it blocks. */
 static void pause_ms(int milliseconds)
 {
 	struct timespec left = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
@@ -73,7 +74,7 @@ static bool uses_jemalloc(const struct cairn_agent *agent)
 	return agent->profiler.jemalloc.mallctl && cairn_profiler_is_jemalloc(&agent->profiler);
 }
 
-/* Our own few allocations, inside libc, are not to show up in the host's profile. */
+/* Keeps our own few allocations inside libc out of the host's profile. */
 static void begin_thread(void)
 {
 	cairn_locale_use_plain();
@@ -82,7 +83,7 @@ static void begin_thread(void)
 		cairn_jemalloc_set_bool(&cairn_agent.profiler.jemalloc, "thread.prof.active", false);
 }
 
-/* The socket of the process's own, where there is something to speak of. */
+/* Opens the process's own socket, if there is anything to report. */
 static void listen_locally(struct cairn_agent *agent, struct cairn_server *server)
 {
 	int listener = has_profiler(agent) ? cairn_listen_local(&agent->listen) : -1;
@@ -90,8 +91,8 @@ static void listen_locally(struct cairn_agent *agent, struct cairn_server *serve
 		cairn_descriptor_close(listener);
 }
 
-/* A folder may be another, since the host has become another user; a port may become free, in a daemon whose parent still holds it for
- * instance. */
+/* The folder may have changed because the host has changed its user; a port may become free, for instance in a daemon whose parent still
+ * holds it. */
 static void retry_listening(struct cairn_agent *agent)
 {
 	struct cairn_server *server = atomic_load(&agent->server);
@@ -108,7 +109,7 @@ static void retry_listening(struct cairn_agent *agent)
 	}
 }
 
-/* What there is to do every second; memory is looked at more often when a rule may soon be met. */
+/* What is done every second; memory is checked more often if a rule may apply soon. */
 static int tick(void *context)
 {
 	struct cairn_agent *agent = context;
@@ -150,12 +151,12 @@ static struct cairn_server *open_server(struct cairn_agent *agent)
 	return server;
 }
 
-/* One life of the server: until it is stopped or its descriptors are gone. */
+/* Runs the server until it is stopped or its descriptors are gone. */
 static void serve_once(struct cairn_agent *agent)
 {
 	struct cairn_server *server = open_server(agent);
 	if (!server) {
-		pause_ms(retry_ms); /* no descriptors left in the process, perhaps not for long */
+		pause_ms(retry_ms); /* the process has no descriptors left, perhaps not for long */
 		return;
 	}
 	atomic_store(&agent->server, server);
@@ -182,7 +183,7 @@ static void *serve(void *context)
 		pause_ms((int)(fork_pause_ms - age_ms));
 	if (agent->forked)
 		cairn_sampler_resume();
-	/* A jemalloc with a prefix is in use once something was allocated from it. */
+	/* A jemalloc with a prefix counts as in use once something was allocated from it. */
 	for (int wait = live_pause_ms; uses_jemalloc(agent) && !atomic_load(&agent->stop) &&
 	     !cairn_jemalloc_is_live(&agent->profiler.jemalloc); wait = wait < retry_ms ? wait * 2 : retry_ms)
 		pause_ms(wait);
@@ -222,14 +223,16 @@ static void stop_waiting(void)
 		cairn_jemalloc_set_bool(&cairn_agent.profiler.jemalloc, "prof.active", false);
 }
 
-/* Starts the agent of a child that waits, on whichever thread comes first. */
+/* Starts the agent of a waiting child, on whichever thread comes first. */
 static void start_in_child(void)
 {
 	enum { failures_most = 3 };
 	if (!atomic_exchange(&child.waiting, false))
 		return;
 	if (start_parts(&cairn_agent)) {
+		uint32_t waiting = CAIRN_ATTACH_WAITING;
 		atomic_store(&cairn_agent.started, true);
+		atomic_compare_exchange_strong(&cairn_attached.state, &waiting, CAIRN_ATTACH_NEVER);
 		cairn_profiler_engine(&cairn_agent.profiler)->notify(NULL);
 	} else if (atomic_fetch_add(&child.failures, 1) < failures_most) {
 		atomic_store(&child.waiting, true);
@@ -238,7 +241,8 @@ static void start_in_child(void)
 	}
 }
 
-/* In a host's thread, inside malloc, which jemalloc lets be called again here. A child of vfork shares our memory and is another. */
+/* Runs on a thread of the host, inside malloc; jemalloc can be called again here. A child of vfork shares our memory but is another
+ * process. */
 static void see_sample(void)
 {
 	if (cairn_agent.owner != getpid())
@@ -253,7 +257,7 @@ static void after_fork_in_child(void)
 {
 	cairn_loader_in_child();
 	cairn_sampler_in_child();
-	pthread_mutex_init(&cairn_agent.life, NULL); /* whoever held it is not here */
+	pthread_mutex_init(&cairn_agent.life, NULL); /* the thread that held it does not exist here */
 	if (!atomic_load(&cairn_agent.started) && !atomic_load(&child.waiting))
 		return;
 	cairn_descriptors_abandon();
@@ -272,6 +276,7 @@ static void after_fork_in_child(void)
 	if (tells || (!first && (state < CAIRN_PROFILER_INACTIVE || !cairn_profiler_is_jemalloc(&cairn_agent.profiler)))) {
 		atomic_store(&cairn_agent.started, false);
 		atomic_store(&child.waiting, true);
+		atomic_store(&cairn_attached.state, CAIRN_ATTACH_WAITING);
 		if (state == CAIRN_PROFILER_INACTIVE && uses_jemalloc(&cairn_agent))
 			atomic_store(&child.armed, cairn_jemalloc_set_bool(&cairn_agent.profiler.jemalloc, "prof.active", true) == 0);
 		return;
@@ -319,7 +324,7 @@ static void read_config(struct cairn_config *config)
 		cairn_config_set(config, "tool", cairn_bytes_of(tool), CAIRN_CONFIG_ENVIRONMENT);
 }
 
-/* jemalloc's own profiler where the host was started with it, and Cairn's sampler elsewhere. */
+/* jemalloc's own profiler if the host was started with it, otherwise Cairn's sampler. */
 static void choose_engine(struct cairn_agent *agent)
 {
 	const struct cairn_config *config = &agent->config;
@@ -331,7 +336,7 @@ static void choose_engine(struct cairn_agent *agent)
 	cairn_ledger_left_configure(agent);
 }
 
-/* Sampling as the configuration wants it, and since when it has been on. */
+/* Switches sampling on or off as configured, and records since when it is on. */
 static void settle_profiler(struct cairn_agent *agent)
 {
 	struct cairn_facts facts;
@@ -378,7 +383,7 @@ bool cairn_service_start(const struct cairn_config *config, bool only_live, stru
 		return false;
 	}
 	settle_profiler(agent);
-	if (!agent->environment) /* an agent that ended has left it here */
+	if (!agent->environment) /* left by an agent that has ended */
 		agent->environment = cairn_environment_copy(environ);
 	cairn_environment_find_tool(agent->config.tool, secure_getenv("PATH"), agent->tool, sizeof agent->tool);
 	snprintf(agent->runtime, sizeof agent->runtime, "%s", secure_getenv("XDG_RUNTIME_DIR") ? secure_getenv("XDG_RUNTIME_DIR") : "");

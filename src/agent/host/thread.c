@@ -1,4 +1,4 @@
-/* thread.c - starting threads.
+/* thread.c - starts threads.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/thread.h"
 
@@ -8,12 +8,13 @@
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum { stack_size = 256 << 10, room_needed = 16 << 20 };
 
-/* What libc takes of a stack for itself: glibc puts the thread-local storage of all modules there, and a host may have much of it. Its
- * function is looked up once, before any fork: in a child the loader's lock may be held by a thread that is not there. */
+/* How much of a stack libc takes for itself: glibc puts the thread-local storage of all modules there, and a host may have much of it.
+ * Its function is looked up once, before any fork, because in a child a thread that does not exist may hold the loader's lock. */
 static size_t size_of_libc(const pthread_attr_t *attributes)
 {
 	static bool looked;
@@ -26,17 +27,18 @@ static size_t size_of_libc(const pthread_attr_t *attributes)
 	return minimum ? minimum(attributes) : (size_t)sysconf(_SC_THREAD_STACK_MIN);
 }
 
-/* jemalloc maps an arena when a new thread first calls it, and 5.3 ends in a fault where it cannot (RLIMIT_AS, overcommit). */
+/* jemalloc maps an arena when a new thread first calls it, and 5.3 crashes if it cannot (RLIMIT_AS, overcommit). */
 static bool has_room(void)
 {
 	void *room = cairn_pages_map(room_needed);
-	cairn_pages_unmap(room, room_needed);
+	if (room)
+		munmap(room, room_needed); /* nothing is in it: in one piece */
 	return room != NULL;
 }
 
 bool cairn_thread_start(pthread_t *thread, void *(*run)(void *context), void *context, const char *name)
 {
-	if (!has_room()) /* with errno */
+	if (!has_room()) /* sets errno */
 		return false;
 	sigset_t all, before;
 	pthread_attr_t attributes;

@@ -1,4 +1,4 @@
-/* budget.c - measuring the cost of profiling, and moving the period.
+/* budget.c - measures the cost of profiling and changes the period.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/jemalloc/budget.h"
 
@@ -11,7 +11,7 @@ enum {
 	looks_above = 3,   /* before the period is raised */
 	looks_below = 120, /* before it is lowered */
 	bookkeeping_ns = 1500, /* of jemalloc for a sampled malloc and free without the stack: 1 to 2 µs with 5.3.0 (make bench) */
-	object_bytes = 16384,  /* the least jemalloc 5.3.0 gives a sampled object */
+	object_bytes = 16384,  /* the smallest size that jemalloc 5.3.0 gives a sampled object */
 };
 
 uint64_t cairn_budget_memory(uint64_t samples)
@@ -44,7 +44,7 @@ static void move(struct cairn_budget *budget, struct cairn_profiler *profiler, d
 	atomic_fetch_add(&budget->changes, 1);
 }
 
-/* A period that somebody else has set is where the budget begins anew: it is never moved below what was asked for. */
+/* If somebody else sets a period, the budget starts anew from there: it never goes below what was requested. */
 static void see_period(struct cairn_budget *budget, uint64_t period)
 {
 	if (period == budget->known_period)

@@ -17,7 +17,7 @@ static struct {
 	atomic_uint depth;
 	backtrace_hook *before; /* what jemalloc had */
 	atomic_bool installed;
-	void (*_Atomic notify)(void); /* at each sample; NULL but in a forked child whose agent has not started */
+	void (*_Atomic notify)(void); /* called at each sample; NULL except in a forked child whose agent has not started */
 	_Atomic uint64_t ends[CAIRN_UNWIND_ENDS];
 	_Atomic uint64_t measured, measured_frames, measured_ns;
 } hook;
@@ -32,7 +32,7 @@ static void take_stack(const struct cairn_registers *registers, void **pcs, unsi
 	if (most > depth)
 		most = depth;
 	enum cairn_unwind_end end = cairn_unwind(registers, &hook.allocator, pcs, most, count);
-	/* Where no function of jemalloc was known by name, nothing was left out; the hook's own frame is nobody's business. */
+	/* If no function of jemalloc was known by name, nothing was left out, and the hook's own frame is removed. */
 	if (*count > 1 && (uintptr_t)pcs[0] == registers->pc)
 		memmove(pcs, pcs + 1, --*count * sizeof *pcs);
 	if (end == CAIRN_UNWIND_TRUNCATED)
@@ -105,7 +105,7 @@ static void add_range(struct cairn_unwind_ranges *found, uintptr_t start, uintpt
 	found->ranges[place] = (struct cairn_unwind_range){start, end};
 }
 
-/* A function reaches as far as its unwind entry says. */
+/* A function extends as far as its unwind entry says. */
 static void add_function(struct cairn_unwind_ranges *found, uintptr_t address)
 {
 	struct cairn_code code;
@@ -122,7 +122,8 @@ static bool is_entry(const char *name, const char *prefix)
 	static const char *const entries[] = {
 		"malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc", "memalign", "valloc", "pvalloc", "mallocx", "rallocx", "xallocx",
 	};
-	/* The functions that malloc and realloc end in by a jump: they are on the stack instead. Compilers add suffixes to private ones. */
+	/* The functions that malloc and realloc jump to at their end: these are on the stack instead. Compilers add suffixes to private
+	 * functions. */
 	static const char *const jumped_to[] = {"do_rallocx", "do_realloc_nonnull"};
 	const char *inner = strstr(name, "je_");
 	if (inner && strcmp(inner, "je_malloc_default") == 0)
@@ -149,8 +150,8 @@ static bool see_function(void *context, const struct cairn_object *object, const
 	return false;
 }
 
-/* A library that is jemalloc and nothing else is left out whole. In anything else jemalloc was linked in, and only the
- * functions that programs call are known by name: a stack is left out up to the last of them. */
+/* If a library is jemalloc and nothing else, all its frames are left out. Elsewhere jemalloc was linked in, and only the functions that
+ * programs call are known by name: a stack is left out up to the last of them. */
 static bool see_object(void *context, const struct cairn_object *object)
 {
 	enum { frames_inside = 12 };

@@ -1,4 +1,4 @@
-/* jemalloc.c - finding and calling jemalloc.
+/* jemalloc.c - finds and calls jemalloc.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/jemalloc/jemalloc.h"
 
@@ -52,19 +52,19 @@ void cairn_jemalloc_refresh(const struct cairn_jemalloc *jemalloc)
 
 bool cairn_jemalloc_is_live(struct cairn_jemalloc *jemalloc)
 {
-	/* What an idle jemalloc has allocated for itself and for two threads is well below this. */
+	/* An idle jemalloc has allocated far less than this for itself and two threads. */
 	enum { own_allocations = 256 << 10 };
 	if (jemalloc->is_malloc || jemalloc->handed_over)
 		return true;
 	size_t allocated, before = jemalloc->seen_allocated;
 	cairn_jemalloc_refresh(jemalloc);
 	if (cairn_jemalloc_get_size(jemalloc, "stats.allocated", &allocated) != 0)
-		return true; /* built without statistics it cannot say; then its being there has to do */
+		return true; /* without statistics it cannot say; then it counts as in use because it is there */
 	jemalloc->seen_allocated = allocated;
 	return allocated > own_allocations || (before && allocated != before);
 }
 
-/* Of the classes that jemalloc calls KIND ("bin", "lextent"), which are COUNT in number. 4096 is its name for all arenas together. */
+/* Sums over the COUNT classes that jemalloc calls KIND ("bin", "lextent"). 4096 is its name for all arenas together. */
 static uint64_t total_of(const struct cairn_jemalloc *jemalloc, const char *kind, const char *count_name)
 {
 	unsigned count = 0;
@@ -112,7 +112,7 @@ static bool has_version(struct cairn_jemalloc *jemalloc)
 	return true;
 }
 
-/* Allocates a little and looks whether JEMALLOC noticed. */
+/* Allocates a little and checks whether JEMALLOC noticed. */
 static bool serves_malloc(const struct cairn_jemalloc *jemalloc)
 {
 	uint64_t before, after;
@@ -133,8 +133,8 @@ static bool serves_malloc(const struct cairn_jemalloc *jemalloc)
 
 enum { candidates_maximum = 8 };
 
-/* Candidates are gathered while the loader holds its lock and called only after: a jemalloc that waits for that lock in
- * another thread (its unwinder may) would otherwise wait for ever. */
+/* Candidates are collected while the loader holds its lock, and called only afterwards: a jemalloc that waits for that lock in another
+ * thread, as its unwinder may, would otherwise wait for ever. */
 struct search {
 	struct cairn_jemalloc candidates[candidates_maximum];
 	size_t count;
@@ -175,7 +175,7 @@ static bool search_module(void *context, const struct cairn_object *module)
 	return (search->local ? cairn_object_local : cairn_object_exported)(module, "mallctl", see_mallctl, search);
 }
 
-/* The one in use: what malloc() calls, else the first with a prefix. IDLE describes any other. */
+/* The jemalloc in use: the one that malloc() calls, else the first with a prefix. IDLE describes any other. */
 static struct cairn_jemalloc *choose(struct search *search, struct cairn_jemalloc *idle)
 {
 	struct cairn_jemalloc *prefixed = NULL;

@@ -21,7 +21,7 @@ bool cairn_message_is_about_dump(const char *text)
 	return false;
 }
 
-/* As jemalloc itself writes: one call, and errno as it was. */
+/* Writes as jemalloc itself does: with one call, and errno unchanged. */
 static void pass_on(void *context, const char *text)
 {
 	(void)context;

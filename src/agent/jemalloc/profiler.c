@@ -1,4 +1,4 @@
-/* profiler.c - driving prof.* through mallctl.
+/* profiler.c - controls prof.* through mallctl.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/engine.h"
 #include "agent/jemalloc/hook.h"
@@ -50,7 +50,7 @@ static void explain(struct cairn_profiler *profiler, char *out, size_t size)
 	}
 }
 
-/* Fails with the explanation unless the profiler can be commanded. */
+/* Fails with the explanation unless profiling can be controlled. */
 static bool require(struct cairn_profiler *profiler, struct cairn_error *error)
 {
 	if (get_state(profiler) >= CAIRN_PROFILER_INACTIVE)
@@ -126,7 +126,7 @@ static uint64_t allocated(struct cairn_profiler *profiler)
 	return cairn_jemalloc_total(&profiler->jemalloc);
 }
 
-/* jemalloc changes its period only by throwing its samples away. */
+/* jemalloc can change its period only by discarding its samples. */
 static bool set_period(struct cairn_profiler *profiler, uint64_t period)
 {
 	return reset(profiler, period, NULL);

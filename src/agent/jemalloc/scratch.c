@@ -1,4 +1,4 @@
-/* scratch.c - memfds and their stand-ins.
+/* scratch.c - memfds and their replacements.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/jemalloc/scratch.h"
 
@@ -32,7 +32,7 @@ static bool open_memory(struct cairn_scratch *scratch, bool by_name)
 	return same;
 }
 
-/* Nobody else can put another folder in the place of one that is made in FOLDER: it is sticky, or only we and root can write to it. */
+/* Whether nobody else can replace a folder that is made in FOLDER: FOLDER is sticky, or only this user and root can write to it. */
 static bool is_safe(const char *folder)
 {
 	struct stat status;
@@ -47,7 +47,7 @@ static bool open_in(struct cairn_scratch *scratch, const char *folder)
 	if (getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random)
 		random = (uintptr_t)&random ^ (uint64_t)getpid() << 32;
 	snprintf(scratch->directory, sizeof scratch->directory, "%s/.cairn-%016llx", folder, (unsigned long long)random);
-	if (mkdir(scratch->directory, 0700) != 0) /* fails on whatever is there already, a link too */
+	if (mkdir(scratch->directory, 0700) != 0) /* fails if anything is there already, even a link */
 		return false;
 	snprintf(scratch->path, sizeof scratch->path, "%s/dump", scratch->directory);
 	scratch->descriptor = cairn_descriptor_adopt(open(scratch->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));

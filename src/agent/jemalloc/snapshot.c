@@ -1,4 +1,4 @@
-/* snapshot.c - taking and sharing snapshots.
+/* snapshot.c - takes and shares snapshots.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/jemalloc/snapshot.h"
 
@@ -20,7 +20,7 @@
 
 enum { trailer_maximum = 16 << 20 };
 
-/* The text of the file so far, mapped; unmapped by the caller. */
+/* Maps the text of the file so far; the caller unmaps it. */
 static struct cairn_bytes map_text(int descriptor)
 {
 	struct stat status;
@@ -49,7 +49,7 @@ static bool has_maps(struct cairn_bytes text)
 	return memmem(text.data, text.length, "\nMAPPED_LIBRARIES:", 18) != NULL;
 }
 
-/* jemalloc writes into SCRATCH, and we look at what it wrote. */
+/* Has jemalloc write into SCRATCH, and checks what it wrote. */
 static bool dump_into(struct cairn_snapshots *snapshots, struct cairn_scratch *scratch, struct cairn_error *error)
 {
 	int64_t before = cairn_clock_ns();
@@ -66,7 +66,7 @@ static bool dump_into(struct cairn_snapshots *snapshots, struct cairn_scratch *s
 	atomic_store(&snapshots->last_samples, samples);
 	atomic_store(&snapshots->last_bytes, bytes);
 	bool with_maps = !has_maps(raw);
-	munmap((void *)(uintptr_t)raw.data, raw.length);
+	cairn_pages_unmap((void *)(uintptr_t)raw.data, raw.length);
 	return append_trailer(snapshots, scratch->descriptor, with_maps, error);
 }
 
@@ -102,14 +102,14 @@ static struct cairn_snapshot *take(struct cairn_snapshots *snapshots, struct cai
 	return snapshot;
 }
 
-/* What a snapshot of SIZE counts for. However large it is, QUOTA has to hold one, with room beside it for what is made of it. */
+/* What a snapshot of SIZE is charged. However large it is, QUOTA must have room for one, and for what is made from it. */
 static size_t counted(const struct cairn_quota *quota, uint64_t size)
 {
 	size_t most = !quota ? 0 : quota->reserve ? quota->reserve / 2 : quota->limit / 3 * 2;
 	return size < most ? (size_t)size : most;
 }
 
-/* Takes one within the quota. How large it will be is known once it is there; until then the last one tells. */
+/* Takes a snapshot within the quota. Its size is known only afterwards; until then the size of the last one is assumed. */
 static struct cairn_snapshot *take_counted(struct cairn_snapshots *snapshots, struct cairn_snapshot_ask *ask, struct cairn_error *error)
 {
 	size_t expected = counted(ask->quota, atomic_load(&snapshots->last_size));
@@ -133,7 +133,7 @@ static struct cairn_snapshot *take_counted(struct cairn_snapshots *snapshots, st
 static struct cairn_snapshot *take_latest(struct cairn_snapshots *snapshots, struct cairn_snapshot_ask *ask, struct cairn_error *error)
 {
 	struct cairn_snapshot *snapshot = snapshots->latest;
-	/* Not one of another quota: who is slow to let go of it would hold what is not theirs. */
+	/* Not shared between quotas: a client that is slow to release it would hold what belongs to others. */
 	if (snapshot && snapshot->began_ns >= ask->since_ns && snapshot->quota == ask->quota) {
 		atomic_fetch_add(&snapshots->shared, 1);
 	} else {
@@ -173,7 +173,7 @@ void cairn_snapshot_release(struct cairn_snapshot *snapshot)
 	if (holders != 1)
 		return;
 	cairn_quota_give(snapshot->quota, snapshot->counted);
-	munmap((void *)(uintptr_t)snapshot->text.data, snapshot->text.length);
+	cairn_pages_unmap((void *)(uintptr_t)snapshot->text.data, snapshot->text.length);
 	cairn_descriptor_close(snapshot->descriptor);
 	cairn_pages_unmap(snapshot, sizeof *snapshot);
 }

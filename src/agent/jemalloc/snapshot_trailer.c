@@ -1,4 +1,4 @@
-/* snapshot_trailer.c - version, options, modules, process, statistics and memory of the instant of a snapshot.
+/* snapshot_trailer.c - version, options, modules, process, statistics and memory at the moment of a snapshot.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/jemalloc/snapshot_trailer.h"
 
@@ -34,7 +34,7 @@ static void write_process(struct cairn_buffer *out)
 		cairn_trailer_write_text(out, "service", service);
 }
 
-/* The options that decide what the numbers mean, as jemalloc runs with them. */
+/* The options of the running jemalloc that determine what the numbers mean. */
 static void write_options(struct cairn_buffer *out, struct cairn_profiler *profiler)
 {
 	static const char *const bools[] = {"config.stats", "opt.prof", "opt.prof_active", "opt.prof_accum", "opt.prof_final", "opt.prof_gdump",
@@ -104,7 +104,7 @@ static void write_statistics(struct cairn_buffer *out, const struct cairn_jemall
 	}
 }
 
-/* Of one size class: its size, its objects, and what was asked for by how many of the sampled ones. */
+/* One size class: its size, its objects, and how much was requested by how many of the sampled ones. */
 static void write_class(struct cairn_buffer *out, const struct cairn_jemalloc *jemalloc, const char *kind, const char *count,
 			unsigned index)
 {
@@ -126,7 +126,7 @@ static void write_class(struct cairn_buffer *out, const struct cairn_jemalloc *j
 					   (unsigned long long)sampled.count);
 }
 
-/* Only a jemalloc that runs with prof_stats:true keeps what was asked for. */
+/* Only a jemalloc with prof_stats:true records the requested sizes. */
 static void write_classes(struct cairn_buffer *out, const struct cairn_jemalloc *jemalloc)
 {
 	unsigned bins = 0, extents = 0;
@@ -162,15 +162,20 @@ static void write_status(struct cairn_buffer *out)
 	cairn_buffer_free(&text);
 }
 
-/* Which pages are there is looked up only so far: it takes the kernel about 10 ms for each GiB of addresses. */
+/* Pages are examined only up to a limit: it takes the kernel about 10 ms for each GiB of addresses. */
 enum { pages_most = 1 << 20 };
 
-static void write_memory(struct cairn_buffer *out)
+static void write_memory(struct cairn_buffer *out, const struct cairn_engine *engine)
 {
 	struct cairn_smaps smaps;
 	char name[40];
 	uint64_t *value;
-	if (!cairn_smaps_read_holes(&smaps, 0, pages_most))
+	size_t count = 0, size = 0;
+	struct cairn_smaps_range *ranges = engine->list_mapped ? engine->list_mapped(&count, &size) : NULL;
+	bool good = cairn_smaps_read_apart(&smaps, 0, pages_most, ranges, count);
+	if (ranges)
+		cairn_pages_unmap(ranges, size);
+	if (!good)
 		return;
 	write_status(out);
 	for (unsigned i = 0; cairn_smaps_number(&smaps, i, name, &value); i++)
@@ -180,7 +185,7 @@ static void write_memory(struct cairn_buffer *out)
 	write_huge_pages(out);
 }
 
-/* How much the process may have, and how often its group ran out of it. */
+/* The memory limit of the process, and how often its group reached it. */
 static void write_limit(struct cairn_buffer *out)
 {
 	struct cairn_memory memory;
@@ -230,7 +235,7 @@ static bool list_module(void *context, const struct cairn_object *module)
 	return false;
 }
 
-/* What was allocated by an unloaded library may still be live, and is named by it. */
+/* Memory that an unloaded library allocated may still be live, and gets its names from that library. */
 static void list_unloaded(void *context, const struct cairn_known *known)
 {
 	for (unsigned i = 0; i < known->segment_count; i++) {
@@ -275,7 +280,7 @@ void cairn_snapshot_trailer_write(struct cairn_buffer *out, struct cairn_profile
 	const struct cairn_engine *engine = cairn_profiler_engine(profiler);
 	if (extent == CAIRN_TRAILER_WITH_STATISTICS && !profiler->jemalloc.mallctl && engine->write_statistics)
 		engine->write_statistics(out);
-	write_memory(out);
+	write_memory(out, engine);
 	write_limit(out);
 	cairn_snapshot_trailer_end(out);
 }

@@ -107,7 +107,7 @@ int cairn_answer_render(struct cairn_call *call, const char *const *arguments, i
 	return result == CAIRN_SPAWN_TOO_LONG ? 504 : 500;
 }
 
-/* Text on its way to the cairn command: a scratch file, whose size is taken from the quota of the call. */
+/* Text for the cairn command: a scratch file, whose size is charged to the call's quota. */
 struct handed {
 	struct cairn_scratch scratch;
 	size_t length;
@@ -119,7 +119,7 @@ static void take_back(struct cairn_call *call, struct handed *handed)
 	cairn_quota_give(call->quota, handed->length);
 }
 
-/* Fills HANDED with TEXT. 200, or the status to fail with; there is nothing to take back then. */
+/* Fills HANDED with TEXT. Returns 200, or the status of the failure; nothing has to be released then. */
 static int hand_over(struct cairn_call *call, struct cairn_bytes text, struct handed *handed, struct cairn_error *error)
 {
 	handed->length = text.length;

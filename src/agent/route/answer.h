@@ -38,6 +38,19 @@ int cairn_answer_render_text(struct cairn_call *call, const char *const *argumen
 int cairn_answer_render_upload(struct cairn_call *call, const char *const *arguments, struct cairn_bytes text, const char *type,
 			       struct cairn_error *error);
 
+/* What the receivers of pprof profiles take by default, and what ?max_samples= and ?max_bytes= say instead; 0 is no limit. */
+#define CAIRN_PPROF_SAMPLES "16000"
+#define CAIRN_PPROF_BYTES "4194304"
+struct cairn_pprof_limits {
+	char samples[24], bytes[24];
+};
+
+/* Reads them from the query of CALL; answers 400 and returns false where they are no numbers. */
+bool cairn_pprof_limits(struct cairn_call *call, struct cairn_pprof_limits *limits);
+
+/* Adds them to the COUNT arguments of `cairn pprof`, up to four, and returns how many there are then. */
+size_t cairn_pprof_limit_arguments(const struct cairn_pprof_limits *limits, const char **arguments, size_t count);
+
 /* jemalloc's own statistics; OPTIONS as for malloc_stats_print. Returns false if it fails. */
 bool cairn_answer_stats(struct cairn_call *call, const char *options);
 

@@ -1,7 +1,7 @@
-/* cpu_profile.c - CPU profiles, for GreptimeDB's clients, for Go's and Databend's, and for jeprof.
+/* cpu_profile.c - CPU profiles, for the clients of GreptimeDB, Go and Databend, and for jeprof.
  *
- * A handler is called several times for one request: the first time it begins the run, then it empties the ring ten times
- * a second, and at the end it answers. A client that leaves, or an agent that stops, ends the run with the call.
+ * A handler is called several times for one request: first it begins the run, then it empties the ring ten times a second, and at the end
+ * it answers. If the client leaves or the agent stops, the run ends with the call.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/cpu/cpu.h"
 #include "agent/route/answer.h"
@@ -9,6 +9,8 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "process/clock.h"
+
+#include <stdio.h>
 
 enum { seconds_most = 3600, look_ms = 100, profile_maximum = 512 << 20 };
 
@@ -37,7 +39,7 @@ static void free_run(void *held)
 
 enum progress { FAILED, BUSY, GOING_ON, OVER };
 
-/* Begins the run of CALL or goes on with it. When it is OVER the profile is in PROFILE. */
+/* Begins the run of CALL or continues it. When it is OVER, the profile is in PROFILE. */
 static enum progress sample(struct cairn_call *call, const struct request *request, struct cairn_buffer *profile, struct cairn_error *error)
 {
 	int64_t now = cairn_clock_ns();
@@ -51,8 +53,8 @@ static enum progress sample(struct cairn_call *call, const struct request *reque
 	} else {
 		cairn_cpu_collect(call->held);
 	}
-	/* Over TCP one cannot tell a client that left from one that closed its own side only; the threads of the host are not
-	 * interrupted for somebody who is most likely not there. */
+	/* Over TCP, a client that has left looks like one that has only closed its sending side. The host's threads are not interrupted
+	 * for a client that has most likely left. */
 	if (call->half_closed && atomic_load(call->half_closed)) {
 		cairn_fail(error, "the client closed its side of the connection; a CPU profile needs it open");
 		return FAILED;
@@ -64,7 +66,7 @@ static enum progress sample(struct cairn_call *call, const struct request *reque
 	}
 	cairn_cpu_stop(call->held);
 	cairn_cpu_write(call->held, profile);
-	cairn_call_release(call); /* the next run need not wait until this one is drawn */
+	cairn_call_release(call); /* the next run does not have to wait until this one is drawn */
 	if (!profile->failed)
 		return OVER;
 	call->busy = "the profile does not fit in the remaining memory for answers (`memory` in CAIRN_CONF)";
@@ -72,7 +74,7 @@ static enum progress sample(struct cairn_call *call, const struct request *reque
 	return FAILED;
 }
 
-/* Sends PROFILE as the cairn command makes it of it. */
+/* Sends PROFILE as converted by the cairn command. */
 static int render(struct cairn_call *call, const char *output, const struct cairn_buffer *profile, struct cairn_error *error)
 {
 	static const char *const pprof[] = {"pprof", "--uncompressed", "-", NULL};
@@ -111,16 +113,24 @@ void cairn_cpu_greptime(struct cairn_call *call)
 	cairn_buffer_free(&profile);
 }
 
-/* Databend takes its defaults for whatever it cannot read. */
+/* Databend uses its defaults for whatever it cannot read. */
 void cairn_cpu_pprof(struct cairn_call *call)
 {
 	struct request request = {.seconds = 5, .frequency = 99};
 	read_number(call, "seconds", seconds_most, &request.seconds);
 	read_number(call, "frequency", CAIRN_CPU_FREQUENCY_MOST, &request.frequency);
+	struct cairn_pprof_limits limits;
+	if (!cairn_pprof_limits(call, &limits))
+		return;
 	struct cairn_buffer profile = cairn_pages_of(call->quota, profile_maximum);
 	struct cairn_error error;
+	/* The profile itself does not say when it was taken, and whoever stores it must know. */
+	char taken[24];
+	snprintf(taken, sizeof taken, "%lld", (long long)(cairn_clock_wall_ns() / CAIRN_SECOND_NS));
+	const char *arguments[10] = {"pprof", "--uncompressed", "--taken", taken};
+	arguments[cairn_pprof_limit_arguments(&limits, arguments, 4)] = "-";
 	enum progress progress = sample(call, &request, &profile, &error);
-	int status = progress == OVER ? render(call, "proto", &profile, &error) : progress == BUSY ? busy_status(call) : 500;
+	int status = progress == OVER ? cairn_answer_render_text(call, arguments, cairn_buffer_bytes(&profile), CAIRN_OCTETS, &error) : progress == BUSY ? busy_status(call) : 500;
 	if (progress != GOING_ON && status != 200)
 		cairn_response_text(call->response, status, CAIRN_TEXT, "%s\n", error.text);
 	cairn_buffer_free(&profile);

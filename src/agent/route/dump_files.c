@@ -1,4 +1,4 @@
-/* dump_files.c - the dump folder over HTTP: what is there, one of them, less of them.
+/* dump_files.c - the dump folder over HTTP: lists dumps, sends one, and thins the folder.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/dump_writer.h"
 #include "agent/route/answer.h"
@@ -11,7 +11,7 @@
 
 enum { name_size = 300 };
 
-/* A folder or file that is not there is a 404, all else that goes wrong with it a 500. */
+/* A missing folder or file is a 404, any other failure a 500. */
 static void answer_failure(struct cairn_call *call, const struct cairn_error *error)
 {
 	cairn_answer_error(call, errno == ENOENT || errno == ELOOP || errno == EINVAL ? 404 : 500, error->text, NULL);
@@ -38,7 +38,7 @@ void cairn_dumps_list(struct cairn_call *call)
 	cairn_listing_free(&listing);
 }
 
-/* The folder, and the file in it that the path names. What refuses the name itself leaves no errno of its own. */
+/* Opens the file that the path names in the dump folder. If the name itself is refused, errno is not set. */
 static void take_name(struct cairn_call *call, struct cairn_folder *folder, char *name)
 {
 	cairn_dumps_folder(call->agent, folder);
@@ -71,7 +71,7 @@ void cairn_dumps_remove(struct cairn_call *call)
 		answer_failure(call, &error);
 }
 
-/* The limits of the configuration, with those of the request in their place. */
+/* The configured limits, replaced by those of the request. */
 void cairn_dumps_thin(struct cairn_call *call)
 {
 	struct cairn_folder folder;

@@ -3,6 +3,7 @@
 #include "agent/route/forward.h"
 
 #include "agent/host/agent.h"
+#include "agent/route/answer.h"
 #include "base/descriptor.h"
 #include "base/text.h"
 #include "base/time.h"
@@ -37,7 +38,7 @@ bool cairn_forward_is_meant(const struct cairn_request *request)
 	return pid != 0 && pid != getpid();
 }
 
-/* The socket of process PID in FOLDER, if that very process answers there; -1. */
+/* Connects to the socket of process PID in FOLDER; -1 unless that very process answers there. */
 static int reach(const char *folder, int pid)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -56,7 +57,7 @@ static int reach(const char *folder, int pid)
 	return -1;
 }
 
-/* It may have become another user since it was forked, and have its socket where that one's are. */
+/* The child may have changed its user since the fork and have its socket in that user's folder. */
 static int reach_process(const struct cairn_agent *agent, int pid)
 {
 	char path[32], theirs[40] = "";
@@ -71,7 +72,7 @@ static int reach_process(const struct cairn_agent *agent, int pid)
 	return descriptor;
 }
 
-/* Waits until DESCRIPTOR is ready; false when the client has left or it takes too long. */
+/* Waits until DESCRIPTOR is ready; false if the client has left or it takes too long. */
 static bool await(const struct cairn_call *call, int descriptor, short events, int64_t end)
 {
 	struct pollfd ready = {.fd = descriptor, .events = events};
@@ -96,7 +97,7 @@ static bool send_all(const struct cairn_call *call, int descriptor, struct cairn
 	return true;
 }
 
-/* The request line and what the agent looks at, without `pid`. */
+/* Writes the request line and the headers that the agent looks at, without `pid`. */
 static bool send_request(const struct cairn_call *call, int descriptor, struct cairn_bytes path, int64_t end)
 {
 	const struct cairn_request *request = call->request;
@@ -125,7 +126,7 @@ static bool send_request(const struct cairn_call *call, int descriptor, struct c
 	return good;
 }
 
-/* A content type that lives as long as the program. */
+/* The same content type as a string that lives as long as the program. */
 static const char *known_type(struct cairn_bytes type)
 {
 	static const char *const types[] = {CAIRN_TEXT, CAIRN_JSON, CAIRN_HTML, "text/plain; version=0.0.4; charset=utf-8", "image/svg+xml",
@@ -153,7 +154,7 @@ static void pass_header(struct cairn_response *response, struct cairn_bytes line
 	}
 }
 
-/* Reads the answer: its head is taken off the body again. */
+/* Reads the answer and removes its head from the body. */
 static bool receive(const struct cairn_call *call, int descriptor, int64_t end)
 {
 	struct cairn_response *response = call->response;
@@ -193,6 +194,18 @@ static bool receive(const struct cairn_call *call, int descriptor, int64_t end)
 	return true;
 }
 
+/* Nothing in an idle child can hear us, and nothing is to run there for that. So the command starts its agent from outside, as far as this
+ * process may trace the child. */
+static bool start_child(struct cairn_call *call, int pid, struct cairn_error *error)
+{
+	char number[16];
+	snprintf(number, sizeof number, "%d", pid);
+	const char *const arguments[] = {"attach", "--quiet", "--waiting", number, NULL};
+	bool started = cairn_answer_render(call, arguments, -1, -1, CAIRN_TEXT, error) == 200;
+	call->response->body.length = 0;
+	return started;
+}
+
 bool cairn_forward_exchange(struct cairn_call *call, int descriptor, struct cairn_bytes path)
 {
 	int64_t end = cairn_clock_ns() + patience_seconds * CAIRN_SECOND_NS;
@@ -207,11 +220,15 @@ static void forward(struct cairn_call *call)
 		cairn_response_text(call->response, 404, CAIRN_TEXT, "pid takes a descendant of process %d\n", getpid());
 		return;
 	}
+	struct cairn_error why = {0};
 	int descriptor = reach_process(call->agent, pid);
+	if (descriptor < 0 && start_child(call, pid, &why))
+		descriptor = reach_process(call->agent, pid);
 	if (descriptor < 0) {
 		cairn_response_text(call->response, 409, CAIRN_TEXT,
 				    "process %d has no agent yet: a forked process starts its agent with its first sample; until then its heap is what its "
-				    "parent had at the fork. 'cairn attach %d' starts it now\n", pid, pid);
+				    "parent had at the fork. 'cairn attach %d' starts it now%s%.300s\n", pid, pid,
+				    why.text[0] ? "; this process may not: " : "", why.text);
 		return;
 	}
 	if (!cairn_forward_exchange(call, descriptor, call->request->path))

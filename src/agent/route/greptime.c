@@ -1,10 +1,10 @@
-/* greptime.c - GreptimeDB's /debug/prof/mem routes and Databend's two, in their words.
+/* greptime.c - GreptimeDB's routes under /debug/prof/mem and two of Databend's, with their wording.
  *
- * Bodies and status codes are theirs; content types are what the content is, unless compat:old asks for theirs.
+ * Bodies and status codes are theirs. Content types are correct, unless compat:old asks for theirs.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/route/answer.h"
 
-/* Theirs is octet-stream for every dump and text/plain for the rest. */
+/* Theirs are octet-stream for every dump and text/plain for the rest. */
 static const char *type_of(struct cairn_call *call, const char *right, const char *old)
 {
 	return call->agent->config.old_contract ? old : right;

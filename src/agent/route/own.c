@@ -32,7 +32,7 @@ void cairn_control_metrics(struct cairn_call *call)
 	cairn_status_metrics(&status, &call->response->body);
 }
 
-/* After a command: the new state, or why not. */
+/* After a command: the new state, or the reason why it failed. */
 static void answer_command(struct cairn_call *call, bool done, const struct cairn_error *error)
 {
 	if (done)
@@ -155,7 +155,7 @@ static void append_escaped(struct cairn_buffer *out, const char *text)
 	}
 }
 
-/* The first of the paths that PATTERN stands for. */
+/* The first path that PATTERN matches. */
 static void append_first_path(struct cairn_buffer *out, const char *pattern)
 {
 	for (; *pattern; pattern++) {
@@ -169,7 +169,7 @@ static void append_first_path(struct cairn_buffer *out, const char *pattern)
 	}
 }
 
-/* Whether following ROUTE from a page shows something and does nothing. */
+/* Whether a link to ROUTE only shows something and changes nothing. */
 static bool is_link(const struct cairn_route *route)
 {
 	return strncmp(route->methods, "GET", 3) == 0 && !strchr(route->path, '*') && !(route->flags & CAIRN_ROUTE_EFFECT);

@@ -1,6 +1,7 @@
-/* pprof.c - the pages jeprof and gperftools' pprof ask for, and Go's.
+/* pprof.c - the pages that jeprof, gperftools' pprof and Go's pprof request.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/route/answer.h"
+#include "agent/route/empty_profile.h"
 #include "agent/route/symbols.h"
 #include "base/text.h"
 #include "base/time.h"
@@ -8,10 +9,11 @@
 #include "process/facts.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { seconds_maximum = 3600 };
 
-/* 503 when the service has to be started differently, 501 when it has to be built differently, 500 for all else. */
+/* 503 if the service has to be started differently, 501 if it has to be built differently, 500 otherwise. */
 static void refuse(struct cairn_call *call, const struct cairn_error *error)
 {
 	enum cairn_profiler_state state = cairn_profiler_state(&call->agent->profiler);
@@ -19,7 +21,7 @@ static void refuse(struct cairn_call *call, const struct cairn_error *error)
 	cairn_response_text(call->response, status, CAIRN_TEXT, "%s\n", error->text);
 }
 
-/* growth is the same: jemalloc keeps no stacks of the growth of the address space, only of what is live. */
+/* growth is the same as heap: jemalloc records stacks only of what is live, not of the growth of the address space. */
 void cairn_pprof_heap(struct cairn_call *call)
 {
 	struct cairn_error error = {0};
@@ -46,7 +48,7 @@ void cairn_pprof_cmdline(struct cairn_call *call)
 	struct cairn_buffer *body = &call->response->body;
 	if (!cairn_facts_read("/proc/thread-self/cmdline", body))
 		cairn_response_text(call->response, 500, CAIRN_TEXT, "/proc/thread-self/cmdline cannot be read\n");
-	/* A program that shows its state there leaves zeroes behind it. */
+	/* A program that writes its state to its command line leaves zeroes after it. */
 	while (body->length > 0 && body->data[body->length - 1] == 0)
 		body->length--;
 }
@@ -61,10 +63,49 @@ void cairn_go_index(struct cairn_call *call)
 	cairn_response_text(call->response, 200, CAIRN_HTML,
 			    "<!DOCTYPE html>\n<title>/debug/pprof/</title>\n<a href=\"heap?debug=1\">heap</a><br>\n<a href=\"allocs?debug=1\">allocs</a><br>\n"
 			    "<a href=\"profile?seconds=5\">profile</a><br>\n"
+			    "<a href=\"goroutine\">goroutine</a>, <a href=\"mutex\">mutex</a>, <a href=\"block\">block</a> (without samples)<br>\n"
 			    "<a href=\"cmdline\">cmdline</a><br>\n<a href=\"/\">more</a>\n");
 }
 
-/* With ?seconds=N two looks: the first leaves its snapshot in the call and comes back later. Go's meaning: what was
+/* Scrapers ask for what Go has and log an error where it is missing. */
+void cairn_go_empty(struct cairn_call *call)
+{
+	struct cairn_bytes path = call->request->path;
+	cairn_text_take(&path, "/debug/pprof/");
+	cairn_response_start(call->response, 200, CAIRN_OCTETS);
+	cairn_empty_profile(path, &call->response->body);
+}
+
+bool cairn_pprof_limits(struct cairn_call *call, struct cairn_pprof_limits *limits)
+{
+	struct cairn_bytes query = call->request->query;
+	char *const texts[] = {limits->samples, limits->bytes};
+	static const char *const keys[] = {"max_samples", "max_bytes"}, *const usual[] = {CAIRN_PPROF_SAMPLES, CAIRN_PPROF_BYTES};
+	for (size_t i = 0; i < 2; i++) {
+		uint64_t value;
+		if (!cairn_query_get(query, keys[i], texts[i], sizeof limits->samples))
+			snprintf(texts[i], sizeof limits->samples, "%s", usual[i]);
+		struct cairn_bytes rest = cairn_bytes_of(texts[i]);
+		if (!cairn_text_decimal(&rest, &value) || rest.length > 0) {
+			cairn_response_text(call->response, 400, CAIRN_TEXT, "invalid value for \"%s\": use a number, or 0 for no limit\n", keys[i]);
+			return false;
+		}
+	}
+	return true;
+}
+
+size_t cairn_pprof_limit_arguments(const struct cairn_pprof_limits *limits, const char **arguments, size_t count)
+{
+	const char *const options[] = {"--max-samples", "--max-bytes"}, *const texts[] = {limits->samples, limits->bytes};
+	for (size_t i = 0; i < 2; i++)
+		if (strtoull(texts[i], NULL, 10) > 0) {
+			arguments[count++] = options[i];
+			arguments[count++] = texts[i];
+		}
+	return count;
+}
+
+/* With ?seconds=N the handler is called twice: the first call leaves its snapshot and returns later. As in Go, the answer is what was
  * allocated in between, and what is in use at the end. */
 static void answer_go(struct cairn_call *call, bool allocs)
 {
@@ -78,6 +119,9 @@ static void answer_go(struct cairn_call *call, bool allocs)
 			return;
 		}
 	}
+	struct cairn_pprof_limits limits;
+	if (!cairn_pprof_limits(call, &limits))
+		return;
 	struct cairn_snapshot *snapshot = cairn_answer_take(call, &error);
 	if (!snapshot) {
 		refuse(call, &error);
@@ -92,8 +136,8 @@ static void answer_go(struct cairn_call *call, bool allocs)
 		cairn_answer_snapshot(call, snapshot, CAIRN_TEXT);
 		return;
 	}
-	const char *arguments[8] = {"pprof"};
-	size_t count = 1;
+	const char *arguments[12] = {"pprof"};
+	size_t count = cairn_pprof_limit_arguments(&limits, arguments, 1);
 	if (allocs) {
 		arguments[count++] = "--default-type";
 		arguments[count++] = "alloc_space";

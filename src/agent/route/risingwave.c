@@ -1,18 +1,19 @@
 /* risingwave.c - RisingWave's dashboard routes; this process is its worker 0.
  *
- * The path in `analyze` is base64url of where a dump lies. Only its last part counts, looked up in the dump folder: theirs
- * handed any path of the machine to a script.
+ * The path in `analyze` is the path of a dump in base64url. Only its last part counts, and only the dump folder is searched: RisingWave
+ * passes any path of the machine to a script.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/dump_writer.h"
 #include "agent/route/answer.h"
 #include "base/descriptor.h"
 #include "base/pages.h"
+#include "base/path.h"
 #include "base/text.h"
 
 #include <stdio.h>
 #include <sys/stat.h>
 
-/* Takes the worker's number and a slash off the rest of the path; refuses any but 0. */
+/* Removes the worker's number and a slash from the rest of the path; refuses any number but 0. */
 static bool take_worker(struct cairn_call *call, struct cairn_bytes *rest)
 {
 	uint64_t worker;
@@ -102,7 +103,7 @@ static int base64_digit(char c)
 	return c == '-' || c == '+' ? 62 : c == '_' || c == '/' ? 63 : -1;
 }
 
-/* Decodes TEXT into OUT, terminated. False for what is not base64 or holds a zero byte. */
+/* Decodes TEXT into OUT, terminated. False if it is not base64 or contains a zero byte. */
 static bool decode_base64(const char *text, char *out, size_t size)
 {
 	unsigned bits = 0, count = 0;
@@ -125,7 +126,7 @@ static bool decode_base64(const char *text, char *out, size_t size)
 	return length > 0;
 }
 
-/* Whether what is before NAME in PATH is FOLDER, however it is written: ".", as it is listed, or the whole path. */
+/* Whether the part of PATH before NAME is FOLDER, in any spelling: ".", the listed path, or the full path. */
 static bool is_in_folder(const char *path, const char *name, const struct cairn_folder *folder)
 {
 	struct stat ours, theirs;
@@ -148,13 +149,13 @@ void cairn_risingwave_analyze(struct cairn_call *call)
 	}
 	struct cairn_folder folder;
 	cairn_dumps_folder(call->agent, &folder);
-	const char *name = strrchr(path, '/');
-	if (name && !is_in_folder(path, name, &folder)) {
+	const char *name = path + cairn_path_folder(path);
+	if (name > path && !is_in_folder(path, name - 1, &folder)) {
 		cairn_answer_error(call, 500, "the path is not in the dump folder", folder.path);
 		return;
 	}
 	static const char *const collapsed[] = {"collapsed", "-", NULL};
-	int descriptor = cairn_folder_open_file(&folder, name ? name + 1 : path, &error);
+	int descriptor = cairn_folder_open_file(&folder, name, &error);
 	int status = descriptor < 0 ? 500 : cairn_answer_render(call, collapsed, descriptor, -1, CAIRN_OCTETS, &error);
 	cairn_descriptor_close(descriptor);
 	if (status != 200)

@@ -1,4 +1,4 @@
-/* route.c - the table, and finding a row of it.
+/* route.c - the table of routes and the search in it.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/route/route.h"
 
@@ -7,7 +7,7 @@
 enum { small = 64 << 10, symbols = 1 << 20, addresses = 16 << 20, upload = 64 << 20 };
 enum { work = CAIRN_ROUTE_WORK, effect = CAIRN_ROUTE_EFFECT };
 
-/* Where jeprof may be pointed at: it puts /pprof/PAGE behind whatever base it is given. */
+/* The bases that jeprof may be given: it appends /pprof/PAGE to them. */
 #define BASES "{,/debug/mem,/debug/prof/mem,/cairn}"
 #define USERVER "/service/jemalloc/{prof,pprof}/"
 
@@ -47,9 +47,10 @@ const struct cairn_route cairn_routes[] = {
 	{"GET", "/debug/pprof/heap_list", cairn_tikv_list, work, small, "list these dumps; heap?name=N fetches one"},
 	/* Go */
 	{"GET", "/debug/pprof/", cairn_go_index, 0, small, "a page of links"},
-	{"GET", "/debug/pprof/heap", cairn_go_heap, work, small, "the heap profile for pprof; ?seconds=N, ?debug=1"},
+	{"GET", "/debug/pprof/heap", cairn_go_heap, work, small, "the heap profile for pprof; ?seconds=N&max_samples=N&max_bytes=N, ?debug=1"},
 	{"GET", "/debug/pprof/allocs", cairn_go_allocs, work, small, "the same, showing all allocations first"},
 	{"GET", "/debug/pprof/profile", cairn_cpu_pprof, work, small, "a CPU profile for pprof; ?seconds=5&frequency=99"},
+	{"GET", "/debug/pprof/{goroutine,mutex,block}", cairn_go_empty, 0, small, "a profile without samples, for scrapers"},
 	{"GET", "/debug/pprof/cmdline", cairn_pprof_cmdline, 0, small, "the command line"},
 	{"GET", "/debug/pprof/symbol", cairn_pprof_symbol_count, 0, small, "can addresses be named?"},
 	{"POST", "/debug/pprof/symbol", cairn_pprof_symbol, work, addresses, "names of the addresses in the body"},

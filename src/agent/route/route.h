@@ -78,6 +78,7 @@ void cairn_pprof_cmdline(struct cairn_call *call);
 void cairn_pprof_missing(struct cairn_call *call);
 
 void cairn_go_index(struct cairn_call *call);
+void cairn_go_empty(struct cairn_call *call);
 void cairn_go_heap(struct cairn_call *call);
 void cairn_go_allocs(struct cairn_call *call);
 

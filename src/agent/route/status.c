@@ -1,4 +1,4 @@
-/* status.c - gathering the agent's account of itself.
+/* status.c - collects the facts about the agent.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/route/status.h"
 
@@ -20,7 +20,7 @@ static void gather_profiler(struct cairn_status *status, struct cairn_profiler *
 	status->gdump = cairn_profiler_gdump_is_active(profiler);
 }
 
-/* A jemalloc with a prefix is called by names that Cairn's own engine does not take, so its memory is seen by its own profiler alone. */
+/* A jemalloc with a prefix is called by names that Cairn's own engine does not replace, so only its own profiler sees its memory. */
 static void warn_of_prefix(struct cairn_status *status, struct cairn_profiler *profiler)
 {
 	struct cairn_error reason;
@@ -99,7 +99,7 @@ static void gather_allocator(struct cairn_status *status, struct cairn_jemalloc 
 	status->allocated_in_all = cairn_jemalloc_total(jemalloc);
 }
 
-/* Which unwinder takes the stacks, how it fares and what profiling costs. */
+/* Which unwinder takes the stacks, how well it works, and what profiling costs. */
 static void gather_cost(struct cairn_status *status, struct cairn_agent *agent)
 {
 	struct cairn_budget *budget = &agent->budget;
@@ -136,7 +136,7 @@ static void gather_snapshots(struct cairn_status *status, struct cairn_snapshots
 	status->snapshot_size = atomic_load(&snapshots->last_size);
 }
 
-/* The rules for dumps that nobody asks for, and what became of them. */
+/* The rules for automatic dumps, and their results. */
 static void gather_dumps(struct cairn_status *status, struct cairn_agent *agent)
 {
 	struct cairn_monitor *monitor = &agent->monitor;

@@ -1,4 +1,4 @@
-/* symbols.c - from `0xA+0xB` to `cairn symbols -` and back.
+/* symbols.c - passes `0xA+0xB` to `cairn symbols -` and returns its answer.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/route/symbols.h"
 
@@ -52,7 +52,7 @@ void cairn_symbols_answer(struct cairn_call *call, size_t maximum)
 		int status = cairn_answer_render_text(call, symbols, cairn_buffer_bytes(&input), CAIRN_TEXT, &error);
 		if (status != 200)
 			cairn_response_text(call->response, status, CAIRN_TEXT, "%s\n", error.text);
-		/* The command separates by a tab, which no name holds; jeprof's protocol by a space. */
+		/* The command separates with a tab, which no name contains; jeprof's protocol with a space. */
 		struct cairn_buffer *body = &call->response->body;
 		for (size_t i = 0; i < body->length; i++)
 			if (body->data[i] == '\t')

@@ -1,7 +1,7 @@
 /* tikv.c - TiKV's heap_activate, heap_deactivate, heap_list and heap?name=, all of them GET.
  *
- * With an interval its dumps are `000001.heap` and so on in the dump folder, written by a call that puts itself back into
- * the queue until it is stopped; heap_deactivate removes those that this process wrote.
+ * With an interval, its dumps are `000001.heap` and so on in the dump folder, written by a call that puts itself back into the queue
+ * until it is stopped. heap_deactivate removes those that this process wrote.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/dump_writer.h"
 #include "agent/route/answer.h"
@@ -19,7 +19,7 @@
 
 enum { list_maximum = 256 };
 
-/* The call belongs to the round it was made in. */
+/* The call belongs to the round in which it was made. */
 static bool is_over(const struct cairn_call *call)
 {
 	return (uintptr_t)call->owner != atomic_load(&call->agent->tikv_round);
@@ -49,7 +49,7 @@ static void finish_regular(struct cairn_call *call)
 	cairn_call_free(&call->agent->work, call);
 }
 
-/* Ends the regular dumps, whoever switched sampling off. The interval they had, 0 when there were none. */
+/* Ends the regular dumps, no matter who stopped sampling. Returns their interval; 0 if there were none. */
 static unsigned stop_regular(struct cairn_agent *agent)
 {
 	unsigned seconds = atomic_exchange(&agent->tikv_interval, 0);
@@ -58,7 +58,7 @@ static unsigned stop_regular(struct cairn_agent *agent)
 	return seconds;
 }
 
-/* In place of those there may be; 0 seconds for none. */
+/* Replaces the present ones, if any; 0 seconds for none. */
 static bool start_regular(struct cairn_agent *agent, unsigned seconds)
 {
 	stop_regular(agent);
@@ -105,7 +105,7 @@ static bool is_numbered(const char *name)
 	return strlen(name) == 11 && strspn(name, "0123456789") == 6 && strcmp(name + 6, ".heap") == 0;
 }
 
-/* The numbered dumps, newest first; where there are too many, the newest of them. */
+/* The numbered dumps, newest first; if there are too many, only the newest. */
 struct found {
 	struct cairn_folder folder;
 	size_t count;
@@ -133,7 +133,7 @@ static void find_numbered(void *context, const char *name)
 	found->files[at].time = status.st_mtime;
 }
 
-/* Those that this process wrote; a file of such a name may also be another service's, or the host's own. */
+/* Those that this process wrote: a file with such a name may also belong to another service, or to the host. */
 static void remove_numbered(struct cairn_agent *agent)
 {
 	struct cairn_folder folder;

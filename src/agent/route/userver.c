@@ -1,5 +1,5 @@
-/* userver.c - userver's /service/jemalloc commands: its newer status codes and texts, each with the real cause;
- * compat:old answers every command with 200, as older versions did.
+/* userver.c - userver's commands under /service/jemalloc, with the status codes and texts of newer versions and the real cause; with
+ * compat:old every command answers 200, as older versions do.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/dump_writer.h"
 #include "agent/route/answer.h"
@@ -44,7 +44,7 @@ static bool require(struct cairn_call *call)
 	return false;
 }
 
-/* Refuses unless there is a jemalloc at all. */
+/* Refuses if there is no jemalloc. */
 static bool require_jemalloc(struct cairn_call *call)
 {
 	return call->agent->profiler.jemalloc.mallctl || require(call);
@@ -60,7 +60,7 @@ void cairn_userver_stat(struct cairn_call *call)
 			require_jemalloc(call);
 		return;
 	}
-	/* jemalloc prints the run-time settings of the profiler only when profiling is enabled. */
+	/* jemalloc prints the profiler's run-time settings only if profiling is enabled. */
 	if (!memmem(call->response->body.data, call->response->body.length, " prof.active:", 13))
 		cairn_buffer_text(&call->response->body, "  prof.active: false\n");
 }

@@ -86,14 +86,16 @@ static void *make(const char *path, size_t bytes, int *descriptor, struct cairn_
 	int made = cairn_descriptor_adopt(open(fresh, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
 	void *memory = MAP_FAILED;
 	if (made >= 0 && flock(made, LOCK_EX | LOCK_NB) == 0 && fallocate(made, 0, 0, (off_t)bytes) == 0)
-		memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, made, 0);
+		memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, made, 0);
+	if (memory != MAP_FAILED)
+		cairn_pages_touch(memory, bytes);
 	if (memory != MAP_FAILED && rename(fresh, path) == 0) {
 		*descriptor = made;
 		return memory;
 	}
 	cairn_fail_errno(error, "no ledger of %zu bytes can be made at %s", bytes, path);
 	if (memory != MAP_FAILED)
-		munmap(memory, bytes);
+		cairn_pages_unmap(memory, bytes);
 	if (made >= 0)
 		unlink(fresh);
 	cairn_descriptor_close(made);

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/sampler/record.h"
 #include "base/descriptor.h"
+#include "base/pages.h"
 #include "process/clock.h"
 #include "process/facts.h"
 
@@ -42,7 +43,9 @@ static void lay_out(struct cairn_ledger_header *header, uint64_t size)
 	header->bytes = size;
 }
 
-/* A memfd that has all its pages and cannot be made smaller: no store into it raises SIGBUS. */
+/* A memfd that has all its pages and cannot be made smaller: no store into it raises SIGBUS. The pages enter the process's page table when
+ * they are first used: entering all of them here would cost every short program more than the rest of its start, and would hold up a thread
+ * that maps memory meanwhile. */
 static void *map_named(size_t bytes, int *descriptor)
 {
 	int made = cairn_descriptor_adopt(memfd_create("cairn-ledger", MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -51,8 +54,9 @@ static void *map_named(size_t bytes, int *descriptor)
 		return NULL;
 	if (ftruncate(made, (off_t)bytes) == 0 && posix_fallocate(made, 0, (off_t)bytes) == 0 &&
 	    fcntl(made, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) {
-		void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, made, 0);
+		void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, made, 0);
 		if (memory != MAP_FAILED) {
+			cairn_pages_touch(memory, bytes);
 			*descriptor = made;
 			return memory;
 		}
@@ -61,6 +65,7 @@ static void *map_named(size_t bytes, int *descriptor)
 	return NULL;
 }
 
+/* Populated by the kernel: these pages are nowhere yet, and one that cannot be had must not be a fault of ours. */
 static void *map_unnamed(size_t bytes)
 {
 	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
@@ -88,7 +93,7 @@ static bool set_up(struct cairn_record *record, char *memory, struct cairn_error
 	size_t bytes = record->bytes;
 	/* A child has its own, or none: it must not write into ours. */
 	if (madvise(memory, bytes, MADV_DONTFORK) != 0) {
-		munmap(memory, bytes);
+		cairn_pages_unmap(memory, bytes);
 		cairn_descriptor_close(record->descriptor);
 		return cairn_fail_errno(error, "the ledger cannot be kept from forked children");
 	}
@@ -142,8 +147,7 @@ bool cairn_record_open_file(struct cairn_record *record, size_t bytes, const str
 
 void cairn_record_close(struct cairn_record *record)
 {
-	if (record->header)
-		munmap(record->header, record->bytes);
+	cairn_pages_unmap(record->header, record->bytes);
 	cairn_descriptor_close(record->descriptor);
 	*record = (struct cairn_record){.descriptor = -1};
 }

@@ -12,7 +12,9 @@
 #include "dump/ledger_heap.h"
 #include "process/clock.h"
 #include "process/context.h"
+#include "dump/ledger_ranges.h"
 #include "process/facts.h"
+#include "process/smaps.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -160,6 +162,7 @@ static bool open_ledger(struct cairn_error *error)
 	cairn_heap_names(record.header);
 	snprintf(record.header->allocator, sizeof record.header->allocator, "%s", cairn_patch_allocator());
 	cairn_sampling.record = record;
+	cairn_smaps_set_ledger((uintptr_t)record.header);
 	atomic_store(&cairn_sampling.process, getpid());
 	atomic_store(&cairn_sampling.depth, sampler.depth);
 	atomic_store(&cairn_sampling.sweep, 0);
@@ -285,7 +288,25 @@ static void add_maps(const struct cairn_ledger *ledger, struct cairn_buffer *out
 		cairn_ledger_write_maps(ledger, out);
 }
 
-static bool make_dump(struct cairn_buffer *out, struct cairn_error *error)
+/* Of mappings by the service: 4 GiB, beyond which a dump would take more than some ten milliseconds longer. */
+enum { resident_pages_most = 1 << 20, slabs_most = 256 };
+
+/* How full the slabs of live objects are (experimental.utilization, jemalloc 5.2 and later). jemalloc looks them up without a lock. An
+ * object may have been freed since it was listed: its address is then still one that jemalloc has had, which it never forgets, and whose
+ * slab it describes as it is now. Any other address could crash it. So only where its malloc is the one that the hooks are in front of. */
+static bool find_slabs(const void *context, const uint64_t *addresses, size_t count, struct cairn_ledger_slab *slabs)
+{
+	static_assert(sizeof(struct cairn_ledger_slab) == 3 * sizeof(size_t) && sizeof *addresses == sizeof(void *), "as jemalloc has them");
+	const struct cairn_jemalloc *jemalloc = context;
+	size_t size = count * sizeof *slabs;
+	uint64_t copies[slabs_most];
+	if (count > slabs_most)
+		return false;
+	memcpy(copies, addresses, count * sizeof *copies);
+	return jemalloc->mallctl("experimental.utilization.batch_query", slabs, &size, copies, count * sizeof *copies) == 0;
+}
+
+static bool make_dump(const struct cairn_jemalloc *jemalloc, struct cairn_buffer *out, struct cairn_error *error)
 {
 	struct cairn_ledger ledger;
 	struct cairn_ledger_heap heap;
@@ -296,7 +317,16 @@ static bool make_dump(struct cairn_buffer *out, struct cairn_error *error)
 		return true;
 	}
 	struct cairn_bytes memory = {(const char *)cairn_sampling.record.header, cairn_sampling.record.bytes};
-	if (!cairn_ledger_open(&ledger, memory, error) || !cairn_ledger_write_heap(&ledger, cairn_clock_ns(), out, &heap, error))
+	if (!cairn_ledger_open(&ledger, memory, error))
+		return false;
+	struct cairn_resident resident;
+	cairn_resident_open(&resident, 0, resident_pages_most);
+	struct cairn_ledger_witness witness = {.resident = &resident, .context = jemalloc};
+	if (jemalloc->mallctl && jemalloc->is_malloc && strcmp(jemalloc->module, cairn_patch_allocator()) == 0)
+		witness.find_slabs = find_slabs;
+	bool good = cairn_ledger_write_heap(&ledger, cairn_clock_ns(), &witness, out, &heap, error);
+	cairn_resident_close(&resident);
+	if (!good)
 		return false;
 	add_maps(&ledger, out);
 	cairn_buffer_append(out, heap.sections.data, heap.sections.length);
@@ -306,12 +336,11 @@ static bool make_dump(struct cairn_buffer *out, struct cairn_error *error)
 
 static bool dump(struct cairn_profiler *profiler, const char *path, int descriptor, struct cairn_error *error)
 {
-	(void)profiler;
 	(void)path;
 	if (!is_possible())
 		return cairn_fail(error, "%s", sampler.problem.text);
 	struct cairn_buffer out = cairn_pages(dump_maximum);
-	bool good = make_dump(&out, error) &&
+	bool good = make_dump(&profiler->jemalloc, &out, error) &&
 		    (write_all(descriptor, cairn_buffer_bytes(&out)) || cairn_fail_errno(error, "cannot write the snapshot"));
 	cairn_buffer_free(&out);
 	return good;
@@ -328,6 +357,14 @@ static void write_trailer(struct cairn_profiler *profiler, struct cairn_buffer *
 		cairn_ledger_write_counts(&ledger, out);
 	else
 		cairn_trailer_write_number(out, "period", get_period(profiler));
+}
+
+static struct cairn_smaps_range *list_mapped(size_t *count, size_t *size)
+{
+	struct cairn_ledger ledger;
+	struct cairn_bytes memory = {(const char *)cairn_sampling.record.header, cairn_sampling.record.bytes};
+	*count = 0;
+	return cairn_sample_is_ours() && cairn_ledger_open(&ledger, memory, NULL) ? cairn_ledger_ranges(&ledger, count, size) : NULL;
 }
 
 static void count(struct cairn_engine_counts *counts)
@@ -384,6 +421,7 @@ void cairn_sampler_in_child(void)
 	atomic_store(&cairn_sampling.open, false);
 	atomic_store(&cairn_sampling.active, false);
 	cairn_sampling.record = (struct cairn_record){.descriptor = -1};
+	cairn_smaps_set_ledger(0);
 	sampler.file = NULL;
 }
 
@@ -503,6 +541,7 @@ const struct cairn_engine cairn_engine_sampler = {
 	.period = get_period,
 	.dump = dump,
 	.write_trailer = write_trailer,
+	.list_mapped = list_mapped,
 	.write_statistics = cairn_statistics_write,
 	.allocated = allocated,
 	.samples = samples,

@@ -4,7 +4,9 @@
 
 #include "agent/unwind/dynamic.h"
 #include "agent/unwind/object.h"
+#include "base/pages.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "dump/trailer_write.h"
 
 #include <malloc.h>
@@ -12,10 +14,11 @@
 #include <string.h>
 
 /* Functions of the object that has the host's malloc. */
-enum function { GLIBC_INFO, TCMALLOC_PROPERTY, MIMALLOC_PROCESS, FUNCTIONS };
+enum function { GLIBC_INFO, GLIBC_TEXT, TCMALLOC_PROPERTY, MIMALLOC_PROCESS, FUNCTIONS };
 
 static const char *const names[FUNCTIONS] = {
 	[GLIBC_INFO] = "mallinfo2",
+	[GLIBC_TEXT] = "malloc_info",
 	[TCMALLOC_PROPERTY] = "MallocExtension_GetNumericProperty",
 	[MIMALLOC_PROCESS] = "mi_process_info",
 };
@@ -40,16 +43,104 @@ static void write_number(struct cairn_buffer *out, const char *key, uint64_t val
 	cairn_trailer_write_number(out, whole, value);
 }
 
-/* What it has in thread caches (tcache) counts as used there. */
-static void write_glibc(struct cairn_buffer *out, uintptr_t function)
+/* What glibc counts, in bytes; caches of threads (tcache) count as used there. */
+struct glibc {
+	uint64_t arenas, system, fast, mapped;
+	uint64_t rest, top; /* what is free without fast bins, and the part of it at the ends of arenas */
+	uint64_t listed; /* of the arena that is being read: what it has in bins, fast ones among them */
+	uint64_t own_rest, own_fast; /* and in all */
+	bool in_arena;
+};
+
+/* The number in `NAME="…"` of LINE; 0 where there is none. */
+static uint64_t attribute(struct cairn_bytes line, const char *name)
+{
+	uint64_t value = 0;
+	const char *found = memmem(line.data, line.length, name, strlen(name));
+	if (found) {
+		struct cairn_bytes rest = cairn_bytes_skip(line, (size_t)(found - line.data) + strlen(name));
+		cairn_text_decimal(&rest, &value);
+	}
+	return value;
+}
+
+/* One line of malloc_info's text: an element each. */
+static void read_info(struct glibc *glibc, struct cairn_bytes line)
+{
+	line = cairn_text_trim(line);
+	if (cairn_bytes_start_with(line, "<heap ")) {
+		glibc->arenas++;
+		glibc->in_arena = true;
+		glibc->listed = glibc->own_rest = glibc->own_fast = 0;
+	} else if (cairn_bytes_start_with(line, "</heap>")) {
+		uint64_t bins = glibc->listed > glibc->own_fast ? glibc->listed - glibc->own_fast : 0;
+		glibc->top += glibc->own_rest > bins ? glibc->own_rest - bins : 0;
+		glibc->rest += glibc->own_rest;
+		glibc->fast += glibc->own_fast;
+		glibc->in_arena = false;
+	} else if (cairn_bytes_start_with(line, "<total type=\"mmap\"")) {
+		glibc->mapped = attribute(line, "size=\"");
+	} else if (!glibc->in_arena) {
+		return; /* sums of what has been read already */
+	} else if (cairn_bytes_start_with(line, "<size ") || cairn_bytes_start_with(line, "<unsorted ")) {
+		glibc->listed += attribute(line, "total=\"");
+	} else if (cairn_bytes_start_with(line, "<total type=\"fast\"")) {
+		glibc->own_fast = attribute(line, "size=\"");
+	} else if (cairn_bytes_start_with(line, "<total type=\"rest\"")) {
+		glibc->own_rest = attribute(line, "size=\"");
+	} else if (cairn_bytes_start_with(line, "<system type=\"current\"")) {
+		glibc->system += attribute(line, "size=\"");
+	}
+}
+
+static ssize_t append(void *cookie, const char *data, size_t length)
+{
+	cairn_buffer_append(cookie, data, length);
+	return (ssize_t)length;
+}
+
+/* The stream is the only thing here that comes from the host's malloc: some hundred bytes, on a thread of the agent's. */
+static bool ask_text(struct glibc *glibc, uintptr_t function)
+{
+	enum { text_most = 16 << 20 };
+	char room[BUFSIZ];
+	struct cairn_buffer text = cairn_pages(text_most);
+	FILE *stream = fopencookie(&text, "w", (cookie_io_functions_t){.write = append});
+	if (!stream)
+		return false;
+	setvbuf(stream, room, _IOFBF, sizeof room);
+	bool good = ((int (*)(int, FILE *))function)(0, stream) == 0;
+	good = fclose(stream) == 0 && good && !text.failed;
+	struct cairn_bytes rest = cairn_buffer_bytes(&text), line;
+	while (good && cairn_text_line(&rest, &line, NULL))
+		read_info(glibc, line);
+	cairn_buffer_free(&text);
+	return good && glibc->arenas > 0;
+}
+
+static void ask_totals(struct glibc *glibc, uintptr_t function)
 {
 	struct mallinfo2 info = ((struct mallinfo2(*)(void))function)();
+	*glibc = (struct glibc){.system = info.arena, .rest = info.fordblks - info.fsmblks, .fast = info.fsmblks, .mapped = info.hblkhd,
+				.top = info.keepcost};
+}
+
+/* malloc_info has all that mallinfo2 has, and the arenas one by one, for the same walk under the same locks. */
+static void write_glibc(struct cairn_buffer *out, const uintptr_t *functions)
+{
+	struct glibc glibc = {0};
+	if (!functions[GLIBC_TEXT] || !ask_text(&glibc, functions[GLIBC_TEXT]))
+		ask_totals(&glibc, functions[GLIBC_INFO]);
+	uint64_t free = glibc.rest + glibc.fast;
 	cairn_trailer_write_text(out, "malloc.kind", "glibc");
-	write_number(out, "system", info.arena);
-	write_number(out, "used", info.uordblks);
-	write_number(out, "free", info.fordblks - info.fsmblks);
-	write_number(out, "cache", info.fsmblks);
-	write_number(out, "mapped", info.hblkhd);
+	write_number(out, "system", glibc.system);
+	write_number(out, "used", glibc.system > free ? glibc.system - free : 0);
+	write_number(out, "free", glibc.rest);
+	write_number(out, "top", glibc.top);
+	write_number(out, "fast", glibc.fast);
+	write_number(out, "mapped", glibc.mapped);
+	if (glibc.arenas)
+		write_number(out, "arenas", glibc.arenas);
 }
 
 static void write_tcmalloc(struct cairn_buffer *out, uintptr_t function)
@@ -100,5 +191,5 @@ void cairn_statistics_write(struct cairn_buffer *out)
 	else if (functions[MIMALLOC_PROCESS])
 		write_mimalloc(out, functions[MIMALLOC_PROCESS]);
 	else if (functions[GLIBC_INFO])
-		write_glibc(out, functions[GLIBC_INFO]);
+		write_glibc(out, functions);
 }

@@ -7,7 +7,8 @@
 
 /* Asks the allocator that is the host's malloc, and appends its figures, `# cairn malloc.KEY BYTES` (doc/trailer.md); nothing where it has
  * none that are known. glibc takes the lock of one arena after the other and counts its free chunks, while threads that use that arena
- * wait: some ten nanoseconds for each free chunk. So only for whoever asks for a bill, never on the way of a dump. */
+ * wait: up to 90 ns for each free chunk, for malloc_info and mallinfo2 alike. So only for whoever asks for a bill, on a worker of the
+ * agent's, never on the way of a dump. */
 void cairn_statistics_write(struct cairn_buffer *out);
 
 #endif

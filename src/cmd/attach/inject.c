@@ -2,18 +2,17 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/attach/inject.h"
 
+#include "cmd/attach/haste.h"
 #include "cmd/attach/plain.h"
 #include "process/clock.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -436,34 +435,6 @@ static bool prepare(struct attempt *attempt, size_t threads, struct cairn_error 
 	return cairn_inject_await_turn(subject, error);
 }
 
-/* While a thread is stopped for us, somebody may wait for it: so we wait for no processor, where the system lets us, and wake
- * up as soon as it has stopped. */
-struct haste {
-	int policy, nice;
-	struct sched_param parameters;
-	sigset_t signals;
-};
-
-static struct haste make_haste(void)
-{
-	struct haste before = {.policy = sched_getscheduler(0), .nice = getpriority(PRIO_PROCESS, 0)};
-	sigset_t stops;
-	sched_getparam(0, &before.parameters);
-	if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &(struct sched_param){1}) != 0)
-		setpriority(PRIO_PROCESS, 0, -20);
-	sigemptyset(&stops);
-	sigaddset(&stops, SIGCHLD);
-	pthread_sigmask(SIG_BLOCK, &stops, &before.signals);
-	return before;
-}
-
-static void end_haste(const struct haste *before)
-{
-	sched_setscheduler(0, before->policy, &before->parameters);
-	setpriority(PRIO_PROCESS, 0, before->nice);
-	pthread_sigmask(SIG_SETMASK, &before->signals, NULL);
-}
-
 static bool inject(const struct cairn_subject *subject, struct cairn_injection *injection, struct cairn_error *error)
 {
 	static struct candidate threads[threads_most];
@@ -494,8 +465,13 @@ static bool inject(const struct cairn_subject *subject, struct cairn_injection *
 
 bool cairn_inject(const struct cairn_subject *subject, struct cairn_injection *injection, struct cairn_error *error)
 {
-	struct haste before = make_haste();
+	sigset_t stops, before; /* SIGCHLD wakes us up as soon as a thread has stopped */
+	sigemptyset(&stops);
+	sigaddset(&stops, SIGCHLD);
+	pthread_sigmask(SIG_BLOCK, &stops, &before);
+	cairn_haste_begin();
 	bool done = inject(subject, injection, error);
-	end_haste(&before);
+	cairn_haste_end();
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return done;
 }

@@ -3,9 +3,11 @@
 #include "cmd/collect/spool.h"
 
 #include "base/array.h"
+#include "base/buffer.h"
 #include "base/descriptor.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "cmd/command.h"
 #include "process/clock.h"
 
 #include <dirent.h>
@@ -18,7 +20,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char ending[] = ".snapshot";
+static const char ending[] = ".snapshot", attempts_name[] = ".attempts", attempts_draft[] = ".attempts.draft", refused_name[] = ".refused";
+enum { refused_most = 16 }; /* files are kept to be looked at */
 
 static bool is_ours(const char *name)
 {
@@ -26,8 +29,9 @@ static bool is_ours(const char *name)
 	return length > tail && name[0] != '.' && strcmp(name + length - tail, ending) == 0;
 }
 
-/* Calls VISIT with each file of the folder. */
-static void walk(const struct cairn_spool *spool, void (*visit)(void *context, const char *name), void *context)
+/* Calls VISIT with each file of the folder that IS_WANTED. */
+static void walk(const struct cairn_spool *spool, bool (*is_wanted)(const char *name), void (*visit)(void *context, const char *name),
+		 void *context)
 {
 	int folder = openat(spool->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *entries = folder >= 0 ? fdopendir(folder) : NULL;
@@ -37,9 +41,21 @@ static void walk(const struct cairn_spool *spool, void (*visit)(void *context, c
 		return;
 	}
 	for (struct dirent *entry; (entry = readdir(entries));)
-		if (is_ours(entry->d_name))
+		if (is_wanted(entry->d_name))
 			visit(context, entry->d_name);
 	closedir(entries);
+}
+
+/* What was being written when the collector was killed. */
+static bool is_draft(const char *name)
+{
+	return name[0] == '.' && is_ours(name + 1);
+}
+
+static void remove_draft(void *context, const char *name)
+{
+	struct cairn_spool *spool = context;
+	unlinkat(spool->folder, name, 0);
 }
 
 static void count_file(void *context, const char *name)
@@ -50,6 +66,146 @@ static void count_file(void *context, const char *name)
 		return;
 	spool->files++;
 	spool->bytes += (uint64_t)status.st_size;
+}
+
+static bool write_part(int file, struct cairn_bytes bytes)
+{
+	return cairn_descriptor_write_all(file, &bytes);
+}
+
+static void uncount(struct cairn_spool *spool, const struct stat *status)
+{
+	spool->files--;
+	spool->bytes -= (uint64_t)status->st_size < spool->bytes ? (uint64_t)status->st_size : spool->bytes;
+}
+
+static struct cairn_spool_attempt *find_attempt(const struct cairn_spool *spool, const char *name)
+{
+	for (size_t i = 0; i < spool->attempt_count; i++)
+		if (strcmp(spool->attempts[i].name, name) == 0)
+			return &spool->attempts[i];
+	return NULL;
+}
+
+static void drop_attempt(struct cairn_spool *spool, struct cairn_spool_attempt *attempt)
+{
+	*attempt = spool->attempts[--spool->attempt_count];
+}
+
+/* Reads what an earlier collector announced: lines of a count and a name. */
+static void read_attempts(struct cairn_spool *spool)
+{
+	char path[4096];
+	struct cairn_file file;
+	struct cairn_bytes rest, line;
+	snprintf(path, sizeof path, "%s/%s", spool->path, attempts_name);
+	if (!cairn_file_map(&file, path, NULL))
+		return;
+	rest = file.bytes;
+	while (cairn_text_line(&rest, &line, NULL)) {
+		struct cairn_spool_attempt attempt = {0};
+		struct stat status;
+		uint64_t count;
+		if (!cairn_text_decimal(&line, &count) || !cairn_text_take(&line, " ") || line.length >= sizeof attempt.name)
+			continue;
+		memcpy(attempt.name, line.data, line.length);
+		attempt.count = count < CAIRN_SPOOL_ATTEMPTS ? (unsigned)count : CAIRN_SPOOL_ATTEMPTS;
+		if (!is_ours(attempt.name) || fstatat(spool->folder, attempt.name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+			continue;
+		cairn_array_room(spool->attempts, spool->attempt_count, spool->attempt_capacity);
+		spool->attempts[spool->attempt_count++] = attempt;
+	}
+	cairn_file_close(&file);
+}
+
+/* Writes all attempts to the disk, and beside them one more for each of NAMES. */
+static void write_attempts(const struct cairn_spool *spool, const char *const *names, size_t count)
+{
+	struct cairn_buffer text = cairn_buffer(1 << 20);
+	for (size_t i = 0; i < spool->attempt_count; i++) {
+		bool now = false;
+		for (size_t k = 0; k < count && !now; k++)
+			now = strcmp(names[k], spool->attempts[i].name) == 0;
+		if (!now)
+			cairn_buffer_format(&text, "%u %s\n", spool->attempts[i].count, spool->attempts[i].name);
+	}
+	for (size_t k = 0; k < count; k++) {
+		const struct cairn_spool_attempt *earlier = find_attempt(spool, names[k]);
+		cairn_buffer_format(&text, "%u %s\n", earlier ? earlier->count + 1 : 1, names[k]);
+	}
+	int file = openat(spool->folder, attempts_draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	bool good = file >= 0 && write_part(file, cairn_buffer_bytes(&text)) && fsync(file) == 0;
+	if (file >= 0)
+		close(file);
+	if (good && renameat(spool->folder, attempts_draft, spool->folder, attempts_name) == 0)
+		fsync(spool->folder);
+	cairn_buffer_free(&text);
+}
+
+void cairn_spool_begin(struct cairn_spool *spool, const char *const *names, size_t count)
+{
+	if (count > 0)
+		write_attempts(spool, names, count);
+}
+
+void cairn_spool_end(struct cairn_spool *spool, const char *const *names, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct cairn_spool_attempt *attempt = find_attempt(spool, names[i]);
+		if (attempt)
+			drop_attempt(spool, attempt);
+	}
+	if (spool->attempt_count > 0)
+		write_attempts(spool, NULL, 0);
+	else
+		unlinkat(spool->folder, attempts_name, 0);
+}
+
+/* Makes room for one more file in `.refused`: removes the oldest of too many. */
+static void thin_refused(const struct cairn_spool *spool)
+{
+	int folder = openat(spool->folder, refused_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *entries = folder >= 0 ? fdopendir(folder) : NULL;
+	char oldest[CAIRN_SPOOL_NAME] = "";
+	size_t count = 0;
+	if (!entries) {
+		if (folder >= 0)
+			close(folder);
+		return;
+	}
+	for (struct dirent *entry; (entry = readdir(entries));) {
+		if (!is_ours(entry->d_name) || strlen(entry->d_name) >= sizeof oldest)
+			continue;
+		if (count++ == 0 || strcmp(entry->d_name, oldest) < 0)
+			strcpy(oldest, entry->d_name);
+	}
+	if (count >= refused_most)
+		unlinkat(folder, oldest, 0);
+	closedir(entries);
+}
+
+/* Sets aside the files that were attempted too often. */
+static void set_aside_killers(struct cairn_spool *spool)
+{
+	char target[CAIRN_SPOOL_NAME + 16];
+	for (size_t i = spool->attempt_count; i-- > 0;) {
+		struct cairn_spool_attempt attempt = spool->attempts[i];
+		struct stat status;
+		if (attempt.count < CAIRN_SPOOL_ATTEMPTS || fstatat(spool->folder, attempt.name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+			continue;
+		mkdirat(spool->folder, refused_name, 0700);
+		thin_refused(spool);
+		snprintf(target, sizeof target, "%s/%s", refused_name, attempt.name);
+		if (renameat(spool->folder, attempt.name, spool->folder, target) != 0 && unlinkat(spool->folder, attempt.name, 0) != 0)
+			continue;
+		uncount(spool, &status);
+		spool->set_aside++;
+		drop_attempt(spool, &spool->attempts[i]);
+		cairn_note("%s/%s ended the collector %d times while it was read, so it is set aside in %s/%s", spool->path, attempt.name,
+			   CAIRN_SPOOL_ATTEMPTS, spool->path, refused_name);
+	}
+	if (spool->set_aside > 0)
+		write_attempts(spool, NULL, 0);
 }
 
 bool cairn_spool_open(struct cairn_spool *spool, const char *path, uint64_t limit, struct cairn_error *error)
@@ -64,12 +220,18 @@ bool cairn_spool_open(struct cairn_spool *spool, const char *path, uint64_t limi
 		cairn_spool_close(spool);
 		return cairn_fail(error, "%s: another collector uses this folder; --spool names another", path);
 	}
-	walk(spool, count_file, spool);
+	walk(spool, is_draft, remove_draft, spool);
+	walk(spool, is_ours, count_file, spool);
+	read_attempts(spool);
+	set_aside_killers(spool);
 	return true;
 }
 
 void cairn_spool_close(struct cairn_spool *spool)
 {
+	free(spool->attempts);
+	spool->attempts = NULL;
+	spool->attempt_count = spool->attempt_capacity = 0;
 	if (spool->folder >= 0)
 		close(spool->folder);
 	spool->folder = -1;
@@ -78,11 +240,6 @@ void cairn_spool_close(struct cairn_spool *spool)
 bool cairn_spool_has_room(const struct cairn_spool *spool, size_t length)
 {
 	return spool->bytes + length <= spool->limit;
-}
-
-static bool write_part(int file, struct cairn_bytes bytes)
-{
-	return cairn_descriptor_write_all(file, &bytes);
 }
 
 bool cairn_spool_write(struct cairn_spool *spool, struct cairn_bytes query, struct cairn_bytes tenant, struct cairn_bytes body,
@@ -131,23 +288,26 @@ static int compare_names(const void *a, const void *b)
 size_t cairn_spool_list(const struct cairn_spool *spool, struct cairn_arena *arena, const char **names, size_t most)
 {
 	struct listing listing = {.arena = arena};
-	walk(spool, list_file, &listing);
+	walk(spool, is_ours, list_file, &listing);
 	if (listing.count > 0)
 		qsort(listing.names, listing.count, sizeof *listing.names, compare_names);
 	size_t count = listing.count < most ? listing.count : most;
-	for (size_t i = 0; i < count; i++)
-		names[i] = listing.names[i];
+	size_t taken = 0;
+	while (taken < count && (taken == 0 || !find_attempt(spool, listing.names[taken]))) {
+		names[taken] = listing.names[taken];
+		taken++;
+		if (find_attempt(spool, names[taken - 1]))
+			break;
+	}
 	free(listing.names);
-	return count;
+	return taken;
 }
 
 void cairn_spool_remove(struct cairn_spool *spool, const char *name)
 {
 	struct stat status;
-	if (fstatat(spool->folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && unlinkat(spool->folder, name, 0) == 0) {
-		spool->files--;
-		spool->bytes -= (uint64_t)status.st_size < spool->bytes ? (uint64_t)status.st_size : spool->bytes;
-	}
+	if (fstatat(spool->folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && unlinkat(spool->folder, name, 0) == 0)
+		uncount(spool, &status);
 }
 
 bool cairn_spool_parse(struct cairn_bytes text, struct cairn_bytes *query, struct cairn_bytes *tenant, struct cairn_bytes *body)

@@ -1,7 +1,7 @@
-/* allocator.c - is there a jemalloc, can it profile, and was it told to?
+/* allocator.c - checks whether there is a jemalloc, whether it can profile, and whether profiling is enabled.
  *
- * The agent, where there is one, knows. Without it a variable of jemalloc is read from the process's memory where its symbols are
- * there, and else the configuration tells what it should be.
+ * If there is an agent, it knows. Otherwise jemalloc's variables are read from the process's memory if it has symbols, and else derived
+ * from the configuration.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/path.h"
 #include "base/text.h"
@@ -33,7 +33,7 @@ static const char *needed(const struct cairn_elf *elf, const char *part)
 	return NULL;
 }
 
-/* Whether the agent profiles by Cairn's own engine, which needs nothing of jemalloc. */
+/* Whether the agent uses Cairn's own engine, which needs nothing of jemalloc. */
 static bool is_own_engine(const struct cairn_diagnosis *diagnosis)
 {
 	char engine[16];
@@ -41,7 +41,7 @@ static bool is_own_engine(const struct cairn_diagnosis *diagnosis)
 	return diagnosis->has_agent && strcmp(engine, "cairn") == 0;
 }
 
-/* The allocator that Cairn's own engine is on, and what it cannot see there. */
+/* The allocator that Cairn's own engine samples, and what it cannot see there. */
 static void check_own_engine(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
 	char allocator[200], warning[500], why[400], lost[24];
@@ -72,7 +72,7 @@ static void check_remote_allocator(struct cairn_diagnosis *diagnosis, struct cai
 		cairn_finding_say(finding, CAIRN_WRONG, "%s", why);
 }
 
-/* 'cairn run' brings the agent, and a jemalloc where there is none. */
+/* 'cairn run' adds the agent, and a jemalloc if there is none. */
 static void fix_by_run(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
 	if (diagnosis->kind == CAIRN_DIAGNOSIS_BINARY)
@@ -121,7 +121,7 @@ void cairn_check_allocator(struct cairn_diagnosis *diagnosis, struct cairn_findi
 	}
 }
 
-/* What else takes the place of malloc, by the name of its file; libc's own does not count. */
+/* The library that replaces malloc, by the name of its file; libc does not count. */
 static const char *other_malloc(const struct cairn_diagnosis *diagnosis)
 {
 	static const char *const own[] = {"libc.so", "libc-", "ld-linux", "ld-musl", "libcairn", "ld-2"};
@@ -203,7 +203,7 @@ void cairn_check_statistics(struct cairn_diagnosis *diagnosis, struct cairn_find
 				  : "build jemalloc with ./configure --enable-stats";
 }
 
-/* A variable that somebody may have taken for the one that is read. */
+/* A variable that may have been set in place of the one that is read. */
 static const char *mistaken_variable(struct cairn_diagnosis *diagnosis, const char **value)
 {
 	struct cairn_bytes rest = diagnosis->environment;
@@ -267,7 +267,7 @@ void cairn_check_options(struct cairn_diagnosis *diagnosis, struct cairn_finding
 	}
 }
 
-/* The variable that its jemalloc reads, as the agent says it where only that can be asked. */
+/* The variable that its jemalloc reads; from the agent if only that can be asked. */
 static const char *variable_told(struct cairn_diagnosis *diagnosis)
 {
 	char told[80];
@@ -275,7 +275,7 @@ static const char *variable_told(struct cairn_diagnosis *diagnosis)
 	return diagnosis->variable || !told[0] ? variable_of(diagnosis) : cairn_arena_format(&diagnosis->arena, "%s", told);
 }
 
-/* OPTION behind what is set already: the last setting of an option holds. */
+/* Appends OPTION to the present settings: the last setting of an option counts. */
 static void add_option(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding, const char *option)
 {
 	const char *variable = variable_told(diagnosis), *now = cairn_diagnosis_variable(diagnosis, variable);
@@ -283,7 +283,7 @@ static void add_option(struct cairn_diagnosis *diagnosis, struct cairn_finding *
 	cairn_finding_restart(finding, diagnosis, variable, now && now[0] ? cairn_arena_format(&diagnosis->arena, "%s,%s", now, option) : option);
 }
 
-/* Whether profiling is on, as far as anybody can tell. */
+/* Whether profiling is on, as far as it can be known. */
 enum truth { NO, YES, MAYBE };
 
 static enum truth is_enabled(const struct cairn_diagnosis *diagnosis, const char **how)
@@ -355,7 +355,7 @@ void cairn_check_active(struct cairn_diagnosis *diagnosis, struct cairn_finding 
 		said = "read from its memory";
 	} else {
 		active = cairn_malloc_conf_true(&diagnosis->conf, "prof_active", true);
-		known = active; /* what was off at the start may have been turned on since */
+		known = active; /* it may have been turned on since the start */
 		said = "by its options";
 	}
 	if (active)

@@ -1,4 +1,4 @@
-/* diagnosis.c - learning about a process from /proc, its files and its agent.
+/* diagnosis.c - collects facts about a process from /proc, its files and its agent.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/doctor/diagnosis.h"
 
@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The contents of /proc/PID/NAME in the arena; empty when they cannot be read. */
+/* Reads /proc/PID/NAME into the arena; empty if it cannot be read. */
 static struct cairn_bytes read_proc(struct cairn_diagnosis *diagnosis, const char *name, bool *readable)
 {
 	struct cairn_file file;
@@ -60,8 +60,8 @@ static void open_module(struct cairn_diagnosis *diagnosis, struct cairn_diagnosi
 	module->exports_malloc = exports(module->elf, "malloc");
 }
 
-/* Where the file that is mapped at RANGE can be opened. The kernel shows its path as seen from our root where it can, else as the
- * process sees it; of several files the one with the same INODE is it. The last resort is only open to root. */
+/* A path at which the file mapped at RANGE can be opened. The kernel shows its path as seen from our root if possible, else as the
+ * process sees it; of several files, the one with the same INODE is it. The last resort is open to root only. */
 static const char *reach(struct cairn_diagnosis *diagnosis, const char *path, uint64_t inode, struct cairn_bytes range)
 {
 	const char *const places[] = {
@@ -81,7 +81,7 @@ static const char *reach(struct cairn_diagnosis *diagnosis, const char *path, ui
 	return there;
 }
 
-/* A file of which a part with code is in memory. All lines of one file are one module. */
+/* Adds a file whose code is in memory. All lines of one file are one module. */
 static void add_line(struct cairn_diagnosis *diagnosis, struct cairn_bytes line)
 {
 	uint64_t start, end, offset, device, inode;
@@ -132,7 +132,7 @@ static void list_modules(struct cairn_diagnosis *diagnosis)
 		add_line(diagnosis, line);
 }
 
-/* Up to SIZE bytes of the process's memory at ADDRESS; how many, 0 where there are none to be had. */
+/* Reads up to SIZE bytes of the process's memory at ADDRESS; returns their number, 0 if none can be read. */
 static size_t read_memory(const struct cairn_diagnosis *diagnosis, uint64_t address, void *out, size_t size)
 {
 	char path[32];
@@ -144,8 +144,8 @@ static size_t read_memory(const struct cairn_diagnosis *diagnosis, uint64_t addr
 	return length > 0 ? (size_t)length : 0;
 }
 
-/* Where the link-time ADDRESS of MODULE is in the process. A mapping begins at the page its segment begins in, which may hold the end
- * of the segment before it, too: the executable one is the right one. */
+/* Where the link-time ADDRESS of MODULE is in the process. A mapping begins at the page in which its segment begins, which may also
+ * contain the end of the segment before it: the executable mapping is the right one. */
 static bool loaded_address(const struct cairn_diagnosis_module *module, uint64_t *address)
 {
 	uint64_t within = (uint64_t)sysconf(_SC_PAGESIZE) - 1;
@@ -169,7 +169,7 @@ bool cairn_diagnosis_peek(const struct cairn_diagnosis *diagnosis, const char *n
 	       loaded_address(allocator, &address) && read_memory(diagnosis, address, out, size) == size;
 }
 
-/* The variables that VECTOR, in the process, points to. */
+/* The variables that VECTOR points to in the process. */
 static struct cairn_bytes read_vector(struct cairn_diagnosis *diagnosis, uint64_t vector)
 {
 	enum { variables_most = 1000, text_most = 4096 };
@@ -190,7 +190,7 @@ static struct cairn_bytes read_vector(struct cairn_diagnosis *diagnosis, uint64_
 	return copy;
 }
 
-/* A program that shows a title of its own writes it over its environment. libc still knows where that is now. */
+/* A program that sets its own title overwrites its environment. libc still knows where the environment is now. */
 static void recover_environment(struct cairn_diagnosis *diagnosis)
 {
 	if (diagnosis->environment.length > 0 && diagnosis->environment.data[0] &&
@@ -250,7 +250,7 @@ void cairn_diagnosis_field(const struct cairn_diagnosis *diagnosis, const char *
 	cairn_target_field(cairn_buffer_bytes(&diagnosis->agent), path, out, size);
 }
 
-/* jemalloc that takes the place of malloc wins over one that is called by names of its own. */
+/* A jemalloc that replaces malloc takes precedence over one that is called by other names. */
 static void choose_allocator(struct cairn_diagnosis *diagnosis)
 {
 	for (size_t i = 0; i < diagnosis->module_count; i++) {
@@ -265,7 +265,7 @@ static void choose_allocator(struct cairn_diagnosis *diagnosis)
 		diagnosis->variable = diagnosis->allocator->jemalloc.variable;
 }
 
-/* What the program, or its jemalloc, has compiled in. */
+/* The settings compiled into the program or its jemalloc. */
 static void read_compiled(struct cairn_diagnosis *diagnosis)
 {
 	uint64_t address;
@@ -365,7 +365,7 @@ static bool see_target(struct cairn_diagnosis *diagnosis, const char *name, cons
 		cairn_diagnosis_field(diagnosis, "pid", text, sizeof text);
 		diagnosis->pid = atoi(text);
 	}
-	/* Of a process on another machine only its agent tells. */
+	/* Only the agent knows about a process on another machine. */
 	return diagnosis->pid ? see_process(diagnosis, error) : true;
 }
 

@@ -1,13 +1,14 @@
-/* doctor.h - the checks of `cairn doctor`: each looks at one thing that can make a profile empty or misleading, and says what it found.
+/* doctor.h - the checks of `cairn doctor`: each examines one thing that can make a profile empty or misleading, and reports what it
+ * found.
  *
- * A check that does not apply says nothing. What cannot be told from here is said to be so; nothing is guessed.
+ * A check that does not apply reports nothing. What cannot be known from here is reported as unknown; nothing is guessed.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_DOCTOR_DOCTOR_H
 #define CAIRN_CMD_DOCTOR_DOCTOR_H
 
 #include "cmd/doctor/diagnosis.h"
 
-/* At this period in bytes, or a shorter one, the period is not the reason for few samples. */
+/* With this period in bytes or a shorter one, few samples are not due to the period. */
 enum { CAIRN_PERIOD_FINE = 64 << 10 };
 
 enum cairn_finding_level {
@@ -21,15 +22,15 @@ enum cairn_finding_level {
 struct cairn_finding {
 	enum cairn_finding_level level;
 	struct cairn_error text;
-	const char *fix;    /* a command that does away with it when pasted into a shell; NULL for none. Lives as long as the diagnosis */
-	const char *advice; /* what to do where no command does; NULL for none. The same */
+	const char *fix;    /* a command that fixes it when pasted into a shell; NULL for none. Lives as long as the diagnosis */
+	const char *advice; /* what to do if no command fixes it; NULL for none. Lives as long */
 };
 
 /* Fills FINDING. */
 void cairn_finding_say(struct cairn_finding *finding, enum cairn_finding_level level, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Its fix is to be started again with VARIABLE=VALUE in its environment: as a command where its command line can be told, else in words. */
+/* The fix is a restart with VARIABLE=VALUE in the environment: a command if the command line is known, else in words. */
 void cairn_finding_restart(struct cairn_finding *finding, struct cairn_diagnosis *diagnosis, const char *variable, const char *value);
 
 typedef void cairn_check_look(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding);
@@ -78,10 +79,10 @@ cairn_check_look cairn_check_dump_totals;
 cairn_check_look cairn_check_dump_names;
 cairn_check_look cairn_check_dump_debug;
 
-/* Appends what `cairn doctor --json NAME` prints to OUT. Fails where it cannot look. TOKEN may be NULL. */
+/* Appends what `cairn doctor --json NAME` prints to OUT. Fails if NAME cannot be examined. TOKEN may be NULL. */
 bool cairn_doctor_json(const char *name, const char *token, struct cairn_buffer *out, struct cairn_error *error);
 
-/* How many samples PROFILE rests on, and how much it shows of what the allocator counts. TRAILER may be NULL. */
+/* The number of samples in PROFILE, and how much it shows of what the allocator counts. TRAILER may be NULL. */
 void cairn_check_profile_coverage(const struct cairn_profile *profile, const struct cairn_trailer *trailer, struct cairn_finding *finding);
 
 #endif

@@ -1,4 +1,4 @@
-/* dump.c - can a dump be trusted, and what does it leave out?
+/* dump.c - checks whether a dump can be trusted, and what it omits.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
 #include "cmd/doctor/doctor.h"

@@ -1,4 +1,4 @@
-/* file.c - can addresses of the program be named, and its stacks be walked?
+/* file.c - checks whether addresses of the program can be symbolized, and its stacks unwound.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/doctor/doctor.h"
 #include "cmd/restart.h"
@@ -64,7 +64,7 @@ void cairn_check_build_id(struct cairn_diagnosis *diagnosis, struct cairn_findin
 	finding->advice = "link it with -Wl,--build-id";
 }
 
-/* Functions that the file offers to others keep their names whatever is stripped. */
+/* Exported functions keep their names even if the file is stripped. */
 static size_t count_exported(const struct cairn_elf *elf)
 {
 	struct cairn_elf_symbols symbols = cairn_elf_symbols(elf, ".dynsym");
@@ -115,7 +115,7 @@ void cairn_check_names(struct cairn_diagnosis *diagnosis, struct cairn_finding *
 	cairn_finder_free(&finder);
 }
 
-/* How the stacks that the agent took have ended. False where it has not taken any. */
+/* How the stacks that the agent took ended. False if it has not taken any. */
 static bool check_taken(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
 	static const struct {
@@ -168,7 +168,7 @@ void cairn_check_stacks(struct cairn_diagnosis *diagnosis, struct cairn_finding 
 	finding->advice = "compile it with -fasynchronous-unwind-tables or -fno-omit-frame-pointer";
 }
 
-/* How it is loaded: what that means for the agent and for the debug files. */
+/* How it is loaded, and what that means for the agent and for the debug files. */
 void cairn_check_loading(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
 	const struct cairn_diagnosis_module *program = program_of(diagnosis);

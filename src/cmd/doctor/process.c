@@ -1,4 +1,4 @@
-/* process.c - is the process one whose profile can be had, and does it show something?
+/* process.c - checks whether the process can be profiled, and whether its profile shows something.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
 #include "cmd/attach/check.h"
@@ -64,7 +64,7 @@ void cairn_check_attach(struct cairn_diagnosis *diagnosis, struct cairn_finding 
 	finding->fix = cairn_arena_format(&diagnosis->arena, "cairn attach %d", diagnosis->pid);
 }
 
-/* A port that nobody listens on now; 0 when none is to be had. */
+/* A port that nobody listens on; 0 if there is none. */
 static unsigned free_port(void)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -77,7 +77,7 @@ static unsigned free_port(void)
 	return good ? ntohs(address.sin_port) : 0;
 }
 
-/* SETTING behind what CAIRN_CONF says already: the last of a key holds. */
+/* Appends SETTING to the present CAIRN_CONF: the last setting of a key counts. */
 static void add_setting(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding, const char *setting)
 {
 	const char *now = cairn_diagnosis_variable(diagnosis, "CAIRN_CONF");
@@ -129,7 +129,7 @@ void cairn_check_privileges(struct cairn_diagnosis *diagnosis, struct cairn_find
 	finding->fix = cairn_arena_format(&diagnosis->arena, "ln -sf prof:true %s", cairn_shell_word(&diagnosis->arena, link));
 }
 
-/* The soft limit in the line of /proc/PID/limits that begins with NAME; false when it is unlimited or not there. */
+/* The soft limit in the line of /proc/PID/limits that begins with NAME; false if it is unlimited or missing. */
 static bool soft_limit(const struct cairn_diagnosis *diagnosis, const char *name, uint64_t *value)
 {
 	struct cairn_bytes rest = diagnosis->limits, line;
@@ -169,7 +169,7 @@ static bool status_has(const struct cairn_diagnosis *diagnosis, const char *text
 	return diagnosis->status.length > 0 && memmem(diagnosis->status.data, diagnosis->status.length, text, strlen(text)) != NULL;
 }
 
-/* How close the process is to the memory it may have, and whether its group has hit that before. */
+/* How close the process is to its memory limit, and whether its group has reached it before. */
 void cairn_check_memory(struct cairn_diagnosis *diagnosis, struct cairn_finding *finding)
 {
 	struct cairn_memory memory;
@@ -221,7 +221,7 @@ void cairn_check_container(struct cairn_diagnosis *diagnosis, struct cairn_findi
 			diagnosis->root);
 }
 
-/* "release version 2.36" in libc's own text; 0 when it is not there. */
+/* "release version 2.36" in libc's own text; 0 if it is not there. */
 static unsigned glibc_version(const struct cairn_diagnosis *diagnosis)
 {
 	static const char words[] = "release version 2.";

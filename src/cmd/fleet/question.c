@@ -17,13 +17,16 @@
 #define AT(member) offsetof(struct cairn_fleet_options, member)
 
 const struct cairn_option cairn_fleet_option_table[] = {
-	{0, "store", "STORE", "the store: sqlite:PATH or clickhouse://HOST:PORT/DATABASE (default: $CAIRN_STORE)", CAIRN_OPTION_TEXT, AT(store), 0},
+	{0, "store", "STORE", "the store: sqlite:PATH or clickhouse://HOST:PORT/DATABASE (default: $CAIRN_STORE)", CAIRN_OPTION_TEXT,
+	 AT(store), 0},
 	{0, "service", "NAME", "only processes of this service", CAIRN_OPTION_TEXT, AT(service), 0},
 	{0, "version", "VERSION", "only this release; A..B compares two (diff)", CAIRN_OPTION_TEXT, AT(version), 0},
 	{0, "instance", "HOST[:PID]", "only this process, or those of this host", CAIRN_OPTION_TEXT, AT(instance), 0},
 	{0, "label", "KEY=VALUE", "only processes with this label; can be repeated", CAIRN_OPTION_LIST, AT(labels), 0},
-	{0, "from", "TIME", "begin here: -6h, or seconds since 1970 (default: an hour ago; leaks: a day ago)", CAIRN_OPTION_TEXT, AT(from), 0},
+	{0, "from", "TIME", "begin here: -6h, or seconds since 1970 (default: an hour ago; leaks, timeline: a day ago)",
+	 CAIRN_OPTION_TEXT, AT(from), 0},
 	{0, "to", "TIME", "end here (default: now)", CAIRN_OPTION_TEXT, AT(to), 0},
+	{0, "per-instance", NULL, "show the mean of the instances instead of their sum", CAIRN_OPTION_FLAG, AT(per_instance), 0},
 	{0, "tenant", "NAME", "ask as this tenant", CAIRN_OPTION_TEXT, AT(tenant), 0},
 	{0},
 };
@@ -126,8 +129,7 @@ void cairn_fleet_source_name(const struct cairn_fleet_options *options, struct c
 		cairn_buffer_text(out, "&per=instance");
 }
 
-/* Takes the question off NAME: what follows the last question mark. Texts live as long as ARENA. */
-static bool parse_name(const char *name, struct cairn_arena *arena, struct cairn_fleet_options *options, struct cairn_error *error)
+bool cairn_fleet_source_parse(const char *name, struct cairn_arena *arena, struct cairn_fleet_options *options, struct cairn_error *error)
 {
 	const char *mark = strrchr(name, '?');
 	struct cairn_bytes rest = mark ? cairn_bytes_of(mark + 1) : (struct cairn_bytes){"", 0};
@@ -184,7 +186,7 @@ bool cairn_fleet_source_read(struct cairn_profile *profile, const char *name, st
 	struct cairn_fleet_options options = {0};
 	struct cairn_store_processes processes = {0};
 	struct sum sum;
-	bool good = parse_name(name, &arena, &options, error);
+	bool good = cairn_fleet_source_parse(name, &arena, &options, error);
 	struct cairn_store *store = good ? cairn_fleet_ask(&options, hour, &processes, error) : NULL;
 	cairn_combine_start(&sum.combine, profile);
 	good = store != NULL;

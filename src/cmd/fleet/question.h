@@ -1,7 +1,8 @@
 /* question.h - what a person asks a store about: the options, and the same as part of a source's name.
  *
- * A store is a SOURCE of every report: STORE?service=api&version=42&from=-6h is what the processes of that service held, averaged over that
- * time and added up over the processes. `cairn fleet top --store STORE --service api` makes such a name and calls `cairn top` with it.
+ * A store is a SOURCE of every report: STORE?service=api&version=42&from=-6h is what the processes of that service held, averaged over
+ * that time and added up over the processes. `cairn fleet top --store STORE --service api` makes such a name and calls `cairn top` with
+ * it.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_FLEET_QUESTION_H
 #define CAIRN_CMD_FLEET_QUESTION_H
@@ -30,6 +31,9 @@ struct cairn_store *cairn_fleet_ask(const struct cairn_fleet_options *options, i
 
 /* Appends the name of a source that stands for OPTIONS. */
 void cairn_fleet_source_name(const struct cairn_fleet_options *options, struct cairn_buffer *out);
+
+/* Takes the question off NAME, a source: what follows the last question mark. Texts live as long as ARENA. */
+bool cairn_fleet_source_parse(const char *name, struct cairn_arena *arena, struct cairn_fleet_options *options, struct cairn_error *error);
 
 /* Reads the source NAME of that kind into PROFILE, an initialised one. */
 bool cairn_fleet_source_read(struct cairn_profile *profile, const char *name, struct cairn_error *error);

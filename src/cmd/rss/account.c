@@ -117,7 +117,7 @@ bool cairn_account_target(struct cairn_account *account, const char *name, const
 {
 	struct cairn_target target;
 	struct cairn_buffer body = {0};
-	if (!cairn_target_find(&target, name, token, error)) {
+	if (!cairn_target_find_or_start(&target, name, token, error)) {
 		struct cairn_error why = *error;
 		return target.pid > 0 && take_process(account, target.pid, &why, error);
 	}
@@ -132,6 +132,8 @@ bool cairn_account_target(struct cairn_account *account, const char *name, const
 	good = good && cairn_account_text(account, cairn_buffer_bytes(&body), name, cairn_target_process(&target), error);
 	if (good && !account->facts.has_allocator)
 		ask_malloc(account, &target);
+	if (good)
+		cairn_account_name_mapped(account, cairn_buffer_bytes(&body), name);
 	cairn_buffer_free(&body);
 	return good;
 }
@@ -159,6 +161,8 @@ bool cairn_account_file(struct cairn_account *account, char *name, struct cairn_
 			   dropped == 1 ? ": its process had ended" : "");
 	good = good && cairn_files_text(cairn_files_newest(&list, false)->path, &text, error) &&
 	       cairn_account_text(account, cairn_buffer_bytes(&text), name, 0, error);
+	if (good)
+		cairn_account_name_mapped(account, cairn_buffer_bytes(&text), name);
 	cairn_buffer_free(&text);
 	cairn_files_free(&list);
 	return good;
@@ -245,6 +249,20 @@ void cairn_account_json(const struct cairn_account *account, struct cairn_buffer
 	cairn_json_integer(&json, "hugetlb", (int64_t)bill->hugetlb);
 	cairn_json_close(&json, '}');
 	cairn_json_integer(&json, "uncertain", (int64_t)bill->uncertain);
+	cairn_json_open(&json, "mapped", '[');
+	for (size_t i = 0; i < account->mapped_count; i++) {
+		struct cairn_bytes rest = cairn_bytes_of(account->mapped[i].stack), line;
+		cairn_json_open(&json, NULL, '{');
+		cairn_json_number(&json, "resident", trunc(account->mapped[i].resident));
+		cairn_json_open(&json, "stack", '[');
+		while (cairn_text_line(&rest, &line, NULL))
+			cairn_json_text(&json, NULL, line);
+		cairn_json_close(&json, ']');
+		cairn_json_close(&json, '}');
+	}
+	cairn_json_close(&json, ']');
+	if (facts->counts.arenas)
+		cairn_json_integer(&json, "arenas", (int64_t)facts->counts.arenas);
 	if (facts->has_profile) {
 		cairn_json_open(&json, "profile", '{');
 		cairn_json_number(&json, "bytes", trunc(facts->profile_bytes));

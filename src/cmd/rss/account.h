@@ -10,6 +10,12 @@
 enum { CAIRN_ACCOUNT_NOTES = 8,
        CAIRN_ACCOUNT_NAME = 300 };
 
+/* What one call path mapped itself. */
+struct cairn_account_mapped {
+	double resident;
+	char *stack; /* names, each with a line end, the caller of mmap first */
+};
+
 /* Everything known about the process that was named; all zeroes to start with. */
 struct cairn_account {
 	struct cairn_bill_facts facts;
@@ -21,11 +27,20 @@ struct cairn_account {
 	uint64_t limit; /* that the process may have, of its control group or the machine; 0 when unknown */
 	struct cairn_error notes[CAIRN_ACCOUNT_NOTES];
 	size_t note_count;
+	struct cairn_account_mapped *mapped; /* the largest first; none unless cairn_account_name_mapped was called */
+	size_t mapped_count;
 };
 
 /* From the text that the agent, or a dump, has. NAME is for messages. PID is the process as it is numbered here, 0 for a dump: where it sees
  * no /proc of its own, as in a bare container, ours tells. */
 bool cairn_account_text(struct cairn_account *account, struct cairn_bytes text, const char *name, int pid, struct cairn_error *error);
+
+/* Lists and names who mapped memory past the allocator, from the same TEXT. Nothing where the dump does not know. Takes as long as naming
+ * does. */
+void cairn_account_name_mapped(struct cairn_account *account, struct cairn_bytes text, const char *name);
+
+/* Frees ACCOUNT, which the caller has allocated, and what it owns. */
+void cairn_account_free(struct cairn_account *account);
 
 /* From the live process that NAME stands for, with or without an agent. TOKEN may be NULL. */
 bool cairn_account_target(struct cairn_account *account, const char *name, const char *token, struct cairn_error *error);

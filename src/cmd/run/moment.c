@@ -182,7 +182,7 @@ void cairn_moment_add(struct cairn_moment *moment, const struct cairn_members *m
 	int copy = open_unnamed();
 	ssize_t part = 0;
 	size_t length = 0;
-	/* Read, not mapped: whoever sent it may still cut it short. */
+	/* Read, not mapped: the sender may still truncate it. */
 	while (copy >= 0 && length < shot_maximum && (part = pread(descriptor, data, sizeof data, (off_t)length)) > 0 &&
 	       cairn_descriptor_write_all(copy, &(struct cairn_bytes){data, (size_t)part}))
 		length += (size_t)part;

@@ -1,4 +1,4 @@
-/* program.c - looking at an ELF file before it runs.
+/* program.c - examines an ELF file before it runs.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/run/program.h"
 
@@ -68,7 +68,7 @@ static struct cairn_program study_binary(const struct cairn_elf *elf, const char
 	struct cairn_bytes loader = cairn_elf_named(elf, ".interp");
 	struct cairn_program program = {CAIRN_JEMALLOC_NONE, .is_static = loader.length == 0};
 	program.is_musl = loader.length && memmem(loader.data, loader.length, "ld-musl", 7);
-	/* jemalloc begins its messages with this, in every build of it. */
+	/* jemalloc's messages begin with this, in every build. */
 	if (memmem(elf->file.bytes.data, elf->file.bytes.length, "<jemalloc>", 10))
 		program.jemalloc = CAIRN_JEMALLOC_INSIDE;
 	else if (loader.length && !program.is_musl && loader.data[loader.length - 1] == '\0' && loads_jemalloc(loader.data, path))
@@ -100,4 +100,12 @@ struct cairn_program cairn_program_study(const char *path)
 		program.is_script = true;
 	}
 	return program;
+}
+
+bool cairn_program_settings_are_good(const char *engine, const char *token, struct cairn_error *error)
+{
+	if (engine && strcmp(engine, "auto") != 0 && strcmp(engine, "cairn") != 0 && strcmp(engine, "jemalloc") != 0)
+		return cairn_fail(error, "--engine is auto, cairn or jemalloc, not '%.40s'", engine);
+	/* It travels in a list of settings. */
+	return !token || (token[0] && !strchr(token, ',')) || cairn_fail(error, "a token has at least one character, and no comma");
 }

@@ -3,6 +3,8 @@
 #ifndef CAIRN_CMD_RUN_PROGRAM_H
 #define CAIRN_CMD_RUN_PROGRAM_H
 
+#include "base/error.h"
+
 #include <stdbool.h>
 
 enum { CAIRN_PROGRAM_PATH = 4096 };
@@ -22,5 +24,8 @@ bool cairn_program_library(const char *file, char *out);
 
 /* Examines the program at PATH, or the interpreter of a script. Runs nothing but the loader, which lists libraries. */
 struct cairn_program cairn_program_study(const char *path);
+
+/* Whether an agent can be given this engine and this token, either of which may be NULL. */
+bool cairn_program_settings_are_good(const char *engine, const char *token, struct cairn_error *error);
 
 #endif

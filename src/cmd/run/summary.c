@@ -1,4 +1,4 @@
-/* summary.c - from the shots of a run to files and sentences.
+/* summary.c - writes the profiles of a run and prints its summary.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/run/summary.h"
 
@@ -15,6 +15,7 @@
 #include "symbol/allocator.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -23,7 +24,10 @@
 
 enum { path_size = 4096, functions_shown = 3 };
 
-/* The highest moment is worth a file of its own when it held this many times what the end does. */
+/* Memory is read from time to time, and the live bytes are an estimate: within this factor the end counts as the peak. */
+static const double about_same = 1.1;
+
+/* The peak gets its own file if it held this many times what the end does. */
 static const double much_higher = 1.25;
 
 /* The sum of the shots of MOMENT, with names. */
@@ -63,8 +67,7 @@ static void tag_path(const char *path, const char *tag, char *out, size_t size)
 	snprintf(out, size, "%.*s%s%s", (int)(end - path), path, tag, end);
 }
 
-/* The name of the profile: what the person said, or one with the program and its PID. A folder that cannot be written to is no reason to
- * lose it. */
+/* The name of the profile: the one given, or one with the program and its PID. If the folder is not writable, another is used. */
 static void choose_path(const struct cairn_summary_options *options, const struct cairn_supervision *run, bool several, const char *tag,
 			char *out, size_t size)
 {
@@ -115,7 +118,7 @@ static bool write_profile(const struct cairn_moment *moment, const struct cairn_
 	return good;
 }
 
-/* How much is live in SUM as "31.2 MiB", and who holds it as "a 12.0 MiB (38 %), b 8.1 MiB (26 %), …". */
+/* The live bytes of SUM as "31.2 MiB", and the functions that hold them as "a 12.0 MiB (38 %), b 8.1 MiB (26 %), …". */
 static double describe(const struct cairn_profile *sum, char *live, struct cairn_buffer *held)
 {
 	struct cairn_view view = {0};
@@ -175,7 +178,7 @@ struct written {
 	struct cairn_buffer held;
 };
 
-/* Nothing is written where no more than LEAST bytes are live. */
+/* Writes nothing if fewer than LEAST bytes are live. */
 static void write_moment(const struct cairn_supervision *run, const struct cairn_summary_options *options,
 			 const struct cairn_moment *moment, const char *tag, double least, struct written *written)
 {
@@ -224,6 +227,8 @@ void cairn_summary_write(const struct cairn_supervision *run, const struct cairn
 			cairn_note("highest: %s of memory in %zu process%s at %s%s%s", cairn_text_human((double)highest->memory, memory),
 				   highest->processes, plural(highest->processes), clock, peak.good ? "; its profile is " : "",
 				   peak.good ? shorten(peak.path) : "");
+		else if (at_end && (double)run->most <= about_same * fmax((double)end->memory, now.total))
+			cairn_note("highest: at the end");
 		else
 			cairn_note("highest: %s of memory", cairn_text_human((double)run->most, memory));
 		cairn_note("profile: %s; 'cairn top %s' shows it", shorten(now.path), shorten(now.path));

@@ -1,4 +1,4 @@
-/* supervise.c - the loop: signals, looks at memory, and snapshots that are handed over.
+/* supervise.c - the loop: handles signals, reads memory, and receives snapshots.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/run/supervise.h"
 
@@ -23,12 +23,12 @@
 #include <unistd.h>
 
 static const int64_t second = CAIRN_SECOND_NS, millisecond = 1000000;
-/* A look at the tree takes time, and so does a profile of it: neither may take more than a small part of all time. */
+/* Reading the memory of the tree and profiling it take time: each may use only a small share of it. */
 enum { look_ms = 100, look_share = 100, profile_ms = 250, profile_share = 50 };
 enum { highest_patience_ms = 20000, signal_patience_ms = 3000, end_window_seconds = 10, guests_most = 32 };
 static const uint64_t least_growth = 4 << 20, least_worth = 8 << 20;
 
-/* A process that ends and has asked whether its snapshot is wanted. */
+/* A process that is ending and has asked whether its snapshot is wanted. */
 struct guest {
 	int descriptor, pid;
 	int64_t granted_ns; /* 0 where it is not */
@@ -37,7 +37,7 @@ struct guest {
 struct loop {
 	struct cairn_supervision *run;
 	struct cairn_members members;
-	int signals, listener, terminal; /* descriptors; the last -1 where the command shares our group */
+	int signals, listener, terminal; /* descriptors; the last is -1 if the command shares our group */
 	bool handed;       /* the terminal is the command's */
 	bool ended;        /* the command has */
 	bool is_stopping;  /* a signal to end was passed on */
@@ -48,7 +48,7 @@ struct loop {
 
 static const int passed[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH, SIGALRM, SIGTSTP};
 
-/* The abstract socket that agents find by $CAIRN_REPORT; -1 where there is none to be had. */
+/* The abstract socket that agents find by $CAIRN_REPORT; -1 if there is none. */
 static int open_listener(void)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -74,8 +74,8 @@ static void look_at_members(struct loop *loop, int64_t now)
 		loop->run->most = loop->members.anonymous;
 }
 
-/* Whether the process that ends is worth its snapshot: the command itself is; others that have something, while that takes little of the
- * time. */
+/* Whether the snapshot of the ending process is wanted: always that of the command itself; of others that hold something, while this
+ * takes little of the time. */
 static bool is_wanted(struct loop *loop, int pid)
 {
 	if (!loop->run->takes_profiles || loop->is_stopping)
@@ -100,7 +100,7 @@ static void accept_guest(struct loop *loop)
 	for (int i = 0; i < guests_most && !room; i++)
 		if (loop->guests[i].descriptor < 0)
 			room = &loop->guests[i];
-	/* Anybody on this machine may connect; only processes of the tree are listened to. */
+	/* Anybody on this machine may connect; only processes of the tree are accepted. */
 	if (!room || getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || !cairn_tree_has(getpid(), peer.pid)) {
 		close(descriptor);
 		return;
@@ -154,7 +154,7 @@ static void start_command(char **command, const sigset_t *before, bool own_group
 	_exit(code == ENOENT ? CAIRN_EXIT_NOT_FOUND : CAIRN_EXIT_NOT_STARTED);
 }
 
-/* The terminal we are in the foreground of, or -1. */
+/* The terminal in whose foreground we run, or -1. */
 static int open_terminal(void)
 {
 	int terminal = open("/dev/tty", O_RDWR | O_CLOEXEC);
@@ -176,7 +176,7 @@ static void give_terminal(struct loop *loop, bool to_command)
 	loop->handed = to_command;
 }
 
-/* The command has been stopped: because it wants the terminal, or as a person wishes, who then wants the shell back. */
+/* The command was stopped, because it reads from the terminal or because the user stopped it and wants the shell back. */
 static void see_stop(struct loop *loop, int number)
 {
 	if (loop->terminal < 0)
@@ -199,7 +199,7 @@ static void reap(struct loop *loop)
 {
 	struct rusage usage;
 	int status;
-	/* Those whose parents have ended are ours to wait for, too. */
+	/* Orphaned descendants are reaped here too. */
 	for (pid_t pid; (pid = wait4(-1, &status, WNOHANG | WUNTRACED, &usage)) > 0;) {
 		if (pid != loop->run->pid)
 			continue;
@@ -237,7 +237,7 @@ static void take_signal(struct loop *loop)
 		pass_on(loop, (int)info.ssi_signo);
 }
 
-/* Looks at the tree's memory, and takes a profile of its highest moment so far. */
+/* Reads the tree's memory and takes a profile at each new peak. */
 static void look(struct loop *loop, int64_t now)
 {
 	struct cairn_supervision *run = loop->run;
@@ -255,7 +255,7 @@ static void look(struct loop *loop, int64_t now)
 	loop->profile_ns = now + took + (took * profile_share > pause ? took * profile_share : pause);
 }
 
-/* Waits until something happens or the next look is due. */
+/* Waits for an event, or until memory is to be read next. */
 static void wait_for_events(struct loop *loop, int wait_ms)
 {
 	struct pollfd ready[guests_most + 2];
@@ -293,7 +293,7 @@ static void run_loop(struct loop *loop)
 			receive(loop, &loop->guests[i]);
 }
 
-/* What there is to say of the tree when the command has ended. Others of it may go on: a daemon, or workers. */
+/* The facts about the tree when the command has ended. Other processes may continue: a daemon, or workers. */
 static void finish(struct loop *loop)
 {
 	struct cairn_supervision *run = loop->run;
@@ -329,7 +329,7 @@ bool cairn_supervise(struct cairn_supervision *run, struct cairn_error *error)
 	sigaddset(&signals, SIGCHLD);
 	for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
 		sigaddset(&signals, passed[i]);
-	sigprocmask(SIG_BLOCK, &signals, &before); /* none is lost between the start and knowing whom to pass it to */
+	sigprocmask(SIG_BLOCK, &signals, &before); /* no signal is lost between the start and knowing where to send it */
 	loop.signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	loop.listener = open_listener();
 	loop.terminal = open_terminal();
@@ -340,7 +340,7 @@ bool cairn_supervise(struct cairn_supervision *run, struct cairn_error *error)
 		start_command(run->command, &before, loop.terminal >= 0);
 	if (run->pid < 0)
 		return cairn_fail_errno(error, "cannot start a process");
-	signal(SIGPIPE, SIG_IGN); /* what there is to say at the end may have no reader any more */
+	signal(SIGPIPE, SIG_IGN); /* the summary may have no reader any more */
 	if (loop.terminal >= 0)
 		setpgid(run->pid, run->pid);
 	loop.look_ns = loop.began_ns;

@@ -110,10 +110,12 @@ static void put_process(struct cairn_json *json, const struct cairn_serve_proces
 	cairn_json_close(json, '}');
 }
 
-/* Who reaches a limit first comes first; then who grows, then who weighs most; who has ended comes last. */
+/* Sums of a store come before instances. Who reaches a limit first comes first; then who grows, then who weighs most; who has ended comes last. */
 static int by_urgency(const void *a, const void *b)
 {
 	const struct cairn_serve_process *left = *(struct cairn_serve_process *const *)a, *right = *(struct cairn_serve_process *const *)b;
+	if (left->sum != right->sum)
+		return left->sum ? -1 : 1;
 	bool left_over = left->state == CAIRN_SERVE_ENDED, right_over = right->state == CAIRN_SERVE_ENDED;
 	if (left_over != right_over)
 		return left_over ? 1 : -1;

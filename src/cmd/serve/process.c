@@ -145,7 +145,7 @@ static void make_bill(struct cairn_serve_process *process, struct cairn_buffer *
 		cairn_account_settle(account);
 		cairn_account_json(account, out);
 	}
-	free(account);
+	cairn_account_free(account);
 }
 
 /* Under the heavy lock. */
@@ -175,6 +175,16 @@ void cairn_serve_process_judge(struct cairn_serve_process *process)
 	if (process->history.started)
 		judge(process);
 	pthread_mutex_unlock(&process->heavy);
+}
+
+void cairn_serve_process_conclude(struct cairn_serve_process *process, const struct cairn_verdict_summary *verdict)
+{
+	pthread_mutex_lock(&process->serve->lock);
+	bool news = strcmp(verdict->sentence, process->verdict.sentence) != 0;
+	process->verdict = *verdict;
+	if (news)
+		tell_verdict(process);
+	pthread_mutex_unlock(&process->serve->lock);
 }
 
 /* What it was started as, as far as a blank or colon, says more than the file: several names may be one file. */

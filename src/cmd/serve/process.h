@@ -57,6 +57,7 @@ struct cairn_serve_process {
 	char key[CAIRN_SERVE_KEY]; /* names it in requests; the same after a restart of the server */
 	const char *name; /* of the target, as it was given; NULL for a process of a folder */
 	bool service; /* NAME is that of a service, which may come back */
+	bool sum; /* it stands for all instances of a service of a store */
 	char folder_program[256], folder_host[65]; /* of a folder: whose runs these are */
 	struct cairn_serve_run *runs; /* the same; under serve->lock */
 	size_t run_count, run_capacity;
@@ -117,6 +118,9 @@ bool cairn_serve_process_dump(struct cairn_serve_process *process, struct cairn_
 
 /* Judges the history as it is, and makes the bill of the newest dump. */
 void cairn_serve_process_judge(struct cairn_serve_process *process);
+
+/* Puts VERDICT, made elsewhere, in place of the last one. */
+void cairn_serve_process_conclude(struct cairn_serve_process *process, const struct cairn_verdict_summary *verdict);
 
 /* Reads its memory and adds a row; false once it has ended. Under serve->lock. */
 bool cairn_serve_process_weigh(struct cairn_serve_process *process, int64_t now_ms, struct cairn_serve_row *row);

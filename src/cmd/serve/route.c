@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/time.h"
 #include "cmd/serve/answer.h"
+#include "cmd/serve/pyroscope.h"
 #include "cmd/serve/work.h"
 #include "page/page.h"
 #include "process/clock.h"
@@ -106,7 +107,8 @@ static bool check_access(struct cairn_serve *serve, const struct cairn_exchange 
 		return refuse(response, 401, "the token is missing or wrong; open the address that 'cairn serve' printed, or send "
 					     "Authorization: Bearer TOKEN");
 	}
-	if (!reads && !request->cairn.data)
+	/* Grafana's questions change nothing, but come by POST. */
+	if (!reads && !request->cairn.data && !(serve->options->store && cairn_pyroscope_is(request) && cairn_pyroscope_is_safe(request)))
 		return refuse(response, 403, "requests that change something need the header X-Cairn: 1");
 	return true;
 }
@@ -125,7 +127,7 @@ static void protect(struct cairn_response *response)
 bool cairn_serve_admit(void *context, struct cairn_exchange *exchange, size_t *body_maximum)
 {
 	struct cairn_serve *serve = context;
-	*body_maximum = body_most;
+	*body_maximum = serve->options->store && cairn_pyroscope_is(&exchange->request) ? CAIRN_PYROSCOPE_BODY : body_most;
 	protect(&exchange->response);
 	return check_access(serve, exchange, &exchange->response);
 }
@@ -283,6 +285,8 @@ bool cairn_serve_handle(void *context, struct cairn_exchange *exchange)
 	}
 	if (get && is_page(request->path))
 		return answer_page(response, request->path);
+	if (post && serve->options->store && cairn_pyroscope_is(request))
+		return !cairn_serve_work_add(serve, exchange, NULL, CAIRN_TASK_QUERY, NULL);
 	pthread_mutex_lock(&serve->lock);
 	serve->looked_ns = cairn_clock_ns();
 	cairn_query_get(request->query, "process", key, sizeof key);

@@ -19,6 +19,7 @@ enum { CAIRN_SERVE_PROCESSES = 256,
 struct cairn_serve_options {
 	const char *listen, *token, *agent_token, *every, *keep, *idle;
 	const char *source_path;
+	const char *store, *tenant;
 	uint64_t memory;
 	struct cairn_option_list services;
 	struct cairn_source_options source;
@@ -87,6 +88,7 @@ enum cairn_serve_task {
 	CAIRN_TASK_DOCTOR,
 	CAIRN_TASK_CPU,
 	CAIRN_TASK_POST, /* a request to the agent */
+	CAIRN_TASK_QUERY, /* a question of Grafana's to the store */
 	CAIRN_TASK_ATTACH,
 };
 

@@ -6,8 +6,9 @@
 #include "base/json.h"
 #include "base/unpack.h"
 #include "cmd/attach/check.h"
+#include "cmd/attach/spawn.h"
 #include "cmd/doctor/doctor.h"
-#include "cmd/watch/attach.h"
+#include "cmd/serve/pyroscope.h"
 #include "page/history.h"
 #include "profile/read.h"
 #include "report/churn.h"
@@ -459,7 +460,7 @@ static bool attach(struct job *job, struct cairn_error *error)
 		return cairn_fail_usage(error, "only a process that was given by its PID or as a service can be attached to");
 	if (cairn_target_find(&target, process->name, NULL, error))
 		return cairn_fail_usage(error, "the process has an agent");
-	if (!cairn_attach_is_possible(pid, false, error) || !cairn_watch_attach(pid, 0, error))
+	if (!cairn_attach_is_possible(pid, false, error) || !cairn_attach_spawn(pid, &(struct cairn_attach_settings){0}, error))
 		return false;
 	cairn_response_text(&job->exchange->response, 200, json_type, "{\"version\":1,\"done\":true}\n");
 	want_snapshot(process);
@@ -496,6 +497,10 @@ static void perform(struct job *job)
 	case CAIRN_TASK_POST:
 		good = pass_on(job, "POST", &error);
 		break;
+	case CAIRN_TASK_QUERY:
+		cairn_pyroscope_answer(work.serve->options->store, work.serve->options->tenant, &job->exchange->request, response);
+		good = true;
+		break;
 	case CAIRN_TASK_ATTACH:
 		good = attach(job, &error);
 		break;
@@ -515,7 +520,7 @@ static void perform(struct job *job)
 static bool is_slow(enum cairn_serve_task task)
 {
 	return task == CAIRN_TASK_CPU || task == CAIRN_TASK_POST || task == CAIRN_TASK_STATS || task == CAIRN_TASK_DOCTOR ||
-	       task == CAIRN_TASK_ATTACH;
+	       task == CAIRN_TASK_QUERY || task == CAIRN_TASK_ATTACH;
 }
 
 static void *run(void *context)

@@ -1,4 +1,4 @@
-/* history.c - finding the dump, and its history as a page, a picture or numbers.
+/* history.c - finds the dump, and shows its history as a page, a picture or numbers.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/timeline/history.h"
 
@@ -7,6 +7,7 @@
 #include "cmd/files.h"
 #include "cmd/target.h"
 #include "series/history_svg.h"
+#include "store/store.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -74,9 +75,12 @@ bool cairn_timeline_history(const struct cairn_history_ask *ask, const struct ca
 {
 	struct cairn_dump_files list = {0};
 	struct cairn_profile profile;
-	cairn_profile_init(&profile);
 	*found = false;
-	bool good = cairn_files_list(&list, count, names, error) && cairn_files_keep_service(&list, options->service, error);
+	if (count == 1 && cairn_store_is(names[0]))
+		return true;
+	cairn_profile_init(&profile);
+	bool good = cairn_source_check(options, error) && cairn_files_list(&list, count, names, error) &&
+		    cairn_files_keep_service(&list, options->service, error);
 	bool one = good && (ask->required || (list.count == 1 && !cairn_target_is(list.items[0].path) && strcmp(list.items[0].path, "-") != 0));
 	if (one) {
 		cairn_profile_free(&profile);
@@ -91,5 +95,5 @@ bool cairn_timeline_history(const struct cairn_history_ask *ask, const struct ca
 		write_history(ask, &profile, out);
 	cairn_profile_free(&profile);
 	cairn_files_free(&list);
-	return good || !ask->required; /* who needs several dumps says what is wrong with these */
+	return good || !ask->required; /* the caller reports what is wrong with these */
 }

@@ -7,7 +7,7 @@
 #include "base/time.h"
 #include "cmd/own_dumps.h"
 #include "cmd/target.h"
-#include "cmd/watch/attach.h"
+#include "cmd/attach/spawn.h"
 #include "dump/trailer.h"
 #include "process/clock.h"
 
@@ -210,7 +210,7 @@ static bool attach(struct cairn_watch_job *job)
 		return true;
 	}
 	job->error.text[0] = 0;
-	if (cairn_watch_attach(job->life.pid, job->watch->period, &job->error))
+	if (cairn_attach_spawn(job->life.pid, &job->watch->agent, &job->error))
 		return true;
 	job->hopeless = cairn_life_goes_on(&job->life);
 	return false;

@@ -7,6 +7,7 @@
 #ifndef CAIRN_CMD_WATCH_JOB_H
 #define CAIRN_CMD_WATCH_JOB_H
 
+#include "cmd/attach/spawn.h"
 #include "cmd/template.h"
 #include "dump/folder.h"
 #include "dump/trigger.h"
@@ -20,8 +21,8 @@ struct cairn_watch {
 	const char *pattern; /* of file names */
 	const char *token;
 	char host[65];
-	bool attach;         /* processes without an agent are given one, */
-	uint64_t period;     /* with this period; 0 for the default */
+	bool attach; /* processes without an agent are given one, */
+	struct cairn_attach_settings agent; /* with these settings */
 	int back; /* the end of a pipe that receives the address of each finished job */
 };
 

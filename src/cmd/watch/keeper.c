@@ -4,6 +4,7 @@
 
 #include "base/pages.h"
 #include "dump/ledger_dump.h"
+#include "dump/ledger_ranges.h"
 #include "process/clock.h"
 
 #include <dirent.h>
@@ -92,7 +93,11 @@ static void measure(struct cairn_keeper *keeper, const struct cairn_life *life, 
 	struct cairn_smaps smaps;
 	if (now < keeper->measure_ns)
 		return;
-	bool good = cairn_smaps_read(&smaps, life->pid) && smaps.rss > 0;
+	size_t count, size;
+	struct cairn_smaps_range *ranges = cairn_ledger_ranges_of(keeper->ledger, &count, &size);
+	bool good = cairn_smaps_read_apart(&smaps, life->pid, 0, ranges, count) && smaps.rss > 0;
+	if (ranges)
+		cairn_pages_unmap(ranges, size);
 	int64_t after = cairn_clock_ns(), took = (after - now) * share_of_time;
 	keeper->measure_ns = now + (took > measure_pause ? took : measure_pause);
 	if (!good)

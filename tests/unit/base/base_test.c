@@ -347,6 +347,28 @@ static void test_unpack(void)
 	cairn_buffer_free(&text);
 }
 
+/* A limit holds to the byte, for every kind of packing, and looking needs none of the memory. */
+static void test_unpack_within(void)
+{
+	enum { size = 3 << 20 };
+	char *zeros = calloc(1, size), *packed = malloc(size), *plain;
+	size_t zstd_length = ZSTD_compress(packed, size, zeros, size, 1), gzip_length, length;
+	char *gzip = cairn_pack_gzip((struct cairn_bytes){zeros, size}, &gzip_length);
+	struct cairn_bytes inputs[] = {{gzip, gzip_length}, {packed, zstd_length}};
+	bool cut;
+	struct cairn_error error;
+	for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+		ok(cairn_unpack_fits(inputs[i], size) && !cairn_unpack_fits(inputs[i], size - 1), "it fits its size and no less");
+		ok(!cairn_unpack_within(inputs[i], size - 1, &plain, &length, &cut, &error), "one byte beyond the limit is refused");
+		ok(cairn_unpack_within(inputs[i], size, &plain, &length, &cut, &error) && !cut && length == size, "at the limit it is whole");
+		free(plain);
+	}
+	ok(cairn_unpack_fits(cairn_bytes_of("abc"), 3) && !cairn_unpack_fits(cairn_bytes_of("abc"), 2), "what is not packed is as long as it is");
+	free(gzip);
+	free(packed);
+	free(zeros);
+}
+
 /* The room that data is unpacked into grows by steps of 256 KiB. */
 static void test_unpack_full_room(void)
 {
@@ -418,6 +440,7 @@ int main(void)
 	test_pool_width();
 	test_unpack();
 	test_unpack_full_room();
+	test_unpack_within();
 	test_file();
 	return tap_done();
 }

@@ -29,6 +29,7 @@ static const char text[] =
 	MAP("7f3000002000-7f3000003000", "rw-s", "/dev/zero (deleted)", "24", "")
 	MAP("7f3000003000-7f3000004000", "rw-s", "/memfd:pool (deleted)", "28", "")
 	MAP("7f3000004000-7f3000005000", "r--s", "/var/lib/data file", "32", "")
+	MAP("20000000000-20000001000", "rw-p", "", "44", "ac")
 	MAP("7ffd00000000-7ffd00001000", "rw-p", "[stack]", "36", "ac")
 	MAP("7ffd00002000-7ffd00003000", "r-xp", "[vdso]", "4", "");
 
@@ -44,8 +45,9 @@ static void test_kinds(void)
 	is_int(rss(&smaps, CAIRN_SMAPS_NORESERVE), 1004, "what is mapped without reserve, and what jemalloc named");
 	is_int(smaps.kinds[CAIRN_SMAPS_NORESERVE].size, 0x40000000 + 0x1000, "its size");
 	is_int(rss(&smaps, CAIRN_SMAPS_ARENA), 400, "an arena of glibc's malloc by its shape");
-	is_int(smaps.kinds[CAIRN_SMAPS_ARENA].size, 64 << 20, "and all of its reservation");
+	is_int(smaps.kinds[CAIRN_SMAPS_ARENA].size, 1 << 20, "as large as what it uses, without the rest of its reservation");
 	is_int(rss(&smaps, CAIRN_SMAPS_HEAP), 16, "the heap");
+	is_int(rss(&smaps, CAIRN_SMAPS_HINTED), 44, "where mimalloc asks for memory");
 	is_int(rss(&smaps, CAIRN_SMAPS_STACK), 12 + 36, "stacks: the first, and one behind its guard page");
 	is_int(rss(&smaps, CAIRN_SMAPS_DATA), 4 + 8, "data, and the zeroed memory behind it");
 	is_int(rss(&smaps, CAIRN_SMAPS_FILE), 4 + 32, "files, with a space in a name");
@@ -56,8 +58,19 @@ static void test_kinds(void)
 	for (int i = 0; i < CAIRN_SMAPS_KINDS; i++)
 		sum += smaps.kinds[i].rss;
 	is_int(sum, smaps.rss, "every mapping is of one kind");
-	is_int(smaps.swap >> 10, 32, "swap of all");
+	is_int(smaps.swap >> 10, 34, "swap of all");
 	is_int(smaps.regions, 3, "ranges of 1 GiB: of the arena, the mapping, and the one behind it");
+}
+
+/* A program may make a part of its data read-only; what follows it is still its zeroed memory. The next file's is not. */
+static void test_data(void)
+{
+	static const char pieces[] = "1000-2000 rw-p 0 0:1 77 /bin/a\nRss: 4 kB\n2000-3000 r--p 0 0:1 77 /bin/a\nRss: 4 kB\n3000-9000 rw-p 0 0:0 0\nRss: 8 kB\n"
+				     "a000-b000 rw-p 0 0:1 78 /lib/b\nRss: 4 kB\nb000-c000 r--p 0 0:1 79 /lib/c\nRss: 4 kB\nc000-d000 rw-p 0 0:0 0\nRss: 4 kB\n";
+	struct cairn_smaps smaps;
+	cairn_smaps_parse(&smaps, cairn_bytes_of(pieces));
+	is_int(rss(&smaps, CAIRN_SMAPS_DATA), 4 + 8 + 4, "zeroed memory behind a read-only part of the data");
+	is_int(rss(&smaps, CAIRN_SMAPS_ANONYMOUS), 4, "but not behind another file");
 }
 
 static void test_odd(void)
@@ -112,6 +125,44 @@ static void test_self(void)
 	ok(!cairn_smaps_read(&after, 999999999) && errno == ENOENT, "a process that is not there");
 }
 
+/* What the caller names is counted apart, whole mappings and parts of them; and a ledger is told by its name or by its place. */
+static void test_apart(void)
+{
+	enum { size = 8 << 20 };
+	struct cairn_smaps plain, apart;
+	char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int named = memfd_create("cairn-ledger", MFD_CLOEXEC);
+	char *ledger = ftruncate(named, size) == 0 ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, named, 0) : MAP_FAILED;
+	memset(memory, 1, size);
+	memset(shared, 1, size);
+	memset(ledger, 1, size / 2);
+	struct cairn_smaps_range ranges[] = {{(uintptr_t)memory + size / 4, (uintptr_t)memory + size / 2},
+					     {(uintptr_t)memory + size / 2, (uintptr_t)memory + 3 * size / 4},
+					     {(uintptr_t)shared, (uintptr_t)shared + size}};
+	if (ranges[2].start < ranges[0].start) {
+		struct cairn_smaps_range last = ranges[2];
+		ranges[2] = ranges[1];
+		ranges[1] = ranges[0];
+		ranges[0] = last;
+	}
+	ok(cairn_smaps_read(&plain, 0) && cairn_smaps_read_apart(&apart, 0, 0, ranges, 3), "mappings with some apart");
+	is_int(apart.kinds[CAIRN_SMAPS_MAPPED].rss, size / 2, "the private ones that were named are of a kind of their own");
+	is_int(apart.kinds[CAIRN_SMAPS_MAPPED].size, size / 2, "with their size");
+	is_int(plain.kinds[CAIRN_SMAPS_MAPPED].rss, 0, "which nobody has otherwise");
+	is_near((double)plain.kinds[CAIRN_SMAPS_ANONYMOUS].rss, (double)(apart.kinds[CAIRN_SMAPS_ANONYMOUS].rss + size / 2), 1 << 18,
+		"and are taken out of the kind they were of");
+	is_int(plain.kinds[CAIRN_SMAPS_LEDGER].rss, size / 2, "a ledger is known by its name");
+	cairn_smaps_set_ledger((uintptr_t)shared);
+	cairn_smaps_read(&apart, 0);
+	is_int(apart.kinds[CAIRN_SMAPS_LEDGER].rss, size + size / 2, "or by its place");
+	cairn_smaps_set_ledger(0);
+	munmap(memory, size);
+	munmap(shared, size);
+	munmap(ledger, size);
+	close(named);
+}
+
 static bool reads_its_mappings(void)
 {
 	struct cairn_smaps smaps;
@@ -121,9 +172,11 @@ static bool reads_its_mappings(void)
 int main(void)
 {
 	test_kinds();
+	test_data();
 	test_odd();
 	test_numbers();
 	test_self();
+	test_apart();
 	ok(holds_without_first_thread(reads_its_mappings), "a process without its first thread reads its own mappings");
 	return tap_done();
 }

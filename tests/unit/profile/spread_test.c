@@ -51,7 +51,7 @@ static double width_of(double before, double change, double turnover)
 	cairn_profile_subtract(&profile, 0, objects, before * weight);
 	cairn_profile_subtract(&profile, 0, bytes, before * weight * size);
 	profile.base_within = true;
-	struct cairn_spread spread = cairn_profile_spread(&profile, 0, bytes, objects, turnover);
+	struct cairn_spread spread = cairn_profile_spread(&profile, 0, bytes, objects, (struct cairn_turnover){.share = turnover});
 	struct cairn_interval interval = cairn_spread_change(change * weight * size, spread);
 	cairn_profile_free(&profile);
 	return (interval.high - interval.low) / (weight * size);
@@ -65,9 +65,40 @@ static void test_changes(void)
 	ok(width_of(80, 30, 0.01) > 2 * 1.96 * sqrt(25), "what changed for real came by chance, too");
 }
 
+/* The turnover of a service of so many lines of 100 samples, of which every other one is replaced by SLOW and the others by FAST of its
+ * samples. Changes are those of a normal law, at its quantiles. */
+static struct cairn_turnover turnover_of(size_t lines, double slow, double fast)
+{
+	static const double quantiles[] = {-1.64, -1.04, -0.67, -0.39, -0.13, 0.13, 0.39, 0.67, 1.04, 1.64};
+	struct cairn_profile profile;
+	start(&profile);
+	double size = 64, weight = 1 / -expm1(-size / period), before = 100;
+	for (size_t i = 0; i < lines; i++) {
+		double change = round(quantiles[i / 2 % 10] * sqrt(2 * before * (i % 2 ? fast : slow))), after = (before + change) * weight;
+		cairn_profile_stack_room(&profile, 0);
+		cairn_profile_add_sample(&profile, 0, 0, (const double[]){after, after * size});
+		cairn_profile_subtract(&profile, i, objects, before * weight);
+		cairn_profile_subtract(&profile, i, bytes, before * weight * size);
+	}
+	profile.base_within = true;
+	struct cairn_turnover turnover = cairn_profile_turnover(&profile, bytes);
+	profile.base_within = false;
+	ok(cairn_profile_turnover(&profile, bytes).share == 1, "nothing is shared with another process");
+	cairn_profile_free(&profile);
+	return turnover;
+}
+
+static void test_turnover(void)
+{
+	struct cairn_turnover same = turnover_of(60, 0.2, 0.2), mixed = turnover_of(60, 0.02, 0.5);
+	ok(same.share > 0.14 && same.share < 0.26 && same.varies == 0, "a fifth of all lines is replaced: %.2f", same.share);
+	ok(mixed.varies > 0, "objects of some lines live longer: the share differs from line to line, by %.1f", mixed.varies);
+}
+
 int main(void)
 {
 	test_counts();
 	test_changes();
+	test_turnover();
 	return tap_done();
 }

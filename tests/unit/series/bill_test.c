@@ -256,6 +256,48 @@ static void test_picture(void)
 	cairn_buffer_free(&out);
 }
 
+/* glibc's malloc, asked: 80 MB of arenas, of which 50 are used, 20 in bins, 4 fast and 6 at the ends; 40 MB in large objects, of which a quarter
+ * is resident; and 30 MB that the service mapped itself. */
+static void test_glibc(void)
+{
+	struct cairn_bill_facts facts = {.malloc = CAIRN_BILL_GLIBC, .has_malloc = true, .has_apart = true, .has_profile = true};
+	struct cairn_bill bill;
+	facts.counts.system = 80 * megabyte;
+	facts.counts.used = 50 * megabyte;
+	facts.counts.free = 26 * megabyte;
+	facts.counts.top = 6 * megabyte;
+	facts.counts.fast = 4 * megabyte;
+	facts.counts.mapped = 40 * megabyte;
+	facts.smaps.kinds[CAIRN_SMAPS_HEAP] = (struct cairn_smaps_sum){60 * megabyte, 56 * megabyte, 0};
+	facts.smaps.kinds[CAIRN_SMAPS_ARENA] = (struct cairn_smaps_sum){20 * megabyte, 20 * megabyte, 0};
+	facts.smaps.kinds[CAIRN_SMAPS_ANONYMOUS] = (struct cairn_smaps_sum){100 * megabyte, 12 * megabyte, 0};
+	facts.smaps.kinds[CAIRN_SMAPS_MAPPED] = (struct cairn_smaps_sum){50 * megabyte, 30 * megabyte, 0};
+	facts.smaps.kinds[CAIRN_SMAPS_LEDGER] = (struct cairn_smaps_sum){16 * megabyte, 16 * megabyte, 0};
+	facts.smaps.rss = facts.rss = 134 * megabyte;
+	cairn_bill_make(&bill, &facts);
+	ok(adds_up(&bill) && bill.total == 134 * megabyte, "glibc: it adds up");
+	is_int(bill.lines[CAIRN_BILL_TOP] / megabyte, 2, "what is missing of arenas is missing at their ends");
+	is_int(bill.lines[CAIRN_BILL_FREE] / megabyte, 20, "what is free in bins is there");
+	is_int(bill.lines[CAIRN_BILL_FAST] / megabyte, 4, "and so are fast bins");
+	is_int(bill.lines[CAIRN_BILL_LIVE] / megabyte, 62, "of large objects what is resident");
+	is_int(bill.lines[CAIRN_BILL_MAPPED] / megabyte, 30, "what the service mapped itself has a line");
+	is_int(bill.lines[CAIRN_BILL_LEDGER] / megabyte, 16, "and so has the ledger");
+	is_int(bill.lines[CAIRN_BILL_ANONYMOUS], 0, "nothing else is anonymous");
+	is_int(bill.lines[CAIRN_BILL_REST], 0, "nothing is unexplained");
+	is_int(bill.untouched / megabyte, 32, "what was never touched");
+	facts.smaps.kinds[CAIRN_SMAPS_HEAP].rss = 90 * megabyte;
+	facts.smaps.rss = facts.rss = 168 * megabyte;
+	cairn_bill_make(&bill, &facts);
+	ok(adds_up(&bill), "a heap of which glibc knows less than there is");
+	is_int(bill.lines[CAIRN_BILL_REST] / megabyte, 2, "is unexplained as far as that goes, and not called free");
+	facts.smaps.kinds[CAIRN_SMAPS_ARENA] = (struct cairn_smaps_sum){0};
+	facts.smaps.kinds[CAIRN_SMAPS_HEAP] = (struct cairn_smaps_sum){60 * megabyte, 60 * megabyte, 0};
+	facts.smaps.kinds[CAIRN_SMAPS_NORESERVE] = (struct cairn_smaps_sum){64 * megabyte, 20 * megabyte, 0};
+	facts.smaps.rss = facts.rss = 138 * megabyte;
+	cairn_bill_make(&bill, &facts);
+	is_int(bill.lines[CAIRN_BILL_ANONYMOUS], 0, "an arena without a telling shape is glibc's, as far as it has more than shows");
+}
+
 int main(void)
 {
 	test_agreement();
@@ -263,6 +305,7 @@ int main(void)
 	test_untouched();
 	test_surplus();
 	test_other_hosts();
+	test_glibc();
 	test_trailer();
 	test_hostile();
 	test_picture();

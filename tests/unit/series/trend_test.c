@@ -153,6 +153,35 @@ static void test_few(void)
 	ok(judge(values, hours, run, 12, 1e6).verdict != CAIRN_GROWING, "a number that is none is no growth");
 }
 
+/* Caches that fill within a run, and again in the next, by chance so evenly that each run alone looks like a line. */
+static void test_refill(void)
+{
+	enum { dumps = 24, restart = 12, caches = 4 };
+	static const double megabytes[caches][dumps] = {
+		{5.78, 10.5, 12.6, 13.1, 14.2, 16.3, 18.4, 22, 21.5, 22, 23.1, 25.7,
+		 6.3, 6.3, 9.45, 13.6, 17.8, 21.5, 21.5, 21.5, 22.6, 26.8, 26.2, 25.2},
+		{11.5, 17.3, 24.6, 26.2, 27.3, 30.4, 26.7, 28.8, 30.4, 31.5, 38.8, 43.5,
+		 9.44, 13.6, 18.4, 26.2, 30.9, 29.4, 29.9, 34.6, 33.6, 39.9, 38.3, 39.3},
+		{22, 33.6, 50.4, 47.2, 53.5, 52.5, 58.3, 65.1, 65.6, 66.7, 76.1, 78.2,
+		 26.8, 44.6, 43, 46.7, 55.6, 55.6, 60.4, 67.7, 69.8, 71.4, 75.1, 75.6},
+		{8.59, 14.5, 20.9, 24.7, 24.1, 26.8, 27.9, 33.8, 32.7, 37.6, 41.3, 44.5,
+		 13.4, 25.2, 33.8, 36.5, 40.2, 38.1, 38.1, 33.3, 35.4, 37, 41.3, 46.2},
+	};
+	double values[dumps], hours[dumps];
+	uint32_t run[dumps];
+	int growing = 0;
+	for (int c = 0; c < caches; c++) {
+		for (int i = 0; i < dumps; i++) {
+			values[i] = megabyte * megabytes[c][i];
+			hours[i] = i / 6.0;
+			run[i] = i >= restart;
+		}
+		struct cairn_trend trend = judge(values, hours, run, dumps, period);
+		growing += trend.verdict == CAIRN_GROWING;
+	}
+	ok(growing == 0, "of %d caches that fill as before the restart, %d grow", caches, growing);
+}
+
 /* A service that restarts so often that every run has a few dumps only, and leaks. */
 static void test_many_runs(void)
 {
@@ -174,6 +203,7 @@ int main(void)
 	test_growth();
 	test_rest();
 	test_few();
+	test_refill();
 	test_many_runs();
 	return tap_done();
 }

@@ -36,13 +36,7 @@ static size_t take_samples(const struct cairn_buffer *rows, struct cairn_stored_
 	while (count < most && cairn_cursor_left(&cursor)) {
 		cairn_row_take_number(&cursor);
 		cairn_row_take_number(&cursor);
-		struct cairn_stored_sample *sample = &samples[count++];
-		sample->stack = cairn_row_take_number(&cursor);
-		sample->bytes = cairn_row_take_real(&cursor);
-		sample->objects = cairn_row_take_real(&cursor);
-		sample->sampled = cairn_row_take_real(&cursor);
-		sample->allocated_bytes = cairn_row_take_real(&cursor);
-		sample->allocated_objects = cairn_row_take_real(&cursor);
+		samples[count++] = cairn_stored_sample_take(&cursor);
 	}
 	return count;
 }

@@ -259,7 +259,7 @@ static void test_dump(void)
 	for (uint64_t i = 1; i <= 100; i++)
 		add_sample(i * 64, 10 + i, stack);
 	struct cairn_ledger ledger = open_reader();
-	ok(cairn_ledger_write_heap(&ledger, 5000, &out, &heap, &error), "a ledger can be written as a dump");
+	ok(cairn_ledger_write_heap(&ledger, 5000, &(struct cairn_ledger_witness){0}, &out, &heap, &error), "a ledger can be written as a dump");
 	struct cairn_bytes text = cairn_buffer_bytes(&out), sections = cairn_buffer_bytes(&heap.sections);
 	ok(cairn_bytes_start_with(text, "heap_v2/1\n  t*: ") && cairn_bytes_contain(text, "\n@ 0x1b58 0x1b59 0x1b5a\n  t*: "), "with its stacks");
 	ok(heap.samples == 100 && cairn_bytes_contain(sections, "# cairn live ") &&

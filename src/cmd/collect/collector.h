@@ -1,0 +1,57 @@
+/* collector.h - what the parts of `cairn collect` share.
+ *
+ * Three threads: one speaks HTTP (collect.c), one writes what came to the spool and answers its sender (receive.c), and one moves the spool
+ * into the store, naming addresses on the way (move.c). A sender waits for the disk of this machine, and never for the store.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_CMD_COLLECT_COLLECTOR_H
+#define CAIRN_CMD_COLLECT_COLLECTOR_H
+
+#include "cmd/collect/spool.h"
+#include "cmd/source.h"
+#include "http/server.h"
+
+#include <pthread.h>
+
+enum { CAIRN_COLLECT_WAITING = 256, CAIRN_COLLECT_BODY = 64 << 20 };
+
+/* Who may send, by a token, and whose data that is then. */
+struct cairn_senders {
+	struct cairn_arena arena;
+	struct cairn_sender {
+		const char *token, *tenant;
+	} *items;
+	size_t count, capacity;
+};
+
+struct cairn_collector {
+	const struct cairn_source_options *source; /* where names come from; borrowed, as are the others */
+	const char *store_name;
+	size_t unpacked_most; /* of one profile */
+	struct cairn_spool spool;
+	struct cairn_senders senders;
+	pthread_mutex_t lock;
+	pthread_cond_t arrived; /* something waits, or the end has come */
+	struct cairn_exchange *waiting[CAIRN_COLLECT_WAITING];
+	size_t first, count;
+	atomic_bool stop;
+	_Atomic uint64_t accepted, refused, stored, rejected, ignored, failures;
+};
+
+/* Reads the file PATH: a token and, behind a blank, its tenant on each line. */
+bool cairn_senders_read(struct cairn_senders *senders, const char *path, struct cairn_error *error);
+void cairn_senders_free(struct cairn_senders *senders);
+
+/* Whose request it is that comes with AUTHORIZATION; NULL for a stranger's. Without tokens everybody is the one tenant "". */
+const char *cairn_senders_tenant(const struct cairn_senders *senders, struct cairn_bytes authorization);
+
+/* For the server: CONTEXT is the collector. */
+bool cairn_receive_admit(void *context, struct cairn_exchange *exchange, size_t *body_maximum);
+bool cairn_receive_handle(void *context, struct cairn_exchange *exchange);
+
+/* The second thread: writes what waits to the spool, until `stop`. */
+void *cairn_receive_run(void *collector);
+
+/* The third: moves the spool into the store, until `stop`. */
+void *cairn_move_run(void *collector);
+
+#endif

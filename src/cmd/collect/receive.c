@@ -1,0 +1,211 @@
+/* receive.c - what senders ask of a collector: who may, what is accepted, and how it comes to the spool.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/collect/collector.h"
+
+#include "agent/host/listen.h"
+#include "agent/route/empty_profile.h"
+#include "base/text.h"
+#include "base/unpack.h"
+#include "cmd/collect/pyroscope.h"
+#include "cmd/command.h"
+#include "profile/read.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum upload { NO_UPLOAD, SNAPSHOT, INGEST, PUSH };
+
+static enum upload upload_of(const struct cairn_request *request)
+{
+	static const struct {
+		const char *path;
+		enum upload upload;
+	} paths[] = {{"/v1/snapshots", SNAPSHOT}, {"/v1/pprof", SNAPSHOT}, {"/ingest", INGEST}, {"/push.v1.PusherService/Push", PUSH}};
+	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+		if (cairn_bytes_equal(request->path, cairn_bytes_of(paths[i].path)))
+			return paths[i].upload;
+	return NO_UPLOAD;
+}
+
+static bool refuse(struct cairn_collector *collector, struct cairn_response *response, int status, const char *why)
+{
+	collector->refused++;
+	cairn_response_text(response, status, "application/json", "{\"error\":\"%s\"}\n", why);
+	return true;
+}
+
+/* Whether a request may go on, once its head is there: nobody sends a large body for nothing. */
+bool cairn_receive_admit(void *context, struct cairn_exchange *exchange, size_t *body_maximum)
+{
+	struct cairn_collector *collector = context;
+	const struct cairn_request *request = &exchange->request;
+	struct cairn_response *response = &exchange->response;
+	/* Without tokens, a page in a browser on this machine is kept out by what it cannot help sending. */
+	if (request->origin.length > 0 || (!collector->senders.count && !cairn_listen_host_is_ours(request->host, "")))
+		return !refuse(collector, response, 403, "browsers are not answered here, nor requests for another host");
+	if (!cairn_senders_tenant(&collector->senders, request->authorization))
+		return !refuse(collector, response, 401, "the token is missing or wrong; send Authorization: Bearer TOKEN");
+	if (upload_of(request) == NO_UPLOAD)
+		*body_maximum = 0;
+	else if (!cairn_spool_has_room(&collector->spool, request->has_length ? (size_t)request->content_length : CAIRN_COLLECT_BODY))
+		return !refuse(collector, response, 503, "the spool is full, since the store does not take what is there; try again later");
+	return true;
+}
+
+static void show_metrics(struct cairn_collector *collector, struct cairn_response *response)
+{
+	const struct {
+		const char *name, *type, *help;
+		uint64_t value;
+	} rows[] = {
+		{"cairn_collect_accepted_total", "counter", "Snapshots accepted from senders.", collector->accepted},
+		{"cairn_collect_refused_total", "counter", "Requests refused.", collector->refused},
+		{"cairn_collect_stored_total", "counter", "Snapshots put into the store.", collector->stored},
+		{"cairn_collect_rejected_total", "counter", "Accepted snapshots that no profile could be read from.", collector->rejected},
+		{"cairn_collect_ignored_total", "counter", "Accepted profiles that are not of live memory, such as of CPU time.", collector->ignored},
+		{"cairn_collect_set_aside_total", "counter", "Files set aside since they ended the collector too often.", collector->spool.set_aside},
+		{"cairn_collect_store_failures_total", "counter", "Times the store did not take a batch.", collector->failures},
+		{"cairn_collect_spool_files", "gauge", "Snapshots waiting for the store.", collector->spool.files},
+		{"cairn_collect_spool_bytes", "gauge", "Bytes waiting for the store.", collector->spool.bytes},
+	};
+	cairn_response_start(response, 200, "text/plain; version=0.0.4");
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		cairn_buffer_format(&response->body, "# HELP %s %s\n# TYPE %s %s\n%s %llu\n", rows[i].name, rows[i].help, rows[i].name, rows[i].type,
+				    rows[i].name, (unsigned long long)rows[i].value);
+}
+
+bool cairn_receive_handle(void *context, struct cairn_exchange *exchange)
+{
+	struct cairn_collector *collector = context;
+	const struct cairn_request *request = &exchange->request;
+	struct cairn_response *response = &exchange->response;
+	bool get = cairn_request_is(request, "GET");
+	if (get && cairn_bytes_equal(request->path, cairn_bytes_of("/metrics"))) {
+		show_metrics(collector, response);
+		return true;
+	}
+	if (get && cairn_bytes_equal(request->path, cairn_bytes_of("/health"))) {
+		cairn_response_text(response, 200, "text/plain", "ok\n");
+		return true;
+	}
+	struct cairn_bytes path = request->path;
+	if (get && cairn_text_take(&path, "/debug/pprof/")) {
+		cairn_response_start(response, 200, "application/octet-stream");
+		if (cairn_empty_profile(path, &response->body))
+			return true;
+	}
+	if (upload_of(request) == NO_UPLOAD)
+		return refuse(collector, response, 404, "this is a collector: POST /v1/snapshots, GET /metrics, GET /health");
+	if (!cairn_request_is(request, "POST"))
+		return refuse(collector, response, 405, "profiles are sent by POST");
+	pthread_mutex_lock(&collector->lock);
+	bool room = collector->count < CAIRN_COLLECT_WAITING;
+	if (room)
+		collector->waiting[(collector->first + collector->count++) % CAIRN_COLLECT_WAITING] = exchange;
+	pthread_cond_broadcast(&collector->arrived);
+	pthread_mutex_unlock(&collector->lock);
+	return room ? false : refuse(collector, response, 503, "too many senders at once; try again");
+}
+
+/* The next exchange that waits; NULL at the end. */
+static struct cairn_exchange *next_exchange(struct cairn_collector *collector)
+{
+	struct cairn_exchange *exchange = NULL;
+	pthread_mutex_lock(&collector->lock);
+	while (collector->count == 0 && !collector->stop)
+		pthread_cond_wait(&collector->arrived, &collector->lock);
+	if (collector->count > 0) {
+		exchange = collector->waiting[collector->first];
+		collector->first = (collector->first + 1) % CAIRN_COLLECT_WAITING;
+		collector->count--;
+	}
+	pthread_mutex_unlock(&collector->lock);
+	return exchange;
+}
+
+/* One request on its way to the spool. */
+struct taking {
+	struct cairn_collector *collector;
+	struct cairn_exchange *exchange;
+	struct cairn_bytes tenant;
+	bool refused; /* and answered */
+};
+
+/* Writes a profile to the spool; false where the request is refused for it. */
+static bool take(void *context, struct cairn_bytes query, struct cairn_bytes profile)
+{
+	struct taking *taking = context;
+	struct cairn_collector *collector = taking->collector;
+	struct cairn_response *response = &taking->exchange->response;
+	struct cairn_error error;
+	enum cairn_format format = cairn_profile_sniff(profile);
+	if (format == CAIRN_FORMAT_UNKNOWN || format == CAIRN_FORMAT_EMPTY) {
+		taking->refused = refuse(collector, response, 400, "the body is no profile that cairn can read");
+	} else if (!cairn_unpack_fits(profile, collector->unpacked_most)) {
+		taking->refused = refuse(collector, response, 413, "it decompresses to more than this collector takes (--unpacked-bytes)");
+	} else if (!cairn_spool_write(&collector->spool, query, taking->tenant, profile, &error)) {
+		cairn_say_note(error.text);
+		taking->refused = refuse(collector, response, 503, "it could not be written to disk; try again later");
+	} else {
+		collector->accepted++;
+	}
+	return !taking->refused;
+}
+
+/* A call of Push, whose whole body may be packed. Answered in the language that it came in. */
+static bool take_push(struct taking *taking, struct cairn_error *error)
+{
+	struct cairn_bytes body = taking->exchange->request.body;
+	char *unpacked = NULL;
+	size_t length;
+	bool cut;
+	if (cairn_unpack_sniff(body) != CAIRN_PACKED_NOT) {
+		if (!cairn_unpack_within(body, taking->collector->unpacked_most, &unpacked, &length, &cut, error))
+			return false;
+		body = (struct cairn_bytes){unpacked, length};
+	}
+	bool json = body.length > 0 && body.data[0] == '{', good = cairn_pyroscope_push(body, take, taking, error);
+	if (good && !taking->refused)
+		cairn_response_text(&taking->exchange->response, 200, json ? "application/json" : "application/proto", json ? "{}" : "");
+	free(unpacked);
+	return good;
+}
+
+static void answer(struct taking *taking)
+{
+	struct cairn_exchange *exchange = taking->exchange;
+	const struct cairn_request *request = &exchange->request;
+	struct cairn_error error;
+	bool good = true;
+	switch (upload_of(request)) {
+	case SNAPSHOT:
+		if (take(taking, request->query, request->body))
+			cairn_response_text(&exchange->response, 202, "application/json", "{\"accepted\":true}\n");
+		break;
+	case INGEST:
+		good = cairn_pyroscope_ingest(request, take, taking, &error);
+		if (good && !taking->refused)
+			cairn_response_text(&exchange->response, 200, "application/json", "{}");
+		break;
+	case PUSH: good = take_push(taking, &error); break;
+	case NO_UPLOAD: break;
+	}
+	if (!good)
+		refuse(taking->collector, &exchange->response, 400, error.text);
+}
+
+void *cairn_receive_run(void *context)
+{
+	struct cairn_collector *collector = context;
+	struct cairn_exchange *exchange;
+	while ((exchange = next_exchange(collector))) {
+		const char *tenant = cairn_senders_tenant(&collector->senders, exchange->request.authorization);
+		struct taking taking = {.collector = collector, .exchange = exchange, .tenant = cairn_bytes_of(tenant ? tenant : "")};
+		answer(&taking);
+		pthread_mutex_lock(&collector->lock);
+		pthread_cond_broadcast(&collector->arrived);
+		pthread_mutex_unlock(&collector->lock);
+		cairn_exchange_finish(exchange);
+	}
+	return NULL;
+}

@@ -1,0 +1,64 @@
+/* senders.c - who may send: tokens, compared in a time that says nothing about them.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/collect/collector.h"
+
+#include "base/array.h"
+#include "base/file.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { tokens_most = 1024 };
+
+/* How long it takes says nothing about the token, except its length. */
+static bool same_token(struct cairn_bytes sent, const char *token)
+{
+	size_t length = strlen(token);
+	unsigned different = sent.length != length;
+	for (size_t i = 0; i < length; i++)
+		different |= (unsigned char)(token[i] ^ (i < sent.length ? sent.data[i] : 0));
+	return different == 0;
+}
+
+/* Every token is looked at. */
+const char *cairn_senders_tenant(const struct cairn_senders *senders, struct cairn_bytes authorization)
+{
+	const char *tenant = senders->count ? NULL : "";
+	if (!cairn_text_take(&authorization, "Bearer ") && !cairn_text_take(&authorization, "bearer "))
+		return tenant;
+	for (size_t i = 0; i < senders->count; i++)
+		if (same_token(authorization, senders->items[i].token))
+			tenant = senders->items[i].tenant;
+	return tenant;
+}
+
+bool cairn_senders_read(struct cairn_senders *senders, const char *path, struct cairn_error *error)
+{
+	struct cairn_file file;
+	struct cairn_bytes rest, line;
+	if (!cairn_file_read(&file, path, error))
+		return false;
+	rest = file.bytes;
+	while (cairn_text_line(&rest, &line, NULL) && senders->count < tokens_most) {
+		line = cairn_text_trim(line);
+		if (line.length == 0 || line.data[0] == '#')
+			continue;
+		size_t length = 0;
+		while (length < line.length && line.data[length] != ' ' && line.data[length] != '\t')
+			length++;
+		struct cairn_bytes tenant = cairn_text_trim(cairn_bytes_skip(line, length));
+		cairn_array_room(senders->items, senders->count, senders->capacity);
+		senders->items[senders->count++] =
+			(struct cairn_sender){cairn_arena_text(&senders->arena, (struct cairn_bytes){line.data, length}),
+					      cairn_arena_text(&senders->arena, tenant)};
+	}
+	cairn_file_close(&file);
+	return senders->count > 0 || cairn_fail(error, "%s: no token in this file, so nobody could send", path);
+}
+
+void cairn_senders_free(struct cairn_senders *senders)
+{
+	free(senders->items);
+	cairn_arena_free(&senders->arena);
+}

@@ -1,0 +1,63 @@
+/* answer.h - what the questions of `cairn fleet` share: their options, how they begin, and how they print.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_CMD_FLEET_ANSWER_H
+#define CAIRN_CMD_FLEET_ANSWER_H
+
+#include "base/json.h"
+#include "cmd/fleet/question.h"
+
+struct cairn_fleet_answer_options {
+	struct cairn_fleet_options fleet;
+	const char *rows;
+	bool json;
+};
+
+/* The groups that go with a struct cairn_fleet_answer_options. */
+extern const struct cairn_option_group cairn_fleet_answer_groups[];
+
+/* What a question begins with: its options are checked, and the store is asked about the last BACK_NS, or everything for 0. Returns the
+ * store, and how many rows are wanted in *ROWS (0 for all); NULL, with a sentence, where it fails. */
+struct cairn_store *cairn_fleet_answer_begin(const struct cairn_fleet_answer_options *options, int64_t back_ns, int operand_count,
+					     char **operands, struct cairn_store_processes *processes, size_t *rows,
+					     struct cairn_error *error);
+
+/* And what it ends with: prints OUT and frees everything. Returns the exit code. */
+int cairn_fleet_answer_end(struct cairn_store *store, struct cairn_store_processes *processes, struct cairn_buffer *out);
+
+/* The service that all of PROCESSES are of; NULL, with a sentence, where there are several. */
+const char *cairn_fleet_answer_service(const struct cairn_store_processes *processes, struct cairn_error *error);
+
+/* Appends TEXT, made safe to show, and blanks up to WIDTH columns and two more. */
+void cairn_fleet_answer_padded(struct cairn_buffer *out, const char *text, int width);
+
+/* Appends the local date and time. */
+void cairn_fleet_answer_time(struct cairn_buffer *out, int64_t time_ns);
+
+static inline const struct cairn_store_point *cairn_store_last(const struct cairn_store_process *process)
+{
+	return &process->points[process->point_count - 1];
+}
+
+/* The time of a point as JSON has it: seconds, to the millisecond. */
+static inline double cairn_fleet_answer_seconds(int64_t time_ns)
+{
+	return (double)(time_ns / 1000000) / 1000;
+}
+
+/* The questions. */
+int cairn_fleet_answer_services(const void *options, int operand_count, char **operands);
+int cairn_fleet_answer_kills(const void *options, int operand_count, char **operands);
+int cairn_fleet_answer_leaks(const void *options, int operand_count, char **operands);
+int cairn_fleet_answer_bill(const void *options, int operand_count, char **operands);
+int cairn_fleet_answer_timeline(const void *options, int operand_count, char **operands);
+
+/* This one has options of its own. */
+extern const struct cairn_option_group cairn_fleet_diff_groups[];
+struct cairn_fleet_diff_options {
+	struct cairn_fleet_answer_options answer;
+	const char *load;
+	bool cum;
+};
+int cairn_fleet_answer_diff(const void *options, int operand_count, char **operands);
+
+#endif

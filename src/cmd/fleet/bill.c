@@ -1,0 +1,146 @@
+/* bill.c - `cairn fleet bill`: what the resident memory of a service is, release by release.
+ *
+ * An instance counts with its newest snapshot. What a store knows of resident memory is its size and the live objects in it; where the
+ * profile estimates more live bytes than are resident, the rest of them was never touched, or is swapped out.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/array.h"
+#include "base/text.h"
+#include "base/time.h"
+#include "cmd/command.h"
+#include "cmd/fleet/answer.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct bill {
+	const char *service, *version;
+	size_t instances, unknown; /* those whose resident memory is not known are left out of the sums */
+	double resident, live, other, untouched;
+	double limit; /* of those that have one, */
+	double limited; /* and what they have resident */
+	double fullest; /* the largest share of a limit that one of them takes */
+};
+
+static void add(struct bill *bill, const struct cairn_store_point *last)
+{
+	bill->instances++;
+	if (last->resident <= 0) {
+		bill->unknown++;
+		return;
+	}
+	bill->resident += last->resident;
+	bill->live += fmin(last->bytes, last->resident);
+	bill->other += fmax(0, last->resident - last->bytes);
+	bill->untouched += fmax(0, last->bytes - last->resident);
+	if (last->limit > 0) {
+		bill->limit += last->limit;
+		bill->limited += last->resident;
+		bill->fullest = fmax(bill->fullest, last->resident / last->limit);
+	}
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const struct bill *one = a, *other = b;
+	if (one->resident != other->resident)
+		return one->resident < other->resident ? 1 : -1;
+	int order = strcmp(one->service, other->service);
+	return order ? order : strcmp(one->version, other->version);
+}
+
+static struct bill *make_bills(const struct cairn_store_processes *processes, size_t *count)
+{
+	struct bill *bills = cairn_array_zero(processes->count, sizeof *bills);
+	*count = 0;
+	for (size_t i = 0; i < processes->count; i++) {
+		const struct cairn_store_process *process = &processes->items[i];
+		size_t at = 0;
+		while (at < *count && (strcmp(bills[at].service, process->service) != 0 || strcmp(bills[at].version, process->version) != 0))
+			at++;
+		if (at == *count)
+			bills[(*count)++] = (struct bill){.service = process->service, .version = process->version};
+		add(&bills[at], cairn_store_last(process));
+	}
+	qsort(bills, *count, sizeof *bills, by_size);
+	return bills;
+}
+
+static void put_line(struct cairn_buffer *out, double bytes, double total, const char *name)
+{
+	char size[24];
+	cairn_buffer_format(out, "%12s  %5.1f%%  %s\n", cairn_text_human(bytes, size), 100 * bytes / fmax(1, total), name);
+}
+
+static void write_text(const struct bill *bill, struct cairn_buffer *out)
+{
+	char size[24];
+	size_t known = bill->instances - bill->unknown;
+	cairn_fleet_answer_padded(out, bill->service, 0);
+	cairn_fleet_answer_padded(out, bill->version, 0);
+	cairn_buffer_format(out, "%zu instance%s\n", bill->instances, bill->instances == 1 ? "" : "s");
+	if (known == 0) {
+		cairn_buffer_text(out, "their snapshots do not say how much is resident\n\n");
+		return;
+	}
+	cairn_buffer_format(out, "%s resident", cairn_text_human(bill->resident, size));
+	cairn_buffer_format(out, ", %s each", cairn_text_human(bill->resident / (double)known, size));
+	if (bill->limit > 0)
+		cairn_buffer_format(out, "; %.1f %% of the limits, the fullest %.1f %%", 100 * bill->limited / bill->limit, 100 * bill->fullest);
+	cairn_buffer_text(out, "\n\n");
+	put_line(out, bill->live, bill->resident, "live objects");
+	put_line(out, bill->other, bill->resident, "everything else: the allocator's own and free memory, stacks, files, code");
+	if (bill->untouched > 0)
+		cairn_buffer_format(out, "%12s          live objects that are not resident\n", cairn_text_human(bill->untouched, size));
+	if (bill->unknown)
+		cairn_buffer_format(out, "note: %zu of them do not say how much is resident, and are left out\n", bill->unknown);
+	cairn_buffer_byte(out, '\n');
+}
+
+static void write_json(const struct bill *bills, size_t count, struct cairn_buffer *out)
+{
+	struct cairn_json json = cairn_json(out);
+	cairn_json_open(&json, NULL, '{');
+	cairn_json_open(&json, "bills", '[');
+	for (size_t i = 0; i < count; i++) {
+		const struct bill *bill = &bills[i];
+		cairn_json_open(&json, NULL, '{');
+		cairn_json_text(&json, "service", cairn_bytes_of(bill->service));
+		cairn_json_text(&json, "version", cairn_bytes_of(bill->version));
+		cairn_json_integer(&json, "instances", (int64_t)bill->instances);
+		cairn_json_integer(&json, "left_out", (int64_t)bill->unknown);
+		cairn_json_number(&json, "resident", round(bill->resident));
+		cairn_json_open(&json, "lines", '{');
+		cairn_json_number(&json, "live", round(bill->live));
+		cairn_json_number(&json, "other", round(bill->resident) - round(bill->live));
+		cairn_json_close(&json, '}');
+		cairn_json_number(&json, "untouched", round(bill->untouched));
+		cairn_json_number(&json, "limit", round(bill->limit));
+		cairn_json_number(&json, "fullest", bill->fullest);
+		cairn_json_close(&json, '}');
+	}
+	cairn_json_close(&json, ']');
+	cairn_json_close(&json, '}');
+	cairn_buffer_byte(out, '\n');
+}
+
+int cairn_fleet_answer_bill(const void *values, int operand_count, char **operands)
+{
+	static const int64_t hour = 3600 * (int64_t)CAIRN_SECOND_NS;
+	const struct cairn_fleet_answer_options *options = values;
+	struct cairn_error error;
+	struct cairn_store_processes processes;
+	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
+	size_t rows, count;
+	struct cairn_store *store = cairn_fleet_answer_begin(options, hour, operand_count, operands, &processes, &rows, &error);
+	if (!store)
+		return cairn_say_failure(&error);
+	struct bill *bills = make_bills(&processes, &count);
+	count = rows && rows < count ? rows : count;
+	if (options->json)
+		write_json(bills, count, &out);
+	for (size_t i = 0; !options->json && i < count; i++)
+		write_text(&bills[i], &out);
+	free(bills);
+	return cairn_fleet_answer_end(store, &processes, &out);
+}

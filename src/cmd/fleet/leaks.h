@@ -1,0 +1,20 @@
+/* leaks.h - from the processes of a store to the verdict over instances (series/fleet.h).
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_CMD_FLEET_LEAKS_H
+#define CAIRN_CMD_FLEET_LEAKS_H
+
+#include "series/fleet.h"
+#include "store/store.h"
+
+/* Judges each of PROCESSES, which are of one service, and all of them together. FLEET is all zeroes; it borrows from PROCESSES. Those
+ * with too few snapshots are left out: FLEET's instance_count says how many were judged. */
+bool cairn_fleet_judge_processes(struct cairn_store *store, const struct cairn_store_processes *processes, struct cairn_fleet *fleet,
+				 struct cairn_error *error);
+
+/* Appends the verdict in one sentence, without a full stop. */
+void cairn_fleet_leaks_sentence(const struct cairn_fleet *fleet, struct cairn_buffer *out);
+
+/* Appends one JSON object, with at most ROWS rows (0 for all). ALL is how many instances there are, judged or not. */
+void cairn_fleet_leaks_json(const struct cairn_fleet *fleet, size_t rows, size_t all, struct cairn_buffer *out);
+
+#endif

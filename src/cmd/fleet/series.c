@@ -1,0 +1,195 @@
+/* series.c - instants of a fleet, and sums of its snapshots at each.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/fleet/series.h"
+
+#include "base/array.h"
+#include "base/time.h"
+#include "cmd/fleet/answer.h"
+#include "profile/combine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const int64_t day = 24 * 3600 * (int64_t)CAIRN_SECOND_NS;
+enum { silent_times = 3 };
+
+/* How long PROCESS counts after a snapshot that no other follows. */
+static int64_t patience(const struct cairn_store_process *process)
+{
+	int64_t span = cairn_store_last(process)->time_ns - process->points[0].time_ns;
+	return process->point_count > 1 ? silent_times * (span / (int64_t)(process->point_count - 1)) : 0;
+}
+
+size_t cairn_fleet_point_at(const struct cairn_store_process *process, int64_t time_ns)
+{
+	size_t low = 0, high = process->point_count;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (process->points[middle].time_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0)
+		return SIZE_MAX;
+	const struct cairn_store_point *point = &process->points[low - 1];
+	bool over = low == process->point_count && point->time_ns != time_ns && (point->ended[0] || time_ns - point->time_ns > patience(process));
+	return over ? SIZE_MAX : low - 1;
+}
+
+static void count_instances(const struct cairn_store_processes *processes, struct cairn_fleet_instant *instant)
+{
+	bool limited = true;
+	for (size_t i = 0; i < processes->count; i++) {
+		const struct cairn_store_process *process = &processes->items[i];
+		size_t at = cairn_fleet_point_at(process, instant->time_ns);
+		if (at == SIZE_MAX)
+			continue;
+		const struct cairn_store_point *point = &process->points[at];
+		instant->instances++;
+		instant->live += point->bytes;
+		instant->resident += point->resident;
+		instant->limit += point->limit;
+		instant->who += process->instance;
+		limited &= point->limit > 0;
+	}
+	instant->limit = limited ? instant->limit : 0;
+}
+
+size_t cairn_fleet_instants(const struct cairn_store_processes *processes, struct cairn_fleet_instant *instants)
+{
+	int64_t first = INT64_MAX, last = 0;
+	size_t count = 0;
+	for (size_t i = 0; i < processes->count; i++) {
+		const struct cairn_store_process *process = &processes->items[i];
+		first = process->points[0].time_ns < first ? process->points[0].time_ns : first;
+		last = cairn_store_last(process)->time_ns > last ? cairn_store_last(process)->time_ns : last;
+		count = process->point_count > count ? process->point_count : count;
+	}
+	count = count < CAIRN_FLEET_INSTANTS ? count : CAIRN_FLEET_INSTANTS;
+	count = last > first && count < 2 ? 2 : count;
+	for (size_t i = 0; i < count; i++) {
+		const struct cairn_store_process *only = &processes->items[0];
+		double share = count > 1 ? (double)i / (double)(count - 1) : 1;
+		instants[i] = (struct cairn_fleet_instant){.time_ns = first + (int64_t)((double)(last - first) * share)};
+		if (i + 1 == count)
+			instants[i].time_ns = last;
+		if (processes->count == 1)
+			instants[i].time_ns = only->points[count > 1 ? i * (only->point_count - 1) / (count - 1) : 0].time_ns;
+		count_instances(processes, &instants[i]);
+	}
+	return count;
+}
+
+struct sums {
+	struct cairn_profile profiles[CAIRN_FLEET_INSTANTS];
+	struct cairn_combine combines[CAIRN_FLEET_INSTANTS];
+	double factors[CAIRN_FLEET_INSTANTS];
+	/* The process that is being added: its wanted points, and from which instant on and up to which each of them counts. */
+	size_t from[CAIRN_FLEET_INSTANTS], end[CAIRN_FLEET_INSTANTS], at;
+};
+
+static bool add_profile(void *context, const struct cairn_profile *profile, struct cairn_error *error)
+{
+	struct sums *sums = context;
+	for (size_t i = sums->from[sums->at]; i < sums->end[sums->at]; i++)
+		if (!cairn_combine_add(&sums->combines[i], profile, sums->factors[i], error))
+			return false;
+	sums->at++;
+	return true;
+}
+
+static bool add_process(struct cairn_store *store, const struct cairn_store_process *process, const struct cairn_fleet_instant *instants,
+			size_t count, struct sums *sums, struct cairn_error *error)
+{
+	size_t wanted[CAIRN_FLEET_INSTANTS], wanted_count = 0;
+	for (size_t i = 0; i < count; i++) {
+		size_t at = cairn_fleet_point_at(process, instants[i].time_ns);
+		if (at == SIZE_MAX)
+			continue;
+		if (wanted_count == 0 || wanted[wanted_count - 1] != at) {
+			sums->from[wanted_count] = i;
+			wanted[wanted_count++] = at;
+		}
+		sums->end[wanted_count - 1] = i + 1;
+	}
+	sums->at = 0;
+	return wanted_count == 0 || cairn_store_profiles(store, process, wanted, wanted_count, add_profile, sums, error);
+}
+
+/* A sum over other instances is another run: what it is more or less by is nobody's growth. A few of very many make no difference. */
+static bool same_run(const struct cairn_fleet_instant *one, const struct cairn_fleet_instant *other)
+{
+	enum { few = 50 };
+	size_t more = one->instances > other->instances ? one->instances - other->instances : other->instances - one->instances;
+	return one->who == other->who || (one->instances >= few && more * few <= one->instances);
+}
+
+bool cairn_fleet_sums(struct cairn_store *store, const struct cairn_store_processes *processes, const struct cairn_fleet_instant *instants,
+		      size_t count, bool mean,
+		      bool (*visit)(void *context, struct cairn_profile *sum, const struct cairn_fleet_instant *instant, struct cairn_error *error),
+		      void *context, struct cairn_error *error)
+{
+	struct sums *sums = cairn_array_zero(1, sizeof *sums);
+	uint64_t run = 1;
+	bool good = true;
+	for (size_t i = 0; i < count; i++) {
+		cairn_profile_init(&sums->profiles[i]);
+		cairn_combine_start(&sums->combines[i], &sums->profiles[i]);
+		sums->factors[i] = mean && instants[i].instances ? 1 / (double)instants[i].instances : 1;
+	}
+	for (size_t i = 0; good && i < processes->count; i++)
+		good = add_process(store, &processes->items[i], instants, count, sums, error);
+	for (size_t i = 0; i < count; i++) {
+		struct cairn_profile *sum = &sums->profiles[i];
+		run += i > 0 && !same_run(&instants[i - 1], &instants[i]);
+		cairn_combine_finish(&sums->combines[i]);
+		sum->process_id = run;
+		sum->start_ns = 0;
+		sum->time_ns = instants[i].time_ns;
+		sum->resident_bytes = instants[i].resident * sums->factors[i];
+		sum->limit_bytes = instants[i].limit * sums->factors[i];
+		if (good && instants[i].instances > 0)
+			good = visit(context, sum, &instants[i], error);
+	}
+	for (size_t i = 0; i < count; i++)
+		cairn_profile_free(&sums->profiles[i]);
+	free(sums);
+	return good;
+}
+
+struct addition {
+	struct cairn_series *series;
+	const struct cairn_view_options *view;
+	const char *process;
+};
+
+static bool add_sum(void *context, struct cairn_profile *sum, const struct cairn_fleet_instant *instant, struct cairn_error *error)
+{
+	const struct addition *addition = context;
+	char place[80];
+	snprintf(place, sizeof place, "%zu instance%s", instant->instances, instant->instances == 1 ? "" : "s");
+	sum->process = cairn_profile_text(sum, addition->process);
+	return cairn_view_choose(sum, addition->view, &sum->default_value, error) && cairn_series_add(addition->series, sum, place, error);
+}
+
+bool cairn_fleet_source_series(struct cairn_series *series, const char *name, const struct cairn_view_options *view,
+			       struct cairn_error *error)
+{
+	struct cairn_arena arena = {0};
+	struct cairn_fleet_options options = {0};
+	struct cairn_store_processes processes = {0};
+	struct cairn_fleet_instant instants[CAIRN_FLEET_INSTANTS];
+	char text[200];
+	bool good = cairn_fleet_source_parse(name, &arena, &options, error);
+	struct cairn_store *store = good ? cairn_fleet_ask(&options, day, &processes, error) : NULL;
+	size_t count = store ? cairn_fleet_instants(&processes, instants) : 0;
+	snprintf(text, sizeof text, "%.100s, %s its instances", options.service ? options.service : "all services",
+		 options.per_instance ? "the mean of" : "the sum of");
+	struct addition addition = {series, view, text};
+	good = store && cairn_fleet_sums(store, &processes, instants, count, options.per_instance, add_sum, &addition, error);
+	cairn_store_processes_free(&processes);
+	cairn_store_close(store);
+	cairn_arena_free(&arena);
+	return good;
+}

@@ -1,0 +1,23 @@
+/* pyroscope.h - Pyroscope's query interface, so that Grafana's data source and flame graph panel can show a store.
+ *
+ * Of querier.v1.QuerierService: ProfileTypes, LabelNames, LabelValues, Series, SelectSeries, SelectMergeStacktraces and Diff, by Connect, as
+ * protobuf or JSON. In-use values are averaged over time and summed over instances; allocations are those between the first and the last
+ * snapshot in that time.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_CMD_SERVE_PYROSCOPE_H
+#define CAIRN_CMD_SERVE_PYROSCOPE_H
+
+#include "http/server.h"
+
+enum { CAIRN_PYROSCOPE_BODY = 64 << 10 };
+
+/* Whether the request is for this interface. */
+bool cairn_pyroscope_is(const struct cairn_request *request);
+
+/* Whether its content is of a type that a page of another site cannot send. */
+bool cairn_pyroscope_is_safe(const struct cairn_request *request);
+
+/* Answers it from the store NAME as TENANT, which may be NULL. Any thread; one question at a time is asked. */
+void cairn_pyroscope_answer(const char *name, const char *tenant, const struct cairn_request *request, struct cairn_response *response);
+
+#endif

@@ -1,0 +1,35 @@
+/* selector.h - labels of processes in a store, and Prometheus' way to ask for them: {service_name="api", version=~"4[12]"}.
+ *
+ * A process has the labels service_name, version, host, instance (HOST:PID), and those that its sender gave it.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_CMD_SERVE_SELECTOR_H
+#define CAIRN_CMD_SERVE_SELECTOR_H
+
+#include "base/pattern.h"
+#include "store/store.h"
+
+enum { CAIRN_SELECTOR_MATCHERS = 16,
+       CAIRN_LABEL_SIZE = 512 };
+
+struct cairn_selector {
+	struct cairn_matcher {
+		char name[128], value[CAIRN_LABEL_SIZE];
+		bool negated;
+		struct cairn_pattern *pattern; /* NULL for a plain value */
+	} matchers[CAIRN_SELECTOR_MATCHERS];
+	size_t count;
+};
+
+/* Adds what TEXT asks for to SELECTOR, all zeroes to begin with; all matchers have to hold. Fails with a sentence; free it in any case. */
+bool cairn_selector_parse(struct cairn_selector *selector, const char *text, struct cairn_error *error);
+void cairn_selector_free(struct cairn_selector *selector);
+
+bool cairn_selector_matches(const struct cairn_selector *selector, const struct cairn_store_process *process);
+
+/* The label NAME of PROCESS in OUT, of CAIRN_LABEL_SIZE bytes; "" where it has none. */
+void cairn_label_get(const struct cairn_store_process *process, const char *name, char *out);
+
+/* The names of all labels of PROCESS, by number; false beyond the last. OUT is of CAIRN_LABEL_SIZE bytes. */
+bool cairn_label_name(const struct cairn_store_process *process, size_t number, char *out);
+
+#endif

@@ -1,0 +1,240 @@
+/* store.c - the thread that follows a store.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/serve/store.h"
+
+#include "base/array.h"
+#include "base/time.h"
+#include "cmd/command.h"
+#include "cmd/fleet/answer.h"
+#include "cmd/fleet/leaks.h"
+#include "cmd/fleet/series.h"
+#include "process/clock.h"
+#include "store/rows.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* So many of the list are instances at most: services have room too. */
+enum { instances_most = CAIRN_SERVE_PROCESSES * 3 / 4,
+       points_most = CAIRN_COURSE_POINTS };
+static const int64_t usual_back_ns = 24 * 3600 * (int64_t)CAIRN_SECOND_NS;
+
+bool cairn_serve_store_open(struct cairn_serve_store *store, struct cairn_serve *serve, const char *name, struct cairn_error *error)
+{
+	*store = (struct cairn_serve_store){.serve = serve, .tenant = serve->options->tenant};
+	store->store = cairn_store_open(name, error);
+	return store->store && cairn_store_check(store->store, error);
+}
+
+/* What is listed under ID, known already or new; NULL where there is no room. LABEL is what its key begins with. */
+static struct cairn_serve_listed *find_listed(struct cairn_serve_store *store, uint64_t id, const char *label)
+{
+	char key[CAIRN_SERVE_KEY], clean[48];
+	size_t length = 0;
+	for (size_t i = 0; i < store->count; i++)
+		if (store->listed[i].id == id)
+			return &store->listed[i];
+	for (const char *at = label; *at && length + 1 < sizeof clean; at++)
+		clean[length++] = isalnum((unsigned char)*at) || strchr("._-", *at) ? *at : '_';
+	clean[length] = 0;
+	snprintf(key, sizeof key, "%s-%llx", clean, (unsigned long long)id);
+	pthread_mutex_lock(&store->serve->lock);
+	struct cairn_serve_process *process = cairn_serve_process_new(store->serve, key);
+	if (process)
+		process->state = CAIRN_SERVE_FOLDER;
+	pthread_mutex_unlock(&store->serve->lock);
+	if (!process)
+		return NULL;
+	cairn_array_room(store->listed, store->count, store->capacity);
+	store->listed[store->count] = (struct cairn_serve_listed){.process = process, .id = id};
+	return &store->listed[store->count++];
+}
+
+/* What the list shows of it, whatever its snapshots say. */
+static void name_listed(struct cairn_serve_process *process, const char *program, const char *command, const char *host)
+{
+	pthread_mutex_lock(&process->serve->lock);
+	snprintf(process->program, sizeof process->program, "%s", program);
+	snprintf(process->command, sizeof process->command, "%s", command);
+	snprintf(process->host, sizeof process->host, "%s", host);
+	pthread_mutex_unlock(&process->serve->lock);
+}
+
+static bool add_snapshot(void *context, const struct cairn_profile *profile, struct cairn_error *error)
+{
+	(void)error;
+	struct cairn_profile part = *profile; /* the caller's, but for its number */
+	cairn_serve_process_add(context, &part, (struct cairn_bytes){"", 0}, false);
+	return true;
+}
+
+/* Adds the snapshots of PROCESS that are new; of very many, some of them. */
+static bool follow_instance(struct cairn_serve_store *store, const struct cairn_store_process *process, struct cairn_error *error)
+{
+	char program[256], command[256];
+	size_t wanted[points_most], first = 0;
+	struct cairn_serve_listed *listed = find_listed(store, process->instance, process->service);
+	if (!listed)
+		return true;
+	while (first < process->point_count && process->points[first].time_ns <= listed->newest_ns)
+		first++;
+	size_t fresh = process->point_count - first, count = fresh < points_most ? fresh : points_most;
+	if (fresh == 0)
+		return true;
+	for (size_t i = 0; i < count; i++)
+		wanted[i] = first + (count > 1 ? i * (fresh - 1) / (count - 1) : fresh - 1);
+	if (!cairn_store_profiles(store->store, process, wanted, count, add_snapshot, listed->process, error))
+		return false;
+	const struct cairn_store_point *last = cairn_store_last(process);
+	listed->newest_ns = last->time_ns;
+	snprintf(program, sizeof program, "%.60s %.60s", process->service, process->version);
+	snprintf(command, sizeof command, "%.200s, release %.40s", process->program, process->version);
+	name_listed(listed->process, program, command, process->host);
+	cairn_serve_process_judge(listed->process);
+	cairn_serve_process_state(listed->process, last->ended[0] ? CAIRN_SERVE_ENDED : CAIRN_SERVE_FOLDER, last->ended);
+	return true;
+}
+
+static bool add_sum(void *context, struct cairn_profile *sum, const struct cairn_fleet_instant *instant, struct cairn_error *error)
+{
+	struct cairn_serve_listed *listed = context;
+	(void)error;
+	if (instant->time_ns <= listed->newest_ns)
+		return true;
+	cairn_serve_process_add(listed->process, sum, (struct cairn_bytes){"", 0}, false);
+	listed->newest_ns = instant->time_ns;
+	return true;
+}
+
+/* When the first of the instances reaches its limit; 0 for never. */
+static int64_t first_limit(struct cairn_serve_store *store, const struct cairn_store_processes *service)
+{
+	int64_t first = 0;
+	pthread_mutex_lock(&store->serve->lock);
+	for (size_t i = 0; i < service->count; i++)
+		for (size_t k = 0; k < store->count; k++) {
+			const struct cairn_serve_process *process = store->listed[k].process;
+			int64_t limit = process->state == CAIRN_SERVE_ENDED ? 0 : process->verdict.limit_ns;
+			if (store->listed[k].id == service->items[i].instance && limit && (!first || limit < first))
+				first = limit;
+		}
+	pthread_mutex_unlock(&store->serve->lock);
+	return first;
+}
+
+/* The verdict over all instances, in place of that on their sum. */
+static bool judge_service(struct cairn_serve_store *store, const struct cairn_store_processes *service, struct cairn_serve_process *process,
+			  struct cairn_error *error)
+{
+	struct cairn_fleet fleet = {0};
+	struct cairn_buffer sentence = cairn_buffer(4096);
+	struct cairn_verdict_summary verdict = {.kind = CAIRN_VERDICT_EARLY};
+	bool good = cairn_fleet_judge_processes(store->store, service, &fleet, error);
+	if (good && fleet.instance_count > 0) {
+		const struct cairn_fleet_row *row = fleet.count ? &fleet.rows[0] : NULL;
+		bool grows = row && row->verdict == CAIRN_GROWING;
+		cairn_fleet_leaks_sentence(&fleet, &sentence);
+		verdict.kind = grows ? CAIRN_VERDICT_GROWING : CAIRN_VERDICT_STEADY;
+		verdict.per_hour = grows ? row->per_hour * (double)row->growing : 0;
+		verdict.limit_ns = first_limit(store, service);
+	} else if (good) {
+		cairn_buffer_format(&sentence, "%zu instance%s; a verdict takes three snapshots of one", service->count, service->count == 1 ? "" : "s");
+	}
+	snprintf(verdict.sentence, sizeof verdict.sentence, "%.*s", (int)sentence.length, sentence.data ? sentence.data : "");
+	if (verdict.kind == CAIRN_VERDICT_STEADY)
+		verdict.sentence[0] = (char)toupper((unsigned char)verdict.sentence[0]);
+	if (good)
+		cairn_serve_process_conclude(process, &verdict);
+	cairn_buffer_free(&sentence);
+	cairn_fleet_free(&fleet);
+	return good;
+}
+
+static bool follow_service(struct cairn_serve_store *store, const struct cairn_store_processes *service, struct cairn_error *error)
+{
+	struct cairn_fleet_instant instants[CAIRN_FLEET_INSTANTS];
+	const char *name = service->items[0].service;
+	char command[256];
+	struct cairn_serve_listed *listed = find_listed(store, cairn_store_id(2, cairn_bytes_of(name)), name);
+	size_t count = cairn_fleet_instants(service, instants);
+	if (!listed || count == 0 || instants[count - 1].time_ns <= listed->newest_ns)
+		return true;
+	/* Once it has a course, only what is new is added. */
+	if (listed->newest_ns) {
+		instants[0] = instants[count - 1];
+		count = 1;
+	}
+	if (!cairn_fleet_sums(store->store, service, instants, count, false, add_sum, listed, error))
+		return false;
+	snprintf(command, sizeof command, "the sum of %zu instances", service->count);
+	name_listed(listed->process, name, command, "");
+	pthread_mutex_lock(&store->serve->lock);
+	listed->process->pid = 0;
+	listed->process->sum = true;
+	pthread_mutex_unlock(&store->serve->lock);
+	cairn_serve_process_judge(listed->process);
+	return judge_service(store, service, listed->process, error);
+}
+
+static double fullness(const struct cairn_store_process *process)
+{
+	const struct cairn_store_point *last = cairn_store_last(process);
+	return last->limit > 0 ? last->resident / last->limit : 0;
+}
+
+static int by_fullness(const void *a, const void *b)
+{
+	double one = fullness(*(const struct cairn_store_process *const *)a), other = fullness(*(const struct cairn_store_process *const *)b);
+	return (one < other) - (one > other);
+}
+
+/* One look at everything. */
+static bool look(struct cairn_serve_store *store, struct cairn_error *error)
+{
+	struct cairn_store_processes all;
+	int64_t now = cairn_clock_wall_ns(), back = store->serve->keep_ns ? store->serve->keep_ns : usual_back_ns;
+	struct cairn_question question = {.tenant = store->tenant, .from_ns = now - back};
+	if (!cairn_store_ask(store->store, &question, &all, error))
+		return false;
+	const struct cairn_store_process **sorted = cairn_array_new(all.count, sizeof *sorted);
+	bool good = true;
+	for (size_t i = 0; i < all.count; i++)
+		sorted[i] = &all.items[i];
+	if (all.count > 0)
+		qsort(sorted, all.count, sizeof *sorted, by_fullness);
+	for (size_t i = 0; good && i < all.count && i < instances_most && !atomic_load(&store->serve->stop); i++)
+		good = follow_instance(store, sorted[i], error);
+	free(sorted);
+	/* The processes of a service lie next to each other. */
+	for (size_t from = 0, end; good && from < all.count && !atomic_load(&store->serve->stop); from = end) {
+		for (end = from + 1; end < all.count && strcmp(all.items[end].service, all.items[from].service) == 0; end++)
+			;
+		struct cairn_store_processes service = {.items = all.items + from, .count = end - from};
+		good = follow_service(store, &service, error);
+	}
+	cairn_store_processes_free(&all);
+	return good;
+}
+
+void *cairn_serve_store_run(void *context)
+{
+	struct cairn_serve_store *store = context;
+	struct cairn_serve *serve = store->serve;
+	while (!atomic_load(&serve->stop)) {
+		struct cairn_error error;
+		int64_t before = cairn_clock_ns();
+		bool good = look(store, &error);
+		if (!good && !store->complained)
+			cairn_note("the store does not answer: %s", error.text);
+		if (good && store->complained)
+			cairn_note("the store answers again");
+		store->complained = !good;
+		/* A look that takes long is not repeated as often. */
+		int64_t took = cairn_clock_ns() - before, wait = took * 4 > serve->every_ns ? took * 4 : serve->every_ns;
+		for (int64_t until = cairn_clock_ns() + wait; cairn_clock_ns() < until && !atomic_load(&serve->stop);)
+			nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+	}
+	return NULL;
+}

@@ -1,0 +1,340 @@
+/* cohort.c - increments of instances, added up and judged.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "series/cohort.h"
+
+#include "series/law.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const double false_alarms = 0.01;
+static const double enough_cover = 0.2; /* of the most instances that an instant has */
+enum { least_steps = 3, least_instances = 5 };
+
+struct cairn_cohort_grid cairn_cohort_grid_make(int64_t from_ns, int64_t to_ns, int64_t youngest_ns, int64_t oldest_ns, size_t points)
+{
+	struct cairn_cohort_grid grid = {.from_ns = {from_ns, youngest_ns}, .to_ns = {to_ns, oldest_ns}};
+	bool good = points >= least_steps && to_ns > from_ns && oldest_ns > youngest_ns;
+	grid.steps = !good ? 0 : points < CAIRN_COHORT_STEPS ? points : CAIRN_COHORT_STEPS;
+	return grid;
+}
+
+static int64_t instant(const struct cairn_cohort_grid *grid, enum cairn_cohort_axis axis, size_t step)
+{
+	double share = (double)step / (double)(grid->steps - 1);
+	return grid->from_ns[axis] + (int64_t)((double)(grid->to_ns[axis] - grid->from_ns[axis]) * share);
+}
+
+/* An instant of the grid, the point before it, and how far it lies towards the next one. */
+struct between {
+	size_t step, before;
+	double share;
+};
+
+/* The instants of AXIS within the points of SERIES. Returns how many. */
+static size_t find_instants(const struct cairn_cohort_grid *grid, enum cairn_cohort_axis axis, const struct cairn_series *series,
+			    int64_t start_ns, struct between *found)
+{
+	size_t count = 0, at = 0;
+	int64_t zero = axis == CAIRN_COHORT_AGE ? start_ns : 0;
+	/* Half an interval beyond the ends is near enough: instances are not looked at in step. */
+	int64_t slack = series->point_count > 1 ? (series->points[series->point_count - 1].origin.time_ns - series->points[0].origin.time_ns) /
+							 (int64_t)(2 * (series->point_count - 1)) : 0;
+	for (size_t step = 0; step < grid->steps; step++) {
+		int64_t time = instant(grid, axis, step) + zero;
+		if (series->point_count < 2 || time < series->points[0].origin.time_ns - slack ||
+		    time > series->points[series->point_count - 1].origin.time_ns + slack)
+			continue;
+		while (at + 2 < series->point_count && series->points[at + 1].origin.time_ns <= time)
+			at++;
+		double gap = (double)(series->points[at + 1].origin.time_ns - series->points[at].origin.time_ns);
+		double share = gap > 0 ? (double)(time - series->points[at].origin.time_ns) / gap : 0;
+		found[count++] = (struct between){step, at, fmin(1, fmax(0, share))};
+	}
+	return count;
+}
+
+void cairn_cohort_cover_add(struct cairn_cohort_cover *cover, const struct cairn_cohort_grid *grid, const struct cairn_series *series,
+			    int64_t start_ns)
+{
+	struct between found[CAIRN_COHORT_STEPS];
+	for (int axis = 0; axis < CAIRN_COHORT_AXES; axis++) {
+		size_t count = find_instants(grid, (enum cairn_cohort_axis)axis, series, start_ns, found);
+		for (size_t i = 1; i < count; i++)
+			cover->instances[axis][found[i].step]++;
+	}
+}
+
+/* The rate by least squares, and the variance that its residues say it has. */
+static double rate_of(const struct cairn_series *series, const struct cairn_series_value *values, double *variance)
+{
+	double count = (double)series->point_count, time = 0, mean = 0, square = 0, product = 0, rest = 0;
+	for (size_t i = 0; i < series->point_count; i++) {
+		time += cairn_series_hours(series, i) / count;
+		mean += values[i].value / count;
+	}
+	for (size_t i = 0; i < series->point_count; i++) {
+		double hours = cairn_series_hours(series, i) - time;
+		square += hours * hours;
+		product += hours * (values[i].value - mean);
+	}
+	double rate = square > 0 ? product / square : 0;
+	for (size_t i = 0; i < series->point_count; i++) {
+		double residue = values[i].value - mean - rate * (cairn_series_hours(series, i) - time);
+		rest += residue * residue;
+	}
+	*variance = square > 0 && series->point_count > 2 ? rest / (count - 2) / square : 0;
+	return rate;
+}
+
+double cairn_cohort_rate(const struct cairn_series *series, const struct cairn_series_value *values, double *level)
+{
+	double variance;
+	*level = 0;
+	for (size_t i = 0; i < series->point_count; i++)
+		*level += values[i].value / (double)series->point_count;
+	return rate_of(series, values, &variance);
+}
+
+void cairn_cohort_add(struct cairn_cohort *cohort, const struct cairn_cohort_grid *grid, const struct cairn_series *series,
+		      int64_t start_ns, const struct cairn_series_value *values)
+{
+	struct between found[CAIRN_COHORT_STEPS];
+	double variance, rate = rate_of(series, values, &variance);
+	for (int axis = 0; axis < CAIRN_COHORT_AXES; axis++) {
+		size_t count = find_instants(grid, (enum cairn_cohort_axis)axis, series, start_ns, found);
+		double before = 0;
+		for (size_t i = 0; i < count; i++) {
+			const struct cairn_series_value *at = &values[found[i].before];
+			double value = at[0].value + found[i].share * (at[1].value - at[0].value);
+			if (i > 0)
+				cohort->increments[axis][found[i].step] += value - before;
+			before = value;
+		}
+	}
+	struct cairn_unit_size unit = cairn_series_unit(values, series->point_count);
+	double level = 0;
+	for (size_t i = 0; i < series->point_count; i++)
+		level += values[i].value / (double)series->point_count;
+	for (int axis = 0; axis < CAIRN_COHORT_AXES; axis++)
+		cohort->increments[axis][0] += level;
+	cohort->rates += rate;
+	cohort->squares += rate * rate;
+	cohort->noise += variance;
+	cohort->rising += rate > 0;
+	cohort->falling += rate < 0;
+	cohort->unit += unit.amount;
+	cohort->unit_known = (cohort->present == 0 || cohort->unit_known) && unit.known;
+	cohort->present++;
+}
+
+/* The longest stretch of instants that enough instances cover, from one before the first increment. */
+static void find_stretch(struct cairn_cohort_judge *judge, int axis)
+{
+	const double *cover = judge->cover->instances[axis];
+	double most = 0;
+	for (size_t i = 1; i < judge->grid->steps; i++)
+		most = fmax(most, cover[i]);
+	judge->first[axis] = judge->count[axis] = 0;
+	for (size_t i = 1, start = 1; i <= judge->grid->steps; i++) {
+		if (i < judge->grid->steps && cover[i] > 0 && cover[i] >= enough_cover * most)
+			continue;
+		if (i > start && i - start + 1 > judge->count[axis]) {
+			judge->first[axis] = start - 1;
+			judge->count[axis] = i - start + 1;
+		}
+		start = i + 1;
+	}
+}
+
+void cairn_cohort_judge_open(struct cairn_cohort_judge *judge, const struct cairn_cohort_grid *grid, const struct cairn_cohort_cover *cover,
+			     size_t instances)
+{
+	*judge = (struct cairn_cohort_judge){.grid = grid, .cover = cover, .instances = instances};
+	for (int axis = 0; axis < CAIRN_COHORT_AXES && grid->steps; axis++) {
+		double hours[CAIRN_COHORT_STEPS];
+		uint32_t runs[CAIRN_COHORT_STEPS] = {0};
+		find_stretch(judge, axis);
+		for (size_t i = 0; i < judge->count[axis]; i++)
+			hours[i] = (double)(instant(grid, (enum cairn_cohort_axis)axis, judge->first[axis] + i) -
+					    instant(grid, (enum cairn_cohort_axis)axis, judge->first[axis])) / 3.6e12;
+		if (judge->count[axis] < least_steps)
+			continue;
+		cairn_trend_clock_make(&judge->clock[axis], hours, runs, judge->count[axis]);
+		cairn_trend_judge_open(&judge->judge[axis], &judge->clock[axis]);
+	}
+	judge->same = judge->first[0] == judge->first[1] && judge->count[0] == judge->count[1] &&
+		      memcmp(cover->instances[0], cover->instances[1], sizeof cover->instances[0]) == 0 &&
+		      grid->to_ns[0] - grid->from_ns[0] == grid->to_ns[1] - grid->from_ns[1];
+}
+
+void cairn_cohort_judge_close(struct cairn_cohort_judge *judge)
+{
+	for (int axis = 0; axis < CAIRN_COHORT_AXES; axis++)
+		if (judge->grid->steps && judge->count[axis] >= least_steps)
+			cairn_trend_judge_close(&judge->judge[axis]);
+}
+
+/* The rise per instant, from instant FIRST to LAST, by least squares. */
+static double slope_of(const double *values, size_t first, size_t last)
+{
+	double middle = (double)(first + last) / 2, square = 0, product = 0;
+	for (size_t i = first; i <= last; i++) {
+		square += ((double)i - middle) * ((double)i - middle);
+		product += ((double)i - middle) * values[i];
+	}
+	return square > 0 ? product / square : 0;
+}
+
+/* Whether an index that rose faster at first still slows down. In the mean over very many there is hardly any noise, and what a cache does
+ * is never quite what a course of course.h does: what is left over must not pass for a leak behind it. */
+static bool slows_down(const double *values, size_t count, bool warmed_up)
+{
+	static const double enough = 0.75;
+	size_t half = count / 2, late = count - 1 - count / 4, before = count - 1 - 2 * (count / 4);
+	bool slower = slope_of(values, 0, half) > 2 * slope_of(values, half, count - 1);
+	return count / 4 >= 2 && (warmed_up || slower) && slope_of(values, late, count - 1) < enough * slope_of(values, before, late);
+}
+
+/* The index of COHORT along AXIS, around nothing; returns its level. */
+static double make_index(const struct cairn_cohort_judge *judge, const struct cairn_cohort *cohort, int axis, double *values)
+{
+	double mean = 0;
+	values[0] = 0;
+	for (size_t i = 1; i < judge->count[axis]; i++) {
+		size_t step = judge->first[axis] + i;
+		values[i] = values[i - 1] + cohort->increments[axis][step] / judge->cover->instances[axis][step];
+		mean += values[i] / (double)judge->count[axis];
+	}
+	for (size_t i = 0; i < judge->count[axis]; i++)
+		values[i] -= mean;
+	return cohort->increments[axis][0] / (double)judge->instances;
+}
+
+/* Judges an index around LEVEL. */
+static struct cairn_trend judge_index(struct cairn_cohort_judge *judge, const struct cairn_cohort *cohort, int axis, double *values,
+				      double level, size_t comparisons)
+{
+	struct cairn_trend trend;
+	double lift = level;
+	/* It lies around what the instances hold, so that its size is right for noise that goes with it, and nowhere below nothing. */
+	for (size_t i = 0; i < judge->count[axis]; i++)
+		lift = fmax(lift, 1e-6 - values[i]);
+	for (size_t i = 0; i < judge->count[axis]; i++)
+		values[i] += lift;
+	struct cairn_unit_size unit = {cohort->unit / (double)cohort->present / (double)judge->instances, cohort->unit_known};
+	cairn_trend_judge(&trend, &judge->judge[axis], values, unit, comparisons);
+	if (trend.verdict == CAIRN_GROWING && slows_down(values, judge->count[axis], trend.warmed_up))
+		trend.verdict = CAIRN_FILLING;
+	return trend;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+	double one = *(const double *)a, other = *(const double *)b;
+	return (one > other) - (one < other);
+}
+
+void cairn_cohort_find_tide(struct cairn_cohort_judge *judge, const struct cairn_cohort *const *cohorts, size_t count)
+{
+	enum { largest = 64, least = 5 };
+	double relative[CAIRN_COHORT_STEPS][largest], values[CAIRN_COHORT_STEPS], levels[largest];
+	size_t used = 0, steps = judge->count[CAIRN_COHORT_CLOCK];
+	if (judge->instances < least_instances || steps < least_steps)
+		return;
+	for (size_t c = 0; c < count; c++) {
+		double level = make_index(judge, cohorts[c], CAIRN_COHORT_CLOCK, values);
+		size_t at = used;
+		if (2 * cohorts[c]->present < judge->instances || !(level > 0))
+			continue;
+		if (used == largest) { /* in place of the smallest */
+			at = 0;
+			for (size_t i = 1; i < used; i++)
+				at = levels[i] < levels[at] ? i : at;
+			if (level <= levels[at])
+				continue;
+		}
+		levels[at] = level;
+		for (size_t i = 0; i < steps; i++)
+			relative[i][at] = values[i] / level;
+		used += at == used;
+	}
+	for (size_t i = 0; i < steps && used >= least; i++) {
+		qsort(relative[i], used, sizeof relative[i][0], compare_doubles);
+		judge->tide[i] = relative[i][used / 2];
+	}
+}
+
+/* By the clock; where it grows, the tide must leave a good part of that. */
+static struct cairn_trend judge_by_clock(struct cairn_cohort_judge *judge, const struct cairn_cohort *cohort, size_t comparisons)
+{
+	static const double good_part = 0.25;
+	size_t count = judge->count[CAIRN_COHORT_CLOCK];
+	double values[CAIRN_COHORT_STEPS], calm[CAIRN_COHORT_STEPS], level = make_index(judge, cohort, CAIRN_COHORT_CLOCK, values);
+	for (size_t i = 0; i < count; i++)
+		calm[i] = values[i] - level * judge->tide[i];
+	bool left = slope_of(calm, 0, count - 1) >= good_part * slope_of(values, 0, count - 1);
+	struct cairn_trend trend = judge_index(judge, cohort, CAIRN_COHORT_CLOCK, values, level, comparisons);
+	if (trend.verdict == CAIRN_GROWING && !left)
+		trend.verdict = CAIRN_WANDERING;
+	return trend;
+}
+
+static struct cairn_trend judge_by_age(struct cairn_cohort_judge *judge, const struct cairn_cohort *cohort, size_t comparisons)
+{
+	double values[CAIRN_COHORT_STEPS], level = make_index(judge, cohort, CAIRN_COHORT_AGE, values);
+	return judge_index(judge, cohort, CAIRN_COHORT_AGE, values, level, comparisons);
+}
+
+struct cairn_cohort_verdict cairn_cohort_judge(struct cairn_cohort_judge *judge, const struct cairn_cohort *cohort, size_t comparisons)
+{
+	struct cairn_cohort_verdict verdict = {.chance = 1};
+	double count = (double)judge->instances, mean = cohort->rates / count;
+	if (judge->instances < least_instances || mean <= 0 || judge->count[0] < least_steps || judge->count[1] < least_steps)
+		return verdict;
+	/* Those that lack the path have a rate of nothing. */
+	double error = sqrt(fmax(0, cohort->squares - count * mean * mean) / (count - 1) / count);
+	double chance = (double)comparisons * (error > 0 ? cairn_law_student_above(mean / error, count - 1) : 0);
+	if (chance > false_alarms)
+		return verdict;
+	struct cairn_trend clock = judge_by_clock(judge, cohort, comparisons);
+	struct cairn_trend age = judge->same ? clock : judge_by_age(judge, cohort, comparisons);
+	if (clock.verdict != CAIRN_GROWING || age.verdict != CAIRN_GROWING)
+		return verdict;
+	verdict.grows = true;
+	verdict.chance = fmin(1, fmax(chance, fmax(clock.chance, age.chance)));
+	verdict.confidence = fmin(clock.confidence, age.confidence);
+	verdict.per_hour = clock.per_hour;
+	verdict.error = fmax(clock.error, error);
+	verdict.since_ns = instant(judge->grid, CAIRN_COHORT_CLOCK, judge->first[CAIRN_COHORT_CLOCK]) + (int64_t)(clock.since * 3.6e12);
+	return verdict;
+}
+
+/* How many more rise than fall, as a share of INSTANCES, where those of which LEVELS are known grow by RATE on average. */
+static double surplus_of(double rate, double deviation, const double *levels, size_t count, size_t instances)
+{
+	double mean = 0, surplus = 0;
+	for (size_t i = 0; i < count; i++)
+		mean += levels[i] / (double)count;
+	/* The rate goes with the level, its scatter with the root of that. */
+	for (size_t i = 0; i < count && mean > 0; i++)
+		surplus += 1 - 2 * cairn_law_normal_above(deviation > 0 ? rate * sqrt(levels[i] / mean) / deviation : 40);
+	return surplus / (double)instances;
+}
+
+double cairn_cohort_growing(const struct cairn_cohort *cohort, size_t instances, double deviation, const double *levels, size_t count)
+{
+	double all = (double)instances, mean = cohort->rates / all, more = ((double)cohort->rising - (double)cohort->falling) / all;
+	double low = 0, high = 1;
+	if (mean <= 0 || more <= 0)
+		return 0;
+	/* Of a share that grows, each by mean / share, noise lets some fall; of the others as many fall as rise. */
+	for (int i = 0; i < 40; i++) {
+		double share = (low + high) / 2;
+		if (share * surplus_of(mean / share, deviation, levels, count, instances) < more)
+			low = share;
+		else
+			high = share;
+	}
+	return all * high;
+}

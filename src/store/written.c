@@ -1,0 +1,333 @@
+/* written.c - which rows a store lacks, by what was written to it before.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "store/written.h"
+
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/time.h"
+#include "profile/unsample.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const int64_t day_ns = 86400 * (int64_t)CAIRN_SECOND_NS;
+static const size_t bases_most_bytes = (size_t)256 << 20, rows_most = 2000000;
+static const double bar = 1.96; /* standard errors */
+
+void cairn_written_free(struct cairn_written *written)
+{
+	for (size_t i = 0; i < written->base_count; i++)
+		free(written->bases[i].samples);
+	free(written->bases);
+	cairn_map_free(&written->base_of);
+	cairn_map_free(&written->rows);
+	*written = (struct cairn_written){0};
+}
+
+static struct cairn_bytes rest_of(const struct cairn_cursor *rows)
+{
+	return (struct cairn_bytes){(const char *)rows->at, cairn_cursor_left(rows)};
+}
+
+struct cairn_snapshot_row cairn_snapshot_row_take(struct cairn_cursor *rows)
+{
+	struct cairn_snapshot_row row = {.start = rest_of(rows)};
+	size_t before = cairn_cursor_left(rows);
+	row.instance = cairn_row_take_number(rows);
+	row.time_ns = (int64_t)cairn_row_take_number(rows);
+	for (unsigned i = 0; i < 3; i++)
+		cairn_row_take_real(rows); /* bytes, resident, memory_limit */
+	cairn_row_take_number(rows);
+	row.period = cairn_row_take_real(rows);
+	row.unsampling = cairn_row_take_number(rows);
+	row.has_allocated = cairn_row_take_number(rows);
+	row.ended = cairn_row_take_text(rows).length > 0;
+	row.start.length = before - cairn_cursor_left(rows);
+	cairn_row_take_number(rows); /* base_ns */
+	return row;
+}
+
+static struct cairn_base *base_for(const struct cairn_written *written, const struct cairn_snapshot_row *snapshot)
+{
+	uint32_t at = cairn_map_get(&written->base_of, snapshot->instance);
+	struct cairn_base *base = at == CAIRN_NONE ? NULL : &written->bases[at];
+	bool fits = base && base->time_ns < snapshot->time_ns && snapshot->time_ns - base->time_ns < CAIRN_STORE_WHOLE_NS &&
+		    base->time_ns / day_ns == snapshot->time_ns / day_ns && base->period == snapshot->period &&
+		    base->unsampling == snapshot->unsampling && base->has_allocated == snapshot->has_allocated;
+	return fits ? base : NULL;
+}
+
+bool cairn_written_has_base(const struct cairn_written *written, const struct cairn_snapshot_row *snapshot)
+{
+	return base_for(written, snapshot) != NULL;
+}
+
+static int compare_use(const void *a, const void *b)
+{
+	const struct cairn_base *one = a, *other = b;
+	return (one->used < other->used) - (one->used > other->used);
+}
+
+/* Forgets the half of the bases that was not used for longest. */
+static void forget_bases(struct cairn_written *written)
+{
+	qsort(written->bases, written->base_count, sizeof *written->bases, compare_use);
+	for (size_t i = written->base_count / 2; i < written->base_count; i++) {
+		written->base_bytes -= written->bases[i].count * sizeof *written->bases[i].samples;
+		free(written->bases[i].samples);
+	}
+	written->base_count /= 2;
+	cairn_map_free(&written->base_of);
+	written->base_of = (struct cairn_map){0};
+	for (size_t i = 0; i < written->base_count; i++)
+		*cairn_map_at(&written->base_of, written->bases[i].instance) = (uint32_t)i;
+}
+
+static int compare_stacks(const void *a, const void *b)
+{
+	const struct cairn_stored_sample *one = a, *other = b;
+	return (one->stack > other->stack) - (one->stack < other->stack);
+}
+
+static void sort_samples(struct cairn_stored_sample *samples, size_t count)
+{
+	if (count > 1)
+		qsort(samples, count, sizeof *samples, compare_stacks);
+}
+
+void cairn_written_add_base(struct cairn_written *written, const struct cairn_snapshot_row *snapshot, struct cairn_stored_sample *samples,
+			    size_t count)
+{
+	if (written->base_count > 1 && written->base_bytes + count * sizeof *samples > bases_most_bytes)
+		forget_bases(written);
+	uint32_t *at = cairn_map_at(&written->base_of, snapshot->instance);
+	if (*at == CAIRN_NONE) {
+		*at = (uint32_t)written->base_count;
+		cairn_array_room(written->bases, written->base_count, written->base_capacity);
+		written->bases[written->base_count++] = (struct cairn_base){0};
+	}
+	struct cairn_base *base = &written->bases[*at];
+	sort_samples(samples, count);
+	written->base_bytes += (count - base->count) * sizeof *samples; /* may wrap on the way */
+	free(base->samples);
+	*base = (struct cairn_base){.instance = snapshot->instance, .time_ns = snapshot->time_ns, .period = snapshot->period,
+				    .unsampling = snapshot->unsampling, .has_allocated = snapshot->has_allocated, .samples = samples,
+				    .count = count, .used = ++written->clock};
+}
+
+/* A stack in the base and in the snapshot; one of them may be all zeroes. */
+struct pair {
+	struct cairn_stored_sample then, now;
+	bool write;
+};
+
+/* The variance of BYTES and of OBJECTS of one line. */
+static void variances(const struct cairn_snapshot_row *snapshot, double bytes, double objects, double *of_bytes, double *of_objects)
+{
+	bool sampled = snapshot->unsampling == CAIRN_UNSAMPLE_POISSON || snapshot->unsampling == CAIRN_UNSAMPLE_RATIO;
+	double mean = objects > 0 ? bytes / objects : 0, weight = sampled ? cairn_sample_weight(snapshot->period, mean) : 0;
+	*of_objects = objects * weight;
+	*of_bytes = bytes * mean * weight;
+}
+
+/* Whether one kind of value changed by more than the wider of its two error bars. */
+static bool moved(const struct cairn_snapshot_row *snapshot, double bytes_then, double objects_then, double bytes, double objects)
+{
+	double bytes_before, objects_before, bytes_after, objects_after;
+	variances(snapshot, bytes_then, objects_then, &bytes_before, &objects_before);
+	variances(snapshot, bytes, objects, &bytes_after, &objects_after);
+	return fabs(bytes - bytes_then) > bar * sqrt(fmax(bytes_before, bytes_after)) ||
+	       fabs(objects - objects_then) > bar * sqrt(fmax(objects_before, objects_after));
+}
+
+static double bytes_change(const struct pair *pair)
+{
+	return pair->now.bytes - pair->then.bytes;
+}
+
+static double allocated_change(const struct pair *pair)
+{
+	return pair->now.allocated_bytes - pair->then.allocated_bytes;
+}
+
+static int compare_bytes(const void *a, const void *b)
+{
+	const struct pair *const *one = a, *const *other = b;
+	double x = fabs(bytes_change(*one)), y = fabs(bytes_change(*other));
+	return (x < y) - (x > y);
+}
+
+static int compare_allocated(const void *a, const void *b)
+{
+	const struct pair *const *one = a, *const *other = b;
+	double x = fabs(allocated_change(*one)), y = fabs(allocated_change(*other));
+	return (x < y) - (x > y);
+}
+
+/* Marks the largest of the changes that are not written yet, until the total of what is left out is below MOST. */
+static void write_rest(struct pair *pairs, size_t count, double most, double (*change)(const struct pair *pair),
+		       int (*compare)(const void *a, const void *b))
+{
+	struct pair **left = cairn_array_new(count, sizeof *left);
+	size_t left_count = 0;
+	double sum = 0;
+	for (size_t i = 0; i < count; i++)
+		if (!pairs[i].write && change(&pairs[i]) != 0) {
+			left[left_count++] = &pairs[i];
+			sum += change(&pairs[i]);
+		}
+	if (fabs(sum) > most && left_count > 1)
+		qsort(left, left_count, sizeof *left, compare);
+	for (size_t i = 0; i < left_count && fabs(sum) > most; i++) {
+		double part = change(left[i]);
+		if ((part > 0) != (sum > 0))
+			continue;
+		left[i]->write = true;
+		sum -= part;
+	}
+	free(left);
+}
+
+/* Marks what changed since the base. Returns how many. */
+static size_t mark_changes(const struct cairn_snapshot_row *snapshot, struct pair *pairs, size_t count)
+{
+	double bytes_variance = 0, allocated_variance = 0, of_bytes, of_objects;
+	for (size_t i = 0; i < count; i++) {
+		const struct cairn_stored_sample *then = &pairs[i].then, *now = &pairs[i].now;
+		pairs[i].write = moved(snapshot, then->bytes, then->objects, now->bytes, now->objects) ||
+				 moved(snapshot, then->allocated_bytes, then->allocated_objects, now->allocated_bytes, now->allocated_objects);
+		variances(snapshot, now->bytes, now->objects, &of_bytes, &of_objects);
+		bytes_variance += of_bytes;
+		variances(snapshot, now->allocated_bytes, now->allocated_objects, &of_bytes, &of_objects);
+		allocated_variance += of_bytes;
+	}
+	write_rest(pairs, count, sqrt(bytes_variance) / 2, bytes_change, compare_bytes);
+	write_rest(pairs, count, sqrt(allocated_variance) / 2, allocated_change, compare_allocated);
+	size_t marked = 0;
+	for (size_t i = 0; i < count; i++)
+		marked += pairs[i].write;
+	return marked;
+}
+
+/* BASE and the COUNT samples of NOW, both by stack, side by side. */
+static size_t pair_up(const struct cairn_base *base, const struct cairn_stored_sample *now, size_t count, struct pair *pairs)
+{
+	size_t a = 0, b = 0, made = 0;
+	while (a < base->count || b < count) {
+		bool take_then = b == count || (a < base->count && base->samples[a].stack <= now[b].stack);
+		bool take_now = a == base->count || (b < count && now[b].stack <= base->samples[a].stack);
+		uint64_t stack = take_then ? base->samples[a].stack : now[b].stack;
+		pairs[made] = (struct pair){.then = {.stack = stack}, .now = {.stack = stack}};
+		if (take_then)
+			pairs[made].then = base->samples[a++];
+		if (take_now)
+			pairs[made].now = now[b++];
+		made++;
+	}
+	return made;
+}
+
+static void write_sample(struct cairn_buffer *out, const struct cairn_snapshot_row *snapshot, const struct cairn_stored_sample *sample)
+{
+	cairn_row_number(out, snapshot->instance);
+	cairn_row_number(out, (uint64_t)snapshot->time_ns);
+	cairn_row_number(out, sample->stack);
+	cairn_row_real(out, sample->bytes);
+	cairn_row_real(out, sample->objects);
+	cairn_row_real(out, sample->sampled);
+	cairn_row_real(out, sample->allocated_bytes);
+	cairn_row_real(out, sample->allocated_objects);
+}
+
+/* Writes what SNAPSHOT needs beside BASE. False where that is most of it: it is better whole then. */
+static bool write_changes(const struct cairn_base *base, const struct cairn_snapshot_row *snapshot, const struct cairn_stored_sample *samples,
+			  size_t count, struct cairn_buffer *out)
+{
+	struct pair *pairs = cairn_array_new(base->count + count, sizeof *pairs);
+	size_t pair_count = pair_up(base, samples, count, pairs);
+	bool fewer = mark_changes(snapshot, pairs, pair_count) * 3 <= count * 2;
+	for (size_t i = 0; fewer && i < pair_count; i++)
+		if (pairs[i].write)
+			write_sample(out, snapshot, &pairs[i].now);
+	free(pairs);
+	return fewer;
+}
+
+static void select_snapshot(struct cairn_written *written, const struct cairn_snapshot_row *snapshot, struct cairn_stored_sample *samples,
+			    size_t count, struct cairn_buffer lacking[CAIRN_TABLES])
+{
+	struct cairn_base *base = snapshot->ended ? NULL : base_for(written, snapshot);
+	int64_t base_ns = 0;
+	sort_samples(samples, count);
+	if (base && write_changes(base, snapshot, samples, count, &lacking[CAIRN_TABLE_SAMPLES])) {
+		base->used = ++written->clock;
+		base_ns = base->time_ns;
+		free(samples);
+	} else {
+		for (size_t i = 0; i < count; i++)
+			write_sample(&lacking[CAIRN_TABLE_SAMPLES], snapshot, &samples[i]);
+		cairn_written_add_base(written, snapshot, samples, count);
+	}
+	cairn_buffer_append(&lacking[CAIRN_TABLE_SNAPSHOTS], snapshot->start.data, snapshot->start.length);
+	cairn_row_number(&lacking[CAIRN_TABLE_SNAPSHOTS], (uint64_t)base_ns);
+}
+
+/* Appends the rows of TABLE that were not written before. */
+static void select_new(struct cairn_written *written, const struct cairn_table *table, struct cairn_bytes rows, struct cairn_buffer *lacking)
+{
+	struct cairn_cursor cursor = cairn_cursor(rows);
+	while (cairn_cursor_left(&cursor)) {
+		struct cairn_bytes row = rest_of(&cursor);
+		cairn_row_skip(&cursor, table);
+		row.length -= cairn_cursor_left(&cursor);
+		uint32_t *at = cairn_map_at(&written->rows, cairn_hash_bytes(row.data, row.length) + (uintptr_t)table);
+		if (*at == CAIRN_NONE)
+			cairn_buffer_append(lacking, row.data, row.length);
+		*at = 0;
+	}
+}
+
+void cairn_written_select(struct cairn_written *written, const struct cairn_buffer rows[CAIRN_TABLES], const size_t *sample_counts,
+			  struct cairn_buffer lacking[CAIRN_TABLES])
+{
+	static const unsigned once[] = {CAIRN_TABLE_FRAMES, CAIRN_TABLE_STACKS, CAIRN_TABLE_PROCESSES};
+	if (written->rows.count > rows_most) {
+		cairn_map_free(&written->rows);
+		written->rows = (struct cairn_map){0};
+	}
+	for (size_t i = 0; i < sizeof once / sizeof *once; i++)
+		select_new(written, &cairn_tables[once[i]], cairn_buffer_bytes(&rows[once[i]]), &lacking[once[i]]);
+	struct cairn_cursor snapshots = cairn_cursor(cairn_buffer_bytes(&rows[CAIRN_TABLE_SNAPSHOTS]));
+	struct cairn_cursor samples = cairn_cursor(cairn_buffer_bytes(&rows[CAIRN_TABLE_SAMPLES]));
+	for (size_t i = 0; cairn_cursor_left(&snapshots); i++) {
+		struct cairn_snapshot_row snapshot = cairn_snapshot_row_take(&snapshots);
+		struct cairn_stored_sample *own = cairn_array_new(sample_counts[i], sizeof *own);
+		for (size_t k = 0; k < sample_counts[i]; k++) {
+			cairn_row_take_number(&samples);
+			cairn_row_take_number(&samples);
+			own[k] = cairn_stored_sample_take(&samples);
+		}
+		select_snapshot(written, &snapshot, own, sample_counts[i], lacking);
+	}
+}
+
+static bool is_zero(const struct cairn_stored_sample *sample)
+{
+	return sample->bytes == 0 && sample->objects == 0 && sample->allocated_bytes == 0 && sample->allocated_objects == 0;
+}
+
+size_t cairn_samples_join(const struct cairn_stored_sample *base, size_t base_count, const struct cairn_stored_sample *own, size_t own_count,
+			  struct cairn_stored_sample *out)
+{
+	size_t a = 0, b = 0, count = 0;
+	while (a < base_count || b < own_count) {
+		bool from_own = a == base_count || (b < own_count && own[b].stack <= base[a].stack);
+		if (from_own && a < base_count && base[a].stack == own[b].stack)
+			a++;
+		const struct cairn_stored_sample *sample = from_own ? &own[b++] : &base[a++];
+		if (!is_zero(sample))
+			out[count++] = *sample;
+	}
+	return count;
+}

@@ -1,0 +1,191 @@
+#!/usr/bin/env bash
+# What a collector must survive: profiles that unpack to far more than they weigh, a file that kills it each time, a store that hangs.
+. tests/e2e/lib.sh
+need curl python3 gzip zstd xz protoc
+store=sqlite:$scratch/fleet.db spool=$scratch/spool
+"$cairn" store init -q "$store"
+field() { python3 -c 'import json, sys; r = json.load(sys.stdin); print(eval(sys.argv[1]))' "$1"; }
+# collect [OPTION...]: starts a collector; sets collector and url
+collect() {
+	local port
+	port=$(free_port)
+	"$cairn" collect --store "$store" --listen "127.0.0.1:$port" --spool "$spool" "$@" >"$scratch/collect.log" 2>&1 &
+	collector=$! url=http://127.0.0.1:$port
+	children+=("$collector")
+	wait_for 20 curl -sf "$url/health" -o "$scratch/health"
+}
+stop() { kill "${1:--TERM}" "$collector"; wait "$collector" 2>/dev/null; }
+metric() { curl -s "$url/metrics" | awk -v name="cairn_collect_$1" '$1 == name { print $2 }'; }
+emptied() { [ "$(metric spool_files)" = 0 ]; }
+status() { curl -s -o "$scratch/answer" -w '%{http_code}' "$@"; }
+send() { status --data-binary "@$1" "$url/v1/snapshots?service=api&version=1&host=$2"; }
+snapshots() { "$cairn" fleet services --store "$store" --from 1789000000 --json 2>"$scratch/notes" | field 'sum(s["snapshots"] for s in r["services"])'; }
+
+python3 tests/e2e/make-series.py "$scratch/series" healthy 1 4
+set -- "$scratch"/series/*.heap
+
+# Bombs: zeros, and a dump that goes on for ever.
+collect --unpacked-bytes 16M
+head -c 40000000 /dev/zero | gzip >"$scratch/zeros.gz"
+{ cat "$1"; yes '# nothing to see here' | head -c 40000000; } >"$scratch/long"
+gzip -k "$scratch/long"; zstd -q "$scratch/long" 2>"$scratch/notes"; xz -0 -k "$scratch/long"
+before=$(awk '/VmHWM/ { print $2 }' "/proc/$collector/status")
+for bomb in zeros.gz long.gz long.zst long.xz; do
+	is "$(send "$scratch/$bomb" bomb)" 413 "$bomb: 40 MB in $(($(stat -c %s "$scratch/$bomb") >> 10)) KiB are refused before they are accepted"
+	like "$(cat "$scratch/answer")" '*--unpacked-bytes*' "$bomb: with the option that says how much is too much"
+done
+after=$(awk '/VmHWM/ { print $2 }' "/proc/$collector/status")
+is "$((after - before < 12000))" 1 "and cost no memory in proportion ($before to $after KiB)"
+is "$(metric spool_files)" 0 'none of them is in the spool'
+gzip -k "$1"
+is "$(send "$1.gz" fine)" 202 'an honest one that is packed is accepted'
+wait_for 30 emptied
+is "$(snapshots)" 1 'and stored'
+stop
+
+# A file that is below the limits and takes more memory than there is. Files beside it are stored.
+python3 - "$scratch/heavy" <<'P'
+import sys
+with open(sys.argv[1], "w") as out:
+    out.write("heap_v2/524288\n  t*: 700000: 70000000 [0: 0]\n")
+    for i in range(700000):
+        out.write("@ %#x %#x %#x\n  t*: 1: 100 [0: 0]\n" % (i * 64 + 1, i * 128 + 0x100000001, i * 96 + 0x200000001))
+    out.write("\nMAPPED_LIBRARIES:\n# cairn trailer 1\n# cairn time 1790000000.000000000\n# cairn end\n")
+P
+rm -r "$scratch"/series/*.gz
+store=sqlite:$scratch/nowhere/fleet.db collect
+for file; do is "$(send "$file" "light")" 202 'a snapshot is accepted while the store is away'; done
+is "$(send "$scratch/heavy" heavy)" 202 'and so is one that is too heavy for this machine'
+stop -KILL
+for life in 1 2 3; do
+	port=$(free_port)
+	(ulimit -v 420000; exec timeout 120 "$cairn" collect --store "$store" --listen "127.0.0.1:$port" --spool "$spool") >"$scratch/life$life.log" 2>&1
+	is $? 3 "life $life of the collector ends by the heavy one"
+	like "$(cat "$scratch/life$life.log")" '*memory*' "life $life: for want of memory"
+done
+is "$(snapshots)" 5 'those beside it are in the store after the second life'
+(ulimit -v 420000; collect; wait_for 30 emptied; metric set_aside_total >"$scratch/aside"; stop; cp "$scratch/collect.log" "$scratch/last.log")
+is "$(cat "$scratch/aside")" 1 'after three attempts it is set aside, and counted'
+like "$(cat "$scratch/last.log")" '*ended the collector 3 times*/.refused*' 'and that is said'
+is "$(ls "$spool/.refused" | wc -l)" 1 'it is kept for whoever wants to look at it'
+is "$(ls "$spool" | wc -l)" 0 'and waits no longer'
+
+# A store that takes no rows and hangs is no fault of the file, however often the collector is killed meanwhile.
+cat >"$scratch/hanging.py" <<'P'
+import http.server, struct, sys, threading
+class Store(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if "query=" in self.path:
+            open(sys.argv[2], "a").write("insert\n")
+            threading.Event().wait()
+        settings = struct.pack("<QQQQ", 1, int(sys.argv[3]), 2, 0)
+        self.send_response(200); self.send_header("Content-Length", str(len(settings))); self.end_headers(); self.wfile.write(settings)
+    def log_message(self, *_): pass
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Store).serve_forever()
+P
+hanging=$(free_port)
+version=$(python3 -c 'import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute("SELECT value FROM settings WHERE setting = 1").fetchone()[0])' "$scratch/fleet.db")
+python3 "$scratch/hanging.py" "$hanging" "$scratch/inserts" "$version" >"$scratch/hanging.log" 2>&1 &
+children+=($!)
+asked() { [ "$(wc -l <"$scratch/inserts" 2>/dev/null || echo 0)" -ge "$1" ]; }
+for life in 1 2 3 4 5; do
+	store=clickhouse://127.0.0.1:$hanging/cairn collect
+	[ $life = 1 ] && send "$2" patient >"$scratch/code"
+	wait_for 30 asked "$life" || broken 'the collector does not reach the store'
+	stop -KILL
+done
+is "$(ls "$spool" | wc -l)" 1 'a store that hangs: the file still waits after five kills'
+: >"$spool/.00000000000000000001-00000000.snapshot"
+collect
+wait_for 30 emptied
+is "$(snapshots)" 6 'and is stored once there is a store'
+is "$(ls "$spool/.refused" | wc -l)" 1 'nothing more was set aside'
+is "$(ls -A "$spool" | tr '\n' ' ')" '.refused ' 'a draft of a collector that was killed is gone, too'
+stop
+
+# Snapshots a minute apart, and a store of the version before that.
+. tests/e2e/changes.sh
+rows() { python3 -c 'import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute("SELECT count(*) FROM samples").fetchone()[0])' "$scratch/minutes.db"; }
+store=sqlite:$scratch/minutes.db
+"$cairn" store init -q "$store"
+check_changes
+python3 - "$scratch/minutes.db" <<'P'
+import sqlite3, sys
+old = sqlite3.connect(sys.argv[1])
+old.execute("DELETE FROM snapshots WHERE base_ns <> 0")
+old.execute("ALTER TABLE snapshots RENAME TO s")
+old.execute("CREATE TABLE snapshots (instance INTEGER NOT NULL, time_ns INTEGER NOT NULL, bytes REAL NOT NULL, resident REAL NOT NULL, memory_limit REAL NOT NULL, "
+            "limit_of_group INTEGER NOT NULL, period REAL NOT NULL, unsampling INTEGER NOT NULL, has_allocated INTEGER NOT NULL, ended TEXT NOT NULL, "
+            "PRIMARY KEY (instance, time_ns)) WITHOUT ROWID")
+old.execute("INSERT INTO snapshots SELECT instance, time_ns, bytes, resident, memory_limit, limit_of_group, period, unsampling, has_allocated, ended FROM s")
+old.execute("DROP TABLE s")
+old.execute("UPDATE settings SET value = 1 WHERE setting = 1")
+old.execute("UPDATE settings SET value = 30 WHERE setting = 2")
+old.execute("DELETE FROM settings WHERE setting = 3")
+old.commit()
+P
+like "$("$cairn" fleet services --store "$store" 2>&1)" "*version 1*'cairn store init STORE' brings them up to date*" 'tables of an earlier version'
+holds 'are brought up to date' "$cairn" store init -q "$store"
+is "$(snapshots)" 3 'with what they hold'
+is "$(python3 -c 'import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute("SELECT value FROM settings WHERE setting = 2").fetchone()[0])' "$scratch/minutes.db")" 30 'and how long it is kept'
+holds 'once is enough' "$cairn" store init -q "$store"
+
+# Pyroscope's clients, their bodies encoded here by hand; scrapers.
+store=sqlite:$scratch/pyroscope.db
+"$cairn" store init -q "$store"
+collect
+"$cairn" pprof "$4" -o "$scratch/heap.pb.gz" 2>"$scratch/notes"
+total=$("$cairn" top --json "$4" 2>"$scratch/notes" | field 'round(r["total"])')
+at=$(sed -n 's/^# cairn time //p' "$4")
+cat >"$scratch/send.py" <<'P'
+import base64, gzip, json, sys, urllib.error, urllib.request
+url, profile = sys.argv[1], open(sys.argv[2], "rb").read()
+def varint(n):
+    out = b""
+    while n > 127: out, n = out + bytes([n & 127 | 128]), n >> 7
+    return out + bytes([n])
+def field(number, data): return varint(number << 3 | 2) + varint(len(data)) + data
+def post(path, body, kind):
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url + path, body, {"Content-Type": kind})) as answer: return answer.status, answer.headers["Content-Type"], answer.read()
+    except urllib.error.HTTPError as error: return error.code, error.headers["Content-Type"], error.read()
+def labels(**pairs): return b"".join(field(1, field(1, k.encode()) + field(2, v.encode())) for k, v in pairs.items())
+def push(*series): return b"".join(field(1, one) for one in series)
+form = b'--xYz\r\nContent-Disposition: form-data; name="sample_type_config"; filename="profile"\r\n\r\n{}\r\n--xYz\r\n' \
+       b'Content-Disposition: form-data; name="profile"; filename="profile.pprof"\r\nContent-Type: x/y\r\n\r\n' + profile + b"\r\n--xYz--\r\n"
+js = lambda name, raw: json.dumps({"series": [{"labels": [{"name": "__name__", "value": name}, {"name": "service_name", "value": "json"},
+      {"name": "pod", "value": "pod-2"}, {"name": "zone", "value": "b"}], "samples": [{"ID": "1", "rawProfile": base64.b64encode(raw).decode()}]}]}).encode()
+proto = push(labels(__name__="memory", service_name="proto", service_version="9", instance="pod-3") + field(2, field(1, profile) + field(2, b"id")),
+             labels(__name__="process_cpu", service_name="cpu") + field(2, field(1, profile)))
+for path, body, kind in [
+    ("/ingest?name=plain%7Bversion%3D7%2Chost%3Dh1%2Czone%3Da%7D&from=1790001700&until=1790001800&format=pprof", profile, "binary/octet-stream"),
+    ("/ingest?name=form&until=1790001800000000000&spyName=x", form, "multipart/form-data; boundary=xYz"),
+    ("/push.v1.PusherService/Push", js("memory", profile), "application/json"),
+    ("/push.v1.PusherService/Push", gzip.compress(proto), "application/proto"),
+    ("/push.v1.PusherService/Push", js("process_cpu", profile), "application/json"),
+    ("/ingest?format=pprof", profile, "x/y"), ("/ingest?name=x&format=jfr", profile, "x/y"), ("/ingest?name=x", form[:60], "multipart/form-data; boundary=xYz"),
+    ("/ingest?name=x", b"nonsense", "x/y"), ("/push.v1.PusherService/Push", b"\x0a\xff\xff\xff\xff\xff", "application/proto"),
+    ("/push.v1.PusherService/Push", b'{"series":[{"samples":[{"rawProfile":"***"}]}]}', "application/json"),
+    ("/push.v1.PusherService/Push", gzip.compress(bytes(40 << 20)), "application/proto"),
+    ("/push.v1.PusherService/Push", push(field(2, field(1, gzip.compress(bytes(200 << 20))))), "application/proto"),
+]: print(*post(path, body, kind)[:2])
+P
+python3 "$scratch/send.py" "$url" "$scratch/heap.pb.gz" >"$scratch/sent" 2>&1
+is "$(head -n 5 "$scratch/sent" | tr '\n' ';')" '200 application/json;200 application/json;200 application/json;200 application/proto;200 application/json;' 'Pyroscope: /ingest, with a form; Push in JSON and in packed protobuf; a series of CPU time'
+is "$(sed 1,5d "$scratch/sent" | cut -d ' ' -f 1 | tr '\n' ' ')" '400 400 400 400 400 400 400 413 ' 'no name, another format, a form cut short, no profile, no message, no base64, nothing but zeros, and a bomb within'
+wait_for 30 emptied
+is "$("$cairn" fleet services --store "$store" --from 1789000000 --json | field 'sorted((s["service"], s["version"], s["instances"]) for s in r["services"])')" \
+	"[('form', '', 1), ('json', '', 1), ('plain', '7', 1), ('proto', '9', 1)]" 'each is a service, by its labels'
+for service in plain form json proto; do
+	is "$("$cairn" fleet top --store "$store" --service $service --from "$at" --json 2>"$scratch/notes" | field "abs(r['total'] - $total) < 3")" True "$service: its bytes are those of the dump"
+done
+holds 'other labels are labels' "$cairn" fleet top --store "$store" --service json --instance pod-2 --label zone=b --from "$at" -o "$scratch/top"
+is "$(metric rejected_total) $(metric accepted_total)" '0 4' 'and nothing else was accepted'
+for page in heap allocs profile goroutine mutex block; do
+	curl -s -o "$scratch/page.pb" -w '%{http_code} %{content_type}\n' "$url/debug/pprof/$page" >"$scratch/code"
+	is "$(cat "$scratch/code") $(protoc --decode_raw <"$scratch/page.pb" 2>&1 | grep -c '^9: ')" '200 application/octet-stream 1' "scrapers: $page is a profile without samples, with its time"
+done
+is "$(status "$url/debug/pprof/other")" 404 'and no others'
+stop
+done_testing
