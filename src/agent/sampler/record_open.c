@@ -56,7 +56,6 @@ static void *map_named(size_t bytes, int *descriptor)
 	    fcntl(made, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) {
 		void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, made, 0);
 		if (memory != MAP_FAILED) {
-			cairn_pages_touch(memory, bytes);
 			*descriptor = made;
 			return memory;
 		}
