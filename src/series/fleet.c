@@ -414,7 +414,7 @@ static void judge_paths(struct cairn_fleet *fleet, struct cairn_cohort_judge *ju
 		.pooled = cairn_array_new(fleet->release_count, sizeof *evidence.pooled),
 		.growing = cairn_array_new(fleet->release_count, sizeof *evidence.growing),
 	};
-	size_t comparisons = 2 * cairn_leaks_comparisons(fleet->cohort_count), cohort = 0;
+	size_t comparisons = 2 * (fleet->cohort_count + fleet->cohort_count / 2), cohort = 0;
 	for (size_t from = 0, end; from < fleet->record_count; from = end) {
 		uint32_t path = fleet->records[from].path;
 		for (end = from + 1; end < fleet->record_count && fleet->records[end].path == path; end++)
