@@ -162,6 +162,7 @@ static void walk_tree(struct walk *walk)
 {
 	if (!cairn_names_spend(walk->names, walk->unit->end - walk->unit->offset))
 		return;
+	cairn_dwarf_expect(walk->unit->dwarf, CAIRN_DWARF_INFO, walk->unit->offset, walk->unit->end - walk->unit->offset);
 	walk->in = cairn_unit_cursor(walk->unit, walk->unit->first_entry);
 	walk->depth = walk->inside = 0;
 	do {

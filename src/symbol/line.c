@@ -330,6 +330,7 @@ void cairn_lines_match(struct cairn_lines *lines, const uint64_t *addresses, con
 		special[opcode].line = (int16_t)(lines->line_base + (int)(adjusted % lines->line_range));
 	}
 	reset(&machine);
+	cairn_dwarf_expect(lines->unit->dwarf, CAIRN_DWARF_LINE, lines->unit->lines, lines->size);
 	while (in.at < in.end && machine.left && machine.patience) {
 		uint8_t opcode = *in.at++;
 		if (opcode < lines->opcode_base) {

@@ -183,6 +183,44 @@ static void test_refill(void)
 	ok(growing == 0, "of %d caches that fill as before the restart, %d grow", caches, growing);
 }
 
+/* How many of the paths are called growing, of 100 samples to begin with, if so many samples come and go in each interval; with COUNTED,
+ * the dumps say how many did. */
+static int growing_of(double comes, double goes, bool counted)
+{
+	enum { dumps = 8 };
+	int growing = 0;
+	for (int seed = 0; seed < seeds; seed++) {
+		double values[dumps] = {100 * period}, hours[dumps] = {0};
+		struct cairn_unit_size unit = {.amount = period, .known = true, .counted = counted};
+		uint32_t run[dumps] = {0};
+		struct cairn_trend_clock clock;
+		struct cairn_trend_judge judge;
+		struct cairn_trend trend;
+		sim_seed((uint64_t)seed + 100);
+		for (int i = 1; i < dumps; i++) {
+			double came = sim_poisson(comes), went = sim_poisson(goes);
+			unit.came += came;
+			unit.went += went;
+			hours[i] = i / 6.0;
+			values[i] = values[i - 1] + (came - went) * period;
+		}
+		cairn_trend_clock_make(&clock, hours, run, dumps);
+		cairn_trend_judge_open(&judge, &clock);
+		cairn_trend_judge(&trend, &judge, values, unit, paths_together);
+		cairn_trend_judge_close(&judge);
+		growing += trend.verdict == CAIRN_GROWING;
+	}
+	return growing;
+}
+
+static void test_counts(void)
+{
+	int with = growing_of(4, 0.5, true), without = growing_of(4, 0.5, false), balanced = growing_of(5, 5, true);
+	ok(with >= 16 && with > without + 5, "where little is freed, counts of what came and went show growth in %d of %d, not in %d", with, seeds,
+	   without);
+	ok(balanced == 0, "what comes and goes in balance grows in %d", balanced);
+}
+
 /* A service that restarts so often that every run has a few dumps only, and leaks. */
 static void test_many_runs(void)
 {
@@ -206,6 +244,7 @@ int main(void)
 	test_rest();
 	test_few();
 	test_refill();
+	test_counts();
 	test_many_runs();
 	return tap_done();
 }
