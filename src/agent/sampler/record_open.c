@@ -21,8 +21,10 @@ static void lay_out(struct cairn_ledger_header *header, uint64_t size)
 {
 	struct cairn_ledger_area *areas = header->areas;
 	areas[CAIRN_LEDGER_TEXT] = (struct cairn_ledger_area){.size = 1, .count = (uint32_t)(size / 64)};
-	areas[CAIRN_LEDGER_MODULES] = (struct cairn_ledger_area){.size = sizeof(struct cairn_ledger_module), .count = (uint32_t)(size >> 14)};
-	areas[CAIRN_LEDGER_THREADS] = (struct cairn_ledger_area){.size = sizeof(struct cairn_ledger_thread), .count = (uint32_t)(size >> 12)};
+	areas[CAIRN_LEDGER_MODULES] =
+		(struct cairn_ledger_area){.size = sizeof(struct cairn_ledger_module), .count = (uint32_t)(size >> 14)};
+	areas[CAIRN_LEDGER_THREADS] =
+		(struct cairn_ledger_area){.size = sizeof(struct cairn_ledger_thread), .count = (uint32_t)(size >> 12)};
 	areas[CAIRN_LEDGER_HISTORY] = (struct cairn_ledger_area){.size = sizeof(struct cairn_ledger_row), .count = (uint32_t)(size >> 11)};
 	uint64_t left = size * 7 / 8;
 	uint32_t samples = power_within(left / 3 / (sizeof(struct cairn_ledger_sample) + 8));
