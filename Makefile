@@ -7,7 +7,7 @@ MESON_OPTIONS ?=
 # where Debian's loader and pkg-config do not look. Asked late: the compiler may only be installed by require-build.
 LIBDIR = $$(triplet=$$($${CC:-cc} -print-multiarch 2>/dev/null) && echo $${triplet:+--libdir lib/$$triplet})
 
-.PHONY: all help demo demo-live check check-all bench install deb sanitize fuzz clean require-build
+.PHONY: all help demo demo-live demo-fleet check check-all bench install deb sanitize fuzz clean require-build
 .NOTPARALLEL: # one apt-get at a time, and before what needs its packages; Ninja uses all cores
 
 all: require-build  ## build build/cairn and build/libcairn.so
@@ -30,6 +30,9 @@ demo: require-demo all  ## run a leaking service under jemalloc's profiler and s
 
 demo-live: require-demo all  ## run the leaking service and open the live page on it
 	@scripts/demo-live $(BUILD)
+
+demo-fleet: require-demo all  ## run two releases of the service, three instances each, and open the page of all of them
+	@scripts/demo-fleet $(BUILD)
 
 check: require-check all  ## the tests: a few minutes, small packages only
 	@scripts/check $(BUILD) tests/e2e

@@ -4,7 +4,8 @@
  * a page in a cache that fills and then stays (large, but it stops growing). One request in eight
  * opens a session that is never closed: that is the leak, in remember_session.
  *
- * Usage: leaky [SECONDS]. Runs for 5 seconds by default, which -DLEAKY_SECONDS changes at compile time.
+ * Usage: leaky [SECONDS]. Runs for 5 seconds by default, which -DLEAKY_SECONDS changes at compile time. With -DLEAKY_CLOSES sessions are
+ * closed again: the release before the leak came.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 #include <stdio.h>
@@ -60,6 +61,18 @@ __attribute__((noinline)) static struct session *remember_session(void)
 	return session;
 }
 
+#ifdef LEAKY_CLOSES
+static void close_session(void)
+{
+	pthread_mutex_lock(&session_lock);
+	struct session *session = open_sessions;
+	if (session)
+		open_sessions = session->next;
+	pthread_mutex_unlock(&session_lock);
+	free(session);
+}
+#endif
+
 __attribute__((noinline)) static unsigned render_answer(unsigned seed)
 {
 	char *scratch = malloc(scratch_bytes);
@@ -76,8 +89,12 @@ __attribute__((noinline)) static unsigned render_answer(unsigned seed)
 __attribute__((noinline)) static unsigned serve_request(unsigned *random)
 {
 	unsigned sum = render_answer(rand_r(random)) + look_up_page((unsigned)rand_r(random) % cache_pages);
-	if (rand_r(random) % 8 == 0)
+	if (rand_r(random) % 8 == 0) {
 		sum += remember_session() != NULL;
+#ifdef LEAKY_CLOSES
+		close_session();
+#endif
+	}
 	return sum;
 }
 

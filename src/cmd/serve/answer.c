@@ -62,7 +62,7 @@ static void put_sentence(struct cairn_json *json, const struct cairn_serve_proce
 	cairn_json_text(json, "sentence", cairn_bytes_of(text));
 }
 
-static double resident_of(const struct cairn_serve_process *process)
+double cairn_answer_resident(const struct cairn_serve_process *process)
 {
 	if (process->row_count > 0 && process->state != CAIRN_SERVE_ENDED)
 		return process->rows[process->row_count - 1].resident;
@@ -92,7 +92,7 @@ static void put_process(struct cairn_json *json, const struct cairn_serve_proces
 	put_sentence(json, process);
 	cairn_json_number(json, "bytes_per_hour", process->verdict.per_hour);
 	cairn_json_integer(json, "limit_at", process->verdict.limit_ns / 1000000);
-	cairn_json_number(json, "resident", resident_of(process));
+	cairn_json_number(json, "resident", cairn_answer_resident(process));
 	cairn_json_number(json, "limit", process->limit);
 	cairn_json_text(json, "limit_of", cairn_bytes_of(process->limit <= 0 ? "" : process->limit_of_group ? "cgroup"
 													    : "machine"));
@@ -123,7 +123,7 @@ static int by_urgency(const void *a, const void *b)
 	int64_t right_limit = right->verdict.limit_ns ? right->verdict.limit_ns : INT64_MAX;
 	if (left_limit != right_limit)
 		return left_limit < right_limit ? -1 : 1;
-	double left_size = resident_of(left), right_size = resident_of(right);
+	double left_size = cairn_answer_resident(left), right_size = cairn_answer_resident(right);
 	if (left_size != right_size)
 		return left_size > right_size ? -1 : 1;
 	return strcmp(left->key, right->key);

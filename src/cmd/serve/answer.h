@@ -13,4 +13,10 @@ void cairn_answer_leaks(const struct cairn_serve_process *process, struct cairn_
 void cairn_answer_bill(const struct cairn_serve_process *process, struct cairn_buffer *out);
 void cairn_answer_health(const struct cairn_serve_process *process, struct cairn_buffer *out);
 
+/* Metrics of all processes in Prometheus' format. */
+void cairn_answer_metrics(const struct cairn_serve *serve, struct cairn_buffer *out);
+
+/* Resident memory of PROCESS, by the last reading or dump that knows it; 0 where none does. */
+double cairn_answer_resident(const struct cairn_serve_process *process);
+
 #endif

@@ -285,6 +285,13 @@ bool cairn_serve_handle(void *context, struct cairn_exchange *exchange)
 	}
 	if (get && is_page(request->path))
 		return answer_page(response, request->path);
+	if (get && is(request->path, "/metrics")) { /* which is nobody looking */
+		cairn_response_start(response, 200, "text/plain; version=0.0.4; charset=utf-8");
+		pthread_mutex_lock(&serve->lock);
+		cairn_answer_metrics(serve, &response->body);
+		pthread_mutex_unlock(&serve->lock);
+		return true;
+	}
 	if (post && serve->options->store && cairn_pyroscope_is(request))
 		return !cairn_serve_work_add(serve, exchange, NULL, CAIRN_TASK_QUERY, NULL);
 	pthread_mutex_lock(&serve->lock);
