@@ -63,7 +63,7 @@ void cairn_history_close(struct cairn_history *history)
 	*history = (struct cairn_history){0};
 }
 
-/* Dumps of one process have the same values, also where one of them says less than the others: of nothing at all, or without its section. */
+/* Dumps of one process have the same values, also where one of them says less than the others: one of nothing, or without its section. */
 static void complete_values(struct cairn_profile *part)
 {
 	static const char *const types[][2] = {{"alloc_objects", "count"}, {"alloc_space", "bytes"}, {"inuse_objects", "count"},
