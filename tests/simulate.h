@@ -148,12 +148,16 @@ static inline void sim_print(const struct sim_path *path, double period, double 
 	*bytes = round(in);
 }
 
-static inline void sim_add_path(struct cairn_profile *profile, const struct sim_path *path, size_t number, double period)
+/* EVER is the path with all samples that it ever had, or NULL where the dump does not accumulate. */
+static inline void sim_add_path(struct cairn_profile *profile, const struct sim_path *path, const struct sim_path *ever, size_t number,
+				double period)
 {
 	char name[32];
-	double values[2];
+	double values[4] = {0};
 	sim_print(path, period, &values[0], &values[1]);
-	if (values[0] == 0)
+	if (ever)
+		sim_print(ever, period, &values[2], &values[3]);
+	if (values[0] == 0 && values[2] == 0)
 		return;
 	size_t depth = 2 + (path->parent > 0);
 	uint32_t *stack = cairn_profile_stack_room(profile, depth);
@@ -169,6 +173,7 @@ static inline void sim_add_path(struct cairn_profile *profile, const struct sim_
 		stack[level] = location;
 	}
 	cairn_unsample_jemalloc(period, &values[0], &values[1]);
+	cairn_unsample_jemalloc(period, &values[2], &values[3]);
 	cairn_profile_add_sample(profile, depth, 0, values);
 }
 
@@ -209,7 +214,7 @@ static inline void sim_series(struct cairn_series *series, struct sim_path *path
 					paths[p].parts[part].sampled = paths[p].parts[part].born_sampled = 0;
 			for (double step = 0; step < intervals; step++)
 				sim_step(&paths[p], i, dumps, period, start);
-			sim_add_path(&profile, &paths[p], p, period);
+			sim_add_path(&profile, &paths[p], NULL, p, period);
 		}
 		cairn_series_add(series, &profile, "made up", &error);
 		cairn_profile_free(&profile);

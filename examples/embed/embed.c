@@ -30,8 +30,8 @@ static void answer(int client)
 	struct cairn_reply reply;
 	if (sscanf(request, "%15s %2047s", method, target) != 2 || !cairn_answer(method, target, NULL, NULL, 0, &reply))
 		return;
-	int size = snprintf(head, sizeof head, "HTTP/1.0 %d -\r\nContent-Type: %s\r\nContent-Length: %zu\r\n%s\r\n", reply.status, reply.type,
-			    reply.length, reply.headers);
+	int size = snprintf(head, sizeof head, "HTTP/1.0 %d -\r\nContent-Type: %s\r\nContent-Length: %zu\r\n%s\r\n", reply.status,
+			    reply.type, reply.length, reply.headers);
 	if (write(client, head, (size_t)size) == size && write(client, reply.body, reply.length) < 0)
 		perror("write");
 	cairn_reply_free(&reply);

@@ -127,7 +127,9 @@ static void set_mode(int descriptor, const struct stat *old)
 	mode_t mask = umask(0);
 	umask(mask);
 	bool given = old && fchown(descriptor, old->st_uid, old->st_gid) == 0;
-	fchmod(descriptor, !old ? 0666 & ~mask : given ? old->st_mode & 0777 : old->st_mode & 0707); /* another group than before gets nothing */
+	fchmod(descriptor, !old	   ? 0666 & ~mask
+			   : given ? old->st_mode & 0777
+				   : old->st_mode & 0707); /* another group than before gets nothing */
 }
 
 static bool open_temporary(struct output *output, const struct stat *old, struct cairn_error *error)

@@ -60,10 +60,14 @@ struct cairn_bytes cairn_inflate_bytes(const struct cairn_inflate *inflate)
 	return (struct cairn_bytes){inflate->data, inflate->size};
 }
 
-/* The file takes the place of the memory that was laid out, so that what points there stays right. */
+/* The file takes the place of the memory that was laid out, so that what points there stays right. Reading ahead is for the caller to ask
+ * for: the kernel would read megabytes around every page, and in a small control group drop what is needed next for it. */
 static bool map_file(struct cairn_inflate *inflate)
 {
-	return mmap(inflate->data, inflate->size, PROT_READ, MAP_SHARED | MAP_FIXED, inflate->descriptor, 0) != MAP_FAILED;
+	if (mmap(inflate->data, inflate->size, PROT_READ, MAP_SHARED | MAP_FIXED, inflate->descriptor, 0) == MAP_FAILED)
+		return false;
+	madvise(inflate->data, inflate->size, MADV_RANDOM);
+	return true;
 }
 
 static int find_place(struct cairn_inflate *inflate)
@@ -75,6 +79,15 @@ static int find_place(struct cairn_inflate *inflate)
 		return IN_MEMORY;
 	}
 	return map_file(inflate) ? IN_FILE : NOWHERE;
+}
+
+void cairn_inflate_expect(const struct cairn_inflate *inflate, size_t start, size_t length)
+{
+	enum { page_size = 4096 };
+	if (inflate->descriptor < 0 || start >= inflate->size)
+		return;
+	size_t from = start & ~(size_t)(page_size - 1), most = inflate->size - from;
+	madvise(inflate->data + from, length + (start - from) < most ? length + (start - from) : most, MADV_WILLNEED);
 }
 
 bool cairn_inflate_place(struct cairn_inflate *inflate)

@@ -32,6 +32,9 @@ void cairn_inflate_run(struct cairn_inflate *inflate);
  * waits for data that nobody is decompressing decompresses it. Any thread may call it. */
 bool cairn_inflate_wait(struct cairn_inflate *inflate, size_t length);
 
+/* Says that the LENGTH bytes from START on, which are complete, will be read soon: from a file they come in one piece. */
+void cairn_inflate_expect(const struct cairn_inflate *inflate, size_t start, size_t length);
+
 /* Whether it ended, or never began, for lack of room. */
 bool cairn_inflate_lacked_room(struct cairn_inflate *inflate);
 

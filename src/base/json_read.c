@@ -82,7 +82,8 @@ static struct cairn_json_value take_value(struct cairn_bytes *rest)
 	if (first == '"') {
 		value = (struct cairn_json_value){CAIRN_JSON_TEXT, {rest->data, string_length(*rest)}};
 	} else if (first == '{' || first == '[') {
-		value = (struct cairn_json_value){first == '{' ? CAIRN_JSON_OBJECT : CAIRN_JSON_ARRAY, {rest->data, container_length(*rest)}};
+		value = (struct cairn_json_value){first == '{' ? CAIRN_JSON_OBJECT : CAIRN_JSON_ARRAY,
+						  {rest->data, container_length(*rest)}};
 	} else if (first == '-' || (first >= '0' && first <= '9')) {
 		value = (struct cairn_json_value){CAIRN_JSON_NUMBER, {rest->data, number_length(*rest)}};
 	} else {
@@ -118,7 +119,8 @@ bool cairn_json_next(struct cairn_json_value container, size_t *position, struct
 	if (container.kind != CAIRN_JSON_OBJECT && container.kind != CAIRN_JSON_ARRAY)
 		return false;
 	/* Between the brackets; a container has both. */
-	struct cairn_bytes rest = cairn_bytes_skip((struct cairn_bytes){container.text.data, container.text.length - 1}, *position ? *position : 1);
+	struct cairn_bytes rest =
+		cairn_bytes_skip((struct cairn_bytes){container.text.data, container.text.length - 1}, *position ? *position : 1);
 	struct cairn_bytes name = {rest.data, 0};
 	if (*position && !take_byte(&rest, ','))
 		return false;

@@ -18,7 +18,8 @@ struct cairn_pattern *cairn_pattern_compile(const char *text, struct cairn_error
 {
 	int code;
 	PCRE2_SIZE offset;
-	pcre2_code *compiled = pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, PCRE2_UTF | PCRE2_MATCH_INVALID_UTF, &code, &offset, NULL);
+	pcre2_code *compiled =
+		pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, PCRE2_UTF | PCRE2_MATCH_INVALID_UTF, &code, &offset, NULL);
 	if (!compiled) {
 		char reason[160];
 		pcre2_get_error_message(code, (PCRE2_UCHAR *)reason, sizeof reason);

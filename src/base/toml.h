@@ -1,7 +1,7 @@
 /* toml.h - the keys and plain values of a TOML file that may be somebody else's.
  *
- * As much of TOML as it takes to find a few keys among anything else: tables, dotted keys, strings of all four kinds, bare values. Arrays and
- * inline tables are passed over whole and read as an empty value. Nothing is allocated, and no input is an error.
+ * As much of TOML as it takes to find a few keys among anything else: tables, dotted keys, strings of all four kinds, bare values. Arrays
+ * and inline tables are passed over whole and read as an empty value. Nothing is allocated, and no input is an error.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_BASE_TOML_H
 #define CAIRN_BASE_TOML_H

@@ -77,8 +77,9 @@ const struct cairn_command cairn_command_cache = {
 	.name = "cache",
 	.summary = "show or clear the cache of symbol names",
 	.arguments = "",
-	.detail = "Cairn caches symbol names by build-id in $XDG_CACHE_HOME/cairn, or in ~/.cache/cairn. It removes the least recently used\n"
-		  "files when the cache exceeds CAIRN_CACHE_LIMIT (default: 512 MiB).",
+	.detail =
+		"Cairn caches symbol names by build-id in $XDG_CACHE_HOME/cairn, or in ~/.cache/cairn. It removes the least recently used\n"
+		"files when the cache exceeds CAIRN_CACHE_LIMIT (default: 512 MiB).",
 	.groups = groups,
 	.options_size = sizeof(struct options),
 	.run = run,

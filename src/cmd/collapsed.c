@@ -45,6 +45,9 @@ const struct cairn_command cairn_command_collapsed = {
 	.arguments = "SOURCE...",
 	.groups = groups,
 	.options_size = sizeof(struct options),
-	.view = &(const struct cairn_view_command){.bare = true, .endings = (const char *const[]){".folded", NULL}, .without_errors = "folded text",
-						   .prepare = prepare, .show = show},
+	.view = &(const struct cairn_view_command){.bare = true,
+						   .endings = (const char *const[]){".folded", NULL},
+						   .without_errors = "folded text",
+						   .prepare = prepare,
+						   .show = show},
 };

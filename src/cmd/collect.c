@@ -97,7 +97,8 @@ static bool serve(struct cairn_collector *collector, const char *address, struct
 			cairn_server_close(server);
 		return false;
 	}
-	if (pthread_create(&spooler, NULL, cairn_receive_run, collector) != 0 || pthread_create(&mover, NULL, cairn_move_run, collector) != 0)
+	if (pthread_create(&spooler, NULL, cairn_receive_run, collector) != 0 ||
+	    pthread_create(&mover, NULL, cairn_move_run, collector) != 0)
 		return cairn_fail(error, "cannot start a thread");
 	cairn_server_run(server);
 	collector->stop = true;
@@ -123,15 +124,18 @@ static int run(const void *values, int operand_count, char **operands)
 	const struct options *options = values;
 	struct cairn_error error;
 	struct cairn_arena arena = {0};
-	struct cairn_collector collector = {.source = &options->source, .lock = PTHREAD_MUTEX_INITIALIZER, .arrived = PTHREAD_COND_INITIALIZER};
+	struct cairn_collector collector = {
+		.source = &options->source, .lock = PTHREAD_MUTEX_INITIALIZER, .arrived = PTHREAD_COND_INITIALIZER};
 	collector.unpacked_most = options->unpacked_bytes ? options->unpacked_bytes : usual_unpacked;
 	collector.store_name = options->store ? options->store : getenv("CAIRN_STORE");
 	const char *folder = options->spool ? options->spool : usual_folder(&arena);
 	bool good = operand_count == 0 || cairn_fail_usage(&error, "collect takes options only, not '%.100s'", operands[0]);
 	if (good && !collector.store_name)
-		good = cairn_fail_usage(&error, "which store? --store STORE or CAIRN_STORE says: sqlite:PATH or clickhouse://HOST:PORT/DATABASE");
+		good = cairn_fail_usage(&error,
+					"which store? --store STORE or CAIRN_STORE says: sqlite:PATH or clickhouse://HOST:PORT/DATABASE");
 	if (good && !cairn_store_is(collector.store_name))
-		good = cairn_fail_usage(&error, "a store is called sqlite:PATH or clickhouse://HOST:PORT/DATABASE, not '%.100s'", collector.store_name);
+		good = cairn_fail_usage(&error, "a store is called sqlite:PATH or clickhouse://HOST:PORT/DATABASE, not '%.100s'",
+					collector.store_name);
 	good = good && (!options->tokens || cairn_senders_read(&collector.senders, options->tokens, &error)) &&
 	       cairn_spool_open(&collector.spool, folder, options->spool_bytes ? options->spool_bytes : usual_spool, &error);
 	if (good) {

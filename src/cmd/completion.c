@@ -72,10 +72,11 @@ static void write_bash(struct cairn_buffer *out)
 				 "_cairn_own() { compgen -W \"$(%s)\" -- \"$1\"; }\n", profiled, own);
 	cairn_buffer_text(out, "_cairn() {\n\tlocal word=${COMP_WORDS[COMP_CWORD]} commands='");
 	write_names(out);
-	cairn_buffer_text(out, "' words= files=-f\n\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\twords=\"help $commands --version --help\" files=\n"
-			       "\telif [ \"${COMP_WORDS[1]}\" = help ]; then\n\t\twords=$commands files=\n"
-			       "\telif [ \"${COMP_WORDS[1]}\" = completion ]; then\n\t\twords='bash zsh fish --help' files=\n"
-			       "\telse\n\t\tcase ${COMP_WORDS[1]} in\n");
+	cairn_buffer_text(out,
+			  "' words= files=-f\n\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\twords=\"help $commands --version --help\" files=\n"
+			  "\telif [ \"${COMP_WORDS[1]}\" = help ]; then\n\t\twords=$commands files=\n"
+			  "\telif [ \"${COMP_WORDS[1]}\" = completion ]; then\n\t\twords='bash zsh fish --help' files=\n"
+			  "\telse\n\t\tcase ${COMP_WORDS[1]} in\n");
 	for (size_t i = 0; (command = next_command(&i));) {
 		cairn_buffer_format(out, "\t\t%s) words='--help", command->name);
 		each_option(command, bash_option, out);
@@ -114,10 +115,12 @@ static void zsh_option(const struct cairn_command *command, const struct cairn_o
 static void write_zsh(struct cairn_buffer *out)
 {
 	const struct cairn_command *command;
-	cairn_buffer_format(out, "#compdef cairn\n_cairn_profiled() {\n\tlocal -a processes=(${(f)\"$(%s)\"})\n"
-				 "\t_alternative 'files:file:_files' \"processes:process:($processes)\"\n}\n"
-				 "_cairn_own() {\n\tlocal -a processes=(${=${(f)\"$(%s)\"}})\n\t_alternative \"processes:process:($processes)\"\n}\n",
-			    profiled, own);
+	cairn_buffer_format(
+		out,
+		"#compdef cairn\n_cairn_profiled() {\n\tlocal -a processes=(${(f)\"$(%s)\"})\n"
+		"\t_alternative 'files:file:_files' \"processes:process:($processes)\"\n}\n"
+		"_cairn_own() {\n\tlocal -a processes=(${=${(f)\"$(%s)\"}})\n\t_alternative \"processes:process:($processes)\"\n}\n",
+		profiled, own);
 	cairn_buffer_text(out, "_cairn() {\n\tif (( CURRENT == 2 )); then\n\t\tlocal -a commands=(");
 	for (size_t i = 0; (command = next_command(&i));) {
 		cairn_buffer_format(out, " '%s:", command->name);
@@ -137,7 +140,8 @@ static void write_zsh(struct cairn_buffer *out)
 	cairn_buffer_text(out, "\thelp) _arguments '1:command:(");
 	write_names(out);
 	/* As a file in zsh's function path it is loaded and called at the first completion; otherwise it is sourced. */
-	cairn_buffer_text(out, ")' ;;\n\tesac\n}\nif [ \"$funcstack[1]\" = _cairn ]; then\n\t_cairn \"$@\"\nelse\n\tcompdef _cairn cairn\nfi\n");
+	cairn_buffer_text(out,
+			  ")' ;;\n\tesac\n}\nif [ \"$funcstack[1]\" = _cairn ]; then\n\t_cairn \"$@\"\nelse\n\tcompdef _cairn cairn\nfi\n");
 }
 
 static void fish_option(const struct cairn_command *command, const struct cairn_option *option, struct cairn_buffer *out)

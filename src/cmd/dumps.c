@@ -20,9 +20,11 @@ struct options {
 static const struct cairn_option table[] = {
 	{0, "json", NULL, "print JSON", CAIRN_OPTION_FLAG, offsetof(struct options, json), 0},
 	{0, "fetch", "NAME", "fetch this dump", CAIRN_OPTION_TEXT, offsetof(struct options, fetch), 0},
-	{'o', "output", "FILE", "with --fetch: write to FILE (default: standard output)", CAIRN_OPTION_TEXT, offsetof(struct options, output), 0},
+	{'o', "output", "FILE", "with --fetch: write to FILE (default: standard output)", CAIRN_OPTION_TEXT,
+	 offsetof(struct options, output), 0},
 	{0, "remove", "NAME", "remove this dump", CAIRN_OPTION_TEXT, offsetof(struct options, remove), 0},
-	{0, "thin", NULL, "remove dumps until the limits are met, then list the rest", CAIRN_OPTION_FLAG, offsetof(struct options, thin), 0},
+	{0, "thin", NULL, "remove dumps until the limits are met, then list the rest", CAIRN_OPTION_FLAG, offsetof(struct options, thin),
+	 0},
 	{0},
 };
 
@@ -91,7 +93,8 @@ static bool do_there(const char *name, const struct options *options, struct cai
 			cairn_buffer_format(&path, "&%s=%s", limits[i][0], limits[i][1]);
 	cairn_buffer_byte(&path, 0);
 	const char *method = options->remove ? "DELETE" : options->thin ? "POST" : "GET";
-	bool good = cairn_target_find(&target, name, options->target.token, error) && cairn_target_ask(&target, method, path.data, out, error);
+	bool good =
+		cairn_target_find(&target, name, options->target.token, error) && cairn_target_ask(&target, method, path.data, out, error);
 	cairn_buffer_free(&path);
 	return good;
 }
@@ -136,8 +139,9 @@ static int run(const void *values, int count, char **operands)
 	bool there = cairn_target_is(name);
 	struct cairn_buffer out = cairn_buffer(there ? 0 : SIZE_MAX);
 	bool good = there ? do_there(name, options, &out, &error) : do_here(name, options, &limits, &out, &error);
-	int code = !good ? cairn_say_failure(&error)
-		   : options->fetch ? cairn_say_output(options->output, cairn_buffer_bytes(&out)) : cairn_say_lines(cairn_buffer_bytes(&out));
+	int code = !good	    ? cairn_say_failure(&error)
+		   : options->fetch ? cairn_say_output(options->output, cairn_buffer_bytes(&out))
+				    : cairn_say_lines(cairn_buffer_bytes(&out));
 	cairn_buffer_free(&out);
 	return code;
 }
@@ -146,7 +150,8 @@ const struct cairn_command cairn_command_dumps = {
 	.name = "dumps",
 	.summary = "list the dumps in a folder or of an agent, process by process",
 	.arguments = "[FOLDER|TARGET]",
-	.detail = "FOLDER is a folder of dumps (default: the current folder). TARGET is a PID, a socket or a URL: lists that agent's dump folder.",
+	.detail = "FOLDER is a folder of dumps (default: the current folder). TARGET is a PID, a socket or a URL: lists that agent's dump "
+		  "folder.",
 	.groups = groups,
 	.options_size = sizeof(struct options),
 	.run = run,

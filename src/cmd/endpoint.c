@@ -91,8 +91,8 @@ static bool ask_risingwave(const struct cairn_target *target, struct cairn_buffe
 		good = cairn_target_ask(target, "GET", analyze, body, error);
 	}
 	if (good)
-		cairn_note("%s has no agent; the profile is from /api/monitor/analyze of RisingWave, of %s, which node %u wrote for it", target->url,
-			   path, node);
+		cairn_note("%s has no agent; the profile is from /api/monitor/analyze of RisingWave, of %s, which node %u wrote for it",
+			   target->url, path, node);
 	cairn_buffer_free(&encoded);
 	cairn_arena_free(&arena);
 	return good;
@@ -122,7 +122,9 @@ bool cairn_endpoint_snapshot(const struct cairn_target *target, struct cairn_buf
 	if (refusal.text[0])
 		*error = refusal;
 	else if (!found)
-		cairn_fail(error, "%s: no agent answers there, nor a heap endpoint of GreptimeDB, TiKV, Databend, userver or RisingWave; another "
-				  "endpoint is named with its path: %s/PATH", target->url, target->url);
+		cairn_fail(error,
+			   "%s: no agent answers there, nor a heap endpoint of GreptimeDB, TiKV, Databend, userver or RisingWave; another "
+			   "endpoint is named with its path: %s/PATH",
+			   target->url, target->url);
 	return false;
 }

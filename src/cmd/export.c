@@ -69,7 +69,8 @@ static void choose_default(const struct options *options, const struct cairn_vie
 	const struct cairn_view_options *told = &options->setup.view;
 	struct cairn_error error;
 	uint32_t first;
-	if (options->default_type && !cairn_view_choose(profile, &(struct cairn_view_options){.value = options->default_type}, &first, &error))
+	if (options->default_type &&
+	    !cairn_view_choose(profile, &(struct cairn_view_options){.value = options->default_type}, &first, &error))
 		cairn_say_note(error.text);
 	else if (options->default_type)
 		profile->default_value = first;
@@ -326,8 +327,11 @@ const struct cairn_command cairn_command_export = {
 	.detail = "Without --format, the output file's extension decides: .pb.gz, .json, .callgrind, .prof, .symbolized or .folded.",
 	.groups = export_groups,
 	.options_size = sizeof(struct options),
-	.view = &(const struct cairn_view_command){
-		.bare = true, .without_errors = "the formats of other tools", .prepare = prepare_export, .check = check_export, .show = show_export},
+	.view = &(const struct cairn_view_command){.bare = true,
+						   .without_errors = "the formats of other tools",
+						   .prepare = prepare_export,
+						   .check = check_export,
+						   .show = show_export},
 };
 
 static const struct cairn_option_group pprof_groups[] = {
@@ -349,10 +353,12 @@ const struct cairn_command cairn_command_pprof = {
 	.name = "pprof",
 	.summary = "convert a profile for `go tool pprof`, Pyroscope and Parca",
 	.arguments = "SOURCE...",
-	.detail = "For servers with a size limit, use --max-samples 16000 --max-bytes 4M. With --no-symbols the profile holds only addresses and\n"
+	.detail = "For servers with a size limit, use --max-samples 16000 --max-bytes 4M. With --no-symbols the profile holds only "
+		  "addresses and\n"
 		  "build-ids, for a server that symbolizes by itself.",
 	.groups = pprof_groups,
 	.options_size = sizeof(struct options),
-	.view = &(const struct cairn_view_command){
-		.bare = true, .endings = (const char *const[]){".pb.gz", NULL}, .prepare = prepare_pprof, .show = show_pprof},
+	.view =
+		&(const struct cairn_view_command){
+			.bare = true, .endings = (const char *const[]){".pb.gz", NULL}, .prepare = prepare_pprof, .show = show_pprof},
 };

@@ -46,7 +46,8 @@ static void find_programs(struct cairn_dump_files *list)
 		struct cairn_file file;
 		struct cairn_trailer trailer = {0};
 		const char *path = list->items[i].path;
-		if (list->items[i].program.data || strcmp(path, "-") == 0 || cairn_store_is(path) || cairn_target_is(path) || !cairn_file_map(&file, path, NULL))
+		if (list->items[i].program.data || strcmp(path, "-") == 0 || cairn_store_is(path) || cairn_target_is(path) ||
+		    !cairn_file_map(&file, path, NULL))
 			continue;
 		bool known = cairn_trailer_read(file.bytes, &trailer) && trailer.executable.length > 0;
 		struct cairn_bytes name = cairn_path_base(cairn_text_trim(known ? trailer.executable : mapped_program(file.bytes)));
@@ -201,7 +202,8 @@ static size_t list_services(const struct cairn_dump_files *list, char *out, size
 		struct cairn_bytes shown = by_prefix ? file->prefix : file->program;
 		if (!known && count <= most && length < size)
 			length += (size_t)snprintf(out + length, size - length, "%s%.*s", count ? ", " : "",
-						   count < most ? (int)(shown.length < 60 ? shown.length : 60) : 3, count < most ? shown.data : "…");
+						   count < most ? (int)(shown.length < 60 ? shown.length : 60) : 3,
+						   count < most ? shown.data : "…");
 		count += !known;
 	}
 	return count;
@@ -222,8 +224,9 @@ bool cairn_files_keep_service(struct cairn_dump_files *list, const char *name, s
 			list->items[kept++] = *file;
 	}
 	if (kept == 0)
-		return cairn_fail(error, services[0] ? "no dump is of service %.100s; there are dumps of %s" : "no dump is of service %.100s", name,
-				  services);
+		return cairn_fail(error,
+				  services[0] ? "no dump is of service %.100s; there are dumps of %s" : "no dump is of service %.100s",
+				  name, services);
 	list->count = kept;
 	return true;
 }

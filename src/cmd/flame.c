@@ -59,7 +59,8 @@ static const struct cairn_option table[] = {
 	{0, "fonttype", "FONT", NULL, CAIRN_OPTION_TEXT, AT(svg.font), 0},
 	{0, "font-size", "PIXELS", "font size (default: 12)", CAIRN_OPTION_NUMBER, AT(svg.font_size), 0},
 	{0, "fontsize", "PIXELS", NULL, CAIRN_OPTION_NUMBER, AT(svg.font_size), 0},
-	{0, "font-width", "PART", "mean width of a character, as a fraction of the font size", CAIRN_OPTION_NUMBER, AT(svg.letter_width), 0},
+	{0, "font-width", "PART", "mean width of a character, as a fraction of the font size", CAIRN_OPTION_NUMBER, AT(svg.letter_width),
+	 0},
 	{0, "fontwidth", "PART", NULL, CAIRN_OPTION_NUMBER, AT(svg.letter_width), 0},
 	{0, "background", "COLOR", "yellow, blue, green, grey or #rrggbb", CAIRN_OPTION_TEXT, AT(svg.background), 0},
 	{0, "bgcolors", "COLOR", NULL, CAIRN_OPTION_TEXT, AT(svg.background), 0},
@@ -185,7 +186,8 @@ static bool refuse_sizes(const struct cairn_flame_svg_options *svg, struct cairn
 	};
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
 		if (sizes[i].value < sizes[i].least || sizes[i].value > sizes[i].most)
-			return cairn_fail_usage(error, "--%s takes a number from %g to %g, not %g", sizes[i].option, sizes[i].least, sizes[i].most, sizes[i].value);
+			return cairn_fail_usage(error, "--%s takes a number from %g to %g, not %g", sizes[i].option, sizes[i].least,
+						sizes[i].most, sizes[i].value);
 	return true;
 }
 
@@ -253,7 +255,8 @@ static bool show(const void *values, struct cairn_view *view, struct cairn_buffe
 	(void)json;
 	const struct options *options = values;
 	struct cairn_flame_svg_options svg = options->svg;
-	struct cairn_tree_options tree = {.reversed = options->reverse, .order = options->flamechart ? CAIRN_TREE_BY_TIME : CAIRN_TREE_BY_NAME};
+	struct cairn_tree_options tree = {.reversed = options->reverse,
+					  .order = options->flamechart ? CAIRN_TREE_BY_TIME : CAIRN_TREE_BY_NAME};
 	struct cairn_arena arena = {0};
 	struct cairn_flame_attributes *attributes = NULL;
 	struct cairn_file file = {0};
@@ -286,12 +289,17 @@ const struct cairn_command cairn_command_flame = {
 	.name = "flame",
 	.summary = "draw a flame graph as one self-contained SVG file",
 	.arguments = "[SOURCE...]",
-	.detail = "Without a SOURCE, reads standard input: folded text or any other profile. With --base, shows what changed: growth in red,\n"
+	.detail = "Without a SOURCE, reads standard input: folded text or any other profile. With --base, shows what changed: growth in "
+		  "red,\n"
 		  "shrinkage in blue. Accepts all options of flamegraph.pl.",
 	.groups = groups,
 	.options_size = sizeof(struct options),
-	.view = &(const struct cairn_view_command){
-		.bare = true, .picture = true, .endings = (const char *const[]){".svg", NULL}, .prepare = prepare, .check = check, .show = show},
+	.view = &(const struct cairn_view_command){.bare = true,
+						   .picture = true,
+						   .endings = (const char *const[]){".svg", NULL},
+						   .prepare = prepare,
+						   .check = check,
+						   .show = show},
 };
 
 /* flamegraph.pl. */
@@ -350,7 +358,8 @@ static int open_lines(const struct options *options, int count, char **files, st
 	size_t kept = 0;
 	int file = -1;
 	if (read_text(count, files, &text, error)) {
-		size_t ignored = cairn_script_lines(cairn_buffer_bytes(&text), options->color && strcmp(options->color, "chain") == 0, &lines, &kept);
+		size_t ignored = cairn_script_lines(cairn_buffer_bytes(&text), options->color && strcmp(options->color, "chain") == 0,
+						    &lines, &kept);
 		if (kept && ignored)
 			fprintf(stderr, "Ignored %zu lines with invalid format\n", ignored);
 		const struct cairn_buffer *taken = kept ? &lines : &text;

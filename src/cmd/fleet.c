@@ -11,23 +11,42 @@
 
 /* The questions that are answered here. */
 static const struct cairn_command questions[] = {
-	{.name = "services", .summary = "what the store has: services, releases, instances", .groups = cairn_fleet_answer_groups, .options_size = sizeof(struct cairn_fleet_answer_options),
+	{.name = "services",
+	 .summary = "what the store has: services, releases, instances",
+	 .groups = cairn_fleet_answer_groups,
+	 .options_size = sizeof(struct cairn_fleet_answer_options),
 	 .run = cairn_fleet_answer_services},
-	{.name = "leaks", .summary = "which call path grows, on how many instances, since which release", .groups = cairn_fleet_answer_groups,
-	 .options_size = sizeof(struct cairn_fleet_answer_options), .run = cairn_fleet_answer_leaks},
-	{.name = "diff", .summary = "what an instance of one release holds more of than one of another, with error bars",
-	 .groups = cairn_fleet_diff_groups, .options_size = sizeof(struct cairn_fleet_diff_options), .run = cairn_fleet_answer_diff},
-	{.name = "bill", .summary = "what the resident memory of each release is", .groups = cairn_fleet_answer_groups,
-	 .options_size = sizeof(struct cairn_fleet_answer_options), .run = cairn_fleet_answer_bill},
-	{.name = "timeline", .summary = "memory of all instances over time; with -o or --json by call path", .groups = cairn_fleet_answer_groups,
-	 .options_size = sizeof(struct cairn_fleet_answer_options), .run = cairn_fleet_answer_timeline},
-	{.name = "kills", .summary = "processes that have ended, and how", .groups = cairn_fleet_answer_groups, .options_size = sizeof(struct cairn_fleet_answer_options), .run = cairn_fleet_answer_kills},
+	{.name = "leaks",
+	 .summary = "which call path grows, on how many instances, since which release",
+	 .groups = cairn_fleet_answer_groups,
+	 .options_size = sizeof(struct cairn_fleet_answer_options),
+	 .run = cairn_fleet_answer_leaks},
+	{.name = "diff",
+	 .summary = "what an instance of one release holds more of than one of another, with error bars",
+	 .groups = cairn_fleet_diff_groups,
+	 .options_size = sizeof(struct cairn_fleet_diff_options),
+	 .run = cairn_fleet_answer_diff},
+	{.name = "bill",
+	 .summary = "what the resident memory of each release is",
+	 .groups = cairn_fleet_answer_groups,
+	 .options_size = sizeof(struct cairn_fleet_answer_options),
+	 .run = cairn_fleet_answer_bill},
+	{.name = "timeline",
+	 .summary = "memory of all instances over time; with -o or --json by call path",
+	 .groups = cairn_fleet_answer_groups,
+	 .options_size = sizeof(struct cairn_fleet_answer_options),
+	 .run = cairn_fleet_answer_timeline},
+	{.name = "kills",
+	 .summary = "processes that have ended, and how",
+	 .groups = cairn_fleet_answer_groups,
+	 .options_size = sizeof(struct cairn_fleet_answer_options),
+	 .run = cairn_fleet_answer_kills},
 };
 
 /* And those that are other commands'. */
-static const struct cairn_command *const views[] = {&cairn_command_top, &cairn_command_tree, &cairn_command_traces, &cairn_command_collapsed,
-						    &cairn_command_flame, &cairn_command_html, &cairn_command_graph, &cairn_command_pprof,
-						    &cairn_command_timeline};
+static const struct cairn_command *const views[] = {&cairn_command_top, &cairn_command_tree, &cairn_command_traces,
+						    &cairn_command_collapsed, &cairn_command_flame, &cairn_command_html,
+						    &cairn_command_graph, &cairn_command_pprof, &cairn_command_timeline};
 
 static const struct cairn_option *find_option(const char *argument, size_t length)
 {
@@ -70,7 +89,8 @@ static int run_view(const struct cairn_command *view, int argc, char **argv)
 		help |= strcmp(argv[i], "--help") == 0;
 	bool good = take_options(&argc, argv, &options, &error);
 	if (good && !help && !options.store && !getenv("CAIRN_STORE"))
-		good = cairn_fail_usage(&error, "which store? --store STORE or CAIRN_STORE says: sqlite:PATH or clickhouse://HOST:PORT/DATABASE");
+		good = cairn_fail_usage(&error,
+					"which store? --store STORE or CAIRN_STORE says: sqlite:PATH or clickhouse://HOST:PORT/DATABASE");
 	if (good && options.version && strstr(options.version, ".."))
 		good = cairn_fail_usage(&error, "--version A..B is for diff; %s shows one release", view->name);
 	if (good && !help) {

@@ -140,7 +140,8 @@ static void tell(const struct gallery *gallery, const char *kind, const struct p
 	const char *from = before ? before->path : "", *versus = before ? " vs " : "";
 	if (!gallery->as_script)
 		return;
-	cairn_print(stdout, "Generating %scollapse file for %s%s%s -> %s/%s.collapse\n", kind, from, versus, picture->path, gallery->folder, name);
+	cairn_print(stdout, "Generating %scollapse file for %s%s%s -> %s/%s.collapse\n", kind, from, versus, picture->path, gallery->folder,
+		    name);
 	cairn_print(stdout, "Generating %sflamegraph for %s%s%s -> %s/%s.svg\n", kind, from, versus, picture->path, gallery->folder, name);
 }
 
@@ -255,12 +256,12 @@ static bool write_index(const struct gallery *gallery, struct cairn_error *error
 	for (size_t i = 0; i < gallery->count; i++)
 		if (gallery->pictures[i].drawn && gallery->pictures[i].total > largest)
 			largest = gallery->pictures[i].total;
-	cairn_buffer_text(&out,
-			  "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Heap over time</title>"
-			  "<meta name=\"viewport\" content=\"width=device-width\">\n<style>:root{color-scheme:light dark}"
-			  "body{font:15px/1.4 system-ui,sans-serif;margin:1.5em auto;max-width:1220px;padding:0 1em}"
-			  "h2{font-size:1.1em;margin:2em 0 0;overflow-wrap:anywhere}p{margin:.2em 0}figure{margin:.6em 0}img{max-width:100%}"
-			  "meter{width:12em}</style></head>\n<body><h1>Heap over time</h1>\n");
+	cairn_buffer_text(
+		&out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Heap over time</title>"
+		      "<meta name=\"viewport\" content=\"width=device-width\">\n<style>:root{color-scheme:light dark}"
+		      "body{font:15px/1.4 system-ui,sans-serif;margin:1.5em auto;max-width:1220px;padding:0 1em}"
+		      "h2{font-size:1.1em;margin:2em 0 0;overflow-wrap:anywhere}p{margin:.2em 0}figure{margin:.6em 0}img{max-width:100%}"
+		      "meter{width:12em}</style></head>\n<body><h1>Heap over time</h1>\n");
 	for (size_t i = 0; i < gallery->count; i++) {
 		if (!gallery->pictures[i].drawn)
 			continue;
@@ -279,7 +280,8 @@ static void take_files(struct gallery *gallery, struct cairn_dump_files *files)
 	gallery->count = files->count;
 	gallery->pictures = cairn_arena_zero(&gallery->arena, files->count, sizeof *gallery->pictures);
 	for (size_t i = 0; i < files->count; i++)
-		gallery->pictures[i] = (struct picture){.path = files->items[i].path, .name = name_of(&gallery->arena, files->items[i].path),
+		gallery->pictures[i] = (struct picture){.path = files->items[i].path,
+							.name = name_of(&gallery->arena, files->items[i].path),
 							.time_ns = files->items[i].time_ns};
 }
 
@@ -317,17 +319,19 @@ static int run(const void *values, int operand_count, char **operands)
 	struct cairn_dump_files files = {0};
 	struct cairn_error error;
 	const struct cairn_source_options *source = &gallery.options->setup.source;
-	const char *misuse = operand_count != 1 ? "missing DIR, a folder of dumps: cairn gallery DIR"
-			     : source->base.count || source->normalize || source->sum
-				     ? "'cairn gallery' compares each dump with the previous one; --base, --normalize and --sum work with 'cairn flame'"
-				     : NULL;
+	const char *misuse =
+		operand_count != 1 ? "missing DIR, a folder of dumps: cairn gallery DIR"
+		: source->base.count || source->normalize || source->sum
+			? "'cairn gallery' compares each dump with the previous one; --base, --normalize and --sum work with 'cairn flame'"
+			: NULL;
 	if (misuse) {
 		cairn_say_error(misuse);
 		return CAIRN_EXIT_USAGE;
 	}
 	if (!cairn_source_check(source, &error))
 		return cairn_say_failure(&error);
-	int code = cairn_files_list(&files, operand_count, operands, &error) ? make(&gallery, &files, operands[0]) : cairn_say_failure(&error);
+	int code =
+		cairn_files_list(&files, operand_count, operands, &error) ? make(&gallery, &files, operands[0]) : cairn_say_failure(&error);
 	cairn_files_free(&files);
 	return code;
 }

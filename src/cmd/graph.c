@@ -20,14 +20,14 @@ static const double default_node_fraction = 0.005, default_edge_fraction = 0.001
 #define AT(member) offsetof(struct options, member)
 
 static const struct cairn_option table[] = {
-	{0, "format", "NAME", "dot, svg, pdf, png, ps or gif (default: by the output's extension, else dot)", CAIRN_OPTION_TEXT, AT(format), 0,
-	 (const char *const[]){"dot", "svg", "pdf", "png", "ps", "gif", NULL}},
+	{0, "format", "NAME", "dot, svg, pdf, png, ps or gif (default: by the output's extension, else dot)", CAIRN_OPTION_TEXT, AT(format),
+	 0, (const char *const[]){"dot", "svg", "pdf", "png", "ps", "gif", NULL}},
 	{'n', "nodecount", "N", "draw at most N functions; 0 draws all (default: 80)", CAIRN_OPTION_COUNT, AT(setup.shape.node_count), 0},
 	{0, "rows", "N", NULL, CAIRN_OPTION_COUNT, AT(setup.shape.node_count), 0},
-	{0, "nodefraction", "F", "leave out functions below this fraction of the total (default: 0.005)",
-	 CAIRN_OPTION_NUMBER, AT(setup.shape.node_fraction), 0},
-	{0, "edgefraction", "F", "leave out calls below this fraction of the total (default: 0.001)",
-	 CAIRN_OPTION_NUMBER, AT(setup.shape.edge_fraction), 0},
+	{0, "nodefraction", "F", "leave out functions below this fraction of the total (default: 0.005)", CAIRN_OPTION_NUMBER,
+	 AT(setup.shape.node_fraction), 0},
+	{0, "edgefraction", "F", "leave out calls below this fraction of the total (default: 0.001)", CAIRN_OPTION_NUMBER,
+	 AT(setup.shape.edge_fraction), 0},
 	{0, "maxdegree", "N", "draw at most N callers and N callees of a function (default: 64)", CAIRN_OPTION_COUNT, AT(max_degree), 0},
 	{0, "bytes", NULL, "print plain integers", CAIRN_OPTION_FLAG, AT(setup.shape.bytes), 0},
 	{0},

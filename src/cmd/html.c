@@ -108,11 +108,15 @@ const struct cairn_command cairn_command_html = {
 	.name = "html",
 	.summary = "write an interactive HTML page: flame graph, table, callers, threads",
 	.arguments = "SOURCE...",
-	.detail = "The file is self-contained: it needs no network and no server. With --base, shows what changed: growth in red, shrinkage in\n"
+	.detail = "The file is self-contained: it needs no network and no server. With --base, shows what changed: growth in red, "
+		  "shrinkage in\n"
 		  "blue. For several dumps, shows the newest and what keeps growing across all of them.",
 	.groups = groups,
 	.options_size = sizeof(struct options),
 	.run = run,
-	.view = &(const struct cairn_view_command){
-		.bare = true, .picture = true, .endings = (const char *const[]){".html", ".htm", NULL}, .prepare = prepare, .show = show},
+	.view = &(const struct cairn_view_command){.bare = true,
+						   .picture = true,
+						   .endings = (const char *const[]){".html", ".htm", NULL},
+						   .prepare = prepare,
+						   .show = show},
 };

@@ -61,7 +61,8 @@ static bool take_program(struct cairn_jeprof_options *options, struct cairn_erro
 	names->items++;
 	names->count--;
 	return names->count > 0 || options->mode == CAIRN_JEPROF_SYMBOLS ||
-	       cairn_fail(error, "missing PROFILE after the program %s: a dump, or a URL such as http://host:port/pprof/heap", options->program);
+	       cairn_fail(error, "missing PROFILE after the program %s: a dump, or a URL such as http://host:port/pprof/heap",
+			  options->program);
 }
 
 /* Splits the folders of --lib_prefix. */
@@ -72,7 +73,8 @@ static void add_prefixes(struct run *run)
 		const char *comma = memchr(rest.data, ',', rest.length);
 		size_t length = comma ? (size_t)(comma - rest.data) : rest.length;
 		if (length)
-			run->source.symbols.items[run->source.symbols.count++] = cairn_arena_text(&run->arena, (struct cairn_bytes){rest.data, length});
+			run->source.symbols.items[run->source.symbols.count++] =
+				cairn_arena_text(&run->arena, (struct cairn_bytes){rest.data, length});
 		rest = cairn_bytes_skip(rest, length + 1);
 	}
 }
@@ -238,7 +240,8 @@ static bool report_each_thread(struct run *run, struct cairn_error *error)
 	size_t count = 0;
 	for (size_t i = 0; i < profile->label_count; i++) {
 		struct cairn_bytes number = cairn_strings_bytes(&profile->strings, profile->labels[i].text);
-		if (strcmp(cairn_profile_string(profile, profile->labels[i].key), "thread_id") == 0 && cairn_text_decimal(&number, &threads[count]))
+		if (strcmp(cairn_profile_string(profile, profile->labels[i].key), "thread_id") == 0 &&
+		    cairn_text_decimal(&number, &threads[count]))
 			count++;
 	}
 	qsort(threads, count, sizeof *threads, compare_numbers);

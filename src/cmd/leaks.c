@@ -133,7 +133,8 @@ static void write_limit(const struct report *report)
 		cairn_buffer_format(report->out, "%s of %s is already reached\n", report->limit.title, text);
 	else
 		cairn_buffer_format(report->out, "at this rate %s of %s is reached in %s (95 %%: %s to %s)\n", report->limit.title, text,
-				    cairn_words_duration(left, time, sizeof time), cairn_words_duration(between.low, soonest, sizeof soonest),
+				    cairn_words_duration(left, time, sizeof time),
+				    cairn_words_duration(between.low, soonest, sizeof soonest),
 				    between.high < 0 ? "never" : cairn_words_duration(between.high, latest, sizeof latest));
 }
 
@@ -156,9 +157,11 @@ static void write_summary(const struct report *report)
 		cairn_utf8_show(out, cairn_bytes_of(report->last->ended));
 		cairn_buffer_byte(out, '\n');
 	}
-	cairn_utf8_show(out, profile->process ? cairn_strings_bytes(&profile->strings, profile->process) : cairn_bytes_of("unknown process"));
+	cairn_utf8_show(out,
+			profile->process ? cairn_strings_bytes(&profile->strings, profile->process) : cairn_bytes_of("unknown process"));
 	if (report->series->point_count > 1)
-		cairn_buffer_format(out, ", %zu dumps over %s", report->series->point_count, cairn_words_duration(leaks->hours, time, sizeof time));
+		cairn_buffer_format(out, ", %zu dumps over %s", report->series->point_count,
+				    cairn_words_duration(leaks->hours, time, sizeof time));
 	else
 		cairn_buffer_format(out, ", 1 dump after %s", cairn_words_duration(leaks->observed_hours, time, sizeof time));
 	if (report->last->run > 0)
@@ -225,7 +228,8 @@ static void write_row(const struct report *report, const struct cairn_leak *leak
 	struct cairn_bytes name = leaf_name(report->leaks, report->view, leak);
 	size_t start = out->length, depth = cairn_leak_depth(report->leaks, leak);
 	cairn_buffer_format(out, "%11s/h%s %6.1f%% %11s%s  %-9s %6.2f%%  ", number(report, leak->trend.per_hour, rate),
-			    interval_column(report, rate_interval(leak), rate_errors), 100 * leak->share, number(report, leak->now.value, now),
+			    interval_column(report, rate_interval(leak), rate_errors), 100 * leak->share,
+			    number(report, leak->now.value, now),
 			    interval_column(report, cairn_series_interval(report->series, &leak->now), now_errors),
 			    cairn_verdict_name(leak->trend.verdict), 100 * leak->trend.confidence);
 	int indent = (int)(out->length - start) + spark_width + 3;
@@ -248,8 +252,8 @@ static void write_text(const struct report *report)
 	size_t rows = shown_rows(report);
 	const char *errors = cairn_head_interval_title(report->view);
 	write_summary(report);
-	cairn_buffer_format(report->out, "%13s%s %7s %11s%s  %-9s %7s  %-*s  %s\n", "Rate", errors, "Share", "Live", errors, "Verdict", "Sure",
-			    spark_width + 1, "Course", "Call path");
+	cairn_buffer_format(report->out, "%13s%s %7s %11s%s  %-9s %7s  %-*s  %s\n", "Rate", errors, "Share", "Live", errors, "Verdict",
+			    "Sure", spark_width + 1, "Course", "Call path");
 	for (size_t i = 0; i < report->leaks->count && i < rows; i++)
 		write_row(report, &report->leaks->rows[i]);
 }
@@ -369,7 +373,8 @@ static bool find_format(struct cairn_view_setup *setup, struct cairn_error *erro
 	struct cairn_bytes output = cairn_bytes_of(setup->output ? setup->output : "");
 	for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++)
 		if (cairn_bytes_end_with(output, pictures[i]))
-			return cairn_fail_usage(error, "'cairn leaks' does not write %s files; 'cairn timeline' writes .html and .svg", pictures[i]);
+			return cairn_fail_usage(error, "'cairn leaks' does not write %s files; 'cairn timeline' writes .html and .svg",
+						pictures[i]);
 	setup->json |= cairn_bytes_end_with(output, ".json");
 	return true;
 }

@@ -10,8 +10,8 @@ struct options {
 };
 
 static const struct cairn_option table[] = {
-	{0, "source-path", "FOLDERS", "folders to search for source files, separated by colons (default: the current folder)", CAIRN_OPTION_TEXT,
-	 offsetof(struct options, source_path), 0},
+	{0, "source-path", "FOLDERS", "folders to search for source files, separated by colons (default: the current folder)",
+	 CAIRN_OPTION_TEXT, offsetof(struct options, source_path), 0},
 	{0},
 };
 

@@ -181,7 +181,8 @@ int cairn_run_command(const struct cairn_command *command, int argc, char **argv
 		code = cairn_say_output(NULL, cairn_buffer_bytes(&out));
 		cairn_buffer_free(&out);
 	} else {
-		code = command->run ? command->run(options, operand_count, argv + 1) : cairn_view_run(command, options, operand_count, argv + 1);
+		code = command->run ? command->run(options, operand_count, argv + 1)
+				    : cairn_view_run(command, options, operand_count, argv + 1);
 	}
 	free(options);
 	return code;

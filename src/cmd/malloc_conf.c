@@ -133,7 +133,8 @@ void cairn_malloc_conf_add(struct cairn_malloc_conf *conf, const char *text)
 		char mark = separator(pair), *value = mark ? strchr(pair, mark) : pair + strlen(pair);
 		bool spaced = at[0] == ' ' || (length && at[length - 1] == ' ');
 		if (strpbrk(pair, "\"'")) {
-			complain(conf, "the value contains quotation marks, which jemalloc does not understand: remove them where the process is started");
+			complain(conf, "the value contains quotation marks, which jemalloc does not understand: remove them where the "
+				       "process is started");
 			broken = broken || pair[0] == '"' || pair[0] == '\'';
 			remove_marks(pair);
 		}

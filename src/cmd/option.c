@@ -173,7 +173,8 @@ static bool parse_long(struct parser *parser, const char *word, struct cairn_err
 	if (match.hits > 1)
 		return cairn_fail(error, "--%.*s is ambiguous; write the option in full", (int)typed.length, typed.data);
 	if (!match.option->argument)
-		return equals ? cairn_fail(error, "--%s takes no value", match.option->name) : cairn_option_set(match.option, match.value, NULL, error);
+		return equals ? cairn_fail(error, "--%s takes no value", match.option->name)
+			      : cairn_option_set(match.option, match.value, NULL, error);
 	if (equals)
 		return cairn_option_set(match.option, match.value, equals + 1, error);
 	if (parser->at + 1 >= parser->argc)

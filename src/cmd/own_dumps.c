@@ -24,7 +24,8 @@ void cairn_own_dumps_find(const char *prefix, pid_t pid, struct cairn_own_dumps 
 	DIR *entries = opendir(folder);
 	for (struct dirent *entry; entries && (entry = readdir(entries));) {
 		struct cairn_dump_name name;
-		if (!cairn_dump_name_parse(entry->d_name, &name) || name.process_id != (uint64_t)pid || !cairn_bytes_equal(name.prefix, wanted))
+		if (!cairn_dump_name_parse(entry->d_name, &name) || name.process_id != (uint64_t)pid ||
+		    !cairn_bytes_equal(name.prefix, wanted))
 			continue;
 		if (dumps->count++ == 0 || name.sequence > last) {
 			last = name.sequence;

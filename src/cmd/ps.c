@@ -123,7 +123,8 @@ static void add_silent(struct rows *rows)
 			if (find_row(rows, pids[k]) || !cairn_target_has_loaded(pids[k]))
 				continue;
 			cairn_array_room(rows->items, rows->count, rows->capacity);
-			rows->items[rows->count] = (struct row){.pid = pids[k], .state = "not sampled", .period = "0", .resident = resident_bytes(pids[k])};
+			rows->items[rows->count] =
+				(struct row){.pid = pids[k], .state = "not sampled", .period = "0", .resident = resident_bytes(pids[k])};
 			read_command(pids[k], rows->items[rows->count].command, sizeof rows->items->command);
 			rows->count++;
 		}
@@ -257,7 +258,8 @@ static int run(const void *values, int count, char **operands)
 			   rows.forbidden == 1 ? "" : "es", rows.forbidden == 1 ? "s" : "", rows.forbidden == 1 ? "it" : "them");
 	else if (rows.count == 0 && !options->json)
 		cairn_say_note(geteuid() == 0 ? "no process with an agent here; 'cairn run -- COMMAND' starts one"
-					      : "no process of yours with an agent here; 'cairn run -- COMMAND' starts one, and root sees those of others");
+					      : "no process of yours with an agent here; 'cairn run -- COMMAND' starts one, and root sees "
+						"those of others");
 	cairn_listen_tidy(getenv("XDG_RUNTIME_DIR"));
 	cairn_buffer_free(&out);
 	free(rows.items);

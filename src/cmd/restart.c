@@ -48,8 +48,8 @@ static bool is_program(struct cairn_arena *arena, int pid, const char *name, con
 		return false;
 	if (!strchr(name, '/')) /* found in PATH */
 		return strcmp(name, cairn_base_name(program)) == 0;
-	return stat(name[0] == '/' ? name : cairn_arena_format(arena, "%s/%s", folder, name), &named) == 0 && named.st_ino == running.st_ino &&
-	       named.st_dev == running.st_dev;
+	return stat(name[0] == '/' ? name : cairn_arena_format(arena, "%s/%s", folder, name), &named) == 0 &&
+	       named.st_ino == running.st_ino && named.st_dev == running.st_dev;
 }
 
 const char *cairn_restart_line(struct cairn_arena *arena, int pid, const char *before)

@@ -67,7 +67,8 @@ static void settle_times(struct reading *reading)
 		for (size_t j = 0; reading->good[i] && has_uptime(profile) && j < reading->files->count; j++) {
 			const struct cairn_profile *other = &reading->profiles[j];
 			if (reading->good[j] && has_uptime(other) && other->uptime_ns > last->uptime_ns &&
-			    cairn_bytes_equal(cairn_strings_bytes(&other->strings, other->life), cairn_strings_bytes(&profile->strings, profile->life)))
+			    cairn_bytes_equal(cairn_strings_bytes(&other->strings, other->life),
+					      cairn_strings_bytes(&profile->strings, profile->life)))
 				last = other;
 		}
 		int64_t time_ns = last == profile ? profile->time_ns : last->time_ns - last->uptime_ns + profile->uptime_ns;
@@ -110,8 +111,8 @@ static void add_dumps(struct cairn_series *series, struct reading *reading)
 		note_choice(&choice, candidates);
 	}
 	for (size_t i = 0; i < usable; i++)
-		if (candidates[i].chosen &&
-		    !cairn_series_add(series, &reading->profiles[item_of[i]], reading->files->items[item_of[i]].path, &reading->errors[item_of[i]]))
+		if (candidates[i].chosen && !cairn_series_add(series, &reading->profiles[item_of[i]],
+							      reading->files->items[item_of[i]].path, &reading->errors[item_of[i]]))
 			cairn_say_note(reading->errors[item_of[i]].text);
 	free(candidates);
 	free(item_of);
@@ -131,10 +132,14 @@ static bool fail_few(size_t count, size_t least, int name_count, char **names, c
 	cairn_buffer_free(&body);
 	size_t folder = cairn_path_folder(last);
 	if (folder > 1)
-		return cairn_fail(error, "%s is a process, which gives one dump, but at least %zu are needed; its agent writes them to %.*s, so "
-				  "name that folder", names[0], least, (int)folder - 1, last);
-	return cairn_fail(error, "%s is a process, which gives one dump, but at least %zu are needed; 'cairn watch --folder DIR %s' collects "
-			  "them, then name DIR", names[0], least, names[0]);
+		return cairn_fail(error,
+				  "%s is a process, which gives one dump, but at least %zu are needed; its agent writes them to %.*s, so "
+				  "name that folder",
+				  names[0], least, (int)folder - 1, last);
+	return cairn_fail(error,
+			  "%s is a process, which gives one dump, but at least %zu are needed; 'cairn watch --folder DIR %s' collects "
+			  "them, then name DIR",
+			  names[0], least, names[0]);
 }
 
 /* A store by itself is a series already. */

@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 
-/* The PID of service NAME; 0 if it does not run or none of its processes has an agent yet: PROBLEM then says which. With ANY, if none has an
- * agent, it is the one that has run longest. */
+/* The PID of service NAME; 0 if it does not run or none of its processes has an agent yet: PROBLEM then says which. With ANY, if none has
+ * an agent, it is the one that has run longest. */
 int cairn_service_process(const char *name, bool any, struct cairn_error *problem);
 
 #endif

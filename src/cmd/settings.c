@@ -95,7 +95,8 @@ static bool keep_extra(struct cairn_settings *settings, const char *name, const 
 	size_t at = 0, length = strlen(name);
 	if (!some_command_has(name))
 		return false;
-	while (at < settings->extra_count && !(strncmp(settings->extras[at] + 2, name, length) == 0 && settings->extras[at][2 + length] == '='))
+	while (at < settings->extra_count &&
+	       !(strncmp(settings->extras[at] + 2, name, length) == 0 && settings->extras[at][2 + length] == '='))
 		at++;
 	if (at == CAIRN_SETTINGS_EXTRAS_MOST)
 		return false;

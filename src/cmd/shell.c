@@ -60,18 +60,20 @@ static void show_help(struct cairn_buffer *out)
 			continue;
 		bool regex = cairn_commands[i]->view->takes_pattern;
 		int width = 22 - (int)strlen(cairn_commands[i]->name);
-		cairn_buffer_format(out, "  %s%-*s %s\n", cairn_commands[i]->name, width, regex ? " REGEX" : "", cairn_commands[i]->summary);
+		cairn_buffer_format(out, "  %s%-*s %s\n", cairn_commands[i]->name, width, regex ? " REGEX" : "",
+				    cairn_commands[i]->summary);
 	}
-	cairn_buffer_text(out, "  top20, top 20          show 20 rows; works with any number\n"
-			       "  web, svg, pdf, png     write the call graph to a file\n"
-			       "  callgrind [FILE]       write calls between lines to FILE, for KCachegrind\n"
-			       "  weblist REGEX          write a page with source code and instructions\n"
-			       "  options, o             list all options and their values\n"
-			       "  NAME=VALUE, NAME       set an option: focus=malloc, lines, cum\n"
-			       "  NAME=                  unset an option\n"
-			       "  quit                   leave the shell; so does Ctrl-D\n\n"
-			       "After a command: --NAME=VALUE sets an option for this command only, REGEX keeps matching stacks, -REGEX drops them,\n"
-			       "> FILE writes to a file. Tab completes commands, options and functions.\n");
+	cairn_buffer_text(
+		out, "  top20, top 20          show 20 rows; works with any number\n"
+		     "  web, svg, pdf, png     write the call graph to a file\n"
+		     "  callgrind [FILE]       write calls between lines to FILE, for KCachegrind\n"
+		     "  weblist REGEX          write a page with source code and instructions\n"
+		     "  options, o             list all options and their values\n"
+		     "  NAME=VALUE, NAME       set an option: focus=malloc, lines, cum\n"
+		     "  NAME=                  unset an option\n"
+		     "  quit                   leave the shell; so does Ctrl-D\n\n"
+		     "After a command: --NAME=VALUE sets an option for this command only, REGEX keeps matching stacks, -REGEX drops them,\n"
+		     "> FILE writes to a file. Tab completes commands, options and functions.\n");
 }
 
 /* Splits TEXT at blanks; quotes keep them together. */
@@ -109,9 +111,11 @@ static const struct picture {
 	const char *command;
 	const char *ending;
 } pictures[] = {
-	{"flame", "flame", "svg"}, {"html", "html", "html"}, {"pprof", "pprof", "pb.gz"}, {"export", "export", "pb.gz"}, {"graph", "graph", "svg"},
+	{"flame", "flame", "svg"}, {"html", "html", "html"}, {"pprof", "pprof", "pb.gz"}, {"export", "export", "pb.gz"},
+	{"graph", "graph", "svg"},
 	{"web", "graph", "svg"},   {"svg", "graph", "svg"},  {"gv", "graph", "ps"},	 {"ps", "graph", "ps"},	 {"evince", "graph", "pdf"},
-	{"weblist", "list", "html"}, {"pdf", "graph", "pdf"},   {"png", "graph", "png"},  {"gif", "graph", "gif"},	 {"dot", "graph", "dot"},
+	{"weblist", "list", "html"},
+	{"pdf", "graph", "pdf"},   {"png", "graph", "png"},  {"gif", "graph", "gif"},	 {"dot", "graph", "dot"},
 };
 
 static const struct picture *find_picture(const char *word)

@@ -279,8 +279,8 @@ static void explain_empty(const struct cairn_profile *profile, int count, char *
 	char period[24];
 	bool heap = profile->kind == CAIRN_PROFILE_HEAP && profile->period > 1, one = count == 1 && strcmp(names[0], "-") != 0;
 	if (heap)
-		cairn_fail(error, "the profile has no samples: profiling may have been inactive (prof_active:false), or less was allocated than "
-				  "the sampling period of %s (lg_prof_sample)%s%.200s%s", cairn_text_human(profile->period, period),
+		cairn_fail(error, "the profile has no samples: sampling may have been off, or less was allocated than the sampling period of "
+				  "%s%s%.200s%s", cairn_text_human(profile->period, period),
 			   one ? "; 'cairn doctor " : "", one ? names[0] : "", one ? "' explains why" : "");
 	else if (profile->kind == CAIRN_PROFILE_CPU)
 		cairn_fail(error, "the profile has no samples: the process used almost no CPU time while it was sampled");

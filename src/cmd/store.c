@@ -15,7 +15,8 @@ struct options {
 static const struct cairn_option table[] = {
 	{0, "cluster", "NAME", "ClickHouse: replicate and distribute the tables over this cluster", CAIRN_OPTION_TEXT,
 	 offsetof(struct options, cluster), 0},
-	{0, "keep-days", "N", "remove what is older than N days (default: keep everything)", CAIRN_OPTION_COUNT, offsetof(struct options, keep_days), 0},
+	{0, "keep-days", "N", "remove what is older than N days (default: keep everything)", CAIRN_OPTION_COUNT,
+	 offsetof(struct options, keep_days), 0},
 	{0},
 };
 
@@ -30,7 +31,8 @@ static int run(const void *values, int operand_count, char **operands)
 		return cairn_say_failure(&error);
 	}
 	struct cairn_store *store = cairn_store_open(operands[1], &error);
-	bool good = store && cairn_store_init(store, options->cluster, options->keep_days ? &options->keep_days : NULL, &error) && cairn_store_check(store, &error);
+	bool good = store && cairn_store_init(store, options->cluster, options->keep_days ? &options->keep_days : NULL, &error) &&
+		    cairn_store_check(store, &error);
 	cairn_store_close(store);
 	if (!good)
 		return cairn_say_failure(&error);

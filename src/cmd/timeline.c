@@ -212,10 +212,14 @@ static int run(const void *values, int operand_count, char **operands)
 		if (format == format_json)
 			write_json(&timeline, (double)options->limit, &out);
 		else if (format == format_svg)
-			cairn_timeline_svg(&timeline, &(struct cairn_timeline_svg_options){.title = options->title, .limit = (double)options->limit}, &out);
+			cairn_timeline_svg(&timeline,
+					   &(struct cairn_timeline_svg_options){.title = options->title, .limit = (double)options->limit},
+					   &out);
 		else
-			cairn_page_write_timeline(&view, &timeline,
-						  &(struct cairn_page_timeline_options){options->title, (size_t)options->node_most, (double)options->limit}, &out);
+			cairn_page_write_timeline(
+				&view, &timeline,
+				&(struct cairn_page_timeline_options){options->title, (size_t)options->node_most, (double)options->limit},
+				&out);
 		code = cairn_say_output(options->setup.output, cairn_buffer_bytes(&out));
 		cairn_buffer_free(&out);
 		cairn_timeline_free(&timeline);

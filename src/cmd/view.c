@@ -30,14 +30,15 @@ const struct cairn_option cairn_view_option_table[] = {
 	{0, "noinlines", NULL, NULL, CAIRN_OPTION_FLAG, AT(view.no_inlines), 0},
 	{0, "full-names", NULL, "show names with template and call arguments", CAIRN_OPTION_FLAG, AT(view.full_names), 0},
 	{0, "all-frames", NULL, "keep the allocator's own frames", CAIRN_OPTION_FLAG, AT(view.all_frames), 0},
-	{0, "fold-wrappers", NULL, "attribute memory allocated by strdup, containers, zmalloc and the like to their callers (default in pages)",
-	 CAIRN_OPTION_FLAG, AT(view.fold_wrappers), 0},
-	{0, "wrappers", "PATTERNS", "fold functions with these names (default: " CAIRN_WRAPPER_PATTERNS ")",
-	 CAIRN_OPTION_TEXT, AT(view.wrappers), 0},
+	{0, "fold-wrappers", NULL,
+	 "attribute memory allocated by strdup, containers, zmalloc and the like to their callers (default in pages)", CAIRN_OPTION_FLAG,
+	 AT(view.fold_wrappers), 0},
+	{0, "wrappers", "PATTERNS", "fold functions with these names (default: " CAIRN_WRAPPER_PATTERNS ")", CAIRN_OPTION_TEXT,
+	 AT(view.wrappers), 0},
 	{0, "keep-wrappers", NULL, "do not fold wrappers in pages", CAIRN_OPTION_FLAG, AT(view.keep_wrappers), 0},
 	{0, "drop-negative", NULL, "with --base: leave out stacks that shrank", CAIRN_OPTION_FLAG, AT(view.drop_negative), 0},
-	{0, "relative-percentages", NULL, "print percentages of the filtered total, not of the whole profile",
-	 CAIRN_OPTION_FLAG, AT(view.relative_percentages), 0},
+	{0, "relative-percentages", NULL, "print percentages of the filtered total, not of the whole profile", CAIRN_OPTION_FLAG,
+	 AT(view.relative_percentages), 0},
 	{0},
 };
 
@@ -198,7 +199,8 @@ bool cairn_view_check_filters(const struct cairn_view_setup *setup, struct cairn
 		const char *option, *text;
 	} patterns[] = {
 		{"--focus: ", filter->focus}, {"--ignore: ", filter->ignore}, {"--hide: ", filter->hide}, {"--show: ", filter->show},
-		{"--show-from: ", filter->show_from}, {"--exclude: ", filter->exclude}, {"--retain: ", filter->retain}, {"", setup->pattern},
+		{"--show-from: ", filter->show_from}, {"--exclude: ", filter->exclude}, {"--retain: ", filter->retain},
+		{"", setup->pattern},
 	};
 	for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
 		struct cairn_pattern *pattern = patterns[i].text ? cairn_pattern_compile(patterns[i].text, error) : NULL;
@@ -232,7 +234,8 @@ static bool check(const struct cairn_command *command, void *options, struct cai
 
 bool cairn_view_takes_binary(const struct cairn_view_setup *setup, struct cairn_error *error)
 {
-	return setup->output || !isatty(STDOUT_FILENO) || cairn_fail_usage(error, "that would write binary data to the terminal; name a file with -o");
+	return setup->output || !isatty(STDOUT_FILENO) ||
+	       cairn_fail_usage(error, "that would write binary data to the terminal; name a file with -o");
 }
 
 int cairn_view_run(const struct cairn_command *command, void *options, int operand_count, char **operands)

@@ -15,6 +15,7 @@
 #include "cmd/watch/verdict.h"
 #include "cmd/watch/watched.h"
 #include "process/clock.h"
+#include "store/store.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,7 +41,7 @@ struct options {
 	const char *folder, *file_name, *keep_age, *duration;
 	uint64_t keep_count, keep_bytes, keep_free;
 	struct cairn_option_list services;
-	const char *push;
+	const char *push, *store;
 	struct cairn_option_list labels;
 	bool once, quiet, json, tree, attach;
 	struct cairn_attach_settings agent;
@@ -103,7 +104,9 @@ static const struct cairn_option attach_table[] = {
 
 static const struct cairn_option push_table[] = {
 	{0, "push", "URL", "also send each dump to the collector there ('cairn collect')", CAIRN_OPTION_TEXT, offsetof(struct options, push), 0},
-	{0, "label", "KEY=VALUE", "with --push: send this along; service and version are labels; can be repeated", CAIRN_OPTION_LIST,
+	{0, "store", "STORE", "also put each dump into this store: sqlite:PATH or clickhouse://HOST:PORT/DATABASE", CAIRN_OPTION_TEXT,
+	 offsetof(struct options, store), 0},
+	{0, "label", "KEY=VALUE", "with --push or --store: send this along; service and version are labels; can be repeated", CAIRN_OPTION_LIST,
 	 offsetof(struct options, labels), 0},
 	{0},
 };
@@ -121,7 +124,7 @@ static const struct cairn_option_group groups[] = {
 struct loop {
 	const struct options *options;
 	struct cairn_watch watch;
-	struct cairn_push *push; /* NULL where dumps are not sent anywhere */
+	struct cairn_push *push, *store; /* where dumps are sent, or NULL */
 	struct cairn_watch_verdicts *verdicts; /* NULL where nobody would hear them */
 	struct cairn_watched *items;
 	size_t count;
@@ -164,6 +167,8 @@ static void tell_dump(const struct loop *loop, const struct cairn_watched *watch
 	snprintf(path, sizeof path, "%s%s%s", folder, slash, job->file);
 	if (loop->push)
 		cairn_push_add(loop->push, job->file);
+	if (loop->store)
+		cairn_push_add(loop->store, job->file);
 	if (loop->verdicts)
 		cairn_watch_verdicts_add(loop->verdicts, (size_t)(watched - loop->items), watched, job->file);
 	if (loop->options->json) {
@@ -513,6 +518,9 @@ static int watch_all(struct loop *loop, int64_t duration, int count, char **oper
 	if (loop->options->push && !(loop->push = cairn_push_open(loop->options->push, token, &loop->options->labels, loop->watch.host,
 								  loop->watch.folder.path, &error)))
 		return cairn_say_failure(&error);
+	if (loop->options->store && !(loop->store = cairn_push_open(loop->options->store, NULL, &loop->options->labels, loop->watch.host,
+								    loop->watch.folder.path, &error)))
+		return cairn_say_failure(&error);
 	const struct cairn_option_list *services = &loop->options->services;
 	loop->named = (size_t)count + services->count;
 	loop->count = loop->named + (loop->options->tree ? tree_most : 0);
@@ -530,9 +538,9 @@ static int watch_all(struct loop *loop, int64_t duration, int count, char **oper
 	}
 	if (!loop->options->once && (loop->options->json || !loop->options->quiet))
 		loop->verdicts = cairn_watch_verdicts_open(loop->count, loop->watch.folder.path, loop->options->json);
-	int64_t now = cairn_clock_ns();
-	run_loop(loop, duration ? now + duration : INT64_MAX);
+	run_loop(loop, duration ? cairn_clock_ns() + duration : INT64_MAX);
 	cairn_push_close(loop->push);
+	cairn_push_close(loop->store);
 	cairn_watch_verdicts_close(loop->verdicts);
 	bool failed = false;
 	for (size_t i = 0; i < loop->count; i++) {
@@ -572,8 +580,10 @@ static int run(const void *values, int count, char **operands)
 		cairn_fail(&error, "--for takes a time such as 30s, 10m or 1h, not '%s'", options->duration);
 	else if (!options->attach && (agent->period || agent->engine || agent->listen || agent->budget))
 		cairn_fail(&error, "--period, --engine, --listen and --budget go with --attach");
-	else if (options->labels.count > 0 && !options->push)
-		cairn_fail(&error, "--label goes with --push URL");
+	else if (options->labels.count > 0 && !options->push && !options->store)
+		cairn_fail(&error, "--label goes with --push URL or --store STORE");
+	else if (options->store && !cairn_store_is(options->store))
+		cairn_fail(&error, "a store is called sqlite:PATH or clickhouse://HOST:PORT/DATABASE, not '%.100s'", options->store);
 	else if (count + (int)options->services.count == 0)
 		cairn_fail(&error, "missing TARGET: a PID, socket or URL; or --service NAME");
 	else if (check_operands(count, operands, &error) &&

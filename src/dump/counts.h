@@ -35,7 +35,8 @@ static inline bool cairn_counts_number(const char **at, const char *end, uint64_
 	const char *first = *at;
 	uint64_t result = 0;
 	for (; *at < end && (unsigned char)(**at - '0') < 10; ++*at)
-		if (__builtin_mul_overflow(result, (uint64_t)10, &result) || __builtin_add_overflow(result, (uint64_t)(**at - '0'), &result))
+		if (__builtin_mul_overflow(result, (uint64_t)10, &result) ||
+		    __builtin_add_overflow(result, (uint64_t)(**at - '0'), &result))
 			return false;
 	*value = result;
 	return *at > first;

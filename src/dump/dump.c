@@ -205,7 +205,8 @@ bool cairn_dump_find_group(int descriptor, char *out, size_t size)
 {
 	struct cairn_dump dump = {0};
 	out[0] = 0;
-	return cairn_dump_is_heap(descriptor) && scan_file(&(struct scan){.dump = &dump, .group = out, .group_size = size}, descriptor) && out[0];
+	return cairn_dump_is_heap(descriptor) && scan_file(&(struct scan){.dump = &dump, .group = out, .group_size = size}, descriptor) &&
+	       out[0];
 }
 
 void cairn_dump_write_line(const struct cairn_dump *dump, struct cairn_buffer *out)
@@ -219,7 +220,8 @@ void cairn_dump_write_line(const struct cairn_dump *dump, struct cairn_buffer *o
 			      (unsigned long long)dump->sampled, (unsigned long long)dump->group, (unsigned long long)dump->kills,
 			      (dump->marks & CAIRN_DUMP_DAMAGED) != 0, dump->reason);
 	if (length > 0 && (size_t)length < sizeof line)
-		cairn_buffer_format(out, "%016llx\t%s\n", (unsigned long long)cairn_hash_text((struct cairn_bytes){line, (size_t)length}), line);
+		cairn_buffer_format(out, "%016llx\t%s\n", (unsigned long long)cairn_hash_text((struct cairn_bytes){line, (size_t)length}),
+				    line);
 }
 
 /* Takes the text before the next tab, and the tab; all of the rest if there is none. */
@@ -245,8 +247,8 @@ bool cairn_dump_read_line(struct cairn_bytes line, struct cairn_dump *dump)
 	if (field.length != 16 || !cairn_text_hex(&field, &sum) || field.length > 0 || sum != cairn_hash_text(line))
 		return false;
 	if (!copy_text(take_field(&line), dump->name, sizeof dump->name) || !cairn_dump_is_name(dump->name) ||
-	    !take_number(&line, UINT64_MAX, &dump->size) || !take_number(&line, INT64_MAX, &modified) || !take_number(&line, INT64_MAX, &time) ||
-	    !take_number(&line, INT64_MAX, &uptime) ||
+	    !take_number(&line, UINT64_MAX, &dump->size) || !take_number(&line, INT64_MAX, &modified) ||
+	    !take_number(&line, INT64_MAX, &time) || !take_number(&line, INT64_MAX, &uptime) ||
 	    !cairn_life_parse(take_field(&line), &dump->process) || !take_number(&line, UINT64_MAX, &dump->memory) ||
 	    !take_number(&line, UINT64_MAX, &dump->sampled) || !take_number(&line, UINT64_MAX, &dump->group) ||
 	    !take_number(&line, UINT64_MAX, &dump->kills) || !take_number(&line, 1, &damaged))

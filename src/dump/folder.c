@@ -85,7 +85,8 @@ static int create_temporary(int folder, char *temporary, size_t size)
 	for (int i = 0; i < tries_maximum; i++) {
 		struct stat status;
 		snprintf(temporary, size, "%s%d-%u.tmp", temporary_start, getpid(), atomic_fetch_add(&number, 1));
-		int descriptor = cairn_descriptor_adopt(openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+		int descriptor =
+			cairn_descriptor_adopt(openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
 		if (descriptor < 0 && errno == EEXIST)
 			continue;
 		if (descriptor < 0)
@@ -320,7 +321,8 @@ static bool make_room(int descriptor, const struct cairn_folder *folder, const c
 		return true;
 	char needed[24], free[24], stays[24];
 	cairn_fail(error, "no space left in %s for %s: it needs %s, %s are free, and keep_free reserves %s", folder->path, name,
-		   cairn_text_human((double)size, needed), cairn_text_human((double)available, free), cairn_text_human((double)floor, stays));
+		   cairn_text_human((double)size, needed), cairn_text_human((double)available, free),
+		   cairn_text_human((double)floor, stays));
 	errno = ENOSPC;
 	return false;
 }
@@ -374,7 +376,8 @@ bool cairn_folder_write(const struct cairn_folder *folder, const char *name, str
 	bool good = !tail.failed || cairn_fail(error, "no memory for the end of %s", name);
 	good = good && make_room(descriptor, folder, name, dump.length + tail.length, error);
 	if (good) {
-		good = put(descriptor, name, parts, facts->urgent ? URGENT : SAFE, folder->mode) || fail_to_create(folder->path, name, error);
+		good = put(descriptor, name, parts, facts->urgent ? URGENT : SAFE, folder->mode) ||
+		       fail_to_create(folder->path, name, error);
 		int code = errno;
 		if (good)
 			thin(descriptor, folder, 0, NULL, &ignored);
@@ -432,7 +435,8 @@ int cairn_folder_open_file(const struct cairn_folder *folder, const char *name, 
 	if (file < 0)
 		cairn_fail_errno(error, "cannot open the dump %.200s", name);
 	struct stat place, status;
-	bool strange = file >= 0 && fstat(descriptor, &place) == 0 && (place.st_mode & S_IWOTH) && fstat(file, &status) == 0 && status.st_uid != geteuid();
+	bool strange = file >= 0 && fstat(descriptor, &place) == 0 && (place.st_mode & S_IWOTH) && fstat(file, &status) == 0 &&
+		       status.st_uid != geteuid();
 	cairn_descriptor_close(descriptor);
 	if (strange) {
 		cairn_descriptor_close(file);

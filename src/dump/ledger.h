@@ -119,7 +119,7 @@ struct cairn_ledger_mapping {
 struct cairn_ledger_row {
 	_Atomic int64_t time_ns; /* by the ledger's clock; 0 for none, 1 while it is written */
 	uint64_t resident;       /* of the process */
-	uint64_t usage, limit;   /* of the control group that has the tightest limit; else the limit is the machine's memory, and no usage */
+	uint64_t usage, limit; /* of the control group that has the tightest limit; else the limit is the machine's memory, and no usage */
 	uint64_t live;           /* estimated */
 	uint64_t allocated;      /* since sampling began, estimated */
 	uint64_t reserved[2];

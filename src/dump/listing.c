@@ -215,7 +215,8 @@ static void settle_lives(struct cairn_listing *listing)
 		}
 		for (size_t j = listing->count; j-- > 0 && listing->dumps[j].process.ticks;) {
 			struct cairn_dump *other = &listing->dumps[j];
-			if (other->process.pid == dump->process.pid && (!best || (best->time_ns > dump->time_ns && other->time_ns < best->time_ns)))
+			if (other->process.pid == dump->process.pid &&
+			    (!best || (best->time_ns > dump->time_ns && other->time_ns < best->time_ns)))
 				best = other;
 		}
 		if (best)
@@ -292,7 +293,8 @@ static void mark_fates(struct cairn_listing *listing, int folder)
 bool cairn_listing_read(struct cairn_listing *listing, int descriptor, struct cairn_error *error)
 {
 	*listing = (struct cairn_listing){.room = cairn_pages((size_t)dumps_maximum * sizeof *listing->dumps)};
-	struct reading reading = {.listing = listing, .names = {NULL, 2 * dumps_maximum}, .folder = descriptor, .now_ns = cairn_clock_wall_ns()};
+	struct reading reading = {
+		.listing = listing, .names = {NULL, 2 * dumps_maximum}, .folder = descriptor, .now_ns = cairn_clock_wall_ns()};
 	struct stat status;
 	if (fstat(descriptor, &status) != 0)
 		return cairn_fail_errno(error, "cannot read the dump folder");
@@ -331,7 +333,8 @@ static int64_t ended_since(const struct cairn_listing *listing)
 	int64_t latest[ended_processes_kept] = {0}; /* falling */
 	for (size_t i = 0; i < listing->count; i++) {
 		const struct cairn_dump *dump = &listing->dumps[i];
-		if (!(dump->marks & CAIRN_DUMP_NEWEST) || (dump->marks & CAIRN_DUMP_ALIVE) || dump->time_ns <= latest[ended_processes_kept - 1])
+		if (!(dump->marks & CAIRN_DUMP_NEWEST) || (dump->marks & CAIRN_DUMP_ALIVE) ||
+		    dump->time_ns <= latest[ended_processes_kept - 1])
 			continue;
 		int at = ended_processes_kept - 1;
 		for (; at > 0 && latest[at - 1] < dump->time_ns; at--)
@@ -448,7 +451,8 @@ static size_t find_candidates(const struct cairn_listing *listing, size_t start,
 			next++;
 		bool candidate = !(dump->marks & CAIRN_DUMP_KEPT) && !taken;
 		if (candidate)
-			candidates[count++] = (struct candidate){any && next < end ? listing->dumps[next].time_ns - before : 0, (uint32_t)i};
+			candidates[count++] =
+				(struct candidate){any && next < end ? listing->dumps[next].time_ns - before : 0, (uint32_t)i};
 		before = dump->time_ns;
 		any = true;
 		taken = candidate;

@@ -140,10 +140,11 @@ void cairn_listing_text(const struct cairn_listing *listing, const char *path, i
 	if (listing->unreadable)
 		cairn_buffer_format(out, "; no permission to read %zu file%s", listing->unreadable, listing->unreadable == 1 ? "" : "s");
 	if (listing->strangers)
-		cairn_buffer_format(out, "; %zu file%s of other users left out, since everybody can write to this folder", listing->strangers,
-				    listing->strangers == 1 ? "" : "s");
+		cairn_buffer_format(out, "; %zu file%s of other users left out, since everybody can write to this folder",
+				    listing->strangers, listing->strangers == 1 ? "" : "s");
 	if (listing->damaged)
-		cairn_buffer_format(out, "; %zu more that were cut short, %s", listing->damaged, cairn_text_human((double)listing->damaged_bytes, size));
+		cairn_buffer_format(out, "; %zu more that were cut short, %s", listing->damaged,
+				    cairn_text_human((double)listing->damaged_bytes, size));
 	cairn_buffer_byte(out, '\n');
 	const struct cairn_dump *last = NULL;
 	for (int i = 0; i < shown_last_moments && (last = next_last_moment(listing, last)); i++) {
@@ -162,7 +163,8 @@ void cairn_listing_text(const struct cairn_listing *listing, const char *path, i
 		}
 		struct tm date = cairn_date(dump->time_ns / CAIRN_SECOND_NS + utc_offset);
 		cairn_buffer_format(out, "  %04d-%02d-%02d %02d:%02d:%02d %10s %10s  ", date.tm_year + 1900, date.tm_mon + 1, date.tm_mday,
-				    date.tm_hour, date.tm_min, date.tm_sec, dump->memory ? cairn_text_human((double)dump->memory, memory) : "-",
+				    date.tm_hour, date.tm_min, date.tm_sec,
+				    dump->memory ? cairn_text_human((double)dump->memory, memory) : "-",
 				    cairn_text_human((double)dump->size, size));
 		cairn_utf8_show(out, cairn_bytes_of(dump->name));
 		if (dump->reason[0])

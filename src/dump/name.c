@@ -57,15 +57,21 @@ static bool take_date(struct cairn_bytes text, struct tm *date)
 	uint64_t numbers[6];
 	for (size_t i = 0; i < 6; i++) {
 		struct cairn_bytes digits = {text.data, parts[i].digits};
-		if (text.length < digits.length || !whole_number(digits, &numbers[i]) || numbers[i] < parts[i].least || numbers[i] > parts[i].most)
+		if (text.length < digits.length || !whole_number(digits, &numbers[i]) || numbers[i] < parts[i].least ||
+		    numbers[i] > parts[i].most)
 			return false;
 		text = cairn_bytes_skip(text, digits.length);
 		if (i < 5 && (text.length == 0 || !memchr("-_T:", text.data[0], 4)))
 			return false;
 		text = cairn_bytes_skip(text, i < 5);
 	}
-	*date = (struct tm){.tm_year = (int)numbers[0] - 1900, .tm_mon = (int)numbers[1] - 1, .tm_mday = (int)numbers[2], .tm_hour = (int)numbers[3],
-			    .tm_min = (int)numbers[4], .tm_sec = (int)numbers[5], .tm_isdst = -1};
+	*date = (struct tm){.tm_year = (int)numbers[0] - 1900,
+			    .tm_mon = (int)numbers[1] - 1,
+			    .tm_mday = (int)numbers[2],
+			    .tm_hour = (int)numbers[3],
+			    .tm_min = (int)numbers[4],
+			    .tm_sec = (int)numbers[5],
+			    .tm_isdst = -1};
 	return text.length == 0 || text.data[0] < '0' || text.data[0] > '9';
 }
 

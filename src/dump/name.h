@@ -28,7 +28,8 @@ bool cairn_dump_name_date(const char *path, struct tm *date);
  * does not fit into SIZE. */
 bool cairn_dump_name_numbered(char *out, size_t size, const char *prefix, int process_id, unsigned number, char kind);
 
-/* Writes a name with DATE in it: 2026-11-15-04-10-02.OCCASION.heap, or with -NUMBER behind the date from the second of the same second on. */
+/* Writes a name with DATE in it: 2026-11-15-04-10-02.OCCASION.heap, or with -NUMBER behind the date from the second of the same second
+ * on. */
 void cairn_dump_name_dated(char *out, size_t size, const struct tm *date, unsigned number, const char *occasion);
 
 #endif

@@ -37,7 +37,8 @@ bool cairn_trailer_read(struct cairn_bytes dump, struct cairn_trailer *trailer)
 	const char *start = NULL;
 	for (const char *at = dump.data + dump.length; (at = memrchr(dump.data, '#', (size_t)(at - dump.data)));) {
 		size_t left = dump.length - (size_t)(at - dump.data);
-		if (left >= sizeof first_line - 2 && memcmp(at, first_line + 1, sizeof first_line - 2) == 0 && (at == dump.data || at[-1] == '\n'))
+		if (left >= sizeof first_line - 2 && memcmp(at, first_line + 1, sizeof first_line - 2) == 0 &&
+		    (at == dump.data || at[-1] == '\n'))
 			start = at;
 		else if (left < 8 || memcmp(at, "# cairn ", 8) == 0 || at == dump.data || at[-1] != '\n')
 			continue;
@@ -52,7 +53,8 @@ bool cairn_trailer_read(struct cairn_bytes dump, struct cairn_trailer *trailer)
 	} texts[] = {
 		{"version", offsetof(struct cairn_trailer, version)}, {"host", offsetof(struct cairn_trailer, host)},
 		{"executable", offsetof(struct cairn_trailer, executable)}, {"command", offsetof(struct cairn_trailer, command)},
-		{"service", offsetof(struct cairn_trailer, service)}, {"jemalloc", offsetof(struct cairn_trailer, jemalloc)}, {"prefix", offsetof(struct cairn_trailer, prefix)},
+		{"service", offsetof(struct cairn_trailer, service)}, {"jemalloc", offsetof(struct cairn_trailer, jemalloc)},
+		{"prefix", offsetof(struct cairn_trailer, prefix)},
 	}, times[] = {
 		{"time", offsetof(struct cairn_trailer, time_ns)}, {"start", offsetof(struct cairn_trailer, start_ns)},
 		{"active_since", offsetof(struct cairn_trailer, active_since_ns)}, {"reset_at", offsetof(struct cairn_trailer, reset_ns)},

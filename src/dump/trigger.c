@@ -247,7 +247,8 @@ void cairn_trigger_explain(const struct cairn_trigger *trigger, const struct cai
 		snprintf(out, size, "first dump");
 		break;
 	case CAIRN_TRIGGER_GROW:
-		snprintf(out, size, "%s more in %s", cairn_text_human((double)trigger->grown, text), cairn_text_span(trigger->grown_within, other));
+		snprintf(out, size, "%s more in %s", cairn_text_human((double)trigger->grown, text),
+			 cairn_text_span(trigger->grown_within, other));
 		break;
 	case CAIRN_TRIGGER_HIGH:
 		snprintf(out, size, "%s above the highest dump", cairn_text_human(memory - (double)trigger->highest, text));
@@ -305,12 +306,14 @@ bool cairn_trigger_set(struct cairn_trigger_rules *rules, const char *name, cons
 	case SIZE:
 		return cairn_text_size(text, field) || cairn_fail(error, "%s takes a size such as 20M or 4G, not '%.40s'", name, text);
 	case SPAN:
-		return cairn_text_duration(text, field) || cairn_fail(error, "%s takes a time such as 30s, 10m or 1h, not '%.40s'", name, text);
+		return cairn_text_duration(text, field) ||
+		       cairn_fail(error, "%s takes a time such as 30s, 10m or 1h, not '%.40s'", name, text);
 	case SHARE:
 		return cairn_text_share(text, field) || cairn_fail(error, "%s takes a share such as 90%%, not '%.40s'", name, text);
 	case SWITCH:
 		*(uint64_t *)field = strcmp(text, "true") == 0;
-		return *(uint64_t *)field || strcmp(text, "false") == 0 || cairn_fail(error, "%s is true or false, not '%.40s'", name, text);
+		return *(uint64_t *)field || strcmp(text, "false") == 0 ||
+		       cairn_fail(error, "%s is true or false, not '%.40s'", name, text);
 	}
 	return false;
 }

@@ -57,7 +57,8 @@ unsigned cairn_http_silence_ms(void)
 	const char *text = getenv("CAIRN_HTTP_TIMEOUT");
 	struct cairn_bytes rest = cairn_bytes_of(text ? text : "");
 	uint64_t seconds;
-	return cairn_text_decimal(&rest, &seconds) && rest.length == 0 && seconds > 0 && seconds < 1000000 ? (unsigned)seconds * 1000 : 60000;
+	return cairn_text_decimal(&rest, &seconds) && rest.length == 0 && seconds > 0 && seconds < 1000000 ? (unsigned)seconds * 1000
+													   : 60000;
 }
 
 static uint64_t usual_limit(void)
@@ -93,12 +94,16 @@ static int report_progress(void *context, curl_off_t total, curl_off_t received,
 /* Allows HTTP and HTTPS only, also after a redirect. libcurl before 7.85 does not know these options by name. */
 static bool set_protocols(CURL *handle)
 {
-	enum { by_number = 181, redirections_by_number = 182 }; /* CURLOPT_PROTOCOLS and CURLOPT_REDIR_PROTOCOLS, which newer headers warn of */
+	enum {
+		by_number = 181,
+		redirections_by_number = 182
+	}; /* CURLOPT_PROTOCOLS and CURLOPT_REDIR_PROTOCOLS, which newer headers warn of */
 	const long http = CURLPROTO_HTTP | CURLPROTO_HTTPS;
 	if (library.set(handle, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
 	    library.set(handle, CURLOPT_REDIR_PROTOCOLS_STR, "http,https") == CURLE_OK)
 		return true;
-	return library.set(handle, (CURLoption)by_number, http) == CURLE_OK && library.set(handle, (CURLoption)redirections_by_number, http) == CURLE_OK;
+	return library.set(handle, (CURLoption)by_number, http) == CURLE_OK &&
+	       library.set(handle, (CURLoption)redirections_by_number, http) == CURLE_OK;
 }
 
 static void set_limits(const struct exchange *exchange)
@@ -217,7 +222,8 @@ bool cairn_http_fetch(const struct cairn_http_call *call, struct cairn_http_answ
 		return true;
 	char words[1600];
 	cairn_http_words(cairn_buffer_bytes(&answer->body), words, sizeof words);
-	return cairn_fail(error, words[0] ? "%s: the server answers %d: %s" : "%s: the server answers %d", call->url, answer->status, words);
+	return cairn_fail(error, words[0] ? "%s: the server answers %d: %s" : "%s: the server answers %d", call->url, answer->status,
+			  words);
 }
 
 void cairn_http_words(struct cairn_bytes body, char *out, size_t size)

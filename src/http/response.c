@@ -89,9 +89,10 @@ const char *cairn_response_reason(int status)
 	} reasons[] = {
 		{200, "OK"}, {204, "No Content"}, {400, "Bad Request"}, {401, "Unauthorized"}, {403, "Forbidden"},
 		{404, "Not Found"}, {405, "Method Not Allowed"}, {408, "Request Timeout"}, {409, "Conflict"},
-		{304, "Not Modified"}, {413, "Content Too Large"}, {414, "URI Too Long"}, {415, "Unsupported Media Type"}, {417, "Expectation Failed"},
-		{422, "Unprocessable Entity"}, {431, "Request Header Fields Too Large"}, {500, "Internal Server Error"},
-		{501, "Not Implemented"}, {503, "Service Unavailable"}, {504, "Gateway Timeout"}, {505, "HTTP Version Not Supported"},
+		{304, "Not Modified"}, {413, "Content Too Large"}, {414, "URI Too Long"}, {415, "Unsupported Media Type"},
+		{417, "Expectation Failed"}, {422, "Unprocessable Entity"}, {431, "Request Header Fields Too Large"},
+		{500, "Internal Server Error"}, {501, "Not Implemented"}, {503, "Service Unavailable"}, {504, "Gateway Timeout"},
+		{505, "HTTP Version Not Supported"},
 	};
 	for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
 		if (reasons[i].status == status)
@@ -107,7 +108,8 @@ size_t cairn_response_head(struct cairn_response *response, bool closing, char *
 	static const char days[] = "SunMonTueWedThuFriSat", months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
 	char content_length[48] = "";
 	if (!response->stream)
-		snprintf(content_length, sizeof content_length, "Content-Length: %llu\r\n", (unsigned long long)cairn_response_length(response));
+		snprintf(content_length, sizeof content_length, "Content-Length: %llu\r\n",
+			 (unsigned long long)cairn_response_length(response));
 	int length = snprintf(out, size,
 			      "HTTP/1.1 %d %s\r\nDate: %.3s, %02d %.3s %d %02d:%02d:%02d GMT\r\nContent-Type: %s\r\n%s"
 			      "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n%s%s\r\n",

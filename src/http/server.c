@@ -86,7 +86,8 @@ static enum cairn_connection_state state_of(struct cairn_connection *connection)
 static bool is_idler(struct cairn_connection *connection, const struct cairn_connection *other)
 {
 	enum cairn_connection_state state = state_of(connection);
-	return (state == CAIRN_CONNECTION_READING || state == CAIRN_CONNECTION_DRAINING) && (!other || connection->since_ms < other->since_ms);
+	return (state == CAIRN_CONNECTION_READING || state == CAIRN_CONNECTION_DRAINING) &&
+	       (!other || connection->since_ms < other->since_ms);
 }
 
 /* A slot for a new connection: an empty one, else that of the connection that has waited longest for a request or its end. Remote
@@ -187,7 +188,8 @@ static void collect_finished(struct cairn_server *server)
 static bool has_descriptors(struct cairn_server *server)
 {
 	for (unsigned i = 0; i < server->listeners_count; i++)
-		if (!watch(server, EPOLL_CTL_MOD, server->listeners[i].socket, server->listeners[i].paused ? 0 : EPOLLIN, listener_tag(server, i)))
+		if (!watch(server, EPOLL_CTL_MOD, server->listeners[i].socket, server->listeners[i].paused ? 0 : EPOLLIN,
+			   listener_tag(server, i)))
 			return false;
 	return watch(server, EPOLL_CTL_MOD, server->wake, EPOLLIN, wake_tag(server));
 }

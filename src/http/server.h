@@ -46,7 +46,7 @@ struct cairn_exchange {
 
 struct cairn_server_options {
 	unsigned connections;    /* how many at a time; a quarter of them is reserved for local clients */
-	unsigned seconds;        /* for a request's head to arrive, for an idle connection, and for each stretch (16 KiB) of a body either way */
+	unsigned seconds; /* for a request's head to arrive, for an idle connection, and for each stretch (16 KiB) of a body either way */
 	size_t body_maximum;     /* of any request */
 	size_t response_maximum; /* of `response.body` */
 	struct cairn_quota *quota, *local_quota; /* charged for the bodies of all requests and responses; may be NULL */

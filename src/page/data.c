@@ -527,8 +527,8 @@ static uint32_t find_group(struct splitting *splitting, const struct making *mak
 	uint32_t number = *known, *group = cairn_map_at(&splitting->groups, (uint64_t)number << 16 | size << 8 | age);
 	if (*group == CAIRN_NONE) {
 		*group = (uint32_t)splitting->group_count / group_columns;
-		splitting->of_group = cairn_array_reserve(splitting->of_group, &splitting->group_capacity, splitting->group_count + group_columns,
-							  sizeof *splitting->of_group);
+		splitting->of_group = cairn_array_reserve(splitting->of_group, &splitting->group_capacity,
+							  splitting->group_count + group_columns, sizeof *splitting->of_group);
 		splitting->of_group[splitting->group_count++] = number;
 		splitting->of_group[splitting->group_count++] = size;
 		splitting->of_group[splitting->group_count++] = age;

@@ -192,6 +192,7 @@ class Live {
 			this.server.tree = null;
 			this.filled.clear();
 			this.shownAt = 0;
+			this.showList();
 		}
 		/* The first picture need not wait for the course of things. */
 		const early = !this.history.points.length && !this.state.at && !this.state.base && process.dumps > 0 && !this.cpu;

@@ -211,9 +211,9 @@ function showHealth(panel, health, process) {
 function showRuns(panel, runs, pick) {
 	const ended = runs.filter((run) => run.ended).length;
 	panel.replaceChildren(make("p", "caption", `${runs.length} runs, of ${ended} the end is known. Select one to see its last moment.`),
-		liveTable(["PID", "From", "To", "Dumps", "Live at the end", "How it ended"], runs.map((run, i) => ({
-			cells: [{text: run.pid ? String(run.pid) : "–"}, {text: clockTime(run.first)}, {text: clockTime(run.last)},
-				{text: humanCount(run.dumps)}, {text: humanBytes(run.total)},
+		liveTable(["PID", "Dumps", "Live", "Last moment", "How it ended"], runs.map((run, i) => ({
+			cells: [{text: run.pid ? String(run.pid) : "–"}, {text: humanCount(run.dumps)}, {text: humanBytes(run.total)},
+				{text: clockTime(run.last, false), title: `from ${clockTime(run.first)} to ${clockTime(run.last)}`},
 				{text: run.ended || (i ? "not known" : "newest run"), className: run.ended ? "up" : ""}],
 			pick: () => pick(run),
 		})), "Runs"));
@@ -237,9 +237,10 @@ function showFix(box, doctor, act) {
 		return;
 	/** @param {any} finding */
 	const buttonOf = (finding) => fixButtons.find(({command}) => command.test((finding.fix ?? "").trim()));
-	const easy = findings.find(buttonOf), shown = easy ?? first, parts = [make("p", "", first.text)], offer = easy && buttonOf(easy);
-	if (easy && easy !== first)
-		parts.push(make("p", "", easy.text));
+	/** @param {string} text */
+	const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
+	const easy = findings.find(buttonOf), shown = easy ?? first, offer = easy && buttonOf(easy);
+	const parts = [make("p", "", [first, ...(easy && easy !== first ? [easy] : [])].map(({text}) => sentence(text)).join(" "))];
 	if (offer) {
 		const button = /** @type {HTMLButtonElement} */ (make("button", "", offer.text));
 		button.addEventListener("click", () => {

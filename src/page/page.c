@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "base/xml.h"
+#include "page/ages.h"
 #include "page/data.h"
 #include "report/head.h"
 
@@ -242,6 +243,8 @@ static size_t fill_marker(const struct page *page, struct cairn_bytes text)
 		write_block(cairn_buffer_bytes(&page->data.split), out);
 	else if (cairn_bytes_start_with(text, "@FILM@"))
 		write_block(cairn_buffer_bytes(&page->data.film), out);
+	else if (cairn_bytes_start_with(text, "@AGES@"))
+		cairn_page_ages_write(page->view->profile, out);
 	else if (cairn_bytes_start_with(text, "@CHART@"))
 		write_chart(page, out);
 	else

@@ -334,7 +334,8 @@ bool cairn_memory_open(struct cairn_memory *memory, const char *root, int pid, s
 	*memory = (struct cairn_memory){.root = root, .pid = pid, .statm = -1, .events = -1, .pressure = -1, .refreshed_ns = INT64_MIN};
 	memory->statm = open_kept(memory, process_path(root, pid, "statm", path));
 	if (memory->statm < 0)
-		return errno == ENOENT && pid ? cairn_fail(error, "no process %d", pid) : cairn_fail_errno(error, "cannot watch memory: %s", path);
+		return errno == ENOENT && pid ? cairn_fail(error, "no process %d", pid)
+					      : cairn_fail_errno(error, "cannot watch memory: %s", path);
 	find_group(memory);
 	memory->group_kills = count_group_kills(memory);
 	memory->host_kills = count_host_kills(memory);

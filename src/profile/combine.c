@@ -235,7 +235,8 @@ static void take_lists(struct cairn_combine *combine, const struct cairn_profile
 	struct cairn_profile *sum = combine->sum;
 	for (size_t i = 0; i < part->thread_count; i++) {
 		cairn_array_room(sum->threads, sum->thread_count, sum->thread_capacity);
-		sum->threads[sum->thread_count++] = (struct cairn_thread){part->threads[i].uid, string(combine, part, to, part->threads[i].name)};
+		sum->threads[sum->thread_count++] =
+			(struct cairn_thread){part->threads[i].uid, string(combine, part, to, part->threads[i].name)};
 	}
 	for (size_t i = 0; i < part->comment_count; i++) {
 		cairn_array_room(sum->comments, sum->comment_count, sum->comment_capacity);

@@ -70,7 +70,8 @@ bool cairn_contention_read(struct cairn_reader *reader, struct cairn_bytes text,
 	bool complete = true;
 	cairn_text_line(&text, &line, NULL);
 	if (cairn_bytes_start_with(line, "--- Stacks"))
-		cairn_profile_warn(profile, "a contention profile of the old form: signals of condition variables count as contention in it");
+		cairn_profile_warn(profile,
+				   "a contention profile of the old form: signals of condition variables count as contention in it");
 	profile->kind = CAIRN_PROFILE_CONTENTION;
 	profile->format = "contention profile";
 	cairn_profile_add_value_type(profile, "contentions", "count");

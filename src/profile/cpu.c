@@ -176,24 +176,32 @@ static void warn_of_losses(struct cairn_reader *reader, const struct cairn_trail
 {
 	uint64_t dropped = cairn_trailer_number(trailer, "cpu.dropped"), unwatched = cairn_trailer_number(trailer, "cpu.unwatched");
 	if (dropped)
-		cairn_profile_warn(reader->profile, "%s: %llu samples were lost because they came too fast; a lower frequency loses none", reader->name,
-				   (unsigned long long)dropped);
+		cairn_profile_warn(reader->profile, "%s: %llu samples were lost because they came too fast; a lower frequency loses none",
+				   reader->name, (unsigned long long)dropped);
 	if (unwatched)
-		cairn_profile_warn(reader->profile, "%s: up to %llu threads at a time could not be watched (the limit of 8192 in a run, or of pending "
-				   "signals, ulimit -i)", reader->name, (unsigned long long)unwatched);
+		cairn_profile_warn(reader->profile,
+				   "%s: up to %llu threads at a time could not be watched (the limit of 8192 in a run, or of pending "
+				   "signals, ulimit -i)",
+				   reader->name, (unsigned long long)unwatched);
 	uint64_t blocked = cairn_trailer_number(trailer, "cpu.blocked"), cramped = cairn_trailer_number(trailer, "cpu.cramped");
 	if (blocked)
-		cairn_profile_warn(reader->profile, "%s: %llu threads could not be sampled, because they block the profiler's signal or wait for it "
-				   "themselves", reader->name, (unsigned long long)blocked);
+		cairn_profile_warn(reader->profile,
+				   "%s: %llu threads could not be sampled, because they block the profiler's signal or wait for it "
+				   "themselves",
+				   reader->name, (unsigned long long)blocked);
 	if (cramped)
-		cairn_profile_warn(reader->profile, "%s: %llu samples were lost in threads whose stack, or alternate signal stack, has no room to take them on",
-				   reader->name, (unsigned long long)cramped);
+		cairn_profile_warn(
+			reader->profile,
+			"%s: %llu samples were lost in threads whose stack, or alternate signal stack, has no room to take them on",
+			reader->name, (unsigned long long)cramped);
 	uint64_t small = cairn_trailer_number(trailer, "cpu.small");
 	if (small)
-		cairn_profile_warn(reader->profile, "%s: %llu threads were not sampled any more once their stacks had proved too small for signals",
+		cairn_profile_warn(reader->profile,
+				   "%s: %llu threads were not sampled any more once their stacks had proved too small for signals",
 				   reader->name, (unsigned long long)small);
 	if (cairn_trailer_number(trailer, "cpu.overtaken"))
-		cairn_profile_warn(reader->profile, "%s: it ends early, because the service began to use the profiler's signal itself", reader->name);
+		cairn_profile_warn(reader->profile, "%s: it ends early, because the service began to use the profiler's signal itself",
+				   reader->name);
 }
 
 /* Time again from how often, by the period in nanoseconds: the header has it in microseconds. */

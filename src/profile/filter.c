@@ -30,7 +30,8 @@ static bool no_such_thread(const struct cairn_profile *profile, const char *thre
 	if (profile->thread_count == 0)
 		cairn_fail(error, "no samples of thread '%s': the profile has no threads", thread);
 	else
-		cairn_fail(error, "no samples of thread '%s'; its threads are %.*s%s", thread, (int)known.length, known.data, known.failed ? " …" : "");
+		cairn_fail(error, "no samples of thread '%s'; its threads are %.*s%s", thread, (int)known.length, known.data,
+			   known.failed ? " …" : "");
 	cairn_buffer_free(&known);
 	return false;
 }
@@ -49,4 +50,35 @@ bool cairn_filter_thread(struct cairn_profile *profile, const char *thread, stru
 	free(set_matches);
 	free(keep);
 	return any || no_such_thread(profile, thread, error);
+}
+
+static void drop_locations(struct cairn_profile *profile)
+{
+	uint32_t *numbers = cairn_array_zero(profile->location_count + 1, sizeof *numbers), count = 0;
+	for (size_t i = 0; i < profile->sample_count; i++)
+		for (size_t k = 0; k < profile->samples[i].depth; k++)
+			numbers[profile->stacks[profile->samples[i].stack + k]] = 1;
+	for (size_t i = 0; i < profile->location_count; i++) {
+		bool used = numbers[i];
+		numbers[i] = count;
+		if (used)
+			profile->locations[count++] = profile->locations[i];
+	}
+	profile->location_count = count;
+	for (size_t i = 0; i < profile->stack_count; i++) /* of samples that are gone, too: their numbers are those of others now, which nobody reads */
+		profile->stacks[i] = numbers[profile->stacks[i]];
+	free(numbers);
+}
+
+void cairn_filter_empty(struct cairn_profile *profile)
+{
+	bool *keep = cairn_array_zero(profile->sample_count + 1, sizeof *keep), any = false;
+	for (size_t i = 0; i < profile->sample_count; i++)
+		for (uint32_t k = 0; k < profile->value_count; k++)
+			any |= keep[i] |= cairn_profile_values(profile, i)[k] != 0;
+	if (any) {
+		cairn_profile_keep_samples(profile, keep);
+		drop_locations(profile);
+	}
+	free(keep);
 }

@@ -12,10 +12,12 @@
  *
  * Numbers are un-sampled stack by stack. A stack's own line (t*) is the truth; those of its threads, which are rounded each for
  * itself, say only how it is divided among them, and are read only when asked for.
+ * Longer than other files: the sections behind the map refer to the stacks above it by their number, so one reader keeps both.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/array.h"
 #include "base/text.h"
 #include "dump/counts.h"
+#include "profile/filter.h"
 #include "profile/live.h"
 #include "profile/maps.h"
 #include "profile/origin.h"
@@ -349,6 +351,7 @@ static void add_live(struct parser *in, size_t sample, const struct cairn_live *
 	cairn_unsample(CAIRN_UNSAMPLE_POISSON, (double)live->period, &objects, &bytes);
 	double slack = objects * (double)live->slack;
 	profile->slack_bytes += slack;
+	profile->age_bytes[cairn_age_class(live->age_us)] += bytes;
 	if (profile->as_slack)
 		bytes = slack;
 	profile->has_slabs |= live->slab_regions > 0;
@@ -425,6 +428,8 @@ static void read_peak(struct parser *in, struct cairn_bytes section, bool wanted
 	struct cairn_peak peak;
 	struct cairn_bytes rest = section;
 	profile->has_peak = cairn_peak_next(&rest, &peak);
+	for (rest = section; !wanted && cairn_peak_next(&rest, &peak);)
+		profile->peak_bytes += (double)peak.bytes;
 	if (!wanted || !profile->has_peak)
 		return;
 	for (size_t i = 0; i < in->piece_count; i++) {
@@ -476,6 +481,13 @@ static void read_mapped(struct parser *in, struct cairn_bytes section, unsigned 
 		profile->period = 1;
 		profile->mixed_periods = false;
 	}
+}
+
+static void sum_freed(struct cairn_profile *profile, struct cairn_bytes section)
+{
+	struct cairn_freed freed;
+	while (cairn_freed_next(&section, &freed))
+		profile->freed_bytes += (double)freed.bytes;
 }
 
 /* Lines are in the order of the stacks, as the pieces are. */
@@ -638,6 +650,7 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 		read_peak(&in, section, reader->options.at_peak);
 		read_mapped(&in, section, reader->options.mapped_kinds);
 		read_history(profile, section);
+		sum_freed(profile, section);
 		if (reader->options.with_freed)
 			read_freed(&in, section);
 		if (reader->options.all_values && !profile->at_peak)
@@ -651,6 +664,11 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 	}
 	free(in.pieces);
 	free(in.slack);
+	const struct cairn_read_options *options = &reader->options;
+	bool chosen = options->older_us || options->younger_us || profile->at_peak || profile->as_slack || profile->as_fragmentation ||
+		      profile->as_mapped;
+	if (chosen && !profile->freed)
+		cairn_filter_empty(profile);
 
 	if (in.bad_lines)
 		cairn_profile_warn(profile, "%s: %zu lines could not be read, the first at line %zu", reader->name, in.bad_lines, in.first_bad_line);

@@ -248,7 +248,9 @@ void cairn_maps_attach(struct cairn_profile *profile)
 void cairn_maps_apply(struct cairn_profile *profile, struct cairn_bytes text, const char *name)
 {
 	if (!cairn_maps_read(profile, text))
-		cairn_profile_warn(profile, "%s: its memory map ends in the middle of a line, as in a dump that was cut short; addresses in what is "
-				   "missing cannot be named", name);
+		cairn_profile_warn(profile,
+				   "%s: its memory map ends in the middle of a line, as in a dump that was cut short; addresses in what is "
+				   "missing cannot be named",
+				   name);
 	cairn_maps_attach(profile);
 }

@@ -30,13 +30,15 @@ static void add_unloaded(struct cairn_profile *profile, const struct cairn_trail
 			continue;
 		uint32_t id = from.build_id.length ? cairn_strings_add(&profile->strings, from.build_id) : 0;
 		uint32_t module = cairn_profile_add_module(profile, cairn_strings_add(&profile->strings, from.path), id);
-		cairn_profile_add_mapping(profile, &(struct cairn_mapping){.start = from.start, .limit = from.end, .offset = from.offset, .module = module});
+		cairn_profile_add_mapping(
+			profile, &(struct cairn_mapping){.start = from.start, .limit = from.end, .offset = from.offset, .module = module});
 	}
 	if (profile->mapping_count > own)
 		cairn_maps_attach(profile);
 	if (ambiguous)
-		cairn_profile_warn(profile, "%zu %s unloaded and another loaded in %s place: what they allocated may show the other's names", ambiguous,
-				   ambiguous == 1 ? "library was" : "libraries were", ambiguous == 1 ? "its" : "their");
+		cairn_profile_warn(profile,
+				   "%zu %s unloaded and another loaded in %s place: what they allocated may show the other's names",
+				   ambiguous, ambiguous == 1 ? "library was" : "libraries were", ambiguous == 1 ? "its" : "their");
 }
 
 void cairn_profile_apply_trailer(struct cairn_profile *profile, const struct cairn_trailer *trailer)

@@ -275,7 +275,8 @@ static bool is_in_bytes(const struct cairn_profile *profile, uint32_t value)
 
 uint32_t cairn_profile_partner(const struct cairn_profile *profile, uint32_t value)
 {
-	static const char *const pairs[][2] = {{"inuse_space", "inuse_objects"}, {"alloc_space", "alloc_objects"}, {"peak_space", "peak_objects"}};
+	static const char *const pairs[][2] = {
+		{"inuse_space", "inuse_objects"}, {"alloc_space", "alloc_objects"}, {"peak_space", "peak_objects"}};
 	const char *type = cairn_profile_string(profile, profile->value_types[value].type);
 	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
 		for (size_t side = 0; side < 2; side++)
@@ -348,7 +349,8 @@ bool cairn_profile_append_value(struct cairn_profile *profile, const char *type,
 	if (width == CAIRN_VALUES_MAX)
 		return false;
 	cairn_profile_add_value_type(profile, type, unit);
-	profile->values = cairn_array_reserve(profile->values, &profile->value_capacity, profile->sample_count * (width + 1), sizeof *profile->values);
+	profile->values = cairn_array_reserve(profile->values, &profile->value_capacity, profile->sample_count * (width + 1),
+					      sizeof *profile->values);
 	for (size_t i = profile->sample_count; i-- > 0;) { /* from the last on: each moves up */
 		memmove(profile->values + i * (width + 1), profile->values + i * width, width * sizeof *profile->values);
 		profile->values[i * (width + 1) + width] = 0;

@@ -132,6 +132,8 @@ struct cairn_profile {
 	bool has_ages;          /* the dump it was read from says how old each live sample is */
 	double slack_bytes;     /* where ages are known: what is usable of all live objects beyond what was requested */
 	bool as_slack;          /* and the live bytes are that */
+	double age_bytes[CAIRN_AGES]; /* where ages are known: live bytes by class of age, the youngest first, */
+	double freed_bytes;     /* and an estimate of what was allocated and freed again */
 	bool has_slabs;         /* the dump it was read from says how full the slabs of live objects are, */
 	bool as_fragmentation;  /* and the live bytes are their part of what is free there */
 	double mapped_bytes;    /* the resident part of what the service mapped itself as private memory; all of it where that is not known */
@@ -139,6 +141,7 @@ struct cairn_profile {
 	bool has_mapped;        /* the dump it was read from lists what the service mapped itself, */
 	bool as_mapped;         /* and this is it */
 	int64_t peak_ns;        /* when the most lived at once, since 1970; 0 when not known */
+	double peak_bytes;      /* how much that was */
 	bool has_peak;          /* the dump it was read from says what lived then, */
 	bool at_peak;           /* and this is what it says */
 	uint32_t ended;         /* it was taken from what the process left behind when it ended, which was so; 0 for any other */

@@ -75,7 +75,8 @@ static struct cairn_bytes skip_comments(struct cairn_reader *reader, struct cair
 		struct cairn_bytes line;
 		cairn_text_line(&text, &line, NULL);
 		if (cairn_text_take(&line, "%warn"))
-			cairn_profile_warn(reader->profile, "%s: the dump warns: %.*s", reader->name, (int)(line.length < 200 ? line.length : 200), line.data);
+			cairn_profile_warn(reader->profile, "%s: the dump warns: %.*s", reader->name,
+					   (int)(line.length < 200 ? line.length : 200), line.data);
 	}
 	return text;
 }

@@ -46,8 +46,7 @@ struct cairn_spread cairn_profile_line_spread(const struct cairn_profile *profil
 	return spread;
 }
 
-/* The total that goes with a value of what lives: "alloc_space" with "inuse_space". */
-static uint32_t accumulated(const struct cairn_profile *profile, uint32_t value)
+uint32_t cairn_profile_accumulated(const struct cairn_profile *profile, uint32_t value)
 {
 	const char *type = cairn_profile_string(profile, profile->value_types[value].type);
 	if (strcmp(type, "inuse_space") == 0)
@@ -182,7 +181,7 @@ struct cairn_spread cairn_profile_spread(const struct cairn_profile *profile, si
 		chance_of_line(turnover, line, &root);
 	double came_and_went = root * root * both;
 	came_and_went += fmax(0, fabs(pair.after - pair.before) - explained_sigmas * sqrt(fmax(0, came_and_went * unit)));
-	uint32_t total = accumulated(profile, value);
+	uint32_t total = cairn_profile_accumulated(profile, value);
 	if (total != CAIRN_NONE && profile->base_within) {
 		double came = cairn_profile_values(profile, sample)[total], went = came - (pair.after - pair.before);
 		if (came >= 0 && went >= 0)

@@ -30,6 +30,9 @@ struct cairn_turnover cairn_profile_turnover(const struct cairn_profile *profile
 struct cairn_spread cairn_profile_spread(const struct cairn_profile *profile, size_t sample, uint32_t value, uint32_t partner,
 					 struct cairn_turnover turnover);
 
+/* The total ever allocated that goes with a VALUE of what lives, "alloc_space" with "inuse_space"; CAIRN_NONE where the dump has none. */
+uint32_t cairn_profile_accumulated(const struct cairn_profile *profile, uint32_t value);
+
 /* The spread of AMOUNT of VALUE in a line that has PARTNER of the value that goes with it. */
 struct cairn_spread cairn_profile_line_spread(const struct cairn_profile *profile, uint32_t value, double amount, double partner);
 

@@ -160,8 +160,8 @@ void cairn_churn_text(struct cairn_view *view, const struct cairn_shape *shape, 
 {
 	struct rows rows;
 	gather(&rows, view);
-	cairn_buffer_format(out, "%13s %12s %12s %7s %13s  %s\n", seconds > 0 ? "Freed again" : "Freed in all", "Objects/s", "Median life", "<1 ms",
-			    "Other thread", "Call path");
+	cairn_buffer_format(out, "%13s %12s %12s %7s %13s  %s\n", seconds > 0 ? "Freed again" : "Freed in all", "Objects/s", "Median life",
+			    "<1 ms", "Other thread", "Call path");
 	for (size_t i = 0; i < rows.count && (!shape->node_count || i < shape->node_count); i++)
 		write_row(view, &rows.items[i], seconds, out);
 	if (!rows.count)

@@ -131,13 +131,15 @@ void cairn_diff_text(const struct cairn_diff *diff, const struct cairn_view *vie
 	char before[32], after[32], difference[33];
 	bool any_noise = false;
 	cairn_buffer_format(out, "%s before, %s after: %s\n", cairn_head_number(view, shape, diff->before, before),
-			    cairn_head_number(view, shape, diff->after, after), signed_number(view, shape, diff->after - diff->before, difference));
+			    cairn_head_number(view, shape, diff->after, after),
+			    signed_number(view, shape, diff->after - diff->before, difference));
 	cairn_buffer_format(out, "\n%13s%s %12s %12s  %s\n", "Change", cairn_head_interval_title(view), "Before", "After", "Name");
 	for (size_t s = 0; s < CAIRN_DIFF_KINDS; s++) {
 		const struct cairn_diff_section *section = &diff->sections[s];
 		for (size_t i = 0; i < shown(section, shape); i++)
 			any_noise |= section->rows[i].noise;
-		cairn_buffer_format(out, "%s: %zu, %s in total\n", titles[s], section->count, signed_number(view, shape, section->total, difference));
+		cairn_buffer_format(out, "%s: %zu, %s in total\n", titles[s], section->count,
+				    signed_number(view, shape, section->total, difference));
 		section_text(section, view, shape, out);
 	}
 	if (any_noise)

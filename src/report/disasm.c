@@ -22,7 +22,8 @@ static bool find_in_table(const struct cairn_elf *elf, const char *table, uint64
 	struct cairn_elf_symbols symbols = cairn_elf_symbols(elf, table);
 	struct cairn_elf_symbol symbol;
 	while (cairn_elf_symbols_next(&symbols, &symbol))
-		if ((symbol.type == STT_FUNC || symbol.type == STT_GNU_IFUNC) && address >= symbol.address && address - symbol.address < symbol.size) {
+		if ((symbol.type == STT_FUNC || symbol.type == STT_GNU_IFUNC) && address >= symbol.address &&
+		    address - symbol.address < symbol.size) {
 			*start = symbol.address;
 			*end = symbol.address + symbol.size;
 			return true;
@@ -35,7 +36,8 @@ static bool find_symbol(const struct cairn_symbols_files *files, uint64_t addres
 {
 	const struct cairn_elf *const all[] = {files->binary, files->debug, files->mini};
 	for (size_t f = 0; f < sizeof all / sizeof *all; f++)
-		if (all[f] && (find_in_table(all[f], ".symtab", address, start, end) || find_in_table(all[f], ".dynsym", address, start, end)))
+		if (all[f] &&
+		    (find_in_table(all[f], ".symtab", address, start, end) || find_in_table(all[f], ".dynsym", address, start, end)))
 			return true;
 	return false;
 }

@@ -35,7 +35,8 @@ static void write_interval(const struct drawing *drawing, double value, struct c
 {
 	char text[CAIRN_INTERVAL_TEXT];
 	if (drawing->view->options.errors)
-		cairn_buffer_format(drawing->out, "\\n[%s]", cairn_head_interval(drawing->view, &drawing->options->shape, value, spread, text));
+		cairn_buffer_format(drawing->out, "\\n[%s]",
+				    cairn_head_interval(drawing->view, &drawing->options->shape, value, spread, text));
 }
 
 static double part(const struct drawing *drawing, double value)
@@ -157,7 +158,8 @@ static void write_edge(const struct drawing *drawing, const struct cairn_graph_e
 	cairn_buffer_format(drawing->out, "N%u -> N%u [label=", edge->from + 1, edge->to + 1);
 	if (drawing->options->plain) {
 		cairn_buffer_format(drawing->out, "%s, weight=%.0f, style=\"setlinewidth(%f)%s\"];\n", number(drawing, edge->value, value),
-				    floor(fmin(pow(fabs(edge->value), 0.7), weight_most)), 2 * fmin(1, 3 * share), edge->inlined ? ",dashed" : "");
+				    floor(fmin(pow(fabs(edge->value), 0.7), weight_most)), 2 * fmin(1, 3 * share),
+				    edge->inlined ? ",dashed" : "");
 		return;
 	}
 	cairn_buffer_format(drawing->out, "\" %s", number(drawing, edge->value, value));
@@ -222,7 +224,8 @@ static void write_plain_legend(const struct drawing *drawing, const char *progra
 			    number(drawing, drawing->graph->total, focus));
 	double cutoff = fabs(drawing->graph->total * options->shape.node_fraction);
 	cairn_buffer_format(drawing->out, "Dropped nodes with <= %s abs(%s)\\l", number(drawing, cutoff, text), options->unit);
-	cairn_buffer_format(drawing->out, "Dropped edges with <= %s %s\\l\"];\n", number(drawing, drawing->edge_cutoff, text), options->unit);
+	cairn_buffer_format(drawing->out, "Dropped edges with <= %s %s\\l\"];\n", number(drawing, drawing->edge_cutoff, text),
+			    options->unit);
 }
 
 static void write_legend(const struct drawing *drawing)
@@ -269,9 +272,10 @@ static void write_graph(const struct drawing *drawing)
 		cairn_buffer_format(drawing->out, "; %s %s\" {\n", number(drawing, options->total, text), options->unit);
 		write_plain_legend(drawing, program);
 	} else {
-		cairn_buffer_text(drawing->out, "cairn\" {\nfontname=\"Helvetica,Arial,sans-serif\";\nbgcolor=white;\nranksep=0.5;\nnodesep=0.3;\n"
-						"node [style=\"filled,rounded\", fontname=\"Helvetica,Arial,sans-serif\", width=0.4, height=0.3];\n"
-						"edge [fontname=\"Helvetica,Arial,sans-serif\", fontsize=10, arrowsize=0.7];\n");
+		cairn_buffer_text(drawing->out,
+				  "cairn\" {\nfontname=\"Helvetica,Arial,sans-serif\";\nbgcolor=white;\nranksep=0.5;\nnodesep=0.3;\n"
+				  "node [style=\"filled,rounded\", fontname=\"Helvetica,Arial,sans-serif\", width=0.4, height=0.3];\n"
+				  "edge [fontname=\"Helvetica,Arial,sans-serif\", fontsize=10, arrowsize=0.7];\n");
 		write_legend(drawing);
 	}
 	for (size_t n = 0; n < drawing->graph->count; n++)

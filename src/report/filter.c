@@ -43,7 +43,8 @@ static void matcher_end(struct matcher *matcher)
 static bool match_string(struct matcher *matcher, uint32_t id)
 {
 	if (matcher->strings[id] == untried)
-		matcher->strings[id] = id && cairn_pattern_match(matcher->pattern, cairn_strings_bytes(&matcher->view->profile->strings, id)) ? yes : no;
+		matcher->strings[id] =
+			id && cairn_pattern_match(matcher->pattern, cairn_strings_bytes(&matcher->view->profile->strings, id)) ? yes : no;
 	return matcher->strings[id] == yes;
 }
 
@@ -211,7 +212,8 @@ static bool explain_nothing(const struct cairn_view *view, const struct filters 
 	};
 	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
 		if (wanted[i].matcher->pattern && !wanted[i].matcher->matched)
-			return cairn_fail(error, "--%s '%s' matches no function, file or module of the profile; 'cairn top' lists the functions",
+			return cairn_fail(error,
+					  "--%s '%s' matches no function, file or module of the profile; 'cairn top' lists the functions",
 					  wanted[i].option, wanted[i].text);
 	if (filters->tag_focus && !filters->tag_focus_matched)
 		return cairn_fail(error, "--tagfocus '%s' matches no label of the profile; 'cairn tags' lists them", options->tag_focus);

@@ -147,11 +147,12 @@ static void write_style(struct drawing *drawing, const struct background *backgr
 {
 	struct cairn_buffer *out = drawing->out;
 	double size = drawing->options->font_size;
-	cairn_buffer_format(out,
-			    "<defs><linearGradient id=\"background\" x1=\"0\" y1=\"0\" x2=\"0\" y2=\"1\"><stop class=\"from\" offset=\"5%%\" "
-			    "stop-color=\"%s\"/><stop class=\"to\" offset=\"95%%\" stop-color=\"%s\"/></linearGradient></defs>\n"
-			    "<style>\n:root{background:%s}text{font-family:",
-			    background->from, background->to, background->to);
+	cairn_buffer_format(
+		out,
+		"<defs><linearGradient id=\"background\" x1=\"0\" y1=\"0\" x2=\"0\" y2=\"1\"><stop class=\"from\" offset=\"5%%\" "
+		"stop-color=\"%s\"/><stop class=\"to\" offset=\"95%%\" stop-color=\"%s\"/></linearGradient></defs>\n"
+		"<style>\n:root{background:%s}text{font-family:",
+		background->from, background->to, background->to);
 	add_font(out, drawing->options->font);
 	cairn_buffer_text(out, ";font-size:");
 	add_length(out, size);
@@ -159,12 +160,14 @@ static void write_style(struct drawing *drawing, const struct background *backgr
 	add_length(out, size + 5);
 	cairn_buffer_text(out,
 			  "px}#subtitle{opacity:.7}#search,#matched{text-anchor:end}\n"
-			  "#search,#unzoom{cursor:pointer;opacity:.6}#search:hover,#search:focus,#search.show,#unzoom:hover,#unzoom:focus{opacity:1}\n"
+			  "#search,#unzoom{cursor:pointer;opacity:.6}#search:hover,#search:focus,#search.show,#unzoom:hover,#unzoom:focus{"
+			  "opacity:1}\n"
 			  "#frames rect{rx:2px}#frames text{pointer-events:none;unicode-bidi:isolate}\n"
 			  "#frames>*{cursor:pointer}#frames>*:focus{outline:none}#frames>*:hover rect{stroke:#000;stroke-width:.5}"
 			  "#frames>*:focus rect{stroke:#06f;stroke-width:2}\n"
 			  ".match rect{fill:#e600e6}.parent{opacity:.5}.hide{display:none}\n"
-			  "@media(prefers-color-scheme:dark){:root{background:#1e1f22}text{fill:#ddd}.from,.to{stop-color:#1e1f22}#frames text{fill:#000}"
+			  "@media(prefers-color-scheme:dark){:root{background:#1e1f22}text{fill:#ddd}.from,.to{stop-color:#1e1f22}#frames "
+			  "text{fill:#000}"
 			  "#frames rect{fill-opacity:.82}#frames>*:hover rect{stroke:#fff}#frames>*:focus rect{stroke:#6cf}}\n</style>\n");
 }
 
@@ -223,7 +226,8 @@ static void write_legend(struct drawing *drawing, double y)
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
 		bool noise = keys[i].change == 0 && drawing->flame->tree->has_base && drawing->flame->tree->has_errors;
 		const char *text = noise ? "unchanged, or within the noise of sampling" : keys[i].text;
-		uint32_t color = noise ? noise_color : cairn_palette_change(keys[i].change * (options->negate ? -1 : 1), cairn_bytes_of(""));
+		uint32_t color =
+			noise ? noise_color : cairn_palette_change(keys[i].change * (options->negate ? -1 : 1), cairn_bytes_of(""));
 		cairn_buffer_text(out, "<rect rx=\"2\"");
 		add_attribute(out, "x", x);
 		add_attribute(out, "y", y - options->font_size + 2);
@@ -242,7 +246,8 @@ static void write_captions(struct drawing *drawing)
 {
 	const struct cairn_flame_svg_options *options = drawing->options;
 	struct cairn_buffer *out = drawing->out;
-	double size = options->font_size, middle = options->width / 2, right = options->width - side, foot = drawing->height - drawing->bottom / 2;
+	double size = options->font_size, middle = options->width / 2, right = options->width - side,
+	       foot = drawing->height - drawing->bottom / 2;
 	write_caption(drawing, "title", "", middle, size * 2);
 	add_title(drawing, out);
 	cairn_buffer_text(out, "</text>\n");
@@ -501,10 +506,12 @@ static bool write_picture(const struct cairn_flame *flame, const struct cairn_fl
 	write_style(&drawing, &background);
 	cairn_buffer_text(out, "<rect width=\"100%\" height=\"100%\" fill=\"url(#background)\"/>\n");
 	write_captions(&drawing);
-	cairn_buffer_format(out,
-			    "<g id=\"frames\" fg:left=\"%d\" fg:width=\"%g\" fg:row=\"%g\" fg:letter=\"%g\" fg:inverted=\"%d\" fg:fluid=\"%d\" "
-			    "fg:kind=\"",
-			    side, frame_room(options), options->row_height, options->font_size * options->letter_width, options->inverted, options->fluid);
+	cairn_buffer_format(
+		out,
+		"<g id=\"frames\" fg:left=\"%d\" fg:width=\"%g\" fg:row=\"%g\" fg:letter=\"%g\" fg:inverted=\"%d\" fg:fluid=\"%d\" "
+		"fg:kind=\"",
+		side, frame_room(options), options->row_height, options->font_size * options->letter_width, options->inverted,
+		options->fluid);
 	add_text(out, options->name_type ? options->name_type : "");
 	cairn_buffer_text(out, "\">\n");
 	for (size_t i = 0; i < flame->count; i++)

@@ -84,7 +84,8 @@ static void add_sample(struct build *build, size_t sample)
 			residual = true;
 			continue;
 		}
-		if (caller != CAIRN_NONE && !(residual && build->direct) && (!build->wanted || build->wanted[caller] || build->wanted[node]))
+		if (caller != CAIRN_NONE && !(residual && build->direct) &&
+		    (!build->wanted || build->wanted[caller] || build->wanted[node]))
 			add_edge(build, caller, node, &passing, residual, inlined[d]);
 		caller = node;
 		residual = false;
@@ -111,7 +112,8 @@ static int compare_edges(const void *a, const void *b, void *context)
 {
 	const struct order *order = context;
 	const struct cairn_graph_node *nodes = order->graph->nodes;
-	const struct cairn_graph_edge *left = &order->graph->edges[*(const uint32_t *)a], *right = &order->graph->edges[*(const uint32_t *)b];
+	const struct cairn_graph_edge *left = &order->graph->edges[*(const uint32_t *)a],
+				      *right = &order->graph->edges[*(const uint32_t *)b];
 	if (fabs(left->value) != fabs(right->value))
 		return fabs(left->value) > fabs(right->value) ? -1 : 1;
 	uint32_t l = nodes[order->by_caller ? left->from : left->to].entry, r = nodes[order->by_caller ? right->from : right->to].entry;
@@ -143,8 +145,10 @@ static void link_edges(struct cairn_graph *graph, const struct cairn_view *view)
 	}
 	for (size_t n = 0; n < graph->count; n++) {
 		const struct cairn_graph_node *node = &graph->nodes[n];
-		qsort_r(graph->in_edges + node->first_in, node->in_count, sizeof(uint32_t), compare_edges, &(struct order){view, graph, true});
-		qsort_r(graph->out_edges + node->first_out, node->out_count, sizeof(uint32_t), compare_edges, &(struct order){view, graph, false});
+		qsort_r(graph->in_edges + node->first_in, node->in_count, sizeof(uint32_t), compare_edges,
+			&(struct order){view, graph, true});
+		qsort_r(graph->out_edges + node->first_out, node->out_count, sizeof(uint32_t), compare_edges,
+			&(struct order){view, graph, false});
 	}
 }
 

@@ -24,10 +24,13 @@ static void write_dark(struct cairn_buffer *out)
 		for (int shade = 0; shade < CAIRN_GRAPH_SHADES; shade++) {
 			const char *name = kinds[kind].name;
 			int hue = kinds[kind].hue, step = 100 * shade / (CAIRN_GRAPH_SHADES - 1);
-			cairn_buffer_format(out, ".node.%s%d polygon,.node.%s%d path{fill:hsl(%d %d%% %d%%);stroke:hsl(%d %d%% %d%%)}", name, shade, name, shade,
-					    hue, 10 + step * 40 / 100, 18 + step * 12 / 100, hue, 20 + step * 50 / 100, 40 + step * 18 / 100);
-			cairn_buffer_format(out, ".edge.%s%d path{stroke:hsl(%d %d%% %d%%)}.edge.%s%d polygon{fill:hsl(%d %d%% %d%%);stroke:none}\n",
-					    name, shade, hue, 12 + step * 60 / 100, 50 + step * 12 / 100, name, shade, hue, 12 + step * 60 / 100, 50 + step * 12 / 100);
+			cairn_buffer_format(out, ".node.%s%d polygon,.node.%s%d path{fill:hsl(%d %d%% %d%%);stroke:hsl(%d %d%% %d%%)}",
+					    name, shade, name, shade, hue, 10 + step * 40 / 100, 18 + step * 12 / 100, hue,
+					    20 + step * 50 / 100, 40 + step * 18 / 100);
+			cairn_buffer_format(
+				out, ".edge.%s%d path{stroke:hsl(%d %d%% %d%%)}.edge.%s%d polygon{fill:hsl(%d %d%% %d%%);stroke:none}\n",
+				name, shade, hue, 12 + step * 60 / 100, 50 + step * 12 / 100, name, shade, hue, 12 + step * 60 / 100,
+				50 + step * 12 / 100);
 		}
 }
 

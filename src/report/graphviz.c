@@ -84,7 +84,8 @@ bool cairn_graphviz_render(struct cairn_bytes dot, const char *format, struct ca
 {
 	enum { only_errors = 1 };
 	if (!load())
-		return cairn_fail(error, "Graphviz is not installed (package graphviz), which draws call graphs; dot text can be written without it");
+		return cairn_fail(
+			error, "Graphviz is not installed (package graphviz), which draws call graphs; dot text can be written without it");
 	complaint[0] = 0;
 	library.set_least_level(only_errors);
 	library.set_error_writer(keep_complaint);

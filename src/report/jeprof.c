@@ -197,9 +197,9 @@ void cairn_jeprof_text(struct cairn_jeprof *jeprof, bool by_cum, size_t limit, s
 		sum += row->flat;
 		if (row->flat == 0 && row->cum == 0)
 			continue;
-		cairn_buffer_format(out, "%8s %6s %6s %8s %6s ", cairn_jeprof_number(jeprof, row->flat, flat), percent(row->flat, total, flat_percent),
-				    percent(sum, total, sum_percent), cairn_jeprof_number(jeprof, row->cum, cum),
-				    percent(row->cum, total, cum_percent));
+		cairn_buffer_format(out, "%8s %6s %6s %8s %6s ", cairn_jeprof_number(jeprof, row->flat, flat),
+				    percent(row->flat, total, flat_percent), percent(sum, total, sum_percent),
+				    cairn_jeprof_number(jeprof, row->cum, cum), percent(row->cum, total, cum_percent));
 		struct cairn_bytes name = cairn_view_name(&jeprof->view, row->entry);
 		cairn_buffer_append(out, name.data, name.length);
 		cairn_buffer_byte(out, '\n');

@@ -134,8 +134,8 @@ static void write_call(const struct graph *graph, const struct call *call, struc
 	cairn_callgrind_function(callgrind, name_of(graph, caller->file), name_of(graph, caller->function));
 	if (call->callee != CAIRN_NONE) {
 		const struct place *callee = &graph->places[call->callee];
-		cairn_callgrind_call(callgrind, name_of(graph, callee->file), name_of(graph, callee->function), callee->line, call->value, caller->line,
-				     call->value);
+		cairn_callgrind_call(callgrind, name_of(graph, callee->file), name_of(graph, callee->function), callee->line, call->value,
+				     caller->line, call->value);
 	} else {
 		cairn_callgrind_cost(callgrind, caller->line, call->value);
 	}

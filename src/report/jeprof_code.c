@@ -84,9 +84,8 @@ bool cairn_jeprof_list(struct cairn_jeprof *jeprof, const char *wanted, struct c
 		cairn_utf8_show(out, name);
 		cairn_buffer_text(out, " in ");
 		cairn_utf8_show(out, cairn_bytes_of(*routine->file ? routine->file : "??"));
-		cairn_buffer_format(out, "\n%6s %6s Total %s (flat / cumulative)\n",
-				    cairn_jeprof_number(jeprof, routine->row.flat, flat), cairn_jeprof_number(jeprof, routine->row.cum, cum),
-				    cairn_jeprof_unit(jeprof));
+		cairn_buffer_format(out, "\n%6s %6s Total %s (flat / cumulative)\n", cairn_jeprof_number(jeprof, routine->row.flat, flat),
+				    cairn_jeprof_number(jeprof, routine->row.cum, cum), cairn_jeprof_unit(jeprof));
 		if (*routine->file && cairn_source_file_open(&code, routine->file, NULL)) {
 			write_routine(jeprof, &list, routine, &code, out);
 			cairn_source_file_close(&code);
@@ -151,7 +150,8 @@ static void write_instruction(void *context, const struct cairn_disasm_instructi
 		write_source(disassembly, instruction->row.entry, instruction->row.flat, instruction->row.cum);
 	cairn_buffer_format(disassembly->out, "%6s %6s    %8llx: ", number_or_dot(disassembly->jeprof, instruction->row.flat, left),
 			    number_or_dot(disassembly->jeprof, instruction->row.cum, right), (unsigned long long)instruction->address);
-	cairn_buffer_format(disassembly->out, "%*s", instruction->text.length < narrowest ? narrowest - (int)instruction->text.length : 0, "");
+	cairn_buffer_format(disassembly->out, "%*s", instruction->text.length < narrowest ? narrowest - (int)instruction->text.length : 0,
+			    "");
 	cairn_utf8_show_lines(disassembly->out, instruction->text);
 	cairn_buffer_byte(disassembly->out, '\n');
 }
@@ -170,8 +170,10 @@ bool cairn_jeprof_disasm(struct cairn_jeprof *jeprof, const char *wanted, struct
 		char flat[32], cum[32];
 		cairn_buffer_text(out, "ROUTINE ====================== ");
 		cairn_utf8_show(out, name);
-		cairn_buffer_format(out, "\n%6s %6s %s (flat, cumulative) %.1f%% of total\n", cairn_jeprof_number(jeprof, routine->row.flat, flat),
-				    cairn_jeprof_number(jeprof, routine->row.cum, cum), cairn_jeprof_unit(jeprof), total != 0 ? routine->row.cum * 100 / total : 0);
+		cairn_buffer_format(out, "\n%6s %6s %s (flat, cumulative) %.1f%% of total\n",
+				    cairn_jeprof_number(jeprof, routine->row.flat, flat),
+				    cairn_jeprof_number(jeprof, routine->row.cum, cum), cairn_jeprof_unit(jeprof),
+				    total != 0 ? routine->row.cum * 100 / total : 0);
 		good = cairn_disasm_each(&disasm, routine, write_instruction, &disassembly, error);
 		if (disassembly.open)
 			cairn_source_file_close(&disassembly.code);

@@ -96,7 +96,8 @@ static void tell_apart(struct cairn_jeprof_names *names)
 {
 	const struct cairn_profile *profile = names->profile;
 	uint32_t *first = cairn_array_zero(names->strings.count + 1, sizeof *first);
-	bool *shared = cairn_array_zero(names->strings.count + 1, sizeof *shared), *used = cairn_array_zero(profile->function_count, sizeof *used);
+	bool *shared = cairn_array_zero(names->strings.count + 1, sizeof *shared),
+	     *used = cairn_array_zero(profile->function_count, sizeof *used);
 	for (size_t i = 0; i < profile->location_count; i++) {
 		const struct cairn_location *location = &profile->locations[i];
 		if (!location->frame_count)

@@ -24,7 +24,8 @@ static const char *file_name(const struct cairn_view *view, uint32_t entry)
 
 static int compare_routines(struct cairn_view *view, uint32_t left, uint32_t right)
 {
-	int order = strcmp(cairn_view_function(view, view->entries[left].function), cairn_view_function(view, view->entries[right].function));
+	int order =
+		strcmp(cairn_view_function(view, view->entries[left].function), cairn_view_function(view, view->entries[right].function));
 	return order ? order : strcmp(file_name(view, left), file_name(view, right));
 }
 
@@ -43,8 +44,10 @@ static void make_routines(struct cairn_list *list, struct cairn_view *view)
 	for (size_t i = 0; i < list->line_count; i++) {
 		uint32_t entry = list->lines[i].row.entry;
 		if (i == 0 || compare_routines(view, list->lines[i - 1].row.entry, entry) != 0)
-			list->routines[list->routine_count++] = (struct cairn_list_routine){
-				.name = cairn_view_function(view, view->entries[entry].function), .file = file_name(view, entry), .first = i};
+			list->routines[list->routine_count++] =
+				(struct cairn_list_routine){.name = cairn_view_function(view, view->entries[entry].function),
+							    .file = file_name(view, entry),
+							    .first = i};
 		struct cairn_list_routine *routine = &list->routines[list->routine_count - 1];
 		routine->count++;
 		groups[entry] = list->lines[i].routine = (uint32_t)(list->routine_count - 1);
@@ -139,7 +142,8 @@ void cairn_list_text(const struct cairn_list *list, const struct cairn_view *vie
 							      : "no source is known: debug information is missing\n");
 		else if (is_newer(list, view, routine, &code)) {
 			cairn_utf8_show(out, cairn_bytes_of(code.path));
-			cairn_buffer_text(out, " is newer than the program, so lines may have moved; use --source-path DIR with the source it was built from\n");
+			cairn_buffer_text(out, " is newer than the program, so lines may have moved; use --source-path DIR with the source "
+					       "it was built from\n");
 		}
 		routine_lines(list, view, routine, found ? &code : NULL, shape, out);
 		if (found)

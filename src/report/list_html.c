@@ -32,7 +32,8 @@ static void add_numbers(const struct cairn_view *view, const struct cairn_top_ro
 	const double values[] = {row->flat, row->cum};
 	for (size_t i = 0; i < 2; i++) {
 		char text[32];
-		cairn_buffer_format(out, "<%s>%s</%s>", tag, values[i] == 0 ? "" : cairn_head_number(view, &(struct cairn_shape){0}, values[i], text), tag);
+		cairn_buffer_format(out, "<%s>%s</%s>", tag,
+				    values[i] == 0 ? "" : cairn_head_number(view, &(struct cairn_shape){0}, values[i], text), tag);
 	}
 }
 
@@ -43,7 +44,8 @@ struct assembly {
 	bool there;
 };
 
-static void open_assembly(struct assembly *assembly, const struct cairn_view *lines, const char *wanted, const struct cairn_find_options *find)
+static void open_assembly(struct assembly *assembly, const struct cairn_view *lines, const char *wanted,
+			  const struct cairn_find_options *find)
 {
 	struct cairn_view_options options = lines->options;
 	struct cairn_error error; /* without instructions the page is still what was asked for */
@@ -75,7 +77,8 @@ static void add_instruction(void *context, const struct cairn_disasm_instruction
 	if (lookup->line && (instruction->row.entry == CAIRN_NONE || view->entries[instruction->row.entry].line != lookup->line))
 		return;
 	cairn_buffer_format(lookup->out, "%12s %12s %10llx  ",
-			    instruction->row.flat == 0 ? "" : cairn_head_number(view, &(struct cairn_shape){0}, instruction->row.flat, flat),
+			    instruction->row.flat == 0 ? ""
+						       : cairn_head_number(view, &(struct cairn_shape){0}, instruction->row.flat, flat),
 			    instruction->row.cum == 0 ? "" : cairn_head_number(view, &(struct cairn_shape){0}, instruction->row.cum, cum),
 			    (unsigned long long)instruction->address);
 	cairn_xml_text(lookup->out, instruction->text);
@@ -110,8 +113,8 @@ static void add_details(struct cairn_buffer *out, struct cairn_bytes summary, st
 	cairn_buffer_text(out, "</pre></details>");
 }
 
-static void add_line(const struct cairn_view *view, const struct cairn_list_routine *routine, const struct cairn_top_row *row, uint32_t line,
-		     struct cairn_bytes text, struct assembly *assembly, struct cairn_buffer *out)
+static void add_line(const struct cairn_view *view, const struct cairn_list_routine *routine, const struct cairn_top_row *row,
+		     uint32_t line, struct cairn_bytes text, struct assembly *assembly, struct cairn_buffer *out)
 {
 	struct cairn_buffer inside = cairn_buffer(SIZE_MAX);
 	bool holds = row->flat != 0 || row->cum != 0;
@@ -170,7 +173,8 @@ void cairn_list_html(const struct cairn_list *list, struct cairn_view *view, con
 {
 	struct assembly assembly;
 	open_assembly(&assembly, view, wanted, find);
-	cairn_buffer_format(out, "<!doctype html>\n<html lang=en><meta charset=utf-8><meta name=viewport content=\"width=device-width\">\n<title>");
+	cairn_buffer_format(
+		out, "<!doctype html>\n<html lang=en><meta charset=utf-8><meta name=viewport content=\"width=device-width\">\n<title>");
 	add_text(out, wanted);
 	cairn_buffer_format(out, "</title><style>%s</style>\n<h1>Source of ", style);
 	add_text(out, wanted);

@@ -43,7 +43,8 @@ static void write_edge(const struct table *table, const struct cairn_graph_edge 
 		return;
 	int width = 63 + (table->view->options.errors ? 2 * (CAIRN_INTERVAL_WIDTH + 1) : 0);
 	cairn_buffer_format(table->out, "%*s%s %6.2f%% |   ", width, cairn_head_number(table->view, table->shape, edge->value, number),
-			    cairn_head_interval_column(table->view, table->shape, edge->value, edge->spread, errors), cairn_number_percent(edge->value, cum));
+			    cairn_head_interval_column(table->view, table->shape, edge->value, edge->spread, errors),
+			    cairn_number_percent(edge->value, cum));
 	write_name(table, table->graph->nodes[other].entry, edge->inlined ? " (inline)\n" : "\n");
 }
 

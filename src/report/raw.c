@@ -125,8 +125,8 @@ void cairn_raw_text(const struct cairn_profile *profile, struct cairn_buffer *ou
 	for (size_t i = 0; i < profile->mapping_count; i++) {
 		const struct cairn_mapping *mapping = &profile->mappings[i];
 		const struct cairn_module *module = &profile->modules[mapping->module];
-		cairn_buffer_format(out, " %zu: 0x%llx/0x%llx/0x%llx", i + 1, (unsigned long long)mapping->start, (unsigned long long)mapping->limit,
-				    (unsigned long long)mapping->offset);
+		cairn_buffer_format(out, " %zu: 0x%llx/0x%llx/0x%llx", i + 1, (unsigned long long)mapping->start,
+				    (unsigned long long)mapping->limit, (unsigned long long)mapping->offset);
 		write_text(profile, " ", module->path, module->build_id ? " build-id " : "", out);
 		write_text(profile, "", module->build_id, module->deleted ? " (deleted)\n" : "\n", out);
 	}

@@ -58,8 +58,9 @@ static bool same_label(const struct cairn_view_label *a, const struct cairn_view
 
 static void add_label(struct tags *tags, const struct cairn_view_label *label, double value, struct cairn_spread spread)
 {
-	uint64_t hash = cairn_hash_bytes(label->key.data, label->key.length) +
-			(label->is_number ? cairn_hash_mix((uint64_t)label->number) : cairn_hash_bytes(label->text.data, label->text.length));
+	uint64_t hash =
+		cairn_hash_bytes(label->key.data, label->key.length) +
+		(label->is_number ? cairn_hash_mix((uint64_t)label->number) : cairn_hash_bytes(label->text.data, label->text.length));
 	size_t position = 0;
 	uint32_t id;
 	while ((id = cairn_index_next(&tags->index, hash, &position)) != CAIRN_NONE)
@@ -115,7 +116,8 @@ static void merge_by_text(struct tags *tags, const struct cairn_shape *shape)
 	for (size_t i = 0; i < tags->count; i++) {
 		struct cairn_view_label label = tags->items[i].label;
 		if (label.is_number) {
-			label.text = cairn_bytes_of(cairn_arena_text(&merged.arena, cairn_bytes_of(cairn_label_text(&label, shape->bytes, text, sizeof text))));
+			label.text = cairn_bytes_of(
+				cairn_arena_text(&merged.arena, cairn_bytes_of(cairn_label_text(&label, shape->bytes, text, sizeof text))));
 			label.is_number = false;
 		}
 		add_label(&merged, &label, tags->items[i].value, tags->items[i].spread);

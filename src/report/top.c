@@ -100,7 +100,8 @@ void cairn_top_text(const struct cairn_top *top, const struct cairn_view *view, 
 				    cairn_head_interval_column(view, shape, row->flat, row->flat_spread, flat_errors),
 				    cairn_number_percent(row->flat, view->whole), cairn_number_percent(sum, view->whole),
 				    cairn_head_number(view, shape, row->cum, cum),
-				    cairn_head_interval_column(view, shape, row->cum, row->cum_spread, cum_errors), cairn_number_percent(row->cum, view->whole));
+				    cairn_head_interval_column(view, shape, row->cum, row->cum_spread, cum_errors),
+				    cairn_number_percent(row->cum, view->whole));
 		struct cairn_bytes name = cairn_view_name(view, row->entry);
 		cairn_buffer_append(out, name.data, name.length);
 		cairn_buffer_byte(out, '\n');

@@ -48,8 +48,9 @@ static void write_text(struct cairn_view *view, size_t sample, const struct cair
 	const bool *inlined = cairn_view_inlined(view);
 	cairn_buffer_format(out, "%12s   ", cairn_head_number(view, shape, cairn_view_value(view, sample), text));
 	if (view->options.errors)
-		cairn_buffer_format(out, "95 %%: %s\n               ",
-				    cairn_head_interval(view, shape, cairn_view_value(view, sample), cairn_view_spread(view, sample), text));
+		cairn_buffer_format(
+			out, "95 %%: %s\n               ",
+			cairn_head_interval(view, shape, cairn_view_value(view, sample), cairn_view_spread(view, sample), text));
 	for (size_t d = 0; d < depth; d++) {
 		struct cairn_bytes name = cairn_view_name(view, stack[d]);
 		if (d)

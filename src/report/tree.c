@@ -48,7 +48,8 @@ static uint32_t add_node(struct cairn_tree *tree, uint32_t parent, uint32_t entr
 {
 	cairn_array_room(tree->nodes, tree->count, tree->capacity);
 	uint32_t node = (uint32_t)tree->count++;
-	tree->nodes[node] = (struct cairn_tree_node){.entry = entry, .parent = parent, .first_child = CAIRN_NONE, .next_sibling = CAIRN_NONE};
+	tree->nodes[node] =
+		(struct cairn_tree_node){.entry = entry, .parent = parent, .first_child = CAIRN_NONE, .next_sibling = CAIRN_NONE};
 	return node;
 }
 
@@ -79,7 +80,8 @@ static bool is_nothing(const struct making *making, size_t of_view)
 {
 	const struct cairn_view *view = making->view;
 	return making->options->weights ? making->options->weights[of_view] == 0
-					: cairn_view_value(view, of_view) == 0 && cairn_view_objects(view, of_view) == 0 && cairn_view_base(view, of_view) == 0;
+					: cairn_view_value(view, of_view) == 0 && cairn_view_objects(view, of_view) == 0 &&
+						  cairn_view_base(view, of_view) == 0;
 }
 
 static void add_self(const struct making *making, struct cairn_tree_node *node, uint32_t sample)
@@ -104,7 +106,8 @@ static void take_stacks(struct making *making)
 			continue;
 		size_t depth;
 		const uint32_t *stack = cairn_view_stack(view, i, &depth);
-		making->stacks = cairn_array_reserve(making->stacks, &making->stack_capacity, making->stack_count + depth + 1, sizeof *stack);
+		making->stacks =
+			cairn_array_reserve(making->stacks, &making->stack_capacity, making->stack_count + depth + 1, sizeof *stack);
 		uint32_t *to = making->stacks + making->stack_count;
 		for (size_t d = 0; d < depth; d++)
 			to[d] = stack[making->options->reversed ? d : depth - 1 - d];
@@ -316,7 +319,8 @@ static void sum_up(struct cairn_tree *tree, enum cairn_tree_sizes sizes)
 static int compare_values(const void *a, const void *b, void *nodes)
 {
 	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
-	double l = fabs(((struct cairn_tree_node *)nodes)[left].value.total), r = fabs(((struct cairn_tree_node *)nodes)[right].value.total);
+	double l = fabs(((struct cairn_tree_node *)nodes)[left].value.total),
+	       r = fabs(((struct cairn_tree_node *)nodes)[right].value.total);
 	return l != r ? (l > r ? -1 : 1) : (left > right) - (left < right);
 }
 

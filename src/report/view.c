@@ -28,7 +28,8 @@ bool cairn_view_choose(const struct cairn_profile *profile, const struct cairn_v
 	if (*value != CAIRN_NONE)
 		return true;
 	if (strncmp(wanted, "alloc_", 6) == 0 && profile->kind == CAIRN_PROFILE_HEAP)
-		return cairn_fail(error, "the profile has no %s: jemalloc counts what was freed only with prof_accum:true in MALLOC_CONF", wanted);
+		return cairn_fail(error, "the profile has no %s: jemalloc counts what was freed only with prof_accum:true in MALLOC_CONF",
+				  wanted);
 	struct cairn_buffer known = cairn_buffer(200);
 	for (uint32_t i = 0; i < profile->value_count; i++)
 		cairn_buffer_format(&known, "%s%s", i ? ", " : "", cairn_profile_string(profile, profile->value_types[i].type));
@@ -85,7 +86,8 @@ void cairn_view_place(const struct cairn_view *view, const struct cairn_location
 		cairn_buffer_text(out, cairn_base_name(cairn_profile_string(profile, module->path)));
 		if (view->options.granularity != CAIRN_BY_FILE) {
 			cairn_buffer_byte(out, '+');
-			cairn_buffer_hex(out, cairn_profile_file_offset(profile, location) + profile->mappings[location->mapping].link_bias);
+			cairn_buffer_hex(out,
+					 cairn_profile_file_offset(profile, location) + profile->mappings[location->mapping].link_bias);
 		}
 	}
 }
@@ -121,7 +123,8 @@ static uint32_t name_frame(struct cairn_view *view, uint32_t location_id, uint32
 	out->length = 0;
 	if (view->options.name) {
 		view->options.name(view, location_id, frame_id, out);
-		const struct cairn_frame named = frame_id == CAIRN_NONE ? (struct cairn_frame){.function = CAIRN_NONE} : profile->frames[frame_id];
+		const struct cairn_frame named =
+			frame_id == CAIRN_NONE ? (struct cairn_frame){.function = CAIRN_NONE} : profile->frames[frame_id];
 		return add_entry(view, out, named.function, named.line, location_id);
 	}
 	if (view->options.granularity == CAIRN_BY_ADDRESS && location->mapping != CAIRN_NONE) {
@@ -349,8 +352,9 @@ void cairn_view_drop(struct cairn_view *view, const bool *dropped)
 bool cairn_view_match(struct cairn_view *view, uint32_t function, const struct cairn_pattern *pattern)
 {
 	const struct cairn_profile *profile = view->profile;
-	return function != CAIRN_NONE && (cairn_pattern_match(pattern, cairn_bytes_of(cairn_view_function(view, function))) ||
-					  cairn_pattern_match(pattern, cairn_strings_bytes(&profile->strings, profile->functions[function].name)));
+	return function != CAIRN_NONE &&
+	       (cairn_pattern_match(pattern, cairn_bytes_of(cairn_view_function(view, function))) ||
+		cairn_pattern_match(pattern, cairn_strings_bytes(&profile->strings, profile->functions[function].name)));
 }
 
 static bool is_unit(const struct cairn_view *view, const char *unit)

@@ -68,7 +68,8 @@ void cairn_ages_clock_make(struct cairn_ages_clock *clock, double seconds)
 			/* The last bucket has no end of its own, and nothing lived longer than it was observed. */
 			double from = class_start(lifetime) - clock->youngest;
 			double to = fmin(lifetime < CAIRN_LIFETIMES - 1 ? class_start(lifetime + 1) : seconds, seconds);
-			clock->dies[lifetime][law] = never || to <= from + clock->youngest ? 0 : exp(-from / mean) - exp(-(to - clock->youngest) / mean);
+			clock->dies[lifetime][law] =
+				never || to <= from + clock->youngest ? 0 : exp(-from / mean) - exp(-(to - clock->youngest) / mean);
 		}
 	}
 }
@@ -286,7 +287,8 @@ static struct change find_change(const struct path *path, int first)
 	for (int slot = first; slot < judged_slots - shortest; slot++) {
 		double width_recent = slot - first;
 		if (width_recent >= shortest) {
-			double evidence = births_evidence(recent, width_recent, scale) + births_evidence(all - recent, width - width_recent, scale);
+			double evidence =
+				births_evidence(recent, width_recent, scale) + births_evidence(all - recent, width - width_recent, scale);
 			double weight = exp(evidence - constant) / fmax(1, places);
 			bool ends = recent / width_recent < stopped_share * (all - recent) / (width - width_recent);
 			sum += weight;

@@ -99,7 +99,8 @@ void cairn_bill_svg(const struct cairn_bill *bill, const struct cairn_bill_pictu
 			    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %u\" width=\"%d\" height=\"%u\" role=\"img\">\n",
 			    width, height, width, height);
 	cairn_buffer_text(out,
-			  "<style>:root{width:100%;height:auto}svg{font:13px system-ui,-apple-system,Segoe UI,Roboto,Noto Sans,DejaVu Sans,sans-serif;background:#fff;fill:#22252a}"
+			  "<style>:root{width:100%;height:auto}svg{font:13px system-ui,-apple-system,Segoe UI,Roboto,Noto Sans,DejaVu "
+			  "Sans,sans-serif;background:#fff;fill:#22252a}"
 			  ".head{font-size:20px;font-weight:650}.less{fill:#686d75}.number{font-variant-numeric:tabular-nums}"
 			  ".grid{stroke:#22252a;opacity:.1}rect{stroke:#fff;stroke-width:.5}"
 			  "@media(prefers-color-scheme:dark){svg{background:#1c1f23;fill:#e7e5e1}.less{fill:#9ba0a7}.grid{stroke:#e7e5e1}"
@@ -119,7 +120,8 @@ void cairn_bill_html(const struct cairn_bill *bill, const struct cairn_bill_pict
 		out,
 		"<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"color-scheme\" content=\"light dark\"><title>");
 	cairn_xml_text(out, cairn_bytes_of(picture->title));
-	cairn_buffer_text(out, "</title>\n<style>body{margin:1em auto;max-width:1040px}svg{max-width:100%;min-width:720px;height:auto}</style>\n");
+	cairn_buffer_text(
+		out, "</title>\n<style>body{margin:1em auto;max-width:1040px}svg{max-width:100%;min-width:720px;height:auto}</style>\n");
 	cairn_bill_svg(bill, picture, out);
 	cairn_buffer_text(out, "</html>\n");
 }

@@ -40,7 +40,7 @@ enum { points_for_change = 12, points_for_step = 5 };
 static const double priors[CAIRN_COURSE_KINDS] = {
 	[CAIRN_COURSE_FLAT] = 1,     [CAIRN_COURSE_LINE] = 0.3,    [CAIRN_COURSE_BEGAN] = 0.15, [CAIRN_COURSE_BENT] = 0.05,
 	[CAIRN_COURSE_WARMED] = 0.1, [CAIRN_COURSE_LIFTED] = 0.05, [CAIRN_COURSE_STOPPED] = 0.1, [CAIRN_COURSE_STEP] = 0.1,
-	[CAIRN_COURSE_FILLING] = 0.3, [CAIRN_COURSE_SLOW] = 0.15,
+	[CAIRN_COURSE_FILLING] = 0.18, [CAIRN_COURSE_SLOW] = 0.15,
 };
 /* Few dumps cannot tell a line from what fills up within them, so that what is believed before would decide: then it is the line. */
 static const double filling_in_few = 0.5;

@@ -91,6 +91,8 @@ void cairn_courses_free(struct cairn_courses *courses);
 struct cairn_unit_size {
 	double amount;
 	bool known;
+	bool counted;      /* the dumps say how many samples */
+	double came, went; /* in all the time */
 };
 
 /* Weighs them for VALUES, one for each point. */

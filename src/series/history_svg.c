@@ -135,7 +135,8 @@ static void write_value_axis(const struct drawing *drawing)
 	char text[24];
 	double step = exp2(ceil(log2(fmax(drawing->most / 6, 1))));
 	for (double value = 0; value < drawing->most; value += step)
-		cairn_buffer_format(drawing->out, "<path class=\"grid\" d=\"M%d,%.1fH%d\"/><text class=\"value\" x=\"%d\" y=\"%.1f\">%s</text>\n", left,
+		cairn_buffer_format(drawing->out,
+				    "<path class=\"grid\" d=\"M%d,%.1fH%d\"/><text class=\"value\" x=\"%d\" y=\"%.1f\">%s</text>\n", left,
 				    y_of(drawing, value), width - side, left - 8, y_of(drawing, value) + 4, cairn_text_human(value, text));
 }
 
@@ -150,8 +151,8 @@ static void write_time_axis(const struct drawing *drawing)
 		step = steps[s];
 	step *= fmax(1, ceil(whole / step / 9));
 	for (double before = step; before <= whole; before += step)
-		cairn_buffer_format(drawing->out, "<text class=\"time\" x=\"%.1f\" y=\"%.1f\">-%s</text>\n", x_of_seconds(drawing, before), ground + 20,
-				    cairn_text_span((int64_t)(before * CAIRN_SECOND_NS), text));
+		cairn_buffer_format(drawing->out, "<text class=\"time\" x=\"%.1f\" y=\"%.1f\">-%s</text>\n", x_of_seconds(drawing, before),
+				    ground + 20, cairn_text_span((int64_t)(before * CAIRN_SECOND_NS), text));
 	time_t end = (time_t)(drawing->history->rows[drawing->history->count - 1].time_ns / CAIRN_SECOND_NS);
 	struct tm parts;
 	char when[40];
@@ -193,7 +194,8 @@ static void write_legend(const struct drawing *drawing)
 			continue;
 		const struct cairn_history_row *row = &history->rows[history->count - 1];
 		row -= history->count > 1 && keys[i].value(row) <= 0;
-		cairn_buffer_format(drawing->out, "<path class=\"%s\" d=\"M%.1f,%.1fh14v0h-14Z\"/><text x=\"%.1f\" y=\"%.1f\">%s %s</text>\n",
+		cairn_buffer_format(drawing->out,
+				    "<path class=\"%s\" d=\"M%.1f,%.1fh14v0h-14Z\"/><text x=\"%.1f\" y=\"%.1f\">%s %s</text>\n",
 				    keys[i].class, x, y - 4, x + 20, y, keys[i].name, cairn_text_human(keys[i].value(row), text));
 		x += 300;
 	}
@@ -220,7 +222,8 @@ static const char style[] =
 	"text{font:12px system-ui,-apple-system,Segoe UI,Roboto,Noto Sans,DejaVu Sans,sans-serif;fill:#22252a}\n"
 	".title{font-size:20px;font-weight:650}.subtitle{font-size:14px}.subtitle,.value,.time,.end,.strip{fill:#686d75}\n"
 	".grid{stroke:#22252a;opacity:.1}.base{stroke:#686d75}.value,.end,.limit-label{text-anchor:end}.time{text-anchor:middle}\n"
-	".live{fill:#4e9a6b;fill-opacity:.55;stroke:#2f7a4c;stroke-width:1.6}.resident,.usage,.limit{fill:none;stroke:#22252a;stroke-width:2}\n"
+	".live{fill:#4e9a6b;fill-opacity:.55;stroke:#2f7a4c;stroke-width:1.6}.resident,.usage,.limit{fill:none;stroke:#22252a;stroke-width:"
+	"2}\n"
 	".usage{stroke:#3b6fb6;stroke-dasharray:5 3}.limit{stroke:#c0322b;stroke-dasharray:9 5}.limit-label{fill:#c0322b;font-weight:600}\n"
 	".rate{fill:#d29a2f}\n"
 	"@media(prefers-color-scheme:dark){:root{background:#1c1f23}.sheet{fill:#1c1f23}text{fill:#e7e5e1}"
@@ -239,8 +242,8 @@ void cairn_history_svg(const struct cairn_history *history, const char *title, s
 		drawing.most_rate = fmax(drawing.most_rate, cairn_history_rate(history, i));
 	int height = heading + plot + gap + strip + foot;
 	cairn_buffer_text(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-	cairn_buffer_format(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\">\n", width, height,
-			    width, height);
+	cairn_buffer_format(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\">\n", width,
+			    height, width, height);
 	cairn_buffer_text(out, style);
 	cairn_buffer_text(out, "<rect class=\"sheet\" width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
 	write_heading(&drawing, title);

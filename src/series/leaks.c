@@ -87,10 +87,7 @@ static void judge_total(struct work *work)
 	memset(desk->values, 0, series->point_count * sizeof *desk->values);
 	for (size_t c = 0; c < series->cell_count; c++) {
 		const struct cairn_series_cell *cell = &series->cells[c];
-		desk->values[cell->point].value += cell->value;
-		cairn_spread_add(&desk->values[cell->point].spread, cairn_series_cell_spread(cell));
-		desk->values[cell->point].coming += cell->value * cell->unit;
-		desk->values[cell->point].unsure += cell->unsure ? cell->value : 0;
+		cairn_series_value_add(&desk->values[cell->point], cell);
 	}
 	work->leaks->now = desk->values[series->point_count - 1];
 	struct cairn_ages *ages = work->ages ? cairn_array_zero(1, sizeof *ages) : NULL;

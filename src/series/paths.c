@@ -54,11 +54,36 @@ void cairn_series_paths_values(const struct cairn_series_paths *paths, size_t pa
 	for (size_t r = paths->first[path]; r < paths->first[path + 1]; r++)
 		for (size_t c = series->first[paths->rows[r]]; c < series->first[paths->rows[r] + 1]; c++) {
 			const struct cairn_series_cell *cell = &series->cells[c];
-			values[cell->point].value += cell->value;
-			cairn_spread_add(&values[cell->point].spread, cairn_series_cell_spread(cell));
-			values[cell->point].coming += cell->value * cell->unit;
-			values[cell->point].unsure += cell->unsure ? cell->value : 0;
+			cairn_series_value_add(&values[cell->point], cell);
 		}
+}
+
+void cairn_series_value_add(struct cairn_series_value *value, const struct cairn_series_cell *cell)
+{
+	value->value += cell->value;
+	cairn_spread_add(&value->spread, cairn_series_cell_spread(cell));
+	value->coming += cell->value * cell->unit;
+	value->unsure += cell->unsure ? cell->value : 0;
+	value->allocated += cell->allocated;
+	value->uncounted |= cell->allocated < 0;
+}
+
+/* What came and went in all, in samples, where the dumps say what was ever allocated. That only falls when a process is another, or its
+ * profile was reset: what was before does not count then, nor that a path came. */
+static void count_events(struct cairn_unit_size *unit, const struct cairn_series_value *values, size_t count)
+{
+	double came = 0, change = 0;
+	unit->counted = count > 1 && unit->amount > 0 && unit->known; /* of objects of several large sizes, one sample may look like many */
+	for (size_t i = 1; i < count; i++) {
+		double more = values[i].allocated - values[i - 1].allocated;
+		unit->counted &= !values[i].uncounted && !values[i - 1].uncounted;
+		bool begins = more < 0 || values[i - 1].allocated <= 0;
+		came = begins ? 0 : came + more;
+		change = begins ? 0 : change + values[i].value - values[i - 1].value;
+	}
+	unit->came = unit->counted ? came / unit->amount : 0;
+	unit->went = unit->counted ? fmax(0, came - change) / unit->amount : 0;
+	unit->counted &= unit->came > 0;
 }
 
 struct cairn_unit_size cairn_series_unit(const struct cairn_series_value *values, size_t count)
@@ -70,7 +95,9 @@ struct cairn_unit_size cairn_series_unit(const struct cairn_series_value *values
 		coming += values[i].coming;
 		unsure += values[i].unsure;
 	}
-	return (struct cairn_unit_size){sum > 0 ? coming / sum : 0, unsure <= tolerated * sum};
+	struct cairn_unit_size unit = {.amount = sum > 0 ? coming / sum : 0, .known = unsure <= tolerated * sum};
+	count_events(&unit, values, count);
+	return unit;
 }
 
 struct cairn_interval cairn_series_interval(const struct cairn_series *series, const struct cairn_series_value *value)
@@ -94,5 +121,7 @@ void cairn_series_values_add(struct cairn_series_value *to, const struct cairn_s
 		cairn_spread_add(&to[i].spread, more[i].spread);
 		to[i].coming += more[i].coming;
 		to[i].unsure += more[i].unsure;
+		to[i].allocated += more[i].allocated;
+		to[i].uncounted |= more[i].uncounted;
 	}
 }

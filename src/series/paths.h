@@ -21,12 +21,17 @@ struct cairn_series_value {
 	struct cairn_spread spread;
 	double coming; /* variance if each sample, even one that is always taken, came or went by chance */
 	double unsure; /* the part of the value that may come and go in larger pieces than that */
+	double allocated; /* ever, freed or not */
+	bool uncounted;   /* that is not known of all of it */
 };
+
+/* Adds CELL to the value at its point. */
+void cairn_series_value_add(struct cairn_series_value *value, const struct cairn_series_cell *cell);
 
 /* Adds MORE to TO, COUNT values each. */
 void cairn_series_values_add(struct cairn_series_value *to, const struct cairn_series_value *more, size_t count);
 
-/* The value that one sample of a path with VALUES at COUNT points represents. */
+/* The value that one sample of a path with VALUES at COUNT points represents; and how many came and went, where that is known. */
 struct cairn_unit_size cairn_series_unit(const struct cairn_series_value *values, size_t count);
 
 /* The 95 % confidence interval of a value; both ends are NAN if it is unknown. */

@@ -44,12 +44,14 @@ struct cairn_series_cell cairn_series_cell_of(const struct cairn_profile *part, 
 	const double *values = cairn_profile_values(part, sample);
 	double amount = values[value], other = partner == CAIRN_NONE ? 0 : values[partner];
 	struct cairn_spread spread = cairn_profile_line_spread(part, value, amount, other);
+	uint32_t allocated = cairn_profile_accumulated(part, value);
 	return (struct cairn_series_cell){
 		.value = amount,
 		.weight = amount > 0 ? spread.variance / amount : 0,
 		.mixed = spread.unknown > 0,
 		.unsure = is_unsure(part, value, amount, other),
 		.unit = cairn_profile_unit(part, value, amount, other),
+		.allocated = allocated == CAIRN_NONE ? -1 : values[allocated],
 	};
 }
 

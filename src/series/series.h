@@ -29,6 +29,7 @@ struct cairn_series_cell {
 	bool mixed;    /* objects of several sizes, whose count has an error that is not known */
 	bool unsure;   /* objects of several sizes, some of which may be large: what one sample stands for is not known */
 	double unit;   /* what one sample stands for: a share of the value that comes and goes at once */
+	double allocated; /* ever, freed or not; -1 where the dump does not say */
 };
 
 /* What the newest dump says of ages and lifetimes; nothing where it is not of Cairn's own engine, or was not read with them. */

@@ -143,11 +143,13 @@ static void write_time_axis(const struct drawing *drawing)
 		double x = x_of_time(drawing, (double)at - start);
 		if (x > width - 90)
 			break;
-		cairn_buffer_format(drawing->out, "<path d=\"M%.1f,%.1fv5\"/><text x=\"%.1f\" y=\"%.1f\">", x, drawing->bottom, x, drawing->bottom + 20);
+		cairn_buffer_format(drawing->out, "<path d=\"M%.1f,%.1fv5\"/><text x=\"%.1f\" y=\"%.1f\">", x, drawing->bottom, x,
+				    drawing->bottom + 20);
 		write_time(drawing, at, step);
 		cairn_buffer_text(drawing->out, "</text>");
 	}
-	cairn_buffer_format(drawing->out, "</g>\n<text class=\"axis zone\" x=\"%d\" y=\"%.1f\">UTC</text>\n", width - side, drawing->bottom + 20);
+	cairn_buffer_format(drawing->out, "</g>\n<text class=\"axis zone\" x=\"%d\" y=\"%.1f\">UTC</text>\n", width - side,
+			    drawing->bottom + 20);
 }
 
 /* Layers. */
@@ -193,7 +195,8 @@ static double find_room(const struct drawing *drawing, size_t start, size_t end,
 		if (middle - text_width / 2 < first || middle + text_width / 2 > last)
 			continue;
 		for (size_t j = start; j < end; j++)
-			if (fabs(x_of(drawing, j) - middle) <= text_width / 2 || (j + 1 < end && x_of(drawing, j) < middle && x_of(drawing, j + 1) > middle)) {
+			if (fabs(x_of(drawing, j) - middle) <= text_width / 2 ||
+			    (j + 1 < end && x_of(drawing, j) < middle && x_of(drawing, j + 1) > middle)) {
 				ceiling = fmax(ceiling, y_of(drawing, drawing->edge[j]));
 				ground = fmin(ground, y_of(drawing, drawing->below[j]));
 			}
@@ -248,7 +251,8 @@ static void write_layers(struct drawing *drawing)
 		cairn_xml_text(out, at->name);
 		cairn_buffer_format(out, ": %s at the start, %s at the end, ", number(drawing, at->values[0].value, first),
 				    number(drawing, at->values[drawing->points - 1].value, last));
-		cairn_words_trend(&at->trend, cairn_series_hours(timeline->series, drawing->points - 1), timeline->view, &(struct cairn_shape){0}, out);
+		cairn_words_trend(&at->trend, cairn_series_hours(timeline->series, drawing->points - 1), timeline->view,
+				  &(struct cairn_shape){0}, out);
 		cairn_buffer_format(out, " (%s)</title></path>\n", cairn_words_sure(at->trend.confidence, sure, sizeof sure));
 		write_label(drawing, layer, &labels);
 	}
@@ -341,7 +345,8 @@ static void write_limit(const struct drawing *drawing)
 	if (!above)
 		write_line(drawing, "limit", limit_at);
 	cairn_buffer_format(drawing->out, "<text class=\"limit-label halo\" x=\"%d\" y=\"%.1f\">limit %s%s</text>\n", width - side - 4,
-			    above ? drawing->top + 12 : y_of(drawing, limit) - 5, number(drawing, limit, text), above ? ", above this picture" : "");
+			    above ? drawing->top + 12 : y_of(drawing, limit) - 5, number(drawing, limit, text),
+			    above ? ", above this picture" : "");
 }
 
 static void write_restarts(const struct drawing *drawing)
@@ -349,8 +354,10 @@ static void write_restarts(const struct drawing *drawing)
 	for (size_t i = 1; i < drawing->points; i++)
 		if (point_at(drawing, i)->run != point_at(drawing, i - 1)->run) {
 			double x = (x_of(drawing, i) + x_of(drawing, i - 1)) / 2;
-			cairn_buffer_format(drawing->out, "<path class=\"restart\" d=\"M%.1f,%.1fV%.1f\"/>", x, drawing->top, drawing->bottom);
-			cairn_buffer_format(drawing->out, "<text class=\"restart-label halo\" x=\"%.1f\" y=\"%.1f\">restart</text>\n", x, drawing->top + 12);
+			cairn_buffer_format(drawing->out, "<path class=\"restart\" d=\"M%.1f,%.1fV%.1f\"/>", x, drawing->top,
+					    drawing->bottom);
+			cairn_buffer_format(drawing->out, "<text class=\"restart-label halo\" x=\"%.1f\" y=\"%.1f\">restart</text>\n", x,
+					    drawing->top + 12);
 		}
 }
 
@@ -389,8 +396,8 @@ static struct key find_key(const struct drawing *drawing, size_t place)
 	const struct cairn_timeline *timeline = drawing->timeline;
 	size_t last = drawing->points - 1, layer = timeline->layer_count - 1 - place;
 	if (place < timeline->layer_count)
-		return (struct key){timeline->layers[layer].name, color_of(timeline, layer), NULL, timeline->layers[layer].values[last].value,
-				    timeline->layers[layer].values[last].spread};
+		return (struct key){timeline->layers[layer].name, color_of(timeline, layer), NULL,
+				    timeline->layers[layer].values[last].value, timeline->layers[layer].values[last].spread};
 	if (place == timeline->layer_count)
 		return (struct key){cairn_bytes_of("All live memory, as sampled"), 0, "total", timeline->totals[last].value,
 				    timeline->totals[last].spread};

@@ -34,14 +34,17 @@ static const double sigmas_95 = 1.959964;
 enum { points_for_search = 12 };
 /* Half of the chance of a false alarm is for lines, half for all that began somewhere. */
 static const double line_share = 2, searched_share = 2;
+/* Where what came and went is counted, a quarter of the chance of a false alarm is for the counts, the rest for the other tests. */
+static const double counts_share = 4, other_share = 4 / 3.0;
 /* Blocks of dumps must agree where there are at least so many of them. */
 enum { blocks_least = 8 };
 /* From noise that lasts so long on, what is left of it one interval later, steps may lean on each other. */
 static const double lasting = 0.95;
 /* So many samples that came or went are few: beyond it Student's law is as careful as the coin's. */
 static const double few_events = 60;
-/* Fewer points than these say nothing. */
-enum { points_least = 3 };
+/* Fewer points than these say nothing. Counts of what came and went are used from so many on that filling and a step are told from
+ * growth (course.c). */
+enum { points_least = 3, points_to_count = 5 };
 
 const char *cairn_verdict_name(enum cairn_verdict verdict)
 {
@@ -99,6 +102,7 @@ struct path {
 	const struct cairn_evidence *evidence;
 	const double *values;
 	double unit;
+	struct cairn_unit_size events; /* what came and went, where that is known for all the points */
 };
 
 /* Evidence by what it says of the path now. */
@@ -498,16 +502,44 @@ static void set_level(struct cairn_trend *trend, const struct path *path, const 
 	trend->level_high = trend->level + sigmas_95 * deviation;
 }
 
+/* Where the dumps say how many samples came and went, another test: of a population in balance as many come as go, so that as many heads of
+ * a fair coin must be unlikely. It needs no guess of the noise, but knows nothing of what swings or wanders: so the evidence must be for
+ * growth, of all that may have been, where rest counts for as much less as the counts are less likely from a fair coin than from any. */
+static bool grows_by_counts(const struct path *path, const struct summary *summary, double *chance)
+{
+	static const double most_of_all = 0.5;
+	double came = path->events.came, went = path->events.went, all = came + went;
+	int sign;
+	double log_fair = lgamma_r(all + 1, &sign) - lgamma_r(came + 1, &sign) - lgamma_r(went + 1, &sign) - all * M_LN2;
+	double rest = summary->share[class_rest] * fmin(1, (all + 1) * exp(log_fair));
+	*chance = fmin(1, *chance * cairn_law_coin_above(all, came));
+	return *chance < false_alarm && summary->share[class_growing] > most_of_all * (1 - summary->share[class_rest] + rest);
+}
+
+/* What the dumps alone would not have shown, they do not say the rate of; the counts do. */
+static void set_counted_rate(struct cairn_trend *trend, const struct path *path)
+{
+	const struct cairn_courses *courses = path->courses;
+	double hours = fmax(1e-9, courses->hours[courses->count - 1] - courses->hours[0]);
+	trend->per_hour = (path->events.came - path->events.went) * path->unit / hours;
+	trend->error = sqrt(path->events.came + path->events.went) * path->unit / hours;
+}
+
 static void judge_points(struct cairn_trend *trend, const struct path *path, size_t comparisons)
 {
 	struct summary summary = sum_up(path);
-	double family = fmax(1, (double)comparisons);
+	bool counted = path->events.counted && path->courses->count >= points_to_count;
+	double all = fmax(1, (double)comparisons), family = counted ? all * other_share : all, by_counts = all * counts_share;
 	double up = fmin(1, family * chance_of_moving(path, 1)), down = fmin(1, family * chance_of_moving(path, -1));
+	bool only_counts = up >= false_alarm && counted && grows_by_counts(path, &summary, &by_counts);
+	up = only_counts ? by_counts : up;
 	*trend = (struct cairn_trend){.since = path->courses->hours[0], .chance = fmin(up, down)};
 	const double *share = summary.share;
 	if (up < false_alarm && share[class_growing] >= fmax(share[class_filling], share[class_stopped])) {
 		trend->verdict = CAIRN_GROWING;
 		judge_moving(trend, path, &summary, up, comparisons);
+		if (only_counts)
+			set_counted_rate(trend, path);
 	} else if (down < false_alarm && share[class_shrinking] >= share[class_fallen]) {
 		trend->verdict = CAIRN_SHRINKING;
 		judge_moving(trend, path, &summary, down, comparisons);
@@ -552,7 +584,8 @@ static double earlier_level(const struct cairn_trend_clock *clock, const double 
 static void judge_range(struct cairn_trend *trend, struct cairn_trend_judge *judge, struct cairn_courses **kept, const double *values,
 			size_t first, size_t end, struct cairn_unit_size unit, size_t comparisons)
 {
-	struct path path = {courses_of(judge->clock, kept, first, end), judge->evidence, values + first, unit.amount};
+	struct path path = {courses_of(judge->clock, kept, first, end), judge->evidence, values + first, unit.amount, unit};
+	path.events.counted &= end == judge->clock->count && path.courses->runs == 1;
 	cairn_courses_weigh(path.courses, path.values, unit, judge->evidence);
 	judge_points(trend, &path, comparisons);
 }

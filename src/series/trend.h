@@ -10,6 +10,9 @@
  * Three things guard the test where its assumptions end. Few samples: each one comes or goes, so as many heads of a fair coin must be
  * unlikely. Steps that lean on each other: blocks of dumps must agree as well as single ones. A path that is new, or was smaller before:
  * noise is taken from the part that is judged.
+ *
+ * Where the dumps also say what was ever allocated (prof_accum), the number of samples that came and went is known, and their balance is a
+ * second test, which needs no guess of the noise.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_SERIES_TREND_H
 #define CAIRN_SERIES_TREND_H

@@ -48,7 +48,8 @@ void cairn_words_detail(const struct cairn_trend *trend, double hours, const str
 		break;
 	case CAIRN_FILLING:
 		cairn_buffer_format(out, "%s near %s, %s to %s", trend->refilling ? "fills again after a restart, was" : "levels off",
-				    cairn_head_number(view, shape, trend->level, level), cairn_head_number(view, shape, trend->level_low, low),
+				    cairn_head_number(view, shape, trend->level, level),
+				    cairn_head_number(view, shape, trend->level_low, low),
 				    cairn_head_number(view, shape, trend->level_high, high));
 		break;
 	case CAIRN_SAWTOOTH:

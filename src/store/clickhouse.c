@@ -52,10 +52,11 @@ static struct cairn_engine_connection *open_server(const char *name, struct cair
 	const char *rest = strstr(name, "://") + 3, *slash = strchr(rest, '/');
 	const char *at = slash ? memrchr(rest, '@', (size_t)(slash - rest)) : NULL;
 	const char *host = at ? at + 1 : rest;
-	if (!slash || slash == host || strspn(slash + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != strlen(slash + 1) ||
-	    !slash[1]) {
-		cairn_fail_usage(error, "a ClickHouse store is called clickhouse://[USER:PASSWORD@]HOST:PORT/DATABASE; the database has letters, "
-					"digits and _ only");
+	if (!slash || slash == host ||
+	    strspn(slash + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != strlen(slash + 1) || !slash[1]) {
+		cairn_fail_usage(error,
+				 "a ClickHouse store is called clickhouse://[USER:PASSWORD@]HOST:PORT/DATABASE; the database has letters, "
+				 "digits and _ only");
 		return NULL;
 	}
 	struct cairn_engine_connection *connection = calloc(1, sizeof *connection);
@@ -117,14 +118,17 @@ static bool make_database(struct cairn_engine_connection *connection, const char
 
 static void list_columns(const struct cairn_table *table, struct cairn_buffer *out)
 {
-	static const char *const types[] = {
-		[CAIRN_COLUMN_NUMBER] = "UInt64", [CAIRN_COLUMN_REAL] = "Float64", [CAIRN_COLUMN_TEXT] = "String", [CAIRN_COLUMN_LIST] = "Array(UInt64)"};
+	static const char *const types[] = {[CAIRN_COLUMN_NUMBER] = "UInt64",
+					    [CAIRN_COLUMN_REAL] = "Float64",
+					    [CAIRN_COLUMN_TEXT] = "String",
+					    [CAIRN_COLUMN_LIST] = "Array(UInt64)"};
 	for (const struct cairn_column *column = table->columns; column->name; column++)
 		cairn_buffer_format(out, "%s%s %s", column == table->columns ? "(" : ", ", column->name, types[column->type]);
 	cairn_buffer_byte(out, ')');
 }
 
-static bool make(struct cairn_engine_connection *connection, const struct cairn_table *table, const char *cluster, struct cairn_error *error)
+static bool make(struct cairn_engine_connection *connection, const struct cairn_table *table, const char *cluster,
+		 struct cairn_error *error)
 {
 	char on_cluster[160] = "";
 	struct cairn_buffer statement = cairn_buffer(1 << 16);
@@ -143,13 +147,14 @@ static bool make(struct cairn_engine_connection *connection, const struct cairn_
 		cairn_buffer_text(&statement, " PARTITION BY toYYYYMMDD(toDateTime(intDiv(time_ns, 1000000000), 'UTC'))");
 	cairn_buffer_format(&statement, " ORDER BY (%s)", table->key);
 	cairn_buffer_byte(&statement, 0);
-	bool good = make_database(connection, on_cluster, error) && ask(connection, connection->database, statement.data, NULL, NULL, error);
+	bool good =
+		make_database(connection, on_cluster, error) && ask(connection, connection->database, statement.data, NULL, NULL, error);
 	statement.length = 0;
 	if (good && cluster) {
 		cairn_buffer_format(&statement, "CREATE TABLE IF NOT EXISTS %s%s ", table->name, on_cluster);
 		list_columns(table, &statement);
-		cairn_buffer_format(&statement, " ENGINE = Distributed('%.100s', '%s', '%s_local', %s)", cluster, connection->database, table->name,
-				    table->columns->name);
+		cairn_buffer_format(&statement, " ENGINE = Distributed('%.100s', '%s', '%s_local', %s)", cluster, connection->database,
+				    table->name, table->columns->name);
 		cairn_buffer_byte(&statement, 0);
 		good = ask(connection, connection->database, statement.data, NULL, NULL, error);
 	}

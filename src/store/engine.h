@@ -15,10 +15,11 @@ struct cairn_store_engine {
 	struct cairn_engine_connection *(*open)(const char *name, struct cairn_error *error);
 	void (*close)(struct cairn_engine_connection *connection);
 	/* Makes TABLE unless it is there. */
-	bool (*make)(struct cairn_engine_connection *connection, const struct cairn_table *table, const char *cluster, struct cairn_error *error);
+	bool (*make)(struct cairn_engine_connection *connection, const struct cairn_table *table, const char *cluster,
+		     struct cairn_error *error);
 	/* Adds COLUMN, a number, to TABLE as its last; it is 0 in the rows that are there. */
-	bool (*add_column)(struct cairn_engine_connection *connection, const struct cairn_table *table, const char *column, const char *cluster,
-			   struct cairn_error *error);
+	bool (*add_column)(struct cairn_engine_connection *connection, const struct cairn_table *table, const char *column,
+			   const char *cluster, struct cairn_error *error);
 	/* Adds the rows of each table, in order: all of them or, where that fails, some of them. */
 	bool (*insert)(struct cairn_engine_connection *connection, const struct cairn_buffer rows[CAIRN_TABLES], struct cairn_error *error);
 	/* Adds rows to one table. */
@@ -28,7 +29,8 @@ struct cairn_store_engine {
 	bool (*select)(struct cairn_engine_connection *connection, const char *statement, const char *types, struct cairn_buffer *rows,
 		       struct cairn_error *error);
 	/* Removes the rows of TABLE that are older than TIME_NS. */
-	bool (*forget)(struct cairn_engine_connection *connection, const struct cairn_table *table, int64_t time_ns, struct cairn_error *error);
+	bool (*forget)(struct cairn_engine_connection *connection, const struct cairn_table *table, int64_t time_ns,
+		       struct cairn_error *error);
 	const char *latest; /* what follows a table's name in a statement that must see the latest row of each key only */
 };
 

@@ -1,7 +1,7 @@
 /* snapshot.c - profiles as rows, and rows as profiles.
  *
- * A frame is known by the build-id of its module and its offset in that file, so that the same code is the same frame on every machine. Where
- * there is no build-id, its path and its names are part of what it is known by: two builds at one path must not become one.
+ * A frame is known by the build-id of its module and its offset in that file, so that the same code is the same frame on every machine.
+ * Where there is no build-id, its path and its names are part of what it is known by: two builds at one path must not become one.
  *
  * The names of a frame are lines, innermost first: function, file, line and first line, separated by tabs.
  * SPDX-License-Identifier: Apache-2.0 */
@@ -298,12 +298,13 @@ enum { module_shift = 44 };
 
 static uint32_t add_mapping(struct cairn_profile *profile, struct cairn_map *mappings, const struct cairn_place *place)
 {
-	uint32_t path = cairn_strings_add(&profile->strings, place->module), build_id = cairn_strings_add(&profile->strings, place->build_id);
+	uint32_t path = cairn_strings_add(&profile->strings, place->module),
+		 build_id = cairn_strings_add(&profile->strings, place->build_id);
 	uint32_t module = cairn_profile_add_module(profile, path, build_id), *at = cairn_map_at(mappings, module);
 	if (*at == CAIRN_NONE) {
 		uint64_t start = (uint64_t)(module + 1) << module_shift;
-		*at = cairn_profile_add_mapping(profile, &(struct cairn_mapping){.start = start, .limit = start + ((uint64_t)1 << module_shift),
-										.module = module});
+		*at = cairn_profile_add_mapping(
+			profile, &(struct cairn_mapping){.start = start, .limit = start + ((uint64_t)1 << module_shift), .module = module});
 	}
 	return *at;
 }
@@ -329,8 +330,9 @@ static uint32_t location_of(struct cairn_profile *profile, const struct cairn_di
 	return *at;
 }
 
-void cairn_snapshot_read(struct cairn_profile *profile, const struct cairn_dictionary *dictionary, const struct cairn_store_process *process,
-			 const struct cairn_store_point *point, const struct cairn_stored_sample *samples, size_t count)
+void cairn_snapshot_read(struct cairn_profile *profile, const struct cairn_dictionary *dictionary,
+			 const struct cairn_store_process *process, const struct cairn_store_point *point,
+			 const struct cairn_stored_sample *samples, size_t count)
 {
 	struct cairn_map locations = {0}, mappings = {0};
 	profile->kind = CAIRN_PROFILE_HEAP;

@@ -9,7 +9,8 @@
 /* The number by which TENANT is known. */
 uint64_t cairn_store_tenant(struct cairn_bytes tenant);
 
-/* Appends the rows of SNAPSHOT, a whole one, to each table its own. Fails, with a sentence, for what is no profile of live memory with a time. */
+/* Appends the rows of SNAPSHOT, a whole one, to each table its own. Fails, with a sentence, for what is no profile of live memory with a
+ * time. */
 bool cairn_snapshot_write(const struct cairn_store_snapshot *snapshot, struct cairn_buffer rows[CAIRN_TABLES], struct cairn_error *error);
 
 /* What is known of the stacks and frames that samples refer to; each is fetched from the store once. All zeroes is nothing. */
@@ -41,7 +42,8 @@ struct cairn_stored_sample {
 struct cairn_stored_sample cairn_stored_sample_take(struct cairn_cursor *rows);
 
 /* Makes PROFILE, an initialised one, what PROCESS held at POINT; of stacks that the dictionary lacks, one frame says so. */
-void cairn_snapshot_read(struct cairn_profile *profile, const struct cairn_dictionary *dictionary, const struct cairn_store_process *process,
-			 const struct cairn_store_point *point, const struct cairn_stored_sample *samples, size_t count);
+void cairn_snapshot_read(struct cairn_profile *profile, const struct cairn_dictionary *dictionary,
+			 const struct cairn_store_process *process, const struct cairn_store_point *point,
+			 const struct cairn_stored_sample *samples, size_t count);
 
 #endif

@@ -114,10 +114,13 @@ static struct cairn_engine_connection *open_database(const char *path, struct ca
 	return NULL;
 }
 
-static bool make(struct cairn_engine_connection *connection, const struct cairn_table *table, const char *cluster, struct cairn_error *error)
+static bool make(struct cairn_engine_connection *connection, const struct cairn_table *table, const char *cluster,
+		 struct cairn_error *error)
 {
-	static const char *const types[] = {
-		[CAIRN_COLUMN_NUMBER] = "INTEGER", [CAIRN_COLUMN_REAL] = "REAL", [CAIRN_COLUMN_TEXT] = "TEXT", [CAIRN_COLUMN_LIST] = "BLOB"};
+	static const char *const types[] = {[CAIRN_COLUMN_NUMBER] = "INTEGER",
+					    [CAIRN_COLUMN_REAL] = "REAL",
+					    [CAIRN_COLUMN_TEXT] = "TEXT",
+					    [CAIRN_COLUMN_LIST] = "BLOB"};
 	struct cairn_buffer statement = cairn_buffer(1 << 16);
 	if (cluster)
 		return cairn_fail_usage(error, "--cluster is for ClickHouse; SQLite is one file");

@@ -1,4 +1,6 @@
-/* store.c - putting snapshots in and asking for them, on either engine.
+/* store.c - puts snapshots into a store and asks for them, on either engine.
+ *
+ * Longer than other files: both directions share the open store, its settings and the names that it knows.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "store/store.h"
 
@@ -111,8 +113,8 @@ bool cairn_store_init(struct cairn_store *store, const char *cluster, const uint
 		good = store->engine->make(store->connection, &cairn_tables[i], cluster, error);
 	good = good && read_settings(store, error) && (store->version != 1 || migrate(store, cluster, error));
 	if (good && store->version > schema_version)
-		good = cairn_fail(error, "the store's tables are of version %llu, and this program knows version %d", (unsigned long long)store->version,
-				  schema_version);
+		good = cairn_fail(error, "the store's tables are of version %llu, and this program knows version %d",
+				  (unsigned long long)store->version, schema_version);
 	cairn_row_number(&rows, setting_version);
 	cairn_row_number(&rows, schema_version);
 	if (keep_days || !store->version) {
@@ -136,8 +138,9 @@ bool cairn_store_check(struct cairn_store *store, struct cairn_error *error)
 	}
 	if (store->version == schema_version)
 		return true;
-	return cairn_fail(error, "the store's tables are of version %llu, and this program needs version %d%s", (unsigned long long)store->version,
-			  schema_version, store->version < schema_version ? "; 'cairn store init STORE' brings them up to date" : "");
+	return cairn_fail(error, "the store's tables are of version %llu, and this program needs version %d%s",
+			  (unsigned long long)store->version, schema_version,
+			  store->version < schema_version ? "; 'cairn store init STORE' brings them up to date" : "");
 }
 
 /* Removes what is too old, once an hour: whole days, so that no snapshot loses the one that it stands on. */
@@ -200,8 +203,8 @@ static void list_wanted(const struct cairn_snapshot_row *wanted, size_t count, s
 		first = wanted[i].time_ns < first ? wanted[i].time_ns : first;
 		last = wanted[i].time_ns > last ? wanted[i].time_ns : last;
 	}
-	cairn_buffer_format(statement, ") AND time_ns > %lld AND time_ns < %lld ORDER BY time_ns%c", (long long)(first - CAIRN_STORE_WHOLE_NS),
-			    (long long)last, 0);
+	cairn_buffer_format(statement, ") AND time_ns > %lld AND time_ns < %lld ORDER BY time_ns%c",
+			    (long long)(first - CAIRN_STORE_WHOLE_NS), (long long)last, 0);
 }
 
 /* The newest whole snapshot before each of WANTED, as far as there is one; an instance is in WANTED once. Returns how many. */
@@ -212,8 +215,10 @@ static bool find_bases(struct cairn_store *store, const struct cairn_snapshot_ro
 	struct cairn_map wanted_at = {0}, found_at = {0};
 	for (size_t i = 0; i < count; i++)
 		*cairn_map_at(&wanted_at, wanted[i].instance) = (uint32_t)i;
-	cairn_buffer_format(&statement, "SELECT instance, time_ns, period, unsampling, has_allocated FROM snapshots%s WHERE base_ns = 0 AND instance IN (",
-			    store->engine->latest);
+	cairn_buffer_format(
+		&statement,
+		"SELECT instance, time_ns, period, unsampling, has_allocated FROM snapshots%s WHERE base_ns = 0 AND instance IN (",
+		store->engine->latest);
 	list_wanted(wanted, count, &statement);
 	bool good = store->engine->select(store->connection, statement.data, "nnrnn", &rows, error);
 	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
@@ -243,7 +248,8 @@ static bool fetch_bases(struct cairn_store *store, struct found_base *found, siz
 {
 	struct cairn_buffer statement = cairn_buffer(SIZE_MAX), rows = cairn_buffer(SIZE_MAX);
 	struct cairn_map at = {0};
-	cairn_buffer_format(&statement, "SELECT instance, stack, bytes, objects, sampled, allocated_bytes, allocated_objects FROM samples%s WHERE ",
+	cairn_buffer_format(&statement,
+			    "SELECT instance, stack, bytes, objects, sampled, allocated_bytes, allocated_objects FROM samples%s WHERE ",
 			    store->engine->latest);
 	for (size_t i = 0; i < count; i++) {
 		cairn_buffer_format(&statement, "%s(instance = %llu AND time_ns = %lld)", i ? " OR " : "",
@@ -407,10 +413,11 @@ static bool ask_points(struct cairn_store *store, const struct cairn_question *q
 		       const struct cairn_map *places, struct cairn_error *error)
 {
 	struct cairn_buffer statement = cairn_buffer(SIZE_MAX), rows = cairn_buffer(SIZE_MAX);
-	cairn_buffer_format(&statement,
-			    "SELECT instance, time_ns, bytes, resident, memory_limit, limit_of_group, period, unsampling, has_allocated, ended, "
-			    "base_ns FROM snapshots%s WHERE time_ns >= %lld AND time_ns <= %lld AND ",
-			    store->engine->latest, (long long)question->from_ns, question->to_ns ? (long long)question->to_ns : (long long)INT64_MAX);
+	cairn_buffer_format(
+		&statement,
+		"SELECT instance, time_ns, bytes, resident, memory_limit, limit_of_group, period, unsampling, has_allocated, ended, "
+		"base_ns FROM snapshots%s WHERE time_ns >= %lld AND time_ns <= %lld AND ",
+		store->engine->latest, (long long)question->from_ns, question->to_ns ? (long long)question->to_ns : (long long)INT64_MAX);
 	list_instances(processes, &statement);
 	cairn_buffer_format(&statement, " ORDER BY time_ns%c", 0);
 	bool good = store->engine->select(store->connection, statement.data, "nnrrrnrnntn", &rows, error);

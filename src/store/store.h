@@ -5,8 +5,8 @@
  * same statements.
  *
  * What goes in is a *snapshot*: a profile, already named, with the service, version and labels of its process. What comes out is profiles
- * again, so that every report works on them. A snapshot that is put twice is there once. Of snapshots of one process within ten minutes, only
- * the first is kept whole; of the others, what changed beyond its error bar (store/written.h). Reading fills in the rest.
+ * again, so that every report works on them. A snapshot that is put twice is there once. Of snapshots of one process within ten minutes,
+ * only the first is kept whole; of the others, what changed beyond its error bar (store/written.h). Reading fills in the rest.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_STORE_STORE_H
 #define CAIRN_STORE_STORE_H
@@ -23,8 +23,8 @@ struct cairn_store *cairn_store_open(const char *name, struct cairn_error *error
 void cairn_store_close(struct cairn_store *store);
 
 /* Makes the tables where they are not there yet, and brings those of an earlier version up to date: on ClickHouse with CLUSTER, replicated
- * and distributed over that cluster; NULL for one server. Rows older than *KEEP_DAYS are removed from now on whenever rows are put, or never
- * for 0; NULL leaves that as it is. */
+ * and distributed over that cluster; NULL for one server. Rows older than *KEEP_DAYS are removed from now on whenever rows are put, or
+ * never for 0; NULL leaves that as it is. */
 bool cairn_store_init(struct cairn_store *store, const char *cluster, const uint64_t *keep_days, struct cairn_error *error);
 
 /* Checks that the tables are there, and of a version that this program knows. */

@@ -195,8 +195,9 @@ static size_t mark_changes(const struct cairn_snapshot_row *snapshot, struct pai
 	double bytes_variance = 0, allocated_variance = 0, of_bytes, of_objects;
 	for (size_t i = 0; i < count; i++) {
 		const struct cairn_stored_sample *then = &pairs[i].then, *now = &pairs[i].now;
-		pairs[i].write = moved(snapshot, then->bytes, then->objects, now->bytes, now->objects) ||
-				 moved(snapshot, then->allocated_bytes, then->allocated_objects, now->allocated_bytes, now->allocated_objects);
+		pairs[i].write =
+			moved(snapshot, then->bytes, then->objects, now->bytes, now->objects) ||
+			moved(snapshot, then->allocated_bytes, then->allocated_objects, now->allocated_bytes, now->allocated_objects);
 		variances(snapshot, now->bytes, now->objects, &of_bytes, &of_objects);
 		bytes_variance += of_bytes;
 		variances(snapshot, now->allocated_bytes, now->allocated_objects, &of_bytes, &of_objects);
@@ -241,8 +242,8 @@ static void write_sample(struct cairn_buffer *out, const struct cairn_snapshot_r
 }
 
 /* Writes what SNAPSHOT needs beside BASE. False where that is most of it: it is better whole then. */
-static bool write_changes(const struct cairn_base *base, const struct cairn_snapshot_row *snapshot, const struct cairn_stored_sample *samples,
-			  size_t count, struct cairn_buffer *out)
+static bool write_changes(const struct cairn_base *base, const struct cairn_snapshot_row *snapshot,
+			  const struct cairn_stored_sample *samples, size_t count, struct cairn_buffer *out)
 {
 	struct pair *pairs = cairn_array_new(base->count + count, sizeof *pairs);
 	size_t pair_count = pair_up(base, samples, count, pairs);
@@ -274,7 +275,8 @@ static void select_snapshot(struct cairn_written *written, const struct cairn_sn
 }
 
 /* Appends the rows of TABLE that were not written before. */
-static void select_new(struct cairn_written *written, const struct cairn_table *table, struct cairn_bytes rows, struct cairn_buffer *lacking)
+static void select_new(struct cairn_written *written, const struct cairn_table *table, struct cairn_bytes rows,
+		       struct cairn_buffer *lacking)
 {
 	struct cairn_cursor cursor = cairn_cursor(rows);
 	while (cairn_cursor_left(&cursor)) {
@@ -317,8 +319,8 @@ static bool is_zero(const struct cairn_stored_sample *sample)
 	return sample->bytes == 0 && sample->objects == 0 && sample->allocated_bytes == 0 && sample->allocated_objects == 0;
 }
 
-size_t cairn_samples_join(const struct cairn_stored_sample *base, size_t base_count, const struct cairn_stored_sample *own, size_t own_count,
-			  struct cairn_stored_sample *out)
+size_t cairn_samples_join(const struct cairn_stored_sample *base, size_t base_count, const struct cairn_stored_sample *own,
+			  size_t own_count, struct cairn_stored_sample *out)
 {
 	size_t a = 0, b = 0, count = 0;
 	while (a < base_count || b < own_count) {

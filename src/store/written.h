@@ -67,7 +67,7 @@ void cairn_written_select(struct cairn_written *written, const struct cairn_buff
 			  struct cairn_buffer lacking[CAIRN_TABLES]);
 
 /* The samples of a snapshot, OWN, that stands on those of BASE, both by stack, into OUT, which has room for both. Returns how many. */
-size_t cairn_samples_join(const struct cairn_stored_sample *base, size_t base_count, const struct cairn_stored_sample *own, size_t own_count,
-			  struct cairn_stored_sample *out);
+size_t cairn_samples_join(const struct cairn_stored_sample *base, size_t base_count, const struct cairn_stored_sample *own,
+			  size_t own_count, struct cairn_stored_sample *out);
 
 #endif

@@ -13,18 +13,20 @@ enum { most_prefixes = 16 };
 
 /* Functions that hand out memory or take it back. With any prefix below these are entries. Sorted. */
 static const char *const entries[] = {
-	"aligned_alloc", "calloc", "cfree", "dallocx", "free", "free_aligned_sized", "free_sized", "malloc", "mallocx", "memalign", "posix_memalign",
-	"pvalloc", "rallocx", "realloc", "reallocarray", "reallocf", "sdallocx", "sdallocx_noflags", "smallocx", "valloc", "xallocx",
+	"aligned_alloc", "calloc", "cfree", "dallocx", "free", "free_aligned_sized", "free_sized", "malloc", "mallocx", "memalign",
+	"posix_memalign", "pvalloc", "rallocx", "realloc", "reallocarray", "reallocf", "sdallocx", "sdallocx_noflags", "smallocx",
+	"valloc", "xallocx",
 };
 
 /* Entries that have no prefix. Sorted. */
 static const char *const fixed_entries[] = {
-	"DoSampledAllocation", "__builtin_delete", "__builtin_new", "__builtin_vec_delete", "__builtin_vec_new", "__rdl_alloc", "__rdl_alloc_zeroed",
-	"__rdl_dealloc", "__rdl_realloc", "__rg_alloc", "__rg_alloc_zeroed", "__rg_dealloc", "__rg_realloc", "__rust_alloc", "__rust_alloc_zeroed",
-	"__rust_dealloc", "__rust_realloc", "cairn_heap_allocated", "do_malloc", "do_malloc_or_cpp_alloc", "do_malloc_pages", "do_memalign", "malloc_zone_calloc",
-	"malloc_zone_malloc", "malloc_zone_memalign", "malloc_zone_realloc", "malloc_zone_valloc", "mi_calloc", "mi_malloc", "mi_malloc_aligned",
-	"mi_new", "mi_new_aligned", "mi_realloc", "mi_zalloc", "tc_calloc", "tc_delete", "tc_deletearray", "tc_free", "tc_malloc", "tc_memalign",
-	"tc_new", "tc_new_nothrow", "tc_newarray", "tc_newarray_nothrow", "tc_posix_memalign", "tc_pvalloc", "tc_realloc", "tc_valloc",
+	"DoSampledAllocation", "__builtin_delete", "__builtin_new", "__builtin_vec_delete", "__builtin_vec_new", "__rdl_alloc",
+	"__rdl_alloc_zeroed", "__rdl_dealloc", "__rdl_realloc", "__rg_alloc", "__rg_alloc_zeroed", "__rg_dealloc", "__rg_realloc",
+	"__rust_alloc", "__rust_alloc_zeroed", "__rust_dealloc", "__rust_realloc", "cairn_heap_allocated", "do_malloc",
+	"do_malloc_or_cpp_alloc", "do_malloc_pages", "do_memalign", "malloc_zone_calloc", "malloc_zone_malloc", "malloc_zone_memalign",
+	"malloc_zone_realloc", "malloc_zone_valloc", "mi_calloc", "mi_malloc", "mi_malloc_aligned", "mi_new", "mi_new_aligned",
+	"mi_realloc", "mi_zalloc", "tc_calloc", "tc_delete", "tc_deletearray", "tc_free", "tc_malloc", "tc_memalign", "tc_new",
+	"tc_new_nothrow", "tc_newarray", "tc_newarray_nothrow", "tc_posix_memalign", "tc_pvalloc", "tc_realloc", "tc_valloc",
 };
 
 /* What jemalloc, and glibc, are made of, as far as it is ever seen below an entry. Sorted. */
@@ -155,14 +157,17 @@ static bool ends_with(const char *text, size_t length, const char *suffix)
 /* Rust: the trait of whatever the program made its global allocator, and what std puts between that and its containers. */
 static enum cairn_allocator_kind rust_kind(const char *name)
 {
-	static const char *const methods[] = {"GlobalAlloc>::alloc", "GlobalAlloc>::alloc_zeroed", "GlobalAlloc>::realloc", "GlobalAlloc>::dealloc"};
-	static const char *const wrappers[] = {"alloc::alloc::", "alloc::raw_vec::", "<alloc::alloc::Global as ", "<alloc::raw_vec::", "<alloc::alloc::Global>::",
-					       "alloc::boxed::box_new", "hashbrown::raw::alloc::inner::"};
+	static const char *const methods[] = {"GlobalAlloc>::alloc", "GlobalAlloc>::alloc_zeroed", "GlobalAlloc>::realloc",
+					      "GlobalAlloc>::dealloc"};
+	static const char *const wrappers[] = {
+		"alloc::alloc::", "alloc::raw_vec::", "<alloc::alloc::Global as ", "<alloc::raw_vec::",
+		"<alloc::alloc::Global>::", "alloc::boxed::box_new", "hashbrown::raw::alloc::inner::"};
 	for (size_t i = 0; i < sizeof wrappers / sizeof *wrappers; i++)
 		if (starts_with(name, wrappers[i]))
 			return CAIRN_ALLOCATOR_INNER;
 	if (starts_with(name, "__rustc"))
-		return strstr(name, "::__rust_") || strstr(name, "::__rdl_") || strstr(name, "::__rg_") ? CAIRN_ALLOCATOR_ENTRY : CAIRN_ALLOCATOR_NOT;
+		return strstr(name, "::__rust_") || strstr(name, "::__rdl_") || strstr(name, "::__rg_") ? CAIRN_ALLOCATOR_ENTRY
+													: CAIRN_ALLOCATOR_NOT;
 	size_t length = name[0] == '<' ? strlen(name) : 0;
 	for (size_t i = 0; length && i < sizeof methods / sizeof *methods; i++)
 		if (ends_with(name, length, methods[i]))
@@ -173,7 +178,8 @@ static enum cairn_allocator_kind rust_kind(const char *name)
 /* Whether the last part of NAME, a method of a template, is one of those that only pass a request on. */
 static bool hands_out_memory(const char *name)
 {
-	static const char *const makers[] = {">::allocate", ">::_M_allocate", ">::_M_allocate_node", ">::_M_get_node", ">::_M_allocate_map"};
+	static const char *const makers[] = {">::allocate", ">::_M_allocate", ">::_M_allocate_node", ">::_M_get_node",
+					     ">::_M_allocate_map"};
 	for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
 		const char *at = strstr(name, makers[i]);
 		if (at && strchr("(<", at[strlen(makers[i])]))
@@ -185,8 +191,14 @@ static bool hands_out_memory(const char *name)
 /* C++: the operators that are not a class's own, tcmalloc's namespace, and the standard allocator's thin layers. */
 static enum cairn_allocator_kind cpp_kind(const char *name)
 {
-	static const char *const layers[] = {"std::allocator<", "std::__new_allocator<", "__gnu_cxx::new_allocator<", "std::allocator_traits<",
-					     "std::_Vector_base<", "std::_Deque_base<", "std::_Rb_tree<", "std::__detail::_Hashtable_alloc<"};
+	static const char *const layers[] = {"std::allocator<",
+					     "std::__new_allocator<",
+					     "__gnu_cxx::new_allocator<",
+					     "std::allocator_traits<",
+					     "std::_Vector_base<",
+					     "std::_Deque_base<",
+					     "std::_Rb_tree<",
+					     "std::__detail::_Hashtable_alloc<"};
 	if (starts_with(name, "operator new") || starts_with(name, "operator delete"))
 		return CAIRN_ALLOCATOR_ENTRY;
 	if (starts_with(name, "tcmalloc::") || starts_with(name, "(anonymous namespace)::do_malloc"))
@@ -245,8 +257,9 @@ void cairn_allocator_learn(struct cairn_allocator *allocator, const struct cairn
 		allocator->functions[i] = (uint8_t)name_kind(&prefixes, cairn_profile_string(profile, profile->functions[i].name));
 	allocator->modules = cairn_arena_zero(&allocator->arena, profile->module_count + 1, 1);
 	for (size_t i = 0; i < profile->module_count; i++)
-		allocator->modules[i] = cairn_allocator_is_module(cairn_profile_string(profile, profile->modules[i].path)) ? CAIRN_ALLOCATOR_INNER
-															   : CAIRN_ALLOCATOR_NOT;
+		allocator->modules[i] = cairn_allocator_is_module(cairn_profile_string(profile, profile->modules[i].path))
+						? CAIRN_ALLOCATOR_INNER
+						: CAIRN_ALLOCATOR_NOT;
 }
 
 void cairn_allocator_fold(struct cairn_allocator *allocator, const char *patterns)

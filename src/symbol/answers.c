@@ -27,7 +27,8 @@ static uint64_t body_size(const struct header *header)
 {
 	return (uint64_t)header->address_count * 8 + (uint64_t)header->probe_count * sizeof(struct cairn_answer_probe) +
 	       ((uint64_t)header->address_count + 1) * 4 + (uint64_t)header->frame_count * sizeof(struct cairn_answer_frame) +
-	       (uint64_t)header->function_count * sizeof(struct cairn_answer_function) + (uint64_t)header->string_count * 4 + header->string_size;
+	       (uint64_t)header->function_count * sizeof(struct cairn_answer_function) + (uint64_t)header->string_count * 4 +
+	       header->string_size;
 }
 
 static uint32_t checksum(struct header header, const char *body, size_t length)
@@ -54,7 +55,8 @@ static bool numbers_are_whole(const struct cairn_answers *answers, const struct 
 		good = answers->probes[i].path <= header->string_count;
 	for (size_t i = 0; good && i < header->function_count; i++) {
 		const struct cairn_answer_function *function = &answers->functions[i];
-		good = function->name <= header->string_count && function->system_name <= header->string_count && function->file <= header->string_count;
+		good = function->name <= header->string_count && function->system_name <= header->string_count &&
+		       function->file <= header->string_count;
 	}
 	for (size_t i = 0; good && i < header->frame_count; i++)
 		good = answers->frames[i].function < header->function_count;
@@ -74,9 +76,14 @@ bool cairn_answers_parse(struct cairn_answers *answers, struct cairn_bytes block
 	if (memcmp(header.magic, magic, sizeof magic) != 0 || header.version != CAIRN_ANSWERS_VERSION || header.size != length ||
 	    body_size(&header) != length || checksum(header, at, length) != header.checksum)
 		return false;
-	*answers = (struct cairn_answers){.address_count = header.address_count, .function_count = header.function_count,
-					  .string_count = header.string_count, .probe_count = header.probe_count,
-					  .key = header.key, .options = header.options, .note = header.note, .damaged = header.damaged != 0};
+	*answers = (struct cairn_answers){.address_count = header.address_count,
+					  .function_count = header.function_count,
+					  .string_count = header.string_count,
+					  .probe_count = header.probe_count,
+					  .key = header.key,
+					  .options = header.options,
+					  .note = header.note,
+					  .damaged = header.damaged != 0};
 	answers->addresses = (const void *)at;
 	answers->probes = (const void *)(answers->addresses + header.address_count);
 	answers->first = (const void *)(answers->probes + header.probe_count);
@@ -149,7 +156,8 @@ static void add_entry(struct cairn_answers_builder *builder, uint64_t address, u
 {
 	cairn_array_room(builder->entries, builder->entry_count, builder->entry_capacity);
 	builder->entries[builder->entry_count++] = (struct answer_entry){address, (uint32_t)builder->frame_count, count};
-	builder->frames = cairn_array_reserve(builder->frames, &builder->frame_capacity, builder->frame_count + count, sizeof *builder->frames);
+	builder->frames =
+		cairn_array_reserve(builder->frames, &builder->frame_capacity, builder->frame_count + count, sizeof *builder->frames);
 }
 
 void cairn_answers_add(struct cairn_answers_builder *builder, uint64_t address, const struct cairn_symbol *symbol)
@@ -161,7 +169,8 @@ void cairn_answers_add(struct cairn_answers_builder *builder, uint64_t address, 
 		struct cairn_answer_function function = {.name = frame->mangled ? add_demangled(builder, found) : found,
 							 .system_name = frame->mangled ? found : add_plain(builder, found),
 							 .file = add_text(builder, frame->file), .start_line = frame->function_line};
-		builder->frames[builder->frame_count++] = (struct cairn_answer_frame){add_function(builder, &function), frame->line, frame->column};
+		builder->frames[builder->frame_count++] =
+			(struct cairn_answer_frame){add_function(builder, &function), frame->line, frame->column};
 	}
 }
 
@@ -212,7 +221,8 @@ static void write_entries(const struct cairn_answers_builder *builder, const str
 	cairn_buffer_append(out, &first, 4);
 	for (size_t i = 0; i < builder->entry_count; i++)
 		if (builder->entries[i].count)
-			cairn_buffer_append(out, builder->frames + builder->entries[i].first, builder->entries[i].count * sizeof *builder->frames);
+			cairn_buffer_append(out, builder->frames + builder->entries[i].first,
+					    builder->entries[i].count * sizeof *builder->frames);
 	cairn_buffer_append(out, builder->functions, builder->function_count * sizeof *builder->functions);
 }
 

@@ -40,13 +40,15 @@ static const char *describe_options(struct cairn_arena *arena, const struct cair
 {
 	if (!options->sysroot && !options->symbols_count && !options->debuginfod)
 		return "";
-	const char *text = cairn_arena_format(arena, "debuginfod=%d\nsysroot=%s", options->debuginfod, options->sysroot ? options->sysroot : "");
+	const char *text =
+		cairn_arena_format(arena, "debuginfod=%d\nsysroot=%s", options->debuginfod, options->sysroot ? options->sysroot : "");
 	for (size_t i = 0; i < options->symbols_count; i++)
 		text = cairn_arena_format(arena, "%s\nsymbols=%s", text, options->symbols[i]);
 	return text;
 }
 
-struct cairn_cache_key cairn_cache_key(struct cairn_arena *arena, const struct cairn_binary *binary, const struct cairn_find_options *options)
+struct cairn_cache_key cairn_cache_key(struct cairn_arena *arena, const struct cairn_binary *binary,
+				       const struct cairn_find_options *options)
 {
 	const struct cairn_identity *identity = &binary->identity;
 	struct cairn_cache_key key = {.text = identity->build_id, .options = describe_options(arena, options)};
@@ -56,8 +58,8 @@ struct cairn_cache_key cairn_cache_key(struct cairn_arena *arena, const struct c
 	}
 	char *real = realpath(binary->path, NULL);
 	const char *path = real ? real : binary->path;
-	key.text = cairn_arena_format(arena, "%s %llu %llu %lld", path, (unsigned long long)identity->size, (unsigned long long)identity->inode,
-				      (long long)identity->modified_ns);
+	key.text = cairn_arena_format(arena, "%s %llu %llu %lld", path, (unsigned long long)identity->size,
+				      (unsigned long long)identity->inode, (long long)identity->modified_ns);
 	key.file = cairn_arena_format(arena, "%.100s-%08x.v%d", cairn_base_name(path), libdeflate_crc32(0, key.text, strlen(key.text)),
 				      CAIRN_ANSWERS_VERSION);
 	free(real);
@@ -175,7 +177,8 @@ static void evict(const struct cairn_cache *cache, const char *keep)
 }
 
 /* Not by cairn_output: that waits for the disk, and a block torn by a crash fails its checksum. */
-bool cairn_cache_store(const struct cairn_cache *cache, const struct cairn_cache_key *key, struct cairn_bytes block, struct cairn_error *error)
+bool cairn_cache_store(const struct cairn_cache *cache, const struct cairn_cache_key *key, struct cairn_bytes block,
+		       struct cairn_error *error)
 {
 	if (block.length > cache->limit_bytes)
 		return cairn_fail(error, "%s: %zu bytes of names do not fit in the cache's limit", cache->folder, block.length);

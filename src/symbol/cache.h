@@ -26,14 +26,16 @@ struct cairn_cache_key {
 	const char *text;    /* all of it */
 	const char *options; /* the places that the user named: they may lead to other debug files */
 };
-struct cairn_cache_key cairn_cache_key(struct cairn_arena *arena, const struct cairn_binary *binary, const struct cairn_find_options *options);
+struct cairn_cache_key cairn_cache_key(struct cairn_arena *arena, const struct cairn_binary *binary,
+				       const struct cairn_find_options *options);
 
 /* The answers stored for BINARY under KEY that are still valid. They borrow from FILE, which the caller closes after use. */
 bool cairn_cache_load(const struct cairn_cache *cache, const struct cairn_cache_key *key, const struct cairn_binary *binary,
 		      struct cairn_file *file, struct cairn_answers *answers);
 
 /* Stores BLOCK under KEY and removes files beyond the limit. Fails with a message; leaves no incomplete file. */
-bool cairn_cache_store(const struct cairn_cache *cache, const struct cairn_cache_key *key, struct cairn_bytes block, struct cairn_error *error);
+bool cairn_cache_store(const struct cairn_cache *cache, const struct cairn_cache_key *key, struct cairn_bytes block,
+		       struct cairn_error *error);
 
 /* How much there is. */
 struct cairn_cache_use {

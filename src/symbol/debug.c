@@ -166,7 +166,9 @@ static const char *explain(struct cairn_finder *finder, const struct cairn_debug
 {
 	const struct cairn_elf *binary = debug->files.binary;
 	bool symtab = cairn_elf_has_symtab(binary) || debug->files.debug;
-	const char *names = symtab ? "function names only" : debug->files.mini ? "a mini symbol table only" : "stripped, dynamic symbols only";
+	const char *names = symtab		? "function names only"
+			    : debug->files.mini ? "a mini symbol table only"
+						: "stripped, dynamic symbols only";
 	if (*binary->build_id)
 		return cairn_arena_format(&finder->arena, "no debug file for build-id %s (%s)", binary->build_id, names);
 	return cairn_arena_format(&finder->arena, "no debug file, and no build-id to find one by (%s)", names);

@@ -47,7 +47,8 @@ const char *cairn_debuginfod_fetch(struct cairn_arena *arena, const char *build_
 	}
 	char *path = NULL;
 	pthread_mutex_lock(&one_at_a_time);
-	int descriptor = (executable ? library.find_executable : library.find_debuginfo)(library.client, (const unsigned char *)build_id, 0, &path);
+	int descriptor =
+		(executable ? library.find_executable : library.find_debuginfo)(library.client, (const unsigned char *)build_id, 0, &path);
 	pthread_mutex_unlock(&one_at_a_time);
 	if (descriptor < 0) {
 		cairn_fail(error, "debuginfod: %s", cairn_errno_text(-descriptor));

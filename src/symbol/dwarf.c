@@ -45,6 +45,12 @@ bool cairn_dwarf_await(const struct cairn_dwarf *dwarf, uint64_t end)
 	return !inflate || cairn_inflate_wait(inflate, (size_t)end);
 }
 
+void cairn_dwarf_expect(const struct cairn_dwarf *dwarf, enum cairn_dwarf_section section, uint64_t start, uint64_t length)
+{
+	if (dwarf->inflates[section] && start < dwarf->sections[section].length)
+		cairn_inflate_expect(dwarf->inflates[section], (size_t)start, (size_t)length);
+}
+
 void cairn_dwarf_await_others(const struct cairn_dwarf *dwarf)
 {
 	for (int i = 0; i < CAIRN_DWARF_SECTIONS; i++)

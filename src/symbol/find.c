@@ -78,8 +78,8 @@ static bool take(struct search *search, const char *path, const struct cairn_ide
 
 static bool refuse(struct search *search, const char *path, const char *found)
 {
-	search->binary->reason = cairn_arena_format(&search->finder->arena, "%s is another build: its build-id is %s, the profile's is %s", path,
-						    *found ? found : "missing", search->wanted);
+	search->binary->reason = cairn_arena_format(&search->finder->arena, "%s is another build: its build-id is %s, the profile's is %s",
+						    path, *found ? found : "missing", search->wanted);
 	return false;
 }
 
@@ -212,8 +212,9 @@ static bool try_own_path(struct search *search)
 		return false; /* the path is one of another machine */
 	if (cairn_live_root(&search->finder->arena, search->profile)) {
 		if (!search->binary->reason)
-			search->binary->reason = "the process has a root of its own, where it cannot be read, and no build-id tells that the file of that "
-						 "path here is the same";
+			search->binary->reason =
+				"the process has a root of its own, where it cannot be read, and no build-id tells that the file of that "
+				"path here is the same";
 		return false;
 	}
 	if (search->module->deleted) {
@@ -237,7 +238,8 @@ static bool try_debuginfod(struct search *search)
 			return true;
 	}
 	if (!search->binary->reason)
-		search->binary->reason = cairn_arena_format(&search->finder->arena, "no file for build-id %s (%s)", search->wanted, error.text);
+		search->binary->reason =
+			cairn_arena_format(&search->finder->arena, "no file for build-id %s (%s)", search->wanted, error.text);
 	return false;
 }
 
@@ -267,9 +269,10 @@ void cairn_find_binary(struct cairn_finder *finder, const struct cairn_profile *
 	if (try_named(&search) || try_folders(&search) || try_process(&search) || try_own_path(&search) || try_build_id(&search))
 		return;
 	if (!binary->reason)
-		binary->reason = *search.wanted ? cairn_arena_format(&finder->arena, "the file is gone, and there is no debug file for build-id %s",
-								     search.wanted)
-						: "the file is gone";
+		binary->reason = *search.wanted
+					 ? cairn_arena_format(&finder->arena,
+							      "the file is gone, and there is no debug file for build-id %s", search.wanted)
+					 : "the file is gone";
 }
 
 void cairn_modules_identify(struct cairn_profile *profile, const struct cairn_find_options *options)

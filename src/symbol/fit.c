@@ -94,7 +94,8 @@ static void explain(const struct cairn_profile *profile, uint32_t module, const 
 		file.end = segment->offset + segment->file_size > file.end ? segment->offset + segment->file_size : file.end;
 	}
 	snprintf(why, size, "its code is the bytes 0x%llx to 0x%llx of the file, the process had 0x%llx to 0x%llx mapped",
-		 (unsigned long long)file.start, (unsigned long long)file.end, (unsigned long long)mapped.start, (unsigned long long)mapped.end);
+		 (unsigned long long)file.start, (unsigned long long)file.end, (unsigned long long)mapped.start,
+		 (unsigned long long)mapped.end);
 }
 
 size_t cairn_fit_outside(const struct cairn_profile *profile, uint32_t module, const struct cairn_identity *identity)

@@ -31,8 +31,11 @@ struct walk {
 static struct cairn_inline_call *new_call(struct walk *walk, const struct cairn_debug_entry *entry, const struct cairn_inline_call *caller)
 {
 	struct cairn_inline_call *call = cairn_arena_alloc(walk->arena, sizeof *call);
-	*call = (struct cairn_inline_call){.caller = caller, .name = cairn_names_of(walk->names, walk->unit, entry), .file = entry->call_file,
-		.line = entry->call_line, .column = entry->call_column};
+	*call = (struct cairn_inline_call){.caller = caller,
+					   .name = cairn_names_of(walk->names, walk->unit, entry),
+					   .file = entry->call_file,
+					   .line = entry->call_line,
+					   .column = entry->call_column};
 	return call;
 }
 
@@ -47,7 +50,8 @@ static bool are_taken(const struct cairn_inline_call *const *calls, size_t count
 
 /* The call ENTRY describes, when any of the addresses is in its ranges: it is then theirs, until a later entry further in
  * takes them over. Of functions the first has them, as the walk ends when all have one. */
-static const struct cairn_inline_call *match(struct walk *walk, const struct cairn_debug_entry *entry, const struct cairn_inline_call *caller)
+static const struct cairn_inline_call *match(struct walk *walk, const struct cairn_debug_entry *entry,
+					     const struct cairn_inline_call *caller)
 {
 	struct cairn_inline_call *call = NULL;
 	struct cairn_ranges ranges = cairn_ranges(walk->unit, &entry->low, &entry->high, &entry->ranges);
@@ -158,6 +162,7 @@ static void walk_tree(struct walk *walk)
 {
 	if (!cairn_names_spend(walk->names, walk->unit->end - walk->unit->offset))
 		return;
+	cairn_dwarf_expect(walk->unit->dwarf, CAIRN_DWARF_INFO, walk->unit->offset, walk->unit->end - walk->unit->offset);
 	walk->in = cairn_unit_cursor(walk->unit, walk->unit->first_entry);
 	walk->depth = walk->inside = 0;
 	do {

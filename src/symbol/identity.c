@@ -72,7 +72,8 @@ static bool read_headers(struct cairn_identity *identity, struct source *source,
 		return cairn_fail(error, "%s: not an ELF file", path);
 	cairn_layout_header(layout, source->head, &header);
 	if (header.e_type == ET_REL)
-		return cairn_fail(error, "%s: an object file; its code has addresses only in the program or library it is linked into", path);
+		return cairn_fail(error, "%s: an object file; its code has addresses only in the program or library it is linked into",
+				  path);
 	identity->machine = header.e_machine;
 	size_t count = header.e_phnum, size = cairn_layout_segment_size(layout);
 	if (header.e_phentsize != size || count > most_headers)
@@ -103,7 +104,8 @@ bool cairn_identity_read(struct cairn_identity *identity, struct cairn_arena *ar
 	bool good = fstat(source.descriptor, &status) == 0 || cairn_fail_errno(error, "%s", path);
 	errno = EINVAL;
 	if (good && !S_ISREG(status.st_mode))
-		good = cairn_fail(error, "%s: %s, not a program or library", path, S_ISDIR(status.st_mode) ? "a directory" : "a pipe, a socket or a device");
+		good = cairn_fail(error, "%s: %s, not a program or library", path,
+				  S_ISDIR(status.st_mode) ? "a directory" : "a pipe, a socket or a device");
 	if (good) {
 		got = pread(source.descriptor, source.head, sizeof source.head, 0);
 		good = got >= 0 || cairn_fail_errno(error, "%s", path);

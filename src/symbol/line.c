@@ -312,8 +312,13 @@ static void run_standard(struct machine *machine, struct cairn_cursor *in, uint8
 void cairn_lines_match(struct cairn_lines *lines, const uint64_t *addresses, const struct cairn_line_function *functions, size_t count,
 	struct cairn_line_row *rows)
 {
-	struct machine machine = {.lines = lines, .addresses = addresses, .functions = functions, .count = count, .left = count, .rows = rows,
-		.patience = 1024 + 64 * count + lines->size};
+	struct machine machine = {.lines = lines,
+				  .addresses = addresses,
+				  .functions = functions,
+				  .count = count,
+				  .left = count,
+				  .rows = rows,
+				  .patience = 1024 + 64 * count + lines->size};
 	struct cairn_cursor in = lines->program;
 	struct {
 		uint8_t operations;
@@ -325,6 +330,7 @@ void cairn_lines_match(struct cairn_lines *lines, const uint64_t *addresses, con
 		special[opcode].line = (int16_t)(lines->line_base + (int)(adjusted % lines->line_range));
 	}
 	reset(&machine);
+	cairn_dwarf_expect(lines->unit->dwarf, CAIRN_DWARF_LINE, lines->unit->lines, lines->size);
 	while (in.at < in.end && machine.left && machine.patience) {
 		uint8_t opcode = *in.at++;
 		if (opcode < lines->opcode_base) {

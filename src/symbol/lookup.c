@@ -200,7 +200,8 @@ static const uint64_t *asked_of(const struct batch *batch, const struct cairn_jo
 }
 
 /* The functions of CALLS, which tell lines of one from those of another with the same code. */
-static const struct cairn_line_function *functions_of(const struct cairn_inline_call *const *calls, size_t count, struct cairn_arena *scratch)
+static const struct cairn_line_function *functions_of(const struct cairn_inline_call *const *calls, size_t count,
+						      struct cairn_arena *scratch)
 {
 	struct cairn_line_function *functions = cairn_arena_zero(scratch, count, sizeof *functions);
 	for (size_t i = 0; i < count; i++) {
@@ -237,7 +238,8 @@ static void walk_unit(struct batch *batch, struct worker *worker, struct cairn_j
 			findings.calls = cairn_arena_zero(&scratch, job->count, sizeof *findings.calls);
 		findings.rows = cairn_arena_zero(&scratch, job->count, sizeof *findings.rows);
 		if (has_lines)
-			cairn_lines_match(&findings.lines, addresses, functions_of(findings.calls, job->count, &scratch), job->count, findings.rows);
+			cairn_lines_match(&findings.lines, addresses, functions_of(findings.calls, job->count, &scratch), job->count,
+					  findings.rows);
 		keep_answers(batch, worker, job, &findings);
 	}
 	cairn_lines_close(&findings.lines);

@@ -57,7 +57,8 @@ void cairn_debug_entry_read(
 			entry->line = (uint32_t)value.number;
 			break;
 		case DW_AT_sibling:
-			entry->sibling = value.kind == CAIRN_VALUE_UNIT_REFERENCE && value.number <= UINT32_MAX ? (uint32_t)value.number : 0;
+			entry->sibling =
+				value.kind == CAIRN_VALUE_UNIT_REFERENCE && value.number <= UINT32_MAX ? (uint32_t)value.number : 0;
 			break;
 		default:
 			break;

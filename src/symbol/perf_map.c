@@ -48,8 +48,8 @@ static struct wanted *list_wanted(const struct cairn_profile *profile, size_t *c
 static void take_line(struct cairn_bytes line, struct wanted *wanted, size_t count)
 {
 	uint64_t start, size;
-	if (!cairn_text_hex(&line, &start) || !cairn_text_take(&line, " ") || !cairn_text_hex(&line, &size) || !cairn_text_take(&line, " ") ||
-	    line.length == 0)
+	if (!cairn_text_hex(&line, &start) || !cairn_text_take(&line, " ") || !cairn_text_hex(&line, &size) ||
+	    !cairn_text_take(&line, " ") || line.length == 0)
 		return;
 	size_t low = 0, high = count;
 	while (low < high) {
@@ -105,7 +105,8 @@ void cairn_perf_map_apply(struct cairn_profile *profile, const struct cairn_find
 	unsigned long long pid = profile->process_id;
 	bool any = false;
 	for (size_t i = 0; i < profile->location_count && !any; i++)
-		any = profile->locations[i].frame_count == 0 && profile->locations[i].address && has_no_file(profile, &profile->locations[i]);
+		any = profile->locations[i].frame_count == 0 && profile->locations[i].address &&
+		      has_no_file(profile, &profile->locations[i]);
 	if (!any || !pid)
 		return;
 	const char *root = options->sysroot ? options->sysroot : options->process_root ? options->process_root : "";

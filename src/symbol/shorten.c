@@ -134,9 +134,9 @@ static void drop_qualifiers(struct shortening *s)
 /* At the token after the word `operator`: a symbol, new, delete, a literal suffix, or the type it converts to. */
 static void keep_operator(struct shortening *s)
 {
-	static const char *const symbols[] = {"<=>", "<<=", ">>=", "->*", "()", "[]", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "++", "--",
-					      "->", "+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=", "<", ">", "=", "!", "+", "-", "*", "/", "%",
-					      "^", "&", "|", "~", ",", "\"\""};
+	static const char *const symbols[] = {"<=>", "<<=", ">>=", "->*", "()", "[]", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||",
+					      "++", "--", "->", "+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=", "<", ">", "=",
+					      "!", "+", "-", "*", "/", "%", "^", "&", "|", "~", ",", "\"\""};
 	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
 		if (starts_with(s->at, symbols[i])) {
 			keep(s, strlen(symbols[i]));

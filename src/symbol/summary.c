@@ -25,8 +25,8 @@ static bool is_start(const struct cairn_sample *sample, uint32_t depth)
 
 /* Adds each sample's value once to every module that contains one of its unnamed locations. SLOT_OF maps a module to its place in the
  * report, with one more place at the end for locations in no module. */
-static void add_weights(const struct cairn_profile *profile, const struct cairn_symbolize_scope *scope, struct cairn_symbolize_report *report,
-			const uint32_t *slot_of)
+static void add_weights(const struct cairn_profile *profile, const struct cairn_symbolize_scope *scope,
+			struct cairn_symbolize_report *report, const uint32_t *slot_of)
 {
 	size_t *last_sample = cairn_arena_zero(&report->arena, report->module_count, sizeof *last_sample);
 	for (size_t i = 0; i < scope->sample_count; i++) {
@@ -38,7 +38,8 @@ static void add_weights(const struct cairn_profile *profile, const struct cairn_
 			const struct cairn_location *location = &profile->locations[profile->stacks[sample->stack + d]];
 			if (location->frame_count || is_start(sample, d))
 				continue;
-			size_t module = location->mapping == CAIRN_NONE ? profile->module_count : profile->mappings[location->mapping].module;
+			size_t module =
+				location->mapping == CAIRN_NONE ? profile->module_count : profile->mappings[location->mapping].module;
 			uint32_t slot = slot_of[module];
 			if (slot == CAIRN_NONE || last_sample[slot] == i + 1)
 				continue;

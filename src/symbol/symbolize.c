@@ -206,7 +206,8 @@ static void look_up(struct job *job, const struct cairn_debug *debug)
 
 	size_t warning_count;
 	const char *const *warnings = cairn_symbols_warnings(symbols, &warning_count);
-	struct cairn_answers_origin origin = {.key = job->key.text, .options = job->key.options, .note = debug->note, .damaged = debug->damaged};
+	struct cairn_answers_origin origin = {
+		.key = job->key.text, .options = job->key.options, .note = debug->note, .damaged = debug->damaged};
 	set_probes(job, debug, symbols, &origin);
 	if (!origin.note && warning_count) {
 		origin.note = warning_count == 1 ? warnings[0]
@@ -214,7 +215,8 @@ static void look_up(struct job *job, const struct cairn_debug *debug)
 		origin.damaged = true;
 	}
 	job->block = cairn_buffer(SIZE_MAX);
-	bool good = cairn_answers_write(&builder, &origin, &job->block) && cairn_answers_parse(&job->answers, cairn_buffer_bytes(&job->block));
+	bool good =
+		cairn_answers_write(&builder, &origin, &job->block) && cairn_answers_parse(&job->answers, cairn_buffer_bytes(&job->block));
 	job->has_answers = good;
 	if (!good)
 		job->problem = "it has too many names";
@@ -363,7 +365,8 @@ static void report_job(struct work *work, struct job *job, size_t unnamed)
 	if (job->cache_problem && !report->cache_problem)
 		report->cache_problem = cairn_arena_text(&report->arena, cairn_bytes_of(job->cache_problem));
 	if (job->has_answers && job->answers.damaged && job->answers.note)
-		cairn_profile_warn(work->profile, "%s: %s", cairn_profile_string(work->profile, work->profile->modules[job->module].path), reason);
+		cairn_profile_warn(work->profile, "%s: %s", cairn_profile_string(work->profile, work->profile->modules[job->module].path),
+				   reason);
 }
 
 static void finish(struct job *job)

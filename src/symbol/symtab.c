@@ -6,8 +6,8 @@
 
 #include <elf.h>
 
-/* Of several names for one place: one with a size before one without, a function's before an untyped one, what others link to before what is private; and of
- * equals the one with fewer underscores, which is the one people know. */
+/* Of several names for one place: one with a size before one without, a function's before an untyped one, what others link to before what
+ * is private; and of equals the one with fewer underscores, which is the one people know. */
 static uint8_t rank_of(const struct cairn_elf_symbol *symbol)
 {
 	uint8_t rank = symbol->size == 0 ? 0 : symbol->type == STT_NOTYPE ? 3 : 6;

@@ -222,7 +222,8 @@ static void judge(const struct cell *cell, struct tally *tally)
 			}
 		}
 		if (!real || leak->above > 0 || cell->leak == leak_spread) {
-			tally->stopped += cell->leak == leak_stopped && strcmp(name.data, "n1") == 0 && leak->trend.verdict == CAIRN_STOPPED;
+			tally->stopped +=
+				cell->leak == leak_stopped && strcmp(name.data, "n1") == 0 && leak->trend.verdict == CAIRN_STOPPED;
 			continue;
 		}
 		tally->early += leak->trend.verdict == CAIRN_TOO_EARLY;
@@ -311,7 +312,10 @@ static void print(const struct cell *cell, const struct tally *t)
 	char word[16], sign[3] = "";
 	bool wants = sscanf(cell->wanted, "%15s %2s %lf", word, sign, &bound) == 3;
 	bool met = wants && (sign[0] == '<' ? value <= bound : value >= bound);
-	printf("%-30s %-15s %-12s %6.1f  %-7s", cell->name, law_names[cell->law], cell->wanted, value, !wants ? "" : met ? "met" : "NOT MET");
+	printf("%-30s %-15s %-12s %6.1f  %-7s", cell->name, law_names[cell->law], cell->wanted, value,
+	       !wants ? ""
+	       : met  ? "met"
+		      : "NOT MET");
 	if (cell->wanted[0] != 'a')
 		printf(" too early %.0f %%; steady %.0f %%; alarms %.1f %%;", 100 * t->early / n, 100 * t->steady / n, 100 * t->alarms / n);
 	if (cell->leak == leak_stopped)
@@ -332,7 +336,8 @@ int main(int argc, char **argv)
 	else if (getrandom(&seed, 4, 0) != 4)
 		seed = (uint64_t)time(NULL);
 	const char *only = argc > 3 ? argv[3] : NULL;
-	printf("seed %llu, %d services a row; times: how often the longest ordinary lifetime fits into the time observed\n%-30s %-15s %-12s %s\n",
+	printf("seed %llu, %d services a row; times: how often the longest ordinary lifetime fits into the time observed\n%-30s %-15s "
+	       "%-12s %s\n",
 	       (unsigned long long)seed, seeds, "situation", "lifetimes", "wanted, %", "measured");
 	for (size_t c = 0; c < sizeof cells / sizeof *cells; c++) {
 		struct tally tally = {0};

@@ -75,7 +75,8 @@ static void measure_change(double lifetime, bool within)
 		change.base_within = within;
 		cairn_view_make(&view, &change, &(struct cairn_view_options){0}, &error);
 		for (size_t i = 0; i < view.sample_count; i++) {
-			struct cairn_interval interval = cairn_view_interval(&view, cairn_view_value(&view, i), cairn_view_spread(&view, i));
+			struct cairn_interval interval =
+				cairn_view_interval(&view, cairn_view_value(&view, i), cairn_view_spread(&view, i));
 			size_t p = number_of(&view, i);
 			double gone = -expm1(-1 / service[p].lifetime);
 			shown++;
@@ -92,7 +93,8 @@ static void measure_change(double lifetime, bool within)
 	char text[64] = "mixed lifetimes";
 	if (lifetime > 0)
 		snprintf(text, sizeof text, "lifetime %g intervals", lifetime);
-	printf("change %s, %-24s %5.1f %% covered (wanted 93 to 97), %.2f times as wide as the truth allows, +10 %% of 100 MB seen in %.0f %%\n",
+	printf("change %s, %-24s %5.1f %% covered (wanted 93 to 97), %.2f times as wide as the truth allows, +10 %% of 100 MB seen in %.0f "
+	       "%%\n",
 	       within ? "within one process" : "across processes", text, 100.0 * covered / shown, width / ideal, 100.0 * seen / trials);
 }
 
@@ -144,12 +146,14 @@ static void measure_counts(void)
 		service[0].parts[1] = (struct sim_part){.size = other, .share = 1, .sampled = round(0.6e5 * other_chance)};
 		sim_print(&service[0], period, &objects, &bytes);
 		cairn_unsample_jemalloc(period, &objects, &bytes);
-		worst_mixed = fmax(worst_mixed, fabs(objects / (service[0].parts[0].sampled / chance + service[0].parts[1].sampled / other_chance) - 1));
+		worst_mixed = fmax(worst_mixed,
+				   fabs(objects / (service[0].parts[0].sampled / chance + service[0].parts[1].sampled / other_chance) - 1));
 	}
 	printf("objects of half to four periods: counts off by %.3f %% at most in lines of one size, %.2f %% in lines of two\n",
 	       100 * worst, 100 * worst_mixed);
 	for (int trial = 0; trial < many; trial++) {
-		service[0] = (struct sim_path){.parts = {{.size = period, .share = 1, .sampled = sim_uniform() < sim_chance(period, period)}}};
+		service[0] =
+			(struct sim_path){.parts = {{.size = period, .share = 1, .sampled = sim_uniform() < sim_chance(period, period)}}};
 		double objects, bytes;
 		sim_print(&service[0], period, &objects, &bytes);
 		cairn_unsample_jemalloc(period, &objects, &bytes);

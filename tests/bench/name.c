@@ -22,7 +22,8 @@ static void print_frames(const struct cairn_profile *profile)
 		for (uint32_t f = 0; f < location->frame_count; f++) {
 			const struct cairn_frame *frame = &profile->frames[location->first_frame + f];
 			const struct cairn_function *function = &profile->functions[frame->function];
-			printf(" | %s %s:%u", cairn_profile_string(profile, function->name), cairn_profile_string(profile, function->file), frame->line);
+			printf(" | %s %s:%u", cairn_profile_string(profile, function->name), cairn_profile_string(profile, function->file),
+			       frame->line);
 		}
 		putchar('\n');
 	}
@@ -56,8 +57,8 @@ int main(int argc, char **argv)
 	if (frames)
 		print_frames(&profile);
 	fprintf(stderr, "%.*s", (int)out.length, out.data ? out.data : "");
-	fprintf(stderr, "%zu locations, %zu unnamed, %zu from the cache; naming %.2f ms, weighing %.2f ms\n", report.locations, report.unnamed,
-		report.from_cache, named - start, weighed - named);
+	fprintf(stderr, "%zu locations, %zu unnamed, %zu from the cache; naming %.2f ms, weighing %.2f ms\n", report.locations,
+		report.unnamed, report.from_cache, named - start, weighed - named);
 	cairn_buffer_free(&out);
 	cairn_symbolize_report_free(&report);
 	cairn_profile_free(&profile);

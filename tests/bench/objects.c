@@ -40,10 +40,12 @@ struct objects_cell {
 	void (*special)(struct population *population, double whole, const struct objects_cell *cell); /* NULL for none */
 	bool irregular;
 	double lifetime_low, lifetime_high; /* 0: 0.1 to 100 */
+	bool accumulated; /* the dumps say what was ever allocated */
 };
 
 static struct population populations[SCENARIO_PATHS];
 static int live[sim_parts][dumps_most + 1]; /* per size, how many samples more at a dump than at the one before */
+static int born_by[sim_parts][dumps_most + 1]; /* and how many were born in between */
 
 static double between(double low, double high)
 {
@@ -113,6 +115,8 @@ static void add_life(size_t size, int first, int end, double born, double dead, 
 	while (from < end && taken[from] < born)
 		from++;
 	int until = from;
+	if (from < end)
+		born_by[size][from] += count;
 	if (dead >= taken[end - 1])
 		until = end;
 	while (until < end && taken[until] < dead)
@@ -298,6 +302,19 @@ static void make_busy_leak(struct population *population, double whole, const st
 	population->law = law_lognormal;
 }
 
+static void make_slow_leak(struct population *population, double whole, const struct objects_cell *cell)
+{
+	make_leak(population, 0.1 * whole, cell);
+}
+
+/* In a path of which little comes and goes. */
+static void make_quiet_leak(struct population *population, double whole, const struct objects_cell *cell)
+{
+	make_leak(population, 0.2 * whole, cell);
+	population->level = 0.03 * whole;
+	population->lifetime = 200;
+}
+
 #define KIB *1024.0
 static const struct objects_cell cells[] = {
 	{"* objects: whatever sizes, period, dumps, paths", "alarms <= 1 %", 0, 0, 0, 0, 0, law_any, 0, NULL},
@@ -318,6 +335,18 @@ static const struct objects_cell cells[] = {
 	{"* objects: leak of 0.5 % in a busy path", "found >= 95 %", 24, 0, 512 KIB, 64, 64 KIB, law_any, 40, make_busy_leak},
 	{"* objects: leak from half on", "found >= 95 %", 24, 0, 512 KIB, 64, 64 KIB, law_any, 40, make_half},
 	{"* objects: leak from three quarters on", "found >= 85 %", 24, 0, 512 KIB, 64, 64 KIB, law_any, 40, make_late},
+	{"* objects: nothing leaks, accumulated", "alarms <= 1 %", 24, 0, 512 KIB, 64, 4096 KIB, law_any, 40, NULL, false, 0, 0, true},
+	{"* objects: nothing leaks, accumulated, 6 dumps", "alarms <= 1 %", 6, 0, 64 KIB, 64, 64 KIB, law_any, 40, NULL, false, 0, 0, true},
+	{"* objects: leak of 0.05 %, 8 dumps", "found", 8, 0, 512 KIB, 64, 64 KIB, law_any, 40, make_slow_leak},
+	{"* objects: leak of 0.05 %, accumulated", "found", 8, 0, 512 KIB, 64, 64 KIB, law_any, 40, make_slow_leak, false, 0, 0, true},
+	{"* objects: leak of 0.1 % beside long lives", "found", 8, 0, 512 KIB, 64, 64 KIB, law_any, 40, make_quiet_leak},
+	{"* objects: 0.1 % beside long lives, accumulated", "found", 8, 0, 512 KIB, 64, 64 KIB, law_any, 40, make_quiet_leak, false, 0, 0, true},
+	{"* objects: steps, accumulated", "growing <= 2 %", 24, 0, 512 KIB, 64, 64 KIB, law_any, 40, make_step, false, 0, 0, true},
+	{"* objects: new steps, accumulated", "growing <= 2 %", 24, 0, 512 KIB, 64, 64 KIB, law_any, 40, make_new_step, false, 0, 0, true},
+	{"* objects: bunches, accumulated", "growing <= 3 %", 24, 0, 512 KIB, 64, 64 KIB, law_any, 40, make_bunches, false, 0, 0, true},
+	{"* objects: filling, accumulated", "filling >= 90 %", 24, 0, 512 KIB, 64, 64 KIB, law_any, 40, make_slow_fill, false, 0, 0, true},
+	{"* objects: late leak, accumulated", "found >= 85 %", 24, 0, 512 KIB, 64, 64 KIB, law_any, 40, make_late, false, 0, 0, true},
+	{"* objects: stopped, accumulated", "growing <= 5 %", 24, 0, 512 KIB, 64, 64 KIB, law_any, 40, make_stopped, false, 0, 0, true},
 	{"* objects: stopped at 80 %", "growing <= 5 %", 24, 0, 512 KIB, 64, 64 KIB, law_any, 40, make_stopped},
 	{"* objects: stopped at 80 %, 60 dumps", "growing <= 5 %", 60, 0, 512 KIB, 64, 64 KIB, law_any, 40, make_stopped},
 	{"* objects: new path in one step", "growing <= 2 %", 24, 0, 512 KIB, 64, 64 KIB, law_any, 40, make_new_step},
@@ -349,6 +378,7 @@ static struct objects_cell drawn(const struct objects_cell *cell)
 	result.irregular = sim_uniform() < 0.25;
 	result.lifetime_low = between(0.05, 200);
 	result.lifetime_high = between(result.lifetime_low, 200);
+	result.accumulated = sim_uniform() < 0.25;
 	if (sim_uniform() < 0.5)
 		result.law = (enum law)(sim_uniform() * law_count);
 	return result;
@@ -381,12 +411,16 @@ static void make(size_t number, uint64_t seed, struct cairn_series *series, stru
 	truth->per_hour = 0;
 	for (int i = 0; i < dumps; i++) {
 		sim_start_profile(&profiles[i], cell.period);
+		if (cell.accumulated) {
+			cairn_profile_add_value_type(&profiles[i], "alloc_objects", "count");
+			cairn_profile_add_value_type(&profiles[i], "alloc_space", "bytes");
+		}
 		profiles[i].time_ns = (int64_t)((taken[i] + 1) * 6e11);
 		profiles[i].process_id = cell.restart && i >= cell.restart ? 2 : 1;
 	}
 	for (size_t p = 0; p < count; p++) {
 		const struct population *population = &populations[p];
-		struct sim_path path = {.grows = population->grows};
+		struct sim_path path = {.grows = population->grows}, ever = {.grows = population->grows};
 		truth->paths[p] = (struct scenario_path){
 			.grows = population->grows,
 			.per_hour = population->grows ? population->leak * SCENARIO_DUMPS_PER_HOUR : 0,
@@ -395,16 +429,19 @@ static void make(size_t number, uint64_t seed, struct cairn_series *series, stru
 		};
 		truth->per_hour += truth->paths[p].per_hour;
 		memset(live, 0, sizeof live);
+		memset(born_by, 0, sizeof born_by);
 		for (size_t s = 0; s < population->sizes; s++) {
-			path.parts[s].size = population->size[s];
+			path.parts[s].size = ever.parts[s].size = population->size[s];
 			run_size(population, s, cell.period, 0, cell.restart ? cell.restart : dumps);
 			if (cell.restart)
 				run_size(population, s, cell.period, cell.restart, dumps);
 		}
 		for (int i = 0; i < dumps; i++) {
-			for (size_t s = 0; s < population->sizes; s++)
+			for (size_t s = 0; s < population->sizes; s++) {
 				path.parts[s].sampled += live[s][i];
-			sim_add_path(&profiles[i], &path, p, cell.period);
+				ever.parts[s].sampled += born_by[s][i];
+			}
+			sim_add_path(&profiles[i], &path, cell.accumulated ? &ever : NULL, p, cell.period);
 		}
 	}
 	struct cairn_error error;

@@ -31,7 +31,8 @@ int main(int argc, char **argv)
 		struct cairn_profile profile;
 		double start = now();
 		cairn_profile_init(&profile);
-		if (argc < 2 || !cairn_file_read(&file, argv[1], &error) || !cairn_profile_read(&profile, file.bytes, argv[1], NULL, &error)) {
+		if (argc < 2 || !cairn_file_read(&file, argv[1], &error) ||
+		    !cairn_profile_read(&profile, file.bytes, argv[1], NULL, &error)) {
 			fprintf(stderr, "%s\n", argc < 2 ? "usage: parse FILE" : error.text);
 			return 1;
 		}

@@ -38,7 +38,8 @@ static double warm_up(const struct sim_path *path, double i, double count)
 
 static void make_steady(struct sim_path *path, const struct cell *cell)
 {
-	*path = (struct sim_path){.level = 5e6 + 75e6 * sim_uniform(), .lifetime = cell->lifetime > 0 ? cell->lifetime : spread_of(0.3, 100)};
+	*path = (struct sim_path){.level = 5e6 + 75e6 * sim_uniform(),
+				  .lifetime = cell->lifetime > 0 ? cell->lifetime : spread_of(0.3, 100)};
 	int parts = 1 + (int)(sim_uniform() * 3);
 	for (int p = 0; p < parts; p++)
 		path->parts[p] = (struct sim_part){.size = size_class(spread_of(cell->size_low, cell->size_high)), .share = 1.0 / parts};
@@ -229,7 +230,8 @@ static double target_sine(const struct sim_path *path, double i, double count)
 static void make_sine(struct sim_path *path, double whole)
 {
 	(void)whole;
-	*path = (struct sim_path){.level = 150e6, .rate = 12, .at = 6.28 * sim_uniform(), .target = target_sine, .lifetime = 1, .exact = true};
+	*path = (struct sim_path){
+		.level = 150e6, .rate = 12, .at = 6.28 * sim_uniform(), .target = target_sine, .lifetime = 1, .exact = true};
 	one_size(path, 4096);
 }
 

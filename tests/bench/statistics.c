@@ -23,7 +23,8 @@ static struct scenario_truth truth;
 
 /* What is counted of one scenario. */
 struct tally {
-	int series, two, alarms, false_paths, found, growing, verdicts[verdict_count], rate_right, rates, sinces, since_right, levels, covered;
+	int series, two, alarms, false_paths, found, growing, verdicts[verdict_count], rate_right, rates, sinces, since_right, levels,
+		covered;
 	double rate_sum, forecast_sum;
 	int rate_covered, forecasts, forecast_covered, dates;
 	int said99[verdict_count], wrong99[verdict_count];
@@ -106,8 +107,8 @@ static void show_alarms(const char *name, uint64_t seed, const struct cairn_leak
 		struct cairn_bytes leaf = cairn_leak_name(leaks, view, leak, 0);
 		if (leak->trend.verdict != CAIRN_GROWING || leaf.data[0] == 'L' || dumps > 256)
 			continue;
-		fprintf(stderr, "%s x%zu chance %.2g sure %.3f %.3g/h since %.2g:", leaf.data, leak->members, leak->trend.chance, leak->trend.confidence,
-			leak->trend.per_hour, leak->trend.since * SCENARIO_DUMPS_PER_HOUR);
+		fprintf(stderr, "%s x%zu chance %.2g sure %.3f %.3g/h since %.2g:", leaf.data, leak->members, leak->trend.chance,
+			leak->trend.confidence, leak->trend.per_hour, leak->trend.since * SCENARIO_DUMPS_PER_HOUR);
 		cairn_leaks_values(leaks, leak, values);
 		fprintf(stderr, " (one sample %.3g)", cairn_series_unit(values, dumps).amount);
 		for (size_t i = 0; i < dumps; i++)
@@ -180,7 +181,8 @@ static void print_tally(const struct scenario *scenario, const struct tally *t)
 	if (t->sinces)
 		printf(" since when right in %.0f %%;", 100.0 * t->since_right / t->sinces);
 	if (t->forecasts)
-		printf(" forecast on average %.2f, in its interval %.0f %%;", t->forecast_sum / t->forecasts, 100.0 * t->forecast_covered / t->forecasts);
+		printf(" forecast on average %.2f, in its interval %.0f %%;", t->forecast_sum / t->forecasts,
+		       100.0 * t->forecast_covered / t->forecasts);
 	else
 		printf(" dates %.1f %%;", 100.0 * t->dates / t->series);
 	if (t->levels)

@@ -20,6 +20,11 @@ refuses "an argument that is neither aligned nor a tab further" 'int f(int a)\n{
 refuses "a statement that is broken and not indented further" 'int f(int a)\n{\n\treturn a ? b :\n\tc;\n}\n'
 refuses "a brace at the end of a function's head" 'int f(int a) {\n\treturn a;\n}\n'
 refuses "two statements in a line" 'int f(int a)\n{\n\ta++; return a;\n}\n'
+wide=$(printf '%0.s1 + ' $(seq 40))
+refuses "a line of more than 140 columns, with a tab every eight" "int f(int a)\n{\n\treturn a + ${wide}a;\n}\n"
+(cd "$scratch" && "$root/scripts/check-format" --fix example.c >/dev/null && "$root/scripts/check-format" example.c >said)
+is "$(cat "$scratch/said") $(tr -d ' \t\n' <"$scratch/example.c")" \
+	"1 files, 0 of them laid out differently intf(inta){returna+$(tr -d ' ' <<<"$wide")a;}" "which --fix breaks, without changing a word"
 refuses "two empty lines" 'int a;\n\n\nint b;\n'
 cat >"$scratch/example.c" <<'C'
 enum { one, two, three };

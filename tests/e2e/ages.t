@@ -43,11 +43,30 @@ old = sum(value for name, value in values.items() if name != "under 1 s")
 assert 18e6 < old and 27e6 < sum(values.values()) < 33e6, "as old as they are"
 P
 like "$("$cairn" tags "$scratch/one.heap" 2>/dev/null)" "*age: *s to *" "in text, too"
+# The page in one file has them, as a picture and a table, with the sums that the dump knows.
+"$cairn" html -o "$scratch/page.html" "$scratch/one.heap" 2>"$scratch/err"
+holds "the page is whole" python3 tests/e2e/read-page.py "$scratch/page.html"
+holds "and has a table of ages that adds up, with a bar each, the peak and slack" python3 - "$scratch/page.html" "$scratch/tags.json" <<'P'
+import json, re, sys
+text = open(sys.argv[1]).read()
+part = text[text.index('<details id="ages">'):text.index("</details>", text.index('<details id="ages">'))]
+rows = re.findall(r'<tr><th scope="row">([^<]*)</th><td>([0-9.]+) ([KMG]i)?B</td><td>([0-9.]+) %</td><td><svg.*?<rect width="([0-9.]+)"', part)
+units = {"": 1, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}
+bytes_of = {name: float(number) * units[unit] for name, number, unit, _, _ in rows}
+age = {v["text"]: v["value"] for v in next(t for t in json.load(open(sys.argv[2]))["tags"] if t["key"] == "age")["values"]}
+print(rows, age)
+assert len(rows) == 8 and abs(sum(float(share) for *_, share, _ in rows) - 100) < 0.5
+assert all(abs(bytes_of[name] - value) < 0.02 * value + 2000 for name, value in age.items())
+assert max(float(width) for *_, width in rows) == 200.0
+assert "At the highest point" in part and "Slack" in part
+P
 holds "a label of age filters" sh -c "'$cairn' top --tagfocus 'age= to ' '$scratch/one.heap' | grep -q hold_old"
 "$cairn" top --older fish "$scratch/one.heap" >/dev/null 2>"$scratch/err"
 is "$? $(cat "$scratch/err")" "2 cairn: --older takes a time such as 30s, 10m or 2h, not 'fish'" "a time that is none is refused"
 printf 'heap_v2/524288\n  t*: 1: 100 [0: 0]\n@ 0x1 0x2\n  t*: 1: 100 [0: 0]\n\nMAPPED_LIBRARIES:\n' >"$scratch/jemalloc.heap"
 "$cairn" top --older 1m "$scratch/jemalloc.heap" >/dev/null 2>"$scratch/err"
 is $? 1 "a dump without times of birth is refused"
+"$cairn" html -o "$scratch/plain.html" "$scratch/jemalloc.heap" 2>"$scratch/other"
+is "$(grep -c 'id="ages"' "$scratch/plain.html")" 0 "and its page has no ages"
 like "$(cat "$scratch/err")" "*does not say when its objects were allocated*" "with the reason"
 done_testing

@@ -185,7 +185,7 @@ ln -sf "$cairn" "$scratch/flamegraph.pl"
 (echo before && "$scratch/flamegraph.pl" --help) >"$scratch/log" 2>&1
 like "$(cat "$scratch/log")" $'before\n*usage: *' "and so does the help of flamegraph.pl"
 "$cairn" flame --color=nosuch "$scratch/small.folded" 2>"$scratch/error" >/dev/null
-like "$? $(cat "$scratch/error")" "2 *no palette 'nosuch'*" 'a palette that is none is a clear error'
+like "$? $(cat "$scratch/error")" "2 *--color takes hot,*not 'nosuch'*" 'a palette that is none is a clear error'
 for size in width=1e300 width=0.1 height=1e300 font-size=1e300 font-width=1e-300; do
 	"$cairn" flame --$size "$scratch/small.folded" 2>"$scratch/error" >"$scratch/none.svg"
 	like "$? $(wc -c <"$scratch/none.svg") $(cat "$scratch/error")" "2 0 *--${size%=*} takes a number from *" "--$size cannot be drawn, and is a clear error"

@@ -29,7 +29,8 @@ int main(int count, char **arguments)
 		fprintf(stderr, "use: grow MEGABYTES_PER_SECOND MEGABYTES BYTES REPORT\n");
 		return 2;
 	}
-	size_t speed = strtoul(arguments[1], NULL, 10) << 20, most = strtoul(arguments[2], NULL, 10) << 20, size = strtoul(arguments[3], NULL, 10);
+	size_t speed = strtoul(arguments[1], NULL, 10) << 20, most = strtoul(arguments[2], NULL, 10) << 20,
+	       size = strtoul(arguments[3], NULL, 10);
 	int file = open(arguments[4], O_RDWR | O_CREAT | O_TRUNC, 0600);
 	if (size < sizeof(struct block) || file < 0 || ftruncate(file, sizeof(size_t)) != 0)
 		return 2;

@@ -31,6 +31,15 @@ got = sum(r["cum"] for r in rows if r["name"] in ("hold", "hold_fast", "hold_bur
 print(got, had); sys.exit(not (abs(got - had) < 0.15 * had and had > 60e6))
 P
 }
+# rate NAME: prints how fast it grew until it was killed; a burst is one step, whose time nobody has taken
+rate() {
+	python3 - "$1" "$scratch/truth" <<'P'
+import struct, sys
+now, before, start, end = struct.unpack("=4q", open(sys.argv[2], "rb").read(32))
+if end > start:
+    print("# %s: %.0f MB in %.0f ms, %.0f MB/s" % (sys.argv[1], (now - before) / 1e6, (end - start) / 1e6, (now - before) / 1e6 / ((end - start) / 1e9)))
+P
+}
 # kill_kept NAME MODE [ARGUMENT]: with the keeper outside; its last moment is in a folder of that name
 kill_kept() {
 	local name=$1 folder=$scratch/$2
@@ -43,6 +52,7 @@ kill_kept() {
 	touch "$scratch/truth.go"
 	wait $pid 2>/dev/null
 	is $? 137 "$name: the kernel kills it"
+	rate "$name"
 	wait $watcher
 	is $? 0 "$name: the watcher has its last moment"
 	is "$(sed -n 's/^# cairn ended //p' "$folder"/*.heap)" "killed by signal 9 (Killed), by the OOM killer (inferred)" "with the cause"
@@ -57,6 +67,7 @@ kill_alone() {
 	touch "$scratch/truth.go"
 	wait $pid 2>/dev/null
 	is $? 137 "$1, without a keeper: the kernel kills it"
+	rate "$1"
 	holds "$1: the ledger that it left shows what filled the memory" shows "$scratch/ledger-$2"
 }
 for way in kill_kept kill_alone; do

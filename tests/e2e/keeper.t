@@ -76,6 +76,8 @@ d = json.load(sys.stdin); print(d["last_moments"][0]["ended"], d["dumps"][0]["la
 	"killed by signal 9 (Killed) True False" "in JSON, too"
 like "$("$cairn" top "$scratch/round")" *"its last moment: killed by signal 9 (Killed)"* "a view says whose last moment it shows"
 
+like "$("$cairn" doctor "$scratch"/round/*.heap 2>/dev/null)" "*ages and slack*are known: 'cairn leaks' judges this one dump*" "cairn doctor says what the dump knows"
+
 # Other ends
 start exit 3
 keep code
@@ -118,8 +120,10 @@ is "$(ls "$scratch/thin" | grep -c -- '-last.heap')" 1 "a last moment stays afte
 
 # The keeper dies and comes back; there may be two
 start churn
+like "$("$cairn" doctor "$pid" 2>/dev/null)" "*nobody keeps the ledger: after a SIGKILL or an OOM kill*" "without a keeper cairn doctor says so"
 keep again
 kept
+like "$("$cairn" doctor "$pid" 2>/dev/null)" "*process $watcher keeps the ledger: the last moment is known*" "with one it says who it is"
 kill -9 "$watcher"
 wait "$watcher" 2>/dev/null
 keep again

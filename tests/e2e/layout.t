@@ -7,8 +7,8 @@ holds 'every source file says its licence' bash -c '! grep -rL "SPDX-License-Ide
 holds 'no file has more than 900 lines' bash -c '! find src include -name "*.[ch]" | xargs wc -l | awk "\$2 != \"total\" && \$1 > 900" | grep .'
 is "$(grep -rnE '# SKIP' tests --include='*.t' --include='*.sh' --include='*.py' --include='*.mjs' --include='*.c' | grep -v '^tests/e2e/l[a-z]*\.\(sh\|t\):')" '' \
 	'tests skip by the functions that list it'
-unsaid=$(find src include tests/unit tests/e2e tests/fuzz -name '*.[ch]' -exec awk '{ lines[FILENAME]++ }
-	FNR < 12 && /[Ll]onger than other files/ { said[FILENAME] = 1 } END { for (file in lines) if (lines[file] > 600 && !said[file]) print file }' {} +)
+unsaid=$(find src include tests -name '*.[ch]' -exec awk '{ lines[FILENAME]++ }
+	FNR < 30 && /[Ll]onger than other files/ { said[FILENAME] = 1 } END { for (file in lines) if (lines[file] > 600 && !said[file]) print file }' {} +)
 is "$unsaid" '' 'a file of more than 600 lines says why'
 # ARCHITECTURE.md: its list of folders is the tree, and every file that it names is there.
 is "$(sed -n '/^```$/,/^```$/s|^\(src/\)\?\( *[a-z]*/\).*|\1\2|p' ARCHITECTURE.md | awk '/^src/ { top = $1; print; next } /^ / { print top $1 }' | sort)" \

@@ -128,9 +128,10 @@ int main(void)
 		const char *name, *kind;
 		int megabytes;
 	} left[] = {
-		{"map_whole", "anonymous", 64}, {"map_trimmed", "anonymous", 20}, {"map_gone", "anonymous", 0}, {"map_moved", "anonymous", 40},
-		{"map_shrunk", "anonymous", 7}, {"map_reserved", "anonymous", 16}, {"map_reserved", "reserved", 496}, {"map_shared", "shared", 12},
-		{"map_file", "file", 9}, {"map_break", "brk", 5}, {"work", "anonymous", 0},
+		{"map_whole", "anonymous", 64}, {"map_trimmed", "anonymous", 20}, {"map_gone", "anonymous", 0},
+		{"map_moved", "anonymous", 40}, {"map_shrunk", "anonymous", 7}, {"map_reserved", "anonymous", 16},
+		{"map_reserved", "reserved", 496}, {"map_shared", "shared", 12}, {"map_file", "file", 9}, {"map_break", "brk", 5},
+		{"work", "anonymous", 0},
 	};
 	for (size_t i = 0; i < sizeof left / sizeof *left; i++)
 		printf("site %s %s %d\n", left[i].name, left[i].kind, left[i].megabytes * megabyte);

@@ -62,7 +62,8 @@ int main(int count, char **arguments)
 	release(spike, all);
 	release(before, all / 10); /* a half of what was there before goes, too */
 	hold_after(after, all / 10);
-	printf("site hold_before %lld\nsite hold_spike %lld\nsite hold_after 0\nready\n", (long long)(all / 5) * size, (long long)all * size);
+	printf("site hold_before %lld\nsite hold_spike %lld\nsite hold_after 0\nready\n", (long long)(all / 5) * size,
+	       (long long)all * size);
 	fflush(stdout);
 	pause();
 	return 0;

@@ -97,7 +97,7 @@ rm -f cairn.*
 "$cairn" run --period 64K -- "$scratch/ends" peak 60 "$scratch/given" 2>"$scratch/err" &
 runner=$!
 children+=($runner)
-wait_for 20 has_snapshot 50
+wait_for 120 has_snapshot 50
 touch "$scratch/given"
 wait $runner
 like "$(cat "$scratch/err")" "*live at the end:*highest: [5-7]?.? MiB of memory in 1 process at ??:??:??; its profile is cairn.ends.*.peak.heap*" \

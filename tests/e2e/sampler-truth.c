@@ -84,7 +84,8 @@ int main(int count, char **arguments)
 	puts("ready");
 	fflush(stdout);
 	if (count > 1) {
-		bool (*write_dump)(const char *, char *, size_t) = (bool (*)(const char *, char *, size_t))dlsym(RTLD_DEFAULT, "cairn_snapshot_file");
+		bool (*write_dump)(const char *, char *, size_t) =
+			(bool (*)(const char *, char *, size_t))dlsym(RTLD_DEFAULT, "cairn_snapshot_file");
 		char error[256] = "no agent";
 		if (!write_dump || !write_dump(arguments[1], error, sizeof error))
 			return puts(error), 1;

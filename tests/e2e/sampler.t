@@ -176,8 +176,10 @@ LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,period:256 timeout 300
 is "$? $(tail -n 1 "$scratch/out")" "0 well" "a host with a malloc of its own"
 cat >"$scratch/linked.c" <<C
 #include "$root/include/cairn.h"
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 int main(void)
 {
 	char error[256];
@@ -186,7 +188,12 @@ int main(void)
 	unsigned heap = cairn_heap("buffers");
 	for (uint64_t i = 0; i < 20000; i++) { cairn_heap_allocated(heap, i, 4096); if (i % 2) cairn_heap_freed(heap, i); free(malloc(100)); }
 	if (!cairn_snapshot_file("$scratch/linked.heap", error, sizeof error)) return puts(error), 1;
-	return puts("well"), 0;
+	int ledger = cairn_ledger(), copy = open("$scratch/linked.ledger", O_WRONLY | O_CREAT, 0600);
+	static char piece[1 << 16];
+	if (ledger < 0 || write(ledger, piece, 1) != -1) return puts("no ledger, or one that can be written"), 1;
+	for (ssize_t length; (length = read(ledger, piece, sizeof piece)) > 0;)
+		if (write(copy, piece, length) != length) return puts("the ledger cannot be copied"), 1;
+	return close(ledger), puts("well"), 0;
 }
 C
 $cc -O1 -g -w "$scratch/linked.c" -o "$scratch/linked" -L"${library%/*}" -lcairn -Wl,-rpath,"${library%/*}"
@@ -197,7 +204,9 @@ like "$pool" "*heap*buffers*" "shown by its name"
 total=$("$cairn" top --json -n 1 "$scratch/linked.heap" | python3 -c 'import json, sys; print(json.load(sys.stdin)["total"])')
 awk -v t="$total" 'BEGIN{exit !(t > 0.85 * 40960000 && t < 1.15 * 40960000)}'
 ok $? "with what it holds: $total of 40960000"
-rm -f "$scratch/linked.heap"
+same=$("$cairn" top --json -n 1 "$scratch/linked.ledger" | python3 -c 'import json, sys; print(json.load(sys.stdin)["total"])')
+is "$same" "$total" "a copy of the ledger that cairn_ledger gives shows the same"
+rm -f "$scratch/linked.heap" "$scratch/linked.ledger"
 LD_PRELOAD=$library CAIRN_CONF=enable_heap_profiling:true,period:16K timeout 300 "$scratch/linked" >"$scratch/out" 2>&1
 is "$? $(tail -n 1 "$scratch/out")" "0 well" "preloaded and linked at once"
 if $cc -O1 -w -fsanitize=address "$scratch/own.c" -o "$scratch/asan" 2>/dev/null; then

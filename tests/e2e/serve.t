@@ -315,6 +315,7 @@ restarted() { get '/api/series?since=0' | grep -q '"kind":"restart"'; }
 holds 'the timeline has the restart' wait_for 40 restarted
 two=$(get /api/processes | field processes.0.pid)
 mkdir dumps
+sleep 3 # some of it is older than a second then
 for i in 1 2 3; do "$cairn" dump -o dumps/$i.heap "$two" >/dev/null; done
 kill -KILL "$two"
 kill -INT $server
@@ -344,6 +345,10 @@ cp "$(ls dumps/*.heap | head -n 1)" dumps/.part
 sed -i 's/^# cairn time .*/# cairn time 1700000000.000000000/' dumps/.part
 mv dumps/.part dumps/older.heap
 holds 'a dump that is written later is shown' wait_for 30 dumps_are 4
+sed '/^# cairn section samples/,/^# cairn trailer/{/^# cairn trailer/!d}' dumps/3.heap |
+	sed 's/^# cairn time .*/# cairn time 1700000001.000000000/' >dumps/.part
+mv dumps/.part dumps/plain.heap
+holds 'and one that knows neither ages nor a peak is one more, and no new beginning' wait_for 30 dumps_are 5
 ln -s /etc/passwd dumps/link.heap
 head -c 300 dumps/older.heap >dumps/cut.heap
 printf 'heap_v2/\xff\xff\n@ 0x1\n' >dumps/broken.heap

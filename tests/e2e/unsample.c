@@ -42,8 +42,8 @@ SITE static void allocate_mixed(void)
 int main(int argc, char **argv)
 {
 	int trials = argc > 2 ? atoi(argv[2]) : 0;
-	printf("allocate_small %d\nallocate_large %d\nallocate_few %d\nallocate_mixed %d\n", small_count * small_size, large_count * large_size,
-	       few_count * few_size, mixed_count * (32 + 2048));
+	printf("allocate_small %d\nallocate_large %d\nallocate_few %d\nallocate_mixed %d\n", small_count * small_size,
+	       large_count * large_size, few_count * few_size, mixed_count * (32 + 2048));
 	for (int trial = 0; trial < trials; trial++) {
 		char path[4096];
 		const char *name = path;

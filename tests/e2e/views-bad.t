@@ -75,6 +75,9 @@ for command in top leaks 'timeline -o x.svg' 'html -o x.html' 'export --format f
 	bad 2 "--focus: the regular expression '(' is wrong *" $command --focus '(' /nowhere
 	bad 2 "--tagfocus: *" $command --tagfocus '(' /nowhere
 done
+printf 'heap_v2/524288\n  t*: 0: 0 [0: 0]\n\nMAPPED_LIBRARIES:\n' >"$scratch/empty.heap"
+bad 1 "the profile has no samples: sampling may have been off, or less was allocated than the sampling period of 512.0 KiB; 'cairn doctor *' explains why" \
+	top "$scratch/empty.heap"
 bad 2 "*: not a TARGET: give a PID, an agent's socket, or a URL" status nonsense
 bad 2 "nonsense: not a PID; *" attach nonsense
 "$cairn" raw $now -o "$scratch/raw.txt"

@@ -75,7 +75,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must(xml_wellformed(cairn_buffer_bytes(&out)));
 	out.length = 0;
 	cairn_profile_init(&profile);
-	if (cairn_profile_read(&profile, input, "fuzz", NULL, &error) && cairn_view_make(&view, &profile, &(struct cairn_view_options){0}, &error))
+	if (cairn_profile_read(&profile, input, "fuzz", NULL, &error) &&
+	    cairn_view_make(&view, &profile, &(struct cairn_view_options){0}, &error))
 		write_all(&profile, &view, &out);
 	cairn_view_free(&view);
 	cairn_profile_free(&profile);

@@ -16,7 +16,11 @@ static void fill(void)
 	bool replaced;
 	for (uintptr_t i = 0; i < 40; i++) {
 		void *pcs[] = {(void *)(i + 1), (void *)(i + 2), (void *)(i + 3)};
-		struct cairn_ledger_sample sample = {.address = 64 * (i + 1), .size = i * 100, .period = 4096, .objects = 1000, .thread = (uint32_t)i,
+		struct cairn_ledger_sample sample = {.address = 64 * (i + 1),
+						     .size = i * 100,
+						     .period = 4096,
+						     .objects = 1000,
+						     .thread = (uint32_t)i,
 						     .stack = cairn_record_stack(&record, pcs, 3)};
 		cairn_record_sample(&record, 64 * (i + 1), &sample, &replaced);
 	}

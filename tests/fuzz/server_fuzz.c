@@ -98,8 +98,9 @@ static struct cairn_bytes no_bytes(void)
 /* Reads every byte that a request borrows. */
 static unsigned touch(const struct cairn_request *request)
 {
-	const struct cairn_bytes fields[] = {request->method, request->path, request->query, request->host, request->origin, request->authorization,
-					     request->content_type, request->fetch_site, request->user_agent, request->body};
+	const struct cairn_bytes fields[] = {request->method, request->path, request->query, request->host,
+					     request->origin, request->authorization, request->content_type, request->fetch_site,
+					     request->user_agent, request->body};
 	unsigned sum = 0;
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
 		for (size_t j = 0; j < fields[i].length; j++)
@@ -130,7 +131,8 @@ static void fill_in(struct cairn_exchange *exchange)
 			cairn_buffer_append(&response->body, large_content, large / 64);
 		cairn_response_header(response, "X", "y");
 	} else {
-		cairn_response_text(response, sum % 7 ? 200 : 404, "text/plain", "%u %.*s\n", sum, (int)(path.length < 100 ? path.length : 100), path.data);
+		cairn_response_text(response, sum % 7 ? 200 : 404, "text/plain", "%u %.*s\n", sum,
+				    (int)(path.length < 100 ? path.length : 100), path.data);
 	}
 }
 
@@ -197,7 +199,8 @@ static int listen_on(bool local)
 	int listener = socket(address.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	setsockopt(listener, SOL_SOCKET, SO_SNDBUF, &(int){8192}, sizeof(int));
 	/* Only the family of a unix address: the kernel finds a name. */
-	if (listener < 0 || bind(listener, &address.any, local ? sizeof(sa_family_t) : sizeof address.far) != 0 || listen(listener, 64) != 0)
+	if (listener < 0 || bind(listener, &address.any, local ? sizeof(sa_family_t) : sizeof address.far) != 0 ||
+	    listen(listener, 64) != 0)
 		abort();
 	return listener;
 }
@@ -277,12 +280,16 @@ static struct cairn_bytes take(struct cairn_bytes *script, size_t length)
 
 /* Requests that a few bytes of script stand for, so that the fuzzer need not spell them. */
 static const char *const phrases[] = {
-	"GET /q HTTP/1.1\r\nHost: x\r\n\r\n", "GET /cl HTTP/1.1\r\nHost: x\r\n\r\n", "GET /b HTTP/1.1\r\nHost: x\r\n\r\n", "HEAD /f HTTP/1.1\r\nHost: x\r\n\r\n",
-	"GET /f HTTP/1.1\r\nHost: x\r\n\r\n", "GET /ff HTTP/1.0\r\n\r\n", "GET /ql HTTP/1.0\r\n\r\n", "GET /bl HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
-	"POST /q HTTP/1.1\r\nHost: x\r\nContent-Length: 300000\r\n\r\n", "POST /ql HTTP/1.1\r\nHost: x\r\nContent-Length: 70000\r\nExpect: 100-continue\r\n\r\n",
-	"POST /ql HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", "POST /s HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n",
-	"ffff\r\n", "0\r\n\r\n", "10000;x=y\r\n", "\r\n", "POST /n HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n", "X: y\r\n",
-	"POST /s HTTP/1.1\r\nHost: x\r\nContent-Length: 101\r\n\r\n", "POST /q HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhelloGET /c HTTP/1.1\r\nHost: x\r\n\r\n",
+	"GET /q HTTP/1.1\r\nHost: x\r\n\r\n", "GET /cl HTTP/1.1\r\nHost: x\r\n\r\n", "GET /b HTTP/1.1\r\nHost: x\r\n\r\n",
+	"HEAD /f HTTP/1.1\r\nHost: x\r\n\r\n", "GET /f HTTP/1.1\r\nHost: x\r\n\r\n", "GET /ff HTTP/1.0\r\n\r\n",
+	"GET /ql HTTP/1.0\r\n\r\n", "GET /bl HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+	"POST /q HTTP/1.1\r\nHost: x\r\nContent-Length: 300000\r\n\r\n",
+	"POST /ql HTTP/1.1\r\nHost: x\r\nContent-Length: 70000\r\nExpect: 100-continue\r\n\r\n",
+	"POST /ql HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n",
+	"POST /s HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", "ffff\r\n", "0\r\n\r\n", "10000;x=y\r\n", "\r\n",
+	"POST /n HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n", "X: y\r\n",
+	"POST /s HTTP/1.1\r\nHost: x\r\nContent-Length: 101\r\n\r\n",
+	"POST /q HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhelloGET /c HTTP/1.1\r\nHost: x\r\n\r\n",
 };
 
 static void send_some(int client, const char *data, size_t length)
@@ -351,7 +358,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	begin();
 	while (script.length >= 3) {
 		struct cairn_bytes step = take(&script, 3);
-		act((unsigned char)step.data[0], (unsigned char)step.data[1], &world.clients[(unsigned char)step.data[2] % clients_maximum], &script);
+		act((unsigned char)step.data[0], (unsigned char)step.data[1], &world.clients[(unsigned char)step.data[2] % clients_maximum],
+		    &script);
 	}
 	end();
 	clock_ms = -1;

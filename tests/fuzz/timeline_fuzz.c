@@ -1,4 +1,5 @@
-/* timeline_fuzz.c - dumps cut apart at zero bytes, put together as a series: the picture is always XML, and no verdict or layer is off the scale.
+/* timeline_fuzz.c - dumps cut apart at zero bytes, put together as a series: the picture is always XML, and no verdict or layer is off the
+ * scale.
  *
  * The first byte of each dump says when it was taken and of which process.
  * SPDX-License-Identifier: Apache-2.0 */

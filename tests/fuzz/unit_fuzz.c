@@ -6,7 +6,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const uint64_t addresses[] = {0, 1, 0x10, 0x1000, 0x1001, 0x1010, 0x1136, 0x400118, 0x400130, 0x400140, 0x401136, UINT64_MAX};
+	static const uint64_t addresses[] = {0, 1, 0x10, 0x1000, 0x1001, 0x1010,
+					     0x1136, 0x400118, 0x400130, 0x400140, 0x401136, UINT64_MAX};
 	enum { count = sizeof addresses / sizeof *addresses };
 	static const int sections[] = {CAIRN_DWARF_ABBREV, CAIRN_DWARF_STR, CAIRN_DWARF_RNGLISTS, CAIRN_DWARF_ADDR, CAIRN_DWARF_INFO};
 	struct cairn_dwarf dwarf;

@@ -70,8 +70,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	char *text = strndup(line.data, line.length);
 	struct cairn_view_options options = {.granularity = (int)(line.length % 4), .no_inlines = line.length % 3 == 0};
-	const char **filters[] = {&options.filter.focus, &options.filter.ignore, &options.filter.hide, &options.filter.show, &options.filter.show_from,
-				  &options.filter.exclude, &options.filter.retain, &options.filter.tag_focus, &options.filter.tag_ignore};
+	const char **filters[] = {&options.filter.focus, &options.filter.ignore, &options.filter.hide,
+				  &options.filter.show, &options.filter.show_from, &options.filter.exclude,
+				  &options.filter.retain, &options.filter.tag_focus, &options.filter.tag_ignore};
 	if (line.length > 0)
 		*filters[line.length % (sizeof filters / sizeof *filters)] = text;
 	cairn_profile_init(&profile);

@@ -13,7 +13,8 @@ static bool xml_characters(struct cairn_bytes text)
 	for (struct cairn_bytes rest = text; rest.length > 0;) {
 		size_t length = cairn_utf8_length(rest);
 		unsigned char byte = (unsigned char)rest.data[0];
-		if (length == 0 || (byte < 0x20 && byte != '\n' && byte != '\t') || (length == 3 && memcmp(rest.data, "\xef\xbf", 2) == 0 && (unsigned char)rest.data[2] >= 0xbe))
+		if (length == 0 || (byte < 0x20 && byte != '\n' && byte != '\t') ||
+		    (length == 3 && memcmp(rest.data, "\xef\xbf", 2) == 0 && (unsigned char)rest.data[2] >= 0xbe))
 			return false;
 		rest = cairn_bytes_skip(rest, length);
 	}

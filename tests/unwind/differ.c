@@ -68,7 +68,8 @@ static void print_stack(FILE *out, const char *whose, void **pcs, unsigned count
 		Dl_info info;
 		if (dladdr(pcs[i], &info) && info.dli_fname)
 			fprintf(out, " %s+%#lx%s%s", strrchr(info.dli_fname, '/') ? strrchr(info.dli_fname, '/') + 1 : info.dli_fname,
-				(unsigned long)((char *)pcs[i] - (char *)info.dli_fbase), info.dli_sname ? ":" : "", info.dli_sname ? info.dli_sname : "");
+				(unsigned long)((char *)pcs[i] - (char *)info.dli_fbase), info.dli_sname ? ":" : "",
+				info.dli_sname ? info.dli_sname : "");
 		else
 			fprintf(out, " %p", pcs[i]);
 	}

@@ -42,7 +42,8 @@ static void *work(void *context)
 			fibers[i].done = 0;
 			fibers[i].own.uc_stack.ss_size = stack_size;
 			fibers[i].own.uc_stack.ss_sp =
-				from_malloc ? malloc(stack_size) : mmap(NULL, stack_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+				from_malloc ? malloc(stack_size)
+					    : mmap(NULL, stack_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 			makecontext(&fibers[i].own, run, 0);
 		}
 		for (int left = fibers_count; left > 0;) {

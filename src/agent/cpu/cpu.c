@@ -163,7 +163,8 @@ static void handle(int signal, siginfo_t *info, void *context)
 static bool choose_signal(struct cairn_cpu *cpu)
 {
 	for (int i = 0, number = SIGPROF; number == SIGPROF || number > SIGRTMIN; number = SIGRTMAX - i++) {
-		if (sigaction(number, NULL, &cpu->before) == 0 && !(cpu->before.sa_flags & SA_SIGINFO) && cpu->before.sa_handler == SIG_DFL) {
+		if (sigaction(number, NULL, &cpu->before) == 0 && !(cpu->before.sa_flags & SA_SIGINFO) &&
+		    cpu->before.sa_handler == SIG_DFL) {
 			cpu->signal = number;
 			return true;
 		}
@@ -213,8 +214,8 @@ static bool is_known_small(struct cairn_cpu *cpu, int tid)
 {
 	for (unsigned i = 0; i < cpu->thread_count; i++) {
 		struct thread *thread = &cpu->threads[i];
-		if (!atomic_load_explicit(&thread->small, memory_order_relaxed) || atomic_load_explicit(&thread->tid, memory_order_relaxed) != tid ||
-		    cpu->scan - thread->scan > scans_most)
+		if (!atomic_load_explicit(&thread->small, memory_order_relaxed) ||
+		    atomic_load_explicit(&thread->tid, memory_order_relaxed) != tid || cpu->scan - thread->scan > scans_most)
 			continue;
 		thread->scan = cpu->scan;
 		return true;
@@ -367,8 +368,8 @@ struct cairn_cpu *cairn_cpu_start(unsigned frequency, bool *busy, struct cairn_e
 	atomic_fetch_add(&state.runs, 1);
 	cairn_cpu_collect(cpu);
 	if (cpu->thread_count == 0 && cpu->blocked) {
-		cairn_fail(error, "every thread of this process blocks signal %d (%s) or waits for it itself, so none can be sampled", cpu->signal,
-			   cpu->signal == SIGPROF ? "SIGPROF" : "a real-time signal");
+		cairn_fail(error, "every thread of this process blocks signal %d (%s) or waits for it itself, so none can be sampled",
+			   cpu->signal, cpu->signal == SIGPROF ? "SIGPROF" : "a real-time signal");
 		return give_up(cpu);
 	}
 	if (cpu->thread_count == 0) {

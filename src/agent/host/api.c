@@ -6,11 +6,13 @@
 #include "agent/host/dump_writer.h"
 #include "agent/host/start.h"
 #include "agent/route/route.h"
+#include "agent/sampler/sampler.h"
 #include "base/descriptor.h"
 #include "base/pages.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -178,6 +180,18 @@ size_t cairn_status(char *json, size_t size)
 		cairn_reply_free(&reply);
 	}
 	return length;
+}
+
+int cairn_ledger(void)
+{
+	struct cairn_sampler_status status;
+	char path[40];
+	cairn_sampler_get_status(&status);
+	if (!status.open || status.descriptor < 0)
+		return -1;
+	snprintf(path, sizeof path, "/proc/self/fd/%d", status.descriptor);
+	int descriptor = open(path, O_RDONLY | O_CLOEXEC); /* one of its own, which cannot write */
+	return descriptor >= 0 ? descriptor : fcntl(status.descriptor, F_DUPFD_CLOEXEC, 0);
 }
 
 bool cairn_snapshot_to(int descriptor, char *error, size_t size)

@@ -70,7 +70,8 @@ bool cairn_dumps_write_numbered(struct cairn_agent *agent, const struct cairn_sn
 	char prefix_folder[sizeof folder.path], name[256];
 	const char *prefix = prefix_of(agent);
 	if (!prefix[0])
-		return cairn_fail(error, "the prefix is empty, so dumps have no name; set prof_prefix in MALLOC_CONF, or prefix in CAIRN_CONF");
+		return cairn_fail(error,
+				  "the prefix is empty, so dumps have no name; set prof_prefix in MALLOC_CONF, or prefix in CAIRN_CONF");
 	cairn_dumps_folder(agent, &folder);
 	cairn_folder_of(prefix, prefix_folder, sizeof prefix_folder);
 	if (strcmp(folder.path, prefix_folder) != 0 &&
@@ -114,7 +115,8 @@ bool cairn_dumps_write_counted(struct cairn_agent *agent, const struct cairn_sna
 	cairn_dumps_folder(agent, &folder);
 	for (unsigned number = 1; number <= 999999; number++) {
 		snprintf(name, sizeof name, "%06u.heap", number);
-		if (write_dump(agent, &folder, snapshot, name, &(struct cairn_folder_facts){.reason = CAIRN_DUMPS_COUNTED_REASON}, path, sizeof path, error))
+		if (write_dump(agent, &folder, snapshot, name, &(struct cairn_folder_facts){.reason = CAIRN_DUMPS_COUNTED_REASON}, path,
+			       sizeof path, error))
 			return true;
 		if (errno != EEXIST)
 			return false;

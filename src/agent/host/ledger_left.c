@@ -23,7 +23,8 @@ static bool choose_folder(struct cairn_agent *agent, struct cairn_folder *folder
 		cairn_dumps_folder(agent, folder);
 		return true;
 	}
-	return (cairn_folder_of(agent->config.ledger, path, sizeof path) || cairn_fail_errno(error, "the path of the ledger is too long")) &&
+	return (cairn_folder_of(agent->config.ledger, path, sizeof path) ||
+		cairn_fail_errno(error, "the path of the ledger is too long")) &&
 	       cairn_folder_open(folder, path, &agent->config.keep, error);
 }
 

@@ -53,7 +53,8 @@ enum { folders_most = 4, folder_size = sizeof((struct cairn_listen *)0)->folder 
 static void list_folders(const char *runtime, char folders[folders_most][folder_size])
 {
 	memset(folders, 0, (size_t)folders_most * folder_size);
-	if (runtime && runtime[0] == '/' && strlen(runtime) <= 60 && is_own_folder(runtime)) /* with the socket's name it has to fit into an address */
+	if (runtime && runtime[0] == '/' && strlen(runtime) <= 60 &&
+	    is_own_folder(runtime)) /* with the socket's name it has to fit into an address */
 		snprintf(folders[0], folder_size, "%s/cairn", runtime);
 	if (geteuid() == 0)
 		snprintf(folders[1], folder_size, "/run/cairn");
@@ -72,7 +73,8 @@ void cairn_listen_folder(struct cairn_listen *place, const char *runtime)
 			return;
 		}
 	place->folder[0] = 0;
-	snprintf(place->local_problem, sizeof place->local_problem, "no folder for a socket: %s is not ours alone or cannot be made", tried[2]);
+	snprintf(place->local_problem, sizeof place->local_problem, "no folder for a socket: %s is not ours alone or cannot be made",
+		 tried[2]);
 }
 
 static bool answers(const char *path)
@@ -152,7 +154,8 @@ int cairn_listen_local(struct cairn_listen *place)
 {
 	if (!place->folder[0])
 		return listen_abstract(place);
-	int folder = cairn_descriptor_adopt(open(place->folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)); /* a child must not inherit the lock */
+	int folder = cairn_descriptor_adopt(
+		open(place->folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)); /* a child must not inherit the lock */
 	if (folder >= 0) {
 		sweep(place->folder, folder);
 		hold(folder);

@@ -183,8 +183,8 @@ static void write_high_dump(struct cairn_call *call)
 	size_t removed = 0;
 	struct cairn_snapshot_ask ask = {.since_ns = call->arrived_ns};
 	struct cairn_snapshot *snapshot = cairn_snapshot_take(&agent->snapshots, &ask, &error);
-	bool written = snapshot && cairn_dumps_write_dated(agent, snapshot, "gdump", &(struct cairn_folder_facts){.reason = "high: gdump"}, path,
-							   sizeof path, &error);
+	bool written = snapshot && cairn_dumps_write_dated(agent, snapshot, "gdump", &(struct cairn_folder_facts){.reason = "high: gdump"},
+							   path, sizeof path, &error);
 	if (snapshot)
 		cairn_snapshot_release(snapshot);
 	cairn_dumps_folder(agent, &folder);

@@ -14,8 +14,8 @@
 static bool is_launcher(const char *name)
 {
 	static const char *const launchers[] = {
-		"setpriv", "runuser", "su", "sudo", "doas", "gosu", "su-exec", "chpst", "setuidgid", "s6-setuidgid", "capsh", "start-stop-daemon",
-		"unshare", "nsenter", "bwrap", "firejail", "systemd-run",
+		"setpriv", "runuser", "su", "sudo", "doas", "gosu", "su-exec", "chpst", "setuidgid", "s6-setuidgid", "capsh",
+		"start-stop-daemon", "unshare", "nsenter", "bwrap", "firejail", "systemd-run",
 	};
 	for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
 		if (strcmp(name, launchers[i]) == 0)

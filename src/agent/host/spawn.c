@@ -32,7 +32,8 @@ struct launch {
 	atomic_int started; /* 1 once `command` is set; the thread waits for it */
 	pid_t command;      /* or -1 */
 	int exec_error;     /* errno of what kept it from starting; 0 when it started */
-	atomic_int ended;   /* its status, plus 1, once the shepherd has it; the shepherd's own may be taken by a host that waits with __WALL */
+	atomic_int
+		ended; /* its status, plus 1, once the shepherd has it; the shepherd's own may be taken by a host that waits with __WALL */
 	char stacks[2][stack_size] __attribute__((aligned(16)));
 };
 
@@ -129,7 +130,8 @@ static int reopen(int descriptor)
 	snprintf(path, sizeof path, "/proc/thread-self/fd/%d", descriptor); /* /proc/self has none once the first thread has ended */
 	int again = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	struct stat ours, named;
-	if (again >= 0 && (fstat(descriptor, &ours) != 0 || fstat(again, &named) != 0 || ours.st_dev != named.st_dev || ours.st_ino != named.st_ino)) {
+	if (again >= 0 &&
+	    (fstat(descriptor, &ours) != 0 || fstat(again, &named) != 0 || ours.st_dev != named.st_dev || ours.st_ino != named.st_ino)) {
 		close(again); /* under another root, /proc may be anything */
 		again = -1;
 	}
@@ -152,8 +154,8 @@ static bool drain(int descriptor, struct cairn_buffer *out)
 }
 
 /* Reads both pipes to their ends, or until the command has to be stopped for *REASON. */
-static enum cairn_spawn_result follow(const struct cairn_spawn *spawn, int output, int errors, struct cairn_buffer *out, struct cairn_buffer *said,
-				      const char **reason)
+static enum cairn_spawn_result follow(const struct cairn_spawn *spawn, int output, int errors, struct cairn_buffer *out,
+				      struct cairn_buffer *said, const char **reason)
 {
 	int64_t deadline = cairn_clock_ns() + spawn->seconds * CAIRN_SECOND_NS;
 	struct pollfd pipes[2] = {{.fd = output, .events = POLLIN}, {.fd = errors, .events = POLLIN}};
@@ -211,7 +213,8 @@ static bool explain(const struct cairn_spawn *spawn, int code, struct cairn_buff
 	if (code < 0)
 		return cairn_fail(error, "%s %s: exit status unknown: its parent was killed", spawn->path, spawn->arguments[1]);
 	if (code > 128)
-		return cairn_fail(error, "%s %s was killed by signal %d: %.*s", spawn->path, spawn->arguments[1], code - 128, shown, words.data);
+		return cairn_fail(error, "%s %s was killed by signal %d: %.*s", spawn->path, spawn->arguments[1], code - 128, shown,
+				  words.data);
 	return cairn_fail(error, "%s %s failed with code %d: %.*s", spawn->path, spawn->arguments[1], code, shown, shown ? words.data : "");
 }
 

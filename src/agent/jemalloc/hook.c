@@ -120,7 +120,8 @@ static void add_function(struct cairn_unwind_ranges *found, uintptr_t address)
 static bool is_entry(const char *name, const char *prefix)
 {
 	static const char *const entries[] = {
-		"malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc", "memalign", "valloc", "pvalloc", "mallocx", "rallocx", "xallocx",
+		"malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc", "memalign", "valloc", "pvalloc", "mallocx", "rallocx",
+		"xallocx",
 	};
 	/* The functions that malloc and realloc jump to at their end: these are on the stack instead. Compilers add suffixes to private
 	 * functions. */

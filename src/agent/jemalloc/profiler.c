@@ -35,7 +35,8 @@ static void explain(struct cairn_profiler *profiler, char *out, size_t size)
 	cairn_jemalloc_variable(&profiler->jemalloc, variable, sizeof variable);
 	switch (get_state(profiler)) {
 	case CAIRN_PROFILER_NO_JEMALLOC:
-		snprintf(out, size, "%s; start the service with LD_PRELOAD=libjemalloc.so.2 MALLOC_CONF=prof:true, or link it with jemalloc",
+		snprintf(out, size,
+			 "%s; start the service with LD_PRELOAD=libjemalloc.so.2 MALLOC_CONF=prof:true, or link it with jemalloc",
 			 profiler->missing.text[0] ? profiler->missing.text : "no jemalloc in this process");
 		break;
 	case CAIRN_PROFILER_NOT_BUILT:

@@ -37,9 +37,10 @@ void cairn_greptime_dump(struct cairn_call *call)
 	cairn_query_get(call->request->query, "output", output, sizeof output);
 	bool text = strcmp(output, "text") == 0, proto = strcmp(output, "proto") == 0;
 	if (!text && !proto && strcmp(output, "flamegraph") != 0) {
-		cairn_response_text(call->response, 400, CAIRN_TEXT,
-				    "Failed to deserialize query string: output: unknown variant `%s`, expected one of `proto`, `text`, `flamegraph`",
-				    output);
+		cairn_response_text(
+			call->response, 400, CAIRN_TEXT,
+			"Failed to deserialize query string: output: unknown variant `%s`, expected one of `proto`, `text`, `flamegraph`",
+			output);
 		return;
 	}
 	struct cairn_error error = {0};
@@ -67,7 +68,8 @@ static void activate(struct cairn_call *call, bool active)
 	if (!require(call))
 		return;
 	if (!cairn_profiler_activate(&call->agent->profiler, active, &error))
-		cairn_answer_error(call, 500, active ? "Failed to activate heap profiling" : "Failed to deactivate heap profiling", error.text);
+		cairn_answer_error(call, 500, active ? "Failed to activate heap profiling" : "Failed to deactivate heap profiling",
+				   error.text);
 	else
 		cairn_response_text(call->response, 200, CAIRN_TEXT, active ? "Heap profiling activated" : "Heap profiling deactivated");
 }

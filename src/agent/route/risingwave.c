@@ -33,13 +33,14 @@ void cairn_risingwave_dump(struct cairn_call *call)
 		return;
 	if (cairn_profiler_state(&call->agent->profiler) < CAIRN_PROFILER_INACTIVE) {
 		cairn_profiler_explain(&call->agent->profiler, error.text, sizeof error.text);
-		cairn_answer_error(call, 500, "Jemalloc profiling is not enabled on the node. Try start the node with `MALLOC_CONF=prof:true`",
+		cairn_answer_error(call, 500,
+				   "Jemalloc profiling is not enabled on the node. Try start the node with `MALLOC_CONF=prof:true`",
 				   error.text);
 		return;
 	}
 	struct cairn_snapshot *snapshot = cairn_answer_take(call, &error);
-	bool written = snapshot && cairn_dumps_write_dated(call->agent, snapshot, "manual", &(struct cairn_folder_facts){.reason = "manual"}, path,
-							   sizeof path, &error);
+	bool written = snapshot && cairn_dumps_write_dated(call->agent, snapshot, "manual",
+							   &(struct cairn_folder_facts){.reason = "manual"}, path, sizeof path, &error);
 	if (snapshot)
 		cairn_snapshot_release(snapshot);
 	if (written)

@@ -78,7 +78,10 @@ static void gather_allocator(struct cairn_status *status, struct cairn_jemalloc 
 	status->jemalloc_version = jemalloc->version;
 	status->jemalloc_prefix = jemalloc->prefix;
 	status->jemalloc_module = jemalloc->module;
-	status->jemalloc_found = jemalloc->handed_over ? "handed over" : !jemalloc->mallctl ? "not" : jemalloc->exported ? "exported" : "symtab";
+	status->jemalloc_found = jemalloc->handed_over ? "handed over"
+				 : !jemalloc->mallctl  ? "not"
+				 : jemalloc->exported  ? "exported"
+						       : "symtab";
 	status->is_malloc = jemalloc->is_malloc;
 	status->has_jemalloc = jemalloc->mallctl;
 	if (!jemalloc->mallctl)
@@ -114,8 +117,10 @@ static void gather_cost(struct cairn_status *status, struct cairn_agent *agent)
 	status->ns_per_sample = atomic_load(&budget->ns_per_sample);
 	status->cpu_share = atomic_load(&budget->share);
 	status->budget = (double)agent->config.budget / 1e6;
-	status->profiling_memory = cairn_profiler_is_jemalloc(&agent->profiler) ?
-		cairn_budget_memory(atomic_load(&agent->snapshots.last_samples)) : status->sampler.open ? status->sampler.ledger.header.bytes : 0;
+	status->profiling_memory = cairn_profiler_is_jemalloc(&agent->profiler)
+					   ? cairn_budget_memory(atomic_load(&agent->snapshots.last_samples))
+				   : status->sampler.open ? status->sampler.ledger.header.bytes
+							  : 0;
 	status->previous_period = atomic_load(&budget->previous_period);
 	status->period_changes = atomic_load(&budget->changes);
 	status->period_changed_ns = atomic_load(&budget->changed_at);

@@ -1,9 +1,8 @@
 /* status.h - the agent's account of itself: gathered once, told in three ways.
  *
  * cairn_status_gather fills one plain struct with every fact at one moment. One table (status_table.c) has a row per fact with its name in
- * JSON, its label in the text for people and its metric for Prometheus. To add a fact, add a member here, fill it in status.c and give it a row.
- * Programs read the JSON; the text is for people and may change its words.
- * SPDX-License-Identifier: Apache-2.0 */
+ * JSON, its label in the text for people and its metric for Prometheus. To add a fact, add a member here, fill it in status.c and give it a
+ * row. Programs read the JSON; the text is for people and may change its words. SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_AGENT_ROUTE_STATUS_H
 #define CAIRN_AGENT_ROUTE_STATUS_H
 
@@ -31,7 +30,8 @@ struct cairn_status {
 	struct cairn_sampler_status sampler; /* of Cairn's own */
 	bool uses_sampler, has_ledger;
 	uint64_t ledger_live, ledger_slots, ledger_stacks, ledger_stack_slots, ledger_taken, ledger_freed, ledger_replaced, ledger_dropped;
-	uint64_t ledger_dropped_bytes, ledger_thinned, ledger_doublings, ledger_stacks_lost, ledger_threads_lost, ledger_live_bytes, ledger_highest_bytes;
+	uint64_t ledger_dropped_bytes, ledger_thinned, ledger_doublings, ledger_stacks_lost, ledger_threads_lost, ledger_live_bytes,
+		ledger_highest_bytes;
 	uint64_t first_period;
 	/* The allocator. */
 	bool has_jemalloc;

@@ -140,13 +140,16 @@ static const struct fact facts[] = {
 	{TEXT, AT(sampler.file_problem), "ledger.problem", "ledger problem", .condition = WITH_LEDGER},
 	{SIZE, AT(first_period), "ledger.first_period", .condition = WITH_LEDGER},
 	{SIZE, AT(sampler.ledger.header.bytes), "ledger.bytes", .condition = WITH_LEDGER},
-	{SIZE, AT(ledger_live), "ledger.live", "live samples", "cairn_ledger_live_samples", GAUGE, "Live samples in the ledger.", WITH_LEDGER},
+	{SIZE, AT(ledger_live), "ledger.live", "live samples", "cairn_ledger_live_samples", GAUGE, "Live samples in the ledger.",
+	 WITH_LEDGER},
 	{SIZE, AT(ledger_slots), "ledger.slots", NULL, "cairn_ledger_slots", GAUGE, "Samples the ledger has room for.", WITH_LEDGER},
-	{SIZE, AT(ledger_live_bytes), "ledger.live_bytes", "live bytes", "cairn_ledger_live_bytes", GAUGE, "Estimated live bytes.", WITH_LEDGER},
+	{SIZE, AT(ledger_live_bytes), "ledger.live_bytes", "live bytes", "cairn_ledger_live_bytes", GAUGE, "Estimated live bytes.",
+	 WITH_LEDGER},
 	{SIZE, AT(ledger_highest_bytes), "ledger.highest_bytes", "highest", "cairn_ledger_highest_bytes", GAUGE,
 	 "The highest estimate of live bytes so far.", WITH_LEDGER},
 	{SIZE, AT(ledger_taken), "ledger.taken", NULL, "cairn_ledger_samples_total", COUNTER, "Samples taken.", WITH_LEDGER},
-	{SIZE, AT(ledger_freed), "ledger.freed", NULL, "cairn_ledger_freed_total", COUNTER, "Samples whose objects were freed.", WITH_LEDGER},
+	{SIZE, AT(ledger_freed), "ledger.freed", NULL, "cairn_ledger_freed_total", COUNTER, "Samples whose objects were freed.",
+	 WITH_LEDGER},
 	{SIZE, AT(ledger_stacks), "ledger.stacks", .condition = WITH_LEDGER},
 	{SIZE, AT(ledger_stack_slots), "ledger.stack_slots", .condition = WITH_LEDGER},
 	{SIZE, AT(ledger_replaced), "ledger.replaced", "missed frees", "cairn_ledger_missed_frees_total", COUNTER,
@@ -170,14 +173,16 @@ static const struct fact facts[] = {
 	{BOOL, AT(accumulates), "jemalloc.prof_accum", .condition = WITH_JEMALLOC},
 	{BOOL, AT(has_statistics), "jemalloc.statistics", "statistics", "jemalloc_statistics", GAUGE,
 	 "Whether jemalloc was built with statistics; 0 means that its numbers are missing here.", WITH_JEMALLOC},
-	{SIZE, AT(allocated), "jemalloc.allocated", NULL, "jemalloc_allocated_bytes", GAUGE, "Bytes in live allocations of the application.",
+	{SIZE, AT(allocated), "jemalloc.allocated", NULL, "jemalloc_allocated_bytes", GAUGE,
+	 "Bytes in live allocations of the application.", WITH_STATISTICS},
+	{SIZE, AT(in_pages), "jemalloc.active", NULL, "jemalloc_active_bytes", GAUGE, "Bytes in pages that hold live allocations.",
 	 WITH_STATISTICS},
-	{SIZE, AT(in_pages), "jemalloc.active", NULL, "jemalloc_active_bytes", GAUGE, "Bytes in pages that hold live allocations.", WITH_STATISTICS},
-	{SIZE, AT(metadata), "jemalloc.metadata", NULL, "jemalloc_metadata_bytes", GAUGE, "Bytes the allocator uses for itself.", WITH_STATISTICS},
+	{SIZE, AT(metadata), "jemalloc.metadata", NULL, "jemalloc_metadata_bytes", GAUGE, "Bytes the allocator uses for itself.",
+	 WITH_STATISTICS},
 	{SIZE, AT(resident), "jemalloc.resident", NULL, "jemalloc_resident_bytes", GAUGE,
 	 "Bytes of the allocator's pages that are in physical memory, at most.", WITH_STATISTICS},
-	{SIZE, AT(mapped), "jemalloc.mapped", NULL, "jemalloc_mapped_bytes", GAUGE, "Bytes of address space in extents the allocator has mapped.",
-	 WITH_STATISTICS},
+	{SIZE, AT(mapped), "jemalloc.mapped", NULL, "jemalloc_mapped_bytes", GAUGE,
+	 "Bytes of address space in extents the allocator has mapped.", WITH_STATISTICS},
 	{SIZE, AT(retained), "jemalloc.retained", NULL, "jemalloc_retained_bytes", GAUGE,
 	 "Bytes of address space kept after their memory was given back.", WITH_STATISTICS},
 	{SIZE, AT(allocated_in_all), "jemalloc.allocated_total", "allocated in total", "jemalloc_allocated_bytes_total", COUNTER,
@@ -216,7 +221,8 @@ static const struct fact facts[] = {
 	 "CPU samples dropped because the ring was full or memory ran out."},
 	{UINT, AT(snapshots), "snapshots.taken", "snapshots", "cairn_snapshots_total", COUNTER, "Snapshots taken."},
 	{UINT, AT(snapshots_shared), "snapshots.shared"},
-	{UINT, AT(snapshots_failed), "snapshots.failed", "snapshots failed", "cairn_snapshots_failed_total", COUNTER, "Snapshots that failed."},
+	{UINT, AT(snapshots_failed), "snapshots.failed", "snapshots failed", "cairn_snapshots_failed_total", COUNTER,
+	 "Snapshots that failed."},
 	{TIME, AT(snapshot_ns), "snapshots.last.time", "last snapshot"},
 	{DOUBLE, AT(snapshot_milliseconds), "snapshots.last.milliseconds"},
 	{DOUBLE, AT(snapshot_seconds), .metric = "cairn_last_snapshot_seconds", .type = GAUGE, .help = "How long the last snapshot took."},
@@ -249,8 +255,10 @@ static const struct fact facts[] = {
 	{TEXT, AT(listen_problem), "agent.listen_problem", "listen problem"},
 	{TEXT, AT(tool), "agent.tool", "tool"},
 	{UINT, AT(requests), "agent.requests", NULL, "cairn_requests_total", COUNTER, "Requests the agent has answered."},
-	{UINT, AT(refused), "agent.refused", NULL, "cairn_requests_refused_total", COUNTER, "Requests refused for their Host, Origin or token."},
-	{UINT, AT(dropped), "agent.dropped", "dropped", "cairn_dropped_total", COUNTER, "Requests rejected because too many were in progress."},
+	{UINT, AT(refused), "agent.refused", NULL, "cairn_requests_refused_total", COUNTER,
+	 "Requests refused for their Host, Origin or token."},
+	{UINT, AT(dropped), "agent.dropped", "dropped", "cairn_dropped_total", COUNTER,
+	 "Requests rejected because too many were in progress."},
 	{SIZE, AT(memory), "agent.memory", NULL, "cairn_memory_held_bytes", GAUGE, "Bytes that requests, snapshots and answers hold."},
 	{UINT, AT(children), "agent.children"},
 	{UINT, AT(children_failed), "agent.children_failed", NULL, "cairn_children_failed_total", COUNTER,
@@ -265,9 +273,10 @@ enum { fact_count = sizeof facts / sizeof *facts };
 
 static bool holds(const struct cairn_status *status, enum condition condition)
 {
-	return condition == ALWAYS || (condition == WITH_SAMPLER && status->uses_sampler) || (condition == WITH_LEDGER && status->has_ledger) ||
-	       (condition == WITH_JEMALLOC && status->has_jemalloc) ||
-	       (condition == WITH_STATISTICS && status->has_statistics) || (condition == WITH_HOOK && status->stacks.installed && !status->has_ledger) ||
+	return condition == ALWAYS || (condition == WITH_SAMPLER && status->uses_sampler) ||
+	       (condition == WITH_LEDGER && status->has_ledger) || (condition == WITH_JEMALLOC && status->has_jemalloc) ||
+	       (condition == WITH_STATISTICS && status->has_statistics) ||
+	       (condition == WITH_HOOK && status->stacks.installed && !status->has_ledger) ||
 	       (condition == WITH_RULES && (status->watching || status->dump_problem.text[0]));
 }
 

@@ -38,9 +38,10 @@ static bool require(struct cairn_call *call)
 				    "'jemalloc' profiling is not available because the service was not started with a 'MALLOC_CONF' "
 				    "environment variable that contain 'prof:true'\n%s\n", cause.text);
 	else
-		cairn_response_text(call->response, 501, CAIRN_TEXT,
-				    "'jemalloc' profiling is not available. Is USERVER_FEATURE_JEMALLOC defined? Is the platform supported?\n%s\n",
-				    cause.text);
+		cairn_response_text(
+			call->response, 501, CAIRN_TEXT,
+			"'jemalloc' profiling is not available. Is USERVER_FEATURE_JEMALLOC defined? Is the platform supported?\n%s\n",
+			cause.text);
 	return false;
 }
 
@@ -186,5 +187,6 @@ void cairn_userver_wrong_method(struct cairn_response *response, struct cairn_by
 
 void cairn_userver_long_body(struct cairn_response *response, uint64_t length, size_t maximum)
 {
-	cairn_response_text(response, 413, CAIRN_TEXT, "Request body is too large: %llu > %zu bytes\n", (unsigned long long)length, maximum);
+	cairn_response_text(response, 413, CAIRN_TEXT, "Request body is too large: %llu > %zu bytes\n", (unsigned long long)length,
+			    maximum);
 }

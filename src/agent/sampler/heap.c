@@ -28,7 +28,8 @@ void cairn_heap_names(struct cairn_ledger_header *header)
 unsigned cairn_heap(const char *name)
 {
 	for (unsigned i = 1; i < CAIRN_LEDGER_HEAPS; i++)
-		if (atomic_load_explicit(&heaps.ready[i], memory_order_acquire) && strncmp(heaps.names[i], name, sizeof heaps.names[i] - 1) == 0)
+		if (atomic_load_explicit(&heaps.ready[i], memory_order_acquire) &&
+		    strncmp(heaps.names[i], name, sizeof heaps.names[i] - 1) == 0)
 			return i;
 	unsigned heap = atomic_fetch_add(&heaps.taken, 1);
 	if (heap >= CAIRN_LEDGER_HEAPS) {

@@ -61,8 +61,8 @@ static void cut(struct cairn_record *record, struct cairn_ledger_mapping *to, ui
 			return;
 		if (!atomic_compare_exchange_strong(&to->start, &first, CAIRN_LEDGER_BUSY))
 			continue;
-		struct cairn_ledger_mapping rest = {.length = to->length, .birth_ns = to->birth_ns, .stack = to->stack, .thread = to->thread,
-						    .kind = to->kind};
+		struct cairn_ledger_mapping rest = {
+			.length = to->length, .birth_ns = to->birth_ns, .stack = to->stack, .thread = to->thread, .kind = to->kind};
 		uint64_t last = first + rest.length;
 		to->length = start > first ? start - first : 0;
 		atomic_store_explicit(&to->start, start > first ? first : CAIRN_LEDGER_EMPTY, memory_order_release);
@@ -81,7 +81,8 @@ void cairn_mapping_remove(struct cairn_record *record, uint64_t start, uint64_t 
 	uint64_t used = atomic_load_explicit(&record->header->mappings_used, memory_order_relaxed);
 	for (uint64_t i = 0; i < used; i++) {
 		uint64_t first = atomic_load_explicit(&records[i].start, memory_order_relaxed);
-		if (first == CAIRN_LEDGER_BUSY || (first != CAIRN_LEDGER_EMPTY && first < start + length && start < first + records[i].length))
+		if (first == CAIRN_LEDGER_BUSY ||
+		    (first != CAIRN_LEDGER_EMPTY && first < start + length && start < first + records[i].length))
 			cut(record, &records[i], start, start + length);
 	}
 }

@@ -97,7 +97,8 @@ static bool refuse_sanitizers(struct cairn_error *error)
 	struct search search;
 	for (size_t i = 0; i < sizeof sanitizers / sizeof *sanitizers; i++)
 		if (find(sanitizers[i].symbol, &search))
-			return cairn_fail(error, "this program is built with %s, whose malloc must be left alone; profile a build without it",
+			return cairn_fail(error,
+					  "this program is built with %s, whose malloc must be left alone; profile a build without it",
 					  sanitizers[i].name);
 	return true;
 }
@@ -123,7 +124,9 @@ bool cairn_patch_prepare(struct cairn_error *error)
 		if (entry->of_mappings &&
 		    (patch.is_program || !find(entry->name, &search) || !(search.libc || search.bias == patch.allocator_bias)))
 			continue;
-		if (!find(entry->name, &search) || (!entry->of_loader && !entry->of_mappings && (search.bias != patch.allocator_bias || search.program != patch.is_program)) ||
+		if (!find(entry->name, &search) ||
+		    (!entry->of_loader && !entry->of_mappings &&
+		     (search.bias != patch.allocator_bias || search.program != patch.is_program)) ||
 		    (entry->unless_libc && search.libc))
 			continue;
 		*entry->real = (cairn_hook_function *)search.found;
@@ -184,7 +187,8 @@ static bool is_data(const struct target *target, uintptr_t slot)
 {
 	for (size_t i = 0; i < target->module->headers_count; i++) {
 		const ElfW(Phdr) *header = &target->module->headers[i];
-		if (header->p_type == PT_LOAD && (header->p_flags & PF_W) && slot - (target->module->bias + header->p_vaddr) < header->p_memsz)
+		if (header->p_type == PT_LOAD && (header->p_flags & PF_W) &&
+		    slot - (target->module->bias + header->p_vaddr) < header->p_memsz)
 			return slot % 8 == 0;
 	}
 	return false;
@@ -205,7 +209,8 @@ static bool prepare_slot(struct target *target, uintptr_t slot)
 {
 	if (slot < target->relro_start || slot >= target->relro_end || target->writable)
 		return true;
-	if (is_writable(slot) || mprotect((void *)target->relro_start, target->relro_end - target->relro_start, PROT_READ | PROT_WRITE) != 0) {
+	if (is_writable(slot) ||
+	    mprotect((void *)target->relro_start, target->relro_end - target->relro_start, PROT_READ | PROT_WRITE) != 0) {
 		target->pending = true; /* still being loaded; or nothing may be changed here at all */
 		return false;
 	}

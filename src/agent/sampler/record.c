@@ -59,7 +59,8 @@ bool cairn_record_has(const struct cairn_record *record, uint64_t key)
 /* Takes the slot from what it holds; only one thread succeeds. */
 static bool claim(struct cairn_record *record, uint32_t slot, uint64_t holds)
 {
-	return atomic_compare_exchange_strong_explicit(&record->keys[slot], &holds, CAIRN_LEDGER_BUSY, memory_order_acq_rel, memory_order_relaxed);
+	return atomic_compare_exchange_strong_explicit(&record->keys[slot], &holds, CAIRN_LEDGER_BUSY, memory_order_acq_rel,
+						       memory_order_relaxed);
 }
 
 static void publish(struct cairn_record *record, uint32_t slot, uint64_t key, const struct cairn_ledger_sample *sample)
@@ -133,7 +134,8 @@ static void count_allocated(struct cairn_record *record, const struct cairn_ledg
 			 atomic_load_explicit(&header->thinned_bytes, memory_order_relaxed);
 	uint64_t highest = atomic_load_explicit(&header->highest_bytes, memory_order_relaxed);
 	while ((int64_t)lives > (int64_t)highest)
-		if (atomic_compare_exchange_weak_explicit(&header->highest_bytes, &highest, lives, memory_order_relaxed, memory_order_relaxed)) {
+		if (atomic_compare_exchange_weak_explicit(&header->highest_bytes, &highest, lives, memory_order_relaxed,
+							  memory_order_relaxed)) {
 			atomic_store_explicit(&header->peak_ns, sample->birth_ns, memory_order_relaxed);
 			atomic_fetch_add_explicit(&header->peak, 1, memory_order_relaxed);
 			return;
@@ -169,7 +171,8 @@ bool cairn_record_sample(struct cairn_record *record, uint64_t key, const struct
 	uint32_t home = home_of(record, key);
 	for (uint32_t i = 0; i < CAIRN_LEDGER_WINDOW; i++) {
 		uint32_t slot = (home + i) & record->sample_mask;
-		if (atomic_load_explicit(&record->keys[slot], memory_order_relaxed) != CAIRN_LEDGER_EMPTY || !claim(record, slot, CAIRN_LEDGER_EMPTY))
+		if (atomic_load_explicit(&record->keys[slot], memory_order_relaxed) != CAIRN_LEDGER_EMPTY ||
+		    !claim(record, slot, CAIRN_LEDGER_EMPTY))
 			continue;
 		publish(record, slot, key, sample);
 		add(&record->header->live, 1);
@@ -248,7 +251,8 @@ static bool fill_stack(struct cairn_record *record, struct cairn_ledger_stack *s
 	do {
 		if (first + count > most)
 			return false;
-	} while (!atomic_compare_exchange_weak_explicit(&header->frames_used, &first, first + count, memory_order_relaxed, memory_order_relaxed));
+	} while (!atomic_compare_exchange_weak_explicit(&header->frames_used, &first, first + count, memory_order_relaxed,
+							memory_order_relaxed));
 	memcpy(record->frames + first, pcs, count * sizeof *pcs);
 	stack->first = (uint32_t)first;
 	stack->depth = count;
@@ -338,7 +342,8 @@ void cairn_record_sweep_threads(struct cairn_record *record, int process)
 	uint64_t used = 0;
 	for (uint32_t i = 1; i < most; i++) {
 		uint32_t ended = 3;
-		used += !atomic_compare_exchange_strong(&record->threads[i].state, &ended, 0) && atomic_load(&record->threads[i].state) != 0;
+		used += !atomic_compare_exchange_strong(&record->threads[i].state, &ended, 0) &&
+			atomic_load(&record->threads[i].state) != 0;
 	}
 	atomic_store(&header->threads_used, used);
 }
@@ -401,9 +406,17 @@ void cairn_record_clear(struct cairn_record *record, void (*forget)(uint64_t key
 		struct cairn_ledger_stack *stack = &record->stacks[i];
 		if (atomic_load(&stack->hash) < 2)
 			continue;
-		_Atomic uint64_t *const sums[] = {&stack->allocated_samples, &stack->allocated_objects, &stack->allocated_bytes, &stack->freed_samples,
-						  &stack->freed_objects, &stack->freed_bytes, &stack->freed_elsewhere,
-						  &stack->thinned_samples, &stack->thinned_objects, &stack->thinned_bytes, &stack->peak};
+		_Atomic uint64_t *const sums[] = {&stack->allocated_samples,
+						  &stack->allocated_objects,
+						  &stack->allocated_bytes,
+						  &stack->freed_samples,
+						  &stack->freed_objects,
+						  &stack->freed_bytes,
+						  &stack->freed_elsewhere,
+						  &stack->thinned_samples,
+						  &stack->thinned_objects,
+						  &stack->thinned_bytes,
+						  &stack->peak};
 		for (size_t j = 0; j < sizeof sums / sizeof *sums; j++)
 			atomic_store_explicit(sums[j], 0, memory_order_relaxed);
 		for (int j = 0; j < CAIRN_LEDGER_LIFETIMES; j++)
@@ -434,7 +447,8 @@ size_t cairn_record_thin(struct cairn_record *record, uint64_t first, uint32_t c
 		uint32_t i = (uint32_t)at & record->sample_mask;
 		uint64_t key = atomic_load_explicit(&record->keys[i], memory_order_relaxed);
 		/* One that moves just now is left for the next time. */
-		if (key <= CAIRN_LEDGER_BUSY || (key & CAIRN_LEDGER_MOVING) || record->samples[i].period >= period || !claim(record, i, key))
+		if (key <= CAIRN_LEDGER_BUSY || (key & CAIRN_LEDGER_MOVING) || record->samples[i].period >= period ||
+		    !claim(record, i, key))
 			continue;
 		struct cairn_ledger_sample sample = record->samples[i];
 		double before = cairn_exponential_chance((double)sample.size / (double)sample.period);

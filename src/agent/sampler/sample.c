@@ -170,7 +170,8 @@ CAIRN_SAMPLER_CODE static void record_sample(uint64_t key, struct cairn_ledger_s
 	if (recorded && !replaced)
 		cairn_filter_add(key);
 	if ((thread->samples & (measured_each - 1)) == 0) {
-		atomic_fetch_add_explicit(&cairn_sampling.measured_ns, (uint64_t)(cairn_clock_ns() - sample->birth_ns), memory_order_relaxed);
+		atomic_fetch_add_explicit(&cairn_sampling.measured_ns, (uint64_t)(cairn_clock_ns() - sample->birth_ns),
+					  memory_order_relaxed);
 		atomic_fetch_add_explicit(&cairn_sampling.measured_frames, frames, memory_order_relaxed);
 		atomic_fetch_add_explicit(&cairn_sampling.measured, 1, memory_order_relaxed);
 	}

@@ -52,7 +52,8 @@ static bool find_in_table(uintptr_t address, struct cairn_code *code)
 	code->image_end = code->end;
 	code->tag = atomic_load_explicit(&entries[low - 1].tag, memory_order_relaxed);
 	atomic_thread_fence(memory_order_acquire);
-	return atomic_load_explicit(&table.published, memory_order_relaxed) == sequence && address < code->end && cairn_known_is_there(code->tag);
+	return atomic_load_explicit(&table.published, memory_order_relaxed) == sequence && address < code->end &&
+	       cairn_known_is_there(code->tag);
 }
 
 #if defined(DLFO_EH_SEGMENT_TYPE)
@@ -92,8 +93,9 @@ static bool find_by_loader(uintptr_t address, struct cairn_code *code)
 	code->image_end = code->end;
 	if (code->unwind_header && code->unwind_header - code->start >= code->end - code->start)
 		find_image(code);
-	code->tag = cairn_known_tag(&(struct cairn_place){code->image_start, code->image_end, code->unwind_header, found.dlfo_link_map->l_addr,
-							  found.dlfo_link_map->l_name ? found.dlfo_link_map->l_name : ""});
+	code->tag =
+		cairn_known_tag(&(struct cairn_place){code->image_start, code->image_end, code->unwind_header, found.dlfo_link_map->l_addr,
+						      found.dlfo_link_map->l_name ? found.dlfo_link_map->l_name : ""});
 	return true;
 }
 

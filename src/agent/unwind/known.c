@@ -111,7 +111,8 @@ static bool has_near_notes(const struct cairn_known *entry, const struct cairn_o
 	for (size_t i = 0; i < object->headers_count; i++) {
 		const ElfW(Phdr) *header = &object->headers[i];
 		uintptr_t at = object->bias + header->p_vaddr;
-		if (header->p_type == PT_NOTE && (at < entry->start || header->p_memsz > page_size || at + header->p_memsz > entry->start + page_size))
+		if (header->p_type == PT_NOTE &&
+		    (at < entry->start || header->p_memsz > page_size || at + header->p_memsz > entry->start + page_size))
 			return false;
 	}
 	return true;

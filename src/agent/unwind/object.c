@@ -220,8 +220,8 @@ static bool search_symtab(const struct cairn_object *module, struct cairn_bytes 
 			continue;
 		const ElfW(Sym) *symbols = (const ElfW(Sym) *)(const void *)(file.data + table->sh_offset);
 		for (size_t j = 0; j < table->sh_size / sizeof *symbols; j++) {
-			if ((symbols[j].st_info & 15) != STT_FUNC || symbols[j].st_shndx == SHN_UNDEF || symbols[j].st_name >= text->sh_size ||
-			    !ends_with(names + symbols[j].st_name, suffix))
+			if ((symbols[j].st_info & 15) != STT_FUNC || symbols[j].st_shndx == SHN_UNDEF ||
+			    symbols[j].st_name >= text->sh_size || !ends_with(names + symbols[j].st_name, suffix))
 				continue;
 			if (see(context, module, names + symbols[j].st_name, module->bias + symbols[j].st_value))
 				return true;

@@ -47,7 +47,8 @@ cairn_short_rule cairn_short_rule_make(const struct cairn_image *image, const st
 	struct cairn_rule sp = rules->registers[CAIRN_REGISTER_SP];
 	if (ra.kind == CAIRN_RULE_UNDEFINED)
 		return cairn_short_rule_of(CAIRN_SHORT_OUTERMOST);
-	if (rules->is_signal || ra.kind != CAIRN_RULE_OFFSET || sp.kind != CAIRN_RULE_SAME || rules->return_register != CAIRN_REGISTER_RETURN)
+	if (rules->is_signal || ra.kind != CAIRN_RULE_OFFSET || sp.kind != CAIRN_RULE_SAME ||
+	    rules->return_register != CAIRN_REGISTER_RETURN)
 		return needs_all;
 
 	enum cairn_short_kind kind = CAIRN_SHORT_CFA;

@@ -35,10 +35,14 @@ static bool check_state(int pid, bool filtered, struct cairn_error *error)
 	if (state[0] == 'T' || state[0] == 't')
 		return cairn_fail(error, "process %d is stopped; 'kill -CONT %d' lets it go on", pid, pid);
 	if (cairn_subject_line(pid, "status", "Seccomp:", seccomp, sizeof seccomp) && atoi(seccomp) == 1)
-		return cairn_fail(error, "process %d may only read and write (seccomp strict mode), so that nothing can be loaded into it", pid);
+		return cairn_fail(error, "process %d may only read and write (seccomp strict mode), so that nothing can be loaded into it",
+				  pid);
 	if (!filtered && atoi(seccomp) == 2)
-		return cairn_fail(error, "process %d filters its system calls (seccomp), and a filter that kills would end it; if it allows those that "
-				  "doc/containers.md lists, as those of Docker and Kubernetes do: cairn attach --filtered %d", pid, pid);
+		return cairn_fail(
+			error,
+			"process %d filters its system calls (seccomp), and a filter that kills would end it; if it allows those that "
+			"doc/containers.md lists, as those of Docker and Kubernetes do: cairn attach --filtered %d",
+			pid, pid);
 	return true;
 }
 
@@ -113,10 +117,14 @@ static bool check_permission(int pid, struct cairn_error *error)
 	if (scope == 3)
 		return cairn_fail(error, "this system allows no tracing at all until it is started anew (kernel.yama.ptrace_scope is 3)");
 	if (scope == 2 && !has_capability())
-		return cairn_fail(error, "this system lets only root trace processes (kernel.yama.ptrace_scope is 2): sudo cairn attach %d", pid);
+		return cairn_fail(error, "this system lets only root trace processes (kernel.yama.ptrace_scope is 2): sudo cairn attach %d",
+				  pid);
 	if (scope == 1 && !has_capability())
-		return cairn_fail(error, "this system lets a process be traced by its parent and by root only: sudo cairn attach %d, or for everybody "
-				  "sudo sysctl kernel.yama.ptrace_scope=0", pid);
+		return cairn_fail(
+			error,
+			"this system lets a process be traced by its parent and by root only: sudo cairn attach %d, or for everybody "
+			"sudo sysctl kernel.yama.ptrace_scope=0",
+			pid);
 	snprintf(path, sizeof path, "/proc/%d/mem", pid);
 	int descriptor = open(path, O_RDWR | O_CLOEXEC);
 	if (descriptor >= 0) {
@@ -126,11 +134,16 @@ static bool check_permission(int pid, struct cairn_error *error)
 	if (errno != EACCES && errno != EPERM)
 		return cairn_fail_errno(error, "the memory of process %d cannot be opened", pid);
 	if (geteuid() == 0)
-		return cairn_fail(error, "process %d cannot be traced from here although you are root: the capability SYS_PTRACE is missing (docker run "
-				  "--cap-add SYS_PTRACE; in a pod securityContext.capabilities.add: [SYS_PTRACE])", pid);
-	return cairn_fail(error, status.st_uid == geteuid()
-					 ? "process %d cannot be traced, since it has been another user or has capabilities: sudo cairn attach %d"
-					 : "process %d belongs to another user: sudo cairn attach %d", pid, pid);
+		return cairn_fail(
+			error,
+			"process %d cannot be traced from here although you are root: the capability SYS_PTRACE is missing (docker run "
+			"--cap-add SYS_PTRACE; in a pod securityContext.capabilities.add: [SYS_PTRACE])",
+			pid);
+	return cairn_fail(error,
+			  status.st_uid == geteuid()
+				  ? "process %d cannot be traced, since it has been another user or has capabilities: sudo cairn attach %d"
+				  : "process %d belongs to another user: sudo cairn attach %d",
+			  pid, pid);
 }
 
 bool cairn_attach_is_possible(int pid, bool filtered, struct cairn_error *error)

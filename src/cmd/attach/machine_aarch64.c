@@ -218,7 +218,8 @@ static bool uses_long_vectors(int tid)
 bool cairn_machine_read(int tid, struct cairn_machine *machine)
 {
 	struct iovec general = {&machine->registers, sizeof machine->registers}, vectors = {machine->vectors, sizeof machine->vectors};
-	if (ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &general) != 0 || general.iov_len != sizeof machine->registers || uses_long_vectors(tid))
+	if (ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &general) != 0 || general.iov_len != sizeof machine->registers ||
+	    uses_long_vectors(tid))
 		return false;
 	if (ptrace(PTRACE_GETREGSET, tid, NT_PRFPREG, &vectors) != 0 ||
 	    ptrace(PTRACE_GETSIGMASK, tid, sizeof machine->signals, &machine->signals) != 0)
@@ -237,7 +238,8 @@ bool cairn_machine_write(int tid, struct cairn_machine *machine)
 {
 	struct iovec vectors = {machine->vectors, machine->vectors_size};
 	return ptrace(PTRACE_SETREGSET, tid, NT_PRFPREG, &vectors) == 0 &&
-	       ptrace(PTRACE_SETSIGMASK, tid, sizeof machine->signals, &machine->signals) == 0 && cairn_machine_write_registers(tid, machine);
+	       ptrace(PTRACE_SETSIGMASK, tid, sizeof machine->signals, &machine->signals) == 0 &&
+	       cairn_machine_write_registers(tid, machine);
 }
 
 uint64_t cairn_machine_pc(const struct cairn_machine *machine)

@@ -24,7 +24,8 @@ __asm__(".pushsection .rodata\n"
 	"	leaq -128(%rsp), %rsp\n" /* below the red zone; no flags change */
 	"	pushfq\n"
 	"	pushq %rax\n	pushq %rbx\n	pushq %rcx\n	pushq %rdx\n	pushq %rsi\n	pushq %rdi\n	pushq %rbp\n"
-	"	pushq %r8\n	pushq %r9\n	pushq %r10\n	pushq %r11\n	pushq %r12\n	pushq %r13\n	pushq %r14\n	pushq %r15\n"
+	"	pushq %r8\n	pushq %r9\n	pushq %r10\n	pushq %r11\n	pushq %r12\n	pushq %r13\n	pushq %r14\n	pushq "
+	"%r15\n"
 	"	cld\n"
 	"	movq %rsp, %rbp\n"
 	"	movq 1f+72(%rip), %rdi\n"
@@ -199,7 +200,8 @@ bool cairn_machine_write(int tid, struct cairn_machine *machine)
 {
 	struct iovec vectors = {machine->vectors, machine->vectors_size};
 	return ptrace(PTRACE_SETREGSET, tid, NT_X86_XSTATE, &vectors) == 0 &&
-	       ptrace(PTRACE_SETSIGMASK, tid, sizeof machine->signals, &machine->signals) == 0 && cairn_machine_write_registers(tid, machine);
+	       ptrace(PTRACE_SETSIGMASK, tid, sizeof machine->signals, &machine->signals) == 0 &&
+	       cairn_machine_write_registers(tid, machine);
 }
 
 uint64_t cairn_machine_pc(const struct cairn_machine *machine)
@@ -222,8 +224,9 @@ void cairn_machine_set_pc(struct cairn_machine *machine, uint64_t pc)
 void cairn_machine_to_dwarf(const struct cairn_machine *machine, uint64_t to[CAIRN_REGISTERS])
 {
 	const struct user_regs_struct *from = &machine->registers;
-	const uint64_t values[CAIRN_REGISTERS] = {from->rax, from->rdx, from->rcx, from->rbx, from->rsi, from->rdi, from->rbp, from->rsp, from->r8,
-						  from->r9, from->r10, from->r11, from->r12, from->r13, from->r14, from->r15, from->rip};
+	const uint64_t values[CAIRN_REGISTERS] = {from->rax, from->rdx, from->rcx, from->rbx, from->rsi, from->rdi,
+						  from->rbp, from->rsp, from->r8, from->r9, from->r10, from->r11,
+						  from->r12, from->r13, from->r14, from->r15, from->rip};
 	memcpy(to, values, sizeof values);
 }
 

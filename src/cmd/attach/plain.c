@@ -21,8 +21,9 @@ static bool is_one_of(long number, const long *numbers, size_t count)
 bool cairn_plain_waits(long number)
 {
 	static const long waiting[] = {
-		SYS_read, SYS_accept, SYS_accept4, SYS_recvfrom, SYS_recvmsg, SYS_futex, SYS_nanosleep, SYS_clock_nanosleep, SYS_wait4, SYS_waitid,
-		SYS_ppoll, SYS_pselect6, SYS_epoll_pwait, SYS_rt_sigtimedwait, SYS_rt_sigsuspend, SYS_semop, SYS_semtimedop, SYS_msgrcv,
+		SYS_read, SYS_accept, SYS_accept4, SYS_recvfrom, SYS_recvmsg, SYS_futex,
+		SYS_nanosleep, SYS_clock_nanosleep, SYS_wait4, SYS_waitid, SYS_ppoll, SYS_pselect6,
+		SYS_epoll_pwait, SYS_rt_sigtimedwait, SYS_rt_sigsuspend, SYS_semop, SYS_semtimedop, SYS_msgrcv,
 		SYS_msgsnd, SYS_mq_timedreceive, SYS_flock, SYS_restart_syscall,
 #ifdef SYS_poll
 		SYS_poll, SYS_select, SYS_epoll_wait, SYS_pause,
@@ -50,8 +51,8 @@ enum cairn_plain_rank cairn_plain_rank(const struct cairn_machine_call *call)
 	if (call->number < 0)
 		return CAIRN_PLAIN_RUNS;
 	/* A part of the message may be there already, and would be returned. */
-	if ((call->number == SYS_recvfrom && (arguments[3] & MSG_WAITALL)) || (call->number == SYS_recvmsg && (arguments[2] & MSG_WAITALL)) ||
-	    !cairn_plain_waits(call->number))
+	if ((call->number == SYS_recvfrom && (arguments[3] & MSG_WAITALL)) ||
+	    (call->number == SYS_recvmsg && (arguments[2] & MSG_WAITALL)) || !cairn_plain_waits(call->number))
 		return CAIRN_PLAIN_NEVER;
 	if (!is_one_of(call->number, unaccounted, sizeof unaccounted / sizeof *unaccounted))
 		return CAIRN_PLAIN_EXACT;
@@ -74,11 +75,11 @@ enum cairn_plain_rank cairn_plain_rank(const struct cairn_machine_call *call)
 static bool is_forbidden(const char *name)
 {
 	static const char *const names[] = {
-		"free", "cfree", "calloc", "realloc", "reallocarray", "memalign", "aligned_alloc", "posix_memalign", "valloc", "pvalloc", "mallopt",
-		"mallinfo", "mallinfo2", "dlopen", "dlmopen", "dlclose", "dlsym", "dlvsym", "dladdr", "dladdr1", "dlinfo", "dl_iterate_phdr",
-		"_dl_find_object", "fork", "_Fork", "vfork", "posix_spawn", "posix_spawnp", "system", "popen", "pthread_create", "pthread_exit",
-		"exit", "quick_exit", "abort", "setuid", "setgid", "seteuid", "setegid", "setreuid", "setregid", "setresuid", "setresgid",
-		"setgroups", "initgroups", "__cxa_finalize", "execve", "fexecve",
+		"free", "cfree", "calloc", "realloc", "reallocarray", "memalign", "aligned_alloc", "posix_memalign", "valloc", "pvalloc",
+		"mallopt", "mallinfo", "mallinfo2", "dlopen", "dlmopen", "dlclose", "dlsym", "dlvsym", "dladdr", "dladdr1", "dlinfo",
+		"dl_iterate_phdr", "_dl_find_object", "fork", "_Fork", "vfork", "posix_spawn", "posix_spawnp", "system", "popen",
+		"pthread_create", "pthread_exit", "exit", "quick_exit", "abort", "setuid", "setgid", "seteuid", "setegid", "setreuid",
+		"setregid", "setresuid", "setresgid", "setgroups", "initgroups", "__cxa_finalize", "execve", "fexecve",
 	};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (strcmp(name, names[i]) == 0)
@@ -139,7 +140,8 @@ static bool step(struct frame *frame, struct stack *stack, uint64_t *at, uint64_
 	*is_signal = frame->rules.is_signal;
 	frame->world = (struct cairn_expression_world){registers, CAIRN_REGISTERS, read_word, stack};
 	if (frame->rules.cfa.kind == CAIRN_RULE_EXPRESSION) {
-		if (!cairn_expression_value(cairn_eh_frame_expression(&frame->module->image, frame->rules.cfa.value), &frame->world, NULL, &frame->cfa))
+		if (!cairn_expression_value(cairn_eh_frame_expression(&frame->module->image, frame->rules.cfa.value), &frame->world, NULL,
+					    &frame->cfa))
 			return false;
 	} else {
 		frame->cfa = registers[frame->rules.cfa.value] + (uint64_t)(int64_t)frame->rules.cfa_offset;

@@ -7,116 +7,38 @@
 
 #include "base/array.h"
 #include "base/file.h"
-#include "base/path.h"
-#include "base/text.h"
-#include "base/unpack.h"
+#include "cmd/collect/load.h"
 #include "cmd/command.h"
 #include "process/clock.h"
-#include "profile/read.h"
-#include "store/store.h"
-#include "symbol/symbolize.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* A batch is full with so many files, or with so much unpacked. */
 enum { batch_most = 64 };
 static const size_t batch_bytes = (size_t)64 << 20;
 
-/* One file of the spool, read and named. */
+/* One file of the spool. */
 struct loaded {
 	struct cairn_file file;
-	struct cairn_profile profile;
-	char service[256], version[256], host[256];
-	struct cairn_buffer labels;
-	size_t size; /* of the profile, unpacked */
-	bool ignored; /* it is one that no store keeps */
-	struct cairn_store_snapshot snapshot;
+	struct cairn_loaded it;
 };
-
-/* Copies what QUERY says beside service, version, host and time. */
-static void keep_labels(struct cairn_bytes query, struct cairn_buffer *out)
-{
-	static const char *const own[] = {"service=", "version=", "host=", "time="};
-	while (query.length > 0) {
-		const char *end = memchr(query.data, '&', query.length);
-		struct cairn_bytes part = {query.data, end ? (size_t)(end - query.data) : query.length};
-		bool label = part.length > 0;
-		query = cairn_bytes_skip(query, end ? part.length + 1 : part.length);
-		for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-			label = label && !cairn_bytes_start_with(part, own[i]);
-		if (label && out->length > 0)
-			cairn_buffer_byte(out, '&');
-		if (label)
-			cairn_buffer_append(out, part.data, part.length);
-	}
-}
-
-/* Reads BODY, which is unpacked to at most so many bytes. */
-static bool read_within(size_t most, struct cairn_bytes body, struct loaded *loaded, struct cairn_error *error)
-{
-	char *unpacked = NULL;
-	bool cut;
-	loaded->size = body.length;
-	if (cairn_unpack_sniff(body) != CAIRN_PACKED_NOT) {
-		if (!cairn_unpack_within(body, most, &unpacked, &loaded->size, &cut, error))
-			return false;
-		body = (struct cairn_bytes){unpacked, loaded->size};
-	}
-	bool good = cairn_profile_read(&loaded->profile, body, "a snapshot", &(struct cairn_read_options){0}, error);
-	free(unpacked);
-	return good;
-}
 
 static bool load(struct cairn_collector *collector, const char *name, struct loaded *loaded, struct cairn_error *error)
 {
 	struct cairn_bytes query, tenant, body;
 	char path[4096];
-	*loaded = (struct loaded){.labels = cairn_buffer(1 << 16)};
-	cairn_profile_init(&loaded->profile);
 	snprintf(path, sizeof path, "%s/%s", collector->spool.path, name);
 	if (!cairn_file_map(&loaded->file, path, error))
 		return false;
 	if (!cairn_spool_parse(loaded->file.bytes, &query, &tenant, &body))
 		return cairn_fail(error, "its file in the spool is damaged");
-	if (!read_within(collector->unpacked_most, body, loaded, error))
-		return false;
-	struct cairn_profile *profile = &loaded->profile;
-	struct cairn_symbolize_options symbolize = {.find = cairn_source_find(collector->source)};
-	struct cairn_symbolize_report report;
-	char time[40];
-	if (profile->time_ns <= 0 && cairn_query_get(query, "time", time, sizeof time))
-		cairn_text_seconds(cairn_bytes_of(time), &profile->time_ns);
-	if (profile->time_ns <= 0)
-		profile->time_ns = cairn_clock_wall_ns();
-	/* Clients of other systems send profiles of CPU time and locks as well, whatever is kept of them. */
-	loaded->ignored = !cairn_store_accepts(profile, error);
-	if (loaded->ignored)
-		return false;
-	cairn_symbolize(profile, &symbolize, &report);
-	cairn_symbolize_report_free(&report);
-	if (!cairn_query_get(query, "service", loaded->service, sizeof loaded->service) || !loaded->service[0])
-		snprintf(loaded->service, sizeof loaded->service, "%.250s",
-			 profile->process ? cairn_base_name(cairn_profile_string(profile, profile->process)) : "unknown");
-	cairn_query_get(query, "version", loaded->version, sizeof loaded->version);
-	cairn_query_get(query, "host", loaded->host, sizeof loaded->host);
-	keep_labels(query, &loaded->labels);
-	loaded->snapshot = (struct cairn_store_snapshot){
-		.profile = profile,
-		.tenant = tenant,
-		.service = cairn_bytes_of(loaded->service),
-		.version = cairn_bytes_of(loaded->version),
-		.host = cairn_bytes_of(loaded->host),
-		.labels = cairn_buffer_bytes(&loaded->labels),
-	};
-	return true;
+	return cairn_loaded_read(&loaded->it, query, tenant, body, collector->unpacked_most, collector->source, error);
 }
 
 static void unload(struct loaded *loaded)
 {
-	cairn_profile_free(&loaded->profile);
-	cairn_buffer_free(&loaded->labels);
+	cairn_loaded_free(&loaded->it);
 	cairn_file_close(&loaded->file);
 }
 
@@ -128,14 +50,14 @@ static size_t load_batch(struct cairn_collector *collector, const char *const *n
 	for (i = 0; i < count && bytes < batch_bytes; i++) {
 		struct cairn_error bad;
 		if (load(collector, names[i], &loaded[i], &bad)) {
-			bytes += loaded[i].size;
+			bytes += loaded[i].it.size;
 			continue;
 		}
-		loaded[i].size = 0;
-		if (!loaded[i].ignored || collector->ignored == 0)
-			cairn_note("a snapshot from %s is no use: %s", loaded[i].host[0] ? loaded[i].host : "a sender", bad.text);
-		collector->rejected += !loaded[i].ignored;
-		collector->ignored += loaded[i].ignored;
+		loaded[i].it.size = 0;
+		if (!loaded[i].it.ignored || collector->ignored == 0)
+			cairn_note("a snapshot from %s is no use: %s", loaded[i].it.host[0] ? loaded[i].it.host : "a sender", bad.text);
+		collector->rejected += !loaded[i].it.ignored;
+		collector->ignored += loaded[i].it.ignored;
 		cairn_spool_remove(&collector->spool, names[i]);
 	}
 	return i;
@@ -153,9 +75,9 @@ static int move_batch(struct cairn_collector *collector, struct cairn_store *sto
 	cairn_spool_begin(&collector->spool, names, count);
 	size_t done = load_batch(collector, names, count, loaded);
 	for (size_t i = 0; i < done; i++)
-		if (loaded[i].size > 0) {
+		if (loaded[i].it.size > 0) {
 			file_of[good] = i;
-			snapshots[good++] = loaded[i].snapshot;
+			snapshots[good++] = loaded[i].it.snapshot;
 		}
 	struct cairn_store_rows *rows = cairn_store_prepare(snapshots, good);
 	/* From here on only the store can be slow or away, and that is no fault of the files. */

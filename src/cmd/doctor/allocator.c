@@ -54,7 +54,8 @@ static void check_own_engine(struct cairn_diagnosis *diagnosis, struct cairn_fin
 	else if (warning[0])
 		cairn_finding_say(finding, CAIRN_WRONG, "%s", warning);
 	else if (strtod(lost, NULL) > 0)
-		cairn_finding_say(finding, CAIRN_WRONG, "Cairn's own engine profiles %s, but its ledger had no room for %s samples", allocator, lost);
+		cairn_finding_say(finding, CAIRN_WRONG, "Cairn's own engine profiles %s, but its ledger had no room for %s samples",
+				  allocator, lost);
 	else
 		cairn_finding_say(finding, CAIRN_RIGHT, "Cairn's own engine profiles the allocator in use, %s", allocator);
 	if (!why[0] && !warning[0] && finding->level == CAIRN_WRONG)
@@ -111,9 +112,10 @@ void cairn_check_allocator(struct cairn_diagnosis *diagnosis, struct cairn_findi
 				  "jemalloc comes with %s, which the loader finds; run 'cairn doctor' on that file", library);
 	} else {
 		bool is_static = cairn_diagnosis_is_static(diagnosis);
-		cairn_finding_say(finding, CAIRN_WRONG,
-				  is_static ? "there is no jemalloc, and a static program has no relocations that Cairn's own engine could use"
-					    : "there is no jemalloc and no agent, so nothing is profiled; Cairn's own engine profiles any allocator");
+		cairn_finding_say(
+			finding, CAIRN_WRONG,
+			is_static ? "there is no jemalloc, and a static program has no relocations that Cairn's own engine could use"
+				  : "there is no jemalloc and no agent, so nothing is profiled; Cairn's own engine profiles any allocator");
 		if (is_static)
 			finding->advice = "link the program dynamically, or call cairn_heap_allocated of libcairn.a where it allocates";
 		else
@@ -166,8 +168,8 @@ void cairn_check_single(struct cairn_diagnosis *diagnosis, struct cairn_finding 
 	if (is_own_engine(diagnosis))
 		return;
 	if (diagnosis->jemalloc_count > 1)
-		cairn_finding_say(finding, CAIRN_NOTE, "there are %zu copies of jemalloc; only the one in %s is profiled", diagnosis->jemalloc_count,
-				  diagnosis->allocator->path);
+		cairn_finding_say(finding, CAIRN_NOTE, "there are %zu copies of jemalloc; only the one in %s is profiled",
+				  diagnosis->jemalloc_count, diagnosis->allocator->path);
 	else if (diagnosis->allocator && other)
 		cairn_finding_say(finding, CAIRN_NOTE, "%s also provides malloc; its memory is not in the profile", other);
 }
@@ -196,7 +198,8 @@ void cairn_check_statistics(struct cairn_diagnosis *diagnosis, struct cairn_find
 	if (!diagnosis->has_agent || strcmp(statistics, "false") != 0)
 		return;
 	cairn_finding_say(finding, CAIRN_NOTE,
-			  "jemalloc was built without statistics: 'cairn rss' shows only the kernel's side, /metrics has none of jemalloc's numbers, and "
+			  "jemalloc was built without statistics: 'cairn rss' shows only the kernel's side, /metrics has none of "
+			  "jemalloc's numbers, and "
 			  "'cairn watch --interval' cannot count");
 	finding->advice = diagnosis->allocator && strcmp(diagnosis->allocator->jemalloc.prefix, "_rjem_") == 0
 				  ? "tikv-jemallocator = { version = \"0.6\", features = [\"profiling\", \"stats\"] } in Cargo.toml"
@@ -280,7 +283,8 @@ static void add_option(struct cairn_diagnosis *diagnosis, struct cairn_finding *
 {
 	const char *variable = variable_told(diagnosis), *now = cairn_diagnosis_variable(diagnosis, variable);
 	now = diagnosis->conf.problem && diagnosis->conf.right ? diagnosis->conf.right : now;
-	cairn_finding_restart(finding, diagnosis, variable, now && now[0] ? cairn_arena_format(&diagnosis->arena, "%s,%s", now, option) : option);
+	cairn_finding_restart(finding, diagnosis, variable,
+			      now && now[0] ? cairn_arena_format(&diagnosis->arena, "%s,%s", now, option) : option);
 }
 
 /* Whether profiling is on, as far as it can be known. */
@@ -311,8 +315,9 @@ void cairn_check_enabled(struct cairn_diagnosis *diagnosis, struct cairn_finding
 		return;
 	enum truth enabled = is_enabled(diagnosis, &how);
 	if (enabled != YES && cairn_diagnosis_is_static(diagnosis)) {
-		cairn_finding_say(finding, CAIRN_WRONG,
-				  "profiling cannot be enabled: in a static program jemalloc aborts in its own unwinder once prof:true is set");
+		cairn_finding_say(
+			finding, CAIRN_WRONG,
+			"profiling cannot be enabled: in a static program jemalloc aborts in its own unwinder once prof:true is set");
 		finding->advice = "link the program dynamically (Rust: RUSTFLAGS='-C target-feature=-crt-static')";
 		return;
 	}
@@ -331,7 +336,8 @@ void cairn_check_enabled(struct cairn_diagnosis *diagnosis, struct cairn_finding
 	} else if (enabled == YES) {
 		cairn_finding_say(finding, CAIRN_RIGHT, "profiling is enabled: %s", how);
 	} else if (enabled == MAYBE) {
-		cairn_finding_say(finding, CAIRN_UNKNOWN, "cannot tell whether it was started with prof:true: its environment cannot be read");
+		cairn_finding_say(finding, CAIRN_UNKNOWN,
+				  "cannot tell whether it was started with prof:true: its environment cannot be read");
 		add_option(diagnosis, finding, "prof:true");
 	} else {
 		cairn_finding_say(finding, CAIRN_WRONG,
@@ -366,7 +372,8 @@ void cairn_check_active(struct cairn_diagnosis *diagnosis, struct cairn_finding 
 			known ? "sampling is off: new allocations are not recorded"
 			      : "it was started with prof_active:false; only an agent can tell whether sampling was turned on since");
 	if (!active && diagnosis->has_agent)
-		finding->fix = cairn_arena_format(&diagnosis->arena, "cairn activate %s", cairn_shell_word(&diagnosis->arena, diagnosis->name));
+		finding->fix =
+			cairn_arena_format(&diagnosis->arena, "cairn activate %s", cairn_shell_word(&diagnosis->arena, diagnosis->name));
 	else if (!active)
 		add_option(diagnosis, finding, "prof_active:true");
 }
@@ -427,7 +434,8 @@ void cairn_check_folder(struct cairn_diagnosis *diagnosis, struct cairn_finding 
 		return;
 	prefix = prefix ? prefix : "jeprof";
 	size_t length = cairn_path_folder(prefix);
-	const char *within = prefix[0] == '/' ? "" : cairn_arena_format(&diagnosis->arena, "%s/", diagnosis->folder ? diagnosis->folder : "");
+	const char *within =
+		prefix[0] == '/' ? "" : cairn_arena_format(&diagnosis->arena, "%s/", diagnosis->folder ? diagnosis->folder : "");
 	length -= length > 1; /* without its slash */
 	const char *folder = cairn_arena_format(&diagnosis->arena, "%s%.*s", within, (int)length, prefix);
 	const char *reachable = cairn_arena_format(&diagnosis->arena, "%s%s", diagnosis->root, folder);
@@ -440,8 +448,9 @@ void cairn_check_folder(struct cairn_diagnosis *diagnosis, struct cairn_finding 
 	} else if (stat(reachable, &status) != 0 || !S_ISDIR(status.st_mode)) {
 		cairn_finding_say(finding, bad, "%s, the folder for jemalloc's dumps, does not exist: dumps fail with \"Bad address\"",
 				  folder);
-		finding->fix = cairn_arena_format(&diagnosis->arena, "mkdir -p %s",
-						  cairn_shell_word(&diagnosis->arena, cairn_diagnosis_has_own_root(diagnosis) ? reachable : folder));
+		finding->fix = cairn_arena_format(
+			&diagnosis->arena, "mkdir -p %s",
+			cairn_shell_word(&diagnosis->arena, cairn_diagnosis_has_own_root(diagnosis) ? reachable : folder));
 	} else if (!may_write(diagnosis, &status) || (statvfs(reachable, &space) == 0 && space.f_flag & ST_RDONLY)) {
 		cairn_finding_say(finding, bad, "user %u has no permission to write to %s, the folder for jemalloc's dumps",
 				  (unsigned)diagnosis->user, folder);

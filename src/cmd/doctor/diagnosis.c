@@ -372,7 +372,8 @@ static bool see_target(struct cairn_diagnosis *diagnosis, const char *name, cons
 bool cairn_diagnosis_has_own_root(struct cairn_diagnosis *diagnosis)
 {
 	struct stat ours, theirs;
-	return diagnosis->pid && stat("/", &ours) == 0 && stat(cairn_arena_format(&diagnosis->arena, "%s/.", diagnosis->root), &theirs) == 0 &&
+	return diagnosis->pid && stat("/", &ours) == 0 &&
+	       stat(cairn_arena_format(&diagnosis->arena, "%s/.", diagnosis->root), &theirs) == 0 &&
 	       (ours.st_dev != theirs.st_dev || ours.st_ino != theirs.st_ino);
 }
 
@@ -399,7 +400,8 @@ static bool see_binary(struct cairn_diagnosis *diagnosis, struct cairn_error *er
 	diagnosis->kind = CAIRN_DIAGNOSIS_BINARY;
 	diagnosis->root = "";
 	cairn_array_room(diagnosis->modules, diagnosis->module_count, diagnosis->module_capacity);
-	diagnosis->modules[diagnosis->module_count++] = (struct cairn_diagnosis_module){.path = diagnosis->name, .reachable = diagnosis->name};
+	diagnosis->modules[diagnosis->module_count++] =
+		(struct cairn_diagnosis_module){.path = diagnosis->name, .reachable = diagnosis->name};
 	open_module(diagnosis, &diagnosis->modules[0]);
 	choose_allocator(diagnosis);
 	read_conf(diagnosis);
@@ -414,8 +416,8 @@ static bool see_dump(struct cairn_diagnosis *diagnosis, struct cairn_error *erro
 	if (!cairn_files_text(diagnosis->name, &diagnosis->dump, error))
 		return false;
 	diagnosis->has_trailer = cairn_trailer_read(cairn_buffer_bytes(&diagnosis->dump), &diagnosis->trailer);
-	return cairn_profile_read(&diagnosis->profile, cairn_buffer_bytes(&diagnosis->dump), diagnosis->name, &(struct cairn_read_options){0},
-				  error);
+	return cairn_profile_read(&diagnosis->profile, cairn_buffer_bytes(&diagnosis->dump), diagnosis->name,
+				  &(struct cairn_read_options){0}, error);
 }
 
 bool cairn_diagnosis_see(struct cairn_diagnosis *diagnosis, const char *name, const char *token, struct cairn_error *error)

@@ -68,6 +68,10 @@ cairn_check_look cairn_check_names;
 cairn_check_look cairn_check_stacks;
 cairn_check_look cairn_check_loading;
 
+/* Of the ledger: ledger.c. */
+cairn_check_look cairn_check_last_moment;
+cairn_check_look cairn_check_dump_ages;
+
 /* Of a dump: doctor_dump.c. */
 cairn_check_look cairn_check_dump_samples;
 cairn_check_look cairn_check_dump_period;

@@ -39,10 +39,11 @@ void cairn_check_on_disk(struct cairn_diagnosis *diagnosis, struct cairn_finding
 		if (now)
 			cairn_elf_close(now);
 	} else if (deleted) {
-		cairn_finding_say(finding, CAIRN_WRONG,
-				  "%zu of its libraries were removed or replaced while it runs, such as %s: only root can still read them, and name "
-				  "what they do",
-				  deleted, library);
+		cairn_finding_say(
+			finding, CAIRN_WRONG,
+			"%zu of its libraries were removed or replaced while it runs, such as %s: only root can still read them, and name "
+			"what they do",
+			deleted, library);
 		finding->advice = "start it again";
 	} else {
 		cairn_finding_say(finding, CAIRN_RIGHT, "%s and its libraries on disk are the ones that run", program->path);
@@ -144,10 +145,11 @@ static bool check_taken(struct cairn_diagnosis *diagnosis, struct cairn_finding 
 	else if (share < 1)
 		cairn_finding_say(finding, CAIRN_RIGHT, "%llu of %llu stacks are whole; the others end %s", all - cut, all, where);
 	else
-		cairn_finding_say(finding, share < 10 ? CAIRN_NOTE : CAIRN_WRONG, "%llu of %llu stacks (%.0f %%) lack their callers: most of them end %s", cut,
-				  all, share, where);
+		cairn_finding_say(finding, share < 10 ? CAIRN_NOTE : CAIRN_WRONG,
+				  "%llu of %llu stacks (%.0f %%) lack their callers: most of them end %s", cut, all, share, where);
 	if (share >= 1)
-		finding->advice = "compile with -fasynchronous-unwind-tables or -fno-omit-frame-pointer; for a JVM, use -XX:+PreserveFramePointer";
+		finding->advice =
+			"compile with -fasynchronous-unwind-tables or -fno-omit-frame-pointer; for a JVM, use -XX:+PreserveFramePointer";
 	return true;
 }
 

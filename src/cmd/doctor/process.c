@@ -37,8 +37,8 @@ void cairn_check_agent(struct cairn_diagnosis *diagnosis, struct cairn_finding *
 		cairn_finding_say(finding, CAIRN_WRONG,
 				  "LD_PRELOAD names the agent, but it was not loaded: the process cannot see the file, or the "
 				  "program is static or privileged");
-		finding->advice = cairn_arena_format(&diagnosis->arena, "put libcairn.so at %.*s as the process sees it", (int)strcspn(preload, ": "),
-						     preload);
+		finding->advice = cairn_arena_format(&diagnosis->arena, "put libcairn.so at %.*s as the process sees it",
+						     (int)strcspn(preload, ": "), preload);
 	} else if (cairn_diagnosis_is_static(diagnosis)) {
 		cairn_finding_say(finding, CAIRN_NOTE, "no agent: nothing can be preloaded into a static program");
 	} else {
@@ -125,7 +125,8 @@ void cairn_check_privileges(struct cairn_diagnosis *diagnosis, struct cairn_find
 		"it runs with the privileges of another user (set-user-ID or file capabilities): its environment is not trusted, "
 		"and neither LD_PRELOAD nor %s is read",
 		diagnosis->variable ? diagnosis->variable : "MALLOC_CONF");
-	const char *link = diagnosis->allocator && diagnosis->allocator->jemalloc.link[0] ? diagnosis->allocator->jemalloc.link : "/etc/malloc.conf";
+	const char *link =
+		diagnosis->allocator && diagnosis->allocator->jemalloc.link[0] ? diagnosis->allocator->jemalloc.link : "/etc/malloc.conf";
 	finding->fix = cairn_arena_format(&diagnosis->arena, "ln -sf prof:true %s", cairn_shell_word(&diagnosis->arena, link));
 }
 
@@ -194,7 +195,8 @@ void cairn_check_memory(struct cairn_diagnosis *diagnosis, struct cairn_finding 
 		cairn_finding_say(finding, CAIRN_NOTE,
 				  "%s of %s of %s are used; the OOM killer killed %llu processes in its group", used, limit,
 				  whose, (unsigned long long)reading.events.oom_kill);
-		finding->fix = cairn_arena_format(&diagnosis->arena, "cairn watch %s", cairn_shell_word(&diagnosis->arena, diagnosis->name));
+		finding->fix =
+			cairn_arena_format(&diagnosis->arena, "cairn watch %s", cairn_shell_word(&diagnosis->arena, diagnosis->name));
 	} else {
 		cairn_finding_say(finding, CAIRN_RIGHT, "%s of %s of %s are used", used, limit, whose);
 	}
@@ -279,7 +281,8 @@ void cairn_check_samples(struct cairn_diagnosis *diagnosis, struct cairn_finding
 		cairn_finding_say(finding, CAIRN_WRONG, "cannot get a profile: %.400s", error.text);
 	} else if (profile.sample_count == 0 && strcmp(state, "inactive") == 0) {
 		cairn_finding_say(finding, CAIRN_WRONG, "there are no samples, because sampling is off");
-		finding->fix = cairn_arena_format(&diagnosis->arena, "cairn activate %s", cairn_shell_word(&diagnosis->arena, diagnosis->name));
+		finding->fix =
+			cairn_arena_format(&diagnosis->arena, "cairn activate %s", cairn_shell_word(&diagnosis->arena, diagnosis->name));
 	} else if (profile.sample_count == 0) {
 		cairn_finding_say(finding, CAIRN_WRONG,
 				  "there are no samples yet: less was allocated since sampling began than the period");

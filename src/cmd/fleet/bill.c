@@ -56,7 +56,8 @@ static struct bill *make_bills(const struct cairn_store_processes *processes, si
 	for (size_t i = 0; i < processes->count; i++) {
 		const struct cairn_store_process *process = &processes->items[i];
 		size_t at = 0;
-		while (at < *count && (strcmp(bills[at].service, process->service) != 0 || strcmp(bills[at].version, process->version) != 0))
+		while (at < *count &&
+		       (strcmp(bills[at].service, process->service) != 0 || strcmp(bills[at].version, process->version) != 0))
 			at++;
 		if (at == *count)
 			bills[(*count)++] = (struct bill){.service = process->service, .version = process->version};
@@ -86,7 +87,8 @@ static void write_text(const struct bill *bill, struct cairn_buffer *out)
 	cairn_buffer_format(out, "%s resident", cairn_text_human(bill->resident, size));
 	cairn_buffer_format(out, ", %s each", cairn_text_human(bill->resident / (double)known, size));
 	if (bill->limit > 0)
-		cairn_buffer_format(out, "; %.1f %% of the limits, the fullest %.1f %%", 100 * bill->limited / bill->limit, 100 * bill->fullest);
+		cairn_buffer_format(out, "; %.1f %% of the limits, the fullest %.1f %%", 100 * bill->limited / bill->limit,
+				    100 * bill->fullest);
 	cairn_buffer_text(out, "\n\n");
 	put_line(out, bill->live, bill->resident, "live objects");
 	put_line(out, bill->other, bill->resident, "everything else: the allocator's own and free memory, stacks, files, code");

@@ -22,8 +22,8 @@ int cairn_fleet_answer_timeline(const void *values, int operand_count, char **op
 	size_t count = cairn_fleet_instants(&processes, instants), first = options->rows && rows && rows < count ? count - rows : 0;
 	for (size_t i = 0; i < count; i++)
 		any_limit |= instants[i].limit > 0;
-	cairn_buffer_format(&out, "%-19s %9s %11s %11s%s\n", "Time", "Instances", mean ? "Live of one" : "Live", mean ? "RSS of one" : "Resident",
-			    any_limit ? "   of limit" : "");
+	cairn_buffer_format(&out, "%-19s %9s %11s %11s%s\n", "Time", "Instances", mean ? "Live of one" : "Live",
+			    mean ? "RSS of one" : "Resident", any_limit ? "   of limit" : "");
 	for (size_t i = first; i < count; i++) {
 		const struct cairn_fleet_instant *instant = &instants[i];
 		double divisor = mean && instant->instances ? (double)instant->instances : 1;

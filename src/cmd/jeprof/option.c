@@ -47,11 +47,15 @@ static const struct cairn_option view_table[] = {
 	{0, "ignore", "REGEX", "drop stacks with a match", CAIRN_OPTION_TEXT, AT(ignore), 0},
 	{0, "retain", "REGEX", "keep only frames whose function matches", CAIRN_OPTION_TEXT, AT(retain), 0},
 	{0, "exclude", "REGEX", "remove frames whose function matches", CAIRN_OPTION_TEXT, AT(exclude), 0},
-	{0, "thread", "N", "keep thread N, by jemalloc's number or its name; * shows each thread separately", CAIRN_OPTION_TEXT, AT(thread), 0},
+	{0, "thread", "N", "keep thread N, by jemalloc's number or its name; * shows each thread separately", CAIRN_OPTION_TEXT, AT(thread),
+	 0},
 	{0, "nodecount", "N", "call graph: draw at most N nodes (default: 80)", CAIRN_OPTION_COUNT, AT(node_count), 0},
-	{0, "nodefraction", "F", "call graph: leave out smaller nodes, as a fraction (default: .005)", CAIRN_OPTION_NUMBER, AT(node_fraction), 0},
-	{0, "edgefraction", "F", "call graph: leave out smaller edges, as a fraction (default: .001)", CAIRN_OPTION_NUMBER, AT(edge_fraction), 0},
-	{0, "maxdegree", "N", "call graph: draw at most N edges into and out of a node (default: 8)", CAIRN_OPTION_COUNT, AT(max_degree), 0},
+	{0, "nodefraction", "F", "call graph: leave out smaller nodes, as a fraction (default: .005)", CAIRN_OPTION_NUMBER,
+	 AT(node_fraction), 0},
+	{0, "edgefraction", "F", "call graph: leave out smaller edges, as a fraction (default: .001)", CAIRN_OPTION_NUMBER,
+	 AT(edge_fraction), 0},
+	{0, "maxdegree", "N", "call graph: draw at most N edges into and out of a node (default: 8)", CAIRN_OPTION_COUNT, AT(max_degree),
+	 0},
 	FLAG("heapcheck", heapcheck, "call graph: emphasize functions that allocate"),
 	{0, "scale", "N", "with --gv: its scale", CAIRN_OPTION_COUNT, AT(scale), 0},
 	{0},
@@ -122,7 +126,8 @@ static bool choose_mode(struct cairn_jeprof_options *options, struct cairn_error
 
 bool cairn_jeprof_parse(struct cairn_jeprof_options *options, int argc, char **argv, struct cairn_error *error)
 {
-	*options = (struct cairn_jeprof_options){.seconds = 30, .node_count = 80, .node_fraction = .005, .edge_fraction = .001, .max_degree = 8};
+	*options = (struct cairn_jeprof_options){
+		.seconds = 30, .node_count = 80, .node_fraction = .005, .edge_fraction = .001, .max_degree = 8};
 	int operand_count = argc - 1;
 	if (!cairn_perl_options_parse(&cairn_command_jeprof, options, &operand_count, argv + 1, error))
 		return false;

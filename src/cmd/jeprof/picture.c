@@ -49,12 +49,16 @@ static bool write_dot(const struct cairn_jeprof_options *options, struct cairn_j
 {
 	const struct cairn_profile *profile = jeprof->view.profile;
 	struct cairn_dot_options dot = {
-		.shape = {.node_count = options->node_count, .node_fraction = options->node_fraction, .edge_fraction = options->edge_fraction},
+		.shape = {.node_count = options->node_count,
+			  .node_fraction = options->node_fraction,
+			  .edge_fraction = options->edge_fraction},
 		.max_degree = options->max_degree,
 		.number = write_number,
 		.number_context = jeprof,
 		.plain = true,
-		.program = options->program ? options->program : profile->process ? cairn_profile_string(profile, profile->process) : NULL,
+		.program = options->program   ? options->program
+			   : profile->process ? cairn_profile_string(profile, profile->process)
+					      : NULL,
 		.unit = cairn_jeprof_unit(jeprof),
 		.total = jeprof->total,
 	};
@@ -98,7 +102,8 @@ bool cairn_jeprof_picture(const struct cairn_jeprof_options *options, struct cai
 	if (!picture->format)
 		return write_dot(options, jeprof, out, error);
 	struct cairn_buffer dot = cairn_buffer(SIZE_MAX), drawn = cairn_buffer(SIZE_MAX);
-	bool good = write_dot(options, jeprof, &dot, error) && cairn_graphviz_render(cairn_buffer_bytes(&dot), picture->format, &drawn, error);
+	bool good =
+		write_dot(options, jeprof, &dot, error) && cairn_graphviz_render(cairn_buffer_bytes(&dot), picture->format, &drawn, error);
 	if (good && picture->viewers[0]) {
 		struct cairn_buffer page = cairn_buffer(SIZE_MAX);
 		if (strcmp(picture->format, "svg") == 0)

@@ -148,7 +148,8 @@ static bool download_one(struct download *download, struct cairn_error *error)
 	if (good && answer.body.length == 0)
 		good = cairn_fail(error, "%s: the answer is empty; is profiling enabled there?", download->url);
 	if (good && is_page(cairn_buffer_bytes(&answer.body)))
-		good = cairn_fail(error, "%s: the server answered with a web page, not a profile; add the profile's path, such as /pprof/heap",
+		good = cairn_fail(error,
+				  "%s: the server answered with a web page, not a profile; add the profile's path, such as /pprof/heap",
 				  download->url);
 	good = good && cairn_file_write(download->path, cairn_buffer_bytes(&answer.body), error);
 	cairn_http_answer_free(&answer);
@@ -189,8 +190,8 @@ static void prepare(struct download *download, struct cairn_arena *arena, const 
 	download->path = cairn_arena_format(arena, "%s/%s.%lld.%s%s", folder, cairn_base_name(program), (long long)download->started,
 					    remote->host, suffix);
 	if (remote->timed)
-		cairn_print(stderr, "Gathering CPU profile from %s for %llu seconds to\n  %s\n%s", download->url, (unsigned long long)options->seconds,
-			download->path, download->alone ? "Be patient...\n" : "");
+		cairn_print(stderr, "Gathering CPU profile from %s for %llu seconds to\n  %s\n%s", download->url,
+			    (unsigned long long)options->seconds, download->path, download->alone ? "Be patient...\n" : "");
 	else
 		cairn_print(stderr, "Fetching %s profile from %s to\n  %s\n", remote->page, download->url, download->path);
 }
@@ -226,7 +227,8 @@ static bool expand(struct cairn_jeprof_profiles *list, struct cairn_arena *arena
 		if (machines == 0)
 			all.items[all.count++] = name;
 		for (uint64_t machine = 0; machine < machines; machine++)
-			all.items[all.count++] = cairn_arena_format(arena, "%llu.%.*s%s", (unsigned long long)machine, (int)(at - name), name, rest);
+			all.items[all.count++] =
+				cairn_arena_format(arena, "%llu.%.*s%s", (unsigned long long)machine, (int)(at - name), name, rest);
 	}
 	*list = all;
 	return true;
@@ -249,7 +251,9 @@ bool cairn_jeprof_fetch(struct cairn_jeprof_options *options, struct cairn_arena
 		options->service = list->items[0];
 		options->program = NULL;
 	}
-	const char *program = options->program ? options->program : count && options->service ? ask_program(arena, options->service) : "unknown";
+	const char *program = options->program		  ? options->program
+			      : count && options->service ? ask_program(arena, options->service)
+							  : "unknown";
 	struct download *downloads = cairn_arena_zero(arena, count + 1, sizeof *downloads);
 	size_t at = 0;
 	if (count > 1)
@@ -330,7 +334,8 @@ bool cairn_jeprof_ask_names(const struct cairn_jeprof_options *options, struct c
 	if (good) {
 		demangle_all(cairn_bytes_of(text), &arena, &names);
 		good = cairn_symbolized_attach(profile, cairn_buffer_bytes(&names)) > 0 ||
-		       cairn_fail(error, "%s: the server has no symbol for any of the profile's %zu addresses", url, profile->location_count);
+		       cairn_fail(error, "%s: the server has no symbol for any of the profile's %zu addresses", url,
+				  profile->location_count);
 	}
 	cairn_buffer_free(&body);
 	cairn_buffer_free(&names);

@@ -66,8 +66,10 @@ static void add_program(struct cairn_profile *profile, const char *program)
 	}
 	for (size_t i = 0; i < identity.segment_count; i++) {
 		const struct cairn_elf_segment *segment = &identity.segments[i];
-		cairn_profile_add_mapping(profile, &(struct cairn_mapping){.start = segment->address, .limit = segment->address + segment->file_size,
-									   .offset = segment->offset, .module = module});
+		cairn_profile_add_mapping(profile, &(struct cairn_mapping){.start = segment->address,
+									   .limit = segment->address + segment->file_size,
+									   .offset = segment->offset,
+									   .module = module});
 	}
 	cairn_arena_free(&arena);
 }
@@ -77,7 +79,8 @@ static void write_names(const struct request *request, struct cairn_buffer *out)
 	const struct cairn_profile *profile = &request->profile;
 	for (size_t i = 0; i < request->count; i++) {
 		const struct cairn_location *location = &profile->locations[request->locations[i]];
-		const struct cairn_frame *frame = location->frame_count ? &profile->frames[location->first_frame + location->frame_count - 1] : NULL;
+		const struct cairn_frame *frame =
+			location->frame_count ? &profile->frames[location->first_frame + location->frame_count - 1] : NULL;
 		uint32_t name = frame ? profile->functions[frame->function].name : 0;
 		if (name)
 			cairn_jeprof_shorten(cairn_profile_string(profile, name), out);
@@ -100,7 +103,8 @@ int cairn_jeprof_symbols(const char *program, uint64_t memory)
 	add_program(&request.profile, program);
 	cairn_maps_attach(&request.profile);
 	struct cairn_symbolize_report report;
-	cairn_symbolize(&request.profile, &(struct cairn_symbolize_options){.find = {.binaries = &program, .binary_count = 1}, .memory = memory}, &report);
+	cairn_symbolize(&request.profile,
+			&(struct cairn_symbolize_options){.find = {.binaries = &program, .binary_count = 1}, .memory = memory}, &report);
 	cairn_symbolize_report_free(&report);
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 	write_names(&request, &out);

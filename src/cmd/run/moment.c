@@ -118,7 +118,8 @@ static void add_shot(struct cairn_moment *moment, const struct cairn_member *mem
 	} else {
 		shot = &moment->shots[moment->count++];
 	}
-	*shot = (struct cairn_shot){.pid = pid, .descriptor = descriptor, .memory = member ? member->anonymous : 0, .taken_ns = cairn_clock_ns()};
+	*shot = (struct cairn_shot){
+		.pid = pid, .descriptor = descriptor, .memory = member ? member->anonymous : 0, .taken_ns = cairn_clock_ns()};
 	if (member)
 		memcpy(shot->program, member->program, sizeof shot->program);
 	else

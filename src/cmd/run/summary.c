@@ -107,7 +107,8 @@ static bool write_profile(const struct cairn_moment *moment, const struct cairn_
 	cairn_allocator_regex(&known, &allocator);
 	cairn_buffer_byte(&allocator, '\0');
 	cairn_allocator_free(&known);
-	cairn_pprof_write(sum, &(struct cairn_pprof_options){.names = CAIRN_PPROF_NAMES_ALL, .sizes = true, .drop_frames = allocator.data}, &plain);
+	cairn_pprof_write(sum, &(struct cairn_pprof_options){.names = CAIRN_PPROF_NAMES_ALL, .sizes = true, .drop_frames = allocator.data},
+			  &plain);
 	cairn_buffer_free(&allocator);
 	char *packed = cairn_pack_gzip(cairn_buffer_bytes(&plain), &length);
 	if (!packed)
@@ -149,7 +150,8 @@ static void say_ending(const struct cairn_supervision *run, const char *name)
 	else
 		snprintf(ending, sizeof ending, "exited with code %d", WEXITSTATUS(run->status));
 	if (run->left > 0)
-		snprintf(left, sizeof left, "; %zu descendant process%s still run%s", run->left, run->left == 1 ? "" : "es", run->left == 1 ? "s" : "");
+		snprintf(left, sizeof left, "; %zu descendant process%s still run%s", run->left, run->left == 1 ? "" : "es",
+			 run->left == 1 ? "s" : "");
 	cairn_note("%s (process %d) %s after %.1f s, at most %s resident%s", name, run->pid, ending, run->seconds, resident, left);
 }
 
@@ -190,7 +192,8 @@ static void write_moment(const struct cairn_supervision *run, const struct cairn
 	if (load(moment, &sum, &error)) {
 		choose_path(options, run, moment->count > 1, tag, written->path, sizeof written->path);
 		written->total = describe(&sum, written->live, &written->held);
-		written->good = written->total >= least && (write_profile(moment, &sum, written->path, &error) || (cairn_say_error(error.text), false));
+		written->good = written->total >= least &&
+				(write_profile(moment, &sum, written->path, &error) || (cairn_say_error(error.text), false));
 	}
 	cairn_buffer_byte(&written->held, 0);
 	cairn_profile_free(&sum);

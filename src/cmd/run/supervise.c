@@ -54,7 +54,8 @@ static int open_listener(void)
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	uint64_t random = 0;
 	(void)!getrandom(&random, sizeof random, 0);
-	int length = snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "cairn-run-%d-%016llx", getpid(), (unsigned long long)random);
+	int length =
+		snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "cairn-run-%d-%016llx", getpid(), (unsigned long long)random);
 	int descriptor = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (descriptor < 0)
 		return -1;

@@ -168,7 +168,8 @@ static bool look(struct cairn_serve_process *process, struct cairn_error *error)
 		return false;
 	}
 	if (!process->found && !find(process, error)) {
-		cairn_serve_process_state(process, process->service && !process->life.pid ? CAIRN_SERVE_WAITING : CAIRN_SERVE_SILENT, error->text);
+		cairn_serve_process_state(process, process->service && !process->life.pid ? CAIRN_SERVE_WAITING : CAIRN_SERVE_SILENT,
+					  error->text);
 		return false;
 	}
 	cairn_keeper_look(&process->keeper, &process->life, cairn_clock_ns());
@@ -185,7 +186,8 @@ static bool look(struct cairn_serve_process *process, struct cairn_error *error)
 	bool good = cairn_target_snapshot(&process->target, &body, error) &&
 		    cairn_serve_process_dump(process, cairn_buffer_bytes(&body), process->name, error);
 	if (!good)
-		cairn_serve_process_state(process, process->state == CAIRN_SERVE_PAUSED ? CAIRN_SERVE_PAUSED : CAIRN_SERVE_SILENT, error->text);
+		cairn_serve_process_state(process, process->state == CAIRN_SERVE_PAUSED ? CAIRN_SERVE_PAUSED : CAIRN_SERVE_SILENT,
+					  error->text);
 	else if (process->target.url && process->status.length == 0)
 		cairn_serve_process_state(process, CAIRN_SERVE_SAMPLING, "");
 	cairn_buffer_free(&body);

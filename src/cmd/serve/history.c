@@ -63,6 +63,15 @@ void cairn_history_close(struct cairn_history *history)
 	*history = (struct cairn_history){0};
 }
 
+/* Dumps of one process have the same values, also where one of them says less than the others. */
+static void complete_values(struct cairn_profile *part)
+{
+	static const char *const types[][2] = {{"peak_objects", "count"}, {"peak_space", "bytes"}, {"slack_space", "bytes"}};
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+		if (cairn_profile_find_value(part, types[i][0]) == CAIRN_NONE)
+			cairn_profile_append_value(part, types[i][0], types[i][1]);
+}
+
 bool cairn_history_read(struct cairn_profile *part, const struct cairn_source_options *source, struct cairn_bytes dump, const char *name,
 			int64_t modified_ns, struct cairn_error *error)
 {
@@ -75,6 +84,7 @@ bool cairn_history_read(struct cairn_profile *part, const struct cairn_source_op
 		return cairn_fail(error, "%s: not a heap profile", name);
 	if (!cairn_view_choose(part, &view, &part->default_value, error))
 		return false;
+	complete_values(part);
 	if (!part->time_ns)
 		part->time_ns = modified_ns;
 	struct cairn_find_options find = cairn_source_find(source);

@@ -60,15 +60,15 @@ bool cairn_history_read(struct cairn_profile *part, const struct cairn_source_op
 
 /* Adds PART, read from DUMP, and returns its point: borrowed until the next call. NULL for one that is there already. Samples of another
  * kind than those before them begin a new history. */
-const struct cairn_history_point *cairn_history_add(struct cairn_history *history, const struct cairn_profile *part, struct cairn_bytes dump,
-						    struct cairn_error *error);
+const struct cairn_history_point *cairn_history_add(struct cairn_history *history, const struct cairn_profile *part,
+						    struct cairn_bytes dump, struct cairn_error *error);
 
 /* The point nearest to ID, or NULL where there is none. */
 const struct cairn_history_point *cairn_history_find(const struct cairn_history *history, int64_t id);
 
 /* The profile of AT, less BASE where that is not NULL. It borrows from the history, until that changes; free it by the function below. */
-void cairn_history_profile(const struct cairn_history *history, const struct cairn_history_point *at, const struct cairn_history_point *base,
-			   struct cairn_profile *profile);
+void cairn_history_profile(const struct cairn_history *history, const struct cairn_history_point *at,
+			   const struct cairn_history_point *base, struct cairn_profile *profile);
 void cairn_history_profile_free(struct cairn_profile *profile);
 
 /* Up to MOST points, spread over all there are, as a series, which borrows in the same way. */

@@ -1,4 +1,6 @@
-/* pyroscope.c - questions of Grafana, answered from a store.
+/* pyroscope.c - answers Grafana's questions from a store.
+ *
+ * Longer than other files: all methods of the interface share the question, its labels and the ways to write an answer.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/serve/pyroscope.h"
 

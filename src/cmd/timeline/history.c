@@ -81,7 +81,8 @@ bool cairn_timeline_history(const struct cairn_history_ask *ask, const struct ca
 	cairn_profile_init(&profile);
 	bool good = cairn_source_check(options, error) && cairn_files_list(&list, count, names, error) &&
 		    cairn_files_keep_service(&list, options->service, error);
-	bool one = good && (ask->required || (list.count == 1 && !cairn_target_is(list.items[0].path) && strcmp(list.items[0].path, "-") != 0));
+	bool one = good &&
+		   (ask->required || (list.count == 1 && !cairn_target_is(list.items[0].path) && strcmp(list.items[0].path, "-") != 0));
 	if (one) {
 		cairn_profile_free(&profile);
 		const char *path = cairn_files_newest(&list, false)->path;

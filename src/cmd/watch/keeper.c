@@ -106,6 +106,19 @@ static void measure(struct cairn_keeper *keeper, const struct cairn_life *life, 
 	keeper->measured_ns = after;
 }
 
+/* Whether the process has memory: not once it begins to end. */
+static bool has_memory(const struct cairn_life *life)
+{
+	char path[64], first;
+	snprintf(path, sizeof path, "/proc/%d/maps", life->pid);
+	int maps = open(path, O_RDONLY | O_CLOEXEC);
+	if (maps < 0)
+		return (errno == EACCES || errno == EPERM) && cairn_life_goes_on(life); /* that of a program which is none of our business */
+	bool has = pread(maps, &first, 1, 0) > 0;
+	close(maps);
+	return has && cairn_life_goes_on(life);
+}
+
 void cairn_keeper_look(struct cairn_keeper *keeper, const struct cairn_life *life, int64_t now)
 {
 	char path[64];
@@ -119,8 +132,8 @@ void cairn_keeper_look(struct cairn_keeper *keeper, const struct cairn_life *lif
 	int ledger = find(keeper, life);
 	keeper->maps = maps;
 	keeper->ledger = ledger;
-	if (ledger >= 0 && cairn_life_goes_on(life) && !cairn_keeper_is_stale(keeper))
-		return;
+	if (ledger >= 0 && !(cairn_keeper_is_stale(keeper) && has_memory(life)))
+		return; /* also where the process has ended meanwhile: the ledger is its own, and all that is left of it */
 	bool refused = keeper->refused;
 	int64_t pause = keeper->pause_ns, took = (cairn_clock_ns() - now) * share_of_time;
 	cairn_keeper_close(keeper);

@@ -1,8 +1,8 @@
 /* keeper.h - holding on to the ledger of a running process, so that its last moment can be written when it is gone.
  *
- * The ledger (dump/ledger.h) is a memfd of the process, or a file that it has open. The keeper opens it through /proc/PID/fd, which the kernel allows the same user and
- * root: nobody has to answer, and neither namespaces nor a busy agent are in the way. From then on the descriptor is the keeper's own,
- * and its memory outlives the process.
+ * The ledger (dump/ledger.h) is a memfd of the process, or a file that it has open. The keeper opens it through /proc/PID/fd, which the
+ * kernel allows the same user and root: nobody has to answer, and neither namespaces nor a busy agent are in the way. From then on the
+ * descriptor is the keeper's own, and its memory outlives the process.
  *
  * A program that the process becomes by exec has a ledger of its own, or none. The keeper notices by a descriptor of the
  * process's memory map: the kernel shows nothing through it once that memory is gone.
@@ -42,7 +42,8 @@ void cairn_keeper_look(struct cairn_keeper *keeper, const struct cairn_life *lif
  * cairn_keeper_close: it has become another program. */
 bool cairn_keeper_is_stale(const struct cairn_keeper *keeper);
 
-/* Appends the dump of the last moment, with the memory of the process as it was last READ and measured. Fails where nothing was kept, or what was kept is no ledger. */
+/* Appends the dump of the last moment, with the memory of the process as it was last READ and measured. Fails where nothing was kept, or
+ * what was kept is no ledger. */
 bool cairn_keeper_write(const struct cairn_keeper *keeper, const struct cairn_ending *ending, const struct cairn_memory_reading *reading,
 			struct cairn_buffer *out, struct cairn_error *error);
 

@@ -4,22 +4,33 @@
 
 #include "base/array.h"
 #include "base/file.h"
+#include "base/hash.h"
+#include "base/text.h"
 #include "base/unpack.h"
 #include "base/url.h"
+#include "cmd/collect/load.h"
 #include "cmd/command.h"
 #include "cmd/template.h"
 #include "http/client.h"
 #include "process/clock.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { waiting_most = 512, shortest_ms = 500, longest_ms = 30000, patience_ms = 5000, answer_most = 1 << 16 };
+static const size_t dump_most = (size_t)1 << 30; /* unpacked: it is a dump of our own */
 
 struct cairn_push {
-	struct cairn_buffer url; /* with the labels, terminated */
+	struct cairn_buffer url; /* of a collector, with the labels, terminated */
+	struct cairn_buffer query; /* host and labels */
+	const char *store_name; /* NULL for a collector */
+	struct cairn_store *store; /* while it is open */
+	char mark[4096]; /* the path of the file that says how far sending has come */
 	char *authorization;     /* a header line; NULL for none */
 	const char *folder;
 	pthread_t thread;
@@ -31,6 +42,28 @@ struct cairn_push {
 	int64_t end_ns; /* of closing */
 };
 
+/* Puts DUMP, the file NAME, into the store. */
+static bool store_file(struct cairn_push *push, const char *name, struct cairn_bytes dump, struct cairn_error *error)
+{
+	static const struct cairn_source_options source;
+	struct cairn_loaded loaded;
+	if (!push->store && !(push->store = cairn_store_open(push->store_name, error)))
+		return false;
+	bool good = cairn_store_check(push->store, error);
+	if (good) {
+		if (cairn_loaded_read(&loaded, cairn_buffer_bytes(&push->query), (struct cairn_bytes){"", 0}, dump, dump_most, &source, error))
+			good = cairn_store_put(push->store, &loaded.snapshot, 1, error);
+		else
+			cairn_note("%s is not stored: %s", name, error->text); /* which another attempt would not change */
+		cairn_loaded_free(&loaded);
+	}
+	if (!good) {
+		cairn_store_close(push->store);
+		push->store = NULL;
+	}
+	return good;
+}
+
 /* What came of sending a file: it is done with, or it is to be tried again. */
 static bool send_file(struct cairn_push *push, const char *name, struct cairn_error *error)
 {
@@ -41,6 +74,11 @@ static bool send_file(struct cairn_push *push, const char *name, struct cairn_er
 	snprintf(path, sizeof path, "%s/%s", push->folder, name);
 	if (!cairn_file_map(&file, path, NULL))
 		return true; /* thinned out by now */
+	if (push->store_name) {
+		bool stored = store_file(push, name, file.bytes, error);
+		cairn_file_close(&file);
+		return stored;
+	}
 	char *packed = cairn_pack_gzip(file.bytes, &length);
 	cairn_file_close(&file);
 	if (!packed)
@@ -103,6 +141,18 @@ static void pause_for(struct cairn_push *push, unsigned milliseconds)
 		nanosleep(&(struct timespec){0, 200000000}, NULL);
 }
 
+/* Says on disk that NAME, and whatever is older, was sent. */
+static void set_mark(const struct cairn_push *push, const char *name)
+{
+	char path[4096], text[40];
+	struct stat status;
+	snprintf(path, sizeof path, "%s/%s", push->folder, name);
+	if (stat(path, &status) != 0)
+		return;
+	int length = snprintf(text, sizeof text, "%lld\n", (long long)cairn_time_ns(&status.st_mtim));
+	cairn_file_write(push->mark, (struct cairn_bytes){text, (size_t)length}, NULL);
+}
+
 static void *run(void *context)
 {
 	struct cairn_push *push = context;
@@ -112,8 +162,9 @@ static void *run(void *context)
 		struct cairn_error error;
 		if (send_file(push, name, &error)) {
 			if (pause > 0)
-				cairn_note("the collector takes dumps again");
+				cairn_note("%s takes dumps again", push->store_name ? "the store" : "the collector");
 			pause = 0;
+			set_mark(push, name);
 			take_off(push, name);
 			continue;
 		}
@@ -125,17 +176,10 @@ static void *run(void *context)
 	return NULL;
 }
 
-/* URL with the path that a collector takes dumps at, and the labels. */
-static bool make_url(struct cairn_buffer *out, const char *url, const struct cairn_option_list *labels, const char *host,
-		     struct cairn_error *error)
+/* What every dump is sent with. */
+static bool make_query(struct cairn_buffer *out, const struct cairn_option_list *labels, const char *host, struct cairn_error *error)
 {
-	size_t length = strlen(url);
-	while (length > 0 && url[length - 1] == '/')
-		length--;
-	if (length == 0 || strchr(url, '?'))
-		return cairn_fail_usage(error, "--push takes the address of a collector, such as http://collector:4920, not '%.100s'", url);
-	cairn_buffer_append(out, url, length);
-	cairn_buffer_text(out, "/v1/snapshots?host=");
+	cairn_buffer_text(out, "host=");
 	cairn_url_name(out, host);
 	for (size_t i = 0; i < labels->count; i++) {
 		const char *label = labels->items[i], *equals = strchr(label, '=');
@@ -148,27 +192,101 @@ static bool make_url(struct cairn_buffer *out, const char *url, const struct cai
 		cairn_buffer_byte(out, '=');
 		cairn_url_name(out, equals + 1);
 	}
-	cairn_buffer_byte(out, 0);
 	return !out->failed || cairn_fail_usage(error, "the labels are too long");
 }
 
-struct cairn_push *cairn_push_open(const char *url, const char *token, const struct cairn_option_list *labels, const char *host,
+/* URL with the path that a collector takes dumps at, and the query. */
+static bool make_url(struct cairn_push *push, const char *url, struct cairn_error *error)
+{
+	size_t length = strlen(url);
+	while (length > 0 && url[length - 1] == '/')
+		length--;
+	if (length == 0 || strchr(url, '?'))
+		return cairn_fail_usage(error, "--push takes the address of a collector, such as http://collector:4920, not '%.100s'", url);
+	cairn_buffer_append(&push->url, url, length);
+	cairn_buffer_text(&push->url, "/v1/snapshots?");
+	cairn_buffer_append(&push->url, push->query.data, push->query.length);
+	cairn_buffer_byte(&push->url, 0);
+	return true;
+}
+
+/* A dump of the folder, and when it was written. */
+struct left {
+	char name[CAIRN_TEMPLATE_NAME];
+	int64_t time_ns;
+};
+
+static int compare_left(const void *a, const void *b)
+{
+	const struct left *one = a, *other = b;
+	return (one->time_ns > other->time_ns) - (one->time_ns < other->time_ns);
+}
+
+/* Queues the dumps of the folder that an earlier sender did not come to. Without a mark there was none. */
+static void queue_left(struct cairn_push *push)
+{
+	struct cairn_file mark;
+	struct cairn_bytes line;
+	uint64_t since = 0;
+	struct left *left = NULL;
+	size_t count = 0, capacity = 0;
+	if (!cairn_file_map(&mark, push->mark, NULL)) {
+		char text[40];
+		int length = snprintf(text, sizeof text, "%lld\n", (long long)cairn_clock_wall_ns());
+		cairn_file_write(push->mark, (struct cairn_bytes){text, (size_t)length}, NULL);
+		return;
+	}
+	line = mark.bytes;
+	bool known = cairn_text_decimal(&line, &since);
+	cairn_file_close(&mark);
+	DIR *entries = known ? opendir(push->folder) : NULL;
+	for (struct dirent *entry; entries && (entry = readdir(entries));) {
+		struct stat status;
+		if (!cairn_bytes_end_with(cairn_bytes_of(entry->d_name), ".heap") || strlen(entry->d_name) >= CAIRN_TEMPLATE_NAME ||
+		    fstatat(dirfd(entries), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode) ||
+		    cairn_time_ns(&status.st_mtim) <= (int64_t)since)
+			continue;
+		cairn_array_room(left, count, capacity);
+		snprintf(left[count].name, sizeof left[count].name, "%s", entry->d_name);
+		left[count++].time_ns = cairn_time_ns(&status.st_mtim);
+	}
+	if (entries)
+		closedir(entries);
+	if (count > 0)
+		qsort(left, count, sizeof *left, compare_left);
+	for (size_t i = 0; i < count; i++)
+		cairn_push_add(push, left[i].name);
+	free(left);
+}
+
+static void free_push(struct cairn_push *push)
+{
+	cairn_store_close(push->store);
+	cairn_buffer_free(&push->url);
+	cairn_buffer_free(&push->query);
+	free(push->authorization);
+	free(push->waiting);
+	free(push);
+}
+
+struct cairn_push *cairn_push_open(const char *to, const char *token, const struct cairn_option_list *labels, const char *host,
 				   const char *folder, struct cairn_error *error)
 {
 	struct cairn_push *push = cairn_array_zero(1, sizeof *push);
-	*push = (struct cairn_push){.url = cairn_buffer(8000), .folder = folder, .lock = PTHREAD_MUTEX_INITIALIZER,
+	*push = (struct cairn_push){.url = cairn_buffer(8000), .query = cairn_buffer(7000), .folder = folder, .lock = PTHREAD_MUTEX_INITIALIZER,
 				    .changed = PTHREAD_COND_INITIALIZER, .waiting = cairn_array_new(waiting_most, sizeof *push->waiting)};
 	if (token && asprintf(&push->authorization, "Authorization: Bearer %s", token) < 0)
 		cairn_out_of_memory(strlen(token));
-	bool good = make_url(&push->url, url, labels, host, error);
+	push->store_name = cairn_store_is(to) ? to : NULL;
+	snprintf(push->mark, sizeof push->mark, "%s/.cairn-pushed-%016llx", folder, (unsigned long long)cairn_hash_text(cairn_bytes_of(to)));
+	bool good = make_query(&push->query, labels, host, error) && (push->store_name || make_url(push, to, error));
+	if (good)
+		queue_left(push);
 	if (good && pthread_create(&push->thread, NULL, run, push) != 0)
 		good = cairn_fail(error, "cannot start a thread");
 	if (good)
 		return push;
-	cairn_buffer_free(&push->url);
-	free(push->authorization);
-	free(push->waiting);
-	free(push);
+	free_push(push);
 	return NULL;
 }
 
@@ -196,8 +314,5 @@ void cairn_push_close(struct cairn_push *push)
 	pthread_cond_signal(&push->changed);
 	pthread_mutex_unlock(&push->lock);
 	pthread_join(push->thread, NULL);
-	cairn_buffer_free(&push->url);
-	free(push->authorization);
-	free(push->waiting);
-	free(push);
+	free_push(push);
 }

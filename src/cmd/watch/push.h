@@ -1,8 +1,9 @@
-/* push.h - sending the dumps that `cairn watch` writes to a collector.
+/* push.h - sending the dumps that `cairn watch` writes to a collector, or putting them straight into a store.
  *
  * A thread of its own sends them, one after the other, from the files in the folder, so that neither a slow collector nor a missing one
  * holds up a dump. What could not be sent is tried again, with pauses; of those that wait the oldest is dropped when there are too many,
- * with a note. A dump that was removed in the meantime is skipped.
+ * with a note. A dump that was removed in the meantime is skipped. How far it has come is kept in a file of the folder, `.cairn-pushed-...`, so
+ * that what waited when the sender was killed is sent by the next one; a store counts what it gets twice once.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_WATCH_PUSH_H
 #define CAIRN_CMD_WATCH_PUSH_H
@@ -12,9 +13,9 @@
 
 struct cairn_push;
 
-/* Starts sending to the collector at URL; every dump is sent with LABELS ("key=value") and HOST. TOKEN may be NULL. FOLDER is where the
- * dumps are. All are borrowed. NULL, with a sentence, where an argument is wrong. */
-struct cairn_push *cairn_push_open(const char *url, const char *token, const struct cairn_option_list *labels, const char *host,
+/* Starts sending to TO, the URL of a collector or the name of a store; every dump is sent with LABELS ("key=value") and HOST. TOKEN may be
+ * NULL. FOLDER is where the dumps are. All are borrowed. NULL, with a sentence, where an argument is wrong. */
+struct cairn_push *cairn_push_open(const char *to, const char *token, const struct cairn_option_list *labels, const char *host,
 				   const char *folder, struct cairn_error *error);
 
 /* The dump FILE, in the folder, is there: it is to be sent. Any thread; never waits. */

@@ -196,8 +196,14 @@ static void test_spans(void)
 		const char *text;
 		int64_t ns;
 		const char *shown;
-	} spans[] = {{"0", 0, "0 ms"}, {"250ms", 250000000, "250 ms"}, {"1.5s", 1500000000, "1.5 s"}, {"90", 90000000000, "1.5 min"},
-		     {"10m", 600000000000, "10 min"}, {"10min", 600000000000, "10 min"}, {"36h", 129600000000000, "36 h"}, {"3d", 259200000000000, "3 days"}};
+	} spans[] = {{"0", 0, "0 ms"},
+		     {"250ms", 250000000, "250 ms"},
+		     {"1.5s", 1500000000, "1.5 s"},
+		     {"90", 90000000000, "1.5 min"},
+		     {"10m", 600000000000, "10 min"},
+		     {"10min", 600000000000, "10 min"},
+		     {"36h", 129600000000000, "36 h"},
+		     {"3d", 259200000000000, "3 days"}};
 	for (size_t i = 0; i < sizeof spans / sizeof *spans; i++) {
 		ok(cairn_text_duration(spans[i].text, &ns) && ns == spans[i].ns, "%s", spans[i].text);
 		is_text(cairn_text_span(spans[i].ns, text), spans[i].shown, "as a person reads it");
@@ -205,9 +211,11 @@ static void test_spans(void)
 	static const char *const bad[] = {"", "s", "-1s", "1 s", "10q", "1e30d", "inf", "1sm"};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
 		ok(!cairn_text_duration(bad[i], &ns), "'%s' is no span", bad[i]);
-	ok(cairn_text_share("90%", &share) && fabs(share - 0.9) < 1e-12 && cairn_text_share("0.25", &share) && fabs(share - 0.25) < 1e-12, "shares");
-	ok(!cairn_text_share("101%", &share) && !cairn_text_share("90", &share) && !cairn_text_share("%", &share) && !cairn_text_share("-1%", &share) &&
-	   !cairn_text_share("nan", &share), "not shares");
+	ok(cairn_text_share("90%", &share) && fabs(share - 0.9) < 1e-12 && cairn_text_share("0.25", &share) && fabs(share - 0.25) < 1e-12,
+	   "shares");
+	ok(!cairn_text_share("101%", &share) && !cairn_text_share("90", &share) && !cairn_text_share("%", &share) &&
+		   !cairn_text_share("-1%", &share) && !cairn_text_share("nan", &share),
+	   "not shares");
 }
 
 static void test_text(void)
@@ -288,14 +296,16 @@ static void add_item(void *context, size_t item, unsigned worker)
 
 static void test_date(void)
 {
-	const int64_t edges[] = {0, -1, -86400, 951782399, 951782400, 951868800, 4107542399, 4107542400, 253402300799, -62135596800, 1731650000};
+	const int64_t edges[] = {0, -1, -86400, 951782399, 951782400, 951868800,
+				 4107542399, 4107542400, 253402300799, -62135596800, 1731650000};
 	int wrong = 0;
 	for (int64_t i = 0; i < 200000; i++) {
 		int64_t seconds = i < 11 ? edges[i] : (i - 100000) * 2600003;
 		struct tm ours = cairn_date(seconds), theirs;
 		gmtime_r(&(time_t){seconds}, &theirs);
-		wrong += ours.tm_year != theirs.tm_year || ours.tm_mon != theirs.tm_mon || ours.tm_mday != theirs.tm_mday || ours.tm_wday != theirs.tm_wday ||
-			 ours.tm_hour != theirs.tm_hour || ours.tm_min != theirs.tm_min || ours.tm_sec != theirs.tm_sec;
+		wrong += ours.tm_year != theirs.tm_year || ours.tm_mon != theirs.tm_mon || ours.tm_mday != theirs.tm_mday ||
+			 ours.tm_wday != theirs.tm_wday || ours.tm_hour != theirs.tm_hour || ours.tm_min != theirs.tm_min ||
+			 ours.tm_sec != theirs.tm_sec;
 	}
 	is_int(wrong, 0, "200,000 dates are those of libc");
 }
@@ -360,10 +370,12 @@ static void test_unpack_within(void)
 	for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
 		ok(cairn_unpack_fits(inputs[i], size) && !cairn_unpack_fits(inputs[i], size - 1), "it fits its size and no less");
 		ok(!cairn_unpack_within(inputs[i], size - 1, &plain, &length, &cut, &error), "one byte beyond the limit is refused");
-		ok(cairn_unpack_within(inputs[i], size, &plain, &length, &cut, &error) && !cut && length == size, "at the limit it is whole");
+		ok(cairn_unpack_within(inputs[i], size, &plain, &length, &cut, &error) && !cut && length == size,
+		   "at the limit it is whole");
 		free(plain);
 	}
-	ok(cairn_unpack_fits(cairn_bytes_of("abc"), 3) && !cairn_unpack_fits(cairn_bytes_of("abc"), 2), "what is not packed is as long as it is");
+	ok(cairn_unpack_fits(cairn_bytes_of("abc"), 3) && !cairn_unpack_fits(cairn_bytes_of("abc"), 2),
+	   "what is not packed is as long as it is");
 	free(gzip);
 	free(packed);
 	free(zeros);

@@ -62,7 +62,8 @@ static void test_kind(enum cairn_inflate_kind kind, const char *name)
 
 static void test_refused(void)
 {
-	ok(!cairn_inflate_new((struct cairn_bytes){packed, 100}, CAIRN_INFLATE_ZLIB, (size_t)1 << 40), "a terabyte out of 100 bytes is refused");
+	ok(!cairn_inflate_new((struct cairn_bytes){packed, 100}, CAIRN_INFLATE_ZLIB, (size_t)1 << 40),
+	   "a terabyte out of 100 bytes is refused");
 	ok(!cairn_inflate_new((struct cairn_bytes){packed, 100}, CAIRN_INFLATE_ZLIB, 0), "nothing is nothing to unpack");
 }
 

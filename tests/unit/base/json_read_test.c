@@ -18,7 +18,8 @@ static const char *copy(struct cairn_json_value value)
 
 static void test_find(void)
 {
-	struct cairn_json_value all = parse(" {\"a\" : 1, \"b\":{\"c\":[1,{\"x\":\"y}\"}], \"d\":\"va\\\"l\"}, \"e\":null,\"f\":true, \"g\":-1.5e3 } ");
+	struct cairn_json_value all =
+		parse(" {\"a\" : 1, \"b\":{\"c\":[1,{\"x\":\"y}\"}], \"d\":\"va\\\"l\"}, \"e\":null,\"f\":true, \"g\":-1.5e3 } ");
 	ok(all.kind == CAIRN_JSON_OBJECT, "an object");
 	is_text(copy(cairn_json_find(all, "a")), "1", "a number as it is spelled");
 	is_text(copy(cairn_json_find(all, "b.d")), "va\"l", "a text inside, unescaped");

@@ -82,7 +82,8 @@ static void test_threads(void)
 		pthread_create(&threads[i], NULL, take_and_give, i & 1 ? &remote : &local);
 	for (int i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
-	ok(!atomic_load(&remote.used) && !atomic_load(&local.used) && !atomic_load(&whole.used), "threads that take and give leave nothing behind");
+	ok(!atomic_load(&remote.used) && !atomic_load(&local.used) && !atomic_load(&whole.used),
+	   "threads that take and give leave nothing behind");
 }
 
 int main(void)

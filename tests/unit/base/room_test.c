@@ -78,6 +78,25 @@ static size_t pack(enum cairn_inflate_kind kind)
 	return size;
 }
 
+/* Whether the kernel reads only the pages that are touched of the mapping that begins at MEMORY. */
+static bool is_read_page_by_page(const void *memory)
+{
+	char line[4200], start[32];
+	bool inside = false, found = false;
+	snprintf(start, sizeof start, "%lx-", (unsigned long)(uintptr_t)memory);
+	FILE *file = fopen("/proc/self/smaps", "re");
+	while (file && fgets(line, sizeof line, file)) {
+		inside = inside || strncmp(line, start, strlen(start)) == 0;
+		if (!inside || strncmp(line, "VmFlags:", 8) != 0)
+			continue;
+		found = strstr(line, " rr") != NULL;
+		break;
+	}
+	if (file)
+		fclose(file);
+	return found;
+}
+
 static void test_inflate(enum cairn_inflate_kind kind, const char *name)
 {
 	const char *const folders[] = {folder};
@@ -90,6 +109,12 @@ static void test_inflate(enum cairn_inflate_kind kind, const char *name)
 	ok(cairn_inflate_wait(second, length) && memcmp(cairn_inflate_bytes(second).data, plain, length) == 0,
 		"%s: a file has the same bytes", name);
 	ok(cairn_inflate_bytes(second).data == before, "%s: where they were said to be", name);
+	ok(is_read_page_by_page(before), "%s: and reads nothing that nobody asked for", name);
+	cairn_inflate_expect(first, 0, length);
+	cairn_inflate_expect(second, 5000, 100000);
+	cairn_inflate_expect(second, length - 1, 1 << 20);
+	cairn_inflate_expect(second, length, 1);
+	ok(memcmp(cairn_inflate_bytes(second).data, plain, length) == 0, "%s: but what was asked for ahead", name);
 	ok(cairn_inflate_wait(first, length) && memcmp(cairn_inflate_bytes(first).data, plain, length) == 0, "%s: and so has memory", name);
 	ok(!cairn_inflate_lacked_room(first) && !cairn_inflate_lacked_room(second), "%s: there was room", name);
 	cairn_inflate_free(first);

@@ -26,7 +26,8 @@ static void test_mistakes(void)
 	} cases[] = {
 		{"prof=true", "malformed", "prof:true", false},
 		{"prof:true lg_prof_sample:12", "takes true or false", "prof:true,lg_prof_sample:12", false},
-		{"prof:true prof_final:true lg_prof_sample:12", "takes true or false", "prof:true,prof_final:true,lg_prof_sample:12", false},
+		{"prof:true prof_final:true lg_prof_sample:12", "takes true or false", "prof:true,prof_final:true,lg_prof_sample:12",
+		 false},
 		{"prof:ture", "not 'ture'", "prof:true", false},
 		{"prof: true", "not ' true'", "prof:true", false},
 		{"prof:yes,prof_active:off", "not 'yes'", "prof:true,prof_active:false", false},

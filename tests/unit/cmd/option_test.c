@@ -47,7 +47,8 @@ static bool parse_words(const char *const *words)
 
 int main(void)
 {
-	ok(parse("a", "--loud", "--name", "x", "b", "--count=7", "--size=4K", "--part", "0.5", "--list_of", "p", "--list-of=q"), "all kinds, before and after operands");
+	ok(parse("a", "--loud", "--name", "x", "b", "--count=7", "--size=4K", "--part", "0.5", "--list_of", "p", "--list-of=q"),
+	   "all kinds, before and after operands");
 	ok(operand_count == 2 && strcmp(operands[1], "b") == 0, "operands in order");
 	ok(options.loud && strcmp(options.name, "x") == 0 && options.count == 7 && options.size == 4096 && options.part == 0.5, "values");
 	ok(options.list.count == 2 && strcmp(options.list.items[1], "q") == 0, "a list, spelt with - or _");

@@ -9,7 +9,8 @@ static void test_lines(void)
 	ok(cairn_counts_read(cairn_bytes_of("  t3: 13: 6688 [14: 7000] a worker"), &counts) && !counts.is_all && counts.thread == 3 &&
 	   counts.numbers[0] == 13 && counts.numbers[1] == 6688 && counts.numbers[2] == 14 && counts.numbers[3] == 7000 &&
 	   cairn_bytes_equal(counts.name, cairn_bytes_of("a worker")), "a thread's");
-	static const char *const others[] = {"t*: 1: 2", "t*: 1: 2 [3: 4", "t*: 1: 99999999999999999999 [0: 0]", "x*: 1: 2 [3: 4]", "t: 1: 2 [3: 4]", ""};
+	static const char *const others[] = {"t*: 1: 2", "t*: 1: 2 [3: 4", "t*: 1: 99999999999999999999 [0: 0]",
+					     "x*: 1: 2 [3: 4]", "t: 1: 2 [3: 4]", ""};
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
 		ok(!cairn_counts_read(cairn_bytes_of(others[i]), &counts), "none: '%s'", others[i]);
 }

@@ -34,10 +34,12 @@ static void start(const char *name, struct cairn_folder_limits limits)
 static struct cairn_bytes dump_of(int pid, unsigned ticks, unsigned second, unsigned long memory)
 {
 	static char text[2048];
-	int length = snprintf(text, sizeof text,
-			      "heap_v2/524288\n  t*: 3: %lu [0: 0]\n@ 0x1 0x2\n  t*: 3: %lu [0: 0]\n\nMAPPED_LIBRARIES:\n1-2 r-xp 0 00:00 0 /bin/x\n"
-			      "# cairn trailer 1\n# cairn time %u.000000000\n# cairn pid %d\n# cairn process %d.%u.0000beef\n"
-			      "# cairn smaps.anonymous %lu\n# cairn end\n", memory / 2, memory / 2, second, pid, pid, ticks, memory);
+	int length = snprintf(
+		text, sizeof text,
+		"heap_v2/524288\n  t*: 3: %lu [0: 0]\n@ 0x1 0x2\n  t*: 3: %lu [0: 0]\n\nMAPPED_LIBRARIES:\n1-2 r-xp 0 00:00 0 /bin/x\n"
+		"# cairn trailer 1\n# cairn time %u.000000000\n# cairn pid %d\n# cairn process %d.%u.0000beef\n"
+		"# cairn smaps.anonymous %lu\n# cairn end\n",
+		memory / 2, memory / 2, second, pid, pid, ticks, memory);
 	return (struct cairn_bytes){text, (size_t)length};
 }
 

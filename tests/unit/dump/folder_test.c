@@ -15,7 +15,8 @@ static void test_write_and_list(void)
 	struct cairn_error error;
 	struct cairn_listing listing;
 	start("plain", (struct cairn_folder_limits){0});
-	ok(cairn_folder_write(&folder, "a.heap", dump_of(77, 500, 100, 1000), &(struct cairn_folder_facts){.reason = "grow 20 MiB"}, &error),
+	ok(cairn_folder_write(&folder, "a.heap", dump_of(77, 500, 100, 1000), &(struct cairn_folder_facts){.reason = "grow 20 MiB"},
+			      &error),
 	   "written, and the folder was made");
 	ok(!cairn_folder_write(&folder, "a.heap", dump_of(77, 500, 101, 1000), &manual, &error) && errno == EEXIST, "not over another");
 	ok(!cairn_folder_write(&folder, "../b.heap", dump_of(77, 500, 101, 1000), &manual, &error), "not outside");
@@ -37,7 +38,8 @@ static void test_foreign_files(void)
 {
 	struct cairn_error error;
 	struct cairn_listing listing;
-	static const char whole[] = "heap_v2/524288\n  t*: 1: 4096 [0: 0]\n@ 0x1\n  t*: 1: 4096 [0: 0]\n\nMAPPED_LIBRARIES:\n1-2 r-xp 0 00:00 0 /bin/x\n";
+	static const char whole[] =
+		"heap_v2/524288\n  t*: 1: 4096 [0: 0]\n@ 0x1\n  t*: 1: 4096 [0: 0]\n\nMAPPED_LIBRARIES:\n1-2 r-xp 0 00:00 0 /bin/x\n";
 	static const char *const names[] = {"svc.999999.0.i0.heap", "svc.999999.1.u0.heap", "svc.999999.2.f.heap"};
 	start("foreign", (struct cairn_folder_limits){0});
 	mkdir(folder.path, 0700);
@@ -76,7 +78,8 @@ static void test_foreign_files(void)
 	ok(cairn_folder_thin(&folder, &removed, &error), "thinned by age");
 	is_int(removed, 2, "the middle one is old and neither first nor highest nor newest, and so is the one that was cut short");
 	ok(access(path_of(names[1]), F_OK) != 0 && access(path_of("cut.1.0.i0.heap"), F_OK) != 0, "these went");
-	ok(access(path_of("nomaps.heap"), F_OK) == 0 && access(path_of("notes.txt"), F_OK) == 0, "what may still be written, or is no dump, is left alone");
+	ok(access(path_of("nomaps.heap"), F_OK) == 0 && access(path_of("notes.txt"), F_OK) == 0,
+	   "what may still be written, or is no dump, is left alone");
 }
 
 /* What was cut short takes room too: it goes first, and not before it must. */
@@ -137,7 +140,8 @@ static void test_facts(void)
 	struct cairn_listing listing;
 	static const char plain[] = "heap_v2/1\n t*: 1: 8 [0: 0]\n\nMAPPED_LIBRARIES:\n1-2 r-xp 0 00:00 0 /bin/x";
 	start("facts", (struct cairn_folder_limits){0});
-	const struct cairn_folder_facts facts = {.process = {.pid = 12, .ticks = 34, .boot = 0x56}, .time_ns = 78000000009, .memory = 90, .reason = "high\n1 GiB"};
+	const struct cairn_folder_facts facts = {
+		.process = {.pid = 12, .ticks = 34, .boot = 0x56}, .time_ns = 78000000009, .memory = 90, .reason = "high\n1 GiB"};
 	ok(cairn_folder_write(&folder, "greptime-1.gprof", cairn_bytes_of(plain), &facts, &error), "a dump without a trailer");
 	unlink(path_of(CAIRN_INDEX_NAME));
 	ok(cairn_folder_list(&folder, &listing, &error) && listing.count == 1, "is listed without an index");
@@ -163,8 +167,8 @@ static void test_clock(void)
 		char life[CAIRN_LIFE_TEXT], name[16];
 		snprintf(text[i], sizeof text[i],
 			 "heap_v2/1\n t*: 1: 8 [0: 0]\n\nMAPPED_LIBRARIES:\n# cairn trailer 1\n# cairn time %lld.000000000\n"
-			 "# cairn uptime %lld.000000000\n# cairn process %s\n# cairn end\n", (long long)wall.tv_sec - i * 3600, (long long)up.tv_sec - 10 + i,
-			 cairn_life_text(&self, life));
+			 "# cairn uptime %lld.000000000\n# cairn process %s\n# cairn end\n",
+			 (long long)wall.tv_sec - i * 3600, (long long)up.tv_sec - 10 + i, cairn_life_text(&self, life));
 		snprintf(name, sizeof name, "%d.heap", i);
 		ok(cairn_folder_write(&folder, name, cairn_bytes_of(text[i]), &manual, &error), "dump %d", i);
 	}
@@ -235,11 +239,13 @@ static void test_strangers(void)
 	write_plain(".cairn-tmp-77-1.tmp", "kept", 4);
 	write_plain(".cairn-tmp-notes", "kept", 4);
 	ok(chown(path_of(".cairn-tmp-77-1.tmp"), 65534, 65534) == 0, "a file of another user that is called like one of ours");
-	ok(cairn_folder_list(&folder, &listing, &error) && listing.count == 2 && listing.strangers == 2, "other users' dumps are left out, and counted");
+	ok(cairn_folder_list(&folder, &listing, &error) && listing.count == 2 && listing.strangers == 2,
+	   "other users' dumps are left out, and counted");
 	cairn_listing_free(&listing);
 	folder.limits.age_seconds = 1;
 	folder.limits.count = 1;
-	ok(cairn_folder_thin(&folder, &removed, &error) && access(path_of("0.heap"), F_OK) == 0 && access(path_of("1.heap"), F_OK) == 0, "and stay");
+	ok(cairn_folder_thin(&folder, &removed, &error) && access(path_of("0.heap"), F_OK) == 0 && access(path_of("1.heap"), F_OK) == 0,
+	   "and stay");
 	ok(access(path_of(".cairn-tmp-77-1.tmp"), F_OK) == 0, "so does what looks like a leftover of theirs");
 	ok(access(path_of(".cairn-tmp-notes"), F_OK) == 0, "and a file whose name is not one of ours");
 	ok(access(path_of(CAIRN_INDEX_NAME), F_OK) != 0, "no index is written that nobody would use");
@@ -264,13 +270,15 @@ static void test_remove_own(void)
 	   cairn_folder_write(&folder, "04.heap", dump_of(77, 500, 103, 1000), &manual, &error) &&
 	   cairn_folder_write(&folder, "x5.heap", dump_of(77, 500, 104, 1000), &timely, &error), "five dumps");
 	if (geteuid() == 0) {
-		ok(cairn_folder_write(&folder, "06.heap", dump_of(77, 500, 105, 1000), &timely, &error) && chown(path_of("06.heap"), 65534, 65534) == 0,
+		ok(cairn_folder_write(&folder, "06.heap", dump_of(77, 500, 105, 1000), &timely, &error) &&
+			   chown(path_of("06.heap"), 65534, 65534) == 0,
 		   "one that another user wrote in our name");
 	}
 	is_int(cairn_folder_remove_own(&folder, &own, "time", has_digits), 1, "one of them is the process's own");
 	ok(access(path_of("01.heap"), F_OK) != 0, "it went");
 	ok(access(path_of("02.heap"), F_OK) == 0 && access(path_of("03.heap"), F_OK) == 0, "other processes' stay");
-	ok(access(path_of("04.heap"), F_OK) == 0 && access(path_of("x5.heap"), F_OK) == 0, "so do those for other reasons and of other names");
+	ok(access(path_of("04.heap"), F_OK) == 0 && access(path_of("x5.heap"), F_OK) == 0,
+	   "so do those for other reasons and of other names");
 	ok(geteuid() != 0 || access(path_of("06.heap"), F_OK) == 0, "and another user's");
 }
 

@@ -27,7 +27,8 @@ static void test_damaged_index(void)
 	for (unsigned i = 0; i < 4; i++) {
 		char name[16];
 		snprintf(name, sizeof name, "%u.heap", i);
-		cairn_folder_write(&folder, name, dump_of(5, 6, 100 + i, 1000 * (i + 1)), &(struct cairn_folder_facts){.reason = "time"}, &error);
+		cairn_folder_write(&folder, name, dump_of(5, 6, 100 + i, 1000 * (i + 1)), &(struct cairn_folder_facts){.reason = "time"},
+				   &error);
 	}
 	int descriptor = open(path_of(CAIRN_INDEX_NAME), O_RDONLY);
 	ssize_t length = read(descriptor, index, sizeof index);
@@ -90,7 +91,8 @@ static void write_traced(bool urgent)
 	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
 		_exit(not_allowed);
 	raise(SIGSTOP);
-	cairn_folder_write(&folder, "new.heap", dump_of(5, 6, 200, 9000), &(struct cairn_folder_facts){.reason = "share", .urgent = urgent}, &error);
+	cairn_folder_write(&folder, "new.heap", dump_of(5, 6, 200, 9000), &(struct cairn_folder_facts){.reason = "share", .urgent = urgent},
+			   &error);
 	_exit(0);
 }
 
@@ -153,7 +155,8 @@ static void test_killed_anywhere(bool urgent)
 		tap_skip("a writer that is killed anywhere", "no process may be traced here");
 		return;
 	}
-	ok(stop > 40 && there > 0 && there < stop, "a%s writer was killed at each of its %u system calls, %u times with the dump written", urgent ? "n urgent" : "", stop, there);
+	ok(stop > 40 && there > 0 && there < stop, "a%s writer was killed at each of its %u system calls, %u times with the dump written",
+	   urgent ? "n urgent" : "", stop, there);
 	is_int(wrong, 0, "what was complete was listed, nothing else");
 	is_int(lost, 0, "nothing that was there before was lost");
 	is_int(left, 0, "nothing half-written stayed");
@@ -317,7 +320,8 @@ static void test_forged_index(void)
 	for (size_t i = 0; i < 3; i++) {
 		chmod(folder.path, open_modes[i]);
 		forge_index(names, 5);
-		ok(cairn_folder_list(&folder, &listing, &error) && listing.count == 0, "in a folder of mode %o the index does not count", open_modes[i]);
+		ok(cairn_folder_list(&folder, &listing, &error) && listing.count == 0, "in a folder of mode %o the index does not count",
+		   open_modes[i]);
 		cairn_listing_free(&listing);
 	}
 	ok(cairn_folder_thin(&folder, &removed, &error) && removed == 0, "and nothing is removed");
@@ -327,7 +331,8 @@ static void test_forged_index(void)
 	cairn_listing_free(&listing);
 	if (geteuid() == 0) {
 		chmod(path_of(CAIRN_INDEX_NAME), 0600);
-		ok(chown(path_of(CAIRN_INDEX_NAME), 65534, 65534) == 0 && cairn_folder_list(&folder, &listing, &error) && listing.count == 0,
+		ok(chown(path_of(CAIRN_INDEX_NAME), 65534, 65534) == 0 && cairn_folder_list(&folder, &listing, &error) &&
+			   listing.count == 0,
 		   "nor another user's");
 		cairn_listing_free(&listing);
 		ok(chown(path_of(CAIRN_INDEX_NAME), 0, 0) == 0 && chown(folder.path, 65534, 65534) == 0 &&

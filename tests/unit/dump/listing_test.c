@@ -20,7 +20,8 @@ static unsigned draw(unsigned below)
 
 static void add(struct cairn_listing *listing, int pid, uint64_t ticks, int64_t seconds, uint64_t memory, uint64_t size)
 {
-	struct cairn_dump dump = {.process = {.pid = pid, .ticks = ticks, .boot = 1}, .time_ns = seconds * second, .memory = memory, .size = size};
+	struct cairn_dump dump = {
+		.process = {.pid = pid, .ticks = ticks, .boot = 1}, .time_ns = seconds * second, .memory = memory, .size = size};
 	snprintf(dump.name, sizeof dump.name, "%zu.heap", listing->count);
 	cairn_buffer_append(&listing->room, &dump, sizeof dump);
 	listing->dumps = (struct cairn_dump *)(void *)listing->room.data;
@@ -81,8 +82,8 @@ static void check_marks(const struct cairn_listing *listing)
 			most = dump->memory > most ? dump->memory : most;
 			marked = dump->marks & CAIRN_DUMP_HIGHEST ? dump->memory : marked;
 		}
-		broken.marks += first != 1 || highest != 1 || newest != 1 || most != marked || !(listing->dumps[start].marks & CAIRN_DUMP_FIRST) ||
-				!(listing->dumps[end - 1].marks & CAIRN_DUMP_NEWEST);
+		broken.marks += first != 1 || highest != 1 || newest != 1 || most != marked ||
+				!(listing->dumps[start].marks & CAIRN_DUMP_FIRST) || !(listing->dumps[end - 1].marks & CAIRN_DUMP_NEWEST);
 	}
 }
 
@@ -91,7 +92,8 @@ static unsigned ended_after(const struct cairn_listing *listing, int64_t time)
 {
 	unsigned count = 0;
 	for (size_t i = 0; i < listing->count; i++)
-		count += (listing->dumps[i].marks & (CAIRN_DUMP_NEWEST | CAIRN_DUMP_ALIVE)) == CAIRN_DUMP_NEWEST && listing->dumps[i].time_ns > time;
+		count += (listing->dumps[i].marks & (CAIRN_DUMP_NEWEST | CAIRN_DUMP_ALIVE)) == CAIRN_DUMP_NEWEST &&
+			 listing->dumps[i].time_ns > time;
 	return count;
 }
 
@@ -214,7 +216,8 @@ static void test_crash_loop(void)
 			if (!(listing.dumps[i].marks & CAIRN_DUMP_DROP)) {
 				of_loop += listing.dumps[i].name[0] == 'a';
 				of_other += listing.dumps[i].name[0] == 'd';
-				newest += listing.dumps[i].name[0] == 'a' && listing.dumps[i].process.pid >= 5000 + crashes - CAIRN_LAST_MOMENTS_KEPT;
+				newest += listing.dumps[i].name[0] == 'a' &&
+					  listing.dumps[i].process.pid >= 5000 + crashes - CAIRN_LAST_MOMENTS_KEPT;
 			}
 		ok(of_loop == CAIRN_LAST_MOMENTS_KEPT && newest == of_loop && of_other == 1,
 		   "of a crash loop the newest last moments stay, %s limits: %u, %u", round ? "past all" : "without", of_loop, of_other);

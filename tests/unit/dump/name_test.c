@@ -6,8 +6,9 @@
 static void test_numbered(void)
 {
 	struct cairn_dump_name name;
-	ok(cairn_dump_name_parse("/var/dumps/jeprof.4242.7.i3.heap.gz", &name) && name.process_id == 4242 && name.sequence == 7 && name.kind == 'i' &&
-	   cairn_bytes_equal(name.prefix, cairn_bytes_of("/var/dumps/jeprof")), "jemalloc's own name, compressed");
+	ok(cairn_dump_name_parse("/var/dumps/jeprof.4242.7.i3.heap.gz", &name) && name.process_id == 4242 && name.sequence == 7 &&
+		   name.kind == 'i' && cairn_bytes_equal(name.prefix, cairn_bytes_of("/var/dumps/jeprof")),
+	   "jemalloc's own name, compressed");
 	is_text(cairn_dump_name_occasion(name.kind), "interval", "and what it is written for");
 	static const char *const others[] = {"dump.heap", "a.1.2.x3.heap", "a.b.2.i3.heap", "a.1.2.i3.txt", ""};
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -17,11 +18,12 @@ static void test_numbered(void)
 static void test_dated(void)
 {
 	struct tm date;
-	ok(cairn_dump_name_date("/d/2026-11-15-04-10-02.auto.heap", &date) && date.tm_year == 126 && date.tm_mon == 10 && date.tm_mday == 15 &&
-	   date.tm_hour == 4 && date.tm_min == 10 && date.tm_sec == 2, "RisingWave's name");
+	ok(cairn_dump_name_date("/d/2026-11-15-04-10-02.auto.heap", &date) && date.tm_year == 126 && date.tm_mon == 10 &&
+		   date.tm_mday == 15 && date.tm_hour == 4 && date.tm_min == 10 && date.tm_sec == 2,
+	   "RisingWave's name");
 	ok(cairn_dump_name_date("redis-4242-2026-11-15T04:10:02-3.heap", &date) && date.tm_sec == 2, "a date behind other numbers");
-	static const char *const others[] = {"2026-11-15.heap", "2026-13-15-04-10-02.heap", "2026-11-15-04-10-021.heap", "12026-11-15-04-10-02",
-					     "/2026-11-15-04-10-02/a.heap", ""};
+	static const char *const others[] = {"2026-11-15.heap", "2026-13-15-04-10-02.heap", "2026-11-15-04-10-021.heap",
+					     "12026-11-15-04-10-02", "/2026-11-15-04-10-02/a.heap", ""};
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
 		ok(!cairn_dump_name_date(others[i], &date), "no date: '%s'", others[i]);
 }

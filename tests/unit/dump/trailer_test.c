@@ -7,15 +7,16 @@
 
 #include <stdlib.h>
 
-static const char dump[] = "heap_v2/4096\n  t*: 1: 2 [0: 0]\n@ 0x1\n  t*: 1: 2 [0: 0]\n\nMAPPED_LIBRARIES:\n"
-			   "1000-2000 r-xp 00000000 00:00 0 /bin/x # cairn trailer in a path\n"
-			   "# cairn trailer 1\n# cairn version 0.1.0\n# cairn time 1794717771.807039451\n# cairn host vm\n# cairn pid 21135\n"
-			   "# cairn start 1794717771.5\n# cairn executable /usr/bin/redis-server\n# cairn command redis-server *:6379\n"
-			   "# cairn jemalloc 5.3.0-0-g5\n# cairn prefix je_\n# cairn period 4096\n# cairn opt.prof_accum true\n# cairn future thing\n"
-			   "# cairn stats.allocated 80400048\n# cairn stats.mapped -5\n"
-			   "# cairn module 55f92e42a000-55f92e541000 5f000 a50d68 /usr/bin/redis server\n"
-			   "# cairn module nonsense\n"
-			   "# cairn module 7f00-7fff 0 - [vdso]\n# cairn end\n";
+static const char dump[] =
+	"heap_v2/4096\n  t*: 1: 2 [0: 0]\n@ 0x1\n  t*: 1: 2 [0: 0]\n\nMAPPED_LIBRARIES:\n"
+	"1000-2000 r-xp 00000000 00:00 0 /bin/x # cairn trailer in a path\n"
+	"# cairn trailer 1\n# cairn version 0.1.0\n# cairn time 1794717771.807039451\n# cairn host vm\n# cairn pid 21135\n"
+	"# cairn start 1794717771.5\n# cairn executable /usr/bin/redis-server\n# cairn command redis-server *:6379\n"
+	"# cairn jemalloc 5.3.0-0-g5\n# cairn prefix je_\n# cairn period 4096\n# cairn opt.prof_accum true\n# cairn future thing\n"
+	"# cairn stats.allocated 80400048\n# cairn stats.mapped -5\n"
+	"# cairn module 55f92e42a000-55f92e541000 5f000 a50d68 /usr/bin/redis server\n"
+	"# cairn module nonsense\n"
+	"# cairn module 7f00-7fff 0 - [vdso]\n# cairn end\n";
 
 static bool is(struct cairn_bytes bytes, const char *text)
 {
@@ -26,7 +27,9 @@ static void test_whole(void)
 {
 	struct cairn_trailer trailer;
 	ok(cairn_trailer_read(cairn_bytes_of(dump), &trailer) && trailer.complete, "a whole trailer");
-	ok(is(trailer.version, "0.1.0") && is(trailer.host, "vm") && is(trailer.command, "redis-server *:6379") && is(trailer.prefix, "je_"), "texts");
+	ok(is(trailer.version, "0.1.0") && is(trailer.host, "vm") && is(trailer.command, "redis-server *:6379") &&
+		   is(trailer.prefix, "je_"),
+	   "texts");
 	is_int(trailer.pid, 21135, "the process");
 	is_int(trailer.time_ns, 1794717771807039451, "a time");
 	is_int(trailer.start_ns, 1794717771500000000, "one with fewer digits");
@@ -38,8 +41,10 @@ static void test_whole(void)
 	struct cairn_trailer_module module;
 	size_t position = 0;
 	ok(cairn_trailer_next_module(&trailer, &position, &module) && module.start == 0x55f92e42a000 && module.end == 0x55f92e541000 &&
-	   module.offset == 0x5f000 && is(module.build_id, "a50d68") && is(module.path, "/usr/bin/redis server"), "a module, with a space in its path");
-	ok(cairn_trailer_next_module(&trailer, &position, &module) && is(module.path, "[vdso]") && module.build_id.length == 0, "one without a build-id");
+		   module.offset == 0x5f000 && is(module.build_id, "a50d68") && is(module.path, "/usr/bin/redis server"),
+	   "a module, with a space in its path");
+	ok(cairn_trailer_next_module(&trailer, &position, &module) && is(module.path, "[vdso]") && module.build_id.length == 0,
+	   "one without a build-id");
 	ok(!cairn_trailer_next_module(&trailer, &position, &module), "and no more");
 }
 
@@ -71,7 +76,8 @@ static void test_written(void)
 	ok(cairn_trailer_next_module(&trailer, &position, &module) && module.start == 0x1000 && module.end == 0x2000 &&
 	   module.offset == 0x3000 && is(module.build_id, "a50d") && is(module.path, "/bin/a b"), "a module");
 	position = 0;
-	ok(cairn_trailer_next_unloaded(&trailer, &position, &module) && is(module.path, "/c\\177") && module.build_id.length == 0, "an unloaded one");
+	ok(cairn_trailer_next_unloaded(&trailer, &position, &module) && is(module.path, "/c\\177") && module.build_id.length == 0,
+	   "an unloaded one");
 	ok(cairn_trailer_take_last(&whole) && whole.length == open.length, "the last line is taken off");
 	cairn_buffer_free(&out);
 }
@@ -95,7 +101,8 @@ static void test_cut(void)
 	}
 	ok(found > 100 && complete == 2, "cut anywhere it is read as far as it goes, and known to be cut");
 	struct cairn_trailer trailer;
-	ok(!cairn_trailer_read(cairn_bytes_of("heap_v2/1\n"), &trailer) && !cairn_trailer_read(cairn_bytes_of(""), &trailer), "a dump without one");
+	ok(!cairn_trailer_read(cairn_bytes_of("heap_v2/1\n"), &trailer) && !cairn_trailer_read(cairn_bytes_of(""), &trailer),
+	   "a dump without one");
 	ok(!cairn_trailer_read(cairn_bytes_of("x # cairn trailer 1\n# cairn pid 3\n"), &trailer), "its first line begins a line");
 }
 

@@ -26,8 +26,8 @@ static void run_table(const char *name, const struct cairn_trigger_rules *rules,
 		struct cairn_memory_reading reading = {.anonymous = mib(steps[i].memory), .limit = mib(steps[i].limit)};
 		enum cairn_trigger_reason due = cairn_trigger_look(&trigger, rules, &reading, (int64_t)(steps[i].at * 1e9));
 		if ((int)due != steps[i].due) {
-			printf("# %s: at %g s with %g MiB: '%s' instead of '%s'\n", name, steps[i].at, steps[i].memory, cairn_trigger_name(due),
-			       cairn_trigger_name((enum cairn_trigger_reason)steps[i].due));
+			printf("# %s: at %g s with %g MiB: '%s' instead of '%s'\n", name, steps[i].at, steps[i].memory,
+			       cairn_trigger_name(due), cairn_trigger_name((enum cairn_trigger_reason)steps[i].due));
 			wrong++;
 		}
 		if (due)
@@ -43,15 +43,27 @@ enum { NONE = CAIRN_TRIGGER_NONE, START = CAIRN_TRIGGER_START, GROW = CAIRN_TRIG
 static void test_growth(void)
 {
 	const struct cairn_trigger_rules rules = {.start = 1, .grow = mib(20), .every = 600 * second};
-	run_table("the start and 20M within 10m", &rules, (const struct step[]){
-		{0, 5, 0, START}, {60, 20, 0, NONE}, {120, 25, 0, NONE}, {180, 25.1, 0, GROW}, {240, 40, 0, NONE}, {700, 45.2, 0, GROW}, END});
+	run_table("the start and 20M within 10m", &rules,
+		  (const struct step[]){{0, 5, 0, START},
+					{60, 20, 0, NONE},
+					{120, 25, 0, NONE},
+					{180, 25.1, 0, GROW},
+					{240, 40, 0, NONE},
+					{700, 45.2, 0, GROW},
+					END});
 	run_table("a slow growth is none within the span", &rules, (const struct step[]){
 		{0, 5, 0, START}, {300, 13, 0, NONE}, {600, 20, 0, NONE}, {900, 28, 0, NONE}, {1200, 36, 0, NONE}, {1500, 44, 0, NONE},
 		{1560, 60, 0, GROW}, END});
 	run_table("growth counts from the lowest point of the span, wherever it was", &rules, (const struct step[]){
 		{0, 100, 0, START}, {10, 90, 0, NONE}, {20, 60, 0, NONE}, {30, 80, 0, NONE}, {40, 81, 0, GROW}, END});
-	run_table("a low that left the span is forgotten", &rules, (const struct step[]){
-		{0, 100, 0, START}, {20, 60, 0, NONE}, {50, 75, 0, NONE}, {619, 78, 0, NONE}, {640, 81, 0, NONE}, {700, 98.5, 0, GROW}, END});
+	run_table("a low that left the span is forgotten", &rules,
+		  (const struct step[]){{0, 100, 0, START},
+					{20, 60, 0, NONE},
+					{50, 75, 0, NONE},
+					{619, 78, 0, NONE},
+					{640, 81, 0, NONE},
+					{700, 98.5, 0, GROW},
+					END});
 	const struct cairn_trigger_rules apart = {.grow = mib(20), .every = 600 * second, .distance = 30 * second};
 	run_table("dumps of one rule keep their distance, and none is forgotten", &apart, (const struct step[]){
 		{0, 0, 0, NONE}, {1, 21, 0, GROW}, {2, 50, 0, NONE}, {30.9, 50, 0, NONE}, {31, 50, 0, GROW}, {32, 50, 0, NONE}, END});
@@ -95,25 +107,51 @@ static void test_script(void)
 static void test_share(void)
 {
 	const struct cairn_trigger_rules rules = {.share = 0.9};
-	run_table("nine tenths of the limit, once", &rules, (const struct step[]){
-		{0, 10, 100, NONE}, {1, 89.9, 100, NONE}, {2, 90, 100, SHARE}, {3, 95, 100, NONE}, {4, 89, 100, NONE}, {5, 99, 100, NONE}, END});
+	run_table("nine tenths of the limit, once", &rules,
+		  (const struct step[]){{0, 10, 100, NONE},
+					{1, 89.9, 100, NONE},
+					{2, 90, 100, SHARE},
+					{3, 95, 100, NONE},
+					{4, 89, 100, NONE},
+					{5, 99, 100, NONE},
+					END});
 	run_table("again after it fell", &rules, (const struct step[]){
 		{0, 95, 100, SHARE}, {1, 50, 100, NONE}, {2, 91, 100, SHARE}, END});
 	run_table("a limit that shrinks under it, and one that is taken away", &rules, (const struct step[]){
 		{0, 50, 100, NONE}, {1, 50, 52, SHARE}, {2, 50, 200, NONE}, {3, 50, 52, SHARE}, {4, 50, 0, NONE}, {5, 5000, 0, NONE}, END});
 	const struct cairn_trigger_rules apart = {.grow = mib(10), .share = 0.9, .distance = 60 * second};
-	run_table("the limit does not wait for another rule's distance", &apart, (const struct step[]){
-		{0, 10, 100, NONE}, {1, 40, 100, GROW}, {2, 92, 100, SHARE}, {3, 10, 100, NONE}, {4, 95, 100, NONE}, {62, 95, 100, SHARE}, END});
+	run_table("the limit does not wait for another rule's distance", &apart,
+		  (const struct step[]){{0, 10, 100, NONE},
+					{1, 40, 100, GROW},
+					{2, 92, 100, SHARE},
+					{3, 10, 100, NONE},
+					{4, 95, 100, NONE},
+					{62, 95, 100, SHARE},
+					END});
 }
 
 static void test_high_and_time(void)
 {
 	const struct cairn_trigger_rules high = {.high = mib(10)};
-	run_table("a new high by a step, not the way back to an old one", &high, (const struct step[]){
-		{0, 100, 0, NONE}, {1, 109, 0, NONE}, {2, 110, 0, HIGH}, {3, 50, 0, NONE}, {4, 119, 0, NONE}, {5, 125, 0, HIGH}, {6, 134, 0, NONE}, END});
+	run_table("a new high by a step, not the way back to an old one", &high,
+		  (const struct step[]){{0, 100, 0, NONE},
+					{1, 109, 0, NONE},
+					{2, 110, 0, HIGH},
+					{3, 50, 0, NONE},
+					{4, 119, 0, NONE},
+					{5, 125, 0, HIGH},
+					{6, 134, 0, NONE},
+					END});
 	const struct cairn_trigger_rules time = {.start = 1, .time = 60 * second};
-	run_table("every minute", &time, (const struct step[]){
-		{10, 1, 0, START}, {69, 1, 0, NONE}, {70, 1, 0, TIME}, {71, 1, 0, NONE}, {200, 1, 0, TIME}, {259, 1, 0, NONE}, {260, 1, 0, TIME}, END});
+	run_table("every minute", &time,
+		  (const struct step[]){{10, 1, 0, START},
+					{69, 1, 0, NONE},
+					{70, 1, 0, TIME},
+					{71, 1, 0, NONE},
+					{200, 1, 0, TIME},
+					{259, 1, 0, NONE},
+					{260, 1, 0, TIME},
+					END});
 	const struct cairn_trigger_rules both = {.grow = mib(20), .time = 60 * second};
 	run_table("a dump for any reason begins the minute anew", &both, (const struct step[]){
 		{0, 1, 0, NONE}, {30, 30, 0, GROW}, {60, 30, 0, NONE}, {90, 30, 0, TIME}, END});
@@ -144,7 +182,8 @@ static void test_interval(void)
 	static const struct {
 		double allocated;
 		int due;
-	} steps[] = {{0, NONE}, {10000, NONE}, {14000, NONE}, {14096, INTERVAL}, {15000, NONE}, {18191, NONE}, {18192, INTERVAL}, {40000, INTERVAL}, {40001, NONE}};
+	} steps[] = {{0, NONE}, {10000, NONE}, {14000, NONE}, {14096, INTERVAL}, {15000, NONE},
+		     {18191, NONE}, {18192, INTERVAL}, {40000, INTERVAL}, {40001, NONE}};
 	int wrong = 0;
 	for (int i = 0; i < (int)(sizeof steps / sizeof *steps); i++) {
 		struct cairn_memory_reading reading = {.anonymous = mib(5), .allocated = mib(steps[i].allocated)};
@@ -180,7 +219,8 @@ static void test_pressure(void)
 		struct cairn_memory_reading reading = {.anonymous = mib(steps[i].memory), .limit = mib(100), .pressure = steps[i].pressure,
 						       .events = {.max = steps[i].max, .oom = steps[i].oom}};
 		enum cairn_trigger_reason due = cairn_trigger_look(&trigger, &rules, &reading, i * 20 * second);
-		is_text(cairn_trigger_name(due), cairn_trigger_name((enum cairn_trigger_reason)steps[i].due), "pressure: %s", steps[i].what);
+		is_text(cairn_trigger_name(due), cairn_trigger_name((enum cairn_trigger_reason)steps[i].due), "pressure: %s",
+			steps[i].what);
 		if (due)
 			cairn_trigger_dumped(&trigger, &rules, &reading, due, true);
 	}
@@ -191,7 +231,8 @@ static void test_failure(void)
 	const struct cairn_trigger_rules rules = {.start = 1, .share = 0.5};
 	struct cairn_trigger trigger = {0};
 	struct cairn_memory_reading reading = {.anonymous = mib(60), .limit = mib(100)};
-	is_text(cairn_trigger_name(cairn_trigger_look(&trigger, &rules, &reading, 0)), "share", "two rules at once: the graver one names the dump");
+	is_text(cairn_trigger_name(cairn_trigger_look(&trigger, &rules, &reading, 0)), "share",
+		"two rules at once: the graver one names the dump");
 	cairn_trigger_dumped(&trigger, &rules, &reading, CAIRN_TRIGGER_SHARE, false);
 	is_int(cairn_trigger_look(&trigger, &rules, &reading, second / 2), NONE, "a dump that failed is not tried again at once");
 	is_near((double)cairn_trigger_pause(&trigger, &rules, &reading), 0.05e9, 1, "near the limit one looks again after 50 ms");
@@ -219,7 +260,8 @@ static void test_pause(void)
 		due = cairn_trigger_look(&trigger, &rules, &reading, now);
 		looks++;
 	}
-	ok(due && reading.anonymous < mib(460.8 + 50 * 0.051), "growing 50 MiB a second it is seen within 50 ms, at %.1f MiB", (double)reading.anonymous / 1048576);
+	ok(due && reading.anonymous < mib(460.8 + 50 * 0.051), "growing 50 MiB a second it is seen within 50 ms, at %.1f MiB",
+	   (double)reading.anonymous / 1048576);
 	ok(looks < 60, "with %d looks in all", looks);
 	cairn_trigger_dumped(&trigger, &rules, &reading, due, true);
 	is_int(cairn_trigger_pause(&trigger, &rules, &reading), second / 2, "and then there is no hurry");
@@ -254,15 +296,18 @@ static void test_words(void)
 	for (unsigned i = 0; cairn_trigger_word(i); i++) {
 		char text[64], back[64];
 		cairn_trigger_show(&rules, cairn_trigger_word(i), text, sizeof text);
-		ok(cairn_trigger_set(&again, cairn_trigger_word(i), text, &error), "%s reads what it shows: %s", cairn_trigger_word(i), text);
+		ok(cairn_trigger_set(&again, cairn_trigger_word(i), text, &error), "%s reads what it shows: %s", cairn_trigger_word(i),
+		   text);
 		cairn_trigger_show(&again, cairn_trigger_word(i), back, sizeof back);
 		is_text(back, text, "and shows it again");
 	}
-	static const char *const bad[][2] = {{"grow", "-1"}, {"grow", ""}, {"grow", "20X"}, {"every", "ten"}, {"every", "10 m"}, {"share", "190%"},
-					     {"share", "%"}, {"start", "yes"}, {"time", "99999999999d"}, {"time", "nan"}, {"size", "1"}, {"pressure", "-5%"}};
+	static const char *const bad[][2] = {{"grow", "-1"}, {"grow", ""}, {"grow", "20X"}, {"every", "ten"},
+					     {"every", "10 m"}, {"share", "190%"}, {"share", "%"}, {"start", "yes"},
+					     {"time", "99999999999d"}, {"time", "nan"}, {"size", "1"}, {"pressure", "-5%"}};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		error.text[0] = 0;
-		ok(!cairn_trigger_set(&rules, bad[i][0], bad[i][1], &error) && error.text[0], "%s '%s': %s", bad[i][0], bad[i][1], error.text);
+		ok(!cairn_trigger_set(&rules, bad[i][0], bad[i][1], &error) && error.text[0], "%s '%s': %s", bad[i][0], bad[i][1],
+		   error.text);
 	}
 	is_int(rules.every, 600 * second, "a wrong value changes nothing");
 }
@@ -300,7 +345,8 @@ static void test_failures(void)
 			tries++;
 			cairn_trigger_dumped(&trigger, &rules, &reading, CAIRN_TRIGGER_START, false);
 		}
-	ok(at[0] == 0 && at[1] == 10 && at[2] == 30 && at[3] == 70, "a dump that fails is tried again later and later: %d %d %d %d", at[0], at[1], at[2], at[3]);
+	ok(at[0] == 0 && at[1] == 10 && at[2] == 30 && at[3] == 70, "a dump that fails is tried again later and later: %d %d %d %d", at[0],
+	   at[1], at[2], at[3]);
 	ok(tries > 12 && tries < 20, "and every five minutes in the end: %d times in an hour", tries);
 	int64_t now = 3600 + 300;
 	is_int(cairn_trigger_look(&trigger, &rules, &reading, now * second), CAIRN_TRIGGER_START, "it is not forgotten");

@@ -68,7 +68,8 @@ int main(void)
 		return 1;
 	snprintf(path, sizeof path, "%s/socket", folder);
 
-	struct cairn_http_call call = {.url = "http://localhost/page?x=1", .headers = (const char *const[]){"Authorization: Bearer word", NULL}};
+	struct cairn_http_call call = {.url = "http://localhost/page?x=1",
+				       .headers = (const char *const[]){"Authorization: Bearer word", NULL}};
 	ok(ask("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nhello", &call, &answer, &error), "an answer");
 	is_int(answer.status, 200, "its status");
 	is_text(answer.type, "text/plain", "its type");

@@ -22,7 +22,8 @@ static void test_good(void)
 	const char *text = "POST /debug/prof/mem?output=proto#x HTTP/1.1\r\nHost: localhost:4000\r\nContent-Length: 5\r\n"
 			   "AUTHORIZATION:Bearer t \r\nX: y\r\n\r\nhello";
 	is_int(parse(text, &request), 200, "a request with a body");
-	ok(cairn_request_is(&request, "POST") && is(request.path, "/debug/prof/mem") && is(request.query, "output=proto"), "its first line");
+	ok(cairn_request_is(&request, "POST") && is(request.path, "/debug/prof/mem") && is(request.query, "output=proto"),
+	   "its first line");
 	ok(is(request.host, "localhost:4000") && is(request.authorization, "Bearer t"), "header names in any case, values trimmed");
 	ok(request.has_length && request.content_length == 5 && request.keep_alive && !request.chunked, "length and connection");
 	for (size_t length = 0; length < strlen(text) - 5; length++) {
@@ -126,8 +127,9 @@ static void test_chunks(void)
 	is_int(decode("fffffffffffffffff\r\n", 100, out, &chunks), 400, "a size past 64 bits");
 	is_int(decode("5;a=b\r\nhello\r\n0\r\nx: y\r\n\r\n", 100, out, &chunks), 200, "an extension and a trailer");
 	static const char *const loose[] = {
-		"5\nhello\r\n0\r\n\r\n", "5;a\nhello\r\n0\r\n\r\n", "5\r\nhello\n0\r\n\r\n", "5\r\nhello\r\r\n0\r\n\r\n", "5\r\rhello\r\n0\r\n\r\n",
-		"5\r\nhello\r\n0\r\nx: y\n\r\n", "5\r\nhello\r\n0\r\n\n", "5\r\nhello\r\n0\r\n\rx", "5;a\rb\r\nhello\r\n0\r\n\r\n",
+		"5\nhello\r\n0\r\n\r\n", "5;a\nhello\r\n0\r\n\r\n", "5\r\nhello\n0\r\n\r\n", "5\r\nhello\r\r\n0\r\n\r\n",
+		"5\r\rhello\r\n0\r\n\r\n", "5\r\nhello\r\n0\r\nx: y\n\r\n", "5\r\nhello\r\n0\r\n\n", "5\r\nhello\r\n0\r\n\rx",
+		"5;a\rb\r\nhello\r\n0\r\n\r\n",
 	};
 	int refused = 0;
 	for (size_t i = 0; i < sizeof loose / sizeof *loose; i++)

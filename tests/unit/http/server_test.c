@@ -166,7 +166,8 @@ static void *be_client(void *context)
 	char out[1024];
 	for (int i = 0; i < rounds; i++) {
 		good += strstr(ask_text("GET /now HTTP/1.1\r\n" CLOSE "\r\n", out, sizeof out), "\r\n\r\nnow local") != NULL;
-		good += strstr(ask_text("POST /later HTTP/1.1\r\n" CLOSE "Content-Length: 5\r\n\r\nhello", out, sizeof out), "\r\n\r\nlater hello") != NULL;
+		good += strstr(ask_text("POST /later HTTP/1.1\r\n" CLOSE "Content-Length: 5\r\n\r\nhello", out, sizeof out),
+			       "\r\n\r\nlater hello") != NULL;
 	}
 	return good == 2 * rounds ? context : NULL;
 }
@@ -197,7 +198,8 @@ static void test_early_refusal(void)
 		int descriptor = socket(AF_INET, SOCK_STREAM, 0);
 		size_t sent = 0, got = 0, all = (size_t)length + 2000000;
 		if (connect(descriptor, (struct sockaddr *)&address, size) == 0) /* the head alone first, as most libraries do */
-			for (ssize_t part; sent < all && (part = send(descriptor, large + sent, sent ? all - sent : (size_t)length, MSG_NOSIGNAL)) > 0;) {
+			for (ssize_t part;
+			     sent < all && (part = send(descriptor, large + sent, sent ? all - sent : (size_t)length, MSG_NOSIGNAL)) > 0;) {
 				sent += (size_t)part;
 				if (sent == (size_t)length)
 					poll(&(struct pollfd){descriptor, POLLIN, 0}, 1, 10000);
@@ -277,7 +279,8 @@ static void test_limits(void)
 {
 	static char out[4096], large[200000];
 	like_text(ask_text("GET /closed HTTP/1.1\r\n" CLOSE "\r\n", out, sizeof out), "403 Forbidden", "who is not admitted");
-	like_text(ask_text("POST /x HTTP/1.1\r\n" CLOSE "Content-Length: 100001\r\n\r\n", out, sizeof out), "413", "a body that is announced too long");
+	like_text(ask_text("POST /x HTTP/1.1\r\n" CLOSE "Content-Length: 100001\r\n\r\n", out, sizeof out), "413",
+		  "a body that is announced too long");
 	like_text(ask_text("nonsense\r\n\r\n", out, sizeof out), "400 Bad Request", "what is no request");
 	int length = snprintf(large, sizeof large, "POST /later HTTP/1.1\r\n" CLOSE "Transfer-Encoding: chunked\r\n\r\n186A0\r\n");
 	memset(large + length, 'x', 100000);
@@ -354,7 +357,8 @@ static void test_hang_up(void)
 	close(far[2]);
 	ok(reaches(&waiting, 2), "four leave, by closing and by resetting; who closes only its own side stays");
 	char interim[100] = "";
-	ok(recv(far[0], interim, sizeof interim - 1, 0) > 0 && strstr(interim, "100 Continue"), "over TCP that one is asked whether it is there");
+	ok(recv(far[0], interim, sizeof interim - 1, 0) > 0 && strstr(interim, "100 Continue"),
+	   "over TCP that one is asked whether it is there");
 	close(near[0]);
 	close(far[0]);
 	ok(reaches(&waiting, 0), "then those leave as well");
@@ -392,7 +396,8 @@ static void test_quota(void)
 	for (int i = 0; i < 6; i++) {
 		out[recv(far[i], out, sizeof out - 1, 0)] = 0;
 		whole += strstr(out, "200 OK") != NULL;
-		busy += strstr(out, "503 Service") && strstr(out, "Retry-After: 1\r\n") && strstr(out, "does not fit in the remaining memory");
+		busy += strstr(out, "503 Service") && strstr(out, "Retry-After: 1\r\n") &&
+			strstr(out, "does not fit in the remaining memory");
 	}
 	ok(whole >= 2 && whole + busy == 6 && busy > 0, "of answers that nobody reads %d are given and %d refused", whole, busy);
 	for (int i = 0; i < 6; i++)
@@ -416,7 +421,8 @@ static void test_stream(struct cairn_server *server)
 	send(idler, request, sizeof request - 1, MSG_NOSIGNAL);
 	for (ssize_t part; got < 600 && (part = recv(reader, out + got, sizeof out - 1 - got, 0)) > 0;)
 		got += (size_t)part;
-	ok(strstr(out, "\r\n\r\nfirst") && !strstr(out, "Content-Length") && got >= 600, "a stream has no length, and what is pushed follows");
+	ok(strstr(out, "\r\n\r\nfirst") && !strstr(out, "Content-Length") && got >= 600,
+	   "a stream has no length, and what is pushed follows");
 	ok(reaches(&streams, 3), "three clients listen");
 	close(leaver);
 	ok(reaches(&streams, 2), "one that leaves is forgotten");

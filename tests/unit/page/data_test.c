@@ -171,8 +171,10 @@ static void test_columns(void)
 	struct fixture fixture;
 	struct cairn_page_data data;
 	struct page page;
-	fixture_make(&fixture, "heap_v2/1\n  t*: 2: 64 [9: 900]\n@ 0x1001 0x2001\n  t*: 2: 64 [3: 100]\n@ 0x3001 0x2001\n  t*: 0: 0 [6: 800]\n"
-			       "\nMAPPED_LIBRARIES:\n", NULL);
+	fixture_make(&fixture,
+		     "heap_v2/1\n  t*: 2: 64 [9: 900]\n@ 0x1001 0x2001\n  t*: 2: 64 [3: 100]\n@ 0x3001 0x2001\n  t*: 0: 0 [6: 800]\n"
+		     "\nMAPPED_LIBRARIES:\n",
+		     NULL);
 	cairn_page_data_make(&data, &fixture.view, 100, NULL);
 	read_page(&page, &data, false);
 	is_int(data.column_count, 4, "live and allocated, bytes and objects");
@@ -183,7 +185,8 @@ static void test_columns(void)
 		int64_t sum = 0;
 		for (uint64_t i = 0; i < page.nodes; i++)
 			sum += c ? page.other[c][i] : page.value[i];
-		is_text(cairn_profile_string(&fixture.profile, fixture.profile.value_types[data.columns[c]].type), wanted[c], "the columns in order");
+		is_text(cairn_profile_string(&fixture.profile, fixture.profile.value_types[data.columns[c]].type), wanted[c],
+			"the columns in order");
 		is_int(sum, sums[c], "each with all of it");
 	}
 	is_int(page.left, 0, "and nothing after them");
@@ -211,8 +214,10 @@ static void test_split(void)
 {
 	struct fixture fixture;
 	struct cairn_page_data data;
-	fixture_make(&fixture, "heap_v2/1\n  t*: 3: 3000 [0: 0]\n  t0: 1: 1000 [0: 0] main\n  t7: 2: 2000 [0: 0] worker\n"
-			       "@ 0x1001 0x2001\n  t*: 3: 3000 [0: 0]\n  t0: 1: 1000 [0: 0]\n  t7: 2: 2000 [0: 0]\n\nMAPPED_LIBRARIES:\n", NULL);
+	fixture_make(&fixture,
+		     "heap_v2/1\n  t*: 3: 3000 [0: 0]\n  t0: 1: 1000 [0: 0] main\n  t7: 2: 2000 [0: 0] worker\n"
+		     "@ 0x1001 0x2001\n  t*: 3: 3000 [0: 0]\n  t0: 1: 1000 [0: 0]\n  t7: 2: 2000 [0: 0]\n\nMAPPED_LIBRARIES:\n",
+		     NULL);
 	cairn_page_data_make(&data, &fixture.view, 100, NULL);
 	struct reading in = {cairn_buffer_bytes(&data.split)};
 	is_int(data.thread_count, 2, "two threads");

@@ -20,8 +20,12 @@ int main(void)
 	cairn_page_write(&fixture.view, &(struct cairn_page_options){0}, &plain);
 	fixture_free(&fixture);
 	fixture_make(&fixture, "</script><script>;@TREE@;<!-- 3\n", &(struct cairn_view_options){.filter = {.hide = "</script>none"}});
-	struct cairn_page_growth growth = {.name = cairn_bytes_of("</script>"), .caller = cairn_bytes_of("<!--<script>"), .per_hour = 5, .share = 1,
-					   .words = "growing", .sure = "97 % sure"};
+	struct cairn_page_growth growth = {.name = cairn_bytes_of("</script>"),
+					   .caller = cairn_bytes_of("<!--<script>"),
+					   .per_hour = 5,
+					   .share = 1,
+					   .words = "growing",
+					   .sure = "97 % sure"};
 	struct cairn_page_series series = {(const double[]){0, 1}, (const double[]){1, 2}, 2, &growth, 1};
 	cairn_page_write(&fixture.view, &(struct cairn_page_options){.title = "</title></script>@FACTS@", .series = &series}, &hostile);
 	fixture_free(&fixture);

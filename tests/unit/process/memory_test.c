@@ -56,7 +56,8 @@ static struct cairn_memory_reading look(void)
 	return reading;
 }
 
-static const char mounts_two[] = "21 1 0:5 / /proc rw - proc proc rw\n31 23 0:28 / /sys/fs/cgroup rw,relatime shared:9 - cgroup2 cgroup2 rw,nsdelegate\n";
+static const char mounts_two[] =
+	"21 1 0:5 / /proc rw - proc proc rw\n31 23 0:28 / /sys/fs/cgroup rw,relatime shared:9 - cgroup2 cgroup2 rw,nsdelegate\n";
 static const char mounts_one[] = "35 31 0:31 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu\n"
 				 "36 31 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n"
 				 "41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n";
@@ -124,7 +125,8 @@ static void test_version_two(void)
 	put("/sys/fs/cgroup/system.slice/db.service/inner/memory.pressure", "some avg10=3.00 avg60=0 avg300=0 total=0\n");
 	struct cairn_memory_reading reading = look();
 	is_int(reading.limit, 16384 << 10, "max is no limit");
-	is_int(reading.events.high * 1000 + reading.events.max * 100 + reading.events.oom * 10 + reading.events.oom_kill, 1234, "events by their names");
+	is_int(reading.events.high * 1000 + reading.events.max * 100 + reading.events.oom * 10 + reading.events.oom_kill, 1234,
+	       "events by their names");
 	is_near(reading.pressure, 0.03, 1e-9, "the group's own pressure");
 	put("/sys/fs/cgroup/system.slice/memory.max", "8388608\n");
 	put("/sys/fs/cgroup/system.slice/memory.current", "7000000\n");
@@ -176,7 +178,8 @@ static void test_container(void)
 	put("/sys/fs/cgroup/memorydef/memory.limit_in_bytes", "1000000\n");
 	is_int(look().limit, 3000000, "a group outside of the mount stands for the mount");
 	put("/proc/42/cgroup", "4:memory:/system.slice/my\\x2dservice.slice/inner\n");
-	put("/proc/thread-self/mountinfo", "36 31 0:32 /system.slice/my\\134x2dservice.slice /sys/fs/c\\040group ro - cgroup cgroup rw,memory\n");
+	put("/proc/thread-self/mountinfo",
+	    "36 31 0:32 /system.slice/my\\134x2dservice.slice /sys/fs/c\\040group ro - cgroup cgroup rw,memory\n");
 	put("/sys/fs/c group/memory.limit_in_bytes", "3000000\n");
 	put("/sys/fs/c group/inner/memory.limit_in_bytes", "1500000\n");
 	is_int(look().limit, 1500000, "blanks and backslashes that mountinfo has in octal");
@@ -192,7 +195,8 @@ static void test_container(void)
 
 static void test_hostile(void)
 {
-	static const char *const texts[] = {"", "\n", "maxi\n", "-1\n", "0\n", "12x\n", "99999999999999999999999999\n", "0x10\n", "1 2\n", "1e9\n"};
+	static const char *const texts[] = {"", "\n", "maxi\n", "-1\n", "0\n", "12x\n", "99999999999999999999999999\n",
+					    "0x10\n", "1 2\n", "1e9\n"};
 	begin();
 	put("/proc/42/cgroup", "0::/a\n");
 	put("/proc/thread-self/mountinfo", mounts_two);
@@ -200,12 +204,14 @@ static void test_hostile(void)
 		put("/sys/fs/cgroup/a/memory.max", texts[i]);
 		is_int(look().limit, 16384 << 10, "a limit of '%.*s' is none", (int)strcspn(texts[i], "\n"), texts[i]);
 	}
-	static const char *const pressures[] = {"", "some", "some avg10=", "some avg10=x", "some avg10=1e3", "some avg10=999.00", "some avg10=5.123456"};
+	static const char *const pressures[] = {
+		"", "some", "some avg10=", "some avg10=x", "some avg10=1e3", "some avg10=999.00", "some avg10=5.123456"};
 	for (size_t i = 0; i < sizeof pressures / sizeof *pressures; i++) {
 		put("/sys/fs/cgroup/a/memory.pressure", pressures[i]);
 		ok(look().pressure <= 0.05, "pressure '%s'", pressures[i]);
 	}
-	static const char *const lines[] = {":", "::", "0:", "0::", "\n\n\n", ":memory:", ":memory:/a/../../..", "no colon at all", "1:memory,,:/a"};
+	static const char *const lines[] = {
+		":", "::", "0:", "0::", "\n\n\n", ":memory:", ":memory:/a/../../..", "no colon at all", "1:memory,,:/a"};
 	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
 		put("/proc/42/cgroup", lines[i]);
 		ok(look().limit > 0, "groups '%.*s'", (int)strcspn(lines[i], "\n"), lines[i]);
@@ -243,7 +249,8 @@ static void test_change(void)
 	ok(cairn_memory_read(&memory, 0, &reading) && reading.limit == 1000000, "its limit");
 	put("/sys/fs/cgroup/a/memory.max", "2000000\n");
 	put("/proc/42/statm", "100 60 10 1 0 50 0\n");
-	ok(cairn_memory_read(&memory, second, &reading) && reading.anonymous == 50 * (uint64_t)sysconf(_SC_PAGESIZE), "memory is read each time");
+	ok(cairn_memory_read(&memory, second, &reading) && reading.anonymous == 50 * (uint64_t)sysconf(_SC_PAGESIZE),
+	   "memory is read each time");
 	is_int(reading.limit, 1000000, "limits not so often");
 	ok(cairn_memory_read(&memory, 2 * second, &reading) && reading.limit == 2000000, "but every two seconds");
 	put("/proc/42/cgroup", "0::/b\n");
@@ -295,7 +302,8 @@ static void test_real(void)
 	else
 		is_near((double)(after.anonymous - before.anonymous), size, 1 << 20, "64 MiB more are seen");
 	free(block);
-	ok(after.limit > 0 && after.host_total >= after.limit && after.host_available > 0, "it has a limit of %llu", (unsigned long long)after.limit);
+	ok(after.limit > 0 && after.host_total >= after.limit && after.host_available > 0, "it has a limit of %llu",
+	   (unsigned long long)after.limit);
 	cairn_memory_close(&memory);
 	is_int(count_descriptors(), descriptors, "no descriptor is left");
 

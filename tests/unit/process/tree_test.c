@@ -40,8 +40,10 @@ int main(void)
 	is_int(cairn_tree_parent(child), getpid(), "the child's, whatever its name is");
 	is_int(cairn_tree_parent(inner), child, "the grandchild's");
 	is_int(cairn_tree_parent(0x7ffffff0), 0, "nobody's");
-	ok(cairn_tree_has(getpid(), inner) && cairn_tree_has(child, inner) && cairn_tree_has(inner, inner), "a tree has what is below its root");
-	ok(!cairn_tree_has(inner, child) && !cairn_tree_has(child, getppid()) && !cairn_tree_has(child, 0) && !cairn_tree_has(child, -1), "and nothing else");
+	ok(cairn_tree_has(getpid(), inner) && cairn_tree_has(child, inner) && cairn_tree_has(inner, inner),
+	   "a tree has what is below its root");
+	ok(!cairn_tree_has(inner, child) && !cairn_tree_has(child, getppid()) && !cairn_tree_has(child, 0) && !cairn_tree_has(child, -1),
+	   "and nothing else");
 	is_int(cairn_tree_list(getpid(), pids, most), 3, "all of a tree");
 	ok(pids[0] == getpid() && pids[1] == child && pids[2] == inner, "parents before their children");
 	is_int(cairn_tree_list(getpid(), pids, 2), 2, "no more than there is room for");

@@ -81,7 +81,8 @@ static void test_values(void)
 	struct cairn_combine combine;
 	cairn_profile_init(&sum);
 	cairn_combine_start(&combine, &sum);
-	ok(cairn_combine_add(&combine, &a, 1, &error) && cairn_combine_add(&combine, &b, -1, &error), "one has accumulated counts, the other not");
+	ok(cairn_combine_add(&combine, &a, 1, &error) && cairn_combine_add(&combine, &b, -1, &error),
+	   "one has accumulated counts, the other not");
 	is_int(sum.value_count, 2, "what both have is kept");
 	is_text(cairn_profile_string(&sum, sum.value_types[sum.default_value].type), "inuse_space", "the default stays");
 	ok(sum.mixed_periods, "and different periods are remembered");
@@ -126,9 +127,11 @@ static void test_filter(void)
 {
 	struct cairn_profile profile;
 	cairn_profile_init(&profile);
-	cairn_profile_read(&profile, cairn_bytes_of("heap_v2/1\n t*: 3: 300 [0: 0]\n t1: 1: 100 [0: 0] net\n t2: 2: 200 [0: 0]\n@ 0x10\n t*: 3: 300 [0: 0]\n"
-						    " t1: 1: 100 [0: 0]\n t2: 2: 200 [0: 0]\n\nMAPPED_LIBRARIES:\n"),
-			   "x", &(struct cairn_read_options){.split_threads = true}, &error);
+	cairn_profile_read(
+		&profile,
+		cairn_bytes_of("heap_v2/1\n t*: 3: 300 [0: 0]\n t1: 1: 100 [0: 0] net\n t2: 2: 200 [0: 0]\n@ 0x10\n t*: 3: 300 [0: 0]\n"
+			       " t1: 1: 100 [0: 0]\n t2: 2: 200 [0: 0]\n\nMAPPED_LIBRARIES:\n"),
+		"x", &(struct cairn_read_options){.split_threads = true}, &error);
 	ok(!cairn_filter_thread(&profile, "nobody", &error), "a thread that is not there");
 	like_text(error.text, "1 (net), 2", "those that are get named");
 	ok(cairn_filter_thread(&profile, "net", &error), "by name");

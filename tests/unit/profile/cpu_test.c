@@ -101,9 +101,11 @@ static void test_trailer(void)
 	for (uint64_t i = 0; i < 40; i++)
 		words(&bytes, form, 1, 3, 0x401000 + i, 0x402000, 0x403000);
 	words(&bytes, form, 0, 1, 0);
-	cairn_buffer_text(&bytes, "00400000-00500000 r-xp 00001000 08:01 99 /opt/service\n# cairn trailer 1\n# cairn cpu.period 10101010\n"
-				  "# cairn cpu.dropped 12\n# cairn cpu.unwatched 3\n# cairn cpu.blocked 4\n# cairn cpu.cramped 5\n# cairn cpu.overtaken 1\n"
-				  "# cairn cpu.thread 30 77 main loop\n# cairn cpu.thread 9 78 io\n# cairn end\n");
+	cairn_buffer_text(
+		&bytes,
+		"00400000-00500000 r-xp 00001000 08:01 99 /opt/service\n# cairn trailer 1\n# cairn cpu.period 10101010\n"
+		"# cairn cpu.dropped 12\n# cairn cpu.unwatched 3\n# cairn cpu.blocked 4\n# cairn cpu.cramped 5\n# cairn cpu.overtaken 1\n"
+		"# cairn cpu.thread 30 77 main loop\n# cairn cpu.thread 9 78 io\n# cairn end\n");
 	ok(read_words(&bytes), "a profile with a trailer");
 	is_near(profile.period, 10101010, 0, "its period is exact");
 	is_near(profile.values[1], 10101010, 0, "and so is the time");

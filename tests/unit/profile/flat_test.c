@@ -78,8 +78,8 @@ static void test_stacks(void)
 	ok(label->is_number && label->number == 3, "the mean size is a label");
 	ok(read_text("heap profile: 0: 0 [ 1: 5] @ heapprofile\n 0: 0 [ 2: 50] @ 0x1\n"), "nothing lives");
 	is_int(profile.labels[profile.label_sets[profile.samples[0].labels].first].number, 25, "the size of what lived");
-	ok(read_text(
-		   "heap profile: 1: 5 [ 1: 5] @ heapprofile\n 1: 5 [ 1: 5] @ 0x1\n--- Memory map: ---\n  source=/home\n  00000000-00001000: $source/x\n"),
+	ok(read_text("heap profile: 1: 5 [ 1: 5] @ heapprofile\n 1: 5 [ 1: 5] @ 0x1\n--- Memory map: ---\n  source=/home\n  "
+		     "00000000-00001000: $source/x\n"),
 	   "a map in the old form");
 	is_text(cairn_profile_string(&profile, profile.modules[0].path), "/home/x", "with a name for a part of the path");
 }
@@ -90,16 +90,18 @@ static void test_broken(void)
 	like_text(error.text, "x.heap:1: not a heap profile's header", "is refused");
 	ok(read_text("heap profile: 1: 5 [ 1: 5] @ heapprofile\n"), "a header alone is a profile");
 	is_int(profile.sample_count, 0, "without samples");
-	ok(read_text(
-		   "heap profile: 1: 5 [ 1: 5] @ heapprofile\n 1: 5 [ 1: 5] @ 0x10\n what?\n 99999999999999999999: 1 [1: 1] @ 0x1\n 1: 5 [1: 5] @ 0xzz\n"),
+	ok(read_text("heap profile: 1: 5 [ 1: 5] @ heapprofile\n 1: 5 [ 1: 5] @ 0x10\n what?\n 99999999999999999999: 1 [1: 1] @ 0x1\n 1: 5 "
+		     "[1: 5] @ 0xzz\n"),
 	   "lines that make no sense");
 	ok(profile.sample_count == 1 && warned("3 lines (the first is line 3)"), "are counted and left out");
 	ok(read_text("heap profile: 1: 5 [ 1: 5] @ heapprofile\n 1: 5 [ 1: 5] @ 0x10 0x2"), "a file cut in a stack");
 	ok(profile.sample_count == 1 && warned("cut short"), "gives what is there, and says so");
-	ok(read_text("heap profile: 1: 5 [ 1: 5] @ heapprofile\n 1: 5 [ 1: 5] @ 0x10\nMAPPED_LIBRARIES:\n00-20 r-xp 0 0 0 /bin/a\n30-40 r-xp 0 0 0 /b"),
+	ok(read_text("heap profile: 1: 5 [ 1: 5] @ heapprofile\n 1: 5 [ 1: 5] @ 0x10\nMAPPED_LIBRARIES:\n00-20 r-xp 0 0 0 /bin/a\n30-40 "
+		     "r-xp 0 0 0 /b"),
 	   "a file cut in its map");
 	ok(profile.warning_count == 1 && warned("x.heap: its memory map ends in the middle of a line"), "says so");
-	ok(read_text("heap profile: 1: 5 [ 1: 5] @ heapprofile\n 1: 5 [ 1: 5] @ 0x10\n") && profile.warning_count == 0, "one without a map says nothing");
+	ok(read_text("heap profile: 1: 5 [ 1: 5] @ heapprofile\n 1: 5 [ 1: 5] @ 0x10\n") && profile.warning_count == 0,
+	   "one without a map says nothing");
 	ok(read_text("heap profile: 1: 0 [ 0: 7] @ heap_v2/4096\n 1: 0 [ 0: 7] @ 0x10\n"),
 	   "objects without bytes, bytes without objects");
 	ok(value(0, "inuse_objects") == 1 && value(0, "alloc_space") == 7, "stay as they are");

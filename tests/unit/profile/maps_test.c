@@ -15,7 +15,8 @@ static void read_maps(const char *text)
 
 static const char *path_of(size_t mapping)
 {
-	return mapping < profile.mapping_count ? cairn_profile_string(&profile, profile.modules[profile.mappings[mapping].module].path) : "(none)";
+	return mapping < profile.mapping_count ? cairn_profile_string(&profile, profile.modules[profile.mappings[mapping].module].path)
+					       : "(none)";
 }
 
 /* The path and file offset of ADDRESS, as a stack would see it. */
@@ -98,7 +99,8 @@ static void test_many(void)
 {
 	struct cairn_buffer text = cairn_buffer(SIZE_MAX);
 	for (unsigned i = 0; i < 100000; i++)
-		cairn_buffer_format(&text, "%x-%x r-xp 00000000 fd:01 %u /lib/plugin%u.so\n", 0x1000000 + i * 0x2000, 0x1000000 + i * 0x2000 + 0x1000, i, i);
+		cairn_buffer_format(&text, "%x-%x r-xp 00000000 fd:01 %u /lib/plugin%u.so\n", 0x1000000 + i * 0x2000,
+				    0x1000000 + i * 0x2000 + 0x1000, i, i);
 	cairn_profile_free(&profile);
 	cairn_profile_init(&profile);
 	cairn_maps_read(&profile, cairn_buffer_bytes(&text));

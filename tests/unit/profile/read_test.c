@@ -25,7 +25,8 @@ static void test_sniff(void)
 	is_int(cairn_profile_sniff(cairn_bytes_of("--- symbol\nbinary=x\n")), CAIRN_FORMAT_SYMBOLIZED, "symbolized");
 	is_int(cairn_profile_sniff(cairn_bytes_of("---  heap\n")), CAIRN_FORMAT_SECTION, "a section line");
 	is_int(cairn_profile_sniff(cairn_bytes_of("main;f 12\nmain;g h 7\n")), CAIRN_FORMAT_FOLDED, "folded");
-	is_int(cairn_profile_sniff(cairn_bytes_of("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx 1\n")),
+	is_int(cairn_profile_sniff(cairn_bytes_of("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+						  "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx 1\n")),
 	       CAIRN_FORMAT_FOLDED, "folded, though it would walk as pprof");
 	is_int(cairn_profile_sniff((struct cairn_bytes){"\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 24}), CAIRN_FORMAT_CPU, "CPU");
 	is_int(cairn_profile_sniff((struct cairn_bytes){"\x0a\x04\x08\x01\x10\x02\x32\x00\x32\x01\x61", 11}), CAIRN_FORMAT_PPROF, "pprof");
@@ -40,7 +41,8 @@ static void test_refusals(void)
 	like_text(refuse(cairn_bytes_of("{\"error\": 1}")), "JSON", "JSON");
 	like_text(refuse(cairn_bytes_of("Dear reader,\nthis is a letter.\n")), "not a profile Cairn knows", "a letter");
 	like_text(refuse(cairn_bytes_of("--- contention\n")), "contention profile has no samples", "a contention profile of nothing");
-	like_text(refuse(cairn_bytes_of("--- heap\n--- heap\n--- heap\n--- heap\n--- heap\n--- heap\n")), "nested too deeply", "nesting without end");
+	like_text(refuse(cairn_bytes_of("--- heap\n--- heap\n--- heap\n--- heap\n--- heap\n--- heap\n")), "nested too deeply",
+		  "nesting without end");
 	like_text(refuse((struct cairn_bytes){"\x1f\x8b\x08\x00", 4}), "truncated", "a gzip file of four bytes");
 }
 
@@ -52,7 +54,8 @@ static void test_packed(void)
 	static const char text[] = "heap_v2/1\n@ 0x10\n t*: 1: 5 [0: 0]\n\nMAPPED_LIBRARIES:\n";
 	char *packed = cairn_pack_gzip(cairn_bytes_of(text), &length);
 	cairn_profile_init(&profile);
-	ok(cairn_profile_read(&profile, (struct cairn_bytes){packed, length}, "f", NULL, &error) && profile.sample_count == 1, "a dump inside gzip");
+	ok(cairn_profile_read(&profile, (struct cairn_bytes){packed, length}, "f", NULL, &error) && profile.sample_count == 1,
+	   "a dump inside gzip");
 	cairn_profile_free(&profile);
 	char *twice = cairn_pack_gzip((struct cairn_bytes){packed, length}, &again);
 	like_text(refuse((struct cairn_bytes){twice, again}), "compressed twice", "gzip inside gzip");
@@ -63,10 +66,13 @@ static void test_packed(void)
 static void test_names(void)
 {
 	struct cairn_dump_name name;
-	ok(cairn_dump_name_parse("/tmp/a.b/jeprof.out.4242.17.i17.heap", &name) && name.process_id == 4242 && name.sequence == 17 && name.kind == 'i', "interval dump");
+	ok(cairn_dump_name_parse("/tmp/a.b/jeprof.out.4242.17.i17.heap", &name) && name.process_id == 4242 && name.sequence == 17 &&
+		   name.kind == 'i',
+	   "interval dump");
 	ok(cairn_dump_name_parse("x.7564.0.f.heap.gz", &name) && name.process_id == 7564 && name.kind == 'f', "final dump, packed");
 	ok(!cairn_dump_name_parse("prof.0001.heap", &name), "gperftools");
-	ok(!cairn_dump_name_parse("heap", &name) && !cairn_dump_name_parse("", &name) && !cairn_dump_name_parse("1.2.m3.heap", &name), "others");
+	ok(!cairn_dump_name_parse("heap", &name) && !cairn_dump_name_parse("", &name) && !cairn_dump_name_parse("1.2.m3.heap", &name),
+	   "others");
 }
 
 static void test_unsample(void)

@@ -14,9 +14,9 @@ static const char *name(uint32_t location, uint32_t frame)
 
 static void test_names(void)
 {
-	ok(read_text(
-		   "--- symbol\nbinary=/usr/bin/my service\n0x0000000000000041 outer--mid<a, b>--It::operator--(int)\n0x50 caller\n0x0061 0x0061\nodd line\n---\n"
-		   "--- heap\nheap profile: 1: 5 [ 1: 5] @ heapprofile\n 1: 5 [ 1: 5] @ 0x42 0x51 0x50 0x62 0x99\n"),
+	ok(read_text("--- symbol\nbinary=/usr/bin/my service\n0x0000000000000041 outer--mid<a, b>--It::operator--(int)\n0x50 "
+		     "caller\n0x0061 0x0061\nodd line\n---\n"
+		     "--- heap\nheap profile: 1: 5 [ 1: 5] @ heapprofile\n 1: 5 [ 1: 5] @ 0x42 0x51 0x50 0x62 0x99\n"),
 	   "a flat heap profile with names");
 	is_text(profile.format, "symbolized heap profile", "what it is");
 	is_text(cairn_profile_string(&profile, profile.process), "/usr/bin/my service", "the program");

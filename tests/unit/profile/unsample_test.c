@@ -149,7 +149,8 @@ static void test_edges(void)
 	none = cairn_spread_of(1e6, cairn_sample_weight(period, 0));
 	ok(none.variance == 0 && none.skew == 0, "objects without a size");
 	interval = cairn_spread_interval(period, cairn_spread_of(period, 16 * cairn_sample_weight(period, 16)));
-	ok(interval.low > 0 && interval.high > 4 * period && interval.high < 5 * period, "one sample may be of five: %.2f to %.2f", interval.low / period, interval.high / period);
+	ok(interval.low > 0 && interval.high > 4 * period && interval.high < 5 * period, "one sample may be of five: %.2f to %.2f",
+	   interval.low / period, interval.high / period);
 	interval = cairn_spread_change(period, cairn_spread_of(period, 16 * cairn_sample_weight(period, 16)));
 	ok(interval.low < 0, "a single sample that was not there before is noise");
 	interval = cairn_spread_change(6 * period, cairn_spread_of(6 * period, 16 * cairn_sample_weight(period, 16)));
@@ -158,7 +159,8 @@ static void test_edges(void)
 	for (size_t i = 0; i < 3; i++) {
 		double value = shares[i] * period;
 		interval = cairn_spread_interval(value, cairn_spread_of(value, 64 * cairn_sample_weight(period, 64)));
-		is_near((interval.high - interval.low) / (2 * 1.96 * sqrt(value * period)), 1, 0.01, "%g samples: four standard deviations wide", shares[i]);
+		is_near((interval.high - interval.low) / (2 * 1.96 * sqrt(value * period)), 1, 0.01,
+			"%g samples: four standard deviations wide", shares[i]);
 	}
 }
 
@@ -168,12 +170,13 @@ static void test_count(void)
 	static const struct {
 		enum cairn_unsampling method;
 		double objects, bytes;
-	} lines[] = {{CAIRN_UNSAMPLE_POISSON, 13, 6688}, {CAIRN_UNSAMPLE_POISSON, 3, 3e7}, {CAIRN_UNSAMPLE_RATIO, 7, 700}, {CAIRN_UNSAMPLE_RATIO, 7, 7e7},
-		     {CAIRN_UNSAMPLE_NONE, 5, 50}, {CAIRN_UNSAMPLE_POISSON, 0, 0}};
+	} lines[] = {{CAIRN_UNSAMPLE_POISSON, 13, 6688}, {CAIRN_UNSAMPLE_POISSON, 3, 3e7}, {CAIRN_UNSAMPLE_RATIO, 7, 700},
+		     {CAIRN_UNSAMPLE_RATIO, 7, 7e7}, {CAIRN_UNSAMPLE_NONE, 5, 50}, {CAIRN_UNSAMPLE_POISSON, 0, 0}};
 	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
 		double objects = lines[i].objects, bytes = lines[i].bytes;
 		cairn_unsample(lines[i].method, period, &objects, &bytes);
-		is_near(cairn_unsample_count(lines[i].method, period, objects, bytes), lines[i].objects, 1e-9, "%g samples are counted", lines[i].objects);
+		is_near(cairn_unsample_count(lines[i].method, period, objects, bytes), lines[i].objects, 1e-9, "%g samples are counted",
+			lines[i].objects);
 	}
 }
 

@@ -11,7 +11,8 @@ static const char *section(const struct cairn_diff *diff, const struct cairn_vie
 	text[0] = '\0';
 	for (size_t i = 0; i < diff->sections[kind].count; i++) {
 		const struct cairn_diff_row *row = &diff->sections[kind].rows[i];
-		sprintf(text + strlen(text), "%s%s %.0f>%.0f", i ? " " : "", cairn_view_name(view, row->entry).data, row->before, row->after);
+		sprintf(text + strlen(text), "%s%s %.0f>%.0f", i ? " " : "", cairn_view_name(view, row->entry).data, row->before,
+			row->after);
 	}
 	return text;
 }
@@ -27,7 +28,8 @@ int main(void)
 	cairn_profile_init(&now);
 	cairn_profile_init(&sum);
 	cairn_profile_read(&before, cairn_bytes_of("m;grows 10\nm;shrinks 10\nm;goes 5\nm;stays 3\nm;more 1\n"), "before", NULL, &error);
-	cairn_profile_read(&now, cairn_bytes_of("m;grows 15\nm;x;grows 3\nm;shrinks 4\nm;comes 2\nm;stays 3\nm;more 9\n"), "now", NULL, &error);
+	cairn_profile_read(&now, cairn_bytes_of("m;grows 15\nm;x;grows 3\nm;shrinks 4\nm;comes 2\nm;stays 3\nm;more 9\n"), "now", NULL,
+			   &error);
 	cairn_combine_start(&combine, &sum);
 	cairn_combine_add(&combine, &now, 1, &error);
 	cairn_combine_add(&combine, &before, -1, &error);

@@ -46,7 +46,8 @@ static void test_left_out(void)
 	like_text(text, "style=dashed", "a call over what is left out is dashed");
 	is_int(count(text, " -> N"), 1, "and one");
 	free(text);
-	text = draw("main;x;leaf 90\nmain;y;leaf 80\n", &(struct cairn_dot_options){.shape = {.node_count = 2}, .plain = true, .unit = "MB"});
+	text = draw("main;x;leaf 90\nmain;y;leaf 80\n",
+		    &(struct cairn_dot_options){.shape = {.node_count = 2}, .plain = true, .unit = "MB"});
 	is_int(count(text, " -> N"), 0, "jeprof draws none");
 	free(text);
 	ok(!draw("main 5\n", &(struct cairn_dot_options){.shape = {.node_fraction = 2}}), "nothing to draw is a failure");

@@ -25,7 +25,8 @@ static void name(struct cairn_profile *profile, uint32_t location, const char *i
 	const char *names[2] = {inner, outer};
 	for (int i = 0; i < 2 && names[i]; i++) {
 		uint32_t text = cairn_profile_text(profile, names[i]);
-		frames[i] = (struct cairn_frame){.function = cairn_profile_add_function(profile, &(struct cairn_function){.name = text, .system_name = text})};
+		frames[i] = (struct cairn_frame){
+			.function = cairn_profile_add_function(profile, &(struct cairn_function){.name = text, .system_name = text})};
 	}
 	cairn_profile_set_frames(profile, location, frames, outer ? 2 : 1);
 }
@@ -66,8 +67,10 @@ static void test_symbolized(void)
 	read_text(&again, terminated(&out));
 	is_int(again.locations[0].frame_count, 2, "inlined functions come back");
 	const struct cairn_frame *frames = again.frames + again.locations[0].first_frame;
-	is_text(cairn_profile_string(&again, again.functions[frames[0].function].name), "operator--", "innermost first, operator-- as it was");
-	is_text(cairn_profile_string(&again, again.functions[frames[1].function].name), "odd - - name of two lines", "what the format cannot hold is changed");
+	is_text(cairn_profile_string(&again, again.functions[frames[0].function].name), "operator--",
+		"innermost first, operator-- as it was");
+	is_text(cairn_profile_string(&again, again.functions[frames[1].function].name), "odd - - name of two lines",
+		"what the format cannot hold is changed");
 	cairn_profile_free(&again);
 	cairn_profile_free(&profile);
 	cairn_buffer_free(&out);
@@ -82,7 +85,8 @@ static void test_views(void)
 	read_text(&profile, "main;a 5\nmain;b -3\nmain;a;main 2\n");
 	ok(cairn_view_make(&view, &profile, &(struct cairn_view_options){0}, &error), "a view of folded text");
 	cairn_speedscope_write(&view, &out);
-	like_text(terminated(&out), "\"name\":\"samples (grown)\",\"unit\":\"none\",\"startValue\":0,\"endValue\":7,\"samples\":[[", "speedscope: what grew");
+	like_text(terminated(&out), "\"name\":\"samples (grown)\",\"unit\":\"none\",\"startValue\":0,\"endValue\":7,\"samples\":[[",
+		  "speedscope: what grew");
 	like_text(out.data, "\"name\":\"samples (shrunk)\",\"unit\":\"none\",\"startValue\":0,\"endValue\":3,", "and what shrank");
 	like_text(out.data, "\"weights\":[5,2]", "with weights");
 	out.length = 0;
@@ -98,8 +102,8 @@ static void test_callgrind(void)
 {
 	struct cairn_callgrind callgrind;
 	struct cairn_buffer out = cairn_buffer(1 << 16);
-	const struct cairn_callgrind_name file = {0, cairn_bytes_of("code.c")}, odd = {0, cairn_bytes_of("two\nfn=(7) lines")}, number = {1, cairn_bytes_of("(1)")},
-					  brief = {2, cairn_bytes_of("f")}, none = {1, {0}};
+	const struct cairn_callgrind_name file = {0, cairn_bytes_of("code.c")}, odd = {0, cairn_bytes_of("two\nfn=(7) lines")},
+					  number = {1, cairn_bytes_of("(1)")}, brief = {2, cairn_bytes_of("f")}, none = {1, {0}};
 	cairn_callgrind_open(&callgrind, &out, 2, 3);
 	cairn_callgrind_function(&callgrind, file, odd);
 	cairn_callgrind_cost(&callgrind, 3, 1e300);

@@ -16,29 +16,34 @@ static void is_filtered(struct cairn_filter_options filter, const char *wanted, 
 
 static void test_each(void)
 {
-	is_filtered((struct cairn_filter_options){0}, "main;serve;parse;alloc 1|main;serve;cache;alloc 2|main;idle 4|start;main;serve;serve;alloc 8",
-		    "no filter");
+	is_filtered((struct cairn_filter_options){0},
+		    "main;serve;parse;alloc 1|main;serve;cache;alloc 2|main;idle 4|start;main;serve;serve;alloc 8", "no filter");
 	is_filtered((struct cairn_filter_options){.focus = "parse|idle"}, "main;serve;parse;alloc 1|main;idle 4", "focus keeps stacks");
 	is_filtered((struct cairn_filter_options){.ignore = "serve"}, "main;idle 4", "ignore drops them");
 	is_filtered((struct cairn_filter_options){.focus = "serve", .ignore = "cache|start"}, "main;serve;parse;alloc 1", "ignore wins");
-	is_filtered((struct cairn_filter_options){.hide = "^serve$"}, "main;parse;alloc 1|main;cache;alloc 2|main;idle 4|start;main;alloc 8",
-		    "hide takes frames out");
-	is_filtered((struct cairn_filter_options){.show = "cache|alloc"}, "alloc 1|cache;alloc 2|alloc 8", "show keeps them; an empty stack goes");
+	is_filtered((struct cairn_filter_options){.hide = "^serve$"},
+		    "main;parse;alloc 1|main;cache;alloc 2|main;idle 4|start;main;alloc 8", "hide takes frames out");
+	is_filtered((struct cairn_filter_options){.show = "cache|alloc"}, "alloc 1|cache;alloc 2|alloc 8",
+		    "show keeps them; an empty stack goes");
 	is_filtered((struct cairn_filter_options){.show_from = "serve"}, "serve;parse;alloc 1|serve;cache;alloc 2|serve;serve;alloc 8",
 		    "show-from cuts above the outermost match");
 	is_filtered((struct cairn_filter_options){.exclude = "alloc", .focus = "parse"}, "main;serve;parse 1", "exclude takes frames out");
 	is_filtered((struct cairn_filter_options){.retain = "main|idle"}, "main 1|main 2|main;idle 4|main 8", "retain keeps them");
-	is_filtered((struct cairn_filter_options){.exclude = "parse", .focus = "cache|parse"}, "main;serve;cache;alloc 2", "focus sees what exclude left");
+	is_filtered((struct cairn_filter_options){.exclude = "parse", .focus = "cache|parse"}, "main;serve;cache;alloc 2",
+		    "focus sees what exclude left");
 	is_filtered((struct cairn_filter_options){.hide = "parse", .focus = "parse"}, "main;serve;alloc 1", "focus comes before hide");
 }
 
 static void test_nothing(void)
 {
 	is_filtered((struct cairn_filter_options){.focus = "absent"},
-		    "--focus 'absent' matches no function, file or module of the profile; 'cairn top' lists the functions", "no match for focus");
-	is_filtered((struct cairn_filter_options){.focus = "main", .ignore = "main"}, "the filters leave no stack; remove one of them", "all ignored");
+		    "--focus 'absent' matches no function, file or module of the profile; 'cairn top' lists the functions",
+		    "no match for focus");
+	is_filtered((struct cairn_filter_options){.focus = "main", .ignore = "main"}, "the filters leave no stack; remove one of them",
+		    "all ignored");
 	is_filtered((struct cairn_filter_options){.hide = "."}, "the filters leave no stack; remove one of them", "all hidden");
-	is_filtered((struct cairn_filter_options){.hide = "("}, "--hide: the regular expression '(' is wrong at character 2: missing closing parenthesis",
+	is_filtered((struct cairn_filter_options){.hide = "("},
+		    "--hide: the regular expression '(' is wrong at character 2: missing closing parenthesis",
 		    "an expression that does not compile");
 }
 

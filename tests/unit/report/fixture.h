@@ -20,7 +20,8 @@ __attribute__((unused)) static bool fixture_make(struct fixture *fixture, const 
 	static const struct cairn_view_options plain;
 	*fixture = (struct fixture){0};
 	cairn_profile_init(&fixture->profile);
-	bool read = cairn_profile_read(&fixture->profile, cairn_bytes_of(text), "test", &(struct cairn_read_options){.split_threads = true}, &fixture->error);
+	bool read = cairn_profile_read(&fixture->profile, cairn_bytes_of(text), "test", &(struct cairn_read_options){.split_threads = true},
+				       &fixture->error);
 	fixture->good = read && cairn_view_make(&fixture->view, &fixture->profile, options ? options : &plain, &fixture->error);
 	return fixture->good;
 }

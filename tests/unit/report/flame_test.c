@@ -38,8 +38,8 @@ static const char *describe(const struct drawn *drawn)
 	for (size_t i = 0; i < drawn->flame.count; i++) {
 		const struct cairn_flame_frame *frame = &drawn->flame.frames[i];
 		struct cairn_bytes name = cairn_tree_name(&drawn->tree, frame->node);
-		cairn_buffer_format(&out, "%s%.*s@%u:%lld+%lld", i ? " " : "", (int)name.length, name.data, frame->depth, (long long)frame->start,
-				    (long long)frame->weight);
+		cairn_buffer_format(&out, "%s%.*s@%u:%lld+%lld", i ? " " : "", (int)name.length, name.data, frame->depth,
+				    (long long)frame->start, (long long)frame->weight);
 	}
 	memcpy(text, out.data, out.length);
 	text[out.length] = 0;
@@ -51,7 +51,8 @@ static void test_layout(void)
 {
 	struct drawn drawn;
 	lay_out(&drawn, "a;b 1\na;c 2\na 4\nd 8\na;b 16\n", (struct cairn_tree_options){0}, 0);
-	is_text(describe(&drawn), "root@0:0+31 a@1:0+23 d@1:23+8 b@2:4+17 c@2:21+2", "a caller's own part comes first, then callees by name");
+	is_text(describe(&drawn), "root@0:0+31 a@1:0+23 d@1:23+8 b@2:4+17 c@2:21+2",
+		"a caller's own part comes first, then callees by name");
 	ok(!drawn.flame.is_change, "nothing is a change");
 	clear(&drawn);
 
@@ -100,7 +101,8 @@ static void test_fractions(void)
 {
 	struct drawn drawn;
 	lay_out(&drawn, "a;x 0.4\na;y 0.4\na;z 0.4\n", (struct cairn_tree_options){0}, 0);
-	is_text(describe(&drawn), "root@0:0+1 a@1:0+1 x@2:0+0 y@2:0+1 z@2:1+0", "fractions are rounded where frames begin and end, so they still add up");
+	is_text(describe(&drawn), "root@0:0+1 a@1:0+1 x@2:0+0 y@2:0+1 z@2:1+0",
+		"fractions are rounded where frames begin and end, so they still add up");
 	clear(&drawn);
 }
 

@@ -8,7 +8,8 @@
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
-	return "leak:libfontconfig\nleak:libgvc\nleak:libcgraph\nleak:libpango\nleak:libcairo\nleak:libglib\nleak:libgvplugin\nleak:libexpat\n";
+	return "leak:libfontconfig\nleak:libgvc\nleak:libcgraph\nleak:libpango\nleak:libcairo\nleak:libglib\nleak:libgvplugin\nleak:"
+	       "libexpat\n";
 }
 
 static bool render(const char *dot, const char *format, struct cairn_buffer *out, struct cairn_error *error)

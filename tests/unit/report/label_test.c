@@ -5,14 +5,16 @@
 #include "fixture.h"
 
 /* Three threads, one of them named; the stacks' objects are of 100, 5000 and 70000 bytes. */
-static const char dump[] = "heap_v2/1\n t*: 30: 751000 [0: 0]\n t1: 0: 0 [0: 0] web server\n@ 0x1\n t*: 10: 1000 [0: 0]\n t1: 10: 1000 [0: 0]\n"
-			   "@ 0x2\n t*: 10: 50000 [0: 0]\n t2: 10: 50000 [0: 0]\n@ 0x3\n t*: 10: 700000 [0: 0]\n t3: 10: 700000 [0: 0]\n";
+static const char dump[] =
+	"heap_v2/1\n t*: 30: 751000 [0: 0]\n t1: 0: 0 [0: 0] web server\n@ 0x1\n t*: 10: 1000 [0: 0]\n t1: 10: 1000 [0: 0]\n"
+	"@ 0x2\n t*: 10: 50000 [0: 0]\n t2: 10: 50000 [0: 0]\n@ 0x3\n t*: 10: 700000 [0: 0]\n t3: 10: 700000 [0: 0]\n";
 
 static void is_left(const char *focus, const char *ignore, double wanted)
 {
 	struct fixture fixture;
 	fixture_make(&fixture, dump, &(struct cairn_view_options){.filter.tag_focus = focus, .filter.tag_ignore = ignore});
-	is_near(fixture.good ? fixture.view.shown : -1, wanted, 1e-6, "tagfocus %s, tagignore %s", focus ? focus : "-", ignore ? ignore : "-");
+	is_near(fixture.good ? fixture.view.shown : -1, wanted, 1e-6, "tagfocus %s, tagignore %s", focus ? focus : "-",
+		ignore ? ignore : "-");
 	fixture_free(&fixture);
 }
 

@@ -14,7 +14,8 @@ static void test_colors(void)
 	ok(color(CAIRN_PALETTE_JAVA, "java/lang/String") != color(CAIRN_PALETTE_RED, "java/lang/String"), "java: packages are not red");
 	is_int(color(CAIRN_PALETTE_JAVA, "f_[k]"), color(CAIRN_PALETTE_ORANGE, "f_[k]"), "java: the kernel is orange");
 	struct cairn_bytes one = cairn_bytes_of("/lib/one.so"), name = cairn_bytes_of("f");
-	ok(cairn_palette_color(CAIRN_PALETTE_MODULE, CAIRN_SPREAD_SUM, name, one) != color(CAIRN_PALETTE_MODULE, "f"), "module: a module has a colour of its own");
+	ok(cairn_palette_color(CAIRN_PALETTE_MODULE, CAIRN_SPREAD_SUM, name, one) != color(CAIRN_PALETTE_MODULE, "f"),
+	   "module: a module has a colour of its own");
 	is_int(color(CAIRN_PALETTE_MODULE, "f") >> 16, color(CAIRN_PALETTE_MODULE, "f") & 255, "module: without one it is grey");
 	uint32_t grown = cairn_palette_change(1, name), shrunk = cairn_palette_change(-1, name);
 	ok(grown >> 16 == 255 && (grown & 255) < 160, "what grew is red");

@@ -51,7 +51,8 @@ static void count_verdicts(double mean, double leaked, int *alarms, int *found)
 		clock.longest = mean;
 		for (int path = 0; path < paths; path++) {
 			struct cairn_ages ages = {0};
-			add_population(&ages, &clock, path ? 20 + 3 * path : 80, mean * (path ? 0.02 + 0.98 * drand48() : 1), path ? 0 : leaked);
+			add_population(&ages, &clock, path ? 20 + 3 * path : 80, mean * (path ? 0.02 + 0.98 * drand48() : 1),
+				       path ? 0 : leaked);
 			bool grows = judge(&ages, &clock).verdict == CAIRN_GROWING;
 			alarm |= path && grows;
 			*found += !path && grows;
@@ -105,7 +106,8 @@ static void test_kinds(void)
 	struct cairn_ages late = {0};
 	add_births(&late, &clock, 0.5, 1, 100);
 	trend = judge(&late, &clock);
-	ok(trend.verdict == CAIRN_GROWING && fabs(trend.since * 3600 + observed / 2) < observed / 20, "a leak that began at half is found, and when");
+	ok(trend.verdict == CAIRN_GROWING && fabs(trend.since * 3600 + observed / 2) < observed / 20,
+	   "a leak that began at half is found, and when");
 	struct cairn_ages pauses = {0};
 	for (int i = 0; i < 8; i++)
 		add_births(&pauses, &clock, i / 8.0, i / 8.0 + 0.03, 20);

@@ -42,15 +42,19 @@ int main(void)
 	is_text(choose(DUMPS("a /v1/a 1 1", "a /v2/a 2 2", "a /v2/a 2 3"), &choice), "xxx", "a new build elsewhere is the same service");
 	is_text(choose(DUMPS("a /bin/a 1 1", "a /bin/a 1 2", "a /bin/a 2 3", "a /bin/a 2 4"), &choice), "xxxx", "a restart");
 	is_int(choice.other_processes, 0, "nobody is left out");
-	is_text(choose(DUMPS("a - 1 1", "a - 2 2", "a - 1 3", "a - 2 4", "a - 1 5"), &choice), "x.x.x", "of two at the same time, the one with the most");
+	is_text(choose(DUMPS("a - 1 1", "a - 2 2", "a - 1 3", "a - 2 4", "a - 1 5"), &choice), "x.x.x",
+		"of two at the same time, the one with the most");
 	is_int(choice.other_processes, 2, "the other's dumps are counted");
-	is_text(choose(DUMPS("a - 1 1", "a - 2 2", "a - 1 3", "a - 3 4", "a - 3 5", "a - 1 3"), &choice), "x.xxxx", "one at the same time and one after it");
+	is_text(choose(DUMPS("a - 1 1", "a - 2 2", "a - 1 3", "a - 3 4", "a - 3 5", "a - 1 3"), &choice), "x.xxxx",
+		"one at the same time and one after it");
 	is_text(choose(DUMPS("a - 1 10 5", "a - 1 20 6", "a - 1 15 4"), &choice), "xxx", "a start that two clocks tell differently");
 	is_int(cairn_origin_same((struct cairn_origin){1, 5, 10}, (struct cairn_origin){1, 6, 20}), 1, "is of one process");
-	is_int(cairn_origin_same((struct cairn_origin){1, 5, 10}, (struct cairn_origin){1, 15, 20}), 0, "the same number after a restart is of another");
+	is_int(cairn_origin_same((struct cairn_origin){1, 5, 10}, (struct cairn_origin){1, 15, 20}), 0,
+	       "the same number after a restart is of another");
 	is_int(cairn_origin_same((struct cairn_origin){1, 15, 20}, (struct cairn_origin){1, 5, 10}), 0, "in either order");
 	is_text(choose(DUMPS("- - 0 1", "- - 0 2", "- - 0 2"), &choice), "xxx", "nothing known, one service");
-	is_text(choose(DUMPS("- /bin/a 1 1", "- /bin/a 0 9", "- /bin/a 1 2"), &choice), "x.x", "one that lost its end has no place among those that did not");
+	is_text(choose(DUMPS("- /bin/a 1 1", "- /bin/a 0 9", "- /bin/a 1 2"), &choice), "x.x",
+		"one that lost its end has no place among those that did not");
 	is_int(choice.unknown, 1, "and is counted");
 	return tap_done();
 }

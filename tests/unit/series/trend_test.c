@@ -148,7 +148,8 @@ static void test_few(void)
 	for (int i = 0; i < 12; i++)
 		values[i] = 5e6;
 	trend = judge(values, hours, run, 12, 1e6);
-	ok(trend.verdict == CAIRN_STEADY && trend.confidence > 0.5 && trend.confidence < 1, "what never changed is steady, but its noise is not nothing");
+	ok(trend.verdict == CAIRN_STEADY && trend.confidence > 0.5 && trend.confidence < 1,
+	   "what never changed is steady, but its noise is not nothing");
 	values[3] = NAN;
 	ok(judge(values, hours, run, 12, 1e6).verdict != CAIRN_GROWING, "a number that is none is no growth");
 }
@@ -182,6 +183,44 @@ static void test_refill(void)
 	ok(growing == 0, "of %d caches that fill as before the restart, %d grow", caches, growing);
 }
 
+/* How many of the paths are called growing, of 100 samples to begin with, if so many samples come and go in each interval; with COUNTED,
+ * the dumps say how many did. */
+static int growing_of(double comes, double goes, bool counted)
+{
+	enum { dumps = 8 };
+	int growing = 0;
+	for (int seed = 0; seed < seeds; seed++) {
+		double values[dumps] = {100 * period}, hours[dumps] = {0};
+		struct cairn_unit_size unit = {.amount = period, .known = true, .counted = counted};
+		uint32_t run[dumps] = {0};
+		struct cairn_trend_clock clock;
+		struct cairn_trend_judge judge;
+		struct cairn_trend trend;
+		sim_seed((uint64_t)seed + 100);
+		for (int i = 1; i < dumps; i++) {
+			double came = sim_poisson(comes), went = sim_poisson(goes);
+			unit.came += came;
+			unit.went += went;
+			hours[i] = i / 6.0;
+			values[i] = values[i - 1] + (came - went) * period;
+		}
+		cairn_trend_clock_make(&clock, hours, run, dumps);
+		cairn_trend_judge_open(&judge, &clock);
+		cairn_trend_judge(&trend, &judge, values, unit, paths_together);
+		cairn_trend_judge_close(&judge);
+		growing += trend.verdict == CAIRN_GROWING;
+	}
+	return growing;
+}
+
+static void test_counts(void)
+{
+	int with = growing_of(4, 0.5, true), without = growing_of(4, 0.5, false), balanced = growing_of(5, 5, true);
+	ok(with >= 16 && with > without + 5, "where little is freed, counts of what came and went show growth in %d of %d, not in %d", with, seeds,
+	   without);
+	ok(balanced == 0, "what comes and goes in balance grows in %d", balanced);
+}
+
 /* A service that restarts so often that every run has a few dumps only, and leaks. */
 static void test_many_runs(void)
 {
@@ -195,7 +234,8 @@ static void test_many_runs(void)
 		run[i] = (uint32_t)(i / each);
 	}
 	struct cairn_trend trend = judge(values, hours, run, all, 1e5);
-	ok(trend.confidence >= 0 && trend.confidence <= 1, "a hundred runs of three dumps are judged: %s", cairn_verdict_name(trend.verdict));
+	ok(trend.confidence >= 0 && trend.confidence <= 1, "a hundred runs of three dumps are judged: %s",
+	   cairn_verdict_name(trend.verdict));
 }
 
 int main(void)
@@ -204,6 +244,7 @@ int main(void)
 	test_rest();
 	test_few();
 	test_refill();
+	test_counts();
 	test_many_runs();
 	return tap_done();
 }

@@ -7,21 +7,23 @@
 
 #include <math.h>
 
-static const char dump[] = "heap_v2/524288\n"
-			   "  t*: 3: 12288 [0: 0]\n"
-			   "@ 0x401001 0x402001\n  t*: 2: 8192 [5: 20480]\n"
-			   "@ 0x403001 0x402001\n  t*: 1: 4096 [1: 4096]\n"
-			   "\nMAPPED_LIBRARIES:\n"
-			   "00400000-00500000 r-xp 00000000 00:00 1 /srv/api\n"
-			   "# cairn trailer 1\n# cairn time 1790000000.000000000\n# cairn pid 42\n# cairn start 1789999000.000000000\n"
-			   "# cairn smaps.rss 1000000\n# cairn limit 2000000\n# cairn module 00400000-00500000 0 abcdef /srv/api\n# cairn end\n";
+static const char dump[] =
+	"heap_v2/524288\n"
+	"  t*: 3: 12288 [0: 0]\n"
+	"@ 0x401001 0x402001\n  t*: 2: 8192 [5: 20480]\n"
+	"@ 0x403001 0x402001\n  t*: 1: 4096 [1: 4096]\n"
+	"\nMAPPED_LIBRARIES:\n"
+	"00400000-00500000 r-xp 00000000 00:00 1 /srv/api\n"
+	"# cairn trailer 1\n# cairn time 1790000000.000000000\n# cairn pid 42\n# cairn start 1789999000.000000000\n"
+	"# cairn smaps.rss 1000000\n# cairn limit 2000000\n# cairn module 00400000-00500000 0 abcdef /srv/api\n# cairn end\n";
 
 static void name_all(struct cairn_profile *profile)
 {
 	for (uint32_t i = 0; i < profile->location_count; i++) {
 		char name[32];
 		snprintf(name, sizeof name, "function\t%u", i); /* the tab is no part of what separates names */
-		struct cairn_function function = {.name = cairn_profile_text(profile, name), .file = cairn_profile_text(profile, "a.c"), .start_line = 7};
+		struct cairn_function function = {
+			.name = cairn_profile_text(profile, name), .file = cairn_profile_text(profile, "a.c"), .start_line = 7};
 		function.system_name = function.name;
 		struct cairn_frame frame = {cairn_profile_add_function(profile, &function), 10 + i, 0};
 		cairn_profile_set_frames(profile, i, &frame, 1);
@@ -63,7 +65,12 @@ int main(void)
 	is_int(dictionary.list_count, 2, "two stacks");
 	is_int(dictionary.place_count, 3, "of three frames");
 
-	struct cairn_store_process process = {.service = "api", .version = "1", .host = "one", .program = "/srv/api", .build_id = "", .pid = 42,
+	struct cairn_store_process process = {.service = "api",
+					      .version = "1",
+					      .host = "one",
+					      .program = "/srv/api",
+					      .build_id = "",
+					      .pid = 42,
 					      .start_ns = profile.start_ns};
 	struct cairn_store_point point = {.time_ns = profile.time_ns, .period = profile.period, .unsampling = profile.unsampling,
 					  .has_allocated = true, .resident = profile.resident_bytes, .ended = ""};
@@ -73,8 +80,8 @@ int main(void)
 		ok(fabs(cairn_profile_total(&again, i) - cairn_profile_total(&profile, i)) < 1e-6, "value %u has its total", i);
 	is_int(again.time_ns, profile.time_ns, "its time");
 	is_int(again.process_id, 42, "its process");
-	is_text(cairn_profile_string(&again, again.functions[again.frames[again.locations[again.stacks[0]].first_frame].function].name), "function 0",
-		"its names");
+	is_text(cairn_profile_string(&again, again.functions[again.frames[again.locations[again.stacks[0]].first_frame].function].name),
+		"function 0", "its names");
 	is_int(again.frames[again.locations[again.stacks[0]].first_frame].line, 10, "and lines");
 	is_int(cairn_profile_file_offset(&again, &again.locations[again.stacks[0]]), 0x1000, "its places");
 	is_int(cairn_profile_knows_errors(&again, again.default_value), 1, "and how far off it may be");
@@ -94,13 +101,16 @@ int main(void)
 		other[i] = cairn_buffer(SIZE_MAX);
 	snapshot.host = cairn_bytes_of("two");
 	ok(cairn_snapshot_write(&snapshot, other, &error), "from another host");
-	ok(cairn_bytes_equal(cairn_buffer_bytes(&rows[CAIRN_TABLE_FRAMES]), cairn_buffer_bytes(&other[CAIRN_TABLE_FRAMES])), "the frames are the same");
-	ok(!cairn_bytes_equal(cairn_buffer_bytes(&rows[CAIRN_TABLE_PROCESSES]), cairn_buffer_bytes(&other[CAIRN_TABLE_PROCESSES])), "the process is not");
+	ok(cairn_bytes_equal(cairn_buffer_bytes(&rows[CAIRN_TABLE_FRAMES]), cairn_buffer_bytes(&other[CAIRN_TABLE_FRAMES])),
+	   "the frames are the same");
+	ok(!cairn_bytes_equal(cairn_buffer_bytes(&rows[CAIRN_TABLE_PROCESSES]), cairn_buffer_bytes(&other[CAIRN_TABLE_PROCESSES])),
+	   "the process is not");
 	for (size_t i = 0; i < CAIRN_TABLES; i++)
 		other[i].length = 0;
 	snapshot.tenant = cairn_bytes_of("someone else");
 	ok(cairn_snapshot_write(&snapshot, other, &error), "of another tenant");
-	ok(!cairn_bytes_equal(cairn_buffer_bytes(&rows[CAIRN_TABLE_FRAMES]), cairn_buffer_bytes(&other[CAIRN_TABLE_FRAMES])), "even the frames are others");
+	ok(!cairn_bytes_equal(cairn_buffer_bytes(&rows[CAIRN_TABLE_FRAMES]), cairn_buffer_bytes(&other[CAIRN_TABLE_FRAMES])),
+	   "even the frames are others");
 
 	/* Rows cut at every byte. */
 	for (size_t length = 0; length < rows[CAIRN_TABLE_FRAMES].length; length++)

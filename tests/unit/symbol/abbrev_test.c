@@ -23,13 +23,15 @@ static void test_compile(void)
 	const struct cairn_abbrev *unit = cairn_abbrevs_find(table, 1), *function = cairn_abbrevs_find(table, 2);
 	is_int(unit->size, 16, "sizes add up");
 	ok(unit->sized && unit->role == CAIRN_ENTRY_SCOPE && unit->has_children, "a unit is a scope");
-	ok(!function->sized && function->role == CAIRN_ENTRY_FUNCTION && function->has_sibling && !function->placed_sibling, "a function with an inline name has no fixed size");
+	ok(!function->sized && function->role == CAIRN_ENTRY_FUNCTION && function->has_sibling && !function->placed_sibling,
+	   "a function with an inline name has no fixed size");
 	is_int(cairn_abbrevs_find(table, 3)->role, CAIRN_ENTRY_TYPE, "a function without code is a declaration");
 	const struct cairn_abbrev *type = cairn_abbrevs_find(table, 4);
 	ok(type->placed_sibling && type->sibling == 1, "the sibling of a type is at a known place");
 	ok(!cairn_abbrevs_find(table, 0) && !cairn_abbrevs_find(table, 6) && !cairn_abbrevs_find(table, UINT64_MAX), "no other codes");
 	ok(cairn_abbrevs_at(&cache, cairn_buffer_bytes(&out), 0, version4) == table, "the same table is compiled once");
-	is_int(cairn_abbrevs_find(cairn_abbrevs_at(&cache, cairn_buffer_bytes(&out), 0, wide), 1)->size, 24, "the 64-bit format has its own");
+	is_int(cairn_abbrevs_find(cairn_abbrevs_at(&cache, cairn_buffer_bytes(&out), 0, wide), 1)->size, 24,
+	       "the 64-bit format has its own");
 
 	struct cairn_buffer entry = cairn_buffer(100);
 	put_text(&entry, "name");

@@ -7,7 +7,13 @@
 #include <stdlib.h>
 
 static const struct cairn_symbol_frame inlined[] = {
-	{.function = "_ZN5Queue4pushEi", .file = "/src/queue.h", .line = 12, .column = 3, .function_line = 10, .mangled = true, .inlined = true},
+	{.function = "_ZN5Queue4pushEi",
+	 .file = "/src/queue.h",
+	 .line = 12,
+	 .column = 3,
+	 .function_line = 10,
+	 .mangled = true,
+	 .inlined = true},
 	{.function = "main", .file = "/src/main.cc", .line = 40, .function_line = 30},
 };
 static const struct cairn_symbol_frame plain[] = {{.function = "main", .file = "/src/main.cc", .line = 41, .function_line = 30}};
@@ -15,7 +21,8 @@ static const struct cairn_symbol_frame template[] = {{.function = "fill<int, cha
 static const struct cairn_symbol_frame nameless[] = {{.file = "/src/start.S", .line = 7}};
 
 static const struct cairn_probe probes[] = {{"/bin/a", 100, 7, 123456789}, {"/usr/lib/debug/a", 0, 0, 0}};
-static const struct cairn_answers_origin origin = {.key = "abcd", .options = "sysroot=/x", .note = "stripped", .probes = probes, .probe_count = 2};
+static const struct cairn_answers_origin origin = {
+	.key = "abcd", .options = "sysroot=/x", .note = "stripped", .probes = probes, .probe_count = 2};
 
 static struct cairn_buffer make(void)
 {
@@ -52,7 +59,8 @@ static void check_contents(const struct cairn_answers *answers, const char *when
 	is_text(full ? cairn_answers_string(answers, full->name).data : NULL, "fill<int, char>", "%s: a name as the source has it", when);
 	is_text(full ? cairn_answers_string(answers, full->system_name).data : NULL, "fill", "%s: and without its arguments", when);
 	ok(function_at(answers, 0x1800, 0) && function_at(answers, 0x1800, 0)->name == 0, "%s: a line without a function", when);
-	ok(cairn_answers_find(answers, 0x3000) != CAIRN_NONE && !function_at(answers, 0x3000, 0), "%s: nothing known is an answer too", when);
+	ok(cairn_answers_find(answers, 0x3000) != CAIRN_NONE && !function_at(answers, 0x3000, 0), "%s: nothing known is an answer too",
+	   when);
 	is_int(cairn_answers_find(answers, 0x1001), CAIRN_NONE, "%s: an address that was not asked has none", when);
 }
 

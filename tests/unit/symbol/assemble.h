@@ -95,10 +95,19 @@ struct elf_part {
 /* An ELF file with these sections and one executable segment at 0x1000; free OUT. */
 __attribute__((unused)) static void make_elf(struct cairn_buffer *out, const struct elf_part *parts, size_t count)
 {
-	Elf64_Ehdr header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT}, .e_type = ET_DYN, .e_machine = EM_X86_64,
-		.e_version = 1, .e_ehsize = sizeof header, .e_phoff = sizeof header, .e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 1,
-		.e_shentsize = sizeof(Elf64_Shdr), .e_shnum = (uint16_t)(count + 2), .e_shstrndx = (uint16_t)(count + 1)};
-	Elf64_Phdr segment = {.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_offset = 0, .p_vaddr = 0x1000, .p_filesz = 0x100, .p_memsz = 0x10000};
+	Elf64_Ehdr header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+			     .e_type = ET_DYN,
+			     .e_machine = EM_X86_64,
+			     .e_version = 1,
+			     .e_ehsize = sizeof header,
+			     .e_phoff = sizeof header,
+			     .e_phentsize = sizeof(Elf64_Phdr),
+			     .e_phnum = 1,
+			     .e_shentsize = sizeof(Elf64_Shdr),
+			     .e_shnum = (uint16_t)(count + 2),
+			     .e_shstrndx = (uint16_t)(count + 1)};
+	Elf64_Phdr segment = {
+		.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_offset = 0, .p_vaddr = 0x1000, .p_filesz = 0x100, .p_memsz = 0x10000};
 	struct cairn_buffer names = cairn_buffer(1 << 16);
 	Elf64_Shdr sections[34] = {{0}};
 	*out = cairn_buffer((size_t)1 << 30);

@@ -79,7 +79,8 @@ static void test_hit_and_miss(void)
 	moved.identity.modified_ns++;
 	ok(load(&moved, &usual), "a copy of the binary has the same answers");
 	ok(load(&one, &(struct cairn_find_options){.sysroot = "/x"}), "what missed nothing holds with other options too");
-	ok(store(&nameless, &usual, NULL, 3, NULL) && load(&nameless, &usual), "a binary without a build-id is known by path, size and time");
+	ok(store(&nameless, &usual, NULL, 3, NULL) && load(&nameless, &usual),
+	   "a binary without a build-id is known by path, size and time");
 	nameless.identity.modified_ns++;
 	ok(!load(&nameless, &usual), "and is another once it was touched");
 }
@@ -144,7 +145,8 @@ static void test_concurrent(void)
 			struct cairn_binary binary = binary_of("ffff");
 			int failures = 0;
 			for (size_t i = 0; i < rounds; i++)
-				failures += !store(&binary, &usual, NULL, 1 + (i * 37 + (size_t)c * 91) % 2000, NULL) || !load(&binary, &usual);
+				failures +=
+					!store(&binary, &usual, NULL, 1 + (i * 37 + (size_t)c * 91) % 2000, NULL) || !load(&binary, &usual);
 			_exit(failures != 0);
 		}
 	}
@@ -183,7 +185,8 @@ static void test_evicted(void)
 	ok(load(&first, &usual) && !load(&second, &usual), "what was not used for longest went, what was just used stays");
 	ok(load(&last, &usual) && load(&next, &usual), "and so does what is new");
 	cache.limit_bytes = one / 2;
-	ok(!store(&second, &usual, NULL, 1000, NULL) && cairn_cache_measure(&cache).files == 5, "what is larger than the limit is not kept");
+	ok(!store(&second, &usual, NULL, 1000, NULL) && cairn_cache_measure(&cache).files == 5,
+	   "what is larger than the limit is not kept");
 	cache.limit_bytes = (uint64_t)512 << 20;
 }
 

@@ -28,7 +28,18 @@ static void test_names(void)
 
 static void test_plain(void)
 {
-	static const char *const plain[] = {"", "_", "main", "_start", "malloc", "_rjem_malloc", "f", "_Z", "_R", "_ZN", "_Zzzzzzz", "__libc_start_main",
+	static const char *const plain[] = {"",
+					    "_",
+					    "main",
+					    "_start",
+					    "malloc",
+					    "_rjem_malloc",
+					    "f",
+					    "_Z",
+					    "_R",
+					    "_ZN",
+					    "_Zzzzzzz",
+					    "__libc_start_main",
 					    "ZN4core3fmt5write17h0123456789abcdefE"};
 	for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
 		ok(!cairn_demangle(&arena, plain[i]), "'%s' is not mangled", plain[i]);
@@ -73,7 +84,8 @@ static void test_deep(void)
 		memset(name + 4, 'P', length);
 		memcpy(name + 4 + length, "i", 2);
 		const char *full = cairn_demangle(&arena, name);
-		ok(length <= 1000 ? full != NULL : full == NULL, "%zu pointers to pointers: %s", length, length <= 1000 ? "demangled" : "left as they are");
+		ok(length <= 1000 ? full != NULL : full == NULL, "%zu pointers to pointers: %s", length,
+		   length <= 1000 ? "demangled" : "left as they are");
 	}
 }
 

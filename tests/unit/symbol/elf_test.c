@@ -31,7 +31,8 @@ static void test_self(void)
 	uint64_t offset = 0, address = 0;
 	ok(cairn_elf_offset_of(elf, found.address, &offset) && cairn_elf_address_of(elf, offset, &address), "its address is in the file");
 	is_int(address, found.address, "and back again");
-	ok(!cairn_elf_offset_of(elf, UINT64_MAX, &offset) && !cairn_elf_address_of(elf, UINT64_MAX, &address), "the end of the world is in no file");
+	ok(!cairn_elf_offset_of(elf, UINT64_MAX, &offset) && !cairn_elf_address_of(elf, UINT64_MAX, &address),
+	   "the end of the world is in no file");
 	cairn_elf_close(elf);
 }
 

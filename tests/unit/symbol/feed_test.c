@@ -107,7 +107,8 @@ int main(void)
 	is_text(feed_of(&dwarf, (const uint64_t[]){0x1000, 0x1001}, 2), "listed:0+2", "all in .debug_aranges: no other unit is looked at");
 	is_text(feed_of(&dwarf, (const uint64_t[]){0x1001, 0x2000, 0x20ff}, 3), "listed:0+1 ranged:1+2 old:0+3 unknown:0+3",
 		"one is not: units by their roots, and those that may have anything");
-	is_text(feed_of(&dwarf, (const uint64_t[]){0x9000}, 1), "old:0+1 unknown:0+1", "a unit in .debug_aranges has what that says, and no more");
+	is_text(feed_of(&dwarf, (const uint64_t[]){0x9000}, 1), "old:0+1 unknown:0+1",
+		"a unit in .debug_aranges has what that says, and no more");
 	dwarf.sections[CAIRN_DWARF_INFO].length -= 3;
 	is_text(feed_of(&dwarf, (const uint64_t[]){0x2000}, 1), "ranged:0+1 old:0+1", "a last unit cut short is left out");
 	cairn_elf_close(elf);

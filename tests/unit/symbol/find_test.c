@@ -103,7 +103,8 @@ static void test_pointing(void)
 
 static void test_without_file(void)
 {
-	static const char *const paths[] = {"", "[vdso]", "[heap]", "//anon", "/memfd:doublemapper", "/dev/zero", "/SYSV00000000", "/anon_hugepage"};
+	static const char *const paths[] = {"", "[vdso]", "[heap]", "//anon", "/memfd:doublemapper",
+					    "/dev/zero", "/SYSV00000000", "/anon_hugepage"};
 	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
 		ok(!cairn_module_has_file(paths[i]), "'%s' has no file", paths[i]);
 	ok(cairn_module_has_file("/usr/bin/redis-server"), "a program has");
@@ -150,8 +151,9 @@ static void test_notes(void)
 /* Binary: r-x at file 0x1000, linked at 0x401000. Its debug file: the same without file offsets. */
 static void test_addresses(void)
 {
-	struct cairn_elf_segment segments[] = {{.offset = 0, .address = 0x400000, .file_size = 0x800, .memory_size = 0x800},
-					       {.offset = 0x1040, .address = 0x402040, .file_size = 0x500, .memory_size = 0x500, .executable = true}};
+	struct cairn_elf_segment segments[] = {
+		{.offset = 0, .address = 0x400000, .file_size = 0x800, .memory_size = 0x800},
+		{.offset = 0x1040, .address = 0x402040, .file_size = 0x500, .memory_size = 0x500, .executable = true}};
 	struct cairn_identity identity = {.segments = segments, .segment_count = 2};
 	uint64_t address = 0;
 	ok(cairn_identity_address(&identity, 0x1050, &address) && address == 0x402050, "a place in the second segment");
@@ -159,8 +161,10 @@ static void test_addresses(void)
 	ok(!cairn_identity_address(&identity, 0x900, &address) && !cairn_identity_address(&identity, 0x1540, &address), "in none");
 	segments[1].offset = 0;
 	segments[1].file_size = 0;
-	ok(cairn_identity_address_from_start(&identity, 0x1000, 0x1050, &address) && address == 0x402050, "a debug file knows it by the distance from the start");
-	ok(!cairn_identity_address_from_start(&identity, 0x1000, 0x1010, &address) && !cairn_identity_address_from_start(&identity, 0x1000, 0x1540, &address),
+	ok(cairn_identity_address_from_start(&identity, 0x1000, 0x1050, &address) && address == 0x402050,
+	   "a debug file knows it by the distance from the start");
+	ok(!cairn_identity_address_from_start(&identity, 0x1000, 0x1010, &address) &&
+		   !cairn_identity_address_from_start(&identity, 0x1000, 0x1540, &address),
 	   "within the segment only");
 	/* As aarch64's linkers lay it out: the segment, at 0x23040 of the binary, begins in the middle of a page of 64 KiB. */
 	segments[1].address = 0x433040;

@@ -97,7 +97,8 @@ static void test_sizes(void)
 	struct cairn_cursor in = cairn_cursor((struct cairn_bytes){"\1\2\3\4\5\6\7\10", 8}), again = in;
 	cairn_value_read_form(DW_FORM_ref_addr, (struct cairn_encoding){2, 8, 4}, &in);
 	is_int(cairn_cursor_offset(&in), 8, "before version 3 a reference has the size of an address");
-	is_int(cairn_value_read_form(DW_FORM_strp, (struct cairn_encoding){5, 8, 8}, &again).number, 0x0807060504030201, "offsets of the 64-bit format");
+	is_int(cairn_value_read_form(DW_FORM_strp, (struct cairn_encoding){5, 8, 8}, &again).number, 0x0807060504030201,
+	       "offsets of the 64-bit format");
 }
 
 int main(void)

@@ -26,14 +26,15 @@ static void setup(void)
 	put_abbrev(&abbrev, CLONE, DW_TAG_subprogram, false,
 		pairs(DW_AT_abstract_origin, DW_FORM_ref4, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data4));
 	put_abbrev(&abbrev, INLINED, DW_TAG_inlined_subroutine, true,
-		pairs(DW_AT_abstract_origin, DW_FORM_ref4, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data4, DW_AT_call_file, DW_FORM_data1,
-			 DW_AT_call_line, DW_FORM_data1, DW_AT_call_column, DW_FORM_data1));
+		   pairs(DW_AT_abstract_origin, DW_FORM_ref4, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data4, DW_AT_call_file,
+			 DW_FORM_data1, DW_AT_call_line, DW_FORM_data1, DW_AT_call_column, DW_FORM_data1));
 	put_abbrev(&abbrev, BLOCK, DW_TAG_lexical_block, true, pairs(0x02, DW_FORM_data1));
 	put_abbrev(&abbrev, CLASS, DW_TAG_class_type, true, pairs(DW_AT_sibling, DW_FORM_ref4));
 	put_abbrev(&abbrev, FAR, DW_TAG_subprogram, false,
 		pairs(DW_AT_abstract_origin, DW_FORM_ref_addr, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data4));
 	put_abbrev(&abbrev, KIND, DW_TAG_subprogram, false,
-		pairs(DW_AT_linkage_name, DW_FORM_string, DW_AT_abstract_origin, DW_FORM_ref4, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data4));
+		   pairs(DW_AT_linkage_name, DW_FORM_string, DW_AT_abstract_origin, DW_FORM_ref4, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc,
+			 DW_FORM_data4));
 	put_abbrev(&abbrev, C_UNIT, DW_TAG_compile_unit, true, pairs(DW_AT_low_pc, DW_FORM_addr, DW_AT_language, DW_FORM_data1));
 	put_abbrev(&abbrev, NAMED, DW_TAG_subprogram, false, pairs(DW_AT_name, DW_FORM_string));
 	put(&abbrev, 0, 1);
@@ -92,8 +93,8 @@ static const char *spell(const struct cairn_inline_call *call)
 	size_t used = 0;
 	text[0] = '\0';
 	for (; call && used < sizeof text - 60; call = call->caller)
-		used += (size_t)snprintf(text + used, sizeof text - used, "%s%s@%u", used ? " " : "", call->name.text ? call->name.text : "?",
-			call->line);
+		used += (size_t)snprintf(text + used, sizeof text - used, "%s%s@%u", used ? " " : "",
+					 call->name.text ? call->name.text : "?", call->line);
 	return text;
 }
 

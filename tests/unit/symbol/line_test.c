@@ -78,7 +78,8 @@ enum { count = sizeof addresses / sizeof *addresses };
 
 static void check_rows(const struct cairn_dwarf *dwarf, const char *what)
 {
-	struct cairn_unit unit = {.dwarf = (struct cairn_dwarf *)(uintptr_t)dwarf, .encoding = {4, 8, 4}, .has_lines = true, .directory = "/build"};
+	struct cairn_unit unit = {
+		.dwarf = (struct cairn_dwarf *)(uintptr_t)dwarf, .encoding = {4, 8, 4}, .has_lines = true, .directory = "/build"};
 	struct cairn_lines lines;
 	struct cairn_line_row rows[count] = {0};
 	struct cairn_arena arena = {0};
@@ -89,7 +90,8 @@ static void check_rows(const struct cairn_dwarf *dwarf, const char *what)
 			is_int(rows[i].line, wanted[i], "%s: line of 0x%llx", what, (unsigned long long)addresses[i]);
 		is_int(rows[2].column, 7, "%s: column", what);
 		is_text(cairn_lines_path(&lines, rows[2].file, &arena), "/build/main.c", "%s: path", what);
-		is_text(cairn_lines_path(&lines, rows[5].file, &arena), "/build/include/inline.h", "%s: path in a relative directory", what);
+		is_text(cairn_lines_path(&lines, rows[5].file, &arena), "/build/include/inline.h", "%s: path in a relative directory",
+			what);
 		ok(!cairn_lines_path(&lines, 77, &arena), "%s: no such file", what);
 	}
 	cairn_arena_free(&arena);
@@ -164,7 +166,8 @@ static void test_folded(void)
 	static const struct {
 		struct cairn_line_function function;
 		unsigned wanted;
-	} cases[] = {{{0x1000, 10}, 12}, {{0x1000, 50}, 52}, {{0x1000, 90}, 92}, {{0x1000, 80}, 92}, {{0x1000, 200}, 52}, {{0x1000, 0}, 52}, {{0xf00, 10}, 52}};
+	} cases[] = {{{0x1000, 10}, 12}, {{0x1000, 50}, 52}, {{0x1000, 90}, 92}, {{0x1000, 80}, 92},
+		     {{0x1000, 200}, 52}, {{0x1000, 0}, 52}, {{0xf00, 10}, 52}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct cairn_lines lines;
 		struct cairn_line_row row = {0};

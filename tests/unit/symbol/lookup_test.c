@@ -55,7 +55,8 @@ static void check_inlined(const struct cairn_symbol *symbol)
 	ok(symbol->frames[0].inlined && !symbol->frames[1].inlined, "which of them is inlined");
 	is_text(symbol->frames[1].function, "outer", "then what it is inlined into");
 	is_int(symbol->frames[1].line, outer_line, "with the line of the call");
-	ok(symbol->frames[1].function_line > 0 && (int)symbol->frames[1].function_line < outer_line, "a function knows where it is declared");
+	ok(symbol->frames[1].function_line > 0 && (int)symbol->frames[1].function_line < outer_line,
+	   "a function knows where it is declared");
 }
 
 static void test_lookup(const char *threads)

@@ -30,7 +30,8 @@ int main(void)
 	uint32_t module = cairn_profile_add_module(&profile, cairn_profile_text(&profile, "/bin/x"), 0);
 	uint32_t anonymous = cairn_profile_add_module(&profile, cairn_profile_text(&profile, ""), 0);
 	uint32_t file = cairn_profile_add_mapping(&profile, &(struct cairn_mapping){.start = 0x3000, .limit = 0x4000, .module = module});
-	uint32_t memory = cairn_profile_add_mapping(&profile, &(struct cairn_mapping){.start = 0x1000, .limit = 0x2000, .module = anonymous});
+	uint32_t memory =
+		cairn_profile_add_mapping(&profile, &(struct cairn_mapping){.start = 0x1000, .limit = 0x2000, .module = anonymous});
 	uint32_t first = add(&profile, 0x1000, memory), later = add(&profile, 0x100f, CAIRN_NONE), second = add(&profile, 0x102f, memory);
 	uint32_t beyond = add(&profile, 0x1030, memory), in_file = add(&profile, 0x3001, file), empty = add(&profile, 0x4000, CAIRN_NONE);
 	uint32_t unfinished = add(&profile, 0x5000, CAIRN_NONE);

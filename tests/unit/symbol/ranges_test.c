@@ -44,8 +44,8 @@ static void test_single(void)
 static void test_old(void)
 {
 	struct cairn_buffer out = cairn_buffer(1000);
-	static const uint64_t list[] = {0x10, 0x20, 0x30, 0x30, UINT64_MAX, 0x5000, 0x1, 0x2, UINT64_MAX - 1, UINT64_MAX - 1, UINT64_MAX, 0, 1, 1, 0x7000,
-		0x7001, 0, 0, 0x99, 0xaa};
+	static const uint64_t list[] = {0x10, 0x20, 0x30, 0x30, UINT64_MAX, 0x5000, 0x1, 0x2, UINT64_MAX - 1, UINT64_MAX - 1,
+					UINT64_MAX, 0, 1, 1, 0x7000, 0x7001, 0, 0, 0x99, 0xaa};
 	for (size_t i = 0; i < sizeof list / sizeof *list; i++)
 		put(&out, list[i], 8);
 	struct cairn_dwarf dwarf;

@@ -38,7 +38,9 @@ static void make(struct cairn_profile *profile)
 	cairn_profile_add_location(profile, address + 2, CAIRN_NONE, true);
 	cairn_maps_attach(profile);
 	uint32_t name = cairn_profile_text(profile, "already");
-	cairn_profile_set_frames(profile, named, &(struct cairn_frame){cairn_profile_add_function(profile, &(struct cairn_function){name, name, 0, 0}), 5, 0}, 1);
+	cairn_profile_set_frames(
+		profile, named,
+		&(struct cairn_frame){cairn_profile_add_function(profile, &(struct cairn_function){name, name, 0, 0}), 5, 0}, 1);
 	uint32_t module = cairn_profile_add_module(profile, cairn_profile_text(profile, "[vdso]"), 0);
 	uint32_t mapping = cairn_profile_add_mapping(profile, &(struct cairn_mapping){.start = 4096, .limit = 8192, .module = module});
 	cairn_profile_add_location(profile, 5000, mapping, true);
@@ -76,7 +78,8 @@ static void check(bool no_cache, size_t from_cache, const char *when)
 	is_int(report.unnamed, 2, "%s: so many have none", when);
 	is_int(report.from_cache, from_cache, "%s: so many were in the cache", when);
 	cairn_symbolize_weigh(&profile, NULL, &report);
-	is_text(cairn_profile_string(&profile, profile.modules[report.modules[0].module].path), "[vdso]", "%s: the heaviest without a name comes first", when);
+	is_text(cairn_profile_string(&profile, profile.modules[report.modules[0].module].path), "[vdso]",
+		"%s: the heaviest without a name comes first", when);
 	is_near(report.modules[0].unnamed_weight, 200, 0.001, "%s: the weight is of all samples that pass there", when);
 	struct cairn_buffer out = cairn_buffer(10000);
 	cairn_symbolize_explain(&profile, &report, 0.2, &out);

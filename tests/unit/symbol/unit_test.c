@@ -14,11 +14,11 @@ static void setup(void)
 	abbrev = cairn_buffer(1000);
 	info = cairn_buffer(1000);
 	put_abbrev(&abbrev, 1, DW_TAG_compile_unit, false,
-		pairs(DW_AT_comp_dir, DW_FORM_string, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data4, DW_AT_stmt_list, DW_FORM_sec_offset,
-			 DW_AT_language, DW_FORM_data1));
+		   pairs(DW_AT_comp_dir, DW_FORM_string, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data4, DW_AT_stmt_list,
+			 DW_FORM_sec_offset, DW_AT_language, DW_FORM_data1));
 	put_abbrev(&abbrev, 2, DW_TAG_skeleton_unit, false,
-		pairs(DW_AT_low_pc, DW_FORM_addrx, DW_AT_dwo_name, DW_FORM_strx1, DW_AT_addr_base, DW_FORM_sec_offset, DW_AT_str_offsets_base,
-			 DW_FORM_sec_offset));
+		   pairs(DW_AT_low_pc, DW_FORM_addrx, DW_AT_dwo_name, DW_FORM_strx1, DW_AT_addr_base, DW_FORM_sec_offset,
+			 DW_AT_str_offsets_base, DW_FORM_sec_offset));
 	put_abbrev(&abbrev, 3, DW_TAG_partial_unit, false, pairs(DW_AT_name, DW_FORM_string));
 	put(&abbrev, 0, 1);
 }
@@ -142,7 +142,8 @@ static void test_damage(void)
 	info.data[12] = 99;
 	ok(cairn_unit_read(&unit, &dwarf, 0, &next) && !cairn_unit_read_root(&unit, &cache), "a root of no known abbreviation");
 	info.data[12] = 3;
-	ok(cairn_unit_read(&unit, &dwarf, 0, &next) && cairn_unit_read_root(&unit, &cache) && !cairn_unit_has_code(&unit), "a partial unit has no code");
+	ok(cairn_unit_read(&unit, &dwarf, 0, &next) && cairn_unit_read_root(&unit, &cache) && !cairn_unit_has_code(&unit),
+	   "a partial unit has no code");
 	teardown();
 }
 

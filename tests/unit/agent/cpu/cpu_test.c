@@ -108,7 +108,8 @@ static void test_run(void)
 		samples += profile.values[2 * i];
 	struct cairn_cpu_counts counts;
 	cairn_cpu_count(&counts);
-	ok(samples > 0 && samples == (double)counts.samples, "and has every sample: %.0f of %llu", samples, (unsigned long long)counts.samples);
+	ok(samples > 0 && samples == (double)counts.samples, "and has every sample: %.0f of %llu", samples,
+	   (unsigned long long)counts.samples);
 	cairn_profile_free(&profile);
 	cairn_buffer_free(&out);
 	cairn_cpu_free(cpu);
@@ -251,7 +252,8 @@ static void test_blocked(void)
 	int strange = 0;
 	struct cairn_buffer out = profile_of(fetch_signals, &strange, &error);
 	is_int(strange, 0, "a thread that takes all signals by a descriptor gets none of ours");
-	ok(says(&out, TAP_THREAD_SANITIZER ? "# cairn cpu.blocked " : "# cairn cpu.blocked 1\n"), "and the profile says that it was not sampled");
+	ok(says(&out, TAP_THREAD_SANITIZER ? "# cairn cpu.blocked " : "# cairn cpu.blocked 1\n"),
+	   "and the profile says that it was not sampled");
 	cairn_buffer_free(&out);
 
 	sigset_t profiling;
@@ -330,7 +332,8 @@ static void test_small_stack(void)
 	for (size_t left = 1024; left <= 4096; left += 512) {
 		left_on_small_stack = (least > 2048 ? least : 2048) + left;
 		struct cairn_buffer out = profile_of(spin_on_small_stack, NULL, &error);
-		ok(TAP_THREAD_SANITIZER || says(&out, "# cairn cpu.small 1\n"), "a thread with %zu bytes left is given up, and goes on", left);
+		ok(TAP_THREAD_SANITIZER || says(&out, "# cairn cpu.small 1\n"), "a thread with %zu bytes left is given up, and goes on",
+		   left);
 		cairn_buffer_free(&out);
 	}
 }

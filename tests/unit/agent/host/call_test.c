@@ -65,7 +65,8 @@ static void finish(struct cairn_call *call)
 	atomic_fetch_add(&finished, 1);
 }
 
-static bool enqueue_for(const void *owner, const atomic_bool *gone, enum cairn_call_origin origin, const struct cairn_route *route, int64_t due_ns)
+static bool enqueue_for(const void *owner, const atomic_bool *gone, enum cairn_call_origin origin, const struct cairn_route *route,
+			int64_t due_ns)
 {
 	struct cairn_call *call = cairn_call_new(&work, origin);
 	if (!call)
@@ -112,7 +113,8 @@ static void test_abandon(void)
 	cairn_work_open(&work, NULL);
 	int before = atomic_load(&finished), began = atomic_load(&started);
 	atomic_store(&go_on, false);
-	ok(enqueue_for(&client, &gone, CAIRN_CALL_REMOTE, &far, INT64_MAX) && enqueue_for(&other, NULL, CAIRN_CALL_REMOTE, &far, INT64_MAX), "two wait");
+	ok(enqueue_for(&client, &gone, CAIRN_CALL_REMOTE, &far, INT64_MAX) && enqueue_for(&other, NULL, CAIRN_CALL_REMOTE, &far, INT64_MAX),
+	   "two wait");
 	atomic_store(&gone, true);
 	cairn_work_abandon(&work, &client);
 	is_int(atomic_load(&finished), before + 1, "one ends when its client leaves");
@@ -177,7 +179,8 @@ int main(void)
 	is_int(atomic_load(&finished), 10, "it is ended instead");
 	ok(!cairn_call_new(&work, CAIRN_CALL_REMOTE), "a stopped queue takes nothing");
 	late->due_ns = CAIRN_URGENT;
-	ok(!cairn_call_enqueue(&work, late) && !work.workers[CAIRN_THREADS - 1].started, "nor what was made before, however urgent; no thread is started for it");
+	ok(!cairn_call_enqueue(&work, late) && !work.workers[CAIRN_THREADS - 1].started,
+	   "nor what was made before, however urgent; no thread is started for it");
 	test_places();
 	test_abandon();
 	test_local_worker();

@@ -8,7 +8,8 @@ static void test_environment(void)
 	struct cairn_config config;
 	cairn_config_default(&config);
 	is_int(config.activate, 2, "without the key what MALLOC_CONF says stands");
-	cairn_config_environment(&config, cairn_bytes_of("listen:127.0.0.1:4000, token:s:e,seconds:3,compat:old,enable_heap_profiling:false"));
+	cairn_config_environment(&config,
+				 cairn_bytes_of("listen:127.0.0.1:4000, token:s:e,seconds:3,compat:old,enable_heap_profiling:false"));
 	is_text(config.listen, "127.0.0.1:4000", "a value may hold colons");
 	is_text(config.token, "s:e", "spaces around pairs do not count");
 	is_int(config.seconds, 3, "a number");
@@ -80,11 +81,13 @@ static void test_rules(void)
 	cairn_config_default(&config);
 	ok(!cairn_config_rules(&config, &rules), "nothing configured is no rule");
 	cairn_config_limits(&config, &limits);
-	ok(limits.count == 0 && limits.bytes == 0 && limits.age_seconds == 0 && limits.free_bytes == CAIRN_FREE_DEFAULT, "and nothing is removed");
+	ok(limits.count == 0 && limits.bytes == 0 && limits.age_seconds == 0 && limits.free_bytes == CAIRN_FREE_DEFAULT,
+	   "and nothing is removed");
 	cairn_config_environment(&config, cairn_bytes_of("grow:20M,every:5m,share:80%,time:1h,distance:30s,keep-age:7d"));
 	is_text(config.problems, "", "rules are keys, - is _");
 	ok(cairn_config_rules(&config, &rules), "now there are rules");
-	ok(rules.grow == 20 << 20 && rules.every == 300000000000 && rules.time == 3600000000000 && rules.distance == 30000000000, "as written");
+	ok(rules.grow == 20 << 20 && rules.every == 300000000000 && rules.time == 3600000000000 && rules.distance == 30000000000,
+	   "as written");
 	is_near(rules.share, 0.8, 1e-9, "a share");
 	cairn_config_limits(&config, &limits);
 	ok(limits.count == 100 && limits.bytes == 1 << 30 && limits.age_seconds == 7 * 86400, "and limits, those not given too");

@@ -77,8 +77,10 @@ static void test_with(char answer, bool expected, const char *what)
 	pthread_t thread;
 	int length = snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "cairn-handover-test-%d-%d", getpid(), number++);
 	receiver.listener = socket(AF_UNIX, SOCK_SEQPACKET, 0);
-	ok(bind(receiver.listener, (struct sockaddr *)&address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) == 0 &&
-		   listen(receiver.listener, 1) == 0, "an abstract socket");
+	ok(bind(receiver.listener, (struct sockaddr *)&address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) ==
+			   0 &&
+		   listen(receiver.listener, 1) == 0,
+	   "an abstract socket");
 	pthread_create(&thread, NULL, receive, &receiver);
 	snprintf(cairn_agent.report, sizeof cairn_agent.report, "%.90s", address.sun_path + 1);
 	cairn_handover_at_exit(&cairn_agent);

@@ -44,8 +44,8 @@ static bool keeps_position(void)
 	struct cairn_error error;
 	char text[256];
 	int file = cairn_descriptor_adopt(memfd_create("input", 0));
-	bool good = write(file, "content", 7) == 7 && lseek(file, 3, SEEK_SET) == 3 && run("cat", file, -1, 10, text, sizeof text, &error) &&
-		    strcmp(text, "content") == 0 && lseek(file, 0, SEEK_CUR) == 3;
+	bool good = write(file, "content", 7) == 7 && lseek(file, 3, SEEK_SET) == 3 &&
+		    run("cat", file, -1, 10, text, sizeof text, &error) && strcmp(text, "content") == 0 && lseek(file, 0, SEEK_CUR) == 3;
 	cairn_descriptor_close(file);
 	return good;
 }
@@ -126,17 +126,20 @@ int main(void)
 	ok(!run("echo half; echo because >&2; exit 3", -1, -1, 10, text, sizeof text, &error), "a failure");
 	like_text(error.text, "code 3: because", "with its code and its words");
 	ok(!run("kill -SEGV $$", -1, -1, 10, text, sizeof text, &error) && strstr(error.text, "signal 11"), "a crash: %s", error.text);
-	ok(!run("sleep 30", -1, -1, 1, text, sizeof text, &error) && last_result == CAIRN_SPAWN_TOO_LONG, "one that takes too long: %s", error.text);
+	ok(!run("sleep 30", -1, -1, 1, text, sizeof text, &error) && last_result == CAIRN_SPAWN_TOO_LONG, "one that takes too long: %s",
+	   error.text);
 	struct cairn_buffer out = cairn_pages(4096);
 	struct cairn_spawn spawn = {"/nonexistent/cairn", {"cairn", "x"}, environment, -1, -1, 5, 1 << 30, NULL, NULL};
-	ok(cairn_spawn_run(&spawn, &out, &error) == CAIRN_SPAWN_FAILED && strstr(error.text, "No such file"), "one that is not there: %s", error.text);
+	ok(cairn_spawn_run(&spawn, &out, &error) == CAIRN_SPAWN_FAILED && strstr(error.text, "No such file"), "one that is not there: %s",
+	   error.text);
 	spawn.path = "/bin/cat";
 	atomic_bool gone = true;
 	spawn.gone = &gone;
 	int zero = cairn_descriptor_adopt(memfd_create("zero", 0));
 	spawn.input = zero;
 	spawn.arguments[1] = "/dev/zero";
-	ok(cairn_spawn_run(&spawn, &out, &error) == CAIRN_SPAWN_STOPPED, "one nobody waits for any more, or that writes without end: %s", error.text);
+	ok(cairn_spawn_run(&spawn, &out, &error) == CAIRN_SPAWN_STOPPED, "one nobody waits for any more, or that writes without end: %s",
+	   error.text);
 	cairn_buffer_free(&out);
 	cairn_descriptor_close(zero);
 	cairn_descriptor_close(file);

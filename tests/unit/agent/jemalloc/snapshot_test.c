@@ -84,7 +84,8 @@ static void test_states(void)
 	is_int(cairn_profiler_state(&profiler), CAIRN_PROFILER_NOT_ENABLED, "not enabled");
 	ok(!cairn_profiler_activate(&profiler, true, &error) && strstr(error.text, "MALLOC_CONF=prof:true") && !is_active,
 	   "an old jemalloc that would take the command without effect is not asked");
-	ok(!cairn_snapshot_take(&snapshots, &(struct cairn_snapshot_ask){.since_ns = 0}, &error) && strstr(error.text, "prof:true"), "no snapshot either");
+	ok(!cairn_snapshot_take(&snapshots, &(struct cairn_snapshot_ask){.since_ns = 0}, &error) && strstr(error.text, "prof:true"),
+	   "no snapshot either");
 	has_opt = true;
 	is_int(cairn_profiler_state(&profiler), CAIRN_PROFILER_INACTIVE, "inactive");
 	ok(cairn_profiler_activate(&profiler, true, &error) && atomic_load(&profiler.active_since) > 0, "active, since now");
@@ -99,7 +100,8 @@ static void test_states(void)
 static void test_snapshot(void)
 {
 	struct cairn_error error = {0};
-	struct cairn_snapshot *snapshot = cairn_snapshot_take(&snapshots, &(struct cairn_snapshot_ask){.since_ns = cairn_clock_ns()}, &error);
+	struct cairn_snapshot *snapshot =
+		cairn_snapshot_take(&snapshots, &(struct cairn_snapshot_ask){.since_ns = cairn_clock_ns()}, &error);
 	ok(snapshot != NULL, "a snapshot: %s", error.text);
 	if (!snapshot)
 		return;
@@ -110,7 +112,8 @@ static void test_snapshot(void)
 	cairn_snapshot_release(snapshot);
 	is_int(cairn_descriptors_count(), 0, "and nothing of it is left open");
 	fails = true;
-	ok(!cairn_snapshot_take(&snapshots, &(struct cairn_snapshot_ask){.since_ns = 0}, &error) && error.text[0], "a failure has a reason: %s", error.text);
+	ok(!cairn_snapshot_take(&snapshots, &(struct cairn_snapshot_ask){.since_ns = 0}, &error) && error.text[0],
+	   "a failure has a reason: %s", error.text);
 	fails = false;
 	is_int(cairn_descriptors_count(), 0, "and leaves nothing open");
 }
@@ -127,9 +130,11 @@ static void test_quota(void)
 	is_int((long)atomic_load(&quota.used), 1000, "and leaves room for what is made of it");
 	ask.since_ns = cairn_clock_ns();
 	ok(!cairn_snapshot_take(&snapshots, &ask, &error) && ask.refused, "another has to wait: %s", error.text);
-	struct cairn_snapshot_ask other = {.since_ns = 0, .quota = &large}, unlimited = {.since_ns = 0}, left = {.since_ns = 0, .gone = &gone};
+	struct cairn_snapshot_ask other = {.since_ns = 0, .quota = &large}, unlimited = {.since_ns = 0},
+				  left = {.since_ns = 0, .gone = &gone};
 	struct cairn_snapshot *second = cairn_snapshot_take(&snapshots, &other, &error);
-	ok(second && second != first && atomic_load(&large.used) == second->text.length, "who has another quota is not refused, and shares nothing");
+	ok(second && second != first && atomic_load(&large.used) == second->text.length,
+	   "who has another quota is not refused, and shares nothing");
 	struct cairn_snapshot *third = cairn_snapshot_take(&snapshots, &unlimited, &error);
 	ok(third != NULL, "nor is a rule");
 	ok(!cairn_snapshot_take(&snapshots, &left, &error), "nothing is taken for who has left: %s", error.text);

@@ -63,7 +63,8 @@ static void test_meant(void)
 	ok(!cairn_forward_is_meant(&(struct cairn_request){.query = cairn_bytes_of("")}), "no pid");
 	ok(!cairn_forward_is_meant(&(struct cairn_request){.query = cairn_bytes_of(own)}), "our own");
 	ok(cairn_forward_is_meant(&(struct cairn_request){.query = cairn_bytes_of("a=b&pid=1")}), "another's");
-	ok(cairn_forward_is_meant(&(struct cairn_request){.query = cairn_bytes_of("pid=x")}), "what is none is refused, not taken for ours");
+	ok(cairn_forward_is_meant(&(struct cairn_request){.query = cairn_bytes_of("pid=x")}),
+	   "what is none is refused, not taken for ours");
 }
 
 static void test_answer(void)
@@ -88,8 +89,9 @@ static void test_answer(void)
 static void test_bad(void)
 {
 	static const char *const answers[] = {
-		"", "HTTP/1.1 200 OK", "nonsense\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort", "HTTP/1.1 200 OK\r\n\r\nno length",
-		"\r\n\r\n", "HTTP/1.1 \r\nContent-Length: 99999999999999999999999\r\n\r\n", "HTTP/1.1 200 OK\nContent-Length: 0\n\n",
+		"", "HTTP/1.1 200 OK", "nonsense\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort",
+		"HTTP/1.1 200 OK\r\n\r\nno length", "\r\n\r\n", "HTTP/1.1 \r\nContent-Length: 99999999999999999999999\r\n\r\n",
+		"HTTP/1.1 200 OK\nContent-Length: 0\n\n",
 	};
 	for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
 		struct cairn_response response;

@@ -22,8 +22,8 @@ static void test_match(void)
 		{"/{heap,heapy}", "/heapy", true}, {"/a/*", "/a/", true}, {"/a/*", "/a", false}, {"/a/{b,c}/{d,e}", "/a/c/e", true},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-		ok(cairn_route_match(cases[i].pattern, cairn_bytes_of(cases[i].path), &rest) == cases[i].matches, "%s %s %s", cases[i].pattern,
-		   cases[i].matches ? "matches" : "does not match", cases[i].path);
+		ok(cairn_route_match(cases[i].pattern, cairn_bytes_of(cases[i].path), &rest) == cases[i].matches, "%s %s %s",
+		   cases[i].pattern, cases[i].matches ? "matches" : "does not match", cases[i].path);
 	cairn_route_match("/a/*", cairn_bytes_of("/a/b/c"), &rest);
 	ok(cairn_bytes_equal(rest, cairn_bytes_of("b/c")), "the rest is what the star stands for");
 }
@@ -53,11 +53,14 @@ static void test_rows(void)
 		char path[128];
 		example_path(route->path, path);
 		char method[16];
-		snprintf(method, sizeof method, "%.*s", route->methods ? (int)strcspn(route->methods, " ") : 3, route->methods ? route->methods : "PUT");
-		ok(cairn_route_find(cairn_bytes_of(method), cairn_bytes_of(path), &rest, &response) == route, "%s %s is reached", method, path);
+		snprintf(method, sizeof method, "%.*s", route->methods ? (int)strcspn(route->methods, " ") : 3,
+			 route->methods ? route->methods : "PUT");
+		ok(cairn_route_find(cairn_bytes_of(method), cairn_bytes_of(path), &rest, &response) == route, "%s %s is reached", method,
+		   path);
 	}
 	response.headers[0] = 0;
-	ok(!cairn_route_find(cairn_bytes_of("GET"), cairn_bytes_of("/debug/prof/mem"), &rest, &response) && response.status == 405, "GET on a POST route");
+	ok(!cairn_route_find(cairn_bytes_of("GET"), cairn_bytes_of("/debug/prof/mem"), &rest, &response) && response.status == 405,
+	   "GET on a POST route");
 	is_text(response.headers, "Allow: POST\r\n", "405 says what is allowed");
 	response.headers[0] = 0;
 	cairn_route_find(cairn_bytes_of("PUT"), cairn_bytes_of("/debug/prof/mem/gdump"), &rest, &response);
@@ -91,7 +94,8 @@ static void test_admission(void)
 	is_int(admit("other.example:1", NULL, NULL, NULL, false), 200, "a name from the configuration");
 	is_int(admit("evil.example", NULL, NULL, NULL, false), 403, "a rebound name");
 	is_int(admit("*", NULL, NULL, NULL, false), 403, "a star is no address");
-	static const char *const nobody[] = {"0.0.0.0", "0.0.0.0:4000", "0.1.2.3", "[::]", "[::]:4000", "[0:0::0]", "[::ffff:0.0.0.0]", "0", "[::", ""};
+	static const char *const nobody[] = {"0.0.0.0", "0.0.0.0:4000", "0.1.2.3", "[::]", "[::]:4000",
+					     "[0:0::0]", "[::ffff:0.0.0.0]", "0", "[::", ""};
 	for (size_t i = 0; i < sizeof nobody / sizeof *nobody; i++)
 		is_int(admit(nobody[i], NULL, NULL, NULL, false), 403, "'%s' is nobody's address", nobody[i]);
 	is_int(admit("evil.example", NULL, NULL, NULL, true), 200, "the unix socket needs none of it");
@@ -115,7 +119,9 @@ static int admit_exchange(const char *path, const char *site, const char *user_a
 {
 	struct cairn_exchange exchange = {.local = local, .response.body = cairn_pages(4096)};
 	size_t maximum;
-	exchange.request = (struct cairn_request){.method = cairn_bytes_of("GET"), .path = cairn_bytes_of(path), .host = cairn_bytes_of("localhost"),
+	exchange.request = (struct cairn_request){.method = cairn_bytes_of("GET"),
+						  .path = cairn_bytes_of(path),
+						  .host = cairn_bytes_of("localhost"),
 						  .user_agent = cairn_bytes_of(user_agent)};
 	if (site)
 		exchange.request.fetch_site = cairn_bytes_of(site);
@@ -127,7 +133,8 @@ static int admit_exchange(const char *path, const char *site, const char *user_a
 /* A GET that changes something is for those who mean it. */
 static void test_effects(void)
 {
-	static const char *const effects[] = {"/debug/pprof/heap_activate", "/debug/pprof/heap_deactivate", "/api/monitor/dump_heap_profile/0"};
+	static const char *const effects[] = {"/debug/pprof/heap_activate", "/debug/pprof/heap_deactivate",
+					      "/api/monitor/dump_heap_profile/0"};
 	static const char browser[] = "Mozilla/5.0 (X11; Linux x86_64)";
 	cairn_agent.config.token[0] = 0;
 	for (size_t i = 0; i < sizeof effects / sizeof *effects; i++) {
@@ -145,7 +152,8 @@ static void test_listen(void)
 {
 	char host[64];
 	unsigned port;
-	ok(cairn_listen_parse("127.0.0.1:4000", host, sizeof host, &port) && strcmp(host, "127.0.0.1") == 0 && port == 4000, "address and port");
+	ok(cairn_listen_parse("127.0.0.1:4000", host, sizeof host, &port) && strcmp(host, "127.0.0.1") == 0 && port == 4000,
+	   "address and port");
 	ok(cairn_listen_parse(":80", host, sizeof host, &port) && strcmp(host, "127.0.0.1") == 0, "a port alone is loopback");
 	ok(cairn_listen_parse("80", host, sizeof host, &port) && strcmp(host, "127.0.0.1") == 0, "with or without its colon");
 	ok(cairn_listen_parse("[::1]:80", host, sizeof host, &port) && strcmp(host, "::1") == 0, "IPv6 in brackets");

@@ -5,7 +5,8 @@
 
 static struct cairn_frame_rules make_rules(int base, int cfa_offset, int return_offset)
 {
-	struct cairn_frame_rules rules = {.cfa = {CAIRN_RULE_REGISTER, base}, .cfa_offset = cfa_offset, .return_register = CAIRN_REGISTER_RETURN};
+	struct cairn_frame_rules rules = {
+		.cfa = {CAIRN_RULE_REGISTER, base}, .cfa_offset = cfa_offset, .return_register = CAIRN_REGISTER_RETURN};
 	rules.registers[CAIRN_REGISTER_RETURN] = (struct cairn_rule){CAIRN_RULE_OFFSET, return_offset};
 	return rules;
 }
@@ -19,11 +20,13 @@ static void test_offsets(void)
 	for (int i = 0; i < 6; i++) {
 		for (int j = 0; j < 6; j++) {
 			struct cairn_frame_rules rules = make_rules(i % 2 ? CAIRN_REGISTER_FP : CAIRN_REGISTER_SP, offsets[i], places[j]);
-			rules.registers[CAIRN_REGISTER_FP] = (struct cairn_rule){j % 3 ? CAIRN_RULE_OFFSET : CAIRN_RULE_SAME, j % 3 ? places[5 - j] : 0};
+			rules.registers[CAIRN_REGISTER_FP] =
+				(struct cairn_rule){j % 3 ? CAIRN_RULE_OFFSET : CAIRN_RULE_SAME, j % 3 ? places[5 - j] : 0};
 			cairn_short_rule rule = cairn_short_rule_make(&none, &rules);
 			all = all && cairn_short_rule_kind(rule) == CAIRN_SHORT_CFA && cairn_short_rule_uses_fp(rule) == i % 2 &&
 			      cairn_short_rule_cfa_offset(rule) == offsets[i] && cairn_short_rule_return_offset(rule) == places[j] &&
-			      cairn_short_rule_saves_fp(rule) == (j % 3 != 0) && (j % 3 == 0 || cairn_short_rule_fp_offset(rule) == places[5 - j]);
+			      cairn_short_rule_saves_fp(rule) == (j % 3 != 0) &&
+			      (j % 3 == 0 || cairn_short_rule_fp_offset(rule) == places[5 - j]);
 		}
 	}
 	ok(all, "every offset comes back");

@@ -1,6 +1,7 @@
 /* unwind_test.c - stacks equal to libgcc's in every corner of a C program, and no harm from stacks that make no sense.
  *
- * It needs only the unwinder's own files, so that it is also built for aarch64 and run under qemu.
+ * It needs only the unwinder's own files, so that it is also built for aarch64 and run under qemu. Longer than other files for that reason:
+ * it is one program.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/unwind/stack.h"
 #include "agent/unwind/unwind.h"
@@ -254,10 +255,12 @@ static void test_limits(void)
 	unsigned count;
 	struct cairn_registers registers;
 	cairn_registers_here(&registers);
-	ok(cairn_unwind(&registers, NULL, pcs, 2, &count) == CAIRN_UNWIND_TRUNCATED && count == 2, "a stack with more frames than asked for is truncated");
+	ok(cairn_unwind(&registers, NULL, pcs, 2, &count) == CAIRN_UNWIND_TRUNCATED && count == 2,
+	   "a stack with more frames than asked for is truncated");
 	ok(cairn_unwind(&registers, NULL, pcs, 1, &count) == CAIRN_UNWIND_TRUNCATED && count == 1, "one frame");
 	struct cairn_unwind_ranges all = {.ranges = {{0, UINTPTR_MAX}}, .count = 1};
-	ok(cairn_unwind(&registers, &all, pcs, 1, &count) == CAIRN_UNWIND_COMPLETE && count == 1, "where all frames are left out, the last of them stays");
+	ok(cairn_unwind(&registers, &all, pcs, 1, &count) == CAIRN_UNWIND_COMPLETE && count == 1,
+	   "where all frames are left out, the last of them stays");
 	struct cairn_unwind_ranges here = {.ranges = {{(uintptr_t)test_limits, (uintptr_t)pcs}}, .count = 1};
 	here.ranges[0].end = here.ranges[0].start + 1;
 	cairn_unwind(&registers, &here, pcs, 8, &count);
@@ -277,9 +280,25 @@ static void test_garbage(void)
 	char *hole = mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	munmap(hole + 4096, 4096);
 	uint64_t state = 88172645463325252u, ends[CAIRN_UNWIND_ENDS] = {0};
-	const uint64_t places[] = {0, 1, 8, UINT64_MAX, UINT64_MAX - 7, UINT64_MAX - 4095, (uint64_t)hole, (uint64_t)hole + 4088, (uint64_t)hole + 4096,
-				   (uint64_t)hole + 8184, (uint64_t)INT64_MIN, (uint64_t)1 << 47, ((uint64_t)1 << 47) - 8, good.values[CAIRN_REGISTER_SP],
-				   good.values[CAIRN_REGISTER_FP], good.pc, (uint64_t)raise, (uint64_t)&places, (uint64_t)pcs};
+	const uint64_t places[] = {0,
+				   1,
+				   8,
+				   UINT64_MAX,
+				   UINT64_MAX - 7,
+				   UINT64_MAX - 4095,
+				   (uint64_t)hole,
+				   (uint64_t)hole + 4088,
+				   (uint64_t)hole + 4096,
+				   (uint64_t)hole + 8184,
+				   (uint64_t)INT64_MIN,
+				   (uint64_t)1 << 47,
+				   ((uint64_t)1 << 47) - 8,
+				   good.values[CAIRN_REGISTER_SP],
+				   good.values[CAIRN_REGISTER_FP],
+				   good.pc,
+				   (uint64_t)raise,
+				   (uint64_t)&places,
+				   (uint64_t)pcs};
 	for (int round = 0; round < 200000; round++) {
 		registers = good;
 		for (unsigned i = 0; i <= CAIRN_REGISTERS; i++) {
@@ -293,8 +312,9 @@ static void test_garbage(void)
 		registers.pc_is_exact = state & 1;
 		ends[cairn_unwind(&registers, NULL, pcs, 64, &count)]++;
 	}
-	ok(ends[CAIRN_UNWIND_NO_CODE] > 0 && ends[CAIRN_UNWIND_UNREADABLE] > 0, "200,000 sets of garbage registers: %llu no code, %llu no rule, %llu unreadable",
-	   (unsigned long long)ends[CAIRN_UNWIND_NO_CODE], (unsigned long long)ends[CAIRN_UNWIND_NO_RULE], (unsigned long long)ends[CAIRN_UNWIND_UNREADABLE]);
+	ok(ends[CAIRN_UNWIND_NO_CODE] > 0 && ends[CAIRN_UNWIND_UNREADABLE] > 0,
+	   "200,000 sets of garbage registers: %llu no code, %llu no rule, %llu unreadable", (unsigned long long)ends[CAIRN_UNWIND_NO_CODE],
+	   (unsigned long long)ends[CAIRN_UNWIND_NO_RULE], (unsigned long long)ends[CAIRN_UNWIND_UNREADABLE]);
 	munmap(hole, 4096);
 	munmap(hole + 8192, 4096);
 }
@@ -303,9 +323,11 @@ static void test_garbage(void)
 static void test_generated_code(void)
 {
 #if defined(__x86_64__)
-	static const unsigned char code[] = {0x48, 0x83, 0xec, 0x08, 0xff, 0xd7, 0x48, 0x83, 0xc4, 0x08, 0xc3}; /* sub 8,%rsp; call *%rdi; … */
+	static const unsigned char code[] = {0x48, 0x83, 0xec, 0x08, 0xff, 0xd7,
+					     0x48, 0x83, 0xc4, 0x08, 0xc3}; /* sub 8,%rsp; call *%rdi; … */
 #else
-	static const uint32_t code[] = {0xa9bf7bfd, 0xd280003d, 0xd63f0000, 0xa8c17bfd, 0xd65f03c0}; /* stp x29,x30; mov x29,#1; blr x0; ldp; ret */
+	static const uint32_t code[] = {0xa9bf7bfd, 0xd280003d, 0xd63f0000, 0xa8c17bfd,
+					0xd65f03c0}; /* stp x29,x30; mov x29,#1; blr x0; ldp; ret */
 #endif
 	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (page == MAP_FAILED) {
@@ -465,7 +487,8 @@ static void print_different(void)
 		for (unsigned i = 0; i < different[side].count; i++) {
 			Dl_info info;
 			bool known = dladdr(different[side].pcs[i], &info);
-			printf("#   %s %p %s %s+%lx\n", side ? "theirs" : "ours", different[side].pcs[i], known ? info.dli_fname : "", known && info.dli_sname ? info.dli_sname : "",
+			printf("#   %s %p %s %s+%lx\n", side ? "theirs" : "ours", different[side].pcs[i], known ? info.dli_fname : "",
+			       known && info.dli_sname ? info.dli_sname : "",
 			       known ? (unsigned long)((char *)different[side].pcs[i] - (char *)info.dli_fbase) : 0);
 		}
 	}
@@ -540,7 +563,8 @@ static void test_unloaded(void)
 	ok(!cairn_code_find(address, &code), "code that was unloaded is not found, before the table is read again");
 }
 
-/* What was found of the own stack is remembered, also when the next page begins where it ends: then nothing is asked of the kernel again. */
+/* What was found of the own stack is remembered, also when the next page begins where it ends: then nothing is asked of the kernel
+ * again. */
 static void *see_own_stack(void *context)
 {
 	bool *remembered = context;

@@ -36,9 +36,11 @@ __asm__(".text\n"
 	"	movups before+400(%rip), %xmm9\n	movups before+416(%rip), %xmm10\n	movups before+432(%rip), %xmm11\n"
 	"	movups before+448(%rip), %xmm12\n	movups before+464(%rip), %xmm13\n	movups before+480(%rip), %xmm14\n"
 	"	movups before+496(%rip), %xmm15\n"
-	"	movq before+0(%rip), %rax\n	movq before+8(%rip), %rbx\n	movq before+16(%rip), %rcx\n	movq before+24(%rip), %rdx\n"
+	"	movq before+0(%rip), %rax\n	movq before+8(%rip), %rbx\n	movq before+16(%rip), %rcx\n	movq before+24(%rip), "
+	"%rdx\n"
 	"	movq before+32(%rip), %rsi\n	movq before+40(%rip), %rdi\n	movq before+48(%rip), %rbp\n	movq before+56(%rip), %r8\n"
-	"	movq before+64(%rip), %r9\n	movq before+72(%rip), %r10\n	movq before+80(%rip), %r11\n	movq before+88(%rip), %r12\n"
+	"	movq before+64(%rip), %r9\n	movq before+72(%rip), %r10\n	movq before+80(%rip), %r11\n	movq before+88(%rip), "
+	"%r12\n"
 	"	movq before+96(%rip), %r13\n	movq before+104(%rip), %r14\n	movq before+112(%rip), %r15\n"
 	"	stc\n"
 	"	jmp *target(%rip)\n"
@@ -219,8 +221,8 @@ static void check(const char *name)
 #endif
 	is_int((long)mailbox.fixed.borrowed, 2, "%s: the thread is on its way back", name);
 	is_int((long)mailbox.fixed.memory, 0, "%s: nothing stays mapped", name);
-	is_int((long)(called.arguments[0] * 10000 + called.arguments[1] * 100 + called.arguments[2]), 112233, "%s: the call had its arguments",
-	       name);
+	is_int((long)(called.arguments[0] * 10000 + called.arguments[1] * 100 + called.arguments[2]), 112233,
+	       "%s: the call had its arguments", name);
 	ok((called.blocked & 0xff) == (blocked & 0xff), "%s: with signals blocked", name);
 	sigset_t mask;
 	pthread_sigmask(SIG_SETMASK, NULL, &mask);

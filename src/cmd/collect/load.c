@@ -1,0 +1,93 @@
+/* load.c - reading, naming, and telling a process from its query.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/collect/load.h"
+
+#include "base/path.h"
+#include "base/text.h"
+#include "base/unpack.h"
+#include "http/request.h"
+#include "process/clock.h"
+#include "profile/read.h"
+#include "symbol/symbolize.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Copies what QUERY says beside service, version, host and time. */
+static void keep_labels(struct cairn_bytes query, struct cairn_buffer *out)
+{
+	static const char *const own[] = {"service=", "version=", "host=", "time="};
+	while (query.length > 0) {
+		const char *end = memchr(query.data, '&', query.length);
+		struct cairn_bytes part = {query.data, end ? (size_t)(end - query.data) : query.length};
+		bool label = part.length > 0;
+		query = cairn_bytes_skip(query, end ? part.length + 1 : part.length);
+		for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+			label = label && !cairn_bytes_start_with(part, own[i]);
+		if (label && out->length > 0)
+			cairn_buffer_byte(out, '&');
+		if (label)
+			cairn_buffer_append(out, part.data, part.length);
+	}
+}
+
+/* Reads BODY, which is unpacked to at most so many bytes. */
+static bool read_within(size_t most, struct cairn_bytes body, struct cairn_loaded *loaded, struct cairn_error *error)
+{
+	char *unpacked = NULL;
+	bool cut;
+	loaded->size = body.length;
+	if (cairn_unpack_sniff(body) != CAIRN_PACKED_NOT) {
+		if (!cairn_unpack_within(body, most, &unpacked, &loaded->size, &cut, error))
+			return false;
+		body = (struct cairn_bytes){unpacked, loaded->size};
+	}
+	bool good = cairn_profile_read(&loaded->profile, body, "a snapshot", &(struct cairn_read_options){0}, error);
+	free(unpacked);
+	return good;
+}
+
+bool cairn_loaded_read(struct cairn_loaded *loaded, struct cairn_bytes query, struct cairn_bytes tenant, struct cairn_bytes body, size_t most,
+		       const struct cairn_source_options *source, struct cairn_error *error)
+{
+	*loaded = (struct cairn_loaded){.labels = cairn_buffer(1 << 16)};
+	cairn_profile_init(&loaded->profile);
+	if (!read_within(most, body, loaded, error))
+		return false;
+	struct cairn_profile *profile = &loaded->profile;
+	struct cairn_symbolize_options symbolize = {.find = cairn_source_find(source)};
+	struct cairn_symbolize_report report;
+	char time[40];
+	if (profile->time_ns <= 0 && cairn_query_get(query, "time", time, sizeof time))
+		cairn_text_seconds(cairn_bytes_of(time), &profile->time_ns);
+	if (profile->time_ns <= 0)
+		profile->time_ns = cairn_clock_wall_ns();
+	/* Clients of other systems send profiles of CPU time and locks as well, whatever is kept of them. */
+	loaded->ignored = !cairn_store_accepts(profile, error);
+	if (loaded->ignored)
+		return false;
+	cairn_symbolize(profile, &symbolize, &report);
+	cairn_symbolize_report_free(&report);
+	if (!cairn_query_get(query, "service", loaded->service, sizeof loaded->service) || !loaded->service[0])
+		snprintf(loaded->service, sizeof loaded->service, "%.250s",
+			 profile->process ? cairn_base_name(cairn_profile_string(profile, profile->process)) : "unknown");
+	cairn_query_get(query, "version", loaded->version, sizeof loaded->version);
+	cairn_query_get(query, "host", loaded->host, sizeof loaded->host);
+	keep_labels(query, &loaded->labels);
+	loaded->snapshot = (struct cairn_store_snapshot){
+		.profile = profile,
+		.tenant = tenant,
+		.service = cairn_bytes_of(loaded->service),
+		.version = cairn_bytes_of(loaded->version),
+		.host = cairn_bytes_of(loaded->host),
+		.labels = cairn_buffer_bytes(&loaded->labels),
+	};
+	return true;
+}
+
+void cairn_loaded_free(struct cairn_loaded *loaded)
+{
+	cairn_profile_free(&loaded->profile);
+	cairn_buffer_free(&loaded->labels);
+}

@@ -1,0 +1,24 @@
+/* load.h - a profile as it was sent, read and named, and who it is of: what a store takes.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAIRN_CMD_COLLECT_LOAD_H
+#define CAIRN_CMD_COLLECT_LOAD_H
+
+#include "cmd/source.h"
+#include "store/store.h"
+
+struct cairn_loaded {
+	struct cairn_profile profile;
+	char service[256], version[256], host[256];
+	struct cairn_buffer labels;
+	size_t size;  /* of the profile, unpacked */
+	bool ignored; /* it is one that no store keeps */
+	struct cairn_store_snapshot snapshot; /* borrows from the above, and the tenant */
+};
+
+/* Reads BODY, unpacked to at most MOST bytes, and names its addresses with what SOURCE says. QUERY has service, version, host, time and
+ * labels; without a service it is the program's name. Free it in either case. */
+bool cairn_loaded_read(struct cairn_loaded *loaded, struct cairn_bytes query, struct cairn_bytes tenant, struct cairn_bytes body, size_t most,
+		       const struct cairn_source_options *source, struct cairn_error *error);
+void cairn_loaded_free(struct cairn_loaded *loaded);
+
+#endif

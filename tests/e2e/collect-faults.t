@@ -1,0 +1,144 @@
+#!/usr/bin/env bash
+# What goes wrong in a fleet: two tenants with the same snapshot, clocks that are off, the same again, a full disk, a sender that is killed; and
+# a store that is filled without a collector. Rows are counted each time.
+. tests/e2e/lib.sh
+. tests/e2e/agent.sh
+need curl python3 redis-server gcc
+field_of() { python3 -c 'import json, sys; r = json.load(sys.stdin); print(eval(sys.argv[1]))' "$1"; }
+count() { python3 -c 'import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute(sys.argv[2]).fetchone()[0])' "${store#sqlite:}" "$1"; }
+collect() {
+	local port
+	port=$(free_port)
+	"$cairn" collect --store "$store" --listen "127.0.0.1:$port" --spool "$scratch/spool" "$@" >"$scratch/collect.log" 2>&1 &
+	collector=$! url=http://127.0.0.1:$port
+	children+=("$collector")
+	wait_for 20 curl -sf "${authorization[@]}" "$url/health" -o "$scratch/health"
+}
+stop() { kill "${1:--TERM}" "$collector"; wait "$collector" 2>/dev/null; }
+authorization=()
+emptied() { curl -s "${authorization[@]}" "$url/metrics" | grep -qx 'cairn_collect_spool_files 0'; }
+send() { curl -s -o "$scratch/answer" -w '%{http_code}' "${authorization[@]}" --data-binary "@$1" "$url/v1/snapshots?service=api&version=1&host=$2"; }
+python3 tests/e2e/make-series.py "$scratch/series" healthy 1 4
+set -- "$scratch"/series/*.heap
+
+# Two tenants send the same snapshots of the same host and service.
+store=sqlite:$scratch/tenants.db
+"$cairn" store init -q "$store"
+printf 'secret-one a\nsecret-two b\nsecret-three\n' >"$scratch/tokens"
+authorization=(-H 'Authorization: Bearer secret-one')
+collect --tokens "$scratch/tokens"
+for file; do send "$file" same >"$scratch/code"; done
+authorization=(-H 'Authorization: Bearer secret-two')
+send "$1" same >"$scratch/code"
+wait_for 30 emptied
+for row in 'a 4' 'b 1'; do
+	is "$("$cairn" fleet services --store "$store" --tenant "${row% *}" --from 1789000000 --json | field_of 'sum(s["snapshots"] for s in r["services"])')" "${row#* }" "tenant ${row% *} sees its own snapshots"
+done
+like "$("$cairn" fleet services --store "$store" --from 1789000000 2>&1)" '*nothing like that*' 'and whoever is no tenant sees none'
+is "$(count 'SELECT count(DISTINCT tenant) || " " || count(*) FROM processes') $(count 'SELECT count(*) FROM stacks') $(count 'SELECT count(*) FROM frames')" \
+	"2 2 $(($(count 'SELECT count(DISTINCT stack) FROM samples'))) $(count 'SELECT count(DISTINCT frame) FROM frames')" 'no row is shared between them'
+authorization=(-H 'Authorization: Bearer secret-thre')
+is "$(send "$1" same)" 401 'a token with a letter missing'
+authorization=(-H 'Authorization: Bearer secret-threee')
+is "$(send "$1" same)" 401 'and with one too many'
+authorization=(-H 'Authorization: Bearer secret-one')
+stop
+authorization=()
+
+# A sender whose clock is an hour ahead, then an hour behind; each snapshot twice.
+store=sqlite:$scratch/clock.db
+"$cairn" store init -q "$store"
+collect
+for shift in 0 3600 -3600 3600; do
+	for file; do
+		at=$(sed -n 's/^# cairn time \([0-9]*\).*/\1/p' "$file")
+		sed "s/^# cairn time .*/# cairn time $((at + shift)).000000000/" "$file" >"$scratch/shifted"
+		send "$scratch/shifted" clock >"$scratch/code"
+	done
+done
+wait_for 30 emptied
+is "$(count 'SELECT count(*) FROM snapshots')" 12 'clocks that jump by an hour: every snapshot is there, and those sent twice are there once'
+is "$(count 'SELECT count(*) FROM samples')" "$((3 * $(grep -h '^@' "$@" | wc -l)))" 'with all its rows'
+stop
+
+# A disk that is full: refused, not lost, and taken again when there is room.
+if unshare -rm true 2>/dev/null; then
+	cat >"$scratch/full.sh" <<'S'
+mount -t tmpfs -o size=64k none "$scratch/small" || exit 9
+"$cairn" collect --store "sqlite:$scratch/later/fleet.db" --listen "127.0.0.1:$port" --spool "$scratch/small" >"$scratch/full.log" 2>&1 &
+collector=$!
+until curl -sf "http://127.0.0.1:$port/health" >/dev/null; do sleep 0.1; done
+accepted=0 refused=0
+for round in 1 2 3 4 5 6 7 8 9 10; do
+	for file in "$scratch"/series/*.heap; do
+		code=$(curl -s -o /dev/null -w '%{http_code}' --data-binary "@$file" "http://127.0.0.1:$port/v1/snapshots?service=api&host=$round")
+		[ "$code" = 202 ] && accepted=$((accepted + 1))
+		[ "$code" = 503 ] && refused=$((refused + 1))
+	done
+done
+mkdir "$scratch/later"
+"$cairn" store init -q "sqlite:$scratch/later/fleet.db"
+for wait in $(seq 600); do
+	[ "$(curl -s "http://127.0.0.1:$port/metrics" | awk '$1 == "cairn_collect_spool_files" { print $2 }')" = 0 ] && break
+	sleep 0.1
+done
+code=$(curl -s -o /dev/null -w '%{http_code}' --data-binary "@$file" "http://127.0.0.1:$port/v1/snapshots?service=again&host=x")
+kill $collector
+wait $collector
+echo "$accepted $refused $code"
+S
+	mkdir "$scratch/small"
+	port=$(free_port) scratch=$scratch cairn=$cairn; export port scratch cairn
+	read -r accepted refused code < <(unshare -rm bash "$scratch/full.sh")
+	store=sqlite:$scratch/later/fleet.db
+	is "$((accepted > 0 && refused > 0 && accepted + refused == 40))" 1 "a full disk: $accepted accepted, $refused refused with 503"
+	is "$(count "SELECT count(*) FROM snapshots WHERE instance IN (SELECT instance FROM processes WHERE service = 'api')")" "$accepted" 'those that were accepted are in the store, and no others'
+	is "$code" 202 'and there is room again'
+else
+	skip 'a disk that is full' 'no mounts here'
+fi
+
+# A sender that is killed while its dumps wait, and the next one.
+MALLOC=prof:true,lg_prof_sample:14 TOOL=$cairn start_redis pushed || broken 'redis does not start'
+seq 20000 | sed 's/.*/SET key:& value-value-value-value/' | redis-cli -p "$port_pushed" --pipe >"$scratch/pipe"
+store=sqlite:$scratch/killed.db
+"$cairn" store init -q "$store"
+port=$(free_port)
+watch() { "$cairn" watch --time 1s --distance 0 -o "$scratch/dumps" "$@" --label service=kv "$pid_pushed" >"$scratch/watch.log" 2>&1 & watcher=$!; children+=("$watcher"); }
+dumps() { ls "$scratch"/dumps/*.heap 2>/dev/null | wc -l; }
+at_least() { [ "$(dumps)" -ge "$1" ]; }
+watch --push "http://127.0.0.1:$port"
+wait_for 60 at_least 3
+kill -KILL "$watcher"; wait "$watcher" 2>/dev/null
+before=$(dumps)
+"$cairn" collect --store "$store" --listen "127.0.0.1:$port" --spool "$scratch/spool" >"$scratch/collect.log" 2>&1 &
+collector=$! url=http://127.0.0.1:$port
+children+=("$collector")
+wait_for 20 curl -sf "$url/health" -o "$scratch/health"
+watch --push "http://127.0.0.1:$port"
+wait_for 60 at_least $((before + 2))
+kill "$watcher"; wait "$watcher" 2>/dev/null
+wait_for 30 emptied
+is "$(count 'SELECT count(*) FROM snapshots')" "$(dumps)" "a sender that was killed with $before dumps waiting: the next one sends them, too"
+watch --push "http://127.0.0.1:$port"
+wait_for 60 at_least $((before + 4))
+kill "$watcher"; wait "$watcher" 2>/dev/null
+wait_for 30 emptied
+is "$(count 'SELECT count(*) FROM snapshots')" "$(dumps)" 'and nothing is counted twice'
+is "$(curl -s "$url/metrics" | awk '$1 == "cairn_collect_accepted_total" { print $2 }')" "$(dumps)" 'nor sent twice'
+stop
+
+# Without a collector.
+store=sqlite:$scratch/straight.db
+like "$("$cairn" watch --store mysql:x 1 2>&1)" '*sqlite:PATH*' 'no name of a store'
+rm -r "$scratch/dumps"
+watch --store "$store"
+waiting() { grep -q 'store init' "$scratch/watch.log"; }
+wait_for 60 waiting
+ok $? 'a store without tables: it says so and goes on'
+"$cairn" store init -q "$store"
+wait_for 60 at_least 4
+kill "$watcher"; wait "$watcher" 2>/dev/null
+is "$(count 'SELECT count(*) FROM snapshots')" "$(dumps)" 'watch --store: every dump is in the store, those of before as well'
+like "$("$cairn" fleet top --store "$store" --service kv -n 5 2>"$scratch/notes")" '*malloc*' 'with names'
+done_testing
