@@ -249,8 +249,8 @@ static bool load_from_path(struct work *work, struct cairn_error *error)
 	char seen[CAIRN_PROGRAM_PATH + 32];
 	struct stat ours, theirs;
 	snprintf(seen, sizeof seen, "/proc/%d/root%s", work->pid, work->library_path);
-	if (stat(work->library_path, &ours) != 0 || stat(seen, &theirs) != 0 || ours.st_ino != theirs.st_ino || ours.st_size != theirs.st_size ||
-	    strlen(work->library_path) > 200)
+	if (stat(work->library_path, &ours) != 0 || stat(seen, &theirs) != 0 || ours.st_ino != theirs.st_ino ||
+	    ours.st_size != theirs.st_size || strlen(work->library_path) > 200)
 		return cairn_fail(error, "process %d can make no memfd, and does not see %.300s", work->pid, work->library_path);
 	return open_library(work, work->library_path, error);
 }
@@ -283,8 +283,9 @@ static bool start_again(struct work *work, const struct cairn_subject_module *mo
 	if (!locate(work, module, &attached, &function))
 		return cairn_fail(error, "process %d has loaded a libcairn of another version, which this command cannot start", work->pid);
 	uint32_t state = 0;
-	if (work->only_waiting && (cairn_subject_read(&work->subject, attached + offsetof(struct cairn_attach, state), &state, sizeof state) !=
-				   sizeof state || state != CAIRN_ATTACH_WAITING))
+	if (work->only_waiting &&
+	    (cairn_subject_read(&work->subject, attached + offsetof(struct cairn_attach, state), &state, sizeof state) != sizeof state ||
+	     state != CAIRN_ATTACH_WAITING))
 		return cairn_fail(error, "process %d has no agent that waits for its start", work->pid);
 	struct cairn_injection injection = {.function = function};
 	if (!cairn_subject_write(&work->subject, attached, &work->attach, sizeof work->attach))
@@ -407,8 +408,9 @@ static int report(struct work *work, const struct options *options, const char *
 	cairn_target_field(cairn_buffer_bytes(&status), "problem", problem, sizeof problem);
 	cairn_buffer_free(&status);
 	if (!options->quiet && work->calls)
-		cairn_print(stdout, "%s: attached, %s%s%s; one thread was held for %.1f ms\n", name, strcmp(state, "active") == 0 ? "sampling" : state,
-			    engine[0] ? " with engine " : "", engine, (double)work->held_ns / 1e6);
+		cairn_print(stdout, "%s: attached, %s%s%s; one thread was held for %.1f ms\n", name,
+			    strcmp(state, "active") == 0 ? "sampling" : state, engine[0] ? " with engine " : "", engine,
+			    (double)work->held_ns / 1e6);
 	if (!options->wait && strcmp(state, "active") != 0)
 		cairn_note("%s is not being sampled: %s", name, problem[0] ? problem : "'cairn doctor' tells why");
 	return CAIRN_EXIT_DONE;
@@ -470,7 +472,8 @@ static int run_detach(const void *values, int count, char **operands)
 		return cairn_say_failure(&error);
 	}
 	cairn_buffer_free(&body);
-	for (int64_t until = cairn_clock_ns() + detach_ms * (int64_t)1000000; cairn_target_find(&target, operands[0], NULL, &error); pause_ms(10))
+	for (int64_t until = cairn_clock_ns() + detach_ms * (int64_t)1000000; cairn_target_find(&target, operands[0], NULL, &error);
+	     pause_ms(10))
 		if (cairn_clock_ns() > until)
 			return cairn_say_error("the agent has not ended within 10 s");
 	cairn_print(stdout, "%s: detached\n", operands[0]);

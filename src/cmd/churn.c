@@ -15,10 +15,11 @@ static void prepare(void *options)
 static bool check(const void *options, struct cairn_error *error)
 {
 	const struct cairn_source_options *source = &((const struct cairn_view_setup *)options)->source;
-	return !(source->sum || source->tree || source->base.count || source->thread || source->older || source->younger ||
-		 source->peak || source->slack || source->fragmentation || source->mappings) ||
-	       cairn_fail_usage(error, "'cairn churn' takes one dump as it is: neither --sum, --tree, --base, --thread, --older, --younger, "
-				       "--peak, --slack, --fragmentation nor --mappings");
+	return !(source->sum || source->tree || source->base.count || source->thread || source->older || source->younger || source->peak ||
+		 source->slack || source->fragmentation || source->mappings) ||
+	       cairn_fail_usage(error,
+				"'cairn churn' takes one dump as it is: neither --sum, --tree, --base, --thread, --older, --younger, "
+				"--peak, --slack, --fragmentation nor --mappings");
 }
 
 static bool show(const void *options, struct cairn_view *view, struct cairn_buffer *out, struct cairn_json *json, struct cairn_error *error)

@@ -44,10 +44,11 @@ static const struct cairn_option output_table[] = {
 };
 
 static const struct cairn_option cpu_table[] = {
-	{0, "for", "TIME", "profile for this long, such as 30s or 2m (default: 20s)", CAIRN_OPTION_TEXT, offsetof(struct options, duration), 0},
+	{0, "for", "TIME", "profile for this long, such as 30s or 2m (default: 20s)", CAIRN_OPTION_TEXT, offsetof(struct options, duration),
+	 0},
 	{0, "seconds", "N", NULL, CAIRN_OPTION_COUNT, offsetof(struct options, seconds), 0},
-	{0, "frequency", "N", "samples per second of CPU time, for each thread (default: 99)",
-	 CAIRN_OPTION_COUNT, offsetof(struct options, frequency), 0},
+	{0, "frequency", "N", "samples per second of CPU time, for each thread (default: 99)", CAIRN_OPTION_COUNT,
+	 offsetof(struct options, frequency), 0},
 	{0},
 };
 
@@ -185,7 +186,8 @@ static void read_facts(struct facts *facts, struct cairn_bytes dump, const char 
 	if (strchr(facts->host, '@')) /* a name and a password */
 		memmove(facts->host, strrchr(facts->host, '@') + 1, strlen(strrchr(facts->host, '@')));
 	if (good && profile.process)
-		put_name(facts->program, sizeof facts->program, program_name(cairn_bytes_of(cairn_profile_string(&profile, profile.process))));
+		put_name(facts->program, sizeof facts->program,
+			 program_name(cairn_bytes_of(cairn_profile_string(&profile, profile.process))));
 	if (good && profile.process_id)
 		snprintf(facts->pid, sizeof facts->pid, "%llu", (unsigned long long)profile.process_id);
 	if (good && profile.time_ns > 0)
@@ -284,7 +286,8 @@ static int run_cpu(const void *values, int count, char **operands)
 		return cairn_say_failure(&error);
 	bool good = find(&target, options, operands[0], &error);
 	if (good && isatty(STDERR_FILENO))
-		cairn_note("profiling for %llu second%s; Ctrl-C stops it without writing a file", (unsigned long long)seconds, seconds == 1 ? "" : "s");
+		cairn_note("profiling for %llu second%s; Ctrl-C stops it without writing a file", (unsigned long long)seconds,
+			   seconds == 1 ? "" : "s");
 	good = good && cairn_target_cpu(&target, (unsigned)seconds, (unsigned)frequency, &body, &error);
 	int code = good ? save(options, cairn_buffer_bytes(&body), true, target.url) : cairn_say_failure(&error);
 	cairn_buffer_free(&body);
@@ -325,7 +328,8 @@ const struct cairn_command cairn_command_reset = {
 	.name = "reset",
 	.summary = "discard all samples in a running process",
 	.arguments = "TARGET",
-	.detail = "The profile then covers new allocations only. Resetting is the only way to change the sampling period of a running process.",
+	.detail = "The profile then covers new allocations only. Resetting is the only way to change the sampling period of a running "
+		  "process.",
 	.groups = period_groups,
 	.options_size = sizeof(struct options),
 	.run = run_reset,

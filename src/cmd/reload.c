@@ -57,7 +57,8 @@ static bool refuse_once_read(const struct cairn_reload *reload, struct cairn_err
 	for (int i = 0; i < reload->count; i++)
 		if (stat(reload->names[i], &status) == 0 ? !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)
 							 : strcmp(reload->names[i], "-") == 0 || cairn_target_is(reload->names[i]))
-			return cairn_fail(error, "%s cannot be read twice; restart the shell with that option, or open a file", reload->names[i]);
+			return cairn_fail(error, "%s cannot be read twice; restart the shell with that option, or open a file",
+					  reload->names[i]);
 	return reload->count > 0 || cairn_fail(error, "the profile cannot be read again; restart the shell with that option");
 }
 

@@ -78,8 +78,8 @@ static void write_beside(const struct cairn_bill *bill, bool is_guess, struct ca
 static void write_estimate(const struct cairn_bill_facts *facts, struct cairn_buffer *out)
 {
 	char size[24], error[24];
-	cairn_buffer_format(out, "  (the resident part of %s ± %s, the profile's estimate of all)", cairn_text_human(facts->profile_bytes, size),
-			    cairn_text_human(1.96 * facts->profile_error, error));
+	cairn_buffer_format(out, "  (the resident part of %s ± %s, the profile's estimate of all)",
+			    cairn_text_human(facts->profile_bytes, size), cairn_text_human(1.96 * facts->profile_error, error));
 }
 
 /* Who mapped memory past the allocator: a line for each of the largest call paths, with as many names as fit. */

@@ -89,12 +89,13 @@ static void set_agent_conf(const struct options *options, const char *prefix)
 	cairn_buffer_free(&text);
 }
 
-/* jemalloc writes no final dump: it would write it as the user that the service has become, and complain on the service's standard error. */
+/* jemalloc writes no final dump: it would write it as the user that the service has become, and complain on the service's standard
+ * error. */
 static void set_malloc_conf(const struct options *options, const char *prefix, bool insists)
 {
 	char text[path_size + 200];
-	int length = snprintf(text, sizeof text, "prof:true,prof_active:%s,prof_final:false,lg_prof_sample:%d", options->wait ? "false" : "true",
-			      options->period ? log2_of(options->period) : 19);
+	int length = snprintf(text, sizeof text, "prof:true,prof_active:%s,prof_final:false,lg_prof_sample:%d",
+			      options->wait ? "false" : "true", options->period ? log2_of(options->period) : 19);
 	if (options->interval)
 		length += snprintf(text + length, sizeof text - (size_t)length, ",lg_prof_interval:%d", log2_of(options->interval));
 	snprintf(text + length, sizeof text - (size_t)length, ",prof_prefix:%s", prefix);
@@ -205,9 +206,11 @@ static bool check_token(struct cairn_error *error)
 static bool can_be_profiled(const char *path, const struct cairn_program *program)
 {
 	if (program->is_static)
-		cairn_note("%s is a static program, so it runs without profiling: nothing can be preloaded into it%s; link it dynamically%s", path,
-			   program->jemalloc == CAIRN_JEMALLOC_INSIDE ? ", and its jemalloc would abort in its unwinder with prof:true" : "",
-			   program->jemalloc == CAIRN_JEMALLOC_INSIDE ? " (Rust: -C target-feature=-crt-static)" : "");
+		cairn_note(
+			"%s is a static program, so it runs without profiling: nothing can be preloaded into it%s; link it dynamically%s",
+			path,
+			program->jemalloc == CAIRN_JEMALLOC_INSIDE ? ", and its jemalloc would abort in its unwinder with prof:true" : "",
+			program->jemalloc == CAIRN_JEMALLOC_INSIDE ? " (Rust: -C target-feature=-crt-static)" : "");
 	else if (program->is_musl)
 		cairn_note("%s is linked with musl, so it runs without profiling: the agent is made for glibc", path);
 	return !program->is_static && !program->is_musl;

@@ -29,15 +29,16 @@
 #define AT(member) offsetof(struct cairn_serve_options, member)
 
 static const struct cairn_option table[] = {
-	{0, "listen", "ADDRESS", "listen on HOST:PORT, or on a unix socket at PATH (default: 127.0.0.1:0, any free port)", CAIRN_OPTION_TEXT,
-	 AT(listen), 0},
-	{0, "every", "TIME", "time between two snapshots (default: 5s, and at least 20 times what a snapshot costs)", CAIRN_OPTION_TEXT, AT(every), 0},
+	{0, "listen", "ADDRESS", "listen on HOST:PORT, or on a unix socket at PATH (default: 127.0.0.1:0, any free port)",
+	 CAIRN_OPTION_TEXT, AT(listen), 0},
+	{0, "every", "TIME", "time between two snapshots (default: 5s, and at least 20 times what a snapshot costs)", CAIRN_OPTION_TEXT,
+	 AT(every), 0},
 	{0, "keep", "TIME", "keep dumps for this long (default: 2h for processes, all dumps of a folder)", CAIRN_OPTION_TEXT, AT(keep), 0},
 	{0, "keep-memory", "SIZE", "keep dumps in at most this much memory per process (default: 256M)", CAIRN_OPTION_SIZE, AT(memory), 0},
 	{0, "idle", "TIME", "end when nobody has asked for anything for this long (default: never)", CAIRN_OPTION_TEXT, AT(idle), 0},
 	{0, "service", "NAME", "follow a systemd service, or a program of that name, across restarts", CAIRN_OPTION_LIST, AT(services), 0},
-	{0, "store", "STORE", "show the services and instances of a store: sqlite:PATH or clickhouse://HOST:PORT/DATABASE", CAIRN_OPTION_TEXT,
-	 AT(store), 0},
+	{0, "store", "STORE", "show the services and instances of a store: sqlite:PATH or clickhouse://HOST:PORT/DATABASE",
+	 CAIRN_OPTION_TEXT, AT(store), 0},
 	{0, "tenant", "NAME", "with --store: ask as this tenant", CAIRN_OPTION_TEXT, AT(tenant), 0},
 	{0, "open", NULL, "open the page in a browser", CAIRN_OPTION_FLAG, AT(open), 0},
 	{0, "token", "TOKEN", "ask for this token (default: none on loopback, a random one elsewhere)", CAIRN_OPTION_TEXT, AT(token), 0},
@@ -171,7 +172,8 @@ static bool choose_token(struct cairn_error *error)
 	unsigned char random[16];
 	const char *given = serve.options->token;
 	if (given) {
-		if (!*given || strlen(given) >= sizeof serve.token || given[strspn(given, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._~-")])
+		if (!*given || strlen(given) >= sizeof serve.token ||
+		    given[strspn(given, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._~-")])
 			return cairn_fail_usage(error, "--token takes up to %zu letters, digits and . _ ~ -", sizeof serve.token - 1);
 		snprintf(serve.token, sizeof serve.token, "%s", given);
 		return true;
@@ -366,8 +368,10 @@ const struct cairn_command cairn_command_serve = {
 	.name = "serve",
 	.summary = "serve a live page: verdict, timeline, flame graph, breakdown of RSS",
 	.arguments = "TARGET|FOLDER...|--store STORE",
-	.detail = "TARGET is a PID, an agent's socket, a URL, or the name of a running service. FOLDER is a folder of dumps, which is followed.\n"
-		  "With --store, the page shows what 'cairn collect' puts there, and Grafana can use the address as a Pyroscope data source.\n"
+	.detail = "TARGET is a PID, an agent's socket, a URL, or the name of a running service. FOLDER is a folder of dumps, which is "
+		  "followed.\n"
+		  "With --store, the page shows what 'cairn collect' puts there, and Grafana can use the address as a Pyroscope data "
+		  "source.\n"
 		  "Prints the address of the page and serves it until interrupted. $CAIRN_TOKEN is the token for agents reached over TCP.",
 	.groups = groups,
 	.options_size = sizeof(struct cairn_serve_options),

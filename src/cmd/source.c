@@ -30,9 +30,11 @@ const struct cairn_option cairn_source_option_table[] = {
 	{0, "sum", NULL, "add up several profiles instead of showing the newest", CAIRN_OPTION_FLAG, AT(sum), 0},
 	{0, "tree", NULL, "with a PID: add up the process and its descendants", CAIRN_OPTION_FLAG, AT(tree), 0},
 	{0, "thread", "NAME|ID", "keep this thread only, by name or jemalloc's number", CAIRN_OPTION_TEXT, AT(thread), 0},
-	{0, "older", "TIME", "keep only what has been live for TIME or longer, such as 10m (Cairn's engine)", CAIRN_OPTION_TEXT, AT(older), 0},
+	{0, "older", "TIME", "keep only what has been live for TIME or longer, such as 10m (Cairn's engine)", CAIRN_OPTION_TEXT, AT(older),
+	 0},
 	{0, "younger", "TIME", "keep only what was allocated within TIME before the dump", CAIRN_OPTION_TEXT, AT(younger), 0},
-	{0, "peak", NULL, "show what was live at the highest point instead of what is live now (Cairn's engine)", CAIRN_OPTION_FLAG, AT(peak), 0},
+	{0, "peak", NULL, "show what was live at the highest point instead of what is live now (Cairn's engine)", CAIRN_OPTION_FLAG,
+	 AT(peak), 0},
 	{0, "slack", NULL, "show what live objects can hold beyond what was requested (Cairn's engine)", CAIRN_OPTION_FLAG, AT(slack), 0},
 	{0, "fragmentation", NULL, "show the free memory in slabs that live objects keep (Cairn's engine on jemalloc 5.2 and later)",
 	 CAIRN_OPTION_FLAG, AT(fragmentation), 0},
@@ -45,8 +47,8 @@ const struct cairn_option cairn_source_option_table[] = {
 	{0, "debuginfod", NULL, "fetch debug files from the servers in DEBUGINFOD_URLS", CAIRN_OPTION_FLAG, AT(debuginfod), 0},
 	{0, "no-cache", NULL, "do not use the symbol cache", CAIRN_OPTION_FLAG, AT(no_cache), 0},
 	{0, "no-symbols", NULL, "do not symbolize addresses", CAIRN_OPTION_FLAG, AT(no_symbols), 0},
-	{0, "only-modules", "FILE", "open only the modules in this memory map; for untrusted profiles", CAIRN_OPTION_TEXT,
-	 AT(only_modules), 0},
+	{0, "only-modules", "FILE", "open only the modules in this memory map; for untrusted profiles", CAIRN_OPTION_TEXT, AT(only_modules),
+	 0},
 	{0, "memory", "SIZE", "memory limit for symbolizing (default: a quarter of what the control group or machine has left)",
 	 CAIRN_OPTION_SIZE, AT(memory), 0},
 	{0, "token", "TOKEN", "token for an agent reached by URL (default: $CAIRN_TOKEN)", CAIRN_OPTION_TEXT, AT(token), 0},
@@ -130,7 +132,8 @@ static bool read_kinds(const char *text, unsigned *kinds, struct cairn_error *er
 	for (int i = 0; text && i < CAIRN_MAPPED_KINDS; i++)
 		if (strcmp(text, "all") == 0 || strcmp(text, cairn_mapped_kind_name((enum cairn_mapped_kind)i)) == 0)
 			*kinds |= 1u << i;
-	return !text || *kinds || cairn_fail_usage(error, "--mappings takes anonymous, shared, file, reserved, brk or all, not '%.40s'", text);
+	return !text || *kinds ||
+	       cairn_fail_usage(error, "--mappings takes anonymous, shared, file, reserved, brk or all, not '%.40s'", text);
 }
 
 /* What OPTIONS ask of a reader. */
@@ -152,11 +155,13 @@ static bool read_options(const struct cairn_source_options *options, struct cair
 		return false;
 	if (options->mappings && (options->thread || options->older || options->younger || options->slack || options->fragmentation ||
 				  options->peak))
-		return cairn_fail_usage(error, "--mappings knows call paths only: neither --thread, --older, --younger, --slack, --fragmentation nor "
-					       "--peak goes with it");
+		return cairn_fail_usage(
+			error, "--mappings knows call paths only: neither --thread, --older, --younger, --slack, --fragmentation nor "
+			       "--peak goes with it");
 	if (options->peak && (options->thread || options->older || options->younger || options->slack || options->fragmentation))
-		return cairn_fail_usage(error, "--peak knows call paths only: neither --thread, --older, --younger, --slack nor --fragmentation goes "
-					       "with it");
+		return cairn_fail_usage(
+			error, "--peak knows call paths only: neither --thread, --older, --younger, --slack nor --fragmentation goes "
+			       "with it");
 	if (options->slack && options->fragmentation)
 		return cairn_fail_usage(error, "--slack and --fragmentation are two values: choose one");
 	return true;
@@ -179,20 +184,33 @@ bool cairn_source_read(struct cairn_profile *profile, const char *name, const st
 		    : cairn_target_is(name) ? read_live(profile, name, options, &reading, error)
 					    : read_file(profile, name, &reading, error);
 	if (good && !profile->has_ages && (options->older || options->younger))
-		good = cairn_fail(error, "%s does not say when its objects were allocated, which --older and --younger need; dumps of Cairn's own "
-				  "engine do (engine:cairn)", name);
+		good = cairn_fail(error,
+				  "%s does not say when its objects were allocated, which --older and --younger need; dumps of Cairn's own "
+				  "engine do (engine:cairn)",
+				  name);
 	if (good && !profile->at_peak && options->peak)
-		good = cairn_fail(error, "%s does not say what was live at the highest point, which --peak needs; dumps of Cairn's own engine do "
-				  "(engine:cairn)", name);
+		good = cairn_fail(error,
+				  "%s does not say what was live at the highest point, which --peak needs; dumps of Cairn's own engine do "
+				  "(engine:cairn)",
+				  name);
 	if (good && !profile->as_slack && options->slack)
-		good = cairn_fail(error, "%s does not say how much of its objects was requested, which --slack needs; dumps of Cairn's own engine do "
-				  "(engine:cairn)", name);
+		good = cairn_fail(
+			error,
+			"%s does not say how much of its objects was requested, which --slack needs; dumps of Cairn's own engine do "
+			"(engine:cairn)",
+			name);
 	if (good && options->fragmentation && !profile->has_slabs)
-		good = cairn_fail(error, "%s does not say how full the slabs of its objects are, which --fragmentation needs; dumps of Cairn's own "
-				  "engine on jemalloc 5.2 and later do (engine:cairn)", name);
+		good = cairn_fail(
+			error,
+			"%s does not say how full the slabs of its objects are, which --fragmentation needs; dumps of Cairn's own "
+			"engine on jemalloc 5.2 and later do (engine:cairn)",
+			name);
 	if (good && options->mappings && !profile->has_mapped)
-		good = cairn_fail(error, "%s has no mappings by the service itself; dumps of Cairn's own engine list them (engine:cairn), where the allocator "
-				  "is a library", name);
+		good = cairn_fail(error,
+				  "%s has no mappings by the service itself; dumps of Cairn's own engine list them (engine:cairn), where "
+				  "the allocator "
+				  "is a library",
+				  name);
 	if (good && options->only_modules)
 		good = restrict_modules(profile, options->only_modules, error);
 	/* Modules are identified by build-id, so that profiles of different runs can be combined, and others can symbolize what is
@@ -251,8 +269,8 @@ static bool read_chosen(struct cairn_profile *profile, const struct cairn_dump_f
 	for (size_t i = 0; good && i < options->base.count; i++)
 		good = add_one(&combine, options->base.items[i], -1, options, &base, error);
 	/* Two dumps of one process contain the same samples. */
-	profile->base_within = good && !several && options->base.count == 1 && !options->normalize && !profile->mixed_periods && now.process_id != 0 &&
-			       cairn_origin_same(now, base);
+	profile->base_within = good && !several && options->base.count == 1 && !options->normalize && !profile->mixed_periods &&
+			       now.process_id != 0 && cairn_origin_same(now, base);
 	cairn_combine_finish(&combine);
 	profile->at_peak = options->peak;
 	profile->as_slack = options->slack;
@@ -279,9 +297,11 @@ static void explain_empty(const struct cairn_profile *profile, int count, char *
 	char period[24];
 	bool heap = profile->kind == CAIRN_PROFILE_HEAP && profile->period > 1, one = count == 1 && strcmp(names[0], "-") != 0;
 	if (heap)
-		cairn_fail(error, "the profile has no samples: sampling may have been off, or less was allocated than the sampling period of "
-				  "%s%s%.200s%s", cairn_text_human(profile->period, period),
-			   one ? "; 'cairn doctor " : "", one ? names[0] : "", one ? "' explains why" : "");
+		cairn_fail(error,
+			   "the profile has no samples: sampling may have been off, or less was allocated than the sampling period of "
+			   "%s%s%.200s%s",
+			   cairn_text_human(profile->period, period), one ? "; 'cairn doctor " : "", one ? names[0] : "",
+			   one ? "' explains why" : "");
 	else if (profile->kind == CAIRN_PROFILE_CPU)
 		cairn_fail(error, "the profile has no samples: the process used almost no CPU time while it was sampled");
 	else
@@ -349,8 +369,8 @@ void cairn_source_note_unnamed(const struct cairn_profile *profile, struct cairn
 	if (count == 1)
 		cairn_note("%.*s", (int)first.length, first.data);
 	else if (count > 1)
-		cairn_note("%.*s; names are missing from %zu more file%s, which 'cairn doctor DUMP' lists", (int)first.length, first.data, count - 1,
-			   count == 2 ? "" : "s");
+		cairn_note("%.*s; names are missing from %zu more file%s, which 'cairn doctor DUMP' lists", (int)first.length, first.data,
+			   count - 1, count == 2 ? "" : "s");
 	cairn_buffer_free(&lines);
 }
 

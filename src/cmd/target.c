@@ -225,7 +225,8 @@ bool cairn_target_has_loaded(int pid)
 	struct cairn_file file;
 	if (!read_proc(pid, "maps", &file))
 		return false;
-	bool loaded = memmem(file.bytes.data, file.bytes.length, "/libcairn.so", 12) || memmem(file.bytes.data, file.bytes.length, "/memfd:libcairn.so", 18);
+	bool loaded = memmem(file.bytes.data, file.bytes.length, "/libcairn.so", 12) ||
+		      memmem(file.bytes.data, file.bytes.length, "/memfd:libcairn.so", 18);
 	cairn_file_close(&file);
 	return loaded;
 }
@@ -256,7 +257,8 @@ static bool find_process(struct cairn_target *target, struct cairn_error *error)
 	if (state == 'Z')
 		return cairn_fail(error, "process %d has ended and is a zombie: its parent has not waited for it yet", target->pid);
 	if (state == 'T')
-		return cairn_fail(error, "process %d is stopped, so nothing in it can answer; 'kill -CONT %d' resumes it", target->pid, target->pid);
+		return cairn_fail(error, "process %d is stopped, so nothing in it can answer; 'kill -CONT %d' resumes it", target->pid,
+				  target->pid);
 	char tried[108] = "";
 	bool found = find_listed(target, cairn_live_inner_pid(target->pid), tried, sizeof tried);
 	bool stranger = geteuid() != 0 && geteuid() != status.st_uid;
@@ -265,18 +267,19 @@ static bool find_process(struct cairn_target *target, struct cairn_error *error)
 		return true;
 	}
 	if ((found || target->forbidden) && geteuid() != 0)
-		return cairn_fail(error, !stranger
-						 ? "process %d has an agent, but you may not open its socket %s: the process created it as another user; "
-						   "ask as root (sudo cairn …)"
-						 : "process %d belongs to another user; its agent answers on %s only to that user and root (sudo cairn …)",
-				  target->pid, tried);
+		return cairn_fail(
+			error,
+			!stranger ? "process %d has an agent, but you may not open its socket %s: the process created it as another user; "
+				    "ask as root (sudo cairn …)"
+				  : "process %d belongs to another user; its agent answers on %s only to that user and root (sudo cairn …)",
+			target->pid, tried);
 	if (cairn_target_has_loaded(target->pid))
 		return cairn_fail(error, "process %d has loaded the agent, which does not answer; 'cairn doctor %d' explains why, and "
 				  "'cairn attach %d' starts the agent of an idle forked child", target->pid, target->pid, target->pid);
 	struct cairn_arena arena = {0};
 	const char *line = cairn_restart_line(&arena, target->pid, "cairn run --");
-	cairn_fail(error, "process %d has no agent; 'cairn attach %d' gives it one now, or start it with '%.300s'", target->pid, target->pid,
-		   line && strlen(line) < 300 ? line : "cairn run -- COMMAND");
+	cairn_fail(error, "process %d has no agent; 'cairn attach %d' gives it one now, or start it with '%.300s'", target->pid,
+		   target->pid, line && strlen(line) < 300 ? line : "cairn run -- COMMAND");
 	cairn_arena_free(&arena);
 	return false;
 }
@@ -397,7 +400,8 @@ static int exchange(const struct cairn_target *target, const char *method, const
 	if (status > 0 && status != 200) {
 		char words[1600];
 		cairn_http_words(cairn_buffer_bytes(body), words, sizeof words);
-		cairn_fail(error, words[0] ? "%s answers %d: %s" : "%s answers %d", target->url ? target->url : target->socket, status, words);
+		cairn_fail(error, words[0] ? "%s answers %d: %s" : "%s answers %d", target->url ? target->url : target->socket, status,
+			   words);
 		if (target->pid && words[0])
 			cairn_fail(error, "process %d: %s", target->pid, words);
 	}

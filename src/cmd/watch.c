@@ -1,6 +1,7 @@
 /* watch.c - `cairn watch`: keeps the dumps that matter of many processes, in one loop.
  *
  * The loop sleeps until memory is to be read, a process ends (its pidfd reports it at once), a job is done or a signal arrives.
+ * Longer than other files: it has the command's many options, and one loop whose parts share its state.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/arena.h"
 #include "base/text.h"

@@ -51,7 +51,8 @@ static void write_end(const struct cairn_ledger_end *end, struct cairn_buffer *o
 		return;
 	cairn_trailer_write_text(out, "ended", end->how);
 	if (end->kind != CAIRN_LEDGER_END_UNKNOWN)
-		cairn_trailer_write_number(out, end->kind == CAIRN_LEDGER_END_SIGNAL ? "ended.signal" : "ended.code", (uint64_t)end->number);
+		cairn_trailer_write_number(out, end->kind == CAIRN_LEDGER_END_SIGNAL ? "ended.signal" : "ended.code",
+					   (uint64_t)end->number);
 	if (end->out_of_memory)
 		cairn_trailer_write_text(out, "ended.oom", "inferred");
 }
@@ -96,8 +97,9 @@ static void write_history(const struct cairn_ledger *ledger, struct cairn_buffer
 		if (time <= 0 || (i && rows[i].time_ns == rows[i - 1].time_ns))
 			continue;
 		cairn_buffer_format(out, "# cairn history %lld.%03lld %llu %llu %llu %llu %llu\n", (long long)(time / CAIRN_SECOND_NS),
-				    (long long)(time / 1000000 % 1000), (unsigned long long)rows[i].resident, (unsigned long long)rows[i].usage,
-				    (unsigned long long)rows[i].limit, (unsigned long long)rows[i].live, (unsigned long long)rows[i].allocated);
+				    (long long)(time / 1000000 % 1000), (unsigned long long)rows[i].resident,
+				    (unsigned long long)rows[i].usage, (unsigned long long)rows[i].limit, (unsigned long long)rows[i].live,
+				    (unsigned long long)rows[i].allocated);
 	}
 	cairn_pages_unmap(rows, size);
 }

@@ -74,8 +74,8 @@ void cairn_page_write(struct cairn_view *view, const struct cairn_page_options *
  * its length as an unsigned LEB128 before it. */
 void cairn_page_write_blocks(struct cairn_view *view, const struct cairn_page_options *options, struct cairn_buffer *out);
 
-/* The page for a live process: its text with its style, which can be drawn at once, the script that it loads and that asks the server for all
- * else, and the digest of the style for the policy. */
+/* The page for a live process: its text with its style, which can be drawn at once, the script that it loads and that asks the server for
+ * all else, and the digest of the style for the policy. */
 extern const char cairn_page_live_text[], cairn_page_live_script[], cairn_page_live_digest[];
 
 #endif

@@ -14,7 +14,8 @@ enum { page_size = 4096 };
 
 /* struct pm_scan_arg, struct page_region and PAGEMAP_SCAN of linux/fs.h, which older headers lack. */
 struct scan {
-	uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages, category_inverted, category_mask, category_anyof_mask, return_mask;
+	uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages, category_inverted, category_mask, category_anyof_mask,
+		return_mask;
 };
 struct region {
 	uint64_t start, end, categories;

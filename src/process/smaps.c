@@ -128,7 +128,9 @@ static void count_holes(struct reading *reading, const struct mapping *mapping)
 	while (page < end) {
 		uint64_t words[words_most];
 		size_t wanted = end - page < words_most ? (size_t)(end - page) : words_most;
-		ssize_t got = reading->pages_left >= wanted ? pread(reading->pagemap, words, wanted * sizeof *words, (off_t)(page * sizeof *words)) : 0;
+		ssize_t got = reading->pages_left >= wanted
+				      ? pread(reading->pagemap, words, wanted * sizeof *words, (off_t)(page * sizeof *words))
+				      : 0;
 		if (got < (ssize_t)sizeof *words) {
 			reading->smaps->has_holes = false;
 			return;
@@ -393,7 +395,7 @@ bool cairn_smaps_read_apart(struct cairn_smaps *smaps, int pid, uint64_t pages, 
 const char *cairn_smaps_kind_name(enum cairn_smaps_kind kind)
 {
 	static const char *const names[] = {"noreserve", "anonymous", "arena", "heap", "stack", "data",
-					   "file", "shared", "kernel", "ledger", "mapped", "hinted"};
+					    "file", "shared", "kernel", "ledger", "mapped", "hinted"};
 	static_assert(sizeof names / sizeof *names == CAIRN_SMAPS_KINDS, "every kind has a name");
 	return names[kind];
 }

@@ -36,8 +36,8 @@ bool cairn_live_next(struct cairn_bytes *rest, struct cairn_live *live)
 	uint64_t *const numbers[] = {&live->stack, &live->size, &live->slack, &live->period, &live->thread, &live->age_us, &live->heap};
 	uint64_t *const slab[] = {&live->slab_free, &live->slab_regions, &live->slab_bytes};
 	while (cairn_text_line(rest, &line, &complete)) {
-		if (!complete || !cairn_text_take(&line, "# cairn live ") || !take_numbers(&line, numbers, sizeof numbers / sizeof *numbers) ||
-		    live->period == 0)
+		if (!complete || !cairn_text_take(&line, "# cairn live ") ||
+		    !take_numbers(&line, numbers, sizeof numbers / sizeof *numbers) || live->period == 0)
 			continue;
 		if (!take_numbers(&line, slab, sizeof slab / sizeof *slab) || live->slab_free >= live->slab_regions)
 			live->slab_regions = 0;
@@ -53,7 +53,8 @@ bool cairn_freed_next(struct cairn_bytes *rest, struct cairn_freed *freed)
 	uint64_t *const numbers[] = {&freed->stack, &freed->samples, &freed->objects, &freed->bytes, &freed->elsewhere};
 	while (cairn_text_line(rest, &line, &complete)) {
 		*freed = (struct cairn_freed){0};
-		if (!complete || !cairn_text_take(&line, "# cairn freed ") || !take_numbers(&line, numbers, sizeof numbers / sizeof *numbers))
+		if (!complete || !cairn_text_take(&line, "# cairn freed ") ||
+		    !take_numbers(&line, numbers, sizeof numbers / sizeof *numbers))
 			continue;
 		for (uint64_t bucket, samples;;) {
 			cairn_text_skip_blanks(&line);
@@ -91,7 +92,8 @@ bool cairn_mapped_next(struct cairn_bytes *rest, struct cairn_mapped *mapped)
 	bool complete;
 	uint64_t *const numbers[] = {&mapped->stack, &mapped->bytes, &mapped->thread, &mapped->age_us};
 	while (cairn_text_line(rest, &line, &complete)) {
-		if (!complete || !cairn_text_take(&line, "# cairn mapping ") || !take_numbers(&line, numbers, sizeof numbers / sizeof *numbers))
+		if (!complete || !cairn_text_take(&line, "# cairn mapping ") ||
+		    !take_numbers(&line, numbers, sizeof numbers / sizeof *numbers))
 			continue;
 		cairn_text_skip_blanks(&line);
 		const char *blank = line.length ? memchr(line.data, ' ', line.length) : NULL;
@@ -119,7 +121,8 @@ bool cairn_history_next(struct cairn_bytes *rest, struct cairn_history_row *row)
 		const char *blank = line.length ? memchr(line.data, ' ', line.length) : NULL;
 		struct cairn_bytes time = {line.data, blank ? (size_t)(blank - line.data) : 0};
 		line = cairn_bytes_skip(line, time.length);
-		if (cairn_text_seconds(time, &row->time_ns) && row->time_ns > 0 && take_numbers(&line, numbers, sizeof numbers / sizeof *numbers))
+		if (cairn_text_seconds(time, &row->time_ns) && row->time_ns > 0 &&
+		    take_numbers(&line, numbers, sizeof numbers / sizeof *numbers))
 			return true;
 	}
 	return false;

@@ -37,8 +37,8 @@ struct cairn_read_options {
 	/* And make values of what it says beyond what lives, behind the usual ones: peak_objects and peak_space, what lived at the highest
 	 * point, and slack_space, what is usable beyond what was requested. */
 	bool peak_and_slack;
-	/* Of a dump that knows it: count what lived at the highest point instead of what lives now. Threads and ages are not told apart, and
-	 * what was allocated so far has no value. */
+	/* Of a dump that knows it: count what lived at the highest point instead of what lives now. Threads and ages are not told apart,
+	 * and what was allocated so far has no value. */
 	bool at_peak;
 	/* Of a dump that knows it: count what is usable beyond what was requested, in place of the live bytes. Objects stay as they are. */
 	bool as_slack;
@@ -49,8 +49,8 @@ struct cairn_read_options {
 	bool mapped_resident; /* only the resident part of it, where that is known */
 	/* Keep what was freed of each stack, and how old each live sample is. */
 	bool with_freed;
-	/* And make values of it, behind the usual ones: freed_objects, freed_space and freed_lifetime (the sum over objects, in nanoseconds),
-	 * and of what lives, inuse_usable. */
+	/* And make values of it, behind the usual ones: freed_objects, freed_space and freed_lifetime (the sum over objects, in
+	 * nanoseconds), and of what lives, inuse_usable. */
 	bool all_values;
 	/* Count only what is at least and at most so old, in microseconds; 0 is no limit. What was allocated so far then has no value. */
 	uint64_t older_us, younger_us;

@@ -134,10 +134,12 @@ void cairn_flamebearer_make(struct cairn_flamebearer *flame, const struct cairn_
 		for (size_t i = 0; i < count; i++) {
 			struct box *box = &boxes[row[i].node];
 			if (row[i].other) {
-				put_box(flame, depth, ends, box->other_start, box->other, box->other, cairn_strings_add_text(&flame->names, "other"));
+				put_box(flame, depth, ends, box->other_start, box->other, box->other,
+					cairn_strings_add_text(&flame->names, "other"));
 				continue;
 			}
-			uint32_t name = row[i].node == 0 ? total_name : cairn_strings_add(&flame->names, cairn_tree_name(tree, row[i].node));
+			uint32_t name =
+				row[i].node == 0 ? total_name : cairn_strings_add(&flame->names, cairn_tree_name(tree, row[i].node));
 			put_box(flame, depth, ends, box->start, box->total, box->self, name);
 			below += place_children(tree, boxes, row[i].node, next + below);
 		}

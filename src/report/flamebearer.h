@@ -1,8 +1,8 @@
 /* flamebearer.h - a call tree as Pyroscope's clients draw it: rows of boxes, from the root down.
  *
- * A box is a few numbers: where it begins, as the distance from the end of the box before it in its row, its total, its self, and the number
- * of its name. With a base a box has the first three twice, for the base and for what there is now. The children of a box begin where its
- * self ends. All numbers are whole: selfs are rounded, and totals are sums of them, so that no box reaches beyond its parent.
+ * A box is a few numbers: where it begins, as the distance from the end of the box before it in its row, its total, its self, and the
+ * number of its name. With a base a box has the first three twice, for the base and for what there is now. The children of a box begin
+ * where its self ends. All numbers are whole: selfs are rounded, and totals are sums of them, so that no box reaches beyond its parent.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_REPORT_FLAMEBEARER_H
 #define CAIRN_REPORT_FLAMEBEARER_H

@@ -83,8 +83,9 @@ const char *cairn_head_type(const struct cairn_view *view)
 const char *cairn_head_title(const struct cairn_view *view)
 {
 	static const char *const titles[][6] = {
-		{"inuse_space", "live memory", "live memory at its highest point", "slack: what live objects can hold beyond what was requested",
-		 "memory mapped by the service itself", "free memory in slabs that live objects keep"},
+		{"inuse_space", "live memory", "live memory at its highest point",
+		 "slack: what live objects can hold beyond what was requested", "memory mapped by the service itself",
+		 "free memory in slabs that live objects keep"},
 		{"inuse_objects", "live objects", "live objects at the highest point of memory", "live objects",
 		 "mappings by the service itself", "live objects"},
 		{"alloc_space", "allocated memory", "allocated memory", "allocated memory", "allocated memory", "allocated memory"},
@@ -94,7 +95,11 @@ const char *cairn_head_title(const struct cairn_view *view)
 	const char *type = cairn_head_type(view);
 	for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
 		if (strcmp(type, titles[i][0]) == 0)
-			return titles[i][profile->as_fragmentation ? 5 : profile->as_mapped ? 4 : profile->as_slack ? 3 : profile->at_peak ? 2 : 1];
+			return titles[i][profile->as_fragmentation ? 5
+					 : profile->as_mapped	   ? 4
+					 : profile->as_slack	   ? 3
+					 : profile->at_peak	   ? 2
+								   : 1];
 	return type;
 }
 
@@ -157,7 +162,8 @@ bool cairn_head_coverage(const struct cairn_view *view, char *out, size_t size)
 		return true;
 	}
 	if (profile->allocated_bytes <= 0) {
-		snprintf(out, size, "%s sampled since %s; what was allocated before is not included", cairn_text_human(view->total, sampled), since);
+		snprintf(out, size, "%s sampled since %s; what was allocated before is not included",
+			 cairn_text_human(view->total, sampled), since);
 		return true;
 	}
 	snprintf(out, size, "%s sampled since %s, of %s live", cairn_text_human(view->total, sampled), since,
@@ -204,7 +210,8 @@ void cairn_head_text(struct cairn_view *view, const struct cairn_shape *shape, s
 {
 	const struct cairn_profile *profile = view->profile;
 	char text[32];
-	cairn_utf8_show(out, profile->process ? cairn_strings_bytes(&profile->strings, profile->process) : cairn_bytes_of("unknown process"));
+	cairn_utf8_show(out,
+			profile->process ? cairn_strings_bytes(&profile->strings, profile->process) : cairn_bytes_of("unknown process"));
 	if (profile->process_id)
 		cairn_buffer_format(out, ", process %llu", (unsigned long long)profile->process_id);
 	cairn_buffer_format(out, ", %s", profile->format);

@@ -61,7 +61,8 @@ static void read_allocator(struct cairn_bill_facts *facts, const struct cairn_tr
 {
 	facts->page = number(trailer, "arenas.page");
 	facts->allocated = number(trailer, "stats.allocated");
-	facts->large = cairn_trailer_value(trailer, "stats.large.allocated").length ? number(trailer, "stats.large.allocated") : facts->allocated;
+	facts->large =
+		cairn_trailer_value(trailer, "stats.large.allocated").length ? number(trailer, "stats.large.allocated") : facts->allocated;
 	facts->active = number(trailer, "stats.active");
 	facts->mapped = number(trailer, "stats.mapped");
 	facts->retained = number(trailer, "stats.retained");
@@ -92,7 +93,8 @@ static enum cairn_bill_malloc find_malloc(struct cairn_bytes object)
 
 void cairn_bill_facts_malloc(struct cairn_bill_facts *facts, const struct cairn_trailer *trailer)
 {
-	static const char *const kinds[] = {[CAIRN_BILL_GLIBC] = "glibc", [CAIRN_BILL_TCMALLOC] = "tcmalloc", [CAIRN_BILL_MIMALLOC] = "mimalloc"};
+	static const char *const kinds[] = {
+		[CAIRN_BILL_GLIBC] = "glibc", [CAIRN_BILL_TCMALLOC] = "tcmalloc", [CAIRN_BILL_MIMALLOC] = "mimalloc"};
 	struct cairn_bytes kind = cairn_trailer_value(trailer, "malloc.kind");
 	for (int i = CAIRN_BILL_GLIBC; i <= CAIRN_BILL_MIMALLOC; i++)
 		if (cairn_bytes_equal(kind, cairn_bytes_of(kinds[i]))) {
@@ -164,8 +166,10 @@ void cairn_bill_facts_profile(struct cairn_bill_facts *facts, const struct cairn
 		const double *values = cairn_profile_values(profile, i);
 		double sampled = profile->sampled ? profile->sampled[i] : 0;
 		facts->profile_bytes += values[space];
-		cairn_spread_add(&spread, cairn_spread_of(values[space], cairn_profile_weight(profile, space, values[space], values[objects])));
-		if (!(sampled > 0) || !(values[objects] > 0) || profile->has_ages) /* Cairn's own engine gives samples no pages of their own */
+		cairn_spread_add(&spread,
+				 cairn_spread_of(values[space], cairn_profile_weight(profile, space, values[space], values[objects])));
+		if (!(sampled > 0) || !(values[objects] > 0) ||
+		    profile->has_ages) /* Cairn's own engine gives samples no pages of their own */
 			continue;
 		double mean = values[space] / values[objects];
 		if (mean > small_most)
@@ -269,8 +273,8 @@ static void split_allocator(struct cairn_bill *bill, const struct cairn_bill_fac
 	}
 	/* What the allocator allocates for itself is mostly room in thread caches: for every size, of which a thread uses few. */
 	take_off(bill, CAIRN_BILL_METADATA, facts->internal, &missing);
-	/* Thread caches are filled ahead, and new pages are used bit by bit. Small live objects lie close together, and who asks for one writes
-	 * to it. */
+	/* Thread caches are filled ahead, and new pages are used bit by bit. Small live objects lie close together, and who asks for one
+	 * writes to it. */
 	take_off_evenly(bill, large, &missing);
 	for (size_t i = 0; i < sizeof takeable / sizeof *takeable; i++)
 		take_off(bill, takeable[i], most, &missing);
@@ -278,7 +282,8 @@ static void split_allocator(struct cairn_bill *bill, const struct cairn_bill_fac
 	bill->lines[CAIRN_BILL_ANONYMOUS] += other;
 	bill->uncertain = least_of(foreign - other, bill->untouched);
 	if (facts->smaps.huge) {
-		/* A huge page is resident as a whole: it brings what lies beside touched memory, given back or not yet used for metadata. */
+		/* A huge page is resident as a whole: it brings what lies beside touched memory, given back or not yet used for
+		 * metadata. */
 		uint64_t metadata = less(facts->mapped, facts->active + facts->dirty + facts->muzzy);
 		bill->lines[CAIRN_BILL_RETAINED] = least_of(surplus - other, facts->retained);
 		surplus -= other + bill->lines[CAIRN_BILL_RETAINED];
@@ -407,8 +412,8 @@ static bool is_split(const struct cairn_bill_facts *facts)
 	return !facts->has_allocator && facts->malloc && (facts->has_profile || facts->has_malloc);
 }
 
-/* What was allocated before sampling began and is still there: of the memory that malloc hands out of, what the profile does not know of, at
- * most as much as there was then. Where the allocator keeps no count, that includes what it has kept of freed memory since. */
+/* What was allocated before sampling began and is still there: of the memory that malloc hands out of, what the profile does not know of,
+ * at most as much as there was then. Where the allocator keeps no count, that includes what it has kept of freed memory since. */
 static void split_before(struct cairn_bill *bill, const struct cairn_bill_facts *facts)
 {
 	static const enum cairn_bill_line own[] = {CAIRN_BILL_HEAP, CAIRN_BILL_ARENA, CAIRN_BILL_ANONYMOUS}, counted[] = {CAIRN_BILL_LIVE},
@@ -429,8 +434,8 @@ static void split_before(struct cairn_bill *bill, const struct cairn_bill_facts 
 
 void cairn_bill_make(struct cairn_bill *bill, const struct cairn_bill_facts *facts)
 {
-	/* Where the allocator's memory may be, the likeliest first: on a machine that never overcommits jemalloc reserves what it maps, and its
-	 * mappings look like any; with dss:primary it grows the heap. */
+	/* Where the allocator's memory may be, the likeliest first: on a machine that never overcommits jemalloc reserves what it maps, and
+	 * its mappings look like any; with dss:primary it grows the heap. */
 	static const struct {
 		enum cairn_bill_line line;
 		enum cairn_smaps_kind kind;

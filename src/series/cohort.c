@@ -38,8 +38,10 @@ static size_t find_instants(const struct cairn_cohort_grid *grid, enum cairn_coh
 	size_t count = 0, at = 0;
 	int64_t zero = axis == CAIRN_COHORT_AGE ? start_ns : 0;
 	/* Half an interval beyond the ends is near enough: instances are not looked at in step. */
-	int64_t slack = series->point_count > 1 ? (series->points[series->point_count - 1].origin.time_ns - series->points[0].origin.time_ns) /
-							 (int64_t)(2 * (series->point_count - 1)) : 0;
+	int64_t slack = series->point_count > 1
+				? (series->points[series->point_count - 1].origin.time_ns - series->points[0].origin.time_ns) /
+					  (int64_t)(2 * (series->point_count - 1))
+				: 0;
 	for (size_t step = 0; step < grid->steps; step++) {
 		int64_t time = instant(grid, axis, step) + zero;
 		if (series->point_count < 2 || time < series->points[0].origin.time_ns - slack ||

@@ -10,8 +10,9 @@
  * each instance does after its start, as filling caches: when instances are restarted one after the other, some cache always fills. A
  * path grows only where it does by both.
  *
- * Where the load of all instances rises, all their paths rise. The *tide* of a release is the median over its largest paths of what each is,
- * by the clock, as a multiple of what it is on average; a path grows only where a good part of its rise is left when the tide is taken off.
+ * Where the load of all instances rises, all their paths rise. The *tide* of a release is the median over its largest paths of what each
+ * is, by the clock, as a multiple of what it is on average; a path grows only where a good part of its rise is left when the tide is taken
+ * off.
  *
  * The instances count as repetitions beside that: the mean of their own rates must differ from nothing by Student's test, so that no few
  * of them can speak for all.
@@ -41,7 +42,8 @@ struct cairn_cohort_cover {
 
 struct cairn_cohort {
 	uint32_t path, release;
-	double increments[CAIRN_COHORT_AXES][CAIRN_COHORT_STEPS]; /* sums over instances; that of the first instant is what they held then */
+	double increments[CAIRN_COHORT_AXES]
+			 [CAIRN_COHORT_STEPS]; /* sums over instances; that of the first instant is what they held then */
 	double rates, squares;  /* sums over instances: bytes per hour, and its square */
 	double noise;           /* the sum of the variances that the dumps of each say its rate has */
 	size_t rising, falling; /* instances */
@@ -96,8 +98,8 @@ struct cairn_cohort_verdict {
 struct cairn_cohort_verdict cairn_cohort_judge(struct cairn_cohort_judge *judge, const struct cairn_cohort *cohort, size_t comparisons);
 
 /* On how many of INSTANCES the path grows, where it grows: as many as make it likely that so many rise and so many fall. DEVIATION is how
- * far the rate of an instance on which it does not grow scatters around nothing. LEVELS are what the COUNT instances that have the path hold
- * of it: those with more grow faster, and scatter more. */
+ * far the rate of an instance on which it does not grow scatters around nothing. LEVELS are what the COUNT instances that have the path
+ * hold of it: those with more grow faster, and scatter more. */
 double cairn_cohort_growing(const struct cairn_cohort *cohort, size_t instances, double deviation, const double *levels, size_t count);
 
 #endif

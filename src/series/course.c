@@ -40,10 +40,8 @@ enum { points_for_change = 12, points_for_step = 5 };
 static const double priors[CAIRN_COURSE_KINDS] = {
 	[CAIRN_COURSE_FLAT] = 1,     [CAIRN_COURSE_LINE] = 0.3,    [CAIRN_COURSE_BEGAN] = 0.15, [CAIRN_COURSE_BENT] = 0.05,
 	[CAIRN_COURSE_WARMED] = 0.1, [CAIRN_COURSE_LIFTED] = 0.05, [CAIRN_COURSE_STOPPED] = 0.1, [CAIRN_COURSE_STEP] = 0.1,
-	[CAIRN_COURSE_FILLING] = 0.18, [CAIRN_COURSE_SLOW] = 0.15,
+	[CAIRN_COURSE_FILLING] = 0.15, [CAIRN_COURSE_SLOW] = 0.15,
 };
-/* Few dumps cannot tell a line from what fills up within them, so that what is believed before would decide: then it is the line. */
-static const double filling_in_few = 0.5;
 
 /* Time constants of filling as shares of the longest run. What is slower than the run cannot be told from a line within it: such a course
  * speaks neither for filling nor for growing, but for how far the level may be. */
@@ -151,8 +149,7 @@ static void list_courses(struct cairn_courses *courses)
 		for (size_t i = 0; i < sizeof time_constants / sizeof *time_constants; i++) {
 			bool slow = time_constants[i] > 1;
 			if (time_constants[i] * span > 0.7 * interval)
-				add_course(courses, slow ? CAIRN_COURSE_SLOW : CAIRN_COURSE_FILLING, 0, time_constants[i] * span,
-					   (slow || changes ? 1 : filling_in_few) / 6.0);
+				add_course(courses, slow ? CAIRN_COURSE_SLOW : CAIRN_COURSE_FILLING, 0, time_constants[i] * span, 1 / 6.0);
 		}
 		for (size_t i = 0; changes && i < sizeof warm_constants / sizeof *warm_constants; i++)
 			if (warm_constants[i] * span > 0.7 * interval)

@@ -9,8 +9,8 @@
  * moderately sure together are very sure. That a path grows, rather than fills up or has stopped, each instance is sure of by itself; the
  * odds of several are multiplied.
  *
- * Of many instances that share what they do, all may look alike and be misjudged alike. So with many, an instance counts only where it differs
- * from the others of its release: its rate lies far above what is usual among them for what it holds.
+ * Of many instances that share what they do, all may look alike and be misjudged alike. So with many, an instance counts only where it
+ * differs from the others of its release: its rate lies far above what is usual among them for what it holds.
  *
  * The second looks at the mean course of all instances of a release (cohort.h), which shows what none of them can be sure of.
  *

@@ -132,7 +132,8 @@ void cairn_timeline_make(struct cairn_timeline *timeline, const struct cairn_ser
 		if (p < own)
 			add_layer(timeline, peaks[p].path);
 		else if (p == own)
-			add_layer(timeline, CAIRN_NONE)->name = cairn_bytes_of(cairn_arena_format(&timeline->arena, "%zu other call paths", count - own));
+			add_layer(timeline, CAIRN_NONE)->name =
+				cairn_bytes_of(cairn_arena_format(&timeline->arena, "%zu other call paths", count - own));
 		cairn_series_paths_values(&timeline->paths, peaks[p].path, values);
 		cairn_series_values_add(timeline->layers[timeline->layer_count - 1].values, values, points);
 		cairn_series_values_add(timeline->totals, values, points);

@@ -67,7 +67,7 @@ static size_t add_path(struct world *world, size_t number, bool grows, size_t pa
 {
 	struct sim_path path = {.grows = grows, .parent = parent};
 	path.parts[0] = (struct sim_part){.size = world->period, .sampled = 1, .share = 1};
-	sim_add_path(&world->profile, &path, number, world->period);
+	sim_add_path(&world->profile, &path, NULL, number, world->period);
 	size_t sample = world->profile.sample_count - 1;
 	world->profile.values[2 * sample] = world->profile.values[2 * sample + 1] = 0;
 	return sample;

@@ -300,6 +300,7 @@ cp leaky bin/leaky-service
 "$cairn" run -q --period 32K -- bin/leaky-service 300 >/dev/null 2>&1 &
 children+=($!)
 wait_for 20 pgrep -x leaky-service
+wait_for 20 "$cairn" status "$(pgrep -x leaky-service)"
 serve --every 300ms leaky-service
 wait_for 30 state_is sampling
 wait_for 30 dumps_are 2
@@ -348,7 +349,10 @@ holds 'a dump that is written later is shown' wait_for 30 dumps_are 4
 sed '/^# cairn section samples/,/^# cairn trailer/{/^# cairn trailer/!d}' dumps/3.heap |
 	sed 's/^# cairn time .*/# cairn time 1700000001.000000000/' >dumps/.part
 mv dumps/.part dumps/plain.heap
-holds 'and one that knows neither ages nor a peak is one more, and no new beginning' wait_for 30 dumps_are 5
+{ printf 'heap_v2/32768\n  t*: 0: 0 [0: 0]\n'; sed -n '/^MAPPED_LIBRARIES/,/^# cairn section/{/^# cairn section/!p}' dumps/3.heap; sed -n '/^# cairn trailer/,$p' dumps/3.heap; } |
+	sed 's/^# cairn time .*/# cairn time 1700000002.000000000/' >dumps/.part
+mv dumps/.part dumps/nothing.heap
+holds 'one that knows neither ages nor a peak, and one of nothing, are two more and no new beginning' wait_for 30 dumps_are 6
 ln -s /etc/passwd dumps/link.heap
 head -c 300 dumps/older.heap >dumps/cut.heap
 printf 'heap_v2/\xff\xff\n@ 0x1\n' >dumps/broken.heap

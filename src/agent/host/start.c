@@ -247,7 +247,8 @@ static void see_sample(void)
 {
 	if (cairn_agent.owner != getpid())
 		return;
-	if (cairn_clock_ns() - child.forked_ns >= (int64_t)fork_pause_ms * 1000000 || atomic_fetch_add(&child.samples, 1) + 1 >= early_samples) {
+	if (cairn_clock_ns() - child.forked_ns >= (int64_t)fork_pause_ms * 1000000 ||
+	    atomic_fetch_add(&child.samples, 1) + 1 >= early_samples) {
 		cairn_sampler_resume_early();
 		start_in_child();
 	}
@@ -301,7 +302,8 @@ __attribute__((destructor)) static void at_exit(void)
 
 static void read_config(struct cairn_config *config)
 {
-	const char *path = secure_getenv("CAIRN_CONFIG"), *text = secure_getenv("CAIRN_CONF"), *folder = secure_getenv("RW_HEAP_PROFILING_DIR");
+	const char *path = secure_getenv("CAIRN_CONFIG"), *text = secure_getenv("CAIRN_CONF"),
+		   *folder = secure_getenv("RW_HEAP_PROFILING_DIR");
 	const char *tool = secure_getenv("CAIRN_TOOL"), *limit = secure_getenv("RW_TOTAL_MEMORY_BYTES");
 	if (path && path[0]) {
 		struct cairn_buffer file = cairn_pages(1 << 20);

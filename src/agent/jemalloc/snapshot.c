@@ -80,7 +80,8 @@ static struct cairn_snapshot *take(struct cairn_snapshots *snapshots, struct cai
 	struct cairn_snapshot *snapshot = cairn_pages_map(sizeof *snapshot);
 	if (!snapshot)
 		cairn_fail_errno(error, "no memory for a snapshot");
-	if (!snapshot || !cairn_scratch_open(&scratch, snapshots->folder, cairn_profiler_engine(snapshots->profiler)->dumps_by_name, error)) {
+	if (!snapshot ||
+	    !cairn_scratch_open(&scratch, snapshots->folder, cairn_profiler_engine(snapshots->profiler)->dumps_by_name, error)) {
 		cairn_pages_unmap(snapshot, sizeof *snapshot);
 		return NULL;
 	}

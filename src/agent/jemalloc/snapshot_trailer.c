@@ -37,9 +37,19 @@ static void write_process(struct cairn_buffer *out)
 /* The options of the running jemalloc that determine what the numbers mean. */
 static void write_options(struct cairn_buffer *out, struct cairn_profiler *profiler)
 {
-	static const char *const bools[] = {"config.stats", "opt.prof", "opt.prof_active", "opt.prof_accum", "opt.prof_final", "opt.prof_gdump",
-					    "opt.prof_leak", "opt.prof_stats", "opt.prof_thread_active_init", "opt.background_thread", "opt.tcache",
-					    "opt.retain", "prof.active"};
+	static const char *const bools[] = {"config.stats",
+					    "opt.prof",
+					    "opt.prof_active",
+					    "opt.prof_accum",
+					    "opt.prof_final",
+					    "opt.prof_gdump",
+					    "opt.prof_leak",
+					    "opt.prof_stats",
+					    "opt.prof_thread_active_init",
+					    "opt.background_thread",
+					    "opt.tcache",
+					    "opt.retain",
+					    "prof.active"};
 	static const char *const signed_sizes[] = {"opt.lg_prof_interval", "opt.dirty_decay_ms", "opt.muzzy_decay_ms"};
 	static const char *const texts[] = {"opt.prof_prefix", "opt.thp", "opt.metadata_thp"};
 	struct cairn_jemalloc *jemalloc = &profiler->jemalloc;

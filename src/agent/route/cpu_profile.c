@@ -94,10 +94,13 @@ void cairn_cpu_greptime(struct cairn_call *call)
 {
 	struct request request = {.seconds = 5, .frequency = 99, .output = "proto"};
 	cairn_query_get(call->request->query, "output", request.output, sizeof request.output);
-	const char *wrong = !read_number(call, "seconds", seconds_most, &request.seconds) ? "seconds: a number from 1 to 3600 is expected" :
-			    !read_number(call, "frequency", CAIRN_CPU_FREQUENCY_MOST, &request.frequency) ? "frequency: a number from 1 to 10000 is expected" :
-			    strcmp(request.output, "proto") != 0 && strcmp(request.output, "text") != 0 && strcmp(request.output, "flamegraph") != 0 ?
-			    "output: unknown variant, expected one of `proto`, `text`, `flamegraph`" : NULL;
+	const char *wrong =
+		!read_number(call, "seconds", seconds_most, &request.seconds) ? "seconds: a number from 1 to 3600 is expected"
+		: !read_number(call, "frequency", CAIRN_CPU_FREQUENCY_MOST, &request.frequency)
+			? "frequency: a number from 1 to 10000 is expected"
+		: strcmp(request.output, "proto") != 0 && strcmp(request.output, "text") != 0 && strcmp(request.output, "flamegraph") != 0
+			? "output: unknown variant, expected one of `proto`, `text`, `flamegraph`"
+			: NULL;
 	if (wrong) {
 		cairn_response_text(call->response, 400, CAIRN_TEXT, "Failed to deserialize query string: %s", wrong);
 		return;
@@ -130,7 +133,9 @@ void cairn_cpu_pprof(struct cairn_call *call)
 	const char *arguments[10] = {"pprof", "--uncompressed", "--taken", taken};
 	arguments[cairn_pprof_limit_arguments(&limits, arguments, 4)] = "-";
 	enum progress progress = sample(call, &request, &profile, &error);
-	int status = progress == OVER ? cairn_answer_render_text(call, arguments, cairn_buffer_bytes(&profile), CAIRN_OCTETS, &error) : progress == BUSY ? busy_status(call) : 500;
+	int status = progress == OVER	? cairn_answer_render_text(call, arguments, cairn_buffer_bytes(&profile), CAIRN_OCTETS, &error)
+		     : progress == BUSY ? busy_status(call)
+					: 500;
 	if (progress != GOING_ON && status != 200)
 		cairn_response_text(call->response, status, CAIRN_TEXT, "%s\n", error.text);
 	cairn_buffer_free(&profile);

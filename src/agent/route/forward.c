@@ -80,7 +80,8 @@ static bool await(const struct cairn_call *call, int descriptor, short events, i
 		int count = poll(&ready, 1, poll_ms);
 		if (count > 0)
 			return true;
-		if ((count < 0 && errno != EINTR) || cairn_clock_ns() > end || (call->gone && atomic_load(call->gone)) || atomic_load(&call->agent->stop))
+		if ((count < 0 && errno != EINTR) || cairn_clock_ns() > end || (call->gone && atomic_load(call->gone)) ||
+		    atomic_load(&call->agent->stop))
 			return false;
 	}
 }
@@ -177,7 +178,8 @@ static bool receive(const struct cairn_call *call, int descriptor, int64_t end)
 	const char *type = CAIRN_TEXT;
 	for (bool first = true; cairn_text_line(&head, &line, NULL); first = false) {
 		line = cairn_text_trim(line);
-		if (first ? cairn_text_take(&line, "HTTP/1.1 ") && cairn_text_decimal(&line, &status) : cairn_text_take(&line, "Content-Type: "))
+		if (first ? cairn_text_take(&line, "HTTP/1.1 ") && cairn_text_decimal(&line, &status)
+			  : cairn_text_take(&line, "Content-Type: "))
 			type = first ? type : known_type(line);
 		else if (cairn_text_take(&line, "Content-Length: "))
 			cairn_text_decimal(&line, &length);
@@ -226,9 +228,10 @@ static void forward(struct cairn_call *call)
 		descriptor = reach_process(call->agent, pid);
 	if (descriptor < 0) {
 		cairn_response_text(call->response, 409, CAIRN_TEXT,
-				    "process %d has no agent yet: a forked process starts its agent with its first sample; until then its heap is what its "
-				    "parent had at the fork. 'cairn attach %d' starts it now%s%.300s\n", pid, pid,
-				    why.text[0] ? "; this process may not: " : "", why.text);
+				    "process %d has no agent yet: a forked process starts its agent with its first sample; until then its "
+				    "heap is what its "
+				    "parent had at the fork. 'cairn attach %d' starts it now%s%.300s\n",
+				    pid, pid, why.text[0] ? "; this process may not: " : "", why.text);
 		return;
 	}
 	if (!cairn_forward_exchange(call, descriptor, call->request->path))

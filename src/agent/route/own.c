@@ -76,9 +76,10 @@ void cairn_control_reset(struct cairn_call *call)
 		answer_command(call, false, &error);
 		return;
 	}
-	cairn_response_text(call->response, 200, CAIRN_JSON,
-			    "{\"reset\":true,\"period\":%llu,\"note\":\"all samples discarded; the profile now covers new allocations only\"}",
-			    (unsigned long long)cairn_profiler_period(&call->agent->profiler));
+	cairn_response_text(
+		call->response, 200, CAIRN_JSON,
+		"{\"reset\":true,\"period\":%llu,\"note\":\"all samples discarded; the profile now covers new allocations only\"}",
+		(unsigned long long)cairn_profiler_period(&call->agent->profiler));
 }
 
 void cairn_control_gdump(struct cairn_call *call)
@@ -109,8 +110,8 @@ void cairn_control_dump(struct cairn_call *call)
 	struct cairn_error error = {0};
 	char path[512];
 	struct cairn_snapshot *snapshot = cairn_answer_take(call, &error);
-	bool written = snapshot && cairn_dumps_write_dated(call->agent, snapshot, "manual", &(struct cairn_folder_facts){.reason = "manual"}, path,
-							   sizeof path, &error);
+	bool written = snapshot && cairn_dumps_write_dated(call->agent, snapshot, "manual",
+							   &(struct cairn_folder_facts){.reason = "manual"}, path, sizeof path, &error);
 	size_t size = snapshot ? snapshot->text.length : 0;
 	if (snapshot)
 		cairn_snapshot_release(snapshot);
@@ -182,9 +183,10 @@ void cairn_control_index(struct cairn_call *call)
 	cairn_response_start(call->response, 200, CAIRN_HTML);
 	enum cairn_profiler_state state = cairn_profiler_state(&call->agent->profiler);
 	cairn_profiler_explain(&call->agent->profiler, why.text, sizeof why.text);
-	cairn_buffer_text(body, "<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>cairn</title>\n"
-				"<style>body{font:15px sans-serif;margin:2em;max-width:70em}td{padding:.1em 1em .1em 0}code{font-size:14px}</style>\n"
-				"<h1>cairn</h1>\n<p>Heap profiling: <b>");
+	cairn_buffer_text(
+		body, "<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>cairn</title>\n"
+		      "<style>body{font:15px sans-serif;margin:2em;max-width:70em}td{padding:.1em 1em .1em 0}code{font-size:14px}</style>\n"
+		      "<h1>cairn</h1>\n<p>Heap profiling: <b>");
 	cairn_buffer_text(body, cairn_profiler_state_name(state));
 	cairn_buffer_text(body, "</b>. ");
 	append_escaped(body, why.text);

@@ -60,11 +60,13 @@ void cairn_pprof_missing(struct cairn_call *call)
 
 void cairn_go_index(struct cairn_call *call)
 {
-	cairn_response_text(call->response, 200, CAIRN_HTML,
-			    "<!DOCTYPE html>\n<title>/debug/pprof/</title>\n<a href=\"heap?debug=1\">heap</a><br>\n<a href=\"allocs?debug=1\">allocs</a><br>\n"
-			    "<a href=\"profile?seconds=5\">profile</a><br>\n"
-			    "<a href=\"goroutine\">goroutine</a>, <a href=\"mutex\">mutex</a>, <a href=\"block\">block</a> (without samples)<br>\n"
-			    "<a href=\"cmdline\">cmdline</a><br>\n<a href=\"/\">more</a>\n");
+	cairn_response_text(
+		call->response, 200, CAIRN_HTML,
+		"<!DOCTYPE html>\n<title>/debug/pprof/</title>\n<a href=\"heap?debug=1\">heap</a><br>\n<a "
+		"href=\"allocs?debug=1\">allocs</a><br>\n"
+		"<a href=\"profile?seconds=5\">profile</a><br>\n"
+		"<a href=\"goroutine\">goroutine</a>, <a href=\"mutex\">mutex</a>, <a href=\"block\">block</a> (without samples)<br>\n"
+		"<a href=\"cmdline\">cmdline</a><br>\n<a href=\"/\">more</a>\n");
 }
 
 /* Scrapers ask for what Go has and log an error where it is missing. */
@@ -87,7 +89,8 @@ bool cairn_pprof_limits(struct cairn_call *call, struct cairn_pprof_limits *limi
 			snprintf(texts[i], sizeof limits->samples, "%s", usual[i]);
 		struct cairn_bytes rest = cairn_bytes_of(texts[i]);
 		if (!cairn_text_decimal(&rest, &value) || rest.length > 0) {
-			cairn_response_text(call->response, 400, CAIRN_TEXT, "invalid value for \"%s\": use a number, or 0 for no limit\n", keys[i]);
+			cairn_response_text(call->response, 400, CAIRN_TEXT, "invalid value for \"%s\": use a number, or 0 for no limit\n",
+					    keys[i]);
 			return false;
 		}
 	}
@@ -115,7 +118,8 @@ static void answer_go(struct cairn_call *call, bool allocs)
 	if (!call->base && cairn_query_get(call->request->query, "seconds", text, sizeof text)) {
 		struct cairn_bytes rest = cairn_bytes_of(text);
 		if (!cairn_text_decimal(&rest, &seconds) || rest.length > 0 || seconds > seconds_maximum) {
-			cairn_response_text(call->response, 400, CAIRN_TEXT, "invalid value for \"seconds\": use a number up to %d\n", seconds_maximum);
+			cairn_response_text(call->response, 400, CAIRN_TEXT, "invalid value for \"seconds\": use a number up to %d\n",
+					    seconds_maximum);
 			return;
 		}
 	}
@@ -147,7 +151,8 @@ static void answer_go(struct cairn_call *call, bool allocs)
 		arguments[count++] = "/dev/fd/3";
 	}
 	arguments[count++] = "-";
-	int status = cairn_answer_render(call, arguments, snapshot->descriptor, call->base ? call->base->descriptor : -1, CAIRN_OCTETS, &error);
+	int status =
+		cairn_answer_render(call, arguments, snapshot->descriptor, call->base ? call->base->descriptor : -1, CAIRN_OCTETS, &error);
 	cairn_snapshot_release(snapshot);
 	if (status != 200)
 		cairn_response_text(call->response, status, CAIRN_TEXT, "%s\n", error.text);

@@ -47,7 +47,8 @@ const struct cairn_route cairn_routes[] = {
 	{"GET", "/debug/pprof/heap_list", cairn_tikv_list, work, small, "list these dumps; heap?name=N fetches one"},
 	/* Go */
 	{"GET", "/debug/pprof/", cairn_go_index, 0, small, "a page of links"},
-	{"GET", "/debug/pprof/heap", cairn_go_heap, work, small, "the heap profile for pprof; ?seconds=N&max_samples=N&max_bytes=N, ?debug=1"},
+	{"GET", "/debug/pprof/heap", cairn_go_heap, work, small,
+	 "the heap profile for pprof; ?seconds=N&max_samples=N&max_bytes=N, ?debug=1"},
 	{"GET", "/debug/pprof/allocs", cairn_go_allocs, work, small, "the same, showing all allocations first"},
 	{"GET", "/debug/pprof/profile", cairn_cpu_pprof, work, small, "a CPU profile for pprof; ?seconds=5&frequency=99"},
 	{"GET", "/debug/pprof/{goroutine,mutex,block}", cairn_go_empty, 0, small, "a profile without samples, for scrapers"},
@@ -61,8 +62,8 @@ const struct cairn_route cairn_routes[] = {
 	{"GET", BASES "/pprof/cmdline", cairn_pprof_cmdline, 0, small, "the command line"},
 	{"GET", BASES "/pprof/symbol", cairn_pprof_symbol_count, 0, small, "can addresses be named?"},
 	{"POST", BASES "/pprof/symbol", cairn_pprof_symbol, work, addresses, "names of the addresses in the body"},
-	{"GET", BASES "/pprof/{contention,pmuprofile,wall,filteredprofile,censusprofile}", cairn_pprof_missing,
-	 CAIRN_ROUTE_LAST, small, NULL},
+	{"GET", BASES "/pprof/{contention,pmuprofile,wall,filteredprofile,censusprofile}", cairn_pprof_missing, CAIRN_ROUTE_LAST, small,
+	 NULL},
 	/* Cairn */
 	{"GET", "/cairn/status", cairn_control_status, 0, small, "everything about the profiler and the agent, in JSON; ?format=text"},
 	{"POST", "/cairn/activate", cairn_control_activate, 0, small, "start sampling"},
@@ -147,8 +148,8 @@ const struct cairn_route *cairn_route_find(struct cairn_bytes method, struct cai
 	if (other->flags & CAIRN_ROUTE_USERVER)
 		cairn_userver_wrong_method(response, method);
 	else
-		cairn_response_text(response, 405, CAIRN_TEXT, "%.*s answers %s, not %.*s\n", (int)(path.length < 200 ? path.length : 200), path.data,
-				    allow, (int)(method.length < 20 ? method.length : 20), method.data);
+		cairn_response_text(response, 405, CAIRN_TEXT, "%.*s answers %s, not %.*s\n", (int)(path.length < 200 ? path.length : 200),
+				    path.data, allow, (int)(method.length < 20 ? method.length : 20), method.data);
 	cairn_response_header(response, "Allow", allow);
 	return NULL;
 }

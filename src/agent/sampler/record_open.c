@@ -21,8 +21,10 @@ static void lay_out(struct cairn_ledger_header *header, uint64_t size)
 {
 	struct cairn_ledger_area *areas = header->areas;
 	areas[CAIRN_LEDGER_TEXT] = (struct cairn_ledger_area){.size = 1, .count = (uint32_t)(size / 64)};
-	areas[CAIRN_LEDGER_MODULES] = (struct cairn_ledger_area){.size = sizeof(struct cairn_ledger_module), .count = (uint32_t)(size >> 14)};
-	areas[CAIRN_LEDGER_THREADS] = (struct cairn_ledger_area){.size = sizeof(struct cairn_ledger_thread), .count = (uint32_t)(size >> 12)};
+	areas[CAIRN_LEDGER_MODULES] =
+		(struct cairn_ledger_area){.size = sizeof(struct cairn_ledger_module), .count = (uint32_t)(size >> 14)};
+	areas[CAIRN_LEDGER_THREADS] =
+		(struct cairn_ledger_area){.size = sizeof(struct cairn_ledger_thread), .count = (uint32_t)(size >> 12)};
 	areas[CAIRN_LEDGER_HISTORY] = (struct cairn_ledger_area){.size = sizeof(struct cairn_ledger_row), .count = (uint32_t)(size >> 11)};
 	uint64_t left = size * 7 / 8;
 	uint32_t samples = power_within(left / 3 / (sizeof(struct cairn_ledger_sample) + 8));
@@ -56,7 +58,6 @@ static void *map_named(size_t bytes, int *descriptor)
 	    fcntl(made, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) {
 		void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, made, 0);
 		if (memory != MAP_FAILED) {
-			cairn_pages_touch(memory, bytes);
 			*descriptor = made;
 			return memory;
 		}

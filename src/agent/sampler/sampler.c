@@ -296,7 +296,8 @@ enum { resident_pages_most = 1 << 20, slabs_most = 256 };
  * slab it describes as it is now. Any other address could crash it. So only where its malloc is the one that the hooks are in front of. */
 static bool find_slabs(const void *context, const uint64_t *addresses, size_t count, struct cairn_ledger_slab *slabs)
 {
-	static_assert(sizeof(struct cairn_ledger_slab) == 3 * sizeof(size_t) && sizeof *addresses == sizeof(void *), "as jemalloc has them");
+	static_assert(sizeof(struct cairn_ledger_slab) == 3 * sizeof(size_t) && sizeof *addresses == sizeof(void *),
+		      "as jemalloc has them");
 	const struct cairn_jemalloc *jemalloc = context;
 	size_t size = count * sizeof *slabs;
 	uint64_t copies[slabs_most];

@@ -202,8 +202,8 @@ static bool read_call(int pid, int tid, struct cairn_machine_call *call)
 		return false;
 	bool read = fgets(text, sizeof text, file) != NULL;
 	fclose(file);
-	if (read && sscanf(text, "%ld %llx %llx %llx %llx %llx %llx %llx %llx", &call->number, &values[0], &values[1], &values[2], &values[3],
-			   &values[4], &values[5], &values[6], &values[7]) == 9) {
+	if (read && sscanf(text, "%ld %llx %llx %llx %llx %llx %llx %llx %llx", &call->number, &values[0], &values[1], &values[2],
+			   &values[3], &values[4], &values[5], &values[6], &values[7]) == 9) {
 		for (int i = 0; i < 6; i++)
 			call->arguments[i] = values[i];
 		call->sp = values[6];
@@ -321,12 +321,16 @@ static bool await_return(struct attempt *attempt, int tid, struct cairn_machine_
 			return true;
 		if (cairn_clock_ns() > until && take_back(attempt, tid)) {
 			clean_slot(attempt);
-			return cairn_fail(error, "thread %d of process %d had to wait inside its allocator or loader for more than %d s, and was put back "
-					  "to where it was; nothing was loaded", tid, pid, borrow_ms / 1000);
+			return cairn_fail(
+				error,
+				"thread %d of process %d had to wait inside its allocator or loader for more than %d s, and was put back "
+				"to where it was; nothing was loaded",
+				tid, pid, borrow_ms / 1000);
 		}
 		if (cairn_clock_ns() > until + call_ms * millisecond)
-			return cairn_fail(error, "thread %d of process %d has not returned from the loader within %d s; it goes on by itself", tid, pid,
-					  (borrow_ms + call_ms) / 1000);
+			return cairn_fail(error,
+					  "thread %d of process %d has not returned from the loader within %d s; it goes on by itself", tid,
+					  pid, (borrow_ms + call_ms) / 1000);
 		pause_us(50);
 	}
 }
@@ -346,8 +350,11 @@ static bool await_result(struct attempt *attempt, int tid, struct cairn_error *e
 			return cairn_fail(error, "process %d ended meanwhile", pid);
 		injection->waits = mailbox.state != CAIRN_MACHINE_DONE && cairn_clock_ns() > until;
 		if (injection->waits)
-			return cairn_fail(error, "the loader of process %d is busy: another thread has held its lock for %d s. No thread of the program was "
-					  "kept waiting; try again later", pid, call_ms / 1000);
+			return cairn_fail(
+				error,
+				"the loader of process %d is busy: another thread has held its lock for %d s. No thread of the program was "
+				"kept waiting; try again later",
+				pid, call_ms / 1000);
 	}
 	injection->result = mailbox.result;
 	size_t length = cairn_subject_read(attempt->subject, attempt->mailbox + sizeof mailbox, injection->description, attempt->text_most);
@@ -390,10 +397,12 @@ bool cairn_inject_await_turn(const struct cairn_subject *subject, struct cairn_e
 		if (mailbox.magic != cairn_machine_magic || (!busy && looked))
 			return true;
 		if (!busy) {
-			pause_us(200000); /* a command that was killed has left its code, and a thread may be at the first or the last of it */
+			pause_us(200000); /* a command that was killed has left its code, and a thread may be at the first or the last of
+					   * it */
 			looked = true;
 		} else if (cairn_clock_ns() > until) {
-			return cairn_fail(error, "an earlier 'cairn attach' still waits for the loader of process %d; try again later", subject->pid);
+			return cairn_fail(error, "an earlier 'cairn attach' still waits for the loader of process %d; try again later",
+					  subject->pid);
 		}
 	}
 }
@@ -413,8 +422,8 @@ static bool prepare(struct attempt *attempt, size_t threads, struct cairn_error 
 	attempt->parameters = (struct cairn_machine_parameters){
 		.memory_size = memory_size,
 		.save_size = save_size,
-		.blocked = ~(1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1) | 1ull << (SIGILL - 1) | 1ull << (SIGFPE - 1) | 1ull << (SIGTRAP - 1) |
-			     1ull << (SIGSYS - 1)),
+		.blocked = ~(1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1) | 1ull << (SIGILL - 1) | 1ull << (SIGFPE - 1) |
+			     1ull << (SIGTRAP - 1) | 1ull << (SIGSYS - 1)),
 		.errno_location = find_function(subject, "__errno_location"),
 		.function = injection->function,
 		.arguments = {injection->arguments[0], injection->arguments[1], injection->arguments[2]},
@@ -458,9 +467,10 @@ static bool inject(const struct cairn_subject *subject, struct cairn_injection *
 				return await_result(&attempt, threads[i].tid, error);
 		}
 	}
-	return cairn_fail(error, "no thread of process %d was seen outside of its allocator, the loader and signal handlers within %d s (the "
-			  "last was in %s); nothing was changed", subject->pid,
-			  (int)((until - began) / millisecond / 1000), attempt.why[0] ? attempt.why : "a system call");
+	return cairn_fail(error,
+			  "no thread of process %d was seen outside of its allocator, the loader and signal handlers within %d s (the "
+			  "last was in %s); nothing was changed",
+			  subject->pid, (int)((until - began) / millisecond / 1000), attempt.why[0] ? attempt.why : "a system call");
 }
 
 bool cairn_inject(const struct cairn_subject *subject, struct cairn_injection *injection, struct cairn_error *error)

@@ -51,7 +51,8 @@ static struct cairn_elf *open_module(const struct cairn_subject *subject, const 
 	snprintf(path, sizeof path, "/proc/%d/root%s", subject->pid, module->path);
 	if (stat(path, &status) == 0 && S_ISREG(status.st_mode) && (uint64_t)status.st_ino == inode)
 		return cairn_elf_open(path, NULL);
-	snprintf(path, sizeof path, "/proc/%d/map_files/%llx-%llx", subject->pid, (unsigned long long)module->start, (unsigned long long)end);
+	snprintf(path, sizeof path, "/proc/%d/map_files/%llx-%llx", subject->pid, (unsigned long long)module->start,
+		 (unsigned long long)end);
 	return cairn_elf_open(path, NULL);
 }
 
@@ -100,7 +101,8 @@ static void classify(struct cairn_subject *subject, struct cairn_subject_module 
 		module->kind = CAIRN_SUBJECT_PROGRAM;
 		struct cairn_bytes bytes = module->elf ? module->elf->file.bytes : (struct cairn_bytes){"", 0};
 		subject->allocator_inside = defines || !module->elf || memmem(bytes.data, bytes.length, "<jemalloc>", 10) ||
-					    memmem(bytes.data, bytes.length, "tcmalloc", 8) || memmem(bytes.data, bytes.length, "mimalloc", 8);
+					    memmem(bytes.data, bytes.length, "tcmalloc", 8) ||
+					    memmem(bytes.data, bytes.length, "mimalloc", 8);
 	} else if (starts(name, "libc.so") || starts(name, "libc-2.")) {
 		module->kind = CAIRN_SUBJECT_LIBC;
 	} else if (starts(name, "ld-linux") || starts(name, "ld-2.") || starts(name, "ld-musl") || starts(name, "ld.so")) {
@@ -252,8 +254,8 @@ uint64_t cairn_subject_room_in_data(const struct cairn_subject *subject, size_t 
 {
 	for (size_t i = 0; i < subject->count; i++) {
 		const struct cairn_subject_module *module = &subject->modules[i];
-		if (!module->elf || !module->elf->segment_count || module->kind == CAIRN_SUBJECT_LOADER || module->kind == CAIRN_SUBJECT_PROGRAM ||
-		    module->kind == CAIRN_SUBJECT_AGENT)
+		if (!module->elf || !module->elf->segment_count || module->kind == CAIRN_SUBJECT_LOADER ||
+		    module->kind == CAIRN_SUBJECT_PROGRAM || module->kind == CAIRN_SUBJECT_AGENT)
 			continue;
 		/* The last is the data, of every library that has any. */
 		const struct cairn_elf_segment *segment = &module->elf->segments[module->elf->segment_count - 1];
@@ -274,7 +276,8 @@ uint64_t cairn_subject_room_in_code(const struct cairn_subject *subject, size_t 
 			continue;
 		for (size_t k = 0; k < module->elf->segment_count; k++) {
 			const struct cairn_elf_segment *segment = &module->elf->segments[k];
-			uint64_t room = segment->executable && segment->memory_size == segment->file_size ? room_behind(module, segment, size) : 0;
+			uint64_t room =
+				segment->executable && segment->memory_size == segment->file_size ? room_behind(module, segment, size) : 0;
 			if (!room || n-- > 0)
 				continue;
 			struct cairn_bytes file = module->elf->file.bytes;

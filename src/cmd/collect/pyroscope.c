@@ -74,7 +74,8 @@ static void write_part(struct cairn_buffer *query, const char *key, const char *
 static void write_query(const struct labels *labels, const char *time, struct cairn_buffer *query)
 {
 	static const char *const services[] = {"service_name", "service", NULL}, *const versions[] = {"version", "service_version", NULL};
-	static const char *const hosts[] = {"host", "hostname", "pod", "instance", NULL}, *const *const used[] = {services, versions, hosts};
+	static const char *const hosts[] = {"host", "hostname", "pod", "instance", NULL}, *const *const used[] = {services, versions,
+														  hosts};
 	static const char *const keys[] = {"service", "version", "host"};
 	for (size_t i = 0; i < 3; i++)
 		write_part(query, keys[i], first_of(labels, used[i]));
@@ -234,7 +235,8 @@ static bool push_json_series(struct cairn_json_value series, cairn_pyroscope_vis
 	while (is_memory(&labels) && cairn_json_next(cairn_json_find(series, "samples"), &position, NULL, &item)) {
 		struct cairn_json_value raw = either(item, "rawProfile", "raw_profile");
 		struct cairn_buffer profile = cairn_buffer(raw.text.length);
-		*good = raw.kind == CAIRN_JSON_TEXT && cairn_base64_read(&profile, (struct cairn_bytes){raw.text.data + 1, raw.text.length - 2});
+		*good = raw.kind == CAIRN_JSON_TEXT &&
+			cairn_base64_read(&profile, (struct cairn_bytes){raw.text.data + 1, raw.text.length - 2});
 		bool more = *good && visit_profile(&labels, cairn_buffer_bytes(&profile), visit, context);
 		cairn_buffer_free(&profile);
 		if (!more)

@@ -62,16 +62,18 @@ static void show_metrics(struct cairn_collector *collector, struct cairn_respons
 		{"cairn_collect_refused_total", "counter", "Requests refused.", collector->refused},
 		{"cairn_collect_stored_total", "counter", "Snapshots put into the store.", collector->stored},
 		{"cairn_collect_rejected_total", "counter", "Accepted snapshots that no profile could be read from.", collector->rejected},
-		{"cairn_collect_ignored_total", "counter", "Accepted profiles that are not of live memory, such as of CPU time.", collector->ignored},
-		{"cairn_collect_set_aside_total", "counter", "Files set aside since they ended the collector too often.", collector->spool.set_aside},
+		{"cairn_collect_ignored_total", "counter", "Accepted profiles that are not of live memory, such as of CPU time.",
+		 collector->ignored},
+		{"cairn_collect_set_aside_total", "counter", "Files set aside since they ended the collector too often.",
+		 collector->spool.set_aside},
 		{"cairn_collect_store_failures_total", "counter", "Times the store did not take a batch.", collector->failures},
 		{"cairn_collect_spool_files", "gauge", "Snapshots waiting for the store.", collector->spool.files},
 		{"cairn_collect_spool_bytes", "gauge", "Bytes waiting for the store.", collector->spool.bytes},
 	};
 	cairn_response_start(response, 200, "text/plain; version=0.0.4");
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-		cairn_buffer_format(&response->body, "# HELP %s %s\n# TYPE %s %s\n%s %llu\n", rows[i].name, rows[i].help, rows[i].name, rows[i].type,
-				    rows[i].name, (unsigned long long)rows[i].value);
+		cairn_buffer_format(&response->body, "# HELP %s %s\n# TYPE %s %s\n%s %llu\n", rows[i].name, rows[i].help, rows[i].name,
+				    rows[i].type, rows[i].name, (unsigned long long)rows[i].value);
 }
 
 bool cairn_receive_handle(void *context, struct cairn_exchange *exchange)

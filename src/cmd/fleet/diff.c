@@ -100,7 +100,8 @@ static double load_of(const struct cairn_store_process *process, const struct av
 {
 	char text[64], *end;
 	if (strcmp(load, by_allocations) == 0)
-		return average->first >= 0 && average->last > average->first && seconds > 0 ? (average->last - average->first) / seconds : 0;
+		return average->first >= 0 && average->last > average->first && seconds > 0 ? (average->last - average->first) / seconds
+											    : 0;
 	if (!cairn_query_get(process->labels, load, text, sizeof text))
 		return 0;
 	double value = strtod(text, &end);
@@ -146,9 +147,10 @@ static bool settle_load(struct comparison *comparison, const struct cairn_store_
 		return true;
 	for (size_t i = 0; i < comparison->count; i++) {
 		if (comparison->instances[i].load <= 0 && asked)
-			return cairn_fail(error, strcmp(asked, by_allocations) == 0 ?
-					  "%s:%llu has fewer than two snapshots in that time that count allocations (jemalloc: prof_accum:true)" :
-					  "%s:%llu has no number in the label '%.60s'",
+			return cairn_fail(error,
+					  strcmp(asked, by_allocations) == 0 ? "%s:%llu has fewer than two snapshots in that time that "
+									       "count allocations (jemalloc: prof_accum:true)"
+									     : "%s:%llu has no number in the label '%.60s'",
 					  processes->items[i].host, (unsigned long long)processes->items[i].pid, asked);
 		if (comparison->instances[i].load <= 0)
 			return true;
@@ -181,7 +183,8 @@ static bool compare(struct cairn_store *store, struct cairn_store_processes *pro
 		double factor = comparison->load == by_nothing ? 1 : mean / held->load;
 		cairn_contrast_instance(contrast, held->group, held->total * factor);
 		for (size_t k = 0; k < held->count; k++)
-			cairn_contrast_add(contrast, held->group, cairn_strings_bytes(&comparison->names, held->rows[k].name), held->rows[k].value * factor);
+			cairn_contrast_add(contrast, held->group, cairn_strings_bytes(&comparison->names, held->rows[k].name),
+					   held->rows[k].value * factor);
 	}
 	cairn_contrast_finish(contrast);
 	return true;
@@ -287,8 +290,10 @@ static bool keep_releases(struct cairn_store_processes *processes, const char *b
 	processes->count = kept;
 	for (int i = 0; i < 2; i++)
 		if (!found[i])
-			return cairn_fail(error, "no instance of release %.100s in that time; 'cairn fleet services --store STORE' lists what there is",
-					  i ? after : before);
+			return cairn_fail(
+				error,
+				"no instance of release %.100s in that time; 'cairn fleet services --store STORE' lists what there is",
+				i ? after : before);
 	return true;
 }
 

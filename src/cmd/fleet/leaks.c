@@ -83,12 +83,13 @@ void cairn_fleet_leaks_sentence(const struct cairn_fleet *fleet, struct cairn_bu
 	const struct cairn_fleet_row *first = fleet->count ? &fleet->rows[0] : NULL;
 	char rate[24];
 	if (!first || first->verdict != CAIRN_GROWING) {
-		cairn_buffer_format(out, "nothing keeps growing among %zu call paths of %zu instances", fleet->count, fleet->instance_count);
+		cairn_buffer_format(out, "nothing keeps growing among %zu call paths of %zu instances", fleet->count,
+				    fleet->instance_count);
 		return;
 	}
 	cairn_utf8_show(out, leaf_of(cairn_strings_bytes(&fleet->stacks, first->path)));
-	cairn_buffer_format(out, " grows by %s an hour on each of %zu of %zu instances, %s release ", cairn_text_human(first->per_hour, rate),
-			    first->growing, first->of, first->new_in_release ? "new in" : "since");
+	cairn_buffer_format(out, " grows by %s an hour on each of %zu of %zu instances, %s release ",
+			    cairn_text_human(first->per_hour, rate), first->growing, first->of, first->new_in_release ? "new in" : "since");
 	cairn_utf8_show(out, cairn_bytes_of(fleet->releases[first->release].version));
 	cairn_buffer_format(out, " (%.2f %% sure)", 100 * first->confidence);
 }
@@ -99,7 +100,8 @@ static void leaks_text(const struct cairn_fleet *fleet, size_t rows, size_t all,
 	cairn_fleet_leaks_sentence(fleet, out);
 	cairn_buffer_byte(out, '\n');
 	if (judged < all)
-		cairn_buffer_format(out, "%zu instances have fewer than %d snapshots in that time and are left out\n", all - judged, least_dumps);
+		cairn_buffer_format(out, "%zu instances have fewer than %d snapshots in that time and are left out\n", all - judged,
+				    least_dumps);
 	cairn_buffer_format(out, "\n%14s %11s  %-9s %7s  %12s %-12s  %s\n", "Rate of one", "Live of all", "Verdict", "Sure",
 			    "Instances", "Since", "Call path");
 	for (size_t i = 0; i < fleet->count && (rows == 0 || i < rows); i++)
@@ -197,7 +199,8 @@ int cairn_fleet_answer_leaks(const void *values, int operand_count, char **opera
 		return cairn_say_failure(&error);
 	bool good = cairn_fleet_answer_service(&processes, &error) && cairn_fleet_judge_processes(store, &processes, &fleet, &error);
 	if (good && fleet.instance_count == 0)
-		good = cairn_fail(&error, "no instance has %d snapshots in that time yet, and a verdict takes at least that many", least_dumps);
+		good = cairn_fail(&error, "no instance has %d snapshots in that time yet, and a verdict takes at least that many",
+				  least_dumps);
 	struct cairn_buffer out = cairn_buffer(SIZE_MAX);
 	if (good)
 		(options->json ? cairn_fleet_leaks_json : leaks_text)(&fleet, rows, processes.count, &out);

@@ -30,7 +30,8 @@ static struct service_row *list_services(const struct cairn_store_processes *pro
 			at++;
 		struct service_row *row = &rows[at];
 		if (at == *count)
-			*row = (struct service_row){.service = process->service, .version = process->version, .first_ns = process->points[0].time_ns};
+			*row = (struct service_row){
+				.service = process->service, .version = process->version, .first_ns = process->points[0].time_ns};
 		*count += at == *count;
 		row->instances++;
 		row->snapshots += process->point_count;
@@ -50,8 +51,9 @@ static void services_text(const struct service_row *rows, size_t count, struct c
 	for (size_t i = 0; i < count; i++) {
 		cairn_fleet_answer_padded(out, rows[i].service, 24);
 		cairn_fleet_answer_padded(out, rows[i].version, 20);
-		cairn_buffer_format(out, "%8zu %9zu %11s %11s  %s ago\n", rows[i].instances, rows[i].snapshots, cairn_text_human(rows[i].live, live),
-				    cairn_text_human(rows[i].resident, resident), cairn_text_span(cairn_clock_wall_ns() - rows[i].last_ns, span));
+		cairn_buffer_format(out, "%8zu %9zu %11s %11s  %s ago\n", rows[i].instances, rows[i].snapshots,
+				    cairn_text_human(rows[i].live, live), cairn_text_human(rows[i].resident, resident),
+				    cairn_text_span(cairn_clock_wall_ns() - rows[i].last_ns, span));
 	}
 }
 

@@ -161,8 +161,11 @@ bool cairn_fleet_source_parse(const char *name, struct cairn_arena *arena, struc
 		if (equals && cairn_bytes_equal(key, cairn_bytes_of("per")))
 			known = options->per_instance = strcmp(text, "instance") == 0;
 		if (!known)
-			return cairn_fail_usage(error, "a store takes tenant, service, version, instance, label, from, to and per=instance behind its ?, "
-						"not '%.*s'", (int)part.length, part.data);
+			return cairn_fail_usage(
+				error,
+				"a store takes tenant, service, version, instance, label, from, to and per=instance behind its ?, "
+				"not '%.*s'",
+				(int)part.length, part.data);
 	}
 	return true;
 }
@@ -201,8 +204,9 @@ bool cairn_fleet_source_read(struct cairn_profile *profile, const char *name, st
 	cairn_combine_finish(&sum.combine);
 	if (good) {
 		char text[200];
-		snprintf(text, sizeof text, "%.100s, %s %zu process%s, averaged over time", options.service ? options.service : "all services",
-			 options.per_instance ? "the mean of" : "the sum of", processes.count, processes.count == 1 ? "" : "es");
+		snprintf(text, sizeof text, "%.100s, %s %zu process%s, averaged over time",
+			 options.service ? options.service : "all services", options.per_instance ? "the mean of" : "the sum of",
+			 processes.count, processes.count == 1 ? "" : "es");
 		profile->process = cairn_profile_text(profile, text);
 		profile->process_id = 0;
 	}

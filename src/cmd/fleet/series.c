@@ -33,7 +33,8 @@ size_t cairn_fleet_point_at(const struct cairn_store_process *process, int64_t t
 	if (low == 0)
 		return SIZE_MAX;
 	const struct cairn_store_point *point = &process->points[low - 1];
-	bool over = low == process->point_count && point->time_ns != time_ns && (point->ended[0] || time_ns - point->time_ns > patience(process));
+	bool over = low == process->point_count && point->time_ns != time_ns &&
+		    (point->ended[0] || time_ns - point->time_ns > patience(process));
 	return over ? SIZE_MAX : low - 1;
 }
 
@@ -127,7 +128,8 @@ static bool same_run(const struct cairn_fleet_instant *one, const struct cairn_f
 
 bool cairn_fleet_sums(struct cairn_store *store, const struct cairn_store_processes *processes, const struct cairn_fleet_instant *instants,
 		      size_t count, bool mean,
-		      bool (*visit)(void *context, struct cairn_profile *sum, const struct cairn_fleet_instant *instant, struct cairn_error *error),
+		      bool (*visit)(void *context, struct cairn_profile *sum, const struct cairn_fleet_instant *instant,
+				    struct cairn_error *error),
 		      void *context, struct cairn_error *error)
 {
 	struct sums *sums = cairn_array_zero(1, sizeof *sums);

@@ -28,11 +28,12 @@ size_t cairn_fleet_instants(const struct cairn_store_processes *processes, struc
 /* The point that PROCESS counts with at TIME_NS; SIZE_MAX where it does not count. */
 size_t cairn_fleet_point_at(const struct cairn_store_process *process, int64_t time_ns);
 
-/* Calls VISIT with what PROCESSES held together at each of the COUNT instants at which some counted, in order; with MEAN, what one of them held
- * on average. A profile says by its process_id which of them ran together: it changes where others count than before. */
+/* Calls VISIT with what PROCESSES held together at each of the COUNT instants at which some counted, in order; with MEAN, what one of them
+ * held on average. A profile says by its process_id which of them ran together: it changes where others count than before. */
 bool cairn_fleet_sums(struct cairn_store *store, const struct cairn_store_processes *processes, const struct cairn_fleet_instant *instants,
 		      size_t count, bool mean,
-		      bool (*visit)(void *context, struct cairn_profile *sum, const struct cairn_fleet_instant *instant, struct cairn_error *error),
+		      bool (*visit)(void *context, struct cairn_profile *sum, const struct cairn_fleet_instant *instant,
+				    struct cairn_error *error),
 		      void *context, struct cairn_error *error);
 
 /* Adds the instants of the source NAME (cmd/fleet/question.h) to SERIES, which is started and not finished. It is of the value that VIEW

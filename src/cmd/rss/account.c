@@ -65,8 +65,9 @@ bool cairn_account_text(struct cairn_account *account, struct cairn_bytes text, 
 		 trailer.executable.data ? trailer.executable.data : "");
 	uint64_t number = cairn_trailer_number(&trailer, "smaps.before_ms");
 	if (cairn_trailer_value(&trailer, "smaps.before_ms").length)
-		cairn_fail(new_note(account), "the process has ended: its resident memory is as of %s before that, its live objects are those of the "
-					      "last moment",
+		cairn_fail(new_note(account),
+			   "the process has ended: its resident memory is as of %s before that, its live objects are those of the "
+			   "last moment",
 			   cairn_text_span((int64_t)(number % 100000000) * 1000000, span));
 	struct cairn_bytes huge = cairn_trailer_value(&trailer, "huge_pages");
 	snprintf(account->huge_pages, sizeof account->huge_pages, "%.*s", (int)huge.length, huge.data);
@@ -181,15 +182,17 @@ static void add_notes(struct cairn_account *account)
 	const struct cairn_bill_facts *facts = &account->facts;
 	char a[24], b[24];
 	if (facts->no_statistics)
-		cairn_fail(new_note(account), "only the kernel's side: this jemalloc was built without statistics (--disable-stats; the feature \"stats\" "
-					      "of tikv-jemallocator turns them on), so what it has in its pages is not known");
+		cairn_fail(new_note(account),
+			   "only the kernel's side: this jemalloc was built without statistics (--disable-stats; the feature \"stats\" "
+			   "of tikv-jemallocator turns them on), so what it has in its pages is not known");
 	if (facts->has_allocator && !bill->has_classes)
 		cairn_fail(new_note(account), "size-class slack is part of the live objects: jemalloc counts what it hands out, not what "
 					      "was asked for, unless it runs "
 					      "with prof:true,prof_stats:true");
 	if (facts->malloc && !facts->has_malloc && facts->has_profile)
-		cairn_fail(new_note(account), "the allocator was not asked: live objects are the profile's estimate, and what else is in its "
-					      "mappings is taken for free memory that it keeps");
+		cairn_fail(new_note(account),
+			   "the allocator was not asked: live objects are the profile's estimate, and what else is in its "
+			   "mappings is taken for free memory that it keeps");
 	if (cairn_account_has_gaps(facts))
 		cairn_fail(new_note(account),
 			   "the profile knows of %s of %s live: sampling began late or was off, or samples were discarded; see 'cairn "

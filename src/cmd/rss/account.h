@@ -31,8 +31,8 @@ struct cairn_account {
 	size_t mapped_count;
 };
 
-/* From the text that the agent, or a dump, has. NAME is for messages. PID is the process as it is numbered here, 0 for a dump: where it sees
- * no /proc of its own, as in a bare container, ours tells. */
+/* From the text that the agent, or a dump, has. NAME is for messages. PID is the process as it is numbered here, 0 for a dump: where it
+ * sees no /proc of its own, as in a bare container, ours tells. */
 bool cairn_account_text(struct cairn_account *account, struct cairn_bytes text, const char *name, int pid, struct cairn_error *error);
 
 /* Lists and names who mapped memory past the allocator, from the same TEXT. Nothing where the dump does not know. Takes as long as naming

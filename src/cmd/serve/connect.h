@@ -1,9 +1,8 @@
 /* connect.h - messages of the Connect protocol, as protobuf or as JSON.
  *
- * A client says by the type of its content which of the two it speaks: Grafana's data source protobuf, curl and pages JSON. A message is written
- * once, field by field, each with its number and its JSON name; whole numbers of 64 bits are texts in JSON, and what a message
- * does not set is nothing, 0 or empty, in both.
- * SPDX-License-Identifier: Apache-2.0 */
+ * A client says by the type of its content which of the two it speaks: Grafana's data source protobuf, curl and pages JSON. A message is
+ * written once, field by field, each with its number and its JSON name; whole numbers of 64 bits are texts in JSON, and what a message does
+ * not set is nothing, 0 or empty, in both. SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_SERVE_CONNECT_H
 #define CAIRN_CMD_SERVE_CONNECT_H
 
@@ -37,8 +36,8 @@ struct cairn_connect_field {
 	size_t offset; /* of its value in the struct that the message is read into */
 };
 
-/* Reads MESSAGE into VALUES, which is all zeroes; texts live as long as ARENA. Fields that are not in FIELDS are skipped. False, with a sentence,
- * for what is no message. */
+/* Reads MESSAGE into VALUES, which is all zeroes; texts live as long as ARENA. Fields that are not in FIELDS are skipped. False, with a
+ * sentence, for what is no message. */
 bool cairn_connect_read(struct cairn_bytes message, bool binary, const struct cairn_connect_field *fields, void *values,
 			struct cairn_arena *arena, struct cairn_error *error);
 

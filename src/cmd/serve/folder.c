@@ -218,8 +218,10 @@ static struct cairn_serve_process *load(struct cairn_serve_folder *folder, const
 	struct cairn_error error;
 	struct cairn_dump_name name;
 	if (read_file(folder->path, found->name, &dump) && unpack(&dump) &&
-	    cairn_profile_sniff(cairn_buffer_bytes(&dump)) != CAIRN_FORMAT_UNKNOWN && cairn_profile_sniff(cairn_buffer_bytes(&dump)) != CAIRN_FORMAT_FOLDED) {
-		if (cairn_history_read(&part, &folder->serve->options->source, cairn_buffer_bytes(&dump), found->name, date_of(found), &error)) {
+	    cairn_profile_sniff(cairn_buffer_bytes(&dump)) != CAIRN_FORMAT_UNKNOWN &&
+	    cairn_profile_sniff(cairn_buffer_bytes(&dump)) != CAIRN_FORMAT_FOLDED) {
+		if (cairn_history_read(&part, &folder->serve->options->source, cairn_buffer_bytes(&dump), found->name, date_of(found),
+				       &error)) {
 			if (!part.process_id && cairn_dump_name_parse(found->name, &name))
 				part.process_id = name.process_id;
 			process = process_of(folder->serve, &part, cairn_buffer_bytes(&dump));
@@ -255,7 +257,8 @@ static size_t list(const struct cairn_serve_folder *folder, struct found **all)
 			continue;
 		*all = cairn_array_reserve(*all, &capacity, count + 1, sizeof **all);
 		struct found *found = &(*all)[count++];
-		*found = (struct found){.inode = status.st_ino, .size = (uint64_t)status.st_size, .modified_ns = cairn_time_ns(&status.st_mtim)};
+		*found = (struct found){
+			.inode = status.st_ino, .size = (uint64_t)status.st_size, .modified_ns = cairn_time_ns(&status.st_mtim)};
 		snprintf(found->name, sizeof found->name, "%s", entry->d_name);
 	}
 	if (entries)

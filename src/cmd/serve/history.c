@@ -63,10 +63,11 @@ void cairn_history_close(struct cairn_history *history)
 	*history = (struct cairn_history){0};
 }
 
-/* Dumps of one process have the same values, also where one of them says less than the others. */
+/* Dumps of one process have the same values, also where one of them says less than the others: one of nothing, or without its section. */
 static void complete_values(struct cairn_profile *part)
 {
-	static const char *const types[][2] = {{"peak_objects", "count"}, {"peak_space", "bytes"}, {"slack_space", "bytes"}};
+	static const char *const types[][2] = {{"alloc_objects", "count"}, {"alloc_space", "bytes"}, {"inuse_objects", "count"},
+					       {"peak_objects", "count"}, {"peak_space", "bytes"}, {"slack_space", "bytes"}};
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
 		if (cairn_profile_find_value(part, types[i][0]) == CAIRN_NONE)
 			cairn_profile_append_value(part, types[i][0], types[i][1]);

@@ -141,7 +141,8 @@ static void make_bill(struct cairn_serve_process *process, struct cairn_buffer *
 	struct cairn_account *account = cairn_array_zero(1, sizeof *account);
 	struct cairn_error error;
 	int pid = process->newest_id > 0 && process->name && process->state != CAIRN_SERVE_ENDED ? process->pid : 0;
-	if (process->newest.length > 0 && cairn_account_text(account, cairn_buffer_bytes(&process->newest), "the newest dump", pid, &error)) {
+	if (process->newest.length > 0 &&
+	    cairn_account_text(account, cairn_buffer_bytes(&process->newest), "the newest dump", pid, &error)) {
 		cairn_account_settle(account);
 		cairn_account_json(account, out);
 	}
@@ -209,12 +210,14 @@ static void describe(struct cairn_serve_process *process, const struct cairn_pro
 	if (program.length == 0)
 		program = cairn_bytes_of(cairn_base_name(path));
 	if (program.length > 0)
-		snprintf(process->program, sizeof process->program, "%.*s", (int)(program.length < 127 ? program.length : 127), program.data);
+		snprintf(process->program, sizeof process->program, "%.*s", (int)(program.length < 127 ? program.length : 127),
+			 program.data);
 	if (known && trailer.host.length)
-		snprintf(process->host, sizeof process->host, "%.*s", (int)(trailer.host.length < 64 ? trailer.host.length : 64), trailer.host.data);
+		snprintf(process->host, sizeof process->host, "%.*s", (int)(trailer.host.length < 64 ? trailer.host.length : 64),
+			 trailer.host.data);
 	if (known && trailer.command.length)
-		snprintf(process->command, sizeof process->command, "%.*s", (int)(trailer.command.length < 255 ? trailer.command.length : 255),
-			 trailer.command.data);
+		snprintf(process->command, sizeof process->command, "%.*s",
+			 (int)(trailer.command.length < 255 ? trailer.command.length : 255), trailer.command.data);
 	if (!process->pid || !process->name)
 		process->pid = (int)part->process_id;
 	process->period = part->period;

@@ -224,7 +224,8 @@ static bool answer_values(struct asking *asking, const struct query *query, stru
 }
 
 /* The labels of a process that are wanted, all where none are named; as one text that tells sets of labels apart. */
-static void write_labels(const struct cairn_store_process *process, const struct cairn_connect_texts *wanted, bool all, struct cairn_buffer *out)
+static void write_labels(const struct cairn_store_process *process, const struct cairn_connect_texts *wanted, bool all,
+			 struct cairn_buffer *out)
 {
 	char name[CAIRN_LABEL_SIZE], value[CAIRN_LABEL_SIZE];
 	for (size_t i = 0; all ? cairn_label_name(process, i, name) : i < wanted->count; i++) {
@@ -251,8 +252,8 @@ static void put_labels(struct asking *asking, struct cairn_bytes labels)
 }
 
 /* Which set of labels each process has, in SETS; the sets are strings. */
-static void group(const struct cairn_store_processes *processes, const struct cairn_connect_texts *wanted, bool all, struct cairn_strings *strings,
-		  uint32_t *sets)
+static void group(const struct cairn_store_processes *processes, const struct cairn_connect_texts *wanted, bool all,
+		  struct cairn_strings *strings, uint32_t *sets)
 {
 	for (size_t i = 0; i < processes->count; i++) {
 		struct cairn_buffer labels = cairn_buffer(1 << 20);
@@ -335,11 +336,13 @@ struct courses {
 	int64_t start_ns, step_ns;
 };
 
-static void add_course(struct courses *courses, uint32_t set, const struct cairn_store_process *process, const double *totals, bool accumulates)
+static void add_course(struct courses *courses, uint32_t set, const struct cairn_store_process *process, const double *totals,
+		       bool accumulates)
 {
 	double before = NAN;
 	for (size_t i = 0; i < courses->instants; i++) {
-		size_t at = cairn_fleet_point_at(process, courses->start_ns + (int64_t)i * courses->step_ns), place = (set - 1) * courses->instants + i;
+		size_t at = cairn_fleet_point_at(process, courses->start_ns + (int64_t)i * courses->step_ns),
+		       place = (set - 1) * courses->instants + i;
 		if (at == SIZE_MAX)
 			continue;
 		if (!accumulates || !isnan(before)) {
@@ -403,7 +406,8 @@ static bool answer_select(struct asking *asking, const struct query *query, stru
 	struct courses courses = {.start_ns = query->start_ms * 1000000, .step_ns = (int64_t)(query->step * 1e9)};
 	if (!find_type(query, &type, error))
 		return false;
-	if (query->start_ms <= 0 || query->end_ms < query->start_ms || query->end_ms > INT64_MAX / 1000000 || !(query->step > 0) || query->step > 1e9)
+	if (query->start_ms <= 0 || query->end_ms < query->start_ms || query->end_ms > INT64_MAX / 1000000 || !(query->step > 0) ||
+	    query->step > 1e9)
 		return cairn_fail_usage(error, "start, end and step must be given, in milliseconds since 1970 and in seconds");
 	if (!ask(asking, query, &processes, error))
 		return false;
@@ -503,7 +507,8 @@ static void put_flame(struct asking *asking, const struct cairn_flamebearer *fla
 }
 
 /* PROFILE as a flame graph; one without samples has none. */
-static bool draw(struct asking *asking, struct cairn_profile *profile, const struct profile_type *type, int64_t node_most, struct cairn_error *error)
+static bool draw(struct asking *asking, struct cairn_profile *profile, const struct profile_type *type, int64_t node_most,
+		 struct cairn_error *error)
 {
 	struct cairn_view view = {0};
 	struct cairn_tree tree;
@@ -606,7 +611,8 @@ static bool answer(const struct method *method, const char *name, const char *te
 		store = cairn_store_open(name, error);
 	bool good = store && cairn_store_check(store, error);
 	if (good) {
-		struct asking asking = {.store = store, .tenant = tenant, .binary = binary, .arena = arena, .out = cairn_connect_begin(body, binary)};
+		struct asking asking = {
+			.store = store, .tenant = tenant, .binary = binary, .arena = arena, .out = cairn_connect_begin(body, binary)};
 		good = method->answer(&asking, query, error);
 		cairn_connect_end(&asking.out);
 	}
@@ -630,7 +636,8 @@ void cairn_pyroscope_answer(const char *name, const char *tenant, const struct c
 		if (cairn_bytes_equal(wanted, cairn_bytes_of(methods[i].name)))
 			method = &methods[i];
 	if (!method) {
-		fail(response, 404, "unimplemented", "no such method; cairn serve answers ProfileTypes, LabelNames, LabelValues, Series, SelectSeries, "
+		fail(response, 404, "unimplemented",
+		     "no such method; cairn serve answers ProfileTypes, LabelNames, LabelValues, Series, SelectSeries, "
 		     "SelectMergeStacktraces and Diff");
 		return;
 	}

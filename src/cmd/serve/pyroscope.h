@@ -1,7 +1,7 @@
 /* pyroscope.h - Pyroscope's query interface, so that Grafana's data source and flame graph panel can show a store.
  *
- * Of querier.v1.QuerierService: ProfileTypes, LabelNames, LabelValues, Series, SelectSeries, SelectMergeStacktraces and Diff, by Connect, as
- * protobuf or JSON. In-use values are averaged over time and summed over instances; allocations are those between the first and the last
+ * Of querier.v1.QuerierService: ProfileTypes, LabelNames, LabelValues, Series, SelectSeries, SelectMergeStacktraces and Diff, by Connect,
+ * as protobuf or JSON. In-use values are averaged over time and summed over instances; allocations are those between the first and the last
  * snapshot in that time.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_SERVE_PYROSCOPE_H

@@ -59,7 +59,8 @@ static bool take_matcher(const char **at, struct cairn_matcher *matcher, struct 
 	*at = skip_blanks(*at + (negated || pattern ? 2 : 1));
 	matcher->negated = negated;
 	if (!take_quoted(at, matcher->value, sizeof matcher->value))
-		return cairn_fail_usage(error, "the value of %.60s needs quotes, and at most %d bytes", matcher->name, CAIRN_LABEL_SIZE - 1);
+		return cairn_fail_usage(error, "the value of %.60s needs quotes, and at most %d bytes", matcher->name,
+					CAIRN_LABEL_SIZE - 1);
 	if (!pattern)
 		return true;
 	char whole[CAIRN_LABEL_SIZE + 16];
@@ -132,7 +133,8 @@ bool cairn_label_name(const struct cairn_store_process *process, size_t number, 
 		const char *equals = part.length ? memchr(part.data, '=', part.length) : NULL;
 		rest = cairn_bytes_skip(rest, end ? part.length + 1 : part.length);
 		if (at == number) {
-			cairn_query_decode((struct cairn_bytes){part.data, equals ? (size_t)(equals - part.data) : part.length}, true, out, CAIRN_LABEL_SIZE);
+			cairn_query_decode((struct cairn_bytes){part.data, equals ? (size_t)(equals - part.data) : part.length}, true, out,
+					   CAIRN_LABEL_SIZE);
 			return true;
 		}
 	}
@@ -147,7 +149,8 @@ bool cairn_selector_matches(const struct cairn_selector *selector, const struct 
 		if (strcmp(matcher->name, "__profile_type__") == 0) /* all processes have all of them */
 			continue;
 		cairn_label_get(process, matcher->name, value);
-		bool same = matcher->pattern ? cairn_pattern_match(matcher->pattern, cairn_bytes_of(value)) : strcmp(value, matcher->value) == 0;
+		bool same = matcher->pattern ? cairn_pattern_match(matcher->pattern, cairn_bytes_of(value))
+					     : strcmp(value, matcher->value) == 0;
 		if (same == matcher->negated)
 			return false;
 	}

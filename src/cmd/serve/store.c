@@ -140,7 +140,8 @@ static bool judge_service(struct cairn_serve_store *store, const struct cairn_st
 		verdict.per_hour = grows ? row->per_hour * (double)row->growing : 0;
 		verdict.limit_ns = first_limit(store, service);
 	} else if (good) {
-		cairn_buffer_format(&sentence, "%zu instance%s; a verdict takes three snapshots of one", service->count, service->count == 1 ? "" : "s");
+		cairn_buffer_format(&sentence, "%zu instance%s; a verdict takes three snapshots of one", service->count,
+				    service->count == 1 ? "" : "s");
 	}
 	snprintf(verdict.sentence, sizeof verdict.sentence, "%.*s", (int)sentence.length, sentence.data ? sentence.data : "");
 	if (verdict.kind == CAIRN_VERDICT_STEADY)
@@ -186,7 +187,8 @@ static double fullness(const struct cairn_store_process *process)
 
 static int by_fullness(const void *a, const void *b)
 {
-	double one = fullness(*(const struct cairn_store_process *const *)a), other = fullness(*(const struct cairn_store_process *const *)b);
+	double one = fullness(*(const struct cairn_store_process *const *)a),
+	       other = fullness(*(const struct cairn_store_process *const *)b);
 	return (one < other) - (one > other);
 }
 

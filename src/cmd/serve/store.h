@@ -1,7 +1,7 @@
 /* store.h - a store as the live page shows it: its services, and the instances of each.
  *
- * A thread asks the store again and again. A service is listed like a process: its points are what its instances held together, its verdict is
- * the one over instances (series/fleet.h), and it reaches a limit when the first of them does. Each instance is listed too, as a process
+ * A thread asks the store again and again. A service is listed like a process: its points are what its instances held together, its verdict
+ * is the one over instances (series/fleet.h), and it reaches a limit when the first of them does. Each instance is listed too, as a process
  * that is known by its dumps only; of very many, those that are nearest to their limits.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_SERVE_STORE_H

@@ -134,8 +134,9 @@ static void say_growth(const struct judging *judging)
 	say_limit(judging, limit, sizeof limit);
 	summary->kind = CAIRN_VERDICT_GROWING;
 	summary->per_hour = judging->leaks.forecast_per_hour > 0 ? judging->leaks.forecast_per_hour : leak->trend.per_hour;
-	snprintf(summary->sentence, sizeof summary->sentence, "%.*s%s grow%s %s (%s)%s", (int)(name.length < 120 ? name.length : 120), name.data,
-		 others, others[0] ? "" : "s", rate_text(others[0] ? judging->leaks.per_hour : leak->trend.per_hour, rate, sizeof rate),
+	snprintf(summary->sentence, sizeof summary->sentence, "%.*s%s grow%s %s (%s)%s", (int)(name.length < 120 ? name.length : 120),
+		 name.data, others, others[0] ? "" : "s",
+		 rate_text(others[0] ? judging->leaks.per_hour : leak->trend.per_hour, rate, sizeof rate),
 		 sure_text(leak->trend.confidence, sure, sizeof sure), limit);
 }
 
@@ -173,12 +174,14 @@ static void say_rest(const struct judging *judging)
 	if (leaks->total.verdict == CAIRN_TOO_EARLY || early > 0) {
 		summary->kind = CAIRN_VERDICT_EARLY;
 		summary->more_dumps = leaks->total.more_dumps > more ? leaks->total.more_dumps : more;
-		snprintf(summary->sentence, sizeof summary->sentence, "Too early to tell after %s", span_text(leaks->hours, span, sizeof span));
+		snprintf(summary->sentence, sizeof summary->sentence, "Too early to tell after %s",
+			 span_text(leaks->hours, span, sizeof span));
 		return;
 	}
 	summary->kind = CAIRN_VERDICT_STEADY;
 	say_others(judging, others, sizeof others);
-	snprintf(summary->sentence, sizeof summary->sentence, leaks->total.verdict == CAIRN_SHRINKING ? "Shrinking for %s%s" : "Steady for %s%s",
+	snprintf(summary->sentence, sizeof summary->sentence,
+		 leaks->total.verdict == CAIRN_SHRINKING ? "Shrinking for %s%s" : "Steady for %s%s",
 		 span_text(leaks->hours, span, sizeof span), others);
 }
 
@@ -314,7 +317,8 @@ static void write_layers(struct judging *judging, struct cairn_buffer *out)
 		bool others = layer->path == CAIRN_NONE;
 		cairn_json_open(&json, NULL, '{');
 		cairn_json_text(&json, "name", layer->name);
-		cairn_json_text(&json, "leaf", others ? cairn_bytes_of("") : cairn_series_paths_name(&timeline.paths, &judging->view, layer->path, 0));
+		cairn_json_text(&json, "leaf",
+				others ? cairn_bytes_of("") : cairn_series_paths_name(&timeline.paths, &judging->view, layer->path, 0));
 		cairn_json_text(&json, "verdict", cairn_bytes_of(cairn_verdict_name(layer->trend.verdict)));
 		cairn_json_open(&json, "values", '[');
 		for (size_t i = 0; i < judging->series.point_count; i++)
@@ -350,7 +354,8 @@ void cairn_verdict_make(const struct cairn_history *history, struct cairn_verdic
 	} else if (history->count < least_dumps) {
 		summary->kind = CAIRN_VERDICT_EARLY;
 		summary->more_dumps = least_dumps - (unsigned)history->count;
-		snprintf(summary->sentence, sizeof summary->sentence, "Needs %u more dump%s", summary->more_dumps, summary->more_dumps == 1 ? "" : "s");
+		snprintf(summary->sentence, sizeof summary->sentence, "Needs %u more dump%s", summary->more_dumps,
+			 summary->more_dumps == 1 ? "" : "s");
 	} else if (judging.leaks.growing > 0) {
 		say_growth(&judging);
 	} else {

@@ -298,7 +298,8 @@ static bool list_source(struct job *job, struct cairn_error *error)
 		good = show(job, (struct cairn_view_options){.granularity = CAIRN_BY_LINE}, &shown, error);
 		if (good) {
 			struct cairn_response *response = &job->exchange->response;
-			good = cairn_list_make(&list, &shown.view, compiled) || cairn_fail(error, "no such function in this dump: %.200s", name);
+			good = cairn_list_make(&list, &shown.view, compiled) ||
+			       cairn_fail(error, "no such function in this dump: %.200s", name);
 			cairn_response_start(response, 200, json_type);
 			struct cairn_json json = cairn_json(&response->body);
 			cairn_json_open(&json, NULL, '{');

@@ -51,7 +51,8 @@ static bool find_agent(struct cairn_watch_job *job, struct cairn_target *target)
 	/* One that has loaded the agent and has no use for it may be about to become a program that has: a shell before its exec. */
 	job->awaited = !job->early && job->life.pid && cairn_life_goes_on(&job->life) && cairn_target_has_loaded(job->life.pid);
 	if (job->awaited)
-		cairn_fail(&job->error, "process %d has loaded the agent, which does not run in it yet; waiting for its first sample, or for it to exec",
+		cairn_fail(&job->error,
+			   "process %d has loaded the agent, which does not run in it yet; waiting for its first sample, or for it to exec",
 			   job->life.pid);
 	job->hopeless = !job->early && !job->awaited && cairn_life_goes_on(&job->life);
 	if (job->hopeless)
@@ -105,7 +106,8 @@ bool cairn_watch_job_write(struct cairn_watch_job *job, struct cairn_bytes body)
 	for (unsigned number = 1; !good && errno == EEXIST && number < names_tried; number++) {
 		cairn_template_name(watch->pattern, &names, number, job->file);
 		snprintf(path, sizeof path, "%s/%s", watch->folder.path, job->file);
-		good = heap ? cairn_folder_write(&watch->folder, job->file, body, &facts, &error) : cairn_folder_write_file(path, body, &error);
+		good = heap ? cairn_folder_write(&watch->folder, job->file, body, &facts, &error)
+			    : cairn_folder_write_file(path, body, &error);
 	}
 	job->bytes = body.length;
 	if (!good)
@@ -192,7 +194,8 @@ static bool ask_numbers(struct cairn_watch_job *job)
 		cairn_target_field(cairn_buffer_bytes(&body), "jemalloc.statistics", statistics, sizeof statistics);
 	}
 	if (strcmp(statistics, "false") == 0)
-		good = cairn_fail(&job->error, "process %d: its jemalloc was built without statistics, so --interval cannot tell how much it allocates",
+		good = cairn_fail(&job->error,
+				  "process %d: its jemalloc was built without statistics, so --interval cannot tell how much it allocates",
 				  job->life.pid);
 	job->reading.allocated = strtoull(total, NULL, 10);
 	cairn_buffer_free(&body);

@@ -30,7 +30,8 @@ static void test_ranges(void)
 {
 	enum { count = 600 };
 	static struct cairn_ledger_mapping mappings[count];
-	for (uint64_t i = 0; i < count; i++) { /* from the last to the first, with gaps; every tenth is of a file, every hundredth is empty */
+	for (uint64_t i = 0; i < count;
+	     i++) { /* from the last to the first, with gaps; every tenth is of a file, every hundredth is empty */
 		atomic_store(&mappings[i].start, i % 100 == 99 ? CAIRN_LEDGER_EMPTY : (1000 - i) * 0x10000);
 		mappings[i].length = 0x8000;
 		mappings[i].kind = i % 10 == 0 ? CAIRN_LEDGER_MAPPING_FILE : CAIRN_LEDGER_MAPPING_ANONYMOUS;

@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 #define MAP(range, flags, name, rss, vm_flags) \
-	range " " flags " 00000000 00:00 0    " name "\nSize: 1 kB\nRss:      " rss " kB\nPss: 1 kB\nSwap: 2 kB\nLazyFree: 1 kB\nVmFlags: rd wr " vm_flags "\n"
+	range " " flags " 00000000 00:00 0    " name "\nSize: 1 kB\nRss:      " rss \
+	      " kB\nPss: 1 kB\nSwap: 2 kB\nLazyFree: 1 kB\nVmFlags: rd wr " vm_flags "\n"
 
 static const char text[] =
 	MAP("555500000000-555500001000", "r-xp", "/usr/bin/service", "4", "ex")
@@ -65,8 +66,9 @@ static void test_kinds(void)
 /* A program may make a part of its data read-only; what follows it is still its zeroed memory. The next file's is not. */
 static void test_data(void)
 {
-	static const char pieces[] = "1000-2000 rw-p 0 0:1 77 /bin/a\nRss: 4 kB\n2000-3000 r--p 0 0:1 77 /bin/a\nRss: 4 kB\n3000-9000 rw-p 0 0:0 0\nRss: 8 kB\n"
-				     "a000-b000 rw-p 0 0:1 78 /lib/b\nRss: 4 kB\nb000-c000 r--p 0 0:1 79 /lib/c\nRss: 4 kB\nc000-d000 rw-p 0 0:0 0\nRss: 4 kB\n";
+	static const char pieces[] =
+		"1000-2000 rw-p 0 0:1 77 /bin/a\nRss: 4 kB\n2000-3000 r--p 0 0:1 77 /bin/a\nRss: 4 kB\n3000-9000 rw-p 0 0:0 0\nRss: 8 kB\n"
+		"a000-b000 rw-p 0 0:1 78 /lib/b\nRss: 4 kB\nb000-c000 r--p 0 0:1 79 /lib/c\nRss: 4 kB\nc000-d000 rw-p 0 0:0 0\nRss: 4 kB\n";
 	struct cairn_smaps smaps;
 	cairn_smaps_parse(&smaps, cairn_bytes_of(pieces));
 	is_int(rss(&smaps, CAIRN_SMAPS_DATA), 4 + 8 + 4, "zeroed memory behind a read-only part of the data");
@@ -75,7 +77,13 @@ static void test_data(void)
 
 static void test_odd(void)
 {
-	static const char *const odd[] = {"", "\n\n", "Rss: 4 kB\n", "zzz\nRss: 99999999999999999999 kB\n", "10-5 rw-p 0 0 0 \nRss: 4 kB\n", "1-2", "1-2 rw\nVmFlags:\nVmFlags: n",
+	static const char *const odd[] = {"",
+					  "\n\n",
+					  "Rss: 4 kB\n",
+					  "zzz\nRss: 99999999999999999999 kB\n",
+					  "10-5 rw-p 0 0 0 \nRss: 4 kB\n",
+					  "1-2",
+					  "1-2 rw\nVmFlags:\nVmFlags: n",
 					  "0-ffffffffffffffff rw-p 0 0 0\nRss: 18446744073709551615 kB\nVmFlags: nr\n"};
 	for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
 		struct cairn_smaps smaps;

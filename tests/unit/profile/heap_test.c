@@ -48,7 +48,8 @@ static void test_whole(void)
 /* The estimate depends on the mean size, which differs from thread to thread. */
 static void test_threads_add_up(void)
 {
-	static const char text[] = "heap_v2/524288\n t*: 3: 400200 [5: 500000]\n@ 0x10 0x20\n t*: 3: 400200 [5: 500000]\n t1: 2: 200 [4: 300]\n t2: 1: 400000 [1: 499700]\n"
+	static const char text[] = "heap_v2/524288\n t*: 3: 400200 [5: 500000]\n@ 0x10 0x20\n t*: 3: 400200 [5: 500000]\n t1: 2: 200 [4: "
+				   "300]\n t2: 1: 400000 [1: 499700]\n"
 				   "\nMAPPED_LIBRARIES:\n";
 	double sums[2][4] = {0};
 	for (int split = 0; split < 2; split++) {
@@ -66,7 +67,8 @@ static void test_threads_add_up(void)
 static void test_threads(void)
 {
 	ok(read_dump("heap_v2/1\n t*: 3: 300 [0: 0]\n t1: 1: 100 [0: 0] a\n t2: 2: 200 [0: 0]\n"
-		     "@ 0x10 0x20\n t*: 3: 300 [0: 0]\n t1: 1: 100 [0: 0]\n t2: 1: 100 [0: 0]\n t2: 1: 100 [0: 0]\n\nMAPPED_LIBRARIES:\n", true),
+		     "@ 0x10 0x20\n t*: 3: 300 [0: 0]\n t1: 1: 100 [0: 0]\n t2: 1: 100 [0: 0]\n t2: 1: 100 [0: 0]\n\nMAPPED_LIBRARIES:\n",
+		     true),
 	   "a dump is read thread by thread");
 	is_int(profile.sample_count, 3, "a sample for each thread line, twice for one that was reset");
 	ok(profile.samples[0].depth == 2 && profile.samples[2].depth == 2 &&
@@ -79,7 +81,9 @@ static void test_threads(void)
 
 static void test_accumulated(void)
 {
-	ok(read_dump("heap_v2/1\n t*: 1: 100 [5: 500]\n@ 0x10\n t*: 1: 100 [5: 500]\n@ 0x20\n t*: 0: 0 [2: 50]\n\nMAPPED_LIBRARIES:\n", false), "prof_accum");
+	ok(read_dump("heap_v2/1\n t*: 1: 100 [5: 500]\n@ 0x10\n t*: 1: 100 [5: 500]\n@ 0x20\n t*: 0: 0 [2: 50]\n\nMAPPED_LIBRARIES:\n",
+		     false),
+	   "prof_accum");
 	is_int(profile.value_count, 4, "all four values");
 	is_near(cairn_profile_total(&profile, cairn_profile_find_value(&profile, "alloc_space")), 550, 1e-6, "allocated");
 	is_near(cairn_profile_total(&profile, cairn_profile_find_value(&profile, "inuse_space")), 100, 1e-6, "live");
@@ -87,10 +91,12 @@ static void test_accumulated(void)
 
 static void test_odd(void)
 {
-	ok(read_dump("heap_v2/9223372036854775808\r\n  t*: 1: 16 [0: 0]\r\n@\r\n  t*: 1: 16 [0: 0]\r\n\r\nMAPPED_LIBRARIES:\r\n", false), "CR LF, a huge period, no addresses");
+	ok(read_dump("heap_v2/9223372036854775808\r\n  t*: 1: 16 [0: 0]\r\n@\r\n  t*: 1: 16 [0: 0]\r\n\r\nMAPPED_LIBRARIES:\r\n", false),
+	   "CR LF, a huge period, no addresses");
 	ok(profile.sample_count == 1 && profile.samples[0].depth == 0, "a stack of no frames is a stack");
 	ok(isfinite(cairn_profile_total(&profile, 1)), "its estimate is finite");
-	ok(read_dump("heap_v2/1\n t*: 1: 0 [0: 0]\n@ 0x10\n t*: 1: 0 [0: 0]\n@ 0x20\n t*: 0: 5 [0: 0]\n\nMAPPED_LIBRARIES:\n", false), "objects without bytes and the reverse");
+	ok(read_dump("heap_v2/1\n t*: 1: 0 [0: 0]\n@ 0x10\n t*: 1: 0 [0: 0]\n@ 0x20\n t*: 0: 5 [0: 0]\n\nMAPPED_LIBRARIES:\n", false),
+	   "objects without bytes and the reverse");
 	is_near(cairn_profile_total(&profile, 1), 5, 0, "are taken as they are");
 	ok(read_dump("heap_v2/1\n@ 0x10 0xffffffffffffffff 0x0\n t*: 1: 5 [0: 0]\n\nMAPPED_LIBRARIES:\n", false), "extreme addresses");
 	ok(profile.locations[1].address == 0xfffffffffffffffe && profile.locations[2].address == 0, "do not wrap");
@@ -106,14 +112,22 @@ static void test_damaged(void)
 	free(text);
 	ok(true, "every prefix of a dump is survived");
 	read_dump("heap_v2/524288\n t*: 3: 13000 [0: 0]\n@ 0x10\n t*: 2: 8000 [0: 0]\n@ 0x20\n t*: 1: 50", false);
-	ok(profile.sample_count == 1 && warned("ends before its memory map") && warned("1 stacks without a count"), "a cut dump keeps what was whole, and says so");
-	read_dump("heap_v2/1\n@ 0x10\n t*: 99999999999999999999: 1 [0: 0]\n@ 0x20 junk\n t*: 1: 1 [0: 0]\n@ 0x30\n t*: 1: 1 [0: 0]\n\nMAPPED_LIBRARIES:\n", false);
-	ok(profile.sample_count == 1 && warned("could not be read, the first at line 3"), "numbers that do not fit and broken lines are left out, and said");
-	read_dump("heap_v2/1\n t*: 2: 200 [0: 0]\n t1: 2: 200 [0: 0]\n@ junk\n t*: 1: 100 [0: 0]\n t1: 1: 100 [0: 0]\n@ 0x30\n t*: 1: 100 [0: 0]\n\nMAPPED_LIBRARIES:\n", false);
+	ok(profile.sample_count == 1 && warned("ends before its memory map") && warned("1 stacks without a count"),
+	   "a cut dump keeps what was whole, and says so");
+	read_dump("heap_v2/1\n@ 0x10\n t*: 99999999999999999999: 1 [0: 0]\n@ 0x20 junk\n t*: 1: 1 [0: 0]\n@ 0x30\n t*: 1: 1 [0: "
+		  "0]\n\nMAPPED_LIBRARIES:\n",
+		  false);
+	ok(profile.sample_count == 1 && warned("could not be read, the first at line 3"),
+	   "numbers that do not fit and broken lines are left out, and said");
+	read_dump("heap_v2/1\n t*: 2: 200 [0: 0]\n t1: 2: 200 [0: 0]\n@ junk\n t*: 1: 100 [0: 0]\n t1: 1: 100 [0: 0]\n@ 0x30\n t*: 1: 100 "
+		  "[0: 0]\n\nMAPPED_LIBRARIES:\n",
+		  false);
 	ok(profile.thread_count == 1 && warned("header says 200 B"), "the counts of a stack that could not be read are not the header's");
 	read_dump("heap_v2/524288\n t*: 90: 13000 [0: 0]\n@ 0x10\n t*: 2: 8000 [0: 0]\n\nMAPPED_LIBRARIES:\n", false);
 	ok(warned("header says"), "stacks that do not add up to the header are pointed out");
-	read_dump("heap_v2/524288\n t*: 4: 315 [0: 0]\n@ 0x10\n t*: 1: 48 [0: 0]\n@ 0x20\n t*: 1: 330638 [0: 0]\n@ 0x30\n t*: 1: 32 [0: 0]\n@ 0x40\n t*: 1: 128 [0: 0]\n\nMAPPED_LIBRARIES:\n", false);
+	read_dump("heap_v2/524288\n t*: 4: 315 [0: 0]\n@ 0x10\n t*: 1: 48 [0: 0]\n@ 0x20\n t*: 1: 330638 [0: 0]\n@ 0x30\n t*: 1: 32 [0: "
+		  "0]\n@ 0x40\n t*: 1: 128 [0: 0]\n\nMAPPED_LIBRARIES:\n",
+		  false);
 	ok(profile.warning_count == 0, "a header that jemalloc rounded to whole samples is right");
 	ok(!read_dump("heap_v2/\n", false), "no period");
 	ok(!read_dump("heap_v3/1\n", false), "another version");
@@ -128,7 +142,8 @@ static void test_cut_map(void)
 	for (size_t length = map + 1; length <= strlen(whole); length++) {
 		read_bytes((struct cairn_bytes){whole, length}, NULL);
 		wanted += whole[length - 1] != '\n';
-		told += whole[length - 1] != '\n' && profile.warning_count == 1 && warned("x.heap: its memory map ends in the middle of a line");
+		told += whole[length - 1] != '\n' && profile.warning_count == 1 &&
+			warned("x.heap: its memory map ends in the middle of a line");
 		too_many += whole[length - 1] == '\n' && profile.warning_count > 0;
 	}
 	ok(told == wanted && wanted > 100, "a dump cut inside its memory map says so once, wherever it was cut");
@@ -149,15 +164,18 @@ static void test_end_of_map(void)
 		{"ffff0000-ffff1000 --xp 00000000 00:00 0 [vsysc", "middle of a line", "half of one is not"},
 		{"ffff0000-ffff1000 --xp 00000000 00:00 0 [vsyscall]\n\n  ", NULL, "blank lines may follow"},
 		{"ffff0000-ffff1000 r-\n", "middle of a line", "half a line to which somebody gave an end"},
-		{"ffff0000-ffff1000 rw-p 00000000 00:00 0\n# cairn trailer 1\n# cairn pid 7\n# cairn end", NULL, "a trailer without its last line end"},
-		{"ffff0000-ffff1000 rw-p 00000000 00:00 0\n# cairn trailer 1\n# cairn pid 7\n# cai", "trailer is cut short", "a trailer without its end"},
+		{"ffff0000-ffff1000 rw-p 00000000 00:00 0\n# cairn trailer 1\n# cairn pid 7\n# cairn end", NULL,
+		 "a trailer without its last line end"},
+		{"ffff0000-ffff1000 rw-p 00000000 00:00 0\n# cairn trailer 1\n# cairn pid 7\n# cai", "trailer is cut short",
+		 "a trailer without its end"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct cairn_buffer text = cairn_buffer(SIZE_MAX);
 		cairn_buffer_text(&text, whole);
 		cairn_buffer_text(&text, cases[i].end);
 		read_bytes(cairn_buffer_bytes(&text), NULL);
-		ok(profile.warning_count == (cases[i].warning != NULL) && (!cases[i].warning || warned(cases[i].warning)), "%s", cases[i].name);
+		ok(profile.warning_count == (cases[i].warning != NULL) && (!cases[i].warning || warned(cases[i].warning)), "%s",
+		   cases[i].name);
 		cairn_buffer_free(&text);
 	}
 }
@@ -176,7 +194,9 @@ static void test_many_warnings(void)
 
 static void test_no_threads(void)
 {
-	ok(read_dump("heap_v2/1\n  t*: 3: 300 [0: 0]\n@ 0x11 0x21\n  t*: 1: 100 [0: 0]\n@ 0x31\n  t*: 2: 200 [0: 0]\n  t4: 2: 200 [0: 0]\n\nMAPPED_LIBRARIES:\n", true),
+	ok(read_dump("heap_v2/1\n  t*: 3: 300 [0: 0]\n@ 0x11 0x21\n  t*: 1: 100 [0: 0]\n@ 0x31\n  t*: 2: 200 [0: 0]\n  t4: 2: 200 [0: "
+		     "0]\n\nMAPPED_LIBRARIES:\n",
+		     true),
 	   "a dump in which a stack names no thread");
 	is_int(profile.sample_count, 2, "every stack is there");
 	is_near(cairn_profile_total(&profile, profile.default_value), 300, 0, "with all its bytes");
@@ -192,12 +212,14 @@ static double sum_of(const char *type)
 /* What Cairn's sampler says beyond heap_v2, as values and labels. Everything is recorded, so nothing is an estimate. */
 static void test_classes(void)
 {
-	static const char text[] = "heap_v2/1\n  t*: 3: 3100 [0: 0]\n@ 0x1001 0x2001\n  t*: 2: 3000 [0: 0]\n  t1: 1: 1000 [0: 0]\n  t2: 1: 2000 [0: 0]\n"
-				   "@ 0x3001\n  t*: 1: 100 [0: 0]\n  t1: 1: 100 [0: 0]\n\nMAPPED_LIBRARIES:\n"
-				   "00400000-00401000 r-xp 00000000 08:01 99   /opt/service\n# cairn section samples 1\n"
-				   "# cairn live 0 1000 24 1 1 500000 0\n# cairn live 0 2000 48 1 2 700000000 0\n# cairn live 1 100 12 1 1 500000 0\n"
-				   "# cairn peak 0 5 5 7000\n# cairn peak 1 2 2 300\n# cairn peak 9 2 2 300\n";
-	read_bytes(cairn_bytes_of(text), &(struct cairn_read_options){.split_threads = true, .split_ages = true, .split_sizes = true, .peak_and_slack = true});
+	static const char text[] =
+		"heap_v2/1\n  t*: 3: 3100 [0: 0]\n@ 0x1001 0x2001\n  t*: 2: 3000 [0: 0]\n  t1: 1: 1000 [0: 0]\n  t2: 1: 2000 [0: 0]\n"
+		"@ 0x3001\n  t*: 1: 100 [0: 0]\n  t1: 1: 100 [0: 0]\n\nMAPPED_LIBRARIES:\n"
+		"00400000-00401000 r-xp 00000000 08:01 99   /opt/service\n# cairn section samples 1\n"
+		"# cairn live 0 1000 24 1 1 500000 0\n# cairn live 0 2000 48 1 2 700000000 0\n# cairn live 1 100 12 1 1 500000 0\n"
+		"# cairn peak 0 5 5 7000\n# cairn peak 1 2 2 300\n# cairn peak 9 2 2 300\n";
+	read_bytes(cairn_bytes_of(text),
+		   &(struct cairn_read_options){.split_threads = true, .split_ages = true, .split_sizes = true, .peak_and_slack = true});
 	is_near(sum_of("inuse_space"), 3100, 1e-6, "what lives is split, and nothing of it is lost");
 	is_near(sum_of("peak_space"), 7300, 1e-6, "what lived at the peak is beside it; a line without a stack is left out");
 	is_near(sum_of("peak_objects"), 7, 1e-6, "in objects too");

@@ -164,7 +164,8 @@ static void test_other_hosts(void)
 	facts.smaps.kinds[CAIRN_SMAPS_HEAP] = facts.smaps.kinds[CAIRN_SMAPS_ANONYMOUS];
 	facts.smaps.kinds[CAIRN_SMAPS_ANONYMOUS] = (struct cairn_smaps_sum){0};
 	cairn_bill_make(&bill, &facts);
-	ok(adds_up(&bill) && bill.lines[CAIRN_BILL_LIVE] == 80 * megabyte && bill.lines[CAIRN_BILL_HEAP] == 0, "an allocator that grows the heap: the same bill");
+	ok(adds_up(&bill) && bill.lines[CAIRN_BILL_LIVE] == 80 * megabyte && bill.lines[CAIRN_BILL_HEAP] == 0,
+	   "an allocator that grows the heap: the same bill");
 	facts.smaps.kinds[CAIRN_SMAPS_ANONYMOUS] = facts.smaps.kinds[CAIRN_SMAPS_HEAP];
 	facts.smaps.kinds[CAIRN_SMAPS_HEAP] = (struct cairn_smaps_sum){0};
 	facts.has_allocator = false;
@@ -256,8 +257,8 @@ static void test_picture(void)
 	cairn_buffer_free(&out);
 }
 
-/* glibc's malloc, asked: 80 MB of arenas, of which 50 are used, 20 in bins, 4 fast and 6 at the ends; 40 MB in large objects, of which a quarter
- * is resident; and 30 MB that the service mapped itself. */
+/* glibc's malloc, asked: 80 MB of arenas, of which 50 are used, 20 in bins, 4 fast and 6 at the ends; 40 MB in large objects, of which a
+ * quarter is resident; and 30 MB that the service mapped itself. */
 static void test_glibc(void)
 {
 	struct cairn_bill_facts facts = {.malloc = CAIRN_BILL_GLIBC, .has_malloc = true, .has_apart = true, .has_profile = true};

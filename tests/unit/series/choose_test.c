@@ -38,7 +38,8 @@ int main(void)
 	is_int(choice.other_services, 1, "the other is counted");
 	is_int(choice.service == 1 || choice.service == 2, 1, "and the service can be named by one of its own");
 	is_text(choose(DUMPS("jeprof /bin/a 1 1", "jeprof /bin/b 2 2", "jeprof /bin/b 2 3"), &choice), ".xx", "one prefix, two programs");
-	is_text(choose(DUMPS("node /bin/a 1 1", "- /bin/a 1 2", "node /bin/a 1 3"), &choice), "xxx", "a file named otherwise is known by its program");
+	is_text(choose(DUMPS("node /bin/a 1 1", "- /bin/a 1 2", "node /bin/a 1 3"), &choice), "xxx",
+		"a file named otherwise is known by its program");
 	is_text(choose(DUMPS("a /v1/a 1 1", "a /v2/a 2 2", "a /v2/a 2 3"), &choice), "xxx", "a new build elsewhere is the same service");
 	is_text(choose(DUMPS("a /bin/a 1 1", "a /bin/a 1 2", "a /bin/a 2 3", "a /bin/a 2 4"), &choice), "xxxx", "a restart");
 	is_int(choice.other_processes, 0, "nobody is left out");

@@ -37,7 +37,12 @@ static uint32_t add_stack(uintptr_t seed, unsigned depth)
 static bool add_sample(uint64_t address, uint64_t size, uint32_t stack)
 {
 	bool replaced;
-	struct cairn_ledger_sample sample = {.address = address, .size = size, .period = 1024, .stack = stack, .thread = 1, .birth_ns = 1000,
+	struct cairn_ledger_sample sample = {.address = address,
+					     .size = size,
+					     .period = 1024,
+					     .stack = stack,
+					     .thread = 1,
+					     .birth_ns = 1000,
 					     .objects = cairn_record_objects(size, 1024)};
 	return cairn_record_sample(&record, address, &sample, &replaced);
 }
@@ -62,7 +67,8 @@ static void test_one_thread(void)
 	struct cairn_ledger_stack stack;
 	uint32_t one = add_stack(7, 20), again = add_stack(7, 20), other = add_stack(8, 20);
 	ok(one != 0 && one == again && one != other, "a stack is kept once");
-	ok(cairn_ledger_get_stack(&ledger, one, &stack) && stack.depth == 20 && cairn_ledger_frame(&ledger, &stack, 3) == 7003, "and read back");
+	ok(cairn_ledger_get_stack(&ledger, one, &stack) && stack.depth == 20 && cairn_ledger_frame(&ledger, &stack, 3) == 7003,
+	   "and read back");
 	ok(add_sample(0x1000, 64, one) && count_live(&ledger) == 1, "a sample is live");
 	ok(cairn_record_has(&record, 0x1000) && !cairn_record_has(&record, 0x2000), "it is found by its address, others are not");
 	ok(cairn_record_free(&record, 0x1000, 2, 1000 + (1 << 20)) && !cairn_record_free(&record, 0x1000, 2, 5000), "and freed once");
@@ -148,7 +154,8 @@ static void test_peak(void)
 		cairn_record_free(&record, i << 24, 1, 2000);
 		add_sample((i << 24) + 128, size, after);
 	}
-	ok(record.header->highest_bytes == 2ull * count * size, "the highest total stays: %llu", (unsigned long long)record.header->highest_bytes);
+	ok(record.header->highest_bytes == 2ull * count * size, "the highest total stays: %llu",
+	   (unsigned long long)record.header->highest_bytes);
 	ok(bytes_at_peak(&ledger, stays) == (uint64_t)count * size && bytes_at_peak(&ledger, spike) == (uint64_t)count * size &&
 		   bytes_at_peak(&ledger, after) == 0,
 	   "and so do the call paths it was made of");
@@ -191,7 +198,8 @@ static void test_full(void)
 	uint32_t stacks = cairn_ledger_count(&ledger, CAIRN_LEDGER_STACKS), lost = 0;
 	for (uintptr_t i = 0; i < 2 * stacks; i++)
 		lost += add_stack(100 + i, 40) == 0;
-	ok(lost > 0 && record.header->stacks_lost == lost, "stacks that do not fit are counted, and their samples belong to the unknown one");
+	ok(lost > 0 && record.header->stacks_lost == lost,
+	   "stacks that do not fit are counted, and their samples belong to the unknown one");
 	cairn_record_clear(&record, forget);
 }
 
@@ -204,8 +212,13 @@ static void *write_samples(void *context)
 	for (uint64_t i = 1; !atomic_load(&stop); i++) {
 		uint64_t address = base + i % 512 * 16;
 		bool replaced;
-		struct cairn_ledger_sample sample = {.address = address, .size = address, .period = address + 1, .birth_ns = (int64_t)address + 2,
-						     .stack = 0, .thread = 0, .objects = 256};
+		struct cairn_ledger_sample sample = {.address = address,
+						     .size = address,
+						     .period = address + 1,
+						     .birth_ns = (int64_t)address + 2,
+						     .stack = 0,
+						     .thread = 0,
+						     .objects = 256};
 		if (!cairn_record_free(&record, address, 0, 5))
 			cairn_record_sample(&record, address, &sample, &replaced);
 	}
@@ -227,7 +240,8 @@ static void test_many_threads(void)
 			if (!cairn_ledger_get_sample(&ledger, i, &sample))
 				continue;
 			whole++;
-			torn += sample.size != sample.address || sample.period != sample.address + 1 || sample.birth_ns != (int64_t)sample.address + 2;
+			torn += sample.size != sample.address || sample.period != sample.address + 1 ||
+				sample.birth_ns != (int64_t)sample.address + 2;
 		}
 	atomic_store(&stop, true);
 	for (int i = 0; i < 3; i++)
@@ -259,9 +273,11 @@ static void test_dump(void)
 	for (uint64_t i = 1; i <= 100; i++)
 		add_sample(i * 64, 10 + i, stack);
 	struct cairn_ledger ledger = open_reader();
-	ok(cairn_ledger_write_heap(&ledger, 5000, &(struct cairn_ledger_witness){0}, &out, &heap, &error), "a ledger can be written as a dump");
+	ok(cairn_ledger_write_heap(&ledger, 5000, &(struct cairn_ledger_witness){0}, &out, &heap, &error),
+	   "a ledger can be written as a dump");
 	struct cairn_bytes text = cairn_buffer_bytes(&out), sections = cairn_buffer_bytes(&heap.sections);
-	ok(cairn_bytes_start_with(text, "heap_v2/1\n  t*: ") && cairn_bytes_contain(text, "\n@ 0x1b58 0x1b59 0x1b5a\n  t*: "), "with its stacks");
+	ok(cairn_bytes_start_with(text, "heap_v2/1\n  t*: ") && cairn_bytes_contain(text, "\n@ 0x1b58 0x1b59 0x1b5a\n  t*: "),
+	   "with its stacks");
 	ok(heap.samples == 100 && cairn_bytes_contain(sections, "# cairn live ") &&
 	   cairn_bytes_contain(sections, " 110 0 1024 1 4 0\n"), "and its samples");
 	cairn_buffer_free(&heap.sections);
