@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# A store on a ClickHouse cluster: two shards with two replicas each and ZooKeeper, all of Debian and on loopback. What is put through one node is
+# found through any other, also while a replica is away, and as it is in SQLite.
+. tests/e2e/lib.sh
+. tests/e2e/agent.sh
+need curl python3 clickhouse-server java
+[ -f /usr/share/java/zookeeper.jar ] || broken 'no zookeeper.jar: the Debian package zookeeper has it'
+keeper=$(free_port)
+mkdir -p "$scratch/zk"
+printf 'tickTime=2000\ndataDir=%s\nclientPort=%d\nclientPortAddress=127.0.0.1\nadmin.enableServer=false\n' "$scratch/zk" "$keeper" >"$scratch/zoo.cfg"
+java -Xmx256m -cp /etc/zookeeper/conf:/usr/share/java/zookeeper.jar org.apache.zookeeper.server.quorum.QuorumPeerMain "$scratch/zoo.cfg" >"$scratch/zk.log" 2>&1 &
+children+=($!)
+listens() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+wait_for 60 listens "$keeper" || broken 'ZooKeeper does not start'
+
+for node in 11 12 21 22; do
+	declare "http_$node=$(free_port)" "tcp_$node=$(free_port)" "inter_$node=$(free_port)"
+done
+replica() { local tcp=tcp_$1; echo "<replica><host>127.0.0.1</host><port>${!tcp}</port></replica>"; }
+cluster="<fleet><shard><internal_replication>true</internal_replication>$(replica 11)$(replica 12)</shard><shard><internal_replication>true</internal_replication>$(replica 21)$(replica 22)</shard></fleet>"
+start() { # start NODE: sets pid_NODE
+	local node=$1 http=http_$1 tcp=tcp_$1 inter=inter_$1
+	mkdir -p "$scratch/n$node/data" "$scratch/n$node/tmp"
+	cat >"$scratch/n$node/config.xml" <<X
+<yandex><logger><level>warning</level><log>$scratch/n$node/log</log><errorlog>$scratch/n$node/err</errorlog></logger><listen_host>127.0.0.1</listen_host>
+<http_port>${!http}</http_port><tcp_port>${!tcp}</tcp_port><interserver_http_port>${!inter}</interserver_http_port>
+<interserver_http_host>127.0.0.1</interserver_http_host><path>$scratch/n$node/data/</path><tmp_path>$scratch/n$node/tmp/</tmp_path>
+<users_config>users.xml</users_config><default_profile>default</default_profile><default_database>default</default_database>
+<mark_cache_size>67108864</mark_cache_size><remote_servers>$cluster</remote_servers>
+<zookeeper><node><host>127.0.0.1</host><port>$keeper</port></node></zookeeper><distributed_ddl><path>/clickhouse/ddl</path></distributed_ddl>
+<macros><shard>${node:0:1}</shard><replica>n$node</replica></macros></yandex>
+X
+	cat >"$scratch/n$node/users.xml" <<'X'
+<yandex><profiles><default><max_memory_usage>1000000000</max_memory_usage></default></profiles><users><default><password></password>
+<networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota></default></users><quotas><default></default></quotas></yandex>
+X
+	(cd "$scratch/n$node" && exec clickhouse-server --config-file=config.xml) >"$scratch/n$node/out" 2>&1 &
+	declare -g "pid_$node=$!"
+	children+=($!)
+	wait_for 60 curl -sf "http://127.0.0.1:${!http}/ping" -o "$scratch/ping"
+}
+for node in 11 12 21 22; do start $node || broken "clickhouse-server $node does not start"; done
+at() { local http=http_$1; echo "clickhouse://127.0.0.1:${!http}/cairn"; }
+query() { local http=http_$1; curl -s "http://127.0.0.1:${!http}/?database=cairn" --data-binary "$2"; }
+field() { python3 -c 'import json, sys; r = json.load(sys.stdin); print(eval(sys.argv[1]))' "$1"; }
+
+holds 'tables on the whole cluster' "$cairn" store init "$(at 11)" --cluster fleet --keep-days 10000
+is "$(query 22 'SHOW TABLES' | grep -c _local)" "$(query 11 'SHOW TABLES' | grep -c _local)" 'are on every node'
+holds 'and again' "$cairn" store init -q "$(at 21)" --cluster fleet --keep-days 10000
+"$cairn" store init "$(at 11)" --cluster "x' DROP" >"$scratch/out" 2>&1
+is $? 2 'the name of a cluster is no text for a statement'
+sqlite=sqlite:$scratch/fleet.db
+"$cairn" store init -q "$sqlite" --keep-days 10000
+
+collect() { # collect STORE NAME: sets url
+	local port
+	port=$(free_port)
+	"$cairn" collect --store "$1" --listen "127.0.0.1:$port" --spool "$scratch/spool-$2" >"$scratch/collect-$2.log" 2>&1 &
+	children+=($!)
+	url=http://127.0.0.1:$port
+	wait_for 20 curl -sf "$url/health" -o "$scratch/health"
+}
+send() { # send URL HOST VERSION FOLDER
+	local file
+	for file in "$scratch/$4"/*.heap; do
+		curl -s -o "$scratch/answer" -w '%{http_code}\n' --data-binary "@$file" "$1/v1/snapshots?service=api&version=$3&host=$2" | grep -qx 202 || return 1
+	done
+}
+emptied() { curl -s "$1/metrics" | grep -qx 'cairn_collect_spool_files 0'; }
+for i in 1 2 3; do
+	python3 tests/e2e/make-series.py "$scratch/old$i" healthy "$i" 24
+	python3 tests/e2e/make-series.py "$scratch/new$i" weighed "$i" 24
+done
+collect "$sqlite" sqlite; single=$url
+collect "$(at 11)" cluster; many=$url
+for to in "$single" "$many"; do
+	for i in 1 2; do
+		send "$to" "old-$i" 1 "old$i" && send "$to" "new-$i" 2 "new$i" || broken 'a snapshot was not accepted'
+	done
+	wait_for 120 emptied "$to"
+done
+# Rows for the other shard are passed on a moment later.
+snapshots() { "$cairn" fleet services --store "$1" --from 1789000000 --json 2>"$scratch/notes" | field 'sum(s["snapshots"] for s in r["services"])' 2>/dev/null; }
+has() { [ "$(snapshots "$1")" = "$2" ]; }
+wait_for 60 has "$(at 22)" 96
+ok $? 'all snapshots are found through another node'
+rows=$(query 11 'SELECT count() FROM samples')
+settled() { [ "$(query 12 'SELECT count() FROM samples')" = "$rows" ] && [ "$(query 21 'SELECT count() FROM samples')" = "$rows" ]; }
+wait_for 60 settled
+ok $? 'every node counts the same rows'
+is "$(($(query 11 'SELECT count() FROM samples_local') + $(query 21 'SELECT count() FROM samples_local')))" "$rows" 'which lie on two shards'
+ok $(($(query 11 'SELECT count() FROM stacks_local') == 0 || $(query 21 'SELECT count() FROM stacks_local') == 0)) 'both of which have some stacks'
+copied() { [ "$(query $1 'SELECT count() FROM samples_local')" = "$(query $2 'SELECT count() FROM samples_local')" ]; }
+wait_for 60 copied 11 12 && wait_for 60 copied 21 22
+ok $? 'and twice each'
+for question in "leaks --service api --json" "diff --service api --version 1..2 --json" "timeline --service api -n 3" "bill --json"; do
+	is "$("$cairn" fleet $question --store "$(at 12)" --from 1789000000 2>&1 | md5sum)" \
+		"$("$cairn" fleet $question --store "$sqlite" --from 1789000000 2>&1 | md5sum)" "the cluster says what SQLite says: $question"
+done
+
+# A replica goes away, and comes back.
+kill -9 "$pid_22"; wait "$pid_22" 2>/dev/null
+is "$(snapshots "$(at 11)")" 96 'with a replica away, nothing is missing'
+send "$many" new-3 2 new3 || broken 'a snapshot was not accepted'
+wait_for 120 emptied "$many"
+wait_for 60 has "$(at 11)" 120
+ok $? 'and more is taken'
+start 22
+wait_for 120 has "$(at 22)" 120
+ok $? 'the replica, back again, has it all'
+wait_for 60 copied 21 22
+ok $? 'in its own tables too'
+send "$many" new-3 2 new3
+wait_for 120 emptied "$many"
+is "$(snapshots "$(at 12)")" 120 'what is sent twice counts once'
+done_testing
