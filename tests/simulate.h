@@ -166,7 +166,8 @@ static inline void sim_add_path(struct cairn_profile *profile, const struct sim_
 			snprintf(name, sizeof name, "%c%zu", path->grows ? 'L' : 'n', number);
 		else
 			snprintf(name, sizeof name, level + 1 < depth ? "parent%zu" : "main", path->parent);
-		uint32_t function = cairn_profile_add_function(profile, &(struct cairn_function){.name = cairn_profile_text(profile, name)});
+		uint32_t function =
+			cairn_profile_add_function(profile, &(struct cairn_function){.name = cairn_profile_text(profile, name)});
 		uint64_t address = level == 0 ? number + 1 : level + 1 < depth ? 100000 + path->parent : 99999;
 		uint32_t location = cairn_profile_add_location(profile, 0x1000 * address, CAIRN_NONE, false);
 		cairn_profile_set_frames(profile, location, &(struct cairn_frame){.function = function}, 1);

@@ -1,9 +1,8 @@
 /* simulate_fleet.h - fleets with known truth.
  *
  * Two releases, half of the instances each. Every instance has a load of its own, from a third of the mean to three times that, which all
- * its memory follows. The paths are steady ones, a cache that fills, a sawtooth and a queue that wanders, on all instances, and in release B
- * what the cell says.
- * SPDX-License-Identifier: Apache-2.0 */
+ * its memory follows. The paths are steady ones, a cache that fills, a sawtooth and a queue that wanders, on all instances, and in release
+ * B what the cell says. SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_TESTS_SIMULATE_FLEET_H
 #define CAIRN_TESTS_SIMULATE_FLEET_H
 
@@ -62,10 +61,17 @@ static void make_service(void)
 {
 	for (size_t p = 0; p < steady_paths; p++) {
 		double size = exp2(8 + floor(9 * sim_uniform()));
-		service[p] = (struct sim_path){.level = 2e6 + 60e6 * sim_uniform() * sim_uniform(), .lifetime = 0.3 * pow(300, sim_uniform()),
-					       .target = target_load, .exact = sim_uniform() < 0.5, .parts = {{.size = size, .share = 1}}};
+		service[p] = (struct sim_path){.level = 2e6 + 60e6 * sim_uniform() * sim_uniform(),
+					       .lifetime = 0.3 * pow(300, sim_uniform()),
+					       .target = target_load,
+					       .exact = sim_uniform() < 0.5,
+					       .parts = {{.size = size, .share = 1}}};
 	}
-	service[special] = (struct sim_path){.level = 80e6, .rate = 2 + 6 * sim_uniform(), .lifetime = 50, .target = target_fill, .exact = true,
+	service[special] = (struct sim_path){.level = 80e6,
+					     .rate = 2 + 6 * sim_uniform(),
+					     .lifetime = 50,
+					     .target = target_fill,
+					     .exact = true,
 					     .parts = {{.size = 8192, .share = 1}}};
 	service[special + 1] = (struct sim_path){.level = 40e6, .rate = 6, .lifetime = 5, .target = target_saw, .exact = true,
 						 .parts = {{.size = 4096, .share = 1}}};

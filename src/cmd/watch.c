@@ -66,10 +66,11 @@ static const struct cairn_option rule_table[] = {
 };
 
 static const struct cairn_option folder_table[] = {
-	{'o', "folder", "DIR", "the folder for dumps (default: the current folder)", CAIRN_OPTION_TEXT, offsetof(struct options, folder), 0},
+	{'o', "folder", "DIR", "the folder for dumps (default: the current folder)", CAIRN_OPTION_TEXT, offsetof(struct options, folder),
+	 0},
 	{0, "output", "DIR", NULL, CAIRN_OPTION_TEXT, offsetof(struct options, folder), 0},
-	{0, "file-name", "NAME", "name dump files: %t time, %T time in UTC, %n program, %p PID, %h host, %r reason",
-	 CAIRN_OPTION_TEXT, offsetof(struct options, file_name), 0},
+	{0, "file-name", "NAME", "name dump files: %t time, %T time in UTC, %n program, %p PID, %h host, %r reason", CAIRN_OPTION_TEXT,
+	 offsetof(struct options, file_name), 0},
 	{0, "keep-count", "N", "keep at most N dumps in the folder", CAIRN_OPTION_COUNT, offsetof(struct options, keep_count), 0},
 	{0, "keep-bytes", "SIZE", "keep at most this much in the folder", CAIRN_OPTION_SIZE, offsetof(struct options, keep_bytes), 0},
 	{0, "keep-age", "TIME", "remove dumps older than this", CAIRN_OPTION_TEXT, offsetof(struct options, keep_age), 0},
@@ -93,22 +94,24 @@ static const struct cairn_option table[] = {
 static const struct cairn_option attach_table[] = {
 	{0, "attach", NULL, "give processes that have no agent one, as 'cairn attach' does", CAIRN_OPTION_FLAG,
 	 offsetof(struct options, attach), 0},
-	{0, "period", "SIZE", "sample once in this many bytes (default: 512K)", CAIRN_OPTION_SIZE, offsetof(struct options, agent.period), 0},
+	{0, "period", "SIZE", "sample once in this many bytes (default: 512K)", CAIRN_OPTION_SIZE, offsetof(struct options, agent.period),
+	 0},
 	{0, "engine", "NAME", "profile with: auto, cairn (any allocator) or jemalloc (default: auto)", CAIRN_OPTION_TEXT,
 	 offsetof(struct options, agent.engine), 0},
-	{0, "listen", "ADDRESS", "let the agent listen on TCP too, such as 127.0.0.1:4000; clients need the token of --token", CAIRN_OPTION_TEXT,
-	 offsetof(struct options, agent.listen), 0},
+	{0, "listen", "ADDRESS", "let the agent listen on TCP too, such as 127.0.0.1:4000; clients need the token of --token",
+	 CAIRN_OPTION_TEXT, offsetof(struct options, agent.listen), 0},
 	{0, "budget", "PERCENT", "lengthen the period to stay within this share of CPU time, such as 1%", CAIRN_OPTION_TEXT,
 	 offsetof(struct options, agent.budget), 0},
 	{0},
 };
 
 static const struct cairn_option push_table[] = {
-	{0, "push", "URL", "also send each dump to the collector there ('cairn collect')", CAIRN_OPTION_TEXT, offsetof(struct options, push), 0},
+	{0, "push", "URL", "also send each dump to the collector there ('cairn collect')", CAIRN_OPTION_TEXT,
+	 offsetof(struct options, push), 0},
 	{0, "store", "STORE", "also put each dump into this store: sqlite:PATH or clickhouse://HOST:PORT/DATABASE", CAIRN_OPTION_TEXT,
 	 offsetof(struct options, store), 0},
-	{0, "label", "KEY=VALUE", "with --push or --store: send this along; service and version are labels; can be repeated", CAIRN_OPTION_LIST,
-	 offsetof(struct options, labels), 0},
+	{0, "label", "KEY=VALUE", "with --push or --store: send this along; service and version are labels; can be repeated",
+	 CAIRN_OPTION_LIST, offsetof(struct options, labels), 0},
 	{0},
 };
 
@@ -190,7 +193,8 @@ static void tell_dump(const struct loop *loop, const struct cairn_watched *watch
 		cairn_watch_event_text(&line, job->time, watched->life.pid, watched->program);
 		cairn_buffer_format(&line, "  %s", cairn_text_human((double)job->reading.anonymous, memory));
 		if (loop->options->tree)
-			cairn_buffer_format(&line, " of %s in %zu process%s", cairn_text_human((double)sum, memory), processes, processes == 1 ? "" : "es");
+			cairn_buffer_format(&line, " of %s in %zu process%s", cairn_text_human((double)sum, memory), processes,
+					    processes == 1 ? "" : "es");
 		cairn_buffer_format(&line, "  %s: %s  %s", job->word, job->why, path);
 	} else {
 		return;
@@ -226,7 +230,8 @@ static void tell_end(const struct loop *loop, struct cairn_watched *watched)
 	else if (watched->job.error.text[0])
 		cairn_say_error(watched->job.error.text);
 	else if (watched->keeper.refused && !loop->options->quiet)
-		cairn_note("the last moment of process %d was not kept: this user may not read /proc/%d/fd; watch as the process's user or as root",
+		cairn_note("the last moment of process %d was not kept: this user may not read /proc/%d/fd; watch as the process's user or "
+			   "as root",
 			   watched->life.pid, watched->life.pid);
 	if (watched->dumps == 0)
 		snprintf(dumps, sizeof dumps, "no dump of it was taken");
@@ -563,14 +568,16 @@ static bool check_operands(int count, char **operands, struct cairn_error *error
 {
 	for (int i = 0; i < count; i++)
 		if (!cairn_target_is(operands[i]) && !strchr(operands[i], '/') && operands[i][strspn(operands[i], "0123456789")])
-			return cairn_fail(error, "%s: not a TARGET: give a PID, an agent's socket, or a URL; or --service NAME", operands[i]);
+			return cairn_fail(error, "%s: not a TARGET: give a PID, an agent's socket, or a URL; or --service NAME",
+					  operands[i]);
 	return true;
 }
 
 static int run(const void *values, int count, char **operands)
 {
 	const struct options *options = values;
-	struct loop loop = {.options = options, .watch = {.token = options->target.token, .attach = options->attach, .agent = options->agent}};
+	struct loop loop = {.options = options,
+			    .watch = {.token = options->target.token, .attach = options->attach, .agent = options->agent}};
 	const struct cairn_attach_settings *agent = &options->agent;
 	struct cairn_error error;
 	int64_t duration = 0;

@@ -12,15 +12,18 @@ static void write_bars(const struct cairn_profile *profile, double all, struct c
 	double most = 0;
 	for (unsigned i = 0; i < CAIRN_AGES; i++)
 		most = fmax(most, profile->age_bytes[i]);
-	cairn_buffer_text(out, "<table>\n<caption>Live memory by age</caption>\n<thead><tr><th scope=\"col\">Age</th><th scope=\"col\">Live</th>"
-			       "<th scope=\"col\">Share</th><td></td></tr></thead>\n<tbody>\n");
+	cairn_buffer_text(out,
+			  "<table>\n<caption>Live memory by age</caption>\n<thead><tr><th scope=\"col\">Age</th><th scope=\"col\">Live</th>"
+			  "<th scope=\"col\">Share</th><td></td></tr></thead>\n<tbody>\n");
 	for (unsigned i = 0; i < CAIRN_AGES; i++) {
 		char size[24];
 		double bytes = profile->age_bytes[i];
-		cairn_buffer_format(out, "<tr><th scope=\"row\">%s</th><td>%s</td><td>%.1f %%</td><td>"
-					 "<svg width=\"200\" height=\"%d\" aria-hidden=\"true\">"
-					 "<rect width=\"%.1f\" height=\"%d\"/></svg></td></tr>\n",
-				    cairn_age_name(i), cairn_text_human(bytes, size), 100 * bytes / all, height, 200 * bytes / fmax(1, most), height);
+		cairn_buffer_format(out,
+				    "<tr><th scope=\"row\">%s</th><td>%s</td><td>%.1f %%</td><td>"
+				    "<svg width=\"200\" height=\"%d\" aria-hidden=\"true\">"
+				    "<rect width=\"%.1f\" height=\"%d\"/></svg></td></tr>\n",
+				    cairn_age_name(i), cairn_text_human(bytes, size), 100 * bytes / all, height,
+				    200 * bytes / fmax(1, most), height);
 	}
 	cairn_buffer_text(out, "</tbody>\n</table>\n");
 }

@@ -70,8 +70,9 @@ static void write_filters(const struct cairn_filter_options *filter, struct cair
 	const struct {
 		const char *name, *text;
 	} all[] = {
-		{"focus", filter->focus}, {"ignore", filter->ignore}, {"hide", filter->hide}, {"show", filter->show}, {"show from", filter->show_from},
-		{"exclude", filter->exclude}, {"retain", filter->retain}, {"tagfocus", filter->tag_focus}, {"tagignore", filter->tag_ignore},
+		{"focus", filter->focus}, {"ignore", filter->ignore}, {"hide", filter->hide}, {"show", filter->show},
+		{"show from", filter->show_from}, {"exclude", filter->exclude}, {"retain", filter->retain},
+		{"tagfocus", filter->tag_focus}, {"tagignore", filter->tag_ignore},
 	};
 	cairn_json_open(json, "filters", '[');
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)

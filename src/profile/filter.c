@@ -65,7 +65,8 @@ static void drop_locations(struct cairn_profile *profile)
 			profile->locations[count++] = profile->locations[i];
 	}
 	profile->location_count = count;
-	for (size_t i = 0; i < profile->stack_count; i++) /* of samples that are gone, too: their numbers are those of others now, which nobody reads */
+	for (size_t i = 0; i < profile->stack_count;
+	     i++) /* of samples that are gone, too: their numbers are those of others now, which nobody reads */
 		profile->stacks[i] = numbers[profile->stacks[i]];
 	free(numbers);
 }

@@ -418,7 +418,8 @@ static void read_live(struct parser *in, struct cairn_bytes section, const struc
 	}
 	cairn_map_free(&parts);
 	if (strays)
-		cairn_profile_warn(profile, "%s: %zu samples of its list belong to no stack of it and were left out", in->reader->name, strays);
+		cairn_profile_warn(profile, "%s: %zu samples of its list belong to no stack of it and were left out", in->reader->name,
+				   strays);
 }
 
 /* What lived at the highest point in place of what lives now. */
@@ -462,7 +463,9 @@ static void read_mapped(struct parser *in, struct cairn_bytes section, unsigned 
 	for (size_t at = 0; cairn_mapped_next(&section, &mapped);) {
 		profile->has_mapped = true;
 		/* Nothing of a reservation is resident, unless the service has changed its protection since. */
-		double resident = mapped.has_resident ? (double)mapped.resident : mapped.kind == CAIRN_MAPPED_RESERVED ? 0 : (double)mapped.bytes;
+		double resident = mapped.has_resident			 ? (double)mapped.resident
+				  : mapped.kind == CAIRN_MAPPED_RESERVED ? 0
+									 : (double)mapped.bytes;
 		if (mapped.kind == CAIRN_MAPPED_ANONYMOUS || mapped.kind == CAIRN_MAPPED_RESERVED)
 			profile->mapped_bytes += resident;
 		if (mapped.kind == CAIRN_MAPPED_BRK)
@@ -519,8 +522,10 @@ static void add_values(struct parser *in)
 {
 	struct cairn_profile *profile = in->profile;
 	uint32_t usable = profile->value_count, objects = usable + 1, space = usable + 2, lifetime = usable + 3;
-	if (!cairn_profile_append_value(profile, "inuse_usable", "bytes") || !cairn_profile_append_value(profile, "freed_objects", "count") ||
-	    !cairn_profile_append_value(profile, "freed_space", "bytes") || !cairn_profile_append_value(profile, "freed_lifetime", "nanoseconds"))
+	if (!cairn_profile_append_value(profile, "inuse_usable", "bytes") ||
+	    !cairn_profile_append_value(profile, "freed_objects", "count") ||
+	    !cairn_profile_append_value(profile, "freed_space", "bytes") ||
+	    !cairn_profile_append_value(profile, "freed_lifetime", "nanoseconds"))
 		return;
 	for (size_t i = 0; i < profile->sample_count; i++) {
 		double *values = profile->values + i * profile->value_count;
@@ -578,8 +583,8 @@ static void warn_of_losses(struct cairn_profile *profile, const char *name, cons
 	uint64_t dropped = cairn_trailer_number(trailer, "sampler.dropped"), stacks = cairn_trailer_number(trailer, "sampler.stacks_lost");
 	char size[24];
 	if (dropped)
-		cairn_profile_warn(profile, "%s: the ledger had no room for %llu samples that stand for %s; ledger_bytes makes it larger", name,
-				   (unsigned long long)dropped,
+		cairn_profile_warn(profile, "%s: the ledger had no room for %llu samples that stand for %s; ledger_bytes makes it larger",
+				   name, (unsigned long long)dropped,
 				   cairn_text_human((double)cairn_trailer_number(trailer, "sampler.dropped_bytes"), size));
 	if (stacks)
 		cairn_profile_warn(profile, "%s: the ledger had no room for the stacks of %llu samples; ledger_bytes makes it larger", name,
@@ -671,17 +676,20 @@ bool cairn_heap_read(struct cairn_reader *reader, struct cairn_bytes text, struc
 		cairn_filter_empty(profile);
 
 	if (in.bad_lines)
-		cairn_profile_warn(profile, "%s: %zu lines could not be read, the first at line %zu", reader->name, in.bad_lines, in.first_bad_line);
+		cairn_profile_warn(profile, "%s: %zu lines could not be read, the first at line %zu", reader->name, in.bad_lines,
+				   in.first_bad_line);
 	if (in.uncounted)
 		cairn_profile_warn(profile, "%s: %zu stacks without a count were left out", reader->name, in.uncounted);
 	profile->cut = cut;
 	if (cut)
-		cairn_profile_warn(profile, "%s: it ends before its memory map, as a dump does that was cut short; addresses cannot be named",
+		cairn_profile_warn(profile,
+				   "%s: it ends before its memory map, as a dump does that was cut short; addresses cannot be named",
 				   reader->name);
 	if (has_trailer && !trailer.complete)
-		cairn_profile_warn(profile, "%s: its trailer is cut short; what it knows of the process and its modules may be missing", reader->name);
-	if (!reader->options.older_us && !reader->options.younger_us && !profile->at_peak && !profile->as_slack && !profile->as_fragmentation &&
-	    !profile->as_mapped)
+		cairn_profile_warn(profile, "%s: its trailer is cut short; what it knows of the process and its modules may be missing",
+				   reader->name);
+	if (!reader->options.older_us && !reader->options.younger_us && !profile->at_peak && !profile->as_slack &&
+	    !profile->as_fragmentation && !profile->as_mapped)
 		check_total(&in);
 	if (cairn_profile_total(profile, alloc_space) == 0 && cairn_profile_total(profile, alloc_objects) == 0) {
 		cairn_profile_drop_value(profile, alloc_space);

@@ -136,7 +136,7 @@ struct cairn_profile {
 	double freed_bytes;     /* and an estimate of what was allocated and freed again */
 	bool has_slabs;         /* the dump it was read from says how full the slabs of live objects are, */
 	bool as_fragmentation;  /* and the live bytes are their part of what is free there */
-	double mapped_bytes;    /* the resident part of what the service mapped itself as private memory; all of it where that is not known */
+	double mapped_bytes; /* the resident part of what the service mapped itself as private memory; all of it where that is not known */
 	double break_bytes;    /* the same of what it got by brk */
 	bool has_mapped;        /* the dump it was read from lists what the service mapped itself, */
 	bool as_mapped;         /* and this is it */

@@ -79,7 +79,8 @@ struct events {
 static struct events events_of(const struct cairn_profile *profile, struct pair pair, uint32_t value)
 {
 	bool later = pair.after > 0;
-	double unit = cairn_profile_unit(profile, value, later ? pair.after : pair.before, later ? pair.after_partner : pair.before_partner);
+	double unit =
+		cairn_profile_unit(profile, value, later ? pair.after : pair.before, later ? pair.after_partner : pair.before_partner);
 	return unit > 0 ? (struct events){(pair.before + pair.after) / unit, (pair.after - pair.before) / unit} : (struct events){0};
 }
 

@@ -5,8 +5,8 @@
  * went in between is random. A line says by how much it changed, not how much came and went; but all lines together do: a net change of d
  * samples has the mean square of the number that came and went. So the *turnover* of a profile, the share of samples that were replaced,
  * is estimated over all its lines, without those that changed by more than it explains. Objects of some lines live longer than those of
- * others; where the lines show that, each has a turnover of its own, which its own change says a little of. Where the dumps have accumulated counts, no more
- * can have come than was allocated.
+ * others; where the lines show that, each has a turnover of its own, which its own change says a little of. Where the dumps have
+ * accumulated counts, no more can have come than was allocated.
  *
  * A line of objects of several sizes does not say which. Its bytes have at most the variance that any mixture with that mean can have;
  * how far its count may be off is not known, since one sample of the smallest may stand for any number of them.

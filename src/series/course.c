@@ -124,7 +124,8 @@ static void list_courses(struct cairn_courses *courses)
 {
 	size_t count = courses->count, room = count > points_behind + points_before ? count - points_behind - points_before + 1 : 0;
 	size_t stride = (room + positions_most - 1) / positions_most;
-	double span = longest_run(courses), interval = count > 1 ? (courses->hours[count - 1] - courses->hours[0]) / (double)(count - 1) : 0;
+	double span = longest_run(courses),
+	       interval = count > 1 ? (courses->hours[count - 1] - courses->hours[0]) / (double)(count - 1) : 0;
 	add_course(courses, CAIRN_COURSE_FLAT, 0, 0, 1);
 	add_course(courses, CAIRN_COURSE_LINE, 0, 0, 1);
 	bool changes = count >= points_for_change;
@@ -415,8 +416,8 @@ void cairn_courses_weigh(const struct cairn_courses *courses, const double *valu
 		double least = known * (noise->fades >= 1 ? sample : population);
 		evidence->square[n] = all[n] + least;
 		evidence->freedom[n] = freedom;
-		double base = noise->prior - 0.5 * noise->log_determinant - 0.5 * freedom * log(evidence->square[n]) + 0.5 * known * log(least) +
-			      lgamma_r(freedom / 2, &sign) - lgamma_r(known / 2, &sign);
+		double base = noise->prior - 0.5 * noise->log_determinant - 0.5 * freedom * log(evidence->square[n]) +
+			      0.5 * known * log(least) + lgamma_r(freedom / 2, &sign) - lgamma_r(known / 2, &sign);
 		for (size_t s = 0; s < courses->item_count; s++) {
 			const struct cairn_course *course = &courses->items[s];
 			double rest = fmax(0, all[n] - explained[n][s]) + least;

@@ -119,7 +119,8 @@ static double median_of(double *values, size_t count)
 	return values[count / 2];
 }
 
-/* How far the rate of a record lies above USUAL, the usual share of the level, in what scatters alike on small instances and on large ones. */
+/* How far the rate of a record lies above USUAL, the usual share of the level, in what scatters alike on small instances and on large
+ * ones. */
 static double excess_of(const struct cairn_fleet_record *record, double usual)
 {
 	return (record->rate - usual * record->level) / sqrt(fmax(1, record->level));
@@ -217,10 +218,12 @@ static void count_growing(const struct cairn_fleet *fleet, const struct evidence
 	for (size_t i = 0; i < fleet->release_count; i++)
 		if (evidence->pooled[i].grows) {
 			size_t instances = fleet->releases[i].instances;
-			double *levels = cairn_array_new(evidence->count, sizeof *levels), scatter = scatter_of(fleet, evidence, evidence->cohorts[i]);
+			double *levels = cairn_array_new(evidence->count, sizeof *levels),
+			       scatter = scatter_of(fleet, evidence, evidence->cohorts[i]);
 			size_t count = 0;
 			for (size_t k = 0; k < evidence->count; k++)
-				if (evidence->records[k].release == i && (k == 0 || evidence->records[k].instance != evidence->records[k - 1].instance))
+				if (evidence->records[k].release == i &&
+				    (k == 0 || evidence->records[k].instance != evidence->records[k - 1].instance))
 					levels[count++] = evidence->records[k].level;
 			evidence->growing[i] = fmax(evidence->growing[i],
 						    round(cairn_cohort_growing(evidence->cohorts[i], instances, scatter, levels, count)));
@@ -414,7 +417,8 @@ static void judge_paths(struct cairn_fleet *fleet, struct cairn_cohort_judge *ju
 		.pooled = cairn_array_new(fleet->release_count, sizeof *evidence.pooled),
 		.growing = cairn_array_new(fleet->release_count, sizeof *evidence.growing),
 	};
-	/* Each path of a release, half as many frames that sum some up (leaks.h), and all of that twice: alone, and against other releases. */
+	/* Each path of a release, half as many frames that sum some up (leaks.h), and all of that twice: alone, and against other
+	 * releases. */
 	size_t comparisons = 2 * (fleet->cohort_count + fleet->cohort_count / 2), cohort = 0;
 	for (size_t from = 0, end; from < fleet->record_count; from = end) {
 		uint32_t path = fleet->records[from].path;

@@ -93,7 +93,8 @@ bool cairn_series_add(struct cairn_series *series, const struct cairn_profile *p
 	take_process(series, part);
 	take_lives(series, part);
 	series->knows_errors &= cairn_profile_knows_errors(part, part->default_value);
-	series->cells = cairn_array_reserve(series->cells, &series->cell_capacity, series->cell_count + part->sample_count, sizeof *series->cells);
+	series->cells =
+		cairn_array_reserve(series->cells, &series->cell_capacity, series->cell_count + part->sample_count, sizeof *series->cells);
 	for (size_t i = 0; i < part->sample_count; i++) {
 		struct cairn_series_cell cell = cairn_series_cell_of(part, i);
 		cell.row = series->combine.places[i];

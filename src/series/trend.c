@@ -257,7 +257,8 @@ static double chance_under(const struct path *path, size_t noise, size_t course,
 				steps++;
 			}
 		}
-		double known = freedom + (double)of->vectors - (double)(courses->count - courses->runs), least = path->evidence->square[noise];
+		double known = freedom + (double)of->vectors - (double)(courses->count - courses->runs),
+		       least = path->evidence->square[noise];
 		for (size_t w = 0; w < courses->white; w++)
 			least -= path->evidence->innovations[noise][w] * path->evidence->innovations[noise][w];
 		double own = (behind + least) / fmax(1, steps - 1 + known), whole = (all + least) / fmax(1, freedom);
@@ -452,7 +453,8 @@ static double surest_rest(const struct path *path, const struct summary *summary
 {
 	static const double seen_sigmas = 3;
 	const struct cairn_courses *courses = path->courses;
-	double span = courses->hours[courses->count - 1] - courses->hours[0], unseen = seen_sigmas * blend_deviation(&summary->slope) * span;
+	double span = courses->hours[courses->count - 1] - courses->hours[0],
+	       unseen = seen_sigmas * blend_deviation(&summary->slope) * span;
 	return 1 - fmin(1, mean > 0 ? unseen / mean : 1) / rest_odds;
 }
 
@@ -595,8 +597,8 @@ static void look_at_runs(struct cairn_trend *trend, struct cairn_trend_judge *ju
 			 size_t comparisons)
 {
 	enum { points_alone = 6 };
-	/* Runs that are short for what fills in them show the fill as a line. So what stays below the level of the run before is a leak only
-	 * if filling is ten times less likely. */
+	/* Runs that are short for what fills in them show the fill as a line. So what stays below the level of the run before is a leak
+	 * only if filling is ten times less likely. */
 	static const double sure_of_leak = 0.9;
 	const struct cairn_trend_clock *clock = judge->clock;
 	size_t start = last_run_start(clock), length = clock->count - start;
@@ -667,7 +669,8 @@ void cairn_trend_judge(struct cairn_trend *trend, struct cairn_trend_judge *judg
 	look_at_runs(trend, judge, picked, unit, comparisons);
 	look_under_rhythm(trend, judge, picked, first, unit, comparisons);
 	if (trend->verdict != CAIRN_GROWING && trend->verdict != CAIRN_SHRINKING) {
-		struct cairn_swing swing = cairn_swing_find(clock->hours + first, picked + first, clock->run + first, count - first, unit.amount);
+		struct cairn_swing swing =
+			cairn_swing_find(clock->hours + first, picked + first, clock->run + first, count - first, unit.amount);
 		if (swing.falls > 1) {
 			trend->verdict = CAIRN_SAWTOOTH;
 			trend->period_hours = swing.period_hours;

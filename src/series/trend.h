@@ -39,7 +39,8 @@ struct cairn_trend {
 	bool refilling;    /* what grows was there before the service was restarted */
 	double since;      /* hours: where it began or stopped; the first point if it always did so */
 	double level, level_low, level_high; /* filling: where it levels off, with its 95 % confidence interval */
-	double period_hours; /* sawtooth: from top to top; growing: of the rhythm that it grows under; 0 where the dumps show less than two */
+	double period_hours; /* sawtooth: from top to top; growing: of the rhythm that it grows under; 0 where the dumps show less than
+			      * two */
 	uint32_t more_dumps; /* too early: about how many more it takes; 0 where nobody knows */
 	double more_hours;   /* too early, judged by ages: about how much longer the service has to be observed */
 	double chance;     /* that noise alone makes any of all paths look so */

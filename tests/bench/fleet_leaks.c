@@ -29,18 +29,19 @@ int main(int argc, char **argv)
 		seed = strtoull(argv[3], NULL, 10);
 	else if (getrandom(&seed, 4, 0) != 4)
 		seed = (uint64_t)time(NULL);
-	printf("seed %llu, %d fleets a cell, %zu instances, %d dumps each of %d paths, period 512 KiB\n%-24s %6s %6s %8s %6s %7s %10s %10s %7s\n",
-	       (unsigned long long)(seed & 0xffffffff), runs, instances, dumps, path_count, "situation", "found", "first", "release", "rate",
-	       "alarms", "said/true", "instances", "new");
+	printf("seed %llu, %d fleets a cell, %zu instances, %d dumps each of %d paths, period 512 KiB\n%-24s %6s %6s %8s %6s %7s %10s %10s "
+	       "%7s\n",
+	       (unsigned long long)(seed & 0xffffffff), runs, instances, dumps, path_count, "situation", "found", "first", "release",
+	       "rate", "alarms", "said/true", "instances", "new");
 	for (size_t c = 0; c < sizeof cells / sizeof *cells; c++) {
 		struct outcome outcome = {0};
 		if (argc > 4 && !strstr(cells[c].name, argv[4]))
 			continue;
 		for (int r = 0; r < runs; r++)
 			run_fleet(&cells[c], instances, (seed & 0xffffffff) + (uint64_t)r, &outcome);
-		printf("%-24s %6d %6d %8d %6d %7d %10.3f %10.3f %7d\n", cells[c].name, outcome.found, outcome.first, outcome.release, outcome.rate,
-		       outcome.alarms, outcome.truth > 0 ? outcome.said / outcome.truth : 0, outcome.found ? outcome.instances / outcome.found : 0,
-		       outcome.every);
+		printf("%-24s %6d %6d %8d %6d %7d %10.3f %10.3f %7d\n", cells[c].name, outcome.found, outcome.first, outcome.release,
+		       outcome.rate, outcome.alarms, outcome.truth > 0 ? outcome.said / outcome.truth : 0,
+		       outcome.found ? outcome.instances / outcome.found : 0, outcome.every);
 		fflush(stdout);
 	}
 	return 0;

@@ -77,7 +77,8 @@ static double lifetime_of(enum law law, double mean)
 	case law_pareto:
 		return mean * (1 - 1 / pareto_shape) * pow(1 - sim_uniform(), -1 / pareto_shape);
 	case law_two: /* nine in ten live for a tenth of the mean, the rest for what is left */
-		return exponential(sim_uniform() < short_share ? short_part * mean : mean * (1 - short_share * short_part) / (1 - short_share));
+		return exponential(sim_uniform() < short_share ? short_part * mean
+							       : mean * (1 - short_share * short_part) / (1 - short_share));
 	default:
 		return mean;
 	}
@@ -96,7 +97,8 @@ static double lifetime_seen(enum law law, double mean)
 	case law_pareto:
 		return mean * (1 - 1 / pareto_shape) * pow(1 - sim_uniform(), -1 / (pareto_shape - 1));
 	case law_two: {
-		double part = sim_uniform() < short_share * short_part ? short_part * mean : mean * (1 - short_share * short_part) / (1 - short_share);
+		double part = sim_uniform() < short_share * short_part ? short_part * mean
+								       : mean * (1 - short_share * short_part) / (1 - short_share);
 		return exponential(part) + exponential(part);
 	}
 	default:
@@ -173,7 +175,8 @@ static void run_size(const struct population *population, size_t size, double pe
 		double from = i == first && population->cold ? start - (i + 1 < end ? taken[i + 1] - taken[i] : 1) : taken[i];
 		double until = i + 1 < end ? taken[i + 1] : taken[i];
 		if (population->lifetime > 0) {
-			double births = sim_poisson(rate * seen * births_at(population, (from + until) / 2) * (until - from) / population->lifetime);
+			double births = sim_poisson(rate * seen * births_at(population, (from + until) / 2) * (until - from) /
+						    population->lifetime);
 			for (double n = 0; n < births; n++) {
 				double born = from + (until - from) * sim_uniform();
 				add_life(size, first, end, born, born + lifetime_of(population->law, population->lifetime),
@@ -184,7 +187,9 @@ static void run_size(const struct population *population, size_t size, double pe
 		double fills = population->fill > 0 ? population->fill * (exp(-(from - start) / population->fill_time) -
 									 exp(-(until - start) / population->fill_time)) : 0;
 		for (double n = sim_poisson((leaks + fills) * share / bytes * chance); n > 0; n--)
-			add_life(size, first, end, fmax(from, population->leak_from) + (until - fmax(from, population->leak_from)) * sim_uniform(), INFINITY, 1);
+			add_life(size, first, end,
+				 fmax(from, population->leak_from) + (until - fmax(from, population->leak_from)) * sim_uniform(), INFINITY,
+				 1);
 	}
 }
 
@@ -192,13 +197,15 @@ static void run_size(const struct population *population, size_t size, double pe
 
 static void make_steady(struct population *population, const struct objects_cell *cell)
 {
-	*population = (struct population){.sizes = 1 + (size_t)(sim_uniform() * 5), .level = 5e6 + 75e6 * sim_uniform(), .leak_until = INFINITY};
+	*population =
+		(struct population){.sizes = 1 + (size_t)(sim_uniform() * 5), .level = 5e6 + 75e6 * sim_uniform(), .leak_until = INFINITY};
 	population->lifetime = cell->lifetime_low > 0 ? between(cell->lifetime_low, cell->lifetime_high) : between(0.1, 100);
 	population->law = cell->law == law_any ? (enum law)(sim_uniform() * law_count) : cell->law;
 	double samples = 0;
 	for (size_t s = 0; s < population->sizes; s++) {
 		population->size[s] = class_of_size(between(cell->size_low, cell->size_high));
-		samples += population->level / (double)population->sizes / population->size[s] * sim_chance(population->size[s], cell->period);
+		samples +=
+			population->level / (double)population->sizes / population->size[s] * sim_chance(population->size[s], cell->period);
 	}
 	if (samples > 20000) /* more would only take longer */
 		population->level *= 20000 / samples;
@@ -241,8 +248,13 @@ static void make_stopped(struct population *population, double whole, const stru
 /* A base and as much again at some moment, that stays or lives for a while. */
 static void make_step(struct population *population, double whole, const struct objects_cell *cell)
 {
-	*population = (struct population){.sizes = 1, .size = {small_size(cell)}, .level = 0.03 * whole, .lifetime = between(0.1, 0.7),
-					  .law = cell->law, .step = between(1.3, 4), .step_at = (0.2 + 0.7 * sim_uniform()) * (cell->dumps - 1),
+	*population = (struct population){.sizes = 1,
+					  .size = {small_size(cell)},
+					  .level = 0.03 * whole,
+					  .lifetime = between(0.1, 0.7),
+					  .law = cell->law,
+					  .step = between(1.3, 4),
+					  .step_at = (0.2 + 0.7 * sim_uniform()) * (cell->dumps - 1),
 					  .step_until = INFINITY};
 	if (population->law == law_any)
 		population->law = law_exponential;
@@ -326,8 +338,10 @@ static const struct objects_cell cells[] = {
 	{"* objects: nothing leaks, all sampled", "alarms <= 1 %", 24, 0, 1, 4 KIB, 1024 KIB, law_any, 40, NULL},
 	{"* objects: nothing leaks, period 2 MiB", "alarms <= 1 %", 24, 0, 2048 KIB, 64, 4096 KIB, law_any, 40, NULL},
 	{"* objects: nothing leaks, 5 dumps, period 64 KiB", "alarms <= 1 %", 5, 0, 64 KIB, 64, 1024 KIB, law_any, 200, NULL},
-	{"* objects: restart, everything begins cold", "alarms <= 3 %", 24, 12, 512 KIB, 64, 64 KIB, law_exponential, 40, NULL, false, 0.5, 4},
-	{"* objects: restart at a third, 48 dumps", "alarms <= 3 %", 48, 16, 512 KIB, 64, 1024 KIB, law_exponential, 40, NULL, false, 0.5, 4},
+	{"* objects: restart, everything begins cold", "alarms <= 3 %", 24, 12, 512 KIB, 64, 64 KIB, law_exponential, 40, NULL, false, 0.5,
+	 4},
+	{"* objects: restart at a third, 48 dumps", "alarms <= 3 %", 48, 16, 512 KIB, 64, 1024 KIB, law_exponential, 40, NULL, false, 0.5,
+	 4},
 	{"* objects: leak of 0.5 %, 8 dumps", "found >= 95 %", 8, 0, 512 KIB, 64, 64 KIB, law_any, 40, make_leak},
 	{"* objects: leak of 0.5 %, 24 dumps", "found >= 99 %", 24, 0, 512 KIB, 64, 64 KIB, law_any, 40, make_leak},
 	{"* objects: leak of 0.5 %, 24 dumps, 64 KiB", "found >= 99 %", 24, 0, 64 KIB, 64, 1024 KIB, law_any, 40, make_leak},
@@ -340,7 +354,8 @@ static const struct objects_cell cells[] = {
 	{"* objects: leak of 0.05 %, 8 dumps", "found", 8, 0, 512 KIB, 64, 64 KIB, law_any, 40, make_slow_leak},
 	{"* objects: leak of 0.05 %, accumulated", "found", 8, 0, 512 KIB, 64, 64 KIB, law_any, 40, make_slow_leak, false, 0, 0, true},
 	{"* objects: leak of 0.1 % beside long lives", "found", 8, 0, 512 KIB, 64, 64 KIB, law_any, 40, make_quiet_leak},
-	{"* objects: 0.1 % beside long lives, accumulated", "found", 8, 0, 512 KIB, 64, 64 KIB, law_any, 40, make_quiet_leak, false, 0, 0, true},
+	{"* objects: 0.1 % beside long lives, accumulated", "found", 8, 0, 512 KIB, 64, 64 KIB, law_any, 40, make_quiet_leak, false, 0, 0,
+	 true},
 	{"* objects: steps, accumulated", "growing <= 2 %", 24, 0, 512 KIB, 64, 64 KIB, law_any, 40, make_step, false, 0, 0, true},
 	{"* objects: new steps, accumulated", "growing <= 2 %", 24, 0, 512 KIB, 64, 64 KIB, law_any, 40, make_new_step, false, 0, 0, true},
 	{"* objects: bunches, accumulated", "growing <= 3 %", 24, 0, 512 KIB, 64, 64 KIB, law_any, 40, make_bunches, false, 0, 0, true},
@@ -425,7 +440,9 @@ static void make(size_t number, uint64_t seed, struct cairn_series *series, stru
 			.grows = population->grows,
 			.per_hour = population->grows ? population->leak * SCENARIO_DUMPS_PER_HOUR : 0,
 			.since = population->grows && population->leak_from > 0 ? population->leak_from : -1,
-			.level = population->fill > 0 ? population->fill : population->cold && truth->special && p == 0 ? population->level : 0,
+			.level = population->fill > 0				? population->fill
+				 : population->cold && truth->special && p == 0 ? population->level
+										: 0,
 		};
 		truth->per_hour += truth->paths[p].per_hour;
 		memset(live, 0, sizeof live);

@@ -48,8 +48,8 @@ static bool read_within(size_t most, struct cairn_bytes body, struct cairn_loade
 	return good;
 }
 
-bool cairn_loaded_read(struct cairn_loaded *loaded, struct cairn_bytes query, struct cairn_bytes tenant, struct cairn_bytes body, size_t most,
-		       const struct cairn_source_options *source, struct cairn_error *error)
+bool cairn_loaded_read(struct cairn_loaded *loaded, struct cairn_bytes query, struct cairn_bytes tenant, struct cairn_bytes body,
+		       size_t most, const struct cairn_source_options *source, struct cairn_error *error)
 {
 	*loaded = (struct cairn_loaded){.labels = cairn_buffer(1 << 16)};
 	cairn_profile_init(&loaded->profile);

@@ -17,8 +17,8 @@ struct cairn_loaded {
 
 /* Reads BODY, unpacked to at most MOST bytes, and names its addresses with what SOURCE says. QUERY has service, version, host, time and
  * labels; without a service it is the program's name. Free it in either case. */
-bool cairn_loaded_read(struct cairn_loaded *loaded, struct cairn_bytes query, struct cairn_bytes tenant, struct cairn_bytes body, size_t most,
-		       const struct cairn_source_options *source, struct cairn_error *error);
+bool cairn_loaded_read(struct cairn_loaded *loaded, struct cairn_bytes query, struct cairn_bytes tenant, struct cairn_bytes body,
+		       size_t most, const struct cairn_source_options *source, struct cairn_error *error);
 void cairn_loaded_free(struct cairn_loaded *loaded);
 
 #endif

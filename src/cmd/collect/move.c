@@ -118,7 +118,9 @@ void *cairn_move_run(void *context)
 		struct cairn_error error;
 		if (!store)
 			store = cairn_store_open(collector->store_name, &error);
-		int moved = store && (collector->spool.files == 0 || cairn_store_check(store, &error)) ? move_batch(collector, store, &error) : -1;
+		int moved = store && (collector->spool.files == 0 || cairn_store_check(store, &error))
+				    ? move_batch(collector, store, &error)
+				    : -1;
 		if (moved < 0) {
 			collector->failures++;
 			if (pause == 0)

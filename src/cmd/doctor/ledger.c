@@ -64,9 +64,11 @@ void cairn_check_last_moment(struct cairn_diagnosis *diagnosis, struct cairn_fin
 	} else if (file[0]) {
 		cairn_finding_say(finding, CAIRN_RIGHT, "the ledger is in %s: it shows the last moment, however the process ends", file);
 	} else if (keeper) {
-		cairn_finding_say(finding, CAIRN_RIGHT, "process %d keeps the ledger: the last moment is known, however the process ends", keeper);
+		cairn_finding_say(finding, CAIRN_RIGHT, "process %d keeps the ledger: the last moment is known, however the process ends",
+				  keeper);
 	} else if (diagnosis->pid > 0) {
-		cairn_finding_say(finding, CAIRN_NOTE, "nobody keeps the ledger: after a SIGKILL or an OOM kill nothing shows what filled the memory");
+		cairn_finding_say(finding, CAIRN_NOTE,
+				  "nobody keeps the ledger: after a SIGKILL or an OOM kill nothing shows what filled the memory");
 		finding->advice = "cairn watch with its PID, in another control group, or CAIRN_CONF=ledger:PATH when it is started";
 	}
 }
@@ -80,6 +82,7 @@ void cairn_check_dump_ages(struct cairn_diagnosis *diagnosis, struct cairn_findi
 		cairn_finding_say(finding, CAIRN_RIGHT, "ages and slack%s%s are known: 'cairn leaks' judges this one dump",
 				  profile->has_peak ? ", the peak" : "", profile->has_mapped ? ", and mappings by the service," : "");
 	else
-		cairn_finding_say(finding, CAIRN_NOTE, "it does not say how old objects are, so that 'cairn leaks' needs several dumps; those of "
-						       "Cairn's own engine do (engine:cairn)");
+		cairn_finding_say(finding, CAIRN_NOTE,
+				  "it does not say how old objects are, so that 'cairn leaks' needs several dumps; those of "
+				  "Cairn's own engine do (engine:cairn)");
 }

@@ -51,7 +51,8 @@ static void put_sentence(struct cairn_json *json, const struct cairn_serve_proce
 		snprintf(text, sizeof text, "%s", process->why[0] ? process->why : "Waiting for an answer");
 		break;
 	case CAIRN_SERVE_PAUSED:
-		snprintf(text, sizeof text, "Sampling is paused%s%s. Before: %s", process->why[0] ? ": " : "", process->why, process->verdict.sentence);
+		snprintf(text, sizeof text, "Sampling is paused%s%s. Before: %s", process->why[0] ? ": " : "", process->why,
+			 process->verdict.sentence);
 		break;
 	default:
 		if (early && process->name && left >= 0)
@@ -110,7 +111,8 @@ static void put_process(struct cairn_json *json, const struct cairn_serve_proces
 	cairn_json_close(json, '}');
 }
 
-/* Sums of a store come before instances. Who reaches a limit first comes first; then who grows, then who weighs most; who has ended comes last. */
+/* Sums of a store come before instances. Who reaches a limit first comes first; then who grows, then who weighs most; who has ended comes
+ * last. */
 static int by_urgency(const void *a, const void *b)
 {
 	const struct cairn_serve_process *left = *(struct cairn_serve_process *const *)a, *right = *(struct cairn_serve_process *const *)b;

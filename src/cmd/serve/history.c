@@ -239,8 +239,8 @@ static void thin(struct cairn_history *history)
 	renew(history);
 }
 
-const struct cairn_history_point *cairn_history_add(struct cairn_history *history, const struct cairn_profile *part, struct cairn_bytes dump,
-						    struct cairn_error *error)
+const struct cairn_history_point *cairn_history_add(struct cairn_history *history, const struct cairn_profile *part,
+						    struct cairn_bytes dump, struct cairn_error *error)
 {
 	uint32_t columns[CAIRN_VALUES_MAX];
 	struct cairn_history_point point = describe(part, dump);
@@ -283,8 +283,8 @@ const struct cairn_history_point *cairn_history_find(const struct cairn_history 
 	return best;
 }
 
-void cairn_history_profile(const struct cairn_history *history, const struct cairn_history_point *at, const struct cairn_history_point *base,
-			   struct cairn_profile *profile)
+void cairn_history_profile(const struct cairn_history *history, const struct cairn_history_point *at,
+			   const struct cairn_history_point *base, struct cairn_profile *profile)
 {
 	const struct cairn_profile *sum = &history->sum;
 	size_t values = sum->value_count;

@@ -51,7 +51,8 @@ static double limit_of(const struct cairn_serve_process *process)
 
 static double growth_of(const struct cairn_serve_process *process)
 {
-	return process->verdict.kind == CAIRN_VERDICT_NOTHING || process->verdict.kind == CAIRN_VERDICT_EARLY ? NAN : process->verdict.per_hour;
+	return process->verdict.kind == CAIRN_VERDICT_NOTHING || process->verdict.kind == CAIRN_VERDICT_EARLY ? NAN
+													      : process->verdict.per_hour;
 }
 
 static double seconds_left(const struct cairn_serve_process *process)

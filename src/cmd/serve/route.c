@@ -324,7 +324,8 @@ static void weigh(struct cairn_serve *serve, int64_t now_ms)
 			continue;
 		}
 		char text[256];
-		int length = snprintf(text, sizeof text, "{\"process\":\"%s\",\"time\":%lld,\"resident\":%.0f,\"anonymous\":%.0f,\"limit\":%.0f}",
+		int length = snprintf(text, sizeof text,
+				      "{\"process\":\"%s\",\"time\":%lld,\"resident\":%.0f,\"anonymous\":%.0f,\"limit\":%.0f}",
 				      process->key, (long long)now_ms, row.resident, row.anonymous, process->limit);
 		cairn_serve_tell(serve, "rss", (struct cairn_bytes){text, (size_t)length});
 	}

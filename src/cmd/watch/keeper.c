@@ -113,7 +113,8 @@ static bool has_memory(const struct cairn_life *life)
 	snprintf(path, sizeof path, "/proc/%d/maps", life->pid);
 	int maps = open(path, O_RDONLY | O_CLOEXEC);
 	if (maps < 0)
-		return (errno == EACCES || errno == EPERM) && cairn_life_goes_on(life); /* that of a program which is none of our business */
+		return (errno == EACCES || errno == EPERM) &&
+		       cairn_life_goes_on(life); /* that of a program which is none of our business */
 	bool has = pread(maps, &first, 1, 0) > 0;
 	close(maps);
 	return has && cairn_life_goes_on(life);

@@ -51,7 +51,8 @@ static bool store_file(struct cairn_push *push, const char *name, struct cairn_b
 		return false;
 	bool good = cairn_store_check(push->store, error);
 	if (good) {
-		if (cairn_loaded_read(&loaded, cairn_buffer_bytes(&push->query), (struct cairn_bytes){"", 0}, dump, dump_most, &source, error))
+		if (cairn_loaded_read(&loaded, cairn_buffer_bytes(&push->query), (struct cairn_bytes){"", 0}, dump, dump_most, &source,
+				      error))
 			good = cairn_store_put(push->store, &loaded.snapshot, 1, error);
 		else
 			cairn_note("%s is not stored: %s", name, error->text); /* which another attempt would not change */
@@ -273,12 +274,17 @@ struct cairn_push *cairn_push_open(const char *to, const char *token, const stru
 				   const char *folder, struct cairn_error *error)
 {
 	struct cairn_push *push = cairn_array_zero(1, sizeof *push);
-	*push = (struct cairn_push){.url = cairn_buffer(8000), .query = cairn_buffer(7000), .folder = folder, .lock = PTHREAD_MUTEX_INITIALIZER,
-				    .changed = PTHREAD_COND_INITIALIZER, .waiting = cairn_array_new(waiting_most, sizeof *push->waiting)};
+	*push = (struct cairn_push){.url = cairn_buffer(8000),
+				    .query = cairn_buffer(7000),
+				    .folder = folder,
+				    .lock = PTHREAD_MUTEX_INITIALIZER,
+				    .changed = PTHREAD_COND_INITIALIZER,
+				    .waiting = cairn_array_new(waiting_most, sizeof *push->waiting)};
 	if (token && asprintf(&push->authorization, "Authorization: Bearer %s", token) < 0)
 		cairn_out_of_memory(strlen(token));
 	push->store_name = cairn_store_is(to) ? to : NULL;
-	snprintf(push->mark, sizeof push->mark, "%s/.cairn-pushed-%016llx", folder, (unsigned long long)cairn_hash_text(cairn_bytes_of(to)));
+	snprintf(push->mark, sizeof push->mark, "%s/.cairn-pushed-%016llx", folder,
+		 (unsigned long long)cairn_hash_text(cairn_bytes_of(to)));
 	bool good = make_query(&push->query, labels, host, error) && (push->store_name || make_url(push, to, error));
 	if (good)
 		queue_left(push);

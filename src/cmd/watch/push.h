@@ -2,8 +2,8 @@
  *
  * A thread of its own sends them, one after the other, from the files in the folder, so that neither a slow collector nor a missing one
  * holds up a dump. What could not be sent is tried again, with pauses; of those that wait the oldest is dropped when there are too many,
- * with a note. A dump that was removed in the meantime is skipped. How far it has come is kept in a file of the folder, `.cairn-pushed-...`, so
- * that what waited when the sender was killed is sent by the next one; a store counts what it gets twice once.
+ * with a note. A dump that was removed in the meantime is skipped. How far it has come is kept in a file of the folder,
+ * `.cairn-pushed-...`, so that what waited when the sender was killed is sent by the next one; a store counts what it gets twice once.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef CAIRN_CMD_WATCH_PUSH_H
 #define CAIRN_CMD_WATCH_PUSH_H

@@ -216,8 +216,8 @@ static int growing_of(double comes, double goes, bool counted)
 static void test_counts(void)
 {
 	int with = growing_of(4, 0.5, true), without = growing_of(4, 0.5, false), balanced = growing_of(5, 5, true);
-	ok(with >= 16 && with > without + 5, "where little is freed, counts of what came and went show growth in %d of %d, not in %d", with, seeds,
-	   without);
+	ok(with >= 16 && with > without + 5, "where little is freed, counts of what came and went show growth in %d of %d, not in %d", with,
+	   seeds, without);
 	ok(balanced == 0, "what comes and goes in balance grows in %d", balanced);
 }
 
