@@ -43,7 +43,7 @@ void cairn_page_ages_write(const struct cairn_profile *profile, struct cairn_buf
 		all += profile->age_bytes[i];
 	if (!profile->has_ages || profile->base || !is_live || !(all > 0))
 		return;
-	cairn_buffer_text(out, "<details id=\"ages\"><summary>Ages, peak and slack</summary>\n<div>\n");
+	cairn_buffer_text(out, "<details id=\"by-age\"><summary>Ages, peak and slack</summary>\n<div>\n");
 	write_bars(profile, all, out);
 	cairn_buffer_text(out, "<dl>\n");
 	write_sum(out, "Live now", all);

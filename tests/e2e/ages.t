@@ -49,7 +49,7 @@ holds "the page is whole" python3 tests/e2e/read-page.py "$scratch/page.html"
 holds "and has a table of ages that adds up, with a bar each, the peak and slack" python3 - "$scratch/page.html" "$scratch/tags.json" <<'P'
 import json, re, sys
 text = open(sys.argv[1]).read()
-part = text[text.index('<details id="ages">'):text.index("</details>", text.index('<details id="ages">'))]
+part = text[text.index('<details id="by-age">'):text.index("</details>", text.index('<details id="by-age">'))]
 rows = re.findall(r'<tr><th scope="row">([^<]*)</th><td>([0-9.]+) ([KMG]i)?B</td><td>([0-9.]+) %</td><td><svg.*?<rect width="([0-9.]+)"', part)
 units = {"": 1, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}
 bytes_of = {name: float(number) * units[unit] for name, number, unit, _, _ in rows}
@@ -67,6 +67,6 @@ printf 'heap_v2/524288\n  t*: 1: 100 [0: 0]\n@ 0x1 0x2\n  t*: 1: 100 [0: 0]\n\nM
 "$cairn" top --older 1m "$scratch/jemalloc.heap" >/dev/null 2>"$scratch/err"
 is $? 1 "a dump without times of birth is refused"
 "$cairn" html -o "$scratch/plain.html" "$scratch/jemalloc.heap" 2>"$scratch/other"
-is "$(grep -c 'id="ages"' "$scratch/plain.html")" 0 "and its page has no ages"
+is "$(grep -c 'id="by-age"' "$scratch/plain.html")" 0 "and its page has no ages"
 like "$(cat "$scratch/err")" "*does not say when its objects were allocated*" "with the reason"
 done_testing
