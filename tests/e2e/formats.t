@@ -26,7 +26,7 @@ sum=$(total --sum $dump $dump)
 holds '--sum adds up, but for rounding' test "$((sum - want * 2))" -ge -1 -a "$((sum - want * 2))" -le 1
 is "$(total --base $dump $dump)" 0 'a profile less itself is nothing'
 
-for case in 'empty::*it is empty*' 'header:heap_v2/524288\n:*no samples*prof_active*' 'letter:Dear all,\nhow are you\n:*not a profile Cairn knows*' \
+for case in 'empty::*it is empty*' 'header:heap_v2/524288\n:*no samples*sampling may have been off*cairn doctor*' 'letter:Dear all,\nhow are you\n:*not a profile Cairn knows*' \
 	'page:<html>404</html>:*web page*'; do
 	IFS=: read -r name text pattern <<<"$case"
 	printf "$text" >"$scratch/$name"
