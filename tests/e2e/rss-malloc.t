@@ -37,7 +37,7 @@ for allocator in libc tcmalloc_minimal mimalloc jemalloc; do
 	SOURCE=$scratch/$allocator.heap bill "$allocator, from a dump" - 256 "live=$(held)"
 	end
 	service 300 1 anonymous file shared untouched brk
-	bill "$allocator, with memory of other kinds" "$pid" 450 mapped=87-90 anonymous=0-12 files=90-110 shared=48-49 ledger=16-16 \
+	bill "$allocator, with memory of other kinds" "$pid" 450 mapped=87-90 anonymous=0-12 files=90-110 shared=48-49 ledger=1-17 \
 		"live=$(held)"
 	holds "$allocator: the bill names who mapped it" python3 -c 'import json, subprocess, sys
 paths = [(entry["resident"] >> 20, entry["stack"]) for entry in json.loads(subprocess.run(sys.argv[1:], capture_output=True).stdout)["mapped"]]

@@ -21,6 +21,7 @@ static const size_t batch_bytes = (size_t)64 << 20;
 /* One file of the spool. */
 struct loaded {
 	struct cairn_file file;
+	bool opened; /* else nothing is known of it, and it stays where it is */
 	struct cairn_loaded it;
 };
 
@@ -29,7 +30,8 @@ static bool load(struct cairn_collector *collector, const char *name, struct loa
 	struct cairn_bytes query, tenant, body;
 	char path[4096];
 	snprintf(path, sizeof path, "%s/%s", collector->spool.path, name);
-	if (!cairn_file_map(&loaded->file, path, error))
+	loaded->opened = cairn_file_map(&loaded->file, path, error);
+	if (!loaded->opened)
 		return false;
 	if (!cairn_spool_parse(loaded->file.bytes, &query, &tenant, &body))
 		return cairn_fail(error, "its file in the spool is damaged");
@@ -42,8 +44,8 @@ static void unload(struct loaded *loaded)
 	cairn_file_close(&loaded->file);
 }
 
-/* Loads up to COUNT files, until they are enough for a batch. Returns how many were dealt with; those of no use are removed and their size
- * is 0. */
+/* Loads up to COUNT files, until they are enough for a batch. Returns how many were tried. Those of no use are removed and their size is 0;
+ * one that cannot be opened, as when descriptors or memory are short, stays for another time. */
 static size_t load_batch(struct cairn_collector *collector, const char *const *names, size_t count, struct loaded *loaded)
 {
 	size_t bytes = 0, i;
@@ -54,6 +56,8 @@ static size_t load_batch(struct cairn_collector *collector, const char *const *n
 			continue;
 		}
 		loaded[i].it.size = 0;
+		if (!loaded[i].opened)
+			continue;
 		if (!loaded[i].it.ignored || collector->ignored == 0)
 			cairn_note("a snapshot from %s is no use: %s", loaded[i].it.host[0] ? loaded[i].it.host : "a sender", bad.text);
 		collector->rejected += !loaded[i].it.ignored;
@@ -73,12 +77,14 @@ static int move_batch(struct cairn_collector *collector, struct cairn_store *sto
 	struct cairn_store_snapshot snapshots[batch_most];
 	size_t file_of[batch_most];
 	cairn_spool_begin(&collector->spool, names, count);
-	size_t done = load_batch(collector, names, count, loaded);
-	for (size_t i = 0; i < done; i++)
+	size_t done = load_batch(collector, names, count, loaded), unopened = 0;
+	for (size_t i = 0; i < done; i++) {
+		unopened += !loaded[i].opened;
 		if (loaded[i].it.size > 0) {
 			file_of[good] = i;
 			snapshots[good++] = loaded[i].it.snapshot;
 		}
+	}
 	struct cairn_store_rows *rows = cairn_store_prepare(snapshots, good);
 	/* From here on only the store can be slow or away, and that is no fault of the files. */
 	if (count > 0)
@@ -92,7 +98,7 @@ static int move_batch(struct cairn_collector *collector, struct cairn_store *sto
 		unload(&loaded[i]);
 	free(loaded);
 	cairn_arena_free(&arena);
-	return put ? (int)done : -1;
+	return put ? (int)(done - unopened) : -1;
 }
 
 /* Waits until something may have come, at most so long. */
