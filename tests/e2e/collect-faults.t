@@ -58,6 +58,8 @@ for shift in 0 3600 -3600 3600; do
 done
 wait_for 30 emptied
 is "$(count 'SELECT count(*) FROM snapshots')" 12 'clocks that jump by an hour: every snapshot is there, and those sent twice are there once'
+is "$(count 'SELECT count(*) FROM samples')" "$((3 * $(grep -h '^@' "$@" | wc -l)))" 'with all its rows'
+
 # What cannot be opened in the spool, here because it is a folder, stays there and holds up nobody.
 mkdir "$scratch/spool/0000000000000000000.snapshot"
 sed "s/^# cairn time .*/# cairn time 1789100000.000000000/" "$1" >"$scratch/shifted"
@@ -68,7 +70,6 @@ ok $? 'a snapshot that comes after what cannot be opened is stored'
 [ -d "$scratch/spool/0000000000000000000.snapshot" ]
 ok $? 'which is still there'
 rmdir "$scratch/spool/0000000000000000000.snapshot"
-is "$(count 'SELECT count(*) FROM samples')" "$((3 * $(grep -h '^@' "$@" | wc -l)))" 'with all its rows'
 stop
 
 # A disk that is full: refused, not lost, and taken again when there is room.
