@@ -220,6 +220,24 @@ else
 	skip 'jemalloc compiled in' "no libjemalloc.a that links: $(tail -n 1 "$scratch/log")"
 fi
 
+# Code without unwind tables and frame pointers: the agent's own counts say how many stacks lack their callers.
+cat >"$scratch/untold.c" <<'C'
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+__attribute__((noinline)) void *hold(int size) { return memset(malloc(size), 1, size); }
+__attribute__((noinline)) int work(int depth) { return depth ? work(depth - 1) + 1 : hold(5000) != 0; }
+int main(void) { for (int i = 0; i < 2000; i++) work(9); pause(); }
+C
+${CC:-cc} -O1 -w -fomit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables -fno-optimize-sibling-calls "$scratch/untold.c" -o "$scratch/untold"
+LD_PRELOAD=$library CAIRN_CONF=engine:cairn,enable_heap_profiling:true,period:4K "$scratch/untold" &
+pid=$!
+children+=("$pid")
+sampled() { [ "$("$cairn" status "$pid" 2>/dev/null | grep -c '^state: active')" = 1 ] && "$cairn" top "$pid" >/dev/null 2>&1; }
+wait_for 30 sampled
+sees 1 '*wrong stacks * of * stacks (* %) lack their callers: most of them end in code without unwind tables and frame pointers*to do: compile with -fasynchronous-unwind-tables*' \
+	'stacks that end too early are counted' "$pid"
+
 # Dumps.
 "$cairn" dump "$pid_good" -o "$scratch/good.heap" >/dev/null
 sees 1 '*right trailer *whole*wrong coverage *' 'a dump that shows part of what is live' "$scratch/good.heap"
