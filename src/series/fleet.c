@@ -160,7 +160,8 @@ static double chance_of(const struct cairn_fleet_record *records, size_t count, 
 	double *chances = cairn_array_new(count, sizeof *chances), best = 1;
 	size_t growing = 0;
 	for (size_t i = 0; i < count; i++)
-		if (records[i].verdict == CAIRN_GROWING)
+		if (records[i].verdict == CAIRN_GROWING &&
+		    (i == 0 || records[i].instance != records[i - 1].instance)) /* each is one witness */
 			chances[growing++] = records[i].chance;
 	qsort(chances, growing, sizeof *chances, compare_chances);
 	for (size_t i = 0; i < growing; i++)

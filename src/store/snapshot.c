@@ -18,10 +18,12 @@ uint64_t cairn_store_tenant(struct cairn_bytes tenant)
 	return cairn_store_id(1, tenant);
 }
 
-/* TEXT without what separates names from each other. */
+/* TEXT without what separates names from each other, and cut where no person would read on: a small profile can have a long name at many
+ * addresses. */
 static void write_name(struct cairn_buffer *out, const char *text)
 {
-	for (; *text; text++)
+	enum { name_most = 4096 };
+	for (const char *end = text + name_most; *text && text < end; text++)
 		cairn_buffer_byte(out, (unsigned char)*text < ' ' ? ' ' : *text);
 }
 
@@ -45,7 +47,7 @@ static uint64_t write_frame(const struct cairn_profile *profile, const struct ca
 	struct cairn_bytes build_id = module ? cairn_strings_bytes(&profile->strings, module->build_id) : (struct cairn_bytes){"", 0};
 	struct cairn_bytes path = module ? cairn_strings_bytes(&profile->strings, module->path) : (struct cairn_bytes){"", 0};
 	uint64_t offset = cairn_profile_file_offset(profile, location); /* the address itself where there was no file */
-	struct cairn_buffer names = cairn_buffer(1 << 20);
+	struct cairn_buffer names = cairn_buffer(64 << 10);
 	write_names(profile, location, &names);
 	uint64_t id = cairn_store_id_number(tenant, offset);
 	if (build_id.length)

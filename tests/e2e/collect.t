@@ -169,11 +169,12 @@ for path, body, kind in [
     ("/push.v1.PusherService/Push", b'{"series":[{"samples":[{"rawProfile":"***"}]}]}', "application/json"),
     ("/push.v1.PusherService/Push", gzip.compress(bytes(40 << 20)), "application/proto"),
     ("/push.v1.PusherService/Push", push(field(2, field(1, gzip.compress(bytes(200 << 20))))), "application/proto"),
+    ("/push.v1.PusherService/Push", gzip.compress(b'{"series":[' + b"{}," * 3000000 + b"{}]}"), "application/json"),
 ]: print(*post(path, body, kind)[:2])
 P
 python3 "$scratch/send.py" "$url" "$scratch/heap.pb.gz" >"$scratch/sent" 2>&1
 is "$(head -n 5 "$scratch/sent" | tr '\n' ';')" '200 application/json;200 application/json;200 application/json;200 application/proto;200 application/json;' 'Pyroscope: /ingest, with a form; Push in JSON and in packed protobuf; a series of CPU time'
-is "$(sed 1,5d "$scratch/sent" | cut -d ' ' -f 1 | tr '\n' ' ')" '400 400 400 400 400 400 400 413 ' 'no name, another format, a form cut short, no profile, no message, no base64, nothing but zeros, and a bomb within'
+is "$(sed 1,5d "$scratch/sent" | cut -d ' ' -f 1 | tr '\n' ' ')" '400 400 400 400 400 400 400 413 200 ' 'no name, another format, a form cut short, no profile, no message, no base64, nothing but zeros, a bomb within, and millions of empty series'
 wait_for 30 emptied
 is "$("$cairn" fleet services --store "$store" --from 1789000000 --json | field 'sorted((s["service"], s["version"], s["instances"]) for s in r["services"])')" \
 	"[('form', '', 1), ('json', '', 1), ('plain', '7', 1), ('proto', '9', 1)]" 'each is a service, by its labels'

@@ -87,6 +87,9 @@ live=$("$cairn" fleet services --store "$store" --service api --version 1 --json
 is "$(field "[abs(s['points'][-1]['value'] - $live) < 2 for s in r['series'] if s['labels'][0]['value'] == '1']" <"$scratch/answer")" '[True]' 'with what the instances held together'
 both 'a time series of objects' SelectSeries "profileTypeID=memory:inuse_objects:count:space:bytes" 'labelSelector={}' "start=$start" "end=$end" step=1200
 is "$(field 'len(r["series"]), len(r["series"][0]["points"])' <"$scratch/answer")" '(1, 6)' 'not grouped, it is one'
+both 'an instant, with a step of nothing' SelectSeries "profileTypeID=$memory" 'labelSelector={service_name="api"}' "start=$start" "end=$start" step=1e-12 \
+	'groupBy=[version]'
+is "$(field 'max(len(s["points"]) for s in r["series"])' <"$scratch/answer")" 1 'has one point'
 
 both 'a flame graph' SelectMergeStacktraces "profileTypeID=$memory" 'labelSelector={service_name="api", version="2"}' "start=$from" "end=$to"
 python3 tests/e2e/querier.py folded <"$scratch/answer" >"$scratch/folded" 2>"$scratch/error"

@@ -30,7 +30,7 @@ says 'Outputs `greptime-{timestamp}.gprof` files'
 three() { [ "$(ls ./*.gprof | wc -l)" -ge 3 ]; }
 wait_for 60 three
 is "$?" 0 'dump.sh PID: dumps as memory grows by 20 MB'
-is "$(ls ./*.gprof | grep -cvE '^\./greptime-[0-9]{14}\.gprof$')" 0 "named greptime-{timestamp}.gprof: $(ls ./*.gprof | head -n 1)"
+is "$(ls ./*.gprof | grep -cvE '^\./greptime-[0-9]{14}(-[0-9]+)?\.gprof$')" 0 "named greptime-{timestamp}.gprof, numbered within a second: $(ls ./*.gprof | head -n 1)"
 like "$(head -n 1 dump.log)" "Starting memory monitoring for 'greptime' process..." 'it begins as the script does'
 kill $service
 wait $service 2>/dev/null

@@ -19,7 +19,7 @@
 
 enum { start_ms = 15000,
        look_ms = 20,
-       output_most = 64 << 10,
+       output_most = 128 << 10, /* room for one more read is asked for at the end */
        year_seconds = 365 * 86400 };
 static const int64_t again_ns = 10 * CAIRN_SECOND_NS;
 
@@ -70,7 +70,10 @@ static bool start(struct cairn_agent *agent, struct cairn_error *error)
 	if (child->started)
 		pthread_join(child->thread, NULL);
 	child->started = child->failed = false;
-	snprintf(child->path, sizeof child->path, "%.72s/%d.page", agent->listen.folder, (int)getpid());
+	/* Named as the agent's own socket, which is unique where processes of several namespaces share the folder. */
+	size_t name = strlen(agent->listen.name), ending = strlen(".sock");
+	snprintf(child->path, sizeof child->path, "%.72s/%.*s.page", agent->listen.folder, (int)(name > ending ? name - ending : name),
+		 agent->listen.name);
 	cairn_fail(&child->problem, "the cairn command ended");
 	atomic_store(&child->running, true);
 	child->started = cairn_thread_start(&child->thread, run, agent, "cairn-page");

@@ -35,6 +35,7 @@
 #include "process/facts.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
@@ -51,6 +52,7 @@ static struct {
 	atomic_uint failures; /* to start a thread */
 	int64_t forked_ns;
 	bool first_is_made;   /* this process has forked before */
+	_Atomic int starting; /* threads that are starting it */
 } child;
 
 struct cairn_agent cairn_agent = {.life = PTHREAD_MUTEX_INITIALIZER};
@@ -227,8 +229,11 @@ static void stop_waiting(void)
 static void start_in_child(void)
 {
 	enum { failures_most = 3 };
-	if (!atomic_exchange(&child.waiting, false))
+	atomic_fetch_add(&child.starting, 1);
+	if (!atomic_exchange(&child.waiting, false)) {
+		atomic_fetch_sub(&child.starting, 1);
 		return;
+	}
 	if (start_parts(&cairn_agent)) {
 		uint32_t waiting = CAIRN_ATTACH_WAITING;
 		atomic_store(&cairn_agent.started, true);
@@ -239,6 +244,7 @@ static void start_in_child(void)
 	} else {
 		stop_waiting();
 	}
+	atomic_fetch_sub(&child.starting, 1);
 }
 
 /* Runs on a thread of the host, inside malloc; jemalloc can be called again here. A child of vfork shares our memory but is another
@@ -259,6 +265,7 @@ static void after_fork_in_child(void)
 	cairn_loader_in_child();
 	cairn_sampler_in_child();
 	pthread_mutex_init(&cairn_agent.life, NULL); /* the thread that held it does not exist here */
+	atomic_store(&child.starting, 0);            /* nor one that was starting another's */
 	if (!atomic_load(&cairn_agent.started) && !atomic_load(&child.waiting))
 		return;
 	cairn_descriptors_abandon();
@@ -368,6 +375,8 @@ bool cairn_service_start(const struct cairn_config *config, bool only_live, stru
 	if (getauxval(AT_SECURE))
 		return cairn_fail(error, "the agent does not start in a privileged process (setuid, setgid or capabilities)");
 	start_in_child();
+	for (int waits = 0; waits < 1000 && atomic_load(&child.starting) > 0; waits++) /* its first sample has come meanwhile */
+		poll(NULL, 0, 1);
 	if (atomic_load(&agent->started))
 		return true;
 	agent->config = *config;

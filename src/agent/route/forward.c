@@ -19,7 +19,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { patience_seconds = 120, poll_ms = 200, head_maximum = 16 << 10 };
+enum { patience_seconds = 120, again_seconds = 10, poll_ms = 200, head_maximum = 16 << 10 };
 
 static int process_of(const struct cairn_request *request)
 {
@@ -212,7 +212,10 @@ bool cairn_forward_exchange(struct cairn_call *call, int descriptor, struct cair
 {
 	int64_t end = cairn_clock_ns() + patience_seconds * CAIRN_SECOND_NS;
 	cairn_response_start(call->response, 200, CAIRN_TEXT);
-	return send_request(call, descriptor, path, end) && receive(call, descriptor, end);
+	if (send_request(call, descriptor, path, end) && receive(call, descriptor, end))
+		return true;
+	call->response->headers[0] = 0; /* those of an answer that did not come whole */
+	return false;
 }
 
 static void forward(struct cairn_call *call)
@@ -222,10 +225,18 @@ static void forward(struct cairn_call *call)
 		cairn_response_text(call->response, 404, CAIRN_TEXT, "pid takes a descendant of process %d\n", getpid());
 		return;
 	}
+	/* Where it cannot be started, whoever asks every second does not have a command started each time. */
+	static _Atomic int failed_pid;
+	static _Atomic int64_t failed_ns;
 	struct cairn_error why = {0};
 	int descriptor = reach_process(call->agent, pid);
-	if (descriptor < 0 && start_child(call, pid, &why))
-		descriptor = reach_process(call->agent, pid);
+	bool failed_lately = failed_pid == pid && cairn_clock_ns() < failed_ns + again_seconds * CAIRN_SECOND_NS;
+	if (descriptor < 0 && !failed_lately) {
+		if (start_child(call, pid, &why))
+			descriptor = reach_process(call->agent, pid);
+		failed_ns = cairn_clock_ns();
+		failed_pid = descriptor < 0 ? pid : 0;
+	}
 	if (descriptor < 0) {
 		cairn_response_text(call->response, 409, CAIRN_TEXT,
 				    "process %d has no agent yet: a forked process starts its agent with its first sample; until then its "

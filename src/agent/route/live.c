@@ -1,7 +1,7 @@
 /* live.c - the live page of the process, and its requests: passed on to the `cairn serve` process that makes it (host/page_child.h).
  *
- * Two requests at most are passed on at a time, so that of the agent's workers one is left for what that process asks in turn. Its stream
- * of events would occupy a worker for as long as a page is open, so the page asks again every two seconds instead.
+ * Two requests at most are passed on at a time. What that process asks in turn comes by the local socket, which has a worker of its own.
+ * Its stream of events would occupy a worker for as long as a page is open, so the page asks again every two seconds instead.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/host/agent.h"
 #include "agent/route/answer.h"

@@ -10,8 +10,10 @@
 #include "dump/trailer_write.h"
 
 #include <malloc.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Functions of the object that has the host's malloc. */
 enum function { GLIBC_INFO, GLIBC_TEXT, TCMALLOC_PROPERTY, MIMALLOC_PROCESS, FUNCTIONS };
@@ -93,28 +95,44 @@ static void read_info(struct glibc *glibc, struct cairn_bytes line)
 	}
 }
 
+/* The text, and whose it is: a child that is forked meanwhile has the stream, but not the pages. */
+struct told {
+	struct cairn_buffer text;
+	pid_t owner;
+};
+
 static ssize_t append(void *cookie, const char *data, size_t length)
 {
-	cairn_buffer_append(cookie, data, length);
+	struct told *told = cookie;
+	if (told->owner == getpid())
+		cairn_buffer_append(&told->text, data, length);
 	return (ssize_t)length;
 }
 
-/* The stream is the only thing here that comes from the host's malloc: some hundred bytes, on a thread of the agent's. */
+/* The stream is the only thing here that comes from the host's malloc: some hundred bytes, on a thread of the agent's. It keeps nothing
+ * back, so that an exit or a fork of the host finds nothing to write in it; what it writes to outlives this stack, on which a child does
+ * not run. */
 static bool ask_text(struct glibc *glibc, uintptr_t function)
 {
 	enum { text_most = 16 << 20 };
-	char room[BUFSIZ];
-	struct cairn_buffer text = cairn_pages(text_most);
-	FILE *stream = fopencookie(&text, "w", (cookie_io_functions_t){.write = append});
-	if (!stream)
+	static struct told told;
+	static atomic_flag busy = ATOMIC_FLAG_INIT; /* whoever comes second does without */
+	if (atomic_flag_test_and_set(&busy))
 		return false;
-	setvbuf(stream, room, _IOFBF, sizeof room);
+	told = (struct told){cairn_pages(text_most), getpid()};
+	FILE *stream = fopencookie(&told, "w", (cookie_io_functions_t){.write = append});
+	if (!stream) {
+		atomic_flag_clear(&busy);
+		return false;
+	}
+	setvbuf(stream, NULL, _IONBF, 0);
 	bool good = ((int (*)(int, FILE *))function)(0, stream) == 0;
-	good = fclose(stream) == 0 && good && !text.failed;
-	struct cairn_bytes rest = cairn_buffer_bytes(&text), line;
+	good = fclose(stream) == 0 && good && !told.text.failed;
+	struct cairn_bytes rest = cairn_buffer_bytes(&told.text), line;
 	while (good && cairn_text_line(&rest, &line, NULL))
 		read_info(glibc, line);
-	cairn_buffer_free(&text);
+	cairn_buffer_free(&told.text);
+	atomic_flag_clear(&busy);
 	return good && glibc->arenas > 0;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "base/unpack.h"
 #include "http/request.h"
 #include "process/clock.h"
@@ -61,8 +62,10 @@ bool cairn_loaded_read(struct cairn_loaded *loaded, struct cairn_bytes query, st
 	char time[40];
 	if (profile->time_ns <= 0 && cairn_query_get(query, "time", time, sizeof time))
 		cairn_text_seconds(cairn_bytes_of(time), &profile->time_ns);
-	if (profile->time_ns <= 0)
-		profile->time_ns = cairn_clock_wall_ns();
+	int64_t now_ns = cairn_clock_wall_ns();
+	/* A day covers every zone that a clock may be set to; what is further off would stretch the time of its whole service. */
+	if (profile->time_ns <= 0 || profile->time_ns > now_ns + 86400 * CAIRN_SECOND_NS)
+		profile->time_ns = now_ns;
 	/* Clients of other systems send profiles of CPU time and locks as well, whatever is kept of them. */
 	loaded->ignored = !cairn_store_accepts(profile, error);
 	if (loaded->ignored)

@@ -223,16 +223,17 @@ static struct cairn_json_value either(struct cairn_json_value value, const char 
 static bool push_json_series(struct cairn_json_value series, cairn_pyroscope_visit *visit, void *context, bool *good)
 {
 	struct labels labels = {0};
-	struct cairn_json_value item;
+	/* Each is found once: finding it walks over all before it. */
+	struct cairn_json_value pairs = cairn_json_find(series, "labels"), samples = cairn_json_find(series, "samples"), item;
 	size_t position = 0;
-	while (cairn_json_next(cairn_json_find(series, "labels"), &position, NULL, &item)) {
+	while (cairn_json_next(pairs, &position, NULL, &item)) {
 		char name[text_most], value[text_most];
 		cairn_json_copy(cairn_json_find(item, "name"), name, sizeof name);
 		cairn_json_copy(cairn_json_find(item, "value"), value, sizeof value);
 		add_label(&labels, cairn_bytes_of(name), cairn_bytes_of(value));
 	}
 	position = 0;
-	while (is_memory(&labels) && cairn_json_next(cairn_json_find(series, "samples"), &position, NULL, &item)) {
+	while (is_memory(&labels) && cairn_json_next(samples, &position, NULL, &item)) {
 		struct cairn_json_value raw = either(item, "rawProfile", "raw_profile");
 		struct cairn_buffer profile = cairn_buffer(raw.text.length);
 		*good = raw.kind == CAIRN_JSON_TEXT &&
@@ -296,7 +297,8 @@ bool cairn_pyroscope_push(struct cairn_bytes body, cairn_pyroscope_visit *visit,
 	size_t position = 0;
 	bool good = true;
 	if (json.kind == CAIRN_JSON_OBJECT) {
-		while (good && cairn_json_next(cairn_json_find(json, "series"), &position, NULL, &item))
+		struct cairn_json_value all = cairn_json_find(json, "series");
+		while (good && cairn_json_next(all, &position, NULL, &item))
 			if (!push_json_series(item, visit, context, &good))
 				break;
 		return good || cairn_fail(error, "rawProfile is a pprof profile in base64");

@@ -130,7 +130,8 @@ struct taking {
 	struct cairn_collector *collector;
 	struct cairn_exchange *exchange;
 	struct cairn_bytes tenant;
-	bool refused; /* and answered */
+	size_t profiles; /* of this request so far */
+	bool refused;    /* and answered */
 };
 
 /* Writes a profile to the spool; false where the request is refused for it. */
@@ -139,9 +140,15 @@ static bool take(void *context, struct cairn_bytes query, struct cairn_bytes pro
 	struct taking *taking = context;
 	struct cairn_collector *collector = taking->collector;
 	struct cairn_response *response = &taking->exchange->response;
+	enum { profiles_most = 256 };
 	struct cairn_error error;
 	enum cairn_format format = cairn_profile_sniff(profile);
-	if (format == CAIRN_FORMAT_UNKNOWN || format == CAIRN_FORMAT_EMPTY) {
+	if (taking->profiles++ == profiles_most) {
+		taking->refused = refuse(collector, response, 413, "there are more than 256 profiles in it");
+	} else if (!cairn_spool_has_room(&collector->spool, query.length + profile.length)) {
+		taking->refused =
+			refuse(collector, response, 503, "the spool is full, since the store does not take what is there; try again later");
+	} else if (format == CAIRN_FORMAT_UNKNOWN || format == CAIRN_FORMAT_EMPTY) {
 		taking->refused = refuse(collector, response, 400, "the body is no profile that cairn can read");
 	} else if (!cairn_unpack_fits(profile, collector->unpacked_most)) {
 		taking->refused = refuse(collector, response, 413, "it decompresses to more than this collector takes (--unpacked-bytes)");

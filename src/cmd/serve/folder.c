@@ -165,6 +165,9 @@ static struct cairn_serve_process *find_run(struct cairn_serve *serve, const str
 				return process;
 			}
 			*run = process->runs[--process->run_count];
+			/* It becomes an entry of its own, with its own key. */
+			if (process->run_count > 0 && strcmp(process->key, identity->key) == 0)
+				memcpy(process->key, process->runs[0].key, sizeof process->key);
 			return NULL;
 		}
 	}

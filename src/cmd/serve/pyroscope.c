@@ -120,7 +120,10 @@ static bool ask(struct asking *asking, const struct query *query, struct cairn_s
 	bool good = !query->selector || cairn_selector_parse(selector, query->selector, error);
 	for (size_t i = 0; good && i < query->matchers.count; i++)
 		good = cairn_selector_parse(selector, query->matchers.items[i], error);
+	*processes = (struct cairn_store_processes){0};
 	good = good && cairn_store_ask(asking->store, &question, processes, error);
+	if (!good)
+		cairn_store_processes_free(processes);
 	size_t kept = 0;
 	for (size_t i = 0; good && i < processes->count; i++)
 		if (cairn_selector_matches(selector, &processes->items[i]))
@@ -403,12 +406,14 @@ static bool answer_select(struct asking *asking, const struct query *query, stru
 	struct cairn_store_processes processes;
 	struct cairn_strings strings = {0};
 	const struct profile_type *type;
-	struct courses courses = {.start_ns = query->start_ms * 1000000, .step_ns = (int64_t)(query->step * 1e9)};
+	static const double shortest = 1e-3; /* seconds */
 	if (!find_type(query, &type, error))
 		return false;
 	if (query->start_ms <= 0 || query->end_ms < query->start_ms || query->end_ms > INT64_MAX / 1000000 || !(query->step > 0) ||
 	    query->step > 1e9)
 		return cairn_fail_usage(error, "start, end and step must be given, in milliseconds since 1970 and in seconds");
+	struct courses courses = {.start_ns = query->start_ms * 1000000,
+				  .step_ns = (int64_t)((query->step > shortest ? query->step : shortest) * 1e9)};
 	if (!ask(asking, query, &processes, error))
 		return false;
 	double span = (double)(query->end_ms - query->start_ms) * 1e6;

@@ -198,8 +198,10 @@ static bool look(struct cairn_serve_store *store, struct cairn_error *error)
 	struct cairn_store_processes all;
 	int64_t now = cairn_clock_wall_ns(), back = store->serve->keep_ns ? store->serve->keep_ns : usual_back_ns;
 	struct cairn_question question = {.tenant = store->tenant, .from_ns = now - back};
-	if (!cairn_store_ask(store->store, &question, &all, error))
+	if (!cairn_store_ask(store->store, &question, &all, error)) {
+		cairn_store_processes_free(&all);
 		return false;
+	}
 	const struct cairn_store_process **sorted = cairn_array_new(all.count, sizeof *sorted);
 	bool good = true;
 	for (size_t i = 0; i < all.count; i++)
