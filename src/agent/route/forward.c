@@ -19,7 +19,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { patience_seconds = 120, again_seconds = 10, poll_ms = 200, head_maximum = 16 << 10 };
+enum { patience_seconds = 120, again_seconds = 1, poll_ms = 200, head_maximum = 16 << 10 };
 
 static int process_of(const struct cairn_request *request)
 {
@@ -225,7 +225,7 @@ static void forward(struct cairn_call *call)
 		cairn_response_text(call->response, 404, CAIRN_TEXT, "pid takes a descendant of process %d\n", getpid());
 		return;
 	}
-	/* Where it cannot be started, whoever asks every second does not have a command started each time. */
+	/* Where it cannot be started, many who ask do not each have a command started. */
 	static _Atomic int failed_pid;
 	static _Atomic int64_t failed_ns;
 	struct cairn_error why = {0};
