@@ -147,7 +147,7 @@ static inline void run_fleet(const struct cell *cell, size_t instances, uint64_t
 	bool alarm = false;
 	for (size_t i = 0; i < fleet.count && fleet.rows[i].verdict == CAIRN_GROWING; i++) {
 		const struct cairn_fleet_row *row = &fleet.rows[i];
-		if (strcmp(cairn_strings_text(&fleet.stacks, row->path), wanted) != 0 || !cell->per_hour) {
+		if (strcmp(cairn_strings_text(&fleet.stacks, row->path), wanted) != 0 || !(cell->per_hour > 0)) {
 			if (getenv("FLEET_SHOW"))
 				fprintf(stderr, "%s: alarm %.10s %zu of %zu, %.0f/h\n", cell->name,
 					cairn_strings_text(&fleet.stacks, row->path), row->growing, row->of, row->per_hour);
