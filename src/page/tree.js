@@ -202,7 +202,7 @@ function isSplit({kind}) {
 }
 
 /**
- * Whether an age class is meant by a filter's text: "3" is one class, "3+" also all that are older.
+ * Whether a filter's text selects an age class: "3" selects one class, "3+" also all older ones.
  * @param {string} text @param {number} age
  */
 function isOfAge(text, age) {

@@ -42,8 +42,8 @@ enum { blocks_least = 8 };
 static const double lasting = 0.95;
 /* So many samples that came or went are few: beyond it Student's law is as careful as the coin's. */
 static const double few_events = 60;
-/* Fewer points than these say nothing. Counts of what came and went are used from so many on that filling and a step are told from
- * growth (course.c). */
+/* A verdict needs at least this many points. The counts of what came and went are used only where there are enough points to tell filling
+ * and a step from growth (course.c). */
 enum { points_least = 3, points_to_count = 5 };
 
 const char *cairn_verdict_name(enum cairn_verdict verdict)

@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "store/rows.h"
 
-#include "base/hash.h"
+#include "base/sha256.h"
+
+#include <string.h>
 
 static const struct cairn_column frame_columns[] = {
 	{"frame", CAIRN_COLUMN_NUMBER},
@@ -129,20 +131,20 @@ void cairn_row_skip(struct cairn_cursor *rows, const struct cairn_table *table)
 		}
 }
 
-/* The finalizer of MurmurHash3: every bit of VALUE reaches every bit of the result. */
-static uint64_t spread(uint64_t value)
-{
-	value = (value ^ (value >> 33)) * 0xff51afd7ed558ccdu;
-	value = (value ^ (value >> 33)) * 0xc4ceb9fe1a85ec53u;
-	return (value ^ (value >> 33)) & INT64_MAX;
-}
-
 uint64_t cairn_store_id(uint64_t seed, struct cairn_bytes text)
 {
-	return spread(cairn_hash_text(text) ^ (seed * 0x9e3779b97f4a7c15u + text.length));
+	uint8_t digest[32];
+	struct cairn_sha256 sum;
+	uint64_t id = 0;
+	cairn_sha256_begin(&sum);
+	cairn_sha256_add(&sum, (struct cairn_bytes){(const char *)&seed, sizeof seed});
+	cairn_sha256_add(&sum, text);
+	cairn_sha256_end(&sum, digest);
+	memcpy(&id, digest, sizeof id);
+	return id & INT64_MAX;
 }
 
 uint64_t cairn_store_id_number(uint64_t seed, uint64_t value)
 {
-	return spread(spread(value ^ 0x9e3779b97f4a7c15u) + seed * 0xbf58476d1ce4e5b9u);
+	return cairn_store_id(seed, (struct cairn_bytes){(const char *)&value, sizeof value});
 }

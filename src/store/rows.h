@@ -52,7 +52,8 @@ struct cairn_bytes cairn_row_take_list(struct cairn_cursor *rows, size_t *count)
 /* Passes over one row of TABLE. */
 void cairn_row_skip(struct cairn_cursor *rows, const struct cairn_table *table);
 
-/* A number for TEXT that follows SEED, the same everywhere and always. Chain calls to identify several texts. */
+/* A number for TEXT that follows SEED, the same everywhere and always. Chain calls to identify several texts. It is part of a SHA-256 sum:
+ * rows are found by it alone, so no sender may be able to choose a text that has the number of another tenant's. */
 uint64_t cairn_store_id(uint64_t seed, struct cairn_bytes text);
 uint64_t cairn_store_id_number(uint64_t seed, uint64_t value);
 

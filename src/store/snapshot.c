@@ -91,11 +91,9 @@ static void write_samples(const struct cairn_store_snapshot *snapshot, uint64_t 
 	for (size_t i = 0; i < profile->sample_count; i++) {
 		const struct cairn_sample *sample = &profile->samples[i];
 		const double *values = cairn_profile_values(profile, i);
-		uint64_t id = tenant;
-		for (uint32_t k = 0; k < sample->depth; k++) {
+		for (uint32_t k = 0; k < sample->depth; k++)
 			stack[k] = frames[profile->stacks[sample->stack + k]];
-			id = cairn_store_id_number(id, stack[k]);
-		}
+		uint64_t id = cairn_store_id(tenant, (struct cairn_bytes){(const char *)stack, sample->depth * sizeof *stack});
 		uint32_t *at = cairn_map_at(&seen, id);
 		if (*at == CAIRN_NONE) {
 			*at = (uint32_t)count;

@@ -451,10 +451,12 @@ static bool ask_points(struct cairn_store *store, const struct cairn_question *q
 static int compare_processes(const void *a, const void *b)
 {
 	const struct cairn_store_process *one = a, *other = b;
+	int64_t first = one->points[0].time_ns, second = other->points[0].time_ns;
 	int order = strcmp(one->service, other->service);
-	if (order != 0)
-		return order;
-	return (one->points[0].time_ns > other->points[0].time_ns) - (one->points[0].time_ns < other->points[0].time_ns);
+	order = order ? order : (first > second) - (first < second);
+	order = order ? order : strverscmp(one->version, other->version);
+	order = order ? order : strcmp(one->host, other->host);
+	return order ? order : (one->instance > other->instance) - (one->instance < other->instance);
 }
 
 bool cairn_store_ask(struct cairn_store *store, const struct cairn_question *question, struct cairn_store_processes *processes,

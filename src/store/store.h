@@ -83,7 +83,7 @@ struct cairn_store_process {
 
 struct cairn_store_processes {
 	struct cairn_arena arena;
-	struct cairn_store_process *items; /* by service, then by when they were first seen */
+	struct cairn_store_process *items; /* by service, by when they were first seen, by release */
 	size_t count, capacity;
 };
 

@@ -42,7 +42,7 @@ struct cairn_line_row {
 };
 
 /* The function that contains an address: its start, and the line of its declaration. A linker that merges functions with the same code
- * leaves their line programs as they are; this shows which one is meant. */
+ * leaves their line programs as they are; this tells them apart. */
 struct cairn_line_function {
 	uint64_t start;
 	uint32_t line; /* 0 when not known */

@@ -33,7 +33,7 @@ static void keep_labels(struct cairn_bytes query, struct cairn_buffer *out)
 	}
 }
 
-/* Reads BODY, which is unpacked to at most so many bytes. */
+/* Reads BODY, which may unpack to MOST bytes. */
 static bool read_within(size_t most, struct cairn_bytes body, struct cairn_loaded *loaded, struct cairn_error *error)
 {
 	char *unpacked = NULL;
