@@ -59,9 +59,9 @@ def tables(instances, stacks, hours, tenant):
     """Statements that both engines understand, apart from how numbers are counted: name, columns, and rows as tuples."""
     now = int(time.time()) // STEP * STEP
     times = [(now - STEP * (hours * 6 - 1 - k)) * 10**9 for k in range(hours * 6)]
-    yield "frames", ((1 + k, "ab12", "/srv/api", k * 16, f"function_{k}\tapi.c\t{k}\t1\n") for k in range(stacks + 1))
-    yield "stacks", ((1 + k, [1 + k, stacks + 1]) for k in range(stacks))
-    yield "processes", ((1 + i, tenant, "big", str(1 + i % 2), f"host-{i}", 1000 + i, "/srv/api", "ab12", times[0] - 10**9, "") for i in range(instances))
+    yield "frames", ((1 + k, "ab12", "/srv/api", k * 16, f"function_{k}\tapi.c\t{k}\t1\n", 0, now * 10**9) for k in range(stacks + 1))
+    yield "stacks", ((1 + k, [1 + k, stacks + 1], now * 10**9) for k in range(stacks))
+    yield "processes", ((1 + i, tenant, "big", str(1 + i % 2), f"host-{i}", 1000 + i, "/srv/api", "ab12", times[0] - 10**9, "", now * 10**9) for i in range(instances))
     rng = random.Random(7)
     noise = [1 + rng.gauss(0, 0.02) for _ in range(4096)]
 
@@ -83,7 +83,7 @@ def fill(instances, stacks, hours, tenant, engine, place):
     if engine == "sqlite":
         store = sqlite3.connect(place)
         for name, rows in tables(instances, stacks, hours, tenant):
-            rows = ((row[0], b"".join(x.to_bytes(8, "little") for x in row[1])) for row in rows) if name == "stacks" else rows
+            rows = ((row[0], b"".join(x.to_bytes(8, "little") for x in row[1]), *row[2:]) for row in rows) if name == "stacks" else rows
             first = next(rows)
             store.execute(f"INSERT INTO {name} VALUES ({','.join('?' * len(first))})", first)
             store.executemany(f"INSERT INTO {name} VALUES ({','.join('?' * len(first))})", rows)
