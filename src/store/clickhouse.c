@@ -2,8 +2,9 @@
  *
  * Statements and tables are those that version 18.16 understands, which is the oldest in use: no codecs, no TTL, no parameters. Rows are
  * known by their key, and the server merges those with the same key at its leisure, so statements that count ask for the latest (FINAL).
- * On a cluster, the tables called NAME_local are replicated, and NAME is distributed over them by the first column of its key. A rank is
- * part of the key here: rows of each rank stay, and whoever reads takes the one that ranks first. SPDX-License-Identifier: Apache-2.0 */
+ * On a cluster, the tables called NAME_local are replicated, and NAME is distributed over them by its first column. A rank is part of the
+ * key here: rows of each rank stay, and whoever reads takes the one that ranks first.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
 #include "base/time.h"
 #include "base/unpack.h"
@@ -160,6 +161,8 @@ static bool make(struct cairn_engine_connection *connection, const struct cairn_
 	if (table->by_day)
 		cairn_buffer_format(&statement, " PARTITION BY %s", day_of_row);
 	cairn_buffer_format(&statement, " ORDER BY (%s%s%s)", table->key, table->rank ? ", " : "", table->rank ? table->rank : "");
+	if (table->block)
+		cairn_buffer_format(&statement, " SETTINGS index_granularity = %u", table->block);
 	cairn_buffer_byte(&statement, 0);
 	bool good =
 		make_database(connection, on_cluster, error) && ask(connection, connection->database, statement.data, NULL, NULL, error);

@@ -51,6 +51,19 @@ static const struct cairn_column sample_columns[] = {
 	{NULL, 0},
 };
 
+/* Once an hour, what each call path held: in an order in which a few call paths of many instances lie together. A cohort is all instances
+ * of one release of a service. */
+static const struct cairn_column hourly_columns[] = {
+	{"instance", CAIRN_COLUMN_NUMBER},
+	{"cohort", CAIRN_COLUMN_NUMBER},
+	{"hour", CAIRN_COLUMN_NUMBER}, /* since 1970 */
+	{"stack", CAIRN_COLUMN_NUMBER},
+	{"time_ns", CAIRN_COLUMN_NUMBER}, /* of the snapshot, the first whole one of the hour */
+	{"bytes", CAIRN_COLUMN_NUMBER}, /* whole ones, so that sums do not depend on the order */
+	{"size", CAIRN_COLUMN_REAL}, /* of an object on average: mostly the same on all instances */
+	{NULL, 0},
+};
+
 static const struct cairn_column snapshot_columns[] = {
 	{"instance", CAIRN_COLUMN_NUMBER},
 	{"time_ns", CAIRN_COLUMN_NUMBER},
@@ -67,11 +80,12 @@ static const struct cairn_column snapshot_columns[] = {
 };
 
 const struct cairn_table cairn_tables[CAIRN_TABLES] = {
-	[CAIRN_TABLE_FRAMES] = {"frames", frame_columns, "frame", "nameless", false},
-	[CAIRN_TABLE_STACKS] = {"stacks", stack_columns, "stack", NULL, false},
-	[CAIRN_TABLE_PROCESSES] = {"processes", process_columns, "instance", NULL, false},
-	[CAIRN_TABLE_SAMPLES] = {"samples", sample_columns, "instance, time_ns, stack", NULL, true},
-	[CAIRN_TABLE_SNAPSHOTS] = {"snapshots", snapshot_columns, "instance, time_ns", NULL, true},
+	[CAIRN_TABLE_FRAMES] = {"frames", frame_columns, "frame", "nameless", false, 0},
+	[CAIRN_TABLE_STACKS] = {"stacks", stack_columns, "stack", NULL, false, 0},
+	[CAIRN_TABLE_PROCESSES] = {"processes", process_columns, "instance", NULL, false, 0},
+	[CAIRN_TABLE_SAMPLES] = {"samples", sample_columns, "instance, time_ns, stack", NULL, true, 0},
+	[CAIRN_TABLE_HOURLY] = {"hourly", hourly_columns, "cohort, hour, stack, instance", NULL, true, 1024},
+	[CAIRN_TABLE_SNAPSHOTS] = {"snapshots", snapshot_columns, "instance, time_ns", NULL, true, 0},
 };
 
 void cairn_row_number(struct cairn_buffer *rows, uint64_t value)

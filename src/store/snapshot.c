@@ -19,6 +19,11 @@ uint64_t cairn_store_tenant(struct cairn_bytes tenant)
 	return cairn_store_id(1, tenant);
 }
 
+uint64_t cairn_store_cohort(uint64_t tenant, struct cairn_bytes service, struct cairn_bytes version)
+{
+	return cairn_store_id(cairn_store_id(cairn_store_id_number(3, tenant), service), version);
+}
+
 /* TEXT without what separates names from each other, and cut where no person would read on: a small profile can have a long name at many
  * addresses. */
 static void write_name(struct cairn_buffer *out, const char *text)
@@ -167,7 +172,8 @@ bool cairn_store_accepts(const struct cairn_profile *profile, struct cairn_error
 	return profile->time_ns > 0 || cairn_fail(error, "it does not say when it was taken");
 }
 
-bool cairn_snapshot_write(const struct cairn_store_snapshot *snapshot, struct cairn_buffer rows[CAIRN_TABLES], struct cairn_error *error)
+bool cairn_snapshot_write(const struct cairn_store_snapshot *snapshot, struct cairn_buffer rows[CAIRN_TABLES], uint64_t *cohort,
+			  struct cairn_error *error)
 {
 	const struct cairn_profile *profile = snapshot->profile;
 	struct values which = {cairn_profile_find_value(profile, "inuse_space"), cairn_profile_find_value(profile, "inuse_objects"),
@@ -178,11 +184,12 @@ bool cairn_snapshot_write(const struct cairn_store_snapshot *snapshot, struct ca
 	write_samples(snapshot, tenant, instance, &which, rows);
 
 	struct cairn_buffer *out = &rows[CAIRN_TABLE_PROCESSES];
-	struct cairn_bytes build = program_build(profile);
+	struct cairn_bytes build = program_build(profile), version = snapshot->version.length ? snapshot->version : build;
+	*cohort = cairn_store_cohort(tenant, snapshot->service, version);
 	cairn_row_number(out, instance);
 	cairn_row_number(out, tenant);
 	cairn_row_text(out, snapshot->service);
-	cairn_row_text(out, snapshot->version.length ? snapshot->version : build);
+	cairn_row_text(out, version);
 	cairn_row_text(out, snapshot->host);
 	cairn_row_number(out, profile->process_id);
 	cairn_row_text(out, cairn_strings_bytes(&profile->strings, profile->process));

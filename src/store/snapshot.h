@@ -9,9 +9,13 @@
 /* The number by which TENANT is known. */
 uint64_t cairn_store_tenant(struct cairn_bytes tenant);
 
-/* Appends the rows of SNAPSHOT, a whole one, to each table its own. Fails, with a sentence, for what is no profile of live memory with a
- * time. */
-bool cairn_snapshot_write(const struct cairn_store_snapshot *snapshot, struct cairn_buffer rows[CAIRN_TABLES], struct cairn_error *error);
+/* The number by which the instances of one release of a service are known together. */
+uint64_t cairn_store_cohort(uint64_t tenant, struct cairn_bytes service, struct cairn_bytes version);
+
+/* Appends the rows of SNAPSHOT, a whole one, to each table its own but for hourly, which it has none of; *COHORT says whose it is. Fails,
+ * with a sentence, for what is no profile of live memory with a time. */
+bool cairn_snapshot_write(const struct cairn_store_snapshot *snapshot, struct cairn_buffer rows[CAIRN_TABLES], uint64_t *cohort,
+			  struct cairn_error *error);
 
 /* What is known of the stacks and frames that samples refer to; each is fetched from the store once. All zeroes is nothing. */
 struct cairn_dictionary {

@@ -8,9 +8,7 @@
 #include "base/time.h"
 #include "http/request.h"
 #include "process/clock.h"
-#include "store/engine.h"
-#include "store/snapshot.h"
-#include "store/written.h"
+#include "store/handle.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,22 +16,11 @@
 #include <time.h>
 
 /* What a store says about itself: numbers by the numbers below. */
-enum { setting_version = 1, setting_keep_days = 2, setting_identity = 3, setting_forgotten = 5 };
+enum { setting_version = 1, setting_keep_days = 2, setting_identity = 3, setting_hourly_since = 4, setting_forgotten = 5 };
 enum { schema_version = 3 };
 
 static const struct cairn_column setting_columns[] = {{"setting", CAIRN_COLUMN_NUMBER}, {"value", CAIRN_COLUMN_NUMBER}, {NULL, 0}};
-static const struct cairn_table settings_table = {"settings", setting_columns, "setting", NULL, false};
-
-struct cairn_store {
-	const struct cairn_store_engine *engine;
-	struct cairn_engine_connection *connection;
-	struct cairn_dictionary dictionary;
-	struct cairn_written written;
-	uint64_t version, keep_days;
-	uint64_t identity; /* of the tables: others if they were made anew */
-	int64_t forgotten_ns; /* what is older was removed, by whichever program */
-	int64_t tried_ns; /* when this one last tried to */
-};
+static const struct cairn_table settings_table = {"settings", setting_columns, "setting", NULL, false, 0};
 
 static const struct cairn_store_engine *engine_of(const char *name)
 {
@@ -95,6 +82,7 @@ static bool read_settings(struct cairn_store *store, struct cairn_error *error)
 		store->keep_days = setting == setting_keep_days ? value : store->keep_days;
 		store->forgotten_ns = setting == setting_forgotten ? (int64_t)value : store->forgotten_ns;
 		identity = setting == setting_identity ? value : identity;
+		store->hourly_since_ns = setting == setting_hourly_since ? (int64_t)value : store->hourly_since_ns;
 	}
 	if (store->identity != identity)
 		cairn_written_free(&store->written);
@@ -149,6 +137,10 @@ bool cairn_store_init(struct cairn_store *store, const char *cluster, const uint
 	if (keep_days || !store->version) {
 		cairn_row_number(&rows, setting_keep_days);
 		cairn_row_number(&rows, keep_days ? *keep_days : 0);
+	}
+	if (store->version == 1 || store->version == 2) { /* which had no such rows */
+		cairn_row_number(&rows, setting_hourly_since);
+		cairn_row_number(&rows, (uint64_t)cairn_clock_wall_ns());
 	}
 	if (!store->identity) {
 		cairn_row_number(&rows, setting_identity);
@@ -208,7 +200,7 @@ enum { sample_row = 64 }; /* bytes */
 
 struct cairn_store_rows {
 	struct cairn_buffer tables[CAIRN_TABLES];
-	size_t *sample_counts; /* of each snapshot */
+	struct cairn_snapshot_part *parts; /* of each snapshot */
 	size_t count;
 };
 
@@ -217,11 +209,13 @@ struct cairn_store_rows *cairn_store_prepare(const struct cairn_store_snapshot *
 	struct cairn_store_rows *rows = cairn_array_zero(1, sizeof *rows);
 	for (size_t i = 0; i < CAIRN_TABLES; i++)
 		rows->tables[i] = cairn_buffer(SIZE_MAX);
-	rows->sample_counts = cairn_array_zero(count, sizeof *rows->sample_counts);
+	rows->parts = cairn_array_zero(count, sizeof *rows->parts);
 	for (size_t i = 0; i < count; i++) {
 		size_t before = rows->tables[CAIRN_TABLE_SAMPLES].length;
-		if (cairn_snapshot_write(&snapshots[i], rows->tables, NULL))
-			rows->sample_counts[rows->count++] = (rows->tables[CAIRN_TABLE_SAMPLES].length - before) / sample_row;
+		uint64_t cohort;
+		if (cairn_snapshot_write(&snapshots[i], rows->tables, &cohort, NULL))
+			rows->parts[rows->count++] = (struct cairn_snapshot_part){
+				(rows->tables[CAIRN_TABLE_SAMPLES].length - before) / sample_row, cohort};
 	}
 	return rows;
 }
@@ -230,7 +224,7 @@ void cairn_store_rows_free(struct cairn_store_rows *rows)
 {
 	for (size_t i = 0; i < CAIRN_TABLES; i++)
 		cairn_buffer_free(&rows->tables[i]);
-	free(rows->sample_counts);
+	free(rows->parts);
 	free(rows);
 }
 
@@ -357,7 +351,7 @@ bool cairn_store_put_rows(struct cairn_store *store, const struct cairn_store_ro
 		return false;
 	for (size_t i = 0; i < CAIRN_TABLES; i++)
 		lacking[i] = cairn_buffer(SIZE_MAX);
-	cairn_written_select(&store->written, rows->tables, rows->sample_counts, lacking);
+	cairn_written_select(&store->written, rows->tables, rows->parts, lacking);
 	bool good = store->engine->insert(store->connection, lacking, error);
 	for (size_t i = 0; i < CAIRN_TABLES; i++)
 		cairn_buffer_free(&lacking[i]);
@@ -421,19 +415,21 @@ static bool ask_processes(struct cairn_store *store, const struct cairn_question
 {
 	char statement[400];
 	struct cairn_buffer rows = cairn_buffer(SIZE_MAX);
+	uint64_t tenant = cairn_store_tenant(cairn_bytes_of(question->tenant ? question->tenant : ""));
 	/* What was last put so long before has no snapshot in that time; a clock may be a day ahead. */
 	int64_t unused = question->from_ns - CAIRN_STORE_WEEK_NS - 86400 * (int64_t)CAIRN_SECOND_NS;
 	snprintf(statement, sizeof statement,
 		 "SELECT instance, service, version, host, pid, program, build_id, start_ns, labels FROM processes%s WHERE tenant = %llu "
 		 "AND used_ns >= %lld",
-		 store->engine->latest, (unsigned long long)cairn_store_tenant(cairn_bytes_of(question->tenant ? question->tenant : "")),
-		 (long long)(unused > 0 ? unused : 0));
+		 store->engine->latest, (unsigned long long)tenant, (long long)(unused > 0 ? unused : 0));
 	bool good = store->engine->select(store->connection, statement, "ntttnttnt", &rows, error);
 	struct cairn_cursor cursor = cairn_cursor(cairn_buffer_bytes(&rows));
 	while (good && cairn_cursor_left(&cursor)) {
 		struct cairn_store_process process = {.instance = cairn_row_take_number(&cursor)};
-		process.service = take_text(&processes->arena, &cursor);
-		process.version = take_text(&processes->arena, &cursor);
+		struct cairn_bytes service = cairn_row_take_text(&cursor), version = cairn_row_take_text(&cursor);
+		process.cohort = cairn_store_cohort(tenant, service, version);
+		process.service = cairn_arena_text(&processes->arena, service);
+		process.version = cairn_arena_text(&processes->arena, version);
 		process.host = take_text(&processes->arena, &cursor);
 		process.pid = cairn_row_take_number(&cursor);
 		process.program = take_text(&processes->arena, &cursor);
@@ -486,9 +482,9 @@ static bool ask_points(struct cairn_store *store, const struct cairn_question *q
 		       const struct cairn_map *places, struct cairn_error *error)
 {
 	struct cairn_buffer statement = cairn_buffer(SIZE_MAX), rows = cairn_buffer(SIZE_MAX);
-	cairn_buffer_format(&statement, "SELECT %s FROM snapshots%s WHERE time_ns >= %lld AND time_ns <= %lld AND ", point_columns,
-			    store->engine->latest, (long long)question->from_ns,
-			    question->to_ns ? (long long)question->to_ns : (long long)INT64_MAX);
+	cairn_buffer_format(&statement, "SELECT %s FROM snapshots%s WHERE time_ns >= %lld AND time_ns <= %lld AND %s", point_columns,
+			    question->whole ? "" : store->engine->latest, (long long)question->from_ns,
+			    question->to_ns ? (long long)question->to_ns : (long long)INT64_MAX, question->whole ? "base_ns = 0 AND " : "");
 	list_instances(processes, &statement);
 	cairn_buffer_text(&statement, " ORDER BY time_ns");
 	if (question->point_most)
@@ -508,6 +504,9 @@ static bool ask_points(struct cairn_store *store, const struct cairn_question *q
 						question->point_most);
 		} else if (place != CAIRN_NONE) {
 			struct cairn_store_process *process = &processes->items[place];
+			/* Without the latest rows only, one that was put twice may be there twice: both are the same. */
+			if (process->point_count && process->points[process->point_count - 1].time_ns == point.time_ns)
+				continue;
 			cairn_array_room(process->points, process->point_count, process->point_capacity);
 			process->points[process->point_count++] = point;
 		}
@@ -643,8 +642,7 @@ static bool ask_by_id(struct cairn_store *store, const char *columns, const char
 	return true;
 }
 
-/* Fetches the stacks of SAMPLES and their frames, as far as they are not known yet. */
-static bool learn(struct cairn_store *store, const struct cairn_stored_sample *samples, size_t count, struct cairn_error *error)
+bool cairn_store_learn(struct cairn_store *store, const struct cairn_stored_sample *samples, size_t count, struct cairn_error *error)
 {
 	struct wanted stacks = {0}, frames = {0};
 	struct cairn_map asked = {0};
@@ -741,7 +739,7 @@ bool cairn_store_profiles(struct cairn_store *store, const struct cairn_store_pr
 			  struct cairn_error *error)
 {
 	struct stored stored = {0};
-	bool good = ask_samples(store, process, wanted, count, &stored, error) && learn(store, stored.samples, stored.count, error);
+	bool good = ask_samples(store, process, wanted, count, &stored, error) && cairn_store_learn(store, stored.samples, stored.count, error);
 	for (size_t i = 0; good && i < count; i++) {
 		const struct cairn_store_point *point = &process->points[wanted[i]];
 		const struct cairn_stored_sample *own, *base = NULL;

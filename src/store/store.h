@@ -63,6 +63,7 @@ struct cairn_question {
 	const char *service;
 	const char *version;
 	const char *instance;      /* HOST, HOST:PID, or the number that a listing shows */
+	bool whole;                /* only points with a whole snapshot: what lies between is not looked at */
 	const char *const *labels; /* "key=value"; all of them have to hold */
 	size_t label_count;
 	/* Whether a process is wanted that all of the above holds for; NULL for every one. */
@@ -85,6 +86,7 @@ struct cairn_store_point {
 /* One process, and when it was looked at within the question's time, in order. There is at least one point. */
 struct cairn_store_process {
 	uint64_t instance;
+	uint64_t cohort; /* of all instances of this release */
 	const char *service, *version, *host, *program, *build_id;
 	struct cairn_bytes labels;
 	uint64_t pid;

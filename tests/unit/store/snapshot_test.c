@@ -60,6 +60,7 @@ int main(void)
 {
 	struct cairn_profile profile, again;
 	struct cairn_error error;
+	uint64_t cohort, other_cohort;
 	struct cairn_buffer rows[CAIRN_TABLES];
 	for (size_t i = 0; i < CAIRN_TABLES; i++)
 		rows[i] = cairn_buffer(SIZE_MAX);
@@ -68,7 +69,7 @@ int main(void)
 	name_all(&profile);
 	struct cairn_store_snapshot snapshot = {.profile = &profile, .service = cairn_bytes_of("api"), .version = cairn_bytes_of("1"),
 						.host = cairn_bytes_of("one"), .labels = cairn_bytes_of("zone=a")};
-	ok(cairn_snapshot_write(&snapshot, rows, &error), "it becomes rows");
+	ok(cairn_snapshot_write(&snapshot, rows, &cohort, &error), "it becomes rows");
 	/* Python's hashlib gives this sum: the numbers by which rows are found cannot be computed backwards. */
 	ok(cairn_store_id(1, cairn_bytes_of("acme")) == 6153969279088567789u, "the number of a tenant is the begin of a SHA-256 sum");
 
@@ -117,7 +118,9 @@ int main(void)
 	for (size_t i = 0; i < CAIRN_TABLES; i++)
 		other[i] = cairn_buffer(SIZE_MAX);
 	snapshot.host = cairn_bytes_of("two");
-	ok(cairn_snapshot_write(&snapshot, other, &error), "from another host");
+	ok(cairn_snapshot_write(&snapshot, other, &other_cohort, &error), "from another host");
+	ok(cohort == other_cohort && cohort == cairn_store_cohort(cairn_store_tenant(snapshot.tenant), snapshot.service, snapshot.version),
+	   "of the same cohort");
 	ok(cairn_bytes_equal(cairn_buffer_bytes(&rows[CAIRN_TABLE_FRAMES]), cairn_buffer_bytes(&other[CAIRN_TABLE_FRAMES])),
 	   "the frames are the same");
 	ok(!cairn_bytes_equal(cairn_buffer_bytes(&rows[CAIRN_TABLE_PROCESSES]), cairn_buffer_bytes(&other[CAIRN_TABLE_PROCESSES])),
@@ -125,7 +128,8 @@ int main(void)
 	for (size_t i = 0; i < CAIRN_TABLES; i++)
 		other[i].length = 0;
 	snapshot.tenant = cairn_bytes_of("someone else");
-	ok(cairn_snapshot_write(&snapshot, other, &error), "of another tenant");
+	ok(cairn_snapshot_write(&snapshot, other, &other_cohort, &error), "of another tenant");
+	ok(cohort != other_cohort, "of another cohort");
 	ok(!cairn_bytes_equal(cairn_buffer_bytes(&rows[CAIRN_TABLE_FRAMES]), cairn_buffer_bytes(&other[CAIRN_TABLE_FRAMES])),
 	   "even the frames are others");
 
@@ -141,7 +145,7 @@ int main(void)
 	ok(lying.failed && items == 0, "a list that claims to be endless");
 
 	profile.time_ns = 0;
-	ok(!cairn_snapshot_write(&snapshot, other, &error), "a profile without a time is refused");
+	ok(!cairn_snapshot_write(&snapshot, other, &other_cohort, &error), "a profile without a time is refused");
 	cairn_buffer_free(&stacks);
 	cairn_buffer_free(&frames);
 	cairn_dictionary_free(&nothing);
